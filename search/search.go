@@ -1,13 +1,13 @@
 package search
 
-import "cpor/system"
+import (
+	"cpor/system"
+	"cpor/trace"
+)
 
-// Step names one transition: a thread, and which alternative of its next
-// transition it takes (see [system.Machine.Step]).
-type Step struct {
-	Thread int
-	Alt    uint64
-}
+// Step names one transition; it is declared in package trace, which stands
+// below this one.
+type Step = trace.Step
 
 // Move is what an expander offers to do from a state: a thread, a non-empty
 // path of its transitions, the state at the path's end, and whether the path

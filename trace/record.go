@@ -1,0 +1,238 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+
+	"cpor/system"
+)
+
+// Record is a trace with everything that people want to see of it. It is
+// plain data: names and printed values, independent of the system.
+type Record struct {
+	Initial   int               // index of the initial state
+	Events    []Event           // one for each step
+	Violation *system.Violation // what the execution shows; may be nil
+	Final     []Thread          // the threads after the last step, without observers
+}
+
+// Event is one transition as people see it.
+type Event struct {
+	Step     Step
+	Thread   string           // name of the thread: Robot[0]
+	Observer bool             // the thread checks a property that the tool watches
+	Pos      system.Pos       // place of the statement
+	Text     string           // source text of the statement
+	Accesses []Access         // in the order of the machine's report
+	Locals   []system.Binding // the thread's locals after the step
+}
+
+// Access is an access of a transition to a shared location as people see it.
+type Access struct {
+	Loc   string // name of the location: A[4][4]
+	Write bool
+	Value string // the value written, or the value read
+}
+
+// Thread is a thread's condition at the end of an execution.
+type Thread struct {
+	Number int
+	Name   string
+	Kind   system.Kind // Moved if its next transition is enabled
+	AtEnd  bool        // blocked where that is no deadlock
+	Pos    system.Pos  // of the next transition; zero if ended
+	Text   string
+	Waits  []Access // Kind Blocked: the locations that the guard read, with values
+	Locals []system.Binding
+}
+
+// NotEnabledError says that a trace does not replay: a step's thread could not
+// move there. It means that whoever made the trace is wrong.
+type NotEnabledError struct {
+	Index  int // of the step
+	Step   Step
+	Kind   system.Kind // Blocked or Ended
+	Reason string      // in addition to Kind; may be empty
+}
+
+func (e *NotEnabledError) Error() string {
+	s := fmt.Sprintf("step %d of the trace is not enabled: thread %d, alternative %d", e.Index+1, e.Step.Thread, e.Step.Alt)
+	if e.Reason != "" {
+		return s + ": " + e.Reason
+	}
+	return s + ": " + e.Kind.String()
+}
+
+// MismatchError says that a trace runs, but does not show the violation that
+// it claims.
+type MismatchError struct {
+	Want, Got *system.Violation // Got is nil if the execution violates nothing at its end
+}
+
+func (e *MismatchError) Error() string {
+	got := "no violation"
+	if e.Got != nil {
+		got = fmt.Sprintf("%s: %s", e.Got.Kind, e.Got.Message)
+	}
+	return fmt.Sprintf("the trace does not show what it claims (%s: %s) but %s", e.Want.Kind, e.Want.Message, got)
+}
+
+// Replay runs the trace through the plain semantics on a machine of its own.
+// It returns nil if every step is enabled and the execution shows the claimed
+// violation (the same kind and place) at its end; otherwise a NotEnabledError,
+// a MismatchError, or an error that tells of a bad index.
+func (t *Trace) Replay(sys system.System) error {
+	p, err := newPlayer(sys, t.Initial)
+	if err != nil {
+		return err
+	}
+	return p.replay(t)
+}
+
+// player runs traces through the plain semantics.
+type player struct {
+	sys     system.System
+	m       system.Machine
+	initial system.State
+}
+
+func newPlayer(sys system.System, initial int) (*player, error) {
+	states := sys.Initial()
+	if initial < 0 || initial >= len(states) {
+		return nil, fmt.Errorf("the trace starts at initial state %d of %d", initial, len(states))
+	}
+	return &player{sys: sys, m: sys.NewMachine(), initial: states[initial]}, nil
+}
+
+// step executes one step of a trace on the live state.
+func (p *player) step(i int, s Step) (system.Outcome, error) {
+	if s.Thread < 0 || s.Thread >= p.m.NumThreads() {
+		return system.Outcome{}, &NotEnabledError{Index: i, Step: s, Reason: "there is no such thread yet"}
+	}
+	out := p.m.Step(s.Thread, s.Alt)
+	if out.Kind != system.Moved {
+		return out, &NotEnabledError{Index: i, Step: s, Kind: out.Kind}
+	}
+	return out, nil
+}
+
+// replay runs t and checks its claim; the live state is then the last one.
+func (p *player) replay(t *Trace) error {
+	p.m.Load(p.initial)
+	var last *system.Violation
+	for i, s := range t.Steps {
+		out, err := p.step(i, s)
+		if err != nil {
+			return err
+		}
+		last = out.Violation
+	}
+	return p.check(t.Violation, last)
+}
+
+// check tells whether an execution whose last step violated last shows want.
+func (p *player) check(want, last *system.Violation) error {
+	if want == nil {
+		return nil
+	}
+	if want.Kind == system.Deadlock {
+		if !p.deadlocked() {
+			return &MismatchError{Want: want, Got: last}
+		}
+		return nil
+	}
+	if last == nil || last.Kind != want.Kind || last.Pos != want.Pos {
+		return &MismatchError{Want: want, Got: last}
+	}
+	return nil
+}
+
+// deadlocked tells whether the live state is a deadlock: every thread but the
+// observers is blocked or has ended, and one is blocked where it should not be
+// for ever. The live state stays as it is.
+func (p *player) deadlocked() bool {
+	stuck := false
+	for t, n := 0, p.m.NumThreads(); t < n; t++ {
+		if p.sys.Observer(t) {
+			continue
+		}
+		mark := p.m.Mark()
+		out := p.m.Step(t, 0)
+		p.m.Rewind(mark)
+		switch {
+		case out.Kind == system.Moved:
+			return false
+		case out.Kind == system.Blocked && !out.AtEnd:
+			stuck = true
+		}
+	}
+	return stuck
+}
+
+// Record replays the trace and writes down what people want to see of it. It
+// returns the errors of Replay.
+func (t *Trace) Record(sys system.System) (*Record, error) {
+	p, err := newPlayer(sys, t.Initial)
+	if err != nil {
+		return nil, err
+	}
+	p.m.Track(true)
+	p.m.Load(p.initial)
+	r := &Record{Initial: t.Initial, Violation: t.Violation, Events: make([]Event, 0, len(t.Steps))}
+	var last *system.Violation
+	for i, s := range t.Steps {
+		ev := Event{Step: s}
+		if s.Thread >= 0 && s.Thread < p.m.NumThreads() {
+			ev.Thread = sys.ThreadName(p.m, s.Thread)
+			ev.Observer = sys.Observer(s.Thread)
+			ev.Pos, ev.Text, _ = p.m.Next(s.Thread)
+		}
+		out, err := p.step(i, s)
+		if err != nil {
+			return nil, err
+		}
+		last = out.Violation
+		ev.Accesses = p.accesses()
+		ev.Locals = p.m.Locals(s.Thread)
+		r.Events = append(r.Events, ev)
+	}
+	if err := p.check(t.Violation, last); err != nil {
+		return nil, err
+	}
+	for i, n := 0, p.m.NumThreads(); i < n; i++ {
+		if sys.Observer(i) {
+			continue
+		}
+		th := Thread{Number: i, Name: sys.ThreadName(p.m, i), Locals: p.m.Locals(i)}
+		th.Pos, th.Text, _ = p.m.Next(i)
+		mark := p.m.Mark()
+		out := p.m.Step(i, 0)
+		th.Kind, th.AtEnd = out.Kind, out.AtEnd
+		if out.Kind == system.Blocked {
+			th.Waits = p.accesses()
+		}
+		p.m.Rewind(mark)
+		r.Final = append(r.Final, th)
+	}
+	return r, nil
+}
+
+func (p *player) accesses() []Access {
+	acc := p.m.Accesses()
+	if len(acc) == 0 {
+		return nil
+	}
+	as := make([]Access, len(acc))
+	for i, a := range acc {
+		as[i] = Access{Loc: p.sys.LocName(a.Loc), Write: a.Write, Value: p.m.ValueString(a.Loc)}
+	}
+	return as
+}
+
+// IsReplayError tells whether err says that a trace does not replay, which is
+// an internal error of the tool and never the user's mistake.
+func IsReplayError(err error) bool {
+	var ne *NotEnabledError
+	var mm *MismatchError
+	return errors.As(err, &ne) || errors.As(err, &mm)
+}

@@ -1,0 +1,39 @@
+// Package trace holds executions: it replays, minimises, records, prints and
+// exports them.
+//
+// A [Trace] is a full interleaving from an initial state in which every step is
+// one transition: the index of the initial state, and for each step the thread
+// that took it and which alternative it chose. That is all that a search has to
+// produce; everything that people want to see is recomputed from it by running
+// it through the plain semantics, one [system.Machine.Step] after the other, so
+// that nothing a reduction or a store did can creep into what is shown.
+//
+//	tr := &trace.Trace{Initial: 0, Steps: steps, Violation: v}
+//	err := tr.Replay(sys)       // does it show what it claims?
+//	tr = tr.Minimise(sys)       // fewer steps, few context switches
+//	rec, err := tr.Record(sys)  // names, places, accesses, values
+//	rec.WriteTable(os.Stdout, trace.TableOptions{Width: 80})
+//
+// The table is drawn with go-pretty. Minimising is our own: it needs the
+// independence of transitions (two transitions of different threads are
+// dependent if they touch a common location and one writes), which no library
+// knows.
+package trace
+
+import "cpor/system"
+
+// Step names one transition: a thread, and which alternative of its next
+// transition it takes (see [system.Machine.Step]).
+type Step struct {
+	Thread int
+	Alt    uint64
+}
+
+// Trace is an execution: an initial state, the transitions from there, and the
+// violation that the last of them shows. A deadlock is shown by the state after
+// the last step; every other violation is the outcome of the last step.
+type Trace struct {
+	Initial   int // index into System.Initial()
+	Steps     []Step
+	Violation *system.Violation // the claim; nil if the trace claims none
+}
