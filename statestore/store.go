@@ -1,0 +1,163 @@
+package statestore
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Ref names a stored state. The zero Ref is no state. A Ref stays valid for the
+// life of its store, and a stored state has exactly one Ref.
+//
+// For a store that is not [Store.Loadable] a Ref is a hash of the state: good
+// for recognising the state again, but the state cannot be had back from it.
+type Ref uint64
+
+// ErrFull is returned by [Session.Insert] when the state is not covered and
+// storing it would take the store over Options.MaxBytes. The search has to end
+// as incomplete. States that are covered are still found.
+var ErrFull = errors.New("statestore: memory limit reached")
+
+// Kind selects how states are stored.
+type Kind int
+
+const (
+	// Tree is the default: exact storage, compressed by sharing the parts
+	// that states have in common (Laarman, van de Pol, Weber, SPIN 2011).
+	Tree Kind = iota
+	// Plain is exact storage of whole states, the yardstick for Tree.
+	Plain
+	// Compact stores a hash of each state (hash compaction; Stern and Dill,
+	// CHARME 1995): some states may be omitted, with a known probability.
+	Compact
+	// Bitstate stores a few bits of each state in a Bloom filter of fixed
+	// size (Holzmann, FMSD 1998): for what fits in no other way.
+	Bitstate
+)
+
+var kindNames = [...]string{Tree: "tree", Plain: "plain", Compact: "compact", Bitstate: "bitstate"}
+
+// String returns the kind's name as ParseKind takes it.
+func (k Kind) String() string {
+	if k < 0 || int(k) >= len(kindNames) {
+		return fmt.Sprintf("Kind(%d)", int(k))
+	}
+	return kindNames[k]
+}
+
+// ParseKind returns the kind of that name: tree, plain, compact or bitstate. The
+// error lists the names.
+func ParseKind(name string) (Kind, error) {
+	for k, s := range kindNames {
+		if s == name {
+			return Kind(k), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown store %q: want tree, plain, compact or bitstate", name)
+}
+
+// Options configures a store.
+type Options struct {
+	Kind Kind
+	// MaxBytes limits what Bytes may reach; 0 means no limit. A Bitstate
+	// store takes all of it at once.
+	MaxBytes uint64
+	// Workers is the number of sessions that will insert at a time; 0 is
+	// taken as 1. More may be opened.
+	Workers int
+}
+
+// Store is a covered set. Its methods may be called from many goroutines at
+// once, while sessions insert.
+type Store interface {
+	// NewSession returns a session, one for each worker goroutine.
+	NewSession() Session
+
+	// Len returns the number of states stored, exact when no Insert runs. A
+	// Bitstate store counts the states that were new to it.
+	Len() uint64
+
+	// Bytes returns the memory that the store holds, in bytes: tables with
+	// their free slots, nodes, parents. Memory given up by a table that grew
+	// counts no more, though the garbage collector may not have had it yet.
+	Bytes() uint64
+
+	// Exact reports whether the store never takes a new state for a covered
+	// one: true for Tree and Plain.
+	Exact() bool
+
+	// Loadable reports whether a state can be had back from its Ref, and
+	// whether its parent is known: true for Tree and Plain. For the others the
+	// work set has to carry the states themselves and their [Trail].
+	Loadable() bool
+
+	// OmissionProbability returns the probability that a given reachable
+	// state was taken for covered though it was new; 0 if Exact.
+	OmissionProbability() float64
+
+	// Stats returns figures for reports and tuning.
+	Stats() Stats
+}
+
+// Session is one worker's access to a store. It is not safe for concurrent use.
+type Session interface {
+	// Insert adds the state s unless it is covered; parent is the state from
+	// which s was reached, 0 for an initial state. It returns the state's Ref
+	// and whether it was added: of all Inserts of equal states, in all
+	// sessions, exactly one is told so. The error is nil or ErrFull. The
+	// store keeps nothing of s.
+	Insert(s []uint64, parent Ref) (ref Ref, added bool, err error)
+
+	// Find returns the Ref of s if s is covered.
+	Find(s []uint64) (ref Ref, ok bool)
+
+	// Load decodes a stored state over dst, whose length does not matter, and
+	// returns it, grown if needed. The following Inserts are fastest for
+	// states that differ little from the one loaded last. If the store is not
+	// Loadable, Load returns nil.
+	Load(ref Ref, dst []uint64) []uint64
+
+	// Parents calls yield for the candidates for the parent of a stored state
+	// until yield returns false. The true parent is among them unless the
+	// state is initial; then there are none. There can be others, so a
+	// candidate has to be checked by executing from it, and a chain of
+	// checked candidates can be a cycle: whoever rebuilds a trace has to
+	// backtrack. If the store is not Loadable there are no candidates.
+	//
+	// Parents is for rebuilding traces: it must not run at the same time as
+	// Inserts.
+	Parents(ref Ref, yield func(Ref) bool)
+}
+
+// Stats are figures about a store, for reports and tuning. Those that do not
+// apply to the kind are 0.
+type Stats struct {
+	Kind      Kind
+	States    uint64 // as Len
+	Bytes     uint64 // as Bytes: the sum of the four below
+	RootBytes uint64 // the table of states, with parents
+	NodeBytes uint64 // Tree: the shared parts; Plain: the states' words
+	// IndexBytes is what finding the shared parts (or words) takes.
+	IndexBytes uint64
+	OtherBytes uint64 // directories, counters
+	Slots      uint64 // slots of the table of states
+	Load       float64
+	Nodes      uint64 // Tree: shared parts
+	Grows      uint64 // how often a table (or one shard of it) has grown
+	FailedCAS  uint64 // compare-and-swaps lost to another worker
+	Helps      uint64 // how often a worker helped another's growing table
+	// ExpectedOmissions is the expected number of states that were taken for
+	// covered though they were new.
+	ExpectedOmissions float64
+}
+
+// New returns an empty store. The error says what is wrong with the options.
+func New(o Options) (Store, error) {
+	if o.Workers < 0 {
+		return nil, fmt.Errorf("statestore: %d workers", o.Workers)
+	}
+	switch o.Kind {
+	case Tree, Plain, Compact, Bitstate:
+		return newMapStore(o), nil
+	}
+	return nil, fmt.Errorf("statestore: unknown %v", o.Kind)
+}
