@@ -28,7 +28,12 @@ type Type struct {
 	Signed bool   // Int
 	Elem   *Type  // Array, Pointer, Chan
 	Len    int    // Array
-	Cap    int    // Chan: the buffer's size, 0 for a rendezvous; -1 in the type of a reference (parameter, local variable) that fits every size
+	// Cap is a Chan's buffer size, 0 for a rendezvous: the type is a channel
+	// object. It is -1 in the type of a reference to a channel, which fits every
+	// size: parameters, local variables, fields of structs and elements of
+	// channels whose type is chan T without a capacity. Only the declared type of
+	// a shared variable (or of its array elements) reads chan T as chan(0) T.
+	Cap    int
 	Fields []Field
 }
 

@@ -1,0 +1,465 @@
+package syntax
+
+import (
+	"fmt"
+	"strings"
+)
+
+// String returns the text of an expression, a type or a simple statement, in
+// the layout of gofmt, on one line; of a statement with a body only the head.
+// Messages and traces use it.
+func String(n Node) string {
+	var p printer
+	switch n := n.(type) {
+	case nil:
+	case Expr:
+		p.expr(n, 0, 1)
+	case TypeExpr:
+		p.typ(n)
+	case Stmt:
+		p.stmt(n)
+	case Decl:
+		p.decl(n)
+	}
+	return p.String()
+}
+
+type printer struct{ strings.Builder }
+
+// String returns the operator as it is written.
+func (op Op) String() string {
+	return [...]string{
+		NoOp: "", Assign: "=", Define: ":=", Add: "+", Sub: "-", Mul: "*", Div: "/", Rem: "%",
+		And: "&", Or: "|", Xor: "^", Shl: "<<", Shr: ">>", AndNot: "&^", LAnd: "&&", LOr: "||",
+		Eq: "==", Ne: "!=", Lt: "<", Le: "<=", Gt: ">", Ge: ">=", Not: "!", Arrow: "<-",
+	}[op]
+}
+
+// String returns the keyword.
+func (t BranchToken) String() string {
+	return [...]string{"break", "continue", "goto", "fallthrough"}[t]
+}
+
+func (p *printer) exprs(list []Expr) {
+	depth := 1
+	if len(list) > 1 {
+		depth = 2 // as gofmt: f(a+b, c)
+	}
+	for i, x := range list {
+		if i > 0 {
+			p.WriteString(", ")
+		}
+		p.expr(x, 0, depth)
+	}
+}
+
+// expr prints x inside an operator of precedence prec; depth is gofmt's: from 2
+// on operators stand closer to their operands.
+func (p *printer) expr(x Expr, prec, depth int) {
+	switch x := x.(type) {
+	case *Ident:
+		p.WriteString(x.Name)
+	case *IntLit:
+		p.WriteString(x.Text)
+	case *StringLit:
+		fmt.Fprintf(p, "%q", x.Value)
+	case *ParenExpr:
+		p.WriteByte('(')
+		p.expr(x.X, 0, max(depth-1, 1))
+		p.WriteByte(')')
+	case *UnaryExpr:
+		const unaryPrec = 6
+		if unaryPrec < prec {
+			p.WriteByte('(')
+			defer p.WriteByte(')')
+		}
+		p.WriteString(x.Op.String())
+		if u, ok := x.X.(*UnaryExpr); ok && needGap(x.Op, u.Op) {
+			p.WriteByte(' ')
+		}
+		p.expr(x.X, unaryPrec, depth)
+	case *BinaryExpr:
+		p.binary(x, prec, depth)
+	case *IndexExpr:
+		p.expr(x.X, highPrec, 1)
+		p.WriteByte('[')
+		p.expr(x.Index, 0, depth+1)
+		p.WriteByte(']')
+	case *SelectorExpr:
+		p.expr(x.X, highPrec, depth)
+		p.WriteByte('.')
+		p.WriteString(x.Sel.Name)
+	case *AtExpr:
+		p.expr(x.X, highPrec, depth)
+		p.WriteByte('@')
+		p.WriteString(x.Label.Name)
+	case *CallExpr:
+		p.expr(x.Fun, highPrec, depth)
+		p.WriteByte('(')
+		p.exprs(x.Args)
+		p.WriteByte(')')
+	case *CompositeLit:
+		if x.Type != nil {
+			p.typ(x.Type)
+		}
+		p.WriteByte('{')
+		for i, v := range x.Values {
+			if i > 0 {
+				p.WriteString(", ")
+			}
+			if k := x.Keys[i]; k != nil {
+				p.expr(k, 0, 1)
+				p.WriteString(": ")
+			}
+			p.expr(v, 0, 1)
+		}
+		p.WriteByte('}')
+	case *MakeExpr:
+		p.WriteString("make(")
+		p.typ(x.Type)
+		if x.Cap != nil {
+			p.WriteString(", ")
+			p.expr(x.Cap, 0, 2)
+		}
+		p.WriteByte(')')
+	case *QuantExpr:
+		if x.Exists {
+			p.WriteString("exists ")
+		} else {
+			p.WriteString("forall ")
+		}
+		p.WriteString(x.Var.Name)
+		p.WriteString(" in ")
+		p.expr(x.Lo, 0, 2)
+		p.WriteString("..")
+		p.expr(x.Hi, 0, 2)
+		p.WriteString(" { ")
+		p.expr(x.Cond, 0, 1)
+		p.WriteString(" }")
+	}
+}
+
+// highPrec is above every operator: an operand of an index, a selector or a call.
+const highPrec = 7
+
+// needGap tells whether op directly before inner would read as another token.
+func needGap(op, inner Op) bool {
+	return op == inner && (op == And || op == Add || op == Sub) || op == And && inner == Xor
+}
+
+// binary follows go/printer: at the top all operators have blanks, except that
+// those of higher precedence lose them when there are two levels.
+func (p *printer) binary(x *BinaryExpr, prec, depth int) {
+	q := x.Op.Prec()
+	if q < prec {
+		p.WriteByte('(')
+		defer p.WriteByte(')')
+	}
+	blank := q < cutoff(x, depth)
+	p.binaryIn(x, q, blank, depth)
+}
+
+func (p *printer) binaryIn(x *BinaryExpr, q int, blank bool, depth int) {
+	if l, ok := x.X.(*BinaryExpr); ok && l.Op.Prec() == q {
+		p.binaryIn(l, q, blank, depth) // the same level: the same layout
+	} else {
+		p.expr(x.X, q, depth+diffPrec(x.X, q))
+	}
+	if blank {
+		p.WriteByte(' ')
+	}
+	p.WriteString(x.Op.String())
+	if u, ok := x.Y.(*UnaryExpr); blank || ok && (needGap(x.Op, u.Op) || x.Op == Div && u.Op == Mul || x.Op == Lt && u.Op == Sub) {
+		p.WriteByte(' ')
+	}
+	p.expr(x.Y, q+1, depth+1)
+}
+
+func diffPrec(x Expr, prec int) int {
+	if b, ok := x.(*BinaryExpr); ok && b.Op.Prec() == prec {
+		return 0
+	}
+	return 1
+}
+
+// cutoff returns the precedence from which on operators have no blanks.
+func cutoff(x *BinaryExpr, depth int) int {
+	has4, has5 := false, false
+	var walk func(x Expr)
+	walk = func(x Expr) {
+		for {
+			b, ok := x.(*BinaryExpr)
+			if !ok {
+				return
+			}
+			switch b.Op.Prec() {
+			case 4:
+				has4 = true
+			case 5:
+				has5 = true
+			}
+			walk(b.Y)
+			x = b.X
+		}
+	}
+	walk(x)
+	switch {
+	case has4 && has5 && depth == 1:
+		return 5
+	case has4 && has5:
+		return 4
+	case depth == 1:
+		return 6
+	}
+	return 4
+}
+
+func (p *printer) typ(t TypeExpr) {
+	switch t := t.(type) {
+	case *NamedType:
+		p.WriteString(t.Name.Name)
+	case *ArrayType:
+		p.WriteByte('[')
+		if t.Len == nil {
+			p.WriteString("...")
+		} else {
+			p.expr(t.Len, 0, 1)
+		}
+		p.WriteByte(']')
+		p.typ(t.Elem)
+	case *StructType:
+		p.WriteString("struct{")
+		for i, f := range t.Fields {
+			if i > 0 {
+				p.WriteByte(';')
+			}
+			p.WriteByte(' ')
+			p.WriteString(f.Name.Name)
+			p.WriteByte(' ')
+			p.typ(f.Type)
+		}
+		if len(t.Fields) > 0 {
+			p.WriteByte(' ')
+		}
+		p.WriteByte('}')
+	case *PointerType:
+		p.WriteByte('*')
+		p.typ(t.Elem)
+	case *ChanType:
+		p.WriteString("chan")
+		if t.Cap != nil {
+			p.WriteByte('(')
+			p.expr(t.Cap, 0, 1)
+			p.WriteByte(')')
+		}
+		p.WriteByte(' ')
+		p.typ(t.Elem)
+	}
+}
+
+func (p *printer) stmt(s Stmt) {
+	switch s := s.(type) {
+	case *Block:
+		p.WriteString("{ ... }")
+	case *DeclStmt:
+		p.decl(s.Decl)
+	case *ExprStmt:
+		p.expr(s.X, 0, 1)
+	case *SendStmt:
+		p.expr(s.Chan, 0, 1)
+		p.WriteString(" <- ")
+		p.expr(s.Value, 0, 1)
+	case *AssignStmt:
+		p.exprs(s.Lhs)
+		p.WriteByte(' ')
+		p.WriteString(s.Op.String())
+		if s.Op != Assign && s.Op != Define {
+			p.WriteByte('=')
+		}
+		p.WriteByte(' ')
+		p.exprs(s.Rhs)
+	case *IncDecStmt:
+		p.expr(s.X, 0, 1)
+		if s.Dec {
+			p.WriteString("--")
+		} else {
+			p.WriteString("++")
+		}
+	case *IfStmt:
+		p.WriteString("if ")
+		if s.Init != nil {
+			p.stmt(s.Init)
+			p.WriteString("; ")
+		}
+		p.expr(s.Cond, 0, 1)
+	case *ForStmt:
+		p.WriteString("for")
+		if s.Init == nil && s.Post == nil {
+			if s.Cond != nil {
+				p.WriteByte(' ')
+				p.expr(s.Cond, 0, 1)
+			}
+			return
+		}
+		p.WriteByte(' ')
+		if s.Init != nil {
+			p.stmt(s.Init)
+		}
+		p.WriteString("; ")
+		if s.Cond != nil {
+			p.expr(s.Cond, 0, 1)
+		}
+		p.WriteString(";")
+		if s.Post != nil {
+			p.WriteByte(' ')
+			p.stmt(s.Post)
+		}
+	case *RangeStmt:
+		p.WriteString("for ")
+		if s.Key != nil {
+			p.expr(s.Key, 0, 1)
+			if s.Value != nil {
+				p.WriteString(", ")
+				p.expr(s.Value, 0, 1)
+			}
+			if s.Define {
+				p.WriteString(" := ")
+			} else {
+				p.WriteString(" = ")
+			}
+		}
+		p.WriteString("range ")
+		p.expr(s.X, 0, 1)
+	case *SwitchStmt:
+		p.WriteString("switch")
+		if s.Init != nil {
+			p.WriteByte(' ')
+			p.stmt(s.Init)
+			p.WriteByte(';')
+		}
+		if s.Tag != nil {
+			p.WriteByte(' ')
+			p.expr(s.Tag, 0, 1)
+		}
+	case *SelectStmt:
+		p.WriteString("select")
+	case *ChooseStmt:
+		p.WriteString("choose")
+	case *AtomicStmt:
+		p.WriteString("atomic")
+	case *GoStmt:
+		p.WriteString("go ")
+		p.WriteString(s.Thread.Name)
+		p.WriteByte('(')
+		p.exprs(s.Args)
+		p.WriteByte(')')
+	case *ReturnStmt:
+		p.WriteString("return")
+		if len(s.Results) > 0 {
+			p.WriteByte(' ')
+			p.exprs(s.Results)
+		}
+	case *BranchStmt:
+		p.WriteString(s.Tok.String())
+		if s.Label != nil {
+			p.WriteByte(' ')
+			p.WriteString(s.Label.Name)
+		}
+	case *LabeledStmt:
+		p.WriteString(s.Label.Name)
+		p.WriteString(": ")
+		p.stmt(s.Stmt)
+	case *AwaitStmt:
+		p.WriteString("await(")
+		p.expr(s.Cond, 0, 1)
+		p.WriteByte(')')
+	case *AssertStmt:
+		p.WriteString("assert(")
+		p.expr(s.Cond, 0, 1)
+		if s.Message != "" {
+			fmt.Fprintf(p, ", %q", s.Message)
+		}
+		p.WriteByte(')')
+	case *SkipStmt:
+		p.WriteString("skip")
+	}
+}
+
+func (p *printer) params(list []*Param) {
+	p.WriteByte('(')
+	for i, f := range list {
+		if i > 0 {
+			p.WriteString(", ")
+		}
+		p.WriteString(f.Name.Name)
+		p.WriteByte(' ')
+		p.typ(f.Type)
+	}
+	p.WriteByte(')')
+}
+
+func (p *printer) decl(d Decl) {
+	switch d := d.(type) {
+	case *ConstDecl:
+		p.WriteString("const ")
+		p.WriteString(d.Name.Name)
+		if d.Type != nil {
+			p.WriteByte(' ')
+			p.typ(d.Type)
+		}
+		p.WriteString(" = ")
+		p.expr(d.Value, 0, 1)
+	case *TypeDecl:
+		p.WriteString("type ")
+		p.WriteString(d.Name.Name)
+		p.WriteByte(' ')
+		p.typ(d.Type)
+	case *VarDecl:
+		p.WriteString("var ")
+		for i, n := range d.Names {
+			if i > 0 {
+				p.WriteString(", ")
+			}
+			p.WriteString(n.Name)
+		}
+		if d.Type != nil {
+			p.WriteByte(' ')
+			p.typ(d.Type)
+		}
+		if len(d.Values) > 0 {
+			p.WriteString(" = ")
+			p.exprs(d.Values)
+		}
+	case *FuncDecl:
+		p.WriteString("func ")
+		p.WriteString(d.Name.Name)
+		p.params(d.Params)
+		switch len(d.Results) {
+		case 0:
+		case 1:
+			p.WriteByte(' ')
+			p.typ(d.Results[0])
+		default:
+			p.WriteString(" (")
+			for i, t := range d.Results {
+				if i > 0 {
+					p.WriteString(", ")
+				}
+				p.typ(t)
+			}
+			p.WriteByte(')')
+		}
+	case *ThreadDecl:
+		p.WriteString("thread ")
+		p.WriteString(d.Name.Name)
+		p.params(d.Params)
+	case *InitDecl:
+		p.WriteString("init")
+	case *InvariantDecl:
+		p.WriteString("invariant ")
+		p.WriteString(d.Name.Name)
+		p.WriteString(" { ")
+		p.expr(d.Cond, 0, 1)
+		p.WriteString(" }")
+	}
+}
