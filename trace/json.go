@@ -1,0 +1,139 @@
+package trace
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"cpor/system"
+)
+
+// eventJSON is the form of an event in the command's JSON.
+type eventJSON struct {
+	Thread   string            `json:"thread"`
+	Pos      string            `json:"pos"`
+	Text     string            `json:"text"`
+	Alt      uint64            `json:"alt,omitempty"`
+	Accesses []accessJSON      `json:"accesses"`
+	Locals   map[string]string `json:"locals"`
+}
+
+type accessJSON struct {
+	Loc   string `json:"loc"`
+	Write bool   `json:"write"`
+	Value string `json:"value"`
+}
+
+type threadJSON struct {
+	Thread string            `json:"thread"`
+	State  string            `json:"state"` // enabled, blocked, ended
+	AtEnd  bool              `json:"at_end,omitempty"`
+	Pos    string            `json:"pos,omitempty"`
+	Text   string            `json:"text,omitempty"`
+	Waits  []accessJSON      `json:"waits,omitempty"`
+	Locals map[string]string `json:"locals"`
+}
+
+type recordJSON struct {
+	Kind    string      `json:"kind,omitempty"`
+	Message string      `json:"message,omitempty"`
+	Pos     string      `json:"pos,omitempty"`
+	Initial int         `json:"initial"`
+	Trace   []Event     `json:"trace"`
+	Final   []finalJSON `json:"final"`
+}
+
+type finalJSON Thread
+
+// PosString returns a place as FILE:LINE:COL, and "" for no place.
+func PosString(p system.Pos) string {
+	if p == (system.Pos{}) {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
+}
+
+// MarshalJSON returns the event as it stands in the command's JSON: thread,
+// pos, text, accesses with loc, write and value, and locals; and the number of
+// the alternative if it is not the first.
+func (e Event) MarshalJSON() ([]byte, error) {
+	return json.Marshal(eventJSON{
+		Thread: e.Thread, Pos: PosString(e.Pos), Text: e.Text, Alt: e.Step.Alt,
+		Accesses: accessesJSON(e.Accesses), Locals: localsJSON(e.Locals),
+	})
+}
+
+func (f finalJSON) MarshalJSON() ([]byte, error) {
+	j := threadJSON{Thread: f.Name, State: f.Kind.String(), AtEnd: f.AtEnd, Pos: PosString(f.Pos), Text: f.Text,
+		Locals: localsJSON(f.Locals)}
+	if f.Kind == system.Moved {
+		j.State = "enabled"
+	}
+	if len(f.Waits) > 0 {
+		j.Waits = accessesJSON(f.Waits)
+	}
+	return json.Marshal(j)
+}
+
+// MarshalJSON returns the record as one object: kind, message and pos of the
+// violation, initial, trace (the events), and final (the threads at the end:
+// thread, state, pos, text, waits, locals).
+func (r *Record) MarshalJSON() ([]byte, error) {
+	j := recordJSON{Initial: r.Initial, Trace: r.Events, Final: make([]finalJSON, len(r.Final))}
+	if j.Trace == nil {
+		j.Trace = []Event{}
+	}
+	for i, f := range r.Final {
+		j.Final[i] = finalJSON(f)
+	}
+	if v := r.Violation; v != nil {
+		j.Kind, j.Message, j.Pos = string(v.Kind), v.Message, PosString(v.Pos)
+	}
+	return json.Marshal(j)
+}
+
+func accessesJSON(as []Access) []accessJSON {
+	js := make([]accessJSON, len(as))
+	for i, a := range as {
+		js[i] = accessJSON(a)
+	}
+	return js
+}
+
+func localsJSON(bs []system.Binding) map[string]string {
+	m := make(map[string]string, len(bs))
+	for _, b := range bs {
+		m[b.Name] = b.Value
+	}
+	return m
+}
+
+// WriteJSON writes the record as indented JSON.
+func (r *Record) WriteJSON(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(r)
+}
+
+// WriteFile writes the record to a file, replacing it: as JSON if the name ends
+// in .json, otherwise as a table with every step. It returns the errors of the
+// file system.
+func (r *Record) WriteFile(name string) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	if strings.EqualFold(filepath.Ext(name), ".json") {
+		err = r.WriteJSON(f)
+	} else {
+		err = r.WriteTable(f, TableOptions{Width: 100})
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}

@@ -1,0 +1,504 @@
+// Package workers is the work-sharing pool of a parallel search: n goroutines
+// that work through the batches of a [statestore.WorkSet] until nothing is left
+// (Gueta, Flanagan, Yahav, Sagiv, SPIN 2007, figure 6, for any number of
+// processors). What they do with an item is up to a [Worker]; the pool itself
+// knows nothing of states and transitions, so that every search can use it.
+//
+//	ws := statestore.NewWorkSet(n)
+//	ws.Push(0, initialBatch)
+//	stats, err := workers.Run(ctx, ws, workers.Options{Workers: n},
+//		func(id int) workers.Worker { return newSearcher(id) })
+//
+// # How the work is shared
+//
+// A worker takes batches from its own queue, and steals from the others when
+// that is empty. New items are collected in a batch that is queued when it is
+// full; a worker with nothing else to do works on its unfinished one. When
+// there are idle workers and a CPU for them, and nothing to steal, a worker
+// gives away its unfinished batch or half of the batch it works on, at most
+// every few microseconds, so that it does not lose more by giving than the
+// others win.
+//
+// An idle worker sweeps the queues a few times and then sleeps until it is
+// woken. Workers are woken only while fewer of them are active than there are
+// CPUs, and those beyond the number of CPUs start asleep: 64 workers on two CPUs
+// do not get into each other's way.
+//
+// # Termination
+//
+// The pool counts the active workers. The search has ended when the count is
+// 0. Proof: (1) Only an active worker holds items (a batch or an unfinished
+// one), because a worker gives up its activity only when it holds none, and
+// becomes active again before it takes one (a sleeping worker is made active by
+// the one who wakes it). (2) The queue of a worker that is
+// not active is empty: after the start only the worker itself adds to it, while
+// active, and it sees its queue empty before it gives up its activity; becoming
+// active for a steal that fails adds nothing. So when the count is 0, no worker
+// holds items and all queues are empty. And it stays so: a worker that becomes
+// active later finds nothing to take.
+//
+// The workers run in an errgroup (golang.org/x/sync), which hands on the first
+// error and cancels the others. The pool is our own because the libraries for
+// it (pond, ants, tunny) run closures from one queue: they neither batch, nor
+// steal, nor know when work that creates work has come to its end.
+package workers
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"cpor/statestore"
+)
+
+// Worker is what one goroutine of the pool does with the items.
+type Worker interface {
+	// Process works on item i of batch b, and hands the items that come of it
+	// to out. It returns an error to end the whole pool; the item then counts
+	// as not done. For a long item it may ask out.Stopped now and then.
+	Process(b *statestore.Batch, i int, out *Out) error
+}
+
+// Options configure a pool.
+type Options struct {
+	// Workers is the number of workers, at least 1; it must be the number
+	// that the work set was made for.
+	Workers int
+	// CPUs is how many workers can really run at a time; 0 means
+	// runtime.GOMAXPROCS. Tests set it higher to have more workers in each
+	// other's way.
+	CPUs int
+	// Check, if not nil, is called every CheckEvery (0 means 10 ms) while the
+	// pool runs, from one goroutine. An error ends the pool.
+	Check      func() error
+	CheckEvery time.Duration
+	// Report, if not nil, is called every ReportEvery (0 means a second)
+	// while the pool runs, from the same goroutine as Check. active is the
+	// number of workers that have something to do.
+	Report      func(active int)
+	ReportEvery time.Duration
+}
+
+// Stats tell how the work was shared.
+type Stats struct {
+	Workers int
+	Items   uint64 // processed
+	Batches uint64 // taken from the queues
+	Steals  uint64 // of these, from the queue of another worker
+	Misses  uint64 // sweeps of all queues that found nothing
+	Shares  uint64 // batches given away early because others were idle
+	Sleeps  uint64 // how often a worker slept until there was work
+	// Duration is the wall time of the pool.
+	Duration time.Duration
+	// IdleShare is the share, from 0 to 1, of the time that the workers could
+	// have worked (all of them, or as many as there are CPUs) in which they
+	// had nothing to do.
+	IdleShare float64
+}
+
+// PanicError is the error of a pool in which a worker panicked.
+type PanicError struct {
+	Value any    // of the panic
+	Stack []byte // of the goroutine
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.Value, e.Stack) }
+
+const (
+	// shareEvery is the shortest time between two batches that a worker gives
+	// away early. Waking a sleeping worker costs a few microseconds, so that
+	// this bounds the loss to some percent.
+	shareEvery = 30 * time.Microsecond
+	// sweeps is how often an idle worker looks for work before it sleeps.
+	sweeps = 4
+)
+
+// cacheLine is the distance that keeps two workers' counters from sharing a
+// cache line; processors fetch lines in pairs of 64 bytes.
+const cacheLine = 128
+
+// Run runs a pool on the work set until it is empty and nobody works any more.
+// It returns nil then; the first error of a worker or of Options.Check, a
+// *PanicError among them; or the cause of ctx's end. In the latter cases the
+// work set holds every item that was not done, so that it could be resumed.
+//
+// newWorker is called for each worker from 0 to Workers-1, before any starts.
+func Run(ctx context.Context, ws *statestore.WorkSet, o Options, newWorker func(id int) Worker) (Stats, error) {
+	if o.Workers < 1 {
+		return Stats{}, fmt.Errorf("workers: a pool of %d workers", o.Workers)
+	}
+	if o.CPUs <= 0 {
+		o.CPUs = runtime.GOMAXPROCS(0)
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	p := &pool{ws: ws, o: o, ctx: gctx, start: time.Now(), done: make(chan struct{}), wake: make(chan struct{}, o.Workers)}
+	defer context.AfterFunc(gctx, func() { p.stop.Store(true) })()
+	p.active.Store(int64(min(o.Workers, o.CPUs)))
+	p.sleeping.Store(int64(max(0, o.Workers-o.CPUs)))
+	outs := make([]*Out, o.Workers)
+	all := make([]Worker, o.Workers)
+	for id := range outs {
+		outs[id] = &Out{pool: p, id: id}
+		all[id] = newWorker(id)
+	}
+	for id := range outs {
+		g.Go(func() (err error) {
+			defer func() {
+				if v := recover(); v != nil {
+					err = &PanicError{Value: v, Stack: debug.Stack()}
+				}
+			}()
+			return outs[id].run(all[id])
+		})
+	}
+	if o.Check != nil || o.Report != nil {
+		g.Go(p.monitor)
+	}
+	err := g.Wait()
+	if err == nil && !p.terminated.Load() {
+		err = context.Cause(ctx)
+	}
+	return p.stats(outs), err
+}
+
+type pool struct {
+	ws    *statestore.WorkSet
+	o     Options
+	ctx   context.Context // of the errgroup: ends at the first error
+	start time.Time
+	done  chan struct{} // closed at termination
+	wake  chan struct{} // a token wakes one sleeping worker
+	once  sync.Once
+
+	_          [cacheLine]byte
+	active     atomic.Int64 // workers that hold items or look for some
+	_          [cacheLine]byte
+	sleeping   atomic.Int64 // sleeping workers that nobody has sent a token for
+	_          [cacheLine]byte
+	stop       atomic.Bool // read for every item, written once
+	terminated atomic.Bool
+	_          [cacheLine]byte
+}
+
+// leave gives up a worker's activity; the last one ends the pool.
+func (p *pool) leave() {
+	if p.active.Add(-1) == 0 {
+		p.terminated.Store(true)
+		p.once.Do(func() { close(p.done) })
+	}
+}
+
+// hungry tells whether there are idle workers that a CPU could run.
+func (p *pool) hungry() bool {
+	a := p.active.Load()
+	return a < int64(p.o.CPUs) && a < int64(p.o.Workers)
+}
+
+// wakeOne wakes a worker if that is of use. It is called after a push. The
+// woken worker is active from here on, so that two pushes in a row do not wake
+// more workers than there are CPUs. No wake-up is lost: a worker that goes to
+// sleep first gives up its activity and then looks at the work set once more,
+// so that either it sees the push, or the pusher sees that it sleeps.
+func (p *pool) wakeOne() {
+	if p.hungry() && p.claimSleeper() {
+		p.active.Add(1)
+		p.wake <- struct{}{} // has room for a token for each worker
+	}
+}
+
+// claimSleeper takes one worker out of the count of the sleeping ones; false
+// if there is none.
+func (p *pool) claimSleeper() bool {
+	for {
+		n := p.sleeping.Load()
+		if n == 0 {
+			return false
+		}
+		if p.sleeping.CompareAndSwap(n, n-1) {
+			return true
+		}
+	}
+}
+
+// monitor calls Check and Report until the pool ends.
+func (p *pool) monitor() error {
+	every := p.o.CheckEvery
+	if every <= 0 {
+		every = 10 * time.Millisecond
+	}
+	report := p.o.ReportEvery
+	if report <= 0 {
+		report = time.Second
+	}
+	if p.o.Check == nil {
+		every = report
+	} else if p.o.Report != nil {
+		every = min(every, report)
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	last := p.start
+	for {
+		select {
+		case <-p.done:
+			return nil
+		case <-p.ctx.Done():
+			return nil
+		case now := <-tick.C:
+			if p.o.Check != nil {
+				if err := p.o.Check(); err != nil {
+					return err
+				}
+			}
+			if p.o.Report != nil && now.Sub(last) >= report {
+				last = now
+				p.o.Report(int(p.active.Load()))
+			}
+		}
+	}
+}
+
+func (p *pool) stats(outs []*Out) Stats {
+	s := Stats{Workers: len(outs), Duration: time.Since(p.start)}
+	var busy time.Duration
+	for _, o := range outs {
+		s.Items += o.items
+		s.Batches += o.batches
+		s.Steals += o.steals
+		s.Misses += o.misses
+		s.Shares += o.shares
+		s.Sleeps += o.sleeps
+		busy += s.Duration - min(o.idle, s.Duration)
+	}
+	if could := s.Duration * time.Duration(min(len(outs), p.o.CPUs)); could > 0 {
+		s.IdleShare = max(0, 1-float64(busy)/float64(could))
+	}
+	return s
+}
+
+// Out takes the new items of one worker. Its methods are called from
+// [Worker.Process] only.
+type Out struct {
+	_    [cacheLine]byte
+	pool *pool
+	id   int
+	next *statestore.Batch // the unfinished batch, nil or not empty
+	last time.Duration     // when the last batch was given away, since the start
+
+	// Counters, written by this worker only and read after its end.
+	items, batches, steals, misses, shares, sleeps uint64
+
+	idle time.Duration
+	_    [cacheLine]byte
+}
+
+// Add queues an item that is a Ref only, at a depth.
+func (o *Out) Add(depth int, ref statestore.Ref) {
+	b := o.next
+	if b == nil || b.Depth != depth || b.Full() {
+		b = o.fresh(depth)
+	}
+	b.Add(ref)
+}
+
+// AddState queues an item with its encoded state, which is copied, and its
+// trail, for stores from which states cannot be loaded.
+func (o *Out) AddState(depth int, ref statestore.Ref, s []uint64, t *statestore.Trail) {
+	b := o.next
+	if b == nil || b.Depth != depth || b.Full() {
+		b = o.fresh(depth)
+	}
+	b.AddState(ref, s, t)
+}
+
+// Stopped tells whether the pool is to end: at an error, a limit, or because
+// the context is cancelled.
+func (o *Out) Stopped() bool { return o.pool.stop.Load() }
+
+// fresh queues the unfinished batch and begins a new one.
+func (o *Out) fresh(depth int) *statestore.Batch {
+	if o.next != nil {
+		o.push(o.next)
+	}
+	o.next = o.pool.ws.Get(o.id)
+	o.next.Depth = depth
+	return o.next
+}
+
+func (o *Out) push(b *statestore.Batch) {
+	o.pool.ws.Push(o.id, b)
+	o.pool.wakeOne()
+}
+
+// run is the life of a worker.
+func (o *Out) run(w Worker) error {
+	p := o.pool
+	if o.id >= p.o.CPUs {
+		from := time.Now()
+		more := o.sleep()
+		o.idle += time.Since(from)
+		if !more {
+			return nil
+		}
+	}
+	for {
+		b := o.take()
+		if b == nil {
+			return nil
+		}
+		for i := 0; i < b.Len(); i++ {
+			if p.stop.Load() {
+				o.putBack(b, i)
+				return nil
+			}
+			if err := w.Process(b, i, o); err != nil {
+				o.putBack(b, i)
+				return err
+			}
+			o.items++
+			if p.hungry() {
+				o.share(b, i+1)
+			}
+		}
+		p.ws.Put(o.id, b)
+	}
+}
+
+// take returns the next batch to work on; nil when the pool ends.
+func (o *Out) take() *statestore.Batch {
+	p := o.pool
+	if b := p.ws.Pop(o.id); b != nil {
+		o.batches++
+		return b
+	}
+	if b := o.next; b != nil {
+		o.next = nil
+		return b
+	}
+	if p.stop.Load() {
+		return nil
+	}
+	if b := o.steal(); b != nil {
+		return b
+	}
+	from := time.Now()
+	b := o.wait()
+	o.idle += time.Since(from)
+	return b
+}
+
+func (o *Out) steal() *statestore.Batch {
+	b := o.pool.ws.Steal(o.id)
+	if b == nil {
+		o.misses++
+		return nil
+	}
+	o.batches++
+	o.steals++
+	return b
+}
+
+// wait is the life of an idle worker. It returns a batch, and the worker is
+// active again; or nil at the end of the pool.
+func (o *Out) wait() *statestore.Batch {
+	p := o.pool
+	for {
+		p.leave()
+		for range sweeps {
+			if p.stop.Load() || p.terminated.Load() {
+				return nil
+			}
+			if p.ws.Len() > 0 {
+				p.active.Add(1)
+				if b := o.steal(); b != nil {
+					return b
+				}
+				p.leave()
+			}
+			runtime.Gosched()
+		}
+		p.sleeping.Add(1)
+		// If there is work after all, do not sleep, unless a token has been
+		// sent to every worker that counted as sleeping; then one is ours.
+		if p.ws.Len() > 0 && p.claimSleeper() {
+			p.active.Add(1)
+		} else if !o.sleep() {
+			return nil
+		}
+		if b := o.steal(); b != nil {
+			return b
+		}
+	}
+}
+
+// sleep waits for a token, with which the worker is active; false at the end
+// of the pool.
+func (o *Out) sleep() bool {
+	o.sleeps++
+	select {
+	case <-o.pool.wake:
+		return true
+	case <-o.pool.done:
+	case <-o.pool.ctx.Done():
+	}
+	return false
+}
+
+// share gives work away because other workers are idle: the unfinished batch
+// if this worker has something else to do, or half of what is left of b from
+// item i on. There is nothing to do if something can be stolen.
+func (o *Out) share(b *statestore.Batch, i int) {
+	p := o.pool
+	left := b.Len() - i
+	if left == 0 || o.next == nil && left < 2 || p.ws.Len() > 0 {
+		return
+	}
+	now := time.Since(p.start)
+	if now-o.last < shareEvery {
+		return
+	}
+	o.last = now
+	o.shares++
+	if half := o.next; half != nil {
+		o.next = nil
+		o.push(half)
+		return
+	}
+	half := p.ws.Get(o.id)
+	half.Depth = b.Depth
+	moveTail(b, i+(left+1)/2, half)
+	o.push(half)
+}
+
+// moveTail moves the items of b from the given one on to the batch to.
+func moveTail(b *statestore.Batch, from int, to *statestore.Batch) {
+	for i := from; i < b.Len(); i++ {
+		if t := b.Trail(i); t != nil {
+			to.AddState(b.Refs[i], b.State(i), t)
+		} else {
+			to.Add(b.Refs[i])
+		}
+	}
+	b.Refs = b.Refs[:from]
+}
+
+// putBack returns what was not done to the work set.
+func (o *Out) putBack(b *statestore.Batch, i int) {
+	if i < b.Len() {
+		rest := o.pool.ws.Get(o.id)
+		rest.Depth = b.Depth
+		moveTail(b, i, rest)
+		o.pool.ws.Push(o.id, rest)
+	}
+	o.pool.ws.Put(o.id, b)
+	if o.next != nil {
+		o.pool.ws.Push(o.id, o.next)
+		o.next = nil
+	}
+}
