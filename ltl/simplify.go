@@ -144,6 +144,22 @@ func (s *Simplifier) rewriteEventually(f Formula) Formula {
 		if e, rest := split(a, OpOr, isClass(Eventual)); e != nil {
 			return Or(append(e, Eventually(Or(rest...)))...)
 		}
+		// F of each operand alone is simpler for X u (u universal: F X u is F u) and may be for G y.
+		for _, x := range a.Operands() {
+			alone := Formula{}
+			switch m := x.node(); {
+			case m.op == OpNext && m.left.Is(Universal):
+				alone = Eventually(m.left)
+			case m.op == OpAlways:
+				alone = s.simplify(Eventually(x))
+			default:
+				continue
+			}
+			if alone != Eventually(x) {
+				_, rest := split(a, OpOr, func(y Formula) bool { return x == y })
+				return Or(Eventually(Or(rest...)), alone)
+			}
+		}
 	case OpAnd:
 		if q, rest := split(a, OpAnd, isClass(pure)); q != nil {
 			return And(append(q, Eventually(And(rest...)))...)

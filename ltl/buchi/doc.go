@@ -1,0 +1,2 @@
+// Package buchi translates formulas of linear temporal logic to Büchi automata.
+package buchi
