@@ -1,0 +1,124 @@
+package detect
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"cpor/detect/computation"
+	"cpor/detect/predicate"
+)
+
+var long = flag.Bool("long", false, "run the long tests")
+
+func mustExpand(t testing.TB, text string, c *computation.Computation) *predicate.Node {
+	t.Helper()
+	p, err := predicate.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := predicate.NamesOf(c)
+	names.Variables = nil // a random computation may never assign some variable
+	n, err := p.Expand(names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+type variant struct {
+	name string
+	m    Modality
+	opt  Options
+}
+
+func variants() []variant {
+	vs := []variant{
+		{"auto", Poss, Options{}},
+		{"one worker", Poss, Options{Workers: 1}},
+		{"many workers", Poss, Options{Workers: 8}},
+		{"whole", Poss, Options{Whole: true}},
+		{"full", Poss, Options{Full: true}},
+		{"whole, full", Poss, Options{Whole: true, Full: true, Check: true}},
+		{"sequences", Poss, Options{Algorithm: PSPoss}},
+		{"sequences, full, whole", Poss, Options{Algorithm: PSPoss, Full: true, Whole: true, Check: true}},
+		{"lattice", Poss, Options{Algorithm: Lattice}},
+		{"lattice, full", Poss, Options{Algorithm: Lattice, Full: true}},
+		{"gw", Poss, Options{Algorithm: GargWaldecker}},
+		{"gw, full", Poss, Options{Algorithm: GargWaldecker, Full: true}},
+		{"auto", Def, Options{}},
+		{"auto, full", Def, Options{Full: true}},
+		{"gw", Def, Options{Algorithm: GargWaldecker}},
+		{"gw, full", Def, Options{Algorithm: GargWaldecker, Full: true}},
+		{"psdef", Def, Options{Algorithm: PSDef}},
+		{"psdef, full", Def, Options{Algorithm: PSDef, Full: true}},
+		{"psdef, no dominance", Def, Options{Algorithm: PSDef, NoDominance: true}},
+		{"psdef, no dominance, full", Def, Options{Algorithm: PSDef, NoDominance: true, Full: true}},
+		{"psdef, no persistent sets", Def, Options{Algorithm: PSDef, NoPersistent: true}},
+		{"lattice", Def, Options{Algorithm: Lattice}},
+		{"lattice, full", Def, Options{Algorithm: Lattice, Full: true}},
+	}
+	for _, level := range Levels {
+		for _, full := range []bool{false, true} {
+			opt := level.Options
+			opt.Full = full
+			opt.Check = true
+			vs = append(vs, variant{fmt.Sprintf("psposs %s full=%v", level.Name, full), Poss, opt})
+		}
+	}
+	return vs
+}
+
+// TestOracle: every algorithm agrees with brute force over all cuts and all
+// observations.
+func TestOracle(t *testing.T) {
+	rounds := 3000
+	if *long {
+		rounds = 200_000
+	}
+	vs := variants()
+	stats := map[string]int{}
+	for seed := range rounds {
+		rng := rand.New(rand.NewPCG(uint64(seed), 6))
+		c := randomComputation(rng)
+		text := randomPredicate(rng, c.N(), rng.IntN(4), nil)
+		if seed%3 == 0 {
+			text = localPredicate(rng, c.N())
+		}
+		n := mustExpand(t, text, c)
+		want := bruteForce(c, n)
+		stats[fmt.Sprintf("poss %v", want.poss)]++
+		stats[fmt.Sprintf("def %v", want.def)]++
+		for _, v := range vs {
+			res, err := Detect(context.Background(), c, n, v.m, v.opt)
+			if err == ErrNotLocal {
+				continue
+			}
+			if err != nil {
+				t.Fatalf("seed %d, %s, %v %s: %v", seed, text, v.m, v.name, err)
+			}
+			holds := want.poss
+			if v.m == Def {
+				holds = want.def
+			}
+			if res.Holds != holds || !res.Exhaustive {
+				t.Fatalf("seed %d, %v %s, %s: %v, brute force says %v\nconjunctions %v", seed, v.m, v.name, text, res.Holds, holds, res.Conjunctions)
+			}
+			if (res.Witness != nil) != (v.m == Poss && holds) || (res.Observation != nil) != (v.m == Def && !holds && c.TotalEvents() > 0) {
+				t.Fatalf("seed %d, %v %s, %s: the evidence does not go with the answer", seed, v.m, v.name, text)
+			}
+			if v.m == Poss && v.opt.Algorithm != Lattice && v.opt.Algorithm != GargWaldecker && !v.opt.NoSleep && v.opt.Whole {
+				if s := res.Stats; !res.Holds && s.Transitions != s.States-1 {
+					t.Fatalf("seed %d, %s, %s: N_T = %d, N_S = %d", seed, v.name, text, s.Transitions, s.States)
+				}
+			}
+		}
+	}
+	for _, k := range []string{"poss true", "poss false", "def true", "def false"} {
+		if stats[k] < rounds/20 {
+			t.Errorf("the random cases are one-sided: %v", stats)
+		}
+	}
+}
