@@ -1,0 +1,107 @@
+package cartesian
+
+import (
+	"fmt"
+	"testing"
+
+	"cpor/search"
+	"cpor/system"
+	toy "cpor/system/toysystem"
+)
+
+// null receives moves and drops them.
+type null struct{ moves int }
+
+func (n *null) Move(*search.Move)                          { n.moves++ }
+func (n *null) Violation(*system.Violation, []search.Step) {}
+
+// counters is a program whose threads count to n, each in cells of its own,
+// and read a shared cell on the way: one vector has threads*n transitions.
+func counters(threads, n int64) *toy.Program {
+	p := toy.NewProgram()
+	shared := p.Scalar("shared", 1)
+	cells := p.Array("cells", make([]int64, threads*4)...)
+	cell := add(mul(reg(0), num(4)), mod(reg(1), num(4)))
+	p.Thread("T", 2,
+		toy.Atomic(
+			toy.Store(cells, cell, add(toy.Load(cells, cell), toy.Load(shared, nil))),
+			toy.Set(1, add(reg(1), num(1))),
+			toy.If(toy.Bin("<", reg(1), num(n)), toy.Goto(0)),
+		),
+	)
+	for t := range threads {
+		p.Start("T", t)
+	}
+	return p
+}
+
+// TestNoAllocations: no allocation in the steady state, in no order.
+func TestNoAllocations(t *testing.T) {
+	for name, p := range map[string]*toy.Program{
+		"counters": counters(3, 100), "philosophers": philosophers(5), "indexer": indexer(12), "robots": robots(3),
+	} {
+		sys := build(t, p)
+		for o := range numOrders {
+			e := New(sys, Options{Order: o})
+			var states []system.State
+			x := &explorer{limit: 20, onMove: func(s system.State, _ *search.Move) { states = append(states, s) }}
+			x.run(sys, e)
+			var v null
+			all := func() {
+				for _, s := range states {
+					e.Expand(s, &v)
+				}
+			}
+			all() // the buffers have their lengths now
+			if n := testing.AllocsPerRun(3, all); n > 0 {
+				t.Errorf("%s, %v: %v allocations for %d states", name, o, n, len(states))
+			}
+		}
+	}
+}
+
+// BenchmarkVector shows that a vector costs time linear in its length, ns/transition
+// being the same in all rows:
+//
+//	go test ./cartesian -run - -bench Vector
+func BenchmarkVector(b *testing.B) {
+	for _, order := range []Order{RoundRobin, DepthFirst} {
+		for _, threads := range []int64{2, 16} {
+			for n := int64(10); n <= 100_000; n *= 10 {
+				b.Run(fmt.Sprintf("order=%v/threads=%d/length=%d", order, threads, threads*n), func(b *testing.B) {
+					sys := build(b, counters(threads, n))
+					e := New(sys, Options{Order: order})
+					s := sys.Initial()[0]
+					var v null
+					for b.Loop() {
+						e.Expand(s, &v)
+					}
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(e.counters.Transitions), "ns/transition")
+				})
+			}
+		}
+	}
+}
+
+// BenchmarkContention has all threads write one cell after reading it n times:
+// prefixes end, and the lists of a location are long.
+func BenchmarkContention(b *testing.B) {
+	for _, threads := range []int64{4, 16, 64, 256} {
+		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
+			p := toy.NewProgram()
+			x := p.Scalar("x", 0)
+			p.Thread("T", 2, toy.Choose(1, 0, 7, toy.Set(0, toy.Load(x, nil))), toy.Atomic(toy.Store(x, nil, num(1))))
+			for range threads {
+				p.Start("T")
+			}
+			sys := build(b, p)
+			e := New(sys, Options{})
+			s := sys.Initial()[0]
+			var v null
+			for b.Loop() {
+				e.Expand(s, &v)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(e.counters.Attempts), "ns/attempt")
+		})
+	}
+}

@@ -1,0 +1,250 @@
+package cartesian
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cpor/search"
+	"cpor/system"
+)
+
+// CheckError is a difference that [Options.Check] found: what the vector or the
+// machine claims does not hold. It is a fault of this tool. Steps lead from
+// State to the place, so State and Steps are a reproducer.
+type CheckError struct {
+	Message string
+	State   system.State
+	Steps   []search.Step
+	Names   []string // of the steps' threads
+}
+
+// Error describes the difference with its reproducer.
+func (e *CheckError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "cartesian: %s, after the steps", e.Message)
+	for i, s := range e.Steps {
+		fmt.Fprintf(&b, " %s", e.Names[i])
+		if s.Alt != 0 {
+			fmt.Fprintf(&b, "/%d", s.Alt)
+		}
+	}
+	if len(e.Steps) == 0 {
+		b.WriteString(" (none)")
+	}
+	fmt.Fprintf(&b, " from state %x", e.State)
+	return b.String()
+}
+
+// maxCells bounds the pairs of transitions that are executed in both orders
+// for one pair of prefixes. Of longer prefixes a part of the pairs is executed,
+// spread evenly.
+const maxCells = 1 << 16
+
+// checker verifies one vector. It ends at the first difference.
+type checker struct {
+	e      *Expander
+	v      *Vector
+	m, n   system.Machine
+	buf    [2]system.State
+	report error
+}
+
+// check verifies the vector that calc has left:
+//
+//   - each prefix is a run of its thread alone, with the outcomes and the
+//     accesses that were recorded, and it ends where it claims to; a self-loop
+//     changes nothing and is the last; the end of an infinite one stands on it;
+//   - the incremental hash of each state is that of the state loaded anew;
+//   - two transitions of different threads' prefixes conflict only if both are
+//     the last (definition 2), by comparing all pairs;
+//   - two transitions that are not both the last lead to the same state in both
+//     orders, with the same outcomes, executed in every state that the two
+//     prefixes can reach together (definition 1 in the states at hand).
+func (e *Expander) check(s system.State) {
+	c := &checker{e: e, v: e.vector(s), m: e.sys.NewMachine(), n: e.sys.NewMachine()}
+	c.m.Track(true)
+	c.n.Track(true)
+	for i := range c.v.Prefixes {
+		c.alone(&c.v.Prefixes[i])
+	}
+	for i := range c.v.Prefixes {
+		for j := range i {
+			if p, q := &c.v.Prefixes[i], &c.v.Prefixes[j]; p.Thread != q.Thread {
+				c.conflicts(p, q)
+				c.commute(p, q)
+			}
+		}
+	}
+	if c.report != nil {
+		e.o.Check(c.report)
+	}
+}
+
+func (c *checker) ok() bool { return c.report == nil }
+
+// step is the k-th step of a prefix.
+func (p *Prefix) step(k int) search.Step {
+	if k == 0 {
+		return search.Step{Thread: p.Thread, Alt: p.Alt}
+	}
+	return search.Step{Thread: p.Thread}
+}
+
+// fail reports a difference in the state after some steps of p and then q.
+func (c *checker) fail(p *Prefix, a int, q *Prefix, b int, format string, args ...any) {
+	if !c.ok() {
+		return
+	}
+	err := &CheckError{Message: fmt.Sprintf(format, args...), State: c.v.Start}
+	for k := range a {
+		err.Steps = append(err.Steps, p.step(k))
+	}
+	for k := range b {
+		err.Steps = append(err.Steps, q.step(k))
+	}
+	m := c.e.sys.NewMachine()
+	m.Load(c.v.Start)
+	for _, s := range err.Steps {
+		err.Names = append(err.Names, c.e.sys.ThreadName(m, s.Thread))
+	}
+	c.report = err
+}
+
+// same tells whether an outcome is the one that was recorded. In another state
+// the transition's further alternatives do not matter.
+func same(a, b system.Outcome) bool {
+	a.Next, b.Next = 0, 0
+	return a == b
+}
+
+// take executes the k-th step of a prefix on machine m and tells whether it
+// does what was recorded.
+func (p *Prefix) take(m system.Machine, k int) bool {
+	s := p.step(k)
+	return same(m.Step(s.Thread, s.Alt), p.Transitions[k].Outcome) &&
+		sameAccesses(m.Accesses(), p.Transitions[k].Accesses)
+}
+
+func sameAccesses(a, b []system.Access) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for _, x := range a {
+		if !slices.Contains(b, x) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *checker) alone(p *Prefix) {
+	c.m.Load(c.v.Start)
+	last := len(p.Transitions) - 1
+	var states []system.State
+	for k, t := range p.Transitions {
+		states = append(states, c.m.Encode(nil))
+		before := states[k]
+		if !p.take(c.m, k) {
+			c.fail(p, k, nil, 0, "a transition does not repeat: %v", t)
+		}
+		after := c.m.Encode(nil)
+		if t.Outcome.Kind != system.Moved && (k != last || !slices.Equal(before, after)) {
+			c.fail(p, k, nil, 0, "a self-loop (%v) changes the state or is not the last transition", t.Outcome.Kind)
+		}
+		if k > 0 && t.Outcome.Next != 0 {
+			c.fail(p, k, nil, 0, "a choice inside a prefix")
+		}
+		c.n.Load(after)
+		if c.m.Hash() != c.n.Hash() || !slices.Equal(c.n.Encode(nil), after) {
+			c.fail(p, k+1, nil, 0, "the state loaded anew has another hash or encoding")
+		}
+		if k == last {
+			if !slices.Equal(after, p.End) {
+				c.fail(p, k+1, nil, 0, "the prefix does not end where it claims to")
+			}
+			if p.Infinite && !slices.ContainsFunc(states, func(s system.State) bool { return slices.Equal(s, after) }) {
+				c.fail(p, k+1, nil, 0, "the prefix is not infinite")
+			}
+		}
+		if !c.ok() {
+			return
+		}
+	}
+}
+
+func (c *checker) conflicts(p, q *Prefix) {
+	at := map[system.Loc][]int{} // the transitions of q by location
+	for b, t := range q.Transitions {
+		for _, x := range t.Accesses {
+			at[x.Loc] = append(at[x.Loc], b)
+		}
+	}
+	for a, t := range p.Transitions {
+		for _, x := range t.Accesses {
+			for _, b := range at[x.Loc] {
+				y := q.Transitions[b].Accesses
+				if a == len(p.Transitions)-1 && b == len(q.Transitions)-1 ||
+					!x.Write && !slices.Contains(y, system.Access{Loc: x.Loc, Write: true}) {
+					continue
+				}
+				c.fail(p, a, q, b, "transitions conflict at %s, and are not both the last", c.e.sys.LocName(x.Loc))
+				return
+			}
+		}
+	}
+}
+
+func (c *checker) commute(p, q *Prefix) {
+	stride := 1 + len(p.Transitions)*len(q.Transitions)/maxCells
+	for a := 0; a < len(p.Transitions) && c.ok(); a += stride {
+		c.m.Load(c.v.Start)
+		for k := range a {
+			p.take(c.m, k)
+		}
+		for b := 0; b < len(q.Transitions); b++ {
+			mark := c.m.Mark()
+			if a < len(p.Transitions)-1 || b < len(q.Transitions)-1 {
+				one, two := p.take(c.m, a), q.take(c.m, b)
+				c.buf[0] = c.m.Encode(c.buf[0])
+				c.m.Rewind(mark)
+				three, four := q.take(c.m, b), p.take(c.m, a)
+				c.buf[1] = c.m.Encode(c.buf[1])
+				c.m.Rewind(mark)
+				if !one || !two || !three || !four || !slices.Equal(c.buf[0], c.buf[1]) {
+					c.fail(p, a, q, b, "transitions %v and %v of threads %d and %d are not independent", p.Transitions[a], q.Transitions[b], p.Thread, q.Thread)
+					return
+				}
+			}
+			q.take(c.m, b)
+		}
+	}
+}
+
+// checkDeadlock executes the steps to a deadlock.
+func (e *Expander) checkDeadlock(s system.State, tail []search.Step) {
+	m := e.sys.NewMachine()
+	m.Load(s)
+	for _, step := range tail {
+		m.Step(step.Thread, step.Alt)
+	}
+	stuck := false
+	for t := range m.NumThreads() {
+		if e.sys.Observer(t) {
+			continue
+		}
+		out := m.Step(t, 0)
+		if out.Kind == system.Moved {
+			stuck = false
+			break
+		}
+		stuck = stuck || out.Kind == system.Blocked && !out.AtEnd
+	}
+	if !stuck {
+		err := &CheckError{Message: "the composed state is no deadlock", State: slices.Clone(s), Steps: slices.Clone(tail)}
+		for _, step := range tail {
+			err.Names = append(err.Names, e.sys.ThreadName(m, step.Thread))
+		}
+		e.o.Check(err)
+	}
+}

@@ -1,0 +1,67 @@
+// Package cartesian is Cartesian partial-order reduction (Gueta, Flanagan,
+// Yahav, Sagiv, "Cartesian Partial-Order Reduction", SPIN 2007): an expander
+// that offers for a state the prefixes of a cartesian vector instead of single
+// transitions.
+//
+// # The idea
+//
+// A cartesian vector of a state s has for each thread a prefix: a path of
+// transitions of that thread alone that begins in s, such that two transitions
+// of different prefixes are dependent only if each is the last of its prefix
+// (the paper's definition 2). A search that takes in each state some prefix as
+// a whole, and switches threads only at the end of prefixes, still reaches
+// every local state of every thread (theorem 1), hence every violated
+// assertion, and every deadlock. So the longer the prefixes, the fewer states.
+//
+// # CalcCV
+//
+// [Expander] computes the vector by the paper's CalcCV (section 5, figure 6),
+// made precise for threads that block, end, choose and create:
+//
+//   - Every thread takes its first transition, each from its own copy of s. A
+//     first transition with several alternatives starts a prefix for each; the
+//     prefixes of one thread are never compared. Threads whose first
+//     transitions are dependent are not extendable any more. A prefix whose
+//     first transition leaves s unchanged and that is still extendable is
+//     marked infinite and is done.
+//   - Then the extendable prefixes are extended, in an order that [Order]
+//     names; t is the thread's next transition in its own run. If t has several
+//     alternatives the prefix ends before it. If t is dependent with a
+//     transition of another prefix that is not that prefix's last, t is not
+//     added and the prefix ends. Otherwise t is added; if it is dependent with
+//     the last transitions of other prefixes, those and its own prefix end. If
+//     it is not, and t's target stands already on the prefix, the prefix has
+//     run into a cycle: it is marked infinite and is done.
+//   - The search goes on from the ends of the prefixes that are not marked.
+//
+// The next transition of a blocked thread is a self-loop that reads what its
+// guard read, and that of an ended thread a self-loop without access. Either is
+// added like any other transition and is then its prefix's last. That matters:
+// a prefix that was taken for infinite because its thread has ended, without
+// the self-loop, would have its last real transition as its last; others could
+// add a transition that conflicts with it and go on from there, nobody would go
+// on from its own end, and local states would be lost. A transition that creates a thread is dependent with
+// the last transition of a prefix that nobody sees, the blocked unborn child's,
+// so its prefix ends with it.
+//
+// # Deadlocks
+//
+// If each thread has a prefix that ends in a self-loop, the effects of those
+// prefixes compose to a state in which every thread is blocked or has ended.
+// All deadlocks are found that way; deadlock.go has the argument.
+//
+// # Cost
+//
+// One vector costs time linear in its length. A prefix runs on a machine of its
+// own, which it gets only when it is extended beyond its first transition. A
+// table indexed by location knows who accessed a location inside a prefix, and
+// whose last transition did, so that a transition is checked in time linear in
+// its accesses (table.go). Cycles are found by the machine's incremental hash
+// in a small set, and confirmed by re-execution: a hash alone never decides
+// (cycle.go). Nothing allocates in the steady state. The table and the set are
+// our own because both are emptied once for each state, by a generation stamp,
+// and no library's map can do that without touching or freeing its memory.
+//
+// Other packages obtain the whole vector of a state by [Expander.Vector];
+// [Options.Check] verifies definition 2 on every vector while a search runs.
+package cartesian

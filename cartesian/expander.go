@@ -1,0 +1,341 @@
+package cartesian
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"cpor/search"
+	"cpor/system"
+)
+
+// Options say how vectors are computed. The zero value is CalcCV as the
+// reference counts have it.
+type Options struct {
+	// Order is the order in which prefixes are extended.
+	Order Order
+	// Seed chooses among the orders that Random stands for. Equal seeds give
+	// equal vectors, whatever worker computes them.
+	Seed uint64
+	// IgnoreDeadlocks switches the search for deadlocks off.
+	IgnoreDeadlocks bool
+	// MaxDeadlocks bounds the deadlocks reported from one state; 0 means no
+	// bound. With choices, one vector can have as many as the product of the
+	// numbers of the threads' alternatives.
+	MaxDeadlocks int
+	// Check, if not nil, switches a slow mode on in which every vector is
+	// verified against definition 2 by executing its transitions in both
+	// orders (see check.go). It is called with a [*CheckError] for each
+	// difference, which is a fault of the tool and not of what it explores.
+	Check func(error)
+
+	// noEndedLoops takes a prefix whose thread has ended for infinite without
+	// adding the self-loop. It is wrong; a test shows that the oracle notices.
+	noEndedLoops bool
+}
+
+// Expander computes cartesian vectors. It implements [search.Expander], and
+// like every expander serves one goroutine.
+type Expander struct {
+	sys system.System
+	o   Options
+
+	base     system.Machine   // its live state is the state that is expanded
+	machines []system.Machine // of prefixes; the first `lent` are in use
+	lent     int
+
+	prefixes []*prefix // the vector, in the order of the threads
+	spare    []*prefix
+	table    table
+	active   []int32 // the order's working space
+	rng      *rand.Rand
+	pcg      *rand.PCG
+
+	visitor   search.Visitor // nil while Vector computes
+	recording bool           // prefixes keep their transitions
+	counters  search.Counters
+
+	move    search.Move
+	tail    []search.Step
+	encoded [2]system.State
+	cyclic  *prefix // the prefix that same looks at
+	same    func(index int) bool
+	threads []choice // the deadlock search's working space
+}
+
+var _ search.Expander = (*Expander)(nil)
+
+// prefix is one prefix of the vector under construction.
+type prefix struct {
+	thread     int32
+	alt        uint64 // of the first transition
+	length     int32  // transitions, the self-loop of a blocked or ended thread included
+	extendable bool
+	infinite   bool
+	idle       bool // the first transition leaves the state as it is
+	// What the last transition was: Moved, or a self-loop.
+	kind  system.Kind
+	atEnd bool
+
+	machine  system.Machine // nil while the prefix has only its first transition
+	mark     system.Mark    // of the machine, after the last transition
+	accesses []system.Access
+	states   hashSet // of the states before the last one, the start included
+
+	next    system.Outcome // of the transition that the machine took last
+	waiting bool           // that transition waits for others (order Patient)
+
+	transitions []Transition // if recording
+}
+
+// moved is the number of transitions that are not the self-loop of a blocked
+// or ended thread.
+func (p *prefix) moved() int {
+	if p.kind == system.Moved {
+		return int(p.length)
+	}
+	return int(p.length) - 1
+}
+
+// New returns an expander that computes the cartesian vectors of a system.
+func New(sys system.System, o Options) *Expander {
+	e := &Expander{sys: sys, o: o, base: sys.NewMachine()}
+	e.base.Track(true)
+	e.same = e.isSame
+	e.pcg = rand.NewPCG(0, 0)
+	e.rng = rand.New(e.pcg)
+	return e
+}
+
+// Counters returns the counts so far. Transitions are those added to
+// prefixes, the self-loops of blocked threads included; Attempts are those and
+// the rejected ones; a choice that ends a prefix is neither. The self-loops of
+// ended threads are counted apart, in EndedLoops: the paper's table has them in
+// its transitions for some programs (its full search for SharedArray and
+// SharedPtr) and not for others. An observer's self-loops are not counted.
+func (e *Expander) Counters() search.Counters { return e.counters }
+
+// Expand computes the cartesian vector of state s and shows its prefixes to v
+// as moves, in the order of the threads; a thread's alternatives stand beside
+// each other. A move's path leaves out a self-loop at the end of the prefix,
+// unless the prefix is nothing else: it leads to the same state, and traces
+// need no self-loops. Violations come before the moves, deadlocks after them.
+func (e *Expander) Expand(s system.State, v search.Visitor) {
+	e.visitor = v
+	e.recording = e.o.Check != nil
+	e.calc(s)
+	for _, p := range e.prefixes {
+		e.move = search.Move{Thread: int(p.thread), Alt: p.alt, Len: max(1, p.moved()), Infinite: p.infinite}
+		if !p.infinite {
+			e.move.End = e.endState(p, s)
+		}
+		v.Move(&e.move)
+	}
+	if !e.o.IgnoreDeadlocks {
+		e.deadlocks(s, v)
+	}
+	if e.o.Check != nil {
+		e.check(s)
+	}
+	e.visitor = nil
+}
+
+// endState returns the state at the end of a prefix from s, in a buffer that the
+// next call overwrites.
+func (e *Expander) endState(p *prefix, s system.State) system.State {
+	switch {
+	case p.moved() == 0:
+		return s
+	case p.machine != nil:
+		e.encoded[0] = p.machine.Encode(e.encoded[0])
+	default: // a machine of its own was not worth while
+		mark := e.base.Mark()
+		e.base.Step(int(p.thread), p.alt)
+		e.encoded[0] = e.base.Encode(e.encoded[0])
+		e.base.Rewind(mark)
+	}
+	return e.encoded[0]
+}
+
+// calc is CalcCV: it leaves the cartesian vector of s in e.prefixes.
+func (e *Expander) calc(s system.State) {
+	e.spare = append(e.spare, e.prefixes...)
+	e.prefixes = e.prefixes[:0]
+	e.lent = 0
+	e.table.reset()
+	e.base.Load(s)
+	for t := range e.base.NumThreads() {
+		e.first(int32(t), s)
+	}
+	for _, p := range e.prefixes {
+		if p.extendable && p.idle {
+			p.infinite = true
+			p.extendable = false
+		}
+	}
+	e.extendAll(s)
+}
+
+// first starts the prefixes of a thread, one for each alternative of its first
+// transition.
+func (e *Expander) first(t int32, s system.State) {
+	mark := e.base.Mark()
+	start := e.base.Hash()
+	for alt, more := uint64(0), true; more; {
+		out := e.base.Step(int(t), alt)
+		if out.Kind == system.Ended && e.o.noEndedLoops {
+			return
+		}
+		p := e.newPrefix(t, alt)
+		i := int32(len(e.prefixes))
+		e.prefixes = append(e.prefixes, p)
+		p.states.add(start)
+		e.add(i, out, e.base)
+		if e.base.Hash() == start {
+			e.encoded[0] = e.base.Encode(e.encoded[0])
+			p.idle = slices.Equal(e.encoded[0], s)
+		}
+		e.base.Rewind(mark)
+		alt, more = out.Next, out.Next != 0
+	}
+}
+
+func (e *Expander) newPrefix(t int32, alt uint64) *prefix {
+	var p *prefix
+	if n := len(e.spare); n > 0 {
+		p = e.spare[n-1]
+		e.spare = e.spare[:n-1]
+	} else {
+		p = new(prefix)
+	}
+	p.thread, p.alt, p.length = t, alt, 0
+	p.extendable, p.infinite, p.idle, p.waiting = true, false, false, false
+	p.machine = nil
+	p.accesses = p.accesses[:0]
+	p.states.reset()
+	p.transitions = nil
+	return p
+}
+
+// run returns the machine of a prefix at the prefix's end. It is made when a
+// prefix is extended for the first time.
+func (e *Expander) run(p *prefix, s system.State) system.Machine {
+	if p.machine == nil {
+		if e.lent == len(e.machines) {
+			m := e.sys.NewMachine()
+			m.Track(true)
+			e.machines = append(e.machines, m)
+		}
+		p.machine = e.machines[e.lent]
+		e.lent++
+		p.machine.Load(s)
+		p.machine.Step(int(p.thread), p.alt)
+		p.mark = p.machine.Mark()
+	}
+	return p.machine
+}
+
+// extend tries to extend prefix i from s by its next transition, and tells
+// whether anything came of it. If patient, a transition that would end another
+// prefix waits instead: nothing happens.
+func (e *Expander) extend(i int32, s system.State, patient bool) bool {
+	p := e.prefixes[i]
+	m := e.run(p, s)
+	if !p.waiting {
+		p.next = m.Step(int(p.thread), 0)
+	}
+	p.waiting = false
+	out := p.next
+	if out.Kind == system.Ended && e.o.noEndedLoops {
+		p.infinite = true
+		p.extendable = false
+		return true
+	}
+	if out.Next != 0 {
+		// The prefix ends before a choice: each alternative will start a
+		// prefix of its own.
+		m.Rewind(p.mark)
+		p.extendable = false
+		return true
+	}
+	for _, a := range m.Accesses() {
+		if e.table.inside(p.thread, a) {
+			m.Rewind(p.mark)
+			p.extendable = false
+			if e.counted(p, out) {
+				e.counters.Attempts++
+			}
+			return true
+		}
+	}
+	if patient {
+		for _, a := range m.Accesses() {
+			if e.disturbs(p.thread, a) {
+				p.waiting = true
+				return false
+			}
+		}
+	}
+	for _, a := range p.accesses {
+		e.table.bury(p.thread, a)
+	}
+	e.add(i, out, m)
+	p.mark = m.Mark()
+	return true
+}
+
+// counted tells whether a transition counts.
+func (e *Expander) counted(p *prefix, out system.Outcome) bool {
+	return out.Kind != system.Ended && !(out.Kind == system.Blocked && e.sys.Observer(int(p.thread)))
+}
+
+// add makes the transition that machine m has just taken the last of prefix i.
+func (e *Expander) add(i int32, out system.Outcome, m system.Machine) {
+	p := e.prefixes[i]
+	p.length++
+	p.kind, p.atEnd = out.Kind, out.AtEnd
+	p.accesses = append(p.accesses[:0], m.Accesses()...)
+	if e.counted(p, out) {
+		e.counters.Attempts++
+		e.counters.Transitions++
+	} else if out.Kind == system.Ended {
+		e.counters.EndedLoops++
+	}
+	if e.recording {
+		p.record(out)
+	}
+	if out.Violation != nil && e.visitor != nil {
+		e.tail = p.appendSteps(e.tail[:0])
+		e.visitor.Violation(out.Violation, e.tail)
+	}
+
+	// A creation is dependent with the self-loop of the unborn child, which
+	// reads the child's existence and is the whole prefix of that thread.
+	conflict := out.Created
+	for _, a := range p.accesses {
+		if e.clash(p.thread, a) {
+			conflict = true
+		}
+		e.enter(i, a)
+	}
+	switch {
+	case conflict:
+		p.extendable = false
+	case p.length == 1:
+		// The other threads' first transitions may yet conflict with it, so
+		// calc decides later whether it is infinite.
+		p.states.add(m.Hash())
+	case out.Kind != system.Moved || e.onPrefix(p, m.Hash()):
+		p.infinite = true
+		p.extendable = false
+	default:
+		p.states.add(m.Hash())
+	}
+}
+
+// appendSteps appends the transitions of the prefix that are not self-loops.
+func (p *prefix) appendSteps(steps []search.Step) []search.Step {
+	for k, alt := 0, p.alt; k < p.moved(); k, alt = k+1, 0 {
+		steps = append(steps, search.Step{Thread: int(p.thread), Alt: alt})
+	}
+	return steps
+}

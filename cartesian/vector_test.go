@@ -1,0 +1,218 @@
+package cartesian
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"cpor/search"
+	"cpor/system"
+	toy "cpor/system/toysystem"
+)
+
+// TestAgainstNaive compares every vector of the searches of random programs
+// with the one that a transcription of the paper's pseudo-code computes.
+func TestAgainstNaive(t *testing.T) {
+	vectors, created, choices, observed := 0, 0, 0, 0
+	for seed := range uint64(250) {
+		p, sys := program(t, seed)
+		e := New(sys, Options{})
+		f := New(sys, Options{})
+		x := &explorer{limit: 100}
+		x.onMove = func(from system.State, m *search.Move) {
+			if m.Thread != 0 || m.Alt != 0 {
+				return // once for each state
+			}
+			got, want := e.Vector(from), naive(sys, from)
+			vectors++
+			for _, q := range got.Prefixes {
+				if q.Transitions[len(q.Transitions)-1].Outcome.Created {
+					created++
+				}
+				if q.Alt != 0 {
+					choices++
+				}
+				if sys.Observer(q.Thread) {
+					observed++
+				}
+			}
+			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Fatalf("seed %d: the paper's pseudo-code (-) and the expander (+) differ:\n%s\n%v", seed, diff, p)
+			}
+		}
+		x.run(sys, f)
+		if e.Counters() != (search.Counters{}) {
+			t.Fatal("Vector counts")
+		}
+	}
+	t.Logf("%d vectors", vectors)
+	if vectors < 2000 || created == 0 || choices == 0 || observed == 0 {
+		t.Errorf("%d vectors, %d creations, %d choices, %d observers", vectors, created, choices, observed)
+	}
+}
+
+// wrapped is a system whose machines are changed by a function.
+type wrapped struct {
+	system.System
+	wrap func(system.Machine) system.Machine
+}
+
+func (w wrapped) NewMachine() system.Machine { return w.wrap(w.System.NewMachine()) }
+
+func (w wrapped) ThreadName(_ system.Machine, t int) string {
+	return w.System.ThreadName(w.System.NewMachine(), 0)[:1]
+}
+
+// constantHash gives all states the same hash.
+type constantHash struct{ system.Machine }
+
+func (constantHash) Hash() uint64 { return 42 }
+
+// TestHashIsNotTrusted runs with a hash that tells no states apart. The search
+// must be the same.
+func TestHashIsNotTrusted(t *testing.T) {
+	programs := []*toy.Program{robots(2), sharedPtr(40), indexer(12), philosophers(4)}
+	for seed := range uint64(300) {
+		p, _ := program(t, seed)
+		programs = append(programs, p)
+	}
+	for i, p := range programs {
+		sys := build(t, p)
+		bad := wrapped{sys, func(m system.Machine) system.Machine { return constantHash{m} }}
+		var c [2]search.Counters
+		var states [2]int
+		for k, s := range []system.System{sys, bad} {
+			x := &explorer{}
+			e := New(s, Options{})
+			x.run(s, e)
+			c[k], states[k] = e.Counters(), len(x.covered)
+		}
+		if c[0] != c[1] || states[0] != states[1] {
+			t.Errorf("program %d: %v with good hashes, %v with bad ones", i, c[0], c[1])
+		}
+	}
+}
+
+// TestCheckAccepts verifies the vectors of random programs and benchmarks, in
+// all orders.
+func TestCheckAccepts(t *testing.T) {
+	check := func(name string, sys system.System, o Options) {
+		t.Helper()
+		o.Check = func(err error) { t.Errorf("%s: %v", name, err) }
+		(&explorer{limit: 100}).run(sys, New(sys, o))
+	}
+	for seed := range uint64(500) {
+		p, sys := program(t, seed)
+		check(p.String(), sys, Options{Order: Order(seed % uint64(numOrders))})
+	}
+	check("robots", build(t, robots(3)), Options{})
+	check("philosophers", build(t, philosophers(4)), Options{})
+	check("filesystem", build(t, fileSystem(14)), Options{})
+	check("indexer", build(t, indexer(12)), Options{})
+}
+
+// liar leaves the writes to a location out of the accesses.
+type liar struct {
+	system.Machine
+	loc system.Loc
+}
+
+func (l liar) Accesses() []system.Access {
+	return slices.DeleteFunc(slices.Clone(l.Machine.Accesses()), func(a system.Access) bool { return a.Loc == l.loc && a.Write })
+}
+
+// frozenHash does not follow the steps.
+type frozenHash struct {
+	system.Machine
+	hash uint64
+}
+
+func (f *frozenHash) Load(s system.State) { f.Machine.Load(s); f.hash = f.Machine.Hash() }
+func (f *frozenHash) Hash() uint64        { return f.hash }
+
+// fickle does something else at every other step of thread 1.
+type fickle struct {
+	system.Machine
+	n *int
+}
+
+func (f fickle) Step(t int, alt uint64) system.Outcome {
+	out := f.Machine.Step(t, alt)
+	if *f.n++; t == 1 && *f.n%2 == 0 {
+		out.AtEnd = !out.AtEnd
+	}
+	return out
+}
+
+// TestCheckRejects lets machines lie in several ways.
+func TestCheckRejects(t *testing.T) {
+	p := toy.NewProgram()
+	x := p.Scalar("x", 0)
+	y := p.Scalar("y", 0)
+	p.Thread("W", 0, toy.Atomic(toy.Store(y, nil, num(1))), toy.Atomic(toy.Store(x, nil, num(1))), toy.Atomic(toy.Store(x, nil, num(2))))
+	p.Thread("R", 2, toy.Atomic(toy.Set(1, num(7))), toy.Atomic(toy.Set(0, toy.Load(x, nil))), toy.Atomic(toy.Set(1, num(2))))
+	p.Start("W")
+	p.Start("R")
+	sys := build(t, p)
+	steps := 0
+	for _, tt := range []struct {
+		name, want string
+		wrap       func(system.Machine) system.Machine
+	}{
+		{"a hidden write", "not independent", func(m system.Machine) system.Machine { return liar{m, 0} }},
+		{"a hash that is not kept", "another hash", func(m system.Machine) system.Machine { return &frozenHash{Machine: m} }},
+		{"a step that does not repeat", "does not repeat", func(m system.Machine) system.Machine { return fickle{m, &steps} }},
+	} {
+		var found []error
+		bad := wrapped{sys, tt.wrap}
+		e := New(bad, Options{Check: func(err error) { found = append(found, err) }})
+		(&explorer{limit: 50}).run(bad, e)
+		if len(found) == 0 || !strings.Contains(found[0].Error(), tt.want) {
+			t.Errorf("%s: got %v", tt.name, found)
+			continue
+		}
+		var ce *CheckError
+		if !errors.As(found[0], &ce) || ce.State == nil {
+			t.Errorf("%s: no reproducer in %v", tt.name, found[0])
+		}
+	}
+}
+
+// TestDefinition2IsChecked gives the check a vector that is not cartesian.
+func TestDefinition2IsChecked(t *testing.T) {
+	p := toy.NewProgram()
+	x := p.Scalar("x", 0)
+	p.Thread("W", 1, toy.Atomic(toy.Store(x, nil, num(1))), toy.Atomic())
+	p.Start("W")
+	p.Start("W")
+	sys := build(t, p)
+	e := New(sys, Options{})
+	v := e.Vector(sys.Initial()[0])
+	for i := range v.Prefixes { // both write x, and go on
+		v.Prefixes[i].Transitions = append(v.Prefixes[i].Transitions, Transition{})
+	}
+	c := &checker{e: e, v: v}
+	c.conflicts(&v.Prefixes[0], &v.Prefixes[1])
+	if c.report == nil || !strings.Contains(c.report.Error(), "conflict at x") {
+		t.Errorf("got %v", c.report)
+	}
+}
+
+func TestParseOrder(t *testing.T) {
+	for _, name := range OrderNames() {
+		o, err := ParseOrder(name)
+		if err != nil || o.String() != name {
+			t.Errorf("%s: %v, %v", name, o, err)
+		}
+	}
+	if _, err := ParseOrder("fastest"); err == nil || !strings.Contains(err.Error(), "round-robin, reverse") {
+		t.Errorf("got %v", err)
+	}
+	if got := Order(77).String(); got != "order(77)" {
+		t.Error(got)
+	}
+}
