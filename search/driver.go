@@ -1,70 +1,472 @@
 package search
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
+	"cpor/statestore"
 	"cpor/system"
 	"cpor/trace"
+	"cpor/workers"
 )
+
+// Why a search ended before everything was covered.
+var (
+	errViolation = errors.New("a violation was found")
+	errStates    = errors.New("the limit of states was reached")
+	errMemory    = errors.New("the limit of memory was reached")
+	errTimeout   = errors.New("the time was up")
+)
+
+// defaultMaxViolations is Options.MaxViolations if that is 0.
+const defaultMaxViolations = 100
 
 // Run searches the system sys with the expanders that newExpander makes.
 //
 // It ends when everything is covered, at the first violation (unless
 // Options.All), at a limit of the options, or when ctx is cancelled, and
-// returns what it found out so far in each of these cases. An error means that
-// the tool itself went wrong; the result then is what it knew by then.
-func Run(ctx context.Context, sys system.System, newExpander Factory, o Options) (*Result, error) {
+// returns what it found out so far in each of these cases. An error is either
+// an *OptionError, and the result is nil, or it means that the tool itself
+// went wrong: a panic, or a trace that does not replay. The result then is what
+// was known by then.
+func Run(ctx context.Context, sys system.System, newExpander Factory, o Options) (res *Result, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &workers.PanicError{Value: v, Stack: debug.Stack()}
+		}
+	}()
 	start := time.Now()
-	d := &sequential{seen: map[string]bool{}, o: o}
-	for _, s := range sys.Initial() {
-		d.add(s)
+	if o.Workers < 0 {
+		return nil, &OptionError{fmt.Sprintf("%d workers", o.Workers)}
 	}
-	x := newExpander()
-	for len(d.work) > 0 && ctx.Err() == nil && (o.All || len(d.found) == 0) {
-		s := d.work[0]
-		d.work = d.work[1:]
-		x.Expand(s, d)
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	r := &Result{Verdict: Pass, Exhaustive: len(d.work) == 0, Workers: 1, Counters: x.Counters(),
-		States: uint64(len(d.seen)), Duration: time.Since(start), Violations: d.found}
-	if len(d.found) > 0 {
-		r.Verdict = Violated
-	} else if !r.Exhaustive {
-		r.Verdict, r.Reason = Incomplete, "interrupted"
+	if o.MaxViolations <= 0 {
+		o.MaxViolations = defaultMaxViolations
 	}
-	return r, nil
+	mem, err := newMemory(o.MaxMemory)
+	if err != nil {
+		return nil, err
+	}
+	defer mem.release()
+	store, err := statestore.New(statestore.Options{Kind: o.Store, MaxBytes: mem.forStore(), Workers: o.Workers})
+	if err != nil {
+		return nil, &OptionError{err.Error()}
+	}
+	r := &run{
+		sys: sys, o: o, newExpander: newExpander, start: start,
+		store: store, ws: statestore.NewWorkSet(o.Workers), mem: mem,
+		found: map[key]*finding{},
+	}
+	res = &Result{Workers: o.Workers}
+	for id := range o.Workers {
+		r.workers = append(r.workers, r.newWorker(id))
+	}
+	if o.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, o.Timeout, errTimeout)
+		defer cancel()
+	}
+	err = r.search(ctx)
+	r.fill(res)
+	err = r.judge(res, err)
+	if terr := r.traces(res); err == nil {
+		err = terr
+	}
+	res.PeakRSS = max(peakRSS(), mem.peak)
+	return res, err
 }
 
-type sequential struct {
-	seen  map[string]bool
-	work  []system.State
-	found []Violation
-	o     Options
+// run is one search.
+type run struct {
+	sys         system.System
+	o           Options
+	newExpander Factory
+	start       time.Time
+	store       statestore.Store
+	ws          *statestore.WorkSet
+	mem         *memory
+	workers     []*worker
+	pool        workers.Stats
+	states      atomic.Uint64 // counted only if there is a limit
+
+	mu    sync.Mutex
+	found map[key]*finding
+	more  uint64
 }
 
-func (d *sequential) add(s system.State) {
-	k := make([]byte, 0, 8*len(s))
-	for _, w := range s {
-		for i := 0; i < 64; i += 8 {
-			k = append(k, byte(w>>i))
+// key tells distinct violations apart: by kind and place, deadlocks by state.
+type key struct {
+	kind  system.ViolationKind
+	pos   system.Pos
+	state string
+}
+
+// finding is a violation and where it was found.
+type finding struct {
+	violation system.Violation
+	ref       statestore.Ref
+	trail     *statestore.Trail // of the state, if the store is not loadable
+	state     system.State      // that was expanded
+	tail      []Step            // from there to the violation
+}
+
+// search runs the pool. It returns nil if everything was covered, otherwise
+// why not.
+func (r *run) search(ctx context.Context) error {
+	w := r.workers[0]
+	b := r.ws.Get(0)
+	for _, s := range r.sys.Initial() {
+		ref, added, err := w.session.Insert(s, 0)
+		if err != nil {
+			return err
+		}
+		if !added {
+			continue
+		}
+		if err := r.countState(); err != nil {
+			return err
+		}
+		if b.Full() {
+			r.ws.Push(0, b)
+			b = r.ws.Get(0)
+		}
+		if r.store.Loadable() {
+			b.Add(ref)
+		} else {
+			b.AddState(ref, s, nil)
 		}
 	}
-	if !d.seen[string(k)] {
-		d.seen[string(k)] = true
-		d.work = append(d.work, append(system.State(nil), s...))
+	r.ws.Push(0, b)
+	po := workers.Options{Workers: r.o.Workers, ReportEvery: r.o.ProgressInterval}
+	if r.mem.limit > 0 {
+		po.Check, po.CheckEvery = r.mem.check, 10*time.Millisecond
+	}
+	if r.o.Progress != nil {
+		po.Report = func(int) { r.o.Progress(r.progress()) }
+	}
+	var err error
+	r.pool, err = workers.Run(ctx, r.ws, po, func(id int) workers.Worker { return r.workers[id] })
+	return err
+}
+
+// countState counts a new state against the limit.
+func (r *run) countState() error {
+	if r.o.MaxStates > 0 && r.states.Add(1) > r.o.MaxStates {
+		return errStates
+	}
+	return nil
+}
+
+func (r *run) progress() Progress {
+	p := Progress{
+		Elapsed:    time.Since(r.start),
+		States:     r.store.Len(),
+		Queued:     uint64(max(0, r.ws.Len())),
+		StoreBytes: r.store.Bytes(),
+		Memory:     residentSet(),
+	}
+	for _, w := range r.workers {
+		p.Transitions += w.public.transitions.Load()
+		p.Attempts += w.public.attempts.Load()
+		p.MaxDepth = max(p.MaxDepth, int(w.public.depth.Load()))
+	}
+	r.mu.Lock()
+	p.Violations = len(r.found)
+	r.mu.Unlock()
+	return p
+}
+
+// fill writes the figures of a search that has ended into res.
+func (r *run) fill(res *Result) {
+	res.Duration = time.Since(r.start)
+	for _, w := range r.workers {
+		c := w.expander.Counters()
+		res.Transitions += c.Transitions
+		res.Attempts += c.Attempts
+		res.EndedLoops += c.EndedLoops
+		res.MaxDepth = max(res.MaxDepth, w.maxDepth)
+	}
+	res.States = r.store.Len()
+	res.Store = r.store.Stats()
+	res.StoreBytes = r.store.Bytes()
+	if res.States > 0 {
+		res.BytesPerState = float64(res.StoreBytes) / float64(res.States)
+	}
+	res.OmissionProbability = r.store.OmissionProbability()
+	res.FailedCAS = res.Store.FailedCAS
+	res.Pool = r.pool
+	res.Steals = r.pool.Steals
+	res.IdleShare = r.pool.IdleShare
+	res.MoreViolations = r.more
+}
+
+// judge decides on the verdict of a search that ended with err, and returns the
+// error that the tool itself made.
+func (r *run) judge(res *Result, err error) error {
+	res.Exhaustive = err == nil && r.store.Exact()
+	switch {
+	case err == nil && !r.store.Exact():
+		res.Reason = fmt.Sprintf("the %v store can take a new state for a covered one", r.o.Store)
+		err = nil
+	case err == nil:
+	case errors.Is(err, errViolation):
+		res.Reason = "stopped at the first violation"
+		err = nil
+	case errors.Is(err, errStates):
+		res.Reason = fmt.Sprintf("limit of %s states", humanize.Comma(int64(r.o.MaxStates)))
+		err = nil
+	case errors.Is(err, errMemory), errors.Is(err, statestore.ErrFull):
+		res.Reason = "out of memory in the store"
+		if r.o.MaxMemory > 0 {
+			res.Reason = fmt.Sprintf("limit of %s of memory", humanize.IBytes(r.o.MaxMemory))
+		}
+		err = nil
+	case errors.Is(err, errTimeout):
+		res.Reason = fmt.Sprintf("time-out after %v", r.o.Timeout)
+		err = nil
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		res.Reason = "interrupted"
+		err = nil
+	default:
+		res.Reason = "internal error"
+	}
+	switch {
+	case len(r.found) > 0:
+		res.Verdict = Violated
+	case res.Exhaustive:
+		res.Verdict = Pass
+	default:
+		res.Verdict = Incomplete
+	}
+	return err
+}
+
+// traces rebuilds, checks and minimises the traces of the violations found.
+func (r *run) traces(res *Result) error {
+	if len(r.found) == 0 {
+		return nil
+	}
+	rb := &rebuilder{sys: r.sys, expander: r.newExpander(), session: r.workers[0].session, machine: r.sys.NewMachine()}
+	var first error
+	for _, f := range r.found {
+		v := f.violation
+		t, err := rb.rebuild(f, r.store.Loadable())
+		if err == nil {
+			t.Violation = &v
+			err = t.Replay(r.sys)
+		}
+		out := Violation{Violation: &v}
+		if err != nil {
+			out.TraceMissing = err.Error()
+			if first == nil && !errors.Is(err, errOmitted) {
+				first = fmt.Errorf("internal error: the trace of a violation (%s: %s): %w", v.Kind, v.Message, err)
+			}
+		} else {
+			if !r.o.KeepTraces {
+				t = t.Minimise(r.sys, trace.DefaultBudget/len(r.found))
+			}
+			out.Trace = t
+			if v.Kind == system.Deadlock {
+				v.Message = rb.describeDeadlock(t)
+			}
+		}
+		res.Violations = append(res.Violations, out)
+	}
+	slices.SortStableFunc(res.Violations, func(a, b Violation) int {
+		length := func(v Violation) int {
+			if v.Trace == nil {
+				return 0
+			}
+			return len(v.Trace.Steps)
+		}
+		return cmp.Or(
+			cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col),
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(length(a), length(b)), cmp.Compare(a.Message, b.Message))
+	})
+	return first
+}
+
+// worker searches on one goroutine; it is the pool's worker and its expander's
+// visitor.
+type worker struct {
+	run      *run
+	expander Expander
+	session  statestore.Session
+	loadable bool
+	hook     Hook
+
+	// The state that is expanded.
+	state  system.State
+	ref    statestore.Ref
+	parent *statestore.Trail // if the store is not loadable
+	trail  *statestore.Trail // the same with the state itself, made on demand
+	depth  int               // of its successors
+	out    *workers.Out
+	err    error // why the search has to end
+
+	buf      system.State
+	maxDepth int
+	seen     map[key]struct{} // violations that need not be looked at again
+	machine  system.Machine   // for the deadlocked states, made on demand
+
+	_      [128]byte // keeps what the reporter reads away from the rest
+	public struct{ transitions, attempts, depth atomic.Uint64 }
+	_      [128]byte
+}
+
+func (r *run) newWorker(id int) *worker {
+	w := &worker{run: r, expander: r.newExpander(), session: r.store.NewSession(), loadable: r.store.Loadable()}
+	if r.o.Hook != nil {
+		w.hook = r.o.Hook(id)
+	}
+	return w
+}
+
+// publishEvery is how many states of a batch a worker expands before it
+// publishes its counters again. It always does at a batch's end.
+const publishEvery = 16
+
+// Process expands item i of a batch.
+func (w *worker) Process(b *statestore.Batch, i int, out *workers.Out) error {
+	w.ref, w.depth, w.out = b.Refs[i], b.Depth+1, out
+	if w.loadable {
+		w.buf = w.session.Load(w.ref, w.buf)
+		w.state = w.buf
+	} else {
+		w.state, w.parent, w.trail = b.State(i), b.Trail(i), nil
+	}
+	w.maxDepth = max(w.maxDepth, b.Depth)
+	if w.hook != nil {
+		w.hook.Expand(w.state)
+	}
+	w.expander.Expand(w.state, w)
+	if i%publishEvery == publishEvery-1 || i == b.Len()-1 {
+		c := w.expander.Counters()
+		w.public.transitions.Store(c.Transitions)
+		w.public.attempts.Store(c.Attempts)
+		w.public.depth.Store(uint64(w.maxDepth))
+	}
+	return w.err
+}
+
+// Stopped tells whether the search is to end.
+func (w *worker) Stopped() bool { return w.err != nil || w.out.Stopped() }
+
+// Move inserts the end of a move, and queues it if it is new.
+func (w *worker) Move(m *Move) {
+	if w.hook != nil {
+		w.hook.Move(m)
+	}
+	if m.Infinite || w.err != nil {
+		return
+	}
+	ref, added, err := w.session.Insert(m.End, w.ref)
+	if err != nil {
+		w.err = err
+		return
+	}
+	if !added {
+		return
+	}
+	w.maxDepth = max(w.maxDepth, w.depth)
+	if w.loadable {
+		w.out.Add(w.depth, ref)
+	} else {
+		w.out.AddState(w.depth, ref, m.End, w.ownTrail())
+	}
+	if w.run.o.MaxStates > 0 {
+		w.err = w.run.countState()
 	}
 }
 
-func (d *sequential) Move(m *Move) {
-	if !m.Infinite {
-		d.add(m.End)
+// ownTrail returns the trail of the state that is expanded, itself included.
+func (w *worker) ownTrail() *statestore.Trail {
+	if w.trail == nil {
+		w.trail = &statestore.Trail{Parent: w.parent, Ref: w.ref}
+	}
+	return w.trail
+}
+
+// Violation records a violation if it is to be kept.
+func (w *worker) Violation(v *system.Violation, tail []Step) {
+	if w.hook != nil {
+		w.hook.Violation(v, tail)
+	}
+	r := w.run
+	if w.err != nil || r.o.IgnoreDeadlocks && v.Kind == system.Deadlock {
+		return
+	}
+	k := key{kind: v.Kind, pos: v.Pos}
+	if v.Kind == system.Deadlock {
+		if r.o.All {
+			k.state = w.stateKey(tail)
+		}
+	} else if _, ok := w.seen[k]; ok {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.found[k] == nil {
+		switch {
+		case !r.o.All && len(r.found) > 0:
+			// Another worker was faster.
+		case len(r.found) >= r.o.MaxViolations:
+			r.more++
+			return
+		default:
+			f := &finding{violation: *v, ref: w.ref, state: slices.Clone(w.state), tail: slices.Clone(tail)}
+			if !w.loadable {
+				f.trail = w.ownTrail()
+			}
+			r.found[k] = f
+		}
+	}
+	if !r.o.All {
+		w.err = errViolation
+		return
+	}
+	if v.Kind != system.Deadlock {
+		if w.seen == nil {
+			w.seen = map[key]struct{}{}
+		}
+		w.seen[k] = struct{}{}
 	}
 }
 
-func (d *sequential) Violation(v *system.Violation, tail []Step) {
-	if v.Kind != system.Deadlock || !d.o.IgnoreDeadlocks {
-		c := *v
-		d.found = append(d.found, Violation{Violation: &c, Trace: &trace.Trace{Violation: &c}})
+// stateKey returns the state behind tail as a string.
+func (w *worker) stateKey(tail []Step) string {
+	s := w.state
+	if len(tail) > 0 {
+		if w.machine == nil {
+			w.machine = w.run.sys.NewMachine()
+		}
+		w.machine.Load(s)
+		for _, t := range tail {
+			w.machine.Step(t.Thread, t.Alt)
+		}
+		s = w.machine.Encode(nil)
 	}
+	return stateString(s)
+}
+
+func stateString(s system.State) string {
+	b := make([]byte, 0, 8*len(s))
+	for _, x := range s {
+		for i := 0; i < 64; i += 8 {
+			b = append(b, byte(x>>i))
+		}
+	}
+	return string(b)
 }

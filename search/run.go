@@ -3,8 +3,10 @@ package search
 import (
 	"time"
 
+	"cpor/statestore"
 	"cpor/system"
 	"cpor/trace"
+	"cpor/workers"
 )
 
 // Options say how far and how hard to search. The zero value is a search of
@@ -13,6 +15,8 @@ type Options struct {
 	// Workers is the number of workers; 0 means one for each CPU that the
 	// process may use. More workers than CPUs are allowed.
 	Workers int
+	// Store selects how the covered states are stored; the default is exact.
+	Store statestore.Kind
 	// All lets the search go on after a violation and collects distinct
 	// ones: by kind and place, deadlocks by state.
 	All bool
@@ -29,7 +33,8 @@ type Options struct {
 	// this many states; 0 means no limit.
 	MaxStates uint64
 	// MaxMemory ends the search as incomplete before the whole process uses
-	// more than this many bytes; 0 means no limit.
+	// more than this many bytes; 0 means no limit. While the search runs, the
+	// garbage collector of the process is told to keep within it, too.
 	MaxMemory uint64
 	// Timeout ends the search as incomplete after this time; 0 means never.
 	Timeout time.Duration
@@ -44,6 +49,11 @@ type Options struct {
 	// only.
 	Hook func(worker int) Hook
 }
+
+// OptionError says what is wrong with options: the user's mistake.
+type OptionError struct{ Message string }
+
+func (e *OptionError) Error() string { return e.Message }
 
 // Hook observes a worker's search, for tests and for checking modes. It slows
 // the search down and must not change what it is shown.
@@ -91,6 +101,7 @@ type Result struct {
 	// end and the store is exact.
 	Exhaustive bool
 	// Reason says in words why the search is not exhaustive; empty if it is.
+	// A search with an inexact store that ran to its end is incomplete, too.
 	Reason string
 
 	Workers int
@@ -107,12 +118,17 @@ type Result struct {
 	OmissionProbability float64
 
 	Steals    uint64  // batches that workers took from each other
-	IdleShare float64 // of the workers' time, from 0 to 1
+	IdleShare float64 // of the time that the workers could have worked, 0 to 1
+	FailedCAS uint64  // compare-and-swaps in the store lost to another worker
+	Pool      workers.Stats
+	Store     statestore.Stats
 
-	// Violations are the distinct violations in the order in which they were
-	// found; at most one unless Options.All.
-	Violations     []Violation
-	MoreViolations uint64 // found, but not kept (Options.MaxViolations)
+	// Violations are the distinct violations: at most one unless Options.All;
+	// otherwise ordered by place, kind and the length of the trace.
+	Violations []Violation
+	// MoreViolations counts the findings beyond Options.MaxViolations that
+	// equal none of those kept; they can equal each other.
+	MoreViolations uint64
 }
 
 // Violation is a violation that the search found.

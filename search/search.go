@@ -1,3 +1,39 @@
+// Package search is the one driver of every stateful search, and the interface
+// of the expanders that stand before it.
+//
+// A stateful search is always the same loop (Gueta, Flanagan, Yahav, Sagiv,
+// SPIN 2007, figure 6): take a state from the work set, ask an [Expander] for
+// its moves, insert the end states of the moves into the covered set, and put
+// the new ones into the work set. [Run] does it with any number of workers,
+// until everything is covered, a violation is found or a limit is reached:
+//
+//	r, err := search.Run(ctx, sys, full.Factory(sys), search.Options{Workers: 4})
+//	for _, v := range r.Violations {
+//		rec, err := v.Trace.Record(sys)
+//		...
+//	}
+//
+// What makes the searches different is the expander. Package search/full has
+// the one that offers every single transition; package cartesian offers the
+// prefixes of a cartesian vector. A new reduction is a new Expander and nothing
+// else: the pool (package workers), the stores (package statestore), limits,
+// progress and traces are there already.
+//
+// # Traces
+//
+// A state is stored with its parent, not with the way from there. A trace is
+// rebuilt backwards by re-execution: each candidate for the parent is expanded
+// again, and one of its moves has to end in the child. A store that cannot give
+// states back has its work items carry the hashes of their ancestors; then the
+// trace is rebuilt forwards along these. Either way each step has been executed
+// when the trace is complete, and it is replayed through the plain semantics
+// and minimised (package trace) before anybody sees it.
+//
+// # Memory
+//
+// Options.MaxMemory is kept by the process as a whole: the store gets what is
+// left of it beside the process as it is, a soft limit keeps the garbage low,
+// and the resident set is watched while the search runs.
 package search
 
 import (
@@ -22,7 +58,10 @@ type Move struct {
 	End      system.State // valid only during the call of Visitor.Move; nil if Infinite
 }
 
-// Visitor receives what an expander finds in one state.
+// Visitor receives what an expander finds in one state. The driver's visitor
+// also has a method Stopped() bool that tells whether the search is to end;
+// an expander that can take long over one state asks it now and then (see
+// [Stopper]) and returns early if so: its state then counts as not expanded.
 type Visitor interface {
 	// Move receives one move.
 	Move(m *Move)
@@ -30,6 +69,10 @@ type Visitor interface {
 	// from the expanded state. tail is valid only during the call.
 	Violation(v *system.Violation, tail []Step)
 }
+
+// Stopper is implemented by visitors that can tell whether the search is to
+// end.
+type Stopper interface{ Stopped() bool }
 
 // Expander computes the moves of a state. One expander serves one worker; it
 // owns its machines.

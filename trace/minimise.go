@@ -11,8 +11,8 @@ import (
 // the trace. They are counted in executed transitions, not in time, so that the
 // result is the same on every machine.
 const (
-	// reduceBudget bounds the transitions executed while steps are left out.
-	reduceBudget = 4_000_000
+	// DefaultBudget bounds the transitions executed while steps are left out.
+	DefaultBudget = 4_000_000
 	// cutBudget bounds the consistent cuts that the exact search for the
 	// fewest context switches visits; above it greedy schedules have to do.
 	cutBudget = 1 << 18
@@ -38,13 +38,14 @@ const (
 // Each stage's result is replayed and thrown away if it does not show the
 // violation, so that the returned trace replays whenever t does. A trace
 // without a claim keeps its last state. If t does not replay, Minimise returns
-// t itself.
-func (t *Trace) Minimise(sys system.System) *Trace {
+// t itself. Budget is how many transitions the second half of stage 2 may
+// execute; without it the other stages still take place.
+func (t *Trace) Minimise(sys system.System, budget int) *Trace {
 	p, err := newPlayer(sys, t.Initial)
 	if err != nil || p.replay(t) != nil {
 		return t
 	}
-	z := &minimiser{player: p, claim: t.Violation, initial: t.Initial, budget: reduceBudget}
+	z := &minimiser{player: p, claim: t.Violation, initial: t.Initial, budget: budget}
 	if z.claim == nil || z.claim.Kind == system.Deadlock {
 		z.final = p.m.Encode(nil)
 	}

@@ -479,8 +479,8 @@ func (o *Out) share(b *statestore.Batch, i int) {
 // moveTail moves the items of b from the given one on to the batch to.
 func moveTail(b *statestore.Batch, from int, to *statestore.Batch) {
 	for i := from; i < b.Len(); i++ {
-		if t := b.Trail(i); t != nil {
-			to.AddState(b.Refs[i], b.State(i), t)
+		if s := b.State(i); s != nil {
+			to.AddState(b.Refs[i], s, b.Trail(i))
 		} else {
 			to.Add(b.Refs[i])
 		}

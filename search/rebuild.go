@@ -1,0 +1,262 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cpor/statestore"
+	"cpor/system"
+	"cpor/trace"
+)
+
+// errOmitted means that a trace cannot be rebuilt because an inexact store
+// took one state for another.
+var errOmitted = errors.New("the store took one state for another on the way, so that the trace cannot be rebuilt")
+
+// rebuilder rebuilds traces by re-execution, after the search.
+type rebuilder struct {
+	sys      system.System
+	expander Expander
+	session  statestore.Session
+	machine  system.Machine
+}
+
+// move is a move as the rebuilder keeps it: without its end.
+type move struct {
+	thread int
+	alt    uint64
+	length int
+}
+
+// rebuild returns the trace that leads to a finding, without its claim.
+func (rb *rebuilder) rebuild(f *finding, loadable bool) (*trace.Trace, error) {
+	var initial int
+	var moves []move
+	var err error
+	if loadable {
+		initial, moves, err = rb.backwards(f.ref)
+	} else {
+		initial, moves, err = rb.forwards(f)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t := &trace.Trace{Initial: initial}
+	m := rb.machine
+	m.Load(rb.sys.Initial()[initial])
+	// The self-loops of blocked and ended threads, with which paths can end,
+	// are no steps of an execution.
+	step := func(s Step) {
+		if s.Thread < m.NumThreads() && m.Step(s.Thread, s.Alt).Kind == system.Moved {
+			t.Steps = append(t.Steps, s)
+		}
+	}
+	for _, mv := range moves {
+		step(Step{Thread: mv.thread, Alt: mv.alt})
+		for range mv.length - 1 {
+			step(Step{Thread: mv.thread})
+		}
+	}
+	if !slices.Equal(m.Encode(nil), f.state) {
+		return nil, errors.New("the rebuilt path leads to another state")
+	}
+	for _, s := range f.tail {
+		step(s)
+	}
+	return t, nil
+}
+
+// finder is a visitor that looks for the moves with a given end.
+type finder struct {
+	want  func(end system.State) bool
+	found func(m *Move) // called for each
+}
+
+func (f *finder) Move(m *Move) {
+	if !m.Infinite && f.want(m.End) {
+		f.found(m)
+	}
+}
+
+func (f *finder) Violation(*system.Violation, []Step) {}
+
+// initials returns the index of each initial state by its encoding.
+func (rb *rebuilder) initials() map[string]int {
+	index := map[string]int{}
+	for i, s := range rb.sys.Initial() {
+		if _, ok := index[stateString(s)]; !ok {
+			index[stateString(s)] = i
+		}
+	}
+	return index
+}
+
+// backwards walks from a stored state over candidates for the parent to an
+// initial state. It is a depth-first search with backtracking over checked
+// edges only, and enters no state twice; so it ends, and what it returns is a
+// path. The true parents are one: each was stored before its child, so their
+// chain has no cycle and ends in an initial state.
+func (rb *rebuilder) backwards(ref statestore.Ref) (initial int, moves []move, err error) {
+	type frame struct {
+		ref        statestore.Ref
+		candidates []statestore.Ref
+		down       move // from this state to the frame before it
+	}
+	index := rb.initials()
+	entered := map[statestore.Ref]bool{}
+	var stack []frame
+	var child, parent system.State
+	enter := func(r statestore.Ref, down move) bool {
+		entered[r] = true
+		f := frame{ref: r, down: down}
+		child = rb.session.Load(r, child)
+		if i, ok := index[stateString(child)]; ok {
+			initial = i
+			stack = append(stack, f)
+			return true
+		}
+		rb.session.Parents(r, func(p statestore.Ref) bool {
+			f.candidates = append(f.candidates, p)
+			return true
+		})
+		stack = append(stack, f)
+		return false
+	}
+	done := enter(ref, move{})
+	for !done {
+		if len(stack) == 0 {
+			return 0, nil, errors.New("no path from an initial state: the stored parents are wrong")
+		}
+		top := &stack[len(stack)-1]
+		if len(top.candidates) == 0 {
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		p := top.candidates[0]
+		top.candidates = top.candidates[1:]
+		if entered[p] {
+			continue
+		}
+		child = rb.session.Load(top.ref, child)
+		parent = rb.session.Load(p, parent)
+		var down move
+		ok := false
+		rb.expander.Expand(parent, &finder{
+			want: func(end system.State) bool { return !ok && slices.Equal(end, child) },
+			found: func(m *Move) {
+				down, ok = move{m.Thread, m.Alt, m.Len}, true
+			},
+		})
+		if ok {
+			done = enter(p, down)
+		}
+	}
+	for i := len(stack) - 1; i > 0; i-- {
+		moves = append(moves, stack[i].down)
+	}
+	return initial, moves, nil
+}
+
+// forwards follows the trail of a finding from the initial states: always a
+// move whose end has the hash that comes next. Where several states have that
+// hash it tries one after the other.
+func (rb *rebuilder) forwards(f *finding) (initial int, moves []move, err error) {
+	var refs []statestore.Ref
+	for t := f.trail; t != nil; t = t.Parent {
+		refs = append(refs, t.Ref)
+	}
+	slices.Reverse(refs)
+	if len(refs) == 0 {
+		return 0, nil, errors.New("the state has no trail")
+	}
+	is := func(s system.State, r statestore.Ref) bool {
+		got, ok := rb.session.Find(s)
+		return ok && got == r
+	}
+	type node struct {
+		state system.State
+		move  move
+	}
+	budget := 64*len(refs) + 1024 // expansions; wrong turns are very rare
+	var path [][]node             // for each step, the states still to try; the first is on the path
+	for i, s := range rb.sys.Initial() {
+		if !is(s, refs[0]) {
+			continue
+		}
+		path = append(path[:0], []node{{state: s}})
+		for len(path) > 0 {
+			last := len(path) - 1
+			if len(path[last]) == 0 {
+				if path = path[:last]; len(path) > 0 {
+					path[last-1] = path[last-1][1:]
+				}
+				continue
+			}
+			at := path[last][0]
+			if last == len(refs)-1 {
+				if slices.Equal(at.state, f.state) {
+					for _, p := range path[1:] {
+						moves = append(moves, p[0].move)
+					}
+					return i, moves, nil
+				}
+				path[last] = path[last][1:]
+				continue
+			}
+			if budget--; budget < 0 {
+				return 0, nil, errOmitted
+			}
+			var next []node
+			rb.expander.Expand(at.state, &finder{
+				want: func(end system.State) bool { return is(end, refs[last+1]) },
+				found: func(m *Move) {
+					if !slices.ContainsFunc(next, func(n node) bool { return slices.Equal(n.state, m.End) }) {
+						next = append(next, node{slices.Clone(m.End), move{m.Thread, m.Alt, m.Len}})
+					}
+				},
+			})
+			path = append(path, next)
+		}
+	}
+	return 0, nil, errOmitted
+}
+
+// maxNames is the largest number of threads that a message names.
+const maxNames = 4
+
+// describeDeadlock says which threads cannot go on at the end of t.
+func (rb *rebuilder) describeDeadlock(t *trace.Trace) string {
+	m := rb.machine
+	m.Load(rb.sys.Initial()[t.Initial])
+	for _, s := range t.Steps {
+		m.Step(s.Thread, s.Alt)
+	}
+	var names []string
+	more := 0
+	for i, n := 0, m.NumThreads(); i < n; i++ {
+		if rb.sys.Observer(i) {
+			continue
+		}
+		mark := m.Mark()
+		out := m.Step(i, 0)
+		m.Rewind(mark)
+		if out.Kind != system.Blocked || out.AtEnd {
+			continue
+		}
+		if len(names) < maxNames {
+			names = append(names, rb.sys.ThreadName(m, i))
+		} else {
+			more++
+		}
+	}
+	switch {
+	case more > 0:
+		return fmt.Sprintf("deadlock: %s and %d more are blocked", strings.Join(names, ", "), more)
+	case len(names) == 1:
+		return fmt.Sprintf("deadlock: %s is blocked", names[0])
+	}
+	last := len(names) - 1
+	return fmt.Sprintf("deadlock: %s and %s are blocked", strings.Join(names[:last], ", "), names[last])
+}
