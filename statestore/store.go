@@ -156,7 +156,9 @@ func New(o Options) (Store, error) {
 		return nil, fmt.Errorf("statestore: %d workers", o.Workers)
 	}
 	switch o.Kind {
-	case Tree, Plain, Compact, Bitstate:
+	case Tree:
+		return newTree(o), nil
+	case Plain, Compact, Bitstate:
 		return newMapStore(o), nil
 	}
 	return nil, fmt.Errorf("statestore: unknown %v", o.Kind)

@@ -1,0 +1,307 @@
+package statestore
+
+import (
+	"math/bits"
+	"sync"
+	"sync/atomic"
+)
+
+// The keys of the Tree store. A key is a word of keyBits bits that stands for a
+// state: its class, in the highest bits, says how to read the rest.
+const (
+	shardBits = 10
+	fragBits  = 16
+	// What is in an entry of the table of states, and what its shard adds to it.
+	keyBits   = 64 - fragBits + shardBits
+	classBits = 6
+	idsBits   = keyBits - classBits
+	idsMask   = 1<<idsBits - 1
+	keyMask   = 1<<keyBits - 1
+
+	// classYoung is the class of the Refs of states that were stored before
+	// their shape was known; see shape.
+	classYoung = 0
+	// classWhole is the class of all states whose profile got no class of its
+	// own: the rest of the key is one number for (length, root).
+	classWhole = 1<<classBits - 1
+
+	// maxParts is the largest number of parts of a state.
+	maxParts = 6
+	maxSlots = 2*maxParts - 1
+)
+
+// A shape says how states of one length are taken apart. The state's bits are
+// divided into up to maxParts consecutive parts, each with a dense numbering of
+// the values it has taken so far. A state is then a handful of small numbers,
+// and those are its key.
+//
+// # Parts
+//
+// Where the cuts are decides over the memory. A part that all the variation is
+// in has nearly as many values as there are states, and saves nothing; cut in
+// two, its halves have perhaps the square root of that. So the first youngStates
+// states of a length are kept as they are (the shape is young), and the cuts are
+// then chosen so that the parts have few different values among those states.
+// Cuts may fall inside a word.
+//
+// A part is a balanced binary tree. Its leaves are the words of the part (masked
+// and shifted if the part has only some of their bits). An inner vertex is the
+// pair of its children's codes. The code of a vertex below the top is a number
+// from the shared table of inner nodes, or, for a leaf of at most 31 bits, its
+// value itself. The top is numbered in the part's own table. (Laarman, van de
+// Pol, Weber, SPIN 2011, whose trees are binary to the root. With a binary root
+// the tables of its two children had up to one node per state in our models;
+// see docs/design/statestore.md.)
+//
+// # Profiles
+//
+// A profile says how many bits of a key each number has. The key of a state has
+// the class of the first profile in the shape's list that its numbers fit into.
+// Numbers do not change and the list only grows at its end, so a state has the
+// same key at all times, for all workers. When a state fits into no profile,
+// one is added in which each number has room to grow. When the numbers get too
+// many bits together, the new profile has two adjacent ones merged: the pair is
+// numbered in a table of its own. There can be merges until one number is left.
+type shape struct {
+	n       int // words
+	layout  atomic.Pointer[layout]
+	mature  atomic.Bool // the parts are chosen, the young states are in the table
+	mu      sync.Mutex  // guards what follows while the shape is young
+	young   *young
+	vertex  []vertex
+	leafOf  []int32 // leaves of word i: leafOf[i] to leafOf[i+1]
+	leaves  int
+	parts   []part
+	sampled [maxParts + 1][maxParts + 1]float64 // different values of parts i to j-1 among the young states
+
+	profileMu sync.Mutex // guards changes of layout
+}
+
+// vertex is a vertex of the trees of a shape. The leaves come first, in the
+// order of their words, and children come before their parents.
+type vertex struct {
+	mask        uint64 // leaf: its bits of the word
+	word        int32  // leaf: the word
+	left, right int32  // inner: children
+	parent      int32  // -1: the top of its part
+	part        int32
+	shift       uint8 // leaf: of its lowest bit
+}
+
+// part is a part of a shape.
+type part struct {
+	top int32 // vertex
+}
+
+// layout is what of a shape changes when a profile is added. It is immutable.
+type layout struct {
+	direct   uint64  // class of states of at most one word of idsBits bits, shifted; 0: none
+	merges   []merge // merge j makes slot len(parts)+j
+	profiles []profile
+}
+
+// merge makes one number of those in two slots.
+type merge struct {
+	a, b  uint8
+	table *nodes
+}
+
+// profile is a way to make a key of numbers. A slot holds a number: slot i that
+// of part i, the slots behind those of the merges.
+type profile struct {
+	class  uint64 // shifted to its place in a key
+	merges int    // how many merges have to be done
+	slots  []uint8
+	widths []uint8
+}
+
+// classInfo says how keys of a class are read.
+type classInfo struct {
+	shape   *shape
+	profile *profile
+	layout  *layout // one that has the profile's merges
+	direct  bool
+}
+
+// build makes the vertices for parts with the given cuts: cuts[i] to cuts[i+1]
+// are the bits of part i.
+func (sh *shape) build(cuts []int) {
+	sh.vertex, sh.parts, sh.leafOf = nil, nil, make([]int32, sh.n+1)
+	type open struct{ level []int32 }
+	var parts []open
+	for p := 0; p+1 < len(cuts); p++ {
+		var level []int32
+		for lo, hi := cuts[p], cuts[p+1]; lo < hi; {
+			w := lo / 64
+			end := min(hi, 64*(w+1))
+			mask := ^uint64(0) << (lo % 64)
+			if end%64 != 0 {
+				mask &= 1<<(end%64) - 1
+			}
+			level = append(level, int32(len(sh.vertex)))
+			sh.vertex = append(sh.vertex, vertex{mask: mask, word: int32(w), shift: uint8(lo % 64), part: int32(p), parent: -1})
+			sh.leafOf[w+1] = int32(len(sh.vertex))
+			lo = end
+		}
+		parts = append(parts, open{level})
+	}
+	sh.leaves = len(sh.vertex)
+	for p, o := range parts {
+		level := o.level
+		for len(level) > 1 {
+			var up []int32
+			for i := 0; i+1 < len(level); i += 2 {
+				v := int32(len(sh.vertex))
+				sh.vertex = append(sh.vertex, vertex{left: level[i], right: level[i+1], part: int32(p), parent: -1})
+				sh.vertex[level[i]].parent, sh.vertex[level[i+1]].parent = v, v
+				up = append(up, v)
+			}
+			if len(level)%2 == 1 {
+				up = append(up, level[len(level)-1])
+			}
+			level = up
+		}
+		sh.parts = append(sh.parts, part{top: level[0]})
+	}
+}
+
+// learn chooses the cuts for states of n words from examples, and returns them
+// with, for all i < j, how many different values the bits from cut i to cut j
+// have among the examples. Without examples the cuts are at equal distances.
+//
+// The candidates are up to maxCandidates places between bits that vary, with as
+// many varying bits from one to the next. Of all choices of cuts among these,
+// the one with the smallest sum of different values is taken.
+func learn(n int, examples [][]uint64) (cuts []int, distinct [][]float64) {
+	const maxCandidates = 24
+	total := 64 * n
+	varying := make([]uint64, n)
+	for _, s := range examples {
+		for i := range varying {
+			varying[i] |= s[i] ^ examples[0][i]
+		}
+	}
+	count := 0
+	for _, w := range varying {
+		count += bits.OnesCount64(w)
+	}
+	if count == 0 {
+		for i := range varying {
+			varying[i] = ^uint64(0)
+		}
+		count = total
+	}
+	// Candidate places: a cut stands just before a varying bit.
+	step := (count + maxCandidates - 1) / maxCandidates
+	at := []int{0}
+	for i, seen := 0, 0; i < total; i++ {
+		if varying[i/64]>>(i%64)&1 == 0 {
+			continue
+		}
+		if seen > 0 && seen%step == 0 {
+			at = append(at, i)
+		}
+		seen++
+	}
+	at = append(at, total)
+	g := len(at) - 1
+
+	// sums[e][i] is a hash of the bits of example e before place i such that
+	// the difference of two is a hash of the bits between.
+	sums := make([][]uint64, len(examples))
+	for e, s := range examples {
+		row := make([]uint64, g+1)
+		for i := range g {
+			h := uint64(i + 1)
+			for lo := at[i]; lo < at[i+1]; {
+				w := lo / 64
+				end := min(at[i+1], 64*(w+1))
+				v := s[w] >> (lo % 64)
+				if d := end - lo; d < 64 {
+					v &= 1<<d - 1
+				}
+				h = hashNode(h ^ hashNode(v+uint64(end)))
+				lo = end
+			}
+			row[i+1] = row[i] + h
+		}
+		sums[e] = row
+	}
+	size := 1
+	for size < 2*len(examples) {
+		size *= 2
+	}
+	set := make([]uint64, size)
+	count2 := func(i, j int) float64 {
+		if len(examples) == 0 {
+			return float64(at[j] - at[i])
+		}
+		clear(set)
+		c := 0
+		for _, row := range sums {
+			h := hashNode(row[j] - row[i])
+			if h == 0 {
+				h = 1
+			}
+			k := h & uint64(size-1)
+			for set[k] != 0 && set[k] != h {
+				k = (k + 1) & uint64(size-1)
+			}
+			if set[k] == 0 {
+				set[k] = h
+				c++
+			}
+		}
+		return float64(c)
+	}
+	d := make([][]float64, g+1)
+	for i := range d {
+		d[i] = make([]float64, g+1)
+		for j := i + 1; j <= g; j++ {
+			d[i][j] = count2(i, j)
+		}
+	}
+	if len(examples) == 0 {
+		// Squares make equal distances the best.
+		for i := range d {
+			for j := range d[i] {
+				d[i][j] *= d[i][j]
+			}
+		}
+	}
+	// best[k][j]: the least sum for the places up to j in k parts.
+	k := min(maxParts, g)
+	best := make([][]float64, k+1)
+	from := make([][]int, k+1)
+	for a := range best {
+		best[a] = make([]float64, g+1)
+		from[a] = make([]int, g+1)
+		for j := range best[a] {
+			best[a][j] = 1e300
+		}
+	}
+	best[0][0] = 0
+	for a := 1; a <= k; a++ {
+		for j := a; j <= g; j++ {
+			for i := a - 1; i < j; i++ {
+				if c := best[a-1][i] + d[i][j]; c < best[a][j] {
+					best[a][j], from[a][j] = c, i
+				}
+			}
+		}
+	}
+	chosen := make([]int, k+1)
+	for a, j := k, g; a >= 0; a-- {
+		chosen[a] = j
+		j = from[a][j]
+	}
+	distinct = make([][]float64, k+1)
+	for a, i := range chosen {
+		cuts = append(cuts, at[i])
+		distinct[a] = make([]float64, k+1)
+		for b, j := range chosen {
+			distinct[a][b] = d[i][j]
+		}
+	}
+	return cuts, distinct
+}

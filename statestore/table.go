@@ -1,0 +1,413 @@
+package statestore
+
+import (
+	"math"
+	"math/bits"
+	"sync/atomic"
+	"unsafe"
+)
+
+// A table is a lock-free set of 64-bit entries that grows while it is used. It
+// is the table of states of the Tree store and the index of the Plain store.
+//
+// # Entries
+//
+// An entry has a hash part, its high bits, and a low part, which is not 0. The
+// hash part decides where the entry lives; the low part is payload (a parent's
+// fragment, an address). An empty slot is 0. Which shard an entry is in is
+// known from where it stands, so the bits of the hash that choose the shard need
+// not be stored: that is what leaves room for the payload (quotienting, Cleary
+// 1984, as in LTSmin's compact tables, but by whole shards, so that an entry
+// needs no bookkeeping of its displacement).
+//
+// # Places
+//
+// The table is split into shards. A shard is one slab: an array of lines of
+// eight slots, 64 bytes, one cache line. The line of an entry is its hash part
+// scaled to the number of lines, so a slab can have any number of lines, and the
+// order of the entries by line is the same in slabs of all sizes. An entry goes
+// to the first free slot from its line's first slot on, over the next lines and
+// from the last to the first. Entries are never removed. So an entry is in the
+// set if and only if it stands before the first free slot of its path.
+//
+// # Insertion
+//
+// One compare-and-swap from 0 to the entry. The entry is complete with it: there
+// is no moment when another worker could see a part of it. Who loses the
+// compare-and-swap looks at the slot again: now it holds either an equal entry,
+// then the loser has found what it was looking for, or another one, then the
+// path goes on behind it.
+//
+// # Growth
+//
+// A shard grows on its own, when its slab is nine tenths full, by a factor of
+// about growth, so little memory is free at any time. The sizes of the shards
+// are staggered, so that they do not all grow at the same moment: the load of
+// the whole table is the average over a step, not its worst point.
+//
+//  1. The worker that finds the slab s too full makes a bigger slab and sets
+//     s.next by a compare-and-swap. s is still the shard's slab.
+//  2. The worker visits all slots of s in order. An empty slot is frozen: a
+//     compare-and-swap from 0 to frozen. An entry is put into s.next.
+//  3. When every slot has been visited, s.moved is set, and the shard's slab
+//     becomes s.next.
+//
+// The others do not wait. They look in s as ever. On their path, entries stay
+// where they are, so what is in s is found in s. A free slot that is not frozen
+// can still be taken: the worker in step 2 will come by and find an entry there,
+// or, if it has been there already, the slot is frozen and the compare-and-swap
+// fails. Who meets a frozen slot knows that its entry is not in s and cannot get
+// into s any more, because everybody who looks for it meets the same slot. It
+// goes on in s.next, where the same rules hold. So of all workers that insert
+// equal entries exactly one succeeds, at any time.
+//
+// A worker that is stopped in step 2 for a long time does no harm: the free slots
+// behind it are used up, then everybody goes on in s.next, which may itself grow
+// while s is still being moved. Steps 2 and 3 can be done by several workers at
+// once and more than once, because putting an entry where it is already changes
+// nothing; a worker that finds s without any free slot does them too.
+type table struct {
+	dir       []atomic.Pointer[slab] // one slab for each shard; nil: nothing inserted yet
+	lowBits   int
+	low       uint64  // mask of the low part
+	unit      float64 // 1/len(dir)
+	budget    *budget
+	grows     atomic.Uint64
+	failedCAS atomic.Uint64
+	helps     atomic.Uint64
+}
+
+const (
+	lineSlots = 8
+	// growth is the factor by which a slab grows. A small one keeps memory
+	// tight and costs copying: an entry is copied 1/(growth-1) times in all.
+	growth = 1.25
+	// maxLoad is the share of slots in use at which a slab grows.
+	maxLoad = 0.9
+	// sampleSlots is the size from which a slab counts only every
+	// sampleRate-th insertion, chosen by hash, to spare the workers a shared
+	// counter; the error is below a percent or two there.
+	sampleSlots = 4096
+	sampleRate  = 8
+	// farLines is the distance from its line at which an entry is not put
+	// when memory has run out, so that searches stay short.
+	farLines = 16
+)
+
+// slab is the storage of one shard.
+type slab struct {
+	slots []uint64
+	lines uint64
+	limit int64  // count at which it grows
+	mask  uint64 // an insertion is counted if the masked hash bits are 0
+	next  atomic.Pointer[slab]
+	count atomic.Int64
+	grow  atomic.Bool // somebody is making the next slab
+	moved atomic.Bool // all entries are in next
+}
+
+func (s *slab) bytes() int { return cap(s.slots)*8 + int(unsafe.Sizeof(*s)) }
+
+// newTable returns a table of 1<<shardBits shards whose entries have a low part
+// of lowBits bits.
+func newTable(shardBits, lowBits int, b *budget) *table {
+	t := &table{
+		dir:     make([]atomic.Pointer[slab], 1<<shardBits),
+		lowBits: lowBits,
+		low:     1<<lowBits - 1,
+		budget:  b,
+	}
+	t.unit = 1 / float64(len(t.dir))
+	b.take(8*len(t.dir), true)
+	return t
+}
+
+// newSlab returns a slab of at least that many lines: as many as fit into the
+// memory block which the allocator has for it.
+func newSlab(lines int) *slab {
+	slots := append([]uint64(nil), make([]uint64, lines*lineSlots)...)
+	slots = slots[:cap(slots)/lineSlots*lineSlots]
+	s := &slab{slots: slots, lines: uint64(len(slots) / lineSlots)}
+	s.limit = int64(maxLoad * float64(len(slots)))
+	if len(slots) >= sampleSlots {
+		s.mask = sampleRate - 1
+	}
+	return s
+}
+
+// nextLines returns the size for a shard that has outgrown a slab: the next
+// number of a geometric series that is shifted a little from shard to shard.
+func (t *table) nextLines(shard uint64, lines uint64) int {
+	phase := float64(shard) * t.unit
+	const lg = 0.32192809488736235 // log2(growth)
+	j := math.Floor(math.Log2(float64(lines))/lg-phase) + 1
+	n := int(math.Exp2((j + phase) * lg))
+	// Never less than half a step, which the rounding of block sizes can cause.
+	return max(n, int(lines)+1, int(float64(lines)*(1+(growth-1)/2)))
+}
+
+// slabOf returns the shard's slab, which it makes if there is none. It returns
+// nil if there is no memory for one.
+func (t *table) slabOf(shard uint64, force bool) *slab {
+	if s := t.dir[shard].Load(); s != nil {
+		return s
+	}
+	s := newSlab(1)
+	if !t.budget.take(s.bytes(), force) {
+		return t.dir[shard].Load()
+	}
+	if !t.dir[shard].CompareAndSwap(nil, s) {
+		t.budget.give(s.bytes())
+	}
+	return t.dir[shard].Load()
+}
+
+// insert adds entry e to a shard. It returns the entry that stands for it: 0 if
+// e was added, else the one with the same hash part that was there already. full
+// means that it was not there and that there is no memory for it, which does not
+// happen with force.
+func (t *table) insert(shard, e uint64, force bool) (old uint64, full bool) {
+	s := t.dir[shard].Load()
+	if s == nil {
+		if s = t.slabOf(shard, force); s == nil {
+			return 0, true
+		}
+	}
+	low := t.low
+	frozen := low + 1
+	for {
+		i, _ := bits.Mul64(e&^low, s.lines)
+	path:
+		for n := uint64(0); ; n++ {
+			if n == s.lines {
+				// No free slot. Everybody sees that, so e cannot be in s, nor
+				// get there. Make sure that there is a next slab.
+				if s.next.Load() == nil && !t.enlarge(shard, s, force) {
+					return 0, true
+				}
+				t.helps.Add(1)
+				t.move(shard, s)
+				break path
+			}
+			if n == farLines && s.next.Load() == nil && !t.enlarge(shard, s, force) {
+				if _, ok := t.find(shard, e); !ok {
+					return 0, true
+				}
+			}
+			line := (*[lineSlots]uint64)(s.slots[i*lineSlots:])
+			for j := range line {
+				v := atomic.LoadUint64(&line[j])
+				if v == 0 {
+					if atomic.CompareAndSwapUint64(&line[j], 0, e) {
+						// The high bits place the entry, so sample by the lowest.
+						if (e>>t.lowBits)&s.mask == 0 {
+							t.counted(shard, s)
+						}
+						return 0, false
+					}
+					t.failedCAS.Add(1)
+					v = atomic.LoadUint64(&line[j])
+				}
+				if (v^e)&^low == 0 && v&low != 0 {
+					return v, false
+				}
+				if v == frozen {
+					break path
+				}
+			}
+			if i++; i == s.lines {
+				i = 0
+			}
+		}
+		s = s.next.Load()
+	}
+}
+
+// counted counts an insertion, or a sampled one for several, and makes the slab
+// grow if that is due. Without memory it does not grow, and gets fuller.
+func (t *table) counted(shard uint64, s *slab) {
+	if s.count.Add(int64(s.mask)+1) > s.limit && s.next.Load() == nil && s.grow.CompareAndSwap(false, true) {
+		if !t.enlarge(shard, s, false) {
+			s.grow.Store(false)
+		}
+	}
+}
+
+// enlarge gives s a next slab, if it has none yet, and moves the entries there.
+// It returns false if there is no memory.
+func (t *table) enlarge(shard uint64, s *slab, force bool) bool {
+	lines := t.nextLines(shard, s.lines)
+	if !force && !t.budget.allow(lines*lineSlots*8) {
+		return false
+	}
+	ns := newSlab(lines)
+	if !t.budget.take(ns.bytes(), force) {
+		return false
+	}
+	if !s.next.CompareAndSwap(nil, ns) {
+		t.budget.give(ns.bytes())
+		return true
+	}
+	t.grows.Add(1)
+	t.move(shard, s)
+	return true
+}
+
+// move puts the entries of s into s.next and freezes its free slots.
+func (t *table) move(shard uint64, s *slab) {
+	if !s.moved.Load() {
+		frozen := t.low + 1
+		added := int64(0)
+		next := s.next.Load()
+		for i := range s.slots {
+			v := atomic.LoadUint64(&s.slots[i])
+			if v == 0 {
+				if atomic.CompareAndSwapUint64(&s.slots[i], 0, frozen) {
+					continue
+				}
+				v = atomic.LoadUint64(&s.slots[i])
+			}
+			if v != frozen && t.put(shard, next, v) {
+				added++
+			}
+		}
+		next.count.Add(added)
+		s.moved.Store(true)
+	}
+	// Slabs that have been moved leave the shard in their order.
+	for {
+		s := t.dir[shard].Load()
+		next := s.next.Load()
+		if next == nil || !s.moved.Load() {
+			return
+		}
+		if t.dir[shard].CompareAndSwap(s, next) {
+			t.budget.give(s.bytes())
+		}
+	}
+}
+
+// put adds entry e, which is in an older slab, to s or, if s is being moved
+// itself, to one behind it. It reports whether it was s and e was new there.
+func (t *table) put(shard uint64, s *slab, e uint64) bool {
+	low := t.low
+	frozen := low + 1
+	for first := true; ; first = false {
+		i, _ := bits.Mul64(e&^low, s.lines)
+	path:
+		for n := uint64(0); ; n++ {
+			if n == s.lines {
+				if s.next.Load() == nil {
+					t.enlarge(shard, s, true)
+				}
+				break path
+			}
+			line := (*[lineSlots]uint64)(s.slots[i*lineSlots:])
+			for j := range line {
+				v := atomic.LoadUint64(&line[j])
+				if v == 0 {
+					if atomic.CompareAndSwapUint64(&line[j], 0, e) {
+						if !first {
+							s.count.Add(1)
+						}
+						return first
+					}
+					v = atomic.LoadUint64(&line[j])
+				}
+				if v == e {
+					return false
+				}
+				if v == frozen {
+					break path
+				}
+			}
+			if i++; i == s.lines {
+				i = 0
+			}
+		}
+		s = s.next.Load()
+	}
+}
+
+// find returns the entry with e's hash part.
+func (t *table) find(shard, e uint64) (uint64, bool) {
+	low := t.low
+	frozen := low + 1
+	for s := t.dir[shard].Load(); s != nil; s = s.next.Load() {
+		i, _ := bits.Mul64(e&^low, s.lines)
+	path:
+		for n := uint64(0); n < s.lines; n++ {
+			line := (*[lineSlots]uint64)(s.slots[i*lineSlots:])
+			for j := range line {
+				v := atomic.LoadUint64(&line[j])
+				if v == 0 {
+					return 0, false
+				}
+				if (v^e)&^low == 0 && v&low != 0 {
+					return v, true
+				}
+				if v == frozen {
+					break path
+				}
+			}
+			if i++; i == s.lines {
+				i = 0
+			}
+		}
+	}
+	return 0, false
+}
+
+// scan calls yield for the entries of a shard whose hash part is at least lo and
+// at most hi, until it returns false. While the shard grows it can yield an
+// entry twice.
+func (t *table) scan(shard, lo, hi uint64, yield func(e uint64) bool) {
+	frozen := t.low + 1
+	for s := t.dir[shard].Load(); s != nil; s = s.next.Load() {
+		i, _ := bits.Mul64(lo&^t.low, s.lines)
+		last, _ := bits.Mul64(hi&^t.low, s.lines)
+		// Entries that did not find room in the last line stand behind it, up
+		// to the first free slot.
+		behind := last - i
+	path:
+		for n := uint64(0); n < s.lines; n++ {
+			for j := range uint64(lineSlots) {
+				v := atomic.LoadUint64(&s.slots[i*lineSlots+j])
+				if v == 0 || v == frozen {
+					if n >= behind {
+						break path
+					}
+					break // the rest of this line is free, too
+				}
+				if h := v &^ t.low; h >= lo&^t.low && h <= hi&^t.low {
+					if !yield(v) {
+						return
+					}
+				}
+			}
+			if i++; i == s.lines {
+				i = 0
+			}
+		}
+	}
+}
+
+// slots returns how many slots there are.
+func (t *table) slots() (n uint64) {
+	for i := range t.dir {
+		if s := t.dir[i].Load(); s != nil {
+			n += uint64(len(s.slots))
+		}
+	}
+	return n
+}
+
+func (t *table) bytes() (n uint64) {
+	n = uint64(8 * len(t.dir))
+	for i := range t.dir {
+		if s := t.dir[i].Load(); s != nil {
+			n += uint64(s.bytes())
+		}
+	}
+	return n
+}

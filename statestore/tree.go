@@ -1,0 +1,893 @@
+package statestore
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// treeStore is the store of kind Tree. A state is a key (see shape), and a key is
+// an entry in a table: mix makes of the key a number of the same size, from which
+// the key can be had back; its highest shardBits bits are the entry's shard, the
+// rest is the entry's hash part. The low part of the entry tells the parent.
+//
+// # Parents
+//
+// A parent is told by the highest fragBits bits of its own mixed key. Those of
+// its key that have the same are the candidates, one in 1<<fragBits of all
+// states; they stand together in the table. A position in the table would be
+// exact, but positions change when a shard grows.
+type treeStore struct {
+	budget budget
+	table  *table
+
+	mu         sync.Mutex // guards what follows
+	sessions   []*treeSession
+	nextClass  uint64
+	mergeNodes [maxParts - 1]*nodes
+	whole      *nodes
+	tables     int // how many nodes there are
+	orphans    map[uint64]Ref
+
+	// Set with mu locked, before the first shape gets mature.
+	inner     *nodes
+	partNodes [maxParts]*nodes
+
+	shapes  sync.Map // length -> *shape
+	classes [1 << classBits]atomic.Pointer[classInfo]
+}
+
+// The low parts of the entries. From codeFragment on it is a parent's fragment.
+const (
+	codeInitial  = 1
+	codeAside    = 2 // the parent is a Ref in young or in orphans
+	codeFragment = 3
+	fragMask     = 1<<fragBits - 1
+	restBits     = keyBits - shardBits
+	maxTables    = 2 + maxParts + maxParts - 1
+)
+
+// mix scatters the keys: a bijection of keyBits bits.
+func mix(key uint64) uint64 {
+	key ^= key >> (keyBits / 2)
+	key = key * mix1 & keyMask
+	key ^= key >> (keyBits / 2)
+	return key * mix2 & keyMask
+}
+
+// unmix is the inverse of mix.
+func unmix(h uint64) uint64 {
+	h = h * unmix2 & keyMask
+	h ^= h >> (keyBits / 2)
+	h = h * unmix1 & keyMask
+	return h ^ h>>(keyBits/2)
+}
+
+const (
+	mix1 = 0x9E3779B97F4A7C15
+	mix2 = 0xD6E8FEB86659FD93
+)
+
+var unmix1, unmix2 = inverse(mix1), inverse(mix2)
+
+// inverse returns the number whose product with the odd number a is 1 modulo
+// 1<<64, by Newton's iteration: each step doubles the number of right bits.
+func inverse(a uint64) uint64 {
+	x := a
+	for range 6 {
+		x *= 2 - a*x
+	}
+	return x
+}
+
+func newTree(o Options) *treeStore {
+	t := &treeStore{nextClass: 1}
+	t.budget.max = int64(min(o.MaxBytes, math.MaxInt64))
+	t.budget.take(int(unsafe.Sizeof(*t)), true)
+	t.table = newTable(shardBits, fragBits, &t.budget)
+	return t
+}
+
+func (t *treeStore) Exact() bool                  { return true }
+func (t *treeStore) Loadable() bool               { return true }
+func (t *treeStore) OmissionProbability() float64 { return 0 }
+func (t *treeStore) Bytes() uint64                { return uint64(t.budget.used.Load()) }
+
+func (t *treeStore) Len() (n uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, x := range t.sessions {
+		n += x.added.Load()
+	}
+	return n
+}
+
+func (t *treeStore) Stats() Stats {
+	s := Stats{Kind: Tree, States: t.Len(), Bytes: t.Bytes()}
+	s.RootBytes = t.table.bytes()
+	s.Slots = t.table.slots()
+	s.Grows = t.table.grows.Load()
+	s.FailedCAS = t.table.failedCAS.Load()
+	s.Helps = t.table.helps.Load()
+	if s.Slots > 0 {
+		s.Load = float64(s.States) / float64(s.Slots)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, n := range t.allNodes() {
+		s.Nodes += uint64(n.count())
+		s.NodeBytes += n.nodeBytes()
+		s.IndexBytes += n.indexBytes()
+		s.Grows += n.grows.Load()
+		s.FailedCAS += n.failedCAS.Load()
+	}
+	if sum := s.RootBytes + s.NodeBytes + s.IndexBytes; sum < s.Bytes {
+		s.OtherBytes = s.Bytes - sum
+	}
+	return s
+}
+
+// allNodes returns the tables of nodes there are; mu is locked.
+func (t *treeStore) allNodes() (all []*nodes) {
+	for _, n := range append(append([]*nodes{t.inner, t.whole}, t.partNodes[:]...), t.mergeNodes[:]...) {
+		if n != nil {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// newNodes makes a table of nodes; mu is locked.
+func (t *treeStore) newNodes() *nodes {
+	n := newNodes(&t.budget)
+	n.number = t.tables
+	t.tables++
+	return n
+}
+
+// shapeOf returns the shape for states of n words.
+func (t *treeStore) shapeOf(n int) *shape {
+	if sh, ok := t.shapes.Load(n); ok {
+		return sh.(*shape)
+	}
+	sh := &shape{n: n, young: newYoung(n)}
+	if got, loaded := t.shapes.LoadOrStore(n, sh); loaded {
+		return got.(*shape)
+	}
+	t.budget.take(int(unsafe.Sizeof(*sh))+sh.young.bytes(), true)
+	return sh
+}
+
+// takeClass takes a class for a profile. It returns false if none is left.
+func (t *treeStore) takeClass() (uint64, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.nextClass == classWhole {
+		return 0, false
+	}
+	t.nextClass++
+	return t.nextClass - 1, true
+}
+
+// tableOf returns the table of the numbers in a slot of a shape.
+func (t *treeStore) tableOf(sh *shape, l *layout, slot int) *nodes {
+	if slot < len(sh.parts) {
+		return t.partNodes[slot]
+	}
+	return l.merges[slot-len(sh.parts)].table
+}
+
+// addProfile adds a profile to a shape for a state with the given numbers, which
+// fits into none of l's profiles. It does nothing if the shape has others by now.
+func (t *treeStore) addProfile(sh *shape, l *layout, numbers *[maxSlots]uint32) {
+	sh.profileMu.Lock()
+	defer sh.profileMu.Unlock()
+	if sh.layout.Load() != l {
+		return
+	}
+	k := len(sh.parts)
+	type open struct {
+		slot   int
+		lo, hi int // the parts that it comprises
+		need   int // bits
+	}
+	states := bits.Len64(t.Len()) + 1
+	need := func(slot int) int {
+		return bits.Len32(max(numbers[slot], t.tableOf(sh, l, slot).count()))
+	}
+	// The numbers in use: the parts' and, in place of merged ones, the merges'.
+	var slots []open
+	for i := range k {
+		slots = append(slots, open{i, i, i + 1, need(i)})
+	}
+	nl := &layout{direct: l.direct, merges: l.merges, profiles: l.profiles}
+	join := func(i, slot, need int) {
+		slots[i] = open{slot, slots[i].lo, slots[i+1].hi, need}
+		slots = append(slots[:i+1], slots[i+2:]...)
+	}
+	for j, m := range l.merges {
+		for i := range slots {
+			if slots[i].slot == int(m.a) {
+				join(i, k+j, need(k+j))
+				break
+			}
+		}
+	}
+	class, ok := t.takeClass()
+	if !ok {
+		class = classWhole
+	}
+	for len(slots) > 1 {
+		sum := 0
+		for _, s := range slots {
+			sum += s.need
+		}
+		if sum <= idsBits && ok {
+			break
+		}
+		// Merge the two whose pairs will be the fewest, going by the examples.
+		best, bestBits := 0, math.Inf(1)
+		for i := range slots[1:] {
+			a, b := slots[i], slots[i+1]
+			ratio := 1.0
+			if d := sh.sampled[a.lo][a.hi] * sh.sampled[b.lo][b.hi]; d > 0 {
+				ratio = sh.sampled[a.lo][b.hi] / d
+			}
+			n := float64(a.need+b.need) + math.Log2(ratio)
+			if n < bestBits {
+				best, bestBits = i, n
+			}
+		}
+		a, b := slots[best], slots[best+1]
+		n := min(states, max(int(bestBits+1), a.need+1, b.need+1), a.need+b.need, 31)
+		j := len(nl.merges)
+		t.mu.Lock()
+		if t.mergeNodes[j] == nil {
+			t.mergeNodes[j] = t.newNodes()
+		}
+		table := t.mergeNodes[j]
+		t.mu.Unlock()
+		nl.merges = append(nl.merges[:j:j], merge{uint8(a.slot), uint8(b.slot), table})
+		join(best, k+j, n)
+	}
+	p := profile{class: class << idsBits, merges: len(nl.merges)}
+	if ok {
+		// Spread the bits that are left, more to those that have more already.
+		left, weight := idsBits, 0
+		for _, s := range slots {
+			left -= s.need
+			weight += s.need + 1
+		}
+		for i, s := range slots {
+			more := left * (s.need + 1) / weight
+			if i == len(slots)-1 {
+				more = left
+			}
+			left -= more
+			weight -= s.need + 1
+			p.slots = append(p.slots, uint8(s.slot))
+			p.widths = append(p.widths, uint8(min(s.need+more, 32)))
+		}
+	} else {
+		p.slots = append(p.slots, uint8(slots[0].slot))
+		t.mu.Lock()
+		if t.whole == nil {
+			t.whole = t.newNodes()
+		}
+		t.mu.Unlock()
+	}
+	nl.profiles = append(nl.profiles[:len(nl.profiles):len(nl.profiles)], p)
+	if ok {
+		t.classes[class].Store(&classInfo{shape: sh, layout: nl, profile: &nl.profiles[len(nl.profiles)-1]})
+	}
+	sh.layout.Store(nl)
+}
+
+// NewSession implements [Store].
+func (t *treeStore) NewSession() Session {
+	x := &treeSession{t: t, frames: map[int]*frame{}}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sessions = append(t.sessions, x)
+	t.budget.take(int(unsafe.Sizeof(*x)), true)
+	return x
+}
+
+// treeSession is a session of a treeStore.
+type treeSession struct {
+	t          *treeStore
+	cur        *frame // of the states inserted last
+	frames     map[int]*frame
+	spare      [maxTables]uint32
+	parent     Ref // the parent last inserted from, and its code
+	parentCode uint64
+	_          [64]byte
+	added      atomic.Uint64 // read by others
+	_          [56]byte
+}
+
+// frame is a session's scratch for states of one length: the base, a state with
+// all its numbers. Other states are compared with it word by word, and only the
+// vertices above different words are looked up.
+type frame struct {
+	sh    *shape
+	valid bool // there is a base
+	ready bool // the shape is mature, and the slices have its size
+	words []uint64
+	codes []uint32 // of the vertices; those of the tops are not used
+	ids   [maxSlots]uint32
+	dirty []uint64 // set of vertices
+	undo  []change
+}
+
+// change is a code that has been replaced.
+type change struct {
+	vertex int32
+	code   uint32
+}
+
+// immediate marks a code that is a leaf's value itself.
+const immediate = 1 << 31
+
+// frameOf returns the frame for states of n words.
+func (x *treeSession) frameOf(n int) *frame {
+	if x.cur != nil && x.cur.sh.n == n {
+		return x.cur
+	}
+	f := x.frames[n]
+	if f == nil {
+		f = &frame{sh: x.t.shapeOf(n)}
+		x.frames[n] = f
+	}
+	x.cur = f
+	return f
+}
+
+// prepare gives the frame its size; the shape has its vertices.
+func (f *frame) prepare() {
+	f.ready = true
+	f.words = make([]uint64, f.sh.n)
+	f.codes = make([]uint32, len(f.sh.vertex))
+	f.dirty = make([]uint64, (len(f.sh.vertex)+63)/64)
+}
+
+// number returns the number of v in table n, 0 if it has none and create is not
+// set or there is no memory.
+func (x *treeSession) number(n *nodes, v uint64, create bool) uint32 {
+	if create {
+		return n.intern(v, &x.spare[n.number])
+	}
+	return n.find(v)
+}
+
+// key returns the key of s, whose shape has its vertices. ok is false if a part
+// of s has no number, and gets none because create is not set or there is no
+// memory.
+func (x *treeSession) key(f *frame, s []uint64, create bool) (key uint64, ok bool) {
+	sh := f.sh
+	l := sh.layout.Load()
+	if l.direct != 0 && (len(s) == 0 || s[0] <= idsMask) {
+		if len(s) == 0 {
+			return l.direct, true
+		}
+		return l.direct | s[0], true
+	}
+	if !f.ready {
+		f.prepare()
+	}
+	var ids [maxSlots]uint32
+	base := &ids // where numbers of merges go
+	changed := uint32(0)
+	if far := f.mark(s); far {
+		if !x.rebase(f, s, create) {
+			return 0, false
+		}
+		base = &f.ids
+		changed = 1<<len(sh.parts) - 1
+	} else {
+		ids = f.ids
+		if changed, ok = x.recompute(f, s, &ids, create); !ok {
+			return 0, false
+		}
+	}
+	k, done := len(sh.parts), 0
+	for {
+	next:
+		for i := range l.profiles {
+			p := &l.profiles[i]
+			for ; done < p.merges; done++ {
+				m := &l.merges[done]
+				slot := k + done
+				if base[slot] == 0 || changed>>m.a&1 != 0 || changed>>m.b&1 != 0 {
+					id := x.number(m.table, uint64(base[m.a])<<32|uint64(base[m.b]), create)
+					if id == 0 {
+						f.valid = f.valid && base != &f.ids
+						return 0, false
+					}
+					base[slot] = id
+					changed |= 1 << slot
+				}
+			}
+			if p.class == classWhole<<idsBits {
+				id := x.number(x.t.whole, uint64(sh.n)<<32|uint64(base[p.slots[0]]), create)
+				return p.class | uint64(id), id != 0
+			}
+			key, shift := p.class, uint8(0)
+			for j, slot := range p.slots {
+				id, w := uint64(base[slot]), p.widths[j]
+				if id>>w != 0 {
+					continue next
+				}
+				key |= id << shift
+				shift += w
+			}
+			return key, true
+		}
+		if !create {
+			return 0, false // no state with such numbers has been inserted
+		}
+		x.t.addProfile(sh, l, base)
+		l = sh.layout.Load()
+	}
+}
+
+// mark marks the leaves in which s differs from the base. It returns true, and
+// has marked none, if there is no base or s is better made the base itself.
+func (f *frame) mark(s []uint64) (far bool) {
+	if !f.valid {
+		return true
+	}
+	sh := f.sh
+	n := 0
+	words := f.words[:len(s)]
+	for i, w := range s {
+		if d := w ^ words[i]; d != 0 {
+			for v := sh.leafOf[i]; v < sh.leafOf[i+1]; v++ {
+				if d&sh.vertex[v].mask != 0 {
+					f.dirty[v>>6] |= 1 << (v & 63)
+					n++
+				}
+			}
+		}
+	}
+	if n > 4 && 2*n > sh.leaves {
+		clear(f.dirty)
+		return true
+	}
+	return false
+}
+
+// recompute computes the numbers of a state of which the leaves that differ from
+// the base are marked, into ids, which are the base's. It returns the set of the
+// parts that are different.
+func (x *treeSession) recompute(f *frame, s []uint64, ids *[maxSlots]uint32, create bool) (changed uint32, ok bool) {
+	sh := f.sh
+	t := x.t
+	ok = true
+	undo := f.undo[:0]
+	// Children come before their parents, so the lowest first is the right order.
+	for w := range f.dirty {
+		for f.dirty[w] != 0 {
+			v := w<<6 | bits.TrailingZeros64(f.dirty[w])
+			f.dirty[w] &= f.dirty[w] - 1
+			if !ok {
+				continue
+			}
+			vx := &sh.vertex[v]
+			var value uint64
+			leaf := v < sh.leaves
+			if leaf {
+				value = s[vx.word] & vx.mask >> vx.shift
+			} else {
+				value = uint64(f.codes[vx.left])<<32 | uint64(f.codes[vx.right])
+			}
+			if vx.parent < 0 {
+				id := x.number(t.partNodes[vx.part], value, create)
+				ids[vx.part] = id
+				changed |= 1 << vx.part
+				ok = id != 0
+				continue
+			}
+			var code uint32
+			if leaf && value < immediate {
+				code = immediate | uint32(value)
+			} else if code = x.number(t.inner, value, create); code == 0 {
+				ok = false
+				continue
+			}
+			undo = append(undo, change{int32(v), f.codes[v]})
+			f.codes[v] = code
+			f.dirty[vx.parent>>6] |= 1 << (vx.parent & 63)
+		}
+	}
+	for _, c := range undo {
+		f.codes[c.vertex] = c.code
+	}
+	f.undo = undo
+	return changed, ok
+}
+
+// rebase makes s the base.
+func (x *treeSession) rebase(f *frame, s []uint64, create bool) bool {
+	sh := f.sh
+	t := x.t
+	f.valid = false
+	f.ids = [maxSlots]uint32{}
+	for v := range sh.vertex {
+		vx := &sh.vertex[v]
+		var value uint64
+		leaf := v < sh.leaves
+		if leaf {
+			value = s[vx.word] & vx.mask >> vx.shift
+		} else {
+			value = uint64(f.codes[vx.left])<<32 | uint64(f.codes[vx.right])
+		}
+		var code uint32
+		switch {
+		case vx.parent < 0:
+			code = x.number(t.partNodes[vx.part], value, create)
+			f.ids[vx.part] = code
+		case leaf && value < immediate:
+			code = immediate | uint32(value)
+		default:
+			code = x.number(t.inner, value, create)
+		}
+		if code == 0 {
+			return false
+		}
+		f.codes[v] = code
+	}
+	copy(f.words, s)
+	f.valid = true
+	return true
+}
+
+// Insert implements [Session].
+func (x *treeSession) Insert(s []uint64, parent Ref) (ref Ref, added bool, err error) {
+	f := x.frameOf(len(s))
+	if !f.sh.mature.Load() {
+		if ref, added, err = x.insertYoung(f, s, parent); ref != 0 || err != nil {
+			return ref, added, err
+		}
+	}
+	key, ok := x.key(f, s, true)
+	if !ok {
+		return 0, false, ErrFull
+	}
+	if parent != x.parent || x.parentCode == 0 {
+		x.parentCode = x.t.codeOf(parent)
+		x.parent = parent
+	}
+	code := x.parentCode
+	if code == 0 {
+		x.t.addOrphan(key, parent)
+		code = codeAside
+	}
+	h := mix(key)
+	old, full := x.t.table.insert(h>>restBits, h<<fragBits|code, false)
+	if full {
+		return 0, false, ErrFull
+	}
+	if old == 0 {
+		x.added.Add(1)
+		return Ref(key), true, nil
+	}
+	if old&fragMask == codeAside {
+		return f.sh.refOf(key), false, nil
+	}
+	return Ref(key), false, nil
+}
+
+// refOf returns the Ref of the state with a key whose entry has codeAside.
+func (sh *shape) refOf(key uint64) Ref {
+	if n := sh.young.withKey(key); n != 0 {
+		return youngRef(sh.n, n)
+	}
+	return Ref(key)
+}
+
+// Find implements [Session].
+func (x *treeSession) Find(s []uint64) (Ref, bool) {
+	f := x.frameOf(len(s))
+	sh := f.sh
+	if !sh.mature.Load() {
+		sh.mu.Lock()
+		if !sh.mature.Load() {
+			defer sh.mu.Unlock()
+			n, _ := sh.young.find(s)
+			return youngRef(sh.n, n), n != 0
+		}
+		sh.mu.Unlock()
+	}
+	key, ok := x.key(f, s, false)
+	if !ok {
+		return 0, false
+	}
+	h := mix(key)
+	e, ok := x.t.table.find(h>>restBits, h<<fragBits|codeInitial)
+	if !ok {
+		return 0, false
+	}
+	if e&fragMask == codeAside {
+		return sh.refOf(key), true
+	}
+	return Ref(key), true
+}
+
+// insertYoung is Insert for a shape that is young. It returns 0 and no error if
+// the shape is mature by now.
+func (x *treeSession) insertYoung(f *frame, s []uint64, parent Ref) (ref Ref, added bool, err error) {
+	sh := f.sh
+	if sh.n > maxLength {
+		return 0, false, fmt.Errorf("statestore: a state of %d words, more than %d", sh.n, maxLength)
+	}
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if sh.mature.Load() {
+		return 0, false, nil
+	}
+	y := sh.young
+	n, at := y.find(s)
+	if n != 0 {
+		return youngRef(sh.n, n), false, nil
+	}
+	if sh.n == 0 || y.full() {
+		return 0, false, x.settle(f)
+	}
+	before := y.bytes()
+	if !x.t.budget.allow(8*(sh.n+1) + 4) {
+		return 0, false, ErrFull
+	}
+	n = y.add(s, parent, at)
+	x.t.budget.take(y.bytes()-before, true)
+	x.added.Add(1)
+	return youngRef(sh.n, n), true, nil
+}
+
+// settle makes a shape mature: it chooses the parts and moves the young states
+// into the table of states. The shape's mutex is locked.
+func (x *treeSession) settle(f *frame) error {
+	t, sh, y := x.t, f.sh, f.sh.young
+	t.mu.Lock()
+	if t.inner == nil {
+		t.inner = t.newNodes()
+		for i := range t.partNodes {
+			t.partNodes[i] = t.newNodes()
+		}
+	}
+	t.mu.Unlock()
+	if sh.layout.Load() == nil {
+		l := &layout{}
+		if sh.n <= 1 {
+			if c, ok := t.takeClass(); ok {
+				l.direct = c << idsBits
+				t.classes[c].Store(&classInfo{shape: sh, direct: true})
+			}
+		}
+		examples := make([][]uint64, len(y.parents))
+		for i := range examples {
+			examples[i] = y.state(i + 1)
+		}
+		if sh.n > 0 {
+			cuts, distinct := learn(sh.n, examples)
+			sh.build(cuts)
+			for i := range distinct {
+				copy(sh.sampled[i][:], distinct[i])
+			}
+			t.budget.take(len(sh.vertex)*int(unsafe.Sizeof(vertex{}))+4*len(sh.leafOf), true)
+		}
+		sh.layout.Store(l)
+	}
+	keys := make([]uint64, len(y.parents))
+	for i := range keys {
+		key, ok := x.key(f, y.state(i+1), true)
+		if !ok {
+			return ErrFull
+		}
+		keys[i] = key
+		h := mix(key)
+		t.table.insert(h>>restBits, h<<fragBits|codeAside, true)
+	}
+	before := y.bytes()
+	y.settle(keys)
+	t.budget.take(y.bytes()-before, true)
+	sh.mature.Store(true)
+	return nil
+}
+
+// codeOf returns the low part of the entries of a parent's children, 0 if they
+// have to be put into orphans.
+func (t *treeStore) codeOf(parent Ref) uint64 {
+	if parent == 0 {
+		return codeInitial
+	}
+	key := uint64(parent)
+	if key>>idsBits == classYoung {
+		n, i := splitYoung(parent)
+		sh := t.shapeOf(n)
+		if !sh.mature.Load() {
+			return 0
+		}
+		key = sh.young.keys[i-1]
+	}
+	return min(mix(key)>>(keyBits-fragBits)+codeFragment, fragMask)
+}
+
+// orphanBytes is about what an orphan takes in a map.
+const orphanBytes = 40
+
+// addOrphan notes the parent of a state whose parent has no key yet. That is done
+// before the state is inserted, so that whoever finds the state finds it, too. If
+// two workers insert the state, either's parent is one.
+func (t *treeStore) addOrphan(key uint64, parent Ref) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.orphans == nil {
+		t.orphans = map[uint64]Ref{}
+	}
+	if _, ok := t.orphans[key]; !ok {
+		t.orphans[key] = parent
+		t.budget.take(orphanBytes, true)
+	}
+}
+
+// Load implements [Session].
+func (x *treeSession) Load(ref Ref, dst []uint64) []uint64 {
+	key := uint64(ref)
+	if key>>idsBits == classYoung {
+		n, i := splitYoung(ref)
+		sh := x.t.shapeOf(n)
+		if !sh.mature.Load() {
+			sh.mu.Lock()
+			if !sh.mature.Load() {
+				defer sh.mu.Unlock()
+				return append(dst[:0], sh.young.state(i)...)
+			}
+			sh.mu.Unlock()
+		}
+		key = sh.young.keys[i-1]
+	}
+	f, word, direct := x.unpack(key)
+	if direct {
+		if f.sh.n == 0 {
+			return dst[:0]
+		}
+		return append(dst[:0], word)
+	}
+	x.decode(f)
+	return append(dst[:0], f.words...)
+}
+
+// unpack takes a key apart: it sets the numbers in the frame of the state's
+// length. If the class is direct, word is the state instead.
+func (x *treeSession) unpack(key uint64) (f *frame, word uint64, direct bool) {
+	c := key >> idsBits
+	rest := key & idsMask
+	if c == classWhole {
+		v := x.t.whole.value(uint32(rest))
+		f = x.frameOf(int(v >> 32))
+		if !f.ready {
+			f.prepare()
+		}
+		sh := f.sh
+		f.ids = [maxSlots]uint32{}
+		l := sh.layout.Load()
+		f.ids[len(sh.parts)+len(l.merges)-1] = uint32(v)
+		f.unmerge(l.merges)
+		return f, 0, false
+	}
+	info := x.t.classes[c].Load()
+	f = x.frameOf(info.shape.n)
+	if info.direct {
+		return f, rest, true
+	}
+	if !f.ready {
+		f.prepare()
+	}
+	f.ids = [maxSlots]uint32{}
+	p := info.profile
+	for i, slot := range p.slots {
+		w := p.widths[i]
+		f.ids[slot] = uint32(rest & (1<<w - 1))
+		rest >>= w
+	}
+	f.unmerge(info.layout.merges[:p.merges])
+	return f, 0, false
+}
+
+// unmerge computes the parts' numbers from those of merges.
+func (f *frame) unmerge(merges []merge) {
+	for j := len(merges) - 1; j >= 0; j-- {
+		m := &merges[j]
+		v := m.table.value(f.ids[len(f.sh.parts)+j])
+		f.ids[m.a], f.ids[m.b] = uint32(v>>32), uint32(v)
+	}
+}
+
+// decode makes the state whose numbers the frame has its base.
+func (x *treeSession) decode(f *frame) {
+	sh := f.sh
+	clear(f.words)
+	for v := len(sh.vertex) - 1; v >= 0; v-- {
+		vx := &sh.vertex[v]
+		var value uint64
+		if vx.parent < 0 {
+			value = x.t.partNodes[vx.part].value(f.ids[vx.part])
+		} else if code := f.codes[v]; code >= immediate {
+			value = uint64(code &^ immediate)
+		} else {
+			value = x.t.inner.value(code)
+		}
+		if v < sh.leaves {
+			f.words[vx.word] |= value << vx.shift
+		} else {
+			f.codes[vx.left], f.codes[vx.right] = uint32(value>>32), uint32(value)
+		}
+	}
+	f.valid = true
+}
+
+// Parents implements [Session].
+func (x *treeSession) Parents(ref Ref, yield func(Ref) bool) {
+	t := x.t
+	key := uint64(ref)
+	if key>>idsBits == classYoung {
+		n, i := splitYoung(ref)
+		sh := t.shapeOf(n)
+		sh.mu.Lock()
+		p := sh.young.parents[i-1]
+		sh.mu.Unlock()
+		if p != 0 {
+			yield(p)
+		}
+		return
+	}
+	h := mix(key)
+	e, ok := t.table.find(h>>restBits, h<<fragBits|codeInitial)
+	if !ok {
+		return
+	}
+	switch code := e & fragMask; code {
+	case codeInitial:
+	case codeAside:
+		t.mu.Lock()
+		p := t.orphans[key]
+		t.mu.Unlock()
+		yield(p)
+	default:
+		first := code - codeFragment
+		last := first
+		if code == fragMask {
+			last = fragMask
+		}
+		for frag := first; frag <= last; frag++ {
+			shard := frag >> (fragBits - shardBits)
+			lo := frag << (keyBits - fragBits) << fragBits // the shard's bits fall out
+			hi := lo | (1<<(keyBits-fragBits)-1)<<fragBits
+			more := true
+			t.table.scan(shard, lo, hi, func(e uint64) bool {
+				key := unmix(shard<<restBits | e>>fragBits)
+				ref := Ref(key)
+				if e&fragMask == codeAside {
+					ref = t.refOf(key)
+				}
+				more = yield(ref)
+				return more
+			})
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// refOf returns the Ref of the state with a key whose entry has codeAside.
+func (t *treeStore) refOf(key uint64) Ref {
+	if c := key >> idsBits; c != classWhole {
+		return t.classes[c].Load().shape.refOf(key)
+	}
+	return t.shapeOf(int(t.whole.value(uint32(key&idsMask)) >> 32)).refOf(key)
+}

@@ -1,0 +1,117 @@
+package statestore
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+const (
+	// youngStates is how many states of a length are looked at before the
+	// length's shape is chosen; youngWords limits the memory for that.
+	youngStates = 2048
+	youngWords  = 1 << 17
+
+	// A young Ref is a length and a number, from 1.
+	youngBits = 28
+	maxLength = 1<<(idsBits-youngBits) - 1
+)
+
+// young holds the first states of a length: while the shape is young, the states
+// themselves, and afterwards only what makes their Refs stay valid. It is guarded
+// by the shape's mutex until the shape is mature, and does not change any more
+// then.
+type young struct {
+	n       int
+	words   []uint64 // the states; nil when mature
+	parents []Ref
+	keys    []uint64 // when mature: the states' keys
+	index   []uint16 // open addressing by hash: numbers of states, 0 is free
+}
+
+func youngRef(n, number int) Ref { return Ref(n<<youngBits | number) }
+
+func splitYoung(r Ref) (n, number int) {
+	return int(r >> youngBits), int(r & (1<<youngBits - 1))
+}
+
+func newYoung(n int) *young { return &young{n: n, index: make([]uint16, 64)} }
+
+func (y *young) bytes() int {
+	return int(unsafe.Sizeof(*y)) + 8*(cap(y.words)+cap(y.parents)+cap(y.keys)) + 2*cap(y.index)
+}
+
+func (y *young) state(number int) []uint64 { return y.words[(number-1)*y.n : number*y.n] }
+
+// full reports whether it is time to choose the shape.
+func (y *young) full() bool {
+	return len(y.parents) >= youngStates || len(y.parents) > 0 && len(y.words)+y.n > youngWords
+}
+
+// hashWords is the hash of a whole state.
+func hashWords(s []uint64) uint64 {
+	if len(s) == 0 {
+		return 0
+	}
+	return xxhash.Sum64(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), 8*len(s)))
+}
+
+// find returns the number of s, 0 if it is not there, and then the place in the
+// index where it would be.
+func (y *young) find(s []uint64) (number int, at uint64) {
+	mask := uint64(len(y.index) - 1)
+	for at = hashWords(s) & mask; y.index[at] != 0; at = (at + 1) & mask {
+		if number = int(y.index[at]); slices.Equal(y.state(number), s) {
+			return number, at
+		}
+	}
+	return 0, at
+}
+
+// add adds s, which is not there, at the place in the index that find returned.
+func (y *young) add(s []uint64, parent Ref, at uint64) (number int) {
+	y.words = append(y.words, s...)
+	y.parents = append(y.parents, parent)
+	number = len(y.parents)
+	y.index[at] = uint16(number)
+	if 2*number > len(y.index) {
+		y.index = make([]uint16, 2*len(y.index))
+		for i := 1; i < number+1; i++ {
+			_, at := y.find(y.state(i))
+			y.index[at] = uint16(i)
+		}
+	}
+	return number
+}
+
+// settle ends the youth: keys are the states' keys, in their order.
+func (y *young) settle(keys []uint64) {
+	y.words = nil
+	y.keys = slices.Clip(keys)
+	y.parents = slices.Clip(y.parents)
+	size := 64
+	for size < 2*len(keys) {
+		size *= 2
+	}
+	y.index = make([]uint16, size)
+	mask := uint64(size - 1)
+	for i, k := range keys {
+		at := hashNode(k) & mask
+		for y.index[at] != 0 {
+			at = (at + 1) & mask
+		}
+		y.index[at] = uint16(i + 1)
+	}
+}
+
+// withKey returns the number of the state with a key, 0 if there is none.
+func (y *young) withKey(key uint64) int {
+	mask := uint64(len(y.index) - 1)
+	for at := hashNode(key) & mask; y.index[at] != 0; at = (at + 1) & mask {
+		if n := int(y.index[at]); y.keys[n-1] == key {
+			return n
+		}
+	}
+	return 0
+}
