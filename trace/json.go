@@ -48,10 +48,14 @@ type recordJSON struct {
 
 type finalJSON Thread
 
-// PosString returns a place as FILE:LINE:COL, and "" for no place.
+// PosString returns a place as FILE:LINE:COL, without what is not known; ""
+// for no place.
 func PosString(p system.Pos) string {
-	if p == (system.Pos{}) {
-		return ""
+	switch {
+	case p.Line == 0:
+		return p.File
+	case p.Col == 0:
+		return fmt.Sprintf("%s:%d", p.File, p.Line)
 	}
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
 }

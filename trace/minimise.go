@@ -50,10 +50,18 @@ func (t *Trace) Minimise(sys system.System, budget int) *Trace {
 		z.final = p.m.Encode(nil)
 	}
 	steps := slices.Clone(t.Steps)
-	steps = z.cutCycles(steps)
-	steps = z.causalPast(steps)
-	steps = z.reduce(steps)
-	steps = z.schedule(steps)
+	for {
+		before := steps
+		steps = z.cutCycles(steps)
+		steps = z.causalPast(steps)
+		steps = z.reduce(steps)
+		steps = z.schedule(steps)
+		// In another order the steps can have cycles of their own. The loop
+		// ends, because there are fewer steps or fewer switches every time.
+		if slices.Equal(steps, before) {
+			break
+		}
+	}
 	return &Trace{Initial: t.Initial, Steps: steps, Violation: t.Violation}
 }
 

@@ -59,7 +59,7 @@ func (r *Record) WriteTable(w io.Writer, o TableOptions) error {
 			head = pos + ": " + head
 		}
 		message := strings.TrimPrefix(v.Message, string(v.Kind)+": ")
-		fmt.Fprintln(b, text.WrapSoft(head+message, o.Width))
+		fmt.Fprintln(b, wrap(head+message, o.Width, ""))
 	}
 	r.writeFinal(b, o, file)
 	return b.Flush()
@@ -121,16 +121,19 @@ func (r *Record) writeSteps(b *bufio.Writer, o TableOptions, file string) {
 	slices.Sort(threads)
 
 	number := len(strconv.Itoa(len(r.Events)))
+	if o.MaxSteps > 0 && len(r.Events) > o.MaxSteps {
+		number = max(number, len("..."))
+	}
 	// A column costs its padding and its separator beyond its own width.
 	wide := (o.Width - number - 2 - 3*len(threads)) / len(threads)
 	columns := wide >= minColumn
 	t := newTable()
 	head := table.Row{"#"}
-	configs := []table.ColumnConfig{{Number: 1, Align: text.AlignRight, AlignHeader: text.AlignRight}}
+	// The cells are wrapped already: go-pretty's own wrapping drops indents.
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 1, Align: text.AlignRight, AlignHeader: text.AlignRight}})
 	if columns {
-		for i, n := range threads {
-			head = append(head, clip(names[n], wide))
-			configs = append(configs, table.ColumnConfig{Number: i + 2, WidthMax: wide})
+		for _, n := range threads {
+			head = append(head, clipName(names[n], wide))
 		}
 	} else {
 		longest := 6
@@ -140,10 +143,8 @@ func (r *Record) writeSteps(b *bufio.Writer, o TableOptions, file string) {
 		longest = min(longest, o.Width/4)
 		wide = o.Width - number - 2 - 6 - longest
 		head = append(head, "thread", "step")
-		configs = append(configs, table.ColumnConfig{Number: 2, WidthMax: longest}, table.ColumnConfig{Number: 3, WidthMax: wide})
 	}
 	t.AppendHeader(head)
-	t.SetColumnConfigs(configs)
 
 	from, to := len(r.Events), len(r.Events) // the steps to leave out
 	if o.MaxSteps > 0 && len(r.Events) > o.MaxSteps {
@@ -155,12 +156,13 @@ func (r *Record) writeSteps(b *bufio.Writer, o TableOptions, file string) {
 		if i >= from && i < to {
 			if i == from {
 				t.AppendSeparator()
-				t.AppendRow(table.Row{"...", clip(fmt.Sprintf("(%d steps)", to-from), wide)})
+				t.AppendRow(table.Row{"...", clip(fmt.Sprintf("(%d steps)", to-from), 14)})
+				t.AppendSeparator()
 				last = -1
 			}
 			continue
 		}
-		if e.Step.Thread != last && i > 0 {
+		if columns && e.Step.Thread != last && i > 0 {
 			t.AppendSeparator()
 		}
 		cell := e.cell(file, wide)
@@ -174,7 +176,7 @@ func (r *Record) writeSteps(b *bufio.Writer, o TableOptions, file string) {
 				}
 			}
 		} else {
-			row = append(row, clip(e.Thread, o.Width/4), cell)
+			row = append(row, clipName(e.Thread, o.Width/4), cell)
 		}
 		t.AppendRow(row)
 		last = e.Step.Thread
@@ -187,13 +189,21 @@ func (r *Record) writeSteps(b *bufio.Writer, o TableOptions, file string) {
 
 // cell returns what a step's cell shows, wrapped to width.
 func (e *Event) cell(file string, width int) string {
-	lines := []string{wrap(join(place(e.Pos, file), oneLine(e.Text)), width)}
+	lines := []string{statement(e.Pos, e.Text, file, width)}
 	for _, a := range e.Accesses {
 		if a.Write {
-			lines = append(lines, wrap("  "+a.Loc+" = "+a.Value, width))
+			lines = append(lines, wrap(a.Loc+" = "+a.Value, width, "  "))
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// statement returns a statement with its place, wrapped to width.
+func statement(pos system.Pos, stmt, file string, width int) string {
+	if p := place(pos, file); p != "" {
+		stmt = p + ": " + stmt
+	}
+	return wrap(stmt, width, "")
 }
 
 func (r *Record) writeFinal(b *bufio.Writer, o TableOptions, file string) {
@@ -203,15 +213,25 @@ func (r *Record) writeFinal(b *bufio.Writer, o TableOptions, file string) {
 		part[e.Step.Thread] = true
 	}
 	var shown []Thread
-	more := 0
 	for _, t := range r.Final {
-		switch {
-		case deadlock && t.Kind != system.Blocked, !deadlock && !part[t.Number]:
-		case o.MaxThreads > 0 && len(shown) >= o.MaxThreads:
-			more++
-		default:
+		if deadlock && t.Kind == system.Blocked || !deadlock && part[t.Number] {
 			shown = append(shown, t)
 		}
+	}
+	// Those that may stay where they are come last.
+	slices.SortStableFunc(shown, func(a, b Thread) int {
+		switch {
+		case a.AtEnd == b.AtEnd:
+			return 0
+		case b.AtEnd:
+			return -1
+		}
+		return 1
+	})
+	more := 0
+	if o.MaxThreads > 0 && len(shown) > o.MaxThreads {
+		more = len(shown) - o.MaxThreads
+		shown = shown[:o.MaxThreads]
 	}
 	if len(shown) == 0 {
 		return
@@ -229,13 +249,8 @@ func (r *Record) writeFinal(b *bufio.Writer, o TableOptions, file string) {
 		second = "is blocked at"
 	}
 	t.AppendHeader(table.Row{"thread", second, "locals"})
-	t.SetColumnConfigs([]table.ColumnConfig{
-		{Number: 1, WidthMax: longest},
-		{Number: 2, WidthMax: rest * 3 / 5},
-		{Number: 3, WidthMax: rest - rest*3/5},
-	})
 	for _, th := range shown {
-		t.AppendRow(table.Row{clip(th.Name, longest), wrap(th.next(file), rest*3/5), wrap(th.locals(), rest-rest*3/5)})
+		t.AppendRow(table.Row{clipName(th.Name, longest), th.next(file, rest*3/5), wrap(th.locals(), rest-rest*3/5, "")})
 	}
 	fmt.Fprintln(b, t.Render())
 	if more > 0 {
@@ -243,12 +258,13 @@ func (r *Record) writeFinal(b *bufio.Writer, o TableOptions, file string) {
 	}
 }
 
-// next returns what a thread would do next, or what it waits for.
-func (t *Thread) next(file string) string {
+// next returns what a thread would do next, or what it waits for, wrapped to
+// width.
+func (t *Thread) next(file string, width int) string {
 	if t.Kind == system.Ended {
 		return "(ended)"
 	}
-	s := join(place(t.Pos, file), oneLine(t.Text))
+	s := statement(t.Pos, t.Text, file, width)
 	if t.Kind == system.Moved {
 		return s
 	}
@@ -257,10 +273,10 @@ func (t *Thread) next(file string) string {
 		for _, a := range t.Waits {
 			ws = append(ws, a.Loc+" = "+a.Value)
 		}
-		s += "\n  waits on " + strings.Join(ws, ", ")
+		s += "\n" + wrap("waits on "+strings.Join(ws, ", "), width, "  ")
 	}
 	if t.AtEnd {
-		s += "\n  (may stay here)"
+		s += "\n" + wrap("(may stay here)", width, "  ")
 	}
 	return s
 }
@@ -273,15 +289,37 @@ func (t *Thread) locals() string {
 	return strings.Join(ls, ", ")
 }
 
-// wrap breaks lines at spaces where it can, and hard where it must.
-func wrap(s string, width int) string {
-	return text.WrapHard(text.WrapSoft(s, width), width)
+// wrap breaks s into lines of at most width columns, at spaces where it can,
+// each with an indent; spaces within s are made one. It is our own because
+// go-pretty's text.WrapSoft breaks within words that would fit on the next
+// line, and drops the indent.
+func wrap(s string, width int, indent string) string {
+	width = max(1, width-len(indent))
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(s) {
+		if line != "" && text.StringWidth(line)+1+text.StringWidth(word) <= width {
+			line += " " + word
+			continue
+		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+		parts := strings.Split(text.WrapHard(word, width), "\n")
+		lines = append(lines, parts[:len(parts)-1]...)
+		line = parts[len(parts)-1]
+	}
+	lines = append(lines, line)
+	return indent + strings.Join(lines, "\n"+indent)
 }
-
-func join(parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "  ")
-}
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func clip(s string, width int) string { return text.Snip(s, width, "~") }
+
+// clipName shortens a thread's name, but not its index.
+func clipName(s string, width int) string {
+	i := strings.LastIndexByte(s, '[')
+	if n := text.StringWidth(s); n > width && i > 0 && len(s)-i < width-1 {
+		return clip(s[:i], width-(len(s)-i)) + s[i:]
+	}
+	return clip(s, width)
+}
