@@ -26,6 +26,9 @@ type TableOptions struct {
 	// MaxThreads is the largest number of threads to list at the end; 0
 	// means all.
 	MaxThreads int
+	// OmitViolation leaves the line about the violation out, for callers that
+	// print it themselves.
+	OmitViolation bool
 }
 
 // minColumn is the narrowest column of a thread. Where so many threads take
@@ -52,7 +55,7 @@ func (r *Record) WriteTable(w io.Writer, o TableOptions) error {
 	} else {
 		fmt.Fprintln(b, "no step: it is the initial state")
 	}
-	if v := r.Violation; v != nil {
+	if v := r.Violation; v != nil && !o.OmitViolation {
 		fmt.Fprintln(b)
 		head := string(v.Kind) + ": "
 		if pos := PosString(v.Pos); pos != "" {
