@@ -1,5 +1,12 @@
 package detect
 
+import (
+	"context"
+
+	"cpor/detect/computation"
+	"cpor/detect/predicate"
+)
+
 // latticeSearch is Cooper and Marzullo's: the lattice of consistent global
 // states level by level, a level being the states with the same number of
 // events. Only the current level has to be kept apart; for Def, the levels stay
@@ -144,4 +151,26 @@ func (l *latticeSearch) pathTo(final []uint64, levels [][]uint64) []int {
 		}
 	}
 	return path
+}
+
+// CountStates counts the consistent global states of the computation, all of
+// them, as far as limit; exact is unset if there are more.
+func CountStates(ctx context.Context, c *computation.Computation, limit int64) (n int64, exact bool) {
+	p := compile(c, &predicate.Conjunction{}, false)
+	l := newLattice(&run{ctx: ctx, opt: &Options{}, res: &Result{}}, p)
+	w := l.pack.words
+	level := make([]uint64, w)
+	for len(level) > 0 {
+		set := newKeySet(w)
+		var next []uint64
+		for at := 0; at < len(level); at += w {
+			if n++; n > limit || n%flushEvery == 0 && ctx.Err() != nil {
+				return n - 1, false
+			}
+			l.load(level[at : at+w])
+			next = l.successors(set, next)
+		}
+		level = next
+	}
+	return n, true
 }

@@ -28,7 +28,8 @@ type IssueList struct {
 	More   int // issues beyond MaxIssues
 }
 
-func (l *IssueList) add(p Pos, format string, args ...any) {
+// Add adds an issue, or counts it when there are MaxIssues already.
+func (l *IssueList) Add(p Pos, format string, args ...any) {
 	if len(l.Issues) < MaxIssues {
 		l.Issues = append(l.Issues, Issue{p, fmt.Sprintf(format, args...)})
 	} else {
@@ -329,7 +330,7 @@ func (b *Builder) order(h int, issues *IssueList) []int32 {
 			e.own = b.clocks[e.clock+uint64(h)]
 		}
 		if e.own <= 0 {
-			issues.add(b.at(e.pos), "the clock has no entry for its own host %s", name)
+			issues.Add(b.at(e.pos), "the clock has no entry for its own host %s", name)
 			e.own = last + 1
 		}
 		sorted = sorted && e.own > last
@@ -345,12 +346,12 @@ func (b *Builder) order(h int, issues *IssueList) []int32 {
 		e := ev[k]
 		switch {
 		case e.own == last && len(kept) > 0:
-			issues.add(b.at(e.pos), "event %d of host %s appears twice, first at %v", e.own, name, b.at(kept[len(kept)-1].pos))
+			issues.Add(b.at(e.pos), "event %d of host %s appears twice, first at %v", e.own, name, b.at(kept[len(kept)-1].pos))
 			continue
 		case len(kept) == 0 && e.own != 1:
-			issues.add(b.at(e.pos), "the first event of host %s has number %d, not 1", name, e.own)
+			issues.Add(b.at(e.pos), "the first event of host %s has number %d, not 1", name, e.own)
 		case e.own != last+1:
-			issues.add(b.at(e.pos), "event %d of host %s follows event %d: %s missing", e.own, name, last, span(last+1, e.own-1))
+			issues.Add(b.at(e.pos), "event %d of host %s follows event %d: %s missing", e.own, name, last, span(last+1, e.own-1))
 		}
 		last = e.own
 		kept = append(kept, e)
@@ -387,15 +388,15 @@ func (b *Builder) fill(c *Computation, i, h int, numbers [][]int32, hostOf []int
 			j := hostOf[g]
 			switch {
 			case j < 0:
-				issues.add(b.at(e.pos), "unknown host %s in the clock: the log has no event of it", b.hosts[g])
+				issues.Add(b.at(e.pos), "unknown host %s in the clock: the log has no event of it", b.hosts[g])
 				continue
 			case m < 0:
-				issues.add(b.at(e.pos), "the clock's entry for host %s is negative: %d", b.hosts[g], m)
+				issues.Add(b.at(e.pos), "the clock's entry for host %s is negative: %d", b.hosts[g], m)
 				continue
 			}
 			nums := numbers[j]
 			if r := len(nums); r == 0 || m > nums[r-1] {
-				issues.add(b.at(e.pos), "the clock contains event %d of host %s, which has %s", m, b.hosts[g], lastEvent(nums))
+				issues.Add(b.at(e.pos), "the clock contains event %d of host %s, which has %s", m, b.hosts[g], lastEvent(nums))
 				row[j] = int32(r)
 			} else if int(m) <= r && nums[m-1] == m { // numbers 1 to m are all there
 				row[j] = m
@@ -426,7 +427,7 @@ func validate(c *Computation, issues *IssueList) {
 					continue
 				}
 				if m < before[j] {
-					issues.add(c.Pos(i, k), "the clock's entry for host %s falls from %d to %d", c.Name(j), before[j], m)
+					issues.Add(c.Pos(i, k), "the clock's entry for host %s falls from %d to %d", c.Name(j), before[j], m)
 					continue
 				}
 				sender := c.Clock(j, m)
@@ -435,12 +436,12 @@ func validate(c *Computation, issues *IssueList) {
 				}
 				for l, x := range sender {
 					if l == i && x >= k {
-						issues.add(c.Pos(i, k), "cyclic: event %d of host %s contains event %d of host %s, which contains it (%v)",
+						issues.Add(c.Pos(i, k), "cyclic: event %d of host %s contains event %d of host %s, which contains it (%v)",
 							k, c.Name(i), m, c.Name(j), c.Pos(j, m))
 						break
 					}
 					if x > now[l] {
-						issues.add(c.Pos(i, k), "not transitive: the clock contains event %d of host %s (%v), whose clock has %d for host %s, but its own entry is %d",
+						issues.Add(c.Pos(i, k), "not transitive: the clock contains event %d of host %s (%v), whose clock has %d for host %s, but its own entry is %d",
 							m, c.Name(j), c.Pos(j, m), x, c.Name(l), now[l])
 						break
 					}
@@ -476,7 +477,7 @@ func complete(c *Computation, issues *IssueList) error {
 					}
 				}
 				if !slices.Equal(row, now) {
-					issues.add(c.Pos(i, k), "the clock was completed from %v to %v", now, row)
+					issues.Add(c.Pos(i, k), "the clock was completed from %v to %v", now, row)
 					copy(now, row)
 				}
 				done[i] = k
@@ -494,7 +495,7 @@ func cyclic(c *Computation, done Cut) error {
 	l := &IssueList{}
 	for i := range c.procs {
 		if k := done[i] + 1; k <= c.procs[i].events {
-			l.add(c.Pos(i, k), "cyclic: event %d of host %s depends on events that depend on it; this cannot be repaired", k, c.Name(i))
+			l.Add(c.Pos(i, k), "cyclic: event %d of host %s depends on events that depend on it; this cannot be repaired", k, c.Name(i))
 		}
 	}
 	return l

@@ -1,0 +1,286 @@
+package detectcmd
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"cpor/detect"
+	"cpor/detect/computation"
+	"cpor/detect/diagram"
+	"cpor/detect/logs"
+	"cpor/detect/predicate"
+
+	"github.com/dustin/go-humanize"
+	"golang.org/x/term"
+)
+
+const detectUsage = `usage: cpor detect -poss EXPR | -def EXPR [flags] LOG...
+
+Tells whether the system whose run the log recorded could have passed (-poss),
+or must have passed (-def), through a global state that satisfies the predicate.
+LOG is in the format of ShiViz and GoVector or in JSON lines; several files are
+the parts of one run, "-" is stdin. For example
+
+	cpor detect -poss 'exists i < j: i.crit && j.crit' run.log
+
+Exit codes: 0 not possible, or definite; 1 possible, or not definite; 2 a
+mistake; 3 no answer (a limit, a time-out, an interruption).
+
+`
+
+type detectFlags struct {
+	*flagSet
+	modality  detect.Modality
+	predicate string
+	logs      logs.Options
+	assign    string
+	trace     string
+	opt       detect.Options
+	timeout   time.Duration
+	explain   bool
+	json      bool
+	quiet     bool
+	svg       string
+	shiviz    string
+	steps     int
+	count     int64
+
+	persistent, sleep, sequences, dominance, weak, split bool
+}
+
+// Detect is `cpor detect`; args are those after the name. It returns the exit
+// code.
+func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	f := &detectFlags{flagSet: newFlagSet("detect", stderr)}
+	var poss, def string
+	f.StringVar(&poss, "poss", "", "the `predicate` that could have held")
+	f.StringVar(&def, "def", "", "the `predicate` that must have held")
+	f.StringVar(&f.logs.Format, "format", "", "of the log, shiviz or jsonl (default: recognised)")
+	f.StringVar(&f.logs.Regexp, "regexp", "", "the parser of a ShiViz log: a `regexp` with groups host, clock, event, and perhaps more for variables")
+	f.StringVar(&f.logs.Delimiter, "delimiter", "", "the `regexp` between several executions in a file; its group trace is their name")
+	f.StringVar(&f.assign, "assign", "", "finds the assignments in an event's text: a `regexp` with groups name and value (default: name=value and JSON)")
+	f.BoolVar(&f.logs.Lenient, "lenient", false, "repair vector clocks where possible, and say so")
+	f.StringVar(&f.trace, "trace", "", "look at the execution of that `name`, or number, only")
+	f.StringVar(&f.opt.Algorithm, "algorithm", detect.Auto, "of -poss: "+strings.Join(detect.Algorithms(detect.Poss), ", ")+"; of -def: "+strings.Join(detect.Algorithms(detect.Def), ", "))
+	f.BoolVar(&f.weak, "weak", true, "search only the events that can change the predicate (weak vector clocks)")
+	f.BoolVar(&f.split, "split", true, "search the parts of a disjunction separately (-poss)")
+	f.BoolVar(&f.persistent, "persistent", true, "explore persistent sets, not all enabled transitions (psposs, psdef)")
+	f.BoolVar(&f.sleep, "sleep", true, "use sleep sets, else store the visited states (psposs)")
+	f.BoolVar(&f.sequences, "sequences", true, "explore sequences of transitions in one step (psposs)")
+	f.BoolVar(&f.dominance, "dominance", true, "explore a run that dominates alone (psdef)")
+	f.IntVar(&f.opt.Workers, "workers", 0, "goroutines (default: the number of processors)")
+	f.DurationVar(&f.timeout, "timeout", 0, "stop after that `time`")
+	f.Int64Var(&f.opt.MaxStates, "max-states", 0, "stop after so many explored states")
+	f.Var((*bytesFlag)(&f.opt.MaxBytes), "max-memory", "stop when the visited states take more than that `size`")
+	f.BoolVar(&f.explain, "explain", false, "show the conjuncts that were searched for, and their supports")
+	f.BoolVar(&f.json, "json", false, "print one JSON object")
+	f.BoolVar(&f.quiet, "quiet", false, "no progress on stderr")
+	f.StringVar(&f.svg, "svg", "", "write a space-time diagram with the cut to `FILE`")
+	f.StringVar(&f.shiviz, "shiviz", "", "write the log with the cut marked to `FILE`, for ShiViz")
+	f.IntVar(&f.steps, "steps", 20, "print the last `n` events of the linearisation or observation; 0 is all of them")
+	f.Int64Var(&f.count, "count", 1_000_000, "count the consistent global states if they are at most `n`")
+	files, code, ok := f.parse(args, detectUsage, stdout)
+	if !ok {
+		return code
+	}
+	given := map[string]bool{}
+	f.Visit(func(fl *flag.Flag) { given[fl.Name] = true })
+	switch {
+	case given["poss"] == given["def"]:
+		return f.mistake("give one of -poss EXPR and -def EXPR")
+	case given["def"]:
+		f.modality, f.predicate = detect.Def, def
+	default:
+		f.modality, f.predicate = detect.Poss, poss
+	}
+	if len(files) == 0 {
+		return f.mistake("give the log: cpor detect -%v EXPR LOG", f.modality)
+	}
+	if f.logs.Format != "" && f.logs.Format != "shiviz" && f.logs.Format != "jsonl" {
+		return f.mistake("-format %s: want shiviz or jsonl", f.logs.Format)
+	}
+	f.opt.Full, f.opt.Whole = !f.weak, !f.split
+	f.opt.NoPersistent, f.opt.NoSleep, f.opt.NoSequences, f.opt.NoDominance = !f.persistent, !f.sleep, !f.sequences, !f.dominance
+	if f.assign != "" {
+		re, err := regexp.Compile(f.assign)
+		if err != nil || re.SubexpIndex("name") < 0 || re.SubexpIndex("value") < 0 {
+			return f.mistake("-assign %s: want a regular expression with groups (?<name>...) and (?<value>...)", f.assign)
+		}
+		f.logs.Assign = re
+	}
+	return f.run(ctx, files, stdin, stdout)
+}
+
+func (f *detectFlags) run(ctx context.Context, files []string, stdin io.Reader, stdout io.Writer) int {
+	p, err := predicate.Parse(f.predicate)
+	if err != nil {
+		return f.mistake("%v", err)
+	}
+	start := time.Now()
+	execs, err := logs.ReadFiles(files, stdin, f.logs)
+	if err != nil {
+		return f.mistake("%v", err)
+	}
+	read := time.Since(start)
+	if f.trace != "" {
+		if execs = chooseTrace(execs, f.trace); execs == nil {
+			return f.mistake("the log has no execution %q", f.trace)
+		}
+	}
+	if f.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, f.timeout)
+		defer cancel()
+	}
+	var reports []*report
+	worst := exitFine
+	drawn := false
+	for _, x := range execs {
+		for _, is := range x.Repairs.Issues {
+			fmt.Fprintf(f.stderr, "repaired: %v\n", is)
+		}
+		if x.Repairs.More > 0 {
+			fmt.Fprintf(f.stderr, "repaired: and %d more\n", x.Repairs.More)
+		}
+		r, err := f.detect(ctx, p, x.Computation)
+		if err != nil {
+			return f.mistake("%v", err)
+		}
+		r.Log = strings.Join(files, " ")
+		r.ReadMS = ms(read)
+		r.Repairs = x.Repairs.Len()
+		reports = append(reports, r)
+		switch {
+		case r.code == exitAlarm:
+			worst = exitAlarm
+		case r.code == exitIncomplete && worst == exitFine:
+			worst = exitIncomplete
+		}
+		// With several executions, the pictures are of the first that answers
+		// yes (or no, for Def), or of the first.
+		if !drawn && (r.code == exitAlarm || x == execs[len(execs)-1]) {
+			drawn = true
+			if err := f.draw(r); err != nil {
+				return f.mistake("%v", err)
+			}
+		}
+	}
+	if f.json {
+		err = writeJSON(stdout, reports, len(execs) > 1)
+	} else {
+		for i, r := range reports {
+			if i > 0 {
+				fmt.Fprintln(stdout)
+			}
+			if err == nil {
+				err = r.print(stdout, f)
+			}
+		}
+	}
+	if err != nil {
+		return f.mistake("%v", err)
+	}
+	return worst
+}
+
+func chooseTrace(execs []logs.Execution, name string) []logs.Execution {
+	for i, x := range execs {
+		if x.Label() == name || fmt.Sprint(i+1) == name {
+			return execs[i : i+1]
+		}
+	}
+	return nil
+}
+
+func (f *detectFlags) detect(ctx context.Context, p *predicate.Predicate, c *computation.Computation) (*report, error) {
+	n, err := p.Expand(predicate.NamesOf(c))
+	if err != nil {
+		return nil, err
+	}
+	opt := f.opt
+	stop := f.progress(&opt)
+	start := time.Now()
+	res, err := detect.Detect(ctx, c, n, f.modality, opt)
+	elapsed := time.Since(start)
+	stop()
+	if err != nil {
+		if errors.Is(err, detect.ErrNotLocal) {
+			return nil, fmt.Errorf("-algorithm gw: %w; with -explain, another algorithm shows its conjuncts", err)
+		}
+		return nil, err
+	}
+	r := newReport(f, c, n, res, elapsed)
+	if f.count > 0 {
+		r.LatticeStates, r.LatticeExact = detect.CountStates(ctx, c, f.count)
+	}
+	return r, nil
+}
+
+// progress sets up the reports on stderr: one live line on a terminal, else a
+// line every ten seconds.
+func (f *detectFlags) progress(opt *detect.Options) (stop func()) {
+	if f.quiet {
+		return func() {}
+	}
+	start := time.Now()
+	live := false
+	if file, ok := f.stderr.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		live = true
+	}
+	opt.Every = 10 * time.Second
+	if live {
+		opt.Every = 200 * time.Millisecond
+	}
+	opt.Progress = func(s detect.Stats) {
+		line := fmt.Sprintf("%s  %s states  %s transitions  %s", time.Since(start).Round(time.Second),
+			humanize.Comma(s.States), humanize.Comma(s.Transitions), humanize.IBytes(uint64(s.StoreBytes)))
+		if live {
+			fmt.Fprintf(f.stderr, "\r\x1b[K%s", line)
+		} else {
+			fmt.Fprintln(f.stderr, line)
+		}
+	}
+	return func() {
+		if live {
+			fmt.Fprint(f.stderr, "\r\x1b[K")
+		}
+	}
+}
+
+// draw writes the files that -svg and -shiviz ask for.
+func (f *detectFlags) draw(r *report) error {
+	if f.svg != "" {
+		opt := diagram.Options{Title: r.title(), Cut: r.res.Witness, Labels: r.labels()}
+		if r.res.Observation != nil {
+			opt.Order = r.res.Observation
+		}
+		if err := writeFile(f.svg, func(w io.Writer) error { return diagram.Write(w, r.c, opt) }); err != nil {
+			return err
+		}
+	}
+	if f.shiviz != "" {
+		return writeFile(f.shiviz, func(w io.Writer) error { return r.shiviz(w) })
+	}
+	return nil
+}
+
+func writeFile(path string, write func(io.Writer) error) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := write(file); err != nil {
+		file.Close()
+		return err
+	}
+	return file.Close()
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -1,0 +1,316 @@
+package detectcmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"cpor/detect"
+	"cpor/detect/computation"
+	"cpor/detect/logs"
+	"cpor/detect/predicate"
+
+	"github.com/dustin/go-humanize"
+	"github.com/jedib0t/go-pretty/v6/table"
+)
+
+// report is the answer for one execution, as -json prints it.
+type report struct {
+	Log        string     `json:"log"`
+	Trace      string     `json:"trace,omitempty"`
+	Hosts      []string   `json:"hosts"`
+	Events     int        `json:"events"`
+	Repairs    int        `json:"repairs"`
+	Modality   string     `json:"modality"`
+	Predicate  string     `json:"predicate"`
+	Conjuncts  []conjunct `json:"conjuncts,omitempty"`
+	Algorithm  string     `json:"algorithm"`
+	Verdict    string     `json:"verdict"` // possible, impossible, definite, not definite, incomplete
+	Exhaustive bool       `json:"exhaustive"`
+	Reason     string     `json:"reason"`
+
+	States      int64   `json:"states"`
+	Transitions int64   `json:"transitions"`
+	Single      int64   `json:"single_transitions"`
+	StoreBytes  int64   `json:"store_bytes"`
+	DurationMS  float64 `json:"duration_ms"`
+	ReadMS      float64 `json:"read_ms"`
+
+	LatticeStates int64   `json:"lattice_states"` // counted, as far as -count
+	LatticeExact  bool    `json:"lattice_exact"`
+	LatticeBound  float64 `json:"lattice_bound"` // product of the local states
+
+	Witness       *witness `json:"witness,omitempty"`
+	Linearisation []step   `json:"linearisation,omitempty"`
+	Observation   []step   `json:"observation,omitempty"`
+
+	code  int
+	c     *computation.Computation
+	n     *predicate.Node
+	res   *detect.Result
+	order []computation.Event
+}
+
+type conjunct struct {
+	Part    int      `json:"part"` // of the disjunction, from 1
+	Text    string   `json:"text"`
+	Support []string `json:"support"`
+}
+
+type witness struct {
+	Cut []localState `json:"cut"`
+}
+
+// localState is the local state of one process in the witness.
+type localState struct {
+	Host  string                       `json:"host"`
+	State int32                        `json:"state"` // number of events before it
+	Vars  map[string]computation.Value `json:"vars"`
+	Event string                       `json:"event,omitempty"` // just before it
+	Pos   string                       `json:"pos,omitempty"`
+}
+
+type step struct {
+	Host  string `json:"host"`
+	Index int32  `json:"index"`
+	Text  string `json:"text"`
+	Pos   string `json:"pos"`
+}
+
+func newReport(f *detectFlags, c *computation.Computation, n *predicate.Node, res *detect.Result, elapsed time.Duration) *report {
+	r := &report{
+		Trace: c.Label(), Hosts: c.Names(), Events: c.TotalEvents(), Modality: f.modality.String(), Predicate: f.predicate,
+		Algorithm: res.Algorithm, Exhaustive: res.Exhaustive, Reason: res.Reason,
+		States: res.Stats.States, Transitions: res.Stats.Transitions, Single: res.Stats.Events, StoreBytes: res.Stats.StoreBytes,
+		DurationMS: ms(elapsed), LatticeBound: res.LatticeBound, c: c, n: n, res: res,
+	}
+	alarm := res.Holds == (res.Modality == detect.Poss)
+	switch {
+	case !res.Exhaustive:
+		r.code, r.Verdict = exitIncomplete, "incomplete"
+	case res.Modality == detect.Poss && res.Holds:
+		r.Verdict = "possible"
+	case res.Modality == detect.Poss:
+		r.Verdict = "impossible"
+	case res.Holds:
+		r.Verdict = "definite"
+	default:
+		r.Verdict = "not definite"
+	}
+	if res.Exhaustive && alarm {
+		r.code = exitAlarm
+	}
+	if f.explain {
+		for x, conj := range res.Conjunctions {
+			for _, cl := range conj.Clauses {
+				var support []string
+				for _, i := range cl.Support {
+					support = append(support, c.Name(i))
+				}
+				r.Conjuncts = append(r.Conjuncts, conjunct{x + 1, cl.String(), support})
+			}
+		}
+	}
+	switch {
+	case res.Witness != nil:
+		r.Witness = &witness{}
+		for i, k := range res.Witness {
+			ls := localState{Host: c.Name(i), State: k, Vars: map[string]computation.Value{}}
+			for _, v := range c.Variables(i) {
+				if x := c.Values().Value(v.At(k)); x.Defined() {
+					ls.Vars[v.Name] = x
+				}
+			}
+			if k > 0 {
+				ls.Event, ls.Pos = c.Text(i, k), c.Pos(i, k).String()
+			}
+			r.Witness.Cut = append(r.Witness.Cut, ls)
+		}
+		r.order = c.Linearise(c.Initial(), res.Witness)
+		r.Linearisation = r.stepsOf(f.steps)
+	case res.Observation != nil:
+		r.order = res.Observation
+		r.Observation = r.stepsOf(f.steps)
+	}
+	return r
+}
+
+// stepsOf returns the last n steps, all of them if n is 0.
+func (r *report) stepsOf(n int) []step {
+	order := r.order
+	if n > 0 && len(order) > n {
+		order = order[len(order)-n:]
+	}
+	steps := make([]step, len(order))
+	for x, e := range order {
+		steps[x] = step{r.c.Name(e.Process), e.Index, r.c.Text(e.Process, e.Index), r.c.Pos(e.Process, e.Index).String()}
+	}
+	return steps
+}
+
+func writeJSON(w io.Writer, reports []*report, many bool) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if many {
+		return enc.Encode(reports)
+	}
+	return enc.Encode(reports[0])
+}
+
+func (r *report) answer() string {
+	question := map[string]string{"poss": "possibly", "def": "definitely"}[r.Modality]
+	switch {
+	case !r.res.Exhaustive:
+		return fmt.Sprintf("%s: unknown (%s)", question, r.Reason)
+	case r.res.Holds:
+		return question + ": yes"
+	}
+	return question + ": no"
+}
+
+func (r *report) title() string { return r.answer() + "   " + r.Predicate }
+
+// labels returns for each process of the predicate's support the values that
+// its variables have in the witness.
+func (r *report) labels() []string {
+	if r.res.Witness == nil {
+		return nil
+	}
+	labels := make([]string, r.c.N())
+	seen := map[string]bool{}
+	var walk func(n *predicate.Node)
+	walk = func(n *predicate.Node) {
+		if n.Op == predicate.Var && !seen[n.String()] {
+			seen[n.String()] = true
+			i := n.Process
+			if labels[i] != "" {
+				labels[i] += "  "
+			}
+			labels[i] += fmt.Sprintf("%s=%v", n.Name, r.c.Value(i, r.res.Witness[i], n.Name))
+		}
+		for _, k := range n.Kids {
+			walk(k)
+		}
+	}
+	walk(r.n)
+	return labels
+}
+
+func (r *report) print(w io.Writer, f *detectFlags) error {
+	out := &strings.Builder{}
+	fmt.Fprintf(out, "log        %s", r.Log)
+	if r.Trace != "" {
+		fmt.Fprintf(out, ", execution %s", r.Trace)
+	}
+	fmt.Fprintf(out, ": %d hosts, %s events\n", len(r.Hosts), humanize.Comma(int64(r.Events)))
+	fmt.Fprintf(out, "predicate  %s\n", r.Predicate)
+	if f.explain {
+		r.explain(out)
+	}
+	fmt.Fprintf(out, "%s\n", r.answer())
+	labels := r.labels()
+	if r.Witness != nil {
+		fmt.Fprintln(out, "\nwitness cut")
+		t := table.NewWriter()
+		t.SetStyle(plain)
+		t.AppendHeader(table.Row{"host", "events", "where", "event just before", "at"})
+		for i, ls := range r.Witness.Cut {
+			t.AppendRow(table.Row{ls.Host, ls.State, labels[i], ls.Event, ls.Pos})
+		}
+		fmt.Fprintln(out, t.Render())
+		r.printSteps(out, "linearisation", r.Linearisation)
+	}
+	if r.Observation != nil {
+		r.printSteps(out, "observation that avoids the predicate", r.Observation)
+	}
+	fmt.Fprintf(out, "\nexplored   %s states, %s transitions (%s single ones) by %s in %s\n", humanize.Comma(r.States), humanize.Comma(r.Transitions),
+		humanize.Comma(r.Single), r.Algorithm, time.Duration(r.DurationMS*1e6).Round(10*time.Microsecond))
+	fmt.Fprintf(out, "lattice    %s\n", r.lattice())
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+func (r *report) lattice() string {
+	switch {
+	case r.LatticeStates > 0 && r.LatticeExact:
+		return fmt.Sprintf("%s consistent global states, of which %s were avoided", humanize.Comma(r.LatticeStates), humanize.Comma(max(0, r.LatticeStates-r.States)))
+	case r.LatticeStates > 0:
+		return fmt.Sprintf("more than %s consistent global states, of which more than %s were avoided (at most %.3g)",
+			humanize.Comma(r.LatticeStates), humanize.Comma(max(0, r.LatticeStates-r.States)), r.LatticeBound)
+	}
+	return fmt.Sprintf("at most %.3g consistent global states", r.LatticeBound)
+}
+
+func (r *report) explain(out io.Writer) {
+	parts := len(r.res.Conjunctions)
+	t := table.NewWriter()
+	t.SetStyle(plain)
+	header := table.Row{"conjunct", "support"}
+	if parts > 1 {
+		fmt.Fprintf(out, "a disjunction of %d parts, each a conjunction:\n", parts)
+		header = append(table.Row{"part"}, header...)
+	} else {
+		fmt.Fprintln(out, "a conjunction:")
+	}
+	t.AppendHeader(header)
+	for _, c := range r.Conjuncts {
+		row := table.Row{c.Text, strings.Join(c.Support, " ")}
+		if parts > 1 {
+			row = append(table.Row{c.Part}, row...)
+		}
+		t.AppendRow(row)
+	}
+	fmt.Fprintln(out, t.Render())
+}
+
+func (r *report) printSteps(out io.Writer, what string, steps []step) {
+	fmt.Fprintf(out, "\n%s, %s events", what, humanize.Comma(int64(len(r.order))))
+	if len(steps) < len(r.order) {
+		fmt.Fprintf(out, ", the last %d", len(steps))
+	}
+	fmt.Fprintln(out)
+	t := table.NewWriter()
+	t.SetStyle(plain)
+	for _, s := range steps {
+		t.AppendRow(table.Row{s.Host, s.Index, s.Text, s.Pos})
+	}
+	if len(steps) > 0 {
+		fmt.Fprintln(out, t.Render())
+	}
+}
+
+// plain is a table of columns with two spaces between them.
+var plain = func() table.Style {
+	s := table.StyleDefault
+	s.Name = "plain"
+	s.Options = table.OptionsNoBordersAndSeparators
+	s.Box.PaddingLeft, s.Box.PaddingRight = "  ", ""
+	s.Format.Header = 0
+	return s
+}()
+
+// shiviz writes the log with the cut marked: each event says whether it is
+// before the cut, the last before it, or after it.
+func (r *report) shiviz(w io.Writer) error {
+	order := r.order
+	var prefix func(e computation.Event) string
+	if cut := r.res.Witness; cut != nil {
+		order = append(order, r.c.Linearise(cut, r.c.Final())...)
+		prefix = func(e computation.Event) string {
+			switch {
+			case e.Index < cut[e.Process]:
+				return "[before the cut] "
+			case e.Index == cut[e.Process]:
+				return "[AT THE CUT] "
+			}
+			return "[after the cut] "
+		}
+	}
+	if order == nil {
+		order = r.c.Linearise(r.c.Initial(), r.c.Final())
+	}
+	return logs.WriteShiViz(w, r.c, order, prefix)
+}

@@ -1,0 +1,195 @@
+package logs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+
+	"cpor/detect/computation"
+)
+
+// Options say how to read a log.
+type Options struct {
+	Format    string         // "", "shiviz" or "jsonl"; "" recognises it
+	Regexp    string         // the parser of a ShiViz log; "" recognises the layout
+	Delimiter string         // between executions; "" is what the file says
+	Assign    *regexp.Regexp // finds assignments in event texts, with groups name and value; nil is the default
+	Lenient   bool           // repair what can be repaired
+}
+
+// Execution is one run that a log recorded.
+type Execution struct {
+	*computation.Computation
+	Repairs *computation.IssueList // what was repaired; never nil
+}
+
+// Input is a log to read.
+type Input struct {
+	Name string // for messages
+	Data []byte
+}
+
+// ReadFiles reads the logs of one run, or of several; "-" is stdin. Many systems
+// write a file for each process: the events of all files are put together,
+// executions by their order and name.
+func ReadFiles(paths []string, stdin io.Reader, opt Options) ([]Execution, error) {
+	var inputs []Input
+	for _, path := range paths {
+		in := Input{Name: path}
+		var err error
+		if path == "-" {
+			in.Name = "<stdin>"
+			in.Data, err = io.ReadAll(stdin)
+		} else {
+			in.Data, err = os.ReadFile(path)
+		}
+		if err != nil {
+			return nil, err
+		}
+		inputs = append(inputs, in)
+	}
+	return Read(inputs, opt)
+}
+
+// Read reads logs; see ReadFiles. The error names the file and the line, and
+// lists up to computation.MaxIssues mistakes.
+func Read(inputs []Input, opt Options) ([]Execution, error) {
+	b := &builders{opt: &opt, issues: &issueList{}}
+	for _, in := range inputs {
+		b.next = 0
+		b.source = in.Name
+		b.cur = nil
+		format := opt.Format
+		if format == "" {
+			format = recognise(in.Data)
+		}
+		var err error
+		switch format {
+		case "shiviz":
+			err = readShiViz(b, in.Data)
+		case "jsonl":
+			err = readJSONLines(b, in.Data)
+		default:
+			return nil, fmt.Errorf("there is no log format %q; there are shiviz and jsonl", format)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", in.Name, err)
+		}
+	}
+	if len(b.issues.list.Issues) > 0 && !opt.Lenient {
+		return nil, &b.issues.list
+	}
+	var out []Execution
+	for _, x := range b.all {
+		if x.Len() == 0 && len(b.all) > 1 {
+			continue // nothing before the first delimiter
+		}
+		c, repairs, err := x.Build(opt.Lenient)
+		if err != nil {
+			if errors.Is(err, computation.ErrEmpty) && len(inputs) == 1 {
+				err = fmt.Errorf("%s: %w", inputs[0].Name, err)
+			}
+			return nil, err
+		}
+		out = append(out, Execution{c, repairs})
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s: %w", inputs[0].Name, computation.ErrEmpty)
+	}
+	// What was skipped while reading is told with the first execution.
+	first := out[0].Repairs
+	first.Issues = append(b.issues.list.Issues, first.Issues...)
+	first.More += b.issues.list.More
+	return out, nil
+}
+
+type issueList struct{ list computation.IssueList }
+
+func (l *issueList) add(source string, line int, format string, args ...any) {
+	l.list.Add(computation.Pos{Source: source, Line: line}, format, args...)
+}
+
+// builders holds one builder for each execution.
+type builders struct {
+	opt    *Options
+	issues *issueList
+	all    []*computation.Builder
+	next   int // the execution of this file that comes next
+	source string
+	cur    *computation.Builder
+}
+
+// builder returns the builder of the current execution.
+func (b *builders) builder() *computation.Builder {
+	if b.cur == nil {
+		b.start("")
+	}
+	return b.cur
+}
+
+// start begins the next execution of the file, with that label.
+func (b *builders) start(label string) {
+	x := -1
+	if label != "" {
+		for i, o := range b.all {
+			if o.Label() == label {
+				x = i
+			}
+		}
+	} else if b.next < len(b.all) && b.all[b.next].Label() == "" {
+		x = b.next
+	}
+	if x < 0 {
+		x = len(b.all)
+		b.all = append(b.all, computation.NewBuilder(label))
+	}
+	b.next = x + 1
+	b.cur = b.all[x]
+	b.cur.Source(b.source)
+}
+
+func recognise(data []byte) string {
+	for len(data) > 0 {
+		line, rest := cutLine(data)
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 {
+			if line[0] == '{' && line[len(line)-1] == '}' && (bytes.Contains(line, []byte(`"clock"`)) || bytes.Contains(line, []byte(`"hosts"`)) ||
+				bytes.Contains(line, []byte(`"init"`)) || bytes.Contains(line, []byte(`"trace"`))) {
+				return "jsonl"
+			}
+			return "shiviz"
+		}
+		data = rest
+	}
+	return "shiviz"
+}
+
+// cutLine returns the first line, without its end, and the rest.
+func cutLine(data []byte) (line, rest []byte) {
+	if i := bytes.IndexByte(data, '\n'); i >= 0 {
+		line, rest = data[:i], data[i+1:]
+	} else {
+		line, rest = data, nil
+	}
+	if n := len(line); n > 0 && line[n-1] == '\r' {
+		line = line[:n-1]
+	}
+	return line, rest
+}
+
+// compile compiles a regular expression as ShiViz means it.
+func compile(expr string) (*regexp.Regexp, error) {
+	re, err := regexp.Compile("(?m)" + expr)
+	if err != nil {
+		msg := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+		if strings.Contains(expr, "(?=") || strings.Contains(expr, "(?!") || strings.Contains(expr, "(?<=") || strings.Contains(expr, "(?<!") {
+			msg += " (look-around is not supported)"
+		}
+		return nil, fmt.Errorf("regular expression %q: %s", expr, msg)
+	}
+	return re, nil
+}

@@ -1,0 +1,303 @@
+package logs
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+
+	"cpor/detect/computation"
+
+	"encoding/json"
+)
+
+// clockScanner reads clocks, {"host":number, ...}, fast: it expects the hosts in
+// the order of the previous clock, as every logger writes them.
+type clockScanner struct {
+	b     *computation.Builder
+	names [][]byte // the hosts of the previous clock, in order, quoted
+	ids   []int
+	hosts []int // the entries of the last clock
+	vals  []int32
+}
+
+// scan reads a clock into c.hosts and c.vals.
+func (c *clockScanner) scan(text []byte) error {
+	c.hosts, c.vals = c.hosts[:0], c.vals[:0]
+	i := skipSpace(text, 0)
+	if i >= len(text) || text[i] != '{' {
+		return fmt.Errorf("the clock is no JSON object: %s", shorten(text))
+	}
+	i = skipSpace(text, i+1)
+	if i < len(text) && text[i] == '}' {
+		return c.end(text, i+1)
+	}
+	for n := 0; ; n++ {
+		if i >= len(text) || text[i] != '"' {
+			return fmt.Errorf("the clock is no JSON object: %s", shorten(text))
+		}
+		id := -1
+		if n < len(c.names) && bytes.HasPrefix(text[i:], c.names[n]) {
+			id = c.ids[n]
+			i += len(c.names[n])
+		} else {
+			j := endOfString(text, i)
+			if j < 0 {
+				return fmt.Errorf("the clock is no JSON object: %s", shorten(text))
+			}
+			quoted := text[i:j]
+			if bytes.IndexByte(quoted, '\\') >= 0 {
+				var name string
+				if err := json.Unmarshal(quoted, &name); err != nil {
+					return fmt.Errorf("the clock has a bad host name: %s", quoted)
+				}
+				id = c.b.Host(name)
+			} else {
+				id = c.b.HostBytes(quoted[1 : len(quoted)-1])
+			}
+			c.names, c.ids = append(c.names[:n:n], bytes.Clone(quoted)), append(c.ids[:n:n], id)
+			i = j
+		}
+		i = skipSpace(text, i)
+		if i >= len(text) || text[i] != ':' {
+			return fmt.Errorf("the clock is no JSON object: %s", shorten(text))
+		}
+		i = skipSpace(text, i+1)
+		start, v := i, int64(0)
+		neg := i < len(text) && text[i] == '-'
+		if neg {
+			i++
+		}
+		digits := i
+		for i < len(text) && text[i] >= '0' && text[i] <= '9' && v < 1<<31 {
+			v = v*10 + int64(text[i]-'0')
+			i++
+		}
+		if i == digits || v >= 1<<31 || neg && v != 0 {
+			end := i
+			for end < len(text) && text[end] != ',' && text[end] != '}' {
+				end++
+			}
+			return fmt.Errorf("the clock's entry for host %s is no count: %s", c.b.HostName(id), text[start:end])
+		}
+		c.hosts, c.vals = append(c.hosts, id), append(c.vals, int32(v))
+		i = skipSpace(text, i)
+		if i < len(text) && text[i] == ',' {
+			i = skipSpace(text, i+1)
+			continue
+		}
+		if i < len(text) && text[i] == '}' {
+			return c.end(text, i+1)
+		}
+		return fmt.Errorf("the clock is no JSON object: %s", shorten(text))
+	}
+}
+
+func (c *clockScanner) end(text []byte, i int) error {
+	if i = skipSpace(text, i); i < len(text) {
+		return fmt.Errorf("unexpected text after the clock: %s", shorten(text[i:]))
+	}
+	return nil
+}
+
+// entries puts the clock into the builder's current event.
+func (c *clockScanner) entries() {
+	for k, id := range c.hosts {
+		c.b.Entry(id, c.vals[k])
+	}
+}
+
+func skipSpace(s []byte, i int) int {
+	for i < len(s) && (s[i] == ' ' || s[i] == '\t' || s[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// endOfString returns the index after the JSON string that begins at i, -1 if
+// it does not end.
+func endOfString(s []byte, i int) int {
+	for i++; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return -1
+}
+
+func shorten(s []byte) string {
+	const limit = 60
+	if len(s) <= limit {
+		return string(s)
+	}
+	s = s[:limit]
+	for len(s) > 0 && !utf8.Valid(s[max(0, len(s)-4):]) {
+		s = s[:len(s)-1]
+	}
+	return string(s) + "..."
+}
+
+// assignments finds name=value and JSON objects in the text of an event and
+// assigns them in the builder's current event.
+type assignments struct {
+	opt   *Options
+	b     *computation.Builder
+	cache map[string]computation.Value // of unquoted tokens
+}
+
+func isNameByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= utf8.RuneSelf
+}
+
+func (a *assignments) token(s []byte) computation.Value {
+	if v, ok := a.cache[string(s)]; ok {
+		return v
+	}
+	v := computation.ParseToken(string(s))
+	if len(a.cache) < 1<<16 {
+		if a.cache == nil {
+			a.cache = map[string]computation.Value{}
+		}
+		a.cache[string(s)] = v
+	}
+	return v
+}
+
+func (a *assignments) find(text []byte) {
+	if a.opt.Assign != nil {
+		name, value := a.opt.Assign.SubexpIndex("name"), a.opt.Assign.SubexpIndex("value")
+		for _, m := range a.opt.Assign.FindAllSubmatchIndex(text, -1) {
+			if m[2*name] >= 0 && m[2*value] >= 0 {
+				a.value(string(text[m[2*name]:m[2*name+1]]), text[m[2*value]:m[2*value+1]])
+			}
+		}
+		return
+	}
+	for i := 0; i < len(text); {
+		switch c := text[i]; {
+		case c == '"':
+			// A string that is not a value: nothing in it is an assignment.
+			if j := endOfString(text, i); j > 0 {
+				i = j
+			} else {
+				i++
+			}
+		case c == '{':
+			if j := a.object(text[i:]); j > 0 {
+				i += j
+			} else {
+				i++
+			}
+		case c == '=' && i > 0 && isNameByte(text[i-1]) && i+1 < len(text) && text[i+1] != '=' && text[i+1] != '>' && text[i+1] != '~':
+			start := i
+			for start > 0 && (isNameByte(text[start-1]) || text[start-1] == '.') {
+				start--
+			}
+			for start < i && (text[start] == '.' || text[start] >= '0' && text[start] <= '9') {
+				start++
+			}
+			if start == i {
+				i++
+				continue
+			}
+			n := a.assign(text[start:i], text[i+1:])
+			i += 1 + n
+		default:
+			i++
+		}
+	}
+}
+
+// assign assigns the value that the text begins with and returns its length.
+func (a *assignments) assign(name, text []byte) int {
+	var v computation.Value
+	n := 0
+	switch {
+	case len(text) > 0 && text[0] == '"':
+		if n = endOfString(text, 0); n > 0 {
+			var s string
+			if json.Unmarshal(text[:n], &s) == nil {
+				v = computation.StringValue(s)
+			} else {
+				v = computation.StringValue(string(text[1 : n-1]))
+			}
+		} else {
+			return 0
+		}
+	case len(text) > 0 && (text[0] == '[' || text[0] == '{'):
+		dec := json.NewDecoder(bytes.NewReader(text))
+		dec.UseNumber()
+		var x any
+		if dec.Decode(&x) == nil {
+			n = int(dec.InputOffset())
+			if obj, ok := x.(map[string]any); ok {
+				a.members(string(name)+".", obj)
+				return n
+			}
+			v, _ = computation.FromJSON(x)
+			break
+		}
+		fallthrough
+	default:
+		for n < len(text) && !bytes.ContainsRune([]byte(" \t,;)]}"), rune(text[n])) {
+			n++
+		}
+		for n > 0 && (text[n-1] == '.' || text[n-1] == ':') {
+			n-- // the end of a sentence
+		}
+		v = a.token(text[:n])
+	}
+	a.b.Assign(a.b.NameBytes(name), v)
+	return n
+}
+
+// object assigns the members of the JSON object that the text begins with, and
+// returns its length, 0 if it begins with none.
+func (a *assignments) object(text []byte) int {
+	if i := skipSpace(text, 1); i >= len(text) || text[i] != '"' {
+		return 0
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	var x map[string]any
+	if dec.Decode(&x) != nil {
+		return 0
+	}
+	a.members("", x)
+	return int(dec.InputOffset())
+}
+
+func (a *assignments) members(prefix string, x map[string]any) {
+	for name, m := range x {
+		if obj, ok := m.(map[string]any); ok {
+			a.members(prefix+name+".", obj)
+			continue
+		}
+		if v, err := computation.FromJSON(m); err == nil {
+			a.b.Assign(a.b.Name(prefix+name), v)
+		}
+	}
+}
+
+// value assigns the text of a named group: JSON if it is some, else a token.
+func (a *assignments) value(name string, text []byte) {
+	text = bytes.TrimSpace(text)
+	if len(text) > 0 && (text[0] == '"' || text[0] == '[' || text[0] == '{') {
+		dec := json.NewDecoder(bytes.NewReader(text))
+		dec.UseNumber()
+		var x any
+		if dec.Decode(&x) == nil && skipSpace(text, int(dec.InputOffset())) == len(text) {
+			if obj, ok := x.(map[string]any); ok {
+				a.members(name+".", obj)
+				return
+			}
+			if v, err := computation.FromJSON(x); err == nil {
+				a.b.Assign(a.b.Name(name), v)
+				return
+			}
+		}
+	}
+	a.b.Assign(a.b.Name(name), a.token(text))
+}
