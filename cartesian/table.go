@@ -39,15 +39,16 @@ type location struct {
 type uses struct {
 	inner owner // by transitions that are not their prefix's last
 	fixed owner // by last transitions of prefixes that have ended for good
-	last  owner // at least those who stand in the list
+	last  owner // of the nodes in the list
 	list  int32 // last transitions, newest first: an index into table.nodes; 0 is the end
 }
 
 // node is an element of the list of the prefixes whose last transition makes a
-// certain access. It is stale if the prefix has grown since.
+// certain access. A node stays in the list when its prefix grows beyond that
+// transition; then the access is also an inner one, and whoever conflicts with
+// it is turned away before the list is looked at.
 type node struct {
 	prefix int32
-	index  int32 // the transition's place on its prefix
 	next   int32
 }
 
@@ -112,7 +113,8 @@ func (t *table) bury(thread int32, a system.Access) {
 }
 
 // clash ends the prefixes of other threads whose last transition conflicts
-// with an access of the thread, and tells whether there are any.
+// with an access of the thread, and tells whether there are any. The access
+// conflicts with nothing inside.
 func (e *Expander) clash(thread int32, a system.Access) bool {
 	loc := e.table.at(a.Loc)
 	any := e.end(&loc.uses[writes], thread)
@@ -137,12 +139,10 @@ func (e *Expander) end(u *uses, thread int32) bool {
 	for n := u.list; n != 0; {
 		nd := &e.table.nodes[n]
 		next := nd.next
-		switch p := e.prefixes[nd.prefix]; {
-		case nd.index != p.length-1: // stale
-		case p.thread == thread:
+		if p := e.prefixes[nd.prefix]; p.thread == thread {
 			nd.next, kept = kept, n
 			u.last = ownedBy(thread)
-		default:
+		} else {
 			p.extendable = false
 			u.fixed = u.fixed.with(p.thread)
 			any = true
@@ -153,16 +153,16 @@ func (e *Expander) end(u *uses, thread int32) bool {
 	return any
 }
 
-// enter notes an access of the last transition of prefix i.
+// enter notes an access of the last transition of prefix i. If the thread has
+// the same access inside a prefix, that decides every conflict already.
 func (e *Expander) enter(i int32, a system.Access) {
-	p := e.prefixes[i]
+	thread := e.prefixes[i].thread
 	u := &e.table.at(a.Loc).uses[use(a)]
-	u.last = u.last.with(p.thread)
-	if head := &e.table.nodes[u.list]; u.list != 0 && head.prefix == i {
-		head.index = p.length - 1
+	if u.inner.with(thread) == u.inner {
 		return
 	}
-	e.table.nodes = append(e.table.nodes, node{prefix: i, index: p.length - 1, next: u.list})
+	u.last = u.last.with(thread)
+	e.table.nodes = append(e.table.nodes, node{i, u.list})
 	u.list = int32(len(e.table.nodes) - 1)
 }
 
@@ -178,7 +178,7 @@ func (e *Expander) growing(u *uses, thread int32) bool {
 		for n := u.list; n != 0; n = e.table.nodes[n].next {
 			nd := e.table.nodes[n]
 			p := e.prefixes[nd.prefix]
-			if p.thread != thread && p.extendable && nd.index == p.length-1 {
+			if p.thread != thread && p.extendable {
 				return true
 			}
 		}
