@@ -35,6 +35,8 @@ type Type struct {
 	// a shared variable (or of its array elements) reads chan T as chan(0) T.
 	Cap    int
 	Fields []Field
+
+	under *Type // of a declared type, what it stands for; else nil
 }
 
 // Field is a field of a struct.

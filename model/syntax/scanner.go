@@ -341,9 +341,9 @@ func badInt(lit string) string {
 // char reads a character literal: an integer constant.
 func (s *scanner) char() {
 	s.off++
-	value, _, tail, err := strconv.UnquoteChar(s.text[s.off:min(s.off+16, len(s.text))], '\'')
+	_, _, tail, err := strconv.UnquoteChar(s.text[s.off:min(s.off+16, len(s.text))], '\'')
 	end := min(s.off+16, len(s.text)) - len(tail)
-	if err != nil || value == '\n' || end >= len(s.text) || s.text[end] != '\'' {
+	if err != nil || s.text[s.off] == '\n' || end >= len(s.text) || s.text[end] != '\'' {
 		s.tok = tBad
 		// Go on behind the closing quote, if it is near.
 		for s.off < len(s.text) && s.text[s.off] != '\n' {
