@@ -142,7 +142,7 @@ func (c counters) step(s []uint64, i int) {
 
 // search explores a system breadth-first with many workers and returns the
 // states that were added, by worker.
-func search(t testing.TB, st Store, c counters, workers, max int) (added [][]Ref) {
+func search(t testing.TB, st Store, c counters, workers, max int) (added [][]Ref, inserts int64) {
 	work := NewWorkSet(workers)
 	added = make([][]Ref, workers)
 	x := st.NewSession()
@@ -155,7 +155,7 @@ func search(t testing.TB, st Store, c counters, workers, max int) (added [][]Ref
 	b.Add(ref)
 	work.Push(0, b)
 	var wg sync.WaitGroup
-	var total, busy atomic.Int64
+	var total, busy, moves atomic.Int64
 	for w := range workers {
 		wg.Add(1)
 		busy.Add(1)
@@ -205,6 +205,7 @@ func search(t testing.TB, st Store, c counters, workers, max int) (added [][]Ref
 						}
 					}
 				}
+				moves.Add(int64(b.Len() * c.threads))
 				work.Put(w, b)
 				if out.Len() > 0 {
 					work.Push(w, out)
@@ -221,7 +222,7 @@ func search(t testing.TB, st Store, c counters, workers, max int) (added [][]Ref
 		}()
 	}
 	wg.Wait()
-	return added
+	return added, moves.Load()
 }
 
 // TestSearch explores with far more workers than cores while the store grows from
@@ -239,7 +240,7 @@ func TestSearch(t *testing.T) {
 		for _, c := range tests {
 			t.Run(fmt.Sprint(kind, c), func(t *testing.T) {
 				st := mustNew(t, Options{Kind: kind, Workers: 64})
-				added := search(t, st, c, 64, max)
+				added, _ := search(t, st, c, 64, max)
 				refs := map[Ref]bool{}
 				states := map[string]bool{}
 				x := st.NewSession()
@@ -294,7 +295,7 @@ func TestSearch(t *testing.T) {
 					t.Fatalf("%d states without parents", initial)
 				}
 				if n < max && len(added) > 1 {
-					one := search(t, mustNew(t, Options{Kind: kind}), c, 1, 1<<30)
+					one, _ := search(t, mustNew(t, Options{Kind: kind}), c, 1, 1<<30)
 					if len(one[0]) != n {
 						t.Fatalf("64 workers found %d states, one finds %d", n, len(one[0]))
 					}

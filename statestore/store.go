@@ -158,8 +158,12 @@ func New(o Options) (Store, error) {
 	switch o.Kind {
 	case Tree:
 		return newTree(o), nil
-	case Plain, Compact, Bitstate:
-		return newMapStore(o), nil
+	case Plain:
+		return newPlain(o), nil
+	case Compact:
+		return newCompact(o), nil
+	case Bitstate:
+		return newBitstate(o), nil
 	}
 	return nil, fmt.Errorf("statestore: unknown %v", o.Kind)
 }

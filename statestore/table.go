@@ -135,10 +135,10 @@ func newSlab(lines int) *slab {
 	return s
 }
 
-// nextLines returns the size for a shard that has outgrown a slab: the next
-// number of a geometric series that is shifted a little from shard to shard.
-func (t *table) nextLines(shard uint64, lines uint64) int {
-	phase := float64(shard) * t.unit
+// nextLines returns the size for a shard that has outgrown a slab of so many
+// lines: the next number of a geometric series, which is shifted from shard to
+// shard by its phase, a number from 0 to 1.
+func nextLines(phase float64, lines uint64) int {
 	const lg = 0.32192809488736235 // log2(growth)
 	j := math.Floor(math.Log2(float64(lines))/lg-phase) + 1
 	n := int(math.Exp2((j + phase) * lg))
@@ -166,7 +166,10 @@ func (t *table) slabOf(shard uint64, force bool) *slab {
 // e was added, else the one with the same hash part that was there already. full
 // means that it was not there and that there is no memory for it, which does not
 // happen with force.
-func (t *table) insert(shard, e uint64, force bool) (old uint64, full bool) {
+//
+// If m is not nil, an entry with the same hash part stands for e only if m says
+// so, and m is told before e is added.
+func (t *table) insert(shard, e uint64, force bool, m *matcher) (old uint64, full bool) {
 	s := t.dir[shard].Load()
 	if s == nil {
 		if s = t.slabOf(shard, force); s == nil {
@@ -190,7 +193,7 @@ func (t *table) insert(shard, e uint64, force bool) (old uint64, full bool) {
 				break path
 			}
 			if n == farLines && s.next.Load() == nil && !t.enlarge(shard, s, force) {
-				if _, ok := t.find(shard, e); !ok {
+				if _, ok := t.find(shard, e, m); !ok {
 					return 0, true
 				}
 			}
@@ -198,6 +201,9 @@ func (t *table) insert(shard, e uint64, force bool) (old uint64, full bool) {
 			for j := range line {
 				v := atomic.LoadUint64(&line[j])
 				if v == 0 {
+					if m != nil {
+						m.write()
+					}
 					if atomic.CompareAndSwapUint64(&line[j], 0, e) {
 						// The high bits place the entry, so sample by the lowest.
 						if (e>>t.lowBits)&s.mask == 0 {
@@ -208,7 +214,7 @@ func (t *table) insert(shard, e uint64, force bool) (old uint64, full bool) {
 					t.failedCAS.Add(1)
 					v = atomic.LoadUint64(&line[j])
 				}
-				if (v^e)&^low == 0 && v&low != 0 {
+				if (v^e)&^low == 0 && v&low != 0 && (m == nil || m.is(v&low)) {
 					return v, false
 				}
 				if v == frozen {
@@ -236,7 +242,7 @@ func (t *table) counted(shard uint64, s *slab) {
 // enlarge gives s a next slab, if it has none yet, and moves the entries there.
 // It returns false if there is no memory.
 func (t *table) enlarge(shard uint64, s *slab, force bool) bool {
-	lines := t.nextLines(shard, s.lines)
+	lines := nextLines(float64(shard)*t.unit, s.lines)
 	if !force && !t.budget.allow(lines*lineSlots*8) {
 		return false
 	}
@@ -329,8 +335,9 @@ func (t *table) put(shard uint64, s *slab, e uint64) bool {
 	}
 }
 
-// find returns the entry with e's hash part.
-func (t *table) find(shard, e uint64) (uint64, bool) {
+// find returns the entry with e's hash part, of which m, if not nil, says that it
+// is the one.
+func (t *table) find(shard, e uint64, m *matcher) (uint64, bool) {
 	low := t.low
 	frozen := low + 1
 	for s := t.dir[shard].Load(); s != nil; s = s.next.Load() {
@@ -343,7 +350,7 @@ func (t *table) find(shard, e uint64) (uint64, bool) {
 				if v == 0 {
 					return 0, false
 				}
-				if (v^e)&^low == 0 && v&low != 0 {
+				if (v^e)&^low == 0 && v&low != 0 && (m == nil || m.is(v&low)) {
 					return v, true
 				}
 				if v == frozen {
@@ -402,6 +409,18 @@ func (t *table) slots() (n uint64) {
 	return n
 }
 
+// stats adds the table's figures.
+func (t *table) stats(s *Stats) {
+	s.Slots += t.slots()
+	s.Grows += t.grows.Load()
+	s.FailedCAS += t.failedCAS.Load()
+	s.Helps += t.helps.Load()
+	if s.Slots > 0 {
+		s.Load = float64(s.States) / float64(s.Slots)
+	}
+}
+
+// bytes returns the memory that the table holds.
 func (t *table) bytes() (n uint64) {
 	n = uint64(8 * len(t.dir))
 	for i := range t.dir {

@@ -108,13 +108,7 @@ func (t *treeStore) Len() (n uint64) {
 func (t *treeStore) Stats() Stats {
 	s := Stats{Kind: Tree, States: t.Len(), Bytes: t.Bytes()}
 	s.RootBytes = t.table.bytes()
-	s.Slots = t.table.slots()
-	s.Grows = t.table.grows.Load()
-	s.FailedCAS = t.table.failedCAS.Load()
-	s.Helps = t.table.helps.Load()
-	if s.Slots > 0 {
-		s.Load = float64(s.States) / float64(s.Slots)
-	}
+	t.table.stats(&s)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, n := range t.allNodes() {
@@ -567,7 +561,7 @@ func (x *treeSession) Insert(s []uint64, parent Ref) (ref Ref, added bool, err e
 		code = codeAside
 	}
 	h := mix(key)
-	old, full := x.t.table.insert(h>>restBits, h<<fragBits|code, false)
+	old, full := x.t.table.insert(h>>restBits, h<<fragBits|code, false, nil)
 	if full {
 		return 0, false, ErrFull
 	}
@@ -607,7 +601,7 @@ func (x *treeSession) Find(s []uint64) (Ref, bool) {
 		return 0, false
 	}
 	h := mix(key)
-	e, ok := x.t.table.find(h>>restBits, h<<fragBits|codeInitial)
+	e, ok := x.t.table.find(h>>restBits, h<<fragBits|codeInitial, nil)
 	if !ok {
 		return 0, false
 	}
@@ -689,7 +683,7 @@ func (x *treeSession) settle(f *frame) error {
 		}
 		keys[i] = key
 		h := mix(key)
-		t.table.insert(h>>restBits, h<<fragBits|codeAside, true)
+		t.table.insert(h>>restBits, h<<fragBits|codeAside, true, nil)
 	}
 	before := y.bytes()
 	y.settle(keys)
@@ -846,7 +840,7 @@ func (x *treeSession) Parents(ref Ref, yield func(Ref) bool) {
 		return
 	}
 	h := mix(key)
-	e, ok := t.table.find(h>>restBits, h<<fragBits|codeInitial)
+	e, ok := t.table.find(h>>restBits, h<<fragBits|codeInitial, nil)
 	if !ok {
 		return
 	}

@@ -3,6 +3,7 @@ package statestore
 import (
 	"sync"
 	"sync/atomic"
+	"unsafe"
 )
 
 // BatchSize is the number of items that a full Batch holds.
@@ -30,6 +31,8 @@ type Batch struct {
 	words  []uint64 // the items' encoded states, one after the other
 	ends   []int    // where each ends in words
 	trails []*Trail
+
+	counted int // bytes counted in the WorkSet
 }
 
 // Len returns the number of items.
@@ -46,6 +49,9 @@ func (b *Batch) Add(ref Ref) { b.Refs = append(b.Refs, ref) }
 // A batch must not hold items of both sorts.
 func (b *Batch) AddState(ref Ref, s []uint64, t *Trail) {
 	b.Refs = append(b.Refs, ref)
+	if b.words == nil {
+		b.words = make([]uint64, 0, len(s)*BatchSize)
+	}
 	b.words = append(b.words, s...)
 	b.ends = append(b.ends, len(b.words))
 	b.trails = append(b.trails, t)
@@ -80,42 +86,97 @@ func (b *Batch) reset() {
 // WorkSet is the work set of a search: a queue of batches for each worker. A
 // worker takes its own batches first in, first out, so that the search is
 // nearly breadth-first, and steals from the others when it has none.
+//
+// A queue is a ring under a lock of its own, which is held for a few
+// instructions for every BatchSize items. The queues of xsync are bounded, and a
+// breadth-first search knows no bound for its frontier; the lock-free unbounded
+// ones allocate for every element.
 type WorkSet struct {
-	mu     sync.Mutex
-	queues [][]*Batch
-	free   []*Batch
-	items  atomic.Int64
+	queues []queue
+
+	// Free batches beyond what the workers keep for themselves.
+	mu   sync.Mutex
+	free []*Batch
+
+	bytes atomic.Int64 // of all batches that have been made and not dropped
+}
+
+const (
+	cacheLine = 64
+	// ownFree is how many free batches a worker keeps, and sharedFree how many
+	// there are for all. Others are left to the garbage collector, so that a
+	// frontier that has shrunk does not keep its memory.
+	ownFree    = 8
+	sharedFree = 256
+)
+
+// queue is one worker's.
+type queue struct {
+	mu    sync.Mutex
+	ring  []*Batch // a power of two
+	head  uint     // of the oldest batch
+	n     uint     // batches
+	items atomic.Int64
+	_     [cacheLine]byte
+
+	free []*Batch // used by the worker only
+	_    [cacheLine]byte
 }
 
 // NewWorkSet returns an empty work set for workers numbered from 0 to workers-1.
-func NewWorkSet(workers int) *WorkSet { return &WorkSet{queues: make([][]*Batch, workers)} }
+// There is room for at least one.
+func NewWorkSet(workers int) *WorkSet { return &WorkSet{queues: make([]queue, max(workers, 1))} }
 
 // Push gives a batch to a worker's queue. The caller holds the batch no more.
-// The worker need not be the caller's own.
+// The worker need not be the caller's own. An empty batch is dropped.
 func (w *WorkSet) Push(worker int, b *Batch) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.queues[worker] = append(w.queues[worker], b)
-	w.items.Add(int64(b.Len()))
+	w.account(b)
+	if b.Len() == 0 {
+		w.bytes.Add(-int64(b.counted))
+		return
+	}
+	q := &w.queues[worker]
+	q.mu.Lock()
+	if q.n == uint(len(q.ring)) {
+		ring := make([]*Batch, max(8, 2*len(q.ring)))
+		for i := range q.n {
+			ring[i] = q.ring[(q.head+i)&(q.n-1)]
+		}
+		w.bytes.Add(int64(8 * (len(ring) - len(q.ring))))
+		q.ring, q.head = ring, 0
+	}
+	q.ring[(q.head+q.n)&uint(len(q.ring)-1)] = b
+	q.n++
+	q.items.Add(int64(b.Len()))
+	q.mu.Unlock()
+}
+
+// take takes the oldest batch.
+func (q *queue) take() *Batch {
+	if q.items.Load() == 0 {
+		return nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.n == 0 {
+		return nil
+	}
+	i := q.head & uint(len(q.ring)-1)
+	b := q.ring[i]
+	q.ring[i] = nil
+	q.head++
+	q.n--
+	q.items.Add(-int64(b.Len()))
+	return b
 }
 
 // Pop takes the worker's own oldest batch, nil if it has none.
-func (w *WorkSet) Pop(worker int) *Batch {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	q := w.queues[worker]
-	if len(q) == 0 {
-		return nil
-	}
-	w.queues[worker] = q[1:]
-	w.items.Add(-int64(q[0].Len()))
-	return q[0]
-}
+func (w *WorkSet) Pop(worker int) *Batch { return w.queues[worker].take() }
 
-// Steal takes a batch of another worker, nil if none has any.
+// Steal takes the oldest batch of the next worker that has any, nil if none has.
 func (w *WorkSet) Steal(worker int) *Batch {
-	for i := range w.queues {
-		if b := w.Pop((worker + i) % len(w.queues)); b != nil {
+	for i := 1; i < len(w.queues); i++ {
+		if b := w.queues[(worker+i)%len(w.queues)].take(); b != nil {
 			return b
 		}
 	}
@@ -123,28 +184,65 @@ func (w *WorkSet) Steal(worker int) *Batch {
 }
 
 // Len returns the number of items in the queues, exact when no worker pushes or
-// takes. It can lag behind but is never 0 for good while batches are queued.
-func (w *WorkSet) Len() int { return int(w.items.Load()) }
+// takes. An item that is in a queue all the while that Len runs is counted.
+func (w *WorkSet) Len() int {
+	n := int64(0)
+	for i := range w.queues {
+		n += w.queues[i].items.Load()
+	}
+	return int(n)
+}
 
-// Bytes returns the memory held by queued and free batches, in bytes.
-func (w *WorkSet) Bytes() uint64 { return uint64(w.Len()) * 8 }
+// Bytes returns the memory of the queues and of all batches, queued, held by
+// workers, or free, in bytes. Trails do not count.
+func (w *WorkSet) Bytes() uint64 { return uint64(w.bytes.Load()) }
 
 // Get returns an empty batch for worker to fill, recycled if there is one.
 func (w *WorkSet) Get(worker int) *Batch {
+	q := &w.queues[worker]
+	if n := len(q.free); n > 0 {
+		b := q.free[n-1]
+		q.free = q.free[:n-1]
+		return b
+	}
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	if n := len(w.free); n > 0 {
 		b := w.free[n-1]
 		w.free = w.free[:n-1]
+		w.mu.Unlock()
 		return b
 	}
-	return &Batch{Refs: make([]Ref, 0, BatchSize)}
+	w.mu.Unlock()
+	b := &Batch{Refs: make([]Ref, 0, BatchSize)}
+	w.account(b)
+	return b
 }
 
-// Put gives back a batch that has been worked through.
+// Put gives back a batch that worker has worked through.
 func (w *WorkSet) Put(worker int, b *Batch) {
 	b.reset()
+	w.account(b)
+	q := &w.queues[worker]
+	if len(q.free) < ownFree {
+		q.free = append(q.free, b)
+		return
+	}
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.free = append(w.free, b)
+	if len(w.free) < sharedFree {
+		w.free = append(w.free, b)
+		b = nil
+	}
+	w.mu.Unlock()
+	if b != nil {
+		w.bytes.Add(-int64(b.counted))
+	}
+}
+
+// account brings the sum of the batches' bytes up to date with b.
+func (w *WorkSet) account(b *Batch) {
+	n := int(unsafe.Sizeof(*b)) + 8*(cap(b.Refs)+cap(b.words)+cap(b.ends)+cap(b.trails))
+	if n != b.counted {
+		w.bytes.Add(int64(n - b.counted))
+		b.counted = n
+	}
 }

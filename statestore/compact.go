@@ -1,0 +1,338 @@
+package statestore
+
+import (
+	"math"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// compactStore is the store of kind Compact: hash compaction (Stern and Dill,
+// CHARME 1995). Of each state it keeps a hash of compactBits bits in a slot of 32:
+// the highest compactShards bits are known from the shard that the slot is in.
+//
+// The table is a [table] of 32-bit entries that are hash part only: read there how
+// it is used and grows without locks. A Ref is the hash.
+type compactStore struct {
+	budget    budget
+	dir       []atomic.Pointer[shortSlab]
+	grows     atomic.Uint64
+	failedCAS atomic.Uint64
+	helps     atomic.Uint64
+
+	mu       sync.Mutex // guards sessions
+	sessions []*compactSession
+}
+
+const (
+	compactShards = 14
+	compactBits   = 32 + compactShards
+	shortLine     = 16 // slots, one cache line
+
+	// The hashes that mean something else are taken for others.
+	shortFrozen = 1
+	shortFirst  = 2
+)
+
+// shortSlab is the storage of one shard.
+type shortSlab struct {
+	slots []uint32
+	lines uint64
+	limit int64
+	next  atomic.Pointer[shortSlab]
+	count atomic.Int64
+	grow  atomic.Bool
+	moved atomic.Bool
+}
+
+func (s *shortSlab) bytes() int { return cap(s.slots)*4 + int(unsafe.Sizeof(*s)) }
+
+func (s *shortSlab) line(e uint32) uint64 {
+	i, _ := bits.Mul64(uint64(e)<<32, s.lines)
+	return i
+}
+
+func newShortSlab(lines int) *shortSlab {
+	slots := append([]uint32(nil), make([]uint32, lines*shortLine)...)
+	slots = slots[:cap(slots)/shortLine*shortLine]
+	return &shortSlab{
+		slots: slots,
+		lines: uint64(len(slots) / shortLine),
+		limit: int64(maxLoad * float64(len(slots))),
+	}
+}
+
+func newCompact(o Options) *compactStore {
+	c := &compactStore{dir: make([]atomic.Pointer[shortSlab], 1<<compactShards)}
+	c.budget.max = int64(min(o.MaxBytes, math.MaxInt64))
+	c.budget.take(8*len(c.dir)+int(unsafe.Sizeof(*c)), true)
+	return c
+}
+
+func (c *compactStore) Exact() bool    { return false }
+func (c *compactStore) Loadable() bool { return false }
+func (c *compactStore) Bytes() uint64  { return uint64(c.budget.used.Load()) }
+
+func (c *compactStore) Len() (n uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, x := range c.sessions {
+		n += x.added.Load()
+	}
+	return n
+}
+
+// OmissionProbability is the probability that a new state has the same hash as a
+// stored one: with n states stored, at most n in 1<<compactBits (Stern and Dill
+// 1995, section 3, for a table that finds every stored hash). What is returned is
+// the mean of that over the search.
+func (c *compactStore) OmissionProbability() float64 {
+	return float64(c.Len()) / 2 / math.Exp2(compactBits)
+}
+
+func (c *compactStore) Stats() Stats {
+	s := Stats{Kind: Compact, States: c.Len(), Bytes: c.Bytes()}
+	for i := range c.dir {
+		if b := c.dir[i].Load(); b != nil {
+			s.Slots += uint64(len(b.slots))
+			s.RootBytes += uint64(b.bytes())
+		}
+	}
+	s.OtherBytes = s.Bytes - min(s.Bytes, s.RootBytes)
+	if s.Slots > 0 {
+		s.Load = float64(s.States) / float64(s.Slots)
+	}
+	s.Grows = c.grows.Load()
+	s.FailedCAS = c.failedCAS.Load()
+	s.Helps = c.helps.Load()
+	s.ExpectedOmissions = expectedOmissions(s.States, c.OmissionProbability())
+	return s
+}
+
+// slabOf returns the shard's slab, which it makes if there is none. It returns
+// nil if there is no memory for one.
+func (c *compactStore) slabOf(shard uint64) *shortSlab {
+	if s := c.dir[shard].Load(); s != nil {
+		return s
+	}
+	s := newShortSlab(1)
+	if c.budget.take(s.bytes(), false) && !c.dir[shard].CompareAndSwap(nil, s) {
+		c.budget.give(s.bytes())
+	}
+	return c.dir[shard].Load()
+}
+
+// insert adds e to a shard; see [table.insert].
+func (c *compactStore) insert(shard uint64, e uint32) (added, full bool) {
+	s := c.slabOf(shard)
+	if s == nil {
+		return false, true
+	}
+	for {
+		i := s.line(e)
+	path:
+		for n := uint64(0); ; n++ {
+			if n == s.lines {
+				if s.next.Load() == nil && !c.enlarge(shard, s, false) {
+					return false, true
+				}
+				c.helps.Add(1)
+				c.move(shard, s)
+				break path
+			}
+			if n == farLines && s.next.Load() == nil && !c.enlarge(shard, s, false) && !c.find(shard, e) {
+				return false, true
+			}
+			line := (*[shortLine]uint32)(s.slots[i*shortLine:])
+			for j := range line {
+				v := atomic.LoadUint32(&line[j])
+				if v == 0 {
+					if atomic.CompareAndSwapUint32(&line[j], 0, e) {
+						if s.count.Add(1) > s.limit && s.next.Load() == nil && s.grow.CompareAndSwap(false, true) {
+							if !c.enlarge(shard, s, false) {
+								s.grow.Store(false)
+							}
+						}
+						return true, false
+					}
+					c.failedCAS.Add(1)
+					v = atomic.LoadUint32(&line[j])
+				}
+				if v == e {
+					return false, false
+				}
+				if v == shortFrozen {
+					break path
+				}
+			}
+			if i++; i == s.lines {
+				i = 0
+			}
+		}
+		s = s.next.Load()
+	}
+}
+
+// find reports whether e is in a shard.
+func (c *compactStore) find(shard uint64, e uint32) bool {
+	for s := c.dir[shard].Load(); s != nil; s = s.next.Load() {
+		i := s.line(e)
+	path:
+		for n := uint64(0); n < s.lines; n++ {
+			line := (*[shortLine]uint32)(s.slots[i*shortLine:])
+			for j := range line {
+				switch atomic.LoadUint32(&line[j]) {
+				case 0:
+					return false
+				case e:
+					return true
+				case shortFrozen:
+					break path
+				}
+			}
+			if i++; i == s.lines {
+				i = 0
+			}
+		}
+	}
+	return false
+}
+
+// enlarge is [table.enlarge].
+func (c *compactStore) enlarge(shard uint64, s *shortSlab, force bool) bool {
+	ns := newShortSlab(nextLines(float64(shard)/(1<<compactShards), s.lines))
+	if !c.budget.take(ns.bytes(), force) {
+		return false
+	}
+	if !s.next.CompareAndSwap(nil, ns) {
+		c.budget.give(ns.bytes())
+		return true
+	}
+	c.grows.Add(1)
+	c.move(shard, s)
+	return true
+}
+
+// move is [table.move].
+func (c *compactStore) move(shard uint64, s *shortSlab) {
+	if !s.moved.Load() {
+		next := s.next.Load()
+		for i := range s.slots {
+			v := atomic.LoadUint32(&s.slots[i])
+			if v == 0 {
+				if atomic.CompareAndSwapUint32(&s.slots[i], 0, shortFrozen) {
+					continue
+				}
+				v = atomic.LoadUint32(&s.slots[i])
+			}
+			if v != shortFrozen {
+				c.put(shard, next, v)
+			}
+		}
+		s.moved.Store(true)
+	}
+	for {
+		s := c.dir[shard].Load()
+		next := s.next.Load()
+		if next == nil || !s.moved.Load() {
+			return
+		}
+		if c.dir[shard].CompareAndSwap(s, next) {
+			c.budget.give(s.bytes())
+		}
+	}
+}
+
+// put is [table.put].
+func (c *compactStore) put(shard uint64, s *shortSlab, e uint32) {
+	for {
+		i := s.line(e)
+	path:
+		for n := uint64(0); ; n++ {
+			if n == s.lines {
+				if s.next.Load() == nil {
+					c.enlarge(shard, s, true)
+				}
+				break path
+			}
+			line := (*[shortLine]uint32)(s.slots[i*shortLine:])
+			for j := range line {
+				v := atomic.LoadUint32(&line[j])
+				if v == 0 {
+					if atomic.CompareAndSwapUint32(&line[j], 0, e) {
+						s.count.Add(1)
+						return
+					}
+					v = atomic.LoadUint32(&line[j])
+				}
+				if v == e {
+					return
+				}
+				if v == shortFrozen {
+					break path
+				}
+			}
+			if i++; i == s.lines {
+				i = 0
+			}
+		}
+		s = s.next.Load()
+	}
+}
+
+// NewSession implements [Store].
+func (c *compactStore) NewSession() Session {
+	x := &compactSession{c: c}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sessions = append(c.sessions, x)
+	c.budget.take(int(unsafe.Sizeof(*x)), true)
+	return x
+}
+
+// compactSession is a session of a compactStore.
+type compactSession struct {
+	c     *compactStore
+	_     [64]byte
+	added atomic.Uint64
+	_     [56]byte
+}
+
+// compactEntry returns the shard of a state, its entry there and its Ref.
+func compactEntry(s []uint64) (shard uint64, e uint32, ref Ref) {
+	h := hashWords(s) >> (64 - compactBits)
+	shard, e = h>>32, uint32(h)
+	if e < shortFirst {
+		e += shortFirst
+	}
+	return shard, e, Ref(shard<<32 | uint64(e))
+}
+
+// Insert implements [Session].
+func (x *compactSession) Insert(s []uint64, _ Ref) (Ref, bool, error) {
+	shard, e, ref := compactEntry(s)
+	added, full := x.c.insert(shard, e)
+	if full {
+		return 0, false, ErrFull
+	}
+	if added {
+		x.added.Add(1)
+	}
+	return ref, added, nil
+}
+
+// Find implements [Session].
+func (x *compactSession) Find(s []uint64) (Ref, bool) {
+	shard, e, ref := compactEntry(s)
+	if !x.c.find(shard, e) {
+		return 0, false
+	}
+	return ref, true
+}
+
+// Load implements [Session].
+func (x *compactSession) Load(Ref, []uint64) []uint64 { return nil }
+
+// Parents implements [Session].
+func (x *compactSession) Parents(Ref, func(Ref) bool) {}

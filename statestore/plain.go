@@ -1,0 +1,210 @@
+package statestore
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// plainStore is the store of kind Plain: whole states in an arena, and a table
+// that finds them. An entry's low part is the state's address, its hash part the
+// part of the state's hash that fits.
+type plainStore struct {
+	budget budget
+	table  *table
+	arena  arena
+
+	mu       sync.Mutex // guards sessions
+	sessions []*plainSession
+}
+
+const (
+	addressBits = 36
+	chunkShift  = 13 // of an address to the number of its chunk, from 1
+	chunkWords  = 1 << chunkShift
+	recordWords = 2 // before the state's own: the parent, the number of words
+)
+
+// arena holds records: a state with its parent. They never move. Each session
+// fills chunks of its own; small ones at first.
+type arena struct {
+	mu     sync.Mutex                 // guards making chunks
+	chunks atomic.Pointer[[][]uint64] // replaced when one is added
+	words  atomic.Uint64              // in all chunks
+}
+
+// record returns the parent and the state at an address.
+func (a *arena) record(address uint64) (parent Ref, s []uint64) {
+	c := (*a.chunks.Load())[address>>chunkShift-1][address&(chunkWords-1):]
+	return Ref(c[0]), c[recordWords : recordWords+c[1]]
+}
+
+// add adds a chunk and returns its number, 0 if there is no memory or no address
+// for it.
+func (a *arena) add(words int, b *budget) uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var chunks [][]uint64
+	if p := a.chunks.Load(); p != nil {
+		chunks = *p
+	}
+	n := uint64(len(chunks) + 1)
+	const header = 24 // of a slice, in chunks
+	if n<<chunkShift >= 1<<addressBits || !b.take(8*words+header, false) {
+		return 0
+	}
+	a.words.Add(uint64(words))
+	// Readers of the old slice do not look behind its end.
+	chunks = append(chunks, make([]uint64, words))
+	a.chunks.Store(&chunks)
+	return n
+}
+
+func newPlain(o Options) *plainStore {
+	p := &plainStore{}
+	p.budget.max = int64(min(o.MaxBytes, math.MaxInt64))
+	p.budget.take(int(unsafe.Sizeof(*p)), true)
+	p.table = newTable(shardBits, addressBits, &p.budget)
+	return p
+}
+
+func (p *plainStore) Exact() bool                  { return true }
+func (p *plainStore) Loadable() bool               { return true }
+func (p *plainStore) OmissionProbability() float64 { return 0 }
+func (p *plainStore) Bytes() uint64                { return uint64(p.budget.used.Load()) }
+
+func (p *plainStore) Len() (n uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, x := range p.sessions {
+		n += x.added.Load()
+	}
+	return n
+}
+
+func (p *plainStore) Stats() Stats {
+	s := Stats{Kind: Plain, States: p.Len(), Bytes: p.Bytes()}
+	s.RootBytes = p.table.bytes()
+	s.NodeBytes = p.arena.words.Load() * 8
+	s.OtherBytes = s.Bytes - min(s.Bytes, s.RootBytes+s.NodeBytes)
+	p.table.stats(&s)
+	return s
+}
+
+// NewSession implements [Store].
+func (p *plainStore) NewSession() Session {
+	x := &plainSession{p: p}
+	x.matcher.x = x
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sessions = append(p.sessions, x)
+	p.budget.take(int(unsafe.Sizeof(*x)), true)
+	return x
+}
+
+// plainSession is a session of a plainStore.
+type plainSession struct {
+	p       *plainStore
+	chunk   []uint64 // what is left of the session's chunk
+	address uint64   // of its first word
+	words   int      // the size of the last chunk
+	matcher matcher
+	_       [64]byte
+	added   atomic.Uint64 // read by others
+	_       [56]byte
+}
+
+// matcher compares the state that is being inserted with stored ones, and writes
+// its record.
+type matcher struct {
+	x       *plainSession
+	s       []uint64
+	parent  Ref
+	written bool
+}
+
+// is reports whether the state is the one at an address.
+func (m *matcher) is(address uint64) bool {
+	_, s := m.x.p.arena.record(address)
+	return slices.Equal(s, m.s)
+}
+
+// write writes the record where it will stay if the state is new.
+func (m *matcher) write() {
+	if m.written {
+		return
+	}
+	m.written = true
+	c := m.x.chunk
+	c[0], c[1] = uint64(m.parent), uint64(len(m.s))
+	copy(c[recordWords:], m.s)
+}
+
+// entry returns the place of a state with a hash, without an address.
+func (p *plainStore) entry(s []uint64) (shard, e uint64) {
+	h := hashWords(s)
+	return h >> (64 - shardBits), h << shardBits &^ p.table.low
+}
+
+// Insert implements [Session].
+func (x *plainSession) Insert(s []uint64, parent Ref) (Ref, bool, error) {
+	shard, e := x.p.entry(s)
+	m := &x.matcher
+	m.s, m.parent, m.written = s, parent, false
+	need := recordWords + len(s)
+	if len(x.chunk) < need && !x.fill(need) {
+		if e, ok := x.p.table.find(shard, e, m); ok {
+			return Ref(e & x.p.table.low), false, nil
+		}
+		return 0, false, ErrFull
+	}
+	old, full := x.p.table.insert(shard, e|x.address, false, m)
+	switch {
+	case full:
+		return 0, false, ErrFull
+	case old != 0:
+		return Ref(old & x.p.table.low), false, nil
+	}
+	ref := Ref(x.address)
+	x.chunk = x.chunk[need:]
+	x.address += uint64(need)
+	x.added.Add(1)
+	return ref, true, nil
+}
+
+// fill gets a chunk with room for so many words. It returns false if there is no
+// memory.
+func (x *plainSession) fill(need int) bool {
+	size := max(min(2*x.words, chunkWords), 64, need)
+	n := x.p.arena.add(size, &x.p.budget)
+	if n == 0 {
+		return false
+	}
+	x.words = size
+	x.address = n << chunkShift
+	x.chunk = (*x.p.arena.chunks.Load())[n-1]
+	return true
+}
+
+// Find implements [Session].
+func (x *plainSession) Find(s []uint64) (Ref, bool) {
+	shard, e := x.p.entry(s)
+	x.matcher.s = s
+	e, ok := x.p.table.find(shard, e, &x.matcher)
+	return Ref(e & x.p.table.low), ok
+}
+
+// Load implements [Session].
+func (x *plainSession) Load(ref Ref, dst []uint64) []uint64 {
+	_, s := x.p.arena.record(uint64(ref))
+	return append(dst[:0], s...)
+}
+
+// Parents implements [Session]. There is one candidate, the true parent.
+func (x *plainSession) Parents(ref Ref, yield func(Ref) bool) {
+	if p, _ := x.p.arena.record(uint64(ref)); p != 0 {
+		yield(p)
+	}
+}
