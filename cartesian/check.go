@@ -55,7 +55,7 @@ type checker struct {
 //   - each prefix is a run of its thread alone, with the outcomes and the
 //     accesses that were recorded, and it ends where it claims to; a self-loop
 //     changes nothing and is the last; the end of an infinite one stands on it;
-//   - the incremental hash of each state is that of the state loaded anew;
+//   - equal states of one run have equal hashes, so that no cycle is missed;
 //   - two transitions of different threads' prefixes conflict only if both are
 //     the last (definition 2), by comparing all pairs;
 //   - two transitions that are not both the last lead to the same state in both
@@ -140,6 +140,7 @@ func sameAccesses(a, b []system.Access) bool {
 
 func (c *checker) alone(p *Prefix) {
 	c.m.Load(c.v.Start)
+	hashes := map[string]uint64{fmt.Sprint(c.v.Start): c.m.Hash()} // by encoding
 	last := len(p.Transitions) - 1
 	var states []system.State
 	for k, t := range p.Transitions {
@@ -155,9 +156,14 @@ func (c *checker) alone(p *Prefix) {
 		if k > 0 && t.Outcome.Next != 0 {
 			c.fail(p, k, nil, 0, "a choice inside a prefix")
 		}
+		id := fmt.Sprint(after)
+		if h, ok := hashes[id]; ok && h != c.m.Hash() {
+			c.fail(p, k+1, nil, 0, "a state that was there before has another hash now")
+		}
+		hashes[id] = c.m.Hash()
 		c.n.Load(after)
-		if c.m.Hash() != c.n.Hash() || !slices.Equal(c.n.Encode(nil), after) {
-			c.fail(p, k+1, nil, 0, "the state loaded anew has another hash or encoding")
+		if !slices.Equal(c.n.Encode(nil), after) {
+			c.fail(p, k+1, nil, 0, "the state loaded anew has another encoding")
 		}
 		if k == last {
 			if !slices.Equal(after, p.End) {
@@ -207,12 +213,18 @@ func (c *checker) commute(p, q *Prefix) {
 			if a < len(p.Transitions)-1 || b < len(q.Transitions)-1 {
 				one, two := p.take(c.m, a), q.take(c.m, b)
 				c.buf[0] = c.m.Encode(c.buf[0])
+				hash := c.m.Hash()
 				c.m.Rewind(mark)
 				three, four := q.take(c.m, b), p.take(c.m, a)
 				c.buf[1] = c.m.Encode(c.buf[1])
+				other := c.m.Hash()
 				c.m.Rewind(mark)
 				if !one || !two || !three || !four || !slices.Equal(c.buf[0], c.buf[1]) {
 					c.fail(p, a, q, b, "transitions %v and %v of threads %d and %d are not independent", p.Transitions[a], q.Transitions[b], p.Thread, q.Thread)
+					return
+				}
+				if hash != other {
+					c.fail(p, a, q, b, "the next transitions of threads %d and %d lead to one state with two hashes", p.Thread, q.Thread)
 					return
 				}
 			}

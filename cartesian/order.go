@@ -2,6 +2,7 @@ package cartesian
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -78,7 +79,11 @@ func (e *Expander) extendAll(s system.State) {
 			}
 		}
 	case Random:
-		e.pcg.Seed(e.o.Seed, e.base.Hash())
+		fold := uint64(len(s))
+		for _, w := range s {
+			fold = (bits.RotateLeft64(fold, 29) ^ w) * 0x9e3779b97f4a7c15
+		}
+		e.pcg.Seed(e.o.Seed, fold)
 		for len(e.active) > 0 {
 			k := e.rng.IntN(len(e.active))
 			i := e.active[k]
