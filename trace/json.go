@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -64,7 +65,7 @@ func PosString(p system.Pos) string {
 // pos, text, accesses with loc, write and value, and locals; and the number of
 // the alternative if it is not the first.
 func (e Event) MarshalJSON() ([]byte, error) {
-	return json.Marshal(eventJSON{
+	return marshal(eventJSON{
 		Thread: e.Thread, Pos: PosString(e.Pos), Text: e.Text, Alt: e.Step.Alt,
 		Accesses: accessesJSON(e.Accesses), Locals: localsJSON(e.Locals),
 	})
@@ -79,7 +80,7 @@ func (f finalJSON) MarshalJSON() ([]byte, error) {
 	if len(f.Waits) > 0 {
 		j.Waits = accessesJSON(f.Waits)
 	}
-	return json.Marshal(j)
+	return marshal(j)
 }
 
 // MarshalJSON returns the record as one object: kind, message and pos of the
@@ -96,7 +97,17 @@ func (r *Record) MarshalJSON() ([]byte, error) {
 	if v := r.Violation; v != nil {
 		j.Kind, j.Message, j.Pos = string(v.Kind), v.Message, PosString(v.Pos)
 	}
-	return json.Marshal(j)
+	return marshal(j)
+}
+
+// marshal is json.Marshal without the escapes of HTML, which make source texts
+// hard to read.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return b.Bytes(), err
 }
 
 func accessesJSON(as []Access) []accessJSON {

@@ -50,22 +50,31 @@ func (r *Record) WriteTable(w io.Writer, o TableOptions) error {
 	if r.Initial > 0 {
 		fmt.Fprintf(b, "from initial state %d\n", r.Initial+1)
 	}
-	if len(r.Events) > 0 {
+	if slices.ContainsFunc(r.Events, func(e Event) bool { return !e.Observer }) {
 		r.writeSteps(b, o, file)
 	} else {
 		fmt.Fprintln(b, "no step: it is the initial state")
 	}
 	if v := r.Violation; v != nil && !o.OmitViolation {
 		fmt.Fprintln(b)
-		head := string(v.Kind) + ": "
+		head := Headline(v)
 		if pos := PosString(v.Pos); pos != "" {
 			head = pos + ": " + head
 		}
-		message := strings.TrimPrefix(v.Message, string(v.Kind)+": ")
-		fmt.Fprintln(b, wrap(head+message, o.Width, ""))
+		fmt.Fprintln(b, wrap(head, o.Width, ""))
 	}
 	r.writeFinal(b, o, file)
 	return b.Flush()
+}
+
+// Headline returns the kind and the message of a violation, as "kind: message",
+// without saying the kind twice.
+func Headline(v *system.Violation) string {
+	kind := string(v.Kind)
+	if rest, ok := strings.CutPrefix(v.Message, kind); ok && (rest == "" || rest[0] == ':' || rest[0] == ' ') {
+		return v.Message
+	}
+	return kind + ": " + v.Message
 }
 
 // file returns the name of the file that all events are in, or "" if they are
@@ -116,7 +125,7 @@ func (r *Record) writeSteps(b *bufio.Writer, o TableOptions, file string) {
 	var threads []int
 	names := map[int]string{}
 	for _, e := range r.Events {
-		if _, ok := names[e.Step.Thread]; !ok {
+		if _, ok := names[e.Step.Thread]; !ok && !e.Observer {
 			threads = append(threads, e.Step.Thread)
 			names[e.Step.Thread] = e.Thread
 		}
@@ -163,6 +172,9 @@ func (r *Record) writeSteps(b *bufio.Writer, o TableOptions, file string) {
 				t.AppendSeparator()
 				last = -1
 			}
+			continue
+		}
+		if e.Observer {
 			continue
 		}
 		if columns && e.Step.Thread != last && i > 0 {
