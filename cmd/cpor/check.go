@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+
+	"cpor/model"
+)
+
+// checkConfig is what the flags of `cpor check` say.
+type checkConfig struct {
+	params map[string]string
+	quiet  bool
+}
+
+func (c *checkConfig) define() *flagSet {
+	f := newFlagSet("check")
+	c.params = map[string]string{}
+	defineParams(f, c.params)
+	f.BoolVar(&c.quiet, "q", false, "print nothing if there is no mistake")
+	f.group("Flags:", "D", "q")
+	return f
+}
+
+func checkHelp(w io.Writer) {
+	fmt.Fprintln(w, `usage: cpor check [flags] FILE.model
+
+Reports all mistakes of a model that can be found without searching it.`)
+	new(checkConfig).define().describe(w)
+	fmt.Fprintln(w, `
+Exit codes: 0 no mistake, 2 a mistake.`)
+}
+
+// checkCommand is `cpor check`.
+func checkCommand(e *env, args []string) int {
+	var c checkConfig
+	f := c.define()
+	files, err := f.parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		checkHelp(e.stdout)
+		return exitPass
+	}
+	var file string
+	if err == nil {
+		file, err = oneFile(files)
+	}
+	if err != nil {
+		return e.mistake("check", "%v (\"cpor help check\" tells more)", err)
+	}
+	m, err := model.Load(file, model.Options{Params: c.params})
+	if err != nil {
+		return e.modelError(err)
+	}
+	if !c.quiet {
+		fmt.Fprintf(e.stdout, "%s: no mistakes found\n", file)
+		if ps := paramList(m.Params()); ps != "" {
+			fmt.Fprintf(e.stdout, "  %s\n", wrapIndented("constants that -D can change: "+ps, 2))
+		}
+	}
+	return exitPass
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/agext/levenshtein"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// command is a sub-command.
+type command struct {
+	name    string
+	args    string // after the name, in the usage line
+	summary string // one line
+	run     func(e *env, args []string) int
+	// help prints the whole help of the command.
+	help func(w io.Writer)
+}
+
+// commands returns the sub-commands in the order of the help. It is a function
+// because help is one of them and lists them all.
+func commands() []*command {
+	return append([]*command{
+		{name: "run", args: "[flags] FILE.model", summary: "search a model for violations", run: runCommand, help: runHelp},
+		{name: "check", args: "[flags] FILE.model", summary: "look for mistakes in a model without running it", run: checkCommand, help: checkHelp},
+	}, append(elsewhere,
+		&command{name: "help", args: "[COMMAND]", summary: "print help", run: helpCommand, help: overview},
+		&command{name: "version", summary: "print the version of cpor", run: versionCommand, help: func(w io.Writer) {
+			fmt.Fprintln(w, "usage: cpor version")
+			fmt.Fprintln(w, "\nPrints the version of cpor, of Go, and the platform.")
+		}},
+	)...)
+}
+
+// elsewhere are the commands that live in packages of their own. They parse
+// their flags themselves, so that they have to know -h.
+var elsewhere []*command
+
+func dispatch(e *env, args []string) int {
+	if len(args) == 0 {
+		overview(e.stderr)
+		return exitMistake
+	}
+	name, rest := args[0], args[1:]
+	switch name {
+	case "-h", "-help", "--help":
+		overview(e.stdout)
+		return exitPass
+	case "-version", "--version":
+		name = "version"
+	}
+	if c := lookup(name); c != nil {
+		return c.run(e, rest)
+	}
+	if strings.HasSuffix(name, ".model") {
+		if _, err := os.Stat(name); err == nil {
+			return e.mistake("", "%s is a file and not a command; did you mean \"cpor run %s\"?", name, name)
+		}
+	}
+	if strings.HasPrefix(name, "-") {
+		return e.mistake("", "the command comes first: cpor run %s; \"cpor help\" lists the commands", commandLine(args))
+	}
+	return e.mistake("", "unknown command %q%s; \"cpor help\" lists the commands", name, didYouMean(name, commandNames(), ""))
+}
+
+func lookup(name string) *command {
+	for _, c := range commands() {
+		if c.name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+func commandNames() []string {
+	var names []string
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// didYouMean returns `; did you mean X?` for the candidate next to name, with a
+// prefix before it, or "" if none is near.
+func didYouMean(name string, candidates []string, prefix string) string {
+	best, at := 3, ""
+	for _, c := range candidates {
+		if d := levenshtein.Distance(strings.ToLower(name), c, nil); d < best && d < max(len(name), len(c)) {
+			best, at = d, c
+		}
+	}
+	if at == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s%s?", prefix, at)
+}
+
+func overview(w io.Writer) {
+	fmt.Fprint(w, `cpor explores every interleaving of a concurrent system that matters, on all
+cores, and says truthfully what it covered.
+
+usage: cpor COMMAND [flags] [arguments]
+
+`)
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.summary)
+	}
+	fmt.Fprintln(w, `
+"cpor help COMMAND" tells more about each. To begin:
+
+  cpor run benchmarks/robots.model
+
+Exit codes: 0 no violation and everything covered, 1 a violation, 2 a mistake in
+the command, the file or the model, 3 incomplete (a limit or an interruption).`)
+}
+
+func helpCommand(e *env, args []string) int {
+	if len(args) == 0 {
+		overview(e.stdout)
+		return exitPass
+	}
+	if len(args) > 1 {
+		return e.mistake("help", "help takes one command, not %d", len(args))
+	}
+	c := lookup(args[0])
+	if c == nil {
+		return e.mistake("help", "unknown command %q%s", args[0], didYouMean(args[0], commandNames(), ""))
+	}
+	if c.help == nil {
+		return c.run(e, []string{"-h"})
+	}
+	c.help(e.stdout)
+	return exitPass
+}
+
+func versionCommand(e *env, args []string) int {
+	if len(args) > 0 {
+		if args[0] == "-h" || args[0] == "-help" || args[0] == "--help" {
+			return helpCommand(e, []string{"version"})
+		}
+		return e.mistake("version", "version takes no arguments")
+	}
+	fmt.Fprintf(e.stdout, "cpor %s (%s, %s/%s, %d CPUs)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	return exitPass
+}
+
+// version returns the version that the Go tool recorded in the binary: the
+// module's version, or else the revision.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "(unknown version)"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	revision, modified := "", ""
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			revision = s.Value[:min(12, len(s.Value))]
+		case "vcs.modified":
+			if s.Value == "true" {
+				modified = "+"
+			}
+		}
+	}
+	if revision == "" {
+		return "(development)"
+	}
+	return revision + modified
+}
+
+// wrapIndented breaks a text into lines of 80 columns and indents all but the first.
+func wrapIndented(s string, indent int) string {
+	lines := strings.Split(text.WrapSoft(s, 80-indent), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(l, " ")
+	}
+	return strings.Join(lines, "\n"+strings.Repeat(" ", indent))
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestDocs runs the command lines in the documentation, README.md and docs/, and
+// compares what they print. They stand in blocks
+//
+//	```console
+//	$ cpor run robots.model
+//	the output, standard error included
+//	```
+//
+// and run in the root of the repository. A line "..." stands for any lines of
+// output. Figures that differ from run to run (times, rates, sizes) are not
+// compared. "$ echo $?" shows the exit code of the command before. After
+// "```console long" the block runs with -long only. Of other programs than
+// cpor only those in elsewherePrograms may be shown; they are not run here.
+//
+// With -update the outputs are rewritten, those with "..." excepted.
+func TestDocs(t *testing.T) {
+	var files []string
+	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && filepath.Ext(path) == ".md" {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range append(files, filepath.Join(root, "README.md")) {
+		text, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, err := filepath.Rel(root, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(filepath.ToSlash(name), func(t *testing.T) {
+			updated := runDoc(t, string(text))
+			if *update && updated != string(text) {
+				if err := os.WriteFile(file, []byte(updated), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// elsewherePrograms are the programs that the documentation may show besides
+// cpor. The continuous integration runs the go commands of the README.
+var elsewherePrograms = []string{"go", "git", "make", "cat", "diff", "benchstat", "spin"}
+
+// runDoc runs the blocks of a page and returns it with the actual outputs.
+func runDoc(t *testing.T, text string) string {
+	lines := strings.SplitAfter(text, "\n")
+	var out strings.Builder
+	for i := 0; i < len(lines); {
+		line := strings.TrimSpace(lines[i])
+		out.WriteString(lines[i])
+		i++
+		if line != "```console" && line != "```console long" {
+			continue
+		}
+		start := i
+		for i < len(lines) && strings.TrimSpace(lines[i]) != "```" {
+			i++
+		}
+		block := strings.Join(lines[start:i], "")
+		if line == "```console long" && !*long {
+			out.WriteString(block)
+			continue
+		}
+		out.WriteString(runBlock(t, start+1, block))
+	}
+	return out.String()
+}
+
+// runBlock runs the commands of one block, whose first line has the number
+// line, and returns it with the actual outputs.
+func runBlock(t *testing.T, line int, block string) string {
+	var out strings.Builder
+	code := 0
+	lines := strings.SplitAfter(block, "\n")
+	for i := 0; i < len(lines); {
+		head := lines[i]
+		command, ok := strings.CutPrefix(strings.TrimRight(head, "\n"), "$ ")
+		at := line + i
+		i++
+		if !ok {
+			if strings.TrimSpace(head) != "" {
+				t.Errorf("line %d: a block begins with a command: %q", at, head)
+			}
+			out.WriteString(head)
+			continue
+		}
+		start := i
+		for i < len(lines) && !strings.HasPrefix(lines[i], "$ ") {
+			i++
+		}
+		want := strings.Join(lines[start:i], "")
+		out.WriteString(head)
+		command, _, _ = strings.Cut(command, " #")
+		args := strings.Fields(command)
+		got := ""
+		switch {
+		case len(args) == 0:
+			t.Errorf("line %d: no command", at)
+		case command == "echo $?":
+			got = fmt.Sprintln(code)
+		case args[0] == "cpor":
+			got, code = runCpor(t, args[1:])
+		case len(args) > 2 && args[0] == "go" && args[1] == "run" && args[2] == "./cmd/cpor":
+			got, code = runCpor(t, args[3:])
+		default:
+			known := false
+			for _, p := range elsewherePrograms {
+				known = known || args[0] == p
+			}
+			if !known {
+				t.Errorf("line %d: %s is a command that the tests cannot run", at, args[0])
+			}
+			out.WriteString(want)
+			continue
+		}
+		if *update && !strings.Contains(want, "...\n") {
+			out.WriteString(got)
+			continue
+		}
+		out.WriteString(want)
+		if !matches(want, got) {
+			t.Errorf("line %d: $ %s\n(- documented, + printed)\n%s\nprinted:\n%s", at, command,
+				cmp.Diff(strings.Split(normalise(want), "\n"), strings.Split(normalise(got), "\n")), got)
+		}
+	}
+	return out.String()
+}
+
+// runCpor runs cpor in the root and returns what it printed and its exit code.
+func runCpor(t *testing.T, args []string) (string, int) {
+	t.Helper()
+	c := exec.Command("cpor", args...)
+	c.Dir = root
+	var b bytes.Buffer
+	c.Stdout, c.Stderr = &b, &b
+	err := c.Run()
+	var ee *exec.ExitError
+	if err != nil && !errors.As(err, &ee) {
+		t.Fatal(err)
+	}
+	return b.String(), c.ProcessState.ExitCode()
+}
+
+// matches tells whether an output is as documented.
+func matches(want, got string) bool {
+	want, got = normalise(want), normalise(got)
+	if !strings.Contains("\n"+want, "\n...\n") {
+		return want == got
+	}
+	var re strings.Builder
+	re.WriteString(`^`)
+	for _, l := range strings.SplitAfter(want, "\n") {
+		if l == "...\n" {
+			re.WriteString(`(?s:.*\n)?`)
+		} else {
+			re.WriteString(regexp.QuoteMeta(l))
+		}
+	}
+	re.WriteString(`$`)
+	return regexp.MustCompile(re.String()).MatchString(got)
+}
+
+// volatile are the figures that differ from run to run and between machines.
+var volatile = []struct {
+	re *regexp.Regexp
+	by string
+}{
+	{regexp.MustCompile(`\b[\d.,]+ ?[kMG]?/s\b`), "RATE"},
+	{regexp.MustCompile(`\b(\d+h)?(\d+m)?[\d.,]+ ?(ns|µs|us|ms|s)\b`), "TIME"},
+	{regexp.MustCompile(`\b[\d.,]+ ?([KMGT]i?)?B\b`), "SIZE"},
+	{regexp.MustCompile(`\b[\d.,]+ bytes a state`), "SIZE a state"},
+	{regexp.MustCompile(`"(duration_ms|[a-z_]+_per_second|store_bytes|bytes_per_state|peak_rss_bytes|idle_share|steals|failed_cas)": [\d.e+-]+`), `"$1": NUMBER`},
+	{regexp.MustCompile(`cpor \S+ \(go[\d.]+, [^)]*\)`), "cpor VERSION"},
+	{regexp.MustCompile(`[ \t]+`), " "},
+	{regexp.MustCompile(` \n`), "\n"},
+}
+
+// normalise replaces the volatile figures.
+func normalise(s string) string {
+	for _, v := range volatile {
+		s = v.re.ReplaceAllString(s, v.by)
+	}
+	return s
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// flagSet is a set of flags that knows in which order and under which headings
+// the help shows them. The parsing is the standard library's, called again after
+// each argument that is not a flag, so that flags may stand before and after
+// the file.
+type flagSet struct {
+	*flag.FlagSet
+	groups []flagGroup
+}
+
+type flagGroup struct {
+	title string
+	flags []string
+}
+
+func newFlagSet(command string) *flagSet {
+	f := &flagSet{FlagSet: flag.NewFlagSet(command, flag.ContinueOnError)}
+	f.SetOutput(io.Discard) // the messages are ours
+	f.Usage = func() {}
+	return f
+}
+
+// group says under which heading the named flags stand in the help.
+func (f *flagSet) group(title string, flags ...string) {
+	f.groups = append(f.groups, flagGroup{title, flags})
+}
+
+// parse parses the arguments and returns those that are not flags. The error
+// is flag.ErrHelp if help was asked for, and otherwise a mistake in words.
+func (f *flagSet) parse(args []string) ([]string, error) {
+	var files []string
+	for {
+		if err := f.Parse(args); err != nil {
+			return nil, f.explain(err, args)
+		}
+		rest := f.Args()
+		if len(rest) == 0 {
+			return files, nil
+		}
+		if n := len(args) - len(rest); n > 0 && args[n-1] == "--" {
+			return append(files, rest...), nil
+		}
+		files = append(files, rest[0])
+		args = rest[1:]
+	}
+}
+
+// explain turns an error of the standard library into words that help.
+func (f *flagSet) explain(err error, args []string) error {
+	if errors.Is(err, flag.ErrHelp) {
+		return err
+	}
+	text := err.Error()
+	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
+		name = strings.TrimPrefix(name, "-")
+		if rest, ok := strings.CutPrefix(name, "D"); ok && rest != "" && f.Lookup("D") != nil {
+			value := ""
+			for _, a := range args {
+				if strings.HasPrefix(strings.TrimLeft(a, "-"), name) {
+					value = strings.TrimPrefix(strings.TrimLeft(a, "-"), "D")
+				}
+			}
+			return fmt.Errorf("a space comes after -D: -D %s", value)
+		}
+		return fmt.Errorf("unknown flag -%s%s", name, didYouMean(name, f.names(), "-"))
+	}
+	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
+		return fmt.Errorf("the flag -%s needs a value", name)
+	}
+	// invalid value "x" for flag -name: why
+	if rest, ok := strings.CutPrefix(text, "invalid value "); ok {
+		if value, rest, ok := strings.Cut(rest, " for flag -"); ok {
+			if name, why, ok := strings.Cut(rest, ": "); ok {
+				return fmt.Errorf("-%s %s: %s", name, unquoted(value), f.why(name, why))
+			}
+		}
+	}
+	if rest, ok := strings.CutPrefix(text, "invalid boolean value "); ok {
+		if value, rest, ok := strings.Cut(rest, " for -"); ok {
+			name, _, _ := strings.Cut(rest, ":")
+			return fmt.Errorf("-%s=%s: want -%s=true or -%s=false", name, unquoted(value), name, name)
+		}
+	}
+	return err
+}
+
+// unquoted removes the quotes from a value that is readable without them.
+func unquoted(v string) string {
+	if s := strings.Trim(v, `"`); s != "" && !strings.ContainsAny(v, `\ `) {
+		return s
+	}
+	return v
+}
+
+// why says what values a flag takes when the library only says that it could
+// not parse one.
+func (f *flagSet) why(name, why string) string {
+	if why != "parse error" && why != "value out of range" {
+		return why
+	}
+	switch f.kind(name) {
+	case "duration":
+		return "want a duration such as 90s, 10m or 1h30m"
+	case "int", "uint":
+		if why == "value out of range" {
+			return why
+		}
+		return "want a number"
+	}
+	return why
+}
+
+func (f *flagSet) kind(name string) string {
+	fl := f.Lookup(name)
+	if fl == nil {
+		return ""
+	}
+	// UnquoteUsage names the type of the value unless the usage does.
+	bare := *fl
+	bare.Usage = ""
+	kind, _ := flag.UnquoteUsage(&bare)
+	return kind
+}
+
+func (f *flagSet) names() []string {
+	var names []string
+	f.VisitAll(func(fl *flag.Flag) { names = append(names, fl.Name) })
+	return names
+}
+
+// given tells whether the user gave the flag.
+func (f *flagSet) given(name string) bool {
+	found := false
+	f.Visit(func(fl *flag.Flag) { found = found || fl.Name == name })
+	return found
+}
+
+// describe prints the flags under their headings.
+func (f *flagSet) describe(w io.Writer) {
+	const column = 20
+	for _, g := range f.groups {
+		fmt.Fprintf(w, "\n%s\n", g.title)
+		for _, name := range g.flags {
+			fl := f.Lookup(name)
+			value, usage := flag.UnquoteUsage(fl)
+			head := "  -" + name
+			if value != "" {
+				head += " " + value
+			}
+			if len(head) > column-2 {
+				head += "\n" + strings.Repeat(" ", column)
+			} else {
+				head += strings.Repeat(" ", column-len(head))
+			}
+			fmt.Fprintf(w, "%s%s\n", head, wrapIndented(usage, column))
+		}
+	}
+}

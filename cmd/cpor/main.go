@@ -1,0 +1,107 @@
+// Command cpor explores every interleaving of a concurrent system that
+// matters, on all cores, and says truthfully what it covered.
+//
+//	cpor run [flags] FILE.model      search a model
+//	cpor check [flags] FILE.model    look for mistakes in a model, run nothing
+//	cpor bench [TABLE...]            the papers' tables, measured
+//	cpor help [COMMAND]
+//	cpor version
+//
+// The command has no algorithm of its own: it reads flags, hands the system of
+// a model (package model) and an expander to the search (package search), and
+// prints what that found out. To read it, begin with the table of the commands
+// in commands.go; run.go is the way of `cpor run` from the flags to the exit
+// code; reductions.go is the one place where a further reduction is entered.
+//
+// Flags are Go's, parsed by the standard library, and may stand before or after
+// the file.
+//
+// # Exit codes
+//
+//	0  no violation, and the search was exhaustive
+//	1  a violation
+//	2  a mistake in the command, the file or the model; or the tool's own fault
+//	3  incomplete: a limit, a time-out, an interruption, an inexact store
+//
+// A search that did not cover everything is never reported as a pass.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+)
+
+// The exit codes.
+const (
+	exitPass       = 0
+	exitViolation  = 1
+	exitMistake    = 2 // the user's; also an internal error
+	exitIncomplete = 3
+)
+
+// env is what a command has of the world.
+type env struct {
+	ctx    context.Context // ends at the first interruption
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+}
+
+func main() {
+	// The first interruption ends the context, so that the search ends and
+	// prints what it has; after that the signals do what they always do, and
+	// the second one kills.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	os.Exit(runMain(&env{ctx: ctx, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}, os.Args[1:]))
+}
+
+// runMain runs the command line and returns the exit code. A panic on the way
+// is shown as what it is, a fault of the tool.
+func runMain(e *env, args []string) (code int) {
+	defer func() {
+		if v := recover(); v != nil {
+			e.internalError(fmt.Sprintf("%v\n%s", v, debug.Stack()))
+			code = exitMistake
+		}
+	}()
+	return dispatch(e, args)
+}
+
+// internalError tells of a fault of the tool itself.
+func (e *env) internalError(what string) {
+	fmt.Fprintf(e.stderr, `cpor: internal error: %s
+
+This is a fault of cpor %s and not of your model. Its verdict would be worth
+nothing, so it gives none (exit code 2). Please report it with the model, this
+command line and the text above:
+	cpor %s
+`, strings.TrimRight(what, "\n"), version(), commandLine(os.Args[1:]))
+}
+
+// commandLine returns the arguments as one would type them.
+func commandLine(args []string) string {
+	quoted := make([]string, len(args))
+	for i, a := range args {
+		quoted[i] = a
+		if a == "" || strings.ContainsAny(a, " \t\n'\"\\$*?[]{}()<>|&;`!#~") {
+			quoted[i] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+// mistake tells the user about a mistake and returns the exit code for it.
+func (e *env) mistake(command, format string, args ...any) int {
+	if command != "" {
+		command = " " + command
+	}
+	fmt.Fprintf(e.stderr, "cpor%s: %s\n", command, fmt.Sprintf(format, args...))
+	return exitMistake
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"cpor/search"
+)
+
+const (
+	liveEvery = 200 * time.Millisecond
+	lineEvery = 10 * time.Second
+	// narrowest is the terminal's width below which a live line makes no
+	// sense, and what is assumed if the terminal does not tell.
+	narrowest = 20
+	pageWidth = 80
+)
+
+// progress shows on stderr how a search gets on: one live line on a terminal,
+// else a line every ten seconds, or nothing. The time on the line is the
+// search's own. Its methods are called from one goroutine at a time.
+type progress struct {
+	out      io.Writer
+	width    func() int
+	bar      *progressbar.ProgressBar // nil if not live
+	interval time.Duration
+	// The last report, for the rates.
+	last search.Progress
+	// report is what the search calls; nil for no progress.
+	report func(search.Progress)
+}
+
+func newProgress(e *env, c *runConfig) *progress {
+	p := &progress{out: e.stderr, interval: lineEvery}
+	if c.quiet {
+		return p
+	}
+	if f, ok := e.stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		p.interval = liveEvery
+		p.width = func() int { return terminalWidth(f) }
+		p.bar = progressbar.NewOptions64(-1,
+			progressbar.OptionSetWriter(f),
+			progressbar.OptionSetElapsedTime(false),
+			progressbar.OptionSetRenderBlankState(false),
+			progressbar.OptionSpinnerType(14),
+			progressbar.OptionSetSpinnerChangeInterval(0),
+			progressbar.OptionThrottle(0),
+		)
+		p.report = p.live
+		return p
+	}
+	p.report = p.line
+	return p
+}
+
+// terminalWidth returns the columns of a terminal.
+func terminalWidth(f *os.File) int {
+	w, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || w < narrowest {
+		return pageWidth
+	}
+	return w
+}
+
+// outputWidth returns the width to print results in: a terminal's, within
+// reason, or 80 columns.
+func outputWidth(w io.Writer) int {
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return min(max(terminalWidth(f), 40), 120)
+	}
+	return pageWidth
+}
+
+func (p *progress) live(s search.Progress) {
+	// A column on the left is the spinner's, and the last one stays free, for
+	// terminals that wrap there.
+	p.bar.Describe(p.text(s, p.width()-6))
+}
+
+func (p *progress) line(s search.Progress) {
+	fmt.Fprintln(p.out, p.text(s, 0))
+}
+
+// text returns the report in one line, of at most width columns if width is
+// not 0: what does not fit any more is left out from the right.
+func (p *progress) text(s search.Progress, width int) string {
+	rate := func(now, before uint64) string {
+		d := (s.Elapsed - p.last.Elapsed).Seconds()
+		if d <= 0 || now < before {
+			return "0"
+		}
+		return short(uint64(float64(now-before) / d))
+	}
+	parts := []string{
+		clock(s.Elapsed),
+		fmt.Sprintf("%s states (%s/s)", short(s.States), rate(s.States, p.last.States)),
+		fmt.Sprintf("%s transitions (%s/s)", short(s.Transitions), rate(s.Transitions, p.last.Transitions)),
+		short(s.Queued) + " queued",
+		fmt.Sprintf("depth %d", s.MaxDepth),
+		humanize.IBytes(s.Memory),
+	}
+	if s.Violations > 0 {
+		n := fmt.Sprintf("%d violations", s.Violations)
+		if s.Violations == 1 {
+			n = "1 violation"
+		}
+		parts = append(parts[:1], append([]string{n}, parts[1:]...)...)
+	}
+	p.last = s
+	line := parts[0]
+	for _, part := range parts[1:] {
+		next := line + "  " + part
+		if width > 0 && text.StringWidth(next) > width {
+			break
+		}
+		line = next
+	}
+	return line
+}
+
+// done removes the live line.
+func (p *progress) done() {
+	if p.bar != nil {
+		// An error would mean that the terminal is gone; the result will tell.
+		_ = p.bar.Clear()
+	}
+}
+
+// short returns a number with at most four digits and an SI prefix.
+func short(n uint64) string {
+	if n < 10_000 {
+		return humanize.Comma(int64(n))
+	}
+	v, prefix := humanize.ComputeSI(float64(n))
+	if v < 100 {
+		return fmt.Sprintf("%.1f%s", v, prefix)
+	}
+	return fmt.Sprintf("%.0f%s", v, prefix)
+}
+
+// clock returns a time as m:ss or h:mm:ss.
+func clock(d time.Duration) string {
+	s := int(d.Seconds())
+	if s < 3600 {
+		return fmt.Sprintf("%d:%02d", s/60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+}

@@ -1,0 +1,351 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"cpor/cartesian"
+	"cpor/model"
+	"cpor/search"
+	"cpor/statestore"
+	"cpor/trace"
+)
+
+// runConfig is what the flags of `cpor run` say.
+type runConfig struct {
+	file      string
+	params    map[string]string
+	reduction *reduction
+	order     cartesian.Order
+
+	workers   int
+	store     statestore.Kind
+	timeout   time.Duration
+	maxStates uint64
+	maxMemory uint64
+
+	deadlock bool
+	all      bool
+	validate bool
+
+	json    bool
+	trace   string
+	quiet   bool
+	profile string
+}
+
+// maxWorkers keeps a slip of the finger from starting a million goroutines,
+// each with a machine of its own.
+const maxWorkers = 4096
+
+// define defines the flags of `cpor run`, with their defaults, on c.
+func (c *runConfig) define() *flagSet {
+	f := newFlagSet("run")
+	c.params = map[string]string{}
+	c.reduction = reductions[0]
+	defineParams(f, c.params)
+	f.Func("por", "the `reduction`: "+strings.Join(reductionNames(), " or ")+" (default "+reductions[0].name+")", func(s string) (err error) {
+		c.reduction, err = parseReduction(s)
+		return err
+	})
+	f.Func("cv-order", "the `order` in which -por cartesian extends the prefixes of a vector: "+strings.Join(cartesian.OrderNames(), ", ")+" (default "+cartesian.OrderNames()[0]+")", func(s string) (err error) {
+		c.order, err = cartesian.ParseOrder(s)
+		return err
+	})
+	f.IntVar(&c.workers, "workers", runtime.GOMAXPROCS(0), "the `number` of workers that search at the same time (default: the number of CPUs)")
+	f.Func("store", "how the covered states are stored: the exact `store`s tree (compressed, the default) and plain, or compact (hash compaction) and bitstate, which can omit states: a search with them is never exhaustive", func(s string) (err error) {
+		c.store, err = statestore.ParseKind(s)
+		return err
+	})
+	f.BoolVar(&c.deadlock, "deadlock", true, "report deadlocks; -deadlock=false does not")
+	f.BoolVar(&c.all, "all", false, "go on after a violation and report all distinct ones")
+	f.BoolVar(&c.validate, "validate", false, "check the reduction and the machine while they run: every claimed independence is executed in both orders, every state is loaded and hashed anew; slow; a difference is an internal error")
+	f.DurationVar(&c.timeout, "timeout", 0, "end the search after this `time`, such as 90s or 1h30m")
+	f.Uint64Var(&c.maxStates, "max-states", 0, "end the search after this `number` of states")
+	f.Func("max-memory", "end the search before the process takes more memory than this `size`, such as 500MB or 2GiB", func(s string) (err error) {
+		c.maxMemory, err = parseSize(s)
+		return err
+	})
+	f.BoolVar(&c.json, "json", false, "print the result as one JSON object")
+	f.StringVar(&c.trace, "trace", "", "write the whole trace of a violation to this `file`, as a table, or as JSON if its name ends in .json; with -all the further ones to file-2, file-3, ...")
+	f.BoolVar(&c.quiet, "q", false, "print no progress, and of the result only the verdict and the violations")
+	f.Func("profile", "write a profile of the search to the working directory; `what`: "+strings.Join(profileNames(), ", "), func(s string) error {
+		c.profile = s
+		return checkProfile(s)
+	})
+	f.group("What is searched:", "D", "por", "cv-order", "deadlock", "all")
+	f.group("How, and how far:", "workers", "store", "timeout", "max-states", "max-memory", "validate")
+	f.group("What is printed:", "json", "trace", "q", "profile")
+	return f
+}
+
+// defineParams defines -D, which collects NAME=VALUE.
+func defineParams(f *flagSet, params map[string]string) {
+	f.Func("D", "`NAME=VALUE` gives a constant of the model another value; may be repeated", func(s string) error {
+		name, value, ok := strings.Cut(s, "=")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if !ok || name == "" || value == "" {
+			return errors.New("want NAME=VALUE, such as -D N=16")
+		}
+		params[name] = value
+		return nil
+	})
+}
+
+// parseSize parses a size in bytes such as 500MB or 2GiB.
+func parseSize(s string) (uint64, error) {
+	if strings.HasPrefix(strings.TrimSpace(s), "-") {
+		return 0, errors.New("a size cannot be negative")
+	}
+	n, err := humanize.ParseBytes(s)
+	if err != nil {
+		return 0, errors.New("want a size such as 500MB or 2GiB")
+	}
+	if n == 0 {
+		return 0, errors.New("the size must be above 0")
+	}
+	if n > math.MaxInt64 {
+		return 0, errors.New("there is no machine with so much memory")
+	}
+	return n, nil
+}
+
+// parse reads the command line. It returns an error in words about the user's
+// mistake, or flag.ErrHelp.
+func (c *runConfig) parse(args []string) error {
+	f := c.define()
+	files, err := f.parse(args)
+	if err != nil {
+		return err
+	}
+	if c.file, err = oneFile(files); err != nil {
+		return err
+	}
+	switch {
+	case c.workers < 1:
+		return fmt.Errorf("-workers %d: a search needs at least one worker", c.workers)
+	case c.workers > maxWorkers:
+		return fmt.Errorf("-workers %d: at most %d workers are possible", c.workers, maxWorkers)
+	case c.timeout < 0, f.given("timeout") && c.timeout == 0:
+		return fmt.Errorf("-timeout %v: the time must be above 0", c.timeout)
+	case f.given("max-states") && c.maxStates == 0:
+		return errors.New("-max-states 0: the number must be above 0")
+	case f.given("cv-order") && c.reduction.name != "cartesian":
+		return fmt.Errorf("-cv-order is an option of -por cartesian, not of -por %s", c.reduction.name)
+	case f.given("trace") && c.trace == "":
+		return errors.New("-trace needs the name of a file")
+	}
+	return nil
+}
+
+// oneFile returns the only file of the arguments.
+func oneFile(files []string) (string, error) {
+	for _, f := range files {
+		if len(files) > 1 && (f == "true" || f == "false") {
+			return "", fmt.Errorf("a flag that is on or off takes its value with an equals sign, as in -deadlock=%s", f)
+		}
+	}
+	switch {
+	case len(files) == 0:
+		return "", errors.New("which model? Give a file: benchmarks/robots.model")
+	case len(files) > 1:
+		return "", fmt.Errorf("one model at a time, not %d: %s", len(files), commandLine(files))
+	}
+	return files[0], nil
+}
+
+func runHelp(w io.Writer) {
+	f := new(runConfig).define()
+	fmt.Fprintln(w, `usage: cpor run [flags] FILE.model
+
+Searches the interleavings of a model for violated assertions and invariants,
+run-time errors and deadlocks, until the first violation or until everything is
+covered, and shows how a violation comes about. Flags may stand before or after
+the file.`)
+	f.describe(w)
+	fmt.Fprintln(w, `
+Reductions (-por):`)
+	for _, r := range reductions {
+		fmt.Fprintf(w, "  %-18s%s\n", r.name, wrapIndented(r.summary, 20))
+	}
+	fmt.Fprintln(w, `
+Exit codes: 0 no violation and everything covered, 1 a violation, 2 a mistake in
+the command, the file or the model, 3 incomplete. Ctrl-C ends the search with
+the result so far and exit code 3; a second one ends the process.`)
+}
+
+// runCommand is `cpor run`.
+func runCommand(e *env, args []string) int {
+	var c runConfig
+	if err := c.parse(args); errors.Is(err, flag.ErrHelp) {
+		runHelp(e.stdout)
+		return exitPass
+	} else if err != nil {
+		return e.mistake("run", "%v (\"cpor help run\" tells more)", err)
+	}
+	m, err := model.Load(c.file, model.Options{Params: c.params})
+	if err != nil {
+		return e.modelError(err)
+	}
+	var out traceFile
+	if c.trace != "" {
+		if out, err = openTrace(c.trace, c.file); err != nil {
+			return e.mistake("run", "-trace: %v", err)
+		}
+		defer out.cleanUp()
+	}
+	if c.profile != "" {
+		stop, err := startProfile(c.profile)
+		if err != nil {
+			return e.mistake("run", "-profile: %v", err)
+		}
+		defer func() {
+			name := stop()
+			if !c.quiet {
+				fmt.Fprintf(e.stderr, "profile: %s; look at it with: %s\n", name, profileViewer(c.profile, name))
+			}
+		}()
+	}
+	return runModel(e, &c, m, &out)
+}
+
+// modelError shows the mistakes in a model and returns the exit code.
+func (e *env) modelError(err error) int {
+	fmt.Fprintln(e.stderr, err)
+	return exitMistake
+}
+
+// runModel searches a model and prints the result.
+func runModel(e *env, c *runConfig, m *model.Model, out *traceFile) int {
+	ctx, cancel := context.WithCancelCause(e.ctx)
+	defer cancel(nil)
+	sys := m.System()
+	o := search.Options{
+		Workers:         c.workers,
+		All:             c.all,
+		IgnoreDeadlocks: !c.deadlock,
+		Store:           c.store,
+		MaxStates:       c.maxStates,
+		MaxMemory:       c.maxMemory,
+		Timeout:         c.timeout,
+	}
+	var v *validation
+	if c.validate {
+		v = newValidation(sys, cancel)
+		o.Hook = v.hook
+	}
+	p := newProgress(e, c)
+	o.Progress, o.ProgressInterval = p.report, p.interval
+	res, err := search.Run(ctx, sys, c.reduction.factory(sys, c, v.reporter()), o)
+	p.done()
+	var oe *search.OptionError
+	switch {
+	case v.difference() != nil:
+		e.internalError(v.difference().Error())
+		return exitMistake
+	case errors.As(err, &oe):
+		return e.mistake("run", "%v", err)
+	case err != nil:
+		e.internalError(strings.TrimPrefix(err.Error(), "internal error: "))
+		return exitMistake
+	}
+	rep, err := newReport(c, m, sys, res)
+	if err != nil {
+		e.internalError(err.Error())
+		return exitMistake
+	}
+	rep.traces, err = out.write(rep.records())
+	if err != nil {
+		return e.mistake("run", "-trace: %v", err)
+	}
+	var b bytes.Buffer
+	if c.json {
+		err = rep.writeJSON(&b)
+	} else {
+		err = rep.writeText(&b, outputWidth(e.stdout))
+	}
+	if err == nil {
+		_, err = e.stdout.Write(b.Bytes())
+	}
+	if err != nil {
+		return e.mistake("run", "cannot write the result: %v", err)
+	}
+	return rep.exitCode()
+}
+
+// traceFile is the file of -trace. The zero value takes no traces.
+type traceFile struct {
+	name    string
+	created bool // by us, and empty
+}
+
+// openTrace makes sure, before a search that may take long, that the trace can
+// be written afterwards. What is in the file stays until then.
+func openTrace(name, model string) (traceFile, error) {
+	if a, err := os.Stat(name); err == nil {
+		if b, err := os.Stat(model); err == nil && os.SameFile(a, b) {
+			return traceFile{}, fmt.Errorf("%s is the model itself", name)
+		}
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	created := err == nil
+	if errors.Is(err, os.ErrExist) {
+		f, err = os.OpenFile(name, os.O_WRONLY, 0)
+	}
+	if err != nil {
+		return traceFile{}, pathError(err)
+	}
+	return traceFile{name: name, created: created}, f.Close()
+}
+
+// write writes the traces and returns the names of the files.
+func (t *traceFile) write(records []*trace.Record) ([]string, error) {
+	if t.name == "" {
+		return nil, nil
+	}
+	var names []string
+	for i, r := range records {
+		name := t.name
+		if i > 0 {
+			dot := strings.LastIndexByte(name, '.')
+			if dot <= strings.LastIndexAny(name, `/\`) {
+				dot = len(name)
+			}
+			name = name[:dot] + "-" + strconv.Itoa(i+1) + name[dot:]
+		}
+		if err := r.WriteFile(name); err != nil {
+			return names, pathError(err)
+		}
+		t.created = false
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+// cleanUp removes the file if it is new and there was nothing to write.
+func (t *traceFile) cleanUp() {
+	if t.created {
+		os.Remove(t.name)
+	}
+}
+
+// pathError puts the name of the file first, as in other messages.
+func pathError(err error) error {
+	var pe *os.PathError
+	if errors.As(err, &pe) {
+		return fmt.Errorf("%s: %v", pe.Path, pe.Err)
+	}
+	return err
+}
