@@ -1,0 +1,162 @@
+package machine
+
+import (
+	"cpor/system"
+)
+
+// findPeeks finds the threads that properties name.
+func (s *System) findPeeks() {
+	s.peeks = make([]int, len(s.p.Peeks))
+	for i := range s.peeks {
+		s.peeks[i] = -1
+		k := s.p.Peeks[i].Index
+		for t, tt := range s.types {
+			if tt != s.p.Peeks[i].Thread {
+				continue
+			}
+			if k == 0 {
+				s.peeks[i] = t
+			}
+			k--
+		}
+	}
+}
+
+// peek reads something of a thread that a property names; of a thread that
+// does not exist everything is zero.
+func (m *Machine) peek(i int) int64 {
+	pk := &m.p.Peeks[i]
+	t := -1
+	if m.sys.dynamic {
+		if m.track {
+			m.access(m.p.CountLoc(), false)
+		}
+		k := pk.Index
+		for i := m.sys.observers; i < m.n; i++ {
+			if m.sys.threadType(m, i) != pk.Thread {
+				continue
+			}
+			if k == 0 {
+				t = i
+				break
+			}
+			k--
+		}
+	} else {
+		t = m.sys.peeks[i]
+	}
+	if t < 0 {
+		return 0
+	}
+	l := m.p.Loc(t, 2+pk.Watch)
+	if m.track {
+		m.acc = append(m.acc, system.Access{Loc: l})
+		if m.ask != nil {
+			return int64(m.ask(l))
+		}
+	}
+	return int64(m.peekWatch(t, pk.Thread, pk.Watch))
+}
+
+// localMask returns the bits of word i of a slot that are the thread's own:
+// all but the wait field, which is a shared location.
+func (s *System) localMask(i int) uint64 {
+	m := maskOf(min(64, s.p.SlotBits-64*i))
+	if i == 0 {
+		m &^= maskOf(s.p.WaitBits)
+	}
+	return m
+}
+
+// Local implements system.Machine.
+func (m *Machine) Local(t int, dst []uint64) []uint64 {
+	w, sh := m.sys.slot(t)
+	dst = dst[:0]
+	for i := range m.sys.slotWords {
+		dst = append(dst, m.words[w+i]>>sh&m.sys.localMask(i))
+	}
+	return dst
+}
+
+// SetLocal implements system.Machine.
+func (m *Machine) SetLocal(t int, part []uint64) {
+	w, sh := m.sys.slot(t)
+	for i := range m.sys.slotWords {
+		mask := m.sys.localMask(i)
+		m.set(w+i, m.words[w+i]&^(mask<<sh)|part[i]&mask<<sh)
+	}
+}
+
+// perThread splits a per-thread location; ok is false for every other one.
+func (m *Machine) perThread(l system.Loc) (t, k int, ok bool) {
+	i := int(l) - len(m.p.Locs) - 1
+	if i < 0 {
+		return 0, 0, false
+	}
+	return i / m.p.PerThread, i % m.p.PerThread, true
+}
+
+// Value implements system.Machine. The location of a thread's existence has
+// the value 1 if it exists.
+func (m *Machine) Value(l system.Loc) uint64 {
+	if int(l) < len(m.p.Locs) {
+		return m.sys.locs[l].get(m.words)
+	}
+	t, k, ok := m.perThread(l)
+	switch {
+	case !ok:
+		return uint64(m.n)
+	case t >= m.n:
+		return 0
+	case k == 0:
+		return 1
+	case k == 1:
+		w, sh := m.sys.slot(t)
+		return m.words[w] >> sh & maskOf(m.p.WaitBits)
+	}
+	tt := m.sys.threadType(m, t)
+	if k-2 >= len(tt.Watched) {
+		return 0
+	}
+	return m.peekWatch(t, tt, k-2)
+}
+
+// SetValue implements system.Machine. What properties watch of a thread
+// belongs to its local part, and its existence to the number of threads: they
+// are set with those.
+func (m *Machine) SetValue(l system.Loc, v uint64) {
+	if int(l) < len(m.p.Locs) {
+		f := &m.sys.locs[l]
+		m.set(int(f.word), m.words[f.word]&^f.mask|v<<f.shift&f.mask)
+		return
+	}
+	t, k, ok := m.perThread(l)
+	switch {
+	case !ok:
+		if !m.sys.dynamic {
+			return
+		}
+		m.n = int(v)
+		for len(m.words) < m.sys.length(m.n) {
+			m.words = append(m.words, 0)
+		}
+		m.set(m.sys.count, v)
+	case k == 1 && t < m.n:
+		w, sh := m.sys.slot(t)
+		mask := maskOf(m.p.WaitBits)
+		m.set(w, m.words[w]&^(mask<<sh)|v&mask<<sh)
+	}
+}
+
+// StepOn implements system.Machine.
+func (m *Machine) StepOn(t int, alt uint64, local []uint64, ask func(system.Loc) uint64) system.Outcome {
+	m.SetLocal(t, local)
+	m.ask = ask
+	if m.asked == nil {
+		m.asked = map[system.Loc]bool{}
+	}
+	clear(m.asked)
+	out := m.Step(t, alt)
+	m.ask = nil
+	return out
+}

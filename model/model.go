@@ -1,0 +1,81 @@
+// Package model loads models written in cpor's language (docs/language.md).
+//
+// It is the front door of the packages below it, through which a model goes in
+// this order: syntax parses the text, resolve finds out what names and types
+// mean and takes parameters in, compile translates to the instructions of a
+// machine, and machine executes them as a [system.System].
+package model
+
+import (
+	"cpor/model/compile"
+	"cpor/model/machine"
+	"cpor/model/resolve"
+	"cpor/model/source"
+	"cpor/model/syntax"
+	"cpor/system"
+)
+
+// Options are what a user sets besides the file.
+type Options struct {
+	// Params overrides top-level constants by name: -D NAME=VALUE.
+	Params map[string]string
+}
+
+// Model is a loaded model.
+type Model struct {
+	sys      *machine.System
+	resolved *resolve.Program
+}
+
+// Load reads and compiles a model file. Errors are for people: a *source.List
+// with all mistakes of the file, or one that names the file and says why it
+// cannot be used.
+func Load(path string, o Options) (*Model, error) {
+	f, err := source.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return load(f, o)
+}
+
+// Parse compiles the text of a model file; name stands in messages.
+func Parse(name, text string, o Options) (*Model, error) {
+	return load(source.New(name, text), o)
+}
+
+func load(f *source.File, o Options) (*Model, error) {
+	tree, err := syntax.Parse(f)
+	if err != nil {
+		return nil, err
+	}
+	r, err := resolve.Resolve(tree, resolve.Options{Params: o.Params})
+	if err != nil {
+		return nil, err
+	}
+	p, err := compile.Compile(r)
+	if err != nil {
+		return nil, err
+	}
+	s, err := machine.New(p)
+	if err != nil {
+		return nil, err
+	}
+	return &Model{sys: s, resolved: r}, nil
+}
+
+// System returns the model as explorers see it.
+func (m *Model) System() system.System { return m.sys }
+
+// Params returns the constants that -D can set, with the values that they have:
+// int64 or bool.
+func (m *Model) Params() map[string]any {
+	ps := map[string]any{}
+	for _, c := range m.resolved.Consts {
+		if c.Type != nil && (c.Type.Kind == resolve.Bool || c.Type.Kind == resolve.UntypedBool) {
+			ps[c.Name] = c.Value != 0
+		} else {
+			ps[c.Name] = c.Value
+		}
+	}
+	return ps
+}

@@ -1,0 +1,139 @@
+package oracle
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"cpor/search"
+	"cpor/system"
+)
+
+// Reach is what a search reached, as far as a reduction must preserve it.
+type Reach struct {
+	Locals     map[string]bool // a thread and one of its local states
+	Violations map[string]bool // kind and place
+	Deadlocks  map[string]bool // encoded states, but for the observers' local parts
+}
+
+// Explore searches a system with an expander and collects what it reached: in
+// the states that the moves pass through, by executing the moves once more.
+// The error is the driver's.
+func Explore(sys system.System, f search.Factory, workers int, maxStates uint64) (*Reach, *search.Result, error) {
+	r := &Reach{map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	var mu sync.Mutex
+	m := sys.NewMachine()
+	for _, s := range sys.Initial() {
+		m.Load(s)
+		for t := range m.NumThreads() {
+			r.Locals[localKey(m, t, nil)] = true
+		}
+	}
+	res, err := search.Run(context.Background(), sys, f, search.Options{
+		Workers: workers, All: true, MaxStates: maxStates, KeepTraces: true, MaxViolations: 1 << 20,
+		Hook: func(int) search.Hook {
+			h := &hook{r: r, mu: &mu, m: sys.NewMachine()}
+			for t := range h.m.NumThreads() {
+				if sys.Observer(t) {
+					h.observers = append(h.observers, h.m.Local(t, nil))
+				}
+			}
+			return h
+		},
+	})
+	return r, res, err
+}
+
+// hook collects for one worker.
+type hook struct {
+	r     *Reach
+	mu    *sync.Mutex
+	m     system.Machine
+	s     system.State
+	local []uint64
+	// observers holds the initial local parts of the observers, which are
+	// the first threads.
+	observers [][]uint64
+}
+
+func localKey(m system.Machine, t int, buf []uint64) string {
+	b := binary.AppendUvarint(nil, uint64(t))
+	for _, w := range m.Local(t, buf) {
+		b = binary.LittleEndian.AppendUint64(b, w)
+	}
+	return string(b)
+}
+
+func (h *hook) Expand(s system.State) { h.s = append(h.s[:0], s...) }
+
+// step executes one step and collects the local states that it leads to.
+func (h *hook) step(st search.Step) {
+	n := h.m.NumThreads()
+	h.m.Step(st.Thread, st.Alt)
+	h.r.Locals[localKey(h.m, st.Thread, h.local)] = true
+	for t := n; t < h.m.NumThreads(); t++ {
+		h.r.Locals[localKey(h.m, t, h.local)] = true
+	}
+}
+
+func (h *hook) Move(mv *search.Move) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.m.Load(h.s)
+	for i := range mv.Len {
+		alt := uint64(0)
+		if i == 0 {
+			alt = mv.Alt
+		}
+		h.step(search.Step{Thread: mv.Thread, Alt: alt})
+	}
+}
+
+func (h *hook) Violation(v *system.Violation, tail []search.Step) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.m.Load(h.s)
+	for _, st := range tail {
+		h.step(st)
+	}
+	if v.Kind == system.Deadlock {
+		// Whether an observer has moved makes no difference to the others.
+		for t, local := range h.observers {
+			h.m.SetLocal(t, local)
+		}
+		h.r.Deadlocks[fmt.Sprint(h.m.Encode(nil))] = true
+		return
+	}
+	h.r.Violations[fmt.Sprintf("%s at %d:%d", v.Kind, v.Pos.Line, v.Pos.Col)] = true
+}
+
+// Diff describes what two searches reached differently; empty if nothing.
+func Diff(want, got *Reach) string {
+	var b strings.Builder
+	part := func(what string, want, got map[string]bool) {
+		var missing, extra []string
+		for k := range want {
+			if !got[k] {
+				missing = append(missing, fmt.Sprintf("%q", k))
+			}
+		}
+		for k := range got {
+			if !want[k] {
+				extra = append(extra, fmt.Sprintf("%q", k))
+			}
+		}
+		slices.Sort(missing)
+		slices.Sort(extra)
+		if len(missing)+len(extra) > 0 {
+			fmt.Fprintf(&b, "%s: %d of %d missing %v, %d too many %v\n", what, len(missing), len(want),
+				missing[:min(3, len(missing))], len(extra), extra[:min(3, len(extra))])
+		}
+	}
+	part("local states", want.Locals, got.Locals)
+	part("violations", want.Violations, got.Violations)
+	part("deadlocks", want.Deadlocks, got.Deadlocks)
+	return b.String()
+}

@@ -1,0 +1,208 @@
+package oracle_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"cpor/cartesian"
+	"cpor/model"
+	"cpor/oracle"
+	"cpor/search"
+	"cpor/search/full"
+	"cpor/system"
+)
+
+var (
+	long = flag.Bool("long", false, "hold the reductions to the full search on a million models")
+	seed = flag.Uint64("seed", 0, "check this seed only, and print the model")
+)
+
+// maxStates bounds a model's full search; larger models are passed over.
+const maxStates = 4000
+
+// configs are the mixes of constructs that are drawn from in turn: everything
+// at once, and each group on its own, where programs can be longer.
+var configs = []oracle.Config{
+	oracle.Everything,
+	{Threads: 3, Statements: 5, Loops: true, Locks: true, Awaits: true, Choices: true, Selects: true},
+	{Threads: 3, Statements: 4, Loops: true, Channels: true, Selects: true},
+	{Threads: 2, Statements: 4, Loops: true, Channels: true, Rendezvous: true, Selects: true, Atomic: true},
+	{Threads: 3, Statements: 5, Atomic: true, Awaits: true, Choices: true, Pointers: true, Functions: true},
+	{Threads: 2, Statements: 4, Creation: true, Awaits: true, Locks: true, Loops: true},
+	{Threads: 2, Statements: 5, Invariants: true, Loops: true, Awaits: true, Atomic: true},
+}
+
+func cartesianFactory(sys system.System) search.Factory {
+	return func() search.Expander { return cartesian.New(sys, cartesian.Options{}) }
+}
+
+// check compares the cartesian search, with 1 worker and with 4, with the full
+// search on one model. The result is empty if they agree; ok is false if the
+// model was passed over.
+func check(text string) (diff string, ok bool) {
+	m, err := model.Parse("generated.model", text, model.Options{})
+	if err != nil {
+		if strings.Contains(err.Error(), "init") {
+			return "", false // init fails or blocks
+		}
+		return "the generated model is refused: " + err.Error(), true
+	}
+	sys := m.System()
+	want, res, err := oracle.Explore(sys, full.Factory(sys), 1, maxStates)
+	if err != nil {
+		return "full search: " + err.Error(), true
+	}
+	if !res.Exhaustive {
+		return "", false
+	}
+	for _, workers := range []int{1, 4} {
+		got, r, err := oracle.Explore(sys, cartesianFactory(sys), workers, 0)
+		if err != nil {
+			return fmt.Sprintf("cartesian search, %d workers: %v", workers, err), true
+		}
+		if !r.Exhaustive {
+			return "the cartesian search is not exhaustive: " + r.Reason, true
+		}
+		if d := oracle.Diff(want, got); d != "" {
+			return fmt.Sprintf("cartesian search, %d workers:\n%s", workers, d), true
+		}
+	}
+	par, pr, err := oracle.Explore(sys, full.Factory(sys), 4, 0)
+	if err != nil {
+		return "full search, 4 workers: " + err.Error(), true
+	}
+	if d := oracle.Diff(want, par); d != "" || pr.States != res.States || pr.Transitions != res.Transitions {
+		return fmt.Sprintf("full search, 4 workers: %d states, %d transitions, with one %d, %d\n%s",
+			pr.States, pr.Transitions, res.States, res.Transitions, d), true
+	}
+	return "", true
+}
+
+// TestTheorem1 is Theorem 1 of Gueta et al. 2007 as a test: the full search,
+// the cartesian search, and both on many workers reach the same local states
+// of each thread, the same violations and the same deadlocks.
+func TestTheorem1(t *testing.T) {
+	if *seed != 0 {
+		c := configs[*seed%uint64(len(configs))]
+		text := oracle.Generate(*seed, c)
+		t.Log("\n" + text)
+		if d, _ := check(text); d != "" {
+			t.Fatal(d)
+		}
+		return
+	}
+	n := uint64(3500)
+	if *long {
+		n = 1_000_000
+	}
+	var next, done, passed atomic.Uint64
+	var wg sync.WaitGroup
+	var failures atomic.Int64
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for {
+				s := next.Add(1)
+				if s > n+passed.Load() || failures.Load() > 3 {
+					return
+				}
+				text := oracle.Generate(s, configs[s%uint64(len(configs))])
+				d, ok := check(text)
+				if !ok {
+					passed.Add(1)
+					continue
+				}
+				done.Add(1)
+				if d != "" {
+					failures.Add(1)
+					t.Errorf("seed %d: %s\n%s", s, d, text)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	t.Logf("%d models agree, %d were too large or not runnable", done.Load(), passed.Load())
+	if failures.Load() == 0 && done.Load() < 3000 {
+		t.Errorf("only %d models were compared, want at least 3000", done.Load())
+	}
+}
+
+// TestPieces executes each transition of generated models on pieces as well:
+// the local part and the values of just the locations that the transition asks
+// for give the same outcome, accesses and effect as the whole state.
+func TestPieces(t *testing.T) {
+	for s := uint64(1); s <= 400; s++ {
+		m, err := model.Parse("generated.model", oracle.Generate(s, configs[s%uint64(len(configs))]), model.Options{})
+		if err != nil {
+			continue
+		}
+		sys := m.System()
+		checkPieces(t, s, sys)
+	}
+}
+
+func checkPieces(t *testing.T, seed uint64, sys system.System) {
+	a, b := sys.NewMachine(), sys.NewMachine()
+	a.Track(true)
+	b.Track(true)
+	cur := sys.Initial()[0]
+	for depth := range 60 {
+		a.Load(cur)
+		mark := a.Mark()
+		var succ []system.State
+		for th := range a.NumThreads() {
+			for alt, more := uint64(0), true; more; {
+				local := a.Local(th, nil)
+				before := sys.NewMachine()
+				before.Load(cur)
+				out := a.Step(th, alt)
+				// Another machine, in another state, gets only the pieces.
+				b.Load(sys.Initial()[0])
+				asked := map[system.Loc]bool{}
+				got := b.StepOn(th, alt, local, func(l system.Loc) uint64 {
+					if asked[l] {
+						t.Fatalf("seed %d: location %d asked for twice", seed, l)
+					}
+					asked[l] = true
+					return before.Value(l)
+				})
+				if b.NumThreads() < a.NumThreads() && out.Created {
+					break // the number of threads is a piece that was asked for
+				}
+				if fmt.Sprint(out.Kind, out.Next, out.Created) != fmt.Sprint(got.Kind, got.Next, got.Created) {
+					t.Fatalf("seed %d, depth %d, thread %d: outcome %+v on pieces, %+v on the state", seed, depth, th, got, out)
+				}
+				if fmt.Sprint(a.Accesses()) != fmt.Sprint(b.Accesses()) {
+					t.Fatalf("seed %d, depth %d, thread %d: accesses %v on pieces, %v on the state", seed, depth, th, b.Accesses(), a.Accesses())
+				}
+				if fmt.Sprint(a.Local(th, nil)) != fmt.Sprint(b.Local(th, nil)) {
+					t.Fatalf("seed %d, depth %d, thread %d: another local part on pieces", seed, depth, th)
+				}
+				for _, acc := range a.Accesses() {
+					if a.Value(acc.Loc) != b.Value(acc.Loc) {
+						t.Fatalf("seed %d, depth %d, thread %d: %s = %d on pieces, %d on the state", seed, depth, th, sys.LocName(acc.Loc), b.Value(acc.Loc), a.Value(acc.Loc))
+					}
+				}
+				if out.Kind == system.Moved {
+					succ = append(succ, a.Encode(nil))
+				}
+				a.Rewind(mark)
+				alt, more = out.Next, out.Next != 0
+			}
+		}
+		if len(succ) == 0 {
+			return
+		}
+		cur = succ[(int(seed)+depth)%len(succ)]
+	}
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(m.Run())
+}
