@@ -60,6 +60,43 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
+// stepCounter counts the steps of all machines of a system.
+type stepCounter struct {
+	system.Machine
+	steps *int
+}
+
+func (c stepCounter) Step(t int, alt uint64) system.Outcome {
+	*c.steps++
+	return c.Machine.Step(t, alt)
+}
+
+// TestLinearSteps: the steps that a vector costs grow with its length, and not
+// faster: each transition is taken once, but for the first and the last of a
+// prefix and the confirmation of a cycle, which goes over the prefix once more.
+func TestLinearSteps(t *testing.T) {
+	for _, loop := range []bool{false, true} {
+		for n := int64(10); n <= 10_000; n *= 10 {
+			p := counters(4, n)
+			if loop { // after n transitions each
+				p = toy.NewProgram()
+				p.Thread("T", 1, toy.Atomic(toy.Set(0, mod(add(reg(0), num(1)), num(n))), toy.Goto(0)))
+				for range 4 {
+					p.Start("T")
+				}
+			}
+			steps := 0
+			sys := wrapped{build(t, p), func(m system.Machine) system.Machine { return stepCounter{m, &steps} }}
+			e := New(sys, Options{})
+			e.Expand(sys.Initial()[0], &null{})
+			length := int(e.counters.Transitions)
+			if length != int(4*n) || steps > 2*length+3*4 {
+				t.Errorf("loop %v, n %d: %d steps for %d transitions", loop, n, steps, length)
+			}
+		}
+	}
+}
+
 // BenchmarkVector shows that a vector costs time linear in its length, ns/transition
 // being the same in all rows:
 //

@@ -12,6 +12,14 @@ import (
 // Order is the order in which CalcCV extends the prefixes of a vector. Any
 // order yields a cartesian vector; how long its prefixes are differs (the
 // paper used round robin and did not test others, section 5).
+//
+// Round robin is the default because it is the best or close to it wherever
+// the orders differ: threads that go on at the same pace stop at the same
+// conflict, and few states lie between. On Indexer with 14 threads it stores
+// 729 states, reverse and patient 1000, depth first 1728, random 4205; on File
+// System with 16 threads 125, patient 343, random 1336. Depth first lets the
+// first thread run into what the others are about to write; on SharedPtr it
+// stores 413 states for 418 but executes almost twice the transitions.
 type Order uint8
 
 const (

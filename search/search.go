@@ -92,8 +92,9 @@ type Counters struct {
 	Transitions uint64
 	// Attempts counts the transitions that were tried, whether added or not.
 	Attempts uint64
-	// EndedLoops counts the self-loops of ended threads in a full search,
-	// which some tables of the paper include; they are not in Transitions.
+	// EndedLoops counts the self-loops of ended threads that a full search
+	// meets, or that a cartesian one adds to prefixes; some tables of the
+	// paper include them. They are not in Transitions or Attempts.
 	EndedLoops uint64
 }
 
