@@ -104,6 +104,9 @@ type run struct {
 	mu    sync.Mutex
 	found map[key]*finding
 	more  uint64
+
+	watching sync.Once
+	watchers []observer // for the states of deadlocks, made on demand
 }
 
 // key tells distinct violations apart: by kind and place, deadlocks by state.
@@ -445,20 +448,40 @@ func (w *worker) Violation(v *system.Violation, tail []Step) {
 	}
 }
 
-// stateKey returns the state behind tail as a string.
+// stateKey returns the state behind tail as a string. What became of the
+// observers is left out of it: they take no part in a deadlock.
 func (w *worker) stateKey(tail []Step) string {
-	s := w.state
-	if len(tail) > 0 {
-		if w.machine == nil {
-			w.machine = w.run.sys.NewMachine()
-		}
-		w.machine.Load(s)
-		for _, t := range tail {
-			w.machine.Step(t.Thread, t.Alt)
-		}
-		s = w.machine.Encode(nil)
+	if w.machine == nil {
+		w.machine = w.run.sys.NewMachine()
 	}
-	return stateString(s)
+	m := w.machine
+	m.Load(w.state)
+	for _, t := range tail {
+		m.Step(t.Thread, t.Alt)
+	}
+	for _, o := range w.run.observers() {
+		m.SetLocal(o.thread, o.local)
+	}
+	return stateString(m.Encode(nil))
+}
+
+// observer is an observer's local part in the first initial state.
+type observer struct {
+	thread int
+	local  []uint64
+}
+
+// observers returns the observers. They exist from the beginning.
+func (r *run) observers() []observer {
+	r.watching.Do(func() {
+		m := r.sys.NewMachine()
+		for t := range m.NumThreads() {
+			if r.sys.Observer(t) {
+				r.watchers = append(r.watchers, observer{t, m.Local(t, nil)})
+			}
+		}
+	})
+	return r.watchers
 }
 
 func stateString(s system.State) string {

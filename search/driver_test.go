@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"cpor/cartesian"
 	"cpor/search"
 	"cpor/search/full"
 	"cpor/statestore"
@@ -145,6 +146,21 @@ func TestCounts(t *testing.T) {
 	}
 }
 
+// deadlockKey tells deadlocks apart: by the local parts of all threads but the
+// observers and the values of the cells.
+func deadlockKey(sys system.System, m system.Machine) string {
+	var k []any
+	for t := range m.NumThreads() {
+		if !sys.Observer(t) {
+			k = append(k, m.Local(t, nil))
+		}
+	}
+	for l := system.Loc(0); !strings.HasPrefix(sys.LocName(l), "threads"); l++ {
+		k = append(k, m.Value(l))
+	}
+	return fmt.Sprint(k...)
+}
+
 // reference is the simplest full search there is.
 type reference struct {
 	states      map[string]bool
@@ -197,7 +213,8 @@ func refer(sys system.System) *reference {
 			}
 		}
 		if stuck && !moved {
-			r.deadlocks[key(s)] = true
+			m.Load(s)
+			r.deadlocks[deadlockKey(sys, m)] = true
 		}
 	}
 	return r
@@ -275,7 +292,7 @@ func checkTrace(t *testing.T, sys system.System, v search.Violation, ref *refere
 		last = out.Violation
 	}
 	if v.Kind == system.Deadlock {
-		if !ref.deadlocks[key(m.Encode(nil))] {
+		if !ref.deadlocks[deadlockKey(sys, m)] {
 			t.Fatalf("the trace of %v ends in no deadlock", v.Violation)
 		}
 		if !strings.HasPrefix(v.Message, "deadlock: ") || !strings.Contains(v.Message, "blocked") {
@@ -283,6 +300,38 @@ func checkTrace(t *testing.T, sys system.System, v search.Violation, ref *refere
 		}
 	} else if last == nil || last.Kind != v.Kind || last.Pos != v.Pos {
 		t.Fatalf("the trace of %v shows %v", v.Violation, last)
+	}
+}
+
+// TestCartesianTraces compares the cartesian search's findings with the
+// reference: the same violations and deadlocks, and each with a trace that
+// shows it, although the paths that led there are moves of many transitions.
+func TestCartesianTraces(t *testing.T) {
+	programs := 300
+	if *long {
+		programs = 30_000
+	}
+	for seed := range programs {
+		r := rand.New(rand.NewPCG(uint64(seed), 4))
+		p := toy.Random(r, toy.Config{Observer: r.IntN(2) == 0})
+		sys := mustNew(t, p)
+		ref := refer(sys)
+		res, err := search.Run(context.Background(), sys, func() search.Expander { return cartesian.New(sys, cartesian.Options{}) },
+			search.Options{Workers: 1 + seed%3, All: true, MaxViolations: 1 << 20, KeepTraces: seed%2 == 0})
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%v", seed, err, p)
+		}
+		deadlocks := 0
+		for _, v := range res.Violations {
+			checkTrace(t, sys, v, ref)
+			if v.Kind == system.Deadlock {
+				deadlocks++
+			}
+		}
+		if len(res.Violations)-deadlocks != len(ref.violations) || deadlocks != len(ref.deadlocks) {
+			t.Fatalf("seed %d: %d violations and %d deadlocks, want %d and %d\n%v", seed,
+				len(res.Violations)-deadlocks, deadlocks, len(ref.violations), len(ref.deadlocks), p)
+		}
 	}
 }
 

@@ -18,7 +18,7 @@ type Options struct {
 	// Store selects how the covered states are stored; the default is exact.
 	Store statestore.Kind
 	// All lets the search go on after a violation and collects distinct
-	// ones: by kind and place, deadlocks by state.
+	// ones: by kind and place, deadlocks by state (without the observers).
 	All bool
 	// MaxViolations bounds the distinct violations that All keeps, with their
 	// traces; 0 means 100. Further ones are counted in Result.MoreViolations.
