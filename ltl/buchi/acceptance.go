@@ -107,7 +107,6 @@ const (
 	marksSaturated          // on both sides
 	marksPulled             // from the outgoing to the incoming edges
 	marksPushed             // from the incoming to the outgoing edges
-	markModes
 )
 
 // moveMarks changes the marks on the edges inside components according to the mode.

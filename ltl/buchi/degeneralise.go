@@ -1,10 +1,14 @@
 package buchi
 
+import "cpor/ltl/buchi/internal/bdd"
+
 // maxOrders is the largest number of acceptance sets of a component for which all
 // orders are tried (24 for 4).
 const maxOrders = 4
 
-// degeneralise returns an automaton with state-based acceptance for the same language.
+// degeneralise returns an automaton with state-based acceptance for the words of g in which
+// also each of the conditions, Boolean functions of the atoms, is true infinitely often. A condition is an acceptance
+// set of its own. As a set of g it would cost twice the edges.
 //
 // In a component with k acceptance sets a state becomes pairs (state, level): level l waits
 // for a mark of the set order[l], and level k is final and counts as level 0 afterwards. An edge may
@@ -13,7 +17,7 @@ const maxOrders = 4
 // the component where its run stays, so that every component has its own number and order of sets, and a run
 // may enter it at any level. Of the pairs only a bottom component is needed, since that contains
 // each state of the original one at some level. We take the smallest of all bottom components for all orders.
-func (g *graph) degeneralise() *graph {
+func (g *graph) degeneralise(conditions []bdd.Node) *graph {
 	s := g.structure()
 	// place[q] is a new state for q; expanded components have more.
 	place := make([]int, len(g.out))
@@ -31,7 +35,7 @@ func (g *graph) degeneralise() *graph {
 	}
 	type pair struct{ q, level int }
 	for c, qs := range members {
-		l := levels{g: g, s: s, c: c, qs: qs, index: map[int]int{}}
+		l := levels{g: g, conditions: conditions, s: s, c: c, qs: qs, index: map[int]int{}}
 		for i, q := range qs {
 			l.index[q] = i
 		}
@@ -46,6 +50,9 @@ func (g *graph) degeneralise() *graph {
 				}
 			}
 			l.sets = irredundant(marks, g.sets)
+			for i := range conditions {
+				l.sets = append(l.sets, g.sets+i)
+			}
 			k = len(l.sets)
 		}
 		if k == 0 { // all cycles accept, or none
@@ -71,11 +78,13 @@ func (g *graph) degeneralise() *graph {
 			q, level := qs[v/(k+1)], v%(k+1)
 			from := number[pair{q, level}]
 			for _, e := range g.out[q] {
-				to := place[e.dst]
-				if s.comp[e.dst] == c {
-					to = number[pair{e.dst, climb(level, e.acc, chosen.order)}]
+				if s.comp[e.dst] != c {
+					r.out[from] = append(r.out[from], edge{e.label, 0, place[e.dst]})
+					continue
 				}
-				r.out[from] = append(r.out[from], edge{e.label, 0, to})
+				for _, up := range l.climb(level, e, chosen.order) {
+					r.out[from] = append(r.out[from], edge{up.label, 0, number[pair{e.dst, up.level}]})
+				}
 			}
 		}
 	}
@@ -83,25 +92,46 @@ func (g *graph) degeneralise() *graph {
 	return r.trim()
 }
 
-// climb returns the level after an edge with the given marks.
-func climb(level int, acc uint64, order []int) int {
+// levels is the search for the best expansion of one accepting component.
+type levels struct {
+	g          *graph
+	conditions []bdd.Node
+	s          structure
+	c          int
+	qs         []int
+	index      map[int]int // state -> position in qs
+	sets       []int       // from g.sets on they are conditions
+}
+
+// A step is what an edge does to the level when it reads a letter of its label.
+type step struct {
+	label bdd.Node
+	level int
+}
+
+// climb divides an edge by the level that it leads to.
+func (l *levels) climb(level int, e edge, order []int) []step {
 	if level == len(order) {
 		level = 0
 	}
-	for level < len(order) && acc>>order[level]&1 == 1 {
-		level++
+	var steps []step
+	rest := e.label
+	for ; level < len(order); level++ {
+		i := order[level]
+		if i < l.g.sets {
+			if e.acc>>i&1 == 1 {
+				continue
+			}
+			return append(steps, step{rest, level})
+		}
+		if stays := l.g.m.Diff(rest, l.conditions[i-l.g.sets]); stays != bdd.False {
+			steps = append(steps, step{stays, level})
+		}
+		if rest = l.g.m.And(rest, l.conditions[i-l.g.sets]); rest == bdd.False {
+			return steps
+		}
 	}
-	return level
-}
-
-// levels is the search for the best expansion of one accepting component.
-type levels struct {
-	g     *graph
-	s     structure
-	c     int
-	qs    []int
-	index map[int]int // state -> position in qs
-	sets  []int
+	return append(steps, step{rest, level})
 }
 
 type expansion struct {
@@ -134,7 +164,9 @@ func (l *levels) bottom(order []int) []int {
 		roots[v] = v
 		for _, e := range l.g.out[l.qs[v/(k+1)]] {
 			if l.s.comp[e.dst] == l.c {
-				succ[v] = append(succ[v], l.index[e.dst]*(k+1)+climb(v%(k+1), e.acc, order))
+				for _, up := range l.climb(v%(k+1), e, order) {
+					succ[v] = append(succ[v], l.index[e.dst]*(k+1)+up.level)
+				}
 			}
 		}
 	}

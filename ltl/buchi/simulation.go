@@ -2,9 +2,9 @@ package buchi
 
 import "cpor/ltl/buchi/internal/bdd"
 
-// maxSimulation is the largest number of states for which simulation is computed: its
-// cost grows with the square of states times edges.
-const maxSimulation = 400
+// maxSimulation is the largest number of edges for which simulation is
+// computed: a round compares each with each.
+const maxSimulation = 2500
 
 // relation[p][q] says that q simulates p.
 type relation [][]bool
@@ -77,7 +77,7 @@ func (g *graph) matches(p, q []arc, rel relation) bool {
 // the edges that another edge makes superfluous.
 func (g *graph) reduceBySimulation(reverse bool) *graph {
 	n := len(g.out)
-	if n > maxSimulation {
+	if g.edges() > maxSimulation {
 		return g
 	}
 	rel := g.simulation(reverse)

@@ -186,8 +186,12 @@ type style struct {
 	postpone bool
 }
 
-// build makes the automaton of f, in negation normal form, with at most limit states.
-func (t *tableau) build(f ltl.Formula, st style, limit int) (*graph, error) {
+// bounds are limits for a construction; nodes are those of the diagrams.
+type bounds struct{ states, edges, nodes int }
+
+// build makes the automaton of f, in negation normal form. A tableau is for one formula and
+// one style: after an error its memory is not to be used.
+func (t *tableau) build(f ltl.Formula, st style, limit bounds) (*graph, error) {
 	g := &graph{m: t.m}
 	// States with equal expansions have equal transitions and are one state.
 	index := map[bdd.Node]int{}
@@ -205,12 +209,17 @@ func (t *tableau) build(f ltl.Formula, st style, limit int) (*graph, error) {
 		}
 		return q
 	}
-	if state(t.nextOf(f)) < 0 {
-		return emptyGraph(t.m), t.m.Err()
+	first := state(t.nextOf(f))
+	if err := t.m.Err(); err != nil {
+		return nil, &TooLargeError{Stage: "tableau", Err: err}
 	}
+	if first < 0 {
+		return emptyGraph(t.m), nil
+	}
+	edges := 0
 	for q := 0; q < len(todo); q++ {
-		if len(todo) > limit {
-			return nil, &TooLargeError{Stage: "tableau", Limit: limit}
+		if len(todo) > limit.states {
+			return nil, &TooLargeError{Stage: "states of the tableau", Limit: limit.states}
 		}
 		var out []edge
 		for _, part := range t.parts(todo[q], st) {
@@ -238,12 +247,15 @@ func (t *tableau) build(f ltl.Formula, st style, limit int) (*graph, error) {
 			}
 		}
 		if err := t.m.Err(); err != nil {
-			return nil, &TooLargeError{Stage: "tableau", Limit: limit, Err: err}
+			return nil, &TooLargeError{Stage: "tableau", Err: err}
+		}
+		if edges += len(out); edges > limit.edges {
+			return nil, &TooLargeError{Stage: "transitions of the tableau", Limit: limit.edges}
 		}
 		g.out = append(g.out, out)
 	}
 	if len(t.sets) > 64 {
-		return nil, &TooLargeError{Stage: "tableau: acceptance sets", Limit: 64}
+		return nil, &TooLargeError{Stage: "acceptance sets", Limit: 64}
 	}
 	g.sets = len(t.sets)
 	for _, es := range g.out {
@@ -252,6 +264,9 @@ func (t *tableau) build(f ltl.Formula, st style, limit int) (*graph, error) {
 		}
 	}
 	g.mergeEdges()
+	if err := t.m.Err(); err != nil {
+		return nil, &TooLargeError{Stage: "tableau", Err: err}
+	}
 	return g, nil
 }
 

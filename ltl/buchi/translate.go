@@ -61,7 +61,7 @@ func Translate(f ltl.Formula, o Options) (*Automaton, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.automaton(g), nil
+	return t.automaton(g)
 }
 
 // TranslateGeneralised returns a transition-based generalised Büchi automaton for f: the stage
@@ -71,7 +71,7 @@ func TranslateGeneralised(f ltl.Formula, o Options) (*Generalised, error) {
 	if err != nil {
 		return nil, err
 	}
-	gs, err := t.generalised()
+	gs, err := t.generalised(t.f)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func TranslateGeneralised(f ltl.Formula, o Options) (*Generalised, error) {
 			best = g
 		}
 	}
-	return t.export(best), nil
+	return t.export(best)
 }
 
 // translation is the state of one call of Translate.
@@ -90,8 +90,10 @@ type translation struct {
 	f         ltl.Formula // simplified
 	s         *ltl.Simplifier
 	m         *bdd.Manager
-	tableau   *tableau
 	maxStates int
+
+	negated       *graph // see negation
+	triedNegation bool
 }
 
 func newTranslation(f ltl.Formula, o Options) (*translation, error) {
@@ -119,81 +121,130 @@ func newTranslation(f ltl.Formula, o Options) (*translation, error) {
 		}
 	}
 	t.f = t.s.Simplify(f)
-	// A state of a tableau costs some hundred nodes.
-	t.m = bdd.New(max(1<<16, 500*t.maxStates))
-	t.tableau = newTableau(t.m, t.atoms)
+	t.m = bdd.New(0)
 	return t, nil
 }
 
-// styles are the ways to build the tableau that are tried; see style.
-var styles = []style{{split: true, postpone: true}, {split: true}, {}}
+// build makes a tableau for f and brings it into shape.
+func (t *translation) build(f ltl.Formula, st style, limit bounds) (*graph, error) {
+	// Each stage has its own share of nodes, so that one which fails and can be
+	// done without takes nothing from the next.
+	t.m.Allow(limit.nodes)
+	g, err := newTableau(t.m, t.atoms).build(f, st, limit)
+	t.allow()
+	if err != nil {
+		return nil, err
+	}
+	g = g.trim()
+	g.dropSets()
+	g = g.reduce()
+	g.dropSetsPerComponent()
+	g = g.reduce()
+	return g, t.full("simulation")
+}
 
-// generalised returns the reduced tableaux of all styles that stay below the limit.
-func (t *translation) generalised() ([]*graph, error) {
-	var gs []*graph
-	var first error
-	for _, st := range styles {
-		g, err := t.tableau.build(t.f, st, t.maxStates)
-		if err != nil {
-			if first == nil {
-				first = err
-			}
-			continue
+func (t *translation) allow() { t.m.Allow(t.nodes()) }
+
+// nodes is the share of a stage. A state of a tableau costs some dozens.
+func (t *translation) nodes() int { return max(1<<16, 50*t.maxStates) }
+
+// small is the number of edges up to which all alternatives are tried.
+const small = 300
+
+// generalised returns the reduced tableaux of all styles that stay small, at least that
+// of the plain style.
+func (t *translation) generalised(f ltl.Formula) ([]*graph, error) {
+	g, err := t.build(f, style{}, bounds{t.maxStates, 20 * t.maxStates, t.nodes()})
+	if err != nil {
+		return nil, err
+	}
+	gs := []*graph{g}
+	if g.edges() > small {
+		return gs, nil
+	}
+	limit := bounds{min(t.maxStates, 20+4*len(g.out)), 10 * small, 1 << 16}
+	for _, st := range []style{{split: true}, {split: true, postpone: true}} {
+		if g, err := t.build(f, st, limit); err == nil && g.edges() <= small {
+			gs = append(gs, g)
 		}
-		g = g.trim()
-		g.dropSets()
-		g = g.reduce()
-		g.dropSetsPerComponent()
-		gs = append(gs, g.reduce())
 	}
-	if len(gs) == 0 {
-		return nil, first
-	}
-	return gs, t.full("simulation")
+	return gs, nil
 }
 
 func (t *translation) full(stage string) error {
 	if err := t.m.Err(); err != nil {
-		return &TooLargeError{Stage: stage, Limit: t.maxStates, Err: err}
+		return &TooLargeError{Stage: stage, Err: err}
 	}
 	return nil
 }
 
-// smaller orders by states, then edges.
+// smaller orders by states, then states with a choice, then edges.
 func smaller(g, h *graph) bool {
-	return cmp.Or(cmp.Compare(len(g.out), len(h.out)), cmp.Compare(g.edges(), h.edges())) < 0
+	return cmp.Or(cmp.Compare(len(g.out), len(h.out)), cmp.Compare(g.nondeterministic(), h.nondeterministic()),
+		cmp.Compare(g.edges(), h.edges())) < 0
 }
 
 // stateBased returns the smallest automaton with state-based acceptance that it finds.
 func (t *translation) stateBased() (*graph, error) {
-	gs, err := t.generalised()
+	f, recurring := suspend(t.f)
+	gs, err := t.generalised(f)
 	if err != nil {
 		return nil, err
 	}
-	best := t.weak(gs)
-	try := func(g *graph) {
-		if best == nil || smaller(g, best) {
-			best = g
+	t.allow()
+	var conditions []bdd.Node
+	for _, g := range recurring {
+		conditions = append(conditions, newTableau(t.m, t.atoms).expand(g, false))
+	}
+	var best *graph
+	if len(conditions) == 0 {
+		best = t.weak(gs)
+	}
+	try := func(g *graph, modes []markMode, choices []bool) {
+		for _, mode := range modes {
+			moved := g.clone()
+			moved.moveMarks(mode)
+			for _, most := range choices {
+				for _, transient := range choices {
+					t.allow()
+					d := moved.degeneralise(conditions)
+					d.setFinals(most)
+					d.markTransientStates(transient)
+					d = d.reduceFinal(most, transient)
+					if t.m.Err() == nil && (best == nil || smaller(d, best)) {
+						best = d
+					}
+				}
+			}
 		}
 	}
 	for _, g := range gs {
-		for mode := range markModes {
-			moved := g.clone()
-			moved.moveMarks(mode)
-			for _, most := range []bool{true, false} {
-				for _, transient := range []bool{true, false} {
-					d := moved.degeneralise()
-					d.setFinals(most)
-					d.markTransientStates(transient)
-					try(d.reduceFinal(most, transient))
-				}
+		if g.edges() <= small {
+			try(g, []markMode{marksAsTheyAre, marksSaturated, marksPulled, marksPushed}, []bool{true, false})
+		} else {
+			try(g, []markMode{marksPulled}, []bool{true})
+		}
+	}
+	if best == nil {
+		return nil, &TooLargeError{Stage: "degeneralisation", Err: bdd.ErrTooLarge}
+	}
+	t.allow()
+	if n := t.negation(); n != nil && best.edges() <= small {
+		for {
+			merged := best.mergeStates(n)
+			if merged == best || t.m.Err() != nil {
+				break
 			}
+			if merged = merged.reduceFinal(true, true); t.m.Err() != nil {
+				break
+			}
+			best = merged
 		}
 	}
 	if len(best.out) > t.maxStates {
 		return nil, &TooLargeError{Stage: "states", Limit: t.maxStates}
 	}
-	return best, t.full("degeneralisation")
+	return best, nil
 }
 
 // reduceFinal reduces a state-based automaton; the final marks that make no
@@ -213,6 +264,44 @@ func (g *graph) reduceFinal(most, transient bool) *graph {
 	}
 }
 
+// minSuspended is the number of recurring conditions from which on they are kept out of
+// the tableau, which needs 2^n edges for n of them. With fewer the automata are smaller if they are not.
+const minSuspended = 5
+
+// suspend takes from f = g && []<>p1 && []<>p2 && ... the Boolean formulas p1, p2, ... , as many
+// fairness assumptions have it, and returns g and them.
+func suspend(f ltl.Formula) (g ltl.Formula, recurring []ltl.Formula) {
+	parts := []ltl.Formula{f}
+	if f.Op() == ltl.OpAnd {
+		parts = f.Operands()
+	}
+	var rest []ltl.Formula
+	for _, p := range parts {
+		if p.Op() != ltl.OpAlways {
+			rest = append(rest, p)
+			continue
+		}
+		always := p.Operands()[0]
+		body := []ltl.Formula{always}
+		if always.Op() == ltl.OpAnd {
+			body = always.Operands()
+		}
+		var keep []ltl.Formula
+		for _, b := range body {
+			if b.Op() == ltl.OpEventually && b.Operands()[0].Is(ltl.Boolean) {
+				recurring = append(recurring, b.Operands()[0])
+			} else {
+				keep = append(keep, b)
+			}
+		}
+		rest = append(rest, ltl.Always(ltl.And(keep...)))
+	}
+	if len(recurring) < minSuspended {
+		return f, nil
+	}
+	return ltl.And(rest...), recurring
+}
+
 // weak returns the minimal weak deterministic automaton if the language is an obligation, else nil.
 func (t *translation) weak(gs []*graph) *graph {
 	g := gs[0]
@@ -223,24 +312,37 @@ func (t *translation) weak(gs []*graph) *graph {
 	}
 	limit := min(t.maxStates, 50+20*len(g.out))
 	w := g.minimalWeak(limit)
-	if w == nil {
+	if w == nil || t.m.Err() != nil {
 		return nil
 	}
 	if !t.f.Is(ltl.Obligation) {
 		if !g.disjoint(w.complement()) {
 			return nil
 		}
-		negation, err := t.tableau.build(t.s.Simplify(ltl.Not(t.f)), styles[0], t.maxStates)
-		if err != nil || !negation.trim().disjoint(w) {
+		if n := t.negation(); n == nil || !n.disjoint(w) {
 			return nil
 		}
 	}
 	return w.trim()
 }
 
+// negation returns an automaton for the words that do not satisfy the formula,
+// nil if that is too large.
+func (t *translation) negation() *graph {
+	if t.negated == nil && !t.triedNegation {
+		t.triedNegation = true
+		g, err := t.build(t.s.Simplify(ltl.Not(t.f)), style{}, bounds{t.maxStates, 10 * small, 1 << 16})
+		if err == nil && g.edges() <= small {
+			t.negated = g
+		}
+	}
+	return t.negated
+}
+
 // automaton converts to the exported form.
-func (t *translation) automaton(g *graph) *Automaton {
+func (t *translation) automaton(g *graph) (*Automaton, error) {
 	a := &Automaton{Atoms: t.atoms, Init: g.init, Accepting: g.final, Out: make([][]Transition, len(g.out))}
+	t.allow()
 	for q, es := range g.out {
 		for _, e := range es {
 			for _, cube := range t.m.SumOfProducts(e.label) {
@@ -248,11 +350,12 @@ func (t *translation) automaton(g *graph) *Automaton {
 			}
 		}
 	}
-	return a
+	return a, t.full("labels")
 }
 
-func (t *translation) export(g *graph) *Generalised {
+func (t *translation) export(g *graph) (*Generalised, error) {
 	a := &Generalised{Atoms: t.atoms, Init: g.init, Sets: g.sets, Out: make([][]GeneralisedTransition, len(g.out))}
+	t.allow()
 	for q, es := range g.out {
 		for _, e := range es {
 			for _, cube := range t.m.SumOfProducts(e.label) {
@@ -260,7 +363,7 @@ func (t *translation) export(g *graph) *Generalised {
 			}
 		}
 	}
-	return a
+	return a, t.full("labels")
 }
 
 func labelOf(c bdd.Cube) Label {

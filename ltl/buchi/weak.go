@@ -23,10 +23,16 @@ type subsets struct {
 	index map[string]int
 }
 
-// determinise returns the subset automaton of g, or nil if it has more than limit states.
+// maxBlocks bounds the work of determinise, in pairs of an edge and a block of letters. It is reached
+// within a second.
+const maxBlocks = 200000
+
+// determinise returns the subset automaton of g, or nil if it has more than limit
+// states or takes too much work.
 func (g *graph) determinise(limit int) *subsets {
 	d := &subsets{g: g, index: map[string]int{}}
 	d.add([]int{g.init})
+	work := 0
 	for i := 0; i < len(d.sets); i++ {
 		if len(d.sets) > limit || g.m.Err() != nil {
 			return nil
@@ -49,7 +55,7 @@ func (g *graph) determinise(limit int) *subsets {
 					}
 				}
 				blocks = next
-				if len(blocks) > limit {
+				if work += len(blocks); work > maxBlocks {
 					return nil
 				}
 			}
@@ -227,7 +233,7 @@ func (g *graph) minimise() *graph {
 }
 
 // disjoint reports whether no word is accepted by both g and h, which share
-// the manager. Labels are compared once for each pair of edges.
+// the manager. After an error of that the answer is no, which is on the safe side.
 func (g *graph) disjoint(h *graph) bool {
 	n := len(h.out)
 	full := func(a *graph) uint64 {
@@ -241,9 +247,9 @@ func (g *graph) disjoint(h *graph) bool {
 		shift = g.sets
 	}
 	if shift > 32 || h.sets > 32 {
-		return false // "not known" is on the safe side
+		return false
 	}
-	return !acceptingCycle(len(g.out)*n, []int{g.init*n + h.init}, full(g)|full(h)<<shift, func(v int, yield func(int, uint64)) {
+	found := acceptingCycle(len(g.out)*n, []int{g.init*n + h.init}, full(g)|full(h)<<shift, func(v int, yield func(int, uint64)) {
 		p, q := v/n, v%n
 		for _, e := range g.out[p] {
 			for _, f := range h.out[q] {
@@ -253,6 +259,7 @@ func (g *graph) disjoint(h *graph) bool {
 			}
 		}
 	})
+	return !found && g.m.Err() == nil
 }
 
 // complement returns the complement of a complete weak deterministic automaton.

@@ -10,8 +10,8 @@ package bdd
 
 import "errors"
 
-// ErrTooManyNodes is what Manager.Err returns after the limit on nodes was hit.
-var ErrTooManyNodes = errors.New("bdd: too many nodes")
+// ErrTooLarge is what Manager.Err returns after the limit on nodes or steps was hit.
+var ErrTooLarge = errors.New("Boolean functions with too many cases")
 
 // Node is a Boolean function, as an index into its Manager. Equal functions of
 // one manager are equal nodes.
@@ -28,7 +28,8 @@ type node struct {
 	low, high Node
 }
 
-type iteKey struct{ f, g, h Node }
+// operation is an entry of the cache of ITE.
+type operation struct{ f, g, h, result Node }
 
 type isopKey struct{ low, up Node }
 
@@ -48,46 +49,82 @@ type Literal struct {
 
 // Manager holds the nodes. It is not safe for concurrent use.
 type Manager struct {
-	nodes  []node
-	unique map[node]Node
-	ite    map[iteKey]Node
-	isop   map[isopKey]cover
-	limit  int
-	full   bool
+	nodes []node
+	// unique is a hash table with linear probing of the nodes; 0 is a free slot. At
+	// most half of it is used.
+	unique []Node
+	// cache forgets an entry when another one needs its place.
+	cache []operation
+	isop  map[isopKey]cover
+	limit int // on nodes
+	steps int // that are left
+	full  bool
 }
 
 const constLevel = 1<<31 - 1
 
-// New returns a manager that makes at most limit nodes, and at most as many cubes for a function.
+// stepsPerNode relates the two limits: a step is one recursive call of ITE
+// that the cache does not answer.
+const stepsPerNode = 10
+
+// New returns a manager that makes at most limit nodes, and at most as many cubes for a
+// function, in time proportional to that.
 func New(limit int) *Manager {
-	return &Manager{
+	m := &Manager{
 		nodes:  []node{{level: constLevel}, {level: constLevel, low: 1, high: 1}},
-		unique: map[node]Node{},
-		ite:    map[iteKey]Node{},
+		unique: make([]Node, 1<<8),
+		cache:  make([]operation, 1<<8),
 		isop:   map[isopKey]cover{},
-		limit:  limit,
 	}
+	m.Allow(limit)
+	return m
 }
 
-// Err returns ErrTooManyNodes if the limit was hit. All results from then on
-// are meaningless, so callers ask at the end of each stage.
+// Err returns ErrTooLarge if the limit was hit. All results from then on
+// are meaningless, so callers ask at the end of each stage. Earlier ones stay valid.
 func (m *Manager) Err() error {
 	if m.full {
-		return ErrTooManyNodes
+		return ErrTooLarge
 	}
 	return nil
 }
 
+// Allow lets the manager make up to n more nodes from now on, and forgets
+// that an earlier limit was hit.
+func (m *Manager) Allow(n int) {
+	m.limit = len(m.nodes) + n
+	m.steps = stepsPerNode * n
+	m.full = false
+}
+
 // Size returns the number of nodes.
 func (m *Manager) Size() int { return len(m.nodes) }
+
+func hash(a, b, c uint32) uint32 {
+	h := a*0x9E3779B1 ^ b*0x85EBCA77 ^ c*0xC2B2AE3D
+	h ^= h >> 15
+	h *= 0x2C1B3C6D
+	return h ^ h>>13
+}
+
+// slot finds n in the unique table, or the free place for it.
+func (m *Manager) slot(n node) int {
+	mask := len(m.unique) - 1
+	i := int(hash(uint32(n.level), uint32(n.low), uint32(n.high))) & mask
+	for m.unique[i] != 0 && m.nodes[m.unique[i]] != n {
+		i = (i + 1) & mask
+	}
+	return i
+}
 
 func (m *Manager) mk(level int32, low, high Node) Node {
 	if low == high {
 		return low
 	}
 	n := node{level, low, high}
-	if id, ok := m.unique[n]; ok {
-		return id
+	i := m.slot(n)
+	if m.unique[i] != 0 {
+		return m.unique[i]
 	}
 	if len(m.nodes) >= m.limit {
 		m.full = true
@@ -95,7 +132,14 @@ func (m *Manager) mk(level int32, low, high Node) Node {
 	}
 	id := Node(len(m.nodes))
 	m.nodes = append(m.nodes, n)
-	m.unique[n] = id
+	m.unique[i] = id
+	if 2*len(m.nodes) > len(m.unique) {
+		m.unique = make([]Node, 4*len(m.unique))
+		for id := 2; id < len(m.nodes); id++ {
+			m.unique[m.slot(m.nodes[id])] = Node(id)
+		}
+		m.cache = make([]operation, len(m.unique))
+	}
 	return id
 }
 
@@ -134,9 +178,14 @@ func (m *Manager) ITE(f, g, h Node) Node {
 	case g == True && h == False:
 		return f
 	}
-	key := iteKey{f, g, h}
-	if r, ok := m.ite[key]; ok {
-		return r
+	// No entry has f == 0, so a fresh one is never taken for an answer.
+	i := hash(uint32(f), uint32(g), uint32(h))
+	if e := &m.cache[int(i)&(len(m.cache)-1)]; e.f == f && e.g == g && e.h == h {
+		return e.result
+	}
+	if m.steps--; m.steps < 0 {
+		m.full = true
+		return False
 	}
 	level := min(m.nodes[f].level, m.nodes[g].level, m.nodes[h].level)
 	f0, f1 := m.cofactors(f, level)
@@ -144,7 +193,10 @@ func (m *Manager) ITE(f, g, h Node) Node {
 	h0, h1 := m.cofactors(h, level)
 	low := m.ITE(f0, g0, h0)
 	r := m.mk(level, low, m.ITE(f1, g1, h1))
-	m.ite[key] = r
+	if m.full { // r is meaningless, and must not be found after Allow
+		return False
+	}
+	m.cache[int(i)&(len(m.cache)-1)] = operation{f, g, h, r}
 	return r
 }
 
@@ -210,6 +262,9 @@ func (m *Manager) minato(low, up Node) cover {
 	out.cubes = append(out.cubes, c.cubes...)
 	if len(out.cubes) > m.limit {
 		m.full = true
+	}
+	if m.full {
+		return cover{f: False}
 	}
 	m.isop[key] = out
 	return out

@@ -108,8 +108,19 @@ func TestLimit(t *testing.T) {
 	for v := range 100 {
 		f = m.Or(f, m.And(m.Var(v), m.Var(200-v)))
 	}
-	if !errors.Is(m.Err(), ErrTooManyNodes) || m.Size() > 100 {
+	if !errors.Is(m.Err(), ErrTooLarge) || m.Size() > 102 {
 		t.Fatalf("error %v with %d nodes", m.Err(), m.Size())
 	}
 	m.SumOfProducts(f)
+	m.Allow(1000000)
+	f = m.Or(m.And(m.Var(0), m.Var(1)), m.Var(2))
+	if m.Err() != nil || m.And(f, m.Not(m.Var(2))) != m.And(m.And(m.Var(0), m.Var(1)), m.Not(m.Var(2))) {
+		t.Fatal("wrong after Allow")
+	}
+	for v := range 100 { // what failed before must not be remembered wrongly
+		g := m.And(m.Var(v), m.Var(200-v))
+		if m.Or(g, m.Not(g)) != True || g == False {
+			t.Fatalf("variable %d: wrong after Allow", v)
+		}
+	}
 }
