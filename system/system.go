@@ -238,7 +238,7 @@ type Machine interface {
 	// StepOn executes alternative alt of the next transition of thread t on a
 	// local part and on the values of just those locations that it asks for:
 	// ask is called at most once for each location, when its value is first
-	// needed. Afterwards Accesses, Local(t) and Value of the accessed
+	// needed. Afterwards Accesses, Local(t) and Value of the written
 	// locations give the effect; everything else of the live state is
 	// meaningless until the next Load. Tracking must be on.
 	StepOn(t int, alt uint64, local []uint64, ask func(Loc) uint64) Outcome

@@ -31,7 +31,7 @@ type Machine struct {
 	hash  uint64
 	acc   []system.Access
 	ask   func(system.Loc) uint64
-	asked map[system.Loc]bool
+	asked map[system.Loc]uint64 // what ask answered
 
 	// Of the step that is being executed:
 	thread  int
@@ -123,6 +123,11 @@ func (m *Machine) Rewind(mark system.Mark) {
 	if m.sys.dynamic {
 		m.n = int(m.words[m.sys.count])
 	}
+	if m.ask != nil { // the pieces that the step has asked for stay
+		for l, v := range m.asked {
+			m.SetValue(l, v)
+		}
+	}
 }
 
 // mix hashes one word at its place.
@@ -154,9 +159,12 @@ func (m *Machine) access(l system.Loc, write bool) {
 		}
 	}
 	m.acc = append(m.acc, system.Access{Loc: l, Write: write})
-	if m.ask != nil && !m.asked[l] {
-		m.asked[l] = true
-		m.SetValue(l, m.ask(l))
+	if m.ask == nil {
+		return
+	}
+	if _, ok := m.asked[l]; !ok {
+		m.asked[l] = m.ask(l)
+		m.SetValue(l, m.asked[l])
 	}
 }
 
@@ -435,18 +443,16 @@ func fieldValue(slot []uint64, f compile.Field, sh uint) int64 {
 func (m *Machine) create(in *compile.Instr, regs []int64) (status, int) {
 	g := &m.p.Gos[in.T]
 	s := m.sys
+	if m.track {
+		m.access(s.p.CountLoc(), true)
+		m.access(s.p.Loc(m.n, 0), true)
+	}
 	if m.n >= s.maxThreads {
 		return m.fault(in, "more than %d threads: a model can create at most that many", s.maxThreads)
 	}
 	t := m.n
-	if m.track {
-		m.access(s.p.CountLoc(), true)
-		m.access(s.p.Loc(t, 0), true)
-	}
 	m.n++
-	for len(m.words) < s.length(m.n) {
-		m.words = append(m.words, 0)
-	}
+	m.grow(m.n)
 	if s.dynamic {
 		m.set(s.count, uint64(m.n))
 	}

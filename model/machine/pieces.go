@@ -50,12 +50,28 @@ func (m *Machine) peek(i int) int64 {
 	}
 	l := m.p.Loc(t, 2+pk.Watch)
 	if m.track {
-		m.acc = append(m.acc, system.Access{Loc: l})
+		m.access(l, false)
 		if m.ask != nil {
-			return int64(m.ask(l))
+			return int64(m.asked[l])
 		}
 	}
 	return int64(m.peekWatch(t, pk.Thread, pk.Watch))
+}
+
+func (m *Machine) setThreads(n int) {
+	if !m.sys.dynamic {
+		return
+	}
+	m.n = n
+	m.grow(n)
+	m.set(m.sys.count, uint64(n))
+}
+
+// grow makes room for the slots of n threads.
+func (m *Machine) grow(n int) {
+	for len(m.words) < m.sys.length(n) {
+		m.words = append(m.words, 0)
+	}
 }
 
 // localMask returns the bits of word i of a slot that are the thread's own:
@@ -80,6 +96,7 @@ func (m *Machine) Local(t int, dst []uint64) []uint64 {
 
 // SetLocal implements system.Machine.
 func (m *Machine) SetLocal(t int, part []uint64) {
+	m.grow(t + 1)
 	w, sh := m.sys.slot(t)
 	for i := range m.sys.slotWords {
 		mask := m.sys.localMask(i)
@@ -122,8 +139,7 @@ func (m *Machine) Value(l system.Loc) uint64 {
 }
 
 // SetValue implements system.Machine. What properties watch of a thread
-// belongs to its local part, and its existence to the number of threads: they
-// are set with those.
+// belongs to its local part and is set with that.
 func (m *Machine) SetValue(l system.Loc, v uint64) {
 	if int(l) < len(m.p.Locs) {
 		f := &m.sys.locs[l]
@@ -133,14 +149,9 @@ func (m *Machine) SetValue(l system.Loc, v uint64) {
 	t, k, ok := m.perThread(l)
 	switch {
 	case !ok:
-		if !m.sys.dynamic {
-			return
-		}
-		m.n = int(v)
-		for len(m.words) < m.sys.length(m.n) {
-			m.words = append(m.words, 0)
-		}
-		m.set(m.sys.count, v)
+		m.setThreads(int(v))
+	case k == 0 && v != 0:
+		m.setThreads(max(m.n, t+1))
 	case k == 1 && t < m.n:
 		w, sh := m.sys.slot(t)
 		mask := maskOf(m.p.WaitBits)
@@ -153,7 +164,7 @@ func (m *Machine) StepOn(t int, alt uint64, local []uint64, ask func(system.Loc)
 	m.SetLocal(t, local)
 	m.ask = ask
 	if m.asked == nil {
-		m.asked = map[system.Loc]bool{}
+		m.asked = map[system.Loc]uint64{}
 	}
 	clear(m.asked)
 	out := m.Step(t, alt)

@@ -302,9 +302,7 @@ const MaxInitial = 1 << 16
 func (s *System) start(m *Machine, tt *compile.ThreadType, t int) {
 	m.n++
 	m.types = append(m.types, tt)
-	for len(m.words) < s.length(m.n) {
-		m.words = append(m.words, 0)
-	}
+	m.grow(m.n)
 	if s.dynamic {
 		m.set(s.count, uint64(m.n))
 	}
