@@ -114,8 +114,10 @@ func (c *checker) fail(p *Prefix, a int, q *Prefix, b int, format string, args .
 // same tells whether an outcome is the one that was recorded. In another state
 // the transition's further alternatives do not matter.
 func same(a, b system.Outcome) bool {
+	v, w := a.Violation, b.Violation
 	a.Next, b.Next = 0, 0
-	return a == b
+	a.Violation, b.Violation = nil, nil
+	return a == b && (v == nil) == (w == nil) && (v == nil || *v == *w)
 }
 
 // take executes the k-th step of a prefix on machine m and tells whether it

@@ -41,7 +41,7 @@ type threadJSON struct {
 type recordJSON struct {
 	Kind    string      `json:"kind,omitempty"`
 	Message string      `json:"message,omitempty"`
-	Pos     string      `json:"pos,omitempty"`
+	Pos     string      `json:"pos"`
 	Initial int         `json:"initial"`
 	Trace   []Event     `json:"trace"`
 	Final   []finalJSON `json:"final"`

@@ -19,12 +19,14 @@ type Record struct {
 // Event is one transition as people see it.
 type Event struct {
 	Step     Step
-	Thread   string           // name of the thread: Robot[0]
-	Observer bool             // the thread checks a property that the tool watches
-	Pos      system.Pos       // place of the statement
-	Text     string           // source text of the statement
-	Accesses []Access         // in the order of the machine's report
-	Locals   []system.Binding // the thread's locals after the step
+	Thread   string     // name of the thread: Robot[0]
+	Observer bool       // the thread checks a property that the tool watches
+	Pos      system.Pos // place of the statement
+	Text     string     // source text of the statement
+	Accesses []Access   // in the order of the machine's report
+	// Locals are the thread's locals after the step; if the step violated a
+	// property, which ends the thread, those before it.
+	Locals []system.Binding
 }
 
 // Access is an access of a transition to a shared location as people see it.
@@ -180,12 +182,14 @@ func (t *Trace) Record(sys system.System) (*Record, error) {
 	p.m.Load(p.initial)
 	r := &Record{Initial: t.Initial, Violation: t.Violation, Events: make([]Event, 0, len(t.Steps))}
 	var last *system.Violation
+	violated := map[int][]system.Binding{} // the locals of threads that violated something
 	for i, s := range t.Steps {
 		ev := Event{Step: s}
 		if s.Thread >= 0 && s.Thread < p.m.NumThreads() {
 			ev.Thread = sys.ThreadName(p.m, s.Thread)
 			ev.Observer = sys.Observer(s.Thread)
 			ev.Pos, ev.Text, _ = p.m.Next(s.Thread)
+			ev.Locals = p.m.Locals(s.Thread)
 		}
 		out, err := p.step(i, s)
 		if err != nil {
@@ -193,7 +197,11 @@ func (t *Trace) Record(sys system.System) (*Record, error) {
 		}
 		last = out.Violation
 		ev.Accesses = p.accesses()
-		ev.Locals = p.m.Locals(s.Thread)
+		if last == nil {
+			ev.Locals = p.m.Locals(s.Thread)
+		} else {
+			violated[s.Thread] = ev.Locals
+		}
 		r.Events = append(r.Events, ev)
 	}
 	if err := p.check(t.Violation, last); err != nil {
@@ -204,6 +212,9 @@ func (t *Trace) Record(sys system.System) (*Record, error) {
 			continue
 		}
 		th := Thread{Number: i, Name: sys.ThreadName(p.m, i), Locals: p.m.Locals(i)}
+		if ls, ok := violated[i]; ok {
+			th.Locals = ls
+		}
 		th.Pos, th.Text, _ = p.m.Next(i)
 		mark := p.m.Mark()
 		out := p.m.Step(i, 0)

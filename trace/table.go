@@ -39,7 +39,8 @@ const minColumn = 14
 // takes part and a line between two steps of different threads, then the
 // violation, then the threads at the end with their locals; those that are
 // blocked with the locations that they wait for. A step shows the line of its
-// statement, the statement, and below it the values that it wrote.
+// statement, the statement, and below it the values that it wrote, or if there
+// are none those that it read.
 func (r *Record) WriteTable(w io.Writer, o TableOptions) error {
 	if o.Width == 0 {
 		o.Width = 80
@@ -202,13 +203,24 @@ func (r *Record) writeSteps(b *bufio.Writer, o TableOptions, file string) {
 	fmt.Fprintln(b, t.Render())
 }
 
+// maxReads is how many of the values that a step read are shown.
+const maxReads = 4
+
 // cell returns what a step's cell shows, wrapped to width.
 func (e *Event) cell(file string, width int) string {
 	lines := []string{statement(e.Pos, e.Text, file, width)}
+	var reads []string
 	for _, a := range e.Accesses {
 		if a.Write {
 			lines = append(lines, wrap(a.Loc+" = "+a.Value, width, "  "))
+		} else if len(reads) < maxReads {
+			reads = append(reads, a.Loc+" = "+a.Value)
+		} else if len(reads) == maxReads {
+			reads = append(reads, "...")
 		}
+	}
+	if len(lines) == 1 && len(reads) > 0 {
+		lines = append(lines, wrap("read "+strings.Join(reads, ", "), width, "  "))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -80,9 +80,12 @@ func (f *faulty) NewMachine() system.Machine { return f.fault(f.System.NewMachin
 
 // The faults.
 type (
-	forgetsWrites   struct{ system.Machine }
-	forgetsReads    struct{ system.Machine }
-	wrongHash       struct{ system.Machine }
+	forgetsWrites struct{ system.Machine }
+	forgetsReads  struct{ system.Machine }
+	wrongHash     struct {
+		system.Machine
+		last int
+	}
 	noUndo          struct{ system.Machine }
 	wrongPieces     struct{ system.Machine }
 	untrackedIsIdle struct {
@@ -113,7 +116,12 @@ func (m *forgetsReads) Accesses() []system.Access {
 }
 
 // Hash depends on how the machine came to its state.
-func (m *wrongHash) Hash() uint64 { return m.Machine.Hash() + uint64(m.Mark()) }
+func (m *wrongHash) Hash() uint64 { return m.Machine.Hash() + uint64(m.last) }
+
+func (m *wrongHash) Step(t int, alt uint64) system.Outcome {
+	m.last = t
+	return m.Machine.Step(t, alt)
+}
 
 func (m *noUndo) Rewind(system.Mark) {}
 
@@ -147,7 +155,7 @@ func TestBites(t *testing.T) {
 	}{
 		{"writes", func(m system.Machine) system.Machine { return &forgetsWrites{m} }, ""},
 		{"reads", func(m system.Machine) system.Machine { return &forgetsReads{m} }, "independent"},
-		{"hash", func(m system.Machine) system.Machine { return &wrongHash{m} }, "hash"},
+		{"hash", func(m system.Machine) system.Machine { return &wrongHash{Machine: m} }, "hash"},
 		{"undo", func(m system.Machine) system.Machine { return &noUndo{m} }, "undo log"},
 		{"pieces", func(m system.Machine) system.Machine { return &wrongPieces{m} }, "on pieces"},
 		{"tracking", func(m system.Machine) system.Machine { return &untrackedIsIdle{Machine: m} }, "without tracking"},
