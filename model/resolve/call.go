@@ -68,7 +68,7 @@ func (c *checker) call(e *syntax.CallExpr) operand {
 func (c *checker) arguments(e *syntax.CallExpr) {
 	for _, a := range e.Args {
 		if _, ok := a.(*syntax.StringLit); !ok { // print("...") has been told already
-			c.expr(a, nil)
+			c.any(a, nil)
 		}
 	}
 }

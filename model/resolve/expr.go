@@ -350,6 +350,20 @@ func (c *checker) assign(x *operand, t *Type, where string) {
 		c.errorf(x.expr, format, args...)
 		*x = operand{expr: x.expr, typ: invalidType}
 	}
+	if x.typ.Kind == Chan && t.Kind == Chan && t.Cap < 0 && x.typ.Elem == t.Elem {
+		return // a channel becomes a reference to it
+	}
+	if o := t.object(); o != "" {
+		_, lit := syntax.Unparen(x.expr).(*syntax.CompositeLit)
+		if !lit || !c.sharedInit {
+			if t.Kind == Mutex || t.Kind == Chan {
+				fail("%s cannot be assigned or copied", o)
+			} else {
+				fail("%s contains %s, which cannot be assigned or copied", t, o)
+			}
+			return
+		}
+	}
 	if x.typ.untyped() {
 		var ok bool
 		switch x.typ.Kind {
@@ -370,20 +384,6 @@ func (c *checker) assign(x *operand, t *Type, where string) {
 		}
 		c.convert(x, t)
 		return
-	}
-	if x.typ.Kind == Chan && t.Kind == Chan && t.Cap < 0 && x.typ.Elem == t.Elem {
-		return // a channel becomes a reference to it
-	}
-	if o := t.object(); o != "" {
-		_, lit := syntax.Unparen(x.expr).(*syntax.CompositeLit)
-		if !lit || !c.sharedInit {
-			if t.Kind == Mutex || t.Kind == Chan {
-				fail("%s cannot be assigned or copied", o)
-			} else {
-				fail("%s contains %s, which cannot be assigned or copied", t, o)
-			}
-			return
-		}
 	}
 	if x.typ == t {
 		return
@@ -696,16 +696,26 @@ func (c *checker) shift(x, y *operand, op syntax.Op, e syntax.Node) operand {
 
 // comparison checks x op y, op one of == != < <= > >=.
 func (c *checker) comparison(x, y *operand, op syntax.Op, e syntax.Node) operand {
-	if x.mode == mInvalid || y.mode == mInvalid || !c.match(x, y, op, e) {
+	if x.mode == mInvalid || y.mode == mInvalid {
+		return bad()
+	}
+	for _, o := range []*operand{x, y} {
+		if !o.typ.IsScalar() {
+			hint := ""
+			if o.typ.Kind == Array || o.typ.Kind == Struct {
+				hint = "; compare the parts"
+			}
+			c.errorf(e, "%s cannot be compared%s", c.describe(o.typ), hint)
+			return bad()
+		}
+	}
+	if !c.match(x, y, op, e) {
 		return bad()
 	}
 	t := x.typ
 	switch {
 	case t.Kind == UntypedNil:
 		c.errorf(e, "nil cannot be compared with nil")
-		return bad()
-	case !t.IsScalar():
-		c.errorf(e, "%s cannot be compared; compare the parts", c.describe(t))
 		return bad()
 	case op != syntax.Eq && op != syntax.Ne && !t.isInt():
 		c.operands(x, y, op, "integers", e)

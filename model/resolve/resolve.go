@@ -400,12 +400,23 @@ func nearest(name string, candidates []string) string {
 		if s == name {
 			continue
 		}
-		d := levenshtein.Distance(low, strings.ToLower(s), nil)
+		cand := strings.ToLower(s)
+		d := levenshtein.Distance(low, cand, nil)
+		if d == 2 && sorted(low) == sorted(cand) {
+			d = 1 // two letters have changed places
+		}
 		if d < len(name) && (d < best || d == best && at > s && at != "") {
 			best, at = d, s
 		}
 	}
 	return at
+}
+
+// sorted returns the letters of a name in order.
+func sorted(s string) string {
+	r := []rune(s)
+	slices.Sort(r)
+	return string(r)
 }
 
 func kindName(k ObjKind) string {
