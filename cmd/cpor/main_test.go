@@ -40,7 +40,9 @@ var root = filepath.Join("..", "..")
 //	result WANT                     compare the JSON on stdout with the file
 //	                                WANT (see matchJSON)
 //	result PATH VALUE               compare one value, such as .violations.0.kind
+//	atmost PATH LIMIT               compare a number with a limit
 //	fill FILE SIZE                  make a file of zero bytes
+//	binary FILE                     make a file of all kinds of bytes
 func TestScript(t *testing.T) {
 	benchmarks, err := filepath.Abs(filepath.Join(root, "benchmarks"))
 	if err != nil {
@@ -66,6 +68,8 @@ func TestScript(t *testing.T) {
 			"interrupt": cmdInterrupt,
 			"result":    cmdResult,
 			"fill":      cmdFill,
+			"binary":    cmdBinary,
+			"atmost":    cmdAtMost,
 		},
 	})
 }
@@ -120,6 +124,8 @@ func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("the program did not make %s", args[1])
 		}
 	}
+	// The file is there just before the search begins.
+	time.Sleep(500 * time.Millisecond)
 	ts.Check(c.Process.Signal(os.Interrupt))
 	select {
 	case err := <-end:
@@ -147,30 +153,55 @@ func cmdResult(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("the result differs (- want, + got):\n%s", d)
 		}
 	default:
-		v := got
-		for _, key := range strings.Split(strings.TrimPrefix(args[0], "."), ".") {
-			switch x := v.(type) {
-			case map[string]any:
-				var ok bool
-				if v, ok = x[key]; !ok {
-					ts.Fatalf("there is no %s in the result", args[0])
-				}
-			case []any:
-				i, err := strconv.Atoi(key)
-				if err != nil || i < 0 || i >= len(x) {
-					ts.Fatalf("there is no %s in the result", args[0])
-				}
-				v = x[i]
-			default:
-				ts.Fatalf("there is no %s in the result", args[0])
-			}
-		}
+		v := lookUp(ts, got, args[0])
 		text, err := json.Marshal(v)
 		ts.Check(err)
 		if string(text) != args[1] && v != args[1] && matchJSON(args[1], v) != args[1] {
 			ts.Fatalf("%s is %s, want %s", args[0], text, args[1])
 		}
 	}
+}
+
+// lookUp returns the value at a path such as .violations.0.kind.
+func lookUp(ts *testscript.TestScript, v any, path string) any {
+	for _, key := range strings.Split(strings.TrimPrefix(path, "."), ".") {
+		found := false
+		switch x := v.(type) {
+		case map[string]any:
+			v, found = x[key]
+		case []any:
+			if i, err := strconv.Atoi(key); err == nil && i >= 0 && i < len(x) {
+				v, found = x[i], true
+			}
+		}
+		if !found {
+			ts.Fatalf("there is no %s in the result", path)
+		}
+	}
+	return v
+}
+
+// cmdAtMost compares a number on stdout's JSON with a limit.
+func cmdAtMost(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: atmost PATH LIMIT")
+	}
+	var got any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &got))
+	limit, err := strconv.ParseFloat(args[1], 64)
+	ts.Check(err)
+	if n, ok := lookUp(ts, got, args[0]).(float64); !ok || n > limit {
+		ts.Fatalf("%s is %v, want at most %s", args[0], lookUp(ts, got, args[0]), args[1])
+	}
+}
+
+// cmdBinary makes a file with all the bytes.
+func cmdBinary(ts *testscript.TestScript, neg bool, args []string) {
+	var b []byte
+	for i := range 4096 {
+		b = append(b, byte(i*7))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b, 0o666))
 }
 
 // matchJSON returns got with what matches a placeholder of want replaced by the
