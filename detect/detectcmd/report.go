@@ -14,6 +14,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 )
 
 // report is the answer for one execution, as -json prints it.
@@ -313,4 +314,13 @@ func (r *report) shiviz(w io.Writer) error {
 		order = r.c.Linearise(r.c.Initial(), r.c.Final())
 	}
 	return logs.WriteShiViz(w, r.c, order, prefix)
+}
+
+// alignRight aligns columns, counted from 1, to the right.
+func alignRight(t table.Writer, columns ...int) {
+	var cfg []table.ColumnConfig
+	for _, c := range columns {
+		cfg = append(cfg, table.ColumnConfig{Number: c, Align: text.AlignRight, AlignHeader: text.AlignRight})
+	}
+	t.SetColumnConfigs(cfg)
 }

@@ -1,0 +1,173 @@
+package detectcmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime"
+	"strings"
+
+	"cpor/detect/experiments"
+
+	"github.com/dustin/go-humanize"
+	"github.com/jedib0t/go-pretty/v6/table"
+)
+
+const benchUsage = `usage: cpor bench detect [flags]
+
+Repeats the measurements of Stoller, Unnikrishnan and Liu (2000), section 7: the
+explored transitions and states of the two examples for the four levels of
+optimisation, averaged over simulated computations, and their growth with the
+number of processes, beside the paper's figures. In every run with sleep sets it
+checks that N_T = N_S - 1.
+
+`
+
+// benchResult is what -json prints.
+type benchResult struct {
+	Runs   int                  `json:"runs"`
+	Table  []experiments.Cell   `json:"table"`
+	Growth []experiments.Series `json:"growth"`
+	Plots  []string             `json:"plots,omitempty"`
+}
+
+// Bench is `cpor bench detect`; args are those after the name. It returns the
+// exit code: 0, 2 for a mistake or a failed check, 3 when it was interrupted.
+func Bench(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	f := newFlagSet("bench detect", stderr)
+	cfg := &experiments.Config{}
+	f.IntVar(&cfg.Runs, "runs", 100, "computations for each figure")
+	f.Uint64Var(&cfg.Seed, "seed", 1, "of the first computation")
+	f.IntVar(&cfg.Workers, "workers", runtime.GOMAXPROCS(0), "computations at the same time")
+	plots := f.String("plots", "", "draw figures 6 and 7 into that `directory`")
+	extension := f.String("plot-format", "svg", "svg, png or pdf")
+	growth := f.Bool("growth", true, "measure the growth with N")
+	asJSON := f.Bool("json", false, "print one JSON object")
+	quiet := f.Bool("quiet", false, "no progress on stderr")
+	rest, code, ok := f.parse(args, benchUsage, stdout)
+	switch {
+	case !ok:
+		return code
+	case len(rest) > 0:
+		return f.mistake("unexpected argument %s", rest[0])
+	case cfg.Runs < 1:
+		return f.mistake("-runs %d: want at least one", cfg.Runs)
+	case *extension != "svg" && *extension != "png" && *extension != "pdf":
+		return f.mistake("-plot-format %s: want svg, png or pdf", *extension)
+	case *plots != "" && !*growth:
+		return f.mistake("-plots needs -growth")
+	}
+	if !*quiet {
+		cfg.Progress = func(what string) { fmt.Fprintln(stderr, "running", what) }
+	}
+	res := &benchResult{Runs: cfg.Runs}
+	err := bench(ctx, cfg, res, *growth)
+	if err == nil && *plots != "" {
+		if err = os.MkdirAll(*plots, 0o777); err == nil {
+			res.Plots, err = experiments.PlotFigures(*plots, "."+*extension, res.Growth)
+		}
+	}
+	if ctx.Err() != nil {
+		f.mistake("interrupted")
+		return exitIncomplete
+	}
+	if err != nil {
+		return f.mistake("%v", err)
+	}
+	if *asJSON {
+		for i := range res.Growth { // JSON knows no NaN
+			s := &res.Growth[i]
+			for _, fit := range []*experiments.Fit{&s.Exp, &s.Power} {
+				if math.IsNaN(fit.A) {
+					*fit = experiments.Fit{Log: fit.Log}
+				}
+			}
+		}
+		enc := json.NewEncoder(stdout)
+		enc.SetIndent("", "  ")
+		err = enc.Encode(res)
+	} else {
+		_, err = io.WriteString(stdout, res.String())
+	}
+	if err != nil && !errors.Is(err, os.ErrClosed) {
+		return f.mistake("%v", err)
+	}
+	return exitFine
+}
+
+func bench(ctx context.Context, cfg *experiments.Config, res *benchResult, growth bool) error {
+	for _, ex := range experiments.Examples {
+		for _, level := range experiments.Levels {
+			cell, err := experiments.Run(ctx, cfg, ex, level, ex.N, ex.S)
+			if err != nil {
+				return err
+			}
+			res.Table = append(res.Table, cell)
+		}
+	}
+	if !growth {
+		return nil
+	}
+	list := experiments.PaperGrowth
+	for _, level := range []string{"sequences", "interval"} {
+		list = append(list,
+			experiments.Growth{Example: 0, Level: level, S: 50, From: 3, To: 8},
+			experiments.Growth{Example: 1, Level: level, S: 60, From: 4, To: 9})
+	}
+	for _, g := range list {
+		s, err := experiments.Grow(ctx, cfg, g)
+		if err != nil {
+			return err
+		}
+		res.Growth = append(res.Growth, s)
+	}
+	return nil
+}
+
+// String prints the tables.
+func (b *benchResult) String() string {
+	var out strings.Builder
+	count := func(x float64) string { return humanize.CommafWithDigits(x, 1) }
+	fmt.Fprintf(&out, "explored transitions N_T and states N_S, averages over %d computations\n", b.Runs)
+	t := table.NewWriter()
+	t.SetStyle(plain)
+	t.AppendHeader(table.Row{"example", "N", "S", "level", "N_T", "N_S", "paper N_T", "paper N_S", "violations", "transitions/s"})
+	for _, c := range b.Table {
+		row := table.Row{c.Example, c.N, c.S, c.Level, count(c.Transitions), count(c.States), "", "", c.Violations, humanize.Comma(int64(c.PerSecond))}
+		if p, ok := experiments.PaperTable[c.Example][c.Level]; ok {
+			row[6], row[7] = humanize.Comma(p.Transitions), humanize.Comma(p.States)
+		}
+		t.AppendRow(row)
+	}
+	alignRight(t, 2, 3, 5, 6, 7, 8, 9, 10)
+	fmt.Fprintln(&out, t.Render())
+	fmt.Fprintln(&out, "In every run with sleep sets, N_T = N_S - 1.")
+	if len(b.Growth) == 0 {
+		return out.String()
+	}
+	fmt.Fprintln(&out, "\ngrowth of N_T with N, fitted")
+	t = table.NewWriter()
+	t.SetStyle(plain)
+	t.AppendHeader(table.Row{"example", "level", "S", "N", "N_T", "residual", "paper N_T", "polynomial", "residual", "paper"})
+	for _, s := range b.Growth {
+		row := table.Row{experiments.Examples[s.Example].Name, s.Level, s.S, fmt.Sprintf("%d..%d", s.From, s.To),
+			s.Exp.String(), fmt.Sprintf("%.3f", s.Exp.Residual), "", s.Power.String(), fmt.Sprintf("%.3f", s.Power.Residual), ""}
+		if s.Paper.A != 0 {
+			row[6] = s.Paper.String()
+		}
+		if s.Example == 0 && s.Level == "both" {
+			row[9] = experiments.PaperFigure7.String()
+		}
+		t.AppendRow(row)
+	}
+	alignRight(t, 3, 6, 9)
+	fmt.Fprintln(&out, t.Render())
+	for _, p := range b.Plots {
+		fmt.Fprintln(&out, "plot", p)
+	}
+	return out.String()
+}
