@@ -190,8 +190,9 @@ type Machine interface {
 	Encode(dst State) State
 
 	// Hash returns a 64-bit hash of the live state that is kept
-	// incrementally. Equal live states have equal hashes; a caller that must
-	// be certain compares encodings. It is maintained only while Track(true).
+	// incrementally. Live states that were reached from the same Load have
+	// equal hashes if they are equal; a caller that must be certain compares
+	// encodings. It is maintained only while Track(true).
 	Hash() uint64
 
 	// Track switches the recording of accesses and the maintenance of the

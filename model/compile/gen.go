@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"slices"
 	"strings"
 
 	"cpor/model/resolve"
@@ -442,7 +443,7 @@ func (g *gen) begin(tt *ThreadType) {
 	g.env = map[*resolve.Object]*binding{}
 	g.marks = map[string]int32{}
 	g.quiet, g.loops, g.fn, g.ends, g.fields = 0, nil, nil, nil, 0
-	tt.Entry = len(g.p.Code)
+	tt.Entry, tt.Failing = len(g.p.Code), -1
 }
 
 // observer compiles an invariant as a thread whose one atomic step reads the
@@ -490,6 +491,12 @@ func (g *gen) thread(tt *ThreadType, obj *resolve.Object) {
 	e := g.newPoint()
 	g.p.Points[e].Ended = true
 	g.bound(e)
+	if g.mayFail(tt.Entry) {
+		g.alive = slices.Clone(tt.Params)
+		g.stmt, g.text = obj.Body, "start of "+obj.Name
+		tt.Failing = g.newPoint()
+		g.p.Points[tt.Failing].Entry = tt.Entry
+	}
 	for _, lr := range g.ends {
 		g.mark(lr)
 	}
@@ -505,46 +512,66 @@ func varRoot(s string) string {
 	return s
 }
 
+// segment calls f for every instruction that is reachable from an address
+// without crossing a point, while labels are numbers.
+func (g *gen) segment(from int, f func(in *Instr)) {
+	seen := map[int]bool{}
+	work := []int{from}
+	for len(work) > 0 {
+		at := work[len(work)-1]
+		work = work[:len(work)-1]
+		if seen[at] {
+			continue
+		}
+		seen[at] = true
+		in := &g.p.Code[at]
+		f(in)
+		switch in.Op {
+		case OpBound, OpFail, OpBlock:
+			continue
+		case OpJmp:
+			work = append(work, int(g.labels[in.A]))
+			continue
+		case OpJt, OpJf, OpJeq, OpJne, OpJlt, OpJle:
+			work = append(work, int(g.labels[in.A]))
+		case OpTable:
+			for _, l := range g.p.Jumps[in.T] {
+				work = append(work, int(g.labels[l]))
+			}
+			continue
+		}
+		work = append(work, at+1)
+	}
+}
+
+// mayFail tells whether the segment at an address can violate a property.
+func (g *gen) mayFail(from int) bool {
+	fails := false
+	g.segment(from, func(in *Instr) { fails = fails || in.Site >= 0 || in.Op == OpJmp })
+	return fails
+}
+
 // mark gives the first points of a labelled statement their label.
 func (g *gen) mark(lr labelRange) {
-	seen := map[int]bool{}
 	var inside, outside []int32
-	var walk func(at int)
-	walk = func(at int) {
-		for !seen[at] {
-			seen[at] = true
-			in := &g.p.Code[at]
-			switch in.Op {
-			case OpBound:
-				pt := in.A
-				if e := g.p.Points[pt].Entry; e > lr.from && e <= lr.to {
-					inside = append(inside, pt)
-				} else {
-					outside = append(outside, pt)
-				}
-				return
-			case OpFail, OpBlock:
-				return
-			case OpJmp:
-				at = int(g.labels[in.A])
-				continue
-			case OpJt, OpJf, OpJeq, OpJne, OpJlt, OpJle:
-				walk(int(g.labels[in.A]))
-			case OpTable:
-				for _, l := range g.p.Jumps[in.T] {
-					walk(int(g.labels[l]))
-				}
-				return
-			}
-			at++
+	g.segment(lr.from, func(in *Instr) {
+		if in.Op != OpBound || in.A < 0 {
+			return
 		}
-	}
-	walk(lr.from)
+		if e := g.p.Points[in.A].Entry; e > lr.from && e <= lr.to {
+			inside = append(inside, in.A)
+		} else {
+			outside = append(outside, in.A)
+		}
+	})
 	if len(inside) == 0 {
 		inside = outside
 	}
 	for _, pt := range inside {
 		p := &g.p.Points[pt]
+		if slices.Contains(p.Labels, lr.name) {
+			continue
+		}
 		p.Labels = append(p.Labels, lr.name)
 		if lr.name == "end" || strings.HasPrefix(lr.name, "end_") {
 			p.End = true

@@ -284,11 +284,11 @@ func (g *gen) layoutFrame(vars []*Var, tt *ThreadType, reserved int) int {
 }
 
 // MaxThreads is the largest number of threads that a model may create.
-const MaxThreads = 4095
+const MaxThreads = 1023
 
 // ThreadBits is the width of a thread number plus one when it is not known
 // how many threads there will be.
-const ThreadBits = 12
+const ThreadBits = 10
 
 // Loc returns the number of a per-thread location of a slot; k counts the
 // thread's locations: existence, wait, then what is watched.

@@ -200,7 +200,11 @@ type ThreadType struct {
 	Fields   []Field // of local variables that stay in the slot, by leaf
 	Masks    []uint64
 	Start    Point // Exits of the segment that starts at Entry
-	Watched  []Watch
+	// Failing is the point at which a thread starts if its local computation
+	// before its first point violates a property, so that a transition of its
+	// own shows the violation; -1 if that cannot be.
+	Failing int32
+	Watched []Watch
 }
 
 // Watch is something of a thread that properties read: a local variable or a

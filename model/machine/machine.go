@@ -245,7 +245,8 @@ func (m *Machine) attempt(t int, pt *compile.Point, alt uint64) (system.Outcome,
 	case reached:
 		m.exit(pt, int32(to), m.regs, w, sh)
 	case failed:
-		m.fail(w, sh, to)
+		// A site is a local state of its own.
+		m.only(w, sh, 1+len(s.p.Points)+to)
 	}
 	out.Violation = m.viol
 	if m.p.Observed && m.track {
@@ -363,9 +364,9 @@ func (m *Machine) exit(pt *compile.Point, to int32, regs []int64, w int, sh uint
 	panic(fmt.Sprintf("machine: no exit from %q to point %d", pt.Text, to))
 }
 
-// fail puts a thread into the local state of a violation: the site is its
-// program counter, and nothing else is left but its wait field and its type.
-func (m *Machine) fail(w int, sh uint, site int) {
+// only sets the program counter of a thread; nothing else is left of its local
+// part but its type.
+func (m *Machine) only(w int, sh uint, pc int) {
 	s := m.sys
 	keep := uint64(1)<<s.pcShift - 1
 	for i := range s.slotWords {
@@ -374,7 +375,7 @@ func (m *Machine) fail(w int, sh uint, site int) {
 		v := uint64(0)
 		if i == 0 {
 			clear &^= keep
-			v = uint64(1+len(s.p.Points)+site) << s.pcShift
+			v = uint64(pc) << s.pcShift
 		}
 		m.set(w+i, m.words[w+i]&^(clear<<sh)|v<<sh)
 	}
@@ -439,7 +440,8 @@ func fieldValue(slot []uint64, f compile.Field, sh uint) int64 {
 }
 
 // create makes a thread and executes its local computation up to its first
-// point. A violation there is the child's: the creator goes on.
+// point. If that violates a property, the thread starts before it instead, so
+// that the violation is a transition of its own.
 func (m *Machine) create(in *compile.Instr, regs []int64) (status, int) {
 	g := &m.p.Gos[in.T]
 	s := m.sys
@@ -464,18 +466,21 @@ func (m *Machine) create(in *compile.Instr, regs []int64) (status, int) {
 	if s.p.TypeBits > 0 {
 		m.set(w, m.words[w]|uint64(s.typeIndex[tt])<<(uint(s.p.WaitBits)+sh))
 	}
-	k := 0
-	for _, v := range tt.Params {
-		if v.N == 0 {
-			m.child[v.Reg] = regs[g.Args[k]]
-			k++
-			continue
-		}
-		for i := range v.N {
-			m.storeField(tt.Fields[v.Base+i], w, sh, regs[g.Args[k]])
-			k++
+	store := func(scalar func(v *compile.Var, arg int64)) {
+		k := 0
+		for _, v := range tt.Params {
+			if v.N == 0 {
+				scalar(v, regs[g.Args[k]])
+				k++
+				continue
+			}
+			for i := range v.N {
+				m.storeField(tt.Fields[v.Base+i], w, sh, regs[g.Args[k]])
+				k++
+			}
 		}
 	}
+	store(func(v *compile.Var, arg int64) { m.child[v.Reg] = arg })
 	m.created = true
 	for i := range tt.Start.Loads {
 		m.child[tt.Start.Loads[i].Reg] = 0
@@ -484,12 +489,13 @@ func (m *Machine) create(in *compile.Instr, regs []int64) (status, int) {
 	m.thread = t
 	st, to := m.run(tt.Entry, m.child, tt, w, sh)
 	m.thread = parent
-	switch st {
-	case reached:
+	if st == reached {
 		m.exit(&tt.Start, int32(to), m.child, w, sh)
-	case failed:
-		m.fail(w, sh, to)
+		return reached, 0
 	}
+	m.viol = nil
+	m.only(w, sh, int(tt.Failing)+1)
+	store(func(v *compile.Var, arg int64) { m.storeField(v.Field, w, sh, arg) })
 	return reached, 0
 }
 

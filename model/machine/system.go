@@ -80,11 +80,8 @@ func (r *ring) rotate(words []uint64, head int, buf *[]uint64) {
 
 // System is a compiled model as explorers see it. It implements system.System.
 type System struct {
-	p       *compile.Program
-	initial []system.State
-	// violations of the initial local computation of threads created by init
-	violations []*system.Violation
-
+	p          *compile.Program
+	initial    []system.State
 	locs       []location
 	rings      []ring
 	dynamic    bool
@@ -243,7 +240,7 @@ func (s *System) threadsIn(words []uint64) int {
 
 // runInit computes the initial states: one for each outcome of init's choices.
 func (s *System) runInit() error {
-	s.initial, s.violations = nil, nil
+	s.initial = nil
 	m := newMachine(s)
 	for alt := uint64(0); ; {
 		m.words = make([]uint64, s.base, s.base+64)
@@ -258,24 +255,20 @@ func (s *System) runInit() error {
 		for i := range s.observers {
 			s.start(m, s.p.Threads[i], i)
 		}
-		st, site := reached, -1
+		st := reached
 		if s.p.Init >= 0 {
 			m.scratch = make([]uint64, (s.p.InitBits+63)/64+1)
-			st, site = m.run(s.p.Init, m.regs, s.p.InitThread, 0, 0)
+			st, _ = m.run(s.p.Init, m.regs, s.p.InitThread, 0, 0)
 			m.scratch = nil
 		}
 		switch st {
 		case blocked, stay:
 			return &InitError{s.pos(s.p.Resolved.Init.Pos()), "init blocks: it runs before the threads, so nothing can ever let it go on"}
 		case failed:
-			_ = site
 			return &InitError{m.viol.Pos, "init fails: " + m.viol.Message}
 		}
 		if m.n == s.observers {
 			return &InitError{Message: s.p.Source.Name + ": init starts no thread: there is nothing to explore; start one with go"}
-		}
-		if m.viol != nil {
-			s.violations = append(s.violations, m.viol)
 		}
 		if !s.dynamic {
 			s.threads, s.types = m.n, m.types
@@ -316,10 +309,6 @@ func (s *System) start(m *Machine, tt *compile.ThreadType, t int) {
 
 // Initial implements system.System.
 func (s *System) Initial() []system.State { return s.initial }
-
-// InitialViolations returns the properties that threads created by init
-// violated in their local computation before their first transition.
-func (s *System) InitialViolations() []*system.Violation { return s.violations }
 
 // NewMachine implements system.System.
 func (s *System) NewMachine() system.Machine {
