@@ -37,10 +37,6 @@ func commands() []*command {
 	)...)
 }
 
-// elsewhere are the commands that live in packages of their own. They parse
-// their flags themselves, so that they have to know -h.
-var elsewhere []*command
-
 func dispatch(e *env, args []string) int {
 	if len(args) == 0 {
 		overview(e.stderr)

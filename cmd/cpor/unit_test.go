@@ -1,0 +1,296 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"cpor/search"
+	"cpor/system"
+)
+
+// inProcess runs a command line in this process.
+func inProcess(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, err bytes.Buffer
+	code = runMain(&env{ctx: context.Background(), stdin: strings.NewReader(""), stdout: &out, stderr: &err}, args)
+	return out.String(), err.String(), code
+}
+
+func writeModel(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "test.model")
+	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+const small = "var x int\nthread T() { x++ }\ninit { go T(); go T() }\n"
+
+// TestHelpIsComplete makes sure that the help shows every flag and every
+// command, and fits the page.
+func TestHelpIsComplete(t *testing.T) {
+	for _, tt := range []struct {
+		command string
+		flags   *flagSet
+	}{
+		{"run", new(runConfig).define()},
+		{"check", new(checkConfig).define()},
+	} {
+		out, _, code := inProcess(t, "help", tt.command)
+		if code != exitPass {
+			t.Errorf("help %s: exit code %d", tt.command, code)
+		}
+		tt.flags.VisitAll(func(f *flag.Flag) {
+			if !strings.Contains(out, "\n  -"+f.Name+" ") && !strings.Contains(out, "\n  -"+f.Name+"\n") {
+				t.Errorf("help %s does not show -%s", tt.command, f.Name)
+			}
+		})
+		for _, l := range strings.Split(out, "\n") {
+			if len(l) > pageWidth {
+				t.Errorf("help %s: a line of %d columns: %s", tt.command, len(l), l)
+			}
+		}
+	}
+	out, _, _ := inProcess(t, "help")
+	for _, c := range commands() {
+		if !strings.Contains(out, "\n  "+c.name+" ") {
+			t.Errorf("the help does not show %s", c.name)
+		}
+		if _, _, code := inProcess(t, "help", c.name); code != exitPass {
+			t.Errorf("help %s: exit code %d", c.name, code)
+		}
+	}
+}
+
+// TestPanics makes sure that no panic reaches the user, wherever it happens.
+func TestPanics(t *testing.T) {
+	model := writeModel(t, small)
+	saved, savedCommands := reductions, elsewhere
+	defer func() { reductions, elsewhere = saved, savedCommands }()
+	reductions = append(reductions, &reduction{name: "panics", factory: func(system.System, *runConfig, func(error)) search.Factory {
+		return func() search.Expander { return panics{} }
+	}}, &reduction{name: "panics-early", factory: func(system.System, *runConfig, func(error)) search.Factory {
+		panic("early")
+	}}, &reduction{name: "panics-before", factory: func(system.System, *runConfig, func(error)) search.Factory {
+		return func() search.Expander { panic("before") }
+	}})
+	elsewhere = append(elsewhere, &command{name: "panic", run: func(*env, []string) int { panic("command") }})
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"panic"}, "command"},
+		{[]string{"run", "-por", "panics", "-workers", "4", model}, "in a worker"},
+		{[]string{"run", "-por", "panics-early", model}, "early"},
+		{[]string{"run", "-por", "panics-before", "-json", model}, "before"},
+	} {
+		stdout, stderr, code := inProcess(t, tt.args...)
+		if code != exitMistake || stdout != "" {
+			t.Errorf("%v: exit code %d, stdout %q", tt.args, code, stdout)
+		}
+		if !strings.Contains(stderr, "internal error: ") || !strings.Contains(stderr, tt.want) || !strings.Contains(stderr, "Please report it") {
+			t.Errorf("%v: %s", tt.args, stderr)
+		}
+	}
+}
+
+type panics struct{}
+
+func (panics) Expand(system.State, search.Visitor) { panic("in a worker") }
+func (panics) Counters() search.Counters           { return search.Counters{} }
+
+// TestValidation makes sure that a difference is an internal error, whoever
+// finds it.
+func TestValidation(t *testing.T) {
+	model := writeModel(t, small)
+	saved := reductions
+	defer func() { reductions = saved }()
+	none, err := parseReduction("none")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reductions = append(reductions,
+		&reduction{name: "reports", factory: func(sys system.System, c *runConfig, report func(error)) search.Factory {
+			if report != nil {
+				report(errors.New("something is different"))
+			}
+			return none.factory(sys, c, report)
+		}},
+		&reduction{name: "lies", factory: func(sys system.System, c *runConfig, report func(error)) search.Factory {
+			f := none.factory(sys, c, report)
+			return func() search.Expander { return &liar{Expander: f()} }
+		}})
+	for _, tt := range []struct{ por, want string }{
+		{"reports", "something is different"},
+		{"lies", "validation: a move of 2 transitions"},
+	} {
+		_, stderr, code := inProcess(t, "run", "-validate", "-por", tt.por, model)
+		if code != exitMistake || !strings.Contains(stderr, "internal error: ") || !strings.Contains(stderr, tt.want) {
+			t.Errorf("%s: exit code %d: %s", tt.por, code, stderr)
+		}
+		if _, _, code := inProcess(t, "run", "-por", tt.por, model); code != exitPass {
+			t.Errorf("%s without -validate: exit code %d", tt.por, code)
+		}
+	}
+}
+
+// liar says that every move is longer than it is.
+type liar struct {
+	search.Expander
+	search.Visitor
+}
+
+func (l *liar) Expand(s system.State, v search.Visitor) {
+	l.Visitor = v
+	l.Expander.Expand(s, l)
+}
+
+func (l *liar) Move(m *search.Move) {
+	m.Len++
+	l.Visitor.Move(m)
+}
+
+// brokenWriter is a full disk.
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestFullDisk(t *testing.T) {
+	model := writeModel(t, small)
+	for _, args := range [][]string{{"run", model}, {"run", "-json", model}} {
+		var stderr bytes.Buffer
+		code := runMain(&env{ctx: context.Background(), stdout: brokenWriter{}, stderr: &stderr}, args)
+		if code != exitMistake || !strings.Contains(stderr.String(), "cannot write the result: no space left on device") {
+			t.Errorf("%v: exit code %d: %s", args, code, stderr.String())
+		}
+	}
+}
+
+// TestVerdict makes sure that only an exhaustive search passes, whatever the
+// search calls it.
+func TestVerdict(t *testing.T) {
+	for _, tt := range []struct {
+		verdict    search.Verdict
+		exhaustive bool
+		want       int
+	}{
+		{search.Pass, true, exitPass},
+		{search.Pass, false, exitIncomplete},
+		{search.Violated, true, exitViolation},
+		{search.Violated, false, exitViolation},
+		{search.Incomplete, false, exitIncomplete},
+	} {
+		r := &report{res: &search.Result{Verdict: tt.verdict, Exhaustive: tt.exhaustive}}
+		if got := r.exitCode(); got != tt.want {
+			t.Errorf("%s, exhaustive %v: exit code %d, want %d", tt.verdict, tt.exhaustive, got, tt.want)
+		}
+	}
+}
+
+func TestProgress(t *testing.T) {
+	first := search.Progress{Elapsed: 9 * time.Second, States: 900, Transitions: 4000, Queued: 12, MaxDepth: 7, Memory: 64 << 20}
+	second := search.Progress{Elapsed: 3665 * time.Second, States: 12_000_900, Transitions: 40_004_000, Queued: 123_456, MaxDepth: 70, Memory: 3 << 30, Violations: 1}
+	want := []string{
+		"0:09  900 states (100/s)  4,000 transitions (444/s)  12 queued  depth 7  64 MiB",
+		"1:01:05  1 violation  12.0M states (3,282/s)  40.0M transitions (10.9k/s)  123k queued  depth 70  3.0 GiB",
+	}
+	p := new(progress)
+	got := []string{p.text(first, 0), p.text(second, 0)}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	for width := narrowest - 6; width < 120; width++ {
+		p.last = first
+		if line := p.text(second, width); len(line) > width || !strings.HasPrefix(want[1], line) {
+			t.Errorf("width %d: %q", width, line)
+		}
+	}
+	var b bytes.Buffer
+	quiet := newProgress(&env{stderr: &b}, &runConfig{quiet: true})
+	if quiet.report != nil {
+		t.Error("-q reports progress")
+	}
+	lines := newProgress(&env{stderr: &b}, &runConfig{})
+	lines.report(first)
+	lines.done()
+	if b.String() != want[0]+"\n" || lines.interval != lineEvery {
+		t.Errorf("printed %q every %v", b.String(), lines.interval)
+	}
+}
+
+func TestDuration(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0s", 999: "999ns", 1234: "1.23µs", 12345: "12.3µs", 1234567: "1.23ms", 123456789: "123.5ms",
+		12345678912: "12.3s", 3*time.Hour + 1234567*time.Microsecond: "3h0m1.2s",
+	} {
+		if got := duration(d); got != want {
+			t.Errorf("%d: %s, want %s", d, got, want)
+		}
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	got := commandLine([]string{"run", "-D", "N=1", "a b.model", "", "it's"})
+	if want := `run -D N=1 'a b.model' '' 'it'\''s'`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestSize(t *testing.T) {
+	for s, want := range map[string]uint64{"500MB": 500e6, "2GiB": 2 << 30, "1024": 1024, "1.5k": 1500} {
+		if got, err := parseSize(s); err != nil || got != want {
+			t.Errorf("%s: %d, %v", s, got, err)
+		}
+	}
+	for _, s := range []string{"", "x", "-1", "0", "1e30GB", "99999999999999999999", "16EiB"} {
+		if n, err := parseSize(s); err == nil {
+			t.Errorf("%q is %d", s, n)
+		}
+	}
+}
+
+func TestDidYouMean(t *testing.T) {
+	names := []string{"run", "check", "bench"}
+	for name, want := range map[string]string{"rn": "run", "Run": "run", "chek": "check", "x": "", "frobnicate": "", "": ""} {
+		got := didYouMean(name, names, "")
+		if want != "" {
+			want = "; did you mean " + want + "?"
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestNormalise makes sure that the comparison of the documentation's examples
+// sees differences, and only those that count.
+func TestNormalise(t *testing.T) {
+	for _, tt := range []struct {
+		want, got string
+		same      bool
+	}{
+		{"states 96   50.1k/s\n", "states 96 3,123/s\n", true},
+		{"states 96\n", "states 97\n", false},
+		{"time  1.2ms\n", "time 3.1s\n", true},
+		{"store 12 KiB, 8.1 bytes a state\n", "store 1.5 MiB, 12.3 bytes a state\n", true},
+		{"a\n...\nd\n", "a\nb\nc\nd\n", true},
+		{"a\n...\nd\n", "a\nd\n", true},
+		{"a\n...\nd\n", "a\nb\nc\n", false},
+		{"exit 1\n", "exit 2\n", false},
+		{`  "duration_ms": 1.5,`, `  "duration_ms": 2e-05,`, true},
+	} {
+		if got := matches(tt.want, tt.got); got != tt.same {
+			t.Errorf("%q and %q: %v", tt.want, tt.got, got)
+		}
+	}
+}
