@@ -1,7 +1,6 @@
 package statestore
 
 import (
-	"math"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -50,36 +49,56 @@ func (b *bitstateStore) Len() (n uint64) {
 }
 
 // OmissionProbability is estimated from the number of states and the size of the
-// array: if n states are stored, the number of states of a word is
-// Poisson-distributed with mean n/words; a new state whose word has j is taken
-// for covered if all of its bits are set, which has the probability
-// (1-(63/64)^(bitsPerState*j))^bitsPerState. What is returned is the mean of that
-// over the search, from the first state to the last.
+// array; see [blockedOmissions].
 func (b *bitstateStore) OmissionProbability() float64 {
 	n := float64(b.Len())
-	const steps = 32
-	sum := 0.0
-	for i := range steps {
-		sum += blockedFilter(n * (float64(i) + 0.5) / steps / float64(len(b.words)))
+	omitted := blockedOmissions(n, float64(len(b.words)))
+	if n+omitted == 0 {
+		return 0
 	}
-	return sum / steps
+	return omitted / (n + omitted)
 }
 
-// blockedFilter returns the probability that a new state is taken for covered
-// when there are so many states for each word.
-func blockedFilter(mean float64) float64 {
-	p, sum := math.Exp(-mean), 0.0
-	if p == 0 {
-		return 1 // hundreds of states in 64 bits
-	}
-	for j := 0; ; j++ {
-		set := 1 - math.Pow(63.0/64, float64(bitsPerState*j))
-		sum += p * math.Pow(set, bitsPerState)
-		p *= mean / float64(j+1)
-		if float64(j) > mean && p < 1e-18 {
-			return min(sum, 1)
+// blockedOmissions returns the expected number of states that were omitted when a
+// filter of so many words has stored n.
+//
+// The words are independent, and what happens to one is a Markov chain of the
+// number of its bits that are set: new states choose it at the rate 1, and choose
+// bitsPerState of its bits, with repetitions. If k bits are set, all that a state
+// chooses are with the probability (k/64)^bitsPerState, and then it is omitted.
+// The distribution of k is followed in small steps of time until n states are
+// stored.
+func blockedOmissions(n, words float64) float64 {
+	// A saturated filter stores no more, and cannot know what it omitted.
+	const maxTime = 400
+	var p, q [65]float64
+	p[0] = 1
+	perWord := n / words
+	stored, omitted := 0.0, 0.0
+	for time := 0.0; stored < perWord && time < maxTime; {
+		miss := 0.0
+		for k := range p {
+			f := float64(k) / 64
+			miss += p[k] * f * f * f
+		}
+		step := min(0.05, (perWord-stored)/max(1-miss, 1e-6))
+		time += step
+		stored += step * (1 - miss)
+		omitted += step * miss
+		// One state's bits, one after the other, for the share of the words
+		// that one chooses in this step.
+		q = p
+		for range bitsPerState {
+			for k := 64; k > 0; k-- {
+				q[k] = q[k]*float64(k)/64 + q[k-1]*float64(65-k)/64
+			}
+			q[0] = 0
+		}
+		for k := range p {
+			p[k] += step * (q[k] - p[k])
 		}
 	}
+	return omitted * words
 }
 
 func (b *bitstateStore) Stats() Stats {
@@ -91,14 +110,8 @@ func (b *bitstateStore) Stats() Stats {
 		set += bits.OnesCount64(atomic.LoadUint64(&b.words[i]))
 	}
 	s.Load = float64(set) / float64(s.Slots)
-	s.ExpectedOmissions = expectedOmissions(s.States, b.OmissionProbability())
+	s.ExpectedOmissions = blockedOmissions(float64(s.States), float64(len(b.words)))
 	return s
-}
-
-// expectedOmissions returns how many of the states that were new were omitted if
-// each was with probability p and stored states were not.
-func expectedOmissions(stored uint64, p float64) float64 {
-	return float64(stored) * p / max(1-p, 1e-9)
 }
 
 // NewSession implements [Store].

@@ -110,6 +110,12 @@ func (c *compactStore) Stats() Stats {
 	return s
 }
 
+// expectedOmissions returns how many of the states that were new were omitted if
+// each was with probability p and stored states were not.
+func expectedOmissions(stored uint64, p float64) float64 {
+	return float64(stored) * p / max(1-p, 1e-9)
+}
+
 // slabOf returns the shard's slab, which it makes if there is none. It returns
 // nil if there is no memory for one.
 func (c *compactStore) slabOf(shard uint64) *shortSlab {

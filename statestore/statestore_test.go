@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -177,6 +178,7 @@ func search(t testing.TB, st Store, c counters, workers, max int) (added [][]Ref
 					if busy.Load() == 0 && work.Len() == 0 || total.Load() > int64(max) {
 						return
 					}
+					runtime.Gosched()
 					continue
 				}
 				if idle {
