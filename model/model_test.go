@@ -35,7 +35,7 @@ type chunk struct {
 
 var wantLine = regexp.MustCompile(`^// want: (\w+)((?: \w+=\d+)*)(?: "(.*)")?(?: at (\d+:\d+))?$`)
 
-func chunks(t *testing.T, file string) []chunk {
+func chunks(t testing.TB, file string) []chunk {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -73,6 +73,10 @@ func TestModels(t *testing.T) {
 	}
 }
 
+func cartesianFactory(sys system.System) search.Factory {
+	return func() search.Expander { return cartesian.New(sys, cartesian.Options{}) }
+}
+
 func (c *chunk) run(t *testing.T) {
 	m, err := model.Parse("m.model", c.text, model.Options{})
 	if c.want == "refused" {
@@ -88,7 +92,7 @@ func (c *chunk) run(t *testing.T) {
 	for _, por := range []string{"none", "cartesian"} {
 		f := full.Factory(sys)
 		if por == "cartesian" {
-			f = func() search.Expander { return cartesian.New(sys, cartesian.Options{}) }
+			f = cartesianFactory(sys)
 		}
 		res, err := search.Run(context.Background(), sys, f, search.Options{Workers: 2, All: true})
 		if err != nil {
