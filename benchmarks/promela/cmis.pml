@@ -12,13 +12,16 @@
 #endif
 #define NODES 7
 
+#define REQUESTED 1
+#define BUSY 2
+#define DONE 3
+
 /* The cells hold their values plus their index: all cells of the array, in
  * descending order at first, then start with the same value, which a Promela
  * declaration can give. The value of cell i is V[i] - i, between 0 and N-1. */
 byte V[N] = N - 1;
 byte draft[N];
-bool req[NODES];
-bool done[NODES];
+byte state[NODES];
 bool started;
 
 #define A(i) (V[i] - (i))
@@ -31,21 +34,21 @@ inline answer() {
 		:: else -> break
 		od;
 		v = 0;
-		done[_pid] = true
+		state[_pid] = DONE
 	}
 }
 
 inline merge() {
-	d_step { req[2 * _pid + 1] = true; req[2 * _pid + 2] = true };
-	done[2 * _pid + 1] && done[2 * _pid + 2];
-	done[2 * _pid + 1] = false;
-	d_step { done[2 * _pid + 2] = false; i = p };
+	d_step { state[2 * _pid + 1] = REQUESTED; state[2 * _pid + 2] = REQUESTED };
+	d_step { state[2 * _pid + 1] == DONE && state[2 * _pid + 2] == DONE -> i = p };
 	do
 	:: d_step { i <= r -> x = A(i) };
 	   d_step { draft[i] = x; x = 0; i++ }
 	:: d_step { i > r -> i = 0 } -> break
 	od;
-	atomic { i = p; j = (p + r) / 2 + 1; k = p };
+	i = p;
+	j = (p + r) / 2 + 1;
+	k = p;
 	do
 	:: i <= (p + r) / 2 && j <= r && draft[i] <= draft[j];
 	   d_step { x = draft[i]; i++ };
@@ -71,7 +74,7 @@ active [NODES] proctype Node() {
 end_idle:
 	do
 	/* A leaf: InsertSort. */
-	:: d_step { _pid >= 3 && req[_pid] -> req[_pid] = false; j = p + 1 };
+	:: d_step { _pid >= 3 && state[_pid] == REQUESTED -> state[_pid] = BUSY; j = p + 1 };
 	   do
 	   :: d_step { j <= r -> v = A(j); i = j - 1 };
 	      do
@@ -87,9 +90,9 @@ end_idle:
 	      break
 	   od
 	/* The root, whose request stands from the start. */
-	:: d_step { _pid == 0 && !started -> started = true };
+	:: d_step { _pid == 0 && !started -> started = true; state[_pid] = BUSY };
 	   merge()
-	:: d_step { _pid > 0 && _pid < 3 && req[_pid] -> req[_pid] = false };
+	:: d_step { _pid > 0 && _pid < 3 && state[_pid] == REQUESTED -> state[_pid] = BUSY };
 	   merge()
 	od
 }

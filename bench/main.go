@@ -1,0 +1,327 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agext/levenshtein"
+	"github.com/dustin/go-humanize"
+	"github.com/shirou/gopsutil/v4/mem"
+
+	"cpor/benchmarks"
+)
+
+// The exit codes of the command.
+const (
+	exitDone        = 0 // everything that was asked for was measured or has its reason in the report
+	exitUnexpected  = 1 // a figure is not what it must be
+	exitMistake     = 2 // a mistake in the command
+	exitInterrupted = 3 // stopped, or nothing could be measured
+)
+
+// options are what the command line says.
+type options struct {
+	limit     time.Duration
+	rounds    int
+	dir       string
+	workers   int
+	maxMemory uint64
+	por       string
+	params    benchmarks.Params
+	large     bool
+	args      []string
+}
+
+// Main is the sub-command `cpor bench`: args are its arguments. The report goes
+// to stdout and to a directory, progress and what could not be measured to
+// stderr. When ctx ends, Main ends soon and leaves valid files with what it
+// has. It returns the exit code: 0 measured, 1 a figure is not what it must be,
+// 2 a mistake in the command, 3 interrupted or nothing could be measured.
+func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	return run(ctx, args, stdout, stderr, nil)
+}
+
+// run is Main with a runner; nil means processes of this binary.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer, runner Runner) int {
+	complain := func(format string, a ...any) int {
+		fmt.Fprintf(stderr, "cpor bench: %s\n", fmt.Sprintf(format, a...))
+		return exitMistake
+	}
+	o, err := parse(args, stdout)
+	if errors.Is(err, flag.ErrHelp) {
+		return exitDone
+	}
+	if err != nil {
+		return complain("%v (\"cpor bench -h\" tells more)", err)
+	}
+	chosen, names, unknown := o.choose()
+	code := exitDone
+	for _, u := range unknown {
+		code = complain("%s", u)
+	}
+	if len(chosen) == 0 {
+		return exitMistake
+	}
+	if runner == nil {
+		p, err := newProcessRunner()
+		if err != nil {
+			return complain("%v", err)
+		}
+		defer p.close()
+		runner = p
+	}
+	if err := prepare(o.dir); err != nil {
+		return complain("-o: %v", err)
+	}
+	s := &Session{
+		Names: names, Params: o.params, POR: o.por, Workers: o.workers, Limit: o.limit, MaxMemory: o.memory(), Large: o.large,
+		rounds: o.rounds, runner: runner, dir: o.dir, stderr: stderr,
+		results: &Results{Command: args, Machine: thisMachine(), Start: time.Now(), Notes: []string{}, Unexpected: []string{}, Measurements: []Measurement{}},
+		written: time.Now(),
+	}
+	s.sections = func(rs *Results) []Section {
+		var all []Section
+		for _, t := range chosen {
+			all = append(all, t.Report(ofTable(rs, t.Name), rs.Machine)...)
+		}
+		return all
+	}
+	s.progress = newProgress(stderr)
+	for _, t := range chosen {
+		if ctx.Err() != nil {
+			break
+		}
+		s.table = t.Name
+		if err := t.Run(ctx, s); err != nil && ctx.Err() == nil {
+			s.Note("%s: %v", t.Name, err)
+		}
+	}
+	s.progress.close()
+	s.results.Complete = ctx.Err() == nil
+	s.write(true)
+	for _, t := range chosen {
+		writeSections(stdout, t.Report(ofTable(s.results, t.Name), s.results.Machine))
+	}
+	if s.err != nil {
+		return complain("cannot write the results: %v", s.err)
+	}
+	fmt.Fprintf(stdout, "\nThe results are in %s; open %s.\n", o.dir, filepath.Join(o.dir, htmlFile))
+	for _, u := range s.results.Unexpected {
+		fmt.Fprintf(stdout, "UNEXPECTED: %s\n", u)
+	}
+	measured := slices.ContainsFunc(s.results.Measurements, func(m Measurement) bool { return m.Status == Done })
+	switch {
+	case len(s.results.Unexpected) > 0:
+		return exitUnexpected
+	case ctx.Err() != nil:
+		fmt.Fprintln(stdout, "The run was stopped; the results are what was measured until then.")
+		return exitInterrupted
+	case code != exitDone:
+		return code
+	case !measured:
+		return exitInterrupted
+	}
+	return exitDone
+}
+
+// ofTable returns the measurements of one table.
+func ofTable(rs *Results, name string) []Measurement {
+	var ms []Measurement
+	for _, m := range rs.Measurements {
+		if m.Table == name {
+			ms = append(ms, m)
+		}
+	}
+	return ms
+}
+
+func parse(args []string, stdout io.Writer) (*options, error) {
+	o := &options{}
+	f := flag.NewFlagSet("bench", flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.DurationVar(&o.limit, "limit", 60*time.Second, "end a run after this `time`; its row then says that it does not fit")
+	f.IntVar(&o.rounds, "rounds", 0, "repeat each run `n` times (default: 3, in peers 5; in table1 runs over 2 s only once)")
+	f.StringVar(&o.dir, "o", "", "write the results to this new or empty `directory` (default bench-results/DATE-TIME)")
+	f.IntVar(&o.workers, "workers", runtime.NumCPU(), "the `number` of workers that stands for all")
+	f.Func("max-memory", "end a run before it takes more memory than this `size` (default: 80% of what is free)", func(s string) (err error) {
+		if o.maxMemory, err = humanize.ParseBytes(s); err != nil || o.maxMemory == 0 {
+			return errors.New("want a size such as 500MB or 2GiB")
+		}
+		return nil
+	})
+	f.StringVar(&o.por, "por", "", "the `reduction` of the runs of scale, as in cpor run")
+	f.Func("D", "take only rows with NAME=VALUE; in scale and peers, run the model with it: -D `NAME=VALUE`", func(s string) error {
+		ps, err := benchmarks.ParseParams(s)
+		if err != nil || len(ps) != 1 {
+			return errors.New("want NAME=VALUE, such as -D N=16")
+		}
+		o.params = append(o.params, ps...)
+		return nil
+	})
+	f.BoolVar(&o.large, "large", false, "in peers, run also a model with 43 million states, which takes minutes a run")
+	for rest := args; ; {
+		if err := f.Parse(rest); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				usage(stdout, f)
+			}
+			return nil, err
+		}
+		if f.NArg() == 0 {
+			break
+		}
+		o.args = append(o.args, f.Arg(0))
+		rest = f.Args()[1:]
+	}
+	switch {
+	case o.limit <= 0:
+		return nil, fmt.Errorf("-limit %v: the time must be above 0", o.limit)
+	case o.rounds < 0 || o.rounds > 1000:
+		return nil, fmt.Errorf("-rounds %d: want 1 to 1000", o.rounds)
+	case o.workers < 1 || o.workers > 4096:
+		return nil, fmt.Errorf("-workers %d: want 1 to 4096", o.workers)
+	}
+	if o.dir == "" {
+		o.dir = filepath.Join("bench-results", time.Now().Format("2006-01-02-150405"))
+	}
+	return o, nil
+}
+
+func usage(w io.Writer, f *flag.FlagSet) {
+	fmt.Fprintln(w, `usage: cpor bench [TABLE...] [NAME...] [flags]
+
+Measures tables and puts the papers' or other tools' figures beside. Without a
+table it measures table1. Names restrict it to rows of these benchmarks; scale
+also takes model files.
+
+Tables:`)
+	for _, t := range tables {
+		fmt.Fprintf(w, "  %-12s%s\n", t.Name, t.Summary)
+	}
+	fmt.Fprintf(w, "\nNames: %s.\n\nFlags:\n", wrapNames(known()))
+	f.SetOutput(w)
+	f.PrintDefaults()
+	fmt.Fprintln(w, `
+The results go to a directory: results.json, results.csv, benchmarks.txt for
+benchstat, and report.html, a page with tables and plots.
+
+Exit codes: 0 measured, 1 a figure is not what it must be, 2 a mistake in the
+command, 3 interrupted, or nothing could be measured.`)
+}
+
+func wrapNames(names []string) string {
+	return strings.ReplaceAll(wrap(strings.Join(names, ", ")), "\n", "\n  ")
+}
+
+// known returns the names of the benchmarks of all tables.
+func known() []string {
+	var names []string
+	for _, t := range tables {
+		for _, n := range t.Benchmarks {
+			if !slices.Contains(names, n) {
+				names = append(names, n)
+			}
+		}
+	}
+	return names
+}
+
+// choose sorts the arguments into tables and names, and says what is neither.
+// Names without a table choose the tables that know them: table1 before others.
+func (o *options) choose() (chosen []Table, names, unknown []string) {
+	for _, a := range o.args {
+		if i := slices.IndexFunc(tables, func(t Table) bool { return t.Name == a }); i >= 0 {
+			if !slices.ContainsFunc(chosen, func(t Table) bool { return t.Name == a }) {
+				chosen = append(chosen, tables[i])
+			}
+			continue
+		}
+		if isFile(a) {
+			if _, err := os.Stat(a); err != nil {
+				unknown = append(unknown, fmt.Sprintf("%s: no such file", a))
+				continue
+			}
+			names = append(names, a)
+			continue
+		}
+		if slices.Contains(known(), a) {
+			names = append(names, a)
+			continue
+		}
+		candidates := known()
+		for _, t := range tables {
+			candidates = append(candidates, t.Name)
+		}
+		unknown = append(unknown, fmt.Sprintf("unknown table or benchmark %q%s", a, didYouMean(a, candidates)))
+	}
+	if len(chosen) > 0 || len(unknown) > 0 && len(names) == 0 {
+		return chosen, names, unknown
+	}
+	for _, t := range tables {
+		ok := len(names) == 0 && t.Name == table1.Name
+		for _, n := range names {
+			ok = ok || slices.Contains(t.Benchmarks, n) && t.Name != scale.Name && t.Name != peers.Name || isFile(n) && t.Name == scale.Name
+		}
+		if ok {
+			chosen = append(chosen, t)
+		}
+	}
+	return chosen, names, unknown
+}
+
+// didYouMean returns a hint at the nearest candidate, or the candidates if none
+// is near.
+func didYouMean(name string, candidates []string) string {
+	best, at := 3, ""
+	for _, c := range candidates {
+		if d := levenshtein.Distance(strings.ToLower(name), c, nil); d < best && d < max(len(name), len(c)) {
+			best, at = d, c
+		}
+	}
+	if at == "" {
+		return "; there are " + strings.Join(candidates, ", ")
+	}
+	return "; did you mean " + at + "?"
+}
+
+// memory returns what a run may take: as the user said, or most of what is free.
+func (o *options) memory() uint64 {
+	if o.maxMemory > 0 {
+		return o.maxMemory
+	}
+	v, err := mem.VirtualMemory()
+	if err != nil {
+		return 0
+	}
+	return v.Available / 10 * 8
+}
+
+// prepare makes the directory of the results. It must be new or empty, so that
+// nothing that took hours is overwritten.
+func prepare(dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() == jsonFile {
+			return fmt.Errorf("%s has results already; choose another directory", dir)
+		}
+	}
+	probe, err := os.CreateTemp(dir, ".probe-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}

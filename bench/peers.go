@@ -1,0 +1,347 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"cpor/benchmarks"
+)
+
+// peers runs the same systems in other checkers, taking turns.
+var peers = Table{
+	Name:       "peers",
+	Summary:    "the same systems in SPIN, taking turns: ratios of speed and memory",
+	Run:        runPeers,
+	Report:     reportPeers,
+	Benchmarks: benchmarks.Names(),
+}
+
+// system is a benchmark with its parameters.
+type systemRow struct {
+	benchmark string
+	params    string
+}
+
+var peerRows = []systemRow{
+	{"robots", "R=3"},
+	{"indexer", "N=8"},
+	{"filesystem", "N=6"},
+	{"philosophers", "N=9"},
+	{"sharedptr", "N=100"},
+	{"cmis", "C=2 N=8"},
+}
+
+// largeRow has 43 million states.
+var largeRow = systemRow{"filesystem", "N=8"}
+
+// contender is one tool in one configuration.
+type contender struct {
+	tool   string
+	config benchmarks.Params
+	run    func(ctx context.Context) Outcome
+	exact  bool // explores every interleaving: its states must be the others'
+}
+
+func spinConfig(m spinMode) benchmarks.Params {
+	return benchmarks.Params{{Name: "mode", Value: m.name}}
+}
+
+func runPeers(ctx context.Context, s *Session) error {
+	rows := peerRows
+	if s.Large {
+		rows = append(slices.Clone(rows), largeRow)
+	}
+	if len(s.Names) > 0 {
+		var chosen []systemRow
+		for _, r := range rows {
+			if slices.Contains(s.Names, r.benchmark) && len(s.Params) == 0 {
+				chosen = append(chosen, r)
+			}
+		}
+		for _, n := range s.Names {
+			switch {
+			case isFile(n):
+				s.Note("peers: %s has no Promela twin", n)
+			case !slices.ContainsFunc(chosen, func(r systemRow) bool { return r.benchmark == n }):
+				chosen = append(chosen, systemRow{n, s.Params.String()})
+			}
+		}
+		rows = chosen
+	} else if len(s.Params) > 0 {
+		s.Note("peers: -D needs the name of a benchmark; its own rows are measured")
+	}
+	sp, err := findSpin()
+	if err != nil {
+		return fmt.Errorf("SPIN cannot be measured: %w", err)
+	}
+	defer sp.close()
+	rounds := s.Rounds(5)
+	perRound := len(spinModes) + 2
+	if s.Workers > 1 {
+		perRound++
+	}
+	for _, r := range rows {
+		s.Plan(perRound*rounds+len(spinModes), time.Duration(perRound*rounds)*peerEstimate(r))
+	}
+	for _, r := range rows {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err := runPeerRow(ctx, s, sp, r, rounds); err != nil && ctx.Err() == nil {
+			s.Note("peers, %s %s: %v", r.benchmark, r.params, err)
+		}
+	}
+	return nil
+}
+
+// peerEstimate guesses the time of one run of a row.
+func peerEstimate(r systemRow) time.Duration {
+	if r == largeRow {
+		return 2 * time.Minute
+	}
+	if ref := findReference(strings.TrimSpace(r.benchmark + " " + r.params)); ref != nil && ref.Full != nil {
+		return time.Duration(float64(ref.Full.Transitions) / 2e6 * float64(time.Second))
+	}
+	return 100 * time.Millisecond
+}
+
+func runPeerRow(ctx context.Context, s *Session, sp *spin, r systemRow, rounds int) error {
+	ps, err := benchmarks.ParseParams(r.params)
+	if err != nil {
+		return err
+	}
+	row := rowName(r.benchmark, ps)
+	own := func(por string, workers int) contender {
+		return contender{
+			tool: "cpor", config: config(por, workers), exact: por == "none",
+			run: func(ctx context.Context) Outcome {
+				return s.runner.Run(ctx, Request{
+					Model: r.benchmark, Params: ps, POR: por, Workers: workers, MaxMemory: s.MaxMemory,
+					Limit: s.Limit,
+				})
+			},
+		}
+	}
+	all := []contender{own("none", 1)}
+	for _, m := range spinModes {
+		var v *verifier
+		out := s.Do(ctx, row+", SPIN "+m.name+", compiling", 0, func(ctx context.Context) Outcome {
+			var err error
+			if v, err = sp.build(ctx, r.benchmark, ps, m); err != nil {
+				return Outcome{Status: Failed, Reason: err.Error()}
+			}
+			return v.calibrate(ctx)
+		})
+		if out.Status == Interrupted {
+			return nil
+		}
+		if out.Status != Done {
+			s.Note("peers, %s, SPIN %s: %s", row, m.name, out.Reason)
+			continue
+		}
+		all = append(all, contender{tool: "spin", config: spinConfig(m), exact: m.exact, run: func(ctx context.Context) Outcome {
+			ctx, cancel := context.WithTimeoutCause(ctx, s.Limit, errLimit)
+			defer cancel()
+			out := v.run(ctx)
+			if context.Cause(ctx) == errLimit {
+				out.Status, out.Reason = Limited, errLimit.Error()
+			}
+			return out
+		}})
+	}
+	all = append(all, own("cartesian", 1))
+	if s.Workers > 1 {
+		all = append(all, own("none", s.Workers))
+	}
+	var states uint64
+	for round := 1; round <= rounds; round++ {
+		for i := range all {
+			// Each round begins with another one.
+			c := &all[(i+round-1)%len(all)]
+			label := fmt.Sprintf("%s, %s %s, round %d", row, c.tool, c.config, round)
+			out := s.Do(ctx, label, peerEstimate(r), c.run)
+			if out.Status == Interrupted {
+				return nil
+			}
+			s.Record(Measurement{Benchmark: r.benchmark, Params: ps, Tool: c.tool, Config: c.config, Round: round, Outcome: out})
+			if out.Status != Done {
+				s.Note("peers, %s: %s", label, out.Reason)
+				continue
+			}
+			if !c.exact {
+				continue
+			}
+			if states == 0 {
+				states = out.States
+			} else if states != out.States {
+				s.Unexpected("%s: %d states, and %d in another exact search of the same system", label, out.States, states)
+			}
+		}
+	}
+	return nil
+}
+
+type limitError struct{}
+
+func (limitError) Error() string { return "the time limit was reached" }
+
+var errLimit = limitError{}
+
+// ratios returns, round by round, the quotient of a figure of two contenders.
+// Rounds that either did not finish are left out.
+func ratios(over, under []Measurement, of func(*Measurement) float64) []float64 {
+	var xs []float64
+	for i := range over {
+		for j := range under {
+			if over[i].Round != under[j].Round || over[i].Status != Done || under[j].Status != Done {
+				continue
+			}
+			if a, b := of(&over[i]), of(&under[j]); a > 0 && b > 0 {
+				xs = append(xs, a/b)
+			}
+		}
+	}
+	return xs
+}
+
+// spread formats ratios: the median with the smallest and the largest.
+func spread(xs []float64) string {
+	if len(xs) == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%s (%s–%s)", times(median(xs)), times(slices.Min(xs)), times(slices.Max(xs)))
+}
+
+func reportPeers(ms []Measurement, machine Machine) []Section {
+	if len(ms) == 0 {
+		return nil
+	}
+	sec := Section{
+		Title: "Beside SPIN",
+		Text: []string{
+			"The same systems in cpor and in SPIN's compiled verifier (-O3 -DSAFETY), at the same granularity and with the same number of states, " +
+				"which is checked. All take turns, round by round, on the same machine. Ratios are medians over the rounds, with the smallest and the largest; " +
+				"above 1 cpor is faster or smaller. Rates are transitions that SPIN counts, for both, over the search's own time: " +
+				"cpor also counts the self-loops of blocked threads, which SPIN has not. Wall is the whole process, from outside, without compiling. " +
+				"Searches below a tenth of a second mostly measure how a process starts.",
+		},
+	}
+	plain, collapse, reduced := spinConfig(spinModes[0]).String(), spinConfig(spinModes[1]).String(), spinConfig(spinModes[2]).String()
+	speed := Grid{
+		Caption: "Full search, one worker, against SPIN -DNOREDUCE",
+		Header:  []string{"", "states", "cpor t/s", "SPIN t/s", "rate", "wall"},
+	}
+	comp := Grid{
+		Caption: "Full search, one worker, against SPIN -DNOREDUCE -DCOLLAPSE; and all workers against SPIN -DNOREDUCE",
+		Header:  []string{"", "rate, COLLAPSE", "wall, COLLAPSE", "wall, all workers"},
+	}
+	memory := Grid{
+		Caption: "Memory of the store in bytes a state, links and hash tables included; peak of the process in MB",
+		Header:  []string{"", "cpor", "SPIN", "ratio", "COLLAPSE", "ratio", "cpor MB", "SPIN MB", "COLL. MB"},
+	}
+	reduction := Grid{
+		Caption: "Each with its own reduction: cartesian, one worker, against SPIN without -DNOREDUCE",
+		Header:  []string{"", "full", "cpor states", "SPIN states", "wall"},
+	}
+	var rates, collRates, walls, mems, collMems []float64
+	bars := Bars{Parts: []Part{{Name: "rate of transitions, cpor over SPIN", Color: 1}}}
+	var rows []string
+	for _, m := range ms {
+		if !slices.Contains(rows, m.row()) {
+			rows = append(rows, m.row())
+		}
+	}
+	most := workerCounts(ms)[len(workerCounts(ms))-1]
+	for _, row := range rows {
+		full := cell(ms, row, "cpor", config("none", 1).String())
+		cart := cell(ms, row, "cpor", config("cartesian", 1).String())
+		sp := cell(ms, row, "spin", plain)
+		sc := cell(ms, row, "spin", collapse)
+		sr := cell(ms, row, "spin", reduced)
+		seconds := func(m *Measurement) float64 { return m.Search.Seconds() }
+		wall := func(m *Measurement) float64 { return m.Wall.Seconds() }
+		mid := func(c []Measurement, of func(*Measurement) float64) float64 {
+			var xs []float64
+			for i := range c {
+				if c[i].Status == Done {
+					xs = append(xs, of(&c[i]))
+				}
+			}
+			return median(xs)
+		}
+		bytes := func(m *Measurement) float64 { return m.BytesPerState() }
+		states := mid(full, func(m *Measurement) float64 { return float64(m.States) })
+		transitions := mid(sp, func(m *Measurement) float64 { return float64(m.Transitions) })
+		perSecond := func(c []Measurement) string {
+			t := mid(c, seconds)
+			if t <= 0 || transitions == 0 {
+				return "–"
+			}
+			return short(transitions / t)
+		}
+		rate, wallRatio := ratios(sp, full, seconds), ratios(sp, full, wall)
+		speed.Lines = append(speed.Lines, Line{Cells: []string{
+			row, count(uint64(states)), perSecond(full), perSecond(sp), spread(rate), spread(wallRatio),
+		}})
+		collRate := ratios(sc, full, seconds)
+		allWall := "–"
+		if most > 1 {
+			allWall = spread(ratios(sp, cell(ms, row, "cpor", config("none", most).String()), wall))
+		}
+		comp.Lines = append(comp.Lines, Line{Cells: []string{row, spread(collRate), spread(ratios(sc, full, wall)), allWall}})
+		b, bp, bc := mid(full, bytes), mid(sp, bytes), mid(sc, bytes)
+		rss := func(c []Measurement) string {
+			return short(mid(c, func(m *Measurement) float64 { return float64(m.PeakRSS) / 1e6 }))
+		}
+		quotient := func(a, b float64) string {
+			if a == 0 || b == 0 {
+				return "–"
+			}
+			return times(a / b)
+		}
+		memory.Lines = append(memory.Lines, Line{Cells: []string{
+			row, digits(b), digits(bp), quotient(bp, b), digits(bc), quotient(bc, b), rss(full), rss(sp), rss(sc),
+		}})
+		stored := func(c []Measurement) string {
+			x := mid(c, func(m *Measurement) float64 { return float64(m.States) })
+			if x == 0 {
+				return "–"
+			}
+			return count(uint64(x))
+		}
+		reduction.Lines = append(reduction.Lines, Line{Cells: []string{row, stored(full), stored(cart), stored(sr), spread(ratios(sr, cart, wall))}})
+		if len(rate) > 0 {
+			rates = append(rates, median(rate))
+			walls = append(walls, median(wallRatio))
+			bars.Labels = append(bars.Labels, strings.Replace(row, " ", "\n", 1))
+			bars.Parts[0].Values = append(bars.Parts[0].Values, median(rate))
+		}
+		if len(collRate) > 0 {
+			collRates = append(collRates, median(collRate))
+		}
+		if b > 0 && bp > 0 && states > 1e5 {
+			mems = append(mems, bp/b)
+		}
+		if b > 0 && bc > 0 && states > 1e5 {
+			collMems = append(collMems, bc/b)
+		}
+	}
+	fact := func(name string, xs []float64) {
+		if len(xs) > 0 {
+			sec.Facts = append(sec.Facts, Fact{name, spread(xs)})
+		}
+	}
+	fact("Rate of transitions over SPIN's, median of the models (least–most)", rates)
+	fact("The same against -DCOLLAPSE", collRates)
+	fact("Wall time, SPIN's over cpor's", walls)
+	fact("Bytes a state, SPIN's over cpor's, models above 100,000 states", mems)
+	fact("The same against -DCOLLAPSE", collMems)
+	sec.Grids = []Grid{speed, comp, memory, reduction}
+	if len(bars.Labels) > 0 {
+		sec.Plots = []Plot{{Title: "Transitions per second, cpor over SPIN (one core each)", Y: "ratio", Bars: &bars}}
+	}
+	return []Section{sec}
+}

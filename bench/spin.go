@@ -1,0 +1,197 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"cpor/benchmarks"
+)
+
+// spin drives SPIN: it makes verifiers from Promela files and runs them.
+type spin struct {
+	spin string // path of the program
+	cc   string // path of a C compiler
+	dir  string // for everything it writes; removed by close
+}
+
+// findSpin looks for SPIN and a C compiler on the PATH. The error says what is
+// missing and how to get it.
+func findSpin() (*spin, error) {
+	path, err := exec.LookPath("spin")
+	if err != nil {
+		return nil, errors.New("spin is not on the PATH (on Debian: apt-get install spin)")
+	}
+	s := &spin{spin: path}
+	for _, cc := range []string{os.Getenv("CC"), "gcc", "cc", "clang"} {
+		if cc == "" {
+			continue
+		}
+		if s.cc, err = exec.LookPath(cc); err == nil {
+			break
+		}
+	}
+	if s.cc == "" {
+		return nil, errors.New("there is spin, but no C compiler on the PATH (on Debian: apt-get install gcc)")
+	}
+	s.dir, err = os.MkdirTemp("", "cpor-bench-spin-")
+	return s, err
+}
+
+func (s *spin) close() error { return os.RemoveAll(s.dir) }
+
+// spinMode is one way to compile a verifier.
+type spinMode struct {
+	name  string
+	flags []string
+	exact bool // explores exactly what cpor's full search explores
+}
+
+var spinModes = []spinMode{
+	{"plain", []string{"-DNOREDUCE"}, true},
+	{"collapse", []string{"-DNOREDUCE", "-DCOLLAPSE"}, true},
+	{"reduced", nil, false},
+}
+
+// verifier is a compiled verifier with the limits that it needs.
+type verifier struct {
+	path  string
+	depth int // -m, the length of the search's stack
+	table int // -w, the logarithm of the length of the hash table
+}
+
+// build makes a verifier. -o2 keeps SPIN from leaving variables out of the state
+// that are never read, and -o3 from making one step of several local
+// statements: both would change the number of states.
+func (s *spin) build(ctx context.Context, model string, ps benchmarks.Params, m spinMode) (*verifier, error) {
+	text, err := benchmarks.Promela(model)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(s.dir, model+"-"+m.name+"-")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, model+".pml"), text, 0o666); err != nil {
+		return nil, err
+	}
+	args := []string{"-o2", "-o3"}
+	for _, p := range ps {
+		args = append(args, "-D"+p.Name+"="+p.Value)
+	}
+	_, stdout, stderr, err := execute(ctx, dir, s.spin, append(args, "-a", model+".pml")...)
+	if err == nil {
+		_, err = os.Stat(filepath.Join(dir, "pan.c"))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("spin: %s", lastLine(append(stdout, stderr...)))
+	}
+	args = append([]string{"-O3", "-w", "-DSAFETY"}, m.flags...)
+	if _, _, stderr, err := execute(ctx, dir, s.cc, append(args, "-o", "pan", "pan.c")...); err != nil {
+		return nil, fmt.Errorf("%s: %v: %s", s.cc, err, lastLine(stderr))
+	}
+	return &verifier{path: filepath.Join(dir, "pan"), depth: 1 << 20, table: 20}, nil
+}
+
+// calibrate runs a verifier without measuring it, until its stack is deep
+// enough, and fits the hash table to the number of states: SPIN's speed depends
+// on both, and a user would do the same.
+func (v *verifier) calibrate(ctx context.Context) Outcome {
+	v.table = 24
+	for {
+		out := v.run(ctx)
+		if out.Status == Limited && out.Reason == tooDeep && v.depth < 1<<30 {
+			v.depth *= 8
+			continue
+		}
+		if out.Status == Done {
+			v.table = max(16, bits.Len64(out.States)+1)
+		}
+		return out
+	}
+}
+
+const tooDeep = "the search's stack is too short"
+
+// run runs a verifier. -E leaves deadlocks out, as cpor's runs do.
+func (v *verifier) run(ctx context.Context) Outcome {
+	out, stdout, stderr, err := execute(ctx, filepath.Dir(v.path), v.path,
+		"-n", "-E", "-m"+strconv.Itoa(v.depth), "-w"+strconv.Itoa(v.table))
+	if out.Status == Interrupted {
+		return out
+	}
+	parsed, perr := parsePan(stdout)
+	if perr != nil {
+		out.Status, out.Reason = Failed, fmt.Sprintf("%v: %s (%v)", perr, lastLine(append(stdout, stderr...)), err)
+		return out
+	}
+	parsed.Wall, parsed.CPU = out.Wall, out.CPU
+	if parsed.Search < coarse {
+		// SPIN's own clock ticks in hundredths of a second.
+		parsed.Search = out.CPU
+	}
+	return parsed
+}
+
+// coarse is the time below which SPIN's clock is too coarse.
+const coarse = 500 * time.Millisecond
+
+var panFigures = regexp.MustCompile(`(?m)^\s*([0-9.e+]+)\s+(states, stored|transitions \(|actual memory usage|equivalent memory usage|memory used for hash table|total actual memory usage)`)
+var panElapsed = regexp.MustCompile(`(?m)elapsed time ([0-9.e+]+) seconds`)
+var panErrors = regexp.MustCompile(`errors: ([0-9]+)`)
+
+// parsePan reads what a verifier printed. Transitions do not count the one with
+// which SPIN enters the initial state.
+func parsePan(b []byte) (Outcome, error) {
+	var o Outcome
+	f := map[string]float64{}
+	for _, m := range panFigures.FindAllSubmatch(b, -1) {
+		x, err := strconv.ParseFloat(string(m[1]), 64)
+		if err != nil {
+			return o, err
+		}
+		f[string(m[2])] = x
+	}
+	states, ok := f["states, stored"]
+	elapsed := panElapsed.FindSubmatch(b)
+	errs := panErrors.FindSubmatch(b)
+	if !ok || elapsed == nil || errs == nil {
+		return o, errors.New("no statistics in what SPIN's verifier printed")
+	}
+	seconds, err := strconv.ParseFloat(string(elapsed[1]), 64)
+	if err != nil {
+		return o, err
+	}
+	o.States = uint64(states)
+	if t := f["transitions ("]; t > 0 {
+		o.Transitions = uint64(t) - 1
+	}
+	o.Search = time.Duration(seconds * float64(time.Second))
+	stored, ok := f["actual memory usage"]
+	if !ok {
+		stored = f["equivalent memory usage"]
+	}
+	const mb = 1 << 20
+	o.StoreBytes = uint64((stored + f["memory used for hash table"]) * mb)
+	o.PeakRSS = uint64(f["total actual memory usage"] * mb)
+	switch {
+	case bytes.Contains(b, []byte("max search depth too small")):
+		o.Status, o.Reason = Limited, tooDeep
+	case bytes.Contains(b, []byte("Search not completed")):
+		o.Status, o.Reason = Failed, "SPIN's search was not completed"
+	case string(errs[1]) != "0":
+		o.Status, o.Reason = Failed, "SPIN found an error: "+strings.TrimSpace(string(bytes.SplitN(b, []byte("\n"), 2)[0]))
+	default:
+		o.Status = Done
+	}
+	return o, nil
+}
