@@ -315,3 +315,10 @@ func (t *Values) Value(id ValueID) Value { return t.list[id] }
 
 // Len returns the number of distinct values, the undefined one included.
 func (t *Values) Len() int { return len(t.list) }
+
+// UnmarshalJSON reads what MarshalJSON writes; a set comes back as a list.
+func (v *Value) UnmarshalJSON(text []byte) error {
+	x, err := ParseJSON(text)
+	*v = x
+	return err
+}

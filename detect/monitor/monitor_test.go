@@ -1,0 +1,208 @@
+package monitor
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"cpor/detect"
+	"cpor/detect/computation"
+	"cpor/detect/predicate"
+	"cpor/detect/simulate"
+)
+
+func randomComputation(rng *rand.Rand) *computation.Computation {
+	n := rng.IntN(4) + 1
+	return simulate.Random(rng, simulate.RandomConfig{Processes: n, Events: rng.IntN(6*n + 1), Messages: []float64{0, 0.4, 0.9}[rng.IntN(3)],
+		Variables: 2, Values: 3, Assign: 0.5, Undefined: rng.IntN(3) == 0})
+}
+
+var predicates = []string{
+	"forall i: i.x", "forall i: !i.x", "exists i: i.x", "exists i < j: i.x && j.x", "forall i != j: i.x || j.y != i.y",
+	"p1.x && p1.y == 1", "forall i: i.y == 2", "count(i: i.x) == 1", "(forall i: i.x) || (forall i: i.y == 0)",
+	"exists i < j: i.y > j.y && i.x", "sum(i: i.y) >= 3", "len(set(i: i.y)) == 1", "forall i: i.x => i.y > 0",
+	"false", "true", "p1.x <=> p1.y == 0",
+}
+
+// events returns the events of a computation in a random order that keeps that
+// of each process.
+func events(rng *rand.Rand, c *computation.Computation) []*Event {
+	next := make([]int32, c.N())
+	var out []*Event
+	for len(out) < c.TotalEvents() {
+		i := rng.IntN(c.N())
+		if next[i] == c.Events(i) {
+			continue
+		}
+		next[i]++
+		k := next[i]
+		e := &Event{Host: c.Name(i), Clock: map[string]int32{}, Vars: map[string]computation.Value{}, Text: c.Text(i, k)}
+		for j, x := range c.Clock(i, k) {
+			e.Clock[c.Name(j)] = x
+		}
+		for _, v := range c.Variables(i) {
+			for _, ch := range v.Changes {
+				if ch.State == k {
+					e.Vars[v.Name] = c.Values().Value(ch.Value)
+				}
+			}
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func initial(c *computation.Computation) map[string]map[string]computation.Value {
+	init := map[string]map[string]computation.Value{}
+	for i := range c.N() {
+		init[c.Name(i)] = map[string]computation.Value{}
+		for _, v := range c.Variables(i) {
+			init[c.Name(i)][v.Name] = c.Values().Value(v.At(0))
+		}
+	}
+	return init
+}
+
+// prefix returns the computation of the events that have arrived and whose
+// causal past has arrived.
+func prefix(t *testing.T, c *computation.Computation, arrived []*Event) *computation.Computation {
+	r := computation.NewBuilder("")
+	for _, name := range c.Names() {
+		r.Declare(r.Host(name))
+	}
+	for h, vars := range initial(c) {
+		for name, v := range vars {
+			r.Init(r.Host(h), r.Name(name), v)
+		}
+	}
+	have := map[string]int32{}
+	for _, e := range arrived {
+		have[e.Host] = e.Clock[e.Host]
+	}
+	for _, e := range arrived {
+		complete := true
+		for h, x := range e.Clock {
+			complete = complete && x <= have[h]
+		}
+		if !complete {
+			continue
+		}
+		r.Event(r.Host(e.Host), 0)
+		for h, x := range e.Clock {
+			r.Entry(r.Host(h), x)
+		}
+		for name, v := range e.Vars {
+			r.Assign(r.Name(name), v)
+		}
+	}
+	p, _, err := r.Build(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func offline(t *testing.T, c *computation.Computation, p *predicate.Predicate, m detect.Modality) bool {
+	n, err := p.Expand(predicate.Names{Hosts: c.Names()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := detect.Detect(context.Background(), c, n, m, detect.Options{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.Holds
+}
+
+// TestOnline: Poss is announced exactly with the event that completes its
+// proof; Def never before it is certain for every continuation that the run
+// itself is, and in the end both agree with the off-line algorithms. Some runs
+// are interrupted and go on from their journal.
+func TestOnline(t *testing.T) {
+	dir := t.TempDir()
+	announced := 0
+	for seed := range 1500 {
+		rng := rand.New(rand.NewPCG(uint64(seed), 9))
+		c := randomComputation(rng)
+		text := predicates[rng.IntN(len(predicates))]
+		p, err := predicate.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mod := detect.Modality(seed % 2)
+		cfg := Config{Predicate: p, Modality: mod, Hosts: c.Names(), Init: initial(c)}
+		path := ""
+		var j *Journal
+		var m *Monitor
+		if rng.IntN(3) == 0 {
+			path = filepath.Join(dir, fmt.Sprint(seed))
+			j, m, err = OpenJournal(path, cfg, 200)
+		} else {
+			m, err = New(cfg)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := fmt.Sprintf("seed %d, %v %s", seed, mod, text)
+		all := events(rng, c)
+		for k := -1; k < len(all); k++ {
+			if k >= 0 {
+				if err := m.Add(all[k]); err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				if j != nil {
+					if err := j.Append(all[k]); err != nil {
+						t.Fatal(err)
+					}
+					if err := j.Sync(); err != nil {
+						t.Fatal(err)
+					}
+					if rng.IntN(4) == 0 { // a crash
+						if err := j.Close(); err != nil {
+							t.Fatal(err)
+						}
+						if j, m, err = OpenJournal(path, cfg, 200); err != nil {
+							t.Fatalf("%s: %v", name, err)
+						}
+					}
+				}
+			}
+			got := m.Detected() != nil
+			if mod == detect.Poss {
+				if want := offline(t, prefix(t, c, all[:k+1]), p, mod); got != want {
+					t.Fatalf("%s: after %d events, announced %v, want %v", name, k+1, got, want)
+				}
+			} else if got && !offline(t, c, p, mod) {
+				t.Fatalf("%s: announced after %d events, but it is not definite", name, k+1)
+			}
+		}
+		if m.Detected() != nil {
+			announced++
+			if d := m.Detected(); mod == detect.Poss {
+				cut := make(computation.Cut, c.N())
+				for i := range cut {
+					cut[i] = d.Cut[c.Name(i)]
+				}
+				n, _ := p.Expand(predicate.Names{Hosts: c.Names()})
+				if !c.Consistent(cut) || !detect.Holds(c, n, cut) {
+					t.Fatalf("%s: the witness %v is none", name, d.Cut)
+				}
+			}
+		}
+		got, err := m.End()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if want := offline(t, c, p, mod); got != want {
+			t.Fatalf("%s: in the end %v, want %v", name, got, want)
+		}
+		if j != nil {
+			j.Close()
+		}
+	}
+	if announced < 300 {
+		t.Errorf("only %d announcements", announced)
+	}
+}
