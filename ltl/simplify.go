@@ -326,12 +326,33 @@ func (s *Simplifier) rewriteStrongRelease(f Formula) Formula {
 	return f
 }
 
+// maxBoolean is the number of operands up to which Boolean ones are compared. Diagrams
+// do that better when there are many.
+const maxBoolean = 32
+
 func (s *Simplifier) rewriteAnd(f Formula) Formula {
 	ops := f.Operands()
+	var merged []Formula
+next:
+	for _, x := range ops {
+		for j, y := range merged {
+			if m, ok := mergeAnd(x, y); ok {
+				merged[j] = m
+				continue next
+			}
+		}
+		merged = append(merged, x)
+	}
+	if len(merged) < len(ops) {
+		return And(merged...)
+	}
 	without := func(i int) []Formula { return slices.Delete(slices.Clone(ops), i, i+1) }
+	comparable := func(x, y Formula) bool {
+		return x != y && (len(ops) <= maxBoolean || !x.Is(Boolean) || !y.Is(Boolean))
+	}
 	for i, x := range ops {
 		for j, y := range ops {
-			if i == j {
+			if !comparable(x, y) {
 				continue
 			}
 			if s.implies(x, y) {
@@ -343,11 +364,6 @@ func (s *Simplifier) rewriteAnd(f Formula) Formula {
 		}
 	}
 	for i, x := range ops {
-		for j := i + 1; j < len(ops); j++ {
-			if m, ok := mergeAnd(x, ops[j]); ok {
-				return And(append(slices.Delete(without(j), i, i+1), m)...)
-			}
-		}
 		// Undo an expansion: a && X G a, and b && (a || X(a R b)).
 		if folded, parts, ok := fold(x); ok && contains(ops, parts) {
 			rest := []Formula{folded}
@@ -359,9 +375,9 @@ func (s *Simplifier) rewriteAnd(f Formula) Formula {
 			return And(rest...)
 		}
 	}
-	for i, x := range ops {
+	for _, x := range ops {
 		for j, y := range ops {
-			if i == j {
+			if !comparable(x, y) {
 				continue
 			}
 			// Unit resolution.

@@ -40,10 +40,19 @@ func (g *graph) simulation(reverse bool) relation {
 			rel[p][q] = (!g.isFinal(p) || g.isFinal(q)) && (!reverse || p != g.init || q == g.init)
 		}
 	}
+	// States are numbered breadth first, so that this order goes mostly against
+	// the direction of the arcs, and news travels far in one round.
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+		if !reverse {
+			order[i] = n - 1 - i
+		}
+	}
 	for changed := true; changed; {
 		changed = false
-		for p := range n {
-			for q := range n {
+		for _, p := range order {
+			for _, q := range order {
 				if p != q && rel[p][q] && !g.matches(arcs[p], arcs[q], rel) {
 					rel[p][q] = false
 					changed = true

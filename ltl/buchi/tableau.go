@@ -24,9 +24,9 @@ import (
 // Next and promise variables occur without negation only, since the formula is in negation normal form.
 type tableau struct {
 	m       *bdd.Manager
-	atoms   map[string]int // atoms are the variables from 0 to natoms-1
-	natoms  int
-	nvars   int
+	vars    *variables
+	style   style
+	nvars   int // the Next and promise variables
 	next    map[ltl.Formula]int
 	nexts   map[int]ltl.Formula // the inverse of next
 	promise map[ltl.Formula]int
@@ -40,24 +40,94 @@ type expandKey struct {
 	renewed bool
 }
 
-func newTableau(m *bdd.Manager, atoms []string) *tableau {
-	t := &tableau{
-		m: m, atoms: map[string]int{}, natoms: len(atoms), nvars: len(atoms),
+// variables numbers the variables of the diagrams. The order decides on their size: in f1 || f2
+// || ... each fi should have its atoms, its Next and promise variables side by side. So the
+// atoms are ordered by their first occurrence, and a Next or promise variable comes
+// after the last atom of its formula.
+type variables struct {
+	rank map[string]int      // of an atom
+	bit  []int               // rank -> index of the atom in a letter
+	last map[ltl.Formula]int // see lastRank
+}
+
+// gap is the distance of the variables of two atoms.
+const gap = 1 << 20
+
+// newVariables ranks the atoms of f; atoms gives their indices.
+func newVariables(f ltl.Formula, atoms []string) *variables {
+	v := &variables{rank: map[string]int{}, last: map[ltl.Formula]int{}}
+	index := map[string]int{}
+	for i, a := range atoms {
+		index[a] = i
+	}
+	seen := map[ltl.Formula]bool{}
+	var walk func(ltl.Formula)
+	walk = func(f ltl.Formula) {
+		if seen[f] {
+			return
+		}
+		seen[f] = true
+		if f.Op() == ltl.OpAtom {
+			v.rank[f.Name()] = len(v.bit)
+			v.bit = append(v.bit, index[f.Name()])
+		}
+		for _, g := range f.Operands() {
+			walk(g)
+		}
+	}
+	walk(f)
+	return v
+}
+
+func (v *variables) atom(name string) int { return v.rank[name] * gap }
+
+// lastRank returns the largest rank of the atoms of f, 0 if there are none.
+func (v *variables) lastRank(f ltl.Formula) int {
+	if r, ok := v.last[f]; ok {
+		return r
+	}
+	r := v.rank[f.Name()] // 0 if f is no atom
+	for _, g := range f.Operands() {
+		r = max(r, v.lastRank(g))
+	}
+	v.last[f] = r
+	return r
+}
+
+// atomBit returns the index of the atom with variable x, and whether x is that of an atom.
+func (v *variables) atomBit(x int) (bit int, ok bool) {
+	if x%gap != 0 || x/gap >= len(v.bit) {
+		return 0, false
+	}
+	return v.bit[x/gap], true
+}
+
+// afterAtoms is smaller than the variables that come after all atoms, and larger than those of atoms.
+func (v *variables) afterAtoms() int { return len(v.bit) * gap }
+
+func newTableau(m *bdd.Manager, vars *variables, st style) *tableau {
+	return &tableau{
+		m: m, vars: vars, style: st,
 		next: map[ltl.Formula]int{}, nexts: map[int]ltl.Formula{},
 		promise: map[ltl.Formula]int{}, sets: map[int]int{},
 		memo: map[expandKey]bdd.Node{}, states: map[bdd.Node]bdd.Node{},
 	}
-	for i, a := range atoms {
-		t.atoms[a] = i
+}
+
+// variable makes a Next or promise variable that belongs to f. There are fewer
+// than gap of them, because the diagrams have fewer nodes.
+func (t *tableau) variable(f ltl.Formula) int {
+	t.nvars++
+	if t.style.split {
+		return t.vars.afterAtoms() + t.nvars
 	}
-	return t
+	return t.vars.lastRank(f)*gap + t.nvars
 }
 
 func (t *tableau) promiseOf(f ltl.Formula) bdd.Node {
 	v, ok := t.promise[f]
 	if !ok {
-		v = t.nvars
-		t.nvars++
+		v = t.variable(f)
 		t.promise[f] = v
 		t.sets[v] = len(t.sets)
 	}
@@ -98,8 +168,7 @@ func (t *tableau) nextOf(f ltl.Formula) bdd.Node {
 	}
 	v, ok := t.next[f]
 	if !ok {
-		v = t.nvars
-		t.nvars++
+		v = t.variable(f)
 		t.next[f] = v
 		t.nexts[v] = f
 	}
@@ -129,9 +198,9 @@ func (t *tableau) expand(f ltl.Formula, renewed bool) bdd.Node {
 	case ltl.OpFalse:
 		r = bdd.False
 	case ltl.OpAtom:
-		r = m.Var(t.atoms[f.Name()])
+		r = m.Var(t.vars.atom(f.Name()))
 	case ltl.OpNot:
-		r = m.Not(m.Var(t.atoms[ops[0].Name()]))
+		r = m.Not(m.Var(t.vars.atom(ops[0].Name())))
 	case ltl.OpAnd:
 		r = bdd.True
 		for _, g := range ops {
@@ -189,9 +258,9 @@ type style struct {
 // bounds are limits for a construction; nodes are those of the diagrams.
 type bounds struct{ states, edges, nodes int }
 
-// build makes the automaton of f, in negation normal form. A tableau is for one formula and
-// one style: after an error its memory is not to be used.
-func (t *tableau) build(f ltl.Formula, st style, limit bounds) (*graph, error) {
+// build makes the automaton of f, in negation normal form. After
+// an error the tableau's memory is not to be used any more.
+func (t *tableau) build(f ltl.Formula, limit bounds) (*graph, error) {
 	g := &graph{m: t.m}
 	// States with equal expansions have equal transitions and are one state.
 	index := map[bdd.Node]int{}
@@ -222,13 +291,13 @@ func (t *tableau) build(f ltl.Formula, st style, limit bounds) (*graph, error) {
 			return nil, &TooLargeError{Stage: "states of the tableau", Limit: limit.states}
 		}
 		var out []edge
-		for _, part := range t.parts(todo[q], st) {
+		for _, part := range t.parts(todo[q]) {
 			byPromise := map[uint64]bdd.Node{}
 			var promises []uint64
 			for _, cube := range t.m.SumOfProducts(part.residual) {
 				label, promised, target := t.readCube(cube)
 				label = t.m.And(label, part.label)
-				if !st.postpone {
+				if !t.style.postpone {
 					if dst := state(target); dst >= 0 {
 						out = append(out, edge{label, promised, dst})
 					}
@@ -272,13 +341,13 @@ func (t *tableau) build(f ltl.Formula, st style, limit bounds) (*graph, error) {
 
 type part struct{ label, residual bdd.Node }
 
-// parts divides an expansion by letters, if the style says so.
-func (t *tableau) parts(e bdd.Node, st style) []part {
-	if !st.split {
+// parts divides an expansion by letters, if the style says so; then Next and
+// promise variables come after the atoms.
+func (t *tableau) parts(e bdd.Node) []part {
+	if !t.style.split {
 		return []part{{bdd.True, e}}
 	}
-	// The atoms are first in the order, so the residuals are the nodes just
-	// below them. A node's letters are complete when all nodes above it are done.
+	// The residuals are the nodes just below the atoms. A node's letters are complete when all nodes above it are done.
 	labels := map[bdd.Node]bdd.Node{e: bdd.True}
 	nodes := []bdd.Node{e}
 	var out []part
@@ -293,7 +362,7 @@ func (t *tableau) parts(e bdd.Node, st style) []part {
 		nodes = slices.Delete(nodes, i, i+1)
 		label := labels[n]
 		v := t.m.Level(n)
-		if v >= t.natoms {
+		if v >= t.vars.afterAtoms() {
 			if n != bdd.False {
 				out = append(out, part{label, n})
 			}
@@ -326,7 +395,7 @@ func (t *tableau) readCube(c bdd.Cube) (label bdd.Node, promised uint64, target 
 		if l.Neg {
 			v = t.m.Not(v)
 		}
-		if l.Var < t.natoms {
+		if _, ok := t.vars.atomBit(l.Var); ok {
 			label = t.m.And(label, v)
 		} else {
 			target = t.m.And(target, v)

@@ -90,6 +90,7 @@ type translation struct {
 	f         ltl.Formula // simplified
 	s         *ltl.Simplifier
 	m         *bdd.Manager
+	vars      *variables
 	maxStates int
 
 	negated       *graph // see negation
@@ -121,6 +122,7 @@ func newTranslation(f ltl.Formula, o Options) (*translation, error) {
 		}
 	}
 	t.f = t.s.Simplify(f)
+	t.vars = newVariables(t.f, t.atoms)
 	t.m = bdd.New(0)
 	return t, nil
 }
@@ -130,7 +132,7 @@ func (t *translation) build(f ltl.Formula, st style, limit bounds) (*graph, erro
 	// Each stage has its own share of nodes, so that one which fails and can be
 	// done without takes nothing from the next.
 	t.m.Allow(limit.nodes)
-	g, err := newTableau(t.m, t.atoms).build(f, st, limit)
+	g, err := newTableau(t.m, t.vars, st).build(f, limit)
 	t.allow()
 	if err != nil {
 		return nil, err
@@ -148,8 +150,12 @@ func (t *translation) allow() { t.m.Allow(t.nodes()) }
 // nodes is the share of a stage. A state of a tableau costs some dozens.
 func (t *translation) nodes() int { return max(1<<16, 50*t.maxStates) }
 
-// small is the number of edges up to which all alternatives are tried.
-const small = 300
+// small is the number of edges up to which all alternatives are tried, and
+// smallNodes the nodes that an alternative may cost.
+const (
+	small      = 300
+	smallNodes = 1 << 14
+)
 
 // generalised returns the reduced tableaux of all styles that stay small, at least that
 // of the plain style.
@@ -162,7 +168,7 @@ func (t *translation) generalised(f ltl.Formula) ([]*graph, error) {
 	if g.edges() > small {
 		return gs, nil
 	}
-	limit := bounds{min(t.maxStates, 20+4*len(g.out)), 10 * small, 1 << 16}
+	limit := bounds{min(t.maxStates, 20+4*len(g.out)), 10 * small, smallNodes}
 	for _, st := range []style{{split: true}, {split: true, postpone: true}} {
 		if g, err := t.build(f, st, limit); err == nil && g.edges() <= small {
 			gs = append(gs, g)
@@ -194,7 +200,7 @@ func (t *translation) stateBased() (*graph, error) {
 	t.allow()
 	var conditions []bdd.Node
 	for _, g := range recurring {
-		conditions = append(conditions, newTableau(t.m, t.atoms).expand(g, false))
+		conditions = append(conditions, newTableau(t.m, t.vars, style{}).expand(g, false))
 	}
 	var best *graph
 	if len(conditions) == 0 {
@@ -310,7 +316,7 @@ func (t *translation) weak(gs []*graph) *graph {
 			g = h
 		}
 	}
-	limit := min(t.maxStates, 50+20*len(g.out))
+	limit := min(t.maxStates, 50+20*len(g.out), maxSubsets)
 	w := g.minimalWeak(limit)
 	if w == nil || t.m.Err() != nil {
 		return nil
@@ -331,7 +337,11 @@ func (t *translation) weak(gs []*graph) *graph {
 func (t *translation) negation() *graph {
 	if t.negated == nil && !t.triedNegation {
 		t.triedNegation = true
-		g, err := t.build(t.s.Simplify(ltl.Not(t.f)), style{}, bounds{t.maxStates, 10 * small, 1 << 16})
+		f := t.s.Simplify(ltl.Not(t.f))
+		if _, recurring := suspend(f); recurring != nil {
+			return nil // it would be too large
+		}
+		g, err := t.build(f, style{}, bounds{t.maxStates, 10 * small, smallNodes})
 		if err == nil && g.edges() <= small {
 			t.negated = g
 		}
@@ -346,7 +356,7 @@ func (t *translation) automaton(g *graph) (*Automaton, error) {
 	for q, es := range g.out {
 		for _, e := range es {
 			for _, cube := range t.m.SumOfProducts(e.label) {
-				a.Out[q] = append(a.Out[q], Transition{labelOf(cube), e.dst})
+				a.Out[q] = append(a.Out[q], Transition{t.label(cube), e.dst})
 			}
 		}
 	}
@@ -359,20 +369,20 @@ func (t *translation) export(g *graph) (*Generalised, error) {
 	for q, es := range g.out {
 		for _, e := range es {
 			for _, cube := range t.m.SumOfProducts(e.label) {
-				a.Out[q] = append(a.Out[q], GeneralisedTransition{labelOf(cube), e.acc, e.dst})
+				a.Out[q] = append(a.Out[q], GeneralisedTransition{t.label(cube), e.acc, e.dst})
 			}
 		}
 	}
 	return a, t.full("labels")
 }
 
-func labelOf(c bdd.Cube) Label {
+func (t *translation) label(c bdd.Cube) Label {
 	var l Label
 	for _, lit := range c {
-		if lit.Neg {
-			l.Neg |= 1 << lit.Var
+		if bit, _ := t.vars.atomBit(lit.Var); lit.Neg {
+			l.Neg |= 1 << bit
 		} else {
-			l.Pos |= 1 << lit.Var
+			l.Pos |= 1 << bit
 		}
 	}
 	return l

@@ -24,8 +24,12 @@ type subsets struct {
 }
 
 // maxBlocks bounds the work of determinise, in pairs of an edge and a block of letters. It is reached
-// within a second.
-const maxBlocks = 200000
+// within tenths of a second.
+const maxBlocks = 50000
+
+// maxSubsets bounds the states of a deterministic automaton: minimise takes the
+// square of their number in the worst case.
+const maxSubsets = 1000
 
 // determinise returns the subset automaton of g, or nil if it has more than limit
 // states or takes too much work.

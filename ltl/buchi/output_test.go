@@ -1,0 +1,436 @@
+package buchi
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"cpor/ltl"
+)
+
+// Each formula of the golden file with its automaton as text and in HOA, state-based and generalised.
+func TestGolden(t *testing.T) {
+	var out strings.Builder
+	for _, s := range []string{
+		"true", "false", "p", "[]p", "<>p", "p U q", "[]<>p", "<>[]p", "[](p -> <>q)", "!([](p -> <>q))",
+		"[]<>p && []<>q", "<>[]p || []<>q", "p R q", "X p", `[]("x > \"3\"" -> <>"a\\b")`, "p && (q U r) U []p",
+		"[]<>a && []<>b && []<>c && []<>d && []<>e && <>[]f",
+	} {
+		f := mustParse(t, s)
+		a := mustTranslate(t, f, Options{})
+		g, err := TranslateGeneralised(f, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var strengths []string
+		for _, k := range a.Strengths() {
+			strengths = append(strengths, k.String())
+		}
+		fmt.Fprintf(&out, "# %s\n%s(%s)\n", f, a, strings.Join(strengths, ", "))
+		for _, write := range []func() error{
+			func() error { return a.WriteHOA(&out, f.String()) }, func() error { return g.WriteHOA(&out, f.String()) },
+		} {
+			if err := write(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		fmt.Fprintln(&out)
+	}
+	path := filepath.Join("testdata", "automata.golden")
+	if *update {
+		if err := os.WriteFile(path, []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != string(want) {
+		t.Errorf("automata differ from %s (go test -update writes it anew):\n%s", path, out.String())
+	}
+}
+
+// readHOA reads back what WriteHOA wrote, by the format's grammar as far as it is used.
+func readHOA(text string) (*Generalised, []uint64, error) {
+	g := &Generalised{}
+	var stateSets []uint64
+	sets := func(s string) uint64 {
+		var r uint64
+		for _, n := range strings.Fields(strings.Trim(s, "{}")) {
+			i, _ := strconv.Atoi(n)
+			r |= 1 << i
+		}
+		return r
+	}
+	sc := bufio.NewScanner(strings.NewReader(text))
+	body := false
+	for sc.Scan() {
+		line := sc.Text()
+		key, value, _ := strings.Cut(line, ": ")
+		switch {
+		case line == "--BODY--":
+			body = true
+		case line == "--END--":
+			return g, stateSets, nil
+		case !body && key == "Start":
+			g.Init, _ = strconv.Atoi(value)
+		case !body && key == "AP":
+			n, rest, _ := strings.Cut(value, " ")
+			for rest != "" {
+				quoted, err := strconv.QuotedPrefix(rest)
+				if err != nil {
+					return nil, nil, err
+				}
+				name, _ := strconv.Unquote(quoted)
+				g.Atoms = append(g.Atoms, name)
+				rest = strings.TrimPrefix(rest[len(quoted):], " ")
+			}
+			if n != fmt.Sprint(len(g.Atoms)) {
+				return nil, nil, fmt.Errorf("%s atoms announced in %s", n, line)
+			}
+		case !body && key == "Acceptance":
+			g.Sets, _ = strconv.Atoi(strings.Fields(value)[0])
+		case body && key == "State":
+			_, marks, _ := strings.Cut(value, " ")
+			stateSets = append(stateSets, sets(marks))
+			g.Out = append(g.Out, nil)
+		case body:
+			label, rest, _ := strings.Cut(strings.TrimPrefix(line, "["), "] ")
+			dst, marks, _ := strings.Cut(rest, " ")
+			tr := GeneralisedTransition{Sets: sets(marks)}
+			tr.Dst, _ = strconv.Atoi(dst)
+			for _, lit := range strings.Split(label, "&") {
+				if i, err := strconv.Atoi(strings.TrimPrefix(lit, "!")); err == nil && lit[0] == '!' {
+					tr.Label.Neg |= 1 << i
+				} else if err == nil {
+					tr.Label.Pos |= 1 << i
+				} else if lit != "t" {
+					return nil, nil, err
+				}
+			}
+			g.Out[len(g.Out)-1] = append(g.Out[len(g.Out)-1], tr)
+		}
+	}
+	return nil, nil, errors.New("no end")
+}
+
+func TestHOAReadsBack(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for range 200 {
+		f := randomFormula(r, 1+r.IntN(8), 3, true)
+		a := mustTranslate(t, f, Options{})
+		g, err := TranslateGeneralised(f, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b, c strings.Builder
+		if err := errors.Join(a.WriteHOA(&b, f.String()), g.WriteHOA(&c, "")); err != nil {
+			t.Fatal(err)
+		}
+		h, states, err := readHOA(b.String())
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, b.String())
+		}
+		back := &Automaton{Atoms: h.Atoms, Init: h.Init, Out: make([][]Transition, len(h.Out))}
+		for q, ts := range h.Out {
+			back.Accepting = append(back.Accepting, states[q] == 1)
+			for _, tr := range ts {
+				back.Out[q] = append(back.Out[q], Transition{tr.Label, tr.Dst})
+			}
+		}
+		if back.String() != a.String() {
+			t.Fatalf("%s\nread back as\n%s", a, back)
+		}
+		h, _, err = readHOA(c.String())
+		if err != nil || h.Sets != g.Sets || fmt.Sprint(h.Out) != fmt.Sprint(g.Out) {
+			t.Fatalf("%v\nread back as\n%v, %v", g, h, err)
+		}
+	}
+}
+
+func TestDeterministicOutput(t *testing.T) {
+	_, formulas := patterns(t)
+	var wg sync.WaitGroup
+	first := map[ltl.Formula]*Automaton{}
+	for _, f := range formulas["dac"] {
+		first[f] = mustTranslate(t, f, Options{})
+	}
+	for range 4 {
+		wg.Go(func() {
+			for f, a := range first {
+				if b, err := Translate(f, Options{}); err != nil || !reflect.DeepEqual(a, b) {
+					t.Errorf("%s: another automaton the second time: %v\n%s\n%s", f, err, a, b)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestAtomsOption(t *testing.T) {
+	f := mustParse(t, "[](q -> <>p)")
+	a := mustTranslate(t, f, Options{Atoms: []string{"x", "q", "y", "p"}})
+	b := mustTranslate(t, ltl.Not(f), Options{})
+	if strings.Join(a.Atoms, "") != "xqyp" || strings.Join(b.Atoms, "") != "pq" {
+		t.Errorf("atoms %v and %v", a.Atoms, b.Atoms)
+	}
+	for _, ts := range a.Out {
+		for _, tr := range ts {
+			if (tr.Label.Pos|tr.Label.Neg)&0b0101 != 0 {
+				t.Errorf("label with an atom that the formula does not have: %v", tr)
+			}
+		}
+	}
+	if disjoint, err := Disjoint(a, b); !disjoint || err != nil {
+		t.Errorf("disjoint %v, %v", disjoint, err)
+	}
+	if disjoint, err := Disjoint(a, mustTranslate(t, f, Options{})); disjoint || err != nil {
+		t.Errorf("disjoint from itself %v, %v", disjoint, err)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	many := func(n int) []string {
+		var names []string
+		for i := range n {
+			names = append(names, fmt.Sprintf("a%d", i))
+		}
+		return names
+	}
+	disjunction := func(n int) ltl.Formula {
+		var fs []ltl.Formula
+		for _, a := range many(n) {
+			fs = append(fs, ltl.Atom(a))
+		}
+		return ltl.Or(fs...)
+	}
+	response := func(n int) ltl.Formula {
+		var fs []ltl.Formula
+		for i := range n {
+			fs = append(fs, mustParse(t, fmt.Sprintf("[](a%d -> <>b%d)", i, i)))
+		}
+		return ltl.And(fs...)
+	}
+	mustTranslate(t, disjunction(64), Options{})
+	for _, c := range []struct {
+		name string
+		f    ltl.Formula
+		o    Options
+		want any
+		msg  string
+	}{
+		{"65 atoms", disjunction(65), Options{}, new(*AtomsError), "65 atoms, at most 64"},
+		{"65 atoms listed", disjunction(2), Options{Atoms: many(65)}, new(*AtomsError), "65 atoms, at most 64"},
+		{"atom twice", ltl.Atom("a"), Options{Atoms: []string{"a", "a"}}, new(*AtomsError), `"a" is listed twice`},
+		{"atom missing", ltl.Atom("a"), Options{Atoms: []string{"b"}}, new(*AtomsError), `"a" of the formula is not listed`},
+		{"states", response(3), Options{MaxStates: 5}, new(*TooLargeError), "more than 5"},
+		{"transitions", response(8), Options{}, new(*TooLargeError), "grows too large"},
+		{"transitions", response(8), Options{MaxStates: 200}, new(*TooLargeError), "grows too large"},
+		{"diagram", response(14), Options{}, new(*TooLargeError), "grows too large"},
+	} {
+		for _, translate := range []func() error{
+			func() error { _, err := Translate(c.f, c.o); return err },
+			func() error { _, err := TranslateGeneralised(c.f, c.o); return err },
+		} {
+			err := translate()
+			if !errors.As(err, c.want) || !strings.Contains(err.Error(), c.msg) {
+				t.Errorf("%s: error %v, want a %T with %q", c.name, err, c.want, c.msg)
+			}
+		}
+	}
+	a, b := mustTranslate(t, disjunction(64), Options{}), mustTranslate(t, ltl.Atom("z"), Options{})
+	if _, err := Disjoint(a, b); err == nil {
+		t.Error("65 atoms together: no error")
+	}
+	for _, w := range []ltl.Lasso{{Atoms: []string{"z"}}, {Atoms: []string{"y"}, Loop: []uint64{0}}} {
+		if _, err := b.Accepts(w); err == nil {
+			t.Errorf("%v: no error", w)
+		}
+	}
+}
+
+// All translations with a limit either respect it or fail.
+func TestLimitIsRespected(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	refused := 0
+	for range 300 {
+		f := randomFormula(r, 8, 3, true)
+		limit := 1 + r.IntN(6)
+		a, err := Translate(f, Options{MaxStates: limit})
+		var large *TooLargeError
+		switch {
+		case errors.As(err, &large):
+			refused++
+		case err != nil:
+			t.Fatal(err)
+		case a.States() > limit:
+			t.Fatalf("%s: %d states, limit %d", f, a.States(), limit)
+		}
+	}
+	if refused == 0 || refused == 300 {
+		t.Errorf("%d of 300 refused", refused)
+	}
+}
+
+func TestEmptyAndUniversal(t *testing.T) {
+	for _, s := range []string{
+		"false", "a && !a", "[]a && <>!a", "(X p0 U p1) <-> !(X p0 U p1)", "[](a -> X a) && a && <>!a", "a U b && []!b",
+		"[]<>a && <>[]!a", "(a U (b U c)) && !((a || b) U c)",
+	} {
+		f := mustParse(t, s)
+		a := mustTranslate(t, f, Options{})
+		if !a.Empty() || a.States() != 1 || a.Transitions() != 0 {
+			t.Errorf("%s: not the empty automaton:\n%s", s, a)
+		}
+		if b := mustTranslate(t, ltl.Not(f), Options{}); b.States() != 1 || b.Transitions() != 1 || !b.Accepting[0] ||
+			b.Strengths()[0] != Terminal {
+			t.Errorf("!(%s): not the universal automaton:\n%s", s, b)
+		}
+	}
+}
+
+func TestStrengths(t *testing.T) {
+	for _, c := range []struct{ f, want string }{
+		{"<>a", "rejecting terminal"},
+		{"[]a", "weak"},
+		{"[]<>a", "strong strong"},
+		{"<>[]a", "rejecting weak"},
+		{"a U ([]b)", "rejecting weak"},
+		{"X X a", "rejecting rejecting rejecting terminal"},
+	} {
+		a := mustTranslate(t, mustParse(t, c.f), Options{})
+		var got []string
+		for _, s := range a.Strengths() {
+			got = append(got, s.String())
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %v, want %s\n%s", c.f, got, c.want, a)
+		}
+	}
+}
+
+// Formulas with many recurring conditions take another path; see suspend.
+func TestFairnessAssumptions(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	accepted, rejected := 0, 0
+	for n := minSuspended - 1; n <= 16; n += 4 {
+		var fair []ltl.Formula
+		names := []string{"a", "b", "c"}
+		for i := range n {
+			names = append(names, fmt.Sprintf("f%d", i))
+			fair = append(fair, mustParse(t, fmt.Sprintf("[]<>(f%d && !a)", i)))
+		}
+		for range 8 {
+			f := ltl.And(append(fair, randomFormula(r, 5, 3, true))...)
+			o := Options{Atoms: names}
+			a := mustTranslate(t, f, o)
+			b, err := Translate(ltl.Not(f), o)
+			if err == nil {
+				if disjoint, _ := Disjoint(a, b); !disjoint {
+					t.Fatalf("%s: accepts words that its negation accepts", f)
+				}
+			}
+			for range 50 {
+				w := ltl.Lasso{Atoms: names, Stem: make([]uint64, r.IntN(4)), Loop: make([]uint64, 4+r.IntN(2))}
+				for _, part := range [][]uint64{w.Stem, w.Loop} {
+					for i := range part {
+						part[i] = r.Uint64()
+						if len(part) == 5 { // make the assumptions likely
+							part[i] |= r.Uint64() | r.Uint64()<<3
+						}
+					}
+				}
+				want, err := f.Holds(w)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want {
+					accepted++
+				} else {
+					rejected++
+				}
+				if got, err := a.Accepts(w); got != want || err != nil {
+					t.Fatalf("%s is %v on %v, the automaton says %v, %v", f, want, w, got, err)
+				}
+			}
+		}
+	}
+	t.Logf("%d words accepted, %d rejected", accepted, rejected)
+	if accepted < 100 || rejected < 100 {
+		t.Errorf("%d words accepted, %d rejected: too one-sided to be a test", accepted, rejected)
+	}
+}
+
+func FuzzTranslate(f *testing.F) {
+	for _, s := range []string{"[](a -> <>b)", "a U b R a", "!(a W X b)", "[]<>a && <>[]b", "a <-> <>b"} {
+		f.Add(s, uint64(1))
+	}
+	f.Fuzz(func(t *testing.T, s string, seed uint64) {
+		formula, err := ltl.Parse(s)
+		if err != nil || formula.Size() > 25 || len(formula.Atoms()) > 5 {
+			return
+		}
+		o := Options{Atoms: formula.Atoms(), MaxStates: 500}
+		a, err := Translate(formula, o)
+		var large *TooLargeError
+		if errors.As(err, &large) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(seed, 0))
+		for range 20 {
+			w := randomWord(r, 4)
+			w.Atoms = o.Atoms
+			want, err := formula.Holds(w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := a.Accepts(w); got != want || err != nil {
+				t.Fatalf("%s is %v on %v, the automaton says %v, %v\n%s", formula, want, w, got, err, a)
+			}
+		}
+	})
+}
+
+// go test -bench Translate ./ltl/buchi
+func BenchmarkTranslate(b *testing.B) {
+	_, formulas := patterns(b)
+	for _, c := range []struct {
+		name string
+		f    ltl.Formula
+	}{
+		{"response", mustParse(b, "!([](p -> <>q))")},
+		{"dac44", formulas["dac"][43]},
+		{"eh10", formulas["eh"][9]},
+		{"notDac55", ltl.Not(formulas["dac"][54])},
+		{"fairness8", mustParse(b, "[]<>a && []<>b && []<>c && []<>d && []<>e && []<>f && []<>g && []<>h && <>(p && []!q)")},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				mustTranslate(b, c.f, Options{})
+			}
+		})
+	}
+	b.Run("all178", func(b *testing.B) {
+		for b.Loop() {
+			for _, fs := range formulas {
+				for _, f := range fs {
+					mustTranslate(b, f, Options{})
+					mustTranslate(b, ltl.Not(f), Options{})
+				}
+			}
+		}
+	})
+}
