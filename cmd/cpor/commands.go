@@ -15,7 +15,6 @@ import (
 // command is a sub-command.
 type command struct {
 	name    string
-	args    string // after the name, in the usage line
 	summary string // one line
 	run     func(e *env, args []string) int
 	// help prints the whole help of the command.
@@ -26,10 +25,10 @@ type command struct {
 // because help is one of them and lists them all.
 func commands() []*command {
 	return append([]*command{
-		{name: "run", args: "[flags] FILE.model", summary: "search a model for violations", run: runCommand, help: runHelp},
-		{name: "check", args: "[flags] FILE.model", summary: "look for mistakes in a model without running it", run: checkCommand, help: checkHelp},
+		{name: "run", summary: "search a model for violations", run: runCommand, help: runHelp},
+		{name: "check", summary: "look for mistakes in a model without running it", run: checkCommand, help: checkHelp},
 	}, append(elsewhere,
-		&command{name: "help", args: "[COMMAND]", summary: "print help", run: helpCommand, help: overview},
+		&command{name: "help", summary: "print help", run: helpCommand, help: overview},
 		&command{name: "version", summary: "print the version of cpor", run: versionCommand, help: func(w io.Writer) {
 			fmt.Fprintln(w, "usage: cpor version")
 			fmt.Fprintln(w, "\nPrints the version of cpor, of Go, and the platform.")

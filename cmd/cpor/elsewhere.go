@@ -8,7 +8,7 @@ import (
 // their flags themselves, -h included.
 var elsewhere = []*command{
 	{
-		name: "detect", args: "[flags] PREDICATE LOG", summary: "what could have happened in a recorded run of a distributed system",
+		name: "detect", summary: "what could have happened in a recorded run of a distributed system",
 		run: func(e *env, args []string) int {
 			return detectcmd.Detect(e.ctx, args, e.stdin, e.stdout, e.stderr)
 		},

@@ -1,0 +1,51 @@
+# make build   the command, in bin/cpor
+# make test    the tests, as .ci/run and a user run them
+# make lint    gofmt, vet, staticcheck
+# make race    the concurrent packages under the race detector
+# make bench   the Go benchmarks of all packages
+# make fuzz    each fuzz target for FUZZTIME
+# make profile a CPU profile of a large search: MODE=cpu|mem|mutex|block|trace
+# make ci      all that the continuous integration does
+
+GO ?= go
+FUZZTIME ?= 30s
+MODE ?= cpu
+MODEL ?= -por none -D R=3 benchmarks/robots.model
+RACE = ./cartesian/... ./search/... ./statestore/... ./workers/... ./cmd/...
+
+.PHONY: build test lint race bench fuzz profile ci clean
+
+build:
+	$(GO) build -o bin/cpor ./cmd/cpor
+
+test:
+	$(GO) test ./...
+
+lint:
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt -w $$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+race:
+	$(GO) test -race -timeout 15m $(RACE)
+
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+# A package can have several fuzz targets, and Go runs one at a time.
+fuzz:
+	@$(GO) list ./... | while read -r pkg; do \
+		for target in $$($(GO) test -list '^Fuzz' "$$pkg" | grep '^Fuzz'); do \
+			echo "$$pkg $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg" || exit 1; \
+		done; \
+	done
+
+profile: build
+	bin/cpor run -profile $(MODE) $(MODEL)
+
+ci:
+	.ci/run
+
+clean:
+	rm -rf bin *.pprof trace.out
