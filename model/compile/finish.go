@@ -23,6 +23,7 @@ var operands = [numOps]string{
 	OpLock: "-r-", OpUnlock: "-r-", OpChanRef: "wr-", OpSelect: "w--", OpClose: "-r-",
 	OpChanLen: "wr-", OpChanCap: "wr-", OpChanFull: "wr-", OpChoose: "wrr", OpChoice: "w--",
 	OpGo: "---", OpPeek: "w--", OpBlock: "---", OpFail: "---", OpBound: "---",
+	OpEnter: "-r-", OpExit: "-r-", OpWait: "wr-", OpWake: "-rr", OpNotify: "-r-", OpUp: "-r-", OpDown: "-r-",
 }
 
 // registers calls f for every register operand of an instruction; what f
@@ -225,12 +226,12 @@ func (p *Program) analyse(pt *Point, entry int, vars map[int32]*Var, start bool)
 	for _, at := range code {
 		in := p.Code[at]
 		switch in.Op {
-		case OpChoose, OpChoice:
+		case OpChoose, OpChoice, OpNotify:
 			pt.Choice = true
 		case OpSelect:
 			selects++
 			pt.Choice = pt.Choice || len(p.Selects[in.T]) > 1
-		case OpBlock, OpLock:
+		case OpBlock, OpLock, OpEnter, OpWake, OpDown:
 			blocks = true
 		}
 		p.eachRegister(in, func(r int32, write bool) {

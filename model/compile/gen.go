@@ -42,6 +42,7 @@ type gen struct {
 	stmt   syntax.Node // the statement that points describe, with its text
 	text   string
 	loops  []*target
+	syncs  []*object // the monitors entered by synchronized blocks
 	fn     *inlined
 	marks  map[string]int32 // the code labels of the source's labels
 	ends   []labelRange
@@ -67,12 +68,14 @@ type binding struct {
 type target struct {
 	label     string
 	brk, cont int32 // labels; cont is -1 if it is not a loop
+	syncs     int   // the monitors entered around it
 }
 
 // inlined is a function call being inlined.
 type inlined struct {
 	results []*Var
 	end     int32
+	syncs   int // the monitors entered around the call
 }
 
 // labelRange is the code of a labelled statement.
@@ -442,7 +445,7 @@ func (g *gen) begin(tt *ThreadType) {
 	g.tt, g.vars, g.alive, g.nreg = tt, nil, nil, 0
 	g.env = map[*resolve.Object]*binding{}
 	g.marks = map[string]int32{}
-	g.quiet, g.loops, g.fn, g.ends, g.fields = 0, nil, nil, nil, 0
+	g.quiet, g.loops, g.syncs, g.fn, g.ends, g.fields = 0, nil, nil, nil, nil, 0
 	tt.Entry, tt.Failing = len(g.p.Code), -1
 }
 

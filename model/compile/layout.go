@@ -121,6 +121,8 @@ func (g *gen) sharedSize(t *resolve.Type) int {
 			n++
 		}
 		return n
+	case resolve.Monitor:
+		return 3
 	}
 	return 1
 }
@@ -140,6 +142,13 @@ func (g *gen) addShared(name string, t *resolve.Type) {
 		g.addChan(name, t)
 	case resolve.Mutex:
 		g.p.Locs = append(g.p.Locs, LocInfo{Name: name, Type: t, Mutex: true})
+	case resolve.Monitor:
+		g.p.Locs = append(g.p.Locs,
+			LocInfo{Name: name, Role: MonitorOwner},
+			LocInfo{Name: name + ".depth", Role: MonitorDepth, Bits: 8},
+			LocInfo{Name: name + ".waiters", Role: MonitorWaiters})
+	case resolve.Semaphore:
+		g.p.Locs = append(g.p.Locs, LocInfo{Name: name, Role: SemaphoreCount, Bits: 16})
 	default:
 		// The width of pointers is set when all locations are known.
 		l := LocInfo{Name: name, Type: t}

@@ -71,6 +71,11 @@
 //	Block     the transition is not enabled
 //	Fail      a violation: Sites[T]
 //	Bound     the transition ends before point A
+//	Enter, Exit  the monitor at location B
+//	Wait      give the monitor at location B up and wait; A = how often it was entered
+//	Wake      enter the monitor at location B again, C times, once notified
+//	Notify    wake a thread that waits at the monitor at location B, or all if C is 1
+//	Up, Down  the semaphore at location B
 package compile
 
 import (
@@ -131,6 +136,13 @@ const (
 	OpBlock
 	OpFail
 	OpBound
+	OpEnter
+	OpExit
+	OpWait
+	OpWake
+	OpNotify
+	OpUp
+	OpDown
 	numOps
 )
 
@@ -356,6 +368,11 @@ const (
 	ChanSlot        // whether a slot holds a value; for a rendezvous channel, who is parked
 	ChanValue       // a leaf of a slot's value
 	ChanClosed      // whether the channel is closed
+
+	MonitorOwner   // the thread that is in a monitor, plus one
+	MonitorDepth   // how often it has entered it
+	MonitorWaiters // the threads that wait, a bit for each
+	SemaphoreCount
 )
 
 // Chan is a channel. Its locations follow each other: a buffered channel has

@@ -97,6 +97,8 @@ func (g *gen) compileStmt(s syntax.Stmt, label string) {
 		g.quiet++
 		g.block(s.Body.Stmts)
 		g.quiet--
+	case *syntax.SyncStmt:
+		g.syncStmt(s)
 	case *syntax.GoStmt:
 		g.goStmt(s)
 	case *syntax.ReturnStmt:
@@ -365,13 +367,9 @@ func (g *gen) exprStmt(e syntax.Expr) {
 			g.dropAll(g.inline(e))
 			return
 		case resolve.CallBuiltin:
-			switch g.builtin(e) {
-			case "lock", "unlock":
-				op := OpLock
-				if g.builtin(e) == "unlock" {
-					op = OpUnlock
-				}
-				g.mutexOp(op, e)
+			switch name := g.builtin(e); name {
+			case "lock", "unlock", "up", "down", "notify", "notifyAll", "wait":
+				g.lockOp(name, e)
 				return
 			case "close":
 				c := g.valueUnlessPure(e.Args[0])
@@ -386,25 +384,115 @@ func (g *gen) exprStmt(e syntax.Expr) {
 	g.free(g.leaves(e)...)
 }
 
-func (g *gen) mutexOp(op Op, e *syntax.CallExpr) {
-	arg := e.Args[0]
-	if g.typeOf(arg).Kind == resolve.Pointer {
-		p := g.valueUnlessPure(arg)
-		g.point()
-		p = g.now(p, arg)
-		t := g.temp(addressType)
-		g.emit(Instr{Op: OpDeref, A: t.Reg, B: p.reg, Site: g.fault(arg)})
-		g.emit(Instr{Op: op, B: t.Reg, Site: g.fault(e)})
-		g.drop(t)
-		g.free(p)
-		return
+// object is a mutex, monitor or semaphore that a statement names, evaluated as
+// far as shared accesses go.
+type object struct {
+	e       syntax.Expr
+	pl      *place // nil if a pointer names it
+	pointer value
+}
+
+func (g *gen) object(e syntax.Expr) *object {
+	if g.typeOf(e).Kind == resolve.Pointer {
+		return &object{e: e, pointer: g.valueUnlessPure(e)}
 	}
-	pl := g.place(arg)
+	return &object{e: e, pl: g.place(e)}
+}
+
+// location computes the address of an object after the point of the access.
+func (g *gen) location(o *object) value {
+	if o.pl != nil {
+		return g.address(o.pl, 0)
+	}
+	p := g.now(o.pointer, o.e)
+	t := g.temp(addressType)
+	g.emit(Instr{Op: OpDeref, A: t.Reg, B: p.reg, Site: g.fault(o.e)})
+	if o.pointer.reg == noReg {
+		g.free(p)
+	}
+	return value{t.Reg, t}
+}
+
+func (g *gen) releaseObject(o *object) {
+	if o.pl != nil {
+		g.release(o.pl)
+	} else if o.pointer.reg != noReg {
+		g.free(o.pointer)
+	}
+}
+
+// lockOp compiles an operation on a mutex, a monitor or a semaphore.
+func (g *gen) lockOp(name string, e *syntax.CallExpr) {
+	o := g.object(e.Args[0])
 	g.point()
-	a := g.address(pl, 0)
-	g.emit(Instr{Op: op, B: a.reg, Site: g.fault(e)})
-	g.free(a)
-	g.release(pl)
+	l := g.location(o)
+	in := Instr{B: l.reg, Site: g.fault(e)}
+	switch name {
+	case "lock":
+		in.Op = OpLock
+	case "unlock":
+		in.Op = OpUnlock
+	case "up":
+		in.Op = OpUp
+	case "down":
+		in.Op = OpDown
+	case "notify":
+		in.Op = OpNotify
+	case "notifyAll":
+		in.Op, in.C = OpNotify, 1
+	case "wait":
+		if g.quiet > 0 {
+			g.errorf(e, "wait cannot stand in an atomic block or in init: it gives the monitor up until another thread notifies")
+		}
+		depth := g.temp(depthType)
+		in.Op, in.A = OpWait, depth.Reg
+		g.emit(in)
+		g.free(l)
+		g.point()
+		l = g.location(o)
+		in = Instr{Op: OpWake, B: l.reg, C: depth.Reg, Site: g.fault(e)}
+		g.drop(depth)
+	}
+	g.emit(in)
+	g.free(l)
+	g.releaseObject(o)
+}
+
+var depthType = &resolve.Type{Kind: resolve.Int, Bits: 8, Name: "uint8"}
+
+// syncStmt compiles synchronized (m) { }: the monitor is entered, and left
+// again on every way out. Which monitor it is, is decided at the beginning.
+func (g *gen) syncStmt(s *syntax.SyncStmt) {
+	g.header(s, s.Monitor.End())
+	n := len(g.alive)
+	o := &object{e: s.Monitor}
+	if g.typeOf(s.Monitor).Kind == resolve.Pointer {
+		o.pointer = g.held(s.Monitor)
+	} else {
+		o.pl = g.heldPlace(s.Monitor)
+	}
+	g.point()
+	l := g.location(o)
+	g.emit(Instr{Op: OpEnter, B: l.reg, Site: g.fault(s)})
+	g.free(l)
+	g.syncs = append(g.syncs, o)
+	g.block(s.Body.Stmts)
+	g.at(s, max(s.Pos(), s.End()-1), s.End())
+	g.leaveMonitors(len(g.syncs) - 1)
+	g.syncs = g.syncs[:len(g.syncs)-1]
+	g.releaseObject(o)
+	g.alive = g.alive[:n]
+}
+
+// leaveMonitors leaves the monitors that were entered after the first n.
+func (g *gen) leaveMonitors(n int) {
+	for i := len(g.syncs) - 1; i >= n; i-- {
+		o := g.syncs[i]
+		g.point()
+		l := g.location(o)
+		g.emit(Instr{Op: OpExit, B: l.reg, Site: g.fault(o.e)})
+		g.free(l)
+	}
 }
 
 // pureLeaves evaluates a value to send: what is pure waits for the point.
@@ -458,7 +546,7 @@ func (g *gen) ifStmt(s *syntax.IfStmt) {
 }
 
 func (g *gen) enter(label string, loop bool) *target {
-	t := &target{label: label, brk: g.label(), cont: -1}
+	t := &target{label: label, brk: g.label(), cont: -1, syncs: len(g.syncs)}
 	if loop {
 		t.cont = g.label()
 	}
@@ -904,6 +992,7 @@ func (g *gen) returnStmt(s *syntax.ReturnStmt) {
 		g.move(g.fn.results[i].Reg, vs[0].reg)
 		g.free(vs...)
 	}
+	g.leaveMonitors(g.fn.syncs)
 	g.jump(g.fn.end)
 }
 
@@ -939,7 +1028,7 @@ func (g *gen) inline(e *syntax.CallExpr) []*Var {
 		g.setLeaves(g.declare(prm), vals[i])
 	}
 	fn, loops, marks := g.fn, g.loops, g.marks
-	g.fn = &inlined{results: results, end: g.label()}
+	g.fn = &inlined{results: results, end: g.label(), syncs: len(g.syncs)}
 	g.loops, g.marks = nil, map[string]int32{}
 	if len(g.p.Code) < MaxCode {
 		for _, s := range obj.Body.Stmts {
@@ -969,8 +1058,10 @@ func (g *gen) branch(s *syntax.BranchStmt) {
 			if t.cont < 0 {
 				continue
 			}
+			g.leaveMonitors(t.syncs)
 			g.jump(t.cont)
 		} else {
+			g.leaveMonitors(t.syncs)
 			g.jump(t.brk)
 		}
 		return

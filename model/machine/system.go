@@ -163,8 +163,10 @@ func (s *System) layout(n int, dynamic bool) error {
 		l := &p.Locs[i]
 		w := l.Bits
 		switch {
-		case l.Mutex:
+		case l.Mutex || l.Role == compile.MonitorOwner:
 			w = threadBits
+		case l.Role == compile.MonitorWaiters:
+			w = max(1, min(n, maxWaiters))
 		case l.Role == compile.ChanSlot && w == 0:
 			w = 2 + compile.ThreadBits + 8
 		}
@@ -470,6 +472,19 @@ func (m *Machine) ValueString(l system.Loc) string {
 			return "nobody"
 		}
 		return m.sys.ThreadName(m, who) + []string{"", " sends", " receives", " received"}[state]
+	case info.Role == compile.MonitorOwner:
+		if v == 0 {
+			return "free"
+		}
+		return m.sys.ThreadName(m, int(v-1))
+	case info.Role == compile.MonitorWaiters:
+		var who []string
+		for t := range maxWaiters {
+			if uint64(v)>>t&1 != 0 {
+				who = append(who, m.sys.ThreadName(m, t))
+			}
+		}
+		return "{" + strings.Join(who, " ") + "}"
 	case info.Role == compile.ChanSlot:
 		return []string{"empty", "filled"}[v]
 	case info.Role == compile.ChanClosed:

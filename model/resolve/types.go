@@ -63,6 +63,8 @@ const (
 	Mutex
 	Tuple // several results of a function, in Fields without names
 	Void  // no result
+	Monitor
+	Semaphore
 )
 
 // ObjKind tells what a name stands for.

@@ -242,6 +242,12 @@ type (
 		Span
 		Body *Block
 	}
+	// SyncStmt is synchronized (m) { ... }.
+	SyncStmt struct {
+		Span
+		Monitor Expr
+		Body    *Block
+	}
 	// GoStmt is go Thread(args).
 	GoStmt struct {
 		Span
@@ -461,6 +467,7 @@ func (*SelectStmt) stmtNode()  {}
 func (*ChooseStmt) stmtNode()  {}
 func (*AtomicStmt) stmtNode()  {}
 func (*GoStmt) stmtNode()      {}
+func (*SyncStmt) stmtNode()    {}
 func (*ReturnStmt) stmtNode()  {}
 func (*BranchStmt) stmtNode()  {}
 func (*LabeledStmt) stmtNode() {}
