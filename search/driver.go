@@ -152,12 +152,13 @@ func (r *run) search(ctx context.Context) error {
 		}
 	}
 	r.ws.Push(0, b)
-	po := workers.Options{Workers: r.o.Workers, ReportEvery: r.o.ProgressInterval}
+	// Where the work items carry their states, the frontier must be small.
+	po := workers.Options{Workers: r.o.Workers, ReportEvery: r.o.ProgressInterval, DepthFirst: !r.store.Loadable()}
 	if r.mem.limit > 0 {
 		po.Check, po.CheckEvery = r.mem.check, 10*time.Millisecond
 	}
 	if r.o.Progress != nil {
-		po.Report = func(int) { r.o.Progress(r.progress()) }
+		po.Report = func(queued int) { r.o.Progress(r.progress(queued)) }
 	}
 	var err error
 	r.pool, err = workers.Run(ctx, r.ws, po, func(id int) workers.Worker { return r.workers[id] })
@@ -172,11 +173,11 @@ func (r *run) countState() error {
 	return nil
 }
 
-func (r *run) progress() Progress {
+func (r *run) progress(queued int) Progress {
 	p := Progress{
 		Elapsed:    time.Since(r.start),
 		States:     r.store.Len(),
-		Queued:     uint64(max(0, r.ws.Len())),
+		Queued:     uint64(queued),
 		StoreBytes: r.store.Bytes(),
 		Memory:     residentSet(),
 	}

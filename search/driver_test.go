@@ -124,6 +124,9 @@ func TestCounts(t *testing.T) {
 	for _, tt := range tests {
 		for _, n := range []int{1, 2, 4, 64} {
 			t.Run(fmt.Sprintf("%s/workers=%d", tt.name, n), func(t *testing.T) {
+				if raceEnabled && tt.want.states > 10_000 {
+					t.Skip("too slow with the race detector")
+				}
 				r := run(t, mustNew(t, tt.p), search.Options{Workers: n, All: true})
 				if got := (counts{r.States, r.Transitions, r.EndedLoops}); got != tt.want {
 					t.Errorf("got %+v, want %+v", got, tt.want)
@@ -227,6 +230,8 @@ func TestAgainstReference(t *testing.T) {
 	programs := 300
 	if *long {
 		programs = 30_000
+	} else if raceEnabled {
+		programs = 50
 	}
 	found := 0
 	for seed := range programs {
@@ -310,6 +315,8 @@ func TestCartesianTraces(t *testing.T) {
 	programs := 300
 	if *long {
 		programs = 30_000
+	} else if raceEnabled {
+		programs = 50
 	}
 	for seed := range programs {
 		r := rand.New(rand.NewPCG(uint64(seed), 4))
@@ -339,7 +346,7 @@ func TestFirstViolation(t *testing.T) {
 	for _, kind := range []statestore.Kind{statestore.Tree, statestore.Plain, statestore.Compact, statestore.Bitstate} {
 		t.Run(kind.String(), func(t *testing.T) {
 			sys := mustNew(t, racy())
-			r := run(t, sys, search.Options{Workers: 2, Store: kind, MaxMemory: memoryFor(kind)})
+			r := run(t, sys, search.Options{Workers: 2, Store: kind})
 			if r.Verdict != search.Violated || r.Exhaustive || len(r.Violations) != 1 || r.Reason == "" {
 				t.Fatalf("got %+v", r)
 			}
@@ -359,14 +366,6 @@ func TestFirstViolation(t *testing.T) {
 	}
 }
 
-// memoryFor returns a limit for stores that take all their memory at once.
-func memoryFor(k statestore.Kind) uint64 {
-	if k == statestore.Bitstate {
-		return 512 << 20
-	}
-	return 0
-}
-
 func TestInexactStores(t *testing.T) {
 	for _, kind := range []statestore.Kind{statestore.Compact, statestore.Bitstate} {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -374,11 +373,11 @@ func TestInexactStores(t *testing.T) {
 				t.Skip("the store is an exact one")
 			}
 			sys := mustNew(t, philosophers(7))
-			r := run(t, sys, search.Options{Workers: 3, Store: kind, IgnoreDeadlocks: true, MaxMemory: memoryFor(kind)})
+			r := run(t, sys, search.Options{Workers: 3, Store: kind, IgnoreDeadlocks: true})
 			if r.Verdict != search.Incomplete || r.Exhaustive || r.Reason == "" || r.States > 4286 || r.States < 4200 {
 				t.Errorf("got %+v", r)
 			}
-			r = run(t, sys, search.Options{Workers: 3, Store: kind, MaxMemory: memoryFor(kind)})
+			r = run(t, sys, search.Options{Workers: 3, Store: kind})
 			if r.Verdict != search.Violated || r.Violations[0].Trace == nil {
 				t.Fatalf("got %+v", r)
 			}
@@ -449,18 +448,22 @@ func TestMoreViolations(t *testing.T) {
 }
 
 func TestProgress(t *testing.T) {
-	sys := mustNew(t, counters(6, 6))
+	sys := mustNew(t, counters(6, 9))
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	var calls int
 	var last search.Progress
-	r := run(t, sys, search.Options{Workers: 2, ProgressInterval: time.Millisecond, Progress: func(p search.Progress) {
+	r, err := search.Run(ctx, sys, full.Factory(sys), search.Options{Workers: 2, ProgressInterval: time.Millisecond, Progress: func(p search.Progress) {
 		if p.States < last.States || p.Transitions < last.Transitions || p.Elapsed <= last.Elapsed || p.Memory == 0 {
 			t.Errorf("progress went from %+v to %+v", last, p)
 		}
 		last = p
-		calls++
+		if calls++; calls == 20 {
+			cancel()
+		}
 	}})
-	if calls == 0 || last.States > r.States || last.Transitions > r.Transitions {
-		t.Errorf("%d calls, last %+v, result %+v", calls, last, r)
+	if err != nil || calls < 20 || last.States > r.States || last.Transitions > r.Transitions || r.Verdict != search.Incomplete {
+		t.Errorf("%d calls, last %+v, result %+v, error %v", calls, last, r, err)
 	}
 }
 

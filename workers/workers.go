@@ -30,12 +30,15 @@
 // 0. Proof: (1) Only an active worker holds items (a batch or an unfinished
 // one), because a worker gives up its activity only when it holds none, and
 // becomes active again before it takes one (a sleeping worker is made active by
-// the one who wakes it). (2) The queue of a worker that is
-// not active is empty: after the start only the worker itself adds to it, while
+// the one who wakes it). (2) The queue of a worker that has given up its
+// activity is empty: after the start only the worker itself adds to it, while
 // active, and it sees its queue empty before it gives up its activity; becoming
-// active for a steal that fails adds nothing. So when the count is 0, no worker
-// holds items and all queues are empty. And it stays so: a worker that becomes
-// active later finds nothing to take.
+// active for a steal that fails adds nothing. (3) The queue of a worker that was
+// never active is only taken from, and each worker that gives up its activity
+// has found it empty in its sweep, or lost the last batch of it to a worker that
+// is still active. So when the count is 0, no worker holds items and all queues
+// are empty. And it stays so: a worker that becomes active later finds nothing
+// to take.
 //
 // The workers run in an errgroup (golang.org/x/sync), which hands on the first
 // error and cancels the others. The pool is our own because the libraries for
@@ -48,6 +51,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -79,10 +83,15 @@ type Options struct {
 	Check      func() error
 	CheckEvery time.Duration
 	// Report, if not nil, is called every ReportEvery (0 means a second)
-	// while the pool runs, from the same goroutine as Check. active is the
-	// number of workers that have something to do.
-	Report      func(active int)
+	// while the pool runs, from the same goroutine as Check. queued is the
+	// number of items that wait in full batches.
+	Report      func(queued int)
 	ReportEvery time.Duration
+	// DepthFirst lets each worker keep the batches that it makes to itself, on
+	// a stack, and give away the oldest when others are idle. The search is
+	// then nearly depth-first: its frontier stays small, its paths get long.
+	// Otherwise it is nearly breadth-first.
+	DepthFirst bool
 }
 
 // Stats tell how the work was shared.
@@ -141,20 +150,19 @@ func Run(ctx context.Context, ws *statestore.WorkSet, o Options, newWorker func(
 	defer context.AfterFunc(gctx, func() { p.stop.Store(true) })()
 	p.active.Store(int64(min(o.Workers, o.CPUs)))
 	p.sleeping.Store(int64(max(0, o.Workers-o.CPUs)))
-	outs := make([]*Out, o.Workers)
 	all := make([]Worker, o.Workers)
-	for id := range outs {
-		outs[id] = &Out{pool: p, id: id}
+	for id := range o.Workers {
+		p.outs = append(p.outs, &Out{pool: p, id: id})
 		all[id] = newWorker(id)
 	}
-	for id := range outs {
+	for id := range o.Workers {
 		g.Go(func() (err error) {
 			defer func() {
 				if v := recover(); v != nil {
 					err = &PanicError{Value: v, Stack: debug.Stack()}
 				}
 			}()
-			return outs[id].run(all[id])
+			return p.outs[id].run(all[id])
 		})
 	}
 	if o.Check != nil || o.Report != nil {
@@ -164,7 +172,7 @@ func Run(ctx context.Context, ws *statestore.WorkSet, o Options, newWorker func(
 	if err == nil && !p.terminated.Load() {
 		err = context.Cause(ctx)
 	}
-	return p.stats(outs), err
+	return p.stats(), err
 }
 
 type pool struct {
@@ -175,6 +183,7 @@ type pool struct {
 	done  chan struct{} // closed at termination
 	wake  chan struct{} // a token wakes one sleeping worker
 	once  sync.Once
+	outs  []*Out
 
 	_          [cacheLine]byte
 	active     atomic.Int64 // workers that hold items or look for some
@@ -258,16 +267,20 @@ func (p *pool) monitor() error {
 			}
 			if p.o.Report != nil && now.Sub(last) >= report {
 				last = now
-				p.o.Report(int(p.active.Load()))
+				queued := p.ws.Len()
+				for _, o := range p.outs {
+					queued += int(o.stacked.Load())
+				}
+				p.o.Report(queued)
 			}
 		}
 	}
 }
 
-func (p *pool) stats(outs []*Out) Stats {
-	s := Stats{Workers: len(outs), Duration: time.Since(p.start)}
+func (p *pool) stats() Stats {
+	s := Stats{Workers: len(p.outs), Duration: time.Since(p.start)}
 	var busy time.Duration
-	for _, o := range outs {
+	for _, o := range p.outs {
 		s.Items += o.items
 		s.Batches += o.batches
 		s.Steals += o.steals
@@ -276,7 +289,7 @@ func (p *pool) stats(outs []*Out) Stats {
 		s.Sleeps += o.sleeps
 		busy += s.Duration - min(o.idle, s.Duration)
 	}
-	if could := s.Duration * time.Duration(min(len(outs), p.o.CPUs)); could > 0 {
+	if could := s.Duration * time.Duration(min(len(p.outs), p.o.CPUs)); could > 0 {
 		s.IdleShare = max(0, 1-float64(busy)/float64(could))
 	}
 	return s
@@ -290,6 +303,9 @@ type Out struct {
 	id   int
 	next *statestore.Batch // the unfinished batch, nil or not empty
 	last time.Duration     // when the last batch was given away, since the start
+
+	stack   []*statestore.Batch // Options.DepthFirst: the batches to come
+	stacked atomic.Int64        // items on the stack, for the reporter
 
 	// Counters, written by this worker only and read after its end.
 	items, batches, steals, misses, shares, sleeps uint64
@@ -331,7 +347,18 @@ func (o *Out) fresh(depth int) *statestore.Batch {
 	return o.next
 }
 
+// push queues a batch: for everybody, or on the worker's own stack.
 func (o *Out) push(b *statestore.Batch) {
+	if o.pool.o.DepthFirst {
+		o.stack = append(o.stack, b)
+		o.stacked.Add(int64(b.Len()))
+		return
+	}
+	o.give(b)
+}
+
+// give queues a batch for everybody.
+func (o *Out) give(b *statestore.Batch) {
 	o.pool.ws.Push(o.id, b)
 	o.pool.wakeOne()
 }
@@ -373,6 +400,17 @@ func (o *Out) run(w Worker) error {
 // take returns the next batch to work on; nil when the pool ends.
 func (o *Out) take() *statestore.Batch {
 	p := o.pool
+	if b := o.next; b != nil && p.o.DepthFirst {
+		o.next = nil
+		return b
+	}
+	if n := len(o.stack); n > 0 {
+		b := o.stack[n-1]
+		o.stack[n-1] = nil
+		o.stack = o.stack[:n-1]
+		o.stacked.Add(-int64(b.Len()))
+		return b
+	}
 	if b := p.ws.Pop(o.id); b != nil {
 		o.batches++
 		return b
@@ -450,30 +488,37 @@ func (o *Out) sleep() bool {
 	return false
 }
 
-// share gives work away because other workers are idle: the unfinished batch
-// if this worker has something else to do, or half of what is left of b from
-// item i on. There is nothing to do if something can be stolen.
+// share gives work away because other workers are idle: the oldest batch of
+// the stack, or the unfinished batch if this worker has something else to do,
+// or half of what is left of b from item i on. There is nothing to do if
+// something can be stolen.
 func (o *Out) share(b *statestore.Batch, i int) {
 	p := o.pool
 	left := b.Len() - i
-	if left == 0 || o.next == nil && left < 2 || p.ws.Len() > 0 {
+	if len(o.stack) == 0 && (left == 0 || o.next == nil && left < 2) {
 		return
 	}
 	now := time.Since(p.start)
-	if now-o.last < shareEvery {
+	if now-o.last < shareEvery || p.ws.Len() > 0 {
 		return
 	}
 	o.last = now
 	o.shares++
-	if half := o.next; half != nil {
+	switch half := o.next; {
+	case len(o.stack) > 0:
+		oldest := o.stack[0]
+		o.stack = slices.Delete(o.stack, 0, 1)
+		o.stacked.Add(-int64(oldest.Len()))
+		o.give(oldest)
+	case half != nil:
 		o.next = nil
-		o.push(half)
-		return
+		o.give(half)
+	default:
+		half = p.ws.Get(o.id)
+		half.Depth = b.Depth
+		moveTail(b, i+(left+1)/2, half)
+		o.give(half)
 	}
-	half := p.ws.Get(o.id)
-	half.Depth = b.Depth
-	moveTail(b, i+(left+1)/2, half)
-	o.push(half)
 }
 
 // moveTail moves the items of b from the given one on to the batch to.
@@ -501,4 +546,9 @@ func (o *Out) putBack(b *statestore.Batch, i int) {
 		o.pool.ws.Push(o.id, o.next)
 		o.next = nil
 	}
+	for _, b := range o.stack {
+		o.pool.ws.Push(o.id, b)
+	}
+	o.stack = nil
+	o.stacked.Store(0)
 }

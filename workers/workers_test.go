@@ -62,14 +62,14 @@ func (w *dagWorker) Process(b *statestore.Batch, i int, out *Out) error {
 	return nil
 }
 
-func (d *dag) run(t *testing.T, workers, cpus int) Stats {
+func (d *dag) run(t *testing.T, workers, cpus int, depthFirst bool) Stats {
 	t.Helper()
 	ws := statestore.NewWorkSet(workers)
 	seed := ws.Get(0)
 	seed.Add(0)
 	ws.Push(0, seed)
 	var items atomic.Int64
-	stats, err := Run(context.Background(), ws, Options{Workers: workers, CPUs: cpus},
+	stats, err := Run(context.Background(), ws, Options{Workers: workers, CPUs: cpus, DepthFirst: depthFirst},
 		func(int) Worker { return &dagWorker{d: d, items: &items} })
 	if err != nil {
 		t.Fatal(err)
@@ -100,16 +100,16 @@ func TestTermination(t *testing.T) {
 		d.spin = r.IntN(3) * r.IntN(500)
 		workers := 1 + r.IntN(1+r.IntN(64))
 		cpus := 1 + r.IntN(workers)
-		d.run(t, workers, cpus)
+		d.run(t, workers, cpus, r.IntN(2) == 0)
 	}
 }
 
 // TestManyWorkers has 64 workers all active at once.
 func TestManyWorkers(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 5 {
+	for i := range 6 {
 		d := randomDAG(r, 50_000)
-		d.run(t, 64, 64)
+		d.run(t, 64, 64, i%2 == 0)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestErrors(t *testing.T) {
 	boom := errors.New("boom")
 	for _, workers := range []int{1, 2, 8} {
 		t.Run(fmt.Sprint(workers), func(t *testing.T) {
-			ws, n, err := endless(context.Background(), Options{Workers: workers}, func(n int) error {
+			ws, n, err := endless(context.Background(), Options{Workers: workers, DepthFirst: true}, func(n int) error {
 				if n == 1000 {
 					return boom
 				}
@@ -250,6 +250,42 @@ type workerFunc func(b *statestore.Batch, i int, out *Out) error
 
 func (f workerFunc) Process(b *statestore.Batch, i int, out *Out) error { return f(b, i, out) }
 
+// TestDepthFirst walks a tree of fan-out 8 and checks that the frontier stays
+// small depth-first, and does not otherwise.
+func TestDepthFirst(t *testing.T) {
+	for _, workers := range []int{1, 4} {
+		var most [2]int64
+		for i, depthFirst := range []bool{false, true} {
+			ws := statestore.NewWorkSet(workers)
+			b := ws.Get(0)
+			b.Add(1)
+			ws.Push(0, b)
+			var queued, highest atomic.Int64
+			_, err := Run(context.Background(), ws, Options{Workers: workers, DepthFirst: depthFirst}, func(int) Worker {
+				return workerFunc(func(b *statestore.Batch, i int, out *Out) error {
+					n := queued.Add(-1)
+					if b.Depth < 6 {
+						for range 8 {
+							out.Add(b.Depth+1, 1)
+						}
+						n = queued.Add(8)
+					}
+					for m := highest.Load(); n > m && !highest.CompareAndSwap(m, n); m = highest.Load() {
+					}
+					return nil
+				})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			most[i] = highest.Load()
+		}
+		if most[1]*int64(max(2, 8/workers)) > most[0] {
+			t.Errorf("%d workers: at most %d items were queued depth-first, %d breadth-first", workers, most[1], most[0])
+		}
+	}
+}
+
 // TestShare gives one worker a batch of slow items: the others must get some
 // although nothing is ever stolen from a queue at first.
 func TestShare(t *testing.T) {
@@ -290,9 +326,9 @@ func TestShare(t *testing.T) {
 func TestReport(t *testing.T) {
 	var reports, checks atomic.Int64
 	_, _, err := endless(context.Background(), Options{Workers: 2, ReportEvery: 2 * time.Millisecond, CheckEvery: time.Millisecond,
-		Report: func(active int) {
-			if active < 0 || active > 2 {
-				panic("active out of range")
+		Report: func(queued int) {
+			if queued < 0 {
+				panic("fewer than no items are queued")
 			}
 			reports.Add(1)
 		},
