@@ -143,6 +143,14 @@ func (c *checker) checkFile() {
 	c.checkParams()
 	c.signatures()
 	c.delay = false
+	for _, t := range c.intern { // what was found out before all types were known
+		t.facts = nil
+	}
+	for _, obj := range c.top.names {
+		if obj.Kind == TypeObj {
+			obj.Type.facts = nil
+		}
+	}
 	for i := 0; i < len(c.later); i++ { // later checks may add further ones
 		c.later[i]()
 	}
@@ -521,6 +529,9 @@ func (c *checker) sharedSize() {
 			continue
 		}
 		k := obj.Type.cells()
+		if k > maxCells {
+			return // told where the type is written
+		}
 		if n += k; n > maxCells {
 			c.list.Add(obj.Pos, obj.Pos+source.Pos(len(obj.Name)),
 				"the state is too large: with %s the shared variables have more than %d elements", obj.Name, maxCells)

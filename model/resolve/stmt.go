@@ -49,7 +49,7 @@ func (c *checker) checkBody(obj *Object, block *syntax.Block) {
 			if p.Name != "_" && c.scope.names[p.Name] == nil {
 				c.scope.names[p.Name] = p
 			}
-			b.cells += p.Type.cells()
+			c.grow(p.Type)
 		}
 		c.tooLarge(block)
 	}
@@ -64,6 +64,13 @@ func (c *checker) checkBody(obj *Object, block *syntax.Block) {
 		obj.Locals = b.locals
 	}
 	c.scope, c.body = c.top, nil
+}
+
+// grow counts a local variable.
+func (c *checker) grow(t *Type) {
+	if n := t.cells(); n <= maxCells { // else it is told where the type is written
+		c.body.cells += n
+	}
 }
 
 // tooLarge reports local variables that are too large together.
@@ -83,7 +90,7 @@ func (c *checker) local(id *syntax.Ident, t *Type, d syntax.Node) *Object {
 	obj := &Object{Kind: LocalObj, Name: id.Name, Pos: id.Pos(), Type: t, Decl: d, Owner: c.body.obj}
 	c.declare(id, obj)
 	c.body.locals = append(c.body.locals, obj)
-	c.body.cells += t.cells()
+	c.grow(t)
 	c.tooLarge(id)
 	return obj
 }

@@ -37,6 +37,9 @@ type Type struct {
 	Fields []Field
 
 	under *Type // of a declared type, what it stands for; else nil
+	// What cells and the like have found out about an Array, Struct or Chan: a
+	// type can contain another one exponentially often.
+	facts *facts
 }
 
 // Field is a field of a struct.

@@ -95,11 +95,17 @@ func (c *checker) typeExpr(e syntax.TypeExpr, at typePlace) *Type {
 			c.errorf(e.Len, "the length of an array is at least 1, not %d", n)
 			return invalidType
 		}
-		if n > maxCells || int(n)*elem.cells() > maxCells {
+		if n > maxCells {
 			c.errorf(e, "the state is too large: this array has more than %d elements", maxCells)
 			return invalidType
 		}
-		return c.canonical(Type{Kind: Array, Elem: elem, Len: int(n)})
+		t := c.canonical(Type{Kind: Array, Elem: elem, Len: int(n)})
+		c.whenKnown(func() {
+			if elem.cells() <= maxCells && t.cells() > maxCells {
+				c.errorf(e, "the state is too large: this array has more than %d elements", maxCells)
+			}
+		})
+		return t
 
 	case *syntax.StructType:
 		var fields []Field
@@ -123,7 +129,18 @@ func (c *checker) typeExpr(e syntax.TypeExpr, at typePlace) *Type {
 		if !ok {
 			return invalidType
 		}
-		return c.canonical(Type{Kind: Struct, Fields: fields})
+		t := c.canonical(Type{Kind: Struct, Fields: fields})
+		c.whenKnown(func() {
+			for _, f := range fields {
+				if f.Type.cells() > maxCells {
+					return // told there
+				}
+			}
+			if t.cells() > maxCells {
+				c.errorf(e, "the state is too large: this struct has more than %d elements", maxCells)
+			}
+		})
+		return t
 
 	case *syntax.ChanType:
 		return c.chanType(e, at)
@@ -162,14 +179,25 @@ func (c *checker) chanType(e *syntax.ChanType, at typePlace) *Type {
 		c.errorf(e, "in a declared type a channel has a capacity: write chan(0) %s for an unbuffered one", elem)
 		return invalidType
 	}
-	c.whenKnown(func() { c.element(e.Elem, elem) })
-	return c.canonical(Type{Kind: Chan, Elem: elem, Cap: int(size)})
+	t := c.canonical(Type{Kind: Chan, Elem: elem, Cap: int(size)})
+	c.whenKnown(func() {
+		c.element(e.Elem, elem)
+		if elem.cells() <= maxCells && t.cells() > maxCells {
+			c.errorf(e, "the state is too large: this channel has more than %d elements", maxCells)
+		}
+	})
+	return t
 }
 
 // element checks that a channel can carry values of the type.
 func (c *checker) element(e syntax.TypeExpr, t *Type) {
+	seen := map[*Type]bool{}
 	var bad func(t *Type) *Type
 	bad = func(t *Type) *Type {
+		if seen[t] {
+			return nil
+		}
+		seen[t] = true
 		switch t.Kind {
 		case Array, Mutex:
 			return t
@@ -266,7 +294,7 @@ func (c *checker) declaredType(obj *Object, d *syntax.TypeDecl) {
 	}
 	name := obj.Type.Name
 	*obj.Type = *t
-	obj.Type.Name = name
+	obj.Type.Name, obj.Type.facts = name, nil
 	obj.Type.under = t.Underlying()
 }
 

@@ -76,69 +76,72 @@ func (t *Type) isInt() bool { return t.Kind == Int || t.Kind == UntypedInt }
 
 func (t *Type) isBool() bool { return t.Kind == Bool || t.Kind == UntypedBool }
 
-// object returns "a mutex" or "a channel" if values of the type cannot be copied
-// because they are or contain one, else "".
-func (t *Type) object() string {
-	switch t.Kind {
-	case Mutex:
-		return "a mutex"
-	case Chan:
-		if t.Cap >= 0 {
-			return "a channel"
-		}
-	case Array:
-		return t.Elem.object()
-	case Struct:
-		for _, f := range t.Fields {
-			if o := f.Type.object(); o != "" {
-				return o
-			}
-		}
-	}
-	return ""
-}
-
-// reference returns the path of a part of the type that is a reference to a
-// channel, and whether there is one.
-func (t *Type) reference() (path string, ok bool) {
-	switch t.Kind {
-	case Chan:
-		return "", t.Cap < 0
-	case Array:
-		p, ok := t.Elem.reference()
-		return p, ok
-	case Struct:
-		for _, f := range t.Fields {
-			if p, ok := f.Type.reference(); ok {
-				return "." + f.Name + p, true
-			}
-		}
-	}
-	return "", false
-}
-
 // maxCells bounds the scalars in the shared variables of a model, in the local
 // variables of a thread, and in one value.
 const maxCells = 1 << 20
 
-// cells returns the number of scalars in a value of the type, at most about 2*maxCells.
-func (t *Type) cells() int {
-	n := 1
-	switch t.Kind {
-	case Array:
-		n = t.Len * t.Elem.cells() // both are bounded
-	case Struct:
-		n = 0
-		for _, f := range t.Fields {
-			n += f.Type.cells()
-		}
-	case Chan:
-		if t.Cap >= 0 {
-			n = 2 + t.Cap*(1+t.Elem.cells())
-		}
-	}
-	return min(n, 2*maxCells)
+// facts are properties of a type that depend on all of its parts. They are
+// computed when all types are known.
+type facts struct {
+	cells  int    // scalars in a value, at least 1 and at most 2*maxCells
+	object string // "a mutex" or "a channel" that a value is or contains
+	ref    string // the path of a reference to a channel in a value
+	hasRef bool
 }
+
+func (t *Type) fact() *facts {
+	if t.facts != nil {
+		return t.facts
+	}
+	f := &facts{cells: 1}
+	switch t.Kind {
+	case Mutex:
+		f.object = "a mutex"
+		return f // a type that is shared by all models is never written to
+	case Array:
+		*f = *t.Elem.fact()
+		f.cells *= t.Len
+	case Struct:
+		n := 0
+		for _, p := range t.Fields {
+			g := p.Type.fact()
+			n += g.cells
+			if f.object == "" {
+				f.object = g.object
+			}
+			if !f.hasRef && g.hasRef {
+				f.hasRef, f.ref = true, "."+p.Name+g.ref
+			}
+		}
+		f.cells = max(n, 1)
+	case Chan:
+		if t.Cap < 0 {
+			f.hasRef = true
+		} else {
+			f.object = "a channel"
+			f.cells = 2 + t.Cap*(1+t.Elem.fact().cells)
+		}
+	default:
+		return f
+	}
+	f.cells = min(f.cells, 2*maxCells)
+	t.facts = f
+	return f
+}
+
+// object returns "a mutex" or "a channel" if values of the type cannot be copied
+// because they are or contain one, else "".
+func (t *Type) object() string { return t.fact().object }
+
+// reference returns the path of a part of the type that is a reference to a
+// channel, and whether there is one.
+func (t *Type) reference() (path string, ok bool) {
+	f := t.fact()
+	return f.ref, f.hasRef
+}
+
+// cells returns the number of scalars in a value of the type.
+func (t *Type) cells() int { return t.fact().cells }
 
 // bounds returns the smallest and the largest value of an integer type.
 func (t *Type) bounds() (lo, hi *big.Int) {

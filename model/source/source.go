@@ -42,8 +42,11 @@ type File struct {
 	lines []Pos // the first byte of each line
 }
 
-// New returns a file with the name and the text.
-func New(name, text string) *File { return &File{Name: name, Text: text} }
+// New returns a file with the name and the text. A byte order mark, as some
+// editors write it, is no part of the text.
+func New(name, text string) *File {
+	return &File{Name: name, Text: strings.TrimPrefix(text, "\ufeff")}
+}
 
 // Read reads a file from the disk. The error says in the user's words what is
 // wrong: the file is missing, a directory, unreadable, or larger than [MaxSize].

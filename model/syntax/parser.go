@@ -33,9 +33,6 @@ func Parse(f *source.File) (*File, error) {
 	p.s.errorf = func(from, to int, format string, args ...any) {
 		p.errorAt(source.Pos(from), source.Pos(to), format, args...)
 	}
-	if strings.HasPrefix(f.Text, "\ufeff") { // a byte order mark, as editors on Windows write
-		p.s.off = len("\ufeff")
-	}
 	p.parseFile()
 	return file, p.list.Err()
 }
@@ -58,6 +55,7 @@ type parser struct {
 	nesting  int
 	height   int // of the expression parsed last
 	lastLine int // the line of the last error, to report one per line
+	errors   int // with the ones that were left out
 	cur      Decl
 }
 
@@ -84,6 +82,7 @@ func (p *parser) span(from source.Pos) Span {
 // errorAt reports an error; a second one on the same line is mostly a
 // consequence of the first one and is left out.
 func (p *parser) errorAt(from, to source.Pos, format string, args ...any) *source.Message {
+	p.errors++
 	line, _ := p.file.Source.Position(from)
 	if line == p.lastLine {
 		return &source.Message{}
@@ -98,7 +97,17 @@ func (p *parser) errorAt(from, to source.Pos, format string, args ...any) *sourc
 
 // fail reports an error at the current token and leaves the statement.
 func (p *parser) fail(format string, args ...any) {
-	p.failAt(p.pos(), source.Pos(p.s.to), format, args...)
+	from, to := p.here()
+	p.failAt(from, to, format, args...)
+}
+
+// here returns the place of the current token for a message; of the end of a
+// line or of the file that is behind the last token, before any comment.
+func (p *parser) here() (from, to source.Pos) {
+	if p.s.autoSemi || p.s.tok == tEOF {
+		return p.prevEnd, p.prevEnd
+	}
+	return p.pos(), source.Pos(p.s.to)
 }
 
 // failAt reports an error and leaves the statement.
@@ -193,7 +202,7 @@ func (p *parser) parseFile() {
 // topDecl parses one top-level declaration, or group of them, and skips to the
 // next one after an error that nothing below could handle.
 func (p *parser) topDecl() {
-	errs := p.list.Len()
+	errs := p.errors
 	start := len(p.file.Decls)
 	p.cur, p.braces, p.exprLev, p.nesting = nil, 0, 0, 0
 	begin := p.s.from
@@ -217,7 +226,7 @@ func (p *parser) topDecl() {
 				p.next()
 			}
 		}
-		if p.list.Len() > errs {
+		if p.errors > errs {
 			for _, d := range p.file.Decls[start:] {
 				p.file.Broken[d] = true
 			}
@@ -566,6 +575,10 @@ func (p *parser) block(what string) *Block {
 	p.exprLev = 0
 	p.next()
 	b := &Block{Stmts: p.stmts()}
+	for p.s.tok == tCase || p.s.tok == tDefault {
+		p.tryStmt(func(Stmt) {}) // reports it
+		b.Stmts = append(b.Stmts, p.stmts()...)
+	}
 	p.closeBrace(pos)
 	p.exprLev = lev
 	b.Span = p.span(pos)
@@ -589,7 +602,8 @@ func (p *parser) closeBrace(open source.Pos) {
 		return
 	}
 	if p.s.tok == tEOF || p.atMargin() {
-		p.errorAt(p.pos(), source.Pos(p.s.to), "expected '}', found %s", p.s.describe()).
+		from, to := p.here()
+		p.errorAt(from, to, "expected '}', found %s", p.s.describe()).
 			Note(open, "the '{' that is not closed")
 		panic(bailDecl{})
 	}
@@ -622,9 +636,31 @@ func (p *parser) tryStmt(add func(Stmt)) {
 	case tConst, tType, tVar:
 		p.decls(func(d Decl) { add(&DeclStmt{Span{d.Pos(), d.End()}, d}) })
 	default:
-		add(p.stmt())
+		st := p.stmt()
+		add(st)
+		p.foreign(st)
+		if l, ok := st.(*LabeledStmt); ok && (p.s.tok == tCase || p.s.tok == tDefault) {
+			if _, ok := l.Stmt.(*EmptyStmt); ok {
+				return // a label at the end of a case
+			}
+		}
 	}
 	p.endStmt()
+}
+
+// foreign explains statements of other languages that begin like a name.
+func (p *parser) foreign(s Stmt) {
+	x, ok := s.(*ExprStmt)
+	if !ok || p.s.tok == tSemi || p.s.tok == tRbrace {
+		return
+	}
+	e := x.X
+	if call, ok := e.(*CallExpr); ok {
+		e = call.Fun
+	}
+	if id, ok := e.(*Ident); ok && id.Name == "while" {
+		p.failAt(id.From, id.To, "there is no while: a loop is written for condition { ... }")
+	}
 }
 
 func (p *parser) endStmt() {
@@ -652,7 +688,7 @@ func (p *parser) sync(braces, begin int) {
 				return
 			}
 			if (p.s.tok == tCase || p.s.tok == tDefault) && p.s.from > begin {
-				return
+				return // of the switch, select or choose around
 			}
 		}
 		p.next()

@@ -40,11 +40,7 @@ func (t BranchToken) String() string {
 	return [...]string{"break", "continue", "goto", "fallthrough"}[t]
 }
 
-func (p *printer) exprs(list []Expr) {
-	depth := 1
-	if len(list) > 1 {
-		depth = 2 // as gofmt: f(a+b, c)
-	}
+func (p *printer) exprs(list []Expr, depth int) {
 	for i, x := range list {
 		if i > 0 {
 			p.WriteString(", ")
@@ -96,7 +92,11 @@ func (p *printer) expr(x Expr, prec, depth int) {
 	case *CallExpr:
 		p.expr(x.Fun, highPrec, depth)
 		p.WriteByte('(')
-		p.exprs(x.Args)
+		depth := 1
+		if len(x.Args) > 1 {
+			depth = 2 // as gofmt: f(a+b, c)
+		}
+		p.exprs(x.Args, depth)
 		p.WriteByte(')')
 	case *CompositeLit:
 		if x.Type != nil {
@@ -270,14 +270,18 @@ func (p *printer) stmt(s Stmt) {
 		p.WriteString(" <- ")
 		p.expr(s.Value, 0, 1)
 	case *AssignStmt:
-		p.exprs(s.Lhs)
+		depth := 1
+		if len(s.Lhs) > 1 && len(s.Rhs) > 1 {
+			depth = 2
+		}
+		p.exprs(s.Lhs, depth)
 		p.WriteByte(' ')
 		p.WriteString(s.Op.String())
 		if s.Op != Assign && s.Op != Define {
 			p.WriteByte('=')
 		}
 		p.WriteByte(' ')
-		p.exprs(s.Rhs)
+		p.exprs(s.Rhs, depth)
 	case *IncDecStmt:
 		p.expr(s.X, 0, 1)
 		if s.Dec {
@@ -351,13 +355,17 @@ func (p *printer) stmt(s Stmt) {
 		p.WriteString("go ")
 		p.WriteString(s.Thread.Name)
 		p.WriteByte('(')
-		p.exprs(s.Args)
+		depth := 1
+		if len(s.Args) > 1 {
+			depth = 2
+		}
+		p.exprs(s.Args, depth)
 		p.WriteByte(')')
 	case *ReturnStmt:
 		p.WriteString("return")
 		if len(s.Results) > 0 {
 			p.WriteByte(' ')
-			p.exprs(s.Results)
+			p.exprs(s.Results, 1)
 		}
 	case *BranchStmt:
 		p.WriteString(s.Tok.String())
@@ -428,7 +436,7 @@ func (p *printer) decl(d Decl) {
 		}
 		if len(d.Values) > 0 {
 			p.WriteString(" = ")
-			p.exprs(d.Values)
+			p.exprs(d.Values, 1)
 		}
 	case *FuncDecl:
 		p.WriteString("func ")
