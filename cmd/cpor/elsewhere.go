@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cpor/bench"
 	"cpor/detect/detectcmd"
 )
 
@@ -8,9 +9,25 @@ import (
 // their flags themselves, -h included.
 var elsewhere = []*command{
 	{
-		name: "detect", summary: "what could have happened in a recorded run of a distributed system",
+		name: "bench", summary: "measure the papers' tables, speed-up and other checkers",
+		run: func(e *env, args []string) int {
+			// The measurements of package detect have flags of their own.
+			if len(args) > 0 && args[0] == "detect" {
+				return detectcmd.Bench(e.ctx, args[1:], e.stdout, e.stderr)
+			}
+			return bench.Main(e.ctx, args, e.stdout, e.stderr)
+		},
+	},
+	{
+		name: "detect", summary: "tell what could have happened in a recorded distributed run",
 		run: func(e *env, args []string) int {
 			return detectcmd.Detect(e.ctx, args, e.stdin, e.stdout, e.stderr)
+		},
+	},
+	{
+		name: "monitor", summary: "tell the same of a run that goes on",
+		run: func(e *env, args []string) int {
+			return detectcmd.Monitor(e.ctx, args, e.stdin, e.stdout, e.stderr)
 		},
 	},
 }
