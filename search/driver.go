@@ -73,6 +73,7 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 	for id := range o.Workers {
 		r.workers = append(r.workers, r.newWorker(id))
 	}
+	r.workers[0].prepare()
 	if o.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, o.Timeout, errTimeout)
@@ -104,6 +105,8 @@ type run struct {
 	mu    sync.Mutex
 	found map[key]*finding
 	more  uint64
+
+	making sync.Mutex // factories need not be safe for concurrent use
 
 	watching sync.Once
 	watchers []observer // for the states of deadlocks, made on demand
@@ -196,6 +199,9 @@ func (r *run) progress(queued int) Progress {
 func (r *run) fill(res *Result) {
 	res.Duration = time.Since(r.start)
 	for _, w := range r.workers {
+		if w.expander == nil {
+			continue
+		}
 		c := w.expander.Counters()
 		res.Transitions += c.Transitions
 		res.Attempts += c.Attempts
@@ -331,11 +337,19 @@ type worker struct {
 }
 
 func (r *run) newWorker(id int) *worker {
-	w := &worker{run: r, expander: r.newExpander(), session: r.store.NewSession(), loadable: r.store.Loadable()}
+	w := &worker{run: r, loadable: r.store.Loadable()}
 	if r.o.Hook != nil {
 		w.hook = r.o.Hook(id)
 	}
 	return w
+}
+
+// prepare makes the worker's expander and session. A worker gets them with its
+// first state, because of many more workers than CPUs most never get any.
+func (w *worker) prepare() {
+	w.run.making.Lock()
+	defer w.run.making.Unlock()
+	w.expander, w.session = w.run.newExpander(), w.run.store.NewSession()
 }
 
 // publishEvery is how many states of a batch a worker expands before it
@@ -344,6 +358,9 @@ const publishEvery = 16
 
 // Process expands item i of a batch.
 func (w *worker) Process(b *statestore.Batch, i int, out *workers.Out) error {
+	if w.expander == nil {
+		w.prepare()
+	}
 	w.ref, w.depth, w.out = b.Refs[i], b.Depth+1, out
 	if w.loadable {
 		w.buf = w.session.Load(w.ref, w.buf)

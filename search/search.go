@@ -98,5 +98,5 @@ type Counters struct {
 	EndedLoops uint64
 }
 
-// Factory makes the expander of one worker.
+// Factory makes the expander of one worker. The driver calls it once at a time.
 type Factory func() Expander

@@ -21,8 +21,9 @@
 //
 // An idle worker sweeps the queues a few times and then sleeps until it is
 // woken. Workers are woken only while fewer of them are active than there are
-// CPUs, and those beyond the number of CPUs start asleep: 64 workers on two CPUs
-// do not get into each other's way.
+// CPUs, the one that fell asleep last first, and those beyond the number of CPUs
+// start asleep: 64 workers on two CPUs do not get into each other's way, and the
+// same few of them work, with warm caches.
 //
 // # Termination
 //
@@ -146,14 +147,16 @@ func Run(ctx context.Context, ws *statestore.WorkSet, o Options, newWorker func(
 		o.CPUs = runtime.GOMAXPROCS(0)
 	}
 	g, gctx := errgroup.WithContext(ctx)
-	p := &pool{ws: ws, o: o, ctx: gctx, start: time.Now(), done: make(chan struct{}), wake: make(chan struct{}, o.Workers)}
+	p := &pool{ws: ws, o: o, ctx: gctx, start: time.Now(), done: make(chan struct{})}
 	defer context.AfterFunc(gctx, func() { p.stop.Store(true) })()
 	p.active.Store(int64(min(o.Workers, o.CPUs)))
-	p.sleeping.Store(int64(max(0, o.Workers-o.CPUs)))
 	all := make([]Worker, o.Workers)
 	for id := range o.Workers {
-		p.outs = append(p.outs, &Out{pool: p, id: id})
+		p.outs = append(p.outs, &Out{pool: p, id: id, wake: make(chan struct{}, 1)})
 		all[id] = newWorker(id)
+	}
+	for id := o.Workers - 1; id >= o.CPUs; id-- {
+		p.goToSleep(p.outs[id])
 	}
 	for id := range o.Workers {
 		g.Go(func() (err error) {
@@ -181,14 +184,16 @@ type pool struct {
 	ctx   context.Context // of the errgroup: ends at the first error
 	start time.Time
 	done  chan struct{} // closed at termination
-	wake  chan struct{} // a token wakes one sleeping worker
 	once  sync.Once
 	outs  []*Out
+
+	mu       sync.Mutex
+	sleepers []*Out // a stack of those who sleep and have not been sent a token
 
 	_          [cacheLine]byte
 	active     atomic.Int64 // workers that hold items or look for some
 	_          [cacheLine]byte
-	sleeping   atomic.Int64 // sleeping workers that nobody has sent a token for
+	sleeping   atomic.Int64 // len(sleepers)
 	_          [cacheLine]byte
 	stop       atomic.Bool // read for every item, written once
 	terminated atomic.Bool
@@ -215,24 +220,44 @@ func (p *pool) hungry() bool {
 // sleep first gives up its activity and then looks at the work set once more,
 // so that either it sees the push, or the pusher sees that it sleeps.
 func (p *pool) wakeOne() {
-	if p.hungry() && p.claimSleeper() {
+	if p.sleeping.Load() == 0 || !p.hungry() {
+		return
+	}
+	p.mu.Lock()
+	var o *Out
+	if n := len(p.sleepers); n > 0 {
+		o = p.sleepers[n-1]
+		p.sleepers = p.sleepers[:n-1]
+		p.sleeping.Store(int64(n - 1))
 		p.active.Add(1)
-		p.wake <- struct{}{} // has room for a token for each worker
+	}
+	p.mu.Unlock()
+	if o != nil {
+		o.wake <- struct{}{} // has room: o is not on the stack again before it took the token
 	}
 }
 
-// claimSleeper takes one worker out of the count of the sleeping ones; false
-// if there is none.
-func (p *pool) claimSleeper() bool {
-	for {
-		n := p.sleeping.Load()
-		if n == 0 {
-			return false
-		}
-		if p.sleeping.CompareAndSwap(n, n-1) {
-			return true
-		}
+// goToSleep announces that a worker is about to sleep.
+func (p *pool) goToSleep(o *Out) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sleepers = append(p.sleepers, o)
+	p.sleeping.Store(int64(len(p.sleepers)))
+}
+
+// stayAwake takes a worker back that has announced its sleep, and makes it
+// active; false if a token for it is under way, with which it will be active.
+func (p *pool) stayAwake(o *Out) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.Index(p.sleepers, o)
+	if i < 0 {
+		return false
 	}
+	p.sleepers = slices.Delete(p.sleepers, i, i+1)
+	p.sleeping.Store(int64(len(p.sleepers)))
+	p.active.Add(1)
+	return true
 }
 
 // monitor calls Check and Report until the pool ends.
@@ -301,6 +326,7 @@ type Out struct {
 	_    [cacheLine]byte
 	pool *pool
 	id   int
+	wake chan struct{}     // a token wakes the worker, which is active with it
 	next *statestore.Batch // the unfinished batch, nil or not empty
 	last time.Duration     // when the last batch was given away, since the start
 
@@ -461,11 +487,9 @@ func (o *Out) wait() *statestore.Batch {
 			}
 			runtime.Gosched()
 		}
-		p.sleeping.Add(1)
-		// If there is work after all, do not sleep, unless a token has been
-		// sent to every worker that counted as sleeping; then one is ours.
-		if p.ws.Len() > 0 && p.claimSleeper() {
-			p.active.Add(1)
+		p.goToSleep(o)
+		if p.ws.Len() > 0 && p.stayAwake(o) {
+			// There is work after all.
 		} else if !o.sleep() {
 			return nil
 		}
@@ -480,7 +504,7 @@ func (o *Out) wait() *statestore.Batch {
 func (o *Out) sleep() bool {
 	o.sleeps++
 	select {
-	case <-o.pool.wake:
+	case <-o.wake:
 		return true
 	case <-o.pool.done:
 	case <-o.pool.ctx.Done():
