@@ -53,7 +53,7 @@ func randomWord(r *rand.Rand, atoms int) ltl.Lasso {
 // the result and for the generalised automaton before it; and no word is
 // accepted by the automata of both a formula and its negation.
 func TestRandomFormulas(t *testing.T) {
-	n := 1500
+	n := 800
 	if *long {
 		n = 60000
 	}
