@@ -423,7 +423,7 @@ func BenchmarkTranslate(b *testing.B) {
 			}
 		})
 	}
-	b.Run("all178", func(b *testing.B) {
+	b.Run("all188", func(b *testing.B) {
 		for b.Loop() {
 			for _, fs := range formulas {
 				for _, f := range fs {
