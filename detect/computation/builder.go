@@ -37,6 +37,13 @@ func (l *IssueList) Add(p Pos, format string, args ...any) {
 	}
 }
 
+// sort brings the issues into the order of the sources and lines.
+func (l *IssueList) sort(sources []string) {
+	slices.SortStableFunc(l.Issues, func(x, y Issue) int {
+		return cmp.Or(cmp.Compare(slices.Index(sources, x.Pos.Source), slices.Index(sources, y.Pos.Source)), cmp.Compare(x.Pos.Line, y.Pos.Line))
+	})
+}
+
 // Len returns the number of issues, those included that were only counted.
 func (l *IssueList) Len() int { return len(l.Issues) + l.More }
 
@@ -254,9 +261,11 @@ func (b *Builder) Build(lenient bool) (c *Computation, repairs *IssueList, err e
 	} else {
 		validate(c, issues)
 		if issues.Len() > 0 {
+			issues.sort(b.sources)
 			return nil, nil, issues
 		}
 	}
+	issues.sort(b.sources)
 	for i, h := range hosts {
 		b.columns(&c.procs[i], h)
 		b.events[h] = nil

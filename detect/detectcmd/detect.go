@@ -125,6 +125,10 @@ func (f *detectFlags) run(ctx context.Context, files []string, stdin io.Reader, 
 	}
 	start := time.Now()
 	execs, err := logs.ReadFiles(files, stdin, f.logs)
+	if list := (*computation.IssueList)(nil); errors.As(err, &list) {
+		fmt.Fprintln(f.stderr, list) // each has its place in the log in front
+		return exitMistake
+	}
 	if err != nil {
 		return f.mistake("%v", err)
 	}

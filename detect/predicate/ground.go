@@ -526,7 +526,7 @@ func NamesOf(c *computation.Computation) Names {
 }
 
 // MaxNodes bounds the size of an expanded predicate.
-const MaxNodes = 2_000_000
+const MaxNodes = 300_000
 
 type expander struct {
 	p       *Predicate
@@ -654,23 +654,19 @@ func (e *expander) host(h *hostRef) (int, error) {
 	return i, nil
 }
 
-func (e *expander) node(off int, n Node) (*Node, error) {
-	if e.nodes++; e.nodes > MaxNodes {
-		return nil, e.errorf(off, "the predicate is too large for %d hosts", len(e.names.Hosts))
-	}
-	return newNode(n), nil
-}
-
 func (e *expander) expand(x *expr) (*Node, error) {
+	if e.nodes++; e.nodes > MaxNodes {
+		return nil, e.errorf(x.off, "the predicate is too large for %d hosts", len(e.names.Hosts))
+	}
 	switch x.op {
 	case "const":
-		return e.node(x.off, Node{Op: Const, Val: x.val})
+		return newNode(Node{Op: Const, Val: x.val}), nil
 	case "host":
 		i, err := e.host(x.host)
 		if err != nil {
 			return nil, err
 		}
-		return e.node(x.off, Node{Op: Const, Val: computation.StringValue(e.names.Hosts[i])})
+		return newNode(Node{Op: Const, Val: computation.StringValue(e.names.Hosts[i])}), nil
 	case "var":
 		return e.variable(x)
 	case "forall", "exists", "agg":
@@ -686,27 +682,24 @@ func (e *expander) expand(x *expr) (*Node, error) {
 	}
 	switch x.op {
 	case "!":
-		return e.node(x.off, Node{Op: Not, Kids: kids})
+		return newNode(Node{Op: Not, Kids: kids}), nil
 	case "&&":
-		return e.node(x.off, Node{Op: And, Kids: flatten(And, kids)})
+		return newNode(Node{Op: And, Kids: flatten(And, kids)}), nil
 	case "||":
-		return e.node(x.off, Node{Op: Or, Kids: flatten(Or, kids)})
+		return newNode(Node{Op: Or, Kids: flatten(Or, kids)}), nil
 	case "=>":
-		not, err := e.node(x.off, Node{Op: Not, Kids: kids[:1]})
-		if err != nil {
-			return nil, err
-		}
-		return e.node(x.off, Node{Op: Or, Kids: flatten(Or, []*Node{not, kids[1]})})
+		not := newNode(Node{Op: Not, Kids: kids[:1]})
+		return newNode(Node{Op: Or, Kids: flatten(Or, []*Node{not, kids[1]})}), nil
 	case "neg":
-		return e.node(x.off, Node{Op: Neg, Kids: kids})
+		return newNode(Node{Op: Neg, Kids: kids}), nil
 	case "list":
-		return e.node(x.off, Node{Op: MakeList, Kids: kids})
+		return newNode(Node{Op: MakeList, Kids: kids}), nil
 	case "set":
-		return e.node(x.off, Node{Op: MakeSet, Kids: kids})
+		return newNode(Node{Op: MakeSet, Kids: kids}), nil
 	case "range":
-		return e.node(x.off, Node{Op: MakeRange, Kids: kids})
+		return newNode(Node{Op: MakeRange, Kids: kids}), nil
 	case "call":
-		return e.node(x.off, Node{Op: callOps[x.name], Kids: kids})
+		return newNode(Node{Op: callOps[x.name], Kids: kids}), nil
 	case "=~", "!~":
 		if kids[1].Op != Const || kids[1].Val.Kind() != computation.String {
 			return nil, e.errorf(x.kids[1].off, "the pattern of %s has to be a constant string", x.op)
@@ -715,9 +708,9 @@ func (e *expander) expand(x *expr) (*Node, error) {
 		if err != nil {
 			return nil, e.errorf(x.kids[1].off, "%v", err)
 		}
-		return e.node(x.off, Node{Op: binaryOps[x.op], Kids: kids, Re: re})
+		return newNode(Node{Op: binaryOps[x.op], Kids: kids, Re: re}), nil
 	}
-	return e.node(x.off, Node{Op: binaryOps[x.op], Kids: kids})
+	return newNode(Node{Op: binaryOps[x.op], Kids: kids}), nil
 }
 
 func flatten(op Op, kids []*Node) []*Node {
@@ -765,9 +758,9 @@ func (e *expander) variable(x *expr) (*Node, error) {
 	if n, ok := e.vars[key]; ok {
 		return n, nil
 	}
-	n, err := e.node(x.off, Node{Op: Var, Process: i, Host: e.names.Hosts[i], Name: x.name})
+	n := newNode(Node{Op: Var, Process: i, Host: e.names.Hosts[i], Name: x.name})
 	e.vars[key] = n
-	return n, err
+	return n, nil
 }
 
 func (e *expander) quantifier(x *expr) (*Node, error) {
@@ -818,11 +811,11 @@ func (e *expander) quantifier(x *expr) (*Node, error) {
 	}
 	switch x.op {
 	case "forall":
-		return e.node(x.off, Node{Op: And, Kids: flatten(And, kids)})
+		return newNode(Node{Op: And, Kids: flatten(And, kids)}), nil
 	case "exists":
-		return e.node(x.off, Node{Op: Or, Kids: flatten(Or, kids)})
+		return newNode(Node{Op: Or, Kids: flatten(Or, kids)}), nil
 	}
-	return e.node(x.off, Node{Op: callOps[x.name], Kids: kids})
+	return newNode(Node{Op: callOps[x.name], Kids: kids}), nil
 }
 
 func (e *expander) domain(v *headVar) ([]int, error) {
