@@ -25,10 +25,10 @@ func (c *checker) call(e *syntax.CallExpr) operand {
 				c.errorf(e, "undefined: %s; %s", x.Name, advice[x.Name])
 				return bad()
 			}
-			c.errorf(e, "there are no methods: write a function and call it with %s as an argument", syntax.String(s.X))
+			c.errorf(e, "there are no methods: write a function and call it with %s as an argument", text(s.X))
 			return bad()
 		}
-		c.errorf(e, "%s is no function", syntax.String(e.Fun))
+		c.errorf(e, "%s is no function", text(e.Fun))
 		return bad()
 	}
 	obj := c.scope.find(id.Name)
@@ -56,7 +56,7 @@ func (c *checker) call(e *syntax.CallExpr) operand {
 		return c.function(e, obj)
 	case ThreadObj:
 		c.arguments(e)
-		c.errorf(e, "%s is a thread: start it with go %s", obj.Name, syntax.String(e))
+		c.errorf(e, "%s is a thread: start it with go %s", obj.Name, text(e))
 		return bad()
 	}
 	c.arguments(e)
@@ -161,7 +161,7 @@ func (c *checker) conversion(e *syntax.CallExpr, obj *Object) operand {
 		if from.isBool() && t.Kind == Int {
 			hint = "; write if"
 		} else if from.isInt() && t.Kind == Bool {
-			hint = "; compare it: " + syntax.String(e.Args[0]) + " != 0"
+			hint = "; compare it: " + text(e.Args[0]) + " != 0"
 		}
 		c.errorf(e, "cannot convert %s to %s%s", c.show(&x), t, hint)
 		return bad()
@@ -304,9 +304,9 @@ func (c *checker) cas(e *syntax.CallExpr) operand {
 	case x.mode != mVar || !x.shared:
 		hint := ""
 		if t.Kind == Pointer {
-			hint = "; for what it points to write *" + syntax.String(e.Args[0])
+			hint = "; for what it points to write *" + text(e.Args[0])
 		}
-		c.errorf(e.Args[0], "the first operand of cas must be a shared variable; %s is not%s", syntax.String(e.Args[0]), hint)
+		c.errorf(e.Args[0], "the first operand of cas must be a shared variable; %s is not%s", text(e.Args[0]), hint)
 		t = nil
 	case !t.IsScalar():
 		c.errorf(e.Args[0], "the first operand of cas must be a bool, an integer or a pointer; %s is not", c.show(&x))

@@ -44,11 +44,11 @@ func (c *checker) expr(e syntax.Expr, hint *Type) operand {
 	x := c.any(e, hint)
 	switch x.mode {
 	case mNone:
-		c.errorf(e, "%s has no value", syntax.String(e))
+		c.errorf(e, "%s has no value", text(e))
 	case mTuple:
-		c.errorf(e, "%s has %d values; assign them to variables first", syntax.String(e), len(x.typ.Fields))
+		c.errorf(e, "%s has %d values; assign them to variables first", text(e), len(x.typ.Fields))
 	case mType:
-		c.errorf(e, "%s is a type, not a value", syntax.String(e))
+		c.errorf(e, "%s is a type, not a value", text(e))
 	case mBuiltin, mFunc:
 		c.errorf(e, "%s is a function: it must be called, %s(...)", x.obj.Name, x.obj.Name)
 	case mThread:
@@ -221,23 +221,9 @@ func short(v *big.Int) string {
 
 // ---------------------------------------------------------------- conversion and assignment
 
-// convert gives an untyped operand a type.
+// convert gives an untyped operand a type of its kind.
 func (c *checker) convert(x *operand, t *Type) {
 	if x.mode == mInvalid || !x.typ.untyped() || t.Kind == Invalid {
-		return
-	}
-	ok := false
-	switch x.typ.Kind {
-	case UntypedBool:
-		ok = t.isBool()
-	case UntypedInt:
-		ok = t.isInt()
-	case UntypedNil:
-		ok = t.Kind == Pointer
-	}
-	if !ok {
-		c.errorf(x.expr, "%s is no %s", c.show(x), typeWord(t))
-		*x = operand{expr: x.expr, typ: invalidType}
 		return
 	}
 	if x.mode == mConst && t.Kind == Int && !t.fits(x.val) {
@@ -251,19 +237,9 @@ func (c *checker) convert(x *operand, t *Type) {
 	x.typ = t
 }
 
-func typeWord(t *Type) string {
-	if t.Kind == UntypedInt {
-		return "integer"
-	}
-	if t.Kind == UntypedBool {
-		return "bool"
-	}
-	return t.String()
-}
-
 // show describes an operand in messages: its text and its type.
 func (c *checker) show(x *operand) string {
-	s := syntax.String(x.expr)
+	s := text(x.expr)
 	switch {
 	case x.typ.Kind == UntypedNil:
 		return "nil"
@@ -365,16 +341,7 @@ func (c *checker) assign(x *operand, t *Type, where string) {
 		}
 	}
 	if x.typ.untyped() {
-		var ok bool
-		switch x.typ.Kind {
-		case UntypedBool:
-			ok = t.Kind == Bool
-		case UntypedInt:
-			ok = t.Kind == Int
-		case UntypedNil:
-			ok = t.Kind == Pointer
-		}
-		if !ok {
+		if !c.convertible(x, t) {
 			hint := ""
 			if x.typ.Kind == UntypedInt && t.Kind == Bool {
 				hint = "; write true or false"
@@ -394,15 +361,15 @@ func (c *checker) assign(x *operand, t *Type, where string) {
 	hint := ""
 	switch {
 	case x.typ.Kind == Int && t.Kind == Int:
-		hint = fmt.Sprintf("; convert it: %s(%s)", t, syntax.String(syntax.Unparen(x.expr)))
+		hint = fmt.Sprintf("; convert it: %s(%s)", t, text(syntax.Unparen(x.expr)))
 	case t.Kind == Pointer && t.Elem == x.typ && x.mode == mVar && x.shared:
-		hint = "; did you mean &" + syntax.String(x.expr) + "?"
+		hint = "; did you mean &" + text(x.expr) + "?"
 	case x.typ.Kind == Pointer && x.typ.Elem == t:
-		hint = "; did you mean *" + syntax.String(x.expr) + "?"
+		hint = "; did you mean *" + text(x.expr) + "?"
 	case x.typ.Kind == Chan && x.typ.Elem == t:
-		hint = "; did you mean <-" + syntax.String(x.expr) + "?"
+		hint = "; did you mean <-" + text(x.expr) + "?"
 	case x.typ.isInt() && t.Kind == Bool:
-		hint = "; compare it: " + syntax.String(x.expr) + " != 0"
+		hint = "; compare it: " + text(x.expr) + " != 0"
 	}
 	fail("cannot use %s as %s in %s%s", c.show(x), t, where, hint)
 }
@@ -414,9 +381,9 @@ func (c *checker) copies(x *operand) {
 	}
 	if o := x.typ.object(); o != "" {
 		if x.typ.Kind == Mutex {
-			c.errorf(x.expr, "a mutex cannot be assigned or copied; use a pointer, &%s", syntax.String(x.expr))
+			c.errorf(x.expr, "a mutex cannot be assigned or copied; use a pointer, &%s", text(x.expr))
 		} else {
-			c.errorf(x.expr, "%s contains %s, which cannot be assigned or copied; use a pointer, &%s", x.typ, o, syntax.String(x.expr))
+			c.errorf(x.expr, "%s contains %s, which cannot be assigned or copied; use a pointer, &%s", x.typ, o, text(x.expr))
 		}
 		*x = operand{expr: x.expr, typ: invalidType}
 	}
@@ -431,7 +398,7 @@ func (c *checker) condition(e syntax.Expr, what string) {
 	if !x.typ.isBool() {
 		hint := ""
 		if x.typ.isInt() {
-			hint = "; compare it: " + syntax.String(e) + " != 0"
+			hint = "; compare it: " + text(e) + " != 0"
 		}
 		c.errorf(e, "%s must be a bool; %s is not%s", what, c.show(&x), hint)
 		return
@@ -506,13 +473,13 @@ func (c *checker) address(e *syntax.UnaryExpr) operand {
 		c.errorf(e, "a thread's local variable has no address")
 		return bad()
 	case x.mode == mVar && !x.shared:
-		c.errorf(e, "the local variable %s has no address: only shared variables have one", syntax.String(e.X))
+		c.errorf(e, "the local variable %s has no address: only shared variables have one", text(e.X))
 		return bad()
 	case x.mode != mVar:
-		c.errorf(e, "%s is no variable and has no address", syntax.String(e.X))
+		c.errorf(e, "%s is no variable and has no address", text(e.X))
 		return bad()
 	case x.typ.Kind == Chan:
-		c.errorf(e, "there are no pointers to channels: pass %s itself, as chan %s", syntax.String(e.X), x.typ.Elem)
+		c.errorf(e, "there are no pointers to channels: pass %s itself, as chan %s", text(e.X), x.typ.Elem)
 		return bad()
 	}
 	return value(c.canonical(Type{Kind: Pointer, Elem: x.typ}))
@@ -819,7 +786,7 @@ func (c *checker) index(e *syntax.IndexExpr) operand {
 	if obj, ix := c.threadIndex(e); obj != nil {
 		c.threadRef(e, obj, ix)
 		if c.invariant {
-			c.errorf(e, "a thread is no value: name a local variable or a label of it, as in %s.x or %s@label", syntax.String(e), syntax.String(e))
+			c.errorf(e, "a thread is no value: name a local variable or a label of it, as in %s.x or %s@label", text(e), text(e))
 		}
 		return bad()
 	}
@@ -851,7 +818,7 @@ func (c *checker) index(e *syntax.IndexExpr) operand {
 		return bad()
 	}
 	if i.mode == mConst && (i.val.Sign() < 0 || i.val.Cmp(big.NewInt(int64(t.Len))) >= 0) {
-		c.errorf(e.Index, "the index %s is out of bounds: %s has %d elements, 0 to %d", short(i.val), syntax.String(e.X), t.Len, t.Len-1)
+		c.errorf(e.Index, "the index %s is out of bounds: %s has %d elements, 0 to %d", short(i.val), text(e.X), t.Len, t.Len-1)
 		return bad()
 	}
 	c.defaultType(&i)
@@ -864,7 +831,7 @@ func (c *checker) isPlace(x *operand) bool {
 	if x.mode == mVar {
 		return true
 	}
-	c.errorf(x.expr, "%s is not a variable: assign it to one to use a part of it", syntax.String(x.expr))
+	c.errorf(x.expr, "%s is not a variable: assign it to one to use a part of it", text(x.expr))
 	return false
 }
 
@@ -890,7 +857,7 @@ func (c *checker) selector(e *syntax.SelectorExpr) operand {
 	t, shared := x.typ, x.shared
 	if t.Kind == Pointer && t.Elem.Kind == Struct {
 		if x.ref {
-			c.errorf(e, "an invariant cannot follow a thread's pointer this way: write (*%s).%s", syntax.String(e.X), e.Sel.Name)
+			c.errorf(e, "an invariant cannot follow a thread's pointer this way: write (*%s).%s", text(e.X), e.Sel.Name)
 			return bad()
 		}
 		t, shared = t.Elem, true
@@ -935,7 +902,7 @@ func (c *checker) threadLocal(e *syntax.SelectorExpr, obj *Object, ix *syntax.In
 		if s := nearest(e.Sel.Name, names); s != "" {
 			m += "; did you mean " + s + "?"
 		} else if c.hasLabel(obj, e.Sel.Name) {
-			m += fmt.Sprintf("; for the label write %s@%s", syntax.String(e.X), e.Sel.Name)
+			m += fmt.Sprintf("; for the label write %s@%s", text(e.X), e.Sel.Name)
 		}
 		c.errorf(e.Sel, "%s", m)
 		return bad()

@@ -334,15 +334,15 @@ func word(v *big.Int) int64 {
 
 // override returns the value that a parameter gives to a constant, or v.
 func (c *checker) override(obj *Object, v *big.Int) *big.Int {
-	text, ok := c.opts.Params[obj.Name]
+	val, ok := c.opts.Params[obj.Name]
 	if !ok {
 		return v
 	}
-	what := fmt.Sprintf("-D %s=%s", obj.Name, text)
-	text = strings.TrimSpace(text)
+	what := fmt.Sprintf("-D %s=%s", obj.Name, val)
+	val = strings.TrimSpace(val)
 	if obj.Type.isBool() {
-		b, err := strconv.ParseBool(text)
-		if err != nil || text != "true" && text != "false" {
+		b, err := strconv.ParseBool(val)
+		if err != nil || val != "true" && val != "false" {
 			c.list.Add(source.NoPos, source.NoPos, "%s: %s is a bool: its value is true or false", what, obj.Name)
 			return v
 		}
@@ -352,8 +352,8 @@ func (c *checker) override(obj *Object, v *big.Int) *big.Int {
 		return new(big.Int)
 	}
 	var n *big.Int
-	if len(text) <= 200 {
-		n, _ = new(big.Int).SetString(text, 0)
+	if len(val) <= 200 {
+		n, _ = new(big.Int).SetString(val, 0)
 	}
 	switch {
 	case n == nil:
@@ -400,12 +400,18 @@ func (c *checker) checkParams() {
 	}
 }
 
+// maxName bounds the names that are compared: the comparison is quadratic.
+const maxName = 60
+
 // nearest returns the candidate that a name may have been meant for, or "".
 func nearest(name string, candidates []string) string {
+	if len(name) > maxName {
+		return ""
+	}
 	best, at := max(1, len(name)/3)+1, ""
 	low := strings.ToLower(name)
 	for _, s := range candidates {
-		if s == name {
+		if s == name || len(s) > maxName {
 			continue
 		}
 		cand := strings.ToLower(s)
@@ -425,6 +431,15 @@ func sorted(s string) string {
 	r := []rune(s)
 	slices.Sort(r)
 	return string(r)
+}
+
+// text returns the text of an expression for messages, shortened if it is long.
+func text(n syntax.Node) string {
+	s := syntax.String(n)
+	if r := []rune(s); len(r) > 60 {
+		return string(r[:57]) + "..."
+	}
+	return s
 }
 
 func kindName(k ObjKind) string {

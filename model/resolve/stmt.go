@@ -312,7 +312,7 @@ func (c *checker) values(list []syntax.Expr, n int, hint *Type) []operand {
 			} else if r.mode == mNone {
 				got = 0
 			}
-			c.errorf(e, "%s has %d %s, not %d", syntax.String(e), got, plural(got, "value"), n)
+			c.errorf(e, "%s has %d %s, not %d", text(e), got, plural(got, "value"), n)
 			return make([]operand, n)
 		case *syntax.UnaryExpr:
 			if x.Op == syntax.Arrow && n == 2 {
@@ -360,15 +360,15 @@ func (c *checker) exprStmt(s *syntax.ExprStmt) {
 		if b, ok := e.(*syntax.BinaryExpr); ok && b.Op.Prec() <= 3 {
 			hint := ""
 			if b.Op == syntax.Eq {
-				hint = fmt.Sprintf("; to assign write =, to wait for it await(%s)", syntax.String(s.X))
+				hint = fmt.Sprintf("; to assign write =, to wait for it await(%s)", text(s.X))
 			} else {
-				hint = fmt.Sprintf("; to wait for it write await(%s)", syntax.String(s.X))
+				hint = fmt.Sprintf("; to wait for it write await(%s)", text(s.X))
 			}
-			c.errorf(s, "%s is computed but not used%s", syntax.String(s.X), hint)
+			c.errorf(s, "%s is computed but not used%s", text(s.X), hint)
 			return
 		}
 	}
-	c.errorf(s, "%s is computed but not used", syntax.String(s.X))
+	c.errorf(s, "%s is computed but not used", text(s.X))
 }
 
 func (c *checker) send(s *syntax.SendStmt) {
@@ -394,7 +394,7 @@ func (c *checker) lvalue(e syntax.Expr) operand {
 	if x.mode == mInvalid {
 		return x
 	}
-	name := syntax.String(e)
+	name := text(e)
 	switch {
 	case x.mode == mConst:
 		c.errorf(e, "%s is constant: it cannot be assigned", name)
@@ -466,7 +466,7 @@ func (c *checker) store(to, x *operand, isOK bool) {
 		c.newVarType(x)
 	case isOK && x.typ == boolType && to.typ.Kind == Bool && c.isReceive(x.expr):
 	default:
-		c.assign(x, to.typ, "the assignment to "+syntax.String(to.expr))
+		c.assign(x, to.typ, "the assignment to "+text(to.expr))
 	}
 }
 
@@ -587,7 +587,7 @@ func (c *checker) rangeVar(s *syntax.RangeStmt, e syntax.Expr, t *Type, over *op
 			return // the parser refuses it
 		}
 		if o := t.object(); o != "" && t.Kind != Chan {
-			c.errorf(e, "the elements of %s are or contain %s, which cannot be copied: range over the indices, for i := range %s", syntax.String(s.X), o, syntax.String(s.X))
+			c.errorf(e, "the elements of %s are or contain %s, which cannot be copied: range over the indices, for i := range %s", text(s.X), o, text(s.X))
 			x.mode, x.typ = mInvalid, invalidType
 		}
 		c.local(id, c.newVarType(&x), s)
@@ -627,7 +627,7 @@ func (c *checker) switchStmt(s *syntax.SwitchStmt) {
 				continue
 			}
 			if old := seen[y.val.String()]; old != nil {
-				c.errorf(v, "the case %s stands twice in this switch", syntax.String(v)).Note(old.Pos(), "the other one")
+				c.errorf(v, "the case %s stands twice in this switch", text(v)).Note(old.Pos(), "the other one")
 			} else {
 				seen[y.val.String()] = v
 			}

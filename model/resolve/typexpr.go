@@ -400,14 +400,14 @@ func (c *checker) makeChan(obj *Object, d *syntax.VarDecl, m *syntax.MakeExpr) {
 	}
 	declared, isChan := d.Type.(*syntax.ChanType)
 	if !isChan || dt.Kind != Chan || dt.Elem != t.Elem || declared.Cap != nil && dt.Cap != t.Cap {
-		c.errorf(m, "%s makes a %s, not a %s", syntax.String(m), t, dt)
+		c.errorf(m, "%s makes a %s, not a %s", text(m), t, dt)
 		return
 	}
 	obj.Type = t
 }
 
 func (c *checker) badInitial(e syntax.Expr) {
-	c.errorf(e, "the initial value of a shared variable is a constant, &x of a shared variable, nil, or a literal of these; assign %s in init", syntax.String(e))
+	c.errorf(e, "the initial value of a shared variable is a constant, &x of a shared variable, nil, or a literal of these; assign %s in init", text(e))
 }
 
 // constantInit checks that a shared variable can begin with a value.

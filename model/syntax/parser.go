@@ -140,8 +140,6 @@ func (p *parser) got(t token) bool {
 	return false
 }
 
-func (p *parser) isOp(op Op) bool { return p.s.tok == tOp && p.s.op == op }
-
 // enter counts a level of nesting; leave with defer p.leave().
 func (p *parser) enter() {
 	p.nesting++

@@ -228,3 +228,58 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestPrintHeads checks what String makes of statements with a body: the head.
+func TestPrintHeads(t *testing.T) {
+	for src, want := range map[string]string{
+		"if x > 0 { } else { }":             "if x > 0",
+		"if x := f(); x > 0 { }":            "if x := f(); x > 0",
+		"for { }":                           "for",
+		"for x > 0 { }":                     "for x > 0",
+		"for i := 0; i < n; i++ { }":        "for i := 0; i < n; i++",
+		"for ; ; i++ { }":                   "for ; ; i++",
+		"for ; ; { }":                       "for",
+		"for range n { }":                   "for range n",
+		"for i := range n { }":              "for i := range n",
+		"for i, a[0] = range n { }":         "for i, a[0] = range n",
+		"switch { case x: }":                "switch",
+		"switch x { case 1: }":              "switch x",
+		"switch x := 3; x { case 1: }":      "switch x := 3; x",
+		"select { default: }":               "select",
+		"choose { case: skip }":             "choose",
+		"atomic { skip }":                   "atomic",
+		"{ skip; skip }":                    "{ ... }",
+		"l: for { }":                        "l: for",
+		";":                                 "",
+		"const a = 3":                       "const a = 3",
+		"type t [2]int":                     "type t [2]int",
+		"x = f(y)(z)[1].a":                  "x = f(y)(z)[1].a",
+		"x = make(chan int)":                "x = make(chan int)",
+		"x = [...]chan int{}":               "x = [...]chan int{}",
+		"assert(x, \"a\\n\\x00ä\")":         "assert(x, \"a\\n\\x00ä\")",
+		"x = aaaa.bbbb   . cccc [ 1+2*3 ] ": "x = aaaa.bbbb.cccc[1+2*3]",
+	} {
+		if got := syntax.String(parseStmt(t, src)); got != want {
+			t.Errorf("String of\n\t%s\nis\n\t%s\nwant\n\t%s", src, got, want)
+		}
+	}
+	if got := syntax.String(nil); got != "" {
+		t.Errorf("String of nil is %q", got)
+	}
+	// A tree without the parentheses that its text needs, as a program may make one.
+	x := &syntax.Ident{Name: "x"}
+	sum := &syntax.BinaryExpr{Op: syntax.Add, X: x, Y: x}
+	for _, test := range []struct {
+		e    syntax.Expr
+		want string
+	}{
+		{&syntax.BinaryExpr{Op: syntax.Mul, X: sum, Y: x}, "(x + x) * x"},
+		{&syntax.BinaryExpr{Op: syntax.Sub, X: x, Y: sum}, "x - (x + x)"},
+		{&syntax.UnaryExpr{Op: syntax.Sub, X: sum}, "-(x + x)"},
+		{&syntax.IndexExpr{X: &syntax.UnaryExpr{Op: syntax.Mul, X: x}, Index: x}, "(*x)[x]"},
+	} {
+		if got := syntax.String(test.e); got != test.want {
+			t.Errorf("String is %s, want %s", got, test.want)
+		}
+	}
+}

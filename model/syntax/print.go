@@ -154,6 +154,7 @@ func (p *printer) binary(x *BinaryExpr, prec, depth int) {
 	if q < prec {
 		p.WriteByte('(')
 		defer p.WriteByte(')')
+		depth = max(depth-1, 1)
 	}
 	blank := q < cutoff(x, depth)
 	p.binaryIn(x, q, blank, depth)
@@ -198,8 +199,14 @@ func cutoff(x *BinaryExpr, depth int) int {
 			case 5:
 				has5 = true
 			}
-			walk(b.Y)
+			// An operand that will be put into parentheses does not count.
+			if y, ok := b.Y.(*BinaryExpr); ok && y.Op.Prec() > b.Op.Prec() {
+				walk(y)
+			}
 			x = b.X
+			if l, ok := x.(*BinaryExpr); ok && l.Op.Prec() < b.Op.Prec() {
+				return
+			}
 		}
 	}
 	walk(x)
