@@ -325,6 +325,7 @@ type worker struct {
 	depth  int               // of its successors
 	out    *workers.Out
 	err    error // why the search has to end
+	broken bool  // the expander was told to break off
 
 	buf      system.State
 	maxDepth int
@@ -379,11 +380,19 @@ func (w *worker) Process(b *statestore.Batch, i int, out *workers.Out) error {
 		w.public.attempts.Store(c.Attempts)
 		w.public.depth.Store(uint64(w.maxDepth))
 	}
+	if w.err == nil && w.broken {
+		return workers.ErrStopped
+	}
 	return w.err
 }
 
 // Stopped tells whether the search is to end.
-func (w *worker) Stopped() bool { return w.err != nil || w.out.Stopped() }
+func (w *worker) Stopped() bool {
+	if w.err != nil || w.out.Stopped() {
+		w.broken = true
+	}
+	return w.broken
+}
 
 // Move inserts the end of a move, and queues it if it is new.
 func (w *worker) Move(m *Move) {

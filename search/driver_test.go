@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -529,6 +530,24 @@ func TestInternalErrors(t *testing.T) {
 	}
 }
 
+// endless is an expander that is never done with a state.
+type endless struct{ search.Expander }
+
+func (endless) Expand(_ system.State, v search.Visitor) {
+	for s := v.(search.Stopper); !s.Stopped(); {
+	}
+}
+
+// TestStopper ends searches while an expander is busy with a single state.
+func TestStopper(t *testing.T) {
+	sys := mustNew(t, counters(2, 2))
+	r, err := search.Run(context.Background(), sys, func() search.Expander { return endless{full.New(sys)} },
+		search.Options{Workers: 2, Timeout: 20 * time.Millisecond})
+	if err != nil || r.Verdict != search.Incomplete || r.Pool.Items != 0 {
+		t.Errorf("error %v, result %+v", err, r)
+	}
+}
+
 // TestStress runs many more workers than CPUs, mainly for the race detector.
 func TestStress(t *testing.T) {
 	rounds := 3
@@ -563,6 +582,48 @@ func TestAllocations(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("the full expander allocates %v times", n)
 	}
+
+	// The whole search: the shards of the store's tables and the batches grow
+	// now and then, nothing else allocates.
+	if raceEnabled {
+		return
+	}
+	sys = mustNew(t, philosophers(9))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r := run(t, sys, search.Options{Workers: 1, IgnoreDeadlocks: true})
+	runtime.ReadMemStats(&after)
+	if n := after.Mallocs - before.Mallocs; n > r.Transitions/20 {
+		t.Errorf("%d allocations for %d transitions and %d states", n, r.Transitions, r.States)
+	} else {
+		t.Logf("%d allocations for %d transitions and %d states", n, r.Transitions, r.States)
+	}
+}
+
+func Example() {
+	p := toy.NewProgram()
+	x := p.Scalar("x", 0)
+	p.Thread("Writer", 0, toy.Atomic(toy.Store(x, nil, toy.Const(1))))
+	p.Thread("Reader", 0, toy.Atomic(toy.Assert(toy.Not(toy.Load(x, nil)), "too late")))
+	p.Start("Writer")
+	p.Start("Reader")
+	sys, err := toy.New(p)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Workers: 2})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(r.Verdict)
+	for _, v := range r.Violations {
+		fmt.Println(v.Kind, v.Message, v.Trace.Steps)
+	}
+	// Output:
+	// violation
+	// assertion too late [{0 0} {1 0}]
 }
 
 type quietVisitor struct{}

@@ -49,6 +49,7 @@ package workers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -66,7 +67,8 @@ import (
 type Worker interface {
 	// Process works on item i of batch b, and hands the items that come of it
 	// to out. It returns an error to end the whole pool; the item then counts
-	// as not done. For a long item it may ask out.Stopped now and then.
+	// as not done. For a long item it asks out.Stopped now and then, and
+	// returns ErrStopped if it broke the item off because of that.
 	Process(b *statestore.Batch, i int, out *Out) error
 }
 
@@ -111,6 +113,10 @@ type Stats struct {
 	// had nothing to do.
 	IdleShare float64
 }
+
+// ErrStopped is returned by Worker.Process if it did not finish an item because
+// the pool is to end. The item counts as not done.
+var ErrStopped = errors.New("workers: the pool is to end")
 
 // PanicError is the error of a pool in which a worker panicked.
 type PanicError struct {
@@ -412,6 +418,9 @@ func (o *Out) run(w Worker) error {
 			}
 			if err := w.Process(b, i, o); err != nil {
 				o.putBack(b, i)
+				if err == ErrStopped && p.stop.Load() {
+					return nil
+				}
 				return err
 			}
 			o.items++

@@ -237,12 +237,11 @@ func TestCancelWhileAsleep(t *testing.T) {
 			for !out.Stopped() {
 				runtime.Gosched()
 			}
-			return nil
+			return ErrStopped
 		})
 	})
-	// The only item was done, but the pool was stopped before it knew.
-	if err != nil && err != context.Canceled {
-		t.Fatal(err)
+	if err != context.Canceled || ws.Len() != 1 {
+		t.Fatalf("error %v, %d items left", err, ws.Len())
 	}
 }
 

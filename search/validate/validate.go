@@ -215,7 +215,10 @@ func (h *hook) effects() {
 	for i := range h.all {
 		t := &h.all[i]
 		steps := []search.Step{t.step}
-		h.m.Load(t.end)
+		// Not the encoded state, which a machine may have put in order
+		// (rotated the ring of a channel, for example).
+		h.m.Load(h.state)
+		h.m.Step(t.step.Thread, t.step.Alt)
 		for l, before := range h.values {
 			if now := h.m.Value(l); now != before && !slices.Contains(t.accesses, system.Access{Loc: l, Write: true}) {
 				h.fail(steps, "the transition changed %s from %d to %d and did not say so", h.sys.LocName(l), before, now)
@@ -250,7 +253,8 @@ func (h *hook) pieces(t *transition) {
 		h.fail(steps, "the transition is another one when it is run on pieces")
 		return
 	}
-	h.fresh.Load(t.end)
+	h.fresh.Load(h.state)
+	h.fresh.Step(t.step.Thread, t.step.Alt)
 	h.buf[0] = h.m.Local(t.step.Thread, h.buf[0])
 	h.buf[1] = h.fresh.Local(t.step.Thread, h.buf[1])
 	if !slices.Equal(h.buf[0], h.buf[1]) {

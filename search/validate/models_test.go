@@ -1,0 +1,49 @@
+package validate_test
+
+import (
+	"context"
+	"flag"
+	"testing"
+
+	"cpor/cartesian"
+	"cpor/model"
+	"cpor/oracle"
+	"cpor/search"
+	"cpor/search/full"
+	"cpor/search/validate"
+)
+
+var long = flag.Bool("long", false, "validate many more models")
+
+// TestModels validates searches of random models in the language, with the
+// cartesian search's own checks switched on, too.
+func TestModels(t *testing.T) {
+	n := uint64(400)
+	if *long {
+		n = 40_000
+	}
+	for seed := range n {
+		text := oracle.Generate(seed, oracle.Everything)
+		m, err := model.Parse("random.model", text, model.Options{})
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, text)
+		}
+		sys := m.System()
+		var c collect
+		for name, f := range map[string]search.Factory{
+			"full": full.Factory(sys),
+			"cartesian": func() search.Expander {
+				return cartesian.New(sys, cartesian.Options{Check: c.report})
+			},
+		} {
+			_, err := search.Run(context.Background(), sys, f, search.Options{Workers: 2, All: true, KeepTraces: true,
+				MaxStates: 300, Hook: validate.Hook(sys, c.report)})
+			if c.first != nil {
+				t.Fatalf("seed %d, %s: %v\n%s", seed, name, c.first, text)
+			}
+			if err != nil {
+				t.Fatalf("seed %d, %s: %v\n%s", seed, name, err, text)
+			}
+		}
+	}
+}
