@@ -191,8 +191,10 @@ type Machine interface {
 
 	// Hash returns a 64-bit hash of the live state that is kept
 	// incrementally. Live states that were reached from the same Load have
-	// equal hashes if they are equal; a caller that must be certain compares
-	// encodings. It is maintained only while Track(true).
+	// equal hashes if they are equal and the machine keeps them in the same
+	// way; it may keep one state in a few ways (a channel's ring rotated), so
+	// that whoever looks for cycles may find one some laps late. A caller that
+	// must be certain compares encodings. It is maintained only while Track(true).
 	Hash() uint64
 
 	// Track switches the recording of accesses and the maintenance of the
