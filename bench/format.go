@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// duration formats a time with three digits: 12.3 ms, 1.23 s, 2.5 min.
+// duration formats a time with three digits: 12.3ms, 1.23s, 2.5min.
 func duration(d time.Duration) string {
 	switch {
 	case d <= 0:
 		return "0"
 	case d < time.Millisecond:
-		return digits(float64(d)/float64(time.Microsecond)) + " µs"
+		return digits(float64(d)/float64(time.Microsecond)) + "µs"
 	case d < time.Second:
-		return digits(float64(d)/float64(time.Millisecond)) + " ms"
+		return digits(float64(d)/float64(time.Millisecond)) + "ms"
 	case d < 100*time.Second:
-		return digits(d.Seconds()) + " s"
+		return digits(d.Seconds()) + "s"
 	}
-	return digits(d.Minutes()) + " min"
+	return digits(d.Minutes()) + "min"
 }
 
 // digits formats a number with three significant digits and no exponent.

@@ -20,7 +20,7 @@ func writeSections(w io.Writer, sections []Section) {
 			fmt.Fprintf(w, "%s\n", wrap(t))
 		}
 		for _, f := range s.Facts {
-			fmt.Fprintf(w, "%s: %s\n", f.Name, f.Value)
+			fmt.Fprintln(w, wrap(f.Name+": "+f.Value))
 		}
 		for i := range s.Grids {
 			fmt.Fprintf(w, "\n%s", s.Grids[i].String())
@@ -57,14 +57,10 @@ func (g *Grid) String() string {
 		if l.Group != group {
 			group = l.Group
 			if group != "" {
-				t.AppendRow(table.Row{group})
+				t.AppendRow(table.Row{group + ":"})
 			}
 		}
-		line := cells(l.Cells)
-		if group != "" {
-			line[0] = "  " + l.Cells[0]
-		}
-		t.AppendRow(line)
+		t.AppendRow(cells(l.Cells))
 	}
 	var b strings.Builder
 	if g.Caption != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,7 +20,7 @@ var peers = Table{
 	Benchmarks: benchmarks.Names(),
 }
 
-// system is a benchmark with its parameters.
+// systemRow is a benchmark with its parameters.
 type systemRow struct {
 	benchmark string
 	params    string
@@ -84,7 +85,7 @@ func runPeers(ctx context.Context, s *Session) error {
 		perRound++
 	}
 	for _, r := range rows {
-		s.Plan(perRound*rounds+len(spinModes), time.Duration(perRound*rounds)*peerEstimate(r))
+		s.Plan(perRound*rounds+len(spinModes), time.Duration(perRound*rounds)*peerEstimate(r)+time.Duration(len(spinModes))*compiling(r))
 	}
 	for _, r := range rows {
 		if ctx.Err() != nil {
@@ -108,6 +109,9 @@ func peerEstimate(r systemRow) time.Duration {
 	return 100 * time.Millisecond
 }
 
+// compiling guesses the time of compiling a verifier and running it once.
+func compiling(r systemRow) time.Duration { return 2*time.Second + peerEstimate(r) }
+
 func runPeerRow(ctx context.Context, s *Session, sp *spin, r systemRow, rounds int) error {
 	ps, err := benchmarks.ParseParams(r.params)
 	if err != nil {
@@ -128,7 +132,7 @@ func runPeerRow(ctx context.Context, s *Session, sp *spin, r systemRow, rounds i
 	all := []contender{own("none", 1)}
 	for _, m := range spinModes {
 		var v *verifier
-		out := s.Do(ctx, row+", SPIN "+m.name+", compiling", 0, func(ctx context.Context) Outcome {
+		out := s.Do(ctx, row+", SPIN "+m.name+", compiling", compiling(r), func(ctx context.Context) Outcome {
 			var err error
 			if v, err = sp.build(ctx, r.benchmark, ps, m); err != nil {
 				return Outcome{Status: Failed, Reason: err.Error()}
@@ -212,7 +216,15 @@ func spread(xs []float64) string {
 	if len(xs) == 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%s (%s–%s)", times(median(xs)), times(slices.Min(xs)), times(slices.Max(xs)))
+	return fmt.Sprintf("%s (%s–%s)", places(median(xs)), places(slices.Min(xs)), places(slices.Max(xs)))
+}
+
+// places formats a ratio with two places, or fewer where it is large.
+func places(x float64) string {
+	if x < 10 {
+		return strconv.FormatFloat(x, 'f', 2, 64)
+	}
+	return digits(x)
 }
 
 func reportPeers(ms []Measurement, machine Machine) []Section {
@@ -334,10 +346,10 @@ func reportPeers(ms []Measurement, machine Machine) []Section {
 			sec.Facts = append(sec.Facts, Fact{name, spread(xs)})
 		}
 	}
-	fact("Rate of transitions over SPIN's, median of the models (least–most)", rates)
+	fact("Rate of transitions over SPIN's, median (range) of models", rates)
 	fact("The same against -DCOLLAPSE", collRates)
 	fact("Wall time, SPIN's over cpor's", walls)
-	fact("Bytes a state, SPIN's over cpor's, models above 100,000 states", mems)
+	fact("Bytes a state, SPIN's over cpor's, above 100,000 states", mems)
 	fact("The same against -DCOLLAPSE", collMems)
 	sec.Grids = []Grid{speed, comp, memory, reduction}
 	if len(bars.Labels) > 0 {

@@ -103,8 +103,11 @@ func (p *Plot) svg() (template.HTML, error) {
 	g.Legend.Padding = 2
 	g.Legend.XOffs, g.Legend.YOffs = 4, -2
 	grid := plotter.NewGrid()
-	grid.Horizontal.Color, grid.Vertical.Color = thin, thin
-	grid.Horizontal.Width, grid.Vertical.Width = 0.5, 0.5
+	grid.Horizontal.Color, grid.Horizontal.Width = thin, 0.5
+	grid.Vertical.Color, grid.Vertical.Width = thin, 0.5
+	if p.Bars != nil {
+		grid.Vertical.Color = nil // not drawn
+	}
 	g.Add(grid)
 	var err error
 	empty := true
@@ -202,10 +205,11 @@ func (p *Plot) add(g *plot.Plot) (empty bool, err error) {
 	}
 	if p.LogY {
 		g.Y.Scale = plot.LogScale{}
-		g.Y.Min, g.Y.Max = max(lo/1.6, math.SmallestNonzeroFloat32), hi*2.5
+		// Room for the legend above what grows.
+		g.Y.Min, g.Y.Max = max(lo/1.6, math.SmallestNonzeroFloat32), hi*2*math.Pow(hi/lo, 0.25)
 		g.Y.Tick.Marker = plot.TickerFunc(powersOfTen)
 	} else {
-		g.Y.Min, g.Y.Max = 0, hi*1.15
+		g.Y.Min, g.Y.Max = 0, hi*1.45
 	}
 	return false, nil
 }
@@ -272,7 +276,9 @@ func (b *Bars) add(g *plot.Plot) (empty bool, err error) {
 		}
 		below = c
 		g.Add(c)
-		g.Legend.Add(p.Name, c)
+		if len(b.Parts) > 1 {
+			g.Legend.Add(p.Name, c)
+		}
 	}
 	g.NominalX(b.Labels...)
 	g.Y.Min = 0

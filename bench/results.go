@@ -229,14 +229,15 @@ func (r *Results) benchmarks() ([]byte, error) {
 			res.Values = append(res.Values, benchfmt.Value{Value: m.Extra[unit], Unit: unit})
 		}
 		for _, c := range [][2]string{{"goos", r.Machine.OS}, {"goarch", r.Machine.Arch}, {"pkg", "cpor/bench"}, {"cpu", r.Machine.CPU}} {
-			res.SetConfig(c[0], c[1])
-			res.Config[len(res.Config)-1].File = true
+			if c[1] != "" {
+				res.Config = append(res.Config, benchfmt.Config{Key: c[0], Value: []byte(c[1]), File: true})
+			}
 		}
 		if err := w.Write(&res); err != nil {
 			return nil, fmt.Errorf("%s: %w", benchFile, err)
 		}
 	}
-	return b.Bytes(), nil
+	return append([]byte{}, b.Bytes()...), nil // a file even if nothing finished
 }
 
 // cell returns the outcomes of the rounds of one run: of the measurements that

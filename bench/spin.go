@@ -67,6 +67,8 @@ type verifier struct {
 	path  string
 	depth int // -m, the length of the search's stack
 	table int // -w, the logarithm of the length of the hash table
+
+	reached int // how long the stack became in the last run
 }
 
 // build makes a verifier. -o2 keeps SPIN from leaving variables out of the state
@@ -102,9 +104,9 @@ func (s *spin) build(ctx context.Context, model string, ps benchmarks.Params, m 
 	return &verifier{path: filepath.Join(dir, "pan"), depth: 1 << 20, table: 20}, nil
 }
 
-// calibrate runs a verifier without measuring it, until its stack is deep
-// enough, and fits the hash table to the number of states: SPIN's speed depends
-// on both, and a user would do the same.
+// calibrate runs a verifier without measuring it, until its stack is long
+// enough, and fits stack and hash table to what it needed: SPIN's speed and
+// memory depend on both, and a user would do the same.
 func (v *verifier) calibrate(ctx context.Context) Outcome {
 	v.table = 24
 	for {
@@ -115,6 +117,7 @@ func (v *verifier) calibrate(ctx context.Context) Outcome {
 		}
 		if out.Status == Done {
 			v.table = max(16, bits.Len64(out.States)+1)
+			v.depth = v.reached + 1000
 		}
 		return out
 	}
@@ -128,6 +131,9 @@ func (v *verifier) run(ctx context.Context) Outcome {
 		"-n", "-E", "-m"+strconv.Itoa(v.depth), "-w"+strconv.Itoa(v.table))
 	if out.Status == Interrupted {
 		return out
+	}
+	if m := panDepth.FindSubmatch(stdout); m != nil {
+		v.reached, _ = strconv.Atoi(string(m[1]))
 	}
 	parsed, perr := parsePan(stdout)
 	if perr != nil {
@@ -147,6 +153,7 @@ const coarse = 500 * time.Millisecond
 
 var panFigures = regexp.MustCompile(`(?m)^\s*([0-9.e+]+)\s+(states, stored|transitions \(|actual memory usage|equivalent memory usage|memory used for hash table|total actual memory usage)`)
 var panElapsed = regexp.MustCompile(`(?m)elapsed time ([0-9.e+]+) seconds`)
+var panDepth = regexp.MustCompile(`depth reached ([0-9]+)`)
 var panErrors = regexp.MustCompile(`errors: ([0-9]+)`)
 
 // parsePan reads what a verifier printed. Transitions do not count the one with
@@ -186,10 +193,10 @@ func parsePan(b []byte) (Outcome, error) {
 	switch {
 	case bytes.Contains(b, []byte("max search depth too small")):
 		o.Status, o.Reason = Limited, tooDeep
-	case bytes.Contains(b, []byte("Search not completed")):
-		o.Status, o.Reason = Failed, "SPIN's search was not completed"
 	case string(errs[1]) != "0":
 		o.Status, o.Reason = Failed, "SPIN found an error: "+strings.TrimSpace(string(bytes.SplitN(b, []byte("\n"), 2)[0]))
+	case bytes.Contains(b, []byte("Search not completed")):
+		o.Status, o.Reason = Failed, "SPIN's search was not completed"
 	default:
 		o.Status = Done
 	}
