@@ -29,8 +29,8 @@ func ParseLine(text []byte) (*Line, error) {
 	if err := dec.Decode(&l); err != nil {
 		return nil, fmt.Errorf("not a line of a log: %v", err)
 	}
-	if skipSpace(text, int(dec.InputOffset())) != len(text) {
-		return nil, fmt.Errorf("unexpected text after the object: %s", shorten(text[dec.InputOffset():]))
+	if end := skipSpace(text, int(dec.InputOffset())); end != len(text) {
+		return nil, fmt.Errorf("unexpected text after the object: %s", shorten(text[end:]))
 	}
 	if l.Host == "" && l.Hosts == nil && l.Init == nil && l.Trace == nil {
 		return nil, fmt.Errorf("neither an event with a host nor a declaration: %s", shorten(text))
