@@ -143,10 +143,10 @@ func (n *nodes) take() uint32 {
 	return id
 }
 
-// intern returns the number of v, 0 if v has none and there is no memory for a
-// new one. spare is the caller's: a number that it has taken and not used.
-func (n *nodes) intern(v uint64, spare *uint32) uint32 {
-	h := hashNode(v)
+// intern returns the number of v, whose hash is h, 0 if v has none and there is no
+// memory for a new one. spare is the caller's: a number that it has taken and not
+// used.
+func (n *nodes) intern(v, h uint64, spare *uint32) uint32 {
 	x := n.index.Load()
 	for {
 		i, _ := bits.Mul64(h, x.lines)
@@ -213,9 +213,8 @@ func (n *nodes) intern(v uint64, spare *uint32) uint32 {
 	}
 }
 
-// find returns the number of v, 0 if it has none.
-func (n *nodes) find(v uint64) uint32 {
-	h := hashNode(v)
+// find returns the number of v, whose hash is h, 0 if it has none.
+func (n *nodes) find(v, h uint64) uint32 {
 	for x := n.index.Load(); x != nil; x = x.next.Load() {
 		i, _ := bits.Mul64(h, x.lines)
 		tag := uint32(h) &^ x.idMask

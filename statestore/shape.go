@@ -2,6 +2,7 @@ package statestore
 
 import (
 	"math/bits"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -44,7 +45,7 @@ const (
 // then chosen so that the parts have few different values among those states.
 // Cuts may fall inside a word.
 //
-// A part is a balanced binary tree. Its leaves are the words of the part (masked
+// A part is a binary tree. Its leaves are the words of the part (masked
 // and shifted if the part has only some of their bits). An inner vertex is the
 // pair of its children's codes. The code of a vertex below the top is a number
 // from the shared table of inner nodes, or, for a leaf of at most 31 bits, its
@@ -113,6 +114,20 @@ type profile struct {
 	merges int    // how many merges have to be done
 	slots  []uint8
 	widths []uint8
+	room   uint64 // the widths, one in each byte, with the bytes' highest bits set
+}
+
+// highBits are the highest bits of the bytes of a word.
+const highBits = 0x8080808080808080
+
+// lengths returns the lengths in bits of the numbers in some slots, one in each
+// byte. They fit into a profile with these slots if and only if no byte of the
+// difference room-lengths has lost its highest bit.
+func lengths(slots []uint8, numbers *[maxSlots]uint32) (l uint64) {
+	for i, slot := range slots {
+		l |= uint64(bits.Len32(numbers[slot])) << (8 * i & 63)
+	}
+	return l
 }
 
 // classInfo says how keys of a class are read.
@@ -124,13 +139,18 @@ type classInfo struct {
 }
 
 // build makes the vertices for parts with the given cuts: cuts[i] to cuts[i+1]
-// are the bits of part i.
-func (sh *shape) build(cuts []int) {
+// are the bits of part i. weigh gives a leaf a weight: how often it changes. The
+// trees are Huffman's, so that what changes often is near the top and what never
+// changes is together in a subtree.
+func (sh *shape) build(cuts []int, weigh func(word int32, mask uint64) int) {
 	sh.vertex, sh.parts, sh.leafOf = nil, nil, make([]int32, sh.n+1)
-	type open struct{ level []int32 }
-	var parts []open
+	type open struct {
+		vertex int32
+		weight int
+	}
+	var parts [][]open
 	for p := 0; p+1 < len(cuts); p++ {
-		var level []int32
+		var part []open
 		for lo, hi := cuts[p], cuts[p+1]; lo < hi; {
 			w := lo / 64
 			end := min(hi, 64*(w+1))
@@ -138,42 +158,49 @@ func (sh *shape) build(cuts []int) {
 			if end%64 != 0 {
 				mask &= 1<<(end%64) - 1
 			}
-			level = append(level, int32(len(sh.vertex)))
+			part = append(part, open{int32(len(sh.vertex)), weigh(int32(w), mask)})
 			sh.vertex = append(sh.vertex, vertex{mask: mask, word: int32(w), shift: uint8(lo % 64), part: int32(p), parent: -1})
 			sh.leafOf[w+1] = int32(len(sh.vertex))
 			lo = end
 		}
-		parts = append(parts, open{level})
+		parts = append(parts, part)
 	}
 	sh.leaves = len(sh.vertex)
-	for p, o := range parts {
-		level := o.level
-		for len(level) > 1 {
-			var up []int32
-			for i := 0; i+1 < len(level); i += 2 {
-				v := int32(len(sh.vertex))
-				sh.vertex = append(sh.vertex, vertex{left: level[i], right: level[i+1], part: int32(p), parent: -1})
-				sh.vertex[level[i]].parent, sh.vertex[level[i+1]].parent = v, v
-				up = append(up, v)
-			}
-			if len(level)%2 == 1 {
-				up = append(up, level[len(level)-1])
-			}
-			level = up
+	for p, queue := range parts {
+		// Of equal weight, the vertex made first goes first: leaves of weight 0
+		// make a balanced tree.
+		less := func(a, b open) int { return a.weight - b.weight }
+		slices.SortStableFunc(queue, less)
+		for len(queue) > 1 {
+			a, b := queue[0], queue[1]
+			v := int32(len(sh.vertex))
+			sh.vertex = append(sh.vertex, vertex{left: a.vertex, right: b.vertex, part: int32(p), parent: -1})
+			sh.vertex[a.vertex].parent, sh.vertex[b.vertex].parent = v, v
+			c := open{v, a.weight + b.weight}
+			queue = queue[2:]
+			at, _ := slices.BinarySearchFunc(queue, open{weight: c.weight + 1}, less)
+			queue = slices.Insert(queue, at, c)
 		}
-		sh.parts = append(sh.parts, part{top: level[0]})
+		sh.parts = append(sh.parts, part{top: queue[0].vertex})
 	}
 }
 
 // learn chooses the cuts for states of n words from examples, and returns them
 // with, for all i < j, how many different values the bits from cut i to cut j
 // have among the examples. Without examples the cuts are at equal distances.
+// parent gives an example's parent among them, -1 if it is not there.
 //
-// The candidates are up to maxCandidates places between bits that vary, with as
-// many varying bits from one to the next. Of all choices of cuts among these,
-// the one with the smallest sum of different values is taken.
-func learn(n int, examples [][]uint64) (cuts []int, distinct [][]float64) {
-	const maxCandidates = 24
+// The candidates are up to maxCandidates places between bits that vary, at about
+// equal distances in varying bits, but rather between fields than inside: where
+// few moves change bits on both sides. Of all choices of cuts among these, the
+// one is taken with the smallest sum of different values, and a little more for
+// each move across a cut, because such a move costs looking up both parts.
+func learn(n int, examples [][]uint64, parent func(i int) int) (cuts []int, distinct [][]float64) {
+	const (
+		maxCandidates = 24
+		near          = 16   // varying bits: those further apart are no field
+		crossingCost  = 0.05 // in different values
+	)
 	total := 64 * n
 	varying := make([]uint64, n)
 	for _, s := range examples {
@@ -181,29 +208,54 @@ func learn(n int, examples [][]uint64) (cuts []int, distinct [][]float64) {
 			varying[i] |= s[i] ^ examples[0][i]
 		}
 	}
-	count := 0
-	for _, w := range varying {
-		count += bits.OnesCount64(w)
-	}
-	if count == 0 {
-		for i := range varying {
-			varying[i] = ^uint64(0)
+	var vary []int // the bits that vary
+	for i := range total {
+		if varying[i/64]>>(i%64)&1 != 0 {
+			vary = append(vary, i)
 		}
-		count = total
 	}
-	// Candidate places: a cut stands just before a varying bit.
-	step := (count + maxCandidates - 1) / maxCandidates
-	at := []int{0}
-	for i, seen := 0, 0; i < total; i++ {
-		if varying[i/64]>>(i%64)&1 == 0 {
+	if len(vary) == 0 {
+		for i := range total {
+			vary = append(vary, i)
+		}
+	}
+	// crossing[k] is the number of moves that change a bit shortly before
+	// vary[k] and one from there on.
+	crossing := make([]float64, len(vary)+1)
+	for i, s := range examples {
+		p := parent(i)
+		if p < 0 {
 			continue
 		}
-		if seen > 0 && seen%step == 0 {
-			at = append(at, i)
+		last := -near - 1
+		for k, bit := range vary {
+			if (s[bit/64]^examples[p][bit/64])>>(bit%64)&1 != 0 {
+				if k-last <= near {
+					crossing[last+1]++
+					crossing[k+1]--
+				}
+				last = k
+			}
 		}
-		seen++
 	}
-	at = append(at, total)
+	for k := 1; k < len(crossing); k++ {
+		crossing[k] += crossing[k-1]
+	}
+	step := (len(vary) + maxCandidates - 1) / maxCandidates
+	at, price := []int{0}, []float64{0}
+	for k := step; k < len(vary); k += step {
+		best := k
+		for d := -(step - 1) / 2; d <= step/2; d++ {
+			if j := k + d; j > 0 && j < len(vary) && (crossing[j] < crossing[best] || crossing[j] == crossing[best] && abs(d) < abs(best-k)) {
+				best = j
+			}
+		}
+		if vary[best] > at[len(at)-1] { // a cut stands just before a varying bit
+			at = append(at, vary[best])
+			price = append(price, crossing[best]*crossingCost)
+		}
+	}
+	at, price = append(at, total), append(price, 0)
 	g := len(at) - 1
 
 	// sums[e][i] is a hash of the bits of example e before place i such that
@@ -284,7 +336,7 @@ func learn(n int, examples [][]uint64) (cuts []int, distinct [][]float64) {
 	for a := 1; a <= k; a++ {
 		for j := a; j <= g; j++ {
 			for i := a - 1; i < j; i++ {
-				if c := best[a-1][i] + d[i][j]; c < best[a][j] {
+				if c := best[a-1][i] + d[i][j] + price[j]; c < best[a][j] {
 					best[a][j], from[a][j] = c, i
 				}
 			}
@@ -305,3 +357,5 @@ func learn(n int, examples [][]uint64) (cuts []int, distinct [][]float64) {
 	}
 	return cuts, distinct
 }
+
+func abs(i int) int { return max(i, -i) }

@@ -94,17 +94,19 @@ const (
 	farLines = 16
 )
 
-// slab is the storage of one shard.
+// slab is the storage of one shard. It is a cache line long: a look-up reads this
+// line and one of the slots'.
 type slab struct {
-	slots []uint64
-	lines uint64
-	limit int64  // count at which it grows
-	mask  uint64 // an insertion is counted if the masked hash bits are 0
-	next  atomic.Pointer[slab]
-	count atomic.Int64
-	grow  atomic.Bool // somebody is making the next slab
-	moved atomic.Bool // all entries are in next
+	slots   []uint64
+	limit   int64  // count at which it grows
+	mask    uint32 // an insertion is counted if the masked hash bits are 0
+	growing atomic.Bool
+	moved   atomic.Bool // all entries are in next
+	count   atomic.Int64
+	next    atomic.Pointer[slab]
 }
+
+func (s *slab) lines() uint64 { return uint64(len(s.slots)) / lineSlots }
 
 func (s *slab) bytes() int { return cap(s.slots)*8 + int(unsafe.Sizeof(*s)) }
 
@@ -127,8 +129,7 @@ func newTable(shardBits, lowBits int, b *budget) *table {
 func newSlab(lines int) *slab {
 	slots := append([]uint64(nil), make([]uint64, lines*lineSlots)...)
 	slots = slots[:cap(slots)/lineSlots*lineSlots]
-	s := &slab{slots: slots, lines: uint64(len(slots) / lineSlots)}
-	s.limit = int64(maxLoad * float64(len(slots)))
+	s := &slab{slots: slots, limit: int64(maxLoad * float64(len(slots)))}
 	if len(slots) >= sampleSlots {
 		s.mask = sampleRate - 1
 	}
@@ -179,10 +180,11 @@ func (t *table) insert(shard, e uint64, force bool, m *matcher) (old uint64, ful
 	low := t.low
 	frozen := low + 1
 	for {
-		i, _ := bits.Mul64(e&^low, s.lines)
+		lines := s.lines()
+		i, _ := bits.Mul64(e&^low, lines)
 	path:
 		for n := uint64(0); ; n++ {
-			if n == s.lines {
+			if n == lines {
 				// No free slot. Everybody sees that, so e cannot be in s, nor
 				// get there. Make sure that there is a next slab.
 				if s.next.Load() == nil && !t.enlarge(shard, s, force) {
@@ -206,7 +208,7 @@ func (t *table) insert(shard, e uint64, force bool, m *matcher) (old uint64, ful
 					}
 					if atomic.CompareAndSwapUint64(&line[j], 0, e) {
 						// The high bits place the entry, so sample by the lowest.
-						if (e>>t.lowBits)&s.mask == 0 {
+						if uint32(e>>t.lowBits)&s.mask == 0 {
 							t.counted(shard, s)
 						}
 						return 0, false
@@ -221,7 +223,7 @@ func (t *table) insert(shard, e uint64, force bool, m *matcher) (old uint64, ful
 					break path
 				}
 			}
-			if i++; i == s.lines {
+			if i++; i == lines {
 				i = 0
 			}
 		}
@@ -232,9 +234,9 @@ func (t *table) insert(shard, e uint64, force bool, m *matcher) (old uint64, ful
 // counted counts an insertion, or a sampled one for several, and makes the slab
 // grow if that is due. Without memory it does not grow, and gets fuller.
 func (t *table) counted(shard uint64, s *slab) {
-	if s.count.Add(int64(s.mask)+1) > s.limit && s.next.Load() == nil && s.grow.CompareAndSwap(false, true) {
+	if s.count.Add(int64(s.mask)+1) > s.limit && s.next.Load() == nil && s.growing.CompareAndSwap(false, true) {
 		if !t.enlarge(shard, s, false) {
-			s.grow.Store(false)
+			s.growing.Store(false)
 		}
 	}
 }
@@ -242,7 +244,7 @@ func (t *table) counted(shard uint64, s *slab) {
 // enlarge gives s a next slab, if it has none yet, and moves the entries there.
 // It returns false if there is no memory.
 func (t *table) enlarge(shard uint64, s *slab, force bool) bool {
-	lines := nextLines(float64(shard)*t.unit, s.lines)
+	lines := nextLines(float64(shard)*t.unit, s.lines())
 	if !force && !t.budget.allow(lines*lineSlots*8) {
 		return false
 	}
@@ -299,10 +301,11 @@ func (t *table) put(shard uint64, s *slab, e uint64) bool {
 	low := t.low
 	frozen := low + 1
 	for first := true; ; first = false {
-		i, _ := bits.Mul64(e&^low, s.lines)
+		lines := s.lines()
+		i, _ := bits.Mul64(e&^low, lines)
 	path:
 		for n := uint64(0); ; n++ {
-			if n == s.lines {
+			if n == lines {
 				if s.next.Load() == nil {
 					t.enlarge(shard, s, true)
 				}
@@ -327,7 +330,7 @@ func (t *table) put(shard uint64, s *slab, e uint64) bool {
 					break path
 				}
 			}
-			if i++; i == s.lines {
+			if i++; i == lines {
 				i = 0
 			}
 		}
@@ -341,9 +344,10 @@ func (t *table) find(shard, e uint64, m *matcher) (uint64, bool) {
 	low := t.low
 	frozen := low + 1
 	for s := t.dir[shard].Load(); s != nil; s = s.next.Load() {
-		i, _ := bits.Mul64(e&^low, s.lines)
+		lines := s.lines()
+		i, _ := bits.Mul64(e&^low, lines)
 	path:
-		for n := uint64(0); n < s.lines; n++ {
+		for n := uint64(0); n < lines; n++ {
 			line := (*[lineSlots]uint64)(s.slots[i*lineSlots:])
 			for j := range line {
 				v := atomic.LoadUint64(&line[j])
@@ -357,7 +361,7 @@ func (t *table) find(shard, e uint64, m *matcher) (uint64, bool) {
 					break path
 				}
 			}
-			if i++; i == s.lines {
+			if i++; i == lines {
 				i = 0
 			}
 		}
@@ -371,13 +375,14 @@ func (t *table) find(shard, e uint64, m *matcher) (uint64, bool) {
 func (t *table) scan(shard, lo, hi uint64, yield func(e uint64) bool) {
 	frozen := t.low + 1
 	for s := t.dir[shard].Load(); s != nil; s = s.next.Load() {
-		i, _ := bits.Mul64(lo&^t.low, s.lines)
-		last, _ := bits.Mul64(hi&^t.low, s.lines)
+		lines := s.lines()
+		i, _ := bits.Mul64(lo&^t.low, lines)
+		last, _ := bits.Mul64(hi&^t.low, lines)
 		// Entries that did not find room in the last line stand behind it, up
 		// to the first free slot.
 		behind := last - i
 	path:
-		for n := uint64(0); n < s.lines; n++ {
+		for n := uint64(0); n < lines; n++ {
 			for j := range uint64(lineSlots) {
 				v := atomic.LoadUint64(&s.slots[i*lineSlots+j])
 				if v == 0 || v == frozen {
@@ -392,7 +397,7 @@ func (t *table) scan(shard, lo, hi uint64, yield func(e uint64) bool) {
 					}
 				}
 			}
-			if i++; i == s.lines {
+			if i++; i == lines {
 				i = 0
 			}
 		}

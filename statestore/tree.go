@@ -219,7 +219,8 @@ func (t *treeStore) addProfile(sh *shape, l *layout, numbers *[maxSlots]uint32) 
 		for _, s := range slots {
 			sum += s.need
 		}
-		if sum <= idsBits && ok {
+		// Each further profile wants more room to grow, so that they are few.
+		if sum+len(l.profiles)/3 <= idsBits && ok {
 			break
 		}
 		// Merge the two whose pairs will be the fewest, going by the examples.
@@ -264,7 +265,9 @@ func (t *treeStore) addProfile(sh *shape, l *layout, numbers *[maxSlots]uint32) 
 			weight -= s.need + 1
 			p.slots = append(p.slots, uint8(s.slot))
 			p.widths = append(p.widths, uint8(min(s.need+more, 32)))
+			p.room |= uint64(p.widths[i]) << (8 * i)
 		}
+		p.room |= highBits
 	} else {
 		p.slots = append(p.slots, uint8(slots[0].slot))
 		t.mu.Lock()
@@ -286,7 +289,6 @@ func (t *treeStore) NewSession() Session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sessions = append(t.sessions, x)
-	t.budget.take(int(unsafe.Sizeof(*x)), true)
 	return x
 }
 
@@ -296,6 +298,7 @@ type treeSession struct {
 	cur        *frame // of the states inserted last
 	frames     map[int]*frame
 	spare      [maxTables]uint32
+	recent     [1 << recentBits]recent
 	parent     Ref // the parent last inserted from, and its code
 	parentCode uint64
 	_          [64]byte
@@ -351,11 +354,34 @@ func (f *frame) prepare() {
 // number returns the number of v in table n, 0 if it has none and create is not
 // set or there is no memory.
 func (x *treeSession) number(n *nodes, v uint64, create bool) uint32 {
-	if create {
-		return n.intern(v, &x.spare[n.number])
+	h := hashNode(v)
+	r := &x.recent[(h^uint64(n.number)<<(recentBits-4))&(1<<recentBits-1)]
+	if r.value == v && r.table == uint32(n.number) && r.id != 0 {
+		return r.id
 	}
-	return n.find(v)
+	var id uint32
+	if create {
+		id = n.intern(v, h, &x.spare[n.number])
+	} else {
+		id = n.find(v, h)
+	}
+	if id != 0 {
+		*r = recent{v, id, uint32(n.number)}
+	}
+	return id
 }
+
+// recent is a node that the session has looked up. Most moves change a state in a
+// way in which others have changed before, so most nodes are found here, in the
+// worker's own cache.
+type recent struct {
+	value uint64
+	id    uint32 // 0: none
+	table uint32
+}
+
+// recentBits is the number of bits of a place in a session's recent nodes.
+const recentBits = 10
 
 // key returns the key of s, whose shape has its vertices. ok is false if a part
 // of s has no number, and gets none because create is not set or there is no
@@ -388,35 +414,39 @@ func (x *treeSession) key(f *frame, s []uint64, create bool) (key uint64, ok boo
 		}
 	}
 	k, done := len(sh.parts), 0
+	var have uint64 // lengths of the numbers in use after so many merges:
+	after := -1
 	for {
-	next:
 		for i := range l.profiles {
 			p := &l.profiles[i]
-			for ; done < p.merges; done++ {
-				m := &l.merges[done]
-				slot := k + done
-				if base[slot] == 0 || changed>>m.a&1 != 0 || changed>>m.b&1 != 0 {
-					id := x.number(m.table, uint64(base[m.a])<<32|uint64(base[m.b]), create)
-					if id == 0 {
-						f.valid = f.valid && base != &f.ids
-						return 0, false
+			if after != p.merges {
+				after = p.merges
+				for ; done < after; done++ {
+					m := &l.merges[done]
+					slot := k + done
+					if base[slot] == 0 || changed>>m.a&1 != 0 || changed>>m.b&1 != 0 {
+						id := x.number(m.table, uint64(base[m.a])<<32|uint64(base[m.b]), create)
+						if id == 0 {
+							f.valid = f.valid && base != &f.ids
+							return 0, false
+						}
+						base[slot] = id
+						changed |= 1 << slot
 					}
-					base[slot] = id
-					changed |= 1 << slot
 				}
+				have = lengths(p.slots, base)
 			}
 			if p.class == classWhole<<idsBits {
 				id := x.number(x.t.whole, uint64(sh.n)<<32|uint64(base[p.slots[0]]), create)
 				return p.class | uint64(id), id != 0
 			}
+			if (p.room-have)&highBits != highBits {
+				continue
+			}
 			key, shift := p.class, uint8(0)
 			for j, slot := range p.slots {
-				id, w := uint64(base[slot]), p.widths[j]
-				if id>>w != 0 {
-					continue next
-				}
-				key |= id << shift
-				shift += w
+				key |= uint64(base[slot]) << (shift & 63)
+				shift += p.widths[j]
 			}
 			return key, true
 		}
@@ -666,8 +696,8 @@ func (x *treeSession) settle(f *frame) error {
 			examples[i] = y.state(i + 1)
 		}
 		if sh.n > 0 {
-			cuts, distinct := learn(sh.n, examples)
-			sh.build(cuts)
+			cuts, distinct := learn(sh.n, examples, y.parent)
+			sh.build(cuts, y.changes)
 			for i := range distinct {
 				copy(sh.sampled[i][:], distinct[i])
 			}
@@ -744,81 +774,95 @@ func (x *treeSession) Load(ref Ref, dst []uint64) []uint64 {
 		}
 		key = sh.young.keys[i-1]
 	}
-	f, word, direct := x.unpack(key)
+	f, ids, word, direct := x.unpack(key)
 	if direct {
 		if f.sh.n == 0 {
 			return dst[:0]
 		}
 		return append(dst[:0], word)
 	}
-	x.decode(f)
+	x.decode(f, &ids)
 	return append(dst[:0], f.words...)
 }
 
-// unpack takes a key apart: it sets the numbers in the frame of the state's
-// length. If the class is direct, word is the state instead.
-func (x *treeSession) unpack(key uint64) (f *frame, word uint64, direct bool) {
+// unpack takes a key apart: it returns the frame for the state's length and the
+// numbers of its parts. If the class is direct, word is the state instead.
+func (x *treeSession) unpack(key uint64) (f *frame, ids [maxSlots]uint32, word uint64, direct bool) {
 	c := key >> idsBits
 	rest := key & idsMask
 	if c == classWhole {
 		v := x.t.whole.value(uint32(rest))
 		f = x.frameOf(int(v >> 32))
-		if !f.ready {
-			f.prepare()
-		}
-		sh := f.sh
-		f.ids = [maxSlots]uint32{}
-		l := sh.layout.Load()
-		f.ids[len(sh.parts)+len(l.merges)-1] = uint32(v)
-		f.unmerge(l.merges)
-		return f, 0, false
+		merges := f.sh.layout.Load().merges
+		ids[len(f.sh.parts)+len(merges)-1] = uint32(v)
+		unmerge(&ids, len(f.sh.parts), merges)
+		return f, ids, 0, false
 	}
 	info := x.t.classes[c].Load()
 	f = x.frameOf(info.shape.n)
 	if info.direct {
-		return f, rest, true
+		return f, ids, rest, true
 	}
-	if !f.ready {
-		f.prepare()
-	}
-	f.ids = [maxSlots]uint32{}
 	p := info.profile
 	for i, slot := range p.slots {
 		w := p.widths[i]
-		f.ids[slot] = uint32(rest & (1<<w - 1))
+		ids[slot] = uint32(rest & (1<<w - 1))
 		rest >>= w
 	}
-	f.unmerge(info.layout.merges[:p.merges])
-	return f, 0, false
+	unmerge(&ids, len(f.sh.parts), info.layout.merges[:p.merges])
+	return f, ids, 0, false
 }
 
-// unmerge computes the parts' numbers from those of merges.
-func (f *frame) unmerge(merges []merge) {
+// unmerge computes the numbers of k parts from those of merges.
+func unmerge(ids *[maxSlots]uint32, k int, merges []merge) {
 	for j := len(merges) - 1; j >= 0; j-- {
 		m := &merges[j]
-		v := m.table.value(f.ids[len(f.sh.parts)+j])
-		f.ids[m.a], f.ids[m.b] = uint32(v>>32), uint32(v)
+		v := m.table.value(ids[k+j])
+		ids[m.a], ids[m.b] = uint32(v>>32), uint32(v)
 	}
 }
 
-// decode makes the state whose numbers the frame has its base.
-func (x *treeSession) decode(f *frame) {
+// decode makes the state with the given numbers the frame's base. It looks only at
+// the vertices with other numbers than in the base so far.
+func (x *treeSession) decode(f *frame, ids *[maxSlots]uint32) {
+	if !f.ready {
+		f.prepare()
+	}
 	sh := f.sh
-	clear(f.words)
-	for v := len(sh.vertex) - 1; v >= 0; v-- {
-		vx := &sh.vertex[v]
-		var value uint64
-		if vx.parent < 0 {
-			value = x.t.partNodes[vx.part].value(f.ids[vx.part])
-		} else if code := f.codes[v]; code >= immediate {
-			value = uint64(code &^ immediate)
-		} else {
-			value = x.t.inner.value(code)
+	all := !f.valid
+	for p := range sh.parts {
+		if top := sh.parts[p].top; all || ids[p] != f.ids[p] {
+			f.dirty[top>>6] |= 1 << (top & 63)
 		}
-		if v < sh.leaves {
-			f.words[vx.word] |= value << vx.shift
-		} else {
-			f.codes[vx.left], f.codes[vx.right] = uint32(value>>32), uint32(value)
+	}
+	f.ids = *ids
+	// Parents come after their children, so the highest first is the right order.
+	for w := len(f.dirty) - 1; w >= 0; w-- {
+		for f.dirty[w] != 0 {
+			b := bits.Len64(f.dirty[w]) - 1
+			f.dirty[w] &^= 1 << b
+			v := w<<6 | b
+			vx := &sh.vertex[v]
+			var value uint64
+			if vx.parent < 0 {
+				value = x.t.partNodes[vx.part].value(ids[vx.part])
+			} else if code := f.codes[v]; code >= immediate {
+				value = uint64(code &^ immediate)
+			} else {
+				value = x.t.inner.value(code)
+			}
+			if v < sh.leaves {
+				f.words[vx.word] = f.words[vx.word]&^vx.mask | value<<vx.shift
+				continue
+			}
+			if c := uint32(value >> 32); all || c != f.codes[vx.left] {
+				f.codes[vx.left] = c
+				f.dirty[vx.left>>6] |= 1 << (vx.left & 63)
+			}
+			if c := uint32(value); all || c != f.codes[vx.right] {
+				f.codes[vx.right] = c
+				f.dirty[vx.right>>6] |= 1 << (vx.right & 63)
+			}
 		}
 	}
 	f.valid = true

@@ -85,6 +85,27 @@ func (y *young) add(s []uint64, parent Ref, at uint64) (number int) {
 	return number
 }
 
+// parent returns the index of the parent of state i, both counting from 0, or -1
+// if it is not one of the states.
+func (y *young) parent(i int) int {
+	n, number := splitYoung(y.parents[i])
+	if y.parents[i] == 0 || n != y.n || number > len(y.parents) {
+		return -1
+	}
+	return number - 1
+}
+
+// changes returns in how many of the states some bits of a word are not those of
+// the state's parent.
+func (y *young) changes(word int32, mask uint64) (n int) {
+	for i := range y.parents {
+		if p := y.parent(i); p >= 0 && (y.state(i + 1)[word]^y.state(p + 1)[word])&mask != 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // settle ends the youth: keys are the states' keys, in their order.
 func (y *young) settle(keys []uint64) {
 	y.words = nil
