@@ -10,8 +10,8 @@
 //     other thread's local part, stay as they are), a self-loop changes nothing,
 //     the undo log leads back, and without tracking the same happens; the state
 //     that it leads to is the same when it is loaded anew;
-//   - every pair of transitions of different threads whose accesses do not
-//     conflict, in both orders: neither disables the other, both orders lead to
+//   - every pair of transitions of different threads that are independent, each
+//     of all alternatives of the other's thread, in both orders: neither disables the other, both orders lead to
 //     the same state with the same hash, outcomes and accesses (that is what
 //     independence claims; Gueta et al. 2007, definition 1);
 //   - every transition once more from pieces ([system.Machine.StepOn]), with the
@@ -296,9 +296,23 @@ func dependent(a, b *transition) bool {
 	return false
 }
 
-// commute executes two transitions that are independent in both orders.
+// dependentOnAny tells whether a transition is dependent with an alternative of
+// a thread's.
+func (h *hook) dependentOnAny(a *transition, thread int) bool {
+	for i := range h.all {
+		if b := &h.all[i]; b.step.Thread == thread && dependent(a, b) {
+			return true
+		}
+	}
+	return false
+}
+
+// commute executes two transitions that are independent in both orders. A
+// transition that is dependent with another alternative of the same thread can
+// enable or disable that one, and so change the numbers of the alternatives;
+// such pairs are left out.
 func (h *hook) commute(a, b *transition) {
-	if dependent(a, b) {
+	if h.dependentOnAny(a, b.step.Thread) || h.dependentOnAny(b, a.step.Thread) {
 		return
 	}
 	run := func(first, second *transition, buf system.State) (system.State, uint64) {
