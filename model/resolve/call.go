@@ -340,16 +340,29 @@ func (c *checker) choose(e *syntax.CallExpr) operand {
 	return value(intType)
 }
 
-// lock checks lock and unlock.
+// lockKinds are what the operations on locks are for.
+var lockKinds = map[string]TypeKind{
+	"lock": Mutex, "unlock": Mutex, "wait": Monitor, "notify": Monitor, "notifyAll": Monitor, "up": Semaphore, "down": Semaphore,
+}
+
+// lock checks the operations on mutexes, monitors and semaphores.
 func (c *checker) lock(e *syntax.CallExpr, name string) operand {
-	c.effect(e, name)
+	if c.effect(e, name) && name == "wait" && c.body != nil && c.body.atomic > 0 {
+		c.errorf(e, "wait cannot stand in an atomic block: it gives the monitor up until another thread notifies")
+	}
 	x := c.expr(e.Args[0], nil)
 	if x.mode == mInvalid {
 		return operand{mode: mNone, typ: voidType}
 	}
-	isMutex := x.typ.Kind == Mutex || x.typ.Kind == Pointer && x.typ.Elem.Kind == Mutex
-	if !isMutex {
-		c.errorf(e.Args[0], "%s needs a mutex or a *mutex; %s is not", name, c.show(&x))
-	}
+	c.lockOperand(&x, name, lockKinds[name])
 	return operand{mode: mNone, typ: voidType}
+}
+
+// lockOperand checks that an operand is a lock of a kind, or a pointer to one.
+func (c *checker) lockOperand(x *operand, what string, kind TypeKind) {
+	if x.typ.Kind == kind || x.typ.Kind == Pointer && x.typ.Elem.Kind == kind {
+		return
+	}
+	name := map[TypeKind]*Type{Mutex: mutexType, Monitor: monitorType, Semaphore: semaType}[kind].Name
+	c.errorf(x.expr, "%s needs a %s or a *%s; %s is not", what, name, name, c.show(x))
 }

@@ -332,7 +332,7 @@ func (c *checker) assign(x *operand, t *Type, where string) {
 	if o := t.object(); o != "" {
 		_, lit := syntax.Unparen(x.expr).(*syntax.CompositeLit)
 		if !lit || !c.sharedInit {
-			if t.Kind == Mutex || t.Kind == Chan {
+			if t.isLock() || t.Kind == Chan {
 				fail("%s cannot be assigned or copied", o)
 			} else {
 				fail("%s contains %s, which cannot be assigned or copied", t, o)
@@ -380,8 +380,8 @@ func (c *checker) copies(x *operand) {
 		return
 	}
 	if o := x.typ.object(); o != "" {
-		if x.typ.Kind == Mutex {
-			c.errorf(x.expr, "a mutex cannot be assigned or copied; use a pointer, &%s", text(x.expr))
+		if x.typ.isLock() {
+			c.errorf(x.expr, "a %s cannot be assigned or copied; use a pointer, &%s", x.typ, text(x.expr))
 		} else {
 			c.errorf(x.expr, "%s contains %s, which cannot be assigned or copied; use a pointer, &%s", x.typ, o, text(x.expr))
 		}

@@ -18,6 +18,7 @@ type label struct {
 type blockScope struct {
 	outer  *blockScope
 	atomic bool
+	sync   bool            // the body of a synchronized block
 	vars   []*syntax.Ident // the variables declared directly in it
 }
 
@@ -59,6 +60,10 @@ func (c *checker) collectLabels(block *syntax.Block) {
 			}
 		case *syntax.Block:
 			list(s.Stmts, sub(in))
+		case *syntax.SyncStmt:
+			in = sub(in)
+			in.sync = true
+			list(s.Body.Stmts, in)
 		case *syntax.AtomicStmt:
 			in = sub(in)
 			in.atomic = true
@@ -120,12 +125,17 @@ func (c *checker) gotoStmt(s *syntax.BranchStmt, in *blockScope) {
 		return
 	}
 	c.prog.Uses[s.Label] = l.obj
-	around := false
+	around, leaves := false, false
 	for b := in; b != nil; b = b.outer {
 		around = around || b == l.block
+		leaves = leaves || b.sync && !around
 	}
 	if !around {
 		c.errorf(s, "goto %s jumps into a block", s.Label.Name).Note(l.obj.Pos, "the label")
+		return
+	}
+	if leaves {
+		c.errorf(s, "goto %s leaves a synchronized block; leave it with break, continue or return", s.Label.Name).Note(l.obj.Pos, "the label")
 		return
 	}
 	if l.obj.Pos < s.Pos() {

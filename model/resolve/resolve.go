@@ -214,6 +214,7 @@ func (c *checker) collect() {
 		case *syntax.VarDecl:
 			for i, n := range d.Names {
 				if obj := c.declareTop(SharedObj, n, d, i); obj != nil {
+					obj.Class = d.Class
 					c.prog.Shared = append(c.prog.Shared, obj)
 				}
 			}

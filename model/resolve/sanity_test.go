@@ -46,7 +46,7 @@ func checkProgram(t *testing.T, p *resolve.Program) {
 				return
 			}
 			switch fun.Name {
-			case "lock", "unlock", "close":
+			case "lock", "unlock", "close", "wait", "notify", "notifyAll", "up", "down":
 				return
 			}
 			typ(e)
@@ -200,6 +200,9 @@ func checkProgram(t *testing.T, p *resolve.Program) {
 				stmts(k.Body, owner)
 			}
 		case *syntax.AtomicStmt:
+			stmt(s.Body, owner)
+		case *syntax.SyncStmt:
+			expr(s.Monitor)
 			stmt(s.Body, owner)
 		case *syntax.GoStmt:
 			if o := p.Uses[s.Thread]; o == nil || o.Kind != resolve.ThreadObj {

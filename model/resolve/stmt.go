@@ -193,6 +193,12 @@ func (c *checker) stmt(s syntax.Stmt) {
 		for _, k := range s.Cases {
 			c.block(k.Body)
 		}
+	case *syntax.SyncStmt:
+		x := c.expr(s.Monitor, nil)
+		if x.mode != mInvalid {
+			c.lockOperand(&x, "synchronized", Monitor)
+		}
+		c.block(s.Body.Stmts)
 	case *syntax.AtomicStmt:
 		c.body.atomic++
 		c.block(s.Body.Stmts)
@@ -400,8 +406,8 @@ func (c *checker) lvalue(e syntax.Expr) operand {
 		c.errorf(e, "%s is constant: it cannot be assigned", name)
 	case x.mode == mVar && x.typ.Kind == Chan && x.typ.Cap >= 0:
 		c.errorf(e, "the channel %s cannot be assigned: it is one for the whole run; a local variable of type chan %s can refer to different channels", name, x.typ.Elem)
-	case x.mode == mVar && x.typ.Kind == Mutex:
-		c.errorf(e, "the mutex %s cannot be assigned", name)
+	case x.mode == mVar && x.typ.isLock():
+		c.errorf(e, "the %s %s cannot be assigned", x.typ, name)
 	case x.mode == mVar && x.typ.object() != "":
 		c.errorf(e, "%s contains %s, which cannot be assigned or copied", x.typ, x.typ.object())
 	case x.mode == mVar:
@@ -766,6 +772,8 @@ func terminates(s syntax.Stmt) bool {
 		return listTerminates(s.Stmts)
 	case *syntax.AtomicStmt:
 		return terminates(s.Body)
+	case *syntax.SyncStmt:
+		return terminates(s.Body)
 	case *syntax.LabeledStmt:
 		return terminatesLabeled(s.Stmt, s.Label.Name)
 	}
@@ -806,7 +814,7 @@ func terminatesLabeled(s syntax.Stmt, label string) bool {
 			}
 		}
 		return true
-	case *syntax.Block, *syntax.AtomicStmt, *syntax.LabeledStmt, *syntax.ReturnStmt, *syntax.BranchStmt:
+	case *syntax.Block, *syntax.AtomicStmt, *syntax.SyncStmt, *syntax.LabeledStmt, *syntax.ReturnStmt, *syntax.BranchStmt:
 		return terminates(s)
 	}
 	return false
@@ -841,6 +849,8 @@ func breaksStmt(s syntax.Stmt, label string, direct bool) bool {
 	case *syntax.Block:
 		return breaks(s.Stmts, label, direct)
 	case *syntax.AtomicStmt:
+		return breaks(s.Body.Stmts, label, direct)
+	case *syntax.SyncStmt:
 		return breaks(s.Body.Stmts, label, direct)
 	case *syntax.LabeledStmt:
 		return breaksStmt(s.Stmt, label, direct)

@@ -94,6 +94,7 @@ type Object struct {
 	Pos    source.Pos
 	Type   *Type
 	Value  int64           // ConstObj (a bool is 0 or 1)
+	Class  syntax.Class    // SharedObj
 	Decl   syntax.Node     // *VarDecl, *FuncDecl, *ThreadDecl, *Param, ... or nil
 	Init   syntax.Expr     // SharedObj: the initial value, or nil
 	Owner  *Object         // LocalObj, LabelObj: the FuncObj or ThreadObj it belongs to, nil for init

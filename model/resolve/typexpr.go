@@ -199,7 +199,7 @@ func (c *checker) element(e syntax.TypeExpr, t *Type) {
 		}
 		seen[t] = true
 		switch t.Kind {
-		case Array, Mutex:
+		case Array, Mutex, Monitor, Semaphore:
 			return t
 		case Chan:
 			if t.Cap >= 0 {
@@ -222,8 +222,8 @@ func (c *checker) element(e syntax.TypeExpr, t *Type) {
 // describe names a type for messages.
 func (c *checker) describe(t *Type) string {
 	switch t.Kind {
-	case Mutex:
-		return "a mutex"
+	case Mutex, Monitor, Semaphore:
+		return "a " + t.Name
 	case Array:
 		return "an array (" + t.String() + ")"
 	case Struct:
@@ -285,8 +285,8 @@ func (c *checker) declaredType(obj *Object, d *syntax.TypeDecl) {
 		return
 	}
 	t := c.typ(d.Type, at)
-	if t.Kind == Mutex {
-		c.errorf(d.Type, "a declared type cannot be a mutex: write mutex where it is used")
+	if t.isLock() {
+		c.errorf(d.Type, "a declared type cannot be a %s: write %s where it is used", t, t)
 		return
 	}
 	if t.Kind == Invalid {
@@ -303,10 +303,10 @@ func (c *checker) localType(n syntax.Node, t *Type, what string) {
 	c.whenKnown(func() {
 		if o := t.object(); o != "" {
 			hint := "a channel is passed as chan T"
-			if o == "a mutex" {
-				hint = "a mutex is passed as *mutex"
+			if o != "a channel" {
+				hint = o + " is passed as *" + strings.TrimPrefix(o, "a ")
 			}
-			if t.Kind != Mutex && t.Kind != Chan {
+			if !t.isLock() && t.Kind != Chan {
 				c.errorf(n, "%s cannot have the type %s, which contains %s: declare it as a shared variable and use a pointer to it", what, t, o)
 			} else {
 				c.errorf(n, "%s cannot be %s: declare it as a shared variable; %s", what, o, hint)
@@ -347,6 +347,10 @@ func (c *checker) shared(obj *Object, d *syntax.VarDecl, i int) {
 	} else if init != nil {
 		t := obj.Type
 		c.whenKnown(func() {
+			if t.Kind == Semaphore {
+				c.semaphore(obj, init)
+				return
+			}
 			c.sharedInit = true
 			x := c.expr(init, t)
 			c.sharedInit = false
@@ -361,6 +365,17 @@ func (c *checker) shared(obj *Object, d *syntax.VarDecl, i int) {
 			c.errorf(id, "%s%s is a reference to a channel, which only local variables and messages can hold; for a channel of its own write its capacity, chan(0) T if it has no buffer", obj.Name, path)
 		}
 	})
+}
+
+// maxSemaphore is the largest value of a semaphore.
+const maxSemaphore = 65535
+
+// semaphore checks the initial value of a semaphore.
+func (c *checker) semaphore(obj *Object, init syntax.Expr) {
+	n, ok := c.constInt(init, "the initial value of the semaphore "+obj.Name)
+	if ok && (n < 0 || n > maxSemaphore) {
+		c.errorf(init, "the initial value of a semaphore is from 0 to %d, not %d", maxSemaphore, n)
+	}
 }
 
 // makeChan gives a shared variable the channel type of its make.

@@ -72,6 +72,9 @@ func (t *Type) untyped() bool {
 	return t.Kind == UntypedBool || t.Kind == UntypedInt || t.Kind == UntypedNil
 }
 
+// isLock tells whether the type is that of a mutex, a monitor or a semaphore.
+func (t *Type) isLock() bool { return t.Kind == Mutex || t.Kind == Monitor || t.Kind == Semaphore }
+
 func (t *Type) isInt() bool { return t.Kind == Int || t.Kind == UntypedInt }
 
 func (t *Type) isBool() bool { return t.Kind == Bool || t.Kind == UntypedBool }
@@ -95,8 +98,11 @@ func (t *Type) fact() *facts {
 	}
 	f := &facts{cells: 1}
 	switch t.Kind {
-	case Mutex:
-		f.object = "a mutex"
+	case Mutex, Monitor, Semaphore:
+		f.object = "a " + t.Name
+		if t.Kind == Monitor {
+			f.cells = 3
+		}
 		return f // a type that is shared by all models is never written to
 	case Array:
 		*f = *t.Elem.fact()
@@ -174,6 +180,8 @@ var (
 	intType     = &Type{Kind: Int, Name: "int", Bits: 32, Signed: true}
 	uintType    = &Type{Kind: Int, Name: "uint", Bits: 32}
 	mutexType   = &Type{Kind: Mutex, Name: "mutex"}
+	monitorType = &Type{Kind: Monitor, Name: "monitor"}
+	semaType    = &Type{Kind: Semaphore, Name: "semaphore"}
 	voidType    = &Type{Kind: Void}
 	untypedInt  = &Type{Kind: UntypedInt, Name: "untyped int"}
 	untypedBool = &Type{Kind: UntypedBool, Name: "untyped bool"}
@@ -200,6 +208,7 @@ var builtins = map[string]struct{ min, max int }{
 	"len": {1, 1}, "cap": {1, 1}, "empty": {1, 1}, "full": {1, 1},
 	"min": {1, -1}, "max": {1, -1}, "cas": {3, 3}, "choose": {2, 2},
 	"lock": {1, 1}, "unlock": {1, 1}, "close": {1, 1},
+	"wait": {1, 1}, "notify": {1, 1}, "notifyAll": {1, 1}, "up": {1, 1}, "down": {1, 1},
 }
 
 // scope maps names to objects; the outermost one is the universe.
@@ -230,6 +239,8 @@ func (c *checker) newUniverse() *scope {
 	typ("int", intType)
 	typ("uint", uintType)
 	typ("mutex", mutexType)
+	typ("monitor", monitorType)
+	typ("semaphore", semaType)
 	typ("byte", sized["uint8"])
 	for name, t := range sized {
 		typ(name, t)

@@ -72,9 +72,12 @@ type (
 		Type TypeExpr
 	}
 
-	// VarDecl is var a, b T = v, w. At the top level it declares shared variables.
+	// VarDecl is var a, b T = v, w. At the top level it declares shared
+	// variables, perhaps after a class: comm var x int. What is written
+	// monitor m, n stands for var m, n monitor; so with mutex and semaphore.
 	VarDecl struct {
 		Span
+		Class  Class
 		Names  []*Ident
 		Type   TypeExpr // or nil
 		Values []Expr   // none, or as many as Names, or one call with several results
@@ -109,6 +112,17 @@ type (
 		Name *Ident
 		Cond Expr
 	}
+)
+
+// Class is how a shared variable is protected, as its declaration claims
+// (Stoller, Formal Methods in System Design 2002, section 3).
+type Class uint8
+
+// The classes.
+const (
+	LockProtected Class = iota // the default
+	Unshared                   // unshared var: one thread at a time uses it
+	Communication              // comm var: threads communicate by it as they like
 )
 
 // Param is one parameter; in x, y int there are two.

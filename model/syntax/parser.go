@@ -273,6 +273,14 @@ func (p *parser) topDecl() {
 		p.fail("this '}' closes nothing")
 	case tName:
 		switch p.s.lit {
+		case "unshared", "comm":
+			p.classDecl()
+			p.cur = nil
+			return
+		case "mutex", "monitor", "semaphore":
+			p.objectDecl()
+			p.cur = nil
+			return
 		case "proctype", "active", "process":
 			p.fail("a kind of thread is declared with thread: thread %s(x int) { ... }", "Name")
 		case "mtype":
@@ -287,6 +295,48 @@ func (p *parser) topDecl() {
 		p.file.Decls = append(p.file.Decls, d)
 	}
 	p.cur = nil
+	p.endDecl()
+}
+
+// classDecl parses shared variables with their class: comm var x, y int.
+func (p *parser) classDecl() {
+	class := Unshared
+	if p.s.lit == "comm" {
+		class = Communication
+	}
+	word := p.s.lit
+	p.next()
+	if p.s.tok != tVar {
+		p.expected("var after " + word)
+	}
+	p.decls(func(d Decl) {
+		d.(*VarDecl).Class = class
+		p.file.Decls = append(p.file.Decls, d)
+	})
+	p.endDecl()
+}
+
+// objectDecl parses monitor m, n, which stands for var m, n monitor.
+func (p *parser) objectDecl() {
+	pos := p.pos()
+	t := &Ident{Span{pos, source.Pos(p.s.to)}, p.s.lit}
+	p.next()
+	d := &VarDecl{Span: Span{pos, pos}, Names: p.idents("the " + t.Name + "'s name"), Type: &NamedType{t.Span, t}}
+	if p.s.tok == tLbrack {
+		p.fail("an array is declared with var: var %s [n]%s", d.Names[len(d.Names)-1].Name, t.Name)
+	}
+	if p.got(tAssign) {
+		d.Values = p.exprs()
+		if len(d.Values) != len(d.Names) {
+			p.failAt(d.Names[0].Pos(), p.prevEnd, "%d %s for %d %s", len(d.Values), plural(len(d.Values), "value"), len(d.Names), plural(len(d.Names), "variable"))
+		}
+	}
+	d.Span = p.span(pos)
+	p.file.Decls = append(p.file.Decls, d)
+	p.endDecl()
+}
+
+func (p *parser) endDecl() {
 	if p.s.tok != tEOF && p.s.tok != tSemi {
 		p.expected("the end of the declaration")
 	}
@@ -710,6 +760,13 @@ func (p *parser) stmt() Stmt {
 		return p.switchStmt()
 	case tSelect:
 		return p.selectStmt()
+	case tSynchronized:
+		p.next()
+		p.expect(tLparen, "'('")
+		m := p.inner(p.expr)
+		p.expect(tRparen, "')'")
+		body := p.block("the synchronized block")
+		return &SyncStmt{p.span(pos), m, body}
 	case tAtomic:
 		p.next()
 		body := p.block("the atomic block")

@@ -358,6 +358,10 @@ func (p *printer) stmt(s Stmt) {
 		p.WriteString("choose")
 	case *AtomicStmt:
 		p.WriteString("atomic")
+	case *SyncStmt:
+		p.WriteString("synchronized (")
+		p.expr(s.Monitor, 0, 1)
+		p.WriteByte(')')
 	case *GoStmt:
 		p.WriteString("go ")
 		p.WriteString(s.Thread.Name)

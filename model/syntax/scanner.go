@@ -74,6 +74,7 @@ const (
 	tSkip
 	tStruct
 	tSwitch
+	tSynchronized
 	tThread
 	tType
 	tVar
@@ -86,13 +87,12 @@ var keywords = map[string]token{
 	"forall": tForall, "func": tFunc, "go": tGo, "goto": tGoto, "if": tIf, "import": tImport,
 	"init": tInit, "interface": tInterface, "invariant": tInvariant, "map": tMap,
 	"package": tPackage, "range": tRange, "return": tReturn, "select": tSelect, "skip": tSkip,
-	"struct": tStruct, "switch": tSwitch, "thread": tThread, "type": tType, "var": tVar,
+	"struct": tStruct, "switch": tSwitch, "synchronized": tSynchronized, "thread": tThread, "type": tType, "var": tVar,
 }
 
 // reserved are the words that are kept for later constructs.
 var reserved = map[string]bool{
-	"ltl": true, "monitor": true, "synchronized": true, "wait": true, "notify": true,
-	"notifyAll": true, "semaphore": true, "up": true, "down": true, "unshared": true, "comm": true,
+	"ltl": true,
 }
 
 // scanner splits a text into tokens by Go's lexical rules.
