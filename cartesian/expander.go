@@ -22,6 +22,11 @@ type Options struct {
 	// bound. With choices, one vector can have as many as the product of the
 	// numbers of the threads' alternatives.
 	MaxDeadlocks int
+	// MaxLength bounds the transitions of a prefix; 0 means 262,144. A prefix
+	// that is cut off is a shorter one, which definition 2 allows as well: its
+	// end state is explored. Without a bound, a thread that counts up would
+	// make one vector as long as its counter goes.
+	MaxLength int
 	// Check, if not nil, switches a slow mode on in which every vector is
 	// verified against definition 2 by executing its transitions in both
 	// orders (see check.go). It is called with a [*CheckError] for each
@@ -51,6 +56,8 @@ type Expander struct {
 	pcg      *rand.PCG
 
 	visitor   search.Visitor // nil while Vector computes
+	stopper   search.Stopper // the visitor, if it can say that the search is to end
+	stopped   bool           // it has said so while the vector was computed
 	recording bool           // prefixes keep their transitions
 	counters  search.Counters
 
@@ -98,6 +105,9 @@ func (p *prefix) moved() int {
 
 // New returns an expander that computes the cartesian vectors of a system.
 func New(sys system.System, o Options) *Expander {
+	if o.MaxLength <= 0 {
+		o.MaxLength = 1 << 18
+	}
 	e := &Expander{sys: sys, o: o, base: sys.NewMachine()}
 	e.base.Track(true)
 	e.same = e.isSame
@@ -121,8 +131,14 @@ func (e *Expander) Counters() search.Counters { return e.counters }
 // need no self-loops. Violations come before the moves, deadlocks after them.
 func (e *Expander) Expand(s system.State, v search.Visitor) {
 	e.visitor = v
+	e.stopper, _ = v.(search.Stopper)
 	e.recording = e.o.Check != nil
 	e.calc(s)
+	e.stopper = nil
+	if e.stopped {
+		e.visitor = nil
+		return
+	}
 	for _, p := range e.prefixes {
 		e.move = search.Move{Thread: int(p.thread), Alt: p.alt, Len: max(1, p.moved()), Infinite: p.infinite}
 		if !p.infinite {
@@ -161,6 +177,7 @@ func (e *Expander) calc(s system.State) {
 	e.spare = append(e.spare, e.prefixes...)
 	e.prefixes = e.prefixes[:0]
 	e.lent = 0
+	e.stopped = false
 	e.table.reset()
 	e.base.Load(s)
 	for t := range e.base.NumThreads() {
@@ -234,11 +251,22 @@ func (e *Expander) run(p *prefix, s system.State) system.Machine {
 	return p.machine
 }
 
+// stopInterval is after how many transitions of a prefix the visitor is asked
+// whether the search is to end: often enough to be prompt, too rarely to cost.
+const stopInterval = 1024
+
 // extend tries to extend prefix i from s by its next transition, and tells
 // whether anything came of it. If patient, a transition that would end another
 // prefix waits instead: nothing happens.
 func (e *Expander) extend(i int32, s system.State, patient bool) bool {
 	p := e.prefixes[i]
+	if p.length%stopInterval == 0 && e.stopper != nil && e.stopper.Stopped() {
+		e.stopped = true
+	}
+	if e.stopped || int(p.length) >= e.o.MaxLength {
+		p.extendable = false
+		return true
+	}
 	m := e.run(p, s)
 	if !p.waiting {
 		p.next = m.Step(int(p.thread), 0)
