@@ -2,7 +2,7 @@ package statestore
 
 import (
 	"math"
-	"math/bits"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -19,7 +19,7 @@ type compactStore struct {
 	dir       []atomic.Pointer[shortSlab]
 	grows     atomic.Uint64
 	failedCAS atomic.Uint64
-	helps     atomic.Uint64
+	waits     atomic.Uint64
 
 	mu       sync.Mutex // guards sessions
 	sessions []*compactSession
@@ -37,30 +37,24 @@ const (
 
 // shortSlab is the storage of one shard.
 type shortSlab struct {
-	slots []uint32
-	lines uint64
-	limit int64
-	next  atomic.Pointer[shortSlab]
-	count atomic.Int64
-	grow  atomic.Bool
-	moved atomic.Bool
+	slots   []uint32
+	limit   int64
+	count   atomic.Int64
+	next    atomic.Pointer[shortSlab]
+	growing atomic.Bool
 }
 
 func (s *shortSlab) bytes() int { return cap(s.slots)*4 + int(unsafe.Sizeof(*s)) }
 
-func (s *shortSlab) line(e uint32) uint64 {
-	i, _ := bits.Mul64(uint64(e)<<32, s.lines)
-	return i
-}
+func (s *shortSlab) lines() uint64 { return uint64(len(s.slots)) / shortLine }
+
+// line returns the line of an entry.
+func (s *shortSlab) line(e uint32) uint64 { return uint64(e) * s.lines() >> 32 }
 
 func newShortSlab(lines int) *shortSlab {
 	slots := append([]uint32(nil), make([]uint32, lines*shortLine)...)
 	slots = slots[:cap(slots)/shortLine*shortLine]
-	return &shortSlab{
-		slots: slots,
-		lines: uint64(len(slots) / shortLine),
-		limit: int64(maxLoad * float64(len(slots))),
-	}
+	return &shortSlab{slots: slots, limit: int64(maxLoad * float64(len(slots)))}
 }
 
 func newCompact(o Options) *compactStore {
@@ -105,7 +99,7 @@ func (c *compactStore) Stats() Stats {
 	}
 	s.Grows = c.grows.Load()
 	s.FailedCAS = c.failedCAS.Load()
-	s.Helps = c.helps.Load()
+	s.Waits = c.waits.Load()
 	s.ExpectedOmissions = expectedOmissions(s.States, c.OmissionProbability())
 	return s
 }
@@ -139,25 +133,20 @@ func (c *compactStore) insert(shard uint64, e uint32) (added, full bool) {
 		i := s.line(e)
 	path:
 		for n := uint64(0); ; n++ {
-			if n == s.lines {
-				if s.next.Load() == nil && !c.enlarge(shard, s, false) {
-					return false, true
+			if n == farLines || n == s.lines() {
+				if c.enlarge(shard, s, false) {
+					break path
 				}
-				c.helps.Add(1)
-				c.move(shard, s)
-				break path
-			}
-			if n == farLines && s.next.Load() == nil && !c.enlarge(shard, s, false) && !c.find(shard, e) {
-				return false, true
+				return false, !c.find(shard, e)
 			}
 			line := (*[shortLine]uint32)(s.slots[i*shortLine:])
 			for j := range line {
 				v := atomic.LoadUint32(&line[j])
 				if v == 0 {
 					if atomic.CompareAndSwapUint32(&line[j], 0, e) {
-						if s.count.Add(1) > s.limit && s.next.Load() == nil && s.grow.CompareAndSwap(false, true) {
+						if s.count.Add(1) > s.limit && s.growing.CompareAndSwap(false, true) {
 							if !c.enlarge(shard, s, false) {
-								s.grow.Store(false)
+								s.growing.Store(false)
 							}
 						}
 						return true, false
@@ -169,14 +158,74 @@ func (c *compactStore) insert(shard uint64, e uint32) (added, full bool) {
 					return false, false
 				}
 				if v == shortFrozen {
+					c.await(shard, s)
 					break path
 				}
 			}
-			if i++; i == s.lines {
+			if i++; i == s.lines() {
 				i = 0
 			}
 		}
 		s = s.next.Load()
+	}
+}
+
+// await is [table.await].
+func (c *compactStore) await(shard uint64, s *shortSlab) {
+	c.waits.Add(1)
+	for range patience + len(s.slots)/64 {
+		if s.next.Load() != nil {
+			return
+		}
+		runtime.Gosched()
+	}
+	c.enlarge(shard, s, true)
+}
+
+// enlarge is [table.enlarge].
+func (c *compactStore) enlarge(shard uint64, s *shortSlab, force bool) bool {
+	if s.next.Load() != nil {
+		return true
+	}
+	ns := newShortSlab(nextLines(float64(shard)/(1<<compactShards), s.lines()))
+	if !c.budget.take(ns.bytes(), force) {
+		return false
+	}
+	for i := range s.slots {
+		if atomic.LoadUint32(&s.slots[i]) == 0 {
+			atomic.CompareAndSwapUint32(&s.slots[i], 0, shortFrozen)
+		}
+	}
+	n := int64(0)
+	for k := range s.slots {
+		e := atomic.LoadUint32(&s.slots[k])
+		if e == shortFrozen {
+			continue
+		}
+		at := ns.line(e) * shortLine
+		for ns.slots[at] != 0 {
+			if at++; at == uint64(len(ns.slots)) {
+				at = 0
+			}
+		}
+		ns.slots[at] = e
+		n++
+	}
+	ns.count.Store(n)
+	if !s.next.CompareAndSwap(nil, ns) {
+		c.budget.give(ns.bytes())
+		return true
+	}
+	c.grows.Add(1)
+	for {
+		s := c.dir[shard].Load()
+		next := s.next.Load()
+		if next == nil {
+			return true
+		}
+		if c.dir[shard].CompareAndSwap(s, next) {
+			c.budget.give(s.bytes())
+		}
 	}
 }
 
@@ -185,7 +234,7 @@ func (c *compactStore) find(shard uint64, e uint32) bool {
 	for s := c.dir[shard].Load(); s != nil; s = s.next.Load() {
 		i := s.line(e)
 	path:
-		for n := uint64(0); n < s.lines; n++ {
+		for n := uint64(0); n < s.lines(); n++ {
 			line := (*[shortLine]uint32)(s.slots[i*shortLine:])
 			for j := range line {
 				switch atomic.LoadUint32(&line[j]) {
@@ -197,94 +246,12 @@ func (c *compactStore) find(shard uint64, e uint32) bool {
 					break path
 				}
 			}
-			if i++; i == s.lines {
+			if i++; i == s.lines() {
 				i = 0
 			}
 		}
 	}
 	return false
-}
-
-// enlarge is [table.enlarge].
-func (c *compactStore) enlarge(shard uint64, s *shortSlab, force bool) bool {
-	ns := newShortSlab(nextLines(float64(shard)/(1<<compactShards), s.lines))
-	if !c.budget.take(ns.bytes(), force) {
-		return false
-	}
-	if !s.next.CompareAndSwap(nil, ns) {
-		c.budget.give(ns.bytes())
-		return true
-	}
-	c.grows.Add(1)
-	c.move(shard, s)
-	return true
-}
-
-// move is [table.move].
-func (c *compactStore) move(shard uint64, s *shortSlab) {
-	if !s.moved.Load() {
-		next := s.next.Load()
-		for i := range s.slots {
-			v := atomic.LoadUint32(&s.slots[i])
-			if v == 0 {
-				if atomic.CompareAndSwapUint32(&s.slots[i], 0, shortFrozen) {
-					continue
-				}
-				v = atomic.LoadUint32(&s.slots[i])
-			}
-			if v != shortFrozen {
-				c.put(shard, next, v)
-			}
-		}
-		s.moved.Store(true)
-	}
-	for {
-		s := c.dir[shard].Load()
-		next := s.next.Load()
-		if next == nil || !s.moved.Load() {
-			return
-		}
-		if c.dir[shard].CompareAndSwap(s, next) {
-			c.budget.give(s.bytes())
-		}
-	}
-}
-
-// put is [table.put].
-func (c *compactStore) put(shard uint64, s *shortSlab, e uint32) {
-	for {
-		i := s.line(e)
-	path:
-		for n := uint64(0); ; n++ {
-			if n == s.lines {
-				if s.next.Load() == nil {
-					c.enlarge(shard, s, true)
-				}
-				break path
-			}
-			line := (*[shortLine]uint32)(s.slots[i*shortLine:])
-			for j := range line {
-				v := atomic.LoadUint32(&line[j])
-				if v == 0 {
-					if atomic.CompareAndSwapUint32(&line[j], 0, e) {
-						s.count.Add(1)
-						return
-					}
-					v = atomic.LoadUint32(&line[j])
-				}
-				if v == e {
-					return
-				}
-				if v == shortFrozen {
-					break path
-				}
-			}
-			if i++; i == s.lines {
-				i = 0
-			}
-		}
-		s = s.next.Load()
-	}
 }
 
 // NewSession implements [Store].

@@ -2,6 +2,7 @@ package statestore
 
 import (
 	"math/bits"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -21,13 +22,14 @@ import (
 // The index is an open-addressing table of 32-bit entries in lines of sixteen,
 // one cache line. The low bits of an entry are a number, just as many as a table
 // of that size can need, and the others are a tag of the value's hash, so that a
-// number is hardly ever looked up in vain. The line depends on the hash's high
-// bits. Paths, insertion and growth are those of a [table] of one shard, step for
-// step; see there for why they are correct. What differs: a number is taken, and
-// the value written, before the compare-and-swap that publishes them; a worker
-// that loses it keeps the number for its next value (see spare).
+// number is hardly ever looked up in vain. The hash's high bits choose one of
+// indexShards shards and the line in it. Paths, insertion and growth are those of
+// a [table], step for step; see there for why they are correct. What differs: a
+// number is taken, and the value written, before the compare-and-swap that
+// publishes them; a worker that loses it keeps the number for its next value (see
+// spare).
 type nodes struct {
-	index  atomic.Pointer[index]
+	index  [indexShards]atomic.Pointer[index]
 	last   atomic.Uint32 // the last number taken
 	room   atomic.Uint32 // the last number that has a chunk
 	chunks [chunkCount][]uint64
@@ -36,54 +38,53 @@ type nodes struct {
 	number int // among the tables of a store
 
 	grows     atomic.Uint64
+	waits     atomic.Uint64
 	failedCAS atomic.Uint64
 }
 
 const (
-	chunkBits  = 6 // the first chunk holds the numbers below 1<<chunkBits
-	maxNode    = 1<<31 - 2
-	chunkCount = 1 + 8*(31-chunkBits)
-	indexSlots = 16
+	chunkBits      = 6 // the first chunk holds the numbers below 1<<chunkBits
+	maxNode        = 1<<31 - 2
+	chunkCount     = 1 + 8*(31-chunkBits)
+	indexSlots     = 16
+	indexShards    = 1 << indexShardBits
+	indexShardBits = 4
 	// An index grows by half when it is nearly six sevenths full. It is much
 	// smaller than the table of states, so copying less wins over memory.
 	indexMaxLoad = 0.85
 )
 
-// index is the storage of the index.
+// index is the storage of one shard of the index.
 type index struct {
 	slots   []uint32
-	lines   uint64
-	idBits  uint
-	idMask  uint32
 	limit   int64
-	next    atomic.Pointer[index]
 	count   atomic.Int64
+	next    atomic.Pointer[index]
+	idBits  uint8
 	growing atomic.Bool
-	moved   atomic.Bool
 }
 
 func (x *index) bytes() int { return cap(x.slots)*4 + int(unsafe.Sizeof(*x)) }
 
-// frozen is the entry that closes a free slot: no value has the number 0.
-func (x *index) frozen() uint32 { return x.idMask + 1 }
+func (x *index) lines() uint64 { return uint64(len(x.slots)) / indexSlots }
 
-func newIndex(lines int) *index {
+// line returns the line of a value with hash h.
+func (x *index) line(h uint64) uint64 {
+	i, _ := bits.Mul64(h*indexShards, x.lines())
+	return i
+}
+
+// newIndex returns the storage for a shard of which the numbers are below
+// 1<<idBits.
+func newIndex(lines int, idBits uint8) *index {
 	slots := append([]uint32(nil), make([]uint32, lines*indexSlots)...)
 	slots = slots[:cap(slots)/indexSlots*indexSlots]
-	x := &index{slots: slots, lines: uint64(len(slots) / indexSlots)}
-	// Twice the numbers that fit in, because numbers can be taken that are not
-	// in the index yet.
-	x.idBits = uint(min(31, bits.Len(uint(2*len(slots)))))
-	x.idMask = 1<<x.idBits - 1
-	x.limit = int64(indexMaxLoad * float64(len(slots)))
-	return x
+	return &index{slots: slots, idBits: idBits, limit: int64(indexMaxLoad * float64(len(slots)))}
 }
 
 func newNodes(b *budget) *nodes {
 	n := &nodes{budget: b}
-	x := newIndex(1)
-	n.index.Store(x)
-	b.take(x.bytes()+int(unsafe.Sizeof(*n)), true)
+	b.take(int(unsafe.Sizeof(*n)), true)
 	return n
 }
 
@@ -143,22 +144,40 @@ func (n *nodes) take() uint32 {
 	return id
 }
 
+// shard returns a shard of the index, which it makes if there is none; nil if
+// there is no memory for it.
+func (n *nodes) shard(h uint64) *index {
+	dir := &n.index[h>>(64-indexShardBits)]
+	if x := dir.Load(); x != nil {
+		return x
+	}
+	x := newIndex(1, 10)
+	if n.budget.take(x.bytes(), false) && !dir.CompareAndSwap(nil, x) {
+		n.budget.give(x.bytes())
+	}
+	return dir.Load()
+}
+
 // intern returns the number of v, whose hash is h, 0 if v has none and there is no
 // memory for a new one. spare is the caller's: a number that it has taken and not
 // used.
 func (n *nodes) intern(v, h uint64, spare *uint32) uint32 {
-	x := n.index.Load()
+	x := n.shard(h)
+	if x == nil {
+		return 0
+	}
 	for {
-		i, _ := bits.Mul64(h, x.lines)
-		tag := uint32(h) &^ x.idMask
+		i := x.line(h)
+		mask := uint32(1)<<x.idBits - 1
+		frozen := mask + 1
+		tag := uint32(h) &^ mask
 	path:
 		for k := uint64(0); ; k++ {
-			if k == x.lines {
-				if x.next.Load() == nil && !n.enlarge(x, false) {
-					return 0
+			if k == farLines || k == x.lines() {
+				if n.enlarge(h, x, false) {
+					break path
 				}
-				n.move(x)
-				break path
+				return n.find(v, h)
 			}
 			line := (*[indexSlots]uint32)(x.slots[i*indexSlots:])
 			for j := range line {
@@ -173,39 +192,36 @@ func (n *nodes) intern(v, h uint64, spare *uint32) uint32 {
 					}
 					c, o := place(id)
 					n.chunks[c][o] = v
-					if id > x.idMask {
-						// The number is too big for this index: go on in the next.
-						if x.next.Load() == nil && !n.enlarge(x, false) {
+					if id > mask {
+						// Too big for the entries of this slab.
+						if !n.enlarge(h, x, false) {
 							return 0
 						}
-						if e = atomic.LoadUint32(&line[j]); e == 0 {
-							// Close the slot, for everybody, as move does.
-							atomic.CompareAndSwapUint32(&line[j], 0, x.frozen())
-							e = atomic.LoadUint32(&line[j])
-						}
-					} else if atomic.CompareAndSwapUint32(&line[j], 0, tag|id) {
+						break path
+					}
+					if atomic.CompareAndSwapUint32(&line[j], 0, tag|id) {
 						*spare = 0
-						if x.count.Add(1) > x.limit && x.next.Load() == nil && x.growing.CompareAndSwap(false, true) {
-							if !n.enlarge(x, false) {
+						if x.count.Add(1) > x.limit && x.growing.CompareAndSwap(false, true) {
+							if !n.enlarge(h, x, false) {
 								x.growing.Store(false)
 							}
 						}
 						return id
-					} else {
-						n.failedCAS.Add(1)
-						e = atomic.LoadUint32(&line[j])
 					}
+					n.failedCAS.Add(1)
+					e = atomic.LoadUint32(&line[j])
 				}
-				if e == x.frozen() {
+				if e == frozen {
+					n.await(h, x)
 					break path
 				}
-				if (e^tag)&^x.idMask == 0 {
-					if id := e & x.idMask; n.value(id) == v {
+				if (e^tag)&^mask == 0 {
+					if id := e & mask; n.value(id) == v {
 						return id
 					}
 				}
 			}
-			if i++; i == x.lines {
+			if i++; i == x.lines() {
 				i = 0
 			}
 		}
@@ -215,27 +231,28 @@ func (n *nodes) intern(v, h uint64, spare *uint32) uint32 {
 
 // find returns the number of v, whose hash is h, 0 if it has none.
 func (n *nodes) find(v, h uint64) uint32 {
-	for x := n.index.Load(); x != nil; x = x.next.Load() {
-		i, _ := bits.Mul64(h, x.lines)
-		tag := uint32(h) &^ x.idMask
+	for x := n.index[h>>(64-indexShardBits)].Load(); x != nil; x = x.next.Load() {
+		i := x.line(h)
+		mask := uint32(1)<<x.idBits - 1
+		tag := uint32(h) &^ mask
 	path:
-		for k := uint64(0); k < x.lines; k++ {
+		for k := uint64(0); k < x.lines(); k++ {
 			line := (*[indexSlots]uint32)(x.slots[i*indexSlots:])
 			for j := range line {
 				e := atomic.LoadUint32(&line[j])
 				if e == 0 {
 					return 0
 				}
-				if e == x.frozen() {
+				if e == mask+1 {
 					break path
 				}
-				if (e^tag)&^x.idMask == 0 {
-					if id := e & x.idMask; n.value(id) == v {
+				if (e^tag)&^mask == 0 {
+					if id := e & mask; n.value(id) == v {
 						return id
 					}
 				}
 			}
-			if i++; i == x.lines {
+			if i++; i == x.lines() {
 				i = 0
 			}
 		}
@@ -243,93 +260,70 @@ func (n *nodes) find(v, h uint64) uint32 {
 	return 0
 }
 
-// enlarge gives x a next index, if it has none yet, and moves the entries there.
-// It returns false if there is no memory.
-func (n *nodes) enlarge(x *index, force bool) bool {
-	lines := int(x.lines)*3/2 + 1
-	if !force && !n.budget.allow(lines*indexSlots*4) {
-		return false
+// await is [table.await], for the shard of the hash h.
+func (n *nodes) await(h uint64, x *index) {
+	n.waits.Add(1)
+	for range patience + len(x.slots)/16 {
+		if x.next.Load() != nil {
+			return
+		}
+		runtime.Gosched()
 	}
-	nx := newIndex(lines)
+	n.enlarge(h, x, true)
+}
+
+// enlarge is [table.enlarge], for the shard of the hash h.
+func (n *nodes) enlarge(h uint64, x *index, force bool) bool {
+	if x.next.Load() != nil {
+		return true
+	}
+	// All numbers that are taken have to fit in, and some that are taken until
+	// this slab grows again.
+	idBits := uint8(min(31, bits.Len32(2*n.last.Load())))
+	nx := newIndex(int(x.lines())*3/2+1, max(idBits, x.idBits))
 	if !n.budget.take(nx.bytes(), force) {
 		return false
 	}
+	mask := uint32(1)<<x.idBits - 1
+	for i := range x.slots {
+		if atomic.LoadUint32(&x.slots[i]) == 0 {
+			atomic.CompareAndSwapUint32(&x.slots[i], 0, mask+1)
+		}
+	}
+	mask2 := uint32(1)<<nx.idBits - 1
+	count := int64(0)
+	for k := range x.slots {
+		e := atomic.LoadUint32(&x.slots[k])
+		if e == mask+1 {
+			continue
+		}
+		id := e & mask
+		h := hashNode(n.value(id))
+		at := nx.line(h) * indexSlots
+		for nx.slots[at] != 0 {
+			if at++; at == uint64(len(nx.slots)) {
+				at = 0
+			}
+		}
+		nx.slots[at] = uint32(h)&^mask2 | id
+		count++
+	}
+	nx.count.Store(count)
 	if !x.next.CompareAndSwap(nil, nx) {
 		n.budget.give(nx.bytes())
 		return true
 	}
 	n.grows.Add(1)
-	n.move(x)
-	return true
-}
-
-// move puts the entries of x into x.next and freezes its free slots.
-func (n *nodes) move(x *index) {
-	if !x.moved.Load() {
-		next := x.next.Load()
-		for i := range x.slots {
-			e := atomic.LoadUint32(&x.slots[i])
-			if e == 0 {
-				if atomic.CompareAndSwapUint32(&x.slots[i], 0, x.frozen()) {
-					continue
-				}
-				e = atomic.LoadUint32(&x.slots[i])
-			}
-			if e != x.frozen() {
-				n.put(next, e&x.idMask)
-			}
-		}
-		x.moved.Store(true)
-	}
+	dir := &n.index[h>>(64-indexShardBits)]
 	for {
-		x := n.index.Load()
+		x := dir.Load()
 		next := x.next.Load()
-		if next == nil || !x.moved.Load() {
-			return
+		if next == nil {
+			return true
 		}
-		if n.index.CompareAndSwap(x, next) {
+		if dir.CompareAndSwap(x, next) {
 			n.budget.give(x.bytes())
 		}
-	}
-}
-
-// put adds the number id, which is in an older index, to x or one behind it.
-func (n *nodes) put(x *index, id uint32) {
-	// A bigger index takes all numbers that a smaller one took.
-	h := hashNode(n.value(id))
-	for {
-		i, _ := bits.Mul64(h, x.lines)
-		e := uint32(h)&^x.idMask | id
-	path:
-		for k := uint64(0); ; k++ {
-			if k == x.lines {
-				if x.next.Load() == nil {
-					n.enlarge(x, true)
-				}
-				break path
-			}
-			line := (*[indexSlots]uint32)(x.slots[i*indexSlots:])
-			for j := range line {
-				f := atomic.LoadUint32(&line[j])
-				if f == 0 {
-					if atomic.CompareAndSwapUint32(&line[j], 0, e) {
-						x.count.Add(1)
-						return
-					}
-					f = atomic.LoadUint32(&line[j])
-				}
-				if f == e {
-					return
-				}
-				if f == x.frozen() {
-					break path
-				}
-			}
-			if i++; i == x.lines {
-				i = 0
-			}
-		}
-		x = x.next.Load()
 	}
 }
 
@@ -346,4 +340,11 @@ func (n *nodes) nodeBytes() uint64 {
 	return room*8 + uint64(unsafe.Sizeof(*n))
 }
 
-func (n *nodes) indexBytes() uint64 { return uint64(n.index.Load().bytes()) }
+func (n *nodes) indexBytes() (b uint64) {
+	for i := range n.index {
+		if x := n.index[i].Load(); x != nil {
+			b += uint64(x.bytes())
+		}
+	}
+	return b
+}

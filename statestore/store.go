@@ -145,7 +145,7 @@ type Stats struct {
 	Nodes      uint64 // Tree: shared parts
 	Grows      uint64 // how often a table (or one shard of it) has grown
 	FailedCAS  uint64 // compare-and-swaps lost to another worker
-	Helps      uint64 // how often a worker helped another's growing table
+	Waits      uint64 // how often a worker waited for a table to grow
 	// ExpectedOmissions is the expected number of states that were taken for
 	// covered though they were new.
 	ExpectedOmissions float64

@@ -3,6 +3,7 @@ package statestore
 import (
 	"math"
 	"math/bits"
+	"runtime"
 	"sync/atomic"
 	"unsafe"
 )
@@ -45,27 +46,27 @@ import (
 // are staggered, so that they do not all grow at the same moment: the load of
 // the whole table is the average over a step, not its worst point.
 //
-//  1. The worker that finds the slab s too full makes a bigger slab and sets
-//     s.next by a compare-and-swap. s is still the shard's slab.
-//  2. The worker visits all slots of s in order. An empty slot is frozen: a
-//     compare-and-swap from 0 to frozen. An entry is put into s.next.
-//  3. When every slot has been visited, s.moved is set, and the shard's slab
-//     becomes s.next.
+//  1. A worker that finds the slab s too full takes the memory for a bigger one
+//     from the budget. If it does not get it, s stays and gets fuller.
+//  2. It freezes s: it visits all slots and sets the empty ones to frozen, each by
+//     a compare-and-swap, which fails if an entry gets there first. After that,
+//     s does not change any more.
+//  3. It copies the entries to a new slab, which nobody else knows yet, so this
+//     takes no atomic operations.
+//  4. It sets s.next to the new slab by a compare-and-swap from nil, and then
+//     makes it the shard's slab.
 //
-// The others do not wait. They look in s as ever. On their path, entries stay
-// where they are, so what is in s is found in s. A free slot that is not frozen
-// can still be taken: the worker in step 2 will come by and find an entry there,
-// or, if it has been there already, the slot is frozen and the compare-and-swap
-// fails. Who meets a frozen slot knows that its entry is not in s and cannot get
-// into s any more, because everybody who looks for it meets the same slot. It
-// goes on in s.next, where the same rules hold. So of all workers that insert
-// equal entries exactly one succeeds, at any time.
+// The others look in s as ever while they do not know better. What is in s stays
+// in s and is found there. Who meets a frozen slot knows that its entry is not in
+// s and cannot get into s any more, because everybody who looks for it meets the
+// same slot; so it goes on in s.next, where the same rules hold. So of all
+// workers that insert equal entries exactly one succeeds, at any time.
 //
-// A worker that is stopped in step 2 for a long time does no harm: the free slots
-// behind it are used up, then everybody goes on in s.next, which may itself grow
-// while s is still being moved. Steps 2 and 3 can be done by several workers at
-// once and more than once, because putting an entry where it is already changes
-// nothing; a worker that finds s without any free slot does them too.
+// If s.next is still nil then, it waits a little, until the other worker is done,
+// which takes microseconds for a million states. Should the other have been
+// stopped by the operating system, it does steps 2 to 4 itself: that can be done
+// by several workers at once, the compare-and-swap of step 4 chooses one of the
+// equal copies. So some worker gets on at any time, whichever is stopped where.
 type table struct {
 	dir       []atomic.Pointer[slab] // one slab for each shard; nil: nothing inserted yet
 	lowBits   int
@@ -74,7 +75,7 @@ type table struct {
 	budget    *budget
 	grows     atomic.Uint64
 	failedCAS atomic.Uint64
-	helps     atomic.Uint64
+	waits     atomic.Uint64
 }
 
 const (
@@ -89,9 +90,12 @@ const (
 	// counter; the error is below a percent or two there.
 	sampleSlots = 4096
 	sampleRate  = 8
-	// farLines is the distance from its line at which an entry is not put
-	// when memory has run out, so that searches stay short.
+	// farLines is the distance from its line at which no entry is put: the slab
+	// has to grow, or, without memory, the table is full. So searches stay short.
 	farLines = 16
+	// patience is how often a worker lets others run before it takes over a
+	// slab's growth, besides the time that the slab's size justifies.
+	patience = 64
 )
 
 // slab is the storage of one shard. It is a cache line long: a look-up reads this
@@ -101,7 +105,7 @@ type slab struct {
 	limit   int64  // count at which it grows
 	mask    uint32 // an insertion is counted if the masked hash bits are 0
 	growing atomic.Bool
-	moved   atomic.Bool // all entries are in next
+	_       [11]byte
 	count   atomic.Int64
 	next    atomic.Pointer[slab]
 }
@@ -184,20 +188,14 @@ func (t *table) insert(shard, e uint64, force bool, m *matcher) (old uint64, ful
 		i, _ := bits.Mul64(e&^low, lines)
 	path:
 		for n := uint64(0); ; n++ {
-			if n == lines {
-				// No free slot. Everybody sees that, so e cannot be in s, nor
-				// get there. Make sure that there is a next slab.
-				if s.next.Load() == nil && !t.enlarge(shard, s, force) {
-					return 0, true
+			if n == farLines || n == lines {
+				// Far from its line, or no free slot: the slab is too full.
+				if t.enlarge(shard, s, force) {
+					break path
 				}
-				t.helps.Add(1)
-				t.move(shard, s)
-				break path
-			}
-			if n == farLines && s.next.Load() == nil && !t.enlarge(shard, s, force) {
-				if _, ok := t.find(shard, e, m); !ok {
-					return 0, true
-				}
+				// There is no memory. Is e there nevertheless?
+				old, ok := t.find(shard, e, m)
+				return old, !ok
 			}
 			line := (*[lineSlots]uint64)(s.slots[i*lineSlots:])
 			for j := range line {
@@ -220,6 +218,7 @@ func (t *table) insert(shard, e uint64, force bool, m *matcher) (old uint64, ful
 					return v, false
 				}
 				if v == frozen {
+					t.await(shard, s)
 					break path
 				}
 			}
@@ -234,107 +233,76 @@ func (t *table) insert(shard, e uint64, force bool, m *matcher) (old uint64, ful
 // counted counts an insertion, or a sampled one for several, and makes the slab
 // grow if that is due. Without memory it does not grow, and gets fuller.
 func (t *table) counted(shard uint64, s *slab) {
-	if s.count.Add(int64(s.mask)+1) > s.limit && s.next.Load() == nil && s.growing.CompareAndSwap(false, true) {
+	if s.count.Add(int64(s.mask)+1) > s.limit && s.growing.CompareAndSwap(false, true) {
 		if !t.enlarge(shard, s, false) {
 			s.growing.Store(false)
 		}
 	}
 }
 
-// enlarge gives s a next slab, if it has none yet, and moves the entries there.
-// It returns false if there is no memory.
-func (t *table) enlarge(shard uint64, s *slab, force bool) bool {
-	lines := nextLines(float64(shard)*t.unit, s.lines())
-	if !force && !t.budget.allow(lines*lineSlots*8) {
-		return false
+// await waits until a slab that is being frozen has a next one, or makes it.
+func (t *table) await(shard uint64, s *slab) {
+	t.waits.Add(1)
+	for range patience + len(s.slots)/64 {
+		if s.next.Load() != nil {
+			return
+		}
+		runtime.Gosched()
 	}
-	ns := newSlab(lines)
+	// Who has frozen it has taken the memory that it needs.
+	t.enlarge(shard, s, true)
+}
+
+// enlarge gives s a next slab, if it has none yet, that has all its entries. It
+// returns false if there is no memory.
+func (t *table) enlarge(shard uint64, s *slab, force bool) bool {
+	if s.next.Load() != nil {
+		return true
+	}
+	ns := newSlab(nextLines(float64(shard)*t.unit, s.lines()))
 	if !t.budget.take(ns.bytes(), force) {
 		return false
 	}
+	frozen := t.low + 1
+	for i := range s.slots {
+		if atomic.LoadUint64(&s.slots[i]) == 0 {
+			atomic.CompareAndSwapUint64(&s.slots[i], 0, frozen)
+		}
+	}
+	n := int64(0)
+	lines := ns.lines()
+	for k := range s.slots {
+		e := atomic.LoadUint64(&s.slots[k])
+		if e == frozen {
+			continue
+		}
+		i, _ := bits.Mul64(e&^t.low, lines)
+		at := i * lineSlots
+		for ns.slots[at] != 0 {
+			if at++; at == uint64(len(ns.slots)) {
+				at = 0
+			}
+		}
+		ns.slots[at] = e
+		n++
+	}
+	ns.count.Store(n)
 	if !s.next.CompareAndSwap(nil, ns) {
 		t.budget.give(ns.bytes())
 		return true
 	}
 	t.grows.Add(1)
-	t.move(shard, s)
-	return true
-}
-
-// move puts the entries of s into s.next and freezes its free slots.
-func (t *table) move(shard uint64, s *slab) {
-	if !s.moved.Load() {
-		frozen := t.low + 1
-		added := int64(0)
-		next := s.next.Load()
-		for i := range s.slots {
-			v := atomic.LoadUint64(&s.slots[i])
-			if v == 0 {
-				if atomic.CompareAndSwapUint64(&s.slots[i], 0, frozen) {
-					continue
-				}
-				v = atomic.LoadUint64(&s.slots[i])
-			}
-			if v != frozen && t.put(shard, next, v) {
-				added++
-			}
-		}
-		next.count.Add(added)
-		s.moved.Store(true)
-	}
-	// Slabs that have been moved leave the shard in their order.
+	// The shard's slab is s, or an older one if another worker has been stopped
+	// just here.
 	for {
 		s := t.dir[shard].Load()
 		next := s.next.Load()
-		if next == nil || !s.moved.Load() {
-			return
+		if next == nil {
+			return true
 		}
 		if t.dir[shard].CompareAndSwap(s, next) {
 			t.budget.give(s.bytes())
 		}
-	}
-}
-
-// put adds entry e, which is in an older slab, to s or, if s is being moved
-// itself, to one behind it. It reports whether it was s and e was new there.
-func (t *table) put(shard uint64, s *slab, e uint64) bool {
-	low := t.low
-	frozen := low + 1
-	for first := true; ; first = false {
-		lines := s.lines()
-		i, _ := bits.Mul64(e&^low, lines)
-	path:
-		for n := uint64(0); ; n++ {
-			if n == lines {
-				if s.next.Load() == nil {
-					t.enlarge(shard, s, true)
-				}
-				break path
-			}
-			line := (*[lineSlots]uint64)(s.slots[i*lineSlots:])
-			for j := range line {
-				v := atomic.LoadUint64(&line[j])
-				if v == 0 {
-					if atomic.CompareAndSwapUint64(&line[j], 0, e) {
-						if !first {
-							s.count.Add(1)
-						}
-						return first
-					}
-					v = atomic.LoadUint64(&line[j])
-				}
-				if v == e {
-					return false
-				}
-				if v == frozen {
-					break path
-				}
-			}
-			if i++; i == lines {
-				i = 0
-			}
-		}
-		s = s.next.Load()
 	}
 }
 
@@ -419,7 +387,7 @@ func (t *table) stats(s *Stats) {
 	s.Slots += t.slots()
 	s.Grows += t.grows.Load()
 	s.FailedCAS += t.failedCAS.Load()
-	s.Helps += t.helps.Load()
+	s.Waits += t.waits.Load()
 	if s.Slots > 0 {
 		s.Load = float64(s.States) / float64(s.Slots)
 	}

@@ -117,6 +117,7 @@ func (t *treeStore) Stats() Stats {
 		s.IndexBytes += n.indexBytes()
 		s.Grows += n.grows.Load()
 		s.FailedCAS += n.failedCAS.Load()
+		s.Waits += n.waits.Load()
 	}
 	if sum := s.RootBytes + s.NodeBytes + s.IndexBytes; sum < s.Bytes {
 		s.OtherBytes = s.Bytes - sum
