@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -137,7 +138,7 @@ func runPeerRow(ctx context.Context, s *Session, sp *spin, r systemRow, rounds i
 			if v, err = sp.build(ctx, r.benchmark, ps, m); err != nil {
 				return Outcome{Status: Failed, Reason: err.Error()}
 			}
-			return v.calibrate(ctx)
+			return within(ctx, s.Limit, v.calibrate)
 		})
 		if out.Status == Interrupted {
 			return nil
@@ -147,13 +148,7 @@ func runPeerRow(ctx context.Context, s *Session, sp *spin, r systemRow, rounds i
 			continue
 		}
 		all = append(all, contender{tool: "spin", config: spinConfig(m), exact: m.exact, run: func(ctx context.Context) Outcome {
-			ctx, cancel := context.WithTimeoutCause(ctx, s.Limit, errLimit)
-			defer cancel()
-			out := v.run(ctx)
-			if context.Cause(ctx) == errLimit {
-				out.Status, out.Reason = Limited, errLimit.Error()
-			}
-			return out
+			return within(ctx, s.Limit, v.run)
 		}})
 	}
 	all = append(all, own("cartesian", 1))
@@ -188,11 +183,18 @@ func runPeerRow(ctx context.Context, s *Session, sp *spin, r systemRow, rounds i
 	return nil
 }
 
-type limitError struct{}
+var errLimit = errors.New("the time limit was reached")
 
-func (limitError) Error() string { return "the time limit was reached" }
-
-var errLimit = limitError{}
+// within runs something that knows no time limit with one.
+func within(ctx context.Context, limit time.Duration, run func(context.Context) Outcome) Outcome {
+	limited, cancel := context.WithTimeoutCause(ctx, limit, errLimit)
+	defer cancel()
+	out := run(limited)
+	if out.Status == Interrupted && ctx.Err() == nil {
+		out.Status, out.Reason = Limited, errLimit.Error()
+	}
+	return out
+}
 
 // ratios returns, round by round, the quotient of a figure of two contenders.
 // Rounds that either did not finish are left out.

@@ -206,7 +206,7 @@ func (p *Plot) add(g *plot.Plot) (empty bool, err error) {
 	if p.LogY {
 		g.Y.Scale = plot.LogScale{}
 		// Room for the legend above what grows.
-		g.Y.Min, g.Y.Max = max(lo/1.6, math.SmallestNonzeroFloat32), hi*2*math.Pow(hi/lo, 0.25)
+		g.Y.Min, g.Y.Max = max(lo/1.6, math.SmallestNonzeroFloat32), hi*1.5*math.Pow(hi/lo, 0.4)
 		g.Y.Tick.Marker = plot.TickerFunc(powersOfTen)
 	} else {
 		g.Y.Min, g.Y.Max = 0, hi*1.45

@@ -193,6 +193,24 @@ func TestTwins(t *testing.T) {
 	}
 }
 
+func TestWithin(t *testing.T) {
+	wait := func(ctx context.Context) Outcome {
+		<-ctx.Done()
+		return Outcome{Status: Interrupted}
+	}
+	if o := within(context.Background(), time.Millisecond, wait); o.Status != Limited || o.Reason == "" {
+		t.Errorf("at the limit: %+v", o)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if o := within(ctx, time.Hour, wait); o.Status != Interrupted {
+		t.Errorf("interrupted: %+v", o)
+	}
+	if o := within(context.Background(), time.Hour, func(context.Context) Outcome { return Outcome{Status: Done} }); o.Status != Done {
+		t.Errorf("done: %+v", o)
+	}
+}
+
 func TestRatios(t *testing.T) {
 	m := func(round int, s Status, d time.Duration) Measurement {
 		return Measurement{Round: round, Outcome: Outcome{Status: s, Search: d}}

@@ -366,7 +366,8 @@ func reportTable1(ms []Measurement, machine Machine) []Section {
 				if strings.HasPrefix(reason, "not tried") {
 					reason = "not tried, after a smaller one did not fit"
 				}
-				why[reason] = append(why[reason], rowName(r.paper.Benchmark, r.paper.Params)+" "+modes[k].title)
+				key := reason + " (" + modes[k].title + ")"
+				why[key] = append(why[key], rowName(r.paper.Benchmark, r.paper.Params))
 				line = append(line, "–")
 				line = append(line, paperStates(paper), "", "–")
 				if k == 1 {
@@ -416,7 +417,7 @@ func reportTable1(ms []Measurement, machine Machine) []Section {
 	}
 	counts[1].Notes = append(counts[1].Notes, "The paper's transitions are attempts: those added to a prefix and those tried and rejected.")
 	for _, reason := range slices.Sorted(maps.Keys(why)) {
-		times.Notes = append(times.Notes, "– "+reason+": "+strings.Join(why[reason], ", ")+".")
+		times.Notes = append(times.Notes, "– "+reason+": "+strings.Join(ranges(why[reason]), "; ")+".")
 	}
 	times.Notes = append(times.Notes, "×: the time of 1 worker over that of more, for runs above 100ms. on 4: the paper's concurrent variant with four processors.")
 	for k := range counts {
@@ -449,6 +450,24 @@ func reportTable1(ms []Measurement, machine Machine) []Section {
 	}
 	sec.Plots = plots1(rows)
 	return []Section{sec}
+}
+
+// ranges joins neighbouring rows of the same benchmark: filesystem N=9 to N=17.
+func ranges(rows []string) []string {
+	var rs []string
+	first := ""
+	for _, r := range rows {
+		name, params, _ := strings.Cut(r, " ")
+		if name != first {
+			first = name
+			rs = append(rs, r)
+			continue
+		}
+		last := &rs[len(rs)-1]
+		from, _, _ := strings.Cut(*last, " to ")
+		*last = from + " to " + params
+	}
+	return rs
 }
 
 func times2(x float64) string { return times(x) + " ×" }
