@@ -391,11 +391,11 @@ func (c *checker) checkParams() {
 		default:
 			m += "there is no constant " + p
 			if s := nearest(p, names); s != "" {
-				m += "; did you mean " + s + "?"
+				m += "; did you mean " + s + "? The"
 			} else {
-				m += ";"
+				m += "; the"
 			}
-			m += " The constants are " + strings.Join(names, ", ")
+			m += " constants are " + strings.Join(names, ", ")
 		}
 		c.list.Add(source.NoPos, source.NoPos, "%s", m)
 	}

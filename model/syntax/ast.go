@@ -80,7 +80,7 @@ type (
 		Class  Class
 		Names  []*Ident
 		Type   TypeExpr // or nil
-		Values []Expr   // none, or as many as Names, or one call with several results
+		Values []Expr   // none, or as many as Names, or one: a call with several results or a receive for two
 	}
 
 	// FuncDecl is a function.

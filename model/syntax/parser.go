@@ -460,8 +460,10 @@ func (p *parser) typeOrVar(key token, pos source.Pos, add func(Decl)) {
 		d.Values = p.exprs()
 	}
 	if n := len(d.Values); n != 0 && n != len(d.Names) {
-		_, call := d.Values[0].(*CallExpr)
-		if n > 1 || !call {
+		_, call := Unparen(d.Values[0]).(*CallExpr)
+		u, ok := Unparen(d.Values[0]).(*UnaryExpr)
+		recv := ok && u.Op == Arrow && len(d.Names) == 2
+		if n > 1 || !call && !recv {
 			p.failAt(d.Names[0].Pos(), p.prevEnd, "%d %s for %d %s", n, plural(n, "value"), len(d.Names), plural(len(d.Names), "variable"))
 		}
 	}
