@@ -221,6 +221,14 @@ func spread(xs []float64) string {
 	return fmt.Sprintf("%s (%s–%s)", places(median(xs)), places(slices.Min(xs)), places(slices.Max(xs)))
 }
 
+// some formats a figure with three digits, or a dash if there is none.
+func some(x float64) string {
+	if x == 0 {
+		return "–"
+	}
+	return digits(x)
+}
+
 // places formats a ratio with two places, or fewer where it is large.
 func places(x float64) string {
 	if x < 10 {
@@ -296,9 +304,16 @@ func reportPeers(ms []Measurement, machine Machine) []Section {
 			}
 			return short(transitions / t)
 		}
+		stored := func(c []Measurement) string {
+			x := mid(c, func(m *Measurement) float64 { return float64(m.States) })
+			if x == 0 {
+				return "–"
+			}
+			return count(uint64(x))
+		}
 		rate, wallRatio := ratios(sp, full, seconds), ratios(sp, full, wall)
 		speed.Lines = append(speed.Lines, Line{Cells: []string{
-			row, count(uint64(states)), perSecond(full), perSecond(sp), spread(rate), spread(wallRatio),
+			row, stored(full), perSecond(full), perSecond(sp), spread(rate), spread(wallRatio),
 		}})
 		collRate := ratios(sc, full, seconds)
 		allWall := "–"
@@ -308,7 +323,10 @@ func reportPeers(ms []Measurement, machine Machine) []Section {
 		comp.Lines = append(comp.Lines, Line{Cells: []string{row, spread(collRate), spread(ratios(sc, full, wall)), allWall}})
 		b, bp, bc := mid(full, bytes), mid(sp, bytes), mid(sc, bytes)
 		rss := func(c []Measurement) string {
-			return short(mid(c, func(m *Measurement) float64 { return float64(m.PeakRSS) / 1e6 }))
+			if x := mid(c, func(m *Measurement) float64 { return float64(m.PeakRSS) / 1e6 }); x > 0 {
+				return short(x)
+			}
+			return "–"
 		}
 		quotient := func(a, b float64) string {
 			if a == 0 || b == 0 {
@@ -317,15 +335,8 @@ func reportPeers(ms []Measurement, machine Machine) []Section {
 			return times(a / b)
 		}
 		memory.Lines = append(memory.Lines, Line{Cells: []string{
-			row, digits(b), digits(bp), quotient(bp, b), digits(bc), quotient(bc, b), rss(full), rss(sp), rss(sc),
+			row, some(b), some(bp), quotient(bp, b), some(bc), quotient(bc, b), rss(full), rss(sp), rss(sc),
 		}})
-		stored := func(c []Measurement) string {
-			x := mid(c, func(m *Measurement) float64 { return float64(m.States) })
-			if x == 0 {
-				return "–"
-			}
-			return count(uint64(x))
-		}
 		reduction.Lines = append(reduction.Lines, Line{Cells: []string{row, stored(full), stored(cart), stored(sr), spread(ratios(sr, cart, wall))}})
 		if len(rate) > 0 {
 			rates = append(rates, median(rate))
