@@ -53,6 +53,7 @@ func variants() []variant {
 		{"gw", Def, Options{Algorithm: GargWaldecker}},
 		{"gw, full", Def, Options{Algorithm: GargWaldecker, Full: true}},
 		{"psdef", Def, Options{Algorithm: PSDef}},
+		{"psdef, many workers", Def, Options{Algorithm: PSDef, Workers: 8, NoDominance: true}},
 		{"psdef, full", Def, Options{Algorithm: PSDef, Full: true}},
 		{"psdef, no dominance", Def, Options{Algorithm: PSDef, NoDominance: true}},
 		{"psdef, no dominance, full", Def, Options{Algorithm: PSDef, NoDominance: true, Full: true}},

@@ -32,6 +32,14 @@ func (w *worker[T]) push(item T) {
 	}
 }
 
+// give hands items to the workers that are idle.
+func (w *worker[T]) give(items []T) {
+	w.pool.mu.Lock()
+	w.pool.shared = append(w.pool.shared, items...)
+	w.pool.mu.Unlock()
+	w.pool.wake.Broadcast()
+}
+
 func (w *worker[T]) share() {
 	p := w.pool
 	p.mu.Lock()

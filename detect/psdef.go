@@ -1,6 +1,10 @@
 package detect
 
-import "errors"
+import (
+	"errors"
+	"slices"
+	"sync"
+)
 
 var errMatch = errors.New("internal error: a search with sleep sets reached a state twice")
 
@@ -14,15 +18,53 @@ var errMatch = errors.New("internal error: a search with sleep sets reached a st
 // continuation is a violation (the figure would return the empty set, which is
 // not persistent). And, unless switched off, a dominating run of a single
 // process is explored alone, see dominating.
+//
+// Each worker searches depth-first with a state of its own that is changed in
+// place. When another one is idle, it gives away what is left to explore at its
+// shallowest state, as the path that leads there. The visited states are shared.
 type psdef struct {
 	*psposs
+	shared   *sharedSet
+	base     []int32   // the path to the state that this worker began with
 	nextTrue [][]int32 // of 1-local clauses, by clause: first true local state from k on
 	tryT     []int32
 	bestT    []int32
 }
 
+// defItem is work that was given away: a path from the initial state.
+type defItem []int32
+
+// sharedSet is a keySet in parts, each with its lock.
+type sharedSet struct {
+	parts [64]struct {
+		mu  sync.Mutex
+		set *keySet
+		_   [40]byte // each on a cache line of its own
+	}
+}
+
+func newSharedSet(words int) *sharedSet {
+	s := &sharedSet{}
+	for i := range s.parts {
+		s.parts[i].set = newKeySet(words)
+	}
+	return s
+}
+
+// insert adds the key and reports whether it was new, and by how many bytes the
+// set grew.
+func (s *sharedSet) insert(key []uint64) (fresh bool, grown int64) {
+	p := &s.parts[hashKey(key)>>58]
+	p.mu.Lock()
+	before := p.set.bytes()
+	fresh = p.set.insert(key)
+	grown = p.set.bytes() - before
+	p.mu.Unlock()
+	return fresh, grown
+}
+
 func (r *run) psdef(p *problem) {
-	d := &psdef{psposs: newPSPoss(r, p), nextTrue: make([][]int32, len(p.clauses))}
+	nextTrue := make([][]int32, len(p.clauses))
 	for x := range p.clauses {
 		c := &p.clauses[x]
 		if len(c.support) != 1 {
@@ -37,14 +79,25 @@ func (r *run) psdef(p *problem) {
 				next[k] = k
 			}
 		}
-		d.nextTrue[x] = next
+		nextTrue[x] = next
 	}
-	d.pack = newPacker(p)
-	d.visited = newKeySet(d.pack.words)
-	d.key = make([]uint64, d.pack.words)
-	d.searchDef()
-	r.bytes.Store(d.visited.bytes())
-	r.add(&d.tally)
+	pack := newPacker(p)
+	shared := newSharedSet(pack.words)
+	workers := make([]*psdef, r.opt.Workers)
+	runPool(r.opt.Workers, []defItem{nil}, r.stopped.Load, func(w *worker[defItem], item defItem) {
+		d := workers[w.id]
+		if d == nil {
+			d = &psdef{psposs: newPSPoss(r, p), shared: shared, nextTrue: nextTrue}
+			d.pack, d.key = pack, make([]uint64, pack.words)
+			workers[w.id] = d
+		}
+		d.searchDef(w, item)
+	})
+	for _, d := range workers {
+		if d != nil {
+			r.add(&d.tally)
+		}
+	}
 }
 
 // holds reports whether the predicate holds in the current state.
@@ -54,11 +107,14 @@ func (d *psdef) holds() bool { return d.falseClause() < 0 }
 func (d *psdef) enterDef(moved int32) (done bool) {
 	d.pack.pack(d.s, d.key)
 	empty := frame{from: len(d.todo), to: len(d.todo), at: len(d.todo), moved: moved}
-	if !d.visited.insert(d.key) {
+	fresh, grown := d.shared.insert(d.key)
+	if !fresh {
 		d.frames = append(d.frames, empty)
 		return false
 	}
-	d.r.bytes.Store(d.visited.bytes())
+	if grown > 0 {
+		d.r.bytes.Add(grown)
+	}
 	d.states++
 	if d.r.tick(&d.tally) {
 		return true
@@ -282,15 +338,15 @@ func (d *psdef) dominating() int {
 		k0 := d.s[i]
 		found := false
 		for k := k0 + 1; k <= pr.last && k <= k0+maxRun; k++ {
-			if k > k0+1 && !d.enabledTo(i, k) {
+			if pr.tuple[pr.class[k]] != pr.tuple[pr.class[k0]] || k > k0+1 && !d.enabledTo(i, k) {
+				break
+			}
+			if d.dominated(pr, k0, k) {
+				found = true // no clause is true in it that was not before
 				break
 			}
 			d.s[i] = k
 			if d.holds() {
-				break
-			}
-			if d.dominated(pr, k0, k) {
-				found = true
 				break
 			}
 		}
@@ -313,15 +369,12 @@ func (d *psdef) enabledTo(i int, k int32) bool {
 	return true
 }
 
-// dominated reports whether the class of local state k is dominated by those of
-// from..k-1.
+// dominated reports whether the class of local state k makes no literal true
+// that one of those of from..k-1 does not.
 func (d *psdef) dominated(pr *proc, from, k int32) bool {
 	end := int(pr.class[k])
 	for ; from < k; from++ {
 		x := int(pr.class[from])
-		if pr.tuple[x] != pr.tuple[end] {
-			return false
-		}
 		for w := range d.p.words {
 			if pr.mask[end*d.p.words+w]&^pr.mask[x*d.p.words+w] != 0 {
 				return false
@@ -357,6 +410,9 @@ func (d *psdef) violation(moved int32) {
 
 func (d *psdef) path() []int {
 	var path []int
+	for _, i := range d.base {
+		path = append(path, int(i))
+	}
 	for _, f := range d.frames {
 		if f.moved >= 0 {
 			path = append(path, int(f.moved))
@@ -365,11 +421,46 @@ func (d *psdef) path() []int {
 	return path
 }
 
-func (d *psdef) searchDef() {
-	if d.holds() {
-		return // the initial state is in every history
+// share gives away what is left to explore at the shallowest state of the stack
+// that has something.
+func (d *psdef) share(w *worker[defItem]) {
+	prefix := slices.Clone(d.base)
+	for x := range d.frames {
+		f := &d.frames[x]
+		if f.moved >= 0 {
+			prefix = append(prefix, f.moved)
+		}
+		if f.at == f.to || x == len(d.frames)-1 && f.at+1 == f.to {
+			continue // nothing to give, or nothing would be left
+		}
+		var items []defItem
+		for _, i := range d.todo[f.at:f.to] {
+			items = append(items, append(slices.Clone(prefix), i))
+		}
+		f.to = f.at
+		w.give(items)
+		return
 	}
-	if d.enterDef(-1) {
+}
+
+// searchDef explores what can be reached by the path.
+func (d *psdef) searchDef(w *worker[defItem], path defItem) {
+	// To the initial state and along the path: that is cheap compared with what
+	// comes.
+	clear(d.s)
+	for i := range d.s {
+		d.arm(i)
+	}
+	d.frames, d.todo, d.base = d.frames[:0], d.todo[:0], path
+	for _, i := range path {
+		d.move(int(i))
+	}
+	if len(path) > 0 {
+		d.transitions++
+		d.events++
+	}
+	// The initial state is in every history.
+	if d.holds() || d.enterDef(-1) {
 		return
 	}
 	for len(d.frames) > 0 {
@@ -382,6 +473,12 @@ func (d *psdef) searchDef() {
 				d.undo(int(moved))
 			}
 			continue
+		}
+		if len(w.pool.hungry) > 0 {
+			d.share(w)
+			if f.at == f.to {
+				continue
+			}
 		}
 		i := d.todo[f.at]
 		f.at++

@@ -278,7 +278,7 @@ func (m *Monitor) checkpoint() (*checkpoint, error) {
 }
 
 func (m *Monitor) restore(cp *checkpoint) error {
-	if len(cp.Hosts) != len(m.hosts) || len(cp.Parts) != len(m.parts) {
+	if len(cp.Hosts) != len(m.hosts) || len(cp.Parts) != len(m.parts) && cp.Detected == nil {
 		return errors.New("the checkpoint does not fit the predicate")
 	}
 	m.events, m.peak, m.detected = cp.Events, cp.Peak, cp.Detected
@@ -305,6 +305,10 @@ func (m *Monitor) restore(cp *checkpoint) error {
 		for _, e := range hc.Early {
 			h.early[e.Clock[h.name]] = e
 		}
+	}
+	if m.detected != nil {
+		m.release()
+		return nil
 	}
 	for i, p := range m.parts {
 		p.forget()

@@ -281,6 +281,9 @@ func (m *Monitor) take(i int, e *Event) {
 		clock[j] = e.Clock[g.name]
 	}
 	h.last = clock
+	if m.detected != nil {
+		return
+	}
 	changed := false
 	for x, name := range h.vars {
 		if v, ok := e.Vars[name]; ok {
@@ -330,6 +333,7 @@ func (m *Monitor) advance() error {
 			d.Events = m.events
 			d.Modality = m.cfg.Modality.String()
 			m.detected = d
+			m.release()
 			return nil
 		}
 	}
@@ -350,6 +354,16 @@ func (m *Monitor) advance() error {
 		return ErrFull
 	}
 	return nil
+}
+
+// release drops what only the search needed; events are still checked and
+// counted.
+func (m *Monitor) release() {
+	m.parts = nil
+	m.kept = 0
+	for _, h := range m.hosts {
+		h.states = append([]state(nil), h.states[len(h.states)-1])
+	}
 }
 
 // minTrim is the least number of local states at which trim looks at all

@@ -123,7 +123,7 @@ func offline(t *testing.T, c *computation.Computation, p *predicate.Predicate, m
 func TestOnline(t *testing.T) {
 	dir := t.TempDir()
 	announced := 0
-	for seed := range 1500 {
+	for seed := range 1200 {
 		rng := rand.New(rand.NewPCG(uint64(seed), 9))
 		c := randomComputation(rng)
 		text := predicates[rng.IntN(len(predicates))]
@@ -136,7 +136,7 @@ func TestOnline(t *testing.T) {
 		path := ""
 		var j *Journal
 		var m *Monitor
-		if rng.IntN(3) == 0 {
+		if rng.IntN(10) == 0 { // syncing the journal takes most of the time
 			path = filepath.Join(dir, fmt.Sprint(seed))
 			j, m, err = OpenJournal(path, cfg, 200)
 		} else {
@@ -204,5 +204,148 @@ func TestOnline(t *testing.T) {
 	}
 	if announced < 300 {
 		t.Errorf("only %d announcements", announced)
+	}
+}
+
+// TestBounded: as long as every process goes on and its predicate becomes true
+// now and then, the memory does not grow with the run.
+func TestBounded(t *testing.T) {
+	for _, text := range []string{"forall i: i.x", "exists i < j: i.x && j.x && i.n == j.n + 1000"} {
+		for _, mod := range []detect.Modality{detect.Poss, detect.Def} {
+			p, err := predicate.Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := New(Config{Predicate: p, Modality: mod, Hosts: []string{"p1", "p2", "p3"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			// A token goes round; x is true where it is, n counts.
+			clock := map[string]int32{}
+			kept := map[int]int{}
+			const rounds = 20_000
+			for round := range rounds {
+				for _, h := range m.Hosts() {
+					for step := range 2 {
+						clock[h]++
+						e := &Event{Host: h, Clock: map[string]int32{}, Vars: map[string]computation.Value{
+							"x": computation.BoolValue(step == 0), "n": computation.IntValue(int64(round))}}
+						for g, x := range clock {
+							e.Clock[g] = x
+						}
+						if err := m.Add(e); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				if round == rounds/10 {
+					kept[0] = m.Status().PeakKept
+				}
+			}
+			st := m.Status()
+			if st.Detected != nil {
+				t.Fatalf("%v %s was detected", mod, text)
+			}
+			if st.PeakKept > kept[0]+10 || st.PeakKept > 1000 {
+				t.Errorf("%v %s: %d kept at first, %d in the end", mod, text, kept[0], st.PeakKept)
+			}
+			if n := m.values.Len(); n > 10_000 {
+				t.Errorf("%v %s: %d values", mod, text, n)
+			}
+		}
+	}
+}
+
+// TestAfterwards: after the detection, events are taken but take no memory.
+func TestAfterwards(t *testing.T) {
+	p, err := predicate.Parse("p1.x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := New(Config{Predicate: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := int32(1); k < 1000; k++ {
+		if err := m.Add(&Event{Host: "p1", Clock: map[string]int32{"p1": k}, Vars: map[string]computation.Value{"x": computation.IntValue(int64(k))}}); err != nil {
+			t.Fatal(err)
+		}
+		if k == 500 {
+			err := m.Add(&Event{Host: "p1", Clock: map[string]int32{"p1": 501}, Vars: map[string]computation.Value{"x": computation.BoolValue(true)}})
+			if err != nil || m.Detected() == nil {
+				t.Fatal(err)
+			}
+			k++
+		}
+	}
+	if len(m.hosts[0].states) > 1 || m.Status().Events != 999 {
+		t.Errorf("%d states, %+v", len(m.hosts[0].states), m.Status())
+	}
+}
+
+// TestFull: a silent process makes the others' states pile up, as far as
+// MaxStates.
+func TestFull(t *testing.T) {
+	p, err := predicate.Parse("p1.x && p2.x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := New(Config{Predicate: p, MaxStates: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := int32(1); k < 10_000; k++ {
+		err = m.Add(&Event{Host: "p1", Clock: map[string]int32{"p1": k}, Vars: map[string]computation.Value{"x": computation.BoolValue(k%2 == 1)}})
+		if err != nil {
+			break
+		}
+	}
+	if err != ErrFull {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	p, err := predicate.Parse("p1.x && p2.x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := New(Config{Predicate: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := func(host string, clock map[string]int32) error { return m.Add(&Event{Host: host, Clock: clock}) }
+	if err := add("p1", map[string]int32{"p1": 1, "p2": 2}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		clock map[string]int32
+		want  string
+	}{
+		{map[string]int32{"p2": 1}, "the clock has no entry for its own host p1"},
+		{map[string]int32{"p1": 2, "p2": 1}, "the clock's entry for host p2 falls from 2 to 1"},
+		{map[string]int32{"p1": 2}, "the clock's entry for host p2 falls from 2 to 0"},
+		{map[string]int32{"p1": 2, "p2": -1}, "the clock's entry for host p2 is negative: -1"},
+	} {
+		if err := add("p1", tt.clock); err == nil || err.Error() != tt.want {
+			t.Errorf("%v: %v, want %s", tt.clock, err, tt.want)
+		}
+	}
+	if _, err := m.End(); err == nil || err.Error() != "host p1 knows of event 2 of host p2, which never arrived" {
+		t.Error(err)
+	}
+	if st := m.Status(); st.Events != 1 {
+		t.Errorf("%d events were taken", st.Events)
+	}
+	if err := add("stranger", map[string]int32{"stranger": 7}); err != nil || m.Relevant("stranger") {
+		t.Error("an event of a host that does not matter")
+	}
+	if _, err := New(Config{Predicate: p, Hosts: []string{"p1", "p2", "p1"}}); err == nil {
+		t.Error("a host twice")
+	}
+	if p, err := predicate.Parse("forall i: i.x"); err != nil {
+		t.Error(err)
+	} else if _, err := New(Config{Predicate: p}); err != ErrNeedHosts {
+		t.Error(err)
 	}
 }
