@@ -15,9 +15,6 @@ import (
 
 var long = flag.Bool("long", false, "also count the rows that take more than a few seconds")
 
-// few bounds the transitions of the rows that are counted without -long.
-const few = 3e6
-
 // counts searches a whole system and returns the counts, and how many
 // self-loops of ended threads come in addition.
 func counts(t *testing.T, name string, ps benchmarks.Params, por string, workers int) (benchmarks.Counts, uint64) {
