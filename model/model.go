@@ -11,7 +11,6 @@ import (
 	"cpor/model/machine"
 	"cpor/model/resolve"
 	"cpor/model/source"
-	"cpor/model/syntax"
 	"cpor/system"
 )
 
@@ -44,11 +43,7 @@ func Parse(name, text string, o Options) (*Model, error) {
 }
 
 func load(f *source.File, o Options) (*Model, error) {
-	tree, err := syntax.Parse(f)
-	if err != nil {
-		return nil, err
-	}
-	r, err := resolve.Resolve(tree, resolve.Options{Params: o.Params})
+	r, err := resolve.Check(f, resolve.Options{Params: o.Params})
 	if err != nil {
 		return nil, err
 	}

@@ -71,8 +71,9 @@ type target struct {
 	syncs     int   // the monitors entered around it
 }
 
-// inlined is a function call being inlined.
+// inlined is a function call being inlined, or the thread itself.
 type inlined struct {
+	inlined bool
 	results []*Var
 	end     int32
 	syncs   int // the monitors entered around the call
@@ -81,6 +82,7 @@ type inlined struct {
 // labelRange is the code of a labelled statement.
 type labelRange struct {
 	name     string
+	inlined  bool // it belongs to a function that was inlined
 	from, to int
 }
 
@@ -486,7 +488,7 @@ func (g *gen) thread(tt *ThreadType, obj *resolve.Object) {
 	// What properties read of a thread stays when it ends.
 	alive := g.alive[:0]
 	for _, v := range g.alive {
-		if v.Name != "" && obj.Used[varRoot(v.Name)] {
+		if v.obj != nil && obj.Used[v.obj.Name] {
 			alive = append(alive, v)
 		}
 	}
@@ -505,14 +507,6 @@ func (g *gen) thread(tt *ThreadType, obj *resolve.Object) {
 	}
 	g.watch(tt, obj)
 	g.end(tt)
-}
-
-// varRoot returns the declared name of a variable's leaf.
-func varRoot(s string) string {
-	if i := strings.IndexAny(s, ".["); i >= 0 {
-		return s[:i]
-	}
-	return s
 }
 
 // segment calls f for every instruction that is reachable from an address
@@ -575,7 +569,9 @@ func (g *gen) mark(lr labelRange) {
 		if slices.Contains(p.Labels, lr.name) {
 			continue
 		}
-		p.Labels = append(p.Labels, lr.name)
+		if !lr.inlined { // properties name the thread's own labels only
+			p.Labels = append(p.Labels, lr.name)
+		}
 		if lr.name == "end" || strings.HasPrefix(lr.name, "end_") {
 			p.End = true
 		}
@@ -585,7 +581,7 @@ func (g *gen) mark(lr labelRange) {
 // watch makes locations of the local variables and labels that properties name.
 func (g *gen) watch(tt *ThreadType, obj *resolve.Object) {
 	for _, v := range g.vars {
-		if v.Name == "" || v.mem || !obj.Used[varRoot(v.Name)] {
+		if v.obj == nil || v.mem || v.obj.Owner != obj || !obj.Used[v.obj.Name] {
 			continue
 		}
 		known := false

@@ -241,6 +241,7 @@ type Var struct {
 	// For a variable that stays in the slot: its leaves are Fields[Base:Base+N].
 	Base, N int
 	mem     bool // it stays in the slot
+	obj     *resolve.Object
 	points  []int
 }
 

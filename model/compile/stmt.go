@@ -14,10 +14,13 @@ func (g *gen) declare(obj *resolve.Object) *binding {
 	b := &binding{obj: obj}
 	if hasArray(obj.Type) {
 		b.mem = g.newVar(obj.Name, obj.Type, true)
+		b.mem.obj = obj
 	} else {
 		names := leafNames(nil, obj.Name, obj.Type)
 		for i, t := range leafTypes(nil, obj.Type) {
-			b.vars = append(b.vars, g.newVar(names[i], t, false))
+			v := g.newVar(names[i], t, false)
+			v.obj = obj
+			b.vars = append(b.vars, v)
 		}
 	}
 	g.env[obj] = b
@@ -1028,7 +1031,7 @@ func (g *gen) inline(e *syntax.CallExpr) []*Var {
 		g.setLeaves(g.declare(prm), vals[i])
 	}
 	fn, loops, marks := g.fn, g.loops, g.marks
-	g.fn = &inlined{results: results, end: g.label(), syncs: len(g.syncs)}
+	g.fn = &inlined{results: results, end: g.label(), syncs: len(g.syncs), inlined: true}
 	g.loops, g.marks = nil, map[string]int32{}
 	if len(g.p.Code) < MaxCode {
 		for _, s := range obj.Body.Stmts {
@@ -1084,7 +1087,7 @@ func (g *gen) labeled(s *syntax.LabeledStmt) {
 	from := len(g.p.Code)
 	g.at(s.Stmt, s.Stmt.Pos(), s.Stmt.End())
 	g.compileStmt(s.Stmt, s.Label.Name)
-	g.ends = append(g.ends, labelRange{s.Label.Name, from, len(g.p.Code)})
+	g.ends = append(g.ends, labelRange{s.Label.Name, g.fn.inlined, from, len(g.p.Code)})
 }
 
 // resolvePeeks finds what the properties name of each thread type.

@@ -89,7 +89,8 @@ type System struct {
 	base       int // the first word of the slots
 	perWord    int // slots in a word; 0 if a slot takes whole words
 	slotWords  int
-	threads    int // their number, if not dynamic
+	slots      []slotPlace // by thread
+	threads    int         // their number, if not dynamic
 	maxThreads int
 	pcShift    uint
 	pcMask     uint64
@@ -185,6 +186,7 @@ func (s *System) layout(n int, dynamic bool) error {
 	if total := s.length(n); !dynamic && total > MaxWords || s.base > MaxWords {
 		return fmt.Errorf("the state is too large: %d bytes, the limit is %d; make arrays smaller or use smaller integer types", 8*max(total, s.base), 8*MaxWords)
 	}
+	s.placeSlots(n)
 	s.typeIndex = map[*compile.ThreadType]int{}
 	for i, tt := range p.Threads {
 		s.typeIndex[tt] = i
@@ -217,12 +219,29 @@ func place(at *int, width int, signed bool) location {
 	return l
 }
 
+// slotPlace is where a thread's slot begins.
+type slotPlace struct {
+	word  int32
+	shift uint32
+}
+
 // slot returns the first word of a thread's slot and its shift there.
 func (s *System) slot(t int) (word int, shift uint) {
-	if s.perWord > 0 {
-		return s.base + t/s.perWord, uint(t%s.perWord) * uint(s.p.SlotBits)
+	p := &s.slots[t]
+	return int(p.word), uint(p.shift & 63)
+}
+
+// placeSlots computes the places of n slots once: a division for each step of
+// a thread would show.
+func (s *System) placeSlots(n int) {
+	s.slots = make([]slotPlace, n)
+	for t := range s.slots {
+		if s.perWord > 0 {
+			s.slots[t] = slotPlace{int32(s.base + t/s.perWord), uint32(t % s.perWord * s.p.SlotBits)}
+		} else {
+			s.slots[t] = slotPlace{int32(s.base + t*s.slotWords), 0}
+		}
 	}
-	return s.base + t*s.slotWords, 0
 }
 
 // length returns the number of words of a state of n threads.
