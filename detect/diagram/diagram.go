@@ -151,7 +151,7 @@ func (d *drawing) draw(w io.Writer) error {
 .cut { stroke: #cc3311; stroke-width: 2; stroke-dasharray: 6 3 }
 .label { fill: #cc3311; font-size: 11px; paint-order: stroke; stroke: #fff; stroke-width: 3px }`)
 	s.Def()
-	s.Marker("arrow", 6, 3, 7, 7, `orient="auto"`, `viewBox="0 0 7 6"`)
+	s.Marker("arrow", 11, 3, 7, 7, `orient="auto"`, `viewBox="0 0 7 6"`)
 	s.Path("M0,0 L7,3 L0,6 z", `fill="#4477aa"`)
 	s.MarkerEnd()
 	s.DefEnd()

@@ -233,7 +233,7 @@ func (a *assignments) assign(name, text []byte) int {
 		if dec.Decode(&x) == nil {
 			n = int(dec.InputOffset())
 			if obj, ok := x.(map[string]any); ok {
-				a.members(string(name)+".", obj)
+				a.assignMembers(string(name)+".", obj)
 				return n
 			}
 			v, _ = computation.FromJSON(x)
@@ -265,14 +265,14 @@ func (a *assignments) object(text []byte) int {
 	if dec.Decode(&x) != nil {
 		return 0
 	}
-	a.members("", x)
+	a.assignMembers("", x)
 	return int(dec.InputOffset())
 }
 
-func (a *assignments) members(prefix string, x map[string]any) {
+func (a *assignments) assignMembers(prefix string, x map[string]any) {
 	for name, m := range x {
 		if obj, ok := m.(map[string]any); ok {
-			a.members(prefix+name+".", obj)
+			a.assignMembers(prefix+name+".", obj)
 			continue
 		}
 		if v, err := computation.FromJSON(m); err == nil {
@@ -290,7 +290,7 @@ func (a *assignments) value(name string, text []byte) {
 		var x any
 		if dec.Decode(&x) == nil && skipSpace(text, int(dec.InputOffset())) == len(text) {
 			if obj, ok := x.(map[string]any); ok {
-				a.members(name+".", obj)
+				a.assignMembers(name+".", obj)
 				return
 			}
 			if v, err := computation.FromJSON(x); err == nil {
