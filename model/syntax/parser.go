@@ -56,6 +56,7 @@ type parser struct {
 	height   int // of the expression parsed last
 	lastLine int // the line of the last error, to report one per line
 	errors   int // with the ones that were left out
+	ltl      bool // in the formula of an ltl property
 	cur      Decl
 }
 
@@ -280,6 +281,12 @@ func (p *parser) topDecl() {
 		case "mutex", "monitor", "semaphore":
 			p.objectDecl()
 			p.cur = nil
+			return
+		case "ltl":
+			p.ltlDecl()
+			p.file.Decls = append(p.file.Decls, p.cur)
+			p.cur = nil
+			p.endDecl()
 			return
 		case "proctype", "active", "process":
 			p.fail("a kind of thread is declared with thread: thread %s(x int) { ... }", "Name")
@@ -1279,7 +1286,23 @@ func (op Op) Prec() int {
 
 func (p *parser) binary(prec int) Expr {
 	pos := p.pos()
-	x := p.unary()
+	if !p.ltl {
+		return p.binaryRest(pos, p.unary(), prec)
+	}
+	// U, W and R stand between && and the comparisons.
+	x := p.binaryTemporal(pos, p.binaryNoTemporal(max(prec, Eq.Prec())))
+	return p.binaryRest(pos, x, prec)
+}
+
+// binaryNoTemporal is binary for operands in which U, W and R do not stand
+// outside of parentheses.
+func (p *parser) binaryNoTemporal(prec int) Expr {
+	pos := p.pos()
+	return p.binaryRest(pos, p.unary(), prec)
+}
+
+// binaryRest parses the operators of at least precedence prec that follow x.
+func (p *parser) binaryRest(pos source.Pos, x Expr, prec int) Expr {
 	for p.s.tok == tOp {
 		op := p.s.op
 		q := op.Prec()
@@ -1289,7 +1312,12 @@ func (p *parser) binary(prec int) Expr {
 		opPos := p.pos()
 		p.next()
 		h := p.height
-		y := p.binary(q + 1)
+		var y Expr
+		if p.ltl && q >= Eq.Prec() {
+			y = p.binaryNoTemporal(q + 1)
+		} else {
+			y = p.binary(q + 1)
+		}
 		p.grow(max(h, p.height))
 		x = &BinaryExpr{p.span(pos), op, opPos, x, y}
 	}
@@ -1300,6 +1328,14 @@ func (p *parser) unary() Expr {
 	p.enter()
 	defer p.leave()
 	pos := p.pos()
+	if p.ltl {
+		switch {
+		case p.s.tok == tLbrack && p.s.to < len(p.s.text) && p.s.text[p.s.to] == ']':
+			return p.prefixTemporal(Always)
+		case p.s.tok == tTemporal && p.s.temporal == Eventually:
+			return p.prefixTemporal(Eventually)
+		}
+	}
 	op := NoOp
 	switch p.s.tok {
 	case tOp:
@@ -1322,6 +1358,9 @@ func (p *parser) unary() Expr {
 func (p *parser) primary() Expr {
 	pos := p.pos()
 	x := p.operand()
+	if n, ok := x.(*Ident); ok && p.ltl {
+		p.temporalWord(n)
+	}
 	for {
 		switch p.s.tok {
 		case tDot:
@@ -1433,7 +1472,7 @@ func (p *parser) operand() Expr {
 		return x
 	case tLparen:
 		p.next()
-		x := p.inner(p.expr)
+		x := p.inner(p.formula)
 		p.expect(tRparen, "')'")
 		p.grow(p.height)
 		return &ParenExpr{p.span(pos), x}
@@ -1485,7 +1524,7 @@ func (p *parser) quantifier() Expr {
 	h = max(h, p.height)
 	p.exprLev = 1
 	p.expect(tLbrace, "'{' and the condition")
-	q.Cond = p.expr()
+	q.Cond = p.formula()
 	p.got(tSemi)
 	p.expect(tRbrace, "'}' after the condition")
 	p.exprLev = lev

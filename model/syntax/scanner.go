@@ -40,6 +40,7 @@ const (
 	tDec
 	tOp // a binary or unary operator; which one is in scanner.op
 	tArrow
+	tTemporal // an operator of formulas that expressions do not have; which one is in scanner.temporal
 
 	// Keywords.
 	tAssert
@@ -102,11 +103,13 @@ type scanner struct {
 
 	off      int  // the next byte to read
 	needSemi bool // a newline here ends a statement
+	ltl      bool // <>, -> and <-> are tokens
 
 	// The current token.
 	tok       token
 	from, to  int
 	op        Op     // of tOp and tOpAssign
+	temporal  TemporalOp
 	lit       string // of tName, tInt; the unquoted text of tString
 	autoSemi  bool   // of tSemi: a newline or the end of the file
 	newLine   bool   // the token is the first one on its line

@@ -1,0 +1,48 @@
+package chunktest
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Example is a fenced block of a document.
+type Example struct {
+	Kind    string // model, model-prelude, model-fragment, model-error
+	Verdict string // of a model: pass, assertion, deadlock, invariant, runtime
+	Text    string
+	Line    int // of the first line of text
+}
+
+var fence = regexp.MustCompile("^```(model[a-z-]*)(?: verdict=([a-z]+))?$")
+
+// Examples returns the fenced blocks of a document that begin with ```model.
+func Examples(t *testing.T, path string) []Example {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []Example
+	var cur *Example
+	for i, l := range strings.Split(string(data), "\n") {
+		switch {
+		case cur != nil && l == "```":
+			list = append(list, *cur)
+			cur = nil
+		case cur != nil:
+			cur.Text += l + "\n"
+		case strings.HasPrefix(l, "```model"):
+			m := fence.FindStringSubmatch(l)
+			if m == nil {
+				t.Fatalf("line %d: bad fence %q", i+1, l)
+			}
+			cur = &Example{Kind: m[1], Verdict: m[2], Line: i + 2}
+		}
+	}
+	if len(list) < 20 {
+		t.Fatalf("only %d examples", len(list))
+	}
+	return list
+}
