@@ -571,9 +571,7 @@ func TestAllocations(t *testing.T) {
 	v := &ends{}
 	states := sys.Initial()
 	x.Expand(states[0], v)
-	for _, s := range slices.Clone(v.ends) {
-		states = append(states, s)
-	}
+	states = append(states, v.ends...)
 	quiet := quietVisitor{}
 	if n := testing.AllocsPerRun(100, func() {
 		for _, s := range states {

@@ -11,7 +11,7 @@ package bdd
 import "errors"
 
 // ErrTooLarge is what Manager.Err returns after the limit on nodes or steps was hit.
-var ErrTooLarge = errors.New("Boolean functions with too many cases")
+var ErrTooLarge = errors.New("the Boolean functions have too many cases")
 
 // Node is a Boolean function, as an index into its Manager. Equal functions of
 // one manager are equal nodes.
