@@ -546,18 +546,3 @@ func (b *Builder) columns(p *process, h int) {
 	}
 	sort.Slice(p.vars, func(i, j int) bool { return p.vars[i].Name < p.vars[j].Name })
 }
-
-// Last returns the clock and the assignments of the last event, by the names of
-// the hosts and variables.
-func (b *Builder) Last() (clock map[string]int32, vars map[string]Value) {
-	clock, vars = map[string]int32{}, map[string]Value{}
-	for h, x := range b.clocks[b.cur.clock : b.cur.clock+uint64(b.cur.entries)] {
-		if x != 0 {
-			clock[b.hosts[h]] = x
-		}
-	}
-	for _, a := range b.assigns[b.cur.assign : b.cur.assign+b.cur.assigns] {
-		vars[b.names[a.name]] = b.values.Value(a.value)
-	}
-	return clock, vars
-}

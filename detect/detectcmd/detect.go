@@ -85,7 +85,7 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	f.StringVar(&f.svg, "svg", "", "write a space-time diagram with the cut to `FILE`")
 	f.StringVar(&f.shiviz, "shiviz", "", "write the log with the cut marked to `FILE`, for ShiViz")
 	f.IntVar(&f.steps, "steps", 20, "print the last `n` events of the linearisation or observation; 0 is all of them")
-	f.Int64Var(&f.count, "count", 1_000_000, "count the consistent global states if they are at most `n`")
+	f.Int64Var(&f.count, "count", 100_000, "count the consistent global states if they are at most `n`")
 	files, code, ok := f.parse(args, detectUsage, stdout)
 	if !ok {
 		return code

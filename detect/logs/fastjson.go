@@ -91,7 +91,7 @@ func (a *assignments) vars(prefix string, text []byte) error {
 		if err != nil {
 			return err
 		}
-		a.b.Assign(a.b.NameBytes(name), v)
+		a.set(name, v)
 		return nil
 	})
 }

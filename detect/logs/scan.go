@@ -140,10 +140,10 @@ func shorten(s []byte) string {
 }
 
 // assignments finds name=value and JSON objects in the text of an event and
-// assigns them in the builder's current event.
+// assigns them with set, which does not keep the name.
 type assignments struct {
 	opt   *Options
-	b     *computation.Builder
+	set   func(name []byte, v computation.Value)
 	cache map[string]computation.Value // of unquoted tokens
 }
 
@@ -249,7 +249,7 @@ func (a *assignments) assign(name, text []byte) int {
 		}
 		v = a.token(text[:n])
 	}
-	a.b.Assign(a.b.NameBytes(name), v)
+	a.set(name, v)
 	return n
 }
 
@@ -276,7 +276,7 @@ func (a *assignments) assignMembers(prefix string, x map[string]any) {
 			continue
 		}
 		if v, err := computation.FromJSON(m); err == nil {
-			a.b.Assign(a.b.Name(prefix+name), v)
+			a.set([]byte(prefix+name), v)
 		}
 	}
 }
@@ -294,10 +294,10 @@ func (a *assignments) value(name string, text []byte) {
 				return
 			}
 			if v, err := computation.FromJSON(x); err == nil {
-				a.b.Assign(a.b.Name(name), v)
+				a.set([]byte(name), v)
 				return
 			}
 		}
 	}
-	a.b.Assign(a.b.Name(name), a.token(text))
+	a.set([]byte(name), a.token(text))
 }

@@ -229,7 +229,8 @@ func newEventReader(b *builders) *eventReader {
 func (r *eventReader) reset() {
 	x := r.b.builder()
 	r.clock = clockScanner{b: x}
-	r.assign = assignments{opt: r.b.opt, b: x, cache: r.assign.cache}
+	r.assign.opt = r.b.opt
+	r.assign.set = func(name []byte, v computation.Value) { x.Assign(x.NameBytes(name), v) }
 }
 
 // event adds an event; it reports whether its clock could be read.

@@ -34,12 +34,22 @@ type Decoder struct {
 	line   int
 	format string // "", "jsonl", "govector" or "shiviz"
 	order  []string
+
+	names  *computation.Builder // only for the numbers of the hosts
+	scan   clockScanner
+	assign assignments
+	cur    *Record
+	fast   fastLine
 }
 
 // NewDecoder returns a decoder; of the options it uses Format and Assign.
 func NewDecoder(r io.Reader, opt Options) *Decoder {
 	d := &Decoder{opt: opt, s: bufio.NewScanner(r)}
 	d.s.Buffer(make([]byte, 64<<10), MaxLine)
+	d.names = computation.NewBuilder("")
+	d.scan.b = d.names
+	d.assign.opt = &d.opt
+	d.assign.set = func(name []byte, v computation.Value) { d.cur.Vars[string(name)] = v }
 	if opt.Format == "jsonl" {
 		d.format = "jsonl"
 	}
@@ -115,21 +125,39 @@ func (d *Decoder) Next() (*Record, error) {
 		return fail(fmt.Errorf("expected a host and its clock, found %s", shorten(clock)))
 	}
 	i := bytes.IndexByte(clock, ' ')
-	b := computation.NewBuilder("")
-	scan := clockScanner{b: b}
-	if err := scan.scan(clock[i+1:]); err != nil {
+	if err := d.scan.scan(clock[i+1:]); err != nil {
 		return fail(err)
 	}
-	b.Event(b.HostBytes(clock[:i]), line)
-	scan.entries()
-	assign := assignments{opt: &d.opt, b: b}
-	assign.find(event)
-	r := &Record{Line: line, Host: string(clock[:i]), Text: string(event)}
-	r.Clock, r.Vars = b.Last()
+	r := d.record(line)
+	r.Host, r.Text = string(clock[:i]), string(event)
+	d.assign.find(event)
 	return r, nil
 }
 
+// record returns a new record with the clock that was scanned.
+func (d *Decoder) record(line int) *Record {
+	r := &Record{Line: line, Clock: make(map[string]int32, len(d.scan.hosts)), Vars: map[string]computation.Value{}}
+	for k, id := range d.scan.hosts {
+		r.Clock[d.names.HostName(id)] = d.scan.vals[k]
+	}
+	d.cur = r
+	return r
+}
+
 func (d *Decoder) jsonLine(text []byte) (*Record, error) {
+	if d.fast.parse(text) {
+		if err := d.scan.scan(d.fast.clock); err != nil {
+			return nil, err
+		}
+		r := d.record(d.line)
+		r.Host, r.Text = string(d.fast.host), string(d.fast.event)
+		if d.fast.vars != nil {
+			if err := d.assign.vars("", d.fast.vars); err != nil {
+				return nil, err
+			}
+		}
+		return r, nil
+	}
 	l, err := ParseLine(text)
 	if err != nil {
 		return nil, err
@@ -161,14 +189,9 @@ func (d *Decoder) jsonLine(text []byte) (*Record, error) {
 		}
 		return r, nil
 	}
-	b := computation.NewBuilder("")
-	scan := clockScanner{b: b}
-	if err := scan.scan(clock); err != nil {
+	if err := d.scan.scan(clock); err != nil {
 		return nil, err
 	}
-	r.Clock = make(map[string]int32, len(scan.hosts))
-	for k, id := range scan.hosts {
-		r.Clock[b.HostName(id)] = scan.vals[k]
-	}
+	r.Clock = d.record(d.line).Clock
 	return r, nil
 }

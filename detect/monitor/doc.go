@@ -21,8 +21,8 @@
 //
 // # Memory
 //
-// Of a process's events, only those are kept that change a variable of the
-// predicate, and of these only the ones that some branch of the search has not
+// Of a process's events, only those are kept that change the truth of a literal
+// or a variable of a joint one, and of these only the ones that some branch of the search has not
 // yet gone past. A process that stays silent makes the others' states pile up,
 // because any of them may still be concurrent with its next one; Config.MaxStates
 // bounds that.

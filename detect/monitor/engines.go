@@ -28,8 +28,12 @@ func (p *part) forget() {
 	}
 }
 
+func (p *part) conjunction() *predicate.Conjunction { return p.conj }
+
 // local reports whether host i's own literal of clause x is true.
-func (p *part) local(m *Monitor, i, x int, tuple int32) bool {
+func (p *part) local(m *Monitor, i, x int, tuple int32) bool { return p.truth(m, i, tuple)[x] }
+
+func (p *part) truth(m *Monitor, i int, tuple int32) []bool {
 	for int(tuple) >= len(p.masks[i]) {
 		p.masks[i] = append(p.masks[i], nil)
 	}
@@ -43,7 +47,7 @@ func (p *part) local(m *Monitor, i, x int, tuple int32) bool {
 		}
 		p.masks[i][tuple] = mask
 	}
-	return mask[x]
+	return mask
 }
 
 // holds reports whether clause x is true when the hosts have these tuples.

@@ -245,6 +245,7 @@ type stateCheckpoint struct {
 	Clock  computation.Cut     `json:"clock"`
 	Values []computation.Value `json:"values"`
 	Text   string              `json:"text,omitempty"`
+	Later  bool                `json:"later,omitempty"`
 }
 
 func (m *Monitor) checkpoint() (*checkpoint, error) {
@@ -260,7 +261,7 @@ func (m *Monitor) checkpoint() (*checkpoint, error) {
 	for _, h := range m.hosts {
 		hc := hostCheckpoint{Arrived: h.arrived, Last: h.last, Current: values(h.cur)}
 		for _, s := range h.states {
-			hc.States = append(hc.States, stateCheckpoint{s.at, s.clock, values(h.tuples[s.tuple]), s.text})
+			hc.States = append(hc.States, stateCheckpoint{s.at, s.clock, values(h.tuples[s.tuple]), s.text, s.later})
 		}
 		for _, e := range h.early {
 			hc.Early = append(hc.Early, e)
@@ -289,6 +290,7 @@ func (m *Monitor) restore(cp *checkpoint) error {
 		}
 		h.arrived, h.last, h.states = hc.Arrived, hc.Last, nil
 		h.tuples, h.tupleID = nil, map[string]int32{}
+		h.class, h.classID = nil, map[string]int32{}
 		set := func(values []computation.Value) {
 			for x, v := range values {
 				h.cur[x] = m.values.ID(v)
@@ -299,7 +301,7 @@ func (m *Monitor) restore(cp *checkpoint) error {
 				return errors.New("the checkpoint does not fit the predicate")
 			}
 			set(s.Values)
-			h.states = append(h.states, state{s.At, s.Clock, h.tuple(), s.Text})
+			h.states = append(h.states, state{s.At, s.Clock, h.tuple(), s.Text, s.Later})
 		}
 		set(hc.Current)
 		for _, e := range hc.Early {

@@ -66,7 +66,9 @@ type Detection struct {
 	Modality string `json:"modality"`
 	// Cut is, for Poss, the witness: the number of events of each host.
 	Cut map[string]int32 `json:"cut,omitempty"`
-	// Where holds, for Poss, the variables of the predicate in the witness.
+	// Where holds, for Poss, the variables of the predicate in the witness, as far
+	// as their values are still known: the last changes that changed no part of the
+	// predicate are not kept.
 	Where map[string]map[string]computation.Value `json:"where,omitempty"`
 	// Texts holds, for Poss, the last event of each host that changed one.
 	Texts map[string]string `json:"events,omitempty"`
@@ -80,10 +82,13 @@ type engine interface {
 	advance(m *Monitor) (*Detection, bool)
 	// needed returns the first position of host i that is still needed.
 	needed(i int) int32
+	conjunction() *predicate.Conjunction
 	// size is the number of branches that are kept.
 	size() int
 	// end decides when no more events come: whether Poss or Def holds.
 	end(m *Monitor) bool
+	// truth returns which clauses have a true literal of host i's own.
+	truth(m *Monitor, i int, tuple int32) []bool
 	// forget follows a renumbering of the tuples.
 	forget()
 	// save returns what restore needs, for encoding/json.
@@ -103,6 +108,9 @@ type host struct {
 	early   map[int32]*Event
 	tuples  [][]computation.ValueID
 	tupleID map[string]int32
+	joint   []int            // the variables, as indices in vars, that stand in joint literals
+	class   []int32          // by tuple, -1 if it is not known yet
+	classID map[string]int32 // by truth of the literals and values of the joint variables
 }
 
 // state is a local state that the monitor keeps.
@@ -111,6 +119,9 @@ type state struct {
 	clock computation.Cut
 	tuple int32
 	text  string
+	// later is set when variables changed after at, in ways that change no literal
+	// and no variable of a joint one: the events that did so are not kept.
+	later bool
 }
 
 // New returns a monitor. The error is ErrNeedHosts, or an *predicate.Error.
@@ -131,7 +142,7 @@ func New(cfg Config) (*Monitor, error) {
 			return nil, fmt.Errorf("host %s is listed twice", name)
 		}
 		m.index[name] = i
-		m.hosts = append(m.hosts, &host{name: name, last: make(computation.Cut, len(cfg.Hosts)), early: map[int32]*Event{}, tupleID: map[string]int32{}})
+		m.hosts = append(m.hosts, &host{name: name, last: make(computation.Cut, len(cfg.Hosts)), early: map[int32]*Event{}, tupleID: map[string]int32{}, classID: map[string]int32{}})
 	}
 	var collect func(n *predicate.Node)
 	collect = func(n *predicate.Node) {
@@ -166,8 +177,60 @@ func New(cfg Config) (*Monitor, error) {
 			m.parts = append(m.parts, newSeeker(m, conj))
 		}
 	}
+	for _, p := range m.parts {
+		for _, cl := range p.conjunction().Clauses {
+			for _, l := range cl.Joint {
+				m.markJoint(l)
+			}
+		}
+	}
 	m.advance()
 	return m, nil
+}
+
+// markJoint notes the variables of a joint literal.
+func (m *Monitor) markJoint(n *predicate.Node) {
+	if n.Op == predicate.Var {
+		h := m.hosts[n.Process]
+		if x, _ := slices.BinarySearch(h.vars, n.Name); !slices.Contains(h.joint, x) {
+			h.joint = append(h.joint, x)
+		}
+	}
+	for _, k := range n.Kids {
+		m.markJoint(k)
+	}
+}
+
+// classOf numbers what the searches can see of a tuple of host i's values.
+func (m *Monitor) classOf(i int, tuple int32) int32 {
+	h := m.hosts[i]
+	for int(tuple) >= len(h.class) {
+		h.class = append(h.class, -1)
+	}
+	if h.class[tuple] < 0 {
+		var key []byte
+		for _, p := range m.parts {
+			for _, b := range p.truth(m, i, tuple) {
+				if b {
+					key = append(key, 1)
+				} else {
+					key = append(key, 0)
+				}
+			}
+		}
+		ids := make([]computation.ValueID, len(h.joint))
+		for k, x := range h.joint {
+			ids[k] = h.tuples[tuple][x]
+		}
+		text := string(key) + tupleKey(ids)
+		id, ok := h.classID[text]
+		if !ok {
+			id = int32(len(h.classID))
+			h.classID[text] = id
+		}
+		h.class[tuple] = id
+	}
+	return h.class[tuple]
 }
 
 // Hosts returns the processes that the monitor knows.
@@ -293,9 +356,15 @@ func (m *Monitor) take(i int, e *Event) {
 			}
 		}
 	}
-	if changed {
-		h.states = append(h.states, state{h.arrived, clock, h.tuple(), e.Text})
+	if !changed {
+		return
 	}
+	tuple := h.tuple()
+	if last := &h.states[len(h.states)-1]; m.classOf(i, tuple) == m.classOf(i, last.tuple) {
+		last.later = true
+		return
+	}
+	h.states = append(h.states, state{at: h.arrived, clock: clock, tuple: tuple, text: e.Text})
 }
 
 // tuple numbers the current values of the host's variables.
@@ -340,6 +409,7 @@ func (m *Monitor) advance() error {
 	states := 0
 	for _, h := range m.hosts {
 		states += len(h.states)
+		m.forget(h)
 	}
 	if states >= m.trimAt {
 		states = m.trim()
@@ -383,7 +453,6 @@ func (m *Monitor) trim() int {
 			h.states = append(h.states[:0], h.states[x:]...)
 		}
 		left += len(h.states)
-		m.forget(h)
 	}
 	return left
 }
@@ -407,6 +476,7 @@ func (m *Monitor) forget(h *host) {
 		h.states[x].tuple = id
 	}
 	h.tuples = tuples
+	h.class, h.classID = nil, map[string]int32{}
 	h.tupleID = map[string]int32{}
 	for x, t := range tuples {
 		h.tupleID[tupleKey(t)] = int32(x)
@@ -437,6 +507,7 @@ func (m *Monitor) shrinkValues() {
 		return out
 	}
 	for _, h := range m.hosts {
+		h.class, h.classID = nil, map[string]int32{}
 		h.cur = move(h.cur)
 		h.tupleID = map[string]int32{}
 		for t := range h.tuples {
@@ -486,6 +557,9 @@ func (m *Monitor) detection(cut computation.Cut) *Detection {
 		s := h.states[h.find(cut[i])]
 		where := map[string]computation.Value{}
 		for x, name := range h.vars {
+			if s.later && cut[i] > s.at && !slices.Contains(h.joint, x) {
+				continue // it may have changed since
+			}
 			where[name] = m.values.Value(h.tuples[s.tuple][x])
 		}
 		if len(where) > 0 {

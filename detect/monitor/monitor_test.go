@@ -210,7 +210,7 @@ func TestOnline(t *testing.T) {
 // TestBounded: as long as every process goes on and its predicate becomes true
 // now and then, the memory does not grow with the run.
 func TestBounded(t *testing.T) {
-	for _, text := range []string{"forall i: i.x", "exists i < j: i.x && j.x && i.n == j.n + 1000"} {
+	for _, text := range []string{"forall i: i.x", "exists i < j: i.x && j.x && i.n == j.n + 1000", "forall i: i.x && i.n < 0"} {
 		for _, mod := range []detect.Modality{detect.Poss, detect.Def} {
 			p, err := predicate.Parse(text)
 			if err != nil {
@@ -249,8 +249,10 @@ func TestBounded(t *testing.T) {
 			if st.PeakKept > kept[0]+10 || st.PeakKept > 1000 {
 				t.Errorf("%v %s: %d kept at first, %d in the end", mod, text, kept[0], st.PeakKept)
 			}
-			if n := m.values.Len(); n > 10_000 {
-				t.Errorf("%v %s: %d values", mod, text, n)
+			for _, h := range m.hosts {
+				if n := m.values.Len(); n > 10_000 || len(h.tuples) > 10_000 || len(h.tupleID) > 10_000 || len(h.class) > 10_000 {
+					t.Errorf("%v %s: %d values, %d tuples", mod, text, n, len(h.tuples))
+				}
 			}
 		}
 	}
