@@ -44,7 +44,7 @@ func newProgress(w io.Writer) *progress {
 			progressbar.OptionSetPredictTime(false),
 			progressbar.OptionSetElapsedTime(false),
 			progressbar.OptionClearOnFinish(),
-			progressbar.OptionSetWidth(16),
+			progressbar.OptionSetWidth(10),
 			progressbar.OptionUseANSICodes(true),
 			progressbar.OptionSetTheme(progressbar.ThemeASCII),
 		)
@@ -112,7 +112,7 @@ func (p *progress) end(o *Outcome) {
 // left estimates the time that is left, in words.
 func (p *progress) left() string {
 	rest := p.planned - p.finished
-	if rest <= 0 || p.done == 0 {
+	if rest <= 0 {
 		return "nearly done"
 	}
 	present := time.Duration(0)
@@ -141,6 +141,9 @@ func roughly(d time.Duration) string {
 	return fmt.Sprintf("%.1f h", d.Hours())
 }
 
+// longest is what the live line has room for besides the figures.
+const longest = 34
+
 func (p *progress) draw() {
 	present := time.Duration(0)
 	running := ""
@@ -149,7 +152,11 @@ func (p *progress) draw() {
 		present = min(since, p.estimate)
 		running = fmt.Sprintf(", %d s", int(since.Seconds()))
 	}
-	p.bar.Describe(fmt.Sprintf("%d/%d %s%s, %s", p.done, p.runs, p.label, running, p.left()))
+	label := p.label
+	if r := []rune(label); len(r) > longest {
+		label = string(r[:longest-1]) + "…"
+	}
+	p.bar.Describe(fmt.Sprintf("%d/%d %s%s, %s", p.done, p.runs, label, running, p.left()))
 	p.bar.ChangeMax64(max(int64(p.planned/time.Millisecond), 1))
 	p.bar.Set64(min(int64((p.finished+present)/time.Millisecond), p.bar.GetMax64()-1))
 }
