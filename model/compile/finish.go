@@ -246,6 +246,7 @@ func (p *Program) analyse(pt *Point, entry int, vars map[int32]*Var, start bool)
 		}
 	}
 	pt.Retry = pt.Choice && (blocks || selects > 1)
+	pt.Blocks = p.blocking(code)
 
 	// Liveness by iteration to a fixed point.
 	live := map[int]map[*Var]bool{}

@@ -111,6 +111,7 @@ func Compile(r *resolve.Program) (*Program, error) {
 	for _, obj := range r.Shared {
 		g.shared[obj] = len(g.p.Locs)
 		g.addShared(obj.Name, obj.Type)
+		g.class(obj, g.shared[obj])
 	}
 	g.setWidths()
 	for _, obj := range r.Shared {

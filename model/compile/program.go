@@ -81,6 +81,7 @@ package compile
 import (
 	"cpor/model/resolve"
 	"cpor/model/source"
+	"cpor/model/syntax"
 	"cpor/system"
 )
 
@@ -267,6 +268,7 @@ type Point struct {
 	Labels []string
 
 	alive []*Var
+	Blocks system.Blocking
 }
 
 // Move copies between a register and a field of a slot.
@@ -359,6 +361,7 @@ type LocInfo struct {
 }
 
 // Role tells what a location of a channel is.
+	Class  syntax.Class // of a variable, as declared
 type Role uint8
 
 // The roles.

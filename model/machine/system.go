@@ -97,7 +97,8 @@ type System struct {
 	typeIndex  map[*compile.ThreadType]int
 	types      []*compile.ThreadType // by thread, if TypeBits is 0
 	observers  int
-	peeks      []int // by Peek, if not dynamic: the thread, -1 if there is none
+	locks      []system.Loc // who owns a mutex or a monitor
+	peeks      []int        // by Peek, if not dynamic: the thread, -1 if there is none
 }
 
 // InitError is a failure of init: it blocks, violates a property, or starts no
@@ -142,6 +143,7 @@ func New(p *compile.Program) (*System, error) {
 		return nil, err
 	}
 	final.findPeeks()
+	final.findLocks()
 	return final, nil
 }
 

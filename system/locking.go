@@ -1,0 +1,89 @@
+package system
+
+// Class is what a shared location is to an analysis that exploits locks: the
+// four-way classification of objects of Stoller (Formal Methods in System
+// Design 2002, section 3.1), with the locations of synchronisation objects told
+// apart as far as the analyses need it.
+type Class uint8
+
+// The classes. Taking a location for one of Communication is always sound, so
+// that is the zero value.
+const (
+	// Communication: threads access the location as they like.
+	Communication Class = iota
+	// LockProtected: the declaration claims that a lock protects the
+	// location, or that one thread alone uses it, or that it is only read.
+	LockProtected
+	// Unshared: the declaration claims that only one thread accesses it.
+	Unshared
+	// Lock: the location says which thread owns a mutex or a monitor.
+	Lock
+	// LockState: another location of a synchronisation object, such as the
+	// set of the threads that wait, that only the owner of its lock changes
+	// (a thread that waits only reads it, in an operation that can block).
+	LockState
+	// Existence: the location says whether a thread exists. Its creation
+	// writes it, and each of its transitions reads it.
+	Existence
+)
+
+// String returns the name of the class as messages have it.
+func (c Class) String() string {
+	switch c {
+	case Communication:
+		return "communication"
+	case LockProtected:
+		return "lock-protected"
+	case Unshared:
+		return "unshared"
+	case Lock, LockState:
+		return "synchronisation"
+	case Existence:
+		return "existence"
+	}
+	return "unknown"
+}
+
+// Data tells whether the location holds data that a discipline protects.
+func (c Class) Data() bool { return c == LockProtected || c == Unshared }
+
+// Blocking tells in which way a transition may block.
+type Blocking uint8
+
+const (
+	// Nonblocking transitions are enabled in every state.
+	Nonblocking Blocking = iota
+	// BlocksEntering transitions block while another thread owns a reentrant
+	// lock, and never if the own thread already does.
+	BlocksEntering
+	// BlocksOnObject transitions block on synchronisation or communication
+	// objects only.
+	BlocksOnObject
+	// BlocksOnGuard transitions block on a condition that may read data.
+	BlocksOnGuard
+)
+
+// Locking is implemented by systems whose machines know about locks (see
+// [LockingMachine]).
+type Locking interface {
+	System
+	// Class returns the class of a location.
+	Class(l Loc) Class
+	// NumClassified returns a number such that all locations of the classes
+	// LockProtected, Unshared, Lock and LockState are smaller.
+	NumClassified() int
+	// HasGuards tells whether some transition is BlocksOnGuard.
+	HasGuards() bool
+}
+
+// LockingMachine is implemented by the machines of systems that implement
+// [Locking].
+type LockingMachine interface {
+	Machine
+	// Held writes the locks that thread t owns in the live state over dst, in
+	// increasing order of their locations of class Lock, and returns them.
+	Held(t int, dst []Loc) []Loc
+	// Blocking tells how the next transition of thread t may block. It
+	// depends on the thread's local part only.
+	Blocking(t int) Blocking
+}
