@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"time"
 
 	"cpor/detect/experiments"
 
@@ -62,7 +63,7 @@ func Bench(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return f.mistake("-plots needs -growth")
 	}
 	if !*quiet {
-		cfg.Progress = func(what string) { fmt.Fprintln(stderr, "running", what) }
+		cfg.Progress = progressLine(stderr)
 	}
 	res := &benchResult{Runs: cfg.Runs}
 	err := bench(ctx, cfg, res, *growth)
@@ -70,6 +71,9 @@ func Bench(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		if err = os.MkdirAll(*plots, 0o777); err == nil {
 			res.Plots, err = experiments.PlotFigures(*plots, "."+*extension, res.Growth)
 		}
+	}
+	if !*quiet {
+		cfg.Progress("")
 	}
 	if ctx.Err() != nil {
 		f.mistake("interrupted")
@@ -97,6 +101,21 @@ func Bench(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return f.mistake("%v", err)
 	}
 	return exitFine
+}
+
+// progressLine shows what is being done: on a terminal in one line that is
+// overwritten, and removed by "", else in a line every ten seconds.
+func progressLine(w io.Writer) func(what string) {
+	if isTerminal(w) {
+		return func(what string) { fmt.Fprintf(w, "\r\x1b[K%s", what) }
+	}
+	last := time.Now()
+	return func(what string) {
+		if what != "" && time.Since(last) >= lineEvery {
+			last = time.Now()
+			fmt.Fprintln(w, what)
+		}
+	}
 }
 
 func bench(ctx context.Context, cfg *experiments.Config, res *benchResult, growth bool) error {

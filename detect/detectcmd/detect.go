@@ -227,6 +227,15 @@ func (f *detectFlags) detect(ctx context.Context, p *predicate.Predicate, c *com
 	return r, nil
 }
 
+// lineEvery is how often a line of progress is printed where it cannot be
+// overwritten.
+const lineEvery = 10 * time.Second
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
 // progress sets up the reports on stderr: one live line on a terminal, else a
 // line every ten seconds.
 func (f *detectFlags) progress(opt *detect.Options) (stop func()) {
@@ -234,11 +243,8 @@ func (f *detectFlags) progress(opt *detect.Options) (stop func()) {
 		return func() {}
 	}
 	start := time.Now()
-	live := false
-	if file, ok := f.stderr.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-		live = true
-	}
-	opt.Every = 10 * time.Second
+	live := isTerminal(f.stderr)
+	opt.Every = lineEvery
 	if live {
 		opt.Every = 200 * time.Millisecond
 	}

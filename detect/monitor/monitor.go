@@ -438,7 +438,7 @@ func (m *Monitor) release() {
 
 // minTrim is the least number of local states at which trim looks at all
 // branches; below, the look would cost more than the memory is worth.
-const minTrim = 64
+var minTrim = 64 // less in tests
 
 // trim drops the local states that no branch needs any more and returns how
 // many are left.

@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"cpor/detect/predicate"
 	"cpor/detect/simulate"
 )
+
+var long = flag.Bool("long", false, "run the long tests")
 
 func randomComputation(rng *rand.Rand) *computation.Computation {
 	n := rng.IntN(4) + 1
@@ -121,9 +124,15 @@ func offline(t *testing.T, c *computation.Computation, p *predicate.Predicate, m
 // itself is, and in the end both agree with the off-line algorithms. Some runs
 // are interrupted and go on from their journal.
 func TestOnline(t *testing.T) {
+	defer func(old int) { minTrim = old }(minTrim)
+	minTrim = 1
 	dir := t.TempDir()
 	announced := 0
-	for seed := range 1200 {
+	rounds := 1500
+	if *long {
+		rounds = 50_000
+	}
+	for seed := range rounds {
 		rng := rand.New(rand.NewPCG(uint64(seed), 9))
 		c := randomComputation(rng)
 		text := predicates[rng.IntN(len(predicates))]
