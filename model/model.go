@@ -7,6 +7,7 @@
 package model
 
 import (
+	"cpor/ltl"
 	"cpor/model/compile"
 	"cpor/model/machine"
 	"cpor/model/resolve"
@@ -60,6 +61,25 @@ func load(f *source.File, o Options) (*Model, error) {
 
 // System returns the model as explorers see it.
 func (m *Model) System() system.System { return m.sys }
+
+// Property is a temporal property of a model: ltl name { ... }.
+type Property struct {
+	Name    string
+	Pos     system.Pos
+	Text    string // the formula as it stands in the file
+	Formula ltl.Formula
+}
+
+// Properties returns the temporal properties in the order of the file. The atoms
+// of their formulas are the names of the system's propositions (see
+// [system.Temporal], which System implements).
+func (m *Model) Properties() []Property {
+	var ps []Property
+	for i, p := range m.sys.Properties() {
+		ps = append(ps, Property{Name: p.Name, Pos: m.sys.PropertyPos(i), Text: p.Text, Formula: p.Formula})
+	}
+	return ps
+}
 
 // Params returns the constants that -D can set, with the values that they have:
 // int64 or bool.

@@ -136,6 +136,7 @@ func Compile(r *resolve.Program) (*Program, error) {
 		g.thread(g.ttypes[obj], obj)
 	}
 	g.init()
+	g.props()
 	g.resolvePeeks()
 	if err := g.errs.Err(); err != nil {
 		return nil, err

@@ -193,6 +193,9 @@ type Program struct {
 	Observed   bool        // some local variable or label is named in a property
 	InitChoose bool        // init makes choices
 	Properties []Property  // one observer thread each: Threads[i] for i < len(Properties)
+	LTL        []LTL       // properties of the executions
+	Props      []Prop      // their atomic propositions
+	Terms      []Term      // what the comparisons among these are made of
 	PerThread  int         // locations of each slot that follow Locs
 	Resolved   *resolve.Program
 }
@@ -265,10 +268,10 @@ type Point struct {
 	End    bool // may block here forever
 	Choice bool // the segment may have several alternatives
 	Retry  bool // an alternative may block after a choice
+	Blocks system.Blocking
 	Labels []string
 
 	alive []*Var
-	Blocks system.Blocking
 }
 
 // Move copies between a register and a field of a slot.
@@ -358,10 +361,10 @@ type LocInfo struct {
 	Signed bool
 	Mutex  bool
 	Role   Role
+	Class  syntax.Class // of a variable, as declared
 }
 
 // Role tells what a location of a channel is.
-	Class  syntax.Class // of a variable, as declared
 type Role uint8
 
 // The roles.

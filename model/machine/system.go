@@ -95,6 +95,7 @@ type System struct {
 	pcShift    uint
 	pcMask     uint64
 	typeIndex  map[*compile.ThreadType]int
+	temporal   temporal
 	types      []*compile.ThreadType // by thread, if TypeBits is 0
 	observers  int
 	locks      []system.Loc // who owns a mutex or a monitor

@@ -129,6 +129,8 @@ func (c *checker) check(e syntax.Expr, hint *Type) operand {
 		return bad()
 	case *syntax.QuantExpr:
 		return c.quantifier(e)
+	case *syntax.TemporalExpr:
+		return c.temporal(e)
 	}
 	return bad()
 }
@@ -137,7 +139,7 @@ func (c *checker) ident(e *syntax.Ident) operand {
 	obj := c.scope.find(e.Name)
 	if obj == nil {
 		c.undefined(e, "", func(o *Object) bool {
-			return o.Kind != TypeObj && o.Kind != ThreadObj && o.Kind != InvariantObj
+			return o.Kind != TypeObj && o.Kind != ThreadObj && o.Kind != InvariantObj && o.Kind != LTLObj
 		})
 		return bad()
 	}
@@ -737,7 +739,7 @@ func (c *checker) threadIndex(e syntax.Expr) (*Object, *syntax.IndexExpr) {
 // threadRef checks Thread[i].x and Thread[i]@label up to the index.
 func (c *checker) threadRef(e syntax.Expr, obj *Object, ix *syntax.IndexExpr) *ThreadRef {
 	if !c.invariant {
-		c.errorf(e, "only an invariant can look into a thread; share the variable, or write an invariant")
+		c.errorf(e, "only an invariant or an ltl property can look into a thread; share the variable, or write an invariant")
 		return nil
 	}
 	x := c.expr(ix.Index, nil)

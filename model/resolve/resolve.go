@@ -181,6 +181,7 @@ func (c *checker) checkFile() {
 			c.prog.Invariants = append(c.prog.Invariants, &Invariant{d.Name.Name, d.Pos(), d.Cond})
 		}
 	}
+	c.ltl()
 	c.checkStarted()
 	c.fillConstants()
 }
@@ -230,6 +231,8 @@ func (c *checker) collect() {
 			}
 		case *syntax.InvariantDecl:
 			c.declareTop(InvariantObj, d.Name, d, 0)
+		case *syntax.LTLDecl:
+			c.declareTop(LTLObj, d.Name, d, 0)
 		case *syntax.InitDecl:
 			if c.prog.Init != nil {
 				c.list.Add(d.Pos(), d.Pos()+4, "a second init: a file has one").
@@ -448,7 +451,7 @@ func kindName(k ObjKind) string {
 		ConstObj: "a constant", TypeObj: "a type", SharedObj: "a shared variable",
 		LocalObj: "a local variable", QuantObj: "the variable of a quantifier",
 		FuncObj: "a function", ThreadObj: "a thread", BuiltinObj: "a built-in function",
-		InvariantObj: "an invariant", LabelObj: "a label",
+		InvariantObj: "an invariant", LabelObj: "a label", LTLObj: "an ltl property",
 	}[k]
 }
 

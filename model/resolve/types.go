@@ -85,6 +85,7 @@ const (
 	BuiltinObj // len, cap, cas, choose, lock, unlock, close, empty, full, min, max, await, assert
 	InvariantObj
 	LabelObj
+	LTLObj // a property of the executions
 )
 
 // Object is what a name stands for. Each declaration makes one.
@@ -117,6 +118,7 @@ type Program struct {
 	Init       *syntax.InitDecl // nil if the file has none
 	InitLocals []*Object
 	Invariants []*Invariant
+	LTL        []*LTL
 
 	Uses   map[*syntax.Ident]*Object // every identifier that is a use or a definition
 	Types  map[syntax.Expr]*Type     // every expression's type, constants converted to the type they take on
@@ -131,6 +133,14 @@ type Invariant struct {
 	Name string
 	Pos  source.Pos
 	Cond syntax.Expr
+}
+
+// LTL is a named property of the executions. Formula is made of TemporalExpr,
+// !, &&, || and quantifiers, and of propositions: other expressions of type bool.
+type LTL struct {
+	Name    string
+	Pos     source.Pos
+	Formula syntax.Expr
 }
 
 // CallKind tells what a call does.

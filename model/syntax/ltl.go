@@ -124,6 +124,9 @@ func (p *parser) binaryTemporal(pos source.Pos, x Expr) Expr {
 		return x
 	}
 	p.next()
+	if p.s.autoSemi && p.s.tok == tSemi {
+		p.next() // the formula goes on in the next line
+	}
 	h := p.height
 	p.enter()
 	y := p.binary(Eq.Prec())

@@ -53,9 +53,9 @@ type parser struct {
 	braces   int        // open braces before the current token
 	exprLev  int        // < 0: in a control clause, where T { is no literal
 	nesting  int
-	height   int // of the expression parsed last
-	lastLine int // the line of the last error, to report one per line
-	errors   int // with the ones that were left out
+	height   int  // of the expression parsed last
+	lastLine int  // the line of the last error, to report one per line
+	errors   int  // with the ones that were left out
 	ltl      bool // in the formula of an ltl property
 	cur      Decl
 }

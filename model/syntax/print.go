@@ -122,6 +122,8 @@ func (p *printer) expr(x Expr, prec, depth int) {
 			p.expr(x.Cap, 0, 2)
 		}
 		p.WriteByte(')')
+	case *TemporalExpr:
+		p.temporal(x, prec)
 	case *QuantExpr:
 		if x.Exists {
 			p.WriteString("exists ")
@@ -474,6 +476,12 @@ func (p *printer) decl(d Decl) {
 		p.params(d.Params)
 	case *InitDecl:
 		p.WriteString("init")
+	case *LTLDecl:
+		p.WriteString("ltl ")
+		p.WriteString(d.Name.Name)
+		p.WriteString(" { ")
+		p.expr(d.Formula, 0, 1)
+		p.WriteString(" }")
 	case *InvariantDecl:
 		p.WriteString("invariant ")
 		p.WriteString(d.Name.Name)
@@ -481,4 +489,32 @@ func (p *printer) decl(d Decl) {
 		p.expr(d.Cond, 0, 1)
 		p.WriteString(" }")
 	}
+}
+
+// temporal prints an operator of a formula, with more parentheses than needed.
+func (p *printer) temporal(x *TemporalExpr, prec int) {
+	if prec > 0 {
+		p.WriteByte('(')
+		defer p.WriteByte(')')
+	}
+	if x.Y == nil {
+		p.WriteString(x.Op.String())
+		p.WriteByte(' ')
+		p.operand(x.X)
+		return
+	}
+	p.operand(x.X)
+	p.WriteByte(' ')
+	p.WriteString(x.Op.String())
+	p.WriteByte(' ')
+	p.operand(x.Y)
+}
+
+// operand prints an operand of a temporal operator.
+func (p *printer) operand(x Expr) {
+	prec := Eq.Prec()
+	if t, ok := x.(*TemporalExpr); ok && t.Y == nil {
+		prec = 0
+	}
+	p.expr(x, prec, 1)
 }

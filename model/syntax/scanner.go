@@ -91,7 +91,7 @@ var keywords = map[string]token{
 	"struct": tStruct, "switch": tSwitch, "synchronized": tSynchronized, "thread": tThread, "type": tType, "var": tVar,
 }
 
-// reserved are the words that are kept for later constructs.
+// reserved are words that begin a declaration and are no names.
 var reserved = map[string]bool{
 	"ltl": true,
 }
@@ -108,7 +108,7 @@ type scanner struct {
 	// The current token.
 	tok       token
 	from, to  int
-	op        Op     // of tOp and tOpAssign
+	op        Op // of tOp and tOpAssign
 	temporal  TemporalOp
 	lit       string // of tName, tInt; the unquoted text of tString
 	autoSemi  bool   // of tSemi: a newline or the end of the file
@@ -204,6 +204,15 @@ func (s *scanner) scan() {
 	case r == '"' || r == '`':
 		s.string(byte(r))
 		return
+	}
+	if s.ltl {
+		for op, text := range map[TemporalOp]string{Iff: "<->", Implies: "->", Eventually: "<>"} {
+			if strings.HasPrefix(s.text[s.off:], text) {
+				s.off += len(text)
+				s.tok, s.temporal = tTemporal, op
+				return
+			}
+		}
 	}
 	for _, p := range punctuation {
 		if strings.HasPrefix(s.text[s.off:], p.text) {

@@ -1,0 +1,43 @@
+package system
+
+// Temporal is implemented by systems whose states can be labelled with the
+// atomic propositions of temporal properties.
+type Temporal interface {
+	System
+
+	// NumProps returns the number of propositions.
+	NumProps() int
+
+	// PropName returns the text of proposition i, which is the name of an atom
+	// in the formulas.
+	PropName(i int) string
+
+	// Eval tells whether proposition i holds in the live state of m. If it
+	// cannot be evaluated (an index out of bounds, a nil pointer), the
+	// violation says why.
+	Eval(m Machine, i int) (bool, *Violation)
+
+	// Terms writes the values of the numbers over dst that comparisons in
+	// propositions are made of, in the live state of m.
+	Terms(m Machine, dst []int64) []int64
+
+	// Change tells in which directions a transition can change proposition i.
+	// The transition was executed with tracking on: acc are its accesses, and
+	// before and after are the Terms around it. The answer holds in every
+	// state in which the thread can execute the transition with the same
+	// accesses and the same values of what it accesses, but for the number of
+	// values in a channel from which others receive while it sends, or the
+	// other way round.
+	Change(m Machine, i int, acc []Access, before, after []int64) (rise, fall bool)
+
+	// Conflicts tells whether thread u, from where it is in the live state of
+	// m, may later execute a transition that is dependent on the next
+	// transitions of thread t, while t does not move. acc has the accesses of
+	// all enabled alternatives of t, one after the other. Threads that u may
+	// create count as u.
+	Conflicts(m Machine, t int, acc []Access, u int) bool
+
+	// Sends tells whether the next transition of thread t, which has the
+	// accesses acc, sends on a channel.
+	Sends(m Machine, t int, acc []Access) bool
+}
