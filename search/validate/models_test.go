@@ -20,7 +20,7 @@ var long = flag.Bool("long", false, "validate many more models")
 func TestModels(t *testing.T) {
 	n := uint64(400)
 	if *long {
-		n = 40_000
+		n = 10_000
 	}
 	for seed := range n {
 		text := oracle.Generate(seed, oracle.Everything)
