@@ -739,7 +739,7 @@ func (c *checker) threadIndex(e syntax.Expr) (*Object, *syntax.IndexExpr) {
 // threadRef checks Thread[i].x and Thread[i]@label up to the index.
 func (c *checker) threadRef(e syntax.Expr, obj *Object, ix *syntax.IndexExpr) *ThreadRef {
 	if !c.invariant {
-		c.errorf(e, "only an invariant or an ltl property can look into a thread; share the variable, or write an invariant")
+		c.errorf(e, "only an invariant can look into a thread; share the variable, or write an invariant")
 		return nil
 	}
 	x := c.expr(ix.Index, nil)
