@@ -438,7 +438,25 @@ func (g *gen) at(n syntax.Node, from, to source.Pos) {
 
 // shorten makes a piece of source one line of at most 60 bytes.
 func shorten(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		if i := strings.Index(line, "//"); i >= 0 {
+			line = line[:i]
+		}
+		line = strings.Join(strings.Fields(line), " ")
+		if line == "" {
+			continue
+		}
+		if t := b.String(); t != "" {
+			// A line's end ends a statement, but not within brackets.
+			if !strings.ContainsRune("{(,:|&+-*/=<>", rune(t[len(t)-1])) && !strings.ContainsRune("})", rune(line[0])) {
+				b.WriteByte(';')
+			}
+			b.WriteByte(' ')
+		}
+		b.WriteString(line)
+	}
+	s = b.String()
 	if len(s) > 60 {
 		s = strings.ToValidUTF8(s[:57], "") + "..."
 	}

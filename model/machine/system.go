@@ -476,7 +476,19 @@ func (m *Machine) format(t *resolve.Type, v int64) string {
 // ValueString implements system.Machine.
 func (m *Machine) ValueString(l system.Loc) string {
 	if int(l) >= len(m.p.Locs) {
-		return strconv.FormatUint(m.Value(l), 10)
+		v := m.Value(l)
+		if t, k, ok := m.perThread(l); ok && k != 1 && t < m.n {
+			if k == 0 {
+				return strconv.FormatBool(v != 0)
+			}
+			switch w := &m.sys.threadType(m, t).Watched[k-2]; w.Var {
+			case nil:
+				return strconv.FormatBool(v != 0)
+			default:
+				return m.format(w.Type, int64(v))
+			}
+		}
+		return strconv.FormatUint(v, 10)
 	}
 	info := &m.p.Locs[l]
 	v := m.sys.locs[l].load(m.words)
