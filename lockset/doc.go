@@ -1,0 +1,63 @@
+// Package lockset checks, while a system is searched, that its threads access
+// data as its declarations claim (Stoller, "Model-Checking Multi-Threaded
+// Distributed Java Programs", FMSD 2002, sections 3.4 and 7).
+//
+// [New] wraps a [system.Locking] in a system that behaves the same, and whose
+// steps report a violation where they break the chosen [Rule]. Every driver,
+// expander, store and trace works on the wrapped system as on any other:
+//
+//	sys, err := lockset.New(m.System(), lockset.Options{Rule: lockset.LDPrime})
+//	res, err := search.Run(ctx, sys, full.Factory(sys), search.Options{})
+//	for _, v := range res.Violations {
+//		text := lockset.Explain(sys, v.Trace) // both accesses, threads, locks
+//	}
+//
+// # The rules
+//
+// LD is the locking discipline of Eraser (Savage et al., TOCS 1997): from the
+// first access by a second thread on, a lock-protected location is only read,
+// or one and the same lock is held at each access. It depends on the order of
+// the accesses, so it is exact in a full search only.
+//
+// LDPrime is the stricter discipline of section 7, which a reduced search
+// checks exactly: what counts is only which accesses an execution makes, with
+// which locks, and not in which order. An execution satisfies it if for each
+// lock-protected location
+//
+//   - all accesses hold a common lock, or
+//   - all accesses are reads, or
+//   - all accesses are by one thread, none of them with a lock held.
+//
+// The paper has the third case for objects declared unshared only. Leaving the
+// declaration to the search is as sound: whether the case applies depends on
+// the set of accesses, and two accesses of different threads that could conflict
+// are in neither case without a common lock, which is all that the proofs of
+// theorems 2 and 7 use. It spares a declaration for each variable that belongs
+// to a thread. As in the paper, Options.InitThread may name the thread whose
+// first access to a location, which must be the first of all, is exempt; what
+// the model's init does is no access at all.
+//
+// With both rules, a location declared unshared must have accesses of one
+// thread only. Guards count: in each state, what a blocked transition's guard
+// read is an access, too.
+//
+// HB is precise: it reports two conflicting accesses of different threads that
+// are both enabled in one state. A full search finds such a state if and only
+// if some execution has two conflicting accesses that nothing (no lock, channel,
+// semaphore, creation or await) orders: the first such pair of an execution can
+// be made adjacent by moving what does not happen before it behind it, and the
+// first of the two does not disable the second, since neither is a lock
+// operation.
+//
+// # State
+//
+// The state of the lockset algorithm is part of the state of the wrapped
+// system, 32 bits for each location of data, as in the paper: a state that two
+// executions reach with different histories of accesses is two states, because
+// what follows may violate the discipline after one of them only. HB needs no
+// state of its own.
+//
+// Locksets are interned, and their intersections memoised, as Eraser does; both
+// in one [Table] for all machines of a system with a cache in each machine. This
+// is our own, because what a library offers as a set is not a small number.
+package lockset

@@ -1,0 +1,294 @@
+package lockset_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"cpor/lockset"
+	"cpor/lockset/composed"
+	"cpor/model"
+	"cpor/search"
+	"cpor/search/full"
+	"cpor/system"
+)
+
+// how a test searches
+const (
+	byFull = iota
+	byComposed
+)
+
+// run searches a model and returns the violations as "KIND LINE: MESSAGE", with
+// the earlier access in the message.
+func run(t *testing.T, text string, o lockset.Options, how int) []string {
+	t.Helper()
+	m, err := model.Parse("t.model", text, model.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sys, err := lockset.New(m.System(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := full.Factory(sys)
+	if how == byComposed {
+		if f, err = composed.Factory(sys, composed.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := search.Run(context.Background(), sys, f, search.Options{Workers: 2, All: true, IgnoreDeadlocks: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vs []string
+	for _, v := range r.Violations {
+		if v.Trace == nil {
+			t.Fatalf("no trace: %s", v.TraceMissing)
+		}
+		vs = append(vs, string(v.Kind)+" "+lockset.Explain(sys, v.Trace))
+	}
+	slices.Sort(vs)
+	return vs
+}
+
+// The example of section 7 of Stoller's paper: Eraser's treatment of
+// initialisation lets the reduced search miss that v is not protected.
+const eraserMisses = `
+comm var dummy bool
+semaphore sem
+var v int8
+monitor o
+thread T1() {
+	up(sem)
+	v = 1
+}
+thread T2() {
+	down(sem)
+	synchronized (o) {
+		v = 2
+	}
+}
+init { go T1(); go T2() }
+`
+
+func TestPaperExample(t *testing.T) {
+	for _, tt := range []struct {
+		rule lockset.Rule
+		how  int
+		want bool
+	}{
+		{lockset.LD, byFull, true},
+		{lockset.LD, byComposed, false}, // this is why the rule exists that is LD'
+		{lockset.LDPrime, byFull, true},
+		{lockset.LDPrime, byComposed, true},
+	} {
+		got := run(t, eraserMisses, lockset.Options{Rule: tt.rule}, tt.how)
+		if (len(got) > 0) != tt.want {
+			t.Errorf("rule %v, search %d: %q", tt.rule, tt.how, got)
+		}
+	}
+}
+
+func TestMessages(t *testing.T) {
+	got := run(t, eraserMisses, lockset.Options{Rule: lockset.LDPrime}, byComposed)
+	want := "locking discipline v is written by T2[0], holding o: no lock protects it; before, T1[0] wrote it at 8:2, holding no lock"
+	if !slices.Contains(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// header declares what the bodies in TestRules use.
+const header = `
+monitor m, k
+mutex q
+semaphore s = 1
+semaphore go1
+var x, y uint4
+unshared var u uint4
+comm var c uint4
+var ch = make(chan uint4, 1)
+`
+
+func TestRules(t *testing.T) {
+	const (
+		ok   = ""
+		disc = "locking discipline"
+		race = "data race"
+	)
+	for _, tt := range []struct {
+		name        string
+		one, two    string
+		ld, ldp, hb string
+	}{
+		{"both under one monitor", "synchronized (m) { x++ }", "synchronized (m) { x++ }", ok, ok, ok},
+		{"both under one mutex", "lock(q); x++; unlock(q)", "lock(q); x++; unlock(q)", ok, ok, ok},
+		{"two of two locks, one in common", "synchronized (m) { synchronized (k) { x++ } }", "synchronized (k) { x++ }", ok, ok, ok},
+		{"different locks", "synchronized (m) { x++ }", "synchronized (k) { x++ }", disc, disc, race},
+		{"one without a lock", "synchronized (m) { x++ }", "x = 1", disc, disc, race},
+		{"only read", "c = x", "c = x", ok, ok, ok},
+		{"one writes, one reads", "x = 1", "c = x", disc, disc, race},
+		{"only one thread uses it", "x = 1; x = 2", "c = 1", ok, ok, ok},
+		{"ordered by a channel", "x = 1; ch <- 1", "c = <-ch; x = 2", disc, disc, ok},
+		{"ordered by a semaphore", "x = 1; up(go1)", "down(go1); x = 2", disc, disc, ok},
+		{"a semaphore as a lock", "down(s); x++; up(s)", "down(s); x++; up(s)", disc, disc, ok},
+		{"a communication variable", "c = 1; c = 2", "c = 3", ok, ok, ok},
+		{"unshared, and it is", "u = 1", "c = 1", ok, ok, ok},
+		{"unshared, and it is not", "synchronized (m) { u = 1 }", "synchronized (m) { u = 2 }", disc, disc, ok},
+		{"unshared, and two read it", "c = u", "c = u", disc, disc, ok},
+		{"a lock released in between", "synchronized (m) { x = 1 }; x = 2", "synchronized (m) { c = x }", disc, disc, race},
+		{"a guard", "await(x == 1)", "synchronized (m) { x = 1 }", disc, disc, ok},
+		{"an atomic block holds no lock", "atomic { x++ }", "atomic { x++ }", disc, disc, race},
+		{"entered twice", "synchronized (m) { synchronized (m) { x++ }; x++ }", "synchronized (m) { x++ }", ok, ok, ok},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			text := header + "thread T1() {\n" + tt.one + "\n}\nthread T2() {\n" + tt.two + "\n}\ninit { go T1(); go T2() }\n"
+			check := func(what string, got []string, want string) {
+				if want == ok && len(got) > 0 || want != ok && (len(got) == 0 || !strings.HasPrefix(got[0], want)) {
+					t.Errorf("%s: got %q, want %q", what, got, want)
+				}
+			}
+			check("ld, full", run(t, text, lockset.Options{Rule: lockset.LD}, byFull), tt.ld)
+			check("ld', full", run(t, text, lockset.Options{Rule: lockset.LDPrime}, byFull), tt.ldp)
+			check("ld', composed", run(t, text, lockset.Options{Rule: lockset.LDPrime}, byComposed), tt.ldp)
+			check("hb", run(t, text, lockset.Options{Rule: lockset.HB}, byFull), tt.hb)
+			check("none", run(t, text, lockset.Options{Rule: lockset.None}, byFull), ok)
+		})
+	}
+}
+
+// A guard that is true only between two invisible transitions: the composed
+// search never sees it hold, so it has to notice that the guard reads at all.
+func TestGuardBetweenInvisible(t *testing.T) {
+	const text = header + `
+thread T1() {
+	await(x == 1)
+	assert(false)
+}
+thread T2() {
+	synchronized (m) {
+		x = 1
+		x = 0
+	}
+}
+init { go T1(); go T2() }
+`
+	got := run(t, text, lockset.Options{Rule: lockset.LDPrime}, byComposed)
+	if len(got) == 0 || !strings.Contains(got[0], "x is ") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestInitThread(t *testing.T) {
+	const text = header + `
+thread T1() {
+	x = 3
+	up(go1)
+	synchronized (m) { x++ }
+}
+thread T2() {
+	down(go1)
+	synchronized (m) { x++ }
+}
+init { go T1(); go T2() }
+`
+	with := func(init map[string]string) lockset.Options {
+		return lockset.Options{Rule: lockset.LDPrime, InitThread: init}
+	}
+	for _, how := range []int{byFull, byComposed} {
+		if got := run(t, text, with(nil), how); len(got) == 0 {
+			t.Error("x = 3 is not protected, but nobody says so")
+		}
+		if got := run(t, text, with(map[string]string{"x": "T1[0]"}), how); len(got) > 0 {
+			t.Errorf("T1 initialises x: %q", got)
+		}
+		if got := run(t, text, with(map[string]string{"x": "T2[0]"}), how); len(got) == 0 || !strings.Contains(got[0], "before T2[0], which is to initialise it") {
+			t.Errorf("T2 does not initialise x: %q", got)
+		}
+	}
+}
+
+func TestOptions(t *testing.T) {
+	m, err := model.Parse("t.model", header+"thread T() { x = 1 }\ninit { go T() }", model.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		rule     lockset.Rule
+		variable string
+		thread   string
+		want     string
+	}{
+		{lockset.LDPrime, "x", "U[0]", "U[0], which is to initialise x, is no thread of the initial state; there are T[0]"},
+		{lockset.LDPrime, "nix", "T[0]", "nix, which T[0] is to initialise, is no variable that locks protect"},
+		{lockset.LDPrime, "m", "T[0]", "m, which T[0] is to initialise, is no variable that locks protect"},
+		{lockset.LDPrime, "c", "T[0]", "c, which T[0] is to initialise, is no variable that locks protect"},
+		{lockset.LDPrime, "u", "T[0]", "u is declared unshared: a thread that initialises it contradicts that"},
+		{lockset.HB, "x", "T[0]", "means something to the rules ld and ld' only, not to hb"},
+	} {
+		_, err := lockset.New(m.System(), lockset.Options{Rule: tt.rule, InitThread: map[string]string{tt.variable: tt.thread}})
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s by %s: %v", tt.variable, tt.thread, err)
+		}
+	}
+	if _, err := lockset.New(struct{ system.System }{m.System()}, lockset.Options{}); err == nil {
+		t.Error("a system without locks is accepted")
+	}
+	for _, name := range lockset.RuleNames() {
+		r, err := lockset.ParseRule(name)
+		if err != nil || r.String() != name {
+			t.Errorf("%s: %v, %v", name, r, err)
+		}
+	}
+	if _, err := lockset.ParseRule("lockset"); err == nil {
+		t.Error("an unknown rule is accepted")
+	}
+}
+
+// What the reduction does not preserve, or cannot know, is refused.
+func TestRefusals(t *testing.T) {
+	m, err := model.Parse("t.model", header+"thread T() { x = 1 }\ninit { go T() }\ninvariant i { x < 2 }", model.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := composed.Factory(m.System(), composed.Options{}); err != composed.ErrObservers {
+		t.Errorf("invariants: %v", err)
+	}
+	if _, err := composed.Factory(struct{ system.System }{m.System()}, composed.Options{}); err != composed.ErrNoLocks {
+		t.Errorf("no locks: %v", err)
+	}
+}
+
+func TestTable(t *testing.T) {
+	table := lockset.NewTable()
+	set := rapid.Custom(func(t *rapid.T) []system.Loc {
+		s := rapid.SliceOfDistinct(rapid.Uint32Range(0, 9), rapid.ID).Draw(t, "locks")
+		slices.Sort(s)
+		locs := make([]system.Loc, len(s))
+		for i, l := range s {
+			locs[i] = system.Loc(l)
+		}
+		return locs
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := set.Draw(t, "a"), set.Draw(t, "b")
+		x, y := table.Of(a), table.Of(b)
+		if (x == y) != slices.Equal(a, b) || !slices.Equal(table.Locks(x), a) {
+			t.Fatalf("%v and %v are %d and %d", a, b, x, y)
+		}
+		var both []system.Loc
+		for _, l := range a {
+			if slices.Contains(b, l) {
+				both = append(both, l)
+			}
+		}
+		for range 2 {
+			if got := table.Intersect(x, y); got != table.Of(both) || got != table.Intersect(y, x) {
+				t.Fatalf("%v and %v have %v in common", a, b, table.Locks(got))
+			}
+		}
+	})
+}

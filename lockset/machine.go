@@ -1,0 +1,352 @@
+package lockset
+
+import (
+	"fmt"
+	"math/bits"
+
+	"cpor/system"
+)
+
+// Machine is a machine of a [System].
+type Machine struct {
+	sys   *System
+	inner system.LockingMachine
+	cache *cache
+	words []uint64 // the state of the lockset algorithm, two locations in each
+	log   []undo
+	hash  uint64
+	track bool
+	held  []system.Loc
+	acc   []system.Access // what Accesses returns, if copied
+	copy  bool
+
+	// record, if not nil, is called for each access to data that the rule
+	// looks at, in the state before it.
+	record func(a access, guard bool)
+	// finding is the last violation of the rule.
+	finding finding
+}
+
+type undo struct {
+	word int32
+	old  uint64
+}
+
+// finding is what broke a rule.
+type finding struct {
+	access
+	problem problem
+	guard   bool // a blocked transition's guard
+	class   system.Class
+}
+
+func (s *System) newMachine() *Machine {
+	m := &Machine{sys: s, inner: s.inner.NewMachine().(system.LockingMachine), cache: newCache(s.table)}
+	m.inner.Track(s.rule != None)
+	return m
+}
+
+// Load implements system.Machine.
+func (m *Machine) Load(s system.State) {
+	n := len(s) - m.sys.words
+	m.inner.Load(s[:n])
+	m.words = append(m.words[:0], s[n:]...)
+	m.log = m.log[:0]
+	m.hash = 0
+	m.copy = false
+}
+
+// Encode implements system.Machine.
+func (m *Machine) Encode(dst system.State) system.State {
+	return append(m.inner.Encode(dst), m.words...)
+}
+
+// Hash implements system.Machine.
+func (m *Machine) Hash() uint64 { return m.inner.Hash() ^ m.hash }
+
+// Track implements system.Machine.
+func (m *Machine) Track(on bool) {
+	m.track = on
+	m.inner.Track(on || m.sys.rule != None)
+}
+
+// NumThreads implements system.Machine.
+func (m *Machine) NumThreads() int { return m.inner.NumThreads() }
+
+// Accesses implements system.Machine.
+func (m *Machine) Accesses() []system.Access {
+	switch {
+	case !m.track:
+		return nil
+	case m.copy:
+		return m.acc
+	}
+	return m.inner.Accesses()
+}
+
+// A mark is the inner machine's mark and the length of the own log.
+const markBits = 31
+
+// Mark implements system.Machine.
+func (m *Machine) Mark() system.Mark {
+	return m.inner.Mark()<<markBits | system.Mark(len(m.log))
+}
+
+// Rewind implements system.Machine.
+func (m *Machine) Rewind(mark system.Mark) {
+	m.inner.Rewind(mark >> markBits)
+	own := int(mark & (1<<markBits - 1))
+	for i := len(m.log) - 1; i >= own; i-- {
+		m.put(m.log[i].word, m.log[i].old)
+	}
+	m.log = m.log[:own]
+}
+
+func (m *Machine) put(w int32, v uint64) {
+	old := m.words[w]
+	m.hash ^= mix(w, old) ^ mix(w, v)
+	m.words[w] = v
+}
+
+func mix(w int32, v uint64) uint64 {
+	hi, lo := bits.Mul64(v^uint64(w+1)*0xff51afd7ed558ccd, 0xc4ceb9fe1a85ec53)
+	return hi ^ lo
+}
+
+func (m *Machine) get(slot int32) word { return word(m.words[slot/2] >> (32 * (slot & 1))) }
+
+func (m *Machine) set(slot int32, w word) {
+	i, sh := slot/2, 32*(slot&1)
+	old := m.words[i]
+	m.log = append(m.log, undo{i, old})
+	m.put(i, old&^(uint64(1<<32-1)<<sh)|uint64(w)<<sh)
+}
+
+// Step implements system.Machine. A step that breaks the rule reports so, and
+// its thread goes on. It reports nothing else then: should the step violate a
+// property of the system as well, the rule goes first, because a reduction that
+// rests on the rule may have no other step that shows that it is broken.
+func (m *Machine) Step(t int, alt uint64) system.Outcome {
+	m.copy = false
+	mark := m.inner.Mark()
+	out := m.inner.Step(t, alt)
+	if out.Kind != system.Moved || m.sys.rule == None || m.sys.Observer(t) {
+		return out
+	}
+	data, locks := false, false
+	for _, a := range m.inner.Accesses() {
+		switch m.class(a.Loc) {
+		case system.LockProtected, system.Unshared:
+			data = true
+		case system.Lock:
+			locks = true
+		}
+	}
+	if data && m.sys.rule == HB {
+		return m.adjacent(t, alt, mark, out)
+	}
+	if m.sys.rule == HB {
+		return out
+	}
+	m.finding.problem = fine
+	if data {
+		if locks {
+			// What counts is what the thread held before the step.
+			m.inner.Rewind(mark)
+			m.held = m.inner.Held(t, m.held)
+			m.inner.Step(t, alt)
+		} else {
+			m.held = m.inner.Held(t, m.held)
+		}
+		m.touch(t, m.inner.Accesses(), false)
+	}
+	if m.sys.guards {
+		m.keepAccesses()
+		m.pending()
+	}
+	if m.finding.problem != fine {
+		out.Violation = m.violation(t, alt, mark)
+	}
+	return out
+}
+
+func (m *Machine) class(l system.Loc) system.Class {
+	if int(l) < len(m.sys.class) {
+		return m.sys.class[l]
+	}
+	return system.Communication
+}
+
+func (m *Machine) keepAccesses() {
+	m.acc = append(m.acc[:0], m.inner.Accesses()...)
+	m.copy = true
+}
+
+// touch takes accesses of thread t, which holds the locks m.held, into account.
+func (m *Machine) touch(t int, accesses []system.Access, guard bool) {
+	held := m.cache.of(m.held)
+	for _, x := range accesses {
+		if int(x.Loc) >= len(m.sys.slot) || m.sys.slot[x.Loc] < 0 {
+			continue
+		}
+		slot := m.sys.slot[x.Loc]
+		a := access{t, x.Loc, x.Write, held}
+		if m.record != nil {
+			m.record(a, guard)
+		}
+		was := m.get(slot)
+		now, problem := m.cache.next(m.sys.rule, m.sys.class[x.Loc], m.sys.init[slot], was, a)
+		if now != was {
+			m.set(slot, now)
+		}
+		if problem != fine && m.finding.problem == fine {
+			m.finding = finding{access: a, problem: problem, guard: guard, class: m.sys.class[x.Loc]}
+		}
+	}
+}
+
+// pending takes the guards of the blocked transitions into account.
+func (m *Machine) pending() {
+	if !m.sys.guards || m.sys.words == 0 {
+		return
+	}
+	for u, n := 0, m.inner.NumThreads(); u < n; u++ {
+		if m.inner.Blocking(u) != system.BlocksOnGuard || m.sys.Observer(u) {
+			continue
+		}
+		mark := m.inner.Mark()
+		if m.inner.Step(u, 0).Kind == system.Blocked {
+			m.held = m.inner.Held(u, m.held)
+			m.touch(u, m.inner.Accesses(), true)
+		}
+		m.inner.Rewind(mark)
+	}
+}
+
+// violation describes m.finding, which step (t, alt) from mark on made.
+func (m *Machine) violation(t int, alt uint64, mark system.Mark) *system.Violation {
+	f := &m.finding
+	if !m.copy {
+		m.keepAccesses()
+	}
+	pos, _, _ := m.inner.Next(f.thread)
+	if !f.guard {
+		m.inner.Rewind(mark)
+		pos, _, _ = m.inner.Next(t)
+		m.inner.Step(t, alt)
+	}
+	return &system.Violation{Kind: Discipline, Message: m.describe(f), Pos: pos}
+}
+
+// describe says what is wrong, as far as one access shows it.
+func (m *Machine) describe(f *finding) string {
+	s := m.sys
+	name, who := s.LocName(f.loc), s.inner.ThreadName(m.inner, f.thread)
+	verb := "is read by"
+	switch {
+	case f.guard:
+		verb = "is read in the guard of"
+	case f.write:
+		verb = "is written by"
+	}
+	what := fmt.Sprintf("%s %s %s, %s", name, verb, who, s.lockNames(f.held))
+	switch f.problem {
+	case notUnshared:
+		return what + ", although it is declared unshared and another thread has used it"
+	case wrongInit:
+		return what + fmt.Sprintf(", before %s, which is to initialise it", s.inner.ThreadName(m.inner, s.init[s.slot[f.loc]]))
+	}
+	return what + ": no lock protects it"
+}
+
+// adjacent checks whether another thread's next transition conflicts with step
+// (t, alt), which has just been taken from mark on.
+func (m *Machine) adjacent(t int, alt uint64, mark system.Mark, out system.Outcome) system.Outcome {
+	m.keepAccesses()
+	m.inner.Rewind(mark)
+	defer m.inner.Step(t, alt)
+	if out.Violation != nil {
+		return out
+	}
+	for u, n := 0, m.inner.NumThreads(); u < n; u++ {
+		if u == t || m.sys.Observer(u) {
+			continue
+		}
+		for other := uint64(0); ; {
+			o := m.inner.Step(u, other)
+			if o.Kind == system.Moved {
+				for _, b := range m.inner.Accesses() {
+					for _, a := range m.acc {
+						if a.Loc == b.Loc && (a.Write || b.Write) && m.class(a.Loc).Data() {
+							m.inner.Rewind(mark)
+							out.Violation = m.race(t, u, a, b)
+							return out
+						}
+					}
+				}
+			}
+			m.inner.Rewind(mark)
+			if o.Next == 0 {
+				break
+			}
+			other = o.Next
+		}
+	}
+	return out
+}
+
+// race describes a data race in the live state.
+func (m *Machine) race(t, u int, a, b system.Access) *system.Violation {
+	pos, _, _ := m.inner.Next(t)
+	side := func(t int, x system.Access) string {
+		verb := "read"
+		if x.Write {
+			verb = "written"
+		}
+		pos, _, _ := m.inner.Next(t)
+		m.held = m.inner.Held(t, m.held)
+		return fmt.Sprintf("%s by %s at %s, %s", verb, m.sys.inner.ThreadName(m.inner, t), place(pos), m.sys.lockNames(m.cache.of(m.held)))
+	}
+	return &system.Violation{Kind: Race, Pos: pos, Message: fmt.Sprintf("%s can be %s, and at the same time %s", m.sys.LocName(a.Loc), side(t, a), side(u, b))}
+}
+
+func place(p system.Pos) string {
+	if p.Line == 0 {
+		return "its end"
+	}
+	return fmt.Sprintf("%d:%d", p.Line, p.Col)
+}
+
+// Local implements system.Machine.
+func (m *Machine) Local(t int, dst []uint64) []uint64 { return m.inner.Local(t, dst) }
+
+// SetLocal implements system.Machine.
+func (m *Machine) SetLocal(t int, part []uint64) { m.inner.SetLocal(t, part) }
+
+// Value implements system.Machine.
+func (m *Machine) Value(l system.Loc) uint64 { return m.inner.Value(l) }
+
+// SetValue implements system.Machine.
+func (m *Machine) SetValue(l system.Loc, v uint64) { m.inner.SetValue(l, v) }
+
+// StepOn implements system.Machine. It checks nothing: what the rules know of
+// the locations is no part of the pieces.
+func (m *Machine) StepOn(t int, alt uint64, local []uint64, ask func(system.Loc) uint64) system.Outcome {
+	m.copy = false
+	return m.inner.StepOn(t, alt, local, ask)
+}
+
+// Next implements system.Machine.
+func (m *Machine) Next(t int) (system.Pos, string, bool) { return m.inner.Next(t) }
+
+// Locals implements system.Machine.
+func (m *Machine) Locals(t int) []system.Binding { return m.inner.Locals(t) }
+
+// ValueString implements system.Machine.
+func (m *Machine) ValueString(l system.Loc) string { return m.inner.ValueString(l) }
+
+// Held implements system.LockingMachine.
+func (m *Machine) Held(t int, dst []system.Loc) []system.Loc { return m.inner.Held(t, dst) }
+
+// Blocking implements system.LockingMachine.
+func (m *Machine) Blocking(t int) system.Blocking { return m.inner.Blocking(t) }

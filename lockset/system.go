@@ -1,0 +1,166 @@
+package lockset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cpor/system"
+)
+
+// Options say what is checked.
+type Options struct {
+	Rule Rule
+	// InitThread names, for some variables, the thread that initialises them:
+	// its first access to each location of the variable must be the first of
+	// all, and is exempt from the discipline. Keys are names of variables or of
+	// single locations (A or A[3]), values are names of threads that exist in
+	// the initial state (Main[0]).
+	InitThread map[string]string
+}
+
+// System behaves as the system that it wraps, and reports where its threads
+// break a rule. It implements [system.Locking]; its machines implement
+// [system.LockingMachine].
+type System struct {
+	inner   system.Locking
+	rule    Rule
+	table   *Table
+	class   []system.Class
+	slot    []int32 // by location: its index in the state, -1 if none
+	slots   []system.Loc
+	init    []int // by slot: the initThread or noInitThread
+	words   int   // of the encoded state
+	guards  bool
+	initial []system.State
+}
+
+var (
+	_ system.Locking        = (*System)(nil)
+	_ system.LockingMachine = (*Machine)(nil)
+)
+
+// New wraps sys. The error says that the system does not know about locks, or
+// what is wrong with the options.
+func New(sys system.System, o Options) (*System, error) {
+	inner, ok := sys.(system.Locking)
+	if !ok {
+		return nil, fmt.Errorf("races cannot be checked here: the system does not tell which locations its locks protect")
+	}
+	s := &System{inner: inner, rule: o.Rule, table: NewTable()}
+	s.guards = inner.HasGuards()
+	for l := range system.Loc(inner.NumClassified()) {
+		c := inner.Class(l)
+		s.class = append(s.class, c)
+		if !c.Data() || s.rule == None {
+			s.slot = append(s.slot, -1)
+			continue
+		}
+		s.slot = append(s.slot, int32(len(s.slots)))
+		s.slots = append(s.slots, l)
+		s.init = append(s.init, noInitThread)
+	}
+	if s.rule == LD || s.rule == LDPrime {
+		s.words = (len(s.slots) + 1) / 2
+	}
+	if err := s.initThreads(o.InitThread); err != nil {
+		return nil, err
+	}
+	m := s.newMachine()
+	for _, st := range inner.Initial() {
+		m.inner.Load(st)
+		m.words = append(m.words[:0], make([]uint64, s.words)...)
+		m.pending()
+		s.initial = append(s.initial, m.Encode(nil))
+	}
+	return s, nil
+}
+
+// initThreads resolves the names in Options.InitThread.
+func (s *System) initThreads(names map[string]string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	if s.rule != LD && s.rule != LDPrime {
+		return fmt.Errorf("a thread that initialises variables means something to the rules ld and ld' only, not to %s", s.rule)
+	}
+	m := s.inner.NewMachine()
+	var threads []string
+	for t := range m.NumThreads() {
+		threads = append(threads, s.inner.ThreadName(m, t))
+	}
+	for variable, thread := range names {
+		t := slices.Index(threads, thread)
+		if t < 0 {
+			return fmt.Errorf("%s, which is to initialise %s, is no thread of the initial state; there are %s", thread, variable, strings.Join(threads, ", "))
+		}
+		found := false
+		for i, l := range s.slots {
+			name := s.inner.LocName(l)
+			rest, ok := strings.CutPrefix(name, variable)
+			if !ok || rest != "" && rest[0] != '[' && rest[0] != '.' {
+				continue
+			}
+			found = true
+			if s.class[l] == system.Unshared {
+				return fmt.Errorf("%s is declared unshared: a thread that initialises it contradicts that", name)
+			}
+			s.init[i] = t
+		}
+		if !found {
+			return fmt.Errorf("%s, which %s is to initialise, is no variable that locks protect", variable, thread)
+		}
+	}
+	return nil
+}
+
+// Rule returns the rule that the system checks.
+func (s *System) Rule() Rule { return s.rule }
+
+// Initial implements system.System.
+func (s *System) Initial() []system.State { return s.initial }
+
+// NewMachine implements system.System.
+func (s *System) NewMachine() system.Machine {
+	m := s.newMachine()
+	m.Load(s.initial[0])
+	return m
+}
+
+// Observer implements system.System.
+func (s *System) Observer(t int) bool { return s.inner.Observer(t) }
+
+// ThreadName implements system.System.
+func (s *System) ThreadName(m system.Machine, t int) string {
+	return s.inner.ThreadName(m.(*Machine).inner, t)
+}
+
+// LocName implements system.System.
+func (s *System) LocName(l system.Loc) string { return s.inner.LocName(l) }
+
+// Class implements system.Locking.
+func (s *System) Class(l system.Loc) system.Class {
+	if int(l) < len(s.class) {
+		return s.class[l]
+	}
+	return s.inner.Class(l)
+}
+
+// NumClassified implements system.Locking.
+func (s *System) NumClassified() int { return len(s.class) }
+
+// HasGuards implements system.Locking.
+func (s *System) HasGuards() bool { return s.guards }
+
+// lockNames returns the names of the locks of a set, as in "holding m, k".
+func (s *System) lockNames(set Set) string {
+	locks := s.table.Locks(set)
+	if len(locks) == 0 {
+		return "holding no lock"
+	}
+	var names []string
+	for _, l := range locks {
+		names = append(names, s.LocName(l))
+	}
+	return "holding " + strings.Join(names, ", ")
+}

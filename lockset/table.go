@@ -1,0 +1,147 @@
+package lockset
+
+import (
+	"encoding/binary"
+	"slices"
+	"sync"
+
+	"cpor/system"
+)
+
+// Set is an interned set of locks. Equal sets are equal numbers; 0 is the empty
+// set.
+type Set uint32
+
+// Table interns sets of locks. It is safe for concurrent use. The zero value is
+// not ready; NewTable makes one.
+type Table struct {
+	mu    sync.RWMutex
+	sets  [][]system.Loc
+	index map[string]Set
+	meets map[[2]Set]Set
+}
+
+// NewTable returns a table with the empty set.
+func NewTable() *Table {
+	return &Table{sets: [][]system.Loc{nil}, index: map[string]Set{"": 0}, meets: map[[2]Set]Set{}}
+}
+
+// key encodes a set in increasing order over buf.
+func key(buf []byte, locks []system.Loc) []byte {
+	buf = buf[:0]
+	for _, l := range locks {
+		buf = binary.LittleEndian.AppendUint32(buf, uint32(l))
+	}
+	return buf
+}
+
+// Of returns the set of these locks, which are in increasing order.
+func (t *Table) Of(locks []system.Loc) Set {
+	k := key(nil, locks)
+	t.mu.RLock()
+	s, ok := t.index[string(k)]
+	t.mu.RUnlock()
+	if ok {
+		return s
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s, ok := t.index[string(k)]; ok {
+		return s
+	}
+	s = Set(len(t.sets))
+	t.sets = append(t.sets, slices.Clone(locks))
+	t.index[string(k)] = s
+	return s
+}
+
+// Locks returns the locks of a set in increasing order. They must not be
+// changed.
+func (t *Table) Locks(s Set) []system.Loc {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.sets[s]
+}
+
+// Intersect returns the intersection of two sets.
+func (t *Table) Intersect(a, b Set) Set {
+	switch {
+	case a == b:
+		return a
+	case a > b:
+		a, b = b, a
+	}
+	if a == 0 {
+		return 0
+	}
+	t.mu.RLock()
+	s, ok := t.meets[[2]Set{a, b}]
+	x, y := t.sets[a], t.sets[b]
+	t.mu.RUnlock()
+	if ok {
+		return s
+	}
+	var both []system.Loc
+	for _, l := range x {
+		if _, ok := slices.BinarySearch(y, l); ok {
+			both = append(both, l)
+		}
+	}
+	s = t.Of(both)
+	t.mu.Lock()
+	t.meets[[2]Set{a, b}] = s
+	t.mu.Unlock()
+	return s
+}
+
+// cache is a machine's view of a table, without locking for what it has seen.
+type cache struct {
+	table  *Table
+	single []Set // by location: the set of that lock alone, plus one
+	index  map[string]Set
+	meets  map[[2]Set]Set
+	buf    []byte
+}
+
+func newCache(t *Table) *cache {
+	return &cache{table: t, index: map[string]Set{}, meets: map[[2]Set]Set{}}
+}
+
+func (c *cache) of(locks []system.Loc) Set {
+	switch len(locks) {
+	case 0:
+		return 0
+	case 1:
+		l := int(locks[0])
+		for l >= len(c.single) {
+			c.single = append(c.single, 0)
+		}
+		if c.single[l] == 0 {
+			c.single[l] = c.table.Of(locks) + 1
+		}
+		return c.single[l] - 1
+	}
+	c.buf = key(c.buf, locks)
+	s, ok := c.index[string(c.buf)]
+	if !ok {
+		s = c.table.Of(locks)
+		c.index[string(c.buf)] = s
+	}
+	return s
+}
+
+func (c *cache) intersect(a, b Set) Set {
+	switch {
+	case a == b:
+		return a
+	case a == 0 || b == 0:
+		return 0
+	}
+	k := [2]Set{min(a, b), max(a, b)}
+	s, ok := c.meets[k]
+	if !ok {
+		s = c.table.Intersect(a, b)
+		c.meets[k] = s
+	}
+	return s
+}
