@@ -75,10 +75,11 @@ func variants() []variant {
 // TestOracle: every algorithm agrees with brute force over all cuts and all
 // observations.
 func TestOracle(t *testing.T) {
-	rounds := 3000
+	rounds := 2500
 	if *long {
 		rounds = 200_000
 	}
+	defer func(table, next int) { maxTable, maxNext = table, next }(maxTable, maxNext)
 	vs := variants()
 	stats := map[string]int{}
 	for seed := range rounds {
@@ -87,6 +88,10 @@ func TestOracle(t *testing.T) {
 		text := randomPredicate(rng, c.N(), rng.IntN(4), nil)
 		if seed%3 == 0 {
 			text = localPredicate(rng, c.N())
+		}
+		maxTable, maxNext = 1<<16, 64<<20
+		if seed%5 == 0 { // no tables
+			maxTable, maxNext = 0, 0
 		}
 		n := mustExpand(t, text, c)
 		want := bruteForce(c, n)

@@ -68,8 +68,10 @@ type jointLiteral struct {
 
 type slot struct{ pos, index int }
 
-// The largest table of a joint literal, and of next for all clauses together.
-const (
+// The largest table of a joint literal, and of next for all clauses together;
+// variables for the tests. Beyond them, literals are evaluated and next is
+// searched for each time.
+var (
 	maxTable = 1 << 16
 	maxNext  = 64 << 20
 )
