@@ -35,12 +35,15 @@ type Config struct {
 	Pointers   bool
 	Functions  bool
 	Invariants bool
+	Monitors   bool // monitors and semaphores
+	Data       bool // switch, range, local arrays and structs, several values
 }
 
 // Everything has every construct.
 var Everything = Config{
 	Threads: 3, Statements: 5, Loops: true, Locks: true, Awaits: true, Atomic: true, Choices: true,
 	Selects: true, Channels: true, Rendezvous: true, Creation: true, Pointers: true, Functions: true, Invariants: true,
+	Monitors: true, Data: true,
 }
 
 // generator writes one model.
@@ -108,6 +111,10 @@ func (g *generator) model() {
 			}
 			g.chans = append(g.chans, fmt.Sprintf("c%d", i))
 		}
+	}
+	if g.Monitors {
+		g.line("monitor mo")
+		g.line("semaphore sem = %d", g.r.IntN(3))
 	}
 	if g.Functions {
 		g.line("func f(a uint2) uint2 {")
@@ -285,7 +292,7 @@ func (g *generator) assignment() {
 
 func (g *generator) statement() {
 	for {
-		if g.tryStatement(g.r.IntN(24)) {
+		if g.tryStatement(g.r.IntN(28)) {
 			return
 		}
 	}
@@ -438,6 +445,16 @@ func (g *generator) tryStatement(k int) bool {
 		g.line("if cas(%s, %d, %s) {", pick(g, g.shared), g.r.IntN(3), g.simple())
 		g.nested(1)
 		g.line("}")
+	case 23, 24:
+		if !g.Monitors {
+			return false
+		}
+		g.monitorStatement()
+	case 25, 26:
+		if !g.Data {
+			return false
+		}
+		g.dataStatement()
 	default:
 		if g.one(3) && g.labels < 3 && !g.inFunc {
 			g.labels++
@@ -476,4 +493,74 @@ func (g *generator) selectStatement() {
 		g.nested(1)
 	}
 	g.line("}")
+}
+
+func (g *generator) monitorStatement() {
+	if g.one(3) {
+		g.line("%s(sem)", pick(g, []string{"up", "down"}))
+		return
+	}
+	g.line("synchronized (mo) {")
+	g.indent++
+	switch g.r.IntN(5) {
+	case 0:
+		g.line("if %s { wait(mo) }", g.cond())
+	case 1:
+		g.line("notify(mo)")
+	case 2:
+		g.line("notifyAll(mo)")
+	}
+	g.indent--
+	g.nested(2)
+	if g.one(3) {
+		g.line("notifyAll(mo)")
+	}
+	g.line("}")
+}
+
+func (g *generator) dataStatement() {
+	v := g.fresh("v")
+	switch g.r.IntN(7) {
+	case 0:
+		g.line("switch %s {", pick(g, g.shared))
+		g.line("case 0, %d:", 1+g.r.IntN(2))
+		g.nested(1)
+		if g.one(3) {
+			g.line("fallthrough")
+		}
+		g.line("case 3:")
+		g.nested(1)
+		if g.one(2) {
+			g.line("default:")
+			g.nested(1)
+		}
+		g.line("}")
+	case 1:
+		g.line("for _, %s := range A {", v)
+		g.locals = append(g.locals, v)
+		g.nested(1)
+		g.locals = g.locals[:len(g.locals)-1]
+		g.line("}")
+	case 2:
+		g.line("%s := [2]uint2{%s, %s}", v, g.expr(0), g.expr(0))
+		g.line("%s[%s & 1] = %s", v, g.simple(), g.expr(1))
+		g.line("%s = %s[1]", pick(g, g.shared), v)
+	case 3:
+		g.line("%s, %s = %s, %s", pick(g, g.shared), pick(g, g.shared), pick(g, g.shared), pick(g, g.shared))
+	case 4:
+		g.line("%s := min(%s, %s)", v, pick(g, g.shared), g.expr(0))
+		g.locals = append(g.locals, v)
+	case 5:
+		if len(g.chans) == 0 {
+			g.line("A = [2]uint2{%s, %s}", g.expr(0), g.simple())
+			return
+		}
+		ok := g.fresh("ok")
+		g.line("%s, %s := <-%s", v, ok, pick(g, g.chans))
+		g.line("if %s { %s = %s }", ok, pick(g, g.shared), v)
+	default:
+		g.line("%s := struct{ a, b uint2 }{a: %s}", v, g.expr(0))
+		g.line("%s.b = %s", v, g.expr(0))
+		g.line("%s = %s.a ^ %s.b", pick(g, g.shared), v, v)
+	}
 }
