@@ -64,7 +64,8 @@ const (
 // many bits together, the new profile has two adjacent ones merged: the pair is
 // numbered in a table of its own. There can be merges until one number is left.
 type shape struct {
-	n       int // words
+	n       int    // words
+	moves   uint32 // what distinguishes its moves from other shapes' (see move); 0: has none
 	layout  atomic.Pointer[layout]
 	mature  atomic.Bool // the parts are chosen, the young states are in the table
 	mu      sync.Mutex  // guards what follows while the shape is young
@@ -82,10 +83,10 @@ type shape struct {
 // order of their words, and children come before their parents.
 type vertex struct {
 	mask        uint64 // leaf: its bits of the word
-	word        int32  // leaf: the word
 	left, right int32  // inner: children
+	word        int32  // leaf: the word
 	parent      int32  // -1: the top of its part
-	part        int32
+	part        uint8
 	shift       uint8 // leaf: of its lowest bit
 }
 
@@ -159,7 +160,7 @@ func (sh *shape) build(cuts []int, weigh func(word int32, mask uint64) int) {
 				mask &= 1<<(end%64) - 1
 			}
 			part = append(part, open{int32(len(sh.vertex)), weigh(int32(w), mask)})
-			sh.vertex = append(sh.vertex, vertex{mask: mask, word: int32(w), shift: uint8(lo % 64), part: int32(p), parent: -1})
+			sh.vertex = append(sh.vertex, vertex{mask: mask, word: int32(w), shift: uint8(lo % 64), part: uint8(p), parent: -1})
 			sh.leafOf[w+1] = int32(len(sh.vertex))
 			lo = end
 		}
@@ -174,7 +175,7 @@ func (sh *shape) build(cuts []int, weigh func(word int32, mask uint64) int) {
 		for len(queue) > 1 {
 			a, b := queue[0], queue[1]
 			v := int32(len(sh.vertex))
-			sh.vertex = append(sh.vertex, vertex{left: a.vertex, right: b.vertex, part: int32(p), parent: -1})
+			sh.vertex = append(sh.vertex, vertex{left: a.vertex, right: b.vertex, part: uint8(p), parent: -1})
 			sh.vertex[a.vertex].parent, sh.vertex[b.vertex].parent = v, v
 			c := open{v, a.weight + b.weight}
 			queue = queue[2:]

@@ -36,8 +36,9 @@ type treeStore struct {
 	inner     *nodes
 	partNodes [maxParts]*nodes
 
-	shapes  sync.Map // length -> *shape
-	classes [1 << classBits]atomic.Pointer[classInfo]
+	shapes   sync.Map      // length -> *shape
+	numbered atomic.Uint32 // numbers of shapes that have been given
+	classes  [1 << classBits]atomic.Pointer[classInfo]
 }
 
 // The low parts of the entries. From codeFragment on it is a parent's fragment.
@@ -149,6 +150,9 @@ func (t *treeStore) shapeOf(n int) *shape {
 		return sh.(*shape)
 	}
 	sh := &shape{n: n, young: newYoung(n)}
+	if number := t.numbered.Add(1); number < 1<<16 && n < 1<<13 {
+		sh.moves = number << 16
+	}
 	if got, loaded := t.shapes.LoadOrStore(n, sh); loaded {
 		return got.(*shape)
 	}
@@ -299,12 +303,18 @@ type treeSession struct {
 	cur        *frame // of the states inserted last
 	frames     map[int]*frame
 	spare      [maxTables]uint32
-	recent     [1 << recentBits]recent
-	parent     Ref // the parent last inserted from, and its code
+	scratch    *scratch // nil until a shape is mature
+	parent     Ref      // the parent last inserted from, and its code
 	parentCode uint64
 	_          [64]byte
 	added      atomic.Uint64 // read by others
 	_          [56]byte
+}
+
+// scratch is what a session remembers of its latest look-ups.
+type scratch struct {
+	recent [1 << recentBits]recent
+	moves  [1 << moveBits]move
 }
 
 // frame is a session's scratch for states of one length: the base, a state with
@@ -317,8 +327,23 @@ type frame struct {
 	words []uint64
 	codes []uint32 // of the vertices; those of the tops are not used
 	ids   [maxSlots]uint32
-	dirty []uint64 // set of vertices
-	undo  []change
+	size  uint64 // the lengths of the parts' numbers in bits, one in each byte
+
+	// Of the state that is compared with the base:
+	now     [maxSlots]uint32 // its numbers
+	nowSize uint64
+	changed uint32   // the parts and merges with other numbers than in the base
+	leaves  []int32  // the leaves with other values
+	dirty   []uint64 // vertices that are to be looked up
+	undo    []change // of codes
+	missed  []missed
+}
+
+// missed is a change of a part that was not among the session's recent moves.
+type missed struct {
+	at   *move
+	key  move
+	part uint8
 }
 
 // change is a code that has been replaced.
@@ -345,7 +370,10 @@ func (x *treeSession) frameOf(n int) *frame {
 }
 
 // prepare gives the frame its size; the shape has its vertices.
-func (f *frame) prepare() {
+func (x *treeSession) prepare(f *frame) {
+	if x.scratch == nil {
+		x.scratch = new(scratch)
+	}
 	f.ready = true
 	f.words = make([]uint64, f.sh.n)
 	f.codes = make([]uint32, len(f.sh.vertex))
@@ -355,12 +383,17 @@ func (f *frame) prepare() {
 // number returns the number of v in table n, 0 if it has none and create is not
 // set or there is no memory.
 func (x *treeSession) number(n *nodes, v uint64, create bool) uint32 {
-	h := hashNode(v)
-	r := &x.recent[(h^uint64(n.number)<<(recentBits-4))&(1<<recentBits-1)]
+	// The high bits of a product depend on all bits of its factors.
+	r := &x.scratch.recent[((v+uint64(n.number))*recentMix)>>(64-recentBits)]
 	if r.value == v && r.table == uint32(n.number) && r.id != 0 {
 		return r.id
 	}
-	var id uint32
+	return x.lookUp(n, v, create, r)
+}
+
+// lookUp is number for a node that is not at its place r in x.recent.
+func (x *treeSession) lookUp(n *nodes, v uint64, create bool, r *recent) (id uint32) {
+	h := hashNode(v)
 	if create {
 		id = n.intern(v, h, &x.spare[n.number])
 	} else {
@@ -381,8 +414,13 @@ type recent struct {
 	table uint32
 }
 
-// recentBits is the number of bits of a place in a session's recent nodes.
-const recentBits = 10
+const (
+	// recentBits is the number of bits of a place in a session's recent nodes.
+	recentBits = 10
+	// moveBits is the same for its recent moves.
+	moveBits  = 12
+	recentMix = 0x9E3779B97F4A7C15
+)
 
 // key returns the key of s, whose shape has its vertices. ok is false if a part
 // of s has no number, and gets none because create is not set or there is no
@@ -397,22 +435,22 @@ func (x *treeSession) key(f *frame, s []uint64, create bool) (key uint64, ok boo
 		return l.direct | s[0], true
 	}
 	if !f.ready {
-		f.prepare()
+		x.prepare(f)
 	}
-	var ids [maxSlots]uint32
-	base := &ids // where numbers of merges go
-	changed := uint32(0)
-	if far := f.mark(s); far {
-		if !x.rebase(f, s, create) {
-			return 0, false
+	near := f.valid
+	if near {
+		near, ok = x.differ(f, s, create)
+	}
+	base := &f.now
+	if !near {
+		if ok = x.rebase(f, s, create); ok {
+			base = &f.ids // numbers of merges are the base's, too
+			f.nowSize = f.size
+			f.changed = 1<<len(sh.parts) - 1
 		}
-		base = &f.ids
-		changed = 1<<len(sh.parts) - 1
-	} else {
-		ids = f.ids
-		if changed, ok = x.recompute(f, s, &ids, create); !ok {
-			return 0, false
-		}
+	}
+	if !ok {
+		return 0, false
 	}
 	k, done := len(sh.parts), 0
 	var have uint64 // lengths of the numbers in use after so many merges:
@@ -425,17 +463,19 @@ func (x *treeSession) key(f *frame, s []uint64, create bool) (key uint64, ok boo
 				for ; done < after; done++ {
 					m := &l.merges[done]
 					slot := k + done
-					if base[slot] == 0 || changed>>m.a&1 != 0 || changed>>m.b&1 != 0 {
+					if base[slot] == 0 || f.changed>>m.a&1 != 0 || f.changed>>m.b&1 != 0 {
 						id := x.number(m.table, uint64(base[m.a])<<32|uint64(base[m.b]), create)
 						if id == 0 {
 							f.valid = f.valid && base != &f.ids
 							return 0, false
 						}
 						base[slot] = id
-						changed |= 1 << slot
+						f.changed |= 1 << slot
 					}
 				}
-				have = lengths(p.slots, base)
+				if have = f.nowSize; after > 0 {
+					have = lengths(p.slots, base)
+				}
 			}
 			if p.class == classWhole<<idsBits {
 				id := x.number(x.t.whole, uint64(sh.n)<<32|uint64(base[p.slots[0]]), create)
@@ -459,80 +499,147 @@ func (x *treeSession) key(f *frame, s []uint64, create bool) (key uint64, ok boo
 	}
 }
 
-// mark marks the leaves in which s differs from the base. It returns true, and
-// has marked none, if there is no base or s is better made the base itself.
-func (f *frame) mark(s []uint64) (far bool) {
-	if !f.valid {
-		return true
-	}
+// differ computes the numbers of s from those of the base. near is false, and
+// nothing is computed, if s differs so much from the base that it is better made
+// the base itself. ok is false if a number is missing.
+func (x *treeSession) differ(f *frame, s []uint64, create bool) (near, ok bool) {
 	sh := f.sh
-	n := 0
-	words := f.words[:len(s)]
-	for i, w := range s {
-		if d := w ^ words[i]; d != 0 {
+	f.now, f.nowSize, f.changed = f.ids, f.size, 0
+	f.leaves = f.leaves[:0]
+	var once, twice uint32 // parts with one leaf changed, and with more
+	total := 0
+	for i0 := 0; i0 < len(s); i0 += 64 {
+		diff := differing(s[i0:min(i0+64, len(s))], f.words[i0:])
+		if total += bits.OnesCount64(diff); total > 4 && 2*total > len(s) {
+			return false, true
+		}
+		for ; diff != 0; diff &= diff - 1 {
+			i := i0 + bits.TrailingZeros64(diff)
+			d := s[i] ^ f.words[i]
 			for v := sh.leafOf[i]; v < sh.leafOf[i+1]; v++ {
-				if d&sh.vertex[v].mask != 0 {
-					f.dirty[v>>6] |= 1 << (v & 63)
-					n++
+				if vx := &sh.vertex[v]; d&vx.mask != 0 {
+					f.leaves = append(f.leaves, v)
+					part := uint32(1) << (vx.part & 31)
+					twice |= once & part
+					once |= part
 				}
 			}
 		}
 	}
-	if n > 4 && 2*n > sh.leaves {
-		clear(f.dirty)
-		return true
+	ok = true
+	slow := false
+	for _, v := range f.leaves {
+		vx := &sh.vertex[v]
+		value := s[vx.word] & vx.mask >> vx.shift
+		if twice>>(vx.part&31)&1 == 0 && sh.moves != 0 {
+			key := move{value: value, from: f.ids[vx.part], leaf: sh.moves | uint32(v)}
+			at := x.moveAt(&key)
+			if at.value == key.value && at.from == key.from && at.leaf == key.leaf {
+				f.setPart(vx.part, at.to)
+				continue
+			}
+			f.missed = append(f.missed, missed{at, key, vx.part})
+		}
+		slow = true
+		ok = ok && x.set(f, v, vx, value, value < immediate, create)
 	}
-	return false
+	if slow {
+		ok = x.climb(f, ok, create)
+	}
+	return true, ok
 }
 
-// recompute computes the numbers of a state of which the leaves that differ from
-// the base are marked, into ids, which are the base's. It returns the set of the
-// parts that are different.
-func (x *treeSession) recompute(f *frame, s []uint64, ids *[maxSlots]uint32, create bool) (changed uint32, ok bool) {
-	sh := f.sh
-	t := x.t
-	ok = true
-	undo := f.undo[:0]
+// climb looks up the vertices that are marked, and what is above them, unless ok is
+// false already. It gives the base its codes back.
+func (x *treeSession) climb(f *frame, ok, create bool) bool {
 	// Children come before their parents, so the lowest first is the right order.
-	for w := range f.dirty {
-		for f.dirty[w] != 0 {
-			v := w<<6 | bits.TrailingZeros64(f.dirty[w])
+	for w := 0; w < len(f.dirty) && ok; w++ {
+		for f.dirty[w] != 0 && ok {
+			v := int32(w<<6 | bits.TrailingZeros64(f.dirty[w]))
 			f.dirty[w] &= f.dirty[w] - 1
-			if !ok {
-				continue
-			}
-			vx := &sh.vertex[v]
-			var value uint64
-			leaf := v < sh.leaves
-			if leaf {
-				value = s[vx.word] & vx.mask >> vx.shift
-			} else {
-				value = uint64(f.codes[vx.left])<<32 | uint64(f.codes[vx.right])
-			}
-			if vx.parent < 0 {
-				id := x.number(t.partNodes[vx.part], value, create)
-				ids[vx.part] = id
-				changed |= 1 << vx.part
-				ok = id != 0
-				continue
-			}
-			var code uint32
-			if leaf && value < immediate {
-				code = immediate | uint32(value)
-			} else if code = x.number(t.inner, value, create); code == 0 {
-				ok = false
-				continue
-			}
-			undo = append(undo, change{int32(v), f.codes[v]})
-			f.codes[v] = code
-			f.dirty[vx.parent>>6] |= 1 << (vx.parent & 63)
+			vx := &f.sh.vertex[v]
+			ok = x.set(f, v, vx, uint64(f.codes[vx.left])<<32|uint64(f.codes[vx.right]), false, create)
 		}
 	}
-	for _, c := range undo {
+	if ok {
+		for i := range f.missed {
+			m := &f.missed[i]
+			*m.at = m.key
+			m.at.to = f.now[m.part]
+		}
+	} else {
+		clear(f.dirty)
+	}
+	f.missed = f.missed[:0]
+	for _, c := range f.undo {
 		f.codes[c.vertex] = c.code
 	}
-	f.undo = undo
-	return changed, ok
+	f.undo = f.undo[:0]
+	return ok
+}
+
+// move is a change of one leaf of a part that the session has seen: if the part
+// has the number from, and the leaf gets the value, the part has the number to.
+// Threads do the same things again and again while the others are elsewhere, so
+// this saves most of the ways up the trees.
+type move struct {
+	value uint64
+	from  uint32
+	to    uint32 // 0: no move
+	leaf  uint32 // the shape's number << 16 | the leaf; 0 is the leaf of no shape
+}
+
+// moveAt returns the place for a move among the session's recent ones.
+func (x *treeSession) moveAt(m *move) *move {
+	h := (m.value ^ uint64(m.from)<<40 ^ uint64(m.from)>>24 ^ uint64(m.leaf)<<20) * recentMix
+	return &x.scratch.moves[h>>(64-moveBits)]
+}
+
+// differing returns the set of the at most 64 words in which a and b differ. There
+// is no branch in it, because nothing here is harder to predict.
+func differing(a, b []uint64) (set uint64) {
+	b = b[:len(a)]
+	for i := len(a) - 1; i >= 0; i-- {
+		d := a[i] ^ b[i]
+		set = set<<1 | (d|-d)>>63
+	}
+	return set
+}
+
+// set gives a vertex another value, and marks its parent. If inline is set, the
+// value is the code.
+func (x *treeSession) set(f *frame, v int32, vx *vertex, value uint64, inline, create bool) bool {
+	if vx.parent < 0 {
+		id := x.number(x.t.partNodes[vx.part], value, create)
+		f.setPart(vx.part, id)
+		return id != 0
+	}
+	code := immediate | uint32(value)
+	if !inline {
+		if code = x.number(x.t.inner, value, create); code == 0 {
+			return false
+		}
+	}
+	f.undo = append(f.undo, change{v, f.codes[v]})
+	f.codes[v] = code
+	f.dirty[vx.parent>>6] |= 1 << (vx.parent & 63)
+	return true
+}
+
+// setPart gives a part another number than it has in the base.
+func (f *frame) setPart(part uint8, id uint32) {
+	f.now[part] = id
+	at := 8 * part & 63
+	f.nowSize = f.nowSize&^(0xff<<at) | uint64(bits.Len32(id))<<at
+	f.changed |= 1 << (part & 31)
+}
+
+// resize brings the lengths of the base's numbers up to date.
+func (f *frame) resize() {
+	f.size = 0
+	for p := range f.sh.parts {
+		f.size |= uint64(bits.Len32(f.ids[p])) << (8 * p)
+	}
 }
 
 // rebase makes s the base.
@@ -567,6 +674,7 @@ func (x *treeSession) rebase(f *frame, s []uint64, create bool) bool {
 	}
 	copy(f.words, s)
 	f.valid = true
+	f.resize()
 	return true
 }
 
@@ -827,7 +935,7 @@ func unmerge(ids *[maxSlots]uint32, k int, merges []merge) {
 // the vertices with other numbers than in the base so far.
 func (x *treeSession) decode(f *frame, ids *[maxSlots]uint32) {
 	if !f.ready {
-		f.prepare()
+		x.prepare(f)
 	}
 	sh := f.sh
 	all := !f.valid
@@ -867,6 +975,7 @@ func (x *treeSession) decode(f *frame, ids *[maxSlots]uint32) {
 		}
 	}
 	f.valid = true
+	f.resize()
 }
 
 // Parents implements [Session].
