@@ -107,6 +107,8 @@ type resultJSON struct {
 	MoreViolations      uint64  `json:"more_violations"`
 	EndedLoops          uint64  `json:"ended_loops"`
 	CVOrder             string  `json:"cv_order,omitempty"`
+	Races               string  `json:"races"`
+	InvisibleCuts       uint64  `json:"invisible_cuts,omitempty"`
 	Store               string  `json:"store"`
 	OmissionProbability float64 `json:"omission_probability"`
 	Steals              uint64  `json:"steals"`
@@ -148,6 +150,7 @@ func (r *report) writeJSON(w io.Writer) error {
 		Steals: res.Steals, FailedCAS: res.FailedCAS, IdleShare: res.IdleShare,
 		Deadlocks: r.c.deadlock,
 	}
+	j.Races, j.InvisibleCuts = r.c.locks.races.String(), r.c.locks.cuts.Load()
 	if j.Params == nil {
 		j.Params = map[string]any{}
 	}
@@ -279,6 +282,9 @@ func (r *report) writeFigures(p *printer) {
 		how += ", order " + r.c.order.String()
 	}
 	p.figure("reduction", how, "")
+	if r.c.locks.races != 0 {
+		p.figure("races", "checked by "+r.c.locks.races.String(), "")
+	}
 	if ps := paramList(r.params); ps != "" {
 		p.figure("constants", ps, "")
 	}

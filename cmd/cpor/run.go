@@ -29,6 +29,7 @@ type runConfig struct {
 	params    map[string]string
 	reduction *reduction
 	order     cartesian.Order
+	locks     lockConfig
 
 	workers   int
 	store     statestore.Kind
@@ -85,6 +86,7 @@ func (c *runConfig) define() *flagSet {
 		c.profile = s
 		return checkProfile(s)
 	})
+	c.locks.define(f)
 	f.group("What is searched:", "D", "por", "cv-order", "deadlock", "all")
 	f.group("How, and how far:", "workers", "store", "timeout", "max-states", "max-memory", "validate")
 	f.group("What is printed:", "json", "trace", "q", "profile")
@@ -147,7 +149,7 @@ func (c *runConfig) parse(args []string) error {
 	case f.given("trace") && c.trace == "":
 		return errors.New("-trace needs the name of a file")
 	}
-	return nil
+	return c.locks.check(f, c.reduction.name)
 }
 
 // oneFile returns the only file of the arguments.
@@ -231,7 +233,10 @@ func (e *env) modelError(err error) int {
 func runModel(e *env, c *runConfig, m *model.Model, out *traceFile) int {
 	ctx, cancel := context.WithCancelCause(e.ctx)
 	defer cancel(nil)
-	sys := m.System()
+	sys, err := c.locks.prepare(m.System(), c.reduction.name)
+	if err != nil {
+		return e.mistake("run", "%s: %v", c.file, err)
+	}
 	o := search.Options{
 		Workers:         c.workers,
 		All:             c.all,
@@ -250,6 +255,9 @@ func runModel(e *env, c *runConfig, m *model.Model, out *traceFile) int {
 	o.Progress, o.ProgressInterval = p.report, p.interval
 	res, err := search.Run(ctx, sys, c.reduction.factory(sys, c, v.reporter()), o)
 	p.done()
+	if res != nil {
+		c.locks.judge(res, c.reduction.name)
+	}
 	var oe *search.OptionError
 	switch {
 	case v.difference() != nil:

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"cpor/lockset"
+	"cpor/lockset/composed"
+	"cpor/search"
+	"cpor/system"
+)
+
+// lockConfig is what the flags of `cpor run` say about locks.
+type lockConfig struct {
+	races        lockset.Rule
+	initThread   map[string]string
+	maxInvisible int
+	bounded      bool // -max-invisible was given
+
+	sys  *lockset.System // what is searched, if a rule is checked
+	cuts atomic.Uint64
+}
+
+// locksReduction is -por locks.
+var locksReduction = &reduction{
+	name:    "locks",
+	summary: "one move is a visible transition and the invisible ones that follow it (accesses to data that locks protect, releases); checks that locks do protect the data (-races ld'); keeps every assertion, deadlock and control point",
+	factory: func(sys system.System, c *runConfig, report func(error)) search.Factory {
+		f, err := composed.Factory(sys, composed.Options{MaxInvisible: c.locks.maxInvisible, Cuts: &c.locks.cuts})
+		if err != nil {
+			panic(err) // prepare has refused the model
+		}
+		return f
+	},
+}
+
+func init() { reductions = append(reductions, locksReduction) }
+
+// define defines the flags on l.
+func (l *lockConfig) define(f *flagSet) {
+	l.initThread = map[string]string{}
+	f.Func("races", "the `rule` for races: ld' (a lock protects what several threads write; the default of -por locks), ld (Eraser's, which lets the first thread initialise), hb (nothing orders two accesses) or none (the default otherwise)", func(s string) (err error) {
+		l.races, err = lockset.ParseRule(s)
+		return err
+	})
+	f.Func("init-thread", "`VAR=THREAD` exempts the first access to each location of a variable, which must be that thread's, from -races ld' or ld; may be repeated", func(s string) error {
+		v, t, ok := strings.Cut(s, "=")
+		if !ok || v == "" || t == "" {
+			return errors.New("want VAR=THREAD, such as -init-thread table=Main[0]")
+		}
+		l.initThread[v] = t
+		return nil
+	})
+	f.IntVar(&l.maxInvisible, "max-invisible", 0, "with -por locks, report the search as incomplete if a thread takes more than this `number` of invisible transitions in a row; by default a move of more than 10,000 is cut in two")
+	f.group("Locks and races:", "races", "init-thread", "max-invisible")
+}
+
+// check says what is wrong with the flags, and sets the defaults.
+func (l *lockConfig) check(f *flagSet, por string) error {
+	locks := por == locksReduction.name
+	if locks && !f.given("races") {
+		l.races = lockset.LDPrime
+	}
+	l.bounded = f.given("max-invisible")
+	switch {
+	case locks && (l.races == lockset.LD || l.races == lockset.HB):
+		return fmt.Errorf("-races %v needs every interleaving, because it depends on the order of the accesses: -por locks checks ld', and -por none checks %v", l.races, l.races)
+	case !locks && por != "none" && l.races != lockset.None:
+		return fmt.Errorf("-races %v cannot be checked with -por %s, which leaves out the accesses that it looks for: use -por none, or -por locks for ld'", l.races, por)
+	case l.bounded && !locks:
+		return fmt.Errorf("-max-invisible is an option of -por locks, not of -por %s", por)
+	case l.bounded && l.maxInvisible < 1:
+		return fmt.Errorf("-max-invisible %d: the number must be above 0", l.maxInvisible)
+	case l.races != lockset.None && f.Lookup("validate").Value.String() == "true":
+		return fmt.Errorf("-validate runs transitions on pieces of states, to which the memory of -races %v does not belong: use -races none with it", l.races)
+	case len(l.initThread) > 0 && l.races == lockset.None:
+		return errors.New("-init-thread means nothing without -races ld' or ld")
+	}
+	return nil
+}
+
+// prepare returns the system to search: one that reports races, if it is to.
+func (l *lockConfig) prepare(sys system.System, por string) (system.System, error) {
+	if l.races != lockset.None {
+		wrapped, err := lockset.New(sys, lockset.Options{Rule: l.races, InitThread: l.initThread})
+		if err != nil {
+			return nil, err
+		}
+		l.sys = wrapped
+		sys = wrapped
+	}
+	if por == locksReduction.name {
+		if _, err := composed.New(sys, composed.Options{}); err != nil {
+			return nil, err
+		}
+	}
+	return sys, nil
+}
+
+// judge completes the messages, and corrects the verdict of a search that ended
+// with everything covered under an assumption.
+func (l *lockConfig) judge(res *search.Result, por string) {
+	broken := false
+	for _, v := range res.Violations {
+		if v.Kind == lockset.Discipline {
+			broken = true
+			if l.sys != nil && v.Trace != nil {
+				v.Violation.Message = lockset.Explain(l.sys, v.Trace)
+				v.Trace.Violation.Message = v.Violation.Message
+			}
+		}
+	}
+	if por != locksReduction.name || !res.Exhaustive {
+		return
+	}
+	switch {
+	case l.races == lockset.None:
+		res.Reason = "the locking discipline, on which -por locks rests, was assumed and not checked (-races none)"
+	case broken:
+		res.Reason = "the locking discipline is violated, so -por locks may have missed other violations"
+	case l.bounded && l.cuts.Load() > 0:
+		res.Reason = fmt.Sprintf("possible violation of BoundedInvis: a thread can take more than %d invisible transitions in a row (-max-invisible)", l.maxInvisible)
+	default:
+		return
+	}
+	res.Exhaustive = false
+	if res.Verdict == search.Pass {
+		res.Verdict = search.Incomplete
+	}
+}
