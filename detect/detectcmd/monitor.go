@@ -180,23 +180,20 @@ func (c *monitorCommand) run(ctx context.Context, stdin io.Reader, tcp, httpAddr
 			done = true
 		}
 	}
-	select { // the last event may have been the one
-	case <-detected:
-		if detected != nil && !announced {
+	if !announced {
+		select { // the last event may have been the one
+		case <-detected:
 			if err := c.announce(); err != nil {
 				return c.mistake("%v", err)
 			}
 			announced = true
+		default:
 		}
-	default:
 	}
 	cancel()
-	if listening || announced {
-		// A read of stdin cannot be interrupted; nothing waits for it.
-		if listening {
-			if e := <-failed; err == nil {
-				err = e
-			}
+	if listening { // a read of stdin cannot be interrupted: nothing waits for it
+		if e := <-failed; err == nil {
+			err = e
 		}
 	}
 	switch {

@@ -172,7 +172,7 @@ func (r *report) answer() string {
 	return question + ": no"
 }
 
-func (r *report) title() string { return r.answer() + "   " + r.Predicate }
+func (r *report) title() string { return r.answer() + " — " + r.Predicate }
 
 // labels returns for each process of the predicate's support the values that
 // its variables have in the witness.
