@@ -1,0 +1,33 @@
+package benchmarks
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+)
+
+// dporFS holds dpor/NAME.model: acyclic programs whose numbers of Mazurkiewicz
+// traces are known.
+//
+//go:embed dpor/*.model
+var dporFS embed.FS
+
+var dporNames = []string{"readers", "lastzero", "increments"}
+
+// DPORNames returns the names of the programs on which state-less searches are
+// compared in the literature (Abdulla, Aronis, Jonsson, Sagonas 2017).
+func DPORNames() []string { return append([]string(nil), dporNames...) }
+
+// DPORModel returns the text of one of them. The error wraps fs.ErrNotExist if
+// there is no model of that name.
+func DPORModel(name string) ([]byte, error) {
+	if path.Base(name) != name || name == "" {
+		return nil, fmt.Errorf("benchmark %q: %w", name, fs.ErrNotExist)
+	}
+	b, err := dporFS.ReadFile("dpor/" + name + ".model")
+	if err != nil {
+		return nil, fmt.Errorf("benchmark %q: %w", name, err)
+	}
+	return b, nil
+}

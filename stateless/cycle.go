@@ -1,0 +1,46 @@
+package stateless
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/dustin/go-humanize"
+)
+
+// firstCheck is the length of an execution at which the search looks for the
+// first time whether the execution could go on for ever. The length doubles
+// each time, so that looking costs no more than executing.
+const firstCheck = 1 << 10
+
+// checkEndless looks for a state that comes twice on the path, because then
+// the search would never end, and for a path that is too long anyway. It
+// returns false if it ended the search.
+func (w *worker) checkEndless() bool {
+	if w.e.bound > 0 {
+		w.nextCheck = w.e.bound
+		return true
+	}
+	if w.path.len() >= DefaultMaxDepth {
+		w.e.stop(fmt.Sprintf("an execution has more than %s transitions, and a state-less search does not notice if it never ends; bound its length (-max-depth)",
+			humanize.Comma(DefaultMaxDepth)))
+		return false
+	}
+	w.nextCheck = 2 * w.path.len()
+	m := w.e.sys.NewMachine()
+	m.Load(w.r.initial)
+	seen := map[string]int{}
+	for i := 0; ; i++ {
+		w.buf = m.Encode(w.buf)
+		key := unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(w.buf))), 8*len(w.buf))
+		if first, ok := seen[key]; ok {
+			w.e.stop(fmt.Sprintf("the system is cyclic: the state after %d transitions comes again after %d, so that a state-less search never ends; bound the length of executions (-max-depth, or -deepen), or search with stored states",
+				first, i))
+			return false
+		}
+		seen[string([]byte(key))] = i
+		if i == len(w.r.steps) {
+			return true
+		}
+		m.Step(w.r.steps[i].Thread, w.r.steps[i].Alt)
+	}
+}

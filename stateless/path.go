@@ -1,0 +1,243 @@
+package stateless
+
+import (
+	"cpor/system"
+)
+
+// event is a transition on a worker's path, with its place in the
+// happens-before order of the execution.
+type event struct {
+	node   *node // belongs to others once the path is to go back before it
+	thread int32
+	prev   int32 // the thread's event before, -1 if it is the first
+	idx    int32 // counts the thread's events, from 1
+	recs   int32 // where its records begin
+	races  int32 // where its races begin
+	// serial tells executed transitions apart, so that another machine can
+	// find out how much of its path is still the same.
+	serial uint64
+}
+
+// record is an access of an event on the path. The records of a location are
+// chained from the newest on.
+type record struct {
+	loc       system.Loc
+	write     bool
+	event     int32
+	prev      int32 // the location's record before, -1 if none
+	lastWrite int32 // the location's newest record that is a write, this one included; -1
+}
+
+// path is the execution that a worker is at: the transitions from the root,
+// the sleep sets on the way, and, for dynamic partial-order reduction, the
+// happens-before order: the vector clocks of the events, and which earlier
+// events each is in a race with (Flanagan and Godefroid 2005, section 4;
+// Abdulla et al. 2017, section 3).
+//
+// Everything is a stack, so that going back costs what going forward did and
+// nothing is allocated once the stacks have grown.
+type path struct {
+	root    *node
+	events  []event
+	sleep   []*node // the sleep sets, one after the other
+	sleepAt []int32 // by depth: where the sleep set begins
+
+	hb       bool    // keep the happens-before order
+	stride   int     // threads that a clock has room for
+	clocks   []int32 // by event and thread: how many of the thread's events happen before (or are) it
+	lastOf   []int32 // by thread: its last event, -1
+	recs     []record
+	head     []int32 // by location: its newest record, -1
+	raceList []int32
+	serial   uint64
+	cand     []int32
+}
+
+func (p *path) reset(root *node, hb bool) {
+	p.truncate(0)
+	p.root = root
+	p.hb = hb
+	p.sleep = p.sleep[:0]
+	p.sleepAt = append(p.sleepAt[:0], 0)
+}
+
+func (p *path) len() int { return len(p.events) }
+
+// node returns the node at a depth.
+func (p *path) node(depth int) *node {
+	if depth == 0 {
+		return p.root
+	}
+	return p.events[depth-1].node
+}
+
+// asleep returns the sleep set at a depth without the left siblings.
+func (p *path) asleep(depth int) []*node {
+	if depth+1 < len(p.sleepAt) {
+		return p.sleep[p.sleepAt[depth]:p.sleepAt[depth+1]]
+	}
+	return p.sleep[p.sleepAt[depth]:]
+}
+
+// push puts a transition onto the path; useSleep tells whether to keep sleep
+// sets: what slept and is independent sleeps on, and so do the left siblings.
+func (p *path) push(c *node, useSleep bool) {
+	from, to := p.sleepAt[len(p.events)], len(p.sleep)
+	p.sleepAt = append(p.sleepAt, int32(to))
+	if useSleep {
+		for i := from; i < int32(to); i++ {
+			if x := p.sleep[i]; x.thread != c.thread && !conflict(x.acc, c.acc) {
+				p.sleep = append(p.sleep, x)
+			}
+		}
+		for x := c.parent.first; x != c; x = x.next {
+			if x.thread != c.thread && !conflict(x.acc, c.acc) {
+				p.sleep = append(p.sleep, x)
+			}
+		}
+	}
+	p.serial++
+	p.events = append(p.events, event{node: c, thread: c.thread, serial: p.serial, recs: int32(len(p.recs)), races: int32(len(p.raceList))})
+	if p.hb {
+		p.order(c)
+	}
+}
+
+// truncate takes back all but the first n transitions.
+func (p *path) truncate(n int) {
+	for k := len(p.events) - 1; k >= n; k-- {
+		ev := &p.events[k]
+		if p.hb {
+			for i := len(p.recs) - 1; i >= int(ev.recs); i-- {
+				p.head[p.recs[i].loc] = p.recs[i].prev
+			}
+			p.recs = p.recs[:ev.recs]
+			p.raceList = p.raceList[:ev.races]
+			p.lastOf[ev.thread] = ev.prev
+		}
+	}
+	if n < len(p.events) {
+		p.events = p.events[:n]
+		p.sleep = p.sleep[:p.sleepAt[n+1]]
+		p.sleepAt = p.sleepAt[:n+1]
+		p.clocks = p.clocks[:n*p.stride]
+	}
+}
+
+// clock returns the vector clock of an event.
+func (p *path) clock(e int) []int32 { return p.clocks[e*p.stride : (e+1)*p.stride] }
+
+// before tells whether event f happens before event e or is e.
+func (p *path) before(f, e int) bool {
+	ev := &p.events[f]
+	return f <= e && p.clocks[e*p.stride+int(ev.thread)] >= ev.idx
+}
+
+// widen makes room for more threads.
+func (p *path) widen(threads int) {
+	n := max(8, p.stride)
+	for n < threads {
+		n *= 2
+	}
+	clocks := make([]int32, len(p.events)*n, max(64, 2*len(p.events))*n)
+	for e := range len(p.events) - 1 {
+		copy(clocks[e*n:], p.clock(e))
+	}
+	p.clocks, p.stride = clocks[:(len(p.events)-1)*n], n
+	for len(p.lastOf) < n {
+		p.lastOf = append(p.lastOf, -1)
+	}
+}
+
+// order gives the last event of the path its clock, its races and its records.
+func (p *path) order(c *node) {
+	e := len(p.events) - 1
+	ev := &p.events[e]
+	t := int(c.thread)
+	if t >= p.stride {
+		p.widen(t + 1)
+	}
+	at := len(p.clocks)
+	if at+p.stride <= cap(p.clocks) {
+		p.clocks = p.clocks[:at+p.stride]
+	} else {
+		p.clocks = append(p.clocks, make([]int32, p.stride)...)
+	}
+	clock := p.clocks[at:]
+	ev.prev = p.lastOf[t]
+	if ev.prev >= 0 {
+		copy(clock, p.clock(int(ev.prev)))
+		ev.idx = p.events[ev.prev].idx + 1
+	} else {
+		clear(clock)
+		ev.idx = 1
+	}
+	p.lastOf[t] = int32(e)
+
+	// The newest conflicting events first: what a race is, is decided when
+	// all that is behind it has been joined.
+	p.cand = p.cand[:0]
+	for _, a := range c.acc {
+		h := p.headOf(a.Loc)
+		lastWrite := int32(-1)
+		if h >= 0 {
+			lastWrite = p.recs[h].lastWrite
+		}
+		if a.Write {
+			for r := h; r >= 0 && r != lastWrite; r = p.recs[r].prev {
+				p.candidate(p.recs[r].event)
+			}
+		}
+		if lastWrite >= 0 {
+			p.candidate(p.recs[lastWrite].event)
+		}
+		r := int32(len(p.recs))
+		if a.Write {
+			lastWrite = r
+		}
+		p.recs = append(p.recs, record{loc: a.Loc, write: a.Write, event: int32(e), prev: h, lastWrite: lastWrite})
+		p.head[a.Loc] = r
+	}
+	for _, f := range p.cand {
+		fe := &p.events[f]
+		if clock[fe.thread] >= fe.idx {
+			continue
+		}
+		p.raceList = append(p.raceList, f)
+		for i, v := range p.clock(int(f)) {
+			clock[i] = max(clock[i], v)
+		}
+	}
+	clock[t] = ev.idx
+}
+
+// candidate inserts an event into cand, which is kept in descending order.
+func (p *path) candidate(f int32) {
+	i := len(p.cand)
+	for i > 0 && p.cand[i-1] <= f {
+		if p.cand[i-1] == f {
+			return
+		}
+		i--
+	}
+	p.cand = append(p.cand, 0)
+	copy(p.cand[i+1:], p.cand[i:])
+	p.cand[i] = f
+}
+
+func (p *path) headOf(l system.Loc) int32 {
+	for int(l) >= len(p.head) {
+		p.head = append(p.head, -1)
+	}
+	return p.head[l]
+}
+
+// racesOf returns the events that event e is in a race with: those it depends
+// on with nothing between them, of other threads.
+func (p *path) racesOf(e int) []int32 {
+	to := len(p.raceList)
+	if e+1 < len(p.events) {
+		to = int(p.events[e+1].races)
+	}
+	return p.raceList[p.events[e].races:to]
+}

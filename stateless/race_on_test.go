@@ -1,0 +1,5 @@
+//go:build race
+
+package stateless
+
+const raceEnabled = true

@@ -1,0 +1,288 @@
+package stateless
+
+import (
+	"sync"
+
+	"cpor/system"
+)
+
+// status tells how far the exploration of a node has come.
+type status uint8
+
+const (
+	pending status = iota // nobody explores it yet, or new work was put below it
+	running               // somebody explores it or something below it
+	done                  // everything below it is explored
+)
+
+// node is a node of the search tree: the transition that leads to it, and what
+// is, was or will be explored behind it. Its children stand in the order in
+// which they are explored; a child's sleep set has its left siblings in it.
+//
+// With dynamic partial-order reduction the pending children of a node are its
+// wakeup tree (Abdulla, Aronis, Jonsson, Sagonas 2017, section 6).
+type node struct {
+	parent      *node
+	first, last *node // children
+	next        *node // sibling to the right
+	acc         []system.Access
+	alt         uint64
+	thread      int32
+	depth       int32 // transitions from the root
+	open        int32 // children that are not done
+	pending     int32 // children that are pending
+	status      status
+	executed    bool // its transition has been counted
+	multi       bool // the thread has more than one alternative here
+	// free: behind this node the search chose by itself, it is not an inner
+	// node of a wakeup tree. Nothing is inserted through it from outside.
+	free bool
+}
+
+// tree is the search tree that the workers share: only what is still needed
+// of it, which with one worker is the path of the depth-first search and the
+// transitions beside it.
+//
+// A worker extends the tree on its own while it runs one execution; the rest
+// happens under the lock, once for each execution.
+type tree struct {
+	mu      sync.Mutex
+	wake    *sync.Cond
+	shared  bool // more than one worker
+	root    *node
+	workers []*worker
+	idle    int
+	stopped bool
+}
+
+// pool keeps the nodes that one worker released for new ones.
+type pool struct{ free []*node }
+
+func (p *pool) get() *node {
+	if n := len(p.free); n > 0 {
+		x := p.free[n-1]
+		p.free = p.free[:n-1]
+		*x = node{acc: x.acc[:0]}
+		return x
+	}
+	return &node{}
+}
+
+// of returns a node for a step.
+func (p *pool) of(s *step) *node {
+	n := p.get()
+	n.thread, n.alt, n.multi = s.thread, s.alt, s.multi
+	n.acc = append(n.acc, s.acc...)
+	return n
+}
+
+// releaseChildren takes everything below x out of the tree.
+func (p *pool) releaseChildren(x *node) {
+	for c := x.first; c != nil; {
+		next := c.next
+		p.releaseChildren(c)
+		p.free = append(p.free, c)
+		c = next
+	}
+	x.first, x.last = nil, nil
+}
+
+// add appends a child that is pending.
+func (x *node) add(c *node) {
+	c.parent, c.depth = x, x.depth+1
+	if x.last == nil {
+		x.first = c
+	} else {
+		x.last.next = c
+	}
+	x.last = c
+	x.open++
+	x.pending++
+}
+
+// reopen makes a node that got a new child one that somebody will come to.
+func (x *node) reopen() {
+	for x.status == done {
+		x.status = pending
+		x.parent.open++
+		x.parent.pending++
+		x = x.parent
+	}
+}
+
+// takeChild takes the first pending child; nil if there is none.
+func (x *node) takeChild() *node {
+	if x.pending == 0 {
+		return nil
+	}
+	for c := x.first; c != nil; c = c.next {
+		if c.status == pending {
+			c.status = running
+			x.pending--
+			return c
+		}
+	}
+	return nil
+}
+
+// stop ends the exploration: no worker takes anything any more.
+func (t *tree) stop() {
+	t.mu.Lock()
+	t.stopped = true
+	t.wake.Broadcast()
+	t.mu.Unlock()
+}
+
+// lock and unlock guard the tree if there is anybody to guard it from.
+func (t *tree) lock() {
+	if t.shared {
+		t.mu.Lock()
+	}
+}
+
+func (t *tree) unlock() {
+	if t.shared {
+		t.mu.Unlock()
+	}
+}
+
+// complete marks a node done that has nothing left below it, and with it its
+// ancestors of which that was the last. It returns the first that is not done,
+// nil if the whole tree is.
+func (t *tree) complete(x *node, p *pool) *node {
+	for {
+		x.status = done
+		if !t.shared || x.free || reachedByNobody(x) {
+			p.releaseChildren(x)
+		}
+		if t.shared {
+			for r := x.next; r != nil; r = r.next {
+				if r.status == done && r.first != nil && reachedByNobody(r) {
+					p.releaseChildren(r)
+				}
+			}
+		}
+		if x.parent == nil {
+			return nil
+		}
+		x = x.parent
+		if x.open--; x.open > 0 {
+			return x
+		}
+	}
+}
+
+// reachedByNobody tells whether no execution that is still to come can insert
+// something below x, which is done: that happens through the left siblings of
+// x and of its ancestors up to the next free one (see insert).
+func reachedByNobody(x *node) bool {
+	for ; x.parent != nil; x = x.parent {
+		for l := x.parent.first; l != x; l = l.next {
+			if l.status != done {
+				return false
+			}
+		}
+		if x.parent.free {
+			return true
+		}
+	}
+	return true
+}
+
+// step is a transition of a sequence that is to be inserted.
+type step struct {
+	alt    uint64
+	acc    []system.Access
+	thread int32
+	multi  bool
+}
+
+// insert puts the sequence v into the wakeup tree of node e, whose child cur
+// leads to the execution in which v was found. The caller has made sure that
+// no transition that is asleep at e, and neither cur nor a left sibling of it,
+// is a weak initial of v. v is used up.
+//
+// It walks to the right of cur: the first child that is a weak initial of what
+// is left of v is where v belongs. A leaf of a wakeup tree (or where there was
+// one before it was explored freely) covers v already.
+func insert(e, cur *node, v []step, p *pool) bool {
+	x := e
+	c := cur.next
+	for {
+		for c != nil && !weakInitial(c, v) {
+			c = c.next
+		}
+		if c == nil {
+			break
+		}
+		if c.free || c.first == nil {
+			return false
+		}
+		v = without(v, c.thread)
+		if len(v) == 0 {
+			return false
+		}
+		x, c = c, c.first
+	}
+	for i := range v {
+		n := p.of(&v[i])
+		x.add(n)
+		if i == 0 {
+			x.reopen()
+		}
+		x = n
+	}
+	return true
+}
+
+// weakInitial tells whether an execution that begins with v can as well begin
+// with the transition of c: it is in v and depends on nothing before it there,
+// or it depends on nothing in v at all.
+func weakInitial(c *node, v []step) bool {
+	for i := range v {
+		if v[i].thread == c.thread {
+			return v[i].alt == c.alt
+		}
+		if conflict(v[i].acc, c.acc) {
+			return false
+		}
+	}
+	return true
+}
+
+// initial tells whether the transition of c is in v and depends on nothing
+// before it there.
+func initial(c *node, v []step) bool {
+	for i := range v {
+		if v[i].thread == c.thread {
+			return v[i].alt == c.alt
+		}
+		if conflict(v[i].acc, c.acc) {
+			return false
+		}
+	}
+	return false
+}
+
+// without removes the first step of a thread from v.
+func without(v []step, thread int32) []step {
+	for i := range v {
+		if v[i].thread == thread {
+			return append(v[:i], v[i+1:]...)
+		}
+	}
+	return v
+}
+
+// conflict tells whether two transitions of different threads are dependent:
+// they touch a common location and one writes.
+func conflict(a, b []system.Access) bool {
+	for i := range a {
+		for j := range b {
+			if a[i].Loc == b[j].Loc && (a[i].Write || b[j].Write) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,427 @@
+package stateless
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"cpor/system"
+)
+
+// end tells how an execution ended.
+type end uint8
+
+const (
+	maximal end = iota // no thread is enabled
+	asleep             // all that is enabled is asleep
+	cut                // by the bound
+	aborted            // the search is to end
+)
+
+// counts are what the workers count.
+type counts struct {
+	executions, blocked, cut, transitions uint64
+	depth                                 int
+}
+
+// worker explores executions: it takes a pending node, brings its machine
+// there, runs one execution to its end, finds out what else has to be explored
+// because of it, and takes the next node, on its own path or somebody else's.
+type worker struct {
+	e *engine
+	r *runner
+	path
+	tree *tree
+	pool pool
+	// open holds the nodes of the path that others may take children of. It
+	// belongs to the tree's lock.
+	open []*node
+
+	counts
+	public struct{ executions, blocked, transitions, depth atomic.Uint64 }
+
+	moving bool           // the path has to be brought to the last node of open
+	taken  bool           // the machine has executed the transition to be advanced by
+	out    system.Outcome // of it
+
+	fresh int // the first event of the path that is new in this execution
+	last  int // the thread of the last transition
+	// stuck holds the threads that are blocked at the end of a maximal
+	// execution, observers included.
+	stuck []int
+
+	ahead     *runner // looks ahead, for races
+	aheadAt   []uint64
+	v, u      []step
+	vAt       []int32 // by step of v: the event
+	root      [1]int32
+	undecided []*node
+	accBuf    []system.Access
+	memo      map[string]struct{}
+
+	static    staticChoice
+	nextCheck int // the depth at which to look for a cycle
+	buf       system.State
+	observers [][]uint64 // the observers' first local parts; made on demand
+}
+
+func newWorker(e *engine) *worker {
+	w := &worker{e: e}
+	w.r = newRunner(e.sys, e.initial, e.o.Undo == Replay, e.o.Reduction != None)
+	return w
+}
+
+// prepare makes the worker ready to explore a tree from an initial state.
+func (w *worker) prepare(t *tree, initial system.State) {
+	w.tree = t
+	w.r.initial = initial
+	w.r.m.Load(initial)
+	w.r.steps, w.r.marks = w.r.steps[:0], w.r.marks[:0]
+	if w.ahead != nil {
+		w.ahead.initial = initial
+		w.ahead.m.Load(initial)
+		w.ahead.steps, w.ahead.marks = w.ahead.steps[:0], w.ahead.marks[:0]
+		w.aheadAt = w.aheadAt[:0]
+	}
+	w.path.reset(t.root, w.e.o.Reduction.dynamic())
+	w.open = w.open[:0]
+	w.nextCheck = firstCheck
+}
+
+// run explores until nothing is left.
+func (w *worker) run() {
+	for n := w.take(); n != nil; n = w.take() {
+		if w.moving {
+			w.moving = false
+			w.move()
+		}
+		end := w.execute(n)
+		if end == aborted {
+			w.tree.stop()
+			return
+		}
+		w.finish(end)
+	}
+}
+
+// take returns the next node to explore, nil if there is none. The path is at
+// its parent, unless moving says that it still has to be brought there.
+func (w *worker) take() *node {
+	t := w.tree
+	t.lock()
+	defer t.unlock()
+	for k := len(w.open) - 1; k >= 0; k-- {
+		if c := w.open[k].takeChild(); c != nil {
+			w.open = w.open[:k+1]
+			w.backTo(k)
+			return c
+		}
+	}
+	w.open = w.open[:0]
+	for {
+		if t.stopped || t.root.status == done {
+			return nil
+		}
+		if t.root.status == pending {
+			t.root.status = running
+			w.backTo(0)
+			return t.root
+		}
+		for _, o := range t.workers {
+			for _, x := range o.open {
+				if c := x.takeChild(); c != nil {
+					for n := x; n != nil; n = n.parent {
+						w.open = append(w.open, n)
+					}
+					slices.Reverse(w.open)
+					w.moving = true
+					return c
+				}
+			}
+		}
+		t.idle++
+		t.wake.Wait()
+		t.idle--
+	}
+}
+
+// backTo shortens the path.
+func (w *worker) backTo(depth int) {
+	w.path.truncate(depth)
+	w.r.truncate(depth)
+	if depth > 0 {
+		w.last = int(w.node(depth).thread)
+	}
+}
+
+// move brings the path to the last node of open, which was another worker's.
+// The nodes on the way there stay as long as this worker explores below.
+func (w *worker) move() {
+	w.backTo(0)
+	for _, n := range w.open[1:] {
+		w.r.step(int(n.thread), n.alt)
+		w.push(n, w.e.o.Reduction.sleeps())
+		w.last = int(n.thread)
+	}
+}
+
+// execute runs one execution that begins with the node n to its end.
+func (w *worker) execute(n *node) end {
+	w.fresh = w.path.len()
+	c := n
+	for {
+		if c != w.tree.root {
+			if !w.advance(c) {
+				return aborted
+			}
+		}
+		if b := w.e.bound; b > 0 && w.path.len() >= b {
+			w.tree.lock()
+			c.free = true
+			w.tree.unlock()
+			if w.quiet() {
+				return maximal
+			}
+			return cut
+		}
+		if w.path.len() >= w.nextCheck && !w.checkEndless() {
+			return aborted
+		}
+		next, end := w.choose(c)
+		if next == nil {
+			return end
+		}
+		c = next
+	}
+}
+
+// advance executes the transition of c. It returns false if the search is to
+// end.
+func (w *worker) advance(c *node) bool {
+	if c.multi && !c.executed && w.e.o.Reduction == SourceDPOR {
+		w.addAlternatives(c)
+	}
+	out := w.out
+	if !w.taken {
+		out = w.r.step(int(c.thread), c.alt)
+	}
+	w.taken = false
+	w.push(c, w.e.o.Reduction.sleeps())
+	w.last = int(c.thread)
+	if c.executed {
+		return true
+	}
+	c.executed = true
+	w.transitions++
+	w.depth = max(w.depth, w.path.len())
+	if out.Violation != nil && !w.e.violation(out.Violation, w.r.steps, "") {
+		return false
+	}
+	return w.transitions&63 != 0 || w.e.goOn(w)
+}
+
+// choose returns the node with which the execution goes on behind c: along the
+// wakeup tree, or else as the reduction chooses.
+func (w *worker) choose(c *node) (*node, end) {
+	w.tree.lock()
+	next := c.takeChild()
+	if next == nil {
+		c.free = true
+	}
+	w.tree.unlock()
+	if next != nil {
+		return next, 0
+	}
+	if w.e.o.Reduction.dynamic() {
+		return w.chooseFree(c)
+	}
+	return w.chooseStatic(c)
+}
+
+// chooseFree takes any transition that is enabled and not asleep: the last
+// thread's if possible.
+func (w *worker) chooseFree(c *node) (*node, end) {
+	sleep := w.asleep(w.path.len())
+	threads := w.r.m.NumThreads()
+	w.stuck = w.stuck[:0]
+	slept := false
+	for i := -1; i < threads; i++ {
+		t := i
+		switch {
+		case i < 0:
+			if t = w.last; t >= threads {
+				continue
+			}
+		case i == w.last:
+			continue
+		}
+		for alt := uint64(0); ; {
+			x := sleeping(sleep, t, alt)
+			if x != nil && !x.multi {
+				slept = true
+				break
+			}
+			out := w.r.try(t, alt)
+			if out.Kind != system.Moved {
+				if out.Kind == system.Blocked {
+					w.stuck = append(w.stuck, t)
+				}
+				break
+			}
+			if x == nil {
+				c.add(w.newNode(t, alt, alt != 0 || out.Next != 0))
+				w.taken, w.out = true, out
+				return c.takeChild(), 0
+			}
+			slept = true
+			w.r.undo()
+			if out.Next == 0 {
+				break
+			}
+			alt = out.Next
+		}
+	}
+	if slept {
+		return nil, asleep
+	}
+	return nil, maximal
+}
+
+// addAlternatives adds the other alternatives of a transition beside it, which
+// source sets do not tell apart. The machine is before c, or just behind it.
+func (w *worker) addAlternatives(c *node) {
+	if w.taken {
+		w.r.undo()
+		w.taken = false
+	}
+	sleep := w.asleep(w.path.len())
+	t := int(c.thread)
+	for alt := uint64(0); ; {
+		out := w.r.try(t, alt)
+		if alt != c.alt && sleeping(sleep, t, alt) == nil {
+			n := w.newNode(t, alt, true)
+			w.tree.lock()
+			if known(c.parent, t, alt) {
+				w.pool.free = append(w.pool.free, n)
+			} else {
+				c.parent.add(n)
+			}
+			w.tree.unlock()
+		}
+		w.r.undo()
+		if out.Next == 0 {
+			return
+		}
+		alt = out.Next
+	}
+}
+
+// known tells whether an alternative of a thread is a child of x.
+func known(x *node, t int, alt uint64) bool {
+	for c := x.first; c != nil; c = c.next {
+		if int(c.thread) == t && c.alt == alt {
+			return true
+		}
+	}
+	return false
+}
+
+// newNode returns a node for the transition that the machine took last.
+func (w *worker) newNode(t int, alt uint64, multi bool) *node {
+	n := w.pool.get()
+	n.thread, n.alt, n.multi = int32(t), alt, multi
+	n.acc = append(n.acc, w.r.m.Accesses()...)
+	return n
+}
+
+// sleeping returns the entry of a sleep set for an alternative of a thread.
+func sleeping(sleep []*node, t int, alt uint64) *node {
+	for _, x := range sleep {
+		if int(x.thread) == t && x.alt == alt {
+			return x
+		}
+	}
+	return nil
+}
+
+// quiet tells whether no thread is enabled, and finds those that are blocked.
+func (w *worker) quiet() bool {
+	w.stuck = w.stuck[:0]
+	for t := range w.r.m.NumThreads() {
+		switch w.r.try(t, 0).Kind {
+		case system.Moved:
+			w.r.undo()
+			return false
+		case system.Blocked:
+			w.stuck = append(w.stuck, t)
+		}
+	}
+	return true
+}
+
+// finish does what an execution's end asks for.
+func (w *worker) finish(end end) {
+	switch end {
+	case maximal:
+		w.executions++
+		if w.e.o.onExecution != nil {
+			w.e.o.onExecution(w)
+		}
+		if !w.deadlock() {
+			w.tree.stop()
+			return
+		}
+	case asleep:
+		w.blocked++
+	case cut:
+		w.cut++
+	}
+	if w.e.o.Reduction.dynamic() {
+		w.races(end)
+	}
+	w.publish()
+	t := w.tree
+	t.lock()
+	defer t.unlock()
+	y := t.complete(w.node(w.path.len()), &w.pool)
+	if y == nil {
+		w.open = w.open[:0]
+		w.backTo(0)
+	} else {
+		// What is left open of the path, for this worker and for others.
+		for k := len(w.open); k <= int(y.depth); k++ {
+			w.open = append(w.open, w.node(k))
+		}
+		w.open = w.open[:y.depth+1]
+	}
+	if t.shared && t.idle > 0 {
+		t.wake.Broadcast()
+	}
+}
+
+// deadlock reports the end of a maximal execution if it is a deadlock: some
+// thread is blocked where it may not stay. It returns false if the search is
+// to end.
+func (w *worker) deadlock() bool {
+	if w.e.o.IgnoreDeadlocks {
+		return true
+	}
+	for _, t := range w.stuck {
+		if w.e.sys.Observer(t) {
+			continue
+		}
+		if out := w.r.m.Step(t, 0); out.AtEnd {
+			continue
+		}
+		v := &system.Violation{Kind: system.Deadlock, Message: "deadlock"}
+		return w.e.violation(v, w.r.steps, w.e.stateKey(w))
+	}
+	return true
+}
+
+// publish lets the reporter see the counters.
+func (w *worker) publish() {
+	w.public.executions.Store(w.executions)
+	w.public.blocked.Store(w.blocked)
+	w.public.transitions.Store(w.transitions)
+	w.public.depth.Store(uint64(w.depth))
+}
