@@ -105,7 +105,7 @@ func (r *run) interval(c *computation.Computation, parts []*predicate.Conjunctio
 type intervalWorker struct {
 	tally
 	acc        []uint64
-	ub, bestUB []int32
+	ub         []int32
 	cand, best []branch
 	_          [64]byte
 }

@@ -1,0 +1,71 @@
+package detectcmd
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// listening reads the addresses that the command says it listens on.
+func listening(t *testing.T, stderr io.Reader, n int) []string {
+	t.Helper()
+	var out []string
+	in := bufio.NewScanner(stderr)
+	for len(out) < n && in.Scan() {
+		out = append(out, in.Text()[strings.LastIndexAny(in.Text(), " /")+1:])
+	}
+	go io.Copy(io.Discard, stderr)
+	return out
+}
+
+// TestMonitorServes: clients over TCP and HTTP at the same time, a detection,
+// and an interruption.
+func TestMonitorServes(t *testing.T) {
+	journal := filepath.Join(t.TempDir(), "journal")
+	start := func(ctx context.Context, args ...string) (addrs []string, stdout *bytes.Buffer, code chan int) {
+		r, w := io.Pipe()
+		stdout = &bytes.Buffer{}
+		code = make(chan int, 1)
+		args = append(args, "-poss", "p1.x && p2.x", "-tcp", "127.0.0.1:0", "-http", "127.0.0.1:0", "-journal", journal)
+		go func() { code <- Monitor(ctx, args, strings.NewReader(""), stdout, w); w.Close() }()
+		return listening(t, r, 2), stdout, code
+	}
+	send := func(addr, line string) {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintln(conn, line)
+		if reply, err := bufio.NewReader(conn).ReadString('\n'); err != nil || reply != "ok 1\n" {
+			t.Fatalf("%q %v", reply, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	addrs, stdout, code := start(ctx)
+	send(addrs[0], `{"host":"p1","clock":{"p1":1},"vars":{"x":true}}`)
+	cancel()
+	if c := <-code; c != exitIncomplete || !strings.Contains(stdout.String(), "not detected so far\n1 events") {
+		t.Errorf("interrupted: code %d, %s", c, stdout)
+	}
+	addrs, stdout, code = start(context.Background())
+	resp, err := http.Post("http://"+addrs[1]+"/events", "", strings.NewReader(`{"host":"p2","clock":{"p2":1},"vars":{"x":true}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if !strings.Contains(string(body), `"accepted":1`) {
+		t.Errorf("%s", body)
+	}
+	if c := <-code; c != exitAlarm || !strings.HasPrefix(stdout.String(), "possibly: yes, after 2 events") {
+		t.Errorf("code %d, %s", c, stdout)
+	}
+}
