@@ -44,6 +44,31 @@ func run(t *testing.T, text string, o lockset.Options, how int) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	vs := messages(t, sys, r)
+	if o.Rule != lockset.LDPrime {
+		return vs
+	}
+	// Run, which merges histories first, must find the same out.
+	searched, merged, err := lockset.Run(context.Background(), m.System(), o, func(sys system.System) (search.Factory, error) {
+		if how == byComposed {
+			return composed.Factory(sys, composed.Options{})
+		}
+		return full.Factory(sys), nil
+	}, search.Options{Workers: 2, All: true, IgnoreDeadlocks: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !merged.Exhaustive || merged.States > r.States {
+		t.Errorf("exhaustive: %v, with %d states, and %d if all histories are in the state", merged.Exhaustive, merged.States, r.States)
+	}
+	if got := messages(t, searched, merged); len(got) != len(vs) {
+		t.Errorf("merged: %q, otherwise %q", got, vs)
+	}
+	return vs
+}
+
+func messages(t *testing.T, sys *lockset.System, r *search.Result) []string {
+	t.Helper()
 	var vs []string
 	for _, v := range r.Violations {
 		if v.Trace == nil {

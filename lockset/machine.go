@@ -186,11 +186,15 @@ func (m *Machine) keepAccesses() {
 func (m *Machine) touch(t int, accesses []system.Access, guard bool) {
 	held := m.cache.of(m.held)
 	for _, x := range accesses {
-		if int(x.Loc) >= len(m.sys.slot) || m.sys.slot[x.Loc] < 0 {
+		if int(x.Loc) >= len(m.sys.slot) || m.sys.slot[x.Loc] == untracked {
 			continue
 		}
 		slot := m.sys.slot[x.Loc]
 		a := access{t, x.Loc, x.Write, held}
+		if slot == inMerged {
+			m.merge(a)
+			continue
+		}
 		if m.record != nil {
 			m.record(a, guard)
 		}
@@ -205,9 +209,29 @@ func (m *Machine) touch(t int, accesses []system.Access, guard bool) {
 	}
 }
 
+// merge adds an access to the history of all executions. What the rule makes of
+// a set of accesses does not depend on their order, so neither does this on how
+// the workers take turns.
+func (m *Machine) merge(a access) {
+	h := &m.sys.merged[a.loc]
+	for {
+		was := h.Load()
+		now, problem := m.cache.next(m.sys.rule, m.sys.class[a.loc], noInitThread, word(was), a)
+		if word(was) == now {
+			return
+		}
+		if h.CompareAndSwap(was, uint32(now)) {
+			if problem != fine && m.sys.suspect != nil {
+				m.sys.suspect(a.loc)
+			}
+			return
+		}
+	}
+}
+
 // pending takes the guards of the blocked transitions into account.
 func (m *Machine) pending() {
-	if !m.sys.guards || m.sys.words == 0 {
+	if !m.sys.guards || m.sys.rule != LD && m.sys.rule != LDPrime {
 		return
 	}
 	for u, n := 0, m.inner.NumThreads(); u < n; u++ {

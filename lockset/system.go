@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"cpor/system"
 )
@@ -17,6 +18,14 @@ type Options struct {
 	// single locations (A or A[3]), values are names of threads that exist in
 	// the initial state (Main[0]).
 	InitThread map[string]string
+	// Merge, with LDPrime, keeps the histories of the accesses to these
+	// locations out of the state, and merges those of all executions instead;
+	// see Run. Nil merges none. It must not change.
+	Merge func(l system.Loc) bool
+	// Suspect, if not nil, is called when a merged history first breaks the
+	// rule, by whichever goroutine steps a machine then. That is no violation
+	// yet: the accesses may belong to different executions.
+	Suspect func(l system.Loc)
 }
 
 // System behaves as the system that it wraps, and reports where its threads
@@ -27,12 +36,14 @@ type System struct {
 	rule    Rule
 	table   *Table
 	class   []system.Class
-	slot    []int32 // by location: its index in the state, -1 if none
+	slot    []int32 // by location: its index in the state, untracked or inMerged
 	slots   []system.Loc
 	init    []int // by slot: the initThread or noInitThread
 	words   int   // of the encoded state
 	guards  bool
 	initial []system.State
+	merged  []atomic.Uint32 // by location: the merged history
+	suspect func(l system.Loc)
 }
 
 var (
@@ -47,13 +58,18 @@ func New(sys system.System, o Options) (*System, error) {
 	if !ok {
 		return nil, fmt.Errorf("races cannot be checked here: the system does not tell which locations its locks protect")
 	}
-	s := &System{inner: inner, rule: o.Rule, table: NewTable()}
+	s := &System{inner: inner, rule: o.Rule, table: NewTable(), suspect: o.Suspect}
 	s.guards = inner.HasGuards()
+	s.merged = make([]atomic.Uint32, inner.NumClassified())
 	for l := range system.Loc(inner.NumClassified()) {
 		c := inner.Class(l)
 		s.class = append(s.class, c)
-		if !c.Data() || s.rule == None {
-			s.slot = append(s.slot, -1)
+		switch {
+		case !c.Data() || s.rule == None:
+			s.slot = append(s.slot, untracked)
+			continue
+		case s.rule == LDPrime && o.Merge != nil && o.Merge(l) && !named(inner.LocName(l), o.InitThread):
+			s.slot = append(s.slot, inMerged)
 			continue
 		}
 		s.slot = append(s.slot, int32(len(s.slots)))
@@ -74,6 +90,29 @@ func New(sys system.System, o Options) (*System, error) {
 		s.initial = append(s.initial, m.Encode(nil))
 	}
 	return s, nil
+}
+
+// Values in System.slot of locations that have no slot.
+const (
+	untracked = -1
+	inMerged  = -2
+)
+
+// partOf tells whether a location belongs to a variable.
+func partOf(loc, variable string) bool {
+	rest, ok := strings.CutPrefix(loc, variable)
+	return ok && (rest == "" || rest[0] == '[' || rest[0] == '.')
+}
+
+// named tells whether a location belongs to one of the variables. What such a
+// location must have as its first access depends on the order.
+func named(loc string, variables map[string]string) bool {
+	for v := range variables {
+		if partOf(loc, v) {
+			return true
+		}
+	}
+	return false
 }
 
 // initThreads resolves the names in Options.InitThread.
@@ -97,8 +136,7 @@ func (s *System) initThreads(names map[string]string) error {
 		found := false
 		for i, l := range s.slots {
 			name := s.inner.LocName(l)
-			rest, ok := strings.CutPrefix(name, variable)
-			if !ok || rest != "" && rest[0] != '[' && rest[0] != '.' {
+			if !partOf(name, variable) {
 				continue
 			}
 			found = true

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -30,7 +31,7 @@ var locksReduction = &reduction{
 	factory: func(sys system.System, c *runConfig, report func(error)) search.Factory {
 		f, err := composed.Factory(sys, composed.Options{MaxInvisible: c.locks.maxInvisible, Cuts: &c.locks.cuts})
 		if err != nil {
-			panic(err) // prepare has refused the model
+			panic(err) // search has refused the model
 		}
 		return f
 	},
@@ -81,23 +82,41 @@ func (l *lockConfig) check(f *flagSet, por string) error {
 	return nil
 }
 
-// prepare returns the system to search: one that reports races, if it is to.
-func (l *lockConfig) prepare(sys system.System, por string) (system.System, error) {
-	if l.races != lockset.None {
-		wrapped, err := lockset.New(sys, lockset.Options{Rule: l.races, InitThread: l.initThread})
+// search searches a system, with races checked if they are to be. It returns the
+// system that knows the traces. A refusal is the user's mistake.
+func (c *runConfig) search(ctx context.Context, sys system.System, report func(error), o search.Options) (system.System, *search.Result, error) {
+	l := &c.locks
+	factory := func(sys system.System) (search.Factory, error) {
+		if c.reduction.name == locksReduction.name {
+			if _, err := composed.New(sys, composed.Options{}); err != nil {
+				return nil, &refusal{err}
+			}
+		}
+		l.cuts.Store(0)
+		return c.reduction.factory(sys, c, report), nil
+	}
+	if l.races == lockset.None {
+		f, err := factory(sys)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		l.sys = wrapped
-		sys = wrapped
+		res, err := search.Run(ctx, sys, f, o)
+		return sys, res, err
 	}
-	if por == locksReduction.name {
-		if _, err := composed.New(sys, composed.Options{}); err != nil {
-			return nil, err
-		}
+	ro := lockset.Options{Rule: l.races, InitThread: l.initThread}
+	if _, err := lockset.New(sys, ro); err != nil {
+		return nil, nil, &refusal{err}
 	}
-	return sys, nil
+	wrapped, res, err := lockset.Run(ctx, sys, ro, factory, o)
+	l.sys = wrapped
+	if wrapped == nil {
+		return nil, res, err
+	}
+	return wrapped, res, err
 }
+
+// refusal is a model, or a flag about it, that cannot be searched as asked.
+type refusal struct{ error }
 
 // judge completes the messages, and corrects the verdict of a search that ended
 // with everything covered under an assumption.

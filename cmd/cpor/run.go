@@ -233,10 +233,7 @@ func (e *env) modelError(err error) int {
 func runModel(e *env, c *runConfig, m *model.Model, out *traceFile) int {
 	ctx, cancel := context.WithCancelCause(e.ctx)
 	defer cancel(nil)
-	sys, err := c.locks.prepare(m.System(), c.reduction.name)
-	if err != nil {
-		return e.mistake("run", "%s: %v", c.file, err)
-	}
+	sys := m.System()
 	o := search.Options{
 		Workers:         c.workers,
 		All:             c.all,
@@ -253,16 +250,19 @@ func runModel(e *env, c *runConfig, m *model.Model, out *traceFile) int {
 	}
 	p := newProgress(e, c)
 	o.Progress, o.ProgressInterval = p.report, p.interval
-	res, err := search.Run(ctx, sys, c.reduction.factory(sys, c, v.reporter()), o)
+	sys, res, err := c.search(ctx, sys, v.reporter(), o)
 	p.done()
 	if res != nil {
 		c.locks.judge(res, c.reduction.name)
 	}
+	var no *refusal
 	var oe *search.OptionError
 	switch {
 	case v.difference() != nil:
 		e.internalError(v.difference().Error())
 		return exitMistake
+	case errors.As(err, &no):
+		return e.mistake("run", "%s: %v", c.file, no.error)
 	case errors.As(err, &oe):
 		return e.mistake("run", "%v", err)
 	case err != nil:

@@ -1,6 +1,7 @@
 package composed_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"strings"
@@ -11,7 +12,9 @@ import (
 	"cpor/lockset/composed"
 	"cpor/model"
 	"cpor/oracle"
+	"cpor/search"
 	"cpor/search/full"
+	"cpor/system"
 )
 
 var (
@@ -102,6 +105,20 @@ func (o *outcome) check(text string) string {
 			o.full += int(res.States)
 			o.composed += int(r.States)
 		}
+	}
+	// Merged histories first must come to the same judgement.
+	_, r, err := lockset.Run(context.Background(), m.System(), lockset.Options{Rule: lockset.LDPrime}, func(sys system.System) (search.Factory, error) {
+		return composed.Factory(sys, composed.Options{})
+	}, search.Options{Workers: 2, All: true, KeepTraces: true})
+	if err != nil {
+		return err.Error()
+	}
+	found := false
+	for _, v := range r.Violations {
+		found = found || v.Kind == lockset.Discipline
+	}
+	if !r.Exhaustive || found != broken(want) {
+		return fmt.Sprintf("with merged histories: exhaustive %v, violates the discipline: %v; otherwise %v", r.Exhaustive, found, broken(want))
 	}
 	return ""
 }
