@@ -15,11 +15,8 @@ import (
 // The table is a [table] of 32-bit entries that are hash part only: read there how
 // it is used and grows without locks. A Ref is the hash.
 type compactStore struct {
-	budget    budget
-	dir       []atomic.Pointer[shortSlab]
-	grows     atomic.Uint64
-	failedCAS atomic.Uint64
-	waits     atomic.Uint64
+	ledger *ledger
+	dir    []atomic.Pointer[shortSlab]
 
 	mu       sync.Mutex // guards sessions
 	sessions []*compactSession
@@ -58,15 +55,14 @@ func newShortSlab(lines int) *shortSlab {
 }
 
 func newCompact(o Options) *compactStore {
-	c := &compactStore{dir: make([]atomic.Pointer[shortSlab], 1<<compactShards)}
-	c.budget.max = int64(min(o.MaxBytes, math.MaxInt64))
-	c.budget.take(8*len(c.dir)+int(unsafe.Sizeof(*c)), true)
+	c := &compactStore{dir: make([]atomic.Pointer[shortSlab], 1<<compactShards), ledger: newLedger(o)}
+	c.ledger.take(8*len(c.dir)+int(unsafe.Sizeof(*c)), true)
 	return c
 }
 
 func (c *compactStore) Exact() bool    { return false }
 func (c *compactStore) Loadable() bool { return false }
-func (c *compactStore) Bytes() uint64  { return uint64(c.budget.used.Load()) }
+func (c *compactStore) Bytes() uint64  { return uint64(c.ledger.used.Load()) }
 
 func (c *compactStore) Len() (n uint64) {
 	c.mu.Lock()
@@ -97,9 +93,7 @@ func (c *compactStore) Stats() Stats {
 	if s.Slots > 0 {
 		s.Load = float64(s.States) / float64(s.Slots)
 	}
-	s.Grows = c.grows.Load()
-	s.FailedCAS = c.failedCAS.Load()
-	s.Waits = c.waits.Load()
+	c.ledger.events(&s)
 	s.ExpectedOmissions = expectedOmissions(s.States, c.OmissionProbability())
 	return s
 }
@@ -117,8 +111,8 @@ func (c *compactStore) slabOf(shard uint64) *shortSlab {
 		return s
 	}
 	s := newShortSlab(1)
-	if c.budget.take(s.bytes(), false) && !c.dir[shard].CompareAndSwap(nil, s) {
-		c.budget.give(s.bytes())
+	if c.ledger.take(s.bytes(), false) && !c.dir[shard].CompareAndSwap(nil, s) {
+		c.ledger.give(s.bytes())
 	}
 	return c.dir[shard].Load()
 }
@@ -151,7 +145,7 @@ func (c *compactStore) insert(shard uint64, e uint32) (added, full bool) {
 						}
 						return true, false
 					}
-					c.failedCAS.Add(1)
+					c.ledger.failedCAS.Inc()
 					v = atomic.LoadUint32(&line[j])
 				}
 				if v == e {
@@ -172,7 +166,7 @@ func (c *compactStore) insert(shard uint64, e uint32) (added, full bool) {
 
 // await is [table.await].
 func (c *compactStore) await(shard uint64, s *shortSlab) {
-	c.waits.Add(1)
+	c.ledger.waits.Inc()
 	for range patience + len(s.slots)/64 {
 		if s.next.Load() != nil {
 			return
@@ -188,7 +182,7 @@ func (c *compactStore) enlarge(shard uint64, s *shortSlab, force bool) bool {
 		return true
 	}
 	ns := newShortSlab(nextLines(float64(shard)/(1<<compactShards), s.lines()))
-	if !c.budget.take(ns.bytes(), force) {
+	if !c.ledger.take(ns.bytes(), force) {
 		return false
 	}
 	for i := range s.slots {
@@ -213,10 +207,10 @@ func (c *compactStore) enlarge(shard uint64, s *shortSlab, force bool) bool {
 	}
 	ns.count.Store(n)
 	if !s.next.CompareAndSwap(nil, ns) {
-		c.budget.give(ns.bytes())
+		c.ledger.give(ns.bytes())
 		return true
 	}
-	c.grows.Add(1)
+	c.ledger.grows.Inc()
 	for {
 		s := c.dir[shard].Load()
 		next := s.next.Load()
@@ -224,7 +218,7 @@ func (c *compactStore) enlarge(shard uint64, s *shortSlab, force bool) bool {
 			return true
 		}
 		if c.dir[shard].CompareAndSwap(s, next) {
-			c.budget.give(s.bytes())
+			c.ledger.give(s.bytes())
 		}
 	}
 }

@@ -34,12 +34,9 @@ type nodes struct {
 	room   atomic.Uint32 // the last number that has a chunk
 	chunks [chunkCount][]uint64
 	mu     sync.Mutex // guards making chunks
-	budget *budget
+	ledger *ledger
 	number int // among the tables of a store
 
-	grows     atomic.Uint64
-	waits     atomic.Uint64
-	failedCAS atomic.Uint64
 }
 
 const (
@@ -82,9 +79,9 @@ func newIndex(lines int, idBits uint8) *index {
 	return &index{slots: slots, idBits: idBits, limit: int64(indexMaxLoad * float64(len(slots)))}
 }
 
-func newNodes(b *budget) *nodes {
-	n := &nodes{budget: b}
-	b.take(int(unsafe.Sizeof(*n)), true)
+func newNodes(l *ledger) *nodes {
+	n := &nodes{ledger: l}
+	l.take(int(unsafe.Sizeof(*n)), true)
 	return n
 }
 
@@ -131,7 +128,7 @@ func (n *nodes) take() uint32 {
 			if first > 0 {
 				size = 1 << (bits.Len32(first) - 4)
 			}
-			if !n.budget.take(int(size)*8, first == 0) {
+			if !n.ledger.take(int(size)*8, first == 0) {
 				n.mu.Unlock()
 				// The number is lost, but so is the search.
 				return 0
@@ -152,8 +149,8 @@ func (n *nodes) shard(h uint64) *index {
 		return x
 	}
 	x := newIndex(1, 10)
-	if n.budget.take(x.bytes(), false) && !dir.CompareAndSwap(nil, x) {
-		n.budget.give(x.bytes())
+	if n.ledger.take(x.bytes(), false) && !dir.CompareAndSwap(nil, x) {
+		n.ledger.give(x.bytes())
 	}
 	return dir.Load()
 }
@@ -208,7 +205,7 @@ func (n *nodes) intern(v, h uint64, spare *uint32) uint32 {
 						}
 						return id
 					}
-					n.failedCAS.Add(1)
+					n.ledger.failedCAS.Inc()
 					e = atomic.LoadUint32(&line[j])
 				}
 				if e == frozen {
@@ -262,7 +259,7 @@ func (n *nodes) find(v, h uint64) uint32 {
 
 // await is [table.await], for the shard of the hash h.
 func (n *nodes) await(h uint64, x *index) {
-	n.waits.Add(1)
+	n.ledger.waits.Inc()
 	for range patience + len(x.slots)/16 {
 		if x.next.Load() != nil {
 			return
@@ -281,7 +278,7 @@ func (n *nodes) enlarge(h uint64, x *index, force bool) bool {
 	// this slab grows again.
 	idBits := uint8(min(31, bits.Len32(2*n.last.Load())))
 	nx := newIndex(int(x.lines())*3/2+1, max(idBits, x.idBits))
-	if !n.budget.take(nx.bytes(), force) {
+	if !n.ledger.take(nx.bytes(), force) {
 		return false
 	}
 	mask := uint32(1)<<x.idBits - 1
@@ -310,10 +307,10 @@ func (n *nodes) enlarge(h uint64, x *index, force bool) bool {
 	}
 	nx.count.Store(count)
 	if !x.next.CompareAndSwap(nil, nx) {
-		n.budget.give(nx.bytes())
+		n.ledger.give(nx.bytes())
 		return true
 	}
-	n.grows.Add(1)
+	n.ledger.grows.Inc()
 	dir := &n.index[h>>(64-indexShardBits)]
 	for {
 		x := dir.Load()
@@ -322,7 +319,7 @@ func (n *nodes) enlarge(h uint64, x *index, force bool) bool {
 			return true
 		}
 		if dir.CompareAndSwap(x, next) {
-			n.budget.give(x.bytes())
+			n.ledger.give(x.bytes())
 		}
 	}
 }

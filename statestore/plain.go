@@ -12,7 +12,7 @@ import (
 // that finds them. An entry's low part is the state's address, its hash part the
 // part of the state's hash that fits.
 type plainStore struct {
-	budget budget
+	ledger *ledger
 	table  *table
 	arena  arena
 
@@ -43,7 +43,7 @@ func (a *arena) record(address uint64) (parent Ref, s []uint64) {
 
 // add adds a chunk and returns its number, 0 if there is no memory or no address
 // for it.
-func (a *arena) add(words int, b *budget) uint64 {
+func (a *arena) add(words int, l *ledger) uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var chunks [][]uint64
@@ -52,7 +52,7 @@ func (a *arena) add(words int, b *budget) uint64 {
 	}
 	n := uint64(len(chunks) + 1)
 	const header = 24 // of a slice, in chunks
-	if n<<chunkShift >= 1<<addressBits || !b.take(8*words+header, false) {
+	if n<<chunkShift >= 1<<addressBits || !l.take(8*words+header, false) {
 		return 0
 	}
 	a.words.Add(uint64(words))
@@ -63,17 +63,16 @@ func (a *arena) add(words int, b *budget) uint64 {
 }
 
 func newPlain(o Options) *plainStore {
-	p := &plainStore{}
-	p.budget.max = int64(min(o.MaxBytes, math.MaxInt64))
-	p.budget.take(int(unsafe.Sizeof(*p)), true)
-	p.table = newTable(shardBits, addressBits, &p.budget)
+	p := &plainStore{ledger: newLedger(o)}
+	p.ledger.take(int(unsafe.Sizeof(*p)), true)
+	p.table = newTable(shardBits, addressBits, p.ledger)
 	return p
 }
 
 func (p *plainStore) Exact() bool                  { return true }
 func (p *plainStore) Loadable() bool               { return true }
 func (p *plainStore) OmissionProbability() float64 { return 0 }
-func (p *plainStore) Bytes() uint64                { return uint64(p.budget.used.Load()) }
+func (p *plainStore) Bytes() uint64                { return uint64(p.ledger.used.Load()) }
 
 func (p *plainStore) Len() (n uint64) {
 	p.mu.Lock()
@@ -177,7 +176,7 @@ func (x *plainSession) Insert(s []uint64, parent Ref) (Ref, bool, error) {
 // memory.
 func (x *plainSession) fill(need int) bool {
 	size := max(min(2*x.words, chunkWords), 64, need)
-	n := x.p.arena.add(size, &x.p.budget)
+	n := x.p.arena.add(size, &x.p.ledger)
 	if n == 0 {
 		return false
 	}

@@ -47,7 +47,7 @@ import (
 // the whole table is the average over a step, not its worst point.
 //
 //  1. A worker that finds the slab s too full takes the memory for a bigger one
-//     from the budget. If it does not get it, s stays and gets fuller.
+//     from the ledger. If it does not get it, s stays and gets fuller.
 //  2. It freezes s: it visits all slots and sets the empty ones to frozen, each by
 //     a compare-and-swap, which fails if an entry gets there first. After that,
 //     s does not change any more.
@@ -68,14 +68,11 @@ import (
 // by several workers at once, the compare-and-swap of step 4 chooses one of the
 // equal copies. So some worker gets on at any time, whichever is stopped where.
 type table struct {
-	dir       []atomic.Pointer[slab] // one slab for each shard; nil: nothing inserted yet
-	lowBits   int
-	low       uint64  // mask of the low part
-	unit      float64 // 1/len(dir)
-	budget    *budget
-	grows     atomic.Uint64
-	failedCAS atomic.Uint64
-	waits     atomic.Uint64
+	dir     []atomic.Pointer[slab] // one slab for each shard; nil: nothing inserted yet
+	lowBits int
+	low     uint64  // mask of the low part
+	unit    float64 // 1/len(dir)
+	ledger  *ledger
 }
 
 const (
@@ -116,15 +113,15 @@ func (s *slab) bytes() int { return cap(s.slots)*8 + int(unsafe.Sizeof(*s)) }
 
 // newTable returns a table of 1<<shardBits shards whose entries have a low part
 // of lowBits bits.
-func newTable(shardBits, lowBits int, b *budget) *table {
+func newTable(shardBits, lowBits int, l *ledger) *table {
 	t := &table{
 		dir:     make([]atomic.Pointer[slab], 1<<shardBits),
 		lowBits: lowBits,
 		low:     1<<lowBits - 1,
-		budget:  b,
+		ledger:  l,
 	}
 	t.unit = 1 / float64(len(t.dir))
-	b.take(8*len(t.dir), true)
+	l.take(8*len(t.dir), true)
 	return t
 }
 
@@ -158,11 +155,11 @@ func (t *table) slabOf(shard uint64, force bool) *slab {
 		return s
 	}
 	s := newSlab(1)
-	if !t.budget.take(s.bytes(), force) {
+	if !t.ledger.take(s.bytes(), force) {
 		return t.dir[shard].Load()
 	}
 	if !t.dir[shard].CompareAndSwap(nil, s) {
-		t.budget.give(s.bytes())
+		t.ledger.give(s.bytes())
 	}
 	return t.dir[shard].Load()
 }
@@ -211,7 +208,7 @@ func (t *table) insert(shard, e uint64, force bool, m *matcher) (old uint64, ful
 						}
 						return 0, false
 					}
-					t.failedCAS.Add(1)
+					t.ledger.failedCAS.Inc()
 					v = atomic.LoadUint64(&line[j])
 				}
 				if (v^e)&^low == 0 && v&low != 0 && (m == nil || m.is(v&low)) {
@@ -242,7 +239,7 @@ func (t *table) counted(shard uint64, s *slab) {
 
 // await waits until a slab that is being frozen has a next one, or makes it.
 func (t *table) await(shard uint64, s *slab) {
-	t.waits.Add(1)
+	t.ledger.waits.Inc()
 	for range patience + len(s.slots)/64 {
 		if s.next.Load() != nil {
 			return
@@ -260,7 +257,7 @@ func (t *table) enlarge(shard uint64, s *slab, force bool) bool {
 		return true
 	}
 	ns := newSlab(nextLines(float64(shard)*t.unit, s.lines()))
-	if !t.budget.take(ns.bytes(), force) {
+	if !t.ledger.take(ns.bytes(), force) {
 		return false
 	}
 	frozen := t.low + 1
@@ -288,10 +285,10 @@ func (t *table) enlarge(shard uint64, s *slab, force bool) bool {
 	}
 	ns.count.Store(n)
 	if !s.next.CompareAndSwap(nil, ns) {
-		t.budget.give(ns.bytes())
+		t.ledger.give(ns.bytes())
 		return true
 	}
-	t.grows.Add(1)
+	t.ledger.grows.Inc()
 	// The shard's slab is s, or an older one if another worker has been stopped
 	// just here.
 	for {
@@ -301,7 +298,7 @@ func (t *table) enlarge(shard uint64, s *slab, force bool) bool {
 			return true
 		}
 		if t.dir[shard].CompareAndSwap(s, next) {
-			t.budget.give(s.bytes())
+			t.ledger.give(s.bytes())
 		}
 	}
 }
@@ -385,9 +382,7 @@ func (t *table) slots() (n uint64) {
 // stats adds the table's figures.
 func (t *table) stats(s *Stats) {
 	s.Slots += t.slots()
-	s.Grows += t.grows.Load()
-	s.FailedCAS += t.failedCAS.Load()
-	s.Waits += t.waits.Load()
+	t.ledger.events(s)
 	if s.Slots > 0 {
 		s.Load = float64(s.States) / float64(s.Slots)
 	}

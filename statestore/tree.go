@@ -21,7 +21,7 @@ import (
 // states; they stand together in the table. A position in the table would be
 // exact, but positions change when a shard grows.
 type treeStore struct {
-	budget budget
+	ledger *ledger
 	table  *table
 
 	mu         sync.Mutex // guards what follows
@@ -85,17 +85,16 @@ func inverse(a uint64) uint64 {
 }
 
 func newTree(o Options) *treeStore {
-	t := &treeStore{nextClass: 1}
-	t.budget.max = int64(min(o.MaxBytes, math.MaxInt64))
-	t.budget.take(int(unsafe.Sizeof(*t)), true)
-	t.table = newTable(shardBits, fragBits, &t.budget)
+	t := &treeStore{nextClass: 1, ledger: newLedger(o)}
+	t.ledger.take(int(unsafe.Sizeof(*t)), true)
+	t.table = newTable(shardBits, fragBits, t.ledger)
 	return t
 }
 
 func (t *treeStore) Exact() bool                  { return true }
 func (t *treeStore) Loadable() bool               { return true }
 func (t *treeStore) OmissionProbability() float64 { return 0 }
-func (t *treeStore) Bytes() uint64                { return uint64(t.budget.used.Load()) }
+func (t *treeStore) Bytes() uint64                { return uint64(t.ledger.used.Load()) }
 
 func (t *treeStore) Len() (n uint64) {
 	t.mu.Lock()
@@ -116,9 +115,6 @@ func (t *treeStore) Stats() Stats {
 		s.Nodes += uint64(n.count())
 		s.NodeBytes += n.nodeBytes()
 		s.IndexBytes += n.indexBytes()
-		s.Grows += n.grows.Load()
-		s.FailedCAS += n.failedCAS.Load()
-		s.Waits += n.waits.Load()
 	}
 	if sum := s.RootBytes + s.NodeBytes + s.IndexBytes; sum < s.Bytes {
 		s.OtherBytes = s.Bytes - sum
@@ -138,7 +134,7 @@ func (t *treeStore) allNodes() (all []*nodes) {
 
 // newNodes makes a table of nodes; mu is locked.
 func (t *treeStore) newNodes() *nodes {
-	n := newNodes(&t.budget)
+	n := newNodes(t.ledger)
 	n.number = t.tables
 	t.tables++
 	return n
@@ -156,7 +152,7 @@ func (t *treeStore) shapeOf(n int) *shape {
 	if got, loaded := t.shapes.LoadOrStore(n, sh); loaded {
 		return got.(*shape)
 	}
-	t.budget.take(int(unsafe.Sizeof(*sh))+sh.young.bytes(), true)
+	t.ledger.take(int(unsafe.Sizeof(*sh))+sh.young.bytes(), true)
 	return sh
 }
 
@@ -771,11 +767,11 @@ func (x *treeSession) insertYoung(f *frame, s []uint64, parent Ref) (ref Ref, ad
 		return 0, false, x.settle(f)
 	}
 	before := y.bytes()
-	if !x.t.budget.allow(8*(sh.n+1) + 4) {
+	if !x.t.ledger.allow(8*(sh.n+1) + 4) {
 		return 0, false, ErrFull
 	}
 	n = y.add(s, parent, at)
-	x.t.budget.take(y.bytes()-before, true)
+	x.t.ledger.take(y.bytes()-before, true)
 	x.added.Add(1)
 	return youngRef(sh.n, n), true, nil
 }
@@ -810,7 +806,7 @@ func (x *treeSession) settle(f *frame) error {
 			for i := range distinct {
 				copy(sh.sampled[i][:], distinct[i])
 			}
-			t.budget.take(len(sh.vertex)*int(unsafe.Sizeof(vertex{}))+4*len(sh.leafOf), true)
+			t.ledger.take(len(sh.vertex)*int(unsafe.Sizeof(vertex{}))+4*len(sh.leafOf), true)
 		}
 		sh.layout.Store(l)
 	}
@@ -826,7 +822,7 @@ func (x *treeSession) settle(f *frame) error {
 	}
 	before := y.bytes()
 	y.settle(keys)
-	t.budget.take(y.bytes()-before, true)
+	t.ledger.take(y.bytes()-before, true)
 	sh.mature.Store(true)
 	return nil
 }
@@ -863,7 +859,7 @@ func (t *treeStore) addOrphan(key uint64, parent Ref) {
 	}
 	if _, ok := t.orphans[key]; !ok {
 		t.orphans[key] = parent
-		t.budget.take(orphanBytes, true)
+		t.ledger.take(orphanBytes, true)
 	}
 }
 
