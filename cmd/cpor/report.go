@@ -25,6 +25,7 @@ type report struct {
 	res    *search.Result
 	found  []finding
 	traces []string // the files that traces were written to
+	ltl    string   // which temporal properties were not checked
 }
 
 // finding is a violation with its trace as people see it; record is nil if
@@ -37,7 +38,7 @@ type finding struct {
 // newReport prepares the result of a search. The error is one of the tool: a
 // trace that does not replay.
 func newReport(c *runConfig, m *model.Model, sys system.System, res *search.Result) (*report, error) {
-	r := &report{c: c, params: m.Params(), res: res}
+	r := &report{c: c, params: m.Params(), res: res, ltl: unchecked(m, c.file)}
 	for _, v := range res.Violations {
 		f := finding{Violation: v}
 		if v.Trace != nil {
@@ -115,6 +116,7 @@ type resultJSON struct {
 	FailedCAS           uint64  `json:"failed_cas"`
 	IdleShare           float64 `json:"idle_share"`
 	Deadlocks           bool    `json:"deadlocks_reported"`
+	NotChecked          string  `json:"not_checked,omitempty"`
 }
 
 // violationJSON is a trace.Record as JSON, or what is known without one.
@@ -148,7 +150,7 @@ func (r *report) writeJSON(w io.Writer) error {
 		MoreViolations: res.MoreViolations, EndedLoops: res.EndedLoops,
 		Store: r.c.store.String(), OmissionProbability: res.OmissionProbability,
 		Steals: res.Steals, FailedCAS: res.FailedCAS, IdleShare: res.IdleShare,
-		Deadlocks: r.c.deadlock,
+		Deadlocks: r.c.deadlock, NotChecked: r.ltl,
 	}
 	j.Races, j.InvisibleCuts = r.c.locks.races.String(), r.c.locks.cuts.Load()
 	if j.Params == nil {
@@ -258,6 +260,9 @@ func (r *report) writeVerdict(p *printer) {
 		s = "incomplete: " + r.res.Reason + "; no violation so far"
 	}
 	p.printf("%s\n", p.wrap(name+": "+s, 2))
+	if r.ltl != "" {
+		p.printf("%s\n", p.wrap(r.ltl, 2))
+	}
 	if len(r.traces) > 0 {
 		p.printf("%s\n", p.wrap("trace written to "+strings.Join(r.traces, ", "), 2))
 	}

@@ -30,6 +30,7 @@ type runConfig struct {
 	reduction *reduction
 	order     cartesian.Order
 	locks     lockConfig
+	ltl       ltlConfig
 
 	workers   int
 	store     statestore.Kind
@@ -58,6 +59,9 @@ func (c *runConfig) define() *flagSet {
 	c.reduction = reductions[0]
 	defineParams(f, c.params)
 	f.Func("por", "the `reduction`: "+strings.Join(reductionNames(), " or ")+" (default "+reductions[0].name+")", func(s string) (err error) {
+		if c.ltl.parse(s) {
+			return nil
+		}
 		c.reduction, err = parseReduction(s)
 		return err
 	})
@@ -87,7 +91,8 @@ func (c *runConfig) define() *flagSet {
 		return checkProfile(s)
 	})
 	c.locks.define(f)
-	f.group("What is searched:", "D", "por", "cv-order", "deadlock", "all")
+	c.ltl.define(f)
+	f.group("What is searched:", "D", "ltl", "fair", "por", "cv-order", "deadlock", "all")
 	f.group("How, and how far:", "workers", "store", "timeout", "max-states", "max-memory", "validate")
 	f.group("What is printed:", "json", "trace", "q", "profile")
 	return f
@@ -149,6 +154,9 @@ func (c *runConfig) parse(args []string) error {
 	case f.given("trace") && c.trace == "":
 		return errors.New("-trace needs the name of a file")
 	}
+	if err := c.ltl.validate(f, c); err != nil || c.ltl.asked() {
+		return err
+	}
 	return c.locks.check(f, c.reduction.name)
 }
 
@@ -181,6 +189,9 @@ the file.`)
 Reductions (-por):`)
 	for _, r := range reductions {
 		fmt.Fprintf(w, "  %-18s%s\n", r.name, wrapIndented(r.summary, 20))
+	}
+	for _, r := range ltlReductionHelp() {
+		fmt.Fprintf(w, "  %-18s%s\n", r[0], wrapIndented(r[1], 20))
 	}
 	fmt.Fprintln(w, `
 Exit codes: 0 no violation and everything covered, 1 a violation, 2 a mistake in
@@ -219,6 +230,9 @@ func runCommand(e *env, args []string) int {
 				fmt.Fprintf(e.stderr, "profile: %s; look at it with: %s\n", name, profileViewer(c.profile, name))
 			}
 		}()
+	}
+	if c.ltl.asked() {
+		return runLTL(e, &c, m, &out)
 	}
 	return runModel(e, &c, m, &out)
 }
@@ -325,14 +339,7 @@ func (t *traceFile) write(records []*trace.Record) ([]string, error) {
 	}
 	var names []string
 	for i, r := range records {
-		name := t.name
-		if i > 0 {
-			dot := strings.LastIndexByte(name, '.')
-			if dot <= strings.LastIndexAny(name, `/\`) {
-				dot = len(name)
-			}
-			name = name[:dot] + "-" + strconv.Itoa(i+1) + name[dot:]
-		}
+		name := t.numbered(i)
 		if err := r.WriteFile(name); err != nil {
 			return names, pathError(err)
 		}
@@ -340,6 +347,22 @@ func (t *traceFile) write(records []*trace.Record) ([]string, error) {
 		names = append(names, name)
 	}
 	return names, nil
+}
+
+// numbered returns the name of the file for trace i, from 0.
+func (t *traceFile) numbered(i int) string {
+	name := t.name
+	if i == 0 {
+		return name
+	}
+	dot := strings.LastIndexByte(name, '.')
+	if strings.HasSuffix(name, ".itf.json") {
+		dot = len(name) - len(".itf.json")
+	}
+	if dot <= strings.LastIndexAny(name, `/\`) {
+		dot = len(name)
+	}
+	return name[:dot] + "-" + strconv.Itoa(i+1) + name[dot:]
 }
 
 // cleanUp removes the file if it is new and there was nothing to write.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"math/bits"
 	"sync"
 	"sync/atomic"
 
@@ -28,11 +29,13 @@ type node struct {
 	edges     []edge
 }
 
-const chunkSize = 1 << 14
+// Nodes stand in chunks, each twice as large as the one before, so that they
+// never move and a small graph is small.
+const firstChunk = 1 << 8
 
 // chunk holds nodes with the labels of their states.
 type chunk struct {
-	nodes  [chunkSize]node
+	nodes  []node
 	labels []uint64 // words for each node
 }
 
@@ -40,7 +43,7 @@ type chunk struct {
 type Graph struct {
 	words    int // of a label
 	mu       sync.Mutex
-	chunks   []atomic.Pointer[chunk]
+	chunks   [25]atomic.Pointer[chunk]
 	count    atomic.Uint32
 	ids      idTable
 	initial  []uint32
@@ -48,34 +51,46 @@ type Graph struct {
 }
 
 // maxNodes bounds the nodes, whose numbers have 32 bits.
-const maxNodes = 1<<32 - chunkSize
+const maxNodes = 1<<32 - 1<<20
 
 func newGraph(words int) *Graph {
-	g := &Graph{words: max(words, 1), chunks: make([]atomic.Pointer[chunk], 1<<32/chunkSize)}
+	g := &Graph{words: max(words, 1)}
 	for i := range g.ids.shards {
 		g.ids.shards[i].ids = map[statestore.Ref]uint32{}
 	}
 	return g
 }
 
+// place returns the chunk of a node and its index there.
+func place(id uint32) (k int, i uint32) {
+	k = bits.Len32(id/firstChunk+1) - 1
+	return k, id - (1<<k-1)*firstChunk
+}
+
 // node returns a node by its number.
-func (g *Graph) node(id uint32) *node { return &g.chunks[id/chunkSize].Load().nodes[id%chunkSize] }
+func (g *Graph) node(id uint32) *node {
+	k, i := place(id)
+	return &g.chunks[k].Load().nodes[i]
+}
 
 // label returns the words of a node's label.
 func (g *Graph) label(id uint32) []uint64 {
-	i := int(id%chunkSize) * g.words
-	return g.chunks[id/chunkSize].Load().labels[i : i+g.words]
+	k, i := place(id)
+	at := int(i) * g.words
+	return g.chunks[k].Load().labels[at : at+g.words]
 }
 
 // add returns the number of a stored state, a new one if it has none.
 func (g *Graph) add(ref statestore.Ref) uint32 {
 	return g.ids.get(ref, func() uint32 {
 		id := g.count.Add(1) - 1
-		c := &g.chunks[id/chunkSize]
+		k, _ := place(id)
+		c := &g.chunks[k]
 		if c.Load() == nil {
 			g.mu.Lock()
 			if c.Load() == nil {
-				c.Store(&chunk{labels: make([]uint64, chunkSize*g.words)})
+				n := firstChunk << k
+				c.Store(&chunk{make([]node, n), make([]uint64, n*g.words)})
 			}
 			g.mu.Unlock()
 		}

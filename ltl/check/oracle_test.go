@@ -256,7 +256,7 @@ var configs = []oracle.Config{
 // TestRandomPrograms holds every reduction, with one worker and with four, to
 // the verdict of the full graph.
 func TestRandomPrograms(t *testing.T) {
-	n := uint64(700)
+	n := uint64(250)
 	if *long {
 		n = 20000
 	}
@@ -279,7 +279,7 @@ func TestRandomPrograms(t *testing.T) {
 			t.Fatalf("seed %d: %v\n%s", seed, err, text)
 		}
 		sys := m.System().(system.Temporal)
-		g, ok := brute(sys, 3000)
+		g, ok := brute(sys, 1500)
 		if !ok || g.fault {
 			continue
 		}

@@ -95,13 +95,13 @@ func (x *Counterexample) WriteText(w io.Writer, width int) error {
 	for i, e := range x.Record.Events {
 		if i == len(x.Stem) {
 			tw.AppendSeparator()
-			tw.AppendRow(table.Row{"", "", "forever:"})
+			tw.AppendRow(table.Row{"", "", "(repeated forever:)"})
 		}
 		row(strconv.Itoa(i+1), e.Thread, e.Text+"  ("+shortPos(e.Pos)+")", i+1)
 	}
 	if len(x.Loop) == 0 {
 		tw.AppendSeparator()
-		tw.AppendRow(table.Row{"", "", "here it stays forever: no thread is enabled"})
+		tw.AppendRow(table.Row{"", "", "(no thread is enabled)"})
 	}
 	tw.SetColumnConfigs([]table.ColumnConfig{{Number: 3, WidthMax: max(30, width-40)}})
 	fmt.Fprintf(w, "ltl %s { %s } does not hold", x.Property.Name, x.Property.Text)

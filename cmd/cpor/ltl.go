@@ -1,0 +1,377 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"cpor/ltl/buchi"
+	"cpor/ltl/check"
+	"cpor/model"
+	"cpor/search"
+	"cpor/system"
+	"cpor/trace"
+)
+
+// ltlConfig is what the flags say about temporal properties.
+type ltlConfig struct {
+	name      string // of the property, or all
+	fair      bool
+	reduction *check.Reduction // given by -por; nil if it was not, or is none of these
+}
+
+// asked tells whether temporal properties are to be checked.
+func (c *ltlConfig) asked() bool { return c.name != "" || c.reduction != nil }
+
+// define defines the flags.
+func (c *ltlConfig) define(f *flagSet) {
+	f.StringVar(&c.name, "ltl", "", "check the ltl property of this `name`, or all; instead of searching for assertions, invariants and deadlocks")
+	f.BoolVar(&c.fair, "fair", false, "with -ltl: only weakly fair executions count, in which no thread that stays enabled is left out forever; needs -por none")
+}
+
+// ltlReductions are the values of -por that stand for a check of temporal
+// properties; none is one, too, if -ltl is given.
+var ltlReductions = map[string]check.Reduction{"invisible": check.Invisible, "transparent": check.Transparent}
+
+// ltlReductionHelp describes them.
+func ltlReductionHelp() [][2]string {
+	return [][2]string{
+		{"transparent", "with -ltl, the default there: ample sets whose transitions change the formula's propositions in harmless directions only"},
+		{"invisible", "with -ltl: ample sets whose transitions change no proposition of the formula"},
+	}
+}
+
+// parse takes a value of -por; it returns false if it is none of ours.
+func (c *ltlConfig) parse(s string) bool {
+	r, ok := ltlReductions[s]
+	if ok {
+		c.reduction = &r
+	}
+	return ok
+}
+
+// validate checks the flags together.
+func (c *ltlConfig) validate(f *flagSet, run *runConfig) error {
+	if !c.asked() {
+		if c.fair {
+			return errors.New("-fair is an option of -ltl: fairness makes no difference to assertions and deadlocks")
+		}
+		return nil
+	}
+	if c.reduction == nil {
+		r := check.Transparent
+		switch {
+		case f.given("por") && run.reduction.name == "none":
+			r = check.None
+		case f.given("por"):
+			return fmt.Errorf("-por %s does not preserve temporal properties; with -ltl use transparent, invisible or none", run.reduction.name)
+		case c.fair:
+			r = check.None
+		}
+		c.reduction = &r
+	}
+	if c.fair && *c.reduction != check.None {
+		return fmt.Errorf("-fair and -por %s do not go together: reordering independent transitions changes which executions are fair; use -por none", *c.reduction)
+	}
+	for _, name := range []string{"all", "store", "cv-order", "deadlock"} {
+		if f.given(name) {
+			return fmt.Errorf("-%s has no meaning with -ltl", name)
+		}
+	}
+	if c.name == "" {
+		c.name = "all"
+	}
+	return nil
+}
+
+// choose returns the properties that are to be checked.
+func (c *ltlConfig) choose(m *model.Model) ([]check.Property, error) {
+	var ps []check.Property
+	var names []string
+	for _, p := range m.Properties() {
+		names = append(names, p.Name)
+		if c.name == "all" || c.name == p.Name {
+			ps = append(ps, check.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text})
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return nil, errors.New("the model has no ltl property; declare one: ltl name { [] (request -> <> reply) }")
+	case len(ps) == 0:
+		return nil, fmt.Errorf("-ltl %s: the model has no such property%s; it has %s", c.name, didYouMean(c.name, names, ""), strings.Join(names, ", "))
+	}
+	return ps, nil
+}
+
+// unchecked says which temporal properties a search leaves unchecked; "" if
+// the model has none.
+func unchecked(m *model.Model, file string) string {
+	var names []string
+	for _, p := range m.Properties() {
+		names = append(names, p.Name)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("not checked: ltl %s (cpor run -ltl all %s)", strings.Join(names, ", "), file)
+}
+
+// runLTL checks temporal properties and prints the result.
+func runLTL(e *env, c *runConfig, m *model.Model, out *traceFile) int {
+	props, err := c.ltl.choose(m)
+	if err != nil {
+		return e.mistake("run", "%v", err)
+	}
+	ctx := e.ctx
+	if c.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.timeout)
+		defer cancel()
+	}
+	sys := m.System().(system.Temporal)
+	start := time.Now()
+	p := newProgress(e, c)
+	o := check.Options{
+		Reduction: *c.ltl.reduction, Fair: c.ltl.fair, Workers: c.workers, Validate: c.validate,
+		MaxStates: c.maxStates, MaxMemory: c.maxMemory, ProgressInterval: p.interval,
+	}
+	if p.report != nil {
+		o.Progress = func(q check.Progress) {
+			p.report(search.Progress{Elapsed: q.Elapsed, States: q.States, Queued: q.Queued, StoreBytes: q.StoreBytes})
+		}
+	}
+	results, err := check.Run(ctx, sys, props, o)
+	p.done()
+	var fe *check.FormulaError
+	var oe *check.OptionError
+	var ae *buchi.AtomsError
+	switch {
+	case errors.As(err, &fe):
+		fmt.Fprintln(e.stderr, err)
+		return exitMistake
+	case errors.As(err, &oe), errors.As(err, &ae):
+		return e.mistake("run", "%v", err)
+	case err != nil:
+		e.internalError(strings.TrimPrefix(err.Error(), "internal error: "))
+		return exitMistake
+	}
+	for _, r := range results {
+		if r.Trivial != 0 {
+			what := "holds whatever the model does: the formula is a tautology"
+			if r.Trivial < 0 {
+				what = "cannot hold whatever the model does: the formula is a contradiction"
+			}
+			fmt.Fprintf(e.stderr, "%s: warning: ltl %s %s\n", trace.PosString(r.Property.Pos), r.Property.Name, what)
+		}
+	}
+	rep := &ltlReport{c: c, m: m, sys: sys, results: results, duration: time.Since(start)}
+	if rep.files, err = out.writeLTL(results); err != nil {
+		return e.mistake("run", "-trace: %v", err)
+	}
+	var b bytes.Buffer
+	if c.json {
+		err = rep.writeJSON(&b)
+	} else {
+		err = rep.writeText(&b, outputWidth(e.stdout))
+	}
+	if err == nil {
+		_, err = e.stdout.Write(b.Bytes())
+	}
+	if err != nil {
+		return e.mistake("run", "cannot write the result: %v", err)
+	}
+	return rep.exitCode()
+}
+
+// writeLTL writes the counterexamples and returns the names of the files.
+func (t *traceFile) writeLTL(rs []*check.Result) ([]string, error) {
+	if t.name == "" {
+		return nil, nil
+	}
+	var names []string
+	for _, r := range rs {
+		if r.Counterexample == nil {
+			continue
+		}
+		name := t.numbered(len(names))
+		if err := r.Counterexample.WriteFile(name); err != nil {
+			return names, pathError(err)
+		}
+		t.created = false
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+// ltlReport is the result of a check, ready to be printed.
+type ltlReport struct {
+	c        *runConfig
+	m        *model.Model
+	sys      system.Temporal
+	results  []*check.Result
+	duration time.Duration
+	files    []string
+}
+
+// verdict is the worst one: a violation, then incomplete.
+func (r *ltlReport) verdict() check.Verdict {
+	v := check.Pass
+	for _, res := range r.results {
+		switch {
+		case res.Verdict == check.Violated || res.Fault != nil:
+			return check.Violated
+		case res.Verdict != check.Pass:
+			v = check.Incomplete
+		}
+	}
+	return v
+}
+
+func (r *ltlReport) exitCode() int {
+	switch r.verdict() {
+	case check.Pass:
+		return exitPass
+	case check.Violated:
+		return exitViolation
+	}
+	return exitIncomplete
+}
+
+// fault returns the first error that executions ran into, with its record.
+func (r *ltlReport) fault() (*check.Fault, *trace.Record, error) {
+	for _, res := range r.results {
+		if res.Fault != nil {
+			rec, err := res.Fault.Trace.Record(r.sys)
+			if rec != nil {
+				rec.Violation = &res.Fault.Violation
+			}
+			return res.Fault, rec, err
+		}
+	}
+	return nil, nil, nil
+}
+
+func (r *ltlReport) writeText(w *bytes.Buffer, width int) error {
+	p := &printer{w: w, width: width}
+	for _, res := range r.results {
+		if res.Counterexample == nil {
+			continue
+		}
+		if err := res.Counterexample.WriteText(w, width); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
+	f, rec, err := r.fault()
+	if err != nil {
+		return err
+	}
+	if f != nil {
+		p.printf("%s: %s\n\n", trace.PosString(f.Violation.Pos), trace.Headline(&f.Violation))
+		if err := rec.WriteTable(w, trace.TableOptions{Width: width, MaxSteps: maxSteps, MaxThreads: maxThreads, OmitViolation: true}); err != nil {
+			return err
+		}
+		p.printf("\n")
+	}
+	mode := ""
+	if r.c.ltl.fair {
+		mode = " on weakly fair executions"
+	}
+	for _, res := range r.results {
+		verdict := "holds" + mode
+		switch res.Verdict {
+		case check.Violated:
+			verdict = "does not hold" + mode
+		case check.Incomplete:
+			verdict = "incomplete: " + res.Reason + "; no violation so far"
+		}
+		p.printf("%s: ltl %s %s\n", r.c.file, res.Property.Name, verdict)
+		if !r.c.quiet {
+			p.printf("  %s states, %s transitions (-por %s), automaton %d states, %s\n",
+				humanize.Comma(int64(res.States)), humanize.Comma(int64(res.Transitions)), *r.c.ltl.reduction, res.Automaton,
+				(res.BuildTime + res.SearchTime).Round(time.Millisecond))
+		}
+	}
+	if f != nil {
+		p.printf("%s\n", p.wrap("An execution runs into an error that the formula does not speak of; it is shown above.", 0))
+	}
+	if !r.c.quiet {
+		p.printf("%s\n", p.wrap("Only ltl properties were checked; assertions, invariants and deadlocks are for cpor run without -ltl.", 0))
+		for _, name := range r.files {
+			p.printf("The counterexample is in %s.\n", name)
+		}
+	}
+	return p.err
+}
+
+// ltlJSON is the object that -json prints; the names of resultJSON that make
+// sense are the same.
+type ltlJSON struct {
+	Model       string         `json:"model"`
+	Params      map[string]any `json:"params"`
+	POR         string         `json:"por"`
+	Workers     int            `json:"workers"`
+	Fair        bool           `json:"fair"`
+	Verdict     check.Verdict  `json:"verdict"`
+	Exhaustive  bool           `json:"exhaustive"`
+	Reason      string         `json:"reason"`
+	States      int            `json:"states"`
+	Transitions int            `json:"transitions"`
+	DurationMS  float64        `json:"duration_ms"`
+	StoreBytes  uint64         `json:"store_bytes"`
+	Properties  []ltlPropJSON  `json:"properties"`
+	Violations  []any          `json:"violations"`
+}
+
+type ltlPropJSON struct {
+	Name        string        `json:"name"`
+	Formula     string        `json:"formula"`
+	Verdict     check.Verdict `json:"verdict"`
+	Reason      string        `json:"reason"`
+	Trivial     int           `json:"trivial,omitempty"`
+	States      int           `json:"states"`
+	Transitions int           `json:"transitions"`
+	Reduced     uint64        `json:"reduced_states"`
+	Automaton   int           `json:"automaton_states"`
+	BuildMS     float64       `json:"build_ms"`
+	SearchMS    float64       `json:"search_ms"`
+}
+
+func (r *ltlReport) writeJSON(w *bytes.Buffer) error {
+	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+	j := ltlJSON{
+		Model: r.c.file, Params: r.m.Params(), POR: r.c.ltl.reduction.String(), Workers: r.c.workers, Fair: r.c.ltl.fair,
+		Verdict: r.verdict(), DurationMS: ms(r.duration), Violations: []any{}, Properties: []ltlPropJSON{}, Exhaustive: true,
+	}
+	for _, res := range r.results {
+		if res.Reason != "" {
+			j.Exhaustive, j.Reason = false, res.Reason
+		}
+		j.States, j.Transitions = max(j.States, res.States), max(j.Transitions, res.Transitions)
+		j.StoreBytes = max(j.StoreBytes, res.StoreBytes)
+		j.Properties = append(j.Properties, ltlPropJSON{
+			res.Property.Name, res.Property.Text, res.Verdict, res.Reason, res.Trivial,
+			res.States, res.Transitions, res.Reduced, res.Automaton, ms(res.BuildTime), ms(res.SearchTime),
+		})
+		if res.Counterexample != nil {
+			j.Violations = append(j.Violations, res.Counterexample)
+		}
+	}
+	_, rec, err := r.fault()
+	if err != nil {
+		return err
+	}
+	if rec != nil {
+		j.Violations = append(j.Violations, rec)
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(j)
+}
