@@ -1,7 +1,6 @@
 package statestore
 
 import (
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -176,7 +175,7 @@ func (x *plainSession) Insert(s []uint64, parent Ref) (Ref, bool, error) {
 // memory.
 func (x *plainSession) fill(need int) bool {
 	size := max(min(2*x.words, chunkWords), 64, need)
-	n := x.p.arena.add(size, &x.p.ledger)
+	n := x.p.arena.add(size, x.p.ledger)
 	if n == 0 {
 		return false
 	}
