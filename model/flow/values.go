@@ -75,19 +75,32 @@ var bools = val{set: []int64{0, 1}}
 // analysis is the data flow of one thread, or of a piece of code.
 type analysis struct {
 	p       *compile.Program
-	leaders map[int]bool // addresses at which the environment is kept
-	envs    map[int][]val
+	leaders map[int]*leader // addresses at which environments are kept
 	points  map[int]bool
 	edges   map[[2]int]bool // feasible jumps
 	ops     map[int]*Ops    // by address
-	work    []int
-	queued  map[int]bool
+	work    []task
 }
+
+// leader holds the environments at an address. As long as there are few they
+// are followed one by one, so that it is known which values of several variables
+// belong together (the stage and the distance in a loop over both).
+type leader struct {
+	envs   [][]val
+	joined bool // there were too many: envs has their join
+	queued bool // of the join
+}
+
+// maxEnvs is the largest number of environments that are told apart.
+const maxEnvs = 64
+
+// task is an environment that is to be followed from a leader.
+type task struct{ at, env int }
 
 func newAnalysis(p *compile.Program) *analysis {
 	a := &analysis{
-		p: p, leaders: map[int]bool{}, envs: map[int][]val{}, points: map[int]bool{},
-		edges: map[[2]int]bool{}, ops: map[int]*Ops{}, queued: map[int]bool{},
+		p: p, leaders: map[int]*leader{}, points: map[int]bool{},
+		edges: map[[2]int]bool{}, ops: map[int]*Ops{},
 	}
 	var succ []int
 	for at := range p.Code {
@@ -96,7 +109,7 @@ func newAnalysis(p *compile.Program) *analysis {
 		case compile.OpJmp, compile.OpTable, compile.OpJt, compile.OpJf, compile.OpJeq, compile.OpJne, compile.OpJlt, compile.OpJle:
 			succ = next(p, at, succ[:0])
 			for _, s := range succ {
-				a.leaders[s] = true
+				a.leaders[s] = &leader{}
 			}
 		}
 	}
@@ -115,53 +128,87 @@ func (a *analysis) unknown() []val {
 	return env
 }
 
-// enter joins an environment into that of an address, which is a leader from
-// now on.
+// enter adds an environment to those of an address, which is a leader from now on.
 func (a *analysis) enter(at int, env []val) {
-	a.leaders[at] = true
-	old := a.envs[at]
-	if old == nil {
-		a.envs[at] = slices.Clone(env)
-	} else {
-		grown := false
-		for i := range old {
-			j := old[i].join(env[i])
-			if j.top != old[i].top || len(j.set) != len(old[i].set) {
-				old[i], grown = j, true
-			}
-		}
-		if !grown {
+	l := a.leaders[at]
+	if l == nil {
+		l = &leader{}
+		a.leaders[at] = l
+	}
+	for _, old := range l.envs {
+		if covers(old, env) {
 			return
 		}
 	}
-	if !a.queued[at] {
-		a.queued[at] = true
-		a.work = append(a.work, at)
+	if !l.joined && len(l.envs) < maxEnvs {
+		l.envs = append(l.envs, slices.Clone(env))
+		a.work = append(a.work, task{at, len(l.envs) - 1})
+		return
+	}
+	join := slices.Clone(env)
+	for _, old := range l.envs {
+		for i := range join {
+			join[i] = join[i].join(old[i])
+		}
+	}
+	if !l.joined {
+		// Tasks that are left follow the join, too.
+		l.joined = true
+		for i := range l.envs {
+			l.envs[i] = join
+		}
+	}
+	l.envs[0] = join
+	if !l.queued {
+		l.queued = true
+		a.work = append(a.work, task{at, 0})
 	}
 }
 
-// point enters a point: variables that are not alive there start as zero.
+// covers tells whether all values of b are among those of a.
+func covers(a, b []val) bool {
+	for i := range a {
+		if !a[i].top && (b[i].top || !subset(b[i].set, a[i].set)) {
+			return false
+		}
+	}
+	return true
+}
+
+// point enters a point. Of the registers only the variables that are alive
+// there matter; others start as zero where they are loaded.
 func (a *analysis) point(pt int, env []val) {
 	a.points[pt] = true
 	q := &a.p.Points[pt]
 	if q.Ended {
 		return
 	}
-	env = slices.Clone(env)
-	for i := range q.Loads {
-		if q.Loads[i].Zero {
-			env[q.Loads[i].Reg] = single(0)
+	next := a.unknown()
+	for _, v := range q.Alive() {
+		if v.N == 0 {
+			next[v.Reg] = env[v.Reg]
 		}
 	}
-	a.enter(q.Entry, env)
+	for i := range q.Loads {
+		if q.Loads[i].Zero {
+			next[q.Loads[i].Reg] = single(0)
+		}
+	}
+	a.enter(q.Entry, next)
 }
 
 func (a *analysis) run() {
 	for len(a.work) > 0 {
-		at := a.work[len(a.work)-1]
+		t := a.work[len(a.work)-1]
 		a.work = a.work[:len(a.work)-1]
-		a.queued[at] = false
-		a.block(at, slices.Clone(a.envs[at]))
+		l := a.leaders[t.at]
+		if l.joined {
+			if t.env > 0 {
+				continue // the join was queued
+			}
+			l.queued = false
+		}
+		a.block(t.at, slices.Clone(l.envs[t.env]))
 	}
 }
 
@@ -243,7 +290,7 @@ func (a *analysis) block(at int, env []val) {
 		}
 		a.edges[[2]int{at, at + 1}] = true
 		at++
-		if a.leaders[at] {
+		if a.leaders[at] != nil {
 			a.enter(at, env)
 			return
 		}
