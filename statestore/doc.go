@@ -1,4 +1,57 @@
 // Package statestore holds the two shared data structures of a parallel
-// stateful search: the covered set, a [Store], and the work set, a [WorkSet].
-// Both belong to Gueta, Flanagan, Yahav, Sagiv (SPIN 2007), figure 6.
+// stateful search: the covered set, a [Store], and the work set, a [WorkSet]
+// (Gueta, Flanagan, Yahav, Sagiv, SPIN 2007, figure 6).
+//
+// # Using it
+//
+// Each worker opens a [Session] of the store and works like this:
+//
+//	for b := work.Pop(w); b != nil; b = work.Pop(w) {
+//		for _, ref := range b.Refs {
+//			state = session.Load(ref, state)
+//			... for every successor s of state:
+//			child, added, err := session.Insert(s, ref)
+//			... if added, out.Add(child)
+//		}
+//		work.Put(w, b)
+//	}
+//
+// Of all workers that insert equal states, one is told that it added the state.
+// A work item is a [Ref], eight bytes, because the state can be had back from the
+// store. A path to a state is found over [Session.Parents], which names candidates
+// that are checked by executing from them.
+//
+// # Kinds
+//
+// There are four stores, all lock-free for the workers once they are past the
+// first states:
+//
+//	kind      exact  loadable  bytes a state
+//	Tree      yes    yes       10 to 12, parent included; see docs/design/statestore.md
+//	Plain     yes    yes       8 for each word + 26, parent included
+//	Compact   no     no        5, for millions of states
+//	Bitstate  no     no        what it is given
+//
+// Compact and Bitstate cannot give a state back and know no parents: what they
+// keep of a state is less than that would take. There a work item carries the
+// encoded state itself, and a [Trail]: the chain of the hashes that lead to it.
+// Trails are a tree that shares its stems, and the garbage collector has the
+// branches on which there is no work any more. A trace is rebuilt by replaying the
+// hashes forwards.
+//
+// # Reading it
+//
+// table.go holds the growing lock-free table, on which the rest stands; its comment
+// explains the concurrency step by step. nodes.go numbers the shared parts of
+// states. shape.go says how a state is taken apart and put into eight bytes, and
+// tree.go is the store that does it. young.go is how it learns where to cut.
+//
+// # Why not a library
+//
+// The maps of xsync, and all others we know, store a key in 16 bytes and more,
+// double when they grow, and have no room for a state's parent; a search is mostly
+// memory accesses to this set, so its bytes are its speed. xsync's striped counters
+// are used for counting events. Its queues are bounded, and a frontier is not; see
+// [WorkSet]. Whole states are hashed with xxhash, single words with two
+// multiplications (see hashNode).
 package statestore

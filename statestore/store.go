@@ -112,9 +112,9 @@ type Session interface {
 	Find(s []uint64) (ref Ref, ok bool)
 
 	// Load decodes a stored state over dst, whose length does not matter, and
-	// returns it, grown if needed. The following Inserts are fastest for
-	// states that differ little from the one loaded last. If the store is not
-	// Loadable, Load returns nil.
+	// returns it, grown if needed. ref must be of this store. The following
+	// Inserts are fastest for states that differ little from the one loaded
+	// last. If the store is not Loadable, Load returns nil.
 	Load(ref Ref, dst []uint64) []uint64
 
 	// Parents calls yield for the candidates for the parent of a stored state
@@ -122,10 +122,8 @@ type Session interface {
 	// state is initial; then there are none. There can be others, so a
 	// candidate has to be checked by executing from it, and a chain of
 	// checked candidates can be a cycle: whoever rebuilds a trace has to
-	// backtrack. If the store is not Loadable there are no candidates.
-	//
-	// Parents is for rebuilding traces: it must not run at the same time as
-	// Inserts.
+	// backtrack. The number of candidates is about one in 65536 of the states
+	// for Tree, and one for Plain. If the store is not Loadable there are none.
 	Parents(ref Ref, yield func(Ref) bool)
 }
 
