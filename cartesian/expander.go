@@ -183,6 +183,9 @@ func (e *Expander) calc(s system.State) {
 	for t := range e.base.NumThreads() {
 		e.first(int32(t), s)
 	}
+	if e.stopped {
+		return
+	}
 	for _, p := range e.prefixes {
 		if p.extendable && p.idle {
 			p.infinite = true
@@ -195,6 +198,7 @@ func (e *Expander) calc(s system.State) {
 // first starts the prefixes of a thread, one for each alternative of its first
 // transition.
 func (e *Expander) first(t int32, s system.State) {
+	begin := len(e.prefixes)
 	mark := e.base.Mark()
 	start := e.base.Hash()
 	for alt, more := uint64(0), true; more; {
@@ -213,8 +217,23 @@ func (e *Expander) first(t int32, s system.State) {
 		}
 		e.base.Rewind(mark)
 		alt, more = out.Next, out.Next != 0
+		if n := len(e.prefixes) - begin; n%stopInterval == 0 && e.stopper != nil && e.stopper.Stopped() {
+			e.stopped = true
+			return
+		}
+	}
+	// So many alternatives stay as short as they are, which definition 2
+	// allows: otherwise each would need a machine of its own.
+	if len(e.prefixes)-begin > maxWide {
+		for _, p := range e.prefixes[begin:] {
+			p.extendable = false
+		}
 	}
 }
+
+// maxWide is how many alternatives a thread may have for its prefixes to be
+// extended.
+const maxWide = 1024
 
 func (e *Expander) newPrefix(t int32, alt uint64) *prefix {
 	var p *prefix

@@ -7,6 +7,10 @@ import (
 	"cpor/model/compile"
 )
 
+// MaxChoice is the largest number of values that choose may choose from: each
+// is a transition of its own.
+const MaxChoice = 1 << 20
+
 // run executes the instructions of a segment from an address on. The status
 // says how it ended; with reached the number is the point, with failed the site.
 func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh uint) (status, int) {
@@ -176,6 +180,9 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 			lo, hi := regs[in.B], regs[in.C]
 			if lo > hi {
 				return m.fault(in, "choose(%d, %d): there is nothing to choose from", lo, hi)
+			}
+			if uint64(hi-lo) >= MaxChoice {
+				return m.fault(in, "choose(%d, %d): more than %d values to choose from; choose a smaller number and compute", lo, hi, MaxChoice)
 			}
 			d, ok := m.choose(uint64(hi-lo) + 1)
 			if !ok {

@@ -27,6 +27,10 @@ type Expander struct {
 	counters search.Counters
 }
 
+// stopInterval is after how many transitions of one thread the visitor is asked
+// whether the search is to end.
+const stopInterval = 1024
+
 // New returns an expander for one worker.
 func New(sys system.System) *Expander {
 	return &Expander{sys: sys, m: sys.NewMachine()}
@@ -84,6 +88,11 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 			}
 			if out.Next == 0 {
 				break
+			}
+			if transitions%stopInterval == 0 {
+				if st, ok := v.(search.Stopper); ok && st.Stopped() {
+					return
+				}
 			}
 			alt = out.Next
 			out = m.Step(t, alt)
