@@ -38,6 +38,7 @@ type options struct {
 	por       string
 	params    benchmarks.Params
 	large     bool
+	trans     uint64
 	args      []string
 }
 
@@ -83,7 +84,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, runner Ru
 		return complain("-o: %v", err)
 	}
 	s := &Session{
-		Names: names, Params: o.params, POR: o.por, Workers: o.workers, Limit: o.limit, MaxMemory: o.memory(), Large: o.large,
+		Names: names, Params: o.params, POR: o.por, Workers: o.workers, Limit: o.limit, MaxMemory: o.memory(), Large: o.large, Transitions: o.trans,
 		rounds: o.rounds, runner: runner, dir: o.dir, stderr: stderr,
 		results: &Results{Command: args, Machine: thisMachine(), Start: time.Now(), Notes: []string{}, Unexpected: []string{}, Measurements: []Measurement{}},
 		written: time.Now(),
@@ -168,6 +169,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		return nil
 	})
 	f.BoolVar(&o.large, "large", false, "in peers, run also a model with 43 million states, which takes minutes a run")
+	f.Uint64Var(&o.trans, "transitions", 1_000_000, "in siegel, let N grow while a graph has at most this `number` of transitions")
 	for rest := args; ; {
 		if err := f.Parse(rest); err != nil {
 			if errors.Is(err, flag.ErrHelp) {

@@ -26,6 +26,8 @@ type Session struct {
 	MaxMemory uint64
 	// Large asks for rows that take minutes each.
 	Large bool
+	// Transitions ends a sweep of siegel.
+	Transitions uint64
 
 	rounds   int // 0: the table's own
 	runner   Runner

@@ -57,7 +57,7 @@ type Line struct {
 }
 
 // tables are the registered tables in the order of the help.
-var tables = []Table{table1, scale, peers}
+var tables = []Table{table1, scale, peers, siegelTable}
 
 // Register adds a table, so that `cpor bench NAME` measures it. It is meant for
 // the initialisation of a program; a name that is taken is an error of the

@@ -79,7 +79,7 @@ func (c *ltlConfig) validate(f *flagSet, run *runConfig) error {
 	if c.fair && *c.reduction != check.None {
 		return fmt.Errorf("-fair and -por %s do not go together: reordering independent transitions changes which executions are fair; use -por none", *c.reduction)
 	}
-	for _, name := range []string{"all", "store", "cv-order", "deadlock"} {
+	for _, name := range []string{"all", "store", "cv-order"} {
 		if f.given(name) {
 			return fmt.Errorf("-%s has no meaning with -ltl", name)
 		}
