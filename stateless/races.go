@@ -261,16 +261,14 @@ func (w *worker) covered(i0 int, v []step, q int) bool {
 			return true
 		}
 	}
+	// To the right of the present child others may insert just now.
 	cur := w.events[i0].node
-	for x := cur.parent.first; x != cur.next; x = x.next {
+	for x := cur.parent.first; x != cur; x = x.next {
 		if w.covers(x, v, q) {
 			return true
 		}
-		if x == cur {
-			break
-		}
 	}
-	return false
+	return w.covers(cur, v, q)
 }
 
 func (w *worker) covers(x *node, v []step, q int) bool {

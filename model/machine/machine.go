@@ -46,6 +46,7 @@ type Machine struct {
 	enabled []uint64 // see retry
 	ready   []int32
 	before  []uint64
+	futures *futures // made on demand
 }
 
 // choice is one decision of a step: which of how many.
