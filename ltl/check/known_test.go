@@ -114,6 +114,65 @@ active proctype U() { y = 1 }
 			{"release", "y R (!y || x || !x)", true, true},
 		},
 	},
+	{
+		// What a transition could do otherwise: a case that another thread's
+		// send would enable, a look at a channel in an atomic block.
+		name: "looks",
+		text: `
+var x, y uint2
+var c, d, e = make(chan bool, 1), make(chan bool, 1), make(chan bool, 2)
+thread T() { select { case <-c: x = 1; case <-d: x = 2 } }
+thread U() { d <- true }
+thread V() { atomic { <-e; if empty(e) { y = 1 } else { y = 2 } } }
+thread W() { e <- true }
+init { c <- true; e <- true; go T(); go U(); go V(); go W() }
+`,
+		promela: `
+byte x, y
+chan c = [1] of { bit }; chan d = [1] of { bit }; chan e = [2] of { bit }
+proctype T() { bit v; if :: c?v -> x = 1 :: d?v -> x = 2 fi }
+proctype U() { d!1 }
+proctype V() { bit v; d_step { e?v; if :: empty(e) -> y = 1 :: else -> y = 2 fi } }
+proctype W() { e!1 }
+init { atomic { c!1; e!1; run T(); run U(); run V(); run W() } }
+`,
+		props: []knownProp{
+			{"first", "[] (x != 1)", false, false},
+			{"second", "[] (x != 2)", false, false},
+			{"alone", "[] (y != 1)", false, false},
+			{"more", "[] (y != 2)", false, false},
+			{"ends", "<> (x >= 1 && y >= 1)", true, true},
+		},
+	},
+	{
+		// Threads that turn in circles of invisible steps: without C3 nobody
+		// else would ever move (the problem of ignoring).
+		name: "circles",
+		text: `
+var x, y, z bool
+var c = make(chan bool, 2)
+thread Idle() { for { skip } }
+thread Pump() { for { c <- true; skip } }
+thread Drain() { for { <-c; skip } }
+thread U() { y = true; z = true }
+init { go Idle(); go Pump(); go Drain(); go U() }
+`,
+		promela: `
+bool x, y, z
+chan c = [2] of { bit }
+active proctype Idle() { bit i; do :: i = 1 - i od }
+active proctype Pump() { do :: c!1 od }
+active proctype Drain() { bit v; do :: c?v od }
+active proctype U() { y = 1; z = 1 }
+`,
+		props: []knownProp{
+			{"never", "[] !y", false, false},
+			{"late", "[] (y -> <> z)", false, true},
+			{"order", "!z W y", true, true},
+			{"all", "<> z", false, true},
+			{"x", "[] !x", true, true},
+		},
+	},
 }
 
 // load compiles a known model with its properties.
@@ -198,7 +257,7 @@ func TestSPIN(t *testing.T) {
 			return string(out)
 		}
 		run(spin, "-a", "m.pml")
-		run(gcc, "-w", "-O1", "-DNOREDUCE", "-DNFAIR=3", "-o", "pan", "pan.c")
+		run(gcc, "-w", "-O1", "-DNOREDUCE", "-DNFAIR=5", "-o", "pan", "pan.c")
 		for _, p := range k.props {
 			for _, fair := range []bool{false, true} {
 				args := []string{"-a", "-N", p.name + "_"}
