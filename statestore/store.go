@@ -79,7 +79,7 @@ type Store interface {
 	// Bytes returns the memory that the store holds, in bytes: tables with
 	// their free slots, nodes, parents. Memory given up by a table that grew
 	// counts no more, though the garbage collector may not have had it yet.
-	// The scratch of the sessions, some 100 KB each, is not the store's.
+	// The scratch of the sessions, some 120 KB each, is not the store's.
 	Bytes() uint64
 
 	// Exact reports whether the store never takes a new state for a covered
