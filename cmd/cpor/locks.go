@@ -37,7 +37,23 @@ var locksReduction = &reduction{
 	},
 }
 
-func init() { reductions = append(reductions, locksReduction) }
+// invisibleFirst is -por invisible-first.
+var invisibleFirst = &reduction{
+	name:    "invisible-first",
+	summary: "the same classes of transitions as locks, but single: an invisible transition is explored alone; for comparison",
+	factory: func(sys system.System, c *runConfig, report func(error)) search.Factory {
+		f, err := composed.Factory(sys, composed.Options{InvisibleFirst: true, MaxInvisible: c.locks.maxInvisible, Cuts: &c.locks.cuts})
+		if err != nil {
+			panic(err) // search has refused the model
+		}
+		return f
+	},
+}
+
+func init() { reductions = append(reductions, locksReduction, invisibleFirst) }
+
+// usesLocks tells whether a reduction rests on the locking discipline.
+func usesLocks(por string) bool { return por == locksReduction.name || por == invisibleFirst.name }
 
 // define defines the flags on l.
 func (l *lockConfig) define(f *flagSet) {
@@ -60,14 +76,14 @@ func (l *lockConfig) define(f *flagSet) {
 
 // check says what is wrong with the flags, and sets the defaults.
 func (l *lockConfig) check(f *flagSet, por string) error {
-	locks := por == locksReduction.name
+	locks := usesLocks(por)
 	if locks && !f.given("races") {
 		l.races = lockset.LDPrime
 	}
 	l.bounded = f.given("max-invisible")
 	switch {
 	case locks && (l.races == lockset.LD || l.races == lockset.HB):
-		return fmt.Errorf("-races %v needs every interleaving, because it depends on the order of the accesses: -por locks checks ld', and -por none checks %v", l.races, l.races)
+		return fmt.Errorf("-races %v needs every interleaving, because it depends on the order of the accesses: -por %s checks ld', and -por none checks %v", l.races, por, l.races)
 	case !locks && por != "none" && l.races != lockset.None:
 		return fmt.Errorf("-races %v cannot be checked with -por %s, which leaves out the accesses that it looks for: use -por none, or -por locks for ld'", l.races, por)
 	case l.bounded && !locks:
@@ -87,7 +103,7 @@ func (l *lockConfig) check(f *flagSet, por string) error {
 func (c *runConfig) search(ctx context.Context, sys system.System, report func(error), o search.Options) (system.System, *search.Result, error) {
 	l := &c.locks
 	factory := func(sys system.System) (search.Factory, error) {
-		if c.reduction.name == locksReduction.name {
+		if usesLocks(c.reduction.name) {
 			if _, err := composed.New(sys, composed.Options{}); err != nil {
 				return nil, &refusal{err}
 			}
@@ -131,14 +147,14 @@ func (l *lockConfig) judge(res *search.Result, por string) {
 			}
 		}
 	}
-	if por != locksReduction.name || !res.Exhaustive {
+	if !usesLocks(por) || !res.Exhaustive {
 		return
 	}
 	switch {
 	case l.races == lockset.None:
-		res.Reason = "the locking discipline, on which -por locks rests, was assumed and not checked (-races none)"
+		res.Reason = "the locking discipline, on which -por " + por + " rests, was assumed and not checked (-races none)"
 	case broken:
-		res.Reason = "the locking discipline is violated, so -por locks may have missed other violations"
+		res.Reason = "the locking discipline is violated, so -por " + por + " may have missed other violations"
 	case l.bounded && l.cuts.Load() > 0:
 		res.Reason = fmt.Sprintf("possible violation of BoundedInvis: a thread can take more than %d invisible transitions in a row (-max-invisible)", l.maxInvisible)
 	default:

@@ -18,6 +18,16 @@
 // variables, releasing a lock, the first half of wait, notifyAll, skip, local
 // computation. A thread's beginning counts as visible.
 //
+// # Invisible first
+//
+// Options.InvisibleFirst is the other way to use the same classes (section
+// 5.1): transitions stay single, and in a state in which a thread's next
+// transition is invisible it is the only move, for it alone is a persistent
+// set. That stores the states between visible ones, too, so it is slower; it
+// is there because it makes no use of composition, and so checks it. A thread
+// is preferred only if its invisible transitions come to an end within
+// MaxInvisible, so that nobody is put off for ever.
+//
 // # What is preserved
 //
 // If the system satisfies the locking discipline LD', which package lockset
@@ -59,6 +69,9 @@ type Options struct {
 	// MaxInvisible bounds the invisible transitions of a move; 0 means
 	// DefaultMaxInvisible.
 	MaxInvisible int
+	// InvisibleFirst keeps transitions single: in a state in which a thread
+	// has an invisible transition, that is the only move.
+	InvisibleFirst bool
 	// Cuts, if not nil, counts the moves that the bound cut off, from all
 	// workers. A search that ends has counted each state's moves once, and
 	// those that were executed again for a trace once more.
@@ -130,11 +143,68 @@ func New(sys system.System, o Options) (*Expander, error) {
 // more is a transition that was executed to find it visible, and taken back.
 func (x *Expander) Counters() search.Counters { return x.counters }
 
+// chain returns the number of invisible transitions that thread t takes next if
+// nobody else gets a turn, up to one more than MaxInvisible.
+func (x *Expander) chain(t int) int {
+	start := x.m.Mark()
+	n := 0
+	for n <= x.o.MaxInvisible {
+		how := x.m.Blocking(t)
+		if how >= system.BlocksOnObject {
+			break
+		}
+		out := x.m.Step(t, 0)
+		if out.Kind != system.Moved || x.visible(how, out) {
+			break
+		}
+		n++
+	}
+	x.m.Rewind(start)
+	return n
+}
+
+// invisible sends v the invisible transition of the first thread that has one,
+// and tells whether there is one.
+func (x *Expander) invisible(v search.Visitor) bool {
+	m := x.m
+	for t, n := 0, m.NumThreads(); t < n; t++ {
+		switch k := x.chain(t); {
+		case k == 0:
+			continue
+		case k > x.o.MaxInvisible:
+			// Postponing the others for it could be for ever.
+			if x.o.Cuts != nil {
+				x.o.Cuts.Add(1)
+			}
+			continue
+		}
+		x.single(t, 0, m.Step(t, 0), v)
+		return true
+	}
+	return false
+}
+
+// single sends v one transition, which has been taken, as a move.
+func (x *Expander) single(t int, alt uint64, out system.Outcome, v search.Visitor) {
+	x.counters.Transitions++
+	x.counters.Attempts++
+	x.tail = append(x.tail[:0], search.Step{Thread: t, Alt: alt})
+	if out.Violation != nil {
+		v.Violation(out.Violation, x.tail)
+	}
+	x.end = x.m.Encode(x.end)
+	x.move = search.Move{Thread: t, Alt: alt, Len: 1, End: x.end}
+	v.Move(&x.move)
+}
+
 // Expand sends v the composed transitions from s, the violations on their
 // paths, and a deadlock if s is one.
 func (x *Expander) Expand(s system.State, v search.Visitor) {
 	m := x.m
 	m.Load(s)
+	if x.o.InvisibleFirst && x.invisible(v) {
+		return
+	}
 	start := m.Mark()
 	enabled, stuck := false, false
 	for t, n := 0, m.NumThreads(); t < n; t++ {
@@ -151,7 +221,11 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 				break
 			}
 			enabled = true
-			x.path(t, alt, out, v)
+			if x.o.InvisibleFirst {
+				x.single(t, alt, out, v)
+			} else {
+				x.path(t, alt, out, v)
+			}
 			m.Rewind(start)
 			if out.Next == 0 {
 				break
