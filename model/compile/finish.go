@@ -120,6 +120,11 @@ func (g *gen) finish() {
 		for _, v := range tt.Vars {
 			v.Reg += k
 		}
+		for _, v := range tt.Params {
+			if !v.Kept && !v.mem { // never alive at a point, but the creator sets it
+				v.Reg += k
+			}
+		}
 		if n := g.layoutFrame(tt.Vars, tt, p.WaitBits+p.TypeBits+p.PCBits); tt != p.InitThread {
 			p.SlotBits = max(p.SlotBits, n)
 		} else {
@@ -221,13 +226,13 @@ func (p *Program) reach(entry int, across bool) []int {
 func (p *Program) analyse(pt *Point, entry int, vars map[int32]*Var, start bool) {
 	code := p.reach(entry, false)
 	written := map[*Var]bool{}
-	blocks := false
+	blocks, chooses := false, false
 	selects := 0
 	for _, at := range code {
 		in := p.Code[at]
 		switch in.Op {
 		case OpChoose, OpChoice, OpNotify:
-			pt.Choice = true
+			pt.Choice, chooses = true, true
 		case OpSelect:
 			selects++
 			pt.Choice = pt.Choice || len(p.Selects[in.T]) > 1
@@ -245,7 +250,7 @@ func (p *Program) analyse(pt *Point, entry int, vars map[int32]*Var, start bool)
 			written[v] = true
 		}
 	}
-	pt.Retry = pt.Choice && (blocks || selects > 1)
+	pt.Retry = pt.Choice && (blocks || selects > 1 || chooses && selects > 0)
 	pt.Blocks = p.blocking(code)
 
 	// Liveness by iteration to a fixed point.
