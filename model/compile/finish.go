@@ -390,5 +390,18 @@ func mask(bits int) uint64 {
 // Alive returns the variables that are alive at the point.
 func (pt *Point) Alive() []*Var { return pt.alive }
 
+// FirstLeaf returns what the name of a variable of type t has behind it in the
+// name of the variable's first scalar.
+func FirstLeaf(t *resolve.Type) string {
+	switch {
+	case t == nil:
+	case t.Kind == resolve.Array:
+		return "[0]" + FirstLeaf(t.Elem)
+	case t.Kind == resolve.Struct && len(t.Fields) > 0:
+		return "." + t.Fields[0].Name + FirstLeaf(t.Fields[0].Type)
+	}
+	return ""
+}
+
 // Leaves returns the types of the scalars in a value of type t.
 func Leaves(t *resolve.Type) []*resolve.Type { return leafTypes(nil, t) }

@@ -358,7 +358,11 @@ func (g *gen) free(vs ...value) {
 func (g *gen) emit(in Instr) {
 	if len(g.p.Code) >= MaxCode {
 		if len(g.p.Code) == MaxCode {
-			g.errs.Add(0, 0, "the model is too large: its functions, inlined, have more than %d instructions", MaxCode)
+			var pos, end source.Pos
+			if g.stmt != nil {
+				pos, end = g.stmt.Pos(), g.stmt.End()
+			}
+			g.errs.Add(pos, end, "the model is too large: with its functions inlined it has more than %d instructions", MaxCode)
 			g.p.Code = append(g.p.Code, in)
 		}
 		return
@@ -401,6 +405,16 @@ func (g *gen) label() int32 {
 func (g *gen) here(l int32) { g.labels[l] = int32(len(g.p.Code)) }
 
 func (g *gen) jump(l int32) { g.op(OpJmp, l, 0, 0) }
+
+// again jumps back to the beginning of a loop, or may do so: such jumps count
+// against the budget of a transition.
+func (g *gen) again(l int32, loop syntax.Node) {
+	g.emit(Instr{Op: OpJmp, A: l, Site: g.fault(loop)})
+}
+
+// full tells whether the model is too large; what there is of its code is
+// incomplete then.
+func (g *gen) full() bool { return len(g.p.Code) > MaxCode }
 
 // point ends the transition that is being compiled and begins the next one,
 // unless the statement stands in an atomic block.
@@ -504,6 +518,9 @@ func (g *gen) thread(tt *ThreadType, obj *resolve.Object) {
 		g.statement(s)
 	}
 	g.here(g.fn.end)
+	if g.full() {
+		return
+	}
 	g.stmt, g.text = nil, ""
 	// What properties read of a thread stays when it ends.
 	alive := g.alive[:0]
@@ -564,7 +581,7 @@ func (g *gen) segment(from int, f func(in *Instr)) {
 // mayFail tells whether the segment at an address can violate a property.
 func (g *gen) mayFail(from int) bool {
 	fails := false
-	g.segment(from, func(in *Instr) { fails = fails || in.Site >= 0 || in.Op == OpJmp })
+	g.segment(from, func(in *Instr) { fails = fails || in.Site >= 0 })
 	return fails
 }
 

@@ -466,7 +466,7 @@ var depthType = &resolve.Type{Kind: resolve.Int, Bits: 8, Name: "uint8"}
 // syncStmt compiles synchronized (m) { }: the monitor is entered, and left
 // again on every way out. Which monitor it is, is decided at the beginning.
 func (g *gen) syncStmt(s *syntax.SyncStmt) {
-	g.header(s, s.Monitor.End())
+	g.header(s, s.Body.Pos())
 	n := len(g.alive)
 	o := &object{e: s.Monitor}
 	if g.typeOf(s.Monitor).Kind == resolve.Pointer {
@@ -579,7 +579,7 @@ func (g *gen) forStmt(s *syntax.ForStmt, label string) {
 	if s.Post != nil {
 		g.statement(s.Post)
 	}
-	g.jump(top)
+	g.again(top, s)
 	g.leave(t)
 	g.alive = g.alive[:n]
 }
@@ -682,7 +682,7 @@ func (g *gen) rangeStmt(s *syntax.RangeStmt, label string) {
 		// i < limit, so that i+1 cannot leave the type.
 		g.op(OpOffset, i.Reg, i.Reg, 1)
 	}
-	g.jump(top)
+	g.again(top, s)
 	g.leave(t)
 	g.alive = g.alive[:n]
 }
@@ -1047,7 +1047,7 @@ func (g *gen) inline(e *syntax.CallExpr) []*Var {
 func (g *gen) branch(s *syntax.BranchStmt) {
 	switch s.Tok {
 	case syntax.Goto:
-		g.jump(g.codeLabel(s.Label.Name))
+		g.again(g.codeLabel(s.Label.Name), s)
 		return
 	case syntax.Fallthrough:
 		return // switchStmt has seen it

@@ -10,7 +10,7 @@ import (
 
 // Budget is the number of backward jumps that one transition may take before
 // it counts as local computation without end, which is a violation.
-const Budget = 1 << 20
+const Budget = 1 << 22
 
 // undo is an entry of the undo log: word was old.
 type undo struct {

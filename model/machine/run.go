@@ -76,8 +76,10 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 			regs[in.A] = regs[in.B] ^ 1
 		case compile.OpJmp:
 			at = int(in.A)
-			if m.budget--; m.budget < 0 {
-				return m.endless(at)
+			if in.Site >= 0 {
+				if m.budget--; m.budget < 0 {
+					return m.fault(in, "more than %d iterations without a shared access: a loop without end, or too much local computation for one transition", Budget)
+				}
 			}
 		case compile.OpJt:
 			if regs[in.B] != 0 {
@@ -234,17 +236,6 @@ func truncate(t *compile.IntType, v int64) int64 {
 func (m *Machine) outOfRange(in *compile.Instr, v int64) (status, int) {
 	t := &m.p.Types[in.T]
 	return m.fault(in, "%d is out of range of %s (%d..%d)", v, t.Name, t.Min, t.Max)
-}
-
-// endless reports local computation without end at the nearest place that has
-// a position.
-func (m *Machine) endless(at int) (status, int) {
-	for i := at; i < len(m.p.Code); i++ {
-		if m.p.Code[i].Site >= 0 {
-			return m.fault(&m.p.Code[i], "local computation without end: more than %d iterations without a shared access", Budget)
-		}
-	}
-	return m.fault(&compile.Instr{Site: int32(len(m.p.Sites) - 1)}, "local computation without end: more than %d iterations without a shared access", Budget)
 }
 
 // arith computes an operation of any integer type. The problem is empty if the

@@ -187,7 +187,7 @@ func (s *System) layout(n int, dynamic bool) error {
 		s.perWord = 64 / p.SlotBits
 	}
 	if total := s.length(n); !dynamic && total > MaxWords || s.base > MaxWords {
-		return fmt.Errorf("the state is too large: %d bytes, the limit is %d; make arrays smaller or use smaller integer types", 8*max(total, s.base), 8*MaxWords)
+		return fmt.Errorf("%s: the state is too large: %d bytes, the limit is %d; make arrays smaller or use smaller integer types", p.Source.Name, 8*max(total, s.base), 8*MaxWords)
 	}
 	s.placeSlots(n)
 	s.typeIndex = map[*compile.ThreadType]int{}
@@ -302,7 +302,7 @@ func (s *System) runInit() error {
 			s.initial = append(s.initial, enc)
 		}
 		if len(s.initial) > MaxInitial {
-			return fmt.Errorf("init has more than %d outcomes; make the choice in a thread", MaxInitial)
+			return fmt.Errorf("%s: init has more than %d outcomes; make the choice in a thread", s.p.Source.Name, MaxInitial)
 		}
 		alt = m.nextAlt()
 		if alt == 0 {
@@ -459,7 +459,8 @@ func (m *Machine) format(t *resolve.Type, v int64) string {
 		if v == 0 {
 			return "nil"
 		}
-		return "&" + m.sys.LocName(system.Loc(v-1))
+		// A pointer to a struct is a pointer to its first location.
+		return "&" + strings.TrimSuffix(m.sys.LocName(system.Loc(v-1)), compile.FirstLeaf(t.Elem))
 	case resolve.Chan:
 		if v == 0 {
 			return "nil"
