@@ -30,13 +30,14 @@ type atomicity struct {
 	por   string
 	line  bool
 	races []string // what is checked in turn: the rules of -races
+	plain bool     // measure the uncompressed store, too
 }
 
 var atomicities = []atomicity{
-	{"bytecode", "none", false, []string{"none", "ld'"}},
-	{"line", "none", true, []string{"none", "ld'"}},
-	{"reduced", "locks", false, []string{"none", "ld'"}},
-	{"cartesian", "cartesian", false, []string{"none"}},
+	{"bytecode", "none", false, []string{"none", "ld'"}, true},
+	{"line", "none", true, []string{"none", "ld'"}, false},
+	{"reduced", "locks", false, []string{"none", "ld'"}, true},
+	{"cartesian", "cartesian", false, []string{"none"}, false},
 }
 
 // stollerRows are the programs with their constants. The paper's sizes come
@@ -46,7 +47,7 @@ var stollerRows = []sweep{
 	{model: "haltexception"},
 	{model: "haltexception", params: benchmarks.Params{{Name: "ITEMS", Value: "30"}, {Name: "SIZE", Value: "15"}}},
 	{model: "clean"},
-	{model: "clean", params: benchmarks.Params{{Name: "MOD", Value: "15"}}},
+	{model: "clean", params: benchmarks.Params{{Name: "MOD", Value: "250"}}},
 	{model: "philosophers", params: benchmarks.Params{{Name: "N", Value: "4"}}},
 	{model: "philosophers", params: benchmarks.Params{{Name: "N", Value: "5"}}},
 }
@@ -76,7 +77,7 @@ func runStoller(ctx context.Context, s *Session) error {
 	type job struct {
 		sweep
 		atomicity
-		races string
+		races, store string
 	}
 	var jobs []job
 	for _, row := range stollerRows {
@@ -91,7 +92,10 @@ func runStoller(ctx context.Context, s *Session) error {
 				continue
 			}
 			for _, races := range a.races {
-				jobs = append(jobs, job{row, a, races})
+				jobs = append(jobs, job{row, a, races, "tree"})
+				if a.plain {
+					jobs = append(jobs, job{row, a, races, "plain"})
+				}
 			}
 		}
 	}
@@ -105,10 +109,10 @@ func runStoller(ctx context.Context, s *Session) error {
 			if j.line {
 				params = append(params, benchmarks.Param{Name: "LINE", Value: "true"})
 			}
-			label := fmt.Sprintf("%s, %s, races %s", rowName(j.model, j.params), j.atomicity.name, j.races)
+			label := fmt.Sprintf("%s, %s, races %s, store %s", rowName(j.model, j.params), j.atomicity.name, j.races, j.store)
 			out := s.Run(ctx, Request{
 				Model: filepath.Join(dir, j.model+".model"), Params: params, POR: j.atomicity.por, Workers: 1,
-				Limit: s.Limit, MaxMemory: s.MaxMemory, Flags: []string{"-races", j.races},
+				Limit: s.Limit, MaxMemory: s.MaxMemory, Flags: []string{"-races", j.races, "-store", j.store},
 			}, label, est)
 			if out.Status == Interrupted {
 				return nil
@@ -121,7 +125,7 @@ func runStoller(ctx context.Context, s *Session) error {
 			}
 			s.Record(Measurement{
 				Benchmark: j.model, Params: j.params, Tool: "cpor", Round: round, Outcome: out,
-				Config: benchmarks.Params{{Name: "atomicity", Value: j.atomicity.name}, {Name: "races", Value: j.races}},
+				Config: benchmarks.Params{{Name: "atomicity", Value: j.atomicity.name}, {Name: "races", Value: j.races}, {Name: "store", Value: j.store}},
 			})
 			switch {
 			case out.Status != Done:
@@ -140,10 +144,10 @@ func reportStoller(ms []Measurement, machine Machine) []Section {
 	if len(ms) == 0 {
 		return nil
 	}
-	find := func(row, atomicity, races string) []Measurement {
+	find := func(row, atomicity, races, store string) []Measurement {
 		var found []Measurement
 		for _, m := range ms {
-			if c := m.Config.Map(); m.row() == row && c["atomicity"] == atomicity && c["races"] == races && m.Status == Done {
+			if c := m.Config.Map(); m.row() == row && c["atomicity"] == atomicity && c["races"] == races && c["store"] == store && m.Status == Done {
 				found = append(found, m)
 			}
 		}
@@ -161,11 +165,11 @@ func reportStoller(ms []Measurement, machine Machine) []Section {
 		return nil
 	}
 	g := Grid{
-		Header: []string{"atomicity", "lockset", "paper states", "times fewer", "paper MB", "times less", "states", "times fewer", "store", "times less", "CPU", "lockset costs"},
+		Header: []string{"atomicity", "lockset", "paper states", "times fewer", "paper MB", "times less", "states", "times fewer", "store", "times less", "plain store", "times less", "CPU", "lockset costs"},
 		Notes: []string{
 			"times fewer, times less: than bytecode atomicity with lockset off, the comparison of the paper's section 10.",
 			"CPU: user and system time of the whole process, as in the paper; a process that does nothing takes some 10 ms. lockset costs: that time with the discipline checked, by the time without it.",
-			"store: compressed, and with what is there before the first state; large stores compress better, so that memory shrinks less than the states do.",
+			"store: compressed (-store tree); large stores compress better, so that memory shrinks less than the states do. plain store: without compression. Both include what is there before the first state.",
 			"reduced: the composed transitions C(M) of bytecode atomicity (-por locks). cartesian: the cartesian reduction of it, for comparison.",
 		},
 	}
@@ -176,12 +180,12 @@ func reportStoller(ms []Measurement, machine Machine) []Section {
 			continue
 		}
 		rows = append(rows, row)
-		base := find(row, "bytecode", "none")
+		base, basePlain := find(row, "bytecode", "none", "tree"), find(row, "bytecode", "none", "plain")
 		basePaper := paper(&ms[i], "bytecode", false)
 		for _, a := range atomicities {
-			off, _ := medianTime(find(row, a.name, "none"), cpuTime)
+			off, _ := medianTime(find(row, a.name, "none", "tree"), cpuTime)
 			for _, races := range a.races {
-				got := find(row, a.name, races)
+				got := find(row, a.name, races, "tree")
 				if len(got) == 0 {
 					continue
 				}
@@ -202,7 +206,12 @@ func reportStoller(ms []Measurement, machine Machine) []Section {
 				if races != "none" && off > 0 {
 					cost = times(float64(d) / float64(off))
 				}
-				cells = append(cells, count(m.States), fewer, short(float64(m.StoreBytes)), less, duration(d), cost)
+				plain, plainLess := "", ""
+				if p := find(row, a.name, races, "plain"); len(p) > 0 && len(basePlain) > 0 && p[0].StoreBytes > 0 {
+					plain = short(float64(p[0].StoreBytes))
+					plainLess = times(float64(basePlain[0].StoreBytes) / float64(p[0].StoreBytes))
+				}
+				cells = append(cells, count(m.States), fewer, short(float64(m.StoreBytes)), less, plain, plainLess, duration(d), cost)
 				g.Lines = append(g.Lines, Line{Group: row, Cells: cells})
 			}
 		}
