@@ -455,3 +455,48 @@ func oneLine(s string) string {
 	}
 	return string(out)
 }
+
+// eachCase is a case of a select with the value of its variable, if it has one.
+type eachCase struct {
+	*syntax.SelectCase
+	value int64
+}
+
+// eachCases unrolls the cases of a select that stand for several.
+func (g *gen) eachCases(s *syntax.SelectStmt) []eachCase {
+	var list []eachCase
+	for _, c := range s.Cases {
+		if c.Each == nil {
+			list = append(list, eachCase{c, 0})
+			continue
+		}
+		lo, ok1 := g.constant(c.Each.Lo)
+		hi, ok2 := g.constant(c.Each.Hi)
+		if !ok1 || !ok2 {
+			g.errorf(c, "the bounds of a case must be constant")
+			continue
+		}
+		for v := lo; v <= hi; v++ {
+			list = append(list, eachCase{c, v})
+		}
+	}
+	return list
+}
+
+// enterCase gives the case's variable its value.
+func (g *gen) enterCase(c eachCase) {
+	if c.Each != nil {
+		g.quant[g.r.Uses[c.Each.Var]] = c.value
+		clear(g.pure)
+	}
+}
+
+// leaveCases takes the variables back.
+func (g *gen) leaveCases(list []eachCase) {
+	for _, c := range list {
+		if c.Each != nil {
+			delete(g.quant, g.r.Uses[c.Each.Var])
+			clear(g.pure)
+		}
+	}
+}

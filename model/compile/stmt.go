@@ -810,9 +810,12 @@ func (g *gen) selectStmt(s *syntax.SelectStmt, label string) {
 		recv  *syntax.UnaryExpr
 		guard syntax.Expr
 	}
-	arms := make([]arm, len(s.Cases))
-	for i, c := range s.Cases {
+	list := g.eachCases(s)
+	defer g.leaveCases(list)
+	arms := make([]arm, len(list))
+	for i, c := range list {
 		a := &arms[i]
+		g.enterCase(c)
 		switch comm := c.Comm.(type) {
 		case *syntax.SendStmt:
 			a.c, a.send = comm.Chan, comm.Value
@@ -839,6 +842,7 @@ func (g *gen) selectStmt(s *syntax.SelectStmt, label string) {
 	oks := make([]*Var, len(arms))
 	for i := range arms {
 		a := &arms[i]
+		g.enterCase(list[i])
 		cases[i] = SelectCase{Kind: SelDefault, OK: -1}
 		if a.c != nil {
 			a.ref = g.now(a.ref, a.c)
@@ -852,7 +856,7 @@ func (g *gen) selectStmt(s *syntax.SelectStmt, label string) {
 			cases[i].Kind, cases[i].Vals = SelSend, regs(a.vals)
 		case a.recv != nil:
 			cases[i].Kind = SelRecv
-			if as, ok := s.Cases[i].Comm.(*syntax.AssignStmt); ok {
+			if as, ok := list[i].Comm.(*syntax.AssignStmt); ok {
 				for _, lt := range leafTypes(nil, g.typeOf(a.c).Elem) {
 					v := g.temp(lt)
 					a.vals = append(a.vals, value{v.Reg, v})
@@ -897,8 +901,9 @@ func (g *gen) selectStmt(s *syntax.SelectStmt, label string) {
 		}
 	}
 	base := len(g.alive)
-	for i, c := range s.Cases {
+	for i, c := range list {
 		g.here(table[i])
+		g.enterCase(c)
 		if as, ok := c.Comm.(*syntax.AssignStmt); ok {
 			for _, v := range arms[i].vals {
 				g.alive = append(g.alive, v.tmp)

@@ -73,3 +73,72 @@ func (c *checker) noTemporal(e syntax.Expr, op syntax.Op) {
 		c.noTemporal(e.Cond, op)
 	}
 }
+
+// maxEach bounds the cases that one case of a select stands for.
+const maxEach = 250
+
+// eachCase checks the head of a case that stands for several and declares its
+// variable, which is a constant in each of them.
+func (c *checker) eachCase(k *syntax.SelectCase) {
+	if k.Each == nil {
+		return
+	}
+	e := k.Each
+	lo, ok1 := c.constInt(e.Lo, "the bound of a case")
+	hi, ok2 := c.constInt(e.Hi, "the bound of a case")
+	if ok1 && ok2 && (hi-lo >= maxEach || lo < -1<<30 || hi > 1<<30) {
+		c.errorf(e.Hi, "this case stands for too many: a select has at most %d", maxEach)
+	}
+	obj := &Object{Kind: QuantObj, Name: e.Var.Name, Pos: e.Var.Pos(), Type: intType, Decl: k}
+	c.prog.Uses[e.Var] = obj
+	if e.Var.Name != "_" {
+		c.scope.names[e.Var.Name] = obj
+	}
+	for _, s := range k.Body {
+		if l := firstLabel(s); l != nil {
+			c.errorf(l.Label, "a label cannot stand in a case that is there once for each %s: it would be there as often", e.Var.Name)
+		}
+	}
+}
+
+// firstLabel finds a labelled statement.
+func firstLabel(s syntax.Stmt) *syntax.LabeledStmt {
+	var in []syntax.Stmt
+	switch s := s.(type) {
+	case *syntax.LabeledStmt:
+		return s
+	case *syntax.Block:
+		in = s.Stmts
+	case *syntax.SyncStmt:
+		in = s.Body.Stmts
+	case *syntax.AtomicStmt:
+		in = s.Body.Stmts
+	case *syntax.IfStmt:
+		in = append(in, s.Then)
+		if s.Else != nil {
+			in = append(in, s.Else)
+		}
+	case *syntax.ForStmt:
+		in = s.Body.Stmts
+	case *syntax.RangeStmt:
+		in = s.Body.Stmts
+	case *syntax.SwitchStmt:
+		for _, k := range s.Cases {
+			in = append(in, k.Body...)
+		}
+	case *syntax.SelectStmt:
+		for _, k := range s.Cases {
+			in = append(in, k.Body...)
+		}
+	case *syntax.ChooseStmt:
+		for _, k := range s.Cases {
+			in = append(in, k.Body...)
+		}
+	}
+	for _, t := range in {
+		if l := firstLabel(t); l != nil {
+			return l
+		}
+	}
+	return nil
+}

@@ -56,6 +56,13 @@ func TestLTLErrors(t *testing.T) {
 		{"ltl p { [] (x == 1 -> ) }", "expected an expression"},
 		{"ltl p { x == 1 -> }", "expected an expression"},
 		{"ltl p { [] U U W }", "no"},
+		{"thread V() { select { case forall i in 0..1 { <-c[i] }: } }", "case exists i"},
+		{"thread V() { select { case exists i in 0..x { <-c[i] }: } }", "must be constant"},
+		{"thread V() { select { case exists i in 0..999 { <-c[0] }: } }", "at most 250"},
+		{"thread V() { select { case exists i in 0..1 { <-c[i] }: if x == 1 { a: skip; goto a } } }", "a label cannot stand"},
+		{"thread V() { select { case exists i in 0..1 { x = 1 }: } }", "a case of a select is"},
+		{"thread V() { select { case exists i in 0..2 { <-c[j] }: } }", "undefined: j"},
+		{"thread V() { select { case exists i in 0..1 { <-c[i] }: i = 2 } }", "i"},
 	} {
 		_, err := resolve.Check(source.New("m.model", ltlPrelude+c.formula+"\n"), resolve.Options{})
 		var list *source.List

@@ -182,6 +182,7 @@ func (c *checker) stmt(s syntax.Stmt) {
 		c.inside(target{label, false}, func() {
 			for _, k := range s.Cases {
 				c.scoped(func() {
+					c.eachCase(k)
 					if k.Comm != nil {
 						c.stmt(k.Comm)
 					}

@@ -313,6 +313,7 @@ type SwitchCase struct {
 // nil for default.
 type SelectCase struct {
 	Span
+	Each *EachCase // or nil
 	Comm Stmt
 	Body []Stmt
 }

@@ -38,6 +38,37 @@ func (op TemporalOp) String() string {
 	return [...]string{"[]", "<>", "U", "W", "R", "->", "<->"}[op]
 }
 
+// EachCase makes a case of a select stand for one case for each value of a
+// variable: case exists i in 0..N-1 { v := <-c[i] }: ...
+type EachCase struct {
+	Var    *Ident
+	Lo, Hi Expr
+}
+
+// eachCase parses the head of such a case.
+func (p *parser) eachCase(c *SelectCase) {
+	word := p.s.lit
+	if p.s.tok == tForall {
+		p.fail("a select takes one of its cases: write case exists i in ...")
+	}
+	p.next()
+	e := &EachCase{Var: p.ident("a variable after " + word)}
+	if p.s.tok != tName || p.s.lit != "in" {
+		p.expected("'in' (as in case exists " + e.Var.Name + " in 0..N-1 { v := <-c[" + e.Var.Name + "] }:)")
+	}
+	p.next()
+	lev := p.exprLev
+	p.exprLev = -1
+	e.Lo = p.binary(1)
+	p.expect(tDotDot, "'..' and the upper bound")
+	e.Hi = p.binary(1)
+	p.exprLev = lev
+	p.expect(tLbrace, "'{' and a channel operation")
+	c.Each, c.Comm = e, p.comm()
+	p.got(tSemi)
+	p.expect(tRbrace, "'}' after the channel operation")
+}
+
 func (*LTLDecl) declNode()      {}
 func (*TemporalExpr) exprNode() {}
 

@@ -1115,6 +1115,8 @@ func (p *parser) selectStmt() Stmt {
 			}
 			dflt = c
 			c.From = pos
+		} else if p.s.tok == tExists || p.s.tok == tForall {
+			p.eachCase(c)
 		} else {
 			c.Comm = p.comm()
 		}
