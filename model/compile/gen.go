@@ -463,7 +463,8 @@ func shorten(s string) string {
 		}
 		if t := b.String(); t != "" {
 			// A line's end ends a statement, but not within brackets.
-			if !strings.ContainsRune("{(,:|&+-*/=<>", rune(t[len(t)-1])) && !strings.ContainsRune("})", rune(line[0])) {
+			open := strings.ContainsRune("{(,:|&+-*/=<>", rune(t[len(t)-1])) && !strings.HasSuffix(t, "++") && !strings.HasSuffix(t, "--")
+			if !open && !strings.ContainsRune("})", rune(line[0])) {
 				b.WriteByte(';')
 			}
 			b.WriteByte(' ')
