@@ -119,7 +119,7 @@ func unchecked(m *model.Model, file string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("not checked: ltl %s (cpor run -ltl all %s)", strings.Join(names, ", "), file)
+	return fmt.Sprintf("ltl %s (cpor run -ltl all %s)", strings.Join(names, ", "), file)
 }
 
 // runLTL checks temporal properties and prints the result.

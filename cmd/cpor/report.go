@@ -261,7 +261,7 @@ func (r *report) writeVerdict(p *printer) {
 	}
 	p.printf("%s\n", p.wrap(name+": "+s, 2))
 	if r.ltl != "" {
-		p.printf("%s\n", p.wrap(r.ltl, 2))
+		p.printf("%s\n", p.wrap("not checked: "+r.ltl, 2))
 	}
 	if len(r.traces) > 0 {
 		p.printf("%s\n", p.wrap("trace written to "+strings.Join(r.traces, ", "), 2))
