@@ -317,3 +317,37 @@ func TestTable(t *testing.T) {
 		}
 	})
 }
+
+// Executions may have different locks: merged histories make x suspect, and the
+// search with its history in the state clears it. y is another suspect, which
+// comes up only behind x's first accesses.
+func TestDifferentLocksInDifferentExecutions(t *testing.T) {
+	const text = header + `
+thread T() {
+	if c == 0 {
+		synchronized (m) { x++ }
+		synchronized (k) { y++ }
+	} else {
+		synchronized (k) { x++ }
+		synchronized (m) { y++ }
+	}
+}
+init {
+	c = uint4(choose(0, 1))
+	go T()
+	go T()
+}
+`
+	for _, how := range []int{byFull, byComposed} {
+		if got := run(t, text, lockset.Options{Rule: lockset.LDPrime}, how); len(got) > 0 {
+			t.Errorf("search %d: %q", how, got)
+		}
+	}
+	// Without the choice made once and for all, it is a violation.
+	broken := strings.Replace(text, "if c == 0 {", "if choose(0, 1) == 0 {", 1)
+	for _, how := range []int{byFull, byComposed} {
+		if got := run(t, broken, lockset.Options{Rule: lockset.LDPrime}, how); len(got) == 0 {
+			t.Errorf("search %d finds nothing", how)
+		}
+	}
+}
