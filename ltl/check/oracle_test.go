@@ -258,7 +258,7 @@ var configs = []oracle.Config{
 func TestRandomPrograms(t *testing.T) {
 	n := uint64(250)
 	if *long {
-		n = 20000
+		n = 10000
 	}
 	checked, violations, reduced := 0, 0, 0
 	for seed := range n {
