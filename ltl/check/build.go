@@ -32,7 +32,6 @@ type builder struct {
 
 	mu    sync.Mutex
 	fault *fault
-	wrong error // what the validation found
 
 	full, reduced []uint64 // by worker: states
 	err           error    // why the graph is not complete
