@@ -102,6 +102,12 @@ const DefaultMaxDepth = 1 << 20
 type Options struct {
 	Reduction Reduction
 	Undo      Undo
+	// InvisibleFirst explores, behind a transition of a thread, the
+	// invisible ones that follow it in the same thread alone: Stoller's
+	// IF-SSS (2002, section 5.1). The system must satisfy the locking
+	// discipline; package lockset wraps one so that a violation of LD' is
+	// found while it is searched. Not with a dynamic reduction.
+	InvisibleFirst bool
 	// Workers is the number of workers; 0 means one for each CPU.
 	Workers int
 	// MaxDepth cuts executions off after so many transitions; 0 means no

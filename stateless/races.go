@@ -34,6 +34,7 @@ func (w *worker) races(end end) {
 		}
 	}
 	if end == cut {
+		w.cutRaces()
 		return
 	}
 	// A blocked thread reads, and so it races with those who blocked it.
@@ -43,6 +44,42 @@ func (w *worker) races(end end) {
 		}
 		clear(w.memo)
 		w.unblock(nil, q, w.path.len(), w.path.len(), w.r.m.Accesses())
+	}
+}
+
+// cutRaces looks at the races that an execution which was cut off would have
+// had with its next transition, whatever thread takes it: otherwise threads
+// that never had a turn would be in no race.
+func (w *worker) cutRaces() {
+	k := w.path.len()
+	sleep := w.asleep(k)
+	x := &w.beyond
+	x.parent = w.node(k)
+	for q := range w.r.m.NumThreads() {
+		for alt := uint64(0); ; {
+			out := w.r.try(q, alt)
+			if out.Kind == system.Ended {
+				break
+			}
+			x.thread, x.alt, x.multi = int32(q), alt, alt != 0 || out.Next != 0
+			x.acc = append(x.acc[:0], w.r.m.Accesses()...)
+			if out.Kind == system.Moved {
+				w.r.undo()
+			}
+			if sleeping(sleep, q, alt) == nil {
+				w.push(x, false)
+				for i := range w.racesOf(k) {
+					clear(w.memo)
+					w.root[0] = w.racesOf(k)[i]
+					w.reverse(w.root[:], q, k, k+1)
+				}
+				w.path.truncate(k)
+			}
+			if out.Next == 0 {
+				break
+			}
+			alt = out.Next
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"golang.org/x/sync/errgroup"
 
+	"cpor/lockset/composed"
 	"cpor/search"
 	"cpor/system"
 	"cpor/trace"
@@ -46,6 +47,13 @@ func Run(ctx context.Context, sys system.System, o Options) (*Result, error) {
 		return nil, optionError("a negative bound on the depth")
 	case o.Undo > Replay:
 		return nil, optionError("way to undo %d", o.Undo)
+	case o.InvisibleFirst && o.Reduction.dynamic():
+		return nil, optionError("a search that explores invisible transitions first has no dynamic reduction: use none, sleep, persistent or persistent+sleep")
+	}
+	if o.InvisibleFirst {
+		if _, err := composed.NewVisibility(sys); err != nil {
+			return nil, optionError("%v", err)
+		}
 	}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
@@ -351,7 +359,11 @@ func (e *engine) judge(res *Result, err error) {
 	case e.reason != "":
 		res.Reason = e.reason
 	case res.CutExecutions > 0:
-		res.Reason = fmt.Sprintf("%s executions were cut off after %s transitions", humanize.Comma(int64(res.CutExecutions)), humanize.Comma(int64(res.Bound)))
+		what := "executions were"
+		if res.CutExecutions == 1 {
+			what = "execution was"
+		}
+		res.Reason = fmt.Sprintf("%s %s cut off after %s transitions", humanize.Comma(int64(res.CutExecutions)), what, humanize.Comma(int64(res.Bound)))
 	}
 	res.Exhaustive = res.Reason == ""
 	switch {

@@ -22,12 +22,20 @@ type staticChoice struct {
 	best    []bool
 	work    []int
 	enabled []int // by thread: how many alternatives
+	owner   map[system.Loc]int
+	locks   []system.Loc
 }
 
 // chooseStatic adds to c what is to be explored behind it, all at once:
 // everything that is enabled, or a persistent set, without what is asleep.
 func (w *worker) chooseStatic(c *node) (*node, end) {
 	s := &w.static
+	if w.visible != nil && w.path.len() > 0 && w.visible.InvisibleNext(w.r.m, w.last) {
+		w.out = w.r.try(w.last, 0)
+		w.taken = true
+		c.add(w.newNode(w.last, 0, false))
+		return c.takeChild(), 0
+	}
 	w.survey()
 	if len(s.options) == 0 {
 		return nil, maximal
@@ -87,9 +95,13 @@ func (w *worker) survey() {
 
 // persistentSet finds the threads whose enabled transitions are a persistent
 // set, by Stoller's algorithm 2-LD (2002, section 6): beginning with an enabled
-// thread, it takes in each thread that may, in its future, interfere with what
-// a thread of the set does next, or waits for. The smallest result over all
-// enabled threads counts.
+// thread, it takes in each thread that might be the first to interfere, in its
+// future, with what a thread of the set does next, or waits for. The smallest
+// result over all enabled threads counts.
+//
+// What the paper's algorithm bounds with the help of the lockset algorithm, the
+// objects that a thread's next invisible transition may use, is known exactly
+// here: the transition has been tried.
 func (w *worker) persistentSet() {
 	s := &w.static
 	threads := len(s.enabled)
@@ -104,6 +116,7 @@ func (w *worker) persistentSet() {
 		}
 		return
 	}
+	w.findOwners()
 	size := 0
 	for seed := range threads {
 		if s.enabled[seed] == 0 {
@@ -117,7 +130,7 @@ func (w *worker) persistentSet() {
 			t := s.work[len(s.work)-1]
 			s.work = s.work[:len(s.work)-1]
 			for u := range threads {
-				if s.chosen[u] || !interferes(futures.Future(u), s.acc[s.from[t]:s.from[t+1]]) {
+				if s.chosen[u] || !w.interferes(futures.Future(u), u, t) {
 					continue
 				}
 				s.chosen[u] = true
@@ -132,10 +145,37 @@ func (w *worker) persistentSet() {
 	}
 }
 
-// interferes tells whether a thread with that future may ever do something
-// that depends on one of the accesses.
-func interferes(f *system.Footprint, acc []system.Access) bool {
-	for _, a := range acc {
+// findOwners finds out who owns which locks in the present state.
+func (w *worker) findOwners() {
+	s := &w.static
+	clear(s.owner)
+	m, ok := w.r.m.(system.LockingMachine)
+	if !ok {
+		return
+	}
+	if s.owner == nil {
+		s.owner = map[system.Loc]int{}
+	}
+	for t := range s.enabled {
+		s.locks = m.Held(t, s.locks)
+		for _, l := range s.locks {
+			s.owner[l] = t
+		}
+	}
+}
+
+// interferes tells whether thread u, whose future is f, might be the first to
+// do something that depends on what thread t does next.
+//
+// For the owner of a lock that is the paper's figure 3: while a thread owns the
+// lock, nobody else can do anything with it, so that its owner's next operation
+// has nothing to fear, and who waits for the lock has to fear its owner only.
+func (w *worker) interferes(f *system.Footprint, u, t int) bool {
+	s := &w.static
+	for _, a := range s.acc[s.from[t]:s.from[t+1]] {
+		if owner, ok := s.owner[a.Loc]; ok && owner != u && !w.e.sys.Observer(u) {
+			continue
+		}
 		if f.MayWrite(a.Loc) || a.Write && f.MayRead(a.Loc) {
 			return true
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"cpor/lockset/composed"
 	"cpor/system"
 )
 
@@ -59,14 +60,19 @@ type worker struct {
 	memo      map[string]struct{}
 
 	static    staticChoice
-	nextCheck int // the depth at which to look for a cycle
+	visible   *composed.Visibility // nil unless invisible transitions come first
+	beyond    node                 // stands for what an execution that was cut off would do next
+	nextCheck int                  // the depth at which to look for a cycle
 	buf       system.State
 	observers [][]uint64 // the observers' first local parts; made on demand
 }
 
 func newWorker(e *engine) *worker {
 	w := &worker{e: e}
-	w.r = newRunner(e.sys, e.initial, e.o.Undo == Replay, e.o.Reduction != None)
+	w.r = newRunner(e.sys, e.initial, e.o.Undo == Replay, e.o.Reduction != None || e.o.InvisibleFirst)
+	if e.o.InvisibleFirst {
+		w.visible, _ = composed.NewVisibility(e.sys) // Run has tried it
+	}
 	return w
 }
 

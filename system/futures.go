@@ -10,7 +10,7 @@ type Futures interface {
 	// t of the live state, and all threads that it creates from now on, may
 	// ever take, whatever the other threads do. What a blocked transition
 	// reads is among them. The result is shared and must not be changed; it
-	// stays valid.
+	// stays valid. Nil stands for no bound.
 	Future(t int) *Footprint
 }
 
@@ -24,10 +24,10 @@ type Footprint struct {
 }
 
 // MayRead tells whether location l may be read.
-func (f *Footprint) MayRead(l Loc) bool { return contains(f.Reads, l) }
+func (f *Footprint) MayRead(l Loc) bool { return f == nil || contains(f.Reads, l) }
 
 // MayWrite tells whether location l may be written.
-func (f *Footprint) MayWrite(l Loc) bool { return contains(f.Writes, l) }
+func (f *Footprint) MayWrite(l Loc) bool { return f == nil || contains(f.Writes, l) }
 
 func contains(rs []LocRange, l Loc) bool {
 	if len(rs) <= 8 {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -28,6 +30,7 @@ const (
 // search's own. Its methods are called from one goroutine at a time.
 type progress struct {
 	out      io.Writer
+	unit     string // what is counted besides transitions; states if empty
 	width    func() int
 	bar      *progressbar.ProgressBar // nil if not live
 	interval time.Duration
@@ -39,6 +42,9 @@ type progress struct {
 
 func newProgress(e *env, c *runConfig) *progress {
 	p := &progress{out: e.stderr, interval: lineEvery}
+	if c.stateless.on {
+		p.unit = "executions"
+	}
 	if c.quiet {
 		return p
 	}
@@ -100,11 +106,13 @@ func (p *progress) text(s search.Progress, width int) string {
 	}
 	parts := []string{
 		clock(s.Elapsed),
-		fmt.Sprintf("%s states (%s/s)", short(s.States), rate(s.States, p.last.States)),
+		fmt.Sprintf("%s %s (%s/s)", short(s.States), cmp.Or(p.unit, "states"), rate(s.States, p.last.States)),
 		fmt.Sprintf("%s transitions (%s/s)", short(s.Transitions), rate(s.Transitions, p.last.Transitions)),
-		short(s.Queued) + " queued",
 		fmt.Sprintf("depth %d", s.MaxDepth),
 		humanize.IBytes(s.Memory),
+	}
+	if p.unit == "" {
+		parts = slices.Insert(parts, 3, short(s.Queued)+" queued")
 	}
 	if s.Violations > 0 {
 		n := fmt.Sprintf("%d violations", s.Violations)

@@ -31,6 +31,7 @@ type runConfig struct {
 	order     cartesian.Order
 	locks     lockConfig
 	ltl       ltlConfig
+	stateless statelessConfig
 
 	workers   int
 	store     statestore.Kind
@@ -59,7 +60,7 @@ func (c *runConfig) define() *flagSet {
 	c.reduction = reductions[0]
 	defineParams(f, c.params)
 	f.Func("por", "the `reduction`: "+strings.Join(reductionNames(), " or ")+" (default "+reductions[0].name+")", func(s string) (err error) {
-		if c.ltl.parse(s) {
+		if c.stateless.parse(s) || c.ltl.parse(s) {
 			return nil
 		}
 		c.reduction, err = parseReduction(s)
@@ -92,6 +93,7 @@ func (c *runConfig) define() *flagSet {
 	})
 	c.locks.define(f)
 	c.ltl.define(f)
+	c.stateless.define(f)
 	f.group("What is searched:", "D", "ltl", "fair", "por", "cv-order", "deadlock", "all")
 	f.group("How, and how far:", "workers", "store", "timeout", "max-states", "max-memory", "validate")
 	f.group("What is printed:", "json", "trace", "q", "profile")
@@ -154,6 +156,9 @@ func (c *runConfig) parse(args []string) error {
 	case f.given("trace") && c.trace == "":
 		return errors.New("-trace needs the name of a file")
 	}
+	if err := c.stateless.validate(f, c); err != nil || c.stateless.on {
+		return err
+	}
 	if err := c.ltl.validate(f, c); err != nil || c.ltl.asked() {
 		return err
 	}
@@ -190,7 +195,7 @@ Reductions (-por):`)
 	for _, r := range reductions {
 		fmt.Fprintf(w, "  %-18s%s\n", r.name, wrapIndented(r.summary, 20))
 	}
-	for _, r := range ltlReductionHelp() {
+	for _, r := range append(ltlReductionHelp(), statelessReductionHelp()...) {
 		fmt.Fprintf(w, "  %-18s%s\n", r[0], wrapIndented(r[1], 20))
 	}
 	fmt.Fprintln(w, `
@@ -231,7 +236,10 @@ func runCommand(e *env, args []string) int {
 			}
 		}()
 	}
-	if c.ltl.asked() {
+	switch {
+	case c.stateless.on:
+		return runStateless(e, &c, m, &out)
+	case c.ltl.asked():
 		return runLTL(e, &c, m, &out)
 	}
 	return runModel(e, &c, m, &out)

@@ -1,0 +1,256 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+
+	"cpor/model"
+	"cpor/search"
+	"cpor/stateless"
+)
+
+// statelessConfig is what the flags say about a search without stored states.
+type statelessConfig struct {
+	on        bool   // -search stateless
+	name      string // -por, if it is one of a state-less search only
+	reduction stateless.Reduction
+	undo      stateless.Undo
+	maxDepth  int
+	deepen    bool
+	maxTrans  uint64
+}
+
+// define defines the flags.
+func (c *statelessConfig) define(f *flagSet) {
+	f.Func("search", "`how` to search: stateful (the default) stores the states that it has covered; stateless runs one execution after the other, for acyclic models", func(s string) error {
+		switch s {
+		case "stateful", "stateless":
+			c.on = s == "stateless"
+			return nil
+		}
+		return errors.New("want stateful or stateless")
+	})
+	f.IntVar(&c.maxDepth, "max-depth", 0, "with -search stateless: cut executions off after this `number` of transitions")
+	f.BoolVar(&c.deepen, "deepen", false, "with -search stateless: bound the length of executions, and repeat with twice the bound (at most -max-depth) until none is cut off")
+	f.Func("undo", "with -search stateless: `how` to take transitions back: log (the default) or replay, from the initial state", func(s string) (err error) {
+		c.undo, err = stateless.ParseUndo(s)
+		return err
+	})
+	f.Uint64Var(&c.maxTrans, "max-transitions", 0, "with -search stateless: end the search after this `number` of transitions")
+	f.group("Search without stored states:", "search", "max-depth", "deepen", "undo", "max-transitions")
+}
+
+// statelessReductionHelp describes the values of -por.
+func statelessReductionHelp() [][2]string {
+	return [][2]string{
+		{"dpor", "with -search stateless, the default there: optimal dynamic reduction, one execution of each Mazurkiewicz trace; keeps every assertion, invariant and deadlock, as all of these do"},
+		{"source-dpor", "with -search stateless: dynamic reduction with source sets"},
+		{"sleep", "with -search stateless: sleep sets"},
+		{"persistent", "with -search stateless: persistent sets"},
+		{"persistent+sleep", "with -search stateless: both"},
+	}
+}
+
+// parse takes a value of -por; it returns false if a state-less search is not
+// the only one to have it.
+func (c *statelessConfig) parse(s string) bool {
+	r, err := stateless.ParseReduction(s)
+	if err != nil || r == stateless.None {
+		c.name = ""
+		return false
+	}
+	c.name, c.reduction = s, r
+	return true
+}
+
+// validate checks the flags together.
+func (c *statelessConfig) validate(f *flagSet, run *runConfig) error {
+	if !c.on {
+		if c.name != "" {
+			if f.given("search") {
+				return fmt.Errorf("-por %s is a reduction of -search stateless", c.name)
+			}
+			return fmt.Errorf("-por %s is a reduction of a search without stored states; add -search stateless", c.name)
+		}
+		for _, name := range []string{"max-depth", "deepen", "undo", "max-transitions"} {
+			if f.given(name) {
+				return fmt.Errorf("-%s is an option of -search stateless", name)
+			}
+		}
+		return nil
+	}
+	switch {
+	case c.name != "":
+	case !f.given("por"):
+		c.reduction = stateless.DPOR
+	case run.reduction.name == "none" && run.ltl.reduction == nil:
+		c.reduction = stateless.None
+	default:
+		name := run.reduction.name
+		if run.ltl.reduction != nil {
+			name = run.ltl.reduction.String()
+		}
+		return fmt.Errorf("-por %s needs stored states; with -search stateless use %s", name, strings.Join(stateless.ReductionNames(), ", "))
+	}
+	switch {
+	case f.given("max-depth") && c.maxDepth < 1:
+		return fmt.Errorf("-max-depth %d: the number must be above 0", c.maxDepth)
+	case f.given("max-transitions") && c.maxTrans == 0:
+		return errors.New("-max-transitions 0: the number must be above 0")
+	}
+	for _, name := range []string{"ltl", "fair", "store", "cv-order", "validate", "max-states", "races", "init-thread", "max-invisible"} {
+		if f.given(name) {
+			return fmt.Errorf("-%s has no meaning with -search stateless", name)
+		}
+	}
+	run.reduction = &reduction{name: c.reduction.String()}
+	return nil
+}
+
+// runStateless searches a model without storing states and prints the result.
+func runStateless(e *env, c *runConfig, m *model.Model, out *traceFile) int {
+	sys := m.System()
+	p := newProgress(e, c)
+	o := stateless.Options{
+		Reduction: c.stateless.reduction, Undo: c.stateless.undo, Workers: c.workers,
+		MaxDepth: c.stateless.maxDepth, Deepen: c.stateless.deepen,
+		All: c.all, IgnoreDeadlocks: !c.deadlock,
+		MaxTransitions: c.stateless.maxTrans, MaxMemory: c.maxMemory, Timeout: c.timeout,
+		ProgressInterval: p.interval,
+	}
+	if p.report != nil {
+		o.Progress = func(q stateless.Progress) {
+			p.report(search.Progress{Elapsed: q.Elapsed, States: q.Executions, Transitions: q.Transitions, MaxDepth: q.MaxDepth, Memory: q.Memory, Violations: q.Violations})
+		}
+	}
+	res, err := stateless.Run(e.ctx, sys, o)
+	p.done()
+	var oe *search.OptionError
+	switch {
+	case errors.As(err, &oe):
+		return e.mistake("run", "%v", err)
+	case err != nil:
+		e.internalError(strings.TrimPrefix(err.Error(), "internal error: "))
+		return exitMistake
+	}
+	rep, err := newReport(c, m, sys, &search.Result{
+		Verdict: res.Verdict, Exhaustive: res.Exhaustive, Reason: res.Reason, Workers: res.Workers,
+		Counters: search.Counters{Transitions: res.Transitions}, MaxDepth: res.MaxDepth, Duration: res.Duration,
+		Violations: res.Violations, MoreViolations: res.MoreViolations,
+	})
+	if err != nil {
+		e.internalError(err.Error())
+		return exitMistake
+	}
+	if rep.traces, err = out.write(rep.records()); err != nil {
+		return e.mistake("run", "-trace: %v", err)
+	}
+	var b bytes.Buffer
+	if c.json {
+		err = writeStatelessJSON(&b, rep, res)
+	} else {
+		err = writeStatelessText(&b, rep, res, outputWidth(e.stdout))
+	}
+	if err == nil {
+		_, err = e.stdout.Write(b.Bytes())
+	}
+	if err != nil {
+		return e.mistake("run", "cannot write the result: %v", err)
+	}
+	return rep.exitCode()
+}
+
+// statelessJSON is the object that -json prints: as far as they make sense, the
+// names are those of resultJSON.
+type statelessJSON struct {
+	Model                string          `json:"model"`
+	Params               map[string]any  `json:"params"`
+	Search               string          `json:"search"`
+	POR                  string          `json:"por"`
+	Undo                 string          `json:"undo"`
+	Workers              int             `json:"workers"`
+	Verdict              search.Verdict  `json:"verdict"`
+	Exhaustive           bool            `json:"exhaustive"`
+	Reason               string          `json:"reason"`
+	Executions           uint64          `json:"executions"`
+	BlockedExecutions    uint64          `json:"blocked_executions"`
+	CutExecutions        uint64          `json:"cut_executions"`
+	Transitions          uint64          `json:"transitions"`
+	MaxDepth             int             `json:"max_depth"`
+	Rounds               int             `json:"rounds"`
+	Bound                int             `json:"bound"`
+	DurationMS           float64         `json:"duration_ms"`
+	TransitionsPerSecond float64         `json:"transitions_per_second"`
+	Deadlocks            bool            `json:"deadlocks_reported"`
+	NotChecked           string          `json:"not_checked,omitempty"`
+	Violations           []violationJSON `json:"violations"`
+	MoreViolations       uint64          `json:"more_violations"`
+}
+
+func writeStatelessJSON(w io.Writer, r *report, res *stateless.Result) error {
+	j := statelessJSON{
+		Model: r.c.file, Params: r.params, Search: "stateless", POR: r.c.reduction.name, Undo: r.c.stateless.undo.String(), Workers: res.Workers,
+		Verdict: r.verdict(), Exhaustive: res.Exhaustive, Reason: res.Reason,
+		Executions: res.Executions, BlockedExecutions: res.BlockedExecutions, CutExecutions: res.CutExecutions,
+		Transitions: res.Transitions, MaxDepth: res.MaxDepth, Rounds: res.Rounds, Bound: res.Bound,
+		DurationMS: res.Duration.Seconds() * 1000, TransitionsPerSecond: res.TransitionsPerSecond(),
+		Deadlocks: r.c.deadlock, NotChecked: r.ltl, Violations: []violationJSON{}, MoreViolations: res.MoreViolations,
+	}
+	for _, f := range r.found {
+		j.Violations = append(j.Violations, violationJSON{f})
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(j)
+}
+
+func writeStatelessText(w io.Writer, r *report, res *stateless.Result, width int) error {
+	p := &printer{w: w, width: width}
+	for i, f := range r.found {
+		r.writeViolation(p, i, f)
+	}
+	r.writeVerdict(p)
+	if r.c.quiet {
+		return p.err
+	}
+	p.printf("\n")
+	how := []string{"state-less", r.c.reduction.name, fmt.Sprintf("%d workers", res.Workers)}
+	if res.Workers == 1 {
+		how[2] = "1 worker"
+	}
+	if r.c.stateless.undo != stateless.Log {
+		how = append(how, "undo by "+r.c.stateless.undo.String())
+	}
+	p.figure("search", strings.Join(how, ", "), "")
+	if ps := paramList(r.params); ps != "" {
+		p.figure("constants", ps, "")
+	}
+	p.figure("executions", comma(res.Executions), short(uint64(float64(res.Executions)/max(res.Duration.Seconds(), 1e-9)))+"/s")
+	var vain []string
+	if res.BlockedExecutions > 0 {
+		vain = append(vain, comma(res.BlockedExecutions)+" more that a sleep set blocked")
+	}
+	if res.CutExecutions > 0 {
+		vain = append(vain, fmt.Sprintf("%s more cut off after %d transitions", comma(res.CutExecutions), res.Bound))
+	}
+	for _, s := range vain {
+		p.figure("", s, "")
+	}
+	p.figure("transitions", comma(res.Transitions), short(uint64(res.TransitionsPerSecond()))+"/s")
+	p.figure("depth", comma(uint64(res.MaxDepth)), "")
+	if res.Rounds > 1 {
+		p.figure("rounds", humanize.Comma(int64(res.Rounds)), "")
+	}
+	p.figure("time", duration(res.Duration), "")
+	if !r.c.deadlock {
+		p.figure("deadlocks", "not reported (-deadlock=false)", "")
+	}
+	return p.err
+}

@@ -1,0 +1,25 @@
+package composed
+
+import "cpor/system"
+
+// Visibility tells visible transitions from invisible ones for searches that
+// are no expanders. One serves one worker.
+type Visibility struct{ x *Expander }
+
+// NewVisibility returns a Visibility for a system. The error is ErrObservers or
+// ErrNoLocks.
+func NewVisibility(sys system.System) (*Visibility, error) {
+	x, err := New(sys, Options{})
+	if err != nil {
+		return nil, err
+	}
+	return &Visibility{x}, nil
+}
+
+// InvisibleNext tells whether the next transition of thread t in the live state
+// of m, a machine of the same system, is enabled and invisible. The live state
+// stays as it is. Tracking must be on.
+func (v *Visibility) InvisibleNext(m system.Machine, t int) bool {
+	v.x.m = m.(system.LockingMachine)
+	return v.x.invisibleNext(t)
+}

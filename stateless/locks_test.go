@@ -1,0 +1,235 @@
+package stateless
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"cpor/lockset"
+	"cpor/lockset/composed"
+	"cpor/model"
+	"cpor/oracle"
+	"cpor/search"
+	"cpor/search/full"
+	"cpor/system"
+)
+
+var lockConfigs = []oracle.LockConfig{
+	{Threads: 3, Statements: 3, Conditions: true, Semaphores: true, Awaits: true, Choices: true, Creation: true, Atomic: true},
+	{Threads: 3, Statements: 3, Conditions: true, Semaphores: true, Awaits: true, Choices: true, Creation: true, Atomic: true, Breach: 6},
+	{Threads: 3, Statements: 3, Conditions: true},
+	{Threads: 3, Statements: 3, Breach: 6},
+	{Threads: 2, Statements: 5, Conditions: true, Semaphores: true},
+	{Threads: 2, Statements: 5, Semaphores: true, Awaits: true, Breach: 5},
+}
+
+// lockVariants are the ways to search a lock-based system without stored
+// states, which all have to agree with the full search.
+func lockVariants() []variant {
+	vs := variants()
+	for _, red := range []Reduction{None, Sleep, Persistent, PersistentSleep} {
+		for _, workers := range []int{1, 3} {
+			vs = append(vs, variant{Options{Reduction: red, Workers: workers, InvisibleFirst: true, All: true, MaxViolations: 1 << 20, KeepTraces: true},
+				fmt.Sprintf("invisible first, %v, %d workers", red, workers)})
+		}
+	}
+	return vs
+}
+
+// outcome is what the searches of a lock-based system must agree on: control
+// points are told by the assertions and errors there.
+type outcome struct {
+	discipline bool // it is violated
+	violations map[string]bool
+	deadlocks  map[string]bool
+}
+
+func outcomeOf(sys system.System, res *Result) outcome {
+	o := outcome{violations: map[string]bool{}, deadlocks: map[string]bool{}}
+	for _, v := range res.Violations {
+		switch v.Kind {
+		case lockset.Discipline:
+			o.discipline = true
+		case system.Deadlock:
+			m := sys.NewMachine()
+			m.Load(sys.Initial()[v.Trace.Initial])
+			for _, s := range v.Trace.Steps {
+				m.Step(s.Thread, s.Alt)
+			}
+			o.deadlocks[fmt.Sprint(m.Encode(nil))] = true
+		default:
+			o.violations[fmt.Sprintf("%s at %d:%d", v.Kind, v.Pos.Line, v.Pos.Col)] = true
+		}
+	}
+	return o
+}
+
+// agree compares the state-less searches with the full search of a system that
+// checks LD'. Where the discipline is violated, all must find that out.
+func agree(sys system.System) (diff string, ok bool) {
+	if _, ok := enumerate(sys, 400); !ok {
+		return "", false
+	}
+	reach, res, err := oracle.Explore(sys, full.Factory(sys), 1, 100_000)
+	if err != nil || !res.Exhaustive {
+		return fmt.Sprintf("full search: %v %s", err, res.Reason), true
+	}
+	want := outcome{violations: map[string]bool{}, deadlocks: reach.Deadlocks}
+	for v := range reach.Violations {
+		if strings.HasPrefix(v, string(lockset.Discipline)) {
+			want.discipline = true
+		} else {
+			want.violations[v] = true
+		}
+	}
+	for _, v := range lockVariants() {
+		res, err := Run(context.Background(), sys, v.Options)
+		if err != nil {
+			return fmt.Sprintf("%s: %v", v.name, err), true
+		}
+		got := outcomeOf(sys, res)
+		if !res.Exhaustive || got.discipline != want.discipline {
+			return fmt.Sprintf("%s: exhaustive %v, the discipline is violated: %v, want %v", v.name, res.Exhaustive, got.discipline, want.discipline), true
+		}
+		if want.discipline {
+			continue
+		}
+		if d := differ(want.violations, got.violations); d != "" {
+			return fmt.Sprintf("%s: violations: %s", v.name, d), true
+		}
+		if d := differ(want.deadlocks, got.deadlocks); d != "" {
+			return fmt.Sprintf("%s: deadlocks: %s", v.name, d), true
+		}
+	}
+	return "", true
+}
+
+// TestLockPrograms holds SSS with each reduction, IF-SSS and DPOR to the full
+// search on random acyclic lock-based models (Stoller 2002, theorems 1, 3, 8).
+func TestLockPrograms(t *testing.T) {
+	n := uint64(300)
+	if *long {
+		n = 100_000
+	} else if raceEnabled {
+		n = 30
+	}
+	check(t, n, func(s uint64) (string, string, bool) {
+		text := oracle.GenerateLocks(s, lockConfigs[s%uint64(len(lockConfigs))])
+		m, err := model.Parse("generated.model", text, model.Options{})
+		if err != nil {
+			return text, err.Error(), !strings.Contains(err.Error(), "init")
+		}
+		sys, err := lockset.New(m.System(), lockset.Options{Rule: lockset.LDPrime})
+		if err != nil {
+			return text, err.Error(), true
+		}
+		diff, ok := agree(sys)
+		return text, diff, ok
+	})
+}
+
+// TestEraserMisses is the paper's example (Stoller 2002, section 7) of a
+// violation that LD' finds in an invisible-first search, and LD does not.
+func TestEraserMisses(t *testing.T) {
+	m, err := model.Parse("eraser.model", `
+comm var turn bool
+var o mutex
+var v uint8
+
+thread Setter() {
+	turn = true
+	v = 1
+}
+
+thread Locker() {
+	await(turn)
+	lock(o)
+	v = 2
+	unlock(o)
+}
+
+init {
+	go Setter()
+	go Locker()
+}
+`, model.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rule, want := range map[lockset.Rule]bool{lockset.LD: false, lockset.LDPrime: true} {
+		sys, err := lockset.New(m.System(), lockset.Options{Rule: rule})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, red := range []Reduction{None, Sleep, Persistent, PersistentSleep} {
+			res := explore(t, sys, Options{Reduction: red, InvisibleFirst: true, All: true})
+			if got := outcomeOf(sys, res).discipline; got != want {
+				t.Errorf("%v, %v: violated %v, want %v", rule, red, got, want)
+			}
+		}
+	}
+}
+
+// TestInvisibleFirstReduces compares the executions that are explored.
+func TestInvisibleFirstReduces(t *testing.T) {
+	m, err := model.Parse("test.model", `
+const N = 3
+var m [2]mutex
+var x [2]uint8
+thread T(i int) {
+	lock(m[i%2])
+	x[i%2]++
+	x[i%2]++
+	unlock(m[i%2])
+}
+init { for i := 0; i < N; i++ { go T(i) } }
+`, model.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sys, err := lockset.New(m.System(), lockset.Options{Rule: lockset.LDPrime})
+	if err != nil {
+		t.Fatal(err)
+	}
+	every := explore(t, sys, Options{Reduction: None, Workers: 1})
+	first := explore(t, sys, Options{Reduction: None, Workers: 1, InvisibleFirst: true})
+	best := explore(t, sys, Options{Reduction: PersistentSleep, Workers: 1, InvisibleFirst: true})
+	if every.Verdict != search.Pass || first.Verdict != search.Pass || best.Verdict != search.Pass {
+		t.Fatalf("%s %s %s", every.Verdict, first.Verdict, best.Verdict)
+	}
+	// Whole critical sections interleave: 3! orders; what matters is who of
+	// the two threads with the same lock comes first.
+	if first.Executions != 6 || every.Executions < 100*first.Executions || best.Executions != 2 {
+		t.Errorf("%d executions, invisible first %d, with persistent and sleep sets %d", every.Executions, first.Executions, best.Executions)
+	}
+}
+
+// TestOptionErrors tries options that make no sense.
+func TestOptionErrors(t *testing.T) {
+	sys := load(t, "increments", "N=2")
+	observed, err := model.Parse("test.model", "var x bool\nthread T() { x = true }\ninvariant i { !x || x }\ninit { go T() }", model.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		sys  system.System
+		o    Options
+		want string
+	}{
+		{sys, Options{Workers: -1}, "-1 workers"},
+		{sys, Options{Workers: 1 << 20}, "workers"},
+		{sys, Options{Reduction: 77}, "reduction 77"},
+		{sys, Options{Undo: 7}, "way to undo 7"},
+		{sys, Options{MaxDepth: -3}, "negative bound"},
+		{sys, Options{FirstDepth: -3}, "negative bound"},
+		{sys, Options{InvisibleFirst: true, Reduction: DPOR}, "no dynamic reduction"},
+		{observed.System(), Options{InvisibleFirst: true}, composed.ErrObservers.Error()},
+	}
+	for _, tt := range tests {
+		res, err := Run(context.Background(), tt.sys, tt.o)
+		if _, ok := err.(*search.OptionError); !ok || res != nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: %v, want %q", tt.o, err, tt.want)
+		}
+	}
+}
