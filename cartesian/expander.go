@@ -22,7 +22,8 @@ type Options struct {
 	// bound. With choices, one vector can have as many as the product of the
 	// numbers of the threads' alternatives.
 	MaxDeadlocks int
-	// MaxLength bounds the transitions of a prefix; 0 means 262,144. A prefix
+	// MaxLength bounds the transitions of a prefix; 0 means 262,144, and 1,024
+	// with Check. A prefix
 	// that is cut off is a shorter one, which definition 2 allows as well: its
 	// end state is explored. Without a bound, a thread that counts up would
 	// make one vector as long as its counter goes.
@@ -107,6 +108,9 @@ func (p *prefix) moved() int {
 func New(sys system.System, o Options) *Expander {
 	if o.MaxLength <= 0 {
 		o.MaxLength = 1 << 18
+		if o.Check != nil {
+			o.MaxLength = 1 << 10 // pairs are executed in both orders
+		}
 	}
 	e := &Expander{sys: sys, o: o, base: sys.NewMachine()}
 	e.base.Track(true)
