@@ -32,7 +32,7 @@ func cpor() {
 func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"cpor": cpor}) }
 
 func TestScripts(t *testing.T) {
-	logs, err := filepath.Abs("../../benchmarks/detect/mutex/testdata")
+	logs, err := filepath.Abs("../benchmarks/mutex/testdata")
 	if err != nil {
 		t.Fatal(err)
 	}

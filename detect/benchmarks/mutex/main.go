@@ -2,7 +2,7 @@
 // TCP on the loopback interface and writes the run's log, with vector clocks, in
 // the format of ShiViz. It makes the real logs that package detect is tried on:
 //
-//	go run ./benchmarks/detect/mutex -nodes 4 -rounds 3 -log run.log
+//	go run ./detect/benchmarks/mutex -nodes 4 -rounds 3 -log run.log
 //	cpor detect -poss 'exists i < j: i.crit && j.crit' run.log
 //
 // With -broken, a node enters its critical section as soon as a majority has
