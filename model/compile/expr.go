@@ -806,8 +806,8 @@ func (g *gen) builtinTo(e *syntax.CallExpr, dst int32) {
 			op = OpChanFull
 		}
 		g.emit(Instr{Op: op, A: dst, B: v.reg, Site: g.fault(e)})
-		if name == "empty" {
-			g.op(OpNot, dst, dst, 0)
+		if name == "empty" { // a number: OpNot is for bools only
+			g.op(OpEq, dst, dst, g.constReg(0))
 		}
 		g.free(v)
 	case "cas":
