@@ -19,6 +19,9 @@ func TestStoller(t *testing.T) {
 			if slices.Contains(r.Flags, "ld'") {
 				o.CPU = 13 * time.Millisecond
 			}
+			if r.Params.Map()["LOCAL"] == "false" {
+				o.States = 250
+			}
 			if r.POR == "locks" {
 				o.States, o.StoreBytes = 50, 1000
 				if filepath.Base(r.Model) == "m_ex.model" {
@@ -39,7 +42,7 @@ func TestStoller(t *testing.T) {
 		if code != want {
 			t.Errorf("exit code %d, want %d\n%s%s", code, want, &out, &errs)
 		}
-		for _, s := range []string{"201688", "256", "haltexception", "100", "60.0", "1.30"} {
+		for _, s := range []string{"201688", "256", "haltexception", "100", "60.0", "1.30", "accesses, reduced", "5.00"} {
 			if !strings.Contains(out.String(), s) {
 				t.Errorf("the report has no %s:\n%s", s, &out)
 			}
