@@ -66,6 +66,9 @@ type stepCounter struct {
 	steps *int
 }
 
+// Unwrap returns the machine whose steps are counted.
+func (c stepCounter) Unwrap() system.Machine { return c.Machine }
+
 func (c stepCounter) Step(t int, alt uint64) system.Outcome {
 	*c.steps++
 	return c.Machine.Step(t, alt)

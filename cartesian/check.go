@@ -107,7 +107,7 @@ func (c *checker) fail(p *Prefix, a int, q *Prefix, b int, format string, args .
 	m := c.e.sys.NewMachine()
 	m.Load(c.v.Start)
 	for _, s := range err.Steps {
-		err.Names = append(err.Names, c.e.sys.ThreadName(m, s.Thread))
+		err.Names = append(err.Names, m.ThreadName(s.Thread))
 	}
 	c.report = err
 }
@@ -202,7 +202,7 @@ func (c *checker) conflicts(p, q *Prefix) {
 					!x.Write && !slices.Contains(y, system.Access{Loc: x.Loc, Write: true}) {
 					continue
 				}
-				c.fail(p, a, q, b, "transitions conflict at %s, and are not both the last", c.e.sys.LocName(x.Loc))
+				c.fail(p, a, q, b, "transitions conflict at %s, and are not both the last", c.e.base.LocName(x.Loc))
 				return
 			}
 		}
@@ -250,7 +250,7 @@ func (e *Expander) checkDeadlock(s system.State, tail []search.Step) {
 	}
 	stuck := false
 	for t := range m.NumThreads() {
-		if e.sys.Observer(t) {
+		if e.obs.Has(t) {
 			continue
 		}
 		out := m.Step(t, 0)
@@ -263,7 +263,7 @@ func (e *Expander) checkDeadlock(s system.State, tail []search.Step) {
 	if !stuck {
 		err := &CheckError{Message: "the composed state is no deadlock", State: slices.Clone(s), Steps: slices.Clone(tail)}
 		for _, step := range tail {
-			err.Names = append(err.Names, e.sys.ThreadName(m, step.Thread))
+			err.Names = append(err.Names, m.ThreadName(step.Thread))
 		}
 		e.o.Check(err)
 	}

@@ -59,7 +59,7 @@ func (e *Expander) deadlocks(s system.State, v search.Visitor) {
 				c.blocks = c.blocks || p.stuck()
 			}
 		}
-		if e.sys.Observer(int(thread)) {
+		if e.obs.Has(int(thread)) {
 			e.active = e.active[:c.from]
 			continue
 		}

@@ -44,6 +44,7 @@ type Options struct {
 type Expander struct {
 	sys system.System
 	o   Options
+	obs system.Observers
 
 	base     system.Machine   // its live state is the state that is expanded
 	machines []system.Machine // of prefixes; the first `lent` are in use
@@ -112,7 +113,7 @@ func New(sys system.System, o Options) *Expander {
 			o.MaxLength = 1 << 10 // pairs are executed in both orders
 		}
 	}
-	e := &Expander{sys: sys, o: o, base: sys.NewMachine()}
+	e := &Expander{sys: sys, o: o, obs: system.ObserversOf(sys), base: sys.NewMachine()}
 	e.base.Track(true)
 	e.same = e.isSame
 	e.pcg = rand.NewPCG(0, 0)
@@ -336,7 +337,7 @@ func (e *Expander) extend(i int32, s system.State, patient bool) bool {
 
 // counted tells whether a transition counts.
 func (e *Expander) counted(p *prefix, out system.Outcome) bool {
-	return out.Kind != system.Ended && !(out.Kind == system.Blocked && e.sys.Observer(int(p.thread)))
+	return out.Kind != system.Ended && !(out.Kind == system.Blocked && e.obs.Has(int(p.thread)))
 }
 
 // add makes the transition that machine m has just taken the last of prefix i.

@@ -44,21 +44,23 @@ type findings struct {
 	Deadlocks  map[string]bool // states, without the observers' local parts
 }
 
+// whole is a machine with its pieces.
+type whole interface {
+	system.Machine
+	system.Pieces
+}
+
 // finder collects the findings of a search.
 type finder struct {
-	sys  system.System
-	m    system.Machine
-	buf  []uint64
-	home [][]uint64 // the initial local parts of the observers
+	m   whole
+	obs system.Observers
+	buf []uint64
 	findings
 }
 
 func newFinder(sys system.System) *finder {
-	f := &finder{sys: sys, m: sys.NewMachine()}
+	f := &finder{m: sys.NewMachine().(whole), obs: system.ObserversOf(sys)}
 	f.Locals, f.Deadlocks = map[string]bool{}, map[string]bool{}
-	for t := range f.m.NumThreads() {
-		f.home = append(f.home, f.m.Local(t, nil))
-	}
 	f.look()
 	return f
 }
@@ -86,11 +88,7 @@ func (f *finder) onDeadlock(from system.State, tail []search.Step) {
 			panic("a deadlock's trace has a self-loop")
 		}
 	}
-	for t, home := range f.home {
-		if f.sys.Observer(t) {
-			f.m.SetLocal(t, home)
-		}
-	}
+	f.obs.Reset(f.m)
 	f.Deadlocks[key(f.m.Encode(nil))] = true
 }
 

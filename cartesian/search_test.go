@@ -20,13 +20,15 @@ func key(s []uint64) string {
 
 // full is a full search: every enabled transition is a move.
 type full struct {
-	sys system.System
+	obs system.Observers
 	m   system.Machine
 	buf system.State
 	c   search.Counters
 }
 
-func newFull(sys system.System) *full { return &full{sys: sys, m: sys.NewMachine()} }
+func newFull(sys system.System) *full {
+	return &full{obs: system.ObserversOf(sys), m: sys.NewMachine()}
+}
 
 func (f *full) Counters() search.Counters { return f.c }
 
@@ -39,11 +41,11 @@ func (f *full) Expand(s system.State, v search.Visitor) {
 			switch {
 			case out.Kind == system.Ended:
 				f.c.EndedLoops++
-			case out.Kind == system.Blocked && f.sys.Observer(t):
+			case out.Kind == system.Blocked && f.obs.Has(t):
 			default:
 				f.c.Transitions++
 			}
-			if !f.sys.Observer(t) {
+			if !f.obs.Has(t) {
 				moved = moved || out.Kind == system.Moved
 				stuck = stuck || out.Kind == system.Blocked && !out.AtEnd
 			}

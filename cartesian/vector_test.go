@@ -20,6 +20,7 @@ func TestAgainstNaive(t *testing.T) {
 	vectors, created, choices, observed := 0, 0, 0, 0
 	for seed := range uint64(250) {
 		p, sys := program(t, seed)
+		obs := system.ObserversOf(sys)
 		e := New(sys, Options{})
 		f := New(sys, Options{})
 		x := &explorer{limit: 100}
@@ -36,7 +37,7 @@ func TestAgainstNaive(t *testing.T) {
 				if q.Alt != 0 {
 					choices++
 				}
-				if sys.Observer(q.Thread) {
+				if obs.Has(q.Thread) {
 					observed++
 				}
 			}
@@ -63,14 +64,16 @@ type wrapped struct {
 
 func (w wrapped) NewMachine() system.Machine { return w.wrap(w.System.NewMachine()) }
 
-func (w wrapped) ThreadName(_ system.Machine, t int) string {
-	return w.System.ThreadName(w.System.NewMachine(), 0)[:1]
-}
+// Unwrap returns the system whose machines are changed.
+func (w wrapped) Unwrap() system.System { return w.System }
 
 // constantHash gives all states the same hash.
 type constantHash struct{ system.Machine }
 
 func (constantHash) Hash() uint64 { return 42 }
+
+// Unwrap returns the machine that it wraps.
+func (c constantHash) Unwrap() system.Machine { return c.Machine }
 
 // TestHashIsNotTrusted runs with a hash that tells no states apart. The search
 // must be the same.
@@ -152,6 +155,15 @@ func (f fickle) Step(t int, alt uint64) system.Outcome {
 	}
 	return out
 }
+
+// Unwrap returns the machine that it wraps.
+func (l liar) Unwrap() system.Machine { return l.Machine }
+
+// Unwrap returns the machine that it wraps.
+func (p *pathHash) Unwrap() system.Machine { return p.Machine }
+
+// Unwrap returns the machine that it wraps.
+func (f fickle) Unwrap() system.Machine { return f.Machine }
 
 // TestCheckRejects lets machines lie in several ways.
 func TestCheckRejects(t *testing.T) {

@@ -91,6 +91,6 @@ func Explain(s *System, t *trace.Trace) string {
 	if p.write {
 		verb = "wrote"
 	}
-	return fmt.Sprintf("%s; before, %s %s it at %s, %s", message, s.inner.ThreadName(m.inner, p.thread),
-		verb, place(p.pos), s.lockNames(p.held))
+	return fmt.Sprintf("%s; before, %s %s it at %s, %s", message, m.inner.ThreadName(p.thread),
+		verb, place(p.pos), m.lockNames(p.held))
 }

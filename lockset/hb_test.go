@@ -42,8 +42,8 @@ type history struct {
 
 // walk runs a random execution and tells, by vector clocks, whether it has two
 // conflicting accesses to data that nothing orders.
-func walk(sys system.Locking, r *rand.Rand, steps int) bool {
-	m := sys.NewMachine().(system.LockingMachine)
+func walk(sys system.System, r *rand.Rand, steps int) bool {
+	m := sys.NewMachine().(system.Locking)
 	m.Track(true)
 	m.Load(sys.Initial()[r.IntN(len(sys.Initial()))])
 	var clocks []clock
@@ -80,7 +80,7 @@ func walk(sys system.Locking, r *rand.Rand, steps int) bool {
 				h = &history{readers: map[int]int{}, writers: map[int]int{}}
 				locs[a.Loc] = h
 			}
-			if !sys.Class(a.Loc).Data() {
+			if !m.Class(a.Loc).Data() {
 				c.join(h.writes)
 				if a.Write {
 					c.join(h.reads)
@@ -100,7 +100,7 @@ func walk(sys system.Locking, r *rand.Rand, steps int) bool {
 			} else {
 				h.reads.join(*c)
 			}
-			if !sys.Class(a.Loc).Data() {
+			if !m.Class(a.Loc).Data() {
 				continue
 			}
 			for u, when := range h.writers {
@@ -156,7 +156,7 @@ func TestVectorClocks(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		found := false
 		for range 20 {
-			found = found || walk(m.System().(system.Locking), r, 200)
+			found = found || walk(m.System(), r, 200)
 		}
 		switch {
 		case found && !reported:

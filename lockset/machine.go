@@ -10,7 +10,8 @@ import (
 // Machine is a machine of a [System].
 type Machine struct {
 	sys   *System
-	inner system.LockingMachine
+	inner system.Machine
+	locks system.Locking // what inner knows about locks
 	cache *cache
 	words []uint64 // the state of the lockset algorithm, two locations in each
 	log   []undo
@@ -41,7 +42,8 @@ type finding struct {
 }
 
 func (s *System) newMachine() *Machine {
-	m := &Machine{sys: s, inner: s.inner.NewMachine().(system.LockingMachine), cache: newCache(s.table)}
+	m := &Machine{sys: s, inner: s.inner.NewMachine(), cache: newCache(s.table)}
+	m.locks, _ = system.As[system.Locking](m.inner)
 	m.inner.Track(s.rule != None)
 	return m
 }
@@ -130,7 +132,7 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	m.copy = false
 	mark := m.inner.Mark()
 	out := m.inner.Step(t, alt)
-	if out.Kind != system.Moved || m.sys.rule == None || m.sys.Observer(t) {
+	if out.Kind != system.Moved || m.sys.rule == None || m.sys.obs.Has(t) {
 		return out
 	}
 	data, locks := false, false
@@ -153,10 +155,10 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 		if locks {
 			// What counts is what the thread held before the step.
 			m.inner.Rewind(mark)
-			m.held = m.inner.Held(t, m.held)
+			m.held = m.locks.Held(t, m.held)
 			m.inner.Step(t, alt)
 		} else {
-			m.held = m.inner.Held(t, m.held)
+			m.held = m.locks.Held(t, m.held)
 		}
 		m.touch(t, m.inner.Accesses(), false)
 	}
@@ -235,12 +237,12 @@ func (m *Machine) pending() {
 		return
 	}
 	for u, n := 0, m.inner.NumThreads(); u < n; u++ {
-		if m.inner.Blocking(u) != system.BlocksOnGuard || m.sys.Observer(u) {
+		if m.locks.Blocking(u) != system.BlocksOnGuard || m.sys.obs.Has(u) {
 			continue
 		}
 		mark := m.inner.Mark()
 		if m.inner.Step(u, 0).Kind == system.Blocked {
-			m.held = m.inner.Held(u, m.held)
+			m.held = m.locks.Held(u, m.held)
 			m.touch(u, m.inner.Accesses(), true)
 		}
 		m.inner.Rewind(mark)
@@ -265,7 +267,7 @@ func (m *Machine) violation(t int, alt uint64, mark system.Mark) *system.Violati
 // describe says what is wrong, as far as one access shows it.
 func (m *Machine) describe(f *finding) string {
 	s := m.sys
-	name, who := s.LocName(f.loc), s.inner.ThreadName(m.inner, f.thread)
+	name, who := m.inner.LocName(f.loc), m.inner.ThreadName(f.thread)
 	verb := "is read by"
 	switch {
 	case f.guard:
@@ -273,12 +275,12 @@ func (m *Machine) describe(f *finding) string {
 	case f.write:
 		verb = "is written by"
 	}
-	what := fmt.Sprintf("%s %s %s, %s", name, verb, who, s.lockNames(f.held))
+	what := fmt.Sprintf("%s %s %s, %s", name, verb, who, m.lockNames(f.held))
 	switch f.problem {
 	case notUnshared:
 		return what + ", although it is declared unshared and another thread has used it"
 	case wrongInit:
-		return what + fmt.Sprintf(", before %s, which is to initialise it", s.inner.ThreadName(m.inner, s.init[s.slot[f.loc]]))
+		return what + fmt.Sprintf(", before %s, which is to initialise it", m.inner.ThreadName(s.init[s.slot[f.loc]]))
 	}
 	return what + ": no lock protects it"
 }
@@ -293,7 +295,7 @@ func (m *Machine) adjacent(t int, alt uint64, mark system.Mark, out system.Outco
 		return out
 	}
 	for u, n := 0, m.inner.NumThreads(); u < n; u++ {
-		if u == t || m.sys.Observer(u) {
+		if u == t || m.sys.obs.Has(u) {
 			continue
 		}
 		for other := uint64(0); ; {
@@ -328,10 +330,10 @@ func (m *Machine) race(t, u int, a, b system.Access) *system.Violation {
 			verb = "written"
 		}
 		pos, _, _ := m.inner.Next(t)
-		m.held = m.inner.Held(t, m.held)
-		return fmt.Sprintf("%s by %s at %s, %s", verb, m.sys.inner.ThreadName(m.inner, t), place(pos), m.sys.lockNames(m.cache.of(m.held)))
+		m.held = m.locks.Held(t, m.held)
+		return fmt.Sprintf("%s by %s at %s, %s", verb, m.inner.ThreadName(t), place(pos), m.lockNames(m.cache.of(m.held)))
 	}
-	return &system.Violation{Kind: Race, Pos: pos, Message: fmt.Sprintf("%s can be %s, and at the same time %s", m.sys.LocName(a.Loc), side(t, a), side(u, b))}
+	return &system.Violation{Kind: Race, Pos: pos, Message: fmt.Sprintf("%s can be %s, and at the same time %s", m.inner.LocName(a.Loc), side(t, a), side(u, b))}
 }
 
 func place(p system.Pos) string {
@@ -341,24 +343,15 @@ func place(p system.Pos) string {
 	return fmt.Sprintf("%d:%d", p.Line, p.Col)
 }
 
-// Local implements system.Machine.
-func (m *Machine) Local(t int, dst []uint64) []uint64 { return m.inner.Local(t, dst) }
+// Unwrap returns the machine that m wraps; see [system.As]. Steps on pieces
+// check nothing: what the rules know of the locations is no part of the pieces.
+func (m *Machine) Unwrap() system.Machine { return m.inner }
 
-// SetLocal implements system.Machine.
-func (m *Machine) SetLocal(t int, part []uint64) { m.inner.SetLocal(t, part) }
+// ThreadName implements system.Machine.
+func (m *Machine) ThreadName(t int) string { return m.inner.ThreadName(t) }
 
-// Value implements system.Machine.
-func (m *Machine) Value(l system.Loc) uint64 { return m.inner.Value(l) }
-
-// SetValue implements system.Machine.
-func (m *Machine) SetValue(l system.Loc, v uint64) { m.inner.SetValue(l, v) }
-
-// StepOn implements system.Machine. It checks nothing: what the rules know of
-// the locations is no part of the pieces.
-func (m *Machine) StepOn(t int, alt uint64, local []uint64, ask func(system.Loc) uint64) system.Outcome {
-	m.copy = false
-	return m.inner.StepOn(t, alt, local, ask)
-}
+// LocName implements system.Machine.
+func (m *Machine) LocName(l system.Loc) string { return m.inner.LocName(l) }
 
 // Next implements system.Machine.
 func (m *Machine) Next(t int) (system.Pos, string, bool) { return m.inner.Next(t) }
@@ -368,9 +361,3 @@ func (m *Machine) Locals(t int) []system.Binding { return m.inner.Locals(t) }
 
 // ValueString implements system.Machine.
 func (m *Machine) ValueString(l system.Loc) string { return m.inner.ValueString(l) }
-
-// Held implements system.LockingMachine.
-func (m *Machine) Held(t int, dst []system.Loc) []system.Loc { return m.inner.Held(t, dst) }
-
-// Blocking implements system.LockingMachine.
-func (m *Machine) Blocking(t int) system.Blocking { return m.inner.Blocking(t) }

@@ -29,10 +29,11 @@ type Options struct {
 }
 
 // System behaves as the system that it wraps, and reports where its threads
-// break a rule. It implements [system.Locking]; its machines implement
-// [system.LockingMachine].
+// break a rule. What the system offers beyond the
+// core it offers as well ([system.As]).
 type System struct {
-	inner   system.Locking
+	inner   system.System
+	obs     system.Observers
 	rule    Rule
 	table   *Table
 	class   []system.Class
@@ -46,19 +47,18 @@ type System struct {
 	suspect func(l system.Loc)
 }
 
-var (
-	_ system.Locking        = (*System)(nil)
-	_ system.LockingMachine = (*Machine)(nil)
-)
-
 // New wraps sys. The error says that the system does not know about locks, or
 // what is wrong with the options.
 func New(sys system.System, o Options) (*System, error) {
-	inner, ok := sys.(system.Locking)
+	inner, ok := system.As[system.Locking](sys.NewMachine())
 	if !ok {
 		return nil, fmt.Errorf("races cannot be checked here: the system does not tell which locations its locks protect")
 	}
-	s := &System{inner: inner, rule: o.Rule, table: NewTable(), suspect: o.Suspect}
+	if _, renames := system.As[system.Renaming](inner); renames && o.Rule != None {
+		// What is known of a location would have to follow its object.
+		return nil, fmt.Errorf("races cannot be checked here: the system's locations come and go")
+	}
+	s := &System{inner: sys, obs: system.ObserversOf(sys), rule: o.Rule, table: NewTable(), suspect: o.Suspect}
 	s.guards = inner.HasGuards()
 	s.merged = make([]atomic.Uint32, inner.NumClassified())
 	for l := range system.Loc(inner.NumClassified()) {
@@ -83,7 +83,7 @@ func New(sys system.System, o Options) (*System, error) {
 		return nil, err
 	}
 	m := s.newMachine()
-	for _, st := range inner.Initial() {
+	for _, st := range sys.Initial() {
 		m.inner.Load(st)
 		m.words = append(m.words[:0], make([]uint64, s.words)...)
 		m.pending()
@@ -126,7 +126,7 @@ func (s *System) initThreads(names map[string]string) error {
 	m := s.inner.NewMachine()
 	var threads []string
 	for t := range m.NumThreads() {
-		threads = append(threads, s.inner.ThreadName(m, t))
+		threads = append(threads, m.ThreadName(t))
 	}
 	for variable, thread := range names {
 		t := slices.Index(threads, thread)
@@ -135,7 +135,7 @@ func (s *System) initThreads(names map[string]string) error {
 		}
 		found := false
 		for i, l := range s.slots {
-			name := s.inner.LocName(l)
+			name := m.LocName(l)
 			if !partOf(name, variable) {
 				continue
 			}
@@ -165,40 +165,18 @@ func (s *System) NewMachine() system.Machine {
 	return m
 }
 
-// Observer implements system.System.
-func (s *System) Observer(t int) bool { return s.inner.Observer(t) }
-
-// ThreadName implements system.System.
-func (s *System) ThreadName(m system.Machine, t int) string {
-	return s.inner.ThreadName(m.(*Machine).inner, t)
-}
-
-// LocName implements system.System.
-func (s *System) LocName(l system.Loc) string { return s.inner.LocName(l) }
-
-// Class implements system.Locking.
-func (s *System) Class(l system.Loc) system.Class {
-	if int(l) < len(s.class) {
-		return s.class[l]
-	}
-	return s.inner.Class(l)
-}
-
-// NumClassified implements system.Locking.
-func (s *System) NumClassified() int { return len(s.class) }
-
-// HasGuards implements system.Locking.
-func (s *System) HasGuards() bool { return s.guards }
+// Unwrap returns the system that s wraps; see [system.As].
+func (s *System) Unwrap() system.System { return s.inner }
 
 // lockNames returns the names of the locks of a set, as in "holding m, k".
-func (s *System) lockNames(set Set) string {
-	locks := s.table.Locks(set)
+func (m *Machine) lockNames(set Set) string {
+	locks := m.sys.table.Locks(set)
 	if len(locks) == 0 {
 		return "holding no lock"
 	}
 	var names []string
 	for _, l := range locks {
-		names = append(names, s.LocName(l))
+		names = append(names, m.inner.LocName(l))
 	}
 	return "holding " + strings.Join(names, ", ")
 }

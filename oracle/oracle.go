@@ -25,6 +25,7 @@ type Reach struct {
 func Explore(sys system.System, f search.Factory, workers int, maxStates uint64) (*Reach, *search.Result, error) {
 	r := &Reach{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	var mu sync.Mutex
+	obs := system.ObserversOf(sys)
 	m := sys.NewMachine()
 	for _, s := range sys.Initial() {
 		m.Load(s)
@@ -35,12 +36,7 @@ func Explore(sys system.System, f search.Factory, workers int, maxStates uint64)
 	res, err := search.Run(context.Background(), sys, f, search.Options{
 		Workers: workers, All: true, MaxStates: maxStates, KeepTraces: true, MaxViolations: 1 << 20,
 		Hook: func(int) search.Hook {
-			h := &hook{r: r, mu: &mu, m: sys.NewMachine()}
-			for t := range h.m.NumThreads() {
-				if sys.Observer(t) {
-					h.observers = append(h.observers, h.m.Local(t, nil))
-				}
-			}
+			h := &hook{r: r, mu: &mu, m: sys.NewMachine(), obs: &obs}
 			return h
 		},
 	})
@@ -54,14 +50,13 @@ type hook struct {
 	m     system.Machine
 	s     system.State
 	local []uint64
-	// observers holds the initial local parts of the observers, which are
-	// the first threads.
-	observers [][]uint64
+	obs   *system.Observers
 }
 
 func localKey(m system.Machine, t int, buf []uint64) string {
 	b := binary.AppendUvarint(nil, uint64(t))
-	for _, w := range m.Local(t, buf) {
+	pieces, _ := system.As[system.Pieces](m)
+	for _, w := range pieces.Local(t, buf) {
 		b = binary.LittleEndian.AppendUint64(b, w)
 	}
 	return string(b)
@@ -101,9 +96,7 @@ func (h *hook) Violation(v *system.Violation, tail []search.Step) {
 	}
 	if v.Kind == system.Deadlock {
 		// Whether an observer has moved makes no difference to the others.
-		for t, local := range h.observers {
-			h.m.SetLocal(t, local)
-		}
+		h.obs.Reset(h.m)
 		h.r.Deadlocks[fmt.Sprint(h.m.Encode(nil))] = true
 		return
 	}

@@ -153,8 +153,14 @@ func TestPieces(t *testing.T) {
 	}
 }
 
+// whole is a machine with its pieces.
+type whole interface {
+	system.Machine
+	system.Pieces
+}
+
 func checkPieces(t *testing.T, seed uint64, sys system.System) {
-	a, b := sys.NewMachine(), sys.NewMachine()
+	a, b := sys.NewMachine().(whole), sys.NewMachine().(whole)
 	a.Track(true)
 	b.Track(true)
 	cur := sys.Initial()[0]
@@ -165,7 +171,7 @@ func checkPieces(t *testing.T, seed uint64, sys system.System) {
 		for th := range a.NumThreads() {
 			for alt, more := uint64(0), true; more; {
 				local := a.Local(th, nil)
-				before := sys.NewMachine()
+				before := sys.NewMachine().(whole)
 				before.Load(cur)
 				out := a.Step(th, alt)
 				// Another machine, in another state, gets only the pieces.
@@ -189,7 +195,7 @@ func checkPieces(t *testing.T, seed uint64, sys system.System) {
 				}
 				for _, acc := range a.Accesses() {
 					if acc.Write && a.Value(acc.Loc) != b.Value(acc.Loc) {
-						t.Fatalf("seed %d, depth %d, thread %d: %s = %d on pieces, %d on the state", seed, depth, th, sys.LocName(acc.Loc), b.Value(acc.Loc), a.Value(acc.Loc))
+						t.Fatalf("seed %d, depth %d, thread %d: %s = %d on pieces, %d on the state", seed, depth, th, a.LocName(acc.Loc), b.Value(acc.Loc), a.Value(acc.Loc))
 					}
 				}
 				if out.Kind == system.Moved {

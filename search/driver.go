@@ -65,7 +65,7 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 		return nil, &OptionError{err.Error()}
 	}
 	r := &run{
-		sys: sys, o: o, newExpander: newExpander, start: start,
+		sys: sys, obs: system.ObserversOf(sys), o: o, newExpander: newExpander, start: start,
 		store: store, ws: statestore.NewWorkSet(o.Workers), mem: mem,
 		found: map[key]*finding{},
 	}
@@ -92,6 +92,7 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 // run is one search.
 type run struct {
 	sys         system.System
+	obs         system.Observers // left out of the states of deadlocks
 	o           Options
 	newExpander Factory
 	start       time.Time
@@ -108,8 +109,6 @@ type run struct {
 
 	making sync.Mutex // factories need not be safe for concurrent use
 
-	watching sync.Once
-	watchers []observer // for the states of deadlocks, made on demand
 }
 
 // key tells distinct violations apart: by kind and place, deadlocks by state.
@@ -268,7 +267,7 @@ func (r *run) traces(res *Result) error {
 	if len(r.found) == 0 {
 		return nil
 	}
-	rb := &rebuilder{sys: r.sys, expander: r.newExpander(), session: r.workers[0].session, machine: r.sys.NewMachine()}
+	rb := &rebuilder{sys: r.sys, obs: r.obs, expander: r.newExpander(), session: r.workers[0].session, machine: r.sys.NewMachine()}
 	var first error
 	for _, f := range r.found {
 		v := f.violation
@@ -486,29 +485,8 @@ func (w *worker) stateKey(tail []Step) string {
 	for _, t := range tail {
 		m.Step(t.Thread, t.Alt)
 	}
-	for _, o := range w.run.observers() {
-		m.SetLocal(o.thread, o.local)
-	}
+	w.run.obs.Reset(m)
 	return stateString(m.Encode(nil))
-}
-
-// observer is an observer's local part in the first initial state.
-type observer struct {
-	thread int
-	local  []uint64
-}
-
-// observers returns the observers. They exist from the beginning.
-func (r *run) observers() []observer {
-	r.watching.Do(func() {
-		m := r.sys.NewMachine()
-		for t := range m.NumThreads() {
-			if r.sys.Observer(t) {
-				r.watchers = append(r.watchers, observer{t, m.Local(t, nil)})
-			}
-		}
-	})
-	return r.watchers
 }
 
 func stateString(s system.State) string {

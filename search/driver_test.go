@@ -153,14 +153,16 @@ func TestCounts(t *testing.T) {
 // deadlockKey tells deadlocks apart: by the local parts of all threads but the
 // observers and the values of the cells.
 func deadlockKey(sys system.System, m system.Machine) string {
+	obs := system.ObserversOf(sys)
+	pieces := m.(system.Pieces)
 	var k []any
 	for t := range m.NumThreads() {
-		if !sys.Observer(t) {
-			k = append(k, m.Local(t, nil))
+		if !obs.Has(t) {
+			k = append(k, pieces.Local(t, nil))
 		}
 	}
-	for l := system.Loc(0); !strings.HasPrefix(sys.LocName(l), "threads"); l++ {
-		k = append(k, m.Value(l))
+	for l := system.Loc(0); !strings.HasPrefix(m.LocName(l), "threads"); l++ {
+		k = append(k, pieces.Value(l))
 	}
 	return fmt.Sprint(k...)
 }
@@ -178,6 +180,7 @@ func key(s system.State) string { return fmt.Sprint(s) }
 
 func refer(sys system.System) *reference {
 	r := &reference{states: map[string]bool{}, violations: map[string]bool{}, deadlocks: map[string]bool{}}
+	obs := system.ObserversOf(sys)
 	m := sys.NewMachine()
 	var work []system.State
 	add := func(s system.State) {
@@ -201,9 +204,9 @@ func refer(sys system.System) *reference {
 				switch {
 				case out.Kind == system.Moved:
 					r.transitions++
-					moved = moved || !sys.Observer(t)
+					moved = moved || !obs.Has(t)
 					add(m.Encode(nil))
-				case sys.Observer(t):
+				case obs.Has(t):
 				case out.Kind == system.Ended:
 					r.ended++
 				default:

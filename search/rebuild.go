@@ -18,6 +18,7 @@ var errOmitted = errors.New("the store took one state for another on the way, so
 // rebuilder rebuilds traces by re-execution, after the search.
 type rebuilder struct {
 	sys      system.System
+	obs      system.Observers
 	expander Expander
 	session  statestore.Session
 	machine  system.Machine
@@ -236,7 +237,7 @@ func (rb *rebuilder) describeDeadlock(t *trace.Trace) string {
 	var names []string
 	more := 0
 	for i, n := 0, m.NumThreads(); i < n; i++ {
-		if rb.sys.Observer(i) {
+		if rb.obs.Has(i) {
 			continue
 		}
 		mark := m.Mark()
@@ -246,7 +247,7 @@ func (rb *rebuilder) describeDeadlock(t *trace.Trace) string {
 			continue
 		}
 		if len(names) < maxNames {
-			names = append(names, rb.sys.ThreadName(m, i))
+			names = append(names, m.ThreadName(i))
 		} else {
 			more++
 		}

@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 // highest on which it depends.
 type mazurkiewicz struct {
 	m     system.Machine
+	parts system.Pieces
 	acc   [][]system.Access
 	level []int
 	text  []string
@@ -44,6 +45,7 @@ type mazurkiewicz struct {
 
 func newMazurkiewicz(sys system.System) *mazurkiewicz {
 	z := &mazurkiewicz{m: sys.NewMachine()}
+	z.parts, _ = system.As[system.Pieces](z.m)
 	z.m.Track(true)
 	return z
 }
@@ -66,11 +68,11 @@ func (z *mazurkiewicz) name(initial system.State, steps []trace.Step) string {
 		b := binary.BigEndian.AppendUint32(nil, uint32(level))
 		b = binary.BigEndian.AppendUint32(b, uint32(s.Thread))
 		b = binary.BigEndian.AppendUint64(b, s.Alt)
-		for _, w := range z.m.Local(s.Thread, nil) {
+		for _, w := range z.parts.Local(s.Thread, nil) {
 			b = binary.LittleEndian.AppendUint64(b, w)
 		}
 		for _, a := range acc {
-			b = fmt.Appendf(b, ",%d%v=%d", a.Loc, a.Write, z.m.Value(a.Loc))
+			b = fmt.Appendf(b, ",%d%v=%d", a.Loc, a.Write, z.parts.Value(a.Loc))
 		}
 		z.text = append(z.text, string(b))
 	}
@@ -89,10 +91,8 @@ type interleavings struct {
 
 func deadlockKey(sys system.System, m system.Machine) string {
 	mark := m.Mark()
-	fresh := sys.NewMachine()
-	for t := 0; t < fresh.NumThreads() && sys.Observer(t); t++ {
-		m.SetLocal(t, fresh.Local(t, nil))
-	}
+	obs := system.ObserversOf(sys)
+	obs.Reset(m)
 	k := fmt.Sprint(m.Encode(nil))
 	m.Rewind(mark)
 	return k
@@ -105,6 +105,7 @@ func enumerate(sys system.System, most int) (r *interleavings, ok bool) {
 	z := newMazurkiewicz(sys)
 	m := sys.NewMachine()
 	work := 200 * most
+	obs := system.ObserversOf(sys)
 	var steps []trace.Step
 	var initial system.State
 	var visit func() bool
@@ -129,7 +130,7 @@ func enumerate(sys system.System, most int) (r *interleavings, ok bool) {
 					if !good {
 						return false
 					}
-				} else if out.Kind == system.Blocked && !out.AtEnd && !sys.Observer(t) {
+				} else if out.Kind == system.Blocked && !out.AtEnd && !obs.Has(t) {
 					stuck = true
 				}
 				alt, more = out.Next, out.Next != 0

@@ -64,7 +64,7 @@ func Run(ctx context.Context, sys system.System, o Options) (*Result, error) {
 	if o.FirstDepth == 0 {
 		o.FirstDepth = defaultFirstDepth
 	}
-	e := &engine{sys: sys, o: o, initial: sys.Initial()[0], start: start, found: map[key]*finding{}}
+	e := &engine{sys: sys, obs: system.ObserversOf(sys), o: o, initial: sys.Initial()[0], start: start, found: map[key]*finding{}}
 	res := &Result{Workers: o.Workers}
 	err := e.search(ctx, res)
 	res.Duration = time.Since(start)
@@ -82,6 +82,7 @@ func optionError(format string, args ...any) error {
 // engine is one search.
 type engine struct {
 	sys     system.System
+	obs     system.Observers
 	o       Options
 	initial system.State
 	which   int // the index of initial
@@ -310,19 +311,7 @@ func (e *engine) violation(v *system.Violation, steps []trace.Step, state string
 func (e *engine) stateKey(w *worker) string {
 	m := w.r.m
 	mark := m.Mark()
-	if w.observers == nil {
-		w.observers = [][]uint64{}
-		fresh := e.sys.NewMachine()
-		for t := range fresh.NumThreads() {
-			if !e.sys.Observer(t) {
-				break
-			}
-			w.observers = append(w.observers, fresh.Local(t, nil))
-		}
-	}
-	for t, local := range w.observers {
-		m.SetLocal(t, local)
-	}
+	e.obs.Reset(m)
 	w.buf = m.Encode(w.buf)
 	m.Rewind(mark)
 	b := make([]byte, 0, 8*len(w.buf))
@@ -425,14 +414,14 @@ func (e *engine) describeDeadlock(t *trace.Trace) string {
 	}
 	var names []string
 	for i := range m.NumThreads() {
-		if e.sys.Observer(i) {
+		if e.obs.Has(i) {
 			continue
 		}
 		mark := m.Mark()
 		out := m.Step(i, 0)
 		m.Rewind(mark)
 		if out.Kind == system.Blocked && !out.AtEnd {
-			names = append(names, e.sys.ThreadName(m, i))
+			names = append(names, m.ThreadName(i))
 		}
 	}
 	switch n := len(names); {

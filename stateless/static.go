@@ -109,7 +109,7 @@ func (w *worker) persistentSet() {
 		s.chosen, s.best = make([]bool, 2*threads), make([]bool, 2*threads)
 	}
 	s.chosen, s.best = s.chosen[:threads], s.best[:threads]
-	futures, ok := w.r.m.(system.Futures)
+	futures, ok := system.As[system.Futures](w.r.m)
 	if !ok {
 		for t := range s.best {
 			s.best[t] = true
@@ -149,7 +149,7 @@ func (w *worker) persistentSet() {
 func (w *worker) findOwners() {
 	s := &w.static
 	clear(s.owner)
-	m, ok := w.r.m.(system.LockingMachine)
+	m, ok := system.As[system.Locking](w.r.m)
 	if !ok {
 		return
 	}
@@ -173,7 +173,7 @@ func (w *worker) findOwners() {
 func (w *worker) interferes(f *system.Footprint, u, t int) bool {
 	s := &w.static
 	for _, a := range s.acc[s.from[t]:s.from[t+1]] {
-		if owner, ok := s.owner[a.Loc]; ok && owner != u && !w.e.sys.Observer(u) {
+		if owner, ok := s.owner[a.Loc]; ok && owner != u && !w.e.obs.Has(u) {
 			continue
 		}
 		if f.MayWrite(a.Loc) || a.Write && f.MayRead(a.Loc) {

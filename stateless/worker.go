@@ -64,7 +64,6 @@ type worker struct {
 	beyond    node                 // stands for what an execution that was cut off would do next
 	nextCheck int                  // the depth at which to look for a cycle
 	buf       system.State
-	observers [][]uint64 // the observers' first local parts; made on demand
 }
 
 func newWorker(e *engine) *worker {
@@ -412,7 +411,7 @@ func (w *worker) deadlock() bool {
 		return true
 	}
 	for _, t := range w.stuck {
-		if w.e.sys.Observer(t) {
+		if w.e.obs.Has(t) {
 			continue
 		}
 		if out := w.r.m.Step(t, 0); out.AtEnd {

@@ -63,23 +63,17 @@ const (
 	BlocksOnGuard
 )
 
-// Locking is implemented by systems whose machines know about locks (see
-// [LockingMachine]).
+// Locking is implemented by machines that know about locks.
 type Locking interface {
-	System
+	Machine
 	// Class returns the class of a location.
 	Class(l Loc) Class
 	// NumClassified returns a number such that all locations of the classes
-	// LockProtected, Unshared, Lock and LockState are smaller.
+	// LockProtected, Unshared, Lock and LockState that exist in the initial
+	// states are smaller.
 	NumClassified() int
 	// HasGuards tells whether some transition is BlocksOnGuard.
 	HasGuards() bool
-}
-
-// LockingMachine is implemented by the machines of systems that implement
-// [Locking].
-type LockingMachine interface {
-	Machine
 	// Held writes the locks that thread t owns in the live state over dst, in
 	// increasing order of their locations of class Lock, and returns them.
 	Held(t int, dst []Loc) []Loc

@@ -41,20 +41,51 @@
 // objects in its live state however it likes; Encode writes first the threads'
 // local parts and then the objects in the order in which a canonical traversal
 // from the threads reaches them (so that states which differ only in addresses
-// or garbage are equal), and Load lays them out again. A [Loc] is then an index
-// into a table of the system that grows with the objects (object, field);
-// explorers index dense tables by Loc and grow them on demand, so a system
-// should hand out small numbers first. Locs stay valid while runs that started
-// with Load from the same state are compared with each other, which is all that
-// a reduction needs.
+// or garbage are equal), and Load lays them out again. [Renaming] tells wrappers
+// what became of a location.
+//
+// # Locations and threads have names
+//
+// Engines compare executions: whether two transitions touch the same location,
+// on two machines that were loaded with the same state, or in a run that is
+// recorded and another one that takes its place. So a [Loc] must not depend on
+// the order in which a run happens to allocate. A location is a name: a
+// variable of the program; or a field of the object that is the n-th one that
+// some thread has allocated since the last Load; or a field of the n-th object
+// of the state that was loaded. A [Loc] is a small number that stands for a
+// name, handed out once for each name by the system object and then the same
+// on all its machines ([Names] does that). It means the same in every execution
+// that begins with Load of the same state and in which the same happens; where
+// locations do not come and go, in every execution. Numbers may have gaps:
+// tables by location are grown on demand and must bear locations that a run
+// never touches, but a system hands out small numbers first, so that they can
+// be dense.
+//
+// Threads are numbered from 0, and a thread keeps its number, which stands for
+// a name as well: one of the threads of the beginning, or the n-th child of its
+// creator. A system either makes any two creations dependent (they write a
+// common location, the number of threads) and numbers threads in the order of
+// their creation, or it numbers names, and creations by different threads are
+// independent. In the second case a number below [Machine.NumThreads] may
+// belong to a thread that does not exist yet: its next transition is blocked,
+// AtEnd, and reads the existence of the thread, which its creation writes.
+//
+// # Optional interfaces
+//
+// What only some systems can tell stands in interfaces beside the core:
+// [Pieces], [Futures], [Locking], [Temporal] and [Renaming] of machines, and
+// [Observing] of systems. [As] asks for one. A wrapper (a system
+// whose machines add something to those of another) has a method Unwrap, and
+// As looks behind it; so what a wrapper does not change it need not forward. A
+// wrapper that makes an interface untrue implements it itself.
 //
 // # Pieces
 //
-// A state comes apart: [Machine.Local] and [Machine.Value] return the pieces,
-// [Machine.SetLocal] and [Machine.SetValue] put a state together from pieces.
-// [Machine.StepOn] runs one transition on a local part and the values of just
-// the locations that it asks for, as an engine needs that never stores global
-// states (an unfolding).
+// If a machine implements [Pieces], its states come apart: [Pieces.Local] and
+// [Pieces.Value] return the pieces, [Pieces.SetLocal] and [Pieces.SetValue] put
+// a state together from pieces. [Pieces.StepOn] runs one transition on a local
+// part and the values of just the locations that it asks for, as an engine
+// needs that never stores global states (an unfolding).
 package system
 
 // State is an encoded state: opaque words. See the package documentation for
@@ -62,7 +93,8 @@ package system
 type State = []uint64
 
 // Loc identifies a shared location: what a step really touched, so A[3][4] and
-// not A. Locs are small non-negative integers.
+// not A. It is a small number that stands for a name; the package documentation
+// says how long it means the same.
 type Loc uint32
 
 // Access is one access of a transition to a shared location.
@@ -161,19 +193,6 @@ type System interface {
 
 	// NewMachine returns a machine whose live state is the first initial one.
 	NewMachine() Machine
-
-	// Observer tells whether thread t is an observer: a thread that the tool
-	// added to check a global property by one atomic step that reads what the
-	// property reads. An observer is blocked while its property holds. Its
-	// self-loops do not count as transitions of the system, and it takes no
-	// part in a deadlock.
-	Observer(t int) bool
-
-	// ThreadName returns the name of thread t as users see it: Robot[0].
-	ThreadName(m Machine, t int) string
-
-	// LocName returns the name of a location as users see it: A[4][4].
-	LocName(l Loc) string
 }
 
 // Mark is a position in a machine's undo log.
@@ -201,9 +220,10 @@ type Machine interface {
 	// hash on or off. A new machine has it off: a full search needs neither.
 	Track(on bool)
 
-	// NumThreads returns the number of threads that exist in the live state,
-	// observers and ended threads included. Threads are numbered from 0 and
-	// keep their number.
+	// NumThreads returns a number that is above those of all threads of the
+	// live state, observers and ended threads included. Threads are numbered
+	// from 0 and keep their number; the package documentation says what a
+	// number means, and when some stand for threads that do not exist yet.
 	NumThreads() int
 
 	// Step executes alternative alt of the next transition of thread t on the
@@ -223,28 +243,11 @@ type Machine interface {
 	// Rewind undoes all steps since the mark was taken.
 	Rewind(mark Mark)
 
-	// Local writes thread t's local part over dst and returns it. Two local
-	// parts of a thread are equal if and only if they are the same local state.
-	Local(t int, dst []uint64) []uint64
+	// ThreadName returns the name of thread t as users see it: Robot[0].
+	ThreadName(t int) string
 
-	// SetLocal replaces thread t's local part by one that Local returned for
-	// the same thread, in any state. It can be rewound.
-	SetLocal(t int, part []uint64)
-
-	// Value returns the value of a shared location.
-	Value(l Loc) uint64
-
-	// SetValue sets a shared location to a value that Value returned for the
-	// same location. It can be rewound.
-	SetValue(l Loc, v uint64)
-
-	// StepOn executes alternative alt of the next transition of thread t on a
-	// local part and on the values of just those locations that it asks for:
-	// ask is called at most once for each location, when its value is first
-	// needed. Afterwards Accesses, Local(t) and Value of the written
-	// locations give the effect; everything else of the live state is
-	// meaningless until the next Load. Tracking must be on.
-	StepOn(t int, alt uint64, local []uint64, ask func(Loc) uint64) Outcome
+	// LocName returns the name of a location as users see it: A[4][4].
+	LocName(l Loc) string
 
 	// Next describes the next transition of thread t for people: its place
 	// and its source text. ok is false if the thread has ended.

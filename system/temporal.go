@@ -1,9 +1,9 @@
 package system
 
-// Temporal is implemented by systems whose states can be labelled with the
+// Temporal is implemented by machines whose states can be labelled with the
 // atomic propositions of temporal properties.
 type Temporal interface {
-	System
+	Machine
 
 	// NumProps returns the number of propositions.
 	NumProps() int
@@ -12,14 +12,14 @@ type Temporal interface {
 	// in the formulas.
 	PropName(i int) string
 
-	// Eval tells whether proposition i holds in the live state of m. If it
+	// Eval tells whether proposition i holds in the live state. If it
 	// cannot be evaluated (an index out of bounds, a nil pointer), the
 	// violation says why.
-	Eval(m Machine, i int) (bool, *Violation)
+	Eval(i int) (bool, *Violation)
 
 	// Terms writes the values of the numbers over dst that comparisons in
-	// propositions are made of, in the live state of m.
-	Terms(m Machine, dst []int64) []int64
+	// propositions are made of, in the live state.
+	Terms(dst []int64) []int64
 
 	// Change tells in which directions a transition can change proposition i.
 	// The transition was executed with tracking on: acc are its accesses, and
@@ -28,16 +28,18 @@ type Temporal interface {
 	// accesses and the same values of what it accesses, but for the number of
 	// values in a channel from which others receive while it sends, or the
 	// other way round.
-	Change(m Machine, i int, acc []Access, before, after []int64) (rise, fall bool)
+	Change(i int, acc []Access, before, after []int64) (rise, fall bool)
 
-	// Conflicts tells whether thread u, from where it is in the live state of
-	// m, may later execute a transition that is dependent on the next
+	// Conflicts tells whether thread u, from where it is in the live state,
+	// may later execute a transition that is dependent on the next
 	// transitions of thread t, while t does not move. acc has the accesses of
 	// all enabled alternatives of t, one after the other. Threads that u may
 	// create count as u.
-	Conflicts(m Machine, t int, acc []Access, u int) bool
+	Conflicts(t int, acc []Access, u int) bool
 
-	// Sends tells whether the next transition of thread t, which has the
-	// accesses acc, sends on a channel.
-	Sends(m Machine, t int, acc []Access) bool
+	// Late tells whether the next transition of thread t, which has the
+	// accesses acc, had better be tried after those of others when one thread
+	// is to be chosen whose transitions depend on nobody else's: it lets
+	// others go on (in models, it sends). Any answer is right.
+	Late(t int, acc []Access) bool
 }

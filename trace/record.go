@@ -93,7 +93,7 @@ func (t *Trace) Replay(sys system.System) error {
 
 // player runs traces through the plain semantics.
 type player struct {
-	sys     system.System
+	obs     system.Observers
 	m       system.Machine
 	initial system.State
 }
@@ -103,7 +103,7 @@ func newPlayer(sys system.System, initial int) (*player, error) {
 	if initial < 0 || initial >= len(states) {
 		return nil, fmt.Errorf("the trace starts at initial state %d of %d", initial, len(states))
 	}
-	return &player{sys: sys, m: sys.NewMachine(), initial: states[initial]}, nil
+	return &player{obs: system.ObserversOf(sys), m: sys.NewMachine(), initial: states[initial]}, nil
 }
 
 // step executes one step of a trace on the live state.
@@ -155,7 +155,7 @@ func (p *player) check(want, last *system.Violation) error {
 func (p *player) deadlocked() bool {
 	stuck := false
 	for t, n := 0, p.m.NumThreads(); t < n; t++ {
-		if p.sys.Observer(t) {
+		if p.obs.Has(t) {
 			continue
 		}
 		mark := p.m.Mark()
@@ -186,8 +186,8 @@ func (t *Trace) Record(sys system.System) (*Record, error) {
 	for i, s := range t.Steps {
 		ev := Event{Step: s}
 		if s.Thread >= 0 && s.Thread < p.m.NumThreads() {
-			ev.Thread = sys.ThreadName(p.m, s.Thread)
-			ev.Observer = sys.Observer(s.Thread)
+			ev.Thread = p.m.ThreadName(s.Thread)
+			ev.Observer = p.obs.Has(s.Thread)
 			ev.Pos, ev.Text, _ = p.m.Next(s.Thread)
 			ev.Locals = p.m.Locals(s.Thread)
 		}
@@ -208,10 +208,10 @@ func (t *Trace) Record(sys system.System) (*Record, error) {
 		return nil, err
 	}
 	for i, n := 0, p.m.NumThreads(); i < n; i++ {
-		if sys.Observer(i) {
+		if p.obs.Has(i) {
 			continue
 		}
-		th := Thread{Number: i, Name: sys.ThreadName(p.m, i), Locals: p.m.Locals(i)}
+		th := Thread{Number: i, Name: p.m.ThreadName(i), Locals: p.m.Locals(i)}
 		if ls, ok := violated[i]; ok {
 			th.Locals = ls
 		}
@@ -235,7 +235,7 @@ func (p *player) accesses() []Access {
 	}
 	as := make([]Access, len(acc))
 	for i, a := range acc {
-		as[i] = Access{Loc: p.sys.LocName(a.Loc), Write: a.Write, Value: p.m.ValueString(a.Loc)}
+		as[i] = Access{Loc: p.m.LocName(a.Loc), Write: a.Write, Value: p.m.ValueString(a.Loc)}
 	}
 	return as
 }

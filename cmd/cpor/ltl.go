@@ -134,7 +134,7 @@ func runLTL(e *env, c *runConfig, m *model.Model, out *traceFile) int {
 		ctx, cancel = context.WithTimeout(ctx, c.timeout)
 		defer cancel()
 	}
-	sys := m.System().(system.Temporal)
+	sys := m.System()
 	start := time.Now()
 	p := newProgress(e, c)
 	o := check.Options{
@@ -213,7 +213,7 @@ func (t *traceFile) writeLTL(rs []*check.Result) ([]string, error) {
 type ltlReport struct {
 	c        *runConfig
 	m        *model.Model
-	sys      system.Temporal
+	sys      system.System
 	results  []*check.Result
 	duration time.Duration
 	files    []string

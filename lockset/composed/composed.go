@@ -86,9 +86,9 @@ var ErrNoLocks = errors.New("the lock-based reduction needs a system that tells 
 
 // Expander composes transitions. It implements [search.Expander].
 type Expander struct {
-	sys      system.Locking
 	o        Options
-	m        system.LockingMachine
+	m        system.Machine
+	locks    system.Locking // what m knows about locks
 	class    []system.Class // of the classified locations
 	end      system.State
 	move     search.Move
@@ -114,24 +114,19 @@ func Factory(sys system.System, o Options) (search.Factory, error) {
 // New returns an expander for one worker. The error is ErrObservers or
 // ErrNoLocks.
 func New(sys system.System, o Options) (*Expander, error) {
-	l, ok := sys.(system.Locking)
+	m := sys.NewMachine()
+	l, ok := system.As[system.Locking](m)
 	if !ok {
 		return nil, ErrNoLocks
 	}
-	m, ok := sys.NewMachine().(system.LockingMachine)
-	if !ok {
-		return nil, ErrNoLocks
-	}
-	for t := range m.NumThreads() {
-		if sys.Observer(t) {
-			return nil, ErrObservers
-		}
+	if obs := system.ObserversOf(sys); obs.Any() {
+		return nil, ErrObservers
 	}
 	if o.MaxInvisible <= 0 {
 		o.MaxInvisible = DefaultMaxInvisible
 	}
 	m.Track(true)
-	x := &Expander{sys: l, o: o, m: m}
+	x := &Expander{o: o, m: m, locks: l}
 	for i := range system.Loc(l.NumClassified()) {
 		x.class = append(x.class, l.Class(i))
 	}
@@ -149,7 +144,7 @@ func (x *Expander) chain(t int) int {
 	start := x.m.Mark()
 	n := 0
 	for n <= x.o.MaxInvisible {
-		how := x.m.Blocking(t)
+		how := x.locks.Blocking(t)
 		if how >= system.BlocksOnObject {
 			break
 		}
@@ -256,7 +251,7 @@ func (x *Expander) path(t int, alt uint64, out system.Outcome, v search.Visitor)
 			}
 			break
 		}
-		how := m.Blocking(t)
+		how := x.locks.Blocking(t)
 		if how >= system.BlocksOnObject {
 			break
 		}
@@ -282,7 +277,7 @@ func (x *Expander) path(t int, alt uint64, out system.Outcome, v search.Visitor)
 // invisible.
 func (x *Expander) invisibleNext(t int) bool {
 	m := x.m
-	how := m.Blocking(t)
+	how := x.locks.Blocking(t)
 	if how >= system.BlocksOnObject {
 		return false
 	}
@@ -304,7 +299,7 @@ func (x *Expander) visible(how system.Blocking, out system.Outcome) bool {
 		if int(a.Loc) < len(x.class) {
 			class = x.class[a.Loc]
 		} else {
-			class = x.sys.Class(a.Loc)
+			class = x.locks.Class(a.Loc)
 		}
 		switch class {
 		case system.Communication:

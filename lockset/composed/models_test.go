@@ -56,7 +56,7 @@ func TestModels(t *testing.T) {
 			}
 			plain := m.System()
 			checked, err := lockset.New(plain, lockset.Options{Rule: lockset.LDPrime,
-				Merge: func(system.Loc) bool { return true }, Suspect: func(l system.Loc) { t.Errorf("%s is not protected", plain.LocName(l)) }})
+				Merge: func(system.Loc) bool { return true }, Suspect: func(l system.Loc) { t.Errorf("%s is not protected", plain.NewMachine().LocName(l)) }})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,7 +20,9 @@ var (
 
 // builder builds the reduced graph of a system for a set of propositions.
 type builder struct {
-	sys   system.Temporal
+	sys   system.System
+	t     system.Temporal // for the names of the propositions
+	obs   system.Observers
 	o     *Options
 	graph *Graph
 	store statestore.Store
@@ -46,28 +48,31 @@ type fault struct {
 }
 
 // newBuilder prepares the graph for formulas: it is reduced for all of them.
-func newBuilder(sys system.Temporal, fs []ltl.Formula, o *Options) (*builder, error) {
-	b := &builder{sys: sys, o: o, start: time.Now(), pos: make([]bool, sys.NumProps()), neg: make([]bool, sys.NumProps())}
+func newBuilder(sys system.System, fs []ltl.Formula, o *Options) (*builder, error) {
+	t, err := temporal(sys)
+	if err != nil {
+		return nil, err
+	}
+	b := &builder{sys: sys, t: t, obs: system.ObserversOf(sys), o: o, start: time.Now(), pos: make([]bool, t.NumProps()), neg: make([]bool, t.NumProps())}
 	pol := map[string]ltl.Polarity{}
 	for _, f := range fs {
 		for name, p := range f.Polarities() {
 			pol[name] |= p
 		}
 	}
-	for i := range sys.NumProps() {
-		p := pol[sys.PropName(i)]
+	for i := range t.NumProps() {
+		p := pol[t.PropName(i)]
 		if p == 0 {
 			continue
 		}
-		delete(pol, sys.PropName(i))
+		delete(pol, t.PropName(i))
 		b.props = append(b.props, i)
 		b.pos[i], b.neg[i] = p&ltl.Positive != 0, p&ltl.Negative != 0
 	}
 	for name := range pol {
 		return nil, fmt.Errorf("the system has no proposition %q", name)
 	}
-	b.graph = newGraph((sys.NumProps() + 63) / 64)
-	var err error
+	b.graph = newGraph((t.NumProps() + 63) / 64)
 	b.store, err = statestore.New(statestore.Options{Kind: statestore.Tree, Workers: o.Workers, MaxBytes: o.MaxMemory})
 	b.full, b.reduced = make([]uint64, o.Workers), make([]uint64, o.Workers)
 	return b, err
@@ -86,18 +91,17 @@ type candidate struct {
 	acc                    []system.Access
 	possible               bool // nothing but C1 and C3 is left to decide
 	invisible, transparent bool
-	sends                  bool
+	late                   bool
 	conflict               int8 // 0: not known yet; 1: C1 holds; 2: it does not
 }
 
 // expander computes the ample set of a state, for one worker.
 type expander struct {
-	b        *builder
-	id       int
-	m        system.Machine
-	session  statestore.Session
-	observer []bool
-	val      *validator
+	b       *builder
+	id      int
+	m       system.Temporal
+	session statestore.Session
+	val     *validator
 
 	words         []uint64
 	moves         []move
@@ -108,9 +112,10 @@ type expander struct {
 }
 
 func (b *builder) newExpander(id int) *expander {
-	x := &expander{b: b, id: id, m: b.sys.NewMachine(), session: b.store.NewSession()}
+	m, _ := temporal(b.sys)
+	x := &expander{b: b, id: id, m: m, session: b.store.NewSession()}
 	if b.o.Validate {
-		x.val = &validator{sys: b.sys, m: b.sys.NewMachine()}
+		x.val = &validator{obs: &b.obs, m: b.sys.NewMachine()}
 	}
 	return x
 }
@@ -127,12 +132,9 @@ func (x *expander) expand(id uint32, s system.State, closed func(ref statestore.
 		return nil, err
 	}
 	if reduce {
-		x.before = b.sys.Terms(m, x.before)
+		x.before = m.Terms(x.before)
 	}
 	n := m.NumThreads()
-	for len(x.observer) < n {
-		x.observer = append(x.observer, b.sys.Observer(len(x.observer)))
-	}
 	x.words, x.moves = x.words[:0], x.moves[:0]
 	for len(x.cands) < n {
 		x.cands = append(x.cands, candidate{})
@@ -141,7 +143,7 @@ func (x *expander) expand(id uint32, s system.State, closed func(ref statestore.
 	for t := range n {
 		c := &x.cands[t]
 		*c = candidate{first: len(x.moves), acc: c.acc[:0]}
-		if !x.observer[t] {
+		if !b.obs.Has(t) {
 			x.alternatives(id, t, c, mark, reduce)
 		}
 		c.last = len(x.moves)
@@ -188,11 +190,11 @@ func (x *expander) alternatives(id uint32, t int, c *candidate, mark system.Mark
 			}
 			acc := m.Accesses()
 			c.acc = append(c.acc, acc...)
-			c.sends = c.sends || b.sys.Sends(m, t, acc)
+			c.late = c.late || m.Late(t, acc)
 			if c.possible && c.transparent {
-				x.after = b.sys.Terms(m, x.after)
+				x.after = m.Terms(x.after)
 				for _, p := range b.props {
-					rise, fall := b.sys.Change(m, p, acc, x.before, x.after)
+					rise, fall := m.Change(p, acc, x.before, x.after)
 					if rise || fall {
 						c.invisible = false
 					}
@@ -218,7 +220,7 @@ func (x *expander) choose(n int, closed func(ref statestore.Ref) bool) *candidat
 		}
 		for t := range n {
 			c := &x.cands[t]
-			if c.first == c.last || !c.possible || c.sends != (pass%2 == 1) {
+			if c.first == c.last || !c.possible || c.late != (pass%2 == 1) {
 				continue
 			}
 			if pass < 2 && !c.invisible || pass >= 2 && (c.invisible || !c.transparent) {
@@ -227,7 +229,7 @@ func (x *expander) choose(n int, closed func(ref statestore.Ref) bool) *candidat
 			if c.conflict == 0 {
 				c.conflict = 1
 				for u := range n {
-					if u != t && !x.observer[u] && x.b.sys.Conflicts(x.m, t, c.acc, u) {
+					if u != t && !x.b.obs.Has(u) && x.m.Conflicts(t, c.acc, u) {
 						c.conflict = 2
 						break
 					}
@@ -256,9 +258,9 @@ func (x *expander) closes(c *candidate, closed func(ref statestore.Ref) bool) bo
 func (x *expander) evaluate(id uint32) error {
 	label := x.b.graph.label(id)
 	for _, p := range x.b.props {
-		holds, v := x.b.sys.Eval(x.m, p)
+		holds, v := x.m.Eval(p)
 		if v != nil {
-			v.Message = fmt.Sprintf("the proposition %s: %s", x.b.sys.PropName(p), v.Message)
+			v.Message = fmt.Sprintf("the proposition %s: %s", x.b.t.PropName(p), v.Message)
 			x.b.report(fault{node: id, thread: -1, violation: *v})
 			return errFault
 		}

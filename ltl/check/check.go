@@ -151,7 +151,7 @@ type Fault struct {
 // *FormulaError, a *buchi.AtomsError, or an error of the tool itself. When ctx
 // ends, Run returns what it knows by then, with properties that were not checked
 // as Incomplete.
-func Run(ctx context.Context, sys system.Temporal, props []Property, o Options) ([]*Result, error) {
+func Run(ctx context.Context, sys system.System, props []Property, o Options) ([]*Result, error) {
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -183,9 +183,18 @@ func Run(ctx context.Context, sys system.Temporal, props []Property, o Options) 
 	return results, nil
 }
 
+// temporal returns a machine of a system, which must know propositions.
+func temporal(sys system.System) (system.Temporal, error) {
+	m, ok := system.As[system.Temporal](sys.NewMachine())
+	if !ok {
+		return nil, &OptionError{"temporal properties cannot be checked here: the system has no propositions"}
+	}
+	return m, nil
+}
+
 // checker checks one property.
 type checker struct {
-	sys system.Temporal
+	sys system.System
 	o   Options
 	p   Property
 	all []Property // whose propositions the graph is labelled with
@@ -287,8 +296,8 @@ func (c *checker) check(ctx context.Context) error {
 	start := time.Now()
 	defer func() { c.r.SearchTime = time.Since(start) }()
 	number := map[string]int{}
-	for i := range c.sys.NumProps() {
-		number[c.sys.PropName(i)] = i
+	for i := range c.b.t.NumProps() {
+		number[c.b.t.PropName(i)] = i
 	}
 	threads := 0
 	if c.o.Fair {

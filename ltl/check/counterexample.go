@@ -134,19 +134,23 @@ func (x *Counterexample) trim() {
 // replay executes the steps by the plain semantics and checks that the
 // execution is one, that its loop is a loop, that the formula does not hold on
 // it, and that it is fair if it has to be.
-func (x *Counterexample) replay(sys system.Temporal, fair bool) error {
+func (x *Counterexample) replay(sys system.System, fair bool) error {
 	t := &trace.Trace{Initial: x.Initial, Steps: slices.Concat(x.Stem, x.Loop)}
 	rec, err := t.Record(sys)
 	if err != nil {
 		return err
 	}
 	x.Record = rec
+	m, err := temporal(sys)
+	if err != nil {
+		return err
+	}
+	obs := system.ObserversOf(sys)
 	number := map[string]int{}
-	for i := range sys.NumProps() {
-		number[sys.PropName(i)] = i
+	for i := range m.NumProps() {
+		number[m.PropName(i)] = i
 	}
 	x.Props = x.Part.Atoms()
-	m := sys.NewMachine()
 	m.Load(sys.Initial()[x.Initial])
 	m.Track(true)
 	x.Values, x.states = nil, nil
@@ -156,7 +160,7 @@ func (x *Counterexample) replay(sys system.Temporal, fair bool) error {
 		var row []bool
 		letter := uint64(0)
 		for i, name := range x.Props {
-			holds, v := sys.Eval(m, number[name])
+			holds, v := m.Eval(number[name])
 			if v != nil {
 				return fmt.Errorf("the proposition %s: %s", name, v.Message)
 			}
@@ -166,7 +170,7 @@ func (x *Counterexample) replay(sys system.Temporal, fair bool) error {
 			}
 		}
 		x.Values = append(x.Values, row)
-		x.states = append(x.states, observe(sys, m))
+		x.states = append(x.states, observe(&obs, m))
 		switch k := len(x.Values) - 1; {
 		case k < len(x.Stem):
 			word.Stem = append(word.Stem, letter)
@@ -175,7 +179,7 @@ func (x *Counterexample) replay(sys system.Temporal, fair bool) error {
 			if met == nil {
 				met = map[int]bool{}
 			}
-			disabled(sys, m, met)
+			disabled(&obs, m, met)
 		}
 		return nil
 	}
@@ -196,7 +200,7 @@ func (x *Counterexample) replay(sys system.Temporal, fair bool) error {
 	n := m.NumThreads()
 	threads := 0
 	for u := range n {
-		if !sys.Observer(u) {
+		if !obs.Has(u) {
 			threads++
 		}
 	}
@@ -221,9 +225,9 @@ func (x *Counterexample) replay(sys system.Temporal, fair bool) error {
 }
 
 // disabled adds the threads that are not enabled in the live state.
-func disabled(sys system.Temporal, m system.Machine, met map[int]bool) {
+func disabled(obs *system.Observers, m system.Machine, met map[int]bool) {
 	for u := range m.NumThreads() {
-		if sys.Observer(u) {
+		if obs.Has(u) {
 			continue
 		}
 		mark := m.Mark()

@@ -13,7 +13,6 @@ import (
 	"cpor/benchmarks"
 	"cpor/ltl/check"
 	"cpor/model"
-	"cpor/system"
 )
 
 // known is a model with properties whose verdicts are known, and its twin for
@@ -200,7 +199,7 @@ func TestKnownModels(t *testing.T) {
 	for _, k := range knownModels {
 		t.Run(k.name, func(t *testing.T) {
 			m := k.load(t)
-			sys := m.System().(system.Temporal)
+			sys := m.System()
 			for _, o := range []check.Options{
 				{Workers: 1}, {Workers: 3}, {Workers: 1, Reduction: check.Invisible}, {Workers: 3, Reduction: check.Invisible},
 				{Workers: 1, Reduction: check.Transparent, Validate: true}, {Workers: 3, Reduction: check.Transparent}, {Workers: 1, Fair: true}, {Workers: 3, Fair: true},
@@ -282,7 +281,7 @@ func TestOutputs(t *testing.T) {
 	k := knownModels[0]
 	m := k.load(t)
 	ps := properties(m)
-	rs, err := check.Run(context.Background(), m.System().(system.Temporal), ps[1:2], check.Options{Workers: 1})
+	rs, err := check.Run(context.Background(), m.System(), ps[1:2], check.Options{Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,7 +349,7 @@ func TestSiegelPrograms(t *testing.T) {
 		}
 		for _, p := range properties(m) {
 			if p.Name == prop {
-				rs, err := check.Run(context.Background(), m.System().(system.Temporal), []check.Property{p}, check.Options{Workers: 1, Reduction: red})
+				rs, err := check.Run(context.Background(), m.System(), []check.Property{p}, check.Options{Workers: 1, Reduction: red})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -31,10 +31,11 @@ type bruteGraph struct {
 
 type bruteEdge struct{ to, thread int }
 
-func brute(sys system.Temporal, limit int) (*bruteGraph, bool) {
+func brute(sys system.System, limit int) (*bruteGraph, bool) {
 	g := &bruteGraph{}
 	number := map[string]int{}
-	m := sys.NewMachine()
+	m := sys.NewMachine().(system.Temporal)
+	obs := system.ObserversOf(sys)
 	add := func(s system.State) int {
 		k := fmt.Sprint(s)
 		if i, ok := number[k]; ok {
@@ -53,8 +54,8 @@ func brute(sys system.Temporal, limit int) (*bruteGraph, bool) {
 		}
 		m.Load(g.states[i])
 		var row []bool
-		for p := range sys.NumProps() {
-			v, bad := sys.Eval(m, p)
+		for p := range m.NumProps() {
+			v, bad := m.Eval(p)
 			g.fault = g.fault || bad != nil
 			row = append(row, v)
 		}
@@ -62,7 +63,7 @@ func brute(sys system.Temporal, limit int) (*bruteGraph, bool) {
 		var es []bruteEdge
 		n := m.NumThreads()
 		for t := range n {
-			if sys.Observer(t) {
+			if obs.Has(t) {
 				continue
 			}
 			for alt := uint64(0); ; {
@@ -85,15 +86,15 @@ func brute(sys system.Temporal, limit int) (*bruteGraph, bool) {
 
 // violated decides by strongly connected components of the product with the
 // automaton of the whole negated formula, fairness as marks on components.
-func (g *bruteGraph) violated(t *testing.T, sys system.Temporal, f ltl.Formula, fair bool) bool {
+func (g *bruteGraph) violated(t *testing.T, m system.Temporal, f ltl.Formula, fair bool) bool {
 	a, err := buchi.Translate(ltl.Not(f), buchi.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	bit := make([]int, len(a.Atoms))
 	for i, name := range a.Atoms {
-		for p := range sys.NumProps() {
-			if sys.PropName(p) == name {
+		for p := range m.NumProps() {
+			if m.PropName(p) == name {
 				bit[i] = p
 			}
 		}
@@ -278,7 +279,8 @@ func TestRandomPrograms(t *testing.T) {
 			}
 			t.Fatalf("seed %d: %v\n%s", seed, err, text)
 		}
-		sys := m.System().(system.Temporal)
+		sys := m.System()
+		props := sys.NewMachine().(system.Temporal)
 		g, ok := brute(sys, 1500)
 		if !ok || g.fault {
 			continue
@@ -286,7 +288,7 @@ func TestRandomPrograms(t *testing.T) {
 		p := m.Properties()[0]
 		prop := check.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text}
 		for _, fair := range []bool{false, true} {
-			want := g.violated(t, sys, p.Formula, fair)
+			want := g.violated(t, props, p.Formula, fair)
 			for _, red := range []check.Reduction{check.None, check.Invisible, check.Transparent} {
 				for _, workers := range []int{1, 4} {
 					if fair && red != check.None {
@@ -330,7 +332,7 @@ func TestOptionErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := m.Properties()[0]
-	_, err = check.Run(context.Background(), m.System().(system.Temporal), []check.Property{{Name: p.Name, Formula: p.Formula}}, check.Options{Fair: true, Reduction: check.Transparent})
+	_, err = check.Run(context.Background(), m.System(), []check.Property{{Name: p.Name, Formula: p.Formula}}, check.Options{Fair: true, Reduction: check.Transparent})
 	var oe *check.OptionError
 	if !errors.As(err, &oe) || !strings.Contains(err.Error(), "do not go together") {
 		t.Errorf("fair with a reduction: %v", err)

@@ -24,13 +24,13 @@ type itfState struct {
 }
 
 // observe writes down what a state looks like.
-func observe(sys system.Temporal, m system.Machine) itfState {
+func observe(obs *system.Observers, m system.Machine) itfState {
 	s := itfState{encoded: m.Encode(nil), vars: map[string]string{}, at: map[string]string{}}
 	for t := range m.NumThreads() {
-		if sys.Observer(t) {
+		if obs.Has(t) {
 			continue
 		}
-		name := sys.ThreadName(m, t)
+		name := m.ThreadName(t)
 		if pos, _, ok := m.Next(t); ok {
 			s.at[name] = trace.PosString(pos)
 		} else {

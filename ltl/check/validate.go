@@ -9,7 +9,7 @@ import (
 
 // validator checks C1 by brute force.
 type validator struct {
-	sys system.Temporal
+	obs *system.Observers
 	m   system.Machine
 }
 
@@ -46,7 +46,7 @@ func (v *validator) check(s system.State, t int) error {
 		v.m.Load(at)
 		n := v.m.NumThreads()
 		for u := range n {
-			if u == t || v.sys.Observer(u) {
+			if u == t || v.obs.Has(u) {
 				continue
 			}
 			theirs := v.effect(at, u)

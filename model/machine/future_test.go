@@ -63,7 +63,7 @@ func TestFuturesBound(t *testing.T) {
 						v = parent[v]
 					}
 					if a.Write && !fps[v].MayWrite(a.Loc) || !a.Write && !fps[v].MayRead(a.Loc) && !fps[v].MayWrite(a.Loc) {
-						t.Fatalf("seed %d: thread %d accesses %s (write %v), which was not in the future of thread %d\n%s", seed, u, sys.LocName(a.Loc), a.Write, v, text)
+						t.Fatalf("seed %d: thread %d accesses %s (write %v), which was not in the future of thread %d\n%s", seed, u, mc.LocName(a.Loc), a.Write, v, text)
 					}
 					if !fps[v].MayWrite(0) || !fps[v].MayRead(1) {
 						bounded++
@@ -134,7 +134,7 @@ init { go T() }`, "writes x y"},
 			list := func(what string, may func(system.Loc) bool) {
 				var names []string
 				for l := system.Loc(0); ; l++ {
-					name := sys.LocName(l)
+					name := mc.LocName(l)
 					if name == "the number of threads" {
 						break
 					}

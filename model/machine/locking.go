@@ -6,15 +6,15 @@ import (
 	"cpor/system"
 )
 
-// System and Machine know their locks.
-var (
-	_ system.Locking        = (*System)(nil)
-	_ system.LockingMachine = (*Machine)(nil)
-)
+// Machine knows its locks.
+var _ system.Locking = (*Machine)(nil)
 
-// Class implements system.Locking. Channels and semaphores are communication
-// objects whatever their declaration says.
-func (s *System) Class(l system.Loc) system.Class {
+// Class implements system.Locking.
+func (m *Machine) Class(l system.Loc) system.Class { return m.sys.class(l) }
+
+// class returns the class of a location. Channels and semaphores are
+// communication objects whatever their declaration says.
+func (s *System) class(l system.Loc) system.Class {
 	if int(l) >= len(s.p.Locs) {
 		if i := int(l) - int(s.p.Loc(0, 0)); i >= 0 && s.p.PerThread > 0 && i%s.p.PerThread == 0 {
 			return system.Existence
@@ -40,19 +40,19 @@ func (s *System) Class(l system.Loc) system.Class {
 }
 
 // NumClassified implements system.Locking.
-func (s *System) NumClassified() int { return len(s.p.Locs) }
+func (m *Machine) NumClassified() int { return len(m.p.Locs) }
 
 // HasGuards implements system.Locking.
-func (s *System) HasGuards() bool {
-	for i := range s.p.Points {
-		if s.p.Points[i].Blocks == system.BlocksOnGuard {
+func (m *Machine) HasGuards() bool {
+	for i := range m.p.Points {
+		if m.p.Points[i].Blocks == system.BlocksOnGuard {
 			return true
 		}
 	}
 	return false
 }
 
-// Held implements system.LockingMachine.
+// Held implements system.Locking.
 func (m *Machine) Held(t int, dst []system.Loc) []system.Loc {
 	dst = dst[:0]
 	for _, l := range m.sys.locks {
@@ -63,7 +63,7 @@ func (m *Machine) Held(t int, dst []system.Loc) []system.Loc {
 	return dst
 }
 
-// Blocking implements system.LockingMachine.
+// Blocking implements system.Locking.
 func (m *Machine) Blocking(t int) system.Blocking {
 	pc := m.pc(t)
 	if pc == 0 || pc > len(m.p.Points) {
@@ -75,7 +75,7 @@ func (m *Machine) Blocking(t int) system.Blocking {
 // findLocks finds the locations of mutexes and monitors.
 func (s *System) findLocks() {
 	for l := range s.p.Locs {
-		if s.Class(system.Loc(l)) == system.Lock {
+		if s.class(system.Loc(l)) == system.Lock {
 			s.locks = append(s.locks, system.Loc(l))
 		}
 	}

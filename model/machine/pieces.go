@@ -84,7 +84,7 @@ func (s *System) localMask(i int) uint64 {
 	return m
 }
 
-// Local implements system.Machine.
+// Local implements system.Pieces.
 func (m *Machine) Local(t int, dst []uint64) []uint64 {
 	w, sh := m.sys.slot(t)
 	dst = dst[:0]
@@ -94,7 +94,7 @@ func (m *Machine) Local(t int, dst []uint64) []uint64 {
 	return dst
 }
 
-// SetLocal implements system.Machine.
+// SetLocal implements system.Pieces.
 func (m *Machine) SetLocal(t int, part []uint64) {
 	m.grow(t + 1)
 	w, sh := m.sys.slot(t)
@@ -113,7 +113,7 @@ func (m *Machine) perThread(l system.Loc) (t, k int, ok bool) {
 	return i / m.p.PerThread, i % m.p.PerThread, true
 }
 
-// Value implements system.Machine. The location of a thread's existence has
+// Value implements system.Pieces. The location of a thread's existence has
 // the value 1 if it exists.
 func (m *Machine) Value(l system.Loc) uint64 {
 	if int(l) < len(m.p.Locs) {
@@ -138,7 +138,7 @@ func (m *Machine) Value(l system.Loc) uint64 {
 	return m.peekWatch(t, tt, k-2)
 }
 
-// SetValue implements system.Machine. What properties watch of a thread
+// SetValue implements system.Pieces. What properties watch of a thread
 // belongs to its local part and is set with that.
 func (m *Machine) SetValue(l system.Loc, v uint64) {
 	if int(l) < len(m.p.Locs) {
@@ -159,7 +159,7 @@ func (m *Machine) SetValue(l system.Loc, v uint64) {
 	}
 }
 
-// StepOn implements system.Machine.
+// StepOn implements system.Pieces.
 func (m *Machine) StepOn(t int, alt uint64, local []uint64, ask func(system.Loc) uint64) system.Outcome {
 	m.SetLocal(t, local)
 	m.ask = ask

@@ -163,7 +163,7 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 			case owner == 0:
 				return m.fault(in, "unlock of %s, which is not locked", m.p.Locs[l].Name)
 			case owner != int64(m.thread+1):
-				return m.fault(in, "unlock of %s, which %s holds", m.p.Locs[l].Name, m.sys.ThreadName(m, int(owner-1)))
+				return m.fault(in, "unlock of %s, which %s holds", m.p.Locs[l].Name, m.ThreadName(int(owner-1)))
 			}
 			m.write(l, 0)
 		case compile.OpChanRef:

@@ -341,7 +341,7 @@ func (s *System) NewMachine() system.Machine {
 	return m
 }
 
-// Observer implements system.System.
+// Observer implements system.Observing.
 func (s *System) Observer(t int) bool { return t < s.observers }
 
 func (s *System) pos(p source.Pos) system.Pos {
@@ -361,9 +361,9 @@ func (s *System) threadType(m *Machine, t int) *compile.ThreadType {
 	return s.types[t]
 }
 
-// ThreadName implements system.System.
-func (s *System) ThreadName(sm system.Machine, t int) string {
-	m := sm.(*Machine)
+// ThreadName implements system.Machine.
+func (m *Machine) ThreadName(t int) string {
+	s := m.sys
 	if s.Observer(t) {
 		return "invariant " + s.p.Threads[t].Name
 	}
@@ -377,8 +377,10 @@ func (s *System) ThreadName(sm system.Machine, t int) string {
 	return tt.Name + "[" + strconv.Itoa(k) + "]"
 }
 
-// LocName implements system.System.
-func (s *System) LocName(l system.Loc) string {
+// LocName implements system.Machine.
+func (m *Machine) LocName(l system.Loc) string { return m.sys.locName(l) }
+
+func (s *System) locName(l system.Loc) string {
 	i := int(l)
 	if i < len(s.p.Locs) {
 		return s.p.Locs[i].Name
@@ -390,8 +392,7 @@ func (s *System) LocName(l system.Loc) string {
 	t, k := (i-1)/s.p.PerThread, (i-1)%s.p.PerThread
 	name := fmt.Sprintf("thread %d", t)
 	if s.p.TypeBits == 0 && t < len(s.types) {
-		m := s.NewMachine()
-		name = s.ThreadName(m, t)
+		name = s.NewMachine().ThreadName(t)
 		if k >= 2 {
 			name += dotted(s.types[t].Watched[k-2].Name)
 		}
@@ -460,7 +461,7 @@ func (m *Machine) format(t *resolve.Type, v int64) string {
 			return "nil"
 		}
 		// A pointer to a struct is a pointer to its first location.
-		return "&" + strings.TrimSuffix(m.sys.LocName(system.Loc(v-1)), compile.FirstLeaf(t.Elem))
+		return "&" + strings.TrimSuffix(m.sys.locName(system.Loc(v-1)), compile.FirstLeaf(t.Elem))
 	case resolve.Chan:
 		if v == 0 {
 			return "nil"
@@ -498,7 +499,7 @@ func (m *Machine) ValueString(l system.Loc) string {
 		if v == 0 {
 			return "free"
 		}
-		return m.sys.ThreadName(m, int(v-1))
+		return m.ThreadName(int(v - 1))
 	case info.Role == compile.Plain || info.Role == compile.ChanValue:
 		return m.format(info.Type, v)
 	case info.Role == compile.ChanSlot && info.Bits == 0:
@@ -506,17 +507,17 @@ func (m *Machine) ValueString(l system.Loc) string {
 		if state == free {
 			return "nobody"
 		}
-		return m.sys.ThreadName(m, who) + []string{"", " sends", " receives", " received"}[state]
+		return m.ThreadName(who) + []string{"", " sends", " receives", " received"}[state]
 	case info.Role == compile.MonitorOwner:
 		if v == 0 {
 			return "free"
 		}
-		return m.sys.ThreadName(m, int(v-1))
+		return m.ThreadName(int(v - 1))
 	case info.Role == compile.MonitorWaiters:
 		var who []string
 		for t := range maxWaiters {
 			if uint64(v)>>t&1 != 0 {
-				who = append(who, m.sys.ThreadName(m, t))
+				who = append(who, m.ThreadName(t))
 			}
 		}
 		return "{" + strings.Join(who, " ") + "}"

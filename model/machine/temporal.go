@@ -9,8 +9,8 @@ import (
 	"cpor/system"
 )
 
-// System has the propositions of temporal properties.
-var _ system.Temporal = (*System)(nil)
+// Machine knows the propositions of temporal properties.
+var _ system.Temporal = (*Machine)(nil)
 
 // temporal is what only the check of temporal properties needs; it is computed
 // when it is first asked for.
@@ -79,10 +79,10 @@ func (s *System) starts() []flow.Start {
 }
 
 // NumProps implements system.Temporal.
-func (s *System) NumProps() int { return len(s.p.Props) }
+func (m *Machine) NumProps() int { return len(m.p.Props) }
 
 // PropName implements system.Temporal.
-func (s *System) PropName(i int) string { return s.p.Props[i].Name }
+func (m *Machine) PropName(i int) string { return m.p.Props[i].Name }
 
 // Properties returns the temporal properties of the model.
 func (s *System) Properties() []compile.LTL { return s.p.LTL }
@@ -91,12 +91,11 @@ func (s *System) Properties() []compile.LTL { return s.p.LTL }
 func (s *System) PropertyPos(i int) system.Pos { return s.pos(s.p.LTL[i].Pos) }
 
 // Eval implements system.Temporal.
-func (s *System) Eval(sm system.Machine, i int) (bool, *system.Violation) {
-	m := sm.(*Machine)
+func (m *Machine) Eval(i int) (bool, *system.Violation) {
 	track := m.track
 	m.track, m.budget, m.viol = false, Budget, nil
 	m.choices = m.choices[:0]
-	st, _ := m.run(s.p.Props[i].Entry, m.regs, nil, 0, 0)
+	st, _ := m.run(m.p.Props[i].Entry, m.regs, nil, 0, 0)
 	m.track = track
 	if st == failed {
 		v := m.viol
@@ -107,12 +106,11 @@ func (s *System) Eval(sm system.Machine, i int) (bool, *system.Violation) {
 }
 
 // Terms implements system.Temporal.
-func (s *System) Terms(sm system.Machine, dst []int64) []int64 {
-	m := sm.(*Machine)
+func (m *Machine) Terms(dst []int64) []int64 {
 	track := m.track
 	m.track = false
 	dst = dst[:0]
-	for _, t := range s.p.Terms {
+	for _, t := range m.p.Terms {
 		v := int64(0)
 		switch t.Kind {
 		case compile.TermLoc:
@@ -120,7 +118,7 @@ func (s *System) Terms(sm system.Machine, dst []int64) []int64 {
 		case compile.TermPeek:
 			v = m.peek(t.Index)
 		case compile.TermLen:
-			v = m.chanLen(&s.p.Chans[t.Index])
+			v = m.chanLen(&m.p.Chans[t.Index])
 		}
 		dst = append(dst, v)
 	}
@@ -147,7 +145,8 @@ func (m *Machine) chanLen(ch *compile.Chan) int64 {
 // though the length is not. So a comparison of a sum can only rise if the sum
 // moves upwards. If all terms are fixed numbers, the values before and after
 // decide.
-func (s *System) Change(sm system.Machine, i int, acc []system.Access, before, after []int64) (rise, fall bool) {
+func (m *Machine) Change(i int, acc []system.Access, before, after []int64) (rise, fall bool) {
+	s := m.sys
 	p := &s.p.Props[i]
 	if p.Linear == nil {
 		both := s.touches(i, acc)
@@ -228,8 +227,9 @@ func (s *System) touches(i int, acc []system.Access) bool {
 	return false
 }
 
-// Sends implements system.Temporal.
-func (s *System) Sends(sm system.Machine, t int, acc []system.Access) bool {
+// Late implements system.Temporal: what sends is late.
+func (m *Machine) Late(t int, acc []system.Access) bool {
+	s := m.sys
 	for _, a := range acc {
 		if l := int(a.Loc); a.Write && l < len(s.p.Locs) && s.p.Locs[l].Role == compile.ChanTail {
 			return true
@@ -248,8 +248,8 @@ func (s *System) Sends(sm system.Machine, t int, acc []system.Access) bool {
 // point), an enabled send conflicts with other senders only, an enabled receive
 // with other receivers; a case that is not enabled now, or any other use,
 // conflicts with whatever changes the channel.
-func (s *System) Conflicts(sm system.Machine, t int, acc []system.Access, u int) bool {
-	m := sm.(*Machine)
+func (m *Machine) Conflicts(t int, acc []system.Access, u int) bool {
+	s := m.sys
 	pc := m.pc(u)
 	if pc > len(s.p.Points) || s.p.Points[pc-1].Ended {
 		return false

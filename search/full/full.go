@@ -17,9 +17,8 @@ import (
 
 // Expander is the expander of the full search. It is made by New.
 type Expander struct {
-	sys      system.System
 	m        system.Machine
-	observer []bool // by thread; grown on demand
+	obs      system.Observers
 	end      system.State
 	move     search.Move
 	tail     [1]search.Step
@@ -33,7 +32,7 @@ const stopInterval = 1024
 
 // New returns an expander for one worker.
 func New(sys system.System) *Expander {
-	return &Expander{sys: sys, m: sys.NewMachine()}
+	return &Expander{m: sys.NewMachine(), obs: system.ObserversOf(sys)}
 }
 
 // Factory returns the factory that gives every worker its own expander.
@@ -56,16 +55,13 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 	m.Load(s)
 	mark := m.Mark()
 	n := m.NumThreads()
-	for len(x.observer) < n {
-		x.observer = append(x.observer, x.sys.Observer(len(x.observer)))
-	}
 	enabled, stuck := false, false
 	var transitions, ended uint64
 	for t := 0; t < n; t++ {
 		out := m.Step(t, 0)
 		if out.Kind != system.Moved {
 			switch {
-			case x.observer[t]:
+			case x.obs.Has(t):
 			case out.Kind == system.Ended:
 				ended++
 			default:
@@ -74,7 +70,7 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 			}
 			continue
 		}
-		enabled = enabled || !x.observer[t]
+		enabled = enabled || !x.obs.Has(t)
 		alt := uint64(0)
 		for {
 			transitions++

@@ -14,8 +14,8 @@
 //     of all alternatives of the other's thread, in both orders: neither disables the other, both orders lead to
 //     the same state with the same hash, outcomes and accesses (that is what
 //     independence claims; Gueta et al. 2007, definition 1);
-//   - every transition once more from pieces ([system.Machine.StepOn]), with the
-//     same effect;
+//   - every transition once more from pieces ([system.Pieces]), with the same
+//     effect, if the machine offers them;
 //   - every move that the expander offers: its path leads where it claims to;
 //   - every violation: its steps show it.
 //
@@ -66,7 +66,10 @@ func (d *Difference) Error() string {
 // from the goroutines of all workers.
 func Hook(sys system.System, report func(error)) func(worker int) search.Hook {
 	return func(int) search.Hook {
-		h := &hook{sys: sys, report: report, m: sys.NewMachine(), fresh: sys.NewMachine(), plain: sys.NewMachine()}
+		h := &hook{sys: sys, obs: system.ObserversOf(sys), report: report, m: sys.NewMachine(), fresh: sys.NewMachine(), plain: sys.NewMachine()}
+		h.whole, _ = system.As[system.Pieces](h.m)
+		h.other, _ = system.As[system.Pieces](h.fresh)
+		_, h.renames = system.As[system.Renaming](h.m)
 		h.m.Track(true)
 		h.fresh.Track(true)
 		return h
@@ -76,16 +79,21 @@ func Hook(sys system.System, report func(error)) func(worker int) search.Hook {
 // hook is the hook of one worker.
 type hook struct {
 	sys    system.System
+	obs    system.Observers
 	report func(error)
 	m      system.Machine // runs the transitions
 	fresh  system.Machine // loads states anew
 	plain  system.Machine // runs without tracking
-	state  system.State   // of the last Expand
-	bad    bool           // a difference of this state was reported
-	buf    [2]system.State
-	all    []transition
-	locals [][]uint64 // of all threads, in h.state
-	values map[system.Loc]uint64
+	// What m and fresh offer as pieces, nil if they do not.
+	whole, other system.Pieces
+	renames      bool         // states that are equal may have different hashes
+	threads      int          // of h.state
+	state        system.State // of the last Expand
+	bad          bool         // a difference of this state was reported
+	buf          [2]system.State
+	all          []transition
+	locals       [][]uint64 // of all threads, in h.state, if there are pieces
+	values       map[system.Loc]uint64
 }
 
 // transition is one alternative of a thread's next transition in h.state.
@@ -107,7 +115,7 @@ func (h *hook) fail(steps []search.Step, format string, args ...any) {
 	for _, s := range d.Steps {
 		name := fmt.Sprintf("thread %d", s.Thread)
 		if s.Thread < m.NumThreads() {
-			name = h.sys.ThreadName(m, s.Thread)
+			name = m.ThreadName(s.Thread)
 			m.Step(s.Thread, s.Alt)
 		}
 		d.Names = append(d.Names, name)
@@ -125,15 +133,20 @@ func (h *hook) Expand(s system.State) {
 		return
 	}
 	h.locals = h.locals[:0]
-	for t := range h.m.NumThreads() {
-		h.locals = append(h.locals, h.m.Local(t, nil))
+	h.threads = h.m.NumThreads()
+	if h.whole != nil {
+		for t := range h.threads {
+			h.locals = append(h.locals, h.whole.Local(t, nil))
+		}
 	}
 	h.transitions()
-	if !h.bad {
+	if !h.bad && h.whole != nil {
 		h.effects()
 	}
 	for i := 0; i < len(h.all) && !h.bad; i++ {
-		h.pieces(&h.all[i])
+		if h.whole != nil {
+			h.pieces(&h.all[i])
+		}
 		for j := i + 1; j < len(h.all) && !h.bad; j++ {
 			if h.all[i].step.Thread != h.all[j].step.Thread {
 				h.commute(&h.all[i], &h.all[j])
@@ -148,7 +161,7 @@ func (h *hook) transitions() {
 	m := h.m
 	start := m.Hash()
 	mark := m.Mark()
-	for t := range len(h.locals) {
+	for t := range h.threads {
 		for alt, more := uint64(0), true; more && !h.bad; {
 			step := []search.Step{{Thread: t, Alt: alt}}
 			out := m.Step(t, alt)
@@ -177,7 +190,7 @@ func (h *hook) transitions() {
 				}
 				for _, a := range tr.accesses {
 					if a.Write {
-						h.fail(step, "the self-loop of a thread that is %v writes %s", out.Kind, h.sys.LocName(a.Loc))
+						h.fail(step, "the self-loop of a thread that is %v writes %s", out.Kind, h.m.LocName(a.Loc))
 					}
 				}
 			}
@@ -209,7 +222,7 @@ func (h *hook) effects() {
 	clear(h.values)
 	for _, t := range h.all {
 		for _, a := range t.accesses {
-			h.values[a.Loc] = h.m.Value(a.Loc)
+			h.values[a.Loc] = h.whole.Value(a.Loc)
 		}
 	}
 	for i := range h.all {
@@ -220,16 +233,16 @@ func (h *hook) effects() {
 		h.m.Load(h.state)
 		h.m.Step(t.step.Thread, t.step.Alt)
 		for l, before := range h.values {
-			if now := h.m.Value(l); now != before && !slices.Contains(t.accesses, system.Access{Loc: l, Write: true}) {
-				h.fail(steps, "the transition changed %s from %d to %d and did not say so", h.sys.LocName(l), before, now)
+			if now := h.whole.Value(l); now != before && !slices.Contains(t.accesses, system.Access{Loc: l, Write: true}) {
+				h.fail(steps, "the transition changed %s from %d to %d and did not say so", h.m.LocName(l), before, now)
 			}
 		}
 		for u, before := range h.locals {
 			if u == t.step.Thread {
 				continue
 			}
-			if h.buf[0] = h.m.Local(u, h.buf[0]); !slices.Equal(h.buf[0], before) {
-				h.fail(steps, "the transition changed the local part of %s", h.sys.ThreadName(h.m, u))
+			if h.buf[0] = h.whole.Local(u, h.buf[0]); !slices.Equal(h.buf[0], before) {
+				h.fail(steps, "the transition changed the local part of %s", h.m.ThreadName(u))
 			}
 		}
 	}
@@ -241,28 +254,28 @@ func (h *hook) pieces(t *transition) {
 	steps := []search.Step{t.step}
 	h.m.Load(h.state)
 	values := map[system.Loc]uint64{}
-	out := h.m.StepOn(t.step.Thread, t.step.Alt, h.locals[t.step.Thread], func(l system.Loc) uint64 {
+	out := h.whole.StepOn(t.step.Thread, t.step.Alt, h.locals[t.step.Thread], func(l system.Loc) uint64 {
 		if _, ok := values[l]; ok {
-			h.fail(steps, "the transition asked twice for %s", h.sys.LocName(l))
+			h.fail(steps, "the transition asked twice for %s", h.m.LocName(l))
 		}
 		h.fresh.Load(h.state)
-		values[l] = h.fresh.Value(l)
+		values[l] = h.other.Value(l)
 		return values[l]
 	})
-	if !same(out, t.out) || out.Next != t.out.Next || !equalAccesses(h.m.Accesses(), t.accesses) {
+	if !same(out, t.out) || out.Next != t.out.Next || !equalAccesses(h.whole.Accesses(), t.accesses) {
 		h.fail(steps, "the transition is another one when it is run on pieces")
 		return
 	}
 	h.fresh.Load(h.state)
 	h.fresh.Step(t.step.Thread, t.step.Alt)
-	h.buf[0] = h.m.Local(t.step.Thread, h.buf[0])
-	h.buf[1] = h.fresh.Local(t.step.Thread, h.buf[1])
+	h.buf[0] = h.whole.Local(t.step.Thread, h.buf[0])
+	h.buf[1] = h.other.Local(t.step.Thread, h.buf[1])
 	if !slices.Equal(h.buf[0], h.buf[1]) {
 		h.fail(steps, "the transition leads to another local state when it is run on pieces")
 	}
 	for _, a := range t.accesses {
-		if one, two := h.m.Value(a.Loc), h.fresh.Value(a.Loc); one != two {
-			h.fail(steps, "%s is %d after the transition, and %d when it is run on pieces", h.sys.LocName(a.Loc), two, one)
+		if one, two := h.whole.Value(a.Loc), h.other.Value(a.Loc); one != two {
+			h.fail(steps, "%s is %d after the transition, and %d when it is run on pieces", h.m.LocName(a.Loc), two, one)
 		}
 	}
 }
@@ -333,7 +346,7 @@ func (h *hook) commute(a, b *transition) {
 	steps := []search.Step{a.step, b.step}
 	if !slices.Equal(h.buf[0], h.buf[1]) {
 		h.fail(steps, "the two transitions are independent, and yet another order of them leads to another state")
-	} else if one != two {
+	} else if one != two && !h.renames {
 		h.fail(steps, "another order of the two transitions leads to the same state with the hash %#x instead of %#x", two, one)
 	}
 }
@@ -384,12 +397,12 @@ func (h *hook) Violation(v *system.Violation, tail []search.Step) {
 	}
 	stuck := false
 	for t := range h.m.NumThreads() {
-		if h.sys.Observer(t) {
+		if h.obs.Has(t) {
 			continue
 		}
 		out := h.m.Step(t, 0)
 		if out.Kind == system.Moved {
-			h.fail(tail, "a deadlock was reported in which %s is enabled", h.sys.ThreadName(h.m, t))
+			h.fail(tail, "a deadlock was reported in which %s is enabled", h.m.ThreadName(t))
 			return
 		}
 		stuck = stuck || out.Kind == system.Blocked && !out.AtEnd

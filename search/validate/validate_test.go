@@ -2,7 +2,6 @@ package validate_test
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -73,8 +72,8 @@ type faulty struct {
 	fault func(m system.Machine) system.Machine
 }
 
-// ThreadName does not hand a lying machine to the system, which knows its own.
-func (f *faulty) ThreadName(_ system.Machine, t int) string { return fmt.Sprint("T", t) }
+// Unwrap returns the system without the fault.
+func (f *faulty) Unwrap() system.System { return f.System }
 
 func (f *faulty) NewMachine() system.Machine { return f.fault(f.System.NewMachine()) }
 
@@ -86,8 +85,11 @@ type (
 		system.Machine
 		last int
 	}
-	noUndo          struct{ system.Machine }
-	wrongPieces     struct{ system.Machine }
+	noUndo      struct{ system.Machine }
+	wrongPieces struct {
+		system.Machine
+		system.Pieces
+	}
 	untrackedIsIdle struct {
 		system.Machine
 		tracking bool
@@ -125,8 +127,10 @@ func (m *wrongHash) Step(t int, alt uint64) system.Outcome {
 
 func (m *noUndo) Rewind(system.Mark) {}
 
+func (m *wrongPieces) Accesses() []system.Access { return m.Machine.Accesses() }
+
 func (m *wrongPieces) StepOn(t int, alt uint64, local []uint64, ask func(system.Loc) uint64) system.Outcome {
-	return m.Machine.StepOn(t, alt, local, func(l system.Loc) uint64 { return ask(l) ^ 1 })
+	return m.Pieces.StepOn(t, alt, local, func(l system.Loc) uint64 { return ask(l) ^ 1 })
 }
 
 func (m *untrackedIsIdle) Track(on bool) { m.tracking = on; m.Machine.Track(on) }
@@ -141,10 +145,29 @@ func (m *untrackedIsIdle) Step(t int, alt uint64) system.Outcome {
 func (m *movesOthers) Step(t int, alt uint64) system.Outcome {
 	out := m.Machine.Step(t, alt)
 	if n := m.NumThreads(); n > 1 && out.Kind == system.Moved {
-		m.SetLocal((t+1)%n, m.Local(t, nil))
+		p := m.Machine.(system.Pieces)
+		p.SetLocal((t+1)%n, p.Local(t, nil))
 	}
 	return out
 }
+
+// Unwrap returns the machine without the fault.
+func (m *forgetsWrites) Unwrap() system.Machine { return m.Machine }
+
+// Unwrap returns the machine without the fault.
+func (m *forgetsReads) Unwrap() system.Machine { return m.Machine }
+
+// Unwrap returns the machine without the fault.
+func (m *wrongHash) Unwrap() system.Machine { return m.Machine }
+
+// Unwrap returns the machine without the fault.
+func (m *noUndo) Unwrap() system.Machine { return m.Machine }
+
+// Unwrap returns the machine without the fault.
+func (m *untrackedIsIdle) Unwrap() system.Machine { return m.Machine }
+
+// Unwrap returns the machine without the fault.
+func (m *movesOthers) Unwrap() system.Machine { return m.Machine }
 
 // TestBites makes sure that each kind of fault is noticed.
 func TestBites(t *testing.T) {
@@ -157,7 +180,7 @@ func TestBites(t *testing.T) {
 		{"reads", func(m system.Machine) system.Machine { return &forgetsReads{m} }, "independent"},
 		{"hash", func(m system.Machine) system.Machine { return &wrongHash{Machine: m} }, "hash"},
 		{"undo", func(m system.Machine) system.Machine { return &noUndo{m} }, "undo log"},
-		{"pieces", func(m system.Machine) system.Machine { return &wrongPieces{m} }, "on pieces"},
+		{"pieces", func(m system.Machine) system.Machine { return &wrongPieces{m, m.(system.Pieces)} }, "on pieces"},
 		{"tracking", func(m system.Machine) system.Machine { return &untrackedIsIdle{Machine: m} }, "without tracking"},
 		{"locals", func(m system.Machine) system.Machine { return &movesOthers{m} }, "local part"},
 	} {

@@ -334,7 +334,7 @@ func (m *machine) Value(l system.Loc) uint64 { return m.w[m.word(l)] }
 
 func (m *machine) SetValue(l system.Loc, v uint64) { m.set(m.word(l), v) }
 
-// StepOn is [system.Machine]'s. If the transition creates a thread, Local of
+// StepOn is [system.Pieces]'s. If the transition creates a thread, Local of
 // the child holds afterwards, too.
 func (m *machine) StepOn(t int, alt uint64, local []uint64, ask func(system.Loc) uint64) system.Outcome {
 	m.SetLocal(t, local)

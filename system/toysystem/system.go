@@ -184,12 +184,11 @@ func (s *toy) Observer(t int) bool {
 	return s.threads[s.initial[s.record(t)+1]>>codeShift].observer
 }
 
-func (s *toy) ThreadName(m system.Machine, t int) string {
-	toy := m.(*machine)
+func (m *machine) ThreadName(t int) string {
 	same := 0
-	name := toy.code(t).name
+	name := m.code(t).name
 	for u := range t {
-		if toy.code(u).name == name {
+		if m.code(u).name == name {
 			same++
 		}
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // walk takes random steps and calls check with the machine before each one.
-func walk(t *testing.T, seed uint64, steps int, check func(m system.Machine, r *rand.Rand)) {
+func walk(t *testing.T, seed uint64, steps int, check func(m *machine, r *rand.Rand)) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 1))
 	p := Random(r, Config{Observer: seed%2 == 0})
@@ -20,7 +20,7 @@ func walk(t *testing.T, seed uint64, steps int, check func(m system.Machine, r *
 	if err != nil {
 		t.Fatalf("seed %d: %v\n%v", seed, err, p)
 	}
-	m := s.NewMachine()
+	m := s.NewMachine().(*machine)
 	m.Track(true)
 	for range steps {
 		check(m, r)
@@ -42,8 +42,8 @@ func TestMachine(t *testing.T) {
 	var kinds [3]int
 	violations, choices, created := 0, 0, 0
 	for seed := range uint64(400) {
-		walk(t, seed, 40, func(m system.Machine, r *rand.Rand) {
-			other := m.(*machine).NewMachine()
+		walk(t, seed, 40, func(m *machine, r *rand.Rand) {
+			other := m.NewMachine().(*machine)
 			other.Track(true)
 			before := m.Encode(nil)
 			other.Load(before)
@@ -99,7 +99,7 @@ func TestMachine(t *testing.T) {
 
 // checkPieces rebuilds the effect of the last step of m from pieces: the
 // thread's local part and the values of the accessed locations.
-func checkPieces(t *testing.T, m, other system.Machine, before system.State, th int, alt uint64, out system.Outcome, accesses []system.Access) {
+func checkPieces(t *testing.T, m, other *machine, before system.State, th int, alt uint64, out system.Outcome, accesses []system.Access) {
 	t.Helper()
 	after := m.Encode(nil)
 	local := m.Local(th, nil)
@@ -155,14 +155,14 @@ func checkPieces(t *testing.T, m, other system.Machine, before system.State, th 
 func TestAccessesAreComplete(t *testing.T) {
 	changed := 0
 	for seed := range uint64(300) {
-		walk(t, seed, 30, func(m system.Machine, r *rand.Rand) {
+		walk(t, seed, 30, func(m *machine, r *rand.Rand) {
 			th := r.IntN(m.NumThreads())
 			mark := m.Mark()
 			out := m.Step(th, 0)
 			accesses := slices.Clone(m.Accesses())
 			local := m.Local(th, nil)
 			m.Rewind(mark)
-			l := system.Loc(r.IntN(m.(*machine).cells))
+			l := system.Loc(r.IntN(m.cells))
 			for _, a := range accesses {
 				if a.Loc == l {
 					return
@@ -258,7 +258,7 @@ func TestFailures(t *testing.T) {
 	m := s.NewMachine()
 	for th := range want {
 		if _, _, ok := m.Next(th); !ok {
-			t.Errorf("%s has ended before", s.ThreadName(m, th))
+			t.Errorf("%s has ended before", m.ThreadName(th))
 		}
 		out := m.Step(th, 0)
 		if out.Violation == nil {
@@ -289,12 +289,12 @@ func TestNames(t *testing.T) {
 	}
 	m := s.NewMachine()
 	pos, text, _ := m.Next(0)
-	got := []string{s.ThreadName(m, 0), s.ThreadName(m, 1), s.LocName(0), s.LocName(2), s.LocName(3), s.LocName(4), m.ValueString(2), pos.File, text, m.Locals(0)[0].Value}
+	got := []string{m.ThreadName(0), m.ThreadName(1), m.LocName(0), m.LocName(2), m.LocName(3), m.LocName(4), m.ValueString(2), pos.File, text, m.Locals(0)[0].Value}
 	want := []string{"T[0]", "T[1]", "x", "a[1]", "threads", "thread 0", "2", "T", "{ a[r0] = x }", "1"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if s.Observer(0) || !s.Observer(2) || s.Observer(7) {
+	if o := system.ObserversOf(s); o.Has(0) || !o.Has(2) || o.Has(7) || !o.Any() {
 		t.Error("the observer is not thread 2 alone")
 	}
 }

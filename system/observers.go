@@ -1,0 +1,68 @@
+package system
+
+// Observing is implemented by systems with observers. Their machines implement
+// [Pieces].
+type Observing interface {
+	System
+
+	// Observer tells whether thread t is an observer: a thread that the tool
+	// added to check a global property by one atomic step that reads what the
+	// property reads. An observer is blocked while its property holds. Its
+	// self-loops do not count as transitions of the system, and it takes no
+	// part in a deadlock. Observers exist from the beginning; which numbers
+	// they have is not laid down.
+	Observer(t int) bool
+}
+
+// Observers knows the observers of a system. The zero value has none.
+type Observers struct {
+	list []observer
+	is   []bool // by thread
+}
+
+// observer is an observer's local part in the first initial state.
+type observer struct {
+	thread int
+	local  []uint64
+}
+
+// ObserversOf returns the observers of a system.
+func ObserversOf(sys System) Observers {
+	var o Observers
+	s, ok := As[Observing](sys)
+	if !ok {
+		return o
+	}
+	m := sys.NewMachine()
+	pieces, _ := As[Pieces](m)
+	for t := range m.NumThreads() {
+		if !s.Observer(t) {
+			continue
+		}
+		for len(o.is) <= t {
+			o.is = append(o.is, false)
+		}
+		o.is[t] = true
+		o.list = append(o.list, observer{t, pieces.Local(t, nil)})
+	}
+	return o
+}
+
+// Has tells whether thread t is an observer.
+func (o *Observers) Has(t int) bool { return t < len(o.is) && o.is[t] }
+
+// Any tells whether there are observers.
+func (o *Observers) Any() bool { return len(o.list) > 0 }
+
+// Reset gives the observers of the live state of m, a machine of the system,
+// the local parts that they have in the beginning, so that deadlocks that
+// differ only in what became of the observers are the same. It can be rewound.
+func (o *Observers) Reset(m Machine) {
+	if len(o.list) == 0 {
+		return
+	}
+	pieces, _ := As[Pieces](m)
+	for _, w := range o.list {
+		pieces.SetLocal(w.thread, w.local)
+	}
+}

@@ -1,0 +1,24 @@
+package system
+
+// As returns the first of x and of what x wraps that implements the interface T,
+// which is one of the optional ones of this package. x is a [System] or a
+// [Machine]; a wrapper has a method Unwrap() System, or Unwrap() Machine.
+//
+// What it returns is of the wrapped machine itself: it shares the live state
+// and the undo log of the whole, for a wrapper's marks are its machine's.
+func As[T any](x any) (T, bool) {
+	for {
+		if t, ok := x.(T); ok {
+			return t, true
+		}
+		switch w := x.(type) {
+		case interface{ Unwrap() System }:
+			x = w.Unwrap()
+		case interface{ Unwrap() Machine }:
+			x = w.Unwrap()
+		default:
+			var none T
+			return none, false
+		}
+	}
+}
