@@ -38,8 +38,8 @@ func Run(ctx context.Context, sys system.System, o Options, newFactory func(syst
 			cancel()
 		}
 		limits := so
-		if so.Timeout > 0 {
-			limits.Timeout = max(so.Timeout-time.Since(start), time.Millisecond)
+		if so.Timeout > 0 && attempt > 0 {
+			limits.Timeout = max(so.Timeout-time.Since(start), time.Nanosecond)
 		}
 		s, err := New(sys, opts)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"cpor/search/memory"
 	"cpor/statestore"
 	"cpor/system"
 	"cpor/trace"
@@ -24,7 +25,6 @@ import (
 var (
 	errViolation = errors.New("a violation was found")
 	errStates    = errors.New("the limit of states was reached")
-	errMemory    = errors.New("the limit of memory was reached")
 	errTimeout   = errors.New("the time was up")
 )
 
@@ -55,12 +55,12 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 	if o.MaxViolations <= 0 {
 		o.MaxViolations = defaultMaxViolations
 	}
-	mem, err := newMemory(o.MaxMemory)
+	mem, err := memory.New(o.MaxMemory)
 	if err != nil {
-		return nil, err
+		return nil, &OptionError{err.Error()}
 	}
-	defer mem.release()
-	store, err := statestore.New(statestore.Options{Kind: o.Store, MaxBytes: mem.forStore(), Workers: o.Workers})
+	defer mem.Release()
+	store, err := statestore.New(statestore.Options{Kind: o.Store, MaxBytes: mem.ForStores(), Workers: o.Workers})
 	if err != nil {
 		return nil, &OptionError{err.Error()}
 	}
@@ -85,7 +85,7 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 	if terr := r.traces(res); err == nil {
 		err = terr
 	}
-	res.PeakRSS = max(peakRSS(), mem.peak)
+	res.PeakRSS = mem.Peak()
 	return res, err
 }
 
@@ -98,7 +98,7 @@ type run struct {
 	start       time.Time
 	store       statestore.Store
 	ws          *statestore.WorkSet
-	mem         *memory
+	mem         *memory.Limit
 	workers     []*worker
 	pool        workers.Stats
 	states      atomic.Uint64 // counted only if there is a limit
@@ -154,10 +154,14 @@ func (r *run) search(ctx context.Context) error {
 		}
 	}
 	r.ws.Push(0, b)
+	// The pool would look at the context only now and then.
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
 	// Where the work items carry their states, the frontier must be small.
 	po := workers.Options{Workers: r.o.Workers, ReportEvery: r.o.ProgressInterval, DepthFirst: !r.store.Loadable()}
-	if r.mem.limit > 0 {
-		po.Check, po.CheckEvery = r.mem.check, 10*time.Millisecond
+	if r.mem.Limited() {
+		po.Check, po.CheckEvery = r.mem.Check, memory.CheckEvery
 	}
 	if r.o.Progress != nil {
 		po.Report = func(queued int) { r.o.Progress(r.progress(queued)) }
@@ -181,7 +185,7 @@ func (r *run) progress(queued int) Progress {
 		States:     r.store.Len(),
 		Queued:     uint64(queued),
 		StoreBytes: r.store.Bytes(),
-		Memory:     residentSet(),
+		Memory:     memory.Resident(),
 	}
 	for _, w := range r.workers {
 		p.Transitions += w.public.transitions.Load()
@@ -236,10 +240,10 @@ func (r *run) judge(res *Result, err error) error {
 	case errors.Is(err, errStates):
 		res.Reason = fmt.Sprintf("limit of %s states", humanize.Comma(int64(r.o.MaxStates)))
 		err = nil
-	case errors.Is(err, errMemory), errors.Is(err, statestore.ErrFull):
+	case errors.Is(err, memory.ErrReached), errors.Is(err, statestore.ErrFull):
 		res.Reason = "out of memory in the store"
 		if r.o.MaxMemory > 0 {
-			res.Reason = fmt.Sprintf("limit of %s of memory", humanize.IBytes(r.o.MaxMemory))
+			res.Reason = r.mem.Reason()
 		}
 		err = nil
 	case errors.Is(err, errTimeout):

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 
 	"cpor/lockset/composed"
 	"cpor/search"
+	"cpor/search/memory"
 	"cpor/system"
 	"cpor/trace"
 	"cpor/workers"
@@ -65,8 +65,13 @@ func Run(ctx context.Context, sys system.System, o Options) (*Result, error) {
 		o.FirstDepth = defaultFirstDepth
 	}
 	e := &engine{sys: sys, obs: system.ObserversOf(sys), o: o, initial: sys.Initial()[0], start: start, found: map[key]*finding{}}
+	var err error
+	if e.mem, err = memory.New(o.MaxMemory); err != nil {
+		return nil, optionError("%v", err)
+	}
+	defer e.mem.Release()
 	res := &Result{Workers: o.Workers}
-	err := e.search(ctx, res)
+	err = e.search(ctx, res)
 	res.Duration = time.Since(start)
 	e.judge(res, err)
 	if terr := e.traces(res); err == nil {
@@ -90,6 +95,7 @@ type engine struct {
 	bound   int // on the depth, 0: none
 	workers []*worker
 	before  counts // of the rounds before this one
+	mem     *memory.Limit
 
 	stopping atomic.Bool
 	mu       sync.Mutex
@@ -144,6 +150,13 @@ func (e *engine) search(ctx context.Context, res *Result) error {
 			e.bound = min(e.bound, e.o.MaxDepth)
 		}
 	}
+	// The watch may come too late for short searches.
+	switch {
+	case ctx.Err() != nil:
+		e.stop("interrupted")
+	case e.o.Timeout > 0 && time.Since(e.start) >= e.o.Timeout:
+		e.stop(fmt.Sprintf("time-out after %v", e.o.Timeout))
+	}
 	for {
 		res.Rounds++
 		for i, initial := range e.sys.Initial() {
@@ -196,6 +209,10 @@ func (e *engine) explore() error {
 	return g.Wait()
 }
 
+// askEvery is after how many transitions a worker asks whether to go on, unless
+// a limit of transitions is near that.
+const askEvery = 64
+
 // goOn tells whether the search is to go on; it is asked now and then.
 func (e *engine) goOn(w *worker) bool {
 	if e.stopping.Load() {
@@ -228,11 +245,11 @@ func (e *engine) watch(ctx context.Context, done chan struct{}) {
 		defer t.Stop()
 		timeout = t.C
 	}
-	var memory, report <-chan time.Time
-	if e.o.MaxMemory > 0 {
-		t := time.NewTicker(50 * time.Millisecond)
+	var check, report <-chan time.Time
+	if e.mem.Limited() {
+		t := time.NewTicker(memory.CheckEvery)
 		defer t.Stop()
-		memory = t.C
+		check = t.C
 	}
 	if e.o.Progress != nil {
 		t := time.NewTicker(cmp.Or(e.o.ProgressInterval, time.Second))
@@ -249,13 +266,10 @@ func (e *engine) watch(ctx context.Context, done chan struct{}) {
 		case <-timeout:
 			e.stop(fmt.Sprintf("time-out after %v", e.o.Timeout))
 			return
-		case <-memory:
-			if held() >= e.o.MaxMemory {
-				debug.FreeOSMemory()
-				if held() >= e.o.MaxMemory {
-					e.stop(fmt.Sprintf("limit of %s of memory", humanize.IBytes(e.o.MaxMemory)))
-					return
-				}
+		case <-check:
+			if e.mem.Check() != nil {
+				e.stop(e.mem.Reason())
+				return
 			}
 		case <-report:
 			e.o.Progress(e.progress())
@@ -264,7 +278,7 @@ func (e *engine) watch(ctx context.Context, done chan struct{}) {
 }
 
 func (e *engine) progress() Progress {
-	p := Progress{Elapsed: time.Since(e.start), Transitions: e.transitions(), Memory: held()}
+	p := Progress{Elapsed: time.Since(e.start), Transitions: e.transitions(), Memory: memory.Resident()}
 	for _, w := range e.workers {
 		p.Executions += w.public.executions.Load()
 		p.BlockedExecutions += w.public.blocked.Load()
@@ -274,14 +288,6 @@ func (e *engine) progress() Progress {
 	p.Violations = len(e.found)
 	e.mu.Unlock()
 	return p
-}
-
-// held returns the memory that the Go runtime holds, in bytes. A state-less
-// search has no other.
-func held() uint64 {
-	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
-	metrics.Read(s)
-	return s[0].Value.Uint64() - s[1].Value.Uint64()
 }
 
 // violation records a violation at the end of steps. It returns false if the

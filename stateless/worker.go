@@ -221,7 +221,7 @@ func (w *worker) advance(c *node) bool {
 	if out.Violation != nil && !w.e.violation(out.Violation, w.r.steps, "") {
 		return false
 	}
-	return w.transitions&63 != 0 || w.e.goOn(w)
+	return w.transitions%askEvery != 0 && (w.e.o.MaxTransitions == 0 || w.e.o.MaxTransitions > 16*askEvery) || w.e.goOn(w)
 }
 
 // choose returns the node with which the execution goes on behind c: along the

@@ -86,13 +86,11 @@ func (l *lockConfig) check(f *flagSet, por string) error {
 		return fmt.Errorf("-races %v needs every interleaving, because it depends on the order of the accesses: -por %s checks ld', and -por none checks %v", l.races, por, l.races)
 	case !locks && por != "none" && l.races != lockset.None:
 		return fmt.Errorf("-races %v cannot be checked with -por %s, which leaves out the accesses that it looks for: use -por none, or -por locks for ld'", l.races, por)
-	case l.bounded && !locks:
-		return fmt.Errorf("-max-invisible is an option of -por locks, not of -por %s", por)
-	case l.bounded && l.maxInvisible < 1:
+	case l.bounded && locks && l.maxInvisible < 1:
 		return fmt.Errorf("-max-invisible %d: the number must be above 0", l.maxInvisible)
 	case l.races != lockset.None && f.Lookup("validate").Value.String() == "true":
 		return fmt.Errorf("-validate runs transitions on pieces of states, to which the memory of -races %v does not belong: use -races none with it", l.races)
-	case len(l.initThread) > 0 && l.races == lockset.None:
+	case len(l.initThread) > 0 && l.races != lockset.LDPrime && l.races != lockset.LD && (locks || por == "none"):
 		return errors.New("-init-thread means nothing without -races ld' or ld")
 	}
 	return nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,6 +50,7 @@ func ltlReductionHelp() [][2]string {
 
 // parse takes a value of -por; it returns false if it is none of ours.
 func (c *ltlConfig) parse(s string) bool {
+	c.reduction = nil
 	r, ok := ltlReductions[s]
 	if ok {
 		c.reduction = &r
@@ -58,19 +60,13 @@ func (c *ltlConfig) parse(s string) bool {
 
 // validate checks the flags together.
 func (c *ltlConfig) validate(f *flagSet, run *runConfig) error {
-	if !c.asked() {
-		if c.fair {
-			return errors.New("-fair is an option of -ltl: fairness makes no difference to assertions and deadlocks")
-		}
-		return nil
-	}
 	if c.reduction == nil {
 		r := check.Transparent
 		switch {
-		case f.given("por") && run.reduction.name == "none":
+		case f.given("por") && run.stateless.name == "" && run.reduction.name == "none":
 			r = check.None
 		case f.given("por"):
-			return fmt.Errorf("-por %s does not preserve temporal properties; with -ltl use transparent, invisible or none", run.reduction.name)
+			return fmt.Errorf("-por %s does not preserve temporal properties; with -ltl use transparent, invisible or none", cmp.Or(run.stateless.name, run.reduction.name))
 		case c.fair:
 			r = check.None
 		}
@@ -78,11 +74,6 @@ func (c *ltlConfig) validate(f *flagSet, run *runConfig) error {
 	}
 	if c.fair && *c.reduction != check.None {
 		return fmt.Errorf("-fair and -por %s do not go together: reordering independent transitions changes which executions are fair; use -por none", *c.reduction)
-	}
-	for _, name := range []string{"all", "store", "cv-order"} {
-		if f.given(name) {
-			return fmt.Errorf("-%s has no meaning with -ltl", name)
-		}
 	}
 	if c.name == "" {
 		c.name = "all"
@@ -302,6 +293,9 @@ func (r *ltlReport) writeText(w *bytes.Buffer, width int) error {
 		p.printf("%s\n", p.wrap("An execution runs into an error that the formula does not speak of; it is shown above.", 0))
 	}
 	if !r.c.quiet {
+		if r.c.validate {
+			p.printf("The reduction was checked while it ran: no difference found.\n")
+		}
 		p.printf("%s\n", p.wrap("Only ltl properties were checked; assertions, invariants and deadlocks are for cpor run without -ltl.", 0))
 		for _, name := range r.files {
 			p.printf("The counterexample is in %s.\n", name)

@@ -40,20 +40,25 @@ var reductions = []*reduction{
 	},
 }
 
-// parseReduction returns the reduction of that name. The error lists the names.
+// parseReduction returns the reduction of that name. The error lists the names
+// of all modes.
 func parseReduction(name string) (*reduction, error) {
 	for _, r := range reductions {
 		if r.name == name {
 			return r, nil
 		}
 	}
-	return nil, fmt.Errorf("unknown reduction; want %s", strings.Join(reductionNames(), " or "))
+	return nil, fmt.Errorf("unknown reduction; want %s%s", strings.Join(reductionNames(), ", "), didYouMean(name, reductionNames(), ""))
 }
 
+// reductionNames returns the values of -por, in the order of the help.
 func reductionNames() []string {
 	var names []string
 	for _, r := range reductions {
 		names = append(names, r.name)
+	}
+	for _, r := range append(ltlReductionHelp(), statelessReductionHelp()...) {
+		names = append(names, r[0])
 	}
 	return names
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -59,8 +60,10 @@ func (c *runConfig) define() *flagSet {
 	c.params = map[string]string{}
 	c.reduction = reductions[0]
 	defineParams(f, c.params)
-	f.Func("por", "the `reduction`: "+strings.Join(reductionNames(), " or ")+" (default "+reductions[0].name+")", func(s string) (err error) {
-		if c.stateless.parse(s) || c.ltl.parse(s) {
+	f.Func("por", "the `reduction`, see below (default "+reductions[0].name+")", func(s string) (err error) {
+		// The last -por counts.
+		unstored, temporal := c.stateless.parse(s), c.ltl.parse(s)
+		if unstored || temporal {
 			return nil
 		}
 		c.reduction, err = parseReduction(s)
@@ -151,18 +154,24 @@ func (c *runConfig) parse(args []string) error {
 		return fmt.Errorf("-timeout %v: the time must be above 0", c.timeout)
 	case f.given("max-states") && c.maxStates == 0:
 		return errors.New("-max-states 0: the number must be above 0")
-	case f.given("cv-order") && c.reduction.name != "cartesian":
-		return fmt.Errorf("-cv-order is an option of -por cartesian, not of -por %s", c.reduction.name)
 	case f.given("trace") && c.trace == "":
 		return errors.New("-trace needs the name of a file")
 	}
-	if err := c.stateless.validate(f, c); err != nil || c.stateless.on {
+	if err := c.checkModes(f); err != nil {
 		return err
 	}
-	if err := c.ltl.validate(f, c); err != nil || c.ltl.asked() {
+	switch c.mode() {
+	case unstored:
+		err = c.stateless.validate(f, c)
+	case temporal:
+		err = c.ltl.validate(f, c)
+	default:
+		err = cmp.Or(c.stateless.unasked(f), c.locks.check(f, c.reduction.name))
+	}
+	if err != nil {
 		return err
 	}
-	return c.locks.check(f, c.reduction.name)
+	return c.checkReductions(f)
 }
 
 // oneFile returns the only file of the arguments.

@@ -69,22 +69,19 @@ func (c *statelessConfig) parse(s string) bool {
 	return true
 }
 
+// unasked checks the flags of a search that stores its states.
+func (c *statelessConfig) unasked(f *flagSet) error {
+	switch {
+	case c.name == "":
+		return nil
+	case f.given("search"):
+		return fmt.Errorf("-por %s is a reduction of -search stateless", c.name)
+	}
+	return fmt.Errorf("-por %s is a reduction of a search without stored states; add -search stateless", c.name)
+}
+
 // validate checks the flags together.
 func (c *statelessConfig) validate(f *flagSet, run *runConfig) error {
-	if !c.on {
-		if c.name != "" {
-			if f.given("search") {
-				return fmt.Errorf("-por %s is a reduction of -search stateless", c.name)
-			}
-			return fmt.Errorf("-por %s is a reduction of a search without stored states; add -search stateless", c.name)
-		}
-		for _, name := range []string{"max-depth", "deepen", "undo", "max-transitions"} {
-			if f.given(name) {
-				return fmt.Errorf("-%s is an option of -search stateless", name)
-			}
-		}
-		return nil
-	}
 	switch {
 	case c.name != "":
 	case !f.given("por"):
@@ -103,11 +100,6 @@ func (c *statelessConfig) validate(f *flagSet, run *runConfig) error {
 		return fmt.Errorf("-max-depth %d: the number must be above 0", c.maxDepth)
 	case f.given("max-transitions") && c.maxTrans == 0:
 		return errors.New("-max-transitions 0: the number must be above 0")
-	}
-	for _, name := range []string{"ltl", "fair", "store", "cv-order", "validate", "max-states", "races", "init-thread", "max-invisible"} {
-		if f.given(name) {
-			return fmt.Errorf("-%s has no meaning with -search stateless", name)
-		}
 	}
 	run.reduction = &reduction{name: c.reduction.String()}
 	return nil

@@ -1,6 +1,6 @@
 //go:build linux || darwin || freebsd || netbsd || openbsd
 
-package search
+package memory
 
 import (
 	"os"
@@ -10,10 +10,10 @@ import (
 	"syscall"
 )
 
-// peakRSS returns the largest resident set that the process ever had, in
+// Peak returns the largest resident set that the process ever had, in
 // bytes. On Linux the kernel's getrusage hands the parent's peak on to a
 // program that it starts, so that there it is asked in another way first.
-func peakRSS() uint64 {
+func Peak() uint64 {
 	if n := procHWM(); n > 0 {
 		return n
 	}

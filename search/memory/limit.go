@@ -1,0 +1,148 @@
+// Package memory keeps the process within a limit of memory while a search
+// runs, as the operating system counts it: the resident set.
+//
+// The runtime's own limit (debug.SetMemoryLimit) is a wish and knows nothing of
+// the program's code and the stacks of the system; a store that doubles a table
+// knows nothing of the rest. So three things work together: the garbage
+// collector is told to keep less garbage, the store gets a share of what is
+// left, and the resident set is watched. At the limit a collection is tried
+// before the search has to end.
+package memory
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/shirou/gopsutil/v4/process"
+)
+
+// How a limit is divided. The process may go over it by a twentieth at most.
+const (
+	// storeShare is the part of the memory beside the process as it is at the
+	// start that the stores may take. The rest is for the work set, the
+	// workers, and the tables that the store has grown out of and that the
+	// garbage collector has not had yet.
+	storeShare = 0.85
+	// leastRoom is the least memory beside the process as it is with which to
+	// start at all.
+	leastRoom = 8 << 20
+	// garbagePercent replaces GOGC while the memory is limited. Collections
+	// are cheap: nearly all of the heap is tables without pointers.
+	garbagePercent = 20
+	// collectEvery is the shortest time between two forced collections.
+	collectEvery = 250 * time.Millisecond
+)
+
+// CheckEvery is how often Check should be called.
+const CheckEvery = 10 * time.Millisecond
+
+// ErrReached is what Check returns at the limit.
+var ErrReached = errors.New("the limit of memory was reached")
+
+// Limit is a limit on the memory of the process. The zero value has none.
+type Limit struct {
+	limit     uint64
+	base      uint64 // resident at the start
+	peak      uint64 // largest resident set seen
+	collected time.Time
+
+	oldPercent int
+	oldLimit   int64
+}
+
+// New prepares the process for a limit of so many bytes, 0 for none. It returns
+// an error if the limit leaves no room to search. Release ends the limit.
+func New(limit uint64) (*Limit, error) {
+	if limit == 0 {
+		return &Limit{}, nil
+	}
+	base := Resident()
+	if limit > math.MaxInt64 {
+		limit = math.MaxInt64
+	}
+	if limit < base+leastRoom {
+		debug.FreeOSMemory()
+		base = Resident()
+	}
+	if limit < base+leastRoom {
+		return nil, fmt.Errorf("a memory limit of %s is too small: the process needs %s before it searches",
+			humanize.IBytes(limit), humanize.IBytes(base+leastRoom))
+	}
+	return &Limit{
+		limit:      limit,
+		base:       base,
+		oldPercent: debug.SetGCPercent(garbagePercent),
+		oldLimit:   debug.SetMemoryLimit(int64(limit)),
+	}, nil
+}
+
+// Release gives the garbage collector its settings back.
+func (m *Limit) Release() {
+	if m.limit > 0 {
+		debug.SetGCPercent(m.oldPercent)
+		debug.SetMemoryLimit(m.oldLimit)
+	}
+}
+
+// Limited tells whether there is a limit.
+func (m *Limit) Limited() bool { return m.limit > 0 }
+
+// ForStores returns how many bytes the stores may take, 0 for no limit.
+func (m *Limit) ForStores() uint64 {
+	if m.limit == 0 {
+		return 0
+	}
+	return uint64(float64(m.limit-m.base) * storeShare)
+}
+
+// Check returns ErrReached if the process has reached its limit and collecting
+// garbage does not help. It is called from one goroutine at a time.
+func (m *Limit) Check() error {
+	now := Resident()
+	m.peak = max(m.peak, now)
+	if m.limit == 0 || now < m.limit {
+		return nil
+	}
+	if time.Since(m.collected) > collectEvery {
+		debug.FreeOSMemory()
+		m.collected = time.Now()
+		if Resident() < m.limit-m.limit/20 {
+			return nil
+		}
+	}
+	return ErrReached
+}
+
+// Peak returns the largest resident set of the process, in bytes.
+func (m *Limit) Peak() uint64 { return max(Peak(), m.peak) }
+
+// Reason is what to tell of a search that ended at the limit.
+func (m *Limit) Reason() string {
+	return fmt.Sprintf("limit of %s of memory", humanize.IBytes(m.limit))
+}
+
+// self is this process as the operating system sees it; nil if it cannot be
+// asked.
+var self = func() *process.Process {
+	p, err := process.NewProcess(int32(os.Getpid()))
+	if err != nil {
+		return nil
+	}
+	return p
+}()
+
+// Resident returns the memory that the process occupies, in bytes; where the
+// operating system does not tell, what the Go runtime has obtained from it.
+func Resident() uint64 {
+	if self != nil {
+		if mi, err := self.MemoryInfo(); err == nil && mi.RSS > 0 {
+			return mi.RSS
+		}
+	}
+	return runtimeMemory()
+}
