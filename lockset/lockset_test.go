@@ -364,3 +364,38 @@ init {
 		}
 	}
 }
+
+// A deadlocked state is one finding, however many histories lead to it.
+func TestDeadlockCountsOnce(t *testing.T) {
+	const text = header + `
+mutex p
+thread A() { lock(q); x = 1; lock(p); lock(q) }
+thread B() { lock(p); x = 1; unlock(p) }
+init { go A(); go B() }
+`
+	m, err := model.Parse("t.model", text, model.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func(sys system.System) (n int, states uint64) {
+		r, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Workers: 1, All: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range r.Violations {
+			if v.Kind == system.Deadlock {
+				n++
+			}
+		}
+		return n, r.States
+	}
+	plain, states := count(m.System())
+	sys, err := lockset.New(m.System(), lockset.Options{Rule: lockset.LD})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked, more := count(sys)
+	if plain != checked || more == states {
+		t.Errorf("%d deadlocks in %d states, %d in %d with locksets", plain, states, checked, more)
+	}
+}

@@ -158,6 +158,9 @@ func (s *System) Rule() Rule { return s.rule }
 // Initial implements system.System.
 func (s *System) Initial() []system.State { return s.initial }
 
+// Bare implements [system.Remembering].
+func (s *System) Bare(st system.State) system.State { return st[:len(st)-s.words] }
+
 // NewMachine implements system.System.
 func (s *System) NewMachine() system.Machine {
 	m := s.newMachine()

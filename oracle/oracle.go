@@ -36,7 +36,7 @@ func Explore(sys system.System, f search.Factory, workers int, maxStates uint64)
 	res, err := search.Run(context.Background(), sys, f, search.Options{
 		Workers: workers, All: true, MaxStates: maxStates, KeepTraces: true, MaxViolations: 1 << 20,
 		Hook: func(int) search.Hook {
-			h := &hook{r: r, mu: &mu, m: sys.NewMachine(), obs: &obs}
+			h := &hook{r: r, sys: sys, mu: &mu, m: sys.NewMachine(), obs: &obs}
 			return h
 		},
 	})
@@ -46,6 +46,7 @@ func Explore(sys system.System, f search.Factory, workers int, maxStates uint64)
 // hook collects for one worker.
 type hook struct {
 	r     *Reach
+	sys   system.System
 	mu    *sync.Mutex
 	m     system.Machine
 	s     system.State
@@ -97,10 +98,12 @@ func (h *hook) Violation(v *system.Violation, tail []search.Step) {
 	if v.Kind == system.Deadlock {
 		// Whether an observer has moved makes no difference to the others.
 		h.obs.Reset(h.m)
-		h.r.Deadlocks[fmt.Sprint(h.m.Encode(nil))] = true
+		h.r.Deadlocks[fmt.Sprint(system.Bare(h.sys, h.m.Encode(nil)))] = true
 		return
 	}
-	h.r.Violations[fmt.Sprintf("%s at %d:%d", v.Kind, v.Pos.Line, v.Pos.Col)] = true
+	for ; v != nil; v = v.Also {
+		h.r.Violations[fmt.Sprintf("%s at %d:%d", v.Kind, v.Pos.Line, v.Pos.Col)] = true
+	}
 }
 
 // Diff describes what two searches reached differently; empty if nothing.

@@ -111,11 +111,13 @@ type run struct {
 
 }
 
-// key tells distinct violations apart: by kind and place, deadlocks by state.
+// key tells distinct violations apart: by kind, place and object, deadlocks by
+// state.
 type key struct {
-	kind  system.ViolationKind
-	pos   system.Pos
-	state string
+	kind   system.ViolationKind
+	pos    system.Pos
+	object string
+	state  string
 }
 
 // finding is a violation and where it was found.
@@ -306,7 +308,7 @@ func (r *run) traces(res *Result) error {
 		}
 		return cmp.Or(
 			cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col),
-			cmp.Compare(a.Kind, b.Kind), cmp.Compare(length(a), length(b)), cmp.Compare(a.Message, b.Message))
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Object, b.Object), cmp.Compare(length(a), length(b)), cmp.Compare(a.Message, b.Message))
 	})
 	return first
 }
@@ -432,16 +434,22 @@ func (w *worker) ownTrail() *statestore.Trail {
 	return w.trail
 }
 
-// Violation records a violation if it is to be kept.
+// Violation records the violations of a transition if they are to be kept.
 func (w *worker) Violation(v *system.Violation, tail []Step) {
 	if w.hook != nil {
 		w.hook.Violation(v, tail)
 	}
+	for ; v != nil; v = v.Also {
+		w.violation(v, tail)
+	}
+}
+
+func (w *worker) violation(v *system.Violation, tail []Step) {
 	r := w.run
 	if w.err != nil || r.o.IgnoreDeadlocks && v.Kind == system.Deadlock {
 		return
 	}
-	k := key{kind: v.Kind, pos: v.Pos}
+	k := key{kind: v.Kind, pos: v.Pos, object: v.Object}
 	if v.Kind == system.Deadlock {
 		if r.o.All {
 			k.state = w.stateKey(tail)
@@ -459,7 +467,7 @@ func (w *worker) Violation(v *system.Violation, tail []Step) {
 			r.more++
 			return
 		default:
-			f := &finding{violation: *v, ref: w.ref, state: slices.Clone(w.state), tail: slices.Clone(tail)}
+			f := &finding{violation: alone(v), ref: w.ref, state: slices.Clone(w.state), tail: slices.Clone(tail)}
 			if !w.loadable {
 				f.trail = w.ownTrail()
 			}
@@ -478,6 +486,13 @@ func (w *worker) Violation(v *system.Violation, tail []Step) {
 	}
 }
 
+// alone returns a violation without the others of its transition.
+func alone(v *system.Violation) system.Violation {
+	s := *v
+	s.Also = nil
+	return s
+}
+
 // stateKey returns the state behind tail as a string. What became of the
 // observers is left out of it: they take no part in a deadlock.
 func (w *worker) stateKey(tail []Step) string {
@@ -490,7 +505,7 @@ func (w *worker) stateKey(tail []Step) string {
 		m.Step(t.Thread, t.Alt)
 	}
 	w.run.obs.Reset(m)
-	return stateString(m.Encode(nil))
+	return stateString(system.Bare(w.run.sys, m.Encode(nil)))
 }
 
 func stateString(s system.State) string {

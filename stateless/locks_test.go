@@ -57,7 +57,7 @@ func outcomeOf(sys system.System, res *Result) outcome {
 			for _, s := range v.Trace.Steps {
 				m.Step(s.Thread, s.Alt)
 			}
-			o.deadlocks[fmt.Sprint(m.Encode(nil))] = true
+			o.deadlocks[fmt.Sprint(system.Bare(sys, m.Encode(nil)))] = true
 		default:
 			o.violations[fmt.Sprintf("%s at %d:%d", v.Kind, v.Pos.Line, v.Pos.Col)] = true
 		}

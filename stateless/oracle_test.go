@@ -93,7 +93,7 @@ func deadlockKey(sys system.System, m system.Machine) string {
 	mark := m.Mark()
 	obs := system.ObserversOf(sys)
 	obs.Reset(m)
-	k := fmt.Sprint(m.Encode(nil))
+	k := fmt.Sprint(system.Bare(sys, m.Encode(nil)))
 	m.Rewind(mark)
 	return k
 }
@@ -121,8 +121,8 @@ func enumerate(sys system.System, most int) (r *interleavings, ok bool) {
 				if out.Kind == system.Moved {
 					moved = true
 					steps = append(steps, trace.Step{Thread: t, Alt: alt})
-					if v := out.Violation; v != nil {
-						r.violations[fmt.Sprint(v.Kind, v.Pos)] = true
+					for v := out.Violation; v != nil; v = v.Also {
+						r.violations[fmt.Sprint(v.Kind, v.Pos, v.Object)] = true
 					}
 					good := visit()
 					steps = steps[:len(steps)-1]
@@ -205,7 +205,7 @@ func compare(sys system.System, want *interleavings, exact bool) string {
 		violations, deadlocks := map[string]bool{}, map[string]bool{}
 		for _, f := range res.Violations {
 			if f.Kind != system.Deadlock {
-				violations[fmt.Sprint(f.Kind, f.Pos)] = true
+				violations[fmt.Sprint(f.Kind, f.Pos, f.Object)] = true
 				continue
 			}
 			m := sys.NewMachine()

@@ -104,11 +104,13 @@ type engine struct {
 	more     uint64
 }
 
-// key tells distinct violations apart: by kind and place, deadlocks by state.
+// key tells distinct violations apart: by kind, place and object, deadlocks by
+// state.
 type key struct {
-	kind  system.ViolationKind
-	pos   system.Pos
-	state string
+	kind   system.ViolationKind
+	pos    system.Pos
+	object string
+	state  string
 }
 
 type finding struct {
@@ -290,19 +292,24 @@ func (e *engine) progress() Progress {
 	return p
 }
 
-// violation records a violation at the end of steps. It returns false if the
+// violation records the violations at the end of steps. It returns false if the
 // search is to end.
 func (e *engine) violation(v *system.Violation, steps []trace.Step, state string) bool {
-	k := key{kind: v.Kind, pos: v.Pos, state: state}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.found[k] == nil {
+	for ; v != nil; v = v.Also {
+		k := key{kind: v.Kind, pos: v.Pos, object: v.Object, state: state}
+		if e.found[k] != nil {
+			continue
+		}
 		switch {
 		case !e.o.All && len(e.found) > 0:
 		case len(e.found) >= e.o.MaxViolations:
 			e.more++
 		default:
-			e.found[k] = &finding{*v, &trace.Trace{Initial: e.which, Steps: slices.Clone(steps)}}
+			single := *v
+			single.Also = nil
+			e.found[k] = &finding{single, &trace.Trace{Initial: e.which, Steps: slices.Clone(steps)}}
 		}
 	}
 	if !e.o.All {
@@ -320,8 +327,9 @@ func (e *engine) stateKey(w *worker) string {
 	e.obs.Reset(m)
 	w.buf = m.Encode(w.buf)
 	m.Rewind(mark)
-	b := make([]byte, 0, 8*len(w.buf))
-	for _, x := range w.buf {
+	bare := system.Bare(e.sys, w.buf)
+	b := make([]byte, 0, 8*len(bare))
+	for _, x := range bare {
 		for i := 0; i < 64; i += 8 {
 			b = append(b, byte(x>>i))
 		}
@@ -396,7 +404,7 @@ func (e *engine) traces(res *Result) error {
 	slices.SortStableFunc(res.Violations, func(a, b search.Violation) int {
 		return cmp.Or(
 			cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col),
-			cmp.Compare(a.Kind, b.Kind), cmp.Compare(length(a), length(b)), cmp.Compare(a.Message, b.Message))
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Object, b.Object), cmp.Compare(length(a), length(b)), cmp.Compare(a.Message, b.Message))
 	})
 	return errors.Join(errs...)
 }

@@ -164,11 +164,51 @@ const (
 )
 
 // Violation describes a violated property. Two violations are the same finding
-// if Kind and Pos are equal (a deadlock has no Pos: there each state counts).
+// if Kind, Pos and Object are equal (a deadlock has no Pos: there each state
+// counts, see [Bare]).
 type Violation struct {
 	Kind    ViolationKind
 	Message string
 	Pos     Pos
+	// Object names what the violation is about, if one place can violate the
+	// same property of several things: the variable of a data race.
+	Object string
+	// Also is a further violation by the same transition, or nil.
+	Also *Violation
+}
+
+// Same tells whether two violations are the same finding, if they are no
+// deadlocks.
+func (v *Violation) Same(w *Violation) bool {
+	return v.Kind == w.Kind && v.Pos == w.Pos && v.Object == w.Object
+}
+
+// Find returns the violation of the chain that begins with v which is the same
+// finding as want, or nil.
+func (v *Violation) Find(want *Violation) *Violation {
+	for ; v != nil; v = v.Also {
+		if v.Same(want) {
+			return v
+		}
+	}
+	return nil
+}
+
+// Remembering is implemented by systems whose states say more than the state of
+// what they model: what a check remembers of the way there.
+type Remembering interface {
+	System
+	// Bare returns the part of an encoded state that is the model's.
+	Bare(s State) State
+}
+
+// Bare returns the part of an encoded state that is the model's, which is all
+// of it unless the system is [Remembering].
+func Bare(sys System, s State) State {
+	if r, ok := sys.(Remembering); ok {
+		return r.Bare(s)
+	}
+	return s
 }
 
 // Pos is a place in the system's source; the zero value means none.

@@ -143,7 +143,7 @@ func (p *player) check(want, last *system.Violation) error {
 		}
 		return nil
 	}
-	if last == nil || last.Kind != want.Kind || last.Pos != want.Pos {
+	if last.Find(want) == nil {
 		return &MismatchError{Want: want, Got: last}
 	}
 	return nil

@@ -390,7 +390,7 @@ func (h *hook) Violation(v *system.Violation, tail []search.Step) {
 		last = out.Violation
 	}
 	if v.Kind != system.Deadlock {
-		if last == nil || last.Kind != v.Kind || last.Pos != v.Pos {
+		if last.Find(v) == nil {
 			h.fail(tail, "the steps do not show the violation (%s)", v.Message)
 		}
 		return
