@@ -1,0 +1,278 @@
+package oracle
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"cpor/model"
+	"cpor/model/resolve"
+	"cpor/model/source"
+	"cpor/model/treewalk"
+	"cpor/system"
+)
+
+// Semantics is what the plain semantics of a model are, by walking its syntax
+// tree: brute force without any part of the machine or of a search.
+type Semantics struct {
+	States      int             // of the tree walker
+	Transitions int             // enabled ones, with the alternatives
+	Locals      []int           // by thread: how many local states it reaches
+	Violations  map[string]bool // kind and place
+	Deadlocks   map[string]bool // the walker's keys
+	Complete    bool            // no limit was met
+}
+
+// Lockstep executes a model in the compiled machine and by walking its tree at
+// the same time, from every initial state and through every reachable pair of
+// states. In each pair the threads' transitions must agree: whether they are
+// enabled, blocked or ended, how many alternatives they have, what they violate
+// and where, and which variables they access; and so must the values of the
+// shared variables, the local variables that the machine keeps, and the
+// propositions. The result says what is different; it is empty if nothing is.
+// At most so many pairs are looked at.
+func Lockstep(name, text string, most int) (*Semantics, string, error) {
+	l := &lockstep{sem: &Semantics{Violations: map[string]bool{}, Deadlocks: map[string]bool{}, Complete: true}, seen: map[string]bool{}, states: map[string]bool{}}
+	m, err := model.Parse(name, text, model.Options{})
+	walkErr := l.resolve(name, text, m)
+	if err != nil || walkErr != nil {
+		if (err == nil) != (walkErr == nil) {
+			return nil, fmt.Sprintf("the machine says of init: %v; the walker: %v", err, walkErr), nil
+		}
+		return nil, "", err
+	}
+	l.sys = m.System()
+	l.m = l.sys.NewMachine()
+	l.m.Track(true)
+	l.locs = map[string]system.Loc{}
+	for i := range l.sys.(system.Locking).NumClassified() {
+		l.locs[l.sys.LocName(system.Loc(i))] = system.Loc(i)
+	}
+	starts := map[string]*treewalk.State{}
+	for _, w := range l.initial {
+		starts[l.walk.Key(w)] = w
+	}
+	if a, b := len(l.sys.Initial()), len(starts); a != b {
+		return nil, fmt.Sprintf("%d initial states, the walker has %d", a, b), nil
+	}
+	for i, s := range l.sys.Initial() {
+		l.visit(s, l.initial[i])
+	}
+	for len(l.work) > 0 && l.diff == "" {
+		if len(l.seen) > most || l.work[len(l.work)-1].w.Threads() > maxThreads {
+			l.sem.Complete = false
+			break
+		}
+		p := l.work[len(l.work)-1]
+		l.work = l.work[:len(l.work)-1]
+		l.expand(p)
+	}
+	for _, locals := range l.locals {
+		l.sem.Locals = append(l.sem.Locals, len(locals))
+	}
+	l.sem.States = len(l.states)
+	return l.sem, l.diff, nil
+}
+
+// maxThreads bounds the threads of the states that are compared.
+const maxThreads = 64
+
+type pair struct {
+	s    system.State
+	w    *treewalk.State
+	from string // how it was reached, for people
+}
+
+type lockstep struct {
+	sys     system.System
+	m       system.Machine
+	walk    *treewalk.Program
+	initial []*treewalk.State
+	props   []*resolve.Invariant // of the walker, by proposition of the system
+	locs    map[string]system.Loc
+	sem     *Semantics
+	seen    map[string]bool
+	states  map[string]bool
+	locals  []map[string]bool
+	work    []pair
+	from    string
+	diff    string
+}
+
+// resolve resolves the model for the walker. The system's propositions enter
+// as further invariants, so that the walker can evaluate them; they get no
+// observers.
+func (l *lockstep) resolve(name, text string, m *model.Model) error {
+	n := 0
+	if m != nil {
+		t := m.System().(system.Temporal)
+		for i := range t.NumProps() {
+			text += fmt.Sprintf("\ninvariant prop_%d { %s }", i, t.PropName(i))
+		}
+		n = t.NumProps()
+	}
+	r, err := resolve.Check(source.New(name, text), resolve.Options{})
+	if err != nil {
+		return err
+	}
+	k := len(r.Invariants) - n
+	l.props, r.Invariants = r.Invariants[k:], r.Invariants[:k]
+	l.walk = treewalk.New(r)
+	l.initial, err = l.walk.Initial()
+	return err
+}
+
+func (l *lockstep) differ(format string, args ...any) {
+	if l.diff == "" {
+		l.diff = fmt.Sprintf(format, args...) + "\nreached by" + l.from
+	}
+}
+
+func (l *lockstep) visit(s system.State, w *treewalk.State) {
+	wk := l.walk.Key(w)
+	key := fmt.Sprint(s) + wk
+	if l.seen[key] {
+		return
+	}
+	l.seen[key] = true
+	l.states[wk] = true
+	l.work = append(l.work, pair{slices.Clone(s), w, l.from})
+}
+
+// compare holds the parts of a pair of states to each other.
+func (l *lockstep) compare(p pair) {
+	if a, b := l.m.NumThreads(), p.w.Threads(); a != b {
+		l.differ("%d threads, the walker has %d", a, b)
+		return
+	}
+	l.walk.Shared(p.w, func(name, want string) {
+		loc, ok := l.locs[name]
+		if !ok {
+			l.differ("there is no location %s", name)
+			return
+		}
+		got := l.m.ValueString(loc)
+		if l.sys.(system.Locking).Class(loc) == system.Lock {
+			n := 0
+			fmt.Sscan(want, &n)
+			if want = "free"; n > 0 {
+				want = l.sys.ThreadName(l.m, n-1)
+			}
+		}
+		if got != want {
+			l.differ("%s = %s, the walker has %s", name, got, want)
+		}
+	})
+	flat := strings.NewReplacer("[", "", "]", "")
+	for t := range l.m.NumThreads() {
+		for len(l.locals) <= t {
+			l.locals = append(l.locals, map[string]bool{})
+		}
+		l.locals[t][l.walk.Local(p.w, t)] = true
+		for _, b := range l.m.Locals(t) {
+			if strings.HasPrefix(b.Value, "[") {
+				b.Value = flat.Replace(b.Value)
+			}
+			// The machine may keep a variable for a while behind its scope.
+			if _, _, more := l.m.Next(t); more && !p.w.MayHave(t, b.Name, b.Value) {
+				l.differ("%s: %s = %s, for the walker not: %s", l.sys.ThreadName(l.m, t), b.Name, b.Value, l.walk.Local(p.w, t))
+			}
+		}
+	}
+	for i, inv := range l.props {
+		got, gv := l.sys.(system.Temporal).Eval(l.m, i)
+		want, wv := l.walk.Holds(p.w, inv.Cond, nil)
+		if got != want || (gv == nil) != (wv == nil) {
+			l.differ("proposition %s is %v (%v), for the walker %v (%v)", l.sys.(system.Temporal).PropName(i), got, gv, want, wv)
+		}
+	}
+}
+
+// expand executes all transitions of a pair of states.
+func (l *lockstep) expand(p pair) {
+	l.from = p.from
+	l.m.Load(p.s)
+	l.compare(p)
+	stuck, moved := false, false
+	for t := range l.m.NumThreads() {
+		name := l.sys.ThreadName(l.m, t)
+		outs := l.walk.Step(p.w, t)
+		alt, k := uint64(0), 0
+		for more := true; more && l.diff == ""; k++ {
+			mark := l.m.Mark()
+			_, stmt, _ := l.m.Next(t)
+			got := l.m.Step(t, alt)
+			acc := l.accesses()
+			alt, more = got.Next, got.Next != 0
+			if k >= len(outs) {
+				l.differ("%s has an alternative %d, the walker has %d", name, k, len(outs))
+				return
+			}
+			want := outs[k]
+			if got.Kind != want.Kind || got.Kind == system.Blocked && got.AtEnd != want.AtEnd && !l.sys.Observer(t) {
+				l.differ("%s, %s: %v (may end: %v), for the walker %v (%v)\n%s", name, stmt, got.Kind, got.AtEnd, want.Kind, want.AtEnd, l.walk.Local(p.w, t))
+				return
+			}
+			if g, w := violation(got.Violation), violation(want.Violation); g != w {
+				l.differ("%s, %s: %q, for the walker %q", name, stmt, g, w)
+				return
+			}
+			if w := l.expected(want.Access); acc != w {
+				l.differ("%s, %s: accesses %s, for the walker %s", name, stmt, acc, w)
+				return
+			}
+			if got.Kind == system.Moved {
+				l.sem.Transitions++
+				moved = moved || !l.sys.Observer(t)
+				if v := violation(want.Violation); v != "" {
+					l.sem.Violations[v] = true
+				}
+				l.from = p.from + fmt.Sprintf("\n\t%s: %s", name, stmt)
+				l.visit(l.m.Encode(nil), want.Next)
+				l.from = p.from
+			} else if got.Kind == system.Blocked && !got.AtEnd && !l.sys.Observer(t) {
+				stuck = true
+			}
+			l.m.Rewind(mark)
+		}
+		if k != len(outs) && l.diff == "" {
+			l.differ("%s has %d alternatives, the walker %d", name, k, len(outs))
+		}
+	}
+	if stuck && !moved {
+		l.sem.Deadlocks[l.walk.Key(p.w)] = true
+	}
+}
+
+// accesses prints the machine's accesses to scalars and mutexes.
+func (l *lockstep) accesses() string {
+	got := treewalk.Access{}
+	for _, a := range l.m.Accesses() {
+		got[l.sys.LocName(a.Loc)] = a.Write
+	}
+	return l.expected(got)
+}
+
+// expected prints accesses, of what both know.
+func (l *lockstep) expected(acc treewalk.Access) string {
+	var b strings.Builder
+	for _, n := range slices.Sorted(maps.Keys(acc)) {
+		if !l.walk.IsScalar(n) {
+			continue
+		}
+		if acc[n] {
+			n += "!"
+		}
+		b.WriteString(" " + n)
+	}
+	return b.String()
+}
+
+// violation names a violation by its kind and its line.
+func violation(v *system.Violation) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s at %d:%d", v.Kind, v.Pos.Line, v.Pos.Col)
+}

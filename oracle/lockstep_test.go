@@ -1,0 +1,65 @@
+package oracle_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cpor/model/chunktest"
+	"cpor/oracle"
+)
+
+// lockstepPairs bounds the pairs of states that are compared of one model.
+const lockstepPairs = 600
+
+// TestLockstep compares the compiled machine with the tree walker, which has
+// been written from the language's documentation, on generated models.
+func TestLockstep(t *testing.T) {
+	n := *count / 10
+	if testing.Short() {
+		n = *count / 50
+	}
+	parallel(t, n, func(seed uint64) (string, bool) {
+		text := oracle.Generate(seed, configs[seed%uint64(len(configs))])
+		_, diff, err := oracle.Lockstep("generated.model", text, lockstepPairs)
+		if diff != "" {
+			diff += "\n" + text
+		}
+		return diff, err == nil
+	})
+}
+
+// TestLockstepExamples does the same on the models of the documentation and of
+// the tests of the language.
+func TestLockstepExamples(t *testing.T) {
+	var texts []string
+	for _, ex := range chunktest.Examples(t, "../docs/language.md") {
+		texts = append(texts, ex.Text)
+	}
+	files, err := filepath.Glob("../model/testdata/*.models")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, strings.Split(string(b), "\n---\n")...)
+	}
+	compared := 0
+	for _, text := range texts {
+		_, diff, err := oracle.Lockstep("example.model", text, 400)
+		if diff != "" {
+			t.Errorf("%s\n%s", diff, text)
+		}
+		if err == nil {
+			compared++
+		}
+	}
+	t.Logf("%d models agree", compared)
+	if compared < 60 {
+		t.Errorf("only %d models were compared", compared)
+	}
+}
