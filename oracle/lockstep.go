@@ -45,9 +45,11 @@ func Lockstep(name, text string, most int) (*Semantics, string, error) {
 	l.sys = m.System()
 	l.m = l.sys.NewMachine()
 	l.m.Track(true)
+	l.obs = system.ObserversOf(l.sys)
+	l.locking, _ = system.As[system.Locking](l.m)
 	l.locs = map[string]system.Loc{}
-	for i := range l.sys.(system.Locking).NumClassified() {
-		l.locs[l.sys.LocName(system.Loc(i))] = system.Loc(i)
+	for i := range l.locking.NumClassified() {
+		l.locs[l.m.LocName(system.Loc(i))] = system.Loc(i)
 	}
 	starts := map[string]*treewalk.State{}
 	for _, w := range l.initial {
@@ -87,6 +89,8 @@ type pair struct {
 type lockstep struct {
 	sys     system.System
 	m       system.Machine
+	locking system.Locking // m too
+	obs     system.Observers
 	walk    *treewalk.Program
 	initial []*treewalk.State
 	props   []*resolve.Invariant // of the walker, by proposition of the system
@@ -106,7 +110,7 @@ type lockstep struct {
 func (l *lockstep) resolve(name, text string, m *model.Model) error {
 	n := 0
 	if m != nil {
-		t := m.System().(system.Temporal)
+		t, _ := system.As[system.Temporal](m.System().NewMachine())
 		for i := range t.NumProps() {
 			text += fmt.Sprintf("\ninvariant prop_%d { %s }", i, t.PropName(i))
 		}
@@ -153,11 +157,11 @@ func (l *lockstep) compare(p pair) {
 			return
 		}
 		got := l.m.ValueString(loc)
-		if l.sys.(system.Locking).Class(loc) == system.Lock {
+		if l.locking.Class(loc) == system.Lock {
 			n := 0
 			fmt.Sscan(want, &n)
 			if want = "free"; n > 0 {
-				want = l.sys.ThreadName(l.m, n-1)
+				want = l.m.ThreadName(n - 1)
 			}
 		}
 		if got != want {
@@ -176,15 +180,16 @@ func (l *lockstep) compare(p pair) {
 			}
 			// The machine may keep a variable for a while behind its scope.
 			if _, _, more := l.m.Next(t); more && !p.w.MayHave(t, b.Name, b.Value) {
-				l.differ("%s: %s = %s, for the walker not: %s", l.sys.ThreadName(l.m, t), b.Name, b.Value, l.walk.Local(p.w, t))
+				l.differ("%s: %s = %s, for the walker not: %s", l.m.ThreadName(t), b.Name, b.Value, l.walk.Local(p.w, t))
 			}
 		}
 	}
+	temporal, _ := system.As[system.Temporal](l.m)
 	for i, inv := range l.props {
-		got, gv := l.sys.(system.Temporal).Eval(l.m, i)
+		got, gv := temporal.Eval(i)
 		want, wv := l.walk.Holds(p.w, inv.Cond, nil)
 		if got != want || (gv == nil) != (wv == nil) {
-			l.differ("proposition %s is %v (%v), for the walker %v (%v)", l.sys.(system.Temporal).PropName(i), got, gv, want, wv)
+			l.differ("proposition %s is %v (%v), for the walker %v (%v)", temporal.PropName(i), got, gv, want, wv)
 		}
 	}
 }
@@ -196,7 +201,7 @@ func (l *lockstep) expand(p pair) {
 	l.compare(p)
 	stuck, moved := false, false
 	for t := range l.m.NumThreads() {
-		name := l.sys.ThreadName(l.m, t)
+		name := l.m.ThreadName(t)
 		outs := l.walk.Step(p.w, t)
 		alt, k := uint64(0), 0
 		for more := true; more && l.diff == ""; k++ {
@@ -210,7 +215,7 @@ func (l *lockstep) expand(p pair) {
 				return
 			}
 			want := outs[k]
-			if got.Kind != want.Kind || got.Kind == system.Blocked && got.AtEnd != want.AtEnd && !l.sys.Observer(t) {
+			if got.Kind != want.Kind || got.Kind == system.Blocked && got.AtEnd != want.AtEnd && !l.obs.Has(t) {
 				l.differ("%s, %s: %v (may end: %v), for the walker %v (%v)\n%s", name, stmt, got.Kind, got.AtEnd, want.Kind, want.AtEnd, l.walk.Local(p.w, t))
 				return
 			}
@@ -224,14 +229,14 @@ func (l *lockstep) expand(p pair) {
 			}
 			if got.Kind == system.Moved {
 				l.sem.Transitions++
-				moved = moved || !l.sys.Observer(t)
+				moved = moved || !l.obs.Has(t)
 				if v := violation(want.Violation); v != "" {
 					l.sem.Violations[v] = true
 				}
 				l.from = p.from + fmt.Sprintf("\n\t%s: %s", name, stmt)
 				l.visit(l.m.Encode(nil), want.Next)
 				l.from = p.from
-			} else if got.Kind == system.Blocked && !got.AtEnd && !l.sys.Observer(t) {
+			} else if got.Kind == system.Blocked && !got.AtEnd && !l.obs.Has(t) {
 				stuck = true
 			}
 			l.m.Rewind(mark)
@@ -249,7 +254,7 @@ func (l *lockstep) expand(p pair) {
 func (l *lockstep) accesses() string {
 	got := treewalk.Access{}
 	for _, a := range l.m.Accesses() {
-		got[l.sys.LocName(a.Loc)] = a.Write
+		got[l.m.LocName(a.Loc)] = a.Write
 	}
 	return l.expected(got)
 }
