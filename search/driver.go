@@ -412,17 +412,50 @@ func (w *worker) Move(m *Move) {
 		w.err = err
 		return
 	}
-	if !added {
-		return
+	if added {
+		w.queue(ref, m)
+		w.count()
 	}
+}
+
+// queue puts the end of a move into the work set.
+func (w *worker) queue(ref statestore.Ref, m *Move) {
 	w.maxDepth = max(w.maxDepth, w.depth)
 	if w.loadable {
 		w.out.Add(w.depth, ref)
 	} else {
 		w.out.AddState(w.depth, ref, m.End, w.ownTrail())
 	}
+}
+
+// count counts a new state against the limit.
+func (w *worker) count() {
 	if w.run.o.MaxStates > 0 {
 		w.err = w.run.countState()
+	}
+}
+
+// Expanded implements [Coverer].
+func (w *worker) Expanded() (ref statestore.Ref, initial bool) { return w.ref, w.depth == 1 }
+
+// Cover implements [Coverer].
+func (w *worker) Cover(m *Move, arrive func(statestore.Ref) bool) {
+	if w.hook != nil {
+		w.hook.Move(m)
+	}
+	if w.err != nil {
+		return
+	}
+	ref, added, err := w.session.Insert(m.End, w.ref)
+	if err != nil {
+		w.err = err
+		return
+	}
+	if arrive(ref) {
+		w.queue(ref, m)
+	}
+	if added {
+		w.count()
 	}
 }
 

@@ -37,6 +37,7 @@
 package search
 
 import (
+	"cpor/statestore"
 	"cpor/system"
 	"cpor/trace"
 )
@@ -68,6 +69,22 @@ type Visitor interface {
 	// Violation receives a violated property with the steps that lead to it
 	// from the expanded state. tail is valid only during the call.
 	Violation(v *system.Violation, tail []Step)
+}
+
+// Coverer is implemented by the driver's visitor, for expanders that remember
+// something for each covered state, as sleep sets have to be, and want to come
+// back to a state when that changes. A visitor that is not one does not search:
+// a trace is being rebuilt, and the expander shows all moves that it may ever
+// have sent from the state.
+type Coverer interface {
+	// Expanded returns the reference of the state that is expanded. initial
+	// tells whether it is expanded because it is an initial state.
+	Expanded() (ref statestore.Ref, initial bool)
+	// Cover receives a move as Visitor.Move does. It covers the move's end and
+	// calls arrive with its reference, new or not; if that returns true, the
+	// state will be expanded, for the first time or again. A new state has to
+	// be expanded if nobody else who arrived there has said so.
+	Cover(m *Move, arrive func(ref statestore.Ref) bool)
 }
 
 // Stopper is implemented by visitors that can tell whether the search is to

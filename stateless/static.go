@@ -1,6 +1,7 @@
 package stateless
 
 import (
+	"cpor/lockset/persistent"
 	"cpor/system"
 )
 
@@ -18,12 +19,10 @@ type staticChoice struct {
 	options []option
 	acc     []system.Access
 	from    []int // by thread: where its accesses begin
-	chosen  []bool
-	best    []bool
-	work    []int
 	enabled []int // by thread: how many alternatives
-	owner   map[system.Loc]int
-	locks   []system.Loc
+	chooser *persistent.Chooser
+	next    []persistent.Thread
+	best    []bool // by thread: it belongs to the persistent set
 }
 
 // chooseStatic adds to c what is to be explored behind it, all at once:
@@ -94,91 +93,15 @@ func (w *worker) survey() {
 }
 
 // persistentSet finds the threads whose enabled transitions are a persistent
-// set, by Stoller's algorithm 2-LD (2002, section 6): beginning with an enabled
-// thread, it takes in each thread that might be the first to interfere, in its
-// future, with what a thread of the set does next, or waits for. The smallest
-// result over all enabled threads counts.
-//
-// What the paper's algorithm bounds with the help of the lockset algorithm, the
-// objects that a thread's next invisible transition may use, is known exactly
-// here: the transition has been tried.
+// set. What a thread does next is known exactly: the transition has been tried.
 func (w *worker) persistentSet() {
 	s := &w.static
-	threads := len(s.enabled)
-	if cap(s.chosen) < threads {
-		s.chosen, s.best = make([]bool, 2*threads), make([]bool, 2*threads)
+	if s.chooser == nil {
+		s.chooser = persistent.NewChooser(w.e.sys)
 	}
-	s.chosen, s.best = s.chosen[:threads], s.best[:threads]
-	futures, ok := system.As[system.Futures](w.r.m)
-	if !ok {
-		for t := range s.best {
-			s.best[t] = true
-		}
-		return
+	s.next = s.next[:0]
+	for t, n := range s.enabled {
+		s.next = append(s.next, persistent.Thread{Accesses: s.acc[s.from[t]:s.from[t+1]], Weight: n})
 	}
-	w.findOwners()
-	size := 0
-	for seed := range threads {
-		if s.enabled[seed] == 0 {
-			continue
-		}
-		clear(s.chosen)
-		s.chosen[seed] = true
-		s.work = append(s.work[:0], seed)
-		n := s.enabled[seed]
-		for len(s.work) > 0 && (size == 0 || n < size) {
-			t := s.work[len(s.work)-1]
-			s.work = s.work[:len(s.work)-1]
-			for u := range threads {
-				if s.chosen[u] || !w.interferes(futures.Future(u), u, t) {
-					continue
-				}
-				s.chosen[u] = true
-				n += s.enabled[u]
-				s.work = append(s.work, u)
-			}
-		}
-		if size == 0 || n < size {
-			size = n
-			s.chosen, s.best = s.best, s.chosen
-		}
-	}
-}
-
-// findOwners finds out who owns which locks in the present state.
-func (w *worker) findOwners() {
-	s := &w.static
-	clear(s.owner)
-	m, ok := system.As[system.Locking](w.r.m)
-	if !ok {
-		return
-	}
-	if s.owner == nil {
-		s.owner = map[system.Loc]int{}
-	}
-	for t := range s.enabled {
-		s.locks = m.Held(t, s.locks)
-		for _, l := range s.locks {
-			s.owner[l] = t
-		}
-	}
-}
-
-// interferes tells whether thread u, whose future is f, might be the first to
-// do something that depends on what thread t does next.
-//
-// For the owner of a lock that is the paper's figure 3: while a thread owns the
-// lock, nobody else can do anything with it, so that its owner's next operation
-// has nothing to fear, and who waits for the lock has to fear its owner only.
-func (w *worker) interferes(f *system.Footprint, u, t int) bool {
-	s := &w.static
-	for _, a := range s.acc[s.from[t]:s.from[t+1]] {
-		if owner, ok := s.owner[a.Loc]; ok && owner != u && !w.e.obs.Has(u) {
-			continue
-		}
-		if f.MayWrite(a.Loc) || a.Write && f.MayRead(a.Loc) {
-			return true
-		}
-	}
-	return false
+	s.best = s.chooser.Choose(w.r.m, s.next)
 }

@@ -20,7 +20,8 @@ const (
 	Lock
 	// LockState: another location of a synchronisation object, such as the
 	// set of the threads that wait, that only the owner of its lock changes
-	// (a thread that waits only reads it, in an operation that can block).
+	// (a thread that waits only reads it, in an operation that can block). The
+	// locations of an object follow its Lock directly.
 	LockState
 	// Existence: the location says whether a thread exists. Its creation
 	// writes it, and each of its transitions reads it.

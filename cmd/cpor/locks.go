@@ -19,9 +19,27 @@ type lockConfig struct {
 	initThread   map[string]string
 	maxInvisible int
 	bounded      bool // -max-invisible was given
+	selection    selection
 
 	sys  *lockset.System // what is searched, if a rule is checked
 	cuts atomic.Uint64
+}
+
+// selection is a value of -select: which of a state's composed transitions are
+// explored.
+type selection struct {
+	name              string // "" is all
+	persistent, sleep bool
+}
+
+// selections are the values of -select.
+var selections = []selection{
+	{name: "all"}, {name: "persistent", persistent: true}, {name: "sleep", sleep: true}, {name: "persistent+sleep", persistent: true, sleep: true},
+}
+
+// options returns the options of the expander of -por locks.
+func (l *lockConfig) options() composed.Options {
+	return composed.Options{MaxInvisible: l.maxInvisible, Persistent: l.selection.persistent, Sleep: l.selection.sleep, Cuts: &l.cuts}
 }
 
 // locksReduction is -por locks.
@@ -29,7 +47,7 @@ var locksReduction = &reduction{
 	name:    "locks",
 	summary: "one move is a visible transition and the invisible ones that follow it (accesses to data that locks protect, releases); checks that locks do protect the data (-races ld'); keeps every assertion, deadlock and control point",
 	factory: func(sys system.System, c *runConfig, report func(error)) search.Factory {
-		f, err := composed.Factory(sys, composed.Options{MaxInvisible: c.locks.maxInvisible, Cuts: &c.locks.cuts})
+		f, err := composed.Factory(sys, c.locks.options())
 		if err != nil {
 			panic(err) // search has refused the model
 		}
@@ -71,7 +89,16 @@ func (l *lockConfig) define(f *flagSet) {
 		return nil
 	})
 	f.IntVar(&l.maxInvisible, "max-invisible", 0, "with -por locks, report the search as incomplete if a thread takes more than this `number` of invisible transitions in a row; by default a move of more than 10,000 is cut in two")
-	f.group("Locks and races:", "races", "init-thread", "max-invisible")
+	f.Func("select", "with -por locks, `which` of a state's moves are explored: all (the default), persistent (a persistent set, by Stoller's algorithm 2-LD), sleep (sleep sets) or persistent+sleep; none of them loses an assertion, a deadlock or a control point", func(s string) error {
+		for _, x := range selections {
+			if x.name == s {
+				l.selection = x
+				return nil
+			}
+		}
+		return errors.New("want all, persistent, sleep or persistent+sleep")
+	})
+	f.group("Locks and races:", "races", "init-thread", "max-invisible", "select")
 }
 
 // check says what is wrong with the flags, and sets the defaults.
@@ -102,7 +129,7 @@ func (c *runConfig) search(ctx context.Context, sys system.System, report func(e
 	l := &c.locks
 	factory := func(sys system.System) (search.Factory, error) {
 		if usesLocks(c.reduction.name) {
-			if _, err := composed.New(sys, composed.Options{}); err != nil {
+			if _, err := composed.Factory(sys, l.options()); err != nil {
 				return nil, &refusal{err}
 			}
 		}

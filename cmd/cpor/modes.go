@@ -52,6 +52,7 @@ var flagUses = map[string]uses{
 	"races":           {stored: nil},
 	"init-thread":     {stored: {"locks", "invisible-first", "none"}},
 	"max-invisible":   {stored: {"locks", "invisible-first"}},
+	"select":          {stored: {"locks"}},
 	"max-depth":       {unstored: nil},
 	"deepen":          {unstored: nil},
 	"undo":            {unstored: nil},

@@ -97,6 +97,7 @@ func TestFlagUse(t *testing.T) {
 		"races":           {"none", "ld'", "ld", "hb"},
 		"init-thread":     {"x=Main[0]"},
 		"max-invisible":   {"2"},
+		"select":          {"persistent", "persistent+sleep"},
 		"max-depth":       {"4"},
 		"deepen":          {""},
 		"undo":            {"replay"},

@@ -109,6 +109,7 @@ type resultJSON struct {
 	EndedLoops          uint64  `json:"ended_loops"`
 	CVOrder             string  `json:"cv_order,omitempty"`
 	Races               string  `json:"races"`
+	Select              string  `json:"select,omitempty"`
 	InvisibleCuts       uint64  `json:"invisible_cuts,omitempty"`
 	Store               string  `json:"store"`
 	OmissionProbability float64 `json:"omission_probability"`
@@ -152,6 +153,7 @@ func (r *report) writeJSON(w io.Writer) error {
 		Steals: res.Steals, FailedCAS: res.FailedCAS, IdleShare: res.IdleShare,
 		Deadlocks: r.c.deadlock, NotChecked: r.ltl,
 	}
+	j.Select = r.c.locks.selection.name
 	j.Races, j.InvisibleCuts = r.c.locks.races.String(), r.c.locks.cuts.Load()
 	if j.Params == nil {
 		j.Params = map[string]any{}
@@ -287,6 +289,9 @@ func (r *report) writeFigures(p *printer) {
 		how += ", order " + r.c.order.String()
 	}
 	p.figure("reduction", how, "")
+	if r.c.locks.selection.name != "" {
+		p.figure("explored", r.c.locks.selection.name+" (-select)", "")
+	}
 	if r.c.locks.races != 0 {
 		p.figure("races", "checked by "+r.c.locks.races.String(), "")
 	}

@@ -37,7 +37,7 @@
 // errors at the same places. If the system violates LD', the composed search
 // finds a violation of LD' (theorem 9); what else it has found then is true, but
 // may not be all. Not preserved are invariants and other properties of global
-// states; [New] refuses systems with observers.
+// states; [Factory] refuses systems with observers.
 //
 // # Why states between are not lost
 //
@@ -51,6 +51,59 @@
 // BoundedInvis. Finally, the expander never looks at what kind of transition
 // begins a move: a state in which a thread's next transition is invisible
 // (its first one, or after a cut) is one where every thread has a move.
+//
+// # Persistent and sleep sets
+//
+// Options.Persistent and Options.Sleep explore only some of a state's composed
+// transitions: the paper's selective search of C(M) with stored states (section
+// 5.2, after Godefroid 1996, figure 6.2). A persistent set (package persistent) is
+// chosen where a state is expanded first; a thread that sleeps is left out
+// because what it does next is explored elsewhere. A state's sleep set is stored
+// with it, for threads, all alternatives together; arriving with a smaller one
+// wakes threads, which are then explored from there, in the persistent set or not.
+//
+// Two transitions are dependent if they access a common location and one of
+// them writes it. What a composed transition writes is its net effect: acquiring
+// and releasing a lock leaves the lock as it was, and so only reads it. Hence two
+// threads that read what one lock protects are independent (section 5.3). That
+// is sound because independence is asked for in one state: a transition that
+// changes none of the locations that the other accesses, even those that it
+// leaves as they were, leaves it a step that does the same.
+//
+// The driver does not search depth-first, and does so with many workers, so the
+// usual proofs do not apply; here is another. For a state s let Z be its sleep
+// set at the end, and X the threads explored from it. Claim: for each execution w
+// from s that no thread in Z can begin (so that its first transition in w
+// commutes with all before it), some explored path from s contains all
+// transitions of w, in an order equivalent to w as far as they go. By induction
+// on the length of w. Let S be the threads of X that can begin w.
+//
+//   - S is not empty: of those explored in the last expansion of s that explored
+//     one of S, take the first, q. What sleeps behind q at the end slept at s when
+//     that expansion began, or was explored before q in it. Were it a thread z
+//     that can begin the rest of w, it could begin w, so it is not in Z; so it has
+//     been explored, in this expansion before q or in a later one, although q was
+//     the first and the expansion the last. So the claim holds for the rest
+//     of w behind q.
+//   - S is empty: no thread of the persistent set P can begin w, since each that
+//     is not in Z has been explored. As P is persistent, all of w is independent of
+//     P and none of P is in w. P has an explored q that leads to a state which
+//     began to be expanded later than s (if there is none, all threads are
+//     explored, and S is not empty unless w is). By the same argument no thread
+//     that sleeps there can begin w. Later and later states are reached in this
+//     way, and they are finitely many.
+//
+// Nobody sleeps in the initial states, so all transitions of each execution are
+// explored, with the local states and violations on their way. If w leads to a
+// deadlock, q in the second case would still be enabled there: so only the first
+// case applies, and the deadlock itself is reached. Without persistent sets the
+// same holds for every state: sleep sets alone save transitions and no states.
+//
+// The discipline is checked on the way as before, since what breaks LD' is a set
+// of accesses and not their order. Two exceptions: accesses to a location that
+// one thread is to initialise (lockset.Options.InitThread) count as writes here;
+// and what a failing guard reads of data can depend on the order, so that systems
+// with such guards are refused (ErrGuards). The paper excludes these by PureVis.
 package composed
 
 import (
@@ -72,6 +125,9 @@ type Options struct {
 	// InvisibleFirst keeps transitions single: in a state in which a thread
 	// has an invisible transition, that is the only move.
 	InvisibleFirst bool
+	// Persistent explores a persistent set of each state's composed
+	// transitions, Sleep keeps sleep sets. Not with InvisibleFirst.
+	Persistent, Sleep bool
 	// Cuts, if not nil, counts the moves that the bound cut off, from all
 	// workers. A search that ends has counted each state's moves once, and
 	// those that were executed again for a trace once more.
@@ -89,31 +145,32 @@ type Expander struct {
 	o        Options
 	m        system.Machine
 	locks    system.Locking // what m knows about locks
+	pieces   system.Pieces  // of m, to see what composed transitions write in the end; nil if there are none
 	class    []system.Class // of the classified locations
 	end      system.State
 	move     search.Move
 	tail     []search.Step
 	deadlock system.Violation
 	counters search.Counters
+	choice   *choice // nil unless only some transitions are explored
 }
 
 var _ search.Expander = (*Expander)(nil)
 
-// Factory returns the factory of the expanders of a search of sys. The error is
-// ErrObservers or ErrNoLocks.
+// Factory returns the factory of the expanders of one search of sys. The error
+// is ErrObservers, ErrNoLocks, ErrGuards or ErrSingle.
 func Factory(sys system.System, o Options) (search.Factory, error) {
-	if _, err := New(sys, o); err != nil {
+	memory := newMemory()
+	if _, err := newExpander(sys, o, memory); err != nil {
 		return nil, err
 	}
 	return func() search.Expander {
-		x, _ := New(sys, o) // the same system is as good as before
+		x, _ := newExpander(sys, o, memory) // the same system is as good as before
 		return x
 	}, nil
 }
 
-// New returns an expander for one worker. The error is ErrObservers or
-// ErrNoLocks.
-func New(sys system.System, o Options) (*Expander, error) {
+func newExpander(sys system.System, o Options, memory *memory) (*Expander, error) {
 	m := sys.NewMachine()
 	l, ok := system.As[system.Locking](m)
 	if !ok {
@@ -127,6 +184,11 @@ func New(sys system.System, o Options) (*Expander, error) {
 	}
 	m.Track(true)
 	x := &Expander{o: o, m: m, locks: l}
+	if o.Persistent || o.Sleep {
+		if err := x.choose(sys, memory); err != nil {
+			return nil, err
+		}
+	}
 	for i := range system.Loc(l.NumClassified()) {
 		x.class = append(x.class, l.Class(i))
 	}
@@ -197,6 +259,10 @@ func (x *Expander) single(t int, alt uint64, out system.Outcome, v search.Visito
 func (x *Expander) Expand(s system.State, v search.Visitor) {
 	m := x.m
 	m.Load(s)
+	if c, ok := v.(search.Coverer); ok && x.choice != nil {
+		x.choice.expand(x, v, c)
+		return
+	}
 	if x.o.InvisibleFirst && x.invisible(v) {
 		return
 	}
@@ -206,13 +272,8 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 		for alt := uint64(0); ; {
 			out := m.Step(t, alt)
 			if out.Kind != system.Moved {
-				if out.Kind == system.Ended {
-					x.counters.EndedLoops++
-				} else {
-					x.counters.Transitions++
-					x.counters.Attempts++
-					stuck = stuck || !out.AtEnd
-				}
+				stuck = stuck || out.Kind == system.Blocked && !out.AtEnd
+				x.countLoop(out, true)
 				break
 			}
 			enabled = true
@@ -237,40 +298,48 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 // path follows the invisible transitions behind the first transition of thread
 // t, which has been taken, and sends v the move.
 func (x *Expander) path(t int, alt uint64, out system.Outcome, v search.Visitor) {
+	x.follow(t, alt, out, func(v0 *system.Violation) { v.Violation(v0, x.tail) }, func() {})
+	x.counters.Transitions += uint64(len(x.tail))
+	x.end = x.m.Encode(x.end)
+	x.move = search.Move{Thread: t, Alt: alt, Len: len(x.tail), End: x.end}
+	v.Move(&x.move)
+}
+
+// follow takes the invisible transitions behind the first transition of thread
+// t, which has been taken, and writes all of them to x.tail. It calls step for
+// each when the machine has just taken it, and violation if that violated a
+// property.
+func (x *Expander) follow(t int, alt uint64, out system.Outcome, violation func(*system.Violation), step func()) {
 	m := x.m
 	x.tail = append(x.tail[:0], search.Step{Thread: t, Alt: alt})
-	x.counters.Transitions++
 	x.counters.Attempts++
 	for {
+		step()
 		if out.Violation != nil {
-			v.Violation(out.Violation, x.tail)
+			violation(out.Violation)
 		}
 		if len(x.tail) > x.o.MaxInvisible {
 			if x.o.Cuts != nil && x.invisibleNext(t) {
 				x.o.Cuts.Add(1)
 			}
-			break
+			return
 		}
 		how := x.locks.Blocking(t)
 		if how >= system.BlocksOnObject {
-			break
+			return
 		}
 		mark := m.Mark()
 		out = m.Step(t, 0)
 		if out.Kind != system.Moved {
-			break
+			return
 		}
 		x.counters.Attempts++
 		if x.visible(how, out) {
 			m.Rewind(mark)
-			break
+			return
 		}
-		x.counters.Transitions++
 		x.tail = append(x.tail, search.Step{Thread: t})
 	}
-	x.end = m.Encode(x.end)
-	x.move = search.Move{Thread: t, Alt: alt, Len: len(x.tail), End: x.end}
-	v.Move(&x.move)
 }
 
 // invisibleNext tells whether the next transition of thread t is enabled and

@@ -9,7 +9,7 @@ type Visibility struct{ x *Expander }
 // NewVisibility returns a Visibility for a system. The error is ErrObservers or
 // ErrNoLocks.
 func NewVisibility(sys system.System) (*Visibility, error) {
-	x, err := New(sys, Options{})
+	x, err := newExpander(sys, Options{}, nil)
 	if err != nil {
 		return nil, err
 	}
