@@ -26,6 +26,8 @@ const MaxIssues = 20
 type IssueList struct {
 	Issues []Issue
 	More   int // issues beyond MaxIssues
+	// Dropped is how many events were left out by repairs.
+	Dropped int
 }
 
 // Add adds an issue, or counts it when there are MaxIssues already.
@@ -70,6 +72,8 @@ type rawEvent struct {
 	entries int32 // of the clock
 	assign  uint32
 	assigns uint32
+	field   uint32
+	fields  uint32
 }
 
 type assignment struct {
@@ -93,14 +97,18 @@ type Builder struct {
 	clocks   []int32
 	texts    []byte
 	assigns  []assignment
+	fields   []field
+	fieldID  map[string]int
 	sources  []string
 	source   uint32
 	cur      *rawEvent
+	restarts int // hosts that begin again with event 1
+	restart  Pos // of the first
 }
 
 // NewBuilder returns an empty builder for the execution of that label.
 func NewBuilder(label string) *Builder {
-	return &Builder{label: label, hostID: map[string]int{}, nameID: map[string]int{}, values: NewValues(), sources: []string{""}}
+	return &Builder{label: label, hostID: map[string]int{}, nameID: map[string]int{}, fieldID: map[string]int{}, values: NewValues(), sources: []string{""}}
 }
 
 // Label returns the label that the builder was made with.
@@ -182,7 +190,7 @@ func (b *Builder) Init(host, name int, v Value) {
 
 // Event starts the next event, one of the host, which stands at the line.
 func (b *Builder) Event(host, line int) {
-	ev := rawEvent{clock: uint64(len(b.clocks)), assign: uint32(len(b.assigns)), pos: pos{uint32(line), b.source}}
+	ev := rawEvent{clock: uint64(len(b.clocks)), assign: uint32(len(b.assigns)), field: uint32(len(b.fields)), pos: pos{uint32(line), b.source}}
 	b.events[host] = append(b.events[host], ev)
 	b.cur = &b.events[host][len(b.events[host])-1]
 }
@@ -216,6 +224,19 @@ func (b *Builder) Text(s []byte) {
 	b.texts = append(b.texts, s...)
 }
 
+// Field sets a part of the event's line that is kept as it stands, such as a
+// time; it does not keep the slice.
+func (b *Builder) Field(name string, s []byte) {
+	id, ok := b.fieldID[name]
+	if !ok {
+		id = len(b.fieldID)
+		b.fieldID[name] = id
+	}
+	b.fields = append(b.fields, field{id, text{uint64(len(b.texts)), uint32(len(s))}})
+	b.texts = append(b.texts, s...)
+	b.cur.fields++
+}
+
 // ErrEmpty is returned by Build when there is neither an event nor a host.
 var ErrEmpty = errors.New("the log has no events")
 
@@ -244,6 +265,10 @@ func (b *Builder) Build(lenient bool) (c *Computation, repairs *IssueList, err e
 	}
 	n := len(hosts)
 	c = &Computation{label: b.label, n: n, values: b.values, texts: b.texts, sources: b.sources, index: map[string]int{}}
+	c.fieldNames = make([]string, len(b.fieldID))
+	for name, id := range b.fieldID {
+		c.fieldNames[id] = name
+	}
 	c.procs = make([]process, n)
 	numbers := make([][]int32, n) // the own entries of the events that are kept, by process
 	for i, h := range hosts {
@@ -261,6 +286,9 @@ func (b *Builder) Build(lenient bool) (c *Computation, repairs *IssueList, err e
 	} else {
 		validate(c, issues)
 		if issues.Len() > 0 {
+			if b.restarts > 1 || b.restarts > 0 && len(hosts) == 1 {
+				issues.Issues = append([]Issue{{b.restart, "the hosts begin again with event 1 here: perhaps the log has several executions, and the delimiter between them is missing"}}, issues.Issues...)
+			}
 			issues.sort(b.sources)
 			return nil, nil, issues
 		}
@@ -330,7 +358,7 @@ func (b *Builder) at(p pos) Pos { return Pos{b.sources[p.source], int(p.line)} }
 func (b *Builder) order(h int, issues *IssueList) []int32 {
 	ev := b.events[h]
 	name := b.hosts[h]
-	sorted := true
+	sorted, again := true, false
 	var last int32
 	for k := range ev {
 		e := &ev[k]
@@ -341,6 +369,12 @@ func (b *Builder) order(h int, issues *IssueList) []int32 {
 		if e.own <= 0 {
 			issues.Add(b.at(e.pos), "the clock has no entry for its own host %s", name)
 			e.own = last + 1
+		}
+		if e.own == 1 && last > 1 && !again {
+			again = true
+			if b.restarts++; b.restarts == 1 {
+				b.restart = b.at(e.pos)
+			}
 		}
 		sorted = sorted && e.own > last
 		last = e.own
@@ -356,6 +390,7 @@ func (b *Builder) order(h int, issues *IssueList) []int32 {
 		switch {
 		case e.own == last && len(kept) > 0:
 			issues.Add(b.at(e.pos), "event %d of host %s appears twice, first at %v", e.own, name, b.at(kept[len(kept)-1].pos))
+			issues.Dropped++
 			continue
 		case len(kept) == 0 && e.own != 1:
 			issues.Add(b.at(e.pos), "the first event of host %s has number %d, not 1", name, e.own)
@@ -389,6 +424,12 @@ func (b *Builder) fill(c *Computation, i, h int, numbers [][]int32, hostOf []int
 	for k := range ev {
 		e := &ev[k]
 		p.pos[k], p.text[k] = e.pos, e.text
+		if e.fields > 0 {
+			if p.fields == nil {
+				p.fields = make([][]field, len(ev))
+			}
+			p.fields[k] = b.fields[e.field : e.field+e.fields : e.field+e.fields]
+		}
 		row := p.clocks[(k+1)*n : (k+2)*n]
 		for g, m := range b.clocks[e.clock : e.clock+uint64(e.entries)] {
 			if m == 0 {

@@ -87,9 +87,10 @@ func (v *Variable) At(k int32) ValueID {
 type process struct {
 	name   string
 	events int32
-	clocks []int32 // entry j of local state k at [k*n+j], k in 0..events
-	pos    []pos   // of event k at [k-1]
-	text   []text  // likewise
+	clocks []int32   // entry j of local state k at [k*n+j], k in 0..events
+	pos    []pos     // of event k at [k-1]
+	text   []text    // likewise
+	fields [][]field // likewise; nil if no event has any
 	vars   []Variable
 }
 
@@ -103,6 +104,12 @@ type text struct {
 	len uint32
 }
 
+// field is a named part of an event's line.
+type field struct {
+	name int // index in Computation.fieldNames
+	text text
+}
+
 // Computation is a recorded run; see the package documentation. It is immutable
 // and safe for concurrent use.
 type Computation struct {
@@ -113,6 +120,8 @@ type Computation struct {
 	values  *Values
 	texts   []byte
 	sources []string
+
+	fieldNames []string
 }
 
 // Label names the execution when a log holds several; it is "" otherwise.
@@ -174,6 +183,24 @@ func (c *Computation) Clock(i int, k int32) Cut {
 func (c *Computation) Text(i int, k int32) string {
 	t := c.procs[i].text[k-1]
 	return string(c.texts[t.off : t.off+uint64(t.len)])
+}
+
+// FieldNames returns the names of the fields that events have; do not change
+// them.
+func (c *Computation) FieldNames() []string { return c.fieldNames }
+
+// Field returns the field of that name of event k (from 1) of process i as it
+// stands in the log; ok is unset if the event has none.
+func (c *Computation) Field(i int, k int32, name string) (s string, ok bool) {
+	if c.procs[i].fields == nil {
+		return "", false
+	}
+	for _, f := range c.procs[i].fields[k-1] {
+		if c.fieldNames[f.name] == name {
+			return string(c.texts[f.text.off : f.text.off+uint64(f.text.len)]), true
+		}
+	}
+	return "", false
 }
 
 // Pos returns where event k (from 1) of process i stands in the log.

@@ -138,6 +138,15 @@ func (v Value) Text() string { return v.str }
 // Elems returns the elements of a List or a Set; do not change them.
 func (v Value) Elems() []Value { return v.elems }
 
+// Bytes returns about how many bytes of memory the value takes beyond itself.
+func (v Value) Bytes() int {
+	n := len(v.str)
+	for _, e := range v.elems {
+		n += 80 + e.Bytes()
+	}
+	return n
+}
+
 // IsNumber reports whether v is an Int or a Float.
 func (v Value) IsNumber() bool { return v.kind == Int || v.kind == Float }
 

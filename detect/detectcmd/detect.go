@@ -47,6 +47,7 @@ type detectFlags struct {
 	explain   bool
 	json      bool
 	quiet     bool
+	force     bool
 	svg       string
 	shiviz    string
 	steps     int
@@ -67,6 +68,7 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	f.StringVar(&f.logs.Delimiter, "delimiter", "", "the `regexp` between several executions in a file; its group trace is their name")
 	f.StringVar(&f.assign, "assign", "", "finds the assignments in an event's text: a `regexp` with groups name and value (default: name=value and JSON)")
 	f.BoolVar(&f.logs.Lenient, "lenient", false, "repair vector clocks where possible, and say so")
+	f.BoolVar(&f.force, "force", false, fmt.Sprintf("with -lenient, answer even if more than %d events had to be left out", maxDropped))
 	f.StringVar(&f.trace, "trace", "", "look at the execution of that `name`, or number, only")
 	f.StringVar(&f.opt.Algorithm, "algorithm", detect.Auto, "of -poss: "+strings.Join(detect.Algorithms(detect.Poss), ", ")+"; of -def: "+strings.Join(detect.Algorithms(detect.Def), ", "))
 	f.BoolVar(&f.weak, "weak", true, "search only the events that can change the predicate (weak vector clocks)")
@@ -106,6 +108,9 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	if f.logs.Format != "" && f.logs.Format != "shiviz" && f.logs.Format != "jsonl" {
 		return f.mistake("-format %s: want shiviz or jsonl", f.logs.Format)
 	}
+	if f.force && !f.logs.Lenient {
+		return f.mistake("-force is about the repairs of -lenient")
+	}
 	f.opt.Full, f.opt.Whole = !f.weak, !f.split
 	f.opt.NoPersistent, f.opt.NoSleep, f.opt.NoSequences, f.opt.NoDominance = !f.persistent, !f.sleep, !f.sequences, !f.dominance
 	if f.assign != "" {
@@ -133,33 +138,58 @@ func (f *detectFlags) run(ctx context.Context, files []string, stdin io.Reader, 
 		return f.mistake("%v", err)
 	}
 	read := time.Since(start)
-	if f.trace != "" {
-		if execs = chooseTrace(execs, f.trace); execs == nil {
-			return f.mistake("the log has no execution %q", f.trace)
-		}
-	}
 	if f.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, f.timeout)
 		defer cancel()
 	}
+	ignored := execs[0].Ignored
+	if ig := ignored; ig != nil && !f.quiet {
+		fmt.Fprintf(f.stderr, "ignored: %s that no event is in, the first at %v: %s\n", plural(ig.Lines, "line"), ig.First, ig.Text)
+	}
+	if f.trace != "" {
+		if execs = chooseTrace(execs, f.trace); execs == nil {
+			return f.mistake("the log has no execution %q", f.trace)
+		}
+	}
+	// The executions of a log may have different hosts and variables: the
+	// predicate has to make sense for one of them.
+	nodes := make([]*predicate.Node, len(execs))
+	var wrong error
+	fits := false
+	for x := range execs {
+		n, err := p.Expand(predicate.NamesOf(execs[x].Computation))
+		if err != nil && wrong == nil {
+			wrong = err
+		}
+		nodes[x], fits = n, fits || err == nil
+	}
+	if !fits {
+		return f.mistake("%v", wrong)
+	}
 	var reports []*report
 	worst := exitFine
 	drawn := false
-	for _, x := range execs {
-		for _, is := range x.Repairs.Issues {
-			fmt.Fprintf(f.stderr, "repaired: %v\n", is)
+	for k, x := range execs {
+		if err := f.repaired(x); err != nil {
+			return f.mistake("%v", err)
 		}
-		if x.Repairs.More > 0 {
-			fmt.Fprintf(f.stderr, "repaired: and %d more\n", x.Repairs.More)
+		if nodes[k] == nil {
+			_, err := p.Expand(predicate.NamesOf(x.Computation))
+			reports = append(reports, &report{Log: strings.Join(files, " "), Trace: x.Label(), Hosts: x.Names(), Events: x.TotalEvents(),
+				Modality: f.modality.String(), Predicate: f.predicate, Verdict: "does not apply", Reason: err.Error()})
+			continue
 		}
-		r, err := f.detect(ctx, p, x.Computation)
+		r, err := f.detect(ctx, nodes[k], x.Computation)
 		if err != nil {
 			return f.mistake("%v", err)
 		}
 		r.Log = strings.Join(files, " ")
 		r.ReadMS = ms(read)
 		r.Repairs = x.Repairs.Len()
+		if ignored != nil {
+			r.IgnoredLines = ignored.Lines
+		}
 		reports = append(reports, r)
 		switch {
 		case r.code == exitAlarm:
@@ -169,7 +199,15 @@ func (f *detectFlags) run(ctx context.Context, files []string, stdin io.Reader, 
 		}
 		// With several executions, the pictures are of the first that answers
 		// yes (or no, for Def), or of the first.
-		if !drawn && (r.code == exitAlarm || x == execs[len(execs)-1]) {
+		if !drawn && r.code == exitAlarm {
+			drawn = true
+			if err := f.draw(r); err != nil {
+				return f.mistake("%v", err)
+			}
+		}
+	}
+	for _, r := range reports {
+		if !drawn && r.res != nil {
 			drawn = true
 			if err := f.draw(r); err != nil {
 				return f.mistake("%v", err)
@@ -194,6 +232,33 @@ func (f *detectFlags) run(ctx context.Context, files []string, stdin io.Reader, 
 	return worst
 }
 
+// maxDropped is how many events a repair may leave out before the answer needs
+// -force: a verdict on a log that has lost more than a few is about another run.
+const maxDropped = 3
+
+// repaired tells what was repaired, and what was ignored, and refuses a log that
+// lost too much by it.
+func (f *detectFlags) repaired(x logs.Execution) error {
+	for _, is := range x.Repairs.Issues {
+		fmt.Fprintf(f.stderr, "repaired: %v\n", is)
+	}
+	if x.Repairs.More > 0 {
+		fmt.Fprintf(f.stderr, "repaired: and %d more\n", x.Repairs.More)
+	}
+	if n := x.Repairs.Dropped; n > maxDropped && !f.force {
+		return fmt.Errorf("the repair left out %d events: what is left may be another run than the one that was logged; -force answers all the same", n)
+	}
+	return nil
+}
+
+// plural is "1 line" or "2 lines".
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%s %ss", humanize.Comma(int64(n)), what)
+}
+
 func chooseTrace(execs []logs.Execution, name string) []logs.Execution {
 	for i, x := range execs {
 		if x.Label() == name || fmt.Sprint(i+1) == name {
@@ -203,11 +268,7 @@ func chooseTrace(execs []logs.Execution, name string) []logs.Execution {
 	return nil
 }
 
-func (f *detectFlags) detect(ctx context.Context, p *predicate.Predicate, c *computation.Computation) (*report, error) {
-	n, err := p.Expand(predicate.NamesOf(c))
-	if err != nil {
-		return nil, err
-	}
+func (f *detectFlags) detect(ctx context.Context, n *predicate.Node, c *computation.Computation) (*report, error) {
 	opt := f.opt
 	stop := f.progress(&opt)
 	start := time.Now()

@@ -2,16 +2,18 @@ package detectcmd
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
+	"os"
 	"regexp"
 	"sort"
 	"strings"
-	"time"
+	"sync"
 
 	"cpor/detect"
 	"cpor/detect/logs"
@@ -33,9 +35,19 @@ the predicate. For example
 	cpor monitor -poss 'p1.x > p2.y' -tcp 127.0.0.1:7700 -journal run.journal
 
 A TCP client sends events, and is answered "ok LINE" when everything up to that
-line is safe; an HTTP client posts them to /events, and finds /status. With
--journal, what was acknowledged survives a restart. See cpor help detect for the
-exit codes.
+line is safe; an HTTP client posts them to /events, and finds /status. An event
+that contradicts an earlier one is refused to its sender. With -journal, what was
+acknowledged survives a restart; FILE.lock beside it keeps a second monitor away.
+
+Whoever can connect can send events, so that it listens on the loopback
+interface only. With -public it listens on any address, and then -token-file is
+needed, whose content clients have to know: a TCP client sends "token TOKEN" as
+its first line, an HTTP client the header "Authorization: Bearer TOKEN". Nothing
+is encrypted unless -tls-cert and -tls-key are given.
+
+When -max-states or -max-memory is reached, the monitor says so, takes no more
+events and ends with exit code 3; started again with a higher limit and the same
+journal, it goes on. See cpor help detect for the other exit codes.
 
 `
 
@@ -52,11 +64,20 @@ func Monitor(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		journal  = f.String("journal", "", "keep the events in `FILE`, and go on from there")
 		keep     = f.Bool("keep", false, "go on after the detection")
 		maxKept  = f.Int("max-states", 0, "keep at most `n` local states and branches in memory")
+		public   = f.Bool("public", false, "listen on addresses beyond the loopback interface, too; needs -token-file")
+		token    = f.String("token-file", "", "clients have to know the first line of `FILE`, of at least 16 characters")
+		tlsCert  = f.String("tls-cert", "", "serve TLS with the certificate in the PEM `FILE`")
+		tlsKey   = f.String("tls-key", "", "and its key in the PEM `FILE`")
+		names    = f.String("server-names", "", "host names that HTTP clients may use for this server, with commas between them (default: localhost)")
+		conns    = f.Int("max-connections", monitor.DefaultConnections, "serve at most `n` connections at a time")
+		idle     = f.Duration("idle-timeout", monitor.DefaultIdle, "close a connection that sends nothing for that `time`")
+		memory   = bytesFlag(1 << 30)
 		format   = f.String("format", "", "of the events, shiviz or jsonl (default: recognised)")
 		assign   = f.String("assign", "", "finds the assignments in an event's text, see cpor detect")
 		asJSON   = f.Bool("json", false, "print JSON objects")
 		limit    = bytesFlag(monitor.DefaultLimit)
 	)
+	f.Var(&memory, "max-memory", "keep at most about that `size` in memory")
 	f.Var(&limit, "journal-limit", "replace the journal by a checkpoint when it has that `size`")
 	rest, code, ok := f.parse(args, monitorUsage, stdout)
 	if !ok {
@@ -65,7 +86,28 @@ func Monitor(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	if len(rest) > 0 {
 		return f.mistake("unexpected argument %s: events come from stdin or from clients", rest[0])
 	}
-	cfg := monitor.Config{MaxStates: *maxKept}
+	given := map[string]bool{}
+	f.Visit(func(fl *flag.Flag) { given[fl.Name] = true })
+	if *tcp == "" && *httpAddr == "" {
+		for _, name := range []string{"public", "token-file", "tls-cert", "tls-key", "max-connections", "idle-timeout"} {
+			if given[name] {
+				return f.mistake("-%s is about clients: give -tcp or -http, too", name)
+			}
+		}
+	}
+	switch {
+	case given["server-names"] && *httpAddr == "":
+		return f.mistake("-server-names is about HTTP clients: give -http, too")
+	case given["journal-limit"] && *journal == "":
+		return f.mistake("-journal-limit is about the journal: give -journal, too")
+	case *maxKept < 0 || *conns <= 0 || *idle <= 0:
+		return f.mistake("-max-states, -max-connections and -idle-timeout have to be positive")
+	case (*tlsCert == "") != (*tlsKey == ""):
+		return f.mistake("-tls-cert and -tls-key belong together")
+	case *public && *token == "":
+		return f.mistake("-public needs -token-file: anybody could send events")
+	}
+	cfg := monitor.Config{MaxStates: *maxKept, MaxBytes: int64(memory)}
 	text := *poss
 	switch {
 	case (*poss == "") == (*def == ""):
@@ -94,18 +136,87 @@ func Monitor(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 			cfg.Hosts = append(cfg.Hosts, strings.TrimSpace(h))
 		}
 	}
+	c := &monitorCommand{flagSet: f, stdout: stdout, json: *asJSON, keep: *keep, predicate: text, modality: cfg.Modality}
+	c.server = &monitor.Server{MaxConnections: *conns, Idle: *idle, Log: c.log}
+	if *names != "" {
+		c.server.Names = strings.Split(*names, ",")
+	}
+	if *token != "" {
+		if c.server.Token, err = readToken(*token); err != nil {
+			return f.mistake("-token-file: %v", err)
+		}
+	}
+	if *tlsCert != "" {
+		cert, err := tls.LoadX509KeyPair(*tlsCert, *tlsKey)
+		if err != nil {
+			return f.mistake("-tls-cert: %v", err)
+		}
+		c.tls = &tls.Config{Certificates: []tls.Certificate{cert}}
+	}
+	// The sockets come first: who cannot have them has touched nothing.
+	listeners := map[string]net.Listener{}
+	defer func() {
+		for _, l := range listeners {
+			l.Close()
+		}
+	}()
+	for kind, addr := range map[string]string{"tcp": *tcp, "http": *httpAddr} {
+		if addr == "" {
+			continue
+		}
+		l, err := listen(addr, *public)
+		if err != nil {
+			return f.mistake("-%s: %v", kind, err)
+		}
+		listeners[kind] = l
+	}
 	s, err := monitor.NewService(cfg, *journal, int64(limit), opt)
 	if err != nil {
 		return f.mistake("%v", err)
 	}
 	defer s.Close()
-	c := &monitorCommand{flagSet: f, s: s, stdout: stdout, json: *asJSON, keep: *keep, predicate: text, modality: cfg.Modality}
-	return c.run(ctx, stdin, *tcp, *httpAddr)
+	c.s, c.server.Service = s, s
+	if d := s.Damage(); d != nil {
+		c.log("journal %s: %v", *journal, d)
+	}
+	return c.run(ctx, stdin, listeners["tcp"], listeners["http"])
+}
+
+// minToken is the least length of a token.
+const minToken = 16
+
+func readToken(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	line, _, _ := strings.Cut(string(data), "\n")
+	token := strings.TrimSpace(line)
+	if len(token) < minToken || strings.ContainsAny(token, " \t") {
+		return "", fmt.Errorf("%s: the first line has to be one word of at least %d characters", path, minToken)
+	}
+	return token, nil
+}
+
+// listen listens on the address, which has to be one of the loopback interface
+// unless public is set.
+func listen(addr string, public bool) (net.Listener, error) {
+	resolved, err := net.ResolveTCPAddr("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	if !public && !resolved.IP.IsLoopback() {
+		return nil, fmt.Errorf("%s is not on the loopback interface: anybody who reaches it could send events; say 127.0.0.1:%d, or -public with -token-file", addr, resolved.Port)
+	}
+	return net.ListenTCP("tcp", resolved)
 }
 
 type monitorCommand struct {
 	*flagSet
 	s          *monitor.Service
+	server     *monitor.Server
+	tls        *tls.Config
+	logMu      sync.Mutex
 	stdout     io.Writer
 	json, keep bool
 	predicate  string
@@ -114,49 +225,36 @@ type monitorCommand struct {
 
 // run feeds the service until the input ends, the predicate is detected or ctx
 // ends.
-func (c *monitorCommand) run(ctx context.Context, stdin io.Reader, tcp, httpAddr string) int {
+func (c *monitorCommand) run(ctx context.Context, stdin io.Reader, tcp, httpListener net.Listener) int {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	g, gctx := errgroup.WithContext(inner)
-	listening := tcp != "" || httpAddr != ""
-	if tcp != "" {
-		l, err := net.Listen("tcp", tcp)
-		if err != nil {
-			return c.mistake("%v", err)
+	listening := tcp != nil || httpListener != nil
+	serve := func(l net.Listener, prefix string, serve func(context.Context, net.Listener) error) {
+		if l == nil {
+			return
 		}
-		fmt.Fprintf(c.stderr, "listening on tcp %v\n", l.Addr())
-		g.Go(func() error { return c.s.ServeTCP(gctx, l) })
-	}
-	if httpAddr != "" {
-		l, err := net.Listen("tcp", httpAddr)
-		if err != nil {
-			return c.mistake("%v", err)
+		c.log("listening on %s%v", prefix, l.Addr())
+		if c.tls != nil {
+			l = tls.NewListener(l, c.tls)
 		}
-		fmt.Fprintf(c.stderr, "listening on http://%v\n", l.Addr())
-		srv := &http.Server{Handler: c.s.Handler(), ReadHeaderTimeout: 10 * time.Second}
-		g.Go(func() error {
-			if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-				return err
-			}
-			return nil
-		})
-		g.Go(func() error {
-			<-gctx.Done()
-			// Answers that are on their way are finished: a client should learn
-			// that its events were taken.
-			last, stop := context.WithTimeout(context.Background(), 2*time.Second)
-			defer stop()
-			return srv.Shutdown(last)
-		})
+		g.Go(func() error { return serve(gctx, l) })
 	}
+	serve(tcp, "tcp ", c.server.ServeTCP)
+	scheme := "http://"
+	if c.tls != nil {
+		scheme = "https://"
+	}
+	serve(httpListener, scheme, c.server.ServeHTTP)
 	ended := make(chan struct{})
 	if !listening {
 		g.Go(func() error {
 			err := c.s.Stream(gctx, stdin, nil)
 			if err == nil {
 				close(ended)
+				return nil
 			}
-			return err
+			return fmt.Errorf("stdin, %w", err)
 		})
 	}
 	failed := make(chan error, 1)
@@ -172,6 +270,8 @@ func (c *monitorCommand) run(ctx context.Context, stdin io.Reader, tcp, httpAddr
 			}
 			announced, detected, done = true, nil, !c.keep
 		case <-ended:
+			done = true
+		case <-c.s.Stopped():
 			done = true
 		case err = <-failed:
 			failed <- err
@@ -196,9 +296,22 @@ func (c *monitorCommand) run(ctx context.Context, stdin io.Reader, tcp, httpAddr
 			err = e
 		}
 	}
+	stopped := c.s.Err()
 	switch {
-	case announced:
+	case announced && (stopped == nil || !c.keep):
 		return c.code(true)
+	case errors.Is(stopped, monitor.ErrFull):
+		if !announced {
+			c.print("full", "not detected so far")
+		}
+		c.mistake("%v; start again with a higher -max-states or -max-memory", stopped)
+		if announced {
+			return c.code(true)
+		}
+		return exitIncomplete
+	case stopped != nil:
+		c.mistake("%v", stopped)
+		return exitIncomplete
 	case ctx.Err() != nil:
 		c.print("interrupted", "not detected so far")
 		return exitIncomplete
@@ -216,6 +329,13 @@ func (c *monitorCommand) run(ctx context.Context, stdin io.Reader, tcp, httpAddr
 	}
 	c.print("end", verdict+": "+answer)
 	return c.code(holds)
+}
+
+// log tells the operator something.
+func (c *monitorCommand) log(format string, args ...any) {
+	c.logMu.Lock()
+	defer c.logMu.Unlock()
+	fmt.Fprintf(c.stderr, format+"\n", args...)
 }
 
 // code is the exit code for an answer.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,18 +21,23 @@ import (
 
 // report is the answer for one execution, as -json prints it.
 type report struct {
-	Log        string     `json:"log"`
-	Trace      string     `json:"trace,omitempty"`
-	Hosts      []string   `json:"hosts"`
-	Events     int        `json:"events"`
-	Repairs    int        `json:"repairs"`
-	Modality   string     `json:"modality"`
-	Predicate  string     `json:"predicate"`
-	Conjuncts  []conjunct `json:"conjuncts,omitempty"`
-	Algorithm  string     `json:"algorithm"`
-	Verdict    string     `json:"verdict"` // possible, impossible, definite, not definite, incomplete
-	Exhaustive bool       `json:"exhaustive"`
-	Reason     string     `json:"reason"`
+	Log     string   `json:"log"`
+	Trace   string   `json:"trace,omitempty"`
+	Hosts   []string `json:"hosts"`
+	Events  int      `json:"events"`
+	Repairs int      `json:"repairs"`
+	// IgnoredLines are the lines of the log that no event is in.
+	IgnoredLines int `json:"ignored_lines"`
+	// Unassigned has the hosts that never assign a variable of the predicate, by
+	// variable: it is undefined there.
+	Unassigned map[string][]string `json:"unassigned,omitempty"`
+	Modality   string              `json:"modality"`
+	Predicate  string              `json:"predicate"`
+	Conjuncts  []conjunct          `json:"conjuncts,omitempty"`
+	Algorithm  string              `json:"algorithm"`
+	Verdict    string              `json:"verdict"` // possible, impossible, definite, not definite, incomplete, does not apply
+	Exhaustive bool                `json:"exhaustive"`
+	Reason     string              `json:"reason"`
 
 	States      int64   `json:"states"`
 	Transitions int64   `json:"transitions"`
@@ -87,6 +94,7 @@ func newReport(f *detectFlags, c *computation.Computation, n *predicate.Node, re
 		States: res.Stats.States, Transitions: res.Stats.Transitions, Single: res.Stats.Events, StoreBytes: res.Stats.StoreBytes,
 		DurationMS: ms(elapsed), LatticeBound: res.LatticeBound, c: c, n: n, res: res,
 	}
+	r.unassigned()
 	alarm := res.Holds == (res.Modality == detect.Poss)
 	switch {
 	case !res.Exhaustive:
@@ -136,6 +144,23 @@ func newReport(f *detectFlags, c *computation.Computation, n *predicate.Node, re
 		r.Observation = r.stepsOf(f.steps)
 	}
 	return r
+}
+
+// unassigned finds the variables of the predicate that hosts never assign.
+func (r *report) unassigned() {
+	var walk func(n *predicate.Node)
+	walk = func(n *predicate.Node) {
+		if n.Op == predicate.Var && r.c.Variable(n.Process, n.Name) == nil && !slices.Contains(r.Unassigned[n.Name], n.Host) {
+			if r.Unassigned == nil {
+				r.Unassigned = map[string][]string{}
+			}
+			r.Unassigned[n.Name] = append(r.Unassigned[n.Name], n.Host)
+		}
+		for _, k := range n.Kids {
+			walk(k)
+		}
+	}
+	walk(r.n)
 }
 
 // stepsOf returns the last n steps, all of them if n is 0.
@@ -208,8 +233,16 @@ func (r *report) print(w io.Writer, f *detectFlags) error {
 	}
 	fmt.Fprintf(out, ": %d hosts, %s events\n", len(r.Hosts), humanize.Comma(int64(r.Events)))
 	fmt.Fprintf(out, "predicate  %s\n", r.Predicate)
+	if r.res == nil {
+		fmt.Fprintf(out, "does not apply: %s\n", r.Reason)
+		_, err := io.WriteString(w, out.String())
+		return err
+	}
 	if f.explain {
 		r.explain(out)
+	}
+	for _, v := range slices.Sorted(maps.Keys(r.Unassigned)) {
+		fmt.Fprintf(out, "note       %s is undefined on %s, which never assign it\n", v, listed(r.Unassigned[v]))
 	}
 	fmt.Fprintf(out, "%s\n", r.answer())
 	labels := r.labels()
@@ -232,6 +265,15 @@ func (r *report) print(w io.Writer, f *detectFlags) error {
 	fmt.Fprintf(out, "lattice    %s\n", r.lattice())
 	_, err := io.WriteString(w, out.String())
 	return err
+}
+
+// listed names the hosts, the first few of many.
+func listed(hosts []string) string {
+	const most = 8
+	if len(hosts) > most {
+		return fmt.Sprintf("%s and %d more hosts", strings.Join(hosts[:most], ", "), len(hosts)-most)
+	}
+	return strings.Join(hosts, ", ")
 }
 
 func (r *report) lattice() string {

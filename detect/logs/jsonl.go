@@ -51,34 +51,28 @@ func readJSONLines(b *builders, data []byte) error {
 		if len(text) == 0 {
 			continue
 		}
-		// Nearly every line is an event without surprises; encoding/json takes
-		// four times as long for it.
-		if fast.parse(text) {
-			if err := r.clock.scan(fast.clock); err != nil {
-				b.issues.add(b.source, line, "%v", err)
-				continue
-			}
+		// Nearly every line is an event without surprises.
+		if fast.parse(text, &r.clock) {
+			r.twice(line)
 			x := b.builder()
 			x.Event(x.HostBytes(fast.host), line)
 			r.clock.entries()
 			x.Text(fast.event)
-			if fast.vars != nil {
-				if err := r.assign.vars("", fast.vars); err != nil {
-					b.issues.add(b.source, line, "%v", err)
-				}
+			if err := r.assign.assignVars(&fast); err != nil {
+				b.issues.add(b.source, line, "%v", err)
 			}
 			continue
 		}
 		l, err := ParseLine(text)
 		if err != nil {
-			b.issues.add(b.source, line, "%v", err)
+			b.lost(line, "%v", err)
 			if !b.opt.Lenient && b.issues.list.Len() > computation.MaxIssues {
 				return nil
 			}
 			continue
 		}
 		if l.Trace != nil {
-			b.start(*l.Trace)
+			b.start(*l.Trace, line)
 			r.reset()
 			order = nil
 		}
@@ -102,11 +96,11 @@ func readJSONLines(b *builders, data []byte) error {
 		clock := bytes.TrimSpace(l.Clock)
 		if len(clock) > 0 && clock[0] == '[' {
 			if err := json.Unmarshal(clock, &array); err != nil {
-				b.issues.add(b.source, line, "the clock is no array of counts: %s", shorten(clock))
+				b.lost(line, "the clock is no array of counts: %s", shorten(clock))
 				continue
 			}
 			if len(array) != len(order) {
-				b.issues.add(b.source, line, "the clock has %d entries for the %d declared hosts", len(array), len(order))
+				b.lost(line, "the clock has %d entries for the %d declared hosts", len(array), len(order))
 				continue
 			}
 			x.Event(x.Host(l.Host), line)
@@ -115,9 +109,10 @@ func readJSONLines(b *builders, data []byte) error {
 			}
 		} else {
 			if err := r.clock.scan(clock); err != nil {
-				b.issues.add(b.source, line, "%v", err)
+				b.lost(line, "%v", err)
 				continue
 			}
+			r.twice(line)
 			x.Event(x.Host(l.Host), line)
 			r.clock.entries()
 		}

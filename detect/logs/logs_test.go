@@ -2,11 +2,14 @@ package logs
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"cpor/detect/computation"
 	"cpor/detect/simulate"
@@ -158,9 +161,12 @@ func TestMistakes(t *testing.T) {
 		opt  Options
 		want string
 	}{
-		"empty":            {"", Options{}, "log: the log has no events"},
-		"no layout":        {"hello\nworld\n", Options{}, "log: the layout of the log is not one of the two default ones"},
-		"no clock":         {"a {\"a\":1}\nx\nb\nb 2\n", Options{}, "log:3: expected a host and its clock, found b"},
+		"empty":           {"", Options{}, "log: the log has no events"},
+		"no layout":       {"hello\nworld\n", Options{}, "log: the layout of the log is not one of the two default ones"},
+		"repeated key":    {"a {\"a\":2,\"a\":1}\nx\n", Options{}, "log:1: the clock names host a twice, with different counts"},
+		"twice the label": {"== t\na {\"a\":1}\nx\n== t\nb {\"b\":1}\nx\n", Options{Delimiter: `== (?<trace>.*)`}, "log:4: execution t begins a second time"},
+		"no delimiter": {"a {\"a\":1}\nx\na {\"a\":2}\ny\n=== next ===\na {\"a\":1}\nx\n", Options{},
+			"log:6: the hosts begin again with event 1 here: perhaps the log has several executions"},
 		"bad clock":        {"a {\"a\":one}\nx\n", Options{}, "log:1: the clock's entry for host a is no count: one"},
 		"clock of strings": {"a {\"a\":\"1\"}\nx\n", Options{}, "log:1: the clock's entry for host a is no count"},
 		"too large":        {"a {\"a\":99999999999}\nx\n", Options{}, "log:1: the clock's entry for host a is no count: 99999999999"},
@@ -182,11 +188,6 @@ func TestMistakes(t *testing.T) {
 	}
 	if _, err := ReadFiles([]string{"/does/not/exist"}, nil, Options{}); err == nil {
 		t.Error("no error for a missing file")
-	}
-	// Lenient reading skips the lines that are no events, and says so.
-	execs := read(t, "a {\"a\":1}\nx=1\nnoise\na {\"a\":2}\nx=2\n", Options{Lenient: true})
-	if c := execs[0]; c.TotalEvents() != 2 || c.Repairs.Len() != 1 || c.Repairs.Issues[0].String() != "log:3: expected a host and its clock, found noise" {
-		t.Errorf("%d events, repairs %v", c.TotalEvents(), c.Repairs)
 	}
 }
 
@@ -210,6 +211,184 @@ func TestSeveralExecutions(t *testing.T) {
 	}
 }
 
+// TestAsShiViz: what the ShiViz site accepts is accepted, and what it ignores is
+// ignored, but counted.
+func TestAsShiViz(t *testing.T) {
+	want := `[a b]
+a:0 [0 0] x=undefined
+a:1 [1 0] "x=1" x=1
+a:2 [2 1] "got it" x=1
+b:0 [0 0] y=undefined
+b:1 [0 1] "y=2" y=2
+`
+	const text = "x=1\na {\"a\":1}\ny=2\nb {\"b\":1}\ngot it\na {\"a\":2,\"b\":1}\n"
+	tests := map[string]struct {
+		log     string
+		opt     Options
+		ignored int
+	}{
+		"byte order mark":            {"\xef\xbb\xbf" + text, Options{}, 0},
+		"byte order mark and header": {"\xef\xbb\xbf" + ShiVizRegexp + "\n\n" + text, Options{}, 0},
+		"blanks after the clock":     {strings.ReplaceAll(text, "}", "} "), Options{}, 0},
+		"blanks, GoVector":           {"a {\"a\":1}  \nx=1\nb {\"b\":1}\t\ny=2\na {\"a\":2, \"b\":1} \ngot it\n", Options{}, 0},
+		"the site's default, given":  {strings.ReplaceAll(text, "}", "} "), Options{Regexp: ShiVizRegexp}, 0},
+		"carriage returns":           {ShiVizRegexp + "\r\n\r\n" + strings.ReplaceAll(text, "\n", "\r\n"), Options{}, 0},
+		"carriage returns, own":      {strings.ReplaceAll(text, "\n", "\r\n"), Options{Regexp: `(?<event>.*)\n(?<host>\w+) (?<clock>\{.*\})$`}, 0},
+		"only carriage returns":      {strings.ReplaceAll(text, "\n", "\r"), Options{}, 0},
+		"noise before":               {"# made by hand\n# on a Sunday\n\n" + text, Options{}, 2},
+		"noise between":              {strings.ReplaceAll(text, "y=2", "(pause)\n\n(pause)\ny=2"), Options{}, 2},
+		"noise after":                {text + "bye\n", Options{}, 1},
+		"escaped clocks":             {strings.ReplaceAll(text, `"`, `\"`), Options{}, 0},
+		"equal repeated keys":        {strings.ReplaceAll(text, `{"b":1}`, `{"b":1,"b":1}`), Options{}, 0},
+		"other order, of a model checker": {"State 1: <Init>\nHost = a\nClock = \"{\\\"a\\\":1}\"\nx=1\n\nState 2: <Next>\nHost = b\nClock = \"{\\\"b\\\":1}\"\ny=2\n\n" +
+			"State 3: <Next>\nHost = a\nClock = \"{\\\"a\\\":2,\\\"b\\\":1}\"\ngot it\n\nFinished.\n",
+			Options{Regexp: `^State (\d+): .*\nHost = (?<host>.*)\nClock = "(?<clock>.*)"\n(?<event>.*)`}, 1},
+		"text before the host": {strings.ReplaceAll("a {\"a\":1}\nx=1\nb {\"b\":1}\ny=2\na {\"a\":2,\"b\":1}\ngot it\n", " {", " {"), Options{Regexp: GoVectorRegexp}, 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			x := read(t, tt.log, tt.opt)[0]
+			if d := cmp.Diff(want, strings.TrimPrefix(dump(x.Computation), " ")); d != "" {
+				t.Error(d)
+			}
+			got := 0
+			if x.Ignored != nil {
+				got = x.Ignored.Lines
+			}
+			if got != tt.ignored {
+				t.Errorf("%d lines were ignored, want %d: %+v", got, tt.ignored, x.Ignored)
+			}
+		})
+	}
+	// Where the first ignored line stands.
+	x := read(t, "a {\"a\":1}\nx=1\nnoise\na {\"a\":2}\nx=2\n", Options{})[0]
+	if x.TotalEvents() != 2 || x.Ignored == nil || x.Ignored.First.String() != "log:3" || x.Ignored.Text != "noise" {
+		t.Errorf("%+v", x.Ignored)
+	}
+	// What a repair drops is counted.
+	x = read(t, strings.Repeat("a {\"a\":1}\nx=1\n", 5)+"a {\"a\":one}\nx=1\n", Options{Lenient: true})[0]
+	if x.TotalEvents() != 1 || x.Repairs.Dropped != 5 {
+		t.Errorf("%d events, %d dropped", x.TotalEvents(), x.Repairs.Dropped)
+	}
+}
+
+// TestFields: the groups of the parser stay in a log that is written.
+func TestFields(t *testing.T) {
+	opt := Options{Regexp: `(?<date>\S+)(?: (?<path>/\S+))? (?<host>\w+) (?<clock>{.*}) (?<event>.*)`}
+	first := read(t, "07:30 /a/b n1 {\"n1\":1} x=1\n007 n2 {\"n2\":1,\"n1\":1} y=2\n", opt)[0].Computation
+	var buf bytes.Buffer
+	if err := WriteShiViz(&buf, first, first.Linearise(first.Initial(), first.Final()), func(computation.Event) string { return "[cut] " }); err != nil {
+		t.Fatal(err)
+	}
+	second := read(t, buf.String(), Options{})[0].Computation
+	for _, x := range []*computation.Computation{first, second} {
+		for name, want := range map[string]string{"date": "07:30", "path": "/a/b"} {
+			if got, ok := x.Field(0, 1, name); got != want || !ok {
+				t.Errorf("%s is %q in\n%s", name, got, buf.String())
+			}
+		}
+		if got, _ := x.Field(1, 1, "date"); got != "007" {
+			t.Errorf("the second date is %q", got)
+		}
+		if _, ok := x.Field(1, 1, "path"); ok {
+			t.Error("the second event has a path")
+		}
+	}
+	if got := second.Text(0, 1); got != "[cut] x=1" {
+		t.Errorf("text %q", got)
+	}
+}
+
+// matches are the places of the groups, found by the regular expression.
+func matches(expr string, data []byte) [][]int {
+	return regexp.MustCompile("(?m)"+expr).FindAllSubmatchIndex(data, -1)
+}
+
+// FuzzMatchers: the scanners of the default layouts find what their regular
+// expressions find.
+func FuzzMatchers(f *testing.F) {
+	for _, text := range []string{"x\na {\"a\":1}\ny\nb {} \n", "a {1} {2}\n\n a { {\n{}\n", "a b {} {}}\nx {}\ny {}", " {}\n {}\n {}", "a\t{}\n\f {}\r\n", "\xff {\xff}\n\xff"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { compareMatchers(t, data) })
+}
+
+func compareMatchers(t *testing.T, data []byte) {
+	for _, tt := range []struct {
+		expr string
+		next func([]byte, int) []int
+	}{
+		{GoVectorRegexp, func(data []byte, at int) []int { return nextGoVector(data, at, false) }},
+		{ShiVizRegexp, nextShiViz},
+	} {
+		var got [][]int
+		for m := tt.next(data, 0); m != nil; m = tt.next(data, m[1]) {
+			got = append(got, m)
+		}
+		if d := cmp.Diff(matches(tt.expr, data), got); d != "" {
+			t.Fatalf("%s in %q: %s", tt.expr, data, d)
+		}
+	}
+}
+
+func TestMatchers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	pieces := []string{"a", " ", "{", "}", "\n", "\t", "b {", "} ", "}\n", "\f", "\xff", "x y {}\n"}
+	for range 20_000 {
+		var data []byte
+		for range rng.IntN(14) {
+			data = append(data, pieces[rng.IntN(len(pieces))]...)
+		}
+		compareMatchers(t, data)
+	}
+}
+
+// FuzzFastLine: a line that is read fast is one that encoding/json reads, with
+// the same content.
+func FuzzFastLine(f *testing.F) {
+	f.Add([]byte(`{"host":"a","clock":{"a":1,"b":0},"event":"x","vars":{"x":1,"y":[1,{"z":null}],"w":{"v":true}}}`))
+	f.Add([]byte(`{"clock": {"a": 01}, "host" : "a\u0062" , "vars":{"s":"\"", "f":-1.5e3}}`))
+	f.Add([]byte(`{"host":"a","clock":{"a":1},"vars":{"x":1},"vars":{"y":2}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var fast fastLine
+		clock := clockScanner{b: computation.NewBuilder("")}
+		if !utf8.Valid(text) || !fast.parse(text, &clock) {
+			return
+		}
+		got := map[string]computation.Value{}
+		a := assignments{opt: &Options{}, set: func(name []byte, v computation.Value) { got[string(name)] = v }}
+		if err := a.assignVars(&fast); err != nil {
+			t.Fatal(err)
+		}
+		l, err := ParseLine(text)
+		if err != nil {
+			t.Fatalf("%q was read, but %v", text, err)
+		}
+		if l.Host != string(fast.host) || l.Event != string(fast.event) {
+			t.Fatalf("%q: host %q, event %q", text, fast.host, fast.event)
+		}
+		counts := map[string]int32{}
+		if err := json.Unmarshal(l.Clock, &counts); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		for k, id := range clock.hosts {
+			if name := clock.b.HostName(id); counts[name] != clock.vals[k] {
+				t.Fatalf("%q: entry %d of %s", text, clock.vals[k], name)
+			}
+		}
+		if len(clock.hosts) != len(counts) {
+			t.Fatalf("%q: %d entries", text, len(clock.hosts))
+		}
+		want := map[string]computation.Value{}
+		flattened("", l.Vars, func(name string, v computation.Value) { want[name] = v })
+		for name, v := range want {
+			if !got[name].Equal(v) && name != "" {
+				t.Fatalf("%q: %s is %v, want %v", text, name, got[name], v)
+			}
+		}
+	})
+}
+
 // TestDecoder: reading as it comes gives the same events.
 func TestDecoder(t *testing.T) {
 	logs := []string{
@@ -231,13 +410,16 @@ func TestDecoder(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r.Host != "" {
-				delete(r.Clock, "") // entries of 0 may be there or not
-				for h, x := range r.Clock {
-					if x == 0 {
-						delete(r.Clock, h)
+				clock, vars := map[string]int32{}, map[string]computation.Value{}
+				for _, en := range r.Clock {
+					if en.Count != 0 { // they may be there or not
+						clock[en.Host] = en.Count
 					}
 				}
-				got = append(got, fmt.Sprintf("%s %v %v %s", r.Host, r.Clock, r.Vars, r.Text))
+				for _, v := range r.Vars {
+					vars[v.Name] = v.Value
+				}
+				got = append(got, fmt.Sprintf("%s %v %v %s", r.Host, clock, vars, r.Text))
 			}
 		}
 		if d := cmp.Diff(want, got); d != "" {

@@ -19,12 +19,24 @@ type Options struct {
 	Delimiter string         // between executions; "" is what the file says
 	Assign    *regexp.Regexp // finds assignments in event texts, with groups name and value; nil is the default
 	Lenient   bool           // repair what can be repaired
+	// Ended is for a Decoder of a connection, which may break off: a last line
+	// without its end is refused unless it is JSON, which has an end of its own.
+	Ended bool
 }
 
 // Execution is one run that a log recorded.
 type Execution struct {
 	*computation.Computation
 	Repairs *computation.IssueList // what was repaired; never nil
+	Ignored *Ignored               // lines that are no part of an event, of all executions; only with the first
+}
+
+// Ignored counts the lines that are no part of an event, as the ShiViz site
+// ignores them.
+type Ignored struct {
+	Lines int
+	First computation.Pos
+	Text  string // of the first
 }
 
 // Input is a log to read.
@@ -63,6 +75,8 @@ func Read(inputs []Input, opt Options) ([]Execution, error) {
 		b.next = 0
 		b.source = in.Name
 		b.cur = nil
+		b.begun = map[string]bool{}
+		in.Data = bytes.TrimPrefix(in.Data, byteOrderMark)
 		format := opt.Format
 		if format == "" {
 			format = recognise(in.Data)
@@ -95,7 +109,7 @@ func Read(inputs []Input, opt Options) ([]Execution, error) {
 			}
 			return nil, err
 		}
-		out = append(out, Execution{c, repairs})
+		out = append(out, Execution{Computation: c, Repairs: repairs})
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("%s: %w", inputs[0].Name, computation.ErrEmpty)
@@ -104,6 +118,10 @@ func Read(inputs []Input, opt Options) ([]Execution, error) {
 	first := out[0].Repairs
 	first.Issues = append(b.issues.list.Issues, first.Issues...)
 	first.More += b.issues.list.More
+	first.Dropped += b.issues.list.Dropped
+	if b.ignored.Lines > 0 {
+		out[0].Ignored = &b.ignored
+	}
 	return out, nil
 }
 
@@ -121,18 +139,40 @@ type builders struct {
 	next   int // the execution of this file that comes next
 	source string
 	cur    *computation.Builder
+	begun  map[string]bool // the labels of this file's executions
+
+	ignored Ignored
+}
+
+// lost reports an event that cannot be read.
+func (b *builders) lost(line int, format string, args ...any) {
+	b.issues.add(b.source, line, format, args...)
+	b.issues.list.Dropped++
+}
+
+// ignore counts a line that is no part of an event.
+func (b *builders) ignore(line int, text []byte) {
+	if b.ignored.Lines++; b.ignored.Lines == 1 {
+		b.ignored.First = computation.Pos{Source: b.source, Line: line}
+		b.ignored.Text = shorten(bytes.TrimSpace(text))
+	}
 }
 
 // builder returns the builder of the current execution.
 func (b *builders) builder() *computation.Builder {
 	if b.cur == nil {
-		b.start("")
+		b.start("", 0)
 	}
 	return b.cur
 }
 
-// start begins the next execution of the file, with that label.
-func (b *builders) start(label string) {
+// start begins the next execution of the file, with that label, which stands in
+// the line.
+func (b *builders) start(label string, line int) {
+	if label != "" && b.begun[label] {
+		b.issues.add(b.source, line, "execution %s begins a second time", label)
+	}
+	b.begun[label] = true
 	x := -1
 	if label != "" {
 		for i, o := range b.all {

@@ -13,27 +13,55 @@ import (
 // clockScanner reads clocks, {"host":number, ...}, fast: it expects the hosts in
 // the order of the previous clock, as every logger writes them.
 type clockScanner struct {
-	b     *computation.Builder
-	names [][]byte // the hosts of the previous clock, in order, quoted
-	ids   []int
-	hosts []int // the entries of the last clock
-	vals  []int32
+	b      *computation.Builder
+	names  [][]byte // the hosts of the previous clock, in order, quoted
+	ids    []int
+	repeat bool  // names has a host twice
+	hosts  []int // the entries of the last clock
+	vals   []int32
+	// twice is set by scan to the host that the clock names twice with different
+	// counts, of which the last one is taken, as JavaScript does; -1 if there is none.
+	twice  int
+	learnt int    // bytes of the names that were not those of the previous clock
+	plain  []byte // scratch: a clock without the backslashes of an outer string
 }
 
-// scan reads a clock into c.hosts and c.vals.
+// scan reads a clock into c.hosts and c.vals. A clock that was written as a
+// part of a string, with a backslash before each quote, is read, too.
 func (c *clockScanner) scan(text []byte) error {
-	c.hosts, c.vals = c.hosts[:0], c.vals[:0]
-	i := skipSpace(text, 0)
-	if i >= len(text) || text[i] != '{' {
-		return fmt.Errorf("the clock is no JSON object: %s", shorten(text))
+	end, err := c.scanAt(text, 0)
+	if err != nil && bytes.Contains(text, []byte(`\"`)) {
+		c.plain = append(c.plain[:0], bytes.ReplaceAll(text, []byte(`\"`), []byte(`"`))...)
+		text = c.plain
+		end, err = c.scanAt(text, 0)
+	}
+	if err != nil {
+		return err
+	}
+	if end = skipSpace(text, end); end < len(text) {
+		return fmt.Errorf("unexpected text after the clock: %s", shorten(text[end:]))
+	}
+	return nil
+}
+
+// scanAt reads the clock that begins at i and returns where it ends.
+func (c *clockScanner) scanAt(text []byte, i int) (end int, err error) {
+	c.hosts, c.vals, c.twice = c.hosts[:0], c.vals[:0], -1
+	from := i
+	noObject := func() (int, error) {
+		return 0, fmt.Errorf("the clock is no JSON object: %s", shorten(text[from:]))
+	}
+	if i = skipSpace(text, i); i >= len(text) || text[i] != '{' {
+		return noObject()
 	}
 	i = skipSpace(text, i+1)
 	if i < len(text) && text[i] == '}' {
-		return c.end(text, i+1)
+		return i + 1, nil
 	}
+	fresh := false // the hosts are not those of the previous clock
 	for n := 0; ; n++ {
 		if i >= len(text) || text[i] != '"' {
-			return fmt.Errorf("the clock is no JSON object: %s", shorten(text))
+			return noObject()
 		}
 		id := -1
 		if n < len(c.names) && bytes.HasPrefix(text[i:], c.names[n]) {
@@ -42,24 +70,26 @@ func (c *clockScanner) scan(text []byte) error {
 		} else {
 			j := endOfString(text, i)
 			if j < 0 {
-				return fmt.Errorf("the clock is no JSON object: %s", shorten(text))
+				return noObject()
 			}
 			quoted := text[i:j]
-			if bytes.IndexByte(quoted, '\\') >= 0 {
+			if isPlain(quoted[1 : len(quoted)-1]) {
+				id = c.b.HostBytes(quoted[1 : len(quoted)-1])
+			} else {
 				var name string
 				if err := json.Unmarshal(quoted, &name); err != nil {
-					return fmt.Errorf("the clock has a bad host name: %s", quoted)
+					return 0, fmt.Errorf("the clock has a bad host name: %s", shorten(quoted))
 				}
 				id = c.b.Host(name)
-			} else {
-				id = c.b.HostBytes(quoted[1 : len(quoted)-1])
 			}
 			c.names, c.ids = append(c.names[:n:n], bytes.Clone(quoted)), append(c.ids[:n:n], id)
+			c.learnt += len(quoted) + 64
+			fresh = true
 			i = j
 		}
 		i = skipSpace(text, i)
 		if i >= len(text) || text[i] != ':' {
-			return fmt.Errorf("the clock is no JSON object: %s", shorten(text))
+			return noObject()
 		}
 		i = skipSpace(text, i+1)
 		start, v := i, int64(0)
@@ -72,31 +102,73 @@ func (c *clockScanner) scan(text []byte) error {
 			v = v*10 + int64(text[i]-'0')
 			i++
 		}
-		if i == digits || v >= 1<<31 || neg && v != 0 {
+		after := skipSpace(text, i)
+		if i == digits || v >= 1<<31 || neg && v != 0 || text[digits] == '0' && i > digits+1 ||
+			i < len(text) && after == i && text[i] != ',' && text[i] != '}' {
 			end := i
-			for end < len(text) && text[end] != ',' && text[end] != '}' {
+			for end < len(text) && text[end] != ',' && text[end] != '}' && text[end] != ' ' {
 				end++
 			}
-			return fmt.Errorf("the clock's entry for host %s is no count: %s", c.b.HostName(id), text[start:end])
+			return 0, fmt.Errorf("the clock's entry for host %s is no count: %s", c.b.HostName(id), shorten(text[start:end]))
 		}
 		c.hosts, c.vals = append(c.hosts, id), append(c.vals, int32(v))
-		i = skipSpace(text, i)
+		i = after
 		if i < len(text) && text[i] == ',' {
 			i = skipSpace(text, i+1)
 			continue
 		}
 		if i < len(text) && text[i] == '}' {
-			return c.end(text, i+1)
+			if fresh {
+				c.repeat = hasRepeat(c.hosts)
+			}
+			if c.repeat {
+				c.settle()
+			}
+			return i + 1, nil
 		}
-		return fmt.Errorf("the clock is no JSON object: %s", shorten(text))
+		return noObject()
 	}
 }
 
-func (c *clockScanner) end(text []byte, i int) error {
-	if i = skipSpace(text, i); i < len(text) {
-		return fmt.Errorf("unexpected text after the clock: %s", shorten(text[i:]))
+func hasRepeat(ids []int) bool {
+	seen := make(map[int]bool, len(ids))
+	for _, id := range ids {
+		if seen[id] {
+			return true
+		}
+		seen[id] = true
 	}
-	return nil
+	return false
+}
+
+// settle leaves each host once, with its last count.
+func (c *clockScanner) settle() {
+	at := make(map[int]int, len(c.hosts))
+	n := 0
+	for k, id := range c.hosts {
+		x, ok := at[id]
+		if !ok {
+			x = n
+			at[id] = n
+			c.hosts[n], c.vals[n] = id, c.vals[k]
+			n++
+		}
+		if c.vals[x] != c.vals[k] {
+			c.twice = id
+		}
+		c.vals[x] = c.vals[k]
+	}
+	c.hosts, c.vals = c.hosts[:n], c.vals[:n]
+}
+
+// isPlain reports whether the inside of a JSON string stands for itself.
+func isPlain(s []byte) bool {
+	for _, b := range s {
+		if b < ' ' || b == '\\' || b == '"' {
+			return false
+		}
+	}
+	return true
 }
 
 // entries puts the clock into the builder's current event.
@@ -156,7 +228,7 @@ func (a *assignments) token(s []byte) computation.Value {
 		return v
 	}
 	v := computation.ParseToken(string(s))
-	if len(a.cache) < 1<<16 {
+	if len(a.cache) < 1<<16 && len(s) <= 64 {
 		if a.cache == nil {
 			a.cache = map[string]computation.Value{}
 		}

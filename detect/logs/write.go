@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 
 	"cpor/detect/computation"
 )
@@ -13,32 +15,56 @@ import (
 // WriteShiViz writes the events in the order given as a ShiViz log in
 // GoVector's layout, with the header that the ShiViz site wants. Before each
 // text it puts what prefix returns, if prefix is not nil; ShiViz's search finds
-// events by it. Line breaks in a text become spaces.
+// events by it. Fields that the events have (the further groups of the parser
+// of the log that was read) stand before the text, with the groups that read
+// them again in the header. Line breaks in texts become spaces, and tabs in
+// fields.
 func WriteShiViz(w io.Writer, c *computation.Computation, order []computation.Event, prefix func(computation.Event) string) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%s\n\n", GoVectorRegexp)
+	fields := c.FieldNames()
+	if len(fields) == 0 && !slices.ContainsFunc(c.Names(), func(name string) bool { return strings.ContainsAny(name, " \t\r\n\f") }) {
+		fmt.Fprintf(out, "%s\n\n", GoVectorRegexp)
+	} else {
+		out.WriteString(`^(?<host>.*?) (?<clock>{".*})\n`)
+		for _, name := range fields {
+			fmt.Fprintf(out, `(?:=(?<%s>[^\t]*))?\t`, name)
+		}
+		out.WriteString("(?<event>.*)\n\n")
+	}
 	var buf []byte
 	for _, e := range order {
-		buf = append(buf[:0], c.Name(e.Process)...)
+		buf = appendFlat(buf[:0], c.Name(e.Process), false)
 		buf = append(buf, ' ')
 		buf = appendClock(buf, c, e)
 		buf = append(buf, '\n')
+		for _, name := range fields {
+			if text, ok := c.Field(e.Process, e.Index, name); ok {
+				buf = appendFlat(append(buf, '='), text, true)
+			}
+			buf = append(buf, '\t')
+		}
 		if prefix != nil {
 			buf = append(buf, prefix(e)...)
 		}
-		at := len(buf)
-		buf = append(buf, c.Text(e.Process, e.Index)...)
-		for i := at; i < len(buf); i++ {
-			if buf[i] == '\n' || buf[i] == '\r' {
-				buf[i] = ' '
-			}
-		}
+		buf = appendFlat(buf, c.Text(e.Process, e.Index), false)
 		buf = append(buf, '\n')
 		if _, err := out.Write(buf); err != nil {
 			return err
 		}
 	}
 	return out.Flush()
+}
+
+// appendFlat appends the text with spaces for line breaks, and perhaps for tabs.
+func appendFlat(buf []byte, text string, tabs bool) []byte {
+	for i := range len(text) {
+		if b := text[i]; b == '\n' || b == '\r' || tabs && b == '\t' {
+			buf = append(buf, ' ')
+		} else {
+			buf = append(buf, b)
+		}
+	}
+	return buf
 }
 
 func appendClock(buf []byte, c *computation.Computation, e computation.Event) []byte {

@@ -82,7 +82,6 @@ type seeker struct {
 	nodes   map[*seekNode]struct{}
 	waiting []map[*seekNode]struct{} // by host
 	ready   []*seekNode
-	seen    []int32 // positions that had arrived when the nodes were last looked at
 	tuples  []int32
 }
 
@@ -103,7 +102,7 @@ type pending struct {
 }
 
 func newSeeker(m *Monitor, conj *predicate.Conjunction) *seeker {
-	k := &seeker{part: newPart(m, conj), nodes: map[*seekNode]struct{}{}, waiting: make([]map[*seekNode]struct{}, len(m.hosts)), seen: make([]int32, len(m.hosts))}
+	k := &seeker{part: newPart(m, conj), nodes: map[*seekNode]struct{}{}, waiting: make([]map[*seekNode]struct{}, len(m.hosts))}
 	for i := range k.waiting {
 		k.waiting[i] = map[*seekNode]struct{}{}
 	}
@@ -120,17 +119,24 @@ func (k *seeker) add(n *seekNode) {
 	k.ready = append(k.ready, n)
 }
 
-func (k *seeker) advance(m *Monitor) (*Detection, bool) {
-	for i, h := range m.hosts {
-		if h.arrived > k.seen[i] {
-			k.seen[i] = h.arrived
-			for n := range k.waiting[i] {
-				k.ready = append(k.ready, n)
-			}
-			clear(k.waiting[i])
+func (k *seeker) advance(m *Monitor, i int) (*Detection, bool) {
+	wake := func(i int) {
+		for n := range k.waiting[i] {
+			k.ready = append(k.ready, n)
+		}
+		clear(k.waiting[i])
+	}
+	if i >= 0 {
+		wake(i)
+	} else {
+		for i := range m.hosts {
+			wake(i)
 		}
 	}
-	for len(k.ready) > 0 {
+	for steps := 0; len(k.ready) > 0; steps++ {
+		if steps%1024 == 1023 && m.over(len(k.nodes)) {
+			return nil, false
+		}
 		n := k.ready[len(k.ready)-1]
 		k.ready = k.ready[:len(k.ready)-1]
 		if _, alive := k.nodes[n]; !alive {
@@ -372,7 +378,7 @@ func (g *strong) run(m *Monitor, ended bool) int {
 	}
 }
 
-func (g *strong) advance(m *Monitor) (*Detection, bool) {
+func (g *strong) advance(m *Monitor, _ int) (*Detection, bool) {
 	if g.run(m, false) == 1 {
 		return &Detection{}, true
 	}
@@ -454,7 +460,7 @@ func (a *avoider) reach(m *Monitor, at computation.Cut, level int) *avoidState {
 	return s
 }
 
-func (a *avoider) advance(m *Monitor) (*Detection, bool) {
+func (a *avoider) advance(m *Monitor, _ int) (*Detection, bool) {
 	changed := false
 	for i, h := range m.hosts {
 		if h.arrived != a.seen[i] {
@@ -467,7 +473,10 @@ func (a *avoider) advance(m *Monitor) (*Detection, bool) {
 		for _, s := range a.open {
 			work = append(work, s)
 		}
-		for len(work) > 0 {
+		for steps := 0; len(work) > 0; steps++ {
+			if steps%1024 == 1023 && m.over(a.size()) {
+				break
+			}
 			s := work[len(work)-1]
 			work = work[:len(work)-1]
 			work = a.expand(m, s, work)

@@ -3,6 +3,7 @@ package monitor
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,31 +11,62 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"cpor/detect/computation"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/gofrs/flock"
 )
 
 // Journal keeps on disk what a monitor was told. Its file has JSON lines: a
-// header, perhaps a checkpoint, and the events since then. A last line that was
-// not written to its end is dropped: its event was never acknowledged.
+// header, perhaps a checkpoint, and the events since then, each with a sum of
+// its content. A last line that was not written to its end is dropped: its event
+// was never acknowledged.
+//
+// Beside the file, FILE.lock is locked as long as the journal is open, so that
+// there is one writer. It is a file of its own because a checkpoint replaces the
+// journal by a new file; it is left behind, because who removed it would remove
+// the lock of the next one.
 type Journal struct {
 	path    string
+	lock    *flock.Flock
 	file    *os.File
 	out     *bufio.Writer
 	size    int64
 	rewrite int64 // the size at which a checkpoint replaces the file
 	limit   int64
 	m       *Monitor
+	buf     []byte
+	damage  *Damage
 }
+
+// Damage says what was wrong with a journal, and what was left out because of
+// it.
+type Damage struct {
+	Line  int    // the first line that is damaged
+	Lines int    // that were left out
+	Rest  string // the file that they were put into
+	Err   error
+}
+
+// String is a message for people.
+func (d *Damage) String() string {
+	return fmt.Sprintf("line %d is damaged (%v): the monitor goes on from the line before; %d lines were left out and put into %s", d.Line, d.Err, d.Lines, d.Rest)
+}
+
+// ErrLocked is returned by OpenJournal when another monitor has the journal.
+var ErrLocked = errors.New("another monitor writes it")
 
 // DefaultLimit is the size in bytes at which a journal is replaced by a
 // checkpoint.
 const DefaultLimit = 64 << 20
 
 type journalLine struct {
-	Journal    *header     `json:"journal,omitempty"`
-	Checkpoint *checkpoint `json:"checkpoint,omitempty"`
-	Event      *Event      `json:"e,omitempty"`
+	Journal    *header         `json:"journal,omitempty"`
+	Checkpoint json.RawMessage `json:"checkpoint,omitempty"`
+	Event      *Event          `json:"e,omitempty"`
+	Sum        uint64          `json:"sum,omitempty"` // of the event, or of the checkpoint's text
 }
 
 // header identifies what is monitored: a journal of another predicate would
@@ -47,91 +79,238 @@ type header struct {
 	Init      map[string]map[string]computation.Value `json:"init,omitempty"`
 }
 
+// version of the journal's format; 1 had no sums and forgot the clocks.
+const version = 2
+
 // OpenJournal opens or creates the journal at path and returns it with the
 // monitor that it describes. For a new journal the monitor is new, too. The
 // configuration may leave out hosts and initial values that the journal has; if
-// it gives others, that is an error, and so is another predicate. limit is
-// the size at which the journal is replaced by a checkpoint, 0 for DefaultLimit.
+// it gives others, that is an error, and so is another predicate, a file that is
+// no journal, which is not touched, and one that another monitor has open
+// (ErrLocked). limit is the size at which the journal is replaced by a
+// checkpoint, 0 for DefaultLimit.
+//
+// A journal that is damaged is read as far as it is whole; see Damage.
 func OpenJournal(path string, cfg Config, limit int64) (*Journal, *Monitor, error) {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
-	j := &Journal{path: path, limit: limit, rewrite: limit}
-	data, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, nil, err
-	}
-	if end := bytes.LastIndexByte(data, '\n'); end < 0 {
-		return j.create(cfg)
-	} else {
-		j.size = int64(end + 1)
-		data = data[:end+1]
-	}
-	if err := j.replay(data, cfg); err != nil {
-		return nil, nil, fmt.Errorf("journal %s: %w", path, err)
-	}
-	j.file, err = os.OpenFile(path, os.O_WRONLY, 0)
+	j := &Journal{path: path, limit: limit, rewrite: limit, lock: flock.New(path + ".lock")}
+	m, err := j.open(cfg)
 	if err != nil {
-		return nil, nil, err
-	}
-	if err := j.file.Truncate(j.size); err != nil {
-		return nil, nil, err
-	}
-	if _, err := j.file.Seek(j.size, io.SeekStart); err != nil {
-		return nil, nil, err
-	}
-	j.out = bufio.NewWriter(j.file)
-	return j, j.m, nil
-}
-
-func (j *Journal) header() *header {
-	return &header{1, j.m.cfg.Modality.String(), j.m.cfg.Predicate.Text(), j.m.cfg.Hosts, j.m.cfg.Init}
-}
-
-func (j *Journal) create(cfg Config) (*Journal, *Monitor, error) {
-	m, err := New(cfg)
-	if err != nil {
-		return nil, nil, err
-	}
-	j.m = m
-	if err := j.replace(false); err != nil {
-		return nil, nil, err
+		return nil, nil, errors.Join(fmt.Errorf("journal %s: %w", path, err), j.Close())
 	}
 	return j, m, nil
 }
 
-func (j *Journal) replay(data []byte, cfg Config) error {
-	for n := 1; len(data) > 0; n++ {
-		text, rest, _ := bytes.Cut(data, []byte("\n"))
-		data = rest
-		var l journalLine
-		if err := decode(text, &l); err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
-		}
-		var err error
-		switch {
-		case n == 1 && l.Journal == nil:
-			err = errors.New("this is no journal of a monitor")
-		case n == 1:
-			err = j.begin(l.Journal, cfg)
-		case l.Checkpoint != nil:
-			err = j.m.restore(l.Checkpoint)
-		case l.Event != nil:
-			err = j.m.Add(l.Event)
-		}
-		if err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
-		}
+func (j *Journal) open(cfg Config) (*Monitor, error) {
+	// A file that is no journal is refused before the lock is made beside it.
+	if err := isJournal(j.path); err != nil {
+		return nil, err
+	}
+	if ok, err := j.lock.TryLock(); err != nil {
+		return nil, err
+	} else if !ok {
+		return nil, ErrLocked
+	}
+	file, err := os.OpenFile(j.path, os.O_RDWR, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return j.create(cfg)
+	}
+	if err != nil {
+		return nil, err
+	}
+	j.file = file
+	if info, err := file.Stat(); err != nil {
+		return nil, err
+	} else if info.Size() == 0 {
+		return j.create(cfg)
+	}
+	if err := j.replay(cfg); err != nil {
+		return nil, err
+	}
+	if err := file.Truncate(j.size); err != nil {
+		return nil, err
+	}
+	if _, err := file.Seek(j.size, io.SeekStart); err != nil {
+		return nil, err
+	}
+	j.rewrite = max(j.limit, 2*j.size)
+	j.out = bufio.NewWriter(file)
+	return j.m, nil
+}
+
+// Damage tells what was wrong with the journal when it was opened, nil if
+// nothing was.
+func (j *Journal) Damage() *Damage { return j.damage }
+
+var errNoJournal = errors.New("line 1: this is no journal of a monitor; it was not touched")
+
+// isJournal reports errNoJournal unless the file at path is missing, empty or
+// begins with the header of a journal.
+func isJournal(path string) error {
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil {
+		return err
+	} else if !info.Mode().IsRegular() {
+		return errors.New("it is no regular file")
+	}
+	begin := make([]byte, len(`{"journal":`))
+	n, err := io.ReadFull(file, begin)
+	if n == 0 && err == io.EOF {
+		return nil
+	}
+	if string(begin[:n]) != `{"journal":` {
+		return errNoJournal
 	}
 	return nil
 }
 
-func decode(text []byte, x any) error {
-	return json.Unmarshal(text, x)
+func (j *Journal) header() *header {
+	return &header{version, j.m.cfg.Modality.String(), j.m.cfg.Predicate.Text(), j.m.cfg.Hosts, j.m.cfg.Init}
+}
+
+func (j *Journal) create(cfg Config) (*Monitor, error) {
+	m, err := New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	j.m = m
+	return m, j.replace(false)
+}
+
+// replay reads the journal's file. Afterwards size is the length of the part
+// that is whole.
+func (j *Journal) replay(cfg Config) error {
+	in := bufio.NewReaderSize(j.file, 1<<16)
+	for n := 1; ; n++ {
+		text, err := readLine(in)
+		if err == io.EOF {
+			if n == 1 {
+				return errNoJournal // there is no line that ends
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		err = j.replayLine(n, bytes.TrimSuffix(text, []byte("\n")), cfg)
+		if errors.Is(err, ErrFull) {
+			return fmt.Errorf("line %d: %w; start with a higher one", n, err)
+		}
+		if err == nil {
+			j.size += int64(len(text))
+			continue
+		}
+		if d := (*damaged)(nil); !errors.As(err, &d) {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+		return j.setAside(n, err)
+	}
+}
+
+// readLine returns the next line with its end, io.EOF if there is none that
+// ends.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	text, err := in.ReadSlice('\n')
+	if err == bufio.ErrBufferFull {
+		long := slices.Clone(text)
+		for err == bufio.ErrBufferFull {
+			text, err = in.ReadSlice('\n')
+			long = append(long, text...)
+		}
+		text = long
+	}
+	return text, err
+}
+
+// damaged is an error about a line that what comes before it does not depend on.
+type damaged struct{ err error }
+
+func (d *damaged) Error() string { return d.err.Error() }
+
+func (j *Journal) replayLine(n int, text []byte, cfg Config) error {
+	var l journalLine
+	if err := json.Unmarshal(text, &l); err != nil {
+		if n == 1 || n == 2 && bytes.HasPrefix(text, []byte(`{"checkpoint"`)) {
+			return fmt.Errorf("%w; nothing can be known of what came before", err)
+		}
+		return &damaged{err}
+	}
+	switch {
+	case n == 1 && l.Journal == nil:
+		return errNoJournal
+	case n == 1:
+		return j.begin(l.Journal, cfg)
+	case n == 2 && l.Checkpoint != nil:
+		var cp checkpoint
+		if err := json.Unmarshal(l.Checkpoint, &cp); err != nil || xxhash.Sum64(l.Checkpoint) != l.Sum {
+			return errors.New("the checkpoint is damaged; nothing can be known of what came before")
+		}
+		return j.m.restore(&cp)
+	case l.Event == nil:
+		return &damaged{errors.New("it is no event")}
+	}
+	e, err := j.m.fromEvent(l.Event)
+	if err != nil {
+		return &damaged{err}
+	}
+	if e == nil || e.sum != l.Sum {
+		return &damaged{errors.New("it is not what was written")}
+	}
+	fresh, err := j.m.check(e)
+	switch {
+	case errors.Is(err, ErrFull):
+		return err
+	case err != nil:
+		return &damaged{err}
+	case !fresh:
+		return nil
+	}
+	if err := j.m.add(e); err != nil && !errors.Is(err, ErrFull) {
+		return &damaged{err}
+	}
+	return nil
+}
+
+// setAside copies what is behind the whole part of the file to a new file. The
+// copy is on disk before anything is cut off.
+func (j *Journal) setAside(line int, cause error) error {
+	if _, err := j.file.Seek(j.size, io.SeekStart); err != nil {
+		return err
+	}
+	rest, err := os.CreateTemp(filepath.Dir(j.path), filepath.Base(j.path)+".rest-*")
+	if err != nil {
+		return err
+	}
+	lines := &lineCounter{w: rest}
+	_, err = io.Copy(lines, j.file)
+	if err = errors.Join(err, rest.Sync(), rest.Close()); err != nil {
+		return err
+	}
+	j.damage = &Damage{Line: line, Lines: lines.n, Rest: rest.Name(), Err: cause}
+	return nil
+}
+
+type lineCounter struct {
+	w io.Writer
+	n int
+}
+
+func (l *lineCounter) Write(p []byte) (int, error) {
+	l.n += bytes.Count(p, []byte("\n"))
+	return l.w.Write(p)
 }
 
 func (j *Journal) begin(h *header, cfg Config) error {
-	if h.Version != 1 {
+	if h.Version != version {
 		return fmt.Errorf("version %d is not known", h.Version)
 	}
 	if h.Modality != cfg.Modality.String() || h.Predicate != cfg.Predicate.Text() {
@@ -163,7 +342,12 @@ func (j *Journal) replace(withCheckpoint bool) error {
 			tmp.Close()
 			return err
 		}
-		lines = append(lines, journalLine{Checkpoint: cp})
+		text, err := json.Marshal(cp)
+		if err != nil {
+			tmp.Close()
+			return err
+		}
+		lines = append(lines, journalLine{Checkpoint: text, Sum: xxhash.Sum64(text)})
 	}
 	size := int64(0)
 	for _, l := range lines {
@@ -196,16 +380,16 @@ func (j *Journal) replace(withCheckpoint bool) error {
 	return nil
 }
 
-// Append adds events that the monitor has taken. They are safe when Sync
-// returns.
-func (j *Journal) Append(e *Event) error {
-	text, err := json.Marshal(journalLine{Event: e})
-	if err != nil {
-		return err
-	}
-	j.size += int64(len(text)) + 1
-	j.out.Write(text)
-	return j.out.WriteByte('\n')
+// append adds an event that the monitor takes. It is safe when Sync returns.
+func (j *Journal) append(e *event) error {
+	j.buf = append(j.buf[:0], `{"e":`...)
+	j.buf = j.m.appendEvent(j.buf, e)
+	j.buf = append(j.buf, `,"sum":`...)
+	j.buf = strconv.AppendUint(j.buf, e.sum, 10)
+	j.buf = append(j.buf, "}\n"...)
+	j.size += int64(len(j.buf))
+	_, err := j.out.Write(j.buf)
+	return err
 }
 
 // Sync brings what was appended to the disk. When the journal has become large,
@@ -220,8 +404,18 @@ func (j *Journal) Sync() error {
 	return j.file.Sync()
 }
 
-// Close closes the file; what was appended since the last Sync may be lost.
-func (j *Journal) Close() error { return errors.Join(j.out.Flush(), j.file.Close()) }
+// Close closes the file and gives the lock back; what was appended since the
+// last Sync may be lost.
+func (j *Journal) Close() error {
+	var errs []error
+	if j.out != nil {
+		errs = append(errs, j.out.Flush())
+	}
+	if j.file != nil {
+		errs = append(errs, j.file.Close())
+	}
+	return errors.Join(append(errs, j.lock.Close())...)
+}
 
 // checkpoint is the state of a monitor.
 type checkpoint struct {
@@ -237,7 +431,9 @@ type hostCheckpoint struct {
 	Last    computation.Cut     `json:"last"`
 	Current []computation.Value `json:"current"`
 	States  []stateCheckpoint   `json:"states"`
-	Early   []*Event            `json:"early,omitempty"`
+	Rows    []rowCheckpoint     `json:"rows"`
+	Sums    []byte              `json:"sums"` // little-endian
+	Early   []json.RawMessage   `json:"early,omitempty"`
 }
 
 type stateCheckpoint struct {
@@ -248,8 +444,16 @@ type stateCheckpoint struct {
 	Later  bool                `json:"later,omitempty"`
 }
 
+type rowCheckpoint struct {
+	At    int32           `json:"at"`
+	Clock computation.Cut `json:"clock"`
+}
+
 func (m *Monitor) checkpoint() (*checkpoint, error) {
-	m.trim()
+	if m.detected == nil {
+		m.trim()
+	}
+	m.prune()
 	cp := &checkpoint{Events: m.events, Peak: m.peak, Detected: m.detected}
 	values := func(ids []computation.ValueID) []computation.Value {
 		out := make([]computation.Value, len(ids))
@@ -259,12 +463,21 @@ func (m *Monitor) checkpoint() (*checkpoint, error) {
 		return out
 	}
 	for _, h := range m.hosts {
-		hc := hostCheckpoint{Arrived: h.arrived, Last: h.last, Current: values(h.cur)}
-		for _, s := range h.states {
-			hc.States = append(hc.States, stateCheckpoint{s.at, s.clock, values(h.tuples[s.tuple]), s.text, s.later})
+		hc := hostCheckpoint{Arrived: h.arrived, Last: h.last}
+		if m.detected == nil {
+			hc.Current = values(h.cur)
+			for _, s := range h.states {
+				hc.States = append(hc.States, stateCheckpoint{s.at, s.clock, values(h.tuples[s.tuple]), s.text, s.later})
+			}
+		}
+		for _, r := range h.rows {
+			hc.Rows = append(hc.Rows, rowCheckpoint{r.at, r.clock})
+		}
+		for _, x := range h.sums {
+			hc.Sums = binary.LittleEndian.AppendUint64(hc.Sums, x)
 		}
 		for _, e := range h.early {
-			hc.Early = append(hc.Early, e)
+			hc.Early = append(hc.Early, m.appendEvent(nil, e))
 		}
 		cp.Hosts = append(cp.Hosts, hc)
 	}
@@ -278,39 +491,70 @@ func (m *Monitor) checkpoint() (*checkpoint, error) {
 	return cp, nil
 }
 
+var errCheckpoint = errors.New("the checkpoint does not fit the predicate")
+
 func (m *Monitor) restore(cp *checkpoint) error {
 	if len(cp.Hosts) != len(m.hosts) || len(cp.Parts) != len(m.parts) && cp.Detected == nil {
-		return errors.New("the checkpoint does not fit the predicate")
+		return errCheckpoint
 	}
 	m.events, m.peak, m.detected = cp.Events, cp.Peak, cp.Detected
+	m.rows = 0
 	for i, hc := range cp.Hosts {
 		h := m.hosts[i]
-		if len(hc.Current) != len(h.vars) || len(hc.Last) != len(m.hosts) || len(hc.States) == 0 {
-			return errors.New("the checkpoint does not fit the predicate")
+		if len(hc.Last) != len(m.hosts) || len(hc.Rows) == 0 || len(hc.Sums)%8 != 0 || len(hc.Sums)/8 > int(hc.Arrived) || hc.Rows[0].At > hc.Arrived {
+			return errCheckpoint
 		}
-		h.arrived, h.last, h.states = hc.Arrived, hc.Last, nil
+		h.arrived, h.last, h.rows, h.sums = hc.Arrived, hc.Last, nil, nil
+		for _, r := range hc.Rows {
+			if len(r.Clock) != len(m.hosts) || len(h.rows) > 0 && r.At <= h.rows[len(h.rows)-1].at {
+				return errCheckpoint
+			}
+			h.rows = append(h.rows, row{r.At, r.Clock})
+		}
+		m.rows += len(h.rows)
+		for at := 0; at < len(hc.Sums); at += 8 {
+			h.sums = append(h.sums, binary.LittleEndian.Uint64(hc.Sums[at:]))
+		}
+		for _, text := range hc.Early {
+			var x Event
+			if err := json.Unmarshal(text, &x); err != nil {
+				return err
+			}
+			e, err := m.fromEvent(&x)
+			if err != nil || e == nil || int(e.host) != i {
+				return errCheckpoint
+			}
+			h.early[e.own] = e
+			m.earlyBytes += int64(e.size)
+		}
+	}
+	m.pruneAt = 2*m.rows + minPrune
+	if m.detected != nil {
+		m.release()
+		return nil
+	}
+	for i, hc := range cp.Hosts {
+		h := m.hosts[i]
+		if len(hc.Current) != len(h.vars) || len(hc.States) == 0 {
+			return errCheckpoint
+		}
+		h.states = nil
 		h.tuples, h.tupleID = nil, map[string]int32{}
 		h.class, h.classID = nil, map[string]int32{}
 		set := func(values []computation.Value) {
 			for x, v := range values {
-				h.cur[x] = m.values.ID(v)
+				h.cur[x] = m.valueID(v)
 			}
 		}
 		for _, s := range hc.States {
 			if len(s.Values) != len(h.vars) || len(s.Clock) != len(m.hosts) {
-				return errors.New("the checkpoint does not fit the predicate")
+				return errCheckpoint
 			}
 			set(s.Values)
 			h.states = append(h.states, state{s.At, s.Clock, h.tuple(), s.Text, s.Later})
+			m.textBytes += int64(len(s.Text))
 		}
 		set(hc.Current)
-		for _, e := range hc.Early {
-			h.early[e.Clock[h.name]] = e
-		}
-	}
-	if m.detected != nil {
-		m.release()
-		return nil
 	}
 	for i, p := range m.parts {
 		p.forget()
@@ -318,5 +562,5 @@ func (m *Monitor) restore(cp *checkpoint) error {
 			return err
 		}
 	}
-	return m.advance()
+	return m.advance(-1)
 }

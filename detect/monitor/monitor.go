@@ -5,19 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 
 	"cpor/detect"
 	"cpor/detect/computation"
 	"cpor/detect/predicate"
 )
-
-// Event is an event of a process as it arrives.
-type Event struct {
-	Host  string
-	Clock map[string]int32 // its own entry is the event's number; missing entries are 0
-	Vars  map[string]computation.Value
-	Text  string
-}
 
 // Config says what to monitor.
 type Config struct {
@@ -31,18 +24,25 @@ type Config struct {
 	// MaxStates bounds the local states and the branches of the search that are
 	// kept; 0 is no bound.
 	MaxStates int
+	// MaxBytes bounds the memory that all that is kept takes, about; 0 is no bound.
+	MaxBytes int64
 }
 
 // ErrNeedHosts is returned by New when the predicate speaks about all hosts and
 // they were not given.
 var ErrNeedHosts = errors.New("the predicate speaks about all hosts: they have to be known in advance")
 
-// ErrFull is returned by Add when more than Config.MaxStates local states would
-// have to be kept.
-var ErrFull = errors.New("too many local states and branches have to be kept")
+// ErrFull is returned when Config.MaxStates or Config.MaxBytes is reached. What
+// was taken until then is kept: a monitor with a higher bound can go on from its
+// journal.
+var ErrFull = errors.New("the limit of what the monitor may keep in memory is reached")
 
-// maxEarly bounds the events of a host that arrived before their predecessors.
-const maxEarly = 10_000
+// Bounds of what a host may make the monitor keep.
+const (
+	maxEarly = 10_000  // events that arrived before their predecessors
+	maxSums  = 1 << 22 // events of all hosts that a repeated one is compared with, at least
+	maxText  = 256     // bytes of the text of a local state
+)
 
 // Monitor detects a predicate while events arrive. It is not safe for
 // concurrent use.
@@ -59,6 +59,13 @@ type Monitor struct {
 	peak     int
 	trimAt   int // the number of local states at which to look for unneeded ones
 	events   int64
+	full     bool
+
+	rows       int   // of all hosts
+	pruneAt    int   // the number of rows at which to look for unneeded ones
+	textBytes  int64 // of the kept local states' texts
+	earlyBytes int64
+	valueBytes int64 // of m.values
 }
 
 // Detection is the announcement that the predicate holds.
@@ -78,8 +85,9 @@ type Detection struct {
 
 // engine looks for one conjunction.
 type engine interface {
-	// advance goes on after events have arrived; it reports a detection.
-	advance(m *Monitor) (*Detection, bool)
+	// advance goes on after events of host i have arrived, -1 for all hosts; it
+	// reports a detection. It may stop early when there are too many branches.
+	advance(m *Monitor, i int) (*Detection, bool)
 	// needed returns the first position of host i that is still needed.
 	needed(i int) int32
 	conjunction() *predicate.Conjunction
@@ -103,9 +111,11 @@ type host struct {
 	vars    []string // of the predicate, sorted
 	arrived int32
 	last    computation.Cut // clock of the last event
+	rows    []row           // ascending by at, the first one perhaps 0
+	sums    []uint64        // of the content of the last events that have arrived
 	cur     []computation.ValueID
 	states  []state // ascending by at; the first one may begin before what is needed
-	early   map[int32]*Event
+	early   map[int32]*event
 	tuples  [][]computation.ValueID
 	tupleID map[string]int32
 	joint   []int            // the variables, as indices in vars, that stand in joint literals
@@ -142,7 +152,7 @@ func New(cfg Config) (*Monitor, error) {
 			return nil, fmt.Errorf("host %s is listed twice", name)
 		}
 		m.index[name] = i
-		m.hosts = append(m.hosts, &host{name: name, last: make(computation.Cut, len(cfg.Hosts)), early: map[int32]*Event{}, tupleID: map[string]int32{}, classID: map[string]int32{}})
+		m.hosts = append(m.hosts, &host{name: name, last: make(computation.Cut, len(cfg.Hosts)), early: map[int32]*event{}, tupleID: map[string]int32{}, classID: map[string]int32{}})
 	}
 	var collect func(n *predicate.Node)
 	collect = func(n *predicate.Node) {
@@ -161,8 +171,9 @@ func New(cfg Config) (*Monitor, error) {
 		sort.Strings(h.vars)
 		h.cur = make([]computation.ValueID, len(h.vars))
 		for x, name := range h.vars {
-			h.cur[x] = m.values.ID(cfg.Init[h.name][name])
+			h.cur[x] = m.valueID(cfg.Init[h.name][name])
 		}
+		h.rows = []row{{0, h.last.Clone()}}
 		h.states = []state{{clock: h.last.Clone(), tuple: h.tuple()}}
 	}
 	if cfg.Modality == detect.Def {
@@ -184,8 +195,19 @@ func New(cfg Config) (*Monitor, error) {
 			}
 		}
 	}
-	m.advance()
+	m.rows, m.pruneAt = len(m.hosts), len(m.hosts)+minPrune
+	m.advance(-1)
 	return m, nil
+}
+
+// valueID numbers the value.
+func (m *Monitor) valueID(v computation.Value) computation.ValueID {
+	n := m.values.Len()
+	id := m.values.ID(v)
+	if m.values.Len() > n {
+		m.valueBytes += int64(160 + v.Bytes())
+	}
+	return id
 }
 
 // markJoint notes the variables of a joint literal.
@@ -245,13 +267,15 @@ type Status struct {
 	Arrived  map[string]int32 `json:"arrived"`   // by host
 	Early    int              `json:"early"`     // waiting for a predecessor
 	Kept     int              `json:"kept"`      // local states and branches in memory
+	Bytes    int64            `json:"bytes"`     // of memory that is taken, about
+	Full     bool             `json:"full"`      // a bound is reached: no more events are taken
 	PeakKept int              `json:"peak_kept"` // the most there ever were
 	Detected *Detection       `json:"detected"`
 }
 
 // Status returns how the monitor is doing.
 func (m *Monitor) Status() Status {
-	s := Status{Events: m.events, Arrived: map[string]int32{}, Kept: m.kept, PeakKept: m.peak, Detected: m.detected}
+	s := Status{Events: m.events, Arrived: map[string]int32{}, Kept: m.kept, Bytes: m.bytes(), Full: m.full, PeakKept: m.peak, Detected: m.detected}
 	for _, h := range m.hosts {
 		s.Arrived[h.name] = h.arrived
 		s.Early += len(h.early)
@@ -267,90 +291,109 @@ func (m *Monitor) Relevant(hostName string) bool {
 
 // Check reports whether Add would refuse the event, without changing anything;
 // fresh is unset if the event was there already.
-func (m *Monitor) Check(e *Event) (fresh bool, err error) {
-	i, ok := m.index[e.Host]
-	if !ok {
-		return false, nil
+func (m *Monitor) Check(x *Event) (fresh bool, err error) {
+	e, err := m.fromEvent(x)
+	if err != nil || e == nil {
+		return false, err
 	}
-	h := m.hosts[i]
-	own := e.Clock[e.Host]
-	switch {
-	case own <= 0:
-		return false, fmt.Errorf("the clock has no entry for its own host %s", e.Host)
-	case own <= h.arrived:
-		return false, nil
-	case h.early[own] != nil:
-		return false, nil
-	case own > h.arrived+1 && len(h.early) >= maxEarly:
-		return false, fmt.Errorf("event %d of host %s arrived, but event %d is missing", own, e.Host, h.arrived+1)
+	return m.check(e)
+}
+
+func (m *Monitor) check(e *event) (fresh bool, err error) {
+	h := m.hosts[e.host]
+	if e.own <= h.arrived || h.early[e.own] != nil {
+		return false, h.repeated(e)
 	}
-	for name, x := range e.Clock {
-		if x < 0 {
-			return false, fmt.Errorf("the clock's entry for host %s is negative: %d", name, x)
-		}
-		if j, ok := m.index[name]; ok && own == h.arrived+1 && x < h.last[j] {
-			return false, fmt.Errorf("the clock's entry for host %s falls from %d to %d", name, h.last[j], x)
-		}
+	if m.full {
+		return false, ErrFull
 	}
-	if own == h.arrived+1 {
-		for j, x := range h.last {
-			if x > e.Clock[m.hosts[j].name] && j != i {
-				return false, fmt.Errorf("the clock's entry for host %s falls from %d to %d", m.hosts[j].name, x, e.Clock[m.hosts[j].name])
-			}
-		}
+	if e.own > h.arrived+1 && len(h.early) >= maxEarly {
+		return false, fmt.Errorf("event %d of host %s arrived, but event %d is missing", e.own, h.name, h.arrived+1)
+	}
+	if err := m.fits(e); err != nil {
+		return false, err
 	}
 	return true, nil
+}
+
+// repeated compares an event with the one of the same number that came before.
+func (h *host) repeated(e *event) error {
+	var sum uint64
+	if old := h.early[e.own]; old != nil {
+		sum = old.sum
+	} else if at := int(e.own) - 1 - (int(h.arrived) - len(h.sums)); at < 0 {
+		return fmt.Errorf("event %d of host %s came long ago, and what it said is not known any more: send only events from %d on", e.own, h.name, int(h.arrived)-len(h.sums)+1)
+	} else {
+		sum = h.sums[at]
+	}
+	if sum != e.sum {
+		return fmt.Errorf("event %d of host %s came before with another content", e.own, h.name)
+	}
+	return nil
 }
 
 // Add takes an event. An event that was there already is ignored, so that a
 // sender may repeat what was not acknowledged; one that arrives before its
 // predecessor of the same host waits for it. The error says what is wrong with
-// the event, or is ErrFull; a rejected event changes nothing but, with ErrFull,
-// the event is taken and the monitor must not be used any more.
-func (m *Monitor) Add(e *Event) error {
-	if fresh, err := m.Check(e); err != nil || !fresh {
+// the event, which then changes nothing, or is ErrFull: this event was taken, or
+// was not if Full was true before, and no more will be.
+func (m *Monitor) Add(x *Event) error {
+	e, err := m.fromEvent(x)
+	if err != nil || e == nil {
 		return err
 	}
-	i := m.index[e.Host]
-	h := m.hosts[i]
-	m.events++
-	if e.Clock[e.Host] > h.arrived+1 {
-		h.early[e.Clock[e.Host]] = e
-		return nil
+	if fresh, err := m.check(e); err != nil || !fresh {
+		return err
 	}
-	m.take(i, e)
-	for {
+	return m.add(e)
+}
+
+// Full reports whether a bound was reached.
+func (m *Monitor) Full() bool { return m.full }
+
+// add takes an event that check found fresh.
+func (m *Monitor) add(e *event) error {
+	h := m.hosts[e.host]
+	m.events++
+	if e.own > h.arrived+1 {
+		e = e.clone()
+		m.learn(e, true)
+		h.early[e.own] = e
+		m.earlyBytes += int64(e.size)
+		return m.bounded()
+	}
+	m.take(e)
+	for len(h.early) > 0 {
 		next := h.early[h.arrived+1]
 		if next == nil {
 			break
 		}
 		delete(h.early, h.arrived+1)
-		if _, err := m.Check(next); err != nil {
-			m.events--
-			return fmt.Errorf("event %d of host %s, which had arrived early: %w", h.arrived+1, h.name, err)
-		}
-		m.take(i, next)
+		m.earlyBytes -= int64(next.size)
+		m.take(next)
 	}
-	return m.advance()
+	return m.advance(int(e.host))
 }
 
 // take appends an event to its host's local states if it changes a variable of
 // the predicate.
-func (m *Monitor) take(i int, e *Event) {
+func (m *Monitor) take(e *event) {
+	i := int(e.host)
 	h := m.hosts[i]
+	m.learn(e, false)
 	h.arrived++
-	clock := make(computation.Cut, len(m.hosts))
-	for j, g := range m.hosts {
-		clock[j] = e.Clock[g.name]
+	copy(h.last, e.clock)
+	if n := max(1024, maxSums/len(m.hosts)); len(h.sums) >= 2*n {
+		h.sums = append(h.sums[:0], h.sums[n:]...)
 	}
-	h.last = clock
+	h.sums = append(h.sums, e.sum)
 	if m.detected != nil {
 		return
 	}
 	changed := false
-	for x, name := range h.vars {
-		if v, ok := e.Vars[name]; ok {
-			if id := m.values.ID(v); id != h.cur[x] {
+	for k := range e.vars {
+		if x, ok := slices.BinarySearch(h.vars, e.vars[k].Name); ok {
+			if id := m.valueID(e.vars[k].Value); id != h.cur[x] {
 				h.cur[x] = id
 				changed = true
 			}
@@ -364,7 +407,13 @@ func (m *Monitor) take(i int, e *Event) {
 		last.later = true
 		return
 	}
-	h.states = append(h.states, state{at: h.arrived, clock: clock, tuple: tuple, text: e.Text})
+	text := e.text
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(text[:maxText], "") + "..."
+	}
+	text = strings.Clone(text)
+	m.textBytes += int64(len(text))
+	h.states = append(h.states, state{at: h.arrived, clock: e.kept(), tuple: tuple, text: text})
 }
 
 // tuple numbers the current values of the host's variables.
@@ -392,13 +441,14 @@ func (h *host) find(k int32) int {
 	return sort.Search(len(h.states), func(x int) bool { return h.states[x].at > k }) - 1
 }
 
-// advance lets the engines go on and drops what nobody needs any more.
-func (m *Monitor) advance() error {
+// advance lets the engines go on after events of host i have arrived, -1 for
+// all, and drops what nobody needs any more.
+func (m *Monitor) advance(i int) error {
 	if m.detected != nil {
-		return nil
+		return m.bounded()
 	}
 	for _, p := range m.parts {
-		if d, ok := p.advance(m); ok {
+		if d, ok := p.advance(m, i); ok {
 			d.Events = m.events
 			d.Modality = m.cfg.Modality.String()
 			m.detected = d
@@ -409,7 +459,9 @@ func (m *Monitor) advance() error {
 	states := 0
 	for _, h := range m.hosts {
 		states += len(h.states)
-		m.forget(h)
+	}
+	if i >= 0 {
+		m.forget(m.hosts[i], false)
 	}
 	if states >= m.trimAt {
 		states = m.trim()
@@ -420,10 +472,55 @@ func (m *Monitor) advance() error {
 		m.kept += p.size()
 	}
 	m.peak = max(m.peak, m.kept)
-	if m.cfg.MaxStates > 0 && m.kept > m.cfg.MaxStates {
+	return m.bounded()
+}
+
+// over reports whether the number of branches alone is beyond a bound: an engine
+// stops then, in a state in which it can go on.
+func (m *Monitor) over(branches int) bool {
+	return m.cfg.MaxStates > 0 && branches > m.cfg.MaxStates ||
+		m.cfg.MaxBytes > 0 && int64(branches)*m.branchBytes() > m.cfg.MaxBytes
+}
+
+func (m *Monitor) branchBytes() int64 { return int64(160 + 16*len(m.hosts)) }
+
+// bytes returns about how much memory is taken.
+func (m *Monitor) bytes() int64 {
+	n := int64(len(m.hosts))
+	b := int64(m.rows)*(32+4*n) + int64(m.kept)*m.branchBytes() + m.textBytes + m.earlyBytes + m.valueBytes
+	for _, h := range m.hosts {
+		b += int64(cap(h.sums))*8 + int64(len(h.tuples))*int64(96+12*len(h.vars))
+	}
+	return b
+}
+
+// bounded reports ErrFull when a bound is reached, after it has tried to make
+// room.
+func (m *Monitor) bounded() error {
+	if !m.beyond() {
+		return nil
+	}
+	m.prune()
+	if m.detected == nil {
+		before := m.kept
+		m.kept = m.trim()
+		for _, p := range m.parts {
+			m.kept += p.size()
+		}
+		m.kept = min(m.kept, before)
+		for _, h := range m.hosts {
+			m.forget(h, true)
+		}
+	}
+	if m.beyond() {
+		m.full = true
 		return ErrFull
 	}
 	return nil
+}
+
+func (m *Monitor) beyond() bool {
+	return m.cfg.MaxStates > 0 && m.kept > m.cfg.MaxStates || m.cfg.MaxBytes > 0 && m.bytes() > m.cfg.MaxBytes
 }
 
 // release drops what only the search needed; events are still checked and
@@ -431,9 +528,14 @@ func (m *Monitor) advance() error {
 func (m *Monitor) release() {
 	m.parts = nil
 	m.kept = 0
+	m.textBytes, m.valueBytes = 0, 0
 	for _, h := range m.hosts {
 		h.states = append([]state(nil), h.states[len(h.states)-1])
+		h.states[0].tuple = 0
+		h.states[0].text = ""
+		h.tuples, h.tupleID, h.class, h.classID = [][]computation.ValueID{make([]computation.ValueID, len(h.vars))}, nil, nil, nil
 	}
+	m.values = computation.NewValues()
 }
 
 // minTrim is the least number of local states at which trim looks at all
@@ -450,7 +552,12 @@ func (m *Monitor) trim() int {
 			least = min(least, p.needed(i))
 		}
 		if x := h.find(least); x > 0 {
-			h.states = append(h.states[:0], h.states[x:]...)
+			for _, s := range h.states[:x] {
+				m.textBytes -= int64(len(s.text))
+			}
+			kept := copy(h.states, h.states[x:])
+			clear(h.states[kept:])
+			h.states = h.states[:kept]
 		}
 		left += len(h.states)
 	}
@@ -458,9 +565,9 @@ func (m *Monitor) trim() int {
 }
 
 // forget drops the numbers of tuples that no kept state has, when there are
-// many: a variable that counts takes a new value with every event.
-func (m *Monitor) forget(h *host) {
-	if len(h.tuples) < 1024 || len(h.tuples) < 4*len(h.states) {
+// many or anyway: a variable that counts takes a new value with every event.
+func (m *Monitor) forget(h *host, anyway bool) {
+	if !anyway && (len(h.tuples) < 1024 || len(h.tuples) < 4*len(h.states)) {
 		return
 	}
 	renumbered := make(map[int32]int32, len(h.states))
@@ -481,28 +588,28 @@ func (m *Monitor) forget(h *host) {
 	for x, t := range tuples {
 		h.tupleID[tupleKey(t)] = int32(x)
 	}
-	m.shrinkValues()
+	m.shrinkValues(anyway)
 	for _, p := range m.parts {
 		p.forget()
 	}
 }
 
 // shrinkValues makes a new table of the values that are still in use, when most
-// are not.
-func (m *Monitor) shrinkValues() {
+// are not, or anyway.
+func (m *Monitor) shrinkValues(anyway bool) {
 	used := 0
 	for _, h := range m.hosts {
 		used += len(h.tuples) * len(h.vars)
 	}
-	if m.values.Len() < 1024 || m.values.Len() < 4*used {
+	if !anyway && (m.values.Len() < 1024 || m.values.Len() < 4*used) {
 		return
 	}
 	old := m.values
-	m.values = computation.NewValues()
+	m.values, m.valueBytes = computation.NewValues(), 0
 	move := func(ids []computation.ValueID) []computation.ValueID {
 		out := make([]computation.ValueID, len(ids))
 		for x, id := range ids {
-			out[x] = m.values.ID(old.Value(id))
+			out[x] = m.valueID(old.Value(id))
 		}
 		return out
 	}

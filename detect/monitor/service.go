@@ -2,13 +2,10 @@ package monitor
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"net"
-	"net/http"
 	"os"
 	"sync"
 
@@ -28,14 +25,16 @@ type Service struct {
 	limit    int64
 	opt      logs.Options
 	detected chan struct{} // closed at the detection
+	stopped  chan struct{} // closed when failed is set
 	fixed    bool          // the hosts are those of the configuration
 	failed   error
+	damage   *Damage
 }
 
 // NewService returns a service. The journal is at path, "" for none; limit is
 // that of OpenJournal. The options are those of the decoder of the events.
 func NewService(cfg Config, path string, limit int64, opt logs.Options) (*Service, error) {
-	s := &Service{cfg: cfg, path: path, limit: limit, opt: opt, detected: make(chan struct{}), fixed: len(cfg.Hosts) > 0}
+	s := &Service{cfg: cfg, path: path, limit: limit, opt: opt, detected: make(chan struct{}), stopped: make(chan struct{}), fixed: len(cfg.Hosts) > 0}
 	err := s.start()
 	if errors.Is(err, ErrNeedHosts) {
 		return s, nil // a declaration may come
@@ -47,13 +46,20 @@ func (s *Service) start() error {
 	var err error
 	if s.path != "" {
 		s.j, s.m, err = OpenJournal(s.path, s.cfg, s.limit)
+		if err == nil && s.j.Damage() != nil {
+			s.damage = s.j.Damage()
+		}
 	} else {
 		s.m, err = New(s.cfg)
 	}
-	if err == nil {
-		s.announce()
+	if err != nil {
+		return err
 	}
-	return err
+	s.announce()
+	if s.m.Full() {
+		s.fail(ErrFull)
+	}
+	return nil
 }
 
 func (s *Service) announce() {
@@ -66,8 +72,35 @@ func (s *Service) announce() {
 	}
 }
 
+// fail makes the service take no more events.
+func (s *Service) fail(err error) {
+	if s.failed == nil {
+		s.failed = err
+		close(s.stopped)
+	}
+}
+
 // Detected is closed when the predicate was detected.
 func (s *Service) Detected() <-chan struct{} { return s.detected }
+
+// Stopped is closed when no more events are taken; Err tells why.
+func (s *Service) Stopped() <-chan struct{} { return s.stopped }
+
+// Err tells why no more events are taken: ErrFull, or that the journal cannot be
+// written; nil if they are.
+func (s *Service) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// Damage tells what was wrong with the journal when it was opened, nil if
+// nothing was.
+func (s *Service) Damage() *Damage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.damage
+}
 
 // Close closes the journal.
 func (s *Service) Close() error {
@@ -108,32 +141,38 @@ type Accepted struct {
 
 // take gives records to the monitor and syncs the journal: when it returns
 // without an error, they may be acknowledged. An error is about the first record
-// that was refused; those before it were taken, and synced.
-func (s *Service) take(records []*logs.Record) (a Accepted, err error) {
+// that was refused; those before it were taken, and synced, and are counted; line
+// is the last one's. The reader is that of the records' source.
+func (s *Service) take(rd *reader, records []*logs.Record) (a Accepted, line int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failed != nil {
-		return a, s.failed
+		return a, 0, s.failed
 	}
+	var taken Accepted
 	for _, r := range records {
-		if err = s.record(r, &a); err != nil {
+		if err = s.record(rd, r, &taken); err != nil {
 			err = fmt.Errorf("line %d: %w", r.Line, err)
 			break
 		}
+		line = r.Line
 	}
-	if s.j != nil && a.Accepted > 0 {
+	if s.j != nil && taken.Accepted > 0 {
 		if syncErr := s.j.Sync(); syncErr != nil {
-			s.failed = fmt.Errorf("the journal cannot be written: %w", syncErr)
-			return Accepted{}, s.failed
+			s.fail(fmt.Errorf("the journal cannot be written: %w", syncErr))
+			return Accepted{}, 0, s.failed
 		}
 	}
 	if s.m != nil {
 		s.announce()
+		if s.m.Full() {
+			s.fail(ErrFull)
+		}
 	}
-	return a, err
+	return taken, line, err
 }
 
-func (s *Service) record(r *logs.Record, a *Accepted) error {
+func (s *Service) record(rd *reader, r *logs.Record, a *Accepted) error {
 	if r.Hosts != nil || r.Init != nil {
 		if err := s.declare(r); err != nil {
 			return err
@@ -145,12 +184,18 @@ func (s *Service) record(r *logs.Record, a *Accepted) error {
 	if s.m == nil {
 		return ErrNeedHosts
 	}
-	if !s.m.Relevant(r.Host) {
+	if rd.m != s.m {
+		*rd = reader{m: s.m}
+	}
+	e, err := rd.event(r)
+	if err != nil {
+		return err
+	}
+	if e == nil {
 		a.Ignored++
 		return nil
 	}
-	e := &Event{r.Host, r.Clock, r.Vars, r.Text}
-	fresh, err := s.m.Check(e)
+	fresh, err := s.m.check(e)
 	if err != nil {
 		return err
 	}
@@ -159,16 +204,13 @@ func (s *Service) record(r *logs.Record, a *Accepted) error {
 		return nil
 	}
 	if s.j != nil {
-		if err := s.j.Append(e); err != nil {
-			s.failed = fmt.Errorf("the journal cannot be written: %w", err)
+		if err := s.j.append(e); err != nil {
+			s.fail(fmt.Errorf("the journal cannot be written: %w", err))
 			return s.failed
 		}
 	}
 	a.Accepted++
-	if err := s.m.Add(e); err != nil {
-		if errors.Is(err, ErrFull) {
-			s.failed = err
-		}
+	if err := s.m.add(e); err != nil && !errors.Is(err, ErrFull) { // this event is taken; the next one will not be
 		return err
 	}
 	return nil
@@ -177,7 +219,7 @@ func (s *Service) record(r *logs.Record, a *Accepted) error {
 // declare takes the hosts and the initial values, as long as there was no event;
 // later it is ignored, as a sender that connects again repeats its first lines.
 func (s *Service) declare(r *logs.Record) error {
-	if s.m != nil && s.m.Status().Events > 0 {
+	if s.m != nil && s.m.events > 0 {
 		return nil
 	}
 	if r.Hosts != nil && !s.fixed {
@@ -205,158 +247,127 @@ func (s *Service) declare(r *logs.Record) error {
 	return err
 }
 
-// batch is how many records are taken, and synced, together at most.
-const batch = 1024
+// What a source may have waiting: records that are decoded while others are
+// taken. They are also what is taken, and synced, together.
+const (
+	maxBatch      = 1024
+	maxBatchBytes = 256 << 10
+)
+
+// queue hands records from the goroutine that decodes a source to the one that
+// takes them, all that have come in the meantime together.
+type queue struct {
+	mu      sync.Mutex
+	cond    sync.Cond
+	records []*logs.Record
+	bytes   int
+	err     error // the source has ended; io.EOF at its end
+	closed  bool  // nobody takes any more
+}
+
+// put adds a record, when there is room; it reports whether to go on.
+func (q *queue) put(r *logs.Record) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.records) > 0 && (len(q.records) >= maxBatch || q.bytes+r.Size > maxBatchBytes) && !q.closed {
+		q.cond.Wait()
+	}
+	q.records = append(q.records, r)
+	q.bytes += r.Size
+	if len(q.records) == 1 {
+		q.cond.Broadcast()
+	}
+	return !q.closed
+}
+
+// end says why no more records come.
+func (q *queue) end(err error) {
+	q.mu.Lock()
+	q.err = err
+	q.mu.Unlock()
+	q.cond.Broadcast()
+}
+
+// close says that no more are taken.
+func (q *queue) close() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	q.cond.Broadcast()
+}
+
+// get returns all records that are there, waiting for the first; with the last
+// ones, or none, why there are no more. The slice buf is used for the next ones.
+func (q *queue) get(buf []*logs.Record) ([]*logs.Record, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.records) == 0 && q.err == nil && !q.closed {
+		q.cond.Wait()
+	}
+	out := q.records
+	q.records, q.bytes = buf[:0], 0
+	q.cond.Broadcast()
+	if q.closed {
+		return nil, context.Canceled
+	}
+	return out, q.err
+}
 
 // Stream takes the events from r until its end. After each batch it calls ack,
-// if that is not nil, with the number of the last line that was taken: what it
-// said is on disk. A record that cannot be read or is refused ends the stream
+// if that is not nil, with what was taken and the number of the last line: what
+// it said is on disk. A record that cannot be read or is refused ends the stream
 // with an error, after everything before it was taken.
-func (s *Service) Stream(ctx context.Context, r io.Reader, ack func(line int) error) error {
-	type item struct {
-		r   *logs.Record
-		err error
-	}
-	items := make(chan item, batch)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() { // it ends with ctx, or when its blocked read ends
-		defer close(items)
-		dec := logs.NewDecoder(r, s.opt)
+//
+// Of the source no more is kept in memory than a few lines, or one if it is
+// long.
+func (s *Service) Stream(ctx context.Context, r io.Reader, ack func(a Accepted, line int) error) error {
+	return s.stream(ctx, r, s.opt, ack)
+}
+
+func (s *Service) stream(ctx context.Context, r io.Reader, opt logs.Options, ack func(a Accepted, line int) error) error {
+	q := &queue{}
+	q.cond.L = &q.mu
+	stop := context.AfterFunc(ctx, q.close)
+	defer stop()
+	defer q.close()
+	go func() { // it ends with the stream, or when its blocked read ends
+		dec := logs.NewDecoder(r, opt)
 		for {
 			rec, err := dec.Next()
-			if err == io.EOF {
-				return
-			}
-			select {
-			case items <- item{rec, err}:
-			case <-ctx.Done():
-				return
-			}
 			if err != nil {
+				q.end(err)
+				return
+			}
+			if !q.put(rec) {
 				return
 			}
 		}
 	}()
+	var rd reader
+	var buf []*logs.Record
 	for {
-		var records []*logs.Record
-		var readErr error
-		more := true
-		select {
-		case x, ok := <-items:
-			if !ok {
-				return nil
-			}
-			if x.err != nil {
-				return x.err
-			}
-			records = append(records, x.r)
-		case <-ctx.Done():
+		records, readErr := q.get(buf)
+		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		// What has arrived in the meantime goes along.
-		for more && len(records) < batch {
-			select {
-			case x, ok := <-items:
-				if !ok {
-					more = false
-				} else if x.err != nil {
-					readErr, more = x.err, false
-				} else {
-					records = append(records, x.r)
+		if len(records) > 0 {
+			a, line, err := s.take(&rd, records)
+			if ack != nil && line > 0 {
+				if ackErr := ack(a, line); ackErr != nil {
+					return errors.Join(err, ackErr)
 				}
-			default:
-				more = false
 			}
-		}
-		if _, err := s.take(records); err != nil {
-			return err
-		}
-		if ack != nil {
-			if err := ack(records[len(records)-1].Line); err != nil {
+			if err != nil {
 				return err
 			}
+		}
+		if readErr == io.EOF {
+			return nil
 		}
 		if readErr != nil {
 			return readErr
 		}
+		clear(records)
+		buf = records
 	}
-}
-
-// ServeTCP accepts connections until ctx ends. A client sends events; the
-// service answers "ok LINE" when everything up to that line of the connection is
-// safe, and "error MESSAGE" before it closes a connection on which it refused
-// something.
-func (s *Service) ServeTCP(ctx context.Context, l net.Listener) error {
-	stop := context.AfterFunc(ctx, func() { l.Close() })
-	defer stop()
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	for {
-		conn, err := l.Accept()
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
-			return err
-		}
-		wg.Go(func() {
-			defer conn.Close()
-			stop := context.AfterFunc(ctx, func() { conn.Close() })
-			defer stop()
-			err := s.Stream(ctx, conn, func(line int) error {
-				_, err := fmt.Fprintf(conn, "ok %d\n", line)
-				return err
-			})
-			if err != nil && ctx.Err() == nil {
-				fmt.Fprintf(conn, "error %v\n", err) // the client may be gone
-			}
-		})
-	}
-}
-
-// MaxBody bounds the body of a request.
-const MaxBody = 64 << 20
-
-// Handler serves POST /events, whose body is events and whose answer is an
-// Accepted, and GET /status, whose answer is a Status. A refused event is
-// answered with status 400 and {"error": ...} beside the counts of what was
-// taken before it.
-func (s *Service) Handler() http.Handler {
-	mux := http.NewServeMux()
-	answer := func(w http.ResponseWriter, code int, x any) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(code)
-		json.NewEncoder(w).Encode(x) // the client may be gone
-	}
-	mux.HandleFunc("POST /events", func(w http.ResponseWriter, r *http.Request) {
-		dec := logs.NewDecoder(http.MaxBytesReader(w, r.Body, MaxBody), s.opt)
-		var records []*logs.Record
-		var readErr error
-		for {
-			rec, err := dec.Next()
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				readErr = err
-				break
-			}
-			records = append(records, rec)
-		}
-		a, err := s.take(records)
-		if err == nil {
-			err = readErr
-		}
-		if err != nil {
-			answer(w, http.StatusBadRequest, struct {
-				Accepted
-				Error string `json:"error"`
-			}{a, err.Error()})
-			return
-		}
-		answer(w, http.StatusOK, a)
-	})
-	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) { answer(w, http.StatusOK, s.Status()) })
-	return mux
 }

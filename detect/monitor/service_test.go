@@ -70,7 +70,7 @@ func TestTCP(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- s.ServeTCP(ctx, l) }()
+	go func() { served <- (&Server{Service: s}).ServeTCP(ctx, l) }()
 	var clients sync.WaitGroup
 	for host, lines := range byHost(t, events(rng, c)) {
 		clients.Go(func() {
@@ -122,7 +122,7 @@ func TestTCP(t *testing.T) {
 
 func TestHTTP(t *testing.T) {
 	s := newService(t, "p1.x && p2.x", "")
-	srv := httptest.NewServer(s.Handler())
+	srv := httptest.NewServer((&Server{Service: s}).Handler())
 	defer srv.Close()
 	post := func(body string) (int, map[string]any) {
 		resp, err := http.Post(srv.URL+"/events", "application/x-ndjson", strings.NewReader(body))
@@ -202,11 +202,13 @@ func TestTornJournal(t *testing.T) {
 		}
 		s.Close()
 	}
-	// What is damaged elsewhere is refused, and so is a file that is no journal.
+	// Another journal is refused, and so is a file that is none, which is not
+	// touched.
 	for text, want := range map[string]string{
-		string(data[:header]) + "garbage\n":                            "line 2",
-		"{\"host\":\"p1\"}\n":                                          "line 1: this is no journal of a monitor",
-		strings.Replace(string(data), `"version":1`, `"version":2`, 1): "version 2 is not known",
+		"{\"host\":\"p1\"}\n": "line 1: this is no journal of a monitor",
+		"my only copy":        "line 1: this is no journal of a monitor",
+		"{\"journal\":":       "line 1: this is no journal of a monitor",
+		strings.Replace(string(data), `"version":2`, `"version":3`, 1): "version 3 is not known",
 		strings.Replace(string(data), `"p3"`, `"p4"`, 1):               "it is about the hosts [p1 p2 p4]",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
@@ -215,6 +217,9 @@ func TestTornJournal(t *testing.T) {
 		p, _ := predicate.Parse("p1.x && p2.y")
 		if _, _, err := OpenJournal(path, Config{Predicate: p, Hosts: []string{"p1", "p2", "p3"}}, 0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+		if now, err := os.ReadFile(path); err != nil || string(now) != text {
+			t.Errorf("%q was changed to %q", text, now)
 		}
 	}
 }
