@@ -54,7 +54,7 @@ func New(sys system.System, o Options) (*System, error) {
 	if !ok {
 		return nil, fmt.Errorf("races cannot be checked here: the system does not tell which locations its locks protect")
 	}
-	if _, renames := system.As[system.Renaming](inner); renames && o.Rule != None {
+	if inner.NumClassified() < 0 {
 		// What is known of a location would have to follow its object.
 		return nil, fmt.Errorf("races cannot be checked here: the system's locations come and go")
 	}

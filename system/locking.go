@@ -70,8 +70,8 @@ type Locking interface {
 	// Class returns the class of a location.
 	Class(l Loc) Class
 	// NumClassified returns a number such that all locations of the classes
-	// LockProtected, Unshared, Lock and LockState that exist in the initial
-	// states are smaller.
+	// LockProtected, Unshared, Lock and LockState are smaller and are never
+	// renamed (see [Renaming]); -1 if such locations come and go.
 	NumClassified() int
 	// HasGuards tells whether some transition is BlocksOnGuard.
 	HasGuards() bool

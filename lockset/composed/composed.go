@@ -189,7 +189,7 @@ func newExpander(sys system.System, o Options, memory *memory) (*Expander, error
 			return nil, err
 		}
 	}
-	for i := range system.Loc(l.NumClassified()) {
+	for i := range system.Loc(max(0, l.NumClassified())) {
 		x.class = append(x.class, l.Class(i))
 	}
 	return x, nil

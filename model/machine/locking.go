@@ -7,7 +7,10 @@ import (
 )
 
 // Machine knows its locks.
-var _ system.Locking = (*Machine)(nil)
+var (
+	_ system.Locking  = (*Machine)(nil)
+	_ system.Renaming = (*Machine)(nil)
+)
 
 // Class implements system.Locking.
 func (m *Machine) Class(l system.Loc) system.Class { return m.sys.class(l) }

@@ -171,3 +171,19 @@ func (m *Machine) StepOn(t int, alt uint64, local []uint64, ask func(system.Loc)
 	m.ask = nil
 	return out
 }
+
+// Renamed implements system.Renaming: an encoding has the oldest value of a
+// channel in slot 0.
+func (m *Machine) Renamed(l system.Loc) (system.Loc, bool) {
+	for i := range m.p.Chans {
+		c := &m.p.Chans[i]
+		first, size := system.Loc(slotLoc(c, 0)), system.Loc(1+c.Leaves)
+		if c.Cap < 2 || l < first || l >= first+size*system.Loc(c.Cap) {
+			continue
+		}
+		head := system.Loc(m.sys.locs[c.First].get(m.words))
+		slot := (l-first)/size + system.Loc(c.Cap) - head
+		return first + slot%system.Loc(c.Cap)*size + (l-first)%size, true
+	}
+	return l, true
+}

@@ -69,7 +69,8 @@ func Hook(sys system.System, report func(error)) func(worker int) search.Hook {
 		h := &hook{sys: sys, obs: system.ObserversOf(sys), report: report, m: sys.NewMachine(), fresh: sys.NewMachine(), plain: sys.NewMachine()}
 		h.whole, _ = system.As[system.Pieces](h.m)
 		h.other, _ = system.As[system.Pieces](h.fresh)
-		_, h.renames = system.As[system.Renaming](h.m)
+		_, renames := system.As[system.Renaming](h.m)
+		h.heap = renames && h.whole == nil
 		h.m.Track(true)
 		h.fresh.Track(true)
 		return h
@@ -86,7 +87,7 @@ type hook struct {
 	plain  system.Machine // runs without tracking
 	// What m and fresh offer as pieces, nil if they do not.
 	whole, other system.Pieces
-	renames      bool         // states that are equal may have different hashes
+	heap         bool         // states that are equal may have different hashes
 	threads      int          // of h.state
 	state        system.State // of the last Expand
 	bad          bool         // a difference of this state was reported
@@ -346,7 +347,7 @@ func (h *hook) commute(a, b *transition) {
 	steps := []search.Step{a.step, b.step}
 	if !slices.Equal(h.buf[0], h.buf[1]) {
 		h.fail(steps, "the two transitions are independent, and yet another order of them leads to another state")
-	} else if one != two && !h.renames {
+	} else if one != two && !h.heap {
 		h.fail(steps, "another order of the two transitions leads to the same state with the hash %#x instead of %#x", two, one)
 	}
 }
