@@ -134,7 +134,7 @@ func runLTL(e *env, c *runConfig, m *model.Model, out *traceFile) int {
 	}
 	if p.report != nil {
 		o.Progress = func(q check.Progress) {
-			p.report(search.Progress{Elapsed: q.Elapsed, States: q.States, Queued: q.Queued, StoreBytes: q.StoreBytes})
+			p.report(search.Progress{Elapsed: q.Elapsed, States: q.States, StoreBytes: q.StoreBytes})
 		}
 	}
 	results, err := check.Run(ctx, sys, props, o)
@@ -286,7 +286,7 @@ func (r *ltlReport) writeText(w *bytes.Buffer, width int) error {
 		if !r.c.quiet {
 			p.printf("  %s states, %s transitions (-por %s), automaton %d states, %s\n",
 				humanize.Comma(int64(res.States)), humanize.Comma(int64(res.Transitions)), *r.c.ltl.reduction, res.Automaton,
-				(res.BuildTime + res.SearchTime).Round(time.Millisecond))
+				res.Time.Round(time.Millisecond))
 		}
 	}
 	if f != nil {
@@ -333,7 +333,6 @@ type ltlPropJSON struct {
 	Transitions int           `json:"transitions"`
 	Reduced     uint64        `json:"reduced_states"`
 	Automaton   int           `json:"automaton_states"`
-	BuildMS     float64       `json:"build_ms"`
 	SearchMS    float64       `json:"search_ms"`
 }
 
@@ -351,7 +350,7 @@ func (r *ltlReport) writeJSON(w *bytes.Buffer) error {
 		j.StoreBytes = max(j.StoreBytes, res.StoreBytes)
 		j.Properties = append(j.Properties, ltlPropJSON{
 			res.Property.Name, res.Property.Text, res.Verdict, res.Reason, res.Trivial,
-			res.States, res.Transitions, res.Reduced, res.Automaton, ms(res.BuildTime), ms(res.SearchTime),
+			res.States, res.Transitions, res.Reduced, res.Automaton, ms(res.Time),
 		})
 		if res.Counterexample != nil {
 			j.Violations = append(j.Violations, res.Counterexample)

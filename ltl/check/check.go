@@ -9,6 +9,7 @@ import (
 
 	"cpor/ltl"
 	"cpor/ltl/buchi"
+	"cpor/search/memory"
 	"cpor/statestore"
 	"cpor/system"
 	"cpor/trace"
@@ -39,6 +40,21 @@ type Property struct {
 	Formula ltl.Formula
 	Pos     system.Pos
 	Text    string // of the formula, for people; Formula.String() if empty
+	// Predicates are the state predicates of the formula that an error can end.
+	// A proposition of the formula that none of them has must be evaluable in
+	// every state that a search comes to.
+	Predicates []Predicate
+}
+
+// Predicate is a part of a formula without temporal operators that an error can end:
+// an index out of bounds, a nil pointer. It is evaluated as a whole, as an invariant
+// is, so that && and || ask for the right side only where it matters. That is done in
+// every state, or only in the initial ones if the predicate stands under no temporal
+// operator; an error is a Fault.
+type Predicate struct {
+	Prop    string   // the proposition of the system that is the whole predicate
+	Atoms   []string // the propositions of the formula that it is made of
+	Initial bool
 }
 
 // Options say how to check. The zero value checks without reduction, on all
@@ -50,11 +66,11 @@ type Options struct {
 	Fair bool
 	// Workers is the number of workers; 0 means one for each CPU.
 	Workers int
-	// MaxStates ends the construction of the graph once it has more than this
-	// many states; 0 means no limit. A counterexample in what is there counts.
+	// MaxStates ends a search once it has come to more than this many program
+	// states; 0 means no limit. A counterexample found until then counts.
 	MaxStates uint64
-	// MaxMemory limits what the store of the states may take, in bytes; 0
-	// means no limit.
+	// MaxMemory ends a search before the whole process uses more memory than
+	// this, in bytes; 0 means no limit.
 	MaxMemory uint64
 	// MaxAutomaton limits the states of an automaton; 0 means buchi's default.
 	MaxAutomaton int
@@ -62,7 +78,7 @@ type Options struct {
 	// proper ample set. It is for small systems.
 	Validate bool
 	// Progress, if not nil, is called about every ProgressInterval (0 means a
-	// second) while a graph is built.
+	// second) during a search.
 	Progress         func(Progress)
 	ProgressInterval time.Duration
 }
@@ -79,8 +95,7 @@ type Progress struct {
 	Property   string
 	Elapsed    time.Duration
 	States     uint64
-	Queued     uint64
-	StoreBytes uint64
+	StoreBytes uint64 // of the store, the colours and the stacks
 }
 
 // OptionError says what is wrong with options: the user's mistake.
@@ -118,26 +133,27 @@ const (
 type Result struct {
 	Property Property
 	Verdict  Verdict
-	// Reason says why the graph is not complete; empty if it is.
+	// Reason says why the search is not complete; empty if it is, or if the
+	// property is violated.
 	Reason string
 	// Trivial is set if the formula holds for every word (1) or for none (-1).
 	Trivial int
 
-	States      int // of the (reduced) graph
-	Transitions int // its edges
+	// States and Transitions of the program's (reduced) graph, as far as the
+	// search has come; of several conjuncts, those of the largest search.
+	States      int
+	Transitions int
 	Reduced     uint64
-	Automaton   int // states of the largest automaton
-	Product     uint64
-	StoreBytes  uint64
-	BuildTime   time.Duration
-	SearchTime  time.Duration
+	Automaton   int    // states of the largest automaton
+	StoreBytes  uint64 // of the store, the colours and the stacks
+	Time        time.Duration
 
 	// Counterexample is an execution that does not satisfy the formula.
 	Counterexample *Counterexample
 	// Fault is an error that an execution runs into, which is not what the
 	// formula speaks of: a failed assertion, a run-time error, or a proposition
-	// that cannot be evaluated. Only faults met while the graph was built are
-	// known; a reduced graph can lack some.
+	// that cannot be evaluated. Only faults met on the way are known; a reduced
+	// graph can lack failed assertions and run-time errors of threads.
 	Fault *Fault
 }
 
@@ -161,22 +177,26 @@ func Run(ctx context.Context, sys system.System, props []Property, o Options) ([
 	case o.Fair && o.Reduction != None:
 		return nil, &OptionError{fmt.Sprintf("weak fairness and the reduction %s do not go together: reordering independent transitions can remove the state in which a thread was disabled and so change which executions are fair; check without a reduction", o.Reduction)}
 	}
+	m, err := temporal(sys)
+	if err != nil {
+		return nil, err
+	}
+	limit, err := memory.New(o.MaxMemory)
+	if err != nil {
+		return nil, &OptionError{err.Error()}
+	}
+	defer limit.Release()
 	var results []*Result
-	var shared *builder // without a reduction all properties have the same graph
 	for _, p := range props {
 		if p.Text == "" {
 			p.Text = p.Formula.String()
 		}
-		c := &checker{sys: sys, o: o, p: p, r: &Result{Property: p}}
-		if o.Reduction == None {
-			c.b = shared
-			c.all = props
+		c := &checker{sys: sys, m: m, o: o, p: p, r: &Result{Property: p}, memory: limit, number: map[string]int{}}
+		for i := range m.NumProps() {
+			c.number[m.PropName(i)] = i
 		}
 		if err := c.check(ctx); err != nil {
 			return results, err
-		}
-		if o.Reduction == None {
-			shared = c.b
 		}
 		results = append(results, c.r)
 	}
@@ -194,12 +214,21 @@ func temporal(sys system.System) (system.Temporal, error) {
 
 // checker checks one property.
 type checker struct {
-	sys system.System
-	o   Options
-	p   Property
-	all []Property // whose propositions the graph is labelled with
-	r   *Result
-	b   *builder
+	sys    system.System
+	m      system.Temporal
+	o      Options
+	p      Property
+	r      *Result
+	memory *memory.Limit
+	number map[string]int // of the propositions
+	store  statestore.Store
+}
+
+// pass is one search: an automaton for the negations of some conjuncts.
+type pass struct {
+	automaton *buchi.Automaton
+	parts     []ltl.Formula
+	both      map[string]bool // propositions that count as if they occurred both ways
 }
 
 // conjuncts splits a formula that is a conjunction, also below [].
@@ -221,125 +250,187 @@ func conjuncts(f ltl.Formula) []ltl.Formula {
 	return []ltl.Formula{f}
 }
 
-// automata translates the negations of the conjuncts; those that every word
-// satisfies are left out.
-func (c *checker) automata() ([]*buchi.Automaton, []ltl.Formula, error) {
-	var as []*buchi.Automaton
-	var fs []ltl.Formula
+// passes translates the negations of the conjuncts; those that every word satisfies
+// are left out. Without a reduction one automaton for all is taken if it is small,
+// because one search is cheaper then; with one, the fewer propositions there are the
+// more is reduced.
+func (c *checker) passes() ([]pass, error) {
+	translate := func(f ltl.Formula, limit int) (*buchi.Automaton, error) {
+		a, err := buchi.Translate(ltl.Not(f), buchi.Options{MaxStates: limit})
+		var large *buchi.TooLargeError
+		var atoms *buchi.AtomsError
+		if errors.As(err, &large) || errors.As(err, &atoms) {
+			return nil, &FormulaError{c.p.Name, c.p.Pos, err.Error()}
+		}
+		return a, err
+	}
+	var ps []pass
+	total := 0
+	var parts []ltl.Formula
 	for _, f := range conjuncts(c.p.Formula) {
-		a, err := buchi.Translate(ltl.Not(f), buchi.Options{MaxStates: c.o.MaxAutomaton})
+		a, err := translate(f, c.o.MaxAutomaton)
 		if err != nil {
-			var large *buchi.TooLargeError
-			var atoms *buchi.AtomsError
-			if errors.As(err, &large) || errors.As(err, &atoms) {
-				return nil, nil, &FormulaError{c.p.Name, c.p.Pos, err.Error()}
-			}
-			return nil, nil, err
+			return nil, err
 		}
 		if a.Empty() {
 			continue
 		}
-		c.r.Automaton = max(c.r.Automaton, a.States())
-		as, fs = append(as, a), append(fs, f)
+		total += a.States()
+		ps, parts = append(ps, pass{a, []ltl.Formula{f}, nil}), append(parts, f)
 	}
-	if len(as) == 0 {
+	if len(ps) > 1 && c.o.Reduction == None {
+		if a, err := translate(c.p.Formula, 4*total); err == nil && a.States() <= total {
+			ps = []pass{{a, parts, nil}}
+		}
+	}
+	if len(ps) == 0 {
 		c.r.Trivial = 1
-		return as, fs, nil
-	}
-	if a, err := buchi.Translate(c.p.Formula, buchi.Options{MaxStates: c.o.MaxAutomaton}); err == nil && a.Empty() {
+	} else if a, err := buchi.Translate(c.p.Formula, buchi.Options{MaxStates: c.o.MaxAutomaton}); err == nil && a.Empty() {
 		c.r.Trivial = -1
 	}
-	return as, fs, nil
+	both := map[string]bool{}
+	for _, p := range c.p.Predicates {
+		if !p.Initial {
+			for _, name := range p.Atoms {
+				both[name] = true
+			}
+		}
+	}
+	if len(ps) == 0 || len(both) > 0 {
+		// All reachable states, with a view to what cannot be evaluated. An
+		// automaton's search leaves out what its negated formula excludes.
+		ps = append(ps, pass{&buchi.Automaton{Accepting: []bool{false}, Out: [][]buchi.Transition{{{}}}}, nil, both})
+	}
+	for _, p := range ps {
+		c.r.Automaton = max(c.r.Automaton, p.automaton.States())
+	}
+	return ps, nil
 }
 
 func (c *checker) check(ctx context.Context) error {
 	if !c.p.Formula.StutterInvariant() {
 		return &FormulaError{c.p.Name, c.p.Pos, "there is a next operator in the formula, which partial-order reduction does not preserve"}
 	}
-	automata, parts, err := c.automata()
+	passes, err := c.passes()
 	if err != nil {
 		return err
 	}
-	var incomplete error
-	if c.b == nil {
-		fs := []ltl.Formula{c.p.Formula}
-		for _, p := range c.all {
-			fs = append(fs, p.Formula)
-		}
-		if c.b, err = newBuilder(c.sys, fs, &c.o); err != nil {
-			return err
-		}
-		if pf := c.o.Progress; pf != nil {
-			c.b.o = &Options{}
-			*c.b.o = c.o
-			c.b.o.Progress = func(p Progress) {
-				p.Property = c.p.Name
-				pf(p)
-			}
-		}
-		start := time.Now()
-		c.b.err = c.b.run(ctx)
-		c.r.BuildTime = time.Since(start)
-	}
-	incomplete = c.b.err
-	if err := c.explain(incomplete); err != nil {
-		return err
-	}
-	g := c.b.graph
-	c.r.States, c.r.Transitions, c.r.StoreBytes = g.States(), g.Transitions(), c.b.store.Bytes()
-	for _, n := range c.b.reduced {
-		c.r.Reduced += n
-	}
-	if err := c.findFault(); err != nil {
-		return err
-	}
 	start := time.Now()
-	defer func() { c.r.SearchTime = time.Since(start) }()
-	number := map[string]int{}
-	for i := range c.b.t.NumProps() {
-		number[c.b.t.PropName(i)] = i
+	defer func() { c.r.Time = time.Since(start) }()
+	c.store, err = statestore.New(statestore.Options{Kind: statestore.Tree, Workers: c.o.Workers, MaxBytes: c.memory.ForStores()})
+	if err != nil {
+		return err
 	}
-	threads := 0
-	if c.o.Fair {
-		for id := range g.count.Load() {
-			for _, e := range g.node(id).edges {
-				threads = max(threads, int(e.thread)+1)
-			}
-		}
-		if threads == 0 {
-			threads = 1
-		}
+	if found, err := c.initialStates(); err != nil || found {
+		return err
 	}
 	c.r.Verdict = Pass
-	if c.r.Reason != "" {
-		c.r.Verdict = Incomplete
+	threads := 0
+	if c.o.Fair {
+		threads = 1
+		for _, st := range c.sys.Initial() {
+			c.m.Load(st)
+			threads = max(threads, c.m.NumThreads())
+		}
 	}
-	for i, a := range automata {
-		atoms := make([]int, len(a.Atoms))
-		for k, name := range a.Atoms {
-			atoms[k] = number[name]
-		}
-		p := newProduct(g, a, atoms, threads)
-		c.r.Product = max(c.r.Product, p.size())
-		v, found, err := acceptingCycle(ctx, p, c.o.Workers)
-		if err != nil {
-			var large *tooLargeError
-			if !errors.As(err, &large) && ctx.Err() == nil {
-				return err
-			}
-			c.r.Verdict, c.r.Reason = Incomplete, reason(err)
-			continue
-		}
-		if found {
-			c.r.Counterexample, err = c.counterexample(p, v, parts[i])
+	for _, p := range passes {
+		var s *exploration
+		for {
+			s, err = c.newSearch(p, threads)
 			if err != nil {
 				return err
 			}
-			c.r.Verdict = Violated
-			return nil
+			if err = s.run(ctx, c.memory); !errors.Is(err, errThreads) {
+				break
+			}
+			threads = max(s.more, threads+threads/2)
+		}
+		c.count(s)
+		if err := c.explain(err); err != nil {
+			return err
+		}
+		if err != nil {
+			c.r.Verdict = Incomplete
+		}
+		if err := c.findFault(s); err != nil {
+			return err
+		}
+		if s.lasso != nil {
+			c.r.Counterexample, err = c.counterexample(s, p.parts)
+			c.r.Verdict, c.r.Reason = Violated, ""
+			return err
+		}
+		if err != nil && !errors.Is(err, errStates) {
+			break
 		}
 	}
 	return nil
+}
+
+// newSearch prepares a pass.
+func (c *checker) newSearch(p pass, threads int) (*exploration, error) {
+	s := &exploration{sys: c.sys, m: c.m, obs: system.ObserversOf(c.sys), o: &c.o, start: time.Now(), name: c.p.Name, reduction: c.o.Reduction, threads: threads, store: c.store, budget: c.memory.ForStores()}
+	if err := s.polarities(ltl.And(p.parts...), p.both); err != nil {
+		return nil, err
+	}
+	if err := s.automaton(p.automaton, c.number); err != nil {
+		return nil, err
+	}
+	covered := map[string]bool{}
+	for _, q := range c.p.Predicates {
+		for _, name := range q.Atoms {
+			covered[name] = true
+		}
+		i, ok := c.number[q.Prop]
+		if !ok {
+			return nil, fmt.Errorf("the system has no proposition %q", q.Prop)
+		}
+		if !q.Initial {
+			s.checks = append(s.checks, i)
+		}
+	}
+	for _, name := range p.automaton.Atoms {
+		s.needed = append(s.needed, !covered[name])
+	}
+	s.prepare()
+	return s, nil
+}
+
+// initialStates evaluates the predicates that the formula asks for in the initial
+// state only.
+func (c *checker) initialStates() (found bool, err error) {
+	for k, st := range c.sys.Initial() {
+		c.m.Load(st)
+		for _, p := range c.p.Predicates {
+			if !p.Initial {
+				continue
+			}
+			i, ok := c.number[p.Prop]
+			if !ok {
+				return false, fmt.Errorf("the system has no proposition %q", p.Prop)
+			}
+			if _, v := c.m.Eval(i); v != nil {
+				c.r.Verdict, c.r.Reason = Incomplete, errFault.Error()
+				u := *v
+				u.Message = fmt.Sprintf("the proposition %s: %s", p.Prop, v.Message)
+				c.r.Fault = &Fault{u, &trace.Trace{Initial: k}}
+				return true, c.r.Fault.Trace.Replay(c.sys)
+			}
+		}
+	}
+	return false, nil
+}
+
+// count adds a search's figures to the result: those of the largest one count.
+func (c *checker) count(s *exploration) {
+	if n := int(s.count.Load()); n >= c.r.States {
+		c.r.States, c.r.Transitions, c.r.Reduced = n, 0, 0
+		for _, w := range s.workers {
+			c.r.Transitions += int(w.transitions)
+			c.r.Reduced += w.reduced
+		}
+	}
+	c.r.StoreBytes = max(c.r.StoreBytes, s.bytes())
 }
 
 // reason says in words why something ended early.
@@ -360,8 +451,8 @@ func (c *checker) explain(err error) error {
 	case err == nil:
 	case errors.Is(err, errStates):
 		c.r.Reason = fmt.Sprintf("limit of %d states", c.o.MaxStates)
-	case errors.Is(err, statestore.ErrFull):
-		c.r.Reason = "limit of memory"
+	case errors.Is(err, errMemory):
+		c.r.Reason = c.memory.Reason()
 	case errors.Is(err, errFault):
 		c.r.Reason = errFault.Error()
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -372,17 +463,16 @@ func (c *checker) explain(err error) error {
 	return nil
 }
 
-// findFault finds an execution that leads to the fault that was met, if any.
-func (c *checker) findFault() error {
-	f := c.b.fault
-	if f == nil {
+// findFault makes an execution that leads to the fault that was met, if any.
+func (c *checker) findFault(s *exploration) error {
+	f := s.fault
+	if f == nil || c.r.Fault != nil {
 		return nil
 	}
-	steps, initial, err := c.stemTo(f.node)
+	t, err := s.trace(f.path)
 	if err != nil {
 		return err
 	}
-	t := &trace.Trace{Initial: initial, Steps: steps}
 	v := f.violation
 	if f.thread >= 0 {
 		t.Steps = append(t.Steps, trace.Step{Thread: f.thread, Alt: f.alt})
@@ -396,4 +486,33 @@ func (c *checker) findFault() error {
 	}
 	c.r.Fault = &Fault{v, t}
 	return nil
+}
+
+// trace finds the steps from one program state to the next on a path.
+func (s *exploration) trace(path []statestore.Ref) (*trace.Trace, error) {
+	x := s.workers[0].x
+	t := &trace.Trace{}
+	for i, st := range s.sys.Initial() {
+		if ref, ok := x.session.Find(st); ok && ref == path[0] {
+			t.Initial = i
+			break
+		}
+	}
+	for i, ref := range path[1:] {
+		x.state = x.session.Load(path[i], x.state)
+		x.m.Load(x.state)
+		x.all(-1)
+		found := false
+		for _, mv := range x.moves {
+			if to, ok := x.session.Find(x.words[mv.from:mv.to]); ok && to == ref {
+				t.Steps = append(t.Steps, trace.Step{Thread: mv.thread, Alt: mv.alt})
+				found = true
+				break
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("internal error: there is no step between two states of a path")
+		}
+	}
+	return t, nil
 }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -28,84 +29,27 @@ type Counterexample struct {
 	states []itfState
 }
 
-// stemTo returns the shortest way to a node, and the initial state where it begins.
-func (c *checker) stemTo(target uint32) ([]trace.Step, int, error) {
-	g := c.b.graph
-	type origin struct {
-		id   uint32
-		edge int
+// counterexample makes an execution of the cycle that a search has found, and
+// convinces itself that it is one.
+func (c *checker) counterexample(s *exploration, parts []ltl.Formula) (*Counterexample, error) {
+	initial, stem, loop, ok := s.nearby(shortVertices).short()
+	if !ok {
+		initial, stem, loop, ok = s.induced(s.lasso).short()
 	}
-	parent := map[uint32]origin{}
-	var queue []uint32
-	for _, id := range g.initial {
-		parent[id] = origin{id, stutter}
-		queue = append(queue, id)
+	if !ok {
+		return nil, fmt.Errorf("internal error: there is no cycle where the search has found one")
 	}
-	for i := 0; i < len(queue); i++ {
-		id := queue[i]
-		if id == target {
-			var steps []trace.Step
-			for parent[id].edge != stutter {
-				o := parent[id]
-				e := g.node(o.id).edges[o.edge]
-				steps = append(steps, trace.Step{Thread: int(e.thread), Alt: e.alt})
-				id = o.id
-			}
-			slices.Reverse(steps)
-			initial, err := c.initialIndex(id)
-			return steps, initial, err
+	x := &Counterexample{Property: c.p, Initial: initial, Stem: stem, Loop: loop}
+	var err error
+	for _, x.Part = range parts {
+		if err = x.replay(c.sys, c.o.Fair); err == nil {
+			break
 		}
-		for k, e := range g.node(id).edges {
-			if _, ok := parent[e.to]; !ok {
-				parent[e.to] = origin{id, k}
-				queue = append(queue, e.to)
-			}
+		if !errors.Is(err, errHolds) {
+			break
 		}
 	}
-	return nil, 0, fmt.Errorf("internal error: there is no way to a state of the graph")
-}
-
-// initialIndex returns which initial state of the system a node is.
-func (c *checker) initialIndex(id uint32) (int, error) {
-	s := c.b.store.NewSession()
-	for i, st := range c.sys.Initial() {
-		if ref, ok := s.Find(st); ok {
-			if k, ok := c.b.graph.ids.find(ref); ok && k == id {
-				return i, nil
-			}
-		}
-	}
-	return 0, fmt.Errorf("internal error: a path does not begin in an initial state")
-}
-
-// counterexample makes the execution through an accepting vertex that lies on
-// a cycle, and convinces itself that it is one.
-func (c *checker) counterexample(p *product, v uint64, part ltl.Formula) (*Counterexample, error) {
-	stem, first, err := p.path(p.initial(), v, true)
 	if err != nil {
-		return nil, err
-	}
-	loop, _, err := p.path([]uint64{v}, v, false)
-	if err != nil {
-		return nil, err
-	}
-	x := &Counterexample{Property: c.p, Part: part}
-	id, _, _ := p.split(first)
-	if x.Initial, err = c.initialIndex(id); err != nil {
-		return nil, err
-	}
-	steps := func(path []step) []trace.Step {
-		var out []trace.Step
-		for _, s := range path {
-			if s.edge != stutter {
-				e := p.g.node(s.id).edges[s.edge]
-				out = append(out, trace.Step{Thread: int(e.thread), Alt: e.alt})
-			}
-		}
-		return out
-	}
-	x.Stem, x.Loop = steps(stem), steps(loop)
-	if err := x.replay(c.sys, c.o.Fair); err != nil {
 		return nil, fmt.Errorf("internal error: the counterexample of %s: %w", c.p.Name, err)
 	}
 	x.trim()
@@ -114,6 +58,9 @@ func (c *checker) counterexample(p *product, v uint64, part ltl.Formula) (*Count
 	}
 	return x, nil
 }
+
+// errHolds says that a formula holds on an execution.
+var errHolds = errors.New("the formula holds on it")
 
 // trim moves steps from the end of the stem that the loop repeats into the
 // loop: a b (c b)* is a (b c)*.
@@ -160,10 +107,9 @@ func (x *Counterexample) replay(sys system.System, fair bool) error {
 		var row []bool
 		letter := uint64(0)
 		for i, name := range x.Props {
-			holds, v := m.Eval(number[name])
-			if v != nil {
-				return fmt.Errorf("the proposition %s: %s", name, v.Message)
-			}
+			// One that cannot be evaluated is not asked for here: the search has
+			// made sure of that.
+			holds, _ := m.Eval(number[name])
 			row = append(row, holds)
 			if holds {
 				letter |= 1 << i
@@ -219,7 +165,7 @@ func (x *Counterexample) replay(sys system.System, fair bool) error {
 		return err
 	}
 	if holds {
-		return fmt.Errorf("the formula holds on it")
+		return errHolds
 	}
 	return nil
 }
