@@ -2,173 +2,99 @@ package lockset_test
 
 import (
 	"context"
-	"math/rand/v2"
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"cpor/lockset"
+	"cpor/lockset/racetest"
 	"cpor/model"
-	"cpor/oracle"
 	"cpor/search"
 	"cpor/search/full"
+	"cpor/stateless"
 	"cpor/system"
 )
 
-// clock is a vector clock.
-type clock []int
+var (
+	hbPrograms = flag.Uint64("programs", 400, "how many random programs to hold to vector clocks")
+	hbFirst    = flag.Uint64("first", 0, "the first seed")
+)
 
-func (c *clock) join(d clock) {
-	for len(*c) < len(d) {
-		*c = append(*c, 0)
+// racy returns the variables of the races among violations.
+func racy(vs []search.Violation) string {
+	found := map[string]bool{}
+	for _, v := range vs {
+		if v.Kind == lockset.Race {
+			found[v.Object] = true
+		}
 	}
-	for i, x := range d {
-		(*c)[i] = max((*c)[i], x)
+	return strings.Join(slices.Sorted(maps.Keys(found)), " ")
+}
+
+// engines runs every search that claims to decide HB.
+func engines(t *testing.T, sys system.System, o lockset.Options, report func(name, found string)) {
+	t.Helper()
+	for _, workers := range []int{1, 3} {
+		wrapped, err := lockset.New(sys, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := search.Run(context.Background(), wrapped, full.Factory(wrapped), search.Options{Workers: workers, All: true, IgnoreDeadlocks: true, KeepTraces: true, MaxViolations: 1 << 20})
+		if err != nil || !res.Exhaustive {
+			t.Fatalf("full search: %v %+v", err, res)
+		}
+		report(fmt.Sprintf("full search, %d workers", workers), racy(res.Violations))
+		for _, red := range statelessReductions {
+			res, err := stateless.Run(context.Background(), wrapped, stateless.Options{Reduction: red, Workers: workers, All: true, IgnoreDeadlocks: true, KeepTraces: true, MaxViolations: 1 << 20})
+			if err != nil || !res.Exhaustive {
+				t.Fatalf("%v: %v %+v", red, err, res)
+			}
+			report(fmt.Sprintf("%v, %d workers", red, workers), racy(res.Violations))
+		}
 	}
 }
 
-func (c clock) at(t int) int {
-	if t < len(c) {
-		return c[t]
-	}
-	return 0
-}
+var statelessReductions = []stateless.Reduction{stateless.None, stateless.Sleep, stateless.Persistent, stateless.PersistentSleep}
 
-// history is what a walk remembers of a location.
-type history struct {
-	reads, writes clock // of an object that orders: what happened before its last accesses
-	readers       map[int]int
-	writers       map[int]int // of data: the time of each thread's last access
-}
-
-// walk runs a random execution and tells, by vector clocks, whether it has two
-// conflicting accesses to data that nothing orders.
-func walk(sys system.System, r *rand.Rand, steps int) bool {
-	m := sys.NewMachine().(system.Locking)
-	m.Track(true)
-	m.Load(sys.Initial()[r.IntN(len(sys.Initial()))])
-	var clocks []clock
-	locs := map[system.Loc]*history{}
-	for range steps {
-		var ready []int
-		for t := range m.NumThreads() {
-			mark := m.Mark()
-			if m.Step(t, 0).Kind == system.Moved {
-				ready = append(ready, t)
-			}
-			m.Rewind(mark)
-		}
-		if len(ready) == 0 {
-			return false
-		}
-		t := ready[r.IntN(len(ready))]
-		for len(clocks) < m.NumThreads() {
-			clocks = append(clocks, clock{})
-		}
-		guard := m.Blocking(t) == system.BlocksOnGuard
-		mark := m.Mark()
-		out := m.Step(t, 0)
-		for out.Next != 0 && r.IntN(2) == 0 {
-			next := out.Next
-			m.Rewind(mark)
-			out = m.Step(t, next)
-		}
-		accesses := append([]system.Access(nil), m.Accesses()...)
-		c := &clocks[t]
-		for _, a := range accesses {
-			h := locs[a.Loc]
-			if h == nil {
-				h = &history{readers: map[int]int{}, writers: map[int]int{}}
-				locs[a.Loc] = h
-			}
-			if !m.Class(a.Loc).Data() {
-				c.join(h.writes)
-				if a.Write {
-					c.join(h.reads)
-				}
-			} else if guard {
-				c.join(h.writes) // an await comes after what lets it go on
-			}
-		}
-		for len(*c) <= t {
-			*c = append(*c, 0)
-		}
-		(*c)[t]++
-		for _, a := range accesses {
-			h := locs[a.Loc]
-			if a.Write {
-				h.writes.join(*c)
-			} else {
-				h.reads.join(*c)
-			}
-			if !m.Class(a.Loc).Data() {
-				continue
-			}
-			for u, when := range h.writers {
-				if u != t && when > c.at(u) {
-					return true
-				}
-			}
-			if a.Write {
-				for u, when := range h.readers {
-					if u != t && when > c.at(u) {
-						return true
-					}
-				}
-				h.writers[t] = c.at(t)
-			} else {
-				h.readers[t] = c.at(t)
-			}
-		}
-	}
-	return false
-}
-
-// TestVectorClocks holds the check of adjacent accesses to vector clocks along
-// random executions: whatever they find, it finds as well.
+// TestVectorClocks holds HB, in every engine, to vector clocks along all
+// executions of random programs: the same variables have a race.
 func TestVectorClocks(t *testing.T) {
-	c := oracle.LockConfig{Threads: 3, Statements: 4, Loops: true, Conditions: true, Semaphores: true, Awaits: true, Creation: true, Atomic: true, Breach: 5}
-	races, clean := 0, 0
-	for seed := range uint64(600) {
-		text := oracle.GenerateLocks(seed, c)
-		m, err := model.Parse("generated.model", text, model.Options{})
-		if err != nil {
-			if strings.Contains(err.Error(), "init") {
-				continue
-			}
-			t.Fatal(err)
-		}
-		sys, err := lockset.New(m.System(), lockset.Options{Rule: lockset.HB})
-		if err != nil {
-			t.Fatal(err)
-		}
-		res, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{
-			Workers: 1, All: true, IgnoreDeadlocks: true, MaxStates: 5000, KeepTraces: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !res.Exhaustive {
+	n := *hbPrograms
+	if testing.Short() {
+		n = min(n, 150)
+	}
+	races, clean, passed := 0, 0, 0
+	for seed := *hbFirst; seed < *hbFirst+n; seed++ {
+		p := racetest.Generate(seed, 3, 4)
+		want, ok := p.Racy(3000)
+		if !ok {
+			passed++
 			continue
 		}
-		reported := false
-		for _, v := range res.Violations {
-			reported = reported || v.Kind == lockset.Race
-		}
-		r := rand.New(rand.NewPCG(seed, 1))
-		found := false
-		for range 20 {
-			found = found || walk(m.System(), r, 200)
-		}
-		switch {
-		case found && !reported:
-			t.Fatalf("seed %d: vector clocks find a race, the search does not\n%s", seed, text)
-		case found:
+		names := strings.Join(slices.Sorted(maps.Keys(want)), " ")
+		if len(want) > 0 {
 			races++
-		case !reported:
+		} else {
 			clean++
 		}
+		m, err := model.Parse("generated.model", p.Text(), model.Options{})
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, p.Text())
+		}
+		engines(t, m.System(), lockset.Options{Rule: lockset.HB}, func(name, found string) {
+			if found != names {
+				t.Errorf("seed %d: %s: races on %q, vector clocks on %q\n%s", seed, name, found, names, p.Text())
+			}
+		})
+		if t.Failed() {
+			return
+		}
 	}
-	t.Logf("%d models with a race on a random execution, %d without any", races, clean)
-	if races < 50 || clean < 50 {
+	t.Logf("%d programs with a race, %d without any, %d too large", races, clean, passed)
+	if uint64(races) < n/5 || uint64(clean) < n/8 {
 		t.Error("the generator does not test much")
 	}
 }

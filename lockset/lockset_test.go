@@ -2,6 +2,7 @@ package lockset_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"cpor/model"
 	"cpor/search"
 	"cpor/search/full"
+	"cpor/stateless"
 	"cpor/system"
 	"cpor/system/toysystem"
 )
@@ -178,12 +180,26 @@ func TestRules(t *testing.T) {
 		{"unshared, and it is not", "synchronized (m) { u = 1 }", "synchronized (m) { u = 2 }", disc, disc, ok},
 		{"unshared, and two read it", "c = u", "c = u", disc, disc, ok},
 		{"a lock released in between", "synchronized (m) { x = 1 }; x = 2", "synchronized (m) { c = x }", disc, disc, race},
-		{"a guard", "await(x == 1)", "synchronized (m) { x = 1 }", disc, disc, ok},
-		{"an atomic block holds no lock", "atomic { x++ }", "atomic { x++ }", disc, disc, race},
+		{"a guard", "await(x == 1)", "synchronized (m) { x = 1 }", disc, disc, race},
+		{"a guard of a communication variable", "x = 1; c = 1", "await(c == 1); x = 2", disc, disc, ok},
+		{"an atomic block holds no lock", "atomic { x++ }", "atomic { x++ }", disc, disc, ok},
+		{"an atomic block and a plain access", "atomic { x++ }", "x = 2", disc, disc, race},
+		{"atomic blocks order each other", "x = 1; atomic { y = 1 }", "atomic { if y == 1 { g = true } }; if g { x = 2 }", disc, disc, ok},
+		{"an atomic block takes a lock", "atomic { lock(q); x++; unlock(q) }", "lock(q); x++; unlock(q)", ok, ok, ok},
+		{"two atomic blocks take a lock", "atomic { lock(q); x++; unlock(q) }", "atomic { lock(q); x++; unlock(q) }", ok, ok, ok},
+		{"an atomic block releases a lock", "lock(q); atomic { unlock(q); x++ }", "lock(q); x++; unlock(q)", ok, ok, ok},
+		{"an atomic block with a semaphore", "atomic { down(s); x++; up(s) }", "atomic { down(s); x++; up(s) }", disc, disc, ok},
+		{"one thread, inside and outside a lock", "lock(q); x++; unlock(q); x++", "c = 1", ok, ok, ok},
+		{"another one reads what one used without a lock", "lock(q); x++; unlock(q); x++", "lock(q); c = x; unlock(q)", disc, disc, race},
+		{"a release in between", "x = 1; synchronized (m) { c = 1 }", "synchronized (m) { g = c == 1 }; if g { x = 2 }", disc, disc, ok},
+		{"a race behind a race", "x = 1; y = 1", "g = y == 1; if g { x = 2 }", disc, disc, race},
+		{"a compare-and-swap of data", "if cas(y, 0, 1) { x = 1; y = 0 }", "if cas(y, 0, 1) { x = 2; y = 0 }", disc, disc, race},
+		{"a compare-and-swap of a communication variable", "if cas(c, 0, 1) { x = 1; c = 0 }", "if cas(c, 0, 1) { x = 2; c = 0 }", disc, disc, ok},
+
 		{"entered twice", "synchronized (m) { synchronized (m) { x++ }; x++ }", "synchronized (m) { x++ }", ok, ok, ok},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			text := header + "thread T1() {\n" + tt.one + "\n}\nthread T2() {\n" + tt.two + "\n}\ninit { go T1(); go T2() }\n"
+			text := header + "thread T1() {\ng := false\n" + tt.one + "\n}\nthread T2() {\ng := false\n" + tt.two + "\n}\ninit { go T1(); go T2() }\n"
 			check := func(what string, got []string, want string) {
 				if want == ok && len(got) > 0 || want != ok && (len(got) == 0 || !strings.HasPrefix(got[0], want)) {
 					t.Errorf("%s: got %q, want %q", what, got, want)
@@ -397,5 +413,84 @@ init { go A(); go B() }
 	checked, more := count(sys)
 	if plain != checked || more == states {
 		t.Errorf("%d deadlocks in %d states, %d in %d with locksets", plain, states, checked, more)
+	}
+}
+
+// Distinct variables at one place are distinct findings.
+func TestTwoRacesAtOnePlace(t *testing.T) {
+	const text = header + `
+var A [2]uint4
+thread T1() { atomic { x++; y++; A[0]++; A[1]++ } }
+thread T2() { x = 1; y = 1; A[0] = 1; A[1] = 1 }
+init { go T1(); go T2() }
+`
+	for _, rule := range []lockset.Rule{lockset.HB, lockset.LD, lockset.LDPrime} {
+		m, err := model.Parse("t.model", text, model.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sys, err := lockset.New(m.System(), lockset.Options{Rule: rule})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Workers: 2, All: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		places := map[string][]string{}
+		for _, v := range r.Violations {
+			at := places[v.Object]
+			places[v.Object] = append(at, fmt.Sprint(v.Pos.Line))
+		}
+		for _, name := range []string{"x", "y", "A[]"} {
+			if !slices.Contains(places[name], "12") {
+				t.Errorf("%v: %s is not reported at the atomic block: %v", rule, name, places)
+			}
+		}
+	}
+}
+
+// A thread that fails in a monitor leaves it, as in Java; a mutex stays locked,
+// as in Go.
+func TestFailingLeavesMonitors(t *testing.T) {
+	for _, tt := range []struct {
+		name, body string
+		deadlock   bool
+	}{
+		{"a monitor", "synchronized (m) { c = 1 / c }", false},
+		{"entered twice", "synchronized (m) { synchronized (m) { assert(c == 1) } }", false},
+		{"two monitors", "synchronized (k) { synchronized (m) { for { c = 1 / c } } }", false},
+		{"in an atomic block", "synchronized (k) { atomic { synchronized (m) { c = 1 / c } } }", false},
+		{"a mutex", "lock(q); c = 1 / c; unlock(q)", true},
+	} {
+		text := header + "thread T1() { " + tt.body + " }\nthread T2() { synchronized (k) { synchronized (m) { lock(q); unlock(q) } } }\ninit { go T1(); go T2() }\n"
+		m, err := model.Parse("t.model", text, model.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sys := m.System()
+		for name, run := range map[string]func() ([]search.Violation, error){
+			"full": func() ([]search.Violation, error) {
+				r, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Workers: 1, All: true})
+				return r.Violations, err
+			},
+			"persistent": func() ([]search.Violation, error) {
+				r, err := stateless.Run(context.Background(), sys, stateless.Options{Reduction: stateless.Persistent, Workers: 1, All: true})
+				return r.Violations, err
+			},
+		} {
+			vs, err := run()
+			if err != nil {
+				t.Fatal(err)
+			}
+			failed, deadlock := false, false
+			for _, v := range vs {
+				deadlock = deadlock || v.Kind == system.Deadlock
+				failed = failed || v.Kind == system.Runtime || v.Kind == system.Assertion
+			}
+			if !failed || deadlock != tt.deadlock {
+				t.Errorf("%s, %s: fails %v, deadlock %v", tt.name, name, failed, deadlock)
+			}
+		}
 	}
 }

@@ -3,6 +3,8 @@ package lockset
 import (
 	"fmt"
 	"math/bits"
+	"slices"
+	"strings"
 
 	"cpor/system"
 )
@@ -24,8 +26,10 @@ type Machine struct {
 	// record, if not nil, is called for each access to data that the rule
 	// looks at, in the state before it.
 	record func(a access, guard bool)
-	// finding is the last violation of the rule.
-	finding finding
+	// findings are the violations of the rule by the last step.
+	findings []finding
+	hb       *ordering // with HB
+	guards   []guard   // see dependences
 }
 
 type undo struct {
@@ -38,13 +42,18 @@ type finding struct {
 	access
 	problem problem
 	guard   bool // a blocked transition's guard
-	class   system.Class
+	how     how  // with HB
 }
 
 func (s *System) newMachine() *Machine {
 	m := &Machine{sys: s, inner: s.inner.NewMachine(), cache: newCache(s.table)}
 	m.locks, _ = system.As[system.Locking](m.inner)
 	m.inner.Track(s.rule != None)
+	if s.rule == HB {
+		m.hb = &ordering{orders: orders{s.histories, map[memoKey]order{}}, shifts: map[system.Loc]int{}}
+		m.hb.syncs, _ = system.As[system.Synchronising](m.inner)
+		m.hb.syncs.RecordSyncs(true)
+	}
 	return m
 }
 
@@ -125,51 +134,60 @@ func (m *Machine) set(slot int32, w word) {
 }
 
 // Step implements system.Machine. A step that breaks the rule reports so, and
-// its thread goes on. It reports nothing else then: should the step violate a
-// property of the system as well, the rule goes first, because a reduction that
-// rests on the rule may have no other step that shows that it is broken.
+// its thread goes on. Should it violate a property of the system as well, the
+// rule goes first, because a reduction that rests on the rule may have no other
+// step that shows that it is broken.
 func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	m.copy = false
 	mark := m.inner.Mark()
+	augment := m.sys.dependences && m.sys.rule != HB && !m.sys.obs.Has(t)
+	threads := m.inner.NumThreads()
+	if augment && m.sys.guards {
+		m.readGuards(true)
+	}
 	out := m.inner.Step(t, alt)
 	if out.Kind != system.Moved || m.sys.rule == None || m.sys.obs.Has(t) {
 		return out
 	}
-	data, locks := false, false
-	for _, a := range m.inner.Accesses() {
-		switch m.class(a.Loc) {
-		case system.LockProtected, system.Unshared:
-			data = true
-		case system.Lock:
-			locks = true
-		}
-	}
-	if data && m.sys.rule == HB {
-		return m.adjacent(t, alt, mark, out)
-	}
+	m.findings = m.findings[:0]
 	if m.sys.rule == HB {
-		return out
-	}
-	m.finding.problem = fine
-	if data {
-		if locks {
-			// What counts is what the thread held before the step.
-			m.inner.Rewind(mark)
-			m.held = m.locks.Held(t, m.held)
-			m.inner.Step(t, alt)
-		} else {
-			m.held = m.locks.Held(t, m.held)
-		}
+		m.inOrder(t)
+	} else {
+		m.held = m.heldLocks(t, m.held)
 		m.touch(t, m.inner.Accesses(), false)
+		if m.sys.guards || augment {
+			m.keepAccesses()
+			m.pending()
+		}
+		if augment {
+			m.dependences(t, threads)
+		}
 	}
-	if m.sys.guards {
-		m.keepAccesses()
-		m.pending()
-	}
-	if m.finding.problem != fine {
-		out.Violation = m.violation(t, alt, mark)
+	if len(m.findings) > 0 {
+		out.Violation = m.violations(t, alt, mark, out.Violation)
 	}
 	return out
+}
+
+// heldLocks returns the locks that thread t held during the last step, which it
+// took. A step is indivisible, so that no other thread can have held a lock at
+// its beginning that it takes itself: a lock that it takes or releases counts
+// for all of it.
+func (m *Machine) heldLocks(t int, dst []system.Loc) []system.Loc {
+	dst = m.locks.Held(t, dst)
+	for _, a := range m.inner.Accesses() {
+		if a.Write && m.class(a.Loc) == system.Lock {
+			if i, ok := slices.BinarySearch(dst, a.Loc); !ok {
+				dst = slices.Insert(dst, i, a.Loc)
+			}
+		}
+	}
+	return dst
+}
+
+func (m *Machine) heldIn(t int) Set {
+	m.held = m.heldLocks(t, m.held)
+	return m.cache.of(m.held)
 }
 
 func (m *Machine) class(l system.Loc) system.Class {
@@ -205,8 +223,8 @@ func (m *Machine) touch(t int, accesses []system.Access, guard bool) {
 		if now != was {
 			m.set(slot, now)
 		}
-		if problem != fine && m.finding.problem == fine {
-			m.finding = finding{access: a, problem: problem, guard: guard, class: m.sys.class[x.Loc]}
+		if problem != fine {
+			m.findings = append(m.findings, finding{access: a, problem: problem, guard: guard})
 		}
 	}
 }
@@ -249,20 +267,54 @@ func (m *Machine) pending() {
 	}
 }
 
-// violation describes m.finding, which step (t, alt) from mark on made.
-func (m *Machine) violation(t int, alt uint64, mark system.Mark) *system.Violation {
-	f := &m.finding
+// violations describes m.findings, which step (t, alt) from mark on made, and
+// puts before what else the step violated.
+func (m *Machine) violations(t int, alt uint64, mark system.Mark, also *system.Violation) *system.Violation {
 	if !m.copy {
 		m.keepAccesses()
 	}
-	pos, _, _ := m.inner.Next(f.thread)
-	if !f.guard {
-		m.inner.Rewind(mark)
-		pos, _, _ = m.inner.Next(t)
-		m.inner.Step(t, alt)
+	m.inner.Rewind(mark)
+	pos, _, _ := m.inner.Next(t)
+	m.inner.Step(t, alt)
+	var first *system.Violation
+	last := &first
+	for i := range m.findings {
+		f := &m.findings[i]
+		v := &system.Violation{Kind: Discipline, Pos: pos, Message: m.describe(f), Object: variable(m.inner.LocName(f.loc))}
+		if f.problem == unordered {
+			v.Kind = Race
+		}
+		if f.guard {
+			v.Pos, _, _ = m.inner.Next(f.thread)
+		}
+		if first.Find(v) == nil {
+			*last = v
+			last = &v.Also
+		}
 	}
-	return &system.Violation{Kind: Discipline, Message: m.describe(f), Pos: pos}
+	*last = also
+	return first
 }
+
+// variable returns the name of the variable to which a location belongs, without
+// the numbers of elements: distinct variables are distinct findings, distinct
+// elements that one statement accesses are not.
+func variable(loc string) string {
+	var b strings.Builder
+	for {
+		i := strings.IndexByte(loc, '[')
+		j := strings.IndexByte(loc, ']')
+		if i < 0 || j < i {
+			b.WriteString(loc)
+			return b.String()
+		}
+		b.WriteString(loc[:i] + "[]")
+		loc = loc[j+1:]
+	}
+}
+
+// anyOther is the other side of a race whose trace is not known.
+const anyOther = "an access of another thread"
 
 // describe says what is wrong, as far as one access shows it.
 func (m *Machine) describe(f *finding) string {
@@ -281,59 +333,10 @@ func (m *Machine) describe(f *finding) string {
 		return what + ", although it is declared unshared and another thread has used it"
 	case wrongInit:
 		return what + fmt.Sprintf(", before %s, which is to initialise it", m.inner.ThreadName(s.init[s.slot[f.loc]]))
+	case unordered:
+		return what + ", and nothing orders that with " + anyOther
 	}
 	return what + ": no lock protects it"
-}
-
-// adjacent checks whether another thread's next transition conflicts with step
-// (t, alt), which has just been taken from mark on.
-func (m *Machine) adjacent(t int, alt uint64, mark system.Mark, out system.Outcome) system.Outcome {
-	m.keepAccesses()
-	m.inner.Rewind(mark)
-	defer m.inner.Step(t, alt)
-	if out.Violation != nil {
-		return out
-	}
-	for u, n := 0, m.inner.NumThreads(); u < n; u++ {
-		if u == t || m.sys.obs.Has(u) {
-			continue
-		}
-		for other := uint64(0); ; {
-			o := m.inner.Step(u, other)
-			if o.Kind == system.Moved {
-				for _, b := range m.inner.Accesses() {
-					for _, a := range m.acc {
-						if a.Loc == b.Loc && (a.Write || b.Write) && m.class(a.Loc).Data() {
-							m.inner.Rewind(mark)
-							out.Violation = m.race(t, u, a, b)
-							return out
-						}
-					}
-				}
-			}
-			m.inner.Rewind(mark)
-			if o.Next == 0 {
-				break
-			}
-			other = o.Next
-		}
-	}
-	return out
-}
-
-// race describes a data race in the live state.
-func (m *Machine) race(t, u int, a, b system.Access) *system.Violation {
-	pos, _, _ := m.inner.Next(t)
-	side := func(t int, x system.Access) string {
-		verb := "read"
-		if x.Write {
-			verb = "written"
-		}
-		pos, _, _ := m.inner.Next(t)
-		m.held = m.locks.Held(t, m.held)
-		return fmt.Sprintf("%s by %s at %s, %s", verb, m.inner.ThreadName(t), place(pos), m.lockNames(m.cache.of(m.held)))
-	}
-	return &system.Violation{Kind: Race, Pos: pos, Message: fmt.Sprintf("%s can be %s, and at the same time %s", m.inner.LocName(a.Loc), side(t, a), side(u, b))}
 }
 
 func place(p system.Pos) string {

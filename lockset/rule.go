@@ -62,14 +62,13 @@ type word uint32
 const (
 	virgin       word = iota << 29
 	initialized       // accessed by its initThread, exempt
-	exclusiveR        // the thread in payload read it only, with no locks held (LD: or some)
+	exclusiveR        // one thread read it only; the payload is an owner
 	exclusiveW        // and wrote it
 	sharedR           // read only; the payload is the lockset
 	sharedW           // shared-modified
 	reported          // violated: nothing more is said about it
 	stateMask    word = 7 << 29
 	payload      word = 1<<29 - 1
-	maxThread         = 1<<29 - 1
 	noInitThread      = -1
 )
 
@@ -89,24 +88,27 @@ const (
 	unprotected
 	notUnshared
 	wrongInit
+	unordered
 )
 
 // next returns the state of a location after an access.
 func (c *cache) next(r Rule, class system.Class, init int, w word, a access) (word, problem) {
-	self := word(a.thread) & payload
-	exclusive := exclusiveR | self
-	if a.write {
-		exclusive = exclusiveW | self
-	}
 	state := w & stateMask
 	if state == reported {
 		return w, fine
 	}
+	exclusive := func(held Set, write bool) word {
+		o := word(c.owner(owner{a.thread, held}))
+		if write {
+			return exclusiveW | o
+		}
+		return exclusiveR | o
+	}
 	if class == system.Unshared {
 		switch {
 		case state == virgin:
-			return exclusiveW | self, fine // reads and writes are the same here
-		case w&payload == self:
+			return exclusive(0, true), fine // reads and writes are the same here
+		case c.ownerOf(w).thread == a.thread:
 			return w, fine
 		}
 		return reported, notUnshared
@@ -128,19 +130,21 @@ func (c *cache) next(r Rule, class system.Class, init int, w word, a access) (wo
 	}
 	switch {
 	case state == virgin || state == initialized:
-		if r == LD || a.held == 0 {
-			return exclusive, fine
-		}
-		return shared(a.held, a.write)
-	case state == exclusiveR || state == exclusiveW:
-		if w&payload == self && (r == LD || a.held == 0) {
-			return max(w, exclusive), fine
-		}
 		if r == LD {
+			return exclusive(0, a.write), fine
+		}
+		return exclusive(a.held, a.write), fine
+	case state == exclusiveR || state == exclusiveW:
+		o := c.ownerOf(w)
+		written := a.write || state == exclusiveW
+		switch {
+		case o.thread == a.thread:
+			return exclusive(c.intersect(o.held, a.held), written), fine
+		case r == LD:
 			// What the first thread did was initialisation.
 			return shared(a.held, a.write)
 		}
-		return shared(0, a.write || state == exclusiveW)
+		return shared(c.intersect(o.held, a.held), written)
 	}
 	return shared(c.intersect(Set(w&payload), a.held), a.write || state == sharedW)
 }

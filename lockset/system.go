@@ -26,25 +26,32 @@ type Options struct {
 	// rule, by whichever goroutine steps a machine then. That is no violation
 	// yet: the accesses may belong to different executions.
 	Suspect func(l system.Loc)
+	// Dependences, with LD and LDPrime, makes transitions dependent whose
+	// order makes a difference to the rule, by what the machines say that a
+	// step accesses: a search that does not store states needs it, because it
+	// executes one order of independent transitions only. HB does without.
+	Dependences bool
 }
 
 // System behaves as the system that it wraps, and reports where its threads
 // break a rule. What the system offers beyond the
 // core it offers as well ([system.As]).
 type System struct {
-	inner   system.System
-	obs     system.Observers
-	rule    Rule
-	table   *Table
-	class   []system.Class
-	slot    []int32 // by location: its index in the state, untracked or inMerged
-	slots   []system.Loc
-	init    []int // by slot: the initThread or noInitThread
-	words   int   // of the encoded state
-	guards  bool
-	initial []system.State
-	merged  []atomic.Uint32 // by location: the merged history
-	suspect func(l system.Loc)
+	inner       system.System
+	obs         system.Observers
+	rule        Rule
+	table       *Table
+	class       []system.Class
+	slot        []int32 // by location: its index in the state, untracked or inMerged
+	slots       []system.Loc
+	init        []int // by slot: the initThread or noInitThread
+	words       int   // of the encoded state
+	guards      bool
+	dependences bool
+	histories   *histories // with HB
+	initial     []system.State
+	merged      []atomic.Uint32 // by location: the merged history
+	suspect     func(l system.Loc)
 }
 
 // New wraps sys. The error says that the system does not know about locks, or
@@ -58,8 +65,14 @@ func New(sys system.System, o Options) (*System, error) {
 		// What is known of a location would have to follow its object.
 		return nil, fmt.Errorf("races cannot be checked here: the system's locations come and go")
 	}
-	s := &System{inner: sys, obs: system.ObserversOf(sys), rule: o.Rule, table: NewTable(), suspect: o.Suspect}
+	s := &System{inner: sys, obs: system.ObserversOf(sys), rule: o.Rule, table: NewTable(), suspect: o.Suspect, dependences: o.Dependences}
 	s.guards = inner.HasGuards()
+	if s.rule == HB {
+		if _, ok := system.As[system.Synchronising](inner); !ok {
+			return nil, fmt.Errorf("-races hb cannot be checked here: the system does not tell how its transitions synchronise")
+		}
+		s.histories = newHistories()
+	}
 	s.merged = make([]atomic.Uint32, inner.NumClassified())
 	for l := range system.Loc(inner.NumClassified()) {
 		c := inner.Class(l)
@@ -76,8 +89,11 @@ func New(sys system.System, o Options) (*System, error) {
 		s.slots = append(s.slots, l)
 		s.init = append(s.init, noInitThread)
 	}
-	if s.rule == LD || s.rule == LDPrime {
+	if s.rule != None {
 		s.words = (len(s.slots) + 1) / 2
+	}
+	if s.rule == HB {
+		s.words++ // which threads have ended
 	}
 	if err := s.initThreads(o.InitThread); err != nil {
 		return nil, err

@@ -19,11 +19,21 @@ type Table struct {
 	sets  [][]system.Loc
 	index map[string]Set
 	meets map[[2]Set]Set
+
+	owners []owner
+	owned  map[owner]uint32
+}
+
+// owner is the only thread that has accessed a location yet, and the locks that
+// it held each time.
+type owner struct {
+	thread int
+	held   Set
 }
 
 // NewTable returns a table with the empty set.
 func NewTable() *Table {
-	return &Table{sets: [][]system.Loc{nil}, index: map[string]Set{"": 0}, meets: map[[2]Set]Set{}}
+	return &Table{sets: [][]system.Loc{nil}, index: map[string]Set{"": 0}, meets: map[[2]Set]Set{}, owned: map[owner]uint32{}}
 }
 
 // key encodes a set in increasing order over buf.
@@ -94,6 +104,19 @@ func (t *Table) Intersect(a, b Set) Set {
 	return s
 }
 
+// ownerNumber interns an owner.
+func (t *Table) ownerNumber(o owner) uint32 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n, ok := t.owned[o]
+	if !ok {
+		n = uint32(len(t.owners))
+		t.owners = append(t.owners, o)
+		t.owned[o] = n
+	}
+	return n
+}
+
 // cache is a machine's view of a table, without locking for what it has seen.
 type cache struct {
 	table  *Table
@@ -101,10 +124,33 @@ type cache struct {
 	index  map[string]Set
 	meets  map[[2]Set]Set
 	buf    []byte
+	owned  map[owner]uint32
+	owners []owner // a prefix of the table's
 }
 
 func newCache(t *Table) *cache {
-	return &cache{table: t, index: map[string]Set{}, meets: map[[2]Set]Set{}}
+	return &cache{table: t, index: map[string]Set{}, meets: map[[2]Set]Set{}, owned: map[owner]uint32{}}
+}
+
+// owner returns the number of an owner.
+func (c *cache) owner(o owner) uint32 {
+	n, ok := c.owned[o]
+	if !ok {
+		n = c.table.ownerNumber(o)
+		c.owned[o] = n
+	}
+	return n
+}
+
+// ownerOf returns the owner in a word.
+func (c *cache) ownerOf(w word) owner {
+	n := int(w & payload)
+	if n >= len(c.owners) {
+		c.table.mu.RLock()
+		c.owners = c.table.owners[:len(c.table.owners):len(c.table.owners)]
+		c.table.mu.RUnlock()
+	}
+	return c.owners[n]
 }
 
 func (c *cache) of(locks []system.Loc) Set {

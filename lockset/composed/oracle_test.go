@@ -36,9 +36,9 @@ func breach(c oracle.LockConfig, n int) oracle.LockConfig {
 
 var configs = []oracle.LockConfig{
 	everything,
-	breach(everything, 6),
+	breach(everything, 3),
 	{Threads: 3, Statements: 4, Conditions: true},
-	breach(oracle.LockConfig{Threads: 3, Statements: 4}, 6),
+	breach(oracle.LockConfig{Threads: 3, Statements: 4}, 4),
 	{Threads: 2, Statements: 7, Loops: true, Conditions: true, Semaphores: true},
 	breach(oracle.LockConfig{Threads: 2, Statements: 6, Semaphores: true, Awaits: true}, 5),
 }

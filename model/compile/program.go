@@ -268,6 +268,7 @@ type Point struct {
 	End    bool // may block here forever
 	Choice bool // the segment may have several alternatives
 	Retry  bool // an alternative may block after a choice
+	Atomic bool // the segment is an atomic block
 	Blocks system.Blocking
 	Labels []string
 

@@ -97,6 +97,9 @@ func (g *gen) compileStmt(s syntax.Stmt, label string) {
 		g.chooseStmt(s)
 	case *syntax.AtomicStmt:
 		g.point()
+		if g.quiet == 0 {
+			g.p.Points[len(g.p.Points)-1].Atomic = true
+		}
 		g.quiet++
 		g.block(s.Body.Stmts)
 		g.quiet--

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"cpor/model/compile"
+	"cpor/system"
 )
 
 func rangeMessage(v int64, t *compile.IntType) string {
@@ -95,12 +96,15 @@ func (m *Machine) fire(in *compile.Instr, c *compile.SelectCase, regs []int64) (
 			}
 			m.write(ch.Slots, markOf(delivered, who, k))
 			m.setWait(who, 2+k)
+			m.syncs.thread(system.Meet, who)
 		case m.closed(ch):
 			m.receive(c, regs, ch, -1)
+			m.syncs.add(system.Acquire, ch.Closed)
 		default:
 			m.receive(c, regs, ch, ch.Values)
 			m.write(ch.Slots, free)
 			m.setWait(who, 2+k)
+			m.syncs.thread(system.Meet, who)
 		}
 		return reached, 0
 	}
@@ -112,17 +116,21 @@ func (m *Machine) fire(in *compile.Instr, c *compile.SelectCase, regs []int64) (
 		}
 		m.write(slot, 1)
 		m.write(ch.First+1, int64((tail+1)%ch.Cap))
+		m.syncs.slot(ch, (tail-int(m.sys.locs[ch.First].load(m.words))+ch.Cap)%ch.Cap)
 		return reached, 0
 	}
 	head := int(m.read(ch.First))
 	slot := slotLoc(ch, head)
 	if m.read(slot) == 0 {
-		m.receive(c, regs, ch, -1) // closed
+		m.receive(c, regs, ch, -1)
+		m.syncs.add(system.Acquire, ch.Closed)
 		return reached, 0
 	}
 	m.receive(c, regs, ch, slot+1)
 	m.write(slot, 0)
 	m.write(ch.First, int64((head+1)%ch.Cap))
+	m.syncs.slot(ch, 0)
+	m.syncs.shift(ch)
 	return reached, 0
 }
 
@@ -309,6 +317,7 @@ func (m *Machine) chanOp(in *compile.Instr, regs []int64) (status, int) {
 			return m.fault(in, "close of closed channel %s", ch.Name)
 		}
 		m.write(ch.Closed, 1)
+		m.syncs.add(system.Release, ch.Closed)
 	case compile.OpChanCap:
 		regs[in.A] = int64(ch.Cap)
 	case compile.OpChanFull:

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"cpor/model/compile"
 	"cpor/model/future"
@@ -39,13 +40,26 @@ func (m *Machine) Future(t int) *system.Footprint {
 		f.key = binary.LittleEndian.AppendUint64(f.key, w)
 	}
 	if fp := f.known[string(f.key)]; fp != nil {
-		return fp
+		return m.withMonitors(t, fp)
 	}
 	if len(f.known) >= maxFutures {
 		clear(f.known)
 	}
 	fp := m.computeFuture(t)
 	f.known[string(f.key)] = fp
+	return m.withMonitors(t, fp)
+}
+
+// withMonitors adds the monitors that the thread is in, for it leaves them if
+// it fails, even if its code does not come to the end of their blocks.
+func (m *Machine) withMonitors(t int, fp *system.Footprint) *system.Footprint {
+	for _, l := range m.sys.monitors {
+		if m.sys.locs[l].load(m.words) != int64(t+1) || fp.MayWrite(l) && fp.MayWrite(l+monitorDepth) {
+			continue
+		}
+		writes := append(slices.Clone(fp.Writes), system.LocRange{First: l, Last: l + monitorDepth})
+		fp = &system.Footprint{Reads: fp.Reads, Writes: system.JoinRanges(writes)}
+	}
 	return fp
 }
 

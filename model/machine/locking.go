@@ -80,6 +80,9 @@ func (s *System) findLocks() {
 	for l := range s.p.Locs {
 		if s.class(system.Loc(l)) == system.Lock {
 			s.locks = append(s.locks, system.Loc(l))
+			if s.p.Locs[l].Role == compile.MonitorOwner {
+				s.monitors = append(s.monitors, system.Loc(l))
+			}
 		}
 	}
 }

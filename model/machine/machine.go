@@ -47,6 +47,7 @@ type Machine struct {
 	ready   []int32
 	before  []uint64
 	futures *futures // made on demand
+	syncs   syncs
 }
 
 // choice is one decision of a step: which of how many.
@@ -153,6 +154,9 @@ func (m *Machine) set(word int, v uint64) {
 // access records an access of the step, and in a step on pieces fetches the
 // value of a location that is touched for the first time.
 func (m *Machine) access(l system.Loc, write bool) {
+	if m.syncs.on {
+		m.observe(l, write)
+	}
 	for i := len(m.acc) - 1; i >= 0; i-- {
 		if m.acc[i].Loc == l {
 			m.acc[i].Write = m.acc[i].Write || write
@@ -230,6 +234,7 @@ func (m *Machine) attempt(t int, pt *compile.Point, alt uint64) (system.Outcome,
 	}
 	m.thread, m.budget, m.alt, m.created, m.viol = t, Budget, alt, false, nil
 	m.choices = m.choices[:0]
+	m.syncs.begin(pt.Atomic)
 	if s.dynamic && m.track {
 		m.access(s.p.Loc(t, 0), false) // the child reads its existence
 	}
@@ -246,6 +251,7 @@ func (m *Machine) attempt(t int, pt *compile.Point, alt uint64) (system.Outcome,
 	case reached:
 		m.exit(pt, int32(to), m.regs, w, sh)
 	case failed:
+		m.leaveMonitors(t)
 		// A site is a local state of its own.
 		m.only(w, sh, 1+len(s.p.Points)+to)
 	}
@@ -317,9 +323,12 @@ func (m *Machine) retry(t int, pt *compile.Point, alt uint64) system.Outcome {
 		try = next
 	}
 	addGuards := func() {
+		on := m.syncs.on
+		m.syncs.on = false // what is not executed does not synchronise
 		for _, a := range guards {
 			m.access(a.Loc, false)
 		}
+		m.syncs.on = on
 	}
 	if len(m.enabled) == 0 {
 		addGuards()
@@ -483,6 +492,7 @@ func (m *Machine) create(in *compile.Instr, regs []int64) (status, int) {
 	}
 	store(func(v *compile.Var, arg int64) { m.child[v.Reg] = arg })
 	m.created = true
+	m.syncs.thread(system.Create, t)
 	for i := range tt.Start.Loads {
 		m.child[tt.Start.Loads[i].Reg] = 0
 	}

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"cpor/model/compile"
+	"cpor/system"
 )
 
 // A monitor has Java's semantics and three locations: who is in it, how often
@@ -30,6 +31,7 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 			return m.fault(in, "up of %s, which is at its maximum of %d", name, maxSemaphore)
 		}
 		m.write(l, n+1)
+		m.syncs.add(system.Release, l)
 		return reached, 0
 	case compile.OpDown:
 		n := m.read(l)
@@ -37,12 +39,14 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 			return blocked, 0
 		}
 		m.write(l, n-1)
+		m.syncs.add(system.Acquire, l)
 		return reached, 0
 	case compile.OpEnter:
 		switch m.read(l) {
 		case 0:
 			m.write(l, self)
 			m.write(l+monitorDepth, 1)
+			m.syncs.add(system.Acquire, l)
 		case self:
 			d := m.read(l + monitorDepth)
 			if d == maxDepth {
@@ -59,6 +63,7 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 		}
 		m.write(l, self)
 		m.write(l+monitorDepth, regs[in.C])
+		m.syncs.add(system.Acquire, l)
 		return reached, 0
 	}
 	if m.read(l) != self {
@@ -71,6 +76,7 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 		m.write(l+monitorDepth, d)
 		if d == 0 {
 			m.write(l, 0)
+			m.syncs.add(system.Release, l)
 		}
 	case compile.OpWait:
 		if m.thread >= maxWaiters {
@@ -80,6 +86,7 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 		m.write(l+monitorDepth, 0)
 		m.write(l, 0)
 		m.write(l+monitorWaiters, m.read(l+monitorWaiters)|1<<m.thread)
+		m.syncs.add(system.Release, l)
 	case compile.OpNotify:
 		waiters := uint64(m.read(l + monitorWaiters))
 		switch {
@@ -99,4 +106,26 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 		}
 	}
 	return reached, 0
+}
+
+// leaveMonitors takes a thread that has failed out of the monitors that it is
+// in, as an exception does in Java that nobody catches. (A Go mutex stays
+// locked when its goroutine dies, and so does a mutex here.) Which these are is
+// known from the thread's local part in principle, so asking the monitors is no
+// access.
+func (m *Machine) leaveMonitors(t int) {
+	for _, l := range m.sys.monitors {
+		if m.ask != nil {
+			if _, ok := m.asked[l]; !ok {
+				m.asked[l] = m.ask(l)
+				m.SetValue(l, m.asked[l])
+			}
+		}
+		if m.sys.locs[l].load(m.words) != int64(t+1) {
+			continue
+		}
+		m.write(int(l)+monitorDepth, 0)
+		m.write(int(l), 0)
+		m.syncs.add(system.Release, int(l))
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"cpor/model/compile"
+	"cpor/system"
 )
 
 // MaxChoice is the largest number of values that choose may choose from: each
@@ -145,6 +146,7 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 			}
 		case compile.OpCas:
 			l := int(regs[in.B])
+			m.syncs.indivisible = true
 			if m.read(l) == regs[in.C] {
 				m.write(l, regs[in.D])
 				regs[in.A] = 1
@@ -157,6 +159,7 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 				return blocked, 0
 			}
 			m.write(l, int64(m.thread+1))
+			m.syncs.add(system.Acquire, l)
 		case compile.OpUnlock:
 			l := int(regs[in.B])
 			switch owner := m.read(l); {
@@ -166,6 +169,7 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 				return m.fault(in, "unlock of %s, which %s holds", m.p.Locs[l].Name, m.ThreadName(int(owner-1)))
 			}
 			m.write(l, 0)
+			m.syncs.add(system.Release, l)
 		case compile.OpChanRef:
 			regs[in.A] = int64(m.p.ChanAt[int(regs[in.B])] + 1)
 		case compile.OpSelect:

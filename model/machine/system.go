@@ -99,6 +99,7 @@ type System struct {
 	types      []*compile.ThreadType // by thread, if TypeBits is 0
 	observers  int
 	locks      []system.Loc // who owns a mutex or a monitor
+	monitors   []system.Loc // those of monitors
 	peeks      []int        // by Peek, if not dynamic: the thread, -1 if there is none
 }
 

@@ -1,0 +1,270 @@
+// Package racetest decides by brute force which variables of a program have a
+// data race: it runs every execution of a random program and keeps a vector
+// clock for each thread along each of them.
+//
+// It is for tests, and shares nothing with what it tests: programs are
+// generated as data, executed by an interpreter of their own, and printed in the
+// model language for the checker under test. Channels are queues of values with
+// the clocks of their senders; a rendezvous is one step of both sides.
+package racetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// kind is a kind of statement.
+type kind int
+
+const (
+	read     kind = iota // a data variable into the local variable
+	write                // 1 into a data variable
+	load                 // a communication variable into the local variable
+	store                // 1 into a communication variable
+	swap                 // cas(c, 0, 1) of a communication variable into the local one
+	swapData             // cas of a data variable
+	lock
+	unlock
+	enter
+	exit
+	waitFor // on the monitor that it is in
+	notify
+	notifyAll
+	up
+	down
+	send
+	receive
+	closing
+	await     // a communication variable is not 0
+	awaitData // a data variable is not 0
+	create
+	atomic     // body
+	ifLocal    // body, if the local variable is not 0
+	selecting  // receives from arg or from other
+	selectSend // sends to arg, or default
+	tryReceive // receives from arg, or default
+)
+
+// stmt is a statement; arg says which variable, lock, channel or thread.
+type stmt struct {
+	kind       kind
+	arg, other int
+	body       []stmt
+}
+
+// Numbers of the objects of a program. Channel 0 has no buffer, channel 1 a
+// buffer of one, channel 2 of two.
+const (
+	numData  = 3
+	numComm  = 2
+	numLocks = 2
+	numSems  = 2
+	numMons  = 1
+	numChans = 3
+)
+
+var capacity = [numChans]int{0, 1, 2}
+
+// Program is a random program.
+type Program struct {
+	threads [][]stmt
+	created int // the thread that another one creates, -1 if none
+	initial [numSems]int
+}
+
+// Generate returns the program of a seed: threads of about so many statements.
+func Generate(seed uint64, threads, statements int) *Program {
+	g := &generator{r: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))}
+	p := &Program{created: -1}
+	n := 2 + g.r.IntN(max(1, threads-1))
+	// A program is about a few things, so that threads meet.
+	all := []kind{load, store, swap, swapData, lock, enter, up, down, send, receive, closing, await, awaitData, atomic, ifLocal, selecting, selectSend, tryReceive}
+	g.r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	g.kinds = all[:2+g.r.IntN(3)]
+	if slices.Contains(g.kinds, up) || slices.Contains(g.kinds, down) {
+		g.kinds = append(g.kinds, up, down)
+	}
+	if slices.ContainsFunc(g.kinds, func(k kind) bool {
+		return k == send || k == receive || k >= selecting || k == closing
+	}) {
+		g.kinds = append(g.kinds, send, receive)
+	}
+	if slices.Contains(g.kinds, await) || slices.Contains(g.kinds, load) {
+		g.kinds = append(g.kinds, store)
+	}
+	for i := range p.initial {
+		p.initial[i] = g.r.IntN(2)
+	}
+	for range n {
+		p.threads = append(p.threads, g.block(1+g.r.IntN(statements), 0, false, -1))
+	}
+	if n > 2 && g.r.IntN(2) == 0 {
+		p.created = n - 1
+		t := &p.threads[g.r.IntN(n-1)]
+		*t = slices.Insert(*t, g.r.IntN(len(*t)+1), stmt{kind: create, arg: n - 1})
+	}
+	return p
+}
+
+type generator struct {
+	r     *rand.Rand
+	kinds []kind
+}
+
+// block makes n statements. In an atomic block nothing stands that cannot; in is
+// the monitor that the thread is in, -1 if none.
+func (g *generator) block(n, depth int, inAtomic bool, in int) []stmt {
+	var b []stmt
+	for range n {
+		switch g.r.IntN(5) {
+		case 0:
+			b = append(b, stmt{kind: read, arg: g.r.IntN(numData)})
+			continue
+		case 1:
+			b = append(b, stmt{kind: write, arg: g.r.IntN(numData)})
+			continue
+		}
+		s := stmt{kind: g.kinds[g.r.IntN(len(g.kinds))]}
+		if in >= 0 && g.r.IntN(3) == 0 {
+			s.kind = []kind{waitFor, notify, notifyAll}[g.r.IntN(3)]
+		}
+		few := 1 + g.r.IntN(2)
+		switch s.kind {
+		case load, store, swap, await:
+			s.arg = g.r.IntN(numComm)
+		case swapData, awaitData:
+			s.arg = g.r.IntN(numData)
+		case up, down:
+			s.arg = g.r.IntN(numSems)
+		case send, receive, selectSend, tryReceive, selecting, closing:
+			s.arg = g.r.IntN(numChans)
+			if inAtomic {
+				s.arg = 1 + g.r.IntN(numChans-1)
+			}
+			if s.kind == selecting {
+				s.other = (s.arg + 1) % numChans
+			}
+		case waitFor, notify, notifyAll:
+			s.arg = in
+		case lock:
+			s.arg = g.r.IntN(numLocks)
+			b = append(b, s)
+			b = append(b, g.block(few, depth+1, inAtomic, in)...)
+			s.kind = unlock
+		case enter:
+			if inAtomic {
+				continue
+			}
+			s.arg = g.r.IntN(numMons)
+			b = append(b, s)
+			b = append(b, g.block(few, depth+1, inAtomic, s.arg)...)
+			s.kind = exit
+		case atomic, ifLocal:
+			if depth > 1 || s.kind == atomic && inAtomic {
+				continue
+			}
+			s.body = g.block(few, depth+1, inAtomic || s.kind == atomic, in)
+		}
+		if inAtomic && (s.kind == waitFor || s.kind == selecting || s.kind == selectSend || s.kind == tryReceive) {
+			continue
+		}
+		b = append(b, s)
+	}
+	return b
+}
+
+// Text returns the program in the model language.
+func (p *Program) Text() string {
+	var b strings.Builder
+	b.WriteString("var x0, x1, x2 uint1\ncomm var c0, c1 uint1\nmutex l0, l1\nmonitor m0\n")
+	fmt.Fprintf(&b, "semaphore s0 = %d\nsemaphore s1 = %d\n", p.initial[0], p.initial[1])
+	b.WriteString("var q0 = make(chan uint1)\nvar q1 = make(chan uint1, 1)\nvar q2 = make(chan uint1, 2)\n")
+	for i, t := range p.threads {
+		fmt.Fprintf(&b, "thread T%d() {\n\tv := uint1(0)\n\tok := false\n", i)
+		printBlock(&b, t, "\t")
+		b.WriteString("}\n")
+	}
+	b.WriteString("init {\n")
+	for i := range p.threads {
+		if i != p.created {
+			fmt.Fprintf(&b, "\tgo T%d()\n", i)
+		}
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+func printBlock(b *strings.Builder, stmts []stmt, indent string) {
+	line := func(format string, args ...any) {
+		b.WriteString(indent)
+		fmt.Fprintf(b, format, args...)
+		b.WriteString("\n")
+	}
+	for _, s := range stmts {
+		switch s.kind {
+		case read:
+			line("v = x%d", s.arg)
+		case write:
+			line("x%d = 1", s.arg)
+		case load:
+			line("v = c%d", s.arg)
+		case store:
+			line("c%d = 1", s.arg)
+		case swap, swapData:
+			name := "c"
+			if s.kind == swapData {
+				name = "x"
+			}
+			line("ok = cas(%s%d, 0, 1)", name, s.arg)
+			line("if ok { v = 1 } else { v = 0 }")
+		case lock:
+			line("lock(l%d)", s.arg)
+		case unlock:
+			line("unlock(l%d)", s.arg)
+		case enter:
+			line("synchronized (m%d) {", s.arg)
+			indent += "\t"
+		case exit:
+			indent = indent[1:]
+			line("}")
+		case waitFor:
+			line("wait(m%d)", s.arg)
+		case notify:
+			line("notify(m%d)", s.arg)
+		case notifyAll:
+			line("notifyAll(m%d)", s.arg)
+		case up:
+			line("up(s%d)", s.arg)
+		case down:
+			line("down(s%d)", s.arg)
+		case send:
+			line("q%d <- 1", s.arg)
+		case receive:
+			line("v = <-q%d", s.arg)
+		case closing:
+			line("close(q%d)", s.arg)
+		case await:
+			line("await(c%d != 0)", s.arg)
+		case awaitData:
+			line("await(x%d != 0)", s.arg)
+		case create:
+			line("go T%d()", s.arg)
+		case atomic:
+			line("atomic {")
+			printBlock(b, s.body, indent+"\t")
+			line("}")
+		case ifLocal:
+			line("if v != 0 {")
+			printBlock(b, s.body, indent+"\t")
+			line("}")
+		case selecting:
+			line("select {\n%[1]scase v = <-q%[2]d:\n%[1]scase v = <-q%[3]d:\n%[1]s}", indent, s.arg, s.other)
+		case selectSend:
+			line("select {\n%[1]scase q%[2]d <- 1:\n%[1]sdefault:\n%[1]s}", indent, s.arg)
+		case tryReceive:
+			line("select {\n%[1]scase v = <-q%[2]d:\n%[1]sdefault:\n%[1]s}", indent, s.arg)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package system
+
+// SyncKind says how a transition synchronises with others.
+type SyncKind uint8
+
+// The kinds. An object is whatever carries the order from one transition to
+// another: a mutex, a slot of a channel, a communication variable.
+const (
+	// Acquire: all that released the object before happens before the
+	// transition.
+	Acquire SyncKind = iota
+	// Release: the transition happens before all that acquire the object
+	// from now on.
+	Release
+	// Meet: what the other thread has done happens before the transition,
+	// and the transition before what the other thread will do.
+	Meet
+	// Create: the transition happens before all that the thread does.
+	Create
+	// Shift: from the next transition on, slot i of a channel stands for
+	// what was slot i+1, and the last one for what was slot 0.
+	Shift
+)
+
+// Sync is one synchronisation of a transition.
+type Sync struct {
+	Kind SyncKind
+	// Object and Slot are what Acquire and Release are about: slot number
+	// Slot, counted from the oldest value, of a channel with Slots slots, or
+	// if Slots is 0 the object alone. No two have the same sum of Object and
+	// Slot. Shift has Object and Slots.
+	Object      Loc
+	Slot, Slots int
+	Thread      int // of Meet and Create
+}
+
+// Synchronising is implemented by machines that tell how their transitions
+// synchronise, from which follows which happen before which others.
+type Synchronising interface {
+	// RecordSyncs switches the recording on or off. It needs tracking.
+	RecordSyncs(on bool)
+	// Syncs returns the synchronisations of the last Step if it moved, in
+	// their order. Valid until the next Step, as is what DataAccesses returns.
+	Syncs() []Sync
+	// DataAccesses returns the accesses to data (see [Class.Data]) of the last
+	// Step if it moved, each location once, a write if it was written at all.
+	// indivisible tells that the program says so of the transition (an atomic
+	// block, a compare-and-swap): then Syncs has its accesses to data, too.
+	DataAccesses() (accesses []Access, indivisible bool)
+}
