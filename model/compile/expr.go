@@ -417,10 +417,26 @@ func (g *gen) operandPair(x, y syntax.Expr) (a, b value) {
 
 var arithOps = map[syntax.Op]Op{syntax.Add: OpAdd, syntax.Sub: OpSub, syntax.Mul: OpMul}
 
-// ArithOps are the operators of OpArith, in the order of its D operand.
-var ArithOps = []syntax.Op{
-	syntax.Add, syntax.Sub, syntax.Mul, syntax.Div, syntax.Rem,
-	syntax.And, syntax.Or, syntax.Xor, syntax.AndNot, syntax.Shl, syntax.Shr,
+// The operators of OpArith: its D operand, to which UnsignedShift may be added.
+const (
+	ArithAdd int32 = iota
+	ArithSub
+	ArithMul
+	ArithDiv
+	ArithRem
+	ArithAnd
+	ArithOr
+	ArithXor
+	ArithAndNot
+	ArithShl
+	ArithShr
+)
+
+// ArithOps are the operators of OpArith by their numbers.
+var ArithOps = [...]syntax.Op{
+	ArithAdd: syntax.Add, ArithSub: syntax.Sub, ArithMul: syntax.Mul, ArithDiv: syntax.Div, ArithRem: syntax.Rem,
+	ArithAnd: syntax.And, ArithOr: syntax.Or, ArithXor: syntax.Xor, ArithAndNot: syntax.AndNot,
+	ArithShl: syntax.Shl, ArithShr: syntax.Shr,
 }
 
 func (g *gen) arith(e syntax.Node, op syntax.Op, t, shift *resolve.Type, dst, a, b int32) {

@@ -11,26 +11,11 @@ func sortWatched(w []Watch) {
 	sort.Slice(w, func(i, j int) bool { return w[i].Name < w[j].Name })
 }
 
-// operands tells which of A, B and C of an operation are registers: r read, w
-// written, - not a register. D is a register only of Cas.
-var operands = [numOps]string{
-	OpMov: "wr-", OpAdd: "wrr", OpSub: "wrr", OpMul: "wrr", OpArith: "wrr",
-	OpNeg: "wr-", OpCom: "wr-", OpConv: "wr-",
-	OpEq: "wrr", OpNe: "wrr", OpLt: "wrr", OpLe: "wrr", OpLtU: "wrr", OpLeU: "wrr", OpNot: "wr-",
-	OpJmp: "---", OpJt: "-r-", OpJf: "-r-", OpJeq: "-rr", OpJne: "-rr", OpJlt: "-rr", OpJle: "-rr",
-	OpTable: "-r-", OpIndex: "wrr", OpOffset: "wr-", OpDeref: "wr-", OpRef: "wr-",
-	OpLoad: "wr-", OpStore: "rr-", OpLoadLocal: "wr-", OpStoreLocal: "rr-", OpCas: "wrr",
-	OpLock: "-r-", OpUnlock: "-r-", OpChanRef: "wr-", OpSelect: "w--", OpClose: "-r-",
-	OpChanLen: "wr-", OpChanCap: "wr-", OpChanFull: "wr-", OpChoose: "wrr", OpChoice: "w--",
-	OpGo: "---", OpPeek: "w--", OpBlock: "---", OpFail: "---", OpBound: "---",
-	OpEnter: "-r-", OpExit: "-r-", OpWait: "wr-", OpWake: "-rr", OpNotify: "-r-", OpUp: "-r-", OpDown: "-r-",
-}
-
 // registers calls f for every register operand of an instruction; what f
 // returns takes its place.
 func (p *Program) registers(in *Instr, f func(reg int32, write bool) int32) {
 	for i, x := range []*int32{&in.A, &in.B, &in.C} {
-		switch operands[in.Op][i] {
+		switch effects[in.Op].Regs[i] {
 		case 'r':
 			*x = f(*x, false)
 		case 'w':

@@ -109,17 +109,17 @@ func hasDefault(p *compile.Program, in *compile.Instr) bool {
 // next returns the addresses that may follow an instruction in its segment.
 func next(p *compile.Program, at int, dst []int) []int {
 	in := &p.Code[at]
-	switch in.Op {
-	case compile.OpBound, compile.OpFail, compile.OpBlock:
+	switch in.Op.Effect().Flow {
+	case compile.EndFlow:
 		return dst
-	case compile.OpJmp:
+	case compile.JumpFlow:
 		return append(dst, int(in.A))
-	case compile.OpTable:
+	case compile.TableFlow:
 		for _, a := range p.Jumps[in.T] {
 			dst = append(dst, int(a))
 		}
 		return dst
-	case compile.OpJt, compile.OpJf, compile.OpJeq, compile.OpJne, compile.OpJlt, compile.OpJle:
+	case compile.BranchFlow:
 		dst = append(dst, int(in.A))
 	}
 	return append(dst, at+1)

@@ -105,8 +105,8 @@ func newAnalysis(p *compile.Program) *analysis {
 	var succ []int
 	for at := range p.Code {
 		in := &p.Code[at]
-		switch in.Op {
-		case compile.OpJmp, compile.OpTable, compile.OpJt, compile.OpJf, compile.OpJeq, compile.OpJne, compile.OpJlt, compile.OpJle:
+		switch in.Op.Effect().Flow {
+		case compile.JumpFlow, compile.TableFlow, compile.BranchFlow:
 			succ = next(p, at, succ[:0])
 			for _, s := range succ {
 				a.leaders[s] = &leader{}
@@ -384,18 +384,18 @@ func (a *analysis) step(in *compile.Instr, env []val) bool {
 	case compile.OpArith:
 		v = top
 		t := &p.Types[in.T]
-		if t.Bits < 64 && (in.D == 3 || in.D == 4) {
+		if t.Bits < 64 && (in.D == compile.ArithDiv || in.D == compile.ArithRem) {
 			v = each(env[in.B], env[in.C], func(x, y int64) (int64, bool) {
 				if y == 0 {
 					return 0, false
 				}
-				if in.D == 3 {
+				if in.D == compile.ArithDiv {
 					return inType(x / y)
 				}
 				return inType(x % y)
 			})
 		}
-		if in.D == 5 { // &
+		if in.D == compile.ArithAnd {
 			v = each(env[in.B], env[in.C], func(x, y int64) (int64, bool) { return x & y, true })
 		}
 	case compile.OpEq:
@@ -486,8 +486,11 @@ func (a *analysis) step(in *compile.Instr, env []val) bool {
 				}
 			}
 		}
-	default: // writes no register
-		return true
+	default:
+		if !in.Op.Effect().WritesA() {
+			return true
+		}
+		v = top // a value that this package cannot compute
 	}
 	env[in.A] = v
 	return v.possible()
@@ -547,22 +550,19 @@ func (a *analysis) record(at int, in *compile.Instr, env []val) {
 			}
 		}
 	}
-	switch in.Op {
-	case compile.OpLoad:
-		locs(env[in.B], 1, true, false)
-	case compile.OpStore:
-		locs(env[in.A], 1, false, true)
-	case compile.OpCas, compile.OpUp, compile.OpDown, compile.OpLock, compile.OpUnlock:
-		locs(env[in.B], 1, true, true)
-	case compile.OpEnter, compile.OpExit, compile.OpWait, compile.OpWake, compile.OpNotify:
-		locs(env[in.B], 3, true, true)
-	case compile.OpChanLen, compile.OpChanFull:
-		chans(env[in.B], Look)
-	case compile.OpClose:
-		chans(env[in.B], Close)
-	case compile.OpGo:
+	e := in.Op.Effect()
+	if reg, ok := in.LocOperand(); ok {
+		locs(env[reg], e.Locs, e.Read, e.Write)
+	}
+	if e.Creates {
 		get().Creates = true
-	case compile.OpSelect:
+	}
+	switch e.Chan {
+	case compile.LookChan:
+		chans(env[in.B], Look)
+	case compile.CloseChan:
+		chans(env[in.B], Close)
+	case compile.CaseChan:
 		look := ChanOps(0)
 		if hasDefault(p, in) {
 			look = Look

@@ -121,8 +121,7 @@ func New(p *compile.Program) *Analysis {
 	a := &Analysis{p: p, leader: make([]bool, len(p.Code)+1), cur: make([]interval, p.NumReg)}
 	for i := range p.Code {
 		in := &p.Code[i]
-		switch in.Op {
-		case compile.OpJmp, compile.OpJt, compile.OpJf, compile.OpJeq, compile.OpJne, compile.OpJlt, compile.OpJle:
+		if f := in.Op.Effect().Flow; f == compile.JumpFlow || f == compile.BranchFlow {
 			a.leader[in.A] = true
 		}
 	}
@@ -333,6 +332,7 @@ func (a *Analysis) run(at int) {
 		}
 		in := &a.p.Code[at]
 		at++
+		a.effects(in)
 		switch in.Op {
 		case compile.OpMov:
 			r[in.A] = r[in.B]
@@ -418,18 +418,9 @@ func (a *Analysis) run(at int) {
 		case compile.OpRef:
 			r[in.A] = r[in.B].plus(exactly(1))
 		case compile.OpLoad:
-			a.touch(r[in.B], false)
 			r[in.A] = a.content(r[in.B])
-		case compile.OpStore:
-			a.touch(r[in.A], true)
-		case compile.OpLoadLocal:
-			r[in.A] = top
-		case compile.OpStoreLocal:
 		case compile.OpCas:
-			a.update(r[in.B])
 			r[in.A] = truth
-		case compile.OpLock, compile.OpUnlock, compile.OpUp, compile.OpDown:
-			a.update(r[in.B])
 		case compile.OpChanRef:
 			v := nobody
 			locs := r[in.B]
@@ -441,19 +432,7 @@ func (a *Analysis) run(at int) {
 			r[in.A] = v
 		case compile.OpSelect:
 			a.selects(in)
-		case compile.OpClose:
-			a.channels(r[in.B], func(c *compile.Chan) {
-				if c.Closed >= 0 {
-					a.update(exactly(int64(c.Closed)))
-				}
-			})
 		case compile.OpChanLen, compile.OpChanCap, compile.OpChanFull:
-			a.channels(r[in.B], func(c *compile.Chan) {
-				if c.Cap > 0 && in.Op != compile.OpChanCap {
-					a.touch(interval{int64(c.First), int64(c.First + 1)}, false)
-					a.touch(slotsOf(c), false)
-				}
-			})
 			r[in.A] = interval{0, math.MaxInt64}
 		case compile.OpChoose:
 			r[in.A] = interval{r[in.B].lo, r[in.C].hi}
@@ -464,9 +443,6 @@ func (a *Analysis) run(at int) {
 			r[in.A] = interval{0, int64(in.C) - 1}
 		case compile.OpGo:
 			a.create(&a.p.Gos[in.T])
-		case compile.OpPeek:
-			a.bounds.Peeks = true
-			r[in.A] = top
 		case compile.OpBlock, compile.OpFail:
 			return
 		case compile.OpBound:
@@ -474,21 +450,43 @@ func (a *Analysis) run(at int) {
 				a.enter(int(in.A), r)
 			}
 			return
-		case compile.OpEnter, compile.OpExit, compile.OpWait, compile.OpWake, compile.OpNotify:
-			// The owner, the depth and the waiters.
-			l := r[in.B]
-			a.update(l.plus(interval{0, 2}))
-			if in.Op == compile.OpWait {
-				r[in.A] = top
-			}
 		default:
-			// An operation that this package does not know: anything.
-			a.update(interval{0, int64(len(a.p.Locs) - 1)})
-			a.bounds = Bounds{Creates: true, Waits: true, Peeks: true}
-			for i := len(a.p.Consts); i < len(r); i++ {
-				r[i] = top
+			if in.Op.Effect().WritesA() {
+				r[in.A] = top // a value that this package does not compute
 			}
 		}
+	}
+}
+
+// effects takes the effects of an instruction into account but for those of a
+// Select and a Go, which are with the values that they give.
+func (a *Analysis) effects(in *compile.Instr) {
+	e := in.Op.Effect()
+	if reg, ok := in.LocOperand(); ok {
+		locs := a.cur[reg].plus(interval{0, int64(e.Locs - 1)})
+		if e.Read {
+			a.touch(locs, false)
+		}
+		if e.Write {
+			a.touch(locs, true)
+		}
+	}
+	a.bounds.Peeks = a.bounds.Peeks || e.Peeks
+	a.bounds.Creates = a.bounds.Creates || e.Creates
+	switch e.Chan {
+	case compile.CloseChan:
+		a.channels(a.cur[in.B], func(c *compile.Chan) {
+			if c.Closed >= 0 {
+				a.update(exactly(int64(c.Closed)))
+			}
+		})
+	case compile.LookChan:
+		a.channels(a.cur[in.B], func(c *compile.Chan) {
+			if c.Cap > 0 {
+				a.touch(interval{int64(c.First), int64(c.First + 1)}, false)
+				a.touch(slotsOf(c), false)
+			}
+		})
 	}
 }
 
@@ -500,17 +498,17 @@ func (a *Analysis) arith(in *compile.Instr, x, y interval) interval {
 	}
 	v := t
 	switch in.D &^ compile.UnsignedShift {
-	case 0:
+	case compile.ArithAdd:
 		v = x.plus(y)
-	case 1:
+	case compile.ArithSub:
 		v = x.minus(y)
-	case 2:
+	case compile.ArithMul:
 		v = x.times(y)
-	case 3:
+	case compile.ArithDiv:
 		if y.lo > 0 {
 			v = interval{min(x.lo/y.lo, x.lo/y.hi), max(x.hi/y.lo, x.hi/y.hi)}
 		}
-	case 4:
+	case compile.ArithRem:
 		if y.lo > 0 {
 			v = interval{max(x.lo, -(y.hi - 1)), min(max(x.hi, 0), y.hi-1)}
 			if x.lo >= 0 {
@@ -519,7 +517,7 @@ func (a *Analysis) arith(in *compile.Instr, x, y interval) interval {
 				v.lo = min(v.lo, 0)
 			}
 		}
-	case 5:
+	case compile.ArithAnd:
 		if x.lo >= 0 && y.lo >= 0 {
 			v = interval{0, min(x.hi, y.hi)}
 		} else if y.lo >= 0 {

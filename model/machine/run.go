@@ -250,7 +250,7 @@ func arith(op int32, t *compile.IntType, x, y int64) (v int64, problem string) {
 	u64 := !t.Signed && t.Bits == 64
 	wide := false // the result does not fit 64 bits
 	switch op {
-	case 0: // add
+	case compile.ArithAdd:
 		v = x + y
 		if u64 {
 			_, c := bits.Add64(uint64(x), uint64(y), 0)
@@ -258,14 +258,14 @@ func arith(op int32, t *compile.IntType, x, y int64) (v int64, problem string) {
 		} else {
 			wide = (x^v)&(y^v) < 0
 		}
-	case 1: // sub
+	case compile.ArithSub:
 		v = x - y
 		if u64 {
 			wide = uint64(x) < uint64(y)
 		} else {
 			wide = (x^y)&(x^v) < 0
 		}
-	case 2: // mul
+	case compile.ArithMul:
 		v = x * y
 		if u64 {
 			hi, _ := bits.Mul64(uint64(x), uint64(y))
@@ -273,39 +273,39 @@ func arith(op int32, t *compile.IntType, x, y int64) (v int64, problem string) {
 		} else {
 			wide = x != 0 && (v/x != y || x == -1 && y == math.MinInt64)
 		}
-	case 3, 4: // div, rem
+	case compile.ArithDiv, compile.ArithRem:
 		if y == 0 {
 			return 0, "division by zero"
 		}
 		switch {
-		case u64 && op == 3:
+		case u64 && op == compile.ArithDiv:
 			v = int64(uint64(x) / uint64(y))
 		case u64:
 			v = int64(uint64(x) % uint64(y))
-		case y == -1 && op == 3:
+		case y == -1 && op == compile.ArithDiv:
 			v = -x
 			wide = x == math.MinInt64
 		case y == -1:
 			v = 0
-		case op == 3:
+		case op == compile.ArithDiv:
 			v = x / y
 		default:
 			v = x % y
 		}
-	case 5:
+	case compile.ArithAnd:
 		v = x & y
-	case 6:
+	case compile.ArithOr:
 		v = x | y
-	case 7:
+	case compile.ArithXor:
 		v = x ^ y
-	case 8:
+	case compile.ArithAndNot:
 		v = x &^ y
-	case 9, 10: // shl, shr
+	case compile.ArithShl, compile.ArithShr:
 		if y < 0 && !unsignedShift {
 			return 0, "negative shift count"
 		}
 		n := uint64(y)
-		if op == 10 {
+		if op == compile.ArithShr {
 			switch {
 			case t.Signed:
 				v = x >> min(n, 63)
