@@ -52,6 +52,8 @@ type Outcome struct {
 	Attempts    uint64 `json:"attempts,omitempty"`
 	// EndedLoops counts the self-loops of ended threads in a full search.
 	EndedLoops uint64 `json:"ended_loops,omitempty"`
+	// Executions counts those of a state-less search.
+	Executions uint64 `json:"executions,omitempty"`
 
 	Search time.Duration `json:"search_ns"` // by the tool's own clock
 	Wall   time.Duration `json:"wall_ns"`   // the whole process, from outside
@@ -149,6 +151,7 @@ type report struct {
 	Transitions uint64   `json:"transitions"`
 	Attempts    uint64   `json:"attempts"`
 	EndedLoops  uint64   `json:"ended_loops"`
+	Executions  uint64   `json:"executions"`
 	DurationMS  float64  `json:"duration_ms"`
 	StoreBytes  uint64   `json:"store_bytes"`
 	PeakRSS     uint64   `json:"peak_rss_bytes"`
@@ -178,6 +181,7 @@ func (p *processRunner) Run(ctx context.Context, r Request) Outcome {
 		return out
 	}
 	out.States, out.Transitions, out.Attempts, out.EndedLoops = rep.States, rep.Transitions, rep.Attempts, rep.EndedLoops
+	out.Executions = rep.Executions
 	out.Search = time.Duration(rep.DurationMS * float64(time.Millisecond))
 	out.StoreBytes = rep.StoreBytes
 	out.Steals, out.FailedCAS, out.IdleShare = rep.Steals, rep.FailedCAS, rep.IdleShare
