@@ -110,6 +110,7 @@ func (g *gen) finish() {
 				v.Reg += k
 			}
 		}
+		p.forget(tt)
 		if n := g.layoutFrame(tt.Vars, tt, p.WaitBits+p.TypeBits+p.PCBits); tt != p.InitThread {
 			p.SlotBits = max(p.SlotBits, n)
 		} else {
@@ -151,6 +152,72 @@ func (p *Program) varsOf(tt *ThreadType) map[int32]*Var {
 		}
 	}
 	return m
+}
+
+// forget takes temporary values out of the points at which they are dead: where
+// no execution reads them before they are written again. The generator drops
+// them with their statement, which can end behind the point that follows their
+// last use. A variable with a name stays for as long as its scope, where people
+// look for it.
+func (p *Program) forget(tt *ThreadType) {
+	temps := map[int32]*Var{}
+	for _, v := range tt.Vars {
+		if v.Name == "" && !v.mem {
+			temps[v.Reg] = v
+		}
+	}
+	if len(temps) == 0 {
+		return
+	}
+	code := p.reach(tt.Entry, true)
+	live := map[int]map[*Var]bool{}
+	var succ []int
+	for changed := true; changed; {
+		changed = false
+		for i := len(code) - 1; i >= 0; i-- {
+			at := code[i]
+			in := p.Code[at]
+			now := map[*Var]bool{}
+			succ = p.next(at, succ[:0])
+			if in.Op == OpBound && in.A >= 0 && !p.Points[in.A].Ended {
+				succ = append(succ, p.Points[in.A].Entry)
+			}
+			for _, s := range succ {
+				for v := range live[s] {
+					now[v] = true
+				}
+			}
+			if !conditional(in) {
+				p.eachRegister(in, func(r int32, write bool) {
+					if write {
+						delete(now, temps[r])
+					}
+				})
+			}
+			p.eachRegister(in, func(r int32, write bool) {
+				if v := temps[r]; v != nil && !write {
+					now[v] = true
+				}
+			})
+			if len(now) != len(live[at]) {
+				live[at], changed = now, true
+			}
+		}
+	}
+	for i := range p.Points {
+		pt := &p.Points[i]
+		if pt.Thread != tt {
+			continue
+		}
+		pt.alive = slices.DeleteFunc(pt.alive, func(v *Var) bool {
+			dead := temps[v.Reg] == v && (pt.Ended || !live[pt.Entry][v])
+			if dead {
+				v.points = slices.DeleteFunc(v.points, func(at int) bool { return at == i })
+				v.Kept = len(v.points) > 0
+			}
+			return dead
+		})
+	}
 }
 
 // creates tells whether threads of the type create threads.
