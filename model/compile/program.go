@@ -339,6 +339,7 @@ type SelectCase struct {
 	OK   int32   // register for the second result of a receive, or -1
 	Vals []int32 // registers of the value's leaves; none if a received value is dropped
 	Cond int32   // register with the guard's value
+	Site int32   // of a violation by this case: a send on a closed channel
 }
 
 // GoSite is a go statement.

@@ -518,7 +518,7 @@ func (g *gen) send(s *syntax.SendStmt) {
 	if later {
 		vs = g.leaves(s.Value)
 	}
-	g.selectOp(s, []SelectCase{{Kind: SelSend, Chan: c.reg, OK: -1, Vals: regs(vs)}})
+	g.selectOp(s, []SelectCase{{Kind: SelSend, Chan: c.reg, OK: -1, Vals: regs(vs), Site: g.fault(s)}})
 	g.free(vs...)
 	g.free(c)
 }
@@ -856,7 +856,7 @@ func (g *gen) selectStmt(s *syntax.SelectStmt, label string) {
 			if a.later {
 				a.vals = g.leaves(a.send)
 			}
-			cases[i].Kind, cases[i].Vals = SelSend, regs(a.vals)
+			cases[i].Kind, cases[i].Vals, cases[i].Site = SelSend, regs(a.vals), g.fault(list[i].Comm)
 		case a.recv != nil:
 			cases[i].Kind = SelRecv
 			if as, ok := list[i].Comm.(*syntax.AssignStmt); ok {

@@ -78,14 +78,14 @@ func (m *Machine) isReady(c *compile.SelectCase, regs []int64) bool {
 }
 
 // fire executes a case that is ready.
-func (m *Machine) fire(in *compile.Instr, c *compile.SelectCase, regs []int64) (status, int) {
+func (m *Machine) fire(c *compile.SelectCase, regs []int64) (status, int) {
 	if c.Kind == compile.SelGuard {
 		return reached, 0
 	}
 	ch := m.chanOf(regs[c.Chan])
 	send := c.Kind == compile.SelSend
 	if send && m.closed(ch) {
-		return m.fault(in, "send on closed channel %s", ch.Name)
+		return m.faultAt(c.Site, "send on closed channel %s", ch.Name)
 	}
 	if ch.Cap == 0 {
 		_, who, k := unmark(m.read(ch.Slots))
@@ -219,7 +219,7 @@ func (m *Machine) selectCase(in *compile.Instr, regs []int64) (status, int) {
 	if wait == parked {
 		m.retract(cases, regs)
 	}
-	if st, site := m.fire(in, &cases[k], regs); st != reached {
+	if st, site := m.fire(&cases[k], regs); st != reached {
 		return st, site
 	}
 	return reached, k

@@ -400,13 +400,18 @@ func maskOf(n int) uint64 {
 
 // fault records a violation at an instruction.
 func (m *Machine) fault(in *compile.Instr, format string, args ...any) (status, int) {
-	site := &m.p.Sites[in.Site]
+	return m.faultAt(in.Site, format, args...)
+}
+
+// faultAt records a violation at a site.
+func (m *Machine) faultAt(at int32, format string, args ...any) (status, int) {
+	site := &m.p.Sites[at]
 	msg := site.Message
 	if format != "" {
 		msg = fmt.Sprintf(format, args...)
 	}
 	m.viol = &system.Violation{Kind: site.Kind, Message: msg, Pos: m.sys.pos(site.Pos)}
-	return failed, int(in.Site)
+	return failed, int(at)
 }
 
 // watched remembers what properties read of a thread.
@@ -460,6 +465,9 @@ func (m *Machine) create(in *compile.Instr, regs []int64) (status, int) {
 		m.access(s.p.Loc(m.n, 0), true)
 	}
 	if m.n >= s.maxThreads {
+		if n := s.observers; n > 0 {
+			return m.fault(in, "more than %d threads: a model can create at most %d, and each of its %d invariants counts as one", s.maxThreads-n, s.maxThreads, n)
+		}
 		return m.fault(in, "more than %d threads: a model can create at most that many", s.maxThreads)
 	}
 	t := m.n

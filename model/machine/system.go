@@ -123,6 +123,9 @@ func (e *InitError) Error() string {
 func New(p *compile.Program) (*System, error) {
 	// How wide a thread number is depends on how many threads init creates,
 	// so init runs twice.
+	if n := len(p.Properties); n >= compile.MaxThreads {
+		return nil, fmt.Errorf("%s: %d invariants: at most %d are possible, and fewer beside threads, because each counts as a thread; join some of them with &&", p.Source.Name, n, compile.MaxThreads-1)
+	}
 	s := &System{p: p}
 	if err := s.layout(compile.MaxThreads, true); err != nil {
 		return nil, err

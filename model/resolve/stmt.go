@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"cpor/model/source"
@@ -76,9 +77,9 @@ func (c *checker) grow(t *Type) {
 // tooLarge reports local variables that are too large together.
 func (c *checker) tooLarge(n syntax.Node) {
 	b := c.body
-	if b.cells > maxCells && b.cells < 1<<40 {
+	if b.cells > maxCells && b.cells < math.MaxInt/2 {
 		c.list.Add(n.Pos(), n.Pos(), "the state is too large: the local variables have more than %d elements", maxCells)
-		b.cells = 1 << 40 // once is enough
+		b.cells = math.MaxInt / 2 // once is enough
 	}
 }
 
