@@ -7,6 +7,8 @@
 package model
 
 import (
+	"io"
+
 	"cpor/ltl"
 	"cpor/model/compile"
 	"cpor/model/machine"
@@ -25,6 +27,7 @@ type Options struct {
 type Model struct {
 	sys      *machine.System
 	resolved *resolve.Program
+	file     *source.File
 }
 
 // Load reads and compiles a model file. Errors are for people: a *source.List
@@ -32,6 +35,16 @@ type Model struct {
 // cannot be used.
 func Load(path string, o Options) (*Model, error) {
 	f, err := source.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return load(f, o)
+}
+
+// Read is Load for a model that comes from r, such as the standard input; name
+// stands in messages.
+func Read(name string, r io.Reader, o Options) (*Model, error) {
+	f, err := source.ReadFrom(name, r)
 	if err != nil {
 		return nil, err
 	}
@@ -56,8 +69,12 @@ func load(f *source.File, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model{sys: s, resolved: r}, nil
+	return &Model{sys: s, resolved: r, file: f}, nil
 }
+
+// Source returns the text that the model was made from. The file may have
+// changed since, or cannot be read twice.
+func (m *Model) Source() *source.File { return m.file }
 
 // System returns the model as explorers see it.
 func (m *Model) System() system.System { return m.sys }

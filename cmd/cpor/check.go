@@ -5,8 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-
-	"cpor/model"
 )
 
 // checkConfig is what the flags of `cpor check` say.
@@ -49,7 +47,7 @@ func checkCommand(e *env, args []string) int {
 	if err != nil {
 		return e.mistake("check", "%v (\"cpor help check\" tells more)", err)
 	}
-	m, err := model.Load(file, model.Options{Params: c.params})
+	m, err := e.load(&file, c.params)
 	if err != nil {
 		return e.modelError(err)
 	}

@@ -144,7 +144,7 @@ func runLTL(e *env, c *runConfig, m *model.Model, out *traceFile) int {
 	var ae *buchi.AtomsError
 	switch {
 	case errors.As(err, &fe):
-		fmt.Fprintln(e.stderr, err)
+		fmt.Fprintln(e.stderr, printable(err.Error()))
 		return exitMistake
 	case errors.As(err, &oe), errors.As(err, &ae):
 		return e.mistake("run", "%v", err)
@@ -162,22 +162,14 @@ func runLTL(e *env, c *runConfig, m *model.Model, out *traceFile) int {
 		}
 	}
 	rep := &ltlReport{c: c, m: m, sys: sys, results: results, duration: time.Since(start)}
-	if rep.files, err = out.writeLTL(results); err != nil {
-		return e.mistake("run", "-trace: %v", err)
-	}
-	var b bytes.Buffer
-	if c.json {
-		err = rep.writeJSON(&b)
-	} else {
-		err = rep.writeText(&b, outputWidth(e.stdout))
-	}
-	if err == nil {
-		_, err = e.stdout.Write(b.Bytes())
-	}
-	if err != nil {
-		return e.mistake("run", "cannot write the result: %v", err)
-	}
-	return rep.exitCode()
+	var traceErr error
+	rep.files, traceErr = out.writeLTL(results)
+	return e.print(c.json, func(b *bytes.Buffer) error {
+		if c.json {
+			return rep.writeJSON(b)
+		}
+		return rep.writeText(b, outputWidth(e.stdout))
+	}, traceErr, rep.exitCode())
 }
 
 // writeLTL writes the counterexamples and returns the names of the files.

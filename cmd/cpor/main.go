@@ -31,10 +31,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"strings"
-	"syscall"
+
+	"cpor/cmd/cpor/interrupt"
 )
 
 // The exit codes.
@@ -54,12 +54,7 @@ type env struct {
 }
 
 func main() {
-	// The first interruption ends the context, so that the search ends and
-	// prints what it has; after that the signals do what they always do, and
-	// the second one kills.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	os.Exit(runMain(&env{ctx: ctx, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}, os.Args[1:]))
+	os.Exit(runMain(&env{ctx: interrupt.Context, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}, os.Args[1:]))
 }
 
 // runMain runs the command line and returns the exit code. A panic on the way
@@ -102,6 +97,6 @@ func (e *env) mistake(command, format string, args ...any) int {
 	if command != "" {
 		command = " " + command
 	}
-	fmt.Fprintf(e.stderr, "cpor%s: %s\n", command, fmt.Sprintf(format, args...))
+	fmt.Fprintf(e.stderr, "cpor%s: %s\n", command, printable(fmt.Sprintf(format, args...)))
 	return exitMistake
 }

@@ -25,7 +25,8 @@ type report struct {
 	res    *search.Result
 	found  []finding
 	traces []string // the files that traces were written to
-	ltl    string   // which temporal properties were not checked
+	source *source.File
+	ltl    string // which temporal properties were not checked
 }
 
 // finding is a violation with its trace as people see it; record is nil if
@@ -38,7 +39,7 @@ type finding struct {
 // newReport prepares the result of a search. The error is one of the tool: a
 // trace that does not replay.
 func newReport(c *runConfig, m *model.Model, sys system.System, res *search.Result) (*report, error) {
-	r := &report{c: c, params: m.Params(), res: res, ltl: unchecked(m, c.file)}
+	r := &report{c: c, params: m.Params(), res: res, source: m.Source(), ltl: unchecked(m, c.file)}
 	for _, v := range res.Violations {
 		f := finding{Violation: v}
 		if v.Trace != nil {
@@ -217,8 +218,8 @@ func (r *report) excerpt(f finding, head string) string {
 	if f.Pos.Line == 0 {
 		return r.c.file + ": " + head
 	}
-	file, err := source.Read(f.Pos.File)
-	if err != nil {
+	file := r.source
+	if file == nil || file.Name != f.Pos.File {
 		return trace.PosString(f.Pos) + ": " + head
 	}
 	return file.Render(&source.Message{Pos: offset(file, f.Pos), End: source.NoPos, Text: head})
@@ -264,6 +265,9 @@ func (r *report) writeVerdict(p *printer) {
 	p.printf("%s\n", p.wrap(name+": "+s, 2))
 	if r.ltl != "" {
 		p.printf("%s\n", p.wrap("not checked: "+r.ltl, 2))
+	}
+	if r.c.quiet && !r.c.deadlock { // else it stands among the figures
+		p.printf("%s\n", p.wrap("not checked: deadlocks (-deadlock=false)", 2))
 	}
 	if len(r.traces) > 0 {
 		p.printf("%s\n", p.wrap("trace written to "+strings.Join(r.traces, ", "), 2))

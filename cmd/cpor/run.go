@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
 
@@ -197,7 +198,7 @@ func runHelp(w io.Writer) {
 Searches the interleavings of a model for violated assertions and invariants,
 run-time errors and deadlocks, until the first violation or until everything is
 covered, and shows how a violation comes about. Flags may stand before or after
-the file.`)
+the file; the file - is the standard input.`)
 	f.describe(w)
 	fmt.Fprintln(w, `
 Reductions (-por):`)
@@ -222,7 +223,7 @@ func runCommand(e *env, args []string) int {
 	} else if err != nil {
 		return e.mistake("run", "%v (\"cpor help run\" tells more)", err)
 	}
-	m, err := model.Load(c.file, model.Options{Params: c.params})
+	m, err := e.load(&c.file, c.params)
 	if err != nil {
 		return e.modelError(err)
 	}
@@ -254,10 +255,61 @@ func runCommand(e *env, args []string) int {
 	return runModel(e, &c, m, &out)
 }
 
+// load reads a model. The file - is the standard input, and gets another name.
+func (e *env) load(file *string, params map[string]string) (*model.Model, error) {
+	o := model.Options{Params: params}
+	if *file == "-" {
+		*file = "<stdin>"
+		return model.Read(*file, e.stdin, o)
+	}
+	return model.Load(*file, o)
+}
+
 // modelError shows the mistakes in a model and returns the exit code.
 func (e *env) modelError(err error) int {
-	fmt.Fprintln(e.stderr, err)
+	fmt.Fprintln(e.stderr, printable(err.Error()))
 	return exitMistake
+}
+
+// print writes a result to stdout, and then tells what went wrong with the file
+// of -trace: what was found must not be lost with it. It returns the exit code.
+func (e *env) print(asJSON bool, write func(b *bytes.Buffer) error, traceErr error, code int) int {
+	var b bytes.Buffer
+	err := write(&b)
+	if err == nil {
+		text := b.String()
+		if !asJSON {
+			text = printable(text)
+		}
+		_, err = io.WriteString(e.stdout, text)
+	}
+	if err != nil {
+		code = e.mistake("run", "cannot write the result: %v", err)
+	}
+	if traceErr != nil {
+		code = e.mistake("run", "-trace: %v", traceErr)
+	}
+	return code
+}
+
+// printable quotes the characters that would do something to a terminal: a
+// model's messages and comments are anybody's.
+func printable(s string) string {
+	harmless := func(r rune) bool { return r == '\n' || r == '\t' || strconv.IsPrint(r) && r != utf8.RuneError }
+	if strings.IndexFunc(s, func(r rune) bool { return !harmless(r) }) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for i, n := 0, 0; i < len(s); i += n {
+		var r rune
+		if r, n = utf8.DecodeRuneInString(s[i:]); harmless(r) {
+			b.WriteRune(r)
+		} else {
+			q := strconv.Quote(s[i : i+n])
+			b.WriteString(q[1 : len(q)-1])
+		}
+	}
+	return b.String()
 }
 
 // runModel searches a model and prints the result.
@@ -305,23 +357,14 @@ func runModel(e *env, c *runConfig, m *model.Model, out *traceFile) int {
 		e.internalError(err.Error())
 		return exitMistake
 	}
-	rep.traces, err = out.write(rep.records())
-	if err != nil {
-		return e.mistake("run", "-trace: %v", err)
-	}
-	var b bytes.Buffer
-	if c.json {
-		err = rep.writeJSON(&b)
-	} else {
-		err = rep.writeText(&b, outputWidth(e.stdout))
-	}
-	if err == nil {
-		_, err = e.stdout.Write(b.Bytes())
-	}
-	if err != nil {
-		return e.mistake("run", "cannot write the result: %v", err)
-	}
-	return rep.exitCode()
+	var traceErr error
+	rep.traces, traceErr = out.write(rep.records())
+	return e.print(c.json, func(b *bytes.Buffer) error {
+		if c.json {
+			return rep.writeJSON(b)
+		}
+		return rep.writeText(b, outputWidth(e.stdout))
+	}, traceErr, rep.exitCode())
 }
 
 // traceFile is the file of -trace. The zero value takes no traces.

@@ -140,22 +140,14 @@ func runStateless(e *env, c *runConfig, m *model.Model, out *traceFile) int {
 		e.internalError(err.Error())
 		return exitMistake
 	}
-	if rep.traces, err = out.write(rep.records()); err != nil {
-		return e.mistake("run", "-trace: %v", err)
-	}
-	var b bytes.Buffer
-	if c.json {
-		err = writeStatelessJSON(&b, rep, res)
-	} else {
-		err = writeStatelessText(&b, rep, res, outputWidth(e.stdout))
-	}
-	if err == nil {
-		_, err = e.stdout.Write(b.Bytes())
-	}
-	if err != nil {
-		return e.mistake("run", "cannot write the result: %v", err)
-	}
-	return rep.exitCode()
+	var traceErr error
+	rep.traces, traceErr = out.write(rep.records())
+	return e.print(c.json, func(b *bytes.Buffer) error {
+		if c.json {
+			return writeStatelessJSON(b, rep, res)
+		}
+		return writeStatelessText(b, rep, res, outputWidth(e.stdout))
+	}, traceErr, rep.exitCode())
 }
 
 // statelessJSON is the object that -json prints: as far as they make sense, the

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -247,22 +248,20 @@ func itfValue(s string) any {
 // .itf.json, as JSON if in .json, otherwise as text. It returns the errors of
 // the file system.
 func (x *Counterexample) WriteFile(name string) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
+	var b bytes.Buffer
+	var err error
 	switch {
 	case strings.HasSuffix(name, ".itf.json"):
-		err = x.WriteITF(f)
+		err = x.WriteITF(&b)
 	case strings.HasSuffix(name, ".json"):
-		enc := json.NewEncoder(f)
+		enc := json.NewEncoder(&b)
 		enc.SetIndent("", "  ")
 		err = enc.Encode(x)
 	default:
-		err = x.WriteText(f, 120)
+		err = x.WriteText(&b, 120)
 	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
+	if err != nil {
+		return err
 	}
-	return err
+	return os.WriteFile(name, b.Bytes(), 0o666)
 }

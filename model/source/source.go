@@ -65,7 +65,13 @@ func Read(name string) (*File, error) {
 	if st, err := f.Stat(); err == nil && st.IsDir() {
 		return nil, fmt.Errorf("%s: is a directory, not a model file", name)
 	}
-	text, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
+	return ReadFrom(name, f)
+}
+
+// ReadFrom reads a file from r; name stands in messages. The errors are those
+// of [Read].
+func ReadFrom(name string, r io.Reader) (*File, error) {
+	text, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
