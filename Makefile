@@ -11,7 +11,7 @@ GO ?= go
 FUZZTIME ?= 30s
 MODE ?= cpu
 MODEL ?= -por none -D R=3 benchmarks/robots.model
-RACE = ./cartesian/... ./search/... ./statestore/... ./workers/... ./cmd/...
+RACE = ./cartesian/... ./search/... ./stateless/... ./statestore/... ./workers/... ./cmd/...
 
 .PHONY: build test lint race bench fuzz profile ci clean
 

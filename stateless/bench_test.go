@@ -16,7 +16,6 @@ func BenchmarkSearch(b *testing.B) {
 		red          Reduction
 	}{
 		{"lastzero", "N=13", DPOR},
-		{"lastzero", "N=10", SourceDPOR},
 		{"readers", "N=15", DPOR},
 		{"indexer", "N=16", DPOR},
 		{"filesystem", "N=18", DPOR},

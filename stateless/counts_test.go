@@ -71,7 +71,7 @@ func TestKnownCounts(t *testing.T) {
 	for _, tt := range tests {
 		sys := load(t, tt.name, tt.params)
 		for _, workers := range []int{1, 4} {
-			for _, red := range []Reduction{DPOR, SourceDPOR} {
+			for _, red := range []Reduction{DPOR} {
 				t.Run(fmt.Sprintf("%s/%s/%v/workers=%d", tt.name, tt.params, red, workers), func(t *testing.T) {
 					res := explore(t, sys, Options{Reduction: red, Workers: workers})
 					if res.Executions != tt.want || res.Verdict != search.Pass {

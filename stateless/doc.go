@@ -17,37 +17,130 @@
 // and persistent sets, the latter computed from what each thread may access in
 // its future ([system.Futures]). [DPOR] finds out about dependences while it
 // runs: it looks at the races of each execution and inserts into the search
-// tree what reverses them (Flanagan and Godefroid, POPL 2005), brought up to
-// date as optimal dynamic partial-order reduction with wakeup trees (Abdulla,
-// Aronis, Jonsson, Sagonas, Journal of the ACM 64 (4), 2017): it explores one
-// execution of each Mazurkiewicz trace and none in vain. [SourceDPOR] is the
-// simpler variant with source sets.
+// tree what reverses them (Flanagan and Godefroid, POPL 2005), as optimal
+// dynamic partial-order reduction with wakeup trees (Abdulla, Aronis, Jonsson,
+// Sagonas, Journal of the ACM 64 (4), 2017): it explores one execution of each
+// Mazurkiewicz trace and none in vain.
 //
 // What all of them preserve are the violated assertions and the deadlocked
 // states; not the invariants of states in between, which are checked by
 // observers, and not the local states that a thread passes through.
 //
-// # Where this differs from the literature
+// A bound on the depth goes with None and Sleep only: they find every violation
+// within the bound. The others let threads go first that may use it up.
 //
-// The published algorithms have transitions with one access and no choices.
-// Here a transition may have many accesses, be blocked by an arbitrary guard,
-// and have alternatives:
+// # Dynamic reduction
 //
-//   - Dependence is dynamic: two transitions are dependent if they touched a
-//     common location and one wrote. What a thread does when a race is reversed
-//     can be something else than what it did, so it is executed there, on a
-//     machine that looks ahead (races.go).
-//   - A blocked thread reads its guard. If a thread is blocked where a race is
-//     reversed, or at the end of an execution, those who wrote what it reads
-//     are reversed in turn, until it is enabled (unblock in races.go). For locks
-//     that is the known rule that acquiring races with acquiring, not with the
-//     release in between.
-//   - Each alternative is a transition of its own. Taking one is in a race, so
-//     to say, with taking another: it is inserted behind all that does not
-//     happen after the first.
+// The published algorithms have transitions with one access, always enabled,
+// without choices. Here a transition touches many locations, which depend on
+// what it reads; it may be blocked by a guard over several locations, which
+// others may make true and false again; it has alternatives. Two transitions of
+// different threads are dependent if they touch a common location and one
+// writes. Which transitions a race calls for is found by executing: T(Z) stands
+// for what thread q does next after the events of Z, a part of an execution that
+// has with each event all that happens before it. T(Z) is enabled or blocked, and
+// has accesses; a blocked one reads. (L1) If T(Z) conflicts with an event p
+// that can follow Z, then T(Zp) conflicts with p: both read the same up to the
+// first value that p wrote. (L2) If T(Z) and T(Z'), Z' part of Z, differ, then
+// T(Z) reads a location that an event of Z not in Z' wrote last: follow both up
+// to the first value that differs. Both need that T is a function of the values
+// that it shows as read, which package system promises, also of alternatives.
 //
-// That this loses nothing and explores nothing twice is held to the set of all
-// Mazurkiewicz traces of thousands of random programs (oracle_test.go).
+// reversal.search (races.go) begins, for each race of events f and e of an
+// execution, with Z = all but f, e and what happens after f, and base = the
+// accesses of e, and does this:
+//
+//   - Evaluate T(Z) for e's thread q. If it is enabled, insert Z and T(Z) at the
+//     node before the first event left out, unless a transition that sleeps there
+//     or was explored earlier is a weak initial of that.
+//   - For each location that T(Z) touches, let g be the event of Z that wrote it
+//     last (if not before q's own last event). If T(Z) is enabled, only those g
+//     count that write nothing in base. Of these take each that does not happen
+//     before another, and go on without it and what happens after it. The base
+//     stays; but if T(Z) is blocked, the new base is the accesses of T(Z) if g
+//     writes something in base, and otherwise what both have in common.
+//
+// For a thread that is blocked at the end of an execution it begins with Z = the
+// execution and the accesses of its guard as base, and inserts nothing there.
+// For an event with alternatives it begins with all that does not happen after
+// the event. If the transition of q may have alternatives, base is empty
+// throughout: a missing alternative is like a blocked transition, even if there
+// are others.
+//
+// # Why that is enough
+//
+// Nothing is explored in vain, and no trace twice, whatever is inserted: a
+// sequence is inserted only where no sleeping transition is a weak initial of
+// it, so that at the end of its branch nothing sleeps, and an execution that
+// goes on freely from there is never blocked by a sleep set (Abdulla et al.,
+// theorem 7.7). For the same reason no node that chose freely has anything
+// asleep. So inserting more than needed does no harm.
+//
+// Claim: below each node E every maximal sequence w is explored, up to the order
+// of independent events, unless a transition that sleeps at E is a weak initial
+// of w. The proof is by induction along the tree, later nodes first. It is
+// enough that some child of E is a weak initial of w: the first such child
+// takes w over. Suppose none is. For p among the children and what sleeps at E
+// let w(p) be the longest beginning of w of which p is a weak initial; take p
+// with the longest, the earliest of those, u = w(p), and q the thread that goes
+// on in w, with T(u). It conflicts with p (or is another alternative of p's
+// thread). By the choice of p no transition that sleeps behind p covers an
+// extension of pu, so that all of these are explored behind p. (If p sleeps at
+// E, it was explored at an ancestor, and the argument goes through there: what
+// is inserted there has the path to E as a beginning, so that on the way it
+// meets neither an earlier branch, whose transition would sleep at E and be a
+// better p, nor a node that chose freely, because p sleeps.)
+//
+// It is enough to find Z with u in it and p not, such that T(Z) = T(u) and no
+// event of Z outside u writes what T(u) touches, and to insert Z T(Z). Let x be
+// the child that is then a weak initial of it. Either it is one of uT(u), a
+// longer beginning of w; or w(x) = u and x only reads what T(u) writes, so that
+// T(xu) = T(u). Then everything that extends xuT(u) is explored behind x, since
+// what covers it and sleeps there would be a weak initial of uT(u). In such an
+// execution x and q's event race, and the search begins with Z = all that does
+// not happen after x. There T(Z) = T(u) by L2, since what Z has outside u is
+// independent of that event, and inserting it contradicts the choice of p.
+//
+// (a) Let T(pu) be enabled, e that event, z an explored execution with it. The
+// race of p and e begins with Z that has u in it, and C = Z without u is
+// independent of e. As long as T(Z) touches something that an event of C wrote
+// last, that event is among the g, because it writes nothing in base; so is any
+// of the g that happens after it, and neither is in u. Leaving it out leads on.
+// In the end nothing of C wrote anything that T(Z) touches: T(Z) = T(u) by L2.
+//
+// (b) Let T(pu) be blocked. Let Y be an extension of pu with as few events as
+// possible such that q is enabled after it, e = T(Y), z an explored execution
+// that extends Y and e, and C what else does not happen after e in z. C writes
+// nothing that e touches. Some g outside pu wrote what e touches last, and
+// without it q is blocked after what is left of Y. Now as in (a) the events of C
+// go that wrote what T(Z) touches last, until T(Z) is what it is after the rest
+// of Y alone: blocked. Throughout, C writes nothing in base, which is what the
+// rules for the new base keep up. Then the next g of Y, and so on, until T(Z) =
+// T(pu) and nothing of Z outside pu wrote what it touches. Then p is one of the
+// g, and without it we are in (a) with the accesses of T(pu) as base. If q is
+// enabled in no extension of pu, the same holds from the end of any execution
+// that extends pu, where q is blocked. With alternatives, "enabled" means the
+// alternative that goes on in w; since it is not known, nothing is kept for
+// the sake of base.
+//
+// # What is saved
+//
+// A transition whose accesses are the same everywhere and that is never blocked
+// ([system.Shape]), or that read nothing from f, needs no evaluation and no
+// search.
+//
+// A race is looked at in the first execution that has it. If T(Z) touches
+// nothing but what e or an event left out touches (and writes only what these
+// write), then what comes behind e and belongs to Z is independent of it, and T(Z)
+// is the same however the execution goes on. What comes behind e is left out of the
+// insertion then, unless something sleeps, or stands in the tree, that is
+// independent of all before e and of T(Z), so that only what comes behind can
+// decide. Races for which that happens are looked at again in each execution
+// that has them; all others never, because what makes the insertion superfluous,
+// or the insertion, is an initial of every sequence that would be inserted.
+//
+// That all this loses nothing and explores nothing twice is held to brute force
+// on generated programs (oracle_test.go).
 //
 // # Workers
 //
@@ -57,7 +150,7 @@
 // is a node of a tree that grows to the right while others explore it, and that
 // has to be forgotten as soon as nobody can insert into it any more. The number
 // of executions is the same for any number of workers and for both ways to
-// undo; the numbers of transitions and of blocked executions can differ with
-// many workers under the dynamic reductions, because what is inserted where
-// depends on which execution is run first.
+// undo; the number of transitions can differ with many workers under the dynamic
+// reduction, because what is inserted where depends on which execution is run
+// first.
 package stateless

@@ -28,12 +28,9 @@ const (
 	// DPOR is optimal dynamic partial-order reduction with wakeup trees
 	// (Abdulla, Aronis, Jonsson, Sagonas 2017, algorithm 2).
 	DPOR
-	// SourceDPOR is dynamic partial-order reduction with source sets and
-	// sleep sets (Abdulla et al. 2017, algorithm 1).
-	SourceDPOR
 )
 
-var reductionNames = []string{"none", "sleep", "persistent", "persistent+sleep", "dpor", "source-dpor"}
+var reductionNames = []string{"none", "sleep", "persistent", "persistent+sleep", "dpor"}
 
 // String returns the reduction's name, as a user gives it.
 func (r Reduction) String() string {
@@ -56,7 +53,15 @@ func ParseReduction(s string) (Reduction, error) {
 	return 0, fmt.Errorf("unknown reduction of a state-less search; want %s", strings.Join(reductionNames, ", "))
 }
 
-func (r Reduction) dynamic() bool { return r == DPOR || r == SourceDPOR }
+// Bounded tells whether the reduction is complete up to a bound on the depth: a
+// search finds every violation that some execution reaches within the bound.
+//
+// Sleep sets leave out only sequences that are equivalent to explored ones, of
+// the same length. Persistent sets and dynamic reduction let some threads go
+// first, and what others can do at once comes too late.
+func (r Reduction) Bounded() bool { return r == None || r == Sleep }
+
+func (r Reduction) dynamic() bool { return r == DPOR }
 
 func (r Reduction) sleeps() bool { return r != None && r != Persistent }
 
@@ -111,7 +116,9 @@ type Options struct {
 	// Workers is the number of workers; 0 means one for each CPU.
 	Workers int
 	// MaxDepth cuts executions off after so many transitions; 0 means no
-	// bound. A search that cut something is incomplete.
+	// bound. A search that cut something is incomplete, but has covered all
+	// that is reached within the bound; so it needs a reduction that is
+	// complete up to a bound (see [Reduction.Bounded]).
 	MaxDepth int
 	// Deepen repeats the search with growing bounds, from FirstDepth (0 means
 	// 8) on, each twice the one before, until no execution was cut or the

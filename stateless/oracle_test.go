@@ -22,9 +22,10 @@ import (
 )
 
 var (
-	long = flag.Bool("long", false, "hold the reductions to every interleaving of a million programs")
-	seed = flag.Uint64("seed", 0, "check this seed only, and print the program")
-	from = flag.Uint64("from", 0, "begin with the seed after this one")
+	long   = flag.Bool("long", false, "larger programs")
+	number = flag.Int("programs", 0, "so many programs in each test")
+	seed   = flag.Uint64("seed", 0, "check this seed only, and print the program")
+	from   = flag.Uint64("from", 0, "begin with the seed after this one")
 )
 
 func TestMain(m *testing.M) {
@@ -80,15 +81,6 @@ func (z *mazurkiewicz) name(initial system.State, steps []trace.Step) string {
 	return fmt.Sprint(initial) + strings.Join(z.text, ";")
 }
 
-// interleavings is what the plain semantics say of a system: the traces of all
-// its complete executions, its violations and its deadlocked states.
-type interleavings struct {
-	traces     map[string][]trace.Step
-	violations map[string]bool
-	deadlocks  map[string]bool
-	executions int
-}
-
 func deadlockKey(sys system.System, m system.Machine) string {
 	mark := m.Mark()
 	obs := system.ObserversOf(sys)
@@ -98,22 +90,17 @@ func deadlockKey(sys system.System, m system.Machine) string {
 	return k
 }
 
-// enumerate runs every interleaving, at most so many; ok is false if there are
-// more, or executions longer than a hundred transitions.
-func enumerate(sys system.System, most int) (r *interleavings, ok bool) {
-	r = &interleavings{traces: map[string][]trace.Step{}, violations: map[string]bool{}, deadlocks: map[string]bool{}}
+// interleavings counts the complete executions of a system one by one, at most
+// so many; it returns their traces by name.
+func interleavings(sys system.System, most int) (names map[string]bool, n int, ok bool) {
+	names = map[string]bool{}
 	z := newMazurkiewicz(sys)
 	m := sys.NewMachine()
-	work := 200 * most
-	obs := system.ObserversOf(sys)
 	var steps []trace.Step
 	var initial system.State
 	var visit func() bool
 	visit = func() bool {
-		if work--; len(steps) > 100 || work < 0 {
-			return false
-		}
-		moved, stuck := false, false
+		moved := false
 		for t := range m.NumThreads() {
 			for alt, more := uint64(0), true; more; {
 				mark := m.Mark()
@@ -121,29 +108,21 @@ func enumerate(sys system.System, most int) (r *interleavings, ok bool) {
 				if out.Kind == system.Moved {
 					moved = true
 					steps = append(steps, trace.Step{Thread: t, Alt: alt})
-					for v := out.Violation; v != nil; v = v.Also {
-						r.violations[fmt.Sprint(v.Kind, v.Pos, v.Object)] = true
-					}
 					good := visit()
 					steps = steps[:len(steps)-1]
 					m.Rewind(mark)
 					if !good {
 						return false
 					}
-				} else if out.Kind == system.Blocked && !out.AtEnd && !obs.Has(t) {
-					stuck = true
 				}
 				alt, more = out.Next, out.Next != 0
 			}
 		}
 		if !moved {
-			if r.executions++; r.executions > most {
+			if n++; n > most {
 				return false
 			}
-			if stuck {
-				r.deadlocks[deadlockKey(sys, m)] = true
-			}
-			r.traces[z.name(initial, steps)] = slices.Clone(steps)
+			names[z.name(initial, steps)] = true
 		}
 		return true
 	}
@@ -151,10 +130,10 @@ func enumerate(sys system.System, most int) (r *interleavings, ok bool) {
 		initial = s
 		m.Load(s)
 		if !visit() {
-			return nil, false
+			return nil, 0, false
 		}
 	}
-	return r, true
+	return names, n, true
 }
 
 // variant is a way to search that is compared with all interleavings.
@@ -163,37 +142,49 @@ type variant struct {
 	name string
 }
 
-func variants() []variant {
+func variants(want *traces) []variant {
 	var vs []variant
-	for _, red := range []Reduction{None, Sleep, Persistent, PersistentSleep, DPOR, SourceDPOR} {
-		for _, workers := range []int{1, 3} {
-			for _, undo := range []Undo{Log, Replay} {
-				if undo == Replay && workers > 1 {
-					continue
-				}
-				vs = append(vs, variant{Options{Reduction: red, Workers: workers, Undo: undo, All: true, MaxViolations: 1 << 20, KeepTraces: true},
-					fmt.Sprintf("%v, %d workers, undo by %v", red, workers, undo)})
-			}
+	add := func(red Reduction, workers int, undo Undo) {
+		vs = append(vs, variant{Options{Reduction: red, Workers: workers, Undo: undo, All: true, MaxViolations: 1 << 20, KeepTraces: true},
+			fmt.Sprintf("%v, %d workers, undo by %v", red, workers, undo)})
+	}
+	for _, red := range []Reduction{DPOR, Sleep, Persistent, PersistentSleep, None} {
+		if red == None && want.interleavings > 3000 || red == Persistent && want.interleavings > 100_000 {
+			continue // None is there for the small ones, and persistent sets alone are hardly a reduction
+		}
+		add(red, 1, Log)
+		if len(want.maximal) < 300 {
+			add(red, 1, Replay)
+		}
+		add(red, 3, Log)
+		if red == DPOR {
+			add(red, 16, Log)
 		}
 	}
 	return vs
 }
 
-// compare holds every variant to all interleavings of a system: the violations
-// and the deadlocks, and if exact the traces as well, of which optimal DPOR has
-// to explore each once. The result says what is different; it is empty if
-// nothing is.
-func compare(sys system.System, want *interleavings, exact bool) string {
-	var byLog *Result
-	for _, v := range variants() {
+// compare holds every variant to all interleavings of a system: the violations,
+// the deadlocks and the traces, of which optimal dynamic reduction has to
+// explore each once. The result says what is different; it is empty if nothing is.
+func compare(sys system.System, want *traces) string {
+	if want.interleavings <= 250 {
+		names, n, _ := interleavings(sys, 1000)
+		if float64(n) != want.interleavings || len(names) != len(want.maximal) {
+			return fmt.Sprintf("brute force: %v interleavings of %d traces; one by one %d of %d", want.interleavings, len(want.maximal), n, len(names))
+		}
+	}
+	var one *Result
+	for _, v := range variants(want) {
 		var mu sync.Mutex
 		seen := map[string]int{}
 		explored := 0
 		v.onExecution = func(w *worker) {
+			name := newMazurkiewicz(sys).name(w.r.initial, w.r.steps)
 			mu.Lock()
 			defer mu.Unlock()
 			explored++
-			seen[newMazurkiewicz(sys).name(w.r.initial, w.r.steps)]++
+			seen[name]++
 		}
 		res, err := Run(context.Background(), sys, v.Options)
 		if err != nil {
@@ -215,48 +206,44 @@ func compare(sys system.System, want *interleavings, exact bool) string {
 			}
 			deadlocks[deadlockKey(sys, m)] = true
 		}
+		if len(violations)+len(deadlocks) != len(res.Violations) {
+			return fmt.Sprintf("%s: a violation is reported twice: %+v", v.name, res.Violations)
+		}
 		if d := differ(want.violations, violations); d != "" {
 			return fmt.Sprintf("%s: violations: %s", v.name, d)
 		}
 		if d := differ(want.deadlocks, deadlocks); d != "" {
 			return fmt.Sprintf("%s: deadlocks: %s", v.name, d)
 		}
-		if v.Reduction == None && res.Executions != uint64(want.executions) {
-			return fmt.Sprintf("%s: %d executions, want %d", v.name, res.Executions, want.executions)
+		if v.Reduction == None && float64(res.Executions) != want.interleavings {
+			return fmt.Sprintf("%s: %d executions, want %v", v.name, res.Executions, want.interleavings)
 		}
-		if v.Workers == 1 {
-			switch v.Undo {
-			case Log:
-				byLog = res
-			case Replay:
-				a, b := *byLog, *res
-				if a.Executions != b.Executions || a.BlockedExecutions != b.BlockedExecutions || a.Transitions != b.Transitions || a.MaxDepth != b.MaxDepth {
-					return fmt.Sprintf("%s: %+v, with the log %+v", v.name, b, a)
-				}
-			}
-		}
-		if !exact {
-			continue
+		switch {
+		case one == nil || one.Executions == 0 || v.Workers == 1 && v.Undo == Log:
+			one = res
+		case res.Executions != one.Executions || res.BlockedExecutions != one.BlockedExecutions,
+			(v.Workers == 1 || v.Reduction != DPOR) && (res.Transitions != one.Transitions || res.MaxDepth != one.MaxDepth):
+			return fmt.Sprintf("%s: %+v, with one worker and the log %+v", v.name, res, one)
 		}
 		for z := range seen {
-			if _, ok := want.traces[z]; !ok {
+			if _, ok := want.maximal[z]; !ok {
 				return fmt.Sprintf("%s: an execution that is none", v.name)
 			}
 		}
 		if v.Reduction.persistent() {
 			continue // it leaves traces out, as it may
 		}
-		for z, steps := range want.traces {
+		for z, steps := range want.maximal {
 			if seen[z] == 0 {
-				return fmt.Sprintf("%s: %d of %d traces explored; not this one: %v", v.name, len(seen), len(want.traces), steps)
+				return fmt.Sprintf("%s: %d of %d traces explored; not this one: %v", v.name, len(seen), len(want.maximal), steps)
 			}
 		}
 		if v.Reduction != None {
-			if explored != len(want.traces) {
-				return fmt.Sprintf("%s: %d executions explored for %d traces", v.name, explored, len(want.traces))
+			if explored != len(want.maximal) {
+				return fmt.Sprintf("%s: %d executions explored for %d traces", v.name, explored, len(want.maximal))
 			}
 			if v.Reduction == DPOR && res.BlockedExecutions > 0 {
-				return fmt.Sprintf("%s: %d executions blocked by their sleep set (%d traces)", v.name, res.BlockedExecutions, len(want.traces))
+				return fmt.Sprintf("%s: %d executions blocked by their sleep set (%d traces)", v.name, res.BlockedExecutions, len(want.maximal))
 			}
 		}
 	}
@@ -277,74 +264,110 @@ func differ(want, got map[string]bool) string {
 	return ""
 }
 
-// check runs a test function over seeds, on all CPUs, until n of the programs
-// were neither too large nor not runnable.
-func check(t *testing.T, n uint64, f func(seed uint64) (text, diff string, ok bool)) {
-	if *seed != 0 {
-		text, diff, ok := f(*seed)
-		t.Logf("%v\n%s", ok, text)
-		if diff != "" {
-			t.Fatal(diff)
+// figures of the programs that were compared.
+type figures struct {
+	mu            sync.Mutex
+	programs      int
+	tooLarge      int
+	violated      int
+	deadlocked    int
+	traces        int
+	interleavings float64
+	most          float64
+}
+
+// check makes programs from seeds, on all CPUs, until n of them were compared.
+func check(t *testing.T, n int, program func(seed uint64) (text string, sys system.System, err error)) {
+	most := 4000
+	if *long {
+		most = 60_000
+	}
+	var f figures
+	one := func(number uint64) bool {
+		text, sys, err := program(number)
+		if err != nil {
+			t.Errorf("seed %d: %v\n%s", number, err, text)
+			return false
 		}
+		want, ok, diff := bruteForce(sys, most)
+		if diff == "" && ok {
+			diff = compare(sys, want)
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if diff != "" {
+			t.Errorf("seed %d: %s\n%s", number, diff, text)
+			return false
+		}
+		if !ok {
+			f.tooLarge++
+			return true
+		}
+		f.programs++
+		f.traces += len(want.maximal)
+		f.interleavings += want.interleavings
+		f.most = max(f.most, want.interleavings)
+		if len(want.violations) > 0 {
+			f.violated++
+		}
+		if len(want.deadlocks) > 0 {
+			f.deadlocked++
+		}
+		if *seed != 0 {
+			t.Logf("%d traces\n%s", len(want.maximal), text)
+		}
+		return true
+	}
+	if *seed != 0 {
+		one(*seed)
 		return
 	}
-	var next, done atomic.Uint64
+	var next atomic.Uint64
 	next.Store(*from)
 	var failures atomic.Int64
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			for done.Load() < n && failures.Load() <= 3 {
-				s := next.Add(1)
-				text, diff, ok := f(s)
-				if !ok {
-					if s-*from > 20*n+100 {
-						t.Errorf("most programs are too large")
-						return
-					}
-					continue
+			for failures.Load() < 3 {
+				f.mu.Lock()
+				enough := f.programs >= n
+				f.mu.Unlock()
+				if enough {
+					return
 				}
-				done.Add(1)
-				if diff != "" {
+				if !one(next.Add(1)) {
 					failures.Add(1)
-					t.Errorf("seed %d: %s\n%s", s, diff, text)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	t.Logf("%d programs agree of %d", done.Load(), next.Load()-*from)
+	t.Logf("%d programs agree, %d too large; %d with violations, %d with deadlocks; %d traces, %.3g interleavings, at most %.3g of one",
+		f.programs, f.tooLarge, f.violated, f.deadlocked, f.traces, f.interleavings, f.most)
+	if f.tooLarge > f.programs {
+		t.Errorf("most programs are too large")
+	}
 }
 
-// mostExecutions bounds the interleavings of a program that is looked at.
-func mostExecutions() int {
-	if *long {
-		return 3000
+// programs is how many programs a test compares.
+func programs(n int) int {
+	switch {
+	case *number > 0:
+		return *number
+	case raceEnabled || testing.Short():
+		return n / 10
 	}
-	return 250
+	return n
 }
 
 // TestToyPrograms holds every reduction to all interleavings of random acyclic
 // programs.
 func TestToyPrograms(t *testing.T) {
-	n := uint64(2000)
-	if *long {
-		n = 1_000_000
-	} else if raceEnabled {
-		n = 100
-	}
-	check(t, n, func(s uint64) (string, string, bool) {
+	check(t, programs(600), func(s uint64) (string, system.System, error) {
 		r := rand.New(rand.NewPCG(s, 5))
 		p := toy.Random(r, toy.Config{NoLoops: true, Observer: r.IntN(3) == 0, Threads: 2 + r.IntN(3), Nodes: 2 + r.IntN(4)})
 		sys, err := toy.New(p)
-		if err != nil {
-			return p.String(), err.Error(), true
-		}
-		want, ok := enumerate(sys, mostExecutions())
-		if !ok {
-			return "", "", false
-		}
-		return p.String(), compare(sys, want, true), true
+		return p.String(), sys, err
 	})
 }
 
@@ -361,29 +384,28 @@ var configs = []oracle.Config{
 	{Threads: 4, Statements: 2, Locks: true, Atomic: true, Awaits: true},
 }
 
-// TestModels does the same with random models of the language.
+// TestModels does the same with the models of package oracle.
 func TestModels(t *testing.T) {
-	n := uint64(2000)
-	if *long {
-		n = 1_000_000
-	} else if raceEnabled {
-		n = 100
-	}
-	check(t, n, func(s uint64) (string, string, bool) {
+	check(t, programs(400), func(s uint64) (string, system.System, error) {
 		text := oracle.Generate(s, configs[s%uint64(len(configs))])
-		m, err := model.Parse("generated.model", text, model.Options{})
-		if err != nil {
-			return text, err.Error(), !strings.Contains(err.Error(), "init")
-		}
-		sys := m.System()
-		want, ok := enumerate(sys, mostExecutions())
-		if !ok {
-			return "", "", false
-		}
-		// An alternative that blocks behind a choice makes the others read
-		// its guard only where it blocks, so that there is no telling what
-		// one trace is.
-		c := configs[s%uint64(len(configs))]
-		return text, compare(sys, want, !(c.Atomic && c.Choices)), true
+		sys, err := parse(text)
+		return text, sys, err
 	})
+}
+
+// TestNastyModels does the same with models that are made to be hard.
+func TestNastyModels(t *testing.T) {
+	check(t, programs(600), func(s uint64) (string, system.System, error) {
+		text := generate(s)
+		sys, err := parse(text)
+		return text, sys, err
+	})
+}
+
+func parse(text string) (system.System, error) {
+	m, err := model.Parse("generated.model", text, model.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return m.System(), nil
 }

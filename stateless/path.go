@@ -7,15 +7,40 @@ import (
 // event is a transition on a worker's path, with its place in the
 // happens-before order of the execution.
 type event struct {
-	node   *node // belongs to others once the path is to go back before it
-	thread int32
-	prev   int32 // the thread's event before, -1 if it is the first
-	idx    int32 // counts the thread's events, from 1
-	recs   int32 // where its records begin
-	races  int32 // where its races begin
+	node    *node // belongs to others once the path is to go back before it
+	thread  int32
+	prev    int32 // the thread's event before, -1 if it is the first
+	idx     int32 // counts the thread's events, from 1
+	recs    int32 // where its records begin
+	races   int32 // where its races begin
+	settled bool  // its other alternatives are, as a race is
 	// serial tells executed transitions apart, so that another machine can
 	// find out how much of its path is still the same.
 	serial uint64
+}
+
+// race is a race of an event with an earlier one.
+type race struct {
+	event int32
+	state raceState
+	open  []insertion // if undecided
+}
+
+// raceState is what is known of a race from the executions that had it, for
+// all that go through its later event and then go on in another way.
+type raceState uint8
+
+const (
+	unsettled raceState = iota // nothing
+	undecided                  // what to insert, but not whether it is explored anyway
+	settled                    // what reverses it is explored
+)
+
+// insertion is something to insert: the execution without the roots, and then
+// an alternative of the later event's thread.
+type insertion struct {
+	roots []int32
+	last  step
 }
 
 // record is an access of an event on the path. The records of a location are
@@ -48,7 +73,7 @@ type path struct {
 	lastOf   []int32 // by thread: its last event, -1
 	recs     []record
 	head     []int32 // by location: its newest record, -1
-	raceList []int32
+	raceList []race
 	serial   uint64
 	cand     []int32
 }
@@ -203,12 +228,24 @@ func (p *path) order(c *node) {
 		if clock[fe.thread] >= fe.idx {
 			continue
 		}
-		p.raceList = append(p.raceList, f)
+		p.addRace(f)
 		for i, v := range p.clock(int(f)) {
 			clock[i] = max(clock[i], v)
 		}
 	}
 	clock[t] = ev.idx
+}
+
+// addRace adds a race with an event to those of the last event.
+func (p *path) addRace(f int32) {
+	n := len(p.raceList)
+	if n == cap(p.raceList) {
+		p.raceList = append(p.raceList, race{event: f})
+		return
+	}
+	p.raceList = p.raceList[:n+1]
+	r := &p.raceList[n]
+	r.event, r.state, r.open = f, unsettled, r.open[:0]
 }
 
 // candidate inserts an event into cand, which is kept in descending order.
@@ -234,7 +271,7 @@ func (p *path) headOf(l system.Loc) int32 {
 
 // racesOf returns the events that event e is in a race with: those it depends
 // on with nothing between them, of other threads.
-func (p *path) racesOf(e int) []int32 {
+func (p *path) racesOf(e int) []race {
 	to := len(p.raceList)
 	if e+1 < len(p.events) {
 		to = int(p.events[e+1].races)

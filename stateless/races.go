@@ -7,91 +7,229 @@ import (
 	"cpor/system"
 )
 
+// reversal is the search for what has to be explored so that a thread takes
+// its next transition without some events of an execution: the recursion of
+// the package comment.
+type reversal struct {
+	thread int
+	event  int             // the thread's event, or the length of the path if it stays blocked
+	acc    []system.Access // of the event
+	all    bool            // remove whatever the thread depends on
+	// What the thread does is the same however the execution goes on behind
+	// the event, unless varies is set; whether the insertions in open were
+	// needed is not.
+	varies bool
+	open   []insertion
+}
+
 // races finds out what has to be explored because of the execution that has
-// ended: for each race, an execution in which it is the other way round.
-//
-// A race of two events that was there in the execution before has been dealt
-// with then, so that only the events that are new are looked at as the later
-// one of a race. A sequence that reverses a race of events f and e consists of
-// all events of the execution that do not happen after f, and then e's thread.
+// ended. A race that is settled has been dealt with for all executions that go
+// through its later event; an undecided one has to be looked at again.
 func (w *worker) races(end end) {
-	optimal := w.e.o.Reduction == DPOR
-	for e := w.fresh; e < w.path.len(); e++ {
-		limit := e + 1
-		if optimal {
-			limit = w.path.len()
-		}
-		q := int(w.events[e].thread)
-		for i := range w.racesOf(e) {
-			clear(w.memo)
-			w.root[0] = w.racesOf(e)[i]
-			w.reverse(w.root[:], q, e, limit)
-		}
-	}
 	for e := range w.path.len() {
-		if w.events[e].node.multi {
+		for i := range w.racesOf(e) {
+			if r := &w.racesOf(e)[i]; r.state != settled {
+				w.reverse(r, e)
+			}
+		}
+		if ev := &w.events[e]; ev.node.multi && !ev.settled {
 			w.otherAlternatives(e)
 		}
 	}
-	if end == cut {
-		w.cutRaces()
+	if end != maximal {
 		return
 	}
-	// A blocked thread reads, and so it races with those who blocked it.
+	// A blocked thread reads, and so it depends on those who blocked it.
 	for _, q := range w.stuck {
 		if out := w.r.m.Step(q, 0); out.Kind != system.Blocked {
 			continue
 		}
+		n := w.path.len()
+		w.rev = reversal{thread: q, event: n, all: system.ShapeOf(w.r.m, q)&system.MayChoose != 0}
 		clear(w.memo)
-		w.unblock(nil, q, w.path.len(), w.path.len(), w.r.m.Accesses())
+		reads := slices.Clone(w.r.m.Accesses())
+		w.without(nil, true, reads, reads)
 	}
 }
 
-// cutRaces looks at the races that an execution which was cut off would have
-// had with its next transition, whatever thread takes it: otherwise threads
-// that never had a turn would be in no race.
-func (w *worker) cutRaces() {
-	k := w.path.len()
-	sleep := w.asleep(k)
-	x := &w.beyond
-	x.parent = w.node(k)
-	for q := range w.r.m.NumThreads() {
-		for alt := uint64(0); ; {
-			out := w.r.try(q, alt)
-			if out.Kind == system.Ended {
-				break
-			}
-			x.thread, x.alt, x.multi = int32(q), alt, alt != 0 || out.Next != 0
-			x.acc = append(x.acc[:0], w.r.m.Accesses()...)
-			if out.Kind == system.Moved {
-				w.r.undo()
-			}
-			if sleeping(sleep, q, alt) == nil {
-				w.push(x, false)
-				for i := range w.racesOf(k) {
-					clear(w.memo)
-					w.root[0] = w.racesOf(k)[i]
-					w.reverse(w.root[:], q, k, k+1)
-				}
-				w.path.truncate(k)
-			}
-			if out.Next == 0 {
-				break
-			}
-			alt = out.Next
+// reverse deals with a race of event e.
+func (w *worker) reverse(r *race, e int) {
+	ev := &w.events[e]
+	n := ev.node
+	w.rev = reversal{thread: int(ev.thread), event: e, acc: n.acc, all: n.shape&system.MayChoose != 0, open: r.open[:0]}
+	if r.state == undecided {
+		for i := range r.open {
+			w.insertWhole(&r.open[i])
+		}
+		return
+	}
+	w.root[0] = r.event
+	created := ev.prev < 0 && int(ev.thread) >= w.threads
+	if n.shape == 0 && !created || !affects(w.events[r.event].node.acc, n.acc) {
+		// It does the same everywhere, or nothing that e read comes from there.
+		w.insert(w.root[:], step{thread: n.thread, alt: n.alt, acc: n.acc, multi: n.multi, shape: n.shape})
+	} else {
+		clear(w.memo)
+		w.search(w.root[:], n.acc)
+	}
+	r.open = w.rev.open
+	switch {
+	case w.rev.varies:
+	case len(r.open) > 0:
+		r.state = undecided
+	default:
+		r.state = settled
+	}
+}
+
+// otherAlternatives deals with the other alternatives of event e.
+func (w *worker) otherAlternatives(e int) {
+	ev := &w.events[e]
+	w.rev = reversal{thread: int(ev.thread), event: e, acc: ev.node.acc}
+	clear(w.memo)
+	w.root[0] = int32(e)
+	w.search(w.root[:], ev.node.acc)
+	ev.settled = !w.rev.varies && len(w.rev.open) == 0
+}
+
+// alternative is what one alternative of a thread's next transition would do.
+type alternative struct {
+	number uint64
+	acc    []system.Access
+}
+
+// search looks at the thread without the roots and all that happens after
+// them. If it is enabled there, that is inserted. Then whatever the thread
+// depends on is left out as well.
+func (w *worker) search(roots []int32, base []system.Access) {
+	if w.known(roots, base) || w.e.stopping.Load() {
+		return
+	}
+	v := &w.rev
+	first := int(slices.Min(roots))
+	cut := v.event < w.path.len()
+	w.sequence(roots, first, cut)
+	alts, touched, shape, ok := w.evaluate(first)
+	if !ok {
+		return // the thread does not exist without the roots
+	}
+	if cut && !w.ruledOut(touched, roots) {
+		// What comes behind the event may matter, too.
+		v.varies = true
+		w.sequence(roots, first, false)
+		alts, touched, shape, ok = w.evaluate(first)
+		if !ok {
+			return
 		}
 	}
+	for _, a := range alts {
+		w.insert(roots, step{thread: int32(v.thread), alt: a.number, acc: a.acc, multi: len(alts) > 1, shape: shape})
+	}
+	w.without(roots, len(alts) == 0, touched, base)
 }
 
-// prior returns the last event of thread q before event e, -1 if none.
-func (w *worker) prior(q, e int) int {
-	if e < w.path.len() {
-		return int(w.events[e].prev)
+// evaluate brings the machine that looks ahead behind w.v and returns the
+// enabled alternatives of the thread there, none if it is blocked, and all that
+// they touch. ok is false if the thread does not exist.
+func (w *worker) evaluate(first int) (alts []alternative, touched []system.Access, shape system.Shape, ok bool) {
+	w.lookAhead(first, w.v)
+	q := w.rev.thread
+	if q >= w.ahead.m.NumThreads() {
+		return nil, nil, 0, false
 	}
-	if q < len(w.lastOf) {
-		return int(w.lastOf[q])
+	shape = system.ShapeOf(w.ahead.m, q)
+	for alt := uint64(0); ; {
+		out := w.ahead.try(q, alt)
+		acc := slices.Clone(w.ahead.m.Accesses())
+		if alt == 0 {
+			touched = acc
+		} else {
+			touched = join(touched, acc)
+		}
+		if out.Kind == system.Moved {
+			w.ahead.undo()
+			alts = append(alts, alternative{alt, acc})
+		}
+		if out.Next == 0 {
+			return alts, touched, shape, true
+		}
+		alt = out.Next
 	}
-	return -1
+}
+
+// without goes on without the last event that wrote what the thread touches,
+// for each location: with the roots left out it touches touched, and is blocked
+// or not. What writes a location of base stays if the thread is enabled.
+func (w *worker) without(roots []int32, blocked bool, touched, base []system.Access) {
+	v := &w.rev
+	prior := -1
+	if v.event < w.path.len() {
+		prior = int(w.events[v.event].prev)
+	} else if v.thread < len(w.lastOf) {
+		prior = int(w.lastOf[v.thread])
+	}
+	var cand []int32
+	for _, a := range touched {
+		for r := w.headOf(a.Loc); r >= 0; r = w.recs[r].prev {
+			g := w.recs[r].event
+			if !w.recs[r].write || w.removed(roots, int(g)) {
+				continue
+			}
+			if int(w.events[g].thread) != v.thread && (prior < 0 || !w.before(int(g), prior)) && !slices.Contains(cand, g) &&
+				(blocked || v.all || !affects(w.events[g].node.acc, base)) {
+				cand = append(cand, g)
+			}
+			break
+		}
+	}
+	for _, g := range cand {
+		if slices.ContainsFunc(cand, func(h int32) bool { return h != g && w.before(int(g), int(h)) }) {
+			continue
+		}
+		next := base
+		switch {
+		case v.all:
+			next = nil
+		case !blocked:
+		case affects(w.events[g].node.acc, base):
+			next = touched
+		default:
+			next = meet(base, touched)
+		}
+		rest := []int32{g}
+		for _, f := range roots {
+			if !w.before(int(g), int(f)) {
+				rest = append(rest, f)
+			}
+		}
+		slices.Sort(rest)
+		w.search(rest, next)
+	}
+}
+
+// known tells whether the same search has been made in this reversal.
+func (w *worker) known(roots []int32, base []system.Access) bool {
+	key := w.key[:0]
+	for _, f := range roots {
+		key = binary.AppendUvarint(key, uint64(f)+1)
+	}
+	key = append(key, 0)
+	for _, a := range base {
+		x := uint64(a.Loc) << 1
+		if a.Write {
+			x |= 1
+		}
+		key = binary.AppendUvarint(key, x)
+	}
+	w.key = key
+	if _, ok := w.memo[string(key)]; ok {
+		return true
+	}
+	if w.memo == nil {
+		w.memo = map[string]struct{}{}
+	}
+	w.memo[string(key)] = struct{}{}
+	return false
 }
 
 // removed tells whether event j is one of the roots or happens after one.
@@ -104,42 +242,103 @@ func (w *worker) removed(roots []int32, j int) bool {
 	return false
 }
 
-// reverse inserts what has to be explored so that thread q takes its next
-// transition, which in this execution is event e (or none: it stays blocked),
-// without the roots and what happens after them. Only the events below limit
-// are looked at.
-func (w *worker) reverse(roots []int32, q, e, limit int) {
-	i0 := int(slices.Min(roots))
-	w.without(roots, i0, limit)
-	v := w.v
-	optimal := w.e.o.Reduction == DPOR
-	if optimal && w.covered(i0, v, q) {
-		return
+// sequence puts the events from the first root on into w.v, without the roots
+// and what happens after them; if cut, only those before the reversal's event.
+func (w *worker) sequence(roots []int32, first int, cut bool) {
+	w.v = w.v[:0]
+	limit := w.path.len()
+	if cut {
+		limit = w.rev.event
 	}
-	if e < w.path.len() && len(roots) == 1 && !w.events[e].node.multi && !affects(w.events[roots[0]].node.acc, w.events[e].node.acc) {
-		// Without f, e does the same.
-		n := w.events[e].node
-		last := step{thread: n.thread, alt: n.alt, acc: n.acc}
-		switch {
-		case optimal:
-			w.insert(i0, last)
-		case w.regular(q, e, n.acc):
-			w.insertSource(i0, last)
-		default:
-			w.insertInitials(i0, q)
+	for j := first; j < limit; j++ {
+		if !w.removed(roots, j) {
+			n := w.events[j].node
+			w.v = append(w.v, step{thread: n.thread, alt: n.alt, acc: n.acc, multi: n.multi, shape: n.shape})
 		}
-		return
 	}
-	w.lookAhead(i0, v)
-	if q >= w.ahead.m.NumThreads() {
-		return // the thread does not exist without the roots
+}
+
+// insert inserts what is left without the roots, and behind it a step of the
+// thread, unless that is explored anyway.
+//
+// It first leaves out what comes behind the event, if that does not matter to
+// the thread. If what is left decides, it does so for every way to go on;
+// otherwise the whole execution decides.
+func (w *worker) insert(roots []int32, last step) {
+	if w.rev.event < w.path.len() && w.ruledOut(last.acc, roots) {
+		first := int(slices.Min(roots))
+		w.sequence(roots, first, true)
+		if w.insertAt(first, last, true) {
+			return
+		}
 	}
-	out := w.ahead.try(q, 0)
-	switch out.Kind {
-	case system.Blocked:
-		w.unblock(roots, q, e, limit, slices.Clone(w.ahead.m.Accesses()))
-	case system.Moved:
-		w.insertAlternatives(i0, q, e, out)
+	i := insertion{roots, last}
+	if !w.rev.varies {
+		w.rev.open = append(w.rev.open, insertion{slices.Clone(roots), last})
+	}
+	w.insertWhole(&i)
+}
+
+func (w *worker) insertWhole(i *insertion) {
+	first := int(slices.Min(i.roots))
+	w.sequence(i.roots, first, false)
+	w.insertAt(first, i.last, false)
+}
+
+// insertAt inserts w.v and a last step at a depth. If more may come behind, the
+// result is false if that decides, and nothing has been inserted then.
+func (w *worker) insertAt(depth int, last step, more bool) bool {
+	u := append(append(w.u[:0], w.v...), last)
+	w.u = u
+	undecided := false
+	for _, x := range w.asleep(depth) {
+		switch r := relate(x, u); {
+		case r == initial || r == unrelated && !more:
+			return true
+		case r == unrelated:
+			undecided = true
+		}
+	}
+	// To the right of the present child others may insert just now.
+	cur := w.events[depth].node
+	for x := cur.parent.first; x != cur; x = x.next {
+		switch r := relate(x, u); {
+		case r == initial || r == unrelated && !more:
+			return true
+		case r == unrelated:
+			undecided = true
+		}
+	}
+	// What is left of the execution does not depend on the present child.
+	if relate(cur, u) != dependent {
+		return true
+	}
+	if undecided {
+		return false
+	}
+	w.tree.lock()
+	defer w.tree.unlock()
+	return insert(cur.parent, cur, u, more, &w.pool)
+}
+
+// lookAhead brings the machine that looks ahead to the state behind the first
+// depth events of the path and then v.
+func (w *worker) lookAhead(depth int, v []step) {
+	if w.ahead == nil {
+		w.ahead = newRunner(w.e.sys, w.r.initial, w.e.o.Undo == Replay, true)
+	}
+	k := 0
+	for k < depth && k < len(w.aheadAt) && w.aheadAt[k] == w.events[k].serial {
+		k++
+	}
+	w.ahead.truncate(k)
+	w.aheadAt = w.aheadAt[:k]
+	for ; k < depth; k++ {
+		w.ahead.step(int(w.events[k].thread), w.events[k].node.alt)
+		w.aheadAt = append(w.aheadAt, w.events[k].serial)
+	}
+	for i := range v {
+		w.ahead.step(int(v[i].thread), v[i].alt)
 	}
 }
 
@@ -159,303 +358,51 @@ func affects(f, e []system.Access) bool {
 	return false
 }
 
-// insertAlternatives inserts w.v with each alternative of thread q behind it.
-// The machine that looks ahead has just executed the first of them, with the
-// outcome out.
-func (w *worker) insertAlternatives(i0, q, e int, out system.Outcome) {
-	multi := out.Next != 0
-	n := len(w.v)
-	for alt := uint64(0); ; {
-		w.accBuf = append(w.accBuf[:0], w.ahead.m.Accesses()...)
-		w.ahead.undo()
-		w.v, w.vAt = w.v[:n], w.vAt[:n]
-		last := step{thread: int32(q), alt: alt, acc: w.accBuf, multi: multi}
-		switch {
-		case w.e.o.Reduction == DPOR:
-			w.insert(i0, last)
-		case w.regular(q, e, last.acc):
-			w.insertSource(i0, last)
-		default:
-			w.insertInitials(i0, q)
-			return
-		}
-		if out.Next == 0 {
-			return
-		}
-		alt = out.Next
-		if w.e.o.Reduction != DPOR {
-			w.lookAhead(i0, w.v) // insertSource may have looked elsewhere
-		}
-		out = w.ahead.try(q, alt)
-	}
-}
-
-// otherAlternatives inserts, for an event with alternatives, each of them
-// behind all that does not happen after the event.
-func (w *worker) otherAlternatives(e int) {
-	q := int(w.events[e].thread)
-	w.root[0] = int32(e)
-	w.without(w.root[:], e, w.path.len())
-	if w.e.o.Reduction == DPOR && w.covered(e, w.v, -1) {
-		return
-	}
-	w.lookAhead(e, w.v)
-	if out := w.ahead.try(q, 0); out.Kind == system.Moved {
-		w.insertAlternatives(e, q, e, out)
-	}
-}
-
-// without puts the events from i0 to limit into w.v, without the roots and
-// what happens after them.
-func (w *worker) without(roots []int32, i0, limit int) {
-	w.v, w.vAt = w.v[:0], w.vAt[:0]
-	for j := i0; j < limit; j++ {
-		if !w.removed(roots, j) {
-			n := w.events[j].node
-			w.v = append(w.v, step{thread: n.thread, alt: n.alt, acc: n.acc, multi: n.multi})
-			w.vAt = append(w.vAt, int32(j))
-		}
-	}
-}
-
-// unblock goes on where thread q is blocked without the roots: what it reads
-// there has been written by events that block it, perhaps. They are left out
-// as well, each on its own.
-//
-// Roots that have nothing to do with what the thread reads are brought back
-// first, so that the same situation is not looked at in many guises.
-func (w *worker) unblock(roots []int32, q, e, limit int, reads []system.Access) {
-	if len(roots) > 0 {
-		roots = w.relevant(roots, limit, reads)
-		key := make([]byte, 0, 32)
-		for _, f := range roots {
-			key = binary.AppendUvarint(key, uint64(f))
-		}
-		if _, ok := w.memo[string(key)]; ok {
-			return
-		}
-		if w.memo == nil {
-			w.memo = map[string]struct{}{}
-		}
-		w.memo[string(key)] = struct{}{}
-	}
-	prior := w.prior(q, e)
-	var cand []int32
-	for _, a := range reads {
-		for r := w.headOf(a.Loc); r >= 0; r = w.recs[r].prev {
-			rec := &w.recs[r]
-			if !rec.write || int(rec.event) >= limit || w.removed(roots, int(rec.event)) || int(rec.event) == e {
-				continue
-			}
-			if int(w.events[rec.event].thread) != q && (prior < 0 || !w.before(int(rec.event), prior)) && !slices.Contains(cand, rec.event) {
-				cand = append(cand, rec.event)
-			}
-			break
-		}
-	}
-	for _, g := range cand {
-		if slices.ContainsFunc(cand, func(h int32) bool { return h != g && w.before(int(g), int(h)) }) {
+// ruledOut tells whether nothing that comes behind the event, and is left
+// without the roots, can conflict with accesses, because it would conflict with
+// the event or a root as well, and so happen after it.
+func (w *worker) ruledOut(acc []system.Access, roots []int32) bool {
+	for _, a := range acc {
+		if covers(w.rev.acc, a) || slices.ContainsFunc(roots, func(f int32) bool { return covers(w.events[f].node.acc, a) }) {
 			continue
 		}
-		next := []int32{g}
-		for _, f := range roots {
-			if !w.before(int(g), int(f)) {
-				next = append(next, f)
-			}
-		}
-		slices.Sort(next)
-		w.reverse(next, q, e, limit)
+		return false
 	}
+	return true
 }
 
-// relevant returns the roots without which an event would be left out that
-// writes what is in reads.
-func (w *worker) relevant(roots []int32, limit int, reads []system.Access) []int32 {
-	keep := slices.Clone(roots)
-	for _, f := range roots {
-		if len(keep) == 1 {
-			break
-		}
-		others := slices.DeleteFunc(slices.Clone(keep), func(g int32) bool { return g == f })
-		needed := false
-		for j := int(f); j < limit && !needed; j++ {
-			needed = w.before(int(f), j) && !w.removed(others, j) && affects(w.events[j].node.acc, reads)
-		}
-		if !needed {
-			keep = others
-		}
-	}
-	return keep
-}
-
-// covered tells whether what begins with v, and q's transition behind it, is
-// explored anyway from the node at depth i0, as far as v alone decides. What
-// q's transition decides is left in w.undecided.
-func (w *worker) covered(i0 int, v []step, q int) bool {
-	w.undecided = w.undecided[:0]
-	for _, x := range w.asleep(i0) {
-		if w.covers(x, v, q) {
+// covers tells whether what conflicts with a conflicts with one of acc.
+func covers(acc []system.Access, a system.Access) bool {
+	for i := range acc {
+		if acc[i].Loc == a.Loc && (acc[i].Write || !a.Write) {
 			return true
 		}
 	}
-	// To the right of the present child others may insert just now.
-	cur := w.events[i0].node
-	for x := cur.parent.first; x != cur; x = x.next {
-		if w.covers(x, v, q) {
-			return true
-		}
-	}
-	return w.covers(cur, v, q)
-}
-
-func (w *worker) covers(x *node, v []step, q int) bool {
-	for i := range v {
-		if v[i].thread == x.thread {
-			return v[i].alt == x.alt
-		}
-		if conflict(v[i].acc, x.acc) {
-			return false
-		}
-	}
-	if int(x.thread) == q && !x.multi {
-		return true
-	}
-	w.undecided = append(w.undecided, x)
 	return false
 }
 
-// regular tells whether thread q, with the accesses acc behind w.v, would do
-// the same without those events of w.v that need not come before it: then
-// source sets need one initial of the sequence only. It is always so if every
-// transition has one access. One with several may do something else, or be
-// blocked, because of events that the sequence has by chance.
-func (w *worker) regular(q, e int, acc []system.Access) bool {
-	prior := w.prior(q, e)
-	for i, j := range w.vAt {
-		if int(w.v[i].thread) != q && (prior < 0 || !w.before(int(j), prior)) && affects(w.v[i].acc, acc) {
-			return false
-		}
-	}
-	return true
-}
-
-// insertSource adds an initial of w.v and a last step to what is explored at
-// depth i0, unless one is there (Abdulla et al. 2017, algorithm 1).
-func (w *worker) insertSource(i0 int, last step) {
-	v := append(append(w.u[:0], w.v...), last)
-	w.u = v
-	for _, x := range w.asleep(i0) {
-		if initial(x, v) {
-			return
-		}
-	}
-	e := w.node(i0)
-	w.tree.lock()
-	for c := e.first; c != nil; c = c.next {
-		if initial(c, v) {
-			w.tree.unlock()
-			return
-		}
-	}
-	if !v[0].multi {
-		e.add(w.pool.of(&v[0]))
-		e.reopen()
-	}
-	w.tree.unlock()
-	if v[0].multi {
-		w.addThread(i0, int(v[0].thread))
-	}
-}
-
-// insertInitials adds all initials of w.v to what is explored at depth i0, and
-// thread q if it is enabled there.
-func (w *worker) insertInitials(i0, q int) {
-	v := slices.Clone(w.v)
-	for i := range v {
-		if v[i].first(v[:i]) {
-			w.addThread(i0, int(v[i].thread))
-		}
-	}
-	if !slices.ContainsFunc(v, func(s step) bool { return int(s.thread) == q }) {
-		w.addThread(i0, q)
-	}
-}
-
-// first tells whether a step depends on none of those before it.
-func (s *step) first(before []step) bool {
-	for i := range before {
-		if before[i].thread == s.thread || conflict(before[i].acc, s.acc) {
-			return false
-		}
-	}
-	return true
-}
-
-// addThread adds every alternative of a thread to what is explored at depth i0
-// that is neither there nor asleep.
-func (w *worker) addThread(i0, t int) {
-	w.lookAhead(i0, nil)
-	if t >= w.ahead.m.NumThreads() {
-		return
-	}
-	e := w.node(i0)
-	for alt := uint64(0); ; {
-		out := w.ahead.try(t, alt)
-		if out.Kind != system.Moved {
-			return
-		}
-		s := step{thread: int32(t), alt: alt, acc: w.ahead.m.Accesses(), multi: alt != 0 || out.Next != 0}
-		if sleeping(w.asleep(i0), t, alt) == nil {
-			w.tree.lock()
-			if !known(e, t, alt) {
-				e.add(w.pool.of(&s))
-				e.reopen()
+// meet returns the accesses that are in both.
+func meet(a, b []system.Access) []system.Access {
+	var c []system.Access
+	for _, x := range a {
+		for _, y := range b {
+			if x.Loc == y.Loc {
+				c = append(c, system.Access{Loc: x.Loc, Write: x.Write && y.Write})
 			}
-			w.tree.unlock()
 		}
-		w.ahead.undo()
-		if out.Next == 0 {
-			return
-		}
-		alt = out.Next
 	}
+	return c
 }
 
-// insert inserts w.v and a last step at depth i0, unless it is covered.
-func (w *worker) insert(i0 int, last step) {
-	for _, x := range w.undecided {
-		if x.thread == last.thread {
-			if x.alt == last.alt {
-				return
-			}
-		} else if !conflict(x.acc, last.acc) {
-			return
+// join returns the accesses that are in one of the two.
+func join(a, b []system.Access) []system.Access {
+	c := slices.Clone(a)
+	for _, x := range b {
+		if i := slices.IndexFunc(c, func(y system.Access) bool { return y.Loc == x.Loc }); i >= 0 {
+			c[i].Write = c[i].Write || x.Write
+		} else {
+			c = append(c, x)
 		}
 	}
-	u := append(append(w.u[:0], w.v...), last)
-	w.u = u
-	w.tree.lock()
-	insert(w.node(i0), w.events[i0].node, u, &w.pool)
-	w.tree.unlock()
-}
-
-// lookAhead brings the machine that looks ahead to the state behind the first
-// i0 events of the path and then v.
-func (w *worker) lookAhead(i0 int, v []step) {
-	if w.ahead == nil {
-		w.ahead = newRunner(w.e.sys, w.r.initial, w.e.o.Undo == Replay, true)
-	}
-	k := 0
-	for k < i0 && k < len(w.aheadAt) && w.aheadAt[k] == w.events[k].serial {
-		k++
-	}
-	w.ahead.truncate(k)
-	w.aheadAt = w.aheadAt[:k]
-	for ; k < i0; k++ {
-		w.ahead.step(int(w.events[k].thread), w.events[k].node.alt)
-		w.aheadAt = append(w.aheadAt, w.events[k].serial)
-	}
-	for i := range v {
-		w.ahead.step(int(v[i].thread), v[i].alt)
-	}
+	return c
 }

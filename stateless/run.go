@@ -45,6 +45,10 @@ func Run(ctx context.Context, sys system.System, o Options) (*Result, error) {
 		return nil, optionError("reduction %d", o.Reduction)
 	case o.MaxDepth < 0 || o.FirstDepth < 0:
 		return nil, optionError("a negative bound on the depth")
+	case (o.MaxDepth > 0 || o.Deepen) && !o.Reduction.Bounded():
+		return nil, optionError("a search with a bound on the depth has no reduction %v: a violation within the bound may be found only behind transitions that the reduction takes first; use sleep (or none), which find all that are within the bound", o.Reduction)
+	case (o.MaxDepth > 0 || o.Deepen) && o.InvisibleFirst:
+		return nil, optionError("a search with a bound on the depth cannot explore invisible transitions first: a violation within the bound may be found only behind them")
 	case o.Undo > Replay:
 		return nil, optionError("way to undo %d", o.Undo)
 	case o.InvisibleFirst && o.Reduction.dynamic():
@@ -97,6 +101,7 @@ type engine struct {
 	before  counts // of the rounds before this one
 	mem     *memory.Limit
 
+	tree     atomic.Pointer[tree] // that is explored
 	stopping atomic.Bool
 	mu       sync.Mutex
 	reason   string // why the search was stopped
@@ -130,6 +135,9 @@ func (e *engine) stopLocked(reason string) {
 		e.reason = reason
 	}
 	e.stopping.Store(true)
+	if t := e.tree.Load(); t != nil {
+		t.stop() // those who wait for work
+	}
 }
 
 // search explores the trees of all initial states, with iterative deepening
@@ -192,6 +200,10 @@ func (e *engine) explore() error {
 	t.wake = sync.NewCond(&t.mu)
 	for _, w := range e.workers {
 		w.prepare(t, e.initial)
+	}
+	e.tree.Store(t)
+	if e.stopping.Load() {
+		return nil
 	}
 	var g errgroup.Group
 	for _, w := range e.workers {

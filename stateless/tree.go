@@ -34,6 +34,7 @@ type node struct {
 	status      status
 	executed    bool // its transition has been counted
 	multi       bool // the thread has more than one alternative here
+	shape       system.Shape
 	// free: behind this node the search chose by itself, it is not an inner
 	// node of a wakeup tree. Nothing is inserted through it from outside.
 	free bool
@@ -71,7 +72,7 @@ func (p *pool) get() *node {
 // of returns a node for a step.
 func (p *pool) of(s *step) *node {
 	n := p.get()
-	n.thread, n.alt, n.multi = s.thread, s.alt, s.multi
+	n.thread, n.alt, n.multi, n.shape = s.thread, s.alt, s.multi, s.shape
 	n.acc = append(n.acc, s.acc...)
 	return n
 }
@@ -195,6 +196,34 @@ type step struct {
 	acc    []system.Access
 	thread int32
 	multi  bool
+	shape  system.Shape
+}
+
+// relation is how a transition stands to a sequence from the same state.
+type relation uint8
+
+const (
+	dependent relation = iota // neither of the others
+	initial                   // it is in the sequence, and nothing before it there conflicts with it
+	unrelated                 // it is not in the sequence and conflicts with nothing there
+)
+
+// relate tells how the transition of c stands to v. It is a weak initial of v,
+// so that an execution which begins with v can as well begin with it, if it is
+// an initial or unrelated.
+func relate(c *node, v []step) relation {
+	for i := range v {
+		if v[i].thread == c.thread {
+			if v[i].alt == c.alt {
+				return initial
+			}
+			return dependent
+		}
+		if conflict(v[i].acc, c.acc) {
+			return dependent
+		}
+	}
+	return unrelated
 }
 
 // insert puts the sequence v into the wakeup tree of node e, whose child cur
@@ -205,22 +234,31 @@ type step struct {
 // It walks to the right of cur: the first child that is a weak initial of what
 // is left of v is where v belongs. A leaf of a wakeup tree (or where there was
 // one before it was explored freely) covers v already.
-func insert(e, cur *node, v []step, p *pool) bool {
+//
+// If v may be followed by more, it matters to what a child is unrelated: then
+// nothing is inserted and the result is false.
+func insert(e, cur *node, v []step, more bool, p *pool) bool {
 	x := e
 	c := cur.next
 	for {
-		for c != nil && !weakInitial(c, v) {
-			c = c.next
+		r := dependent
+		for ; c != nil; c = c.next {
+			if r = relate(c, v); r != dependent {
+				break
+			}
 		}
 		if c == nil {
 			break
 		}
-		if c.free || c.first == nil {
+		if r == unrelated && more {
 			return false
+		}
+		if c.free || c.first == nil {
+			return true
 		}
 		v = without(v, c.thread)
 		if len(v) == 0 {
-			return false
+			return true
 		}
 		x, c = c, c.first
 	}
@@ -233,35 +271,6 @@ func insert(e, cur *node, v []step, p *pool) bool {
 		x = n
 	}
 	return true
-}
-
-// weakInitial tells whether an execution that begins with v can as well begin
-// with the transition of c: it is in v and depends on nothing before it there,
-// or it depends on nothing in v at all.
-func weakInitial(c *node, v []step) bool {
-	for i := range v {
-		if v[i].thread == c.thread {
-			return v[i].alt == c.alt
-		}
-		if conflict(v[i].acc, c.acc) {
-			return false
-		}
-	}
-	return true
-}
-
-// initial tells whether the transition of c is in v and depends on nothing
-// before it there.
-func initial(c *node, v []step) bool {
-	for i := range v {
-		if v[i].thread == c.thread {
-			return v[i].alt == c.alt
-		}
-		if conflict(v[i].acc, c.acc) {
-			return false
-		}
-	}
-	return false
 }
 
 // without removes the first step of a thread from v.

@@ -44,24 +44,22 @@ type worker struct {
 	taken  bool           // the machine has executed the transition to be advanced by
 	out    system.Outcome // of it
 
-	fresh int // the first event of the path that is new in this execution
-	last  int // the thread of the last transition
+	threads int // in the initial state
+	last    int // the thread of the last transition
 	// stuck holds the threads that are blocked at the end of a maximal
 	// execution, observers included.
 	stuck []int
 
-	ahead     *runner // looks ahead, for races
-	aheadAt   []uint64
-	v, u      []step
-	vAt       []int32 // by step of v: the event
-	root      [1]int32
-	undecided []*node
-	accBuf    []system.Access
-	memo      map[string]struct{}
+	ahead   *runner // looks ahead, for races
+	aheadAt []uint64
+	rev     reversal
+	v, u    []step
+	root    [1]int32
+	memo    map[string]struct{}
+	key     []byte
 
 	static    staticChoice
 	visible   *composed.Visibility // nil unless invisible transitions come first
-	beyond    node                 // stands for what an execution that was cut off would do next
 	nextCheck int                  // the depth at which to look for a cycle
 	buf       system.State
 }
@@ -80,6 +78,7 @@ func (w *worker) prepare(t *tree, initial system.State) {
 	w.tree = t
 	w.r.initial = initial
 	w.r.m.Load(initial)
+	w.threads = w.r.m.NumThreads()
 	w.r.steps, w.r.marks = w.r.steps[:0], w.r.marks[:0]
 	if w.ahead != nil {
 		w.ahead.initial = initial
@@ -94,30 +93,38 @@ func (w *worker) prepare(t *tree, initial system.State) {
 
 // run explores until nothing is left.
 func (w *worker) run() {
-	for n := w.take(); n != nil; n = w.take() {
+	for n := w.begin(); n != nil; {
 		if w.moving {
 			w.moving = false
 			w.move()
+		} else {
+			w.backTo(max(0, int(n.depth)-1)) // the root has no parent
 		}
 		end := w.execute(n)
 		if end == aborted {
 			w.tree.stop()
 			return
 		}
-		w.finish(end)
+		n = w.finish(end)
 	}
 }
 
-// take returns the next node to explore, nil if there is none. The path is at
-// its parent, unless moving says that it still has to be brought there.
+// begin returns the first node to explore.
+func (w *worker) begin() *node {
+	w.tree.lock()
+	defer w.tree.unlock()
+	return w.take()
+}
+
+// take returns the next node to explore, nil if there is none. The path has to
+// go back to its parent, or, if moving is set, to be brought there. The lock is
+// held, and has been since the last execution was completed: what a worker has
+// open stays in the tree only as long as the worker explores something below.
 func (w *worker) take() *node {
 	t := w.tree
-	t.lock()
-	defer t.unlock()
 	for k := len(w.open) - 1; k >= 0; k-- {
 		if c := w.open[k].takeChild(); c != nil {
 			w.open = w.open[:k+1]
-			w.backTo(k)
 			return c
 		}
 	}
@@ -128,7 +135,6 @@ func (w *worker) take() *node {
 		}
 		if t.root.status == pending {
 			t.root.status = running
-			w.backTo(0)
 			return t.root
 		}
 		for _, o := range t.workers {
@@ -171,7 +177,6 @@ func (w *worker) move() {
 
 // execute runs one execution that begins with the node n to its end.
 func (w *worker) execute(n *node) end {
-	w.fresh = w.path.len()
 	c := n
 	for {
 		if c != w.tree.root {
@@ -202,9 +207,6 @@ func (w *worker) execute(n *node) end {
 // advance executes the transition of c. It returns false if the search is to
 // end.
 func (w *worker) advance(c *node) bool {
-	if c.multi && !c.executed && w.e.o.Reduction == SourceDPOR {
-		w.addAlternatives(c)
-	}
 	out := w.out
 	if !w.taken {
 		out = w.r.step(int(c.thread), c.alt)
@@ -259,6 +261,7 @@ func (w *worker) chooseFree(c *node) (*node, end) {
 		case i == w.last:
 			continue
 		}
+		shape := system.ShapeOf(w.r.m, t)
 		for alt := uint64(0); ; {
 			x := sleeping(sleep, t, alt)
 			if x != nil && !x.multi {
@@ -273,7 +276,9 @@ func (w *worker) chooseFree(c *node) (*node, end) {
 				break
 			}
 			if x == nil {
-				c.add(w.newNode(t, alt, alt != 0 || out.Next != 0))
+				n := w.newNode(t, alt, alt != 0 || out.Next != 0)
+				n.shape = shape
+				c.add(n)
 				w.taken, w.out = true, out
 				return c.takeChild(), 0
 			}
@@ -289,45 +294,6 @@ func (w *worker) chooseFree(c *node) (*node, end) {
 		return nil, asleep
 	}
 	return nil, maximal
-}
-
-// addAlternatives adds the other alternatives of a transition beside it, which
-// source sets do not tell apart. The machine is before c, or just behind it.
-func (w *worker) addAlternatives(c *node) {
-	if w.taken {
-		w.r.undo()
-		w.taken = false
-	}
-	sleep := w.asleep(w.path.len())
-	t := int(c.thread)
-	for alt := uint64(0); ; {
-		out := w.r.try(t, alt)
-		if alt != c.alt && sleeping(sleep, t, alt) == nil {
-			n := w.newNode(t, alt, true)
-			w.tree.lock()
-			if known(c.parent, t, alt) {
-				w.pool.free = append(w.pool.free, n)
-			} else {
-				c.parent.add(n)
-			}
-			w.tree.unlock()
-		}
-		w.r.undo()
-		if out.Next == 0 {
-			return
-		}
-		alt = out.Next
-	}
-}
-
-// known tells whether an alternative of a thread is a child of x.
-func known(x *node, t int, alt uint64) bool {
-	for c := x.first; c != nil; c = c.next {
-		if int(c.thread) == t && c.alt == alt {
-			return true
-		}
-	}
-	return false
 }
 
 // newNode returns a node for the transition that the machine took last.
@@ -363,8 +329,9 @@ func (w *worker) quiet() bool {
 	return true
 }
 
-// finish does what an execution's end asks for.
-func (w *worker) finish(end end) {
+// finish does what an execution's end asks for and returns the next node to
+// explore, as take does.
+func (w *worker) finish(end end) *node {
 	switch end {
 	case maximal:
 		w.executions++
@@ -373,7 +340,7 @@ func (w *worker) finish(end end) {
 		}
 		if !w.deadlock() {
 			w.tree.stop()
-			return
+			return nil
 		}
 	case asleep:
 		w.blocked++
@@ -390,7 +357,6 @@ func (w *worker) finish(end end) {
 	y := t.complete(w.node(w.path.len()), &w.pool)
 	if y == nil {
 		w.open = w.open[:0]
-		w.backTo(0)
 	} else {
 		// What is left open of the path, for this worker and for others.
 		for k := len(w.open); k <= int(y.depth); k++ {
@@ -401,6 +367,7 @@ func (w *worker) finish(end end) {
 	if t.shared && t.idle > 0 {
 		t.wake.Broadcast()
 	}
+	return w.take()
 }
 
 // deadlock reports the end of a maximal execution if it is a deadlock: some

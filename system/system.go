@@ -13,6 +13,13 @@
 // (a self-loop without access). A transition may have several alternatives
 // (choose, select): they are what makes a thread non-deterministic.
 //
+// An access that decides which alternatives are enabled belongs to every one of
+// them. So what a thread does next, its alternatives and their numbers
+// included, is a function of its local part and of the values of the locations
+// that any one of the alternatives shows among its accesses, and independence
+// is symmetrical: if a transition changes what is enabled in another thread,
+// each alternative there depends on it, before and after.
+//
 // # Machines
 //
 // A [Machine] holds one live state and steps it. It is made for one goroutine;

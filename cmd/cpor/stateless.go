@@ -36,8 +36,8 @@ func (c *statelessConfig) define(f *flagSet) {
 		}
 		return errors.New("want stateful or stateless")
 	})
-	f.IntVar(&c.maxDepth, "max-depth", 0, "with -search stateless: cut executions off after this `number` of transitions")
-	f.BoolVar(&c.deepen, "deepen", false, "with -search stateless: bound the length of executions, and repeat with twice the bound (at most -max-depth) until none is cut off")
+	f.IntVar(&c.maxDepth, "max-depth", 0, "with -search stateless: cut executions off after this `number` of transitions; every violation that can be reached within it is found, and the result is incomplete if something was cut off; with -por none or sleep (the default with a bound)")
+	f.BoolVar(&c.deepen, "deepen", false, "with -search stateless: bound the length of executions as -max-depth does, by 8 at first, and repeat with twice the bound (at most -max-depth) until none is cut off")
 	f.Func("undo", "with -search stateless: `how` to take transitions back: log (the default) or replay, from the initial state", func(s string) (err error) {
 		c.undo, err = stateless.ParseUndo(s)
 		return err
@@ -49,8 +49,7 @@ func (c *statelessConfig) define(f *flagSet) {
 // statelessReductionHelp describes the values of -por.
 func statelessReductionHelp() [][2]string {
 	return [][2]string{
-		{"dpor", "with -search stateless, the default there: optimal dynamic reduction, one execution of each Mazurkiewicz trace; keeps every assertion, invariant and deadlock, as all of these do"},
-		{"source-dpor", "with -search stateless: dynamic reduction with source sets"},
+		{"dpor", "with -search stateless, the default there: optimal dynamic reduction, one execution of each Mazurkiewicz trace; keeps every assertion, invariant and deadlock, as all of these do; not with a bound on the depth"},
 		{"sleep", "with -search stateless: sleep sets"},
 		{"persistent", "with -search stateless: persistent sets"},
 		{"persistent+sleep", "with -search stateless: both"},
@@ -86,6 +85,9 @@ func (c *statelessConfig) validate(f *flagSet, run *runConfig) error {
 	case c.name != "":
 	case !f.given("por"):
 		c.reduction = stateless.DPOR
+		if c.bounded() {
+			c.reduction = stateless.Sleep
+		}
 	case run.reduction.name == "none" && run.ltl.reduction == nil:
 		c.reduction = stateless.None
 	default:
@@ -100,10 +102,15 @@ func (c *statelessConfig) validate(f *flagSet, run *runConfig) error {
 		return fmt.Errorf("-max-depth %d: the number must be above 0", c.maxDepth)
 	case f.given("max-transitions") && c.maxTrans == 0:
 		return errors.New("-max-transitions 0: the number must be above 0")
+	case c.bounded() && !c.reduction.Bounded():
+		return fmt.Errorf("-por %v may miss violations within a bound on the depth; with -max-depth or -deepen use -por sleep (the default then) or none", c.reduction)
 	}
 	run.reduction = &reduction{name: c.reduction.String()}
 	return nil
 }
+
+// bounded tells whether the length of executions is bounded.
+func (c *statelessConfig) bounded() bool { return c.maxDepth != 0 || c.deepen }
 
 // runStateless searches a model without storing states and prints the result.
 func runStateless(e *env, c *runConfig, m *model.Model, out *traceFile) int {

@@ -1,6 +1,10 @@
 package compile
 
-import "cpor/system"
+import (
+	"slices"
+
+	"cpor/system"
+)
 
 // blocking tells how a segment of these instructions may block.
 func (p *Program) blocking(code []int) system.Blocking {
@@ -22,4 +26,88 @@ func (p *Program) blocking(code []int) system.Blocking {
 		how = system.BlocksOnGuard
 	}
 	return how
+}
+
+// shape tells what a segment of these instructions can be from state to state.
+func (p *Program) shape(pt *Point, code []int) system.Shape {
+	var s system.Shape
+	if pt.Blocks != system.Nonblocking {
+		s |= system.MayBlock
+	}
+	if pt.Choice {
+		s |= system.MayChoose
+	}
+	// The local part alone decides what is stored and where, until something
+	// has been read.
+	loads, stores, others := 0, 0, len(pt.Thread.Watched)
+	for _, at := range code {
+		switch op := p.Code[at].Op; {
+		case op == OpLoad:
+			loads++
+			if p.cyclic(at) {
+				others++
+			}
+		case op == OpStore:
+			stores++
+		case accesses(op):
+			others++
+		}
+	}
+	if others > 0 || loads > 1 || loads > 0 && stores > 0 {
+		s |= system.MayVary
+	}
+	return s
+}
+
+// accesses tells whether an operation touches shared locations.
+func accesses(op Op) bool {
+	switch op {
+	case OpLoad, OpStore, OpCas, OpLock, OpUnlock, OpSelect, OpClose, OpChanLen, OpChanFull, OpGo, OpPeek,
+		OpEnter, OpExit, OpWait, OpWake, OpNotify, OpUp, OpDown:
+		return true
+	}
+	return false
+}
+
+// decidesLate tells whether in a segment of these instructions something may
+// be read behind a choice, and another choice come after that: then what was
+// read decides which alternatives there are, although some do not read it.
+func (p *Program) decidesLate(code []int) bool {
+	chooses := func(at int) bool {
+		switch in := p.Code[at]; in.Op {
+		case OpChoose, OpChoice, OpNotify:
+			return true
+		case OpSelect:
+			return len(p.Selects[in.T]) > 1
+		}
+		return false
+	}
+	for _, c := range code {
+		if !chooses(c) {
+			continue
+		}
+		for _, s := range p.next(c, nil) {
+			for _, r := range p.reach(s, false) {
+				if op := p.Code[r].Op; op == OpStore || !accesses(op) {
+					continue
+				}
+				for _, d := range p.reach(r, false) {
+					if chooses(d) {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+// cyclic tells whether an instruction may come again in its segment.
+func (p *Program) cyclic(at int) bool {
+	for _, s := range p.next(at, nil) {
+		if slices.Contains(p.reach(s, false), at) {
+			return true
+		}
+	}
+	return false
 }

@@ -272,7 +272,7 @@ func (p *Program) reach(entry int, across bool) []int {
 	return work
 }
 
-// analyse computes Loads, Exits, Choice and Retry of a segment: backward
+// analyse computes Loads, Exits, Choice, Retry and Shape of a segment: backward
 // liveness, where at the exits everything is alive that the segment may have
 // written and that is alive at the point reached.
 func (p *Program) analyse(pt *Point, entry int, vars map[int32]*Var, start bool) {
@@ -302,8 +302,9 @@ func (p *Program) analyse(pt *Point, entry int, vars map[int32]*Var, start bool)
 			written[v] = true
 		}
 	}
-	pt.Retry = pt.Choice && (blocks || selects > 1 || chooses && selects > 0)
+	pt.Retry = pt.Choice && (blocks || selects > 1 || chooses && selects > 0 || p.decidesLate(code))
 	pt.Blocks = p.blocking(code)
+	pt.Shape = p.shape(pt, code)
 
 	// Liveness by iteration to a fixed point.
 	live := map[int]map[*Var]bool{}

@@ -267,9 +267,10 @@ type Point struct {
 	Ended  bool // no transition follows
 	End    bool // may block here forever
 	Choice bool // the segment may have several alternatives
-	Retry  bool // an alternative may block after a choice
+	Retry  bool // which alternatives are enabled is known only when all were tried
 	Atomic bool // the segment is an atomic block
 	Blocks system.Blocking
+	Shape  system.Shape
 	Labels []string
 
 	alive []*Var

@@ -86,3 +86,12 @@ func (s *System) findLocks() {
 		}
 	}
 }
+
+// Shape implements system.Shaped.
+func (m *Machine) Shape(t int) system.Shape {
+	pc := m.pc(t)
+	if pc == 0 || pc > len(m.p.Points) || m.p.Points[pc-1].Ended {
+		return 0
+	}
+	return m.p.Points[pc-1].Shape
+}

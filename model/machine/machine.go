@@ -301,18 +301,19 @@ func (m *Machine) choose(radix uint64) (digit uint64, ok bool) {
 	return digit, true
 }
 
-// retry executes a transition in which an alternative may block after a
-// choice: all are tried to find the enabled ones. What the disabled ones read
-// belongs to the accesses of each alternative, for a write there may enable it.
+// retry executes a transition in which an alternative may block, or choose
+// again, after a choice: all are tried to find the enabled ones. What any of
+// them touches counts as read by each: which alternatives are enabled, and by
+// that what each is called, is part of what the transition does, and two
+// transitions are independent only if neither changes that of the other.
 func (m *Machine) retry(t int, pt *compile.Point, alt uint64) system.Outcome {
 	mark := system.Mark(len(m.log))
 	m.enabled = m.enabled[:0]
-	var guards []system.Access
+	var touched []system.Access
 	for try := uint64(0); ; {
 		out, next := m.attempt(t, pt, try)
-		if out.Kind == system.Blocked {
-			guards = append(guards, m.acc...)
-		} else {
+		touched = append(touched, m.acc...)
+		if out.Kind != system.Blocked {
 			m.enabled = append(m.enabled, try)
 		}
 		m.Rewind(mark)
@@ -322,16 +323,16 @@ func (m *Machine) retry(t int, pt *compile.Point, alt uint64) system.Outcome {
 		}
 		try = next
 	}
-	addGuards := func() {
+	addReads := func() {
 		on := m.syncs.on
 		m.syncs.on = false // what is not executed does not synchronise
-		for _, a := range guards {
+		for _, a := range touched {
 			m.access(a.Loc, false)
 		}
 		m.syncs.on = on
 	}
 	if len(m.enabled) == 0 {
-		addGuards()
+		addReads()
 		return system.Outcome{Kind: system.Blocked, AtEnd: pt.End}
 	}
 	i := 0
@@ -342,9 +343,7 @@ func (m *Machine) retry(t int, pt *compile.Point, alt uint64) system.Outcome {
 	}
 	enabled := m.enabled
 	out, _ := m.attempt(t, pt, enabled[i])
-	if m.track {
-		addGuards()
-	}
+	addReads()
 	out.Next = 0
 	if i+1 < len(enabled) {
 		out.Next = enabled[i+1]

@@ -2,6 +2,7 @@ package toysystem
 
 import (
 	"fmt"
+	"slices"
 
 	"cpor/system"
 )
@@ -361,3 +362,21 @@ func (m *machine) Locals(t int) []system.Binding {
 }
 
 func (m *machine) ValueString(l system.Loc) string { return fmt.Sprint(int64(m.Value(l))) }
+
+// Shape implements [system.Shaped].
+func (m *machine) Shape(t int) system.Shape {
+	code := m.code(t)
+	pc := int(m.w[m.record(t)+1] & counterBit)
+	if pc >= len(code.code) {
+		return 0
+	}
+	cases := code.code[pc].Cases
+	s := system.MayVary
+	if len(cases) > 1 {
+		s |= system.MayChoose
+	}
+	if !slices.ContainsFunc(cases, func(c Case) bool { return c.Guard == nil }) {
+		s |= system.MayBlock
+	}
+	return s
+}
