@@ -355,7 +355,7 @@ func programs(n int) int {
 	case *number > 0:
 		return *number
 	case raceEnabled || testing.Short():
-		return n / 10
+		return n / 20
 	}
 	return n
 }
