@@ -52,9 +52,6 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	if o.MaxViolations <= 0 {
-		o.MaxViolations = defaultMaxViolations
-	}
 	mem, err := memory.New(o.MaxMemory)
 	if err != nil {
 		return nil, &OptionError{err.Error()}
@@ -67,7 +64,7 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 	r := &run{
 		sys: sys, obs: system.ObserversOf(sys), o: o, newExpander: newExpander, start: start,
 		store: store, ws: statestore.NewWorkSet(o.Workers), mem: mem,
-		found: map[key]*finding{},
+		found: NewFindings[*finding](o.MaxViolations),
 	}
 	res = &Result{Workers: o.Workers}
 	for id := range o.Workers {
@@ -104,20 +101,10 @@ type run struct {
 	states      atomic.Uint64 // counted only if there is a limit
 
 	mu    sync.Mutex
-	found map[key]*finding
-	more  uint64
+	found *Findings[*finding]
 
 	making sync.Mutex // factories need not be safe for concurrent use
 
-}
-
-// key tells distinct violations apart: by kind, place and object, deadlocks by
-// state.
-type key struct {
-	kind   system.ViolationKind
-	pos    system.Pos
-	object string
-	state  string
 }
 
 // finding is a violation and where it was found.
@@ -195,7 +182,7 @@ func (r *run) progress(queued int) Progress {
 		p.MaxDepth = max(p.MaxDepth, int(w.public.depth.Load()))
 	}
 	r.mu.Lock()
-	p.Violations = len(r.found)
+	p.Violations = r.found.Len()
 	r.mu.Unlock()
 	return p
 }
@@ -224,7 +211,7 @@ func (r *run) fill(res *Result) {
 	res.Pool = r.pool
 	res.Steals = r.pool.Steals
 	res.IdleShare = r.pool.IdleShare
-	res.MoreViolations = r.more
+	res.MoreViolations = r.found.More
 }
 
 // judge decides on the verdict of a search that ended with err, and returns the
@@ -258,7 +245,7 @@ func (r *run) judge(res *Result, err error) error {
 		res.Reason = "internal error"
 	}
 	switch {
-	case len(r.found) > 0:
+	case r.found.Len() > 0:
 		res.Verdict = Violated
 	case res.Exhaustive:
 		res.Verdict = Pass
@@ -270,12 +257,12 @@ func (r *run) judge(res *Result, err error) error {
 
 // traces rebuilds, checks and minimises the traces of the violations found.
 func (r *run) traces(res *Result) error {
-	if len(r.found) == 0 {
+	if r.found.Len() == 0 {
 		return nil
 	}
 	rb := &rebuilder{sys: r.sys, obs: r.obs, expander: r.newExpander(), session: r.workers[0].session, machine: r.sys.NewMachine()}
 	var first error
-	for _, f := range r.found {
+	for f := range r.found.All() {
 		v := f.violation
 		t, err := rb.rebuild(f, r.store.Loadable())
 		if err == nil {
@@ -290,7 +277,7 @@ func (r *run) traces(res *Result) error {
 			}
 		} else {
 			if !r.o.KeepTraces {
-				t = t.Minimise(r.sys, trace.DefaultBudget/len(r.found))
+				t = t.Minimise(r.sys, trace.DefaultBudget/r.found.Len())
 			}
 			out.Trace = t
 			if v.Kind == system.Deadlock {
@@ -492,20 +479,14 @@ func (w *worker) violation(v *system.Violation, tail []Step) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.found[k] == nil {
-		switch {
-		case !r.o.All && len(r.found) > 0:
-			// Another worker was faster.
-		case len(r.found) >= r.o.MaxViolations:
-			r.more++
-			return
-		default:
+	if r.o.All || r.found.Len() == 0 { // else another worker was faster
+		r.found.Add(v, k.state, func() *finding {
 			f := &finding{violation: alone(v), ref: w.ref, state: slices.Clone(w.state), tail: slices.Clone(tail)}
 			if !w.loadable {
 				f.trail = w.ownTrail()
 			}
-			r.found[k] = f
-		}
+			return f
+		})
 	}
 	if !r.o.All {
 		w.err = errViolation

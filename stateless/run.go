@@ -25,9 +25,8 @@ import (
 )
 
 const (
-	defaultMaxViolations = 100
-	defaultFirstDepth    = 8
-	maxWorkers           = 1 << 12
+	defaultFirstDepth = 8
+	maxWorkers        = 1 << 12
 )
 
 // Run searches the system sys without storing states. It ends when everything
@@ -62,13 +61,10 @@ func Run(ctx context.Context, sys system.System, o Options) (*Result, error) {
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	if o.MaxViolations <= 0 {
-		o.MaxViolations = defaultMaxViolations
-	}
 	if o.FirstDepth == 0 {
 		o.FirstDepth = defaultFirstDepth
 	}
-	e := &engine{sys: sys, obs: system.ObserversOf(sys), o: o, initial: sys.Initial()[0], start: start, found: map[key]*finding{}}
+	e := &engine{sys: sys, obs: system.ObserversOf(sys), o: o, initial: sys.Initial()[0], start: start, found: search.NewFindings[*finding](o.MaxViolations)}
 	var err error
 	if e.mem, err = memory.New(o.MaxMemory); err != nil {
 		return nil, optionError("%v", err)
@@ -105,17 +101,7 @@ type engine struct {
 	stopping atomic.Bool
 	mu       sync.Mutex
 	reason   string // why the search was stopped
-	found    map[key]*finding
-	more     uint64
-}
-
-// key tells distinct violations apart: by kind, place and object, deadlocks by
-// state.
-type key struct {
-	kind   system.ViolationKind
-	pos    system.Pos
-	object string
-	state  string
+	found    *search.Findings[*finding]
 }
 
 type finding struct {
@@ -299,7 +285,7 @@ func (e *engine) progress() Progress {
 		p.MaxDepth = max(p.MaxDepth, int(w.public.depth.Load()))
 	}
 	e.mu.Lock()
-	p.Violations = len(e.found)
+	p.Violations = e.found.Len()
 	e.mu.Unlock()
 	return p
 }
@@ -310,19 +296,14 @@ func (e *engine) violation(v *system.Violation, steps []trace.Step, state string
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for ; v != nil; v = v.Also {
-		k := key{kind: v.Kind, pos: v.Pos, object: v.Object, state: state}
-		if e.found[k] != nil {
-			continue
+		if !e.o.All && e.found.Len() > 0 {
+			break
 		}
-		switch {
-		case !e.o.All && len(e.found) > 0:
-		case len(e.found) >= e.o.MaxViolations:
-			e.more++
-		default:
+		e.found.Add(v, state, func() *finding {
 			single := *v
 			single.Also = nil
-			e.found[k] = &finding{single, &trace.Trace{Initial: e.which, Steps: slices.Clone(steps)}}
-		}
+			return &finding{single, &trace.Trace{Initial: e.which, Steps: slices.Clone(steps)}}
+		})
 	}
 	if !e.o.All {
 		e.stopLocked("stopped at the first violation")
@@ -361,7 +342,7 @@ func (e *engine) fill(res *Result) {
 		res.MaxDepth = max(res.MaxDepth, w.depth)
 	}
 	res.Bound = e.bound
-	res.MoreViolations = e.more
+	res.MoreViolations = e.found.More
 }
 
 // judge decides on the verdict.
@@ -382,7 +363,7 @@ func (e *engine) judge(res *Result, err error) {
 	}
 	res.Exhaustive = res.Reason == ""
 	switch {
-	case len(e.found) > 0:
+	case e.found.Len() > 0:
 		res.Verdict = search.Violated
 	case res.Exhaustive:
 		res.Verdict = search.Pass
@@ -394,7 +375,7 @@ func (e *engine) judge(res *Result, err error) {
 // traces checks and minimises the traces of the violations.
 func (e *engine) traces(res *Result) error {
 	var errs []error
-	for _, f := range e.found {
+	for f := range e.found.All() {
 		v := f.violation
 		t := f.trace
 		t.Violation = &v
@@ -404,7 +385,7 @@ func (e *engine) traces(res *Result) error {
 			errs = append(errs, fmt.Errorf("internal error: the trace of a violation (%s: %s): %w", v.Kind, v.Message, err))
 		} else {
 			if !e.o.KeepTraces {
-				t = t.Minimise(e.sys, trace.DefaultBudget/len(e.found))
+				t = t.Minimise(e.sys, trace.DefaultBudget/e.found.Len())
 			}
 			out.Trace = t
 			if v.Kind == system.Deadlock {
