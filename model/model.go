@@ -85,6 +85,9 @@ type Property struct {
 	Pos     system.Pos
 	Text    string // the formula as it stands in the file
 	Formula ltl.Formula
+	// Predicates are the state predicates of the formula that may fail to be
+	// evaluated: an index out of bounds, a nil pointer.
+	Predicates []compile.Predicate
 }
 
 // Properties returns the temporal properties in the order of the file. The atoms
@@ -93,7 +96,7 @@ type Property struct {
 func (m *Model) Properties() []Property {
 	var ps []Property
 	for i, p := range m.sys.Properties() {
-		ps = append(ps, Property{Name: p.Name, Pos: m.sys.PropertyPos(i), Text: p.Text, Formula: p.Formula})
+		ps = append(ps, Property{Name: p.Name, Pos: m.sys.PropertyPos(i), Text: p.Text, Formula: p.Formula, Predicates: p.Predicates})
 	}
 	return ps
 }

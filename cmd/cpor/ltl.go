@@ -88,7 +88,11 @@ func (c *ltlConfig) choose(m *model.Model) ([]check.Property, error) {
 	for _, p := range m.Properties() {
 		names = append(names, p.Name)
 		if c.name == "all" || c.name == p.Name {
-			ps = append(ps, check.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text})
+			q := check.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text}
+			for _, x := range p.Predicates {
+				q.Predicates = append(q.Predicates, check.Predicate(x))
+			}
+			ps = append(ps, q)
 		}
 	}
 	switch {

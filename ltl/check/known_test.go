@@ -190,7 +190,11 @@ func (k *known) load(t *testing.T) *model.Model {
 func properties(m *model.Model) []check.Property {
 	var ps []check.Property
 	for _, p := range m.Properties() {
-		ps = append(ps, check.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text})
+		q := check.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text}
+		for _, x := range p.Predicates {
+			q.Predicates = append(q.Predicates, check.Predicate(x))
+		}
+		ps = append(ps, q)
 	}
 	return ps
 }

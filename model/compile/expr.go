@@ -744,7 +744,7 @@ func (g *gen) peek(e syntax.Expr, ref *resolve.ThreadRef, dst int32) {
 		name = g.refPath(e)
 	}
 	g.peeks = append(g.peeks, pendingPeek{name, e})
-	g.p.Peeks = append(g.p.Peeks, Peek{Thread: g.ttypes[ref.Thread], Index: int(i)})
+	g.p.Peeks = append(g.p.Peeks, Peek{Thread: g.ttypes[ref.Thread], Index: int(i), Pos: e.Pos()})
 	g.emit(Instr{Op: OpPeek, A: dst, T: int32(len(g.p.Peeks) - 1), Site: -1})
 }
 

@@ -17,6 +17,7 @@ const MaxCode = 1 << 20
 
 // gen is the state of the code generator.
 type gen struct {
+	propAt map[string]int // the propositions of temporal properties, by name
 	p      *Program
 	r      *resolve.Program
 	errs   source.List

@@ -17,6 +17,18 @@ type LTL struct {
 	Pos     source.Pos
 	Text    string // of the formula, as it stands in the file
 	Formula ltl.Formula
+	// Predicates are the state predicates of the formula that may fail to be
+	// evaluated.
+	Predicates []Predicate
+}
+
+// Predicate is a state predicate of a formula: a part without temporal operators
+// that is not inside of a larger one. Its value is computed as an invariant's is, with
+// the short circuits of && and || (and ->, which is an || of the negation).
+type Predicate struct {
+	Prop    string   // the proposition that is the whole predicate
+	Atoms   []string // the propositions of the formula that it is made of
+	Initial bool     // it stands under no temporal operator: only initial states matter
 }
 
 // Prop is an atomic proposition of the properties: an expression of type bool
@@ -62,45 +74,65 @@ type Term struct {
 // props compiles the properties of the executions: each distinct proposition
 // becomes a piece of code of its own.
 func (g *gen) props() {
-	known := map[string]bool{}
+	g.propAt = map[string]int{}
 	for _, p := range g.r.LTL {
-		f := g.formula(p.Formula, known)
+		in := &formulaPart{under: -1}
+		f := g.formula(p.Formula, in)
 		text := g.p.Source.Text[p.Formula.Pos():p.Formula.End()]
-		g.p.LTL = append(g.p.LTL, LTL{Name: p.Name, Pos: p.Pos, Text: oneLine(text), Formula: f})
+		g.p.LTL = append(g.p.LTL, LTL{Name: p.Name, Pos: p.Pos, Text: oneLine(text), Formula: f, Predicates: in.predicates})
 	}
 }
 
+// formulaPart is where in a formula the translation is.
+type formulaPart struct {
+	under      int // the number of temporal operators around, less 1
+	inside     bool
+	atoms      []string // of the predicate at hand
+	predicates []Predicate
+}
+
 // formula translates a formula; quantifiers are unrolled.
-func (g *gen) formula(e syntax.Expr, known map[string]bool) ltl.Formula {
+func (g *gen) formula(e syntax.Expr, in *formulaPart) ltl.Formula {
 	if c, ok := g.constant(e); ok {
 		if c != 0 {
 			return ltl.True()
 		}
 		return ltl.False()
 	}
+	if !in.inside && !temporal(e) {
+		in.inside, in.atoms = true, nil
+		f := g.formula(e, in)
+		in.inside = false
+		g.predicate(e, in)
+		return f
+	}
 	switch x := e.(type) {
 	case *syntax.ParenExpr:
-		return g.formula(x.X, known)
+		return g.formula(x.X, in)
 	case *syntax.UnaryExpr:
 		if x.Op == syntax.Not {
-			return ltl.Not(g.formula(x.X, known))
+			return ltl.Not(g.formula(x.X, in))
 		}
 	case *syntax.BinaryExpr:
 		switch x.Op {
 		case syntax.LAnd:
-			return ltl.And(g.formula(x.X, known), g.formula(x.Y, known))
+			return ltl.And(g.formula(x.X, in), g.formula(x.Y, in))
 		case syntax.LOr:
-			return ltl.Or(g.formula(x.X, known), g.formula(x.Y, known))
+			return ltl.Or(g.formula(x.X, in), g.formula(x.Y, in))
 		}
 	case *syntax.TemporalExpr:
-		a := g.formula(x.X, known)
+		if x.Op != syntax.Implies && x.Op != syntax.Iff {
+			in.under++
+			defer func() { in.under-- }()
+		}
+		a := g.formula(x.X, in)
 		switch x.Op {
 		case syntax.Always:
 			return ltl.Always(a)
 		case syntax.Eventually:
 			return ltl.Eventually(a)
 		}
-		b := g.formula(x.Y, known)
+		b := g.formula(x.Y, in)
 		switch x.Op {
 		case syntax.Until:
 			return ltl.Until(a, b)
@@ -114,51 +146,214 @@ func (g *gen) formula(e syntax.Expr, known map[string]bool) ltl.Formula {
 			return ltl.Iff(a, b)
 		}
 	case *syntax.QuantExpr:
-		return g.quantified(x, known)
+		var fs []ltl.Formula
+		g.instances(x, func() { fs = append(fs, g.formula(x.Cond, in)) })
+		if x.Exists {
+			return ltl.Or(fs...)
+		}
+		return ltl.And(fs...)
 	}
-	return g.atom(e, known)
+	name := oneLine(syntax.String(g.instance(e)))
+	in.atoms = append(in.atoms, name)
+	if g.prop(name) < 0 {
+		g.newProp(name, e, func(to int32) { g.condJump(e, to, true) })
+		g.p.Props[len(g.p.Props)-1].Linear = g.comparison(e)
+	}
+	return ltl.Atom(name)
 }
 
-func (g *gen) quantified(x *syntax.QuantExpr, known map[string]bool) ltl.Formula {
+// temporal tells whether there is a temporal operator in a formula.
+func temporal(e syntax.Expr) bool {
+	switch x := e.(type) {
+	case *syntax.ParenExpr:
+		return temporal(x.X)
+	case *syntax.UnaryExpr:
+		return temporal(x.X)
+	case *syntax.BinaryExpr:
+		return temporal(x.X) || temporal(x.Y)
+	case *syntax.QuantExpr:
+		return temporal(x.Cond)
+	case *syntax.TemporalExpr:
+		return x.Op != syntax.Implies && x.Op != syntax.Iff || temporal(x.X) || temporal(x.Y)
+	}
+	return false
+}
+
+// instances calls f for each value of a quantifier's variable.
+func (g *gen) instances(x *syntax.QuantExpr, f func()) {
 	lo, ok1 := g.constant(x.Lo)
 	hi, ok2 := g.constant(x.Hi)
 	if !ok1 || !ok2 {
 		g.errorf(x, "the bounds of a quantifier must be constant")
-		return ltl.False()
+		return
 	}
 	obj := g.r.Uses[x.Var]
-	var fs []ltl.Formula
 	for i := lo; i <= hi && len(g.p.Code) < MaxCode; i++ {
 		g.quant[obj] = i
 		clear(g.pure)
-		fs = append(fs, g.formula(x.Cond, known))
+		f()
 	}
 	delete(g.quant, obj)
 	clear(g.pure)
-	if x.Exists {
-		return ltl.Or(fs...)
-	}
-	return ltl.And(fs...)
 }
 
-// atom compiles a proposition unless the same one was compiled before.
-func (g *gen) atom(e syntax.Expr, known map[string]bool) ltl.Formula {
-	name := oneLine(syntax.String(g.instance(e)))
-	if known[name] {
-		return ltl.Atom(name)
+// predicate notes a state predicate, whose propositions are in in.atoms, if one
+// of them may fail: those that are sums of numbers cannot.
+func (g *gen) predicate(e syntax.Expr, in *formulaPart) {
+	if !slices.ContainsFunc(in.atoms, func(name string) bool { return g.p.Props[g.prop(name)].Linear == nil }) {
+		return
 	}
-	known[name] = true
+	for {
+		if x, ok := e.(*syntax.ParenExpr); ok {
+			e = x.X
+		} else if x, ok := e.(*syntax.UnaryExpr); ok && x.Op == syntax.Not {
+			e = x.X
+		} else {
+			break
+		}
+	}
+	name := oneLine(syntax.String(g.plain(e)))
+	if g.prop(name) < 0 {
+		g.newProp(name, e, func(to int32) { g.stateJump(e, to, true) })
+	}
+	slices.Sort(in.atoms)
+	p := Predicate{name, slices.Compact(in.atoms), in.under < 0}
+	if !slices.ContainsFunc(in.predicates, func(q Predicate) bool { return q.Prop == p.Prop && q.Initial == p.Initial }) {
+		in.predicates = append(in.predicates, p)
+	}
+}
+
+// prop returns the number of the proposition with a name, -1 if there is none.
+func (g *gen) prop(name string) int {
+	if i, ok := g.propAt[name]; ok {
+		return i
+	}
+	return -1
+}
+
+// newProp compiles a proposition; jump compiles the jump that is taken if it holds.
+func (g *gen) newProp(name string, e syntax.Expr, jump func(to int32)) {
 	tt := &ThreadType{Name: "ltl"}
 	g.begin(tt)
 	g.quiet = 1
 	g.at(e, e.Pos(), e.End())
 	yes := g.label()
-	g.condJump(e, yes, true)
+	jump(yes)
 	g.op(OpBlock, 0, 0, 0)
 	g.here(yes)
 	g.op(OpBound, -1, 0, 0)
-	g.p.Props = append(g.p.Props, Prop{Name: name, Pos: e.Pos(), Entry: tt.Entry, Linear: g.comparison(e)})
-	return ltl.Atom(name)
+	g.propAt[name] = len(g.p.Props)
+	g.p.Props = append(g.p.Props, Prop{Name: name, Pos: e.Pos(), Entry: tt.Entry})
+}
+
+// stateJump is condJump for state predicates, in which -> and <-> may stand.
+func (g *gen) stateJump(e syntax.Expr, to int32, when bool) {
+	either := func(x, y func(to int32, when bool), or bool) {
+		if or == when {
+			x(to, when)
+			y(to, when)
+			return
+		}
+		skip := g.label()
+		x(skip, !when)
+		y(to, when)
+		g.here(skip)
+	}
+	operand := func(e syntax.Expr, negated bool) func(to int32, when bool) {
+		return func(to int32, when bool) { g.stateJump(e, to, when != negated) }
+	}
+	if _, ok := g.constant(e); !ok {
+		switch x := e.(type) {
+		case *syntax.ParenExpr:
+			g.stateJump(x.X, to, when)
+			return
+		case *syntax.UnaryExpr:
+			if x.Op == syntax.Not {
+				g.stateJump(x.X, to, !when)
+				return
+			}
+		case *syntax.BinaryExpr:
+			if x.Op == syntax.LAnd || x.Op == syntax.LOr {
+				either(operand(x.X, false), operand(x.Y, false), x.Op == syntax.LOr)
+				return
+			}
+		case *syntax.QuantExpr:
+			skip := g.label()
+			g.instances(x, func() {
+				if x.Exists == when {
+					g.stateJump(x.Cond, to, when)
+				} else {
+					g.stateJump(x.Cond, skip, !when)
+				}
+			})
+			if x.Exists != when {
+				g.jump(to)
+			}
+			g.here(skip)
+			return
+		case *syntax.TemporalExpr:
+			if x.Op == syntax.Implies {
+				either(operand(x.X, true), operand(x.Y, false), true)
+				return
+			}
+			holds, skip := g.label(), g.label()
+			g.stateJump(x.X, holds, true)
+			g.stateJump(x.Y, to, !when)
+			g.jump(skip)
+			g.here(holds)
+			g.stateJump(x.Y, to, when)
+			g.here(skip)
+			return
+		}
+	}
+	g.condJump(e, to, when)
+}
+
+// plain returns a state predicate without quantifiers, -> and <->, with values in
+// the place of the variables of quantifiers: a condition as invariants have it.
+func (g *gen) plain(e syntax.Expr) syntax.Expr {
+	truth := func(v bool) syntax.Expr { return &syntax.Ident{Name: fmt.Sprint(v)} }
+	not := func(e syntax.Expr) syntax.Expr { return &syntax.UnaryExpr{Op: syntax.Not, X: e} }
+	join := func(op syntax.Op, x, y syntax.Expr) syntax.Expr { return &syntax.BinaryExpr{Op: op, X: x, Y: y} }
+	if v, ok := g.constant(e); ok {
+		return truth(v != 0)
+	}
+	switch x := e.(type) {
+	case *syntax.ParenExpr:
+		return g.plain(x.X)
+	case *syntax.UnaryExpr:
+		if x.Op == syntax.Not {
+			return not(g.plain(x.X))
+		}
+	case *syntax.BinaryExpr:
+		if x.Op == syntax.LAnd || x.Op == syntax.LOr {
+			return join(x.Op, g.plain(x.X), g.plain(x.Y))
+		}
+	case *syntax.QuantExpr:
+		op := syntax.LAnd
+		if x.Exists {
+			op = syntax.LOr
+		}
+		var all syntax.Expr
+		g.instances(x, func() {
+			if p := g.plain(x.Cond); all == nil {
+				all = p
+			} else {
+				all = join(op, all, p)
+			}
+		})
+		if all == nil {
+			return truth(!x.Exists)
+		}
+		return all
+	case *syntax.TemporalExpr:
+		a, b := g.plain(x.X), g.plain(x.Y)
+		if x.Op == syntax.Implies {
+			return join(syntax.LOr, not(a), b)
+		}
+		return join(syntax.LOr, join(syntax.LAnd, a, b), join(syntax.LAnd, not(a), not(b)))
+	}
+	return g.instance(e)
 }
 
 // instance returns an expression with values in the place of the variables of
@@ -407,7 +602,7 @@ func (g *gen) newPeek(e syntax.Expr, ref *resolve.ThreadRef) int {
 		}
 	}
 	g.peeks = append(g.peeks, pendingPeek{name, e})
-	g.p.Peeks = append(g.p.Peeks, Peek{Thread: g.ttypes[ref.Thread], Index: int(i)})
+	g.p.Peeks = append(g.p.Peeks, Peek{Thread: g.ttypes[ref.Thread], Index: int(i), Pos: e.Pos()})
 	return len(g.p.Peeks) - 1
 }
 

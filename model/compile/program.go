@@ -354,6 +354,7 @@ type Peek struct {
 	Thread *ThreadType
 	Index  int
 	Watch  int
+	Pos    source.Pos // where the property names it
 }
 
 // LocInfo is a shared location.

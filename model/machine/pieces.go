@@ -1,25 +1,44 @@
 package machine
 
 import (
+	"fmt"
+
 	"cpor/system"
 )
 
-// findPeeks finds the threads that properties name.
-func (s *System) findPeeks() {
+// findPeeks finds the threads that properties name. One that init does not create
+// and nobody can create later is a mistake; where threads create threads, or init
+// has several outcomes, what a property names may come to exist.
+func (s *System) findPeeks() error {
 	s.peeks = make([]int, len(s.p.Peeks))
 	for i := range s.peeks {
 		s.peeks[i] = -1
-		k := s.p.Peeks[i].Index
+		pk := &s.p.Peeks[i]
+		k := 0
 		for t, tt := range s.types {
-			if tt != s.p.Peeks[i].Thread {
-				continue
+			if tt == pk.Thread {
+				if k == pk.Index {
+					s.peeks[i] = t
+				}
+				k++
 			}
-			if k == 0 {
-				s.peeks[i] = t
-			}
-			k--
+		}
+		if s.peeks[i] < 0 && !s.dynamic {
+			return &InitError{s.pos(pk.Pos), fmt.Sprintf("%s[%d] never exists: %s", pk.Thread.Name, pk.Index, created(pk.Thread.Name, k))}
 		}
 	}
+	return nil
+}
+
+// created says how many threads of a kind init creates.
+func created(name string, n int) string {
+	switch n {
+	case 0:
+		return "init creates no " + name
+	case 1:
+		return "init creates one " + name + ", which has the number 0"
+	}
+	return fmt.Sprintf("init creates %d %s, numbered from 0 to %d", n, name, n-1)
 }
 
 // peek reads something of a thread that a property names; of a thread that

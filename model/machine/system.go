@@ -119,7 +119,7 @@ func (e *InitError) Error() string {
 }
 
 // New lays out the state of a compiled model and executes its init. The error
-// is an *InitError, or says that the state would be too large.
+// is an *InitError, also for a property that names a thread that never exists, or says that the state would be too large.
 func New(p *compile.Program) (*System, error) {
 	// How wide a thread number is depends on how many threads init creates,
 	// so init runs twice.
@@ -147,7 +147,9 @@ func New(p *compile.Program) (*System, error) {
 	if err := final.runInit(); err != nil {
 		return nil, err
 	}
-	final.findPeeks()
+	if err := final.findPeeks(); err != nil {
+		return nil, err
+	}
 	final.findLocks()
 	return final, nil
 }
