@@ -87,7 +87,16 @@ type Property struct {
 	Formula ltl.Formula
 	// Predicates are the state predicates of the formula that may fail to be
 	// evaluated: an index out of bounds, a nil pointer.
-	Predicates []compile.Predicate
+	Predicates []Predicate
+}
+
+// Predicate is a part of a formula without temporal operators, and not inside of a
+// larger one, that may fail to be evaluated.
+type Predicate struct {
+	Pos     system.Pos
+	Prop    string   // the proposition of the system that is the whole predicate
+	Atoms   []string // the propositions of the formula that it is made of
+	Initial bool     // it stands under no temporal operator
 }
 
 // Properties returns the temporal properties in the order of the file. The atoms
@@ -96,7 +105,11 @@ type Property struct {
 func (m *Model) Properties() []Property {
 	var ps []Property
 	for i, p := range m.sys.Properties() {
-		ps = append(ps, Property{Name: p.Name, Pos: m.sys.PropertyPos(i), Text: p.Text, Formula: p.Formula, Predicates: p.Predicates})
+		q := Property{Name: p.Name, Pos: m.sys.PropertyPos(i), Text: p.Text, Formula: p.Formula}
+		for k, x := range p.Predicates {
+			q.Predicates = append(q.Predicates, Predicate{m.sys.PredicatePos(i, k), x.Prop, x.Atoms, x.Initial})
+		}
+		ps = append(ps, q)
 	}
 	return ps
 }

@@ -286,7 +286,12 @@ func (r *ltlReport) writeText(w *bytes.Buffer, width int) error {
 		}
 	}
 	if f != nil {
-		p.printf("%s\n", p.wrap("An execution runs into an error that the formula does not speak of; it is shown above.", 0))
+		text := "An execution runs into an error that the formula does not speak of; it is shown above."
+		if f.Trace.Violation == nil {
+			text = "A part of the formula has no value in a state that an execution comes to, shown above. " +
+				"Each part without temporal operators is evaluated in every state, && and || from left to right: guard it where it stands, as in <> (p != nil && p.v == 1)."
+		}
+		p.printf("%s\n", p.wrap(text, 0))
 	}
 	if !r.c.quiet {
 		if r.c.validate {

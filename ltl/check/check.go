@@ -52,6 +52,7 @@ type Property struct {
 // every state, or only in the initial ones if the predicate stands under no temporal
 // operator; an error is a Fault.
 type Predicate struct {
+	Pos     system.Pos
 	Prop    string   // the proposition of the system that is the whole predicate
 	Atoms   []string // the propositions of the formula that it is made of
 	Initial bool
@@ -386,7 +387,7 @@ func (c *checker) newSearch(p pass, threads int) (*exploration, error) {
 			return nil, fmt.Errorf("the system has no proposition %q", q.Prop)
 		}
 		if !q.Initial {
-			s.checks = append(s.checks, i)
+			s.checks = append(s.checks, guard{i, q.Pos})
 		}
 	}
 	for _, name := range p.automaton.Atoms {
@@ -412,6 +413,7 @@ func (c *checker) initialStates() (found bool, err error) {
 			if _, v := c.m.Eval(i); v != nil {
 				c.r.Verdict, c.r.Reason = Incomplete, errFault.Error()
 				u := *v
+				u.Pos = p.Pos
 				u.Message = fmt.Sprintf("the proposition %s: %s", p.Prop, v.Message)
 				c.r.Fault = &Fault{u, &trace.Trace{Initial: k}}
 				return true, c.r.Fault.Trace.Replay(c.sys)

@@ -61,6 +61,13 @@ type fault struct {
 	violation system.Violation
 }
 
+// guard is a proposition that has to be evaluable in every state, with its place in
+// the formula.
+type guard struct {
+	prop int
+	pos  system.Pos
+}
+
 // exploration is one search of the product of a program with one automaton.
 type exploration struct {
 	sys   system.System
@@ -73,7 +80,7 @@ type exploration struct {
 	reduction Reduction
 	props     []int  // the propositions of the formula
 	pos, neg  []bool // by proposition of the system: how it occurs
-	checks    []int  // propositions that have to be evaluable in every state
+	checks    []guard
 	needed    []bool // by atom: that it cannot be evaluated is an error
 
 	a       *buchi.Automaton
@@ -325,9 +332,11 @@ func (x *expander) load(state system.State, all bool) *system.Violation {
 	x.m.Track(false)
 	x.m.Load(state)
 	if all {
-		for _, p := range s.checks {
-			if _, v := x.m.Eval(p); v != nil {
-				return s.undefined(p, v)
+		for _, c := range s.checks {
+			if _, v := x.m.Eval(c.prop); v != nil {
+				v = s.undefined(c.prop, v)
+				v.Pos = c.pos
+				return v
 			}
 		}
 	}

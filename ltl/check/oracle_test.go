@@ -11,14 +11,16 @@ import (
 	"testing"
 
 	"cpor/ltl"
-	"cpor/ltl/buchi"
 	"cpor/ltl/check"
 	"cpor/model"
 	"cpor/oracle"
 	"cpor/system"
 )
 
-var long = flag.Bool("long", false, "check many more random programs")
+var (
+	programs = flag.Uint64("programs", 0, "check this `number` of random programs")
+	first    = flag.Uint64("first", 0, "the `seed` of the first random program")
+)
 
 // bruteGraph is the full graph of a system, built as plainly as possible.
 type bruteGraph struct {
@@ -26,7 +28,7 @@ type bruteGraph struct {
 	labels  [][]bool
 	edges   [][]bruteEdge
 	initial []int
-	fault   bool // a proposition cannot be evaluated
+	bad     [][]bool // by state and proposition: it cannot be evaluated
 }
 
 type bruteEdge struct{ to, thread int }
@@ -53,13 +55,12 @@ func brute(sys system.System, limit int) (*bruteGraph, bool) {
 			return nil, false
 		}
 		m.Load(g.states[i])
-		var row []bool
+		var row, bad []bool
 		for p := range m.NumProps() {
-			v, bad := m.Eval(p)
-			g.fault = g.fault || bad != nil
-			row = append(row, v)
+			v, err := m.Eval(p)
+			row, bad = append(row, v), append(bad, err != nil)
 		}
-		g.labels = append(g.labels, row)
+		g.labels, g.bad = append(g.labels, row), append(g.bad, bad)
 		var es []bruteEdge
 		n := m.NumThreads()
 		for t := range n {
@@ -84,22 +85,99 @@ func brute(sys system.System, limit int) (*bruteGraph, bool) {
 	return g, true
 }
 
-// violated decides by strongly connected components of the product with the
-// automaton of the whole negated formula, fairness as marks on components.
-func (g *bruteGraph) violated(t *testing.T, m system.Temporal, f ltl.Formula, fair bool) bool {
-	a, err := buchi.Translate(ltl.Not(f), buchi.Options{})
-	if err != nil {
-		t.Fatal(err)
+// until is a formula of the kind a U b; the others are made of it.
+type until struct{ a, b evaluator }
+
+// evaluator evaluates a formula where the propositions and the untils have values.
+type evaluator func(label []bool, untils uint) bool
+
+// tableau translates formulas by the definition of the operators and nothing else:
+// an until is true if b is, or if a is and the until is true next; and where it is
+// true forever b must come again and again (Wolper 1983). It shares nothing with
+// package buchi.
+type tableau struct {
+	number map[string]int // of the propositions
+	untils []until
+	known  map[string]evaluator
+}
+
+func (t *tableau) translate(f ltl.Formula) evaluator {
+	if e, ok := t.known[f.String()]; ok {
+		return e
 	}
-	bit := make([]int, len(a.Atoms))
-	for i, name := range a.Atoms {
-		for p := range m.NumProps() {
-			if m.PropName(p) == name {
-				bit[i] = p
-			}
+	var es []evaluator
+	for _, g := range f.Operands() {
+		es = append(es, t.translate(g))
+	}
+	not := func(e evaluator) evaluator {
+		return func(l []bool, u uint) bool { return !e(l, u) }
+	}
+	both := func(a, b evaluator) evaluator {
+		return func(l []bool, u uint) bool { return a(l, u) && b(l, u) }
+	}
+	truth := func([]bool, uint) bool { return true }
+	newUntil := func(a, b evaluator) evaluator {
+		i := len(t.untils)
+		t.untils = append(t.untils, until{a, b})
+		return func(_ []bool, u uint) bool { return u>>i&1 != 0 }
+	}
+	var e evaluator
+	switch f.Op() {
+	case ltl.OpTrue:
+		e = truth
+	case ltl.OpFalse:
+		e = not(truth)
+	case ltl.OpAtom:
+		p := t.number[f.Name()]
+		e = func(l []bool, _ uint) bool { return l[p] }
+	case ltl.OpNot:
+		e = not(es[0])
+	case ltl.OpAnd:
+		e = func(l []bool, u uint) bool {
+			return !slices.ContainsFunc(es, func(e evaluator) bool { return !e(l, u) })
 		}
+	case ltl.OpOr:
+		e = func(l []bool, u uint) bool {
+			return slices.ContainsFunc(es, func(e evaluator) bool { return e(l, u) })
+		}
+	case ltl.OpImplies:
+		e = func(l []bool, u uint) bool { return !es[0](l, u) || es[1](l, u) }
+	case ltl.OpIff:
+		e = func(l []bool, u uint) bool { return es[0](l, u) == es[1](l, u) }
+	case ltl.OpEventually:
+		e = newUntil(truth, es[0])
+	case ltl.OpAlways:
+		e = not(newUntil(truth, not(es[0])))
+	case ltl.OpUntil:
+		e = newUntil(es[0], es[1])
+	case ltl.OpRelease:
+		e = not(newUntil(not(es[0]), not(es[1])))
+	case ltl.OpWeakUntil: // a holds until both fail, if ever, and that is not before b
+		e = not(newUntil(not(es[1]), both(not(es[0]), not(es[1]))))
+	default:
+		panic("an operator that the oracle does not know: " + f.String())
 	}
-	nq := a.States()
+	t.known[f.String()] = e
+	return e
+}
+
+// maxUntils bounds the formulas that the oracle decides.
+const maxUntils = 5
+
+// violated decides by strongly connected components of the product with the
+// tableau of the negated formula, fairness as marks on components. ok is false if the
+// formula is too large.
+func (g *bruteGraph) violated(m system.Temporal, f ltl.Formula, fair bool) (violated, ok bool) {
+	tab := &tableau{number: map[string]int{}, known: map[string]evaluator{}}
+	for p := range m.NumProps() {
+		tab.number[m.PropName(p)] = p
+	}
+	holds := tab.translate(f)
+	n := len(tab.untils)
+	if n > maxUntils {
+		return false, false
+	}
+	nq := 1 << n
 	threads := 0
 	for _, es := range g.edges {
 		for _, e := range es {
@@ -108,85 +186,106 @@ func (g *bruteGraph) violated(t *testing.T, m system.Temporal, f ltl.Formula, fa
 	}
 	type arc struct{ to, thread int }
 	succ := func(v int) []arc {
-		s, q := v/nq, v%nq
-		letter := uint64(0)
-		for i, p := range bit {
-			if g.labels[s][p] {
-				letter |= 1 << i
-			}
-		}
+		s, u := v/nq, uint(v%nq)
 		var out []arc
-		for _, tr := range a.Out[q] {
-			if !tr.Label.Matches(letter) {
-				continue
+	next:
+		for to := range uint(nq) {
+			for i, w := range tab.untils {
+				if (u>>i&1 != 0) != (w.b(g.labels[s], u) || w.a(g.labels[s], u) && to>>i&1 != 0) {
+					continue next
+				}
 			}
 			if len(g.edges[s]) == 0 {
-				out = append(out, arc{s*nq + tr.Dst, -1})
+				out = append(out, arc{s*nq + int(to), -1})
 			}
 			for _, e := range g.edges[s] {
-				out = append(out, arc{e.to*nq + tr.Dst, e.thread})
+				out = append(out, arc{e.to*nq + int(to), e.thread})
 			}
 		}
 		return out
 	}
 	// Tarjan.
-	index, low, onStack := map[int]int{}, map[int]int{}, map[int]bool{}
-	comp := map[int]int{}
+	size := len(g.states) * nq
+	index, low, comp := make([]int, size), make([]int, size), make([]int, size)
+	for v := range comp {
+		comp[v] = -1
+	}
 	var stack []int
-	comps := 0
+	comps, clock := 0, 0
 	var visit func(v int)
 	visit = func(v int) {
-		index[v], low[v] = len(index)+1, len(index)+1
-		stack, onStack[v] = append(stack, v), true
+		clock++
+		index[v], low[v] = clock, clock
+		stack = append(stack, v)
 		for _, e := range succ(v) {
 			if index[e.to] == 0 {
 				visit(e.to)
 				low[v] = min(low[v], low[e.to])
-			} else if onStack[e.to] {
+			} else if comp[e.to] < 0 {
 				low[v] = min(low[v], index[e.to])
 			}
 		}
 		if low[v] == index[v] {
-			for {
-				w := stack[len(stack)-1]
-				stack, onStack[w] = stack[:len(stack)-1], false
-				comp[w] = comps
-				if w == v {
-					break
-				}
+			for comp[v] < 0 {
+				comp[stack[len(stack)-1]] = comps
+				stack = stack[:len(stack)-1]
 			}
 			comps++
 		}
 	}
 	for _, s := range g.initial {
-		if v := s*nq + a.Init; index[v] == 0 {
-			visit(v)
+		for u := range uint(nq) {
+			if v := s*nq + int(u); index[v] == 0 && !holds(g.labels[s], u) {
+				visit(v)
+			}
 		}
 	}
-	cycle, accept := make([]bool, comps), make([]bool, comps)
-	met := make([]map[int]bool, comps)
+	cycle, met, kept := make([]bool, comps), make([]uint64, comps), make([]uint, comps)
 	for v, c := range comp {
-		if met[c] == nil {
-			met[c] = map[int]bool{}
+		if c < 0 {
+			continue
 		}
-		accept[c] = accept[c] || a.Accepting[v%nq]
-		for u := range threads {
-			if !slices.ContainsFunc(g.edges[v/nq], func(e bruteEdge) bool { return e.thread == u }) {
-				met[c][u] = true
+		s, u := v/nq, uint(v%nq)
+		for i, w := range tab.untils {
+			if u>>i&1 == 0 || w.b(g.labels[s], u) {
+				kept[c] |= 1 << i
+			}
+		}
+		for t := range threads {
+			if !slices.ContainsFunc(g.edges[s], func(e bruteEdge) bool { return e.thread == t }) {
+				met[c] |= 1 << t
 			}
 		}
 		for _, e := range succ(v) {
 			if comp[e.to] == c {
 				cycle[c] = true
 				if e.thread >= 0 {
-					met[c][e.thread] = true
+					met[c] |= 1 << e.thread
 				}
 			}
 		}
 	}
 	for c := range comps {
-		if cycle[c] && accept[c] && (!fair || len(met[c]) == threads) {
-			return true
+		if cycle[c] && kept[c] == 1<<n-1 && (!fair || met[c] == 1<<threads-1) {
+			return true, true
+		}
+	}
+	return false, true
+}
+
+// undefined tells whether a predicate of a property cannot be evaluated in a state in
+// which it has to be.
+func (g *bruteGraph) undefined(m system.Temporal, p check.Property) bool {
+	for _, q := range p.Predicates {
+		for i := range m.NumProps() {
+			if m.PropName(i) != q.Prop {
+				continue
+			}
+			for k := range g.states {
+				if g.bad[k][i] && (!q.Initial || slices.Contains(g.initial, k)) {
+					return true
+				}
+			}
 		}
 	}
 	return false
@@ -222,11 +321,21 @@ func randomFormula(r *rand.Rand, atoms []string, depth int) string {
 	}
 }
 
-// atomsFor lists propositions that a generated model has the names for.
+// atomsFor lists propositions that a generated model has the names for. Some cannot
+// be evaluated everywhere, and some of those are guarded.
 func atomsFor(text string) []string {
-	atoms := []string{"x == 1", "x < 2", "y >= 2", "x != y", "z > A[0]", "A[1] == 0", "z == 3", "A[0] >= 1", "*p == x"}
-	if !strings.Contains(text, "var p ") {
-		atoms = atoms[:len(atoms)-1]
+	atoms := []string{
+		"x == 1", "x < 2", "y >= 2", "x != y", "z > A[0]", "A[1] == 0", "z == 3", "A[0] >= 1",
+		"x < 0 || x > 1 || A[x] == 1", "y >= 0 && y < 2 -> A[y] != 1", "x >= 0 && x < 2 && (A[x] == 0 <-> y < 2)",
+	}
+	if len(text)%5 == 0 {
+		atoms = append(atoms, "A[x] == 1")
+	}
+	if strings.Contains(text, "var p ") {
+		atoms = append(atoms, "p != nil && *p == x")
+		if len(text)%7 == 0 {
+			atoms = append(atoms, "*p == x")
+		}
 	}
 	for _, c := range []string{"c0", "c1"} {
 		if strings.Contains(text, "var "+c+" ") {
@@ -235,10 +344,16 @@ func atomsFor(text string) []string {
 	}
 	for _, th := range []string{"T0", "T1"} {
 		if i := strings.Index(text, "thread "+th+"("); i >= 0 {
-			atoms = append(atoms, th+"[0].n == 2", th+"[1].n > 0")
 			body, _, _ := strings.Cut(text[i:], "\n}")
-			if strings.Contains(body, "here:") {
-				atoms = append(atoms, th+"[0]@here", th+"[1]@here")
+			here := strings.Contains(body, "here:")
+			for k, v := range []string{"n == 2", "n > 0"} {
+				if strings.Count(text, "go "+th+"(") <= k {
+					continue // it never exists
+				}
+				atoms = append(atoms, fmt.Sprintf("%s[%d].%s", th, k, v))
+				if here {
+					atoms = append(atoms, fmt.Sprintf("%s[%d]@here", th, k))
+				}
 			}
 		}
 	}
@@ -254,15 +369,18 @@ var configs = []oracle.Config{
 	oracle.Everything,
 }
 
-// TestRandomPrograms holds every reduction, with one worker and with four, to
-// the verdict of the full graph.
+// TestRandomPrograms holds every reduction, with one worker and with several, fair and
+// not, to the verdict of the full graph.
 func TestRandomPrograms(t *testing.T) {
-	n := uint64(250)
-	if *long {
-		n = 10000
+	n := uint64(120)
+	switch {
+	case *programs > 0:
+		n = *programs
+	case testing.Short():
+		n = 40
 	}
-	checked, violations, reduced := 0, 0, 0
-	for seed := range n {
+	checked, runs, violations, reduced, undefined := 0, 0, 0, 0, 0
+	for seed := *first; seed < *first+n; seed++ {
 		c := configs[seed%uint64(len(configs))]
 		if seed%uint64(len(configs)) == 4 {
 			c.Threads, c.Statements = 2, 3
@@ -270,58 +388,84 @@ func TestRandomPrograms(t *testing.T) {
 		text := oracle.Generate(seed, c)
 		r := rand.New(rand.NewPCG(seed, 5))
 		atoms := atomsFor(text)
-		f := randomFormula(r, atoms, 1+r.IntN(3))
-		text += "\nltl prop { " + f + " }\n"
+		const formulas = 3
+		for i := range formulas {
+			text += fmt.Sprintf("\nltl prop%d { %s }\n", i, randomFormula(r, atoms, 1+r.IntN(3)))
+		}
 		m, err := model.Parse("random.model", text, model.Options{})
 		if err != nil {
-			if strings.Contains(err.Error(), "init") || strings.Contains(err.Error(), "constant") || strings.Contains(err.Error(), "overflow") || strings.Contains(err.Error(), "no thread") {
+			if strings.Contains(err.Error(), "init") || strings.Contains(err.Error(), "constant") || strings.Contains(err.Error(), "overflow") {
 				continue
 			}
 			t.Fatalf("seed %d: %v\n%s", seed, err, text)
 		}
 		sys := m.System()
 		props := sys.NewMachine().(system.Temporal)
-		g, ok := brute(sys, 1500)
-		if !ok || g.fault {
+		g, ok := brute(sys, 1000)
+		if !ok {
 			continue
 		}
-		p := m.Properties()[0]
-		prop := check.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text}
-		for _, fair := range []bool{false, true} {
-			want := g.violated(t, props, p.Formula, fair)
-			for _, red := range []check.Reduction{check.None, check.Invisible, check.Transparent} {
-				for _, workers := range []int{1, 4} {
+		checked++
+		several := []int{2, 3, 8}[seed%3]
+		for _, prop := range properties(m) {
+			bad := g.undefined(props, prop)
+			if bad {
+				undefined++
+			}
+			for _, fair := range []bool{false, true} {
+				want, ok := g.violated(props, prop.Formula, fair)
+				if !ok {
+					continue
+				}
+				if want {
+					violations++
+				}
+				for _, red := range []check.Reduction{check.None, check.Invisible, check.Transparent} {
 					if fair && red != check.None {
 						continue
 					}
-					o := check.Options{Reduction: red, Workers: workers, Fair: fair, Validate: len(g.states) < 200 && workers == 1}
-					res, err := check.Run(context.Background(), sys, []check.Property{prop}, o)
-					if err != nil {
-						t.Fatalf("seed %d, %v, %d workers: %v\n%s", seed, red, workers, err, text)
-					}
-					got := res[0]
-					if got.Reason != "" || (got.Verdict == check.Violated) != want {
-						t.Fatalf("seed %d, %v, fair %v, %d workers: %s (%s), want violated %v\n%s", seed, red, fair, workers, got.Verdict, got.Reason, want, text)
-					}
-					if red == check.None && got.States > len(g.states) {
-						t.Fatalf("seed %d: %d states, of %d\n%s", seed, got.States, len(g.states), text)
-					}
-					if got.States < len(g.states) {
-						reduced++
-					}
-					if got.States > len(g.states) {
-						t.Fatalf("seed %d, %v, %d workers: more states than the full graph\n%s", seed, red, workers, text)
+					states, lasso := 0, ""
+					for _, workers := range []int{1, several} {
+						o := check.Options{Reduction: red, Workers: workers, Fair: fair, Validate: len(g.states) < 100 && workers == 1}
+						res, err := check.Run(context.Background(), sys, []check.Property{prop}, o)
+						if err != nil {
+							t.Fatalf("seed %d, %s, %v, %d workers: %v\n%s", seed, prop.Name, red, workers, err, text)
+						}
+						runs++
+						got := res[0]
+						here := fmt.Sprintf("seed %d, %s, %v, fair %v, %d workers: %s (%s)", seed, prop.Name, red, fair, workers, got.Verdict, got.Reason)
+						switch {
+						case bad && got.Verdict == check.Pass:
+							t.Fatalf("%s; there is a state without a value\n%s", here, text)
+						case !bad && (got.Reason != "" || (got.Verdict == check.Violated) != want):
+							t.Fatalf("%s; want violated %v\n%s", here, want, text)
+						case got.States > len(g.states):
+							t.Fatalf("%s: more states than the full graph\n%s", here, text)
+						}
+						if got.States < len(g.states) {
+							reduced++
+						}
+						// What is promised the same for any number of workers.
+						if got.Verdict == check.Pass && red == check.None {
+							if states > 0 && states != got.States {
+								t.Fatalf("%s: %d states, with one worker %d\n%s", here, got.States, states, text)
+							}
+							states = got.States
+						}
+						if x := got.Counterexample; x != nil && !bad {
+							l := fmt.Sprint(x.Initial, x.Stem, x.Loop)
+							if lasso != "" && lasso != l {
+								t.Fatalf("%s: the counterexample %s, with one worker %s\n%s", here, l, lasso, text)
+							}
+							lasso = l
+						}
 					}
 				}
 			}
-			if want {
-				violations++
-			}
 		}
-		checked++
 	}
-	t.Logf("%d programs, %d violated verdicts, %d reduced graphs", checked, violations, reduced)
-	if checked < int(n)/4 || violations < checked/4 || reduced < checked/4 {
+	t.Logf("%d programs, %d runs, %d violated, %d with states without a value, %d reduced graphs", checked, runs, violations, undefined, reduced)
+	if checked < int(n)/4 || violations < checked/4 || reduced < checked/4 || undefined == 0 {
 		t.Errorf("the random programs test too little")
 	}
 }

@@ -26,6 +26,7 @@ type LTL struct {
 // that is not inside of a larger one. Its value is computed as an invariant's is, with
 // the short circuits of && and || (and ->, which is an || of the negation).
 type Predicate struct {
+	Pos     source.Pos
 	Prop    string   // the proposition that is the whole predicate
 	Atoms   []string // the propositions of the formula that it is made of
 	Initial bool     // it stands under no temporal operator: only initial states matter
@@ -217,7 +218,7 @@ func (g *gen) predicate(e syntax.Expr, in *formulaPart) {
 		g.newProp(name, e, func(to int32) { g.stateJump(e, to, true) })
 	}
 	slices.Sort(in.atoms)
-	p := Predicate{name, slices.Compact(in.atoms), in.under < 0}
+	p := Predicate{e.Pos(), name, slices.Compact(in.atoms), in.under < 0}
 	if !slices.ContainsFunc(in.predicates, func(q Predicate) bool { return q.Prop == p.Prop && q.Initial == p.Initial }) {
 		in.predicates = append(in.predicates, p)
 	}

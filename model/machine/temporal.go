@@ -90,6 +90,9 @@ func (s *System) Properties() []compile.LTL { return s.p.LTL }
 // PropertyPos returns the place of a temporal property in the model.
 func (s *System) PropertyPos(i int) system.Pos { return s.pos(s.p.LTL[i].Pos) }
 
+// PredicatePos returns the place of a predicate of a temporal property.
+func (s *System) PredicatePos(i, k int) system.Pos { return s.pos(s.p.LTL[i].Predicates[k].Pos) }
+
 // Eval implements system.Temporal.
 func (m *Machine) Eval(i int) (bool, *system.Violation) {
 	track := m.track
