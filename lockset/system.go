@@ -171,11 +171,8 @@ func (s *System) initThreads(names map[string]string) error {
 // Rule returns the rule that the system checks.
 func (s *System) Rule() Rule { return s.rule }
 
-// Ordered tells whether the rule asks which thread accesses the location first,
-// so that even two reads of it do not commute (Options.InitThread).
-func (s *System) Ordered(l system.Loc) bool {
-	return int(l) < len(s.slot) && s.slot[l] >= 0 && s.init[s.slot[l]] != noInitThread
-}
+// Dependences tells whether Options.Dependences was set.
+func (s *System) Dependences() bool { return s.dependences }
 
 // Initial implements system.System.
 func (s *System) Initial() []system.State { return s.initial }

@@ -113,6 +113,11 @@ type Options struct {
 	// discipline; package lockset wraps one so that a violation of LD' is
 	// found while it is searched. Not with a dynamic reduction.
 	InvisibleFirst bool
+	// Composed searches the system C(M) of composed transitions instead
+	// (Stoller 2002, section 5.2; package lockset/composed, type System), under the same
+	// condition, with any reduction. Counts and bounds are in composed
+	// transitions; traces are in single ones. Not with InvisibleFirst.
+	Composed bool
 	// Workers is the number of workers; 0 means one for each CPU.
 	Workers int
 	// MaxDepth cuts executions off after so many transitions; 0 means no

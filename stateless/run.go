@@ -58,6 +58,18 @@ func Run(ctx context.Context, sys system.System, o Options) (*Result, error) {
 			return nil, optionError("%v", err)
 		}
 	}
+	plain := sys
+	single := func(t *trace.Trace) (*trace.Trace, error) { return t, nil }
+	if o.Composed {
+		if o.InvisibleFirst {
+			return nil, optionError("invisible transitions are explored first, or composed with the one before; not both")
+		}
+		c, err := composed.NewSystem(sys, composed.Options{})
+		if err != nil {
+			return nil, optionError("%v", err)
+		}
+		sys, single = c, c.Single
+	}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -74,7 +86,7 @@ func Run(ctx context.Context, sys system.System, o Options) (*Result, error) {
 	err = e.search(ctx, res)
 	res.Duration = time.Since(start)
 	e.judge(res, err)
-	if terr := e.traces(res); err == nil {
+	if terr := e.traces(res, plain, single); err == nil {
 		err = terr
 	}
 	return res, err
@@ -372,24 +384,29 @@ func (e *engine) judge(res *Result, err error) {
 	}
 }
 
-// traces checks and minimises the traces of the violations.
-func (e *engine) traces(res *Result) error {
+// traces checks and minimises the traces of the violations, as traces of the
+// plain system; single makes them that.
+func (e *engine) traces(res *Result, plain system.System, single func(*trace.Trace) (*trace.Trace, error)) error {
 	var errs []error
 	for f := range e.found.All() {
 		v := f.violation
 		t := f.trace
 		t.Violation = &v
 		out := search.Violation{Violation: &v}
-		if err := t.Replay(e.sys); err != nil {
+		t, err := single(t)
+		if err == nil {
+			err = t.Replay(plain)
+		}
+		if err != nil {
 			out.TraceMissing = err.Error()
 			errs = append(errs, fmt.Errorf("internal error: the trace of a violation (%s: %s): %w", v.Kind, v.Message, err))
 		} else {
 			if !e.o.KeepTraces {
-				t = t.Minimise(e.sys, trace.DefaultBudget/e.found.Len())
+				t = t.Minimise(plain, trace.DefaultBudget/e.found.Len())
 			}
 			out.Trace = t
 			if v.Kind == system.Deadlock {
-				v.Message = e.describeDeadlock(t)
+				v.Message = e.describeDeadlock(plain, t)
 			}
 		}
 		res.Violations = append(res.Violations, out)
@@ -413,9 +430,9 @@ func length(v search.Violation) int {
 const maxNames = 4
 
 // describeDeadlock says which threads cannot go on at the end of t.
-func (e *engine) describeDeadlock(t *trace.Trace) string {
-	m := e.sys.NewMachine()
-	m.Load(e.sys.Initial()[t.Initial])
+func (e *engine) describeDeadlock(sys system.System, t *trace.Trace) string {
+	m := sys.NewMachine()
+	m.Load(sys.Initial()[t.Initial])
 	for _, s := range t.Steps {
 		m.Step(s.Thread, s.Alt)
 	}

@@ -144,7 +144,7 @@ func (c *runConfig) search(ctx context.Context, sys system.System, report func(e
 		res, err := search.Run(ctx, sys, f, o)
 		return sys, res, err
 	}
-	ro := lockset.Options{Rule: l.races, InitThread: l.initThread}
+	ro := lockset.Options{Rule: l.races, InitThread: l.initThread, Dependences: l.selection.persistent || l.selection.sleep}
 	if _, err := lockset.New(sys, ro); err != nil {
 		return nil, nil, &refusal{err}
 	}

@@ -12,9 +12,9 @@ import (
 	"cpor/system"
 )
 
-// ErrGuards refuses a selective search that checks the locking discipline of a
-// system with guards that may read data.
-var ErrGuards = errors.New("with persistent or sleep sets ld' cannot be checked in a model that waits for data (an await, or a blocking operation in an atomic block, that reads a variable not declared comm): which variables the condition reads while it fails depends on interleavings that are left out; declare the variables comm, or explore all composed transitions")
+// ErrDependences refuses a selective search that checks a rule on a system
+// that does not show what the rule depends on.
+var ErrDependences = errors.New("persistent and sleep sets leave orders of independent transitions out: a rule is checked on a system with lockset.Options.Dependences only")
 
 // ErrSingle refuses to choose among single transitions.
 var ErrSingle = errors.New("persistent and sleep sets choose among composed transitions, not among single ones with invisible transitions first")
@@ -122,7 +122,6 @@ type flaw struct {
 type choice struct {
 	memory  *memory
 	chooser *persistent.Chooser
-	ordered func(system.Loc) bool
 
 	// Of the state that is expanded:
 	options  []option // with one more at the end
@@ -140,17 +139,13 @@ func (x *Expander) choose(sys system.System, m *memory) error {
 	if x.o.InvisibleFirst {
 		return ErrSingle
 	}
-	c := &choice{memory: m, ordered: func(system.Loc) bool { return false }}
-	if s, ok := system.As[*lockset.System](sys); ok {
-		if s.Rule() == lockset.LDPrime && x.locks.HasGuards() {
-			return ErrGuards
-		}
-		c.ordered = s.Ordered
+	c := &choice{memory: m}
+	if s, ok := system.As[*lockset.System](sys); ok && s.Rule() != lockset.None && !s.Dependences() {
+		return ErrDependences
 	}
 	if x.o.Persistent {
 		c.chooser = persistent.NewChooser(sys)
 	}
-	x.pieces, _ = system.As[system.Pieces](x.m)
 	x.choice = c
 	return nil
 }
@@ -216,11 +211,6 @@ func (c *choice) take(x *Expander, t int, alt uint64, out system.Outcome, start 
 	x.end = m.Encode(x.end)
 	c.ends = append(c.ends, x.end...)
 	x.net(c.accesses[o.accesses:], start)
-	for i := o.accesses; i < len(c.accesses); i++ {
-		if c.ordered(c.accesses[i].Loc) {
-			c.accesses[i].Write = true
-		}
-	}
 	o.accessesEnd = len(c.accesses)
 	c.options = append(c.options, o)
 }
@@ -246,25 +236,28 @@ func (x *Expander) net(accesses []system.Access, start system.Mark) {
 	m := x.m
 	var buf [16]uint64
 	values := buf[:0]
-	synchronisation := func(a system.Access) bool {
-		if x.pieces == nil || !a.Write || int(a.Loc) >= len(x.class) {
-			return false
-		}
-		class := x.class[a.Loc]
-		return class == system.Lock || class == system.LockState
-	}
 	for _, a := range accesses {
-		if synchronisation(a) {
+		if x.synchronises(a) {
 			values = append(values, x.pieces.Value(a.Loc))
 		}
 	}
 	m.Rewind(start)
 	for i, a := range accesses {
-		if synchronisation(a) {
+		if x.synchronises(a) {
 			accesses[i].Write = x.pieces.Value(a.Loc) != values[0]
 			values = values[1:]
 		}
 	}
+}
+
+// synchronises tells whether an access writes a synchronisation object that may
+// be as it was in the end.
+func (x *Expander) synchronises(a system.Access) bool {
+	if x.pieces == nil || !a.Write || int(a.Loc) >= len(x.class) {
+		return false
+	}
+	class := x.class[a.Loc]
+	return class == system.Lock || class == system.LockState
 }
 
 // expand explores the live state.

@@ -214,8 +214,8 @@ func TestSelectionRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range []composed.Options{{Sleep: true}, {Persistent: true}} {
-		if _, err := composed.Factory(checked, o); err != composed.ErrGuards {
-			t.Errorf("%+v: %v, want ErrGuards", o, err)
+		if _, err := composed.Factory(checked, o); err != composed.ErrDependences {
+			t.Errorf("%+v: %v, want ErrDependences", o, err)
 		}
 		if _, err := composed.Factory(waits.System(), o); err != nil {
 			t.Errorf("%+v: %v although nothing is checked", o, err)
@@ -240,7 +240,7 @@ init { go Main(); go Other() }
 		t.Fatal(err)
 	}
 	for _, o := range []composed.Options{{}, {Sleep: true}, {Persistent: true}, {Persistent: true, Sleep: true}} {
-		_, r, err := lockset.Run(t.Context(), m.System(), lockset.Options{Rule: lockset.LDPrime, InitThread: map[string]string{"x": "Main[0]"}},
+		_, r, err := lockset.Run(t.Context(), m.System(), lockset.Options{Rule: lockset.LDPrime, InitThread: map[string]string{"x": "Main[0]"}, Dependences: true},
 			func(sys system.System) (search.Factory, error) { return composed.Factory(sys, o) }, search.Options{Workers: 1})
 		if err != nil || r.Verdict != search.Violated {
 			t.Errorf("%+v: %v %v", o, r.Verdict, err)
@@ -266,7 +266,7 @@ func TestSelectionModels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sys, err := lockset.New(m.System(), lockset.Options{Rule: lockset.LDPrime, Merge: func(system.Loc) bool { return true }})
+		sys, err := lockset.New(m.System(), lockset.Options{Rule: lockset.LDPrime, Merge: func(system.Loc) bool { return true }, Dependences: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -100,10 +100,10 @@
 // same holds for every state: sleep sets alone save transitions and no states.
 //
 // The discipline is checked on the way as before, since what breaks LD' is a set
-// of accesses and not their order. Two exceptions: accesses to a location that
-// one thread is to initialise (lockset.Options.InitThread) count as writes here;
-// and what a failing guard reads of data can depend on the order, so that systems
-// with such guards are refused (ErrGuards). The paper excludes these by PureVis.
+// of accesses and not their order. What a failing guard reads of data can depend on
+// an order nevertheless, and so can who accesses a location first, if a thread
+// is named that has to; lockset.Options.Dependences makes such transitions
+// dependent, and a selective search asks for it. The paper excludes both (PureVis).
 package composed
 
 import (
@@ -158,7 +158,7 @@ type Expander struct {
 var _ search.Expander = (*Expander)(nil)
 
 // Factory returns the factory of the expanders of one search of sys. The error
-// is ErrObservers, ErrNoLocks, ErrGuards or ErrSingle.
+// is ErrObservers, ErrNoLocks, ErrDependences or ErrSingle.
 func Factory(sys system.System, o Options) (search.Factory, error) {
 	memory := newMemory()
 	if _, err := newExpander(sys, o, memory); err != nil {
@@ -184,6 +184,7 @@ func newExpander(sys system.System, o Options, memory *memory) (*Expander, error
 	}
 	m.Track(true)
 	x := &Expander{o: o, m: m, locks: l}
+	x.pieces, _ = system.As[system.Pieces](m)
 	if o.Persistent || o.Sleep {
 		if err := x.choose(sys, memory); err != nil {
 			return nil, err

@@ -79,6 +79,10 @@ func (o *outcome) check(text string) string {
 	if err != nil {
 		return err.Error()
 	}
+	dependent, err := lockset.New(m.System(), lockset.Options{Rule: lockset.LDPrime, Dependences: true})
+	if err != nil {
+		return err.Error()
+	}
 	want, res, err := oracle.Explore(sys, full.Factory(sys), 1, maxStates)
 	if err != nil {
 		return "full search: " + err.Error()
@@ -90,19 +94,11 @@ func (o *outcome) check(text string) string {
 	o.checked++
 	for k, opts := range append(variants[:4:4], selections[o.checked%len(selections)]) {
 		workers := 1 + k%2*2
-		searched, expect := system.System(sys), want
-		f, err := composed.Factory(sys, opts)
-		if err == composed.ErrGuards {
-			if broken(want) {
-				continue
-			}
-			// The discipline is known to be kept, and need not be checked.
-			searched = m.System()
-			if expect, _, err = oracle.Explore(searched, full.Factory(searched), 1, 0); err != nil {
-				return "full search: " + err.Error()
-			}
-			f, err = composed.Factory(searched, opts)
+		searched := sys
+		if opts.Sleep || opts.Persistent {
+			searched = dependent
 		}
+		f, err := composed.Factory(searched, opts)
 		if err != nil {
 			return err.Error()
 		}
@@ -132,7 +128,7 @@ func (o *outcome) check(text string) string {
 			}
 			continue
 		}
-		if d := oracle.Diff(expect, got); d != "" {
+		if d := oracle.Diff(want, got); d != "" {
 			return fmt.Sprintf("composed search %+v, %d workers:\n%s", opts, workers, d)
 		}
 		if k == 0 {

@@ -1,0 +1,132 @@
+package composed
+
+import (
+	"errors"
+	"slices"
+
+	"cpor/system"
+	"cpor/trace"
+)
+
+// System is C(M): the system whose transitions are composed ones, for searches
+// that are no expanders. A machine of it behaves as one of the system that it
+// wraps, but a step of a thread takes the invisible transitions that follow as
+// well. What the step accesses is its net effect: a lock that it has acquired and
+// released it has read.
+//
+// A composed transition ends before the next visible one, so nobody misses a
+// turn; and it ends after MaxInvisible transitions, so that it ends at all. A
+// system that goes round in invisible transitions then is cyclic, as it was
+// before. A step can violate several properties, since a thread goes on after a
+// violation of the locking discipline: they are chained (system.Violation.Also).
+//
+// The optional interfaces of the wrapped machine are about its transitions: what
+// they tell of a state, of how a thread blocks and of what it may access in the
+// future holds for the composed ones, too; StepOn takes a single transition.
+type System struct {
+	system.System
+	o Options
+}
+
+// NewSystem wraps sys. The error is ErrObservers, ErrNoLocks or ErrSingle.
+func NewSystem(sys system.System, o Options) (*System, error) {
+	if o.InvisibleFirst || o.Persistent || o.Sleep {
+		return nil, ErrSingle
+	}
+	if _, err := newExpander(sys, o, nil); err != nil {
+		return nil, err
+	}
+	return &System{sys, o}, nil
+}
+
+// Unwrap returns the wrapped system.
+func (s *System) Unwrap() system.System { return s.System }
+
+// Bare implements [system.Remembering].
+func (s *System) Bare(state system.State) system.State { return system.Bare(s.System, state) }
+
+// NewMachine implements [system.System].
+func (s *System) NewMachine() system.Machine { return s.newMachine() }
+
+func (s *System) newMachine() *machine {
+	x, _ := newExpander(s.System, s.o, nil) // the same system is as good as before
+	return &machine{Machine: x.m, x: x}
+}
+
+// Single returns a trace of the wrapped system that takes the transitions of a
+// trace of this one. It ends where the property that t claims is violated.
+func (s *System) Single(t *trace.Trace) (*trace.Trace, error) {
+	single := &trace.Trace{Initial: t.Initial, Violation: t.Violation}
+	m := s.newMachine()
+	m.Load(s.Initial()[t.Initial])
+	for i, st := range t.Steps {
+		mark := m.Mark()
+		if out := m.Step(st.Thread, st.Alt); out.Kind != system.Moved {
+			return nil, errors.New("a composed transition of the trace is not enabled")
+		}
+		steps := slices.Clone(m.x.tail)
+		if i < len(t.Steps)-1 || t.Violation == nil || t.Violation.Kind == system.Deadlock {
+			single.Steps = append(single.Steps, steps...)
+			continue
+		}
+		m.Rewind(mark)
+		for _, last := range steps {
+			single.Steps = append(single.Steps, last)
+			if out := m.Machine.Step(last.Thread, last.Alt); out.Violation.Find(t.Violation) != nil {
+				break
+			}
+		}
+	}
+	return single, nil
+}
+
+// machine takes composed transitions.
+type machine struct {
+	system.Machine
+	x        *Expander
+	accesses []system.Access
+}
+
+// Unwrap returns the machine of the wrapped system.
+func (m *machine) Unwrap() system.Machine { return m.Machine }
+
+// Track implements [system.Machine]. Accesses are recorded always: they tell
+// where a composed transition ends.
+func (m *machine) Track(bool) {}
+
+// Accesses implements [system.Machine].
+func (m *machine) Accesses() []system.Access { return m.accesses }
+
+// Step implements [system.Machine].
+func (m *machine) Step(t int, alt uint64) system.Outcome {
+	inner := m.Machine
+	start := inner.Mark()
+	first := inner.Step(t, alt)
+	m.accesses = m.accesses[:0]
+	if first.Kind != system.Moved {
+		m.accesses = append(m.accesses, inner.Accesses()...)
+		return first
+	}
+	var violations []system.Violation
+	m.x.follow(t, alt, first,
+		func(v *system.Violation) {
+			for ; v != nil; v = v.Also {
+				violations = append(violations, *v)
+			}
+		},
+		func() { m.accesses = merge(m.accesses, 0, inner.Accesses()) })
+	if len(m.x.tail) > 1 && slices.ContainsFunc(m.accesses, m.x.synchronises) {
+		// The values from before are had by going back.
+		m.x.net(m.accesses, start)
+		for _, s := range m.x.tail {
+			inner.Step(s.Thread, s.Alt)
+		}
+	}
+	out := first
+	out.Violation = nil
+	for i := len(violations) - 1; i >= 0; i-- {
+		violations[i].Also = out.Violation
+		out.Violation = &violations[i]
+	}
+	return out
+}
