@@ -83,7 +83,13 @@ func randomPredicate(rng *rand.Rand, n, depth int, hosts []string) string {
 		return host() + "." + []string{"y", "z"}[rng.IntN(2)]
 	}
 	if depth == 0 || rng.IntN(6) == 0 {
-		switch rng.IntN(9) {
+		switch rng.IntN(11) {
+		case 9: // linear in several hosts
+			op := []string{"==", "<", "<=", ">", ">="}[rng.IntN(5)]
+			return fmt.Sprintf("%s.y + 2 * %s.z - %s.y %s %d", host(), host(), host(), op, rng.IntN(7)-2)
+		case 10:
+			op := []string{"==", "!=", "<", "<=", ">", ">="}[rng.IntN(6)]
+			return fmt.Sprintf("sum(k: k.y) %s %d", op, rng.IntN(2*n+1))
 		case 0, 1, 2:
 			return host() + ".x"
 		case 3, 4, 5:

@@ -32,7 +32,7 @@ func (m Modality) String() string {
 
 // The algorithms.
 const (
-	Auto          = "auto"     // the best that applies
+	Auto          = "auto"     // the best that applies; of two, the first that answers
 	Interval      = "interval" // Poss: search over intervals of the lattice, our own
 	PSPoss        = "psposs"   // Poss: the paper's, sections 4 and 5
 	PSDef         = "psdef"    // Def: the paper's, section 6
@@ -144,7 +144,14 @@ func Detect(ctx context.Context, c *computation.Computation, n *predicate.Node, 
 		r.res.LatticeBound *= float64(c.States(i))
 	}
 	stopProgress := r.progress()
+	// The end of ctx is noticed at once, however long a step takes: every loop that
+	// may be long looks at stopped.
+	stop := context.AfterFunc(ctx, r.timeout)
+	if ctx.Err() != nil {
+		r.timeout()
+	}
 	err := r.detect(c, n, m)
+	stop()
 	stopProgress()
 	if err != nil {
 		return nil, err
@@ -166,10 +173,21 @@ type run struct {
 
 	states, transitions, events, bytes atomic.Int64
 
+	parent *run // whose counts these are, too; nil for none
+
 	stopped atomic.Bool
 	mu      sync.Mutex
 	why     string // the reason why it was stopped without an answer
 	bug     error
+}
+
+// timeout halts the run because of its ctx.
+func (r *run) timeout() {
+	if errors.Is(r.ctx.Err(), context.DeadlineExceeded) {
+		r.halt("time-out")
+	} else {
+		r.halt("interrupted")
+	}
 }
 
 func (r *run) stats() Stats {
@@ -241,7 +259,7 @@ const flushEvery = 1024
 // tick is called once for each state; it reports whether to stop.
 func (r *run) tick(t *tally) bool {
 	if t.ticks++; t.ticks < flushEvery {
-		return false
+		return r.stopped.Load()
 	}
 	r.flush(t)
 	return r.stopped.Load()
@@ -252,6 +270,9 @@ func (r *run) add(t *tally) {
 	r.states.Add(t.states)
 	r.transitions.Add(t.transitions)
 	r.events.Add(t.events)
+	if r.parent != nil {
+		r.parent.add(&tally{states: t.states, transitions: t.transitions, events: t.events})
+	}
 	*t = tally{}
 }
 
@@ -262,13 +283,6 @@ func (r *run) flush(t *tally) {
 		return
 	}
 	states := r.states.Load()
-	if err := r.ctx.Err(); err != nil {
-		if errors.Is(err, context.DeadlineExceeded) {
-			r.halt("time-out")
-		} else {
-			r.halt("interrupted")
-		}
-	}
 	if r.opt.MaxStates > 0 && states >= r.opt.MaxStates {
 		r.halt(fmt.Sprintf("limit of %d states", r.opt.MaxStates))
 	}
@@ -305,6 +319,10 @@ func (r *run) poss(c *computation.Computation, n *predicate.Node) {
 	}
 	r.res.Conjunctions = parts
 	if r.opt.Algorithm == Auto {
+		if blind(parts) {
+			r.both(c, parts)
+			return
+		}
 		r.opt.Algorithm = Interval
 	}
 	r.res.Algorithm = r.opt.Algorithm
@@ -320,8 +338,17 @@ func (r *run) poss(c *computation.Computation, n *predicate.Node) {
 		r.interval(c, parts)
 		return
 	}
+	r.simple(c, parts)
+}
+
+// simple searches the parts one after the other, by an algorithm that runs on
+// one goroutine.
+func (r *run) simple(c *computation.Computation, parts []*predicate.Conjunction) {
 	for _, part := range parts {
-		p := compile(c, part, !r.opt.Full)
+		p := compile(c, part, !r.opt.Full, r.stopped.Load)
+		if p == nil {
+			return
+		}
 		r.res.SearchedBound += p.size()
 		switch r.opt.Algorithm {
 		case PSPoss:
@@ -345,7 +372,10 @@ func (r *run) sequences() bool {
 func (r *run) def(c *computation.Computation, n *predicate.Node) {
 	conj := predicate.Normalise(n)
 	r.res.Conjunctions = []*predicate.Conjunction{conj}
-	p := compile(c, conj, !r.opt.Full)
+	p := compile(c, conj, !r.opt.Full, r.stopped.Load)
+	if p == nil {
+		return
+	}
 	r.res.SearchedBound = p.size()
 	algorithm := r.opt.Algorithm
 	if algorithm == GargWaldecker && !conj.IsLocal() {
@@ -360,7 +390,9 @@ func (r *run) def(c *computation.Computation, n *predicate.Node) {
 			// Who can avoid the 1-local part can avoid the whole.
 			if local := localPart(conj); len(local.Clauses) > 0 {
 				r.res.Algorithm = GargWaldecker
-				r.gwDef(compile(c, local, !r.opt.Full))
+				if q := compile(c, local, !r.opt.Full, r.stopped.Load); q != nil {
+					r.gwDef(q)
+				}
 				if r.stopped.Load() {
 					return
 				}

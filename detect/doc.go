@@ -19,7 +19,8 @@
 //	psdef       Def   PSDef
 //	lattice     both  Cooper and Marzullo: every consistent global state
 //
-// The default for Def is gw where it applies. Where it does not, gw first tries
+// The default for Poss is interval, and psposs beside it after a while for
+// predicates of which interval sees little (see both). The default for Def is gw where it applies. Where it does not, gw first tries
 // to avoid the 1-local conjuncts, and psdef does the rest.
 //
 // Every algorithm works on a problem: the computation reduced to the events that

@@ -28,6 +28,9 @@ import (
 //   - A branch whose join leaves the interval is no branch. A clause without a
 //     branch ends the node; a clause with one branch is a step without choice, so
 //     among the false clauses the one with the fewest branches is chosen.
+//   - Before it is looked at, a node is narrowed by the literals that are linear:
+//     see narrow. For these, next(i) is the first local state that brings the sum
+//     nearer.
 //   - When only one process of a joint literal can still move within the
 //     interval, the literal is as good as 1-local, and its next true state is
 //     looked up.
@@ -75,7 +78,10 @@ func (r *run) interval(c *computation.Computation, parts []*predicate.Conjunctio
 	is := &intervalSearch{r: r, problems: make([]*problem, len(parts)), jump: r.opt.Algorithm == Interval, choose: r.opt.Algorithm == Interval}
 	items := make([]interval, len(parts))
 	for x, part := range parts {
-		p := compile(c, part, !r.opt.Full)
+		p := compile(c, part, !r.opt.Full, r.stopped.Load)
+		if p == nil {
+			return
+		}
 		is.problems[x] = p
 		if r.opt.Check {
 			is.packers = append(is.packers, newPacker(p))
@@ -87,10 +93,6 @@ func (r *run) interval(c *computation.Computation, parts []*predicate.Conjunctio
 			bounds[p.n+i] = p.procs[i].last + 1
 		}
 		items[len(parts)-1-x] = interval{x, bounds} // the pool takes the last first
-		if r.ctx.Err() != nil {
-			r.flush(&tally{})
-			return
-		}
 	}
 	workers := make([]intervalWorker, r.opt.Workers)
 	runPool(r.opt.Workers, items, r.stopped.Load, func(w *worker[interval], item interval) {
@@ -107,6 +109,7 @@ type intervalWorker struct {
 	acc        []uint64
 	ub         []int32
 	cand, best []branch
+	ranges     [][2]int64
 	_          [64]byte
 }
 
@@ -125,6 +128,9 @@ func (w *intervalWorker) explore(is *intervalSearch, pool *worker[interval], nod
 		}
 		if is.visited != nil && !is.check(node.problem, s) {
 			is.r.fail(errMatch)
+			return
+		}
+		if is.jump && !w.narrow(p, s, ub, is.r.stopped.Load) {
 			return
 		}
 		x, ok := w.chooseClause(is, p, s, ub)
@@ -173,7 +179,11 @@ func (w *intervalWorker) explore(is *intervalSearch, pool *worker[interval], nod
 // step executes the sequence that brings process i to local state k.
 func (w *intervalWorker) step(p *problem, s []int32, i int, k int32) {
 	w.transitions++
-	row := p.row(i, k)
+	w.join(s, p.row(i, k))
+}
+
+// join joins s with the clock.
+func (w *intervalWorker) join(s, row []int32) {
 	for j, x := range row {
 		if x > s[j] {
 			w.events += int64(x - s[j])
@@ -229,14 +239,16 @@ func (w *intervalWorker) branches(is *intervalSearch, p *problem, x int, s, ub [
 			if k = s[i] + 1; k < bounds[i] {
 				i, k = w.minimal(p, c, s, i)
 			}
+		case c.linear != nil:
+			k = c.linear.nextLinear(y, s, bounds)
 		default:
 			k = p.next(x, y, s[i])
 			if c.sub != nil && k < bounds[i] && w.othersFrozen(p, x, y, s, bounds) {
 				// Only process i can change anything: find where that helps.
 				old := s[i]
-				for k < bounds[i] {
+				for n := 1; k < bounds[i]; n++ {
 					s[i] = k
-					if p.clauseHolds(x, s) {
+					if p.clauseHolds(x, s) || n%stopEvery == 0 && is.r.stopped.Load() {
 						break
 					}
 					k = p.next(x, y, k)

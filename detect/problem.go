@@ -30,6 +30,7 @@ type problem struct {
 	procs []proc
 	words int // 64-bit words of a mask with a bit for each clause
 
+	trees   map[string]*rangeTree // of linear literals, by what they sum up
 	clauses []clause
 	joint   []uint64 // mask of the clauses that have joint literals
 	all     []uint64 // mask of all clauses
@@ -50,8 +51,9 @@ type clause struct {
 	// next[x][k] is, for process support[x], the first local state after k that
 	// could make the clause true: one that satisfies the process's own literal, or
 	// differs from k in a variable of the joint literals; last+1 if there is none.
-	next [][]int32
-	sub  [][]int32 // by position in support, by class: number of the tuple of the clause's joint variables
+	next   [][]int32
+	linear *linear   // the form of its only literal, if it has one
+	sub    [][]int32 // by position in support, by class: number of the tuple of the clause's joint variables
 }
 
 // jointLiteral is a literal on several processes. Its value is looked up in a
@@ -68,6 +70,10 @@ type jointLiteral struct {
 
 type slot struct{ pos, index int }
 
+// stopEvery is how many steps of a loop over local states there are between two
+// questions whether to stop.
+const stopEvery = 1 << 12
+
 // The largest table of a joint literal, and of next for all clauses together;
 // variables for the tests. Beyond them, literals are evaluated and next is
 // searched for each time.
@@ -76,8 +82,9 @@ var (
 	maxNext  = 64 << 20
 )
 
-// compile makes the problem of a conjunction.
-func compile(c *computation.Computation, conj *predicate.Conjunction, weak bool) *problem {
+// compile makes the problem of a conjunction. It returns nil as soon as stop
+// says so.
+func compile(c *computation.Computation, conj *predicate.Conjunction, weak bool, stop func() bool) *problem {
 	p := &problem{c: c, conj: conj, words: max(1, (len(conj.Clauses)+63)/64)}
 	if weak {
 		p.hosts = conj.Support()
@@ -107,15 +114,28 @@ func compile(c *computation.Computation, conj *predicate.Conjunction, weak bool)
 	vars := p.variables(at)
 	tuples := make([]tupleTable, p.n)
 	for i := range p.procs {
-		tuples[i] = p.classify(i, vars[i], weak)
+		tuples[i] = p.classify(i, vars[i], weak, stop)
+		if stop() {
+			return nil
+		}
 	}
 	for i := range p.procs {
 		p.clocks(i, weak)
+		if stop() {
+			return nil
+		}
 	}
 	for x, cl := range conj.Clauses {
 		p.compileJoint(x, cl, at, tuples)
+		p.clauses[x].linear = p.compileLinear(x, cl, at, tuples, stop)
+		if stop() {
+			return nil
+		}
 	}
-	p.compileNext()
+	p.compileNext(stop)
+	if stop() {
+		return nil
+	}
 	return p
 }
 
@@ -169,7 +189,7 @@ type tupleTable struct {
 
 // classify finds the classes of the local states of process i and, with weak
 // clocks, leaves of each run of states of the same class only the first.
-func (p *problem) classify(i int, vars relevant, weak bool) tupleTable {
+func (p *problem) classify(i int, vars relevant, weak bool, stop func() bool) tupleTable {
 	pr := &p.procs[i]
 	h := p.hosts[i]
 	table := tupleTable{names: vars.names[:vars.joint]}
@@ -254,7 +274,10 @@ func (p *problem) classify(i int, vars relevant, weak bool) tupleTable {
 			pr.start = append(pr.start, k)
 		}
 	}
-	for k := int32(0); k < states; {
+	for k, n := int32(0), 0; k < states; n++ {
+		if n%stopEvery == 0 && stop() {
+			return table
+		}
 		until := states
 		for x, col := range columns {
 			if col == nil {
@@ -420,7 +443,7 @@ func (l *jointLiteral) holds(p *problem, s []int32) bool {
 }
 
 // compileNext fills the next tables unless they would be too large.
-func (p *problem) compileNext() {
+func (p *problem) compileNext(stop func() bool) {
 	size := 0
 	for x := range p.clauses {
 		for _, i := range p.clauses[x].support {
@@ -434,6 +457,9 @@ func (p *problem) compileNext() {
 		c := &p.clauses[x]
 		c.next = make([][]int32, len(c.support))
 		for y, i := range c.support {
+			if stop() {
+				return
+			}
 			last := p.procs[i].last
 			next := make([]int32, last+1)
 			next[last] = last + 1

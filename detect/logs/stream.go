@@ -60,9 +60,11 @@ type Decoder struct {
 	first   []byte
 	interns map[string]string
 
-	interned int     // bytes in interns, about
-	entries  []Entry // room for the clocks and variables of several records
+	interned int      // bytes in interns, about
+	records  []Record // room for several records, their clocks and variables
+	entries  []Entry
 	vars     []Var
+	lastVars []string
 }
 
 // NewDecoder returns a decoder; of the options it uses Format, Assign
@@ -117,7 +119,7 @@ func (d *Decoder) set(name []byte, v computation.Value) {
 	}
 	if len(d.cur.Vars) == cap(d.cur.Vars) && len(d.cur.Vars) > 0 {
 		// It outgrows its room.
-		d.cur.Vars = append(d.cur.Vars, Var{d.intern(name), v})
+		d.cur.Vars = append(d.cur.Vars, Var{d.varName(name), v})
 		return
 	}
 	if d.cur.Vars == nil {
@@ -129,7 +131,23 @@ func (d *Decoder) set(name []byte, v computation.Value) {
 		d.vars = d.vars[:n+room]
 		d.cur.Vars = d.vars[n : n : n+room]
 	}
-	d.cur.Vars = append(d.cur.Vars, Var{d.intern(name), v})
+	d.cur.Vars = append(d.cur.Vars, Var{d.varName(name), v})
+}
+
+// varName is intern for the next variable of the current record, which often has
+// the name of the one in that place before.
+func (d *Decoder) varName(name []byte) string {
+	k := len(d.cur.Vars)
+	if k < len(d.lastVars) && d.lastVars[k] == string(name) {
+		return d.lastVars[k]
+	}
+	s := d.intern(name)
+	if k < len(d.lastVars) {
+		d.lastVars[k] = s
+	} else if k == len(d.lastVars) && k < 64 {
+		d.lastVars = append(d.lastVars, s)
+	}
+	return s
 }
 
 // next returns the next line, without blanks around it.
@@ -249,7 +267,12 @@ func (d *Decoder) twice() error {
 
 // record returns a new record with the clock that was scanned.
 func (d *Decoder) record(line int) *Record {
-	r := &Record{Line: line}
+	if len(d.records) == 0 {
+		d.records = make([]Record, 64)
+	}
+	r := &d.records[0]
+	d.records = d.records[1:]
+	r.Line = line
 	n := len(d.scan.hosts)
 	if cap(d.entries)-len(d.entries) < n {
 		d.entries = make([]Entry, 0, max(64*n, 64))

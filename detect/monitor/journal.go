@@ -539,7 +539,7 @@ func (m *Monitor) restore(cp *checkpoint) error {
 			return errCheckpoint
 		}
 		h.states = nil
-		h.tuples, h.tupleID = nil, map[string]int32{}
+		h.tuples, h.tupleID, h.ofValue = nil, map[string]int32{}, nil
 		h.class, h.classID = nil, map[string]int32{}
 		set := func(values []computation.Value) {
 			for x, v := range values {

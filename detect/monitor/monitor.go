@@ -117,7 +117,8 @@ type host struct {
 	states  []state // ascending by at; the first one may begin before what is needed
 	early   map[int32]*event
 	tuples  [][]computation.ValueID
-	tupleID map[string]int32
+	tupleID map[string]int32 // by their values
+	ofValue []int32          // instead of tupleID for one variable: the tuple plus 1, by value
 	joint   []int            // the variables, as indices in vars, that stand in joint literals
 	class   []int32          // by tuple, -1 if it is not known yet
 	classID map[string]int32 // by truth of the literals and values of the joint variables
@@ -418,6 +419,19 @@ func (m *Monitor) take(e *event) {
 
 // tuple numbers the current values of the host's variables.
 func (h *host) tuple() int32 {
+	if len(h.cur) == 1 { // the usual case, without making a key
+		v := int(h.cur[0])
+		if v < len(h.ofValue) && h.ofValue[v] > 0 {
+			return h.ofValue[v] - 1
+		}
+		for v >= len(h.ofValue) {
+			h.ofValue = append(h.ofValue, 0)
+		}
+		id := int32(len(h.tuples))
+		h.ofValue[v] = id + 1
+		h.tuples = append(h.tuples, slices.Clone(h.cur))
+		return id
+	}
 	key := tupleKey(h.cur)
 	id, ok := h.tupleID[key]
 	if !ok {
@@ -426,6 +440,21 @@ func (h *host) tuple() int32 {
 		h.tuples = append(h.tuples, slices.Clone(h.cur))
 	}
 	return id
+}
+
+// number makes the index of the tuples anew.
+func (h *host) number() {
+	h.tupleID, h.ofValue = map[string]int32{}, nil
+	for x, t := range h.tuples {
+		if len(t) != 1 {
+			h.tupleID[tupleKey(t)] = int32(x)
+			continue
+		}
+		for int(t[0]) >= len(h.ofValue) {
+			h.ofValue = append(h.ofValue, 0)
+		}
+		h.ofValue[t[0]] = int32(x) + 1
+	}
 }
 
 func tupleKey(tuple []computation.ValueID) string {
@@ -534,6 +563,7 @@ func (m *Monitor) release() {
 		h.states[0].tuple = 0
 		h.states[0].text = ""
 		h.tuples, h.tupleID, h.class, h.classID = [][]computation.ValueID{make([]computation.ValueID, len(h.vars))}, nil, nil, nil
+		h.ofValue = nil
 	}
 	m.values = computation.NewValues()
 }
@@ -584,10 +614,7 @@ func (m *Monitor) forget(h *host, anyway bool) {
 	}
 	h.tuples = tuples
 	h.class, h.classID = nil, map[string]int32{}
-	h.tupleID = map[string]int32{}
-	for x, t := range tuples {
-		h.tupleID[tupleKey(t)] = int32(x)
-	}
+	h.number()
 	m.shrinkValues(anyway)
 	for _, p := range m.parts {
 		p.forget()
@@ -616,11 +643,10 @@ func (m *Monitor) shrinkValues(anyway bool) {
 	for _, h := range m.hosts {
 		h.class, h.classID = nil, map[string]int32{}
 		h.cur = move(h.cur)
-		h.tupleID = map[string]int32{}
 		for t := range h.tuples {
 			h.tuples[t] = move(h.tuples[t])
-			h.tupleID[tupleKey(h.tuples[t])] = int32(t)
 		}
+		h.number()
 	}
 }
 
