@@ -19,8 +19,9 @@ import (
 )
 
 var (
-	hbPrograms = flag.Uint64("programs", 400, "how many random programs to hold to vector clocks")
-	hbFirst    = flag.Uint64("first", 0, "the first seed")
+	hbPrograms  = flag.Uint64("programs", 400, "how many random programs to hold to vector clocks")
+	hbFirst     = flag.Uint64("first", 0, "the first seed")
+	disciplines = flag.Int("disciplines", 0, "how many random programs to search for breaches of LD and LD' without states")
 )
 
 // racy returns the variables of the races among violations.
@@ -57,7 +58,17 @@ func engines(t *testing.T, sys system.System, o lockset.Options, report func(nam
 	}
 }
 
-var statelessReductions = []stateless.Reduction{stateless.None, stateless.Sleep, stateless.Persistent, stateless.PersistentSleep}
+// statelessReductions are all there are.
+var statelessReductions = func() (rs []stateless.Reduction) {
+	for _, name := range stateless.ReductionNames() {
+		r, err := stateless.ParseReduction(name)
+		if err != nil {
+			panic(err)
+		}
+		rs = append(rs, r)
+	}
+	return rs
+}()
 
 // TestVectorClocks holds HB, in every engine, to vector clocks along all
 // executions of random programs: the same variables have a race.
