@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -76,7 +77,7 @@ func usesLocks(por string) bool { return por == locksReduction.name || por == in
 // define defines the flags on l.
 func (l *lockConfig) define(f *flagSet) {
 	l.initThread = map[string]string{}
-	f.Func("races", "the `rule` for races: ld' (a lock protects what several threads write; the default of -por locks), ld (Eraser's, which lets the first thread initialise), hb (nothing orders two accesses) or none (the default otherwise)", func(s string) (err error) {
+	f.Func("races", "the `rule` for races: ld' (a lock protects what several threads write; the default of -por locks), ld (Eraser's, which lets the first thread initialise), hb (happens-before: no synchronisation orders two accesses) or none (the default otherwise). With stored states ld and hb need -por none; with -search stateless every reduction checks every rule", func(s string) (err error) {
 		l.races, err = lockset.ParseRule(s)
 		return err
 	})
@@ -110,14 +111,22 @@ func (l *lockConfig) check(f *flagSet, por string) error {
 	l.bounded = f.given("max-invisible")
 	switch {
 	case locks && (l.races == lockset.LD || l.races == lockset.HB):
-		return fmt.Errorf("-races %v needs every interleaving, because it depends on the order of the accesses: -por %s checks ld', and -por none checks %v", l.races, por, l.races)
+		return fmt.Errorf("-races %v needs every interleaving, because it depends on the order of the accesses: -por %s checks ld'; -por none checks %v, and so does -search stateless with every reduction", l.races, por, l.races)
 	case !locks && por != "none" && l.races != lockset.None:
-		return fmt.Errorf("-races %v cannot be checked with -por %s, which leaves out the accesses that it looks for: use -por none, or -por locks for ld'", l.races, por)
+		return fmt.Errorf("-races %v cannot be checked with -por %s, which leaves out the accesses that it looks for: use -por none, or -search stateless, or -por locks for ld'", l.races, por)
 	case l.bounded && locks && l.maxInvisible < 1:
 		return fmt.Errorf("-max-invisible %d: the number must be above 0", l.maxInvisible)
 	case l.races != lockset.None && f.Lookup("validate").Value.String() == "true":
 		return fmt.Errorf("-validate runs transitions on pieces of states, to which the memory of -races %v does not belong: use -races none with it", l.races)
-	case len(l.initThread) > 0 && l.races != lockset.LDPrime && l.races != lockset.LD && (locks || por == "none"):
+	case locks || por == "none":
+		return l.checkInitThread()
+	}
+	return nil
+}
+
+// checkInitThread refuses -init-thread where no rule knows it.
+func (l *lockConfig) checkInitThread() error {
+	if len(l.initThread) > 0 && l.races != lockset.LDPrime && l.races != lockset.LD {
 		return errors.New("-init-thread means nothing without -races ld' or ld")
 	}
 	return nil
@@ -159,19 +168,35 @@ func (c *runConfig) search(ctx context.Context, sys system.System, report func(e
 // refusal is a model, or a flag about it, that cannot be searched as asked.
 type refusal struct{ error }
 
+// explain completes the messages of what broke a rule.
+func (l *lockConfig) explain(vs []search.Violation) {
+	for _, v := range vs {
+		if (v.Kind == lockset.Discipline || v.Kind == lockset.Race) && l.sys != nil && v.Trace != nil {
+			v.Violation.Message = lockset.Explain(l.sys, v.Trace)
+			v.Trace.Violation.Message = v.Violation.Message
+		}
+	}
+}
+
+// wrapStateless returns the system that a search without stored states checks
+// the rule on. A refusal is the user's mistake.
+func (l *lockConfig) wrapStateless(sys system.System) (system.System, error) {
+	if l.races == lockset.None {
+		return sys, nil
+	}
+	wrapped, err := lockset.New(sys, lockset.Options{Rule: l.races, InitThread: l.initThread, Dependences: true})
+	if err != nil {
+		return nil, err
+	}
+	l.sys = wrapped
+	return wrapped, nil
+}
+
 // judge completes the messages, and corrects the verdict of a search that ended
 // with everything covered under an assumption.
 func (l *lockConfig) judge(res *search.Result, por string) {
-	broken := false
-	for _, v := range res.Violations {
-		if v.Kind == lockset.Discipline {
-			broken = true
-			if l.sys != nil && v.Trace != nil {
-				v.Violation.Message = lockset.Explain(l.sys, v.Trace)
-				v.Trace.Violation.Message = v.Violation.Message
-			}
-		}
-	}
+	l.explain(res.Violations)
+	broken := slices.ContainsFunc(res.Violations, func(v search.Violation) bool { return v.Kind == lockset.Discipline })
 	if !usesLocks(por) || !res.Exhaustive {
 		return
 	}

@@ -105,6 +105,9 @@ func (c *statelessConfig) validate(f *flagSet, run *runConfig) error {
 	case c.bounded() && !c.reduction.Bounded():
 		return fmt.Errorf("-por %v may miss violations within a bound on the depth; with -max-depth or -deepen use -por sleep (the default then) or none", c.reduction)
 	}
+	if err := run.locks.checkInitThread(); err != nil {
+		return err
+	}
 	run.reduction = &reduction{name: c.reduction.String()}
 	return nil
 }
@@ -114,7 +117,10 @@ func (c *statelessConfig) bounded() bool { return c.maxDepth != 0 || c.deepen }
 
 // runStateless searches a model without storing states and prints the result.
 func runStateless(e *env, c *runConfig, m *model.Model, out *traceFile) int {
-	sys := m.System()
+	sys, err := c.locks.wrapStateless(m.System())
+	if err != nil {
+		return e.mistake("run", "%s: %v", c.file, err)
+	}
 	p := newProgress(e, c)
 	o := stateless.Options{
 		Reduction: c.stateless.reduction, Undo: c.stateless.undo, Workers: c.workers,
@@ -138,6 +144,7 @@ func runStateless(e *env, c *runConfig, m *model.Model, out *traceFile) int {
 		e.internalError(strings.TrimPrefix(err.Error(), "internal error: "))
 		return exitMistake
 	}
+	c.locks.explain(res.Violations)
 	rep, err := newReport(c, m, sys, &search.Result{
 		Verdict: res.Verdict, Exhaustive: res.Exhaustive, Reason: res.Reason, Workers: res.Workers,
 		Counters: search.Counters{Transitions: res.Transitions}, MaxDepth: res.MaxDepth, Duration: res.Duration,
@@ -182,6 +189,7 @@ type statelessJSON struct {
 	NotChecked           string          `json:"not_checked,omitempty"`
 	Violations           []violationJSON `json:"violations"`
 	MoreViolations       uint64          `json:"more_violations"`
+	Races                string          `json:"races"`
 }
 
 func writeStatelessJSON(w io.Writer, r *report, res *stateless.Result) error {
@@ -192,6 +200,7 @@ func writeStatelessJSON(w io.Writer, r *report, res *stateless.Result) error {
 		Transitions: res.Transitions, MaxDepth: res.MaxDepth, Rounds: res.Rounds, Bound: res.Bound,
 		DurationMS: res.Duration.Seconds() * 1000, TransitionsPerSecond: res.TransitionsPerSecond(),
 		Deadlocks: r.c.deadlock, NotChecked: r.ltl, Violations: []violationJSON{}, MoreViolations: res.MoreViolations,
+		Races: r.c.locks.races.String(),
 	}
 	for _, f := range r.found {
 		j.Violations = append(j.Violations, violationJSON{f})
@@ -222,6 +231,9 @@ func writeStatelessText(w io.Writer, r *report, res *stateless.Result, width int
 	p.figure("search", strings.Join(how, ", "), "")
 	if ps := paramList(r.params); ps != "" {
 		p.figure("constants", ps, "")
+	}
+	if r.c.locks.races != 0 {
+		p.figure("races", "checked by "+r.c.locks.races.String(), "")
 	}
 	p.figure("executions", comma(res.Executions), short(uint64(float64(res.Executions)/max(res.Duration.Seconds(), 1e-9)))+"/s")
 	var vain []string
