@@ -26,7 +26,7 @@
 //
 //   - all accesses hold a common lock, or
 //   - all accesses are reads, or
-//   - all accesses are by one thread, none of them with a lock held.
+//   - all accesses are by one thread.
 //
 // The paper has the third case for objects declared unshared only. Leaving the
 // declaration to the search is as sound: whether the case applies depends on
@@ -39,23 +39,34 @@
 //
 // With both rules, a location declared unshared must have accesses of one
 // thread only. Guards count: in each state, what a blocked transition's guard
-// read is an access, too.
+// read is an access, too. A step is indivisible: a lock that it takes or
+// releases counts as held for all of it.
 //
-// HB is precise: it reports two conflicting accesses of different threads that
-// are both enabled in one state. A full search finds such a state if and only
-// if some execution has two conflicting accesses that nothing (no lock, channel,
-// semaphore, creation or await) orders: the first such pair of an execution can
-// be made adjacent by moving what does not happen before it behind it, and the
-// first of the two does not disable the second, since neither is a lock
-// operation.
+// HB reports two conflicting accesses of different threads in one execution of
+// which neither happens before the other. What happens before what follows from
+// how the steps synchronise ([system.Synchronising]); docs/locks.md says what
+// that is in the model language, and what it means that two indivisible steps
+// are not in a race. It is a property of executions, so it needs all
+// interleavings, or one of each Mazurkiewicz trace: each synchronisation is
+// between dependent steps, so that equivalent executions have the same
+// happens-before.
 //
 // # State
 //
 // The state of the lockset algorithm is part of the state of the wrapped
 // system, 32 bits for each location of data, as in the paper: a state that two
 // executions reach with different histories of accesses is two states, because
-// what follows may violate the discipline after one of them only. HB needs no
-// state of its own.
+// what follows may violate the discipline after one of them only. The same
+// holds for HB, which keeps for each location the accesses that later ones may
+// be in a race with, and for each which threads and objects know of it (Elmas,
+// Qadeer, Tasiran, "Goldilocks", PLDI 2007). These sets do not grow with the
+// execution, as vector clocks do, and have one form, so that states can be
+// compared. order.go has the details.
+//
+// # Searches without stored states
+//
+// A search that executes one order of independent steps needs
+// Options.Dependences for LD and LDPrime: see dependences.go. HB works as it is.
 //
 // Locksets are interned, and their intersections memoised, as Eraser does; both
 // in one [Table] for all machines of a system with a cache in each machine. This
