@@ -17,18 +17,26 @@ import (
 //     first, even if both read.
 //
 // So that equivalent executions have the same verdict, a step says that it
-// accesses more. Where order counts, an access to data counts as a write. And a
-// step that comes to a guard reads what the guard reads there; a step that
-// writes what the guard of another thread has read reads all that this guard
-// read before and reads now, because it makes it evaluated anew.
+// accesses more. Where order counts, an access to data counts as a write. For
+// guards, think of the system in which each location l has a second part, the
+// set W(l) of the threads that are at a guard which read l when it was evaluated
+// last, and in which this is what steps do:
 //
-// Then independent steps e and f, in either order, make the same accesses and
-// the same guards read the same. Let e write into what a guard g reads in s.
-// Then f, independent of e, writes neither into what g reads in s nor into what
-// it reads behind e, so f does not make g evaluated, before e or after it, and
-// what g reads behind e stays. If e comes to g, f does not write into what g
-// reads behind e, so that it reads the same behind f and e. Otherwise e is
-// nothing to g.
+//   - a step that comes to a guard evaluates it: it reads what the guard reads,
+//     and puts its thread into W(l) for each location l of that;
+//   - a step that leaves a guard takes its thread out of these sets again;
+//   - a step that writes l reads W(l), and evaluates the guards of its threads
+//     anew: it reads what they read before and read now, and where the two
+//     differ it changes the sets.
+//
+// In this system what a step does is a function of the values that it accesses,
+// as package system promises, and what guards read is what steps have read, so
+// that two orders of independent steps have read the same with the same locks
+// held. The rule has one verdict for each Mazurkiewicz trace, and any reduction
+// that keeps the traces decides it. A step of the machine says that it accesses
+// what the step of that system accesses: l stands for both parts, so that to
+// change W(l) is to write l. That a step reads W(l) needs not be said, because it
+// writes l.
 
 // guard is what the guard of a thread's next transition reads.
 type guard struct {
@@ -82,16 +90,15 @@ func (m *Machine) dependences(t, threads int) {
 	}
 	own := len(m.acc)
 	for _, g := range m.guards {
-		came := g.thread == t || g.thread >= threads
-		if came {
-			m.read(g.after)
-			continue
-		}
-		if slices.ContainsFunc(m.acc[:own], func(a system.Access) bool {
-			return (a.Write || m.inSequence(a.Loc)) && slices.ContainsFunc(g.before, func(b system.Access) bool { return a.Loc == b.Loc })
-		}) {
-			m.read(g.before)
-			m.read(g.after)
+		switch {
+		case g.thread == t || g.thread >= threads: // a thread that was created may be at a guard
+			m.add(g.before, nil)
+			m.add(g.after, nil)
+		case slices.ContainsFunc(m.acc[:own], func(a system.Access) bool {
+			return (a.Write || m.inSequence(a.Loc)) && has(g.before, a.Loc)
+		}):
+			m.add(g.before, g.after)
+			m.add(g.after, g.before)
 		}
 	}
 	for i := range m.acc {
@@ -99,13 +106,29 @@ func (m *Machine) dependences(t, threads int) {
 	}
 }
 
-// read adds what a guard reads to m.acc.
-func (m *Machine) read(guard []system.Access) {
+func has(accesses []system.Access, l system.Loc) bool {
+	return slices.ContainsFunc(accesses, func(a system.Access) bool { return a.Loc == l })
+}
+
+// add adds what a guard reads to m.acc; what is not among the others as a write.
+func (m *Machine) add(guard, others []system.Access) {
 	for _, a := range guard {
-		if !slices.ContainsFunc(m.acc, func(b system.Access) bool { return a.Loc == b.Loc }) {
-			m.acc = append(m.acc, system.Access{Loc: a.Loc})
+		write := !has(others, a.Loc)
+		if i := slices.IndexFunc(m.acc, func(b system.Access) bool { return a.Loc == b.Loc }); i >= 0 {
+			m.acc[i].Write = m.acc[i].Write || write
+			continue
 		}
+		m.acc = append(m.acc, system.Access{Loc: a.Loc, Write: write})
 	}
+}
+
+// Shape implements [system.Shaped].
+func (m *Machine) Shape(t int) system.Shape {
+	s := system.ShapeOf(m.inner, t)
+	if m.sys.dependences && m.sys.guards {
+		s |= system.MayVary
+	}
+	return s
 }
 
 // Future implements [system.Futures]: it bounds what Accesses says.
@@ -129,6 +152,9 @@ func (m *Machine) Future(t int) *system.Footprint {
 		}
 	}
 	writes := slices.Clone(f.Writes)
+	if m.sys.guards {
+		writes = append(writes, reads...)
+	}
 	for _, r := range reads {
 		for l := r.First; l <= r.Last && int(l) < len(m.sys.slot); l++ {
 			if m.inSequence(l) {

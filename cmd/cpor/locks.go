@@ -179,17 +179,21 @@ func (l *lockConfig) explain(vs []search.Violation) {
 }
 
 // wrapStateless returns the system that a search without stored states checks
-// the rule on. A refusal is the user's mistake.
-func (l *lockConfig) wrapStateless(sys system.System) (system.System, error) {
+// the rule on, and the one to show its traces with, whose steps access what they
+// really do. An error is the user's mistake.
+func (l *lockConfig) wrapStateless(sys system.System) (searched, shown system.System, err error) {
 	if l.races == lockset.None {
-		return sys, nil
+		return sys, sys, nil
 	}
-	wrapped, err := lockset.New(sys, lockset.Options{Rule: l.races, InitThread: l.initThread, Dependences: true})
-	if err != nil {
-		return nil, err
+	o := lockset.Options{Rule: l.races, InitThread: l.initThread}
+	if l.sys, err = lockset.New(sys, o); err != nil {
+		return nil, nil, err
 	}
-	l.sys = wrapped
-	return wrapped, nil
+	o.Dependences = true
+	if searched, err = lockset.New(sys, o); err != nil {
+		return nil, nil, err
+	}
+	return searched, l.sys, nil
 }
 
 // judge completes the messages, and corrects the verdict of a search that ended

@@ -117,7 +117,7 @@ func (c *statelessConfig) bounded() bool { return c.maxDepth != 0 || c.deepen }
 
 // runStateless searches a model without storing states and prints the result.
 func runStateless(e *env, c *runConfig, m *model.Model, out *traceFile) int {
-	sys, err := c.locks.wrapStateless(m.System())
+	sys, shown, err := c.locks.wrapStateless(m.System())
 	if err != nil {
 		return e.mistake("run", "%s: %v", c.file, err)
 	}
@@ -145,7 +145,7 @@ func runStateless(e *env, c *runConfig, m *model.Model, out *traceFile) int {
 		return exitMistake
 	}
 	c.locks.explain(res.Violations)
-	rep, err := newReport(c, m, sys, &search.Result{
+	rep, err := newReport(c, m, shown, &search.Result{
 		Verdict: res.Verdict, Exhaustive: res.Exhaustive, Reason: res.Reason, Workers: res.Workers,
 		Counters: search.Counters{Transitions: res.Transitions}, MaxDepth: res.MaxDepth, Duration: res.Duration,
 		Violations: res.Violations, MoreViolations: res.MoreViolations,
