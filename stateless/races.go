@@ -68,7 +68,7 @@ func (w *worker) reverse(r *race, e int) {
 	if n.shape == 0 && !created || !affects(w.events[r.event].node.acc, n.acc) {
 		// It does the same everywhere, or nothing that e read comes from there.
 		w.insert(w.root[:], step{thread: n.thread, alt: n.alt, acc: n.acc, multi: n.multi, shape: n.shape})
-	} else {
+	} else if n.shape&^system.MayVary != 0 || created || !w.explored() {
 		clear(w.memo)
 		w.search(w.root[:], n.acc)
 	}
@@ -80,6 +80,25 @@ func (w *worker) reverse(r *race, e int) {
 	default:
 		r.state = settled
 	}
+}
+
+// explored tells whether what reverses a race is explored whatever the thread
+// does then, because of what comes before. That ends the search only if it would
+// go nowhere else: the thread touches the same locations everywhere.
+func (w *worker) explored() bool {
+	first := int(w.root[0])
+	w.sequence(w.root[:], first, true)
+	is := func(x *node) bool {
+		r := relate(x, w.v)
+		return r == initial || r == unrelated && int(x.thread) == w.rev.thread
+	}
+	cur := w.events[first].node
+	for x := cur.parent.first; x != cur; x = x.next {
+		if is(x) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(w.asleep(first), is)
 }
 
 // otherAlternatives deals with the other alternatives of event e.
@@ -285,11 +304,11 @@ func (w *worker) insertWhole(i *insertion) {
 	w.insertAt(first, i.last, false)
 }
 
-// insertAt inserts w.v and a last step at a depth. If more may come behind, the
+// insertAt inserts w.v and a last step, which it adds to it, at a depth. If more may come behind, the
 // result is false if that decides, and nothing has been inserted then.
 func (w *worker) insertAt(depth int, last step, more bool) bool {
-	u := append(append(w.u[:0], w.v...), last)
-	w.u = u
+	w.v = append(w.v, last)
+	u := w.v
 	undecided := false
 	for _, x := range w.asleep(depth) {
 		switch r := relate(x, u); {

@@ -1,6 +1,7 @@
 package stateless
 
 import (
+	"slices"
 	"sync"
 
 	"cpor/system"
@@ -197,6 +198,7 @@ type step struct {
 	thread int32
 	multi  bool
 	shape  system.Shape
+	gone   bool // it is in the tree already (see insert)
 }
 
 // relation is how a transition stands to a sequence from the same state.
@@ -213,6 +215,9 @@ const (
 // an initial or unrelated.
 func relate(c *node, v []step) relation {
 	for i := range v {
+		if v[i].gone {
+			continue
+		}
 		if v[i].thread == c.thread {
 			if v[i].alt == c.alt {
 				return initial
@@ -256,31 +261,32 @@ func insert(e, cur *node, v []step, more bool, p *pool) bool {
 		if c.free || c.first == nil {
 			return true
 		}
-		v = without(v, c.thread)
-		if len(v) == 0 {
-			return true
+		if r == initial {
+			i := slices.IndexFunc(v, func(s step) bool { return !s.gone && s.thread == c.thread })
+			v[i].gone = true
+			for len(v) > 0 && v[0].gone { // mostly it is the first
+				v = v[1:]
+			}
+			if len(v) == 0 {
+				return true
+			}
 		}
 		x, c = c, c.first
 	}
+	first := true
 	for i := range v {
+		if v[i].gone {
+			continue
+		}
 		n := p.of(&v[i])
 		x.add(n)
-		if i == 0 {
+		if first {
 			x.reopen()
+			first = false
 		}
 		x = n
 	}
 	return true
-}
-
-// without removes the first step of a thread from v.
-func without(v []step, thread int32) []step {
-	for i := range v {
-		if v[i].thread == thread {
-			return append(v[:i], v[i+1:]...)
-		}
-	}
-	return v
 }
 
 // conflict tells whether two transitions of different threads are dependent:

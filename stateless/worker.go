@@ -53,7 +53,7 @@ type worker struct {
 	ahead   *runner // looks ahead, for races
 	aheadAt []uint64
 	rev     reversal
-	v, u    []step
+	v       []step
 	root    [1]int32
 	memo    map[string]struct{}
 	key     []byte

@@ -11,9 +11,11 @@ const (
 	MayChoose
 	// MayVary: its accesses may differ from state to state.
 	MayVary
+	// MayRoam: it may touch other locations in other states.
+	MayRoam
 
 	// AnyShape is the shape of a transition of which nothing is known.
-	AnyShape = MayBlock | MayChoose | MayVary
+	AnyShape = MayBlock | MayChoose | MayVary | MayRoam
 )
 
 // Shaped is implemented by machines that know the shapes of transitions. It

@@ -40,33 +40,44 @@ func (p *Program) shape(pt *Point, code []int) system.Shape {
 	// The local part alone decides what is stored and where, until something
 	// has been read.
 	loads, stores, others := 0, 0, len(pt.Thread.Watched)
+	named := true // each location is one that the code names
 	for _, at := range code {
-		switch op := p.Code[at].Op; {
-		case op == OpLoad:
+		in := &p.Code[at]
+		e := &effects[in.Op]
+		named = named && e.Flow != BranchFlow && e.Flow != TableFlow
+		switch {
+		case !accesses(in.Op):
+			continue
+		case in.Op == OpLoad && !p.cyclic(at):
 			loads++
-			if p.cyclic(at) {
-				others++
-			}
-		case op == OpStore:
+		case in.Op == OpStore:
 			stores++
-		case accesses(op):
+		default:
 			others++
 		}
+		address := in.A
+		if e.Loc == 'B' {
+			address = in.B
+		}
+		named = named && e.Locs == 1 && int(address) < len(p.Consts)
 	}
-	if others > 0 || loads > 1 || loads > 0 && stores > 0 {
+	one := loads+stores+others == 1 && !slices.ContainsFunc(code, func(at int) bool {
+		return accesses(p.Code[at].Op) && (effects[p.Code[at].Op].Locs != 1 || p.cyclic(at))
+	})
+	switch {
+	case others == 0 && (loads == 0 || loads == 1 && stores == 0):
+	case len(pt.Thread.Watched) == 0 && (one || named):
 		s |= system.MayVary
+	default:
+		s |= system.MayVary | system.MayRoam
 	}
 	return s
 }
 
 // accesses tells whether an operation touches shared locations.
 func accesses(op Op) bool {
-	switch op {
-	case OpLoad, OpStore, OpCas, OpLock, OpUnlock, OpSelect, OpClose, OpChanLen, OpChanFull, OpGo, OpPeek,
-		OpEnter, OpExit, OpWait, OpWake, OpNotify, OpUp, OpDown:
-		return true
-	}
-	return false
+	e := &effects[op]
+	return e.Locs > 0 || e.Chan == LookChan || e.Chan == CloseChan || e.Chan == CaseChan || e.Creates || e.Peeks
 }
 
 // decidesLate tells whether in a segment of these instructions something may

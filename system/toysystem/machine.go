@@ -371,7 +371,7 @@ func (m *machine) Shape(t int) system.Shape {
 		return 0
 	}
 	cases := code.code[pc].Cases
-	s := system.MayVary
+	s := system.MayVary | system.MayRoam
 	if len(cases) > 1 {
 		s |= system.MayChoose
 	}
