@@ -158,10 +158,16 @@ func (c *runConfig) search(ctx context.Context, sys system.System, report func(e
 		return nil, nil, &refusal{err}
 	}
 	wrapped, res, err := lockset.Run(ctx, sys, ro, factory, o)
-	l.sys = wrapped
 	if wrapped == nil {
 		return nil, res, err
 	}
+	if ro.Dependences {
+		// People are shown what the model accesses, no more.
+		ro.Dependences = false
+		plain, perr := lockset.New(sys, ro)
+		wrapped, err = plain, errors.Join(err, perr)
+	}
+	l.sys = wrapped
 	return wrapped, res, err
 }
 
@@ -196,19 +202,28 @@ func (l *lockConfig) wrapStateless(sys system.System) (searched, shown system.Sy
 	return searched, l.sys, nil
 }
 
+// rests names what a search with a reduction rests on locks by; "" if it does not.
+func rests(por string) string {
+	if usesLocks(por) {
+		return "-por " + por
+	}
+	return ""
+}
+
 // judge completes the messages, and corrects the verdict of a search that ended
-// with everything covered under an assumption.
-func (l *lockConfig) judge(res *search.Result, por string) {
+// with everything covered under an assumption: rests names the flag that makes
+// it rest on the locking discipline, "" if it does not.
+func (l *lockConfig) judge(res *search.Result, rests string) {
 	l.explain(res.Violations)
 	broken := slices.ContainsFunc(res.Violations, func(v search.Violation) bool { return v.Kind == lockset.Discipline })
-	if !usesLocks(por) || !res.Exhaustive {
+	if rests == "" || !res.Exhaustive {
 		return
 	}
 	switch {
 	case l.races == lockset.None:
-		res.Reason = "the locking discipline, on which -por " + por + " rests, was assumed and not checked (-races none)"
+		res.Reason = "the locking discipline, on which " + rests + " rests, was assumed and not checked (-races none)"
 	case broken:
-		res.Reason = "the locking discipline is violated, so -por " + por + " may have missed other violations"
+		res.Reason = "the locking discipline is violated, so " + rests + " may have missed other violations"
 	case l.bounded && l.cuts.Load() > 0:
 		res.Reason = fmt.Sprintf("possible violation of BoundedInvis: a thread can take more than %d invisible transitions in a row (-max-invisible)", l.maxInvisible)
 	default:

@@ -53,6 +53,7 @@ var flagUses = map[string]uses{
 	"init-thread":     {stored: {"locks", "invisible-first", "none"}, unstored: nil},
 	"max-invisible":   {stored: {"locks", "invisible-first"}},
 	"select":          {stored: {"locks"}},
+	"invisible":       {unstored: nil},
 	"max-depth":       {unstored: nil},
 	"deepen":          {unstored: nil},
 	"undo":            {unstored: nil},

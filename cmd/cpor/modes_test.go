@@ -98,6 +98,7 @@ func TestFlagUse(t *testing.T) {
 		"init-thread":     {"x=Main[0]"},
 		"max-invisible":   {"2"},
 		"select":          {"persistent", "persistent+sleep"},
+		"invisible":       {"first", "composed"},
 		"max-depth":       {"4"},
 		"deepen":          {""},
 		"undo":            {"replay"},
@@ -141,7 +142,9 @@ func TestFlagUse(t *testing.T) {
 		[]string{"-por", "none", "-races", "hb"}, []string{"-por", "none", "-races", "ld"}, []string{"-por", "none", "-races", "ld'"},
 		[]string{"-por", "locks", "-races", "none"},
 		[]string{"-por", "none", "-store", "plain"}, []string{"-store", "compact"},
-		[]string{"-search", "stateless", "-deepen"}, []string{"-search", "stateless", "-undo", "replay"}, []string{"-search", "stateless", "-max-depth", "20"},
+		[]string{"-search", "stateless", "-deepen"}, []string{"-search", "stateless", "-undo", "replay"},
+		[]string{"-search", "stateless", "-invisible", "first"}, []string{"-search", "stateless", "-invisible", "composed"},
+		[]string{"-search", "stateless", "-max-depth", "20"},
 	)
 	if testing.Short() {
 		bases = [][]string{bases[0], bases[2], bases[4], bases[10]}

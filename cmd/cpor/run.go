@@ -336,7 +336,7 @@ func runModel(e *env, c *runConfig, m *model.Model, out *traceFile) int {
 	sys, res, err := c.search(ctx, sys, v.reporter(), o)
 	p.done()
 	if res != nil {
-		c.locks.judge(res, c.reduction.name)
+		c.locks.judge(res, rests(c.reduction.name))
 	}
 	var no *refusal
 	var oe *search.OptionError

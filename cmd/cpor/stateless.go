@@ -24,6 +24,7 @@ type statelessConfig struct {
 	maxDepth  int
 	deepen    bool
 	maxTrans  uint64
+	invisible string // -invisible
 }
 
 // define defines the flags.
@@ -43,7 +44,8 @@ func (c *statelessConfig) define(f *flagSet) {
 		return err
 	})
 	f.Uint64Var(&c.maxTrans, "max-transitions", 0, "with -search stateless: end the search after this `number` of transitions")
-	f.group("Search without stored states:", "search", "max-depth", "deepen", "undo", "max-transitions")
+	c.defineInvisible(f)
+	f.group("Search without stored states:", "search", "invisible", "max-depth", "deepen", "undo", "max-transitions")
 }
 
 // statelessReductionHelp describes the values of -por.
@@ -97,6 +99,9 @@ func (c *statelessConfig) validate(f *flagSet, run *runConfig) error {
 		}
 		return fmt.Errorf("-por %s needs stored states; with -search stateless use %s", name, strings.Join(stateless.ReductionNames(), ", "))
 	}
+	if err := c.checkInvisible(f, &run.locks); err != nil {
+		return err
+	}
 	switch {
 	case f.given("max-depth") && c.maxDepth < 1:
 		return fmt.Errorf("-max-depth %d: the number must be above 0", c.maxDepth)
@@ -123,6 +128,7 @@ func runStateless(e *env, c *runConfig, m *model.Model, out *traceFile) int {
 	}
 	p := newProgress(e, c)
 	o := stateless.Options{
+		InvisibleFirst: c.stateless.invisible == invisibleExplored, Composed: c.stateless.invisible == invisibleComposed,
 		Reduction: c.stateless.reduction, Undo: c.stateless.undo, Workers: c.workers,
 		MaxDepth: c.stateless.maxDepth, Deepen: c.stateless.deepen,
 		All: c.all, IgnoreDeadlocks: !c.deadlock,
@@ -144,7 +150,7 @@ func runStateless(e *env, c *runConfig, m *model.Model, out *traceFile) int {
 		e.internalError(strings.TrimPrefix(err.Error(), "internal error: "))
 		return exitMistake
 	}
-	c.locks.explain(res.Violations)
+	c.stateless.judgeLocks(res, &c.locks)
 	rep, err := newReport(c, m, shown, &search.Result{
 		Verdict: res.Verdict, Exhaustive: res.Exhaustive, Reason: res.Reason, Workers: res.Workers,
 		Counters: search.Counters{Transitions: res.Transitions}, MaxDepth: res.MaxDepth, Duration: res.Duration,
@@ -171,6 +177,7 @@ type statelessJSON struct {
 	Params               map[string]any  `json:"params"`
 	Search               string          `json:"search"`
 	POR                  string          `json:"por"`
+	Invisible            string          `json:"invisible,omitempty"`
 	Undo                 string          `json:"undo"`
 	Workers              int             `json:"workers"`
 	Verdict              search.Verdict  `json:"verdict"`
@@ -194,7 +201,7 @@ type statelessJSON struct {
 
 func writeStatelessJSON(w io.Writer, r *report, res *stateless.Result) error {
 	j := statelessJSON{
-		Model: r.c.file, Params: r.params, Search: "stateless", POR: r.c.reduction.name, Undo: r.c.stateless.undo.String(), Workers: res.Workers,
+		Model: r.c.file, Params: r.params, Search: "stateless", POR: r.c.reduction.name, Invisible: r.c.stateless.invisible, Undo: r.c.stateless.undo.String(), Workers: res.Workers,
 		Verdict: r.verdict(), Exhaustive: res.Exhaustive, Reason: res.Reason,
 		Executions: res.Executions, BlockedExecutions: res.BlockedExecutions, CutExecutions: res.CutExecutions,
 		Transitions: res.Transitions, MaxDepth: res.MaxDepth, Rounds: res.Rounds, Bound: res.Bound,
@@ -227,6 +234,12 @@ func writeStatelessText(w io.Writer, r *report, res *stateless.Result, width int
 	}
 	if r.c.stateless.undo != stateless.Log {
 		how = append(how, "undo by "+r.c.stateless.undo.String())
+	}
+	switch r.c.stateless.invisible {
+	case invisibleExplored:
+		how = append(how, "invisible transitions first")
+	case invisibleComposed:
+		how = append(how, "composed transitions")
 	}
 	p.figure("search", strings.Join(how, ", "), "")
 	if ps := paramList(r.params); ps != "" {
