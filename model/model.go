@@ -7,9 +7,7 @@
 package model
 
 import (
-	"io"
-
-	"cpor/ltl"
+	"cpor/frontend"
 	"cpor/model/compile"
 	"cpor/model/machine"
 	"cpor/model/resolve"
@@ -27,7 +25,6 @@ type Options struct {
 type Model struct {
 	sys      *machine.System
 	resolved *resolve.Program
-	file     *source.File
 }
 
 // Load reads and compiles a model file. Errors are for people: a *source.List
@@ -35,16 +32,6 @@ type Model struct {
 // cannot be used.
 func Load(path string, o Options) (*Model, error) {
 	f, err := source.Read(path)
-	if err != nil {
-		return nil, err
-	}
-	return load(f, o)
-}
-
-// Read is Load for a model that comes from r, such as the standard input; name
-// stands in messages.
-func Read(name string, r io.Reader, o Options) (*Model, error) {
-	f, err := source.ReadFrom(name, r)
 	if err != nil {
 		return nil, err
 	}
@@ -69,49 +56,38 @@ func load(f *source.File, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model{sys: s, resolved: r, file: f}, nil
+	return &Model{sys: s, resolved: r}, nil
 }
-
-// Source returns the text that the model was made from. The file may have
-// changed since, or cannot be read twice.
-func (m *Model) Source() *source.File { return m.file }
 
 // System returns the model as explorers see it.
 func (m *Model) System() system.System { return m.sys }
 
-// Property is a temporal property of a model: ltl name { ... }.
-type Property struct {
-	Name    string
-	Pos     system.Pos
-	Text    string // the formula as it stands in the file
-	Formula ltl.Formula
-	// Predicates are the state predicates of the formula that may fail to be
-	// evaluated: an index out of bounds, a nil pointer.
-	Predicates []Predicate
-}
-
-// Predicate is a part of a formula without temporal operators, and not inside of a
-// larger one, that may fail to be evaluated.
-type Predicate struct {
-	Pos     system.Pos
-	Prop    string   // the proposition of the system that is the whole predicate
-	Atoms   []string // the propositions of the formula that it is made of
-	Initial bool     // it stands under no temporal operator
-}
-
 // Properties returns the temporal properties in the order of the file. The atoms
 // of their formulas are the names of the system's propositions (see
 // [system.Temporal], which System implements).
-func (m *Model) Properties() []Property {
-	var ps []Property
+func (m *Model) Properties() []frontend.Property {
+	var ps []frontend.Property
 	for i, p := range m.sys.Properties() {
-		q := Property{Name: p.Name, Pos: m.sys.PropertyPos(i), Text: p.Text, Formula: p.Formula}
+		q := frontend.Property{Name: p.Name, Pos: m.sys.PropertyPos(i), Text: p.Text, Formula: p.Formula}
 		for k, x := range p.Predicates {
-			q.Predicates = append(q.Predicates, Predicate{m.sys.PredicatePos(i, k), x.Prop, x.Atoms, x.Initial})
+			q.Predicates = append(q.Predicates, frontend.Predicate{Pos: m.sys.PredicatePos(i, k), Prop: x.Prop, Atoms: x.Atoms, Initial: x.Initial})
 		}
 		ps = append(ps, q)
 	}
 	return ps
+}
+
+func init() {
+	frontend.Register(frontend.FrontEnd{
+		Name: "cpor's language", Extensions: []string{".model"}, Default: true,
+		Load: func(f *source.File, o frontend.Options) (*frontend.Program, error) {
+			m, err := load(f, Options{Params: o.Params})
+			if err != nil {
+				return nil, err
+			}
+			return &frontend.Program{System: m.System(), Params: m.Params(), Properties: m.Properties(), Sources: []*source.File{f}}, nil
+		},
+	})
 }
 
 // Params returns the constants that -D can set, with the values that they have:

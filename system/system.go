@@ -80,8 +80,8 @@
 // # Optional interfaces
 //
 // What only some systems can tell stands in interfaces beside the core:
-// [Pieces], [Futures], [Locking], [Temporal] and [Renaming] of machines, and
-// [Observing] of systems. [As] asks for one. A wrapper (a system
+// [Pieces], [Futures], [Locking], [Temporal], [Renaming] and [Telling] of
+// machines, [Observing] and [Irreducible] of systems. [As] asks for one. A wrapper (a system
 // whose machines add something to those of another) has a method Unwrap, and
 // As looks behind it; so what a wrapper does not change it need not forward. A
 // wrapper that makes an interface untrue implements it itself.
@@ -293,7 +293,8 @@ type Machine interface {
 	// ThreadName returns the name of thread t as users see it: Robot[0].
 	ThreadName(t int) string
 
-	// LocName returns the name of a location as users see it: A[4][4].
+	// LocName returns the name of a location as users see it: A[4][4]. It is
+	// empty for one that they had better not see.
 	LocName(l Loc) string
 
 	// Next describes the next transition of thread t for people: its place

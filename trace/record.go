@@ -197,6 +197,9 @@ func (t *Trace) Record(sys system.System) (*Record, error) {
 		}
 		last = out.Violation
 		ev.Accesses = p.accesses()
+		if m, ok := system.As[system.Telling](p.m); ok {
+			ev.Pos, ev.Text = m.Told()
+		}
 		if last == nil {
 			ev.Locals = p.m.Locals(s.Thread)
 		} else {
@@ -233,9 +236,11 @@ func (p *player) accesses() []Access {
 	if len(acc) == 0 {
 		return nil
 	}
-	as := make([]Access, len(acc))
-	for i, a := range acc {
-		as[i] = Access{Loc: p.m.LocName(a.Loc), Write: a.Write, Value: p.m.ValueString(a.Loc)}
+	as := make([]Access, 0, len(acc))
+	for _, a := range acc {
+		if name := p.m.LocName(a.Loc); name != "" {
+			as = append(as, Access{Loc: name, Write: a.Write, Value: p.m.ValueString(a.Loc)})
+		}
 	}
 	return as
 }

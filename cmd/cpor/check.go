@@ -53,7 +53,7 @@ func checkCommand(e *env, args []string) int {
 	}
 	if !c.quiet {
 		fmt.Fprintf(e.stdout, "%s: no mistakes found\n", file)
-		if ps := paramList(m.Params()); ps != "" {
+		if ps := paramList(m.Params); ps != "" {
 			fmt.Fprintf(e.stdout, "  %s\n", wrapIndented("constants that -D can change: "+ps, 2))
 		}
 	}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"cpor/frontend"
 	"cpor/ltl/buchi"
 	"cpor/ltl/check"
-	"cpor/model"
 	"cpor/search"
 	"cpor/system"
 	"cpor/trace"
@@ -82,10 +82,10 @@ func (c *ltlConfig) validate(f *flagSet, run *runConfig) error {
 }
 
 // choose returns the properties that are to be checked.
-func (c *ltlConfig) choose(m *model.Model) ([]check.Property, error) {
+func (c *ltlConfig) choose(m *frontend.Program) ([]check.Property, error) {
 	var ps []check.Property
 	var names []string
-	for _, p := range m.Properties() {
+	for _, p := range m.Properties {
 		names = append(names, p.Name)
 		if c.name == "all" || c.name == p.Name {
 			q := check.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text}
@@ -106,9 +106,9 @@ func (c *ltlConfig) choose(m *model.Model) ([]check.Property, error) {
 
 // unchecked says which temporal properties a search leaves unchecked; "" if
 // the model has none.
-func unchecked(m *model.Model, file string) string {
+func unchecked(m *frontend.Program, file string) string {
 	var names []string
-	for _, p := range m.Properties() {
+	for _, p := range m.Properties {
 		names = append(names, p.Name)
 	}
 	if len(names) == 0 {
@@ -118,7 +118,7 @@ func unchecked(m *model.Model, file string) string {
 }
 
 // runLTL checks temporal properties and prints the result.
-func runLTL(e *env, c *runConfig, m *model.Model, out *traceFile) int {
+func runLTL(e *env, c *runConfig, m *frontend.Program, out *traceFile) int {
 	props, err := c.ltl.choose(m)
 	if err != nil {
 		return e.mistake("run", "%v", err)
@@ -129,7 +129,7 @@ func runLTL(e *env, c *runConfig, m *model.Model, out *traceFile) int {
 		ctx, cancel = context.WithTimeout(ctx, c.timeout)
 		defer cancel()
 	}
-	sys := m.System()
+	sys := m.System
 	start := time.Now()
 	p := newProgress(e, c)
 	o := check.Options{
@@ -199,7 +199,7 @@ func (t *traceFile) writeLTL(rs []*check.Result) ([]string, error) {
 // ltlReport is the result of a check, ready to be printed.
 type ltlReport struct {
 	c        *runConfig
-	m        *model.Model
+	m        *frontend.Program
 	sys      system.System
 	results  []*check.Result
 	duration time.Duration
@@ -340,7 +340,7 @@ type ltlPropJSON struct {
 func (r *ltlReport) writeJSON(w *bytes.Buffer) error {
 	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 	j := ltlJSON{
-		Model: r.c.file, Params: r.m.Params(), POR: r.c.ltl.reduction.String(), Workers: r.c.workers, Fair: r.c.ltl.fair,
+		Model: r.c.file, Params: r.m.Params, POR: r.c.ltl.reduction.String(), Workers: r.c.workers, Fair: r.c.ltl.fair,
 		Verdict: r.verdict(), DurationMS: ms(r.duration), Violations: []any{}, Properties: []ltlPropJSON{}, Exhaustive: true,
 	}
 	for _, res := range r.results {

@@ -11,7 +11,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"cpor/model"
+	"cpor/frontend"
 	"cpor/model/source"
 	"cpor/search"
 	"cpor/system"
@@ -20,13 +20,13 @@ import (
 
 // report is the result of a search, ready to be printed.
 type report struct {
-	c      *runConfig
-	params map[string]any
-	res    *search.Result
-	found  []finding
-	traces []string // the files that traces were written to
-	source *source.File
-	ltl    string // which temporal properties were not checked
+	c       *runConfig
+	params  map[string]any
+	res     *search.Result
+	found   []finding
+	traces  []string // the files that traces were written to
+	program *frontend.Program
+	ltl     string // which temporal properties were not checked
 }
 
 // finding is a violation with its trace as people see it; record is nil if
@@ -38,8 +38,8 @@ type finding struct {
 
 // newReport prepares the result of a search. The error is one of the tool: a
 // trace that does not replay.
-func newReport(c *runConfig, m *model.Model, sys system.System, res *search.Result) (*report, error) {
-	r := &report{c: c, params: m.Params(), res: res, source: m.Source(), ltl: unchecked(m, c.file)}
+func newReport(c *runConfig, m *frontend.Program, sys system.System, res *search.Result) (*report, error) {
+	r := &report{c: c, params: m.Params, res: res, program: m, ltl: unchecked(m, c.file)}
 	for _, v := range res.Violations {
 		f := finding{Violation: v}
 		if v.Trace != nil {
@@ -218,8 +218,8 @@ func (r *report) excerpt(f finding, head string) string {
 	if f.Pos.Line == 0 {
 		return r.c.file + ": " + head
 	}
-	file := r.source
-	if file == nil || file.Name != f.Pos.File {
+	file := r.program.Source(f.Pos.File)
+	if file == nil {
 		return trace.PosString(f.Pos) + ": " + head
 	}
 	return file.Render(&source.Message{Pos: offset(file, f.Pos), End: source.NoPos, Text: head})

@@ -19,7 +19,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"cpor/cartesian"
-	"cpor/model"
+	"cpor/frontend"
 	"cpor/search"
 	"cpor/statestore"
 	"cpor/trace"
@@ -30,6 +30,7 @@ type runConfig struct {
 	file      string
 	params    map[string]string
 	reduction *reduction
+	porGiven  bool // the user has chosen it
 	order     cartesian.Order
 	locks     lockConfig
 	ltl       ltlConfig
@@ -161,6 +162,7 @@ func (c *runConfig) parse(args []string) error {
 	if err := c.checkModes(f); err != nil {
 		return err
 	}
+	c.porGiven = f.given("por")
 	switch c.mode() {
 	case unstored:
 		err = c.stateless.validate(f, c)
@@ -227,6 +229,9 @@ func runCommand(e *env, args []string) int {
 	if err != nil {
 		return e.modelError(err)
 	}
+	if err := c.reducible(m.System); err != nil {
+		return e.mistake("run", "%s: %v", c.file, err)
+	}
 	var out traceFile
 	if c.trace != "" {
 		if out, err = openTrace(c.trace, c.file); err != nil {
@@ -256,13 +261,13 @@ func runCommand(e *env, args []string) int {
 }
 
 // load reads a model. The file - is the standard input, and gets another name.
-func (e *env) load(file *string, params map[string]string) (*model.Model, error) {
-	o := model.Options{Params: params}
+func (e *env) load(file *string, params map[string]string) (*frontend.Program, error) {
+	o := frontend.Options{Params: params}
 	if *file == "-" {
 		*file = "<stdin>"
-		return model.Read(*file, e.stdin, o)
+		return frontend.Read(*file, e.stdin, o)
 	}
-	return model.Load(*file, o)
+	return frontend.Load(*file, o)
 }
 
 // modelError shows the mistakes in a model and returns the exit code.
@@ -313,10 +318,10 @@ func printable(s string) string {
 }
 
 // runModel searches a model and prints the result.
-func runModel(e *env, c *runConfig, m *model.Model, out *traceFile) int {
+func runModel(e *env, c *runConfig, m *frontend.Program, out *traceFile) int {
 	ctx, cancel := context.WithCancelCause(e.ctx)
 	defer cancel(nil)
-	sys := m.System()
+	sys := m.System
 	o := search.Options{
 		Workers:         c.workers,
 		All:             c.all,

@@ -10,7 +10,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"cpor/model"
+	"cpor/frontend"
 	"cpor/search"
 	"cpor/stateless"
 )
@@ -121,8 +121,8 @@ func (c *statelessConfig) validate(f *flagSet, run *runConfig) error {
 func (c *statelessConfig) bounded() bool { return c.maxDepth != 0 || c.deepen }
 
 // runStateless searches a model without storing states and prints the result.
-func runStateless(e *env, c *runConfig, m *model.Model, out *traceFile) int {
-	sys, shown, err := c.locks.wrapStateless(m.System())
+func runStateless(e *env, c *runConfig, m *frontend.Program, out *traceFile) int {
+	sys, shown, err := c.locks.wrapStateless(m.System)
 	if err != nil {
 		return e.mistake("run", "%s: %v", c.file, err)
 	}

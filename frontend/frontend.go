@@ -1,0 +1,143 @@
+// Package frontend loads what a user names on the command line: a model file of
+// one of the languages that registered a front end, by the ending of the file's
+// name. Behind it stands a system.System, whatever the language; nobody who
+// explores needs to know which.
+//
+// A front end is a package that calls [Register] when it is initialised. The
+// command imports it for that, and is done.
+package frontend
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"cpor/ltl"
+	"cpor/model/source"
+	"cpor/system"
+)
+
+// Program is what a front end makes of a file.
+type Program struct {
+	System system.System
+	// Params are the constants that -D can set, with their values: int64 or bool.
+	Params map[string]any
+	// Properties are the temporal properties, in the order of the file. The
+	// atoms of their formulas are the names of the system's propositions
+	// ([system.Temporal]).
+	Properties []Property
+	// Sources are the files that it was made of, as they were then: the model's
+	// own, and those that it includes.
+	Sources []*source.File
+}
+
+// Source returns the file of that name; nil if it is none of the program's.
+func (p *Program) Source(name string) *source.File {
+	for _, f := range p.Sources {
+		if f.Name == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// Property is a temporal property of a program.
+type Property struct {
+	Name    string
+	Pos     system.Pos
+	Text    string // the formula as it stands in the file
+	Formula ltl.Formula
+	// Predicates are the state predicates of the formula that may fail to be
+	// evaluated: an index out of bounds, a nil pointer.
+	Predicates []Predicate
+}
+
+// Predicate is a part of a formula without temporal operators, and not inside of a
+// larger one, that may fail to be evaluated.
+type Predicate struct {
+	Pos     system.Pos
+	Prop    string   // the proposition of the system that is the whole predicate
+	Atoms   []string // the propositions of the formula that it is made of
+	Initial bool     // it stands under no temporal operator
+}
+
+// Options are what a user sets besides the file.
+type Options struct {
+	Params map[string]string // -D NAME=VALUE
+}
+
+// FrontEnd reads the files of one language.
+type FrontEnd struct {
+	Name       string   // of the language
+	Extensions []string // of its files' names, with the dot
+	// Default: it takes the files whose names end in nothing that is known.
+	Default bool
+	// Load compiles a file. Its errors are for people, with the places in the
+	// file.
+	Load func(f *source.File, o Options) (*Program, error)
+}
+
+var frontEnds []FrontEnd
+
+// Register enters a front end. It panics if an extension is taken, which any
+// test of the command finds.
+func Register(f FrontEnd) {
+	for _, x := range f.Extensions {
+		if old := byExtension(x); old != nil {
+			panic(fmt.Sprintf("frontend: both %s and %s want files that end in %s", old.Name, f.Name, x))
+		}
+	}
+	frontEnds = append(frontEnds, f)
+}
+
+func byExtension(ext string) *FrontEnd {
+	for i := range frontEnds {
+		for _, x := range frontEnds[i].Extensions {
+			if strings.EqualFold(x, ext) {
+				return &frontEnds[i]
+			}
+		}
+	}
+	return nil
+}
+
+// of returns the front end for a file; nil if there is none.
+func of(path string) *FrontEnd {
+	if f := byExtension(filepath.Ext(path)); f != nil {
+		return f
+	}
+	for i := range frontEnds {
+		if frontEnds[i].Default {
+			return &frontEnds[i]
+		}
+	}
+	return nil
+}
+
+// Load reads and compiles a file with the front end that its name asks for.
+func Load(path string, o Options) (*Program, error) {
+	f, err := source.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return compile(f, o)
+}
+
+// Read is Load for a text that comes from r, such as the standard input; name
+// stands in messages, and its ending says which language it is.
+func Read(name string, r io.Reader, o Options) (*Program, error) {
+	f, err := source.ReadFrom(name, r)
+	if err != nil {
+		return nil, err
+	}
+	return compile(f, o)
+}
+
+func compile(f *source.File, o Options) (*Program, error) {
+	fe := of(f.Name)
+	if fe == nil {
+		return nil, fmt.Errorf("%s: nothing here reads such files", f.Name)
+	}
+	return fe.Load(f, o)
+}

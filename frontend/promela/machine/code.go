@@ -1,0 +1,616 @@
+package machine
+
+import (
+	"fmt"
+	"strings"
+
+	"cpor/frontend/promela/program"
+	"cpor/frontend/promela/syntax"
+	"cpor/system"
+)
+
+// coder compiles expressions and edges to functions.
+type coder struct {
+	sys  *System
+	proc *proctype
+}
+
+func (c *coder) expr(x program.Expr) eval {
+	switch x := x.(type) {
+	case *program.Const:
+		v := x.Value
+		return func(*Machine) int32 { return v }
+	case *program.Load:
+		return c.load(x.Place)
+	case *program.Unary:
+		y := c.expr(x.X)
+		switch x.Op {
+		case "!":
+			return func(m *Machine) int32 { return b2i(y(m) == 0) }
+		case "-":
+			return func(m *Machine) int32 { return -y(m) }
+		}
+		return func(m *Machine) int32 { return ^y(m) }
+	case *program.Binary:
+		return c.binary(x)
+	case *program.If:
+		i, a, b := c.expr(x.C), c.expr(x.X), c.expr(x.Y)
+		return func(m *Machine) int32 {
+			if i(m) != 0 {
+				return a(m)
+			}
+			return b(m)
+		}
+	case *program.Run:
+		return c.run(x)
+	case *program.ChanOp:
+		return c.chanOp(x)
+	case *program.Poll:
+		ch := c.expr(x.Ch)
+		r := &receiver{ch: ch, args: c.recvArgs(x.Args), random: x.Random}
+		pos := x.Pos
+		return func(m *Machine) int32 {
+			q := m.mustChannel(ch(m), pos, false)
+			if q == nil {
+				return 0
+			}
+			if q.c.Cap == 0 {
+				m.fail(system.Runtime, pos, false, "%s is a rendezvous channel and cannot be polled", q.c.Name)
+				return 0
+			}
+			return b2i(m.match(q, r) >= 0)
+		}
+	case *program.Call:
+		y := c.expr(x.X)
+		switch x.Name {
+		case "enabled":
+			return func(m *Machine) int32 { return m.askEnabled(int(y(m))) }
+		case "pc_value":
+			return func(m *Machine) int32 {
+				if t := int(y(m)); t >= 0 && t < m.n {
+					return int32(m.pc(t))
+				}
+				return 0
+			}
+		}
+		return func(m *Machine) int32 {
+			if t := int(y(m)); t >= 0 && t < m.n {
+				return int32(m.words[m.base[t]] >> prioShift & 0xff)
+			}
+			return 0
+		}
+	case *program.At:
+		pid := c.pid(x.Proc, x.Pid)
+		index := x.Proc.Index
+		id := -1
+		if x.State != nil {
+			id = x.State.ID
+		}
+		return func(m *Machine) int32 {
+			t := pid(m)
+			if t >= 0 {
+				m.touch(m.sys.locControl(int(t)), false)
+			}
+			return b2i(t >= 0 && int(m.words[m.base[t]]&0xff) == index && m.pc(int(t)) == id)
+		}
+	case *program.RemoteLoad:
+		pid := c.pid(x.Proc, x.Pid)
+		p := c.sys.procs[x.Proc.Index]
+		index := x.Proc.Index
+		at := c.index(x.Place)
+		return func(m *Machine) int32 {
+			t := pid(m)
+			if t < 0 || int(m.words[m.base[t]]&0xff) != index {
+				return 0
+			}
+			i := at(m)
+			m.touch(m.sys.locLocal(int(t), int(i)), false)
+			l := &p.lay.scalars[i]
+			return l.get(m.words[m.base[t]+l.word])
+		}
+	case *program.Special:
+		switch x.Name {
+		case "timeout":
+			return func(m *Machine) int32 { return b2i(m.timeout) }
+		case "np_":
+			return func(m *Machine) int32 { return b2i(!m.progress()) }
+		case "_last":
+			return func(m *Machine) int32 { return int32(m.words[0] >> lastShift & 0xff) }
+		case "_pid":
+			return func(m *Machine) int32 { return int32(m.t) }
+		}
+		return func(m *Machine) int32 {
+			m.touch(m.sys.locProcesses(), false)
+			return int32(m.n) + m.sys.claims
+		}
+	}
+	panic(fmt.Sprintf("promela: expression %T", x))
+}
+
+func b2i(b bool) int32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// progress tells whether a process is at a progress label.
+func (m *Machine) progress() bool {
+	for t := range m.n {
+		if m.sys.procs[m.words[m.base[t]]&0xff].states[m.pc(t)].prog {
+			return true
+		}
+	}
+	return false
+}
+
+// askEnabled is enabled(u) in an expression.
+func (m *Machine) askEnabled(u int) int32 {
+	if u < 0 || u >= m.n || m.depth > 0 {
+		return 0
+	}
+	t, fb, proc, at := m.t, m.fb, m.proc, m.at
+	opts := m.opts
+	m.opts = nil
+	m.depth++
+	on := m.enabled(u)
+	m.depth--
+	m.opts = opts
+	m.t, m.fb, m.proc, m.at = t, fb, proc, at
+	return b2i(on)
+}
+
+// pid returns the function that finds the process of a remote reference; -1
+// if there is none.
+func (c *coder) pid(p *program.Proc, x program.Expr) eval {
+	if x == nil {
+		index := uint64(p.Index)
+		return func(m *Machine) int32 {
+			m.touch(m.sys.locProcesses(), false)
+			for t := range m.n {
+				if m.words[m.base[t]]&0xff == index {
+					return int32(t)
+				}
+			}
+			return -1
+		}
+	}
+	y := c.expr(x)
+	return func(m *Machine) int32 {
+		m.touch(m.sys.locProcesses(), false)
+		t := y(m)
+		if t < 0 || int(t) >= m.n {
+			return -1
+		}
+		return t
+	}
+}
+
+// index returns the function that computes the number of a scalar in its region.
+func (c *coder) index(pl *program.Place) func(m *Machine) int32 {
+	base := int32(pl.Base)
+	if len(pl.Index) == 0 {
+		return func(*Machine) int32 { return base }
+	}
+	type term struct {
+		x      eval
+		n      int32
+		stride int32
+		pos    syntax.Pos
+	}
+	var terms []term
+	for _, i := range pl.Index {
+		terms = append(terms, term{c.expr(i.X), int32(i.Len), int32(i.Stride), i.Pos})
+	}
+	name := pl.Name
+	if len(terms) == 1 {
+		t := terms[0]
+		return func(m *Machine) int32 {
+			v := t.x(m)
+			if uint32(v) >= uint32(t.n) {
+				m.outOfRange(t.pos, name, v, t.n)
+				v = 0
+			}
+			return base + v*t.stride
+		}
+	}
+	return func(m *Machine) int32 {
+		at := base
+		for i := range terms {
+			t := &terms[i]
+			v := t.x(m)
+			if uint32(v) >= uint32(t.n) {
+				m.outOfRange(t.pos, name, v, t.n)
+				v = 0
+			}
+			at += v * t.stride
+		}
+		return at
+	}
+}
+
+func (m *Machine) outOfRange(pos syntax.Pos, name string, v, n int32) {
+	m.fail(system.Assertion, pos, false, "invalid array index: %s has %d elements, the index is %d", name, n, v)
+}
+
+func (c *coder) load(pl *program.Place) eval {
+	at := c.index(pl)
+	constant := len(pl.Index) == 0
+	k := pl.Base
+	if pl.Global {
+		list := c.sys.globals.scalars
+		if constant {
+			l := list[k]
+			return func(m *Machine) int32 {
+				if m.track {
+					m.touch(system.Loc(k), false)
+				}
+				return l.get(m.words[l.word])
+			}
+		}
+		return func(m *Machine) int32 {
+			i := at(m)
+			if m.track {
+				m.touch(system.Loc(i), false)
+			}
+			l := &list[i]
+			return l.get(m.words[l.word])
+		}
+	}
+	list := c.proc.lay.scalars
+	if constant {
+		l := list[k]
+		if pl.Sym.Remote {
+			return func(m *Machine) int32 {
+				m.touch(m.sys.locLocal(m.t, k), false)
+				return l.get(m.words[m.fb+l.word])
+			}
+		}
+		return func(m *Machine) int32 { return l.get(m.words[m.fb+l.word]) }
+	}
+	remote := pl.Sym.Remote
+	return func(m *Machine) int32 {
+		i := at(m)
+		if remote {
+			m.touch(m.sys.locLocal(m.t, int(i)), false)
+		}
+		l := &list[i]
+		return l.get(m.words[m.fb+l.word])
+	}
+}
+
+func (c *coder) store(pl *program.Place) store {
+	at := c.index(pl)
+	constant := len(pl.Index) == 0
+	if !constant {
+		// SPIN computes the index of what it writes three times: for the old
+		// value, for the new one, and when it takes the step back.
+		once := at
+		at = func(m *Machine) int32 {
+			n := m.failed
+			i := once(m)
+			m.failed += 2 * (m.failed - n)
+			return i
+		}
+	}
+	k := pl.Base
+	if pl.Global {
+		list := c.sys.globals.scalars
+		if constant {
+			l := list[k]
+			return func(m *Machine, v int32) {
+				if m.track {
+					m.touch(system.Loc(k), true)
+				}
+				m.put(0, &l, v)
+			}
+		}
+		return func(m *Machine, v int32) {
+			i := at(m)
+			if m.track {
+				m.touch(system.Loc(i), true)
+			}
+			m.put(0, &list[i], v)
+		}
+	}
+	list := c.proc.lay.scalars
+	remote := pl.Sym.Remote
+	if constant && !remote {
+		l := list[k]
+		return func(m *Machine, v int32) { m.put(m.fb, &l, v) }
+	}
+	return func(m *Machine, v int32) {
+		i := at(m)
+		if remote {
+			m.touch(m.sys.locLocal(m.t, int(i)), true)
+		}
+		m.put(m.fb, &list[i], v)
+	}
+}
+
+func (c *coder) binary(x *program.Binary) eval {
+	a, b := c.expr(x.X), c.expr(x.Y)
+	if k, ok := x.Y.(*program.Const); ok {
+		v := k.Value
+		switch x.Op {
+		case "==":
+			return func(m *Machine) int32 { return b2i(a(m) == v) }
+		case "!=":
+			return func(m *Machine) int32 { return b2i(a(m) != v) }
+		case "<":
+			return func(m *Machine) int32 { return b2i(a(m) < v) }
+		case ">":
+			return func(m *Machine) int32 { return b2i(a(m) > v) }
+		case "+":
+			return func(m *Machine) int32 { return a(m) + v }
+		case "-":
+			return func(m *Machine) int32 { return a(m) - v }
+		}
+	}
+	switch x.Op {
+	case "&&":
+		return func(m *Machine) int32 { return b2i(a(m) != 0 && b(m) != 0) }
+	case "||":
+		return func(m *Machine) int32 { return b2i(a(m) != 0 || b(m) != 0) }
+	case "+":
+		return func(m *Machine) int32 { return a(m) + b(m) }
+	case "-":
+		return func(m *Machine) int32 { return a(m) - b(m) }
+	case "*":
+		return func(m *Machine) int32 { return a(m) * b(m) }
+	case "&":
+		return func(m *Machine) int32 { return a(m) & b(m) }
+	case "|":
+		return func(m *Machine) int32 { return a(m) | b(m) }
+	case "^":
+		return func(m *Machine) int32 { return a(m) ^ b(m) }
+	case "==":
+		return func(m *Machine) int32 { return b2i(a(m) == b(m)) }
+	case "!=":
+		return func(m *Machine) int32 { return b2i(a(m) != b(m)) }
+	case "<":
+		return func(m *Machine) int32 { return b2i(a(m) < b(m)) }
+	case ">":
+		return func(m *Machine) int32 { return b2i(a(m) > b(m)) }
+	case "<=":
+		return func(m *Machine) int32 { return b2i(a(m) <= b(m)) }
+	case ">=":
+		return func(m *Machine) int32 { return b2i(a(m) >= b(m)) }
+	}
+	op, pos := x.Op, x.Pos
+	return func(m *Machine) int32 {
+		v, ok := program.EvalBinary(op, a(m), b(m))
+		if !ok {
+			m.fail(system.Runtime, pos, true, "division by zero")
+		}
+		return v
+	}
+}
+
+func (c *coder) run(x *program.Run) eval {
+	p := c.sys.procs[x.Proc.Index]
+	var args []eval
+	for _, a := range x.Args {
+		args = append(args, c.expr(a))
+	}
+	prio := c.priority(x.Priority, p)
+	pos := x.Pos
+	return func(m *Machine) int32 {
+		vals := make([]int32, len(args))
+		for i, a := range args {
+			vals[i] = a(m)
+		}
+		return m.create(p, vals, prio(m), pos)
+	}
+}
+
+func (c *coder) priority(x program.Expr, p *proctype) eval {
+	if x == nil {
+		x = p.Priority
+	}
+	if x == nil {
+		return func(*Machine) int32 { return 1 }
+	}
+	return c.expr(x)
+}
+
+// mustChannel returns the channel with a number, or fails.
+func (m *Machine) mustChannel(id int32, pos syntax.Pos, fatal bool) *inst {
+	if id == 0 {
+		m.fail(system.Runtime, pos, fatal, "this channel has not been initialised")
+		return nil
+	}
+	q := m.channel(id)
+	if q == nil {
+		m.fail(system.Runtime, pos, true, "this channel is gone: the process that it belonged to has ended")
+	}
+	return q
+}
+
+func (c *coder) chanOp(x *program.ChanOp) eval {
+	ch := c.expr(x.Ch)
+	pos := x.Pos
+	f := func(n, size int) bool { return n == 0 }
+	switch x.Op {
+	case "len":
+		return func(m *Machine) int32 {
+			q := m.mustChannel(ch(m), pos, false)
+			if q == nil || q.c.Cap == 0 {
+				return 0
+			}
+			return int32(m.length(q))
+		}
+	case "nempty":
+		f = func(n, size int) bool { return n > 0 }
+	case "full":
+		f = func(n, size int) bool { return size > 0 && n >= size }
+	case "nfull":
+		f = func(n, size int) bool { return size == 0 || n < size }
+	}
+	return func(m *Machine) int32 {
+		q := m.mustChannel(ch(m), pos, false)
+		if q == nil {
+			return 0
+		}
+		n := 0
+		if q.c.Cap > 0 {
+			n = m.length(q)
+		}
+		return b2i(f(n, q.c.Cap))
+	}
+}
+
+func (c *coder) recvArgs(args []program.RecvArg) []recvArg {
+	var out []recvArg
+	for _, a := range args {
+		var r recvArg
+		if a.Match != nil {
+			r.match = c.expr(a.Match)
+		}
+		if a.Place != nil {
+			r.store = c.store(a.Place)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// runs tells whether an expression creates processes.
+func runs(x program.Expr) bool {
+	switch x := x.(type) {
+	case *program.Run:
+		return true
+	case *program.Unary:
+		return runs(x.X)
+	case *program.Binary:
+		return runs(x.X) || runs(x.Y)
+	case *program.If:
+		return runs(x.C) || runs(x.X) || runs(x.Y)
+	}
+	return false
+}
+
+// edge compiles one edge.
+func (c *coder) edge(e *program.Edge) *edge {
+	out := &edge{kind: e.Kind, atomic: e.Atomic, src: e}
+	if e.To == nil {
+		out.leaves = true
+	} else {
+		out.to = int32(e.To.ID)
+	}
+	switch e.Kind {
+	case program.Cond:
+		x := c.expr(e.X)
+		if k, ok := e.X.(*program.Const); ok && k.Value != 0 {
+			break
+		}
+		if runs(e.X) {
+			out.do = func(m *Machine) { x(m) }
+			break
+		}
+		out.can = func(m *Machine) bool { return x(m) != 0 }
+	case program.Assign:
+		x, st := c.expr(e.X), c.store(e.Place)
+		out.do = func(m *Machine) { st(m, x(m)) }
+	case program.Assert:
+		x, pos := c.expr(e.X), e.Pos
+		text := strings.TrimSpace(strings.TrimPrefix(e.Text, "assert"))
+		out.do = func(m *Machine) {
+			if x(m) == 0 {
+				m.fail(system.Assertion, pos, false, "%s", "assertion violated: "+text)
+			}
+		}
+	case program.Print:
+		var args []eval
+		for _, a := range e.Args {
+			args = append(args, c.expr(a))
+		}
+		out.do = func(m *Machine) {
+			for _, a := range args {
+				a(m)
+			}
+		}
+	case program.Send:
+		s := &message{ch: c.expr(e.Ch), sorted: e.Sorted}
+		for _, a := range e.Args {
+			s.args = append(s.args, c.expr(a))
+		}
+		out.send = s
+	case program.Recv:
+		out.recv = &receiver{ch: c.expr(e.Ch), args: c.recvArgs(e.Recv), random: e.Random, peek: e.Peek}
+	case program.SetPrio:
+		x, y := c.expr(e.X), c.expr(e.Y)
+		out.do = func(m *Machine) {
+			if t := int(x(m)); t >= 0 && t < m.n {
+				m.setBits(m.base[t], prioShift, 8, uint64(uint32(y(m)))&0xff)
+			}
+		}
+	}
+	return out
+}
+
+// compile compiles the automaton of a process type, whose states are allocated
+// already.
+func (c *coder) compile(p *proctype) {
+	c.proc = p
+	edges := map[*program.Edge]*edge{}
+	for i, s := range p.States {
+		st := &p.states[i]
+		st.src = s
+		st.end, st.accept, st.prog = s.End, s.Accept, s.Progress
+		st.final = i == p.End
+		for _, e := range s.Edges {
+			if edges[e] == nil {
+				edges[e] = c.edge(e)
+			}
+			st.edges = append(st.edges, edges[e])
+			st.escapes = st.escapes || e.Escapes != nil
+		}
+	}
+	for src, e := range edges {
+		for _, x := range src.Escapes {
+			e.esc = append(e.esc, &p.states[x.ID])
+		}
+		if src.Inner != nil {
+			e.inner = &p.states[src.Inner.ID]
+		}
+	}
+	if p.Provided != nil {
+		p.provided = c.expr(p.Provided)
+	}
+	for _, s := range p.Syms {
+		if s.Init == nil && s.List == nil {
+			continue
+		}
+		c.initial(&p.lay, s, false, &p.inits)
+	}
+}
+
+// initial compiles the initial values of a variable.
+func (c *coder) initial(r *region, s *program.Sym, global bool, out *[]func(*Machine)) {
+	if s.List != nil {
+		for i, x := range s.List {
+			y, l := c.expr(x), r.scalars[s.Base+i]
+			*out = append(*out, func(m *Machine) { m.put(baseOf(m, global), &l, y(m)) })
+		}
+		return
+	}
+	if s.Init == nil {
+		return
+	}
+	y := c.expr(s.Init)
+	list := r.scalars[s.Base : s.Base+s.Scalars()]
+	*out = append(*out, func(m *Machine) {
+		v := y(m)
+		for i := range list {
+			m.put(baseOf(m, global), &list[i], v)
+		}
+	})
+}
+
+func baseOf(m *Machine, global bool) int32 {
+	if global {
+		return 0
+	}
+	return m.fb
+}

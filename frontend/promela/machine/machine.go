@@ -1,0 +1,893 @@
+package machine
+
+import (
+	"fmt"
+	"math/bits"
+
+	"cpor/frontend/promela/program"
+	"cpor/frontend/promela/syntax"
+	"cpor/system"
+)
+
+// Budget is how many steps a process may take inside an atomic or a d_step
+// before that counts as one that does not end.
+const Budget = 1 << 18
+
+// process type, compiled.
+type proctype struct {
+	*program.Proc
+	lay      region
+	chans    []*channel
+	states   []state
+	provided eval
+	priority eval
+	inits    []func(m *Machine) // the locals' initial values
+}
+
+// state is a control state, compiled.
+type state struct {
+	edges   []*edge
+	end     bool // the process may wait here for ever
+	final   bool // only the death of the process is left
+	accept  bool
+	prog    bool
+	escapes bool // an edge has escapes
+	src     *program.State
+}
+
+// edge is one step, compiled.
+type edge struct {
+	kind   program.Kind
+	to     int32
+	atomic bool
+	leaves bool                  // of a d_step: it ends it
+	can    func(m *Machine) bool // nil: always
+	do     func(m *Machine)      // nil: nothing but the move
+	send   *message              // of a send
+	recv   *receiver             // of a receive
+	inner  *state                // of a d_step
+	esc    []*state              // outermost first
+	src    *program.Edge
+}
+
+// message is a send.
+type message struct {
+	ch     eval
+	args   []eval
+	sorted bool
+}
+
+// receiver is a receive.
+type receiver struct {
+	ch     eval
+	args   []recvArg
+	random bool
+	peek   bool
+}
+
+type recvArg struct {
+	match eval  // the value that the field must have
+	store store // where it goes
+}
+
+type (
+	eval  func(m *Machine) int32
+	store func(m *Machine, v int32)
+)
+
+// option is one enabled step of a process; by a rendezvous also the other
+// side's.
+type option struct {
+	e     *edge
+	other int32 // the process that receives; -1
+	re    *edge // its edge
+}
+
+// inst is a channel that exists.
+type inst struct {
+	c    *channel
+	base int32 // the first word of its region
+}
+
+type undo struct {
+	word int32 // -1: the processes changed
+	old  uint64
+}
+
+// Machine is a live state of a [System]. It implements [system.Machine].
+type Machine struct {
+	sys   *System
+	words []uint64
+	end   int32   // words of the live state
+	base  []int32 // by process: its first word
+	n     int     // processes
+	chans []inst
+	log   []undo
+	track bool
+	hash  uint64
+	acc   []system.Access
+
+	// The process whose step is being executed.
+	t    int
+	fb   int32
+	proc *proctype
+
+	opts    []option
+	timeout bool    // timeout is true
+	msg     []int32 // what is being sent
+	viol    *system.Violation
+	fatal   bool // the violation ends the search, as it does SPIN's
+	failed  int  // violations of the step
+	at      *edge
+	told    []told     // the edges of the step, while tracking is on
+	diedAt  system.Pos // where the process ended that the step ended
+	depth   int        // of questions about other processes
+}
+
+func (m *Machine) set(word int32, v uint64) {
+	old := m.words[word]
+	if old == v {
+		return
+	}
+	m.log = append(m.log, undo{word, old})
+	if m.track {
+		m.hash ^= mix(word, old) ^ mix(word, v)
+	}
+	m.words[word] = v
+}
+
+// mix hashes one word at its place.
+func mix(word int32, v uint64) uint64 {
+	hi, lo := bits.Mul64(v^uint64(word)*0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)
+	return hi ^ lo ^ v<<32
+}
+
+func (m *Machine) setBits(word int32, shift, width uint, v uint64) {
+	mask := (uint64(1)<<width - 1) << shift
+	m.set(word, m.words[word]&^mask|v<<shift&mask)
+}
+
+func (m *Machine) put(base int32, l *scalar, v int32) {
+	w := base + l.word
+	m.set(w, m.words[w]&^l.mask|uint64(uint32(v))<<l.shift&l.mask)
+}
+
+// Load implements system.Machine.
+func (m *Machine) Load(s system.State) {
+	if len(m.words) < len(s) {
+		m.words = make([]uint64, len(s)+32)
+	}
+	copy(m.words, s)
+	m.log = m.log[:0]
+	m.hash = 0
+	m.acc = m.acc[:0]
+	m.rebuild()
+}
+
+// rebuild finds the processes and their channels in the words.
+func (m *Machine) rebuild() {
+	m.n = int(m.words[0] & 0xff)
+	m.base = m.base[:0]
+	m.chans = append(m.chans[:0], m.sys.chans...)
+	at := int32(m.sys.globals.words)
+	for range m.n {
+		m.base = append(m.base, at)
+		p := m.sys.procs[m.words[at]&0xff]
+		for _, c := range p.chans {
+			m.chans = append(m.chans, inst{c, at})
+		}
+		at += int32(p.lay.words)
+	}
+	m.end = at
+}
+
+// Encode implements system.Machine.
+func (m *Machine) Encode(dst system.State) system.State {
+	return append(dst[:0], m.words[:m.end]...)
+}
+
+// Hash implements system.Machine.
+func (m *Machine) Hash() uint64 { return m.hash }
+
+// Track implements system.Machine.
+func (m *Machine) Track(on bool) { m.track = on }
+
+// NumThreads implements system.Machine.
+func (m *Machine) NumThreads() int { return m.n }
+
+// Accesses implements system.Machine.
+func (m *Machine) Accesses() []system.Access { return m.acc }
+
+// Mark implements system.Machine.
+func (m *Machine) Mark() system.Mark { return system.Mark(len(m.log)) }
+
+// Rewind implements system.Machine.
+func (m *Machine) Rewind(mark system.Mark) {
+	changed := false
+	for i := len(m.log) - 1; i >= int(mark); i-- {
+		u := m.log[i]
+		if u.word < 0 {
+			changed = true
+			continue
+		}
+		if m.track {
+			m.hash ^= mix(u.word, m.words[u.word]) ^ mix(u.word, u.old)
+		}
+		m.words[u.word] = u.old
+	}
+	m.log = m.log[:mark]
+	if changed {
+		m.rebuild()
+	}
+}
+
+// enter makes t the process whose step is executed.
+func (m *Machine) enter(t int) {
+	m.t = t
+	m.fb = m.base[t]
+	m.proc = m.sys.procs[m.words[m.fb]&0xff]
+}
+
+func (m *Machine) pc(t int) int { return int(m.words[m.base[t]] >> pcShift & 0xffff) }
+
+func (m *Machine) setPC(to int32) {
+	if m.sys.control {
+		m.touch(m.sys.locControl(m.t), true)
+	}
+	m.setBits(m.fb, pcShift, 16, uint64(to))
+}
+
+// fail records a violation of the step that is being executed. A fatal one ends
+// SPIN's search.
+func (m *Machine) fail(kind system.ViolationKind, pos syntax.Pos, fatal bool, format string, args ...any) {
+	m.failed++
+	m.fatal = m.fatal || fatal
+	if m.viol == nil {
+		m.viol = &system.Violation{Kind: kind, Message: fmt.Sprintf(format, args...), Pos: position(pos)}
+	}
+}
+
+func (m *Machine) here() syntax.Pos {
+	if m.at != nil && m.at.src != nil {
+		return m.at.src.Pos
+	}
+	return syntax.Pos{}
+}
+
+// Step implements system.Machine.
+func (m *Machine) Step(t int, alt uint64) system.Outcome {
+	m.acc = m.acc[:0]
+	m.viol, m.fatal, m.failed = nil, false, 0
+	m.told = m.told[:0]
+	if t >= m.n {
+		return system.Outcome{Kind: system.Ended}
+	}
+	m.enter(t)
+	m.findOptions()
+	if m.sys.control {
+		m.touch(m.sys.locControl(t), false)
+	}
+	if len(m.opts) == 0 {
+		s := &m.proc.states[m.pc(t)]
+		return system.Outcome{Kind: system.Blocked, AtEnd: s.final || s.end}
+	}
+	n := m.n
+	weight, next := uint64(1), uint64(0)
+	chosen := uint64(0)
+	for steps := 0; ; steps++ {
+		// Choose: the alternative's number has a digit for each choice.
+		k := 0
+		if c := uint64(len(m.opts)); c > 1 {
+			d := alt % c
+			alt /= c
+			k = int(d)
+			if d+1 < c {
+				next = chosen + (d+1)*weight
+			}
+			if d > 0 {
+				// What failed before this choice has been told with the
+				// alternative before.
+				m.viol, m.failed = nil, 0
+			}
+			chosen += d * weight
+			hi, lo := bits.Mul64(weight, c)
+			if hi != 0 || lo > 1<<62 {
+				m.fail(system.Runtime, m.here(), true, "this atomic sequence makes too many choices")
+				break
+			}
+			weight = lo
+		}
+		o := m.opts[k]
+		m.execute(o)
+		goOn := o.e.atomic
+		if o.re != nil {
+			goOn = o.re.atomic
+			if goOn {
+				m.enter(int(o.other))
+			}
+		}
+		if !goOn || m.fatal {
+			break
+		}
+		if steps > Budget {
+			m.fail(system.Runtime, m.here(), true, "this atomic sequence does not end")
+			break
+		}
+		m.gather()
+		if len(m.opts) == 0 {
+			break // atomicity is lost
+		}
+	}
+	if m.sys.prog.UsesLast {
+		m.setBits(0, lastShift, 8, uint64(t))
+	}
+	return system.Outcome{Kind: system.Moved, Next: next, Created: m.n > n, Violation: m.viol}
+}
+
+// findOptions finds what the process can do in a state that is stored, where
+// timeout may be true.
+func (m *Machine) findOptions() {
+	m.timeout = false
+	m.gather()
+	if len(m.opts) > 0 || !m.sys.prog.UsesTimeout {
+		return
+	}
+	t := m.t
+	for u := range m.n {
+		if u != t && m.enabled(u) {
+			m.enter(t)
+			m.opts = m.opts[:0]
+			return
+		}
+	}
+	m.enter(t)
+	m.timeout = true
+	m.gather()
+	m.timeout = false
+}
+
+// enabled tells whether a process can take a step, timeout being false. It
+// leaves the process that it asked about entered.
+func (m *Machine) enabled(u int) bool {
+	m.enter(u)
+	m.gather()
+	return len(m.opts) > 0
+}
+
+// permitted tells whether the process may move at all: its provided clause, and
+// that no process of a higher priority can.
+func (m *Machine) permitted() bool {
+	if m.proc.provided != nil && m.proc.provided(m) == 0 {
+		return false
+	}
+	return true
+}
+
+// outranked tells whether a process of a higher priority than t's can move.
+func (m *Machine) outranked(t int) bool {
+	mine := m.words[m.base[t]] >> prioShift & 0xff
+	for u := range m.n {
+		if u != t && m.words[m.base[u]]>>prioShift&0xff > mine {
+			m.enter(u)
+			m.collect()
+			if len(m.opts) > 0 {
+				m.enter(t)
+				return true
+			}
+		}
+	}
+	m.enter(t)
+	return false
+}
+
+// gather finds the enabled options of the process in its control state.
+func (m *Machine) gather() {
+	if m.sys.prog.UsesPriority && m.outranked(m.t) {
+		m.opts = m.opts[:0]
+		return
+	}
+	m.collect()
+}
+
+// collect is gather without priorities.
+func (m *Machine) collect() {
+	m.opts = m.opts[:0]
+	if !m.permitted() {
+		return
+	}
+	s := &m.proc.states[m.words[m.fb]>>pcShift&0xffff]
+	if s.final {
+		m.touch(m.sys.locProcesses(), false)
+		if m.t == m.n-1 {
+			m.opts = append(m.opts, option{e: death, other: -1})
+		}
+		return
+	}
+	m.collectEdges(s)
+}
+
+// death is the edge that ends a process.
+var death = &edge{kind: program.Skip, to: -1}
+
+// collectEdges finds the enabled edges of a state. If an escape is enabled of
+// any of them, all that the process can do is to take it: the edges of the first
+// such escape are the options, outer ones before inner ones.
+func (m *Machine) collectEdges(s *state) {
+	if s.escapes {
+		for _, e := range s.edges {
+			for _, x := range e.esc {
+				// SPIN puts each edge of an escape before those that
+				// stand there already, so the last comes first, and an
+				// else before what it is the alternative to.
+				for i := len(x.edges) - 1; i >= 0; i-- {
+					m.try(x.edges[i])
+				}
+				if len(m.opts) > 0 {
+					return
+				}
+			}
+		}
+	}
+	for _, e := range s.edges {
+		m.try(e)
+	}
+}
+
+// try appends the options of one edge.
+func (m *Machine) try(e *edge) {
+	m.at = e
+	switch e.kind {
+	case program.Else:
+		if len(m.opts) == 0 {
+			m.opts = append(m.opts, option{e: e, other: -1})
+		}
+		return
+	case program.Send:
+		c := m.channel(e.send.ch(m))
+		if c == nil {
+			break // fatal when it is executed
+		}
+		if c.c.Cap == 0 {
+			m.rendezvous(e, c)
+			return
+		}
+		if !m.sys.lossy && m.length(c) >= c.c.Cap {
+			return
+		}
+	case program.Recv:
+		c := m.channel(e.recv.ch(m))
+		if c == nil {
+			break // fatal when it is executed
+		}
+		if c.c.Cap == 0 || m.match(c, e.recv) < 0 {
+			return
+		}
+	case program.DStep:
+		if !m.dstepEnabled(e.inner) {
+			return
+		}
+	default:
+		if e.can != nil && !e.can(m) {
+			return
+		}
+	}
+	m.opts = append(m.opts, option{e: e, other: -1})
+}
+
+// dstepEnabled tells whether a d_step can begin. As in SPIN (pan.m's guard of a
+// D_STEP) these are the guards of its first selection: conditions, sends, receives
+// and else. An option that begins with any other statement is overlooked, though
+// it could be taken, unless there are only such.
+func (m *Machine) dstepEnabled(s *state) bool {
+	n := len(m.opts)
+	guards := false
+	for _, e := range s.edges {
+		switch e.kind {
+		case program.Else:
+			return true
+		case program.Cond, program.Send, program.Recv:
+			guards = true
+			if e.kind == program.Send && m.isRendezvous(e) {
+				return true // fatal when it is executed
+			}
+			m.try(e)
+			if len(m.opts) > n {
+				m.opts = m.opts[:n]
+				return true
+			}
+		}
+	}
+	return !guards
+}
+
+// firstOf returns the first executable edge of a state inside a d_step.
+func (m *Machine) firstOf(s *state) *edge {
+	n := len(m.opts)
+	for _, e := range s.edges {
+		if e.kind == program.Else {
+			return e // it is the last, and nothing before it was executable
+		}
+		if e.kind == program.Send && m.isRendezvous(e) {
+			m.opts = m.opts[:n]
+			return e // fatal when it is executed
+		}
+		m.try(e)
+		if len(m.opts) > n {
+			m.opts = m.opts[:n]
+			return e
+		}
+	}
+	return nil
+}
+
+func (m *Machine) isRendezvous(e *edge) bool {
+	c := m.channel(e.send.ch(m))
+	return c != nil && c.c.Cap == 0
+}
+
+// channel returns the channel with a number; nil if there is none.
+func (m *Machine) channel(id int32) *inst {
+	if id <= 0 || int(id) > len(m.chans) {
+		return nil
+	}
+	return &m.chans[id-1]
+}
+
+func (m *Machine) length(c *inst) int {
+	m.touchChannel(c, false)
+	l := &c.c.scalars[0]
+	return int(l.get(m.words[c.base+l.word]))
+}
+
+func (m *Machine) field(c *inst, slot, f int) int32 {
+	l := &c.c.scalars[1+slot*len(c.c.Fields)+f]
+	return l.get(m.words[c.base+l.word])
+}
+
+func (m *Machine) setField(c *inst, slot, f int, v int32) {
+	m.touchChannel(c, true)
+	m.put(c.base, &c.c.scalars[1+slot*len(c.c.Fields)+f], v)
+}
+
+// match returns the slot that a receive takes, -1 if none.
+func (m *Machine) match(c *inst, r *receiver) int {
+	n := m.length(c)
+	if !r.random {
+		n = min(n, 1)
+	}
+	for slot := range n {
+		ok := true
+		for f, a := range r.args {
+			if a.match != nil && f < len(c.c.Fields) && a.match(m) != m.field(c, slot, f) {
+				ok = false
+				break
+			}
+		}
+		if ok {
+			return slot
+		}
+	}
+	return -1
+}
+
+// rendezvous appends an option for each receive of another process that
+// matches a send.
+func (m *Machine) rendezvous(e *edge, c *inst) {
+	id := e.send.ch(m)
+	m.evalMessage(e, c)
+	t, fb, proc := m.t, m.fb, m.proc
+	for u := range m.n {
+		if u == t {
+			continue
+		}
+		m.enter(u)
+		m.touch(m.sys.locControl(u), false)
+		s := &m.proc.states[m.pc(u)]
+		if s.final || !m.permitted() {
+			continue
+		}
+		m.receivers(e, s, id, c, u)
+	}
+	m.t, m.fb, m.proc = t, fb, proc
+}
+
+func (m *Machine) receivers(e *edge, s *state, id int32, c *inst, u int) {
+	n := len(m.opts)
+	for _, f := range s.edges {
+		for _, x := range f.esc {
+			for _, g := range x.edges {
+				m.receiverEdge(e, g, id, c, u)
+			}
+			if len(m.opts) > n {
+				return
+			}
+		}
+	}
+	for _, f := range s.edges {
+		m.receiverEdge(e, f, id, c, u)
+	}
+}
+
+func (m *Machine) receiverEdge(e, f *edge, id int32, c *inst, u int) {
+	r := f
+	if f.kind == program.DStep {
+		r = nil
+		for _, g := range f.inner.edges {
+			if g.kind == program.Recv && m.takes(g, id, c) {
+				r = g
+				break
+			}
+		}
+		if r == nil {
+			return
+		}
+	}
+	if r.kind != program.Recv || !m.takes(r, id, c) {
+		return
+	}
+	m.opts = append(m.opts, option{e: e, other: int32(u), re: f})
+}
+
+// takes tells whether a receive matches the message that is being sent.
+func (m *Machine) takes(f *edge, id int32, c *inst) bool {
+	if f.recv.ch(m) != id {
+		return false
+	}
+	for i, a := range f.recv.args {
+		if a.match != nil && i < len(m.msg) && a.match(m) != m.msg[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// evalMessage evaluates what a send sends, truncated to the fields.
+func (m *Machine) evalMessage(e *edge, c *inst) {
+	m.msg = m.msg[:0]
+	for i, t := range c.c.Fields {
+		v := int32(0)
+		if i < len(e.send.args) {
+			v = truncate(t, e.send.args[i](m))
+		}
+		m.msg = append(m.msg, v)
+	}
+}
+
+func truncate(t *program.Type, v int32) int32 {
+	switch {
+	case t.Bits == 32:
+		return v
+	case t.Signed:
+		return v << uint(32-t.Bits) >> uint(32-t.Bits)
+	}
+	return v & (1<<uint(t.Bits) - 1)
+}
+
+// execute takes an option of the entered process.
+func (m *Machine) execute(o option) {
+	e := o.e
+	m.at = e
+	if m.track {
+		m.told = append(m.told, told{e, m.t})
+		if o.re != nil {
+			m.told = append(m.told, told{o.re, int(o.other)})
+		}
+	}
+	if e == death {
+		m.diedAt = position(m.proc.Decl.End)
+		m.log = append(m.log, undo{word: -1})
+		m.touch(m.sys.locProcesses(), true)
+		m.touch(m.sys.locControl(m.t), true)
+		m.setBits(0, nprocShift, 8, uint64(m.n-1))
+		m.rebuild()
+		return
+	}
+	if o.re != nil {
+		m.handshake(o)
+		return
+	}
+	m.run(e)
+	if m.fatal {
+		return
+	}
+	m.setPC(e.to)
+}
+
+// run executes what an edge does, without the move.
+func (m *Machine) run(e *edge) {
+	m.at = e
+	switch e.kind {
+	case program.Send:
+		m.send(e)
+	case program.Recv:
+		m.receive(e)
+	case program.DStep:
+		m.dstep(e, nil)
+	default:
+		if e.do != nil {
+			e.do(m)
+		}
+	}
+}
+
+func (m *Machine) send(e *edge) {
+	c := m.mustChannel(e.send.ch(m), e.src.Pos, true)
+	if c == nil {
+		return
+	}
+	m.evalMessage(e, c)
+	n := m.length(c)
+	if len(e.send.args) < len(c.c.Fields) {
+		m.fail(system.Runtime, e.src.Pos, false, "this send has %d fields, the messages of %s have %d", len(e.send.args), c.c.Name, len(c.c.Fields))
+	}
+	if n >= c.c.Cap {
+		return // it is lost
+	}
+	slot := n
+	if e.send.sorted {
+		for slot = 0; slot < n && m.less(c, slot); slot++ {
+		}
+		for k := n; k > slot; k-- {
+			for f := range c.c.Fields {
+				m.setField(c, k, f, m.field(c, k-1, f))
+			}
+		}
+	}
+	for f, v := range m.msg {
+		m.setField(c, slot, f, v)
+	}
+	m.put(c.base, &c.c.scalars[0], int32(n+1))
+}
+
+// less tells whether the message in a slot is not greater than the one that is
+// being sent.
+func (m *Machine) less(c *inst, slot int) bool {
+	for f, v := range m.msg {
+		if w := m.field(c, slot, f); w != v {
+			return w < v
+		}
+	}
+	return true
+}
+
+func (m *Machine) receive(e *edge) {
+	r := e.recv
+	c := m.mustChannel(r.ch(m), e.src.Pos, true)
+	if c == nil {
+		return
+	}
+	slot := m.match(c, r)
+	m.msg = m.msg[:0]
+	for f := range c.c.Fields {
+		m.msg = append(m.msg, m.field(c, slot, f))
+	}
+	if len(r.args) < len(c.c.Fields) {
+		m.fail(system.Runtime, e.src.Pos, false, "this receive has %d fields, the messages of %s have %d", len(r.args), c.c.Name, len(c.c.Fields))
+	}
+	if !r.peek {
+		n := m.length(c)
+		for k := slot; k < n-1; k++ {
+			for f := range c.c.Fields {
+				m.setField(c, k, f, m.field(c, k+1, f))
+			}
+		}
+		for f := range c.c.Fields {
+			m.setField(c, n-1, f, 0)
+		}
+		m.put(c.base, &c.c.scalars[0], int32(n-1))
+	}
+	m.storeMessage(r)
+}
+
+// storeMessage stores the fields of m.msg where a receive wants them.
+func (m *Machine) storeMessage(r *receiver) {
+	for i, a := range r.args {
+		if a.store != nil && i < len(m.msg) {
+			a.store(m, m.msg[i])
+		}
+	}
+}
+
+// handshake executes both sides of a rendezvous.
+func (m *Machine) handshake(o option) {
+	c := m.channel(o.e.send.ch(m))
+	m.evalMessage(o.e, c)
+	if len(o.e.send.args) < len(c.c.Fields) {
+		m.fail(system.Runtime, o.e.src.Pos, false, "this send has %d fields, the messages of %s have %d", len(o.e.send.args), c.c.Name, len(c.c.Fields))
+	}
+	id := o.e.send.ch(m)
+	m.setPC(o.e.to)
+	t := m.t
+	m.enter(int(o.other))
+	m.at = o.re
+	if o.re.kind == program.DStep {
+		var first *edge
+		for _, g := range o.re.inner.edges {
+			if g.kind == program.Recv && m.takes(g, id, c) {
+				first = g
+				break
+			}
+		}
+		m.storeMessage(first.recv)
+		m.dstep(o.re, first)
+	} else {
+		m.storeMessage(o.re.recv)
+	}
+	if !m.fatal {
+		m.setPC(o.re.to)
+	}
+	m.enter(t)
+}
+
+// dstep executes a d_step: the first executable edge, again and again. done is
+// its first edge if that has been executed already.
+func (m *Machine) dstep(e, done *edge) {
+	s := e.inner
+	for steps := 0; ; steps++ {
+		if steps > Budget {
+			m.fail(system.Runtime, e.src.Pos, true, "this d_step does not end")
+			return
+		}
+		f := done
+		if f == nil {
+			f = m.firstOf(s)
+			if f == nil {
+				m.fail(system.Runtime, e.src.Pos, true, "block in d_step: nothing in it is executable here")
+				return
+			}
+			if f.kind == program.Send && m.isRendezvous(f) {
+				m.fail(system.Runtime, f.src.Pos, true, "a rendezvous send in a d_step")
+				return
+			}
+			m.run(f)
+			if m.fatal {
+				return
+			}
+		}
+		done = nil
+		if f.leaves {
+			return
+		}
+		s = &m.proc.states[f.to]
+	}
+}
+
+// create starts a process and returns its number.
+func (m *Machine) create(p *proctype, args []int32, priority int32, pos syntax.Pos) int32 {
+	if m.n >= program.MaxProcesses {
+		m.fail(system.Runtime, pos, true, "too many processes: there can be at most %d", program.MaxProcesses)
+		return 0
+	}
+	t, fb, proc, at := m.t, m.fb, m.proc, m.at
+	base := m.end
+	m.log = append(m.log, undo{word: -1})
+	for int(base)+p.lay.words > len(m.words) {
+		m.words = append(m.words, 0)
+	}
+	for w := base; w < base+int32(p.lay.words); w++ {
+		m.set(w, 0)
+	}
+	m.set(base, uint64(p.Index)|uint64(p.Start)<<pcShift|uint64(priority&0xff)<<prioShift)
+	m.setBits(0, nprocShift, 8, uint64(m.n+1))
+	first := int32(len(m.chans))
+	m.rebuild()
+	m.enter(m.n - 1)
+	m.touch(m.sys.locProcesses(), true)
+	m.touch(m.sys.locControl(m.t), true)
+	for _, s := range p.Syms {
+		for k, c := range s.Chans {
+			m.put(base, &p.lay.scalars[s.Base+k], first+int32(c)+1)
+		}
+	}
+	for i, s := range p.Params {
+		if i < len(args) {
+			m.put(base, &p.lay.scalars[s.Base], args[i])
+		}
+	}
+	for _, f := range p.inits {
+		f(m)
+	}
+	pid := int32(m.t)
+	m.t, m.fb, m.proc, m.at = t, fb, proc, at
+	return pid
+}

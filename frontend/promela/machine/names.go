@@ -1,0 +1,260 @@
+package machine
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"cpor/frontend/promela/program"
+	"cpor/system"
+)
+
+// ThreadName implements system.Machine: the process type and the process number,
+// as a remote reference names it.
+func (m *Machine) ThreadName(t int) string {
+	if t >= m.n {
+		return fmt.Sprintf("process %d", t)
+	}
+	return fmt.Sprintf("%s[%d]", m.sys.procs[m.words[m.base[t]]&0xff].Name, t)
+}
+
+// Next implements system.Machine.
+func (m *Machine) Next(t int) (system.Pos, string, bool) {
+	if t >= m.n {
+		return system.Pos{}, "", false
+	}
+	p := m.sys.procs[m.words[m.base[t]]&0xff]
+	s := &p.states[m.pc(t)]
+	if s.final {
+		return position(p.Decl.End), "end of " + p.Name, true
+	}
+	var texts []string
+	pos := position(s.src.Pos)
+	for _, e := range s.edges {
+		if len(texts) == 0 {
+			pos = position(e.src.Pos)
+		}
+		texts = append(texts, e.src.Text)
+	}
+	return pos, strings.Join(texts, " :: "), true
+}
+
+// told is an edge that the last step took.
+type told struct {
+	e *edge
+	t int
+}
+
+// Told implements system.Telling: the statements of the step, those of another
+// process (the receiver of a rendezvous) with its name.
+func (m *Machine) Told() (system.Pos, string) {
+	if len(m.told) == 0 {
+		return system.Pos{}, ""
+	}
+	var b strings.Builder
+	var pos system.Pos
+	at := m.told[0].t
+	for i, d := range m.told {
+		text := "end"
+		if d.e != death {
+			text = d.e.src.Text
+			if pos.Line == 0 {
+				pos = position(d.e.src.Pos)
+			}
+		}
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		if d.t != at {
+			at = d.t
+			b.WriteString(m.ThreadName(at) + ": ")
+		}
+		b.WriteString(text)
+	}
+	if pos.Line == 0 {
+		pos = m.diedAt
+	}
+	return pos, b.String()
+}
+
+// value prints a value of a type.
+func (m *Machine) value(t *program.Type, v int32) string {
+	switch t.Name {
+	case "bool":
+		return strconv.FormatBool(v != 0)
+	case "mtype":
+		if name := m.sys.prog.Names[t.Kind][int(v)]; name != "" {
+			return name
+		}
+	case "chan":
+		if q := m.channel(v); q != nil {
+			return q.c.Name
+		}
+		if v == 0 {
+			return "no channel"
+		}
+	}
+	return strconv.Itoa(int(v))
+}
+
+// symbol prints a variable whose region begins at base.
+func (m *Machine) symbol(s *program.Sym, list []scalar, names []program.Scalar, base int32) []system.Binding {
+	var out []system.Binding
+	for i := range s.Scalars() {
+		l := &list[s.Base+i]
+		out = append(out, system.Binding{Name: names[s.Base+i].Name, Value: m.value(names[s.Base+i].Type, l.get(m.words[base+l.word]))})
+	}
+	return out
+}
+
+// Locals implements system.Machine.
+func (m *Machine) Locals(t int) []system.Binding {
+	if t >= m.n {
+		return nil
+	}
+	p := m.sys.procs[m.words[m.base[t]]&0xff]
+	var out []system.Binding
+	for _, s := range p.Syms {
+		if s.Chans == nil {
+			out = append(out, m.symbol(s, p.lay.scalars, p.Scalars, m.base[t])...)
+		}
+	}
+	for _, c := range p.chans {
+		if c.Cap > 0 {
+			q := &inst{c, m.base[t]}
+			out = append(out, system.Binding{Name: c.Name, Value: m.contents(q)})
+		}
+	}
+	return out
+}
+
+// contents prints the messages in a channel.
+func (m *Machine) contents(q *inst) string {
+	var b strings.Builder
+	b.WriteByte('[')
+	for slot := range m.length(q) {
+		if slot > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(m.message(q, func(f int) int32 { return m.field(q, slot, f) }))
+	}
+	b.WriteByte(']')
+	return b.String()
+}
+
+func (m *Machine) message(q *inst, field func(f int) int32) string {
+	var parts []string
+	for f, t := range q.c.Fields {
+		parts = append(parts, m.value(t, field(f)))
+	}
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return "(" + strings.Join(parts, ",") + ")"
+}
+
+// Locations: the scalars of the globals (a channel is its length), the number
+// of processes, and for each process number its control state and its locals.
+
+func (s *System) locProcesses() system.Loc { return system.Loc(len(s.globals.scalars)) }
+
+func (s *System) locControl(t int) system.Loc {
+	return s.locProcesses() + 1 + system.Loc(t*s.perProcess)
+}
+
+func (s *System) locLocal(t, i int) system.Loc { return s.locControl(t) + 1 + system.Loc(i) }
+
+// LocName implements system.Machine.
+func (m *Machine) LocName(l system.Loc) string {
+	first := m.sys.locProcesses()
+	switch {
+	case l < first:
+		name := m.sys.globals.Scalars[l].Name
+		if inner, ok := strings.CutPrefix(name, "len("); ok {
+			return strings.TrimSuffix(inner, ")")
+		}
+		return name
+	case l == first:
+		return "_nr_pr"
+	}
+	k := int(l - first - 1)
+	t, i := k/m.sys.perProcess, k%m.sys.perProcess
+	if i == 0 {
+		return "" // where a process is
+	}
+	if t < m.n {
+		p := m.sys.procs[m.words[m.base[t]]&0xff]
+		if i-1 < len(p.Scalars) {
+			return m.ThreadName(t) + ":" + p.Scalars[i-1].Name
+		}
+	}
+	return fmt.Sprintf("a local of process %d", t)
+}
+
+// ValueString implements system.Machine.
+func (m *Machine) ValueString(l system.Loc) string {
+	first := m.sys.locProcesses()
+	switch {
+	case l < first:
+		for _, q := range m.sys.chans {
+			if q.c.Base == int(l) && q.c.Cap > 0 {
+				return m.contents(&q)
+			}
+		}
+		s := &m.sys.globals.scalars[l]
+		return m.value(m.sys.globals.Scalars[l].Type, s.get(m.words[s.word]))
+	case l == first:
+		return strconv.Itoa(m.n)
+	}
+	k := int(l - first - 1)
+	t, i := k/m.sys.perProcess, k%m.sys.perProcess
+	if t >= m.n {
+		return "ended"
+	}
+	p := m.sys.procs[m.words[m.base[t]]&0xff]
+	if i == 0 {
+		_, text, _ := m.Next(t)
+		return text
+	}
+	if i-1 < len(p.Scalars) {
+		for _, c := range p.chans {
+			if c.Base == i-1 && c.Cap > 0 {
+				return m.contents(&inst{c, m.base[t]})
+			}
+		}
+		s := &p.lay.scalars[i-1]
+		return m.value(p.Scalars[i-1].Type, s.get(m.words[m.base[t]+s.word]))
+	}
+	return "0"
+}
+
+// touch records an access of the step.
+func (m *Machine) touch(l system.Loc, write bool) {
+	if !m.track {
+		return
+	}
+	for i := len(m.acc) - 1; i >= 0; i-- {
+		if m.acc[i].Loc == l {
+			m.acc[i].Write = m.acc[i].Write || write
+			return
+		}
+	}
+	m.acc = append(m.acc, system.Access{Loc: l, Write: write})
+}
+
+// touchChannel records an access to a buffered channel.
+func (m *Machine) touchChannel(q *inst, write bool) {
+	if !m.track || q.c.Cap == 0 {
+		return
+	}
+	if q.base == 0 {
+		m.touch(system.Loc(q.c.Base), write)
+		return
+	}
+	for t := m.n - 1; t >= 0; t-- {
+		if m.base[t] == q.base {
+			m.touch(m.sys.locLocal(t, q.c.Base), write)
+			return
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package machine
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"cpor/frontend/promela/program"
+	"cpor/frontend/promela/syntax"
+	"cpor/model/source"
+)
+
+var (
+	spinModels = flag.Int("spin", 10, "how many generated models are compared with SPIN's verifier")
+	spinFirst  = flag.Uint64("first", 1, "the first seed")
+	spinKeep   = flag.String("keep", "", "a folder for the models that differ")
+)
+
+var (
+	reStored  = regexp.MustCompile(`(\d+) states, stored`)
+	reMatched = regexp.MustCompile(`(\d+) states, matched`)
+	reErrors  = regexp.MustCompile(`errors: (\d+)`)
+)
+
+// spin runs SPIN's verifier without reduction on a model. fatal tells that it
+// gave up, and no counts can be compared.
+func spin(t *testing.T, dir, text string) (c counts, fatal string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, "m.pml"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	run := func(name string, args ...string) (string, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, name, args...)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	os.Remove(filepath.Join(dir, "pan.c"))
+	os.Remove(filepath.Join(dir, "pan"))
+	if out, err := run("spin", "-o1", "-o2", "-o3", "-a", "m.pml"); err != nil {
+		return c, "spin: " + out
+	}
+	cc := "gcc"
+	if _, err := exec.LookPath("tcc"); err == nil {
+		cc = "tcc"
+	}
+	if out, err := run(cc, "-DSAFETY", "-DNOREDUCE", "-DMEMLIM=500", "-w", "-o", "pan", "pan.c"); err != nil {
+		return c, cc + ": " + out
+	}
+	out, err := run("./pan", "-n", "-c0", "-m200000")
+	get := func(re *regexp.Regexp) int {
+		if m := re.FindStringSubmatch(out); m != nil {
+			n, _ := strconv.Atoi(m[1])
+			return n
+		}
+		return -1
+	}
+	c = counts{get(reStored), get(reMatched), get(reErrors)}
+	for _, bad := range []string{"aborting", "max search depth", "block in d_step", "blocking sel", "too many", "bad queue", "rv-attempt", "out of memory", "memory limit", "pan: reached"} {
+		if strings.Contains(out, bad) {
+			return c, bad
+		}
+	}
+	if err != nil && c.stored < 0 || c.stored < 0 {
+		return c, "pan: " + out
+	}
+	return c, ""
+}
+
+func TestSpinGenerated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles SPIN's verifiers")
+	}
+	if _, err := exec.LookPath("spin"); err != nil {
+		t.Skip("LEFT OUT: spin is not installed, so nothing is compared with it here")
+	}
+	compared, skipped := 0, map[string]int{}
+	dir := t.TempDir()
+	bad := 0
+	for i := range uint64(*spinModels) {
+		seed := *spinFirst + i
+		text := generate(seed)
+		m, err := syntax.Parse(source.New(fmt.Sprintf("seed-%d.pml", seed), text), nil)
+		var p *program.Program
+		if err == nil {
+			p, err = program.Resolve(m)
+		}
+		var s *System
+		if err == nil {
+			s, err = New(p, Options{})
+		}
+		want, fatal := spin(t, dir, text)
+		if err != nil {
+			if !strings.HasPrefix(fatal, "spin:") && !strings.Contains(fatal, "pan: error") {
+				t.Errorf("seed %d: %v, but spin takes it (%+v %s)", seed, err, want, fatal)
+				bad++
+			} else {
+				skipped["both refuse"]++
+			}
+			continue
+		}
+		if fatal != "" {
+			// SPIN's grammar is narrower in places (channel predicates inside
+			// of arithmetic, jumps that its d_step cannot take).
+			why, _, _ := strings.Cut(fatal, "\n")
+			if k := strings.Index(why, "Error:"); k >= 0 {
+				why = why[k:]
+			}
+			skipped[why]++
+			continue
+		}
+		if want.stored > 100000 {
+			skipped["large"]++
+			continue
+		}
+		compared++
+		if c := count(s); c != want {
+			bad++
+			t.Errorf("seed %d: %+v, SPIN %+v", seed, c, want)
+			if *spinKeep != "" {
+				os.WriteFile(filepath.Join(*spinKeep, fmt.Sprintf("%d.pml", seed)), []byte(text), 0o666)
+			}
+		}
+		if bad > 15 {
+			break
+		}
+	}
+	if compared < *spinModels/3 {
+		t.Errorf("only %d of %d models could be compared", compared, *spinModels)
+	}
+	t.Logf("%d models compared, left out: %v", compared, skipped)
+}
+
+var spinFile = flag.String("file", "", "a model that is compared with SPIN")
+
+func TestSpinFile(t *testing.T) {
+	if *spinFile == "" {
+		t.Skip("no -file")
+	}
+	b, err := os.ReadFile(*spinFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := syntax.Parse(source.New("m", string(b)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := program.Resolve(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(p, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, fatal := spin(t, t.TempDir(), string(b))
+	t.Logf("%+v, SPIN %+v %s", count(s), want, fatal)
+}

@@ -1,0 +1,271 @@
+// Package program resolves a Promela model: names become variables with a place
+// in the state, process types become control automata.
+//
+// The automata have the states and the edges that SPIN 6.5.2 gives them without
+// statement merging (spin -o3): a statement is an edge, goto and break are none
+// unless they are the guard of an option, nested selections at the beginning of an
+// option are flattened into the outer one, and a late declaration is an
+// assignment. So counts of states and transitions can be compared to the last digit.
+package program
+
+import "cpor/frontend/promela/syntax"
+
+// Type is the type of a scalar.
+type Type struct {
+	Name   string // bit, bool, byte, short, int, unsigned, pid, chan, mtype
+	Kind   string // of an mtype
+	Bits   int
+	Signed bool
+	Fields []*Sym // of a structure; then the other fields mean nothing
+	Size   int    // scalars in a value of the type
+}
+
+// IsStruct tells whether the type is a typedef.
+func (t *Type) IsStruct() bool { return t.Fields != nil }
+
+// Sym is a variable, a parameter or a field.
+type Sym struct {
+	Name   syntax.Name
+	Type   *Type
+	Len    int // of an array; 0 if it is none
+	Base   int // its first scalar: in the globals, in the process, or in the structure
+	Global bool
+	Hidden bool
+	Init   Expr   // nil: 0
+	List   []Expr // of an array
+	Chans  []int  // by element: the channel that it is initialised with; nil if none
+	Remote bool   // something reads it from outside its process
+}
+
+// Scalars returns how many scalars the variable has.
+func (s *Sym) Scalars() int { return max(1, s.Len) * s.Type.Size }
+
+// Scalar is one word of data of a region of the state.
+type Scalar struct {
+	Name   string
+	Type   *Type
+	Hidden bool
+}
+
+// Channel is a channel that is created with the model or with a process.
+type Channel struct {
+	Name   string
+	Pos    syntax.Pos
+	Cap    int
+	Fields []*Type // of a message, flattened
+	Base   int     // the first scalar of its storage: the length, then the messages
+}
+
+// Region is the globals, or the locals of a process type.
+type Region struct {
+	Syms    []*Sym
+	Scalars []Scalar
+	Chans   []*Channel
+}
+
+// Program is a resolved model.
+type Program struct {
+	Model   *syntax.Model
+	Globals Region
+	Mtypes  map[string]int // by name: its value
+	Names   map[string]map[int]string
+	Procs   []*Proc // in the order of the text, init included
+	Actives []Active
+	Claim   *Proc // the never claim
+	Trace   *Proc
+	LTLs    []*LTL
+
+	// What the model looks at beyond variables and channels.
+	UsesLast, UsesTimeout, UsesEnabled, UsesNonProgress, UsesPriority, UsesProvided bool
+}
+
+// Active is a process that exists in the initial state.
+type Active struct {
+	Proc *Proc
+}
+
+// Proc is a process type as a control automaton.
+type Proc struct {
+	Region
+	Name     string
+	Index    int
+	Decl     *syntax.Proctype
+	Params   []*Sym
+	Priority Expr // nil: 1
+	Provided Expr
+	States   []*State
+	Start    int
+	End      int // the state in which only the death of the process is left
+	Labels   map[string]*State
+}
+
+// State is a control state.
+type State struct {
+	ID     int
+	Edges  []*Edge
+	Pos    syntax.Pos
+	Labels []string
+	// End, Accept and Progress: a label that begins so stands there.
+	End, Accept, Progress bool
+	ElseCount             int
+}
+
+// Kind is what an edge does.
+type Kind uint8
+
+// The kinds of edges.
+const (
+	Skip    Kind = iota // goto, break, and other steps that only move on
+	Cond                // waits until X is true
+	Else                // no other edge of the state is executable
+	Assign              // Place = X
+	Clear               // a late declaration of a structure: nothing happens
+	Assert              // X
+	Print               //
+	Send                //
+	Recv                //
+	DStep               // Inner, in one step
+	SetPrio             // set_priority(X, Y)
+)
+
+// Edge is one step of a process.
+type Edge struct {
+	Kind   Kind
+	Stmt   syntax.Stmt // for messages; nil for steps that the text does not show
+	Pos    syntax.Pos
+	Text   string
+	From   *State // where it was made; a flattened edge is in several states
+	To     *State // nil of a d_step's inner edge: leaves the d_step
+	Atomic bool   // the process goes on without a state in between
+	// Escapes are the states whose edges are tried instead, outermost first.
+	Escapes []*State
+
+	X, Y  Expr
+	Place *Place
+	Ch    Expr
+	Args  []Expr
+	Recv  []RecvArg
+	// Sorted: a sorted send; Random: a receive from anywhere; Peek: the message stays.
+	Sorted, Random, Peek bool
+	Format               string
+	Inner                *State
+}
+
+// RecvArg is one scalar that a receive takes: stored in Place, compared with
+// Match, or thrown away.
+type RecvArg struct {
+	Place *Place
+	Match Expr
+}
+
+// Place is a scalar, or the first of some: Base plus the indices times their
+// strides.
+type Place struct {
+	Sym    *Sym
+	Pos    syntax.Pos
+	Name   string // as it is written, without indices
+	Base   int
+	Index  []Index
+	Type   *Type // of the element; a structure if Count is not 1
+	Count  int   // scalars
+	Global bool
+}
+
+// Index is one index of a place.
+type Index struct {
+	X      Expr
+	Len    int
+	Stride int
+	Pos    syntax.Pos
+}
+
+// Expr is a resolved expression over C's ints.
+type Expr interface{ expr() }
+
+// The expressions.
+type (
+	// Const is a number.
+	Const struct{ Value int32 }
+	// Load is the value of a scalar.
+	Load struct{ Place *Place }
+	// Unary is Op X: ! - ~.
+	Unary struct {
+		Op string
+		X  Expr
+	}
+	// Binary is X Op Y.
+	Binary struct {
+		Op   string
+		X, Y Expr
+		Pos  syntax.Pos
+	}
+	// If is (C -> X : Y).
+	If struct{ C, X, Y Expr }
+	// Run creates a process and is its number.
+	Run struct {
+		Proc     *Proc
+		Args     []Expr
+		Priority Expr
+		Pos      syntax.Pos
+	}
+	// ChanOp is len, empty, nempty, full or nfull.
+	ChanOp struct {
+		Op  string
+		Ch  Expr
+		Pos syntax.Pos
+	}
+	// Poll tells whether a receive would be possible.
+	Poll struct {
+		Ch     Expr
+		Args   []RecvArg
+		Random bool
+		Pos    syntax.Pos
+	}
+	// Call is enabled, pc_value or get_priority of a process.
+	Call struct {
+		Name string
+		X    Expr
+	}
+	// At tells whether a process is in the state of a label.
+	At struct {
+		Proc  *Proc
+		Pid   Expr // nil: the only process of its type
+		State *State
+		Label string
+	}
+	// RemoteLoad is a local variable of another process.
+	RemoteLoad struct {
+		Proc  *Proc
+		Pid   Expr
+		Place *Place
+	}
+	// Special is timeout, np_, _last, _pid or _nr_pr.
+	Special struct{ Name string }
+)
+
+func (*Const) expr()      {}
+func (*Load) expr()       {}
+func (*Unary) expr()      {}
+func (*Binary) expr()     {}
+func (*If) expr()         {}
+func (*Run) expr()        {}
+func (*ChanOp) expr()     {}
+func (*Poll) expr()       {}
+func (*Call) expr()       {}
+func (*At) expr()         {}
+func (*RemoteLoad) expr() {}
+func (*Special) expr()    {}
+
+// LTL is a property of the model.
+type LTL struct {
+	Name    string
+	Pos     syntax.Pos
+	Formula string // for the formula parser: propositions are p0, p1, ...
+	Props   []Expr
+}
+
+// Limits of SPIN that a model can meet.
+const (
+	MaxProcesses = 255
+	MaxChannels  = 255
+)

@@ -1,0 +1,790 @@
+package program
+
+import (
+	"fmt"
+
+	"cpor/frontend/promela/syntax"
+)
+
+var basic = map[string]*Type{
+	"bit":   {Name: "bit", Bits: 1, Size: 1},
+	"bool":  {Name: "bool", Bits: 1, Size: 1},
+	"byte":  {Name: "byte", Bits: 8, Size: 1},
+	"pid":   {Name: "pid", Bits: 8, Size: 1},
+	"chan":  {Name: "chan", Bits: 8, Size: 1},
+	"mtype": {Name: "mtype", Bits: 8, Size: 1},
+	"short": {Name: "short", Bits: 16, Signed: true, Size: 1},
+	"int":   {Name: "int", Bits: 32, Signed: true, Size: 1},
+}
+
+const (
+	maxScalars = 1 << 16 // of a region
+	maxArray   = 1 << 16
+	maxStates  = 1<<16 - 2
+)
+
+type resolver struct {
+	p       *Program
+	errs    syntax.Errors
+	types   map[string]*Type
+	globals map[string]*Sym
+	procs   map[string]*Proc
+	kinds   map[string]map[string]int // mtype constants by kind
+
+	// Of the process type that is being resolved:
+	proc    *Proc
+	scopes  []map[string]*Sym
+	inDStep int
+	remote  []func() // remote references, resolved when all automata are there
+}
+
+// Resolve resolves a parsed model. The error is a [syntax.Errors].
+func Resolve(m *syntax.Model) (*Program, error) {
+	r := &resolver{
+		p:     &Program{Model: m, Mtypes: map[string]int{}, Names: map[string]map[int]string{}},
+		types: map[string]*Type{}, globals: map[string]*Sym{}, procs: map[string]*Proc{}, kinds: map[string]map[string]int{},
+	}
+	r.model(m)
+	if len(r.errs) > 0 {
+		return nil, r.errs
+	}
+	return r.p, nil
+}
+
+func (r *resolver) fail(pos syntax.Pos, n int, format string, args ...any) {
+	r.errs = append(r.errs, &syntax.Error{Pos: pos, Len: max(1, n), Text: fmt.Sprintf(format, args...)})
+}
+
+func (r *resolver) model(m *syntax.Model) {
+	// Constants first: numbered from the last to the first, later
+	// declarations of the same kind going on.
+	for _, d := range m.Decls {
+		if d, ok := d.(*syntax.Mtype); ok {
+			r.mtype(d)
+		}
+	}
+	for _, d := range m.Decls {
+		if d, ok := d.(*syntax.Proctype); ok {
+			if old := r.procs[d.Name.Text]; old != nil {
+				line, _ := old.Decl.Name.Pos.Line()
+				r.fail(d.Name.Pos, len(d.Name.Text), "%s is declared again; it was in line %d", d.Name.Text, line)
+				continue
+			}
+			p := &Proc{Name: d.Name.Text, Index: len(r.p.Procs), Decl: d, Labels: map[string]*State{}}
+			if d.DStep {
+				r.fail(d.Pos, len("D_proctype"), "D_proctype is not supported; write proctype, and d_step where steps are to be one")
+			}
+			r.procs[p.Name] = p
+			r.p.Procs = append(r.p.Procs, p)
+		}
+	}
+	for _, d := range m.Decls {
+		switch d := d.(type) {
+		case *syntax.Typedef:
+			r.typedef(d)
+		case *syntax.VarDecl:
+			r.scopes = nil
+			for _, v := range d.Vars {
+				if s := r.declare(&r.p.Globals, d, v, true); s != nil {
+					s.Global = true
+					if old := r.globals[s.Name.Text]; old != nil {
+						line, _ := old.Name.Pos.Line()
+						r.fail(s.Name.Pos, len(s.Name.Text), "%s is declared again; it was in line %d", s.Name.Text, line)
+					}
+					r.globals[s.Name.Text] = s
+					r.p.Globals.Syms = append(r.p.Globals.Syms, s)
+				}
+			}
+		}
+	}
+	for _, p := range r.p.Procs {
+		r.params(p)
+	}
+	for _, p := range r.p.Procs {
+		r.process(p)
+	}
+	if m.Never != nil {
+		r.p.Claim = &Proc{Name: m.Never.Name.Text, Index: len(r.p.Procs), Decl: m.Never, Labels: map[string]*State{}}
+		r.process(r.p.Claim)
+	}
+	if m.Trace != nil {
+		r.p.Trace = &Proc{Name: m.Trace.Name.Text, Index: len(r.p.Procs) + 1, Decl: m.Trace, Labels: map[string]*State{}}
+		r.process(r.p.Trace)
+	}
+	r.proc, r.scopes = nil, nil
+	for _, l := range m.LTLs {
+		r.ltl(l)
+	}
+	for _, f := range r.remote {
+		f()
+	}
+	for _, p := range r.p.Procs {
+		if p.Decl.Active == nil && !p.Decl.Init {
+			continue
+		}
+		n := int32(1)
+		if p.Decl.Active != nil {
+			v, ok := r.constant(p.Decl.Active)
+			if !ok {
+				r.fail(p.Decl.Active.At(), 1, "the number of active processes has to be a constant")
+			}
+			n = v
+			if n < 0 || n > MaxProcesses {
+				r.fail(p.Decl.Active.At(), 1, "%d active processes: there can be at most %d", n, MaxProcesses)
+				n = 0
+			}
+		}
+		for range n {
+			r.p.Actives = append(r.p.Actives, Active{p})
+		}
+	}
+	if len(r.p.Actives) == 0 && len(r.errs) == 0 {
+		r.fail(syntax.Pos{}, 0, "%s: nothing runs: there is no init and no active proctype", m.Files[0].Name)
+	}
+	if len(r.p.Actives) > MaxProcesses {
+		r.fail(syntax.Pos{}, 0, "%s: %d active processes: there can be at most %d", m.Files[0].Name, len(r.p.Actives), MaxProcesses)
+	}
+}
+
+func (r *resolver) mtype(d *syntax.Mtype) {
+	k := r.kinds[d.Kind]
+	if k == nil {
+		k = map[string]int{}
+		r.kinds[d.Kind] = k
+	}
+	base := len(k)
+	for i, n := range d.Names {
+		if _, ok := r.p.Mtypes[n.Text]; ok {
+			r.fail(n.Pos, len(n.Text), "the symbolic constant %s is declared twice", n.Text)
+			continue
+		}
+		v := base + len(d.Names) - i
+		if v > 255 {
+			r.fail(n.Pos, len(n.Text), "there are more than 255 symbolic constants of this mtype")
+			return
+		}
+		k[n.Text] = v
+		r.p.Mtypes[n.Text] = v
+		if r.p.Names[d.Kind] == nil {
+			r.p.Names[d.Kind] = map[int]string{}
+		}
+		r.p.Names[d.Kind][v] = n.Text
+	}
+}
+
+func (r *resolver) typedef(d *syntax.Typedef) {
+	if r.types[d.Name.Text] != nil {
+		r.fail(d.Name.Pos, len(d.Name.Text), "typedef %s is declared twice", d.Name.Text)
+		return
+	}
+	t := &Type{Name: d.Name.Text, Fields: []*Sym{}}
+	seen := map[string]bool{}
+	for _, f := range d.Fields {
+		for _, v := range f.Vars {
+			if seen[v.Name.Text] {
+				r.fail(v.Name.Pos, len(v.Name.Text), "field %s is declared twice in %s", v.Name.Text, d.Name.Text)
+			}
+			seen[v.Name.Text] = true
+			ft := r.typ(f.Type, f.Kind, v.Width, f.Pos)
+			if ft == nil {
+				continue
+			}
+			if v.Chan != nil {
+				r.fail(v.Chan.Pos, 1, "a channel in a typedef cannot be initialised here; assign one to the field")
+			}
+			s := &Sym{Name: v.Name, Type: ft, Base: t.Size, Len: r.length(v)}
+			if s.Len > 0 {
+				s.Type = wide(ft)
+			}
+			if v.Init != nil {
+				s.Init = r.expr(v.Init)
+			}
+			t.Size += s.Scalars()
+			if t.Size > maxScalars {
+				r.fail(v.Name.Pos, len(v.Name.Text), "typedef %s is too large", d.Name.Text)
+				t.Size = 1
+			}
+			t.Fields = append(t.Fields, s)
+		}
+	}
+	r.types[t.Name] = t
+}
+
+// wide returns the type that SPIN stores a bit in where it cannot make it a bit
+// field of C: as the element of an array, and as the only field of a message.
+// Then it holds values up to 255.
+func wide(t *Type) *Type {
+	if t.Bits != 1 || t.IsStruct() {
+		return t
+	}
+	w := *t
+	w.Bits = 8
+	return &w
+}
+
+func (r *resolver) typ(name, kind string, width int, pos syntax.Pos) *Type {
+	if name == "unsigned" {
+		return &Type{Name: name, Bits: max(1, width), Size: 1}
+	}
+	if name == "mtype" && kind != "" {
+		if r.kinds[kind] == nil {
+			r.fail(pos, len(name), "there is no mtype:%s", kind)
+		}
+		return &Type{Name: name, Kind: kind, Bits: 8, Size: 1}
+	}
+	if t := basic[name]; t != nil {
+		return t
+	}
+	if t := r.types[name]; t != nil {
+		return t
+	}
+	r.fail(pos, len(name), "%s is no type", name)
+	return nil
+}
+
+func (r *resolver) length(v *syntax.Var) int {
+	if v.Array == nil {
+		return 0
+	}
+	n, ok := r.constant(v.Array)
+	if !ok {
+		r.fail(v.Array.At(), 1, "the length of array %s has to be a constant", v.Name.Text)
+		return 1
+	}
+	if v.Width > 0 {
+		r.fail(v.Array.At(), 1, "an unsigned cannot be an array; use byte, short or int")
+	}
+	if n < 1 || n > maxArray {
+		r.fail(v.Array.At(), 1, "array %s has length %d; it can be from 1 to %d", v.Name.Text, n, maxArray)
+		return 1
+	}
+	return int(n)
+}
+
+// declare makes a variable of a region; first tells whether initialisers are
+// those of the region's creation.
+func (r *resolver) declare(reg *Region, d *syntax.VarDecl, v *syntax.Var, first bool) *Sym {
+	t := r.typ(d.Type, d.Kind, v.Width, d.Pos)
+	if t == nil {
+		return nil
+	}
+	if _, ok := r.p.Mtypes[v.Name.Text]; ok {
+		r.fail(v.Name.Pos, len(v.Name.Text), "%s is a symbolic constant and cannot be a variable, too", v.Name.Text)
+	}
+	s := &Sym{Name: v.Name, Type: t, Len: r.length(v), Base: len(reg.Scalars), Hidden: d.Hidden}
+	if s.Len > 0 {
+		t = wide(t)
+		s.Type = t
+	}
+	if s.Base+s.Scalars() > maxScalars {
+		r.fail(v.Name.Pos, len(v.Name.Text), "the variables are too large with %s", v.Name.Text)
+		return nil
+	}
+	for i := range max(1, s.Len) {
+		name := v.Name.Text
+		if s.Len > 0 {
+			name = fmt.Sprintf("%s[%d]", name, i)
+		}
+		reg.Scalars = appendScalars(reg.Scalars, name, t, d.Hidden)
+	}
+	switch {
+	case v.Chan != nil:
+		if !first {
+			r.fail(v.Chan.Pos, 1, "a channel with an initialiser has to be declared at the start of the proctype")
+			return s
+		}
+		c := r.channel(v.Chan, v.Name.Text)
+		if c == nil {
+			return s
+		}
+		for i := range max(1, s.Len) {
+			cc := *c
+			if s.Len > 0 {
+				cc.Name = fmt.Sprintf("%s[%d]", v.Name.Text, i)
+			}
+			cc.Base = len(reg.Scalars)
+			if cc.Cap > 0 {
+				reg.Scalars = append(reg.Scalars, Scalar{Name: "len(" + cc.Name + ")", Type: basic["byte"]})
+				for k := range cc.Cap {
+					for f, ft := range cc.Fields {
+						reg.Scalars = append(reg.Scalars, Scalar{Name: fmt.Sprintf("%s[%d].%d", cc.Name, k, f), Type: ft})
+					}
+				}
+			}
+			if len(reg.Scalars) > maxScalars || len(reg.Chans) >= MaxChannels {
+				r.fail(v.Chan.Pos, 1, "channel %s is too large, or there are too many of them", v.Name.Text)
+				return s
+			}
+			s.Chans = append(s.Chans, len(reg.Chans))
+			reg.Chans = append(reg.Chans, &cc)
+		}
+	case v.List != nil:
+		if !first {
+			r.fail(v.Name.Pos, len(v.Name.Text), "a list of values cannot initialise an array here, only at the start of the proctype")
+			return s
+		}
+		if len(v.List) > max(1, s.Len) {
+			r.fail(v.Name.Pos, len(v.Name.Text), "%s has %d elements, and here %d values", v.Name.Text, s.Len, len(v.List))
+		}
+		for _, x := range v.List {
+			s.List = append(s.List, r.expr(x))
+		}
+	case v.Init != nil:
+		s.Init = r.expr(v.Init)
+		if t.IsStruct() {
+			r.fail(v.Init.At(), 1, "a structure has no initialiser")
+		}
+	}
+	return s
+}
+
+func appendScalars(list []Scalar, name string, t *Type, hidden bool) []Scalar {
+	if !t.IsStruct() {
+		return append(list, Scalar{name, t, hidden})
+	}
+	for _, f := range t.Fields {
+		for i := range max(1, f.Len) {
+			n := name + "." + f.Name.Text
+			if f.Len > 0 {
+				n = fmt.Sprintf("%s[%d]", n, i)
+			}
+			list = appendScalars(list, n, f.Type, hidden)
+		}
+	}
+	return list
+}
+
+func (r *resolver) channel(c *syntax.ChanInit, name string) *Channel {
+	n, ok := r.constant(c.Cap)
+	if !ok || n < 0 || n > 255 {
+		r.fail(c.Cap.At(), 1, "the capacity of channel %s has to be a constant from 0 to 255", name)
+		return nil
+	}
+	ch := &Channel{Name: name, Pos: c.Pos, Cap: int(n)}
+	for _, f := range c.Fields {
+		t := r.typ(f.Type, f.Kind, 0, f.Pos)
+		if t == nil {
+			return nil
+		}
+		for _, s := range appendScalars(nil, "", t, false) {
+			ch.Fields = append(ch.Fields, s.Type)
+		}
+	}
+	if len(ch.Fields) == 1 {
+		ch.Fields[0] = wide(ch.Fields[0])
+	}
+	if len(ch.Fields) == 0 {
+		r.fail(c.Pos, 1, "the messages of channel %s have no fields", name)
+	}
+	return ch
+}
+
+// constant evaluates an expression of constants.
+func (r *resolver) constant(x syntax.Expr) (int32, bool) {
+	n := len(r.errs)
+	v := r.expr(x)
+	if len(r.errs) > n {
+		return 1, true // it has been told already
+	}
+	c, ok := v.(*Const)
+	if !ok {
+		return 0, false
+	}
+	return c.Value, true
+}
+
+func (r *resolver) params(p *Proc) {
+	r.proc = p
+	for _, d := range p.Decl.Params {
+		for _, v := range d.Vars {
+			s := r.declare(&p.Region, d, v, true)
+			if s == nil {
+				continue
+			}
+			if s.Type.IsStruct() {
+				r.fail(v.Name.Pos, len(v.Name.Text), "a parameter cannot be a structure")
+			}
+			p.Params = append(p.Params, s)
+			p.Syms = append(p.Syms, s)
+		}
+	}
+}
+
+func (r *resolver) lookup(name string) *Sym {
+	for i := len(r.scopes) - 1; i >= 0; i-- {
+		if s := r.scopes[i][name]; s != nil {
+			return s
+		}
+	}
+	return r.globals[name]
+}
+
+func (r *resolver) visible() []string {
+	var names []string
+	for _, sc := range r.scopes {
+		for n := range sc {
+			names = append(names, n)
+		}
+	}
+	for n := range r.globals {
+		names = append(names, n)
+	}
+	for n := range r.p.Mtypes {
+		names = append(names, n)
+	}
+	return names
+}
+
+// place resolves a variable, an element or a field.
+func (r *resolver) place(ref *syntax.Ref) *Place {
+	s := r.lookup(ref.Name)
+	if s == nil {
+		more := syntax.Nearest(ref.Name, r.visible())
+		if r.procs[ref.Name] != nil {
+			more = "; it is a process type: a process is looked at with " + ref.Name + "[pid]@label or " + ref.Name + "[pid]:variable"
+		}
+		if r.p.Model.Inlines[ref.Name] != nil {
+			more = "; it is an inline, and a call of it is a statement"
+		}
+		r.fail(ref.Pos, len(ref.Name), "undeclared variable: %s%s", ref.Name, more)
+		return nil
+	}
+	return r.placeOf(s, ref)
+}
+
+func (r *resolver) placeOf(s *Sym, ref *syntax.Ref) *Place {
+	pl := &Place{Sym: s, Pos: ref.Pos, Base: s.Base, Global: s.Global, Name: ref.Name}
+	for {
+		stride := s.Type.Size
+		switch {
+		case ref.Index != nil && s.Len == 0:
+			// SPIN takes x[0] for x.
+			if c, ok := r.constant(ref.Index); !ok || c != 0 {
+				r.fail(ref.Index.At(), 1, "%s is no array", ref.Name)
+				return nil
+			}
+		case ref.Index != nil:
+			x := r.expr(ref.Index)
+			if c, ok := x.(*Const); ok && c.Value >= 0 && int(c.Value) < s.Len {
+				pl.Base += int(c.Value) * stride
+			} else {
+				if ok {
+					r.fail(ref.Index.At(), 1, "index %d is out of range: %s has %d elements", c.Value, ref.Name, s.Len)
+					return nil
+				}
+				pl.Index = append(pl.Index, Index{x, s.Len, stride, ref.Index.At()})
+			}
+		case s.Len > 0:
+			// An array without an index is its first element.
+		}
+		pl.Type, pl.Count = s.Type, s.Type.Size
+		if ref.Field == nil {
+			return pl
+		}
+		if !s.Type.IsStruct() {
+			r.fail(ref.Field.Pos, len(ref.Field.Name), "%s is no structure, it has no field %s", ref.Name, ref.Field.Name)
+			return nil
+		}
+		ref = ref.Field
+		var f *Sym
+		var names []string
+		for _, g := range s.Type.Fields {
+			names = append(names, g.Name.Text)
+			if g.Name.Text == ref.Name {
+				f = g
+			}
+		}
+		if f == nil {
+			r.fail(ref.Pos, len(ref.Name), "%s has no field %s%s", s.Type.Name, ref.Name, syntax.Nearest(ref.Name, names))
+			return nil
+		}
+		pl.Base += f.Base
+		pl.Name += "." + f.Name.Text
+		s = f
+	}
+}
+
+var zero = &Const{}
+
+func (r *resolver) scalar(ref *syntax.Ref) *Place {
+	pl := r.place(ref)
+	if pl != nil && pl.Type.IsStruct() {
+		r.fail(ref.Pos, len(ref.Name), "%s is a structure; name one of its fields", ref.Name)
+		return nil
+	}
+	return pl
+}
+
+// expr resolves an expression, and folds constants.
+func (r *resolver) expr(x syntax.Expr) Expr {
+	switch x := x.(type) {
+	case *syntax.Const:
+		return &Const{x.Value}
+	case *syntax.Ref:
+		if v, ok := r.p.Mtypes[x.Name]; ok && r.lookup(x.Name) == nil {
+			return &Const{int32(v)}
+		}
+		if pl := r.scalar(x); pl != nil {
+			return &Load{pl}
+		}
+		return zero
+	case *syntax.Unary:
+		y := r.expr(x.X)
+		if c, ok := y.(*Const); ok {
+			return &Const{EvalUnary(x.Op, c.Value)}
+		}
+		return &Unary{x.Op, y}
+	case *syntax.Binary:
+		a, b := r.expr(x.X), r.expr(x.Y)
+		if c, ok := a.(*Const); ok {
+			if d, ok := b.(*Const); ok {
+				if v, ok := EvalBinary(x.Op, c.Value, d.Value); ok {
+					return &Const{v}
+				}
+			}
+		}
+		return &Binary{x.Op, a, b, x.Pos}
+	case *syntax.Cond:
+		return &If{r.expr(x.If), r.expr(x.Then), r.expr(x.Else)}
+	case *syntax.Run:
+		p := r.procs[x.Name.Text]
+		if p == nil {
+			var names []string
+			for n := range r.procs {
+				names = append(names, n)
+			}
+			r.fail(x.Name.Pos, len(x.Name.Text), "there is no process type %s%s", x.Name.Text, syntax.Nearest(x.Name.Text, names))
+			return zero
+		}
+		if p.Decl.Init {
+			r.fail(x.Name.Pos, len(x.Name.Text), "init cannot be run")
+		}
+		if len(x.Args) != len(p.Params) {
+			r.fail(x.Name.Pos, len(x.Name.Text), "%s has %d parameters, and here %d arguments", p.Name, len(p.Params), len(x.Args))
+		}
+		if r.inDStep > 0 {
+			r.fail(x.Pos, 3, "run cannot stand in a d_step")
+		}
+		y := &Run{Proc: p, Pos: x.Pos}
+		for _, a := range x.Args {
+			y.Args = append(y.Args, r.expr(a))
+		}
+		if x.Priority != nil {
+			y.Priority = r.expr(x.Priority)
+			r.p.UsesPriority = true
+		}
+		return y
+	case *syntax.ChanOp:
+		return &ChanOp{x.Op, r.chanExpr(x.Ch), x.Pos}
+	case *syntax.Poll:
+		return &Poll{r.chanExpr(x.Ch), r.recvArgs(x.Args, true), x.Random, x.Pos}
+	case *syntax.Call:
+		switch x.Name {
+		case "enabled":
+			r.p.UsesEnabled = true
+		case "get_priority":
+			r.p.UsesPriority = true
+		}
+		return &Call{x.Name, r.expr(x.X)}
+	case *syntax.Special:
+		switch x.Name {
+		case "_last":
+			r.p.UsesLast = true
+		case "timeout":
+			r.p.UsesTimeout = true
+		case "np_":
+			r.p.UsesNonProgress = true
+		}
+		return &Special{x.Name}
+	case *syntax.Remote:
+		return r.remoteRef(x)
+	}
+	panic(fmt.Sprintf("promela: expression %T", x))
+}
+
+func (r *resolver) chanExpr(ref *syntax.Ref) Expr {
+	pl := r.scalar(ref)
+	if pl == nil {
+		return zero
+	}
+	if pl.Type.Name != "chan" {
+		r.fail(ref.Pos, len(ref.Name), "%s is no channel, it is declared as %s", ref.Name, pl.Type.Name)
+	}
+	return &Load{pl}
+}
+
+func (r *resolver) remoteRef(x *syntax.Remote) Expr {
+	p := r.procs[x.Proc.Text]
+	if p == nil && r.p.Model.Never != nil && r.p.Model.Never.Name.Text == x.Proc.Text {
+		r.fail(x.Proc.Pos, len(x.Proc.Text), "a claim cannot be looked at")
+		return zero
+	}
+	if p == nil {
+		var names []string
+		for n := range r.procs {
+			names = append(names, n)
+		}
+		r.fail(x.Proc.Pos, len(x.Proc.Text), "there is no process type %s%s", x.Proc.Text, syntax.Nearest(x.Proc.Text, names))
+		return zero
+	}
+	var pid Expr
+	if x.Pid != nil {
+		pid = r.expr(x.Pid)
+	}
+	if x.Label != "" {
+		y := &At{Proc: p, Pid: pid, Label: x.Label}
+		r.remote = append(r.remote, func() {
+			y.State = p.Labels[x.Label]
+			if y.State == nil {
+				var names []string
+				for n := range p.Labels {
+					names = append(names, n)
+				}
+				r.fail(x.Pos, len(x.Proc.Text), "%s has no label %s%s", p.Name, x.Label, syntax.Nearest(x.Label, names))
+			}
+		})
+		return y
+	}
+	y := &RemoteLoad{Proc: p, Pid: pid, Place: &Place{Type: basic["byte"], Count: 1}}
+	scopes := r.scopes
+	r.remote = append(r.remote, func() {
+		var s *Sym
+		var names []string
+		for _, v := range p.Syms {
+			names = append(names, v.Name.Text)
+			if v.Name.Text == x.Var.Name && s == nil {
+				s = v
+			}
+		}
+		if s == nil {
+			r.fail(x.Var.Pos, len(x.Var.Name), "%s has no variable %s%s", p.Name, x.Var.Name, syntax.Nearest(x.Var.Name, names))
+			return
+		}
+		s.Remote = true
+		r.scopes = scopes
+		if pl := r.placeOf(s, x.Var); pl != nil {
+			*y.Place = *pl
+		}
+	})
+	return y
+}
+
+func (r *resolver) recvArgs(args []syntax.RecvArg, poll bool) []RecvArg {
+	var out []RecvArg
+	for _, a := range args {
+		if a.X == nil {
+			out = append(out, RecvArg{})
+			continue
+		}
+		ref, isRef := a.X.(*syntax.Ref)
+		if isRef && !a.Eval {
+			if _, ok := r.p.Mtypes[ref.Name]; ok && r.lookup(ref.Name) == nil {
+				isRef = false
+			}
+		}
+		if !isRef || a.Eval {
+			out = append(out, RecvArg{Match: r.expr(a.X)})
+			continue
+		}
+		pl := r.place(ref)
+		if pl == nil {
+			continue
+		}
+		if poll {
+			// The variables of a poll are matched with nothing, and not written.
+			for range pl.Count {
+				out = append(out, RecvArg{})
+			}
+			continue
+		}
+		for i := range pl.Count {
+			out = append(out, RecvArg{Place: pl.scalar(i)})
+		}
+	}
+	return out
+}
+
+// scalar returns the i-th scalar of a place.
+func (pl *Place) scalar(i int) *Place {
+	if !pl.Type.IsStruct() {
+		return pl
+	}
+	c := *pl
+	c.Base += i
+	list := appendScalars(nil, pl.Name, pl.Type, false)
+	c.Type, c.Name, c.Count = list[i].Type, list[i].Name, 1
+	return &c
+}
+
+// EvalUnary computes Op x in C's ints.
+func EvalUnary(op string, x int32) int32 {
+	switch op {
+	case "!":
+		return b2i(x == 0)
+	case "-":
+		return -x
+	}
+	return ^x
+}
+
+func b2i(b bool) int32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// EvalBinary computes x op y in C's ints; ok is false for a division by zero.
+func EvalBinary(op string, x, y int32) (v int32, ok bool) {
+	switch op {
+	case "+":
+		return x + y, true
+	case "-":
+		return x - y, true
+	case "*":
+		return x * y, true
+	case "/":
+		if y == 0 {
+			return 0, false
+		}
+		if y == -1 {
+			return -x, true
+		}
+		return x / y, true
+	case "%":
+		if y == 0 {
+			return 0, false
+		}
+		if y == -1 {
+			return 0, true
+		}
+		return x % y, true
+	case "&":
+		return x & y, true
+	case "|":
+		return x | y, true
+	case "^":
+		return x ^ y, true
+	case "<<":
+		return x << (uint(y) & 31), true
+	case ">>":
+		return x >> (uint(y) & 31), true
+	case "==":
+		return b2i(x == y), true
+	case "!=":
+		return b2i(x != y), true
+	case "<":
+		return b2i(x < y), true
+	case ">":
+		return b2i(x > y), true
+	case "<=":
+		return b2i(x <= y), true
+	case ">=":
+		return b2i(x >= y), true
+	case "&&":
+		return b2i(x != 0 && y != 0), true
+	case "||":
+		return b2i(x != 0 || y != 0), true
+	}
+	panic("promela: operator " + op)
+}

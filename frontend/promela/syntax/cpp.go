@@ -1,0 +1,584 @@
+package syntax
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"cpor/model/source"
+)
+
+// macro is a #define.
+type macro struct {
+	name   string
+	params []string
+	fn     bool // it has parameters, perhaps none
+	body   []Token
+}
+
+const (
+	maxIncludes = 100     // nested files
+	maxTokens   = 1 << 22 // of an expanded model
+)
+
+// preprocessor expands a model into the tokens that the parser sees.
+type preprocessor struct {
+	errs   *Errors
+	macros map[string]*macro
+	out    []Token
+	depth  int
+	files  []*source.File
+}
+
+// frame is one nested #if.
+type frame struct {
+	pos    Pos
+	live   bool // what follows counts
+	taken  bool // a branch has counted
+	outer  bool // what is around counts
+	inElse bool
+}
+
+func (p *preprocessor) fail(t Token, format string, args ...any) {
+	*p.errs = append(*p.errs, &Error{t.Pos, len(t.Text), fmt.Sprintf(format, args...)})
+}
+
+// file appends the tokens of one file.
+func (p *preprocessor) file(f *source.File) {
+	p.files = append(p.files, f)
+	s := &scanner{file: f, newline: true, errs: p.errs}
+	var ifs []frame
+	live := true
+	var line []Token // tokens of live lines that wait for expansion
+	t := s.next()
+	flush := func() {
+		p.expandAll(line)
+		line = line[:0]
+	}
+	for t.Kind != EOF {
+		if !(t.Newline && t.is("#")) {
+			if live {
+				line = append(line, t)
+			}
+			t = s.next()
+			continue
+		}
+		hash := t
+		var dir []Token
+		for t = s.next(); t.Kind != EOF && !t.Newline; t = s.next() {
+			dir = append(dir, t)
+		}
+		flush()
+		p.directive(hash, dir, &ifs)
+		live = len(ifs) == 0 || ifs[len(ifs)-1].live
+	}
+	flush()
+	for _, fr := range ifs {
+		*p.errs = append(*p.errs, &Error{fr.pos, 1, "this #if has no #endif"})
+	}
+}
+
+// directive executes one line that begins with #.
+func (p *preprocessor) directive(hash Token, line []Token, ifs *[]frame) {
+	if len(line) == 0 {
+		return
+	}
+	name, rest := line[0], line[1:]
+	live := len(*ifs) == 0 || (*ifs)[len(*ifs)-1].live
+	push := func(cond bool) {
+		*ifs = append(*ifs, frame{pos: hash.Pos, live: live && cond, taken: cond, outer: live})
+	}
+	top := func() *frame {
+		if len(*ifs) == 0 {
+			p.fail(name, "#%s without #if", name.Text)
+			return nil
+		}
+		return &(*ifs)[len(*ifs)-1]
+	}
+	switch name.Text {
+	case "ifdef", "ifndef":
+		if len(rest) == 0 || rest[0].Kind != Ident {
+			p.fail(name, "#%s wants the name of a macro", name.Text)
+			push(false)
+			return
+		}
+		push((p.macros[rest[0].Text] != nil) == (name.Text == "ifdef"))
+	case "if":
+		push(live && p.condition(name, rest))
+	case "elif":
+		if f := top(); f != nil {
+			if f.inElse {
+				p.fail(name, "#elif after #else")
+			}
+			f.live = f.outer && !f.taken && p.condition(name, rest)
+			f.taken = f.taken || f.live
+		}
+	case "else":
+		if f := top(); f != nil {
+			if f.inElse {
+				p.fail(name, "a second #else")
+			}
+			f.live, f.inElse = f.outer && !f.taken, true
+			f.taken = true
+		}
+	case "endif":
+		if top() != nil {
+			*ifs = (*ifs)[:len(*ifs)-1]
+		}
+	default:
+		if !live {
+			return
+		}
+		switch name.Text {
+		case "define":
+			p.define(name, rest)
+		case "undef":
+			if len(rest) != 1 || rest[0].Kind != Ident {
+				p.fail(name, "#undef wants the name of a macro")
+				return
+			}
+			delete(p.macros, rest[0].Text)
+		case "include":
+			p.include(name, rest)
+		case "error":
+			var words []string
+			for _, t := range rest {
+				words = append(words, t.Text)
+			}
+			p.fail(name, "#error: %s", strings.Join(words, " "))
+		case "line", "pragma", "warning", "ident":
+		default:
+			if name.Kind != Num { // # 1 "file": a line marker
+				p.fail(name, "unknown preprocessor directive #%s", name.Text)
+			}
+		}
+	}
+}
+
+func (p *preprocessor) include(name Token, rest []Token) {
+	if len(rest) != 1 || rest[0].Kind != String {
+		p.fail(name, "#include wants a file in quotes, such as #include \"defs.h\"")
+		return
+	}
+	if p.depth >= maxIncludes {
+		p.fail(rest[0], "files include each other more than %d deep", maxIncludes)
+		return
+	}
+	path := rest[0].Text[1 : len(rest[0].Text)-1]
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(rest[0].Pos.File.Name), path)
+	}
+	f, err := source.Read(path)
+	if err != nil {
+		p.fail(rest[0], "%s", err)
+		return
+	}
+	p.depth++
+	p.file(f)
+	p.depth--
+}
+
+func (p *preprocessor) define(name Token, rest []Token) {
+	if len(rest) == 0 || rest[0].Kind != Ident {
+		p.fail(name, "#define wants a name")
+		return
+	}
+	m := &macro{name: rest[0].Text}
+	rest = rest[1:]
+	if len(rest) > 0 && rest[0].is("(") && !rest[0].Space {
+		m.fn = true
+		rest = rest[1:]
+		for {
+			if len(rest) == 0 {
+				p.fail(name, "the parameters of #define %s want a )", m.name)
+				return
+			}
+			t := rest[0]
+			rest = rest[1:]
+			if t.is(")") {
+				break
+			}
+			if t.is(",") && len(m.params) > 0 {
+				continue
+			}
+			if t.Kind != Ident {
+				p.fail(t, "a parameter of #define %s has to be a name", m.name)
+				return
+			}
+			m.params = append(m.params, t.Text)
+		}
+	}
+	m.body = append([]Token(nil), rest...)
+	p.macros[m.name] = m
+}
+
+// expandAll appends tokens with all macros expanded.
+func (p *preprocessor) expandAll(in []Token) {
+	p.out = append(p.out, p.expand(in, nil)...)
+}
+
+// expand returns tokens with all macros expanded but those that are being
+// expanded already.
+func (p *preprocessor) expand(in []Token, active []string) []Token {
+	var out []Token
+	for i := 0; i < len(in); i++ {
+		t := in[i]
+		m := p.macros[t.Text]
+		if t.Kind != Ident || m == nil || t.noMacro || len(p.out)+len(out) > maxTokens {
+			if t.Kind == Ident && t.Text == "defined" {
+				out = append(out, t)
+				continue
+			}
+			out = append(out, t)
+			continue
+		}
+		busy := false
+		for _, a := range active {
+			busy = busy || a == m.name
+		}
+		if busy {
+			t.noMacro = true
+			out = append(out, t)
+			continue
+		}
+		var args [][]Token
+		if m.fn {
+			j := i + 1
+			if j >= len(in) || !in[j].is("(") {
+				out = append(out, t)
+				continue
+			}
+			depth := 0
+			var arg []Token
+			for ; j < len(in); j++ {
+				x := in[j]
+				if x.is("(") {
+					if depth++; depth == 1 {
+						continue
+					}
+				}
+				if x.is(")") {
+					if depth--; depth == 0 {
+						break
+					}
+				}
+				if x.is(",") && depth == 1 {
+					args = append(args, arg)
+					arg = nil
+					continue
+				}
+				x.Newline = false
+				arg = append(arg, x)
+			}
+			if j >= len(in) {
+				p.fail(t, "the arguments of macro %s want a )", m.name)
+				out = append(out, t)
+				continue
+			}
+			args = append(args, arg)
+			if len(m.params) == 0 && len(args) == 1 && len(args[0]) == 0 {
+				args = nil
+			}
+			if len(args) != len(m.params) {
+				p.fail(t, "macro %s has %d parameters, and here %d arguments", m.name, len(m.params), len(args))
+				i = j
+				continue
+			}
+			i = j
+		}
+		body := p.substitute(m, args, t, active)
+		body = p.expand(body, append(active[:len(active):len(active)], m.name))
+		for k := range body {
+			body[k].Pos = t.Pos
+			body[k].Newline = false
+		}
+		if len(body) > 0 {
+			body[0].Newline, body[0].Space = t.Newline, t.Space
+		} else if t.Newline && i+1 < len(in) {
+			in[i+1].Newline = true
+		}
+		out = append(out, body...)
+		if len(p.out)+len(out) > maxTokens {
+			p.fail(t, "the model is too large when its macros are expanded")
+			return nil
+		}
+	}
+	return out
+}
+
+// substitute returns the body of a macro with its arguments put in.
+func (p *preprocessor) substitute(m *macro, args [][]Token, at Token, active []string) []Token {
+	param := func(t Token) int {
+		if t.Kind == Ident && m.fn {
+			for i, name := range m.params {
+				if name == t.Text {
+					return i
+				}
+			}
+		}
+		return -1
+	}
+	var out []Token
+	for i := 0; i < len(m.body); i++ {
+		t := m.body[i]
+		if m.fn && t.is("#") && i+1 < len(m.body) && param(m.body[i+1]) >= 0 {
+			var b strings.Builder
+			for k, a := range args[param(m.body[i+1])] {
+				if k > 0 && a.Space {
+					b.WriteByte(' ')
+				}
+				b.WriteString(a.Text)
+			}
+			out = append(out, Token{Kind: String, Text: strconv.Quote(b.String()), Pos: at.Pos})
+			i++
+			continue
+		}
+		if i+1 < len(m.body) && m.body[i+1].is("##") && i+2 < len(m.body) {
+			left, right := []Token{t}, []Token{m.body[i+2]}
+			if k := param(t); k >= 0 {
+				left = args[k]
+			}
+			if k := param(m.body[i+2]); k >= 0 {
+				right = args[k]
+			}
+			out = append(out, paste(left, right)...)
+			i += 2
+			for i+2 < len(m.body) && m.body[i+1].is("##") {
+				right = []Token{m.body[i+2]}
+				if k := param(m.body[i+2]); k >= 0 {
+					right = args[k]
+				}
+				n := len(out)
+				if n == 0 {
+					out = append(out, right...)
+				} else {
+					out = append(out[:n-1], paste([]Token{out[n-1]}, right)...)
+				}
+				i += 2
+			}
+			continue
+		}
+		if k := param(t); k >= 0 {
+			a := p.expand(args[k], active)
+			if len(a) > 0 {
+				a[0].Space = t.Space
+			}
+			out = append(out, a...)
+			continue
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// paste joins the last token of left with the first of right.
+func paste(left, right []Token) []Token {
+	if len(left) == 0 {
+		return append([]Token(nil), right...)
+	}
+	out := append([]Token(nil), left...)
+	if len(right) == 0 {
+		return out
+	}
+	t := &out[len(out)-1]
+	var errs Errors
+	s := &scanner{file: source.New("", t.Text+right[0].Text), errs: &errs}
+	joined := s.next()
+	if rest := s.next(); rest.Kind == EOF && len(errs) == 0 {
+		t.Kind, t.Text = joined.Kind, joined.Text
+		return append(out, right[1:]...)
+	}
+	return append(out, right...)
+}
+
+// condition evaluates the expression of an #if.
+func (p *preprocessor) condition(at Token, line []Token) bool {
+	var in []Token
+	for i := 0; i < len(line); i++ {
+		t := line[i]
+		if !t.isIdent("defined") {
+			in = append(in, t)
+			continue
+		}
+		name := ""
+		switch {
+		case i+1 < len(line) && line[i+1].Kind == Ident:
+			name = line[i+1].Text
+			i++
+		case i+3 < len(line) && line[i+1].is("(") && line[i+2].Kind == Ident && line[i+3].is(")"):
+			name = line[i+2].Text
+			i += 3
+		default:
+			p.fail(t, "defined wants the name of a macro")
+			return false
+		}
+		v := "0"
+		if p.macros[name] != nil {
+			v = "1"
+		}
+		in = append(in, Token{Kind: Num, Text: v, Pos: t.Pos})
+	}
+	in = p.expand(in, nil)
+	e := &ifExpr{p: p, in: in, at: at}
+	v := e.binary(0)
+	if !e.bad && e.i < len(e.in) {
+		p.fail(e.in[e.i], "this is no part of an expression")
+	}
+	return v != 0
+}
+
+// ifExpr evaluates the integer expression of an #if.
+type ifExpr struct {
+	p   *preprocessor
+	in  []Token
+	i   int
+	at  Token
+	bad bool
+}
+
+var ifPrecedence = map[string]int{
+	"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7,
+	"<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "%": 10,
+}
+
+func (e *ifExpr) binary(min int) int64 {
+	x := e.unary()
+	for e.i < len(e.in) && e.in[e.i].Kind == Op {
+		op := e.in[e.i]
+		prec := ifPrecedence[op.Text]
+		if prec == 0 || prec <= min {
+			break
+		}
+		e.i++
+		y := e.binary(prec)
+		if (op.Text == "/" || op.Text == "%") && y == 0 {
+			if !e.bad {
+				e.p.fail(op, "division by zero")
+			}
+			e.bad = true
+			return 0
+		}
+		x = fold(op.Text, x, y)
+	}
+	return x
+}
+
+func b2i(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func fold(op string, x, y int64) int64 {
+	switch op {
+	case "||":
+		return b2i(x != 0 || y != 0)
+	case "&&":
+		return b2i(x != 0 && y != 0)
+	case "|":
+		return x | y
+	case "^":
+		return x ^ y
+	case "&":
+		return x & y
+	case "==":
+		return b2i(x == y)
+	case "!=":
+		return b2i(x != y)
+	case "<":
+		return b2i(x < y)
+	case ">":
+		return b2i(x > y)
+	case "<=":
+		return b2i(x <= y)
+	case ">=":
+		return b2i(x >= y)
+	case "<<":
+		return x << uint(y&63)
+	case ">>":
+		return x >> uint(y&63)
+	case "+":
+		return x + y
+	case "-":
+		return x - y
+	case "*":
+		return x * y
+	case "/":
+		return x / y
+	}
+	return x % y
+}
+
+func (e *ifExpr) unary() int64 {
+	if e.i >= len(e.in) {
+		if !e.bad {
+			e.p.fail(e.at, "the expression of #%s is not complete", e.at.Text)
+		}
+		e.bad = true
+		return 0
+	}
+	t := e.in[e.i]
+	e.i++
+	switch {
+	case t.Kind == Num:
+		v, err := strconv.ParseInt(t.Text, 10, 64)
+		if err != nil {
+			e.p.fail(t, "%s is too large", t.Text)
+			e.bad = true
+		}
+		return v
+	case t.Kind == Ident:
+		return 0
+	case t.is("!"):
+		return b2i(e.unary() == 0)
+	case t.is("-"):
+		return -e.unary()
+	case t.is("+"):
+		return e.unary()
+	case t.is("~"):
+		return ^e.unary()
+	case t.is("("):
+		v := e.binary(0)
+		if e.i < len(e.in) && e.in[e.i].is(")") {
+			e.i++
+			return v
+		}
+	}
+	if !e.bad {
+		e.p.fail(t, "%q cannot stand in the expression of #%s", t.Text, e.at.Text)
+	}
+	e.bad = true
+	return 0
+}
+
+// Expand reads a model from the disk and returns its tokens with the
+// preprocessor's work done. defines are those of the command line, NAME to
+// VALUE.
+func Expand(name string, defines map[string]string) ([]Token, []*source.File, error) {
+	f, err := source.Read(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	return expandFile(f, defines)
+}
+
+func expandFile(f *source.File, defines map[string]string) ([]Token, []*source.File, error) {
+	var errs Errors
+	p := &preprocessor{errs: &errs, macros: map[string]*macro{}}
+	for name, value := range defines {
+		s := &scanner{file: source.New("-D "+name, value), errs: &errs}
+		m := &macro{name: name}
+		for t := s.next(); t.Kind != EOF; t = s.next() {
+			t.Newline = false
+			m.body = append(m.body, t)
+		}
+		p.macros[name] = m
+	}
+	p.file(f)
+	if len(errs) > 0 {
+		return nil, p.files, errs
+	}
+	return p.out, p.files, nil
+}

@@ -1,0 +1,1210 @@
+package syntax
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"cpor/model/source"
+)
+
+// maxErrors is after how many messages the parser gives up.
+const maxErrors = 20
+
+// maxDepth is how deep statements and expressions may be nested.
+const maxDepth = 1000
+
+// maxInline is how deep inline calls may be nested.
+const maxInline = 200
+
+type parser struct {
+	in      []Token
+	i       int
+	errs    Errors
+	model   *Model
+	types   map[string]bool // typedefs so far
+	depth   int
+	inlines []string // that are being expanded
+	used    int      // tokens of inline bodies that were expanded
+	eof     Pos
+}
+
+// giveUp ends the parser from wherever it is.
+type giveUp struct{}
+
+// ParseFile reads a model and all files that it includes. defines are those of
+// the command line. The error is an [Errors], or says that the file cannot be
+// read.
+func ParseFile(name string, defines map[string]string) (*Model, error) {
+	f, err := source.Read(name)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(f, defines)
+}
+
+// Parse parses a model whose text has been read.
+func Parse(f *source.File, defines map[string]string) (m *Model, err error) {
+	in, files, err := expandFile(f, defines)
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{in: in, types: map[string]bool{}, eof: Pos{f, source.Pos(len(f.Text))}}
+	p.model = &Model{Files: files, Inlines: map[string]*Inline{}, ends: map[Pos]source.Pos{}}
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ok := r.(giveUp); !ok {
+				panic(r)
+			}
+		}
+		if len(p.errs) > 0 {
+			m, err = nil, p.errs
+		}
+	}()
+	p.file()
+	return p.model, nil
+}
+
+func (p *parser) tok() *Token {
+	if p.i < len(p.in) {
+		return &p.in[p.i]
+	}
+	return &Token{Kind: EOF, Newline: true, Pos: p.eof}
+}
+
+func (p *parser) peek(n int) *Token {
+	if p.i+n < len(p.in) {
+		return &p.in[p.i+n]
+	}
+	return &Token{Kind: EOF, Newline: true, Pos: p.eof}
+}
+
+func (p *parser) next() Token {
+	t := *p.tok()
+	if p.i < len(p.in) {
+		p.i++
+	}
+	return t
+}
+
+// fail records a message at a token and gives up on the construct.
+func (p *parser) fail(t *Token, format string, args ...any) {
+	p.errorAt(t.Pos, max(1, len(t.Text)), format, args...)
+	panic(giveUp{})
+}
+
+func (p *parser) errorAt(pos Pos, n int, format string, args ...any) {
+	p.errs = append(p.errs, &Error{pos, n, fmt.Sprintf(format, args...)})
+	if len(p.errs) >= maxErrors {
+		panic(giveUp{})
+	}
+}
+
+func (t *Token) describe() string {
+	switch t.Kind {
+	case EOF:
+		return "the end of the file"
+	case String:
+		return "a string"
+	}
+	return strconv.Quote(t.Text)
+}
+
+func (p *parser) accept(op string) bool {
+	if p.tok().is(op) {
+		p.i++
+		return true
+	}
+	return false
+}
+
+func (p *parser) acceptWord(name string) bool {
+	if p.tok().isIdent(name) {
+		p.i++
+		return true
+	}
+	return false
+}
+
+func (p *parser) want(op, where string) Token {
+	if !p.tok().is(op) {
+		p.fail(p.tok(), "found %s where %s wants %q", p.tok().describe(), where, op)
+	}
+	return p.next()
+}
+
+func (p *parser) name(what string) Name {
+	t := p.tok()
+	if t.Kind != Ident {
+		p.fail(t, "found %s where the name of %s should be", t.describe(), what)
+	}
+	if keywords[t.Text] {
+		p.fail(t, "%s is a word of the language and cannot be the name of %s", t.Text, what)
+	}
+	p.i++
+	return Name{t.Pos, t.Text}
+}
+
+var keywords = map[string]bool{}
+
+func init() {
+	for _, w := range strings.Fields(`active assert atomic bit bool break byte chan d_step D_proctype do
+		else empty enabled fi full hidden if inline init int len mtype nempty never nfull notrace od of
+		pc_value pid printf printm priority proctype provided run short show skip timeout trace typedef
+		unless unsigned xr xs goto eval select for true false ltl c_code c_expr c_decl c_track c_state
+		get_priority set_priority np_ local isolated return`) {
+		keywords[w] = true
+	}
+	delete(keywords, "local") // only where a declaration begins
+	delete(keywords, "isolated")
+	delete(keywords, "return")
+	delete(keywords, "pid")
+	keywords["pid"] = true
+}
+
+var basicTypes = map[string]bool{"bit": true, "bool": true, "byte": true, "short": true, "int": true, "unsigned": true, "pid": true, "chan": true, "mtype": true}
+
+// file parses all top-level units; after a mistake it goes on with the next.
+func (p *parser) file() {
+	for p.tok().Kind != EOF {
+		if p.accept(";") {
+			continue
+		}
+		start := p.i
+		if !p.unit() {
+			// Skip to what begins a unit.
+			if p.i == start {
+				p.i++
+			}
+			depth := 0
+			for p.tok().Kind != EOF {
+				t := p.tok()
+				switch {
+				case t.is("{"):
+					depth++
+				case t.is("}"):
+					depth--
+				case depth <= 0 && t.Newline && t.Kind == Ident && unitWords[t.Text]:
+					depth = -1 << 20
+				}
+				if depth <= -1<<19 {
+					break
+				}
+				p.i++
+			}
+		}
+	}
+}
+
+var unitWords = map[string]bool{"proctype": true, "active": true, "init": true, "never": true, "ltl": true, "inline": true, "typedef": true, "D_proctype": true, "trace": true, "notrace": true}
+
+func (p *parser) unit() (ok bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			if _, is := r.(giveUp); !is || len(p.errs) >= maxErrors {
+				panic(r)
+			}
+			ok = false
+		}
+	}()
+	p.depth, p.inlines = 0, nil
+	t := p.tok()
+	if t.Kind != Ident {
+		p.fail(t, "found %s where a declaration should begin", t.describe())
+	}
+	switch t.Text {
+	case "active", "proctype", "D_proctype":
+		p.proctype()
+	case "init":
+		p.i++
+		x := &Proctype{Pos: t.Pos, Name: Name{t.Pos, "init"}, Init: true}
+		if p.acceptWord("priority") {
+			x.Priority = p.primary()
+		}
+		p.body(x)
+		p.model.Decls = append(p.model.Decls, x)
+	case "never":
+		p.i++
+		x := &Proctype{Pos: t.Pos, Name: Name{t.Pos, "never"}}
+		if p.tok().Kind == Ident {
+			x.Name = p.name("the claim")
+		}
+		p.body(x)
+		if p.model.Never != nil {
+			p.errorAt(t.Pos, len(t.Text), "a second never claim; a model has at most one")
+		}
+		p.model.Never = x
+	case "trace", "notrace":
+		p.i++
+		x := &Proctype{Pos: t.Pos, Name: Name{t.Pos, t.Text}}
+		p.body(x)
+		if p.model.Trace != nil {
+			p.errorAt(t.Pos, len(t.Text), "a second event trace; a model has at most one trace or notrace")
+		}
+		p.model.Trace, p.model.NotTrace = x, t.Text == "notrace"
+	case "inline":
+		p.inline()
+	case "ltl":
+		p.ltl()
+	case "typedef":
+		p.i++
+		td := &Typedef{Name: p.name("a typedef")}
+		p.want("{", "typedef")
+		for !p.accept("}") {
+			if p.accept(";") {
+				continue
+			}
+			td.Fields = append(td.Fields, p.varDecl())
+		}
+		p.types[td.Name.Text] = true
+		p.model.Decls = append(p.model.Decls, td)
+	case "c_code", "c_expr", "c_decl", "c_track", "c_state":
+		p.fail(t, "%s: C code in a model is not supported, because a model is explored without a C compiler; write it in Promela", t.Text)
+	case "mtype":
+		// A declaration of constants, or of variables.
+		save := p.i
+		p.i++
+		kind := ""
+		if p.accept(":") {
+			kind = p.name("an mtype").Text
+		}
+		if p.accept("=") || p.tok().is("{") {
+			m := &Mtype{Pos: t.Pos, Kind: kind}
+			p.want("{", "mtype")
+			for !p.accept("}") {
+				if p.accept(",") {
+					continue
+				}
+				m.Names = append(m.Names, p.name("a symbolic constant"))
+			}
+			p.model.Decls = append(p.model.Decls, m)
+			return true
+		}
+		p.i = save
+		p.model.Decls = append(p.model.Decls, p.varDecl())
+	default:
+		if p.atDecl() {
+			p.model.Decls = append(p.model.Decls, p.varDecl())
+			return true
+		}
+		p.fail(t, "found %s where a declaration should begin%s", t.describe(), nearUnit(t.Text, p.types))
+	}
+	return true
+}
+
+func (p *parser) ltl() {
+	t := p.next()
+	l := &LTL{Pos: t.Pos}
+	if p.tok().Kind == Ident {
+		l.Name = p.name("the property")
+	}
+	p.want("{", "ltl")
+	l.Formula = p.formula(0)
+	p.want("}", "an ltl block")
+	p.model.LTLs = append(p.model.LTLs, l)
+}
+
+func (p *parser) inline() {
+	p.i++
+	d := &Inline{Name: p.name("an inline")}
+	p.want("(", "inline")
+	for !p.accept(")") {
+		if p.accept(",") {
+			continue
+		}
+		d.Params = append(d.Params, p.name("a parameter").Text)
+	}
+	if !p.tok().is("{") {
+		p.fail(p.tok(), "the inline %s wants a body in braces", d.Name.Text)
+	}
+	for depth := 0; ; {
+		t := p.tok()
+		if t.Kind == EOF {
+			p.fail(t, "the inline %s wants a }", d.Name.Text)
+		}
+		if t.is("{") {
+			depth++
+		}
+		if t.is("}") {
+			depth--
+		}
+		d.Body = append(d.Body, p.next())
+		if depth == 0 {
+			break
+		}
+	}
+	if old := p.model.Inlines[d.Name.Text]; old != nil {
+		line, _ := old.Name.Pos.Line()
+		p.errorAt(d.Name.Pos, len(d.Name.Text), "inline %s is declared again; it was in line %d", d.Name.Text, line)
+	}
+	p.model.Inlines[d.Name.Text] = d
+}
+
+func (p *parser) proctype() {
+	x := &Proctype{Pos: p.tok().Pos}
+	if t := p.tok(); p.acceptWord("active") {
+		x.Active = &Const{t.Pos, 1}
+		if p.accept("[") {
+			x.Active = p.expr()
+			p.want("]", "active")
+		}
+	}
+	switch {
+	case p.acceptWord("proctype"):
+	case p.acceptWord("D_proctype"):
+		x.DStep = true
+	default:
+		p.fail(p.tok(), "found %s where proctype should be", p.tok().describe())
+	}
+	x.Name = p.name("a process type")
+	p.want("(", "proctype")
+	for !p.accept(")") {
+		if p.accept(";") || p.accept(",") {
+			continue
+		}
+		x.Params = append(x.Params, p.params())
+	}
+	for {
+		switch {
+		case p.acceptWord("priority"):
+			x.Priority = p.primary()
+			continue
+		case p.acceptWord("provided"):
+			p.want("(", "provided")
+			x.Provided = p.expr()
+			p.want(")", "provided")
+			continue
+		}
+		break
+	}
+	p.body(x)
+	p.model.Decls = append(p.model.Decls, x)
+}
+
+// params parses the parameters of one type: byte a, b
+func (p *parser) params() *VarDecl {
+	d := p.declHead()
+	for {
+		v := &Var{Name: p.name("a parameter")}
+		if p.tok().is("[") {
+			p.fail(p.tok(), "a parameter cannot be an array")
+		}
+		if p.accept(":") {
+			v.Width = p.width()
+		}
+		d.Vars = append(d.Vars, v)
+		// "byte a, b; int c" and "byte a, int c" both occur.
+		if p.tok().is(",") && p.peek(1).Kind == Ident && !p.typeName(p.peek(1).Text) {
+			p.i++
+			continue
+		}
+		return d
+	}
+}
+
+func (p *parser) typeName(s string) bool {
+	return basicTypes[s] || p.types[s] || s == "hidden" || s == "show"
+}
+
+func (p *parser) body(x *Proctype) {
+	if !p.tok().is("{") {
+		p.fail(p.tok(), "found %s where the body of %s wants \"{\"", p.tok().describe(), x.Name.Text)
+	}
+	x.Body = p.block()
+	x.End = p.in[p.i-1].Pos
+}
+
+// atDecl tells whether a declaration of variables begins here.
+func (p *parser) atDecl() bool {
+	t := p.tok()
+	if t.Kind != Ident {
+		return false
+	}
+	switch t.Text {
+	case "hidden", "show":
+		return true
+	case "local", "isolated":
+		n := p.peek(1)
+		return n.Kind == Ident && p.typeName(n.Text)
+	}
+	if basicTypes[t.Text] {
+		return true
+	}
+	return p.types[t.Text] && p.peek(1).Kind == Ident
+}
+
+func (p *parser) declHead() *VarDecl {
+	d := &VarDecl{Pos: p.tok().Pos}
+	for {
+		t := p.tok()
+		switch {
+		case t.isIdent("hidden"):
+			d.Hidden = true
+			p.i++
+			continue
+		case t.isIdent("show"), t.isIdent("local") && p.peek(1).Kind == Ident, t.isIdent("isolated") && p.peek(1).Kind == Ident:
+			p.i++
+			continue
+		}
+		break
+	}
+	t := p.tok()
+	if t.Kind != Ident || !basicTypes[t.Text] && !p.types[t.Text] {
+		if t.Kind == Ident {
+			p.fail(t, "%s is no type%s", t.Text, nearType(t.Text, p.types))
+		}
+		p.fail(t, "found %s where a type should be", t.describe())
+	}
+	d.Type = t.Text
+	p.i++
+	if d.Type == "mtype" && p.tok().is(":") {
+		p.i++
+		d.Kind = p.name("an mtype").Text
+	}
+	return d
+}
+
+func (p *parser) width() int {
+	t := p.tok()
+	n, err := strconv.Atoi(t.Text)
+	if t.Kind != Num || err != nil || n < 1 || n > 32 {
+		p.fail(t, "the width of an unsigned is a number from 1 to 32")
+	}
+	p.i++
+	return n
+}
+
+// varDecl parses byte a, b[3] = 1, ...
+func (p *parser) varDecl() *VarDecl {
+	d := p.declHead()
+	for {
+		v := &Var{Name: p.name("a variable")}
+		if p.accept(":") {
+			if d.Type != "unsigned" {
+				p.fail(p.tok(), "only an unsigned has a width")
+			}
+			v.Width = p.width()
+		}
+		if p.accept("[") {
+			v.Array = p.expr()
+			p.want("]", "the length of an array")
+		}
+		if p.accept("=") {
+			switch {
+			case d.Type == "chan" && p.tok().is("["):
+				v.Chan = p.chanInit()
+			case p.tok().is("{"):
+				p.i++
+				v.List = []Expr{}
+				for !p.accept("}") {
+					if p.accept(",") {
+						continue
+					}
+					v.List = append(v.List, p.expr())
+				}
+			default:
+				v.Init = p.expr()
+			}
+		}
+		if d.Type == "unsigned" && v.Width == 0 {
+			p.errorAt(v.Name.Pos, len(v.Name.Text), "unsigned %s wants its width in bits, such as unsigned %s : 4", v.Name.Text, v.Name.Text)
+			v.Width = 8
+		}
+		d.Vars = append(d.Vars, v)
+		if !p.accept(",") {
+			return d
+		}
+	}
+}
+
+func (p *parser) chanInit() *ChanInit {
+	c := &ChanInit{Pos: p.tok().Pos}
+	p.want("[", "a channel")
+	c.Cap = p.expr()
+	p.want("]", "the capacity of a channel")
+	if !p.acceptWord("of") {
+		p.fail(p.tok(), "found %s where a channel wants: of { types of the message }", p.tok().describe())
+	}
+	p.want("{", "the types of a message")
+	for !p.accept("}") {
+		if p.accept(",") {
+			continue
+		}
+		d := p.declHead()
+		if d.Type == "unsigned" {
+			p.fail(p.tok(), "a field of a message cannot be unsigned; use byte, short or int")
+		}
+		c.Fields = append(c.Fields, Field{d.Pos, d.Type, d.Kind})
+	}
+	return c
+}
+
+func (p *parser) enter() {
+	if p.depth++; p.depth > maxDepth {
+		p.fail(p.tok(), "statements or expressions are nested more than %d deep", maxDepth)
+	}
+}
+
+// block parses { statements }.
+func (p *parser) block() *Block {
+	p.enter()
+	defer func() { p.depth-- }()
+	b := &Block{Pos: p.tok().Pos}
+	p.want("{", "a block")
+	b.Stmts = p.sequence("}")
+	p.want("}", "a block")
+	return b
+}
+
+// sequence parses statements up to a token that ends them: } fi od or ::.
+func (p *parser) sequence(end string) []Stmt {
+	var list []Stmt
+	for {
+		for p.accept(";") || p.accept("->") {
+		}
+		t := p.tok()
+		if t.is("}") || t.is("::") || t.isIdent("fi") || t.isIdent("od") {
+			return list
+		}
+		if t.Kind == EOF {
+			p.fail(t, "found the end of the file where %q should be", end)
+		}
+		if len(list) > 0 && !p.separated() {
+			p.fail(t, "found %s where a \";\" or a new line should separate two statements", t.describe())
+		}
+		list = append(list, p.statement())
+	}
+}
+
+// separated tells whether a new statement may begin here: behind ; or -> or },
+// or on a new line.
+func (p *parser) separated() bool {
+	if p.tok().Newline || p.i == 0 {
+		return true
+	}
+	prev := &p.in[p.i-1]
+	return prev.is(";") || prev.is("->") || prev.is("}") || prev.isIdent("else")
+}
+
+// statement parses one step, with its labels and its unless.
+func (p *parser) statement() Stmt {
+	p.enter()
+	defer func() { p.depth-- }()
+	start := p.tok().Pos
+	s := p.simple()
+	p.ends(start)
+	for {
+		// An unless may stand behind a new line.
+		t := p.tok()
+		if !t.isIdent("unless") {
+			return s
+		}
+		p.i++
+		s = &Unless{t.Pos, s, p.simple()}
+	}
+}
+
+// ends notes where the statement ends that begins at start, if none has ended
+// that begins there, too.
+func (p *parser) ends(start Pos) {
+	if p.i == 0 {
+		return
+	}
+	last := &p.in[p.i-1]
+	if _, ok := p.model.ends[start]; !ok && last.Pos.File == start.File {
+		p.model.ends[start] = last.Pos.Off + source.Pos(len(last.Text))
+	}
+}
+
+func (p *parser) simple() Stmt {
+	t := p.tok()
+	if t.Kind == other {
+		p.fail(t, "%s cannot stand in a model", t.describe())
+	}
+	if p.atDecl() && !(t.Text == "mtype" && p.peek(1).is("=")) {
+		return &DeclStmt{p.varDecl()}
+	}
+	if t.is("{") {
+		return p.block()
+	}
+	if t.Kind != Ident {
+		return p.exprStmt()
+	}
+	switch t.Text {
+	case "if", "do":
+		p.i++
+		s := &If{Pos: t.Pos, Loop: t.Text == "do"}
+		end := "fi"
+		if s.Loop {
+			end = "od"
+		}
+		for p.accept(";") {
+		}
+		if !p.tok().is("::") {
+			p.fail(p.tok(), "found %s where the first option (::) of %s should begin", p.tok().describe(), t.Text)
+		}
+		for p.accept("::") {
+			b := &Block{Pos: p.tok().Pos}
+			b.Stmts = p.sequence(end)
+			if len(b.Stmts) == 0 {
+				p.fail(p.tok(), "this option of %s is empty; write skip", t.Text)
+			}
+			s.Options = append(s.Options, b)
+		}
+		if !p.acceptWord(end) {
+			p.fail(p.tok(), "found %s where %s should end this %s", p.tok().describe(), end, t.Text)
+		}
+		return s
+	case "for":
+		return p.forStmt()
+	case "select":
+		p.i++
+		p.want("(", "select")
+		s := &Select{Pos: t.Pos, Var: p.ref(), inline: len(p.inlines) > 0}
+		p.want(":", "select")
+		s.From = p.expr()
+		p.want("..", "select")
+		s.To = p.expr()
+		p.want(")", "select")
+		return s
+	case "goto":
+		p.i++
+		return &Goto{t.Pos, p.name("a label")}
+	case "break":
+		p.i++
+		return &Break{t.Pos}
+	case "else":
+		p.i++
+		return &Else{t.Pos}
+	case "atomic", "d_step":
+		p.i++
+		if !p.tok().is("{") {
+			p.fail(p.tok(), "found %s where %s wants \"{\"", p.tok().describe(), t.Text)
+		}
+		return &Atomic{t.Pos, t.Text == "d_step", p.block()}
+	case "assert":
+		p.i++
+		return &Assert{t.Pos, p.expr()}
+	case "printf":
+		return p.printf()
+	case "printm":
+		p.i++
+		p.want("(", "printm")
+		s := &Print{Pos: t.Pos, Mtype: true, Args: []Expr{p.expr()}}
+		if p.accept(",") { // printm(x, kind)
+			p.name("an mtype")
+		}
+		p.want(")", "printm")
+		return s
+	case "xr", "xs":
+		p.i++
+		s := &Exclusive{Pos: t.Pos, Send: t.Text == "xs", Refs: []*Ref{p.ref()}}
+		for p.accept(",") {
+			s.Refs = append(s.Refs, p.ref())
+		}
+		return s
+	case "set_priority":
+		p.i++
+		p.want("(", "set_priority")
+		s := &SetPriority{Pos: t.Pos, Pid: p.expr()}
+		p.want(",", "set_priority")
+		s.X = p.expr()
+		p.want(")", "set_priority")
+		return s
+	case "c_code", "c_expr", "c_decl", "c_track", "c_state":
+		p.fail(t, "%s: C code in a model is not supported, because a model is explored without a C compiler; write it in Promela", t.Text)
+	case "inline", "proctype", "init", "active", "never", "typedef":
+		p.fail(t, "%s cannot stand here; is a \"}\" missing above?", t.Text)
+	}
+	if !keywords[t.Text] && p.peek(1).is(":") && !(p.peek(2).is(":")) {
+		// A label; P:x is a remote reference, and begins an expression.
+		if l, ok := p.label(); ok {
+			return l
+		}
+	}
+	if d := p.model.Inlines[t.Text]; d != nil && p.peek(1).is("(") {
+		return p.expandInline(d)
+	}
+	return p.exprStmt()
+}
+
+// label parses Name: statement, and tells whether it is one.
+func (p *parser) label() (Stmt, bool) {
+	t := p.tok()
+	for _, d := range p.model.Decls {
+		if x, ok := d.(*Proctype); ok && x.Name.Text == t.Text {
+			return nil, false // P:var
+		}
+	}
+	p.i += 2
+	l := &Labeled{Label: Name{t.Pos, t.Text}}
+	n := p.tok()
+	if n.is("}") || n.is("::") || n.isIdent("fi") || n.isIdent("od") || n.is(";") {
+		// A label before nothing stands before a skip.
+		l.Stmt = &ExprStmt{t.Pos, &Const{t.Pos, 1}}
+		return l, true
+	}
+	if p.atDecl() {
+		p.fail(n, "a label cannot stand before a declaration")
+	}
+	start := p.tok().Pos
+	l.Stmt = p.simple()
+	p.ends(start)
+	return l, true
+}
+
+func (p *parser) forStmt() Stmt {
+	t := p.next()
+	s := &For{Pos: t.Pos}
+	p.want("(", "for")
+	s.Var = p.ref()
+	switch {
+	case p.accept(":"):
+		s.From = p.expr()
+		p.want("..", "for")
+		s.To = p.expr()
+	case p.acceptWord("in"):
+		s.In = p.ref()
+	default:
+		p.fail(p.tok(), "found %s where for wants \":\" or \"in\"", p.tok().describe())
+	}
+	p.want(")", "for")
+	if !p.tok().is("{") {
+		p.fail(p.tok(), "found %s where for wants \"{\"", p.tok().describe())
+	}
+	s.Body = p.block()
+	return s
+}
+
+func (p *parser) printf() Stmt {
+	t := p.next()
+	p.want("(", "printf")
+	f := p.tok()
+	if f.Kind != String {
+		p.fail(f, "printf wants a format in quotes")
+	}
+	p.i++
+	s := &Print{Pos: t.Pos, Format: unquote(f.Text)}
+	for p.tok().Kind == String { // strings that stand side by side are one
+		n := p.next()
+		s.Format += unquote(n.Text)
+	}
+	for p.accept(",") {
+		s.Args = append(s.Args, p.expr())
+	}
+	p.want(")", "printf")
+	return s
+}
+
+func unquote(s string) string {
+	if u, err := strconv.Unquote(s); err == nil {
+		return u
+	}
+	return strings.Trim(s, "\"")
+}
+
+// expandInline parses the body of an inline with the arguments put in.
+func (p *parser) expandInline(d *Inline) Stmt {
+	t := p.next()
+	if len(p.inlines) >= maxInline {
+		p.fail(&t, "inline definitions call each other more than %d deep", maxInline)
+	}
+	for _, name := range p.inlines {
+		if name == d.Name.Text {
+			p.fail(&t, "inline %s calls itself", name)
+		}
+	}
+	p.i++ // (
+	var args [][]Token
+	var arg []Token
+	for depth := 1; ; {
+		x := p.tok()
+		if x.Kind == EOF {
+			p.fail(&t, "the arguments of %s want a )", d.Name.Text)
+		}
+		switch {
+		case x.is("("), x.is("["), x.is("{"):
+			depth++
+		case x.is(")"), x.is("]"), x.is("}"):
+			depth--
+		}
+		if depth == 0 {
+			break
+		}
+		if x.is(",") && depth == 1 {
+			args = append(args, arg)
+			arg = nil
+			p.i++
+			continue
+		}
+		arg = append(arg, p.next())
+	}
+	p.i++ // )
+	if len(arg) > 0 || len(args) > 0 {
+		args = append(args, arg)
+	}
+	if len(args) != len(d.Params) {
+		p.fail(&t, "inline %s has %d parameters, and here %d arguments", d.Name.Text, len(d.Params), len(args))
+	}
+	var body []Token
+	for _, b := range d.Body {
+		k := -1
+		if b.Kind == Ident {
+			for i, name := range d.Params {
+				if name == b.Text {
+					k = i
+				}
+			}
+		}
+		if k < 0 {
+			body = append(body, b)
+			continue
+		}
+		for i, a := range args[k] {
+			a.Newline = i == 0 && b.Newline
+			body = append(body, a)
+		}
+	}
+	if p.used += len(body); p.used > maxTokens {
+		p.fail(&t, "the model is too large when its inline definitions are expanded")
+	}
+	in, i := p.in, p.i
+	p.in, p.i = body, 0
+	p.inlines = append(p.inlines, d.Name.Text)
+	b := p.block()
+	p.inlines = p.inlines[:len(p.inlines)-1]
+	p.in, p.i = in, i
+	return b
+}
+
+// exprStmt parses what begins with an expression: an assignment, a send, a
+// receive, or a condition.
+func (p *parser) exprStmt() Stmt {
+	t := p.tok()
+	if t.Kind == Ident && !keywords[t.Text] {
+		save := p.i
+		ref := p.ref()
+		op := p.tok()
+		sameLine := !op.Newline
+		switch {
+		case op.is("="):
+			p.i++
+			return &Assign{t.Pos, ref, p.expr()}
+		case op.is("++"), op.is("--"):
+			p.i++
+			return &Assign{t.Pos, ref, &Binary{op.Pos, op.Text[:1], ref, &Const{op.Pos, 1}}}
+		case sameLine && (op.is("!") || op.is("!!")):
+			p.i++
+			s := &Send{Pos: t.Pos, Ch: ref, Sorted: op.is("!!")}
+			s.Args = p.sendArgs()
+			return s
+		case sameLine && (op.is("?") || op.is("??")) && !p.peek(1).is("["):
+			p.i++
+			s := &Recv{Pos: t.Pos, Ch: ref, Random: op.Text == "??"}
+			s.Peek = p.accept("<")
+			s.Args = p.recvArgs()
+			if s.Peek {
+				p.want(">", "a receive that leaves the message")
+			}
+			return s
+		}
+		p.i = save
+	}
+	return &ExprStmt{t.Pos, p.expr()}
+}
+
+// sendArgs parses a, b, c or a(b, c).
+func (p *parser) sendArgs() []Expr {
+	first := p.sendArg()
+	args := []Expr{first}
+	if p.tok().is("(") && !p.tok().Newline {
+		if _, ok := first.(*Ref); ok || isConst(first) {
+			p.i++
+			for !p.accept(")") {
+				if p.accept(",") {
+					continue
+				}
+				args = append(args, p.sendArg())
+			}
+			return args
+		}
+	}
+	for p.accept(",") {
+		args = append(args, p.sendArg())
+	}
+	return args
+}
+
+func isConst(x Expr) bool { _, ok := x.(*Const); return ok }
+
+func (p *parser) sendArg() Expr { return p.expr() }
+
+func (p *parser) recvArgs() []RecvArg {
+	args := []RecvArg{p.recvArg()}
+	if p.tok().is("(") && !p.tok().Newline {
+		p.i++
+		for !p.accept(")") {
+			if p.accept(",") {
+				continue
+			}
+			args = append(args, p.recvArg())
+		}
+		return args
+	}
+	for p.accept(",") {
+		args = append(args, p.recvArg())
+	}
+	return args
+}
+
+func (p *parser) recvArg() RecvArg {
+	t := p.tok()
+	switch {
+	case t.isIdent("_"):
+		p.i++
+		return RecvArg{}
+	case t.isIdent("eval"):
+		p.i++
+		p.want("(", "eval")
+		x := p.expr()
+		p.want(")", "eval")
+		return RecvArg{X: x, Eval: true}
+	case t.Kind == Num, t.Kind == Char, t.isIdent("true"), t.isIdent("false"), t.isIdent("skip"):
+		return RecvArg{X: p.primary()}
+	case t.is("-"):
+		p.i++
+		n := p.tok()
+		c, ok := p.primary().(*Const)
+		if !ok {
+			p.fail(n, "a receive matches a number, a name, or eval(...) of an expression")
+		}
+		return RecvArg{X: &Const{t.Pos, -c.Value}}
+	case t.Kind == Ident && !keywords[t.Text]:
+		return RecvArg{X: p.ref()}
+	}
+	p.fail(t, "found %s where a receive wants a variable, a constant, eval(...) or _", t.describe())
+	return RecvArg{}
+}
+
+// ref parses Name[Index].Field.
+func (p *parser) ref() *Ref {
+	p.enter()
+	defer func() { p.depth-- }()
+	n := p.name("a variable")
+	r := &Ref{Pos: n.Pos, Name: n.Text}
+	if p.tok().is("[") {
+		p.i++
+		r.Index = p.expr()
+		p.want("]", "an index")
+	}
+	if p.tok().is(".") {
+		p.i++
+		r.Field = p.ref()
+	}
+	return r
+}
+
+var precedence = map[string]int{
+	"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7,
+	"<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "%": 10,
+}
+
+func (p *parser) expr() Expr { return p.binary(0) }
+
+func (p *parser) binary(min int) Expr {
+	x := p.unary()
+	for {
+		op := p.tok()
+		prec := precedence[op.Text]
+		if op.Kind != Op || prec == 0 || prec <= min {
+			return x
+		}
+		if op.is(">") && p.closesPeek() {
+			return x
+		}
+		p.i++
+		x = &Binary{op.Pos, op.Text, x, p.binary(prec)}
+	}
+}
+
+// closesPeek tells whether this > ends q?<...>: nothing that begins an
+// expression follows.
+func (p *parser) closesPeek() bool {
+	n := p.peek(1)
+	if n.Newline || n.Kind == EOF {
+		return true
+	}
+	switch n.Kind {
+	case Num, Char:
+		return false
+	case Ident:
+		return n.Text == "fi" || n.Text == "od"
+	}
+	return !(n.is("(") || n.is("-") || n.is("!") || n.is("~"))
+}
+
+func (p *parser) unary() Expr {
+	t := p.tok()
+	if t.is("!") || t.is("-") || t.is("~") {
+		p.enter()
+		defer func() { p.depth-- }()
+		p.i++
+		x := p.unary()
+		if c, ok := x.(*Const); ok && t.is("-") {
+			return &Const{t.Pos, -c.Value}
+		}
+		return &Unary{t.Pos, t.Text, x}
+	}
+	if t.is("!!") { // a double negation
+		p.i++
+		x := p.unary()
+		return &Unary{t.Pos, "!", &Unary{t.Pos, "!", x}}
+	}
+	return p.primary()
+}
+
+func (p *parser) primary() Expr {
+	p.enter()
+	defer func() { p.depth-- }()
+	t := p.tok()
+	switch t.Kind {
+	case Num:
+		p.i++
+		v, err := strconv.ParseInt(t.Text, 10, 64)
+		if err != nil || v > 1<<32-1 {
+			p.fail(t, "%s is larger than an int can hold", t.Text)
+		}
+		return &Const{t.Pos, int32(v)}
+	case Char:
+		p.i++
+		s, _, _, err := strconv.UnquoteChar(t.Text[1:len(t.Text)-1], '\'')
+		if err != nil {
+			p.fail(t, "%s is no character", t.Text)
+		}
+		return &Const{t.Pos, int32(s)}
+	case Op:
+		if t.is("(") {
+			p.i++
+			x := p.expr()
+			if p.accept("->") {
+				c := &Cond{Pos: t.Pos, If: x, Then: p.expr()}
+				p.want(":", "the conditional expression (c -> a : b)")
+				c.Else = p.expr()
+				x = c
+			}
+			p.want(")", "an expression in parentheses")
+			return x
+		}
+	case Ident:
+		switch t.Text {
+		case "true", "skip":
+			p.i++
+			return &Const{t.Pos, 1}
+		case "false":
+			p.i++
+			return &Const{t.Pos, 0}
+		case "run":
+			return p.run()
+		case "len", "empty", "nempty", "full", "nfull":
+			p.i++
+			p.want("(", t.Text)
+			x := &ChanOp{t.Pos, t.Text, p.ref()}
+			p.want(")", t.Text)
+			return x
+		case "enabled", "pc_value", "get_priority":
+			p.i++
+			p.want("(", t.Text)
+			x := &Call{t.Pos, t.Text, p.expr()}
+			p.want(")", t.Text)
+			return x
+		case "timeout", "np_", "_last", "_pid", "_nr_pr":
+			p.i++
+			return &Special{t.Pos, t.Text}
+		case "c_expr":
+			p.fail(t, "c_expr: C code in a model is not supported, because a model is explored without a C compiler; write it in Promela")
+		}
+		if keywords[t.Text] {
+			break
+		}
+		if r := p.remote(); r != nil {
+			return r
+		}
+		ref := p.ref()
+		if op := p.tok(); (op.is("?") || op.is("??")) && p.peek(1).is("[") && !op.Newline {
+			p.i += 2
+			x := &Poll{Pos: ref.Pos, Ch: ref, Random: op.Text == "??"}
+			x.Args = p.recvArgs()
+			p.want("]", "a poll of a channel")
+			return x
+		}
+		return ref
+	}
+	p.fail(t, "found %s where an expression should be", t.describe())
+	return nil
+}
+
+// remote parses Proc[pid]@label, Proc@label, Proc[pid]:var and Proc:var.
+func (p *parser) remote() Expr {
+	t := p.tok()
+	i := 1
+	if p.peek(1).is("[") {
+		depth := 0
+		for i = 1; p.peek(i).Kind != EOF; i++ {
+			if p.peek(i).is("[") {
+				depth++
+			}
+			if p.peek(i).is("]") {
+				if depth--; depth == 0 {
+					i++
+					break
+				}
+			}
+		}
+	}
+	sep := p.peek(i)
+	if !sep.is("@") && !(sep.is(":") && p.peek(i+1).Kind == Ident && !keywords[p.peek(i+1).Text] && p.isProc(t.Text)) {
+		return nil
+	}
+	r := &Remote{Pos: t.Pos, Proc: p.name("a process type")}
+	if p.accept("[") {
+		r.Pid = p.expr()
+		p.want("]", "the number of a process")
+	}
+	if p.next().Text == "@" {
+		r.Label = p.name("a label").Text
+		return r
+	}
+	r.Var = p.ref()
+	return r
+}
+
+// isProc tells whether a process type of that name is declared somewhere.
+func (p *parser) isProc(name string) bool {
+	for i := range p.in {
+		if (p.in[i].isIdent("proctype") || p.in[i].isIdent("D_proctype")) && i+1 < len(p.in) && p.in[i+1].isIdent(name) {
+			return true
+		}
+	}
+	for _, d := range p.model.Decls {
+		if x, ok := d.(*Proctype); ok && x.Name.Text == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *parser) run() Expr {
+	t := p.next()
+	x := &Run{Pos: t.Pos, Name: p.name("a process type")}
+	p.want("(", "run")
+	for !p.accept(")") {
+		if p.accept(",") {
+			continue
+		}
+		x.Args = append(x.Args, p.expr())
+	}
+	if p.acceptWord("priority") {
+		x.Priority = p.primary()
+	}
+	return x
+}

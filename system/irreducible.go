@@ -1,0 +1,21 @@
+package system
+
+// Irreducible is implemented by systems of which some transitions depend on more
+// than their accesses tell, such as whether any other thread is enabled. A
+// reduction could leave out what matters, so that only the full search is sound.
+type Irreducible interface {
+	System
+
+	// Irreducible says why, in words that complete "no reduction is sound: ";
+	// it is empty if the accesses tell everything.
+	Irreducible() string
+}
+
+// WhyIrreducible returns why no reduction of a system is sound; empty if
+// nothing is known against it.
+func WhyIrreducible(sys System) string {
+	if s, ok := As[Irreducible](sys); ok {
+		return s.Irreducible()
+	}
+	return ""
+}
