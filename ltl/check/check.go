@@ -334,6 +334,7 @@ func (c *checker) check(ctx context.Context) error {
 			threads = max(threads, c.m.NumThreads())
 		}
 	}
+	least := threads
 	for _, p := range passes {
 		var s *exploration
 		for {
@@ -341,10 +342,11 @@ func (c *checker) check(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			s.least = least
 			if err = s.run(ctx, c.memory); !errors.Is(err, errThreads) {
 				break
 			}
-			threads = max(s.more, threads+threads/2)
+			threads = moreThreads(threads)
 		}
 		c.count(s)
 		if err := c.explain(err); err != nil {

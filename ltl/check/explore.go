@@ -89,6 +89,7 @@ type exploration struct {
 	loose   []bool // by state of the automaton: no cycle through it is accepting
 	nested  bool   // some state is accepting and not weak: nested searches are needed
 	threads int    // whose fairness counts; 0 without fairness
+	least   int    // threads there are in the beginning
 	levels  uint32
 
 	store   statestore.Store
@@ -104,7 +105,6 @@ type exploration struct {
 	err   error
 	lasso *lasso
 	fault *fault
-	more  int // threads met, with errThreads
 }
 
 // lasso is a path in the product, whose vertices from loop on are repeated forever.
@@ -553,6 +553,19 @@ func (x *expander) closes(c *candidate) bool {
 	return false
 }
 
+// enabledFrom returns an enabled thread with at least this number, -1 if there is none.
+func (x *expander) enabledFrom(t int) int {
+	for ; t < len(x.enabled); t++ {
+		if x.enabled[t] {
+			return t
+		}
+	}
+	return -1
+}
+
+// moreThreads returns the number of threads to count after n were too few.
+func moreThreads(n int) int { return n + n/2 + 1 }
+
 // level moves the fairness counter past all conditions that are met by a
 // transition of thread t (-1 if the state is repeated) from the live state: level 0
 // waits for the automaton, level i for thread i-1 to move or be disabled.
@@ -650,16 +663,9 @@ func (x *expander) claim(ref statestore.Ref, path func() []statestore.Ref) bool 
 			e.unlock()
 		}
 	}
-	if s.threads > 0 {
-		for t := s.threads; t < len(x.enabled); t++ {
-			if x.enabled[t] {
-				s.mu.Lock()
-				s.more = max(s.more, t+1)
-				s.mu.Unlock()
-				s.fail(errThreads)
-				return false
-			}
-		}
+	if s.threads > 0 && x.enabledFrom(s.threads) >= 0 {
+		s.fail(errThreads)
+		return false
 	}
 	x.mine, x.ample = mine, ample
 	return true

@@ -35,8 +35,25 @@ type region struct {
 	accepting []bool
 }
 
-// nearby returns the first vertices in breadth-first order.
+// nearby returns the first vertices in breadth-first order. With fairness it counts
+// as many threads as are met there, whatever the search has met.
 func (s *exploration) nearby(limit int) *region {
+	if s.threads == 0 {
+		return s.within(limit)
+	}
+	threads, levels := s.threads, s.levels
+	defer func() { s.threads, s.levels = threads, levels }()
+	for n := s.least; ; n = moreThreads(n) {
+		s.threads, s.levels = n, uint32(n)+2
+		if g := s.within(limit); g != nil {
+			return g
+		}
+	}
+}
+
+// within returns the first vertices in breadth-first order, nil if there are more
+// threads than fairness counts.
+func (s *exploration) within(limit int) *region {
 	x := s.workers[0].x
 	g := &region{}
 	type key struct {
@@ -80,6 +97,9 @@ func (s *exploration) nearby(limit int) *region {
 		var out []arc
 		if v := x.load(states[k.state], false); v == nil {
 			x.all(-1)
+			if s.threads > 0 && x.enabledFrom(s.threads) >= 0 {
+				return nil
+			}
 			ends = ends[:0]
 			for _, mv := range x.moves {
 				ends = append(ends, number(x.words[mv.from:mv.to]))
