@@ -390,8 +390,8 @@ func (g *gen) exprStmt(e syntax.Expr) {
 	g.free(g.leaves(e)...)
 }
 
-// object is a mutex, monitor or semaphore that a statement names, evaluated as
-// far as shared accesses go.
+// object is a mutex, monitor, semaphore or array that a statement names,
+// evaluated as far as shared accesses go.
 type object struct {
 	e       syntax.Expr
 	pl      *place // nil if a pointer names it
@@ -659,6 +659,18 @@ func (g *gen) rangeStmt(s *syntax.RangeStmt, label string) {
 				kt = intType32
 			}
 		}
+		// Which array it is, is decided at the beginning.
+		elements := false
+		if s.Value != nil {
+			id, ok := s.Value.(*syntax.Ident)
+			elements = !ok || id.Name != "_"
+		}
+		var array *object
+		if elements && xt.Kind == resolve.Pointer {
+			array = &object{e: s.X, pointer: g.held(s.X)}
+		} else if elements {
+			array = &object{e: s.X, pl: g.heldPlace(s.X)}
+		}
 		i := g.temp(kt)
 		g.move(i.Reg, g.constReg(0))
 		g.here(top)
@@ -674,10 +686,8 @@ func (g *gen) rangeStmt(s *syntax.RangeStmt, label string) {
 		if s.Key != nil {
 			set(s.Key, []value{{reg: i.Reg}})
 		}
-		if s.Value != nil {
-			if id, ok := s.Value.(*syntax.Ident); !ok || id.Name != "_" {
-				set(s.Value, g.element(s.X, i))
-			}
+		if elements {
+			set(s.Value, g.element(array, i))
 		}
 		g.block(s.Body.Stmts)
 		g.alive = g.alive[:inner]
@@ -692,41 +702,29 @@ func (g *gen) rangeStmt(s *syntax.RangeStmt, label string) {
 
 var intType32 = &resolve.Type{Kind: resolve.Int, Bits: 32, Signed: true, Name: "int"}
 
-// element loads element i of an array into temporary values.
-func (g *gen) element(x syntax.Expr, i *Var) []value {
-	at := g.typeOf(x)
+// element loads element i of an array, which a range has evaluated, into
+// temporary values.
+func (g *gen) element(array *object, i *Var) []value {
+	at := g.typeOf(array.e)
+	shared := array.pl == nil || array.pl.shared
 	if at.Kind == resolve.Pointer {
 		at = at.Elem
 	}
-	shared := g.isShared(x) || g.typeOf(x).Kind == resolve.Pointer
 	size := leafCount
 	if shared {
 		size = g.sharedSize
 	}
 	types := leafTypes(nil, at.Elem)
 	vs := make([]value, len(types))
-	var pl *place
-	if g.typeOf(x).Kind != resolve.Pointer {
-		pl = g.place(x)
-	}
 	for k, lt := range types {
 		v := g.temp(lt)
 		vs[k] = value{v.Reg, v}
 		if shared {
 			g.point()
 		}
-		var base value
-		if pl != nil {
-			base = g.address(pl, 0)
-		} else {
-			p := g.value(x)
-			d := g.temp(addressType)
-			g.emit(Instr{Op: OpDeref, A: d.Reg, B: p.reg, Site: g.fault(x)})
-			g.free(p)
-			base = value{d.Reg, d}
-		}
+		base := g.location(array)
 		a := g.temp(addressType)
-		g.emit(Instr{Op: OpIndex, A: a.Reg, B: base.reg, C: i.Reg, T: g.strideIndex(at.Len, size(at.Elem)), Site: g.fault(x)})
+		g.emit(Instr{Op: OpIndex, A: a.Reg, B: base.reg, C: i.Reg, T: g.strideIndex(at.Len, size(at.Elem)), Site: g.fault(array.e)})
 		g.free(base)
 		addr := g.plus(value{a.Reg, a}, true, k)
 		if shared {
@@ -735,9 +733,6 @@ func (g *gen) element(x syntax.Expr, i *Var) []value {
 			g.op(OpLoadLocal, v.Reg, addr.reg, 0)
 		}
 		g.free(addr)
-	}
-	if pl != nil {
-		g.release(pl)
 	}
 	return vs
 }

@@ -277,7 +277,8 @@ func (s *System) runInit() error {
 		m.types = nil
 		m.n = 0
 		m.log = m.log[:0]
-		m.thread, m.budget, m.alt, m.viol = -1, Budget, alt, nil
+		// While init runs no thread does, so it can lock as the first one.
+		m.thread, m.budget, m.alt, m.viol = 0, Budget, alt, nil
 		m.choices = m.choices[:0]
 		for _, in := range s.p.Inits {
 			m.write(in.Loc, in.Value)
@@ -296,6 +297,11 @@ func (s *System) runInit() error {
 			return &InitError{s.pos(s.p.Resolved.Init.Pos()), "init blocks: it runs before the threads, so nothing can ever let it go on"}
 		case failed:
 			return &InitError{m.viol.Pos, "init fails: " + m.viol.Message}
+		}
+		for l := range s.p.Locs {
+			if info := &s.p.Locs[l]; (info.Mutex || info.Role == compile.MonitorOwner) && m.read(l) != 0 {
+				return &InitError{s.pos(s.p.Resolved.Init.Pos()), "init ends while it holds " + info.Name + ": nobody could ever unlock it"}
+			}
 		}
 		if m.n == s.observers {
 			return &InitError{Message: s.p.Source.Name + ": init starts no thread: there is nothing to explore; start one with go"}

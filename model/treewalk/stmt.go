@@ -439,13 +439,8 @@ func (r *run) rangeStmt(s *syntax.RangeStmt, name string) control {
 	limit := big.NewInt(int64(array.Len))
 	k := known{}
 	if array.Kind == resolve.Array {
-		if s.Value != nil && !isBlank(s.Value) && (t.Kind == resolve.Pointer || r.shared(s.X)) {
-			// Which array it is, is decided at the beginning.
-			if t.Kind == resolve.Pointer {
-				r.operand(k, s.X)
-			} else {
-				r.parts(k, s.X, false)
-			}
+		if s.Value != nil && !isBlank(s.Value) { // which array it is, is decided now
+			r.object(k, s.X, true)
 			mark = len(r.held)
 		}
 	} else {
@@ -472,9 +467,7 @@ func (r *run) rangeStmt(s *syntax.RangeStmt, name string) control {
 func (r *run) element(s *syntax.RangeStmt, array *resolve.Type, k known, i int) Value {
 	isPointer := r.typeOf(s.X).Kind == resolve.Pointer
 	if !isPointer && !r.shared(s.X) {
-		pk := known{}
-		r.parts(pk, s.X, false)
-		v, path := r.localPath(s.X, pk)
+		v, path := r.localPath(s.X, k)
 		x := v.value
 		for _, j := range path {
 			x = x.(aggregate)[j]

@@ -356,7 +356,7 @@ func (p *Program) Initial() ([]*State, error) {
 		for range p.r.Invariants {
 			s.threads = append(s.threads, thread{})
 		}
-		r := &run{p: p, s: s, self: -1, live: true, quiet: 1, choices: prefix}
+		r := &run{p: p, s: s, live: true, quiet: 1, choices: prefix}
 		var end any
 		func() {
 			defer func() { end = recover() }()
@@ -372,6 +372,18 @@ func (p *Program) Initial() ([]*State, error) {
 			return nil, fmt.Errorf("init fails at %v", end.v.Pos)
 		default:
 			panic(end)
+		}
+		for n, v := range s.shared {
+			held := false
+			switch v := v.(type) {
+			case mutex:
+				held = v != 0
+			case monitor:
+				held = v.owner != 0
+			}
+			if held {
+				return nil, fmt.Errorf("init holds %s", n)
+			}
 		}
 		if len(s.threads) == len(p.r.Invariants) {
 			return nil, fmt.Errorf("init starts no thread")

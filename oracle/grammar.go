@@ -1,0 +1,776 @@
+package oracle
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Size says how large the programs of [Program] are.
+type Size struct {
+	Threads    int // started by init, at most; at least 1
+	Statements int // of a body, at most; at least 1
+	Depth      int // of blocks in blocks
+}
+
+// Sizes are sizes from tiny to a million interleavings.
+var Sizes = []Size{{2, 2, 1}, {2, 3, 2}, {3, 2, 1}, {2, 5, 2}, {2, 4, 3}, {3, 3, 2}, {3, 4, 3}, {2, 3, 4}, {1, 6, 3}}
+
+// Program returns the text of a random model over the whole grammar of the
+// language: every construct inside every context that allows it. [Pairs] tells
+// which pairs a program has. The same seed and size give the same model.
+//
+// Unlike [Generate], which mixes constructs that [Config] names, it draws every
+// statement from one table with the same chances in every context, and declares
+// what its threads turn out to use. Two things it leaves out on purpose: threads
+// that create threads without bound, and loops in one transition without end,
+// which take millions of iterations to be found.
+func Program(seed uint64, size Size) string {
+	g := &writer{r: rand.New(rand.NewPCG(seed, 0xda942042e4dd58b5)), size: size}
+	return g.program()
+}
+
+// writer writes one program.
+type writer struct {
+	r     *rand.Rand
+	size  Size
+	b     strings.Builder
+	names int
+	c     surroundings
+}
+
+// surroundings is where a statement stands.
+type surroundings struct {
+	depth           int
+	function        string // "" in a thread or init
+	init, atomic    bool
+	meets           bool // operations that need another thread's step are allowed
+	loops           int  // around; -1: the loop around must be left at once
+	breakable       bool
+	each            bool // in a case of a select that stands for several: no labels
+	endless         bool // in a loop that may not end: nothing is created
+	loopLabel       string
+	breakLabel      string
+	ints, bools     []string
+	arrays, structs []string
+	held            bool // in synchronized (mo)
+	results         int
+}
+
+func (g *writer) n(n int) int    { return g.r.IntN(n) }
+func (g *writer) one(n int) bool { return g.r.IntN(n) == 0 }
+
+func (g *writer) f(format string, args ...any) {
+	g.b.WriteString(strings.Repeat("\t", g.c.depth+1))
+	fmt.Fprintf(&g.b, format, args...)
+	g.b.WriteByte('\n')
+}
+
+func (g *writer) fresh(prefix string) string {
+	g.names++
+	return fmt.Sprintf("%s%d", prefix, g.names)
+}
+
+func of[T any](g *writer, xs ...T) T { return xs[g.r.IntN(len(xs))] }
+
+// declarations are what programs may use, by the name that shows the use.
+var declarations = []struct {
+	name string
+	text []string // one of them is drawn
+}{
+	{"pair", []string{"type pair struct { a uint2; f bool }"}},
+	{"x", []string{"var x uint2", "var x uint2 = 1"}},
+	{"y", []string{"var y uint2", "comm var y uint2 = 2"}},
+	{"z", []string{"var z int2", "unshared var z int2 = -1"}},
+	{"b", []string{"var b bool", "var b bool = true"}},
+	{"A", []string{"var A [2]uint2", "var A = [2]uint2{1, 0}"}},
+	{"D", []string{"var D [2]uint2"}},
+	{"s", []string{"var s pair", "var s = pair{a: 1}"}},
+	{"S", []string{"var S [2]pair"}},
+	{"p", []string{"var p *uint2 = &x", "var p *uint2 = &A[1]", "var p *uint2"}},
+	{"q", []string{"var q *pair = &S[1]", "var q *pair"}},
+	{"pa", []string{"var pa *[2]uint2 = &A", "var pa *[2]uint2"}},
+	{"m", []string{"var m [2]mutex"}},
+	{"mo", []string{"monitor mo"}},
+	{"sem", []string{"semaphore sem", "semaphore sem = 1", "semaphore sem = 2"}},
+	{"c", []string{"var c chan(1) uint2", "var c = make(chan uint2, 2)", "var c chan(3) uint2"}},
+	{"C", []string{"var C [2]chan(1) uint2"}},
+	{"u", []string{"var u chan uint2"}},
+	{"U", []string{"var U [2]chan(0) uint2"}},
+	{"K", []string{"const K = 1", "const K = 2"}},
+}
+
+var word = regexp.MustCompile(`[A-Za-z_][A-Za-z_0-9]*`)
+
+func (g *writer) program() string {
+	var parts []string
+	part := func(f func()) {
+		g.b.Reset()
+		g.c = surroundings{}
+		f()
+		parts = append(parts, g.b.String())
+	}
+	kinds := 1 + g.n(2)
+	for i := range kinds {
+		part(func() {
+			fmt.Fprintf(&g.b, "thread T%d(n uint2) {\n", i)
+			g.c.ints, g.c.meets = []string{"n"}, true
+			g.body(g.size.Statements)
+			g.b.WriteString("}\n")
+		})
+	}
+	part(func() {
+		g.b.WriteString("init {\n")
+		g.c.init = true
+		if g.one(4) {
+			g.body(1 + g.n(2))
+		}
+		for i := range 1 + g.n(g.size.Threads) {
+			g.f("go T%d(%d)", i%kinds, g.n(3))
+		}
+		if g.size.Threads > 1 && g.one(2) {
+			g.f("go T0(1)")
+		}
+		g.b.WriteString("}\n")
+	})
+	if g.one(4) {
+		part(func() { fmt.Fprintf(&g.b, "invariant inv { %s }\n", g.property()) })
+	}
+	if g.one(4) {
+		part(func() { fmt.Fprintf(&g.b, "ltl live { %s }\n", g.formula(2)) })
+	}
+	// What is called may use more.
+	for _, fn := range []struct{ name, head string }{
+		{"child", "thread child(n uint2) {\n"},
+		{"meet", "func meet(n uint2) uint2 {\n"}, {"act", "func act(n uint2) {\n"},
+		{"two", "func two(n uint2) (uint2, bool) {\n"}, {"f", "func f(n uint2) uint2 {\n"},
+	} {
+		if !slices.Contains(word.FindAllString(strings.Join(parts, ""), -1), fn.name) {
+			continue
+		}
+		part(func() {
+			g.b.WriteString(fn.head)
+			g.c.ints, g.c.function = []string{"n"}, fn.name
+			switch fn.name {
+			case "meet":
+				g.c.meets, g.c.results = true, 1
+			case "two":
+				g.c.results = 2
+			case "f":
+				g.c.results = 1
+			}
+			g.body(2)
+			if g.c.results > 0 {
+				g.giveBack()
+			}
+			g.b.WriteString("}\n")
+		})
+	}
+	text := strings.Join(parts, "")
+	used := map[string]bool{}
+	var decls []string
+	for i := len(declarations) - 1; i >= 0; i-- {
+		for _, w := range word.FindAllString(text, -1) {
+			used[w] = true
+		}
+		if d := declarations[i]; used[d.name] {
+			decls = append(decls, of(g, d.text...))
+			text += decls[len(decls)-1] + "\n"
+		}
+	}
+	slices.Reverse(decls)
+	return strings.Join(decls, "\n") + "\n" + strings.Join(parts, "")
+}
+
+// body writes up to n statements.
+func (g *writer) body(n int) {
+	for range 1 + g.n(n) {
+		g.statement()
+	}
+}
+
+// inside writes a body one level down, in a context that change makes of the
+// present one.
+func (g *writer) inside(change func(c *surroundings)) {
+	old := g.c
+	g.c.ints, g.c.bools = slices.Clip(g.c.ints), slices.Clip(g.c.bools)
+	g.c.arrays, g.c.structs = slices.Clip(g.c.arrays), slices.Clip(g.c.structs)
+	if change != nil {
+		change(&g.c)
+	}
+	g.c.depth++
+	g.body(2)
+	g.c = old
+}
+
+// integer is an expression of type uint2. With effects, it may be one that does
+// more than read.
+func (g *writer) integer(depth int, effects bool) string {
+	e := func() string { return g.integer(depth-1, effects) }
+	k := g.n(26)
+	if depth <= 0 {
+		k = g.n(8)
+	}
+	switch {
+	case k == 0:
+		return fmt.Sprint(g.n(4))
+	case k <= 3 && len(g.c.ints) > 0:
+		return of(g, g.c.ints...)
+	case k == 4:
+		return of(g, "A[0]", "A[1]", "D[1]", "s.a", "S[0].a")
+	case k == 5 && len(g.c.arrays) > 0:
+		return fmt.Sprintf("%s[%d]", of(g, g.c.arrays...), g.n(2))
+	case k == 6 && len(g.c.structs) > 0:
+		return of(g, g.c.structs...) + ".a"
+	case k <= 7:
+		return of(g, "x", "y", "q.a")
+	case k == 8:
+		return fmt.Sprintf("(%s %s %s)", e(), of(g, "&", "|", "^", "&^"), e())
+	case k == 9:
+		return fmt.Sprintf("(%s %s %s)", g.reading(), of(g, "+", "-", "*", "/", "%"), of(g, e(), g.reading()))
+	case k == 10:
+		return fmt.Sprintf("(%s %s %s)", g.reading(), of(g, "<<", ">>"), e())
+	case k == 11:
+		return fmt.Sprintf("%s[%s & 1]", of(g, "A", "D"), e())
+	case k == 12:
+		return fmt.Sprintf("A[%s]", e()) // perhaps out of bounds
+	case k == 13:
+		return of(g, "*p", "q.a", "pa[1]")
+	case k == 14:
+		return fmt.Sprintf("%s(%s, %s)", of(g, "min", "max"), e(), e())
+	case k == 15:
+		return fmt.Sprintf("uint2(%s)", of(g, "z", "len(c)", "cap(c)", "cap(c)", "int(x) + 1", "-z", "-z", "-z", "K", "-z", "+z", "^z", "len(C[0])"))
+	case k == 16:
+		return "^" + g.reading()
+	case k == 17 && effects:
+		return fmt.Sprintf("uint2(choose(0, %d))", 1+g.n(2))
+	case k == 18 && effects && g.c.function != "f":
+		return fmt.Sprintf("f(%s)", e())
+	case k == 19 && effects:
+		return "<-" + g.channel()
+	case k == 20 && effects && g.c.meets && g.c.function == "":
+		return fmt.Sprintf("meet(%s)", e())
+	case k == 21 && effects:
+		return fmt.Sprintf("uint2(choose(int(%s), 3))", g.integer(0, false))
+	}
+	return fmt.Sprintf("%s & 3", g.integer(0, effects))
+}
+
+// reading is an expression of type uint2 that is not constant.
+func (g *writer) reading() string {
+	if len(g.c.ints) > 0 && g.one(2) {
+		return of(g, g.c.ints...)
+	}
+	return of(g, "x", "y", "A[1]")
+}
+
+// channel is a channel that can be used here.
+func (g *writer) channel() string {
+	if g.c.meets && !g.c.atomic && g.one(3) {
+		return of(g, "u", "U[0]", fmt.Sprintf("U[%s & 1]", g.integer(0, false)))
+	}
+	return of(g, "c", "c", "C[0]", fmt.Sprintf("C[%s & 1]", g.integer(0, false)))
+}
+
+func (g *writer) condition(depth int, effects bool) string {
+	e := func() string { return g.integer(1, effects) }
+	k := g.n(20)
+	if depth <= 0 {
+		k = g.n(7)
+	}
+	switch {
+	case k <= 2:
+		return fmt.Sprintf("%s %s %d", e(), of(g, "==", "!="), g.n(3))
+	case k == 3:
+		return fmt.Sprintf("%s %s %s", e(), of(g, "<", "<=", ">", ">="), e())
+	case k == 4:
+		return of(g, "b", "s.f", "S[1].f")
+	case k == 5 && len(g.c.bools) > 0:
+		return of(g, g.c.bools...)
+	case k <= 7:
+		return fmt.Sprintf("%s %s %s", e(), of(g, "==", "!=", "<"), e())
+	case k == 8:
+		return fmt.Sprintf("(%s && %s)", g.condition(depth-1, effects), g.condition(depth-1, effects))
+	case k == 9:
+		return fmt.Sprintf("(%s || %s)", g.condition(depth-1, effects), g.condition(depth-1, effects))
+	case k == 10:
+		return fmt.Sprintf("!(%s)", g.condition(depth-1, effects))
+	case k == 11:
+		return fmt.Sprintf("%s(%s)", of(g, "empty", "full"), of(g, "c", "C[1]", "u"))
+	case k == 12:
+		return fmt.Sprintf("len(%s) %s %d", of(g, "c", "C[0]"), of(g, "==", "<", ">"), g.n(3))
+	case k == 13:
+		return fmt.Sprintf("(%s i in 0..1 { A[i] %s %s })", of(g, "forall", "exists"), of(g, "==", "!="), g.integer(0, false))
+	case k == 14:
+		return of(g, "p == nil", "q != nil", "p != &x", "q == &S[0]", "pa == nil || pa[0] == 1", "p != nil && *p == 1")
+	case k == 15:
+		return fmt.Sprintf("z %s %d", of(g, "<", "==", "!="), g.n(3)-1)
+	case k == 16 && effects:
+		return fmt.Sprintf("cas(%s, %s, %s)", of(g, "x", "A[0]", "*p", "s.a"), g.integer(0, effects), g.integer(0, effects))
+	case k == 17:
+		return fmt.Sprintf("b == (%s)", g.condition(depth-1, effects))
+	case k == 18:
+		return "cap(c) == 2"
+	}
+	return fmt.Sprintf("%s != %d", of(g, "x", "y", "A[1]"), g.n(4))
+}
+
+// property is a condition of an invariant.
+func (g *writer) property() string {
+	switch g.n(5) {
+	case 0:
+		return fmt.Sprintf("T0[0].n != %d || %s", g.n(3), g.condition(0, false))
+	case 1:
+		return fmt.Sprintf("forall i in 0..1 { T0[i].n + A[i & 1] <= 3 || b }")
+	}
+	return g.condition(2, false)
+}
+
+func (g *writer) formula(depth int) string {
+	if depth == 0 {
+		return "(" + g.property() + ")"
+	}
+	switch g.n(6) {
+	case 0:
+		return "[] " + g.formula(depth-1)
+	case 1:
+		return "<> " + g.formula(depth-1)
+	case 2:
+		return fmt.Sprintf("(%s %s %s)", g.formula(depth-1), of(g, "U", "W", "R", "->", "<->"), g.formula(depth-1))
+	case 3:
+		return fmt.Sprintf("(%s %s %s)", g.formula(depth-1), of(g, "&&", "||"), g.formula(depth-1))
+	case 4:
+		return "! " + g.formula(depth-1)
+	}
+	return fmt.Sprintf("(forall i in 0..1 { [] (A[i] != %d) })", g.n(3))
+}
+
+// place is a variable of type uint2.
+func (g *writer) place() string {
+	switch g.n(9) {
+	case 0:
+		if len(g.c.ints) > 0 {
+			return of(g, g.c.ints...)
+		}
+	case 1:
+		if len(g.c.arrays) > 0 {
+			return fmt.Sprintf("%s[%s & 1]", of(g, g.c.arrays...), g.integer(0, false))
+		}
+	case 2:
+		if len(g.c.structs) > 0 {
+			return of(g, g.c.structs...) + ".a"
+		}
+	case 3:
+		return fmt.Sprintf("A[%s & 1]", g.integer(2, true))
+	case 4:
+		return of(g, "*p", "q.a", "pa[0]", "s.a", "S[1].a", "S[x & 1].a")
+	}
+	return of(g, "x", "y", "A[0]", "A[1]", "D[0]")
+}
+
+func (g *writer) giveBack() {
+	switch g.c.results {
+	case 0:
+		g.f("return")
+	case 1:
+		g.f("return %s & 3", g.integer(2, true))
+	default:
+		g.f("return %s, %s", g.integer(1, true), g.condition(2, true))
+	}
+}
+
+func (g *writer) statement() {
+	for {
+		c := constructs[g.n(len(constructs))]
+		if c.allowed != nil && !c.allowed(&g.c) {
+			continue
+		}
+		if c.nests && g.c.depth >= g.size.Depth {
+			continue
+		}
+		c.write(g)
+		return
+	}
+}
+
+// construct is a row of the table of statements.
+type construct struct {
+	nests   bool // it contains statements
+	allowed func(c *surroundings) bool
+	write   func(g *writer)
+}
+
+var constructs []construct
+
+func init() {
+	add := func(write func(g *writer)) { constructs = append(constructs, construct{write: write}) }
+	when := func(allowed func(c *surroundings) bool, write func(g *writer)) {
+		constructs = append(constructs, construct{allowed: allowed, write: write})
+	}
+	nests := func(write func(g *writer)) { constructs = append(constructs, construct{nests: true, write: write}) }
+	thread := func(c *surroundings) bool { return c.meets && !c.atomic && !c.init }
+	loop := func(c *surroundings) bool { return c.loops > 0 }
+
+	// Assignments.
+	add(func(g *writer) { g.f("%s = %s", g.place(), g.integer(2, true)) })
+	add(func(g *writer) { g.f("%s = %s", g.place(), g.integer(1, true)) })
+	add(func(g *writer) { g.f("%s, %s = %s, %s", g.place(), g.place(), g.integer(1, true), g.integer(1, true)) })
+	add(func(g *writer) { g.f("%s %s= %s", g.place(), of(g, "+", "-", "^", "|", "&", "<<"), g.integer(1, true)) })
+	add(func(g *writer) { g.f("%s%s", g.place(), of(g, "++", "--")) })
+	add(func(g *writer) { g.f("%s = %s", of(g, "b", "s.f", "S[0].f"), g.condition(1, true)) })
+	add(func(g *writer) { g.f("z = int2(%s)", g.integer(1, true)) })
+	add(func(g *writer) {
+		g.f("%s", of(g, "p = &x", "p = &A[y & 1]", "q = &s", "q = &S[x & 1]", "pa = &D", "p = nil", "q, p = &S[0], &s.a"))
+	})
+	add(func(g *writer) {
+		g.f("%s", of(g, "A = D", "s = S[1]", "S[0] = s", "D = [2]uint2{x, 1}", "s = pair{f: b}", "s = *q", "A = *pa"))
+	})
+	add(func(g *writer) { g.f("_ = %s", g.integer(1, true)) })
+	// Declarations.
+	add(func(g *writer) {
+		v := g.fresh("v")
+		g.f("%s := %s", v, g.integer(2, true)+" & 3")
+		g.c.ints = append(g.c.ints, v)
+	})
+	add(func(g *writer) {
+		v := g.fresh("v")
+		g.f("var %s uint2 = %s", v, g.integer(1, true))
+		g.c.ints = append(g.c.ints, v)
+	})
+	add(func(g *writer) {
+		v := g.fresh("v")
+		g.f("%s := %s", v, g.condition(1, true))
+		g.c.bools = append(g.c.bools, v)
+	})
+	add(func(g *writer) {
+		v := g.fresh("v")
+		g.f("%s := %s", v, of(g, "A", "[2]uint2{1, x}", "D"))
+		g.c.arrays = append(g.c.arrays, v)
+	})
+	add(func(g *writer) {
+		v := g.fresh("v")
+		g.f("%s := %s", v, of(g, "s", "pair{a: x}", "S[y & 1]"))
+		g.c.structs = append(g.c.structs, v)
+	})
+	add(func(g *writer) {
+		k, v := g.fresh("k"), g.fresh("v")
+		g.f("const %s = %d", k, g.n(4))
+		g.f("type %s uint2", g.fresh("t"))
+		g.f("var %s uint2 = %s", v, k)
+		g.c.ints = append(g.c.ints, v)
+	})
+	when(func(c *surroundings) bool { return c.function != "two" && c.function != "f" }, func(g *writer) {
+		v, w := g.fresh("v"), g.fresh("v")
+		g.f("%s, %s := two(%s)", v, w, g.integer(0, true))
+		g.c.ints, g.c.bools = append(g.c.ints, v), append(g.c.bools, w)
+	})
+	when(func(c *surroundings) bool { return c.function == "" || c.function == "meet" }, func(g *writer) { g.f("act(%s)", g.integer(1, true)) })
+	// Control.
+	nests(func(g *writer) {
+		if g.one(3) {
+			v := g.fresh("v")
+			g.f("if %s := %s; %s != %d {", v, g.integer(1, true), v, g.n(3))
+		} else {
+			g.f("if %s {", g.condition(2, true))
+		}
+		g.inside(nil)
+		if g.one(3) {
+			g.f("} else if %s {", g.condition(1, true))
+			g.inside(nil)
+		}
+		if !g.one(3) {
+			g.f("} else {")
+			g.inside(nil)
+		}
+		g.f("}")
+	})
+	nests(func(g *writer) { g.loop() })
+	nests(func(g *writer) { g.loop() })
+	for range 3 {
+		nests(func(g *writer) { g.ranges() })
+	}
+	nests(func(g *writer) { g.switches() })
+	nests(func(g *writer) { g.selects() })
+	nests(func(g *writer) { g.selects() })
+	nests(func(g *writer) {
+		g.f("choose {")
+		for range 1 + g.n(3) {
+			g.f("case:")
+			g.inside(nil)
+		}
+		g.f("}")
+	})
+	nests(func(g *writer) {
+		g.f("{")
+		g.inside(nil)
+		g.f("}")
+	})
+	for range 2 {
+		nests(func(g *writer) {
+			g.f("atomic {")
+			if g.one(2) {
+				g.f("\tawait(%s)", g.condition(1, false))
+			}
+			g.inside(func(c *surroundings) { c.atomic, c.endless = true, true })
+			g.f("}")
+		})
+		nests(func(g *writer) {
+			g.f("synchronized (%s) {", of(g, "mo", "mo", "mo"))
+			g.inside(func(c *surroundings) { c.held = true })
+			g.f("}")
+		})
+	}
+	for range 3 {
+		when(loop, func(g *writer) { g.f("%s", of(g, "break", "continue")) })
+	}
+	when(loop, func(g *writer) { g.f("if %s { %s }", g.condition(0, true), of(g, "break", "continue")) })
+	when(func(c *surroundings) bool { return c.breakable }, func(g *writer) { g.f("break") })
+	for range 6 {
+		when(func(c *surroundings) bool { return c.loopLabel != "" }, func(g *writer) {
+			g.f("%s %s", of(g, "break", "continue"), g.c.loopLabel)
+		})
+	}
+	when(func(c *surroundings) bool { return !c.each }, func(g *writer) {
+		l := g.fresh("l")
+		g.f("goto %s", l)
+		g.plain()
+		g.f("%s:", l)
+		g.plain()
+	})
+	when(func(c *surroundings) bool { return !c.init }, func(g *writer) { g.giveBack() })
+	when(func(c *surroundings) bool { return !c.each }, func(g *writer) {
+		l := g.fresh("l")
+		g.f("if %s { goto %s }", g.condition(0, true), l)
+		g.plain()
+		g.f("%s:", l)
+		g.plain()
+	})
+	when(func(c *surroundings) bool { return !c.each && !c.atomic && !c.init }, func(g *writer) {
+		g.f("%s:", g.fresh(of(g, "end_", "l")))
+		g.f("%s", of(g, "await("+g.condition(1, false)+")", "lock(m[0])", "c <- 1", "<-c", "skip", "down(sem)"))
+	})
+	when(func(c *surroundings) bool { return !c.each && !c.atomic && !c.init && !c.endless }, func(g *writer) {
+		l := g.fresh("l")
+		v := g.fresh("v")
+		g.f("var %s uint2", v)
+		g.f("%s:", l)
+		g.f("%s++", v)
+		g.plain()
+		g.f("if %s < 2 && %s { goto %s }", v, g.condition(0, true), l)
+	})
+	// Synchronisation.
+	when(func(c *surroundings) bool { return !c.init }, func(g *writer) { g.f("await(%s)", g.condition(2, false)) })
+	add(func(g *writer) { g.f("await(%s)", of(g, "x == x", "y <= 3", "b || !b")) })
+	add(func(g *writer) { g.f("assert(%s)", g.condition(2, true)) })
+	add(func(g *writer) { g.f("assert(%s, \"said\")", g.condition(1, true)) })
+	add(func(g *writer) { g.f("skip") })
+	for range 2 {
+		when(func(c *surroundings) bool { return !c.init }, func(g *writer) {
+			m := g.n(2)
+			g.f("lock(m[%d])", m)
+			if !g.one(8) {
+				g.plain()
+				g.f("unlock(m[%d])", m)
+			}
+		})
+	}
+	add(func(g *writer) { g.f("unlock(m[%s & 1])", g.integer(0, false)) })
+	when(func(c *surroundings) bool { return c.init }, func(g *writer) { g.f("lock(m[%d])", g.n(2)) })
+	add(func(g *writer) { g.f("%s(sem)", of(g, "up", "down")) })
+	add(func(g *writer) { g.f("up(sem)") })
+	when(func(c *surroundings) bool { return c.held }, func(g *writer) { g.f("%s(mo)", of(g, "notify", "notifyAll")) })
+	when(func(c *surroundings) bool { return thread(c) && c.held }, func(g *writer) { g.f("wait(mo)") })
+	when(func(c *surroundings) bool { return thread(c) && c.held }, func(g *writer) { g.f("if %s { wait(mo) }", g.condition(0, false)) })
+	add(func(g *writer) { g.f("%s(mo)", of(g, "notify", "notifyAll")) })
+	when(thread, func(g *writer) { g.f("wait(mo)") })
+	// Channels.
+	for range 2 {
+		add(func(g *writer) { g.f("%s <- %s", g.channel(), g.integer(1, true)) })
+		add(func(g *writer) { g.f("%s = <-%s", g.place(), g.channel()) })
+	}
+	add(func(g *writer) { g.f("<-%s", g.channel()) })
+	add(func(g *writer) {
+		v, w := g.fresh("v"), g.fresh("v")
+		g.f("%s, %s := <-%s", v, w, g.channel())
+		g.c.ints, g.c.bools = append(g.c.ints, v), append(g.c.bools, w)
+	})
+	add(func(g *writer) { g.f("close(%s)", g.channel()) })
+	add(func(g *writer) {
+		v := g.fresh("r")
+		g.f("%s := %s", v, g.channel())
+		if g.one(2) {
+			g.f("%s = %s", v, g.channel())
+		}
+		g.f("%s", of(g, v+" <- x", "<-"+v, "y = <-"+v))
+	})
+	when(func(c *surroundings) bool { return !c.endless && c.function == "" }, func(g *writer) { g.f("go child(%s)", g.integer(1, true)) })
+	add(func(g *writer) {
+		g.f("cas(%s, %s, %s)", of(g, "x", "A[0]", "*p"), g.integer(0, true), g.integer(0, true))
+	})
+}
+
+// plain writes a statement that declares nothing.
+func (g *writer) plain() {
+	switch g.n(4) {
+	case 0:
+		g.f("assert(%s)", g.condition(1, true))
+	case 1:
+		g.f("%s++", of(g, "x", "y"))
+	default:
+		g.f("%s = %s", g.place(), g.integer(1, true))
+	}
+}
+
+// loop writes a for statement.
+func (g *writer) loop() {
+	label := ""
+	if !g.c.each && g.one(3) {
+		label = g.fresh("l")
+		g.f("%s:", label)
+	}
+	enter := func(endless bool) func(c *surroundings) {
+		return func(c *surroundings) {
+			c.loops++
+			c.breakable, c.loopLabel = true, label
+			c.endless = c.endless || endless
+		}
+	}
+	i := g.fresh("i")
+	once := g.c.atomic || g.c.init
+	switch k := g.n(4); {
+	case k == 0 && !once:
+		g.f("for {")
+		g.inside(enter(true))
+		if !g.one(3) {
+			g.f("\tif %s { break }", g.condition(0, true))
+		}
+		g.f("\tskip")
+	case k == 1 && !once:
+		g.f("for %s {", g.condition(2, true))
+		g.inside(enter(true))
+		g.f("\tskip")
+	case k == 2:
+		g.f("for {")
+		g.inside(func(c *surroundings) {
+			enter(false)(c)
+			c.loops, c.loopLabel = 0, "" // no continue: it is left at once
+		})
+		g.f("\tbreak")
+	default:
+		g.f("for %s := uint2(0); %s < 2 && %s; %s++ {", i, i, g.condition(0, true), i)
+		g.inside(enter(false))
+	}
+	g.f("}")
+}
+
+func (g *writer) ranges() {
+	label := ""
+	if !g.c.each && g.one(3) {
+		label = g.fresh("l")
+	}
+	enter := func(c *surroundings) {
+		c.loops++
+		c.breakable, c.loopLabel = true, label
+	}
+	if label != "" {
+		g.f("%s:", label)
+	}
+	v := g.fresh("v")
+	switch g.n(6) {
+	case 0:
+		g.f("for range %d {", 1+g.n(2))
+		g.inside(enter)
+	case 1:
+		g.f("for %s := range uint2(2) {", v)
+		g.inside(func(c *surroundings) { enter(c); c.ints = append(c.ints, v) })
+	case 2:
+		g.f("for _, %s := range %s {", v, of(g, "A", "D", "pa"))
+		g.inside(func(c *surroundings) { enter(c); c.ints = append(c.ints, v) })
+	case 3:
+		g.f("for _, %s := range S {", v)
+		g.inside(func(c *surroundings) { enter(c); c.structs = append(c.structs, v) })
+	case 4:
+		w := "D"
+		if len(g.c.arrays) > 0 {
+			w = of(g, g.c.arrays...)
+		}
+		g.f("for _, %s := range %s {", of(g, "x", "s.a"), w)
+		g.inside(enter)
+	default:
+		g.f("for %s := range %s {", v, of(g, "c", g.channel()))
+		g.inside(func(c *surroundings) { enter(c); c.ints = append(c.ints, v); c.endless = true })
+	}
+	g.f("}")
+}
+
+func (g *writer) switches() {
+	enter := func(c *surroundings) { c.breakable = true }
+	tag := g.one(2)
+	head := "switch "
+	if g.one(3) {
+		head += "v := " + g.integer(0, true) + "; "
+		if tag {
+			head += of(g, "v ", "v ", g.integer(1, true)+" ")
+		}
+	} else if tag {
+		head += g.integer(2, true) + " "
+	}
+	g.f("%s{", head)
+	for i := range 1 + g.n(2) {
+		if tag {
+			g.f("case %s:", of(g, fmt.Sprint(i), fmt.Sprintf("%d, %d", 2*i, 2*i+1), "x & 1", g.integer(2, true)+" & 3", g.integer(1, true)+" & 3"))
+		} else {
+			g.f("case %s:", g.condition(1, true))
+		}
+		g.inside(enter)
+		if g.one(4) {
+			g.f("\tfallthrough")
+			g.f("case %s:", map[bool]string{true: fmt.Sprintf("y | %d", 1+i), false: "b"}[tag])
+			g.inside(enter)
+		}
+	}
+	if g.one(2) {
+		g.f("default:")
+		g.inside(enter)
+	}
+	g.f("}")
+}
+
+func (g *writer) selects() {
+	g.f("select {")
+	enter := func(c *surroundings) { c.breakable = true }
+	for range 1 + g.n(3) {
+		v, ok := g.fresh("v"), g.fresh("v")
+		switch g.n(8) {
+		case 0, 1:
+			g.f("case %s <- %s:", g.channel(), g.integer(1, true))
+			g.inside(enter)
+		case 2:
+			g.f("case %s = <-%s:", g.place(), g.channel())
+			g.inside(enter)
+		case 3:
+			g.f("case <-%s:", g.channel())
+			g.inside(enter)
+		case 4:
+			g.f("case %s, %s := <-%s:", v, ok, g.channel())
+			g.inside(func(c *surroundings) { enter(c); c.ints = append(c.ints, v); c.bools = append(c.bools, ok) })
+		case 5:
+			g.f("case exists %s in 0..1 { %s }:", g.fresh("e"), of(g, "x = <-C[e]", "C[e] <- x", "await(A[e] == 1)", "<-C[e]"))
+			s := g.b.String() // the variable's name
+			e := fmt.Sprintf("e%d", g.names)
+			g.b.Reset()
+			g.b.WriteString(strings.ReplaceAll(s, "[e]", "["+e+"]"))
+			g.inside(func(c *surroundings) { enter(c); c.each = true })
+		default:
+			g.f("case await(%s):", g.condition(1, false))
+			g.inside(enter)
+		}
+	}
+	if g.one(3) || g.c.init {
+		g.f("default:")
+		g.inside(enter)
+	}
+	g.f("}")
+}

@@ -1,0 +1,465 @@
+package oracle
+
+import (
+	"fmt"
+
+	"cpor/model/resolve"
+	"cpor/model/source"
+	"cpor/model/syntax"
+)
+
+// Pair is a construct and a context in which it stands.
+type Pair struct{ Construct, Context string }
+
+// Contexts are where statements stand: the innermost block, and of the blocks
+// further out those that change what a statement means.
+var Contexts = []string{
+	"thread", "function", "init", "if", "else", "for", "range", "switch case", "select case", "choose case", "block",
+	"atomic", "synchronized", "within atomic", "within synchronized", "within a loop",
+}
+
+// Statements are the constructs that are statements, as [Pairs] names them.
+var Statements = []string{
+	"assignment", "several assignments", "op=", ":=", "++ or --", "var", "const", "type", "send", "receive", "v, ok := <-c", "call",
+	"if", "if with init", "for", "for cond", "for clauses", "range number", "range array", "range pointer", "range channel",
+	"switch", "switch tag", "switch with init", "fallthrough", "default", "select", "select send", "select receive",
+	"select await", "select default", "select exists", "choose", "atomic", "synchronized", "go", "return", "break", "continue",
+	"break label", "continue label", "goto", "label", "end label", "await", "assert", "skip", "block",
+	"lock", "unlock", "wait", "notify", "notifyAll", "up", "down", "close", "cas",
+	"meeting send", "meeting receive",
+}
+
+// Expressions are the constructs that are expressions, and ExpressionContexts
+// where they stand.
+var (
+	Expressions = []string{
+		"<-c", "choose(lo, hi)", "f()", "cas()", "len", "cap", "empty", "full", "min", "max", "conversion", "forall", "exists",
+		"*p", "p.f", "nil", "[]", "&&", "||", "!", "-x", "^x", "arithmetic", "/ or %", "shift", "comparison",
+	}
+	ExpressionContexts = []string{
+		"condition of if", "condition of for", "condition of await", "condition of assert", "value", "place", "value sent",
+		"argument", "tag", "case", "result", "guard of select", "invariant", "ltl", "within atomic",
+	}
+)
+
+// Refused tells why the language refuses a pair, or why programs are generated
+// without it; it is empty if the pair must occur.
+func Refused(p Pair) string {
+	in := func(list ...string) bool {
+		for _, s := range list {
+			if p.Construct == s {
+				return true
+			}
+		}
+		return false
+	}
+	if in("fallthrough") && p.Context != "switch case" && (len(p.Context) < 6 || p.Context[:6] != "within") {
+		return "stands in a case of a switch"
+	}
+	switch p.Context {
+	case "atomic", "within atomic":
+		if in("wait", "meeting send", "meeting receive") {
+			return "needs another thread's step"
+		}
+		if in("end label") {
+			return "stands before the block"
+		}
+		if in("go", "for cond") {
+			return "loops and creation without bound are left out"
+		}
+	case "init":
+		if in("wait", "meeting send", "meeting receive") {
+			return "needs another thread's step"
+		}
+		if in("break", "continue", "break label", "continue label") {
+			return "no loop around"
+		}
+		if in("for cond", "end label", "return") {
+			return "left out"
+		}
+	case "thread", "function":
+		if in("break", "continue", "break label", "continue label") {
+			return "no loop around, or not directly"
+		}
+		if in("go") && p.Context == "function" {
+			return "creation without bound is left out"
+		}
+	case "invariant", "ltl", "condition of await", "guard of select":
+		if in("<-c", "choose(lo, hi)", "f()", "cas()") {
+			return "has effects"
+		}
+	case "place":
+		if in("&&", "||", "!", "comparison", "forall", "exists", "empty", "full", "nil", "cas()") {
+			return "is no integer"
+		}
+	case "tag", "case", "value sent", "argument":
+		if in("&&", "||", "!", "comparison", "forall", "exists", "empty", "full", "nil", "cas()") {
+			return "is no integer; bools as values stand elsewhere"
+		}
+	}
+	return ""
+}
+
+// Pairs returns the pairs of constructs and contexts in a model.
+func Pairs(text string) (map[Pair]bool, error) {
+	r, err := resolve.Check(source.New("generated.model", text), resolve.Options{})
+	if err != nil {
+		return nil, err
+	}
+	c := &collector{r: r, pairs: map[Pair]bool{}}
+	for _, d := range r.File.Decls {
+		switch d := d.(type) {
+		case *syntax.ThreadDecl:
+			c.body([]string{"thread"}, d.Body.Stmts)
+		case *syntax.FuncDecl:
+			c.body([]string{"function"}, d.Body.Stmts)
+		case *syntax.InitDecl:
+			c.body([]string{"init"}, d.Body.Stmts)
+		case *syntax.InvariantDecl:
+			c.expr(d.Cond, []string{"invariant"})
+		case *syntax.LTLDecl:
+			c.expr(d.Formula, []string{"ltl"})
+		}
+	}
+	return c.pairs, nil
+}
+
+type collector struct {
+	r     *resolve.Program
+	pairs map[Pair]bool
+}
+
+// body collects the statements of a block; in are the contexts, the innermost
+// one first.
+func (c *collector) body(in []string, list []syntax.Stmt) {
+	for _, s := range list {
+		c.stmt(in, s)
+	}
+}
+
+// block returns the contexts in a block of a kind.
+func block(in []string, kind string) []string {
+	out := []string{kind}
+	for _, k := range in[1:] {
+		if k != kind {
+			out = append(out, k)
+		}
+	}
+	switch kind {
+	case "atomic", "synchronized":
+		out = append(out, "within "+kind)
+	case "for", "range":
+		out = append(out, "within a loop")
+	}
+	return out
+}
+
+func (c *collector) add(construct string, in []string) {
+	for _, k := range in {
+		c.pairs[Pair{construct, k}] = true
+	}
+}
+
+func (c *collector) typeOf(e syntax.Expr) *resolve.Type {
+	if t := c.r.Types[e]; t != nil {
+		return t
+	}
+	return &resolve.Type{}
+}
+
+// meets tells whether a channel has no buffer, as far as its type says.
+func (c *collector) meets(e syntax.Expr) bool {
+	t := c.typeOf(e)
+	return t.Kind == resolve.Chan && t.Cap == 0
+}
+
+func (c *collector) stmt(in []string, s syntax.Stmt) {
+	x := func(e syntax.Expr, where string) {
+		contexts := []string{where}
+		for _, k := range in {
+			if k == "within atomic" {
+				contexts = append(contexts, k)
+			}
+		}
+		c.expr(e, contexts)
+	}
+	add := func(name string) { c.add(name, in) }
+	switch s := s.(type) {
+	case *syntax.Block:
+		add("block")
+		c.body(block(in, "block"), s.Stmts)
+	case *syntax.DeclStmt:
+		switch d := s.Decl.(type) {
+		case *syntax.ConstDecl:
+			add("const")
+		case *syntax.TypeDecl:
+			add("type")
+		case *syntax.VarDecl:
+			add("var")
+			for _, e := range d.Values {
+				x(e, "value")
+			}
+		}
+	case *syntax.ExprStmt:
+		c.exprStmt(in, s, x)
+	case *syntax.SendStmt:
+		add("send")
+		if c.meets(s.Chan) {
+			add("meeting send")
+		}
+		x(s.Value, "value sent")
+	case *syntax.AssignStmt:
+		switch {
+		case s.Op == syntax.Define && len(s.Lhs) == 2 && len(s.Rhs) == 1 && isReceive(s.Rhs[0]):
+			add("v, ok := <-c")
+		case s.Op == syntax.Define:
+			add(":=")
+		case s.Op != syntax.Assign:
+			add("op=")
+		case len(s.Lhs) > 1:
+			add("several assignments")
+		default:
+			add("assignment")
+		}
+		for _, e := range s.Lhs {
+			if i, ok := e.(*syntax.IndexExpr); ok {
+				x(i.Index, "place")
+			}
+			if u, ok := e.(*syntax.UnaryExpr); ok {
+				x(u, "place")
+			}
+			if sel, ok := e.(*syntax.SelectorExpr); ok {
+				x(sel, "place")
+			}
+		}
+		for _, e := range s.Rhs {
+			x(e, "value")
+		}
+	case *syntax.IncDecStmt:
+		add("++ or --")
+	case *syntax.IfStmt:
+		add("if")
+		if s.Init != nil {
+			add("if with init")
+		}
+		x(s.Cond, "condition of if")
+		c.body(block(in, "if"), s.Then.Stmts)
+		switch e := s.Else.(type) {
+		case *syntax.Block:
+			c.body(block(in, "else"), e.Stmts)
+		case *syntax.IfStmt:
+			c.stmt(block(in, "else"), e)
+		}
+	case *syntax.ForStmt:
+		switch {
+		case s.Post != nil:
+			add("for clauses")
+		case s.Cond != nil:
+			add("for cond")
+		default:
+			add("for")
+		}
+		if s.Cond != nil {
+			x(s.Cond, "condition of for")
+		}
+		c.body(block(in, "for"), s.Body.Stmts)
+	case *syntax.RangeStmt:
+		switch c.typeOf(s.X).Kind {
+		case resolve.Array:
+			add("range array")
+		case resolve.Pointer:
+			add("range pointer")
+		case resolve.Chan:
+			add("range channel")
+		default:
+			add("range number")
+		}
+		c.body(block(in, "range"), s.Body.Stmts)
+	case *syntax.SwitchStmt:
+		add("switch")
+		if s.Init != nil {
+			add("switch with init")
+		}
+		if s.Tag != nil {
+			add("switch tag")
+			x(s.Tag, "tag")
+		}
+		for _, k := range s.Cases {
+			if k.Default {
+				add("default")
+			}
+			for _, e := range k.Values {
+				if s.Tag != nil {
+					x(e, "case")
+				}
+			}
+			c.body(block(in, "switch case"), k.Body)
+		}
+	case *syntax.SelectStmt:
+		add("select")
+		for _, k := range s.Cases {
+			if k.Each != nil {
+				add("select exists")
+			}
+			switch m := k.Comm.(type) {
+			case *syntax.SendStmt:
+				add("select send")
+				x(m.Value, "value sent")
+			case *syntax.AwaitStmt:
+				add("select await")
+				x(m.Cond, "guard of select")
+			case nil:
+				add("select default")
+			default:
+				add("select receive")
+			}
+			c.body(block(in, "select case"), k.Body)
+		}
+	case *syntax.ChooseStmt:
+		add("choose")
+		for _, k := range s.Cases {
+			c.body(block(in, "choose case"), k.Body)
+		}
+	case *syntax.AtomicStmt:
+		add("atomic")
+		c.body(block(in, "atomic"), s.Body.Stmts)
+	case *syntax.SyncStmt:
+		add("synchronized")
+		c.body(block(in, "synchronized"), s.Body.Stmts)
+	case *syntax.GoStmt:
+		add("go")
+		for _, e := range s.Args {
+			x(e, "argument")
+		}
+	case *syntax.ReturnStmt:
+		add("return")
+		for _, e := range s.Results {
+			x(e, "result")
+		}
+	case *syntax.BranchStmt:
+		name := [...]string{"break", "continue", "goto", "fallthrough"}[s.Tok]
+		if s.Label != nil && s.Tok != syntax.Goto {
+			name += " label"
+		}
+		add(name)
+	case *syntax.LabeledStmt:
+		add("label")
+		if n := s.Label.Name; n == "end" || len(n) > 4 && n[:4] == "end_" {
+			add("end label")
+		}
+		c.stmt(in, s.Stmt)
+	case *syntax.AwaitStmt:
+		add("await")
+		x(s.Cond, "condition of await")
+	case *syntax.AssertStmt:
+		add("assert")
+		x(s.Cond, "condition of assert")
+	case *syntax.SkipStmt:
+		add("skip")
+	}
+}
+
+func isReceive(e syntax.Expr) bool {
+	u, ok := syntax.Unparen(e).(*syntax.UnaryExpr)
+	return ok && u.Op == syntax.Arrow
+}
+
+func (c *collector) exprStmt(in []string, s *syntax.ExprStmt, x func(syntax.Expr, string)) {
+	switch e := syntax.Unparen(s.X).(type) {
+	case *syntax.UnaryExpr:
+		c.add("receive", in)
+		if c.meets(e.X) {
+			c.add("meeting receive", in)
+		}
+	case *syntax.CallExpr:
+		name := "call"
+		if c.r.Calls[e] == resolve.CallBuiltin {
+			name = e.Fun.(*syntax.Ident).Name
+		}
+		c.add(name, in)
+		for _, a := range e.Args {
+			x(a, "argument")
+		}
+	}
+}
+
+// expr collects an expression and its parts.
+func (c *collector) expr(e syntax.Expr, in []string) {
+	switch e := e.(type) {
+	case *syntax.Ident:
+		if e.Name == "nil" {
+			c.add("nil", in)
+		}
+	case *syntax.ParenExpr:
+		c.expr(e.X, in)
+	case *syntax.UnaryExpr:
+		if name := map[syntax.Op]string{syntax.Arrow: "<-c", syntax.Mul: "*p", syntax.Not: "!", syntax.Sub: "-x", syntax.Xor: "^x"}[e.Op]; name != "" {
+			c.add(name, in)
+		}
+		c.expr(e.X, in)
+	case *syntax.BinaryExpr:
+		name := "comparison"
+		switch e.Op {
+		case syntax.LAnd:
+			name = "&&"
+		case syntax.LOr:
+			name = "||"
+		case syntax.Shl, syntax.Shr:
+			name = "shift"
+		case syntax.Div, syntax.Rem:
+			name = "/ or %"
+		case syntax.Add, syntax.Sub, syntax.Mul, syntax.And, syntax.Or, syntax.Xor, syntax.AndNot:
+			name = "arithmetic"
+		}
+		c.add(name, in)
+		c.expr(e.X, in)
+		c.expr(e.Y, in)
+	case *syntax.IndexExpr:
+		c.add("[]", in)
+		c.expr(e.X, in)
+		c.expr(e.Index, in)
+	case *syntax.SelectorExpr:
+		if c.typeOf(e.X).Kind == resolve.Pointer {
+			c.add("p.f", in)
+		}
+		c.expr(e.X, in)
+	case *syntax.CallExpr:
+		switch c.r.Calls[e] {
+		case resolve.CallConversion:
+			c.add("conversion", in)
+		case resolve.CallFunc:
+			c.add("f()", in)
+		default:
+			name := e.Fun.(*syntax.Ident).Name
+			switch name {
+			case "choose":
+				name = "choose(lo, hi)"
+			case "cas":
+				name = "cas()"
+			}
+			c.add(name, in)
+		}
+		for _, a := range e.Args {
+			c.expr(a, in)
+		}
+	case *syntax.CompositeLit:
+		for _, v := range e.Values {
+			c.expr(v, in)
+		}
+	case *syntax.QuantExpr:
+		name := "forall"
+		if e.Exists {
+			name = "exists"
+		}
+		c.add(name, in)
+		c.expr(e.Cond, in)
+	case *syntax.TemporalExpr:
+		c.expr(e.X, in)
+		if e.Y != nil {
+			c.expr(e.Y, in)
+		}
+	}
+}
+
+// String prints a pair.
+func (p Pair) String() string { return fmt.Sprintf("%s in %s", p.Construct, p.Context) }
