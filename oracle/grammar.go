@@ -241,7 +241,7 @@ func (g *writer) integer(depth int, effects bool) string {
 	case k == 14:
 		return fmt.Sprintf("%s(%s, %s)", of(g, "min", "max"), e(), e())
 	case k == 15:
-		return fmt.Sprintf("uint2(%s)", of(g, "z", "len(c)", "cap(c)", "cap(c)", "int(x) + 1", "-z", "-z", "-z", "K", "-z", "+z", "^z", "len(C[0])"))
+		return fmt.Sprintf("uint2(%s)", of(g, "z", "z", "len(c)", "cap(c)", "cap(c)", "len(c)", "len(c)", "int(x) + 1", "-z", "-z", "-z", "K", "-z", "+z", "^z", "len(C[0])"))
 	case k == 16:
 		return "^" + g.reading()
 	case k == 17 && effects:
@@ -469,7 +469,7 @@ func init() {
 	when(func(c *surroundings) bool { return c.function == "" || c.function == "meet" }, func(g *writer) { g.f("act(%s)", g.integer(1, true)) })
 	// Control.
 	nests(func(g *writer) {
-		if g.one(3) {
+		if g.one(2) {
 			v := g.fresh("v")
 			g.f("if %s := %s; %s != %d {", v, g.integer(1, true), v, g.n(3))
 		} else {
@@ -490,10 +490,11 @@ func init() {
 	nests(func(g *writer) { g.loop() })
 	for range 3 {
 		nests(func(g *writer) { g.ranges() })
+		nests(func(g *writer) { g.switches() })
 	}
-	nests(func(g *writer) { g.switches() })
-	nests(func(g *writer) { g.selects() })
-	nests(func(g *writer) { g.selects() })
+	for range 3 {
+		nests(func(g *writer) { g.selects() })
+	}
 	nests(func(g *writer) {
 		g.f("choose {")
 		for range 1 + g.n(3) {
@@ -502,11 +503,13 @@ func init() {
 		}
 		g.f("}")
 	})
-	nests(func(g *writer) {
-		g.f("{")
-		g.inside(nil)
-		g.f("}")
-	})
+	for range 2 {
+		nests(func(g *writer) {
+			g.f("{")
+			g.inside(nil)
+			g.f("}")
+		})
+	}
 	for range 2 {
 		nests(func(g *writer) {
 			g.f("atomic {")
@@ -527,7 +530,7 @@ func init() {
 	}
 	when(loop, func(g *writer) { g.f("if %s { %s }", g.condition(0, true), of(g, "break", "continue")) })
 	when(func(c *surroundings) bool { return c.breakable }, func(g *writer) { g.f("break") })
-	for range 6 {
+	for range 20 {
 		when(func(c *surroundings) bool { return c.loopLabel != "" }, func(g *writer) {
 			g.f("%s %s", of(g, "break", "continue"), g.c.loopLabel)
 		})
@@ -626,7 +629,7 @@ func (g *writer) plain() {
 // loop writes a for statement.
 func (g *writer) loop() {
 	label := ""
-	if !g.c.each && g.one(3) {
+	if !g.c.each && g.one(2) {
 		label = g.fresh("l")
 		g.f("%s:", label)
 	}
@@ -667,7 +670,7 @@ func (g *writer) loop() {
 
 func (g *writer) ranges() {
 	label := ""
-	if !g.c.each && g.one(3) {
+	if !g.c.each && g.one(2) {
 		label = g.fresh("l")
 	}
 	enter := func(c *surroundings) {

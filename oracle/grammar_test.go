@@ -50,7 +50,7 @@ func TestPairs(t *testing.T) {
 	var wg sync.WaitGroup
 	seen := map[oracle.Pair]int{}
 	refused := 0
-	n, workers := 3**count, uint64(runtime.GOMAXPROCS(0))
+	n, workers := 5**count/2, uint64(runtime.GOMAXPROCS(0))
 	for w := range workers {
 		wg.Go(func() {
 			for seed := *first + w; seed < *first+n; seed += workers {

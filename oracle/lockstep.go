@@ -3,6 +3,7 @@ package oracle
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -22,6 +23,12 @@ type Semantics struct {
 	Violations  map[string]bool // kind and place
 	Deadlocks   map[string]bool // the walker's keys
 	Complete    bool            // no limit was met
+
+	// Interleavings is the number of complete executions, infinite if there
+	// are loops.
+	Interleavings float64
+	// Reach is what was reached in terms of the system, as searches report it.
+	Reach *Reach
 }
 
 // Lockstep executes a model in the compiled machine and by walking its tree at
@@ -33,7 +40,7 @@ type Semantics struct {
 // propositions. The result says what is different; it is empty if nothing is.
 // At most so many pairs are looked at.
 func Lockstep(name, text string, most int) (*Semantics, string, error) {
-	l := &lockstep{sem: &Semantics{Violations: map[string]bool{}, Deadlocks: map[string]bool{}, Complete: true}, seen: map[string]bool{}, states: map[string]bool{}}
+	l := &lockstep{sem: &Semantics{Violations: map[string]bool{}, Deadlocks: map[string]bool{}, Complete: true, Reach: newReach()}, seen: map[string]bool{}, states: map[string]bool{}}
 	m, err := model.Parse(name, text, model.Options{})
 	walkErr := l.resolve(name, text, m)
 	if err != nil || walkErr != nil {
@@ -58,7 +65,9 @@ func Lockstep(name, text string, most int) (*Semantics, string, error) {
 	if a, b := len(l.sys.Initial()), len(starts); a != b {
 		return nil, fmt.Sprintf("%d initial states, the walker has %d", a, b), nil
 	}
+	l.next = map[string][]string{}
 	for i, s := range l.sys.Initial() {
+		l.starts = append(l.starts, l.walk.Key(l.initial[i]))
 		l.visit(s, l.initial[i])
 	}
 	for len(l.work) > 0 && l.diff == "" {
@@ -74,6 +83,7 @@ func Lockstep(name, text string, most int) (*Semantics, string, error) {
 		l.sem.Locals = append(l.sem.Locals, len(locals))
 	}
 	l.sem.States = len(l.states)
+	l.sem.Interleavings = l.interleavings()
 	return l.sem, l.diff, nil
 }
 
@@ -102,6 +112,36 @@ type lockstep struct {
 	work    []pair
 	from    string
 	diff    string
+
+	starts []string            // keys of initial states
+	next   map[string][]string // by key, for each enabled transition, but of observers
+}
+
+// interleavings counts the paths from the initial states to states without a
+// successor.
+func (l *lockstep) interleavings() float64 {
+	count := map[string]float64{}
+	var paths func(key string) float64
+	paths = func(key string) float64 {
+		if n, ok := count[key]; ok {
+			return n
+		}
+		count[key] = math.Inf(1) // until it is known: a loop comes back
+		n := 0.0
+		for _, k := range l.next[key] {
+			n += paths(k)
+		}
+		if len(l.next[key]) == 0 {
+			n = 1
+		}
+		count[key] = n
+		return n
+	}
+	n := 0.0
+	for _, k := range l.starts {
+		n += paths(k)
+	}
+	return n
 }
 
 // resolve resolves the model for the walker. The system's propositions enter
@@ -174,6 +214,7 @@ func (l *lockstep) compare(p pair) {
 			l.locals = append(l.locals, map[string]bool{})
 		}
 		l.locals[t][l.walk.Local(p.w, t)] = true
+		l.sem.Reach.Locals[localKey(l.m, t, nil)] = true
 		for _, b := range l.m.Locals(t) {
 			if strings.HasPrefix(b.Value, "[") {
 				b.Value = flat.Replace(b.Value)
@@ -232,7 +273,9 @@ func (l *lockstep) expand(p pair) {
 				moved = moved || !l.obs.Has(t)
 				if v := violation(want.Violation); v != "" {
 					l.sem.Violations[v] = true
+					l.sem.Reach.Violations[v] = true
 				}
+				l.next[l.walk.Key(p.w)] = append(l.next[l.walk.Key(p.w)], l.walk.Key(want.Next))
 				l.from = p.from + fmt.Sprintf("\n\t%s: %s", name, stmt)
 				l.visit(l.m.Encode(nil), want.Next)
 				l.from = p.from
@@ -247,6 +290,8 @@ func (l *lockstep) expand(p pair) {
 	}
 	if stuck && !moved {
 		l.sem.Deadlocks[l.walk.Key(p.w)] = true
+		l.obs.Reset(l.m)
+		l.sem.Reach.Deadlocks[fmt.Sprint(l.m.Encode(nil))] = true
 	}
 }
 

@@ -14,16 +14,26 @@ import (
 
 // Reach is what a search reached, as far as a reduction must preserve it.
 type Reach struct {
-	Locals     map[string]bool // a thread and one of its local states
+	Locals     map[string]bool // a thread and one of its local states; nil if it is not known
 	Violations map[string]bool // kind and place
 	Deadlocks  map[string]bool // encoded states, but for the observers' local parts
+}
+
+func newReach() *Reach {
+	return &Reach{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 }
 
 // Explore searches a system with an expander and collects what it reached: in
 // the states that the moves pass through, by executing the moves once more.
 // The error is the driver's.
 func Explore(sys system.System, f search.Factory, workers int, maxStates uint64) (*Reach, *search.Result, error) {
-	r := &Reach{map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	return ExploreWith(sys, f, search.Options{Workers: workers, MaxStates: maxStates})
+}
+
+// ExploreWith is Explore with further options of the search. All violations are
+// collected, and the hook is its own.
+func ExploreWith(sys system.System, f search.Factory, o search.Options) (*Reach, *search.Result, error) {
+	r := newReach()
 	var mu sync.Mutex
 	obs := system.ObserversOf(sys)
 	m := sys.NewMachine()
@@ -33,14 +43,34 @@ func Explore(sys system.System, f search.Factory, workers int, maxStates uint64)
 			r.Locals[localKey(m, t, nil)] = true
 		}
 	}
-	res, err := search.Run(context.Background(), sys, f, search.Options{
-		Workers: workers, All: true, MaxStates: maxStates, KeepTraces: true, MaxViolations: 1 << 20,
-		Hook: func(int) search.Hook {
-			h := &hook{r: r, sys: sys, mu: &mu, m: sys.NewMachine(), obs: &obs}
-			return h
-		},
-	})
+	o.All, o.KeepTraces, o.MaxViolations = true, true, 1<<20
+	o.Hook = func(int) search.Hook {
+		return &hook{r: r, mu: &mu, m: sys.NewMachine(), obs: &obs}
+	}
+	res, err := search.Run(context.Background(), sys, f, o)
 	return r, res, err
+}
+
+// Violated collects what a search without a hook found: violations, and the
+// deadlocked states at the ends of its traces. The local states are nil.
+func Violated(sys system.System, vs []search.Violation) *Reach {
+	r := newReach()
+	r.Locals = nil
+	m := sys.NewMachine()
+	obs := system.ObserversOf(sys)
+	for _, v := range vs {
+		if v.Kind != system.Deadlock {
+			r.Violations[violation(v.Violation)] = true
+			continue
+		}
+		m.Load(sys.Initial()[v.Trace.Initial])
+		for _, s := range v.Trace.Steps {
+			m.Step(s.Thread, s.Alt)
+		}
+		obs.Reset(m)
+		r.Deadlocks[fmt.Sprint(m.Encode(nil))] = true
+	}
+	return r
 }
 
 // hook collects for one worker.
@@ -102,7 +132,7 @@ func (h *hook) Violation(v *system.Violation, tail []search.Step) {
 		return
 	}
 	for ; v != nil; v = v.Also {
-		h.r.Violations[fmt.Sprintf("%s at %d:%d", v.Kind, v.Pos.Line, v.Pos.Col)] = true
+		h.r.Violations[violation(v)] = true
 	}
 }
 
@@ -128,7 +158,9 @@ func Diff(want, got *Reach) string {
 				missing[:min(3, len(missing))], len(extra), extra[:min(3, len(extra))])
 		}
 	}
-	part("local states", want.Locals, got.Locals)
+	if got.Locals != nil {
+		part("local states", want.Locals, got.Locals)
+	}
 	part("violations", want.Violations, got.Violations)
 	part("deadlocks", want.Deadlocks, got.Deadlocks)
 	return b.String()

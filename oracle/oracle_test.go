@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -19,10 +20,12 @@ import (
 )
 
 var (
-	long  = flag.Bool("long", false, "hold the reductions to the full search on a million models")
-	count = flag.Uint64("models", 3500, "how many models to hold the reductions to the full search on")
-	first = flag.Uint64("first", 1, "the seed of the first model")
-	seed  = flag.Uint64("seed", 0, "check this seed only, and print the model")
+	long     = flag.Bool("long", false, "hold the reductions to the full search on a million models")
+	count    = flag.Uint64("models", 3500, "how many models to hold the reductions to the full search on")
+	first    = flag.Uint64("first", 1, "the seed of the first model")
+	only     = flag.String("engine", "", "hold this engine of the table to brute force, and no other")
+	failures = flag.String("failures", filepath.Join(os.TempDir(), "cpor-oracle"), "the directory where shrunk models that fail are written")
+	seed     = flag.Uint64("seed", 0, "check this seed only, and print the model")
 )
 
 // maxStates bounds a model's full search; larger models are passed over.
@@ -123,13 +126,13 @@ func parallel(t *testing.T, n uint64, check func(seed uint64) (diff string, ok b
 	t.Helper()
 	var next, done, passed atomic.Uint64
 	var wg sync.WaitGroup
-	var failures atomic.Int64
+	var failed atomic.Int64
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for {
 				k := next.Add(1)
 				s := *first + k - 1
-				if k > n+passed.Load() || failures.Load() > 3 {
+				if k > n+passed.Load() || failed.Load() > 3 {
 					return
 				}
 				d, ok := check(s)
@@ -139,7 +142,7 @@ func parallel(t *testing.T, n uint64, check func(seed uint64) (diff string, ok b
 				}
 				done.Add(1)
 				if d != "" {
-					failures.Add(1)
+					failed.Add(1)
 					t.Errorf("seed %d: %s", s, d)
 				}
 			}
@@ -147,7 +150,7 @@ func parallel(t *testing.T, n uint64, check func(seed uint64) (diff string, ok b
 	}
 	wg.Wait()
 	t.Logf("%d models agree, %d were too large or not runnable", done.Load(), passed.Load())
-	if failures.Load() == 0 && done.Load() < n {
+	if failed.Load() == 0 && done.Load() < n {
 		t.Errorf("only %d models were compared, want %d", done.Load(), n)
 	}
 }

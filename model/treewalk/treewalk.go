@@ -469,6 +469,11 @@ func (r *run) body(th *thread) (end any) {
 		}
 	case failure:
 		next = thread{kind: th.kind, failed: fmt.Sprint(e.v.Kind, e.v.Pos)}
+		for n, v := range r.s.shared { // an error leaves the monitors
+			if m, ok := v.(monitor); ok && m.owner == r.self+1 {
+				r.s.shared[n] = monitor{waiting: m.waiting}
+			}
+		}
 	case suspended:
 		next.history = slices.Concat(th.history, r.log)
 		next.points = th.points + 1
