@@ -107,8 +107,11 @@ func TestTheorem1(t *testing.T) {
 		return
 	}
 	n := *count
-	if *long {
+	switch {
+	case *long:
 		n = 1_000_000
+	case testing.Short():
+		n /= 30
 	}
 	parallel(t, n, func(seed uint64) (string, bool) {
 		text := oracle.Generate(seed, configs[seed%uint64(len(configs))])
