@@ -44,6 +44,9 @@ var engines = []engine{
 	unstored("stateless sleep", 1e6, stateless.Options{Reduction: stateless.Sleep, Workers: 1}),
 	unstored("stateless sleep, 3 workers", 1e6, stateless.Options{Reduction: stateless.Sleep, Workers: 3}),
 	unstored("stateless sleep by replay", 1e4, stateless.Options{Reduction: stateless.Sleep, Undo: stateless.Replay, Workers: 1}),
+	unstored("stateless dpor", 1e6, stateless.Options{Reduction: stateless.DPOR, Workers: 1}),
+	unstored("stateless dpor, 3 workers", 1e6, stateless.Options{Reduction: stateless.DPOR, Workers: 3}),
+	unstored("stateless dpor, 16 workers", 1e4, stateless.Options{Reduction: stateless.DPOR, Workers: 16}),
 	unstored("stateless persistent", 2e3, stateless.Options{Reduction: stateless.Persistent, Workers: 1}),
 	unstored("stateless persistent+sleep", 1e6, stateless.Options{Reduction: stateless.PersistentSleep, Workers: 1}),
 }

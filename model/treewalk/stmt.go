@@ -93,7 +93,7 @@ func (r *run) execute(s syntax.Stmt, name string) control {
 		r.operand(k, s.Chan)
 		r.operand(k, s.Value)
 		r.point(s, 0)
-		r.communicate(s, []offer{{send: true, channel: r.use(k, s.Chan), value: r.use(k, s.Value)}}, -1)
+		r.communicate([]offer{{send: true, channel: r.use(k, s.Chan), value: r.use(k, s.Value), at: s}}, -1)
 	case *syntax.AssignStmt:
 		r.assign(s)
 	case *syntax.IncDecStmt:
@@ -225,7 +225,7 @@ func (r *run) receive(e *syntax.UnaryExpr) (Value, bool) {
 	k := known{}
 	r.operand(k, e.X)
 	r.point(e, 0)
-	done := r.communicate(e, []offer{{channel: r.use(k, e.X), elem: r.typeOf(e.X).Elem}}, -1)
+	done := r.communicate([]offer{{channel: r.use(k, e.X), elem: r.typeOf(e.X).Elem}}, -1)
 	return done.value, done.ok
 }
 
@@ -421,7 +421,7 @@ func (r *run) rangeStmt(s *syntax.RangeStmt, name string) control {
 		for {
 			r.again(first)
 			r.point(s, 0)
-			done := r.communicate(s, []offer{{channel: ref, elem: t.Elem}}, -1)
+			done := r.communicate([]offer{{channel: ref, elem: t.Elem}}, -1)
 			if !done.ok {
 				return control{}
 			}
@@ -610,7 +610,7 @@ func (r *run) selectStmt(s *syntax.SelectStmt, name string) control {
 				o.channel = r.use(a.k, channel)
 				o.elem = r.typeOf(channel).Elem
 				if send != nil {
-					o.send, o.value = true, r.use(a.k, send)
+					o.send, o.value, o.at = true, r.use(a.k, send), a.c.Comm
 				}
 			case guard != nil:
 				r.quiet++
@@ -621,7 +621,7 @@ func (r *run) selectStmt(s *syntax.SelectStmt, name string) control {
 			}
 		})
 	}
-	done := r.communicate(s, offers, def)
+	done := r.communicate(offers, def)
 	r.held = append(r.held[:mark], fmt.Sprint("case ", done.k))
 	a := arms[done.k]
 	r.vars = append(r.vars, a.each...)

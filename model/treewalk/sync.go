@@ -168,6 +168,7 @@ type offer struct {
 	channel Value // a reference
 	value   Value // to send
 	elem    *resolve.Type
+	at      syntax.Node // where a send on a closed channel is reported
 }
 
 // communicated is what came of a select: the case, and what it received.
@@ -234,7 +235,7 @@ func (r *run) retract(offers []offer) {
 // communicate executes a select with these cases; def is the default's index,
 // or -1. On a channel without a buffer the first one to come parks, the second
 // one completes the exchange for both, and the first one then wakes.
-func (r *run) communicate(n syntax.Node, offers []offer, def int) communicated {
+func (r *run) communicate(offers []offer, def int) communicated {
 	meets := slices.ContainsFunc(offers, func(o offer) bool { return r.live && r.meets(&o) })
 	woken := r.world(func() any {
 		if !meets {
@@ -279,7 +280,7 @@ func (r *run) communicate(n syntax.Node, offers []offer, def int) communicated {
 		if meets && r.s.threads[r.self].waits == 1 {
 			r.retract(offers)
 		}
-		return r.exchange(n, k, &offers[k])
+		return r.exchange(k, &offers[k])
 	}).(communicated)
 }
 
@@ -311,14 +312,14 @@ func (r *run) park(offers []offer) {
 }
 
 // exchange takes an offer that is ready.
-func (r *run) exchange(n syntax.Node, k int, o *offer) communicated {
+func (r *run) exchange(k int, o *offer) communicated {
 	if o.guard {
 		return communicated{k: k}
 	}
 	c := r.channel(o.channel)
 	switch {
 	case o.send && c.closed:
-		r.fault(n)
+		r.fault(o.at)
 	case o.send && c.cap > 0:
 		c.buffer = append(slices.Clone(c.buffer), o.value)
 		r.set(o.channel, c)

@@ -335,6 +335,9 @@ type Outcome struct {
 	Next      *State
 	Violation *system.Violation // Message is empty
 	Access    Access            // of scalars and mutexes; true if written
+	// Others is what the other alternatives access. Those that are blocked
+	// count as reads of each, and stand in Access.
+	Others Access
 }
 
 // What ends the execution of a transition.
@@ -434,7 +437,14 @@ func (p *Program) Step(s *State, t int) []Outcome {
 	if len(all) == 0 {
 		return []Outcome{{Kind: system.Blocked, AtEnd: atEnd, Access: guards}}
 	}
+	others := Access{}
+	for i := range all {
+		for n := range all[i].Access {
+			others[n] = false
+		}
+	}
 	for i := range all { // what the others' guards read counts for each
+		all[i].Others = others
 		for n := range guards {
 			if _, ok := all[i].Access[n]; !ok {
 				all[i].Access[n] = false
