@@ -323,7 +323,7 @@ func (g *writer) property() string {
 	case 0:
 		return fmt.Sprintf("T0[0].n != %d || %s", g.n(3), g.condition(0, false))
 	case 1:
-		return fmt.Sprintf("forall i in 0..1 { T0[i].n + A[i & 1] <= 3 || b }")
+		return "forall i in 0..1 { T0[0].n + A[i & 1] <= 3 || b }"
 	}
 	return g.condition(2, false)
 }
