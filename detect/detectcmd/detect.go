@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,8 +26,9 @@ const detectUsage = `usage: cpor detect -poss EXPR | -def EXPR [flags] LOG...
 
 Tells whether the system whose run the log recorded could have passed (-poss),
 or must have passed (-def), through a global state that satisfies the predicate.
-LOG is in the format of ShiViz and GoVector or in JSON lines; several files are
-the parts of one run, "-" is stdin. For example
+LOG is in the format of ShiViz and GoVector or in JSON lines, or a trace: of
+OpenTelemetry (OTLP as JSON), of Jaeger, or of Go's execution tracer; several
+files are the parts of one run, "-" is stdin. For example
 
 	cpor detect -poss 'exists i < j: i.crit && j.crit' run.log
 
@@ -63,7 +65,7 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	var poss, def string
 	f.StringVar(&poss, "poss", "", "the `predicate` that could have held")
 	f.StringVar(&def, "def", "", "the `predicate` that must have held")
-	f.StringVar(&f.logs.Format, "format", "", "of the log, shiviz or jsonl (default: recognised)")
+	f.StringVar(&f.logs.Format, "format", "", "of the log, "+strings.Join(logs.Formats, ", ")+" (default: recognised)")
 	f.StringVar(&f.logs.Regexp, "regexp", "", "the parser of a ShiViz log: a `regexp` with groups host, clock, event, and perhaps more for variables")
 	f.StringVar(&f.logs.Delimiter, "delimiter", "", "the `regexp` between several executions in a file; its group trace is their name")
 	f.StringVar(&f.assign, "assign", "", "finds the assignments in an event's text: a `regexp` with groups name and value (default: name=value and JSON)")
@@ -105,8 +107,8 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	if len(files) == 0 {
 		return f.mistake("give the log: cpor detect -%v EXPR LOG", f.modality)
 	}
-	if f.logs.Format != "" && f.logs.Format != "shiviz" && f.logs.Format != "jsonl" {
-		return f.mistake("-format %s: want shiviz or jsonl", f.logs.Format)
+	if f.logs.Format != "" && !slices.Contains(logs.Formats, f.logs.Format) {
+		return f.mistake("-format %s: want %s", f.logs.Format, strings.Join(logs.Formats, ", "))
 	}
 	if f.force && !f.logs.Lenient {
 		return f.mistake("-force is about the repairs of -lenient")
@@ -146,6 +148,9 @@ func (f *detectFlags) run(ctx context.Context, files []string, stdin io.Reader, 
 	ignored := execs[0].Ignored
 	if ig := ignored; ig != nil && !f.quiet {
 		fmt.Fprintf(f.stderr, "ignored: %s that no event is in, the first at %v: %s\n", plural(ig.Lines, "line"), ig.First, ig.Text)
+	}
+	for _, n := range execs[0].Notes {
+		fmt.Fprintf(f.stderr, "note: %s\n", n)
 	}
 	if f.trace != "" {
 		if execs = chooseTrace(execs, f.trace); execs == nil {

@@ -7,14 +7,16 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"cpor/detect/computation"
+	"cpor/detect/traces"
 )
 
 // Options say how to read a log.
 type Options struct {
-	Format    string         // "", "shiviz" or "jsonl"; "" recognises it
+	Format    string         // one of Formats; "" recognises it
 	Regexp    string         // the parser of a ShiViz log; "" recognises the layout
 	Delimiter string         // between executions; "" is what the file says
 	Assign    *regexp.Regexp // finds assignments in event texts, with groups name and value; nil is the default
@@ -24,11 +26,15 @@ type Options struct {
 	Ended bool
 }
 
+// Formats are the names of the formats.
+var Formats = []string{"shiviz", "jsonl", "otlp", "jaeger", "gotrace"}
+
 // Execution is one run that a log recorded.
 type Execution struct {
 	*computation.Computation
 	Repairs *computation.IssueList // what was repaired; never nil
 	Ignored *Ignored               // lines that are no part of an event, of all executions; only with the first
+	Notes   []string               // what else is to be known of all executions; only with the first
 }
 
 // Ignored counts the lines that are no part of an event, as the ShiViz site
@@ -82,13 +88,26 @@ func Read(inputs []Input, opt Options) ([]Execution, error) {
 			format = recognise(in.Data)
 		}
 		var err error
+		var notes []string
+		if format != "shiviz" && (opt.Regexp != "" || opt.Delimiter != "") && slices.Contains(Formats, format) {
+			return nil, fmt.Errorf("%s: a regular expression and a delimiter are for logs of ShiViz, and its format is %s", in.Name, format)
+		}
 		switch format {
 		case "shiviz":
 			err = readShiViz(b, in.Data)
 		case "jsonl":
 			err = readJSONLines(b, in.Data)
+		case "otlp":
+			notes, err = traces.ReadOTLP(in.Data, b.builder())
+		case "jaeger":
+			notes, err = traces.ReadJaeger(in.Data, b.builder())
+		case "gotrace":
+			err = traces.ReadGoTrace(in.Data, b.builder())
 		default:
-			return nil, fmt.Errorf("there is no log format %q; there are shiviz and jsonl", format)
+			return nil, fmt.Errorf("there is no log format %q; there are %s", format, strings.Join(Formats, ", "))
+		}
+		for _, n := range notes {
+			b.notes = append(b.notes, in.Name+": "+n)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", in.Name, err)
@@ -119,6 +138,7 @@ func Read(inputs []Input, opt Options) ([]Execution, error) {
 	first.Issues = append(b.issues.list.Issues, first.Issues...)
 	first.More += b.issues.list.More
 	first.Dropped += b.issues.list.Dropped
+	out[0].Notes = b.notes
 	if b.ignored.Lines > 0 {
 		out[0].Ignored = &b.ignored
 	}
@@ -142,6 +162,7 @@ type builders struct {
 	begun  map[string]bool // the labels of this file's executions
 
 	ignored Ignored
+	notes   []string
 }
 
 // lost reports an event that cannot be read.
@@ -193,6 +214,15 @@ func (b *builders) start(label string, line int) {
 }
 
 func recognise(data []byte) string {
+	begin := data[:min(len(data), 64<<10)]
+	switch {
+	case bytes.HasPrefix(data, []byte("go 1.")) && bytes.Contains(begin[:min(len(begin), 16)], []byte(" trace\x00")):
+		return "gotrace"
+	case len(bytes.TrimSpace(begin)) > 0 && bytes.TrimSpace(begin)[0] == '{' && bytes.Contains(begin, []byte(`"resourceSpans"`)):
+		return "otlp"
+	case len(bytes.TrimSpace(begin)) > 0 && bytes.TrimSpace(begin)[0] == '{' && bytes.Contains(begin, []byte(`"traceID"`)) && bytes.Contains(begin, []byte(`"data"`)):
+		return "jaeger"
+	}
 	for len(data) > 0 {
 		line, rest := cutLine(data)
 		line = bytes.TrimSpace(line)
