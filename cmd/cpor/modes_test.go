@@ -131,7 +131,7 @@ func TestFlagUse(t *testing.T) {
 	for _, por := range []string{"cartesian", "none", "locks", "invisible-first"} {
 		bases = append(bases, []string{"-por", por})
 	}
-	for _, por := range []string{"dpor", "source-dpor", "sleep", "persistent", "persistent+sleep", "none"} {
+	for _, por := range []string{"dpor", "sleep", "persistent", "persistent+sleep", "none"} {
 		bases = append(bases, []string{"-search", "stateless", "-por", por})
 	}
 	for _, por := range []string{"transparent", "invisible", "none"} {
@@ -147,7 +147,7 @@ func TestFlagUse(t *testing.T) {
 		[]string{"-search", "stateless", "-max-depth", "20"},
 	)
 	if testing.Short() {
-		bases = [][]string{bases[0], bases[2], bases[4], bases[10]}
+		bases = [][]string{bases[0], bases[2], bases[4], bases[9]}
 	}
 	for _, base := range bases {
 		t.Run(strings.Join(base, " "), func(t *testing.T) {
