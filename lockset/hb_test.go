@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	hbPrograms  = flag.Uint64("programs", 400, "how many random programs to hold to vector clocks")
+	hbPrograms  = flag.Uint64("programs", 1500, "how many random programs to hold to vector clocks")
 	hbFirst     = flag.Uint64("first", 0, "the first seed")
 	disciplines = flag.Int("disciplines", 0, "how many random programs to search for breaches of LD and LD' without states")
 )
@@ -75,7 +75,7 @@ var statelessReductions = func() (rs []stateless.Reduction) {
 func TestVectorClocks(t *testing.T) {
 	n := *hbPrograms
 	if testing.Short() {
-		n = min(n, 150)
+		n = min(n, 300)
 	}
 	races, clean, passed := 0, 0, 0
 	for seed := *hbFirst; seed < *hbFirst+n; seed++ {

@@ -74,10 +74,15 @@ type Program struct {
 	initial [numSems]int
 }
 
-// Generate returns the program of a seed: threads of about so many statements.
+// Generate returns the program of a seed. One in three has threads of about so
+// many random statements; the others hand something over.
 func Generate(seed uint64, threads, statements int) *Program {
 	g := &generator{r: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))}
 	p := &Program{created: -1}
+	if g.r.IntN(3) > 0 {
+		g.handOver(p)
+		return p
+	}
 	n := 2 + g.r.IntN(max(1, threads-1))
 	// A program is about a few things, so that threads meet.
 	all := []kind{load, store, swap, swapData, lock, enter, up, down, send, receive, closing, await, awaitData, atomic, ifLocal, selecting, selectSend, tryReceive}
@@ -111,6 +116,103 @@ func Generate(seed uint64, threads, statements int) *Program {
 type generator struct {
 	r     *rand.Rand
 	kinds []kind
+}
+
+// handOver makes a program in which one thread accesses x0 and then another one
+// does, ordered or not by what both do in between to some object, and by how the
+// second one learns that the first one is so far: by a plain variable, which
+// tells without ordering, or by one that is protected in some way, or not at all.
+func (g *generator) handOver(p *Program) {
+	family := g.family()
+	first := append(g.noise(), stmt{kind: read + kind(g.r.IntN(2))})
+	first = append(first, family()...)
+	var second []stmt
+	const y = 1
+	inside := append(family(), stmt{kind: read + kind(g.r.IntN(2))})
+	wrap := func(open, shut kind, s stmt) []stmt { return []stmt{{kind: open}, s, {kind: shut}} }
+	put, get := stmt{kind: write, arg: y}, stmt{kind: read, arg: y}
+	then := stmt{kind: ifLocal, body: inside}
+	switch g.r.IntN(7) {
+	case 0:
+		second = inside
+	case 1, 2:
+		first = append(first, put)
+		second = []stmt{get, then}
+	case 3:
+		first = append(first, stmt{kind: store})
+		second = []stmt{{kind: load}, then}
+	case 4:
+		first = append(first, stmt{kind: atomic, body: []stmt{put}})
+		second = []stmt{{kind: atomic, body: []stmt{get}}, then}
+	case 5:
+		first = append(first, wrap(lock, unlock, put)...)
+		second = append(wrap(lock, unlock, get), then)
+	case 6:
+		// The first one gives the monitor up in some way.
+		first = append(first, stmt{kind: enter}, put)
+		switch g.r.IntN(3) {
+		case 0:
+			first = append(first, stmt{kind: waitFor})
+		case 1:
+			first = append(first, stmt{kind: closing, arg: 2}, stmt{kind: closing, arg: 2})
+		}
+		first = append(first, stmt{kind: exit})
+		second = append(wrap(enter, exit, get), then)
+	}
+	p.threads = [][]stmt{append(first, g.noise()...), append(g.noise(), second...)}
+	if g.r.IntN(2) == 0 {
+		p.threads = append(p.threads, append(family(), g.noise()...))
+		if g.r.IntN(4) == 0 {
+			p.created = 2
+			p.threads[0] = append(p.threads[0], stmt{kind: create, arg: 2})
+		}
+	}
+	p.initial[0] = g.r.IntN(2)
+}
+
+func (g *generator) noise() []stmt {
+	if g.r.IntN(3) > 0 {
+		return nil
+	}
+	return []stmt{{kind: read + kind(g.r.IntN(2)), arg: g.r.IntN(numData)}}
+}
+
+// family returns a function that makes statements about one object.
+func (g *generator) family() func() []stmt {
+	some := func(arg, other int, kinds ...kind) func() []stmt {
+		return func() []stmt {
+			var b []stmt
+			for range 1 + g.r.IntN(3) {
+				b = append(b, stmt{kind: kinds[g.r.IntN(len(kinds))], arg: arg, other: other})
+			}
+			return b
+		}
+	}
+	q := g.r.IntN(numChans)
+	switch g.r.IntN(9) {
+	case 0:
+		return some(0, 0, up, down)
+	case 1:
+		return some(q, (q+1)%numChans, send, receive, closing, selecting, selectSend, tryReceive)
+	case 2, 3:
+		return some(q, 0, send, receive, receive)
+	case 4:
+		return some(q, 0, receive, closing)
+	case 5:
+		return some(0, 0, store, load, swap, await)
+	case 6:
+		return some(2, 0, swapData, read, awaitData)
+	case 7:
+		return func() []stmt {
+			b := []stmt{{kind: enter}}
+			if k := g.r.IntN(5); k < 3 {
+				b = append(b, stmt{kind: []kind{waitFor, notify, notifyAll}[k]})
+			}
+			return append(b, stmt{kind: exit})
+		}
+	}
+	about := some(1+g.r.IntN(2), 0, send, receive, write, read, read)
+	return func() []stmt { return []stmt{{kind: atomic, body: about()}} }
 }
 
 // block makes n statements. In an atomic block nothing stands that cannot; in is
