@@ -149,10 +149,11 @@ func (t *treeStore) shapeOf(n int) *shape {
 	if number := t.numbered.Add(1); number < 1<<16 && n < 1<<13 {
 		sh.moves = number << 16
 	}
+	size := int(unsafe.Sizeof(*sh)) + sh.young.bytes() // before others can add to it
 	if got, loaded := t.shapes.LoadOrStore(n, sh); loaded {
 		return got.(*shape)
 	}
-	t.ledger.take(int(unsafe.Sizeof(*sh))+sh.young.bytes(), true)
+	t.ledger.take(size, true)
 	return sh
 }
 
