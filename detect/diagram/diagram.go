@@ -5,7 +5,13 @@
 // The events of the cut stand to the left of it and the others to the right,
 // each as far left as the events that it depends on allow, so that the cut is a
 // straight line. A dot's tooltip tells the event's text, clock and place in the
-// log. A computation that is too wide is drawn around the cut only.
+// log. What is shown at first is the part around the cut; in a browser, the wheel
+// zooms, dragging moves, the arrow keys and + and - do the same, a double click
+// goes back. Of a computation of more than some ten thousand events, only those
+// around the cut are drawn.
+//
+// The script in the picture is constant, and all text from a log is escaped:
+// nothing from a log becomes markup.
 //
 // The SVG itself is written with github.com/ajstarks/svgo; the layout is ours,
 // as graph-drawing libraries know nothing of cuts.
@@ -31,7 +37,7 @@ type Options struct {
 	// Labels are drawn at the cut, one for each process: what holds there.
 	Labels []string
 	// Columns is how many columns of events are drawn at most on each side of the
-	// cut; 0 is 60.
+	// cut; 0 is as many as have maxEvents events.
 	Columns int
 }
 
@@ -41,14 +47,57 @@ const (
 	margin      = 16
 	top         = 56
 	charWidth   = 7
+	viewWidth   = 1400   // of what is shown at first
+	maxEvents   = 20_000 // that are drawn: more make a browser slow
 )
+
+// script zooms and moves the picture by its viewBox, and keeps the names of the
+// processes at its left side. Without scripts, the picture is what is shown at
+// first.
+const script = `(function () {
+	var svg = document.currentScript.ownerSVGElement, box = svg.viewBox.baseVal;
+	var names = svg.getElementById("names"), first = [box.x, box.y, box.width, box.height], drag = null;
+	function view(x, y, w, h) {
+		svg.setAttribute("viewBox", [x, y, w, h].join(" "));
+		names.setAttribute("transform", "translate(" + x + " 0)");
+	}
+	function point(e) {
+		var p = svg.createSVGPoint();
+		p.x = e.clientX; p.y = e.clientY;
+		return p.matrixTransform(svg.getScreenCTM().inverse());
+	}
+	function zoom(f, p) {
+		if (box.width * f < 50 || box.width * f > 1e6) return;
+		view(p.x - (p.x - box.x) * f, p.y - (p.y - box.y) * f, box.width * f, box.height * f);
+	}
+	svg.addEventListener("wheel", function (e) { e.preventDefault(); zoom(e.deltaY > 0 ? 1.2 : 1 / 1.2, point(e)); }, { passive: false });
+	svg.addEventListener("pointerdown", function (e) { drag = point(e); });
+	svg.addEventListener("pointermove", function (e) {
+		if (!drag) return;
+		var p = point(e);
+		view(box.x + drag.x - p.x, box.y + drag.y - p.y, box.width, box.height);
+	});
+	["pointerup", "pointerleave"].forEach(function (n) { svg.addEventListener(n, function () { drag = null; }); });
+	svg.addEventListener("dblclick", function () { view.apply(null, first); });
+	window.addEventListener("keydown", function (e) {
+		var middle = { x: box.x + box.width / 2, y: box.y + box.height / 2 }, step = box.width / 10;
+		switch (e.key) {
+		case "+": zoom(1 / 1.2, middle); break;
+		case "-": zoom(1.2, middle); break;
+		case "0": view.apply(null, first); break;
+		case "ArrowLeft": view(box.x - step, box.y, box.width, box.height); break;
+		case "ArrowRight": view(box.x + step, box.y, box.width, box.height); break;
+		case "ArrowUp": view(box.x, box.y - step, box.width, box.height); break;
+		case "ArrowDown": view(box.x, box.y + step, box.width, box.height); break;
+		default: return;
+		}
+		e.preventDefault();
+	});
+})();`
 
 // Write draws the computation.
 func Write(w io.Writer, c *computation.Computation, opt Options) error {
 	d := &drawing{c: c, opt: opt}
-	if d.opt.Columns == 0 {
-		d.opt.Columns = 60
-	}
 	d.place()
 	return d.draw(w)
 }
@@ -91,10 +140,43 @@ func (d *drawing) place() {
 		d.width = len(order)
 		d.cutAt = d.width
 	}
+	if d.opt.Columns == 0 {
+		d.opt.Columns = d.columns()
+	}
 	d.from, d.to = max(0, d.cutAt-d.opt.Columns), min(d.width, d.cutAt+d.opt.Columns)
 	if d.opt.Cut == nil {
 		d.from, d.to = 0, min(d.width, 2*d.opt.Columns)
 	}
+}
+
+// columns returns how many columns there may be on each side for maxEvents
+// events.
+func (d *drawing) columns() int {
+	in := make([]int, d.width)
+	for i := range d.col {
+		for _, x := range d.col[i] {
+			in[x]++
+		}
+	}
+	at := d.cutAt
+	if d.opt.Cut == nil {
+		at = 0
+	}
+	n, events := 0, 0
+	for ; n < d.width; n++ {
+		for _, x := range []int{at - n - 1, at + n} {
+			if x >= 0 && x < d.width {
+				events += in[x]
+			}
+		}
+		if events > maxEvents {
+			break
+		}
+	}
+	if d.opt.Cut == nil {
+		n = (n + 1) / 2 // both sides are one
+	}
+	return max(n, 1)
 }
 
 func (d *drawing) setColumn(e computation.Event, least int) {
@@ -142,7 +224,13 @@ func (d *drawing) draw(w io.Writer) error {
 		width = max(width, d.x(d.cutAt)+len(l)*charWidth+margin)
 	}
 	width = max(width, margin*2+len(d.opt.Title)*charWidth)
-	s.Start(width, top+c.N()*rowHeight+margin+20)
+	height := top + c.N()*rowHeight + margin + 20
+	// What is shown at first: the cut in the middle.
+	shown, at := min(width, viewWidth), 0
+	if d.opt.Cut != nil && d.opt.Order == nil {
+		at = min(max(0, d.x(d.cutAt)-shown/2), width-shown)
+	}
+	s.Startview(shown, height, at, 0, shown, height)
 	s.Style("text/css", `text { font-family: sans-serif; font-size: 12px; fill: #222 }
 .process { stroke: #999; stroke-width: 1 }
 .message { stroke: #4477aa; stroke-width: 1.2 }
@@ -155,12 +243,8 @@ func (d *drawing) draw(w io.Writer) error {
 	s.Path("M0,0 L7,3 L0,6 z", `fill="#4477aa"`)
 	s.MarkerEnd()
 	s.DefEnd()
-	s.Rect(0, 0, width, top+c.N()*rowHeight+margin+20, `fill="#fff"`)
-	if d.opt.Title != "" {
-		s.Text(margin, 24, d.opt.Title, `font-weight="bold"`)
-	}
+	s.Rect(0, 0, width, height, `fill="#fff"`)
 	for i := range c.N() {
-		s.Text(margin, d.y(i)+4, c.Name(i))
 		s.Line(d.left(), d.y(i), right, d.y(i), `class="process"`)
 	}
 	for i := range c.N() {
@@ -201,6 +285,14 @@ func (d *drawing) draw(w io.Writer) error {
 			}
 		}
 	}
+	s.Group(`id="names"`, fmt.Sprintf(`transform="translate(%d 0)"`, at))
+	s.Rect(0, top, d.left()-6, c.N()*rowHeight, `fill="#fff"`)
+	if d.opt.Title != "" {
+		s.Text(margin, 24, d.opt.Title, `font-weight="bold"`)
+	}
+	for i := range c.N() {
+		s.Text(margin, d.y(i)+4, c.Name(i))
+	}
 	note := ""
 	if d.from > 0 {
 		note = fmt.Sprintf("%d earlier columns are left out. ", d.from)
@@ -211,6 +303,8 @@ func (d *drawing) draw(w io.Writer) error {
 	if note != "" {
 		s.Text(margin, top+c.N()*rowHeight+margin+8, note)
 	}
+	s.Gend()
+	s.Script("application/ecmascript", script)
 	s.End()
 	return out.err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -86,6 +87,82 @@ func TestCutSeparates(t *testing.T) {
 					t.Errorf("message %v goes backwards", m)
 				}
 			}
+		}
+	}
+}
+
+// TestLarge: thousands of events are drawn, all of them, with the cut in what is
+// shown at first; of more, those around the cut.
+func TestLarge(t *testing.T) {
+	for rounds, all := range map[int]bool{250: true, 7000: false} {
+		if testing.Short() && !all {
+			continue
+		}
+		c := simulate.DatabasePartition(4, rounds, 1)
+		cut := c.Clock(1, c.Events(1)/2).Clone()
+		var buf bytes.Buffer
+		if err := Write(&buf, c, Options{Cut: cut}); err != nil {
+			t.Fatal(err)
+		}
+		drawn := strings.Count(buf.String(), "<circle")
+		if all && drawn != c.TotalEvents() || !all && (drawn > maxEvents || drawn < maxEvents/2) {
+			t.Errorf("%d of %d events are drawn", drawn, c.TotalEvents())
+		}
+		var x, y, w, h, line int
+		view := buf.String()[strings.Index(buf.String(), "viewBox="):]
+		if _, err := fmt.Sscanf(view, `viewBox="%d %d %d %d"`, &x, &y, &w, &h); err != nil {
+			t.Fatal(err)
+		}
+		at := strings.Index(buf.String(), `class="cut"`)
+		start := strings.LastIndex(buf.String()[:at], "<line")
+		if _, err := fmt.Sscanf(buf.String()[start:], `<line x1="%d"`, &line); err != nil || line < x || line > x+w {
+			t.Errorf("the cut is at %d, shown is %d to %d (%v)", line, x, x+w, err)
+		}
+	}
+}
+
+// TestInjection: whatever a log says, the elements and attributes of the picture
+// are those of the same picture of a harmless log.
+func TestInjection(t *testing.T) {
+	shape := func(text string) string {
+		r := simulate.NewRecorder([]string{text, text + "2"})
+		r.Receive(1, r.Send(0, text), text)
+		var buf bytes.Buffer
+		if err := Write(&buf, r.Computation(), Options{Title: text, Cut: computation.Cut{1, 0}, Labels: []string{text, text}}); err != nil {
+			t.Fatal(err)
+		}
+		var sb strings.Builder
+		dec := xml.NewDecoder(&buf)
+		script := false
+		for {
+			tok, err := dec.Token()
+			if err == io.EOF {
+				return sb.String()
+			}
+			if err != nil {
+				t.Fatalf("%q: %v", text, err)
+			}
+			switch x := tok.(type) {
+			case xml.StartElement:
+				script = x.Name.Local == "script"
+				fmt.Fprint(&sb, x.Name.Local)
+				for _, a := range x.Attr {
+					fmt.Fprint(&sb, " ", a.Name.Local)
+				}
+				fmt.Fprintln(&sb)
+			case xml.CharData:
+				if script {
+					sb.Write(x)
+				}
+			case xml.ProcInst, xml.Directive, xml.Comment:
+				fmt.Fprintf(&sb, "%T\n", x)
+			}
+		}
+	}
+	want := shape("harmless")
+	for _, text := range []string{"</title><script>alert(1)</script>", `" onload="alert(1)`, "]]></script><script>", "<!--", "&lt;&#60;script&#62;", "\x00\x1b\u2028", "<?xml?>", "\xff<"} {
+		if d := cmp.Diff(want, shape(text)); d != "" {
+			t.Errorf("%q: %s", text, d)
 		}
 	}
 }
