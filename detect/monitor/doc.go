@@ -19,18 +19,30 @@
 // predicate, and take it back with the next event. End tells that no more events
 // will come and gives the answer of the off-line algorithms.
 //
+// # What is accepted
+//
+// An event that contradicts one that arrived before is refused, and only such a
+// one: see clocks.go. One that was there already is a duplicate if its content is
+// the same (a sum of it is kept), and refused otherwise.
+//
 // # Memory
 //
 // Of a process's events, only those are kept that change the truth of a literal
 // or a variable of a joint one, and of these only the ones that some branch of the search has not
-// yet gone past. A process that stays silent makes the others' states pile up,
-// because any of them may still be concurrent with its next one; Config.MaxStates
-// bounds that.
+// yet gone past. Of the clocks, those that an event to come may have to be
+// compared with. A process that stays silent, or that never hears of another one,
+// makes the others' states and clocks pile up, because any of them may still be
+// concurrent with its next event; Config.MaxStates and Config.MaxBytes bound that.
 //
 // # Restarts
 //
 // A Journal keeps the events on disk. An event is acknowledged when it is in the
-// journal and the journal is on disk; Open replays it. From time to time the
+// journal and the journal is on disk; OpenJournal replays it. From time to time the
 // journal is replaced by a checkpoint of the monitor, so that it, too, stays
 // bounded.
+//
+// # Clients
+//
+// A Service takes events from any number of sources; a Server serves it to
+// clients over TCP and HTTP, which may be slow, many, or hostile.
 package monitor
