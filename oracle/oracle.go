@@ -45,7 +45,7 @@ func ExploreWith(sys system.System, f search.Factory, o search.Options) (*Reach,
 	}
 	o.All, o.KeepTraces, o.MaxViolations = true, true, 1<<20
 	o.Hook = func(int) search.Hook {
-		return &hook{r: r, mu: &mu, m: sys.NewMachine(), obs: &obs}
+		return &hook{r: r, sys: sys, mu: &mu, m: sys.NewMachine(), obs: &obs}
 	}
 	res, err := search.Run(context.Background(), sys, f, o)
 	return r, res, err
@@ -68,7 +68,7 @@ func Violated(sys system.System, vs []search.Violation) *Reach {
 			m.Step(s.Thread, s.Alt)
 		}
 		obs.Reset(m)
-		r.Deadlocks[fmt.Sprint(m.Encode(nil))] = true
+		r.Deadlocks[fmt.Sprint(system.Bare(sys, m.Encode(nil)))] = true
 	}
 	return r
 }
