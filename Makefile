@@ -1,6 +1,6 @@
 # make build   the command, in bin/cpor
 # make test    the tests, as .ci/run and a user run them
-# make lint    gofmt, vet, staticcheck
+# make lint    gofmt, vet, staticcheck, deadcode
 # make race    the concurrent packages under the race detector
 # make bench   the Go benchmarks of all packages
 # make fuzz    each fuzz target for FUZZTIME
@@ -25,6 +25,7 @@ lint:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt -w $$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
+	@dead=$$($(GO) tool deadcode -test ./...); if [ -n "$$dead" ]; then echo "$$dead"; exit 1; fi
 
 race:
 	$(GO) test -race -timeout 15m $(RACE)

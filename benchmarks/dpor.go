@@ -15,10 +15,6 @@ var dporFS embed.FS
 
 var dporNames = []string{"readers", "lastzero", "increments"}
 
-// DPORNames returns the names of the programs on which state-less searches are
-// compared in the literature (Abdulla, Aronis, Jonsson, Sagonas 2017).
-func DPORNames() []string { return append([]string(nil), dporNames...) }
-
 // DPORModel returns the text of one of them. The error wraps fs.ErrNotExist if
 // there is no model of that name.
 func DPORModel(name string) ([]byte, error) {

@@ -8,8 +8,9 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/agext/levenshtein"
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"cpor/internal/spell"
 )
 
 // command is a sub-command.
@@ -60,7 +61,7 @@ func dispatch(e *env, args []string) int {
 	if strings.HasPrefix(name, "-") {
 		return e.mistake("", "the command comes first: cpor run %s; \"cpor help\" lists the commands", commandLine(args))
 	}
-	return e.mistake("", "unknown command %q%s; \"cpor help\" lists the commands", name, didYouMean(name, commandNames(), ""))
+	return e.mistake("", "unknown command %q%s; \"cpor help\" lists the commands", name, spell.DidYouMean(name, commandNames(), ""))
 }
 
 func lookup(name string) *command {
@@ -78,21 +79,6 @@ func commandNames() []string {
 		names = append(names, c.name)
 	}
 	return names
-}
-
-// didYouMean returns `; did you mean X?` for the candidate next to name, with a
-// prefix before it, or "" if none is near.
-func didYouMean(name string, candidates []string, prefix string) string {
-	best, at := 3, ""
-	for _, c := range candidates {
-		if d := levenshtein.Distance(strings.ToLower(name), c, nil); d < best && d < max(len(name), len(c)) {
-			best, at = d, c
-		}
-	}
-	if at == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %s%s?", prefix, at)
 }
 
 func overview(w io.Writer) {
@@ -124,7 +110,7 @@ func helpCommand(e *env, args []string) int {
 	}
 	c := lookup(args[0])
 	if c == nil {
-		return e.mistake("help", "unknown command %q%s", args[0], didYouMean(args[0], commandNames(), ""))
+		return e.mistake("help", "unknown command %q%s", args[0], spell.DidYouMean(args[0], commandNames(), ""))
 	}
 	if c.help == nil {
 		return c.run(e, []string{"-h"})

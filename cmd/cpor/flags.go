@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"cpor/internal/spell"
 )
 
 // flagSet is a set of flags that knows in which order and under which headings
@@ -71,7 +73,7 @@ func (f *flagSet) explain(err error, args []string) error {
 			}
 			return fmt.Errorf("a space comes after -D: -D %s", value)
 		}
-		return fmt.Errorf("unknown flag -%s%s", name, didYouMean(name, f.names(), "-"))
+		return fmt.Errorf("unknown flag -%s%s", name, spell.DidYouMean(name, f.names(), "-"))
 	}
 	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
 		return fmt.Errorf("the flag -%s needs a value", name)

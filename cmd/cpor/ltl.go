@@ -13,6 +13,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"cpor/frontend"
+	"cpor/internal/spell"
 	"cpor/ltl/buchi"
 	"cpor/ltl/check"
 	"cpor/search"
@@ -99,7 +100,7 @@ func (c *ltlConfig) choose(m *frontend.Program) ([]check.Property, error) {
 	case len(names) == 0:
 		return nil, errors.New("the model has no ltl property; declare one: ltl name { [] (request -> <> reply) }")
 	case len(ps) == 0:
-		return nil, fmt.Errorf("-ltl %s: the model has no such property%s; it has %s", c.name, didYouMean(c.name, names, ""), strings.Join(names, ", "))
+		return nil, fmt.Errorf("-ltl %s: the model has no such property%s; it has %s", c.name, spell.DidYouMean(c.name, names, ""), strings.Join(names, ", "))
 	}
 	return ps, nil
 }

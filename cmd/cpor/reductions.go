@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cpor/cartesian"
+	"cpor/internal/spell"
 	"cpor/search"
 	"cpor/search/full"
 	"cpor/system"
@@ -48,7 +49,7 @@ func parseReduction(name string) (*reduction, error) {
 			return r, nil
 		}
 	}
-	return nil, fmt.Errorf("unknown reduction; want %s%s", strings.Join(reductionNames(), ", "), didYouMean(name, reductionNames(), ""))
+	return nil, fmt.Errorf("unknown reduction; want %s%s", strings.Join(reductionNames(), ", "), spell.DidYouMean(name, reductionNames(), ""))
 }
 
 // reductionNames returns the values of -por, in the order of the help.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"cpor/internal/spell"
 	"cpor/search"
 	"cpor/system"
 )
@@ -262,7 +263,7 @@ func TestSize(t *testing.T) {
 func TestDidYouMean(t *testing.T) {
 	names := []string{"run", "check", "bench"}
 	for name, want := range map[string]string{"rn": "run", "Run": "run", "chek": "check", "x": "", "frobnicate": "", "": ""} {
-		got := didYouMean(name, names, "")
+		got := spell.DidYouMean(name, names, "")
 		if want != "" {
 			want = "; did you mean " + want + "?"
 		}

@@ -13,12 +13,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"slices"
-	"sort"
 	"strings"
 
-	"github.com/agext/levenshtein"
 	"github.com/dustin/go-humanize"
+
+	"cpor/internal/spell"
 )
 
 // The exit codes.
@@ -76,14 +75,7 @@ func (f *flagSet) parse(args []string, usage string, stdout io.Writer) (rest []s
 func (f *flagSet) suggest(name string) string {
 	var names []string
 	f.VisitAll(func(fl *flag.Flag) { names = append(names, fl.Name) })
-	sort.Strings(names)
-	slices.SortStableFunc(names, func(a, b string) int {
-		return levenshtein.Distance(a, name, nil) - levenshtein.Distance(b, name, nil)
-	})
-	if len(names) > 0 && levenshtein.Distance(names[0], name, nil) <= 2 {
-		return "; did you mean -" + names[0] + "?"
-	}
-	return ""
+	return spell.DidYouMean(name, names, "-")
 }
 
 func (f *flagSet) mistake(format string, args ...any) int {

@@ -10,8 +10,7 @@ import (
 	"strings"
 
 	"cpor/detect/computation"
-
-	"github.com/agext/levenshtein"
+	"cpor/internal/spell"
 )
 
 // Op is the operation of a Node.
@@ -621,20 +620,6 @@ func (p *Predicate) errorf(off int, format string, args ...any) error {
 	return &Error{p.text, off, fmt.Sprintf(format, args...)}
 }
 
-func suggest(name string, candidates []string) string {
-	best, dist := "", 3
-	sort.Strings(candidates)
-	for _, c := range candidates {
-		if d := levenshtein.Distance(name, c, nil); d < dist && d < len(name) {
-			best, dist = c, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %s?", best)
-}
-
 func (e *expander) host(h *hostRef) (int, error) {
 	if !h.quoted {
 		if i, ok := e.bound[h.name]; ok {
@@ -649,7 +634,7 @@ func (e *expander) host(h *hostRef) (int, error) {
 				names = append(names, b)
 			}
 		}
-		return 0, e.errorf(h.off, "unknown host %s%s", h.name, suggest(h.name, names))
+		return 0, e.errorf(h.off, "unknown host %s%s", h.name, spell.DidYouMean(h.name, names, ""))
 	}
 	return i, nil
 }
@@ -750,7 +735,7 @@ func (e *expander) variable(x *expr) (*Node, error) {
 			if isBound {
 				who = "no host assigns"
 			}
-			return nil, e.errorf(x.off, "%s a variable %s%s", who, x.name, suggest(x.name, names))
+			return nil, e.errorf(x.off, "%s a variable %s%s", who, x.name, spell.DidYouMean(x.name, names, ""))
 		}
 		e.checked[x] = true
 	}

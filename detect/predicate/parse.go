@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cpor/detect/computation"
+	"cpor/internal/spell"
 )
 
 // Predicate is a parsed predicate, independent of any computation.
@@ -404,7 +405,7 @@ func (p *parser) call(t token) (*expr, error) {
 	}
 	arity, ok := functions[t.text]
 	if !ok {
-		return nil, p.errorf(t.off, "unknown function %s%s", t.text, suggest(t.text, functionNames()))
+		return nil, p.errorf(t.off, "unknown function %s%s", t.text, spell.DidYouMean(t.text, functionNames(), ""))
 	}
 	args, err := p.args(")")
 	if err != nil {

@@ -62,17 +62,6 @@ func (s *colourShard) alloc(c *colours, size uint64) {
 // bytes returns the memory that the table holds.
 func (c *colours) bytes() uint64 { return uint64(c.held.Load()) }
 
-// states returns the number of states that have an entry.
-func (c *colours) states() (n uint64) {
-	for i := range c.shards {
-		s := &c.shards[i]
-		s.mu.Lock()
-		n += s.used
-		s.mu.Unlock()
-	}
-	return n
-}
-
 // entry is the locked entry of a state.
 type entry struct {
 	shard *colourShard

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 
+	"cpor/internal/spell"
 	"cpor/model/source"
 	"cpor/model/syntax"
 )
@@ -877,7 +878,7 @@ func (c *checker) selector(e *syntax.SelectorExpr) operand {
 		}
 		names[i] = f.Name
 	}
-	if s := nearest(e.Sel.Name, names); s != "" {
+	if s := spell.Nearest(e.Sel.Name, names); s != "" {
 		c.errorf(e.Sel, "%s has no field %s; did you mean %s?", t, e.Sel.Name, s)
 	} else {
 		c.errorf(e.Sel, "%s has no field %s", t, e.Sel.Name)
@@ -901,7 +902,7 @@ func (c *checker) threadLocal(e *syntax.SelectorExpr, obj *Object, ix *syntax.In
 	switch {
 	case len(found) == 0:
 		m := fmt.Sprintf("the thread %s has no local variable %s", obj.Name, e.Sel.Name)
-		if s := nearest(e.Sel.Name, names); s != "" {
+		if s := spell.Nearest(e.Sel.Name, names); s != "" {
 			m += "; did you mean " + s + "?"
 		} else if c.hasLabel(obj, e.Sel.Name) {
 			m += fmt.Sprintf("; for the label write %s@%s", text(e.X), e.Sel.Name)
@@ -967,7 +968,7 @@ func (c *checker) at(e *syntax.AtExpr) operand {
 		names = append(names, l.Name)
 	}
 	if ref.Label == nil {
-		if s := nearest(e.Label.Name, names); s != "" {
+		if s := spell.Nearest(e.Label.Name, names); s != "" {
 			c.errorf(e.Label, "the thread %s has no label %s; did you mean %s?", obj.Name, e.Label.Name, s)
 		} else {
 			c.errorf(e.Label, "the thread %s has no label %s", obj.Name, e.Label.Name)
@@ -1178,7 +1179,7 @@ func (c *checker) fields(e *syntax.CompositeLit, t *Type) {
 			}
 		}
 		if ft == nil {
-			if s := nearest(id.Name, names); s != "" {
+			if s := spell.Nearest(id.Name, names); s != "" {
 				c.errorf(id, "%s has no field %s; did you mean %s?", t, id.Name, s)
 			} else {
 				c.errorf(id, "%s has no field %s", t, id.Name)

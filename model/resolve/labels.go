@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"cpor/internal/spell"
 	"cpor/model/syntax"
 )
 
@@ -156,7 +157,7 @@ func (c *checker) noLabel(id *syntax.Ident) {
 		names = append(names, n)
 	}
 	slices.Sort(names)
-	if s := nearest(id.Name, names); s != "" {
+	if s := spell.Nearest(id.Name, names); s != "" {
 		c.errorf(id, "there is no label %s; did you mean %s?", id.Name, s)
 		return
 	}

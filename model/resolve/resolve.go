@@ -9,8 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agext/levenshtein"
-
+	"cpor/internal/spell"
 	"cpor/model/source"
 	"cpor/model/syntax"
 )
@@ -393,7 +392,7 @@ func (c *checker) checkParams() {
 			m += "the model declares no constants"
 		default:
 			m += "there is no constant " + p
-			if s := nearest(p, names); s != "" {
+			if s := spell.Nearest(p, names); s != "" {
 				m += "; did you mean " + s + "? The"
 			} else {
 				m += "; the"
@@ -402,39 +401,6 @@ func (c *checker) checkParams() {
 		}
 		c.list.Add(source.NoPos, source.NoPos, "%s", m)
 	}
-}
-
-// maxName bounds the names that are compared: the comparison is quadratic.
-const maxName = 60
-
-// nearest returns the candidate that a name may have been meant for, or "".
-func nearest(name string, candidates []string) string {
-	if len(name) > maxName {
-		return ""
-	}
-	best, at := max(1, len(name)/3)+1, ""
-	low := strings.ToLower(name)
-	for _, s := range candidates {
-		if s == name || len(s) > maxName {
-			continue
-		}
-		cand := strings.ToLower(s)
-		d := levenshtein.Distance(low, cand, nil)
-		if d == 2 && sorted(low) == sorted(cand) {
-			d = 1 // two letters have changed places
-		}
-		if d < len(name) && (d < best || d == best && at > s && at != "") {
-			best, at = d, s
-		}
-	}
-	return at
-}
-
-// sorted returns the letters of a name in order.
-func sorted(s string) string {
-	r := []rune(s)
-	slices.Sort(r)
-	return string(r)
 }
 
 // text returns the text of an expression for messages, shortened if it is long.
@@ -477,7 +443,7 @@ func (c *checker) undefined(id *syntax.Ident, what string, want func(*Object) bo
 		}
 	}
 	slices.Sort(names)
-	if s := nearest(id.Name, names); s != "" {
+	if s := spell.Nearest(id.Name, names); s != "" {
 		c.errorf(id, "undefined: %s; did you mean %s?", id.Name, s)
 		return
 	}

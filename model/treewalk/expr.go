@@ -218,22 +218,6 @@ func (r *run) address(e syntax.Expr, k known) string {
 	panic(fmt.Sprintf("no place: %s", syntax.String(e)))
 }
 
-// scalars calls f with the names of the scalars in a shared variable.
-func scalars(name string, t *resolve.Type, f func(name string)) {
-	switch t.Kind {
-	case resolve.Array:
-		for i := range t.Len {
-			scalars(fmt.Sprintf("%s[%d]", name, i), t.Elem, f)
-		}
-	case resolve.Struct:
-		for _, fl := range t.Fields {
-			scalars(name+"."+fl.Name, fl.Type, f)
-		}
-	default:
-		f(name)
-	}
-}
-
 // loadShared reads a shared variable: each scalar in it is an access, for
 // which the place is found again.
 func (r *run) loadShared(e syntax.Expr, k known) Value {

@@ -540,18 +540,3 @@ func (p *Program) Holds(s *State, cond syntax.Expr, quantified map[*resolve.Obje
 	}
 	return r.holds(cond)
 }
-
-// Deadlocked tells whether no thread can move and one of them is blocked where
-// it should not be. Observers do not count.
-func (p *Program) Deadlocked(s *State) bool {
-	stuck := false
-	for t := len(p.r.Invariants); t < len(s.threads); t++ {
-		switch o := p.Step(s, t)[0]; {
-		case o.Kind == system.Moved:
-			return false
-		case o.Kind == system.Blocked && !o.AtEnd:
-			stuck = true
-		}
-	}
-	return stuck
-}

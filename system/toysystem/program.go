@@ -124,9 +124,6 @@ func Choose(reg int, lo, hi int64, body ...Stmt) Node {
 	return n
 }
 
-// Select has the cases as its alternatives.
-func Select(cases ...Case) Node { return Node{Cases: cases} }
-
 // Stmt is a statement of a body.
 type Stmt interface {
 	fmt.Stringer

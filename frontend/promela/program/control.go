@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"cpor/frontend/promela/syntax"
+	"cpor/internal/spell"
 )
 
 // node is a control state in the making, or a jump to one: a label, a goto or
@@ -73,7 +74,7 @@ func (r *resolver) process(p *Proc) {
 			for n := range b.defined {
 				names = append(names, n)
 			}
-			r.fail(l.Pos, len(l.Text), "there is no label %s in %s%s", l.Text, p.Name, syntax.Nearest(l.Text, names))
+			r.fail(l.Pos, len(l.Text), "there is no label %s in %s%s", l.Text, p.Name, spell.DidYouMean(l.Text, names, ""))
 			return
 		}
 	}

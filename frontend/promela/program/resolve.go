@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"cpor/frontend/promela/syntax"
+	"cpor/internal/spell"
 )
 
 var basic = map[string]*Type{
@@ -439,7 +440,7 @@ func (r *resolver) visible() []string {
 func (r *resolver) place(ref *syntax.Ref) *Place {
 	s := r.lookup(ref.Name)
 	if s == nil {
-		more := syntax.Nearest(ref.Name, r.visible())
+		more := spell.DidYouMean(ref.Name, r.visible(), "")
 		if r.procs[ref.Name] != nil {
 			more = "; it is a process type: a process is looked at with " + ref.Name + "[pid]@label or " + ref.Name + "[pid]:variable"
 		}
@@ -495,7 +496,7 @@ func (r *resolver) placeOf(s *Sym, ref *syntax.Ref) *Place {
 			}
 		}
 		if f == nil {
-			r.fail(ref.Pos, len(ref.Name), "%s has no field %s%s", s.Type.Name, ref.Name, syntax.Nearest(ref.Name, names))
+			r.fail(ref.Pos, len(ref.Name), "%s has no field %s%s", s.Type.Name, ref.Name, spell.DidYouMean(ref.Name, names, ""))
 			return nil
 		}
 		pl.Base += f.Base
@@ -553,7 +554,7 @@ func (r *resolver) expr(x syntax.Expr) Expr {
 			for n := range r.procs {
 				names = append(names, n)
 			}
-			r.fail(x.Name.Pos, len(x.Name.Text), "there is no process type %s%s", x.Name.Text, syntax.Nearest(x.Name.Text, names))
+			r.fail(x.Name.Pos, len(x.Name.Text), "there is no process type %s%s", x.Name.Text, spell.DidYouMean(x.Name.Text, names, ""))
 			return zero
 		}
 		if p.Decl.Init {
@@ -624,7 +625,7 @@ func (r *resolver) remoteRef(x *syntax.Remote) Expr {
 		for n := range r.procs {
 			names = append(names, n)
 		}
-		r.fail(x.Proc.Pos, len(x.Proc.Text), "there is no process type %s%s", x.Proc.Text, syntax.Nearest(x.Proc.Text, names))
+		r.fail(x.Proc.Pos, len(x.Proc.Text), "there is no process type %s%s", x.Proc.Text, spell.DidYouMean(x.Proc.Text, names, ""))
 		return zero
 	}
 	var pid Expr
@@ -640,7 +641,7 @@ func (r *resolver) remoteRef(x *syntax.Remote) Expr {
 				for n := range p.Labels {
 					names = append(names, n)
 				}
-				r.fail(x.Pos, len(x.Proc.Text), "%s has no label %s%s", p.Name, x.Label, syntax.Nearest(x.Label, names))
+				r.fail(x.Pos, len(x.Proc.Text), "%s has no label %s%s", p.Name, x.Label, spell.DidYouMean(x.Label, names, ""))
 			}
 		})
 		return y
@@ -657,7 +658,7 @@ func (r *resolver) remoteRef(x *syntax.Remote) Expr {
 			}
 		}
 		if s == nil {
-			r.fail(x.Var.Pos, len(x.Var.Name), "%s has no variable %s%s", p.Name, x.Var.Name, syntax.Nearest(x.Var.Name, names))
+			r.fail(x.Var.Pos, len(x.Var.Name), "%s has no variable %s%s", p.Name, x.Var.Name, spell.DidYouMean(x.Var.Name, names, ""))
 			return
 		}
 		s.Remote = true
