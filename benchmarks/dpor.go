@@ -13,8 +13,6 @@ import (
 //go:embed dpor/*.model
 var dporFS embed.FS
 
-var dporNames = []string{"readers", "lastzero", "increments"}
-
 // DPORModel returns the text of one of them. The error wraps fs.ErrNotExist if
 // there is no model of that name.
 func DPORModel(name string) ([]byte, error) {

@@ -27,17 +27,6 @@ type Model struct {
 	resolved *resolve.Program
 }
 
-// Load reads and compiles a model file. Errors are for people: a *source.List
-// with all mistakes of the file, or one that names the file and says why it
-// cannot be used.
-func Load(path string, o Options) (*Model, error) {
-	f, err := source.Read(path)
-	if err != nil {
-		return nil, err
-	}
-	return load(f, o)
-}
-
 // Parse compiles the text of a model file; name stands in messages.
 func Parse(name, text string, o Options) (*Model, error) {
 	return load(source.New(name, text), o)

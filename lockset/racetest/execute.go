@@ -298,7 +298,6 @@ func (e *explorer) step(w *world, t int, s pending, inAtomic bool) []result {
 	releaseMon := func(m int) {
 		release(func(w *world, c clock) { w.monClock[m] = join(w.monClock[m], c) })
 	}
-	one := []result{r}
 	switch s.kind {
 	case read:
 		th.local = n.data[a]
@@ -380,7 +379,7 @@ func (e *explorer) step(w *world, t int, s pending, inAtomic bool) []result {
 		if len(waiting) == 0 {
 			break
 		}
-		one = nil
+		var one []result
 		for _, u := range waiting {
 			c := r
 			c.w = n.clone()

@@ -20,7 +20,6 @@ type proctype struct {
 	chans    []*channel
 	states   []state
 	provided eval
-	priority eval
 	inits    []func(m *Machine) // the locals' initial values
 }
 

@@ -553,17 +553,9 @@ func (e *ifExpr) unary() int64 {
 	return 0
 }
 
-// Expand reads a model from the disk and returns its tokens with the
-// preprocessor's work done. defines are those of the command line, NAME to
+// expandFile returns the tokens of a model with the preprocessor's work done, and
+// the files that they came from. defines are those of the command line, NAME to
 // VALUE.
-func Expand(name string, defines map[string]string) ([]Token, []*source.File, error) {
-	f, err := source.Read(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	return expandFile(f, defines)
-}
-
 func expandFile(f *source.File, defines map[string]string) ([]Token, []*source.File, error) {
 	var errs Errors
 	p := &preprocessor{errs: &errs, macros: map[string]*macro{}}
