@@ -1,6 +1,7 @@
 package cartesian
 
 import (
+	"cpor/sabotage"
 	"cpor/search"
 	"cpor/system"
 )
@@ -98,6 +99,9 @@ func (e *Expander) choose(s system.State, t int, stuck bool, left *int, v search
 		return
 	}
 	for k := e.threads[t].from; k < e.threads[t].to; k++ {
+		if sabotage.Is("cartesian/one combination") && k > e.threads[t].from {
+			break
+		}
 		e.threads[t].pick = e.active[k]
 		e.choose(s, t+1, stuck || e.prefixes[e.active[k]].stuck(), left, v)
 	}

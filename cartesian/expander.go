@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"cpor/sabotage"
 	"cpor/search"
 	"cpor/system"
 )
@@ -183,7 +184,9 @@ func (e *Expander) calc(s system.State) {
 	e.prefixes = e.prefixes[:0]
 	e.lent = 0
 	e.stopped = false
-	e.table.reset()
+	if !sabotage.Is("cartesian/stale") || len(e.spare) == 0 {
+		e.table.reset()
+	}
 	e.base.Load(s)
 	for t := range e.base.NumThreads() {
 		e.first(int32(t), s)
@@ -192,7 +195,7 @@ func (e *Expander) calc(s system.State) {
 		return
 	}
 	for _, p := range e.prefixes {
-		if p.extendable && p.idle {
+		if (p.extendable || sabotage.Is("cartesian/idle") && p.kind == system.Blocked) && p.idle {
 			p.infinite = true
 			p.extendable = false
 		}
@@ -208,7 +211,7 @@ func (e *Expander) first(t int32, s system.State) {
 	start := e.base.Hash()
 	for alt, more := uint64(0), true; more; {
 		out := e.base.Step(int(t), alt)
-		if out.Kind == system.Ended && e.o.noEndedLoops {
+		if out.Kind == system.Ended && e.leavesEnded() {
 			return
 		}
 		p := e.newPrefix(t, alt)
@@ -297,12 +300,12 @@ func (e *Expander) extend(i int32, s system.State, patient bool) bool {
 	}
 	p.waiting = false
 	out := p.next
-	if out.Kind == system.Ended && e.o.noEndedLoops {
+	if out.Kind == system.Ended && e.leavesEnded() {
 		p.infinite = true
 		p.extendable = false
 		return true
 	}
-	if out.Next != 0 {
+	if out.Next != 0 && !sabotage.Is("cartesian/choice") {
 		// The prefix ends before a choice: each alternative will start a
 		// prefix of its own.
 		m.Rewind(p.mark)
@@ -328,6 +331,9 @@ func (e *Expander) extend(i int32, s system.State, patient bool) bool {
 		}
 	}
 	for _, a := range p.accesses {
+		if sabotage.Is("cartesian/bury") {
+			break
+		}
 		e.table.bury(p.thread, a)
 	}
 	e.add(i, out, m)
@@ -372,6 +378,7 @@ func (e *Expander) add(i int32, out system.Outcome, m system.Machine) {
 	switch {
 	case conflict:
 		p.extendable = false
+		p.infinite = sabotage.Is("cartesian/blocked") && out.Kind == system.Blocked
 	case p.length == 1:
 		// The other threads' first transitions may yet conflict with it, so
 		// calc decides later whether it is infinite.
@@ -390,4 +397,10 @@ func (p *prefix) appendSteps(steps []search.Step) []search.Step {
 		steps = append(steps, search.Step{Thread: int(p.thread), Alt: alt})
 	}
 	return steps
+}
+
+// leavesEnded tells whether the self-loops of ended threads are left out, which
+// a test does to show that local states are lost.
+func (e *Expander) leavesEnded() bool {
+	return e.o.noEndedLoops || sabotage.Is("cartesian/ended")
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"cpor/sabotage"
 	"cpor/search/memory"
 	"cpor/statestore"
 	"cpor/system"
@@ -391,12 +392,15 @@ func (w *worker) Move(m *Move) {
 	if w.hook != nil {
 		w.hook.Move(m)
 	}
-	if m.Infinite || w.err != nil {
+	if m.Infinite || w.err != nil || sabotage.Is("search/infinite") && w.depth > 3 && m.Len > 1 {
 		return
 	}
 	ref, added, err := w.session.Insert(m.End, w.ref)
 	if err != nil {
 		w.err = err
+		return
+	}
+	if added && sabotage.Is("search/queue") && w.depth%5 == 4 && m.Thread == 0 {
 		return
 	}
 	if added {

@@ -1,6 +1,7 @@
 package stateless
 
 import (
+	"cpor/sabotage"
 	"cpor/system"
 )
 
@@ -111,12 +112,12 @@ func (p *path) push(c *node, useSleep bool) {
 	p.sleepAt = append(p.sleepAt, int32(to))
 	if useSleep {
 		for i := from; i < int32(to); i++ {
-			if x := p.sleep[i]; x.thread != c.thread && !conflict(x.acc, c.acc) {
+			if x := p.sleep[i]; x.thread != c.thread && (!conflict(x.acc, c.acc) || sabotage.Is("sleep/never woken")) {
 				p.sleep = append(p.sleep, x)
 			}
 		}
 		for x := c.parent.first; x != c; x = x.next {
-			if x.thread != c.thread && !conflict(x.acc, c.acc) {
+			if x.thread != c.thread && (!conflict(x.acc, c.acc) || sabotage.Is("sleep/never woken")) {
 				p.sleep = append(p.sleep, x)
 			}
 		}

@@ -3,6 +3,7 @@ package compile
 import (
 	"cpor/model/resolve"
 	"cpor/model/syntax"
+	"cpor/sabotage"
 )
 
 // isPure tells whether an expression is local computation without an effect:
@@ -823,7 +824,11 @@ func (g *gen) builtinTo(e *syntax.CallExpr, dst int32) {
 		}
 		g.emit(Instr{Op: op, A: dst, B: v.reg, Site: g.fault(e)})
 		if name == "empty" { // a number: OpNot is for bools only
-			g.op(OpEq, dst, dst, g.constReg(0))
+			if sabotage.Is("eval/empty") {
+				g.op(OpNot, dst, dst, 0)
+			} else {
+				g.op(OpEq, dst, dst, g.constReg(0))
+			}
 		}
 		g.free(v)
 	case "cas":

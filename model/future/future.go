@@ -17,6 +17,7 @@ import (
 	"slices"
 
 	"cpor/model/compile"
+	"cpor/sabotage"
 	"cpor/system"
 )
 
@@ -462,6 +463,9 @@ func (a *Analysis) run(at int) {
 // Select and a Go, which are with the values that they give.
 func (a *Analysis) effects(in *compile.Instr) {
 	e := in.Op.Effect()
+	if sabotage.Is("persistent/locks") && (in.Op == compile.OpLock || in.Op == compile.OpUnlock) {
+		return
+	}
 	if reg, ok := in.LocOperand(); ok {
 		locs := a.cur[reg].plus(interval{0, int64(e.Locs - 1)})
 		if e.Read {

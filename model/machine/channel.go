@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"cpor/model/compile"
+	"cpor/sabotage"
 	"cpor/system"
 )
 
@@ -148,7 +149,7 @@ func (m *Machine) receive(c *compile.SelectCase, regs []int64, ch *compile.Chan,
 		}
 	}
 	if c.OK >= 0 {
-		regs[c.OK] = b2i(from >= 0)
+		regs[c.OK] = b2i(from >= 0 || sabotage.Is("eval/received"))
 	}
 }
 
@@ -209,7 +210,7 @@ func (m *Machine) selectCase(in *compile.Instr, regs []int64) (status, int) {
 		return blocked, 0
 	}
 	k := int(m.ready[0])
-	if len(m.ready) > 1 {
+	if len(m.ready) > 1 && !sabotage.Is("select/first") {
 		d, ok := m.choose(uint64(len(m.ready)))
 		if !ok {
 			return m.fault(in, "too many alternatives in one transition")
@@ -269,7 +270,7 @@ func (m *Machine) retract(cases []compile.SelectCase, regs []int64) {
 			continue
 		}
 		state, who, _ := unmark(m.read(ch.Slots))
-		if who != m.thread || state != sender && state != receiver {
+		if who != m.thread || state != sender && state != receiver || sabotage.Is("select/retract") {
 			continue
 		}
 		if state == sender {

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"cpor/model/compile"
+	"cpor/sabotage"
 	"cpor/system"
 )
 
@@ -89,7 +90,7 @@ func (m *Machine) Encode(dst system.State) system.State {
 	dst = append(dst[:0], m.words[:m.sys.length(m.n)]...)
 	for i := range m.sys.rings {
 		r := &m.sys.rings[i]
-		if head := r.head.get(dst); head != 0 {
+		if head := r.head.get(dst); head != 0 && !sabotage.Is("encode/rotate") {
 			r.rotate(dst, int(head), &m.before)
 		}
 	}
@@ -114,7 +115,11 @@ func (m *Machine) Mark() system.Mark { return system.Mark(len(m.log)) }
 
 // Rewind implements system.Machine.
 func (m *Machine) Rewind(mark system.Mark) {
-	for i := len(m.log) - 1; i >= int(mark); i-- {
+	first := int(mark)
+	if sabotage.Is("undo/first") && len(m.log)-first > 2 {
+		first++
+	}
+	for i := len(m.log) - 1; i >= first; i-- {
 		u := m.log[i]
 		if m.track {
 			m.hash ^= mix(u.word, m.words[u.word]) ^ mix(u.word, u.old)
@@ -156,6 +161,9 @@ func (m *Machine) set(word int, v uint64) {
 func (m *Machine) access(l system.Loc, write bool) {
 	if m.syncs.on {
 		m.observe(l, write)
+	}
+	if sabotage.On && m.unseen(l) {
+		return
 	}
 	for i := len(m.acc) - 1; i >= 0; i-- {
 		if m.acc[i].Loc == l {
@@ -239,10 +247,15 @@ func (m *Machine) attempt(t int, pt *compile.Point, alt uint64) (system.Outcome,
 		m.access(s.p.Loc(t, 0), false) // the child reads its existence
 	}
 	st, to := m.run(pt.Entry, m.regs, pt.Thread, w, sh)
-	out := system.Outcome{Kind: system.Moved, Created: m.created}
+	out := system.Outcome{Kind: system.Moved, Created: m.created && !sabotage.Is("access/created")}
 	switch st {
 	case blocked:
-		m.Rewind(mark)
+		if sabotage.Is("access/blocked") {
+			m.acc = m.acc[:0]
+		}
+		if !sabotage.Is("undo/blocked") {
+			m.Rewind(mark)
+		}
 		for i := range m.acc {
 			m.acc[i].Write = false
 		}
@@ -251,7 +264,9 @@ func (m *Machine) attempt(t int, pt *compile.Point, alt uint64) (system.Outcome,
 	case reached:
 		m.exit(pt, int32(to), m.regs, w, sh)
 	case failed:
-		m.leaveMonitors(t)
+		if !sabotage.Is("sync/failed") {
+			m.leaveMonitors(t)
+		}
 		// A site is a local state of its own.
 		m.only(w, sh, 1+len(s.p.Points)+to)
 	}
@@ -327,6 +342,9 @@ func (m *Machine) retry(t int, pt *compile.Point, alt uint64) system.Outcome {
 		on := m.syncs.on
 		m.syncs.on = false // what is not executed does not synchronise
 		for _, a := range touched {
+			if sabotage.Is("access/alternatives") {
+				break
+			}
 			m.access(a.Loc, false)
 		}
 		m.syncs.on = on
@@ -424,7 +442,7 @@ func (m *Machine) watched(t int, pt *compile.Point) {
 // writeWatched records a write of each watched thing that the step changed.
 func (m *Machine) writeWatched(t int, pt *compile.Point) {
 	for k, old := range m.before {
-		if m.peekWatch(t, pt.Thread, k) != old {
+		if m.peekWatch(t, pt.Thread, k) != old && !sabotage.Is("access/observed") {
 			m.access(m.p.Loc(t, 2+k), true)
 		}
 	}
@@ -520,4 +538,20 @@ func (m *Machine) create(in *compile.Instr, regs []int64) (status, int) {
 func (m *Machine) storeField(f compile.Field, w int, sh uint, v int64) {
 	mask := maskOf(int(f.Bits)) << (uint(f.Shift) + sh)
 	m.set(w+int(f.Word), m.words[w+int(f.Word)]&^mask|uint64(v)<<(uint(f.Shift)+sh)&mask)
+}
+
+// unseen tells whether a sabotage hides a location.
+func (m *Machine) unseen(l system.Loc) bool {
+	if i := int(l) - len(m.p.Locs); i >= 0 {
+		return sabotage.Is("access/existence") && (i == 0 || i > 0 && (i-1)%m.p.PerThread == 0) ||
+			sabotage.Is("access/parked") && i > 0 && (i-1)%m.p.PerThread == 1
+	}
+	info := &m.p.Locs[l]
+	return sabotage.Is("access/mutex") && info.Mutex ||
+		sabotage.Is("access/channel tail") && info.Role == compile.ChanTail ||
+		sabotage.Is("access/channel slot") && info.Role == compile.ChanSlot ||
+		sabotage.Is("access/closed") && info.Role == compile.ChanClosed ||
+		sabotage.Is("access/waiters") && info.Role == compile.MonitorWaiters ||
+		sabotage.Is("access/semaphore") && info.Role == compile.SemaphoreCount ||
+		sabotage.Is("access/first only") && len(m.acc) >= 8
 }

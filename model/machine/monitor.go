@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"cpor/model/compile"
+	"cpor/sabotage"
 	"cpor/system"
 )
 
@@ -52,13 +53,15 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 			if d == maxDepth {
 				return m.fault(in, "%s is entered more than %d times", name, maxDepth)
 			}
-			m.write(l+monitorDepth, d+1)
+			if !sabotage.Is("sync/reenter") {
+				m.write(l+monitorDepth, d+1)
+			}
 		default:
 			return blocked, 0
 		}
 		return reached, 0
 	case compile.OpWake:
-		if uint64(m.read(l+monitorWaiters))>>m.thread&1 != 0 || m.read(l) != 0 {
+		if !sabotage.Is("sync/wake") && uint64(m.read(l+monitorWaiters))>>m.thread&1 != 0 || m.read(l) != 0 {
 			return blocked, 0
 		}
 		m.write(l, self)
@@ -90,7 +93,7 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 	case compile.OpNotify:
 		waiters := uint64(m.read(l + monitorWaiters))
 		switch {
-		case waiters == 0:
+		case waiters == 0 || sabotage.Is("sync/lost wake-up") && waiters&(waiters-1) == 0:
 		case in.C == 1:
 			m.write(l+monitorWaiters, 0)
 		default:
@@ -99,6 +102,9 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 				return m.fault(in, "too many alternatives in one transition")
 			}
 			rest := waiters
+			if sabotage.Is("sync/notify first") {
+				d = 0
+			}
 			for ; d > 0; d-- {
 				rest &= rest - 1
 			}

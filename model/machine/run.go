@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"cpor/model/compile"
+	"cpor/sabotage"
 	"cpor/system"
 )
 
@@ -24,7 +25,7 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 			regs[in.A] = regs[in.B]
 		case compile.OpAdd:
 			v := regs[in.B] + regs[in.C]
-			if t := &m.p.Types[in.T]; v < t.Min || v > t.Max {
+			if t := &m.p.Types[in.T]; (v < t.Min || v > t.Max) && !sabotage.Is("eval/range") {
 				return m.outOfRange(in, v)
 			}
 			regs[in.A] = v
@@ -111,7 +112,7 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 		case compile.OpIndex:
 			s := &m.p.Strides[in.T]
 			i := regs[in.C]
-			if uint64(i) >= uint64(s.Len) {
+			if uint64(i) >= uint64(s.Len) && !(sabotage.Is("eval/index") && i == s.Len && s.Len > 1) {
 				return m.fault(in, "index out of range [%d] with length %d", i, s.Len)
 			}
 			regs[in.A] = regs[in.B] + i*s.Stride
@@ -149,6 +150,9 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 			m.syncs.indivisible = true
 			if m.read(l) == regs[in.C] {
 				m.write(l, regs[in.D])
+				if sabotage.Is("access/cas") && m.track && m.acc[len(m.acc)-1].Loc == system.Loc(l) {
+					m.acc[len(m.acc)-1].Write = false
+				}
 				regs[in.A] = 1
 			} else {
 				regs[in.A] = 0
@@ -165,7 +169,7 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 			switch owner := m.read(l); {
 			case owner == 0:
 				return m.fault(in, "unlock of %s, which is not locked", m.p.Locs[l].Name)
-			case owner != int64(m.thread+1):
+			case owner != int64(m.thread+1) && !sabotage.Is("sync/unlock"):
 				return m.fault(in, "unlock of %s, which %s holds", m.p.Locs[l].Name, m.ThreadName(int(owner-1)))
 			}
 			m.write(l, 0)

@@ -11,6 +11,7 @@
 package full
 
 import (
+	"cpor/sabotage"
 	"cpor/search"
 	"cpor/system"
 )
@@ -66,7 +67,7 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 				ended++
 			default:
 				transitions++
-				stuck = stuck || !out.AtEnd
+				stuck = stuck || !out.AtEnd || sabotage.Is("full/end")
 			}
 			continue
 		}
@@ -82,7 +83,7 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 				x.tail[0] = search.Step{Thread: t, Alt: alt}
 				v.Violation(out.Violation, x.tail[:])
 			}
-			if out.Next == 0 {
+			if out.Next == 0 || sabotage.Is("full/alternatives") && alt != 0 {
 				break
 			}
 			if transitions%stopInterval == 0 {

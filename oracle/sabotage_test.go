@@ -1,0 +1,142 @@
+//go:build sabotage
+
+package oracle_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"cpor/oracle"
+	"cpor/sabotage"
+)
+
+var update = flag.Bool("update", false, "write the table of sabotages into docs/oracle.md")
+
+// catcher is a check of the ordinary suite on generated programs, with the test
+// that runs it, as many programs as it runs, and what it knows best.
+type catcher struct {
+	test     string
+	programs uint64
+	first    []string // the beginnings of the sabotages for which it is asked first
+	check    func(seed uint64) (string, bool)
+}
+
+func catchers() []catcher {
+	// Brute force is the same for all sabotages: it is done without any.
+	known := map[uint64]*oracle.Semantics{}
+	engine := func(prefix string) func(seed uint64) (string, bool) {
+		var list []engine
+		for _, e := range engines {
+			if strings.HasPrefix(e.name, prefix) {
+				list = append(list, e)
+			}
+		}
+		return func(seed uint64) (string, bool) {
+			text := program(seed)
+			want, ok := known[seed]
+			if !ok {
+				on := sabotage.Now()
+				sabotage.Set("")
+				want, _, _ = oracle.Lockstep("generated.model", text, lockstepPairs)
+				known[seed] = want
+				sabotage.Set(on)
+			}
+			if want == nil || !want.Complete {
+				return "", false
+			}
+			return against(list, want, text), true
+		}
+	}
+	return []catcher{
+		{"TestEngines (full)", 700, []string{"full/", "search/", "store/"}, engine("full")},
+		{"TestEngines (cartesian)", 700, []string{"cartesian/", "access/"}, engine("cartesian")},
+		{"TestEngines (stateless)", 700, []string{"persistent/", "sleep/"}, engine("stateless")},
+		{"TestProgramLockstep", 700, []string{"eval/", "sync/", "select/", "undo/", "encode/"}, func(seed uint64) (string, bool) {
+			_, diff, err := oracle.Lockstep("generated.model", program(seed), lockstepPairs)
+			return diff, err == nil
+		}},
+		{"TestTheorem1", 3500, nil, func(seed uint64) (string, bool) {
+			return check(oracle.Generate(seed, configs[seed%uint64(len(configs))]))
+		}},
+	}
+}
+
+// TestSabotage switches one sabotage on after the other and sees that a test of
+// the ordinary suite catches it, on the programs that the test runs on.
+func TestSabotage(t *testing.T) {
+	var rows []string
+	all := catchers()
+	for _, s := range sabotage.List {
+		knows := func(c catcher) bool {
+			return slices.ContainsFunc(c.first, func(p string) bool { return strings.HasPrefix(s.Name, p) })
+		}
+		order := slices.Clone(all)
+		slices.SortStableFunc(order, func(a, b catcher) int {
+			switch {
+			case knows(a) && !knows(b):
+				return -1
+			case knows(b) && !knows(a):
+				return 1
+			}
+			return 0
+		})
+		row := ""
+		for _, c := range order {
+			sabotage.Set(s.Name)
+			caught := uint64(0)
+			for seed := uint64(1); seed <= c.programs && caught == 0; seed++ {
+				if d := guarded(c.check, seed); d != "" {
+					caught = seed
+				}
+			}
+			sabotage.Set("")
+			if caught > 0 {
+				row = fmt.Sprintf("| %s | %s | %s | %d |", s.Name, s.What, c.test, caught)
+				break
+			}
+		}
+		if row == "" {
+			t.Errorf("%s survives: %s", s.Name, s.What)
+			row = fmt.Sprintf("| %s | %s | none | |", s.Name, s.What)
+		}
+		t.Log(row)
+		rows = append(rows, row)
+	}
+	table := strings.Join(rows, "\n") + "\n"
+	const file, begin, end = "../docs/oracle.md", "<!-- sabotages -->\n", "<!-- end -->\n"
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, ok1 := strings.Cut(string(b), begin)
+	_, tail, ok2 := strings.Cut(rest, end)
+	if !ok1 || !ok2 {
+		t.Fatalf("%s has no place for the table", file)
+	}
+	text := head + begin + "| sabotage | what is broken | caught by | at program |\n|---|---|---|---|\n" + table + end + tail
+	if *update {
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	} else if text != string(b) {
+		t.Errorf("the table in %s is not up to date; run with -update", file)
+	}
+}
+
+// guarded runs a check; a panic is a difference as well.
+func guarded(check func(uint64) (string, bool), seed uint64) (diff string) {
+	defer func() {
+		if r := recover(); r != nil {
+			diff = fmt.Sprint("panic: ", r)
+		}
+	}()
+	d, ok := check(seed)
+	if !ok {
+		return ""
+	}
+	return d
+}
