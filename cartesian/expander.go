@@ -195,7 +195,7 @@ func (e *Expander) calc(s system.State) {
 		return
 	}
 	for _, p := range e.prefixes {
-		if (p.extendable || sabotage.Is("cartesian/idle") && p.kind == system.Blocked) && p.idle {
+		if p.extendable && p.idle {
 			p.infinite = true
 			p.extendable = false
 		}
@@ -378,7 +378,7 @@ func (e *Expander) add(i int32, out system.Outcome, m system.Machine) {
 	switch {
 	case conflict:
 		p.extendable = false
-		p.infinite = sabotage.Is("cartesian/blocked") && out.Kind == system.Blocked
+		p.infinite = sabotage.Is("cartesian/conflict") && p.length > 2
 	case p.length == 1:
 		// The other threads' first transitions may yet conflict with it, so
 		// calc decides later whether it is infinite.

@@ -543,15 +543,13 @@ func (m *Machine) storeField(f compile.Field, w int, sh uint, v int64) {
 // unseen tells whether a sabotage hides a location.
 func (m *Machine) unseen(l system.Loc) bool {
 	if i := int(l) - len(m.p.Locs); i >= 0 {
-		return sabotage.Is("access/existence") && (i == 0 || i > 0 && (i-1)%m.p.PerThread == 0) ||
-			sabotage.Is("access/parked") && i > 0 && (i-1)%m.p.PerThread == 1
+		return sabotage.Is("access/existence") && (i == 0 || i > 0 && (i-1)%m.p.PerThread == 0)
 	}
 	info := &m.p.Locs[l]
 	return sabotage.Is("access/mutex") && info.Mutex ||
 		sabotage.Is("access/channel tail") && info.Role == compile.ChanTail ||
 		sabotage.Is("access/channel slot") && info.Role == compile.ChanSlot ||
 		sabotage.Is("access/closed") && info.Role == compile.ChanClosed ||
-		sabotage.Is("access/waiters") && info.Role == compile.MonitorWaiters ||
 		sabotage.Is("access/semaphore") && info.Role == compile.SemaphoreCount ||
 		sabotage.Is("access/first only") && len(m.acc) >= 8
 }

@@ -39,6 +39,33 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
+// FuzzParams looks for values of -D that make Check panic, or that it takes and
+// then has a constant which its type cannot hold.
+func FuzzParams(f *testing.F) {
+	for _, v := range []string{"0", "3", "-1", "0x1f", "0b1", "0o17", "1_000", "true", "false", " 7 ", "99999999999999999999", "1e3", "", "'a'", "--1"} {
+		f.Add("N", v)
+		f.Add("B", v)
+		f.Add("S", v)
+		f.Add("n", v)
+	}
+	src := source.New("params.model", "const N = 2\nconst S uint4 = 3\nconst B = true\nconst D = N * 2\nvar A [N]int\nthread T() { assert(B || S < 15) }\ninit { go T() }\n")
+	f.Fuzz(func(t *testing.T, name, value string) {
+		prog, err := resolve.Check(src, resolve.Options{Params: map[string]string{name: value}})
+		if (prog == nil) != (err != nil) {
+			t.Fatal("a program and an error, or neither")
+		}
+		if prog == nil {
+			return
+		}
+		checkProgram(t, prog)
+		for _, c := range prog.Consts {
+			if c.Name == "S" && (c.Value < 0 || c.Value > 15) || c.Name == "B" && c.Value&^1 != 0 {
+				t.Fatalf("%s=%q: %s is %d", name, value, c.Name, c.Value)
+			}
+		}
+	})
+}
+
 // TestDeep checks trees as high as the parser lets them be.
 func TestDeep(t *testing.T) {
 	const n = 9_000
