@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -42,6 +43,10 @@ type Semantics struct {
 func Lockstep(name, text string, most int) (*Semantics, string, error) {
 	l := &lockstep{sem: &Semantics{Violations: map[string]bool{}, Deadlocks: map[string]bool{}, Complete: true, Reach: newReach()}, seen: map[string]bool{}, states: map[string]string{}}
 	m, err := model.Parse(name, text, model.Options{})
+	var refused *source.List
+	if errors.As(err, &refused) { // also what only the compiler knows of
+		return nil, "", err
+	}
 	walkErr := l.resolve(name, text, m)
 	if err != nil || walkErr != nil {
 		if (err == nil) != (walkErr == nil) {
