@@ -135,7 +135,7 @@ func parallel(t *testing.T, n uint64, check func(seed uint64) (diff string, ok b
 			for {
 				k := next.Add(1)
 				s := *first + k - 1
-				if k > n+passed.Load() || failed.Load() > 3 {
+				if done.Load() >= n || k > 20*n+100 || failed.Load() > 3 {
 					return
 				}
 				d, ok := check(s)
