@@ -198,6 +198,8 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 	switch s := s.(type) {
 	case *syntax.Block:
 		return b.entry(b.block(s.Stmts, next, c), s, c)
+	case plain:
+		return b.block(s.Stmts, next, c)
 	case *syntax.DeclStmt:
 		return b.declSteps(s, next, c)
 	case *syntax.Labeled:
@@ -284,8 +286,8 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		in := c
 		esc := b.jump(nil, c)
 		in.escapes = append(in.escapes[:len(in.escapes):len(in.escapes)], esc)
-		main := b.block([]syntax.Stmt{s.Main}, next, in)
-		esc.jump = b.block([]syntax.Stmt{s.Escape}, next, c)
+		main := b.sides(s.Main, next, in)
+		esc.jump = b.sides(s.Escape, next, c)
 		return main
 	case *syntax.Exclusive:
 		for _, ref := range s.Refs {
@@ -298,6 +300,9 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 	}
 	panic("promela: statement")
 }
+
+// plain is a block without an entry of its own, as the body of a for has none.
+type plain struct{ *syntax.Block }
 
 func (b *builder) p2sym(name string) (*Sym, bool) {
 	s := b.lookup(name)
@@ -383,6 +388,14 @@ func (b *builder) choice(s *syntax.If, next *node, c context) *node {
 	return head
 }
 
+// sides builds one side of an unless: a block there has no entry of its own.
+func (b *builder) sides(s syntax.Stmt, next *node, c context) *node {
+	if block, ok := s.(*syntax.Block); ok {
+		return b.block(block.Stmts, next, c)
+	}
+	return b.block([]syntax.Stmt{s}, next, c)
+}
+
 // entry makes the state in which control is before a block, with the first edges
 // of the block: it is another one than a loop at the beginning of the block comes
 // back to.
@@ -434,7 +447,7 @@ func (b *builder) loop(s *syntax.For, next *node, c context) *node {
 		}
 		from, to = &syntax.Const{Pos: s.Pos}, &syntax.Const{Pos: s.Pos, Value: int32(n - 1)}
 	}
-	body.Stmts = append(body.Stmts, &syntax.ExprStmt{Pos: s.Pos, X: &syntax.Binary{Pos: s.Var.Pos, Op: "<=", X: s.Var, Y: to}}, s.Body,
+	body.Stmts = append(body.Stmts, &syntax.ExprStmt{Pos: s.Pos, X: &syntax.Binary{Pos: s.Var.Pos, Op: "<=", X: s.Var, Y: to}}, plain{s.Body},
 		&syntax.Assign{Pos: s.Var.Pos, Ref: s.Var, X: &syntax.Binary{Pos: s.Var.Pos, Op: "+", X: s.Var, Y: &syntax.Const{Pos: s.Pos, Value: 1}}})
 	done := &syntax.Block{Pos: s.Pos, Stmts: []syntax.Stmt{&syntax.Else{Pos: s.Pos}, &syntax.Break{Pos: s.Pos}}}
 	return b.seq([]syntax.Stmt{
