@@ -8,9 +8,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // listening reads the addresses that the command says it listens on.
@@ -67,5 +70,70 @@ func TestMonitorServes(t *testing.T) {
 	}
 	if c := <-code; c != exitAlarm || !strings.HasPrefix(stdout.String(), "possibly: yes, after 2 events") {
 		t.Errorf("code %d, %s", c, stdout)
+	}
+}
+
+// TestKilled: a monitor that is killed at any time has in its journal what it
+// acknowledged, and takes the rest when it is started again.
+func TestKilled(t *testing.T) {
+	journal := filepath.Join(t.TempDir(), "journal")
+	const events = 12_000
+	acknowledged := 0
+	for round := 0; acknowledged < events; round++ {
+		cmd := exec.Command(os.Args[0], "monitor", "-poss", "p1.x && p2.x", "-tcp", "127.0.0.1:0", "-journal", journal, "-journal-limit", "20KiB")
+		cmd.Env = append(os.Environ(), "CPOR_CHILD=1")
+		stderr, err := cmd.StderrPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		addr := listening(t, stderr, 1)
+		if len(addr) == 0 {
+			t.Fatal("it does not listen")
+		}
+		conn, err := net.Dial("tcp", addr[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		// Everything acknowledged before is known: a gap would be refused.
+		from := acknowledged + 1
+		go func() {
+			for k := from; k <= events; k++ {
+				if _, err := fmt.Fprintf(conn, `{"host":"p1","clock":{"p1":%d},"event":"e%d","vars":{"x":%v}}`+"\n", k, k, k%2 == 0); err != nil {
+					return
+				}
+			}
+		}()
+		first := acknowledged
+		kill := 100 * (round + 1)
+		in := bufio.NewScanner(conn)
+		for in.Scan() {
+			var line int
+			if _, err := fmt.Sscanf(in.Text(), "ok %d", &line); err != nil {
+				t.Fatalf("round %d: %s", round, in.Text())
+			}
+			acknowledged = first + line
+			if round < 6 && line >= kill || acknowledged == events {
+				break
+			}
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Wait()
+		conn.Close()
+		if err := in.Err(); err != nil || acknowledged == first {
+			t.Fatalf("round %d: %d events were acknowledged: %v", round, acknowledged, err)
+		}
+	}
+	var out, errs bytes.Buffer
+	code := Monitor(context.Background(), []string{"-poss", "p1.x && p2.x", "-journal", journal}, strings.NewReader(`{"host":"p2","clock":{"p2":1},"vars":{"x":false}}`), &out, &errs)
+	if code != exitFine || !strings.Contains(out.String(), fmt.Sprint(events+1, " events")) || errs.Len() > 0 {
+		t.Errorf("code %d, %s %s", code, &out, &errs)
 	}
 }

@@ -29,7 +29,12 @@ func cpor() {
 	os.Exit(2)
 }
 
-func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"cpor": cpor}) }
+func TestMain(m *testing.M) {
+	if os.Getenv("CPOR_CHILD") != "" { // see TestKilled
+		cpor()
+	}
+	testscript.Main(m, map[string]func(){"cpor": cpor})
+}
 
 func TestScripts(t *testing.T) {
 	logs, err := filepath.Abs("../benchmarks/mutex/testdata")

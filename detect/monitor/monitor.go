@@ -284,22 +284,9 @@ func (m *Monitor) Status() Status {
 	return s
 }
 
-// Relevant reports whether the host is one whose events matter.
-func (m *Monitor) Relevant(hostName string) bool {
-	_, ok := m.index[hostName]
-	return ok
-}
-
-// Check reports whether Add would refuse the event, without changing anything;
-// fresh is unset if the event was there already.
-func (m *Monitor) Check(x *Event) (fresh bool, err error) {
-	e, err := m.fromEvent(x)
-	if err != nil || e == nil {
-		return false, err
-	}
-	return m.check(e)
-}
-
+// check reports whether an event contradicts what has arrived, without changing
+// anything; fresh is unset if the event was there already. The error is ErrFull
+// if no more are taken.
 func (m *Monitor) check(e *event) (fresh bool, err error) {
 	h := m.hosts[e.host]
 	if e.own <= h.arrived || h.early[e.own] != nil {
@@ -333,26 +320,12 @@ func (h *host) repeated(e *event) error {
 	return nil
 }
 
-// Add takes an event. An event that was there already is ignored, so that a
-// sender may repeat what was not acknowledged; one that arrives before its
-// predecessor of the same host waits for it. The error says what is wrong with
-// the event, which then changes nothing, or is ErrFull: this event was taken, or
-// was not if Full was true before, and no more will be.
-func (m *Monitor) Add(x *Event) error {
-	e, err := m.fromEvent(x)
-	if err != nil || e == nil {
-		return err
-	}
-	if fresh, err := m.check(e); err != nil || !fresh {
-		return err
-	}
-	return m.add(e)
-}
-
 // Full reports whether a bound was reached.
 func (m *Monitor) Full() bool { return m.full }
 
-// add takes an event that check found fresh.
+// add takes an event that check found fresh; one that arrives before its
+// predecessor of the same host waits for it. The error is ErrFull when this event
+// was taken, and no more will be.
 func (m *Monitor) add(e *event) error {
 	h := m.hosts[e.host]
 	m.events++

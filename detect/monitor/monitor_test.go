@@ -22,6 +22,37 @@ func randomComputation(rng *rand.Rand) *computation.Computation {
 		Variables: 2, Values: 3, Assign: 0.5, Undefined: rng.IntN(3) == 0})
 }
 
+// Relevant reports whether the host is one whose events matter.
+func (m *Monitor) Relevant(hostName string) bool {
+	_, ok := m.index[hostName]
+	return ok
+}
+
+// Check reports whether Add would refuse the event, without changing anything;
+// fresh is unset if the event was there already.
+func (m *Monitor) Check(x *Event) (fresh bool, err error) {
+	e, err := m.fromEvent(x)
+	if err != nil || e == nil {
+		return false, err
+	}
+	return m.check(e)
+}
+
+// Add takes an event. An event that was there already is ignored, so that a
+// sender may repeat what was not acknowledged; one that arrives before its
+// predecessor of the same host waits for it. The error says what is wrong with
+// the event, which then changes nothing, or is ErrFull.
+func (m *Monitor) Add(x *Event) error {
+	e, err := m.fromEvent(x)
+	if err != nil || e == nil {
+		return err
+	}
+	if fresh, err := m.check(e); err != nil || !fresh {
+		return err
+	}
+	return m.add(e)
+}
+
 var predicates = []string{
 	"forall i: i.x", "forall i: !i.x", "exists i: i.x", "exists i < j: i.x && j.x", "forall i != j: i.x || j.y != i.y",
 	"p1.x && p1.y == 1", "forall i: i.y == 2", "count(i: i.x) == 1", "(forall i: i.x) || (forall i: i.y == 0)",
