@@ -130,8 +130,8 @@
 // search.
 //
 // A race is looked at in the first execution that has it. If T(Z) touches
-// nothing but what e or an event left out touches (and writes only what these
-// write), then what comes behind e and belongs to Z is independent of it, and T(Z)
+// nothing but what e, or an event left out before e, touches (and writes only
+// what these write), then what comes behind e and belongs to Z is independent of it, and T(Z)
 // is the same however the execution goes on. What comes behind e is left out of the
 // insertion then, unless something sleeps, or stands in the tree, that is
 // independent of all before e and of T(Z), so that only what comes behind can

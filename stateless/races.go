@@ -379,10 +379,11 @@ func affects(f, e []system.Access) bool {
 
 // ruledOut tells whether nothing that comes behind the event, and is left
 // without the roots, can conflict with accesses, because it would conflict with
-// the event or a root as well, and so happen after it.
+// the event or a root before it as well, and so happen after that. A root behind
+// the event rules out nothing: what conflicts with it may come between the two.
 func (w *worker) ruledOut(acc []system.Access, roots []int32) bool {
 	for _, a := range acc {
-		if covers(w.rev.acc, a) || slices.ContainsFunc(roots, func(f int32) bool { return covers(w.events[f].node.acc, a) }) {
+		if covers(w.rev.acc, a) || slices.ContainsFunc(roots, func(f int32) bool { return int(f) <= w.rev.event && covers(w.events[f].node.acc, a) }) {
 			continue
 		}
 		return false
