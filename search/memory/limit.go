@@ -5,7 +5,7 @@
 // the program's code and the stacks of the system; a store that doubles a table
 // knows nothing of the rest. So three things work together: the garbage
 // collector is told to keep less garbage, the store gets a share of what is
-// left, and the resident set is watched. At the limit a collection is tried
+// left, and the resident set is watched. Near the limit a collection is tried
 // before the search has to end.
 package memory
 
@@ -21,10 +21,7 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 )
 
-// How a limit is divided. The process may go over it by what is allocated
-// between two looks: up to a twentieth of 60 to 200 MB was measured with the
-// stores tree and plain, and up to 13 % more with compact and bitstate, whose work
-// items carry states.
+// How a limit is divided.
 const (
 	// storeShare is the part of the memory beside the process as it is at the
 	// start that the stores may take. The rest is for the work set, the
@@ -37,22 +34,36 @@ const (
 	// garbagePercent replaces GOGC while the memory is limited. Collections
 	// are cheap: nearly all of the heap is tables without pointers.
 	garbagePercent = 20
-	// collectEvery is the shortest time between two forced collections.
+	// margin is the part of the limit, and leastMargin how many bytes of it,
+	// with which left the search ends: the workers go on allocating until the
+	// next look, and until they hear of the end. How much does not depend on the
+	// limit. A collection is begun with twice as much left, and the end waits
+	// for it as long as a quarter is left.
+	margin      = 0.04
+	leastMargin = 4 << 20
+	// heapCeiling is the part of the limit that the garbage collector is told
+	// of, for all that the process has. It begins to collect more often there,
+	// and the resident set follows with a delay.
+	heapCeiling = 0.93
+	// collectEvery is the shortest time between two forced collections, and how
+	// long it counts that the last has not helped.
 	collectEvery = 250 * time.Millisecond
 )
 
 // CheckEvery is how often Check should be called.
-const CheckEvery = 10 * time.Millisecond
+const CheckEvery = 5 * time.Millisecond
 
 // ErrReached is what Check returns at the limit.
 var ErrReached = errors.New("the limit of memory was reached")
 
 // Limit is a limit on the memory of the process. The zero value has none.
 type Limit struct {
-	limit     uint64
-	base      uint64 // resident at the start
-	peak      uint64 // largest resident set seen
-	collected time.Time
+	limit uint64
+	base  uint64 // resident at the start
+	peak  uint64 // largest resident set seen
+
+	collecting chan struct{} // closed when the forced collection has ended; nil: there was none
+	collected  time.Time     // when it was seen to have ended
 
 	oldPercent int
 	oldLimit   int64
@@ -76,17 +87,23 @@ func New(limit uint64) (*Limit, error) {
 		return nil, fmt.Errorf("a memory limit of %s is too small: the process needs %s before it searches",
 			humanize.IBytes(limit), humanize.IBytes(base+leastRoom))
 	}
+	// The runtime knows nothing of the program's code and the like.
+	outside := base - min(base, runtimeMemory())
+	forHeap := int64(heapCeiling*float64(limit)) - int64(outside)
 	return &Limit{
 		limit:      limit,
 		base:       base,
 		oldPercent: debug.SetGCPercent(garbagePercent),
-		oldLimit:   debug.SetMemoryLimit(int64(limit)),
+		oldLimit:   debug.SetMemoryLimit(max(forHeap, 0)),
 	}, nil
 }
 
 // Release gives the garbage collector its settings back.
 func (m *Limit) Release() {
 	if m.limit > 0 {
+		if m.collecting != nil {
+			<-m.collecting
+		}
 		debug.SetGCPercent(m.oldPercent)
 		debug.SetMemoryLimit(m.oldLimit)
 	}
@@ -108,17 +125,48 @@ func (m *Limit) ForStores() uint64 {
 func (m *Limit) Check() error {
 	now := Resident()
 	m.peak = max(m.peak, now)
-	if m.limit == 0 || now < m.limit {
+	if m.limit == 0 {
+		return nil
+	}
+	room := max(uint64(margin*float64(m.limit)), leastMargin)
+	left := m.limit - min(m.limit, now)
+	if left > 2*room {
+		return nil
+	}
+	if m.running() {
+		if left < room/4 {
+			return ErrReached
+		}
 		return nil
 	}
 	if time.Since(m.collected) > collectEvery {
-		debug.FreeOSMemory()
-		m.collected = time.Now()
-		if Resident() < m.limit-m.limit/20 {
-			return nil
-		}
+		// Beside the looks, which must go on while it runs.
+		done := make(chan struct{})
+		m.collecting = done
+		go func() {
+			defer close(done)
+			debug.FreeOSMemory()
+		}()
+		return nil
 	}
-	return ErrReached
+	if left < room {
+		return ErrReached
+	}
+	return nil
+}
+
+// running tells whether a forced collection runs.
+func (m *Limit) running() bool {
+	if m.collecting == nil {
+		return false
+	}
+	select {
+	case <-m.collecting:
+		m.collecting, m.collected = nil, time.Now()
+		return false
+	default:
+		return true
+	}
 }
 
 // Peak returns the largest resident set of the process, in bytes.
