@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -233,4 +234,34 @@ func normalise(s string) string {
 		s = v.re.ReplaceAllString(s, v.by)
 	}
 	return s
+}
+
+// TestPackageTable holds the table of packages in docs/architecture.md to the
+// packages that there are: each has one row, and each row a package and files.
+func TestPackageTable(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := exec.Command("go", "list", "./...")
+	list.Dir = root
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Fields(regexp.MustCompile("(?m)^cpor/").ReplaceAllString(string(out), ""))
+	var got []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]*)` \\| .+ \\| (`.*`) \\|$").FindAllStringSubmatch(string(text), -1) {
+		got = append(got, row[1])
+		for file := range strings.SplitSeq(strings.ReplaceAll(row[2], "`", ""), ", ") {
+			if _, err := os.Stat(filepath.Join(root, row[1], file)); err != nil {
+				t.Errorf("begin reading %s at %s: %v", row[1], file, err)
+			}
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("packages without a row (-), rows without a package or doubled (+):\n%s", diff)
+	}
 }
