@@ -19,3 +19,5 @@ end:	do
 	:: atomic { requests?request(n) -> replies!reply(n) }
 	od
 }
+
+ltl answered { [] (len(requests) == 1 -> <> len(requests) == 0) }

@@ -26,6 +26,7 @@ import (
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
 	"cpor/model/source"
+	"cpor/system"
 )
 
 func init() {
@@ -52,7 +53,15 @@ func load(f *source.File, o frontend.Options) (*frontend.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &frontend.Program{System: s, Params: map[string]any{}, Sources: m.Files}, nil
+	var props []frontend.Property
+	for _, l := range p.LTLs {
+		line, col := l.Pos.Line()
+		props = append(props, frontend.Property{
+			Name: l.Name, Text: l.Text, Formula: l.Formula,
+			Pos: system.Pos{File: l.Pos.File.Name, Line: line, Col: col},
+		})
+	}
+	return &frontend.Program{System: s, Properties: props, Params: map[string]any{}, Sources: m.Files}, nil
 }
 
 // unsupported refuses what would otherwise be left out silently.
@@ -66,9 +75,6 @@ func unsupported(p *program.Program) error {
 	}
 	if t := p.Trace; t != nil {
 		say(t.Decl.Pos, len("trace"), "event traces are not checked yet; remove this one to check assertions, invalid end states and run-time errors")
-	}
-	for _, l := range p.LTLs {
-		say(l.Pos, len("ltl"), "ltl blocks of Promela are not checked yet; remove this one to check assertions, invalid end states and run-time errors")
 	}
 	if len(list) == 0 {
 		return nil

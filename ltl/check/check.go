@@ -104,8 +104,8 @@ type OptionError struct{ Message string }
 
 func (e *OptionError) Error() string { return e.Message }
 
-// FormulaError says that a formula cannot be checked: it has a next operator, or
-// its automaton grows too large.
+// FormulaError says that a formula cannot be checked: it has a next operator under a
+// reduction, or its automaton grows too large.
 type FormulaError struct {
 	Property string
 	Pos      system.Pos
@@ -309,8 +309,8 @@ func (c *checker) passes() ([]pass, error) {
 }
 
 func (c *checker) check(ctx context.Context) error {
-	if !c.p.Formula.StutterInvariant() {
-		return &FormulaError{c.p.Name, c.p.Pos, "there is a next operator in the formula, which partial-order reduction does not preserve"}
+	if c.o.Reduction != None && !c.p.Formula.StutterInvariant() {
+		return &FormulaError{c.p.Name, c.p.Pos, "there is a next operator in the formula, which partial-order reduction does not preserve; use -por none"}
 	}
 	passes, err := c.passes()
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
+	"cpor/ltl/check"
 	"cpor/model/source"
 )
 
@@ -165,4 +167,105 @@ func TestSpinFile(t *testing.T) {
 	}
 	want, fatal := spin(t, t.TempDir(), string(b))
 	t.Logf("%+v, SPIN %+v %s", count(s), want, fatal)
+}
+
+// formula writes a random formula over a generated model.
+func (g *generator) formula(depth int) string {
+	if depth == 0 || g.n(4) == 0 {
+		return "(" + g.pick("x == 1", "x < 2", "y", "m == red", "arr[1] > 0", "len(q) == 0", "z >= x", "t.a != 1", "arr[0] == arr[1]") + ")"
+	}
+	switch g.n(9) {
+	case 0, 1:
+		return "[] " + g.formula(depth-1)
+	case 2, 3:
+		return "<> " + g.formula(depth-1)
+	case 4:
+		return "! " + g.formula(depth-1)
+	case 5:
+		return "(" + g.formula(depth-1) + " U " + g.formula(depth-1) + ")"
+	case 6:
+		return "(" + g.formula(depth-1) + " -> " + g.formula(depth-1) + ")"
+	case 7:
+		return "(" + g.formula(depth-1) + " && " + g.formula(depth-1) + ")"
+	}
+	return "(" + g.formula(depth-1) + " || " + g.formula(depth-1) + ")"
+}
+
+// TestSpinFormulas compares the verdicts on temporal properties with SPIN's.
+func TestSpinFormulas(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles SPIN's verifiers")
+	}
+	if _, err := exec.LookPath("spin"); err != nil {
+		t.Skip("LEFT OUT: spin is not installed, so nothing is compared with it here")
+	}
+	compared, holds, bad := 0, 0, 0
+	dir := t.TempDir()
+	for i := range uint64(*spinModels) {
+		seed := *spinFirst + i
+		g := &generator{r: rand.New(rand.NewPCG(seed, 2))}
+		text := g.model() + "ltl p { " + g.formula(3) + " }\n"
+		m, err := syntax.Parse(source.New("m.pml", text), nil)
+		if err != nil {
+			continue
+		}
+		p, err := program.Resolve(m)
+		if err != nil {
+			continue
+		}
+		s, err := New(p, Options{})
+		if err != nil || count(s).stored > 3000 {
+			continue
+		}
+		want, ok := spinFormula(t, dir, text)
+		if !ok {
+			continue
+		}
+		l := p.LTLs[0]
+		rs, err := check.Run(context.Background(), s, []check.Property{{Name: "p", Formula: l.Formula, Text: l.Text}}, check.Options{Reduction: check.None, Workers: 2})
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, text)
+		}
+		if rs[0].Fault != nil || rs[0].Verdict == check.Incomplete {
+			continue
+		}
+		compared++
+		got := rs[0].Verdict == check.Pass
+		if got {
+			holds++
+		}
+		if got != want {
+			t.Errorf("seed %d: holds %v, SPIN %v: %s\n%s", seed, got, want, l.Text, text)
+			if bad++; bad > 3 {
+				break
+			}
+		}
+	}
+	if compared < *spinModels/10 {
+		t.Errorf("only %d of %d formulas could be compared", compared, *spinModels)
+	}
+	t.Logf("%d formulas compared, %d hold", compared, holds)
+}
+
+// spinFormula tells whether SPIN finds that the property holds; ok is false if it
+// did not finish.
+func spinFormula(t *testing.T, dir, text string) (holds, ok bool) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, "m.pml"), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	script := "rm -f pan; spin -o1 -o2 -o3 -a m.pml >/dev/null && { tcc -DNOREDUCE -DMEMLIM=500 -w -o pan pan.c || cc -DNOREDUCE -DMEMLIM=500 -w -o pan pan.c; } >/dev/null 2>&1 && timeout 5 ./pan -a -A -E -n -m100000"
+	cmd := exec.Command("sh", "-c", script)
+	cmd.Dir = dir
+	out, _ := cmd.CombinedOutput()
+	n := reErrors.FindStringSubmatch(string(out))
+	if n == nil || strings.Contains(string(out), "max search depth") {
+		return false, false
+	}
+	for _, fatal := range []string{"d_step", "bad queue", "rv-attempt", "too many", "out of memory", "invalid array index"} {
+		if strings.Contains(string(out), fatal) {
+			return false, false
+		}
+	}
+	return n[1] == "0", true
 }

@@ -34,6 +34,7 @@ type System struct {
 	initial []system.State
 	claims  int32 // what _nr_pr counts beside the processes
 	lossy   bool
+	props   []eval
 
 	perProcess int  // locations of a process
 	control    bool // something beside a process itself depends on where it is
@@ -71,6 +72,9 @@ func New(p *program.Program, o Options) (*System, error) {
 		c.compile(t)
 	}
 	c.proc = nil
+	for _, q := range p.Props {
+		s.props = append(s.props, c.expr(q.X))
+	}
 	m := &Machine{sys: s}
 	m.words = make([]uint64, s.globals.words+64)
 	m.rebuild()

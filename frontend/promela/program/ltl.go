@@ -2,16 +2,14 @@ package program
 
 import (
 	"fmt"
-	"strings"
 
 	"cpor/frontend/promela/syntax"
+	"cpor/ltl"
 )
 
-// ltl turns a formula into text for the formula parser, with propositions p0,
-// p1, ... A subformula without temporal operators is one proposition, so that
-// && and || are evaluated as in an expression.
+// ltl resolves a property.
 func (r *resolver) ltl(l *syntax.LTL) {
-	out := &LTL{Name: l.Name.Text, Pos: l.Pos}
+	out := &LTL{Name: l.Name.Text, Pos: l.Pos, Text: l.Formula.Text}
 	if out.Name == "" {
 		out.Name = fmt.Sprintf("ltl_%d", len(r.p.LTLs))
 	}
@@ -20,22 +18,22 @@ func (r *resolver) ltl(l *syntax.LTL) {
 			r.fail(l.Name.Pos, len(l.Name.Text), "a second property with the name %s", out.Name)
 		}
 	}
-	var b strings.Builder
-	r.formula(l.Formula, out, &b)
-	out.Formula = b.String()
+	out.Formula = r.formula(l.Formula)
 	r.p.LTLs = append(r.p.LTLs, out)
 }
 
-func state(f *syntax.Formula) syntax.Expr {
+// predicate returns a formula without temporal operators as one expression, so
+// that && and || are evaluated as everywhere; nil if there are such operators.
+func predicate(f *syntax.Formula) syntax.Expr {
 	switch f.Op {
 	case "":
 		return f.Prop
 	case "!":
-		if x := state(f.X); x != nil {
+		if x := predicate(f.X); x != nil {
 			return &syntax.Unary{Pos: f.Pos, Op: "!", X: x}
 		}
 	case "&&", "||":
-		x, y := state(f.X), state(f.Y)
+		x, y := predicate(f.X), predicate(f.Y)
 		if x != nil && y != nil {
 			return &syntax.Binary{Pos: f.Pos, Op: f.Op, X: x, Y: y}
 		}
@@ -43,24 +41,54 @@ func state(f *syntax.Formula) syntax.Expr {
 	return nil
 }
 
-func (r *resolver) formula(f *syntax.Formula, out *LTL, b *strings.Builder) {
-	if x := state(f); x != nil {
-		fmt.Fprintf(b, "p%d", len(out.Props))
-		out.Props = append(out.Props, r.expr(x))
-		return
+func (r *resolver) formula(f *syntax.Formula) ltl.Formula {
+	if x := predicate(f); x != nil {
+		return r.prop(f.Text, r.expr(x))
 	}
-	b.WriteByte('(')
-	defer b.WriteByte(')')
-	if f.Y == nil {
-		b.WriteString(f.Op + " ")
-		r.formula(f.X, out, b)
-		return
+	x := r.formula(f.X)
+	switch f.Op {
+	case "!":
+		return ltl.Not(x)
+	case "[]":
+		return ltl.Always(x)
+	case "<>":
+		return ltl.Eventually(x)
+	case "X":
+		return ltl.Next(x)
 	}
-	r.formula(f.X, out, b)
-	op := f.Op
-	if op == "V" {
-		op = "R"
+	y := r.formula(f.Y)
+	switch f.Op {
+	case "&&":
+		return ltl.And(x, y)
+	case "||":
+		return ltl.Or(x, y)
+	case "->":
+		return ltl.Implies(x, y)
+	case "<->":
+		return ltl.Iff(x, y)
+	case "U":
+		return ltl.Until(x, y)
+	case "W":
+		return ltl.WeakUntil(x, y)
+	case "V":
+		return ltl.Release(x, y)
 	}
-	b.WriteString(" " + op + " ")
-	r.formula(f.Y, out, b)
+	panic("promela: temporal operator " + f.Op)
+}
+
+// prop enters a proposition, and returns it as an atom or a constant.
+func (r *resolver) prop(text string, x Expr) ltl.Formula {
+	if c, ok := x.(*Const); ok {
+		if c.Value != 0 {
+			return ltl.True()
+		}
+		return ltl.False()
+	}
+	for _, p := range r.p.Props {
+		if p.Text == text {
+			return ltl.Atom(text)
+		}
+	}
+	r.p.Props = append(r.p.Props, Prop{text, x})
+	return ltl.Atom(text)
 }

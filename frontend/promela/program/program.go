@@ -8,7 +8,10 @@
 // assignment. So counts of states and transitions can be compared to the last digit.
 package program
 
-import "cpor/frontend/promela/syntax"
+import (
+	"cpor/frontend/promela/syntax"
+	"cpor/ltl"
+)
 
 // Type is the type of a scalar.
 type Type struct {
@@ -74,6 +77,7 @@ type Program struct {
 	Claim   *Proc // the never claim
 	Trace   *Proc
 	LTLs    []*LTL
+	Props   []Prop // of all of them
 
 	// What the model looks at beyond variables and channels.
 	UsesLast, UsesTimeout, UsesEnabled, UsesNonProgress, UsesPriority, UsesProvided bool
@@ -256,12 +260,20 @@ func (*At) expr()         {}
 func (*RemoteLoad) expr() {}
 func (*Special) expr()    {}
 
-// LTL is a property of the model.
+// LTL is a property of the model. The atoms of its formula are the texts of the
+// program's propositions.
 type LTL struct {
 	Name    string
 	Pos     syntax.Pos
-	Formula string // for the formula parser: propositions are p0, p1, ...
-	Props   []Expr
+	Text    string
+	Formula ltl.Formula
+}
+
+// Prop is an atomic proposition: a part of a formula without temporal operators,
+// and not inside of a larger one.
+type Prop struct {
+	Text string
+	X    Expr
 }
 
 // Limits of SPIN that a model can meet.

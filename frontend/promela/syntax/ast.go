@@ -118,6 +118,7 @@ type Formula struct {
 	Op   string
 	X, Y *Formula // Y only of binary operators
 	Prop Expr
+	Text string // of the formula
 }
 
 func (*VarDecl) decl()  {}

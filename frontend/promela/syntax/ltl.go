@@ -1,5 +1,7 @@
 package syntax
 
+import "strings"
+
 // temporal gives each binary operator its precedence; all associate to the
 // right but && and ||.
 var temporal = map[string]int{"<->": 1, "->": 2, "||": 3, "&&": 4, "U": 5, "W": 5, "V": 5}
@@ -31,6 +33,7 @@ func (p *parser) temporalOp() (string, int) {
 func (p *parser) formula(min int) *Formula {
 	p.enter()
 	defer func() { p.depth-- }()
+	first := p.i
 	x := p.unaryFormula()
 	for {
 		pos := p.tok().Pos
@@ -45,6 +48,7 @@ func (p *parser) formula(min int) *Formula {
 			next = prec
 		}
 		x = &Formula{Pos: pos, Op: op, X: x, Y: p.formula(next)}
+		x.Text = p.textFrom(first)
 	}
 }
 
@@ -54,8 +58,11 @@ func (p *parser) unaryFormula() *Formula {
 	t := p.tok()
 	switch op, n := p.temporalOp(); op {
 	case "!", "[]", "<>", "X":
+		first := p.i
 		p.i += n
-		return &Formula{Pos: t.Pos, Op: op, X: p.unaryFormula()}
+		f := &Formula{Pos: t.Pos, Op: op, X: p.unaryFormula()}
+		f.Text = p.textFrom(first)
+		return f
 	}
 	if t.is("(") {
 		if f := p.parenthesised(); f != nil {
@@ -63,7 +70,22 @@ func (p *parser) unaryFormula() *Formula {
 		}
 	}
 	// A proposition binds tighter than && and ||.
-	return &Formula{Pos: t.Pos, Prop: p.binary(2)}
+	first := p.i
+	f := &Formula{Pos: t.Pos, Prop: p.binary(2)}
+	f.Text = p.textFrom(first)
+	return f
+}
+
+// textFrom returns the text of the tokens from the i-th to the present one.
+func (p *parser) textFrom(i int) string {
+	var b strings.Builder
+	for k := i; k < p.i; k++ {
+		if k > i && p.in[k].Space {
+			b.WriteByte(' ')
+		}
+		b.WriteString(p.in[k].Text)
+	}
+	return b.String()
 }
 
 // parenthesised parses ( formula ), or returns nil if what stands in the
