@@ -11,7 +11,6 @@ GO ?= go
 FUZZTIME ?= 30s
 MODE ?= cpu
 MODEL ?= -por none -D R=3 benchmarks/robots.model
-RACE = ./cartesian/... ./search/... ./stateless/... ./statestore/... ./workers/... ./cmd/...
 
 .PHONY: build test lint race bench fuzz profile ci clean
 
@@ -28,7 +27,7 @@ lint:
 	@dead=$$($(GO) tool deadcode -test ./...); if [ -n "$$dead" ]; then echo "$$dead"; exit 1; fi
 
 race:
-	$(GO) test -race -timeout 15m $(RACE)
+	.ci/run race
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -7,9 +7,9 @@ import (
 
 	"cpor/benchmarks"
 	"cpor/cartesian"
-	"cpor/model"
-	"cpor/search"
-	"cpor/search/full"
+	"cpor/engine/search"
+	"cpor/engine/search/full"
+	"cpor/frontend/model"
 	"cpor/system"
 )
 

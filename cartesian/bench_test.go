@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"cpor/search"
+	"cpor/engine/search"
 	"cpor/system"
 	toy "cpor/system/toysystem"
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"cpor/search"
+	"cpor/engine/search"
 	"cpor/system"
 )
 

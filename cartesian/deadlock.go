@@ -1,8 +1,8 @@
 package cartesian
 
 import (
+	"cpor/engine/search"
 	"cpor/sabotage"
-	"cpor/search"
 	"cpor/system"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"cpor/search"
+	"cpor/engine/search"
 	"cpor/system"
 	toy "cpor/system/toysystem"
 )

@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"cpor/engine/search"
 	"cpor/sabotage"
-	"cpor/search"
 	"cpor/system"
 )
 

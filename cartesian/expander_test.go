@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"cpor/search"
+	"cpor/engine/search"
 	"cpor/system"
 	toy "cpor/system/toysystem"
 )

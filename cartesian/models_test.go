@@ -3,10 +3,10 @@ package cartesian
 import (
 	"testing"
 
-	"cpor/model"
+	"cpor/engine/search"
+	fullsearch "cpor/engine/search/full"
+	"cpor/frontend/model"
 	generated "cpor/oracle"
-	"cpor/search"
-	fullsearch "cpor/search/full"
 )
 
 // TestModelOracleBites leaves the self-loops of ended threads out and holds

@@ -1,7 +1,7 @@
 package cartesian
 
 import (
-	"cpor/search"
+	"cpor/engine/search"
 	"cpor/system"
 )
 

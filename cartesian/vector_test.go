@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"cpor/search"
+	"cpor/engine/search"
 	"cpor/system"
 	toy "cpor/system/toysystem"
 )

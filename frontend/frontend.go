@@ -13,8 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"cpor/frontend/model/source"
 	"cpor/ltl"
-	"cpor/model/source"
 	"cpor/system"
 )
 

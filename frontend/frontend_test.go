@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"cpor/model/source"
+	"cpor/frontend/model/source"
 )
 
 func TestRegistry(t *testing.T) {

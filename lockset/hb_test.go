@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/engine/search"
+	"cpor/engine/search/full"
+	"cpor/engine/stateless"
+	"cpor/frontend/model"
 	"cpor/lockset"
 	"cpor/lockset/racetest"
-	"cpor/model"
-	"cpor/search"
-	"cpor/search/full"
-	"cpor/stateless"
 	"cpor/system"
 )
 

@@ -9,12 +9,12 @@ import (
 
 	"pgregory.net/rapid"
 
+	"cpor/engine/search"
+	"cpor/engine/search/composed"
+	"cpor/engine/search/full"
+	"cpor/engine/stateless"
+	"cpor/frontend/model"
 	"cpor/lockset"
-	"cpor/lockset/composed"
-	"cpor/model"
-	"cpor/search"
-	"cpor/search/full"
-	"cpor/stateless"
 	"cpor/system"
 	"cpor/system/toysystem"
 )

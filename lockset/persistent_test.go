@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"cpor/frontend/model"
 	"cpor/lockset/persistent"
-	"cpor/model"
 	"cpor/system"
 )
 

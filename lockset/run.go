@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"cpor/search"
+	"cpor/engine/search"
 	"cpor/system"
 )
 

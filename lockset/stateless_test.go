@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/engine/search"
+	"cpor/engine/search/full"
+	"cpor/engine/stateless"
+	"cpor/frontend/model"
 	"cpor/lockset"
-	"cpor/model"
 	"cpor/oracle"
-	"cpor/search"
-	"cpor/search/full"
-	"cpor/stateless"
 	"cpor/system"
 )
 

@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"cpor/cartesian"
-	"cpor/model"
+	"cpor/engine/search"
+	"cpor/engine/search/full"
+	"cpor/engine/stateless"
+	"cpor/frontend/model"
 	"cpor/oracle"
-	"cpor/search"
-	"cpor/search/full"
-	"cpor/stateless"
 	"cpor/statestore"
 	"cpor/system"
 )

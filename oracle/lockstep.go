@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"cpor/model"
-	"cpor/model/resolve"
-	"cpor/model/source"
-	"cpor/model/treewalk"
+	"cpor/frontend/model"
+	"cpor/frontend/model/resolve"
+	"cpor/frontend/model/source"
+	"cpor/frontend/model/treewalk"
 	"cpor/system"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"cpor/model/chunktest"
+	"cpor/frontend/model/chunktest"
 	"cpor/oracle"
 )
 
@@ -37,7 +37,7 @@ func examples(t *testing.T) []string {
 	for _, ex := range chunktest.Examples(t, "../docs/language.md") {
 		texts = append(texts, ex.Text)
 	}
-	files, err := filepath.Glob("../model/testdata/*.models")
+	files, err := filepath.Glob("../frontend/model/testdata/*.models")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"cpor/search"
+	"cpor/engine/search"
 	"cpor/system"
 )
 

@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"cpor/cartesian"
-	"cpor/model"
+	"cpor/engine/search"
+	"cpor/engine/search/full"
+	"cpor/frontend/model"
 	"cpor/oracle"
-	"cpor/search"
-	"cpor/search/full"
 	"cpor/system"
 )
 

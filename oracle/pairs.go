@@ -3,9 +3,9 @@ package oracle
 import (
 	"fmt"
 
-	"cpor/model/resolve"
-	"cpor/model/source"
-	"cpor/model/syntax"
+	"cpor/frontend/model/resolve"
+	"cpor/frontend/model/source"
+	"cpor/frontend/model/syntax"
 )
 
 // Pair is a construct and a context in which it stands.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"cpor/model/source"
-	"cpor/model/syntax"
+	"cpor/frontend/model/source"
+	"cpor/frontend/model/syntax"
 )
 
 // edit replaces a piece of a text.

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"cpor/search"
-	"cpor/search/full"
+	"cpor/engine/search"
+	"cpor/engine/search/full"
 	"cpor/system"
 	toy "cpor/system/toysystem"
 	"cpor/trace"

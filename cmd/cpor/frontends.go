@@ -3,13 +3,13 @@ package main
 import (
 	"fmt"
 
-	"cpor/ltl/check"
-	"cpor/stateless"
+	"cpor/engine/stateless"
+	"cpor/engine/temporal"
 	"cpor/system"
 
 	// The front ends: each registers the files that it reads.
+	_ "cpor/frontend/model"
 	_ "cpor/frontend/promela"
-	_ "cpor/model"
 )
 
 // reducible takes no reduction for a system of which none is sound, and refuses
@@ -26,8 +26,8 @@ func (c *runConfig) reducible(sys system.System) error {
 	case unstored:
 		c.stateless.reduction = stateless.None
 		c.reduction = &reduction{name: "none"}
-	case temporal:
-		r := check.None
+	case overTime:
+		r := temporal.None
 		c.ltl.reduction = &r
 	default:
 		r, err := parseReduction("none")

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
+	"cpor/engine/search"
+	"cpor/engine/stateless"
 	"cpor/lockset"
-	"cpor/search"
-	"cpor/stateless"
 )
 
 // The values of -invisible: what a state-less search makes of the transitions

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"cpor/engine/search"
+	"cpor/engine/search/composed"
 	"cpor/lockset"
-	"cpor/lockset/composed"
-	"cpor/search"
 	"cpor/system"
 )
 

@@ -12,11 +12,11 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"cpor/engine/search"
+	"cpor/engine/temporal"
 	"cpor/frontend"
 	"cpor/internal/spell"
 	"cpor/ltl/buchi"
-	"cpor/ltl/check"
-	"cpor/search"
 	"cpor/system"
 	"cpor/trace"
 )
@@ -25,7 +25,7 @@ import (
 type ltlConfig struct {
 	name      string // of the property, or all
 	fair      bool
-	reduction *check.Reduction // given by -por; nil if it was not, or is none of these
+	reduction *temporal.Reduction // given by -por; nil if it was not, or is none of these
 }
 
 // asked tells whether temporal properties are to be checked.
@@ -39,7 +39,7 @@ func (c *ltlConfig) define(f *flagSet) {
 
 // ltlReductions are the values of -por that stand for a check of temporal
 // properties; none is one, too, if -ltl is given.
-var ltlReductions = map[string]check.Reduction{"invisible": check.Invisible, "transparent": check.Transparent}
+var ltlReductions = map[string]temporal.Reduction{"invisible": temporal.Invisible, "transparent": temporal.Transparent}
 
 // ltlReductionHelp describes them.
 func ltlReductionHelp() [][2]string {
@@ -62,18 +62,18 @@ func (c *ltlConfig) parse(s string) bool {
 // validate checks the flags together.
 func (c *ltlConfig) validate(f *flagSet, run *runConfig) error {
 	if c.reduction == nil {
-		r := check.Transparent
+		r := temporal.Transparent
 		switch {
 		case f.given("por") && run.stateless.name == "" && run.reduction.name == "none":
-			r = check.None
+			r = temporal.None
 		case f.given("por"):
 			return fmt.Errorf("-por %s does not preserve temporal properties; with -ltl use transparent, invisible or none", cmp.Or(run.stateless.name, run.reduction.name))
 		case c.fair:
-			r = check.None
+			r = temporal.None
 		}
 		c.reduction = &r
 	}
-	if c.fair && *c.reduction != check.None {
+	if c.fair && *c.reduction != temporal.None {
 		return fmt.Errorf("-fair and -por %s do not go together: reordering independent transitions changes which executions are fair; use -por none", *c.reduction)
 	}
 	if c.name == "" {
@@ -83,15 +83,15 @@ func (c *ltlConfig) validate(f *flagSet, run *runConfig) error {
 }
 
 // choose returns the properties that are to be checked.
-func (c *ltlConfig) choose(m *frontend.Program) ([]check.Property, error) {
-	var ps []check.Property
+func (c *ltlConfig) choose(m *frontend.Program) ([]temporal.Property, error) {
+	var ps []temporal.Property
 	var names []string
 	for _, p := range m.Properties {
 		names = append(names, p.Name)
 		if c.name == "all" || c.name == p.Name {
-			q := check.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text}
+			q := temporal.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text}
 			for _, x := range p.Predicates {
-				q.Predicates = append(q.Predicates, check.Predicate(x))
+				q.Predicates = append(q.Predicates, temporal.Predicate(x))
 			}
 			ps = append(ps, q)
 		}
@@ -133,19 +133,19 @@ func runLTL(e *env, c *runConfig, m *frontend.Program, out *traceFile) int {
 	sys := m.System
 	start := time.Now()
 	p := newProgress(e, c)
-	o := check.Options{
+	o := temporal.Options{
 		Reduction: *c.ltl.reduction, Fair: c.ltl.fair, Workers: c.workers, Validate: c.validate,
 		MaxStates: c.maxStates, MaxMemory: c.maxMemory, ProgressInterval: p.interval,
 	}
 	if p.report != nil {
-		o.Progress = func(q check.Progress) {
+		o.Progress = func(q temporal.Progress) {
 			p.report(search.Progress{Elapsed: q.Elapsed, States: q.States, StoreBytes: q.StoreBytes})
 		}
 	}
-	results, err := check.Run(ctx, sys, props, o)
+	results, err := temporal.Run(ctx, sys, props, o)
 	p.done()
-	var fe *check.FormulaError
-	var oe *check.OptionError
+	var fe *temporal.FormulaError
+	var oe *temporal.OptionError
 	var ae *buchi.AtomsError
 	switch {
 	case errors.As(err, &fe):
@@ -178,7 +178,7 @@ func runLTL(e *env, c *runConfig, m *frontend.Program, out *traceFile) int {
 }
 
 // writeLTL writes the counterexamples and returns the names of the files.
-func (t *traceFile) writeLTL(rs []*check.Result) ([]string, error) {
+func (t *traceFile) writeLTL(rs []*temporal.Result) ([]string, error) {
 	if t.name == "" {
 		return nil, nil
 	}
@@ -202,20 +202,20 @@ type ltlReport struct {
 	c        *runConfig
 	m        *frontend.Program
 	sys      system.System
-	results  []*check.Result
+	results  []*temporal.Result
 	duration time.Duration
 	files    []string
 }
 
 // verdict is the worst one: a violation, then incomplete.
-func (r *ltlReport) verdict() check.Verdict {
-	v := check.Pass
+func (r *ltlReport) verdict() temporal.Verdict {
+	v := temporal.Pass
 	for _, res := range r.results {
 		switch {
-		case res.Verdict == check.Violated || res.Fault != nil:
-			return check.Violated
-		case res.Verdict != check.Pass:
-			v = check.Incomplete
+		case res.Verdict == temporal.Violated || res.Fault != nil:
+			return temporal.Violated
+		case res.Verdict != temporal.Pass:
+			v = temporal.Incomplete
 		}
 	}
 	return v
@@ -223,16 +223,16 @@ func (r *ltlReport) verdict() check.Verdict {
 
 func (r *ltlReport) exitCode() int {
 	switch r.verdict() {
-	case check.Pass:
+	case temporal.Pass:
 		return exitPass
-	case check.Violated:
+	case temporal.Violated:
 		return exitViolation
 	}
 	return exitIncomplete
 }
 
 // fault returns the first error that executions ran into, with its record.
-func (r *ltlReport) fault() (*check.Fault, *trace.Record, error) {
+func (r *ltlReport) fault() (*temporal.Fault, *trace.Record, error) {
 	for _, res := range r.results {
 		if res.Fault != nil {
 			rec, err := res.Fault.Trace.Record(r.sys)
@@ -274,9 +274,9 @@ func (r *ltlReport) writeText(w *bytes.Buffer, width int) error {
 	for _, res := range r.results {
 		verdict := "holds" + mode
 		switch res.Verdict {
-		case check.Violated:
+		case temporal.Violated:
 			verdict = "does not hold" + mode
-		case check.Incomplete:
+		case temporal.Incomplete:
 			verdict = "incomplete: " + res.Reason + "; no violation so far"
 		}
 		p.printf("%s: ltl %s %s\n", r.c.file, res.Property.Name, verdict)
@@ -309,33 +309,33 @@ func (r *ltlReport) writeText(w *bytes.Buffer, width int) error {
 // ltlJSON is the object that -json prints; the names of resultJSON that make
 // sense are the same.
 type ltlJSON struct {
-	Model       string         `json:"model"`
-	Params      map[string]any `json:"params"`
-	POR         string         `json:"por"`
-	Workers     int            `json:"workers"`
-	Fair        bool           `json:"fair"`
-	Verdict     check.Verdict  `json:"verdict"`
-	Exhaustive  bool           `json:"exhaustive"`
-	Reason      string         `json:"reason"`
-	States      int            `json:"states"`
-	Transitions int            `json:"transitions"`
-	DurationMS  float64        `json:"duration_ms"`
-	StoreBytes  uint64         `json:"store_bytes"`
-	Properties  []ltlPropJSON  `json:"properties"`
-	Violations  []any          `json:"violations"`
+	Model       string           `json:"model"`
+	Params      map[string]any   `json:"params"`
+	POR         string           `json:"por"`
+	Workers     int              `json:"workers"`
+	Fair        bool             `json:"fair"`
+	Verdict     temporal.Verdict `json:"verdict"`
+	Exhaustive  bool             `json:"exhaustive"`
+	Reason      string           `json:"reason"`
+	States      int              `json:"states"`
+	Transitions int              `json:"transitions"`
+	DurationMS  float64          `json:"duration_ms"`
+	StoreBytes  uint64           `json:"store_bytes"`
+	Properties  []ltlPropJSON    `json:"properties"`
+	Violations  []any            `json:"violations"`
 }
 
 type ltlPropJSON struct {
-	Name        string        `json:"name"`
-	Formula     string        `json:"formula"`
-	Verdict     check.Verdict `json:"verdict"`
-	Reason      string        `json:"reason"`
-	Trivial     int           `json:"trivial,omitempty"`
-	States      int           `json:"states"`
-	Transitions int           `json:"transitions"`
-	Reduced     uint64        `json:"reduced_states"`
-	Automaton   int           `json:"automaton_states"`
-	SearchMS    float64       `json:"search_ms"`
+	Name        string           `json:"name"`
+	Formula     string           `json:"formula"`
+	Verdict     temporal.Verdict `json:"verdict"`
+	Reason      string           `json:"reason"`
+	Trivial     int              `json:"trivial,omitempty"`
+	States      int              `json:"states"`
+	Transitions int              `json:"transitions"`
+	Reduced     uint64           `json:"reduced_states"`
+	Automaton   int              `json:"automaton_states"`
+	SearchMS    float64          `json:"search_ms"`
 }
 
 func (r *ltlReport) writeJSON(w *bytes.Buffer) error {

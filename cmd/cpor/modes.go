@@ -13,18 +13,18 @@ type mode int
 const (
 	stored   mode = iota // -search stateful: assertions, invariants, deadlocks; covered states are stored
 	unstored             // -search stateless: the same, without stored states
-	temporal             // -ltl: temporal properties
+	overTime             // -ltl: temporal properties
 )
 
 // modeFlags are the flags that choose the modes.
-var modeFlags = [...]string{stored: "-search stateful", unstored: "-search stateless", temporal: "-ltl"}
+var modeFlags = [...]string{stored: "-search stateful", unstored: "-search stateless", overTime: "-ltl"}
 
 // uses says in which modes a flag has a meaning, and there with which
 // reductions; nil stands for all that the mode has.
 type uses map[mode][]string
 
 var (
-	everywhere = uses{stored: nil, unstored: nil, temporal: nil}
+	everywhere = uses{stored: nil, unstored: nil, overTime: nil}
 	violations = uses{stored: nil, unstored: nil}
 )
 
@@ -45,8 +45,8 @@ var flagUses = map[string]uses{
 	"search":          everywhere,
 	"all":             violations,
 	"deadlock":        violations,
-	"max-states":      {stored: nil, temporal: nil},
-	"validate":        {stored: nil, temporal: {"transparent", "invisible"}},
+	"max-states":      {stored: nil, overTime: nil},
+	"validate":        {stored: nil, overTime: {"transparent", "invisible"}},
 	"store":           {stored: nil},
 	"cv-order":        {stored: {"cartesian"}},
 	"races":           violations,
@@ -58,8 +58,8 @@ var flagUses = map[string]uses{
 	"deepen":          {unstored: nil},
 	"undo":            {unstored: nil},
 	"max-transitions": {unstored: nil},
-	"ltl":             {temporal: nil},
-	"fair":            {temporal: nil},
+	"ltl":             {overTime: nil},
+	"fair":            {overTime: nil},
 }
 
 // mode returns the mode that the flags ask for.
@@ -68,7 +68,7 @@ func (c *runConfig) mode() mode {
 	case c.stateless.on:
 		return unstored
 	case c.ltl.asked():
-		return temporal
+		return overTime
 	}
 	return stored
 }
@@ -92,7 +92,7 @@ func (c *runConfig) checkModes(f *flagSet) (err error) {
 			err = fmt.Errorf("-ltl has no meaning with %s, which stores no states", modeFlags[m])
 		case m == stored:
 			err = fmt.Errorf("-%s is an option of %s", fl.Name, strings.Join(of, " and "))
-		case m == temporal && !f.given("ltl"):
+		case m == overTime && !f.given("ltl"):
 			err = fmt.Errorf("-%s has no meaning with -por %v, which checks ltl properties; it is an option of %s", fl.Name, *c.ltl.reduction, strings.Join(of, " and "))
 		default:
 			err = fmt.Errorf("-%s has no meaning with %s; it is an option of %s", fl.Name, modeFlags[m], strings.Join(of, " and "))
@@ -117,7 +117,7 @@ func (c *runConfig) por() string {
 	switch c.mode() {
 	case unstored:
 		return c.stateless.reduction.String()
-	case temporal:
+	case overTime:
 		return c.ltl.reduction.String()
 	}
 	return c.reduction.name

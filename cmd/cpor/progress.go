@@ -13,7 +13,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
-	"cpor/search"
+	"cpor/engine/search"
 )
 
 const (

@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"cpor/cartesian"
+	"cpor/engine/search"
+	"cpor/engine/search/full"
 	"cpor/internal/spell"
-	"cpor/search"
-	"cpor/search/full"
 	"cpor/system"
 )
 

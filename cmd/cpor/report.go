@@ -11,9 +11,9 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"cpor/engine/search"
 	"cpor/frontend"
-	"cpor/model/source"
-	"cpor/search"
+	"cpor/frontend/model/source"
 	"cpor/system"
 	"cpor/trace"
 )

@@ -19,8 +19,8 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"cpor/cartesian"
+	"cpor/engine/search"
 	"cpor/frontend"
-	"cpor/search"
 	"cpor/statestore"
 	"cpor/trace"
 )
@@ -166,7 +166,7 @@ func (c *runConfig) parse(args []string) error {
 	switch c.mode() {
 	case unstored:
 		err = c.stateless.validate(f, c)
-	case temporal:
+	case overTime:
 		err = c.ltl.validate(f, c)
 	default:
 		err = cmp.Or(c.stateless.unasked(f), c.locks.check(f, c.reduction.name))

@@ -10,9 +10,9 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"cpor/engine/search"
+	"cpor/engine/stateless"
 	"cpor/frontend"
-	"cpor/search"
-	"cpor/stateless"
 )
 
 // statelessConfig is what the flags say about a search without stored states.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"cpor/engine/search"
 	"cpor/internal/spell"
-	"cpor/search"
 	"cpor/system"
 )
 

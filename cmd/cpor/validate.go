@@ -5,8 +5,8 @@ import (
 	"errors"
 	"sync"
 
-	"cpor/search"
-	"cpor/search/validate"
+	"cpor/engine/search"
+	"cpor/engine/search/validate"
 	"cpor/system"
 )
 

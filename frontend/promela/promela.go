@@ -22,10 +22,10 @@ import (
 	"errors"
 
 	"cpor/frontend"
+	"cpor/frontend/model/source"
 	"cpor/frontend/promela/machine"
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
-	"cpor/model/source"
 	"cpor/system"
 )
 

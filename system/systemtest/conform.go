@@ -16,9 +16,9 @@ import (
 	"sync"
 	"testing"
 
-	"cpor/search"
-	"cpor/search/full"
-	"cpor/search/validate"
+	"cpor/engine/search"
+	"cpor/engine/search/full"
+	"cpor/engine/search/validate"
 	"cpor/system"
 )
 

@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"cpor/cartesian"
+	"cpor/engine/search"
+	"cpor/engine/search/composed"
+	"cpor/engine/search/full"
+	"cpor/engine/stateless"
 	"cpor/lockset"
-	"cpor/lockset/composed"
-	"cpor/search"
-	"cpor/search/full"
-	"cpor/stateless"
 	"cpor/system"
 )
 

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"cpor/engine/temporal"
+	"cpor/frontend/model/source"
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
-	"cpor/ltl/check"
-	"cpor/model/source"
 )
 
 var (
@@ -222,15 +222,15 @@ func TestSpinFormulas(t *testing.T) {
 			continue
 		}
 		l := p.LTLs[0]
-		rs, err := check.Run(context.Background(), s, []check.Property{{Name: "p", Formula: l.Formula, Text: l.Text}}, check.Options{Reduction: check.None, Workers: 2})
+		rs, err := temporal.Run(context.Background(), s, []temporal.Property{{Name: "p", Formula: l.Formula, Text: l.Text}}, temporal.Options{Reduction: temporal.None, Workers: 2})
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, text)
 		}
-		if rs[0].Fault != nil || rs[0].Verdict == check.Incomplete {
+		if rs[0].Fault != nil || rs[0].Verdict == temporal.Incomplete {
 			continue
 		}
 		compared++
-		got := rs[0].Verdict == check.Pass
+		got := rs[0].Verdict == temporal.Pass
 		if got {
 			holds++
 		}

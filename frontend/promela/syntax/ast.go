@@ -3,7 +3,7 @@ package syntax
 import (
 	"strings"
 
-	"cpor/model/source"
+	"cpor/frontend/model/source"
 )
 
 // Model is a parsed model.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"cpor/model/source"
+	"cpor/frontend/model/source"
 )
 
 // macro is a #define.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"cpor/model/source"
+	"cpor/frontend/model/source"
 )
 
 // maxErrors is after how many messages the parser gives up.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"cpor/model/source"
+	"cpor/frontend/model/source"
 )
 
 // TestPreprocessor compares the tokens behind the preprocessor, one blank

@@ -17,7 +17,7 @@ import (
 	"fmt"
 	"strings"
 
-	"cpor/model/source"
+	"cpor/frontend/model/source"
 )
 
 // Pos is a place in one of the files of a model. The zero value is no place.

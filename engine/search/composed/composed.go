@@ -1,0 +1,390 @@
+// Package composed is the expander of the lock-based reduction: the system
+// C(M) with composed transitions of Stoller ("Model-Checking Multi-Threaded
+// Distributed Java Programs", FMSD 2002, section 5.2).
+//
+// A move of a thread is one visible transition and all invisible ones that
+// follow it. Between these, no other thread gets a turn. docs/locks.md has the
+// whole story; in short, a transition is visible if
+//
+//   - it may block: acquiring a lock, waking from wait, down, await, channels
+//     (entering a monitor again that the thread is in already cannot block, and
+//     is invisible),
+//   - it is a choice between several alternatives, which a notify is while
+//     more than one thread waits,
+//   - it accesses a communication object: a variable declared comm, a
+//     channel, a semaphore, the number of threads.
+//
+// Everything else is invisible: accesses to unshared and lock-protected
+// variables, releasing a lock, the first half of wait, notifyAll, skip, local
+// computation. A thread's beginning counts as visible.
+//
+// # Invisible first
+//
+// Options.InvisibleFirst is the other way to use the same classes (section
+// 5.1): transitions stay single, and in a state in which a thread's next
+// transition is invisible it is the only move, for it alone is a persistent
+// set. That stores the states between visible ones, too, so it is slower; it
+// is there because it makes no use of composition, and so checks it. A thread
+// is preferred only if its invisible transitions come to an end within
+// MaxInvisible, so that nobody is put off for ever.
+//
+// # What is preserved
+//
+// If the system satisfies the locking discipline LD', which package lockset
+// checks in the same search, then the full and the composed search reach the
+// same visible states (theorem 4), the same deadlocks and the same control
+// points (theorem 5), and so find the same violated assertions and run-time
+// errors at the same places. If the system violates LD', the composed search
+// finds a violation of LD' (theorem 9); what else it has found then is true, but
+// may not be all. Not preserved are invariants and other properties of global
+// states; [Factory] refuses systems with observers.
+//
+// # Why states between are not lost
+//
+// After its visible transition, a thread's next, invisible transition alone is
+// a persistent set (theorem 2), so nothing is lost by executing it at once. The
+// only danger is a chain of invisible transitions without end, which would put
+// all others off for ever. The chain is therefore cut after MaxInvisible
+// transitions: the state there is treated as a visible one, in which every
+// thread has a move, as it is always sound to take a transition for visible.
+// The cuts are counted, for they may be a violation of the paper's condition
+// BoundedInvis. Finally, the expander never looks at what kind of transition
+// begins a move: a state in which a thread's next transition is invisible
+// (its first one, or after a cut) is one where every thread has a move.
+//
+// # Persistent and sleep sets
+//
+// Options.Persistent and Options.Sleep explore only some of a state's composed
+// transitions: the paper's selective search of C(M) with stored states (section
+// 5.2, after Godefroid 1996, figure 6.2). A persistent set (package persistent) is
+// chosen where a state is expanded first; a thread that sleeps is left out
+// because what it does next is explored elsewhere. A state's sleep set is stored
+// with it, for threads, all alternatives together; arriving with a smaller one
+// wakes threads, which are then explored from there, in the persistent set or not.
+//
+// Two transitions are dependent if they access a common location and one of
+// them writes it. What a composed transition writes is its net effect: acquiring
+// and releasing a lock leaves the lock as it was, and so only reads it. Hence two
+// threads that read what one lock protects are independent (section 5.3). That
+// is sound because independence is asked for in one state: a transition that
+// changes none of the locations that the other accesses, even those that it
+// leaves as they were, leaves it a step that does the same.
+//
+// The driver does not search depth-first, and does so with many workers, so the
+// usual proofs do not apply; here is another. For a state s let Z be its sleep
+// set at the end, and X the threads explored from it. Claim: for each execution w
+// from s that no thread in Z can begin (so that its first transition in w
+// commutes with all before it), some explored path from s contains all
+// transitions of w, in an order equivalent to w as far as they go. By induction
+// on the length of w. Let S be the threads of X that can begin w.
+//
+//   - S is not empty: of those explored in the last expansion of s that explored
+//     one of S, take the first, q. What sleeps behind q at the end slept at s when
+//     that expansion began, or was explored before q in it. Were it a thread z
+//     that can begin the rest of w, it could begin w, so it is not in Z; so it has
+//     been explored, in this expansion before q or in a later one, although q was
+//     the first and the expansion the last. So the claim holds for the rest
+//     of w behind q.
+//   - S is empty: no thread of the persistent set P can begin w, since each that
+//     is not in Z has been explored. As P is persistent, all of w is independent of
+//     P and none of P is in w. P has an explored q that leads to a state which
+//     began to be expanded later than s (if there is none, all threads are
+//     explored, and S is not empty unless w is). By the same argument no thread
+//     that sleeps there can begin w. Later and later states are reached in this
+//     way, and they are finitely many.
+//
+// Nobody sleeps in the initial states, so all transitions of each execution are
+// explored, with the local states and violations on their way. If w leads to a
+// deadlock, q in the second case would still be enabled there: so only the first
+// case applies, and the deadlock itself is reached. Without persistent sets the
+// same holds for every state: sleep sets alone save transitions and no states.
+//
+// The discipline is checked on the way as before, since what breaks LD' is a set
+// of accesses and not their order. What a failing guard reads of data can depend on
+// an order nevertheless, and so can who accesses a location first, if a thread
+// is named that has to; lockset.Options.Dependences makes such transitions
+// dependent, and a selective search asks for it. The paper excludes both (PureVis).
+package composed
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"cpor/engine/search"
+	"cpor/system"
+)
+
+// DefaultMaxInvisible is Options.MaxInvisible if that is 0.
+const DefaultMaxInvisible = 10_000
+
+// Options say how transitions are composed.
+type Options struct {
+	// MaxInvisible bounds the invisible transitions of a move; 0 means
+	// DefaultMaxInvisible.
+	MaxInvisible int
+	// InvisibleFirst keeps transitions single: in a state in which a thread
+	// has an invisible transition, that is the only move.
+	InvisibleFirst bool
+	// Persistent explores a persistent set of each state's composed
+	// transitions, Sleep keeps sleep sets. Not with InvisibleFirst.
+	Persistent, Sleep bool
+	// Cuts, if not nil, counts the moves that the bound cut off, from all
+	// workers. A search that ends has counted each state's moves once, and
+	// those that were executed again for a trace once more.
+	Cuts *atomic.Uint64
+}
+
+// ErrObservers refuses systems with invariants.
+var ErrObservers = errors.New("the lock-based reduction keeps deadlocks, assertions and run-time errors, but no invariants: they speak of states between the visible ones, which it leaves out; use -por cartesian or -por none")
+
+// ErrNoLocks refuses systems that do not implement [system.Locking].
+var ErrNoLocks = errors.New("the lock-based reduction needs a system that tells what its locks protect")
+
+// Expander composes transitions. It implements [search.Expander].
+type Expander struct {
+	o        Options
+	m        system.Machine
+	locks    system.Locking // what m knows about locks
+	pieces   system.Pieces  // of m, to see what composed transitions write in the end; nil if there are none
+	class    []system.Class // of the classified locations
+	end      system.State
+	move     search.Move
+	tail     []search.Step
+	deadlock system.Violation
+	counters search.Counters
+	choice   *choice // nil unless only some transitions are explored
+}
+
+var _ search.Expander = (*Expander)(nil)
+
+// Factory returns the factory of the expanders of one search of sys. The error
+// is ErrObservers, ErrNoLocks, ErrDependences or ErrSingle.
+func Factory(sys system.System, o Options) (search.Factory, error) {
+	memory := newMemory()
+	if _, err := newExpander(sys, o, memory); err != nil {
+		return nil, err
+	}
+	return func() search.Expander {
+		x, _ := newExpander(sys, o, memory) // the same system is as good as before
+		return x
+	}, nil
+}
+
+func newExpander(sys system.System, o Options, memory *memory) (*Expander, error) {
+	m := sys.NewMachine()
+	l, ok := system.As[system.Locking](m)
+	if !ok {
+		return nil, ErrNoLocks
+	}
+	if obs := system.ObserversOf(sys); obs.Any() {
+		return nil, ErrObservers
+	}
+	if o.MaxInvisible <= 0 {
+		o.MaxInvisible = DefaultMaxInvisible
+	}
+	m.Track(true)
+	x := &Expander{o: o, m: m, locks: l}
+	x.pieces, _ = system.As[system.Pieces](m)
+	if o.Persistent || o.Sleep {
+		if err := x.choose(sys, memory); err != nil {
+			return nil, err
+		}
+	}
+	for i := range system.Loc(max(0, l.NumClassified())) {
+		x.class = append(x.class, l.Class(i))
+	}
+	return x, nil
+}
+
+// Counters returns the counts since the expander was made. Transitions are
+// those on the paths, the self-loops of blocked threads included; an attempt
+// more is a transition that was executed to find it visible, and taken back.
+func (x *Expander) Counters() search.Counters { return x.counters }
+
+// chain returns the number of invisible transitions that thread t takes next if
+// nobody else gets a turn, up to one more than MaxInvisible.
+func (x *Expander) chain(t int) int {
+	start := x.m.Mark()
+	n := 0
+	for n <= x.o.MaxInvisible {
+		how := x.locks.Blocking(t)
+		if how >= system.BlocksOnObject {
+			break
+		}
+		out := x.m.Step(t, 0)
+		if out.Kind != system.Moved || x.visible(how, out) {
+			break
+		}
+		n++
+	}
+	x.m.Rewind(start)
+	return n
+}
+
+// invisible sends v the invisible transition of the first thread that has one,
+// and tells whether there is one.
+func (x *Expander) invisible(v search.Visitor) bool {
+	m := x.m
+	for t, n := 0, m.NumThreads(); t < n; t++ {
+		switch k := x.chain(t); {
+		case k == 0:
+			continue
+		case k > x.o.MaxInvisible:
+			// Postponing the others for it could be for ever.
+			if x.o.Cuts != nil {
+				x.o.Cuts.Add(1)
+			}
+			continue
+		}
+		x.single(t, 0, m.Step(t, 0), v)
+		return true
+	}
+	return false
+}
+
+// single sends v one transition, which has been taken, as a move.
+func (x *Expander) single(t int, alt uint64, out system.Outcome, v search.Visitor) {
+	x.counters.Transitions++
+	x.counters.Attempts++
+	x.tail = append(x.tail[:0], search.Step{Thread: t, Alt: alt})
+	if out.Violation != nil {
+		v.Violation(out.Violation, x.tail)
+	}
+	x.end = x.m.Encode(x.end)
+	x.move = search.Move{Thread: t, Alt: alt, Len: 1, End: x.end}
+	v.Move(&x.move)
+}
+
+// Expand sends v the composed transitions from s, the violations on their
+// paths, and a deadlock if s is one.
+func (x *Expander) Expand(s system.State, v search.Visitor) {
+	m := x.m
+	m.Load(s)
+	if c, ok := v.(search.Coverer); ok && x.choice != nil {
+		x.choice.expand(x, v, c)
+		return
+	}
+	if x.o.InvisibleFirst && x.invisible(v) {
+		return
+	}
+	start := m.Mark()
+	enabled, stuck := false, false
+	for t, n := 0, m.NumThreads(); t < n; t++ {
+		for alt := uint64(0); ; {
+			out := m.Step(t, alt)
+			if out.Kind != system.Moved {
+				stuck = stuck || out.Kind == system.Blocked && !out.AtEnd
+				x.countLoop(out, true)
+				break
+			}
+			enabled = true
+			if x.o.InvisibleFirst {
+				x.single(t, alt, out, v)
+			} else {
+				x.path(t, alt, out, v)
+			}
+			m.Rewind(start)
+			if out.Next == 0 {
+				break
+			}
+			alt = out.Next
+		}
+	}
+	if stuck && !enabled {
+		x.deadlock = system.Violation{Kind: system.Deadlock, Message: "deadlock"}
+		v.Violation(&x.deadlock, nil)
+	}
+}
+
+// path follows the invisible transitions behind the first transition of thread
+// t, which has been taken, and sends v the move.
+func (x *Expander) path(t int, alt uint64, out system.Outcome, v search.Visitor) {
+	x.follow(t, alt, out, func(v0 *system.Violation) { v.Violation(v0, x.tail) }, func() {})
+	x.counters.Transitions += uint64(len(x.tail))
+	x.end = x.m.Encode(x.end)
+	x.move = search.Move{Thread: t, Alt: alt, Len: len(x.tail), End: x.end}
+	v.Move(&x.move)
+}
+
+// follow takes the invisible transitions behind the first transition of thread
+// t, which has been taken, and writes all of them to x.tail. It calls step for
+// each when the machine has just taken it, and violation if that violated a
+// property.
+func (x *Expander) follow(t int, alt uint64, out system.Outcome, violation func(*system.Violation), step func()) {
+	m := x.m
+	x.tail = append(x.tail[:0], search.Step{Thread: t, Alt: alt})
+	x.counters.Attempts++
+	for {
+		step()
+		if out.Violation != nil {
+			violation(out.Violation)
+		}
+		if len(x.tail) > x.o.MaxInvisible {
+			if x.o.Cuts != nil && x.invisibleNext(t) {
+				x.o.Cuts.Add(1)
+			}
+			return
+		}
+		how := x.locks.Blocking(t)
+		if how >= system.BlocksOnObject {
+			return
+		}
+		mark := m.Mark()
+		out = m.Step(t, 0)
+		if out.Kind != system.Moved {
+			return
+		}
+		x.counters.Attempts++
+		if x.visible(how, out) {
+			m.Rewind(mark)
+			return
+		}
+		x.tail = append(x.tail, search.Step{Thread: t})
+	}
+}
+
+// invisibleNext tells whether the next transition of thread t is enabled and
+// invisible.
+func (x *Expander) invisibleNext(t int) bool {
+	m := x.m
+	how := x.locks.Blocking(t)
+	if how >= system.BlocksOnObject {
+		return false
+	}
+	mark := m.Mark()
+	out := m.Step(t, 0)
+	invisible := out.Kind == system.Moved && !x.visible(how, out)
+	m.Rewind(mark)
+	return invisible
+}
+
+// visible tells whether the transition that the machine has just taken, which
+// blocks in this way, is visible.
+func (x *Expander) visible(how system.Blocking, out system.Outcome) bool {
+	if out.Next != 0 || out.Created || how >= system.BlocksOnObject {
+		return true
+	}
+	for _, a := range x.m.Accesses() {
+		class := system.Communication
+		if int(a.Loc) < len(x.class) {
+			class = x.class[a.Loc]
+		} else {
+			class = x.locks.Class(a.Loc)
+		}
+		switch class {
+		case system.Communication:
+			return true
+		case system.Existence:
+			// The thread's own: whoever runs has been created.
+			if a.Write {
+				return true
+			}
+		case system.Lock:
+			// It takes the lock unless it had it already.
+			if how == system.BlocksEntering && a.Write {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,57 @@
+package validate_test
+
+import (
+	"context"
+	"flag"
+	"testing"
+
+	"cpor/cartesian"
+	"cpor/engine/search"
+	"cpor/engine/search/full"
+	"cpor/engine/search/validate"
+	"cpor/frontend/model"
+	"cpor/oracle"
+)
+
+var long = flag.Bool("long", false, "validate many more models")
+
+// TestModels validates searches of random models in the language, with the
+// cartesian search's own checks switched on, too.
+func TestModels(t *testing.T) {
+	n := uint64(400)
+	switch {
+	case *long:
+		n = 10_000
+	case testing.Short():
+		n = 40
+	}
+	refused := uint64(0)
+	for seed := range n {
+		text := oracle.Generate(seed, oracle.Everything)
+		m, err := model.Parse("random.model", text, model.Options{})
+		if err != nil {
+			refused++ // what init does has no end, or a property names a thread that it does not create
+			continue
+		}
+		sys := m.System()
+		var c collect
+		for name, f := range map[string]search.Factory{
+			"full": full.Factory(sys),
+			"cartesian": func() search.Expander {
+				return cartesian.New(sys, cartesian.Options{Check: c.report})
+			},
+		} {
+			_, err := search.Run(context.Background(), sys, f, search.Options{Workers: 2, All: true, KeepTraces: true,
+				MaxStates: 300, Hook: validate.Hook(sys, c.report)})
+			if c.first != nil {
+				t.Fatalf("seed %d, %s: %v\n%s", seed, name, c.first, text)
+			}
+			if err != nil {
+				t.Fatalf("seed %d, %s: %v\n%s", seed, name, err, text)
+			}
+		}
+	}
+	if refused > n/5 {
+		t.Errorf("%d of %d models were refused", refused, n)
+	}
+}

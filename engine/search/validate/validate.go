@@ -1,0 +1,414 @@
+// Package validate checks a machine and a reduction while a search runs: the
+// slow mode behind `cpor run -validate` (as LTSmin's --por --check).
+//
+// [Hook] makes a [search.Hook] for each worker. On every state that is expanded
+// it executes, on a machine of its own,
+//
+//   - the state itself: loaded and encoded anew it is the same;
+//   - every alternative of every thread's next transition: its accesses are
+//     what it changed (a location that it did not report as written, and every
+//     other thread's local part, stay as they are), a self-loop changes nothing,
+//     the undo log leads back, and without tracking the same happens; the state
+//     that it leads to is the same when it is loaded anew;
+//   - every pair of transitions of different threads that are independent, each
+//     of all alternatives of the other's thread, in both orders: neither disables the other, both orders lead to
+//     the same state with the same hash, outcomes and accesses (that is what
+//     independence claims; Gueta et al. 2007, definition 1);
+//   - every transition once more from pieces ([system.Pieces]), with the same
+//     effect, if the machine offers them;
+//   - every move that the expander offers: its path leads where it claims to;
+//   - every violation: its steps show it.
+//
+// The cartesian expander checks its vectors beyond that (package cartesian,
+// Options.Check), because it knows what it claims about them; and every trace
+// is replayed by the search whether it is validated or not.
+//
+// A difference is a fault of cpor and never of what it explores.
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cpor/engine/search"
+	"cpor/system"
+)
+
+// Difference is something that is not as it was claimed to be. Steps lead from
+// State, an encoded state, to the place.
+type Difference struct {
+	Message string
+	State   system.State
+	Steps   []search.Step
+	Names   []string // of the steps' threads
+}
+
+// Error describes the difference with its reproducer.
+func (d *Difference) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "validation: %s, after the steps", d.Message)
+	for i, s := range d.Steps {
+		fmt.Fprintf(&b, " %s", d.Names[i])
+		if s.Alt != 0 {
+			fmt.Fprintf(&b, "/%d", s.Alt)
+		}
+	}
+	if len(d.Steps) == 0 {
+		b.WriteString(" (none)")
+	}
+	fmt.Fprintf(&b, " from state %x", d.State)
+	return b.String()
+}
+
+// Hook returns a factory of hooks for [search.Options.Hook]. report is called
+// with a *Difference for each state on which one is found (the first one there),
+// from the goroutines of all workers.
+func Hook(sys system.System, report func(error)) func(worker int) search.Hook {
+	return func(int) search.Hook {
+		h := &hook{sys: sys, obs: system.ObserversOf(sys), report: report, m: sys.NewMachine(), fresh: sys.NewMachine(), plain: sys.NewMachine()}
+		h.whole, _ = system.As[system.Pieces](h.m)
+		h.other, _ = system.As[system.Pieces](h.fresh)
+		_, renames := system.As[system.Renaming](h.m)
+		h.heap = renames && h.whole == nil
+		h.m.Track(true)
+		h.fresh.Track(true)
+		return h
+	}
+}
+
+// hook is the hook of one worker.
+type hook struct {
+	sys    system.System
+	obs    system.Observers
+	report func(error)
+	m      system.Machine // runs the transitions
+	fresh  system.Machine // loads states anew
+	plain  system.Machine // runs without tracking
+	// What m and fresh offer as pieces, nil if they do not.
+	whole, other system.Pieces
+	heap         bool         // states that are equal may have different hashes
+	threads      int          // of h.state
+	state        system.State // of the last Expand
+	bad          bool         // a difference of this state was reported
+	buf          [2]system.State
+	all          []transition
+	locals       [][]uint64 // of all threads, in h.state, if there are pieces
+	values       map[system.Loc]uint64
+}
+
+// transition is one alternative of a thread's next transition in h.state.
+type transition struct {
+	step     search.Step
+	out      system.Outcome
+	accesses []system.Access
+	end      system.State
+}
+
+func (h *hook) fail(steps []search.Step, format string, args ...any) {
+	if h.bad {
+		return
+	}
+	h.bad = true
+	d := &Difference{Message: fmt.Sprintf(format, args...), State: slices.Clone(h.state), Steps: slices.Clone(steps)}
+	m := h.sys.NewMachine()
+	m.Load(h.state)
+	for _, s := range d.Steps {
+		name := fmt.Sprintf("thread %d", s.Thread)
+		if s.Thread < m.NumThreads() {
+			name = m.ThreadName(s.Thread)
+			m.Step(s.Thread, s.Alt)
+		}
+		d.Names = append(d.Names, name)
+	}
+	h.report(d)
+}
+
+// Expand checks the state and everything that can happen in it.
+func (h *hook) Expand(s system.State) {
+	h.state = append(h.state[:0], s...)
+	h.bad = false
+	h.m.Load(h.state)
+	if h.buf[0] = h.m.Encode(h.buf[0]); !slices.Equal(h.buf[0], h.state) {
+		h.fail(nil, "a state is not the same after it was loaded: %x", h.buf[0])
+		return
+	}
+	h.locals = h.locals[:0]
+	h.threads = h.m.NumThreads()
+	if h.whole != nil {
+		for t := range h.threads {
+			h.locals = append(h.locals, h.whole.Local(t, nil))
+		}
+	}
+	h.transitions()
+	if !h.bad && h.whole != nil {
+		h.effects()
+	}
+	for i := 0; i < len(h.all) && !h.bad; i++ {
+		if h.whole != nil {
+			h.pieces(&h.all[i])
+		}
+		for j := i + 1; j < len(h.all) && !h.bad; j++ {
+			if h.all[i].step.Thread != h.all[j].step.Thread {
+				h.commute(&h.all[i], &h.all[j])
+			}
+		}
+	}
+}
+
+// transitions executes all transitions from h.state and keeps them in h.all.
+func (h *hook) transitions() {
+	h.all = h.all[:0]
+	m := h.m
+	start := m.Hash()
+	mark := m.Mark()
+	for t := range h.threads {
+		for alt, more := uint64(0), true; more && !h.bad; {
+			step := []search.Step{{Thread: t, Alt: alt}}
+			out := m.Step(t, alt)
+			tr := transition{step: step[0], out: out, accesses: slices.Clone(m.Accesses()), end: m.Encode(nil)}
+			hash := m.Hash()
+			h.fresh.Load(tr.end)
+			if h.buf[0] = h.fresh.Encode(h.buf[0]); !slices.Equal(h.buf[0], tr.end) {
+				h.fail(step, "the state is not the same after it was loaded: %x", h.buf[0])
+			}
+			m.Rewind(mark)
+			if h.buf[0] = m.Encode(h.buf[0]); !slices.Equal(h.buf[0], h.state) {
+				h.fail(step, "the undo log does not lead back")
+			} else if m.Hash() != start {
+				h.fail(step, "the hash is %#x and not %#x after the undo log led back", m.Hash(), start)
+			}
+			h.plain.Load(h.state)
+			plain := h.plain.Step(t, alt)
+			if h.buf[0] = h.plain.Encode(h.buf[0]); !slices.Equal(h.buf[0], tr.end) || !same(plain, out) || plain.Next != out.Next {
+				h.fail(step, "the transition is another one without tracking")
+			}
+			if out.Kind != system.Moved {
+				if !slices.Equal(tr.end, h.state) {
+					h.fail(step, "the self-loop of a thread that is %v changes the state", out.Kind)
+				} else if hash != start {
+					h.fail(step, "the self-loop of a thread that is %v changes the hash", out.Kind)
+				}
+				for _, a := range tr.accesses {
+					if a.Write {
+						h.fail(step, "the self-loop of a thread that is %v writes %s", out.Kind, h.m.LocName(a.Loc))
+					}
+				}
+			}
+			h.all = append(h.all, tr)
+			alt, more = out.Next, out.Next != 0
+		}
+	}
+}
+
+// same tells whether two outcomes are the same but for further alternatives,
+// which can differ between states.
+func same(a, b system.Outcome) bool {
+	a.Next, b.Next = 0, 0
+	va, vb := a.Violation, b.Violation
+	a.Violation, b.Violation = nil, nil
+	if a != b || (va == nil) != (vb == nil) {
+		return false
+	}
+	return va == nil || va.Kind == vb.Kind && va.Pos == vb.Pos && va.Message == vb.Message
+}
+
+// effects checks that the transitions changed nothing but what they said.
+func (h *hook) effects() {
+	// The values before, of all locations that are accessed at all.
+	h.m.Load(h.state)
+	if h.values == nil {
+		h.values = map[system.Loc]uint64{}
+	}
+	clear(h.values)
+	for _, t := range h.all {
+		for _, a := range t.accesses {
+			h.values[a.Loc] = h.whole.Value(a.Loc)
+		}
+	}
+	for i := range h.all {
+		t := &h.all[i]
+		steps := []search.Step{t.step}
+		// Not the encoded state, which a machine may have put in order
+		// (rotated the ring of a channel, for example).
+		h.m.Load(h.state)
+		h.m.Step(t.step.Thread, t.step.Alt)
+		for l, before := range h.values {
+			if now := h.whole.Value(l); now != before && !slices.Contains(t.accesses, system.Access{Loc: l, Write: true}) {
+				h.fail(steps, "the transition changed %s from %d to %d and did not say so", h.m.LocName(l), before, now)
+			}
+		}
+		for u, before := range h.locals {
+			if u == t.step.Thread {
+				continue
+			}
+			if h.buf[0] = h.whole.Local(u, h.buf[0]); !slices.Equal(h.buf[0], before) {
+				h.fail(steps, "the transition changed the local part of %s", h.m.ThreadName(u))
+			}
+		}
+	}
+}
+
+// pieces runs a transition on its thread's local part and the values that it
+// asks for.
+func (h *hook) pieces(t *transition) {
+	steps := []search.Step{t.step}
+	h.m.Load(h.state)
+	values := map[system.Loc]uint64{}
+	out := h.whole.StepOn(t.step.Thread, t.step.Alt, h.locals[t.step.Thread], func(l system.Loc) uint64 {
+		if _, ok := values[l]; ok {
+			h.fail(steps, "the transition asked twice for %s", h.m.LocName(l))
+		}
+		h.fresh.Load(h.state)
+		values[l] = h.other.Value(l)
+		return values[l]
+	})
+	if !same(out, t.out) || out.Next != t.out.Next || !equalAccesses(h.whole.Accesses(), t.accesses) {
+		h.fail(steps, "the transition is another one when it is run on pieces")
+		return
+	}
+	h.fresh.Load(h.state)
+	h.fresh.Step(t.step.Thread, t.step.Alt)
+	h.buf[0] = h.whole.Local(t.step.Thread, h.buf[0])
+	h.buf[1] = h.other.Local(t.step.Thread, h.buf[1])
+	if !slices.Equal(h.buf[0], h.buf[1]) {
+		h.fail(steps, "the transition leads to another local state when it is run on pieces")
+	}
+	for _, a := range t.accesses {
+		if one, two := h.whole.Value(a.Loc), h.other.Value(a.Loc); one != two {
+			h.fail(steps, "%s is %d after the transition, and %d when it is run on pieces", h.m.LocName(a.Loc), two, one)
+		}
+	}
+}
+
+func equalAccesses(a, b []system.Access) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for _, x := range a {
+		if !slices.Contains(b, x) {
+			return false
+		}
+	}
+	return true
+}
+
+// dependent tells whether two transitions of different threads are dependent.
+// Creations are so with each other, because the children's numbers depend on
+// the order.
+func dependent(a, b *transition) bool {
+	if a.out.Created && b.out.Created {
+		return true
+	}
+	for _, x := range a.accesses {
+		for _, y := range b.accesses {
+			if x.Loc == y.Loc && (x.Write || y.Write) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// dependentOnAny tells whether a transition is dependent with an alternative of
+// a thread's.
+func (h *hook) dependentOnAny(a *transition, thread int) bool {
+	for i := range h.all {
+		if b := &h.all[i]; b.step.Thread == thread && dependent(a, b) {
+			return true
+		}
+	}
+	return false
+}
+
+// commute executes two transitions that are independent in both orders. A
+// transition that is dependent with another alternative of the same thread can
+// enable or disable that one, and so change the numbers of the alternatives;
+// such pairs are left out.
+func (h *hook) commute(a, b *transition) {
+	if h.dependentOnAny(a, b.step.Thread) || h.dependentOnAny(b, a.step.Thread) {
+		return
+	}
+	run := func(first, second *transition, buf system.State) (system.State, uint64) {
+		steps := []search.Step{first.step, second.step}
+		h.m.Load(h.state)
+		h.m.Step(first.step.Thread, first.step.Alt)
+		out := h.m.Step(second.step.Thread, second.step.Alt)
+		if !same(out, second.out) || out.Next != second.out.Next {
+			h.fail(steps, "the second transition is independent of the first one and yet another one after it")
+		} else if !equalAccesses(h.m.Accesses(), second.accesses) {
+			h.fail(steps, "the second transition is independent of the first one and yet has other accesses after it")
+		}
+		return h.m.Encode(buf), h.m.Hash()
+	}
+	var one, two uint64
+	h.buf[0], one = run(a, b, h.buf[0])
+	h.buf[1], two = run(b, a, h.buf[1])
+	steps := []search.Step{a.step, b.step}
+	if !slices.Equal(h.buf[0], h.buf[1]) {
+		h.fail(steps, "the two transitions are independent, and yet another order of them leads to another state")
+	} else if one != two && !h.heap {
+		h.fail(steps, "another order of the two transitions leads to the same state with the hash %#x instead of %#x", two, one)
+	}
+}
+
+// Move checks that a move leads where it claims to.
+func (h *hook) Move(m *search.Move) {
+	if h.bad {
+		return
+	}
+	h.m.Load(h.state)
+	var steps []search.Step
+	for k, alt := 0, m.Alt; k < m.Len; k, alt = k+1, 0 {
+		steps = append(steps, search.Step{Thread: m.Thread, Alt: alt})
+		out := h.m.Step(m.Thread, alt)
+		if out.Kind != system.Moved && m.Len > 1 {
+			h.fail(steps, "a move of %d transitions goes over one that is %v", m.Len, out.Kind)
+			return
+		}
+	}
+	if m.Infinite {
+		return
+	}
+	if h.buf[0] = h.m.Encode(h.buf[0]); !slices.Equal(h.buf[0], m.End) {
+		h.fail(steps, "a move of %d transitions does not lead where it claims to", m.Len)
+	}
+}
+
+// Violation checks that the steps show the violation.
+func (h *hook) Violation(v *system.Violation, tail []search.Step) {
+	if h.bad {
+		return
+	}
+	h.m.Load(h.state)
+	var last *system.Violation
+	for i, s := range tail {
+		out := h.m.Step(s.Thread, s.Alt)
+		if out.Kind != system.Moved {
+			h.fail(tail[:i+1], "a violation (%s) has a step that is %v", v.Message, out.Kind)
+			return
+		}
+		last = out.Violation
+	}
+	if v.Kind != system.Deadlock {
+		if last.Find(v) == nil {
+			h.fail(tail, "the steps do not show the violation (%s)", v.Message)
+		}
+		return
+	}
+	stuck := false
+	for t := range h.m.NumThreads() {
+		if h.obs.Has(t) {
+			continue
+		}
+		out := h.m.Step(t, 0)
+		if out.Kind == system.Moved {
+			h.fail(tail, "a deadlock was reported in which %s is enabled", h.m.ThreadName(t))
+			return
+		}
+		stuck = stuck || out.Kind == system.Blocked && !out.AtEnd
+	}
+	if !stuck {
+		h.fail(tail, "a deadlock was reported in which no thread is blocked against its will")
+	}
+}

@@ -1,0 +1,522 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"cpor/engine/search/memory"
+	"cpor/ltl"
+	"cpor/ltl/buchi"
+	"cpor/statestore"
+	"cpor/system"
+	"cpor/trace"
+)
+
+// Reduction says which transitions of a state belong to the graph.
+type Reduction int
+
+// The reductions.
+const (
+	None        Reduction = iota // all of them
+	Invisible                    // ample sets whose transitions change no proposition
+	Transparent                  // ample sets as in Siegel 2012
+)
+
+// String returns the name of the reduction.
+func (r Reduction) String() string {
+	if r < None || r > Transparent {
+		return fmt.Sprintf("Reduction(%d)", int(r))
+	}
+	return [...]string{"none", "invisible", "transparent"}[r]
+}
+
+// Property is a formula with a name. Its atoms are names of the system's
+// propositions.
+type Property struct {
+	Name    string
+	Formula ltl.Formula
+	Pos     system.Pos
+	Text    string // of the formula, for people; Formula.String() if empty
+	// Predicates are the state predicates of the formula that an error can end.
+	// A proposition of the formula that none of them has must be evaluable in
+	// every state that a search comes to.
+	Predicates []Predicate
+}
+
+// Predicate is a part of a formula without temporal operators that an error can end:
+// an index out of bounds, a nil pointer. It is evaluated as a whole, as an invariant
+// is, so that && and || ask for the right side only where it matters. That is done in
+// every state, or only in the initial ones if the predicate stands under no temporal
+// operator; an error is a Fault.
+type Predicate struct {
+	Pos     system.Pos
+	Prop    string   // the proposition of the system that is the whole predicate
+	Atoms   []string // the propositions of the formula that it is made of
+	Initial bool
+}
+
+// Options say how to check. The zero value checks without reduction, on all
+// CPUs, without limits.
+type Options struct {
+	Reduction Reduction
+	// Fair leaves out executions that are not weakly fair. It does not go
+	// together with a reduction.
+	Fair bool
+	// Workers is the number of workers; 0 means one for each CPU.
+	Workers int
+	// MaxStates ends a search once it has come to more than this many program
+	// states; 0 means no limit. A counterexample found until then counts.
+	MaxStates uint64
+	// MaxMemory ends a search before the whole process uses more memory than
+	// this, in bytes; 0 means no limit.
+	MaxMemory uint64
+	// MaxAutomaton limits the states of an automaton; 0 means buchi's default.
+	MaxAutomaton int
+	// Validate checks the condition C1 by brute force at each state with a
+	// proper ample set. It is for small systems.
+	Validate bool
+	// Progress, if not nil, is called about every ProgressInterval (0 means a
+	// second) during a search.
+	Progress         func(Progress)
+	ProgressInterval time.Duration
+}
+
+func (o *Options) interval() time.Duration {
+	if o.ProgressInterval > 0 {
+		return o.ProgressInterval
+	}
+	return time.Second
+}
+
+// Progress is what a running check reports.
+type Progress struct {
+	Property   string
+	Elapsed    time.Duration
+	States     uint64
+	StoreBytes uint64 // of the store, the colours and the stacks
+}
+
+// OptionError says what is wrong with options: the user's mistake.
+type OptionError struct{ Message string }
+
+func (e *OptionError) Error() string { return e.Message }
+
+// FormulaError says that a formula cannot be checked: it has a next operator under a
+// reduction, or its automaton grows too large.
+type FormulaError struct {
+	Property string
+	Pos      system.Pos
+	Message  string
+}
+
+func (e *FormulaError) Error() string {
+	where := trace.PosString(e.Pos)
+	if where != "" {
+		where += ": "
+	}
+	return fmt.Sprintf("%sltl %s: %s", where, e.Property, e.Message)
+}
+
+// Verdict is the outcome as it stands in the command's JSON.
+type Verdict string
+
+// The verdicts.
+const (
+	Pass       Verdict = "pass"
+	Violated   Verdict = "violation"
+	Incomplete Verdict = "incomplete"
+)
+
+// Result is what was found out about a property.
+type Result struct {
+	Property Property
+	Verdict  Verdict
+	// Reason says why the search is not complete; empty if it is, or if the
+	// property is violated.
+	Reason string
+	// Trivial is set if the formula holds for every word (1) or for none (-1).
+	Trivial int
+
+	// States and Transitions of the program's (reduced) graph, as far as the
+	// search has come; of several conjuncts, those of the largest search.
+	States      int
+	Transitions int
+	Reduced     uint64
+	Automaton   int    // states of the largest automaton
+	StoreBytes  uint64 // of the store, the colours and the stacks
+	Time        time.Duration
+
+	// Counterexample is an execution that does not satisfy the formula.
+	Counterexample *Counterexample
+	// Fault is an error that an execution runs into, which is not what the
+	// formula speaks of: a failed assertion, a run-time error, or a proposition
+	// that cannot be evaluated. Only faults met on the way are known; a reduced
+	// graph can lack failed assertions and run-time errors of threads.
+	Fault *Fault
+}
+
+// Fault is an error with an execution that leads to it.
+type Fault struct {
+	Violation system.Violation
+	Trace     *trace.Trace // without a claim if the fault is a proposition's
+}
+
+// Run checks properties one after the other. The error is an *OptionError, a
+// *FormulaError, a *buchi.AtomsError, or an error of the tool itself. When ctx
+// ends, Run returns what it knows by then, with properties that were not checked
+// as Incomplete.
+func Run(ctx context.Context, sys system.System, props []Property, o Options) ([]*Result, error) {
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	switch {
+	case o.Workers < 0:
+		return nil, &OptionError{fmt.Sprintf("%d workers", o.Workers)}
+	case o.Fair && o.Reduction != None:
+		return nil, &OptionError{fmt.Sprintf("weak fairness and the reduction %s do not go together: reordering independent transitions can remove the state in which a thread was disabled and so change which executions are fair; check without a reduction", o.Reduction)}
+	}
+	m, err := temporal(sys)
+	if err != nil {
+		return nil, err
+	}
+	limit, err := memory.New(o.MaxMemory)
+	if err != nil {
+		return nil, &OptionError{err.Error()}
+	}
+	defer limit.Release()
+	var results []*Result
+	for _, p := range props {
+		if p.Text == "" {
+			p.Text = p.Formula.String()
+		}
+		c := &checker{sys: sys, m: m, o: o, p: p, r: &Result{Property: p}, memory: limit, number: map[string]int{}}
+		for i := range m.NumProps() {
+			c.number[m.PropName(i)] = i
+		}
+		if err := c.check(ctx); err != nil {
+			return results, err
+		}
+		results = append(results, c.r)
+	}
+	return results, nil
+}
+
+// temporal returns a machine of a system, which must know propositions.
+func temporal(sys system.System) (system.Temporal, error) {
+	m, ok := system.As[system.Temporal](sys.NewMachine())
+	if !ok {
+		return nil, &OptionError{"temporal properties cannot be checked here: the system has no propositions"}
+	}
+	return m, nil
+}
+
+// checker checks one property.
+type checker struct {
+	sys    system.System
+	m      system.Temporal
+	o      Options
+	p      Property
+	r      *Result
+	memory *memory.Limit
+	number map[string]int // of the propositions
+	store  statestore.Store
+}
+
+// pass is one search: an automaton for the negations of some conjuncts.
+type pass struct {
+	automaton *buchi.Automaton
+	parts     []ltl.Formula
+	both      map[string]bool // propositions that count as if they occurred both ways
+}
+
+// conjuncts splits a formula that is a conjunction, also below [].
+func conjuncts(f ltl.Formula) []ltl.Formula {
+	switch f.Op() {
+	case ltl.OpAnd:
+		var fs []ltl.Formula
+		for _, g := range f.Operands() {
+			fs = append(fs, conjuncts(g)...)
+		}
+		return fs
+	case ltl.OpAlways:
+		var fs []ltl.Formula
+		for _, g := range conjuncts(f.Operands()[0]) {
+			fs = append(fs, ltl.Always(g))
+		}
+		return fs
+	}
+	return []ltl.Formula{f}
+}
+
+// passes translates the negations of the conjuncts; those that every word satisfies
+// are left out. Without a reduction one automaton for all is taken if it is small,
+// because one search is cheaper then; with one, the fewer propositions there are the
+// more is reduced.
+func (c *checker) passes() ([]pass, error) {
+	translate := func(f ltl.Formula, limit int) (*buchi.Automaton, error) {
+		a, err := buchi.Translate(ltl.Not(f), buchi.Options{MaxStates: limit})
+		var large *buchi.TooLargeError
+		var atoms *buchi.AtomsError
+		if errors.As(err, &large) || errors.As(err, &atoms) {
+			return nil, &FormulaError{c.p.Name, c.p.Pos, err.Error()}
+		}
+		return a, err
+	}
+	var ps []pass
+	total := 0
+	var parts []ltl.Formula
+	for _, f := range conjuncts(c.p.Formula) {
+		a, err := translate(f, c.o.MaxAutomaton)
+		if err != nil {
+			return nil, err
+		}
+		if a.Empty() {
+			continue
+		}
+		total += a.States()
+		ps, parts = append(ps, pass{a, []ltl.Formula{f}, nil}), append(parts, f)
+	}
+	if len(ps) > 1 && c.o.Reduction == None {
+		if a, err := translate(c.p.Formula, 4*total); err == nil && a.States() <= total {
+			ps = []pass{{a, parts, nil}}
+		}
+	}
+	if len(ps) == 0 {
+		c.r.Trivial = 1
+	} else if a, err := buchi.Translate(c.p.Formula, buchi.Options{MaxStates: c.o.MaxAutomaton}); err == nil && a.Empty() {
+		c.r.Trivial = -1
+	}
+	both := map[string]bool{}
+	for _, p := range c.p.Predicates {
+		if !p.Initial {
+			for _, name := range p.Atoms {
+				both[name] = true
+			}
+		}
+	}
+	if len(ps) == 0 || len(both) > 0 {
+		// All reachable states, with a view to what cannot be evaluated. An
+		// automaton's search leaves out what its negated formula excludes.
+		ps = append(ps, pass{&buchi.Automaton{Accepting: []bool{false}, Out: [][]buchi.Transition{{{}}}}, nil, both})
+	}
+	for _, p := range ps {
+		c.r.Automaton = max(c.r.Automaton, p.automaton.States())
+	}
+	return ps, nil
+}
+
+func (c *checker) check(ctx context.Context) error {
+	if c.o.Reduction != None && !c.p.Formula.StutterInvariant() {
+		return &FormulaError{c.p.Name, c.p.Pos, "there is a next operator in the formula, which partial-order reduction does not preserve; use -por none"}
+	}
+	passes, err := c.passes()
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	defer func() { c.r.Time = time.Since(start) }()
+	c.store, err = statestore.New(statestore.Options{Kind: statestore.Tree, Workers: c.o.Workers, MaxBytes: c.memory.ForStores()})
+	if err != nil {
+		return err
+	}
+	if found, err := c.initialStates(); err != nil || found {
+		return err
+	}
+	c.r.Verdict = Pass
+	threads := 0
+	if c.o.Fair {
+		threads = 1
+		for _, st := range c.sys.Initial() {
+			c.m.Load(st)
+			threads = max(threads, c.m.NumThreads())
+		}
+	}
+	least := threads
+	for _, p := range passes {
+		var s *exploration
+		for {
+			s, err = c.newSearch(p, threads)
+			if err != nil {
+				return err
+			}
+			s.least = least
+			if err = s.run(ctx, c.memory); !errors.Is(err, errThreads) {
+				break
+			}
+			threads = moreThreads(threads)
+		}
+		c.count(s)
+		if err := c.explain(err); err != nil {
+			return err
+		}
+		if err != nil {
+			c.r.Verdict = Incomplete
+		}
+		if err := c.findFault(s); err != nil {
+			return err
+		}
+		if s.lasso != nil {
+			c.r.Counterexample, err = c.counterexample(s, p.parts)
+			c.r.Verdict, c.r.Reason = Violated, ""
+			return err
+		}
+		if err != nil && !errors.Is(err, errStates) {
+			break
+		}
+	}
+	return nil
+}
+
+// newSearch prepares a pass.
+func (c *checker) newSearch(p pass, threads int) (*exploration, error) {
+	s := &exploration{sys: c.sys, m: c.m, obs: system.ObserversOf(c.sys), o: &c.o, start: time.Now(), name: c.p.Name, reduction: c.o.Reduction, threads: threads, store: c.store, budget: c.memory.ForStores()}
+	if err := s.polarities(ltl.And(p.parts...), p.both); err != nil {
+		return nil, err
+	}
+	if err := s.automaton(p.automaton, c.number); err != nil {
+		return nil, err
+	}
+	covered := map[string]bool{}
+	for _, q := range c.p.Predicates {
+		for _, name := range q.Atoms {
+			covered[name] = true
+		}
+		i, ok := c.number[q.Prop]
+		if !ok {
+			return nil, fmt.Errorf("the system has no proposition %q", q.Prop)
+		}
+		if !q.Initial {
+			s.checks = append(s.checks, guard{i, q.Pos})
+		}
+	}
+	for _, name := range p.automaton.Atoms {
+		s.needed = append(s.needed, !covered[name])
+	}
+	s.prepare()
+	return s, nil
+}
+
+// initialStates evaluates the predicates that the formula asks for in the initial
+// state only.
+func (c *checker) initialStates() (found bool, err error) {
+	for k, st := range c.sys.Initial() {
+		c.m.Load(st)
+		for _, p := range c.p.Predicates {
+			if !p.Initial {
+				continue
+			}
+			i, ok := c.number[p.Prop]
+			if !ok {
+				return false, fmt.Errorf("the system has no proposition %q", p.Prop)
+			}
+			if _, v := c.m.Eval(i); v != nil {
+				c.r.Verdict, c.r.Reason = Incomplete, errFault.Error()
+				u := *v
+				u.Pos = p.Pos
+				u.Message = fmt.Sprintf("the proposition %s: %s", p.Prop, v.Message)
+				c.r.Fault = &Fault{u, &trace.Trace{Initial: k}}
+				return true, c.r.Fault.Trace.Replay(c.sys)
+			}
+		}
+	}
+	return false, nil
+}
+
+// count adds a search's figures to the result: those of the largest one count.
+func (c *checker) count(s *exploration) {
+	if n := int(s.count.Load()); n >= c.r.States {
+		c.r.States, c.r.Transitions, c.r.Reduced = n, 0, 0
+		for _, w := range s.workers {
+			c.r.Transitions += int(w.transitions)
+			c.r.Reduced += w.reduced
+		}
+	}
+	c.r.StoreBytes = max(c.r.StoreBytes, s.bytes())
+}
+
+// reason says in words why something ended early.
+func reason(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "interrupted"
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "time-out"
+	}
+	return err.Error()
+}
+
+// explain writes why the graph is not complete into the result; errors of the
+// tool are returned.
+func (c *checker) explain(err error) error {
+	switch {
+	case err == nil:
+	case errors.Is(err, errStates):
+		c.r.Reason = fmt.Sprintf("limit of %d states", c.o.MaxStates)
+	case errors.Is(err, errMemory):
+		c.r.Reason = c.memory.Reason()
+	case errors.Is(err, errFault):
+		c.r.Reason = errFault.Error()
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		c.r.Reason = reason(err)
+	default:
+		return err
+	}
+	return nil
+}
+
+// findFault makes an execution that leads to the fault that was met, if any.
+func (c *checker) findFault(s *exploration) error {
+	f := s.fault
+	if f == nil || c.r.Fault != nil {
+		return nil
+	}
+	t, err := s.trace(f.path)
+	if err != nil {
+		return err
+	}
+	v := f.violation
+	if f.thread >= 0 {
+		t.Steps = append(t.Steps, trace.Step{Thread: f.thread, Alt: f.alt})
+		t.Violation = &v
+	}
+	if err := t.Replay(c.sys); err != nil {
+		return fmt.Errorf("internal error: the trace of a violation: %w", err)
+	}
+	if t.Violation != nil {
+		t = t.Minimise(c.sys, trace.DefaultBudget)
+	}
+	c.r.Fault = &Fault{v, t}
+	return nil
+}
+
+// trace finds the steps from one program state to the next on a path.
+func (s *exploration) trace(path []statestore.Ref) (*trace.Trace, error) {
+	x := s.workers[0].x
+	t := &trace.Trace{}
+	for i, st := range s.sys.Initial() {
+		if ref, ok := x.session.Find(st); ok && ref == path[0] {
+			t.Initial = i
+			break
+		}
+	}
+	for i, ref := range path[1:] {
+		x.state = x.session.Load(path[i], x.state)
+		x.m.Load(x.state)
+		x.all(-1)
+		found := false
+		for _, mv := range x.moves {
+			if to, ok := x.session.Find(x.words[mv.from:mv.to]); ok && to == ref {
+				t.Steps = append(t.Steps, trace.Step{Thread: mv.thread, Alt: mv.alt})
+				found = true
+				break
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("internal error: there is no step between two states of a path")
+		}
+	}
+	return t, nil
+}

@@ -1,0 +1,189 @@
+package temporal
+
+import (
+	"math/bits"
+	"sync"
+	"sync/atomic"
+
+	"cpor/statestore"
+)
+
+// colours holds, for each program state that a search has come to, some bits: what
+// the cycle proviso must know of the state, and the colours of its vertices in the
+// product. It is a hash table in shards with a lock each. An entry is a few 32-bit
+// words: the state's reference in the lowest refBits bits, and behind it the bits. So
+// a state with one worker and a small automaton takes 8 or 12 bytes and
+// a free share of the table, besides what it takes in the store.
+//
+// It is not a library's map because those take 16 bytes and more for the key alone
+// and cannot be read and changed in one locked step without a pointer for each.
+type colours struct {
+	words  int // of an entry
+	fields int // bits of the state itself
+	each   int // bits of a vertex
+	shards [colourShards]colourShard
+	held   atomic.Int64 // bytes
+}
+
+const (
+	refBits       = 58 // a reference of the Tree store is not longer
+	colourShards  = 256
+	colourGrowth  = 1.25
+	colourMaxLoad = 0.88
+	firstEntries  = 8
+)
+
+type colourShard struct {
+	mu    sync.Mutex
+	slots []uint32
+	size  uint64 // entries there is room for
+	used  uint64
+	limit uint64
+	_     [8]byte
+}
+
+// newColours returns a table for states with so many bits of their own and so many
+// vertices of so many bits each.
+func newColours(fields, vertices, each int) *colours {
+	c := &colours{fields: fields, each: each, words: (refBits + fields + vertices*each + 31) / 32}
+	for i := range c.shards {
+		// The shards have different sizes, so that they do not all grow at once.
+		c.shards[i].alloc(c, firstEntries+firstEntries*uint64(i)/colourShards)
+	}
+	return c
+}
+
+func (s *colourShard) alloc(c *colours, size uint64) {
+	s.size, s.limit = size, uint64(float64(size)*colourMaxLoad)
+	s.slots = make([]uint32, size*uint64(c.words))
+	c.held.Add(int64(4 * len(s.slots)))
+}
+
+// bytes returns the memory that the table holds.
+func (c *colours) bytes() uint64 { return uint64(c.held.Load()) }
+
+// entry is the locked entry of a state.
+type entry struct {
+	shard *colourShard
+	words []uint32
+	fresh bool // it was made just now
+}
+
+// lock returns the entry of a state, a new one if it has none. The caller
+// unlocks it and uses it no more.
+func (c *colours) lock(ref statestore.Ref) entry {
+	s, e := c.find(ref)
+	if e != nil {
+		return entry{s, e, false}
+	}
+	if s.used >= s.limit {
+		s.grow(c)
+	}
+	e = s.place(c, uint64(ref))
+	e[0], e[1] = uint32(ref), uint32(ref>>32)
+	s.used++
+	return entry{s, e, true}
+}
+
+// look returns the entry of a state if it has one; if not, nothing is locked.
+func (c *colours) look(ref statestore.Ref) (entry, bool) {
+	s, e := c.find(ref)
+	if e == nil {
+		s.mu.Unlock()
+		return entry{}, false
+	}
+	return entry{s, e, false}, true
+}
+
+func colourHash(ref uint64) uint64 {
+	ref *= 0x9e3779b97f4a7c15
+	ref ^= ref >> 32
+	return ref * 0xd6e8feb86659fd93
+}
+
+const refMask = 1<<refBits - 1
+
+// find locks the shard of a state and looks for the entry.
+func (c *colours) find(ref statestore.Ref) (*colourShard, []uint32) {
+	h := colourHash(uint64(ref))
+	s := &c.shards[h>>56]
+	s.mu.Lock()
+	w := uint64(c.words)
+	for i, _ := bits.Mul64(h<<8, s.size); ; {
+		e := s.slots[i*w : i*w+w : i*w+w]
+		switch key := (uint64(e[0]) | uint64(e[1])<<32) & refMask; key {
+		case uint64(ref):
+			return s, e
+		case 0:
+			return s, nil
+		}
+		if i++; i == s.size {
+			i = 0
+		}
+	}
+}
+
+// place returns the free slot for a reference that is not there.
+func (s *colourShard) place(c *colours, ref uint64) []uint32 {
+	w := uint64(c.words)
+	for i, _ := bits.Mul64(colourHash(ref)<<8, s.size); ; {
+		e := s.slots[i*w : i*w+w : i*w+w]
+		if (uint64(e[0])|uint64(e[1])<<32)&refMask == 0 {
+			return e
+		}
+		if i++; i == s.size {
+			i = 0
+		}
+	}
+}
+
+// grow moves the entries to a larger array.
+func (s *colourShard) grow(c *colours) {
+	old := s.slots
+	s.alloc(c, uint64(float64(s.size)*colourGrowth)+2)
+	for at := 0; at < len(old); at += c.words {
+		e := old[at : at+c.words]
+		if key := (uint64(e[0]) | uint64(e[1])<<32) & refMask; key != 0 {
+			copy(s.place(c, key), e)
+		}
+	}
+	c.held.Add(-int64(4 * len(old)))
+}
+
+// unlock gives the entry back.
+func (e *entry) unlock() { e.shard.mu.Unlock() }
+
+// get returns a field of the entry, width bits from bit at on.
+func (e *entry) get(at, width int) (v uint32) {
+	for i := range width {
+		b := refBits + at + i
+		v |= e.words[b>>5] >> (b & 31) & 1 << i
+	}
+	return v
+}
+
+// set gives a field of the entry a value.
+func (e *entry) set(at, width int, v uint32) {
+	for i := range width {
+		b := refBits + at + i
+		e.words[b>>5] = e.words[b>>5]&^(1<<(b&31)) | v>>i&1<<(b&31)
+	}
+}
+
+// has returns one bit.
+func (e *entry) has(at int) bool {
+	b := refBits + at
+	return e.words[b>>5]>>(b&31)&1 != 0
+}
+
+// mark sets one bit.
+func (e *entry) mark(at int) {
+	b := refBits + at
+	e.words[b>>5] |= 1 << (b & 31)
+}
+
+// erase takes one bit away.
+func (e *entry) erase(at int) {
+	b := refBits + at
+	e.words[b>>5] &^= 1 << (b & 31)
+}

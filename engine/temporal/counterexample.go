@@ -1,0 +1,185 @@
+package temporal
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"cpor/ltl"
+	"cpor/system"
+	"cpor/trace"
+)
+
+// Counterexample is an execution that does not satisfy a formula: a stem and a
+// loop that is repeated forever. With an empty loop no thread is enabled after
+// the stem, and the execution stays there.
+type Counterexample struct {
+	Property Property
+	Part     ltl.Formula // the conjunct that is violated; the whole formula if it is none
+	Initial  int
+	Stem     []trace.Step
+	Loop     []trace.Step
+
+	// What the replay found.
+	Record *trace.Record // of stem and loop
+	Props  []string      // the propositions of Part
+	// Values has for each state of the replay, the initial one first, the values
+	// of Props: 1 + len(Stem) + len(Loop) rows.
+	Values [][]bool
+	states []itfState
+}
+
+// counterexample makes an execution of the cycle that a search has found, and
+// convinces itself that it is one.
+func (c *checker) counterexample(s *exploration, parts []ltl.Formula) (*Counterexample, error) {
+	initial, stem, loop, ok := s.nearby(shortVertices).short()
+	if !ok {
+		initial, stem, loop, ok = s.induced(s.lasso).short()
+	}
+	if !ok {
+		return nil, fmt.Errorf("internal error: there is no cycle where the search has found one")
+	}
+	x := &Counterexample{Property: c.p, Initial: initial, Stem: stem, Loop: loop}
+	var err error
+	for _, x.Part = range parts {
+		if err = x.replay(c.sys, c.o.Fair); err == nil {
+			break
+		}
+		if !errors.Is(err, errHolds) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("internal error: the counterexample of %s: %w", c.p.Name, err)
+	}
+	x.trim()
+	if err := x.replay(c.sys, c.o.Fair); err != nil {
+		return nil, fmt.Errorf("internal error: the counterexample of %s, shortened: %w", c.p.Name, err)
+	}
+	return x, nil
+}
+
+// errHolds says that a formula holds on an execution.
+var errHolds = errors.New("the formula holds on it")
+
+// trim moves steps from the end of the stem that the loop repeats into the
+// loop: a b (c b)* is a (b c)*.
+func (x *Counterexample) trim() {
+	for len(x.Stem) > 0 && len(x.Loop) > 0 && x.Stem[len(x.Stem)-1] == x.Loop[len(x.Loop)-1] {
+		// Only if the state before the step is the same both times.
+		n := len(x.Stem)
+		if !slices.Equal(x.states[n-1].encoded, x.states[n+len(x.Loop)-1].encoded) {
+			return
+		}
+		last := x.Stem[n-1]
+		x.Stem = x.Stem[:n-1]
+		x.Loop = append([]trace.Step{last}, x.Loop[:len(x.Loop)-1]...)
+		x.states = slices.Concat(x.states[:n], x.states[n:len(x.states)-1])
+	}
+}
+
+// replay executes the steps by the plain semantics and checks that the
+// execution is one, that its loop is a loop, that the formula does not hold on
+// it, and that it is fair if it has to be.
+func (x *Counterexample) replay(sys system.System, fair bool) error {
+	t := &trace.Trace{Initial: x.Initial, Steps: slices.Concat(x.Stem, x.Loop)}
+	rec, err := t.Record(sys)
+	if err != nil {
+		return err
+	}
+	x.Record = rec
+	m, err := temporal(sys)
+	if err != nil {
+		return err
+	}
+	obs := system.ObserversOf(sys)
+	number := map[string]int{}
+	for i := range m.NumProps() {
+		number[m.PropName(i)] = i
+	}
+	x.Props = x.Part.Atoms()
+	m.Load(sys.Initial()[x.Initial])
+	m.Track(true)
+	x.Values, x.states = nil, nil
+	word := ltl.Lasso{Atoms: x.Props}
+	var met map[int]bool // the threads that moved or were disabled in the loop
+	look := func() error {
+		var row []bool
+		letter := uint64(0)
+		for i, name := range x.Props {
+			// One that cannot be evaluated is not asked for here: the search has
+			// made sure of that.
+			holds, _ := m.Eval(number[name])
+			row = append(row, holds)
+			if holds {
+				letter |= 1 << i
+			}
+		}
+		x.Values = append(x.Values, row)
+		x.states = append(x.states, observe(&obs, m))
+		switch k := len(x.Values) - 1; {
+		case k < len(x.Stem):
+			word.Stem = append(word.Stem, letter)
+		case k < len(x.Stem)+max(1, len(x.Loop)):
+			word.Loop = append(word.Loop, letter)
+			if met == nil {
+				met = map[int]bool{}
+			}
+			disabled(&obs, m, met)
+		}
+		return nil
+	}
+	if err := look(); err != nil {
+		return err
+	}
+	for i, s := range t.Steps {
+		if out := m.Step(s.Thread, s.Alt); out.Kind != system.Moved {
+			return fmt.Errorf("step %d is not enabled", i+1)
+		}
+		if i >= len(x.Stem) {
+			met[s.Thread] = true
+		}
+		if err := look(); err != nil {
+			return err
+		}
+	}
+	n := m.NumThreads()
+	threads := 0
+	for u := range n {
+		if !obs.Has(u) {
+			threads++
+		}
+	}
+	if len(x.Loop) == 0 {
+		if len(met) != threads {
+			return fmt.Errorf("the execution ends where a thread is enabled")
+		}
+	} else if !slices.Equal(x.states[len(x.Stem)].encoded, x.states[len(x.states)-1].encoded) {
+		return fmt.Errorf("the loop does not end where it begins")
+	}
+	if fair && len(met) != threads {
+		return fmt.Errorf("the loop is not fair")
+	}
+	holds, err := x.Part.Holds(word)
+	if err != nil {
+		return err
+	}
+	if holds {
+		return errHolds
+	}
+	return nil
+}
+
+// disabled adds the threads that are not enabled in the live state.
+func disabled(obs *system.Observers, m system.Machine, met map[int]bool) {
+	for u := range m.NumThreads() {
+		if obs.Has(u) {
+			continue
+		}
+		mark := m.Mark()
+		if out := m.Step(u, 0); out.Kind != system.Moved {
+			met[u] = true
+		}
+		m.Rewind(mark)
+	}
+}

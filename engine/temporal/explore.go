@@ -1,0 +1,701 @@
+package temporal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"cpor/engine/search/memory"
+	"cpor/ltl"
+	"cpor/ltl/buchi"
+	"cpor/statestore"
+	"cpor/system"
+)
+
+var (
+	errStates = errors.New("limit of states")
+	errMemory = errors.New("limit of memory")
+	errFault  = errors.New("a proposition cannot be evaluated")
+	// errThreads says that fairness has met more threads than it counts.
+	errThreads = errors.New("more threads")
+)
+
+// The bits of a state's entry in the colours: whether it has been claimed and, if
+// the search is reduced, whether it is safe and which of its transitions belong to
+// the graph.
+const (
+	bitClaimed = 0
+	bitSafe    = 1
+	bitAmple   = 2
+	ampleWidth = 8
+)
+
+// What stands at bitAmple: not decided yet, all enabled transitions, or those of
+// the thread with the number less ampleFirst.
+const (
+	ampleNone  = 0
+	ampleFull  = 1
+	ampleFirst = 2
+)
+
+// mostAmple bounds the number of a thread whose transitions can be an ample set;
+// further threads are never one, which reduces less and is as sound.
+const mostAmple = 1<<ampleWidth - ampleFirst
+
+// vertex is a vertex of the product: a program state and, as one number, the state
+// of the automaton and the level of the fairness counter.
+type vertex struct {
+	ref statestore.Ref
+	at  uint32
+}
+
+// fault is an error met in a state, by a step or in a proposition.
+type fault struct {
+	path      []statestore.Ref // program states from an initial one on
+	thread    int              // -1 if the last state itself has it
+	alt       uint64
+	violation system.Violation
+}
+
+// guard is a proposition that has to be evaluable in every state, with its place in
+// the formula.
+type guard struct {
+	prop int
+	pos  system.Pos
+}
+
+// exploration is one search of the product of a program with one automaton.
+type exploration struct {
+	sys   system.System
+	m     system.Temporal // for the names of the propositions
+	obs   system.Observers
+	o     *Options
+	start time.Time
+	name  string // of the property
+
+	reduction Reduction
+	props     []int  // the propositions of the formula
+	pos, neg  []bool // by proposition of the system: how it occurs
+	checks    []guard
+	needed    []bool // by atom: that it cannot be evaluated is an error
+
+	a       *buchi.Automaton
+	atoms   []int  // by atom of the automaton: the proposition
+	weak    []bool // by state of the automaton: every cycle through it is accepting
+	loose   []bool // by state of the automaton: no cycle through it is accepting
+	nested  bool   // some state is accepting and not weak: nested searches are needed
+	threads int    // whose fairness counts; 0 without fairness
+	least   int    // threads there are in the beginning
+	levels  uint32
+
+	store   statestore.Store
+	colours *colours
+	workers []*worker
+	budget  uint64       // bytes; 0: no limit
+	stacks  atomic.Int64 // bytes
+	count   atomic.Int64 // states that have been claimed
+
+	stop  atomic.Bool
+	pool  *pool
+	mu    sync.Mutex
+	err   error
+	lasso *lasso
+	fault *fault
+}
+
+// lasso is a path in the product, whose vertices from loop on are repeated forever.
+type lasso struct {
+	path []vertex
+	loop int
+}
+
+// polarities finds out how the propositions of a formula occur.
+func (s *exploration) polarities(f ltl.Formula, both map[string]bool) error {
+	s.pos, s.neg = make([]bool, s.m.NumProps()), make([]bool, s.m.NumProps())
+	pol := f.Polarities()
+	for name := range both {
+		pol[name] |= ltl.Positive | ltl.Negative
+	}
+	for i := range s.m.NumProps() {
+		p := pol[s.m.PropName(i)]
+		if p == 0 {
+			continue
+		}
+		delete(pol, s.m.PropName(i))
+		s.props = append(s.props, i)
+		s.pos[i], s.neg[i] = p&ltl.Positive != 0, p&ltl.Negative != 0
+	}
+	for name := range pol {
+		return fmt.Errorf("the system has no proposition %q", name)
+	}
+	return nil
+}
+
+// automaton sets the automaton with which the product is taken.
+func (s *exploration) automaton(a *buchi.Automaton, number map[string]int) error {
+	s.a, s.levels = a, 1
+	if s.threads > 0 {
+		s.levels = uint32(s.threads) + 2
+	}
+	for _, name := range a.Atoms {
+		i, ok := number[name]
+		if !ok {
+			return fmt.Errorf("the system has no proposition %q", name)
+		}
+		s.atoms = append(s.atoms, i)
+	}
+	s.weak, s.loose = make([]bool, a.States()), make([]bool, a.States())
+	strengths := a.Strengths()
+	for q := range s.weak {
+		s.loose[q] = strengths[q] == buchi.Rejecting
+		s.weak[q] = s.threads == 0 && strengths[q] >= buchi.Weak
+		s.nested = s.nested || !s.loose[q] && !s.weak[q]
+	}
+	return nil
+}
+
+// The colours of a vertex: blue; red, if there are nested searches; cyan for each
+// worker; pink for each worker, if there are nested searches and several workers.
+// Pink is the set R of the algorithm, whose vertices become red together.
+func (s *exploration) bit(at uint32) int { return s.colours.fields + int(at)*s.colours.each }
+
+const blue = 0
+
+func (s *exploration) red() int { return 1 }
+
+func (s *exploration) cyan(w int) int {
+	if s.nested {
+		return 2 + w
+	}
+	return 1 + w
+}
+
+func (s *exploration) pink(w int) int {
+	if len(s.workers) == 1 {
+		return s.red()
+	}
+	return 2 + len(s.workers) + w
+}
+
+// prepare makes the workers and the table of the colours.
+func (s *exploration) prepare() {
+	n := s.o.Workers
+	s.pool = newPool(n)
+	fields := 1
+	if s.reduction != None {
+		fields = bitAmple + ampleWidth
+	}
+	each := 1 + n
+	if s.nested {
+		each = 2 + n
+		if n > 1 {
+			each += n
+		}
+	}
+	s.colours = newColours(fields, s.a.States()*int(s.levels), each)
+	s.workers = make([]*worker, n)
+	for i := range s.workers {
+		s.workers[i] = newWorker(s, i)
+	}
+}
+
+// run searches for a reachable accepting cycle. It leaves what it found in s.
+func (s *exploration) run(ctx context.Context, limit *memory.Limit) error {
+	unwatch := context.AfterFunc(ctx, func() { s.fail(context.Cause(ctx)) })
+	defer unwatch()
+	done := make(chan struct{})
+	var watch sync.WaitGroup
+	if s.o.Progress != nil {
+		watch.Go(func() {
+			t := time.NewTicker(s.o.interval())
+			defer t.Stop()
+			for {
+				select {
+				case <-done:
+					return
+				case <-t.C:
+					s.o.Progress(Progress{Property: s.name, Elapsed: time.Since(s.start), States: uint64(s.count.Load()), StoreBytes: s.bytes()})
+				}
+			}
+		})
+	}
+	if s.budget > 0 {
+		watch.Go(func() {
+			t := time.NewTicker(memory.CheckEvery)
+			defer t.Stop()
+			for {
+				select {
+				case <-done:
+					return
+				case <-t.C:
+					if limit.Check() != nil {
+						s.fail(errMemory)
+					}
+				}
+			}
+		})
+	}
+	var wg sync.WaitGroup
+	for _, w := range s.workers {
+		wg.Go(func() {
+			defer func() {
+				if r := recover(); r != nil {
+					s.fail(fmt.Errorf("internal error: %v", r))
+				}
+			}()
+			w.search()
+		})
+	}
+	wg.Wait()
+	close(done)
+	watch.Wait()
+	return s.err
+}
+
+// fail ends the search with an error; the first one counts.
+func (s *exploration) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil && s.lasso == nil {
+		s.err = err
+	}
+	s.stop.Store(true)
+	s.pool.close()
+}
+
+// early tells whether a vertex becomes blue as soon as it is seen. Where no cycle
+// is accepting the order of the search does not matter, and so a vertex is
+// never on a pile twice. With a reduction it does: see the package documentation.
+func (s *exploration) early(v vertex) bool {
+	return s.reduction == None && s.loose[v.at/s.levels]
+}
+
+// bytes returns the memory that the search holds.
+func (s *exploration) bytes() uint64 {
+	return s.store.Bytes() + s.colours.bytes() + uint64(s.stacks.Load())
+}
+
+// move is an enabled transition from the state that is expanded.
+type move struct {
+	thread   int
+	alt      uint64
+	from, to int // its end state in the expander's words
+}
+
+// candidate is a thread with enabled transitions.
+type candidate struct {
+	first, last            int // its moves
+	acc                    []system.Access
+	possible               bool // nothing but C1 and C3 is left to decide
+	invisible, transparent bool
+	late                   bool
+	conflict               int8 // 0: not known yet; 1: C1 holds; 2: it does not
+}
+
+// expander executes the transitions of a state, for one worker.
+type expander struct {
+	s       *exploration
+	m       system.Temporal
+	session statestore.Session
+	val     *validator
+
+	state         system.State
+	letter        uint64 // of the state, for the automaton
+	mine          bool   // this worker has expanded the state first
+	ample         uint32
+	words         []uint64
+	moves         []move
+	enabled       []bool // by thread
+	cands         []candidate
+	before, after []int64
+	end           system.State
+}
+
+func newExpander(s *exploration) *expander {
+	m, _ := temporal(s.sys)
+	x := &expander{s: s, m: m, session: s.store.NewSession()}
+	if s.o.Validate {
+		x.val = &validator{obs: &s.obs, m: s.sys.NewMachine()}
+	}
+	return x
+}
+
+// load makes a stored state the live one and reads its letter. The violation
+// says why a proposition cannot be evaluated that has to be; all looks at
+// every one of them, and not only at the automaton's.
+func (x *expander) load(state system.State, all bool) *system.Violation {
+	s := x.s
+	x.m.Track(false)
+	x.m.Load(state)
+	if all {
+		for _, c := range s.checks {
+			if _, v := x.m.Eval(c.prop); v != nil {
+				v = s.undefined(c.prop, v)
+				v.Pos = c.pos
+				return v
+			}
+		}
+	}
+	x.letter = 0
+	for i, p := range s.atoms {
+		holds, v := x.m.Eval(p)
+		if v != nil && s.needed[i] {
+			return s.undefined(p, v)
+		}
+		if holds {
+			x.letter |= 1 << i
+		}
+	}
+	return nil
+}
+
+// undefined says that a proposition has no value.
+func (s *exploration) undefined(p int, v *system.Violation) *system.Violation {
+	u := *v
+	u.Message = fmt.Sprintf("the proposition %s: %s", s.m.PropName(p), v.Message)
+	return &u
+}
+
+// threads counts the threads of the live state and makes room for them.
+func (x *expander) threads() int {
+	n := x.m.NumThreads()
+	for len(x.enabled) < n {
+		x.enabled = append(x.enabled, false)
+		x.cands = append(x.cands, candidate{})
+	}
+	return n
+}
+
+// all executes the enabled transitions of the live state, of one thread or, with
+// -1, of all threads.
+func (x *expander) all(only int) {
+	s := x.s
+	m := x.m
+	m.Track(false)
+	mark := m.Mark()
+	x.words, x.moves = x.words[:0], x.moves[:0]
+	n := x.threads()
+	for t := range n {
+		x.enabled[t] = false
+		if s.obs.Has(t) || only >= 0 && t != only {
+			continue
+		}
+		for alt := uint64(0); ; {
+			out := m.Step(t, alt)
+			if out.Kind != system.Moved {
+				break
+			}
+			x.enabled[t] = true
+			x.keep(t, alt)
+			m.Rewind(mark)
+			if out.Next == 0 {
+				break
+			}
+			alt = out.Next
+		}
+	}
+	for t := n; t < len(x.enabled); t++ {
+		x.enabled[t] = false
+	}
+}
+
+// keep notes a transition, which has been executed.
+func (x *expander) keep(t int, alt uint64) {
+	from := len(x.words)
+	x.end = x.m.Encode(x.end)
+	x.words = append(x.words, x.end...)
+	x.moves = append(x.moves, move{t, alt, from, len(x.words)})
+}
+
+// decide executes all enabled transitions of the live state and chooses those that
+// belong to the graph: all, or the candidate that it returns as the value for
+// bitAmple. reports is called for the violations that the transitions run into.
+func (x *expander) decide(report func(t int, alt uint64, v *system.Violation)) (ample uint32, err error) {
+	s, m := x.s, x.m
+	reduce := s.reduction != None
+	n := x.threads()
+	mark := m.Mark()
+	m.Track(reduce)
+	if reduce {
+		x.before = m.Terms(x.before)
+	}
+	x.words, x.moves = x.words[:0], x.moves[:0]
+	enabled := 0
+	for t := range n {
+		c := &x.cands[t]
+		*c = candidate{first: len(x.moves), acc: c.acc[:0]}
+		if !s.obs.Has(t) {
+			x.alternatives(t, c, mark, reduce, report)
+		}
+		c.last = len(x.moves)
+		x.enabled[t] = c.last > c.first
+		if x.enabled[t] {
+			enabled++
+		}
+	}
+	for t := n; t < len(x.enabled); t++ {
+		x.enabled[t] = false
+	}
+	if !reduce || enabled <= 1 {
+		return ampleFull, nil
+	}
+	c := x.choose(n)
+	if c == nil {
+		return ampleFull, nil
+	}
+	t := x.moves[c.first].thread
+	if x.val != nil {
+		if err := x.val.check(x.state, t); err != nil {
+			return 0, err
+		}
+	}
+	x.moves = x.moves[c.first:c.last]
+	return ampleFirst + uint32(t), nil
+}
+
+// alternatives executes the enabled transitions of a thread and finds out what
+// they change.
+func (x *expander) alternatives(t int, c *candidate, mark system.Mark, reduce bool, report func(t int, alt uint64, v *system.Violation)) {
+	s, m := x.s, x.m
+	c.possible, c.invisible, c.transparent = t < mostAmple, true, true
+	for alt := uint64(0); ; {
+		out := m.Step(t, alt)
+		if out.Kind != system.Moved {
+			return
+		}
+		if out.Violation != nil {
+			report(t, alt, out.Violation)
+			c.possible = false
+		}
+		x.keep(t, alt)
+		if reduce {
+			if out.Created {
+				c.possible = false
+			}
+			acc := m.Accesses()
+			c.acc = append(c.acc, acc...)
+			c.late = c.late || m.Late(t, acc)
+			if c.possible && c.transparent {
+				x.after = m.Terms(x.after)
+				for _, p := range s.props {
+					rise, fall := m.Change(p, acc, x.before, x.after)
+					if rise || fall {
+						c.invisible = false
+					}
+					if rise && s.pos[p] || fall && s.neg[p] {
+						c.transparent = false
+					}
+				}
+			}
+		}
+		m.Rewind(mark)
+		if out.Next == 0 {
+			return
+		}
+		alt = out.Next
+	}
+}
+
+// choose returns the first candidate, in the paper's order, that is an ample set.
+func (x *expander) choose(n int) *candidate {
+	for pass := range 4 {
+		if pass == 2 && x.s.reduction != Transparent {
+			break
+		}
+		for t := range n {
+			c := &x.cands[t]
+			if c.first == c.last || !c.possible || c.late != (pass%2 == 1) {
+				continue
+			}
+			if pass < 2 && !c.invisible || pass >= 2 && (c.invisible || !c.transparent) {
+				continue
+			}
+			if c.conflict == 0 {
+				c.conflict = 1
+				for u := range n {
+					if u != t && !x.s.obs.Has(u) && x.m.Conflicts(t, c.acc, u) {
+						c.conflict = 2
+						break
+					}
+				}
+			}
+			if c.conflict == 2 || x.closes(c) {
+				continue
+			}
+			return c
+		}
+	}
+	return nil
+}
+
+// closes tells whether a candidate may close a cycle (C3): one of its transitions
+// leads to a state that has been claimed and is not known to be safe.
+func (x *expander) closes(c *candidate) bool {
+	for _, mv := range x.moves[c.first:c.last] {
+		ref, ok := x.session.Find(x.words[mv.from:mv.to])
+		if !ok {
+			continue
+		}
+		e, ok := x.s.colours.look(ref)
+		if !ok {
+			continue
+		}
+		bad := e.has(bitClaimed) && !e.has(bitSafe)
+		e.unlock()
+		if bad {
+			return true
+		}
+	}
+	return false
+}
+
+// enabledFrom returns an enabled thread with at least this number, -1 if there is none.
+func (x *expander) enabledFrom(t int) int {
+	for ; t < len(x.enabled); t++ {
+		if x.enabled[t] {
+			return t
+		}
+	}
+	return -1
+}
+
+// moreThreads returns the number of threads to count after n were too few.
+func moreThreads(n int) int { return n + n/2 + 1 }
+
+// level moves the fairness counter past all conditions that are met by a
+// transition of thread t (-1 if the state is repeated) from the live state: level 0
+// waits for the automaton, level i for thread i-1 to move or be disabled.
+func (x *expander) level(q int, level uint32, t int) uint32 {
+	s := x.s
+	if s.threads == 0 {
+		return 0
+	}
+	last := s.levels - 1
+	if level == last {
+		level = 0
+	}
+	for level < last {
+		if level == 0 {
+			if !s.a.Accepting[q] {
+				break
+			}
+		} else if u := int(level - 1); u != t && u < len(x.enabled) && x.enabled[u] {
+			break
+		}
+		level++
+	}
+	return level
+}
+
+// accepting tells whether a vertex is accepting. With fairness the last level is: it
+// is reached when the automaton's condition and that of each thread, in
+// this order, have been met since the last time.
+func (s *exploration) accepting(at uint32) bool {
+	if s.threads == 0 {
+		return s.a.Accepting[at]
+	}
+	return at%s.levels == s.levels-1
+}
+
+// claim expands a program state: the first worker that comes to it decides which
+// of its transitions belong to the graph, and all others take the same. It leaves
+// the transitions in x.moves and the letter in x.letter. path is called if an
+// error is found. It returns false if the search has to stop.
+func (x *expander) claim(ref statestore.Ref, path func() []statestore.Ref) bool {
+	s := x.s
+	reduce := s.reduction != None
+	e := s.colours.lock(ref)
+	mine := !e.has(bitClaimed)
+	e.mark(bitClaimed)
+	ample := uint32(ampleFull)
+	if reduce {
+		ample = e.get(bitAmple, ampleWidth)
+	}
+	e.unlock()
+	if mine {
+		n := s.count.Add(1)
+		if limit := s.o.MaxStates; limit > 0 && uint64(n) > limit {
+			s.fail(errStates)
+			return false
+		}
+	}
+	for !mine && ample == ampleNone {
+		// Another worker is about to decide.
+		if s.stop.Load() {
+			return false
+		}
+		runtime.Gosched()
+		e := s.colours.lock(ref)
+		ample = e.get(bitAmple, ampleWidth)
+		e.unlock()
+	}
+	x.state = x.session.Load(ref, x.state)
+	if v := x.load(x.state, mine); v != nil {
+		s.report(path, -1, 0, v)
+		s.fail(errFault)
+		return false
+	}
+	if !mine {
+		only := -1
+		if ample >= ampleFirst {
+			only = int(ample - ampleFirst)
+		}
+		x.all(only)
+	} else {
+		var err error
+		ample, err = x.decide(func(t int, alt uint64, v *system.Violation) {
+			s.report(path, t, alt, v)
+		})
+		if err != nil {
+			s.fail(err)
+			return false
+		}
+		if reduce {
+			e := s.colours.lock(ref)
+			e.set(bitAmple, ampleWidth, ample)
+			if ample == ampleFull {
+				e.mark(bitSafe)
+			}
+			e.unlock()
+		}
+	}
+	if s.threads > 0 && x.enabledFrom(s.threads) >= 0 {
+		s.fail(errThreads)
+		return false
+	}
+	x.mine, x.ample = mine, ample
+	return true
+}
+
+// report keeps the first fault. path returns the states on the way to it.
+func (s *exploration) report(path func() []statestore.Ref, t int, alt uint64, v *system.Violation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fault == nil {
+		s.fault = &fault{path(), t, alt, *v}
+	}
+}
+
+// arcs calls yield for the transitions of the product from the live state, whose
+// letter has been read and whose transitions are in x.moves: the vertex's number
+// there, and the transition, -1 if no thread is enabled and the state is repeated.
+func (x *expander) arcs(at uint32, yield func(to uint32, mv int)) {
+	s := x.s
+	q, level := int(at/s.levels), at%s.levels
+	for _, t := range s.a.Out[q] {
+		if !t.Label.Matches(x.letter) {
+			continue
+		}
+		if len(x.moves) == 0 {
+			yield(uint32(t.Dst)*s.levels+x.level(q, level, -1), -1)
+			continue
+		}
+		for i := range x.moves {
+			yield(uint32(t.Dst)*s.levels+x.level(q, level, x.moves[i].thread), i)
+		}
+	}
+}

@@ -1,0 +1,330 @@
+package temporal
+
+import (
+	"slices"
+	"unsafe"
+
+	"cpor/system"
+	"cpor/trace"
+)
+
+// An accepting cycle that a depth-first search has found is as long as its stack
+// happened to be, and with several workers it depends on timing. So what is
+// shown is another one: a short one among the first shortVertices vertices of the
+// unreduced product in breadth-first order, which depends on nothing but the
+// program and the automaton; and if there is none, the shortest one that uses only
+// vertices of the one found.
+const shortVertices = 20000
+
+// loops bounds the accepting vertices whose shortest cycle is looked for.
+const loops = 32
+
+// arc is a transition of the product that is written down; thread is -1 if the
+// state is repeated.
+type arc struct {
+	to     int
+	thread int
+	alt    uint64
+}
+
+// region is a part of the unreduced product.
+type region struct {
+	initial   []int // vertices
+	from      []int // their initial states
+	arcs      [][]arc
+	accepting []bool
+}
+
+// nearby returns the first vertices in breadth-first order. With fairness it counts
+// as many threads as are met there, whatever the search has met.
+func (s *exploration) nearby(limit int) *region {
+	if s.threads == 0 {
+		return s.within(limit)
+	}
+	threads, levels := s.threads, s.levels
+	defer func() { s.threads, s.levels = threads, levels }()
+	for n := s.least; ; n = moreThreads(n) {
+		s.threads, s.levels = n, uint32(n)+2
+		if g := s.within(limit); g != nil {
+			return g
+		}
+	}
+}
+
+// within returns the first vertices in breadth-first order, nil if there are more
+// threads than fairness counts.
+func (s *exploration) within(limit int) *region {
+	x := s.workers[0].x
+	g := &region{}
+	type key struct {
+		state int
+		at    uint32
+	}
+	var states []system.State
+	numbers := map[string]int{}
+	var keys []key
+	index := map[key]int{}
+	number := func(st system.State) int {
+		k := unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(st))), 8*len(st))
+		i, ok := numbers[k]
+		if !ok {
+			own := slices.Clone(st)
+			i = len(states)
+			states = append(states, own)
+			numbers[unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(own))), 8*len(own))] = i
+		}
+		return i
+	}
+	add := func(k key) int {
+		i, ok := index[k]
+		if !ok {
+			i = len(keys)
+			index[k] = i
+			keys = append(keys, k)
+			g.accepting = append(g.accepting, s.accepting(k.at))
+		}
+		return i
+	}
+	for i, st := range s.sys.Initial() {
+		k := key{number(st), uint32(s.a.Init) * s.levels}
+		if _, ok := index[k]; !ok {
+			g.initial, g.from = append(g.initial, add(k)), append(g.from, i)
+		}
+	}
+	var ends []int
+	for i := 0; i < len(keys) && len(keys) < limit; i++ {
+		k := keys[i]
+		var out []arc
+		if v := x.load(states[k.state], false); v == nil {
+			x.all(-1)
+			if s.threads > 0 && x.enabledFrom(s.threads) >= 0 {
+				return nil
+			}
+			ends = ends[:0]
+			for _, mv := range x.moves {
+				ends = append(ends, number(x.words[mv.from:mv.to]))
+			}
+			x.arcs(k.at, func(to uint32, mv int) {
+				if mv < 0 {
+					out = append(out, arc{add(key{k.state, to}), -1, 0})
+				} else {
+					out = append(out, arc{add(key{ends[mv], to}), x.moves[mv].thread, x.moves[mv].alt})
+				}
+			})
+		}
+		g.arcs = append(g.arcs, out)
+	}
+	for len(g.arcs) < len(keys) {
+		g.arcs = append(g.arcs, nil)
+	}
+	return g
+}
+
+// induced returns the part of the unreduced product that has a lasso's vertices.
+func (s *exploration) induced(l *lasso) *region {
+	x := s.workers[0].x
+	g := &region{}
+	index := map[vertex]int{}
+	var vs []vertex
+	for _, v := range l.path {
+		if _, ok := index[v]; !ok {
+			index[v] = len(vs)
+			vs = append(vs, v)
+			g.accepting = append(g.accepting, s.accepting(v.at))
+		}
+	}
+	for i, st := range s.sys.Initial() {
+		if ref, ok := x.session.Find(st); ok {
+			if k, ok := index[vertex{ref, uint32(s.a.Init) * s.levels}]; ok && !slices.Contains(g.initial, k) {
+				g.initial, g.from = append(g.initial, k), append(g.from, i)
+			}
+		}
+	}
+	for _, v := range vs {
+		x.state = x.session.Load(v.ref, x.state)
+		x.load(x.state, false)
+		x.all(-1)
+		var out []arc
+		x.arcs(v.at, func(to uint32, mv int) {
+			ref := v.ref
+			a := arc{thread: -1}
+			if mv >= 0 {
+				m := x.moves[mv]
+				ref, _ = x.session.Find(x.words[m.from:m.to])
+				a = arc{0, m.thread, m.alt}
+			}
+			if k, ok := index[vertex{ref, to}]; ok {
+				a.to = k
+				out = append(out, a)
+			}
+		})
+		g.arcs = append(g.arcs, out)
+	}
+	return g
+}
+
+// breadthFirst returns the distances from some vertices, -1 for those out of reach,
+// and for each vertex the one before it on a shortest way and the number of the arc
+// there. It goes only to vertices that are inside.
+func (g *region) breadthFirst(from []int, inside func(v int) bool) (dist, before, by []int) {
+	dist, before, by = make([]int, len(g.arcs)), make([]int, len(g.arcs)), make([]int, len(g.arcs))
+	for i := range dist {
+		dist[i], before[i] = -1, -1
+	}
+	queue := slices.Clone(from)
+	for _, v := range from {
+		dist[v] = 0
+	}
+	for i := 0; i < len(queue); i++ {
+		v := queue[i]
+		for k, a := range g.arcs[v] {
+			if dist[a.to] < 0 && inside(a.to) {
+				dist[a.to], before[a.to], by[a.to] = dist[v]+1, v, k
+				queue = append(queue, a.to)
+			}
+		}
+	}
+	return dist, before, by
+}
+
+// components numbers the strongly connected components (Tarjan 1972).
+func (g *region) components() []int {
+	n := len(g.arcs)
+	index, low, comp := make([]int, n), make([]int, n), make([]int, n)
+	for i := range comp {
+		comp[i] = -1
+	}
+	type frame struct{ v, next int }
+	var frames []frame
+	var stack []int
+	clock, comps := 0, 0
+	for root := range n {
+		if index[root] != 0 {
+			continue
+		}
+		frames = append(frames, frame{v: root})
+		for len(frames) > 0 {
+			f := &frames[len(frames)-1]
+			v := f.v
+			if f.next == 0 && index[v] == 0 {
+				clock++
+				index[v], low[v] = clock, clock
+				stack = append(stack, v)
+			}
+			if f.next < len(g.arcs[v]) {
+				to := g.arcs[v][f.next].to
+				f.next++
+				if index[to] == 0 {
+					frames = append(frames, frame{v: to})
+				} else if comp[to] < 0 {
+					low[v] = min(low[v], index[to])
+				}
+				continue
+			}
+			frames = frames[:len(frames)-1]
+			if len(frames) > 0 {
+				u := frames[len(frames)-1].v
+				low[u] = min(low[u], low[v])
+			}
+			if low[v] == index[v] {
+				for comp[v] < 0 {
+					comp[stack[len(stack)-1]] = comps
+					stack = stack[:len(stack)-1]
+				}
+				comps++
+			}
+		}
+	}
+	return comp
+}
+
+// cycle returns a shortest cycle through a vertex in its component: its vertices and
+// the numbers of their arcs; nil if there is none.
+func (g *region) cycle(v int, comp []int) (vs, by []int) {
+	best := -1
+	dist, before, arcs := g.breadthFirst([]int{v}, func(u int) bool { return comp[u] == comp[v] })
+	last := -1
+	for u := range dist {
+		if dist[u] < 0 || best >= 0 && dist[u] >= best {
+			continue
+		}
+		for k, a := range g.arcs[u] {
+			if a.to == v {
+				best, last = dist[u], k
+				vs, by = []int{u}, []int{last}
+				break
+			}
+		}
+	}
+	if best < 0 {
+		return nil, nil
+	}
+	for u := vs[0]; u != v; u = before[u] {
+		vs, by = append(vs, before[u]), append(by, arcs[u])
+	}
+	slices.Reverse(vs)
+	slices.Reverse(by)
+	return vs, by
+}
+
+// short returns the steps of a short lasso of the region, and the number of its
+// initial state. ok is false if there is no lasso.
+func (g *region) short() (initial int, stem, loop []trace.Step, ok bool) {
+	dist, before, by := g.breadthFirst(g.initial, func(int) bool { return true })
+	comp := g.components()
+	var seeds []int
+	for v := range g.arcs {
+		if g.accepting[v] && dist[v] >= 0 {
+			seeds = append(seeds, v)
+		}
+	}
+	slices.SortStableFunc(seeds, func(a, b int) int { return dist[a] - dist[b] })
+	size := make([]int, len(g.arcs))
+	for _, c := range comp {
+		size[c]++
+	}
+	tried, best := 0, -1
+	var vs, arcs []int
+	entry := 0
+	for _, v := range seeds {
+		if tried == loops || best >= 0 && dist[v] >= best {
+			break
+		}
+		if size[comp[v]] == 1 && !slices.ContainsFunc(g.arcs[v], func(a arc) bool { return a.to == v }) {
+			continue
+		}
+		tried++
+		cv, ca := g.cycle(v, comp)
+		if cv == nil {
+			continue
+		}
+		at := 0 // the vertex of the cycle that is nearest
+		for i, u := range cv {
+			if dist[u] < dist[cv[at]] {
+				at = i
+			}
+		}
+		if total := dist[cv[at]] + len(cv); best < 0 || total < best {
+			best, vs, arcs, entry = total, cv, ca, at
+		}
+	}
+	if best < 0 {
+		return 0, nil, nil, false
+	}
+	step := func(steps []trace.Step, v, k int) []trace.Step {
+		if a := g.arcs[v][k]; a.thread >= 0 {
+			return append(steps, trace.Step{Thread: a.thread, Alt: a.alt})
+		}
+		return steps
+	}
+	for i := range vs {
+		k := (entry + i) % len(vs)
+		loop = step(loop, vs[k], arcs[k])
+	}
+	v := vs[entry]
+	for ; before[v] >= 0; v = before[v] {
+		stem = step(stem, before[v], by[v])
+	}
+	slices.Reverse(stem)
+	return g.from[slices.Index(g.initial, v)], stem, loop, true
+}

@@ -1,0 +1,39 @@
+package compile
+
+import (
+	"cpor/frontend/model/resolve"
+	"cpor/frontend/model/source"
+	"cpor/frontend/model/syntax"
+)
+
+// class gives the locations of a shared variable, which follow first, the class
+// that its declaration claims, and reports a claim that its type contradicts.
+func (g *gen) class(obj *resolve.Object, first int) {
+	locs := g.p.Locs[first:]
+	var data, object string
+	for i := range locs {
+		locs[i].Class = obj.Class
+		switch {
+		case locs[i].Mutex:
+			object = "a mutex"
+		case locs[i].Role == MonitorOwner:
+			object = "a monitor"
+		case locs[i].Role == SemaphoreCount:
+			object = "a semaphore"
+		case locs[i].Role != Plain:
+			if object == "" {
+				object = "a channel"
+			}
+		default:
+			data = locs[i].Name
+		}
+	}
+	end := obj.Pos + source.Pos(len(obj.Name))
+	switch {
+	case object == "" || obj.Class == syntax.LockProtected:
+	case obj.Class == syntax.Unshared:
+		g.errs.Add(obj.Pos, end, "unshared contradicts the type of %s: %s is there for several threads; leave unshared out", obj.Name, object)
+	case data == "":
+		g.errs.Add(obj.Pos, end, "comm says nothing about %s: %s is a synchronisation object by its type, not a variable that a lock would protect; leave comm out", obj.Name, object)
+	}
+}

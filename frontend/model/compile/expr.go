@@ -1,0 +1,957 @@
+package compile
+
+import (
+	"cpor/frontend/model/resolve"
+	"cpor/frontend/model/syntax"
+	"cpor/sabotage"
+)
+
+// isPure tells whether an expression is local computation without an effect:
+// it can be evaluated on either side of a point.
+func (g *gen) isPure(e syntax.Expr) bool {
+	if _, ok := g.constant(e); ok {
+		return true
+	}
+	if p, ok := g.pure[e]; ok {
+		return p
+	}
+	p := g.computePure(e)
+	g.pure[e] = p
+	return p
+}
+
+func (g *gen) computePure(e syntax.Expr) bool {
+	switch e := e.(type) {
+	case *syntax.ParenExpr:
+		return g.isPure(e.X)
+	case *syntax.Ident:
+		obj := g.r.Uses[e]
+		if obj.Kind == resolve.SharedObj {
+			return obj.Type.Kind == resolve.Chan // a reference to it
+		}
+		return true
+	case *syntax.UnaryExpr:
+		switch e.Op {
+		case syntax.Arrow, syntax.Mul:
+			return false
+		case syntax.And:
+			return g.purePlace(e.X)
+		}
+		return g.isPure(e.X)
+	case *syntax.BinaryExpr:
+		return g.isPure(e.X) && g.isPure(e.Y)
+	case *syntax.IndexExpr, *syntax.SelectorExpr:
+		if _, ok := g.r.Refs[e]; ok {
+			return false
+		}
+		if g.typeOf(e).Kind == resolve.Chan && g.isShared(e) {
+			return g.purePlace(e)
+		}
+		return !g.isShared(e) && g.purePlace(e)
+	case *syntax.CallExpr:
+		kind := g.r.Calls[e]
+		if kind == resolve.CallFunc {
+			return false
+		}
+		if kind == resolve.CallBuiltin {
+			switch g.builtin(e) {
+			case "min", "max":
+			case "len", "cap":
+				if g.typeOf(e.Args[0]).Kind == resolve.Chan && g.builtin(e) == "len" {
+					return false
+				}
+				return true
+			default:
+				return false
+			}
+		}
+		for _, a := range e.Args {
+			if !g.isPure(a) {
+				return false
+			}
+		}
+		return true
+	case *syntax.CompositeLit:
+		for _, v := range e.Values {
+			if !g.isPure(v) {
+				return false
+			}
+		}
+		return true
+	case *syntax.QuantExpr:
+		return false
+	}
+	return false
+}
+
+// purePlace tells whether the address of a variable, field or element is local
+// computation.
+func (g *gen) purePlace(e syntax.Expr) bool {
+	switch e := e.(type) {
+	case *syntax.ParenExpr:
+		return g.purePlace(e.X)
+	case *syntax.Ident:
+		return true
+	case *syntax.SelectorExpr:
+		if g.typeOf(e.X).Kind == resolve.Pointer {
+			return g.isPure(e.X)
+		}
+		return g.purePlace(e.X)
+	case *syntax.IndexExpr:
+		if !g.isPure(e.Index) {
+			return false
+		}
+		if g.typeOf(e.X).Kind == resolve.Pointer {
+			return g.isPure(e.X)
+		}
+		return g.purePlace(e.X)
+	case *syntax.UnaryExpr: // *p
+		return g.isPure(e.X)
+	}
+	return g.isPure(e)
+}
+
+// isShared tells whether a place is a shared location.
+func (g *gen) isShared(e syntax.Expr) bool {
+	switch e := e.(type) {
+	case *syntax.ParenExpr:
+		return g.isShared(e.X)
+	case *syntax.Ident:
+		obj := g.r.Uses[e]
+		return obj != nil && obj.Kind == resolve.SharedObj
+	case *syntax.SelectorExpr:
+		return g.typeOf(e.X).Kind == resolve.Pointer || g.isShared(e.X)
+	case *syntax.IndexExpr:
+		return g.typeOf(e.X).Kind == resolve.Pointer || g.isShared(e.X)
+	case *syntax.UnaryExpr:
+		return e.Op == syntax.Mul
+	}
+	return false
+}
+
+func (g *gen) builtin(e *syntax.CallExpr) string {
+	return unparen(e.Fun).(*syntax.Ident).Name
+}
+
+// place is the place of a variable, field or element, evaluated as far as
+// effects and shared accesses go; addr computes the rest.
+type place struct {
+	e      syntax.Expr
+	shared bool
+	t      *resolve.Type
+	vals   map[syntax.Expr]value // the parts that were not pure
+	direct *binding              // a local variable or a field of one, in registers
+	off    int                   // the first leaf in direct
+}
+
+func (g *gen) place(e syntax.Expr) *place {
+	pl := &place{e: e, shared: g.isShared(e), t: g.typeOf(e), vals: map[syntax.Expr]value{}}
+	if !pl.shared {
+		pl.direct, pl.off = g.direct(e)
+	}
+	g.prepare(pl, e)
+	return pl
+}
+
+// direct returns the binding of a local variable in registers, and the first leaf.
+func (g *gen) direct(e syntax.Expr) (*binding, int) {
+	switch e := e.(type) {
+	case *syntax.ParenExpr:
+		return g.direct(e.X)
+	case *syntax.Ident:
+		if b := g.env[g.r.Uses[e]]; b != nil && b.mem == nil {
+			return b, 0
+		}
+	case *syntax.SelectorExpr:
+		b, off := g.direct(e.X)
+		if b == nil {
+			return nil, 0
+		}
+		return b, off + g.fieldOff(e, leafCount)
+	}
+	return nil, 0
+}
+
+func (g *gen) fieldOff(e *syntax.SelectorExpr, size func(*resolve.Type) int) int {
+	t := g.typeOf(e.X)
+	if t.Kind == resolve.Pointer {
+		t = t.Elem
+	}
+	for i, f := range t.Fields {
+		if f.Name == e.Sel.Name {
+			return fieldOffset(t, i, size)
+		}
+	}
+	return 0
+}
+
+// prepare evaluates what is not pure in a place: indices and pointers that
+// read shared locations or call functions.
+func (g *gen) prepare(pl *place, e syntax.Expr) {
+	hold := func(x syntax.Expr) {
+		if !g.isPure(x) {
+			pl.vals[x] = g.held(x)
+		}
+	}
+	switch e := e.(type) {
+	case *syntax.ParenExpr:
+		g.prepare(pl, e.X)
+	case *syntax.SelectorExpr:
+		if g.typeOf(e.X).Kind == resolve.Pointer {
+			hold(e.X)
+		} else {
+			g.prepare(pl, e.X)
+		}
+	case *syntax.IndexExpr:
+		if g.typeOf(e.X).Kind == resolve.Pointer {
+			hold(e.X)
+		} else {
+			g.prepare(pl, e.X)
+		}
+		hold(e.Index)
+	case *syntax.UnaryExpr:
+		hold(e.X)
+	}
+}
+
+// release drops the temporary values of a place.
+func (g *gen) release(pl *place) {
+	for _, v := range pl.vals {
+		g.free(v)
+	}
+}
+
+func (g *gen) part(pl *place, e syntax.Expr) value {
+	if v, ok := pl.vals[e]; ok {
+		return value{reg: v.reg}
+	}
+	return g.value(e)
+}
+
+// addr computes the address of a place: a location if it is shared, else an
+// index into the fields of the thread type. The result is a constant off, or a
+// register plus off.
+func (g *gen) addr(pl *place, e syntax.Expr) (reg value, dynamic bool, off int) {
+	size := leafCount
+	if pl.shared {
+		size = g.sharedSize
+	}
+	deref := func(x syntax.Expr) value {
+		v := g.part(pl, x)
+		t := g.temp(g.intVar())
+		g.emit(Instr{Op: OpDeref, A: t.Reg, B: v.reg, Site: g.fault(x)})
+		g.free(v)
+		return value{t.Reg, t}
+	}
+	switch e := e.(type) {
+	case *syntax.ParenExpr:
+		return g.addr(pl, e.X)
+	case *syntax.Ident:
+		obj := g.r.Uses[e]
+		if obj.Kind == resolve.SharedObj {
+			return value{}, false, g.shared[obj]
+		}
+		b := g.env[obj]
+		return value{}, false, b.mem.Base
+	case *syntax.SelectorExpr:
+		f := g.fieldOff(e, size)
+		if g.typeOf(e.X).Kind == resolve.Pointer {
+			return deref(e.X), true, f
+		}
+		r, d, off := g.addr(pl, e.X)
+		return r, d, off + f
+	case *syntax.IndexExpr:
+		var base value
+		var dyn bool
+		var o int
+		at := g.typeOf(e.X)
+		if at.Kind == resolve.Pointer {
+			at = at.Elem
+			base, dyn, o = deref(e.X), true, 0
+		} else {
+			base, dyn, o = g.addr(pl, e.X)
+		}
+		st := size(at.Elem)
+		if i, ok := g.constant(e.Index); ok && i >= 0 && i < int64(at.Len) {
+			return base, dyn, o + int(i)*st
+		}
+		if !dyn {
+			base = value{reg: g.constReg(int64(o))}
+			o = 0
+		}
+		iv := g.part(pl, e.Index)
+		t := g.temp(g.intVar())
+		g.emit(Instr{Op: OpIndex, A: t.Reg, B: base.reg, C: iv.reg, T: g.strideIndex(at.Len, st), Site: g.fault(e.Index)})
+		g.free(iv, base)
+		return value{t.Reg, t}, true, o
+	case *syntax.UnaryExpr: // *p
+		return deref(e.X), true, 0
+	}
+	return value{reg: g.constReg(0)}, true, 0
+}
+
+func (g *gen) strideIndex(n, stride int) int32 {
+	s := Stride{int64(n), int64(stride)}
+	i, ok := g.stride[s]
+	if !ok {
+		i = int32(len(g.p.Strides))
+		g.p.Strides = append(g.p.Strides, s)
+		g.stride[s] = i
+	}
+	return i
+}
+
+// address returns a register with the address of leaf off of a place.
+func (g *gen) address(pl *place, leaf int) value {
+	r, dyn, off := g.addr(pl, pl.e)
+	return g.plus(r, dyn, off+leaf)
+}
+
+func (g *gen) plus(r value, dyn bool, off int) value {
+	if !dyn {
+		return value{reg: g.constReg(int64(off))}
+	}
+	if off == 0 {
+		return r
+	}
+	g.free(r)
+	t := g.temp(g.intVar())
+	g.op(OpOffset, t.Reg, r.reg, int32(off))
+	return value{t.Reg, t}
+}
+
+// intVar is the type of addresses in registers: they never live at a point.
+func (g *gen) intVar() *resolve.Type { return addressType }
+
+var addressType = &resolve.Type{Kind: resolve.Int, Bits: 64, Signed: true, Name: "int64"}
+
+// load reads leaf i of a place into dst.
+func (g *gen) load(pl *place, i int, dst int32) {
+	switch {
+	case pl.direct != nil:
+		g.move(dst, pl.direct.vars[pl.off+i].Reg)
+	case pl.shared:
+		g.point()
+		a := g.address(pl, i)
+		g.op(OpLoad, dst, a.reg, 0)
+		g.free(a)
+	default:
+		a := g.address(pl, i)
+		g.op(OpLoadLocal, dst, a.reg, 0)
+		g.free(a)
+	}
+}
+
+// store writes leaf i of a place; v is called when the transition has begun.
+func (g *gen) store(pl *place, i int, v func() value) {
+	switch {
+	case pl.direct != nil:
+		x := v()
+		g.move(pl.direct.vars[pl.off+i].Reg, x.reg)
+		g.free(x)
+	case pl.shared:
+		g.point()
+		x := v()
+		a := g.address(pl, i)
+		g.op(OpStore, a.reg, x.reg, 0)
+		g.free(a, x)
+	default:
+		x := v()
+		a := g.address(pl, i)
+		g.op(OpStoreLocal, a.reg, x.reg, 0)
+		g.free(a, x)
+	}
+}
+
+func (g *gen) move(dst, src int32) {
+	if dst != src {
+		g.op(OpMov, dst, src, 0)
+	}
+}
+
+// value evaluates a scalar expression into some register.
+func (g *gen) value(e syntax.Expr) value {
+	if c, ok := g.constant(e); ok {
+		return value{reg: g.constReg(c)}
+	}
+	switch x := e.(type) {
+	case *syntax.ParenExpr:
+		return g.value(x.X)
+	case *syntax.Ident:
+		if b := g.env[g.r.Uses[x]]; b != nil && b.mem == nil && len(b.vars) == 1 {
+			return value{reg: b.vars[0].Reg}
+		}
+	case *syntax.SelectorExpr:
+		if !g.isShared(x) {
+			if b, off := g.direct(x); b != nil && g.r.Refs[x] == nil {
+				return value{reg: b.vars[off].Reg}
+			}
+		}
+	}
+	t := g.temp(g.typeOf(e))
+	g.exprTo(e, t.Reg)
+	return value{t.Reg, t}
+}
+
+// held evaluates a scalar expression into a register that later statements do
+// not change.
+func (g *gen) held(e syntax.Expr) value {
+	v := g.value(e)
+	if v.tmp == nil && v.reg >= 0 {
+		t := g.temp(g.typeOf(e))
+		g.move(t.Reg, v.reg)
+		return value{t.Reg, t}
+	}
+	return v
+}
+
+// operandPair evaluates two operands; a pure one waits for the other's shared
+// accesses, so that its value need not be kept across them.
+func (g *gen) operandPair(x, y syntax.Expr) (a, b value) {
+	if g.isPure(x) && !g.isPure(y) {
+		b = g.value(y)
+		return g.value(x), b
+	}
+	a = g.value(x)
+	return a, g.value(y)
+}
+
+var arithOps = map[syntax.Op]Op{syntax.Add: OpAdd, syntax.Sub: OpSub, syntax.Mul: OpMul}
+
+// The operators of OpArith: its D operand, to which UnsignedShift may be added.
+const (
+	ArithAdd int32 = iota
+	ArithSub
+	ArithMul
+	ArithDiv
+	ArithRem
+	ArithAnd
+	ArithOr
+	ArithXor
+	ArithAndNot
+	ArithShl
+	ArithShr
+)
+
+// ArithOps are the operators of OpArith by their numbers.
+var ArithOps = [...]syntax.Op{
+	ArithAdd: syntax.Add, ArithSub: syntax.Sub, ArithMul: syntax.Mul, ArithDiv: syntax.Div, ArithRem: syntax.Rem,
+	ArithAnd: syntax.And, ArithOr: syntax.Or, ArithXor: syntax.Xor, ArithAndNot: syntax.AndNot,
+	ArithShl: syntax.Shl, ArithShr: syntax.Shr,
+}
+
+func (g *gen) arith(e syntax.Node, op syntax.Op, t, shift *resolve.Type, dst, a, b int32) {
+	in := Instr{A: dst, B: a, C: b, T: g.typeIndex(t), Site: g.fault(e)}
+	if o, ok := arithOps[op]; ok && g.bitsOf(t) <= 32 {
+		in.Op = o
+		g.emit(in)
+		return
+	}
+	in.Op = OpArith
+	for i, o := range ArithOps {
+		if o == op {
+			in.D = int32(i)
+		}
+	}
+	if shift != nil && !shift.Signed {
+		in.D |= UnsignedShift
+	}
+	g.emit(in)
+}
+
+// UnsignedShift is set in the D operand of an OpArith whose shift count is unsigned.
+const UnsignedShift = 1 << 8
+
+func unsigned64(t *resolve.Type) bool {
+	return t.Kind == resolve.Int && !t.Signed && t.Bits == 64
+}
+
+// exprTo evaluates a scalar expression into a register.
+func (g *gen) exprTo(e syntax.Expr, dst int32) {
+	if c, ok := g.constant(e); ok {
+		g.move(dst, g.constReg(c))
+		return
+	}
+	switch e := e.(type) {
+	case *syntax.ParenExpr:
+		g.exprTo(e.X, dst)
+	case *syntax.Ident:
+		obj := g.r.Uses[e]
+		if obj.Kind == resolve.SharedObj && obj.Type.Kind == resolve.Chan {
+			g.move(dst, g.constReg(int64(g.p.ChanAt[g.shared[obj]]+1)))
+			return
+		}
+		if e.Name == "nil" && g.env[obj] == nil && obj.Kind != resolve.SharedObj {
+			g.move(dst, g.constReg(0))
+			return
+		}
+		g.loadExpr(e, dst)
+	case *syntax.SelectorExpr, *syntax.IndexExpr:
+		if ref := g.ref(e); ref != nil {
+			g.peek(e, ref, dst)
+			return
+		}
+		if g.typeOf(e).Kind == resolve.Chan && g.isShared(e) {
+			pl := g.place(e)
+			a := g.address(pl, 0)
+			g.op(OpChanRef, dst, a.reg, 0)
+			g.free(a)
+			g.release(pl)
+			return
+		}
+		g.loadExpr(e, dst)
+	case *syntax.AtExpr:
+		g.peek(e, g.r.Refs[e], dst)
+	case *syntax.UnaryExpr:
+		g.unary(e, dst)
+	case *syntax.BinaryExpr:
+		switch e.Op {
+		case syntax.LAnd, syntax.LOr:
+			g.boolTo(e, dst)
+		case syntax.Eq, syntax.Ne, syntax.Lt, syntax.Le, syntax.Gt, syntax.Ge:
+			g.compare(e, dst)
+		case syntax.Shl, syntax.Shr:
+			a, b := g.operandPair(e.X, e.Y)
+			g.arith(e, e.Op, g.typeOf(e), g.typeOf(e.Y), dst, a.reg, b.reg)
+			g.free(a, b)
+		default:
+			a, b := g.operandPair(e.X, e.Y)
+			g.arith(e, e.Op, g.typeOf(e), nil, dst, a.reg, b.reg)
+			g.free(a, b)
+		}
+	case *syntax.QuantExpr:
+		g.boolTo(e, dst)
+	case *syntax.CallExpr:
+		g.callTo(e, dst)
+	default:
+		g.errorf(e, "this expression has no single value here")
+	}
+}
+
+func (g *gen) loadExpr(e syntax.Expr, dst int32) {
+	pl := g.place(e)
+	g.load(pl, 0, dst)
+	g.release(pl)
+}
+
+func (g *gen) compare(e *syntax.BinaryExpr, dst int32) {
+	a, b := g.operandPair(e.X, e.Y)
+	x, y := a.reg, b.reg
+	op := e.Op
+	if op == syntax.Gt || op == syntax.Ge {
+		x, y = y, x
+		op = map[syntax.Op]syntax.Op{syntax.Gt: syntax.Lt, syntax.Ge: syntax.Le}[op]
+	}
+	o := map[syntax.Op]Op{syntax.Eq: OpEq, syntax.Ne: OpNe, syntax.Lt: OpLt, syntax.Le: OpLe}[op]
+	if unsigned64(g.typeOf(e.X)) {
+		switch o {
+		case OpLt:
+			o = OpLtU
+		case OpLe:
+			o = OpLeU
+		}
+	}
+	g.op(o, dst, x, y)
+	g.free(a, b)
+}
+
+// boolTo evaluates a condition into a register.
+func (g *gen) boolTo(e syntax.Expr, dst int32) {
+	yes, end := g.label(), g.label()
+	g.condJump(e, yes, true)
+	g.move(dst, g.constReg(0))
+	g.jump(end)
+	g.here(yes)
+	g.move(dst, g.constReg(1))
+	g.here(end)
+}
+
+// condJump jumps to a label if the condition equals when, and falls through otherwise.
+func (g *gen) condJump(e syntax.Expr, to int32, when bool) {
+	if c, ok := g.constant(e); ok {
+		if (c != 0) == when {
+			g.jump(to)
+		}
+		return
+	}
+	switch x := e.(type) {
+	case *syntax.ParenExpr:
+		g.condJump(x.X, to, when)
+		return
+	case *syntax.UnaryExpr:
+		if x.Op == syntax.Not {
+			g.condJump(x.X, to, !when)
+			return
+		}
+	case *syntax.QuantExpr:
+		g.quantifier(x, to, when)
+		return
+	case *syntax.BinaryExpr:
+		switch x.Op {
+		case syntax.LAnd, syntax.LOr:
+			if (x.Op == syntax.LOr) == when {
+				g.condJump(x.X, to, when)
+				g.condJump(x.Y, to, when)
+			} else {
+				skip := g.label()
+				g.condJump(x.X, skip, !when)
+				g.condJump(x.Y, to, when)
+				g.here(skip)
+			}
+			return
+		case syntax.Eq, syntax.Ne, syntax.Lt, syntax.Le, syntax.Gt, syntax.Ge:
+			if unsigned64(g.typeOf(x.X)) && x.Op != syntax.Eq && x.Op != syntax.Ne {
+				break
+			}
+			a, b := g.operandPair(x.X, x.Y)
+			op, l, r := x.Op, a.reg, b.reg
+			if !when {
+				op = negated[op]
+			}
+			switch op {
+			case syntax.Eq:
+				g.op(OpJeq, to, l, r)
+			case syntax.Ne:
+				g.op(OpJne, to, l, r)
+			case syntax.Lt:
+				g.op(OpJlt, to, l, r)
+			case syntax.Le:
+				g.op(OpJle, to, l, r)
+			case syntax.Gt:
+				g.op(OpJlt, to, r, l)
+			case syntax.Ge:
+				g.op(OpJle, to, r, l)
+			}
+			g.free(a, b)
+			return
+		}
+	}
+	v := g.value(e)
+	if when {
+		g.op(OpJt, to, v.reg, 0)
+	} else {
+		g.op(OpJf, to, v.reg, 0)
+	}
+	g.free(v)
+}
+
+var negated = map[syntax.Op]syntax.Op{
+	syntax.Eq: syntax.Ne, syntax.Ne: syntax.Eq, syntax.Lt: syntax.Ge,
+	syntax.Ge: syntax.Lt, syntax.Gt: syntax.Le, syntax.Le: syntax.Gt,
+}
+
+// quantifier unrolls forall and exists.
+func (g *gen) quantifier(e *syntax.QuantExpr, to int32, when bool) {
+	lo, ok1 := g.constant(e.Lo)
+	hi, ok2 := g.constant(e.Hi)
+	if !ok1 || !ok2 {
+		g.errorf(e, "the bounds of a quantifier must be constant")
+		return
+	}
+	obj := g.r.Uses[e.Var]
+	// forall jumps on the first instance that is false, exists on the first
+	// that is true: to the label if that is the wanted outcome.
+	skip := g.label()
+	for i := lo; i <= hi; i++ {
+		g.quant[obj] = i
+		clear(g.pure)
+		if e.Exists == when {
+			g.condJump(e.Cond, to, when)
+		} else {
+			g.condJump(e.Cond, skip, !when)
+		}
+		if len(g.p.Code) >= MaxCode {
+			break
+		}
+	}
+	delete(g.quant, obj)
+	clear(g.pure)
+	if e.Exists != when {
+		g.jump(to)
+	}
+	g.here(skip)
+}
+
+func (g *gen) unary(e *syntax.UnaryExpr, dst int32) {
+	switch e.Op {
+	case syntax.Add:
+		g.exprTo(e.X, dst)
+	case syntax.Arrow:
+		g.receive(e, dst, -1)
+	case syntax.Mul:
+		g.loadExpr(e, dst)
+	case syntax.And:
+		pl := g.place(e.X)
+		a := g.address(pl, 0)
+		g.op(OpRef, dst, a.reg, 0)
+		g.free(a)
+		g.release(pl)
+	case syntax.Not:
+		v := g.value(e.X)
+		g.op(OpNot, dst, v.reg, 0)
+		g.free(v)
+	case syntax.Sub:
+		v := g.value(e.X)
+		g.emit(Instr{Op: OpNeg, A: dst, B: v.reg, T: g.typeIndex(g.typeOf(e)), Site: g.fault(e)})
+		g.free(v)
+	case syntax.Xor:
+		v := g.value(e.X)
+		g.emit(Instr{Op: OpCom, A: dst, B: v.reg, T: g.typeIndex(g.typeOf(e)), Site: -1})
+		g.free(v)
+	}
+}
+
+// ref returns what a property's expression names of a thread, if it does.
+func (g *gen) ref(e syntax.Expr) *resolve.ThreadRef {
+	switch e := e.(type) {
+	case *syntax.ParenExpr:
+		return g.ref(e.X)
+	case *syntax.SelectorExpr:
+		if r := g.r.Refs[e]; r != nil {
+			return r
+		}
+		return g.ref(e.X)
+	case *syntax.IndexExpr:
+		return g.ref(e.X)
+	}
+	return nil
+}
+
+// refPath returns the name of the leaf that a property's expression names.
+func (g *gen) refPath(e syntax.Expr) string {
+	switch e := e.(type) {
+	case *syntax.ParenExpr:
+		return g.refPath(e.X)
+	case *syntax.SelectorExpr:
+		if r := g.r.Refs[e]; r != nil {
+			return r.Local.Name
+		}
+		return g.refPath(e.X) + "." + e.Sel.Name
+	}
+	g.errorf(e, "an invariant can name scalar variables of a thread and their fields, not elements of its arrays; make the array shared")
+	return ""
+}
+
+func (g *gen) peek(e syntax.Expr, ref *resolve.ThreadRef, dst int32) {
+	i, ok := g.constant(ref.Index)
+	if !ok {
+		g.errorf(ref.Index, "the number of a thread must be constant")
+		return
+	}
+	name := ""
+	if ref.Label != nil {
+		name = "@" + ref.Label.Name
+	} else {
+		name = g.refPath(e)
+	}
+	g.peeks = append(g.peeks, pendingPeek{name, e})
+	g.p.Peeks = append(g.p.Peeks, Peek{Thread: g.ttypes[ref.Thread], Index: int(i), Pos: e.Pos()})
+	g.emit(Instr{Op: OpPeek, A: dst, T: int32(len(g.p.Peeks) - 1), Site: -1})
+}
+
+// pendingPeek is a Peek whose thread type has not been compiled yet.
+type pendingPeek struct {
+	name string
+	e    syntax.Expr
+}
+
+// callTo evaluates a call with one result.
+func (g *gen) callTo(e *syntax.CallExpr, dst int32) {
+	switch g.r.Calls[e] {
+	case resolve.CallConversion:
+		v := g.value(e.Args[0])
+		if g.typeOf(e).Kind == resolve.Int {
+			g.emit(Instr{Op: OpConv, A: dst, B: v.reg, T: g.typeIndex(g.typeOf(e)), Site: -1})
+		} else {
+			g.move(dst, v.reg)
+		}
+		g.free(v)
+	case resolve.CallFunc:
+		res := g.inline(e)
+		g.move(dst, res[0].Reg)
+		g.dropAll(res)
+	default:
+		g.builtinTo(e, dst)
+	}
+}
+
+func (g *gen) dropAll(vs []*Var) {
+	for _, v := range vs {
+		g.drop(v)
+	}
+}
+
+func (g *gen) builtinTo(e *syntax.CallExpr, dst int32) {
+	name := g.builtin(e)
+	switch name {
+	case "min", "max":
+		acc := g.temp(g.typeOf(e))
+		g.exprTo(e.Args[0], acc.Reg)
+		for _, a := range e.Args[1:] {
+			v := g.value(a)
+			c := g.temp(addressType)
+			keep := g.label()
+			x, y := acc.Reg, v.reg // the result stays if x <= y
+			if name == "max" {
+				x, y = y, x
+			}
+			le := OpLe
+			if unsigned64(g.typeOf(e)) {
+				le = OpLeU
+			}
+			g.op(le, c.Reg, x, y)
+			g.op(OpJt, keep, c.Reg, 0)
+			g.move(acc.Reg, v.reg)
+			g.here(keep)
+			g.drop(c)
+			g.free(v)
+		}
+		g.move(dst, acc.Reg)
+		g.drop(acc)
+	case "len", "cap", "empty", "full":
+		if name == "cap" {
+			v := g.value(e.Args[0])
+			g.emit(Instr{Op: OpChanCap, A: dst, B: v.reg, Site: g.fault(e)})
+			g.free(v)
+			return
+		}
+		v := g.valueUnlessPure(e.Args[0])
+		g.point()
+		v = g.now(v, e.Args[0])
+		op := OpChanLen
+		if name == "full" {
+			op = OpChanFull
+		}
+		g.emit(Instr{Op: op, A: dst, B: v.reg, Site: g.fault(e)})
+		if name == "empty" { // a number: OpNot is for bools only
+			if sabotage.Is("eval/empty") {
+				g.op(OpNot, dst, dst, 0)
+			} else {
+				g.op(OpEq, dst, dst, g.constReg(0))
+			}
+		}
+		g.free(v)
+	case "cas":
+		pl := g.place(e.Args[0])
+		old := g.valueUnlessPure(e.Args[1])
+		val := g.valueUnlessPure(e.Args[2])
+		g.point()
+		old, val = g.now(old, e.Args[1]), g.now(val, e.Args[2])
+		if pl.shared {
+			a := g.address(pl, 0)
+			g.emit(Instr{Op: OpCas, A: dst, B: a.reg, C: old.reg, D: val.reg, Site: -1})
+			g.free(a)
+		}
+		g.free(old, val)
+		g.release(pl)
+	case "choose":
+		lo := g.valueUnlessPure(e.Args[0])
+		hi := g.valueUnlessPure(e.Args[1])
+		g.point()
+		lo, hi = g.now(lo, e.Args[0]), g.now(hi, e.Args[1])
+		g.emit(Instr{Op: OpChoose, A: dst, B: lo.reg, C: hi.reg, Site: g.fault(e)})
+		g.free(lo, hi)
+	default:
+		g.errorf(e, "%s has no value", name)
+	}
+}
+
+// valueUnlessPure evaluates an operand that has effects before the point of
+// the access that uses it; a pure one is evaluated by now, after it.
+func (g *gen) valueUnlessPure(e syntax.Expr) value {
+	if g.isPure(e) {
+		return value{reg: noReg}
+	}
+	return g.held(e)
+}
+
+const noReg = 1 << 30
+
+func (g *gen) now(v value, e syntax.Expr) value {
+	if v.reg == noReg {
+		return g.value(e)
+	}
+	return v
+}
+
+// leaves evaluates an expression of any type into a register for each leaf.
+// The values stay as they are while other expressions are evaluated.
+func (g *gen) leaves(e syntax.Expr) []value {
+	t := g.typeOf(e)
+	if t.Kind != resolve.Array && t.Kind != resolve.Struct {
+		return []value{g.held(e)}
+	}
+	x := unparen(e)
+	n := leafCount(t)
+	types := leafTypes(nil, t)
+	switch x := x.(type) {
+	case *syntax.CompositeLit:
+		vs := make([]value, n)
+		for i := range vs {
+			vs[i] = value{reg: g.constReg(0)}
+		}
+		g.eachElem(x, t, leafCount, func(off int, et *resolve.Type, v syntax.Expr) {
+			copy(vs[off:], g.leaves(v))
+		})
+		return vs
+	case *syntax.UnaryExpr:
+		if x.Op == syntax.Arrow {
+			regs := make([]int32, n)
+			vs := make([]value, n)
+			for i := range regs {
+				tmp := g.temp(types[i])
+				regs[i], vs[i] = tmp.Reg, value{tmp.Reg, tmp}
+			}
+			g.receiveLeaves(x, regs, -1)
+			return vs
+		}
+	case *syntax.CallExpr:
+		if g.r.Calls[x] == resolve.CallConversion {
+			return g.leaves(x.Args[0])
+		}
+	}
+	pl := g.place(e)
+	vs := make([]value, n)
+	for i := range vs {
+		tmp := g.temp(types[i])
+		g.load(pl, i, tmp.Reg)
+		vs[i] = value{tmp.Reg, tmp}
+	}
+	g.release(pl)
+	return vs
+}
+
+func (g *gen) receive(e *syntax.UnaryExpr, dst, ok int32) { g.receiveLeaves(e, []int32{dst}, ok) }
+
+// receiveLeaves compiles <-c.
+func (g *gen) receiveLeaves(e *syntax.UnaryExpr, dst []int32, ok int32) {
+	g.noRendezvousInAtomic(e, e.X)
+	c := g.valueUnlessPure(e.X)
+	g.point()
+	c = g.now(c, e.X)
+	g.selectOp(e, []SelectCase{{Kind: SelRecv, Chan: c.reg, OK: ok, Vals: dst}})
+	g.free(c)
+}
+
+// selectOp emits a select and returns the register with the case's index.
+func (g *gen) selectOp(n syntax.Node, cases []SelectCase) *Var {
+	if len(cases) > 250 {
+		g.errorf(n, "a select can have at most 250 cases")
+		cases = cases[:250]
+	}
+	g.p.Selects = append(g.p.Selects, cases)
+	t := g.temp(addressType)
+	in := Instr{Op: OpSelect, A: t.Reg, T: int32(len(g.p.Selects) - 1), Site: g.fault(n)}
+	if g.quiet > 0 {
+		in.D = 1
+	}
+	g.emit(in)
+	g.drop(t)
+	return t
+}
+
+func (g *gen) noRendezvousInAtomic(n syntax.Node, c syntax.Expr) {
+	if t := g.typeOf(c); g.quiet > 0 && t != nil && t.Kind == resolve.Chan && t.Cap == 0 {
+		g.errorf(n, "an operation on a channel without a buffer cannot stand in an atomic block or in init: it needs the other side to take a step")
+	}
+}

@@ -1,0 +1,460 @@
+package compile
+
+import (
+	"cpor/frontend/model/resolve"
+	"math/bits"
+	"slices"
+	"sort"
+)
+
+func sortWatched(w []Watch) {
+	sort.Slice(w, func(i, j int) bool { return w[i].Name < w[j].Name })
+}
+
+// registers calls f for every register operand of an instruction; what f
+// returns takes its place.
+func (p *Program) registers(in *Instr, f func(reg int32, write bool) int32) {
+	for i, x := range []*int32{&in.A, &in.B, &in.C} {
+		switch effects[in.Op].Regs[i] {
+		case 'r':
+			*x = f(*x, false)
+		case 'w':
+			*x = f(*x, true)
+		}
+	}
+	switch in.Op {
+	case OpCas:
+		in.D = f(in.D, false)
+	case OpSelect:
+		cases := p.Selects[in.T]
+		for i := range cases {
+			c := &cases[i]
+			switch c.Kind {
+			case SelRecv:
+				c.Chan = f(c.Chan, false)
+				if c.OK >= 0 {
+					c.OK = f(c.OK, true)
+				}
+				for j := range c.Vals {
+					c.Vals[j] = f(c.Vals[j], true)
+				}
+			case SelSend:
+				c.Chan = f(c.Chan, false)
+				for j := range c.Vals {
+					c.Vals[j] = f(c.Vals[j], false)
+				}
+			case SelGuard:
+				c.Cond = f(c.Cond, false)
+			}
+		}
+	case OpGo:
+		args := p.Gos[in.T].Args
+		for i := range args {
+			args[i] = f(args[i], false)
+		}
+	}
+}
+
+// finish resolves labels and registers, lays out the slots, and computes what
+// each segment loads and stores.
+func (g *gen) finish() {
+	p := g.p
+	// Each select and go table belongs to one instruction, so that renaming
+	// registers in place is done once for each.
+	k := int32(len(p.Consts))
+	for i := range p.Code {
+		in := &p.Code[i]
+		switch in.Op {
+		case OpJmp, OpJt, OpJf, OpJeq, OpJne, OpJlt, OpJle:
+			in.A = g.labels[in.A]
+		}
+		p.registers(in, func(r int32, _ bool) int32 {
+			if r < 0 {
+				return -r - 1
+			}
+			return r + k
+		})
+	}
+	for _, t := range p.Jumps {
+		for i := range t {
+			t[i] = g.labels[t[i]]
+		}
+	}
+	for _, tt := range p.Threads {
+		p.Dynamic = p.Dynamic || tt.creates(p)
+	}
+	p.NumReg = int(k + g.maxReg)
+	p.PCBits = bits.Len(uint(len(p.Points) + len(p.Sites)))
+	if p.Rendezvous {
+		p.WaitBits = 8 // none, parked, or matched with one of 250 cases
+	}
+	if p.Init >= 0 {
+		for _, at := range p.reach(p.Init, false) {
+			op := p.Code[at].Op
+			p.InitChoose = p.InitChoose || op == OpChoose || op == OpChoice || op == OpSelect
+		}
+	}
+	if p.Dynamic || p.InitChoose {
+		p.TypeBits = bits.Len(uint(len(p.Threads) - 1))
+	}
+	all := append(slices.Clone(p.Threads), p.InitThread)
+	for _, tt := range all {
+		if tt == nil {
+			continue
+		}
+		for _, v := range tt.Vars {
+			v.Reg += k
+		}
+		for _, v := range tt.Params {
+			if !v.Kept && !v.mem { // never alive at a point, but the creator sets it
+				v.Reg += k
+			}
+		}
+		p.forget(tt)
+		if n := g.layoutFrame(tt.Vars, tt, p.WaitBits+p.TypeBits+p.PCBits); tt != p.InitThread {
+			p.SlotBits = max(p.SlotBits, n)
+		} else {
+			p.InitBits = n
+		}
+		p.PerThread = max(p.PerThread, 2+len(tt.Watched))
+	}
+	for _, tt := range p.Threads {
+		for i := range tt.Watched {
+			w := &tt.Watched[i]
+			if w.Var != nil {
+				w.Points = make([]bool, len(p.Points))
+				for _, pt := range w.Var.points {
+					w.Points[pt] = true
+				}
+			} else {
+				w.Points = append(w.Points, make([]bool, len(p.Points)-len(w.Points))...)
+			}
+		}
+		tt.Start.Thread = tt
+		tt.Start.alive = nil
+		p.analyse(&tt.Start, tt.Entry, p.varsOf(tt), true)
+	}
+	for i := range p.Points {
+		pt := &p.Points[i]
+		if !pt.Ended {
+			p.analyse(pt, pt.Entry, p.varsOf(pt.Thread), false)
+		}
+		p.MayChoose = p.MayChoose || pt.Choice
+	}
+}
+
+// varsOf returns the kept variables of a thread type by register.
+func (p *Program) varsOf(tt *ThreadType) map[int32]*Var {
+	m := make(map[int32]*Var, len(tt.Vars))
+	for _, v := range tt.Vars {
+		if !v.mem {
+			m[v.Reg] = v
+		}
+	}
+	return m
+}
+
+// forget takes temporary values out of the points at which they are dead: where
+// no execution reads them before they are written again. The generator drops
+// them with their statement, which can end behind the point that follows their
+// last use. A variable with a name stays for as long as its scope, where people
+// look for it.
+func (p *Program) forget(tt *ThreadType) {
+	temps := map[int32]*Var{}
+	for _, v := range tt.Vars {
+		if v.Name == "" && !v.mem {
+			temps[v.Reg] = v
+		}
+	}
+	if len(temps) == 0 {
+		return
+	}
+	code := p.reach(tt.Entry, true)
+	live := map[int]map[*Var]bool{}
+	var succ []int
+	for changed := true; changed; {
+		changed = false
+		for i := len(code) - 1; i >= 0; i-- {
+			at := code[i]
+			in := p.Code[at]
+			now := map[*Var]bool{}
+			succ = p.next(at, succ[:0])
+			if in.Op == OpBound && in.A >= 0 && !p.Points[in.A].Ended {
+				succ = append(succ, p.Points[in.A].Entry)
+			}
+			for _, s := range succ {
+				for v := range live[s] {
+					now[v] = true
+				}
+			}
+			if !conditional(in) {
+				p.eachRegister(in, func(r int32, write bool) {
+					if write {
+						delete(now, temps[r])
+					}
+				})
+			}
+			p.eachRegister(in, func(r int32, write bool) {
+				if v := temps[r]; v != nil && !write {
+					now[v] = true
+				}
+			})
+			if len(now) != len(live[at]) {
+				live[at], changed = now, true
+			}
+		}
+	}
+	for i := range p.Points {
+		pt := &p.Points[i]
+		if pt.Thread != tt {
+			continue
+		}
+		pt.alive = slices.DeleteFunc(pt.alive, func(v *Var) bool {
+			dead := temps[v.Reg] == v && (pt.Ended || !live[pt.Entry][v])
+			if dead {
+				v.points = slices.DeleteFunc(v.points, func(at int) bool { return at == i })
+				v.Kept = len(v.points) > 0
+			}
+			return dead
+		})
+	}
+}
+
+// creates tells whether threads of the type create threads.
+func (tt *ThreadType) creates(p *Program) bool {
+	for _, at := range p.reach(tt.Entry, true) {
+		if p.Code[at].Op == OpGo {
+			return true
+		}
+	}
+	return false
+}
+
+// next returns the addresses that may follow an instruction in its segment.
+func (p *Program) next(at int, dst []int) []int {
+	in := &p.Code[at]
+	switch in.Op {
+	case OpBound, OpFail, OpBlock:
+		return dst
+	case OpJmp:
+		return append(dst, int(in.A))
+	case OpTable:
+		for _, a := range p.Jumps[in.T] {
+			dst = append(dst, int(a))
+		}
+		return dst
+	case OpJt, OpJf, OpJeq, OpJne, OpJlt, OpJle:
+		dst = append(dst, int(in.A))
+	}
+	return append(dst, at+1)
+}
+
+// reach returns the addresses reachable from an entry, in order; across tells
+// whether points are crossed.
+func (p *Program) reach(entry int, across bool) []int {
+	seen := map[int]bool{entry: true}
+	work := []int{entry}
+	for i := 0; i < len(work); i++ {
+		var succ []int
+		if in := &p.Code[work[i]]; across && in.Op == OpBound && in.A >= 0 && !p.Points[in.A].Ended {
+			succ = append(succ, p.Points[in.A].Entry)
+		} else {
+			succ = p.next(work[i], nil)
+		}
+		for _, s := range succ {
+			if !seen[s] {
+				seen[s] = true
+				work = append(work, s)
+			}
+		}
+	}
+	sort.Ints(work)
+	return work
+}
+
+// analyse computes Loads, Exits, Choice, Retry and Shape of a segment: backward
+// liveness, where at the exits everything is alive that the segment may have
+// written and that is alive at the point reached.
+func (p *Program) analyse(pt *Point, entry int, vars map[int32]*Var, start bool) {
+	code := p.reach(entry, false)
+	written := map[*Var]bool{}
+	blocks, chooses := false, false
+	selects := 0
+	for _, at := range code {
+		in := p.Code[at]
+		switch in.Op {
+		case OpChoose, OpChoice, OpNotify:
+			pt.Choice, chooses = true, true
+		case OpSelect:
+			selects++
+			pt.Choice = pt.Choice || len(p.Selects[in.T]) > 1
+		case OpBlock, OpLock, OpEnter, OpWake, OpDown:
+			blocks = true
+		}
+		p.eachRegister(in, func(r int32, write bool) {
+			if v := vars[r]; v != nil && v.Kept && write {
+				written[v] = true
+			}
+		})
+	}
+	if start { // by the creator, who puts the arguments into registers
+		for _, v := range pt.Thread.Params {
+			written[v] = true
+		}
+	}
+	pt.Retry = pt.Choice && (blocks || selects > 1 || chooses && selects > 0 || p.decidesLate(code))
+	pt.Blocks = p.blocking(code)
+	pt.Shape = p.shape(pt, code)
+
+	// Liveness by iteration to a fixed point.
+	live := map[int]map[*Var]bool{}
+	for _, at := range code {
+		live[at] = map[*Var]bool{}
+	}
+	for changed := true; changed; {
+		changed = false
+		for i := len(code) - 1; i >= 0; i-- {
+			at := code[i]
+			now := map[*Var]bool{}
+			in := p.Code[at]
+			if in.Op == OpBound && in.A >= 0 {
+				for _, v := range p.Points[in.A].alive {
+					if written[v] {
+						now[v] = true
+					}
+				}
+			}
+			for _, s := range p.next(at, nil) {
+				for v := range live[s] {
+					now[v] = true
+				}
+			}
+			var reads []*Var
+			p.eachRegister(in, func(r int32, write bool) {
+				v := vars[r]
+				switch {
+				case v == nil:
+				case write && !conditional(in):
+					delete(now, v)
+				case write:
+				default:
+					reads = append(reads, v)
+				}
+			})
+			for _, v := range reads {
+				now[v] = true
+			}
+			if len(now) != len(live[at]) {
+				live[at], changed = now, true
+			}
+		}
+	}
+	alive := map[*Var]bool{}
+	for _, v := range pt.alive {
+		alive[v] = true
+	}
+	for v := range live[entry] {
+		if start && slices.Contains(pt.Thread.Params, v) {
+			continue
+		}
+		m := v.move()
+		m.Zero = !alive[v]
+		pt.Loads = append(pt.Loads, m)
+	}
+	sort.Slice(pt.Loads, func(i, j int) bool { return pt.Loads[i].Reg < pt.Loads[j].Reg })
+	for _, at := range code {
+		in := p.Code[at]
+		if in.Op != OpBound || in.A < 0 || slices.ContainsFunc(pt.Exits, func(e Exit) bool { return e.To == in.A }) {
+			continue
+		}
+		pt.Exits = append(pt.Exits, p.exit(pt, alive, written, in.A))
+	}
+}
+
+// conditional tells whether an instruction may leave the registers that it
+// names as written as they were.
+func conditional(in Instr) bool { return in.Op == OpSelect }
+
+func (p *Program) eachRegister(in Instr, f func(reg int32, write bool)) {
+	p.registers(&in, func(r int32, w bool) int32 {
+		f(r, w)
+		return r
+	})
+}
+
+func (v *Var) move() Move {
+	return Move{Reg: v.Reg, Word: v.Field.Word, Shift: v.Field.Shift, Bits: v.Field.Bits, Signed: v.Field.Signed}
+}
+
+// exit computes how a segment that starts at from stores its variables before
+// point to. What is alive at both points and not written stays as it is; bits
+// that cannot be set and are not stored need no work.
+func (p *Program) exit(from *Point, alive, written map[*Var]bool, to int32) Exit {
+	words := (p.SlotBits + 63) / 64
+	keep := make([]uint64, words)
+	touch := make([]uint64, words)
+	stores := make([][]Move, words)
+	fieldMask := func(f Field) uint64 { return mask(int(f.Bits)) << f.Shift }
+	for v := range alive {
+		if !v.mem {
+			touch[v.Field.Word] |= fieldMask(v.Field)
+		}
+	}
+	for _, f := range from.Thread.Fields {
+		touch[f.Word] |= fieldMask(f)
+	}
+	touch[0] |= mask(p.PCBits) << p.PCShift()
+	for _, v := range p.Points[to].alive {
+		switch {
+		case v.mem:
+			for _, f := range from.Thread.Fields[v.Base : v.Base+v.N] {
+				keep[f.Word] |= fieldMask(f)
+			}
+		case written[v]:
+			stores[v.Field.Word] = append(stores[v.Field.Word], v.move())
+			touch[v.Field.Word] |= fieldMask(v.Field)
+		case alive[v]:
+			keep[v.Field.Word] |= fieldMask(v.Field)
+		}
+	}
+	x := Exit{To: to}
+	for w := range words {
+		ew := ExitWord{Word: uint16(w), Stores: stores[w], Clear: touch[w] &^ keep[w]}
+		if w == 0 {
+			ew.PC = uint64(to+1) << p.PCShift()
+		}
+		if ew.Clear != 0 {
+			x.Words = append(x.Words, ew)
+		}
+	}
+	return x
+}
+
+// PCShift returns the place of the program counter in a slot.
+func (p *Program) PCShift() int { return p.WaitBits + p.TypeBits }
+
+func mask(bits int) uint64 {
+	if bits >= 64 {
+		return ^uint64(0)
+	}
+	return 1<<bits - 1
+}
+
+// Alive returns the variables that are alive at the point.
+func (pt *Point) Alive() []*Var { return pt.alive }
+
+// FirstLeaf returns what the name of a variable of type t has behind it in the
+// name of the variable's first scalar.
+func FirstLeaf(t *resolve.Type) string {
+	switch {
+	case t == nil:
+	case t.Kind == resolve.Array:
+		return "[0]" + FirstLeaf(t.Elem)
+	case t.Kind == resolve.Struct && len(t.Fields) > 0:
+		return "." + t.Fields[0].Name + FirstLeaf(t.Fields[0].Type)
+	}
+	return ""
+}
+
+// Leaves returns the types of the scalars in a value of type t.
+func Leaves(t *resolve.Type) []*resolve.Type { return leafTypes(nil, t) }

@@ -1,0 +1,698 @@
+package compile
+
+import (
+	"fmt"
+	"slices"
+
+	"cpor/frontend/model/resolve"
+	"cpor/frontend/model/source"
+	"cpor/frontend/model/syntax"
+	"cpor/ltl"
+)
+
+// LTL is a property of the executions. The atoms of the formula are the names
+// of propositions.
+type LTL struct {
+	Name    string
+	Pos     source.Pos
+	Text    string // of the formula, as it stands in the file
+	Formula ltl.Formula
+	// Predicates are the state predicates of the formula that may fail to be
+	// evaluated.
+	Predicates []Predicate
+}
+
+// Predicate is a state predicate of a formula: a part without temporal operators
+// that is not inside of a larger one. Its value is computed as an invariant's is, with
+// the short circuits of && and || (and ->, which is an || of the negation).
+type Predicate struct {
+	Pos     source.Pos
+	Prop    string   // the proposition that is the whole predicate
+	Atoms   []string // the propositions of the formula that it is made of
+	Initial bool     // it stands under no temporal operator: only initial states matter
+}
+
+// Prop is an atomic proposition of the properties: an expression of type bool
+// over a state. Its code ends in OpBound if it holds and in OpBlock if not, and
+// has no points.
+type Prop struct {
+	Name   string // the expression, with the values of quantifiers' variables
+	Pos    source.Pos
+	Entry  int
+	Linear *Linear // nil if it is not a comparison of linear terms
+}
+
+// Linear is a comparison: the sum of the terms with their coefficients, plus
+// K, compared with 0.
+type Linear struct {
+	Terms []LinearTerm
+	K     int64
+	Op    syntax.Op // Eq, Ne, Gt or Ge
+}
+
+// LinearTerm is an index into Program.Terms with its coefficient.
+type LinearTerm struct {
+	Term int
+	Coef int64
+}
+
+// TermKind tells what the value of a Term is.
+type TermKind uint8
+
+// The kinds of terms.
+const (
+	TermLoc  TermKind = iota // the value of the location Index
+	TermPeek                 // what Peeks[Index] names
+	TermLen                  // the number of values in channel Index
+)
+
+// Term is a number that comparisons in propositions are made of.
+type Term struct {
+	Kind  TermKind
+	Index int
+}
+
+// props compiles the properties of the executions: each distinct proposition
+// becomes a piece of code of its own.
+func (g *gen) props() {
+	g.propAt = map[string]int{}
+	for _, p := range g.r.LTL {
+		in := &formulaPart{under: -1}
+		f := g.formula(p.Formula, in)
+		text := g.p.Source.Text[p.Formula.Pos():p.Formula.End()]
+		g.p.LTL = append(g.p.LTL, LTL{Name: p.Name, Pos: p.Pos, Text: oneLine(text), Formula: f, Predicates: in.predicates})
+	}
+}
+
+// formulaPart is where in a formula the translation is.
+type formulaPart struct {
+	under      int // the number of temporal operators around, less 1
+	inside     bool
+	atoms      []string // of the predicate at hand
+	predicates []Predicate
+}
+
+// formula translates a formula; quantifiers are unrolled.
+func (g *gen) formula(e syntax.Expr, in *formulaPart) ltl.Formula {
+	if c, ok := g.constant(e); ok {
+		if c != 0 {
+			return ltl.True()
+		}
+		return ltl.False()
+	}
+	if !in.inside && !temporal(e) {
+		in.inside, in.atoms = true, nil
+		f := g.formula(e, in)
+		in.inside = false
+		g.predicate(e, in)
+		return f
+	}
+	switch x := e.(type) {
+	case *syntax.ParenExpr:
+		return g.formula(x.X, in)
+	case *syntax.UnaryExpr:
+		if x.Op == syntax.Not {
+			return ltl.Not(g.formula(x.X, in))
+		}
+	case *syntax.BinaryExpr:
+		switch x.Op {
+		case syntax.LAnd:
+			return ltl.And(g.formula(x.X, in), g.formula(x.Y, in))
+		case syntax.LOr:
+			return ltl.Or(g.formula(x.X, in), g.formula(x.Y, in))
+		}
+	case *syntax.TemporalExpr:
+		if x.Op != syntax.Implies && x.Op != syntax.Iff {
+			in.under++
+			defer func() { in.under-- }()
+		}
+		a := g.formula(x.X, in)
+		switch x.Op {
+		case syntax.Always:
+			return ltl.Always(a)
+		case syntax.Eventually:
+			return ltl.Eventually(a)
+		}
+		b := g.formula(x.Y, in)
+		switch x.Op {
+		case syntax.Until:
+			return ltl.Until(a, b)
+		case syntax.WeakUntil:
+			return ltl.WeakUntil(a, b)
+		case syntax.Release:
+			return ltl.Release(a, b)
+		case syntax.Implies:
+			return ltl.Implies(a, b)
+		case syntax.Iff:
+			return ltl.Iff(a, b)
+		}
+	case *syntax.QuantExpr:
+		var fs []ltl.Formula
+		g.instances(x, func() { fs = append(fs, g.formula(x.Cond, in)) })
+		if x.Exists {
+			return ltl.Or(fs...)
+		}
+		return ltl.And(fs...)
+	}
+	name := oneLine(syntax.String(g.instance(e)))
+	in.atoms = append(in.atoms, name)
+	if g.prop(name) < 0 {
+		g.newProp(name, e, func(to int32) { g.condJump(e, to, true) })
+		g.p.Props[len(g.p.Props)-1].Linear = g.comparison(e)
+	}
+	return ltl.Atom(name)
+}
+
+// temporal tells whether there is a temporal operator in a formula.
+func temporal(e syntax.Expr) bool {
+	switch x := e.(type) {
+	case *syntax.ParenExpr:
+		return temporal(x.X)
+	case *syntax.UnaryExpr:
+		return temporal(x.X)
+	case *syntax.BinaryExpr:
+		return temporal(x.X) || temporal(x.Y)
+	case *syntax.QuantExpr:
+		return temporal(x.Cond)
+	case *syntax.TemporalExpr:
+		return x.Op != syntax.Implies && x.Op != syntax.Iff || temporal(x.X) || temporal(x.Y)
+	}
+	return false
+}
+
+// instances calls f for each value of a quantifier's variable.
+func (g *gen) instances(x *syntax.QuantExpr, f func()) {
+	lo, ok1 := g.constant(x.Lo)
+	hi, ok2 := g.constant(x.Hi)
+	if !ok1 || !ok2 {
+		g.errorf(x, "the bounds of a quantifier must be constant")
+		return
+	}
+	obj := g.r.Uses[x.Var]
+	for i := lo; i <= hi && len(g.p.Code) < MaxCode; i++ {
+		g.quant[obj] = i
+		clear(g.pure)
+		f()
+	}
+	delete(g.quant, obj)
+	clear(g.pure)
+}
+
+// predicate notes a state predicate, whose propositions are in in.atoms, if one
+// of them may fail: those that are sums of numbers cannot.
+func (g *gen) predicate(e syntax.Expr, in *formulaPart) {
+	if !slices.ContainsFunc(in.atoms, func(name string) bool { return g.p.Props[g.prop(name)].Linear == nil }) {
+		return
+	}
+	for {
+		if x, ok := e.(*syntax.ParenExpr); ok {
+			e = x.X
+		} else if x, ok := e.(*syntax.UnaryExpr); ok && x.Op == syntax.Not {
+			e = x.X
+		} else {
+			break
+		}
+	}
+	name := oneLine(syntax.String(g.plain(e)))
+	if g.prop(name) < 0 {
+		g.newProp(name, e, func(to int32) { g.stateJump(e, to, true) })
+	}
+	slices.Sort(in.atoms)
+	p := Predicate{e.Pos(), name, slices.Compact(in.atoms), in.under < 0}
+	if !slices.ContainsFunc(in.predicates, func(q Predicate) bool { return q.Prop == p.Prop && q.Initial == p.Initial }) {
+		in.predicates = append(in.predicates, p)
+	}
+}
+
+// prop returns the number of the proposition with a name, -1 if there is none.
+func (g *gen) prop(name string) int {
+	if i, ok := g.propAt[name]; ok {
+		return i
+	}
+	return -1
+}
+
+// newProp compiles a proposition; jump compiles the jump that is taken if it holds.
+func (g *gen) newProp(name string, e syntax.Expr, jump func(to int32)) {
+	tt := &ThreadType{Name: "ltl"}
+	g.begin(tt)
+	g.quiet = 1
+	g.at(e, e.Pos(), e.End())
+	yes := g.label()
+	jump(yes)
+	g.op(OpBlock, 0, 0, 0)
+	g.here(yes)
+	g.op(OpBound, -1, 0, 0)
+	g.propAt[name] = len(g.p.Props)
+	g.p.Props = append(g.p.Props, Prop{Name: name, Pos: e.Pos(), Entry: tt.Entry})
+}
+
+// stateJump is condJump for state predicates, in which -> and <-> may stand.
+func (g *gen) stateJump(e syntax.Expr, to int32, when bool) {
+	either := func(x, y func(to int32, when bool), or bool) {
+		if or == when {
+			x(to, when)
+			y(to, when)
+			return
+		}
+		skip := g.label()
+		x(skip, !when)
+		y(to, when)
+		g.here(skip)
+	}
+	operand := func(e syntax.Expr, negated bool) func(to int32, when bool) {
+		return func(to int32, when bool) { g.stateJump(e, to, when != negated) }
+	}
+	if _, ok := g.constant(e); !ok {
+		switch x := e.(type) {
+		case *syntax.ParenExpr:
+			g.stateJump(x.X, to, when)
+			return
+		case *syntax.UnaryExpr:
+			if x.Op == syntax.Not {
+				g.stateJump(x.X, to, !when)
+				return
+			}
+		case *syntax.BinaryExpr:
+			if x.Op == syntax.LAnd || x.Op == syntax.LOr {
+				either(operand(x.X, false), operand(x.Y, false), x.Op == syntax.LOr)
+				return
+			}
+		case *syntax.QuantExpr:
+			skip := g.label()
+			g.instances(x, func() {
+				if x.Exists == when {
+					g.stateJump(x.Cond, to, when)
+				} else {
+					g.stateJump(x.Cond, skip, !when)
+				}
+			})
+			if x.Exists != when {
+				g.jump(to)
+			}
+			g.here(skip)
+			return
+		case *syntax.TemporalExpr:
+			if x.Op == syntax.Implies {
+				either(operand(x.X, true), operand(x.Y, false), true)
+				return
+			}
+			holds, skip := g.label(), g.label()
+			g.stateJump(x.X, holds, true)
+			g.stateJump(x.Y, to, !when)
+			g.jump(skip)
+			g.here(holds)
+			g.stateJump(x.Y, to, when)
+			g.here(skip)
+			return
+		}
+	}
+	g.condJump(e, to, when)
+}
+
+// plain returns a state predicate without quantifiers, -> and <->, with values in
+// the place of the variables of quantifiers: a condition as invariants have it.
+func (g *gen) plain(e syntax.Expr) syntax.Expr {
+	truth := func(v bool) syntax.Expr { return &syntax.Ident{Name: fmt.Sprint(v)} }
+	not := func(e syntax.Expr) syntax.Expr { return &syntax.UnaryExpr{Op: syntax.Not, X: e} }
+	join := func(op syntax.Op, x, y syntax.Expr) syntax.Expr { return &syntax.BinaryExpr{Op: op, X: x, Y: y} }
+	if v, ok := g.constant(e); ok {
+		return truth(v != 0)
+	}
+	switch x := e.(type) {
+	case *syntax.ParenExpr:
+		return g.plain(x.X)
+	case *syntax.UnaryExpr:
+		if x.Op == syntax.Not {
+			return not(g.plain(x.X))
+		}
+	case *syntax.BinaryExpr:
+		if x.Op == syntax.LAnd || x.Op == syntax.LOr {
+			return join(x.Op, g.plain(x.X), g.plain(x.Y))
+		}
+	case *syntax.QuantExpr:
+		op := syntax.LAnd
+		if x.Exists {
+			op = syntax.LOr
+		}
+		var all syntax.Expr
+		g.instances(x, func() {
+			if p := g.plain(x.Cond); all == nil {
+				all = p
+			} else {
+				all = join(op, all, p)
+			}
+		})
+		if all == nil {
+			return truth(!x.Exists)
+		}
+		return all
+	case *syntax.TemporalExpr:
+		a, b := g.plain(x.X), g.plain(x.Y)
+		if x.Op == syntax.Implies {
+			return join(syntax.LOr, not(a), b)
+		}
+		return join(syntax.LOr, join(syntax.LAnd, a, b), join(syntax.LAnd, not(a), not(b)))
+	}
+	return g.instance(e)
+}
+
+// instance returns an expression with values in the place of the variables of
+// quantifiers.
+func (g *gen) instance(e syntax.Expr) syntax.Expr {
+	switch x := e.(type) {
+	case *syntax.ParenExpr:
+		return g.instance(x.X)
+	case *syntax.Ident:
+		if obj := g.r.Uses[x]; obj == nil || obj.Kind != resolve.QuantObj {
+			return x
+		}
+	case *syntax.IntLit:
+		return x
+	}
+	if v, ok := g.constant(e); ok {
+		if _, always := g.r.Const[e]; !always {
+			return &syntax.IntLit{Text: fmt.Sprint(v)}
+		}
+	}
+	switch x := e.(type) {
+	case *syntax.UnaryExpr:
+		return &syntax.UnaryExpr{Op: x.Op, X: g.instance(x.X)}
+	case *syntax.BinaryExpr:
+		return &syntax.BinaryExpr{Op: x.Op, X: g.instance(x.X), Y: g.instance(x.Y)}
+	case *syntax.IndexExpr:
+		return &syntax.IndexExpr{X: g.instance(x.X), Index: g.instance(x.Index)}
+	case *syntax.SelectorExpr:
+		return &syntax.SelectorExpr{X: g.instance(x.X), Sel: x.Sel}
+	case *syntax.AtExpr:
+		return &syntax.AtExpr{X: g.instance(x.X), Label: x.Label}
+	case *syntax.CallExpr:
+		c := &syntax.CallExpr{Fun: x.Fun}
+		for _, a := range x.Args {
+			c.Args = append(c.Args, g.instance(a))
+		}
+		return c
+	}
+	return e
+}
+
+// sum is a linear expression under construction.
+type sum struct {
+	coef map[int]int64 // by term
+	k    int64
+}
+
+func (s *sum) add(o *sum, by int64) {
+	for t, c := range o.coef {
+		s.coef[t] += c * by
+	}
+	s.k += o.k * by
+}
+
+// comparison finds the linear form of a proposition, nil if it has none.
+func (g *gen) comparison(e syntax.Expr) *Linear {
+	s := &sum{coef: map[int]int64{}}
+	op := syntax.Ge
+	switch x := e.(type) {
+	case *syntax.ParenExpr:
+		return g.comparison(x.X)
+	case *syntax.BinaryExpr:
+		a, b := g.linear(x.X), g.linear(x.Y)
+		if a == nil || b == nil {
+			return nil
+		}
+		by := int64(1) // x - y op 0
+		op = x.Op
+		switch x.Op {
+		case syntax.Eq, syntax.Ne, syntax.Gt, syntax.Ge:
+		case syntax.Lt:
+			op, by = syntax.Gt, -1
+		case syntax.Le:
+			op, by = syntax.Ge, -1
+		default:
+			return nil
+		}
+		s.add(a, by)
+		s.add(b, -by)
+	default:
+		a := g.linear(e)
+		if a == nil {
+			return nil
+		}
+		s.add(a, 1)
+		s.k--
+	}
+	l := &Linear{K: s.k, Op: op}
+	for t, c := range s.coef {
+		if c != 0 {
+			l.Terms = append(l.Terms, LinearTerm{t, c})
+		}
+	}
+	slices.SortFunc(l.Terms, func(a, b LinearTerm) int { return a.Term - b.Term })
+	return l
+}
+
+// maxCoef bounds constants and coefficients, and maxTermBits the terms, so that
+// sums of terms cannot leave 64 bits.
+const (
+	maxCoef     = 1 << 24
+	maxTermBits = 32
+)
+
+// linear finds the linear form of an expression, nil if it has none. A bool is
+// 0 or 1.
+func (g *gen) linear(e syntax.Expr) *sum {
+	s := &sum{coef: map[int]int64{}}
+	if v, ok := g.constant(e); ok {
+		if v < -maxCoef || v > maxCoef {
+			return nil
+		}
+		s.k = v
+		return s
+	}
+	switch x := e.(type) {
+	case *syntax.ParenExpr:
+		return g.linear(x.X)
+	case *syntax.UnaryExpr:
+		if x.Op == syntax.Sub || x.Op == syntax.Add {
+			if a := g.linear(x.X); a != nil {
+				s.add(a, map[syntax.Op]int64{syntax.Sub: -1, syntax.Add: 1}[x.Op])
+				return s
+			}
+		}
+		return nil
+	case *syntax.BinaryExpr:
+		switch x.Op {
+		case syntax.Add, syntax.Sub:
+			a, b := g.linear(x.X), g.linear(x.Y)
+			if a == nil || b == nil {
+				return nil
+			}
+			s.add(a, 1)
+			s.add(b, map[syntax.Op]int64{syntax.Sub: -1, syntax.Add: 1}[x.Op])
+			return s
+		case syntax.Mul:
+			a, b := g.linear(x.X), g.linear(x.Y)
+			if a == nil || b == nil {
+				return nil
+			}
+			if len(a.coef) > 0 {
+				a, b = b, a
+			}
+			if len(a.coef) > 0 {
+				return nil
+			}
+			s.add(b, a.k)
+			for _, c := range s.coef {
+				if c < -maxCoef || c > maxCoef {
+					return nil
+				}
+			}
+			if s.k < -maxCoef || s.k > maxCoef {
+				return nil
+			}
+			return s
+		}
+		return nil
+	case *syntax.CallExpr:
+		if g.r.Calls[x] != resolve.CallBuiltin {
+			return nil
+		}
+		name := g.builtin(x)
+		if name != "len" && name != "empty" && name != "full" {
+			return nil
+		}
+		l, ok := g.knownLoc(x.Args[0])
+		if !ok {
+			return nil
+		}
+		c, ok := g.p.ChanAt[l]
+		if !ok {
+			return nil
+		}
+		t := g.term(Term{TermLen, c})
+		switch name {
+		case "len":
+			s.coef[t] = 1
+		case "empty": // 1 - len > 0 as a bool, with the comparison >= 1
+			s.coef[t], s.k = -1, 1
+		case "full":
+			s.coef[t], s.k = 1, 1-int64(g.p.Chans[c].Cap)
+		}
+		if name != "len" && !g.wholeAtom(x) {
+			return nil
+		}
+		return s
+	}
+	if ref := g.ref(e); ref != nil && g.small(e) {
+		if _, ok := g.constant(ref.Index); ok {
+			s.coef[g.term(Term{TermPeek, g.newPeek(e, ref)})] = 1
+			return s
+		}
+		return nil
+	}
+	if at, ok := e.(*syntax.AtExpr); ok {
+		ref := g.r.Refs[at]
+		if _, ok := g.constant(ref.Index); ok {
+			s.coef[g.term(Term{TermPeek, g.newPeek(e, ref)})] = 1
+			return s
+		}
+		return nil
+	}
+	if l, ok := g.knownLoc(e); ok && g.small(e) {
+		s.coef[g.term(Term{TermLoc, l})] = 1
+		return s
+	}
+	return nil
+}
+
+// wholeAtom tells whether empty or full stand alone, so that the bound of its
+// value to 0 and 1 does not matter.
+func (g *gen) wholeAtom(x *syntax.CallExpr) bool {
+	e, ok := g.stmt.(syntax.Expr)
+	return ok && unparen(e) == syntax.Expr(x)
+}
+
+// small tells whether an expression is a bool or an integer that a sum may contain.
+func (g *gen) small(e syntax.Expr) bool {
+	t := g.typeOf(e)
+	return t.Kind == resolve.Bool || t.Kind == resolve.Int && t.Bits <= maxTermBits
+}
+
+// term returns the number of a term.
+func (g *gen) term(t Term) int {
+	if i := slices.Index(g.p.Terms, t); i >= 0 {
+		return i
+	}
+	g.p.Terms = append(g.p.Terms, t)
+	return len(g.p.Terms) - 1
+}
+
+// newPeek returns the number of the Peek for what a property names of a thread.
+func (g *gen) newPeek(e syntax.Expr, ref *resolve.ThreadRef) int {
+	i, _ := g.constant(ref.Index)
+	name := ""
+	if ref.Label != nil {
+		name = "@" + ref.Label.Name
+	} else {
+		name = g.refPath(e)
+	}
+	for k := range g.peeks {
+		if g.peeks[k].name == name && g.p.Peeks[k].Thread == g.ttypes[ref.Thread] && g.p.Peeks[k].Index == int(i) {
+			return k
+		}
+	}
+	g.peeks = append(g.peeks, pendingPeek{name, e})
+	g.p.Peeks = append(g.p.Peeks, Peek{Thread: g.ttypes[ref.Thread], Index: int(i), Pos: e.Pos()})
+	return len(g.p.Peeks) - 1
+}
+
+// knownLoc returns the location of a shared variable, field or element that is
+// named with constant indices.
+func (g *gen) knownLoc(e syntax.Expr) (int, bool) {
+	switch e := e.(type) {
+	case *syntax.ParenExpr:
+		return g.knownLoc(e.X)
+	case *syntax.Ident:
+		if obj := g.r.Uses[e]; obj != nil && obj.Kind == resolve.SharedObj {
+			l, ok := g.shared[obj]
+			return l, ok
+		}
+	case *syntax.SelectorExpr:
+		if t := g.typeOf(e.X); g.r.Refs[e] == nil && t.Kind == resolve.Struct {
+			l, ok := g.knownLoc(e.X)
+			return l + g.fieldOff(e, g.sharedSize), ok
+		}
+	case *syntax.IndexExpr:
+		t := g.typeOf(e.X)
+		i, ok := g.constant(e.Index)
+		if !ok || t.Kind != resolve.Array || i < 0 || i >= int64(t.Len) {
+			return 0, false
+		}
+		l, ok := g.knownLoc(e.X)
+		return l + int(i)*g.sharedSize(t.Elem), ok
+	}
+	return 0, false
+}
+
+// oneLine makes a piece of source one line.
+func oneLine(s string) string {
+	out := make([]rune, 0, len(s))
+	blank := false
+	for _, r := range s {
+		if r == ' ' || r == '\t' || r == '\n' || r == '\r' {
+			blank = len(out) > 0
+			continue
+		}
+		if blank {
+			out, blank = append(out, ' '), false
+		}
+		out = append(out, r)
+	}
+	return string(out)
+}
+
+// eachCase is a case of a select with the value of its variable, if it has one.
+type eachCase struct {
+	*syntax.SelectCase
+	value int64
+}
+
+// eachCases unrolls the cases of a select that stand for several.
+func (g *gen) eachCases(s *syntax.SelectStmt) []eachCase {
+	var list []eachCase
+	for _, c := range s.Cases {
+		if c.Each == nil {
+			list = append(list, eachCase{c, 0})
+			continue
+		}
+		lo, ok1 := g.constant(c.Each.Lo)
+		hi, ok2 := g.constant(c.Each.Hi)
+		if !ok1 || !ok2 {
+			g.errorf(c, "the bounds of a case must be constant")
+			continue
+		}
+		for v := lo; v <= hi; v++ {
+			list = append(list, eachCase{c, v})
+		}
+	}
+	return list
+}
+
+// enterCase gives the case's variable its value.
+func (g *gen) enterCase(c eachCase) {
+	if c.Each != nil {
+		g.quant[g.r.Uses[c.Each.Var]] = c.value
+		clear(g.pure)
+	}
+}
+
+// leaveCases takes the variables back.
+func (g *gen) leaveCases(list []eachCase) {
+	for _, c := range list {
+		if c.Each != nil {
+			delete(g.quant, g.r.Uses[c.Each.Var])
+			clear(g.pure)
+		}
+	}
+}

@@ -1,0 +1,1110 @@
+package compile
+
+import (
+	"slices"
+
+	"cpor/frontend/model/resolve"
+	"cpor/frontend/model/source"
+	"cpor/frontend/model/syntax"
+	"cpor/system"
+)
+
+// declare makes the variables of a local variable or parameter.
+func (g *gen) declare(obj *resolve.Object) *binding {
+	b := &binding{obj: obj}
+	if hasArray(obj.Type) {
+		b.mem = g.newVar(obj.Name, obj.Type, true)
+		b.mem.obj = obj
+	} else {
+		names := leafNames(nil, obj.Name, obj.Type)
+		for i, t := range leafTypes(nil, obj.Type) {
+			v := g.newVar(names[i], t, false)
+			v.obj = obj
+			b.vars = append(b.vars, v)
+		}
+	}
+	g.env[obj] = b
+	return b
+}
+
+// setLeaves stores values into a fresh local variable; nil means zero.
+func (g *gen) setLeaves(b *binding, vs []value) {
+	n := leafCount(b.obj.Type)
+	for i := range n {
+		v := value{reg: g.constReg(0)}
+		if vs != nil {
+			v = vs[i]
+		}
+		if b.mem != nil {
+			g.op(OpStoreLocal, g.constReg(int64(b.mem.Base+i)), v.reg, 0)
+		} else {
+			g.move(b.vars[i].Reg, v.reg)
+		}
+		g.free(v)
+	}
+}
+
+func (g *gen) block(stmts []syntax.Stmt) {
+	n := len(g.alive)
+	for _, s := range stmts {
+		g.statement(s)
+	}
+	g.alive = g.alive[:n]
+}
+
+func (g *gen) statement(s syntax.Stmt) {
+	stmt, text := g.stmt, g.text
+	g.at(s, s.Pos(), s.End())
+	g.compileStmt(s, "")
+	g.stmt, g.text = stmt, text
+}
+
+// header makes points describe the first part of a statement only.
+func (g *gen) header(s syntax.Node, end source.Pos) { g.at(s, s.Pos(), end) }
+
+func (g *gen) compileStmt(s syntax.Stmt, label string) {
+	switch s := s.(type) {
+	case *syntax.EmptyStmt:
+	case *syntax.Block:
+		g.block(s.Stmts)
+	case *syntax.DeclStmt:
+		if d, ok := s.Decl.(*syntax.VarDecl); ok {
+			g.localVar(d)
+		}
+	case *syntax.ExprStmt:
+		g.exprStmt(s.X)
+	case *syntax.SendStmt:
+		g.send(s)
+	case *syntax.AssignStmt:
+		g.assign(s)
+	case *syntax.IncDecStmt:
+		op := syntax.Add
+		if s.Dec {
+			op = syntax.Sub
+		}
+		g.update(s, s.X, op, nil)
+	case *syntax.IfStmt:
+		g.ifStmt(s)
+	case *syntax.ForStmt:
+		g.forStmt(s, label)
+	case *syntax.RangeStmt:
+		g.rangeStmt(s, label)
+	case *syntax.SwitchStmt:
+		g.switchStmt(s, label)
+	case *syntax.SelectStmt:
+		g.selectStmt(s, label)
+	case *syntax.ChooseStmt:
+		g.chooseStmt(s)
+	case *syntax.AtomicStmt:
+		g.point()
+		if g.quiet == 0 {
+			g.p.Points[len(g.p.Points)-1].Atomic = true
+		}
+		g.quiet++
+		g.block(s.Body.Stmts)
+		g.quiet--
+	case *syntax.SyncStmt:
+		g.syncStmt(s)
+	case *syntax.GoStmt:
+		g.goStmt(s)
+	case *syntax.ReturnStmt:
+		g.returnStmt(s)
+	case *syntax.BranchStmt:
+		g.branch(s)
+	case *syntax.LabeledStmt:
+		g.labeled(s)
+	case *syntax.AwaitStmt:
+		g.point()
+		g.quiet++
+		ok := g.label()
+		g.condJump(s.Cond, ok, true)
+		g.op(OpBlock, 0, 0, 0)
+		g.here(ok)
+		g.quiet--
+	case *syntax.AssertStmt:
+		ok := g.label()
+		g.condJump(s.Cond, ok, true)
+		msg := s.Message
+		if msg == "" {
+			msg = "assertion failed: " + shorten(g.p.Source.Text[s.Cond.Pos():s.Cond.End()])
+		}
+		g.emit(Instr{Op: OpFail, Site: g.site(s.Pos(), system.Assertion, msg)})
+		g.here(ok)
+	case *syntax.SkipStmt:
+		g.point()
+	}
+}
+
+func (g *gen) localVar(d *syntax.VarDecl) {
+	g.define(d.Names, d.Values)
+}
+
+// define declares local variables with their initial values; a name that is
+// declared already (as := allows) is assigned, and _ is dropped.
+func (g *gen) define(names []*syntax.Ident, values []syntax.Expr) {
+	if len(names) == 1 && len(values) == 1 && g.isDef(names[0]) {
+		if obj := g.r.Uses[names[0]]; obj.Type.Kind != resolve.Struct && obj.Type.Kind != resolve.Array {
+			// The common case needs no temporary value. The variable comes
+			// to life with its value: it is not alive at the points before.
+			n := len(g.alive)
+			v := g.declare(obj).vars[0]
+			g.alive = g.alive[:n]
+			if g.isPure(values[0]) {
+				g.exprTo(values[0], v.Reg)
+			} else {
+				x := g.value(values[0])
+				g.move(v.Reg, x.reg)
+				g.free(x)
+			}
+			g.alive = append(g.alive, v)
+			return
+		}
+	}
+	vals := make([][]value, len(names))
+	if len(values) == len(names) {
+		for i, e := range values {
+			vals[i] = g.leaves(e)
+		}
+	} else if len(values) == 1 {
+		vals = g.several(values[0], len(names))
+	}
+	for i, id := range names {
+		switch obj := g.r.Uses[id]; {
+		case id.Name == "_":
+			g.free(vals[i]...)
+		case g.isDef(id):
+			g.setLeaves(g.declare(obj), vals[i])
+		default:
+			g.setLeaves(g.env[obj], vals[i])
+		}
+	}
+}
+
+// isDef tells whether an identifier is where its variable is declared.
+func (g *gen) isDef(id *syntax.Ident) bool {
+	obj := g.r.Uses[id]
+	return obj != nil && obj.Kind == resolve.LocalObj && obj.Pos == id.Pos()
+}
+
+// several evaluates a call or receive with more than one result.
+func (g *gen) several(e syntax.Expr, n int) [][]value {
+	e = unparen(e)
+	switch e := e.(type) {
+	case *syntax.CallExpr:
+		res := g.inline(e)
+		vs := make([][]value, len(res))
+		for i, v := range res {
+			vs[i] = []value{{v.Reg, v}}
+		}
+		return vs
+	case *syntax.UnaryExpr: // v, ok := <-c
+		types := leafTypes(nil, g.typeOf(e.X).Elem)
+		regs := make([]int32, len(types))
+		vs := make([]value, len(types))
+		for i, t := range types {
+			v := g.temp(t)
+			regs[i], vs[i] = v.Reg, value{v.Reg, v}
+		}
+		ok := g.temp(boolType)
+		g.receiveLeaves(e, regs, ok.Reg)
+		return [][]value{vs, {{ok.Reg, ok}}}
+	}
+	g.errorf(e, "this expression has one value, not %d", n)
+	return make([][]value, n)
+}
+
+var boolType = &resolve.Type{Kind: resolve.Bool, Name: "bool"}
+
+func (g *gen) assign(s *syntax.AssignStmt) {
+	switch {
+	case s.Op == syntax.Define:
+		names := make([]*syntax.Ident, len(s.Lhs))
+		for i, e := range s.Lhs {
+			names[i] = e.(*syntax.Ident)
+		}
+		g.define(names, s.Rhs)
+	case s.Op != syntax.Assign:
+		g.update(s, s.Lhs[0], s.Op, s.Rhs[0])
+	case len(s.Lhs) == 1 && len(s.Rhs) == 1:
+		g.assignOne(s.Lhs[0], s.Rhs[0])
+	default:
+		places := make([]*place, len(s.Lhs))
+		for i, e := range s.Lhs {
+			if id, ok := e.(*syntax.Ident); !ok || id.Name != "_" {
+				places[i] = g.heldPlace(e)
+			}
+		}
+		var vals [][]value
+		if len(s.Rhs) == len(s.Lhs) {
+			for _, e := range s.Rhs {
+				vals = append(vals, g.leaves(e))
+			}
+		} else {
+			vals = g.several(s.Rhs[0], len(s.Lhs))
+		}
+		for i, pl := range places {
+			g.storeLeaves(pl, vals[i])
+		}
+	}
+}
+
+// heldPlace evaluates a place whose parts later statements do not change.
+func (g *gen) heldPlace(e syntax.Expr) *place {
+	pl := g.place(e)
+	var hold func(e syntax.Expr)
+	add := func(x syntax.Expr) {
+		if _, ok := pl.vals[x]; !ok {
+			if _, c := g.constant(x); !c {
+				pl.vals[x] = g.held(x)
+			}
+		}
+	}
+	hold = func(e syntax.Expr) {
+		switch e := e.(type) {
+		case *syntax.ParenExpr:
+			hold(e.X)
+		case *syntax.SelectorExpr:
+			if g.typeOf(e.X).Kind == resolve.Pointer {
+				add(e.X)
+			} else {
+				hold(e.X)
+			}
+		case *syntax.IndexExpr:
+			if g.typeOf(e.X).Kind == resolve.Pointer {
+				add(e.X)
+			} else {
+				hold(e.X)
+			}
+			add(e.Index)
+		case *syntax.UnaryExpr:
+			add(e.X)
+		}
+	}
+	hold(e)
+	return pl
+}
+
+// storeLeaves stores values into a place (nil for _) and drops both.
+func (g *gen) storeLeaves(pl *place, vs []value) {
+	for i, v := range vs {
+		if pl == nil {
+			g.free(v)
+			continue
+		}
+		g.store(pl, i, func() value { return v })
+	}
+	if pl != nil {
+		g.release(pl)
+	}
+}
+
+func (g *gen) assignOne(lhs, rhs syntax.Expr) {
+	if id, ok := lhs.(*syntax.Ident); ok && id.Name == "_" {
+		g.free(g.leaves(rhs)...)
+		return
+	}
+	t := g.typeOf(lhs)
+	if t.Kind == resolve.Struct || t.Kind == resolve.Array {
+		pl := g.heldPlace(lhs)
+		g.storeLeaves(pl, g.leaves(rhs))
+		return
+	}
+	pl := g.place(lhs)
+	switch {
+	case pl.direct != nil:
+		dst := pl.direct.vars[pl.off]
+		if g.isPure(rhs) {
+			g.exprTo(rhs, dst.Reg)
+		} else {
+			v := g.value(rhs)
+			g.move(dst.Reg, v.reg)
+			g.free(v)
+		}
+	case g.isPure(rhs):
+		g.store(pl, 0, func() value { return g.value(rhs) })
+	default:
+		v := g.value(rhs)
+		g.store(pl, 0, func() value { return v })
+	}
+	g.release(pl)
+}
+
+// update compiles x op= e, x++ and x-- (e is nil).
+func (g *gen) update(s syntax.Node, lhs syntax.Expr, op syntax.Op, rhs syntax.Expr) {
+	pl := g.place(lhs)
+	t := g.typeOf(lhs)
+	operand := func() value {
+		if rhs == nil {
+			return value{reg: g.constReg(1)}
+		}
+		return g.value(rhs)
+	}
+	var shift *resolve.Type
+	if op == syntax.Shl || op == syntax.Shr {
+		shift = g.typeOf(rhs)
+	}
+	if pl.direct != nil {
+		dst := pl.direct.vars[pl.off].Reg
+		v := operand()
+		g.arith(s, op, t, shift, dst, dst, v.reg)
+		g.free(v)
+		return
+	}
+	x := g.temp(t)
+	g.load(pl, 0, x.Reg)
+	v := operand()
+	g.arith(s, op, t, shift, x.Reg, x.Reg, v.reg)
+	g.free(v)
+	g.store(pl, 0, func() value { return value{x.Reg, x} })
+	g.release(pl)
+}
+
+func (g *gen) exprStmt(e syntax.Expr) {
+	e = unparen(e)
+	switch e := e.(type) {
+	case *syntax.UnaryExpr:
+		if e.Op == syntax.Arrow {
+			g.receiveLeaves(e, nil, -1)
+			return
+		}
+	case *syntax.CallExpr:
+		switch g.r.Calls[e] {
+		case resolve.CallFunc:
+			g.dropAll(g.inline(e))
+			return
+		case resolve.CallBuiltin:
+			switch name := g.builtin(e); name {
+			case "lock", "unlock", "up", "down", "notify", "notifyAll", "wait":
+				g.lockOp(name, e)
+				return
+			case "close":
+				c := g.valueUnlessPure(e.Args[0])
+				g.point()
+				c = g.now(c, e.Args[0])
+				g.emit(Instr{Op: OpClose, B: c.reg, Site: g.fault(e)})
+				g.free(c)
+				return
+			}
+		}
+	}
+	g.free(g.leaves(e)...)
+}
+
+// object is a mutex, monitor, semaphore or array that a statement names,
+// evaluated as far as shared accesses go.
+type object struct {
+	e       syntax.Expr
+	pl      *place // nil if a pointer names it
+	pointer value
+}
+
+func (g *gen) object(e syntax.Expr) *object {
+	if g.typeOf(e).Kind == resolve.Pointer {
+		return &object{e: e, pointer: g.valueUnlessPure(e)}
+	}
+	return &object{e: e, pl: g.place(e)}
+}
+
+// location computes the address of an object after the point of the access.
+func (g *gen) location(o *object) value {
+	if o.pl != nil {
+		return g.address(o.pl, 0)
+	}
+	p := g.now(o.pointer, o.e)
+	t := g.temp(addressType)
+	g.emit(Instr{Op: OpDeref, A: t.Reg, B: p.reg, Site: g.fault(o.e)})
+	if o.pointer.reg == noReg {
+		g.free(p)
+	}
+	return value{t.Reg, t}
+}
+
+func (g *gen) releaseObject(o *object) {
+	if o.pl != nil {
+		g.release(o.pl)
+	} else if o.pointer.reg != noReg {
+		g.free(o.pointer)
+	}
+}
+
+// lockOp compiles an operation on a mutex, a monitor or a semaphore.
+func (g *gen) lockOp(name string, e *syntax.CallExpr) {
+	o := g.object(e.Args[0])
+	g.point()
+	l := g.location(o)
+	in := Instr{B: l.reg, Site: g.fault(e)}
+	switch name {
+	case "lock":
+		in.Op = OpLock
+	case "unlock":
+		in.Op = OpUnlock
+	case "up":
+		in.Op = OpUp
+	case "down":
+		in.Op = OpDown
+	case "notify":
+		in.Op = OpNotify
+	case "notifyAll":
+		in.Op, in.C = OpNotify, 1
+	case "wait":
+		if g.quiet > 0 {
+			g.errorf(e, "wait cannot stand in an atomic block or in init: it gives the monitor up until another thread notifies")
+		}
+		depth := g.temp(depthType)
+		in.Op, in.A = OpWait, depth.Reg
+		g.emit(in)
+		g.free(l)
+		g.point()
+		l = g.location(o)
+		in = Instr{Op: OpWake, B: l.reg, C: depth.Reg, Site: g.fault(e)}
+		g.drop(depth)
+	}
+	g.emit(in)
+	g.free(l)
+	g.releaseObject(o)
+}
+
+var depthType = &resolve.Type{Kind: resolve.Int, Bits: 8, Name: "uint8"}
+
+// syncStmt compiles synchronized (m) { }: the monitor is entered, and left
+// again on every way out. Which monitor it is, is decided at the beginning.
+func (g *gen) syncStmt(s *syntax.SyncStmt) {
+	g.header(s, s.Body.Pos())
+	n := len(g.alive)
+	o := &object{e: s.Monitor}
+	if g.typeOf(s.Monitor).Kind == resolve.Pointer {
+		o.pointer = g.held(s.Monitor)
+	} else {
+		o.pl = g.heldPlace(s.Monitor)
+	}
+	g.point()
+	l := g.location(o)
+	g.emit(Instr{Op: OpEnter, B: l.reg, Site: g.fault(s)})
+	g.free(l)
+	g.syncs = append(g.syncs, o)
+	g.block(s.Body.Stmts)
+	g.at(s, max(s.Pos(), s.End()-1), s.End())
+	g.leaveMonitors(len(g.syncs) - 1)
+	g.syncs = g.syncs[:len(g.syncs)-1]
+	g.releaseObject(o)
+	g.alive = g.alive[:n]
+}
+
+// leaveMonitors leaves the monitors that were entered after the first n.
+func (g *gen) leaveMonitors(n int) {
+	for i := len(g.syncs) - 1; i >= n; i-- {
+		o := g.syncs[i]
+		g.point()
+		l := g.location(o)
+		g.emit(Instr{Op: OpExit, B: l.reg, Site: g.fault(o.e)})
+		g.free(l)
+	}
+}
+
+// pureLeaves evaluates a value to send: what is pure waits for the point.
+func (g *gen) pureLeaves(e syntax.Expr) (vs []value, later bool) {
+	if g.isPure(e) {
+		return nil, true
+	}
+	return g.leaves(e), false
+}
+
+func (g *gen) send(s *syntax.SendStmt) {
+	g.noRendezvousInAtomic(s, s.Chan)
+	c := g.valueUnlessPure(s.Chan)
+	vs, later := g.pureLeaves(s.Value)
+	g.point()
+	c = g.now(c, s.Chan)
+	if later {
+		vs = g.leaves(s.Value)
+	}
+	g.selectOp(s, []SelectCase{{Kind: SelSend, Chan: c.reg, OK: -1, Vals: regs(vs), Site: g.fault(s)}})
+	g.free(vs...)
+	g.free(c)
+}
+
+func regs(vs []value) []int32 {
+	rs := make([]int32, len(vs))
+	for i, v := range vs {
+		rs[i] = v.reg
+	}
+	return rs
+}
+
+func (g *gen) ifStmt(s *syntax.IfStmt) {
+	n := len(g.alive)
+	if s.Init != nil {
+		g.statement(s.Init)
+	}
+	g.header(s, s.Cond.End())
+	els, end := g.label(), g.label()
+	g.condJump(s.Cond, els, false)
+	g.block(s.Then.Stmts)
+	if s.Else != nil {
+		g.jump(end)
+		g.here(els)
+		g.statement(s.Else)
+		g.here(end)
+	} else {
+		g.here(els)
+	}
+	g.alive = g.alive[:n]
+}
+
+func (g *gen) enter(label string, loop bool) *target {
+	t := &target{label: label, brk: g.label(), cont: -1, syncs: len(g.syncs)}
+	if loop {
+		t.cont = g.label()
+	}
+	g.loops = append(g.loops, t)
+	return t
+}
+
+func (g *gen) leave(t *target) {
+	g.loops = g.loops[:len(g.loops)-1]
+	g.here(t.brk)
+}
+
+func (g *gen) forStmt(s *syntax.ForStmt, label string) {
+	n := len(g.alive)
+	if s.Init != nil {
+		g.statement(s.Init)
+	}
+	t := g.enter(label, true)
+	top := g.label()
+	g.here(top)
+	if s.Cond != nil {
+		g.header(s, s.Cond.End())
+		g.condJump(s.Cond, t.brk, false)
+	}
+	g.block(s.Body.Stmts)
+	g.here(t.cont)
+	if s.Post != nil {
+		g.statement(s.Post)
+	}
+	g.again(top, s)
+	g.leave(t)
+	g.alive = g.alive[:n]
+}
+
+// rangeStmt compiles for k, v := range x, where x is a number, an array or a
+// channel, as the loop that it stands for.
+func (g *gen) rangeStmt(s *syntax.RangeStmt, label string) {
+	n := len(g.alive)
+	g.header(s, s.X.End())
+	xt := g.typeOf(s.X)
+	set := func(e syntax.Expr, vs []value) {
+		if e == nil {
+			g.free(vs...)
+			return
+		}
+		if id, ok := e.(*syntax.Ident); ok && (id.Name == "_" || s.Define) {
+			if id.Name == "_" {
+				g.free(vs...)
+			} else {
+				g.setLeaves(g.declare(g.r.Uses[id]), vs)
+			}
+			return
+		}
+		g.storeLeaves(g.heldPlace(e), vs)
+	}
+	t := g.enter(label, true)
+	top := g.label()
+	switch xt.Kind {
+	case resolve.Chan:
+		c := g.held(s.X)
+		g.here(top)
+		inner := len(g.alive)
+		types := leafTypes(nil, xt.Elem)
+		rs := make([]int32, len(types))
+		vs := make([]value, len(types))
+		for i, lt := range types {
+			v := g.temp(lt)
+			rs[i], vs[i] = v.Reg, value{v.Reg, v}
+		}
+		ok := g.temp(boolType)
+		if g.quiet > 0 && xt.Cap == 0 {
+			g.noRendezvousInAtomic(s.X, s.X)
+		}
+		g.point()
+		g.selectOp(s, []SelectCase{{Kind: SelRecv, Chan: c.reg, OK: ok.Reg, Vals: rs}})
+		g.op(OpJf, t.brk, ok.Reg, 0)
+		g.drop(ok)
+		set(s.Key, vs)
+		g.block(s.Body.Stmts)
+		g.alive = g.alive[:inner]
+		g.here(t.cont)
+	default:
+		// The counter is a variable of its own: assignments to the key do
+		// not change the number of iterations.
+		kt := xt
+		var limit value
+		if xt.Kind == resolve.Array || xt.Kind == resolve.Pointer {
+			at := xt
+			if xt.Kind == resolve.Pointer {
+				at = xt.Elem
+			}
+			kt = intType32
+			limit = value{reg: g.constReg(int64(at.Len))}
+		} else {
+			limit = g.held(s.X)
+			if s.Key != nil {
+				if k := g.typeOf(s.Key); k != nil && k.Kind == resolve.Int {
+					kt = k
+				} else if id, ok := s.Key.(*syntax.Ident); ok && g.r.Uses[id] != nil && g.r.Uses[id].Type != nil && g.r.Uses[id].Type.Kind == resolve.Int {
+					kt = g.r.Uses[id].Type
+				}
+			}
+			if kt.Kind != resolve.Int {
+				kt = intType32
+			}
+		}
+		// Which array it is, is decided at the beginning.
+		elements := false
+		if s.Value != nil {
+			id, ok := s.Value.(*syntax.Ident)
+			elements = !ok || id.Name != "_"
+		}
+		var array *object
+		if elements && xt.Kind == resolve.Pointer {
+			array = &object{e: s.X, pointer: g.held(s.X)}
+		} else if elements {
+			array = &object{e: s.X, pl: g.heldPlace(s.X)}
+		}
+		i := g.temp(kt)
+		g.move(i.Reg, g.constReg(0))
+		g.here(top)
+		if unsigned64(kt) {
+			c := g.temp(addressType)
+			g.op(OpLeU, c.Reg, limit.reg, i.Reg)
+			g.op(OpJt, t.brk, c.Reg, 0)
+			g.drop(c)
+		} else {
+			g.op(OpJle, t.brk, limit.reg, i.Reg)
+		}
+		inner := len(g.alive)
+		if s.Key != nil {
+			set(s.Key, []value{{reg: i.Reg}})
+		}
+		if elements {
+			set(s.Value, g.element(array, i))
+		}
+		g.block(s.Body.Stmts)
+		g.alive = g.alive[:inner]
+		g.here(t.cont)
+		// i < limit, so that i+1 cannot leave the type.
+		g.op(OpOffset, i.Reg, i.Reg, 1)
+	}
+	g.again(top, s)
+	g.leave(t)
+	g.alive = g.alive[:n]
+}
+
+var intType32 = &resolve.Type{Kind: resolve.Int, Bits: 32, Signed: true, Name: "int"}
+
+// element loads element i of an array, which a range has evaluated, into
+// temporary values.
+func (g *gen) element(array *object, i *Var) []value {
+	at := g.typeOf(array.e)
+	shared := array.pl == nil || array.pl.shared
+	if at.Kind == resolve.Pointer {
+		at = at.Elem
+	}
+	size := leafCount
+	if shared {
+		size = g.sharedSize
+	}
+	types := leafTypes(nil, at.Elem)
+	vs := make([]value, len(types))
+	for k, lt := range types {
+		v := g.temp(lt)
+		vs[k] = value{v.Reg, v}
+		if shared {
+			g.point()
+		}
+		base := g.location(array)
+		a := g.temp(addressType)
+		g.emit(Instr{Op: OpIndex, A: a.Reg, B: base.reg, C: i.Reg, T: g.strideIndex(at.Len, size(at.Elem)), Site: g.fault(array.e)})
+		g.free(base)
+		addr := g.plus(value{a.Reg, a}, true, k)
+		if shared {
+			g.op(OpLoad, v.Reg, addr.reg, 0)
+		} else {
+			g.op(OpLoadLocal, v.Reg, addr.reg, 0)
+		}
+		g.free(addr)
+	}
+	return vs
+}
+
+func (g *gen) switchStmt(s *syntax.SwitchStmt, label string) {
+	n := len(g.alive)
+	if s.Init != nil {
+		g.statement(s.Init)
+	}
+	t := g.enter(label, false)
+	bodies := make([]int32, len(s.Cases))
+	for i := range bodies {
+		bodies[i] = g.label()
+	}
+	def := t.brk
+	if s.Tag != nil {
+		g.header(s, s.Tag.End())
+		tag := g.held(s.Tag)
+		for i, c := range s.Cases {
+			if c.Default {
+				def = bodies[i]
+			}
+			for _, e := range c.Values {
+				v := g.value(e)
+				g.op(OpJeq, bodies[i], tag.reg, v.reg)
+				g.free(v)
+			}
+		}
+		g.free(tag)
+	} else {
+		for i, c := range s.Cases {
+			if c.Default {
+				def = bodies[i]
+			}
+			for _, e := range c.Values {
+				g.header(c, e.End())
+				g.condJump(e, bodies[i], true)
+			}
+		}
+	}
+	g.jump(def)
+	for i, c := range s.Cases {
+		g.here(bodies[i])
+		stmts := c.Body
+		through := false
+		if k := len(stmts); k > 0 {
+			if b, ok := stmts[k-1].(*syntax.BranchStmt); ok && b.Tok == syntax.Fallthrough {
+				stmts, through = stmts[:k-1], true
+			}
+		}
+		g.block(stmts)
+		switch {
+		case through && i+1 < len(bodies):
+			g.jump(bodies[i+1])
+		default:
+			g.jump(t.brk)
+		}
+	}
+	g.leave(t)
+	g.alive = g.alive[:n]
+}
+
+func (g *gen) selectStmt(s *syntax.SelectStmt, label string) {
+	n := len(g.alive)
+	g.header(s, min(s.End(), s.Pos()+source.Pos(len("select"))))
+	t := g.enter(label, false)
+	type arm struct {
+		c     syntax.Expr // the channel
+		ref   value
+		send  syntax.Expr
+		vals  []value
+		later bool
+		recv  *syntax.UnaryExpr
+		guard syntax.Expr
+	}
+	list := g.eachCases(s)
+	defer g.leaveCases(list)
+	arms := make([]arm, len(list))
+	for i, c := range list {
+		a := &arms[i]
+		g.enterCase(c)
+		switch comm := c.Comm.(type) {
+		case *syntax.SendStmt:
+			a.c, a.send = comm.Chan, comm.Value
+		case *syntax.ExprStmt:
+			a.recv = unparen(comm.X).(*syntax.UnaryExpr)
+		case *syntax.AssignStmt:
+			a.recv = unparen(comm.Rhs[0]).(*syntax.UnaryExpr)
+		case *syntax.AwaitStmt:
+			a.guard = comm.Cond
+		}
+		if a.recv != nil {
+			a.c = a.recv.X
+		}
+		if a.c != nil {
+			g.noRendezvousInAtomic(c, a.c)
+			a.ref = g.valueUnlessPure(a.c)
+		}
+		if a.send != nil {
+			a.vals, a.later = g.pureLeaves(a.send)
+		}
+	}
+	g.point()
+	cases := make([]SelectCase, len(arms))
+	oks := make([]*Var, len(arms))
+	for i := range arms {
+		a := &arms[i]
+		g.enterCase(list[i])
+		cases[i] = SelectCase{Kind: SelDefault, OK: -1}
+		if a.c != nil {
+			a.ref = g.now(a.ref, a.c)
+			cases[i].Chan = a.ref.reg
+		}
+		switch {
+		case a.send != nil:
+			if a.later {
+				a.vals = g.leaves(a.send)
+			}
+			cases[i].Kind, cases[i].Vals, cases[i].Site = SelSend, regs(a.vals), g.fault(list[i].Comm)
+		case a.recv != nil:
+			cases[i].Kind = SelRecv
+			if as, ok := list[i].Comm.(*syntax.AssignStmt); ok {
+				for _, lt := range leafTypes(nil, g.typeOf(a.c).Elem) {
+					v := g.temp(lt)
+					a.vals = append(a.vals, value{v.Reg, v})
+				}
+				cases[i].Vals = regs(a.vals)
+				if len(as.Lhs) == 2 {
+					oks[i] = g.temp(boolType)
+					cases[i].OK = oks[i].Reg
+				}
+			}
+		case a.guard != nil:
+			g.quiet++
+			v := g.temp(boolType)
+			g.boolTo(a.guard, v.Reg)
+			g.quiet--
+			a.vals = []value{{v.Reg, v}}
+			cases[i].Kind, cases[i].Cond = SelGuard, v.Reg
+		}
+	}
+	which := g.selectOp(s, cases)
+	for i := range arms {
+		if arms[i].c != nil {
+			g.free(arms[i].ref)
+		}
+		if arms[i].recv == nil {
+			g.free(arms[i].vals...)
+		}
+	}
+	var table []int32
+	for range arms {
+		table = append(table, g.label())
+	}
+	g.p.Jumps = append(g.p.Jumps, table)
+	g.emit(Instr{Op: OpTable, B: which.Reg, T: int32(len(g.p.Jumps) - 1), Site: -1})
+	// Each arm starts with its own received value alive, and no other's.
+	for i := range arms {
+		for _, v := range arms[i].vals {
+			g.free(v)
+		}
+		if oks[i] != nil {
+			g.drop(oks[i])
+		}
+	}
+	base := len(g.alive)
+	for i, c := range list {
+		g.here(table[i])
+		g.enterCase(c)
+		if as, ok := c.Comm.(*syntax.AssignStmt); ok {
+			for _, v := range arms[i].vals {
+				g.alive = append(g.alive, v.tmp)
+			}
+			results := [][]value{arms[i].vals}
+			if oks[i] != nil {
+				g.alive = append(g.alive, oks[i])
+				results = append(results, []value{{oks[i].Reg, oks[i]}})
+			}
+			for j, lhs := range as.Lhs {
+				id, isID := lhs.(*syntax.Ident)
+				switch {
+				case isID && id.Name == "_":
+					g.free(results[j]...)
+				case as.Op == syntax.Define:
+					g.setLeaves(g.declare(g.r.Uses[id]), results[j])
+				default:
+					g.storeLeaves(g.heldPlace(lhs), results[j])
+				}
+			}
+		}
+		for _, st := range c.Body {
+			g.statement(st)
+		}
+		g.alive = g.alive[:base]
+		g.jump(t.brk)
+	}
+	g.leave(t)
+	g.alive = g.alive[:n]
+}
+
+func unparen(e syntax.Expr) syntax.Expr {
+	for {
+		p, ok := e.(*syntax.ParenExpr)
+		if !ok {
+			return e
+		}
+		e = p.X
+	}
+}
+
+func (g *gen) chooseStmt(s *syntax.ChooseStmt) {
+	g.header(s, min(s.End(), s.Pos()+source.Pos(len("choose"))))
+	g.point()
+	which := g.temp(addressType)
+	g.emit(Instr{Op: OpChoice, A: which.Reg, C: int32(len(s.Cases)), Site: g.fault(s)})
+	var table []int32
+	for range s.Cases {
+		table = append(table, g.label())
+	}
+	g.p.Jumps = append(g.p.Jumps, table)
+	g.emit(Instr{Op: OpTable, B: which.Reg, T: int32(len(g.p.Jumps) - 1), Site: -1})
+	g.drop(which)
+	end := g.label()
+	for i, c := range s.Cases {
+		g.here(table[i])
+		g.block(c.Body)
+		g.jump(end)
+	}
+	g.here(end)
+}
+
+func (g *gen) goStmt(s *syntax.GoStmt) {
+	obj := g.r.Uses[s.Thread]
+	impure := make([][]value, len(s.Args))
+	for i, a := range s.Args {
+		if !g.isPure(a) {
+			impure[i] = g.leaves(a)
+		}
+	}
+	g.point()
+	var args []value
+	for i, a := range s.Args {
+		if impure[i] == nil {
+			impure[i] = g.leaves(a)
+		}
+		args = append(args, impure[i]...)
+	}
+	g.p.Gos = append(g.p.Gos, GoSite{Thread: g.ttypes[obj], Args: regs(args)})
+	g.emit(Instr{Op: OpGo, T: int32(len(g.p.Gos) - 1), Site: g.fault(s)})
+	g.free(args...)
+}
+
+func (g *gen) returnStmt(s *syntax.ReturnStmt) {
+	var vals [][]value
+	if len(s.Results) == 1 && len(g.fn.results) > 1 {
+		vals = g.several(s.Results[0], len(g.fn.results))
+	} else {
+		for _, e := range s.Results {
+			vals = append(vals, g.leaves(e))
+		}
+	}
+	for i, vs := range vals {
+		g.move(g.fn.results[i].Reg, vs[0].reg)
+		g.free(vs...)
+	}
+	g.leaveMonitors(g.fn.syncs)
+	g.jump(g.fn.end)
+}
+
+// inline compiles a call of a function by compiling its body here. The
+// variables returned hold the results; the caller drops them.
+func (g *gen) inline(e *syntax.CallExpr) []*Var {
+	obj := g.r.Uses[unparen(e.Fun).(*syntax.Ident)]
+	before := slices.Clone(g.alive)
+	// What is not pure comes first, so that pure arguments need not be kept
+	// across the points of the others.
+	vals := make([][]value, len(e.Args))
+	for i, a := range e.Args {
+		if !g.isPure(a) {
+			vals[i] = g.leaves(a)
+		}
+	}
+	for i, a := range e.Args {
+		if vals[i] == nil {
+			vals[i] = g.leaves(a)
+		}
+	}
+	var results []*Var
+	switch obj.Result.Kind {
+	case resolve.Void:
+	case resolve.Tuple:
+		for _, f := range obj.Result.Fields {
+			results = append(results, g.temp(f.Type))
+		}
+	default:
+		results = append(results, g.temp(obj.Result))
+	}
+	for i, prm := range obj.Params {
+		g.setLeaves(g.declare(prm), vals[i])
+	}
+	fn, loops, marks := g.fn, g.loops, g.marks
+	g.fn = &inlined{results: results, end: g.label(), syncs: len(g.syncs), inlined: true}
+	g.loops, g.marks = nil, map[string]int32{}
+	if len(g.p.Code) < MaxCode {
+		for _, s := range obj.Body.Stmts {
+			g.statement(s)
+		}
+	}
+	g.here(g.fn.end)
+	g.fn, g.loops, g.marks = fn, loops, marks
+	g.alive = append(before, results...)
+	return results
+}
+
+func (g *gen) branch(s *syntax.BranchStmt) {
+	switch s.Tok {
+	case syntax.Goto:
+		g.again(g.codeLabel(s.Label.Name), s)
+		return
+	case syntax.Fallthrough:
+		return // switchStmt has seen it
+	}
+	for i := len(g.loops) - 1; i >= 0; i-- {
+		t := g.loops[i]
+		if s.Label != nil && t.label != s.Label.Name {
+			continue
+		}
+		if s.Tok == syntax.Continue {
+			if t.cont < 0 {
+				continue
+			}
+			g.leaveMonitors(t.syncs)
+			g.jump(t.cont)
+		} else {
+			g.leaveMonitors(t.syncs)
+			g.jump(t.brk)
+		}
+		return
+	}
+	g.errorf(s, "there is no loop to leave here")
+}
+
+// codeLabel returns the code label of a label in the source.
+func (g *gen) codeLabel(name string) int32 {
+	l, ok := g.marks[name]
+	if !ok {
+		l = g.label()
+		g.marks[name] = l
+	}
+	return l
+}
+
+func (g *gen) labeled(s *syntax.LabeledStmt) {
+	g.here(g.codeLabel(s.Label.Name))
+	from := len(g.p.Code)
+	g.at(s.Stmt, s.Stmt.Pos(), s.Stmt.End())
+	g.compileStmt(s.Stmt, s.Label.Name)
+	g.ends = append(g.ends, labelRange{s.Label.Name, g.fn.inlined, from, len(g.p.Code)})
+}
+
+// resolvePeeks finds what the properties name of each thread type.
+func (g *gen) resolvePeeks() {
+	for i, pk := range g.peeks {
+		p := &g.p.Peeks[i]
+		p.Watch = -1
+		for k, w := range p.Thread.Watched {
+			if w.Name == pk.name {
+				p.Watch = k
+			}
+		}
+		if p.Watch < 0 {
+			g.errorf(pk.e, "a property cannot name %s of %s: it is not a scalar variable that lives at any of its transitions", pk.name, p.Thread.Name)
+		}
+	}
+}

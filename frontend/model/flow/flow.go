@@ -1,0 +1,247 @@
+package flow
+
+import (
+	"slices"
+
+	"cpor/frontend/model/compile"
+)
+
+// ChanOps is a set of operations on a channel.
+type ChanOps uint8
+
+// The operations. A select with a default looks at its channels, too.
+const (
+	Send  ChanOps = 1 << iota
+	Recv          // a receive
+	Close         // close(c)
+	Look          // len, empty, full
+)
+
+// Ops is what a thread may do.
+type Ops struct {
+	Reads, Writes Bits      // by location, those of channels left out
+	Chans         []ChanOps // by channel
+	Rendezvous    bool      // some operation on a channel without a buffer
+	Creates       bool      // threads
+}
+
+// Bits is a set of small numbers.
+type Bits []uint64
+
+// Has tells whether i is in the set.
+func (b Bits) Has(i int) bool { return i>>6 < len(b) && b[i>>6]>>(i&63)&1 != 0 }
+
+func (b Bits) set(i int) { b[i>>6] |= 1 << (i & 63) }
+
+// or adds the elements of o and tells whether any was new.
+func (b Bits) or(o Bits) bool {
+	grown := false
+	for i, w := range o {
+		grown = grown || w&^b[i] != 0
+		b[i] |= w
+	}
+	return grown
+}
+
+func newOps(p *compile.Program) *Ops {
+	n := (len(p.Locs) + 63) / 64
+	return &Ops{Reads: make(Bits, n), Writes: make(Bits, n), Chans: make([]ChanOps, len(p.Chans))}
+}
+
+// join adds o and tells whether anything was new.
+func (s *Ops) join(o *Ops) bool {
+	grown := s.Reads.or(o.Reads)
+	grown = s.Writes.or(o.Writes) || grown
+	for i, c := range o.Chans {
+		grown = grown || c&^s.Chans[i] != 0
+		s.Chans[i] |= c
+	}
+	grown = grown || o.Rendezvous && !s.Rendezvous || o.Creates && !s.Creates
+	s.Rendezvous = s.Rendezvous || o.Rendezvous
+	s.Creates = s.Creates || o.Creates
+	return grown
+}
+
+// Start is where a thread begins: at a point, with known values of variables by
+// register, or, with Point -1, at the creation of a thread of the type with
+// arguments that are not known.
+type Start struct {
+	Type  *compile.ThreadType
+	Point int
+	Regs  map[int32]int64
+}
+
+// Future is the result for a number of starts.
+type Future struct {
+	p     *compile.Program
+	after []map[int]*Ops // by start, by point
+}
+
+// After returns what thread i may do from a point on, the transition at the
+// point included, and what the threads may do that it creates. It is nil if
+// the thread cannot come to the point.
+func (f *Future) After(i, point int) *Ops { return f.after[i][point] }
+
+// Simple tells whether a transition at the point is no more than one send,
+// receive or select: then what it tells of a channel is whether one can send
+// or receive, and no more. It is false where a select may take its default.
+func Simple(p *compile.Program, point int) bool {
+	selects := 0
+	for _, at := range segment(p, p.Points[point].Entry, nil) {
+		in := &p.Code[at]
+		switch in.Op {
+		case compile.OpSelect:
+			selects++
+			if in.D != 0 || hasDefault(p, in) {
+				return false
+			}
+		case compile.OpChanLen, compile.OpChanFull, compile.OpClose:
+			return false
+		}
+	}
+	return selects == 1
+}
+
+func hasDefault(p *compile.Program, in *compile.Instr) bool {
+	return slices.ContainsFunc(p.Selects[in.T], func(c compile.SelectCase) bool { return c.Kind == compile.SelDefault })
+}
+
+// next returns the addresses that may follow an instruction in its segment.
+func next(p *compile.Program, at int, dst []int) []int {
+	in := &p.Code[at]
+	switch in.Op.Effect().Flow {
+	case compile.EndFlow:
+		return dst
+	case compile.JumpFlow:
+		return append(dst, int(in.A))
+	case compile.TableFlow:
+		for _, a := range p.Jumps[in.T] {
+			dst = append(dst, int(a))
+		}
+		return dst
+	case compile.BranchFlow:
+		dst = append(dst, int(in.A))
+	}
+	return append(dst, at+1)
+}
+
+// segment returns the addresses that are reachable without crossing a point,
+// by the edges that follow allows (nil: all).
+func segment(p *compile.Program, entry int, follow func(from, to int) bool) []int {
+	seen := map[int]bool{entry: true}
+	work := []int{entry}
+	var succ []int
+	for i := 0; i < len(work); i++ {
+		succ = next(p, work[i], succ[:0])
+		for _, s := range succ {
+			if !seen[s] && (follow == nil || follow(work[i], s)) {
+				seen[s] = true
+				work = append(work, s)
+			}
+		}
+	}
+	return work
+}
+
+// Reads returns the locations and the channels that a piece of code without
+// points may look at, such as a proposition's.
+func Reads(p *compile.Program, entry int) *Ops {
+	a := newAnalysis(p)
+	a.enter(entry, a.unknown())
+	a.run()
+	ops := newOps(p)
+	for _, at := range segment(p, entry, a.feasible) {
+		ops.join(a.opsAt(at))
+	}
+	return ops
+}
+
+// Analyse computes the futures of threads.
+func Analyse(p *compile.Program, starts []Start) *Future {
+	f := &Future{p: p}
+	children := map[*compile.ThreadType]*Ops{}
+	for _, st := range starts {
+		f.after = append(f.after, threadFuture(p, st))
+	}
+	if !p.Dynamic {
+		return f
+	}
+	// What created threads may do counts for their creators.
+	for _, tt := range p.Threads {
+		if tt.Observer {
+			continue
+		}
+		all := newOps(p)
+		for _, ops := range threadFuture(p, Start{Type: tt, Point: -1}) {
+			all.join(ops)
+		}
+		children[tt] = all
+	}
+	for grown := true; grown; {
+		grown = false
+		for _, ops := range children {
+			if ops.Creates {
+				for _, o := range children {
+					grown = ops.join(o) || grown
+				}
+			}
+		}
+	}
+	for _, m := range f.after {
+		for _, ops := range m {
+			if ops.Creates {
+				for _, o := range children {
+					ops.join(o)
+				}
+			}
+		}
+	}
+	return f
+}
+
+func threadFuture(p *compile.Program, st Start) map[int]*Ops {
+	a := newAnalysis(p)
+	start := []int{}
+	if st.Point < 0 {
+		a.enter(st.Type.Entry, a.unknown())
+		if st.Type.Failing >= 0 {
+			a.point(int(st.Type.Failing), a.unknown())
+		}
+	} else {
+		env := a.unknown()
+		for r, v := range st.Regs {
+			env[r] = single(v)
+		}
+		a.point(st.Point, env)
+	}
+	a.run()
+	for pt := range a.points {
+		start = append(start, pt)
+	}
+	slices.Sort(start)
+	after := map[int]*Ops{}
+	succ := map[int][]int{}
+	for _, pt := range start {
+		ops := newOps(p)
+		if !p.Points[pt].Ended {
+			for _, at := range segment(p, p.Points[pt].Entry, a.feasible) {
+				ops.join(a.opsAt(at))
+				if in := &p.Code[at]; in.Op == compile.OpBound && in.A >= 0 {
+					succ[pt] = append(succ[pt], int(in.A))
+				}
+			}
+		}
+		after[pt] = ops
+	}
+	for grown := true; grown; {
+		grown = false
+		for i := len(start) - 1; i >= 0; i-- {
+			for _, s := range succ[start[i]] {
+				if o := after[s]; o != nil {
+					grown = after[start[i]].join(o) || grown
+				}
+			}
+		}
+	}
+	return after
+}

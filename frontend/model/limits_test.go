@@ -1,0 +1,40 @@
+package model_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"cpor/frontend/model"
+)
+
+// TestThreadLimit holds models against the largest number of threads, which
+// includes the invariants.
+func TestThreadLimit(t *testing.T) {
+	for _, tt := range []struct {
+		invariants, threads int
+		want                string // "" if the model is accepted
+	}{
+		{0, 1023, ""},
+		{0, 1024, "more than 1023 threads: a model can create at most that many"},
+		{1000, 23, ""},
+		{1000, 24, "more than 23 threads: a model can create at most 1023, and each of its 1000 invariants counts as one"},
+		{1023, 1, "1023 invariants: at most 1022 are possible"},
+		{1024, 1, "1024 invariants: at most 1022 are possible"},
+		{5000, 1, "5000 invariants: at most 1022 are possible"},
+	} {
+		var b strings.Builder
+		b.WriteString("var x int8\n")
+		for i := range tt.invariants {
+			fmt.Fprintf(&b, "invariant i%d { x < %d }\n", i, i%100+1)
+		}
+		fmt.Fprintf(&b, "thread T() { x = 0 }\ninit { for i := 0; i < %d; i++ { go T() } }\n", tt.threads)
+		_, err := model.Parse("test.model", b.String(), model.Options{})
+		switch {
+		case tt.want == "" && err != nil:
+			t.Errorf("%d invariants and %d threads: %v", tt.invariants, tt.threads, err)
+		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+			t.Errorf("%d invariants and %d threads: %v; want %s", tt.invariants, tt.threads, err, tt.want)
+		}
+	}
+}

@@ -1,0 +1,345 @@
+package machine
+
+import (
+	"fmt"
+
+	"cpor/frontend/model/compile"
+	"cpor/sabotage"
+	"cpor/system"
+)
+
+func rangeMessage(v int64, t *compile.IntType) string {
+	return fmt.Sprintf("%d is out of range of %s (%d..%d)", v, t.Name, t.Min, t.Max)
+}
+
+// The mark of a rendezvous channel tells who is parked at it: the state in its
+// lowest bits, then the thread, then the case of its select.
+const (
+	free      = 0
+	sender    = 1 // a parked sender, whose value is in the channel
+	receiver  = 2 // a parked receiver
+	delivered = 3 // a value for a receiver that was parked and has not woken
+
+	parked = 1 // the wait field; 2 + k: matched with case k
+)
+
+func markOf(state, thread, k int) int64 {
+	return int64(state | thread<<2 | k<<(2+compile.ThreadBits))
+}
+
+func unmark(v int64) (state, thread, k int) {
+	return int(v & 3), int(v >> 2 & (1<<compile.ThreadBits - 1)), int(v >> (2 + compile.ThreadBits))
+}
+
+// chanOf returns the channel of a reference, nil if the reference is nil.
+func (m *Machine) chanOf(ref int64) *compile.Chan {
+	if ref == 0 {
+		return nil
+	}
+	return &m.p.Chans[ref-1]
+}
+
+// slotLoc returns the location of the mark of a slot of a buffered channel.
+func slotLoc(c *compile.Chan, i int) int { return c.Slots + i*(1+c.Leaves) }
+
+func (m *Machine) closed(c *compile.Chan) bool { return c.Closed >= 0 && m.read(c.Closed) != 0 }
+
+// isReady tells whether a case can be executed at once. All that it reads are
+// accesses of the step, whichever case is chosen.
+func (m *Machine) isReady(c *compile.SelectCase, regs []int64) bool {
+	if c.Kind == compile.SelGuard {
+		return regs[c.Cond] != 0
+	}
+	if c.Kind == compile.SelDefault {
+		return false
+	}
+	ch := m.chanOf(regs[c.Chan])
+	if ch == nil {
+		return false
+	}
+	recv := c.Kind == compile.SelRecv
+	if ch.Cap == 0 {
+		if m.closed(ch) {
+			return true
+		}
+		state, who, _ := unmark(m.read(ch.Slots))
+		want := sender
+		if !recv {
+			want = receiver
+		}
+		return state == want && who != m.thread && m.wait(who) == parked
+	}
+	if recv {
+		if m.read(slotLoc(ch, int(m.read(ch.First)))) != 0 {
+			return true
+		}
+		return m.closed(ch)
+	}
+	return m.closed(ch) || m.read(slotLoc(ch, int(m.read(ch.First+1)))) == 0
+}
+
+// fire executes a case that is ready.
+func (m *Machine) fire(c *compile.SelectCase, regs []int64) (status, int) {
+	if c.Kind == compile.SelGuard {
+		return reached, 0
+	}
+	ch := m.chanOf(regs[c.Chan])
+	send := c.Kind == compile.SelSend
+	if send && m.closed(ch) {
+		return m.faultAt(c.Site, "send on closed channel %s", ch.Name)
+	}
+	if ch.Cap == 0 {
+		_, who, k := unmark(m.read(ch.Slots))
+		switch {
+		case send:
+			for i, r := range c.Vals {
+				m.write(ch.Values+i, regs[r])
+			}
+			m.write(ch.Slots, markOf(delivered, who, k))
+			m.setWait(who, 2+k)
+			m.syncs.thread(system.Meet, who)
+		case m.closed(ch):
+			m.receive(c, regs, ch, -1)
+			m.syncs.add(system.Acquire, ch.Closed)
+		default:
+			m.receive(c, regs, ch, ch.Values)
+			m.write(ch.Slots, free)
+			m.setWait(who, 2+k)
+			m.syncs.thread(system.Meet, who)
+		}
+		return reached, 0
+	}
+	if send {
+		tail := int(m.read(ch.First + 1))
+		slot := slotLoc(ch, tail)
+		for i, r := range c.Vals {
+			m.write(slot+1+i, regs[r])
+		}
+		m.write(slot, 1)
+		m.write(ch.First+1, int64((tail+1)%ch.Cap))
+		m.syncs.slot(ch, (tail-int(m.sys.locs[ch.First].load(m.words))+ch.Cap)%ch.Cap)
+		return reached, 0
+	}
+	head := int(m.read(ch.First))
+	slot := slotLoc(ch, head)
+	if m.read(slot) == 0 {
+		m.receive(c, regs, ch, -1)
+		m.syncs.add(system.Acquire, ch.Closed)
+		return reached, 0
+	}
+	m.receive(c, regs, ch, slot+1)
+	m.write(slot, 0)
+	m.write(ch.First, int64((head+1)%ch.Cap))
+	m.syncs.slot(ch, 0)
+	m.syncs.shift(ch)
+	return reached, 0
+}
+
+// receive moves a value from its locations (-1: the channel is closed, the
+// value is zero) into the registers of a case, and clears the locations.
+func (m *Machine) receive(c *compile.SelectCase, regs []int64, ch *compile.Chan, from int) {
+	for i := range ch.Leaves {
+		v := int64(0)
+		if from >= 0 {
+			v = m.read(from + i)
+			m.write(from+i, 0)
+		}
+		if i < len(c.Vals) {
+			regs[c.Vals[i]] = v
+		}
+	}
+	if c.OK >= 0 {
+		regs[c.OK] = b2i(from >= 0 || sabotage.Is("eval/received"))
+	}
+}
+
+// selectCase executes a select, a send or a receive. With status reached, the
+// number is the case that was executed.
+//
+// On channels without a buffer it does what Go's run time does. If nobody is
+// waiting on the other side, the thread parks at its channels (a transition
+// after which it is at the same point); who comes to a channel where somebody
+// is parked on the other side completes the exchange for both, and the parked
+// one then wakes by a transition of its own. One thread at a time is parked at
+// a channel; others of its side wait until the place is free, which is no
+// difference to anybody on the other side.
+func (m *Machine) selectCase(in *compile.Instr, regs []int64) (status, int) {
+	cases := m.p.Selects[in.T]
+	rendezvous := false
+	if m.p.Rendezvous {
+		for i := range cases {
+			if ch := m.rendezvous(&cases[i], regs); ch != nil {
+				rendezvous = true
+			}
+		}
+	}
+	wait := 0
+	if rendezvous {
+		if in.D != 0 {
+			return m.fault(in, "a channel without a buffer cannot be used in an atomic block or in init: it needs the other side to take a step")
+		}
+		wait = m.wait(m.thread)
+		if wait > parked {
+			k := wait - 2
+			c := &cases[k]
+			if c.Kind == compile.SelRecv {
+				ch := m.chanOf(regs[c.Chan])
+				m.receive(c, regs, ch, ch.Values)
+				m.write(ch.Slots, free)
+			}
+			m.retract(cases, regs)
+			return reached, k
+		}
+	}
+	m.ready = m.ready[:0]
+	def := -1
+	for i := range cases {
+		if cases[i].Kind == compile.SelDefault {
+			def = i
+		} else if m.isReady(&cases[i], regs) {
+			m.ready = append(m.ready, int32(i))
+		}
+	}
+	if len(m.ready) == 0 {
+		switch {
+		case def >= 0:
+			return reached, def
+		case rendezvous && m.park(cases, regs):
+			return stay, 0
+		}
+		return blocked, 0
+	}
+	k := int(m.ready[0])
+	if len(m.ready) > 1 && !sabotage.Is("select/first") {
+		d, ok := m.choose(uint64(len(m.ready)))
+		if !ok {
+			return m.fault(in, "too many alternatives in one transition")
+		}
+		k = int(m.ready[d])
+	}
+	if wait == parked {
+		m.retract(cases, regs)
+	}
+	if st, site := m.fire(&cases[k], regs); st != reached {
+		return st, site
+	}
+	return reached, k
+}
+
+// rendezvous returns the channel of a case if it has no buffer.
+func (m *Machine) rendezvous(c *compile.SelectCase, regs []int64) *compile.Chan {
+	if c.Kind > compile.SelSend {
+		return nil
+	}
+	if ch := m.chanOf(regs[c.Chan]); ch != nil && ch.Cap == 0 {
+		return ch
+	}
+	return nil
+}
+
+// park parks the thread at those of its channels where nobody is parked.
+func (m *Machine) park(cases []compile.SelectCase, regs []int64) bool {
+	any := false
+	for k := range cases {
+		c := &cases[k]
+		ch := m.rendezvous(c, regs)
+		if ch == nil || m.read(ch.Slots) != free {
+			continue
+		}
+		state := receiver
+		if c.Kind == compile.SelSend {
+			state = sender
+			for i, r := range c.Vals {
+				m.write(ch.Values+i, regs[r])
+			}
+		}
+		m.write(ch.Slots, markOf(state, m.thread, k))
+		any = true
+	}
+	if any {
+		m.setWait(m.thread, parked)
+	}
+	return any
+}
+
+// retract takes the thread back from where it is parked.
+func (m *Machine) retract(cases []compile.SelectCase, regs []int64) {
+	for k := range cases {
+		ch := m.rendezvous(&cases[k], regs)
+		if ch == nil {
+			continue
+		}
+		state, who, _ := unmark(m.read(ch.Slots))
+		if who != m.thread || state != sender && state != receiver || sabotage.Is("select/retract") {
+			continue
+		}
+		if state == sender {
+			for i := range ch.Leaves {
+				m.write(ch.Values+i, 0)
+			}
+		}
+		m.write(ch.Slots, free)
+	}
+	m.setWait(m.thread, 0)
+}
+
+// wait reads the wait field of a thread.
+func (m *Machine) wait(t int) int {
+	if m.track {
+		m.access(m.p.Loc(t, 1), false)
+	}
+	w, sh := m.sys.slot(t)
+	return int(m.words[w] >> sh & (1<<m.p.WaitBits - 1))
+}
+
+func (m *Machine) setWait(t, v int) {
+	if m.track {
+		m.access(m.p.Loc(t, 1), true)
+	}
+	w, sh := m.sys.slot(t)
+	m.set(w, m.words[w]&^(maskOf(m.p.WaitBits)<<sh)|uint64(v)<<sh)
+}
+
+// chanOp executes close, len, cap and full. The length of a buffer is read
+// from its two indices and the mark of one slot; empty and full need one of
+// the indices only.
+func (m *Machine) chanOp(in *compile.Instr, regs []int64) (status, int) {
+	ch := m.chanOf(regs[in.B])
+	if ch == nil {
+		if in.Op == compile.OpClose {
+			return m.fault(in, "close of nil channel")
+		}
+		regs[in.A] = b2i(in.Op == compile.OpChanFull)
+		return reached, 0
+	}
+	switch in.Op {
+	case compile.OpClose:
+		if m.read(ch.Closed) != 0 {
+			return m.fault(in, "close of closed channel %s", ch.Name)
+		}
+		m.write(ch.Closed, 1)
+		m.syncs.add(system.Release, ch.Closed)
+	case compile.OpChanCap:
+		regs[in.A] = int64(ch.Cap)
+	case compile.OpChanFull:
+		regs[in.A] = 1
+		if ch.Cap > 0 {
+			regs[in.A] = m.read(slotLoc(ch, int(m.read(ch.First+1))))
+		}
+	case compile.OpChanLen:
+		regs[in.A] = 0
+		if ch.Cap == 0 {
+			break
+		}
+		head := int(m.read(ch.First))
+		if m.read(slotLoc(ch, head)) == 0 {
+			break
+		}
+		n := (int(m.read(ch.First+1)) - head + ch.Cap) % ch.Cap
+		if n == 0 {
+			n = ch.Cap
+		}
+		regs[in.A] = int64(n)
+	}
+	return reached, 0
+}

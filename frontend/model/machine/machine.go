@@ -1,0 +1,555 @@
+package machine
+
+import (
+	"fmt"
+	"math/bits"
+
+	"cpor/frontend/model/compile"
+	"cpor/sabotage"
+	"cpor/system"
+)
+
+// Budget is the number of backward jumps that one transition may take before
+// it counts as local computation without end, which is a violation.
+const Budget = 1 << 22
+
+// undo is an entry of the undo log: word was old.
+type undo struct {
+	word int32
+	old  uint64
+}
+
+// Machine is a live state of a [System]. It implements [system.Machine].
+type Machine struct {
+	sys   *System
+	p     *compile.Program
+	words []uint64
+	n     int // threads
+	regs  []int64
+	child []int64 // the registers of a thread being created
+	log   []undo
+	track bool
+	hash  uint64
+	acc   []system.Access
+	ask   func(system.Loc) uint64
+	asked map[system.Loc]uint64 // what ask answered
+
+	// Of the step that is being executed:
+	thread  int
+	budget  int
+	alt     uint64 // what is left of the alternative's number
+	choices []choice
+	created bool
+	viol    *system.Violation
+	scratch []uint64              // the slot of init while it runs
+	types   []*compile.ThreadType // of the threads that init created
+
+	enabled []uint64 // see retry
+	ready   []int32
+	before  []uint64
+	futures *futures // made on demand
+	syncs   syncs
+}
+
+// choice is one decision of a step: which of how many.
+type choice struct{ digit, radix uint64 }
+
+// status is how the execution of a segment ended.
+type status uint8
+
+const (
+	reached status = iota // at the point in to
+	blocked
+	failed // m.viol says why; site in to
+	stay   // moved, but still at the same point
+)
+
+func newMachine(s *System) *Machine {
+	m := &Machine{sys: s, p: s.p}
+	m.regs = make([]int64, s.p.NumReg)
+	copy(m.regs, s.p.Consts)
+	m.child = make([]int64, s.p.NumReg)
+	copy(m.child, s.p.Consts)
+	return m
+}
+
+// Load implements system.Machine.
+func (m *Machine) Load(s system.State) {
+	m.words = append(m.words[:0], s...)
+	m.n = m.sys.threadsIn(m.words)
+	m.log = m.log[:0]
+	m.hash = 0
+	m.acc = m.acc[:0]
+	m.ask = nil
+}
+
+// Encode implements system.Machine. A channel's buffer is a ring in the live
+// state, so that a send and a receive touch different locations; in the
+// encoding it starts at slot 0, so that equal contents are equal states.
+func (m *Machine) Encode(dst system.State) system.State {
+	dst = append(dst[:0], m.words[:m.sys.length(m.n)]...)
+	for i := range m.sys.rings {
+		r := &m.sys.rings[i]
+		if head := r.head.get(dst); head != 0 && !sabotage.Is("encode/rotate") {
+			r.rotate(dst, int(head), &m.before)
+		}
+	}
+	return dst
+}
+
+// Hash implements system.Machine: the hash of the difference from the loaded
+// state, so that it compares states reached from one Load.
+func (m *Machine) Hash() uint64 { return m.hash }
+
+// Track implements system.Machine.
+func (m *Machine) Track(on bool) { m.track = on }
+
+// NumThreads implements system.Machine.
+func (m *Machine) NumThreads() int { return m.n }
+
+// Accesses implements system.Machine.
+func (m *Machine) Accesses() []system.Access { return m.acc }
+
+// Mark implements system.Machine.
+func (m *Machine) Mark() system.Mark { return system.Mark(len(m.log)) }
+
+// Rewind implements system.Machine.
+func (m *Machine) Rewind(mark system.Mark) {
+	first := int(mark)
+	if sabotage.Is("undo/first") && len(m.log)-first > 2 {
+		first++
+	}
+	for i := len(m.log) - 1; i >= first; i-- {
+		u := m.log[i]
+		if m.track {
+			m.hash ^= mix(u.word, m.words[u.word]) ^ mix(u.word, u.old)
+		}
+		m.words[u.word] = u.old
+	}
+	m.log = m.log[:mark]
+	if m.sys.dynamic {
+		m.n = int(m.words[m.sys.count])
+	}
+	if m.ask != nil { // the pieces that the step has asked for stay
+		for l, v := range m.asked {
+			m.SetValue(l, v)
+		}
+	}
+}
+
+// mix hashes one word at its place.
+func mix(word int32, v uint64) uint64 {
+	hi, lo := bits.Mul64(v^uint64(word)*0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)
+	return hi ^ lo ^ v<<32
+}
+
+// set writes one word of the state.
+func (m *Machine) set(word int, v uint64) {
+	old := m.words[word]
+	if old == v {
+		return
+	}
+	m.log = append(m.log, undo{int32(word), old})
+	if m.track {
+		m.hash ^= mix(int32(word), old) ^ mix(int32(word), v)
+	}
+	m.words[word] = v
+}
+
+// access records an access of the step, and in a step on pieces fetches the
+// value of a location that is touched for the first time.
+func (m *Machine) access(l system.Loc, write bool) {
+	if m.syncs.on {
+		m.observe(l, write)
+	}
+	if sabotage.On && m.unseen(l) {
+		return
+	}
+	for i := len(m.acc) - 1; i >= 0; i-- {
+		if m.acc[i].Loc == l {
+			m.acc[i].Write = m.acc[i].Write || write
+			return
+		}
+	}
+	m.acc = append(m.acc, system.Access{Loc: l, Write: write})
+	if m.ask == nil {
+		return
+	}
+	if _, ok := m.asked[l]; !ok {
+		m.asked[l] = m.ask(l)
+		m.SetValue(l, m.asked[l])
+	}
+}
+
+func (m *Machine) read(l int) int64 {
+	if m.track {
+		m.access(system.Loc(l), false)
+	}
+	return m.sys.locs[l].load(m.words)
+}
+
+func (m *Machine) write(l int, v int64) {
+	if m.track {
+		m.access(system.Loc(l), true)
+	}
+	f := &m.sys.locs[l]
+	w := m.words[f.word]
+	m.set(int(f.word), w&^f.mask|uint64(v)<<f.shift&f.mask)
+}
+
+// pc returns the program counter of a thread: 1 + point, or a site.
+func (m *Machine) pc(t int) int {
+	w, sh := m.sys.slot(t)
+	return int(m.words[w] >> (sh + m.sys.pcShift) & m.sys.pcMask)
+}
+
+// Step implements system.Machine.
+func (m *Machine) Step(t int, alt uint64) system.Outcome {
+	m.acc = m.acc[:0]
+	pc := m.pc(t)
+	if pc > len(m.p.Points) || m.p.Points[pc-1].Ended {
+		return system.Outcome{Kind: system.Ended}
+	}
+	pt := &m.p.Points[pc-1]
+	if pt.Retry {
+		return m.retry(t, pt, alt)
+	}
+	out, _ := m.attempt(t, pt, alt)
+	return out
+}
+
+// attempt executes one alternative. The second result is the number of the
+// alternative to try next, enabled or not, 0 if there is none.
+func (m *Machine) attempt(t int, pt *compile.Point, alt uint64) (system.Outcome, uint64) {
+	s := m.sys
+	mark := system.Mark(len(m.log))
+	w, sh := s.slot(t)
+	if m.p.Observed && m.track {
+		m.watched(t, pt)
+	}
+	for i := range pt.Loads {
+		l := &pt.Loads[i]
+		if l.Zero {
+			m.regs[l.Reg] = 0
+			continue
+		}
+		v := m.words[w+int(l.Word)] << ((64 - uint(l.Bits) - uint(l.Shift) - sh) & 63)
+		if l.Signed {
+			m.regs[l.Reg] = int64(v) >> ((64 - uint(l.Bits)) & 63)
+		} else {
+			m.regs[l.Reg] = int64(v >> ((64 - uint(l.Bits)) & 63))
+		}
+	}
+	m.thread, m.budget, m.alt, m.created, m.viol = t, Budget, alt, false, nil
+	m.choices = m.choices[:0]
+	m.syncs.begin(pt.Atomic)
+	if s.dynamic && m.track {
+		m.access(s.p.Loc(t, 0), false) // the child reads its existence
+	}
+	st, to := m.run(pt.Entry, m.regs, pt.Thread, w, sh)
+	out := system.Outcome{Kind: system.Moved, Created: m.created && !sabotage.Is("access/created")}
+	switch st {
+	case blocked:
+		if sabotage.Is("access/blocked") {
+			m.acc = m.acc[:0]
+		}
+		if !sabotage.Is("undo/blocked") {
+			m.Rewind(mark)
+		}
+		for i := range m.acc {
+			m.acc[i].Write = false
+		}
+		out = system.Outcome{Kind: system.Blocked, AtEnd: pt.End}
+		return out, m.nextAlt()
+	case reached:
+		m.exit(pt, int32(to), m.regs, w, sh)
+	case failed:
+		if !sabotage.Is("sync/failed") {
+			m.leaveMonitors(t)
+		}
+		// A site is a local state of its own.
+		m.only(w, sh, 1+len(s.p.Points)+to)
+	}
+	out.Violation = m.viol
+	if m.p.Observed && m.track {
+		m.writeWatched(t, pt)
+	}
+	next := m.nextAlt()
+	out.Next = next
+	return out, next
+}
+
+// nextAlt returns the number of the alternative after the one executed: the
+// last choice that has another value takes it, and those after it start anew.
+func (m *Machine) nextAlt() uint64 {
+	for i := len(m.choices) - 1; i >= 0; i-- {
+		if m.choices[i].digit+1 < m.choices[i].radix {
+			var alt uint64
+			place := uint64(1)
+			for j := 0; j <= i; j++ {
+				d := m.choices[j].digit
+				if j == i {
+					d++
+				}
+				alt += d * place
+				place *= m.choices[j].radix
+			}
+			return alt
+		}
+	}
+	return 0
+}
+
+// choose decides among radix possibilities. ok is false if the number of
+// alternatives would not fit a word.
+func (m *Machine) choose(radix uint64) (digit uint64, ok bool) {
+	place := uint64(1)
+	for _, c := range m.choices {
+		place *= c.radix
+	}
+	if hi, lo := bits.Mul64(place, radix); hi != 0 || lo >= 1<<63 {
+		return 0, false
+	}
+	digit = m.alt % radix
+	m.alt /= radix
+	m.choices = append(m.choices, choice{digit, radix})
+	return digit, true
+}
+
+// retry executes a transition in which an alternative may block, or choose
+// again, after a choice: all are tried to find the enabled ones. What any of
+// them touches counts as read by each: which alternatives are enabled, and by
+// that what each is called, is part of what the transition does, and two
+// transitions are independent only if neither changes that of the other.
+func (m *Machine) retry(t int, pt *compile.Point, alt uint64) system.Outcome {
+	mark := system.Mark(len(m.log))
+	m.enabled = m.enabled[:0]
+	var touched []system.Access
+	for try := uint64(0); ; {
+		out, next := m.attempt(t, pt, try)
+		touched = append(touched, m.acc...)
+		if out.Kind != system.Blocked {
+			m.enabled = append(m.enabled, try)
+		}
+		m.Rewind(mark)
+		m.acc = m.acc[:0]
+		if next == 0 {
+			break
+		}
+		try = next
+	}
+	addReads := func() {
+		on := m.syncs.on
+		m.syncs.on = false // what is not executed does not synchronise
+		for _, a := range touched {
+			if sabotage.Is("access/alternatives") {
+				break
+			}
+			m.access(a.Loc, false)
+		}
+		m.syncs.on = on
+	}
+	if len(m.enabled) == 0 {
+		addReads()
+		return system.Outcome{Kind: system.Blocked, AtEnd: pt.End}
+	}
+	i := 0
+	if alt != 0 {
+		for i < len(m.enabled)-1 && m.enabled[i] != alt {
+			i++
+		}
+	}
+	enabled := m.enabled
+	out, _ := m.attempt(t, pt, enabled[i])
+	addReads()
+	out.Next = 0
+	if i+1 < len(enabled) {
+		out.Next = enabled[i+1]
+	}
+	return out
+}
+
+// exit stores the variables of a segment that reached a point.
+func (m *Machine) exit(pt *compile.Point, to int32, regs []int64, w int, sh uint) {
+	for i := range pt.Exits {
+		x := &pt.Exits[i]
+		if x.To != to {
+			continue
+		}
+		for j := range x.Words {
+			ew := &x.Words[j]
+			v := m.words[w+int(ew.Word)]&^(ew.Clear<<sh) | ew.PC<<sh
+			for k := range ew.Stores {
+				st := &ew.Stores[k]
+				up := (64 - uint(st.Bits)) & 63
+				v |= uint64(regs[st.Reg]) << up >> up << (uint(st.Shift) + sh)
+			}
+			m.set(w+int(ew.Word), v)
+		}
+		return
+	}
+	panic(fmt.Sprintf("machine: no exit from %q to point %d", pt.Text, to))
+}
+
+// only sets the program counter of a thread; nothing else is left of its local
+// part but its type.
+func (m *Machine) only(w int, sh uint, pc int) {
+	s := m.sys
+	keep := uint64(1)<<s.pcShift - 1
+	for i := range s.slotWords {
+		n := min(64, s.p.SlotBits-64*i)
+		clear := maskOf(n)
+		v := uint64(0)
+		if i == 0 {
+			clear &^= keep
+			v = uint64(pc) << s.pcShift
+		}
+		m.set(w+i, m.words[w+i]&^(clear<<sh)|v<<sh)
+	}
+}
+
+func maskOf(n int) uint64 {
+	if n >= 64 {
+		return ^uint64(0)
+	}
+	return 1<<n - 1
+}
+
+// fault records a violation at an instruction.
+func (m *Machine) fault(in *compile.Instr, format string, args ...any) (status, int) {
+	return m.faultAt(in.Site, format, args...)
+}
+
+// faultAt records a violation at a site.
+func (m *Machine) faultAt(at int32, format string, args ...any) (status, int) {
+	site := &m.p.Sites[at]
+	msg := site.Message
+	if format != "" {
+		msg = fmt.Sprintf(format, args...)
+	}
+	m.viol = &system.Violation{Kind: site.Kind, Message: msg, Pos: m.sys.pos(site.Pos)}
+	return failed, int(at)
+}
+
+// watched remembers what properties read of a thread.
+func (m *Machine) watched(t int, pt *compile.Point) {
+	m.before = m.before[:0]
+	for k := range pt.Thread.Watched {
+		m.before = append(m.before, m.peekWatch(t, pt.Thread, k))
+	}
+}
+
+// writeWatched records a write of each watched thing that the step changed.
+func (m *Machine) writeWatched(t int, pt *compile.Point) {
+	for k, old := range m.before {
+		if m.peekWatch(t, pt.Thread, k) != old && !sabotage.Is("access/observed") {
+			m.access(m.p.Loc(t, 2+k), true)
+		}
+	}
+}
+
+// peekWatch returns the value of watched thing k of a thread.
+func (m *Machine) peekWatch(t int, tt *compile.ThreadType, k int) uint64 {
+	wt := &tt.Watched[k]
+	pc := m.pc(t)
+	if pc == 0 || pc > len(m.p.Points) || !wt.Points[pc-1] {
+		return 0
+	}
+	if wt.Var == nil {
+		return 1
+	}
+	w, sh := m.sys.slot(t)
+	return uint64(fieldValue(m.words[w:], wt.Var.Field, sh))
+}
+
+// fieldValue reads a field of a slot.
+func fieldValue(slot []uint64, f compile.Field, sh uint) int64 {
+	v := slot[f.Word] << ((64 - uint(f.Bits) - uint(f.Shift) - sh) & 63)
+	if f.Signed {
+		return int64(v) >> ((64 - uint(f.Bits)) & 63)
+	}
+	return int64(v >> ((64 - uint(f.Bits)) & 63))
+}
+
+// create makes a thread and executes its local computation up to its first
+// point. If that violates a property, the thread starts before it instead, so
+// that the violation is a transition of its own.
+func (m *Machine) create(in *compile.Instr, regs []int64) (status, int) {
+	g := &m.p.Gos[in.T]
+	s := m.sys
+	if m.track {
+		m.access(s.p.CountLoc(), true)
+		m.access(s.p.Loc(m.n, 0), true)
+	}
+	if m.n >= s.maxThreads {
+		if n := s.observers; n > 0 {
+			return m.fault(in, "more than %d threads: a model can create at most %d, and each of its %d invariants counts as one", s.maxThreads-n, s.maxThreads, n)
+		}
+		return m.fault(in, "more than %d threads: a model can create at most that many", s.maxThreads)
+	}
+	t := m.n
+	m.n++
+	m.grow(m.n)
+	if s.dynamic {
+		m.set(s.count, uint64(m.n))
+	}
+	w, sh := s.slot(t)
+	tt := g.Thread
+	if m.scratch != nil {
+		m.types = append(m.types, tt)
+	}
+	if s.p.TypeBits > 0 {
+		m.set(w, m.words[w]|uint64(s.typeIndex[tt])<<(uint(s.p.WaitBits)+sh))
+	}
+	store := func(scalar func(v *compile.Var, arg int64)) {
+		k := 0
+		for _, v := range tt.Params {
+			if v.N == 0 {
+				scalar(v, regs[g.Args[k]])
+				k++
+				continue
+			}
+			for i := range v.N {
+				m.storeField(tt.Fields[v.Base+i], w, sh, regs[g.Args[k]])
+				k++
+			}
+		}
+	}
+	store(func(v *compile.Var, arg int64) { m.child[v.Reg] = arg })
+	m.created = true
+	m.syncs.thread(system.Create, t)
+	for i := range tt.Start.Loads {
+		m.child[tt.Start.Loads[i].Reg] = 0
+	}
+	parent := m.thread
+	m.thread = t
+	st, to := m.run(tt.Entry, m.child, tt, w, sh)
+	m.thread = parent
+	if st == reached {
+		m.exit(&tt.Start, int32(to), m.child, w, sh)
+		return reached, 0
+	}
+	m.viol = nil
+	m.only(w, sh, int(tt.Failing)+1)
+	store(func(v *compile.Var, arg int64) { m.storeField(v.Field, w, sh, arg) })
+	return reached, 0
+}
+
+func (m *Machine) storeField(f compile.Field, w int, sh uint, v int64) {
+	mask := maskOf(int(f.Bits)) << (uint(f.Shift) + sh)
+	m.set(w+int(f.Word), m.words[w+int(f.Word)]&^mask|uint64(v)<<(uint(f.Shift)+sh)&mask)
+}
+
+// unseen tells whether a sabotage hides a location.
+func (m *Machine) unseen(l system.Loc) bool {
+	if i := int(l) - len(m.p.Locs); i >= 0 {
+		return sabotage.Is("access/existence") && (i == 0 || i > 0 && (i-1)%m.p.PerThread == 0)
+	}
+	info := &m.p.Locs[l]
+	return sabotage.Is("access/mutex") && info.Mutex ||
+		sabotage.Is("access/channel tail") && info.Role == compile.ChanTail ||
+		sabotage.Is("access/channel slot") && info.Role == compile.ChanSlot ||
+		sabotage.Is("access/closed") && info.Role == compile.ChanClosed ||
+		sabotage.Is("access/semaphore") && info.Role == compile.SemaphoreCount ||
+		sabotage.Is("access/first only") && len(m.acc) >= 8
+}

@@ -1,0 +1,137 @@
+package machine
+
+import (
+	"math/bits"
+
+	"cpor/frontend/model/compile"
+	"cpor/sabotage"
+	"cpor/system"
+)
+
+// A monitor has Java's semantics and three locations: who is in it, how often
+// that thread has entered it, and who waits. Entering it again and leaving it
+// but for the last time touch the depth only, which nobody else touches.
+const (
+	monitorDepth   = 1
+	monitorWaiters = 2
+
+	maxDepth     = 255
+	maxWaiters   = 64
+	maxSemaphore = 65535
+)
+
+// monitor executes an operation on a monitor or a semaphore.
+func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
+	l := int(regs[in.B])
+	self := int64(m.thread + 1)
+	name := m.p.Locs[l].Name
+	switch in.Op {
+	case compile.OpUp:
+		n := m.read(l)
+		if n == maxSemaphore {
+			return m.fault(in, "up of %s, which is at its maximum of %d", name, maxSemaphore)
+		}
+		m.write(l, n+1)
+		m.syncs.add(system.Release, l)
+		return reached, 0
+	case compile.OpDown:
+		n := m.read(l)
+		if n == 0 {
+			return blocked, 0
+		}
+		m.write(l, n-1)
+		m.syncs.add(system.Acquire, l)
+		return reached, 0
+	case compile.OpEnter:
+		switch m.read(l) {
+		case 0:
+			m.write(l, self)
+			m.write(l+monitorDepth, 1)
+			m.syncs.add(system.Acquire, l)
+		case self:
+			d := m.read(l + monitorDepth)
+			if d == maxDepth {
+				return m.fault(in, "%s is entered more than %d times", name, maxDepth)
+			}
+			if !sabotage.Is("sync/reenter") {
+				m.write(l+monitorDepth, d+1)
+			}
+		default:
+			return blocked, 0
+		}
+		return reached, 0
+	case compile.OpWake:
+		if !sabotage.Is("sync/wake") && uint64(m.read(l+monitorWaiters))>>m.thread&1 != 0 || m.read(l) != 0 {
+			return blocked, 0
+		}
+		m.write(l, self)
+		m.write(l+monitorDepth, regs[in.C])
+		m.syncs.add(system.Acquire, l)
+		return reached, 0
+	}
+	if m.read(l) != self {
+		what := map[compile.Op]string{compile.OpExit: "leaving", compile.OpWait: "wait", compile.OpNotify: "notify"}[in.Op]
+		return m.fault(in, "illegal monitor state: %s on %s by a thread that is not in it", what, name)
+	}
+	switch in.Op {
+	case compile.OpExit:
+		d := m.read(l+monitorDepth) - 1
+		m.write(l+monitorDepth, d)
+		if d == 0 {
+			m.write(l, 0)
+			m.syncs.add(system.Release, l)
+		}
+	case compile.OpWait:
+		if m.thread >= maxWaiters {
+			return m.fault(in, "only the first %d threads can wait at a monitor", maxWaiters)
+		}
+		regs[in.A] = m.read(l + monitorDepth)
+		m.write(l+monitorDepth, 0)
+		m.write(l, 0)
+		m.write(l+monitorWaiters, m.read(l+monitorWaiters)|1<<m.thread)
+		m.syncs.add(system.Release, l)
+	case compile.OpNotify:
+		waiters := uint64(m.read(l + monitorWaiters))
+		switch {
+		case waiters == 0 || sabotage.Is("sync/lost wake-up") && waiters&(waiters-1) == 0:
+		case in.C == 1:
+			m.write(l+monitorWaiters, 0)
+		default:
+			d, ok := m.choose(uint64(bits.OnesCount64(waiters)))
+			if !ok {
+				return m.fault(in, "too many alternatives in one transition")
+			}
+			rest := waiters
+			if sabotage.Is("sync/notify first") {
+				d = 0
+			}
+			for ; d > 0; d-- {
+				rest &= rest - 1
+			}
+			m.write(l+monitorWaiters, int64(waiters&^(rest&-rest)))
+		}
+	}
+	return reached, 0
+}
+
+// leaveMonitors takes a thread that has failed out of the monitors that it is
+// in, as an exception does in Java that nobody catches. (A Go mutex stays
+// locked when its goroutine dies, and so does a mutex here.) Which these are is
+// known from the thread's local part in principle, so asking the monitors is no
+// access.
+func (m *Machine) leaveMonitors(t int) {
+	for _, l := range m.sys.monitors {
+		if m.ask != nil {
+			if _, ok := m.asked[l]; !ok {
+				m.asked[l] = m.ask(l)
+				m.SetValue(l, m.asked[l])
+			}
+		}
+		if m.sys.locs[l].load(m.words) != int64(t+1) {
+			continue
+		}
+		m.write(int(l)+monitorDepth, 0)
+		m.write(int(l), 0)
+		m.syncs.add(system.Release, int(l))
+	}
+}

@@ -1,0 +1,542 @@
+// Package machine executes compiled models: [System] implements
+// [system.System], and [Machine], the interpreter that package compile
+// specifies, implements [system.Machine].
+//
+// A state is packed bits: the live state is the same sequence of words as the
+// encoded one (but for the position of ring buffers), so that loading a state
+// is a copy, and a transition changes a few words in place. Each write goes
+// through one function that keeps the undo log and, while tracking is on, the
+// hash. Nothing is allocated per transition.
+//
+// The interpreter is a loop over register instructions; docs/performance.md
+// says what else was tried.
+package machine
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cpor/frontend/model/compile"
+	"cpor/frontend/model/resolve"
+	"cpor/frontend/model/source"
+	"cpor/system"
+)
+
+// MaxWords is the largest size of a state in 64-bit words.
+const MaxWords = 1 << 17
+
+// location is where a shared location is in the state.
+type location struct {
+	word     uint32
+	shift    uint8
+	up, down uint8 // shifts that bring the value to the top and down again
+	signed   bool
+	mask     uint64 // in place
+}
+
+func (l *location) load(words []uint64) int64 {
+	v := words[l.word] << (l.up & 63)
+	if l.signed {
+		return int64(v) >> (l.down & 63)
+	}
+	return int64(v >> (l.down & 63))
+}
+
+func (l *location) get(words []uint64) uint64 { return words[l.word] & l.mask >> 0 >> l.shift }
+
+func (l *location) put(words []uint64, v uint64) {
+	words[l.word] = words[l.word]&^l.mask | v<<l.shift&l.mask
+}
+
+// ring is a buffered channel of more than one slot.
+type ring struct {
+	head, tail location
+	slots      [][]location // by slot: the mark and the value's leaves
+}
+
+// rotate moves the oldest value to slot 0.
+func (r *ring) rotate(words []uint64, head int, buf *[]uint64) {
+	b := (*buf)[:0]
+	for k := range r.slots {
+		for i := range r.slots[k] {
+			b = append(b, r.slots[(k+head)%len(r.slots)][i].get(words))
+		}
+	}
+	*buf = b
+	i := 0
+	for k := range r.slots {
+		for j := range r.slots[k] {
+			r.slots[k][j].put(words, b[i])
+			i++
+		}
+	}
+	tail := int(r.tail.get(words))
+	r.tail.put(words, uint64((tail-head+len(r.slots))%len(r.slots)))
+	r.head.put(words, 0)
+}
+
+// System is a compiled model as explorers see it. It implements system.System.
+type System struct {
+	p          *compile.Program
+	initial    []system.State
+	locs       []location
+	rings      []ring
+	dynamic    bool
+	count      int // the word with the number of threads, if dynamic
+	base       int // the first word of the slots
+	perWord    int // slots in a word; 0 if a slot takes whole words
+	slotWords  int
+	slots      []slotPlace // by thread
+	threads    int         // their number, if not dynamic
+	maxThreads int
+	pcShift    uint
+	pcMask     uint64
+	typeIndex  map[*compile.ThreadType]int
+	temporal   temporal
+	types      []*compile.ThreadType // by thread, if TypeBits is 0
+	observers  int
+	locks      []system.Loc // who owns a mutex or a monitor
+	monitors   []system.Loc // those of monitors
+	peeks      []int        // by Peek, if not dynamic: the thread, -1 if there is none
+}
+
+// InitError is a failure of init: it blocks, violates a property, or starts no
+// thread.
+type InitError struct {
+	Pos     system.Pos
+	Message string
+}
+
+// Error returns the message with its place.
+func (e *InitError) Error() string {
+	if e.Pos.Line == 0 {
+		return e.Message
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", e.Pos.File, e.Pos.Line, e.Pos.Col, e.Message)
+}
+
+// New lays out the state of a compiled model and executes its init. The error
+// is an *InitError, also for a property that names a thread that never exists, or says that the state would be too large.
+func New(p *compile.Program) (*System, error) {
+	// How wide a thread number is depends on how many threads init creates,
+	// so init runs twice.
+	if n := len(p.Properties); n >= compile.MaxThreads {
+		return nil, fmt.Errorf("%s: %d invariants: at most %d are possible, and fewer beside threads, because each counts as a thread; join some of them with &&", p.Source.Name, n, compile.MaxThreads-1)
+	}
+	s := &System{p: p}
+	if err := s.layout(compile.MaxThreads, true); err != nil {
+		return nil, err
+	}
+	if err := s.runInit(); err != nil {
+		return nil, err
+	}
+	n := 0
+	for _, st := range s.initial {
+		n = max(n, s.threadsIn(st))
+	}
+	final := &System{p: p}
+	if p.Dynamic || p.InitChoose {
+		n = compile.MaxThreads
+	}
+	if err := final.layout(n, p.Dynamic || p.InitChoose); err != nil {
+		return nil, err
+	}
+	if err := final.runInit(); err != nil {
+		return nil, err
+	}
+	if err := final.findPeeks(); err != nil {
+		return nil, err
+	}
+	final.findLocks()
+	return final, nil
+}
+
+// layout decides where everything is, for at most n threads.
+func (s *System) layout(n int, dynamic bool) error {
+	p := s.p
+	s.dynamic = dynamic
+	s.maxThreads = n
+	s.threads = n
+	s.observers = len(p.Properties)
+	s.pcShift = uint(p.PCShift())
+	s.pcMask = maskOf(p.PCBits)
+	threadBits := compile.ThreadBits
+	if !dynamic {
+		threadBits = max(1, bits.Len(uint(n)))
+	}
+	at := 0
+	s.locs = make([]location, len(p.Locs))
+	for i := range p.Locs {
+		l := &p.Locs[i]
+		w := l.Bits
+		switch {
+		case l.Mutex || l.Role == compile.MonitorOwner:
+			w = threadBits
+		case l.Role == compile.MonitorWaiters:
+			w = max(1, min(n, maxWaiters))
+		case l.Role == compile.ChanSlot && w == 0:
+			w = 2 + compile.ThreadBits + 8
+		}
+		s.locs[i] = place(&at, w, l.Signed)
+	}
+	words := (at + 63) / 64
+	if dynamic {
+		s.count = words
+		words++
+	}
+	s.base = words
+	s.slotWords = (p.SlotBits + 63) / 64
+	if p.SlotBits <= 32 {
+		s.perWord = 64 / p.SlotBits
+	}
+	if total := s.length(n); !dynamic && total > MaxWords || s.base > MaxWords {
+		return fmt.Errorf("%s: the state is too large: %d bytes, the limit is %d; make arrays smaller or use smaller integer types", p.Source.Name, 8*max(total, s.base), 8*MaxWords)
+	}
+	s.placeSlots(n)
+	s.typeIndex = map[*compile.ThreadType]int{}
+	for i, tt := range p.Threads {
+		s.typeIndex[tt] = i
+	}
+	s.rings = s.rings[:0]
+	for i := range p.Chans {
+		c := &p.Chans[i]
+		if c.Cap < 2 {
+			continue
+		}
+		r := ring{head: s.locs[c.First], tail: s.locs[c.First+1]}
+		for k := range c.Cap {
+			l := slotLoc(c, k)
+			r.slots = append(r.slots, s.locs[l:l+1+c.Leaves])
+		}
+		s.rings = append(s.rings, r)
+	}
+	return nil
+}
+
+// place takes the next width bits that do not cross a word.
+func place(at *int, width int, signed bool) location {
+	if *at%64+width > 64 {
+		*at = (*at/64 + 1) * 64
+	}
+	l := location{word: uint32(*at / 64), shift: uint8(*at % 64), signed: signed}
+	l.up, l.down = uint8(64-width-*at%64), uint8(64-width)
+	l.mask = maskOf(width) << l.shift
+	*at += width
+	return l
+}
+
+// slotPlace is where a thread's slot begins.
+type slotPlace struct {
+	word  int32
+	shift uint32
+}
+
+// slot returns the first word of a thread's slot and its shift there.
+func (s *System) slot(t int) (word int, shift uint) {
+	p := &s.slots[t]
+	return int(p.word), uint(p.shift & 63)
+}
+
+// placeSlots computes the places of n slots once: a division for each step of
+// a thread would show.
+func (s *System) placeSlots(n int) {
+	s.slots = make([]slotPlace, n)
+	for t := range s.slots {
+		if s.perWord > 0 {
+			s.slots[t] = slotPlace{int32(s.base + t/s.perWord), uint32(t % s.perWord * s.p.SlotBits)}
+		} else {
+			s.slots[t] = slotPlace{int32(s.base + t*s.slotWords), 0}
+		}
+	}
+}
+
+// length returns the number of words of a state of n threads.
+func (s *System) length(n int) int {
+	if s.perWord > 0 {
+		return s.base + (n+s.perWord-1)/s.perWord
+	}
+	return s.base + n*s.slotWords
+}
+
+func (s *System) threadsIn(words []uint64) int {
+	if s.dynamic {
+		return int(words[s.count])
+	}
+	return s.threads
+}
+
+// runInit computes the initial states: one for each outcome of init's choices.
+func (s *System) runInit() error {
+	s.initial = nil
+	m := newMachine(s)
+	for alt := uint64(0); ; {
+		m.words = make([]uint64, s.base, s.base+64)
+		m.types = nil
+		m.n = 0
+		m.log = m.log[:0]
+		// While init runs no thread does, so it can lock as the first one.
+		m.thread, m.budget, m.alt, m.viol = 0, Budget, alt, nil
+		m.choices = m.choices[:0]
+		for _, in := range s.p.Inits {
+			m.write(in.Loc, in.Value)
+		}
+		for i := range s.observers {
+			s.start(m, s.p.Threads[i], i)
+		}
+		st := reached
+		if s.p.Init >= 0 {
+			m.scratch = make([]uint64, (s.p.InitBits+63)/64+1)
+			st, _ = m.run(s.p.Init, m.regs, s.p.InitThread, 0, 0)
+			m.scratch = nil
+		}
+		switch st {
+		case blocked, stay:
+			return &InitError{s.pos(s.p.Resolved.Init.Pos()), "init blocks: it runs before the threads, so nothing can ever let it go on"}
+		case failed:
+			return &InitError{m.viol.Pos, "init fails: " + m.viol.Message}
+		}
+		for l := range s.p.Locs {
+			if info := &s.p.Locs[l]; (info.Mutex || info.Role == compile.MonitorOwner) && m.read(l) != 0 {
+				return &InitError{s.pos(s.p.Resolved.Init.Pos()), "init ends while it holds " + info.Name + ": nobody could ever unlock it"}
+			}
+		}
+		if m.n == s.observers {
+			return &InitError{Message: s.p.Source.Name + ": init starts no thread: there is nothing to explore; start one with go"}
+		}
+		if !s.dynamic {
+			s.threads, s.types = m.n, m.types
+		}
+		enc := m.Encode(nil)
+		if !slices.ContainsFunc(s.initial, func(o system.State) bool { return slices.Equal(o, enc) }) {
+			s.initial = append(s.initial, enc)
+		}
+		if len(s.initial) > MaxInitial {
+			return fmt.Errorf("%s: init has more than %d outcomes; make the choice in a thread", s.p.Source.Name, MaxInitial)
+		}
+		alt = m.nextAlt()
+		if alt == 0 {
+			break
+		}
+	}
+	return nil
+}
+
+// MaxInitial is the largest number of initial states.
+const MaxInitial = 1 << 16
+
+// start creates an observer.
+func (s *System) start(m *Machine, tt *compile.ThreadType, t int) {
+	m.n++
+	m.types = append(m.types, tt)
+	m.grow(m.n)
+	if s.dynamic {
+		m.set(s.count, uint64(m.n))
+	}
+	w, sh := s.slot(t)
+	if s.p.TypeBits > 0 {
+		m.set(w, m.words[w]|uint64(s.typeIndex[tt])<<(uint(s.p.WaitBits)+sh))
+	}
+	_, to := m.run(tt.Entry, m.child, tt, w, sh)
+	m.exit(&tt.Start, int32(to), m.child, w, sh)
+}
+
+// Initial implements system.System.
+func (s *System) Initial() []system.State { return s.initial }
+
+// NewMachine implements system.System.
+func (s *System) NewMachine() system.Machine {
+	m := newMachine(s)
+	m.Load(s.initial[0])
+	return m
+}
+
+// Observer implements system.Observing.
+func (s *System) Observer(t int) bool { return t < s.observers }
+
+func (s *System) pos(p source.Pos) system.Pos {
+	line, col := s.p.Source.Position(p)
+	return system.Pos{File: s.p.Source.Name, Line: line, Col: col}
+}
+
+// threadType returns the type of a thread.
+func (s *System) threadType(m *Machine, t int) *compile.ThreadType {
+	if s.p.TypeBits > 0 {
+		w, sh := s.slot(t)
+		return s.p.Threads[m.words[w]>>(uint(s.p.WaitBits)+sh)&maskOf(s.p.TypeBits)]
+	}
+	if s.dynamic {
+		return s.p.Threads[0] // there is only one
+	}
+	return s.types[t]
+}
+
+// ThreadName implements system.Machine.
+func (m *Machine) ThreadName(t int) string {
+	s := m.sys
+	if s.Observer(t) {
+		return "invariant " + s.p.Threads[t].Name
+	}
+	tt := s.threadType(m, t)
+	k := 0
+	for i := range t {
+		if s.threadType(m, i) == tt {
+			k++
+		}
+	}
+	return tt.Name + "[" + strconv.Itoa(k) + "]"
+}
+
+// LocName implements system.Machine.
+func (m *Machine) LocName(l system.Loc) string { return m.sys.locName(l) }
+
+func (s *System) locName(l system.Loc) string {
+	i := int(l)
+	if i < len(s.p.Locs) {
+		return s.p.Locs[i].Name
+	}
+	i -= len(s.p.Locs)
+	if i == 0 {
+		return "the number of threads"
+	}
+	t, k := (i-1)/s.p.PerThread, (i-1)%s.p.PerThread
+	name := fmt.Sprintf("thread %d", t)
+	if s.p.TypeBits == 0 && t < len(s.types) {
+		name = s.NewMachine().ThreadName(t)
+		if k >= 2 {
+			name += dotted(s.types[t].Watched[k-2].Name)
+		}
+	}
+	switch k {
+	case 0:
+		return "existence of " + name
+	case 1:
+		return "waiting of " + name
+	}
+	return name
+}
+
+func dotted(watch string) string {
+	if strings.HasPrefix(watch, "@") {
+		return watch
+	}
+	return "." + watch
+}
+
+// Next implements system.Machine.
+func (m *Machine) Next(t int) (system.Pos, string, bool) {
+	pc := m.pc(t)
+	if pc == 0 || pc > len(m.p.Points) || m.p.Points[pc-1].Ended {
+		return system.Pos{}, "", false
+	}
+	pt := &m.p.Points[pc-1]
+	return m.sys.pos(pt.Pos), pt.Text, true
+}
+
+// Locals implements system.Machine.
+func (m *Machine) Locals(t int) []system.Binding {
+	pc := m.pc(t)
+	if pc == 0 || pc > len(m.p.Points) {
+		return nil
+	}
+	w, sh := m.sys.slot(t)
+	var bs []system.Binding
+	for _, v := range m.p.Points[pc-1].Alive() {
+		if v.Name == "" {
+			continue
+		}
+		value := ""
+		if v.N > 0 {
+			types := compile.Leaves(v.Type)
+			parts := make([]string, v.N)
+			for i := range v.N {
+				parts[i] = m.format(types[i], fieldValue(m.words[w:], m.p.Points[pc-1].Thread.Fields[v.Base+i], sh))
+			}
+			value = "[" + strings.Join(parts, " ") + "]"
+		} else {
+			value = m.format(v.Type, fieldValue(m.words[w:], v.Field, sh))
+		}
+		bs = append(bs, system.Binding{Name: v.Name, Value: value})
+	}
+	return bs
+}
+
+// format prints a scalar of a type.
+func (m *Machine) format(t *resolve.Type, v int64) string {
+	switch t.Kind {
+	case resolve.Bool:
+		return strconv.FormatBool(v != 0)
+	case resolve.Pointer:
+		if v == 0 {
+			return "nil"
+		}
+		// A pointer to a struct is a pointer to its first location.
+		return "&" + strings.TrimSuffix(m.sys.locName(system.Loc(v-1)), compile.FirstLeaf(t.Elem))
+	case resolve.Chan:
+		if v == 0 {
+			return "nil"
+		}
+		return m.p.Chans[v-1].Name
+	case resolve.Int:
+		if !t.Signed {
+			return strconv.FormatUint(uint64(v), 10)
+		}
+	}
+	return strconv.FormatInt(v, 10)
+}
+
+// ValueString implements system.Machine.
+func (m *Machine) ValueString(l system.Loc) string {
+	if int(l) >= len(m.p.Locs) {
+		v := m.Value(l)
+		if t, k, ok := m.perThread(l); ok && k != 1 && t < m.n {
+			if k == 0 {
+				return strconv.FormatBool(v != 0)
+			}
+			switch w := &m.sys.threadType(m, t).Watched[k-2]; w.Var {
+			case nil:
+				return strconv.FormatBool(v != 0)
+			default:
+				return m.format(w.Type, int64(v))
+			}
+		}
+		return strconv.FormatUint(v, 10)
+	}
+	info := &m.p.Locs[l]
+	v := m.sys.locs[l].load(m.words)
+	switch {
+	case info.Mutex:
+		if v == 0 {
+			return "free"
+		}
+		return m.ThreadName(int(v - 1))
+	case info.Role == compile.Plain || info.Role == compile.ChanValue:
+		return m.format(info.Type, v)
+	case info.Role == compile.ChanSlot && info.Bits == 0:
+		state, who, _ := unmark(v)
+		if state == free {
+			return "nobody"
+		}
+		return m.ThreadName(who) + []string{"", " sends", " receives", " received"}[state]
+	case info.Role == compile.MonitorOwner:
+		if v == 0 {
+			return "free"
+		}
+		return m.ThreadName(int(v - 1))
+	case info.Role == compile.MonitorWaiters:
+		var who []string
+		for t := range maxWaiters {
+			if uint64(v)>>t&1 != 0 {
+				who = append(who, m.ThreadName(t))
+			}
+		}
+		return "{" + strings.Join(who, " ") + "}"
+	case info.Role == compile.ChanSlot:
+		return []string{"empty", "filled"}[v]
+	case info.Role == compile.ChanClosed:
+		return strconv.FormatBool(v != 0)
+	}
+	return strconv.FormatInt(v, 10)
+}

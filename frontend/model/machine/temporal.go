@@ -1,0 +1,336 @@
+package machine
+
+import (
+	"sync"
+
+	"cpor/frontend/model/compile"
+	"cpor/frontend/model/flow"
+	"cpor/frontend/model/syntax"
+	"cpor/system"
+)
+
+// Machine knows the propositions of temporal properties.
+var _ system.Temporal = (*Machine)(nil)
+
+// temporal is what only the check of temporal properties needs; it is computed
+// when it is first asked for.
+type temporal struct {
+	once   sync.Once
+	future *flow.Future
+	simple []bool      // by point
+	reads  []*flow.Ops // by proposition
+	chanOf []int32     // by location: the channel's number plus one
+}
+
+func (s *System) lateTemporal() *temporal {
+	t := &s.temporal
+	t.once.Do(func() {
+		p := s.p
+		t.future = flow.Analyse(p, s.starts())
+		t.simple = make([]bool, len(p.Points))
+		for i := range p.Points {
+			t.simple[i] = !p.Points[i].Ended && flow.Simple(p, i)
+		}
+		for i := range p.Props {
+			t.reads = append(t.reads, flow.Reads(p, p.Props[i].Entry))
+		}
+		t.chanOf = make([]int32, len(p.Locs))
+		for c := range p.Chans {
+			end := len(p.Locs)
+			if c+1 < len(p.Chans) {
+				end = p.Chans[c+1].First
+			}
+			for l := p.Chans[c].First; l < end; l++ {
+				if r := p.Locs[l].Role; r < compile.ChanHead || r > compile.ChanClosed {
+					break
+				}
+				t.chanOf[l] = int32(c + 1)
+			}
+		}
+	})
+	return t
+}
+
+// starts returns where the threads begin: at the points and with the variables
+// of the initial state, or, where threads are created later, their types.
+func (s *System) starts() []flow.Start {
+	if s.dynamic {
+		var st []flow.Start
+		for _, tt := range s.p.Threads {
+			st = append(st, flow.Start{Type: tt, Point: -1})
+		}
+		return st
+	}
+	m := newMachine(s)
+	m.Load(s.initial[0])
+	var st []flow.Start
+	for t := range m.n {
+		point := m.pc(t) - 1
+		w, sh := s.slot(t)
+		regs := map[int32]int64{}
+		for _, v := range s.p.Points[point].Alive() {
+			if v.N == 0 {
+				regs[v.Reg] = fieldValue(m.words[w:], v.Field, sh)
+			}
+		}
+		st = append(st, flow.Start{Type: s.types[t], Point: point, Regs: regs})
+	}
+	return st
+}
+
+// NumProps implements system.Temporal.
+func (m *Machine) NumProps() int { return len(m.p.Props) }
+
+// PropName implements system.Temporal.
+func (m *Machine) PropName(i int) string { return m.p.Props[i].Name }
+
+// Properties returns the temporal properties of the model.
+func (s *System) Properties() []compile.LTL { return s.p.LTL }
+
+// PropertyPos returns the place of a temporal property in the model.
+func (s *System) PropertyPos(i int) system.Pos { return s.pos(s.p.LTL[i].Pos) }
+
+// PredicatePos returns the place of a predicate of a temporal property.
+func (s *System) PredicatePos(i, k int) system.Pos { return s.pos(s.p.LTL[i].Predicates[k].Pos) }
+
+// Eval implements system.Temporal.
+func (m *Machine) Eval(i int) (bool, *system.Violation) {
+	track := m.track
+	m.track, m.budget, m.viol = false, Budget, nil
+	m.choices = m.choices[:0]
+	st, _ := m.run(m.p.Props[i].Entry, m.regs, nil, 0, 0)
+	m.track = track
+	if st == failed {
+		v := m.viol
+		m.viol = nil
+		return false, v
+	}
+	return st == reached, nil
+}
+
+// Terms implements system.Temporal.
+func (m *Machine) Terms(dst []int64) []int64 {
+	track := m.track
+	m.track = false
+	dst = dst[:0]
+	for _, t := range m.p.Terms {
+		v := int64(0)
+		switch t.Kind {
+		case compile.TermLoc:
+			v = m.read(t.Index)
+		case compile.TermPeek:
+			v = m.peek(t.Index)
+		case compile.TermLen:
+			v = m.chanLen(&m.p.Chans[t.Index])
+		}
+		dst = append(dst, v)
+	}
+	m.track = track
+	return dst
+}
+
+// chanLen returns the number of values in a channel.
+func (m *Machine) chanLen(ch *compile.Chan) int64 {
+	n := int64(0)
+	if ch.Cap > 0 {
+		for i := range ch.Cap {
+			n += m.read(slotLoc(ch, i))
+		}
+	}
+	return n
+}
+
+// Change implements system.Temporal.
+//
+// The effect of a transition on a term is a fixed difference: the transition
+// accesses the term's location, so that no one else writes there before, and
+// what it writes is the same; of a channel's length the difference is fixed
+// though the length is not. So a comparison of a sum can only rise if the sum
+// moves upwards. If all terms are fixed numbers, the values before and after
+// decide.
+func (m *Machine) Change(i int, acc []system.Access, before, after []int64) (rise, fall bool) {
+	s := m.sys
+	p := &s.p.Props[i]
+	if p.Linear == nil {
+		both := s.touches(i, acc)
+		return both, both
+	}
+	delta, was := int64(0), p.Linear.K
+	fixed := true
+	for _, t := range p.Linear.Terms {
+		d := after[t.Term] - before[t.Term]
+		delta += t.Coef * d
+		was += t.Coef * before[t.Term]
+		switch term := s.p.Terms[t.Term]; term.Kind {
+		case compile.TermLoc:
+			fixed = fixed && accessed(acc, term.Index)
+		case compile.TermPeek:
+			fixed = fixed && d != 0
+		case compile.TermLen:
+			fixed = false
+		}
+	}
+	if delta == 0 {
+		return false, false
+	}
+	holds := func(v int64) bool {
+		switch p.Linear.Op {
+		case syntax.Eq:
+			return v == 0
+		case syntax.Ne:
+			return v != 0
+		case syntax.Gt:
+			return v > 0
+		}
+		return v >= 0
+	}
+	if fixed {
+		a, b := holds(was), holds(was+delta)
+		return !a && b, a && !b
+	}
+	if p.Linear.Op == syntax.Eq || p.Linear.Op == syntax.Ne {
+		return true, true
+	}
+	return delta > 0, delta < 0
+}
+
+func accessed(acc []system.Access, l int) bool {
+	for _, a := range acc {
+		if int(a.Loc) == l {
+			return true
+		}
+	}
+	return false
+}
+
+// touches tells whether a transition writes anything that a proposition may
+// look at.
+func (s *System) touches(i int, acc []system.Access) bool {
+	late := s.lateTemporal()
+	reads := late.reads[i]
+	for _, a := range acc {
+		if !a.Write {
+			continue
+		}
+		l := int(a.Loc)
+		if l >= len(s.p.Locs) {
+			// Existence, or something that properties watch of a thread.
+			return s.p.Props[i].Linear == nil
+		}
+		if c := late.chanOf[l]; c > 0 {
+			if reads.Chans[c-1] != 0 {
+				return true
+			}
+			continue
+		}
+		if reads.Reads.Has(l) {
+			return true
+		}
+	}
+	return false
+}
+
+// Late implements system.Temporal: what sends is late.
+func (m *Machine) Late(t int, acc []system.Access) bool {
+	s := m.sys
+	for _, a := range acc {
+		if l := int(a.Loc); a.Write && l < len(s.p.Locs) && s.p.Locs[l].Role == compile.ChanTail {
+			return true
+		}
+	}
+	return false
+}
+
+// Conflicts implements system.Temporal.
+//
+// Locations but those of channels are compared one by one: what t writes u must
+// not touch, and what t reads u must not write. Of a channel with a buffer, a
+// send and a receive are independent, for each is enabled or not whatever the
+// other does from a state in which both are enabled, and the contents commute.
+// So if the transition is no more than one send, receive or select (a simple
+// point), an enabled send conflicts with other senders only, an enabled receive
+// with other receivers; a case that is not enabled now, or any other use,
+// conflicts with whatever changes the channel.
+func (m *Machine) Conflicts(t int, acc []system.Access, u int) bool {
+	s := m.sys
+	pc := m.pc(u)
+	if pc > len(s.p.Points) || s.p.Points[pc-1].Ended {
+		return false
+	}
+	late := s.lateTemporal()
+	i := u
+	if s.dynamic {
+		i = s.typeIndex[s.threadType(m, u)]
+	}
+	ops := late.future.After(i, pc-1)
+	if ops == nil {
+		return true
+	}
+	simple := false
+	if pc := m.pc(t); pc <= len(s.p.Points) {
+		simple = late.simple[pc-1]
+	}
+	for k, a := range acc {
+		l := int(a.Loc)
+		if l >= len(s.p.Locs) {
+			if s.conflictsOwn(l, t, a, ops) {
+				return true
+			}
+			continue
+		}
+		c := late.chanOf[l]
+		if c == 0 {
+			if ops.Writes.Has(l) || a.Write && ops.Reads.Has(l) {
+				return true
+			}
+			continue
+		}
+		their := ops.Chans[c-1]
+		switch {
+		case their == 0:
+		case !simple || s.p.Chans[c-1].Cap == 0:
+			return true
+		case their&(flow.Close|flow.Look) != 0:
+			return true
+		default:
+			// What all alternatives together do with the channel.
+			mine := s.use(acc[k:], c, late) | s.use(acc[:k], c, late)
+			if mine == 0 || their&mine != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// use tells which operations on a channel are enabled: they moved its indices.
+func (s *System) use(acc []system.Access, c int32, late *temporal) flow.ChanOps {
+	var ops flow.ChanOps
+	for _, a := range acc {
+		if l := int(a.Loc); a.Write && l < len(s.p.Locs) && late.chanOf[l] == c {
+			switch s.p.Locs[l].Role {
+			case compile.ChanTail:
+				ops |= flow.Send
+			case compile.ChanHead:
+				ops |= flow.Recv
+			}
+		}
+	}
+	return ops
+}
+
+// conflictsOwn compares an access to a location of a thread, or to the number
+// of threads.
+func (s *System) conflictsOwn(l, t int, a system.Access, ops *flow.Ops) bool {
+	i := l - len(s.p.Locs) - 1
+	if i < 0 { // the number of threads
+		return ops.Creates
+	}
+	switch i % s.p.PerThread {
+	case 0: // existence; the creator has made it
+		return a.Write && ops.Creates
+	case 1: // waiting at a channel without a buffer
+		return ops.Rendezvous
+	}
+	return false // of interest to properties only
+}

@@ -1,0 +1,94 @@
+// Package model loads models written in cpor's language (docs/language.md).
+//
+// It is the front door of the packages below it, through which a model goes in
+// this order: syntax parses the text, resolve finds out what names and types
+// mean and takes parameters in, compile translates to the instructions of a
+// machine, and machine executes them as a [system.System].
+package model
+
+import (
+	"cpor/frontend"
+	"cpor/frontend/model/compile"
+	"cpor/frontend/model/machine"
+	"cpor/frontend/model/resolve"
+	"cpor/frontend/model/source"
+	"cpor/system"
+)
+
+// Options are what a user sets besides the file.
+type Options struct {
+	// Params overrides top-level constants by name: -D NAME=VALUE.
+	Params map[string]string
+}
+
+// Model is a loaded model.
+type Model struct {
+	sys      *machine.System
+	resolved *resolve.Program
+}
+
+// Parse compiles the text of a model file; name stands in messages.
+func Parse(name, text string, o Options) (*Model, error) {
+	return load(source.New(name, text), o)
+}
+
+func load(f *source.File, o Options) (*Model, error) {
+	r, err := resolve.Check(f, resolve.Options{Params: o.Params})
+	if err != nil {
+		return nil, err
+	}
+	p, err := compile.Compile(r)
+	if err != nil {
+		return nil, err
+	}
+	s, err := machine.New(p)
+	if err != nil {
+		return nil, err
+	}
+	return &Model{sys: s, resolved: r}, nil
+}
+
+// System returns the model as explorers see it.
+func (m *Model) System() system.System { return m.sys }
+
+// Properties returns the temporal properties in the order of the file. The atoms
+// of their formulas are the names of the system's propositions (see
+// [system.Temporal], which System implements).
+func (m *Model) Properties() []frontend.Property {
+	var ps []frontend.Property
+	for i, p := range m.sys.Properties() {
+		q := frontend.Property{Name: p.Name, Pos: m.sys.PropertyPos(i), Text: p.Text, Formula: p.Formula}
+		for k, x := range p.Predicates {
+			q.Predicates = append(q.Predicates, frontend.Predicate{Pos: m.sys.PredicatePos(i, k), Prop: x.Prop, Atoms: x.Atoms, Initial: x.Initial})
+		}
+		ps = append(ps, q)
+	}
+	return ps
+}
+
+func init() {
+	frontend.Register(frontend.FrontEnd{
+		Name: "cpor's language", Extensions: []string{".model"}, Default: true,
+		Load: func(f *source.File, o frontend.Options) (*frontend.Program, error) {
+			m, err := load(f, Options{Params: o.Params})
+			if err != nil {
+				return nil, err
+			}
+			return &frontend.Program{System: m.System(), Params: m.Params(), Properties: m.Properties(), Sources: []*source.File{f}}, nil
+		},
+	})
+}
+
+// Params returns the constants that -D can set, with the values that they have:
+// int64 or bool.
+func (m *Model) Params() map[string]any {
+	ps := map[string]any{}
+	for _, c := range m.resolved.Consts {
+		if c.Type != nil && (c.Type.Kind == resolve.Bool || c.Type.Kind == resolve.UntypedBool) {
+			ps[c.Name] = c.Value != 0
+		} else {
+			ps[c.Name] = c.Value
+		}
+	}
+	return ps
+}

@@ -1,0 +1,368 @@
+package resolve
+
+import (
+	"fmt"
+	"math/big"
+	"strconv"
+
+	"cpor/frontend/model/syntax"
+)
+
+// charValue returns the value of a character literal that the scanner accepted.
+func charValue(text string) rune {
+	r, _, _, err := strconv.UnquoteChar(text[1:], '\'')
+	if err != nil {
+		return 0
+	}
+	return r
+}
+
+func (c *checker) call(e *syntax.CallExpr) operand {
+	id, ok := syntax.Unparen(e.Fun).(*syntax.Ident)
+	if !ok {
+		if s, ok := e.Fun.(*syntax.SelectorExpr); ok {
+			if x, ok := s.X.(*syntax.Ident); ok && c.scope.find(x.Name) == nil && advice[x.Name] != "" {
+				c.errorf(e, "undefined: %s; %s", x.Name, advice[x.Name])
+				return bad()
+			}
+			c.errorf(e, "there are no methods: write a function and call it with %s as an argument", text(s.X))
+			return bad()
+		}
+		c.errorf(e, "%s is no function", text(e.Fun))
+		return bad()
+	}
+	obj := c.scope.find(id.Name)
+	if obj == nil {
+		c.undefined(id, "function", func(o *Object) bool {
+			return o.Kind == FuncObj || o.Kind == BuiltinObj || o.Kind == TypeObj && !sizedOdd(o.Name)
+		})
+		c.arguments(e)
+		return bad()
+	}
+	c.prog.Uses[id] = obj
+	switch obj.Kind {
+	case TypeObj:
+		c.prog.Calls[e] = CallConversion
+		if !c.complete(obj) {
+			c.errorf(id, "the declaration of %s depends on itself", id.Name)
+			return bad()
+		}
+		return c.conversion(e, obj)
+	case BuiltinObj:
+		c.prog.Calls[e] = CallBuiltin
+		return c.builtin(e, obj.Name)
+	case FuncObj:
+		c.prog.Calls[e] = CallFunc
+		return c.function(e, obj)
+	case ThreadObj:
+		c.arguments(e)
+		c.errorf(e, "%s is a thread: start it with go %s", obj.Name, text(e))
+		return bad()
+	}
+	c.arguments(e)
+	c.errorf(e, "%s is %s, not a function", obj.Name, kindName(obj.Kind))
+	return bad()
+}
+
+// arguments checks the arguments of a call that is wrong anyway.
+func (c *checker) arguments(e *syntax.CallExpr) {
+	for _, a := range e.Args {
+		if _, ok := a.(*syntax.StringLit); !ok { // print("...") has been told already
+			c.any(a, nil)
+		}
+	}
+}
+
+func (c *checker) function(e *syntax.CallExpr, obj *Object) operand {
+	if c.noEffects != "" {
+		c.arguments(e)
+		c.errorf(e, "a function may have effects: %s cannot be called in %s", obj.Name, c.noEffects)
+		return bad()
+	}
+	if c.body == nil {
+		c.arguments(e)
+		c.errorf(e, "the function %s cannot be called here: only threads, init and functions run", obj.Name)
+		return bad()
+	}
+	c.body.calls = append(c.body.calls, call{obj, e.Pos(), e.End(), c.body.atomic > 0 || c.body == c.init})
+	c.passed(e, e.Args, obj)
+	if obj.Result == nil || obj.Result.Kind == Invalid {
+		return bad()
+	}
+	switch obj.Result.Kind {
+	case Void:
+		return operand{mode: mNone, typ: voidType}
+	case Tuple:
+		return operand{mode: mTuple, typ: obj.Result}
+	}
+	return value(obj.Result)
+}
+
+// passed checks the arguments for a function or a thread.
+func (c *checker) passed(n syntax.Node, args []syntax.Expr, obj *Object) {
+	if !c.broken(obj) && len(args) != len(obj.Params) {
+		m := c.errorf(n, "%s has %d %s, and is given %d", obj.Name, len(obj.Params), plural(len(obj.Params), "parameter"), len(args))
+		m.Note(obj.Pos, "the declaration of %s", obj.Name)
+	}
+	for i, a := range args {
+		var t *Type
+		if i < len(obj.Params) {
+			t = obj.Params[i].Type
+		}
+		x := c.expr(a, t)
+		if t == nil || c.broken(obj) {
+			continue
+		}
+		c.assign(&x, t, fmt.Sprintf("the parameter %s of %s", obj.Params[i].Name, obj.Name))
+	}
+}
+
+func (c *checker) conversion(e *syntax.CallExpr, obj *Object) operand {
+	t := obj.Type
+	if len(e.Args) != 1 {
+		c.arguments(e)
+		c.errorf(e, "the conversion %s(x) has one operand, not %d", obj.Name, len(e.Args))
+		return bad()
+	}
+	x := c.expr(e.Args[0], t)
+	if x.mode == mInvalid || t.Kind == Invalid {
+		return bad()
+	}
+	from := x.typ
+	ok := false
+	switch {
+	case t.object() != "":
+		c.errorf(e, "%s cannot be copied, and so not converted", c.describe(t))
+		return bad()
+	case from.isInt() && t.Kind == Int:
+		if x.mode == mConst {
+			if !t.fits(x.val) {
+				c.errorf(e, "the constant %s is out of range of %s", short(x.val), t.limits())
+				return bad()
+			}
+			c.convert(&x, t)
+			return constOf(t, x.val)
+		}
+		ok = true
+	case from.isBool() && t.Kind == Bool:
+		if x.mode == mConst {
+			c.convert(&x, t)
+			return constOf(t, x.val)
+		}
+		ok = true
+	case from == untypedNil:
+		ok = t.Kind == Pointer
+	default:
+		ok = from.Underlying() == t.Underlying() ||
+			from.Kind == Pointer && t.Kind == Pointer && from.Elem.Underlying() == t.Elem.Underlying()
+	}
+	if !ok {
+		hint := ""
+		if from.isBool() && t.Kind == Int {
+			hint = "; write if"
+		} else if from.isInt() && t.Kind == Bool {
+			hint = "; compare it: " + text(e.Args[0]) + " != 0"
+		}
+		c.errorf(e, "cannot convert %s to %s%s", c.show(&x), t, hint)
+		return bad()
+	}
+	c.convert(&x, t)
+	return value(t)
+}
+
+func (c *checker) builtin(e *syntax.CallExpr, name string) operand {
+	want := builtins[name]
+	if n := len(e.Args); n < want.min || want.max >= 0 && n > want.max {
+		c.arguments(e)
+		switch {
+		case want.max < 0:
+			c.errorf(e, "%s needs an operand", name)
+		case name == "choose" && n == 0:
+			c.errorf(e, "choose has two operands, the bounds: choose(lo, hi)")
+		default:
+			c.errorf(e, "%s has %d %s, and is given %d", name, want.min, plural(want.min, "operand"), n)
+		}
+		return bad()
+	}
+	switch name {
+	case "len", "cap":
+		return c.length(e, name)
+	case "empty", "full":
+		if c.channel(e.Args[0], name) == nil {
+			return bad()
+		}
+		return value(boolType)
+	case "min", "max":
+		return c.extreme(e, name)
+	case "cas":
+		return c.cas(e)
+	case "choose":
+		return c.choose(e)
+	case "close":
+		c.channel(e.Args[0], name)
+		c.effect(e, name)
+		return operand{mode: mNone, typ: voidType}
+	}
+	return c.lock(e, name)
+}
+
+// effect reports an operation with an effect where none is allowed.
+func (c *checker) effect(e syntax.Node, name string) bool {
+	if c.noEffects == "" {
+		return true
+	}
+	c.errorf(e, "%s has an effect: it cannot stand in %s", name, c.noEffects)
+	return false
+}
+
+func (c *checker) length(e *syntax.CallExpr, name string) operand {
+	// The length of an array is constant and its operand is not evaluated.
+	old := c.noEffects
+	if old == "" {
+		c.noEffects = name + "(...)"
+	}
+	x := c.expr(e.Args[0], nil)
+	c.noEffects = old
+	if x.mode == mInvalid {
+		return bad()
+	}
+	t := x.typ
+	if t.Kind == Pointer && t.Elem.Kind == Array {
+		t = t.Elem
+	}
+	switch t.Kind {
+	case Array:
+		return constOf(intType, big.NewInt(int64(t.Len)))
+	case Chan:
+		return value(intType)
+	}
+	c.errorf(e, "%s needs an array or a channel; %s is not", name, c.show(&x))
+	return bad()
+}
+
+// extreme checks min and max.
+func (c *checker) extreme(e *syntax.CallExpr, name string) operand {
+	acc := c.expr(e.Args[0], nil)
+	if acc.mode != mInvalid && !acc.typ.isInt() {
+		c.errorf(e.Args[0], "%s needs integers; %s is not", name, c.show(&acc))
+		acc = bad()
+	}
+	rest := []operand{acc}
+	for _, a := range e.Args[1:] {
+		x := c.expr(a, nil)
+		rest = append(rest, x)
+		if x.mode == mInvalid || acc.mode == mInvalid {
+			acc = bad()
+			continue
+		}
+		if !x.typ.isInt() {
+			c.errorf(a, "%s needs integers; %s is not", name, c.show(&x))
+			acc = bad()
+			continue
+		}
+		if !c.match(&acc, &x, syntax.NoOp, e) {
+			acc = bad()
+			continue
+		}
+		if acc.mode == mConst && x.mode == mConst {
+			if (x.val.Cmp(acc.val) < 0) == (name == "min") {
+				acc.val = x.val
+			}
+		} else {
+			acc.mode, acc.val = mValue, nil
+		}
+		acc.expr = a // of the same type
+	}
+	if acc.mode == mInvalid {
+		return bad()
+	}
+	// All operands take the type; that of the first typed one.
+	for i := range rest {
+		if rest[i].typ.untyped() && !acc.typ.untyped() {
+			c.convert(&rest[i], acc.typ)
+			if rest[i].mode == mInvalid {
+				return bad()
+			}
+		}
+	}
+	if acc.mode == mConst {
+		return constOf(acc.typ, acc.val)
+	}
+	return value(acc.typ)
+}
+
+func (c *checker) cas(e *syntax.CallExpr) operand {
+	ok := c.effect(e, "cas")
+	x := c.expr(e.Args[0], nil)
+	if x.mode == mInvalid || !ok {
+		c.expr(e.Args[1], nil)
+		c.expr(e.Args[2], nil)
+		return bad()
+	}
+	t := x.typ
+	switch {
+	case x.mode != mVar || !x.shared:
+		hint := ""
+		if t.Kind == Pointer {
+			hint = "; for what it points to write *" + text(e.Args[0])
+		}
+		c.errorf(e.Args[0], "the first operand of cas must be a shared variable; %s is not%s", text(e.Args[0]), hint)
+		t = nil
+	case !t.IsScalar():
+		c.errorf(e.Args[0], "the first operand of cas must be a bool, an integer or a pointer; %s is not", c.show(&x))
+		t = nil
+	}
+	for _, a := range e.Args[1:] {
+		y := c.expr(a, t)
+		if t != nil {
+			c.assign(&y, t, "cas")
+		}
+	}
+	return value(boolType)
+}
+
+func (c *checker) choose(e *syntax.CallExpr) operand {
+	c.effect(e, "choose")
+	var bound [2]operand
+	for i, a := range e.Args {
+		x := c.expr(a, intType)
+		if x.mode != mInvalid && !x.typ.isInt() {
+			c.errorf(a, "choose needs integers; %s is not", c.show(&x))
+			x = bad()
+		}
+		c.assign(&x, intType, "choose")
+		bound[i] = x
+	}
+	if lo, hi := bound[0], bound[1]; lo.mode == mConst && hi.mode == mConst && lo.val.Cmp(hi.val) > 0 {
+		c.errorf(e, "choose(%s, %s) has nothing to choose from", lo.val, hi.val)
+		return bad()
+	}
+	return value(intType)
+}
+
+// lockKinds are what the operations on locks are for.
+var lockKinds = map[string]TypeKind{
+	"lock": Mutex, "unlock": Mutex, "wait": Monitor, "notify": Monitor, "notifyAll": Monitor, "up": Semaphore, "down": Semaphore,
+}
+
+// lock checks the operations on mutexes, monitors and semaphores.
+func (c *checker) lock(e *syntax.CallExpr, name string) operand {
+	if c.effect(e, name) && name == "wait" && c.body != nil && c.body.atomic > 0 {
+		c.errorf(e, "wait cannot stand in an atomic block: it gives the monitor up until another thread notifies")
+	}
+	x := c.expr(e.Args[0], nil)
+	if x.mode == mInvalid {
+		return operand{mode: mNone, typ: voidType}
+	}
+	c.lockOperand(&x, name, lockKinds[name])
+	return operand{mode: mNone, typ: voidType}
+}
+
+// lockOperand checks that an operand is a lock of a kind, or a pointer to one.
+func (c *checker) lockOperand(x *operand, what string, kind TypeKind) {
+	if x.typ.Kind == kind || x.typ.Kind == Pointer && x.typ.Elem.Kind == kind {
+		return
+	}
+	name := map[TypeKind]*Type{Mutex: mutexType, Monitor: monitorType, Semaphore: semaType}[kind].Name
+	c.errorf(x.expr, "%s needs a %s or a *%s; %s is not", what, name, name, c.show(x))
+}

@@ -1,0 +1,165 @@
+package resolve
+
+import (
+	"slices"
+	"strings"
+
+	"cpor/frontend/model/syntax"
+	"cpor/internal/spell"
+)
+
+// label is a label of a function, thread or init.
+type label struct {
+	obj   *Object
+	stmt  *syntax.LabeledStmt
+	block *blockScope
+}
+
+// blockScope is a block of statements, for the rules of goto.
+type blockScope struct {
+	outer  *blockScope
+	atomic bool
+	sync   bool            // the body of a synchronized block
+	vars   []*syntax.Ident // the variables declared directly in it
+}
+
+// isEnd tells whether a label marks a place where a thread may block forever.
+func isEnd(name string) bool { return name == "end" || strings.HasPrefix(name, "end_") }
+
+// collectLabels declares the labels of the body at hand and checks its gotos:
+// as in Go, one can neither jump into a block nor over the declaration of a variable.
+func (c *checker) collectLabels(block *syntax.Block) {
+	b := c.body
+	b.labels = map[string]*label{}
+	var gotos []func()
+
+	var walk func(s syntax.Stmt, in *blockScope)
+	list := func(stmts []syntax.Stmt, in *blockScope) {
+		for _, s := range stmts {
+			walk(s, in)
+		}
+	}
+	sub := func(in *blockScope) *blockScope { return &blockScope{outer: in, atomic: in.atomic} }
+	walk = func(s syntax.Stmt, in *blockScope) {
+		switch s := s.(type) {
+		case *syntax.LabeledStmt:
+			c.declareLabel(s, in)
+			walk(s.Stmt, in)
+		case *syntax.DeclStmt:
+			if d, ok := s.Decl.(*syntax.VarDecl); ok {
+				in.vars = append(in.vars, d.Names...)
+			}
+		case *syntax.AssignStmt:
+			if s.Op == syntax.Define {
+				if id, ok := s.Lhs[0].(*syntax.Ident); ok {
+					in.vars = append(in.vars, id)
+				}
+			}
+		case *syntax.BranchStmt:
+			if s.Tok == syntax.Goto {
+				gotos = append(gotos, func() { c.gotoStmt(s, in) })
+			}
+		case *syntax.Block:
+			list(s.Stmts, sub(in))
+		case *syntax.SyncStmt:
+			in = sub(in)
+			in.sync = true
+			list(s.Body.Stmts, in)
+		case *syntax.AtomicStmt:
+			in = sub(in)
+			in.atomic = true
+			list(s.Body.Stmts, in)
+		case *syntax.IfStmt:
+			list(s.Then.Stmts, sub(in))
+			if s.Else != nil {
+				walk(s.Else, sub(in))
+			}
+		case *syntax.ForStmt:
+			list(s.Body.Stmts, sub(in))
+		case *syntax.RangeStmt:
+			list(s.Body.Stmts, sub(in))
+		case *syntax.SwitchStmt:
+			for _, k := range s.Cases {
+				list(k.Body, sub(in))
+			}
+		case *syntax.SelectStmt:
+			for _, k := range s.Cases {
+				list(k.Body, sub(in))
+			}
+		case *syntax.ChooseStmt:
+			for _, k := range s.Cases {
+				list(k.Body, sub(in))
+			}
+		}
+	}
+	list(block.Stmts, &blockScope{})
+	for _, check := range gotos {
+		check()
+	}
+}
+
+func (c *checker) declareLabel(s *syntax.LabeledStmt, in *blockScope) {
+	b := c.body
+	id := s.Label
+	if old := b.labels[id.Name]; old != nil {
+		c.errorf(id, "the label %s is declared twice", id.Name).Note(old.obj.Pos, "the other declaration")
+		return
+	}
+	obj := &Object{Kind: LabelObj, Name: id.Name, Pos: id.Pos(), Decl: s, Owner: b.obj}
+	b.labels[id.Name] = &label{obj, s, in}
+	c.prog.Uses[id] = obj
+	if b.obj != nil {
+		b.obj.Labels = append(b.obj.Labels, obj)
+	}
+	if in.atomic {
+		c.atomics[obj] = true
+		if isEnd(id.Name) {
+			c.errorf(id, "an end label stands before the atomic block: a thread that blocks inside waits in front of it")
+		}
+	}
+}
+
+func (c *checker) gotoStmt(s *syntax.BranchStmt, in *blockScope) {
+	l := c.body.labels[s.Label.Name]
+	if l == nil {
+		c.noLabel(s.Label)
+		return
+	}
+	c.prog.Uses[s.Label] = l.obj
+	around, leaves := false, false
+	for b := in; b != nil; b = b.outer {
+		around = around || b == l.block
+		leaves = leaves || b.sync && !around
+	}
+	if !around {
+		c.errorf(s, "goto %s jumps into a block", s.Label.Name).Note(l.obj.Pos, "the label")
+		return
+	}
+	if leaves {
+		c.errorf(s, "goto %s leaves a synchronized block; leave it with break, continue or return", s.Label.Name).Note(l.obj.Pos, "the label")
+		return
+	}
+	if l.obj.Pos < s.Pos() {
+		return
+	}
+	for _, v := range l.block.vars {
+		if v.Pos() > s.Pos() && v.Pos() < l.obj.Pos {
+			c.errorf(s, "goto %s jumps over the declaration of %s", s.Label.Name, v.Name).Note(v.Pos(), "the declaration")
+			return
+		}
+	}
+}
+
+// noLabel reports an unknown label.
+func (c *checker) noLabel(id *syntax.Ident) {
+	var names []string
+	for n := range c.body.labels {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	if s := spell.Nearest(id.Name, names); s != "" {
+		c.errorf(id, "there is no label %s; did you mean %s?", id.Name, s)
+		return
+	}
+	c.errorf(id, "there is no label %s", id.Name)
+}

@@ -1,0 +1,144 @@
+package resolve
+
+import "cpor/frontend/model/syntax"
+
+// ltl checks the properties of the executions. Their propositions are typed
+// like invariants.
+func (c *checker) ltl() {
+	for _, d := range c.file.Decls {
+		d, ok := d.(*syntax.LTLDecl)
+		if !ok || c.file.Broken[d] {
+			continue
+		}
+		c.invariant, c.noEffects = true, "an ltl property"
+		c.condition(d.Formula, "the formula of an ltl property")
+		c.invariant, c.noEffects = false, ""
+		c.structure(d.Formula)
+		c.prog.LTL = append(c.prog.LTL, &LTL{d.Name.Name, d.Pos(), d.Formula})
+	}
+}
+
+// temporal checks a temporal operator; its operands are formulas.
+func (c *checker) temporal(e *syntax.TemporalExpr) operand {
+	what := "the operand of " + e.Op.String()
+	c.condition(e.X, what)
+	if e.Y != nil {
+		c.condition(e.Y, what)
+	}
+	return value(untypedBool)
+}
+
+// structure reports temporal operators inside of propositions.
+func (c *checker) structure(e syntax.Expr) {
+	switch e := e.(type) {
+	case *syntax.ParenExpr:
+		c.structure(e.X)
+	case *syntax.TemporalExpr:
+		c.structure(e.X)
+		if e.Y != nil {
+			c.structure(e.Y)
+		}
+	case *syntax.QuantExpr:
+		c.structure(e.Cond)
+	case *syntax.UnaryExpr:
+		if e.Op == syntax.Not {
+			c.structure(e.X)
+			return
+		}
+		c.noTemporal(e.X, e.Op)
+	case *syntax.BinaryExpr:
+		if e.Op == syntax.LAnd || e.Op == syntax.LOr {
+			c.structure(e.X)
+			c.structure(e.Y)
+			return
+		}
+		c.noTemporal(e.X, e.Op)
+		c.noTemporal(e.Y, e.Op)
+	}
+}
+
+// noTemporal reports a temporal operator in an operand of another operator.
+func (c *checker) noTemporal(e syntax.Expr, op syntax.Op) {
+	switch e := e.(type) {
+	case *syntax.ParenExpr:
+		c.noTemporal(e.X, op)
+	case *syntax.TemporalExpr:
+		c.errorf(e, "%s is a formula and no operand of %s: temporal operators combine with ! && || -> <-> and each other", text(e), op)
+	case *syntax.UnaryExpr:
+		c.noTemporal(e.X, op)
+	case *syntax.BinaryExpr:
+		c.noTemporal(e.X, op)
+		c.noTemporal(e.Y, op)
+	case *syntax.QuantExpr:
+		c.noTemporal(e.Cond, op)
+	}
+}
+
+// maxEach bounds the cases that one case of a select stands for.
+const maxEach = 250
+
+// eachCase checks the head of a case that stands for several and declares its
+// variable, which is a constant in each of them.
+func (c *checker) eachCase(k *syntax.SelectCase) {
+	if k.Each == nil {
+		return
+	}
+	e := k.Each
+	lo, ok1 := c.constInt(e.Lo, "the bound of a case")
+	hi, ok2 := c.constInt(e.Hi, "the bound of a case")
+	if ok1 && ok2 && (hi-lo >= maxEach || lo < -1<<30 || hi > 1<<30) {
+		c.errorf(e.Hi, "this case stands for too many: a select has at most %d", maxEach)
+	}
+	obj := &Object{Kind: QuantObj, Name: e.Var.Name, Pos: e.Var.Pos(), Type: intType, Decl: k}
+	c.prog.Uses[e.Var] = obj
+	if e.Var.Name != "_" {
+		c.scope.names[e.Var.Name] = obj
+	}
+	for _, s := range k.Body {
+		if l := firstLabel(s); l != nil {
+			c.errorf(l.Label, "a label cannot stand in a case that is there once for each %s: it would be there as often", e.Var.Name)
+		}
+	}
+}
+
+// firstLabel finds a labelled statement.
+func firstLabel(s syntax.Stmt) *syntax.LabeledStmt {
+	var in []syntax.Stmt
+	switch s := s.(type) {
+	case *syntax.LabeledStmt:
+		return s
+	case *syntax.Block:
+		in = s.Stmts
+	case *syntax.SyncStmt:
+		in = s.Body.Stmts
+	case *syntax.AtomicStmt:
+		in = s.Body.Stmts
+	case *syntax.IfStmt:
+		in = append(in, s.Then)
+		if s.Else != nil {
+			in = append(in, s.Else)
+		}
+	case *syntax.ForStmt:
+		in = s.Body.Stmts
+	case *syntax.RangeStmt:
+		in = s.Body.Stmts
+	case *syntax.SwitchStmt:
+		for _, k := range s.Cases {
+			in = append(in, k.Body...)
+		}
+	case *syntax.SelectStmt:
+		for _, k := range s.Cases {
+			in = append(in, k.Body...)
+		}
+	case *syntax.ChooseStmt:
+		for _, k := range s.Cases {
+			in = append(in, k.Body...)
+		}
+	}
+	for _, t := range in {
+		if l := firstLabel(t); l != nil {
+			return l
+		}
+	}
+	return nil
+}

@@ -1,0 +1,505 @@
+// Package syntax is the first stage of the model language: it turns the text of a
+// file into a syntax tree.
+//
+//	f, err := syntax.Parse(source.New("robots.model", text))
+//
+// The scanner follows Go's lexical rules (comments, automatic semicolons,
+// literals); the parser is a recursive descent over a grammar that is Go's
+// without its packages, slices, maps, strings, methods and closures, and with
+// threads, atomic blocks, choices and quantifiers. docs/language.md describes it
+// for users. The tree knows nothing of names and types: that is package resolve.
+//
+// All syntax errors of a file come in one run: after an error the parser goes on
+// behind the statement or the declaration. [File.Broken] tells which declarations
+// had errors, so that package resolve can check the others without complaining
+// about what is missing.
+//
+// Both are written here although go/scanner and go/parser exist: the scanner
+// must know '@', '..' after a number and our keywords, go/parser accepts no other
+// grammar, and its messages speak of Go.
+package syntax
+
+import "cpor/frontend/model/source"
+
+// File is a parsed model file.
+type File struct {
+	Source *source.File
+	Decls  []Decl
+
+	// Broken are the declarations that contain syntax errors, as far as they
+	// could be read; empty if Parse returned no error.
+	Broken map[Decl]bool
+	// Lost says that a declaration was so broken that not even its name is known.
+	Lost bool
+}
+
+// Node is a node of the syntax tree.
+type Node interface {
+	Pos() source.Pos // the node's first byte
+	End() source.Pos // the byte after its last one
+}
+
+// Span is the extent of a node, embedded in every node.
+type Span struct{ From, To source.Pos }
+
+// Pos returns the position of the node's first byte.
+func (s Span) Pos() source.Pos { return s.From }
+
+// End returns the position after the node's last byte.
+func (s Span) End() source.Pos { return s.To }
+
+// Decl is a top-level declaration, or a const, type or var declaration in a block.
+type Decl interface {
+	Node
+	declNode()
+}
+
+type (
+	// ConstDecl is one constant: const N = 12. A group is a sequence of them;
+	// Iota is the index in its group, and a Value left out repeats the one before.
+	ConstDecl struct {
+		Span
+		Name  *Ident
+		Type  TypeExpr // or nil
+		Value Expr     // never nil after parsing: repeated values are shared nodes
+		Iota  int
+	}
+
+	// TypeDecl is type Name T.
+	TypeDecl struct {
+		Span
+		Name *Ident
+		Type TypeExpr
+	}
+
+	// VarDecl is var a, b T = v, w. At the top level it declares shared
+	// variables, perhaps after a class: comm var x int. What is written
+	// monitor m, n stands for var m, n monitor; so with mutex and semaphore.
+	VarDecl struct {
+		Span
+		Class  Class
+		Names  []*Ident
+		Type   TypeExpr // or nil
+		Values []Expr   // none, or as many as Names, or one: a call with several results or a receive for two
+	}
+
+	// FuncDecl is a function.
+	FuncDecl struct {
+		Span
+		Name    *Ident
+		Params  []*Param
+		Results []TypeExpr
+		Body    *Block
+	}
+
+	// ThreadDecl is a type of threads: thread Robot(x, y int) { ... }.
+	ThreadDecl struct {
+		Span
+		Name   *Ident
+		Params []*Param
+		Body   *Block
+	}
+
+	// InitDecl is init { ... }; a file has one.
+	InitDecl struct {
+		Span
+		Body *Block
+	}
+
+	// InvariantDecl is invariant name { expr }.
+	InvariantDecl struct {
+		Span
+		Name *Ident
+		Cond Expr
+	}
+)
+
+// Class is how a shared variable is protected, as its declaration claims
+// (Stoller, Formal Methods in System Design 2002, section 3).
+type Class uint8
+
+// The classes.
+const (
+	LockProtected Class = iota // the default
+	Unshared                   // unshared var: one thread at a time uses it
+	Communication              // comm var: threads communicate by it as they like
+)
+
+// Param is one parameter; in x, y int there are two.
+type Param struct {
+	Span
+	Name *Ident
+	Type TypeExpr
+}
+
+// TypeExpr is a type as it is written.
+type TypeExpr interface {
+	Node
+	typeNode()
+}
+
+type (
+	// NamedType is int, mutex, or a declared type's name.
+	NamedType struct {
+		Span
+		Name *Ident
+	}
+	// ArrayType is [N]T.
+	ArrayType struct {
+		Span
+		Len  Expr
+		Elem TypeExpr
+	}
+	// StructType is struct { a, b T; ... }.
+	StructType struct {
+		Span
+		Fields []*Param
+	}
+	// PointerType is *T.
+	PointerType struct {
+		Span
+		Elem TypeExpr
+	}
+	// ChanType is chan T (Cap nil), or chan(n) T with a buffer of n.
+	ChanType struct {
+		Span
+		Cap  Expr // or nil
+		Elem TypeExpr
+	}
+)
+
+// Stmt is a statement.
+type Stmt interface {
+	Node
+	stmtNode()
+}
+
+type (
+	// Block is { ... }.
+	Block struct {
+		Span
+		Stmts []Stmt
+	}
+	// DeclStmt is a const, type or var declaration in a block.
+	DeclStmt struct {
+		Span
+		Decl Decl
+	}
+	// EmptyStmt is nothing between two semicolons.
+	EmptyStmt struct{ Span }
+	// ExprStmt is a call or a receive that stands alone.
+	ExprStmt struct {
+		Span
+		X Expr
+	}
+	// SendStmt is c <- v.
+	SendStmt struct {
+		Span
+		Chan, Value Expr
+	}
+	// AssignStmt is lhs = rhs, lhs := rhs, or lhs op= rhs.
+	AssignStmt struct {
+		Span
+		Lhs []Expr
+		Op  Op // Assign, Define, or the binary operator of op=
+		Rhs []Expr
+	}
+	// IncDecStmt is x++ or x--.
+	IncDecStmt struct {
+		Span
+		X   Expr
+		Dec bool
+	}
+	// IfStmt is if init; cond { } else ... .
+	IfStmt struct {
+		Span
+		Init Stmt // or nil
+		Cond Expr
+		Then *Block
+		Else Stmt // *Block, *IfStmt or nil
+	}
+	// ForStmt is for init; cond; post { }.
+	ForStmt struct {
+		Span
+		Init Stmt // or nil
+		Cond Expr // or nil
+		Post Stmt // or nil
+		Body *Block
+	}
+	// RangeStmt is for k, v := range x { }. X is an integer, an array or a channel.
+	RangeStmt struct {
+		Span
+		Key, Value Expr // or nil; identifiers if Define
+		Define     bool
+		X          Expr
+		Body       *Block
+	}
+	// SwitchStmt is switch init; tag { case ... }.
+	SwitchStmt struct {
+		Span
+		Init  Stmt // or nil
+		Tag   Expr // or nil
+		Cases []*SwitchCase
+	}
+	// SelectStmt is select { case ... }.
+	SelectStmt struct {
+		Span
+		Cases []*SelectCase
+	}
+	// ChooseStmt is choose { case: ... }.
+	ChooseStmt struct {
+		Span
+		Cases []*ChooseCase
+	}
+	// AtomicStmt is atomic { ... }.
+	AtomicStmt struct {
+		Span
+		Body *Block
+	}
+	// SyncStmt is synchronized (m) { ... }.
+	SyncStmt struct {
+		Span
+		Monitor Expr
+		Body    *Block
+	}
+	// GoStmt is go Thread(args).
+	GoStmt struct {
+		Span
+		Thread *Ident
+		Args   []Expr
+	}
+	// ReturnStmt is return values. In a thread it ends the thread.
+	ReturnStmt struct {
+		Span
+		Results []Expr
+	}
+	// BranchStmt is break, continue, goto or fallthrough.
+	BranchStmt struct {
+		Span
+		Tok   BranchToken
+		Label *Ident // or nil
+	}
+	// LabeledStmt is label: stmt.
+	LabeledStmt struct {
+		Span
+		Label *Ident
+		Stmt  Stmt
+	}
+	// AwaitStmt is await(cond).
+	AwaitStmt struct {
+		Span
+		Cond Expr
+	}
+	// AssertStmt is assert(cond, "message").
+	AssertStmt struct {
+		Span
+		Cond    Expr
+		Message string // "" if none
+	}
+	// SkipStmt is skip.
+	SkipStmt struct{ Span }
+)
+
+// SwitchCase is case a, b: or default: (Values nil and Default true).
+type SwitchCase struct {
+	Span
+	Values  []Expr
+	Default bool
+	Body    []Stmt
+}
+
+// SelectCase is one alternative of a select: a *SendStmt, a receive (an
+// *ExprStmt or *AssignStmt whose right side is a receive), an *AwaitStmt, or
+// nil for default.
+type SelectCase struct {
+	Span
+	Each *EachCase // or nil
+	Comm Stmt
+	Body []Stmt
+}
+
+// ChooseCase is one alternative of a choose.
+type ChooseCase struct {
+	Span
+	Body []Stmt
+}
+
+// BranchToken is the keyword of a BranchStmt.
+type BranchToken uint8
+
+// The keywords of BranchStmt.
+const (
+	Break BranchToken = iota
+	Continue
+	Goto
+	Fallthrough
+)
+
+// Expr is an expression.
+type Expr interface {
+	Node
+	exprNode()
+}
+
+type (
+	// Ident is a name.
+	Ident struct {
+		Span
+		Name string
+	}
+	// IntLit is an integer literal, as written (decimal, hex, octal, binary, _, 'c').
+	IntLit struct {
+		Span
+		Text string
+	}
+	// StringLit is a string literal, which stands only in messages; Value is unquoted.
+	StringLit struct {
+		Span
+		Value string
+	}
+	// ParenExpr is (x).
+	ParenExpr struct {
+		Span
+		X Expr
+	}
+	// UnaryExpr is op x, with Op one of Sub, Add, Not, Xor, And (&x), Mul (*p), Arrow (<-c).
+	UnaryExpr struct {
+		Span
+		Op Op
+		X  Expr
+	}
+	// BinaryExpr is x op y.
+	BinaryExpr struct {
+		Span
+		Op    Op
+		OpPos source.Pos
+		X, Y  Expr
+	}
+	// IndexExpr is x[i].
+	IndexExpr struct {
+		Span
+		X, Index Expr
+	}
+	// SelectorExpr is x.name: a field, or a thread's local variable in a property.
+	SelectorExpr struct {
+		Span
+		X   Expr
+		Sel *Ident
+	}
+	// AtExpr is x@label, in a property.
+	AtExpr struct {
+		Span
+		X     Expr
+		Label *Ident
+	}
+	// CallExpr is f(args): a function, a conversion, or a built-in function.
+	CallExpr struct {
+		Span
+		Fun  Expr
+		Args []Expr
+	}
+	// CompositeLit is T{...}; Keys[i] is nil, a field name or an index.
+	CompositeLit struct {
+		Span
+		Type   TypeExpr // nil inside another literal, where the type follows
+		Keys   []Expr
+		Values []Expr
+	}
+	// MakeExpr is make(chan T, n), as a shared variable's initial value.
+	MakeExpr struct {
+		Span
+		Type TypeExpr
+		Cap  Expr // or nil
+	}
+	// QuantExpr is forall i in lo..hi { cond } or exists i in lo..hi { cond }, bounds included.
+	QuantExpr struct {
+		Span
+		Exists bool
+		Var    *Ident
+		Lo, Hi Expr
+		Cond   Expr
+	}
+)
+
+// Op is an operator.
+type Op uint8
+
+// The operators. Assign and Define stand only in AssignStmt, the ones from
+// Not on only in UnaryExpr.
+const (
+	NoOp Op = iota
+	Assign
+	Define
+	Add
+	Sub
+	Mul
+	Div
+	Rem
+	And
+	Or
+	Xor
+	Shl
+	Shr
+	AndNot
+	LAnd
+	LOr
+	Eq
+	Ne
+	Lt
+	Le
+	Gt
+	Ge
+	Not
+	Arrow
+)
+
+func (*ConstDecl) declNode()     {}
+func (*TypeDecl) declNode()      {}
+func (*VarDecl) declNode()       {}
+func (*FuncDecl) declNode()      {}
+func (*ThreadDecl) declNode()    {}
+func (*InitDecl) declNode()      {}
+func (*InvariantDecl) declNode() {}
+
+func (*NamedType) typeNode()   {}
+func (*ArrayType) typeNode()   {}
+func (*StructType) typeNode()  {}
+func (*PointerType) typeNode() {}
+func (*ChanType) typeNode()    {}
+
+func (*Block) stmtNode()       {}
+func (*DeclStmt) stmtNode()    {}
+func (*EmptyStmt) stmtNode()   {}
+func (*ExprStmt) stmtNode()    {}
+func (*SendStmt) stmtNode()    {}
+func (*AssignStmt) stmtNode()  {}
+func (*IncDecStmt) stmtNode()  {}
+func (*IfStmt) stmtNode()      {}
+func (*ForStmt) stmtNode()     {}
+func (*RangeStmt) stmtNode()   {}
+func (*SwitchStmt) stmtNode()  {}
+func (*SelectStmt) stmtNode()  {}
+func (*ChooseStmt) stmtNode()  {}
+func (*AtomicStmt) stmtNode()  {}
+func (*GoStmt) stmtNode()      {}
+func (*SyncStmt) stmtNode()    {}
+func (*ReturnStmt) stmtNode()  {}
+func (*BranchStmt) stmtNode()  {}
+func (*LabeledStmt) stmtNode() {}
+func (*AwaitStmt) stmtNode()   {}
+func (*AssertStmt) stmtNode()  {}
+func (*SkipStmt) stmtNode()    {}
+
+func (*Ident) exprNode()        {}
+func (*IntLit) exprNode()       {}
+func (*StringLit) exprNode()    {}
+func (*ParenExpr) exprNode()    {}
+func (*UnaryExpr) exprNode()    {}
+func (*BinaryExpr) exprNode()   {}
+func (*IndexExpr) exprNode()    {}
+func (*SelectorExpr) exprNode() {}
+func (*AtExpr) exprNode()       {}
+func (*CallExpr) exprNode()     {}
+func (*CompositeLit) exprNode() {}
+func (*MakeExpr) exprNode()     {}
+func (*QuantExpr) exprNode()    {}

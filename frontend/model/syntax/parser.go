@@ -1,0 +1,1588 @@
+package syntax
+
+import (
+	"strings"
+
+	"cpor/frontend/model/source"
+)
+
+// maxNesting bounds how deeply constructs may stand inside each other, and
+// maxHeight how high the tree of an expression may be (a + b + c is a tree of
+// height 3). They keep every recursion over the tree far from the end of the
+// stack; no model written by hand or by a sane generator comes near them.
+const (
+	maxNesting = 1000
+	maxHeight  = 10_000
+)
+
+// maxErrors is the number of syntax errors after which the parser gives up.
+const maxErrors = 200
+
+// Parse parses a model file. If there are syntax errors the error is a
+// *[source.List] with all of them, and the file holds what could be read (it is
+// never nil).
+func Parse(f *source.File) (*File, error) {
+	file := &File{Source: f, Broken: map[Decl]bool{}}
+	p := &parser{file: file, list: source.List{File: f}, lastLine: -1}
+	if m := checkText(f.Text); m != nil {
+		p.list.Messages = append(p.list.Messages, m)
+		file.Lost = true
+		return file, p.list.Err()
+	}
+	p.s.text = f.Text
+	p.s.errorf = func(from, to int, format string, args ...any) {
+		p.errorAt(source.Pos(from), source.Pos(to), format, args...)
+	}
+	p.parseFile()
+	return file, p.list.Err()
+}
+
+// What a panic of the parser carries; none leaves Parse.
+type (
+	bailStmt  struct{} // go on behind the statement or declaration
+	bailDecl  struct{} // go on with the next top-level declaration
+	bailParse struct{} // give up
+)
+
+type parser struct {
+	file *File
+	list source.List
+	s    scanner
+
+	prevEnd  source.Pos // the end of the token before the current one
+	braces   int        // open braces before the current token
+	exprLev  int        // < 0: in a control clause, where T { is no literal
+	nesting  int
+	height   int  // of the expression parsed last
+	lastLine int  // the line of the last error, to report one per line
+	errors   int  // with the ones that were left out
+	ltl      bool // in the formula of an ltl property
+	cur      Decl
+}
+
+func (p *parser) pos() source.Pos { return source.Pos(p.s.from) }
+
+// next goes to the next token.
+func (p *parser) next() {
+	switch p.s.tok {
+	case tLbrace:
+		p.braces++
+	case tRbrace:
+		p.braces--
+	}
+	p.prevEnd = source.Pos(p.s.to)
+	p.s.next()
+}
+
+// span returns the extent of a node that began at from and ends before the
+// current token.
+func (p *parser) span(from source.Pos) Span {
+	return Span{From: from, To: max(from, p.prevEnd)}
+}
+
+// errorAt reports an error; a second one on the same line is mostly a
+// consequence of the first one and is left out.
+func (p *parser) errorAt(from, to source.Pos, format string, args ...any) *source.Message {
+	p.errors++
+	line, _ := p.file.Source.Position(from)
+	if line == p.lastLine {
+		return &source.Message{}
+	}
+	p.lastLine = line
+	m := p.list.Add(from, to, format, args...)
+	if p.list.Len() >= maxErrors {
+		panic(bailParse{})
+	}
+	return m
+}
+
+// fail reports an error at the current token and leaves the statement.
+func (p *parser) fail(format string, args ...any) {
+	from, to := p.here()
+	p.failAt(from, to, format, args...)
+}
+
+// here returns the place of the current token for a message; of the end of a
+// line or of the file that is behind the last token, before any comment.
+func (p *parser) here() (from, to source.Pos) {
+	if p.s.autoSemi || p.s.tok == tEOF {
+		return p.prevEnd, p.prevEnd
+	}
+	return p.pos(), source.Pos(p.s.to)
+}
+
+// failAt reports an error and leaves the statement.
+func (p *parser) failAt(from, to source.Pos, format string, args ...any) {
+	if p.s.tok != tBad || from != p.pos() { // tBad was reported by the scanner
+		p.errorAt(from, to, format, args...)
+	}
+	panic(bailStmt{})
+}
+
+// expected reports that something else than the current token should be here.
+func (p *parser) expected(what string) {
+	p.fail("expected %s, found %s", what, p.s.describe())
+}
+
+func (p *parser) expect(t token, what string) source.Pos {
+	if p.s.tok != t {
+		p.expected(what)
+	}
+	pos := p.pos()
+	p.next()
+	return pos
+}
+
+func (p *parser) got(t token) bool {
+	if p.s.tok == t {
+		p.next()
+		return true
+	}
+	return false
+}
+
+// enter counts a level of nesting; leave with defer p.leave().
+func (p *parser) enter() {
+	p.nesting++
+	if p.nesting > maxNesting {
+		p.errorAt(p.pos(), source.Pos(p.s.to), "nested too deeply: more than %d levels", maxNesting)
+		panic(bailParse{})
+	}
+}
+
+func (p *parser) leave() { p.nesting-- }
+
+// grow sets the height of the expression at hand, whose highest part has height h.
+func (p *parser) grow(h int) {
+	p.height = h + 1
+	if p.height > maxHeight {
+		p.errorAt(p.pos(), source.Pos(p.s.to), "this expression is too long: more than %d operators in a row", maxHeight)
+		panic(bailParse{})
+	}
+}
+
+// ---------------------------------------------------------------- top level
+
+// declStart are the keywords that begin a declaration at the top level; own
+// are those that begin nothing else.
+func declStart(t token) bool {
+	return t == tConst || t == tType || t == tVar || ownDecl(t)
+}
+
+func ownDecl(t token) bool {
+	return t == tFunc || t == tThread || t == tInit || t == tInvariant
+}
+
+// atMargin tells whether the current token is a keyword of a top-level
+// declaration in the first column: the place to go on after an error.
+func (p *parser) atMargin() bool {
+	return p.s.newLine && p.s.from == p.s.lineStart && ownDecl(p.s.tok)
+}
+
+func (p *parser) parseFile() {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case bailParse:
+			p.file.Lost = true
+		default:
+			panic(r)
+		}
+	}()
+	p.next()
+	for p.s.tok != tEOF {
+		if p.got(tSemi) {
+			continue
+		}
+		p.topDecl()
+	}
+}
+
+// topDecl parses one top-level declaration, or group of them, and skips to the
+// next one after an error that nothing below could handle.
+func (p *parser) topDecl() {
+	errs := p.errors
+	start := len(p.file.Decls)
+	p.cur, p.braces, p.exprLev, p.nesting = nil, 0, 0, 0
+	begin := p.s.from
+	defer func() {
+		r := recover()
+		switch r.(type) {
+		case nil, bailStmt, bailDecl:
+		default:
+			panic(r)
+		}
+		if r != nil {
+			if p.cur != nil {
+				p.file.Decls = append(p.file.Decls, p.cur)
+			} else {
+				p.file.Lost = true
+			}
+			if p.s.from == begin {
+				p.next()
+			}
+			for p.s.tok != tEOF && !(p.s.newLine && p.s.from == p.s.lineStart && declStart(p.s.tok)) {
+				p.next()
+			}
+		}
+		if p.errors > errs {
+			for _, d := range p.file.Decls[start:] {
+				p.file.Broken[d] = true
+			}
+		}
+	}()
+
+	pos := p.pos()
+	switch p.s.tok {
+	case tConst, tType, tVar:
+		p.decls(func(d Decl) { p.file.Decls = append(p.file.Decls, d) })
+	case tFunc:
+		p.funcDecl()
+	case tThread:
+		p.next()
+		d := &ThreadDecl{Span: Span{pos, pos}, Name: p.ident("the thread's name")}
+		p.cur = d
+		d.Params = p.params()
+		d.Body = p.block("the thread's body")
+		d.Span = p.span(pos)
+	case tInit:
+		p.next()
+		d := &InitDecl{Span: Span{pos, pos}}
+		p.cur = d
+		if p.s.tok == tLparen {
+			p.fail("init has no parameters: write init { ... }")
+		}
+		d.Body = p.block("the body of init")
+		d.Span = p.span(pos)
+	case tInvariant:
+		p.next()
+		if p.s.tok == tLbrace {
+			p.fail("an invariant needs a name: invariant name { condition }")
+		}
+		d := &InvariantDecl{Span: Span{pos, pos}, Name: p.ident("the invariant's name")}
+		p.cur = d
+		p.expect(tLbrace, "'{'")
+		d.Cond = p.expr()
+		p.got(tSemi)
+		p.expect(tRbrace, "'}' after the invariant's condition")
+		d.Span = p.span(pos)
+	case tImport:
+		p.fail("there are no imports: a model is one file")
+	case tPackage:
+		p.fail("there are no packages: a model is one file, without a package clause")
+	case tRbrace:
+		p.fail("this '}' closes nothing")
+	case tName:
+		switch p.s.lit {
+		case "unshared", "comm":
+			p.classDecl()
+			p.cur = nil
+			return
+		case "mutex", "monitor", "semaphore":
+			p.objectDecl()
+			p.cur = nil
+			return
+		case "ltl":
+			p.ltlDecl()
+			p.file.Decls = append(p.file.Decls, p.cur)
+			p.cur = nil
+			p.endDecl()
+			return
+		case "proctype", "active", "process":
+			p.fail("a kind of thread is declared with thread: thread %s(x int) { ... }", "Name")
+		case "mtype":
+			p.fail("an enumeration is a group of constants: const ( A = iota; B; C )")
+		}
+		fallthrough
+	default:
+		p.fail("expected a declaration (const, type, var, func, thread, init or invariant), found %s", p.s.describe())
+	}
+	switch d := p.cur.(type) {
+	case *FuncDecl, *ThreadDecl, *InitDecl, *InvariantDecl:
+		p.file.Decls = append(p.file.Decls, d)
+	}
+	p.cur = nil
+	p.endDecl()
+}
+
+// classDecl parses shared variables with their class: comm var x, y int.
+func (p *parser) classDecl() {
+	class := Unshared
+	if p.s.lit == "comm" {
+		class = Communication
+	}
+	word := p.s.lit
+	p.next()
+	if p.s.tok != tVar {
+		p.expected("var after " + word)
+	}
+	p.decls(func(d Decl) {
+		d.(*VarDecl).Class = class
+		p.file.Decls = append(p.file.Decls, d)
+	})
+	p.endDecl()
+}
+
+// objectDecl parses monitor m, n, which stands for var m, n monitor.
+func (p *parser) objectDecl() {
+	pos := p.pos()
+	t := &Ident{Span{pos, source.Pos(p.s.to)}, p.s.lit}
+	p.next()
+	d := &VarDecl{Span: Span{pos, pos}, Names: p.idents("the " + t.Name + "'s name"), Type: &NamedType{t.Span, t}}
+	if p.s.tok == tLbrack {
+		p.fail("an array is declared with var: var %s [n]%s", d.Names[len(d.Names)-1].Name, t.Name)
+	}
+	if p.got(tAssign) {
+		d.Values = p.exprs()
+		if len(d.Values) != len(d.Names) {
+			p.failAt(d.Names[0].Pos(), p.prevEnd, "%d %s for %d %s", len(d.Values), plural(len(d.Values), "value"), len(d.Names), plural(len(d.Names), "variable"))
+		}
+	}
+	d.Span = p.span(pos)
+	p.file.Decls = append(p.file.Decls, d)
+	p.endDecl()
+}
+
+func (p *parser) endDecl() {
+	if p.s.tok != tEOF && p.s.tok != tSemi {
+		p.expected("the end of the declaration")
+	}
+}
+
+func (p *parser) funcDecl() {
+	pos := p.pos()
+	p.next()
+	if p.s.tok == tLparen {
+		p.fail("there are no methods: write a function with the receiver as a parameter")
+	}
+	d := &FuncDecl{Span: Span{pos, pos}, Name: p.ident("the function's name")}
+	p.cur = d
+	if p.s.tok == tLbrack {
+		p.fail("there are no type parameters")
+	}
+	d.Params = p.params()
+	if p.s.tok == tLparen {
+		p.next()
+		for p.s.tok != tRparen {
+			at := p.pos()
+			d.Results = append(d.Results, p.typ())
+			if p.s.tok == tName {
+				p.failAt(at, p.prevEnd, "results have no names: write the types only")
+			}
+			if !p.got(tComma) {
+				break
+			}
+		}
+		p.expect(tRparen, "')' after the results")
+	} else if p.s.tok != tLbrace && p.s.tok != tSemi {
+		d.Results = []TypeExpr{p.typ()}
+	}
+	d.Body = p.block("the function's body")
+	d.Span = p.span(pos)
+}
+
+// decls parses a const, type or var declaration or a group of them.
+func (p *parser) decls(add func(Decl)) {
+	key := p.s.tok
+	pos := p.pos()
+	p.next()
+	one := func(pos source.Pos) { p.typeOrVar(key, pos, add) }
+	if key == tConst {
+		var group constGroup
+		one = func(pos source.Pos) { p.constSpec(&group, pos, add) }
+	}
+	if p.s.tok != tLparen {
+		one(pos)
+		return
+	}
+	p.next()
+	for p.s.tok != tRparen && p.s.tok != tEOF {
+		one(p.pos())
+		if p.s.tok != tRparen {
+			if p.s.tok != tSemi {
+				p.expected("the end of the line")
+			}
+			p.next()
+		}
+	}
+	p.expect(tRparen, "')' after the group")
+}
+
+// constGroup is what a constant declaration takes over from the one before.
+type constGroup struct {
+	iota   int
+	typ    TypeExpr
+	values []Expr
+}
+
+func (p *parser) constSpec(g *constGroup, pos source.Pos, add func(Decl)) {
+	names := p.idents("the constant's name")
+	var typ TypeExpr
+	if p.s.tok != tAssign && p.s.tok != tSemi && p.s.tok != tRparen && p.s.tok != tEOF {
+		typ = p.typ()
+	}
+	if p.got(tAssign) {
+		g.typ, g.values = typ, p.exprs()
+	} else if typ != nil || g.values == nil {
+		p.failAt(names[0].Pos(), names[len(names)-1].End(), "the constant %s has no value", names[0].Name)
+	}
+	switch {
+	case len(g.values) < len(names):
+		p.failAt(names[0].Pos(), p.prevEnd, "%d constants, but only %d %s", len(names), len(g.values), plural(len(g.values), "value"))
+	case len(g.values) > len(names):
+		p.failAt(names[0].Pos(), p.prevEnd, "%d values for %d %s", len(g.values), len(names), plural(len(names), "constant"))
+	}
+	for i, n := range names {
+		add(&ConstDecl{Span: p.span(pos), Name: n, Type: g.typ, Value: g.values[i], Iota: g.iota})
+	}
+	g.iota++
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return what
+	}
+	return what + "s"
+}
+
+func (p *parser) typeOrVar(key token, pos source.Pos, add func(Decl)) {
+	if key == tType {
+		d := &TypeDecl{Span: Span{pos, pos}, Name: p.ident("the type's name")}
+		if p.s.tok == tAssign {
+			p.fail("there are no type aliases: type %s ... without '=' declares a new type", d.Name.Name)
+		}
+		d.Type = p.typ()
+		d.Span = p.span(pos)
+		add(d)
+		return
+	}
+	d := &VarDecl{Span: Span{pos, pos}, Names: p.idents("the variable's name")}
+	if p.s.tok == tDefine {
+		p.fail("':=' declares without var: write var x = ..., or x := ... in a body")
+	}
+	if p.s.tok != tAssign {
+		d.Type = p.typ()
+	}
+	if p.got(tAssign) {
+		d.Values = p.exprs()
+	}
+	if n := len(d.Values); n != 0 && n != len(d.Names) {
+		_, call := Unparen(d.Values[0]).(*CallExpr)
+		u, ok := Unparen(d.Values[0]).(*UnaryExpr)
+		recv := ok && u.Op == Arrow && len(d.Names) == 2
+		if n > 1 || !call && !recv {
+			p.failAt(d.Names[0].Pos(), p.prevEnd, "%d %s for %d %s", n, plural(n, "value"), len(d.Names), plural(len(d.Names), "variable"))
+		}
+	}
+	d.Span = p.span(pos)
+	add(d)
+}
+
+func (p *parser) params() []*Param {
+	p.expect(tLparen, "'('")
+	list := p.fieldList(tRparen, tComma)
+	p.expect(tRparen, "')' after the parameters")
+	return list
+}
+
+// fieldList parses a, b T separated by sep, up to the token end.
+func (p *parser) fieldList(end, sep token) []*Param {
+	var list []*Param
+	for p.s.tok != end && p.s.tok != tEOF {
+		if p.s.tok == tEllipsis || p.s.tok == tOp && p.s.op == Mul || p.s.tok == tLbrack {
+			p.expected("a name and its type")
+		}
+		names := p.idents("a name")
+		switch {
+		case p.s.tok == end || p.s.tok == tSemi || p.s.tok == tComma:
+			last := names[len(names)-1]
+			p.failAt(last.Pos(), last.End(), "%s has no type: write name and type, as in %s int", last.Name, last.Name)
+		case p.s.tok == tEllipsis:
+			p.fail("there are no variable numbers of parameters: use an array")
+		case p.s.tok == tDot:
+			p.fail("there are no packages")
+		}
+		t := p.typ()
+		for _, n := range names {
+			list = append(list, &Param{Span: Span{n.From, t.End()}, Name: n, Type: t})
+		}
+		if p.s.tok == tString {
+			p.fail("fields have no tags")
+		}
+		if !p.got(sep) {
+			break
+		}
+	}
+	return list
+}
+
+// ---------------------------------------------------------------- names and types
+
+func (p *parser) ident(what string) *Ident {
+	if p.s.tok != tName {
+		if p.s.tok >= tAssert {
+			p.fail("expected %s, but %s is a keyword", what, p.s.lit)
+		}
+		p.expected(what)
+	}
+	n := &Ident{Span{p.pos(), source.Pos(p.s.to)}, p.s.lit}
+	if reserved[n.Name] {
+		p.errorAt(n.From, n.To, "%s is a reserved word: it is kept for a later construct; choose another name", n.Name)
+	}
+	p.next()
+	return n
+}
+
+func (p *parser) idents(what string) []*Ident {
+	list := []*Ident{p.ident(what)}
+	for p.got(tComma) {
+		list = append(list, p.ident(what))
+	}
+	return list
+}
+
+func (p *parser) typ() TypeExpr {
+	p.enter()
+	defer p.leave()
+	pos := p.pos()
+	switch p.s.tok {
+	case tName:
+		n := p.ident("a type")
+		if p.s.tok == tDot {
+			switch n.Name {
+			case "sync":
+				p.fail("there are no packages: a lock is a variable of type mutex")
+			}
+			p.fail("there are no packages")
+		}
+		return &NamedType{n.Span, n}
+	case tLbrack:
+		p.next()
+		if p.s.tok == tEllipsis {
+			p.fail("[...] stands only in a literal: [...]int{1, 2, 3}")
+		}
+		return p.arrayType(pos)
+	case tStruct:
+		p.next()
+		p.expect(tLbrace, "'{' after struct")
+		fields := p.fieldList(tRbrace, tSemi)
+		p.expect(tRbrace, "'}' after the fields")
+		return &StructType{p.span(pos), fields}
+	case tChan:
+		p.next()
+		if p.s.tok == tArrow {
+			p.fail("a channel has no direction: write chan T")
+		}
+		var size Expr
+		if p.s.tok == tLparen {
+			p.next()
+			size = p.inner(p.expr)
+			p.expect(tRparen, "')' after the channel's capacity")
+		}
+		elem := p.typ()
+		return &ChanType{p.span(pos), size, elem}
+	case tArrow:
+		p.fail("a channel has no direction: write chan T")
+	case tOp:
+		if p.s.op == Mul {
+			p.next()
+			elem := p.typ()
+			return &PointerType{p.span(pos), elem}
+		}
+	case tLparen:
+		p.next()
+		t := p.typ()
+		p.expect(tRparen, "')' after the type")
+		return t
+	case tMap:
+		p.fail("there are no maps: use an array, indexed by a small integer")
+	case tFunc:
+		p.fail("there are no function values: declare a function and call it")
+	case tInterface:
+		p.fail("there are no interfaces: use a struct with a field that tells the kinds apart")
+	}
+	p.expected("a type")
+	return nil
+}
+
+// arrayType parses an array type behind its '['; [...] leaves Len nil.
+func (p *parser) arrayType(pos source.Pos) TypeExpr {
+	var n Expr
+	if p.s.tok == tRbrack {
+		p.failAt(pos, source.Pos(p.s.to), "there are no slices: use an array, [N]T with a constant N")
+	}
+	if !p.got(tEllipsis) {
+		n = p.inner(p.expr)
+	}
+	p.expect(tRbrack, "']' after the array's length")
+	elem := p.typ()
+	return &ArrayType{p.span(pos), n, elem}
+}
+
+// ---------------------------------------------------------------- statements
+
+func (p *parser) block(what string) *Block {
+	pos := p.pos()
+	if p.s.tok != tLbrace {
+		p.noBrace(what)
+	}
+	p.enter()
+	defer p.leave()
+	lev := p.exprLev
+	p.exprLev = 0
+	p.next()
+	b := &Block{Stmts: p.stmts()}
+	for p.s.tok == tCase || p.s.tok == tDefault {
+		p.tryStmt(func(Stmt) {}) // reports it
+		b.Stmts = append(b.Stmts, p.stmts()...)
+	}
+	p.closeBrace(pos)
+	p.exprLev = lev
+	b.Span = p.span(pos)
+	return b
+}
+
+// noBrace reports that a block does not begin here.
+func (p *parser) noBrace(what string) {
+	if p.s.autoSemi {
+		line, _ := p.file.Source.Position(p.pos())
+		if strings.HasPrefix(strings.TrimSpace(p.file.Source.Line(line+1)), "{") {
+			p.fail("the '{' of %s must stand on this line, not on the next one", what)
+		}
+	}
+	p.expected("'{' and " + what)
+}
+
+// closeBrace expects the brace that closes the one at open.
+func (p *parser) closeBrace(open source.Pos) {
+	if p.got(tRbrace) {
+		return
+	}
+	if p.s.tok == tEOF || p.atMargin() {
+		from, to := p.here()
+		p.errorAt(from, to, "expected '}', found %s", p.s.describe()).
+			Note(open, "the '{' that is not closed")
+		panic(bailDecl{})
+	}
+	p.expected("'}'")
+}
+
+// stmts parses statements up to a closing brace or the next case.
+func (p *parser) stmts() []Stmt {
+	var list []Stmt
+	for p.s.tok != tRbrace && p.s.tok != tEOF && p.s.tok != tCase && p.s.tok != tDefault && !p.atMargin() {
+		p.tryStmt(func(s Stmt) { list = append(list, s) })
+	}
+	return list
+}
+
+// tryStmt parses a statement and its end; after an error it goes behind it.
+func (p *parser) tryStmt(add func(Stmt)) {
+	braces, nesting, begin := p.braces, p.nesting, p.s.from
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case bailStmt:
+			p.exprLev, p.nesting = 0, nesting
+			p.sync(braces, begin)
+		default:
+			panic(r)
+		}
+	}()
+	switch p.s.tok {
+	case tConst, tType, tVar:
+		p.decls(func(d Decl) { add(&DeclStmt{Span{d.Pos(), d.End()}, d}) })
+	default:
+		st := p.stmt()
+		add(st)
+		p.foreign(st)
+		if l, ok := st.(*LabeledStmt); ok && (p.s.tok == tCase || p.s.tok == tDefault) {
+			if _, ok := l.Stmt.(*EmptyStmt); ok {
+				return // a label at the end of a case
+			}
+		}
+	}
+	p.endStmt()
+}
+
+// foreign explains statements of other languages that begin like a name.
+func (p *parser) foreign(s Stmt) {
+	x, ok := s.(*ExprStmt)
+	if !ok || p.s.tok == tSemi || p.s.tok == tRbrace {
+		return
+	}
+	e := x.X
+	if call, ok := e.(*CallExpr); ok {
+		e = call.Fun
+	}
+	if id, ok := e.(*Ident); ok && id.Name == "while" {
+		p.failAt(id.From, id.To, "there is no while: a loop is written for condition { ... }")
+	}
+}
+
+func (p *parser) endStmt() {
+	switch p.s.tok {
+	case tSemi:
+		p.next()
+	case tRbrace:
+	default:
+		if p.atMargin() {
+			return
+		}
+		p.expected("the end of the statement")
+	}
+}
+
+// sync goes behind the statement that began at begin, inside the given number of braces.
+func (p *parser) sync(braces, begin int) {
+	for p.s.tok != tEOF && !p.atMargin() {
+		if p.braces <= braces {
+			if p.s.tok == tSemi {
+				p.next()
+				return
+			}
+			if p.s.tok == tRbrace {
+				return
+			}
+			if (p.s.tok == tCase || p.s.tok == tDefault) && p.s.from > begin {
+				return // of the switch, select or choose around
+			}
+		}
+		p.next()
+	}
+}
+
+func (p *parser) stmt() Stmt {
+	p.enter()
+	defer p.leave()
+	pos := p.pos()
+	switch p.s.tok {
+	case tSemi:
+		return &EmptyStmt{Span{pos, pos}}
+	case tLbrace:
+		return p.block("a block")
+	case tIf:
+		return p.ifStmt()
+	case tFor:
+		return p.forStmt()
+	case tSwitch:
+		return p.switchStmt()
+	case tSelect:
+		return p.selectStmt()
+	case tSynchronized:
+		p.next()
+		p.expect(tLparen, "'('")
+		m := p.inner(p.expr)
+		p.expect(tRparen, "')'")
+		body := p.block("the synchronized block")
+		return &SyncStmt{p.span(pos), m, body}
+	case tAtomic:
+		p.next()
+		body := p.block("the atomic block")
+		return &AtomicStmt{p.span(pos), body}
+	case tGo:
+		return p.goStmt()
+	case tReturn:
+		p.next()
+		s := &ReturnStmt{}
+		if p.s.tok != tSemi && p.s.tok != tRbrace {
+			s.Results = p.exprs()
+		}
+		s.Span = p.span(pos)
+		return s
+	case tBreak, tContinue, tGoto, tFallthrough:
+		s := &BranchStmt{}
+		switch p.s.tok {
+		case tContinue:
+			s.Tok = Continue
+		case tGoto:
+			s.Tok = Goto
+		case tFallthrough:
+			s.Tok = Fallthrough
+		}
+		p.next()
+		if s.Tok == Goto || s.Tok != Fallthrough && p.s.tok == tName {
+			s.Label = p.ident("a label")
+		}
+		s.Span = p.span(pos)
+		return s
+	case tAwait:
+		return p.awaitStmt()
+	case tAssert:
+		return p.assertStmt()
+	case tSkip:
+		p.next()
+		if p.s.tok == tLparen {
+			p.fail("skip stands without parentheses")
+		}
+		return &SkipStmt{p.span(pos)}
+	case tElse:
+		p.fail("else must stand on the line of the '}' before it")
+	case tCase, tDefault:
+		p.fail("%s stands outside of switch, select and choose", p.s.lit)
+	case tDefer:
+		p.fail("there is no defer: write the statement where the function returns")
+	case tImport, tPackage:
+		p.fail("there are no packages")
+	case tFunc:
+		p.fail("there are no closures and no functions inside of others: declare the function at the top level")
+	case tThread, tInit, tInvariant:
+		p.fail("%s stands at the top level of a file only", p.s.lit)
+	case tChoose:
+		return p.chooseStmt()
+	}
+	return p.simpleStmt(labelOK)
+}
+
+type simpleMode int
+
+const (
+	basic simpleMode = iota
+	labelOK
+	rangeOK
+)
+
+// simpleStmt parses an expression, send, assignment, ++ or --; with labelOK a
+// labelled statement, with rangeOK the clause of a for with range, as a
+// *RangeStmt without body.
+func (p *parser) simpleStmt(mode simpleMode) Stmt {
+	pos := p.pos()
+	if mode == rangeOK && p.s.tok == tRange {
+		p.next()
+		return &RangeStmt{X: p.expr(), Span: Span{pos, pos}}
+	}
+	lhs := p.exprs()
+	switch p.s.tok {
+	case tDefine, tAssign, tOpAssign:
+		s := &AssignStmt{Lhs: lhs, Op: Assign}
+		switch p.s.tok {
+		case tDefine:
+			s.Op = Define
+		case tOpAssign:
+			s.Op = p.s.op
+		}
+		opText := p.s.text[p.s.from:p.s.to]
+		p.next()
+		if mode == rangeOK && p.s.tok == tRange && (s.Op == Define || s.Op == Assign) {
+			p.next()
+			r := &RangeStmt{Define: s.Op == Define, Span: Span{pos, pos}}
+			if len(lhs) > 2 {
+				p.failAt(lhs[2].Pos(), lhs[2].End(), "range has at most two variables")
+			}
+			r.Key = lhs[0]
+			if len(lhs) == 2 {
+				r.Value = lhs[1]
+			}
+			r.X = p.expr()
+			p.defineNames(s)
+			return r
+		}
+		s.Rhs = p.exprs()
+		s.Span = p.span(pos)
+		p.defineNames(s)
+		if s.Op != Assign && s.Op != Define && (len(lhs) > 1 || len(s.Rhs) > 1) {
+			p.failAt(s.From, s.To, "%s has one operand on each side", opText)
+		}
+		return s
+	}
+	if len(lhs) > 1 {
+		p.expected("'=' or ':='")
+	}
+	x := lhs[0]
+	switch p.s.tok {
+	case tColon:
+		if n, ok := x.(*Ident); ok && mode == labelOK {
+			p.next()
+			if p.s.tok == tRbrace { // a label at the end of a block
+				return &LabeledStmt{Span{pos, n.To}, n, &EmptyStmt{Span{p.prevEnd, p.prevEnd}}}
+			}
+			switch p.s.tok {
+			case tConst, tType, tVar:
+				p.fail("a label cannot stand before a declaration: put it before a statement")
+			case tCase, tDefault, tEOF:
+				return &LabeledStmt{Span{pos, n.To}, n, &EmptyStmt{Span{p.prevEnd, p.prevEnd}}}
+			}
+			s := p.stmt()
+			return &LabeledStmt{p.span(pos), n, s}
+		}
+	case tArrow:
+		p.next()
+		v := p.expr()
+		return &SendStmt{p.span(pos), x, v}
+	case tInc, tDec:
+		dec := p.s.tok == tDec
+		p.next()
+		return &IncDecStmt{p.span(pos), x, dec}
+	}
+	return &ExprStmt{p.span(pos), x}
+}
+
+// defineNames checks that there are only names on the left of :=.
+func (p *parser) defineNames(s *AssignStmt) {
+	if s.Op != Define {
+		return
+	}
+	for _, x := range s.Lhs {
+		if _, ok := x.(*Ident); !ok {
+			p.failAt(x.Pos(), x.End(), "':=' declares variables, and %s is no name: use '='", String(x))
+		}
+	}
+}
+
+// header parses [init ;] cond of an if or a switch.
+func (p *parser) header(what string) (init Stmt, cond Expr) {
+	lev := p.exprLev
+	p.exprLev = -1
+	defer func() { p.exprLev = lev }()
+	if p.s.tok == tLbrace {
+		return nil, nil
+	}
+	if p.s.tok != tSemi {
+		init = p.simpleStmt(basic)
+	}
+	if p.s.tok == tSemi {
+		if p.s.autoSemi && what != "" {
+			p.noBrace("the body of " + what)
+		}
+		p.next()
+		if p.s.tok == tLbrace {
+			return init, nil
+		}
+		s := p.simpleStmt(basic)
+		return init, p.condition(s)
+	}
+	return nil, p.condition(init)
+}
+
+// condition takes the expression out of a statement in a header.
+func (p *parser) condition(s Stmt) Expr {
+	switch s := s.(type) {
+	case *ExprStmt:
+		return s.X
+	case *AssignStmt:
+		if s.Op == Assign && len(s.Lhs) == 1 {
+			p.failAt(s.From, s.To, "expected a condition, found the assignment %s: use '==' to compare", String(s))
+		}
+	}
+	p.failAt(s.Pos(), s.End(), "expected a condition, found the statement %s", String(s))
+	return nil
+}
+
+func (p *parser) ifStmt() Stmt {
+	pos := p.pos()
+	p.next()
+	s := &IfStmt{}
+	if p.s.tok == tLbrace {
+		p.fail("this if has no condition")
+	}
+	s.Init, s.Cond = p.header("the if")
+	if s.Cond == nil {
+		p.fail("this if has no condition")
+	}
+	s.Then = p.block("the body of the if")
+	if p.got(tElse) {
+		switch p.s.tok {
+		case tIf:
+			p.enter()
+			s.Else = p.ifStmt()
+			p.leave()
+		case tLbrace:
+			s.Else = p.block("the body of else")
+		default:
+			p.noBrace("the body of else (or another if)")
+		}
+	}
+	s.Span = p.span(pos)
+	return s
+}
+
+func (p *parser) forStmt() Stmt {
+	pos := p.pos()
+	p.next()
+	lev := p.exprLev
+	p.exprLev = -1
+	s := &ForStmt{}
+	if p.s.tok != tLbrace {
+		var first Stmt
+		if p.s.tok != tSemi {
+			first = p.simpleStmt(rangeOK)
+		}
+		if r, ok := first.(*RangeStmt); ok {
+			p.exprLev = lev
+			r.Body = p.block("the body of the for")
+			r.Span = p.span(pos)
+			return r
+		}
+		if p.s.tok == tSemi {
+			if p.s.autoSemi {
+				p.noBrace("the body of the for")
+			}
+			p.next()
+			s.Init = first
+			if p.s.tok != tSemi {
+				if p.s.tok == tLbrace {
+					p.fail("expected 'for init; condition; post', found '{'")
+				}
+				s.Cond = p.condition(p.simpleStmt(basic))
+			}
+			if p.s.tok != tSemi || p.s.autoSemi {
+				p.expected("';' and the last part of the for")
+			}
+			p.next()
+			if p.s.tok != tLbrace {
+				at := p.pos()
+				s.Post = p.simpleStmt(basic)
+				if a, ok := s.Post.(*AssignStmt); ok && a.Op == Define {
+					p.failAt(at, p.prevEnd, "the last part of a for cannot declare a variable")
+				}
+			}
+		} else {
+			s.Cond = p.condition(first)
+		}
+	}
+	p.exprLev = lev
+	s.Body = p.block("the body of the for")
+	s.Span = p.span(pos)
+	return s
+}
+
+// caseEnd parses the colon and the body of a case.
+func (p *parser) caseEnd(what string) []Stmt {
+	p.expect(tColon, "':' after "+what)
+	lev := p.exprLev
+	p.exprLev = 0
+	list := p.stmts()
+	p.exprLev = lev
+	return list
+}
+
+// cases parses { ... }, calling one for each case; each begins with case or default.
+func (p *parser) cases(what string, one func(isDefault bool, pos source.Pos)) {
+	open := p.pos()
+	if p.s.tok != tLbrace {
+		p.noBrace("the cases of the " + what)
+	}
+	p.enter()
+	defer p.leave()
+	p.next()
+	for p.s.tok == tCase || p.s.tok == tDefault {
+		pos := p.pos()
+		d := p.s.tok == tDefault
+		p.next()
+		one(d, pos)
+	}
+	if p.s.tok != tRbrace && p.s.tok != tEOF && !p.atMargin() {
+		p.fail("expected a case of the %s, found %s", what, p.s.describe())
+	}
+	p.closeBrace(open)
+}
+
+func (p *parser) switchStmt() Stmt {
+	pos := p.pos()
+	p.next()
+	s := &SwitchStmt{}
+	s.Init, s.Tag = p.header("the switch")
+	var dflt *SwitchCase
+	p.cases("switch", func(isDefault bool, pos source.Pos) {
+		c := &SwitchCase{Default: isDefault}
+		if isDefault {
+			if dflt != nil {
+				p.errorAt(pos, p.prevEnd, "a second default in this switch").Note(dflt.From, "the first one")
+			}
+			dflt = c
+			c.From = pos
+		} else {
+			c.Values = p.inner2(p.exprs)
+		}
+		c.Body = p.caseEnd("the case")
+		c.Span = p.span(pos)
+		s.Cases = append(s.Cases, c)
+	})
+	s.Span = p.span(pos)
+	return s
+}
+
+func (p *parser) selectStmt() Stmt {
+	pos := p.pos()
+	p.next()
+	s := &SelectStmt{}
+	var dflt *SelectCase
+	p.cases("select", func(isDefault bool, pos source.Pos) {
+		c := &SelectCase{}
+		if isDefault {
+			if dflt != nil {
+				p.errorAt(pos, p.prevEnd, "a second default in this select").Note(dflt.From, "the first one")
+			}
+			dflt = c
+			c.From = pos
+		} else if p.s.tok == tExists || p.s.tok == tForall {
+			p.eachCase(c)
+		} else {
+			c.Comm = p.comm()
+		}
+		c.Body = p.caseEnd("the case")
+		c.Span = p.span(pos)
+		s.Cases = append(s.Cases, c)
+	})
+	s.Span = p.span(pos)
+	return s
+}
+
+// comm parses what a select waits for.
+func (p *parser) comm() Stmt {
+	if p.s.tok == tAwait {
+		return p.awaitStmt()
+	}
+	if p.s.tok == tColon {
+		p.fail("a case of a select waits for a channel operation or for await(condition)")
+	}
+	s := p.simpleStmt(basic)
+	var x Expr
+	switch s := s.(type) {
+	case *SendStmt:
+		return s
+	case *ExprStmt:
+		x = s.X
+	case *AssignStmt:
+		if len(s.Rhs) == 1 && (s.Op == Assign || s.Op == Define) {
+			if len(s.Lhs) > 2 {
+				p.failAt(s.Lhs[2].Pos(), s.Lhs[2].End(), "a receive gives at most two values")
+			}
+			x = s.Rhs[0]
+		}
+	}
+	if u, ok := Unparen(x).(*UnaryExpr); !ok || u.Op != Arrow {
+		p.failAt(s.Pos(), s.End(), "a case of a select is a send, a receive or await(condition), not %s", String(s))
+	}
+	return s
+}
+
+func (p *parser) chooseStmt() Stmt {
+	pos := p.pos()
+	if p.peekChoose() {
+		return p.simpleStmt(basic)
+	}
+	p.next()
+	s := &ChooseStmt{}
+	p.cases("choose", func(isDefault bool, pos source.Pos) {
+		if isDefault {
+			p.failAt(pos, p.prevEnd, "choose has no default: each of its cases is always possible")
+		}
+		if p.s.tok != tColon {
+			p.fail("a case of a choose has no condition: write case: and, to restrict it, begin it with await(condition), or use select")
+		}
+		c := &ChooseCase{Body: p.caseEnd("the case"), Span: Span{pos, pos}}
+		c.Span = p.span(pos)
+		s.Cases = append(s.Cases, c)
+	})
+	if len(s.Cases) == 0 {
+		p.failAt(pos, p.prevEnd, "this choose has no cases")
+	}
+	s.Span = p.span(pos)
+	return s
+}
+
+// peekChoose tells whether the choose at hand is the function choose(lo, hi).
+func (p *parser) peekChoose() bool {
+	ahead := p.s
+	ahead.errorf = func(int, int, string, ...any) {}
+	ahead.next()
+	return ahead.tok == tLparen
+}
+
+func (p *parser) goStmt() Stmt {
+	pos := p.pos()
+	p.next()
+	if p.s.tok == tFunc {
+		p.fail("there are no closures: declare a thread at the top level and start it with go Name(arguments)")
+	}
+	s := &GoStmt{Thread: p.ident("the name of a thread")}
+	if p.s.tok != tLparen {
+		p.expected("'(' and the arguments of the thread")
+	}
+	s.Args = p.args()
+	s.Span = p.span(pos)
+	return s
+}
+
+func (p *parser) awaitStmt() Stmt {
+	pos := p.pos()
+	p.next()
+	p.expect(tLparen, "'(' and the condition to wait for")
+	s := &AwaitStmt{Cond: p.inner(p.expr)}
+	p.expect(tRparen, "')' after the condition")
+	s.Span = p.span(pos)
+	return s
+}
+
+func (p *parser) assertStmt() Stmt {
+	pos := p.pos()
+	p.next()
+	p.expect(tLparen, "'(' and the condition to check")
+	s := &AssertStmt{Cond: p.inner(p.expr)}
+	if p.got(tComma) {
+		if p.s.tok != tString {
+			p.expected("the message of the assertion, a string")
+		}
+		s.Message = p.s.lit
+		p.next()
+		if p.s.tok == tComma {
+			p.fail("the message of an assertion is one string, without arguments")
+		}
+	}
+	p.expect(tRparen, "')' after the assertion")
+	s.Span = p.span(pos)
+	return s
+}
+
+// ---------------------------------------------------------------- expressions
+
+// inner parses inside parentheses or brackets, where T{...} is a literal again.
+func (p *parser) inner(f func() Expr) Expr {
+	lev := p.exprLev
+	p.exprLev = max(lev, 0) + 1
+	x := f()
+	p.exprLev = lev
+	return x
+}
+
+func (p *parser) inner2(f func() []Expr) []Expr {
+	lev := p.exprLev
+	p.exprLev = max(lev, 0) + 1
+	list := f()
+	p.exprLev = lev
+	return list
+}
+
+func (p *parser) exprs() []Expr {
+	list := []Expr{p.expr()}
+	for p.got(tComma) {
+		list = append(list, p.expr())
+	}
+	return list
+}
+
+func (p *parser) expr() Expr {
+	p.enter()
+	defer p.leave()
+	return p.binary(1)
+}
+
+// Prec returns the precedence of a binary operator, 1 (||) to 5 (*), and 0 for
+// other operators.
+func (op Op) Prec() int {
+	switch op {
+	case LOr:
+		return 1
+	case LAnd:
+		return 2
+	case Eq, Ne, Lt, Le, Gt, Ge:
+		return 3
+	case Add, Sub, Or, Xor:
+		return 4
+	case Mul, Div, Rem, Shl, Shr, And, AndNot:
+		return 5
+	}
+	return 0
+}
+
+func (p *parser) binary(prec int) Expr {
+	pos := p.pos()
+	if !p.ltl {
+		return p.binaryRest(pos, p.unary(), prec)
+	}
+	// U, W and R stand between && and the comparisons.
+	x := p.binaryTemporal(pos, p.binaryNoTemporal(max(prec, Eq.Prec())))
+	return p.binaryRest(pos, x, prec)
+}
+
+// binaryNoTemporal is binary for operands in which U, W and R do not stand
+// outside of parentheses.
+func (p *parser) binaryNoTemporal(prec int) Expr {
+	pos := p.pos()
+	return p.binaryRest(pos, p.unary(), prec)
+}
+
+// binaryRest parses the operators of at least precedence prec that follow x.
+func (p *parser) binaryRest(pos source.Pos, x Expr, prec int) Expr {
+	for p.s.tok == tOp {
+		op := p.s.op
+		q := op.Prec()
+		if q < prec {
+			break
+		}
+		opPos := p.pos()
+		p.next()
+		h := p.height
+		var y Expr
+		if p.ltl && q >= Eq.Prec() {
+			y = p.binaryNoTemporal(q + 1)
+		} else {
+			y = p.binary(q + 1)
+		}
+		p.grow(max(h, p.height))
+		x = &BinaryExpr{p.span(pos), op, opPos, x, y}
+	}
+	return x
+}
+
+func (p *parser) unary() Expr {
+	p.enter()
+	defer p.leave()
+	pos := p.pos()
+	if p.ltl {
+		switch {
+		case p.s.tok == tLbrack && p.s.to < len(p.s.text) && p.s.text[p.s.to] == ']':
+			return p.prefixTemporal(Always)
+		case p.s.tok == tTemporal && p.s.temporal == Eventually:
+			return p.prefixTemporal(Eventually)
+		}
+	}
+	op := NoOp
+	switch p.s.tok {
+	case tOp:
+		switch p.s.op {
+		case Add, Sub, Not, Xor, And, Mul:
+			op = p.s.op
+		}
+	case tArrow:
+		op = Arrow
+	}
+	if op == NoOp {
+		return p.primary()
+	}
+	p.next()
+	x := p.unary()
+	p.grow(p.height)
+	return &UnaryExpr{p.span(pos), op, x}
+}
+
+func (p *parser) primary() Expr {
+	pos := p.pos()
+	x := p.operand()
+	if n, ok := x.(*Ident); ok && p.ltl {
+		p.temporalWord(n)
+	}
+	for {
+		switch p.s.tok {
+		case tDot:
+			p.next()
+			if p.s.tok == tLparen {
+				p.fail("there are no interfaces, and so no type assertions")
+			}
+			p.grow(p.height)
+			x = &SelectorExpr{Span{pos, source.Pos(p.s.to)}, x, p.ident("the name of a field")}
+		case tAt:
+			p.next()
+			p.grow(p.height)
+			x = &AtExpr{Span{pos, source.Pos(p.s.to)}, x, p.ident("a label")}
+		case tLbrack:
+			p.next()
+			if p.s.tok == tColon {
+				p.fail("there are no slices: use the array and indices")
+			}
+			h := p.height
+			i := p.inner(p.expr)
+			if p.s.tok == tColon {
+				p.fail("there are no slices: use the array and indices")
+			}
+			p.expect(tRbrack, "']' after the index")
+			p.grow(max(h, p.height))
+			x = &IndexExpr{p.span(pos), x, i}
+		case tLparen:
+			h := p.height
+			if n, ok := x.(*Ident); ok && n.Name == "make" {
+				x = p.makeExpr(n)
+			} else {
+				args := p.args()
+				x = &CallExpr{p.span(pos), x, args}
+			}
+			p.grow(max(h, p.height))
+		case tLbrace:
+			n, ok := x.(*Ident)
+			if !ok || p.exprLev < 0 {
+				return x
+			}
+			x = p.literal(pos, &NamedType{n.Span, n})
+		default:
+			return x
+		}
+	}
+}
+
+func (p *parser) args() []Expr {
+	p.expect(tLparen, "'('")
+	lev := p.exprLev
+	p.exprLev = max(lev, 0) + 1
+	var list []Expr
+	h := 0
+	for p.s.tok != tRparen {
+		list = append(list, p.expr())
+		h = max(h, p.height)
+		if p.s.tok == tEllipsis {
+			p.fail("there are no variable numbers of arguments")
+		}
+		if !p.got(tComma) {
+			break
+		}
+	}
+	p.expect(tRparen, "',' or ')' after the argument")
+	p.exprLev = lev
+	p.height = h
+	return list
+}
+
+func (p *parser) makeExpr(n *Ident) Expr {
+	p.next()
+	x := &MakeExpr{}
+	lev := p.exprLev
+	p.exprLev = max(lev, 0) + 1
+	if p.s.tok == tLbrack || p.s.tok == tMap {
+		p.typ() // slices and maps are refused there, with advice
+	}
+	x.Type = p.typ()
+	if p.got(tComma) && p.s.tok != tRparen {
+		x.Cap = p.expr()
+		p.got(tComma)
+	}
+	p.expect(tRparen, "')' after make")
+	p.exprLev = lev
+	x.Span = p.span(n.From)
+	return x
+}
+
+func (p *parser) operand() Expr {
+	pos := p.pos()
+	p.height = 1
+	switch p.s.tok {
+	case tName:
+		return p.ident("a name")
+	case tChoose:
+		n := &Ident{Span{pos, source.Pos(p.s.to)}, "choose"}
+		p.next()
+		if p.s.tok != tLparen {
+			p.fail("choose { ... } is a statement; as an expression it is choose(lo, hi)")
+		}
+		return n
+	case tInt:
+		x := &IntLit{Span{pos, source.Pos(p.s.to)}, p.s.lit}
+		p.next()
+		return x
+	case tString:
+		x := &StringLit{Span{pos, source.Pos(p.s.to)}, p.s.lit}
+		p.next()
+		return x
+	case tLparen:
+		p.next()
+		x := p.inner(p.formula)
+		p.expect(tRparen, "')'")
+		p.grow(p.height)
+		return &ParenExpr{p.span(pos), x}
+	case tLbrack, tStruct:
+		var t TypeExpr
+		if p.s.tok == tLbrack {
+			p.next()
+			t = p.arrayType(pos)
+		} else {
+			t = p.typ()
+		}
+		if p.s.tok != tLbrace {
+			p.expected("'{' and the elements of the literal")
+		}
+		return p.literal(pos, t)
+	case tForall, tExists:
+		return p.quantifier()
+	case tFunc:
+		p.fail("there are no closures: declare a function at the top level")
+	case tMap:
+		p.fail("there are no maps: use an array, indexed by a small integer")
+	case tInterface:
+		p.fail("there are no interfaces: use a struct with a field that tells the kinds apart")
+	case tChan:
+		p.fail("a channel type is no value: make(chan T, n) is one, as a shared variable's initial value")
+	case tAwait, tAssert:
+		p.fail("%s is a statement, not an expression", p.s.lit)
+	}
+	p.expected("an expression")
+	return nil
+}
+
+func (p *parser) quantifier() Expr {
+	pos := p.pos()
+	q := &QuantExpr{Exists: p.s.tok == tExists}
+	word := p.s.lit
+	p.next()
+	q.Var = p.ident("a variable after " + word)
+	if p.s.tok != tName || p.s.lit != "in" {
+		p.expected("'in' (as in " + word + " " + q.Var.Name + " in 0..N-1 { condition })")
+	}
+	p.next()
+	lev := p.exprLev
+	p.exprLev = -1
+	q.Lo = p.binary(1)
+	h := p.height
+	p.expect(tDotDot, "'..' and the upper bound")
+	q.Hi = p.binary(1)
+	h = max(h, p.height)
+	p.exprLev = 1
+	p.expect(tLbrace, "'{' and the condition")
+	q.Cond = p.formula()
+	p.got(tSemi)
+	p.expect(tRbrace, "'}' after the condition")
+	p.exprLev = lev
+	p.grow(max(h, p.height))
+	q.Span = p.span(pos)
+	return q
+}
+
+// literal parses { ... } of a composite literal.
+func (p *parser) literal(pos source.Pos, t TypeExpr) Expr {
+	p.enter()
+	defer p.leave()
+	x := &CompositeLit{Type: t}
+	lev := p.exprLev
+	p.exprLev = max(lev, 0) + 1
+	p.expect(tLbrace, "'{'")
+	h := 0
+	element := func() Expr {
+		var e Expr
+		if p.s.tok == tLbrace {
+			e = p.literal(p.pos(), nil)
+		} else {
+			e = p.expr()
+		}
+		h = max(h, p.height)
+		return e
+	}
+	for p.s.tok != tRbrace && p.s.tok != tEOF {
+		e := element()
+		var key Expr
+		if p.got(tColon) {
+			key, e = e, element()
+		}
+		x.Keys = append(x.Keys, key)
+		x.Values = append(x.Values, e)
+		if !p.got(tComma) {
+			break
+		}
+	}
+	if p.s.autoSemi {
+		p.fail("expected ',' before the end of the line (after the last element, too)")
+	}
+	p.expect(tRbrace, "',' or '}' after the element")
+	p.exprLev = lev
+	p.grow(h)
+	x.Span = p.span(pos)
+	return x
+}
+
+// Unparen returns the expression without the parentheses around it.
+func Unparen(x Expr) Expr {
+	for {
+		q, ok := x.(*ParenExpr)
+		if !ok {
+			return x
+		}
+		x = q.X
+	}
+}

@@ -1,0 +1,359 @@
+package treewalk
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cpor/frontend/model/resolve"
+	"cpor/frontend/model/syntax"
+)
+
+// object evaluates what names a lock, as far as accesses go.
+func (r *run) object(k known, e syntax.Expr, all bool) {
+	switch {
+	case r.typeOf(e).Kind != resolve.Pointer:
+		r.parts(k, e, all)
+	case all:
+		k[e] = r.eval(e)
+		r.hold(k[e])
+	default:
+		r.operand(k, e)
+	}
+}
+
+// lockName returns the name of the lock.
+func (r *run) lockName(k known, e syntax.Expr) string {
+	if r.typeOf(e).Kind == resolve.Pointer {
+		return r.follow(k, e)
+	}
+	return r.address(e, k)
+}
+
+func (r *run) lockOp(op string, e *syntax.CallExpr) {
+	k := known{}
+	r.object(k, e.Args[0], false)
+	r.point(e, 0)
+	name := r.lockName(k, e.Args[0])
+	self := r.self + 1
+	switch op {
+	case "lock":
+		if r.read(name).(mutex) != 0 {
+			panic(blocked{})
+		}
+		r.write(name, mutex(self))
+	case "unlock":
+		if r.read(name).(mutex) != mutex(self) {
+			r.fault(e)
+		}
+		r.write(name, mutex(0))
+	case "up":
+		r.world(func() any {
+			r.s.shared[name] = r.s.shared[name].(semaphore) + 1
+			return nil
+		})
+	case "down":
+		r.world(func() any {
+			n := r.s.shared[name].(semaphore)
+			if n == 0 {
+				panic(blocked{})
+			}
+			r.s.shared[name] = n - 1
+			return nil
+		})
+	case "notify", "notifyAll":
+		waiting := r.world(func() any {
+			m := r.s.shared[name].(monitor)
+			if m.owner != self {
+				r.fault(e)
+			}
+			return m.waiting
+		}).(string)
+		all := strings.Split(waiting, ",")[1:]
+		if len(all) == 0 {
+			return
+		}
+		rest := ""
+		if op == "notify" {
+			woken := r.choose(len(all))
+			for i, w := range all {
+				if i != woken {
+					rest += "," + w
+				}
+			}
+		}
+		r.world(func() any {
+			m := r.s.shared[name].(monitor)
+			m.waiting = rest
+			r.s.shared[name] = m
+			return nil
+		})
+	case "wait":
+		depth := r.world(func() any {
+			m := r.s.shared[name].(monitor)
+			if m.owner != self {
+				r.fault(e)
+			}
+			var who []int
+			for _, w := range strings.Split(m.waiting, ",")[1:] {
+				var n int
+				fmt.Sscan(w, &n)
+				who = append(who, n)
+			}
+			who = append(who, r.self)
+			slices.Sort(who)
+			waiting := ""
+			for _, n := range who {
+				waiting += fmt.Sprint(",", n)
+			}
+			r.s.shared[name] = monitor{waiting: waiting}
+			return m.depth
+		}).(int)
+		r.hold(depth)
+		r.point(e, 1)
+		name := r.lockName(k, e.Args[0])
+		r.world(func() any {
+			m := r.s.shared[name].(monitor)
+			if m.owner != 0 || strings.Contains(m.waiting+",", fmt.Sprintf(",%d,", r.self)) {
+				panic(blocked{})
+			}
+			m.owner, m.depth = self, depth
+			r.s.shared[name] = m
+			return nil
+		})
+	}
+}
+
+// syncStmt executes synchronized (m) { }: the monitor is left on every way out.
+func (r *run) syncStmt(s *syntax.SyncStmt) control {
+	k := known{}
+	r.object(k, s.Monitor, true)
+	r.point(s, 0)
+	name := r.lockName(k, s.Monitor)
+	self := r.self + 1
+	r.world(func() any {
+		m := r.s.shared[name].(monitor)
+		if m.owner != 0 && m.owner != self {
+			panic(blocked{})
+		}
+		m.owner = self
+		m.depth++
+		r.s.shared[name] = m
+		return nil
+	})
+	c := r.block(s.Body.Stmts)
+	r.hold(aggregate(c.results))
+	r.held = append(r.held, fmt.Sprint(c.jump, c.label))
+	r.point(s, 1)
+	name = r.lockName(k, s.Monitor)
+	r.world(func() any {
+		m := r.s.shared[name].(monitor)
+		if m.owner != self {
+			r.fault(s.Monitor)
+		}
+		if m.depth--; m.depth == 0 {
+			m.owner = 0
+		}
+		r.s.shared[name] = m
+		return nil
+	})
+	return c
+}
+
+// offer is a case of a select, or a send or receive alone.
+type offer struct {
+	guard   bool  // no channel: it can be taken if open
+	open    bool  //
+	send    bool  // else it receives
+	channel Value // a reference
+	value   Value // to send
+	elem    *resolve.Type
+	at      syntax.Node // where a send on a closed channel is reported
+}
+
+// communicated is what came of a select: the case, and what it received.
+type communicated struct {
+	k     int
+	value Value
+	ok    bool
+}
+
+// channel returns the channel of a reference; that of nil is never ready.
+func (r *run) channel(ref Value) channel {
+	if ref == reference("") {
+		return channel{}
+	}
+	return r.s.shared[string(ref.(reference))].(channel)
+}
+
+// set replaces a channel.
+func (r *run) set(ref Value, c channel) { r.s.shared[string(ref.(reference))] = c }
+
+// meets tells whether an offer is one on a channel without a buffer.
+func (r *run) meets(o *offer) bool {
+	return !o.guard && o.channel != reference("") && r.channel(o.channel).cap == 0
+}
+
+// ready tells whether an offer can be taken at once.
+func (r *run) ready(o *offer) bool {
+	switch {
+	case o.guard:
+		return o.open
+	case o.channel == reference(""):
+		return false
+	}
+	c := r.channel(o.channel)
+	switch {
+	case c.closed:
+		return true
+	case c.cap > 0 && o.send:
+		return len(c.buffer) < c.cap
+	case c.cap > 0:
+		return len(c.buffer) > 0
+	}
+	other := sender
+	if o.send {
+		other = receiver
+	}
+	return c.parked == other && c.who != r.self && r.s.threads[c.who].waits == 1
+}
+
+// retract takes the thread back from the channels where it is parked.
+func (r *run) retract(offers []offer) {
+	for i := range offers {
+		if !r.meets(&offers[i]) {
+			continue
+		}
+		c := r.channel(offers[i].channel)
+		if (c.parked == sender || c.parked == receiver) && c.who == r.self {
+			r.set(offers[i].channel, channel{cap: c.cap, closed: c.closed})
+		}
+	}
+	r.s.threads[r.self].waits = 0
+}
+
+// communicate executes a select with these cases; def is the default's index,
+// or -1. On a channel without a buffer the first one to come parks, the second
+// one completes the exchange for both, and the first one then wakes.
+func (r *run) communicate(offers []offer, def int) communicated {
+	meets := slices.ContainsFunc(offers, func(o offer) bool { return r.live && r.meets(&o) })
+	woken := r.world(func() any {
+		if !meets {
+			return nil
+		}
+		k := r.s.threads[r.self].waits - 2
+		if k < 0 {
+			return nil
+		}
+		done := communicated{k: k}
+		if o := &offers[k]; !o.send {
+			c := r.channel(o.channel)
+			done.value, done.ok = c.value, true
+			r.set(o.channel, channel{cap: c.cap, closed: c.closed})
+		}
+		r.retract(offers)
+		return done
+	})
+	if done, ok := woken.(communicated); ok {
+		return done
+	}
+	ready := r.world(func() any {
+		var list []int
+		for i := range offers {
+			if i != def && r.ready(&offers[i]) {
+				list = append(list, i)
+			}
+		}
+		return list
+	}).([]int)
+	if len(ready) == 0 {
+		if def >= 0 {
+			return communicated{k: def}
+		}
+		r.park(offers)
+	}
+	k := ready[0]
+	if len(ready) > 1 {
+		k = ready[r.choose(len(ready))]
+	}
+	return r.world(func() any {
+		if meets && r.s.threads[r.self].waits == 1 {
+			r.retract(offers)
+		}
+		return r.exchange(k, &offers[k])
+	}).(communicated)
+}
+
+// park waits at those of the channels where nobody is parked; if there is
+// none, the thread is blocked.
+func (r *run) park(offers []offer) {
+	any := false
+	for k := range offers {
+		o := &offers[k]
+		if !r.meets(o) {
+			continue
+		}
+		c := r.channel(o.channel)
+		if c.parked != nobody {
+			continue
+		}
+		c.parked, c.who, c.k = receiver, r.self, k
+		if o.send {
+			c.parked, c.value = sender, o.value
+		}
+		r.set(o.channel, c)
+		any = true
+	}
+	if !any {
+		panic(blocked{})
+	}
+	r.s.threads[r.self].waits = 1
+	panic(stays{})
+}
+
+// exchange takes an offer that is ready.
+func (r *run) exchange(k int, o *offer) communicated {
+	if o.guard {
+		return communicated{k: k}
+	}
+	c := r.channel(o.channel)
+	switch {
+	case o.send && c.closed:
+		r.fault(o.at)
+	case o.send && c.cap > 0:
+		c.buffer = append(slices.Clone(c.buffer), o.value)
+		r.set(o.channel, c)
+	case o.send:
+		r.s.threads[c.who].waits = 2 + c.k
+		c.parked, c.value = delivered, o.value
+		r.set(o.channel, c)
+	case len(c.buffer) > 0:
+		v := c.buffer[0]
+		c.buffer = slices.Clone(c.buffer[1:])
+		r.set(o.channel, c)
+		return communicated{k, v, true}
+	case c.closed:
+		return communicated{k, zero(o.elem), false}
+	default:
+		r.s.threads[c.who].waits = 2 + c.k
+		v := c.value
+		r.set(o.channel, channel{cap: c.cap, closed: c.closed})
+		return communicated{k, v, true}
+	}
+	return communicated{k: k}
+}
+
+func (r *run) close(n syntax.Node, ref Value) {
+	r.world(func() any {
+		if ref == reference("") {
+			r.fault(n)
+		}
+		c := r.channel(ref)
+		if c.closed {
+			r.fault(n)
+		}
+		c.closed = true
+		r.set(ref, c)
+		return nil
+	})
+}
