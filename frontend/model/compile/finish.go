@@ -160,43 +160,44 @@ func (p *Program) varsOf(tt *ThreadType) map[int32]*Var {
 // last use. A variable with a name stays for as long as its scope, where people
 // look for it.
 func (p *Program) forget(tt *ThreadType) {
-	temps := map[int32]*Var{}
+	// By register, because several temporary values can have the same one.
+	temps := map[int32]bool{}
 	for _, v := range tt.Vars {
 		if v.Name == "" && !v.mem {
-			temps[v.Reg] = v
+			temps[v.Reg] = true
 		}
 	}
 	if len(temps) == 0 {
 		return
 	}
 	code := p.reach(tt.Entry, true)
-	live := map[int]map[*Var]bool{}
+	live := map[int]map[int32]bool{}
 	var succ []int
 	for changed := true; changed; {
 		changed = false
 		for i := len(code) - 1; i >= 0; i-- {
 			at := code[i]
 			in := p.Code[at]
-			now := map[*Var]bool{}
+			now := map[int32]bool{}
 			succ = p.next(at, succ[:0])
 			if in.Op == OpBound && in.A >= 0 && !p.Points[in.A].Ended {
 				succ = append(succ, p.Points[in.A].Entry)
 			}
 			for _, s := range succ {
-				for v := range live[s] {
-					now[v] = true
+				for r := range live[s] {
+					now[r] = true
 				}
 			}
-			if !conditional(in) {
-				p.eachRegister(in, func(r int32, write bool) {
-					if write {
-						delete(now, temps[r])
-					}
-				})
-			}
+			// A case of a select that is not taken leaves its registers as they
+			// were, but then nobody reads them: so they count as written.
 			p.eachRegister(in, func(r int32, write bool) {
-				if v := temps[r]; v != nil && !write {
-					now[v] = true
+				if write {
+					delete(now, r)
+				}
+			})
+			p.eachRegister(in, func(r int32, write bool) {
+				if temps[r] && !write {
+					now[r] = true
 				}
 			})
 			if len(now) != len(live[at]) {
@@ -210,7 +211,7 @@ func (p *Program) forget(tt *ThreadType) {
 			continue
 		}
 		pt.alive = slices.DeleteFunc(pt.alive, func(v *Var) bool {
-			dead := temps[v.Reg] == v && (pt.Ended || !live[pt.Entry][v])
+			dead := v.Name == "" && !v.mem && (pt.Ended || !live[pt.Entry][v.Reg])
 			if dead {
 				v.points = slices.DeleteFunc(v.points, func(at int) bool { return at == i })
 				v.Kept = len(v.points) > 0
@@ -325,8 +326,8 @@ func (p *Program) analyse(pt *Point, entry int, vars map[int32]*Var, start bool)
 				}
 			}
 			for _, s := range p.next(at, nil) {
-				for v := range live[s] {
-					now[v] = true
+				for r := range live[s] {
+					now[r] = true
 				}
 			}
 			var reads []*Var
