@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cpor/frontend/model"
@@ -49,6 +51,9 @@ func Lockstep(name, text string, most int) (*Semantics, string, error) {
 	}
 	walkErr := l.resolve(name, text, m)
 	if err != nil || walkErr != nil {
+		if walkErr == nil && l.neverExists(err) {
+			return nil, "", err
+		}
 		if (err == nil) != (walkErr == nil) {
 			return nil, fmt.Sprintf("the machine says of init: %v; the walker: %v", err, walkErr), nil
 		}
@@ -90,6 +95,24 @@ func Lockstep(name, text string, most int) (*Semantics, string, error) {
 	l.sem.States = len(l.states)
 	l.sem.Interleavings = l.interleavings()
 	return l.sem, l.diff, nil
+}
+
+var absent = regexp.MustCompile(`(\w+)\[(\d+)\] never exists`)
+
+// neverExists tells whether a model was refused because a property names a thread
+// that init does not create, and rightly so.
+func (l *lockstep) neverExists(err error) bool {
+	m := absent.FindStringSubmatch(err.Error())
+	if m == nil {
+		return false
+	}
+	n, convErr := strconv.Atoi(m[2])
+	for _, s := range l.initial {
+		if convErr != nil || s.Count(m[1]) > n {
+			return false
+		}
+	}
+	return true
 }
 
 // maxThreads bounds the threads of the states that are compared.

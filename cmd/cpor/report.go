@@ -108,6 +108,7 @@ type resultJSON struct {
 	// What is added to the fixed names.
 	MoreViolations      uint64  `json:"more_violations"`
 	EndedLoops          uint64  `json:"ended_loops"`
+	BlockedLoops        uint64  `json:"blocked_loops,omitempty"`
 	CVOrder             string  `json:"cv_order,omitempty"`
 	Races               string  `json:"races"`
 	Select              string  `json:"select,omitempty"`
@@ -149,7 +150,7 @@ func (r *report) writeJSON(w io.Writer) error {
 		TransitionsPerSecond: res.TransitionsPerSecond(),
 		StoreBytes:           res.StoreBytes, BytesPerState: res.BytesPerState, PeakRSSBytes: res.PeakRSS,
 		Violations:     []violationJSON{},
-		MoreViolations: res.MoreViolations, EndedLoops: res.EndedLoops,
+		MoreViolations: res.MoreViolations, EndedLoops: res.EndedLoops, BlockedLoops: res.BlockedLoops,
 		Store: r.c.store.String(), OmissionProbability: res.OmissionProbability,
 		Steals: res.Steals, FailedCAS: res.FailedCAS, IdleShare: res.IdleShare,
 		Deadlocks: r.c.deadlock, NotChecked: r.ltl,

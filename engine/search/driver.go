@@ -199,6 +199,7 @@ func (r *run) fill(res *Result) {
 		res.Transitions += c.Transitions
 		res.Attempts += c.Attempts
 		res.EndedLoops += c.EndedLoops
+		res.BlockedLoops += c.BlockedLoops
 		res.MaxDepth = max(res.MaxDepth, w.maxDepth)
 	}
 	res.States = r.store.Len()

@@ -113,6 +113,9 @@ type Counters struct {
 	// meets, or that a cartesian one adds to prefixes; some tables of the
 	// paper include them. They are not in Transitions or Attempts.
 	EndedLoops uint64
+	// BlockedLoops counts the self-loops of blocked threads that are in
+	// Transitions. Checkers that do not count them (SPIN) have fewer.
+	BlockedLoops uint64
 }
 
 // Factory makes the expander of one worker. The driver calls it once at a time.

@@ -57,7 +57,7 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 	mark := m.Mark()
 	n := m.NumThreads()
 	enabled, stuck := false, false
-	var transitions, ended uint64
+	var transitions, ended, blocked uint64
 	for t := 0; t < n; t++ {
 		out := m.Step(t, 0)
 		if out.Kind != system.Moved {
@@ -67,6 +67,7 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 				ended++
 			default:
 				transitions++
+				blocked++
 				stuck = stuck || !out.AtEnd || sabotage.Is("full/end")
 			}
 			continue
@@ -97,6 +98,7 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 	}
 	x.counters.Transitions += transitions
 	x.counters.EndedLoops += ended
+	x.counters.BlockedLoops += blocked
 	if stuck && !enabled {
 		x.deadlock = system.Violation{Kind: system.Deadlock, Message: "deadlock"}
 		v.Violation(&x.deadlock, nil)

@@ -265,6 +265,17 @@ func Text(v Value) string {
 	return fmt.Sprint(v)
 }
 
+// Count returns the number of threads of the type with that name.
+func (s *State) Count(name string) int {
+	n := 0
+	for i := range s.threads {
+		if k := s.threads[i].kind; k != nil && k.Name == name {
+			n++
+		}
+	}
+	return n
+}
+
 // Threads returns the number of threads, observers included.
 func (s *State) Threads() int { return len(s.threads) }
 
