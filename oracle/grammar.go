@@ -52,7 +52,6 @@ type surroundings struct {
 	each            bool // in a case of a select that stands for several: no labels
 	endless         bool // in a loop that may not end: nothing is created
 	loopLabel       string
-	breakLabel      string
 	ints, bools     []string
 	arrays, structs []string
 	held            bool // in synchronized (mo)

@@ -21,7 +21,6 @@ type generator struct {
 	monitor    bool
 	mutexes    int
 	child      bool
-	names      int
 }
 
 // generate returns the text of a model; equal seeds give equal models.
