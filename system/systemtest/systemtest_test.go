@@ -69,7 +69,7 @@ func TestAgreeHeap(t *testing.T) {
 		finite := seed%3 > 0
 		sys, p := heap(t, seed, !finite)
 		compared += systemtest.Agree(t, sys, stateful, finite, 3000, 1, 8)
-		compared += systemtest.Agree(t, sys, append(stateful[:1:1], stateless...), finite, 3000, 1)
+		compared += systemtest.Agree(t, sys, append(stateful[:1:1], stateless...), finite, 3000, 1, 8)
 		if t.Failed() {
 			t.Fatalf("seed %d\n%v", seed, p)
 		}
