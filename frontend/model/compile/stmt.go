@@ -393,6 +393,7 @@ func (g *gen) exprStmt(e syntax.Expr) {
 // object is a mutex, monitor, semaphore or array that a statement names,
 // evaluated as far as shared accesses go.
 type object struct {
+	quiet   int // of a monitor that was entered: gen.quiet then
 	e       syntax.Expr
 	pl      *place // nil if a pointer names it
 	pointer value
@@ -481,6 +482,7 @@ func (g *gen) syncStmt(s *syntax.SyncStmt) {
 	l := g.location(o)
 	g.emit(Instr{Op: OpEnter, B: l.reg, Site: g.fault(s)})
 	g.free(l)
+	o.quiet = g.quiet
 	g.syncs = append(g.syncs, o)
 	g.block(s.Body.Stmts)
 	g.at(s, max(s.Pos(), s.End()-1), s.End())
@@ -490,10 +492,14 @@ func (g *gen) syncStmt(s *syntax.SyncStmt) {
 	g.alive = g.alive[:n]
 }
 
-// leaveMonitors leaves the monitors that were entered after the first n.
+// leaveMonitors leaves the monitors that were entered after the first n. A return
+// or a break out of an atomic block ends the block before it leaves a monitor that
+// was entered around it.
 func (g *gen) leaveMonitors(n int) {
+	defer func(quiet int) { g.quiet = quiet }(g.quiet)
 	for i := len(g.syncs) - 1; i >= n; i-- {
 		o := g.syncs[i]
+		g.quiet = o.quiet
 		g.point()
 		l := g.location(o)
 		g.emit(Instr{Op: OpExit, B: l.reg, Site: g.fault(o.e)})
