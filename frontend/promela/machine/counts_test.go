@@ -18,7 +18,12 @@ type counts struct{ stored, matched, errors int }
 
 // count explores all states as SPIN does without any reduction.
 func count(s *System) counts {
-	var c counts
+	c, _ := countFailed(s)
+	return c
+}
+
+// countFailed also returns how many of the errors are no invalid end states.
+func countFailed(s *System) (c counts, failed int) {
 	seen := map[string]bool{}
 	key := func(st system.State) string {
 		var b strings.Builder
@@ -47,8 +52,9 @@ func count(s *System) counts {
 				}
 				enabled = true
 				c.errors += m.failed
+				failed += m.failed
 				if m.fatal {
-					return c
+					return c, failed
 				}
 				e := m.Encode(nil)
 				m.Rewind(mark)
@@ -69,7 +75,7 @@ func count(s *System) counts {
 			c.errors++
 		}
 	}
-	return c
+	return c, failed
 }
 
 // micro are the small models of testdata/micro, whose counts index.csv has as SPIN
