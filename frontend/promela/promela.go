@@ -14,8 +14,8 @@
 //
 // Where the two differ: hidden globals stay part of the state; an unless inside the
 // escape of another one, or two around one statement, may have other edges than SPIN
-// makes of them; a fault in a guard that does not hold is reported when the guard
-// is looked at by a step that is taken.
+// makes of them; a fault in a guard of a process that waits is a step back to the same
+// state.
 package promela
 
 import (

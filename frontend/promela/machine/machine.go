@@ -267,6 +267,11 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 		m.touch(m.sys.locControl(t), false)
 	}
 	if len(m.opts) == 0 {
+		if m.viol != nil {
+			// A guard that does not hold could not be evaluated: a process
+			// that waits must not hide that.
+			return system.Outcome{Kind: system.Moved, Violation: m.viol}
+		}
 		s := &m.proc.states[m.pc(t)]
 		return system.Outcome{Kind: system.Blocked, AtEnd: s.final || s.end}
 	}

@@ -49,6 +49,9 @@ type told struct {
 // process (the receiver of a rendezvous) with its name.
 func (m *Machine) Told() (system.Pos, string) {
 	if len(m.told) == 0 {
+		if m.viol != nil {
+			return m.viol.Pos, "(a guard is looked at)"
+		}
 		return system.Pos{}, ""
 	}
 	var b strings.Builder
