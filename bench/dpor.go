@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cpor/benchmarks"
+	"cpor/internal/human"
 )
 
 // dporTable puts dynamic partial-order reduction beside the cartesian one, as
@@ -253,7 +254,7 @@ func reportDPOR(ms []Measurement, machine Machine) []Section {
 	sec := Section{
 		Title: "Dynamic partial-order reduction beside the cartesian one",
 		Text: []string{fmt.Sprintf("Measured on %s (%s) with one worker; times are medians of the searches' own. The programs are acyclic: a state-less search of others never ends.",
-			plural(machine.Cores, "core"), machine.CPU)},
+			human.Plural(machine.Cores, "core"), machine.CPU)},
 	}
 	if len(g.Lines) > 0 {
 		sec.Grids = []Grid{g}

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/agext/levenshtein"
-	"github.com/dustin/go-humanize"
 	"github.com/shirou/gopsutil/v4/mem"
 
 	"cpor/benchmarks"
+	"cpor/internal/cliflag"
 )
 
 // The exit codes of the command.
@@ -147,41 +147,28 @@ func ofTable(rs *Results, name string) []Measurement {
 
 func parse(args []string, stdout io.Writer) (*options, error) {
 	o := &options{}
-	f := flag.NewFlagSet("bench", flag.ContinueOnError)
-	f.SetOutput(io.Discard)
+	f := cliflag.New("bench")
 	f.DurationVar(&o.limit, "limit", 60*time.Second, "end a run after this `time`; its row then says that it does not fit")
 	f.IntVar(&o.rounds, "rounds", 0, "repeat each run `n` times (default: 3, in peers 5; in table1 runs over 2 s only once)")
 	f.StringVar(&o.dir, "o", "", "write the results to this new or empty `directory` (default bench-results/DATE-TIME)")
 	f.IntVar(&o.workers, "workers", runtime.NumCPU(), "the `number` of workers that stands for all")
-	f.Func("max-memory", "end a run before it takes more memory than this `size` (default: 80% of what is free)", func(s string) (err error) {
-		if o.maxMemory, err = humanize.ParseBytes(s); err != nil || o.maxMemory == 0 {
-			return errors.New("want a size such as 500MB or 2GiB")
-		}
-		return nil
-	})
+	f.Var((*cliflag.Size)(&o.maxMemory), "max-memory", "end a run before it takes more memory than this `size` (default: 80% of what is free)")
 	f.StringVar(&o.por, "por", "", "the `reduction` of the runs of scale, as in cpor run")
 	f.Func("D", "take only rows with NAME=VALUE; in scale and peers, run the model with it: -D `NAME=VALUE`", func(s string) error {
-		ps, err := benchmarks.ParseParams(s)
-		if err != nil || len(ps) != 1 {
-			return errors.New("want NAME=VALUE, such as -D N=16")
+		name, value, err := cliflag.Assignment(s)
+		if err == nil {
+			o.params = append(o.params, benchmarks.Param{Name: name, Value: value})
 		}
-		o.params = append(o.params, ps...)
-		return nil
+		return err
 	})
 	f.BoolVar(&o.large, "large", false, "in peers, run also a model with 43 million states, which takes minutes a run")
 	f.Uint64Var(&o.trans, "transitions", 1_000_000, "in siegel, let N grow while a graph has at most this `number` of transitions")
-	for rest := args; ; {
-		if err := f.Parse(rest); err != nil {
-			if errors.Is(err, flag.ErrHelp) {
-				usage(stdout, f)
-			}
-			return nil, err
+	var err error
+	if o.args, err = f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			usage(stdout, f)
 		}
-		if f.NArg() == 0 {
-			break
-		}
-		o.args = append(o.args, f.Arg(0))
-		rest = f.Args()[1:]
+		return nil, err
 	}
 	switch {
 	case o.limit <= 0:
@@ -197,7 +184,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	return o, nil
 }
 
-func usage(w io.Writer, f *flag.FlagSet) {
+func usage(w io.Writer, f *cliflag.Set) {
 	fmt.Fprintln(w, `usage: cpor bench [TABLE...] [NAME...] [flags]
 
 Measures tables and puts the papers' or other tools' figures beside. Without a
@@ -209,8 +196,7 @@ Tables:`)
 		fmt.Fprintf(w, "  %-12s%s\n", t.Name, t.Summary)
 	}
 	fmt.Fprintf(w, "\nNames: %s.\n\nFlags:\n", wrapNames(known()))
-	f.SetOutput(w)
-	f.PrintDefaults()
+	f.Defaults(w)
 	fmt.Fprintln(w, `
 The results go to a directory: results.json, results.csv, benchmarks.txt for
 benchstat, and report.html, a page with tables and plots.

@@ -2,13 +2,12 @@ package bench
 
 import (
 	"bytes"
+	"cpor/internal/human"
 	_ "embed"
 	"fmt"
 	"html/template"
 	"strings"
 	"time"
-
-	"github.com/dustin/go-humanize"
 )
 
 //go:embed report.html.tmpl
@@ -45,7 +44,7 @@ func htmlReport(r *Results, sections []Section) ([]byte, error) {
 		Command: strings.Join(append([]string{"cpor", "bench"}, r.Command...), " "),
 		Start:   r.Start.Format("2 January 2006, 15:04"),
 		Took:    roughly(time.Since(r.Start)),
-		Memory:  humanize.IBytes(r.Machine.Memory),
+		Memory:  human.Size(r.Machine.Memory),
 	}
 	if !r.End.IsZero() {
 		p.Took = roughly(r.End.Sub(r.Start))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cpor/benchmarks"
+	"cpor/internal/human"
 )
 
 // scale runs a model with 1, 2, 4, ... 64 workers.
@@ -76,7 +77,7 @@ func runScale(ctx context.Context, s *Session) error {
 					s.Drop(1, est)
 					continue
 				}
-				label := fmt.Sprintf("%s %s, %s, %s", name(sw.model), sw.params, sw.por, plural(w, "worker"))
+				label := fmt.Sprintf("%s %s, %s, %s", name(sw.model), sw.params, sw.por, human.Plural(w, "worker"))
 				out := s.Run(ctx, Request{
 					Model: sw.model, Params: sw.params, POR: sw.por, Workers: w, Limit: s.Limit, MaxMemory: s.MaxMemory,
 				}, label, est)
@@ -117,7 +118,7 @@ func reportScale(ms []Measurement, machine Machine) []Section {
 		Text: []string{fmt.Sprintf("Measured on %s (%s). With more workers than cores the best possible is the speed-up of %s; "+
 			"what counts there is that it does not fall. Efficiency is the speed-up over the workers that can run at the same time. "+
 			"The time is the median of the rounds, in which the numbers of workers take turns.",
-			plural(machine.Cores, "core"), machine.CPU, plural(machine.Cores, "worker"))},
+			human.Plural(machine.Cores, "core"), machine.CPU, human.Plural(machine.Cores, "worker"))},
 	}
 	type key struct{ row, por string }
 	var keys []key
@@ -143,7 +144,7 @@ func reportScale(ms []Measurement, machine Machine) []Section {
 			if !ok {
 				if len(c) > 0 {
 					g.Lines = append(g.Lines, Line{Cells: []string{strconv.Itoa(w), "–", "", "", "", "", "", "", "", ""}})
-					g.Notes = append(g.Notes, fmt.Sprintf("– %s: %s", plural(w, "worker"), c[0].Reason))
+					g.Notes = append(g.Notes, fmt.Sprintf("– %s: %s", human.Plural(w, "worker"), c[0].Reason))
 				}
 				continue
 			}
@@ -191,7 +192,7 @@ func reportScale(ms []Measurement, machine Machine) []Section {
 		sec.Plots = append(sec.Plots, Plot{Title: k.row + ", " + k.por + ": where the time goes", X: "workers", Y: "seconds", Bars: &bars})
 	}
 	if ws := workerCounts(ms); len(speed.Series) > 0 {
-		ideal := Series{Name: "possible on " + plural(machine.Cores, "core"), Color: grey, Paper: true}
+		ideal := Series{Name: "possible on " + human.Plural(machine.Cores, "core"), Color: grey, Paper: true}
 		for _, w := range ws {
 			ideal.Points = append(ideal.Points, Point{float64(w), float64(min(w, machine.Cores))})
 		}

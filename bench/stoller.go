@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cpor/benchmarks"
+	"cpor/internal/human"
 )
 
 // stoller compares the lock-based reduction with the full search at two
@@ -231,7 +232,7 @@ func reportStoller(ms []Measurement, machine Machine) []Section {
 		Text: []string{fmt.Sprintf("Measured on %s (%s) with one worker; times are medians. The programs are written anew from the paper's "+
 			"descriptions, so the factors compare, and the figures do not. The paper's check of the discipline is part of each state; "+
 			"here histories are merged over the executions first, which costs no states where the discipline holds.",
-			plural(machine.Cores, "core"), machine.CPU)},
+			human.Plural(machine.Cores, "core"), machine.CPU)},
 		Grids: []Grid{g},
 	}}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cpor/benchmarks"
+	"cpor/internal/human"
 )
 
 // table1 measures the rows of Table 1 of Gueta et al. 2007, full and cartesian,
@@ -181,7 +182,7 @@ func runRow(ctx context.Context, s *Session, r *benchmarks.PaperRow, m mode, wor
 				continue
 			}
 			req := Request{Model: r.Benchmark, Params: r.Params, POR: m.por, Workers: w, Limit: s.Limit, MaxMemory: s.MaxMemory}
-			label := fmt.Sprintf("%s %s, %s, %s", r.Benchmark, r.Params, m.title, plural(w, "worker"))
+			label := fmt.Sprintf("%s %s, %s, %s", r.Benchmark, r.Params, m.title, human.Plural(w, "worker"))
 			out := s.Run(ctx, req, label, time.Duration(planned(est, rounds)/rounds))
 			if out.Status == Interrupted {
 				return true
@@ -230,13 +231,6 @@ func checkReference(s *Session, r *benchmarks.PaperRow, m mode, out *Outcome) {
 		s.Unexpected("%s %s, %s: %d states, %d transitions, %d attempts; the reference implementation has %d, %d, %d",
 			r.Benchmark, r.Params, m.title, got.States, got.Transitions, got.Attempts, want.States, want.Transitions, want.Attempts)
 	}
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // row1 is what the report knows about one row.
@@ -339,7 +333,7 @@ func reportTable1(ms []Measurement, machine Machine) []Section {
 	counts[0] = Grid{Caption: "Full search", Header: []string{"", "states", "paper", "", "transitions", "paper", ""}}
 	counts[1] = Grid{Caption: "Cartesian search", Header: []string{"", "states", "paper", "", "transitions", "attempts", "paper", ""}}
 	times := Grid{
-		Caption: fmt.Sprintf("Time of the search with 1 worker and with %d, on %s", most, plural(machine.Cores, "core")),
+		Caption: fmt.Sprintf("Time of the search with 1 worker and with %d, on %s", most, human.Plural(machine.Cores, "core")),
 		Header:  []string{"", "full 1", fmt.Sprintf("full %d", most), "×", "paper", "cart. 1", fmt.Sprintf("cart. %d", most), "×", "paper", "on 4"},
 	}
 	if most == 1 {
@@ -440,7 +434,7 @@ func reportTable1(ms []Measurement, machine Machine) []Section {
 	if len(speed) > 0 {
 		sec.Facts = append(sec.Facts, Fact{
 			fmt.Sprintf("Median speed-up of %d workers", most),
-			fmt.Sprintf("%s (%s over half a second)", times2(median(speed)), plural(len(speed), "run")),
+			fmt.Sprintf("%s (%s over half a second)", times2(median(speed)), human.Plural(len(speed), "run")),
 		})
 	}
 	for _, g := range []Grid{counts[0], counts[1], times, saving} {

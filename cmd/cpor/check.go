@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cpor/internal/cliflag"
+	"cpor/internal/human"
 	"errors"
 	"flag"
 	"fmt"
@@ -13,12 +15,12 @@ type checkConfig struct {
 	quiet  bool
 }
 
-func (c *checkConfig) define() *flagSet {
-	f := newFlagSet("check")
+func (c *checkConfig) define() *cliflag.Set {
+	f := cliflag.New("check")
 	c.params = map[string]string{}
 	defineParams(f, c.params)
 	f.BoolVar(&c.quiet, "q", false, "print nothing if there is no mistake")
-	f.group("Flags:", "D", "q")
+	f.Group("Flags:", "D", "q")
 	return f
 }
 
@@ -26,7 +28,7 @@ func checkHelp(w io.Writer) {
 	fmt.Fprintln(w, `usage: cpor check [flags] FILE.model
 
 Reports all mistakes of a model that can be found without searching it.`)
-	new(checkConfig).define().describe(w)
+	new(checkConfig).define().Describe(w)
 	fmt.Fprintln(w, `
 Exit codes: 0 no mistake, 2 a mistake.`)
 }
@@ -35,7 +37,7 @@ Exit codes: 0 no mistake, 2 a mistake.`)
 func checkCommand(e *env, args []string) int {
 	var c checkConfig
 	f := c.define()
-	files, err := f.parse(args)
+	files, err := f.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		checkHelp(e.stdout)
 		return exitPass
@@ -54,7 +56,7 @@ func checkCommand(e *env, args []string) int {
 	if !c.quiet {
 		fmt.Fprintf(e.stdout, "%s: no mistakes found\n", file)
 		if ps := paramList(m.Params); ps != "" {
-			fmt.Fprintf(e.stdout, "  %s\n", wrapIndented("constants that -D can change: "+ps, 2))
+			fmt.Fprintf(e.stdout, "  %s\n", human.Wrap("constants that -D can change: "+ps, 2))
 		}
 	}
 	return exitPass

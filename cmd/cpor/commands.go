@@ -8,8 +8,6 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"cpor/internal/spell"
 )
 
@@ -155,13 +153,4 @@ func version() string {
 		return "(development)"
 	}
 	return revision + modified
-}
-
-// wrapIndented breaks a text into lines of 80 columns and indents all but the first.
-func wrapIndented(s string, indent int) string {
-	lines := strings.Split(text.WrapSoft(s, 80-indent), "\n")
-	for i, l := range lines {
-		lines[i] = strings.TrimRight(l, " ")
-	}
-	return strings.Join(lines, "\n"+strings.Repeat(" ", indent))
 }

@@ -6,6 +6,7 @@ import (
 
 	"cpor/engine/search"
 	"cpor/engine/stateless"
+	"cpor/internal/cliflag"
 	"cpor/lockset"
 )
 
@@ -17,7 +18,7 @@ const (
 )
 
 // defineInvisible defines -invisible.
-func (c *statelessConfig) defineInvisible(f *flagSet) {
+func (c *statelessConfig) defineInvisible(f *cliflag.Set) {
 	f.Func("invisible", "with -search stateless: `how` to use that locks protect data, as -por locks does with stored states: first explores invisible transitions at once (with -por persistent+sleep, the default then, persistent, sleep or none), composed joins them with the visible one before (with any reduction); both check -races ld'", func(s string) error {
 		if s != invisibleExplored && s != invisibleComposed {
 			return errors.New("want first or composed")
@@ -29,14 +30,14 @@ func (c *statelessConfig) defineInvisible(f *flagSet) {
 
 // checkInvisible checks -invisible together with the reduction, the bounds and
 // -races, and sets the defaults.
-func (c *statelessConfig) checkInvisible(f *flagSet, l *lockConfig) error {
+func (c *statelessConfig) checkInvisible(f *cliflag.Set, l *lockConfig) error {
 	if c.invisible == "" {
 		return nil
 	}
-	if c.invisible == invisibleExplored && !f.given("por") {
+	if c.invisible == invisibleExplored && !f.Given("por") {
 		c.reduction = stateless.PersistentSleep
 	}
-	if !f.given("races") {
+	if !f.Given("races") {
 		l.races = lockset.LDPrime
 	}
 	switch {

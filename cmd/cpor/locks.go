@@ -10,6 +10,7 @@ import (
 
 	"cpor/engine/search"
 	"cpor/engine/search/composed"
+	"cpor/internal/cliflag"
 	"cpor/lockset"
 	"cpor/system"
 )
@@ -75,7 +76,7 @@ func init() { reductions = append(reductions, locksReduction, invisibleFirst) }
 func usesLocks(por string) bool { return por == locksReduction.name || por == invisibleFirst.name }
 
 // define defines the flags on l.
-func (l *lockConfig) define(f *flagSet) {
+func (l *lockConfig) define(f *cliflag.Set) {
 	l.initThread = map[string]string{}
 	f.Func("races", "the `rule` for races: ld' (a lock protects what several threads write; the default of -por locks), ld (Eraser's, which lets the first thread initialise), hb (happens-before: no synchronisation orders two accesses) or none (the default otherwise). With stored states ld and hb need -por none; with -search stateless every reduction checks every rule", func(s string) (err error) {
 		l.races, err = lockset.ParseRule(s)
@@ -99,16 +100,16 @@ func (l *lockConfig) define(f *flagSet) {
 		}
 		return errors.New("want all, persistent, sleep or persistent+sleep")
 	})
-	f.group("Locks and races:", "races", "init-thread", "max-invisible", "select")
+	f.Group("Locks and races:", "races", "init-thread", "max-invisible", "select")
 }
 
 // check says what is wrong with the flags, and sets the defaults.
-func (l *lockConfig) check(f *flagSet, por string) error {
+func (l *lockConfig) check(f *cliflag.Set, por string) error {
 	locks := usesLocks(por)
-	if locks && !f.given("races") {
+	if locks && !f.Given("races") {
 		l.races = lockset.LDPrime
 	}
-	l.bounded = f.given("max-invisible")
+	l.bounded = f.Given("max-invisible")
 	switch {
 	case locks && (l.races == lockset.LD || l.races == lockset.HB):
 		return fmt.Errorf("-races %v needs every interleaving, because it depends on the order of the accesses: -por %s checks ld'; -por none checks %v, and so does -search stateless with every reduction", l.races, por, l.races)

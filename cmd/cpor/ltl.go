@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize"
-
 	"cpor/engine/search"
 	"cpor/engine/temporal"
 	"cpor/frontend"
+	"cpor/internal/cliflag"
+	"cpor/internal/human"
 	"cpor/internal/spell"
 	"cpor/ltl/buchi"
 	"cpor/system"
@@ -32,7 +32,7 @@ type ltlConfig struct {
 func (c *ltlConfig) asked() bool { return c.name != "" || c.reduction != nil }
 
 // define defines the flags.
-func (c *ltlConfig) define(f *flagSet) {
+func (c *ltlConfig) define(f *cliflag.Set) {
 	f.StringVar(&c.name, "ltl", "", "check the ltl property of this `name`, or all; instead of searching for assertions, invariants and deadlocks")
 	f.BoolVar(&c.fair, "fair", false, "with -ltl: only weakly fair executions count, in which no thread that stays enabled is left out forever; needs -por none")
 }
@@ -60,13 +60,13 @@ func (c *ltlConfig) parse(s string) bool {
 }
 
 // validate checks the flags together.
-func (c *ltlConfig) validate(f *flagSet, run *runConfig) error {
+func (c *ltlConfig) validate(f *cliflag.Set, run *runConfig) error {
 	if c.reduction == nil {
 		r := temporal.Transparent
 		switch {
-		case f.given("por") && run.stateless.name == "" && run.reduction.name == "none":
+		case f.Given("por") && run.stateless.name == "" && run.reduction.name == "none":
 			r = temporal.None
-		case f.given("por"):
+		case f.Given("por"):
 			return fmt.Errorf("-por %s does not preserve temporal properties; with -ltl use transparent, invisible or none", cmp.Or(run.stateless.name, run.reduction.name))
 		case c.fair:
 			r = temporal.None
@@ -282,7 +282,7 @@ func (r *ltlReport) writeText(w *bytes.Buffer, width int) error {
 		p.printf("%s: ltl %s %s\n", r.c.file, res.Property.Name, verdict)
 		if !r.c.quiet {
 			p.printf("  %s states, %s transitions (-por %s), automaton %d states, %s\n",
-				humanize.Comma(int64(res.States)), humanize.Comma(int64(res.Transitions)), *r.c.ltl.reduction, res.Automaton,
+				human.Count(res.States), human.Count(res.Transitions), *r.c.ltl.reduction, res.Automaton,
 				res.Time.Round(time.Millisecond))
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cpor/internal/cliflag"
 	"flag"
 	"fmt"
 	"slices"
@@ -74,7 +75,7 @@ func (c *runConfig) mode() mode {
 }
 
 // checkModes refuses a flag that has no meaning in the mode.
-func (c *runConfig) checkModes(f *flagSet) (err error) {
+func (c *runConfig) checkModes(f *cliflag.Set) (err error) {
 	m := c.mode()
 	f.Visit(func(fl *flag.Flag) {
 		u := flagUses[fl.Name]
@@ -92,7 +93,7 @@ func (c *runConfig) checkModes(f *flagSet) (err error) {
 			err = fmt.Errorf("-ltl has no meaning with %s, which stores no states", modeFlags[m])
 		case m == stored:
 			err = fmt.Errorf("-%s is an option of %s", fl.Name, strings.Join(of, " and "))
-		case m == overTime && !f.given("ltl"):
+		case m == overTime && !f.Given("ltl"):
 			err = fmt.Errorf("-%s has no meaning with -por %v, which checks ltl properties; it is an option of %s", fl.Name, *c.ltl.reduction, strings.Join(of, " and "))
 		default:
 			err = fmt.Errorf("-%s has no meaning with %s; it is an option of %s", fl.Name, modeFlags[m], strings.Join(of, " and "))
@@ -102,7 +103,7 @@ func (c *runConfig) checkModes(f *flagSet) (err error) {
 }
 
 // checkReductions refuses a flag that has no meaning with the reduction.
-func (c *runConfig) checkReductions(f *flagSet) (err error) {
+func (c *runConfig) checkReductions(f *cliflag.Set) (err error) {
 	m, por := c.mode(), c.por()
 	f.Visit(func(fl *flag.Flag) {
 		if with := flagUses[fl.Name][m]; with != nil && !slices.Contains(with, por) && err == nil {

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
 	"cpor/engine/search"
+	"cpor/internal/human"
 )
 
 const (
@@ -102,17 +102,17 @@ func (p *progress) text(s search.Progress, width int) string {
 		if d <= 0 || now < before {
 			return "0"
 		}
-		return short(uint64(float64(now-before) / d))
+		return human.Short(uint64(float64(now-before) / d))
 	}
 	parts := []string{
-		clock(s.Elapsed),
-		fmt.Sprintf("%s %s (%s/s)", short(s.States), cmp.Or(p.unit, "states"), rate(s.States, p.last.States)),
-		fmt.Sprintf("%s transitions (%s/s)", short(s.Transitions), rate(s.Transitions, p.last.Transitions)),
+		human.Clock(s.Elapsed),
+		fmt.Sprintf("%s %s (%s/s)", human.Short(s.States), cmp.Or(p.unit, "states"), rate(s.States, p.last.States)),
+		fmt.Sprintf("%s transitions (%s/s)", human.Short(s.Transitions), rate(s.Transitions, p.last.Transitions)),
 		fmt.Sprintf("depth %d", s.MaxDepth),
-		humanize.IBytes(s.Memory),
+		human.Size(s.Memory),
 	}
 	if p.unit == "" {
-		parts = slices.Insert(parts, 3, short(s.Queued)+" queued")
+		parts = slices.Insert(parts, 3, human.Short(s.Queued)+" queued")
 	}
 	if s.Violations > 0 {
 		n := fmt.Sprintf("%d violations", s.Violations)
@@ -139,25 +139,4 @@ func (p *progress) done() {
 		// An error would mean that the terminal is gone; the result will tell.
 		_ = p.bar.Clear()
 	}
-}
-
-// short returns a number with at most four digits and an SI prefix.
-func short(n uint64) string {
-	if n < 10_000 {
-		return humanize.Comma(int64(n))
-	}
-	v, prefix := humanize.ComputeSI(float64(n))
-	if v < 100 {
-		return fmt.Sprintf("%.1f%s", v, prefix)
-	}
-	return fmt.Sprintf("%.0f%s", v, prefix)
-}
-
-// clock returns a time as m:ss or h:mm:ss.
-func clock(d time.Duration) string {
-	s := int(d.Seconds())
-	if s < 3600 {
-		return fmt.Sprintf("%d:%02d", s/60, s%60)
-	}
-	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 }

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"cpor/engine/search"
 	"cpor/frontend"
 	"cpor/frontend/model/source"
+	"cpor/internal/human"
 	"cpor/system"
 	"cpor/trace"
 )
@@ -254,7 +254,7 @@ func (r *report) writeVerdict(p *printer) {
 				s = "1 violation found"
 			}
 			if r.res.MoreViolations > 0 {
-				s += fmt.Sprintf(", and %s more that are not shown", humanize.Comma(int64(r.res.MoreViolations)))
+				s += fmt.Sprintf(", and %s more that are not shown", human.Count(r.res.MoreViolations))
 			}
 			if !r.res.Exhaustive {
 				s += "; not everything was covered (" + r.res.Reason + ")"
@@ -303,20 +303,20 @@ func (r *report) writeFigures(p *printer) {
 	if ps := paramList(r.params); ps != "" {
 		p.figure("constants", ps, "")
 	}
-	p.figure("states", comma(res.States), short(uint64(res.StatesPerSecond()))+"/s")
-	p.figure("transitions", comma(res.Transitions), short(uint64(res.TransitionsPerSecond()))+"/s")
+	p.figure("states", human.Count(res.States), human.Short(uint64(res.StatesPerSecond()))+"/s")
+	p.figure("transitions", human.Count(res.Transitions), human.Short(uint64(res.TransitionsPerSecond()))+"/s")
 	if res.Attempts != res.Transitions {
-		p.figure("attempts", comma(res.Attempts), "")
+		p.figure("attempts", human.Count(res.Attempts), "")
 	}
-	p.figure("depth", comma(uint64(res.MaxDepth)), "")
-	p.figure("time", duration(res.Duration), "")
-	store := humanize.IBytes(res.StoreBytes)
+	p.figure("depth", human.Count(uint64(res.MaxDepth)), "")
+	p.figure("time", human.Duration(res.Duration), "")
+	store := human.Size(res.StoreBytes)
 	if res.States >= fewStates {
 		store += fmt.Sprintf(", %.1f bytes a state", res.BytesPerState)
 	}
 	p.figure("store", store, "")
 	if res.PeakRSS > 0 {
-		p.figure("memory", humanize.IBytes(res.PeakRSS), "")
+		p.figure("memory", human.Size(res.PeakRSS), "")
 	}
 	if res.OmissionProbability > 0 {
 		p.figure("omissions", fmt.Sprintf("a reachable state was left out with a probability of %.2g", res.OmissionProbability), "")
@@ -369,21 +369,4 @@ func paramList(params map[string]any) string {
 	}
 	slices.Sort(ps)
 	return strings.Join(ps, " ")
-}
-
-func comma(n uint64) string {
-	return humanize.Comma(int64(n))
-}
-
-// duration rounds a duration to three digits or so.
-func duration(d time.Duration) string {
-	for _, unit := range []time.Duration{time.Second, time.Millisecond, time.Microsecond} {
-		if d >= 10*unit {
-			return d.Round(unit / 10).String()
-		}
-		if d >= unit {
-			return d.Round(unit / 100).String()
-		}
-	}
-	return d.String()
 }

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"runtime"
 	"strconv"
@@ -16,11 +15,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/dustin/go-humanize"
-
 	"cpor/cartesian"
 	"cpor/engine/search"
 	"cpor/frontend"
+	"cpor/internal/cliflag"
+	"cpor/internal/human"
 	"cpor/statestore"
 	"cpor/trace"
 )
@@ -57,8 +56,8 @@ type runConfig struct {
 const maxWorkers = 4096
 
 // define defines the flags of `cpor run`, with their defaults, on c.
-func (c *runConfig) define() *flagSet {
-	f := newFlagSet("run")
+func (c *runConfig) define() *cliflag.Set {
+	f := cliflag.New("run")
 	c.params = map[string]string{}
 	c.reduction = reductions[0]
 	defineParams(f, c.params)
@@ -85,10 +84,7 @@ func (c *runConfig) define() *flagSet {
 	f.BoolVar(&c.validate, "validate", false, "check the reduction and the machine while they run: every claimed independence is executed in both orders, every state is loaded and hashed anew; slow; a difference is an internal error")
 	f.DurationVar(&c.timeout, "timeout", 0, "end the search after this `time`, such as 90s or 1h30m")
 	f.Uint64Var(&c.maxStates, "max-states", 0, "end the search after this `number` of states")
-	f.Func("max-memory", "end the search before the process takes more memory than this `size`, such as 500MB or 2GiB", func(s string) (err error) {
-		c.maxMemory, err = parseSize(s)
-		return err
-	})
+	f.Var((*cliflag.Size)(&c.maxMemory), "max-memory", "end the search before the process takes more memory than this `size`, such as 500MB or 2GiB")
 	f.BoolVar(&c.json, "json", false, "print the result as one JSON object")
 	f.StringVar(&c.trace, "trace", "", "write the whole trace of a violation to this `file`, as a table, or as JSON if its name ends in .json; with -all the further ones to file-2, file-3, ...")
 	f.BoolVar(&c.quiet, "q", false, "print no progress, and of the result only the verdict and the violations")
@@ -99,48 +95,28 @@ func (c *runConfig) define() *flagSet {
 	c.locks.define(f)
 	c.ltl.define(f)
 	c.stateless.define(f)
-	f.group("What is searched:", "D", "ltl", "fair", "por", "cv-order", "deadlock", "all")
-	f.group("How, and how far:", "workers", "store", "timeout", "max-states", "max-memory", "validate")
-	f.group("What is printed:", "json", "trace", "q", "profile")
+	f.Group("What is searched:", "D", "ltl", "fair", "por", "cv-order", "deadlock", "all")
+	f.Group("How, and how far:", "workers", "store", "timeout", "max-states", "max-memory", "validate")
+	f.Group("What is printed:", "json", "trace", "q", "profile")
 	return f
 }
 
 // defineParams defines -D, which collects NAME=VALUE.
-func defineParams(f *flagSet, params map[string]string) {
+func defineParams(f *cliflag.Set, params map[string]string) {
 	f.Func("D", "`NAME=VALUE` gives a constant of the model another value; may be repeated", func(s string) error {
-		name, value, ok := strings.Cut(s, "=")
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		if !ok || name == "" || value == "" {
-			return errors.New("want NAME=VALUE, such as -D N=16")
+		name, value, err := cliflag.Assignment(s)
+		if err == nil {
+			params[name] = value
 		}
-		params[name] = value
-		return nil
+		return err
 	})
-}
-
-// parseSize parses a size in bytes such as 500MB or 2GiB.
-func parseSize(s string) (uint64, error) {
-	if strings.HasPrefix(strings.TrimSpace(s), "-") {
-		return 0, errors.New("a size cannot be negative")
-	}
-	n, err := humanize.ParseBytes(s)
-	if err != nil {
-		return 0, errors.New("want a size such as 500MB or 2GiB")
-	}
-	if n == 0 {
-		return 0, errors.New("the size must be above 0")
-	}
-	if n > math.MaxInt64 {
-		return 0, errors.New("there is no machine with so much memory")
-	}
-	return n, nil
 }
 
 // parse reads the command line. It returns an error in words about the user's
 // mistake, or flag.ErrHelp.
 func (c *runConfig) parse(args []string) error {
 	f := c.define()
-	files, err := f.parse(args)
+	files, err := f.Parse(args)
 	if err != nil {
 		return err
 	}
@@ -152,17 +128,17 @@ func (c *runConfig) parse(args []string) error {
 		return fmt.Errorf("-workers %d: a search needs at least one worker", c.workers)
 	case c.workers > maxWorkers:
 		return fmt.Errorf("-workers %d: at most %d workers are possible", c.workers, maxWorkers)
-	case c.timeout < 0, f.given("timeout") && c.timeout == 0:
+	case c.timeout < 0, f.Given("timeout") && c.timeout == 0:
 		return fmt.Errorf("-timeout %v: the time must be above 0", c.timeout)
-	case f.given("max-states") && c.maxStates == 0:
+	case f.Given("max-states") && c.maxStates == 0:
 		return errors.New("-max-states 0: the number must be above 0")
-	case f.given("trace") && c.trace == "":
+	case f.Given("trace") && c.trace == "":
 		return errors.New("-trace needs the name of a file")
 	}
 	if err := c.checkModes(f); err != nil {
 		return err
 	}
-	c.porGiven = f.given("por")
+	c.porGiven = f.Given("por")
 	switch c.mode() {
 	case unstored:
 		err = c.stateless.validate(f, c)
@@ -201,14 +177,14 @@ Searches the interleavings of a model for violated assertions and invariants,
 run-time errors and deadlocks, until the first violation or until everything is
 covered, and shows how a violation comes about. Flags may stand before or after
 the file; the file - is the standard input.`)
-	f.describe(w)
+	f.Describe(w)
 	fmt.Fprintln(w, `
 Reductions (-por):`)
 	for _, r := range reductions {
-		fmt.Fprintf(w, "  %-18s%s\n", r.name, wrapIndented(r.summary, 20))
+		fmt.Fprintf(w, "  %-18s%s\n", r.name, human.Wrap(r.summary, 20))
 	}
 	for _, r := range append(ltlReductionHelp(), statelessReductionHelp()...) {
-		fmt.Fprintf(w, "  %-18s%s\n", r[0], wrapIndented(r[1], 20))
+		fmt.Fprintf(w, "  %-18s%s\n", r[0], human.Wrap(r[1], 20))
 	}
 	fmt.Fprintln(w, `
 Exit codes: 0 no violation and everything covered, 1 a violation, 2 a mistake in

@@ -8,11 +8,11 @@ import (
 	"io"
 	"strings"
 
-	"github.com/dustin/go-humanize"
-
 	"cpor/engine/search"
 	"cpor/engine/stateless"
 	"cpor/frontend"
+	"cpor/internal/cliflag"
+	"cpor/internal/human"
 )
 
 // statelessConfig is what the flags say about a search without stored states.
@@ -28,7 +28,7 @@ type statelessConfig struct {
 }
 
 // define defines the flags.
-func (c *statelessConfig) define(f *flagSet) {
+func (c *statelessConfig) define(f *cliflag.Set) {
 	f.Func("search", "`how` to search: stateful (the default) stores the states that it has covered; stateless runs one execution after the other, for acyclic models", func(s string) error {
 		switch s {
 		case "stateful", "stateless":
@@ -45,7 +45,7 @@ func (c *statelessConfig) define(f *flagSet) {
 	})
 	f.Uint64Var(&c.maxTrans, "max-transitions", 0, "with -search stateless: end the search after this `number` of transitions")
 	c.defineInvisible(f)
-	f.group("Search without stored states:", "search", "invisible", "max-depth", "deepen", "undo", "max-transitions")
+	f.Group("Search without stored states:", "search", "invisible", "max-depth", "deepen", "undo", "max-transitions")
 }
 
 // statelessReductionHelp describes the values of -por.
@@ -71,21 +71,21 @@ func (c *statelessConfig) parse(s string) bool {
 }
 
 // unasked checks the flags of a search that stores its states.
-func (c *statelessConfig) unasked(f *flagSet) error {
+func (c *statelessConfig) unasked(f *cliflag.Set) error {
 	switch {
 	case c.name == "":
 		return nil
-	case f.given("search"):
+	case f.Given("search"):
 		return fmt.Errorf("-por %s is a reduction of -search stateless", c.name)
 	}
 	return fmt.Errorf("-por %s is a reduction of a search without stored states; add -search stateless", c.name)
 }
 
 // validate checks the flags together.
-func (c *statelessConfig) validate(f *flagSet, run *runConfig) error {
+func (c *statelessConfig) validate(f *cliflag.Set, run *runConfig) error {
 	switch {
 	case c.name != "":
-	case !f.given("por"):
+	case !f.Given("por"):
 		c.reduction = stateless.DPOR
 		if c.bounded() {
 			c.reduction = stateless.Sleep
@@ -103,9 +103,9 @@ func (c *statelessConfig) validate(f *flagSet, run *runConfig) error {
 		return err
 	}
 	switch {
-	case f.given("max-depth") && c.maxDepth < 1:
+	case f.Given("max-depth") && c.maxDepth < 1:
 		return fmt.Errorf("-max-depth %d: the number must be above 0", c.maxDepth)
-	case f.given("max-transitions") && c.maxTrans == 0:
+	case f.Given("max-transitions") && c.maxTrans == 0:
 		return errors.New("-max-transitions 0: the number must be above 0")
 	case c.bounded() && !c.reduction.Bounded():
 		return fmt.Errorf("-por %v may miss violations within a bound on the depth; with -max-depth or -deepen use -por sleep (the default then) or none", c.reduction)
@@ -248,23 +248,23 @@ func writeStatelessText(w io.Writer, r *report, res *stateless.Result, width int
 	if r.c.locks.races != 0 {
 		p.figure("races", "checked by "+r.c.locks.races.String(), "")
 	}
-	p.figure("executions", comma(res.Executions), short(uint64(float64(res.Executions)/max(res.Duration.Seconds(), 1e-9)))+"/s")
+	p.figure("executions", human.Count(res.Executions), human.Short(uint64(float64(res.Executions)/max(res.Duration.Seconds(), 1e-9)))+"/s")
 	var vain []string
 	if res.BlockedExecutions > 0 {
-		vain = append(vain, comma(res.BlockedExecutions)+" more that a sleep set blocked")
+		vain = append(vain, human.Count(res.BlockedExecutions)+" more that a sleep set blocked")
 	}
 	if res.CutExecutions > 0 {
-		vain = append(vain, fmt.Sprintf("%s more cut off after %d transitions", comma(res.CutExecutions), res.Bound))
+		vain = append(vain, fmt.Sprintf("%s more cut off after %d transitions", human.Count(res.CutExecutions), res.Bound))
 	}
 	for _, s := range vain {
 		p.figure("", s, "")
 	}
-	p.figure("transitions", comma(res.Transitions), short(uint64(res.TransitionsPerSecond()))+"/s")
-	p.figure("depth", comma(uint64(res.MaxDepth)), "")
+	p.figure("transitions", human.Count(res.Transitions), human.Short(uint64(res.TransitionsPerSecond()))+"/s")
+	p.figure("depth", human.Count(uint64(res.MaxDepth)), "")
 	if res.Rounds > 1 {
-		p.figure("rounds", humanize.Comma(int64(res.Rounds)), "")
+		p.figure("rounds", human.Count(res.Rounds), "")
 	}
-	p.figure("time", duration(res.Duration), "")
+	p.figure("time", human.Duration(res.Duration), "")
 	if !r.c.deadlock {
 		p.figure("deadlocks", "not reported (-deadlock=false)", "")
 	}

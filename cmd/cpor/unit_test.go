@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"cpor/engine/search"
-	"cpor/internal/spell"
+	"cpor/internal/cliflag"
 	"cpor/system"
 )
 
@@ -42,7 +42,7 @@ const small = "var x int\nthread T() { x++ }\ninit { go T(); go T() }\n"
 func TestHelpIsComplete(t *testing.T) {
 	for _, tt := range []struct {
 		command string
-		flags   *flagSet
+		flags   *cliflag.Set
 	}{
 		{"run", new(runConfig).define()},
 		{"check", new(checkConfig).define()},
@@ -229,47 +229,10 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-func TestDuration(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0: "0s", 999: "999ns", 1234: "1.23µs", 12345: "12.3µs", 1234567: "1.23ms", 123456789: "123.5ms",
-		12345678912: "12.3s", 3*time.Hour + 1234567*time.Microsecond: "3h0m1.2s",
-	} {
-		if got := duration(d); got != want {
-			t.Errorf("%d: %s, want %s", d, got, want)
-		}
-	}
-}
-
 func TestCommandLine(t *testing.T) {
 	got := commandLine([]string{"run", "-D", "N=1", "a b.model", "", "it's"})
 	if want := `run -D N=1 'a b.model' '' 'it'\''s'`; got != want {
 		t.Errorf("%s, want %s", got, want)
-	}
-}
-
-func TestSize(t *testing.T) {
-	for s, want := range map[string]uint64{"500MB": 500e6, "2GiB": 2 << 30, "1024": 1024, "1.5k": 1500} {
-		if got, err := parseSize(s); err != nil || got != want {
-			t.Errorf("%s: %d, %v", s, got, err)
-		}
-	}
-	for _, s := range []string{"", "x", "-1", "0", "1e30GB", "99999999999999999999", "16EiB"} {
-		if n, err := parseSize(s); err == nil {
-			t.Errorf("%q is %d", s, n)
-		}
-	}
-}
-
-func TestDidYouMean(t *testing.T) {
-	names := []string{"run", "check", "bench"}
-	for name, want := range map[string]string{"rn": "run", "Run": "run", "chek": "check", "x": "", "frobnicate": "", "": ""} {
-		got := spell.DidYouMean(name, names, "")
-		if want != "" {
-			want = "; did you mean " + want + "?"
-		}
-		if got != want {
-			t.Errorf("%q: %q, want %q", name, got, want)
-		}
 	}
 }
 

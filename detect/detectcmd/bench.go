@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cpor/detect/experiments"
+	"cpor/internal/human"
 
 	"github.com/dustin/go-humanize"
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -156,9 +157,9 @@ func (b *benchResult) String() string {
 	t.SetStyle(plain)
 	t.AppendHeader(table.Row{"example", "N", "S", "level", "N_T", "N_S", "paper N_T", "paper N_S", "violations", "transitions/s"})
 	for _, c := range b.Table {
-		row := table.Row{c.Example, c.N, c.S, c.Level, count(c.Transitions), count(c.States), "", "", c.Violations, humanize.Comma(int64(c.PerSecond))}
+		row := table.Row{c.Example, c.N, c.S, c.Level, count(c.Transitions), count(c.States), "", "", c.Violations, human.Count(int64(c.PerSecond))}
 		if p, ok := experiments.PaperTable[c.Example][c.Level]; ok {
-			row[6], row[7] = humanize.Comma(p.Transitions), humanize.Comma(p.States)
+			row[6], row[7] = human.Count(p.Transitions), human.Count(p.States)
 		}
 		t.AppendRow(row)
 	}

@@ -3,7 +3,6 @@ package detectcmd
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -17,8 +16,9 @@ import (
 	"cpor/detect/diagram"
 	"cpor/detect/logs"
 	"cpor/detect/predicate"
+	"cpor/internal/cliflag"
+	"cpor/internal/human"
 
-	"github.com/dustin/go-humanize"
 	"golang.org/x/term"
 )
 
@@ -63,6 +63,7 @@ type detectFlags struct {
 func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	f := &detectFlags{flagSet: newFlagSet("detect", stderr)}
 	var poss, def string
+	var maxBytes cliflag.Size
 	f.StringVar(&poss, "poss", "", "the `predicate` that could have held")
 	f.StringVar(&def, "def", "", "the `predicate` that must have held")
 	f.StringVar(&f.logs.Format, "format", "", "of the log, "+strings.Join(logs.Formats, ", ")+" (default: recognised)")
@@ -82,7 +83,7 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	f.IntVar(&f.opt.Workers, "workers", 0, "goroutines (default: the number of processors)")
 	f.DurationVar(&f.timeout, "timeout", 0, "stop after that `time`")
 	f.Int64Var(&f.opt.MaxStates, "max-states", 0, "stop after so many explored states")
-	f.Var((*bytesFlag)(&f.opt.MaxBytes), "max-memory", "stop when the visited states take more than that `size`")
+	f.Var(&maxBytes, "max-memory", "stop when the visited states take more than that `size`")
 	f.BoolVar(&f.explain, "explain", false, "show the conjuncts that were searched for, and their supports")
 	f.BoolVar(&f.json, "json", false, "print one JSON object")
 	f.BoolVar(&f.quiet, "quiet", false, "no progress on stderr")
@@ -94,12 +95,10 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	if !ok {
 		return code
 	}
-	given := map[string]bool{}
-	f.Visit(func(fl *flag.Flag) { given[fl.Name] = true })
 	switch {
-	case given["poss"] == given["def"]:
+	case f.Given("poss") == f.Given("def"):
 		return f.mistake("give one of -poss EXPR and -def EXPR")
-	case given["def"]:
+	case f.Given("def"):
 		f.modality, f.predicate = detect.Def, def
 	default:
 		f.modality, f.predicate = detect.Poss, poss
@@ -113,6 +112,7 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	if f.force && !f.logs.Lenient {
 		return f.mistake("-force is about the repairs of -lenient")
 	}
+	f.opt.MaxBytes = int64(maxBytes)
 	f.opt.Full, f.opt.Whole = !f.weak, !f.split
 	f.opt.NoPersistent, f.opt.NoSleep, f.opt.NoSequences, f.opt.NoDominance = !f.persistent, !f.sleep, !f.sequences, !f.dominance
 	if f.assign != "" {
@@ -147,7 +147,7 @@ func (f *detectFlags) run(ctx context.Context, files []string, stdin io.Reader, 
 	}
 	ignored := execs[0].Ignored
 	if ig := ignored; ig != nil && !f.quiet {
-		fmt.Fprintf(f.stderr, "ignored: %s that no event is in, the first at %v: %s\n", plural(ig.Lines, "line"), ig.First, ig.Text)
+		fmt.Fprintf(f.stderr, "ignored: %s that no event is in, the first at %v: %s\n", human.Plural(ig.Lines, "line"), ig.First, ig.Text)
 	}
 	for _, n := range execs[0].Notes {
 		fmt.Fprintf(f.stderr, "note: %s\n", n)
@@ -256,14 +256,6 @@ func (f *detectFlags) repaired(x logs.Execution) error {
 	return nil
 }
 
-// plural is "1 line" or "2 lines".
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%s %ss", humanize.Comma(int64(n)), what)
-}
-
 func chooseTrace(execs []logs.Execution, name string) []logs.Execution {
 	for i, x := range execs {
 		if x.Label() == name || fmt.Sprint(i+1) == name {
@@ -316,7 +308,7 @@ func (f *detectFlags) progress(opt *detect.Options) (stop func()) {
 	}
 	opt.Progress = func(s detect.Stats) {
 		line := fmt.Sprintf("%s  %s states  %s transitions  %s", time.Since(start).Round(time.Second),
-			humanize.Comma(s.States), humanize.Comma(s.Transitions), humanize.IBytes(uint64(s.StoreBytes)))
+			human.Count(s.States), human.Count(s.Transitions), human.Size(uint64(s.StoreBytes)))
 		if live {
 			fmt.Fprintf(f.stderr, "\r\x1b[K%s", line)
 		} else {

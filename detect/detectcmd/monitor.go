@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -21,6 +20,7 @@ import (
 	"cpor/detect/logs"
 	"cpor/detect/monitor"
 	"cpor/detect/predicate"
+	"cpor/internal/cliflag"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -58,27 +58,28 @@ journal, it goes on. See cpor help detect for the other exit codes.
 func Monitor(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	f := newFlagSet("monitor", stderr)
 	var (
-		poss     = f.String("poss", "", "the `predicate` that could hold")
-		def      = f.String("def", "", "the `predicate` that must hold")
-		hosts    = f.String("hosts", "", "all hosts, with commas between them (default: those in the predicate, or in the first line {\"hosts\": [...]})")
-		tcp      = f.String("tcp", "", "listen for clients on that `address`")
-		httpAddr = f.String("http", "", "serve HTTP on that `address`")
-		journal  = f.String("journal", "", "keep the events in `FILE`, and go on from there")
-		keep     = f.Bool("keep", false, "go on after the detection")
-		maxKept  = f.Int("max-states", 0, "keep at most `n` local states and branches in memory")
-		public   = f.Bool("public", false, "listen on addresses beyond the loopback interface, too; needs -token-file")
-		token    = f.String("token-file", "", "clients have to know the first line of `FILE`, of at least 16 characters")
-		tlsCert  = f.String("tls-cert", "", "serve TLS with the certificate in the PEM `FILE`")
-		tlsKey   = f.String("tls-key", "", "and its key in the PEM `FILE`")
-		names    = f.String("server-names", "", "host names that HTTP clients may use for this server, with commas between them (default: localhost)")
-		conns    = f.Int("max-connections", monitor.DefaultConnections, "serve at most `n` connections at a time")
-		idle     = f.Duration("idle-timeout", monitor.DefaultIdle, "close a connection that sends nothing for that `time`")
-		memory   = bytesFlag(1 << 30)
-		format   = f.String("format", "", "of the events, shiviz or jsonl (default: recognised)")
-		assign   = f.String("assign", "", "finds the assignments in an event's text, see cpor detect")
-		asJSON   = f.Bool("json", false, "print JSON objects")
-		limit    = bytesFlag(monitor.DefaultLimit)
+		poss         = f.String("poss", "", "the `predicate` that could hold")
+		def          = f.String("def", "", "the `predicate` that must hold")
+		hosts, names cliflag.List
+		tcp          = f.String("tcp", "", "listen for clients on that `address`")
+		httpAddr     = f.String("http", "", "serve HTTP on that `address`")
+		journal      = f.String("journal", "", "keep the events in `FILE`, and go on from there")
+		keep         = f.Bool("keep", false, "go on after the detection")
+		maxKept      = f.Int("max-states", 0, "keep at most `n` local states and branches in memory")
+		public       = f.Bool("public", false, "listen on addresses beyond the loopback interface, too; needs -token-file")
+		token        = f.String("token-file", "", "clients have to know the first line of `FILE`, of at least 16 characters")
+		tlsCert      = f.String("tls-cert", "", "serve TLS with the certificate in the PEM `FILE`")
+		tlsKey       = f.String("tls-key", "", "and its key in the PEM `FILE`")
+		conns        = f.Int("max-connections", monitor.DefaultConnections, "serve at most `n` connections at a time")
+		idle         = f.Duration("idle-timeout", monitor.DefaultIdle, "close a connection that sends nothing for that `time`")
+		memory       = cliflag.Size(1 << 30)
+		format       = f.String("format", "", "of the events, shiviz or jsonl (default: recognised)")
+		assign       = f.String("assign", "", "finds the assignments in an event's text, see cpor detect")
+		asJSON       = f.Bool("json", false, "print JSON objects")
+		limit        = cliflag.Size(monitor.DefaultLimit)
 	)
+	f.Var(&hosts, "hosts", "all hosts, as a `list` with commas (default: those in the predicate, or in the first line {\"hosts\": [...]})")
+	f.Var(&names, "server-names", "host names that HTTP clients may use for this server, as a `list` with commas (default: localhost)")
 	f.Var(&memory, "max-memory", "keep at most about that `size` in memory")
 	f.Var(&limit, "journal-limit", "replace the journal by a checkpoint when it has that `size`")
 	rest, code, ok := f.parse(args, monitorUsage, stdout)
@@ -88,22 +89,18 @@ func Monitor(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	if len(rest) > 0 {
 		return f.mistake("unexpected argument %s: events come from stdin or from clients", rest[0])
 	}
-	given := map[string]bool{}
-	f.Visit(func(fl *flag.Flag) { given[fl.Name] = true })
 	if *tcp == "" && *httpAddr == "" {
 		for _, name := range []string{"public", "token-file", "tls-cert", "tls-key", "max-connections", "idle-timeout"} {
-			if given[name] {
+			if f.Given(name) {
 				return f.mistake("-%s is about clients: give -tcp or -http, too", name)
 			}
 		}
 	}
 	switch {
-	case given["server-names"] && *httpAddr == "":
+	case f.Given("server-names") && *httpAddr == "":
 		return f.mistake("-server-names is about HTTP clients: give -http, too")
-	case given["journal-limit"] && *journal == "":
+	case f.Given("journal-limit") && *journal == "":
 		return f.mistake("-journal-limit is about the journal: give -journal, too")
-	case memory <= 0:
-		return f.mistake("-max-memory has to be positive")
 	case *maxKept < 0 || *conns <= 0 || *idle <= 0:
 		return f.mistake("-max-states, -max-connections and -idle-timeout have to be positive")
 	case (*tlsCert == "") != (*tlsKey == ""):
@@ -135,16 +132,10 @@ func Monitor(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	if cfg.Predicate, err = predicate.Parse(text); err != nil {
 		return f.mistake("%v", err)
 	}
-	if *hosts != "" {
-		for _, h := range strings.Split(*hosts, ",") {
-			cfg.Hosts = append(cfg.Hosts, strings.TrimSpace(h))
-		}
-	}
+	cfg.Hosts = hosts
 	c := &monitorCommand{flagSet: f, stdout: stdout, json: *asJSON, keep: *keep, predicate: text, modality: cfg.Modality}
 	c.server = &monitor.Server{MaxConnections: *conns, Idle: *idle, Log: c.log}
-	if *names != "" {
-		c.server.Names = strings.Split(*names, ",")
-	}
+	c.server.Names = names
 	if *token != "" {
 		if c.server.Token, err = readToken(*token); err != nil {
 			return f.mistake("-token-file: %v", err)

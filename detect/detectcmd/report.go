@@ -13,8 +13,8 @@ import (
 	"cpor/detect/computation"
 	"cpor/detect/logs"
 	"cpor/detect/predicate"
+	"cpor/internal/human"
 
-	"github.com/dustin/go-humanize"
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 )
@@ -231,7 +231,7 @@ func (r *report) print(w io.Writer, f *detectFlags) error {
 	if r.Trace != "" {
 		fmt.Fprintf(out, ", execution %s", r.Trace)
 	}
-	fmt.Fprintf(out, ": %d hosts, %s events\n", len(r.Hosts), humanize.Comma(int64(r.Events)))
+	fmt.Fprintf(out, ": %d hosts, %s events\n", len(r.Hosts), human.Count(r.Events))
 	fmt.Fprintf(out, "predicate  %s\n", r.Predicate)
 	if r.res == nil {
 		fmt.Fprintf(out, "does not apply: %s\n", r.Reason)
@@ -260,8 +260,8 @@ func (r *report) print(w io.Writer, f *detectFlags) error {
 	if r.Observation != nil {
 		r.printSteps(out, "observation that avoids the predicate", r.Observation)
 	}
-	fmt.Fprintf(out, "\nexplored   %s states, %s transitions (%s single ones) by %s in %s\n", humanize.Comma(r.States), humanize.Comma(r.Transitions),
-		humanize.Comma(r.Single), r.Algorithm, time.Duration(r.DurationMS*1e6).Round(10*time.Microsecond))
+	fmt.Fprintf(out, "\nexplored   %s states, %s transitions (%s single ones) by %s in %s\n", human.Count(r.States), human.Count(r.Transitions),
+		human.Count(r.Single), r.Algorithm, time.Duration(r.DurationMS*1e6).Round(10*time.Microsecond))
 	fmt.Fprintf(out, "lattice    %s\n", r.lattice())
 	_, err := io.WriteString(w, out.String())
 	return err
@@ -279,10 +279,10 @@ func listed(hosts []string) string {
 func (r *report) lattice() string {
 	switch {
 	case r.LatticeStates > 0 && r.LatticeExact:
-		return fmt.Sprintf("%s consistent global states, of which %s were avoided", humanize.Comma(r.LatticeStates), humanize.Comma(max(0, r.LatticeStates-r.States)))
+		return fmt.Sprintf("%s consistent global states, of which %s were avoided", human.Count(r.LatticeStates), human.Count(max(0, r.LatticeStates-r.States)))
 	case r.LatticeStates > 0:
 		return fmt.Sprintf("more than %s consistent global states, of which more than %s were avoided (at most %.3g)",
-			humanize.Comma(r.LatticeStates), humanize.Comma(max(0, r.LatticeStates-r.States)), r.LatticeBound)
+			human.Count(r.LatticeStates), human.Count(max(0, r.LatticeStates-r.States)), r.LatticeBound)
 	}
 	return fmt.Sprintf("at most %.3g consistent global states", r.LatticeBound)
 }
@@ -310,7 +310,7 @@ func (r *report) explain(out io.Writer) {
 }
 
 func (r *report) printSteps(out io.Writer, what string, steps []step) {
-	fmt.Fprintf(out, "\n%s, %s events", what, humanize.Comma(int64(len(r.order))))
+	fmt.Fprintf(out, "\n%s, %s events", what, human.Count(len(r.order)))
 	if len(steps) < len(r.order) {
 		fmt.Fprintf(out, ", the last %d", len(steps))
 	}

@@ -12,9 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/dustin/go-humanize"
-
 	"cpor/engine/search/memory"
+	"cpor/internal/human"
 	"cpor/sabotage"
 	"cpor/statestore"
 	"cpor/system"
@@ -229,7 +228,7 @@ func (r *run) judge(res *Result, err error) error {
 		res.Reason = "stopped at the first violation"
 		err = nil
 	case errors.Is(err, errStates):
-		res.Reason = fmt.Sprintf("limit of %s states", humanize.Comma(int64(r.o.MaxStates)))
+		res.Reason = fmt.Sprintf("limit of %s states", human.Count(r.o.MaxStates))
 		err = nil
 	case errors.Is(err, memory.ErrReached), errors.Is(err, statestore.ErrFull):
 		res.Reason = "out of memory in the store"

@@ -1,10 +1,9 @@
 package stateless
 
 import (
+	"cpor/internal/human"
 	"fmt"
 	"unsafe"
-
-	"github.com/dustin/go-humanize"
 )
 
 // firstCheck is the length of an execution at which the search looks for the
@@ -22,7 +21,7 @@ func (w *worker) checkEndless() bool {
 	}
 	if w.path.len() >= DefaultMaxDepth {
 		w.e.stop(fmt.Sprintf("an execution has more than %s transitions, and a state-less search does not notice if it never ends; bound its length (-max-depth)",
-			humanize.Comma(DefaultMaxDepth)))
+			human.Count(DefaultMaxDepth)))
 		return false
 	}
 	w.nextCheck = 2 * w.path.len()

@@ -13,12 +13,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"golang.org/x/sync/errgroup"
 
 	"cpor/engine/search"
 	"cpor/engine/search/composed"
 	"cpor/engine/search/memory"
+	"cpor/internal/human"
 	"cpor/system"
 	"cpor/trace"
 	"cpor/workers"
@@ -233,7 +233,7 @@ func (e *engine) goOn(w *worker) bool {
 	if e.o.MaxTransitions > 0 {
 		w.publish()
 		if n := e.transitions(); n >= e.o.MaxTransitions {
-			e.stop(fmt.Sprintf("limit of %s transitions", humanize.Comma(int64(e.o.MaxTransitions))))
+			e.stop(fmt.Sprintf("limit of %s transitions", human.Count(e.o.MaxTransitions)))
 			return false
 		}
 	}
@@ -371,7 +371,7 @@ func (e *engine) judge(res *Result, err error) {
 		if res.CutExecutions == 1 {
 			what = "execution was"
 		}
-		res.Reason = fmt.Sprintf("%s %s cut off after %s transitions", humanize.Comma(int64(res.CutExecutions)), what, humanize.Comma(int64(res.Bound)))
+		res.Reason = fmt.Sprintf("%s %s cut off after %s transitions", human.Count(res.CutExecutions), what, human.Count(res.Bound))
 	}
 	res.Exhaustive = res.Reason == ""
 	switch {

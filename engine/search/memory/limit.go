@@ -10,6 +10,7 @@
 package memory
 
 import (
+	"cpor/internal/human"
 	"errors"
 	"fmt"
 	"math"
@@ -17,7 +18,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/shirou/gopsutil/v4/process"
 )
 
@@ -85,7 +85,7 @@ func New(limit uint64) (*Limit, error) {
 	}
 	if limit < base+leastRoom {
 		return nil, fmt.Errorf("a memory limit of %s is too small: the process needs %s before it searches",
-			humanize.IBytes(limit), humanize.IBytes(base+leastRoom))
+			human.Size(limit), human.Size(base+leastRoom))
 	}
 	// The runtime knows nothing of the program's code and the like.
 	outside := base - min(base, runtimeMemory())
@@ -174,7 +174,7 @@ func (m *Limit) Peak() uint64 { return max(Peak(), m.peak) }
 
 // Reason is what to tell of a search that ended at the limit.
 func (m *Limit) Reason() string {
-	return fmt.Sprintf("limit of %s of memory", humanize.IBytes(m.limit))
+	return fmt.Sprintf("limit of %s of memory", human.Size(m.limit))
 }
 
 // self is this process as the operating system sees it; nil if it cannot be

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"cpor/frontend/model/syntax"
+	"cpor/internal/human"
 )
 
 // charValue returns the value of a character literal that the scanner accepted.
@@ -101,7 +102,7 @@ func (c *checker) function(e *syntax.CallExpr, obj *Object) operand {
 // passed checks the arguments for a function or a thread.
 func (c *checker) passed(n syntax.Node, args []syntax.Expr, obj *Object) {
 	if !c.broken(obj) && len(args) != len(obj.Params) {
-		m := c.errorf(n, "%s has %d %s, and is given %d", obj.Name, len(obj.Params), plural(len(obj.Params), "parameter"), len(args))
+		m := c.errorf(n, "%s has %s, and is given %d", obj.Name, human.Plural(len(obj.Params), "parameter"), len(args))
 		m.Note(obj.Pos, "the declaration of %s", obj.Name)
 	}
 	for i, a := range args {
@@ -180,7 +181,7 @@ func (c *checker) builtin(e *syntax.CallExpr, name string) operand {
 		case name == "choose" && n == 0:
 			c.errorf(e, "choose has two operands, the bounds: choose(lo, hi)")
 		default:
-			c.errorf(e, "%s has %d %s, and is given %d", name, want.min, plural(want.min, "operand"), n)
+			c.errorf(e, "%s has %s, and is given %d", name, human.Plural(want.min, "operand"), n)
 		}
 		return bad()
 	}

@@ -6,6 +6,7 @@ import (
 
 	"cpor/frontend/model/source"
 	"cpor/frontend/model/syntax"
+	"cpor/internal/human"
 	"cpor/internal/spell"
 )
 
@@ -1145,14 +1146,14 @@ func (c *checker) fields(e *syntax.CompositeLit, t *Type) {
 	if keyed == 0 {
 		for i, v := range e.Values {
 			if i >= len(t.Fields) {
-				c.errorf(v, "too many values: %s has %d %s", t, len(t.Fields), plural(len(t.Fields), "field"))
+				c.errorf(v, "too many values: %s has %s", t, human.Plural(len(t.Fields), "field"))
 				return
 			}
 			x := c.expr(v, t.Fields[i].Type)
 			c.assign(&x, t.Fields[i].Type, "the field "+t.Fields[i].Name)
 		}
 		if n := len(e.Values); n < len(t.Fields) {
-			c.list.Add(e.End()-1, e.End(), "too few values: %s has %d %s; name the fields to leave some out", t, len(t.Fields), plural(len(t.Fields), "field"))
+			c.list.Add(e.End()-1, e.End(), "too few values: %s has %s; name the fields to leave some out", t, human.Plural(len(t.Fields), "field"))
 		}
 		return
 	}
@@ -1194,13 +1195,6 @@ func (c *checker) fields(e *syntax.CompositeLit, t *Type) {
 		x := c.expr(v, ft)
 		c.assign(&x, ft, "the field "+id.Name)
 	}
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return what
-	}
-	return what + "s"
 }
 
 // meet notes an operation on a channel: one on an unbuffered channel cannot

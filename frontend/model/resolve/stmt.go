@@ -7,6 +7,7 @@ import (
 
 	"cpor/frontend/model/source"
 	"cpor/frontend/model/syntax"
+	"cpor/internal/human"
 )
 
 // body is the function, thread or init whose statements are being checked, and
@@ -320,7 +321,7 @@ func (c *checker) values(list []syntax.Expr, n int, hint *Type) []operand {
 			} else if r.mode == mNone {
 				got = 0
 			}
-			c.errorf(e, "%s has %d %s, not %d", text(e), got, plural(got, "value"), n)
+			c.errorf(e, "%s has %s, not %d", text(e), human.Plural(got, "value"), n)
 			return make([]operand, n)
 		case *syntax.UnaryExpr:
 			if x.Op == syntax.Arrow && n == 2 {
@@ -336,7 +337,7 @@ func (c *checker) values(list []syntax.Expr, n int, hint *Type) []operand {
 		for _, e := range list {
 			c.any(e, hint)
 		}
-		c.list.Add(list[0].Pos(), list[len(list)-1].End(), "%d %s for %d %s", len(list), plural(len(list), "value"), n, plural(n, "variable"))
+		c.list.Add(list[0].Pos(), list[len(list)-1].End(), "%s for %s", human.Plural(len(list), "value"), human.Plural(n, "variable"))
 		return make([]operand, n)
 	}
 	xs := make([]operand, n)
@@ -719,7 +720,7 @@ func (c *checker) returnStmt(s *syntax.ReturnStmt) {
 		}
 	}
 	if len(s.Results) != len(want) {
-		c.errorf(s, "%s returns %d %s, and this return has %d", obj.Name, len(want), plural(len(want), "value"), len(s.Results)).
+		c.errorf(s, "%s returns %s, and this return has %d", obj.Name, human.Plural(len(want), "value"), len(s.Results)).
 			Note(obj.Pos, "the declaration of %s", obj.Name)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"cpor/frontend/model/source"
+	"cpor/internal/human"
 )
 
 // maxNesting bounds how deeply constructs may stand inside each other, and
@@ -335,7 +336,7 @@ func (p *parser) objectDecl() {
 	if p.got(tAssign) {
 		d.Values = p.exprs()
 		if len(d.Values) != len(d.Names) {
-			p.failAt(d.Names[0].Pos(), p.prevEnd, "%d %s for %d %s", len(d.Values), plural(len(d.Values), "value"), len(d.Names), plural(len(d.Names), "variable"))
+			p.failAt(d.Names[0].Pos(), p.prevEnd, "%s for %s", human.Plural(len(d.Values), "value"), human.Plural(len(d.Names), "variable"))
 		}
 	}
 	d.Span = p.span(pos)
@@ -428,21 +429,14 @@ func (p *parser) constSpec(g *constGroup, pos source.Pos, add func(Decl)) {
 	}
 	switch {
 	case len(g.values) < len(names):
-		p.failAt(names[0].Pos(), p.prevEnd, "%d constants, but only %d %s", len(names), len(g.values), plural(len(g.values), "value"))
+		p.failAt(names[0].Pos(), p.prevEnd, "%d constants, but only %s", len(names), human.Plural(len(g.values), "value"))
 	case len(g.values) > len(names):
-		p.failAt(names[0].Pos(), p.prevEnd, "%d values for %d %s", len(g.values), len(names), plural(len(names), "constant"))
+		p.failAt(names[0].Pos(), p.prevEnd, "%d values for %s", len(g.values), human.Plural(len(names), "constant"))
 	}
 	for i, n := range names {
 		add(&ConstDecl{Span: p.span(pos), Name: n, Type: g.typ, Value: g.values[i], Iota: g.iota})
 	}
 	g.iota++
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return what
-	}
-	return what + "s"
 }
 
 func (p *parser) typeOrVar(key token, pos source.Pos, add func(Decl)) {
@@ -471,7 +465,7 @@ func (p *parser) typeOrVar(key token, pos source.Pos, add func(Decl)) {
 		u, ok := Unparen(d.Values[0]).(*UnaryExpr)
 		recv := ok && u.Op == Arrow && len(d.Names) == 2
 		if n > 1 || !call && !recv {
-			p.failAt(d.Names[0].Pos(), p.prevEnd, "%d %s for %d %s", n, plural(n, "value"), len(d.Names), plural(len(d.Names), "variable"))
+			p.failAt(d.Names[0].Pos(), p.prevEnd, "%s for %s", human.Plural(n, "value"), human.Plural(len(d.Names), "variable"))
 		}
 	}
 	d.Span = p.span(pos)

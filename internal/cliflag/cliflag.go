@@ -1,4 +1,9 @@
-package main
+// Package cliflag reads the command line of all of cpor's commands: flags before
+// and after the other arguments, sizes and parameters, and mistakes in words that
+// help. The parsing is that of the standard library. Libraries such as cobra want
+// two dashes before a name and a tree of commands of their own, and replace the
+// messages by theirs.
+package cliflag
 
 import (
 	"errors"
@@ -7,14 +12,14 @@ import (
 	"io"
 	"strings"
 
+	"cpor/internal/human"
 	"cpor/internal/spell"
 )
 
-// flagSet is a set of flags that knows in which order and under which headings
-// the help shows them. The parsing is the standard library's, called again after
-// each argument that is not a flag, so that flags may stand before and after
-// the file.
-type flagSet struct {
+// Set is a set of flags that knows in which order and under which headings the
+// help shows them. The standard library parses; it is called again after each
+// argument that is not a flag, so that flags may stand before and after the file.
+type Set struct {
 	*flag.FlagSet
 	groups []flagGroup
 }
@@ -24,24 +29,26 @@ type flagGroup struct {
 	flags []string
 }
 
-func newFlagSet(command string) *flagSet {
-	f := &flagSet{FlagSet: flag.NewFlagSet(command, flag.ContinueOnError)}
+// New returns an empty set for a command.
+func New(command string) *Set {
+	f := &Set{FlagSet: flag.NewFlagSet(command, flag.ContinueOnError)}
 	f.SetOutput(io.Discard) // the messages are ours
 	f.Usage = func() {}
 	return f
 }
 
-// group says under which heading the named flags stand in the help.
-func (f *flagSet) group(title string, flags ...string) {
+// Group says under which heading the named flags stand in the help.
+func (f *Set) Group(title string, flags ...string) {
 	f.groups = append(f.groups, flagGroup{title, flags})
 }
 
-// parse parses the arguments and returns those that are not flags. The error
-// is flag.ErrHelp if help was asked for, and otherwise a mistake in words.
-func (f *flagSet) parse(args []string) ([]string, error) {
+// Parse parses the arguments and returns those that are not flags: all that
+// stand behind "--" are not. The error is flag.ErrHelp if help was asked for,
+// and otherwise a mistake in words.
+func (f *Set) Parse(args []string) ([]string, error) {
 	var files []string
 	for {
-		if err := f.Parse(args); err != nil {
+		if err := f.FlagSet.Parse(args); err != nil {
 			return nil, f.explain(err, args)
 		}
 		rest := f.Args()
@@ -57,7 +64,7 @@ func (f *flagSet) parse(args []string) ([]string, error) {
 }
 
 // explain turns an error of the standard library into words that help.
-func (f *flagSet) explain(err error, args []string) error {
+func (f *Set) explain(err error, args []string) error {
 	if errors.Is(err, flag.ErrHelp) {
 		return err
 	}
@@ -105,7 +112,7 @@ func unquoted(v string) string {
 
 // why says what values a flag takes when the library only says that it could
 // not parse one.
-func (f *flagSet) why(name, why string) string {
+func (f *Set) why(name, why string) string {
 	if why != "parse error" && why != "value out of range" {
 		return why
 	}
@@ -121,7 +128,7 @@ func (f *flagSet) why(name, why string) string {
 	return why
 }
 
-func (f *flagSet) kind(name string) string {
+func (f *Set) kind(name string) string {
 	fl := f.Lookup(name)
 	if fl == nil {
 		return ""
@@ -133,21 +140,21 @@ func (f *flagSet) kind(name string) string {
 	return kind
 }
 
-func (f *flagSet) names() []string {
+func (f *Set) names() []string {
 	var names []string
 	f.VisitAll(func(fl *flag.Flag) { names = append(names, fl.Name) })
 	return names
 }
 
-// given tells whether the user gave the flag.
-func (f *flagSet) given(name string) bool {
+// Given tells whether the user gave the flag.
+func (f *Set) Given(name string) bool {
 	found := false
 	f.Visit(func(fl *flag.Flag) { found = found || fl.Name == name })
 	return found
 }
 
-// describe prints the flags under their headings.
-func (f *flagSet) describe(w io.Writer) {
+// Describe prints the flags under their headings.
+func (f *Set) Describe(w io.Writer) {
 	const column = 20
 	for _, g := range f.groups {
 		fmt.Fprintf(w, "\n%s\n", g.title)
@@ -163,7 +170,15 @@ func (f *flagSet) describe(w io.Writer) {
 			} else {
 				head += strings.Repeat(" ", column-len(head))
 			}
-			fmt.Fprintf(w, "%s%s\n", head, wrapIndented(usage, column))
+			fmt.Fprintf(w, "%s%s\n", head, human.Wrap(usage, column))
 		}
 	}
+}
+
+// Defaults prints all flags in the order of the alphabet with their defaults, as
+// the standard library does: for commands whose flags have no headings.
+func (f *Set) Defaults(w io.Writer) {
+	f.SetOutput(w)
+	f.PrintDefaults()
+	f.SetOutput(io.Discard)
 }
