@@ -1,0 +1,65 @@
+package gosrc
+
+import (
+	"fmt"
+	"strings"
+
+	"cpor/system"
+)
+
+// Time says when timers fire.
+type Time string
+
+// The ways.
+const (
+	// AnyTime: an armed timer may fire at any later step, in the order of the
+	// deadlines, equal ones in every order.
+	AnyTime Time = "any"
+	// IdleTime: time passes only when nobody can run.
+	IdleTime Time = "idle"
+)
+
+// Explore says what is explored of a program. The zero value is the default.
+type Explore struct {
+	Time Time // empty: AnyTime
+	// NoRaces leaves out the check for data races; searches that store states
+	// need that.
+	NoRaces bool
+	// NoLeaks accepts goroutines that wait for ever after the end of the test.
+	NoLeaks bool
+	// Maps explores the order in which maps are ranged over; otherwise it is that
+	// of insertion.
+	Maps bool
+	// Outcomes makes output a part of the state: prints of different goroutines are
+	// explored in every order, and each execution's output can be told.
+	Outcomes bool
+}
+
+// Unsupported is the error for a program that does what cannot be explored.
+type Unsupported struct {
+	What string // "calls net.Dial: programs that use the network cannot be explored"
+	// Path is the calls that lead there, the innermost first.
+	Path []Call
+}
+
+// Call is a call on the way to what is not supported.
+type Call struct {
+	Func string
+	Pos  system.Pos
+}
+
+// Error gives the place, what is not supported and the way there.
+func (u *Unsupported) Error() string {
+	var b strings.Builder
+	for i, c := range u.Path {
+		if i == 0 {
+			fmt.Fprintf(&b, "%s:%d: %s %s", c.Pos.File, c.Pos.Line, c.Func, u.What)
+		} else {
+			fmt.Fprintf(&b, "\n\tcalled from %s (%s:%d)", c.Func, c.Pos.File, c.Pos.Line)
+		}
+	}
+	if len(u.Path) == 0 {
+		return u.What
+	}
+	return b.String()
+}

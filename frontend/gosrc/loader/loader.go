@@ -1,0 +1,611 @@
+// Package loader finds Go packages as the go command does, type-checks them from
+// their sources and makes their SSA form.
+//
+// Packages of the user and of modules are found by go/packages. Packages of the
+// standard library are read from GOROOT, with changes that package std lists: some
+// declarations are replaced by ours, so that locks, time and output become the
+// machine's; and packages that cannot be explored keep their declarations but lose
+// their function bodies, so that what uses them compiles and is refused only where
+// it is reached.
+//
+// It type-checks by itself, because go/packages offers no way to change a
+// declaration of the standard library, or to leave bodies out of some packages.
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/tools/go/packages"
+	"golang.org/x/tools/go/ssa"
+
+	"cpor/frontend/gosrc/std"
+)
+
+// Options say what to load.
+type Options struct {
+	Dir   string   // where patterns are relative to
+	Tags  []string // build tags
+	Tests bool     // with the packages' tests
+	// Overlay replaces or adds files of the user, by absolute path.
+	Overlay map[string][]byte
+}
+
+// Package is a package of the user with its tests.
+type Package struct {
+	Path, Name, Dir string
+	// Errors are what keeps it from being compiled, as the go command and the
+	// type checker put it.
+	Errors []error
+
+	plain, inTest, xTest *packages.Package
+	overlay              map[string][]byte
+}
+
+// TestFiles returns the names of the package's test files: those of the package
+// itself, or those of the external test package.
+func (p *Package) TestFiles(external bool) []string {
+	f := p.inTest
+	if external {
+		f = p.xTest
+	}
+	if f == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(f.GoFiles), func(n string) bool { return !strings.HasSuffix(n, "_test.go") })
+}
+
+// Overlay returns the text that replaces a file, nil if none does. Its type is
+// what parser.ParseFile takes.
+func (p *Package) Overlay(name string) any {
+	if text, ok := p.overlay[name]; ok {
+		return text
+	}
+	return nil
+}
+
+// HasTests tells whether there are test files.
+func (p *Package) HasTests() bool { return p.inTest != nil || p.xTest != nil }
+
+// Load finds packages. An error means that the go command cannot be used or the
+// patterns make no sense to it; what is wrong with one package is in the package.
+func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error) {
+	cfg := &packages.Config{
+		Context: ctx,
+		Mode:    packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedModule | packages.NeedForTest,
+		Dir:     o.Dir,
+		Tests:   o.Tests,
+		Env:     append(os.Environ(), "CGO_ENABLED=0"),
+		Overlay: o.Overlay,
+	}
+	if len(o.Tags) > 0 {
+		cfg.BuildFlags = []string{"-tags=" + strings.Join(o.Tags, ",")}
+	}
+	found, err := packages.Load(cfg, patterns...)
+	if err != nil {
+		return nil, err
+	}
+	byPath := map[string]*Package{}
+	var order []*Package
+	get := func(path string) *Package {
+		if p := byPath[path]; p != nil {
+			return p
+		}
+		p := &Package{Path: path, overlay: o.Overlay}
+		byPath[path] = p
+		order = append(order, p)
+		return p
+	}
+	for _, f := range found {
+		switch {
+		case strings.HasSuffix(f.ID, ".test"): // the generated main
+		case f.ForTest == "":
+			p := get(f.PkgPath)
+			p.Name, p.plain = f.Name, f
+			if len(f.GoFiles) > 0 {
+				p.Dir = filepath.Dir(f.GoFiles[0])
+			}
+			for _, e := range f.Errors {
+				p.Errors = append(p.Errors, e)
+			}
+		case strings.HasSuffix(f.PkgPath, "_test") && f.PkgPath != f.ForTest:
+			get(f.ForTest).xTest = f
+		default:
+			get(f.ForTest).inTest = f
+		}
+	}
+	for _, p := range order {
+		for _, f := range []*packages.Package{p.inTest, p.xTest} {
+			if f == nil {
+				continue
+			}
+			if p.Dir == "" && len(f.GoFiles) > 0 {
+				p.Dir = filepath.Dir(f.GoFiles[0])
+			}
+			if p.Name == "" {
+				p.Name = strings.TrimSuffix(f.Name, "_test")
+			}
+			if len(p.Errors) == 0 {
+				for _, e := range f.Errors {
+					p.Errors = append(p.Errors, e)
+				}
+			}
+		}
+	}
+	return order, nil
+}
+
+// Program is the SSA form of a package and of all that it imports. Functions are
+// built when [Program.Build] asks for their package.
+type Program struct {
+	SSA  *ssa.Program
+	Fset *token.FileSet
+	// Tests are the packages that hold the tests: the package with its test
+	// files, and the external test package; without tests the package itself.
+	Roots []*ssa.Package
+	// All are all packages, imported ones before those that import them.
+	All []*ssa.Package
+
+	units map[*types.Package]*unit
+}
+
+// Mode returns how a package is treated.
+func (p *Program) Mode(pkg *types.Package) std.Mode {
+	if u := p.units[pkg]; u != nil {
+		return u.mode
+	}
+	return std.Full
+}
+
+// Ours tells whether a declaration of a package of the standard library is one
+// that package std has put in.
+func (p *Program) Ours(pos token.Pos) bool {
+	return pos.IsValid() && strings.HasPrefix(p.Fset.Position(pos).Filename, std.Prefix)
+}
+
+// Standard tells whether a package belongs to the standard library.
+func (p *Program) Standard(pkg *types.Package) bool {
+	u := p.units[pkg]
+	return u != nil && u.standard
+}
+
+// unit is a package while it is checked.
+type unit struct {
+	id, path string
+	standard bool
+	mode     std.Mode
+	version  string // of Go, for the type checker
+	filename []string
+	files    []*ast.File
+	imports  map[string]*unit
+	types    *types.Package
+	info     *types.Info
+	errs     []error
+	parseErr error
+	visited  bool
+	ours     map[string]bool // names that package std replaces
+}
+
+// universe is a set of packages that are checked together.
+type universe struct {
+	fset  *token.FileSet
+	build build.Context
+	units map[string]*unit
+	order []*unit
+
+	overlay map[string][]byte
+}
+
+// Compile type-checks the package with its tests and what they import. If it does
+// not compile, the error lists why.
+func (p *Package) Compile(tests bool) (*Program, error) {
+	if len(p.Errors) > 0 {
+		return nil, errors.Join(p.Errors...)
+	}
+	u := &universe{fset: token.NewFileSet(), build: build.Default, units: map[string]*unit{}, overlay: p.overlay}
+	u.build.CgoEnabled = false
+	var roots []*unit
+	if tests {
+		for _, f := range []*packages.Package{p.inTest, p.xTest} {
+			if f != nil {
+				roots = append(roots, u.user(f))
+			}
+		}
+	}
+	if len(roots) == 0 && p.plain != nil {
+		roots = append(roots, u.user(p.plain))
+	}
+	if len(roots) == 0 {
+		return nil, fmt.Errorf("%s: no Go files", p.Path)
+	}
+	for _, path := range std.Always {
+		roots = append(roots, u.std(path))
+	}
+	if err := u.parse(roots); err != nil {
+		return nil, err
+	}
+	for _, r := range roots {
+		u.visit(r)
+	}
+	if err := u.check(); err != nil {
+		return nil, err
+	}
+	return u.program(roots[:len(roots)-len(std.Always)]), nil
+}
+
+// user returns the unit of a package that go/packages has found.
+func (u *universe) user(f *packages.Package) *unit {
+	if len(f.GoFiles) > 0 && strings.HasPrefix(f.GoFiles[0], filepath.Join(runtime.GOROOT(), "src")+string(filepath.Separator)) && f.ForTest == "" || f.PkgPath == "unsafe" {
+		return u.std(f.PkgPath)
+	}
+	if x := u.units[f.ID]; x != nil {
+		return x
+	}
+	x := &unit{id: f.ID, path: f.PkgPath, filename: f.GoFiles, imports: map[string]*unit{}}
+	if f.Module != nil && f.Module.GoVersion != "" {
+		x.version = "go" + f.Module.GoVersion
+	}
+	for _, e := range f.Errors {
+		x.errs = append(x.errs, e)
+	}
+	u.units[f.ID] = x
+	for path, g := range f.Imports {
+		x.imports[path] = u.user(g)
+	}
+	return x
+}
+
+// std returns the unit of a package of the standard library; what it imports is
+// known when it is parsed.
+func (u *universe) std(path string) *unit {
+	if x := u.units[path]; x != nil {
+		return x
+	}
+	x := &unit{id: path, path: path, standard: true, mode: std.ModeOf(path), imports: map[string]*unit{}}
+	u.units[path] = x
+	return x
+}
+
+// parse parses the packages and, in rounds, all that they import.
+func (u *universe) parse(roots []*unit) error {
+	var todo []*unit
+	seen := map[*unit]bool{}
+	var add func(x *unit)
+	add = func(x *unit) {
+		if !seen[x] {
+			seen[x] = true
+			todo = append(todo, x)
+			for _, path := range slices.Sorted(maps.Keys(x.imports)) {
+				add(x.imports[path])
+			}
+		}
+	}
+	for _, r := range roots {
+		add(r)
+	}
+	for len(todo) > 0 {
+		round := todo
+		todo = nil
+		var g errgroup.Group
+		g.SetLimit(runtime.GOMAXPROCS(0))
+		for _, x := range round {
+			g.Go(func() error { x.parse(u); return nil })
+		}
+		_ = g.Wait() // the errors are in the units
+		for _, x := range round {
+			if x.parseErr != nil {
+				return x.parseErr
+			}
+			if !x.standard {
+				continue
+			}
+			for _, f := range x.files {
+				for _, s := range f.Imports {
+					path := strings.Trim(s.Path.Value, "`\"")
+					if x.imports[path] == nil {
+						real := path
+						if _, err := os.Stat(filepath.Join(runtime.GOROOT(), "src", "vendor", path)); err == nil && strings.Contains(path, ".") {
+							real = "vendor/" + path
+						}
+						x.imports[path] = u.std(real)
+					}
+				}
+			}
+			for _, path := range slices.Sorted(maps.Keys(x.imports)) {
+				add(x.imports[path])
+			}
+		}
+	}
+	return nil
+}
+
+// parse reads the files of one package.
+func (x *unit) parse(u *universe) {
+	if x.path == "unsafe" {
+		return
+	}
+	if x.standard {
+		x.parseStd(u)
+		return
+	}
+	for _, name := range x.filename {
+		var text any
+		if t, ok := u.overlay[name]; ok {
+			text = t
+		}
+		f, err := parser.ParseFile(u.fset, name, text, parser.SkipObjectResolution)
+		if err != nil {
+			x.parseErr = err
+			return
+		}
+		x.files = append(x.files, f)
+	}
+}
+
+func (x *unit) parseStd(u *universe) {
+	var ours []*ast.File
+	for _, s := range std.Files(x.path) {
+		f, err := parser.ParseFile(u.fset, std.Prefix+s.Name, s.Text, parser.SkipObjectResolution)
+		if err != nil {
+			x.parseErr = fmt.Errorf("internal error: %w", err)
+			return
+		}
+		ours = append(ours, f)
+	}
+	x.ours = map[string]bool{}
+	for _, f := range ours {
+		for _, d := range f.Decls {
+			for _, n := range declared(d) {
+				x.ours[n] = true
+			}
+		}
+	}
+	if x.mode != std.Whole {
+		p, err := u.build.ImportDir(filepath.Join(runtime.GOROOT(), "src", filepath.FromSlash(x.path)), 0)
+		if err != nil && p == nil || p != nil && len(p.GoFiles) == 0 {
+			x.parseErr = fmt.Errorf("package %s of the standard library: %w", x.path, err)
+			return
+		}
+		for _, name := range p.GoFiles {
+			f, err := parser.ParseFile(u.fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				x.parseErr = err
+				return
+			}
+			x.strip(f)
+			x.files = append(x.files, f)
+		}
+	}
+	x.files = append(x.files, ours...)
+}
+
+// declared returns the names that a declaration declares, methods as T.m.
+func declared(d ast.Decl) []string {
+	var names []string
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		names = append(names, funcName(d))
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				names = append(names, s.Name.Name)
+			case *ast.ValueSpec:
+				for _, n := range s.Names {
+					names = append(names, n.Name)
+				}
+			}
+		}
+	}
+	return slices.DeleteFunc(names, func(n string) bool { return n == "_" || n == "init" })
+}
+
+func funcName(d *ast.FuncDecl) string {
+	if d.Recv == nil || len(d.Recv.List) == 0 {
+		return d.Name.Name
+	}
+	t := d.Recv.List[0].Type
+	for {
+		switch x := t.(type) {
+		case *ast.StarExpr:
+			t = x.X
+			continue
+		case *ast.IndexExpr:
+			t = x.X
+			continue
+		case *ast.IndexListExpr:
+			t = x.X
+			continue
+		case *ast.Ident:
+			return x.Name + "." + d.Name.Name
+		}
+		return d.Name.Name
+	}
+}
+
+// strip takes out of a file of the standard library what package std replaces
+// and, unless the package is interpreted, the bodies of functions.
+func (x *unit) strip(f *ast.File) {
+	keep := f.Decls[:0]
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if x.ours[funcName(d)] {
+				continue
+			}
+			if x.mode == std.Stub {
+				if d.Name.Name == "init" && d.Recv == nil {
+					continue
+				}
+				d.Body = nil
+			}
+			// Methods of a type that is replaced as a whole.
+			if n, _, ok := strings.Cut(funcName(d), "."); ok && x.ours[n] {
+				d.Body = nil
+			}
+		case *ast.GenDecl:
+			if d.Tok == token.IMPORT {
+				break
+			}
+			specs := d.Specs[:0]
+			for _, s := range d.Specs {
+				switch s := s.(type) {
+				case *ast.TypeSpec:
+					if x.ours[s.Name.Name] {
+						continue
+					}
+				case *ast.ValueSpec:
+					all := true
+					for i, n := range s.Names {
+						if x.ours[n.Name] {
+							s.Names[i] = ast.NewIdent("_")
+						} else {
+							all = false
+						}
+					}
+					if all && d.Tok == token.VAR {
+						continue
+					}
+				}
+				specs = append(specs, s)
+			}
+			if d.Specs = specs; len(specs) == 0 {
+				continue
+			}
+		}
+		keep = append(keep, d)
+	}
+	f.Decls = keep
+}
+
+// visit orders the units, imported ones first.
+func (u *universe) visit(x *unit) {
+	if x.visited {
+		return
+	}
+	x.visited = true
+	for _, path := range slices.Sorted(maps.Keys(x.imports)) {
+		u.visit(x.imports[path])
+	}
+	u.order = append(u.order, x)
+}
+
+// check type-checks all units, each as soon as those are done that it imports.
+func (u *universe) check() error {
+	done := map[*unit]chan struct{}{}
+	for _, x := range u.order {
+		done[x] = make(chan struct{})
+	}
+	sizes := types.SizesFor("gc", u.build.GOARCH)
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var wg sync.WaitGroup
+	for _, x := range u.order {
+		wg.Go(func() {
+			defer close(done[x])
+			for _, y := range x.imports {
+				<-done[y]
+			}
+			slots <- struct{}{}
+			x.check(u.fset, sizes)
+			<-slots
+		})
+	}
+	wg.Wait()
+	var errs []error
+	for _, x := range u.order {
+		if !x.standard {
+			errs = append(errs, x.errs...)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+type importer map[string]*unit
+
+func (m importer) Import(path string) (*types.Package, error) {
+	if x := m[path]; x != nil && x.types != nil {
+		return x.types, nil
+	}
+	return nil, fmt.Errorf("package %s is not there", path)
+}
+
+func (x *unit) check(fset *token.FileSet, sizes types.Sizes) {
+	if x.path == "unsafe" {
+		x.types = types.Unsafe
+		return
+	}
+	x.info = &types.Info{
+		Types:        map[ast.Expr]types.TypeAndValue{},
+		Defs:         map[*ast.Ident]types.Object{},
+		Uses:         map[*ast.Ident]types.Object{},
+		Implicits:    map[ast.Node]types.Object{},
+		Instances:    map[*ast.Ident]types.Instance{},
+		Scopes:       map[ast.Node]*types.Scope{},
+		Selections:   map[*ast.SelectorExpr]*types.Selection{},
+		FileVersions: map[*ast.File]string{},
+	}
+	cfg := types.Config{
+		GoVersion:        x.version,
+		Importer:         importer(x.imports),
+		Sizes:            sizes,
+		IgnoreFuncBodies: false,
+		FakeImportC:      true,
+		Error: func(err error) {
+			// What is stripped from the standard library leaves imports
+			// unused and names unknown; that matters where it is reached.
+			x.errs = append(x.errs, err)
+		},
+	}
+	x.types, _ = cfg.Check(x.path, fset, x.files, x.info)
+	if x.mode == std.Stub {
+		x.info.InitOrder = slices.DeleteFunc(x.info.InitOrder, func(i *types.Initializer) bool {
+			return !strings.HasPrefix(fset.Position(i.Lhs[0].Pos()).Filename, std.Prefix)
+		})
+	}
+}
+
+// program makes the SSA packages.
+func (u *universe) program(roots []*unit) *Program {
+	p := &Program{Fset: u.fset, units: map[*types.Package]*unit{}}
+	p.SSA = ssa.NewProgram(u.fset, ssa.InstantiateGenerics|ssa.GlobalDebug)
+	for _, x := range u.order {
+		p.units[x.types] = x
+		if x.path == "unsafe" {
+			continue
+		}
+		pkg := p.SSA.CreatePackage(x.types, x.files, x.info, true)
+		p.All = append(p.All, pkg)
+	}
+	for _, r := range roots {
+		p.Roots = append(p.Roots, p.SSA.Package(r.types))
+	}
+	return p
+}
+
+// TypeErrors returns what the type checker says of packages of the standard
+// library that are to be interpreted: none, unless this Go is one that package std
+// does not fit.
+func (p *Program) TypeErrors() []error {
+	var errs []error
+	for _, pkg := range p.All {
+		u := p.units[pkg.Pkg]
+		if u.standard && u.mode != std.Stub {
+			errs = append(errs, u.errs...)
+		}
+	}
+	return errs
+}

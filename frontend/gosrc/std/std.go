@@ -1,0 +1,92 @@
+// Package std says how each package of the standard library is explored, and holds
+// the declarations that replace those of GOROOT. They are Go files in the folder
+// files, by import path; a declaration there replaces the one of the same name.
+// Functions without a body are the machine's.
+package std
+
+import (
+	"embed"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// Mode is how a package is treated.
+type Mode uint8
+
+const (
+	// Full: interpreted from its source, with our replacements. Packages of
+	// the user are that, too.
+	Full Mode = iota
+	// Stub: only our declarations have bodies. All others can be named, and are
+	// refused when they are called.
+	Stub
+	// Whole: nothing is read from GOROOT.
+	Whole
+)
+
+// Prefix begins the names of our files in positions.
+const Prefix = "$std/"
+
+// Always are the packages that every program has.
+var Always = []string{"internal/cpor", "runtime"}
+
+var full = map[string]bool{}
+
+func init() {
+	for _, p := range strings.Fields(`
+		bufio bytes cmp container/heap container/list container/ring context errors
+		encoding encoding/base32 encoding/base64 encoding/binary encoding/csv encoding/hex
+		hash hash/adler32 hash/crc32 hash/crc64 hash/fnv
+		html io io/fs iter internal/bisect internal/byteorder internal/itoa internal/oserror internal/strconv internal/stringslite
+		maps math math/bits math/cmplx math/rand math/rand/v2 path regexp regexp/syntax
+		slices sort strconv strings sync text/tabwriter time unicode unicode/utf16 unicode/utf8 unique
+	`) {
+		full[p] = true
+	}
+}
+
+var whole = map[string]bool{
+	"internal/cpor": true, "internal/bytealg": true, "fmt": true, "log": true, "sync/atomic": true,
+	"testing": true, "internal/reflectlite": true, "math/rand": true, "math/rand/v2": true, "iter": true,
+}
+
+// ModeOf returns how the package of that import path is treated.
+func ModeOf(path string) Mode {
+	switch {
+	case whole[path]:
+		return Whole
+	case full[path]:
+		return Full
+	}
+	return Stub
+}
+
+// File is a file of ours.
+type File struct{ Name, Text string }
+
+//go:embed all:files
+var files embed.FS
+
+// Files returns our files of a package.
+func Files(pkg string) []File {
+	dir := path.Join("files", pkg)
+	entries, err := fs.ReadDir(files, dir)
+	if err != nil {
+		return nil
+	}
+	var out []File
+	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
+		text, err := files.ReadFile(path.Join(dir, e.Name()))
+		if err != nil {
+			panic(err) // the file system is part of the binary
+		}
+		// The files end in .go.txt, so that the go command does not take them
+		// for packages of this module.
+		out = append(out, File{Name: path.Join(pkg, strings.TrimSuffix(e.Name(), ".txt")), Text: string(text)})
+	}
+	return out
+}

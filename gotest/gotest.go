@@ -1,0 +1,115 @@
+// Package gotest runs one Go test, or one main package, under every schedule that
+// matters, with all engines that help: schedules at random and by PCT at once, the
+// systematic search beside them, and stored states where a search without them
+// would not end.
+//
+//	res, err := gotest.Run(ctx, sys, gotest.Options{Timeout: 30 * time.Second})
+//	switch res.Verdict { ... }
+//
+// An error is a *gosrc.Unsupported (the program does what cannot be explored: exit
+// code 2), a *search.OptionError, or a fault of the tool itself.
+package gotest
+
+import (
+	"time"
+
+	"cpor/engine/search"
+	"cpor/system"
+	"cpor/trace"
+)
+
+// Engine is the name of a way to search.
+type Engine string
+
+// The engines.
+const (
+	// Auto: optimal dynamic reduction, with stored states if executions do not
+	// end, and sampled schedules beside it.
+	Auto Engine = "auto"
+	// DPOR: optimal dynamic reduction without stored states.
+	DPOR Engine = "dpor"
+	// Full: every transition, with stored states. No data races.
+	Full Engine = "full"
+	// Cartesian: cartesian reduction, with stored states. No data races.
+	Cartesian Engine = "cartesian"
+	// Random: schedules at random and by PCT until the time is over.
+	Random Engine = "random"
+)
+
+// Engines are all engines, the default first.
+var Engines = []Engine{Auto, DPOR, Full, Cartesian, Random}
+
+// Options say how to explore. The zero value is the default.
+type Options struct {
+	Engine    Engine        // empty: Auto
+	Timeout   time.Duration // 0: none
+	Workers   int           // 0: one for each CPU
+	Seed      uint64        // of sampled schedules
+	MaxMemory uint64        // in bytes; 0: as much as there is
+}
+
+// Result is what an exploration found out.
+type Result struct {
+	Verdict search.Verdict
+	// Reason says why the search is incomplete, or what it covered in spite of
+	// that.
+	Reason      string
+	Executions  uint64 // of the systematic search, to their end
+	Samples     uint64 // schedules at random
+	States      uint64 // stored
+	Transitions uint64
+	Duration    time.Duration
+	// Fixed names choices of the run-time of which one alternative was
+	// explored: map order, random numbers.
+	Fixed []string
+	// Failure is the failure that was found, or nil.
+	Failure *Failure
+	// Outcomes are the ends of all executions if the program was made with
+	// gosrc.Explore.Outcomes: what was printed, and the failure, each once and
+	// sorted. They are all that there are if the verdict is not Incomplete.
+	Outcomes []string
+}
+
+// FailureKind says what went wrong, as it stands in JSON.
+type FailureKind string
+
+// The kinds of failures.
+const (
+	Race     FailureKind = "race"
+	Deadlock FailureKind = "deadlock" // the test itself waits for ever
+	Leak     FailureKind = "leak"     // the test has ended, others wait for ever
+	Panic    FailureKind = "panic"
+	Failed   FailureKind = "failed" // t.Error, t.Fatal and friends
+	Fatal    FailureKind = "fatal"  // unlock of unlocked mutex, concurrent map writes
+	Exit     FailureKind = "exit"
+	Livelock FailureKind = "livelock"
+)
+
+// Failure is a failing execution.
+type Failure struct {
+	Kind    FailureKind
+	Message string // the first line for people
+	Pos     system.Pos
+	Trace   *trace.Trace // the schedule
+	// Output is what the execution printed and logged.
+	Output string
+	// Stacks are those of the goroutines that matter: the two of a race, the one
+	// that failed, those that wait for ever with what they wait for.
+	Stacks []Stack
+	// Note is a further remark, such as that the failure needs time to pass while
+	// somebody could run.
+	Note string
+}
+
+// Stack is where a goroutine was.
+type Stack struct {
+	Goroutine string // its name: function, place of creation, number
+	What      string // "waits for Pool.mu", "read of x", "earlier write of x"
+	Frames    []Frame
+}
+
+// Frame is a call that has not returned.
+type Frame struct {
+	Func string
+	Pos  system.Pos
+}
