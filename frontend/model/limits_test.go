@@ -1,10 +1,13 @@
 package model_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
+	"cpor/engine/search"
+	"cpor/engine/search/full"
 	"cpor/frontend/model"
 )
 
@@ -36,5 +39,29 @@ func TestThreadLimit(t *testing.T) {
 		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
 			t.Errorf("%d invariants and %d threads: %v; want %s", tt.invariants, tt.threads, err, tt.want)
 		}
+	}
+}
+
+// TestPassLimit holds a transition that would end some time, after more passes
+// of loops than are allowed, to the limit and to the place of the outermost loop.
+func TestPassLimit(t *testing.T) {
+	const text = `thread T() {
+	skip
+	for i := int64(0); ; i++ {
+		for range 7 { }
+	}
+}
+init { go T() }`
+	m, err := model.Parse("test.model", text, model.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sys := m.System()
+	res, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Violations) != 1 || !strings.Contains(res.Violations[0].Message, "more than 4194304 passes of loops in one transition") || res.Violations[0].Pos.Line != 3 {
+		t.Errorf("violations %+v, want one for the limit in line 3", res.Violations)
 	}
 }

@@ -45,6 +45,7 @@ type gen struct {
 	loops  []*target
 	syncs  []*object // the monitors entered by synchronized blocks
 	fn     *inlined
+	outer  int              // loops around the call that is being inlined
 	marks  map[string]int32 // the code labels of the source's labels
 	ends   []labelRange
 	maxReg int32
@@ -410,7 +411,23 @@ func (g *gen) jump(l int32) { g.op(OpJmp, l, 0, 0) }
 // again jumps back to the beginning of a loop, or may do so: such jumps count
 // against the budget of a transition.
 func (g *gen) again(l int32, loop syntax.Node) {
-	g.emit(Instr{Op: OpJmp, A: l, Site: g.fault(loop)})
+	rank := int32(2*g.loopsAround() - 1)
+	if _, jump := loop.(*syntax.BranchStmt); jump {
+		rank++
+	}
+	g.emit(Instr{Op: OpJmp, A: l, D: rank, Site: g.fault(loop)})
+}
+
+// loopsAround returns the number of loops around, those around the calls of the
+// functions included.
+func (g *gen) loopsAround() int {
+	n := g.outer
+	for _, t := range g.loops {
+		if t.cont >= 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // full tells whether the model is too large; what there is of its code is

@@ -46,7 +46,7 @@
 //	Conv      A = B truncated to Types[T]
 //	Eq..Le    A = B op C; LtU, LeU compare as unsigned 64-bit numbers
 //	Not       A = !B
-//	Jmp       goto A (an address); with a Site, it counts against the step's budget
+//	Jmp       goto A (an address); with a Site, it begins a pass of a loop; D is less the further out that is
 //	Jt, Jf    if B / if !B goto A
 //	Jeq..Jle  if B op C goto A
 //	Table     goto Jumps[T][B]

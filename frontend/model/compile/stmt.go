@@ -1039,7 +1039,8 @@ func (g *gen) inline(e *syntax.CallExpr) []*Var {
 	for i, prm := range obj.Params {
 		g.setLeaves(g.declare(prm), vals[i])
 	}
-	fn, loops, marks := g.fn, g.loops, g.marks
+	fn, loops, marks, outer := g.fn, g.loops, g.marks, g.outer
+	g.outer = g.loopsAround()
 	g.fn = &inlined{results: results, end: g.label(), syncs: len(g.syncs), inlined: true}
 	g.loops, g.marks = nil, map[string]int32{}
 	if len(g.p.Code) < MaxCode {
@@ -1048,7 +1049,7 @@ func (g *gen) inline(e *syntax.CallExpr) []*Var {
 		}
 	}
 	g.here(g.fn.end)
-	g.fn, g.loops, g.marks = fn, loops, marks
+	g.fn, g.loops, g.marks, g.outer = fn, loops, marks, outer
 	g.alive = append(before, results...)
 	return results
 }

@@ -9,10 +9,6 @@ import (
 	"cpor/system"
 )
 
-// Budget is the number of backward jumps that one transition may take before
-// it counts as local computation without end, which is a violation.
-const Budget = 1 << 22
-
 // undo is an entry of the undo log: word was old.
 type undo struct {
 	word int32
@@ -36,7 +32,8 @@ type Machine struct {
 
 	// Of the step that is being executed:
 	thread  int
-	budget  int
+	budget  int    // passes of loops that are left
+	sample  int    // lap is called when these bits of budget are 0
 	alt     uint64 // what is left of the alternative's number
 	choices []choice
 	created bool
@@ -47,7 +44,8 @@ type Machine struct {
 	enabled []uint64 // see retry
 	ready   []int32
 	before  []uint64
-	futures *futures // made on demand
+	laps    *laps    // made on demand
+	futures *futures // likewise
 	syncs   syncs
 }
 
@@ -240,7 +238,7 @@ func (m *Machine) attempt(t int, pt *compile.Point, alt uint64) (system.Outcome,
 			m.regs[l.Reg] = int64(v >> ((64 - uint(l.Bits)) & 63))
 		}
 	}
-	m.thread, m.budget, m.alt, m.created, m.viol = t, Budget, alt, false, nil
+	m.thread, m.budget, m.sample, m.alt, m.created, m.viol = t, Budget, sampled, alt, false, nil
 	m.choices = m.choices[:0]
 	m.syncs.begin(pt.Atomic)
 	if s.dynamic && m.track {

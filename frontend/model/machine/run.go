@@ -79,8 +79,10 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 		case compile.OpJmp:
 			at = int(in.A)
 			if in.Site >= 0 {
-				if m.budget--; m.budget < 0 {
-					return m.fault(in, "more than %d iterations without a shared access: a loop without end, or too much local computation for one transition", Budget)
+				if m.budget--; m.budget&m.sample == 0 {
+					if st, site := m.lap(in, at, regs); st != reached {
+						return st, site
+					}
 				}
 			}
 		case compile.OpJt:

@@ -278,7 +278,7 @@ func (s *System) runInit() error {
 		m.n = 0
 		m.log = m.log[:0]
 		// While init runs no thread does, so it can lock as the first one.
-		m.thread, m.budget, m.alt, m.viol = 0, Budget, alt, nil
+		m.thread, m.budget, m.sample, m.alt, m.viol = 0, Budget, sampled, alt, nil
 		m.choices = m.choices[:0]
 		for _, in := range s.p.Inits {
 			m.write(in.Loc, in.Value)

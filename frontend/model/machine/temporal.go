@@ -96,7 +96,7 @@ func (s *System) PredicatePos(i, k int) system.Pos { return s.pos(s.p.LTL[i].Pre
 // Eval implements system.Temporal.
 func (m *Machine) Eval(i int) (bool, *system.Violation) {
 	track := m.track
-	m.track, m.budget, m.viol = false, Budget, nil
+	m.track, m.budget, m.sample, m.viol = false, Budget, sampled, nil
 	m.choices = m.choices[:0]
 	st, _ := m.run(m.p.Props[i].Entry, m.regs, nil, 0, 0)
 	m.track = track

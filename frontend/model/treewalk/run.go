@@ -31,7 +31,9 @@ type run struct {
 	where   string     // set when the thread stops at a point
 	stopped []variable // likewise
 	access  Access
-	laps    map[string]bool // the ends of loops' passes in the live transition
+	laps    map[string]int // the ends of loops' passes in the live transition, by what was then
+	passed  []pass         // the same in their order
+	loops   int            // around
 }
 
 type label struct {
@@ -172,7 +174,7 @@ func (r *run) create(n syntax.Node, kind *resolve.Object, args []Value) {
 
 // lap is the end of a pass of a loop, or a jump by goto. If everything is as it
 // was at an earlier one in the same transition, the loop has no end, which is a
-// violation.
+// violation, at the outermost of the loops that are passed again and again.
 func (r *run) lap(loop syntax.Node) {
 	if !r.live {
 		return
@@ -186,12 +188,30 @@ func (r *run) lap(loop syntax.Node) {
 		b.WriteString(r.p.Key(r.s))
 	}
 	if r.laps == nil {
-		r.laps = map[string]bool{}
+		r.laps = map[string]int{}
 	}
-	if r.laps[b.String()] {
-		r.fault(loop)
+	// The loop is around its own passes; a goto is outside of what it repeats.
+	here := pass{loop, 2*r.loops - 1}
+	if _, jump := loop.(*syntax.BranchStmt); jump {
+		here.rank++
 	}
-	r.laps[b.String()] = true
+	r.passed = append(r.passed, here)
+	if i, ok := r.laps[b.String()]; ok {
+		outer := here
+		for _, p := range r.passed[i:] {
+			if p.rank < outer.rank || p.rank == outer.rank && p.loop.Pos() < outer.loop.Pos() {
+				outer = p
+			}
+		}
+		r.fault(outer.loop)
+	}
+	r.laps[b.String()] = len(r.passed)
+}
+
+// pass is a pass of a loop; the smaller the rank, the further out it is.
+type pass struct {
+	loop syntax.Node
+	rank int
 }
 
 // again begins a pass of a loop: if the loop's first transition is the first

@@ -374,6 +374,8 @@ func (r *run) forStmt(s *syntax.ForStmt, name string) control {
 	if s.Init != nil {
 		r.statement(s.Init, "")
 	}
+	r.loops++
+	defer func() { r.loops-- }()
 	first := slices.Clone(r.labels)
 	for {
 		r.again(first)
@@ -407,6 +409,8 @@ func (r *run) bind(s *syntax.RangeStmt, e syntax.Expr, v Value) {
 func (r *run) rangeStmt(s *syntax.RangeStmt, name string) control {
 	n, mark := len(r.vars), len(r.held)
 	defer func() { r.vars = r.vars[:min(n, len(r.vars))] }()
+	r.loops++
+	defer func() { r.loops-- }()
 	t := r.typeOf(s.X)
 	pass := func() (bool, control) {
 		end, c := iterate(r.block(s.Body.Stmts), name)

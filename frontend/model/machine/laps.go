@@ -1,0 +1,86 @@
+package machine
+
+import (
+	"slices"
+
+	"cpor/frontend/model/compile"
+)
+
+// Budget is the number of passes of loops that one transition may take; more
+// are a violation.
+const Budget = 1 << 22
+
+const (
+	// sampled are the bits of the budget that are 0 when lap looks at a pass:
+	// one in 64.
+	sampled = 1<<6 - 1
+	// tour is the number of passes at the end of the budget that are looked at
+	// one by one, to find the outermost loop.
+	tour = 1 << 16
+)
+
+// laps looks for loops without end: a transition that comes back to where it
+// was, with everything as it was, does so for ever, since no other thread can
+// step in between. It compares with one earlier pass, which is replaced
+// whenever their number has doubled (Brent, An improved Monte Carlo
+// factorization algorithm, BIT 20, 1980, section 2), so that a cycle is found
+// after a small multiple of its length. Then it goes round once more: the
+// violation is placed at the outermost loop of the cycle.
+type laps struct {
+	regs    []int64
+	words   []uint64
+	child   bool // the registers are those of a thread that is being created
+	at      int
+	threads int
+	choices int
+
+	circle bool           // the earlier pass is known to come again
+	outer  *compile.Instr // on the tour, the outermost loop so far
+}
+
+// keep remembers a pass.
+func (l *laps) keep(m *Machine, at int, regs []int64) {
+	l.regs = append(l.regs[:0], regs...)
+	l.words = append(append(l.words[:0], m.words...), m.scratch...)
+	l.child, l.at, l.threads, l.choices = m.creates(regs), at, m.n, len(m.choices)
+}
+
+// creates tells whether registers are those of a thread that is being created.
+func (m *Machine) creates(regs []int64) bool { return len(regs) > 0 && &regs[0] == &m.child[0] }
+
+// same tells whether a pass is the one remembered over again.
+func (l *laps) same(m *Machine, at int, regs []int64) bool {
+	n := len(m.words)
+	return at == l.at && l.child == m.creates(regs) && m.n == l.threads && len(m.choices) == l.choices && slices.Equal(regs, l.regs) &&
+		len(l.words) == n+len(m.scratch) && slices.Equal(m.words, l.words[:n]) && slices.Equal(m.scratch, l.words[n:])
+}
+
+// lap is called at the beginning of some passes of loops, by the jump in to at.
+// The status is reached unless the loop has no end or the budget is used up.
+func (m *Machine) lap(in *compile.Instr, at int, regs []int64) (status, int) {
+	if m.laps == nil {
+		m.laps = &laps{}
+	}
+	l := m.laps
+	if m.sample == sampled {
+		passes := (Budget - m.budget) / (sampled + 1)
+		l.circle = passes > 1 && l.same(m, at, regs)
+		switch {
+		case l.circle || m.budget <= tour:
+			m.sample, l.outer = 0, nil
+		case passes&(passes-1) == 0:
+			l.keep(m, at, regs)
+		}
+		return reached, 0
+	}
+	if l.outer == nil || in.D < l.outer.D || in.D == l.outer.D && m.p.Sites[in.Site].Pos < m.p.Sites[l.outer.Site].Pos {
+		l.outer = in
+	}
+	if l.circle && l.same(m, at, regs) {
+		return m.fault(l.outer, "a loop without end: everything is as it was some passes ago, and no other thread can step in between")
+	}
+	if m.budget < 0 {
+		return m.fault(l.outer, "more than %d passes of loops in one transition: a loop without end, or too much computation for one transition", Budget)
+	}
+	return reached, 0
+}
