@@ -23,6 +23,7 @@ import (
 var (
 	spinModels = flag.Int("spin", 10, "how many generated models are compared with SPIN's verifier")
 	spinFirst  = flag.Uint64("first", 1, "the first seed")
+	spinTime   = flag.Duration("spintime", 5*time.Second, "how long SPIN's verifier may take for a model")
 	spinKeep   = flag.String("keep", "", "a folder for the models that differ")
 )
 
@@ -40,7 +41,7 @@ func spin(t *testing.T, dir, text string) (c counts, fatal string) {
 		t.Fatal(err)
 	}
 	run := func(name string, args ...string) (string, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), *spinTime)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, name, args...)
 		cmd.Dir = dir
@@ -56,10 +57,13 @@ func spin(t *testing.T, dir, text string) (c counts, fatal string) {
 	if _, err := exec.LookPath("tcc"); err == nil {
 		cc = "tcc"
 	}
-	if out, err := run(cc, "-DSAFETY", "-DNOREDUCE", "-DMEMLIM=500", "-w", "-o", "pan", "pan.c"); err != nil {
+	if out, err := run(cc, "-O0", "-DSAFETY", "-DNOREDUCE", "-DMEMLIM=500", "-w", "-o", "pan", "pan.c"); err != nil {
 		return c, cc + ": " + out
 	}
-	out, err := run("./pan", "-n", "-c0", "-m200000")
+	out, err := run("./pan", "-n", "-c0", "-m20000", "-w18")
+	if strings.Contains(out, "max search depth") {
+		out, err = run("./pan", "-n", "-c0", "-m500000", "-w20")
+	}
 	get := func(re *regexp.Regexp) int {
 		if m := re.FindStringSubmatch(out); m != nil {
 			n, _ := strconv.Atoi(m[1])
@@ -77,6 +81,47 @@ func spin(t *testing.T, dir, text string) (c counts, fatal string) {
 		return c, "pan: " + out
 	}
 	return c, ""
+}
+
+// intrudes tells whether a model has what SPIN's verifier gets wrong: a d_step
+// that begins with an assertion, with printf, or with a selection without a guard,
+// and is not kept from going off between the two halves of a rendezvous.
+func intrudes(p *program.Program) bool {
+	rendezvous := false
+	regions := []*program.Region{&p.Globals}
+	for _, pr := range p.Procs {
+		regions = append(regions, &pr.Region)
+	}
+	for _, r := range regions {
+		for _, c := range r.Chans {
+			rendezvous = rendezvous || c.Cap == 0
+		}
+	}
+	if !rendezvous {
+		return false
+	}
+	for _, pr := range p.Procs {
+		for _, s := range pr.States {
+			for _, e := range s.Edges {
+				if e.Kind != program.DStep {
+					continue
+				}
+				guarded := false
+				for _, f := range e.Inner.Edges {
+					switch f.Kind {
+					case program.Cond, program.Else, program.Send, program.Recv:
+						guarded = true
+					case program.Assign, program.Clear, program.SetPrio:
+						guarded = guarded || len(e.Inner.Edges) == 1
+					}
+				}
+				if !guarded {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 func TestSpinGenerated(t *testing.T) {
@@ -121,8 +166,8 @@ func TestSpinGenerated(t *testing.T) {
 			skipped[why]++
 			continue
 		}
-		if want.stored > 100000 {
-			skipped["large"]++
+		if intrudes(p) {
+			skipped["a d_step that goes off in the middle of a rendezvous"]++
 			continue
 		}
 		compared++

@@ -15,7 +15,14 @@ type node struct {
 	via     *gotoStmt // of a jump that a goto makes
 	region  int       // the outermost atomic that it stands in; 0: none
 	name    string    // of a label
-	escapes []*node
+	escapes []*escape
+}
+
+// escape is the second part of an unless.
+type escape struct {
+	entry  *node
+	loop   bool // it begins with a do
+	region int
 }
 
 type gotoStmt struct{ pos syntax.Pos }
@@ -25,7 +32,8 @@ type draft struct {
 	*Edge
 	to      *node
 	region  int
-	escapes []*node
+	last    bool // it ends the atomic
+	escapes []*escape
 }
 
 // builder makes the automaton of one process type.
@@ -45,7 +53,8 @@ type builder struct {
 type context struct {
 	brk     *node // where break goes; nil outside of loops
 	region  int
-	escapes []*node // entries of the escapes around, outermost first
+	escapes []*escape // those around, outermost first
+	last    bool      // the statement is the last of its atomic
 }
 
 func (r *resolver) process(p *Proc) {
@@ -110,7 +119,7 @@ func (b *builder) edge(n *node, e *Edge, to *node, c context) *draft {
 	if e.Text == "" {
 		e.Text = b.resolver.p.Model.Text(e.Pos)
 	}
-	d := &draft{Edge: e, to: to, region: c.region, escapes: c.escapes}
+	d := &draft{Edge: e, to: to, region: c.region, last: c.last, escapes: c.escapes}
 	b.drafts[n.state] = append(b.drafts[n.state], d)
 	return d
 }
@@ -168,7 +177,9 @@ func (b *builder) seq(stmts []syntax.Stmt, next *node, c context) *node {
 			l = b.jump(nil, c)
 			to = l
 		}
-		at := b.stmt(s, to, c)
+		in := c
+		in.last = c.last && i == len(stmts)-1
+		at := b.stmt(s, to, in)
 		if link != nil {
 			link.jump = at
 		} else {
@@ -218,7 +229,7 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 	case *syntax.Goto:
 		b.used = append(b.used, s.Label)
 		g := b.jump(b.label(s.Label.Text), c)
-		g.via = &gotoStmt{s.Pos}
+		g.via, g.escapes = &gotoStmt{s.Pos}, c.escapes
 		return g
 	case *syntax.Break:
 		if c.brk == nil {
@@ -226,7 +237,7 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 			return next
 		}
 		g := b.jump(c.brk, c)
-		g.via = &gotoStmt{s.Pos}
+		g.via, g.escapes = &gotoStmt{s.Pos}, c.escapes
 		return g
 	case *syntax.Else:
 		return b.simple(&Edge{Kind: Else, Stmt: s, Text: "else"}, next, c)
@@ -279,15 +290,16 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		in := c
 		if in.region == 0 {
 			b.regions++
-			in.region = b.regions
+			in.region, in.last = b.regions, true
 		}
 		return b.entry(b.block(s.Body.Stmts, next, in), s.Body, c)
 	case *syntax.Unless:
 		in := c
-		esc := b.jump(nil, c)
+		in.last, c.last = false, false
+		esc := &escape{entry: b.jump(nil, c), loop: beginsWithLoop(s.Escape), region: c.region}
 		in.escapes = append(in.escapes[:len(in.escapes):len(in.escapes)], esc)
 		main := b.sides(s.Main, next, in)
-		esc.jump = b.sides(s.Escape, next, c)
+		esc.entry.jump = b.sides(s.Escape, next, c)
 		return main
 	case *syntax.Exclusive:
 		for _, ref := range s.Refs {
@@ -362,6 +374,7 @@ func (b *builder) declSteps(s *syntax.DeclStmt, next *node, c context) *node {
 func (b *builder) choice(s *syntax.If, next *node, c context) *node {
 	head := b.node(s.Pos, c)
 	in := c
+	in.last = false
 	after := next
 	if s.Loop {
 		in.brk = next
@@ -413,7 +426,7 @@ func (b *builder) option(head, at *node, o *syntax.Block, c context) {
 	for at.state == nil {
 		switch {
 		case at.via != nil: // goto or break as a guard is a step
-			b.edge(head, &Edge{Kind: Skip, Stmt: o.Stmts[0], Pos: at.via.pos}, at.jump, c)
+			b.edge(head, &Edge{Kind: Skip, Stmt: o.Stmts[0], Pos: at.via.pos}, at, c)
 			return
 		case at.jump == nil:
 			// A label that is defined around: nothing but labels here.
@@ -515,7 +528,20 @@ func (b *builder) dstep(s *syntax.Atomic, next *node, c context) *node {
 	return n
 }
 
-// target follows jumps. atomic tells whether all on the way stood in the region.
+// beginsWithLoop tells whether one side of an unless begins with a do.
+func beginsWithLoop(s syntax.Stmt) bool {
+	if block, ok := s.(*syntax.Block); ok {
+		if len(block.Stmts) == 0 {
+			return false
+		}
+		s = block.Stmts[0]
+	}
+	x, ok := s.(*syntax.If)
+	return ok && x.Loop
+}
+
+// target follows jumps. atomic tells whether all on the way stood in the region,
+// or a goto led from one atomic into another.
 func target(n *node, region int) (s *State, end *node, atomic bool) {
 	atomic = region != 0
 	for i := 0; i < 1<<16; i++ {
@@ -526,9 +552,27 @@ func target(n *node, region int) (s *State, end *node, atomic bool) {
 		if n.jump == nil {
 			return nil, n, false
 		}
+		if n.via != nil && atomic && n.jump.region > 0 {
+			region = n.jump.region
+		}
 		n = n.jump
 	}
 	return nil, nil, false
+}
+
+// leaving returns the goto with escapes that the way to a draft's target takes out
+// of an atomic, nil if there is none.
+func leaving(d *draft) *node {
+	if d.region <= 0 || d.last || d.Kind == Skip && d.to.via != nil {
+		return nil
+	}
+	for i, n := 0, d.to; i < 1<<16 && n != nil && n.state == nil && n.region == d.region; i++ {
+		if n.via != nil && len(n.escapes) > 0 && n.jump != nil && n.jump.region != d.region {
+			return n
+		}
+		n = n.jump
+	}
+	return nil
 }
 
 // finish turns drafts into edges and numbers the states that can be reached.
@@ -548,17 +592,37 @@ func (b *builder) finish(start *node) {
 			b.p.Labels[name] = s
 		}
 	}
-	for _, s := range b.states {
+	for i := 0; i < len(b.states); i++ {
+		s := b.states[i]
 		for _, d := range b.drafts[s] {
 			if d.From == s {
 				d.Edge.To, d.Edge.Atomic = resolve(d.to, d.region, d.Pos)
+				if g := leaving(d); g != nil && !d.Edge.Atomic {
+					// A goto out of an atomic is a place where escapes
+					// are looked at.
+					if g.state == nil {
+						g.state = &State{ID: -1, Pos: g.via.pos}
+						out := &draft{Edge: &Edge{Kind: Skip, Pos: g.via.pos, From: g.state, Text: b.resolver.p.Model.Text(g.via.pos)}, to: g.jump, region: d.region, last: true, escapes: g.escapes}
+						b.drafts[g.state] = []*draft{out}
+						b.states = append(b.states, g.state)
+					}
+					d.Edge.To, d.Edge.Atomic = g.state, true
+				}
 				if _, end, _ := target(d.to, 0); end != nil && end.region != d.region && (end.region < 0 || d.region < 0) {
 					b.fail(d.Pos, 4, "a goto cannot lead into a d_step or out of one")
 				}
 				for _, e := range d.escapes {
-					if t, _ := resolve(e, 0, d.Pos); t != nil {
-						d.Edge.Escapes = append(d.Edge.Escapes, t)
+					t, _ := resolve(e.entry, 0, d.Pos)
+					if t == nil {
+						continue
 					}
+					if e.loop && e.region == 0 && d.region > 0 && !d.last && !(d.Kind == Skip && !d.Edge.Atomic) {
+						// SPIN's automaton has a step before the loop here,
+						// so that the escape is always executable.
+						t = &State{ID: -1, Pos: t.Pos, Edges: []*Edge{{Kind: Skip, Pos: t.Pos, To: t, Text: "goto"}}}
+						t.Edges[0].From = t
+					}
+					d.Edge.Escapes = append(d.Edge.Escapes, t)
 				}
 			}
 			s.Edges = append(s.Edges, d.Edge)
