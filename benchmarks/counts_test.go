@@ -7,6 +7,7 @@ import (
 
 	"cpor/benchmarks"
 	"cpor/cartesian"
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/frontend/model"
@@ -28,11 +29,11 @@ func counts(t *testing.T, name string, ps benchmarks.Params, por string, workers
 		t.Fatal(err)
 	}
 	sys := m.System()
-	res, err := search.Run(context.Background(), sys, factory(sys, por), search.Options{Workers: workers, IgnoreDeadlocks: true})
+	res, err := search.Run(context.Background(), sys, factory(sys, por), search.Options{Options: engine.Options{Workers: workers, IgnoreDeadlocks: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res.Verdict != search.Pass || !res.Exhaustive {
+	if res.Verdict != engine.Pass || !res.Exhaustive {
 		for _, v := range res.Violations {
 			t.Logf("%s: %s at %v", v.Kind, v.Message, v.Pos)
 		}
@@ -147,7 +148,7 @@ func TestPhilosophersDeadlock(t *testing.T) {
 			if por == "none" {
 				factory = full.Factory(sys)
 			}
-			res, err := search.Run(context.Background(), sys, factory, search.Options{Workers: 2, All: true})
+			res, err := search.Run(context.Background(), sys, factory, search.Options{Options: engine.Options{Workers: 2, All: true}})
 			if err != nil {
 				t.Fatal(err)
 			}

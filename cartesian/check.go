@@ -1,40 +1,12 @@
 package cartesian
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"cpor/engine/search"
+	"cpor/engine/search/validate"
 	"cpor/system"
 )
-
-// CheckError is a difference that [Options.Check] found: what the vector or the
-// machine claims does not hold. It is a fault of this tool. Steps lead from
-// State to the place, so State and Steps are a reproducer.
-type CheckError struct {
-	Message string
-	State   system.State
-	Steps   []search.Step
-	Names   []string // of the steps' threads
-}
-
-// Error describes the difference with its reproducer.
-func (e *CheckError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "cartesian: %s, after the steps", e.Message)
-	for i, s := range e.Steps {
-		fmt.Fprintf(&b, " %s", e.Names[i])
-		if s.Alt != 0 {
-			fmt.Fprintf(&b, "/%d", s.Alt)
-		}
-	}
-	if len(e.Steps) == 0 {
-		b.WriteString(" (none)")
-	}
-	fmt.Fprintf(&b, " from state %x", e.State)
-	return b.String()
-}
 
 // maxCells bounds the pairs of transitions that are executed in both orders
 // for one pair of prefixes. Of longer prefixes a part of the pairs is executed,
@@ -97,28 +69,14 @@ func (c *checker) fail(p *Prefix, a int, q *Prefix, b int, format string, args .
 	if !c.ok() {
 		return
 	}
-	err := &CheckError{Message: fmt.Sprintf(format, args...), State: c.v.Start}
+	var steps []search.Step
 	for k := range a {
-		err.Steps = append(err.Steps, p.step(k))
+		steps = append(steps, p.step(k))
 	}
 	for k := range b {
-		err.Steps = append(err.Steps, q.step(k))
+		steps = append(steps, q.step(k))
 	}
-	m := c.e.sys.NewMachine()
-	m.Load(c.v.Start)
-	for _, s := range err.Steps {
-		err.Names = append(err.Names, m.ThreadName(s.Thread))
-	}
-	c.report = err
-}
-
-// same tells whether an outcome is the one that was recorded. In another state
-// the transition's further alternatives do not matter.
-func same(a, b system.Outcome) bool {
-	v, w := a.Violation, b.Violation
-	a.Next, b.Next = 0, 0
-	a.Violation, b.Violation = nil, nil
-	return a == b && (v == nil) == (w == nil) && (v == nil || *v == *w)
+	c.report = validate.NewDifference(c.e.sys, c.v.Start, steps, "cartesian: "+format, args...)
 }
 
 // take executes the k-th step of a prefix on machine m and tells whether it
@@ -128,7 +86,7 @@ func same(a, b system.Outcome) bool {
 func (p *Prefix) take(m system.Machine, k int) bool {
 	s := p.step(k)
 	t := p.Transitions[k]
-	if !same(m.Step(s.Thread, s.Alt), t.Outcome) {
+	if !validate.Same(m.Step(s.Thread, s.Alt), t.Outcome) {
 		return false
 	}
 	got := m.Accesses()
@@ -137,19 +95,7 @@ func (p *Prefix) take(m system.Machine, k int) bool {
 			return !a.Write && !slices.Contains(t.Accesses, a)
 		})
 	}
-	return sameAccesses(got, t.Accesses)
-}
-
-func sameAccesses(a, b []system.Access) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for _, x := range a {
-		if !slices.Contains(b, x) {
-			return false
-		}
-	}
-	return true
+	return validate.SameAccesses(got, t.Accesses)
 }
 
 func (c *checker) alone(p *Prefix) {
@@ -248,23 +194,7 @@ func (e *Expander) checkDeadlock(s system.State, tail []search.Step) {
 	for _, step := range tail {
 		m.Step(step.Thread, step.Alt)
 	}
-	stuck := false
-	for t := range m.NumThreads() {
-		if e.obs.Has(t) {
-			continue
-		}
-		out := m.Step(t, 0)
-		if out.Kind == system.Moved {
-			stuck = false
-			break
-		}
-		stuck = stuck || out.Kind == system.Blocked && !out.AtEnd
-	}
-	if !stuck {
-		err := &CheckError{Message: "the composed state is no deadlock", State: slices.Clone(s), Steps: slices.Clone(tail)}
-		for _, step := range tail {
-			err.Names = append(err.Names, m.ThreadName(step.Thread))
-		}
-		e.o.Check(err)
+	if enabled, blocked := e.obs.Deadlock(m); enabled >= 0 || len(blocked) == 0 {
+		e.o.Check(validate.NewDifference(e.sys, s, tail, "cartesian: the composed state is no deadlock"))
 	}
 }

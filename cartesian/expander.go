@@ -31,7 +31,7 @@ type Options struct {
 	MaxLength int
 	// Check, if not nil, switches a slow mode on in which every vector is
 	// verified against definition 2 by executing its transitions in both
-	// orders (see check.go). It is called with a [*CheckError] for each
+	// orders (see check.go). It is called with a [*validate.Difference] for each
 	// difference, which is a fault of the tool and not of what it explores.
 	Check func(error)
 

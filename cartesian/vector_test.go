@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"cpor/engine/search"
+	"cpor/engine/search/validate"
 	"cpor/system"
 	toy "cpor/system/toysystem"
 )
@@ -192,7 +193,7 @@ func TestCheckRejects(t *testing.T) {
 			t.Errorf("%s: got %v", tt.name, found)
 			continue
 		}
-		var ce *CheckError
+		var ce *validate.Difference
 		if !errors.As(found[0], &ce) || ce.State == nil {
 			t.Errorf("%s: no reproducer in %v", tt.name, found[0])
 		}

@@ -7,13 +7,13 @@
 //	switch res.Verdict { ... }
 //
 // An error is a *gosrc.Unsupported (the program does what cannot be explored: exit
-// code 2), a *search.OptionError, or a fault of the tool itself.
+// code 2), a *engine.OptionError, or a fault of the tool itself.
 package gotest
 
 import (
 	"time"
 
-	"cpor/engine/search"
+	"cpor/engine"
 	"cpor/system"
 	"cpor/trace"
 )
@@ -50,7 +50,7 @@ type Options struct {
 
 // Result is what an exploration found out.
 type Result struct {
-	Verdict search.Verdict
+	Verdict engine.Verdict
 	// Reason says why the search is incomplete, or what it covered in spite of
 	// that.
 	Reason      string

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/engine/stateless"
@@ -25,7 +26,7 @@ var (
 )
 
 // racy returns the variables of the races among violations.
-func racy(vs []search.Violation) string {
+func racy(vs []engine.Finding) string {
 	found := map[string]bool{}
 	for _, v := range vs {
 		if v.Kind == lockset.Race {
@@ -43,13 +44,13 @@ func engines(t *testing.T, sys system.System, o lockset.Options, report func(nam
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := search.Run(context.Background(), wrapped, full.Factory(wrapped), search.Options{Workers: workers, All: true, IgnoreDeadlocks: true, KeepTraces: true, MaxViolations: 1 << 20})
+		res, err := search.Run(context.Background(), wrapped, full.Factory(wrapped), search.Options{Options: engine.Options{Workers: workers, All: true, IgnoreDeadlocks: true, KeepTraces: true, MaxViolations: 1 << 20}})
 		if err != nil || !res.Exhaustive {
 			t.Fatalf("full search: %v %+v", err, res)
 		}
 		report(fmt.Sprintf("full search, %d workers", workers), racy(res.Violations))
 		for _, red := range statelessReductions {
-			res, err := stateless.Run(context.Background(), wrapped, stateless.Options{Reduction: red, Workers: workers, All: true, IgnoreDeadlocks: true, KeepTraces: true, MaxViolations: 1 << 20})
+			res, err := stateless.Run(context.Background(), wrapped, stateless.Options{Options: engine.Options{Workers: workers, All: true, IgnoreDeadlocks: true, KeepTraces: true, MaxViolations: 1 << 20}, Reduction: red})
 			if err != nil || !res.Exhaustive {
 				t.Fatalf("%v: %v %+v", red, err, res)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/composed"
 	"cpor/engine/search/full"
@@ -55,7 +56,7 @@ func run(t *testing.T, text string, o lockset.Options, how int) []string {
 			t.Fatal(err)
 		}
 	}
-	r, err := search.Run(context.Background(), sys, f, search.Options{Workers: 2, All: true, IgnoreDeadlocks: true})
+	r, err := search.Run(context.Background(), sys, f, search.Options{Options: engine.Options{Workers: 2, All: true, IgnoreDeadlocks: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func run(t *testing.T, text string, o lockset.Options, how int) []string {
 			return composed.Factory(sys, composed.Options{})
 		}
 		return full.Factory(sys), nil
-	}, search.Options{Workers: 2, All: true, IgnoreDeadlocks: true})
+	}, search.Options{Options: engine.Options{Workers: 2, All: true, IgnoreDeadlocks: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -394,7 +395,7 @@ init { go A(); go B() }
 		t.Fatal(err)
 	}
 	count := func(sys system.System) (n int, states uint64) {
-		r, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Workers: 1, All: true})
+		r, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Options: engine.Options{Workers: 1, All: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -433,7 +434,7 @@ init { go T1(); go T2() }
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Workers: 2, All: true})
+		r, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Options: engine.Options{Workers: 2, All: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -469,13 +470,13 @@ func TestFailingLeavesMonitors(t *testing.T) {
 			t.Fatal(err)
 		}
 		sys := m.System()
-		for name, run := range map[string]func() ([]search.Violation, error){
-			"full": func() ([]search.Violation, error) {
-				r, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Workers: 1, All: true})
+		for name, run := range map[string]func() ([]engine.Finding, error){
+			"full": func() ([]engine.Finding, error) {
+				r, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Options: engine.Options{Workers: 1, All: true}})
 				return r.Violations, err
 			},
-			"persistent": func() ([]search.Violation, error) {
-				r, err := stateless.Run(context.Background(), sys, stateless.Options{Reduction: stateless.Persistent, Workers: 1, All: true})
+			"persistent": func() ([]engine.Finding, error) {
+				r, err := stateless.Run(context.Background(), sys, stateless.Options{Options: engine.Options{Workers: 1, All: true}, Reduction: stateless.Persistent})
 				return r.Violations, err
 			},
 		} {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/engine/stateless"
@@ -17,7 +18,7 @@ import (
 )
 
 // breaking returns the variables that break a discipline.
-func breaking(vs []search.Violation) string {
+func breaking(vs []engine.Finding) string {
 	found := map[string]bool{}
 	for _, v := range vs {
 		if v.Kind == lockset.Discipline {
@@ -34,8 +35,7 @@ func inState(t *testing.T, sys system.System, o lockset.Options, most uint64) (f
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := search.Run(context.Background(), wrapped, full.Factory(wrapped), search.Options{
-		Workers: 1, All: true, IgnoreDeadlocks: true, KeepTraces: true, MaxViolations: 1 << 20, MaxStates: most})
+	res, err := search.Run(context.Background(), wrapped, full.Factory(wrapped), search.Options{Options: engine.Options{Workers: 1, All: true, IgnoreDeadlocks: true, KeepTraces: true, MaxViolations: 1 << 20, MaxStates: most}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,8 +103,7 @@ func TestStatelessDisciplines(t *testing.T) {
 			}
 			for _, red := range statelessReductions {
 				for _, workers := range []int{1, 3} {
-					res, err := stateless.Run(context.Background(), sys, stateless.Options{Reduction: red, Workers: workers, All: true,
-						IgnoreDeadlocks: true, KeepTraces: true, MaxViolations: 1 << 20, MaxTransitions: 20_000})
+					res, err := stateless.Run(context.Background(), sys, stateless.Options{Options: engine.Options{Workers: workers, All: true, IgnoreDeadlocks: true, KeepTraces: true, MaxViolations: 1 << 20, MaxTransitions: 20_000}, Reduction: red})
 					if err != nil {
 						t.Fatalf("seed %d, %v, %v: %v\n%s", seed, rule, red, err, text)
 					}

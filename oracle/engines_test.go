@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cpor/cartesian"
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/engine/stateless"
@@ -15,8 +16,8 @@ import (
 	"cpor/system"
 )
 
-// engine is a way to explore a system that is held to brute force.
-type engine struct {
+// subject is a way to explore a system that is held to brute force.
+type subject struct {
 	name string
 	// most is the number of interleavings up to which it takes a program.
 	most float64
@@ -27,28 +28,28 @@ type engine struct {
 const always = 1e300
 
 // engines is the table of all engines; a new one is one line.
-var engines = []engine{
-	stateful("full, 1 worker", full.Factory, search.Options{Workers: 1}),
-	stateful("full, 4 workers", full.Factory, search.Options{Workers: 4}),
-	stateful("full, plain store", full.Factory, search.Options{Workers: 2, Store: statestore.Plain}),
-	stateful("full, compact store", full.Factory, search.Options{Workers: 1, Store: statestore.Compact}),
-	stateful("cartesian, 1 worker", reduced(cartesian.Options{}), search.Options{Workers: 1}),
-	stateful("cartesian, 4 workers", reduced(cartesian.Options{}), search.Options{Workers: 4}),
-	stateful("cartesian, short prefixes", reduced(cartesian.Options{MaxLength: 2}), search.Options{Workers: 1}),
-	stateful("cartesian, reverse", reduced(cartesian.Options{Order: cartesian.Reverse}), search.Options{Workers: 1}),
-	stateful("cartesian, depth first", reduced(cartesian.Options{Order: cartesian.DepthFirst}), search.Options{Workers: 1}),
-	stateful("cartesian, reverse depth first", reduced(cartesian.Options{Order: cartesian.ReverseDepthFirst}), search.Options{Workers: 1}),
-	stateful("cartesian, random", reduced(cartesian.Options{Order: cartesian.Random, Seed: 7}), search.Options{Workers: 2}),
-	stateful("cartesian, plain store", reduced(cartesian.Options{}), search.Options{Workers: 1, Store: statestore.Plain}),
-	unstored("stateless none", 2e3, stateless.Options{Reduction: stateless.None, Workers: 1}),
-	unstored("stateless sleep", 1e6, stateless.Options{Reduction: stateless.Sleep, Workers: 1}),
-	unstored("stateless sleep, 3 workers", 1e6, stateless.Options{Reduction: stateless.Sleep, Workers: 3}),
-	unstored("stateless sleep by replay", 1e4, stateless.Options{Reduction: stateless.Sleep, Undo: stateless.Replay, Workers: 1}),
-	unstored("stateless dpor", 1e6, stateless.Options{Reduction: stateless.DPOR, Workers: 1}),
-	unstored("stateless dpor, 3 workers", 1e6, stateless.Options{Reduction: stateless.DPOR, Workers: 3}),
-	unstored("stateless dpor, 16 workers", 1e4, stateless.Options{Reduction: stateless.DPOR, Workers: 16}),
-	unstored("stateless persistent", 2e3, stateless.Options{Reduction: stateless.Persistent, Workers: 1}),
-	unstored("stateless persistent+sleep", 1e6, stateless.Options{Reduction: stateless.PersistentSleep, Workers: 1}),
+var engines = []subject{
+	stateful("full, 1 worker", full.Factory, search.Options{Options: engine.Options{Workers: 1}}),
+	stateful("full, 4 workers", full.Factory, search.Options{Options: engine.Options{Workers: 4}}),
+	stateful("full, plain store", full.Factory, search.Options{Options: engine.Options{Workers: 2}, Store: statestore.Plain}),
+	stateful("full, compact store", full.Factory, search.Options{Options: engine.Options{Workers: 1}, Store: statestore.Compact}),
+	stateful("cartesian, 1 worker", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 1}}),
+	stateful("cartesian, 4 workers", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 4}}),
+	stateful("cartesian, short prefixes", reduced(cartesian.Options{MaxLength: 2}), search.Options{Options: engine.Options{Workers: 1}}),
+	stateful("cartesian, reverse", reduced(cartesian.Options{Order: cartesian.Reverse}), search.Options{Options: engine.Options{Workers: 1}}),
+	stateful("cartesian, depth first", reduced(cartesian.Options{Order: cartesian.DepthFirst}), search.Options{Options: engine.Options{Workers: 1}}),
+	stateful("cartesian, reverse depth first", reduced(cartesian.Options{Order: cartesian.ReverseDepthFirst}), search.Options{Options: engine.Options{Workers: 1}}),
+	stateful("cartesian, random", reduced(cartesian.Options{Order: cartesian.Random, Seed: 7}), search.Options{Options: engine.Options{Workers: 2}}),
+	stateful("cartesian, plain store", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 1}, Store: statestore.Plain}),
+	unstored("stateless none", 2e3, stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.None}),
+	unstored("stateless sleep", 1e6, stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.Sleep}),
+	unstored("stateless sleep, 3 workers", 1e6, stateless.Options{Options: engine.Options{Workers: 3}, Reduction: stateless.Sleep}),
+	unstored("stateless sleep by replay", 1e4, stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.Sleep, Undo: stateless.Replay}),
+	unstored("stateless dpor", 1e6, stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.DPOR}),
+	unstored("stateless dpor, 3 workers", 1e6, stateless.Options{Options: engine.Options{Workers: 3}, Reduction: stateless.DPOR}),
+	unstored("stateless dpor, 16 workers", 1e4, stateless.Options{Options: engine.Options{Workers: 16}, Reduction: stateless.DPOR}),
+	unstored("stateless persistent", 2e3, stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.Persistent}),
+	unstored("stateless persistent+sleep", 1e6, stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.PersistentSleep}),
 }
 
 // reduced makes factories of cartesian expanders.
@@ -58,8 +59,8 @@ func reduced(o cartesian.Options) func(system.System) search.Factory {
 	}
 }
 
-func stateful(name string, factory func(system.System) search.Factory, o search.Options) engine {
-	return engine{name, always, func(sys system.System) (*oracle.Reach, error) {
+func stateful(name string, factory func(system.System) search.Factory, o search.Options) subject {
+	return subject{name, always, func(sys system.System) (*oracle.Reach, error) {
 		r, res, err := oracle.ExploreWith(sys, factory(sys), o)
 		if err == nil && !res.Exhaustive && (o.Store == statestore.Tree || o.Store == statestore.Plain) {
 			err = fmt.Errorf("the search is not exhaustive: %s", res.Reason)
@@ -72,8 +73,8 @@ func stateful(name string, factory func(system.System) search.Factory, o search.
 // more is passed over by that engine.
 const maxWork = 200_000
 
-func unstored(name string, most float64, o stateless.Options) engine {
-	return engine{name, most, func(sys system.System) (*oracle.Reach, error) {
+func unstored(name string, most float64, o stateless.Options) subject {
+	return subject{name, most, func(sys system.System) (*oracle.Reach, error) {
 		o.All, o.KeepTraces, o.MaxViolations, o.MaxTransitions = true, true, 1<<20, maxWork
 		res, err := stateless.Run(context.Background(), sys, o)
 		if err != nil {
@@ -88,7 +89,7 @@ func unstored(name string, most float64, o stateless.Options) engine {
 
 // hold compares engines with brute force on one model. The first result is
 // empty if they agree; ok is false if the model was passed over.
-func hold(engines []engine, text string) (diff string, ok bool) {
+func hold(engines []subject, text string) (diff string, ok bool) {
 	want, diff, err := oracle.Lockstep("generated.model", text, lockstepPairs)
 	if diff != "" {
 		return diff, true
@@ -100,7 +101,7 @@ func hold(engines []engine, text string) (diff string, ok bool) {
 }
 
 // against compares engines with what brute force says of a model.
-func against(engines []engine, want *oracle.Semantics, text string) (diff string) {
+func against(engines []subject, want *oracle.Semantics, text string) (diff string) {
 	m, err := model.Parse("generated.model", text, model.Options{})
 	if err != nil {
 		return err.Error()

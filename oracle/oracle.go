@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/system"
 )
@@ -27,7 +28,7 @@ func newReach() *Reach {
 // the states that the moves pass through, by executing the moves once more.
 // The error is the driver's.
 func Explore(sys system.System, f search.Factory, workers int, maxStates uint64) (*Reach, *search.Result, error) {
-	return ExploreWith(sys, f, search.Options{Workers: workers, MaxStates: maxStates})
+	return ExploreWith(sys, f, search.Options{Options: engine.Options{Workers: workers, MaxStates: maxStates}})
 }
 
 // ExploreWith is Explore with further options of the search. All violations are
@@ -53,7 +54,7 @@ func ExploreWith(sys system.System, f search.Factory, o search.Options) (*Reach,
 
 // Violated collects what a search without a hook found: violations, and the
 // deadlocked states at the ends of its traces. The local states are nil.
-func Violated(sys system.System, vs []search.Violation) *Reach {
+func Violated(sys system.System, vs []engine.Finding) *Reach {
 	r := newReach()
 	r.Locals = nil
 	m := sys.NewMachine()

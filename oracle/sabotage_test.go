@@ -32,7 +32,7 @@ func catchers(t *testing.T) []catcher {
 	// Brute force is the same for all sabotages: it is done without any.
 	known := map[uint64]*oracle.Semantics{}
 	engine := func(prefix string) func(seed uint64) (string, bool) {
-		var list []engine
+		var list []subject
 		for _, e := range engines {
 			if strings.HasPrefix(e.name, prefix) {
 				list = append(list, e)

@@ -66,3 +66,25 @@ func (o *Observers) Reset(m Machine) {
 		pieces.SetLocal(w.thread, w.local)
 	}
 }
+
+// Deadlock tells what keeps the threads of the live state of m from going on,
+// observers aside: enabled is one that is enabled, -1 if none is; blocked are
+// those before it that are blocked where they may not stay for ever. It is a
+// deadlock if none is enabled and one is blocked. The live state stays as it is.
+func (o *Observers) Deadlock(m Machine) (enabled int, blocked []int) {
+	for t := range m.NumThreads() {
+		if o.Has(t) {
+			continue
+		}
+		mark := m.Mark()
+		out := m.Step(t, 0)
+		m.Rewind(mark)
+		switch {
+		case out.Kind == Moved:
+			return t, blocked
+		case out.Kind == Blocked && !out.AtEnd:
+			blocked = append(blocked, t)
+		}
+	}
+	return -1, blocked
+}

@@ -153,22 +153,8 @@ func (p *player) check(want, last *system.Violation) error {
 // observers is blocked or has ended, and one is blocked where it should not be
 // for ever. The live state stays as it is.
 func (p *player) deadlocked() bool {
-	stuck := false
-	for t, n := 0, p.m.NumThreads(); t < n; t++ {
-		if p.obs.Has(t) {
-			continue
-		}
-		mark := p.m.Mark()
-		out := p.m.Step(t, 0)
-		p.m.Rewind(mark)
-		switch {
-		case out.Kind == system.Moved:
-			return false
-		case out.Kind == system.Blocked && !out.AtEnd:
-			stuck = true
-		}
-	}
-	return stuck
+	enabled, blocked := p.obs.Deadlock(p.m)
+	return enabled < 0 && len(blocked) > 0
 }
 
 // Record replays the trace and writes down what people want to see of it. It

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/system"
@@ -97,7 +98,7 @@ func crowd(n int) *toy.Program {
 // find returns the first violation's trace as the search found it.
 func find(t testing.TB, sys system.System) *trace.Trace {
 	t.Helper()
-	r, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Workers: 1, KeepTraces: true})
+	r, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Options: engine.Options{Workers: 1, KeepTraces: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func (c *statelessConfig) judgeLocks(res *stateless.Result, l *lockConfig) {
 	if c.invisible != "" {
 		rests = "-invisible " + c.invisible
 	}
-	r := &search.Result{Verdict: res.Verdict, Exhaustive: res.Exhaustive, Reason: res.Reason, Violations: res.Violations}
+	r := &search.Result{Result: res.Result}
 	l.judge(r, rests)
 	res.Verdict, res.Exhaustive, res.Reason = r.Verdict, r.Exhaustive, r.Reason
 }

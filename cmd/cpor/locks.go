@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/composed"
 	"cpor/internal/cliflag"
@@ -176,7 +177,7 @@ func (c *runConfig) search(ctx context.Context, sys system.System, report func(e
 type refusal struct{ error }
 
 // explain completes the messages of what broke a rule.
-func (l *lockConfig) explain(vs []search.Violation) {
+func (l *lockConfig) explain(vs []engine.Finding) {
 	for _, v := range vs {
 		if (v.Kind == lockset.Discipline || v.Kind == lockset.Race) && l.sys != nil && v.Trace != nil {
 			v.Violation.Message = lockset.Explain(l.sys, v.Trace)
@@ -216,7 +217,7 @@ func rests(por string) string {
 // it rest on the locking discipline, "" if it does not.
 func (l *lockConfig) judge(res *search.Result, rests string) {
 	l.explain(res.Violations)
-	broken := slices.ContainsFunc(res.Violations, func(v search.Violation) bool { return v.Kind == lockset.Discipline })
+	broken := slices.ContainsFunc(res.Violations, func(v engine.Finding) bool { return v.Kind == lockset.Discipline })
 	if rests == "" || !res.Exhaustive {
 		return
 	}
@@ -231,7 +232,7 @@ func (l *lockConfig) judge(res *search.Result, rests string) {
 		return
 	}
 	res.Exhaustive = false
-	if res.Verdict == search.Pass {
-		res.Verdict = search.Incomplete
+	if res.Verdict == engine.Pass {
+		res.Verdict = engine.Incomplete
 	}
 }

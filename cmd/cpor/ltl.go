@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"cpor/engine/search"
+	"cpor/engine"
 	"cpor/engine/temporal"
 	"cpor/frontend"
 	"cpor/internal/cliflag"
@@ -83,15 +83,15 @@ func (c *ltlConfig) validate(f *cliflag.Set, run *runConfig) error {
 }
 
 // choose returns the properties that are to be checked.
-func (c *ltlConfig) choose(m *frontend.Program) ([]temporal.Property, error) {
-	var ps []temporal.Property
+func (c *ltlConfig) choose(m *frontend.Program) ([]engine.Property, error) {
+	var ps []engine.Property
 	var names []string
 	for _, p := range m.Properties {
 		names = append(names, p.Name)
 		if c.name == "all" || c.name == p.Name {
-			q := temporal.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text}
+			q := engine.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text}
 			for _, x := range p.Predicates {
-				q.Predicates = append(q.Predicates, temporal.Predicate(x))
+				q.Predicates = append(q.Predicates, engine.Predicate(x))
 			}
 			ps = append(ps, q)
 		}
@@ -133,19 +133,16 @@ func runLTL(e *env, c *runConfig, m *frontend.Program, out *traceFile) int {
 	sys := m.System
 	start := time.Now()
 	p := newProgress(e, c)
-	o := temporal.Options{
-		Reduction: *c.ltl.reduction, Fair: c.ltl.fair, Workers: c.workers, Validate: c.validate,
-		MaxStates: c.maxStates, MaxMemory: c.maxMemory, ProgressInterval: p.interval,
-	}
+	o := temporal.Options{Options: engine.Options{Workers: c.workers, Validate: c.validate, MaxStates: c.maxStates, MaxMemory: c.maxMemory, ProgressInterval: p.interval}, Reduction: *c.ltl.reduction, Fair: c.ltl.fair}
 	if p.report != nil {
-		o.Progress = func(q temporal.Progress) {
-			p.report(search.Progress{Elapsed: q.Elapsed, States: q.States, StoreBytes: q.StoreBytes})
+		o.Progress = func(q engine.Progress) {
+			p.report(q)
 		}
 	}
 	results, err := temporal.Run(ctx, sys, props, o)
 	p.done()
 	var fe *temporal.FormulaError
-	var oe *temporal.OptionError
+	var oe *engine.OptionError
 	var ae *buchi.AtomsError
 	switch {
 	case errors.As(err, &fe):
@@ -208,14 +205,14 @@ type ltlReport struct {
 }
 
 // verdict is the worst one: a violation, then incomplete.
-func (r *ltlReport) verdict() temporal.Verdict {
-	v := temporal.Pass
+func (r *ltlReport) verdict() engine.Verdict {
+	v := engine.Pass
 	for _, res := range r.results {
 		switch {
-		case res.Verdict == temporal.Violated || res.Fault != nil:
-			return temporal.Violated
-		case res.Verdict != temporal.Pass:
-			v = temporal.Incomplete
+		case res.Verdict == engine.Violated || res.Fault != nil:
+			return engine.Violated
+		case res.Verdict != engine.Pass:
+			v = engine.Incomplete
 		}
 	}
 	return v
@@ -223,9 +220,9 @@ func (r *ltlReport) verdict() temporal.Verdict {
 
 func (r *ltlReport) exitCode() int {
 	switch r.verdict() {
-	case temporal.Pass:
+	case engine.Pass:
 		return exitPass
-	case temporal.Violated:
+	case engine.Violated:
 		return exitViolation
 	}
 	return exitIncomplete
@@ -274,9 +271,9 @@ func (r *ltlReport) writeText(w *bytes.Buffer, width int) error {
 	for _, res := range r.results {
 		verdict := "holds" + mode
 		switch res.Verdict {
-		case temporal.Violated:
+		case engine.Violated:
 			verdict = "does not hold" + mode
-		case temporal.Incomplete:
+		case engine.Incomplete:
 			verdict = "incomplete: " + res.Reason + "; no violation so far"
 		}
 		p.printf("%s: ltl %s %s\n", r.c.file, res.Property.Name, verdict)
@@ -309,33 +306,33 @@ func (r *ltlReport) writeText(w *bytes.Buffer, width int) error {
 // ltlJSON is the object that -json prints; the names of resultJSON that make
 // sense are the same.
 type ltlJSON struct {
-	Model       string           `json:"model"`
-	Params      map[string]any   `json:"params"`
-	POR         string           `json:"por"`
-	Workers     int              `json:"workers"`
-	Fair        bool             `json:"fair"`
-	Verdict     temporal.Verdict `json:"verdict"`
-	Exhaustive  bool             `json:"exhaustive"`
-	Reason      string           `json:"reason"`
-	States      int              `json:"states"`
-	Transitions int              `json:"transitions"`
-	DurationMS  float64          `json:"duration_ms"`
-	StoreBytes  uint64           `json:"store_bytes"`
-	Properties  []ltlPropJSON    `json:"properties"`
-	Violations  []any            `json:"violations"`
+	Model       string         `json:"model"`
+	Params      map[string]any `json:"params"`
+	POR         string         `json:"por"`
+	Workers     int            `json:"workers"`
+	Fair        bool           `json:"fair"`
+	Verdict     engine.Verdict `json:"verdict"`
+	Exhaustive  bool           `json:"exhaustive"`
+	Reason      string         `json:"reason"`
+	States      int            `json:"states"`
+	Transitions int            `json:"transitions"`
+	DurationMS  float64        `json:"duration_ms"`
+	StoreBytes  uint64         `json:"store_bytes"`
+	Properties  []ltlPropJSON  `json:"properties"`
+	Violations  []any          `json:"violations"`
 }
 
 type ltlPropJSON struct {
-	Name        string           `json:"name"`
-	Formula     string           `json:"formula"`
-	Verdict     temporal.Verdict `json:"verdict"`
-	Reason      string           `json:"reason"`
-	Trivial     int              `json:"trivial,omitempty"`
-	States      int              `json:"states"`
-	Transitions int              `json:"transitions"`
-	Reduced     uint64           `json:"reduced_states"`
-	Automaton   int              `json:"automaton_states"`
-	SearchMS    float64          `json:"search_ms"`
+	Name        string         `json:"name"`
+	Formula     string         `json:"formula"`
+	Verdict     engine.Verdict `json:"verdict"`
+	Reason      string         `json:"reason"`
+	Trivial     int            `json:"trivial,omitempty"`
+	States      int            `json:"states"`
+	Transitions int            `json:"transitions"`
+	Reduced     uint64         `json:"reduced_states"`
+	Automaton   int            `json:"automaton_states"`
+	SearchMS    float64        `json:"search_ms"`
 }
 
 func (r *ltlReport) writeJSON(w *bytes.Buffer) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
-	"cpor/engine/search"
+	"cpor/engine"
 	"cpor/internal/human"
 )
 
@@ -35,9 +35,9 @@ type progress struct {
 	bar      *progressbar.ProgressBar // nil if not live
 	interval time.Duration
 	// The last report, for the rates.
-	last search.Progress
+	last engine.Progress
 	// report is what the search calls; nil for no progress.
-	report func(search.Progress)
+	report func(engine.Progress)
 }
 
 func newProgress(e *env, c *runConfig) *progress {
@@ -84,19 +84,19 @@ func outputWidth(w io.Writer) int {
 	return pageWidth
 }
 
-func (p *progress) live(s search.Progress) {
+func (p *progress) live(s engine.Progress) {
 	// A column on the left is the spinner's, and the last one stays free, for
 	// terminals that wrap there.
 	p.bar.Describe(p.text(s, p.width()-6))
 }
 
-func (p *progress) line(s search.Progress) {
+func (p *progress) line(s engine.Progress) {
 	fmt.Fprintln(p.out, p.text(s, 0))
 }
 
 // text returns the report in one line, of at most width columns if width is
 // not 0: what does not fit any more is left out from the right.
-func (p *progress) text(s search.Progress, width int) string {
+func (p *progress) text(s engine.Progress, width int) string {
 	rate := func(now, before uint64) string {
 		d := (s.Elapsed - p.last.Elapsed).Seconds()
 		if d <= 0 || now < before {

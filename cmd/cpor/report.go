@@ -10,6 +10,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/frontend"
 	"cpor/frontend/model/source"
@@ -32,7 +33,7 @@ type report struct {
 // finding is a violation with its trace as people see it; record is nil if
 // there is no trace.
 type finding struct {
-	search.Violation
+	engine.Finding
 	record *trace.Record
 }
 
@@ -41,7 +42,7 @@ type finding struct {
 func newReport(c *runConfig, m *frontend.Program, sys system.System, res *search.Result) (*report, error) {
 	r := &report{c: c, params: m.Params, res: res, program: m, ltl: unchecked(m, c.file)}
 	for _, v := range res.Violations {
-		f := finding{Violation: v}
+		f := finding{Finding: v}
 		if v.Trace != nil {
 			var err error
 			if f.record, err = v.Trace.Record(sys); err != nil {
@@ -66,18 +67,18 @@ func (r *report) records() []*trace.Record {
 
 // verdict returns the verdict. Whatever the search says, one that did not cover
 // everything is no pass.
-func (r *report) verdict() search.Verdict {
-	if r.res.Verdict == search.Pass && !r.res.Exhaustive {
-		return search.Incomplete
+func (r *report) verdict() engine.Verdict {
+	if r.res.Verdict == engine.Pass && !r.res.Exhaustive {
+		return engine.Incomplete
 	}
 	return r.res.Verdict
 }
 
 func (r *report) exitCode() int {
 	switch r.verdict() {
-	case search.Pass:
+	case engine.Pass:
 		return exitPass
-	case search.Violated:
+	case engine.Violated:
 		return exitViolation
 	}
 	return exitIncomplete
@@ -90,7 +91,7 @@ type resultJSON struct {
 	Params               map[string]any  `json:"params"`
 	POR                  string          `json:"por"`
 	Workers              int             `json:"workers"`
-	Verdict              search.Verdict  `json:"verdict"`
+	Verdict              engine.Verdict  `json:"verdict"`
 	Exhaustive           bool            `json:"exhaustive"`
 	Reason               string          `json:"reason"`
 	States               uint64          `json:"states"`
@@ -194,7 +195,7 @@ func (r *report) writeText(w io.Writer, width int) error {
 }
 
 func (r *report) writeViolation(p *printer, i int, f finding) {
-	head := trace.Headline(f.Violation.Violation)
+	head := trace.Headline(f.Violation)
 	if len(r.found) > 1 {
 		head = fmt.Sprintf("[%d] %s", i+1, head)
 	}
@@ -244,9 +245,9 @@ func (r *report) writeVerdict(p *printer) {
 	name := r.c.file
 	var s string
 	switch r.verdict() {
-	case search.Pass:
+	case engine.Pass:
 		s = "no violation; everything was covered"
-	case search.Violated:
+	case engine.Violated:
 		s = "violation found"
 		if n := len(r.found); r.c.all {
 			s = fmt.Sprintf("%d distinct violations found", n)

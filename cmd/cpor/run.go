@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"cpor/cartesian"
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/frontend"
 	"cpor/internal/cliflag"
@@ -298,15 +299,7 @@ func runModel(e *env, c *runConfig, m *frontend.Program, out *traceFile) int {
 	ctx, cancel := context.WithCancelCause(e.ctx)
 	defer cancel(nil)
 	sys := m.System
-	o := search.Options{
-		Workers:         c.workers,
-		All:             c.all,
-		IgnoreDeadlocks: !c.deadlock,
-		Store:           c.store,
-		MaxStates:       c.maxStates,
-		MaxMemory:       c.maxMemory,
-		Timeout:         c.timeout,
-	}
+	o := search.Options{Options: engine.Options{Workers: c.workers, All: c.all, IgnoreDeadlocks: !c.deadlock, MaxStates: c.maxStates, MaxMemory: c.maxMemory, Timeout: c.timeout}, Store: c.store}
 	var v *validation
 	if c.validate {
 		v = newValidation(sys, cancel)
@@ -320,7 +313,7 @@ func runModel(e *env, c *runConfig, m *frontend.Program, out *traceFile) int {
 		c.locks.judge(res, rests(c.reduction.name))
 	}
 	var no *refusal
-	var oe *search.OptionError
+	var oe *engine.OptionError
 	switch {
 	case v.difference() != nil:
 		e.internalError(v.difference().Error())

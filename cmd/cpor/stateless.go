@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/stateless"
 	"cpor/frontend"
@@ -127,22 +128,15 @@ func runStateless(e *env, c *runConfig, m *frontend.Program, out *traceFile) int
 		return e.mistake("run", "%s: %v", c.file, err)
 	}
 	p := newProgress(e, c)
-	o := stateless.Options{
-		InvisibleFirst: c.stateless.invisible == invisibleExplored, Composed: c.stateless.invisible == invisibleComposed,
-		Reduction: c.stateless.reduction, Undo: c.stateless.undo, Workers: c.workers,
-		MaxDepth: c.stateless.maxDepth, Deepen: c.stateless.deepen,
-		All: c.all, IgnoreDeadlocks: !c.deadlock,
-		MaxTransitions: c.stateless.maxTrans, MaxMemory: c.maxMemory, Timeout: c.timeout,
-		ProgressInterval: p.interval,
-	}
+	o := stateless.Options{Options: engine.Options{Workers: c.workers, MaxDepth: c.stateless.maxDepth, All: c.all, IgnoreDeadlocks: !c.deadlock, MaxTransitions: c.stateless.maxTrans, MaxMemory: c.maxMemory, Timeout: c.timeout, ProgressInterval: p.interval}, InvisibleFirst: c.stateless.invisible == invisibleExplored, Composed: c.stateless.invisible == invisibleComposed, Reduction: c.stateless.reduction, Undo: c.stateless.undo, Deepen: c.stateless.deepen}
 	if p.report != nil {
-		o.Progress = func(q stateless.Progress) {
-			p.report(search.Progress{Elapsed: q.Elapsed, States: q.Executions, Transitions: q.Transitions, MaxDepth: q.MaxDepth, Memory: q.Memory, Violations: q.Violations})
+		o.Progress = func(q engine.Progress) {
+			p.report(engine.Progress{Elapsed: q.Elapsed, Counters: engine.Counters{States: q.Executions, Transitions: q.Transitions}, MaxDepth: q.MaxDepth, Memory: q.Memory, Violations: q.Violations})
 		}
 	}
 	res, err := stateless.Run(e.ctx, sys, o)
 	p.done()
-	var oe *search.OptionError
+	var oe *engine.OptionError
 	switch {
 	case errors.As(err, &oe):
 		return e.mistake("run", "%v", err)
@@ -151,11 +145,7 @@ func runStateless(e *env, c *runConfig, m *frontend.Program, out *traceFile) int
 		return exitMistake
 	}
 	c.stateless.judgeLocks(res, &c.locks)
-	rep, err := newReport(c, m, shown, &search.Result{
-		Verdict: res.Verdict, Exhaustive: res.Exhaustive, Reason: res.Reason, Workers: res.Workers,
-		Counters: search.Counters{Transitions: res.Transitions}, MaxDepth: res.MaxDepth, Duration: res.Duration,
-		Violations: res.Violations, MoreViolations: res.MoreViolations,
-	})
+	rep, err := newReport(c, m, shown, &search.Result{Result: res.Result})
 	if err != nil {
 		e.internalError(err.Error())
 		return exitMistake
@@ -180,7 +170,7 @@ type statelessJSON struct {
 	Invisible            string          `json:"invisible,omitempty"`
 	Undo                 string          `json:"undo"`
 	Workers              int             `json:"workers"`
-	Verdict              search.Verdict  `json:"verdict"`
+	Verdict              engine.Verdict  `json:"verdict"`
 	Exhaustive           bool            `json:"exhaustive"`
 	Reason               string          `json:"reason"`
 	Executions           uint64          `json:"executions"`

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/internal/cliflag"
 	"cpor/system"
@@ -181,17 +182,17 @@ func TestFullDisk(t *testing.T) {
 // search calls it.
 func TestVerdict(t *testing.T) {
 	for _, tt := range []struct {
-		verdict    search.Verdict
+		verdict    engine.Verdict
 		exhaustive bool
 		want       int
 	}{
-		{search.Pass, true, exitPass},
-		{search.Pass, false, exitIncomplete},
-		{search.Violated, true, exitViolation},
-		{search.Violated, false, exitViolation},
-		{search.Incomplete, false, exitIncomplete},
+		{engine.Pass, true, exitPass},
+		{engine.Pass, false, exitIncomplete},
+		{engine.Violated, true, exitViolation},
+		{engine.Violated, false, exitViolation},
+		{engine.Incomplete, false, exitIncomplete},
 	} {
-		r := &report{res: &search.Result{Verdict: tt.verdict, Exhaustive: tt.exhaustive}}
+		r := &report{res: &search.Result{Result: engine.Result{Verdict: tt.verdict, Exhaustive: tt.exhaustive}}}
 		if got := r.exitCode(); got != tt.want {
 			t.Errorf("%s, exhaustive %v: exit code %d, want %d", tt.verdict, tt.exhaustive, got, tt.want)
 		}
@@ -199,8 +200,8 @@ func TestVerdict(t *testing.T) {
 }
 
 func TestProgress(t *testing.T) {
-	first := search.Progress{Elapsed: 9 * time.Second, States: 900, Transitions: 4000, Queued: 12, MaxDepth: 7, Memory: 64 << 20}
-	second := search.Progress{Elapsed: 3665 * time.Second, States: 12_000_900, Transitions: 40_004_000, Queued: 123_456, MaxDepth: 70, Memory: 3 << 30, Violations: 1}
+	first := engine.Progress{Elapsed: 9 * time.Second, Counters: engine.Counters{States: 900, Transitions: 4000}, Queued: 12, MaxDepth: 7, Memory: 64 << 20}
+	second := engine.Progress{Elapsed: 3665 * time.Second, Counters: engine.Counters{States: 12_000_900, Transitions: 40_004_000}, Queued: 123_456, MaxDepth: 70, Memory: 3 << 30, Violations: 1}
 	want := []string{
 		"0:09  900 states (100/s)  4,000 transitions (444/s)  12 queued  depth 7  64 MiB",
 		"1:01:05  1 violation  12.0M states (3,282/s)  40.0M transitions (10.9k/s)  123k queued  depth 70  3.0 GiB",

@@ -1,42 +1,28 @@
 package search
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"cpor/engine/search/memory"
-	"cpor/internal/human"
+	"cpor/engine"
+	"cpor/engine/memory"
 	"cpor/sabotage"
 	"cpor/statestore"
 	"cpor/system"
-	"cpor/trace"
 	"cpor/workers"
 )
-
-// Why a search ended before everything was covered.
-var (
-	errViolation = errors.New("a violation was found")
-	errStates    = errors.New("the limit of states was reached")
-	errTimeout   = errors.New("the time was up")
-)
-
-// defaultMaxViolations is Options.MaxViolations if that is 0.
-const defaultMaxViolations = 100
 
 // Run searches the system sys with the expanders that newExpander makes.
 //
 // It ends when everything is covered, at the first violation (unless
 // Options.All), at a limit of the options, or when ctx is cancelled, and
 // returns what it found out so far in each of these cases. An error is either
-// an *OptionError, and the result is nil, or it means that the tool itself
+// an *engine.OptionError, and the result is nil, or it means that the tool itself
 // went wrong: a panic, or a trace that does not replay. The result then is what
 // was known by then.
 func Run(ctx context.Context, sys system.System, newExpander Factory, o Options) (res *Result, err error) {
@@ -45,44 +31,36 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 			err = &workers.PanicError{Value: v, Stack: debug.Stack()}
 		}
 	}()
-	start := time.Now()
-	if o.Workers < 0 {
-		return nil, &OptionError{fmt.Sprintf("%d workers", o.Workers)}
-	}
-	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
-	mem, err := memory.New(o.MaxMemory)
+	watch, err := engine.NewWatch(ctx, &o.Options)
 	if err != nil {
-		return nil, &OptionError{err.Error()}
+		return nil, err
 	}
-	defer mem.Release()
-	store, err := statestore.New(statestore.Options{Kind: o.Store, MaxBytes: mem.ForStores(), Workers: o.Workers})
+	defer watch.End()
+	store, err := statestore.New(statestore.Options{Kind: o.Store, MaxBytes: watch.Memory().ForStores(), Workers: o.Workers})
 	if err != nil {
-		return nil, &OptionError{err.Error()}
+		return nil, &engine.OptionError{Message: err.Error()}
 	}
 	r := &run{
-		sys: sys, obs: system.ObserversOf(sys), o: o, newExpander: newExpander, start: start,
-		store: store, ws: statestore.NewWorkSet(o.Workers), mem: mem,
-		found: NewFindings[*finding](o.MaxViolations),
+		sys: sys, obs: system.ObserversOf(sys), o: o, newExpander: newExpander, watch: watch,
+		store: store, ws: statestore.NewWorkSet(o.Workers),
+		found: engine.NewCollector[*finding](&o.Options),
 	}
-	res = &Result{Workers: o.Workers}
+	res = &Result{Result: engine.Result{Workers: o.Workers}}
 	for id := range o.Workers {
 		r.workers = append(r.workers, r.newWorker(id))
 	}
 	r.workers[0].prepare()
-	if o.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, o.Timeout, errTimeout)
-		defer cancel()
-	}
-	err = r.search(ctx)
+	err = r.search()
 	r.fill(res)
-	err = r.judge(res, err)
+	gap := ""
+	if !store.Exact() {
+		gap = fmt.Sprintf("the %v store can take a new state for a covered one", o.Store)
+	}
+	err = res.Judge(err, gap, r.found.Len() > 0)
 	if terr := r.traces(res); err == nil {
 		err = terr
 	}
-	res.PeakRSS = mem.Peak()
+	res.PeakRSS = watch.Memory().Peak()
 	return res, err
 }
 
@@ -92,19 +70,16 @@ type run struct {
 	obs         system.Observers // left out of the states of deadlocks
 	o           Options
 	newExpander Factory
-	start       time.Time
+	watch       *engine.Watch
 	store       statestore.Store
 	ws          *statestore.WorkSet
-	mem         *memory.Limit
 	workers     []*worker
 	pool        workers.Stats
 	states      atomic.Uint64 // counted only if there is a limit
 
-	mu    sync.Mutex
-	found *Findings[*finding]
+	found *engine.Collector[*finding]
 
 	making sync.Mutex // factories need not be safe for concurrent use
-
 }
 
 // finding is a violation and where it was found.
@@ -118,13 +93,13 @@ type finding struct {
 
 // search runs the pool. It returns nil if everything was covered, otherwise
 // why not.
-func (r *run) search(ctx context.Context) error {
+func (r *run) search() error {
 	w := r.workers[0]
 	b := r.ws.Get(0)
 	for _, s := range r.sys.Initial() {
 		ref, added, err := w.session.Insert(s, 0)
 		if err != nil {
-			return err
+			return r.full(err)
 		}
 		if !added {
 			continue
@@ -144,52 +119,56 @@ func (r *run) search(ctx context.Context) error {
 	}
 	r.ws.Push(0, b)
 	// The pool would look at the context only now and then.
-	if err := context.Cause(ctx); err != nil {
+	if err := r.watch.Err(); err != nil {
 		return err
 	}
 	// Where the work items carry their states, the frontier must be small.
 	po := workers.Options{Workers: r.o.Workers, ReportEvery: r.o.ProgressInterval, DepthFirst: !r.store.Loadable()}
-	if r.mem.Limited() {
-		po.Check, po.CheckEvery = r.mem.Check, memory.CheckEvery
+	if r.watch.Memory().Limited() {
+		po.Check, po.CheckEvery = r.watch.CheckMemory, memory.CheckEvery
 	}
 	if r.o.Progress != nil {
-		po.Report = func(queued int) { r.o.Progress(r.progress(queued)) }
+		po.Report = func(queued int) { r.watch.Report(r.progress(queued)) }
 	}
 	var err error
-	r.pool, err = workers.Run(ctx, r.ws, po, func(id int) workers.Worker { return r.workers[id] })
+	r.pool, err = workers.Run(r.watch.Context(), r.ws, po, func(id int) workers.Worker { return r.workers[id] })
+	return r.full(err)
+}
+
+// full makes an error of the store that takes no more what ends an exploration.
+func (r *run) full(err error) error {
+	if errors.Is(err, statestore.ErrFull) {
+		return r.watch.OutOfMemory()
+	}
 	return err
 }
 
 // countState counts a new state against the limit.
 func (r *run) countState() error {
 	if r.o.MaxStates > 0 && r.states.Add(1) > r.o.MaxStates {
-		return errStates
+		return engine.StateLimit(r.o.MaxStates)
 	}
 	return nil
 }
 
-func (r *run) progress(queued int) Progress {
-	p := Progress{
-		Elapsed:    time.Since(r.start),
-		States:     r.store.Len(),
+func (r *run) progress(queued int) engine.Progress {
+	p := engine.Progress{
+		Counters:   engine.Counters{States: r.store.Len()},
 		Queued:     uint64(queued),
 		StoreBytes: r.store.Bytes(),
-		Memory:     memory.Resident(),
+		Violations: r.found.Len(),
 	}
 	for _, w := range r.workers {
 		p.Transitions += w.public.transitions.Load()
 		p.Attempts += w.public.attempts.Load()
 		p.MaxDepth = max(p.MaxDepth, int(w.public.depth.Load()))
 	}
-	r.mu.Lock()
-	p.Violations = r.found.Len()
-	r.mu.Unlock()
 	return p
 }
 
 // fill writes the figures of a search that has ended into res.
 func (r *run) fill(res *Result) {
-	res.Duration = time.Since(r.start)
+	res.Duration = r.watch.Elapsed()
 	for _, w := range r.workers {
 		if w.expander == nil {
 			continue
@@ -215,90 +194,26 @@ func (r *run) fill(res *Result) {
 	res.MoreViolations = r.found.More
 }
 
-// judge decides on the verdict of a search that ended with err, and returns the
-// error that the tool itself made.
-func (r *run) judge(res *Result, err error) error {
-	res.Exhaustive = err == nil && r.store.Exact()
-	switch {
-	case err == nil && !r.store.Exact():
-		res.Reason = fmt.Sprintf("the %v store can take a new state for a covered one", r.o.Store)
-		err = nil
-	case err == nil:
-	case errors.Is(err, errViolation):
-		res.Reason = "stopped at the first violation"
-		err = nil
-	case errors.Is(err, errStates):
-		res.Reason = fmt.Sprintf("limit of %s states", human.Count(r.o.MaxStates))
-		err = nil
-	case errors.Is(err, memory.ErrReached), errors.Is(err, statestore.ErrFull):
-		res.Reason = "out of memory in the store"
-		if r.o.MaxMemory > 0 {
-			res.Reason = r.mem.Reason()
-		}
-		err = nil
-	case errors.Is(err, errTimeout):
-		res.Reason = fmt.Sprintf("time-out after %v", r.o.Timeout)
-		err = nil
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		res.Reason = "interrupted"
-		err = nil
-	default:
-		res.Reason = "internal error"
-	}
-	switch {
-	case r.found.Len() > 0:
-		res.Verdict = Violated
-	case res.Exhaustive:
-		res.Verdict = Pass
-	default:
-		res.Verdict = Incomplete
-	}
-	return err
-}
-
 // traces rebuilds, checks and minimises the traces of the violations found.
-func (r *run) traces(res *Result) error {
+func (r *run) traces(res *Result) (err error) {
 	if r.found.Len() == 0 {
 		return nil
 	}
-	rb := &rebuilder{sys: r.sys, obs: r.obs, expander: r.newExpander(), session: r.workers[0].session, machine: r.sys.NewMachine()}
-	var first error
+	rb := &rebuilder{sys: r.sys, expander: r.newExpander(), session: r.workers[0].session, machine: r.sys.NewMachine()}
+	var raws []engine.Raw
 	for f := range r.found.All() {
-		v := f.violation
 		t, err := rb.rebuild(f, r.store.Loadable())
-		if err == nil {
-			t.Violation = &v
-			err = t.Replay(r.sys)
-		}
-		out := Violation{Violation: &v}
-		if err != nil {
-			out.TraceMissing = err.Error()
-			if first == nil && !errors.Is(err, errOmitted) {
-				first = fmt.Errorf("internal error: the trace of a violation (%s: %s): %w", v.Kind, v.Message, err)
-			}
-		} else {
-			if !r.o.KeepTraces {
-				t = t.Minimise(r.sys, trace.DefaultBudget/r.found.Len())
-			}
-			out.Trace = t
-			if v.Kind == system.Deadlock {
-				v.Message = rb.describeDeadlock(t)
-			}
-		}
-		res.Violations = append(res.Violations, out)
+		raws = append(raws, engine.Raw{Violation: f.violation, Trace: t, Missing: err})
 	}
-	slices.SortStableFunc(res.Violations, func(a, b Violation) int {
-		length := func(v Violation) int {
-			if v.Trace == nil {
-				return 0
-			}
-			return len(v.Trace.Steps)
-		}
-		return cmp.Or(
-			cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col),
-			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Object, b.Object), cmp.Compare(length(a), length(b)), cmp.Compare(a.Message, b.Message))
-	})
-	return first
+	res.Violations, err = engine.Finish(r.sys, raws, &r.o.Options)
+	return err
+}
+
+// place tells violations apart that are no deadlocks.
+type place struct {
+	kind   system.ViolationKind
+	pos    system.Pos
+	object string
 }
 
 // worker searches on one goroutine; it is the pool's worker and its expander's
@@ -322,8 +237,8 @@ type worker struct {
 
 	buf      system.State
 	maxDepth int
-	seen     map[key]struct{} // violations that need not be looked at again
-	machine  system.Machine   // for the deadlocked states, made on demand
+	seen     map[place]struct{} // violations that need not be looked at again
+	machine  system.Machine     // for the deadlocked states, made on demand
 
 	_      [128]byte // keeps what the reporter reads away from the rest
 	public struct{ transitions, attempts, depth atomic.Uint64 }
@@ -470,68 +385,44 @@ func (w *worker) Violation(v *system.Violation, tail []Step) {
 
 func (w *worker) violation(v *system.Violation, tail []Step) {
 	r := w.run
-	if w.err != nil || r.o.IgnoreDeadlocks && v.Kind == system.Deadlock {
+	if w.err != nil || r.found.Ignores(v) {
 		return
 	}
-	k := key{kind: v.Kind, pos: v.Pos, object: v.Object}
+	state := ""
+	k := place{v.Kind, v.Pos, v.Object}
 	if v.Kind == system.Deadlock {
 		if r.o.All {
-			k.state = w.stateKey(tail)
+			state = w.stateKey(tail)
 		}
 	} else if _, ok := w.seen[k]; ok {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.o.All || r.found.Len() == 0 { // else another worker was faster
-		r.found.Add(v, k.state, func() *finding {
-			f := &finding{violation: alone(v), ref: w.ref, state: slices.Clone(w.state), tail: slices.Clone(tail)}
-			if !w.loadable {
-				f.trail = w.ownTrail()
-			}
-			return f
-		})
-	}
-	if !r.o.All {
-		w.err = errViolation
-		return
-	}
-	if v.Kind != system.Deadlock {
+	goOn := r.found.Add(v, state, func(v system.Violation) *finding {
+		f := &finding{violation: v, ref: w.ref, state: slices.Clone(w.state), tail: slices.Clone(tail)}
+		if !w.loadable {
+			f.trail = w.ownTrail()
+		}
+		return f
+	})
+	switch {
+	case !goOn:
+		w.err = engine.AtViolation
+	case v.Kind != system.Deadlock:
 		if w.seen == nil {
-			w.seen = map[key]struct{}{}
+			w.seen = map[place]struct{}{}
 		}
 		w.seen[k] = struct{}{}
 	}
 }
 
-// alone returns a violation without the others of its transition.
-func alone(v *system.Violation) system.Violation {
-	s := *v
-	s.Also = nil
-	return s
-}
-
-// stateKey returns the state behind tail as a string. What became of the
-// observers is left out of it: they take no part in a deadlock.
+// stateKey returns the key of the state behind tail.
 func (w *worker) stateKey(tail []Step) string {
 	if w.machine == nil {
 		w.machine = w.run.sys.NewMachine()
 	}
-	m := w.machine
-	m.Load(w.state)
+	w.machine.Load(w.state)
 	for _, t := range tail {
-		m.Step(t.Thread, t.Alt)
+		w.machine.Step(t.Thread, t.Alt)
 	}
-	w.run.obs.Reset(m)
-	return stateString(system.Bare(w.run.sys, m.Encode(nil)))
-}
-
-func stateString(s system.State) string {
-	b := make([]byte, 0, 8*len(s))
-	for _, x := range s {
-		for i := 0; i < 64; i += 8 {
-			b = append(b, byte(x>>i))
-		}
-	}
-	return string(b)
+	return engine.StateKey(w.run.sys, &w.run.obs, w.machine)
 }

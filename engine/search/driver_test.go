@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"cpor/cartesian"
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/statestore"
@@ -128,7 +129,7 @@ func TestCounts(t *testing.T) {
 				if raceEnabled && tt.want.states > 10_000 {
 					t.Skip("too slow with the race detector")
 				}
-				r := run(t, mustNew(t, tt.p), search.Options{Workers: n, All: true})
+				r := run(t, mustNew(t, tt.p), search.Options{Options: engine.Options{Workers: n, All: true}})
 				if got := (counts{r.States, r.Transitions, r.EndedLoops}); got != tt.want {
 					t.Errorf("got %+v, want %+v", got, tt.want)
 				}
@@ -244,7 +245,7 @@ func TestAgainstReference(t *testing.T) {
 		sys := mustNew(t, p)
 		ref := refer(sys)
 		for _, n := range []int{1, 3, 16} {
-			res := run(t, sys, search.Options{Workers: n, All: true, MaxViolations: 1 << 20, KeepTraces: n > 1})
+			res := run(t, sys, search.Options{Options: engine.Options{Workers: n, All: true, MaxViolations: 1 << 20, KeepTraces: n > 1}})
 			if res.States != uint64(len(ref.states)) || res.Transitions != ref.transitions || res.EndedLoops != ref.ended {
 				t.Fatalf("seed %d, %d workers: %d states, %d transitions, %d ended loops, want %d, %d, %d\n%v", seed, n,
 					res.States, res.Transitions, res.EndedLoops, len(ref.states), ref.transitions, ref.ended, p)
@@ -266,15 +267,15 @@ func TestAgainstReference(t *testing.T) {
 				t.Fatalf("seed %d, %d workers: %d violations and %d deadlocks, want %d and %d\n%v", seed, n,
 					violations, deadlocks, len(ref.violations), len(ref.deadlocks), p)
 			}
-			first := run(t, sys, search.Options{Workers: n, IgnoreDeadlocks: seed%2 == 0})
-			want := search.Pass
+			first := run(t, sys, search.Options{Options: engine.Options{Workers: n, IgnoreDeadlocks: seed%2 == 0}})
+			want := engine.Pass
 			if len(ref.violations) > 0 || len(ref.deadlocks) > 0 && seed%2 == 1 {
-				want = search.Violated
+				want = engine.Violated
 			}
-			if first.Verdict != want || first.Exhaustive != (want == search.Pass) {
+			if first.Verdict != want || first.Exhaustive != (want == engine.Pass) {
 				t.Fatalf("seed %d, %d workers: verdict %s, want %s", seed, n, first.Verdict, want)
 			}
-			if want == search.Violated {
+			if want == engine.Violated {
 				checkTrace(t, sys, first.Violations[0], ref)
 			}
 		}
@@ -285,7 +286,7 @@ func TestAgainstReference(t *testing.T) {
 }
 
 // checkTrace replays a trace with code of its own.
-func checkTrace(t *testing.T, sys system.System, v search.Violation, ref *reference) {
+func checkTrace(t *testing.T, sys system.System, v engine.Finding, ref *reference) {
 	t.Helper()
 	if v.Trace == nil {
 		t.Fatalf("no trace for %v: %s", v.Violation, v.TraceMissing)
@@ -328,7 +329,7 @@ func TestCartesianTraces(t *testing.T) {
 		sys := mustNew(t, p)
 		ref := refer(sys)
 		res, err := search.Run(context.Background(), sys, func() search.Expander { return cartesian.New(sys, cartesian.Options{}) },
-			search.Options{Workers: 1 + seed%3, All: true, MaxViolations: 1 << 20, KeepTraces: seed%2 == 0})
+			search.Options{Options: engine.Options{Workers: 1 + seed%3, All: true, MaxViolations: 1 << 20, KeepTraces: seed%2 == 0}})
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%v", seed, err, p)
 		}
@@ -350,8 +351,8 @@ func TestFirstViolation(t *testing.T) {
 	for _, kind := range []statestore.Kind{statestore.Tree, statestore.Plain, statestore.Compact, statestore.Bitstate} {
 		t.Run(kind.String(), func(t *testing.T) {
 			sys := mustNew(t, racy())
-			r := run(t, sys, search.Options{Workers: 2, Store: kind})
-			if r.Verdict != search.Violated || r.Exhaustive || len(r.Violations) != 1 || r.Reason == "" {
+			r := run(t, sys, search.Options{Options: engine.Options{Workers: 2}, Store: kind})
+			if r.Verdict != engine.Violated || r.Exhaustive || len(r.Violations) != 1 || r.Reason == "" {
 				t.Fatalf("got %+v", r)
 			}
 			v := r.Violations[0]
@@ -377,12 +378,12 @@ func TestInexactStores(t *testing.T) {
 				t.Skip("the store is an exact one")
 			}
 			sys := mustNew(t, philosophers(7))
-			r := run(t, sys, search.Options{Workers: 3, Store: kind, IgnoreDeadlocks: true})
-			if r.Verdict != search.Incomplete || r.Exhaustive || r.Reason == "" || r.States > 4286 || r.States < 4200 {
+			r := run(t, sys, search.Options{Options: engine.Options{Workers: 3, IgnoreDeadlocks: true}, Store: kind})
+			if r.Verdict != engine.Incomplete || r.Exhaustive || r.Reason == "" || r.States > 4286 || r.States < 4200 {
 				t.Errorf("got %+v", r)
 			}
-			r = run(t, sys, search.Options{Workers: 3, Store: kind})
-			if r.Verdict != search.Violated || r.Violations[0].Trace == nil {
+			r = run(t, sys, search.Options{Options: engine.Options{Workers: 3}, Store: kind})
+			if r.Verdict != engine.Violated || r.Violations[0].Trace == nil {
 				t.Fatalf("got %+v", r)
 			}
 			if n := len(r.Violations[0].Trace.Steps); n != 7 {
@@ -402,8 +403,8 @@ func TestLimits(t *testing.T) {
 		o      search.Options
 		reason string
 	}{
-		{"states", context.Background(), search.Options{MaxStates: 1000}, "limit of 1,000 states"},
-		{"time", context.Background(), search.Options{Timeout: 10 * time.Millisecond}, "time-out after 10ms"},
+		{"states", context.Background(), search.Options{Options: engine.Options{MaxStates: 1000}}, "limit of 1,000 states"},
+		{"time", context.Background(), search.Options{Options: engine.Options{Timeout: 10 * time.Millisecond}}, "time-out after 10ms"},
 		{"interrupt", cancelled, search.Options{}, "interrupted"},
 	}
 	for _, tt := range tests {
@@ -414,7 +415,7 @@ func TestLimits(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if r.Verdict != search.Incomplete || r.Exhaustive || r.Reason != tt.reason {
+				if r.Verdict != engine.Incomplete || r.Exhaustive || r.Reason != tt.reason {
 					t.Errorf("%s, exhaustive %v, %q", r.Verdict, r.Exhaustive, r.Reason)
 				}
 				if tt.o.MaxStates > 0 && (r.States <= 1000 || r.States > 1000+uint64(n)) {
@@ -425,12 +426,12 @@ func TestLimits(t *testing.T) {
 	}
 	// A limit that is not reached does not matter.
 	small := mustNew(t, counters(3, 4))
-	r := run(t, small, search.Options{Workers: 4, MaxStates: 125, Timeout: time.Hour, MaxMemory: 1 << 40})
-	if r.Verdict != search.Pass || !r.Exhaustive {
+	r := run(t, small, search.Options{Options: engine.Options{Workers: 4, MaxStates: 125, Timeout: time.Hour, MaxMemory: 1 << 40}})
+	if r.Verdict != engine.Pass || !r.Exhaustive {
 		t.Errorf("limits that were not reached: %+v", r)
 	}
-	var oe *search.OptionError
-	for _, o := range []search.Options{{Workers: -1}, {MaxMemory: 1000}, {Store: 99}} {
+	var oe *engine.OptionError
+	for _, o := range []search.Options{{Options: engine.Options{Workers: -1}}, {Options: engine.Options{MaxMemory: 1000}}, {Store: 99}} {
 		if _, err := search.Run(context.Background(), small, full.Factory(small), o); !errors.As(err, &oe) {
 			t.Errorf("options %+v: error %v", o, err)
 		}
@@ -445,8 +446,8 @@ func TestMoreViolations(t *testing.T) {
 	p.Start("T")
 	p.Start("T")
 	sys := mustNew(t, p)
-	r := run(t, sys, search.Options{Workers: 2, All: true, MaxViolations: 30})
-	if len(r.Violations) != 30 || r.MoreViolations != 370 || !r.Exhaustive || r.Verdict != search.Violated {
+	r := run(t, sys, search.Options{Options: engine.Options{Workers: 2, All: true, MaxViolations: 30}})
+	if len(r.Violations) != 30 || r.MoreViolations != 370 || !r.Exhaustive || r.Verdict != engine.Violated {
 		t.Errorf("%d violations and %d more, %+v", len(r.Violations), r.MoreViolations, r)
 	}
 }
@@ -456,8 +457,8 @@ func TestProgress(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var calls int
-	var last search.Progress
-	r, err := search.Run(ctx, sys, full.Factory(sys), search.Options{Workers: 2, ProgressInterval: time.Millisecond, Progress: func(p search.Progress) {
+	var last engine.Progress
+	r, err := search.Run(ctx, sys, full.Factory(sys), search.Options{Options: engine.Options{Workers: 2, ProgressInterval: time.Millisecond, Progress: func(p engine.Progress) {
 		if p.States < last.States || p.Transitions < last.Transitions || p.Elapsed <= last.Elapsed || p.Memory == 0 {
 			t.Errorf("progress went from %+v to %+v", last, p)
 		}
@@ -465,8 +466,8 @@ func TestProgress(t *testing.T) {
 		if calls++; calls == 20 {
 			cancel()
 		}
-	}})
-	if err != nil || calls < 20 || last.States > r.States || last.Transitions > r.Transitions || r.Verdict != search.Incomplete {
+	}}})
+	if err != nil || calls < 20 || last.States > r.States || last.Transitions > r.Transitions || r.Verdict != engine.Incomplete {
 		t.Errorf("%d calls, last %+v, result %+v, error %v", calls, last, r, err)
 	}
 }
@@ -491,7 +492,7 @@ func TestHook(t *testing.T) {
 	var mu sync.Mutex
 	var moves, found atomic.Int64
 	states := map[string]int{}
-	r := run(t, sys, search.Options{Workers: 4, IgnoreDeadlocks: true, Hook: func(int) search.Hook {
+	r := run(t, sys, search.Options{Options: engine.Options{Workers: 4, IgnoreDeadlocks: true}, Hook: func(int) search.Hook {
 		return hook{&mu, states, &moves, &found}
 	}})
 	for s, n := range states {
@@ -521,13 +522,13 @@ func (f *faulty) Expand(s system.State, v search.Visitor) {
 func TestInternalErrors(t *testing.T) {
 	sys := mustNew(t, counters(2, 2))
 	for _, n := range []int{1, 4} {
-		_, err := search.Run(context.Background(), sys, func() search.Expander { return &faulty{full.New(sys), false} }, search.Options{Workers: n})
+		_, err := search.Run(context.Background(), sys, func() search.Expander { return &faulty{full.New(sys), false} }, search.Options{Options: engine.Options{Workers: n}})
 		var pe *workers.PanicError
 		if !errors.As(err, &pe) {
 			t.Errorf("a panic in an expander: error %v", err)
 		}
-		r, err := search.Run(context.Background(), sys, func() search.Expander { return &faulty{full.New(sys), true} }, search.Options{Workers: n})
-		if !trace.IsReplayError(err) || r == nil || r.Verdict != search.Violated || r.Violations[0].Trace != nil {
+		r, err := search.Run(context.Background(), sys, func() search.Expander { return &faulty{full.New(sys), true} }, search.Options{Options: engine.Options{Workers: n}})
+		if !trace.IsReplayError(err) || r == nil || r.Verdict != engine.Violated || r.Violations[0].Trace != nil {
 			t.Errorf("an invented violation: error %v, result %+v", err, r)
 		}
 	}
@@ -545,8 +546,8 @@ func (endless) Expand(_ system.State, v search.Visitor) {
 func TestStopper(t *testing.T) {
 	sys := mustNew(t, counters(2, 2))
 	r, err := search.Run(context.Background(), sys, func() search.Expander { return endless{full.New(sys)} },
-		search.Options{Workers: 2, Timeout: 20 * time.Millisecond})
-	if err != nil || r.Verdict != search.Incomplete || r.Pool.Items != 0 {
+		search.Options{Options: engine.Options{Workers: 2, Timeout: 20 * time.Millisecond}})
+	if err != nil || r.Verdict != engine.Incomplete || r.Pool.Items != 0 {
 		t.Errorf("error %v, result %+v", err, r)
 	}
 }
@@ -559,7 +560,7 @@ func TestStress(t *testing.T) {
 	}
 	sys := mustNew(t, counters(5, 4))
 	for range rounds {
-		r := run(t, sys, search.Options{Workers: 64})
+		r := run(t, sys, search.Options{Options: engine.Options{Workers: 64}})
 		if r.States != 3125 || r.Transitions != 12500 {
 			t.Fatalf("%d states, %d transitions", r.States, r.Transitions)
 		}
@@ -592,7 +593,7 @@ func TestAllocations(t *testing.T) {
 	sys = mustNew(t, philosophers(9))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	r := run(t, sys, search.Options{Workers: 1, IgnoreDeadlocks: true})
+	r := run(t, sys, search.Options{Options: engine.Options{Workers: 1, IgnoreDeadlocks: true}})
 	runtime.ReadMemStats(&after)
 	if n := after.Mallocs - before.Mallocs; n > r.Transitions/20 {
 		t.Errorf("%d allocations for %d transitions and %d states", n, r.Transitions, r.States)
@@ -613,7 +614,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	r, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Workers: 2})
+	r, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Options: engine.Options{Workers: 2}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -649,7 +650,7 @@ func BenchmarkFull(b *testing.B) {
 		b.Run(fmt.Sprintf("workers=%d", n), func(b *testing.B) {
 			var transitions uint64
 			for range b.N {
-				transitions += run(b, sys, search.Options{Workers: n}).Transitions
+				transitions += run(b, sys, search.Options{Options: engine.Options{Workers: n}}).Transitions
 			}
 			b.ReportMetric(float64(transitions)/b.Elapsed().Seconds(), "transitions/s")
 		})

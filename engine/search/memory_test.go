@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/statestore"
 )
@@ -29,7 +30,7 @@ func TestMemoryLimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := run(t, mustNew(t, counters(8, 9)), search.Options{Workers: workers, MaxMemory: limit, Store: k})
+		r := run(t, mustNew(t, counters(8, 9)), search.Options{Options: engine.Options{Workers: workers, MaxMemory: limit}, Store: k})
 		js, err := json.Marshal(r)
 		if err != nil {
 			t.Fatal(err)
@@ -79,7 +80,7 @@ func TestMemoryLimit(t *testing.T) {
 			}
 			t.Logf("%d states, store %d MiB, peak %d MiB (%.0f %% of the limit): %s, %.1f s", r.States, r.StoreBytes>>20, r.PeakRSS>>20,
 				100*float64(r.PeakRSS)/float64(tt.limit), r.Reason, r.Duration.Seconds())
-			if r.Verdict != search.Incomplete || !strings.Contains(r.Reason, "of memory") {
+			if r.Verdict != engine.Incomplete || !strings.Contains(r.Reason, "of memory") {
 				t.Errorf("verdict %s: %s", r.Verdict, r.Reason)
 			}
 			if float64(r.PeakRSS) > 1.05*float64(tt.limit) {

@@ -2,23 +2,17 @@ package search
 
 import (
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
+	"cpor/engine"
 	"cpor/statestore"
 	"cpor/system"
 	"cpor/trace"
 )
 
-// errOmitted means that a trace cannot be rebuilt because an inexact store
-// took one state for another.
-var errOmitted = errors.New("the store took one state for another on the way, so that the trace cannot be rebuilt")
-
 // rebuilder rebuilds traces by re-execution, after the search.
 type rebuilder struct {
 	sys      system.System
-	obs      system.Observers
 	expander Expander
 	session  statestore.Session
 	machine  system.Machine
@@ -87,8 +81,8 @@ func (f *finder) Violation(*system.Violation, []Step) {}
 func (rb *rebuilder) initials() map[string]int {
 	index := map[string]int{}
 	for i, s := range rb.sys.Initial() {
-		if _, ok := index[stateString(s)]; !ok {
-			index[stateString(s)] = i
+		if _, ok := index[engine.StateString(s)]; !ok {
+			index[engine.StateString(s)] = i
 		}
 	}
 	return index
@@ -113,7 +107,7 @@ func (rb *rebuilder) backwards(ref statestore.Ref) (initial int, moves []move, e
 		entered[r] = true
 		f := frame{ref: r, down: down}
 		child = rb.session.Load(r, child)
-		if i, ok := index[stateString(child)]; ok {
+		if i, ok := index[engine.StateString(child)]; ok {
 			initial = i
 			stack = append(stack, f)
 			return true
@@ -207,7 +201,7 @@ func (rb *rebuilder) forwards(f *finding) (initial int, moves []move, err error)
 				continue
 			}
 			if budget--; budget < 0 {
-				return 0, nil, errOmitted
+				return 0, nil, engine.ErrOmitted
 			}
 			var next []node
 			rb.expander.Expand(at.state, &finder{
@@ -221,43 +215,5 @@ func (rb *rebuilder) forwards(f *finding) (initial int, moves []move, err error)
 			path = append(path, next)
 		}
 	}
-	return 0, nil, errOmitted
-}
-
-// maxNames is the largest number of threads that a message names.
-const maxNames = 4
-
-// describeDeadlock says which threads cannot go on at the end of t.
-func (rb *rebuilder) describeDeadlock(t *trace.Trace) string {
-	m := rb.machine
-	m.Load(rb.sys.Initial()[t.Initial])
-	for _, s := range t.Steps {
-		m.Step(s.Thread, s.Alt)
-	}
-	var names []string
-	more := 0
-	for i, n := 0, m.NumThreads(); i < n; i++ {
-		if rb.obs.Has(i) {
-			continue
-		}
-		mark := m.Mark()
-		out := m.Step(i, 0)
-		m.Rewind(mark)
-		if out.Kind != system.Blocked || out.AtEnd {
-			continue
-		}
-		if len(names) < maxNames {
-			names = append(names, m.ThreadName(i))
-		} else {
-			more++
-		}
-	}
-	switch {
-	case more > 0:
-		return fmt.Sprintf("deadlock: %s and %d more are blocked", strings.Join(names, ", "), more)
-	case len(names) == 1:
-		return fmt.Sprintf("deadlock: %s is blocked", names[0])
-	}
-	last := len(names) - 1
-	return fmt.Sprintf("deadlock: %s and %s are blocked", strings.Join(names[:last], ", "), names[last])
+	return 0, nil, engine.ErrOmitted
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"testing"
+
+	"cpor/engine"
 )
 
 // BenchmarkSearch measures whole searches with one worker, in transitions a
@@ -32,7 +34,7 @@ func BenchmarkSearch(b *testing.B) {
 				b.ReportAllocs()
 				var transitions, executions uint64
 				for b.Loop() {
-					res, err := Run(context.Background(), sys, Options{Reduction: bb.red, Undo: undo, Workers: 1, MaxTransitions: 2_000_000})
+					res, err := Run(context.Background(), sys, Options{Options: engine.Options{Workers: 1, MaxTransitions: 2_000_000}, Reduction: bb.red, Undo: undo})
 					if err != nil {
 						b.Fatal(err)
 					}

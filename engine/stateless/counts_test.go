@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"cpor/benchmarks"
-	"cpor/engine/search"
+	"cpor/engine"
 	"cpor/frontend/model"
 	"cpor/system"
 )
@@ -73,8 +73,8 @@ func TestKnownCounts(t *testing.T) {
 		for _, workers := range []int{1, 4} {
 			for _, red := range []Reduction{DPOR} {
 				t.Run(fmt.Sprintf("%s/%s/%v/workers=%d", tt.name, tt.params, red, workers), func(t *testing.T) {
-					res := explore(t, sys, Options{Reduction: red, Workers: workers})
-					if res.Executions != tt.want || res.Verdict != search.Pass {
+					res := explore(t, sys, Options{Options: engine.Options{Workers: workers}, Reduction: red})
+					if res.Executions != tt.want || res.Verdict != engine.Pass {
 						t.Errorf("%d executions, want %d; %s %s", res.Executions, tt.want, res.Verdict, res.Reason)
 					}
 					if res.BlockedExecutions != 0 {

@@ -2,7 +2,6 @@ package stateless
 
 import (
 	"cpor/internal/human"
-	"fmt"
 	"unsafe"
 )
 
@@ -20,7 +19,7 @@ func (w *worker) checkEndless() bool {
 		return true
 	}
 	if w.path.len() >= DefaultMaxDepth {
-		w.e.stop(fmt.Sprintf("an execution has more than %s transitions, and a state-less search does not notice if it never ends; bound its length (-max-depth)",
+		w.e.stop(stopped("an execution has more than %s transitions, and a state-less search does not notice if it never ends; bound its length (-max-depth)",
 			human.Count(DefaultMaxDepth)))
 		return false
 	}
@@ -32,7 +31,7 @@ func (w *worker) checkEndless() bool {
 		w.buf = m.Encode(w.buf)
 		key := unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(w.buf))), 8*len(w.buf))
 		if first, ok := seen[key]; ok {
-			w.e.stop(fmt.Sprintf("the system is cyclic: the state after %d transitions comes again after %d, so that a state-less search never ends; bound the length of executions (-max-depth, or -deepen), or search with stored states",
+			w.e.stop(stopped("the system is cyclic: the state after %d transitions comes again after %d, so that a state-less search never ends; bound the length of executions (-max-depth, or -deepen), or search with stored states",
 				first, i))
 			return false
 		}

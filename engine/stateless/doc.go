@@ -156,7 +156,7 @@
 // Where locks protect the data, Options.InvisibleFirst and Options.Composed
 // explore fewer interleavings (Stoller 2002, sections 5.1 and 5.2); package
 // lockset wraps a system so that the search finds out whether they do. The
-// composed system is a system like others (lockset/composed, type System), so that
+// composed system is a system like others (engine/search/composed, type System), so that
 // every reduction works on it. Its transitions end before a visible one, their
 // number in a row is bounded, and what they access is their net effect: a function
 // of the thread's local part and of what they read, as the reductions require.

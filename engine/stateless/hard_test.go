@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"cpor/engine/search"
+	"cpor/engine"
 	"cpor/system"
 	toy "cpor/system/toysystem"
 )
@@ -120,7 +120,7 @@ init { go T(0); go T(1); go T(2) }`, 0},
 					if raceEnabled && workers == 1 {
 						continue
 					}
-					res := explore(t, sys, Options{Reduction: red, Workers: workers, IgnoreDeadlocks: true})
+					res := explore(t, sys, Options{Options: engine.Options{Workers: workers, IgnoreDeadlocks: true}, Reduction: red})
 					if want == 0 {
 						want = res.Executions
 					}
@@ -145,9 +145,9 @@ init { go T(); go T(); go T() }`)
 	}
 	for _, red := range []Reduction{DPOR, Sleep, None} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		res, err := Run(ctx, sys, Options{Reduction: red, Workers: 64})
+		res, err := Run(ctx, sys, Options{Options: engine.Options{Workers: 64}, Reduction: red})
 		cancel()
-		if err != nil || res.Exhaustive || res.Verdict != search.Incomplete {
+		if err != nil || res.Exhaustive || res.Verdict != engine.Incomplete {
 			t.Errorf("%v: %+v, %v", red, res, err)
 		}
 	}
@@ -192,7 +192,7 @@ func TestBounds(t *testing.T) {
 			visit(0)
 			for _, red := range []Reduction{None, Sleep} {
 				for _, deepen := range []bool{false, true} {
-					res := explore(t, sys, Options{Reduction: red, MaxDepth: bound, Deepen: deepen, FirstDepth: 1, Workers: 1, All: true, MaxViolations: 1 << 20, KeepTraces: true})
+					res := explore(t, sys, Options{Options: engine.Options{MaxDepth: bound, Workers: 1, All: true, MaxViolations: 1 << 20, KeepTraces: true}, Reduction: red, Deepen: deepen, FirstDepth: 1})
 					got := map[string]bool{}
 					for _, v := range res.Violations {
 						if v.Kind != system.Deadlock {
@@ -219,8 +219,8 @@ func TestBounds(t *testing.T) {
 func TestBoundsRefused(t *testing.T) {
 	sys := load(t, "lastzero", "N=3")
 	for _, o := range []Options{
-		{Reduction: DPOR, MaxDepth: 9}, {Reduction: DPOR, Deepen: true}, {Reduction: Persistent, MaxDepth: 9},
-		{Reduction: PersistentSleep, Deepen: true}, {Reduction: Sleep, MaxDepth: 9, InvisibleFirst: true},
+		{Options: engine.Options{MaxDepth: 9}, Reduction: DPOR}, {Reduction: DPOR, Deepen: true}, {Options: engine.Options{MaxDepth: 9}, Reduction: Persistent},
+		{Reduction: PersistentSleep, Deepen: true}, {Options: engine.Options{MaxDepth: 9}, Reduction: Sleep, InvisibleFirst: true},
 	} {
 		if _, err := Run(t.Context(), sys, o); err == nil || !strings.Contains(err.Error(), "bound") {
 			t.Errorf("%+v: %v", o, err)
@@ -251,7 +251,7 @@ func TestObserverAnywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		for red := range Reduction(len(reductionNames)) {
-			res := explore(t, sys, Options{Reduction: red, Workers: 1, All: true})
+			res := explore(t, sys, Options{Options: engine.Options{Workers: 1, All: true}, Reduction: red})
 			kinds := map[system.ViolationKind]int{}
 			for _, v := range res.Violations {
 				kinds[v.Kind]++

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"cpor/engine/search"
+	"cpor/engine"
 	"cpor/engine/search/composed"
 	"cpor/engine/search/full"
 	"cpor/frontend/model"
@@ -31,13 +31,13 @@ func lockVariants() []variant {
 	vs := variants(&traces{})
 	for _, red := range []Reduction{None, Sleep, Persistent, PersistentSleep} {
 		for _, workers := range []int{1, 3} {
-			vs = append(vs, variant{Options{Reduction: red, Workers: workers, InvisibleFirst: true, All: true, MaxViolations: 1 << 20, KeepTraces: true},
+			vs = append(vs, variant{Options{Options: engine.Options{Workers: workers, All: true, MaxViolations: 1 << 20, KeepTraces: true}, Reduction: red, InvisibleFirst: true},
 				fmt.Sprintf("invisible first, %v, %d workers", red, workers)})
 		}
 	}
 	for _, red := range []Reduction{None, Sleep, Persistent, PersistentSleep, DPOR} {
 		for _, workers := range []int{1, 3} {
-			vs = append(vs, variant{Options{Reduction: red, Workers: workers, Composed: true, All: true, MaxViolations: 1 << 20, KeepTraces: true},
+			vs = append(vs, variant{Options{Options: engine.Options{Workers: workers, All: true, MaxViolations: 1 << 20, KeepTraces: true}, Reduction: red, Composed: true},
 				fmt.Sprintf("composed, %v, %d workers", red, workers)})
 		}
 	}
@@ -174,7 +174,7 @@ init {
 			t.Fatal(err)
 		}
 		for _, red := range []Reduction{None, Sleep, Persistent, PersistentSleep} {
-			res := explore(t, sys, Options{Reduction: red, InvisibleFirst: true, All: true})
+			res := explore(t, sys, Options{Options: engine.Options{All: true}, Reduction: red, InvisibleFirst: true})
 			if got := outcomeOf(sys, res).discipline; got != want {
 				t.Errorf("%v, %v: violated %v, want %v", rule, red, got, want)
 			}
@@ -203,10 +203,10 @@ init { for i := 0; i < N; i++ { go T(i) } }
 	if err != nil {
 		t.Fatal(err)
 	}
-	every := explore(t, sys, Options{Reduction: None, Workers: 1})
-	first := explore(t, sys, Options{Reduction: None, Workers: 1, InvisibleFirst: true})
-	best := explore(t, sys, Options{Reduction: PersistentSleep, Workers: 1, InvisibleFirst: true})
-	if every.Verdict != search.Pass || first.Verdict != search.Pass || best.Verdict != search.Pass {
+	every := explore(t, sys, Options{Options: engine.Options{Workers: 1}, Reduction: None})
+	first := explore(t, sys, Options{Options: engine.Options{Workers: 1}, Reduction: None, InvisibleFirst: true})
+	best := explore(t, sys, Options{Options: engine.Options{Workers: 1}, Reduction: PersistentSleep, InvisibleFirst: true})
+	if every.Verdict != engine.Pass || first.Verdict != engine.Pass || best.Verdict != engine.Pass {
 		t.Fatalf("%s %s %s", every.Verdict, first.Verdict, best.Verdict)
 	}
 	// Whole critical sections interleave: 3! orders; what matters is who of
@@ -228,11 +228,11 @@ func TestOptionErrors(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{sys, Options{Workers: -1}, "-1 workers"},
-		{sys, Options{Workers: 1 << 20}, "workers"},
+		{sys, Options{Options: engine.Options{Workers: -1}}, "-1 workers"},
+		{sys, Options{Options: engine.Options{Workers: 1 << 20}}, "workers"},
 		{sys, Options{Reduction: 77}, "reduction 77"},
 		{sys, Options{Undo: 7}, "way to undo 7"},
-		{sys, Options{MaxDepth: -3}, "negative bound"},
+		{sys, Options{Options: engine.Options{MaxDepth: -3}}, "negative bound"},
 		{sys, Options{FirstDepth: -3}, "negative bound"},
 		{sys, Options{InvisibleFirst: true, Reduction: DPOR}, "no dynamic reduction"},
 		{sys, Options{InvisibleFirst: true, Composed: true}, "not both"},
@@ -241,7 +241,7 @@ func TestOptionErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		res, err := Run(context.Background(), tt.sys, tt.o)
-		if _, ok := err.(*search.OptionError); !ok || res != nil || !strings.Contains(err.Error(), tt.want) {
+		if _, ok := err.(*engine.OptionError); !ok || res != nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: %v, want %q", tt.o, err, tt.want)
 		}
 	}
@@ -287,15 +287,15 @@ thread W() {
 		}
 		for _, red := range []Reduction{Sleep, PersistentSleep, DPOR} {
 			for _, workers := range []int{1, 3} {
-				res := explore(t, sys, Options{Reduction: red, Composed: true, Workers: workers})
-				if res.Verdict != search.Pass || res.Executions != tt.composed {
+				res := explore(t, sys, Options{Options: engine.Options{Workers: workers}, Reduction: red, Composed: true})
+				if res.Verdict != engine.Pass || res.Executions != tt.composed {
 					t.Errorf("%s, %v, %d workers: %s, %d executions, want %d", tt.init, red, workers, res.Verdict, res.Executions, tt.composed)
 				}
 			}
 		}
 		for _, red := range []Reduction{Sleep, PersistentSleep} {
 			res := explore(t, sys, Options{Reduction: red, InvisibleFirst: true})
-			if res.Verdict != search.Pass || res.Executions != tt.explored {
+			if res.Verdict != engine.Pass || res.Executions != tt.explored {
 				t.Errorf("%s, %v, invisible first: %s, %d executions, want %d", tt.init, red, res.Verdict, res.Executions, tt.explored)
 			}
 		}
@@ -324,7 +324,7 @@ init { go T(); go T() }
 	if err != nil {
 		t.Fatal(err)
 	}
-	res := explore(t, sys, Options{Reduction: DPOR, Composed: true, All: true})
+	res := explore(t, sys, Options{Options: engine.Options{All: true}, Reduction: DPOR, Composed: true})
 	var kinds []system.ViolationKind
 	for _, v := range res.Violations {
 		kinds = append(kinds, v.Kind)

@@ -3,9 +3,8 @@ package stateless
 import (
 	"fmt"
 	"strings"
-	"time"
 
-	"cpor/engine/search"
+	"cpor/engine"
 )
 
 // Reduction says which interleavings a search leaves out.
@@ -104,7 +103,13 @@ const DefaultMaxDepth = 1 << 20
 
 // Options say how to search. The zero value explores every interleaving with a
 // worker for each CPU until the first violation.
+//
+// MaxDepth bounds the length of executions. A search that cut something is
+// incomplete, but has covered all that is reached within the bound; so it needs a
+// reduction that is complete up to a bound (see [Reduction.Bounded]). MaxStates
+// means nothing.
 type Options struct {
+	engine.Options
 	Reduction Reduction
 	Undo      Undo
 	// InvisibleFirst explores, behind a transition of a thread, the
@@ -114,101 +119,29 @@ type Options struct {
 	// found while it is searched. Not with a dynamic reduction.
 	InvisibleFirst bool
 	// Composed searches the system C(M) of composed transitions instead
-	// (Stoller 2002, section 5.2; package lockset/composed, type System), under the same
+	// (Stoller 2002, section 5.2; package engine/search/composed, type System), under the same
 	// condition, with any reduction. Counts and bounds are in composed
 	// transitions; traces are in single ones. Not with InvisibleFirst.
 	Composed bool
-	// Workers is the number of workers; 0 means one for each CPU.
-	Workers int
-	// MaxDepth cuts executions off after so many transitions; 0 means no
-	// bound. A search that cut something is incomplete, but has covered all
-	// that is reached within the bound; so it needs a reduction that is
-	// complete up to a bound (see [Reduction.Bounded]).
-	MaxDepth int
 	// Deepen repeats the search with growing bounds, from FirstDepth (0 means
 	// 8) on, each twice the one before, until no execution was cut or the
 	// bound is MaxDepth: Stoller's SSS_cyc.
 	Deepen     bool
 	FirstDepth int
 
-	// All lets the search go on after a violation and collects distinct
-	// ones: by kind and place, deadlocks by state (without the observers).
-	All bool
-	// MaxViolations bounds the distinct violations that All keeps; 0 means 100.
-	MaxViolations int
-	// IgnoreDeadlocks switches the checking of deadlocks off.
-	IgnoreDeadlocks bool
-	// KeepTraces leaves traces as the search found them instead of minimising.
-	KeepTraces bool
-
-	// MaxTransitions ends the search as incomplete after so many
-	// transitions; 0 means no limit.
-	MaxTransitions uint64
-	// MaxMemory ends the search as incomplete when the process holds more
-	// than so many bytes; 0 means no limit.
-	MaxMemory uint64
-	// Timeout ends the search as incomplete after this time; 0 means never.
-	Timeout time.Duration
-
-	// Progress, if not nil, is called every ProgressInterval (0 means a
-	// second) from one goroutine while the search runs.
-	Progress         func(Progress)
-	ProgressInterval time.Duration
-
 	// onExecution, for tests, is called at the end of every execution that
 	// is complete, by the worker that ran it.
 	onExecution func(w *worker)
 }
 
-// Progress is what a running search reports.
-type Progress struct {
-	Elapsed           time.Duration
-	Executions        uint64
-	BlockedExecutions uint64
-	Transitions       uint64
-	MaxDepth          int
-	Violations        int
-	Memory            uint64 // bytes that the Go runtime holds
-}
-
-// Result is what a search found out.
+// Result is what a search found out. With a dynamic reduction, Executions are the
+// Mazurkiewicz traces of the system, each once. Transitions counts the edges of the
+// search tree: the transitions executed to explore, not those executed to go back
+// or to look ahead. With iterative deepening it is the sum over all rounds, while
+// the executions are those of the last round. MaxDepth is the longest execution, in
+// transitions.
 type Result struct {
-	Verdict search.Verdict
-	// Exhaustive tells whether everything was explored that the reduction
-	// does not make superfluous.
-	Exhaustive bool
-	// Reason says in words why the search is not exhaustive; empty if it is.
-	Reason  string
-	Workers int
-
-	// Executions counts the explored executions in which at the end no
-	// thread is enabled. With a dynamic reduction these are the Mazurkiewicz
-	// traces of the system, each once.
-	Executions uint64
-	// BlockedExecutions counts those that ended because all that was enabled
-	// was asleep: they were explored in vain.
-	BlockedExecutions uint64
-	// CutExecutions counts those that a bound on the depth cut off.
-	CutExecutions uint64
-	// Transitions counts the edges of the search tree: the transitions
-	// executed to explore, not those executed to go back or to look ahead.
-	// With iterative deepening it is the sum over all rounds, while the
-	// executions are those of the last round.
-	Transitions uint64
-	MaxDepth    int // the longest execution, in transitions
-	Rounds      int // of iterative deepening; 1 without
-	Bound       int // the depth bound of the last round; 0 without
-
-	Duration time.Duration
-	// Violations are the distinct violations: at most one unless Options.All.
-	Violations     []search.Violation
-	MoreViolations uint64
-}
-
-// TransitionsPerSecond returns the rate of the whole search.
-func (r *Result) TransitionsPerSecond() float64 {
-	if r.Duration <= 0 {
-		return 0
-	}
-	return float64(r.Transitions) / r.Duration.Seconds()
+	engine.Result
+	Rounds int // of iterative deepening; 1 without
+	Bound  int // the depth bound of the last round; 0 without
 }

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"cpor/engine"
 	"cpor/frontend/model"
 	"cpor/oracle"
 	"cpor/system"
@@ -145,7 +146,7 @@ type variant struct {
 func variants(want *traces) []variant {
 	var vs []variant
 	add := func(red Reduction, workers int, undo Undo) {
-		vs = append(vs, variant{Options{Reduction: red, Workers: workers, Undo: undo, All: true, MaxViolations: 1 << 20, KeepTraces: true},
+		vs = append(vs, variant{Options{Options: engine.Options{Workers: workers, All: true, MaxViolations: 1 << 20, KeepTraces: true}, Reduction: red, Undo: undo},
 			fmt.Sprintf("%v, %d workers, undo by %v", red, workers, undo)})
 	}
 	for _, red := range []Reduction{DPOR, Sleep, Persistent, PersistentSleep, None} {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"cpor/engine"
 	"cpor/engine/search/composed"
 	"cpor/system"
 )
@@ -28,7 +29,7 @@ type counts struct {
 // there, runs one execution to its end, finds out what else has to be explored
 // because of it, and takes the next node, on its own path or somebody else's.
 type worker struct {
-	e *engine
+	e *explorer
 	r *runner
 	path
 	tree *tree
@@ -64,7 +65,7 @@ type worker struct {
 	buf       system.State
 }
 
-func newWorker(e *engine) *worker {
+func newWorker(e *explorer) *worker {
 	w := &worker{e: e}
 	w.r = newRunner(e.sys, e.initial, e.o.Undo == Replay, e.o.Reduction != None || e.o.InvisibleFirst)
 	if e.o.InvisibleFirst {
@@ -385,7 +386,7 @@ func (w *worker) deadlock() bool {
 			continue
 		}
 		v := &system.Violation{Kind: system.Deadlock, Message: "deadlock"}
-		return w.e.violation(v, w.r.steps, w.e.stateKey(w))
+		return w.e.violation(v, w.r.steps, engine.StateKey(w.e.sys, &w.e.obs, w.r.m))
 	}
 	return true
 }

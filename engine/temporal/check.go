@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
+	"sync/atomic"
 	"time"
 
-	"cpor/engine/search/memory"
+	"cpor/engine"
 	"cpor/ltl"
 	"cpor/ltl/buchi"
 	"cpor/statestore"
@@ -33,76 +33,22 @@ func (r Reduction) String() string {
 	return [...]string{"none", "invisible", "transparent"}[r]
 }
 
-// Property is a formula with a name. Its atoms are names of the system's
-// propositions.
-type Property struct {
-	Name    string
-	Formula ltl.Formula
-	Pos     system.Pos
-	Text    string // of the formula, for people; Formula.String() if empty
-	// Predicates are the state predicates of the formula that an error can end.
-	// A proposition of the formula that none of them has must be evaluable in
-	// every state that a search comes to.
-	Predicates []Predicate
-}
-
-// Predicate is a part of a formula without temporal operators that an error can end:
-// an index out of bounds, a nil pointer. It is evaluated as a whole, as an invariant
-// is, so that && and || ask for the right side only where it matters. That is done in
-// every state, or only in the initial ones if the predicate stands under no temporal
-// operator; an error is a Fault.
-type Predicate struct {
-	Pos     system.Pos
-	Prop    string   // the proposition of the system that is the whole predicate
-	Atoms   []string // the propositions of the formula that it is made of
-	Initial bool
-}
-
 // Options say how to check. The zero value checks without reduction, on all
 // CPUs, without limits.
+//
+// MaxStates ends a search once it has come to more than this many program states;
+// a counterexample found until then counts. Validate checks the condition C1 by
+// brute force at each state with a proper ample set; it is for small systems. What
+// is said of violations and traces means nothing.
 type Options struct {
+	engine.Options
 	Reduction Reduction
 	// Fair leaves out executions that are not weakly fair. It does not go
 	// together with a reduction.
 	Fair bool
-	// Workers is the number of workers; 0 means one for each CPU.
-	Workers int
-	// MaxStates ends a search once it has come to more than this many program
-	// states; 0 means no limit. A counterexample found until then counts.
-	MaxStates uint64
-	// MaxMemory ends a search before the whole process uses more memory than
-	// this, in bytes; 0 means no limit.
-	MaxMemory uint64
 	// MaxAutomaton limits the states of an automaton; 0 means buchi's default.
 	MaxAutomaton int
-	// Validate checks the condition C1 by brute force at each state with a
-	// proper ample set. It is for small systems.
-	Validate bool
-	// Progress, if not nil, is called about every ProgressInterval (0 means a
-	// second) during a search.
-	Progress         func(Progress)
-	ProgressInterval time.Duration
 }
-
-func (o *Options) interval() time.Duration {
-	if o.ProgressInterval > 0 {
-		return o.ProgressInterval
-	}
-	return time.Second
-}
-
-// Progress is what a running check reports.
-type Progress struct {
-	Property   string
-	Elapsed    time.Duration
-	States     uint64
-	StoreBytes uint64 // of the store, the colours and the stacks
-}
-
-// OptionError says what is wrong with options: the user's mistake.
-type OptionError struct{ Message string }
-
-func (e *OptionError) Error() string { return e.Message }
 
 // FormulaError says that a formula cannot be checked: it has a next operator under a
 // reduction, or its automaton grows too large.
@@ -120,20 +66,10 @@ func (e *FormulaError) Error() string {
 	return fmt.Sprintf("%sltl %s: %s", where, e.Property, e.Message)
 }
 
-// Verdict is the outcome as it stands in the command's JSON.
-type Verdict string
-
-// The verdicts.
-const (
-	Pass       Verdict = "pass"
-	Violated   Verdict = "violation"
-	Incomplete Verdict = "incomplete"
-)
-
 // Result is what was found out about a property.
 type Result struct {
-	Property Property
-	Verdict  Verdict
+	Property engine.Property
+	Verdict  engine.Verdict
 	// Reason says why the search is not complete; empty if it is, or if the
 	// property is violated.
 	Reason string
@@ -164,39 +100,41 @@ type Fault struct {
 	Trace     *trace.Trace // without a claim if the fault is a proposition's
 }
 
-// Run checks properties one after the other. The error is an *OptionError, a
+// Run checks properties one after the other. The error is an *engine.OptionError, a
 // *FormulaError, a *buchi.AtomsError, or an error of the tool itself. When ctx
 // ends, Run returns what it knows by then, with properties that were not checked
 // as Incomplete.
-func Run(ctx context.Context, sys system.System, props []Property, o Options) ([]*Result, error) {
-	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
-	switch {
-	case o.Workers < 0:
-		return nil, &OptionError{fmt.Sprintf("%d workers", o.Workers)}
-	case o.Fair && o.Reduction != None:
-		return nil, &OptionError{fmt.Sprintf("weak fairness and the reduction %s do not go together: reordering independent transitions can remove the state in which a thread was disabled and so change which executions are fair; check without a reduction", o.Reduction)}
+func Run(ctx context.Context, sys system.System, props []engine.Property, o Options) ([]*Result, error) {
+	if o.Fair && o.Reduction != None {
+		return nil, &engine.OptionError{Message: fmt.Sprintf("weak fairness and the reduction %s do not go together: reordering independent transitions can remove the state in which a thread was disabled and so change which executions are fair; check without a reduction", o.Reduction)}
 	}
 	m, err := temporal(sys)
 	if err != nil {
 		return nil, err
 	}
-	limit, err := memory.New(o.MaxMemory)
+	watch, err := engine.NewWatch(ctx, &o.Options)
 	if err != nil {
-		return nil, &OptionError{err.Error()}
+		return nil, err
 	}
-	defer limit.Release()
+	defer watch.End()
+	// What is explored at present, for the progress.
+	var current atomic.Pointer[exploration]
+	watch.Go(func() engine.Progress {
+		if s := current.Load(); s != nil {
+			return engine.Progress{Counters: engine.Counters{States: uint64(s.count.Load())}, StoreBytes: s.bytes()}
+		}
+		return engine.Progress{}
+	})
 	var results []*Result
 	for _, p := range props {
 		if p.Text == "" {
 			p.Text = p.Formula.String()
 		}
-		c := &checker{sys: sys, m: m, o: o, p: p, r: &Result{Property: p}, memory: limit, number: map[string]int{}}
+		c := &checker{sys: sys, m: m, o: o, p: p, r: &Result{Property: p}, watch: watch, current: &current, number: map[string]int{}}
 		for i := range m.NumProps() {
 			c.number[m.PropName(i)] = i
 		}
-		if err := c.check(ctx); err != nil {
+		if err := c.check(); err != nil {
 			return results, err
 		}
 		results = append(results, c.r)
@@ -208,21 +146,22 @@ func Run(ctx context.Context, sys system.System, props []Property, o Options) ([
 func temporal(sys system.System) (system.Temporal, error) {
 	m, ok := system.As[system.Temporal](sys.NewMachine())
 	if !ok {
-		return nil, &OptionError{"temporal properties cannot be checked here: the system has no propositions"}
+		return nil, &engine.OptionError{Message: "temporal properties cannot be checked here: the system has no propositions"}
 	}
 	return m, nil
 }
 
 // checker checks one property.
 type checker struct {
-	sys    system.System
-	m      system.Temporal
-	o      Options
-	p      Property
-	r      *Result
-	memory *memory.Limit
-	number map[string]int // of the propositions
-	store  statestore.Store
+	sys     system.System
+	m       system.Temporal
+	o       Options
+	p       engine.Property
+	r       *Result
+	watch   *engine.Watch
+	current *atomic.Pointer[exploration]
+	number  map[string]int // of the propositions
+	store   statestore.Store
 }
 
 // pass is one search: an automaton for the negations of some conjuncts.
@@ -308,7 +247,7 @@ func (c *checker) passes() ([]pass, error) {
 	return ps, nil
 }
 
-func (c *checker) check(ctx context.Context) error {
+func (c *checker) check() error {
 	if c.o.Reduction != None && !c.p.Formula.StutterInvariant() {
 		return &FormulaError{c.p.Name, c.p.Pos, "there is a next operator in the formula, which partial-order reduction does not preserve; use -por none"}
 	}
@@ -318,14 +257,14 @@ func (c *checker) check(ctx context.Context) error {
 	}
 	start := time.Now()
 	defer func() { c.r.Time = time.Since(start) }()
-	c.store, err = statestore.New(statestore.Options{Kind: statestore.Tree, Workers: c.o.Workers, MaxBytes: c.memory.ForStores()})
+	c.store, err = statestore.New(statestore.Options{Kind: statestore.Tree, Workers: c.o.Workers, MaxBytes: c.watch.Memory().ForStores()})
 	if err != nil {
 		return err
 	}
 	if found, err := c.initialStates(); err != nil || found {
 		return err
 	}
-	c.r.Verdict = Pass
+	c.r.Verdict = engine.Pass
 	threads := 0
 	if c.o.Fair {
 		threads = 1
@@ -343,7 +282,8 @@ func (c *checker) check(ctx context.Context) error {
 				return err
 			}
 			s.least = least
-			if err = s.run(ctx, c.memory); !errors.Is(err, errThreads) {
+			c.current.Store(s)
+			if err = s.run(c.watch); !errors.Is(err, errThreads) {
 				break
 			}
 			threads = moreThreads(threads)
@@ -353,17 +293,17 @@ func (c *checker) check(ctx context.Context) error {
 			return err
 		}
 		if err != nil {
-			c.r.Verdict = Incomplete
+			c.r.Verdict = engine.Incomplete
 		}
 		if err := c.findFault(s); err != nil {
 			return err
 		}
 		if s.lasso != nil {
 			c.r.Counterexample, err = c.counterexample(s, p.parts)
-			c.r.Verdict, c.r.Reason = Violated, ""
+			c.r.Verdict, c.r.Reason = engine.Violated, ""
 			return err
 		}
-		if err != nil && !errors.Is(err, errStates) {
+		if err != nil && !s.atLimit.Load() {
 			break
 		}
 	}
@@ -372,7 +312,7 @@ func (c *checker) check(ctx context.Context) error {
 
 // newSearch prepares a pass.
 func (c *checker) newSearch(p pass, threads int) (*exploration, error) {
-	s := &exploration{sys: c.sys, m: c.m, obs: system.ObserversOf(c.sys), o: &c.o, start: time.Now(), name: c.p.Name, reduction: c.o.Reduction, threads: threads, store: c.store, budget: c.memory.ForStores()}
+	s := &exploration{sys: c.sys, m: c.m, obs: system.ObserversOf(c.sys), o: &c.o, reduction: c.o.Reduction, threads: threads, store: c.store, budget: c.watch.Memory().ForStores()}
 	if err := s.polarities(ltl.And(p.parts...), p.both); err != nil {
 		return nil, err
 	}
@@ -413,7 +353,7 @@ func (c *checker) initialStates() (found bool, err error) {
 				return false, fmt.Errorf("the system has no proposition %q", p.Prop)
 			}
 			if _, v := c.m.Eval(i); v != nil {
-				c.r.Verdict, c.r.Reason = Incomplete, errFault.Error()
+				c.r.Verdict, c.r.Reason = engine.Incomplete, errFault.Error()
 				u := *v
 				u.Pos = p.Pos
 				u.Message = fmt.Sprintf("the proposition %s: %s", p.Prop, v.Message)
@@ -437,34 +377,16 @@ func (c *checker) count(s *exploration) {
 	c.r.StoreBytes = max(c.r.StoreBytes, s.bytes())
 }
 
-// reason says in words why something ended early.
-func reason(err error) string {
-	if errors.Is(err, context.Canceled) {
-		return "interrupted"
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return "time-out"
-	}
-	return err.Error()
-}
-
 // explain writes why the graph is not complete into the result; errors of the
 // tool are returned.
 func (c *checker) explain(err error) error {
-	switch {
-	case err == nil:
-	case errors.Is(err, errStates):
-		c.r.Reason = fmt.Sprintf("limit of %d states", c.o.MaxStates)
-	case errors.Is(err, errMemory):
-		c.r.Reason = c.memory.Reason()
-	case errors.Is(err, errFault):
+	if errors.Is(err, errFault) {
 		c.r.Reason = errFault.Error()
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		c.r.Reason = reason(err)
-	default:
-		return err
+		return nil
 	}
-	return nil
+	_, _, reason, fault := engine.Judge(err, "", false)
+	c.r.Reason = reason
+	return fault
 }
 
 // findFault makes an execution that leads to the fault that was met, if any.

@@ -90,7 +90,7 @@ func (w *worker) search() {
 // refuse ends the search because the store takes no more.
 func (w *worker) refuse(err error) {
 	if errors.Is(err, statestore.ErrFull) {
-		err = errMemory
+		err = w.s.watch.OutOfMemory()
 	}
 	w.s.fail(err)
 }
@@ -99,7 +99,7 @@ func (w *worker) refuse(err error) {
 func (w *worker) step() bool {
 	s := w.s
 	if w.tick++; w.tick%256 == 0 && s.budget > 0 && s.bytes() > s.budget {
-		s.fail(errMemory)
+		s.fail(s.watch.OutOfMemory())
 	}
 	return !s.stop.Load()
 }

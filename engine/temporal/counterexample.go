@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cpor/engine"
 	"cpor/ltl"
 	"cpor/system"
 	"cpor/trace"
@@ -14,7 +15,7 @@ import (
 // loop that is repeated forever. With an empty loop no thread is enabled after
 // the stem, and the execution stays there.
 type Counterexample struct {
-	Property Property
+	Property engine.Property
 	Part     ltl.Formula // the conjunct that is violated; the whole formula if it is none
 	Initial  int
 	Stem     []trace.Step

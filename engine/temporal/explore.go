@@ -7,9 +7,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"cpor/engine/search/memory"
+	"cpor/engine"
 	"cpor/ltl"
 	"cpor/ltl/buchi"
 	"cpor/statestore"
@@ -17,9 +16,7 @@ import (
 )
 
 var (
-	errStates = errors.New("limit of states")
-	errMemory = errors.New("limit of memory")
-	errFault  = errors.New("a proposition cannot be evaluated")
+	errFault = errors.New("a proposition cannot be evaluated")
 	// errThreads says that fairness has met more threads than it counts.
 	errThreads = errors.New("more threads")
 )
@@ -70,12 +67,10 @@ type guard struct {
 
 // exploration is one search of the product of a program with one automaton.
 type exploration struct {
-	sys   system.System
-	m     system.Temporal // for the names of the propositions
-	obs   system.Observers
-	o     *Options
-	start time.Time
-	name  string // of the property
+	sys system.System
+	m   system.Temporal // for the names of the propositions
+	obs system.Observers
+	o   *Options
 
 	reduction Reduction
 	props     []int  // the propositions of the formula
@@ -98,6 +93,9 @@ type exploration struct {
 	budget  uint64       // bytes; 0: no limit
 	stacks  atomic.Int64 // bytes
 	count   atomic.Int64 // states that have been claimed
+
+	watch   *engine.Watch
+	atLimit atomic.Bool // of states
 
 	stop  atomic.Bool
 	pool  *pool
@@ -204,41 +202,10 @@ func (s *exploration) prepare() {
 }
 
 // run searches for a reachable accepting cycle. It leaves what it found in s.
-func (s *exploration) run(ctx context.Context, limit *memory.Limit) error {
-	unwatch := context.AfterFunc(ctx, func() { s.fail(context.Cause(ctx)) })
-	defer unwatch()
-	done := make(chan struct{})
-	var watch sync.WaitGroup
-	if s.o.Progress != nil {
-		watch.Go(func() {
-			t := time.NewTicker(s.o.interval())
-			defer t.Stop()
-			for {
-				select {
-				case <-done:
-					return
-				case <-t.C:
-					s.o.Progress(Progress{Property: s.name, Elapsed: time.Since(s.start), States: uint64(s.count.Load()), StoreBytes: s.bytes()})
-				}
-			}
-		})
-	}
-	if s.budget > 0 {
-		watch.Go(func() {
-			t := time.NewTicker(memory.CheckEvery)
-			defer t.Stop()
-			for {
-				select {
-				case <-done:
-					return
-				case <-t.C:
-					if limit.Check() != nil {
-						s.fail(errMemory)
-					}
-				}
-			}
-		})
-	}
+func (s *exploration) run(watch *engine.Watch) error {
+	s.watch = watch
+	ctx := watch.Context()
+	defer context.AfterFunc(ctx, func() { s.fail(context.Cause(ctx)) })()
 	var wg sync.WaitGroup
 	for _, w := range s.workers {
 		wg.Go(func() {
@@ -251,8 +218,6 @@ func (s *exploration) run(ctx context.Context, limit *memory.Limit) error {
 		})
 	}
 	wg.Wait()
-	close(done)
-	watch.Wait()
 	return s.err
 }
 
@@ -619,7 +584,8 @@ func (x *expander) claim(ref statestore.Ref, path func() []statestore.Ref) bool 
 	if mine {
 		n := s.count.Add(1)
 		if limit := s.o.MaxStates; limit > 0 && uint64(n) > limit {
-			s.fail(errStates)
+			s.atLimit.Store(true)
+			s.fail(&engine.Stop{Reason: fmt.Sprintf("limit of %d states", limit)})
 			return false
 		}
 	}

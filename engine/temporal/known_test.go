@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"cpor/benchmarks"
+	"cpor/engine"
 	"cpor/engine/temporal"
 	"cpor/frontend/model"
 )
@@ -187,12 +188,12 @@ func (k *known) load(t *testing.T) *model.Model {
 	return m
 }
 
-func properties(m *model.Model) []temporal.Property {
-	var ps []temporal.Property
+func properties(m *model.Model) []engine.Property {
+	var ps []engine.Property
 	for _, p := range m.Properties() {
-		q := temporal.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text}
+		q := engine.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text}
 		for _, x := range p.Predicates {
-			q.Predicates = append(q.Predicates, temporal.Predicate(x))
+			q.Predicates = append(q.Predicates, engine.Predicate(x))
 		}
 		ps = append(ps, q)
 	}
@@ -205,8 +206,8 @@ func TestKnownModels(t *testing.T) {
 			m := k.load(t)
 			sys := m.System()
 			for _, o := range []temporal.Options{
-				{Workers: 1}, {Workers: 3}, {Workers: 1, Reduction: temporal.Invisible}, {Workers: 3, Reduction: temporal.Invisible},
-				{Workers: 1, Reduction: temporal.Transparent, Validate: true}, {Workers: 3, Reduction: temporal.Transparent}, {Workers: 1, Fair: true}, {Workers: 3, Fair: true},
+				{Options: engine.Options{Workers: 1}}, {Options: engine.Options{Workers: 3}}, {Options: engine.Options{Workers: 1}, Reduction: temporal.Invisible}, {Options: engine.Options{Workers: 3}, Reduction: temporal.Invisible},
+				{Options: engine.Options{Workers: 1, Validate: true}, Reduction: temporal.Transparent}, {Options: engine.Options{Workers: 3}, Reduction: temporal.Transparent}, {Options: engine.Options{Workers: 1}, Fair: true}, {Options: engine.Options{Workers: 3}, Fair: true},
 			} {
 				rs, err := temporal.Run(context.Background(), sys, properties(m), o)
 				if err != nil {
@@ -217,7 +218,7 @@ func TestKnownModels(t *testing.T) {
 					if o.Fair {
 						want = k.props[i].fair
 					}
-					if (r.Verdict == temporal.Pass) != want || r.Reason != "" {
+					if (r.Verdict == engine.Pass) != want || r.Reason != "" {
 						t.Errorf("%s, %v, fair %v, %d workers: %s %s, want holds %v", k.props[i].name, o.Reduction, o.Fair, o.Workers, r.Verdict, r.Reason, want)
 					}
 					if (r.Counterexample != nil) == want {
@@ -285,7 +286,7 @@ func TestOutputs(t *testing.T) {
 	k := knownModels[0]
 	m := k.load(t)
 	ps := properties(m)
-	rs, err := temporal.Run(context.Background(), m.System(), ps[1:2], temporal.Options{Workers: 1})
+	rs, err := temporal.Run(context.Background(), m.System(), ps[1:2], temporal.Options{Options: engine.Options{Workers: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,11 +354,11 @@ func TestSiegelPrograms(t *testing.T) {
 		}
 		for _, p := range properties(m) {
 			if p.Name == prop {
-				rs, err := temporal.Run(context.Background(), m.System(), []temporal.Property{p}, temporal.Options{Workers: 1, Reduction: red})
+				rs, err := temporal.Run(context.Background(), m.System(), []engine.Property{p}, temporal.Options{Options: engine.Options{Workers: 1}, Reduction: red})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if rs[0].Verdict != temporal.Pass {
+				if rs[0].Verdict != engine.Pass {
 					t.Fatalf("%s %s, N=%d, %v: %s", name, prop, n, red, rs[0].Verdict)
 				}
 				return rs[0].Transitions

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/engine"
 	"cpor/engine/temporal"
 	"cpor/frontend/model"
 	"cpor/ltl"
@@ -275,7 +276,7 @@ func (g *bruteGraph) violated(m system.Temporal, f ltl.Formula, fair bool) (viol
 
 // undefined tells whether a predicate of a property cannot be evaluated in a state in
 // which it has to be.
-func (g *bruteGraph) undefined(m system.Temporal, p temporal.Property) bool {
+func (g *bruteGraph) undefined(m system.Temporal, p engine.Property) bool {
 	for _, q := range p.Predicates {
 		for i := range m.NumProps() {
 			if m.PropName(i) != q.Prop {
@@ -426,8 +427,8 @@ func TestRandomPrograms(t *testing.T) {
 					}
 					states, lasso := 0, ""
 					for _, workers := range []int{1, several} {
-						o := temporal.Options{Reduction: red, Workers: workers, Fair: fair, Validate: len(g.states) < 100 && workers == 1}
-						res, err := temporal.Run(context.Background(), sys, []temporal.Property{prop}, o)
+						o := temporal.Options{Options: engine.Options{Workers: workers, Validate: len(g.states) < 100 && workers == 1}, Reduction: red, Fair: fair}
+						res, err := temporal.Run(context.Background(), sys, []engine.Property{prop}, o)
 						if err != nil {
 							t.Fatalf("seed %d, %s, %v, %d workers: %v\n%s", seed, prop.Name, red, workers, err, text)
 						}
@@ -435,9 +436,9 @@ func TestRandomPrograms(t *testing.T) {
 						got := res[0]
 						here := fmt.Sprintf("seed %d, %s, %v, fair %v, %d workers: %s (%s)", seed, prop.Name, red, fair, workers, got.Verdict, got.Reason)
 						switch {
-						case bad && got.Verdict == temporal.Pass:
+						case bad && got.Verdict == engine.Pass:
 							t.Fatalf("%s; there is a state without a value\n%s", here, text)
-						case !bad && (got.Reason != "" || (got.Verdict == temporal.Violated) != want):
+						case !bad && (got.Reason != "" || (got.Verdict == engine.Violated) != want):
 							t.Fatalf("%s; want violated %v\n%s", here, want, text)
 						case got.States > len(g.states):
 							t.Fatalf("%s: more states than the full graph\n%s", here, text)
@@ -446,7 +447,7 @@ func TestRandomPrograms(t *testing.T) {
 							reduced++
 						}
 						// What is promised the same for any number of workers.
-						if got.Verdict == temporal.Pass && red == temporal.None {
+						if got.Verdict == engine.Pass && red == temporal.None {
 							if states > 0 && states != got.States {
 								t.Fatalf("%s: %d states, with one worker %d\n%s", here, got.States, states, text)
 							}
@@ -476,8 +477,8 @@ func TestOptionErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := m.Properties()[0]
-	_, err = temporal.Run(context.Background(), m.System(), []temporal.Property{{Name: p.Name, Formula: p.Formula}}, temporal.Options{Fair: true, Reduction: temporal.Transparent})
-	var oe *temporal.OptionError
+	_, err = temporal.Run(context.Background(), m.System(), []engine.Property{{Name: p.Name, Formula: p.Formula}}, temporal.Options{Fair: true, Reduction: temporal.Transparent})
+	var oe *engine.OptionError
 	if !errors.As(err, &oe) || !strings.Contains(err.Error(), "do not go together") {
 		t.Errorf("fair with a reduction: %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/frontend/model"
@@ -35,7 +36,7 @@ func TestLanguageReference(t *testing.T) {
 		}
 		sys := m.System()
 		for por, f := range map[string]search.Factory{"none": full.Factory(sys), "cartesian": cartesianFactory(sys)} {
-			res, err := search.Run(context.Background(), sys, f, search.Options{All: true, MaxStates: 100_000})
+			res, err := search.Run(context.Background(), sys, f, search.Options{Options: engine.Options{All: true, MaxStates: 100_000}})
 			if err != nil {
 				t.Errorf("line %d: %s: %v", ex.Line, por, err)
 				continue
@@ -47,7 +48,7 @@ func TestLanguageReference(t *testing.T) {
 			if ex.Kind == "model" && got != ex.Verdict {
 				t.Errorf("line %d: %s: %s, the fence says %s: %v", ex.Line, por, got, ex.Verdict, describe(res))
 			}
-			if ex.Kind == "model-fragment" && res.Verdict == search.Incomplete && !strings.Contains(res.Reason, "state") {
+			if ex.Kind == "model-fragment" && res.Verdict == engine.Incomplete && !strings.Contains(res.Reason, "state") {
 				t.Errorf("line %d: %s: %s", ex.Line, por, res.Reason)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cpor/benchmarks"
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/frontend/model"
@@ -25,7 +26,7 @@ func tryModel(t *testing.T, text string) {
 	}
 	sys := m.System()
 	for _, f := range []search.Factory{full.Factory(sys), cartesianFactory(sys)} {
-		_, err = search.Run(context.Background(), sys, f, search.Options{Workers: 1, MaxStates: 200, Timeout: 2 * time.Second})
+		_, err = search.Run(context.Background(), sys, f, search.Options{Options: engine.Options{Workers: 1, MaxStates: 200, Timeout: 2 * time.Second}})
 		if err != nil {
 			t.Errorf("%v\n%s", err, text)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/frontend/model"
@@ -57,7 +58,7 @@ init { go T() }`
 		t.Fatal(err)
 	}
 	sys := m.System()
-	res, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Workers: 1})
+	res, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Options: engine.Options{Workers: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"cpor/cartesian"
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/frontend/model"
@@ -94,12 +95,12 @@ func (c *chunk) run(t *testing.T) {
 		if por == "cartesian" {
 			f = cartesianFactory(sys)
 		}
-		res, err := search.Run(context.Background(), sys, f, search.Options{Workers: 2, All: true})
+		res, err := search.Run(context.Background(), sys, f, search.Options{Options: engine.Options{Workers: 2, All: true}})
 		if err != nil {
 			t.Fatalf("%s: %v", por, err)
 		}
 		if c.want == "pass" {
-			if res.Verdict != search.Pass {
+			if res.Verdict != engine.Pass {
 				t.Errorf("%s: %s %v", por, res.Verdict, describe(res))
 			}
 		} else {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/frontend/model"
@@ -34,8 +35,8 @@ init { go T(); go T(); go T(); go W() }`, body), model.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			res, err := search.Run(context.Background(), m.System(), full.Factory(m.System()), search.Options{Workers: 1, MaxStates: 1e6})
-			if err != nil || res.Verdict != search.Pass {
+			res, err := search.Run(context.Background(), m.System(), full.Factory(m.System()), search.Options{Options: engine.Options{Workers: 1, MaxStates: 1e6}})
+			if err != nil || res.Verdict != engine.Pass {
 				t.Fatal(res, err)
 			}
 			return res.States

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/engine/search/validate"
@@ -104,7 +105,7 @@ func validated(sys system.System, states uint64) error {
 		}
 		cancel()
 	})
-	_, err := search.Run(ctx, sys, full.Factory(sys), search.Options{Workers: 1, All: true, MaxViolations: 1 << 20, MaxStates: states, KeepTraces: true, Hook: hook})
+	_, err := search.Run(ctx, sys, full.Factory(sys), search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1 << 20, MaxStates: states, KeepTraces: true}, Hook: hook})
 	return errors.Join(first, err)
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cpor/cartesian"
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/composed"
 	"cpor/engine/search/full"
@@ -20,7 +21,7 @@ import (
 // Outcome is what an engine found out about a system, as far as it promises
 // that others find out the same.
 type Outcome struct {
-	Verdict    search.Verdict
+	Verdict    engine.Verdict
 	Violations []string // kind and place, without deadlocks, in order
 	Deadlocks  int      // different ones
 	// Counts are the figures that the engine promises to be the same with
@@ -68,7 +69,7 @@ func Engines() []Engine {
 }
 
 func stateful(sys system.System, f search.Factory, workers int, limit uint64) (*Outcome, error) {
-	res, err := search.Run(context.Background(), sys, f, search.Options{Workers: workers, All: true, MaxViolations: 1 << 20, MaxStates: limit})
+	res, err := search.Run(context.Background(), sys, f, search.Options{Options: engine.Options{Workers: workers, All: true, MaxViolations: 1 << 20, MaxStates: limit}})
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +77,7 @@ func stateful(sys system.System, f search.Factory, workers int, limit uint64) (*
 	if res.Exhaustive {
 		out.Counts["states"], out.Counts["transitions"] = res.States, res.Transitions
 	} else {
-		out.Verdict = search.Incomplete
+		out.Verdict = engine.Incomplete
 	}
 	return out, nil
 }
@@ -91,7 +92,7 @@ func locks(sys system.System, workers int, limit uint64) (*Outcome, error) {
 	if _, err := factory(sys); err != nil {
 		return nil, errors.ErrUnsupported
 	}
-	_, res, err := lockset.Run(context.Background(), sys, lockset.Options{Rule: lockset.LDPrime}, factory, search.Options{Workers: workers, All: true, MaxViolations: 1 << 20, MaxStates: limit})
+	_, res, err := lockset.Run(context.Background(), sys, lockset.Options{Rule: lockset.LDPrime}, factory, search.Options{Options: engine.Options{Workers: workers, All: true, MaxViolations: 1 << 20, MaxStates: limit}})
 	if err != nil {
 		return nil, err
 	}
@@ -102,27 +103,27 @@ func locks(sys system.System, workers int, limit uint64) (*Outcome, error) {
 	}
 	out := outcome(res.Verdict, res.Violations)
 	if !res.Exhaustive {
-		out.Verdict = search.Incomplete
+		out.Verdict = engine.Incomplete
 	}
 	return out, nil
 }
 
 func stateLess(sys system.System, r stateless.Reduction, undo stateless.Undo, workers int, limit uint64) (*Outcome, error) {
-	res, err := stateless.Run(context.Background(), sys, stateless.Options{Reduction: r, Undo: undo, Workers: workers, All: true, MaxViolations: 1 << 20, MaxTransitions: 100 * limit})
+	res, err := stateless.Run(context.Background(), sys, stateless.Options{Options: engine.Options{Workers: workers, All: true, MaxViolations: 1 << 20, MaxTransitions: 100 * limit}, Reduction: r, Undo: undo})
 	if err != nil {
 		return nil, err
 	}
 	out := outcome(res.Verdict, res.Violations)
 	switch {
 	case !res.Exhaustive:
-		out.Verdict = search.Incomplete
+		out.Verdict = engine.Incomplete
 	case r == stateless.None || r == stateless.DPOR:
 		out.Counts["executions"] = res.Executions
 	}
 	return out, nil
 }
 
-func outcome(v search.Verdict, vs []search.Violation) *Outcome {
+func outcome(v engine.Verdict, vs []engine.Finding) *Outcome {
 	out := &Outcome{Verdict: v, Counts: map[string]uint64{}}
 	for _, v := range vs {
 		if v.Kind == system.Deadlock {
@@ -157,7 +158,7 @@ func Agree(t testing.TB, sys system.System, engines []Engine, finite bool, limit
 			case err != nil:
 				t.Errorf("%s with %d workers: %v", e.Name, n, err)
 				continue
-			case got.Verdict == search.Incomplete:
+			case got.Verdict == engine.Incomplete:
 				continue
 			}
 			if want == nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cpor/benchmarks"
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/composed"
 	"cpor/engine/search/full"
@@ -184,7 +185,7 @@ init { go W(); for range 5 { go T() } }
 				t.Fatal(err)
 			}
 			var got counts
-			r, err := search.Run(t.Context(), m.System(), f, search.Options{Workers: 1, All: true, Hook: func(int) search.Hook { return (*moves)(&got.transitions) }})
+			r, err := search.Run(t.Context(), m.System(), f, search.Options{Options: engine.Options{Workers: 1, All: true}, Hook: func(int) search.Hook { return (*moves)(&got.transitions) }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -241,8 +242,8 @@ init { go Main(); go Other() }
 	}
 	for _, o := range []composed.Options{{}, {Sleep: true}, {Persistent: true}, {Persistent: true, Sleep: true}} {
 		_, r, err := lockset.Run(t.Context(), m.System(), lockset.Options{Rule: lockset.LDPrime, InitThread: map[string]string{"x": "Main[0]"}, Dependences: true},
-			func(sys system.System) (search.Factory, error) { return composed.Factory(sys, o) }, search.Options{Workers: 1})
-		if err != nil || r.Verdict != search.Violated {
+			func(sys system.System) (search.Factory, error) { return composed.Factory(sys, o) }, search.Options{Options: engine.Options{Workers: 1}})
+		if err != nil || r.Verdict != engine.Violated {
 			t.Errorf("%+v: %v %v", o, r.Verdict, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/composed"
 	"cpor/engine/search/full"
@@ -140,7 +141,7 @@ func (o *outcome) check(text string) string {
 	// Merged histories first must come to the same judgement.
 	_, r, err := lockset.Run(context.Background(), m.System(), lockset.Options{Rule: lockset.LDPrime}, func(sys system.System) (search.Factory, error) {
 		return composed.Factory(sys, composed.Options{})
-	}, search.Options{Workers: 2, All: true, KeepTraces: true})
+	}, search.Options{Options: engine.Options{Workers: 2, All: true, KeepTraces: true}})
 	if err != nil {
 		return err.Error()
 	}

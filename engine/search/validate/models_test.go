@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cpor/cartesian"
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/engine/search/validate"
@@ -41,8 +42,7 @@ func TestModels(t *testing.T) {
 				return cartesian.New(sys, cartesian.Options{Check: c.report})
 			},
 		} {
-			_, err := search.Run(context.Background(), sys, f, search.Options{Workers: 2, All: true, KeepTraces: true,
-				MaxStates: 300, Hook: validate.Hook(sys, c.report)})
+			_, err := search.Run(context.Background(), sys, f, search.Options{Options: engine.Options{Workers: 2, All: true, KeepTraces: true, MaxStates: 300}, Hook: validate.Hook(sys, c.report)})
 			if c.first != nil {
 				t.Fatalf("seed %d, %s: %v\n%s", seed, name, c.first, text)
 			}

@@ -44,6 +44,22 @@ type Difference struct {
 	Names   []string // of the steps' threads
 }
 
+// NewDifference returns a difference after some steps from a state of a system.
+func NewDifference(sys system.System, s system.State, steps []search.Step, format string, args ...any) *Difference {
+	d := &Difference{Message: fmt.Sprintf(format, args...), State: slices.Clone(s), Steps: slices.Clone(steps)}
+	m := sys.NewMachine()
+	m.Load(s)
+	for _, s := range d.Steps {
+		name := fmt.Sprintf("thread %d", s.Thread)
+		if s.Thread < m.NumThreads() {
+			name = m.ThreadName(s.Thread)
+			m.Step(s.Thread, s.Alt)
+		}
+		d.Names = append(d.Names, name)
+	}
+	return d
+}
+
 // Error describes the difference with its reproducer.
 func (d *Difference) Error() string {
 	var b strings.Builder
@@ -110,18 +126,7 @@ func (h *hook) fail(steps []search.Step, format string, args ...any) {
 		return
 	}
 	h.bad = true
-	d := &Difference{Message: fmt.Sprintf(format, args...), State: slices.Clone(h.state), Steps: slices.Clone(steps)}
-	m := h.sys.NewMachine()
-	m.Load(h.state)
-	for _, s := range d.Steps {
-		name := fmt.Sprintf("thread %d", s.Thread)
-		if s.Thread < m.NumThreads() {
-			name = m.ThreadName(s.Thread)
-			m.Step(s.Thread, s.Alt)
-		}
-		d.Names = append(d.Names, name)
-	}
-	h.report(d)
+	h.report(NewDifference(h.sys, h.state, steps, format, args...))
 }
 
 // Expand checks the state and everything that can happen in it.
@@ -180,7 +185,7 @@ func (h *hook) transitions() {
 			}
 			h.plain.Load(h.state)
 			plain := h.plain.Step(t, alt)
-			if h.buf[0] = h.plain.Encode(h.buf[0]); !slices.Equal(h.buf[0], tr.end) || !same(plain, out) || plain.Next != out.Next {
+			if h.buf[0] = h.plain.Encode(h.buf[0]); !slices.Equal(h.buf[0], tr.end) || !Same(plain, out) || plain.Next != out.Next {
 				h.fail(step, "the transition is another one without tracking")
 			}
 			if out.Kind != system.Moved {
@@ -201,16 +206,16 @@ func (h *hook) transitions() {
 	}
 }
 
-// same tells whether two outcomes are the same but for further alternatives,
+// Same tells whether two outcomes are the same but for further alternatives,
 // which can differ between states.
-func same(a, b system.Outcome) bool {
+func Same(a, b system.Outcome) bool {
 	a.Next, b.Next = 0, 0
 	va, vb := a.Violation, b.Violation
 	a.Violation, b.Violation = nil, nil
 	if a != b || (va == nil) != (vb == nil) {
 		return false
 	}
-	return va == nil || va.Kind == vb.Kind && va.Pos == vb.Pos && va.Message == vb.Message
+	return va == nil || va.Kind == vb.Kind && va.Pos == vb.Pos && va.Object == vb.Object && va.Message == vb.Message
 }
 
 // effects checks that the transitions changed nothing but what they said.
@@ -263,7 +268,7 @@ func (h *hook) pieces(t *transition) {
 		values[l] = h.other.Value(l)
 		return values[l]
 	})
-	if !same(out, t.out) || out.Next != t.out.Next || !equalAccesses(h.whole.Accesses(), t.accesses) {
+	if !Same(out, t.out) || out.Next != t.out.Next || !SameAccesses(h.whole.Accesses(), t.accesses) {
 		h.fail(steps, "the transition is another one when it is run on pieces")
 		return
 	}
@@ -281,7 +286,8 @@ func (h *hook) pieces(t *transition) {
 	}
 }
 
-func equalAccesses(a, b []system.Access) bool {
+// SameAccesses tells whether two transitions had the same accesses.
+func SameAccesses(a, b []system.Access) bool {
 	if len(a) != len(b) {
 		return false
 	}
@@ -334,9 +340,9 @@ func (h *hook) commute(a, b *transition) {
 		h.m.Load(h.state)
 		h.m.Step(first.step.Thread, first.step.Alt)
 		out := h.m.Step(second.step.Thread, second.step.Alt)
-		if !same(out, second.out) || out.Next != second.out.Next {
+		if !Same(out, second.out) || out.Next != second.out.Next {
 			h.fail(steps, "the second transition is independent of the first one and yet another one after it")
-		} else if !equalAccesses(h.m.Accesses(), second.accesses) {
+		} else if !SameAccesses(h.m.Accesses(), second.accesses) {
 			h.fail(steps, "the second transition is independent of the first one and yet has other accesses after it")
 		}
 		return h.m.Encode(buf), h.m.Hash()
@@ -396,19 +402,10 @@ func (h *hook) Violation(v *system.Violation, tail []search.Step) {
 		}
 		return
 	}
-	stuck := false
-	for t := range h.m.NumThreads() {
-		if h.obs.Has(t) {
-			continue
-		}
-		out := h.m.Step(t, 0)
-		if out.Kind == system.Moved {
-			h.fail(tail, "a deadlock was reported in which %s is enabled", h.m.ThreadName(t))
-			return
-		}
-		stuck = stuck || out.Kind == system.Blocked && !out.AtEnd
-	}
-	if !stuck {
+	enabled, blocked := h.obs.Deadlock(h.m)
+	if enabled >= 0 {
+		h.fail(tail, "a deadlock was reported in which %s is enabled", h.m.ThreadName(enabled))
+	} else if len(blocked) == 0 {
 		h.fail(tail, "a deadlock was reported in which no thread is blocked against its will")
 	}
 }

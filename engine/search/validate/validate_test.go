@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"cpor/cartesian"
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/engine/search/validate"
@@ -33,8 +34,7 @@ func (c *collect) report(err error) {
 func run(t *testing.T, sys system.System, f search.Factory) error {
 	t.Helper()
 	var c collect
-	_, err := search.Run(context.Background(), sys, f, search.Options{Workers: 2, All: true, KeepTraces: true,
-		MaxStates: 3000, Hook: validate.Hook(sys, c.report)})
+	_, err := search.Run(context.Background(), sys, f, search.Options{Options: engine.Options{Workers: 2, All: true, KeepTraces: true, MaxStates: 3000}, Hook: validate.Hook(sys, c.report)})
 	if err != nil && c.first == nil {
 		t.Fatal(err)
 	}
@@ -192,8 +192,7 @@ func TestBites(t *testing.T) {
 				lying := &faulty{System: sys, fault: tt.fault}
 				// The search itself runs on the true machine.
 				var c collect
-				_, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Workers: 1, All: true,
-					KeepTraces: true, MaxStates: 1000, Hook: validate.Hook(lying, c.report)})
+				_, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Options: engine.Options{Workers: 1, All: true, KeepTraces: true, MaxStates: 1000}, Hook: validate.Hook(lying, c.report)})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -244,7 +243,7 @@ func TestMoves(t *testing.T) {
 				// The search may stumble over the lies, too.
 				_, _ = search.Run(context.Background(), sys, func() search.Expander {
 					return &lies{Expander: full.New(sys), how: how}
-				}, search.Options{Workers: 1, All: true, KeepTraces: true, MaxStates: 1000, Hook: validate.Hook(sys, c.report)})
+				}, search.Options{Options: engine.Options{Workers: 1, All: true, KeepTraces: true, MaxStates: 1000}, Hook: validate.Hook(sys, c.report)})
 				if c.first != nil && strings.Contains(c.first.Error(), want) {
 					return
 				}

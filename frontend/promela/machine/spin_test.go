@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"cpor/engine"
 	"cpor/engine/temporal"
 	"cpor/frontend/model/source"
 	"cpor/frontend/promela/program"
@@ -272,15 +273,15 @@ func TestSpinFormulas(t *testing.T) {
 			continue
 		}
 		l := p.LTLs[0]
-		rs, err := temporal.Run(context.Background(), s, []temporal.Property{{Name: "p", Formula: l.Formula, Text: l.Text}}, temporal.Options{Reduction: temporal.None, Workers: 2})
+		rs, err := temporal.Run(context.Background(), s, []engine.Property{{Name: "p", Formula: l.Formula, Text: l.Text}}, temporal.Options{Options: engine.Options{Workers: 2}, Reduction: temporal.None})
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, text)
 		}
-		if rs[0].Fault != nil || rs[0].Verdict == temporal.Incomplete {
+		if rs[0].Fault != nil || rs[0].Verdict == engine.Incomplete {
 			continue
 		}
 		compared++
-		got := rs[0].Verdict == temporal.Pass
+		got := rs[0].Verdict == engine.Pass
 		if got {
 			holds++
 		}

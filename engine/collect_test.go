@@ -1,17 +1,17 @@
-package search_test
+package engine_test
 
 import (
 	"fmt"
 	"slices"
 	"testing"
 
-	"cpor/engine/search"
+	"cpor/engine"
 	"cpor/system"
 )
 
-// TestFindings adds violations in the worst order: many deadlocked states, then
+// TestCollector adds violations in the worst order: many deadlocked states, then
 // many objects at one place, then single assertions.
-func TestFindings(t *testing.T) {
+func TestCollector(t *testing.T) {
 	at := func(line int) system.Pos { return system.Pos{File: "m", Line: line, Col: 1} }
 	type added struct {
 		v     system.Violation
@@ -44,11 +44,13 @@ func TestFindings(t *testing.T) {
 		{"assertions first", [][]added{assertions, deadlocks}, 7, 0, 3},
 		{"each twice", [][]added{assertions, assertions, assertions}, 0, 0, 3},
 	} {
-		f := search.NewFindings[system.Violation](10)
+		f := engine.NewCollector[system.Violation](&engine.Options{All: true, MaxViolations: 10})
 		n := 0
 		for _, vs := range tt.order {
 			for _, a := range vs {
-				f.Add(&a.v, a.state, func() system.Violation { return a.v })
+				if !f.Add(&a.v, a.state, func(v system.Violation) system.Violation { return v }) {
+					t.Fatal("the collection of all ends")
+				}
 				n++
 			}
 		}

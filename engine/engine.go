@@ -1,0 +1,269 @@
+// Package engine is the vocabulary of all that explores: what can be asked of an
+// exploration ([Options]), what it says while it runs ([Progress]) and what it
+// found out ([Result]), and the registry of the engines and reductions that
+// there are ([Register], [Entries]). The machinery that every engine needs
+// around its own algorithm stands here once:
+//
+//   - [Watch] ends an exploration in time: time-out, memory, interruption; and
+//     reports progress;
+//   - [Collector] keeps the distinct violations;
+//   - [Judge] has the rules of honesty: what did not cover everything is never
+//     a pass;
+//   - [Finish] replays and minimises the traces, and says in words what a
+//     deadlock is.
+//
+// An engine is a package below this one that explores, and a file that registers
+// it. Everything else follows from its [Entry]: the command's flags and help,
+// the errors for what does not fit together, and the tests that hold an engine
+// to what it promises. Package engine/all imports them all.
+package engine
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+
+	"cpor/ltl"
+	"cpor/system"
+	"cpor/trace"
+)
+
+// Verdict is the outcome of an exploration as it stands in the command's JSON.
+type Verdict string
+
+// The verdicts. What a limit, a time-out or an interruption ended is never a
+// pass; what found a violation before it ended is a violation.
+const (
+	Pass       Verdict = "pass"
+	Violated   Verdict = "violation"
+	Incomplete Verdict = "incomplete"
+)
+
+// Options say how far and how hard to explore. The zero value is an exploration
+// of everything, with a worker for each CPU, until the first violation. Which of
+// them an engine has a use for stands in [Entry.Takes]; all keep to Workers,
+// MaxMemory and Timeout, and report Progress.
+type Options struct {
+	// Workers is the number of workers; 0 means one for each CPU that the
+	// process may use. More workers than CPUs are allowed.
+	Workers int
+	// All lets the search go on after a violation and collects distinct
+	// ones: by kind and place, deadlocks by state (without the observers).
+	All bool
+	// MaxViolations bounds the distinct violations that All keeps, with their
+	// traces; 0 means 100. Further ones are counted in Result.MoreViolations.
+	MaxViolations int
+	// IgnoreDeadlocks switches the checking of deadlocks off.
+	IgnoreDeadlocks bool
+	// KeepTraces leaves traces as the search found them instead of minimising
+	// them (see trace.Trace.Minimise).
+	KeepTraces bool
+	// Validate checks the engine's own claims and the machine while it runs. A
+	// difference is an error of the exploration.
+	Validate bool
+
+	// MaxStates ends the search as incomplete once it has found more than
+	// this many states; 0 means no limit.
+	MaxStates uint64
+	// MaxTransitions ends the search as incomplete after so many
+	// transitions; 0 means no limit.
+	MaxTransitions uint64
+	// MaxDepth cuts executions off after so many transitions; 0 means no bound.
+	MaxDepth int
+	// MaxMemory ends the search as incomplete before the whole process uses
+	// more than this many bytes; 0 means no limit. While the search runs, the
+	// garbage collector of the process is told to keep within it, too.
+	MaxMemory uint64
+	// Timeout ends the search as incomplete after this time; 0 means never.
+	Timeout time.Duration
+
+	// Progress, if not nil, is called every ProgressInterval (0 means a
+	// second) from one goroutine while the search runs.
+	Progress         func(Progress)
+	ProgressInterval time.Duration
+}
+
+// OptionError says what is wrong with options: the user's mistake.
+type OptionError struct{ Message string }
+
+func (e *OptionError) Error() string { return e.Message }
+
+// Refusal says why a system cannot be explored as asked: the user's mistake. Err
+// begins with its place if Located.
+type Refusal struct {
+	Err     error
+	Located bool
+}
+
+func (e *Refusal) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *Refusal) Unwrap() error { return e.Err }
+
+// Counters are what explorations count. Which of them mean something for an
+// engine stands in [Entry.Counts]; the others are 0.
+type Counters struct {
+	// States is how many different states were found.
+	States uint64
+	// Transitions counts the transitions explored; where states are stored and
+	// nothing is reduced, self-loops of blocked threads included.
+	Transitions uint64
+	// Attempts counts the transitions that were tried, whether explored or not.
+	Attempts uint64
+	// EndedLoops counts the self-loops of ended threads; some tables of Gueta et
+	// al. 2007 include them. They are not in Transitions or Attempts.
+	EndedLoops uint64
+	// BlockedLoops counts the self-loops of blocked threads that are in
+	// Transitions. Checkers that do not count them (SPIN) have fewer.
+	BlockedLoops uint64
+	// Executions counts the explored executions in which at the end no thread is
+	// enabled.
+	Executions uint64
+	// BlockedExecutions counts those that ended because all that was enabled had
+	// been explored elsewhere: they were explored in vain.
+	BlockedExecutions uint64
+	// CutExecutions counts those that a bound on the depth cut off.
+	CutExecutions uint64
+}
+
+// Progress is what a running exploration reports. Rates are the reporter's
+// business: it may take them over the whole duration or since the last report.
+type Progress struct {
+	Elapsed time.Duration
+	Counters
+	Queued     uint64 // states that wait to be expanded
+	MaxDepth   int
+	Memory     uint64 // bytes that the process occupies at present
+	StoreBytes uint64
+	Violations int // distinct ones so far
+}
+
+// Result is what an exploration found out.
+type Result struct {
+	Verdict Verdict
+	// Exhaustive tells whether everything was explored that has to be.
+	Exhaustive bool
+	// Reason says in words why it was not; empty if it was.
+	Reason string
+
+	Workers int
+	Counters
+	MaxDepth   int // the longest path explored; its unit is the engine's
+	Duration   time.Duration
+	StoreBytes uint64
+	PeakRSS    uint64 // bytes; 0 where the operating system does not tell
+
+	// Violations are the distinct violations: at most one unless Options.All;
+	// otherwise ordered by place, kind and the length of the trace.
+	Violations []Finding
+	// MoreViolations counts the findings beyond Options.MaxViolations that
+	// equal none of those kept; they can equal each other.
+	MoreViolations uint64
+
+	// Properties has what was found out about each temporal property that was
+	// checked.
+	Properties []PropertyResult
+	// System is what the traces are of, if it is not the system that was given:
+	// one that wraps it. It knows more of what their steps do.
+	System system.System
+	// How says how it was explored, Figures what else was measured. Both are for
+	// people and for programs.
+	How, Figures []Figure
+	// Warnings are to be told to the user whatever was found.
+	Warnings []string
+}
+
+// Doubt makes a result that counts as exhaustive one that is not.
+func (r *Result) Doubt(reason string) {
+	if !r.Exhaustive {
+		return
+	}
+	r.Exhaustive, r.Reason = false, reason
+	if r.Verdict == Pass {
+		r.Verdict = Incomplete
+	}
+}
+
+// StatesPerSecond returns the rate of the whole exploration.
+func (r *Result) StatesPerSecond() float64 { return rate(r.States, r.Duration) }
+
+// TransitionsPerSecond returns the rate of the whole exploration.
+func (r *Result) TransitionsPerSecond() float64 { return rate(r.Transitions, r.Duration) }
+
+func rate(n uint64, d time.Duration) float64 {
+	if d <= 0 {
+		return 0
+	}
+	return float64(n) / d.Seconds()
+}
+
+// Finding is a violation that an exploration found.
+type Finding struct {
+	*system.Violation
+	// Trace leads from an initial state to the violation. It was replayed
+	// through the plain semantics. It is nil if TraceMissing says why.
+	Trace *trace.Trace
+	// TraceMissing says why there is no trace; empty if there is one.
+	TraceMissing string
+	// Account, if not nil, is how the violation is shown, instead of the trace.
+	Account Account
+}
+
+// Account is an execution as it is shown to people and programs, for violations
+// that are no matter of a single step, such as a loop that is run for ever.
+type Account interface {
+	json.Marshaler
+	// WriteText writes it for people, at most width columns wide.
+	WriteText(w io.Writer, width int) error
+	// WriteFile writes the whole of it to a file, in the form that the file's
+	// name asks for.
+	WriteFile(name string) error
+}
+
+// Figure is something that only some engines tell.
+type Figure struct {
+	Key   string // in the JSON object; empty: not there
+	Value any    // under Key
+	Label string // of the line for people
+	// Text is what stands in that line; empty: there is none. Without a label it
+	// is added to the line that says how it was explored.
+	Text string
+}
+
+// Property is a temporal property to check. The atoms of its formula are names of
+// the system's propositions ([system.Temporal]).
+type Property struct {
+	Name    string
+	Formula ltl.Formula
+	Pos     system.Pos
+	Text    string // of the formula, for people; Formula.String() if empty
+	// Predicates are the state predicates of the formula that an error can end.
+	// A proposition of the formula that none of them has must be evaluable in
+	// every state that a search comes to.
+	Predicates []Predicate
+}
+
+// Predicate is a part of a formula without temporal operators that an error can end:
+// an index out of bounds, a nil pointer. It is evaluated as a whole, as an invariant
+// is, so that && and || ask for the right side only where it matters. That is done in
+// every state, or only in the initial ones if the predicate stands under no temporal
+// operator; an error is a violation.
+type Predicate struct {
+	Pos     system.Pos
+	Prop    string   // the proposition of the system that is the whole predicate
+	Atoms   []string // the propositions of the formula that it is made of
+	Initial bool
+}
+
+// PropertyResult is what was found out about a temporal property. A violation of
+// it is among Result.Violations.
+type PropertyResult struct {
+	Property Property
+	Verdict  Verdict
+	Reason   string // why it is incomplete
+	// Among says which executions count, in words that follow "holds"; empty if
+	// all do.
+	Among string
+	// Figures are for programs and, as one line, for people.
+	Figures []Figure
+}
