@@ -1,16 +1,28 @@
-// Package flow computes, without running a model, what each of its threads may
-// do from each of its points on: a data-flow analysis of the compiled program.
+// Package flow computes, without running a model, what a thread may still do
+// from where it is: a data-flow analysis of the compiled program by abstract
+// interpretation (Cousot and Cousot 1977).
 //
-// The values of registers are followed as small sets of numbers, and an unknown
-// value (top) where a set grows too large or a shared location was read. The
-// analysis begins at the local states that the threads have when they start, so
-// that a parameter that selects a channel or an element is known, and follows
-// the threads' own control flow; conditions on known values are decided, and
-// those on registers narrow them. What others do is not looked at: each read of
-// a shared location may give anything. So the result bounds every execution.
+// What is known of a register is a set of numbers, or, where that would grow too
+// large, an interval. What each instruction accesses and where control goes
+// comes from the table of effects of package compile, which has an entry for
+// every operation; this package adds what values come out. Addresses are numbers
+// like others, so an index or a pointer that is not known is a range of
+// locations. Conditions on known values are decided, and others narrow what is
+// known. What other threads do is not looked at: a read of a shared location may
+// give anything that fits its type. So the result bounds every execution.
 //
-//	f := flow.Analyse(prog, starts)
-//	ops := f.After(i, point) // what thread i may still do at a point
+// There are two ways to ask, which differ in how much is spent on the answer and
+// in nothing else:
+//
+//   - once for a program: [Analyse] begins with what the threads are when they
+//     start, keeps sets, and follows up to 64 combinations of values apart, so
+//     that it is known which values of several variables belong together (the
+//     stage and the distance in a loop over both). The answer is kept for each
+//     point (Peled's ample sets for temporal properties);
+//   - for a local state: [Analysis.From] begins with the values that a thread's
+//     variables really have, so that a philosopher's future is its own two forks,
+//     and goes on with intervals, which costs microseconds (Stoller 2002, section
+//     6: persistent sets).
 //
 // Channels are kept apart from other locations, by what is done with them, since
 // a send and a receive on the same channel are independent.

@@ -15,6 +15,7 @@ const (
 	Recv          // a receive
 	Close         // close(c)
 	Look          // len, empty, full
+	Poll          // a select with a default
 )
 
 // Ops is what a thread may do.
@@ -23,24 +24,7 @@ type Ops struct {
 	Chans         []ChanOps // by channel
 	Rendezvous    bool      // some operation on a channel without a buffer
 	Creates       bool      // threads
-}
-
-// Bits is a set of small numbers.
-type Bits []uint64
-
-// Has tells whether i is in the set.
-func (b Bits) Has(i int) bool { return i>>6 < len(b) && b[i>>6]>>(i&63)&1 != 0 }
-
-func (b Bits) set(i int) { b[i>>6] |= 1 << (i & 63) }
-
-// or adds the elements of o and tells whether any was new.
-func (b Bits) or(o Bits) bool {
-	grown := false
-	for i, w := range o {
-		grown = grown || w&^b[i] != 0
-		b[i] |= w
-	}
-	return grown
+	Peeks         bool      // reads what properties watch of threads
 }
 
 func newOps(p *compile.Program) *Ops {
@@ -48,17 +32,29 @@ func newOps(p *compile.Program) *Ops {
 	return &Ops{Reads: make(Bits, n), Writes: make(Bits, n), Chans: make([]ChanOps, len(p.Chans))}
 }
 
-// join adds o and tells whether anything was new.
+// clear makes it nothing.
+func (s *Ops) clear() {
+	clear(s.Reads)
+	clear(s.Writes)
+	clear(s.Chans)
+	*s = Ops{Reads: s.Reads, Writes: s.Writes, Chans: s.Chans}
+}
+
+// join adds o, which is nil for nothing, and tells whether anything was new.
 func (s *Ops) join(o *Ops) bool {
+	if o == nil {
+		return false
+	}
 	grown := s.Reads.or(o.Reads)
 	grown = s.Writes.or(o.Writes) || grown
 	for i, c := range o.Chans {
 		grown = grown || c&^s.Chans[i] != 0
 		s.Chans[i] |= c
 	}
-	grown = grown || o.Rendezvous && !s.Rendezvous || o.Creates && !s.Creates
+	grown = grown || o.Rendezvous && !s.Rendezvous || o.Creates && !s.Creates || o.Peeks && !s.Peeks
 	s.Rendezvous = s.Rendezvous || o.Rendezvous
 	s.Creates = s.Creates || o.Creates
+	s.Peeks = s.Peeks || o.Peeks
 	return grown
 }
 
@@ -146,17 +142,35 @@ func segment(p *compile.Program, entry int, follow func(from, to int) bool) []in
 // Reads returns the locations and the channels that a piece of code without
 // points may look at, such as a proposition's.
 func Reads(p *compile.Program, entry int) *Ops {
-	a := newAnalysis(p)
+	a := New(p).separating()
+	a.leader[entry] = true
 	a.enter(entry, a.unknown())
 	a.run()
 	ops := newOps(p)
 	for _, at := range segment(p, entry, a.feasible) {
-		ops.join(a.opsAt(at))
+		ops.join(a.ops[at])
 	}
 	return ops
 }
 
-// Analyse computes the futures of threads.
+// From returns what a thread may do from a point on, at which its variables have
+// certain values, and what the threads may do that it creates; value tells the
+// value of a variable that is alive there. The result is valid until the next
+// call.
+func (a *Analysis) From(point int, value func(v *compile.Var) int64) *Ops {
+	a.clear()
+	env := a.unknown()
+	for _, v := range a.p.Points[point].Alive() {
+		if v.N == 0 {
+			env[v.Reg] = exactly(value(v))
+		}
+	}
+	a.point(point, env)
+	a.run()
+	return a.total
+}
+
+// Analyse computes the futures of threads, by point.
 func Analyse(p *compile.Program, starts []Start) *Future {
 	f := &Future{p: p}
 	children := map[*compile.ThreadType]*Ops{}
@@ -200,7 +214,7 @@ func Analyse(p *compile.Program, starts []Start) *Future {
 }
 
 func threadFuture(p *compile.Program, st Start) map[int]*Ops {
-	a := newAnalysis(p)
+	a := New(p).separating()
 	start := []int{}
 	if st.Point < 0 {
 		a.enter(st.Type.Entry, a.unknown())
@@ -210,7 +224,7 @@ func threadFuture(p *compile.Program, st Start) map[int]*Ops {
 	} else {
 		env := a.unknown()
 		for r, v := range st.Regs {
-			env[r] = single(v)
+			env[r] = a.known(v)
 		}
 		a.point(st.Point, env)
 	}
@@ -225,7 +239,7 @@ func threadFuture(p *compile.Program, st Start) map[int]*Ops {
 		ops := newOps(p)
 		if !p.Points[pt].Ended {
 			for _, at := range segment(p, p.Points[pt].Entry, a.feasible) {
-				ops.join(a.opsAt(at))
+				ops.join(a.ops[at])
 				if in := &p.Code[at]; in.Op == compile.OpBound && in.A >= 0 {
 					succ[pt] = append(succ[pt], int(in.A))
 				}

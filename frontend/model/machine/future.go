@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"cpor/frontend/model/compile"
-	"cpor/frontend/model/future"
+	"cpor/frontend/model/flow"
 	"cpor/system"
 )
 
@@ -15,7 +15,7 @@ const maxFutures = 1 << 15
 // futures answers [system.Futures]. What a thread may do depends on its local
 // state only, so the answers are kept.
 type futures struct {
-	analysis *future.Analysis
+	analysis *flow.Analysis
 	known    map[string]*system.Footprint
 	key      []byte
 	local    []uint64
@@ -25,7 +25,7 @@ type futures struct {
 func (m *Machine) Future(t int) *system.Footprint {
 	f := m.futures
 	if f == nil {
-		f = &futures{analysis: future.New(m.p), known: map[string]*system.Footprint{}}
+		f = &futures{analysis: flow.New(m.p), known: map[string]*system.Footprint{}}
 		m.futures = f
 	}
 	f.local = m.Local(t, f.local)
@@ -71,7 +71,7 @@ func (m *Machine) computeFuture(t int) *system.Footprint {
 	}
 	w, sh := m.sys.slot(t)
 	b := m.futures.analysis.From(pc-1, func(v *compile.Var) int64 { return fieldValue(m.words[w:], v.Field, sh) })
-	reads, writes := b.Reads, b.Writes
+	reads, writes := b.Ranges(p)
 	perThread := func(t, k int) system.LocRange { return system.LocRange{First: p.Loc(t, k), Last: p.Loc(t, k)} }
 	threads := m.n
 	if b.Creates || b.Peeks && m.sys.dynamic {
@@ -86,7 +86,7 @@ func (m *Machine) computeFuture(t int) *system.Footprint {
 		reads = append(reads, count, created)
 		writes = append(writes, count, created)
 	}
-	if b.Waits {
+	if b.Waits(p) {
 		// A thread that parks is found by threads that are created later.
 		for u := range m.sys.maxThreads {
 			reads, writes = append(reads, perThread(u, 1)), append(writes, perThread(u, 1))

@@ -290,7 +290,7 @@ func (m *Machine) Conflicts(t int, acc []system.Access, u int) bool {
 		case their == 0:
 		case !simple || s.p.Chans[c-1].Cap == 0:
 			return true
-		case their&(flow.Close|flow.Look) != 0:
+		case their&(flow.Close|flow.Look|flow.Poll) != 0:
 			return true
 		default:
 			// What all alternatives together do with the channel.
