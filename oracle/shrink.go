@@ -187,32 +187,19 @@ func (c *shrinker) stmt(s syntax.Stmt) {
 			c.drop(k)
 			c.body(s, k.Body)
 		}
-	case *syntax.AssignStmt:
-		for _, e := range append(slices.Clone(s.Lhs), s.Rhs...) {
-			c.expr(e)
-		}
-	case *syntax.SendStmt:
-		c.expr(s.Value)
-		c.expr(s.Chan)
-	case *syntax.AwaitStmt:
-		c.expr(s.Cond)
-	case *syntax.AssertStmt:
-		c.expr(s.Cond)
-	case *syntax.ReturnStmt:
-		for _, e := range s.Results {
-			c.expr(e)
-		}
-	case *syntax.GoStmt:
-		for _, e := range s.Args {
-			c.expr(e)
-		}
-	case *syntax.ExprStmt:
-		c.expr(s.X)
-	case *syntax.DeclStmt:
-		if d, ok := s.Decl.(*syntax.VarDecl); ok {
-			for _, e := range d.Values {
-				c.expr(e)
-			}
+	default:
+		c.exprs(s)
+	}
+}
+
+// exprs shrinks the expressions directly below a node.
+func (c *shrinker) exprs(n syntax.Node) {
+	for _, child := range syntax.Children(n) {
+		switch child := child.(type) {
+		case syntax.Expr:
+			c.expr(child)
+		case *syntax.VarDecl:
+			c.exprs(child)
 		}
 	}
 }
@@ -231,26 +218,9 @@ func (c *shrinker) expr(e syntax.Expr) {
 			c.edits = append(c.edits, edit{int(e.Pos()), int(e.End()), s})
 		}
 	}
-	switch x := e.(type) {
-	case *syntax.ParenExpr:
-		part(x.X)
-	case *syntax.UnaryExpr:
-		part(x.X)
-	case *syntax.BinaryExpr:
-		part(x.X)
-		part(x.Y)
-	case *syntax.TemporalExpr:
-		part(x.X)
-		if x.Y != nil {
-			part(x.Y)
+	for _, child := range syntax.Children(e) {
+		if x, ok := child.(syntax.Expr); ok {
+			part(x)
 		}
-	case *syntax.IndexExpr:
-		c.expr(x.Index)
-	case *syntax.CallExpr:
-		for _, a := range x.Args {
-			part(a)
-		}
-	case *syntax.QuantExpr:
-		c.expr(x.Cond)
 	}
 }

@@ -165,19 +165,8 @@ func (g *gen) formula(e syntax.Expr, in *formulaPart) ltl.Formula {
 
 // temporal tells whether there is a temporal operator in a formula.
 func temporal(e syntax.Expr) bool {
-	switch x := e.(type) {
-	case *syntax.ParenExpr:
-		return temporal(x.X)
-	case *syntax.UnaryExpr:
-		return temporal(x.X)
-	case *syntax.BinaryExpr:
-		return temporal(x.X) || temporal(x.Y)
-	case *syntax.QuantExpr:
-		return temporal(x.Cond)
-	case *syntax.TemporalExpr:
-		return x.Op != syntax.Implies && x.Op != syntax.Iff || temporal(x.X) || temporal(x.Y)
-	}
-	return false
+	_, ok := syntax.Find(e, func(x *syntax.TemporalExpr) bool { return x.Op != syntax.Implies && x.Op != syntax.Iff })
+	return ok
 }
 
 // instances calls f for each value of a quantifier's variable.

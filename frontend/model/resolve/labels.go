@@ -33,66 +33,42 @@ func (c *checker) collectLabels(block *syntax.Block) {
 	b.labels = map[string]*label{}
 	var gotos []func()
 
-	var walk func(s syntax.Stmt, in *blockScope)
-	list := func(stmts []syntax.Stmt, in *blockScope) {
-		for _, s := range stmts {
-			walk(s, in)
+	var walk func(n syntax.Node, in *blockScope)
+	below := func(n syntax.Node, in *blockScope) {
+		for _, child := range syntax.Children(n) {
+			walk(child, in)
 		}
 	}
-	sub := func(in *blockScope) *blockScope { return &blockScope{outer: in, atomic: in.atomic} }
-	walk = func(s syntax.Stmt, in *blockScope) {
-		switch s := s.(type) {
+	walk = func(n syntax.Node, in *blockScope) {
+		sub := &blockScope{outer: in, atomic: in.atomic}
+		switch n := n.(type) {
 		case *syntax.LabeledStmt:
-			c.declareLabel(s, in)
-			walk(s.Stmt, in)
-		case *syntax.DeclStmt:
-			if d, ok := s.Decl.(*syntax.VarDecl); ok {
-				in.vars = append(in.vars, d.Names...)
-			}
+			c.declareLabel(n, in)
+			sub = in
+		case *syntax.VarDecl:
+			in.vars = append(in.vars, n.Names...)
 		case *syntax.AssignStmt:
-			if s.Op == syntax.Define {
-				if id, ok := s.Lhs[0].(*syntax.Ident); ok {
+			if n.Op == syntax.Define {
+				if id, ok := n.Lhs[0].(*syntax.Ident); ok {
 					in.vars = append(in.vars, id)
 				}
 			}
 		case *syntax.BranchStmt:
-			if s.Tok == syntax.Goto {
-				gotos = append(gotos, func() { c.gotoStmt(s, in) })
+			if n.Tok == syntax.Goto {
+				gotos = append(gotos, func() { c.gotoStmt(n, in) })
 			}
-		case *syntax.Block:
-			list(s.Stmts, sub(in))
+		case *syntax.DeclStmt:
+			sub = in
 		case *syntax.SyncStmt:
-			in = sub(in)
-			in.sync = true
-			list(s.Body.Stmts, in)
+			sub.sync = true
 		case *syntax.AtomicStmt:
-			in = sub(in)
-			in.atomic = true
-			list(s.Body.Stmts, in)
-		case *syntax.IfStmt:
-			list(s.Then.Stmts, sub(in))
-			if s.Else != nil {
-				walk(s.Else, sub(in))
-			}
-		case *syntax.ForStmt:
-			list(s.Body.Stmts, sub(in))
-		case *syntax.RangeStmt:
-			list(s.Body.Stmts, sub(in))
-		case *syntax.SwitchStmt:
-			for _, k := range s.Cases {
-				list(k.Body, sub(in))
-			}
-		case *syntax.SelectStmt:
-			for _, k := range s.Cases {
-				list(k.Body, sub(in))
-			}
-		case *syntax.ChooseStmt:
-			for _, k := range s.Cases {
-				list(k.Body, sub(in))
-			}
+			sub.atomic = true
+		case syntax.Expr:
+			return // no statements in it
 		}
+		below(n, sub)
 	}
-	list(block.Stmts, &blockScope{})
+	below(block, &blockScope{})
 	for _, check := range gotos {
 		check()
 	}

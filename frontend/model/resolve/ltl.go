@@ -59,19 +59,13 @@ func (c *checker) structure(e syntax.Expr) {
 
 // noTemporal reports a temporal operator in an operand of another operator.
 func (c *checker) noTemporal(e syntax.Expr, op syntax.Op) {
-	switch e := e.(type) {
-	case *syntax.ParenExpr:
-		c.noTemporal(e.X, op)
-	case *syntax.TemporalExpr:
-		c.errorf(e, "%s is a formula and no operand of %s: temporal operators combine with ! && || -> <-> and each other", text(e), op)
-	case *syntax.UnaryExpr:
-		c.noTemporal(e.X, op)
-	case *syntax.BinaryExpr:
-		c.noTemporal(e.X, op)
-		c.noTemporal(e.Y, op)
-	case *syntax.QuantExpr:
-		c.noTemporal(e.Cond, op)
-	}
+	syntax.Walk(e, func(n syntax.Node) bool {
+		t, ok := n.(*syntax.TemporalExpr)
+		if ok {
+			c.errorf(t, "%s is a formula and no operand of %s: temporal operators combine with ! && || -> <-> and each other", text(t), op)
+		}
+		return !ok
+	})
 }
 
 // maxEach bounds the cases that one case of a select stands for.
@@ -103,42 +97,6 @@ func (c *checker) eachCase(k *syntax.SelectCase) {
 
 // firstLabel finds a labelled statement.
 func firstLabel(s syntax.Stmt) *syntax.LabeledStmt {
-	var in []syntax.Stmt
-	switch s := s.(type) {
-	case *syntax.LabeledStmt:
-		return s
-	case *syntax.Block:
-		in = s.Stmts
-	case *syntax.SyncStmt:
-		in = s.Body.Stmts
-	case *syntax.AtomicStmt:
-		in = s.Body.Stmts
-	case *syntax.IfStmt:
-		in = append(in, s.Then)
-		if s.Else != nil {
-			in = append(in, s.Else)
-		}
-	case *syntax.ForStmt:
-		in = s.Body.Stmts
-	case *syntax.RangeStmt:
-		in = s.Body.Stmts
-	case *syntax.SwitchStmt:
-		for _, k := range s.Cases {
-			in = append(in, k.Body...)
-		}
-	case *syntax.SelectStmt:
-		for _, k := range s.Cases {
-			in = append(in, k.Body...)
-		}
-	case *syntax.ChooseStmt:
-		for _, k := range s.Cases {
-			in = append(in, k.Body...)
-		}
-	}
-	for _, t := range in {
-		if l := firstLabel(t); l != nil {
-			return l
-		}
-	}
-	return nil
+	l, _ := syntax.Find(s, func(*syntax.LabeledStmt) bool { return true })
+	return l
 }

@@ -835,52 +835,22 @@ func listTerminates(list []syntax.Stmt) bool {
 // breaks tells whether statements contain a break that leaves the statement
 // around them: one without a label (direct says whether there is no other
 // target in between), or one with its label.
-func breaks(list []syntax.Stmt, label string, direct bool) bool {
-	return slices.ContainsFunc(list, func(s syntax.Stmt) bool { return breaksStmt(s, label, direct) })
+func breaks[T syntax.Node](list []T, label string, direct bool) bool {
+	return slices.ContainsFunc(list, func(n T) bool { return breaksNode(n, label, direct) })
 }
 
-func breaksStmt(s syntax.Stmt, label string, direct bool) bool {
-	switch s := s.(type) {
+func breaksNode(n syntax.Node, label string, direct bool) bool {
+	switch n := n.(type) {
 	case *syntax.BranchStmt:
-		if s.Tok != syntax.Break {
+		if n.Tok != syntax.Break {
 			return false
 		}
-		if s.Label == nil {
+		if n.Label == nil {
 			return direct
 		}
-		return label != "" && s.Label.Name == label
-	case *syntax.Block:
-		return breaks(s.Stmts, label, direct)
-	case *syntax.AtomicStmt:
-		return breaks(s.Body.Stmts, label, direct)
-	case *syntax.SyncStmt:
-		return breaks(s.Body.Stmts, label, direct)
-	case *syntax.LabeledStmt:
-		return breaksStmt(s.Stmt, label, direct)
-	case *syntax.IfStmt:
-		return breaks(s.Then.Stmts, label, direct) || s.Else != nil && breaksStmt(s.Else, label, direct)
-	case *syntax.ForStmt:
-		return breaks(s.Body.Stmts, label, false)
-	case *syntax.RangeStmt:
-		return breaks(s.Body.Stmts, label, false)
-	case *syntax.SwitchStmt:
-		for _, k := range s.Cases {
-			if breaks(k.Body, label, false) {
-				return true
-			}
-		}
-	case *syntax.SelectStmt:
-		for _, k := range s.Cases {
-			if breaks(k.Body, label, false) {
-				return true
-			}
-		}
-	case *syntax.ChooseStmt:
-		for _, k := range s.Cases {
-			if breaks(k.Body, label, direct) {
-				return true
-			}
-		}
+		return label != "" && n.Label.Name == label
+	case *syntax.ForStmt, *syntax.RangeStmt, *syntax.SwitchStmt, *syntax.SelectStmt:
+		direct = false
 	}
-	return false
+	return breaks(syntax.Children(n), label, direct)
 }
