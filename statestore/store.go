@@ -127,6 +127,23 @@ type Session interface {
 	Parents(ref Ref, yield func(Ref) bool)
 }
 
+// Deferring is implemented by sessions that begin several insertions before they
+// complete them, so that the memory of the one that is completed has been asked
+// for a while ago.
+type Deferring interface {
+	Session
+
+	// Defer begins Insert of s with its parent. It returns false if this state
+	// had better be inserted at once. The error is nil or ErrFull.
+	Defer(s []uint64, parent Ref) (bool, error)
+
+	// Settle completes the insertions that were deferred, in their order, and
+	// calls added for the states that were added, which must not use the
+	// session. At the first error, ErrFull or one of added's, it returns it and
+	// drops the others.
+	Settle(added func(Ref) error) error
+}
+
 // Stats are figures about a store, for reports and tuning. Those that do not
 // apply to the kind are 0.
 type Stats struct {

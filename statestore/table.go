@@ -227,6 +227,14 @@ func (t *table) insert(shard, e uint64, force bool, m *matcher) (old uint64, ful
 	}
 }
 
+// touch begins to load the line where an entry belongs into the cache.
+func (t *table) touch(shard, e uint64) {
+	if s := t.dir[shard].Load(); s != nil {
+		i, _ := bits.Mul64(e&^t.low, s.lines())
+		prefetch(&s.slots[i*lineSlots])
+	}
+}
+
 // counted counts an insertion, or a sampled one for several, and makes the slab
 // grow if that is due. Without memory it does not grow, and gets fuller.
 func (t *table) counted(shard uint64, s *slab) {

@@ -303,6 +303,7 @@ type treeSession struct {
 	scratch    *scratch // nil until a shape is mature
 	parent     Ref      // the parent last inserted from, and its code
 	parentCode uint64
+	deferred   []deferred // insertions that Settle completes
 	_          [64]byte
 	added      atomic.Uint64 // read by others
 	_          [56]byte
@@ -683,9 +684,27 @@ func (x *treeSession) Insert(s []uint64, parent Ref) (ref Ref, added bool, err e
 			return ref, added, err
 		}
 	}
+	d, err := x.begin(f, s, parent)
+	if err != nil {
+		return 0, false, err
+	}
+	return x.complete(d)
+}
+
+// deferred is an insertion that has begun: what is left is to look into the table
+// of states.
+type deferred struct {
+	sh   *shape
+	key  uint64
+	code uint64
+}
+
+// begin is the part of an insertion that is done without the table of states; the
+// shape is mature.
+func (x *treeSession) begin(f *frame, s []uint64, parent Ref) (deferred, error) {
 	key, ok := x.key(f, s, true)
 	if !ok {
-		return 0, false, ErrFull
+		return deferred{}, ErrFull
 	}
 	if parent != x.parent || x.parentCode == 0 {
 		x.parentCode = x.t.codeOf(parent)
@@ -696,19 +715,56 @@ func (x *treeSession) Insert(s []uint64, parent Ref) (ref Ref, added bool, err e
 		x.t.addOrphan(key, parent)
 		code = codeAside
 	}
-	h := mix(key)
-	old, full := x.t.table.insert(h>>restBits, h<<fragBits|code, false, nil)
+	return deferred{sh: f.sh, key: key, code: code}, nil
+}
+
+// complete does the rest of an insertion.
+func (x *treeSession) complete(d deferred) (ref Ref, added bool, err error) {
+	h := mix(d.key)
+	old, full := x.t.table.insert(h>>restBits, h<<fragBits|d.code, false, nil)
 	if full {
 		return 0, false, ErrFull
 	}
 	if old == 0 {
 		x.added.Add(1)
-		return Ref(key), true, nil
+		return Ref(d.key), true, nil
 	}
 	if old&fragMask == codeAside {
-		return f.sh.refOf(key), false, nil
+		return d.sh.refOf(d.key), false, nil
 	}
-	return Ref(key), false, nil
+	return Ref(d.key), false, nil
+}
+
+// Defer implements [Deferring].
+func (x *treeSession) Defer(s []uint64, parent Ref) (bool, error) {
+	f := x.frameOf(len(s))
+	if !f.sh.mature.Load() {
+		return false, nil
+	}
+	d, err := x.begin(f, s, parent)
+	if err != nil {
+		return true, err
+	}
+	h := mix(d.key)
+	x.t.table.touch(h>>restBits, h<<fragBits)
+	x.deferred = append(x.deferred, d)
+	return true, nil
+}
+
+// Settle implements [Deferring].
+func (x *treeSession) Settle(added func(Ref) error) error {
+	todo := x.deferred
+	x.deferred = todo[:0]
+	for _, d := range todo {
+		ref, isNew, err := x.complete(d)
+		if err == nil && isNew {
+			err = added(ref)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // refOf returns the Ref of the state with a key whose entry has codeAside.

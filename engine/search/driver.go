@@ -219,11 +219,13 @@ type place struct {
 // worker searches on one goroutine; it is the pool's worker and its expander's
 // visitor.
 type worker struct {
-	run      *run
-	expander Expander
-	session  statestore.Session
-	loadable bool
-	hook     Hook
+	run       *run
+	expander  Expander
+	session   statestore.Session
+	deferring statestore.Deferring       // session, if it is one
+	arrive    func(statestore.Ref) error // arrived
+	loadable  bool
+	hook      Hook
 
 	// The state that is expanded.
 	state  system.State
@@ -259,6 +261,9 @@ func (w *worker) prepare() {
 	w.run.making.Lock()
 	defer w.run.making.Unlock()
 	w.expander, w.session = w.run.newExpander(), w.run.store.NewSession()
+	if d, ok := w.session.(statestore.Deferring); ok && !sabotage.Is("search/queue") {
+		w.deferring, w.arrive = d, w.arrived
+	}
 }
 
 // publishEvery is how many states of a batch a worker expands before it
@@ -282,6 +287,11 @@ func (w *worker) Process(b *statestore.Batch, i int, out *workers.Out) error {
 		w.hook.Expand(w.state)
 	}
 	w.expander.Expand(w.state, w)
+	if w.deferring != nil {
+		if err := w.deferring.Settle(w.arrive); w.err == nil {
+			w.err = err
+		}
+	}
 	if i%publishEvery == publishEvery-1 || i == b.Len()-1 {
 		c := w.expander.Counters()
 		w.public.transitions.Store(c.Transitions)
@@ -310,6 +320,12 @@ func (w *worker) Move(m *Move) {
 	if m.Infinite || w.err != nil || sabotage.Is("search/infinite") && w.depth > 3 && m.Len > 1 {
 		return
 	}
+	if w.deferring != nil {
+		if ok, err := w.deferring.Defer(m.End, w.ref); ok {
+			w.err = err
+			return
+		}
+	}
 	ref, added, err := w.session.Insert(m.End, w.ref)
 	if err != nil {
 		w.err = err
@@ -332,6 +348,14 @@ func (w *worker) queue(ref statestore.Ref, m *Move) {
 	} else {
 		w.out.AddState(w.depth, ref, m.End, w.ownTrail())
 	}
+}
+
+// arrived queues a new state, the end of a deferred move.
+func (w *worker) arrived(ref statestore.Ref) error {
+	w.maxDepth = max(w.maxDepth, w.depth)
+	w.out.Add(w.depth, ref)
+	w.count()
+	return w.err
 }
 
 // count counts a new state against the limit.

@@ -46,7 +46,7 @@ func (c *coder) expr(x program.Expr) eval {
 	case *program.ChanOp:
 		return c.chanOp(x)
 	case *program.Poll:
-		ch := c.expr(x.Ch)
+		ch := c.chanExpr(x.Ch)
 		r := &receiver{ch: ch, args: c.recvArgs(x.Args), random: x.Random}
 		pos := x.Pos
 		return func(m *Machine) int32 {
@@ -125,6 +125,47 @@ func (c *coder) expr(x program.Expr) eval {
 		}
 	}
 	panic(fmt.Sprintf("promela: expression %T", x))
+}
+
+// chanExpr compiles an expression that is a channel. A global that keeps the
+// channels that it was declared with need not be looked up.
+func (c *coder) chanExpr(x program.Expr) eval {
+	l, ok := x.(*program.Load)
+	if !ok || !l.Place.Global || l.Place.Sym.Chans == nil || c.sys.stored[l.Place.Sym] {
+		return c.expr(x)
+	}
+	ids := l.Place.Sym.Chans
+	first := int32(l.Place.Sym.Base)
+	if len(l.Place.Index) == 0 {
+		id := int32(ids[l.Place.Base-int(first)]) + 1
+		return func(*Machine) int32 { return id }
+	}
+	at := c.index(l.Place)
+	return func(m *Machine) int32 { return int32(ids[at(m)-first]) + 1 }
+}
+
+// stored returns the variables that something stores into after they were
+// initialised.
+func stored(p *program.Program) map[*program.Sym]bool {
+	out := map[*program.Sym]bool{}
+	for _, pr := range append([]*program.Proc{p.Claim, p.Trace}, p.Procs...) {
+		if pr == nil {
+			continue
+		}
+		for _, s := range pr.States {
+			for _, e := range s.Edges {
+				if e.Place != nil {
+					out[e.Place.Sym] = true
+				}
+				for _, a := range e.Recv {
+					if a.Place != nil {
+						out[a.Place.Sym] = true
+					}
+				}
+			}
+		}
+	}
+	return out
 }
 
 func b2i(b bool) int32 {
@@ -396,11 +437,14 @@ func (c *coder) run(x *program.Run) eval {
 	prio := c.priority(x.Priority, p)
 	pos := x.Pos
 	return func(m *Machine) int32 {
-		vals := make([]int32, len(args))
-		for i, a := range args {
-			vals[i] = a(m)
+		first := len(m.vals)
+		for _, a := range args {
+			v := a(m)
+			m.vals = append(m.vals, v)
 		}
-		return m.create(p, vals, prio(m), pos)
+		pid := m.create(p, m.vals[first:], prio(m), pos)
+		m.vals = m.vals[:first]
+		return pid
 	}
 }
 
@@ -428,7 +472,7 @@ func (m *Machine) mustChannel(id int32, pos syntax.Pos, fatal bool) *inst {
 }
 
 func (c *coder) chanOp(x *program.ChanOp) eval {
-	ch := c.expr(x.Ch)
+	ch := c.chanExpr(x.Ch)
 	pos := x.Pos
 	f := func(n, size int) bool { return n == 0 }
 	switch x.Op {
@@ -493,6 +537,11 @@ func runs(x program.Expr) bool {
 // edge compiles one edge.
 func (c *coder) edge(e *program.Edge) *edge {
 	out := &edge{kind: e.Kind, atomic: e.Atomic, src: e}
+	switch e.Kind {
+	case program.Else, program.Send, program.Recv, program.DStep:
+	default:
+		out.plain = true
+	}
 	if e.To == nil {
 		out.leaves = true
 	} else {
@@ -531,13 +580,13 @@ func (c *coder) edge(e *program.Edge) *edge {
 			}
 		}
 	case program.Send:
-		s := &message{ch: c.expr(e.Ch), sorted: e.Sorted}
+		s := &message{ch: c.chanExpr(e.Ch), sorted: e.Sorted}
 		for _, a := range e.Args {
 			s.args = append(s.args, c.expr(a))
 		}
 		out.send = s
 	case program.Recv:
-		out.recv = &receiver{ch: c.expr(e.Ch), args: c.recvArgs(e.Recv), random: e.Random, peek: e.Peek}
+		out.recv = &receiver{ch: c.chanExpr(e.Ch), args: c.recvArgs(e.Recv), random: e.Random, peek: e.Peek}
 	case program.SetPrio:
 		x, y := c.expr(e.X), c.expr(e.Y)
 		out.do = func(m *Machine) {

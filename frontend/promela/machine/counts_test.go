@@ -18,12 +18,15 @@ type counts struct{ stored, matched, errors int }
 
 // count explores all states as SPIN does without any reduction.
 func count(s *System) counts {
-	c, _ := countFailed(s)
+	c, _ := countFailed(s, true)
 	return c
 }
 
 // countFailed also returns how many of the errors are no invalid end states.
-func countFailed(s *System) (c counts, failed int) {
+//
+// With track what only reductions need is executed, too, and without it what
+// only a search without them may keep.
+func countFailed(s *System, track bool) (c counts, failed int) {
 	seen := map[string]bool{}
 	var bytes []byte
 	key := func(st system.State) string {
@@ -34,7 +37,7 @@ func countFailed(s *System) (c counts, failed int) {
 		return string(bytes)
 	}
 	m := s.newMachine()
-	m.Track(true) // so that what only reductions need is executed, too
+	m.Track(track)
 	work := []system.State{s.initial[0]}
 	seen[key(work[0])] = true
 	c.stored = 1
@@ -151,6 +154,9 @@ func TestSpinCounts(t *testing.T) {
 		stored, _ := strconv.Atoi(r[5])
 		matched, _ := strconv.Atoi(r[6])
 		errors, _ := strconv.Atoi(r[10])
+		if u, _ := countFailed(s, false); u != c {
+			t.Errorf("%s: %+v with tracking, %+v without", name, c, u)
+		}
 		if want := (counts{stored, matched, errors}); c != want {
 			t.Errorf("%s: %+v, SPIN %+v (%s)", name, c, want, r[11])
 		}

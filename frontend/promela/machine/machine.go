@@ -39,6 +39,7 @@ type edge struct {
 	kind   program.Kind
 	to     int32
 	atomic bool
+	plain  bool                  // enabled if can is nil or says so
 	leaves bool                  // of a d_step: it ends it
 	can    func(m *Machine) bool // nil: always
 	do     func(m *Machine)      // nil: nothing but the move
@@ -88,6 +89,22 @@ type inst struct {
 	base int32 // the first word of its region
 }
 
+// answer is what is known of a question about the loaded state.
+type answer uint8
+
+const (
+	unasked answer = iota
+	yes
+	no
+)
+
+// kept is what the first alternative of a step found out for the others.
+type kept struct {
+	t    int // -1: nothing
+	log  int // the length of the undo log
+	opts []option
+}
+
 type undo struct {
 	word int32 // -1: the processes changed
 	old  uint64
@@ -99,6 +116,7 @@ type Machine struct {
 	words []uint64
 	end   int32   // words of the live state
 	base  []int32 // by process: its first word
+	types []uint8 // by process: its type
 	n     int     // processes
 	chans []inst
 	log   []undo
@@ -121,6 +139,9 @@ type Machine struct {
 	told    []told     // the edges of the step, while tracking is on
 	diedAt  system.Pos // where the process ended that the step ended
 	depth   int        // of questions about other processes
+	moving  answer     // whether a process can move in the loaded state
+	vals    []int32    // arguments of processes that are being created
+	kept    kept       // the options of the last Step
 }
 
 func (m *Machine) set(word int32, v uint64) {
@@ -160,17 +181,35 @@ func (m *Machine) Load(s system.State) {
 	m.log = m.log[:0]
 	m.hash = 0
 	m.acc = m.acc[:0]
-	m.rebuild()
+	m.moving = unasked
+	m.kept.t = -1
+	if !m.placed() {
+		m.rebuild()
+	}
+}
+
+// placed tells whether the processes are those that rebuild found last.
+func (m *Machine) placed() bool {
+	if m.n == 0 || m.n != int(m.words[0]&0xff) {
+		return false
+	}
+	for t, at := range m.base {
+		if m.words[at]&0xff != uint64(m.types[t]) {
+			return false
+		}
+	}
+	return true
 }
 
 // rebuild finds the processes and their channels in the words.
 func (m *Machine) rebuild() {
 	m.n = int(m.words[0] & 0xff)
-	m.base = m.base[:0]
+	m.base, m.types = m.base[:0], m.types[:0]
 	m.chans = append(m.chans[:0], m.sys.chans...)
 	at := int32(m.sys.globals.words)
 	for range m.n {
 		m.base = append(m.base, at)
+		m.types = append(m.types, uint8(m.words[at]))
 		p := m.sys.procs[m.words[at]&0xff]
 		for _, c := range p.chans {
 			m.chans = append(m.chans, inst{c, at})
@@ -202,6 +241,9 @@ func (m *Machine) Mark() system.Mark { return system.Mark(len(m.log)) }
 
 // Rewind implements system.Machine.
 func (m *Machine) Rewind(mark system.Mark) {
+	if int(mark) < m.kept.log {
+		m.kept.t = -1
+	}
 	changed := false
 	for i := len(m.log) - 1; i >= int(mark); i-- {
 		u := m.log[i]
@@ -230,10 +272,10 @@ func (m *Machine) enter(t int) {
 func (m *Machine) pc(t int) int { return int(m.words[m.base[t]] >> pcShift & 0xffff) }
 
 func (m *Machine) setPC(to int32) {
-	if m.sys.control {
+	if m.track {
 		m.touch(m.sys.locControl(m.t), true)
 	}
-	m.setBits(m.fb, pcShift, 16, uint64(to))
+	m.set(m.fb, m.words[m.fb]&^(0xffff<<pcShift)|uint64(to)<<pcShift)
 }
 
 // fail records a violation of the step that is being executed. A fatal one ends
@@ -262,7 +304,16 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 		return system.Outcome{Kind: system.Ended}
 	}
 	m.enter(t)
-	m.findOptions()
+	if alt != 0 && m.kept.t == t && m.kept.log == len(m.log) && !m.track {
+		m.opts = append(m.opts[:0], m.kept.opts...)
+	} else {
+		m.findOptions()
+		m.kept.t = -1
+		if len(m.opts) > 1 && !m.track && m.viol == nil {
+			m.kept.t, m.kept.log = t, len(m.log)
+			m.kept.opts = append(m.kept.opts[:0], m.opts...)
+		}
+	}
 	if m.sys.control {
 		m.touch(m.sys.locControl(t), false)
 	}
@@ -336,18 +387,38 @@ func (m *Machine) findOptions() {
 	if len(m.opts) > 0 || !m.sys.prog.UsesTimeout {
 		return
 	}
-	t := m.t
-	for u := range m.n {
-		if u != t && m.enabled(u) {
-			m.enter(t)
-			m.opts = m.opts[:0]
-			return
-		}
+	if m.otherMoves() {
+		m.opts = m.opts[:0]
+		return
 	}
-	m.enter(t)
 	m.timeout = true
 	m.gather()
 	m.timeout = false
+}
+
+// otherMoves tells whether any process but the entered one, which cannot, can
+// move. In the loaded state it is asked once for all processes, unless accesses
+// are to be told.
+func (m *Machine) otherMoves() bool {
+	known := len(m.log) == 0 && !m.track
+	if known && m.moving != unasked {
+		return m.moving == yes
+	}
+	t, viol, fatal, failed := m.t, m.viol, m.fatal, m.failed
+	is := no
+	for u := range m.n {
+		if u != t && m.enabled(u) {
+			is = yes
+			break
+		}
+	}
+	m.enter(t)
+	// What fails in a guard of another process is told with that one's step.
+	m.viol, m.fatal, m.failed = viol, fatal, failed
+	if known {
+		m.moving = is
+	}
+	return is == yes
 }
 
 // enabled tells whether a process can take a step, timeout being false. It
@@ -433,6 +504,12 @@ func (m *Machine) collectEdges(s *state) {
 		}
 	}
 	for _, e := range s.edges {
+		if e.plain {
+			if e.can == nil || e.can(m) {
+				m.opts = append(m.opts, option{e: e, other: -1})
+			}
+			continue
+		}
 		m.try(e)
 	}
 }
@@ -538,7 +615,9 @@ func (m *Machine) channel(id int32) *inst {
 }
 
 func (m *Machine) length(c *inst) int {
-	m.touchChannel(c, false)
+	if m.track {
+		m.touchChannel(c, false)
+	}
 	l := &c.c.scalars[0]
 	return int(l.get(m.words[c.base+l.word]))
 }
@@ -549,7 +628,9 @@ func (m *Machine) field(c *inst, slot, f int) int32 {
 }
 
 func (m *Machine) setField(c *inst, slot, f int, v int32) {
-	m.touchChannel(c, true)
+	if m.track {
+		m.touchChannel(c, true)
+	}
 	m.put(c.base, &c.c.scalars[1+slot*len(c.c.Fields)+f], v)
 }
 

@@ -35,6 +35,7 @@ type System struct {
 	claims  int32 // what _nr_pr counts beside the processes
 	lossy   bool
 	props   []eval
+	stored  map[*program.Sym]bool // what is not as it was declared, maybe
 
 	perProcess int  // locations of a process
 	control    bool // something beside a process itself depends on where it is
@@ -49,7 +50,7 @@ type Options struct {
 // New makes the system of a resolved model. The error says what the initial
 // state violates.
 func New(p *program.Program, o Options) (*System, error) {
-	s := &System{prog: p, lossy: o.Lossy}
+	s := &System{prog: p, lossy: o.Lossy, stored: stored(p)}
 	s.globals = layOut(&p.Globals, globalBits)
 	for _, c := range channels(&s.globals) {
 		s.chans = append(s.chans, inst{c, 0})
