@@ -1,0 +1,3 @@
+module classic
+
+go 1.26
