@@ -1,0 +1,120 @@
+package gotest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Binary holds programs that were compiled by the real compiler, for one
+// language version.
+type Binary struct {
+	path  string
+	names map[string]int
+}
+
+var mainFunc = regexp.MustCompile(`(?m)^func main\(\)`)
+
+// Build compiles main packages of one file each, by name, into one binary in
+// dir. A program becomes a package of its own there, so its types print as of
+// another package; Run undoes that.
+func Build(dir, goVersion string, programs map[string]string, flags ...string) (*Binary, error) {
+	b := &Binary{path: filepath.Join(dir, "programs.exe"), names: map[string]int{}}
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module programs\n\ngo "+goVersion+"\n"), 0o666); err != nil {
+		return nil, err
+	}
+	var head, table strings.Builder
+	head.WriteString("package main\n\nimport (\n\t\"os\"\n")
+	for name, src := range programs {
+		n := len(b.names)
+		b.names[name] = n
+		pkg := fmt.Sprintf("prog%dx", n)
+		if err := os.MkdirAll(filepath.Join(dir, pkg), 0o777); err != nil {
+			return nil, err
+		}
+		src = strings.Replace(src, "package main\n", "package "+pkg+" // "+name+"\n", 1)
+		src = mainFunc.ReplaceAllString(src, "func Main()")
+		if err := os.WriteFile(filepath.Join(dir, pkg, "main.go"), []byte(src), 0o666); err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&head, "\t%q\n", "programs/"+pkg)
+		fmt.Fprintf(&table, "\t%q: %s.Main,\n", strconv.Itoa(n), pkg)
+	}
+	main := head.String() + ")\n\nvar mains = map[string]func(){\n" + table.String() + "}\n\nfunc main() { f := mains[os.Args[1]]; f() }\n"
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(main), 0o666); err != nil {
+		return nil, err
+	}
+	args := append([]string{"build", "-o", b.path}, flags...)
+	cmd := exec.Command("go", append(args, ".")...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "GOTOOLCHAIN=local")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return b, nil
+}
+
+var progPkg = regexp.MustCompile(`\b(programs/)?prog[0-9]+x\.`)
+
+// Run executes a program and returns how it ended. One that runs longer than
+// the limit is killed and called a livelock: the limit has to be generous.
+func (b *Binary) Run(name string, limit time.Duration) (Outcome, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, b.path, strconv.Itoa(b.names[name]))
+	cmd.Env = append(os.Environ(), "GOTRACEBACK=single")
+	var buf bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &buf, &buf
+	err := cmd.Run()
+	out := progPkg.ReplaceAllString(buf.String(), "main.")
+	if ctx.Err() != nil {
+		return NewOutcome(out, "livelock"), nil
+	}
+	var exit *exec.ExitError
+	if err == nil {
+		return NewOutcome(out, ""), nil
+	} else if !errors.As(err, &exit) {
+		return Outcome{}, err
+	}
+	if exit.ExitCode() == 2 {
+		if text, ending, ok := failure(out); ok {
+			return NewOutcome(text, ending), nil
+		}
+	}
+	return NewOutcome(out, "exit "+strconv.Itoa(exit.ExitCode())), nil
+}
+
+// failure finds how the run-time reported the end of a program in its output.
+func failure(out string) (text, ending string, ok bool) {
+	head, _, ok := strings.Cut(out, "\n\ngoroutine ")
+	if !ok {
+		head = out // nobody is left who has a stack
+	}
+	for _, mark := range []string{"panic: ", "fatal error: "} {
+		i := strings.LastIndex(head, mark)
+		if i < 0 {
+			continue
+		}
+		line, _, _ := strings.Cut(out[i+len(mark):], "\n")
+		line, _, _ = strings.Cut(line, " [recovered")
+		if rest, ok := strings.CutSuffix(line, "goroutine running on other thread; stack unavailable"); ok {
+			line = rest
+		}
+		switch {
+		case mark == "panic: ":
+			return out[:i], mark + line, true
+		case strings.HasPrefix(line, "all goroutines are asleep"), strings.HasPrefix(line, "no goroutines (main called runtime.Goexit)"):
+			return out[:i], "deadlock", true
+		}
+		return out[:i], "fatal: " + line, true
+	}
+	return "", "", false
+}
