@@ -12,10 +12,7 @@
 // reduction. Held to it are the models of machine/testdata/micro and generated
 // ones, wherever SPIN is installed.
 //
-// Where the two differ: hidden globals stay part of the state; an unless inside the
-// escape of another one, or two around one statement, may have other edges than SPIN
-// makes of them; a fault in a guard of a process that waits is a step back to the same
-// state.
+// Where the two differ: docs/promela.md.
 package promela
 
 import (

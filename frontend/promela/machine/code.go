@@ -613,13 +613,15 @@ func (c *coder) compile(p *proctype) {
 				edges[e] = c.edge(e)
 			}
 			st.edges = append(st.edges, edges[e])
-			st.escapes = st.escapes || e.Escapes != nil
+		}
+		for _, x := range s.Escapes {
+			if edges[x.Edge] == nil {
+				edges[x.Edge] = c.edge(x.Edge)
+			}
+			st.escapes = append(st.escapes, escape{edges[x.Edge], x.From})
 		}
 	}
 	for src, e := range edges {
-		for _, x := range src.Escapes {
-			e.esc = append(e.esc, &p.states[x.ID])
-		}
 		if src.Inner != nil {
 			e.inner = &p.states[src.Inner.ID]
 		}

@@ -30,7 +30,7 @@ type state struct {
 	final   bool // only the death of the process is left
 	accept  bool
 	prog    bool
-	escapes bool // an edge has escapes
+	escapes []escape // tried before the edges
 	src     *program.State
 }
 
@@ -46,8 +46,13 @@ type edge struct {
 	send   *message              // of a send
 	recv   *receiver             // of a receive
 	inner  *state                // of a d_step
-	esc    []*state              // outermost first
 	src    *program.Edge
+}
+
+// escape is an edge of an unless's second part.
+type escape struct {
+	e    *edge
+	from *program.State
 }
 
 // message is a send.
@@ -324,7 +329,7 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 			return system.Outcome{Kind: system.Moved, Violation: m.viol}
 		}
 		s := &m.proc.states[m.pc(t)]
-		return system.Outcome{Kind: system.Blocked, AtEnd: s.final || s.end}
+		return system.Outcome{Kind: system.Blocked, AtEnd: (s.final || s.end) && (!m.sys.strict || m.notEmpty() == nil)}
 	}
 	n := m.n
 	weight, next := uint64(1), uint64(0)
@@ -484,24 +489,21 @@ func (m *Machine) collect() {
 // death is the edge that ends a process.
 var death = &edge{kind: program.Skip, to: -1}
 
-// collectEdges finds the enabled edges of a state. If an escape is enabled of
-// any of them, all that the process can do is to take it: the edges of the first
-// such escape are the options, outer ones before inner ones.
+// collectEdges finds the enabled edges of a state. If an escape is enabled, all that
+// the process can do is to take it.
 func (m *Machine) collectEdges(s *state) {
-	if s.escapes {
-		for _, e := range s.edges {
-			for _, x := range e.esc {
-				// SPIN puts each edge of an escape before those that
-				// stand there already, so the last comes first, and an
-				// else before what it is the alternative to.
-				for i := len(x.edges) - 1; i >= 0; i-- {
-					m.try(x.edges[i])
-				}
-				if len(m.opts) > 0 {
-					return
-				}
-			}
+	var taken *program.State
+	for _, x := range s.escapes {
+		if taken != nil && x.from != taken {
+			return
 		}
+		m.try(x.e)
+		if len(m.opts) > 0 {
+			taken = x.from
+		}
+	}
+	if taken != nil {
+		return
 	}
 	for _, e := range s.edges {
 		if e.plain {
@@ -606,6 +608,16 @@ func (m *Machine) isRendezvous(e *edge) bool {
 	return c != nil && c.c.Cap == 0
 }
 
+// notEmpty returns a channel that holds messages; nil if all are empty.
+func (m *Machine) notEmpty() *inst {
+	for i := range m.chans {
+		if q := &m.chans[i]; q.c.Cap > 0 && m.length(q) > 0 {
+			return q
+		}
+	}
+	return nil
+}
+
 // channel returns the channel with a number; nil if there is none.
 func (m *Machine) channel(id int32) *inst {
 	if id <= 0 || int(id) > len(m.chans) {
@@ -678,15 +690,18 @@ func (m *Machine) rendezvous(e *edge, c *inst) {
 
 func (m *Machine) receivers(e *edge, s *state, id int32, c *inst, u int) {
 	n := len(m.opts)
-	for _, f := range s.edges {
-		for _, x := range f.esc {
-			for _, g := range x.edges {
-				m.receiverEdge(e, g, id, c, u)
-			}
-			if len(m.opts) > n {
-				return
-			}
+	var taken *program.State
+	for _, x := range s.escapes {
+		if taken != nil && x.from != taken {
+			return
 		}
+		m.receiverEdge(e, x.e, id, c, u)
+		if len(m.opts) > n {
+			taken = x.from
+		}
+	}
+	if taken != nil {
+		return
 	}
 	for _, f := range s.edges {
 		m.receiverEdge(e, f, id, c, u)
@@ -765,6 +780,10 @@ func (m *Machine) execute(o option) {
 		m.touch(m.sys.locControl(m.t), true)
 		m.setBits(0, nprocShift, 8, uint64(m.n-1))
 		m.rebuild()
+		if q := m.notEmpty(); m.sys.strict && m.n == 0 && q != nil {
+			m.viol = &system.Violation{Kind: system.Deadlock, Message: "invalid end state: all processes have ended, and channel " + q.c.Name + " is not empty"}
+			m.failed++
+		}
 		return
 	}
 	if o.re != nil {

@@ -34,6 +34,7 @@ type System struct {
 	initial []system.State
 	claims  int32 // what _nr_pr counts beside the processes
 	lossy   bool
+	strict  bool // a valid end state has empty channels
 	props   []eval
 	stored  map[*program.Sym]bool // what is not as it was declared, maybe
 
@@ -45,12 +46,19 @@ type System struct {
 type Options struct {
 	// Lossy lets a send to a full channel lose its message, as spin -m does.
 	Lossy bool
+	// EmptyChannels makes an end state valid only if all channels are empty, as
+	// pan -q does.
+	EmptyChannels bool
+	// InnerFirst tries the escapes of inner unless statements before those of
+	// outer ones, as pan -J does.
+	InnerFirst bool
 }
 
 // New makes the system of a resolved model. The error says what the initial
 // state violates.
 func New(p *program.Program, o Options) (*System, error) {
-	s := &System{prog: p, lossy: o.Lossy, stored: stored(p)}
+	s := &System{prog: p, lossy: o.Lossy, strict: o.EmptyChannels, stored: stored(p)}
+	p.OrderEscapes(o.InnerFirst)
 	s.globals = layOut(&p.Globals, globalBits)
 	for _, c := range channels(&s.globals) {
 		s.chans = append(s.chans, inst{c, 0})

@@ -1,28 +1,26 @@
 package program
 
 import (
+	"slices"
 	"strings"
 
 	"cpor/frontend/promela/syntax"
 	"cpor/internal/spell"
 )
 
-// node is a control state in the making, or a jump to one: a label, a goto or
-// the end of a loop, none of which is a step.
+// node is a control state in the making, or a jump to one, which usually is no
+// step: a label, a goto, or the point where the options of a selection come
+// together.
 type node struct {
-	state   *State // nil for a jump
-	jump    *node
-	via     *gotoStmt // of a jump that a goto makes
-	region  int       // the outermost atomic that it stands in; 0: none
-	name    string    // of a label
-	escapes []*escape
-}
-
-// escape is the second part of an unless.
-type escape struct {
-	entry  *node
-	loop   bool // it begins with a do
-	region int
+	state  *State // nil for a jump
+	jump   *node
+	via    *gotoStmt // of a jump that a goto makes
+	join   bool      // it is the end of a selection, or the way to the head of a loop
+	region int       // the outermost atomic that it stands in; 0: none
+	last   bool      // it is the last of that atomic
+	name   string    // of a label
+	// escapes are looked at in the jump, if it is a step: outermost first.
+	escapes []*node
 }
 
 type gotoStmt struct{ pos syntax.Pos }
@@ -33,7 +31,7 @@ type draft struct {
 	to      *node
 	region  int
 	last    bool // it ends the atomic
-	escapes []*escape
+	escapes []*node
 }
 
 // builder makes the automaton of one process type.
@@ -44,7 +42,9 @@ type builder struct {
 	defined map[string]syntax.Pos
 	used    []syntax.Name
 	drafts  map[*State][]*draft
+	skipped []skipped
 	states  []*State
+	made    int // states so far
 	regions int
 	end     *node
 }
@@ -53,8 +53,8 @@ type builder struct {
 type context struct {
 	brk     *node // where break goes; nil outside of loops
 	region  int
-	escapes []*escape // those around, outermost first
-	last    bool      // the statement is the last of its atomic
+	escapes []*node // entries of the escapes around, outermost first
+	last    bool    // the statement is the last of its atomic
 }
 
 func (r *resolver) process(p *Proc) {
@@ -94,12 +94,18 @@ func (r *resolver) process(p *Proc) {
 }
 
 func (b *builder) node(pos syntax.Pos, c context) *node {
-	s := &State{ID: -1, Pos: pos}
+	b.made++
+	s := &State{ID: -1, Pos: pos, seq: b.made}
 	b.states = append(b.states, s)
-	return &node{state: s, region: c.region, escapes: c.escapes}
+	return &node{state: s, region: c.region, last: c.last}
 }
 
 func (b *builder) jump(to *node, c context) *node { return &node{jump: to, region: c.region} }
+
+// join makes the point where the options of a selection come together.
+func (b *builder) join(to *node, c context) *node {
+	return &node{jump: to, join: true, region: c.region, last: c.last}
+}
 
 func (b *builder) label(name string) *node {
 	n := b.labels[name]
@@ -225,6 +231,12 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		l := b.label(s.Label.Text)
 		l.region = c.region
 		l.jump = b.stmt(s.Stmt, next, c)
+		if at := l.jump; at.via != nil && special(s.Label.Text) {
+			// A goto with such a label has a step before it.
+			l.jump = b.simple(&Edge{Kind: Cond, X: &Const{1}, Stmt: s, Text: "skip"}, at, c)
+		} else if at.join && at.jump.state != nil && at.jump.state.Pos == s.Stmt.At() {
+			l.jump = at.jump // the head of a loop
+		}
 		return l
 	case *syntax.Goto:
 		b.used = append(b.used, s.Label)
@@ -295,11 +307,12 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		return b.entry(b.block(s.Body.Stmts, next, in), s.Body, c)
 	case *syntax.Unless:
 		in := c
+		after := b.join(next, c)
 		in.last, c.last = false, false
-		esc := &escape{entry: b.jump(nil, c), loop: beginsWithLoop(s.Escape), region: c.region}
+		esc := b.jump(nil, c)
 		in.escapes = append(in.escapes[:len(in.escapes):len(in.escapes)], esc)
-		main := b.sides(s.Main, next, in)
-		esc.entry.jump = b.sides(s.Escape, next, c)
+		main := b.sides(s.Main, after, in)
+		esc.jump = b.sides(s.Escape, after, c)
 		return main
 	case *syntax.Exclusive:
 		for _, ref := range s.Refs {
@@ -372,13 +385,16 @@ func (b *builder) declSteps(s *syntax.DeclStmt, next *node, c context) *node {
 // choice builds if and do: a state whose edges are the first edges of the
 // options.
 func (b *builder) choice(s *syntax.If, next *node, c context) *node {
-	head := b.node(s.Pos, c)
+	after := b.join(next, c)
 	in := c
 	in.last = false
-	after := next
+	head := b.node(s.Pos, in)
+	first := head
 	if s.Loop {
-		in.brk = next
-		after = head
+		after.escapes = c.escapes
+		in.brk = after
+		after = b.join(head, in)
+		first = after
 	}
 	// else is the last within its own selection; in a selection around it, only
 	// the edges before it count.
@@ -398,7 +414,14 @@ func (b *builder) choice(s *syntax.If, next *node, c context) *node {
 	for _, o := range append(list, elses...) {
 		b.option(head, o.at, o.body, in)
 	}
-	return head
+	b.made++
+	head.state.seq = b.made
+	return first
+}
+
+// special tells whether a label has a meaning of its own.
+func special(label string) bool {
+	return strings.HasPrefix(label, "end") || strings.HasPrefix(label, "accept") || strings.HasPrefix(label, "progress")
 }
 
 // sides builds one side of an unless: a block there has no entry of its own.
@@ -416,7 +439,9 @@ func (b *builder) entry(at *node, s *syntax.Block, c context) *node {
 	if len(s.Stmts) == 0 {
 		return at
 	}
-	n := b.node(s.Pos, c)
+	in := c
+	in.last = false
+	n := b.node(s.Pos, in)
 	b.option(n, at, s, c)
 	return n
 }
@@ -439,6 +464,7 @@ func (b *builder) option(head, at *node, o *syntax.Block, c context) {
 		b.edge(head, &Edge{Kind: Skip, Stmt: o.Stmts[0], Text: "skip"}, at, c)
 		return
 	}
+	b.skipped = append(b.skipped, skipped{head.state, at.state})
 	b.drafts[head.state] = append(b.drafts[head.state], b.drafts[at.state]...)
 }
 
@@ -528,46 +554,14 @@ func (b *builder) dstep(s *syntax.Atomic, next *node, c context) *node {
 	return n
 }
 
-// beginsWithLoop tells whether one side of an unless begins with a do.
-func beginsWithLoop(s syntax.Stmt) bool {
-	if block, ok := s.(*syntax.Block); ok {
-		if len(block.Stmts) == 0 {
-			return false
-		}
-		s = block.Stmts[0]
-	}
-	x, ok := s.(*syntax.If)
-	return ok && x.Loop
-}
+// skipped is a state whose edges another one has, which stands around.
+type skipped struct{ head, at *State }
 
-// target follows jumps. atomic tells whether all on the way stood in the region,
-// or a goto led from one atomic into another.
-func target(n *node, region int) (s *State, end *node, atomic bool) {
-	atomic = region != 0
-	for i := 0; i < 1<<16; i++ {
-		atomic = atomic && n.region == region
-		if n.state != nil {
-			return n.state, n, atomic
-		}
-		if n.jump == nil {
-			return nil, n, false
-		}
-		if n.via != nil && atomic && n.jump.region > 0 {
-			region = n.jump.region
-		}
-		n = n.jump
-	}
-	return nil, nil, false
-}
-
-// leaving returns the goto with escapes that the way to a draft's target takes out
-// of an atomic, nil if there is none.
-func leaving(d *draft) *node {
-	if d.region <= 0 || d.last || d.Kind == Skip && d.to.via != nil {
-		return nil
-	}
-	for i, n := 0, d.to; i < 1<<16 && n != nil && n.state == nil && n.region == d.region; i++ {
-		if n.via != nil && len(n.escapes) > 0 && n.jump != nil && n.jump.region != d.region {
+// element follows labels to a state, a goto or a join; nil if they go round in
+// circles.
+func element(n *node) *node {
+	for range 1 << 16 {
+		if n.state != nil || n.via != nil || n.join || n.jump == nil {
 			return n
 		}
 		n = n.jump
@@ -575,71 +569,120 @@ func leaving(d *draft) *node {
 	return nil
 }
 
+// atomic tells whether control that is at an element goes on without a state in
+// between: the last of an atomic does not, and a goto does if it leads into
+// an atomic, be it another one.
+func atomic(n *node) bool {
+	if n.via != nil {
+		to := element(n.jump)
+		return n.region > 0 && to != nil && to.region > 0
+	}
+	return n.region > 0 && !n.last
+}
+
+// hunt follows jumps to what control comes to from an element that is atomic or not.
+// It is a jump where control leaves what is atomic: there that is a step of its own.
+func hunt(n *node, from bool) *node {
+	for range 1 << 16 {
+		if n = element(n); n == nil || n.state != nil || n.jump == nil {
+			return n
+		}
+		to := element(n.jump)
+		if to == nil || from && !atomic(to) {
+			return n
+		}
+		n = to
+	}
+	return nil
+}
+
 // finish turns drafts into edges and numbers the states that can be reached.
 func (b *builder) finish(start *node) {
 	ok := true
-	resolve := func(n *node, region int, pos syntax.Pos) (*State, bool) {
-		s, end, atomic := target(n, region)
-		if end == nil && ok {
+	circles := func(pos syntax.Pos) {
+		if ok {
 			b.fail(pos, 1, "this goto goes round in circles and never reaches a statement")
 			ok = false
 		}
-		return s, atomic
+	}
+	// at returns the state of an element. A jump that is a step gets one.
+	var at func(n *node, pos syntax.Pos) *State
+	at = func(n *node, pos syntax.Pos) *State {
+		if n == nil {
+			circles(pos)
+			return nil
+		}
+		if n.state != nil || n.jump == nil {
+			return n.state
+		}
+		b.made++
+		n.state = &State{ID: -1, Pos: pos, seq: b.made}
+		e := &Edge{Kind: Skip, Pos: pos, From: n.state, Atomic: atomic(n), Text: "goto"}
+		if n.via != nil {
+			n.state.Pos, e.Pos = n.via.pos, n.via.pos
+			e.Text = b.resolver.p.Model.Text(e.Pos)
+		}
+		e.To = at(hunt(n.jump, e.Atomic), pos)
+		for _, esc := range n.escapes {
+			if s := at(hunt(esc, e.Atomic), pos); s != nil {
+				e.Escapes = append(e.Escapes, s)
+			}
+		}
+		n.state.Edges = []*Edge{e}
+		return n.state
 	}
 	for name, l := range b.labels {
-		if s, _ := resolve(l, 0, b.defined[name]); s != nil {
+		if s := at(hunt(l, false), b.defined[name]); s != nil {
 			s.Labels = append(s.Labels, name)
 			b.p.Labels[name] = s
+			s.mark()
 		}
 	}
-	for i := 0; i < len(b.states); i++ {
-		s := b.states[i]
+	for _, s := range b.states {
 		for _, d := range b.drafts[s] {
 			if d.From == s {
-				d.Edge.To, d.Edge.Atomic = resolve(d.to, d.region, d.Pos)
-				if g := leaving(d); g != nil && !d.Edge.Atomic {
-					// A goto out of an atomic is a place where escapes
-					// are looked at.
-					if g.state == nil {
-						g.state = &State{ID: -1, Pos: g.via.pos}
-						out := &draft{Edge: &Edge{Kind: Skip, Pos: g.via.pos, From: g.state, Text: b.resolver.p.Model.Text(g.via.pos)}, to: g.jump, region: d.region, last: true, escapes: g.escapes}
-						b.drafts[g.state] = []*draft{out}
-						b.states = append(b.states, g.state)
-					}
-					d.Edge.To, d.Edge.Atomic = g.state, true
+				from, to := d.region > 0 && !d.last, d.to
+				if to.via != nil && d.Kind == Skip { // the goto is the step
+					from, to = atomic(to), to.jump
 				}
-				if _, end, _ := target(d.to, 0); end != nil && end.region != d.region && (end.region < 0 || d.region < 0) {
+				end := hunt(to, from)
+				d.Edge.To, d.Edge.Atomic = at(end, d.Pos), from
+				if end != nil && end.region != d.region && (end.region < 0 || d.region < 0) {
 					b.fail(d.Pos, 4, "a goto cannot lead into a d_step or out of one")
 				}
 				for _, e := range d.escapes {
-					t, _ := resolve(e.entry, 0, d.Pos)
-					if t == nil {
-						continue
+					if t := at(hunt(e, from), d.Pos); t != nil {
+						d.Edge.Escapes = append(d.Edge.Escapes, t)
 					}
-					if e.loop && e.region == 0 && d.region > 0 && !d.last && !(d.Kind == Skip && !d.Edge.Atomic) {
-						// SPIN's automaton has a step before the loop here,
-						// so that the escape is always executable.
-						t = &State{ID: -1, Pos: t.Pos, Edges: []*Edge{{Kind: Skip, Pos: t.Pos, To: t, Text: "goto"}}}
-						t.Edges[0].From = t
-					}
-					d.Edge.Escapes = append(d.Edge.Escapes, t)
 				}
 			}
 			s.Edges = append(s.Edges, d.Edge)
 		}
 	}
-	first, _ := resolve(start, 0, b.p.Decl.Pos)
+	for i := len(b.skipped) - 1; i >= 0; i-- {
+		b.inherit(b.skipped[i])
+	}
+	first := at(hunt(start, false), b.p.Decl.Pos)
 	if !ok || first == nil {
 		return
 	}
+	b.late = append(b.late, func() { b.number(first) })
+}
+
+// number numbers the states of a process type that can be reached, once it is known
+// what the whole model looks at.
+func (b *builder) number(first *State) {
+	b.contract()
 	var visit func(s *State)
 	var order []*State
+	inDStep := map[*State]bool{}
 	visit = func(s *State) {
 		if s == nil || s.ID >= 0 {
 			return
 		}
 		s.ID = 0
 		order = append(order, s)
+		b.p.bySeq = append(b.p.bySeq, s)
 	}
 	visit(first)
 	visit(b.end.state)
@@ -650,20 +693,21 @@ func (b *builder) finish(start *node) {
 			if e.Kind == Else {
 				elses = append(elses, e)
 			}
+			if e.Inner != nil {
+				inDStep[e.Inner] = true
+			}
+			if inDStep[s] && e.To != nil {
+				inDStep[e.To] = true
+			}
 			visit(e.To)
 			visit(e.Inner)
 			for _, esc := range e.Escapes {
 				visit(esc)
 			}
 		}
-		if len(elses) > 1 {
+		if len(elses) > 1 && !inDStep[s] { // a d_step takes the first that it comes to
 			b.fail(elses[1].Pos, 4, "two else in one state: the selection at the beginning of this option has an else, and the selection around it, too")
 			return
-		}
-		for _, l := range s.Labels {
-			s.End = s.End || strings.HasPrefix(l, "end")
-			s.Accept = s.Accept || strings.HasPrefix(l, "accept")
-			s.Progress = s.Progress || strings.HasPrefix(l, "progress")
 		}
 		if len(order) > maxStates {
 			b.fail(b.p.Decl.Pos, 1, "%s has more than %d control states", b.p.Name, maxStates)
@@ -673,6 +717,98 @@ func (b *builder) finish(start *node) {
 	for i, s := range order {
 		s.ID = i
 	}
+	slices.SortFunc(b.p.bySeq, func(x, y *State) int { return x.seq - y.seq })
 	b.p.States = order
 	b.p.Start, b.p.End = first.ID, b.end.state.ID
+}
+
+// mark sets what the labels of a state mean.
+func (s *State) mark() {
+	for _, l := range s.Labels {
+		s.End = s.End || strings.HasPrefix(l, "end")
+		s.Accept = s.Accept || strings.HasPrefix(l, "accept")
+		s.Progress = s.Progress || strings.HasPrefix(l, "progress")
+	}
+}
+
+// inherit gives what the labels of a state mean that control is never in, as it is
+// the first of an option, to those that come after it, as SPIN does.
+func (b *builder) inherit(k skipped) {
+	if !k.at.End && !k.at.Accept && !k.at.Progress {
+		return
+	}
+	for _, d := range b.drafts[k.at] {
+		if to := d.Edge.To; to != nil {
+			to.End, to.Accept, to.Progress = to.End || k.at.End, to.Accept || k.at.Accept, to.Progress || k.at.Progress
+		}
+	}
+}
+
+// contract lets edges pass over jumps that are steps where nobody can tell the
+// difference: within an atomic that goes on, without an escape.
+func (b *builder) contract() {
+	passes := func(e *Edge) bool {
+		to := e.To
+		return to != nil && e.Atomic && e.Kind != Send && len(to.Edges) == 1 && to.Edges[0].Kind == Skip &&
+			to.Edges[0].Escapes == nil && to.Edges[0].To != nil && to.Labels == nil
+	}
+	if b.p.Provided != nil || b.resolver.p.UsesPriority {
+		return
+	}
+	for _, s := range b.states {
+		for _, e := range s.Edges {
+			for i := 0; i < 100 && passes(e); i++ {
+				e.Atomic, e.To = e.To.Edges[0].Atomic, e.To.Edges[0].To
+			}
+		}
+	}
+}
+
+// OrderEscapes puts the edges of escapes before those of the states that they guard,
+// as the tables of SPIN's verifier have them: the edges of an outer escape before
+// those of an inner one, or, with innerFirst, as pan -J does, the other way round.
+func (p *Program) OrderEscapes(innerFirst bool) {
+	procs := p.Procs
+	if p.Claim != nil {
+		procs = append(procs[:len(procs):len(procs)], p.Claim)
+	}
+	for _, pr := range procs {
+		for _, s := range pr.bySeq {
+			s.Escapes = nil
+		}
+		for _, s := range pr.bySeq {
+			s.orderEscapes(innerFirst)
+		}
+	}
+}
+
+func (s *State) orderEscapes(innerFirst bool) {
+	there := map[*Edge]bool{}
+	for _, e := range s.Edges {
+		there[e] = true
+	}
+	var list []Escape
+	for _, e := range s.Edges {
+		for k := len(e.Escapes) - 1; k >= 0; k-- {
+			from := e.Escapes[k]
+			// The list of an escape that has been put in order already has those
+			// that guard it.
+			var edges []*Edge
+			for _, x := range from.Escapes {
+				edges = append(edges, x.Edge)
+			}
+			for _, x := range append(edges, from.Edges...) {
+				if there[x] {
+					continue
+				}
+				there[x] = true
+				if innerFirst {
+					list = append(list, Escape{x, from})
+				} else {
+					list = slices.Insert(list, 0, Escape{x, from})
+				}
+			}
+		}
+	}
+	s.Escapes = list
 }

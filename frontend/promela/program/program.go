@@ -101,6 +101,8 @@ type Proc struct {
 	Start    int
 	End      int // the state in which only the death of the process is left
 	Labels   map[string]*State
+
+	bySeq []*State
 }
 
 // State is a control state.
@@ -111,7 +113,18 @@ type State struct {
 	Labels []string
 	// End, Accept and Progress: a label that begins so stands there.
 	End, Accept, Progress bool
-	ElseCount             int
+	// Escapes are the edges of the escapes around, which are tried first: as soon
+	// as one is enabled, only those are tried that follow it immediately and come
+	// From the same escape. See [Program.OrderEscapes].
+	Escapes []Escape
+
+	seq int // states are numbered so by SPIN: in the order in which their statements end
+}
+
+// Escape is an edge of an escape.
+type Escape struct {
+	Edge *Edge
+	From *State // the first state of the escape
 }
 
 // Kind is what an edge does.

@@ -36,6 +36,7 @@ type resolver struct {
 	proc    *Proc
 	scopes  []map[string]*Sym
 	inDStep int
+	late    []func() // what waits until all processes are resolved
 	remote  []func() // remote references, resolved when all automata are there
 }
 
@@ -116,7 +117,7 @@ func (r *resolver) model(m *syntax.Model) {
 	for _, l := range m.LTLs {
 		r.ltl(l)
 	}
-	for _, f := range r.remote {
+	for _, f := range append(r.late, r.remote...) {
 		f()
 	}
 	for _, p := range r.p.Procs {
