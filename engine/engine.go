@@ -149,6 +149,7 @@ type Result struct {
 	Workers int
 	Counters
 	MaxDepth   int // the longest path explored; its unit is the engine's
+	Bound      int // on the depth of executions, the last of several; 0: none
 	Duration   time.Duration
 	StoreBytes uint64
 	PeakRSS    uint64 // bytes; 0 where the operating system does not tell
@@ -169,8 +170,8 @@ type Result struct {
 	// How says how it was explored, Figures what else was measured. Both are for
 	// people and for programs.
 	How, Figures []Figure
-	// Warnings are to be told to the user whatever was found.
-	Warnings []string
+	// Warnings are to be told whatever was found, Notes behind the verdict.
+	Warnings, Notes []string
 }
 
 // Doubt makes a result that counts as exhaustive one that is not.

@@ -107,8 +107,10 @@ const (
 	CountStates CounterSet = 1 << iota
 	CountTransitions
 	CountAttempts
-	CountExecutions
+	CountExecutions // also those in vain
 	CountDepth
+	CountStore // bytes of the store and of the process
+	CountLoops // EndedLoops, BlockedLoops
 )
 
 // OptionSet is a set of options, beside those that all engines keep to.

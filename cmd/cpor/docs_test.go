@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"cpor/engine"
 )
 
 // TestDocs runs the command lines in the documentation, README.md and docs/, and
@@ -263,5 +265,38 @@ func TestPackageTable(t *testing.T) {
 	slices.Sort(want)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("packages without a row (-), rows without a package or doubled (+):\n%s", diff)
+	}
+}
+
+// TestEnginesAreDocumented: the README names every mode, every engine and
+// reduction, and some page of the documentation each of their flags.
+func TestEnginesAreDocumented(t *testing.T) {
+	pages := map[string]string{}
+	names, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := ""
+	for _, name := range append(names, "../../README.md") {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages[name] = string(b)
+		all += string(b)
+	}
+	readme := pages["../../README.md"]
+	for _, e := range engine.Entries("") {
+		if m := engine.LookupMode(e.Mode); !m.Default && !strings.Contains(readme, m.Asked) {
+			t.Errorf("the README does not name %s", m.Asked)
+		}
+		if !strings.Contains(readme, "`"+e.Name+"`") && !strings.Contains(readme, "-por "+e.Name) {
+			t.Errorf("the README does not name %s (%s)", e.Name, e.Mode)
+		}
+		for _, f := range e.Flags {
+			if name := "-" + f.About().Name; !strings.Contains(all, name) {
+				t.Errorf("no page names %s", name)
+			}
+		}
 	}
 }

@@ -7,11 +7,13 @@
 //	cpor help [COMMAND]
 //	cpor version
 //
-// The command has no algorithm of its own: it reads flags, hands the system of
-// a model (package model) and an expander to the search (package search), and
-// prints what that found out. To read it, begin with the table of the commands
-// in commands.go; run.go is the way of `cpor run` from the flags to the exit
-// code; reductions.go is the one place where a further reduction is entered.
+// The command has no algorithm of its own: it reads flags, hands the system that a
+// front end makes of a file (package frontend) to one of the engines (package
+// engine), and prints what that found out. To read it, begin with the table of the
+// commands in commands.go; run.go is the way of `cpor run` from the flags to the
+// exit code; modes.go asks the engines which flags mean something to them. A
+// further engine, reduction or front end registers itself, and is named in
+// engine/all or registered.go.
 //
 // Flags are Go's, parsed by the standard library, and may stand before or after
 // the file.

@@ -1,125 +1,277 @@
 package main
 
 import (
-	"cpor/internal/cliflag"
+	"errors"
 	"flag"
 	"fmt"
 	"slices"
 	"strings"
+
+	"cpor/engine"
+	"cpor/frontend"
+	"cpor/internal/cliflag"
+	"cpor/internal/spell"
 )
 
-// mode is one of the ways in which `cpor run` works.
-type mode int
+// anywhere are the flags of `cpor run` that mean something to every engine.
+var anywhere = []string{"D", "por", "workers", "timeout", "max-memory", "json", "trace", "q", "profile", "search"}
 
-const (
-	stored   mode = iota // -search stateful: assertions, invariants, deadlocks; covered states are stored
-	unstored             // -search stateless: the same, without stored states
-	overTime             // -ltl: temporal properties
-)
-
-// modeFlags are the flags that choose the modes.
-var modeFlags = [...]string{stored: "-search stateful", unstored: "-search stateless", overTime: "-ltl"}
-
-// uses says in which modes a flag has a meaning, and there with which
-// reductions; nil stands for all that the mode has.
-type uses map[mode][]string
-
-var (
-	everywhere = uses{stored: nil, unstored: nil, overTime: nil}
-	violations = uses{stored: nil, unstored: nil}
-)
-
-// flagUses has every flag of `cpor run`. A flag is refused where it has no
-// meaning: one that is silently ignored lets people believe in a search that
-// was not made. What depends on the values of several flags is checked with
-// these, in the validate methods.
-var flagUses = map[string]uses{
-	"D":               everywhere,
-	"por":             everywhere,
-	"workers":         everywhere,
-	"timeout":         everywhere,
-	"max-memory":      everywhere,
-	"json":            everywhere,
-	"trace":           everywhere,
-	"q":               everywhere,
-	"profile":         everywhere,
-	"search":          everywhere,
-	"all":             violations,
-	"deadlock":        violations,
-	"max-states":      {stored: nil, overTime: nil},
-	"validate":        {stored: nil, overTime: {"transparent", "invisible"}},
-	"store":           {stored: nil},
-	"cv-order":        {stored: {"cartesian"}},
-	"races":           violations,
-	"init-thread":     {stored: {"locks", "invisible-first", "none"}, unstored: nil},
-	"max-invisible":   {stored: {"locks", "invisible-first"}},
-	"select":          {stored: {"locks"}},
-	"invisible":       {unstored: nil},
-	"max-depth":       {unstored: nil},
-	"deepen":          {unstored: nil},
-	"undo":            {unstored: nil},
-	"max-transitions": {unstored: nil},
-	"ltl":             {overTime: nil},
-	"fair":            {overTime: nil},
+// takes are the flags that mean something to the engines that take the option.
+var takes = map[string]engine.OptionSet{
+	"all":             engine.TakesAll,
+	"deadlock":        engine.TakesDeadlocks,
+	"validate":        engine.TakesValidate,
+	"max-states":      engine.TakesMaxStates,
+	"max-transitions": engine.TakesMaxTransitions,
+	"max-depth":       engine.TakesMaxDepth,
 }
 
-// mode returns the mode that the flags ask for.
-func (c *runConfig) mode() mode {
+// uses tells whether a flag means something to an engine. A flag is refused where
+// it does not: one that is silently ignored lets people believe in a search that
+// was not made. What depends on the values of several flags is checked by the
+// engine.
+func uses(e *engine.Entry, name string) bool {
 	switch {
-	case c.stateless.on:
-		return unstored
-	case c.ltl.asked():
-		return overTime
+	case slices.Contains(anywhere, name):
+		return true
+	case name == "ltl":
+		return engine.LookupMode(e.Mode).Temporal
+	case takes[name] != 0:
+		return e.Takes&takes[name] != 0
 	}
-	return stored
+	return slices.ContainsFunc(e.Flags, func(f engine.Flag) bool { return f.About().Name == name })
 }
 
-// checkModes refuses a flag that has no meaning in the mode.
-func (c *runConfig) checkModes(f *cliflag.Set) (err error) {
-	m := c.mode()
+// users returns the names of the engines of a mode that a flag means something to.
+func users(mode *engine.Mode, name string) []string {
+	var names []string
+	for _, e := range engine.Entries(mode.Name) {
+		if uses(e, name) {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
+// defineEngineFlags defines the flags of the engines, and shows all flags under
+// their headings.
+func (c *runConfig) defineEngineFlags(f *cliflag.Set) {
+	groups := []struct {
+		title string
+		flags []string
+	}{
+		{"What is searched:", []string{"D", "ltl", "por", "deadlock", "all"}},
+		{"How, and how far:", []string{"workers", "timeout", "max-states", "max-memory", "validate"}},
+		{"Search without stored states:", []string{"search", "max-depth", "max-transitions"}},
+	}
+	for _, e := range engine.Entries("") {
+		for _, ef := range e.Flags {
+			about := ef.About()
+			if f.Lookup(about.Name) != nil {
+				continue // another engine has it, too
+			}
+			set := func(s string) error { return c.values.Set(ef, s) }
+			if about.Bool {
+				f.BoolFunc(about.Name, about.Usage, set)
+			} else {
+				f.Func(about.Name, about.Usage, set)
+			}
+			known := false
+			for i := range groups {
+				if groups[i].title == about.Group {
+					groups[i].flags = append(groups[i].flags, about.Name)
+					known = true
+				}
+			}
+			if !known {
+				groups = append(groups, struct {
+					title string
+					flags []string
+				}{about.Group, []string{about.Name}})
+			}
+		}
+	}
+	for _, g := range groups {
+		f.Group(g.title, g.flags...)
+	}
+	f.Group("What is printed:", "json", "trace", "q", "profile")
+}
+
+// searchNames returns the values of -search.
+func searchNames() []string {
+	var names []string
+	for _, m := range engine.Modes() {
+		if m.Summary != "" {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// searchUsage is the help of -search.
+func searchUsage() string {
+	var ways []string
+	for _, m := range engine.Modes() {
+		if m.Summary != "" {
+			ways = append(ways, m.Name+" "+m.Summary)
+		}
+	}
+	return "`how` to search: " + strings.Join(ways, "; ")
+}
+
+// either returns names as people list them: a, b or c.
+func either(names []string) string {
+	if n := len(names); n > 1 {
+		return strings.Join(names[:n-1], ", ") + " or " + names[n-1]
+	}
+	return strings.Join(names, "")
+}
+
+// asked returns the mode that the flags ask for.
+func (c *runConfig) asked() *engine.Mode {
+	var byDefault *engine.Mode
+	for _, m := range engine.Modes() {
+		switch {
+		case m.Default:
+			byDefault = m
+		case c.search == m.Name:
+			return m
+		}
+	}
+	for _, m := range engine.Modes() {
+		if m.Temporal && (c.ltl != "" || c.por != "" && onlyOf(m, c.por)) {
+			return m
+		}
+	}
+	return byDefault
+}
+
+// onlyOf tells whether a mode has a reduction of that name, and no other mode has.
+func onlyOf(m *engine.Mode, name string) bool {
+	has := modesWith(name)
+	return len(has) == 1 && has[0] == m
+}
+
+// modesWith returns the modes that have a reduction of that name.
+func modesWith(name string) []*engine.Mode {
+	var has []*engine.Mode
+	for _, m := range engine.Modes() {
+		if _, err := engine.Lookup(m.Name, name); err == nil {
+			has = append(has, m)
+		}
+	}
+	return has
+}
+
+// choose chooses the mode and the engine, and refuses what does not go together.
+func (c *runConfig) choose(f *cliflag.Set) (err error) {
+	f.Visit(func(fl *flag.Flag) { c.values.Give(fl.Name) })
+	c.mode = c.asked()
+	if err := c.checkMode(f); err != nil {
+		return err
+	}
+	if c.por == "" {
+		if c.entry, err = c.mode.Chosen(&c.values, &c.Options); err != nil {
+			return err
+		}
+	} else if c.entry, err = engine.Lookup(c.mode.Name, c.por); err != nil {
+		return c.otherMode()
+	}
+	switch {
+	case f.Given("max-depth") && c.MaxDepth < 1:
+		return fmt.Errorf("-max-depth %d: the number must be above 0", c.MaxDepth)
+	case f.Given("max-transitions") && c.MaxTransitions == 0:
+		return errors.New("-max-transitions 0: the number must be above 0")
+	}
+	if c.entry.Check != nil {
+		if err := c.entry.Check(&c.values, &c.Options); err != nil {
+			return err
+		}
+	}
 	f.Visit(func(fl *flag.Flag) {
-		u := flagUses[fl.Name]
-		if _, ok := u[m]; ok || err != nil {
+		if !uses(c.entry, fl.Name) && err == nil {
+			err = fmt.Errorf("-%s is an option of -por %s, not of -por %s", fl.Name, strings.Join(users(c.mode, fl.Name), " and "), c.entry.Name)
+		}
+	})
+	return err
+}
+
+// otherMode says what is wrong with a reduction that the mode does not have.
+func (c *runConfig) otherMode() error {
+	other := modesWith(c.por)[0]
+	switch {
+	case !c.mode.Default && c.mode.Temporal:
+		return fmt.Errorf("-por %s %s; with %s use %s", c.por, c.mode.Lacks, c.mode.Asked, either(engine.Names(c.mode.Name)))
+	case !c.mode.Default:
+		return fmt.Errorf("-por %s %s; with %s use %s", c.por, c.mode.Lacks, c.mode.Asked, strings.Join(engine.Names(c.mode.Name), ", "))
+	case c.search != "":
+		return fmt.Errorf("-por %s is a reduction of %s", c.por, other.Asked)
+	}
+	return fmt.Errorf("-por %s is a reduction of %s; add %s", c.por, other.Of, other.Asked)
+}
+
+// checkMode refuses a flag that has no meaning in the mode.
+func (c *runConfig) checkMode(f *cliflag.Set) (err error) {
+	f.Visit(func(fl *flag.Flag) {
+		if err != nil || len(users(c.mode, fl.Name)) > 0 {
 			return
 		}
 		var of []string
-		for other, name := range modeFlags {
-			if _, ok := u[mode(other)]; ok {
-				of = append(of, name)
+		for _, m := range engine.Modes() {
+			if len(users(m, fl.Name)) > 0 {
+				of = append(of, m.Asked)
 			}
 		}
 		switch {
 		case fl.Name == "ltl":
-			err = fmt.Errorf("-ltl has no meaning with %s, which stores no states", modeFlags[m])
-		case m == stored:
+			err = fmt.Errorf("-ltl has no meaning with %s, which %s", c.mode.Asked, c.mode.Without)
+		case c.mode.Default:
 			err = fmt.Errorf("-%s is an option of %s", fl.Name, strings.Join(of, " and "))
-		case m == overTime && !f.Given("ltl"):
-			err = fmt.Errorf("-%s has no meaning with -por %v, which checks ltl properties; it is an option of %s", fl.Name, *c.ltl.reduction, strings.Join(of, " and "))
+		case c.mode.Temporal && c.ltl == "":
+			err = fmt.Errorf("-%s has no meaning with -por %s, which checks ltl properties; it is an option of %s", fl.Name, c.por, strings.Join(of, " and "))
 		default:
-			err = fmt.Errorf("-%s has no meaning with %s; it is an option of %s", fl.Name, modeFlags[m], strings.Join(of, " and "))
+			err = fmt.Errorf("-%s has no meaning with %s; it is an option of %s", fl.Name, c.mode.Asked, strings.Join(of, " and "))
 		}
 	})
 	return err
 }
 
-// checkReductions refuses a flag that has no meaning with the reduction.
-func (c *runConfig) checkReductions(f *cliflag.Set) (err error) {
-	m, por := c.mode(), c.por()
-	f.Visit(func(fl *flag.Flag) {
-		if with := flagUses[fl.Name][m]; with != nil && !slices.Contains(with, por) && err == nil {
-			err = fmt.Errorf("-%s is an option of -por %s, not of -por %s", fl.Name, strings.Join(with, " and "), por)
-		}
-	})
-	return err
-}
-
-// por returns the name of the reduction, the default of the mode included.
-func (c *runConfig) por() string {
-	switch c.mode() {
-	case unstored:
-		return c.stateless.reduction.String()
-	case overTime:
-		return c.ltl.reduction.String()
+// properties returns the temporal properties that are to be checked.
+func (c *runConfig) properties(m *frontend.Program) ([]engine.Property, error) {
+	if len(m.Properties) == 0 {
+		return nil, errors.New("the model has no ltl property; declare one: ltl name { [] (request -> <> reply) }")
 	}
-	return c.reduction.name
+	var ps []engine.Property
+	for _, p := range m.Properties {
+		if c.ltl == "" || c.ltl == "all" || c.ltl == p.Name {
+			q := engine.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text}
+			for _, x := range p.Predicates {
+				q.Predicates = append(q.Predicates, engine.Predicate(x))
+			}
+			ps = append(ps, q)
+		}
+	}
+	if len(ps) == 0 {
+		names := propertyNames(m)
+		return nil, fmt.Errorf("-ltl %s: the model has no such property%s; it has %s", c.ltl, spell.DidYouMean(c.ltl, names, ""), strings.Join(names, ", "))
+	}
+	return ps, nil
+}
+
+func propertyNames(m *frontend.Program) []string {
+	var names []string
+	for _, p := range m.Properties {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// unchecked says which temporal properties a search leaves unchecked; "" if
+// the model has none.
+func unchecked(m *frontend.Program, file string) string {
+	names := propertyNames(m)
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("ltl %s (cpor run -ltl all %s)", strings.Join(names, ", "), file)
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"cpor/engine"
 )
 
 // everyFlag has models in which something is to be seen of every flag: races,
@@ -108,14 +110,9 @@ func TestFlagUse(t *testing.T) {
 	}
 	var names []string
 	new(runConfig).define().VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
-	for name := range flagUses {
-		if !slices.Contains(names, name) {
-			t.Errorf("flagUses has %s, which is no flag", name)
-		}
-	}
 	for _, name := range names {
-		if flagUses[name] == nil {
-			t.Errorf("flagUses lacks -%s", name)
+		if !slices.ContainsFunc(engine.Entries(""), func(e *engine.Entry) bool { return uses(e, name) }) {
+			t.Errorf("no engine has a use for -%s", name)
 		}
 		if _, ok := tries[name]; !ok {
 			t.Errorf("-%s is not tried", name)
@@ -128,14 +125,14 @@ func TestFlagUse(t *testing.T) {
 		}
 	}
 	var bases [][]string
-	for _, por := range []string{"cartesian", "none", "locks", "invisible-first"} {
-		bases = append(bases, []string{"-por", por})
-	}
-	for _, por := range []string{"dpor", "sleep", "persistent", "persistent+sleep", "none"} {
-		bases = append(bases, []string{"-search", "stateless", "-por", por})
-	}
-	for _, por := range []string{"transparent", "invisible", "none"} {
-		bases = append(bases, []string{"-ltl", "all", "-por", por})
+	for _, e := range engine.Entries("") {
+		base := []string{"-por", e.Name}
+		if m := engine.LookupMode(e.Mode); m.Temporal {
+			base = append([]string{"-ltl", "all"}, base...)
+		} else if !m.Default {
+			base = append([]string{"-search", m.Name}, base...)
+		}
+		bases = append(bases, base)
 	}
 	bases = append(bases,
 		[]string{"-ltl", "all", "-por", "none", "-fair"},

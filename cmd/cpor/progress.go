@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -30,7 +28,7 @@ const (
 // search's own. Its methods are called from one goroutine at a time.
 type progress struct {
 	out      io.Writer
-	unit     string // what is counted besides transitions; states if empty
+	counts   engine.CounterSet // what the engine counts
 	width    func() int
 	bar      *progressbar.ProgressBar // nil if not live
 	interval time.Duration
@@ -41,10 +39,7 @@ type progress struct {
 }
 
 func newProgress(e *env, c *runConfig) *progress {
-	p := &progress{out: e.stderr, interval: lineEvery}
-	if c.stateless.on {
-		p.unit = "executions"
-	}
+	p := &progress{out: e.stderr, interval: lineEvery, counts: c.entry.Counts}
 	if c.quiet {
 		return p
 	}
@@ -104,16 +99,27 @@ func (p *progress) text(s engine.Progress, width int) string {
 		}
 		return human.Short(uint64(float64(now-before) / d))
 	}
-	parts := []string{
-		human.Clock(s.Elapsed),
-		fmt.Sprintf("%s %s (%s/s)", human.Short(s.States), cmp.Or(p.unit, "states"), rate(s.States, p.last.States)),
-		fmt.Sprintf("%s transitions (%s/s)", human.Short(s.Transitions), rate(s.Transitions, p.last.Transitions)),
-		fmt.Sprintf("depth %d", s.MaxDepth),
-		human.Size(s.Memory),
+	parts := []string{human.Clock(s.Elapsed)}
+	count := func(now, before uint64, what string) {
+		parts = append(parts, fmt.Sprintf("%s %s (%s/s)", human.Short(now), what, rate(now, before)))
 	}
-	if p.unit == "" {
-		parts = slices.Insert(parts, 3, human.Short(s.Queued)+" queued")
+	if p.counts&engine.CountStates != 0 {
+		count(s.States, p.last.States, "states")
 	}
+	if p.counts&engine.CountExecutions != 0 {
+		count(s.Executions, p.last.Executions, "executions")
+	}
+	// What an engine does not tell while it runs is 0.
+	if s.Transitions > 0 {
+		count(s.Transitions, p.last.Transitions, "transitions")
+	}
+	if s.Queued > 0 {
+		parts = append(parts, human.Short(s.Queued)+" queued")
+	}
+	if s.MaxDepth > 0 {
+		parts = append(parts, fmt.Sprintf("depth %d", s.MaxDepth))
+	}
+	parts = append(parts, human.Size(s.Memory))
 	if s.Violations > 0 {
 		n := fmt.Sprintf("%d violations", s.Violations)
 		if s.Violations == 1 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,7 +12,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"cpor/engine"
-	"cpor/engine/search"
 	"cpor/frontend"
 	"cpor/frontend/model/source"
 	"cpor/internal/human"
@@ -19,11 +19,12 @@ import (
 	"cpor/trace"
 )
 
-// report is the result of a search, ready to be printed.
+// report is the result of an exploration, ready to be printed. Which of the figures
+// it has follows from what the engine counts ([engine.Entry.Counts]), and from what
+// else the engine tells.
 type report struct {
 	c       *runConfig
-	params  map[string]any
-	res     *search.Result
+	res     *engine.Result
 	found   []finding
 	traces  []string // the files that traces were written to
 	program *frontend.Program
@@ -31,16 +32,23 @@ type report struct {
 }
 
 // finding is a violation with its trace as people see it; record is nil if
-// there is no trace.
+// there is no trace, or an account instead.
 type finding struct {
 	engine.Finding
 	record *trace.Record
 }
 
-// newReport prepares the result of a search. The error is one of the tool: a
-// trace that does not replay.
-func newReport(c *runConfig, m *frontend.Program, sys system.System, res *search.Result) (*report, error) {
-	r := &report{c: c, params: m.Params, res: res, program: m, ltl: unchecked(m, c.file)}
+// newReport prepares a result. The error is one of the tool: a trace that does not
+// replay.
+func newReport(c *runConfig, m *frontend.Program, res *engine.Result) (*report, error) {
+	r := &report{c: c, res: res, program: m}
+	if !c.mode.Temporal {
+		r.ltl = unchecked(m, c.file)
+	}
+	sys := m.System
+	if res.System != nil {
+		sys = res.System
+	}
 	for _, v := range res.Violations {
 		f := finding{Finding: v}
 		if v.Trace != nil {
@@ -48,24 +56,22 @@ func newReport(c *runConfig, m *frontend.Program, sys system.System, res *search
 			if f.record, err = v.Trace.Record(sys); err != nil {
 				return nil, err
 			}
+			if f.record.Violation == nil {
+				f.record.Violation = v.Violation
+			}
 		}
 		r.found = append(r.found, f)
 	}
 	return r, nil
 }
 
-// records returns the traces that there are.
-func (r *report) records() []*trace.Record {
-	var rs []*trace.Record
-	for _, f := range r.found {
-		if f.record != nil {
-			rs = append(rs, f.record)
-		}
-	}
-	return rs
-}
+// counts tells whether the engine counts something.
+func (r *report) counts(what engine.CounterSet) bool { return r.c.entry.Counts&what != 0 }
 
-// verdict returns the verdict. Whatever the search says, one that did not cover
+// takes tells whether the engine takes an option.
+func (r *report) takes(what engine.OptionSet) bool { return r.c.entry.Takes&what != 0 }
+
+// verdict returns the verdict. Whatever the engine says, one that did not cover
 // everything is no pass.
 func (r *report) verdict() engine.Verdict {
 	if r.res.Verdict == engine.Pass && !r.res.Exhaustive {
@@ -84,43 +90,42 @@ func (r *report) exitCode() int {
 	return exitIncomplete
 }
 
-// resultJSON is the object that -json prints. The names up to Violations are
-// fixed; further ones may be added.
-type resultJSON struct {
-	Model                string          `json:"model"`
-	Params               map[string]any  `json:"params"`
-	POR                  string          `json:"por"`
-	Workers              int             `json:"workers"`
-	Verdict              engine.Verdict  `json:"verdict"`
-	Exhaustive           bool            `json:"exhaustive"`
-	Reason               string          `json:"reason"`
-	States               uint64          `json:"states"`
-	Transitions          uint64          `json:"transitions"`
-	Attempts             uint64          `json:"attempts"`
-	MaxDepth             int             `json:"max_depth"`
-	DurationMS           float64         `json:"duration_ms"`
-	StatesPerSecond      float64         `json:"states_per_second"`
-	TransitionsPerSecond float64         `json:"transitions_per_second"`
-	StoreBytes           uint64          `json:"store_bytes"`
-	BytesPerState        float64         `json:"bytes_per_state"`
-	PeakRSSBytes         uint64          `json:"peak_rss_bytes"`
-	Violations           []violationJSON `json:"violations"`
+// object is a JSON object whose members have an order.
+type object struct{ members []member }
 
-	// What is added to the fixed names.
-	MoreViolations      uint64  `json:"more_violations"`
-	EndedLoops          uint64  `json:"ended_loops"`
-	BlockedLoops        uint64  `json:"blocked_loops,omitempty"`
-	CVOrder             string  `json:"cv_order,omitempty"`
-	Races               string  `json:"races"`
-	Select              string  `json:"select,omitempty"`
-	InvisibleCuts       uint64  `json:"invisible_cuts,omitempty"`
-	Store               string  `json:"store"`
-	OmissionProbability float64 `json:"omission_probability"`
-	Steals              uint64  `json:"steals"`
-	FailedCAS           uint64  `json:"failed_cas"`
-	IdleShare           float64 `json:"idle_share"`
-	Deadlocks           bool    `json:"deadlocks_reported"`
-	NotChecked          string  `json:"not_checked,omitempty"`
+type member struct {
+	name  string
+	value any
+}
+
+func (o *object) add(name string, value any) { o.members = append(o.members, member{name, value}) }
+
+// figures adds those figures that have a name.
+func (o *object) figures(fs []engine.Figure) {
+	for _, f := range fs {
+		if f.Key != "" {
+			o.add(f.Key, f.Value)
+		}
+	}
+}
+
+// MarshalJSON writes the members in their order.
+func (o *object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	for i, m := range o.members {
+		b.WriteByte("{,"[min(i, 1)])
+		if err := enc.Encode(m.name); err != nil {
+			return nil, err
+		}
+		b.WriteByte(':')
+		if err := enc.Encode(m.value); err != nil {
+			return nil, err
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
 }
 
 // violationJSON is a trace.Record as JSON, or what is known without one.
@@ -140,32 +145,95 @@ func (v violationJSON) MarshalJSON() ([]byte, error) {
 	})
 }
 
+// writeJSON prints the result for programs. The names are fixed; further ones may
+// be added.
 func (r *report) writeJSON(w io.Writer) error {
 	res := r.res
-	j := resultJSON{
-		Model: r.c.file, Params: r.params, POR: r.c.reduction.name, Workers: res.Workers,
-		Verdict: r.verdict(), Exhaustive: res.Exhaustive, Reason: res.Reason,
-		States: res.States, Transitions: res.Transitions, Attempts: res.Attempts, MaxDepth: res.MaxDepth,
-		DurationMS:           float64(res.Duration) / float64(time.Millisecond),
-		StatesPerSecond:      res.StatesPerSecond(),
-		TransitionsPerSecond: res.TransitionsPerSecond(),
-		StoreBytes:           res.StoreBytes, BytesPerState: res.BytesPerState, PeakRSSBytes: res.PeakRSS,
-		Violations:     []violationJSON{},
-		MoreViolations: res.MoreViolations, EndedLoops: res.EndedLoops, BlockedLoops: res.BlockedLoops,
-		Store: r.c.store.String(), OmissionProbability: res.OmissionProbability,
-		Steals: res.Steals, FailedCAS: res.FailedCAS, IdleShare: res.IdleShare,
-		Deadlocks: r.c.deadlock, NotChecked: r.ltl,
+	ms := float64(res.Duration) / float64(time.Millisecond)
+	params := r.program.Params
+	if params == nil {
+		params = map[string]any{}
 	}
-	j.Select = r.c.locks.selection.name
-	j.Races, j.InvisibleCuts = r.c.locks.races.String(), r.c.locks.cuts.Load()
-	if j.Params == nil {
-		j.Params = map[string]any{}
+	j := new(object)
+	j.add("model", r.c.file)
+	j.add("params", params)
+	if !r.c.mode.Default && !r.c.mode.Temporal {
+		j.add("search", r.c.mode.Name)
 	}
-	if r.c.reduction.name == "cartesian" {
-		j.CVOrder = r.c.order.String()
+	j.add("por", r.c.entry.Name)
+	j.add("workers", res.Workers)
+	j.add("verdict", r.verdict())
+	j.add("exhaustive", res.Exhaustive)
+	j.add("reason", res.Reason)
+	if r.counts(engine.CountStates) {
+		j.add("states", res.States)
 	}
+	if r.counts(engine.CountExecutions) {
+		j.add("executions", res.Executions)
+		j.add("blocked_executions", res.BlockedExecutions)
+		j.add("cut_executions", res.CutExecutions)
+	}
+	if r.counts(engine.CountTransitions) {
+		j.add("transitions", res.Transitions)
+	}
+	if r.counts(engine.CountAttempts) {
+		j.add("attempts", res.Attempts)
+	}
+	if r.counts(engine.CountDepth) {
+		j.add("max_depth", res.MaxDepth)
+	}
+	if r.takes(engine.TakesMaxDepth) {
+		j.add("bound", res.Bound)
+	}
+	j.add("duration_ms", ms)
+	if r.counts(engine.CountStates) {
+		j.add("states_per_second", res.StatesPerSecond())
+	}
+	if r.counts(engine.CountTransitions) {
+		j.add("transitions_per_second", res.TransitionsPerSecond())
+	}
+	if r.counts(engine.CountStore) {
+		j.add("store_bytes", res.StoreBytes)
+		j.add("peak_rss_bytes", res.PeakRSS)
+	}
+	if r.c.mode.Temporal {
+		properties := []any{}
+		for _, p := range res.Properties {
+			o := new(object)
+			o.add("name", p.Property.Name)
+			o.add("formula", p.Property.Text)
+			o.add("verdict", p.Verdict)
+			o.add("reason", p.Reason)
+			o.figures(p.Figures)
+			properties = append(properties, o)
+		}
+		j.add("properties", properties)
+	}
+	violations := []any{}
 	for _, f := range r.found {
-		j.Violations = append(j.Violations, violationJSON{f})
+		if f.Account != nil {
+			violations = append(violations, f.Account)
+		} else {
+			violations = append(violations, violationJSON{f})
+		}
+	}
+	j.add("violations", violations)
+	if r.takes(engine.TakesAll) {
+		j.add("more_violations", res.MoreViolations)
+	}
+	if r.counts(engine.CountLoops) {
+		j.add("ended_loops", res.EndedLoops)
+		if res.BlockedLoops > 0 {
+			j.add("blocked_loops", res.BlockedLoops)
+		}
+	}
+	j.figures(res.How)
+	j.figures(res.Figures)
+	if r.takes(engine.TakesDeadlocks) {
+		j.add("deadlocks_reported", !r.c.IgnoreDeadlocks)
+	}
+	if r.ltl != "" {
+		j.add("not_checked", r.ltl)
 	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -187,16 +255,34 @@ func (r *report) writeText(w io.Writer, width int) error {
 	for i, f := range r.found {
 		r.writeViolation(p, i, f)
 	}
-	r.writeVerdict(p)
-	if !r.c.quiet {
+	if r.c.mode.Temporal {
+		r.writeProperties(p)
+	} else {
+		r.writeVerdict(p)
+	}
+	for _, note := range r.res.Notes {
+		p.printf("%s\n", p.wrap(note, 0))
+	}
+	switch {
+	case r.c.quiet:
+	case r.c.mode.Temporal:
+		r.writeScope(p)
+	default:
 		r.writeFigures(p)
 	}
 	return p.err
 }
 
 func (r *report) writeViolation(p *printer, i int, f finding) {
+	if f.Account != nil {
+		if p.err == nil {
+			p.err = f.Account.WriteText(p.w, p.width)
+		}
+		p.printf("\n")
+		return
+	}
 	head := trace.Headline(f.Violation)
-	if len(r.found) > 1 {
+	if len(r.found) > 1 && !r.c.mode.Temporal {
 		head = fmt.Sprintf("[%d] %s", i+1, head)
 	}
 	p.printf("%s\n", r.excerpt(f, head))
@@ -249,7 +335,7 @@ func (r *report) writeVerdict(p *printer) {
 		s = "no violation; everything was covered"
 	case engine.Violated:
 		s = "violation found"
-		if n := len(r.found); r.c.all {
+		if n := len(r.found); r.c.All {
 			s = fmt.Sprintf("%d distinct violations found", n)
 			if n == 1 {
 				s = "1 violation found"
@@ -268,7 +354,7 @@ func (r *report) writeVerdict(p *printer) {
 	if r.ltl != "" {
 		p.printf("%s\n", p.wrap("not checked: "+r.ltl, 2))
 	}
-	if r.c.quiet && !r.c.deadlock { // else it stands among the figures
+	if r.c.quiet && r.c.IgnoreDeadlocks { // else it stands among the figures
 		p.printf("%s\n", p.wrap("not checked: deadlocks (-deadlock=false)", 2))
 	}
 	if len(r.traces) > 0 {
@@ -276,56 +362,98 @@ func (r *report) writeVerdict(p *printer) {
 	}
 }
 
-// fewStates is the number of states below which the store's bytes for each
-// say nothing: most of them are there before the first state.
-const fewStates = 1000
+// writeProperties prints the verdict on each temporal property.
+func (r *report) writeProperties(p *printer) {
+	for _, prop := range r.res.Properties {
+		verdict := "holds" + prop.Among
+		switch prop.Verdict {
+		case engine.Violated:
+			verdict = "does not hold" + prop.Among
+		case engine.Incomplete:
+			verdict = "incomplete: " + prop.Reason + "; no violation so far"
+		}
+		p.printf("%s: ltl %s %s\n", r.c.file, prop.Property.Name, verdict)
+		if r.c.quiet {
+			continue
+		}
+		var figures []string
+		for _, f := range prop.Figures {
+			if f.Text != "" {
+				figures = append(figures, f.Text)
+			}
+		}
+		p.printf("  %s\n", strings.Join(figures, ", "))
+	}
+}
+
+// writeScope prints what the check of temporal properties says nothing about, and
+// where the counterexamples are.
+func (r *report) writeScope(p *printer) {
+	if r.c.Validate {
+		p.printf("The reduction was checked while it ran: no difference found.\n")
+	}
+	p.printf("%s\n", p.wrap("Only ltl properties were checked; assertions, invariants and deadlocks are for cpor run without -ltl.", 0))
+	for _, name := range r.traces {
+		p.printf("The counterexample is in %s.\n", name)
+	}
+}
 
 // writeFigures prints what was covered and what it took.
 func (r *report) writeFigures(p *printer) {
 	res := r.res
 	p.printf("\n")
-	how := fmt.Sprintf("%s, %d workers", r.c.reduction.name, res.Workers)
+	how := fmt.Sprintf("%s%s, %d workers", r.c.mode.Prefix, r.c.entry.Name, res.Workers)
 	if res.Workers == 1 {
-		how = r.c.reduction.name + ", 1 worker"
+		how = r.c.mode.Prefix + r.c.entry.Name + ", 1 worker"
 	}
-	if r.c.store != 0 {
-		how += ", store " + r.c.store.String()
+	for _, f := range res.How {
+		if f.Label == "" && f.Text != "" {
+			how += ", " + f.Text
+		}
 	}
-	if r.c.reduction.name == "cartesian" && r.c.order != 0 {
-		how += ", order " + r.c.order.String()
+	p.figure(r.c.mode.Label, how, "")
+	for _, f := range res.How {
+		if f.Label != "" && f.Text != "" {
+			p.figure(f.Label, f.Text, "")
+		}
 	}
-	p.figure("reduction", how, "")
-	if r.c.locks.selection.name != "" {
-		p.figure("explored", r.c.locks.selection.name+" (-select)", "")
-	}
-	if r.c.locks.races != 0 {
-		p.figure("races", "checked by "+r.c.locks.races.String(), "")
-	}
-	if ps := paramList(r.params); ps != "" {
+	if ps := paramList(r.program.Params); ps != "" {
 		p.figure("constants", ps, "")
 	}
-	p.figure("states", human.Count(res.States), human.Short(uint64(res.StatesPerSecond()))+"/s")
-	p.figure("transitions", human.Count(res.Transitions), human.Short(uint64(res.TransitionsPerSecond()))+"/s")
-	if res.Attempts != res.Transitions {
+	perSecond := func(n uint64) string {
+		return human.Short(uint64(float64(n)/max(res.Duration.Seconds(), 1e-9))) + "/s"
+	}
+	if r.counts(engine.CountStates) {
+		p.figure("states", human.Count(res.States), perSecond(res.States))
+	}
+	if r.counts(engine.CountExecutions) {
+		p.figure("executions", human.Count(res.Executions), perSecond(res.Executions))
+		if res.BlockedExecutions > 0 {
+			p.figure("", human.Count(res.BlockedExecutions)+" more that a sleep set blocked", "")
+		}
+		if res.CutExecutions > 0 {
+			p.figure("", fmt.Sprintf("%s more cut off after %d transitions", human.Count(res.CutExecutions), res.Bound), "")
+		}
+	}
+	if r.counts(engine.CountTransitions) {
+		p.figure("transitions", human.Count(res.Transitions), perSecond(res.Transitions))
+	}
+	if r.counts(engine.CountAttempts) && res.Attempts != res.Transitions {
 		p.figure("attempts", human.Count(res.Attempts), "")
 	}
-	p.figure("depth", human.Count(uint64(res.MaxDepth)), "")
+	if r.counts(engine.CountDepth) {
+		p.figure("depth", human.Count(res.MaxDepth), "")
+	}
 	p.figure("time", human.Duration(res.Duration), "")
-	store := human.Size(res.StoreBytes)
-	if res.States >= fewStates {
-		store += fmt.Sprintf(", %.1f bytes a state", res.BytesPerState)
+	for _, f := range res.Figures {
+		if f.Text != "" {
+			p.figure(f.Label, f.Text, "")
+		}
 	}
-	p.figure("store", store, "")
-	if res.PeakRSS > 0 {
-		p.figure("memory", human.Size(res.PeakRSS), "")
-	}
-	if res.OmissionProbability > 0 {
-		p.figure("omissions", fmt.Sprintf("a reachable state was left out with a probability of %.2g", res.OmissionProbability), "")
-	}
-	if !r.c.deadlock {
+	if r.c.IgnoreDeadlocks {
 		p.figure("deadlocks", "not reported (-deadlock=false)", "")
 	}
-	if r.c.validate {
+	if r.c.Validate {
 		p.figure("validated", "no difference found", "")
 	}
 }

@@ -2,49 +2,38 @@ package main
 
 import (
 	"bytes"
-	"cmp"
-	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
-	"cpor/cartesian"
 	"cpor/engine"
-	"cpor/engine/search"
 	"cpor/frontend"
 	"cpor/internal/cliflag"
 	"cpor/internal/human"
-	"cpor/statestore"
-	"cpor/trace"
+	"cpor/system"
 )
 
 // runConfig is what the flags of `cpor run` say.
 type runConfig struct {
-	file      string
-	params    map[string]string
-	reduction *reduction
-	porGiven  bool // the user has chosen it
-	order     cartesian.Order
-	locks     lockConfig
-	ltl       ltlConfig
-	stateless statelessConfig
+	file   string
+	params map[string]string
 
-	workers   int
-	store     statestore.Kind
-	timeout   time.Duration
-	maxStates uint64
-	maxMemory uint64
+	search string // the mode that -search asks for; "" if it was not given
+	por    string // the reduction; "" if it was not given
+	ltl    string // the temporal property, or all
 
-	deadlock bool
-	all      bool
-	validate bool
+	mode   *engine.Mode
+	entry  *engine.Entry // the mode's default if the user has not chosen
+	values engine.Values // of the engines' own flags
+	engine.Options
+	deadlock *bool
 
 	json    bool
 	trace   string
@@ -60,32 +49,31 @@ const maxWorkers = 4096
 func (c *runConfig) define() *cliflag.Set {
 	f := cliflag.New("run")
 	c.params = map[string]string{}
-	c.reduction = reductions[0]
 	defineParams(f, c.params)
-	f.Func("por", "the `reduction`, see below (default "+reductions[0].name+")", func(s string) (err error) {
-		// The last -por counts.
-		unstored, temporal := c.stateless.parse(s), c.ltl.parse(s)
-		if unstored || temporal {
-			return nil
+	f.Func("search", searchUsage(), func(s string) error {
+		if m := engine.LookupMode(s); m == nil || m.Summary == "" {
+			return errors.New("want " + either(searchNames()))
 		}
-		c.reduction, err = parseReduction(s)
-		return err
+		c.search = s
+		return nil
 	})
-	f.Func("cv-order", "the `order` in which -por cartesian extends the prefixes of a vector: "+strings.Join(cartesian.OrderNames(), ", ")+" (default "+cartesian.OrderNames()[0]+")", func(s string) (err error) {
-		c.order, err = cartesian.ParseOrder(s)
-		return err
+	f.Func("por", "the `reduction`, see below (default "+engine.Names("")[0]+")", func(s string) error {
+		if !slices.Contains(engine.Names(""), s) {
+			return engine.Unknown("", s)
+		}
+		c.por = s // the last -por counts
+		return nil
 	})
-	f.IntVar(&c.workers, "workers", runtime.GOMAXPROCS(0), "the `number` of workers that search at the same time (default: the number of CPUs)")
-	f.Func("store", "how the covered states are stored: the exact `store`s tree (compressed, the default) and plain, or compact (hash compaction) and bitstate, which can omit states: a search with them is never exhaustive", func(s string) (err error) {
-		c.store, err = statestore.ParseKind(s)
-		return err
-	})
-	f.BoolVar(&c.deadlock, "deadlock", true, "report deadlocks; -deadlock=false does not")
-	f.BoolVar(&c.all, "all", false, "go on after a violation and report all distinct ones")
-	f.BoolVar(&c.validate, "validate", false, "check the reduction and the machine while they run: every claimed independence is executed in both orders, every state is loaded and hashed anew; slow; a difference is an internal error")
-	f.DurationVar(&c.timeout, "timeout", 0, "end the search after this `time`, such as 90s or 1h30m")
-	f.Uint64Var(&c.maxStates, "max-states", 0, "end the search after this `number` of states")
-	f.Var((*cliflag.Size)(&c.maxMemory), "max-memory", "end the search before the process takes more memory than this `size`, such as 500MB or 2GiB")
+	f.StringVar(&c.ltl, "ltl", "", "check the ltl property of this `name`, or all; instead of searching for assertions, invariants and deadlocks")
+	f.IntVar(&c.Workers, "workers", runtime.GOMAXPROCS(0), "the `number` of workers that search at the same time (default: the number of CPUs)")
+	c.deadlock = f.Bool("deadlock", true, "report deadlocks; -deadlock=false does not")
+	f.BoolVar(&c.All, "all", false, "go on after a violation and report all distinct ones")
+	f.BoolVar(&c.Validate, "validate", false, "check the reduction and the machine while they run: every claimed independence is executed in both orders, every state is loaded and hashed anew; slow; a difference is an internal error")
+	f.DurationVar(&c.Timeout, "timeout", 0, "end the search after this `time`, such as 90s or 1h30m")
+	f.Uint64Var(&c.MaxStates, "max-states", 0, "end the search after this `number` of states")
+	f.IntVar(&c.MaxDepth, "max-depth", 0, "with -search stateless: cut executions off after this `number` of transitions; every violation that can be reached within it is found, and the result is incomplete if something was cut off; with -por none or sleep (the default with a bound)")
+	f.Uint64Var(&c.MaxTransitions, "max-transitions", 0, "with -search stateless: end the search after this `number` of transitions")
+	f.Var((*cliflag.Size)(&c.MaxMemory), "max-memory", "end the search before the process takes more memory than this `size`, such as 500MB or 2GiB")
 	f.BoolVar(&c.json, "json", false, "print the result as one JSON object")
 	f.StringVar(&c.trace, "trace", "", "write the whole trace of a violation to this `file`, as a table, or as JSON if its name ends in .json; with -all the further ones to file-2, file-3, ...")
 	f.BoolVar(&c.quiet, "q", false, "print no progress, and of the result only the verdict and the violations")
@@ -93,12 +81,7 @@ func (c *runConfig) define() *cliflag.Set {
 		c.profile = s
 		return checkProfile(s)
 	})
-	c.locks.define(f)
-	c.ltl.define(f)
-	c.stateless.define(f)
-	f.Group("What is searched:", "D", "ltl", "fair", "por", "cv-order", "deadlock", "all")
-	f.Group("How, and how far:", "workers", "store", "timeout", "max-states", "max-memory", "validate")
-	f.Group("What is printed:", "json", "trace", "q", "profile")
+	c.defineEngineFlags(f)
 	return f
 }
 
@@ -125,33 +108,19 @@ func (c *runConfig) parse(args []string) error {
 		return err
 	}
 	switch {
-	case c.workers < 1:
-		return fmt.Errorf("-workers %d: a search needs at least one worker", c.workers)
-	case c.workers > maxWorkers:
-		return fmt.Errorf("-workers %d: at most %d workers are possible", c.workers, maxWorkers)
-	case c.timeout < 0, f.Given("timeout") && c.timeout == 0:
-		return fmt.Errorf("-timeout %v: the time must be above 0", c.timeout)
-	case f.Given("max-states") && c.maxStates == 0:
+	case c.Workers < 1:
+		return fmt.Errorf("-workers %d: a search needs at least one worker", c.Workers)
+	case c.Workers > maxWorkers:
+		return fmt.Errorf("-workers %d: at most %d workers are possible", c.Workers, maxWorkers)
+	case c.Timeout < 0, f.Given("timeout") && c.Timeout == 0:
+		return fmt.Errorf("-timeout %v: the time must be above 0", c.Timeout)
+	case f.Given("max-states") && c.MaxStates == 0:
 		return errors.New("-max-states 0: the number must be above 0")
 	case f.Given("trace") && c.trace == "":
 		return errors.New("-trace needs the name of a file")
 	}
-	if err := c.checkModes(f); err != nil {
-		return err
-	}
-	c.porGiven = f.Given("por")
-	switch c.mode() {
-	case unstored:
-		err = c.stateless.validate(f, c)
-	case overTime:
-		err = c.ltl.validate(f, c)
-	default:
-		err = cmp.Or(c.stateless.unasked(f), c.locks.check(f, c.reduction.name))
-	}
-	if err != nil {
-		return err
-	}
-	return c.checkReductions(f)
+	c.IgnoreDeadlocks = !*c.deadlock
+	return c.choose(f)
 }
 
 // oneFile returns the only file of the arguments.
@@ -181,11 +150,13 @@ the file; the file - is the standard input.`)
 	f.Describe(w)
 	fmt.Fprintln(w, `
 Reductions (-por):`)
-	for _, r := range reductions {
-		fmt.Fprintf(w, "  %-18s%s\n", r.name, human.Wrap(r.summary, 20))
-	}
-	for _, r := range append(ltlReductionHelp(), statelessReductionHelp()...) {
-		fmt.Fprintf(w, "  %-18s%s\n", r[0], human.Wrap(r[1], 20))
+	for _, name := range engine.Names("") {
+		for _, r := range engine.Entries("") {
+			if r.Name == name {
+				fmt.Fprintf(w, "  %-18s%s\n", name, human.Wrap(r.Summary, 20))
+				break
+			}
+		}
 	}
 	fmt.Fprintln(w, `
 Exit codes: 0 no violation and everything covered, 1 a violation, 2 a mistake in
@@ -206,8 +177,9 @@ func runCommand(e *env, args []string) int {
 	if err != nil {
 		return e.modelError(err)
 	}
-	if err := c.reducible(m.System); err != nil {
-		return e.mistake("run", "%s: %v", c.file, err)
+	task, err := c.task(m)
+	if err != nil {
+		return e.mistake("run", "%v", err)
 	}
 	var out traceFile
 	if c.trace != "" {
@@ -228,13 +200,82 @@ func runCommand(e *env, args []string) int {
 			}
 		}()
 	}
-	switch {
-	case c.stateless.on:
-		return runStateless(e, &c, m, &out)
-	case c.ltl.asked():
-		return runLTL(e, &c, m, &out)
+	return e.explore(&c, m, task, &out)
+}
+
+// task returns what is to be explored. The error is the user's mistake.
+func (c *runConfig) task(m *frontend.Program) (*engine.Task, error) {
+	if err := c.reducible(m.System); err != nil {
+		return nil, fmt.Errorf("%s: %v", c.file, err)
 	}
-	return runModel(e, &c, m, &out)
+	t := &engine.Task{System: m.System, Options: c.Options, Flags: &c.values}
+	var err error
+	if c.mode.Temporal {
+		if t.Properties, err = c.properties(m); err != nil {
+			return nil, err
+		}
+	}
+	err = c.entry.Unmet(m.System)
+	if no := new(engine.Refusal); errors.As(err, &no) {
+		err = fmt.Errorf("%s: %v", c.file, err)
+	}
+	return t, err
+}
+
+// reducible takes no reduction for a system of which none is sound, and refuses
+// one that the user has chosen.
+func (c *runConfig) reducible(sys system.System) error {
+	why := system.WhyIrreducible(sys)
+	if why == "" || !c.entry.Reduces {
+		return nil
+	}
+	if c.por != "" {
+		return fmt.Errorf("-por %s: no reduction is sound: %s; use -por none", c.por, why)
+	}
+	for _, e := range engine.Entries(c.mode.Name) {
+		if !e.Reduces {
+			c.entry = e
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: no reduction is sound: %s", c.mode.Asked, why)
+}
+
+// explore runs the engine and prints the result.
+func (e *env) explore(c *runConfig, m *frontend.Program, t *engine.Task, out *traceFile) int {
+	p := newProgress(e, c)
+	t.Progress, t.ProgressInterval = p.report, p.interval
+	res, err := c.entry.Run(e.ctx, t)
+	p.done()
+	var no *engine.Refusal
+	var oe *engine.OptionError
+	switch {
+	case errors.As(err, &no) && no.Located:
+		return e.modelError(no.Err)
+	case errors.As(err, &no):
+		return e.mistake("run", "%s: %v", c.file, no.Err)
+	case errors.As(err, &oe):
+		return e.mistake("run", "%v", err)
+	case err != nil:
+		e.internalError(strings.TrimPrefix(err.Error(), "internal error: "))
+		return exitMistake
+	}
+	for _, w := range res.Warnings {
+		fmt.Fprintln(e.stderr, printable(w))
+	}
+	rep, err := newReport(c, m, res)
+	if err != nil {
+		e.internalError(err.Error())
+		return exitMistake
+	}
+	var traceErr error
+	rep.traces, traceErr = out.write(rep.found)
+	return e.print(c.json, func(b *bytes.Buffer) error {
+		if c.json {
+			return rep.writeJSON(b)
+		}
+		return rep.writeText(b, outputWidth(e.stdout))
+	}, traceErr, rep.exitCode())
 }
 
 // load reads a model. The file - is the standard input, and gets another name.
@@ -294,53 +335,6 @@ func printable(s string) string {
 	return b.String()
 }
 
-// runModel searches a model and prints the result.
-func runModel(e *env, c *runConfig, m *frontend.Program, out *traceFile) int {
-	ctx, cancel := context.WithCancelCause(e.ctx)
-	defer cancel(nil)
-	sys := m.System
-	o := search.Options{Options: engine.Options{Workers: c.workers, All: c.all, IgnoreDeadlocks: !c.deadlock, MaxStates: c.maxStates, MaxMemory: c.maxMemory, Timeout: c.timeout}, Store: c.store}
-	var v *validation
-	if c.validate {
-		v = newValidation(sys, cancel)
-		o.Hook = v.hook
-	}
-	p := newProgress(e, c)
-	o.Progress, o.ProgressInterval = p.report, p.interval
-	sys, res, err := c.search(ctx, sys, v.reporter(), o)
-	p.done()
-	if res != nil {
-		c.locks.judge(res, rests(c.reduction.name))
-	}
-	var no *refusal
-	var oe *engine.OptionError
-	switch {
-	case v.difference() != nil:
-		e.internalError(v.difference().Error())
-		return exitMistake
-	case errors.As(err, &no):
-		return e.mistake("run", "%s: %v", c.file, no.error)
-	case errors.As(err, &oe):
-		return e.mistake("run", "%v", err)
-	case err != nil:
-		e.internalError(strings.TrimPrefix(err.Error(), "internal error: "))
-		return exitMistake
-	}
-	rep, err := newReport(c, m, sys, res)
-	if err != nil {
-		e.internalError(err.Error())
-		return exitMistake
-	}
-	var traceErr error
-	rep.traces, traceErr = out.write(rep.records())
-	return e.print(c.json, func(b *bytes.Buffer) error {
-		if c.json {
-			return rep.writeJSON(b)
-		}
-		return rep.writeText(b, outputWidth(e.stdout))
-	}, traceErr, rep.exitCode())
-}
-
 // traceFile is the file of -trace. The zero value takes no traces.
 type traceFile struct {
 	name    string
@@ -367,14 +361,23 @@ func openTrace(name, model string) (traceFile, error) {
 }
 
 // write writes the traces and returns the names of the files.
-func (t *traceFile) write(records []*trace.Record) ([]string, error) {
+func (t *traceFile) write(found []finding) ([]string, error) {
 	if t.name == "" {
 		return nil, nil
 	}
 	var names []string
-	for i, r := range records {
-		name := t.numbered(i)
-		if err := r.WriteFile(name); err != nil {
+	for _, f := range found {
+		var w interface{ WriteFile(string) error }
+		switch {
+		case f.Account != nil:
+			w = f.Account
+		case f.record != nil:
+			w = f.record
+		default:
+			continue
+		}
+		name := t.numbered(len(names))
+		if err := w.WriteFile(name); err != nil {
 			return names, pathError(err)
 		}
 		t.created = false

@@ -14,9 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"cpor/engine"
-	"cpor/engine/search"
+	"cpor/frontend"
+	"cpor/frontend/model/source"
 	"cpor/internal/cliflag"
 	"cpor/system"
+	"cpor/system/toysystem"
 )
 
 // inProcess runs a command line in this process.
@@ -74,28 +76,84 @@ func TestHelpIsComplete(t *testing.T) {
 	}
 }
 
+// faulty is a system with a fault; it stands behind files whose names end in
+// .faulty, whose text says which.
+type faulty struct {
+	system.System
+	fault string
+}
+
+func init() {
+	frontend.Register(frontend.FrontEnd{Name: "faulty", Extensions: []string{".faulty"}, Load: func(f *source.File, _ frontend.Options) (*frontend.Program, error) {
+		p := toysystem.NewProgram()
+		x := p.Scalar("x", 0)
+		p.Thread("T", 0, toysystem.Atomic(toysystem.Store(x, nil, toysystem.Bin("+", toysystem.Load(x, nil), toysystem.Const(1)))), toysystem.Atomic())
+		p.Thread("U", 0, toysystem.Atomic(toysystem.Store(x, nil, toysystem.Bin("*", toysystem.Load(x, nil), toysystem.Const(2)))), toysystem.Atomic())
+		p.Start("T")
+		p.Start("U")
+		sys, err := toysystem.New(p)
+		if err != nil {
+			return nil, err
+		}
+		return &frontend.Program{System: &faulty{sys, strings.TrimSpace(f.Text)}}, nil
+	}})
+}
+
+func (f *faulty) Initial() []system.State {
+	if f.fault == "before" {
+		panic("before")
+	}
+	return f.System.Initial()
+}
+
+func (f *faulty) NewMachine() system.Machine {
+	if f.fault == "early" {
+		panic("early")
+	}
+	return &faultyMachine{f.System.NewMachine(), f.fault}
+}
+
+type faultyMachine struct {
+	system.Machine
+	fault string
+}
+
+func (m *faultyMachine) Step(t int, alt uint64) system.Outcome {
+	if m.fault == "step" {
+		panic("in a worker")
+	}
+	return m.Machine.Step(t, alt)
+}
+
+// Accesses leaves out what was accessed.
+func (m *faultyMachine) Accesses() []system.Access {
+	if m.fault == "lies" {
+		return nil
+	}
+	return m.Machine.Accesses()
+}
+
 // TestPanics makes sure that no panic reaches the user, wherever it happens.
 func TestPanics(t *testing.T) {
-	model := writeModel(t, small)
-	saved, savedCommands := reductions, elsewhere
-	defer func() { reductions, elsewhere = saved, savedCommands }()
-	reductions = append(reductions, &reduction{name: "panics", factory: func(system.System, *runConfig, func(error)) search.Factory {
-		return func() search.Expander { return panics{} }
-	}}, &reduction{name: "panics-early", factory: func(system.System, *runConfig, func(error)) search.Factory {
-		panic("early")
-	}}, &reduction{name: "panics-before", factory: func(system.System, *runConfig, func(error)) search.Factory {
-		return func() search.Expander { panic("before") }
-	}})
+	savedCommands := elsewhere
+	defer func() { elsewhere = savedCommands }()
 	elsewhere = append(elsewhere, &command{name: "panic", run: func(*env, []string) int { panic("command") }})
 	for _, tt := range []struct {
-		args []string
-		want string
+		args  []string
+		fault string
+		want  string
 	}{
-		{[]string{"panic"}, "command"},
-		{[]string{"run", "-por", "panics", "-workers", "4", model}, "in a worker"},
-		{[]string{"run", "-por", "panics-early", model}, "early"},
-		{[]string{"run", "-por", "panics-before", "-json", model}, "before"},
+		{[]string{"panic"}, "", "command"},
+		{[]string{"run", "-workers", "4"}, "step", "in a worker"},
+		{[]string{"run", "-por", "none", "-workers", "4"}, "step", "in a worker"},
+		{[]string{"run", "-search", "stateless", "-workers", "4"}, "step", "in a worker"},
+		{[]string{"run"}, "early", "early"},
+		{[]string{"run", "-json"}, "before", "before"},
+		{[]string{"run", "-search", "stateless"}, "before", "before"},
 	} {
+		if tt.fault != "" {
+			tt.args = append(tt.args, faultyModel(t, tt.fault))
+		}
 		stdout, stderr, code := inProcess(t, tt.args...)
 		if code != exitMistake || stdout != "" {
 			t.Errorf("%v: exit code %d, stdout %q", tt.args, code, stdout)
@@ -106,60 +164,26 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-type panics struct{}
-
-func (panics) Expand(system.State, search.Visitor) { panic("in a worker") }
-func (panics) Counters() search.Counters           { return search.Counters{} }
-
-// TestValidation makes sure that a difference is an internal error, whoever
-// finds it.
-func TestValidation(t *testing.T) {
-	model := writeModel(t, small)
-	saved := reductions
-	defer func() { reductions = saved }()
-	none, err := parseReduction("none")
-	if err != nil {
+func faultyModel(t *testing.T, fault string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "test.faulty")
+	if err := os.WriteFile(name, []byte(fault), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	reductions = append(reductions,
-		&reduction{name: "reports", factory: func(sys system.System, c *runConfig, report func(error)) search.Factory {
-			if report != nil {
-				report(errors.New("something is different"))
-			}
-			return none.factory(sys, c, report)
-		}},
-		&reduction{name: "lies", factory: func(sys system.System, c *runConfig, report func(error)) search.Factory {
-			f := none.factory(sys, c, report)
-			return func() search.Expander { return &liar{Expander: f()} }
-		}})
-	for _, tt := range []struct{ por, want string }{
-		{"reports", "something is different"},
-		{"lies", "validation: a move of 2 transitions"},
-	} {
-		_, stderr, code := inProcess(t, "run", "-validate", "-por", tt.por, model)
-		if code != exitMistake || !strings.Contains(stderr, "internal error: ") || !strings.Contains(stderr, tt.want) {
-			t.Errorf("%s: exit code %d: %s", tt.por, code, stderr)
+	return name
+}
+
+// TestValidation makes sure that a difference is an internal error.
+func TestValidation(t *testing.T) {
+	for _, por := range []string{"cartesian", "none"} {
+		_, stderr, code := inProcess(t, "run", "-validate", "-por", por, faultyModel(t, "lies"))
+		if code != exitMistake || !strings.Contains(stderr, "internal error: validation: ") {
+			t.Errorf("%s: exit code %d: %s", por, code, stderr)
 		}
-		if _, _, code := inProcess(t, "run", "-por", tt.por, model); code != exitPass {
-			t.Errorf("%s without -validate: exit code %d", tt.por, code)
+		if _, _, code := inProcess(t, "run", "-validate", "-por", por, faultyModel(t, "none")); code != exitPass {
+			t.Errorf("%s without a fault: exit code %d", por, code)
 		}
 	}
-}
-
-// liar says that every move is longer than it is.
-type liar struct {
-	search.Expander
-	search.Visitor
-}
-
-func (l *liar) Expand(s system.State, v search.Visitor) {
-	l.Visitor = v
-	l.Expander.Expand(s, l)
-}
-
-func (l *liar) Move(m *search.Move) {
-	m.Len++
-	l.Visitor.Move(m)
 }
 
 // brokenWriter is a full disk.
@@ -192,7 +216,7 @@ func TestVerdict(t *testing.T) {
 		{engine.Violated, false, exitViolation},
 		{engine.Incomplete, false, exitIncomplete},
 	} {
-		r := &report{res: &search.Result{Result: engine.Result{Verdict: tt.verdict, Exhaustive: tt.exhaustive}}}
+		r := &report{res: &engine.Result{Verdict: tt.verdict, Exhaustive: tt.exhaustive}}
 		if got := r.exitCode(); got != tt.want {
 			t.Errorf("%s, exhaustive %v: exit code %d, want %d", tt.verdict, tt.exhaustive, got, tt.want)
 		}
@@ -206,7 +230,8 @@ func TestProgress(t *testing.T) {
 		"0:09  900 states (100/s)  4,000 transitions (444/s)  12 queued  depth 7  64 MiB",
 		"1:01:05  1 violation  12.0M states (3,282/s)  40.0M transitions (10.9k/s)  123k queued  depth 70  3.0 GiB",
 	}
-	p := new(progress)
+	stored := engine.Entries("stateful")[0]
+	p := &progress{counts: stored.Counts}
 	got := []string{p.text(first, 0), p.text(second, 0)}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -218,11 +243,11 @@ func TestProgress(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	quiet := newProgress(&env{stderr: &b}, &runConfig{quiet: true})
+	quiet := newProgress(&env{stderr: &b}, &runConfig{quiet: true, entry: stored})
 	if quiet.report != nil {
 		t.Error("-q reports progress")
 	}
-	lines := newProgress(&env{stderr: &b}, &runConfig{})
+	lines := newProgress(&env{stderr: &b}, &runConfig{entry: stored})
 	lines.report(first)
 	lines.done()
 	if b.String() != want[0]+"\n" || lines.interval != lineEvery {

@@ -143,5 +143,4 @@ type Options struct {
 type Result struct {
 	engine.Result
 	Rounds int // of iterative deepening; 1 without
-	Bound  int // the depth bound of the last round; 0 without
 }

@@ -206,6 +206,9 @@ func (s *exploration) run(watch *engine.Watch) error {
 	s.watch = watch
 	ctx := watch.Context()
 	defer context.AfterFunc(ctx, func() { s.fail(context.Cause(ctx)) })()
+	if err := watch.Err(); err != nil {
+		s.fail(err)
+	}
 	var wg sync.WaitGroup
 	for _, w := range s.workers {
 		wg.Go(func() {

@@ -1,0 +1,22 @@
+package full
+
+import (
+	"cpor/engine"
+	"cpor/engine/search"
+	"cpor/engine/search/reduction"
+	"cpor/system"
+)
+
+func init() {
+	reduction.Register(reduction.Reduction{
+		Entry: engine.Entry{
+			Name: "none", Rank: 1,
+			Summary:   "every interleaving: nothing is reduced",
+			Preserves: engine.Violations | engine.Deadlocks | engine.Locals | engine.States,
+			Stable:    engine.CountStates | engine.CountTransitions | engine.CountAttempts | engine.CountLoops,
+		},
+		Plan: func(*engine.Task, func(error)) *reduction.Plan {
+			return &reduction.Plan{Factory: func(sys system.System) (search.Factory, error) { return Factory(sys), nil }}
+		},
+	})
+}

@@ -1,0 +1,237 @@
+// Package reduction enters expanders among the engines: it makes of an expander
+// what the command calls a reduction of the search with stored states. Stores,
+// races, validation and what such a search tells of itself stand here once.
+//
+// A reduction is a package with an expander and a call of [Register]:
+//
+//	func init() {
+//		reduction.Register(reduction.Reduction{
+//			Entry: engine.Entry{Name: "none", Summary: "...", Preserves: ...},
+//			Plan: func(t *engine.Task, report func(error)) *reduction.Plan {
+//				return &reduction.Plan{Factory: func(sys system.System) (search.Factory, error) { ... }}
+//			},
+//		})
+//	}
+package reduction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"cpor/engine"
+	"cpor/engine/search"
+	"cpor/engine/search/validate"
+	"cpor/internal/human"
+	"cpor/lockset"
+	"cpor/statestore"
+	"cpor/system"
+)
+
+// Mode is the name of the searches with stored states.
+const Mode = "stateful"
+
+// Store is the flag that chooses the store.
+var Store = &engine.FlagOf[statestore.Kind]{
+	FlagInfo: engine.FlagInfo{Name: "store", Group: "How, and how far:", Usage: "how the covered states are stored: the exact `store`s tree (compressed, the default) and plain, or compact (hash compaction) and bitstate, which can omit states: a search with them is never exhaustive", Try: []string{"plain"}},
+	Parse:    func(_ statestore.Kind, s string) (statestore.Kind, error) { return statestore.ParseKind(s) },
+}
+
+func init() {
+	engine.RegisterMode(engine.Mode{
+		Name: Mode, Asked: "-search " + Mode, Default: true, Rank: 1,
+		Summary: "(the default) stores the states that it has covered",
+		Of:      "a search with stored states", Lacks: "stores no states",
+		Label: "reduction",
+	})
+}
+
+// Reduction is an entry whose engine is package search with an expander. Mode,
+// Counts, Takes, Check and Run of the entry are filled in, and the flags that all
+// such searches have.
+type Reduction struct {
+	engine.Entry
+	// OnLocks tells whether it rests on the locking discipline: -races ld' is the
+	// default then, and an exploration that found it broken is not exhaustive.
+	OnLocks bool
+	// Also checks further flags; nil if there are none.
+	Also func(v *engine.Values) error
+	// Plan prepares an exploration. report takes differences that the reduction
+	// finds in its own claims; it is nil if nobody asked for that (-validate).
+	Plan func(t *engine.Task, report func(error)) *Plan
+}
+
+// Plan is how to explore one system.
+type Plan struct {
+	// Factory makes the factory of the expanders. The error says why the system
+	// cannot be explored. It can be called several times, and Gap speaks of the
+	// last.
+	Factory func(sys system.System) (search.Factory, error)
+	// Dependences is lockset.Options.Dependences.
+	Dependences bool
+	// Gap says why a search that covered everything is not exhaustive, empty if it
+	// is; nil if it always is.
+	Gap func() string
+	// How and Figures are those of the result, asked for at the end; nil for none.
+	How, Figures func() []engine.Figure
+}
+
+// Register enters a reduction. Its package calls it when it is initialised.
+func Register(r Reduction) { engine.Register(r.entry()) }
+
+func (r Reduction) entry() engine.Entry {
+	e := r.Entry
+	e.Mode = Mode
+	e.Counts = engine.CountStates | engine.CountTransitions | engine.CountAttempts | engine.CountDepth | engine.CountStore | engine.CountLoops
+	e.Takes = engine.TakesAll | engine.TakesDeadlocks | engine.TakesValidate | engine.TakesMaxStates
+	e.Flags = append([]engine.Flag{Store, lockset.Races}, e.Flags...)
+	if r.everyRule() || r.OnLocks {
+		e.Flags = append(e.Flags, lockset.InitThread)
+	}
+	e.Check = r.check
+	e.Run = r.run
+	return e
+}
+
+// everyRule tells whether every rule for races can be checked: every order of the
+// accesses is explored.
+func (r *Reduction) everyRule() bool { return r.Preserves&engine.States != 0 }
+
+func (r *Reduction) check(v *engine.Values, o *engine.Options) error {
+	if r.OnLocks && !v.Given("races") {
+		lockset.Races.Put(v, lockset.LDPrime)
+	}
+	if r.Also != nil {
+		if err := r.Also(v); err != nil {
+			return err
+		}
+	}
+	rule := lockset.Races.Of(v)
+	switch {
+	case r.OnLocks && (rule == lockset.LD || rule == lockset.HB):
+		return fmt.Errorf("-races %v needs every interleaving, because it depends on the order of the accesses: -por %s checks ld'; -por none checks %v, and so does -search stateless with every reduction", rule, r.Name, rule)
+	case !r.OnLocks && !r.everyRule() && rule != lockset.None:
+		return fmt.Errorf("-races %v cannot be checked with -por %s, which leaves out the accesses that it looks for: use -por none, or -search stateless, or -por locks for ld'", rule, r.Name)
+	case rule != lockset.None && o.Validate:
+		return fmt.Errorf("-validate runs transitions on pieces of states, to which the memory of -races %v does not belong: use -races none with it", rule)
+	case r.OnLocks || r.everyRule():
+		return lockset.CheckInitThread(v)
+	}
+	return nil
+}
+
+// errDifference ends a search in which a difference was found.
+var errDifference = errors.New("the validation found a difference")
+
+// run is Entry.Run.
+func (r *Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, error) {
+	o := search.Options{Options: t.Options, Store: Store.Of(t.Flags)}
+	var report func(error)
+	var mu sync.Mutex
+	var difference error
+	if t.Validate {
+		var cancel context.CancelCauseFunc
+		ctx, cancel = context.WithCancelCause(ctx)
+		defer cancel(nil)
+		report = func(err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if difference == nil {
+				difference = err
+				cancel(errDifference)
+			}
+		}
+		o.Hook = validate.Hook(t.System, report)
+	}
+	plan := r.Plan(t, report)
+	res, shown, err := r.search(ctx, t, plan, o)
+	if difference != nil {
+		return nil, difference
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.tell(&res.Result, res, t, plan)
+	lockset.Report(&res.Result, t.Flags, shown)
+	if r.OnLocks {
+		lockset.Doubt(&res.Result, t.Flags, "-por "+r.Name)
+	}
+	if plan.Gap != nil {
+		if gap := plan.Gap(); gap != "" {
+			res.Doubt(gap)
+		}
+	}
+	return &res.Result, nil
+}
+
+// search runs the search, with races checked if they are to be. It returns the
+// system that knows the traces then.
+func (r *Reduction) search(ctx context.Context, t *engine.Task, plan *Plan, o search.Options) (*search.Result, *lockset.System, error) {
+	factory := func(sys system.System) (search.Factory, error) {
+		f, err := plan.Factory(sys)
+		if err != nil {
+			return nil, &engine.Refusal{Err: err}
+		}
+		return f, nil
+	}
+	ro := lockset.Given(t.Flags)
+	if ro.Rule == lockset.None {
+		f, err := factory(t.System)
+		if err != nil {
+			return nil, nil, err
+		}
+		res, err := search.Run(ctx, t.System, f, o)
+		return res, nil, err
+	}
+	ro.Dependences = plan.Dependences
+	if _, err := lockset.New(t.System, ro); err != nil {
+		return nil, nil, &engine.Refusal{Err: err}
+	}
+	wrapped, res, err := lockset.Run(ctx, t.System, ro, factory, o)
+	if wrapped != nil && ro.Dependences {
+		// People are shown what the model accesses, no more.
+		ro.Dependences = false
+		plain, perr := lockset.New(t.System, ro)
+		wrapped, err = plain, errors.Join(err, perr)
+	}
+	return res, wrapped, err
+}
+
+// fewStates is the number of states below which the store's bytes for each
+// say nothing: most of them are there before the first state.
+const fewStates = 1000
+
+// tell writes down how was searched and what only such a search measures.
+func (r *Reduction) tell(out *engine.Result, res *search.Result, t *engine.Task, plan *Plan) {
+	kind := Store.Of(t.Flags)
+	store := engine.Figure{Key: "store", Value: kind.String()}
+	if kind != 0 {
+		store.Text = "store " + kind.String()
+	}
+	out.How = append(out.How, store)
+	if plan.How != nil {
+		out.How = append(out.How, plan.How()...)
+	}
+	if plan.Figures != nil {
+		out.Figures = append(out.Figures, plan.Figures()...)
+	}
+	size := human.Size(res.StoreBytes)
+	if res.States >= fewStates {
+		size += fmt.Sprintf(", %.1f bytes a state", res.BytesPerState)
+	}
+	memory, omissions := "", ""
+	if res.PeakRSS > 0 {
+		memory = human.Size(res.PeakRSS)
+	}
+	if res.OmissionProbability > 0 {
+		omissions = fmt.Sprintf("a reachable state was left out with a probability of %.2g", res.OmissionProbability)
+	}
+	out.Figures = append(out.Figures,
+		engine.Figure{Key: "bytes_per_state", Value: res.BytesPerState, Label: "store", Text: size},
+		engine.Figure{Label: "memory", Text: memory},
+		engine.Figure{Key: "omission_probability", Value: res.OmissionProbability, Label: "omissions", Text: omissions},
+		engine.Figure{Key: "steals", Value: res.Steals},
+		engine.Figure{Key: "failed_cas", Value: res.FailedCAS},
+		engine.Figure{Key: "idle_share", Value: res.IdleShare})
+}

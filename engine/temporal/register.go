@@ -1,0 +1,143 @@
+package temporal
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"cpor/engine"
+	"cpor/internal/human"
+	"cpor/ltl/buchi"
+	"cpor/system"
+	"cpor/trace"
+)
+
+// Mode is the name of the checks of temporal properties.
+const Mode = "ltl"
+
+var fair = &engine.FlagOf[bool]{
+	FlagInfo: engine.FlagInfo{Name: "fair", Bool: true, Group: "What is searched:", Usage: "with -ltl: only weakly fair executions count, in which no thread that stays enabled is left out forever; needs -por none"},
+	Parse:    engine.ParseBool,
+}
+
+func init() {
+	engine.RegisterMode(engine.Mode{
+		Name: Mode, Asked: "-ltl", Temporal: true, Rank: 3,
+		Of: "a check of ltl properties", Lacks: "does not preserve temporal properties",
+		Label: "check",
+		Choose: func(v *engine.Values, _ *engine.Options) string {
+			if fair.Of(v) {
+				return None.String()
+			}
+			return ""
+		},
+	})
+	for i, r := range []struct {
+		reduction Reduction
+		summary   string
+		takes     engine.OptionSet
+	}{
+		{Transparent, "with -ltl, the default there: ample sets whose transitions change the formula's propositions in harmless directions only", engine.TakesValidate},
+		{Invisible, "with -ltl: ample sets whose transitions change no proposition of the formula", engine.TakesValidate},
+		{None, "with -ltl: every transition", 0},
+	} {
+		engine.Register(engine.Entry{
+			Name: r.reduction.String(), Mode: Mode, Rank: i, Default: i == 0, Summary: r.summary,
+			Preserves: engine.Formulas,
+			Reduces:   r.reduction != None,
+			Needs:     []engine.Need{engine.Propositions},
+			Counts:    engine.CountStates | engine.CountTransitions | engine.CountStore,
+			Takes:     engine.TakesMaxStates | r.takes,
+			Flags:     []engine.Flag{fair},
+			Check: func(v *engine.Values, _ *engine.Options) error {
+				if fair.Of(v) && r.reduction != None {
+					return fmt.Errorf("-fair and -por %s do not go together: reordering independent transitions changes which executions are fair; use -por none", r.reduction)
+				}
+				return nil
+			},
+			Run: r.reduction.run,
+		})
+	}
+}
+
+// run is Entry.Run.
+func (r Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, error) {
+	start := time.Now()
+	o := Options{Options: t.Options, Reduction: r, Fair: fair.Of(t.Flags)}
+	results, err := Run(ctx, t.System, t.Properties, o)
+	var fe *FormulaError
+	var ae *buchi.AtomsError
+	switch {
+	case errors.As(err, &fe):
+		return nil, &engine.Refusal{Err: err, Located: true}
+	case errors.As(err, &ae):
+		return nil, &engine.OptionError{Message: err.Error()}
+	case err != nil:
+		return nil, err
+	}
+	out := &engine.Result{Verdict: engine.Pass, Exhaustive: true, Workers: cmp.Or(o.Workers, runtime.GOMAXPROCS(0)), Duration: time.Since(start)}
+	out.How = append(out.How, engine.Figure{Key: "fair", Value: o.Fair})
+	among := ""
+	if o.Fair {
+		among = " on weakly fair executions"
+		out.How[0].Text = "weakly fair executions only"
+	}
+	var fault *Fault
+	for _, p := range results {
+		out.States, out.Transitions = max(out.States, uint64(p.States)), max(out.Transitions, uint64(p.Transitions))
+		out.StoreBytes = max(out.StoreBytes, p.StoreBytes)
+		if p.Reason != "" {
+			out.Exhaustive, out.Reason = false, p.Reason
+		}
+		if p.Verdict == engine.Incomplete && out.Verdict == engine.Pass {
+			out.Verdict = engine.Incomplete
+		}
+		if x := p.Counterexample; x != nil {
+			out.Verdict = engine.Violated
+			out.Violations = append(out.Violations, engine.Finding{
+				Violation: &system.Violation{Kind: "ltl", Pos: p.Property.Pos, Object: p.Property.Name, Message: p.Property.Name + " does not hold"},
+				Account:   x,
+			})
+		}
+		if fault == nil {
+			fault = p.Fault
+		}
+		if p.Trivial != 0 {
+			what := "holds whatever the model does: the formula is a tautology"
+			if p.Trivial < 0 {
+				what = "cannot hold whatever the model does: the formula is a contradiction"
+			}
+			out.Warnings = append(out.Warnings, fmt.Sprintf("%s: warning: ltl %s %s", trace.PosString(p.Property.Pos), p.Property.Name, what))
+		}
+		out.Properties = append(out.Properties, p.tell(r, among))
+	}
+	if fault != nil {
+		out.Verdict = engine.Violated
+		out.Violations = append(out.Violations, engine.Finding{Violation: &fault.Violation, Trace: fault.Trace})
+		note := "An execution runs into an error that the formula does not speak of; it is shown above."
+		if fault.Trace.Violation == nil {
+			note = "A part of the formula has no value in a state that an execution comes to, shown above. " +
+				"Each part without temporal operators is evaluated in every state, && and || from left to right: guard it where it stands, as in <> (p != nil && p.v == 1)."
+		}
+		out.Notes = append(out.Notes, note)
+	}
+	return out, nil
+}
+
+// tell returns a result in the words of package engine.
+func (r *Result) tell(reduction Reduction, among string) engine.PropertyResult {
+	fs := []engine.Figure{
+		{Key: "states", Value: r.States, Text: human.Count(r.States) + " states"},
+		{Key: "transitions", Value: r.Transitions, Text: fmt.Sprintf("%s transitions (-por %s)", human.Count(r.Transitions), reduction)},
+		{Key: "reduced_states", Value: r.Reduced},
+		{Key: "automaton_states", Value: r.Automaton, Text: fmt.Sprintf("automaton %d states", r.Automaton)},
+		{Key: "search_ms", Value: float64(r.Time) / float64(time.Millisecond), Text: r.Time.Round(time.Millisecond).String()},
+	}
+	if r.Trivial != 0 {
+		fs = append([]engine.Figure{{Key: "trivial", Value: r.Trivial}}, fs...)
+	}
+	return engine.PropertyResult{Property: r.Property, Verdict: r.Verdict, Reason: r.Reason, Among: among, Figures: fs}
+}
