@@ -83,8 +83,13 @@ func (d *Difference) Error() string {
 func Hook(sys system.System, report func(error)) func(worker int) search.Hook {
 	return func(int) search.Hook {
 		h := &hook{sys: sys, obs: system.ObserversOf(sys), report: report, m: sys.NewMachine(), fresh: sys.NewMachine(), plain: sys.NewMachine()}
-		h.whole, _ = system.As[system.Pieces](h.m)
-		h.other, _ = system.As[system.Pieces](h.fresh)
+		// What a check remembers of the way to a state is in no piece of it.
+		first := sys.Initial()[0]
+		h.remembers = len(system.Bare(sys, first)) < len(first)
+		if !h.remembers {
+			h.whole, _ = system.As[system.Pieces](h.m)
+			h.other, _ = system.As[system.Pieces](h.fresh)
+		}
 		_, renames := system.As[system.Renaming](h.m)
 		h.heap = renames && h.whole == nil
 		h.m.Track(true)
@@ -103,14 +108,17 @@ type hook struct {
 	plain  system.Machine // runs without tracking
 	// What m and fresh offer as pieces, nil if they do not.
 	whole, other system.Pieces
-	heap         bool         // states that are equal may have different hashes
-	threads      int          // of h.state
-	state        system.State // of the last Expand
-	bad          bool         // a difference of this state was reported
-	buf          [2]system.State
-	all          []transition
-	locals       [][]uint64 // of all threads, in h.state, if there are pieces
-	values       map[system.Loc]uint64
+	// A check that remembers has one verdict for all orders of independent
+	// transitions, and may report it at another one of them.
+	remembers bool
+	heap      bool         // states that are equal may have different hashes
+	threads   int          // of h.state
+	state     system.State // of the last Expand
+	bad       bool         // a difference of this state was reported
+	buf       [2]system.State
+	all       []transition
+	locals    [][]uint64 // of all threads, in h.state, if there are pieces
+	values    map[system.Loc]uint64
 }
 
 // transition is one alternative of a thread's next transition in h.state.
@@ -340,6 +348,9 @@ func (h *hook) commute(a, b *transition) {
 		h.m.Load(h.state)
 		h.m.Step(first.step.Thread, first.step.Alt)
 		out := h.m.Step(second.step.Thread, second.step.Alt)
+		if h.remembers {
+			out.Violation = second.out.Violation
+		}
 		if !Same(out, second.out) || out.Next != second.out.Next {
 			h.fail(steps, "the second transition is independent of the first one and yet another one after it")
 		} else if !SameAccesses(h.m.Accesses(), second.accesses) {
