@@ -3,6 +3,7 @@ package oracle_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"testing"
 
 	"cpor/cartesian"
@@ -10,7 +11,6 @@ import (
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/engine/stateless"
-	"cpor/frontend/model"
 	"cpor/oracle"
 	"cpor/statestore"
 	"cpor/system"
@@ -21,11 +21,12 @@ type subject struct {
 	name string
 	// most is the number of interleavings up to which it takes a program.
 	most float64
-	run  func(sys system.System) (*oracle.Reach, error)
+	// run returns what was reached, or why the program is passed over.
+	run func(sys system.System, most uint64) (r *oracle.Reach, over string, err error)
 }
 
 // always is for engines whose work does not grow with the interleavings.
-const always = 1e300
+var always = math.Inf(1)
 
 // engines is the table of all engines; a new one is one line.
 var engines = []subject{
@@ -60,68 +61,91 @@ func reduced(o cartesian.Options) func(system.System) search.Factory {
 }
 
 func stateful(name string, factory func(system.System) search.Factory, o search.Options) subject {
-	return subject{name, always, func(sys system.System) (*oracle.Reach, error) {
+	return subject{name, always, func(sys system.System, _ uint64) (*oracle.Reach, string, error) {
 		r, res, err := oracle.ExploreWith(sys, factory(sys), o)
 		if err == nil && !res.Exhaustive && (o.Store == statestore.Tree || o.Store == statestore.Plain) {
 			err = fmt.Errorf("the search is not exhaustive: %s", res.Reason)
 		}
-		return r, err
+		return r, "", err
 	}}
 }
 
-// maxWork bounds the transitions of one state-less search; a program that needs
-// more is passed over by that engine.
-const maxWork = 200_000
+const (
+	// maxWork bounds the transitions of one state-less search; a program that
+	// needs more is passed over by that engine.
+	maxWork = 200_000
+	// maxWorkUnknown is the same if it is not known how many interleavings there are.
+	maxWorkUnknown = 10_000
+	// maxReference bounds the states of the full search that takes the place of
+	// brute force where that is too much.
+	maxReference = 20_000
+)
 
 func unstored(name string, most float64, o stateless.Options) subject {
-	return subject{name, most, func(sys system.System) (*oracle.Reach, error) {
-		o.All, o.KeepTraces, o.MaxViolations, o.MaxTransitions = true, true, 1<<20, maxWork
+	return subject{name, most, func(sys system.System, most uint64) (*oracle.Reach, string, error) {
+		o.All, o.KeepTraces, o.MaxViolations, o.MaxTransitions = true, true, 1<<20, most
 		res, err := stateless.Run(context.Background(), sys, o)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		if !res.Exhaustive {
-			return nil, nil
+			return nil, fmt.Sprintf("more than %d transitions", most), nil
 		}
-		return oracle.Violated(sys, res.Violations), nil
+		return oracle.Violated(sys, res.Violations), "", nil
 	}}
 }
 
 // hold compares engines with brute force on one model. The first result is
-// empty if they agree; ok is false if the model was passed over.
-func hold(engines []subject, text string) (diff string, ok bool) {
+// empty if they agree; the second says why the model was passed over.
+func hold(engines []subject, text string, c *tally) (diff, over string) {
 	want, diff, err := oracle.Lockstep("generated.model", text, lockstepPairs)
-	if diff != "" {
-		return diff, true
+	switch {
+	case diff != "":
+		return diff, ""
+	case err != nil:
+		return "", refusal(err)
 	}
-	if err != nil || !want.Complete {
-		return "", false
-	}
-	return against(engines, want, text), true
+	return against(engines, want, c)
 }
 
-// against compares engines with what brute force says of a model.
-func against(engines []subject, want *oracle.Semantics, text string) (diff string) {
-	m, err := model.Parse("generated.model", text, model.Options{})
-	if err != nil {
-		return err.Error()
+// against compares engines with what brute force says of a model. If that was
+// too much, the plain full search is what they are held to.
+func against(engines []subject, want *oracle.Semantics, c *tally) (diff, over string) {
+	reach, work := want.Reach, uint64(maxWork)
+	if !want.Complete {
+		r, res, err := oracle.Explore(want.System, full.Factory(want.System), 1, maxReference)
+		switch {
+		case err != nil:
+			return "full search: " + err.Error(), ""
+		case !res.Exhaustive:
+			return "", fmt.Sprintf("more than %d states", maxReference)
+		}
+		for k := range want.Violations {
+			if !r.Violations[k] {
+				return "full search: the walker has violation " + k, ""
+			}
+		}
+		c.note("brute force incomplete, the full search in its place")
+		reach, work = r, maxWorkUnknown
 	}
 	for _, e := range engines {
 		if want.Interleavings > e.most {
+			c.note("%s: more than %g interleavings", e.name, e.most)
 			continue
 		}
-		got, err := e.run(m.System())
+		got, over, err := e.run(want.System, work)
 		if err != nil {
-			return fmt.Sprintf("%s: %v", e.name, err)
+			return fmt.Sprintf("%s: %v", e.name, err), ""
 		}
-		if got == nil {
+		if over != "" {
+			c.note("%s: %s", e.name, over)
 			continue
 		}
-		if d := oracle.Diff(want.Reach, got); d != "" {
-			return fmt.Sprintf("%s: %s", e.name, d)
+		if d := oracle.Diff(reach, got); d != "" {
+			return fmt.Sprintf("%s: %s", e.name, d), ""
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // TestEngines holds every engine to brute force over the tree walker, on
@@ -143,16 +167,17 @@ func TestEngines(t *testing.T) {
 			t.Fatalf("there is no engine %q", *only)
 		}
 	}
-	parallel(t, n, func(seed uint64) (string, bool) {
-		text := program(seed)
-		d, ok := hold(list, text)
-		if d != "" {
+	c, of := &tally{}, sizes(t)
+	campaign(t, n, c, func(seed uint64) (string, string) {
+		text := program(seed, of)
+		d, over := hold(list, text, c)
+		if d != "" && c.room() {
 			d += "\n" + oracle.Report(*failures, fmt.Sprintf("engines-%d.model", seed), text, func(text string) bool {
-				d, ok := hold(list, text)
-				return ok && d != ""
+				d, _ := hold(list, text, &tally{})
+				return d != ""
 			})
 		}
-		return d, ok
+		return d, over
 	})
 }
 
@@ -160,7 +185,7 @@ func TestEngines(t *testing.T) {
 func TestShrink(t *testing.T) {
 	found := 0
 	for seed := uint64(1); seed < 400 && found < 5; seed++ {
-		text := program(seed)
+		text := program(seed, oracle.Sizes)
 		fails := func(text string) bool {
 			sem, diff, err := oracle.Lockstep("generated.model", text, 300)
 			return err == nil && diff == "" && len(sem.Deadlocks) > 0 && len(sem.Violations) > 0

@@ -2,8 +2,8 @@ package oracle
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -15,8 +15,16 @@ type Size struct {
 	Depth      int // of blocks in blocks
 }
 
-// Sizes are sizes from tiny to a million interleavings.
-var Sizes = []Size{{2, 2, 1}, {2, 3, 2}, {3, 2, 1}, {2, 5, 2}, {2, 4, 3}, {3, 3, 2}, {3, 4, 3}, {2, 3, 4}, {1, 6, 3}}
+// Sizes are sizes from tiny to a million interleavings, and by name: tiny ones,
+// of which a million is soon compared, and large ones, whose searches take long.
+var (
+	Sizes      = []Size{{2, 2, 1}, {2, 3, 2}, {3, 2, 1}, {2, 5, 2}, {2, 4, 3}, {3, 3, 2}, {3, 4, 3}, {2, 3, 4}, {1, 6, 3}}
+	SizesNamed = map[string][]Size{
+		"tiny":  {{1, 2, 1}, {2, 1, 2}, {1, 3, 2}, {2, 1, 3}, {1, 2, 3}, {2, 2, 1}},
+		"mixed": Sizes,
+		"large": {{3, 3, 2}, {3, 4, 3}, {2, 6, 3}, {3, 5, 2}, {2, 5, 4}},
+	}
+)
 
 // Program returns the text of a random model over the whole grammar of the
 // language: every construct inside every context that allows it. [Pairs] tells
@@ -101,7 +109,22 @@ var declarations = []struct {
 	{"K", []string{"const K = 1", "const K = 2"}},
 }
 
-var word = regexp.MustCompile(`[A-Za-z_][A-Za-z_0-9]*`)
+// words returns the names and keywords in a text.
+func words(text string) map[string]bool {
+	found := map[string]bool{}
+	letter := func(b byte) bool { return b == '_' || b|0x20 >= 'a' && b|0x20 <= 'z' }
+	for i := 0; i < len(text); i++ {
+		if !letter(text[i]) {
+			continue
+		}
+		from := i
+		for i < len(text) && (letter(text[i]) || text[i] >= '0' && text[i] <= '9') {
+			i++
+		}
+		found[text[from:i]] = true
+	}
+	return found
+}
 
 func (g *writer) program() string {
 	var parts []string
@@ -146,7 +169,7 @@ func (g *writer) program() string {
 		{"meet", "func meet(n uint2) uint2 {\n"}, {"act", "func act(n uint2) {\n"},
 		{"two", "func two(n uint2) (uint2, bool) {\n"}, {"f", "func f(n uint2) uint2 {\n"},
 	} {
-		if !slices.Contains(word.FindAllString(strings.Join(parts, ""), -1), fn.name) {
+		if !words(strings.Join(parts, ""))[fn.name] {
 			continue
 		}
 		part(func() {
@@ -168,15 +191,12 @@ func (g *writer) program() string {
 		})
 	}
 	text := strings.Join(parts, "")
-	used := map[string]bool{}
+	used := words(text)
 	var decls []string
 	for i := len(declarations) - 1; i >= 0; i-- {
-		for _, w := range word.FindAllString(text, -1) {
-			used[w] = true
-		}
 		if d := declarations[i]; used[d.name] {
 			decls = append(decls, of(g, d.text...))
-			text += decls[len(decls)-1] + "\n"
+			maps.Copy(used, words(decls[len(decls)-1]))
 		}
 	}
 	slices.Reverse(decls)

@@ -2,15 +2,14 @@ package oracle_test
 
 import (
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 
 	"cpor/oracle"
 )
 
-func program(seed uint64) string {
-	return oracle.Program(seed, oracle.Sizes[seed%uint64(len(oracle.Sizes))])
+func program(seed uint64, sizes []oracle.Size) string {
+	return oracle.Program(seed, sizes[seed%uint64(len(sizes))])
 }
 
 func TestProgramLockstep(t *testing.T) {
@@ -18,26 +17,8 @@ func TestProgramLockstep(t *testing.T) {
 	if testing.Short() {
 		n = *count / 40
 	}
-	reasons := map[string]int{}
-	var mu sync.Mutex
-	parallel(t, n, func(seed uint64) (string, bool) {
-		text := program(seed)
-		_, diff, err := oracle.Lockstep("generated.model", text, lockstepPairs)
-		if diff != "" {
-			diff += "\n" + text
-		}
-		if err != nil {
-			mu.Lock()
-			defer mu.Unlock()
-			e := strings.Split(err.Error(), "\n")[0]
-			if i := strings.Index(e, ": "); i >= 0 {
-				e = e[i:]
-			}
-			reasons[e]++
-		}
-		return diff, err == nil
-	})
-
+	c, of := &tally{}, sizes(t)
+	campaign(t, n, c, func(seed uint64) (string, string) { return walk(program(seed, of), c) })
 }
 
 // TestPairs holds the generator to the grammar: every construct occurs in every
@@ -48,13 +29,14 @@ func TestPairs(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
+	of := sizes(t)
 	seen := map[oracle.Pair]int{}
 	refused := 0
 	n, workers := 5**count/2, uint64(runtime.GOMAXPROCS(0))
 	for w := range workers {
 		wg.Go(func() {
 			for seed := *first + w; seed < *first+n; seed += workers {
-				pairs, err := oracle.Pairs(program(seed))
+				pairs, err := oracle.Pairs(program(seed, of))
 				mu.Lock()
 				if err != nil {
 					refused++

@@ -1,10 +1,12 @@
 package oracle
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strconv"
@@ -25,7 +27,8 @@ type Semantics struct {
 	Locals      []int           // by thread: how many local states it reaches
 	Violations  map[string]bool // kind and place
 	Deadlocks   map[string]bool // the walker's keys
-	Complete    bool            // no limit was met
+	Complete    bool            // no limit was met; without it, the rest is what was seen
+	System      system.System   // the compiled model
 
 	// Interleavings is the number of complete executions, infinite if there
 	// are loops.
@@ -41,7 +44,8 @@ type Semantics struct {
 // and where, and which variables they access; and so must the values of the
 // shared variables, the local variables that the machine keeps, and the
 // propositions. The result says what is different; it is empty if nothing is.
-// At most so many pairs are looked at.
+// At most so many pairs are looked at one after the other; if there are more, half
+// as many are looked at on random walks from those that are left.
 func Lockstep(name, text string, most int) (*Semantics, string, error) {
 	l := &lockstep{sem: &Semantics{Violations: map[string]bool{}, Deadlocks: map[string]bool{}, Complete: true, Reach: newReach()}, seen: map[string]bool{}, states: map[string]string{}}
 	m, err := model.Parse(name, text, model.Options{})
@@ -60,6 +64,7 @@ func Lockstep(name, text string, most int) (*Semantics, string, error) {
 		return nil, "", err
 	}
 	l.sys = m.System()
+	l.sem.System = l.sys
 	l.m = l.sys.NewMachine()
 	l.m.Track(true)
 	l.obs = system.ObserversOf(l.sys)
@@ -77,8 +82,7 @@ func Lockstep(name, text string, most int) (*Semantics, string, error) {
 	}
 	l.next = map[string][]string{}
 	for i, s := range l.sys.Initial() {
-		l.starts = append(l.starts, l.walk.Key(l.initial[i]))
-		l.visit(s, l.initial[i])
+		l.starts = append(l.starts, l.visit(s, l.initial[i]))
 	}
 	for len(l.work) > 0 && l.diff == "" {
 		if len(l.seen) > most || l.work[len(l.work)-1].w.Threads() > maxThreads {
@@ -89,12 +93,38 @@ func Lockstep(name, text string, most int) (*Semantics, string, error) {
 		l.work = l.work[:len(l.work)-1]
 		l.expand(p)
 	}
+	l.wander(most / 2)
 	for _, locals := range l.locals {
 		l.sem.Locals = append(l.sem.Locals, len(locals))
 	}
 	l.sem.States = len(l.states)
-	l.sem.Interleavings = l.interleavings()
+	l.sem.Interleavings = math.NaN()
+	if l.sem.Complete {
+		l.sem.Interleavings = l.interleavings()
+	}
 	return l.sem, l.diff, nil
+}
+
+// wander compares so many further pairs on random walks: each begins at a pair
+// that is left over and goes on at a new successor as long as there is one.
+func (l *lockstep) wander(pairs int) {
+	r := rand.New(rand.NewPCG(uint64(len(l.seen)), 1))
+	fresh := 0 // of the work, the last ones
+	for ; pairs > 0 && len(l.work) > 0 && l.diff == ""; pairs-- {
+		last := len(l.work) - 1
+		at := r.IntN(len(l.work))
+		if fresh > 0 {
+			at = last - r.IntN(fresh)
+		}
+		p := l.work[at]
+		l.work[at] = l.work[last]
+		l.work = l.work[:last]
+		fresh = 0
+		if p.w.Threads() <= maxThreads {
+			l.expand(p)
+			fresh = len(l.work) - last
+		}
+	}
 }
 
 var absent = regexp.MustCompile(`(\w+)\[(\d+)\] never exists`)
@@ -121,7 +151,21 @@ const maxThreads = 64
 type pair struct {
 	s    system.State
 	w    *treewalk.State
-	from string // how it was reached, for people
+	key  string // the walker's
+	from *way
+}
+
+// way is how a pair was reached, for people.
+type way struct {
+	before       *way
+	thread, stmt string
+}
+
+func (w *way) String() string {
+	if w == nil {
+		return ""
+	}
+	return w.before.String() + "\n\t" + w.thread + ": " + w.stmt
 }
 
 type lockstep struct {
@@ -138,7 +182,7 @@ type lockstep struct {
 	states  map[string]string // the encodings, by the walker's key
 	locals  []map[string]bool
 	work    []pair
-	from    string
+	from    *way
 	diff    string
 
 	starts []string            // keys of initial states
@@ -197,22 +241,28 @@ func (l *lockstep) resolve(name, text string, m *model.Model) error {
 
 func (l *lockstep) differ(format string, args ...any) {
 	if l.diff == "" {
-		l.diff = fmt.Sprintf(format, args...) + "\nreached by" + l.from
+		l.diff = fmt.Sprintf(format, args...) + "\nreached by" + l.from.String()
 	}
 }
 
-func (l *lockstep) visit(s system.State, w *treewalk.State) {
+// visit notes a pair of states, and returns the walker's key.
+func (l *lockstep) visit(s system.State, w *treewalk.State) string {
 	wk := l.walk.Key(w)
-	key := fmt.Sprint(s) + wk
+	bare := make([]byte, 0, 8*len(s))
+	for _, word := range s {
+		bare = binary.LittleEndian.AppendUint64(bare, word)
+	}
+	key := string(bare) + wk
 	if l.seen[key] {
-		return
+		return wk
 	}
 	l.seen[key] = true
-	if enc, ok := l.states[wk]; ok && enc != fmt.Sprint(s) {
-		l.differ("one state of the walker has two encodings: %v and %v\n%s", enc, s, wk)
+	if enc, ok := l.states[wk]; ok && enc != string(bare) {
+		l.differ("one state of the walker has two encodings: %x and %x\n%s", enc, bare, wk)
 	}
-	l.states[wk] = fmt.Sprint(s)
-	l.work = append(l.work, pair{slices.Clone(s), w, l.from})
+	l.states[wk] = string(bare)
+	l.work = append(l.work, pair{slices.Clone(s), w, wk, l.from})
+	return wk
 }
 
 // compare holds the parts of a pair of states to each other.
@@ -311,9 +361,8 @@ func (l *lockstep) expand(p pair) {
 					l.sem.Violations[v] = true
 					l.sem.Reach.Violations[v] = true
 				}
-				l.next[l.walk.Key(p.w)] = append(l.next[l.walk.Key(p.w)], l.walk.Key(want.Next))
-				l.from = p.from + fmt.Sprintf("\n\t%s: %s", name, stmt)
-				l.visit(l.m.Encode(nil), want.Next)
+				l.from = &way{p.from, name, stmt}
+				l.next[p.key] = append(l.next[p.key], l.visit(l.m.Encode(nil), want.Next))
 				l.from = p.from
 			} else if got.Kind == system.Blocked && !got.AtEnd && !l.obs.Has(t) {
 				stuck = true
@@ -325,7 +374,7 @@ func (l *lockstep) expand(p pair) {
 		}
 	}
 	if stuck && !moved {
-		l.sem.Deadlocks[l.walk.Key(p.w)] = true
+		l.sem.Deadlocks[p.key] = true
 		l.obs.Reset(l.m)
 		l.sem.Reach.Deadlocks[fmt.Sprint(l.m.Encode(nil))] = true
 	}
