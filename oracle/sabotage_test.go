@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/frontend/model"
 	"cpor/oracle"
 	"cpor/sabotage"
 )
@@ -50,7 +51,13 @@ func catchers(t *testing.T) []catcher {
 			if want == nil {
 				return "", "refused"
 			}
-			return against(list, want, &tally{})
+			m, err := model.Parse("generated.model", program(seed, oracle.Sizes), model.Options{})
+			if err != nil {
+				return err.Error(), ""
+			}
+			sabotaged := *want
+			sabotaged.System = m.System()
+			return against(list, &sabotaged, &tally{})
 		}
 	}
 	written := examples(t)
