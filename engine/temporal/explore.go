@@ -205,6 +205,9 @@ func (s *exploration) prepare() {
 func (s *exploration) run(watch *engine.Watch) error {
 	s.watch = watch
 	ctx := watch.Context()
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // a search that is shorter than AfterFunc takes would pass
+	}
 	defer context.AfterFunc(ctx, func() { s.fail(context.Cause(ctx)) })()
 	if err := watch.Err(); err != nil {
 		s.fail(err)
