@@ -107,6 +107,7 @@ func TestFlagUse(t *testing.T) {
 		"max-transitions": {"3"},
 		"ltl":             {"p"},
 		"fair":            {""},
+		"prefix":          {"prefix.svg"},
 	}
 	var names []string
 	new(runConfig).define().VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })

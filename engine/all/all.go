@@ -8,4 +8,5 @@ import (
 	_ "cpor/engine/search/full"
 	_ "cpor/engine/stateless"
 	_ "cpor/engine/temporal"
+	_ "cpor/engine/unfolding"
 )

@@ -142,13 +142,16 @@ func (m *Machine) Value(l system.Loc) uint64 {
 	switch {
 	case !ok:
 		return uint64(m.n)
+	case k == 1: // in a step on pieces also of a thread whose existence was not asked for
+		w, sh := m.sys.slot(t)
+		if w >= len(m.words) {
+			return 0
+		}
+		return m.words[w] >> sh & maskOf(m.p.WaitBits)
 	case t >= m.n:
 		return 0
 	case k == 0:
 		return 1
-	case k == 1:
-		w, sh := m.sys.slot(t)
-		return m.words[w] >> sh & maskOf(m.p.WaitBits)
 	}
 	tt := m.sys.threadType(m, t)
 	if k-2 >= len(tt.Watched) {
@@ -171,7 +174,8 @@ func (m *Machine) SetValue(l system.Loc, v uint64) {
 		m.setThreads(int(v))
 	case k == 0 && v != 0:
 		m.setThreads(max(m.n, t+1))
-	case k == 1 && t < m.n:
+	case k == 1:
+		m.grow(t + 1)
 		w, sh := m.sys.slot(t)
 		mask := maskOf(m.p.WaitBits)
 		m.set(w, m.words[w]&^(mask<<sh)|v&mask<<sh)

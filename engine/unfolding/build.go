@@ -1,0 +1,207 @@
+package unfolding
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"cpor/system"
+)
+
+var errNoPieces = errors.New("this system's states do not come apart into pieces, and an unfolding has no others")
+
+// builder builds a prefix.
+type builder struct {
+	*prefix
+	workers []*worker
+	stopped atomic.Bool
+	fault   atomic.Pointer[error] // a panic
+
+	levels   map[uint32][]*candidate // by size
+	pending  int
+	markings map[uint64][]uint32 // the events, or initial states, by the hashes of their markings
+	round    uint32
+	onEvent  func(e uint32) (goOn bool) // told of each event that was added
+	onLevel  func(size uint32)          // told of each size before its events are added
+}
+
+func newBuilder(sys system.System, workers int) (*builder, error) {
+	prog, err := newProgram(sys)
+	if err != nil {
+		return nil, err
+	}
+	b := &builder{prefix: newPrefix(prog), levels: map[uint32][]*candidate{}, markings: map[uint64][]uint32{}}
+	for range max(1, workers) {
+		b.workers = append(b.workers, newWorker(b.prefix, b.stopped.Load))
+	}
+	return b, nil
+}
+
+// parallel calls f for the numbers from 0 to n-1, each on some worker.
+func (b *builder) parallel(n int, f func(w *worker, i int)) {
+	var wg sync.WaitGroup
+	var next atomic.Int64
+	work := func(w *worker) {
+		defer func() {
+			if r := recover(); r != nil {
+				err := fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+				b.fault.CompareAndSwap(nil, &err)
+				b.stopped.Store(true)
+			}
+		}()
+		for !b.stopped.Load() {
+			i := int(next.Add(1)) - 1
+			if i >= n {
+				return
+			}
+			f(w, i)
+		}
+	}
+	for i, w := range b.workers {
+		if i > 0 && i*minShare <= n {
+			wg.Go(func() { work(w) })
+		}
+	}
+	work(b.workers[0])
+	wg.Wait()
+}
+
+// minShare is how much work makes a further worker worth while.
+const minShare = 4
+
+// queue puts candidates into the level of their size.
+func (b *builder) queue(cs []*candidate) {
+	for _, c := range cs {
+		b.levels[c.size] = append(b.levels[c.size], c)
+	}
+	b.pending += len(cs)
+}
+
+// expand looks for the extensions of events and queues them. What is found
+// does not depend on the number of workers: each event sees those with smaller
+// numbers, and the interests that were known when the round began.
+func (b *builder) expand(es []uint32) {
+	for round := uint32(0); ; {
+		found := make([][]*candidate, len(es))
+		b.parallel(len(es), func(w *worker, i int) {
+			found[i] = w.extensions(es[i], b.events.at(es[i]).root, round)
+		})
+		for _, cs := range found {
+			b.queue(cs)
+		}
+		b.round++
+		if b.settle(b.round) == 0 || b.stopped.Load() {
+			return
+		}
+		round = b.round
+	}
+}
+
+// build adds events until there are no more, or stopped says so.
+func (b *builder) build() {
+	var roots []uint32
+	for r := range b.roots {
+		b.events.at(uint32(r)).root = uint32(r)
+		roots = append(roots, uint32(r))
+		b.markings[startHash(uint32(r))] = []uint32{uint32(r)}
+	}
+	// One after the other: the first finds the locations.
+	b.expand(roots)
+	for size := uint32(1); b.pending > 0 && !b.stopped.Load(); size++ {
+		level := b.levels[size]
+		delete(b.levels, size)
+		b.pending -= len(level)
+		if b.onLevel != nil {
+			b.onLevel(size)
+		}
+		if len(level) > 0 {
+			b.expand(b.insert(level))
+		}
+	}
+}
+
+// insert adds the candidates of a level and returns the events that are not
+// cut-off.
+func (b *builder) insert(level []*candidate) []uint32 {
+	// Those with the marking of an earlier event are cut-off.
+	twin := make([]uint32, len(level)) // 1 + the event with the same marking
+	b.parallel(len(level), func(w *worker, i int) {
+		c := level[i]
+		for _, e := range b.markings[c.hash] {
+			if b.events.at(e).root == c.root && w.sameMarking(c, b.markingOf(w, e)) {
+				twin[i] = 1 + e
+				return
+			}
+		}
+	})
+	if b.stopped.Load() {
+		return nil
+	}
+	// Of those of this level with equal markings the least is not.
+	groups := map[uint64][]int{}
+	for i, c := range level {
+		if twin[i] == 0 {
+			groups[c.hash] = append(groups[c.hash], i)
+		}
+	}
+	cut := make([]bool, len(level))
+	w := b.workers[0]
+	for _, g := range groups {
+		for len(g) > 1 {
+			// The least of those with the marking of the first, and the rest.
+			first := w.markingOf(level[g[0]])
+			least := g[0]
+			var rest []int
+			for _, i := range g[1:] {
+				if level[i].root != level[least].root || !w.sameMarking(level[i], first) {
+					rest = append(rest, i)
+					continue
+				}
+				if w.less(level[i], level[least]) {
+					cut[least] = true
+					least = i
+				} else {
+					cut[i] = true
+				}
+			}
+			g = rest
+		}
+	}
+	var added []uint32
+	for i, c := range level {
+		isCut := cut[i] || twin[i] != 0
+		e := b.add(c, isCut)
+		if !isCut {
+			b.markings[c.hash] = append(b.markings[c.hash], e)
+			added = append(added, e)
+		}
+		if b.onEvent != nil && !b.onEvent(e) {
+			b.stopped.Store(true)
+			return nil
+		}
+	}
+	return added
+}
+
+// markingOf returns the marking of an event's history.
+func (b *builder) markingOf(w *worker, e uint32) []uint64 {
+	if b.isRoot(e) {
+		w.c2.reset(e)
+		return w.c2.marking(nil, nil)
+	}
+	return w.markingOf(b.candidateOf(e))
+}
+
+func (w *worker) markingOf(c *candidate) []uint64 {
+	w.c2.load(c)
+	return w.c2.marking(c.leaf, nil)
+}
+
+// sameMarking tells whether a candidate leads to a marking.
+func (w *worker) sameMarking(c *candidate, marking []uint64) bool {
+	w.c.load(c)
+	return slices.Equal(w.c.marking(c.leaf, nil), marking)
+}

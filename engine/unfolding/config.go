@@ -1,0 +1,310 @@
+package unfolding
+
+import "slices"
+
+// config is a configuration: a set of events that contains with each event all
+// that it depends on, and no two that exclude each other. It is a history of
+// the system: all orders of its events that respect causality lead to the same
+// state, its marking. Events are added with their histories; what was added
+// last can be taken back.
+//
+// It is a table of the conditions that the events touch, so that its size is
+// that of the configuration and not that of the prefix.
+type config struct {
+	p    *prefix
+	root uint32
+	size uint32
+	hash uint64 // startHash, and exclusive or of what the events change
+
+	slots []slot
+	mask  uint32
+	cur   []uint32 // by component: the condition that holds; 0 for the initial one
+	log   []undo
+	keys  []uint32 // of the table, in the order of insertion
+
+	stack   []uint32
+	touched []uint32
+	// What must not be added.
+	forbidden []uint32
+}
+
+// slot says what became of a condition.
+type slot struct {
+	key   uint32 // the condition; 0: the slot is free
+	by    uint32 // the event that took it, or 0; no event in the configuration has the number 0
+	reads uint32 // how many events read it
+	want  uint32 // how many of them are in the history of by
+	pins  uint32 // more than 0: nothing may take it
+}
+
+// undo is what an entry of the log takes back.
+type undo struct {
+	op  undoOp
+	at  uint32
+	old uint32
+}
+
+type undoOp uint8
+
+const (
+	undoKey  undoOp = iota // the last key was inserted
+	undoBy                 // the condition at was taken
+	undoRead               // the condition at was read
+	undoCur                // component at had condition old
+)
+
+type checkpoint struct {
+	log, size uint32
+	hash      uint64
+}
+
+func newConfig(p *prefix) *config {
+	return &config{p: p, slots: make([]slot, 64), mask: 63}
+}
+
+// reset empties the configuration.
+func (c *config) reset(root uint32) {
+	if len(c.slots) > 1024 && len(c.slots) > 16*len(c.keys) {
+		c.slots = make([]slot, 64)
+		c.mask = 63
+	} else if len(c.keys)*4 > len(c.slots) {
+		clear(c.slots)
+	} else {
+		for i := len(c.keys) - 1; i >= 0; i-- {
+			*c.get(c.keys[i]) = slot{}
+		}
+	}
+	c.keys, c.log, c.forbidden = c.keys[:0], c.log[:0], c.forbidden[:0]
+	n := len(*c.p.comps.Load())
+	if len(c.cur) < n {
+		c.cur = make([]uint32, n+n/2)
+	} else {
+		clear(c.cur)
+	}
+	c.root, c.size, c.hash = root, 0, startHash(root)
+}
+
+// startHash is where the hashes of markings begin: another number for each
+// initial state, for markings are compared with those of the same one only.
+// Initial states may differ in locations that nobody has touched so far.
+func startHash(root uint32) uint64 { return mix(uint64(root), 0) }
+
+// get returns the slot of a condition, or a free one.
+func (c *config) get(key uint32) *slot {
+	i := key * 0x9e3779b1
+	for i = (i ^ i>>15) & c.mask; ; i = (i + 1) & c.mask {
+		if s := &c.slots[i]; s.key == key || s.key == 0 {
+			return s
+		}
+	}
+}
+
+// slot returns the slot of a condition, which is inserted if need be.
+func (c *config) slot(key uint32) *slot {
+	s := c.get(key)
+	if s.key != 0 {
+		return s
+	}
+	if 2*len(c.keys) > len(c.slots) {
+		old := c.slots
+		mask := c.mask
+		c.slots = make([]slot, 2*len(old))
+		c.mask = uint32(len(c.slots) - 1)
+		// In the order of insertion, so that the last key can still be
+		// removed without a gap in anybody's way.
+		for _, k := range c.keys {
+			i := k * 0x9e3779b1
+			for i = (i ^ i>>15) & mask; old[i].key != k; i = (i + 1) & mask {
+			}
+			*c.get(k) = old[i]
+		}
+		s = c.get(key)
+	}
+	s.key = key
+	c.keys = append(c.keys, key)
+	c.log = append(c.log, undo{op: undoKey})
+	return s
+}
+
+func (c *config) mark() checkpoint { return checkpoint{uint32(len(c.log)), c.size, c.hash} }
+
+func (c *config) rewind(m checkpoint) {
+	for i := len(c.log) - 1; i >= int(m.log); i-- {
+		u := c.log[i]
+		switch u.op {
+		case undoKey:
+			n := len(c.keys) - 1
+			*c.get(c.keys[n]) = slot{}
+			c.keys = c.keys[:n]
+		case undoBy:
+			c.get(u.at).by = 0
+		case undoRead:
+			c.get(u.at).reads--
+		case undoCur:
+			c.cur[u.at] = u.old
+		}
+	}
+	c.log = c.log[:m.log]
+	c.size, c.hash = m.size, m.hash
+}
+
+// has tells whether an event is in the configuration.
+func (c *config) has(e uint32) bool {
+	if c.p.isRoot(e) {
+		return e == c.root
+	}
+	s := c.get(c.p.words.from(c.p.events.at(e).pre)[0])
+	return s.key != 0 && s.by == e
+}
+
+// current returns the condition that holds of a component.
+func (c *config) current(comp uint32) uint32 {
+	if int(comp) < len(c.cur) && c.cur[comp] != 0 {
+		return c.cur[comp]
+	}
+	return c.p.startOf(c.root, comp)
+}
+
+// pin forbids that a condition be taken, or allows it again.
+func (c *config) pin(cond uint32)   { c.slot(cond).pins++ }
+func (c *config) unpin(cond uint32) { c.get(cond).pins-- }
+
+// join adds an event with its history. If that excludes an event of the
+// configuration, or takes a pinned condition, nothing is added.
+func (c *config) join(e uint32) bool {
+	m := c.mark()
+	c.stack = append(c.stack[:0], e)
+	if c.add() {
+		return true
+	}
+	c.rewind(m)
+	return false
+}
+
+// pushPre puts the events that an event depends on onto the stack.
+func (c *config) pushPre(ev *event, l *leaf) {
+	p := c.p
+	for _, w := range p.words.from(ev.pre)[:l.numPre()] {
+		c.stack = append(c.stack, p.cond(w).event)
+	}
+	if ev.readers == 0 {
+		return
+	}
+	readers := p.words.from(ev.readers)
+	for _, a := range l.acc {
+		if a.write {
+			n := 2 + readers[1]
+			c.stack = append(c.stack, readers[2:n]...)
+			readers = readers[n:]
+		}
+	}
+}
+
+// add adds the events on the stack with their histories. It says no, and may
+// leave something added, if that is no configuration.
+func (c *config) add() bool {
+	p := c.p
+	c.touched = c.touched[:0]
+	for len(c.stack) > 0 {
+		e := c.stack[len(c.stack)-1]
+		c.stack = c.stack[:len(c.stack)-1]
+		if p.isRoot(e) {
+			if e != c.root {
+				return false
+			}
+			continue
+		}
+		ev := p.events.at(e)
+		pre := p.words.from(ev.pre)
+		s := c.slot(pre[0])
+		if s.by == e {
+			continue
+		}
+		if s.by != 0 || s.pins > 0 || slices.Contains(c.forbidden, e) {
+			return false
+		}
+		l := p.leaf(ev.leaf)
+		c.take(s, e, 0)
+		c.now(l.before.thread, e, ev.post)
+		c.push(pre[0])
+		post := ev.post + 1
+		pre = pre[1:]
+		for i, ch := range l.children {
+			s := c.slot(pre[i])
+			if s.by != 0 || s.pins > 0 {
+				return false
+			}
+			c.take(s, e, 0)
+			c.now(ch.thread, e, post)
+			c.push(pre[i])
+			post++
+		}
+		pre = pre[len(l.children):]
+		var readers []uint32
+		if ev.readers != 0 {
+			readers = p.words.from(ev.readers)
+		}
+		for i := range l.acc {
+			a := &l.acc[i]
+			w := pre[i]
+			s := c.slot(w)
+			c.touched = append(c.touched, w)
+			if !a.write {
+				s.reads++
+				c.log = append(c.log, undo{op: undoRead, at: w})
+				c.push(w)
+				continue
+			}
+			if s.by != 0 || s.pins > 0 {
+				return false
+			}
+			var want uint32
+			if readers != nil {
+				want = readers[0]
+				n := 2 + readers[1]
+				c.stack = append(c.stack, readers[2:n]...)
+				readers = readers[n:]
+			}
+			c.take(s, e, want)
+			c.now(a.loc, e, post)
+			c.push(w)
+			post++
+		}
+		c.size++
+		c.hash ^= l.delta
+	}
+	// Whatever read a condition did so before it was taken.
+	for _, w := range c.touched {
+		if s := c.get(w); s.by != 0 && s.reads != s.want {
+			return false
+		}
+	}
+	return true
+}
+
+// push puts the event that made a condition onto the stack.
+func (c *config) push(cond uint32) {
+	if cond&initial == 0 {
+		c.stack = append(c.stack, c.p.conds.at(cond).event)
+	} else if r := cond &^ initial % uint32(len(c.p.roots)); r != c.root {
+		c.stack = append(c.stack, r) // which add refuses
+	}
+}
+
+func (c *config) take(s *slot, by, want uint32) {
+	s.by, s.want = by, want
+	c.log = append(c.log, undo{op: undoBy, at: s.key})
+}
+
+// now makes a condition the current one of its component unless a later one is.
+func (c *config) now(comp, e, cond uint32) {
+	if int(comp) >= len(c.cur) {
+		c.cur = append(c.cur, make([]uint32, int(comp)+1-len(c.cur))...)
+	}
+	old := c.cur[comp]
+	if old != 0 && c.p.conds.at(old).event > e {
+		return
+	}
+	c.cur[comp] = cond
+	c.log = append(c.log, undo{op: undoCur, at: comp, old: old})
+}

@@ -1,0 +1,201 @@
+package unfolding
+
+import (
+	"cmp"
+	"slices"
+)
+
+// load makes c the configuration that a candidate depends on.
+func (c *config) load(x *candidate) {
+	c.reset(x.root)
+	c.stack = c.stack[:0]
+	for _, w := range x.pre {
+		c.stack = append(c.stack, c.p.cond(w).event)
+	}
+	for i := 0; i < len(x.readers); {
+		n := int(x.readers[i+1])
+		c.stack = append(c.stack, x.readers[i+2:i+2+n]...)
+		i += 2 + n
+	}
+	if !c.add() {
+		panic("unfolding: a candidate whose history is none")
+	}
+}
+
+// candidateOf returns an event of the prefix as it was before it was added.
+func (p *prefix) candidateOf(e uint32) *candidate {
+	ev := p.events.at(e)
+	x := &candidate{leaf: p.leaf(ev.leaf), root: ev.root, size: ev.size}
+	x.pre = p.words.from(ev.pre)[:x.leaf.numPre()]
+	if ev.readers != 0 {
+		x.readers = p.words.from(ev.readers)
+		n := uint32(0)
+		for _, a := range x.leaf.acc {
+			if a.write {
+				n += 2 + x.readers[n+1]
+			}
+		}
+		x.readers = x.readers[:n]
+	}
+	return x
+}
+
+// marking writes the values of all components after a candidate over dst: for
+// a thread the number of its local state. c is the configuration before it.
+func (c *config) marking(l *leaf, dst []uint64) []uint64 {
+	dst = dst[:0]
+	for i := range len(*c.p.comps.Load()) {
+		dst = append(dst, c.p.cond(c.current(uint32(i))).value)
+	}
+	if l == nil {
+		return dst
+	}
+	dst[l.before.thread] = uint64(l.after.id)
+	for _, ch := range l.children {
+		dst[ch.thread] = uint64(ch.id)
+	}
+	for _, a := range l.acc {
+		dst[a.loc] = a.new
+	}
+	return dst
+}
+
+// history is a configuration as the threads see it.
+type history struct {
+	// By thread number, the transitions of the thread.
+	threads [][]*leaf
+	// By location, the accesses in their order.
+	accesses map[uint32][]touch
+}
+
+// touch is one access: who, and whether it wrote.
+type touch struct {
+	thread uint32
+	write  bool
+}
+
+// events returns the events of the configuration, in the order of their numbers.
+func (c *config) events() []uint32 {
+	var es []uint32
+	for _, k := range c.keys {
+		s := c.get(k)
+		if x := c.p.cond(k); s.by != 0 && c.p.comp(x.comp).thread && c.p.thread(s.by) == x.comp {
+			es = append(es, s.by)
+		}
+	}
+	slices.Sort(es)
+	return es
+}
+
+// history returns the history of a candidate, which counts itself. c is the
+// configuration before it.
+func (c *config) history(last *leaf) *history {
+	h := &history{accesses: map[uint32][]touch{}}
+	add := func(l *leaf) {
+		t := int(c.p.comp(l.before.thread).number)
+		for len(h.threads) <= t {
+			h.threads = append(h.threads, nil)
+		}
+		h.threads[t] = append(h.threads[t], l)
+		for _, a := range l.acc {
+			loc := c.p.comp(a.loc).number
+			h.accesses[loc] = append(h.accesses[loc], touch{uint32(t), a.write})
+		}
+	}
+	for _, e := range c.events() {
+		add(c.p.leafOf(e))
+	}
+	add(last)
+	return h
+}
+
+// less is the adequate total order on candidates of one size. See the package
+// documentation.
+func (w *worker) less(x, y *candidate) bool {
+	w.c.load(x)
+	a := w.c.history(x.leaf)
+	w.c.load(y)
+	b := w.c.history(y.leaf)
+	if x.root != y.root {
+		return x.root < y.root
+	}
+	// How many events each thread has.
+	for t := range max(len(a.threads), len(b.threads)) {
+		var m, n int
+		if t < len(a.threads) {
+			m = len(a.threads[t])
+		}
+		if t < len(b.threads) {
+			n = len(b.threads[t])
+		}
+		if m != n {
+			return m > n
+		}
+	}
+	// What they did.
+	for t := range a.threads {
+		for i, l := range a.threads[t] {
+			if d := w.p.compare(l, b.threads[t][i]); d != 0 {
+				return d < 0
+			}
+		}
+	}
+	// Who came first to each location.
+	var locs []uint32
+	for l := range a.accesses {
+		locs = append(locs, l)
+	}
+	slices.Sort(locs)
+	for _, l := range locs {
+		if d := slices.Compare(word(a.accesses[l]), word(b.accesses[l])); d != 0 {
+			return d < 0
+		}
+	}
+	return false
+}
+
+// compare compares two transitions of a thread by the thread's local state,
+// the alternative, and the values that it saw.
+func (p *program) compare(a, b *leaf) int {
+	if d := slices.Compare(a.before.part, b.before.part); d != 0 {
+		return d
+	}
+	if d := cmp.Compare(a.alt, b.alt); d != 0 {
+		return d
+	}
+	for i := range min(len(a.acc), len(b.acc)) {
+		x, y := a.acc[i], b.acc[i]
+		if d := cmp.Compare(p.comp(x.loc).number, p.comp(y.loc).number); d != 0 {
+			return d
+		}
+		if d := cmp.Compare(x.old, y.old); d != 0 {
+			return d
+		}
+	}
+	return cmp.Compare(len(a.acc), len(b.acc))
+}
+
+// word returns the accesses of a location as a sequence of numbers: before
+// each write how often each thread has read since the last one, then who wrote.
+// Readings in another order give the same word.
+func word(ts []touch) []uint32 {
+	threads := uint32(0)
+	for _, t := range ts {
+		threads = max(threads, t.thread+1)
+	}
+	var out []uint32
+	at := -1 // where the counts of readings begin
+	for _, t := range ts {
+		if at < 0 {
+			at = len(out)
+			out = append(out, make([]uint32, threads)...)
+		}
+		if !t.write {
+			out[at+int(t.thread)]++
+			continue
+		}
+		out = append(out, t.thread)
+		at = -1
+	}
+	return out
+}
