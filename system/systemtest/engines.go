@@ -8,13 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"cpor/cartesian"
 	"cpor/engine"
-	"cpor/engine/search"
-	"cpor/engine/search/composed"
-	"cpor/engine/search/full"
-	"cpor/engine/stateless"
-	"cpor/lockset"
+	_ "cpor/engine/all" // the engines
 	"cpor/system"
 )
 
@@ -29,7 +24,8 @@ type Outcome struct {
 	Counts map[string]uint64
 }
 
-// Engine is a way to explore systems that promises a verdict.
+// Engine is a way to explore systems that promises to find every violation and
+// every deadlock.
 type Engine struct {
 	Name string
 	// Finite engines need systems whose executions end.
@@ -40,92 +36,71 @@ type Engine struct {
 	Run func(sys system.System, workers int, limit uint64) (*Outcome, error)
 }
 
-// Engines returns the engines that promise verdicts. The first is the one that
-// reduces nothing.
+// Engines returns every registered engine and reduction that promises to find all
+// violations and deadlocks, each also with each of the values that its flags are to
+// be tried with. The first is the one that reduces nothing and stores states.
 func Engines() []Engine {
-	es := []Engine{
-		{Name: "full", Run: func(sys system.System, workers int, limit uint64) (*Outcome, error) {
-			return stateful(sys, full.Factory(sys), workers, limit)
-		}},
-	}
-	for _, name := range cartesian.OrderNames() {
-		order, _ := cartesian.ParseOrder(name)
-		es = append(es, Engine{Name: "cartesian " + name, Run: func(sys system.System, workers int, limit uint64) (*Outcome, error) {
-			return stateful(sys, func() search.Expander {
-				return cartesian.New(sys, cartesian.Options{Order: order, Seed: 1})
-			}, workers, limit)
-		}})
-	}
-	es = append(es, Engine{Name: "locks", Finite: true, Run: locks})
-	for _, name := range stateless.ReductionNames() {
-		reduction, _ := stateless.ParseReduction(name)
-		for _, undo := range []stateless.Undo{stateless.Log, stateless.Replay} {
-			es = append(es, Engine{Name: fmt.Sprintf("stateless %s, undo by %s", name, undo), Finite: true, Run: func(sys system.System, workers int, limit uint64) (*Outcome, error) {
-				return stateLess(sys, reduction, undo, workers, limit)
-			}})
+	var es []Engine
+	for _, e := range engine.Entries("") {
+		if e.Preserves&engine.Violations == 0 || e.Preserves&engine.Deadlocks == 0 {
+			continue
+		}
+		with := []Engine{tried(e, nil, "")}
+		for _, f := range e.Flags {
+			for _, s := range f.About().Try {
+				with = append(with, tried(e, f, s))
+			}
+		}
+		if !e.Reduces && engine.LookupMode(e.Mode).Default {
+			es = append(with, es...)
+		} else {
+			es = append(es, with...)
 		}
 	}
 	return es
 }
 
-func stateful(sys system.System, f search.Factory, workers int, limit uint64) (*Outcome, error) {
-	res, err := search.Run(context.Background(), sys, f, search.Options{Options: engine.Options{Workers: workers, All: true, MaxViolations: 1 << 20, MaxStates: limit}})
-	if err != nil {
-		return nil, err
+// tried returns an engine with a flag, or without one for nil.
+func tried(e *engine.Entry, f engine.Flag, s string) Engine {
+	name := e.Mode + " " + e.Name
+	if f != nil {
+		name += " -" + f.About().Name + " " + s
 	}
-	out := outcome(res.Verdict, res.Violations)
-	if res.Exhaustive {
-		out.Counts["states"], out.Counts["transitions"] = res.States, res.Transitions
-	} else {
-		out.Verdict = engine.Incomplete
-	}
-	return out, nil
-}
-
-// locks is the lock-based reduction. It promises something about systems that
-// keep the locking discipline, which it checks.
-func locks(sys system.System, workers int, limit uint64) (*Outcome, error) {
-	factory := func(s system.System) (search.Factory, error) { return composed.Factory(s, composed.Options{}) }
-	if _, err := lockset.New(sys, lockset.Options{Rule: lockset.LDPrime}); err != nil {
-		return nil, errors.ErrUnsupported
-	}
-	if _, err := factory(sys); err != nil {
-		return nil, errors.ErrUnsupported
-	}
-	_, res, err := lockset.Run(context.Background(), sys, lockset.Options{Rule: lockset.LDPrime}, factory, search.Options{Options: engine.Options{Workers: workers, All: true, MaxViolations: 1 << 20, MaxStates: limit}})
-	if err != nil {
-		return nil, err
-	}
-	for _, v := range res.Violations {
-		if v.Kind == lockset.Discipline {
+	return Engine{Name: name, Finite: e.Needed(engine.FiniteExecutions), Run: func(sys system.System, workers int, limit uint64) (*Outcome, error) {
+		if e.Reduces && system.WhyIrreducible(sys) != "" || e.Unmet(sys) != nil {
 			return nil, errors.ErrUnsupported
 		}
-	}
-	out := outcome(res.Verdict, res.Violations)
+		t := &engine.Task{System: sys, Flags: new(engine.Values)}
+		t.Options = engine.Options{Workers: workers, All: true, MaxViolations: 1 << 20, MaxStates: limit, MaxTransitions: 100 * limit}
+		if f != nil {
+			if err := t.Flags.Set(f, s); err != nil {
+				return nil, err
+			}
+		}
+		if e.Check != nil {
+			if err := e.Check(t.Flags, &t.Options); err != nil {
+				return nil, err
+			}
+		}
+		res, err := e.Run(context.Background(), t)
+		var no *engine.Refusal
+		if errors.As(err, &no) {
+			return nil, errors.ErrUnsupported
+		}
+		if err != nil {
+			return nil, err
+		}
+		return outcome(e, res), nil
+	}}
+}
+
+func outcome(e *engine.Entry, res *engine.Result) *Outcome {
+	out := &Outcome{Verdict: res.Verdict, Counts: map[string]uint64{}}
 	if !res.Exhaustive {
 		out.Verdict = engine.Incomplete
+		return out
 	}
-	return out, nil
-}
-
-func stateLess(sys system.System, r stateless.Reduction, undo stateless.Undo, workers int, limit uint64) (*Outcome, error) {
-	res, err := stateless.Run(context.Background(), sys, stateless.Options{Options: engine.Options{Workers: workers, All: true, MaxViolations: 1 << 20, MaxTransitions: 100 * limit}, Reduction: r, Undo: undo})
-	if err != nil {
-		return nil, err
-	}
-	out := outcome(res.Verdict, res.Violations)
-	switch {
-	case !res.Exhaustive:
-		out.Verdict = engine.Incomplete
-	case r == stateless.None || r == stateless.DPOR:
-		out.Counts["executions"] = res.Executions
-	}
-	return out, nil
-}
-
-func outcome(v engine.Verdict, vs []engine.Finding) *Outcome {
-	out := &Outcome{Verdict: v, Counts: map[string]uint64{}}
-	for _, v := range vs {
+	for _, v := range res.Violations {
 		if v.Kind == system.Deadlock {
 			out.Deadlocks++
 			continue
@@ -133,6 +108,22 @@ func outcome(v engine.Verdict, vs []engine.Finding) *Outcome {
 		out.Violations = append(out.Violations, fmt.Sprintf("%s %s:%d:%d", v.Kind, v.Pos.File, v.Pos.Line, v.Pos.Col))
 	}
 	slices.Sort(out.Violations)
+	for _, c := range []struct {
+		name  string
+		set   engine.CounterSet
+		count uint64
+	}{
+		{"states", engine.CountStates, res.States},
+		{"transitions", engine.CountTransitions, res.Transitions},
+		{"attempts", engine.CountAttempts, res.Attempts},
+		{"ended loops", engine.CountLoops, res.EndedLoops},
+		{"blocked loops", engine.CountLoops, res.BlockedLoops},
+		{"executions", engine.CountExecutions, res.Executions},
+	} {
+		if e.Stable&c.set != 0 {
+			out.Counts[c.name] = c.count
+		}
+	}
 	return out
 }
 
