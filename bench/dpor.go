@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"cpor/benchmarks"
+	"cpor/engine/search/reduction"
+	"cpor/engine/stateless"
 	"cpor/internal/human"
 )
 
@@ -30,17 +32,16 @@ func init() { Register(dporTable) }
 
 // dporWay is a column: a way to search.
 type dporWay struct {
-	name, por string
-	flags     []string
+	name, mode, por string
 }
 
-func (w dporWay) stateless() bool { return len(w.flags) > 0 }
+func (w dporWay) stateless() bool { return w.mode == stateless.Mode }
 
 var dporWays = []dporWay{
-	{"full", "none", nil},
-	{"cartesian", "cartesian", nil},
-	{"dpor", "dpor", []string{"-search", "stateless"}},
-	{"persistent+sleep", "persistent+sleep", []string{"-search", "stateless"}},
+	{"full", reduction.Mode, "none"},
+	{"cartesian", reduction.Mode, "cartesian"},
+	{"dpor", stateless.Mode, "dpor"},
+	{"persistent+sleep", stateless.Mode, "persistent+sleep"},
 }
 
 // dporRow is a program with constants. traces is the number of its Mazurkiewicz
@@ -121,8 +122,8 @@ func runDPOR(ctx context.Context, s *Session) error {
 	const est = 300 * time.Millisecond
 	run := func(r sweep, w dporWay, label string) Outcome {
 		return s.Run(ctx, Request{
-			Model: filepath.Join(dir, r.model+".model"), Params: r.params, POR: w.por, Workers: 1,
-			Limit: s.Limit, MaxMemory: s.MaxMemory, Flags: w.flags,
+			Model: filepath.Join(dir, r.model+".model"), Params: r.params, Mode: w.mode, POR: w.por, Workers: 1,
+			Limit: s.Limit, MaxMemory: s.MaxMemory,
 		}, label, est)
 	}
 	rounds := s.Rounds(3)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cpor/engine/stateless"
 )
 
 // TestDPOR runs the table with made-up figures: its ratios must be theirs, the
@@ -20,7 +22,7 @@ func TestDPOR(t *testing.T) {
 			if slices.Contains(dporCyclic, name) {
 				return Outcome{Status: Limited, Reason: "the system is cyclic: it never ends; bound it"}
 			}
-			if slices.Contains(r.Flags, "stateless") {
+			if r.Mode == stateless.Mode {
 				o.States, o.Transitions = 0, 400
 				for _, x := range dporRows {
 					if x.model == name && x.params.String() == r.Params.String() {

@@ -17,6 +17,7 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 
 	"cpor/benchmarks"
+	"cpor/engine"
 	"cpor/internal/cliflag"
 )
 
@@ -169,6 +170,9 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 			usage(stdout, f)
 		}
 		return nil, err
+	}
+	if o.por != "" && !slices.Contains(engine.Names(""), o.por) {
+		return nil, fmt.Errorf("-por %s: %w", o.por, engine.Unknown("", o.por))
 	}
 	switch {
 	case o.limit <= 0:

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"cpor/benchmarks"
+	"cpor/engine"
+	_ "cpor/engine/all" // the engines
 )
 
 // Request asks for one run of `cpor run`.
@@ -21,6 +23,7 @@ type Request struct {
 	// Model is the name of a benchmark (robots), or the path of a model file.
 	Model   string
 	Params  benchmarks.Params
+	Mode    string // of the engine, as package engine names it; "" for the default
 	POR     string // as in -por
 	Workers int    // at least 1
 	// Limit and MaxMemory end the run as incomplete; 0 means no limit.
@@ -123,9 +126,27 @@ func (p *processRunner) close() error { return os.RemoveAll(p.dir) }
 // isFile tells a path of a model from the name of a benchmark.
 func isFile(model string) bool { return strings.HasSuffix(model, ".model") }
 
-// command returns the command line of a request, without the command itself.
-func (r *Request) command(dir string) []string {
-	args := []string{"run", "-json", "-deadlock=false", "-por", r.POR, "-workers", strconv.Itoa(r.Workers)}
+// entry returns the engine of a request.
+func (r *Request) entry() (*engine.Entry, error) {
+	for _, m := range engine.Modes() {
+		if m.Name == r.Mode || r.Mode == "" && m.Default {
+			return engine.Lookup(m.Name, r.POR)
+		}
+	}
+	return nil, fmt.Errorf("there is no mode %q", r.Mode)
+}
+
+// command returns the command line of a request to an engine, without the command
+// itself.
+func (r *Request) command(e *engine.Entry, dir string) []string {
+	args := []string{"run", "-json"}
+	if m := engine.LookupMode(e.Mode); !m.Default && !m.Temporal { // a property asks for those
+		args = append(args, strings.Fields(m.Asked)...)
+	}
+	if e.Takes&engine.TakesDeadlocks != 0 {
+		args = append(args, "-deadlock=false")
+	}
+	args = append(args, "-por", r.POR, "-workers", strconv.Itoa(r.Workers))
 	if r.Limit > 0 {
 		args = append(args, "-timeout", r.Limit.String())
 	}
@@ -167,7 +188,11 @@ type report struct {
 
 // Run runs a request.
 func (p *processRunner) Run(ctx context.Context, r Request) Outcome {
-	out, stdout, stderr, err := execute(ctx, "", p.exe, r.command(p.dir)...)
+	e, err := r.entry()
+	if err != nil {
+		return Outcome{Status: Failed, Reason: err.Error()}
+	}
+	out, stdout, stderr, err := execute(ctx, "", p.exe, r.command(e, p.dir)...)
 	if out.Status == Interrupted {
 		return out
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cpor/benchmarks"
+	"cpor/engine/temporal"
 )
 
 // siegelTable is Siegel, "Transparent partial order reduction" (2012), figure 4.
@@ -80,7 +81,7 @@ func runSiegel(ctx context.Context, s *Session) error {
 				ps := benchmarks.Params{{Name: "N", Value: strconv.Itoa(n)}}
 				label := fmt.Sprintf("%s %s, N=%d, %s", x.model, x.property, n, red.name)
 				out := s.Run(ctx, Request{
-					Model: filepath.Join(dir, x.model+".model"), Params: ps, POR: red.por, Workers: 1, Limit: s.Limit, MaxMemory: s.MaxMemory,
+					Model: filepath.Join(dir, x.model+".model"), Params: ps, Mode: temporal.Mode, POR: red.por, Workers: 1, Limit: s.Limit, MaxMemory: s.MaxMemory,
 					Flags: []string{"-ltl", x.property, "-max-states", strconv.FormatUint(s.Transitions, 10)},
 				}, label, est)
 				if out.Status == Interrupted {
