@@ -2,12 +2,15 @@ package oracle_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"cpor/cartesian"
 	"cpor/engine"
+	_ "cpor/engine/all" // the engines
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/engine/stateless"
@@ -28,7 +31,9 @@ type subject struct {
 // always is for engines whose work does not grow with the interleavings.
 var always = math.Inf(1)
 
-// engines is the table of all engines; a new one is one line.
+// engines is the table of all engines: below those with options that only tests
+// set or of which also the local states are compared, and behind them everything
+// else that is registered.
 var engines = []subject{
 	stateful("full, 1 worker", full.Factory, search.Options{Options: engine.Options{Workers: 1}}),
 	stateful("full, 4 workers", full.Factory, search.Options{Options: engine.Options{Workers: 4}}),
@@ -51,6 +56,46 @@ var engines = []subject{
 	unstored("stateless dpor, 16 workers", 1e4, stateless.Options{Options: engine.Options{Workers: 16}, Reduction: stateless.DPOR}),
 	unstored("stateless persistent", 2e3, stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.Persistent}),
 	unstored("stateless persistent+sleep", 1e6, stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.PersistentSleep}),
+}
+
+func init() {
+	inTable := []string{"stateful none", "stateful cartesian"}
+	for _, name := range stateless.ReductionNames() {
+		inTable = append(inTable, "stateless "+name)
+	}
+	for _, e := range engine.Entries("") {
+		finds := engine.Violations | engine.Deadlocks
+		if e.Preserves&finds == finds && !slices.Contains(inTable, e.Mode+" "+e.Name) {
+			engines = append(engines, registered(e))
+		}
+	}
+}
+
+// registered is an engine as the registry has it.
+func registered(e *engine.Entry) subject {
+	return subject{e.Mode + " " + e.Name, 1e6, func(sys system.System, most uint64) (*oracle.Reach, string, error) {
+		if err := e.Unmet(sys); err != nil {
+			return nil, err.Error(), nil
+		}
+		o := engine.Options{Workers: 1, All: true, KeepTraces: true, MaxViolations: 1 << 20, MaxStates: most, MaxTransitions: most}
+		t := &engine.Task{System: sys, Options: o, Flags: new(engine.Values)}
+		if e.Check != nil {
+			if err := e.Check(t.Flags, &t.Options); err != nil {
+				return nil, "", err
+			}
+		}
+		res, err := e.Run(context.Background(), t)
+		var no *engine.Refusal
+		switch {
+		case errors.As(err, &no):
+			return nil, err.Error(), nil
+		case err != nil:
+			return nil, "", err
+		case !res.Exhaustive:
+			return nil, res.Reason, nil
+		}
+		return oracle.Violated(sys, res.Violations), "", nil
+	}}
 }
 
 // reduced makes factories of cartesian expanders.
