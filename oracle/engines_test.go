@@ -107,6 +107,7 @@ func reduced(o cartesian.Options) func(system.System) search.Factory {
 
 func stateful(name string, factory func(system.System) search.Factory, o search.Options) subject {
 	return subject{name, always, func(sys system.System, _ uint64) (*oracle.Reach, string, error) {
+		o.Workers = crowd(o.Workers)
 		r, res, err := oracle.ExploreWith(sys, factory(sys), o)
 		if err == nil && !res.Exhaustive && (o.Store == statestore.Tree || o.Store == statestore.Plain) {
 			err = fmt.Errorf("the search is not exhaustive: %s", res.Reason)
@@ -128,6 +129,7 @@ const (
 
 func unstored(name string, most float64, o stateless.Options) subject {
 	return subject{name, most, func(sys system.System, most uint64) (*oracle.Reach, string, error) {
+		o.Workers = crowd(o.Workers)
 		o.All, o.KeepTraces, o.MaxViolations, o.MaxTransitions = true, true, 1<<20, most
 		res, err := stateless.Run(context.Background(), sys, o)
 		if err != nil {
@@ -138,6 +140,14 @@ func unstored(name string, most float64, o stateless.Options) subject {
 		}
 		return oracle.Violated(sys, res.Violations), "", nil
 	}}
+}
+
+// crowd returns a number of workers: those of the flag where there is more than one.
+func crowd(n int) int {
+	if n > 1 && *many > 0 {
+		return *many
+	}
+	return n
 }
 
 // hold compares engines with brute force on one model. The first result is

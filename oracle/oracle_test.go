@@ -20,6 +20,7 @@ var (
 	long     = flag.Bool("long", false, "hold the reductions to the full search on a million models")
 	count    = flag.Uint64("models", 3500, "how many models to hold the reductions to the full search on")
 	first    = flag.Uint64("first", 1, "the seed of the first model")
+	many     = flag.Int("workers", 0, "how many workers the engines with more than one have; 0: as the table says")
 	only     = flag.String("engine", "", "hold this engine of the table to brute force, and no other")
 	failures = flag.String("failures", filepath.Join(os.TempDir(), "cpor-oracle"), "the directory where shrunk models that fail are written")
 	size     = flag.String("size", "mixed", "how large the programs over the whole grammar are: tiny, mixed or large")
