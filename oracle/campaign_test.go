@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"runtime"
+	"runtime/metrics"
 	"slices"
 	"strings"
 	"sync"
@@ -83,9 +84,10 @@ func campaign(t *testing.T, n uint64, c *tally, check func(seed uint64) (diff, o
 	t.Helper()
 	c.over = map[string]uint64{}
 	var wg sync.WaitGroup
-	begin, last := time.Now(), time.Now()
-	started := uint64(0)
-	for range runtime.GOMAXPROCS(0) {
+	begin, started := time.Now(), uint64(0)
+	workers := runtime.GOMAXPROCS(0)
+	now := make([]uint64, workers) // the seed that each is at
+	for w := range workers {
 		wg.Go(func() {
 			for {
 				c.mu.Lock()
@@ -95,14 +97,8 @@ func campaign(t *testing.T, n uint64, c *tally, check func(seed uint64) (diff, o
 				}
 				s := *first + started
 				started++
-				show := time.Since(last) > time.Minute
-				if show {
-					last = time.Now()
-				}
+				now[w] = s
 				c.mu.Unlock()
-				if show {
-					fmt.Printf("%s %s, seeds %d to %d: %v\n", time.Since(begin).Round(time.Second), t.Name(), *first, s-1, c)
-				}
 				d, over := check(s)
 				c.mu.Lock()
 				switch {
@@ -123,10 +119,41 @@ func campaign(t *testing.T, n uint64, c *tally, check func(seed uint64) (diff, o
 			}
 		})
 	}
+	stop := make(chan bool)
+	go observe(stop, func() string {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return fmt.Sprintf("%s at seeds %v of %d to %d", t.Name(), now, *first, *first+started-1)
+	}, c)
 	wg.Wait()
+	close(stop)
 	t.Logf("seeds %d to %d, %s: %v", *first, *first+started-1, time.Since(begin).Round(time.Millisecond), c)
 	if c.compared < n {
 		t.Errorf("only %d models were compared, want %d", c.compared, n)
+	}
+}
+
+// maxHeap is how much a run may hold; one that needs more ends with the seeds
+// that it is at, rather than with the machine's memory.
+const maxHeap = 6 << 30
+
+// observe prints every minute where a run is, and ends one that takes too much memory.
+func observe(stop chan bool, where func() string, what fmt.Stringer) {
+	begin := time.Now()
+	for i := 1; ; i++ {
+		select {
+		case <-stop:
+			return
+		case <-time.After(time.Second):
+		}
+		heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+		metrics.Read(heap)
+		if held := heap[0].Value.Uint64(); held > maxHeap {
+			panic(fmt.Sprintf("%s: %d MB held", where(), held>>20))
+		}
+		if i%60 == 0 {
+			fmt.Printf("%s %s: %v\n", time.Since(begin).Round(time.Second), where(), what)
+		}
 	}
 }
 

@@ -196,7 +196,11 @@ func (r *run) lap(loop syntax.Node) {
 		here.rank++
 	}
 	r.passed = append(r.passed, here)
-	if i, ok := r.laps[b.String()]; ok {
+	i, ok := r.laps[b.String()]
+	if !ok {
+		i = max(0, len(r.passed)-lastPasses)
+	}
+	if ok || len(r.passed) > maxPasses {
 		outer := here
 		for _, p := range r.passed[i:] {
 			if p.rank < outer.rank || p.rank == outer.rank && p.loop.Pos() < outer.loop.Pos() {
@@ -207,6 +211,11 @@ func (r *run) lap(loop syntax.Node) {
 	}
 	r.laps[b.String()] = len(r.passed)
 }
+
+const (
+	maxPasses  = 4_194_304 // is the language's limit
+	lastPasses = 65_536    // decide about the place then
+)
 
 // pass is a pass of a loop; the smaller the rank, the further out it is.
 type pass struct {
