@@ -12,8 +12,10 @@ import (
 	"cpor/engine"
 	_ "cpor/engine/all" // the engines
 	"cpor/engine/search"
+	"cpor/engine/search/composed"
 	"cpor/engine/search/full"
 	"cpor/engine/stateless"
+	"cpor/lockset"
 	"cpor/oracle"
 	"cpor/statestore"
 	"cpor/system"
@@ -24,8 +26,66 @@ type subject struct {
 	name string
 	// most is the number of interleavings up to which it takes a program.
 	most float64
-	// run returns what was reached, or why the program is passed over.
-	run func(sys system.System, most uint64) (r *oracle.Reach, over string, err error)
+	// run returns what is wrong, or why the program is passed over.
+	run func(p *subjectProgram) (diff, over string)
+}
+
+// subjectProgram is a program with what brute force says of it.
+type subjectProgram struct {
+	sys   system.System
+	reach *oracle.Reach
+	most  uint64 // transitions of a state-less search
+	// interleavings is the number of complete executions, NaN if it is not known.
+	interleavings float64
+
+	traces int // 0 if they were not counted yet, -1 if there are too many
+	rule   string
+}
+
+// maxCounted bounds the executions of programs whose traces are counted.
+const maxCounted = 1000
+
+// numTraces counts the Mazurkiewicz traces, -1 if there are too many.
+func (p *subjectProgram) numTraces() int {
+	if p.traces == 0 {
+		n, ok := 0, p.interleavings <= maxCounted
+		if ok {
+			n, ok = oracle.Traces(p.sys, maxCounted)
+		}
+		if p.traces = n; !ok {
+			p.traces = -1
+		}
+	}
+	return p.traces
+}
+
+// discipline tells whether executions break LD' on the way: "kept", "broken", or
+// why it is not known.
+func (p *subjectProgram) discipline() string {
+	if p.rule == "" {
+		_, res, err := lockset.Run(context.Background(), p.sys, lockset.Options{Rule: lockset.LDPrime}, func(sys system.System) (search.Factory, error) {
+			return full.Factory(sys), nil
+		}, search.Options{Options: engine.Options{Workers: 1, All: true, KeepTraces: true, MaxViolations: 1 << 20, MaxStates: 2 * maxReference}})
+		switch {
+		case err != nil:
+			p.rule = err.Error()
+		case !res.Exhaustive:
+			p.rule = "too many states with locksets"
+		default:
+			p.rule = broken(res.Violations)
+		}
+	}
+	return p.rule
+}
+
+// broken tells whether LD' is among violations.
+func broken(vs []engine.Finding) string {
+	for _, v := range vs {
+		if v.Kind == lockset.Discipline {
+			return "broken"
+		}
+	}
+	return "kept"
 }
 
 // always is for engines whose work does not grow with the interleavings.
@@ -47,6 +107,21 @@ var engines = []subject{
 	stateful("cartesian, reverse depth first", reduced(cartesian.Options{Order: cartesian.ReverseDepthFirst}), search.Options{Options: engine.Options{Workers: 1}}),
 	stateful("cartesian, random", reduced(cartesian.Options{Order: cartesian.Random, Seed: 7}), search.Options{Options: engine.Options{Workers: 2}}),
 	stateful("cartesian, plain store", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 1}, Store: statestore.Plain}),
+	stateful("full, bits", full.Factory, search.Options{Options: engine.Options{Workers: 2}, Store: statestore.Bitstate}),
+	stateful("cartesian, bits", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 1}, Store: statestore.Bitstate}),
+	locked("locks", composed.Options{}, 1),
+	locked("locks, 4 workers", composed.Options{}, 4),
+	locked("locks, invisible first", composed.Options{InvisibleFirst: true}, 1),
+	locked("locks, persistent", composed.Options{Persistent: true}, 1),
+	locked("locks, sleep", composed.Options{Sleep: true}, 1),
+	locked("locks, persistent+sleep", composed.Options{Persistent: true, Sleep: true}, 1),
+	locked("locks, persistent+sleep, 4 workers", composed.Options{Persistent: true, Sleep: true}, 4),
+	lockedUnstored("stateless composed sleep", stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.Sleep, Composed: true}),
+	lockedUnstored("stateless composed persistent+sleep", stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.PersistentSleep, Composed: true}),
+	lockedUnstored("stateless composed dpor", stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.DPOR, Composed: true}),
+	lockedUnstored("stateless composed dpor, 3 workers", stateless.Options{Options: engine.Options{Workers: 3}, Reduction: stateless.DPOR, Composed: true}),
+	lockedUnstored("stateless invisible first, sleep", stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.Sleep, InvisibleFirst: true}),
+	lockedUnstored("stateless invisible first, persistent+sleep", stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.PersistentSleep, InvisibleFirst: true}),
 	unstored("stateless none", 2e3, stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.None}),
 	unstored("stateless sleep", 1e6, stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.Sleep}),
 	unstored("stateless sleep, 3 workers", 1e6, stateless.Options{Options: engine.Options{Workers: 3}, Reduction: stateless.Sleep}),
@@ -106,13 +181,85 @@ func reduced(o cartesian.Options) func(system.System) search.Factory {
 }
 
 func stateful(name string, factory func(system.System) search.Factory, o search.Options) subject {
-	return subject{name, always, func(sys system.System, _ uint64) (*oracle.Reach, string, error) {
+	return subject{name, always, func(p *subjectProgram) (string, string) {
 		o.Workers = crowd(o.Workers)
-		r, res, err := oracle.ExploreWith(sys, factory(sys), o)
-		if err == nil && !res.Exhaustive && (o.Store == statestore.Tree || o.Store == statestore.Plain) {
-			err = fmt.Errorf("the search is not exhaustive: %s", res.Reason)
+		if o.Store == statestore.Bitstate && len(p.reach.Locals)%16 != 0 {
+			return "", "only one program in 16, for the size of the store"
 		}
-		return r, "", err
+		r, res, err := oracle.ExploreWith(p.sys, factory(p.sys), o)
+		switch {
+		case err != nil:
+			return err.Error(), ""
+		case o.Store == statestore.Bitstate && res.Exhaustive:
+			return "a bit for each state, and everything was covered", ""
+		case o.Store == statestore.Bitstate:
+			return oracle.Invented(p.reach, r), ""
+		case !res.Exhaustive && o.Store != statestore.Compact:
+			return "the search is not exhaustive: " + res.Reason, ""
+		}
+		return oracle.Diff(p.reach, r), ""
+	}}
+}
+
+// locked is a search of composed transitions, or of invisible ones first. Both
+// keep what the programs that obey LD' reach, and find out which do not.
+func locked(name string, c composed.Options, workers int) subject {
+	return subject{name, always, func(p *subjectProgram) (string, string) {
+		if obs := system.ObserversOf(p.sys); obs.Any() {
+			return "", "has invariants"
+		}
+		want := p.discipline()
+		if want != "kept" && want != "broken" {
+			return "", want
+		}
+		_, res, err := lockset.Run(context.Background(), p.sys, lockset.Options{Rule: lockset.LDPrime, Dependences: c.Persistent || c.Sleep}, func(sys system.System) (search.Factory, error) {
+			return composed.Factory(sys, c)
+		}, search.Options{Options: engine.Options{Workers: crowd(workers), All: true, KeepTraces: true, MaxViolations: 1 << 20}})
+		switch {
+		case err != nil:
+			return err.Error(), ""
+		case !res.Exhaustive:
+			return "", res.Reason
+		}
+		return p.disciplined(want, res.Violations)
+	}}
+}
+
+// disciplined compares what a search found that checks LD' with brute force.
+func (p *subjectProgram) disciplined(want string, vs []engine.Finding) (diff, over string) {
+	if got := broken(vs); got != want {
+		return fmt.Sprintf("LD' is %s, in all executions %s", got, want), ""
+	}
+	if want == "broken" {
+		return "", "LD' is broken: nothing else is promised"
+	}
+	return oracle.Diff(p.reach, oracle.Violated(p.sys, vs)), ""
+}
+
+// lockedUnstored is the same without stored states.
+func lockedUnstored(name string, o stateless.Options) subject {
+	return subject{name, 1e6, func(p *subjectProgram) (string, string) {
+		if obs := system.ObserversOf(p.sys); obs.Any() {
+			return "", "has invariants"
+		}
+		want := p.discipline()
+		if want != "kept" && want != "broken" {
+			return "", want
+		}
+		sys, err := lockset.New(p.sys, lockset.Options{Rule: lockset.LDPrime, Dependences: true})
+		if err != nil {
+			return err.Error(), ""
+		}
+		o.Workers = crowd(o.Workers)
+		o.All, o.KeepTraces, o.MaxViolations, o.MaxTransitions = true, true, 1<<20, p.most
+		res, err := stateless.Run(context.Background(), sys, o)
+		switch {
+		case err != nil:
+			return err.Error(), ""
+		case !res.Exhaustive:
+			return "", res.Reason
+		}
+		return p.disciplined(want, res.Violations)
 	}}
 }
 
@@ -128,17 +275,26 @@ const (
 )
 
 func unstored(name string, most float64, o stateless.Options) subject {
-	return subject{name, most, func(sys system.System, most uint64) (*oracle.Reach, string, error) {
+	return subject{name, most, func(p *subjectProgram) (string, string) {
 		o.Workers = crowd(o.Workers)
-		o.All, o.KeepTraces, o.MaxViolations, o.MaxTransitions = true, true, 1<<20, most
-		res, err := stateless.Run(context.Background(), sys, o)
+		o.All, o.KeepTraces, o.MaxViolations, o.MaxTransitions = true, true, 1<<20, p.most
+		res, err := stateless.Run(context.Background(), p.sys, o)
 		if err != nil {
-			return nil, "", err
+			return err.Error(), ""
 		}
 		if !res.Exhaustive {
-			return nil, fmt.Sprintf("more than %d transitions", most), nil
+			return "", fmt.Sprintf("more than %d transitions", p.most)
 		}
-		return oracle.Violated(sys, res.Violations), "", nil
+		switch n := p.numTraces(); {
+		case n < 0:
+		case o.Reduction == stateless.None && float64(res.Executions) != p.interleavings:
+			return fmt.Sprintf("%d executions of %g", res.Executions, p.interleavings), ""
+		case o.Reduction == stateless.DPOR && (res.Executions != uint64(n) || res.BlockedExecutions > 0):
+			return fmt.Sprintf("%d executions and %d in vain for %d traces", res.Executions, res.BlockedExecutions, n), ""
+		case o.Reduction == stateless.Sleep && res.Executions-res.BlockedExecutions != uint64(n) && res.Executions != uint64(n):
+			return fmt.Sprintf("%d executions, %d in vain, for %d traces", res.Executions, res.BlockedExecutions, n), ""
+		}
+		return oracle.Diff(p.reach, oracle.Violated(p.sys, res.Violations)), ""
 	}}
 }
 
@@ -183,28 +339,33 @@ func against(engines []subject, want *oracle.Semantics, c *tally) (diff, over st
 		c.note("brute force incomplete, the full search in its place")
 		reach, work = r, maxWorkUnknown
 	}
+	p := &subjectProgram{sys: want.System, reach: reach, most: work, interleavings: want.Interleavings}
 	for _, e := range engines {
 		if want.Interleavings > e.most {
 			c.note("%s: more than %g interleavings", e.name, e.most)
 			continue
 		}
-		got, over, err := e.run(want.System, work)
-		if err != nil {
-			return fmt.Sprintf("%s: %v", e.name, err), ""
+		diff, over := e.run(p)
+		if diff != "" {
+			return fmt.Sprintf("%s: %s", e.name, diff), ""
 		}
 		if over != "" {
 			c.note("%s: %s", e.name, over)
-			continue
-		}
-		if d := oracle.Diff(reach, got); d != "" {
-			return fmt.Sprintf("%s: %s", e.name, d), ""
 		}
 	}
 	return "", ""
 }
 
+// lockConfigs are mixes of constructs of programs that use locks as LD' wants it,
+// which programs over the whole grammar rarely do, or nearly so.
+var lockConfigs = []oracle.LockConfig{
+	{Threads: 2, Statements: 4, Conditions: true, Semaphores: true, Awaits: true},
+	{Threads: 3, Statements: 3, Conditions: true, Choices: true, Creation: true, Atomic: true, Loops: true},
+	{Threads: 3, Statements: 3, Awaits: true, Semaphores: true, Breach: 6},
+}
+
 // TestEngines holds every engine to brute force over the tree walker, on
-// programs over the whole grammar.
+// programs over the whole grammar, and one in eight that uses locks with discipline.
 func TestEngines(t *testing.T) {
 	n := *count / 5
 	if testing.Short() {
@@ -225,6 +386,9 @@ func TestEngines(t *testing.T) {
 	c, of := &tally{}, sizes(t)
 	campaign(t, n, c, func(seed uint64) (string, string) {
 		text := program(seed, of)
+		if seed%8 == 0 {
+			text = oracle.GenerateLocks(seed, lockConfigs[seed/8%uint64(len(lockConfigs))])
+		}
 		d, over := hold(list, text, c)
 		if d != "" && c.room() {
 			d += "\n" + oracle.Report(*failures, fmt.Sprintf("engines-%d.model", seed), text, func(text string) bool {

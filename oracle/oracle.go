@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -135,6 +136,19 @@ func (h *hook) Violation(v *system.Violation, tail []search.Step) {
 	for ; v != nil; v = v.Also {
 		h.r.Violations[violation(v)] = true
 	}
+}
+
+// Invented describes what a search reached that is not there; empty if nothing.
+func Invented(want, got *Reach) string {
+	both := func(a, b map[string]bool) map[string]bool {
+		if b == nil {
+			return nil
+		}
+		c := maps.Clone(a)
+		maps.DeleteFunc(c, func(k string, _ bool) bool { return !b[k] })
+		return c
+	}
+	return Diff(&Reach{both(want.Locals, got.Locals), both(want.Violations, got.Violations), both(want.Deadlocks, got.Deadlocks)}, got)
 }
 
 // Diff describes what two searches reached differently; empty if nothing.
