@@ -148,28 +148,28 @@ func init() {
 
 // registered is an engine as the registry has it.
 func registered(e *engine.Entry) subject {
-	return subject{e.Mode + " " + e.Name, 1e6, func(sys system.System, most uint64) (*oracle.Reach, string, error) {
-		if err := e.Unmet(sys); err != nil {
-			return nil, err.Error(), nil
+	return subject{e.Mode + " " + e.Name, 1e6, func(p *subjectProgram) (diff, over string) {
+		if err := e.Unmet(p.sys); err != nil {
+			return "", err.Error()
 		}
-		o := engine.Options{Workers: 1, All: true, KeepTraces: true, MaxViolations: 1 << 20, MaxStates: most, MaxTransitions: most}
-		t := &engine.Task{System: sys, Options: o, Flags: new(engine.Values)}
+		o := engine.Options{Workers: 1, All: true, KeepTraces: true, MaxViolations: 1 << 20, MaxStates: p.most, MaxTransitions: p.most}
+		t := &engine.Task{System: p.sys, Options: o, Flags: new(engine.Values)}
 		if e.Check != nil {
 			if err := e.Check(t.Flags, &t.Options); err != nil {
-				return nil, "", err
+				return err.Error(), ""
 			}
 		}
 		res, err := e.Run(context.Background(), t)
 		var no *engine.Refusal
 		switch {
 		case errors.As(err, &no):
-			return nil, err.Error(), nil
+			return "", err.Error()
 		case err != nil:
-			return nil, "", err
+			return err.Error(), ""
 		case !res.Exhaustive:
-			return nil, res.Reason, nil
+			return "", res.Reason
 		}
-		return oracle.Violated(sys, res.Violations), "", nil
+		return oracle.Diff(p.reach, oracle.Violated(p.sys, res.Violations)), ""
 	}}
 }
 
