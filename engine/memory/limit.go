@@ -16,6 +16,7 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/shirou/gopsutil/v4/process"
@@ -65,8 +66,39 @@ type Limit struct {
 	collecting chan struct{} // closed when the forced collection has ended; nil: there was none
 	collected  time.Time     // when it was seen to have ended
 
-	oldPercent int
-	oldLimit   int64
+}
+
+// settings are those of the garbage collector without limits. Several limits can
+// hold at a time, as when one engine runs others: the smallest counts, and the last
+// to be released gives the settings back.
+var settings struct {
+	mu      sync.Mutex
+	holders int
+	percent int
+	limit   int64
+}
+
+// hold tells the garbage collector of a limit of the heap.
+func hold(limit int64) {
+	settings.mu.Lock()
+	defer settings.mu.Unlock()
+	if settings.holders == 0 {
+		settings.percent = debug.SetGCPercent(garbagePercent)
+		settings.limit = debug.SetMemoryLimit(limit)
+	} else if limit < debug.SetMemoryLimit(-1) {
+		debug.SetMemoryLimit(limit)
+	}
+	settings.holders++
+}
+
+// letGo ends what hold began.
+func letGo() {
+	settings.mu.Lock()
+	defer settings.mu.Unlock()
+	if settings.holders--; settings.holders == 0 {
+		debug.SetGCPercent(settings.percent)
+		debug.SetMemoryLimit(settings.limit)
+	}
 }
 
 // New prepares the process for a limit of so many bytes, 0 for none. It returns
@@ -90,12 +122,8 @@ func New(limit uint64) (*Limit, error) {
 	// The runtime knows nothing of the program's code and the like.
 	outside := base - min(base, runtimeMemory())
 	forHeap := int64(heapCeiling*float64(limit)) - int64(outside)
-	return &Limit{
-		limit:      limit,
-		base:       base,
-		oldPercent: debug.SetGCPercent(garbagePercent),
-		oldLimit:   debug.SetMemoryLimit(max(forHeap, 0)),
-	}, nil
+	hold(max(forHeap, 0))
+	return &Limit{limit: limit, base: base}, nil
 }
 
 // Release gives the garbage collector its settings back.
@@ -104,8 +132,7 @@ func (m *Limit) Release() {
 		if m.collecting != nil {
 			<-m.collecting
 		}
-		debug.SetGCPercent(m.oldPercent)
-		debug.SetMemoryLimit(m.oldLimit)
+		letGo()
 	}
 }
 

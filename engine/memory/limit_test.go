@@ -1,0 +1,39 @@
+package memory
+
+import (
+	"runtime/debug"
+	"testing"
+)
+
+// TestNested: the settings come back when the last limit ends, in whatever order
+// they end, and the smallest counts meanwhile.
+func TestNested(t *testing.T) {
+	percent := debug.SetGCPercent(77)
+	defer debug.SetGCPercent(percent)
+	before := debug.SetMemoryLimit(-1)
+	for _, order := range [][]int{{0, 1}, {1, 0}} {
+		var ms []*Limit
+		var limits []int64
+		for _, bytes := range []uint64{1 << 40, 1 << 39} {
+			m, err := New(bytes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ms, limits = append(ms, m), append(limits, debug.SetMemoryLimit(-1))
+		}
+		if limits[0] >= before || limits[1] >= limits[0] {
+			t.Errorf("limits %d and %d, before %d", limits[0], limits[1], before)
+		}
+		ms[order[0]].Release()
+		if now := debug.SetMemoryLimit(-1); now != limits[1] {
+			t.Errorf("order %v: the limit is %d after the first has ended, want %d", order, now, limits[1])
+		}
+		ms[order[1]].Release()
+		if now := debug.SetMemoryLimit(-1); now != before {
+			t.Errorf("order %v: the limit is %d in the end, want %d", order, now, before)
+		}
+		if p := debug.SetGCPercent(77); p != 77 {
+			t.Errorf("order %v: GOGC is %d in the end", order, p)
+		}
+	}
+}
