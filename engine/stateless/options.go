@@ -1,6 +1,7 @@
 package stateless
 
 import (
+	"cpor/system"
 	"fmt"
 	"strings"
 
@@ -128,6 +129,11 @@ type Options struct {
 	// bound is MaxDepth: Stoller's SSS_cyc.
 	Deepen     bool
 	FirstDepth int
+
+	// Executed, if not nil, is called at the end of every execution that is
+	// complete, with the machine in its last state, which it must leave as it is.
+	// It may be called from many goroutines at once.
+	Executed func(m system.Machine)
 
 	// onExecution, for tests, is called at the end of every execution that
 	// is complete, by the worker that ran it.

@@ -336,6 +336,9 @@ func (w *worker) finish(end end) *node {
 	switch end {
 	case maximal:
 		w.executions++
+		if w.e.o.Executed != nil {
+			w.e.o.Executed(w.r.m)
+		}
 		if w.e.o.onExecution != nil {
 			w.e.o.onExecution(w)
 		}

@@ -381,6 +381,9 @@ func (x *unit) parseStd(u *universe) {
 			return
 		}
 		for _, name := range p.GoFiles {
+			if std.Dropped(x.path, name) {
+				continue
+			}
 			f, err := parser.ParseFile(u.fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
 			if err != nil {
 				x.parseErr = err
@@ -571,10 +574,37 @@ func (x *unit) check(fset *token.FileSet, sizes types.Sizes) {
 		},
 	}
 	x.types, _ = cfg.Check(x.path, fset, x.files, x.info)
+	if x.standard {
+		x.dropBroken()
+	}
 	if x.mode == std.Stub {
 		x.info.InitOrder = slices.DeleteFunc(x.info.InitOrder, func(i *types.Initializer) bool {
 			return !strings.HasPrefix(fset.Position(i.Lhs[0].Pos()).Filename, std.Prefix)
 		})
+	}
+}
+
+// dropBroken takes the bodies off functions of the standard library that do not
+// compile with what package std replaces: they are refused where they are called.
+func (x *unit) dropBroken() {
+	for _, err := range x.errs {
+		var te types.Error
+		if !errors.As(err, &te) {
+			continue
+		}
+		x.info.InitOrder = slices.DeleteFunc(x.info.InitOrder, func(i *types.Initializer) bool {
+			return i.Rhs.Pos() <= te.Pos && te.Pos < i.Rhs.End()
+		})
+		for _, f := range x.files {
+			if te.Pos < f.FileStart || te.Pos >= f.FileEnd {
+				continue
+			}
+			for _, d := range f.Decls {
+				if fn, ok := d.(*ast.FuncDecl); ok && fn.Pos() <= te.Pos && te.Pos < fn.End() {
+					fn.Body = nil
+				}
+			}
+		}
 	}
 }
 
@@ -585,6 +615,7 @@ func (u *universe) program(roots []*unit) *Program {
 	for _, x := range u.order {
 		p.units[x.types] = x
 		if x.path == "unsafe" {
+			p.SSA.CreatePackage(types.Unsafe, nil, nil, true)
 			continue
 		}
 		pkg := p.SSA.CreatePackage(x.types, x.files, x.info, true)
@@ -596,16 +627,18 @@ func (u *universe) program(roots []*unit) *Program {
 	return p
 }
 
-// TypeErrors returns what the type checker says of packages of the standard
-// library that are to be interpreted: none, unless this Go is one that package std
-// does not fit.
-func (p *Program) TypeErrors() []error {
-	var errs []error
-	for _, pkg := range p.All {
-		u := p.units[pkg.Pkg]
-		if u.standard && u.mode != std.Stub {
-			errs = append(errs, u.errs...)
+// Uses tells whether some package that is not of the standard library names a
+// function of it.
+func (p *Program) Uses(path, name string) bool {
+	for _, u := range p.units {
+		if u.standard || u.info == nil {
+			continue
+		}
+		for _, o := range u.info.Uses {
+			if o.Name() == name && o.Pkg() != nil && o.Pkg().Path() == path {
+				return true
+			}
 		}
 	}
-	return errs
+	return false
 }

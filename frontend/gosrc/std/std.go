@@ -40,15 +40,15 @@ func init() {
 		hash hash/adler32 hash/crc32 hash/crc64 hash/fnv
 		html io io/fs iter internal/bisect internal/byteorder internal/itoa internal/oserror internal/strconv internal/stringslite
 		maps math math/bits math/cmplx math/rand math/rand/v2 path regexp regexp/syntax
-		slices sort strconv strings sync text/tabwriter time unicode unicode/utf16 unicode/utf8 unique
+		slices sort strconv strings text/tabwriter time unicode unicode/utf16 unicode/utf8 unique
 	`) {
 		full[p] = true
 	}
 }
 
 var whole = map[string]bool{
-	"internal/cpor": true, "internal/bytealg": true, "fmt": true, "log": true, "sync/atomic": true,
-	"testing": true, "internal/reflectlite": true, "math/rand": true, "math/rand/v2": true, "iter": true,
+	"internal/cpor": true, "runtime": true, "runtime/debug": true, "internal/godebug": true, "internal/bytealg": true, "fmt": true, "log": true, "sync/atomic": true,
+	"testing": true, "internal/reflectlite": true, "math/rand": true, "math/rand/v2": true, "sync": true,
 }
 
 // ModeOf returns how the package of that import path is treated.
@@ -61,6 +61,16 @@ func ModeOf(path string) Mode {
 	}
 	return Stub
 }
+
+// dropped are the files that are not read: what they do is not there, or ours.
+var dropped = map[string]bool{
+	"time/sleep.go": true, "time/tick.go": true, "time/sys_unix.go": true, "time/sys_windows.go": true,
+	"time/zoneinfo_read.go": true, "time/zoneinfo_unix.go": true, "time/zoneinfo_windows.go": true, "time/zoneinfo_goroot.go": true,
+	"time/embed.go": true,
+}
+
+// Dropped tells whether a file of a package of GOROOT is left out.
+func Dropped(pkg, name string) bool { return dropped[pkg+"/"+name] }
 
 // File is a file of ours.
 type File struct{ Name, Text string }

@@ -1,0 +1,321 @@
+package compile
+
+import (
+	"fmt"
+	"go/types"
+)
+
+// Kind is how a type's values are represented.
+type Kind uint8
+
+// The kinds. Of the numbers, those up to Uintptr are integers.
+const (
+	Invalid Kind = iota
+	Bool
+	Int8
+	Int16
+	Int32
+	Int64 // also int
+	Uint8
+	Uint16
+	Uint32
+	Uint64 // also uint
+	Uintptr
+	Float32
+	Float64
+	Complex64
+	Complex128
+	String
+	Pointer // also unsafe.Pointer
+	Slice
+	Map
+	Chan
+	Function
+	Interface
+	Struct
+	Array
+	Tuple
+	Iterator
+)
+
+// Integer tells whether the kind is one of integers.
+func (k Kind) Integer() bool { return k >= Int8 && k <= Uintptr }
+
+// Signed tells whether the kind is one of signed integers.
+func (k Kind) Signed() bool { return k >= Int8 && k <= Int64 }
+
+// Float tells whether the kind is one of floating-point numbers.
+func (k Kind) Float() bool { return k == Float32 || k == Float64 }
+
+// Bits returns the size of a number.
+func (k Kind) Bits() int {
+	switch k {
+	case Int8, Uint8:
+		return 8
+	case Int16, Uint16:
+		return 16
+	case Int32, Uint32, Float32:
+		return 32
+	}
+	return 64
+}
+
+// Type is a type's layout. Values are words:
+//
+//   - booleans, numbers and strings are one word: integers are extended to 64 bits,
+//     floating-point numbers are their bits, a string is its number among
+//     all strings (so that equal strings are equal words); complex numbers are two;
+//   - a pointer is the number of an object in the upper half and the offset of a
+//     word in the lower; nil is 0;
+//   - a slice is a pointer, the length and the capacity;
+//   - maps and channels are pointers to objects of their own kinds;
+//   - a function is 0, a number with [StaticFunc], or a pointer to an object that
+//     begins with such a number and goes on with what the function captured;
+//   - an interface is the number of the dynamic type, 0 if nil, and the value: itself
+//     if it is one word, else a pointer to an object that nobody changes;
+//   - structs and arrays are their parts, one after the other.
+type Type struct {
+	T      types.Type
+	Kind   Kind
+	ID     uint32 // from 1
+	Size   int    // in words
+	Elem   *Type
+	Key    *Type
+	Len    int // of arrays
+	Fields []Field
+	Refs   []Ref
+	Plain  bool // equal values are equal words
+}
+
+// Field is a field of a struct, or a part of a tuple.
+type Field struct {
+	Name string
+	Off  int
+	Type *Type
+}
+
+// Ref is a word that refers to an object.
+type Ref struct {
+	Off  int
+	Kind RefKind
+}
+
+// RefKind is how a word refers to an object.
+type RefKind uint8
+
+// The kinds of references.
+const (
+	RefPointer   RefKind = iota
+	RefFunc              // unless it has StaticFunc
+	RefInterface         // the type's number is at Off, the value behind it
+)
+
+// StaticFunc marks a function value that captures nothing.
+const StaticFunc = 1 << 63
+
+// String returns the type as Go programs write it.
+func (t *Type) String() string {
+	return types.TypeString(t.T, func(p *types.Package) string { return p.Name() })
+}
+
+// TypeOf returns the layout of a type.
+func (p *Program) TypeOf(t types.Type) *Type {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.typeOf(t)
+}
+
+func (p *Program) typeOf(t types.Type) *Type {
+	if x, ok := p.types.At(t).(*Type); ok {
+		return x
+	}
+	x := &Type{T: t}
+	p.types.Set(t, x)
+	list := append(*p.typeList.Load(), x) // readers see a shorter part of the same array
+	x.ID = uint32(len(list) - 1)
+	p.typeList.Store(&list)
+	word := func(k Kind) { x.Kind, x.Size, x.Plain = k, 1, true }
+	ref := func(k Kind) {
+		word(k)
+		x.Refs = []Ref{{0, RefPointer}}
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		switch u.Kind() {
+		case types.Bool, types.UntypedBool:
+			word(Bool)
+		case types.Int8:
+			word(Int8)
+		case types.Int16:
+			word(Int16)
+		case types.Int32, types.UntypedRune:
+			word(Int32)
+		case types.Int, types.Int64, types.UntypedInt:
+			word(Int64)
+		case types.Uint8:
+			word(Uint8)
+		case types.Uint16:
+			word(Uint16)
+		case types.Uint32:
+			word(Uint32)
+		case types.Uint, types.Uint64:
+			word(Uint64)
+		case types.Uintptr:
+			word(Uintptr)
+		case types.Float32:
+			word(Float32)
+			x.Plain = false
+		case types.Float64, types.UntypedFloat:
+			word(Float64)
+			x.Plain = false
+		case types.Complex64:
+			x.Kind, x.Size = Complex64, 2
+		case types.Complex128, types.UntypedComplex:
+			x.Kind, x.Size = Complex128, 2
+		case types.String, types.UntypedString:
+			word(String)
+		case types.UnsafePointer, types.UntypedNil:
+			ref(Pointer)
+		}
+	case *types.Pointer:
+		ref(Pointer)
+		x.Elem = p.typeOf(u.Elem())
+	case *types.Map:
+		ref(Map)
+		x.Key, x.Elem = p.typeOf(u.Key()), p.typeOf(u.Elem())
+	case *types.Chan:
+		ref(Chan)
+		x.Elem = p.typeOf(u.Elem())
+	case *types.Slice:
+		x.Kind, x.Size = Slice, 3
+		x.Refs = []Ref{{0, RefPointer}}
+		x.Elem = p.typeOf(u.Elem())
+	case *types.Signature:
+		word(Function)
+		x.Refs = []Ref{{0, RefFunc}}
+	case *types.Interface:
+		x.Kind, x.Size = Interface, 2
+		x.Refs = []Ref{{0, RefInterface}}
+	case *types.Struct:
+		x.Kind, x.Plain = Struct, true
+		for i := range u.NumFields() {
+			x.add(u.Field(i).Name(), p.typeOf(u.Field(i).Type()))
+			if u.Field(i).Name() == "_" {
+				x.Plain = false
+			}
+		}
+	case *types.Tuple:
+		x.Kind = Tuple
+		for i := range u.Len() {
+			x.add(u.At(i).Name(), p.typeOf(u.At(i).Type()))
+		}
+	case *types.Array:
+		x.Kind, x.Len, x.Elem = Array, int(u.Len()), p.typeOf(u.Elem())
+		x.Plain = x.Elem.Plain
+		x.Size = x.Len * x.Elem.Size
+		if len(x.Elem.Refs) > 0 {
+			for i := range x.Len {
+				for _, r := range x.Elem.Refs {
+					x.Refs = append(x.Refs, Ref{i*x.Elem.Size + r.Off, r.Kind})
+				}
+			}
+		}
+	case *types.TypeParam:
+		panic(fmt.Sprintf("a type parameter is left: %v", t))
+	}
+	if x.Kind == Invalid {
+		// The iterator of a range statement: a map or a string, and a position.
+		x.Kind, x.Size = Iterator, 2
+		x.Refs = []Ref{{0, RefPointer}}
+	}
+	return x
+}
+
+func (x *Type) add(name string, f *Type) {
+	for _, r := range f.Refs {
+		x.Refs = append(x.Refs, Ref{x.Size + r.Off, r.Kind})
+	}
+	x.Fields = append(x.Fields, Field{name, x.Size, f})
+	x.Size += f.Size
+	x.Plain = x.Plain && f.Plain
+}
+
+// TypeByID returns the type of that number.
+func (p *Program) TypeByID(id uint64) *Type { return (*p.typeList.Load())[id] }
+
+// Implements tells whether dynamic type t has the methods of the interface i.
+func (p *Program) Implements(t, i *Type) bool {
+	key := uint64(t.ID)<<32 | uint64(i.ID)
+	if v, ok := p.implements.Load(key); ok {
+		return v
+	}
+	v := types.Implements(t.T, i.T.Underlying().(*types.Interface))
+	p.implements.Store(key, v)
+	return v
+}
+
+// MethodOf returns the method that a call of the interface method calls if the
+// dynamic type is t; the receiver is a value of t.
+func (p *Program) MethodOf(t *Type, method *types.Func) *Func {
+	key := methodKey{t.ID, method}
+	if f, ok := p.methods.Load(key); ok {
+		return f
+	}
+	p.mu.Lock()
+	sel := p.SSA.MethodSets.MethodSet(t.T).Lookup(method.Pkg(), method.Name())
+	p.mu.Unlock()
+	var f *Func
+	if sel != nil {
+		f = p.FuncOf(p.SSA.MethodValue(sel))
+	}
+	p.methods.Store(key, f)
+	return f
+}
+
+// MethodNamed returns a method of a type by name, nil if there is none.
+func (p *Program) MethodNamed(t *Type, name string) *Func {
+	p.mu.Lock()
+	sel := p.SSA.MethodSets.MethodSet(t.T).Lookup(nil, name)
+	p.mu.Unlock()
+	if sel == nil {
+		return nil
+	}
+	return p.FuncOf(p.SSA.MethodValue(sel))
+}
+
+var amd64 = types.SizesFor("gc", "amd64")
+
+// Bytes returns the size that Go gives the type, in bytes.
+func (t *Type) Bytes() int { return int(amd64.Sizeof(t.T)) }
+
+// HasStrings tells whether values of the type have strings in them, which are
+// pointers to Go's allocator.
+func (t *Type) HasStrings() bool {
+	switch t.Kind {
+	case String:
+		return true
+	case Array:
+		return t.Elem.HasStrings()
+	case Struct, Tuple:
+		for _, f := range t.Fields {
+			if f.Type.HasStrings() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// MissingMethod returns the name of a method of the interface i that t lacks.
+func (p *Program) MissingMethod(t, i *Type) string {
+	if m, _ := types.MissingMethod(t.T, i.T.Underlying().(*types.Interface), true); m != nil {
+		return m.Name()
+	}
+	return ""
+}
+
+// IsInt tells whether the type is int or uint, or has it as its underlying type.
+func (t *Type) IsInt() bool {
+	b, ok := t.T.Underlying().(*types.Basic)
+	return ok && (b.Kind() == types.Int || b.Kind() == types.Uint)
+}

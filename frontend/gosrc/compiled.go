@@ -1,0 +1,106 @@
+package gosrc
+
+import (
+	"errors"
+	"fmt"
+
+	"cpor/frontend/gosrc/compile"
+	"cpor/frontend/gosrc/machine"
+	"cpor/system"
+)
+
+// Compiled is a package that was type-checked with all that it imports. Its
+// methods may be called from many goroutines at once.
+type Compiled struct {
+	p *compile.Program
+}
+
+// Compile type-checks the package, with its tests if it was loaded with them. The
+// error lists what is wrong.
+func (p *Package) Compile() (*Compiled, error) {
+	l, err := p.loaded.Compile(p.tests)
+	if err != nil {
+		return nil, err
+	}
+	return &Compiled{p: machine.Compile(l)}, nil
+}
+
+// Program is one test, or a main package, as a system.
+type Program struct {
+	*machine.System
+	Name string
+}
+
+// Test makes a system of a test function.
+func (c *Compiled) Test(name string, e Explore) (*Program, error) {
+	for _, r := range c.p.Roots {
+		if fn := r.Func(name); fn != nil {
+			o, err := e.options()
+			if err != nil {
+				return nil, err
+			}
+			s, err := machine.Test(c.p, c.p.FuncOf(fn), name, o)
+			return program(s, name, err)
+		}
+	}
+	return nil, fmt.Errorf("there is no test %s", name)
+}
+
+// Main makes a system of a main package.
+func (c *Compiled) Main(e Explore) (*Program, error) {
+	for _, r := range c.p.Roots {
+		if fn := r.Func("main"); fn != nil && r.Pkg.Name() == "main" {
+			o, err := e.options()
+			if err != nil {
+				return nil, err
+			}
+			s, err := machine.Main(c.p, c.p.FuncOf(fn), o)
+			return program(s, r.Pkg.Path(), err)
+		}
+	}
+	return nil, errors.New("this is no main package")
+}
+
+func program(s *machine.System, name string, err error) (*Program, error) {
+	if err != nil {
+		var u *machine.Unsupported
+		if errors.As(err, &u) {
+			return nil, unsupported(u)
+		}
+		return nil, err
+	}
+	return &Program{System: s, Name: name}, nil
+}
+
+func (e Explore) options() (machine.Options, error) {
+	switch e.Time {
+	case "", AnyTime:
+	case IdleTime:
+		return machine.Options{}, errors.New("-time idle is not there yet; use -time any")
+	default:
+		return machine.Options{}, fmt.Errorf("-time %s: want any", e.Time)
+	}
+	if e.Maps {
+		return machine.Options{}, errors.New("-choices map is not there yet: maps are ranged over in the order of insertion")
+	}
+	return machine.Options{NoRaces: e.NoRaces, NoLeaks: e.NoLeaks, Outcomes: e.Outcomes}, nil
+}
+
+func unsupported(u *machine.Unsupported) *Unsupported {
+	out := &Unsupported{What: u.What}
+	for _, p := range u.Path {
+		out.Path = append(out.Path, Call{p.Func, p.Pos})
+	}
+	return out
+}
+
+// Unsupported returns what the program did that cannot be explored, as far as it was
+// run; nil if nothing.
+func (p *Program) Unsupported() *Unsupported {
+	if u := p.System.Unsupported(); u != nil {
+		return unsupported(u)
+	}
+	return nil
+}
+
+var _ system.System = (*Program)(nil)

@@ -1,0 +1,172 @@
+package gosrc
+
+import (
+	"testing"
+
+	"cpor/system/systemtest"
+)
+
+// programs have all that synchronises, with values of all kinds in the heap.
+const programs = `package m
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+type node struct {
+	next *node
+	val  any
+	tags map[string][]int
+}
+
+func TestLocks(t *testing.T) {
+	var mu sync.Mutex
+	var rw sync.RWMutex
+	var list *node
+	var wg sync.WaitGroup
+	for i := 0; i < 2; i++ {
+		wg.Add(1)
+		go func(i int) {
+			defer wg.Done()
+			mu.Lock()
+			list = &node{list, i, map[string][]int{"a": {i}}}
+			mu.Unlock()
+			rw.RLock()
+			_ = list
+			rw.RUnlock()
+		}(i)
+	}
+	rw.Lock()
+	rw.Unlock()
+	wg.Wait()
+}
+
+func TestChannels(t *testing.T) {
+	c := make(chan int)
+	d := make(chan *node, 2)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for n := range d {
+			select {
+			case c <- n.val.(int):
+			default:
+			}
+		}
+	}()
+	go func() {
+		d <- &node{val: 1}
+		d <- &node{val: 2}
+		close(d)
+	}()
+	select {
+	case x := <-c:
+		_ = x
+	case <-done:
+	}
+	for {
+		select {
+		case <-c:
+			continue
+		case <-done:
+		}
+		break
+	}
+}
+
+func TestMisc(t *testing.T) {
+	var once sync.Once
+	var n atomic.Int32
+	var p atomic.Pointer[node]
+	c := sync.NewCond(&sync.Mutex{})
+	ready := false
+	for range 2 {
+		go func() {
+			once.Do(func() { p.Store(&node{val: "x"}) })
+			n.Add(1)
+			c.L.Lock()
+			ready = true
+			c.L.Unlock()
+			c.Broadcast()
+		}()
+	}
+	c.L.Lock()
+	for !ready {
+		c.Wait()
+	}
+	c.L.Unlock()
+}
+
+func TestTime(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	tm := time.NewTimer(2 * time.Second)
+	go func() {
+		time.Sleep(time.Second)
+		tm.Stop()
+	}()
+	select {
+	case <-ctx.Done():
+	case <-tm.C:
+	}
+}
+
+func TestPanics(t *testing.T) {
+	c := make(chan any)
+	go func() {
+		defer func() { c <- recover() }()
+		defer func() {
+			defer func() { recover() }()
+			var m map[string]int
+			m["a"] = 1
+		}()
+		panic(&node{})
+	}()
+	m := map[any]int{1: 2, "a": 3}
+	for k := range m {
+		delete(m, k)
+		if x := <-c; x == nil {
+			t.Fatal("nothing")
+		}
+		break
+	}
+}
+`
+
+func compiled(t *testing.T, text string) *Compiled {
+	t.Helper()
+	dir := write(t, map[string]string{"go.mod": "module m\n\ngo 1.24\n", "a_test.go": text})
+	pkgs, err := Load(t.Context(), []string{"."}, Options{Dir: dir, Tests: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := pkgs[0].Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestConform(t *testing.T) {
+	c := compiled(t, programs)
+	for _, name := range []string{"TestLocks", "TestChannels", "TestMisc", "TestTime", "TestPanics"} {
+		t.Run(name, func(t *testing.T) {
+			p, err := c.Test(name, Explore{NoRaces: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := systemtest.Options{MaxStates: 300, Walks: 10}
+			if testing.Short() {
+				o = systemtest.Options{MaxStates: 40, Walks: 3, Steps: 25}
+			}
+			systemtest.Conform(t, p.System, o)
+			if u := p.Unsupported(); u != nil {
+				t.Error(u)
+			}
+		})
+	}
+}

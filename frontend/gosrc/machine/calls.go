@@ -1,0 +1,433 @@
+package machine
+
+import (
+	"fmt"
+	"slices"
+
+	"cpor/frontend/gosrc/compile"
+	"cpor/system"
+)
+
+// panicRec is a panic, or a Goexit, on its way. It is never changed.
+type panicRec struct {
+	next      *panicRec // the one before
+	value     [2]uint64
+	goexit    bool
+	recovered bool
+	frame     int // whose deferred calls run
+	stack     []token
+}
+
+// callValue calls a function value or an interface's method. It returns false if it
+// panicked instead.
+func (m *Machine) callValue(g *goroutine, sort compile.Kind, c *compile.Call, v []uint64, args []uint64, dst int32) bool {
+	if sort == compile.Kind(compile.CallM-compile.CallF) {
+		if v[0] == 0 {
+			m.throw(g, nilDereference)
+			return false
+		}
+		t := m.p.TypeByID(v[0])
+		fn := m.p.MethodOf(t, c.Method)
+		if fn == nil {
+			m.fault("%v has no method %s", t, c.Method.Name())
+		}
+		w := v[1]
+		recv := m.unboxed(t, &w)
+		recv = slices.Clone(recv[:t.Size])
+		x := m.push(g, fn, dst)
+		copy(x, recv)
+		copy(x[t.Size:], args)
+		return true
+	}
+	w := v[0]
+	if w == 0 {
+		m.throw(g, nilDereference)
+		return false
+	}
+	m.callFunc(g, w, args, dst)
+	return true
+}
+
+// callFunc calls a function value that is not nil.
+func (m *Machine) callFunc(g *goroutine, w uint64, args []uint64, dst int32) {
+	if w&compile.StaticFunc != 0 {
+		x := m.push(g, m.p.FuncByIndex(w&^compile.StaticFunc), dst)
+		copy(x, args)
+		return
+	}
+	o := m.objs[w>>32]
+	x := m.push(g, o.fn, dst)
+	copy(x, args)
+	copy(x[o.fn.Params:], m.mem[o.base+1:o.base+o.size])
+}
+
+// ret returns from the function on top. It returns false if the goroutine has
+// violated a property.
+func (m *Machine) ret(g *goroutine, moves []compile.Move) bool {
+	f := g.frames[len(g.frames)-1]
+	g.frames = g.frames[:len(g.frames)-1]
+	if len(g.frames) == 0 {
+		return true
+	}
+	m.saveFrame(g)
+	caller := g.top()
+	if f.deferred {
+		return m.unwind(g) || g.status == alive
+	}
+	if f.dst >= 0 {
+		from, to := g.stack[f.base:], g.stack[caller.base+f.dst:]
+		for _, mv := range moves {
+			copy(to[mv.To:], from[mv.From:mv.From+mv.Size])
+		}
+	}
+	caller.pc++
+	return true
+}
+
+// A deferred call's object has the next one, the call (the function where the
+// statement stands, and the number of the call in it), the sort of call, the value
+// that is called, and the arguments.
+const (
+	deferNext  = 0
+	deferWhere = 1
+	deferSort  = 2
+	deferValue = 3
+	deferArgs  = 5
+)
+
+// deferCell returns the pointer to the word that refers to the first of a frame's
+// deferred calls.
+func (m *Machine) deferCell(g *goroutine, f *frame, r []uint64) uint64 {
+	at := f.fn.Defers
+	if r[at] == 0 {
+		r[at] = m.newObject(g, deferObj, nil, 1)
+	}
+	return r[at]
+}
+
+func (m *Machine) deferCall(g *goroutine, f *frame, i *compile.Instr, r []uint64) {
+	var cell uint64
+	if i.B >= 0 {
+		cell = r[i.B]
+	} else {
+		cell = m.deferCell(g, f, r)
+	}
+	c := &f.fn.Calls[i.N]
+	rec := m.newObject(g, deferObj, nil, deferArgs+c.Words)
+	a := m.addr(rec)
+	m.mem[a+deferNext] = m.mem[m.addr(cell)]
+	m.mem[a+deferWhere] = uint64(f.fn.Index)<<32 | uint64(i.N)
+	m.mem[a+deferSort] = uint64(i.K)
+	switch i.K {
+	case compile.Kind(compile.CallV - compile.CallF):
+		m.mem[a+deferValue] = r[c.Value]
+	case compile.Kind(compile.CallM - compile.CallF):
+		m.mem[a+deferValue], m.mem[a+deferValue+1] = r[c.Value], r[c.Value+1]
+		if r[c.Value] == 0 {
+			m.throw(g, nilDereference)
+			return
+		}
+	}
+	for _, mv := range c.Args {
+		copy(m.mem[a+deferArgs+uint32(mv.To):], r[mv.From:mv.From+mv.Size])
+	}
+	m.set(m.addr(cell), rec)
+}
+
+func (m *Machine) deferSite(a uint32) *compile.Call {
+	w := m.mem[a+deferWhere]
+	return &m.p.FuncByIndex(w >> 32).Calls[uint32(w)]
+}
+
+func (m *Machine) deferRefs(id uint32, f func(uint64)) {
+	o := m.objs[id]
+	if p := m.mem[o.base]; p != 0 {
+		f(p)
+	}
+	if o.size < deferArgs {
+		return // the cell
+	}
+	c := m.deferSite(o.base)
+	v := m.mem[o.base+deferValue:]
+	switch compile.Kind(m.mem[o.base+deferSort]) {
+	case compile.Kind(compile.CallV - compile.CallF):
+		if v[0] != 0 && v[0]&compile.StaticFunc == 0 {
+			f(v[0])
+		}
+	case compile.Kind(compile.CallM - compile.CallF):
+		if v[0] != 0 {
+			m.ifaceRef(m.p.TypeByID(v[0]), v[1], f)
+		}
+	}
+	at := o.base + deferArgs
+	for _, t := range c.Types {
+		m.refsOf(t, m.mem[at:], f)
+		at += uint32(t.Size)
+	}
+}
+
+// unwind calls the next deferred call of the frame on top, or goes on as the
+// frame's mode says. It returns false if the goroutine cannot go on.
+func (m *Machine) unwind(g *goroutine) bool {
+	for {
+		f := g.top()
+		if f.mode == panicking && g.panics.recovered {
+			p := g.panics
+			g.panics = p.next
+			f.mode = recovered
+			if p.next != nil && p.next.goexit && p.next.frame >= len(g.frames)-1 {
+				// A panic during Goexit that was recovered: Goexit goes on.
+				f.mode = panicking
+			}
+		}
+		if f.mode == panicking {
+			m.dropPanics(g)
+			if g.panics.frame != len(g.frames)-1 {
+				p := *g.panics
+				p.frame = len(g.frames) - 1
+				g.panics = &p
+			}
+		}
+		if at := f.fn.Defers; at >= 0 {
+			if cell := g.stack[f.base+at]; cell != 0 {
+				if rec := m.mem[m.addr(cell)]; rec != 0 {
+					a := m.addr(rec)
+					m.set(m.addr(cell), m.mem[a+deferNext])
+					c := m.deferSite(a)
+					args := slices.Clone(m.mem[a+deferArgs : a+deferArgs+uint32(c.Words)])
+					v := slices.Clone(m.mem[a+deferValue : a+deferValue+2])
+					sort := compile.Kind(m.mem[a+deferSort])
+					n := len(g.frames)
+					if sort == 0 {
+						x := m.push(g, c.Func, -1)
+						copy(x, args)
+					} else {
+						m.callValue(g, sort, c, v, args, -1)
+					}
+					if len(g.frames) == n+1 {
+						g.top().deferred = true
+					}
+					return true
+				}
+			}
+		}
+		switch f.mode {
+		case returning:
+			f.mode = running
+			f.pc++
+			return true
+		case recovered:
+			f.mode = running
+			if f.fn.Recover >= 0 {
+				f.pc = f.fn.Recover
+				return true
+			}
+			// It returns zeroes.
+			x := *f
+			g.frames = g.frames[:len(g.frames)-1]
+			if len(g.frames) == 0 {
+				return true
+			}
+			m.saveFrame(g)
+			if x.deferred {
+				continue
+			}
+			caller := g.top()
+			if x.dst >= 0 {
+				to := g.stack[caller.base+x.dst:]
+				clear(to[:x.fn.Results])
+			}
+			caller.pc++
+			return true
+		case panicking:
+			g.frames = g.frames[:len(g.frames)-1]
+			if len(g.frames) == 0 {
+				return m.uncaught(g)
+			}
+			m.saveFrame(g)
+			g.top().mode = panicking
+		default:
+			m.fault("%s: unwinds while it runs", f.fn.Name)
+		}
+	}
+}
+
+// dropPanics forgets the panics that a later one has overtaken: it unwinds the
+// frame whose deferred calls ran because of them. A Goexit stays, it goes on if
+// the panic is recovered.
+func (m *Machine) dropPanics(g *goroutine) {
+	depth := len(g.frames) - 1
+	for {
+		p := g.panics
+		if p.next == nil || p.next.frame < depth || p.next.goexit && !p.goexit {
+			return
+		}
+		q := *p
+		q.next = p.next.next
+		g.panics = &q
+	}
+}
+
+// panic begins a panic.
+func (m *Machine) panic(g *goroutine, t, w uint64) {
+	if t == 0 {
+		v := m.str("panic called with nil argument (use GODEBUG=panicnil=1 to disable)")
+		t, w = uint64(m.sys.plainError.ID), v
+	}
+	m.start(g, &panicRec{value: [2]uint64{t, w}})
+}
+
+func (m *Machine) start(g *goroutine, p *panicRec) {
+	p.next = g.panics
+	p.frame = len(g.frames) - 1
+	p.stack = m.stackOf(g)
+	g.panics = p
+	g.top().mode = panicking
+	m.unwind(g)
+}
+
+// throw panics with a runtime error.
+func (m *Machine) throw(g *goroutine, msg string) {
+	m.panic(g, uint64(m.sys.runtimeError.ID), m.str(msg))
+}
+
+// throwPlain panics with a runtime error whose text does not begin with "runtime
+// error".
+func (m *Machine) throwPlain(g *goroutine, msg string) {
+	m.panic(g, uint64(m.sys.plainError.ID), m.str(msg))
+}
+
+func (m *Machine) throwAssert(g *goroutine, t *compile.Type, id uint64) {
+	have := "nil"
+	if id != 0 {
+		have = m.p.TypeByID(id).String()
+	}
+	msg := fmt.Sprintf("interface conversion: interface is %s, not %v", have, t)
+	if t.Kind == compile.Interface && id != 0 {
+		msg = fmt.Sprintf("interface conversion: %s is not %v: missing method %s", have, t, m.p.MissingMethod(m.p.TypeByID(id), t))
+	} else if t.Kind == compile.Interface {
+		msg = fmt.Sprintf("interface conversion: interface is nil, not %v", t)
+	}
+	m.panic(g, uint64(m.sys.assertError.ID), m.str(msg))
+}
+
+// recoverPanic is recover().
+func (m *Machine) recoverPanic(g *goroutine) (t, w uint64) {
+	p := g.panics
+	i := len(g.frames) - 1
+	for i > 0 && !g.frames[i].deferred && g.frames[i-1].fn.SSA.Synthetic != "" {
+		i-- // called by a wrapper
+	}
+	if p == nil || p.recovered || p.goexit || i < 1 || !g.frames[i].deferred || p.frame != i-1 || g.frames[i-1].mode != panicking {
+		return 0, 0
+	}
+	q := *p
+	q.recovered = true
+	g.panics = &q
+	return p.value[0], p.value[1]
+}
+
+// uncaught does what a panic does that nobody recovers, when no frame is left. It
+// returns false if the goroutine cannot go on.
+func (m *Machine) uncaught(g *goroutine) bool {
+	p := g.panics
+	if p.goexit {
+		g.panics = nil
+		return true // it has ended
+	}
+	if m.sys.crash == nil || g.status != alive {
+		m.violate(g, Panicked, "panic", p.stack)
+		return false
+	}
+	x := m.push(g, m.sys.crash, -1)
+	x[0], x[1] = p.value[0], p.value[1]
+	return true
+}
+
+// stackOf returns where a goroutine is, the innermost call first.
+func (m *Machine) stackOf(g *goroutine) []token {
+	var s []token
+	for i := len(g.frames) - 1; i >= 0; i-- {
+		s = append(s, token{g.frames[i].fn, g.frames[i].pc})
+	}
+	return s
+}
+
+// The kinds of violations of Go programs, besides a deadlock.
+const (
+	Panicked system.ViolationKind = "panic"
+	Failed   system.ViolationKind = "failed"
+	Fatal    system.ViolationKind = "fatal"
+	Exited   system.ViolationKind = "exit"
+	Raced    system.ViolationKind = "race"
+)
+
+// violate ends the goroutine with a violation.
+func (m *Machine) violate(g *goroutine, kind system.ViolationKind, msg string, stack []token) {
+	v := &system.Violation{Kind: kind, Message: msg, Pos: m.userPos(stack)}
+	m.fail(g, v)
+}
+
+func (m *Machine) fail(g *goroutine, v *system.Violation) {
+	m.addViolation(v)
+	g.status = failed
+	g.failure = v
+	m.told = token{}
+	if m.report != nil {
+		m.report.failed(m, g)
+	}
+}
+
+func (m *Machine) addViolation(v *system.Violation) {
+	if m.out.Violation == nil {
+		m.out.Violation = v
+		return
+	}
+	last := m.out.Violation
+	for last.Also != nil {
+		last = last.Also
+	}
+	last.Also = v
+}
+
+// fatal ends the program: an error that cannot be recovered.
+func (m *Machine) fatal(g *goroutine, msg string) {
+	m.violate(g, Fatal, "fatal error: "+msg, m.stackOf(g))
+}
+
+// race reports a race of what g does at p with an earlier access.
+func (m *Machine) race(g *goroutine, p uint64, earlier uint64, wrote, writes bool) {
+	what := m.describeWord(p)
+	verb := func(w bool) string {
+		if w {
+			return "write"
+		}
+		return "read"
+	}
+	stack := m.stackOf(g)
+	v := &system.Violation{Kind: Raced, Pos: m.userPos(stack), Object: what,
+		Message: fmt.Sprintf("data race: %s of %s by %s is not ordered with the earlier %s by %s", verb(writes), what, m.ThreadName(int(g.number)), verb(wrote), m.ThreadName(int(earlier>>32)-1))}
+	for w := m.out.Violation; w != nil; w = w.Also {
+		if w.Same(v) {
+			return
+		}
+	}
+	m.addViolation(v)
+	if m.report != nil {
+		m.report.raced(m, g, p, earlier, wrote, writes)
+	}
+}
+
+// exhausted gives up a computation that does not end.
+func (m *Machine) exhausted(g *goroutine) {
+	m.sys.giveUp(fmt.Sprintf("%s computes for more than %d million instructions without synchronising at %v", m.ThreadName(int(g.number)), stepBudget/1_000_000, m.userPos(m.stackOf(g))))
+	g.status = failed
+	g.failure = &system.Violation{Kind: "endless", Pos: m.userPos(m.stackOf(g))}
+}
+
+// refuse notes that the program does what cannot be explored.
+func (m *Machine) refuse(g *goroutine, what string) {
+	m.sys.refuse(what, m.stackOf(g), m)
+	g.status = failed
+	g.failure = &system.Violation{Kind: "unsupported", Message: what, Pos: m.userPos(m.stackOf(g))}
+}

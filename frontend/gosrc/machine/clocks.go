@@ -1,0 +1,194 @@
+package machine
+
+// Vector clocks, and races by happens-before (Flanagan and Freund, "FastTrack:
+// efficient and precise dynamic race detection", PLDI 2009). A goroutine's own
+// component is its tick, which counts its steps; the other components are in the
+// array m.clocks, where nothing is changed but only added, so that taking a step
+// back is to cut the array.
+//
+// An epoch is a goroutine's number plus one and its tick at an access; the zero word
+// is none. The last reads of a word are an epoch, or, if they are not ordered, the
+// handle of a vector clock with the bit manyReads.
+//
+// The clocks are no part of encoded states: a machine that loads a state forgets
+// them. So races are found by searches that do not store states.
+
+const manyReads = 1 << 63
+
+func epoch(g *goroutine) uint64 { return uint64(g.number+1)<<32 | uint64(g.tick) }
+
+// newClock makes room for a vector clock.
+func (m *Machine) newClock(n int) (handle uint32, c []uint32) {
+	if len(m.clocks) == 0 {
+		m.clocks = append(m.clocks, 0)
+	}
+	handle = uint32(len(m.clocks))
+	m.clocks = append(m.clocks, uint32(n))
+	for range n {
+		m.clocks = append(m.clocks, 0)
+	}
+	return handle, m.clocks[handle+1:]
+}
+
+func (m *Machine) clock(handle uint32) []uint32 {
+	if handle == 0 {
+		return nil
+	}
+	n := m.clocks[handle]
+	return m.clocks[handle+1 : handle+1+n]
+}
+
+// before tells whether what an epoch stands for happens before what g does now.
+func (m *Machine) before(e uint64, g *goroutine) bool {
+	t := int32(e>>32) - 1
+	if t == g.number {
+		return true
+	}
+	c := m.clock(g.clock)
+	return int(t) < len(c) && uint32(e) <= c[t]
+}
+
+// join makes what clock h stands for happen before what g does from now on.
+func (m *Machine) join(g *goroutine, h uint32) {
+	if h == 0 {
+		return
+	}
+	c, d := m.clock(g.clock), m.clock(h)
+	less := true
+	for i, x := range d {
+		if int32(i) != g.number && x > 0 && (i >= len(c) || c[i] < x) {
+			less = false
+			break
+		}
+	}
+	if less {
+		return
+	}
+	n, r := m.newClock(max(len(c), len(d)))
+	c, d = m.clock(g.clock), m.clock(h) // the array may have moved
+	copy(r, c)
+	for i, x := range d {
+		r[i] = max(r[i], x)
+	}
+	g.gstate.clock = n
+}
+
+// snapshot returns the handle of g's whole clock. What g does from now on is
+// behind it.
+func (m *Machine) snapshot(g *goroutine) uint32 {
+	c := m.clock(g.clock)
+	h, r := m.newClock(max(len(c), int(g.number)+1))
+	copy(r, m.clock(g.clock))
+	r[g.number] = g.tick
+	g.tick++
+	return h
+}
+
+// acquire orders what released the synchronisation object at p before g.
+func (m *Machine) acquire(g *goroutine, p uint64) { m.join(g, m.shadow[m.addr(p)].s) }
+
+// release orders what g has done before those who acquire the object at p.
+func (m *Machine) release(g *goroutine, p uint64) {
+	a := m.addr(p)
+	old := m.shadow[a].s
+	h := m.snapshot(g)
+	if o := m.clock(old); o != nil {
+		r := m.clock(h)
+		fits := len(o) <= len(r)
+		if fits {
+			for i, x := range o {
+				r[i] = max(r[i], x)
+			}
+		} else {
+			n, s := m.newClock(len(o))
+			copy(s, m.clock(old))
+			for i, x := range m.clock(h) {
+				s[i] = max(s[i], x)
+			}
+			h = n
+		}
+	}
+	m.setSync(a, h)
+}
+
+func (m *Machine) setSync(a uint32, h uint32) {
+	if a < m.fresh {
+		m.log = append(m.log, undo{undoShadowS, a, uint64(m.shadow[a].s)})
+	}
+	m.shadow[a].s = h
+}
+
+// access records that g reads or writes n words at p, and looks for races.
+func (m *Machine) access(g *goroutine, p uint64, n int, write bool) {
+	e := epoch(g)
+	a := m.addr(p)
+	races := m.sys.races
+	for i := range uint32(n) {
+		s := &m.shadow[a+i]
+		if s.w == e || !write && s.r == e {
+			continue
+		}
+		if races {
+			if s.w != 0 && !m.before(s.w, g) {
+				m.race(g, p+uint64(i), s.w, true, write)
+			} else if write && s.r != 0 {
+				if s.r&manyReads == 0 {
+					if !m.before(s.r, g) {
+						m.race(g, p+uint64(i), s.r, false, write)
+					}
+				} else {
+					c := m.clock(g.clock)
+					for t, x := range m.clock(uint32(s.r)) {
+						if x > 0 && int32(t) != g.number && (t >= len(c) || c[t] < x) {
+							m.race(g, p+uint64(i), uint64(t+1)<<32|uint64(x), false, write)
+							break
+						}
+					}
+				}
+			}
+		}
+		if write {
+			if a+i < m.fresh {
+				m.log = append(m.log, undo{undoShadowW, a + i, s.w}, undo{undoShadowR, a + i, s.r})
+			}
+			s.w, s.r = e, 0
+		} else {
+			r := e
+			if races && s.r != 0 && (s.r&manyReads != 0 || !m.before(s.r, g)) {
+				r = m.addReader(s.r, g)
+				s = &m.shadow[a+i]
+			}
+			if a+i < m.fresh {
+				m.log = append(m.log, undo{undoShadowR, a + i, s.r})
+			}
+			s.r = r
+		}
+		if m.track {
+			m.touch(m.word(p+uint64(i)), write)
+		}
+		if m.report != nil {
+			m.report.note(m, g, p+uint64(i), write)
+		}
+	}
+}
+
+// addReader adds g to the readers of a word.
+func (m *Machine) addReader(r uint64, g *goroutine) uint64 {
+	n := int(g.number) + 1
+	if r&manyReads == 0 {
+		n = max(n, int(r>>32))
+	} else {
+		if c := m.clock(uint32(r)); int(g.number) < len(c) && c[g.number] == g.tick {
+			return r
+		}
+		n = max(n, len(m.clock(uint32(r))))
+	}
+	h, c := m.newClock(n)
+	if r&manyReads == 0 {
+		c[r>>32-1] = uint32(r)
+	} else {
+		copy(c, m.clock(uint32(r)))
+	}
+	c[g.number] = g.tick
+	return manyReads | uint64(h)
+}

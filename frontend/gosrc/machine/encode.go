@@ -1,0 +1,632 @@
+package machine
+
+import (
+	"cmp"
+	"hash/maphash"
+	"slices"
+
+	"cpor/frontend/gosrc/compile"
+	"cpor/system"
+)
+
+// An encoded state has, one after the other,
+//
+//   - whether the program has ended, the clock (if the program can read it), the
+//     output (if it is a part of the state);
+//   - the goroutines, parents first and children in the order of their creation,
+//     with their frames and the registers whose values may still be used;
+//   - of the objects of the beginning those that were changed, by number;
+//   - all other objects that can be reached, in the order of the traversal.
+//
+// A reference is the number of an object and an offset. The numbers of the
+// objects of the beginning stay; the others go on behind them in the order of the
+// encoding. A channel begins with its oldest value, a map has its entries without
+// the holes, and an alarm the time that is left.
+
+// encoder writes a state.
+type encoder struct {
+	m     *Machine
+	dst   system.State
+	first int              // the number of objects of the beginning, with nil
+	at    map[uint32]int32 // objects that were met, by number: their place
+	list  []uint32
+	order []int32 // goroutines
+	place map[int32]int32
+}
+
+func (e *encoder) word(ws ...uint64) { e.dst = append(e.dst, ws...) }
+
+// ref translates a pointer.
+func (e *encoder) ref(p uint64) uint64 {
+	id := uint32(p >> 32)
+	if id == 0 || int(id) < e.first {
+		return p
+	}
+	k, ok := e.at[id]
+	if !ok {
+		k = int32(len(e.list))
+		e.at[id] = k
+		e.list = append(e.list, id)
+	}
+	return uint64(e.first+int(k))<<32 | uint64(uint32(p))
+}
+
+// value writes a value.
+func (e *encoder) value(t *compile.Type, v []uint64) {
+	if t.Kind == compile.Iterator {
+		pos := v[1]
+		if id := uint32(v[0] >> 32); id != 0 && (int(id) >= e.first || e.m.sys.first != nil && changed(e.m, e.m.sys.first, id)) {
+			pos = e.m.rank(v[0], pos)
+		}
+		e.word(e.ref(v[0]), pos)
+		return
+	}
+	from := len(e.dst)
+	e.dst = append(e.dst, v[:t.Size]...)
+	out := e.dst[from:]
+	for _, r := range t.Refs {
+		w := v[r.Off]
+		switch r.Kind {
+		case compile.RefPointer:
+			out[r.Off] = e.ref(w)
+		case compile.RefFunc:
+			if w&compile.StaticFunc == 0 {
+				out[r.Off] = e.ref(w)
+			}
+		case compile.RefInterface:
+			if w != 0 {
+				out[r.Off+1] = e.iface(e.m.p.TypeByID(w), v[r.Off+1])
+			}
+		}
+	}
+}
+
+// iface translates the word of an interface.
+func (e *encoder) iface(t *compile.Type, w uint64) uint64 {
+	if t.Size > 1 || t.Size == 1 && len(t.Refs) == 1 && (t.Refs[0].Kind != compile.RefFunc || w&compile.StaticFunc == 0) {
+		return e.ref(w)
+	}
+	return w
+}
+
+// rank returns how many entries of a map were inserted up to number seq.
+func (m *Machine) rank(mp, seq uint64) (n uint64) {
+	if mp == 0 || seq == 0 {
+		return 0
+	}
+	m.eachEntry(mp, func(x []uint64) {
+		if x[0] <= seq {
+			n++
+		}
+	})
+	return n
+}
+
+// Encode implements [system.Machine].
+func (m *Machine) Encode(dst system.State) system.State {
+	e := &encoder{m: m, dst: dst[:0], first: len(m.objs), at: map[uint32]int32{}, place: map[int32]int32{}}
+	if f := m.sys.first; f != nil {
+		e.first = len(f.objs)
+	}
+	m.encode(e)
+	return e.dst
+}
+
+func (m *Machine) encode(e *encoder) {
+	f := m.sys.first
+	clock := uint64(0)
+	if m.sys.readsClock {
+		clock = uint64(m.now)
+	}
+	e.word(flag(m.exited), clock, m.outText)
+	// The goroutines, parents first.
+	add := func(parent int32) {
+		var mine []int32
+		for _, g := range m.gors {
+			if g.status != absent && m.sys.threads.Name(uint32(g.number)).parent == parent {
+				mine = append(mine, g.number)
+			}
+		}
+		slices.SortFunc(mine, func(a, b int32) int {
+			return cmp.Compare(m.sys.threads.Name(uint32(a)).n, m.sys.threads.Name(uint32(b)).n)
+		})
+		for _, n := range mine {
+			e.place[n] = int32(len(e.order))
+			e.order = append(e.order, n)
+		}
+	}
+	add(-1)
+	for i := 0; i < len(e.order); i++ {
+		add(e.order[i])
+	}
+	e.word(uint64(len(e.order)))
+	for _, n := range e.order {
+		e.goroutine(m.gors[n])
+	}
+	// Objects of the beginning that were changed.
+	count := len(e.dst)
+	e.word(0)
+	if f != nil && f != m && !slices.Equal(f.mem, m.mem[:len(f.mem)]) {
+		for id := 1; id < len(f.objs); id++ {
+			o := &f.objs[id]
+			if o.kind == mapObj && o.typ == nil {
+				continue // a part of a map
+			}
+			if changed(m, f, uint32(id)) {
+				e.dst[count]++
+				e.word(uint64(id))
+				e.object(uint32(id))
+			}
+		}
+	}
+	// The others; the list grows while it is written.
+	count = len(e.dst)
+	e.word(0)
+	for i := 0; i < len(e.list); i++ {
+		e.object(e.list[i])
+	}
+	e.dst[count] = uint64(len(e.list))
+}
+
+// changed tells whether an object of the beginning is not as it was.
+func changed(m, f *Machine, id uint32) bool {
+	o := &f.objs[id]
+	if !slices.Equal(f.mem[o.base:o.base+o.size], m.mem[o.base:o.base+o.size]) {
+		return true
+	}
+	if o.kind == mapObj {
+		if p := m.mem[o.base+mapEntries]; p != 0 {
+			x := &m.objs[p>>32]
+			return !slices.Equal(f.mem[x.base:x.base+x.size], m.mem[x.base:x.base+x.size])
+		}
+	}
+	return false
+}
+
+func (e *encoder) goroutine(g *goroutine) {
+	m := e.m
+	name := m.sys.threads.Name(uint32(g.number))
+	parent := uint64(0)
+	if name.parent >= 0 {
+		parent = uint64(e.place[name.parent] + 1)
+	}
+	flags := flag(g.unstarted) | flag(g.daemon)<<1 | flag(g.delivered)<<2 | flag(g.armed)<<3 | uint64(g.status)<<4
+	left := uint64(0)
+	if g.armed {
+		left = uint64(g.deadline - m.now)
+	}
+	failure := uint64(0)
+	if g.failure != nil {
+		failure = m.sys.failureNumber(g.failure)
+	}
+	children := uint64(g.children)
+	e.word(parent, uint64(name.n), flags, children, uint64(g.rands), uint64(uint32(g.which)), left, failure, madeWord(g.made))
+	n := 0
+	for p := g.panics; p != nil; p = p.next {
+		n++
+	}
+	e.word(uint64(n))
+	for p := g.panics; p != nil; p = p.next {
+		w := p.value[1]
+		if p.value[0] != 0 {
+			w = e.iface(m.p.TypeByID(p.value[0]), w)
+		}
+		e.word(p.value[0], w, flag(p.goexit)|flag(p.recovered)<<1, uint64(p.frame))
+	}
+	e.word(uint64(len(g.frames)))
+	for i := range g.frames {
+		f := &g.frames[i]
+		e.word(uint64(f.fn.Index), uint64(uint32(f.pc))<<32|uint64(uint32(f.dst)), uint64(f.mode)<<1|flag(f.deferred))
+		r := g.stack[f.base:]
+		for _, s := range liveIn(g, i) {
+			e.value(s.Type, r[s.Reg:])
+		}
+		if at := f.fn.Defers; at >= 0 {
+			e.word(e.ref(r[at]))
+		}
+	}
+}
+
+func madeWord(t token) uint64 {
+	if t.fn == nil {
+		return 0
+	}
+	return uint64(t.fn.Index+1)<<32 | uint64(uint32(t.pc))
+}
+
+// liveIn returns the registers of a frame that may still be used.
+func liveIn(g *goroutine, i int) []compile.Slot {
+	f := &g.frames[i]
+	switch {
+	case f.mode == panicking || f.mode == recovered:
+		return f.fn.LiveInRecover()
+	case i < len(g.frames)-1:
+		return f.fn.LiveAfter(f.pc, false)
+	case g.delivered:
+		return f.fn.LiveAfter(f.pc, true)
+	}
+	return f.fn.Live(f.pc)
+}
+
+// object writes an object.
+func (e *encoder) object(id uint32) {
+	m := e.m
+	o := m.objs[id]
+	typ := uint64(0)
+	if o.typ != nil {
+		typ = uint64(o.typ.ID)
+	}
+	made := madeWord(token{o.made, o.pc})
+	e.word(uint64(o.kind)|flag(o.shared)<<8|typ<<16, made)
+	mem := func() []uint64 { return m.mem[o.base : o.base+o.size] }
+	switch o.kind {
+	case plainObj:
+		e.word(uint64(o.size))
+		if len(o.typ.Refs) == 0 {
+			e.word(mem()...)
+			return
+		}
+		n := o.typ.Size
+		at := 0
+		for ; at+n <= int(o.size); at += n {
+			e.value(o.typ, mem()[at:])
+		}
+		e.word(mem()[at:]...)
+	case chanObj:
+		n := mem()[chanCap]
+		head := mem()[chanHead]
+		count := uint64(0)
+		for k := range n {
+			count += m.mem[m.addr(m.slot(uint64(id)<<32, k))]
+		}
+		e.word(n, mem()[chanClosed], mem()[chanTimer], count)
+		for k := range count {
+			a := m.addr(m.slot(uint64(id)<<32, (head+k)%n))
+			e.value(o.typ, m.mem[a+1:])
+		}
+	case mapObj:
+		e.word(mem()[mapLen])
+		m.eachEntry(uint64(id)<<32, func(x []uint64) {
+			e.value(o.typ.Key, x[1:])
+			e.value(o.typ.Elem, x[1+o.typ.Key.Size:])
+		})
+	case closureObj:
+		e.word(uint64(o.fn.Index))
+		at := 1
+		for _, t := range o.fn.Captured {
+			e.value(t, mem()[at:])
+			at += t.Size
+		}
+	case deferObj:
+		e.word(uint64(o.size), e.ref(mem()[deferNext]))
+		if o.size < deferArgs {
+			return
+		}
+		e.word(mem()[deferWhere], mem()[deferSort])
+		c := m.deferSite(o.base)
+		v := mem()[deferValue:]
+		switch compile.Kind(mem()[deferSort]) {
+		case compile.Kind(compile.CallV - compile.CallF):
+			w := v[0]
+			if w&compile.StaticFunc == 0 {
+				w = e.ref(w)
+			}
+			e.word(w)
+		case compile.Kind(compile.CallM - compile.CallF):
+			e.word(v[0], e.iface(m.p.TypeByID(v[0]), v[1]))
+		}
+		at := deferArgs
+		for _, t := range c.Types {
+			e.value(t, mem()[at:])
+			at += t.Size
+		}
+	}
+}
+
+// decoder reads a state.
+type decoder struct {
+	m  *Machine
+	s  system.State
+	at int
+	// hashed are the maps whose hash tables are to be filled.
+	hashed []uint32
+}
+
+func (d *decoder) next() uint64 {
+	d.at++
+	return d.s[d.at-1]
+}
+
+// Load implements [system.Machine].
+func (m *Machine) Load(s system.State) {
+	m.restore()
+	if slices.Equal(s, m.sys.initial) {
+		return
+	}
+	d := &decoder{m: m, s: s}
+	m.exited, m.now, m.outText = d.next() == 1, int64(d.next()), d.next()
+	for _, g := range m.gors {
+		g.gstate = gstate{}
+		g.frames = g.frames[:0]
+	}
+	m.fresh, m.freshObj = 0, 0 // nothing goes to the undo log
+	numbers := make([]int32, d.next())
+	for i := range numbers {
+		numbers[i] = d.goroutine(numbers)
+	}
+	// References were read as they stand: the objects of the beginning keep their
+	// numbers, and the others get theirs in order.
+	for range d.next() {
+		d.object(uint32(d.next()))
+	}
+	first := len(m.sys.first.objs)
+	n := int(d.next())
+	for i := range n {
+		m.objs = append(m.objs, object{creator: loadedBy, seq: int32(first + i)})
+	}
+	for i := range n {
+		d.object(uint32(first + i))
+	}
+	for i := len(m.gors); i > 0 && m.gors[i-1].status == absent; i-- {
+		m.gors = m.gors[:i-1]
+	}
+	for _, id := range d.hashed {
+		m.rehash(id)
+	}
+	m.log, m.words, m.frames, m.states, m.tops = m.log[:0], m.words[:0], m.frames[:0], m.states[:0], m.tops[:0]
+}
+
+// part makes a part of a map.
+func (m *Machine) part(size int) uint64 {
+	base := len(m.mem)
+	m.mem = zeroed(m.mem, size)
+	m.shadow = zeroedShadow(m.shadow, size)
+	m.objs = append(m.objs, object{base: uint32(base), size: uint32(size), kind: mapObj, creator: loadedBy, seq: -1})
+	return uint64(len(m.objs)-1) << 32
+}
+
+// rehash fills the hash table of a map, when all that keys refer to is there.
+func (m *Machine) rehash(id uint32) {
+	o := m.objs[id]
+	x := m.mem[o.base+mapIndex]
+	k := uint64(0)
+	m.eachEntry(uint64(id)<<32, func(e []uint64) {
+		k++
+		h, _ := m.hash(o.typ.Key, e[1:])
+		m.index(x, h, k)
+	})
+}
+
+func (d *decoder) token() token {
+	w := d.next()
+	if w == 0 {
+		return token{}
+	}
+	return token{d.m.p.FuncByIndex(w>>32 - 1), int32(uint32(w))}
+}
+
+func (d *decoder) goroutine(numbers []int32) int32 {
+	m := d.m
+	name := threadName{parent: -1}
+	if p := d.next(); p > 0 {
+		name.parent = numbers[p-1]
+	}
+	name.n = int32(d.next())
+	g := m.goroutine(int(m.sys.threads.Number(name)))
+	flags := d.next()
+	st := gstate{unstarted: flags&1 != 0, daemon: flags&2 != 0, delivered: flags&4 != 0, armed: flags&8 != 0, status: status(flags >> 4)}
+	st.children, st.rands, st.which = int32(d.next()), int32(d.next()), int32(uint32(d.next()))
+	st.deadline = int64(d.next())
+	if st.armed {
+		st.deadline += m.now
+	}
+	if f := d.next(); f > 0 {
+		st.failure = m.sys.failure(f)
+	}
+	g.made = d.token()
+	var last *panicRec
+	for range d.next() {
+		p := &panicRec{value: [2]uint64{d.next(), d.next()}}
+		fl := d.next()
+		p.goexit, p.recovered, p.frame = fl&1 != 0, fl&2 != 0, int(d.next())
+		if last == nil {
+			st.panics = p
+		} else {
+			last.next = p
+		}
+		last = p
+	}
+	g.gstate = st
+	g.frames = g.frames[:0]
+	for left := d.next(); left > 0; left-- {
+		fn := m.p.FuncByIndex(d.next())
+		w := d.next()
+		mo := d.next()
+		m.push(g, fn, int32(uint32(w)))
+		f := g.top()
+		f.pc, f.mode, f.deferred = int32(w>>32), mode(mo>>1), mo&1 == 1
+		i := len(g.frames) - 1
+		// liveIn asks whether the frame is the last one.
+		if left > 1 {
+			g.frames = append(g.frames, frame{})
+		}
+		slots := liveIn(g, i)
+		g.frames = g.frames[:i+1]
+		r := g.regs()
+		for _, s := range slots {
+			copy(r[s.Reg:], d.s[d.at:d.at+s.Type.Size])
+			d.at += s.Type.Size
+		}
+		if fn.Defers >= 0 {
+			r[fn.Defers] = d.next()
+		}
+	}
+	g.gstate.frames = int32(len(g.frames))
+	g.saved = len(g.frames)
+	return g.number
+}
+
+// room gives an object its memory.
+func (d *decoder) room(id uint32, size int) []uint64 {
+	m := d.m
+	o := &m.objs[id]
+	if o.size == 0 {
+		o.base, o.size = uint32(len(m.mem)), uint32(size)
+		m.mem = zeroed(m.mem, size)
+		m.shadow = zeroedShadow(m.shadow, size)
+	}
+	return m.mem[o.base : o.base+o.size]
+}
+
+func (d *decoder) object(id uint32) {
+	m := d.m
+	w := d.next()
+	o := &m.objs[id]
+	o.kind, o.shared = objKind(w&0xff), w>>8&1 == 1
+	if t := w >> 16; t != 0 {
+		o.typ = m.p.TypeByID(t)
+	}
+	made := d.token()
+	o.made, o.pc = made.fn, made.pc
+	words := func(mem []uint64) {
+		copy(mem, d.s[d.at:d.at+len(mem)])
+		d.at += len(mem)
+	}
+	switch o.kind {
+	case plainObj:
+		words(d.room(id, int(d.next())))
+	case chanObj:
+		n := int(d.next())
+		mem := d.room(id, max(1, chanSlots+n*(1+o.typ.Size)))
+		clear(mem)
+		mem[chanCap], mem[chanClosed], mem[chanTimer] = uint64(n), d.next(), d.next()
+		count := int(d.next())
+		for k := range count {
+			at := chanSlots + k*(1+o.typ.Size)
+			mem[at] = 1
+			words(mem[at+1 : at+1+o.typ.Size])
+		}
+		if n > 0 {
+			mem[chanTail] = uint64(count % n)
+		}
+	case mapObj:
+		t := o.typ
+		n := int(d.next())
+		mem := d.room(id, mapHeader)
+		clear(mem)
+		if n == 0 {
+			return
+		}
+		// The entries stand behind one another; a hash table is made when the map
+		// grows or, for many, now.
+		size := entrySize(t)
+		room := max(4, 2*n)
+		entries := m.part(room * size)
+		a := m.addr(entries)
+		var index uint64
+		if room > fewEntries {
+			k := 16
+			for k < 2*room {
+				k *= 2
+			}
+			index = m.part(k)
+		}
+		for k := range n {
+			e := m.mem[a+uint32(k*size) : a+uint32((k+1)*size)]
+			e[0] = uint64(k + 1)
+			words(e[1:])
+		}
+		base := m.objs[id].base
+		h := m.mem[base : base+mapHeader]
+		h[mapLen], h[mapUsed], h[mapEntries], h[mapIndex], h[mapSeq] = uint64(n), uint64(n), entries, index, uint64(n)
+		if index != 0 {
+			d.hashed = append(d.hashed, id)
+		}
+	case closureObj:
+		o.fn = m.p.FuncByIndex(d.next())
+		size := 1
+		for _, t := range o.fn.Captured {
+			size += t.Size
+		}
+		mem := d.room(id, size)
+		mem[0] = uint64(o.fn.Index)
+		words(mem[1:])
+	case deferObj:
+		mem := d.room(id, int(d.next()))
+		mem[deferNext] = d.next()
+		if len(mem) < deferArgs {
+			return
+		}
+		mem[deferWhere], mem[deferSort] = d.next(), d.next()
+		switch compile.Kind(mem[deferSort]) {
+		case compile.Kind(compile.CallV - compile.CallF):
+			mem[deferValue] = d.next()
+		case compile.Kind(compile.CallM - compile.CallF):
+			mem[deferValue], mem[deferValue+1] = d.next(), d.next()
+		}
+		words(mem[deferArgs:])
+	}
+}
+
+var hashSeed = maphash.MakeSeed()
+
+// Hash implements [system.Machine]: it is that of the encoding.
+func (m *Machine) Hash() uint64 {
+	if !m.track {
+		return 0
+	}
+	m.buf = m.Encode(m.buf)
+	var h maphash.Hash
+	h.SetSeed(hashSeed)
+	for _, w := range m.buf {
+		maphash.WriteComparable(&h, w)
+	}
+	return h.Sum64()
+}
+
+// Renamed implements [system.Renaming]: objects get the numbers of the encoding, and
+// the slots of a channel begin with the oldest value.
+func (m *Machine) Renamed(l system.Loc) (system.Loc, bool) {
+	n := m.sys.locs.Name(uint32(l))
+	creator, seq := &n.a, &n.b
+	switch n.kind {
+	case wordLoc:
+	case waitLoc, offerLoc:
+		creator, seq = &n.b, &n.c
+	default:
+		return l, true
+	}
+	if m.sys.first == m {
+		return l, true
+	}
+	first := len(m.sys.first.objs)
+	id := uint32(0)
+	for i := len(m.objs) - 1; i > 0; i-- {
+		if o := &m.objs[i]; o.creator == *creator && o.seq == *seq {
+			id = uint32(i)
+			break
+		}
+	}
+	if id == 0 {
+		return 0, false
+	}
+	o := &m.objs[id]
+	if n.kind == wordLoc && o.kind == chanObj && n.c >= chanSlots {
+		if k := int32(m.mem[o.base+chanCap]); k > 0 {
+			size := int32(1 + o.typ.Size)
+			slot, rest := (n.c-chanSlots)/size, (n.c-chanSlots)%size
+			n.c = chanSlots + (slot-int32(m.mem[o.base+chanHead])+k)%k*size + rest
+		}
+	}
+	if int(id) < first {
+		return m.loc(n), true
+	}
+	e := &encoder{m: m, first: first, at: map[uint32]int32{}, place: map[int32]int32{}}
+	m.encode(e)
+	k, ok := e.at[id]
+	if !ok {
+		return 0, false
+	}
+	*creator, *seq = loadedBy, int32(first)+k
+	return m.loc(n), true
+}

@@ -1,0 +1,553 @@
+// Package machine executes Go programs and implements system.System for them.
+//
+// # Transitions
+//
+// A transition is one synchronisation operation with the computation that follows
+// it, up to the next one. That is enough for programs without data races, which
+// the memory model promises sequential consistency: between two synchronisation
+// operations a goroutine reads only what it wrote itself or what happened before, so
+// that nobody can tell at which moment in between it computed. Every execution is
+// checked for races on the way ([clocks.go]); a program with one gets no verdict
+// but that race. Why the first race is found though nobody steps in the middle of
+// a computation: take an execution with as few transitions as possible whose last
+// one, B, makes a race with an earlier one, A. Without B nothing races, so
+// exchanging independent transitions changes nothing before it, and some explored
+// execution has the same transitions before B, in an order that is equivalent.
+// There B computes the same up to its first access that races, and the clocks, which
+// depend on the equivalence class alone, say so. Accesses to memory that several
+// goroutines can reach are also shown as accesses of the transition. In a program
+// without races that adds no dependence: two that conflict are ordered by
+// synchronisation already. With races it keeps the contract of package system.
+//
+// # Locations
+//
+// A word of an object that several goroutines can reach is a location: its name is
+// that of the object (who allocated it, and how many it had before) and an offset. So
+// are the parts of a channel (its head, its tail, its closing, each slot), the
+// existence of a goroutine, the clock, the alarm of a goroutine, and whether a
+// goroutine waits at a channel without a buffer (sending and receiving apart).
+//
+// A meeting at a channel without a buffer is a transition of the one who comes to a
+// goroutine that waits: a sender to a receiver, or a select with a default. The other
+// one goes on in a transition of its own, which depends on nothing else. Who
+// waits is read of all goroutines, and of those that may be created next, because
+// an access that decides whether a transition is enabled belongs to it.
+//
+// # Time
+//
+// The clock stands except when an alarm goes off: a sleeping goroutine, or the
+// goroutine that stands for a timer, goes on when no armed alarm is due earlier, and sets
+// the clock to its deadline. Arming an alarm reads the clock, going off writes it.
+package machine
+
+import (
+	"fmt"
+	"slices"
+
+	"cpor/frontend/gosrc/compile"
+	"cpor/system"
+)
+
+// objKind is how an object's words are laid out.
+type objKind uint8
+
+const (
+	plainObj   objKind = iota // count values of type typ
+	chanObj                   // see sync.go
+	mapObj                    // see maps.go
+	closureObj                // a function's number, and what it captured
+	deferObj                  // see calls.go
+)
+
+// object is a piece of memory.
+type object struct {
+	base    uint32 // in mem
+	size    uint32 // words
+	typ     *compile.Type
+	fn      *compile.Func // of a closure
+	kind    objKind
+	shared  bool  // several goroutines can reach it
+	creator int32 // a thread, or loadedBy
+	seq     int32
+	pc      int32 // where it was made: an instruction of made
+	made    *compile.Func
+}
+
+// Creators that are no goroutines.
+const (
+	loadedBy = -1 // an object of the state that was loaded, or of the beginning
+)
+
+// shadow is what is known of a word of memory besides its value.
+type shadow struct {
+	w, r uint64 // the last write and read, see clocks.go
+	s    uint32 // the clock of a synchronisation object
+	loc  uint32 // the location's number plus one, if it was asked for
+}
+
+// frame is a call.
+type frame struct {
+	fn       *compile.Func
+	pc       int32 // what it executes next, or the call that it waits for
+	base     int32 // of its registers in the stack
+	dst      int32 // the caller's register for the results, -1: nobody wants them
+	mode     mode
+	deferred bool // called by its caller's defers
+}
+
+// mode is what a frame does about its deferred calls.
+type mode uint8
+
+const (
+	running   mode = iota
+	returning      // runs them before it returns
+	panicking      // runs them because of a panic or Goexit
+	recovered      // runs the others after a panic was recovered
+)
+
+// status of a goroutine.
+type status uint8
+
+const (
+	absent status = iota // it does not exist
+	alive
+	ended
+	failed // it violated a property
+)
+
+// gstate is what of a goroutine is kept as a whole by the undo log.
+type gstate struct {
+	status    status
+	unstarted bool
+	daemon    bool // a timer: may wait for ever
+	delivered bool // a partner has completed what it waits for
+	armed     bool
+	children  int32
+	allocs    int32
+	rands     int32 // random numbers
+	frames    int32
+	tick      uint32
+	clock     uint32 // handle of its vector clock
+	which     int32  // the case that was completed, with delivered
+	deadline  int64
+	panics    *panicRec
+	failure   *system.Violation
+}
+
+// goroutine is a thread.
+type goroutine struct {
+	gstate
+	number int32
+	stack  []uint64
+	frames []frame
+	saved  int // frames from here on are in the undo log, or new
+	made   token
+}
+
+// token is a place: an instruction of a function.
+type token struct {
+	fn *compile.Func
+	pc int32
+}
+
+// undo records.
+type undoKind uint8
+
+const (
+	undoWord undoKind = iota
+	undoShadowW
+	undoShadowR
+	undoShadowS
+	undoShared
+	undoFrame // a frame and its registers
+	undoState // a goroutine's gstate
+	undoMade  // a goroutine that was created
+	undoTop   // lengths, at the beginning of a step
+)
+
+type undo struct {
+	kind undoKind
+	a    uint32
+	b    uint64
+}
+
+type top struct {
+	objs, mem, clocks, out int
+	outText                uint64
+	now                    int64
+	exited                 bool
+}
+
+// Machine is a live state.
+type Machine struct {
+	sys    *System
+	p      *compile.Program
+	mem    []uint64
+	shadow []shadow
+	objs   []object // by number; 0 is nil
+	gors   []*goroutine
+	clocks []uint32 // vector clocks: a length, then the components
+
+	now    int64 // nanoseconds
+	exited bool  // main has returned, or os.Exit
+
+	log    []undo
+	words  []uint64 // saved registers
+	frames []frame  // saved frames
+	states []gstate
+	tops   []top
+
+	track    bool
+	accesses []system.Access
+	out      system.Outcome
+	fresh    uint32 // memory from here on was allocated in this step
+	freshObj int
+	outText  uint64 // what was printed, if it is part of the state
+	output   []byte // what was printed, if it is collected
+	collect  bool
+	budget   int64
+	setup    bool // the initialisers run
+	told     token
+	report   *Report // what to find out about a race, on replay
+	buf      system.State
+	cur      *goroutine
+	scratch  []alternative
+	depth    int
+}
+
+// Mark implements [system.Machine].
+func (m *Machine) Mark() system.Mark { return system.Mark(len(m.log)) }
+
+// Rewind implements [system.Machine].
+func (m *Machine) Rewind(mark system.Mark) {
+	for len(m.log) > int(mark) {
+		u := m.log[len(m.log)-1]
+		m.log = m.log[:len(m.log)-1]
+		switch u.kind {
+		case undoWord:
+			m.mem[u.a] = u.b
+		case undoShadowW:
+			m.shadow[u.a].w = u.b
+		case undoShadowR:
+			m.shadow[u.a].r = u.b
+		case undoShadowS:
+			m.shadow[u.a].s = uint32(u.b)
+		case undoShared:
+			m.objs[u.a].shared = false
+		case undoFrame:
+			g := m.gors[u.a]
+			f := m.frames[len(m.frames)-1]
+			m.frames = m.frames[:len(m.frames)-1]
+			i := int(u.b)
+			for len(g.frames) <= i {
+				g.frames = append(g.frames, frame{})
+			}
+			g.frames[i] = f
+			n := f.fn.Regs
+			from := m.words[len(m.words)-n:]
+			g.grow(int(f.base) + n + len(f.fn.Consts))
+			copy(g.stack[f.base:], from)
+			copy(g.stack[int(f.base)+n:], f.fn.Consts)
+			m.words = m.words[:len(m.words)-n]
+		case undoState:
+			g := m.gors[u.a]
+			g.gstate = m.states[len(m.states)-1]
+			m.states = m.states[:len(m.states)-1]
+			for len(g.frames) < int(g.gstate.frames) {
+				g.frames = append(g.frames, frame{})
+			}
+			g.frames = g.frames[:g.gstate.frames]
+			g.saved = len(g.frames)
+		case undoMade:
+			g := m.gors[u.a]
+			g.gstate = gstate{}
+			g.frames = g.frames[:0]
+			for n := len(m.gors); n > 0 && m.gors[n-1].status == absent; n-- {
+				m.gors = m.gors[:n-1]
+			}
+		case undoTop:
+			t := m.tops[len(m.tops)-1]
+			m.tops = m.tops[:len(m.tops)-1]
+			m.objs, m.mem, m.shadow, m.clocks = m.objs[:t.objs], m.mem[:t.mem], m.shadow[:t.mem], m.clocks[:t.clocks]
+			m.now, m.exited, m.outText = t.now, t.exited, t.outText
+			m.output = m.output[:t.out]
+		}
+	}
+}
+
+// begin puts into the undo log what a step of a goroutine may change.
+func (m *Machine) begin(g *goroutine) {
+	m.tops = append(m.tops, top{len(m.objs), len(m.mem), len(m.clocks), len(m.output), m.outText, m.now, m.exited})
+	m.log = append(m.log, undo{kind: undoTop})
+	m.fresh, m.freshObj = uint32(len(m.mem)), len(m.objs)
+	m.saveState(g)
+	g.tick++
+}
+
+// saveState puts a goroutine's state and its top frame into the undo log.
+func (m *Machine) saveState(g *goroutine) {
+	g.gstate.frames = int32(len(g.frames))
+	m.states = append(m.states, g.gstate)
+	m.log = append(m.log, undo{kind: undoState, a: uint32(g.number)})
+	g.saved = len(g.frames)
+	m.saveFrame(g)
+}
+
+// saveFrame puts the top frame into the undo log unless it is there.
+func (m *Machine) saveFrame(g *goroutine) {
+	i := len(g.frames) - 1
+	if i < 0 || i >= g.saved {
+		return
+	}
+	g.saved = i
+	f := g.frames[i]
+	m.frames = append(m.frames, f)
+	m.words = append(m.words, g.stack[f.base:int(f.base)+f.fn.Regs]...)
+	m.log = append(m.log, undo{kind: undoFrame, a: uint32(g.number), b: uint64(i)})
+}
+
+func (g *goroutine) grow(n int) {
+	if n > len(g.stack) {
+		g.stack = append(g.stack, make([]uint64, max(64, n+n/2)-len(g.stack))...)
+	}
+}
+
+// top returns the frame on top.
+func (g *goroutine) top() *frame { return &g.frames[len(g.frames)-1] }
+
+// regs returns the registers of the frame on top.
+func (g *goroutine) regs() []uint64 {
+	f := g.top()
+	return g.stack[f.base : int(f.base)+f.fn.Regs+len(f.fn.Consts)]
+}
+
+// push calls a function: its frame has room for the arguments, which come first.
+func (m *Machine) push(g *goroutine, fn *compile.Func, dst int32) []uint64 {
+	m.p.Ready(fn)
+	base := int32(0)
+	if n := len(g.frames); n > 0 {
+		f := &g.frames[n-1]
+		base = f.base + int32(f.fn.Regs+len(f.fn.Consts))
+	}
+	n := fn.Regs + len(fn.Consts)
+	g.grow(int(base) + n)
+	g.frames = append(g.frames, frame{fn: fn, base: base, dst: dst})
+	r := g.stack[base : int(base)+n]
+	copy(r[fn.Regs:], fn.Consts)
+	if fn.Defers >= 0 {
+		r[fn.Defers] = 0
+	}
+	return r
+}
+
+// addr returns where in memory a pointer points to.
+func (m *Machine) addr(p uint64) uint32 { return m.objs[p>>32].base + uint32(p) }
+
+// set writes a word that the running step may change.
+func (m *Machine) set(a uint32, v uint64) {
+	if a < m.fresh {
+		m.log = append(m.log, undo{undoWord, a, m.mem[a]})
+	}
+	m.mem[a] = v
+}
+
+// newObject allocates memory, all zero.
+func (m *Machine) newObject(g *goroutine, kind objKind, typ *compile.Type, size int) uint64 {
+	words := max(1, size)
+	base := len(m.mem)
+	m.mem = zeroed(m.mem, words)
+	m.shadow = zeroedShadow(m.shadow, words)
+	o := object{base: uint32(base), size: uint32(words), typ: typ, kind: kind, creator: loadedBy, seq: int32(len(m.objs))}
+	if g != nil && !m.setup {
+		o.creator, o.seq = g.number, g.allocs
+		g.allocs++
+		if len(g.frames) > 0 {
+			f := g.top()
+			o.made, o.pc = f.fn, f.pc
+		}
+	}
+	m.objs = append(m.objs, o)
+	return uint64(len(m.objs)-1) << 32
+}
+
+func zeroed(s []uint64, n int) []uint64 {
+	l := len(s)
+	s = slices.Grow(s, n)[:l+n]
+	clear(s[l:])
+	return s
+}
+
+func zeroedShadow(s []shadow, n int) []shadow {
+	l := len(s)
+	s = slices.Grow(s, n)[:l+n]
+	clear(s[l:])
+	return s
+}
+
+// publish makes what a word refers to reachable for all goroutines.
+func (m *Machine) publish(p uint64) {
+	id := uint32(p >> 32)
+	if id == 0 {
+		return
+	}
+	o := &m.objs[id]
+	if o.shared {
+		return
+	}
+	o.shared = true
+	if int(id) < m.freshObj {
+		m.log = append(m.log, undo{kind: undoShared, a: id})
+	}
+	m.references(id, func(w uint64) { m.publish(w) })
+}
+
+// publishValue does that for all references of a value.
+func (m *Machine) publishValue(t *compile.Type, v []uint64) {
+	m.refsOf(t, v, func(w uint64) { m.publish(w) })
+}
+
+// refsOf calls f for the references of a value.
+func (m *Machine) refsOf(t *compile.Type, v []uint64, f func(uint64)) {
+	for _, r := range t.Refs {
+		w := v[r.Off]
+		switch r.Kind {
+		case compile.RefPointer:
+			if w != 0 {
+				f(w)
+			}
+		case compile.RefFunc:
+			if w != 0 && w&compile.StaticFunc == 0 {
+				f(w)
+			}
+		case compile.RefInterface:
+			if w != 0 {
+				m.ifaceRef(m.p.TypeByID(w), v[r.Off+1], f)
+			}
+		}
+	}
+}
+
+// ifaceRef calls f for what an interface's word refers to.
+func (m *Machine) ifaceRef(t *compile.Type, w uint64, f func(uint64)) {
+	switch {
+	case t.Size > 1:
+		f(w)
+	case t.Size == 1 && len(t.Refs) == 1:
+		if w != 0 && (t.Refs[0].Kind != compile.RefFunc || w&compile.StaticFunc == 0) {
+			f(w)
+		}
+	}
+}
+
+// references calls f for all references of an object.
+func (m *Machine) references(id uint32, f func(uint64)) {
+	o := m.objs[id] // f may allocate
+	words := func() []uint64 { return m.mem[o.base : o.base+o.size] }
+	switch o.kind {
+	case plainObj:
+		if len(o.typ.Refs) == 0 {
+			return
+		}
+		n := max(1, o.typ.Size)
+		for at := 0; at+n <= int(o.size); at += n {
+			m.refsOf(o.typ, words()[at:at+n], f)
+		}
+	case chanObj:
+		if len(o.typ.Refs) > 0 {
+			m.eachSlot(id, func(v []uint64) { m.refsOf(o.typ, v, f) })
+		}
+	case mapObj:
+		m.mapRefs(id, f)
+	case closureObj:
+		at := 1
+		for _, t := range o.fn.Captured {
+			m.refsOf(t, words()[at:], f)
+			at += t.Size
+		}
+	case deferObj:
+		m.deferRefs(id, f)
+	}
+}
+
+// touch records an access to a location.
+func (m *Machine) touch(l system.Loc, write bool) {
+	if !m.track {
+		return
+	}
+	for i := range m.accesses {
+		if a := &m.accesses[i]; a.Loc == l {
+			a.Write = a.Write || write
+			return
+		}
+	}
+	m.accesses = append(m.accesses, system.Access{Loc: l, Write: write})
+}
+
+// word returns the location of a word of an object.
+func (m *Machine) word(p uint64) system.Loc {
+	a := m.addr(p)
+	if l := m.shadow[a].loc; l != 0 {
+		return system.Loc(l - 1)
+	}
+	o := &m.objs[p>>32]
+	l := m.sys.locs.Number(locName{kind: wordLoc, a: o.creator, b: o.seq, c: int32(uint32(p))})
+	m.shadow[a].loc = l + 1
+	return system.Loc(l)
+}
+
+// Accesses implements [system.Machine].
+func (m *Machine) Accesses() []system.Access { return m.accesses }
+
+// Track implements [system.Machine].
+func (m *Machine) Track(on bool) { m.track, m.accesses = on, m.accesses[:0] }
+
+// NumThreads implements [system.Machine].
+func (m *Machine) NumThreads() int { return len(m.gors) }
+
+// locName is a location.
+type locName struct {
+	kind    locKind
+	a, b, c int32
+}
+
+type locKind uint8
+
+const (
+	wordLoc   locKind = iota // a, b: the object; c: the offset
+	existLoc                 // goroutine a
+	clockLoc                 //
+	alarmLoc                 // of goroutine a
+	waitLoc                  // goroutine a waits at the channel b, c to receive
+	offerLoc                 // the same to send
+	aliveLoc                 // the program has not ended
+	stdoutLoc                //
+	countLoc                 // how many goroutines there are
+)
+
+// threadName is the n-th child of a goroutine.
+type threadName struct{ parent, n int32 }
+
+func (m *Machine) loc(n locName) system.Loc { return system.Loc(m.sys.locs.Number(n)) }
+
+// goroutine returns the goroutine of a number, made as absent if need be.
+func (m *Machine) goroutine(n int) *goroutine {
+	for len(m.gors) <= n {
+		if len(m.gors) < cap(m.gors) {
+			m.gors = m.gors[:len(m.gors)+1]
+			if g := m.gors[len(m.gors)-1]; g != nil {
+				g.gstate = gstate{}
+				g.frames = g.frames[:0]
+				continue
+			}
+			m.gors[len(m.gors)-1] = &goroutine{number: int32(len(m.gors) - 1)}
+			continue
+		}
+		m.gors = append(m.gors, &goroutine{number: int32(len(m.gors))})
+	}
+	return m.gors[n]
+}
+
+// fault is a fault of this program, not of what it explores.
+func (m *Machine) fault(format string, args ...any) {
+	panic(fmt.Sprintf("machine: "+format, args...))
+}

@@ -1,0 +1,655 @@
+package machine
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+	"strings"
+
+	"cpor/frontend/gosrc/compile"
+)
+
+// native is a function that the machine itself performs. The registers begin with
+// the parameters; the results come behind them. One that synchronises has alts and
+// sync: how many ways there are to take it now (0: it is blocked), and one of them.
+type native struct {
+	name string
+	run  func(m *Machine, g *goroutine, r []uint64)
+	alts func(m *Machine, g *goroutine, r []uint64) int
+	sync func(m *Machine, g *goroutine, r []uint64, which int)
+}
+
+var natives []native
+
+var nativeByName = map[string]int{}
+
+func enter(n native) {
+	if _, ok := nativeByName[n.name]; ok {
+		panic("machine: two natives " + n.name)
+	}
+	nativeByName[n.name] = len(natives)
+	natives = append(natives, n)
+}
+
+// lookupNative finds a native function for package compile.
+func lookupNative(name string) (number int, sync, ok bool) {
+	i, ok := nativeByName[name]
+	if !ok {
+		return 0, false, false
+	}
+	return i, natives[i].sync != nil, true
+}
+
+func always(m *Machine, g *goroutine, r []uint64) int { return 1 }
+
+func init() {
+	plain := func(name string, run func(m *Machine, g *goroutine, r []uint64)) { enter(native{name: name, run: run}) }
+
+	// Locks. The first word of a mutex is the number of its holder plus one.
+	enter(native{name: "(*sync.Mutex).Lock",
+		alts: func(m *Machine, g *goroutine, r []uint64) int {
+			if r[0]>>32 == 0 {
+				return 1
+			}
+			m.touchWord(r[0], false)
+			return int(flag(m.mem[m.addr(r[0])] == 0))
+		},
+		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+			if m.nilSync(g, r[0]) {
+				return
+			}
+			m.put(r[0], uint64(g.number)+1)
+			m.acquire(g, r[0])
+		}})
+	enter(native{name: "(*sync.Mutex).TryLock", alts: always,
+		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+			if m.nilSync(g, r[0]) {
+				return
+			}
+			m.touchWord(r[0], false)
+			r[1] = flag(m.mem[m.addr(r[0])] == 0)
+			if r[1] == 1 {
+				m.put(r[0], uint64(g.number)+1)
+				m.acquire(g, r[0])
+			}
+		}})
+	enter(native{name: "(*sync.Mutex).Unlock", alts: always,
+		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+			if m.nilSync(g, r[0]) {
+				return
+			}
+			m.touchWord(r[0], true)
+			if m.mem[m.addr(r[0])] == 0 {
+				m.fatal(g, "sync: unlock of unlocked mutex")
+				return
+			}
+			m.put(r[0], 0)
+			m.release(g, r[0])
+		}})
+
+	// RWMutex: the writer that has announced itself plus one, the readers, whether
+	// the writer has the lock.
+	enter(native{name: "sync.rwAnnounce",
+		alts: func(m *Machine, g *goroutine, r []uint64) int {
+			if r[0]>>32 == 0 {
+				return 1
+			}
+			m.touchWord(r[0], false)
+			return int(flag(m.mem[m.addr(r[0])] == 0))
+		},
+		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+			if m.nilSync(g, r[0]) {
+				return
+			}
+			m.put(r[0], uint64(g.number)+1)
+			m.acquire(g, r[0])
+		}})
+	enter(native{name: "sync.rwLock",
+		alts: func(m *Machine, g *goroutine, r []uint64) int { return int(flag(m.readers(g, r[0]+1) == 0)) },
+		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+			m.put(r[0]+2, 1)
+			m.acquire(g, r[0]+1)
+		}})
+	enter(native{name: "(*sync.RWMutex).TryLock", alts: always,
+		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+			if m.nilSync(g, r[0]) {
+				return
+			}
+			m.touchWord(r[0], false)
+			r[1] = 0
+			if m.mem[m.addr(r[0])] == 0 && m.readers(g, r[0]+1) == 0 {
+				m.put(r[0], uint64(g.number)+1)
+				m.put(r[0]+2, 1)
+				m.acquire(g, r[0])
+				m.acquire(g, r[0]+1)
+				r[1] = 1
+			}
+		}})
+	enter(native{name: "(*sync.RWMutex).Unlock", alts: always,
+		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+			if m.nilSync(g, r[0]) {
+				return
+			}
+			m.touchWord(r[0], true)
+			m.touchWord(r[0]+2, false)
+			if m.mem[m.addr(r[0]+2)] == 0 {
+				m.fatal(g, "sync: Unlock of unlocked RWMutex")
+				return
+			}
+			m.put(r[0], 0)
+			m.put(r[0]+2, 0)
+			m.release(g, r[0])
+		}})
+	enter(native{name: "(*sync.RWMutex).RLock",
+		alts: func(m *Machine, g *goroutine, r []uint64) int {
+			if r[0]>>32 == 0 {
+				return 1
+			}
+			m.touchWord(r[0], false)
+			return int(flag(m.mem[m.addr(r[0])] == 0))
+		},
+		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+			if m.nilSync(g, r[0]) {
+				return
+			}
+			m.addShare(g, r[0]+1, 1)
+			m.acquire(g, r[0])
+		}})
+	enter(native{name: "(*sync.RWMutex).TryRLock", alts: always,
+		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+			if m.nilSync(g, r[0]) {
+				return
+			}
+			m.touchWord(r[0], false)
+			if r[1] = flag(m.mem[m.addr(r[0])] == 0); r[1] == 1 {
+				m.addShare(g, r[0]+1, 1)
+				m.acquire(g, r[0])
+			}
+		}})
+	enter(native{name: "(*sync.RWMutex).RUnlock", alts: always,
+		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+			if m.nilSync(g, r[0]) {
+				return
+			}
+			if !m.takeShare(g, r[0]+1) {
+				m.fatal(g, "sync: RUnlock of unlocked RWMutex")
+				return
+			}
+			m.release(g, r[0]+1)
+		}})
+
+	// WaitGroup: the shares, and two words for the race of Add and Wait.
+	enter(native{name: "(*sync.WaitGroup).Add", alts: always,
+		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+			if m.nilSync(g, r[0]) {
+				return
+			}
+			n := int64(r[1])
+			if n < 0 {
+				m.release(g, r[0])
+			}
+			for ; n > 0; n-- {
+				m.addShare(g, r[0], 1)
+			}
+			for ; n < 0; n++ {
+				if !m.takeShare(g, r[0]) {
+					m.panicText(g, "sync: negative WaitGroup counter")
+					return
+				}
+			}
+		}})
+	enter(native{name: "(*sync.WaitGroup).Wait",
+		alts: func(m *Machine, g *goroutine, r []uint64) int {
+			if r[0]>>32 == 0 {
+				return 1
+			}
+			return int(flag(m.readers(g, r[0]) == 0))
+		},
+		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+			if m.nilSync(g, r[0]) {
+				return
+			}
+			m.acquire(g, r[0])
+		}})
+
+	// Once: 0 not yet, 1 running, 2 done.
+	enter(native{name: "sync.onceBegin",
+		alts: func(m *Machine, g *goroutine, r []uint64) int {
+			if r[0]>>32 == 0 {
+				return 1
+			}
+			m.touchWord(r[0], false)
+			return int(flag(m.mem[m.addr(r[0])] != 1))
+		},
+		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+			if m.nilSync(g, r[0]) {
+				return
+			}
+			if r[1] = flag(m.mem[m.addr(r[0])] == 0); r[1] == 1 {
+				m.put(r[0], 1)
+			}
+			m.acquire(g, r[0])
+		}})
+	enter(native{name: "sync.onceEnd", alts: always,
+		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+			m.put(r[0], 2)
+			m.release(g, r[0])
+		}})
+
+	// Cond: how many have waited, how many of them were woken.
+	enter(native{name: "sync.condAdd", alts: always,
+		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+			r[1] = m.mem[m.addr(r[0])]
+			m.put(r[0], r[1]+1)
+		}})
+	enter(native{name: "sync.condWait",
+		alts: func(m *Machine, g *goroutine, r []uint64) int {
+			m.touchWord(r[0]+1, false)
+			return int(flag(r[1] < m.mem[m.addr(r[0]+1)]))
+		},
+		sync: func(m *Machine, g *goroutine, r []uint64, _ int) { m.acquire(g, r[0]+1) }})
+	enter(native{name: "sync.condNotify", alts: always,
+		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+			m.touchWord(r[0], false)
+			m.touchWord(r[0]+1, false)
+			all, woken := m.mem[m.addr(r[0])], m.mem[m.addr(r[0]+1)]
+			if woken < all {
+				if r[1] == 1 {
+					woken = all
+				} else {
+					woken++
+				}
+				m.put(r[0]+1, woken)
+				m.release(g, r[0]+1)
+			}
+		}})
+
+	// A point where the library synchronises on a word: what follows in this
+	// transition is as if it happened there.
+	enter(native{name: "internal/cpor.Point", alts: always,
+		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+			if m.nilSync(g, r[0]) {
+				return
+			}
+			write := r[1] == 1
+			m.touchWord(r[0], write)
+			m.acquire(g, r[0])
+			if write {
+				m.release(g, r[0])
+			}
+		}})
+	atomics()
+	clockNatives()
+
+	plain("internal/cpor.Print", func(m *Machine, g *goroutine, r []uint64) { m.print(m.text(r[0])) })
+	enter(native{name: "internal/cpor.Write", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+		m.touch(m.loc(locName{kind: stdoutLoc}), true)
+		m.outText = m.str(m.text(m.outText) + m.text(r[0]))
+		m.print(m.text(r[0]))
+	}})
+	plain("internal/cpor.Ordered", func(m *Machine, g *goroutine, r []uint64) { r[0] = flag(m.sys.o.Outcomes && !m.setup) })
+	plain("internal/cpor.Fail", func(m *Machine, g *goroutine, r []uint64) {
+		m.violate(g, Failed, m.text(r[0]), m.stackOf(g))
+	})
+	plain("internal/cpor.Crash", func(m *Machine, g *goroutine, r []uint64) {
+		var stack []token
+		if g.panics != nil {
+			stack = g.panics.stack
+		}
+		m.violate(g, Panicked, "panic: "+m.text(r[0]), stack)
+	})
+	plain("internal/cpor.Fatal", func(m *Machine, g *goroutine, r []uint64) { m.fatal(g, m.text(r[0])) })
+	plain("internal/cpor.Exit", func(m *Machine, g *goroutine, r []uint64) {
+		if m.sys.ends && r[0] == 0 {
+			m.exited = true
+			m.touch(m.loc(locName{kind: aliveLoc}), true)
+			g.status = ended
+			g.frames = g.frames[:0]
+			return
+		}
+		m.exited = true
+		m.violate(g, Exited, fmt.Sprintf("exits with code %d", int64(r[0])), m.stackOf(g))
+	})
+	plain("internal/cpor.Refuse", func(m *Machine, g *goroutine, r []uint64) { m.refuse(g, m.text(r[0])) })
+	plain("runtime.Goexit", func(m *Machine, g *goroutine, r []uint64) {
+		g.frames = g.frames[:len(g.frames)-1] // its own
+		m.saveFrame(g)
+		m.start(g, &panicRec{goexit: true})
+	})
+	nothing := func(m *Machine, g *goroutine, r []uint64) {}
+	for _, n := range []string{"runtime.Gosched", "runtime.GC", "runtime.KeepAlive", "runtime.LockOSThread", "runtime.UnlockOSThread", "runtime/debug.FreeOSMemory", "runtime.SetFinalizer"} {
+		plain(n, nothing)
+	}
+	plain("runtime.NumCPU", func(m *Machine, g *goroutine, r []uint64) { r[0] = 4 })
+	plain("runtime.GOMAXPROCS", func(m *Machine, g *goroutine, r []uint64) { r[1] = 4 })
+	enter(native{name: "runtime.NumGoroutine", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+		m.touch(m.loc(locName{kind: countLoc}), false)
+		n := 0
+		for _, x := range m.gors {
+			if x.status == alive && !x.daemon {
+				n++
+			}
+		}
+		r[0] = uint64(n)
+	}})
+	plain("internal/cpor.Rand", func(m *Machine, g *goroutine, r []uint64) {
+		g.rands++
+		h := uint64(g.rands)
+		for n := g.number; n >= 0; {
+			t := m.sys.threads.Name(uint32(n))
+			h = mix(h, uint64(t.n)+1)
+			n = t.parent
+		}
+		h = (h ^ h>>33) * 0xff51afd7ed558ccd
+		r[0] = h ^ h>>33
+	})
+	mathNatives(plain)
+	stringNatives(plain)
+	valueNatives(plain)
+}
+
+// nilSync panics if a synchronisation object is nil.
+func (m *Machine) nilSync(g *goroutine, p uint64) bool {
+	if p>>32 != 0 {
+		return false
+	}
+	m.throw(g, nilDereference)
+	return true
+}
+
+// panicText panics with a string.
+func (m *Machine) panicText(g *goroutine, s string) {
+	m.panic(g, uint64(m.sys.stringType.ID), m.str(s))
+}
+
+// put writes a word of a synchronisation object.
+func (m *Machine) put(p, v uint64) {
+	m.touchWord(p, true)
+	m.set(m.addr(p), v)
+}
+
+// print notes what the program prints.
+func (m *Machine) print(s string) {
+	if m.collect {
+		m.output = append(m.output, s...)
+	}
+}
+
+// readers returns the shares of a counter.
+func (m *Machine) readers(g *goroutine, p uint64) uint64 {
+	m.touchWord(p, false)
+	return m.mem[m.addr(p)]
+}
+
+// addShare adds to a counter.
+func (m *Machine) addShare(g *goroutine, p uint64, n uint64) { m.put(p, m.mem[m.addr(p)]+n) }
+
+// takeShare takes one from a counter; false if there is none.
+func (m *Machine) takeShare(g *goroutine, p uint64) bool {
+	n := m.mem[m.addr(p)]
+	if n == 0 {
+		m.touchWord(p, false)
+		return false
+	}
+	m.put(p, n-1)
+	return true
+}
+
+// atomics enters the functions of sync/atomic.
+func atomics() {
+	type size struct {
+		suffix string
+		kind   compile.Kind
+	}
+	for _, s := range []size{{"Int32", compile.Int32}, {"Int64", compile.Int64}, {"Uint32", compile.Uint32}, {"Uint64", compile.Uint64}, {"Uintptr", compile.Uintptr}, {"Pointer", compile.Pointer}} {
+		k := s.kind
+		op := func(name string, params int, f func(m *Machine, g *goroutine, r []uint64, old uint64) (v uint64, write bool, result uint64)) {
+			enter(native{name: "sync/atomic." + name + s.suffix, alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+				if m.nilSync(g, r[0]) {
+					return
+				}
+				a := m.addr(r[0])
+				v, write, result := f(m, g, r, m.mem[a])
+				m.atomicAccess(g, r[0], write)
+				m.acquire(g, r[0])
+				if write {
+					m.set(a, norm(k, v))
+					if k == compile.Pointer && m.objs[r[0]>>32].shared {
+						m.publish(v)
+					}
+					m.release(g, r[0])
+				}
+				if params < len(r) {
+					r[params] = norm(k, result)
+				}
+			}})
+		}
+		op("Load", 1, func(m *Machine, g *goroutine, r []uint64, old uint64) (uint64, bool, uint64) { return 0, false, old })
+		op("Store", 1<<30, func(m *Machine, g *goroutine, r []uint64, old uint64) (uint64, bool, uint64) { return r[1], true, 0 })
+		op("Swap", 2, func(m *Machine, g *goroutine, r []uint64, old uint64) (uint64, bool, uint64) { return r[1], true, old })
+		op("CompareAndSwap", 3, func(m *Machine, g *goroutine, r []uint64, old uint64) (uint64, bool, uint64) {
+			return r[2], old == r[1], flag(old == r[1])
+		})
+		if k == compile.Pointer {
+			continue
+		}
+		op("Add", 2, func(m *Machine, g *goroutine, r []uint64, old uint64) (uint64, bool, uint64) {
+			return old + r[1], true, old + r[1]
+		})
+		op("And", 2, func(m *Machine, g *goroutine, r []uint64, old uint64) (uint64, bool, uint64) {
+			return old & r[1], true, old
+		})
+		op("Or", 2, func(m *Machine, g *goroutine, r []uint64, old uint64) (uint64, bool, uint64) {
+			return old | r[1], true, old
+		})
+	}
+}
+
+// atomicAccess records an atomic access, which races with plain ones. Of the two
+// orders only the one is looked at in which the plain access is earlier: the other
+// one is explored, too.
+func (m *Machine) atomicAccess(g *goroutine, p uint64, write bool) {
+	m.touchWord(p, write)
+	if !m.sys.races || m.setup {
+		return
+	}
+	s := m.shadow[m.addr(p)]
+	if s.w != 0 && !m.before(s.w, g) {
+		m.race(g, p, s.w, true, write)
+	} else if write && s.r != 0 && s.r&manyReads == 0 && !m.before(s.r, g) {
+		m.race(g, p, s.r, false, write)
+	}
+}
+
+// alarmOf returns the goroutine that stands for a timer.
+func (m *Machine) alarmOf(w uint64) *goroutine { return m.gors[int(w)-1] }
+
+func (m *Machine) alarm(n int32) { m.touch(m.loc(locName{kind: alarmLoc, a: n}), true) }
+
+func (m *Machine) clockRead() { m.touch(m.loc(locName{kind: clockLoc}), false) }
+
+// arm sets the alarm of a goroutine.
+func (m *Machine) arm(x *goroutine, d int64) {
+	m.clockRead()
+	m.alarm(x.number)
+	x.armed = true
+	x.deadline = m.now + max(0, d)
+	if x.deadline < m.now {
+		x.deadline = math.MaxInt64
+	}
+}
+
+// due tells whether a goroutine's alarm may go off.
+func (m *Machine) due(g *goroutine) bool {
+	m.touch(m.loc(locName{kind: alarmLoc, a: g.number}), false)
+	if !g.armed {
+		return false
+	}
+	for _, x := range m.gors {
+		if x != g && x.status == alive && x.armed && x.deadline < g.deadline {
+			m.touch(m.loc(locName{kind: alarmLoc, a: x.number}), false)
+			return false
+		}
+	}
+	return true
+}
+
+// fire lets the alarm go off.
+func (m *Machine) fire(g *goroutine) {
+	m.touch(m.loc(locName{kind: clockLoc}), true)
+	m.alarm(g.number)
+	m.now = max(m.now, g.deadline)
+	g.armed = false
+	g.deadline = 0
+}
+
+func clockNatives() {
+	enter(native{name: "internal/cpor.Now", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+		m.clockRead()
+		r[0] = uint64(m.now)
+	}})
+	enter(native{name: "internal/cpor.Arm", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) { m.arm(g, int64(r[0])) }})
+	due := func(m *Machine, g *goroutine, r []uint64) int { return int(flag(m.due(g))) }
+	enter(native{name: "internal/cpor.Await", alts: due, sync: func(m *Machine, g *goroutine, r []uint64, _ int) { m.fire(g) }})
+	// AwaitTimer(c chan Time, period int64): a timer's goroutine lets it go off.
+	enter(native{name: "time.awaitTimer", alts: due, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+		m.fire(g)
+		if c := r[0]; c != 0 {
+			at := m.chanWord(c, chanTail)
+			s := m.slot(c, at)
+			m.touchWord(c+chanTail, false)
+			m.touchWord(s, false)
+			if m.mem[m.addr(s)] == 0 {
+				m.send(g, c, m.timeValue(), alternative{0, -1, 0})
+			}
+		}
+		if d := int64(r[1]); d > 0 {
+			m.arm(g, d)
+		}
+	}})
+	// startTimer(loop func(), d int64) int
+	enter(native{name: "time.startTimer", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+		if r[0]&compile.StaticFunc == 0 {
+			m.publish(r[0])
+		}
+		x := m.create(g)
+		x.daemon = true
+		m.callFunc(x, r[0], nil, -1)
+		x.unstarted = false
+		m.run(x)
+		m.arm(x, int64(r[1]))
+		r[2] = uint64(x.number) + 1
+	}})
+	// stopTimer(t int, c chan Time, d int64, arm bool) bool
+	enter(native{name: "time.setTimer", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+		if r[0] == 0 {
+			m.panicText(g, "time: Stop called on uninitialized Timer")
+			return
+		}
+		x := m.alarmOf(r[0])
+		m.saveState(x)
+		was := x.armed
+		if c := r[1]; c != 0 && m.chanWord(c, chanTimer) == 1 {
+			s := m.slot(c, m.chanWord(c, chanHead))
+			m.touchWord(s, false)
+			if m.mem[m.addr(s)] != 0 {
+				// No value from before is received any more.
+				m.touchWord(c+chanHead, true)
+				m.put(s, 0)
+				was = true
+			}
+		}
+		m.clockRead()
+		m.alarm(x.number)
+		x.armed = false
+		if r[3] == 1 {
+			m.arm(x, int64(r[2]))
+		}
+		r[4] = flag(was)
+	}})
+	enter(native{name: "time.timerChan", run: func(m *Machine, g *goroutine, r []uint64) {
+		m.set(m.addr(r[0]+chanTimer), 1)
+		r[1] = r[0]
+	}})
+}
+
+// timeEpoch is the clock's beginning, in seconds since the year 1: the first of
+// January 2000, as in testing/synctest.
+const timeEpoch = 63082281600
+
+// timeValue returns the words of a time.Time.
+func (m *Machine) timeValue() []uint64 {
+	if !m.sys.readsClock {
+		return []uint64{0, timeEpoch, 0} // one time more would be one state more
+	}
+	return []uint64{uint64(m.now % 1e9), uint64(timeEpoch + m.now/1e9), 0}
+}
+
+func mathNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))) {
+	for name, f := range map[string]func(float64) float64{
+		"Sqrt": math.Sqrt, "Floor": math.Floor, "Ceil": math.Ceil, "Trunc": math.Trunc, "Round": math.Round, "Abs": math.Abs,
+		"Exp": math.Exp, "Exp2": math.Exp2, "Log": math.Log, "Log2": math.Log2, "Log10": math.Log10, "Log1p": math.Log1p, "Expm1": math.Expm1,
+		"Sin": math.Sin, "Cos": math.Cos, "Tan": math.Tan, "Asin": math.Asin, "Acos": math.Acos, "Atan": math.Atan,
+		"Sinh": math.Sinh, "Cosh": math.Cosh, "Tanh": math.Tanh, "Cbrt": math.Cbrt, "RoundToEven": math.RoundToEven,
+	} {
+		plain("math."+name, func(m *Machine, g *goroutine, r []uint64) { r[1] = w64(f(f64(r[0]))) })
+	}
+	for name, f := range map[string]func(x, y float64) float64{
+		"Pow": math.Pow, "Mod": math.Mod, "Max": math.Max, "Min": math.Min, "Hypot": math.Hypot, "Atan2": math.Atan2, "Dim": math.Dim, "Copysign": math.Copysign, "Remainder": math.Remainder,
+	} {
+		plain("math."+name, func(m *Machine, g *goroutine, r []uint64) { r[2] = w64(f(f64(r[0]), f64(r[1]))) })
+	}
+	for _, n := range []string{"Float64bits", "Float64frombits", "Float32bits", "Float32frombits"} {
+		plain("math."+n, func(m *Machine, g *goroutine, r []uint64) { r[1] = r[0] })
+	}
+	plain("math.FMA", func(m *Machine, g *goroutine, r []uint64) { r[3] = w64(math.FMA(f64(r[0]), f64(r[1]), f64(r[2]))) })
+	plain("math/bits.Mul64", func(m *Machine, g *goroutine, r []uint64) { r[2], r[3] = bits.Mul64(r[0], r[1]) })
+	plain("math/bits.TrailingZeros64", func(m *Machine, g *goroutine, r []uint64) { r[1] = uint64(bits.TrailingZeros64(r[0])) })
+	plain("math/bits.Len64", func(m *Machine, g *goroutine, r []uint64) { r[1] = uint64(bits.Len64(r[0])) })
+}
+
+// stringNatives enters functions of the library on strings that are called often.
+func stringNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))) {
+	for name, f := range map[string]func(s, t string) bool{"Contains": strings.Contains, "HasPrefix": strings.HasPrefix, "HasSuffix": strings.HasSuffix, "EqualFold": strings.EqualFold, "ContainsAny": strings.ContainsAny} {
+		plain("strings."+name, func(m *Machine, g *goroutine, r []uint64) { r[2] = flag(f(m.text(r[0]), m.text(r[1]))) })
+	}
+	for name, f := range map[string]func(s, t string) int{"Index": strings.Index, "LastIndex": strings.LastIndex, "Count": strings.Count, "Compare": strings.Compare, "IndexAny": strings.IndexAny} {
+		plain("strings."+name, func(m *Machine, g *goroutine, r []uint64) { r[2] = uint64(int64(f(m.text(r[0]), m.text(r[1])))) })
+	}
+	for name, f := range map[string]func(s, t string) string{"TrimPrefix": strings.TrimPrefix, "TrimSuffix": strings.TrimSuffix, "Trim": strings.Trim, "TrimLeft": strings.TrimLeft, "TrimRight": strings.TrimRight} {
+		plain("strings."+name, func(m *Machine, g *goroutine, r []uint64) { r[2] = m.str(f(m.text(r[0]), m.text(r[1]))) })
+	}
+	for name, f := range map[string]func(s string) string{"ToUpper": strings.ToUpper, "ToLower": strings.ToLower, "TrimSpace": strings.TrimSpace} {
+		plain("strings."+name, func(m *Machine, g *goroutine, r []uint64) { r[1] = m.str(f(m.text(r[0]))) })
+	}
+	plain("strings.IndexByte", func(m *Machine, g *goroutine, r []uint64) {
+		r[2] = uint64(int64(strings.IndexByte(m.text(r[0]), byte(r[1]))))
+	})
+	plain("strings.Repeat", func(m *Machine, g *goroutine, r []uint64) {
+		n := int64(r[1])
+		if n < 0 {
+			g.frames = g.frames[:len(g.frames)-1]
+			m.saveFrame(g)
+			m.panicText(g, "strings: negative Repeat count")
+			return
+		}
+		r[2] = m.str(strings.Repeat(m.text(r[0]), int(n)))
+	})
+	plain("strings.ReplaceAll", func(m *Machine, g *goroutine, r []uint64) {
+		r[3] = m.str(strings.ReplaceAll(m.text(r[0]), m.text(r[1]), m.text(r[2])))
+	})
+	plain("strings.Replace", func(m *Machine, g *goroutine, r []uint64) {
+		r[4] = m.str(strings.Replace(m.text(r[0]), m.text(r[1]), m.text(r[2]), int(int64(r[3]))))
+	})
+	plain("strconv.Itoa", func(m *Machine, g *goroutine, r []uint64) { r[1] = m.str(strconv.Itoa(int(int64(r[0])))) })
+	plain("strconv.FormatInt", func(m *Machine, g *goroutine, r []uint64) {
+		r[2] = m.str(strconv.FormatInt(int64(r[0]), int(r[1])))
+	})
+	plain("strconv.FormatUint", func(m *Machine, g *goroutine, r []uint64) { r[2] = m.str(strconv.FormatUint(r[0], int(r[1]))) })
+	plain("strconv.Quote", func(m *Machine, g *goroutine, r []uint64) { r[1] = m.str(strconv.Quote(m.text(r[0]))) })
+	plain("strconv.FormatFloat", func(m *Machine, g *goroutine, r []uint64) {
+		r[4] = m.str(strconv.FormatFloat(f64(r[0]), byte(r[1]), int(int64(r[2])), int(r[3])))
+	})
+	plain("strconv.FormatBool", func(m *Machine, g *goroutine, r []uint64) { r[1] = m.str(strconv.FormatBool(r[0] == 1)) })
+}

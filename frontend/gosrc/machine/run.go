@@ -1,0 +1,1007 @@
+package machine
+
+import (
+	"fmt"
+	"math"
+	"unicode/utf8"
+
+	"cpor/frontend/gosrc/compile"
+)
+
+// stop is why a goroutine stops computing.
+type stop uint8
+
+const (
+	atSync  stop = iota // the next instruction synchronises
+	atEnd               // the goroutine has ended
+	atFault             // it has violated a property
+)
+
+func norm(k compile.Kind, v uint64) uint64 {
+	switch k {
+	case compile.Int8:
+		return uint64(int8(v))
+	case compile.Int16:
+		return uint64(int16(v))
+	case compile.Int32:
+		return uint64(int32(v))
+	case compile.Uint8:
+		return uint64(uint8(v))
+	case compile.Uint16:
+		return uint64(uint16(v))
+	case compile.Uint32:
+		return uint64(uint32(v))
+	}
+	return v
+}
+
+func f32(w uint64) float32 { return math.Float32frombits(uint32(w)) }
+func f64(w uint64) float64 { return math.Float64frombits(w) }
+func w32(f float32) uint64 { return uint64(math.Float32bits(f)) }
+func w64(f float64) uint64 { return math.Float64bits(f) }
+func flag(b bool) (w uint64) {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// run computes until the next instruction synchronises. Each call of a function, and
+// each return, loads the frame anew.
+func (m *Machine) run(g *goroutine) stop {
+	if len(g.frames) == 0 {
+		return atEnd
+	}
+	for {
+		f := g.top()
+		fn := f.fn
+		code := fn.Code
+		r := g.stack[f.base : int(f.base)+fn.Regs+len(fn.Consts)]
+		pc := f.pc
+	frame:
+		for {
+			i := &code[pc]
+			m.budget--
+			switch i.Op {
+			case compile.Nop:
+			case compile.Move1:
+				r[i.A] = r[i.B]
+			case compile.MoveN:
+				copy(r[i.A:i.A+i.N], r[i.B:i.B+i.N])
+			case compile.Zero:
+				clear(r[i.A : i.A+i.N])
+			case compile.Add:
+				r[i.A] = r[i.B] + r[i.C]
+			case compile.Sub:
+				r[i.A] = r[i.B] - r[i.C]
+			case compile.Mul:
+				r[i.A] = r[i.B] * r[i.C]
+			case compile.AddK:
+				switch i.K {
+				case compile.Float64:
+					r[i.A] = w64(f64(r[i.B]) + f64(r[i.C]))
+				case compile.Float32:
+					r[i.A] = w32(f32(r[i.B]) + f32(r[i.C]))
+				default:
+					r[i.A] = norm(i.K, r[i.B]+r[i.C])
+				}
+			case compile.SubK:
+				switch i.K {
+				case compile.Float64:
+					r[i.A] = w64(f64(r[i.B]) - f64(r[i.C]))
+				case compile.Float32:
+					r[i.A] = w32(f32(r[i.B]) - f32(r[i.C]))
+				default:
+					r[i.A] = norm(i.K, r[i.B]-r[i.C])
+				}
+			case compile.MulK:
+				switch i.K {
+				case compile.Float64:
+					r[i.A] = w64(f64(r[i.B]) * f64(r[i.C]))
+				case compile.Float32:
+					r[i.A] = w32(f32(r[i.B]) * f32(r[i.C]))
+				default:
+					r[i.A] = norm(i.K, r[i.B]*r[i.C])
+				}
+			case compile.DivK:
+				switch {
+				case i.K == compile.Float64:
+					r[i.A] = w64(f64(r[i.B]) / f64(r[i.C]))
+				case i.K == compile.Float32:
+					r[i.A] = w32(f32(r[i.B]) / f32(r[i.C]))
+				case r[i.C] == 0:
+					f.pc = pc
+					m.throw(g, "integer divide by zero")
+					break frame
+				case i.K.Signed():
+					r[i.A] = norm(i.K, uint64(int64(r[i.B])/int64(r[i.C])))
+				default:
+					r[i.A] = r[i.B] / r[i.C]
+				}
+			case compile.RemK:
+				switch {
+				case r[i.C] == 0:
+					f.pc = pc
+					m.throw(g, "integer divide by zero")
+					break frame
+				case i.K.Signed():
+					r[i.A] = uint64(int64(r[i.B]) % int64(r[i.C]))
+				default:
+					r[i.A] = r[i.B] % r[i.C]
+				}
+			case compile.And:
+				r[i.A] = r[i.B] & r[i.C]
+			case compile.Or:
+				r[i.A] = r[i.B] | r[i.C]
+			case compile.Xor:
+				r[i.A] = r[i.B] ^ r[i.C]
+			case compile.AndNot:
+				r[i.A] = r[i.B] &^ r[i.C]
+			case compile.Shl, compile.Shr:
+				n := r[i.C]
+				if compile.Kind(i.N).Signed() && int64(n) < 0 {
+					f.pc = pc
+					m.throw(g, "negative shift amount")
+					break frame
+				}
+				switch {
+				case i.Op == compile.Shl:
+					r[i.A] = norm(i.K, r[i.B]<<n)
+				case i.K.Signed():
+					r[i.A] = uint64(int64(r[i.B]) >> n)
+				default:
+					r[i.A] = r[i.B] >> n
+				}
+			case compile.Concat:
+				switch {
+				case r[i.B] == 0:
+					r[i.A] = r[i.C]
+				case r[i.C] == 0:
+					r[i.A] = r[i.B]
+				default:
+					r[i.A] = m.str(m.text(r[i.B]) + m.text(r[i.C]))
+				}
+			case compile.Not:
+				r[i.A] = r[i.B] ^ 1
+			case compile.NegK:
+				switch i.K {
+				case compile.Float64:
+					r[i.A] = w64(-f64(r[i.B]))
+				case compile.Float32:
+					r[i.A] = w32(-f32(r[i.B]))
+				default:
+					r[i.A] = norm(i.K, -r[i.B])
+				}
+			case compile.ComK:
+				r[i.A] = norm(i.K, ^r[i.B])
+			case compile.EqW:
+				r[i.A] = flag(r[i.B] == r[i.C])
+			case compile.NeW:
+				r[i.A] = flag(r[i.B] != r[i.C])
+			case compile.EqT, compile.NeT:
+				t := fn.Types[i.N]
+				eq, bad := m.equal(t, r[i.B:], r[i.C:])
+				if bad != nil {
+					f.pc = pc
+					m.throw(g, "comparing uncomparable type "+bad.String())
+					break frame
+				}
+				r[i.A] = flag(eq == (i.Op == compile.EqT))
+			case compile.LtS:
+				r[i.A] = flag(int64(r[i.B]) < int64(r[i.C]))
+			case compile.LeS:
+				r[i.A] = flag(int64(r[i.B]) <= int64(r[i.C]))
+			case compile.LtU:
+				r[i.A] = flag(r[i.B] < r[i.C])
+			case compile.LeU:
+				r[i.A] = flag(r[i.B] <= r[i.C])
+			case compile.LtF:
+				if i.K == compile.Float64 {
+					r[i.A] = flag(f64(r[i.B]) < f64(r[i.C]))
+				} else {
+					r[i.A] = flag(f32(r[i.B]) < f32(r[i.C]))
+				}
+			case compile.LeF:
+				if i.K == compile.Float64 {
+					r[i.A] = flag(f64(r[i.B]) <= f64(r[i.C]))
+				} else {
+					r[i.A] = flag(f32(r[i.B]) <= f32(r[i.C]))
+				}
+			case compile.LtStr:
+				r[i.A] = flag(m.text(r[i.B]) < m.text(r[i.C]))
+			case compile.LeStr:
+				r[i.A] = flag(m.text(r[i.B]) <= m.text(r[i.C]))
+			case compile.CAdd, compile.CSub, compile.CMul, compile.CDiv, compile.CNeg:
+				complexOp(i, r)
+			case compile.CMake:
+				r[i.A], r[i.A+1] = r[i.B], r[i.C]
+			case compile.Real:
+				r[i.A] = r[i.B]
+			case compile.Imag:
+				r[i.A] = r[i.B+1]
+			case compile.Jump:
+				if i.N <= pc && m.budget < 0 {
+					f.pc = pc
+					m.exhausted(g)
+					return atFault
+				}
+				pc = i.N
+				continue
+			case compile.If:
+				if r[i.A] != 0 {
+					pc = i.N
+					if m.budget < 0 {
+						f.pc = pc
+						m.exhausted(g)
+						return atFault
+					}
+					continue
+				}
+			case compile.IfNot:
+				if r[i.A] == 0 {
+					pc = i.N
+					if m.budget < 0 {
+						f.pc = pc
+						m.exhausted(g)
+						return atFault
+					}
+					continue
+				}
+			case compile.Alloc:
+				f.pc = pc
+				t := fn.Types[i.N]
+				r[i.A] = m.newObject(g, plainObj, t, t.Size)
+			case compile.LoadW:
+				p := r[i.B]
+				if p>>32 == 0 {
+					f.pc = pc
+					m.throw(g, nilDereference)
+					break frame
+				}
+				o := &m.objs[p>>32]
+				if o.shared && !fn.Untracked && !m.setup {
+					f.pc = pc
+					m.access(g, p, 1, false)
+				}
+				r[i.A] = m.mem[o.base+uint32(p)]
+			case compile.Load:
+				p := r[i.B]
+				if p>>32 == 0 {
+					f.pc = pc
+					m.throw(g, nilDereference)
+					break frame
+				}
+				o := &m.objs[p>>32]
+				n := fn.Types[i.N].Size
+				if o.shared && !fn.Untracked && !m.setup {
+					f.pc = pc
+					m.access(g, p, n, false)
+				}
+				a := int(o.base + uint32(p))
+				copy(r[i.A:], m.mem[a:a+n])
+			case compile.StoreW:
+				p := r[i.A]
+				if p>>32 == 0 {
+					f.pc = pc
+					m.throw(g, nilDereference)
+					break frame
+				}
+				o := &m.objs[p>>32]
+				if o.shared && !fn.Untracked && !m.setup {
+					f.pc = pc
+					m.access(g, p, 1, true)
+				}
+				m.set(o.base+uint32(p), r[i.B])
+			case compile.Store:
+				p := r[i.A]
+				if p>>32 == 0 {
+					f.pc = pc
+					m.throw(g, nilDereference)
+					break frame
+				}
+				t := fn.Types[i.N]
+				if m.objs[p>>32].shared && !fn.Untracked && !m.setup {
+					f.pc = pc
+					m.access(g, p, t.Size, true)
+				}
+				m.storeValue(p, t, r[i.B:])
+			case compile.CheckNil:
+				if r[i.A]>>32 == 0 {
+					f.pc = pc
+					m.throw(g, nilDereference)
+					break frame
+				}
+			case compile.FieldAddr:
+				if r[i.B]>>32 == 0 {
+					f.pc = pc
+					m.throw(g, nilDereference)
+					break frame
+				}
+				r[i.A] = r[i.B] + uint64(i.N)
+			case compile.SliceAddr:
+				if r[i.C] >= r[i.B+1] {
+					f.pc = pc
+					m.throw(g, fmt.Sprintf("index out of range [%d] with length %d", int64(r[i.C]), r[i.B+1]))
+					break frame
+				}
+				r[i.A] = r[i.B] + r[i.C]*uint64(i.N)
+			case compile.ElemAddr:
+				if r[i.B]>>32 == 0 {
+					f.pc = pc
+					m.throw(g, nilDereference)
+					break frame
+				}
+				t := fn.Types[i.N] // the array
+				if r[i.C] >= uint64(t.Len) {
+					f.pc = pc
+					m.throw(g, fmt.Sprintf("index out of range [%d] with length %d", int64(r[i.C]), t.Len))
+					break frame
+				}
+				r[i.A] = r[i.B] + r[i.C]*uint64(t.Elem.Size)
+			case compile.ElemOf:
+				t := fn.Types[i.N]
+				if r[i.C] >= uint64(t.Len) {
+					f.pc = pc
+					m.throw(g, fmt.Sprintf("index out of range [%d] with length %d", int64(r[i.C]), t.Len))
+					break frame
+				}
+				at := int(i.B) + int(r[i.C])*t.Elem.Size
+				copy(r[i.A:], r[at:at+t.Elem.Size])
+			case compile.StrIndex:
+				s := m.text(r[i.B])
+				if r[i.C] >= uint64(len(s)) {
+					f.pc = pc
+					m.throw(g, fmt.Sprintf("index out of range [%d] with length %d", int64(r[i.C]), len(s)))
+					break frame
+				}
+				r[i.A] = uint64(s[r[i.C]])
+			case compile.LenStr:
+				r[i.A] = uint64(len(m.text(r[i.B])))
+			case compile.Convert:
+				convert(compile.Kind(i.C), i.K, r[i.B:], r[i.A:])
+			case compile.ToString:
+				f.pc = pc
+				r[i.A] = m.toString(g, fn.Types[i.N], r[i.B:])
+			case compile.FromStr:
+				f.pc = pc
+				m.fromString(g, fn.Types[i.N], m.text(r[i.B]), r[i.A:])
+			case compile.StrFrom:
+				f.pc = pc
+				if n := int(r[i.C]); n > 0 {
+					m.read(g, r[i.B], n)
+					r[i.A] = m.str(string(m.bytes([]uint64{r[i.B], uint64(n)})))
+				} else {
+					r[i.A] = 0
+				}
+			case compile.SliceOp:
+				f.pc = pc
+				if msg := m.slice(i, fn, r); msg != "" {
+					m.throw(g, msg)
+					break frame
+				}
+			case compile.ToArrPtr:
+				if r[i.B+1] < uint64(i.N) {
+					f.pc = pc
+					m.throw(g, fmt.Sprintf("cannot convert slice with length %d to array or pointer to array with length %d", r[i.B+1], i.N))
+					break frame
+				}
+				r[i.A] = r[i.B]
+			case compile.MakeIface:
+				f.pc = pc
+				t := fn.Types[i.N]
+				w := m.boxed(g, t, r[i.B:])
+				r[i.A], r[i.A+1] = uint64(t.ID), w
+			case compile.Assert:
+				if !m.assert(i, fn, r) {
+					f.pc = pc
+					m.throwAssert(g, fn.Types[i.N], r[i.B])
+					break frame
+				}
+			case compile.MakeFunc:
+				f.pc = pc
+				c := &fn.Calls[i.N]
+				p := m.newObject(g, closureObj, nil, c.Words)
+				m.objs[p>>32].fn = c.Func
+				a := m.addr(p)
+				m.mem[a] = uint64(c.Func.Index)
+				for _, mv := range c.Args {
+					copy(m.mem[a+uint32(mv.To):], r[mv.From:mv.From+mv.Size])
+				}
+				r[i.A] = p
+			case compile.MakeSlice:
+				f.pc = pc
+				t := fn.Types[i.N]
+				n, c := int64(r[i.B]), int64(r[i.C])
+				if n < 0 || n > maxLen {
+					m.throw(g, "makeslice: len out of range")
+					break frame
+				}
+				if c < n || c > maxLen {
+					m.throw(g, "makeslice: cap out of range")
+					break frame
+				}
+				p := m.newObject(g, plainObj, t.Elem, int(c)*t.Elem.Size)
+				r[i.A], r[i.A+1], r[i.A+2] = p, uint64(n), uint64(c)
+			case compile.MakeMap:
+				f.pc = pc
+				r[i.A] = m.newMap(g, fn.Types[i.N])
+			case compile.MakeChan:
+				f.pc = pc
+				n := int64(r[i.B])
+				if n < 0 || n > maxLen {
+					m.throwPlain(g, "makechan: size out of range")
+					break frame
+				}
+				r[i.A] = m.newChan(g, fn.Types[i.N].Elem, int(n))
+			case compile.MapGet:
+				f.pc = pc
+				t := fn.Types[i.N]
+				mp := r[i.B]
+				at := -1
+				if mp != 0 {
+					m.read(g, mp, 1)
+					var bad *compile.Type
+					if at, bad = m.find(mp, r[i.C:]); bad != nil {
+						m.throw(g, "hash of unhashable type "+bad.String())
+						break frame
+					}
+				} else if !t.Key.Plain {
+					if _, bad := m.hash(t.Key, r[i.C:]); bad != nil {
+						m.throw(g, "hash of unhashable type "+bad.String())
+						break frame
+					}
+				}
+				n := t.Elem.Size
+				if at >= 0 {
+					copy(r[i.A:int(i.A)+n], m.mem[at+1+t.Key.Size:])
+				} else {
+					clear(r[i.A : int(i.A)+n])
+				}
+				if i.K == 1 {
+					r[int(i.A)+n] = flag(at >= 0)
+				}
+			case compile.MapSet:
+				f.pc = pc
+				mp := r[i.A]
+				if mp == 0 {
+					m.throwPlain(g, "assignment to entry in nil map")
+					break frame
+				}
+				m.write(g, mp, 1)
+				if bad := m.mapSet(g, mp, r[i.B:], r[i.C:]); bad != nil {
+					m.throw(g, "hash of unhashable type "+bad.String())
+					break frame
+				}
+			case compile.MapDelete:
+				f.pc = pc
+				if mp := r[i.A]; mp != 0 {
+					m.write(g, mp, 1)
+					if bad := m.mapDelete(mp, r[i.B:]); bad != nil {
+						m.throw(g, "hash of unhashable type "+bad.String())
+						break frame
+					}
+				}
+			case compile.MapClear:
+				f.pc = pc
+				if mp := r[i.A]; mp != 0 {
+					m.write(g, mp, 1)
+					m.mapClear(mp)
+				}
+			case compile.Clear:
+				f.pc = pc
+				if n := int(r[i.A+1]) * fn.Types[i.N].Elem.Size; n > 0 {
+					m.write(g, r[i.A], n)
+					a := m.addr(r[i.A])
+					for k := range uint32(n) {
+						m.set(a+k, 0)
+					}
+				}
+			case compile.RangeOf:
+				r[i.A], r[i.A+1] = r[i.B], 0
+				if fn.Types[i.N].Kind == compile.Map && r[i.B] == 0 {
+					r[i.A+1] = 0
+				}
+			case compile.NextMap:
+				f.pc = pc
+				t := fn.Types[i.N]
+				var e []uint64
+				if mp := r[i.B]; mp != 0 {
+					m.read(g, mp, 1)
+					e = m.nextEntry(mp, r[i.B+1])
+				}
+				if e == nil {
+					r[i.A] = 0
+				} else {
+					r[i.B+1] = e[0]
+					r[i.A] = 1
+					copy(r[i.A+1:], e[1:1+t.Key.Size+t.Elem.Size])
+				}
+			case compile.NextStr:
+				s := m.text(r[i.B])
+				if at := r[i.B+1]; at >= uint64(len(s)) {
+					r[i.A] = 0
+				} else {
+					c, n := utf8.DecodeRuneInString(s[at:])
+					r[i.A], r[i.A+1], r[i.A+2] = 1, at, uint64(c)
+					r[i.B+1] = at + uint64(n)
+				}
+			case compile.LenMap:
+				f.pc = pc
+				if mp := r[i.B]; mp != 0 {
+					m.read(g, mp, 1)
+					r[i.A] = m.mem[m.addr(mp)+mapLen]
+				} else {
+					r[i.A] = 0
+				}
+			case compile.CapChan:
+				if c := r[i.B]; c != 0 && m.mem[m.addr(c)+chanTimer] == 0 {
+					r[i.A] = m.mem[m.addr(c)+chanCap]
+				} else {
+					r[i.A] = 0
+				}
+			case compile.Append, compile.AppendStr:
+				f.pc = pc
+				if i.Op == compile.AppendStr {
+					m.appendString(g, fn.Types[i.N], r[i.A:i.A+3], r[i.B:i.B+3], m.text(r[i.C]))
+				} else {
+					m.append(g, fn.Types[i.N], r[i.A:i.A+3], r[i.B:i.B+3], r[i.C:i.C+3])
+				}
+			case compile.Copy:
+				f.pc = pc
+				t := fn.Types[i.N].Elem
+				n := int(min(r[i.B+1], r[i.C+1]))
+				m.copyWords(g, r[i.B], r[i.C], t, n)
+				r[i.A] = uint64(n)
+			case compile.CopyStr:
+				f.pc = pc
+				s := m.text(r[i.C])
+				n := min(int(r[i.B+1]), len(s))
+				if n > 0 {
+					m.write(g, r[i.B], n)
+					a := m.addr(r[i.B])
+					for k := range n {
+						m.set(a+uint32(k), uint64(s[k]))
+					}
+				}
+				r[i.A] = uint64(n)
+			case compile.MinMax:
+				m.minMax(i, fn, r)
+			case compile.Stack:
+				f.pc = pc
+				r[i.A] = m.deferCell(g, f, r)
+			case compile.Recover:
+				f.pc = pc
+				r[i.A], r[i.A+1] = m.recoverPanic(g)
+			case compile.CallF:
+				c := &fn.Calls[i.N]
+				f.pc = pc
+				if len(g.frames) > maxFrames {
+					m.fatal(g, "stack overflow")
+					return atFault
+				}
+				x := m.push(g, c.Func, i.A)
+				r = g.stack[g.frames[len(g.frames)-2].base:]
+				for _, mv := range c.Args {
+					copy(x[mv.To:], r[mv.From:mv.From+mv.Size])
+				}
+				break frame
+			case compile.CallV, compile.CallM:
+				c := &fn.Calls[i.N]
+				f.pc = pc
+				if len(g.frames) > maxFrames {
+					m.fatal(g, "stack overflow")
+					return atFault
+				}
+				var words [24]uint64
+				args := words[:0]
+				for _, mv := range c.Args {
+					args = append(args, r[mv.From:mv.From+mv.Size]...)
+				}
+				if !m.callValue(g, compile.Kind(i.Op-compile.CallF), c, r[c.Value:], args, i.A) {
+					break frame
+				}
+				break frame
+			case compile.Return:
+				if m.ret(g, fn.Moves[i.N]) {
+					if len(g.frames) == 0 {
+						return atEnd
+					}
+				} else {
+					return atFault
+				}
+				break frame
+			case compile.RunDefers:
+				f.pc = pc
+				f.mode = returning
+				if !m.unwind(g) {
+					return m.endOf(g)
+				}
+				break frame
+			case compile.Defer:
+				f.pc = pc
+				m.deferCall(g, f, i, r)
+			case compile.Panic:
+				f.pc = pc
+				m.panic(g, r[i.A], r[i.A+1])
+				break frame
+			case compile.Native:
+				f.pc = pc
+				native := natives[i.N].run
+				native(m, g, r)
+				if g.status != alive {
+					return m.endOf(g)
+				}
+				if len(g.frames) == 0 {
+					return atEnd
+				}
+				if t := g.top(); t.fn != fn || t.pc != pc {
+					break frame // it has called, panicked or left
+				}
+				r = g.regs()
+				f = g.top()
+			case compile.Refuse:
+				f.pc = pc
+				m.refuse(g, fn.Texts[i.N])
+				return atFault
+			default:
+				if i.Op.Synchronises() {
+					f.pc = pc
+					return atSync
+				}
+				m.fault("%s: operation %d", fn.Name, i.Op)
+			}
+			pc++
+		}
+		if g.status != alive {
+			return m.endOf(g)
+		}
+		if len(g.frames) == 0 {
+			return atEnd
+		}
+	}
+}
+
+// endOf tells why a goroutine that cannot go on stops.
+func (m *Machine) endOf(g *goroutine) stop {
+	if g.status == failed {
+		return atFault
+	}
+	return atEnd
+}
+
+const (
+	maxFrames = 1 << 16
+	maxLen    = 1 << 26
+
+	nilDereference = "invalid memory address or nil pointer dereference"
+)
+
+func complexOp(i *compile.Instr, r []uint64) {
+	load := func(at int32) complex128 {
+		if i.K == compile.Complex64 {
+			return complex(float64(f32(r[at])), float64(f32(r[at+1])))
+		}
+		return complex(f64(r[at]), f64(r[at+1]))
+	}
+	a := load(i.B)
+	var c complex128
+	if i.Op == compile.CNeg {
+		c = -a
+	} else {
+		b := load(i.C)
+		if i.K == compile.Complex64 && i.Op != compile.CDiv {
+			x, y := complex64(a), complex64(b)
+			switch i.Op {
+			case compile.CAdd:
+				x += y
+			case compile.CSub:
+				x -= y
+			case compile.CMul:
+				x *= y
+			}
+			c = complex128(x)
+		} else {
+			switch i.Op {
+			case compile.CAdd:
+				c = a + b
+			case compile.CSub:
+				c = a - b
+			case compile.CMul:
+				c = a * b
+			case compile.CDiv:
+				c = a / b
+			}
+		}
+	}
+	if i.K == compile.Complex64 {
+		r[i.A], r[i.A+1] = w32(float32(real(c))), w32(float32(imag(c)))
+	} else {
+		r[i.A], r[i.A+1] = w64(real(c)), w64(imag(c))
+	}
+}
+
+// convert converts a number.
+func convert(from, to compile.Kind, x, y []uint64) {
+	if from == compile.Complex64 || from == compile.Complex128 {
+		a, b := x[0], x[1]
+		if from != to {
+			if to == compile.Complex64 {
+				a, b = w32(float32(f64(a))), w32(float32(f64(b)))
+			} else {
+				a, b = w64(float64(f32(a))), w64(float64(f32(b)))
+			}
+		}
+		y[0], y[1] = a, b
+		return
+	}
+	v := x[0]
+	switch {
+	case from.Float():
+		f := f64(v)
+		if from == compile.Float32 {
+			f = float64(f32(v))
+		}
+		switch {
+		case to == compile.Float64:
+			y[0] = w64(f)
+		case to == compile.Float32:
+			y[0] = w32(float32(f))
+		case to == compile.Uint64 || to == compile.Uintptr:
+			y[0] = uint64(f)
+		case to == compile.Uint32:
+			y[0] = uint64(uint32(f))
+		case to.Signed():
+			y[0] = norm(to, uint64(int64(f)))
+		default:
+			y[0] = norm(to, uint64(int64(f)))
+		}
+	case to == compile.Float64:
+		if from.Signed() {
+			y[0] = w64(float64(int64(v)))
+		} else {
+			y[0] = w64(float64(v))
+		}
+	case to == compile.Float32:
+		if from.Signed() {
+			y[0] = w32(float32(int64(v)))
+		} else {
+			y[0] = w32(float32(v))
+		}
+	default:
+		y[0] = norm(to, v)
+	}
+}
+
+func (m *Machine) toString(g *goroutine, t *compile.Type, v []uint64) uint64 {
+	if t.Kind != compile.Slice {
+		c := int64(v[0])
+		if !t.Kind.Signed() && v[0] > utf8.MaxRune || c > utf8.MaxRune || c < 0 {
+			c = utf8.RuneError
+		}
+		return m.str(string(rune(c)))
+	}
+	n := int(v[1])
+	if n == 0 {
+		return 0
+	}
+	m.read(g, v[0], n)
+	if t.Elem.Kind == compile.Uint8 {
+		return m.str(string(m.bytes(v)))
+	}
+	a := m.addr(v[0])
+	rs := make([]rune, n)
+	for i := range rs {
+		rs[i] = rune(m.mem[int(a)+i])
+	}
+	return m.str(string(rs))
+}
+
+func (m *Machine) fromString(g *goroutine, t *compile.Type, s string, to []uint64) {
+	if t.Elem.Kind == compile.Uint8 {
+		p := m.newObject(g, plainObj, t.Elem, len(s))
+		a := m.addr(p)
+		for i := range len(s) {
+			m.mem[int(a)+i] = uint64(s[i])
+		}
+		to[0], to[1], to[2] = p, uint64(len(s)), uint64(len(s))
+		return
+	}
+	rs := []rune(s)
+	p := m.newObject(g, plainObj, t.Elem, len(rs))
+	a := m.addr(p)
+	for i, c := range rs {
+		m.mem[int(a)+i] = uint64(c)
+	}
+	to[0], to[1], to[2] = p, uint64(len(rs)), uint64(len(rs))
+}
+
+// slice slices; it returns the message of a panic.
+func (m *Machine) slice(i *compile.Instr, fn *compile.Func, r []uint64) string {
+	t := fn.Types[i.C]
+	b := fn.Moves[i.N]
+	get := func(k int, or uint64) uint64 {
+		if b[k].From < 0 {
+			return or
+		}
+		return r[b[k].From]
+	}
+	if t.Kind == compile.String {
+		s := m.text(r[i.B])
+		low := get(0, 0)
+		high := get(1, uint64(len(s)))
+		if high > uint64(len(s)) {
+			return fmt.Sprintf("slice bounds out of range [:%d] with length %d", int64(high), len(s))
+		}
+		if low > high {
+			return fmt.Sprintf("slice bounds out of range [%d:%d]", int64(low), int64(high))
+		}
+		if low == 0 && high == uint64(len(s)) {
+			r[i.A] = r[i.B]
+		} else {
+			r[i.A] = m.str(s[low:high])
+		}
+		return ""
+	}
+	var p, length, capacity uint64
+	var size int
+	what := "capacity"
+	if t.Kind == compile.Slice {
+		p, length, capacity, size = r[i.B], r[i.B+1], r[i.B+2], t.Elem.Size
+	} else { // a pointer to an array
+		if r[i.B]>>32 == 0 {
+			return nilDereference
+		}
+		p, size = r[i.B], t.Elem.Elem.Size
+		length = uint64(t.Elem.Len)
+		capacity = length
+		what = "length"
+	}
+	low := get(0, 0)
+	high := get(1, length)
+	top := get(2, capacity)
+	three := b[2].From >= 0
+	switch {
+	case top > capacity:
+		return fmt.Sprintf("slice bounds out of range [::%d] with %s %d", int64(top), what, capacity)
+	case three && high > top:
+		return fmt.Sprintf("slice bounds out of range [:%d:%d]", int64(high), int64(top))
+	case high > top:
+		return fmt.Sprintf("slice bounds out of range [:%d] with %s %d", int64(high), what, capacity)
+	case low > high && three:
+		return fmt.Sprintf("slice bounds out of range [%d:%d:]", int64(low), int64(high))
+	case low > high:
+		return fmt.Sprintf("slice bounds out of range [%d:%d]", int64(low), int64(high))
+	}
+	if top > low {
+		p += low * uint64(size)
+	}
+	r[i.A], r[i.A+1], r[i.A+2] = p, high-low, top-low
+	return ""
+}
+
+// assert performs a type assertion. It returns false if that has to panic.
+func (m *Machine) assert(i *compile.Instr, fn *compile.Func, r []uint64) bool {
+	t := fn.Types[i.N]
+	id, w := r[i.B], r[i.B+1]
+	ok := false
+	if t.Kind == compile.Interface {
+		ok = id != 0 && m.p.Implements(m.p.TypeByID(id), t)
+		if ok {
+			r[i.A], r[i.A+1] = id, w
+		}
+	} else {
+		ok = id == uint64(t.ID)
+		if ok {
+			copy(r[i.A:], m.unboxed(t, &w))
+		}
+	}
+	if i.C == 0 {
+		return ok
+	}
+	if !ok {
+		clear(r[i.A : int(i.A)+t.Size])
+	}
+	r[int(i.A)+t.Size] = flag(ok)
+	return true
+}
+
+// append appends the elements of y to x.
+func (m *Machine) append(g *goroutine, t *compile.Type, to, x, y []uint64) {
+	n, k := int(x[1]), int(y[1])
+	src := y[0]
+	p, c := m.room(g, t, x, k)
+	m.copyWords(g, p+uint64(n*t.Elem.Size), src, t.Elem, k)
+	to[0], to[1], to[2] = p, uint64(n+k), uint64(c)
+}
+
+func (m *Machine) appendString(g *goroutine, t *compile.Type, to, x []uint64, s string) {
+	n, k := int(x[1]), len(s)
+	p, c := m.room(g, t, x, k)
+	if k > 0 {
+		m.write(g, p+uint64(n), k)
+		a := m.addr(p) + uint32(n)
+		for i := range k {
+			m.set(a+uint32(i), uint64(s[i]))
+		}
+	}
+	to[0], to[1], to[2] = p, uint64(n+k), uint64(c)
+}
+
+// room returns a slice's pointer and capacity such that k more elements fit.
+func (m *Machine) room(g *goroutine, t *compile.Type, x []uint64, k int) (p uint64, c int) {
+	n, c := int(x[1]), int(x[2])
+	if n+k <= c {
+		return x[0], c
+	}
+	want := growCap(c, n+k, elemBytes(t.Elem))
+	p = m.newObject(g, plainObj, t.Elem, want*t.Elem.Size)
+	if n > 0 && t.Elem.Size > 0 {
+		m.read(g, x[0], n*t.Elem.Size)
+		from := m.addr(x[0])
+		copy(m.mem[m.addr(p):], m.mem[from:from+uint32(n*t.Elem.Size)])
+	}
+	return p, want
+}
+
+// copyWords copies n elements, which may overlap.
+func (m *Machine) copyWords(g *goroutine, to, from uint64, t *compile.Type, n int) {
+	w := n * t.Size
+	if w == 0 {
+		return
+	}
+	m.read(g, from, w)
+	m.write(g, to, w)
+	a, b := m.addr(to), m.addr(from)
+	if a >= m.fresh {
+		copy(m.mem[a:int(a)+w], m.mem[b:int(b)+w])
+	} else if a <= b {
+		for i := range uint32(w) {
+			m.set(a+i, m.mem[b+i])
+		}
+	} else {
+		for i := uint32(w); i > 0; i-- {
+			m.set(a+i-1, m.mem[b+i-1])
+		}
+	}
+	if len(t.Refs) > 0 && m.objs[to>>32].shared {
+		for i := range n {
+			at := int(a) + i*t.Size
+			m.publishValue(t, m.mem[at:at+t.Size])
+		}
+	}
+}
+
+func (m *Machine) minMax(i *compile.Instr, fn *compile.Func, r []uint64) {
+	moves := fn.Moves[i.N]
+	best := r[moves[0].From]
+	for _, mv := range moves[1:] {
+		v := r[mv.From]
+		var less bool
+		switch {
+		case i.K == compile.String:
+			less = m.text(v) < m.text(best)
+		case i.K == compile.Float64:
+			if i.C == 1 {
+				best = w64(max(f64(v), f64(best)))
+			} else {
+				best = w64(min(f64(v), f64(best)))
+			}
+			continue
+		case i.K == compile.Float32:
+			if i.C == 1 {
+				best = w32(max(f32(v), f32(best)))
+			} else {
+				best = w32(min(f32(v), f32(best)))
+			}
+			continue
+		case i.K.Signed():
+			less = int64(v) < int64(best)
+		default:
+			less = v < best
+		}
+		if less != (i.C == 1) && v != best {
+			best = v
+		}
+	}
+	r[i.A] = best
+}

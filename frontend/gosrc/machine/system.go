@@ -1,0 +1,272 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"go/types"
+	"slices"
+	"strings"
+	"sync"
+
+	"cpor/frontend/gosrc/compile"
+	"cpor/frontend/gosrc/loader"
+	"cpor/system"
+)
+
+// stepBudget is after how many instructions a computation that does not synchronise
+// is given up.
+const stepBudget = 50_000_000
+
+// Options say what is explored.
+type Options struct {
+	NoRaces bool // do not look for data races
+	NoLeaks bool // goroutines may wait for ever when the test has ended
+	// Outcomes makes output a part of the state.
+	Outcomes bool
+}
+
+// Unsupported is the error for a program that does what cannot be explored.
+type Unsupported struct {
+	What string
+	Path []Place // the calls that lead there, the innermost first
+}
+
+// Place is a call with its place.
+type Place struct {
+	Func string
+	Pos  system.Pos
+}
+
+func (u *Unsupported) Error() string { return u.What }
+
+// System is a program: one test, or main.
+type System struct {
+	p       *compile.Program
+	o       Options
+	threads system.Names[threadName]
+	locs    system.Names[locName]
+	races   bool
+	noLeaks bool
+	ends    bool // the end of the first goroutine ends all
+	counts  bool // the program asks how many goroutines there are
+
+	crash                                 *compile.Func
+	runtimeError, plainError, assertError *compile.Type
+	stringType, errorType                 *compile.Type
+
+	// readsClock: the program can read the clock.
+	readsClock bool
+	failures   system.Names[violationName]
+
+	first   *Machine // in the initial state
+	initial system.State
+
+	mu          sync.Mutex
+	unsupported *Unsupported
+	gaveUp      string
+}
+
+// Test makes the system of a test function.
+func Test(l *compile.Program, fn *compile.Func, name string, o Options) (*System, error) {
+	s, err := newSystem(l, o)
+	if err != nil {
+		return nil, err
+	}
+	entry := l.Lookup("testing", "cporTest")
+	return s, s.begin(entry, []uint64{l.String(name), compile.StaticFunc | uint64(fn.Index)})
+}
+
+// Main makes the system of a main function.
+func Main(l *compile.Program, fn *compile.Func, o Options) (*System, error) {
+	s, err := newSystem(l, o)
+	if err != nil {
+		return nil, err
+	}
+	s.ends = true
+	return s, s.begin(fn, nil)
+}
+
+// Compile makes the program that systems are made of.
+func Compile(l *loader.Program) *compile.Program { return compile.New(l, lookupNative) }
+
+func newSystem(p *compile.Program, o Options) (*System, error) {
+	s := &System{p: p, o: o, races: !o.NoRaces, noLeaks: o.NoLeaks}
+	s.crash = p.Lookup("internal/cpor", "crash")
+	for _, pkg := range p.All {
+		if pkg.Pkg.Path() == "runtime" {
+			named := func(n string) *compile.Type { return p.TypeOf(pkg.Pkg.Scope().Lookup(n).Type()) }
+			s.runtimeError, s.plainError, s.assertError = named("runtimeError"), named("plainError"), named("assertError")
+		}
+	}
+	for _, n := range []string{"time.Now", "time.Since", "time.Until", "context.WithTimeout", "context.WithDeadline", "context.WithTimeoutCause", "context.WithDeadlineCause"} {
+		pkg, name, _ := strings.Cut(n, ".")
+		s.readsClock = s.readsClock || p.Uses(pkg, name)
+	}
+	s.counts = p.Uses("runtime", "NumGoroutine")
+	s.stringType = p.TypeOf(types.Typ[types.String])
+	s.errorType = p.TypeOf(types.Universe.Lookup("error").Type())
+	return s, nil
+}
+
+// begin runs the initialisers and puts the first goroutine before its first step.
+func (s *System) begin(fn *compile.Func, args []uint64) error {
+	m := &Machine{sys: s, p: s.p, setup: true}
+	m.objs = append(m.objs, object{})
+	for _, g := range s.p.Globals {
+		m.newObject(nil, plainObj, g.Type, g.Type.Size)
+	}
+	n := s.threads.Number(threadName{-1, 0})
+	g := m.goroutine(int(n))
+	g.status = alive
+	for _, pkg := range append(slices.Clone(s.p.Always()), s.p.Roots...) {
+		if err := m.initialise(g, s.p.FuncOf(pkg.Func("init"))); err != nil {
+			return err
+		}
+	}
+	for i := range m.objs {
+		m.objs[i].shared = i > 0
+	}
+	clear(m.shadow)
+	for _, x := range m.gors {
+		x.gstate.clock, x.tick = 0, 0
+	}
+	m.clocks = m.clocks[:0]
+	m.log, m.words, m.frames, m.states, m.tops = nil, nil, nil, nil, nil
+	m.setup = false
+	g.gstate = gstate{status: alive, unstarted: true, children: g.children}
+	copy(m.push(g, fn, -1), args)
+	s.first = m
+	s.initial = m.Encode(nil)
+	return nil
+}
+
+// initialise calls an initialiser; other goroutines run when it waits for them.
+func (m *Machine) initialise(g *goroutine, fn *compile.Func) error {
+	m.push(g, fn, -1)
+	for {
+		m.budget = stepBudget
+		moved := false
+		g.status = alive
+		if i := g.pending(); i != nil && !i.Op.Synchronises() {
+			m.finish(g)
+			g.status = alive
+			moved = true
+		}
+		for t := 0; t < len(m.gors) && len(g.frames) > 0; t++ {
+			if out := m.Step(t, 0); out.Kind == system.Moved {
+				moved = true
+				break
+			}
+		}
+		if m.sys.unsupported != nil {
+			return m.sys.unsupported
+		}
+		if m.sys.gaveUp != "" {
+			return errors.New(m.sys.gaveUp)
+		}
+		if v := m.out.Violation; v != nil {
+			return fmt.Errorf("%s:%d: an initialiser fails: %s", v.Pos.File, v.Pos.Line, v.Message)
+		}
+		if len(g.frames) == 0 {
+			g.status = alive
+			return nil
+		}
+		if !moved {
+			return fmt.Errorf("%s: the initialisers of packages wait for ever", m.userPos(m.stackOf(g)).File)
+		}
+	}
+}
+
+// Initial implements [system.System].
+func (s *System) Initial() []system.State { return []system.State{slices.Clone(s.initial)} }
+
+// NewMachine implements [system.System].
+func (s *System) NewMachine() system.Machine {
+	m := &Machine{sys: s, p: s.p}
+	m.Load(s.initial)
+	return m
+}
+
+// restore makes the initial state the live one.
+func (m *Machine) restore() {
+	f := m.sys.first
+	m.mem = append(m.mem[:0], f.mem...)
+	m.shadow = append(m.shadow[:0], f.shadow...)
+	m.objs = append(m.objs[:0], f.objs...)
+	m.clocks = append(m.clocks[:0], f.clocks...)
+	m.log, m.words, m.frames, m.states, m.tops = m.log[:0], m.words[:0], m.frames[:0], m.states[:0], m.tops[:0]
+	m.now, m.exited, m.outText = f.now, f.exited, f.outText
+	m.output = m.output[:0]
+	for _, g := range m.gors {
+		g.gstate = gstate{}
+		g.frames = g.frames[:0]
+	}
+	m.gors = m.gors[:0]
+	for i, x := range f.gors {
+		g := m.goroutine(i)
+		g.gstate = x.gstate
+		g.frames = append(g.frames[:0], x.frames...)
+		g.grow(len(x.stack))
+		copy(g.stack, x.stack)
+		g.made = x.made
+	}
+}
+
+// refuse notes that the program does what cannot be explored.
+func (s *System) refuse(what string, stack []token, m *Machine) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unsupported != nil {
+		return
+	}
+	u := &Unsupported{What: what}
+	for _, t := range stack {
+		if pos := m.posOf(t); pos.Line > 0 && !t.fn.Hidden {
+			u.Path = append(u.Path, Place{t.fn.Name, pos})
+		}
+	}
+	s.unsupported = u
+}
+
+func (s *System) giveUp(why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gaveUp == "" {
+		s.gaveUp = why
+	}
+}
+
+// Unsupported returns what the program did that cannot be explored, as far as it
+// was run; nil if nothing.
+func (s *System) Unsupported() *Unsupported {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unsupported
+}
+
+// GaveUp says why a computation was given up; empty if none was.
+func (s *System) GaveUp() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.gaveUp
+}
+
+// Outcomes tells whether output is a part of the state.
+func (s *System) Outcomes() bool { return s.o.Outcomes }
+
+// violationName is a violation as it stands in encoded states.
+type violationName struct {
+	kind    system.ViolationKind
+	message string
+	pos     system.Pos
+	object  string
+}
+
+func (s *System) failureNumber(v *system.Violation) uint64 {
+	return uint64(s.failures.Number(violationName{v.Kind, v.Message, v.Pos, v.Object})) + 1
+}
+
+func (s *System) failure(n uint64) *system.Violation {
+	v := s.failures.Name(uint32(n - 1))
+	return &system.Violation{Kind: v.kind, Message: v.message, Pos: v.pos, Object: v.object}
+}
