@@ -1,0 +1,193 @@
+// Package portfolio explores a system in two ways at once, by an unfolding and by a
+// search with stored states, and returns what the first of them finds out:
+//
+//	cpor run -search auto FILE.model
+//
+// No one knows beforehand which of the two is the better one for a program: the one can be
+// exponentially smaller than the other, or larger. Both are exhaustive, so that a
+// pass of either is a pass, and a violation of either is one. The workers are
+// shared evenly; each way has at least one. A way that ends without an answer,
+// at a limit of its own, leaves the other one running.
+package portfolio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"cpor/engine"
+	"cpor/engine/search/reduction"
+	"cpor/engine/unfolding"
+	"cpor/internal/human"
+	"cpor/system"
+)
+
+// Mode is the name of the portfolio.
+const Mode = "auto"
+
+func init() {
+	engine.RegisterMode(engine.Mode{
+		Name: Mode, Asked: "-search " + Mode, Rank: 4,
+		Summary: "unfolds and searches with stored states side by side until one of them has the answer",
+		Of:      "a portfolio", Lacks: "is not for -search auto, which chooses itself", Without: "need not store states",
+		Label: "search", Prefix: "auto, ",
+	})
+	engine.Register(engine.Entry{
+		Name: "portfolio", Mode: Mode, Default: true,
+		Summary:   "with -search auto: an unfolding and a search with stored states share the workers, and the first answer counts",
+		Preserves: engine.Violations | engine.Deadlocks,
+		Counts:    engine.CountTransitions | engine.CountStore,
+		Takes:     engine.TakesAll | engine.TakesDeadlocks,
+		Run:       run,
+	})
+}
+
+// way is one of the ways to explore.
+type way struct {
+	name    string
+	entry   *engine.Entry
+	workers int
+}
+
+// ways returns the ways that a system can be explored in, with their shares of
+// the workers.
+func ways(sys system.System, workers int) ([]way, error) {
+	stored := engine.Entries(reduction.Mode)
+	irreducible := system.WhyIrreducible(sys) != ""
+	var ws []way
+	var unmet error
+	for _, e := range stored {
+		if unmet = e.Unmet(sys); unmet == nil && !(e.Reduces && irreducible) {
+			ws = append(ws, way{fmt.Sprintf("stored states (-por %s)", e.Name), e, workers})
+			break
+		}
+	}
+	for _, e := range engine.Entries(unfolding.Mode) {
+		if e.Unmet(sys) == nil && !(e.Reduces && irreducible) {
+			ws = append(ws, way{"unfolding", e, workers})
+			break
+		}
+	}
+	switch len(ws) {
+	case 0:
+		return nil, unmet
+	case 2:
+		ws[1].workers = max(1, workers/2)
+		ws[0].workers = max(1, workers-ws[1].workers)
+	}
+	return ws, nil
+}
+
+// answer is what one way found out.
+type answer struct {
+	way int
+	res *engine.Result
+	err error
+}
+
+// run is Entry.Run.
+func run(ctx context.Context, t *engine.Task) (*engine.Result, error) {
+	o := t.Options
+	watch, err := engine.NewWatch(ctx, &o)
+	if err != nil {
+		return nil, err
+	}
+	defer watch.End()
+	ws, err := ways(t.System, o.Workers)
+	if err != nil {
+		return nil, err
+	}
+	p := &progress{tell: t.Progress, last: make([]engine.Progress, len(ws))}
+	running, cancel := context.WithCancel(watch.Context())
+	defer cancel()
+	answers := make(chan answer, len(ws))
+	for i, w := range ws {
+		task := &engine.Task{System: t.System, Options: o, Flags: &engine.Values{}}
+		task.Workers, task.Timeout = w.workers, 0 // the watch has the time
+		if t.Progress != nil {
+			task.Progress = func(x engine.Progress) { p.report(i, x) }
+		}
+		if w.entry.Check != nil {
+			if err := w.entry.Check(task.Flags, &task.Options); err != nil {
+				return nil, err
+			}
+		}
+		go func() {
+			res, err := w.entry.Run(running, task)
+			answers <- answer{i, res, err}
+		}()
+	}
+	var got []answer
+	var won *answer
+	for range ws {
+		a := <-answers
+		got = append(got, a)
+		if won == nil && a.err == nil && a.res.Verdict != engine.Incomplete {
+			won = &got[len(got)-1]
+			cancel()
+		}
+	}
+	return result(ws, got, won, watch)
+}
+
+// result is what all answers come to. A fault of the tool is one whoever it was that
+// made it.
+func result(ws []way, got []answer, won *answer, watch *engine.Watch) (*engine.Result, error) {
+	refused := 0
+	for _, a := range got {
+		no, oe := new(engine.Refusal), new(engine.OptionError)
+		switch {
+		case a.err == nil:
+			if won == nil {
+				won = &a
+			}
+		case errors.As(a.err, &no), errors.As(a.err, &oe):
+			if refused++; refused == len(got) {
+				return nil, a.err
+			}
+		default:
+			return a.res, fmt.Errorf("%s: %w", ws[a.way].name, a.err)
+		}
+	}
+	res, w := won.res, ws[won.way]
+	res.Workers, res.Duration = 0, watch.Elapsed()
+	for _, w := range ws {
+		res.Workers += w.workers
+	}
+	answered := "answered by " + w.name
+	switch {
+	case res.Verdict == engine.Incomplete:
+		answered = "answered by none"
+	case len(ws) == 1:
+		answered = "only by " + w.name
+	}
+	res.How = append([]engine.Figure{{Key: "answered_by", Value: w.entry.Mode, Text: answered}}, res.How...)
+	if w.entry.Counts&engine.CountStates != 0 {
+		res.Figures = append(res.Figures, engine.Figure{Key: "states", Value: res.States, Label: "states", Text: human.Count(res.States)})
+	}
+	return res, nil
+}
+
+// progress puts the reports of all ways together.
+type progress struct {
+	tell func(engine.Progress)
+
+	mu   sync.Mutex
+	last []engine.Progress
+}
+
+func (p *progress) report(way int, x engine.Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last[way] = x
+	for i, y := range p.last {
+		if i != way {
+			x.Transitions += y.Transitions
+			x.Queued += y.Queued
+			x.StoreBytes += y.StoreBytes
+			x.Violations = max(x.Violations, y.Violations)
+		}
+	}
+	p.tell(x)
+}
