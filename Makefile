@@ -1,8 +1,10 @@
 # make build   the command, in bin/cpor
 # make test    the tests, as .ci/run and a user run them
 # make lint    gofmt, vet, staticcheck, deadcode
-# make race    the concurrent packages under the race detector
+# make race    the packages of .ci/race-packages under the race detector
 # make bench   the Go benchmarks of all packages
+# make benchstat  the benchmarks of BENCHED now, compared with benchmarks/baseline
+# make baseline   writes benchmarks/baseline anew
 # make fuzz    each fuzz target for FUZZTIME
 # make profile a CPU profile of a large search: MODE=cpu|mem|mutex|block|trace
 # make ci      all that the continuous integration does
@@ -12,7 +14,11 @@ FUZZTIME ?= 30s
 MODE ?= cpu
 MODEL ?= -por none -D R=3 benchmarks/robots.model
 
-.PHONY: build test lint race bench fuzz profile ci clean
+BASELINE := benchmarks/baseline/go.txt
+BENCHED := ./cartesian ./engine/search ./engine/stateless ./frontend/model/machine ./statestore ./workers
+MEASURE := $(GO) test -run '^$$' -bench . -benchmem -benchtime 100ms -count 5 -p 1 $(BENCHED)
+
+.PHONY: build test lint race bench benchstat baseline fuzz profile ci clean
 
 build:
 	$(GO) build -o bin/cpor ./cmd/cpor
@@ -31,6 +37,12 @@ race:
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+benchstat:
+	@now=$$(mktemp) && $(MEASURE) > $$now && $(GO) tool benchstat $(BASELINE) $$now; rm -f $$now
+
+baseline:
+	$(MEASURE) > $(BASELINE)
 
 # A package can have several fuzz targets, and Go runs one at a time.
 fuzz:

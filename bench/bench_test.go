@@ -303,7 +303,11 @@ func TestGoldenReports(t *testing.T) {
 func TestReportsOfLess(t *testing.T) {
 	for _, table := range []Table{table1, scale} {
 		ms := measurements(t, table.Name)
-		for n := 0; n <= len(ms); n += 1 + len(ms)/12 {
+		parts := 12
+		if testing.Short() {
+			parts = 3
+		}
+		for n := 0; n <= len(ms); n += 1 + len(ms)/parts {
 			rs := &Results{Machine: fixedMachine, Measurements: ms[:n], Start: time.Now()}
 			page, err := htmlReport(rs, table.Report(ms[:n], fixedMachine))
 			if err != nil {

@@ -136,6 +136,9 @@ func TestParsePan(t *testing.T) {
 // twins have the reference's states and exactly the transitions that are not
 // self-loops of blocked threads.
 func TestTwins(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SPIN's verifiers take seconds to compile")
+	}
 	sp, err := findSpin()
 	if err != nil {
 		t.Skip(err)

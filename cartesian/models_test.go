@@ -15,7 +15,11 @@ import (
 func TestModelOracleBites(t *testing.T) {
 	lost := map[bool]int{}
 	c := generated.Config{Threads: 3, Statements: 6, Awaits: true, Atomic: true, Locks: true, Choices: true}
-	for seed := uint64(1); seed <= 3000; seed++ {
+	seeds := uint64(3000)
+	if testing.Short() {
+		seeds = 600
+	}
+	for seed := uint64(1); seed <= seeds; seed++ {
 		m, err := model.Parse("generated.model", generated.Generate(seed, c), model.Options{})
 		if err != nil {
 			continue // its init fails or blocks

@@ -268,6 +268,50 @@ func TestPackageTable(t *testing.T) {
 	}
 }
 
+// TestRacePackages holds .ci/race-packages to the packages that there are: each
+// line is one, and each package that starts goroutines or has atomic operations
+// has a line. The word behind it is the only flag that is known.
+func TestRacePackages(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, ".ci", "race-packages"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		pkg, flags, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if strings.HasPrefix(pkg, "#") {
+			continue
+		}
+		if files, _ := filepath.Glob(filepath.Join(root, pkg, "*.go")); len(files) == 0 || listed[pkg] || flags != "" && flags != "-short" {
+			t.Errorf("%q: no package, or a second line, or a flag that is not -short", line)
+		}
+		listed[pkg] = true
+	}
+	concurrent := regexp.MustCompile(`(?m)^\s*go (func\b|[\w.]+\()|^\s*"(sync/atomic|golang.org/x/sync/errgroup)"`)
+	list := exec.Command("go", "list", "-f", "{{.Name}} {{.ImportPath}} {{join .GoFiles \" \"}}", "./...")
+	list.Dir = root
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line)
+		pkg := "." + strings.TrimPrefix(f[1], "cpor")
+		if f[0] == "main" || listed[pkg] {
+			continue
+		}
+		for _, name := range f[2:] {
+			src, err := os.ReadFile(filepath.Join(root, pkg, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m := concurrent.Find(src); m != nil {
+				t.Errorf("%s is concurrent (%s: %s) and not in .ci/race-packages", pkg, name, bytes.TrimSpace(m))
+			}
+		}
+	}
+}
+
 // TestEnginesAreDocumented: the README names every mode, every engine and
 // reduction, and some page of the documentation each of their flags.
 func TestEnginesAreDocumented(t *testing.T) {
