@@ -67,9 +67,6 @@ func unsupported(p *program.Program) error {
 	say := func(pos syntax.Pos, n int, text string) {
 		list = append(list, &syntax.Error{Pos: pos, Len: n, Text: text})
 	}
-	if c := p.Claim; c != nil {
-		say(c.Decl.Pos, len("never"), "never claims are not checked yet; remove the claim to check assertions, invalid end states and run-time errors")
-	}
 	if t := p.Trace; t != nil {
 		say(t.Decl.Pos, len("trace"), "event traces are not checked yet; remove this one to check assertions, invalid end states and run-time errors")
 	}

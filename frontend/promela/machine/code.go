@@ -113,7 +113,7 @@ func (c *coder) expr(x program.Expr) eval {
 		case "timeout":
 			return func(m *Machine) int32 { return b2i(m.timeout) }
 		case "np_":
-			return func(m *Machine) int32 { return b2i(!m.progress()) }
+			return func(m *Machine) int32 { return b2i(m.nonProgress()) }
 		case "_last":
 			return func(m *Machine) int32 { return int32(m.words[0] >> lastShift & 0xff) }
 		case "_pid":
@@ -148,10 +148,7 @@ func (c *coder) chanExpr(x program.Expr) eval {
 // initialised.
 func stored(p *program.Program) map[*program.Sym]bool {
 	out := map[*program.Sym]bool{}
-	for _, pr := range append([]*program.Proc{p.Claim, p.Trace}, p.Procs...) {
-		if pr == nil {
-			continue
-		}
+	for _, pr := range p.Procs {
 		for _, s := range pr.States {
 			for _, e := range s.Edges {
 				if e.Place != nil {
@@ -173,6 +170,15 @@ func b2i(b bool) int32 {
 		return 1
 	}
 	return 0
+}
+
+// nonProgress is np_: no process is at a progress label. It does not hold where no
+// process can move: an execution that ends is no cycle.
+func (m *Machine) nonProgress() bool {
+	if m.progress() || m.stutter {
+		return false
+	}
+	return m.sys.claim != nil || !m.stuck()
 }
 
 // progress tells whether a process is at a progress label.

@@ -147,6 +147,8 @@ type Machine struct {
 	moving  answer     // whether a process can move in the loaded state
 	vals    []int32    // arguments of processes that are being created
 	kept    kept       // the options of the last Step
+	moves   []claimMove
+	stutter bool // no process can move, and the claim goes on alone
 }
 
 func (m *Machine) set(word int32, v uint64) {
@@ -236,7 +238,12 @@ func (m *Machine) Hash() uint64 { return m.hash }
 func (m *Machine) Track(on bool) { m.track = on }
 
 // NumThreads implements system.Machine.
-func (m *Machine) NumThreads() int { return m.n }
+func (m *Machine) NumThreads() int {
+	if m.sys.claim != nil {
+		return m.n + 1 // the claim's own steps
+	}
+	return m.n
+}
 
 // Accesses implements system.Machine.
 func (m *Machine) Accesses() []system.Access { return m.acc }
@@ -302,6 +309,14 @@ func (m *Machine) here() syntax.Pos {
 
 // Step implements system.Machine.
 func (m *Machine) Step(t int, alt uint64) system.Outcome {
+	if m.sys.claim != nil {
+		return m.stepClaim(t, alt)
+	}
+	return m.stepProcess(t, alt)
+}
+
+// stepProcess is Step of a process.
+func (m *Machine) stepProcess(t int, alt uint64) system.Outcome {
 	m.acc = m.acc[:0]
 	m.viol, m.fatal, m.failed = nil, false, 0
 	m.told = m.told[:0]
@@ -329,7 +344,7 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 			return system.Outcome{Kind: system.Moved, Violation: m.viol}
 		}
 		s := &m.proc.states[m.pc(t)]
-		return system.Outcome{Kind: system.Blocked, AtEnd: (s.final || s.end) && (!m.sys.strict || m.notEmpty() == nil)}
+		return system.Outcome{Kind: system.Blocked, AtEnd: (s.final || s.end) && (!m.sys.strict || m.notEmpty() == nil) && m.traced()}
 	}
 	n := m.n
 	weight, next := uint64(1), uint64(0)
@@ -841,6 +856,9 @@ func (m *Machine) send(e *edge) {
 		m.setField(c, slot, f, v)
 	}
 	m.put(c.base, &c.c.scalars[0], int32(n+1))
+	if m.sys.trace != nil {
+		m.event(program.Send, e.send.ch(m), func(f int) int32 { return m.field(c, n, f) }, e.src.Pos)
+	}
 }
 
 // less tells whether the message in a slot is not greater than the one that is
@@ -869,6 +887,9 @@ func (m *Machine) receive(e *edge) {
 		m.fail(system.Runtime, e.src.Pos, false, "this receive has %d fields, the messages of %s have %d", len(r.args), c.c.Name, len(c.c.Fields))
 	}
 	if !r.peek {
+		if m.sys.trace != nil {
+			m.event(program.Recv, r.ch(m), func(f int) int32 { return m.field(c, 0, f) }, e.src.Pos)
+		}
 		n := m.length(c)
 		for k := slot; k < n-1; k++ {
 			for f := range c.c.Fields {
@@ -900,6 +921,12 @@ func (m *Machine) handshake(o option) {
 		m.fail(system.Runtime, o.e.src.Pos, false, "this send has %d fields, the messages of %s have %d", len(o.e.send.args), c.c.Name, len(c.c.Fields))
 	}
 	id := o.e.send.ch(m)
+	if m.sys.trace != nil {
+		sent := append([]int32(nil), m.msg...)
+		field := func(f int) int32 { return sent[f] }
+		m.event(program.Send, id, field, o.e.src.Pos)
+		m.event(program.Recv, id, field, o.re.src.Pos)
+	}
 	m.setPC(o.e.to)
 	t := m.t
 	m.enter(int(o.other))

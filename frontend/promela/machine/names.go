@@ -12,6 +12,9 @@ import (
 // ThreadName implements system.Machine: the process type and the process number,
 // as a remote reference names it.
 func (m *Machine) ThreadName(t int) string {
+	if t == m.n && m.sys.claim != nil {
+		return "claim " + m.sys.claim.Name
+	}
 	if t >= m.n {
 		return fmt.Sprintf("process %d", t)
 	}
@@ -51,6 +54,9 @@ func (m *Machine) Told() (system.Pos, string) {
 	if len(m.told) == 0 {
 		if m.viol != nil {
 			return m.viol.Pos, "(a guard is looked at)"
+		}
+		if m.sys.claim != nil {
+			return system.Pos{}, "(no process can move)"
 		}
 		return system.Pos{}, ""
 	}

@@ -36,7 +36,12 @@ type System struct {
 	lossy   bool
 	strict  bool // a valid end state has empty channels
 	props   []eval
-	stored  map[*program.Sym]bool // what is not as it was declared, maybe
+	claim   *proctype // nil if there is none
+	trace   *events   // nil if there is none
+	// onlyClaim: accept labels of processes mean nothing.
+	onlyClaim   bool
+	nonProgress bool                  // the claim asks for np_
+	stored      map[*program.Sym]bool // what is not as it was declared, maybe
 
 	perProcess int  // locations of a process
 	control    bool // something beside a process itself depends on where it is
@@ -49,6 +54,10 @@ type Options struct {
 	// EmptyChannels makes an end state valid only if all channels are empty, as
 	// pan -q does.
 	EmptyChannels bool
+	// Claim is the never claim that is a part of the system, nil if there is none.
+	Claim *program.Proc
+	// Watched makes _nr_pr count one process more, as it does with a claim.
+	Watched bool
 	// InnerFirst tries the escapes of inner unless statements before those of
 	// outer ones, as pan -J does.
 	InnerFirst bool
@@ -63,7 +72,7 @@ func New(p *program.Program, o Options) (*System, error) {
 	for _, c := range channels(&s.globals) {
 		s.chans = append(s.chans, inst{c, 0})
 	}
-	if p.Claim != nil {
+	if o.Watched {
 		s.claims = 1
 	}
 	for _, pr := range p.Procs {
@@ -79,6 +88,17 @@ func New(p *program.Program, o Options) (*System, error) {
 	c := &coder{sys: s}
 	for _, t := range s.procs {
 		c.compile(t)
+	}
+	if o.Claim != nil {
+		if err := s.addClaim(c, o.Claim); err != nil {
+			return nil, err
+		}
+		s.onlyClaim = o.Claim.Name == "np_"
+	}
+	if p.Trace != nil {
+		if err := s.addTrace(c, p.Trace, p.Model.NotTrace); err != nil {
+			return nil, err
+		}
 	}
 	c.proc = nil
 	for _, q := range p.Props {
@@ -103,6 +123,12 @@ func New(p *program.Program, o Options) (*System, error) {
 	}
 	if m.viol != nil {
 		return nil, fmt.Errorf("%s: %s", m.viol.Pos.File, m.viol.Message)
+	}
+	if s.trace != nil {
+		m.setBits(0, traceShift, 16, uint64(s.trace.proc.Start))
+	}
+	if s.claim != nil {
+		m.setBits(0, claimShift, 16, uint64(s.claim.Start))
 	}
 	s.initial = []system.State{m.Encode(nil)}
 	return s, nil

@@ -3,14 +3,22 @@ package machine
 import "cpor/system"
 
 // NumProps implements system.Temporal.
-func (m *Machine) NumProps() int { return len(m.sys.props) }
+func (m *Machine) NumProps() int { return len(m.sys.props) + 1 }
 
 // PropName implements system.Temporal.
-func (m *Machine) PropName(i int) string { return m.sys.prog.Props[i].Text }
+func (m *Machine) PropName(i int) string {
+	if i == len(m.sys.props) {
+		return Accepting
+	}
+	return m.sys.prog.Props[i].Text
+}
 
 // Eval implements system.Temporal.
 func (m *Machine) Eval(i int) (bool, *system.Violation) {
 	m.viol, m.at = nil, nil
+	if i == len(m.sys.props) {
+		return m.accepting(), nil
+	}
 	v := m.sys.props[i](m) != 0
 	if m.viol != nil && m.viol.Pos.Line == 0 {
 		m.viol.Pos = position(m.sys.prog.LTLs[0].Pos)

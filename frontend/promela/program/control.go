@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 type node struct {
 	state  *State // nil for a jump
 	jump   *node
+	step   *State    // of a jump that is a step nevertheless
 	via    *gotoStmt // of a jump that a goto makes
 	join   bool      // it is the end of a selection, or the way to the head of a loop
 	region int       // the outermost atomic that it stands in; 0: none
@@ -612,14 +614,14 @@ func (b *builder) finish(start *node) {
 			circles(pos)
 			return nil
 		}
-		if n.state != nil || n.jump == nil {
-			return n.state
+		if n.state != nil || n.step != nil || n.jump == nil {
+			return cmp.Or(n.state, n.step)
 		}
 		b.made++
-		n.state = &State{ID: -1, Pos: pos, seq: b.made}
-		e := &Edge{Kind: Skip, Pos: pos, From: n.state, Atomic: atomic(n), Text: "goto"}
+		n.step = &State{ID: -1, Pos: pos, seq: b.made}
+		e := &Edge{Kind: Skip, Pos: pos, From: n.step, Atomic: atomic(n), Text: "goto"}
 		if n.via != nil {
-			n.state.Pos, e.Pos = n.via.pos, n.via.pos
+			n.step.Pos, e.Pos = n.via.pos, n.via.pos
 			e.Text = b.resolver.p.Model.Text(e.Pos)
 		}
 		e.To = at(hunt(n.jump, e.Atomic), pos)
@@ -628,8 +630,8 @@ func (b *builder) finish(start *node) {
 				e.Escapes = append(e.Escapes, s)
 			}
 		}
-		n.state.Edges = []*Edge{e}
-		return n.state
+		n.step.Edges = []*Edge{e}
+		return n.step
 	}
 	for name, l := range b.labels {
 		if s := at(hunt(l, false), b.defined[name]); s != nil {
@@ -769,9 +771,7 @@ func (b *builder) contract() {
 // those of an inner one, or, with innerFirst, as pan -J does, the other way round.
 func (p *Program) OrderEscapes(innerFirst bool) {
 	procs := p.Procs
-	if p.Claim != nil {
-		procs = append(procs[:len(procs):len(procs)], p.Claim)
-	}
+	procs = append(procs[:len(procs):len(procs)], p.Claims...)
 	for _, pr := range procs {
 		for _, s := range pr.bySeq {
 			s.Escapes = nil

@@ -74,8 +74,8 @@ type Program struct {
 	Names   map[string]map[int]string
 	Procs   []*Proc // in the order of the text, init included
 	Actives []Active
-	Claim   *Proc // the never claim
-	Trace   *Proc
+	Claims  []*Proc // the never claims
+	Trace   *Proc   // the trace or notrace assertion; nil if there is none
 	LTLs    []*LTL
 	Props   []Prop // of all of them
 

@@ -105,9 +105,15 @@ func (r *resolver) model(m *syntax.Model) {
 	for _, p := range r.p.Procs {
 		r.process(p)
 	}
-	if m.Never != nil {
-		r.p.Claim = &Proc{Name: m.Never.Name.Text, Index: len(r.p.Procs), Decl: m.Never, Labels: map[string]*State{}}
-		r.process(r.p.Claim)
+	for _, d := range m.Nevers {
+		for _, c := range r.p.Claims {
+			if c.Name == d.Name.Text {
+				r.fail(d.Name.Pos, len(d.Name.Text), "a second never claim with the name %s", c.Name)
+			}
+		}
+		c := &Proc{Name: d.Name.Text, Index: len(r.p.Procs), Decl: d, Labels: map[string]*State{}}
+		r.p.Claims = append(r.p.Claims, c)
+		r.process(c)
 	}
 	if m.Trace != nil {
 		r.p.Trace = &Proc{Name: m.Trace.Name.Text, Index: len(r.p.Procs) + 1, Decl: m.Trace, Labels: map[string]*State{}}
@@ -617,9 +623,11 @@ func (r *resolver) chanExpr(ref *syntax.Ref) Expr {
 
 func (r *resolver) remoteRef(x *syntax.Remote) Expr {
 	p := r.procs[x.Proc.Text]
-	if p == nil && r.p.Model.Never != nil && r.p.Model.Never.Name.Text == x.Proc.Text {
-		r.fail(x.Proc.Pos, len(x.Proc.Text), "a claim cannot be looked at")
-		return zero
+	for _, d := range r.p.Model.Nevers {
+		if p == nil && d.Name.Text == x.Proc.Text {
+			r.fail(x.Proc.Pos, len(x.Proc.Text), "a claim cannot be looked at")
+			return zero
+		}
 	}
 	if p == nil {
 		var names []string

@@ -12,8 +12,8 @@ type Model struct {
 	Decls    []Decl         // in the order of the text
 	Inlines  map[string]*Inline
 	LTLs     []*LTL
-	Never    *Proctype // the never claim; nil if there is none
-	Trace    *Proctype // the trace or notrace automaton; nil if there is none
+	Nevers   []*Proctype // the never claims
+	Trace    *Proctype   // the trace or notrace automaton; nil if there is none
 	NotTrace bool
 
 	ends map[Pos]source.Pos // of the statements that begin at a place: the byte after

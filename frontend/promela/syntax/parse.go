@@ -225,15 +225,12 @@ func (p *parser) unit() (ok bool) {
 		p.model.Decls = append(p.model.Decls, x)
 	case "never":
 		p.i++
-		x := &Proctype{Pos: t.Pos, Name: Name{t.Pos, "never"}}
+		x := &Proctype{Pos: t.Pos, Name: Name{t.Pos, fmt.Sprintf("never_%d", len(p.model.Nevers))}}
 		if p.tok().Kind == Ident {
 			x.Name = p.name("the claim")
 		}
 		p.body(x)
-		if p.model.Never != nil {
-			p.errorAt(t.Pos, len(t.Text), "a second never claim; a model has at most one")
-		}
-		p.model.Never = x
+		p.model.Nevers = append(p.model.Nevers, x)
 	case "trace", "notrace":
 		p.i++
 		x := &Proctype{Pos: t.Pos, Name: Name{t.Pos, t.Text}}

@@ -1,0 +1,215 @@
+package machine
+
+import (
+	"fmt"
+
+	"cpor/frontend/promela/program"
+	"cpor/frontend/promela/syntax"
+	"cpor/system"
+)
+
+// A never claim is a part of the system here, as it is in SPIN's verifier: it moves
+// first, looking at the state that the processes are in, and then one of them
+// moves. A transition is both, and a state has where the claim is, so that the states are
+// those that SPIN stores. Where the claim cannot move, there is no transition: what
+// comes then is not what the claim describes. Where no process can move, the claim goes on
+// alone (the execution stutters); that is a thread of its own, the last one.
+//
+// An execution is one that must not be if the claim comes to its end, or if it, or
+// a process, is at an accept label again and again; [Accepting] is the proposition for
+// that.
+
+// Accepting is the name of the proposition that the claim or a process is at an accept
+// label, and that the claim can move if there is one.
+const Accepting = "at an accept label"
+
+// NonProgress returns the claim that SPIN adds for non-progress cycles: from some state
+// on, no process is at a progress label.
+func NonProgress(p *program.Program) *program.Proc {
+	first, cycle, end := &program.State{ID: 0}, &program.State{ID: 1, Accept: true}, &program.State{ID: 2}
+	np := func() *program.Edge {
+		return &program.Edge{Kind: program.Cond, X: &program.Special{Name: "np_"}, To: cycle, Text: "np_"}
+	}
+	first.Edges = []*program.Edge{np(), {Kind: program.Cond, X: &program.Const{Value: 1}, To: first, Text: "true"}}
+	cycle.Edges = []*program.Edge{np()}
+	return &program.Proc{
+		Name: "np_", Index: len(p.Procs), States: []*program.State{first, cycle, end}, End: 2,
+		Decl: &syntax.Proctype{Name: syntax.Name{Text: "np_"}},
+	}
+}
+
+// claimMove is a move of the claim in the live state: several edges if they are atomic.
+type claimMove struct {
+	to     int32
+	viol   *system.Violation
+	failed int
+}
+
+// claimMoves finds the moves of the claim. They change nothing but where it is.
+func (m *Machine) claimMoves() []claimMove {
+	at := int32(m.words[0] >> claimShift & 0xffff)
+	t, fb, proc, opts, edge := m.t, m.fb, m.proc, m.opts, m.at
+	viol, fatal, failed := m.viol, m.fatal, m.failed
+	m.proc, m.t, m.opts = m.sys.claim, 0, nil
+	m.moves = m.moves[:0]
+	m.claimFrom(at, nil, 0, 0)
+	m.t, m.fb, m.proc, m.opts, m.at = t, fb, proc, opts, edge
+	m.viol, m.fatal, m.failed = viol, fatal, failed
+	return m.moves
+}
+
+// claimDepth bounds the steps of a claim in one atomic.
+const claimDepth = 1000
+
+func (m *Machine) claimFrom(at int32, viol *system.Violation, failed, depth int) {
+	s := &m.proc.states[at]
+	if depth > claimDepth {
+		m.at = nil
+		m.viol = nil
+		m.fail(system.Runtime, s.src.Pos, true, "this atomic sequence of the claim does not end")
+		m.moves = append(m.moves, claimMove{at, m.viol, 1})
+		return
+	}
+	m.opts = m.opts[:0]
+	m.collectEdges(s)
+	for _, o := range append([]option(nil), m.opts...) {
+		m.viol, m.failed = nil, 0
+		m.run(o.e)
+		v, n := viol, failed+m.failed
+		if v == nil {
+			v = m.viol
+		}
+		if o.e.atomic {
+			m.claimFrom(o.e.to, v, n, depth+1)
+			continue
+		}
+		if to := &m.proc.states[o.e.to]; to.final || to.end {
+			n++
+			if v == nil {
+				m.viol = nil
+				m.fail(system.Invariant, o.e.src.Pos, false, "the claim %s has come to its end: what it describes has happened", m.proc.Name)
+				v = m.viol
+			}
+		}
+		m.moves = append(m.moves, claimMove{o.e.to, v, n})
+	}
+}
+
+// stepClaim is Step with a claim. The number of an alternative is that of the
+// process's times the claim's moves, plus that of the claim's.
+func (m *Machine) stepClaim(t int, alt uint64) system.Outcome {
+	blocked := system.Outcome{Kind: system.Blocked, AtEnd: true}
+	if t > m.n {
+		return system.Outcome{Kind: system.Ended}
+	}
+	m.acc, m.told = m.acc[:0], m.told[:0]
+	m.viol, m.fatal, m.failed = nil, false, 0
+	if t == m.n {
+		if !m.stuck() {
+			return blocked
+		}
+		m.viol, m.fatal, m.failed = nil, false, 0
+		m.stutter = true
+	}
+	moves := m.claimMoves()
+	m.stutter = false
+	c := uint64(len(moves))
+	if c == 0 {
+		return blocked
+	}
+	mine := moves[alt%c]
+	var out system.Outcome
+	if t == m.n {
+		out = system.Outcome{Kind: system.Moved}
+	} else {
+		if out = m.stepProcess(t, alt/c); out.Kind != system.Moved {
+			return blocked
+		}
+	}
+	m.setBits(0, claimShift, 16, uint64(mine.to))
+	m.failed += mine.failed
+	if out.Violation == nil {
+		out.Violation = mine.viol
+	}
+	switch {
+	case alt%c+1 < c:
+		out.Next = alt + 1
+	case out.Next > 1<<62/c:
+		m.fail(system.Runtime, m.here(), true, "this atomic sequence makes too many choices")
+		out.Next, out.Violation = 0, m.viol
+	default:
+		out.Next *= c
+	}
+	return out
+}
+
+// stuck tells whether no process can move.
+func (m *Machine) stuck() bool {
+	t, fb, proc, opts, at := m.t, m.fb, m.proc, m.opts, m.at
+	m.opts = nil
+	defer func() { m.t, m.fb, m.proc, m.opts, m.at = t, fb, proc, opts, at }()
+	for u := range m.n {
+		m.enter(u)
+		m.findOptions()
+		if len(m.opts) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// accepting is the proposition [Accepting].
+func (m *Machine) accepting() bool {
+	if m.sys.claim != nil {
+		m.stutter = m.sys.nonProgress && m.stuck()
+		n := len(m.claimMoves())
+		m.stutter = false
+		if n == 0 {
+			return false
+		}
+		if m.sys.claim.states[m.words[0]>>claimShift&0xffff].accept {
+			return true
+		}
+		if m.sys.onlyClaim {
+			return false
+		}
+	}
+	for t := range m.n {
+		if m.sys.procs[m.words[m.base[t]]&0xff].states[m.pc(t)].accept {
+			return true
+		}
+	}
+	return false
+}
+
+// addClaim compiles a claim.
+func (s *System) addClaim(c *coder, claim *program.Proc) error {
+	if len(claim.Syms) > 0 {
+		v := claim.Syms[0]
+		return syntax.Errors{{Pos: v.Name.Pos, Len: len(v.Name.Text), Text: fmt.Sprintf("the claim %s declares a variable; a claim can only look at those of the model", claim.Name)}}
+	}
+	for _, st := range claim.States {
+		for _, e := range st.Edges {
+			switch e.Kind {
+			case program.Skip, program.Cond, program.Else, program.Assert, program.Print, program.DStep:
+				if e.X != nil && runs(e.X) {
+					return claimError(claim, e, "starts a process")
+				}
+			case program.Send, program.Recv:
+				return claimError(claim, e, "sends or receives a message")
+			default:
+				return claimError(claim, e, "changes a variable")
+			}
+		}
+	}
+	s.nonProgress = s.prog.UsesNonProgress || claim.Name == "np_"
+	s.claim = &proctype{Proc: claim, states: make([]state, len(claim.States))}
+	s.claim.lay = layOut(&claim.Region, processBit)
+	s.claims = 1
+	c.compile(s.claim)
+	return nil
+}
+
+func claimError(claim *program.Proc, e *program.Edge, what string) error {
+	return syntax.Errors{{Pos: e.Pos, Len: max(1, len(e.Text)), Text: fmt.Sprintf("the claim %s %s here; a claim can only look at the model", claim.Name, what)}}
+}
