@@ -77,12 +77,16 @@ func TestSpinClaims(t *testing.T) {
 		stored, _ := strconv.Atoi(r[5])
 		errors, _ := strconv.Atoi(r[10])
 		c := count(s)
-		if c.stored != stored && !fair {
+		// With an error, pan -a counts some of the states of its second search.
+		if c.stored != stored && !fair && (!cycle || errors == 0) {
 			t.Errorf("%s: %d states, SPIN %d", name, c.stored, stored)
 		}
 		if got := c.errors > 0 || cycle && cycles(t, s, fair); got != (errors > 0) {
 			t.Errorf("%s: an error: %v, SPIN %d (%s)", name, got, errors, r[11])
 		}
+	}
+	if compared != 23 {
+		t.Errorf("%d runs compared", compared)
 	}
 	t.Logf("%d runs compared", compared)
 }

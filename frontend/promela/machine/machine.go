@@ -373,6 +373,9 @@ func (m *Machine) stepProcess(t int, alt uint64) system.Outcome {
 			weight = lo
 		}
 		o := m.opts[k]
+		if k > 0 && m.proc.Decl.Deterministic && o.e != m.opts[k-1].e {
+			m.fail(system.Runtime, o.e.src.Pos, false, "non-determinism in D_proctype %s: this is enabled, and what stands before it, too", m.proc.Name)
+		}
 		m.execute(o)
 		goOn := o.e.atomic
 		if o.re != nil {

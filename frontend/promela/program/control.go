@@ -275,6 +275,10 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 	case *syntax.Send:
 		e := &Edge{Kind: Send, Stmt: s, Ch: b.chanExpr(s.Ch), Sorted: s.Sorted}
 		for _, x := range s.Args {
+			if ref, ok := x.(*syntax.Ref); ok && ref.Name == "_" && b.p.Decl == b.resolver.p.Model.Trace {
+				e.Args = append(e.Args, &Special{Name: "_"}) // any value
+				continue
+			}
 			if ref, ok := x.(*syntax.Ref); ok && b.lookup(ref.Name) != nil {
 				if pl := b.place(ref); pl != nil {
 					for i := range pl.Count {

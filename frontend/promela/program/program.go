@@ -256,7 +256,7 @@ type (
 		Pid   Expr
 		Place *Place
 	}
-	// Special is timeout, np_, _last, _pid or _nr_pr.
+	// Special is timeout, np_, _last, _pid or _nr_pr, or in an event trace _.
 	Special struct{ Name string }
 )
 

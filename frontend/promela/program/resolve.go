@@ -73,9 +73,6 @@ func (r *resolver) model(m *syntax.Model) {
 				continue
 			}
 			p := &Proc{Name: d.Name.Text, Index: len(r.p.Procs), Decl: d, Labels: map[string]*State{}}
-			if d.DStep {
-				r.fail(d.Pos, len("D_proctype"), "D_proctype is not supported; write proctype, and d_step where steps are to be one")
-			}
 			r.procs[p.Name] = p
 			r.p.Procs = append(r.p.Procs, p)
 		}

@@ -85,16 +85,16 @@ type Field struct {
 
 // Proctype is a process type, init, a never claim or a trace automaton.
 type Proctype struct {
-	Pos      Pos
-	Name     Name
-	Init     bool
-	Active   Expr // the number of active instances; nil if it is not active
-	DStep    bool // D_proctype
-	Params   []*VarDecl
-	Provided Expr
-	Priority Expr
-	Body     *Block
-	End      Pos // of the closing brace
+	Pos           Pos
+	Name          Name
+	Init          bool
+	Active        Expr // the number of active instances; nil if it is not active
+	Deterministic bool // D_proctype: a choice between enabled steps is an error
+	Params        []*VarDecl
+	Provided      Expr
+	Priority      Expr
+	Body          *Block
+	End           Pos // of the closing brace
 }
 
 // Inline is an inline definition.

@@ -349,7 +349,7 @@ func (p *parser) proctype() {
 	switch {
 	case p.acceptWord("proctype"):
 	case p.acceptWord("D_proctype"):
-		x.DStep = true
+		x.Deterministic = true
 	default:
 		p.fail(p.tok(), "found %s where proctype should be", p.tok().describe())
 	}
