@@ -19,6 +19,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"time"
@@ -238,11 +239,18 @@ type Property struct {
 	Formula ltl.Formula
 	Pos     system.Pos
 	Text    string // of the formula, for people; Formula.String() if empty
+	// Kind is what people call it: ltl if empty.
+	Kind string
+	// System, if not nil, is the system in which it is checked, instead of the task's.
+	System system.System
 	// Predicates are the state predicates of the formula that an error can end.
 	// A proposition of the formula that none of them has must be evaluable in
 	// every state that a search comes to.
 	Predicates []Predicate
 }
+
+// Called returns the kind and the name of the property.
+func (p *Property) Called() string { return cmp.Or(p.Kind, "ltl") + " " + p.Name }
 
 // Predicate is a part of a formula without temporal operators that an error can end:
 // an index out of bounds, a nil pointer. It is evaluated as a whole, as an invariant

@@ -10,7 +10,9 @@ package frontend
 import (
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"cpor/frontend/model/source"
@@ -27,6 +29,10 @@ type Program struct {
 	// atoms of their formulas are the names of the system's propositions
 	// ([system.Temporal]).
 	Properties []Property
+	// Edges makes the transitions of a search those that people who come from
+	// another tool know: without the self-loops of threads that cannot move, and
+	// the initial state counts as one.
+	Edges bool
 	// Sources are the files that it was made of, as they were then: the model's
 	// own, and those that it includes.
 	Sources []*source.File
@@ -48,6 +54,12 @@ type Property struct {
 	Pos     system.Pos
 	Text    string // the formula as it stands in the file
 	Formula ltl.Formula
+	// Kind is what people call it: ltl if empty.
+	Kind string
+	// System, if not nil, is the system that it is about, instead of the program's.
+	System system.System
+	// Asked properties are checked only if the user names them.
+	Asked bool
 	// Predicates are the state predicates of the formula that may fail to be
 	// evaluated: an index out of bounds, a nil pointer.
 	Predicates []Predicate
@@ -65,6 +77,18 @@ type Predicate struct {
 // Options are what a user sets besides the file.
 type Options struct {
 	Params map[string]string // -D NAME=VALUE
+	// Flags are the values of the front end's own flags that were given, by name;
+	// true for one that is on or off.
+	Flags map[string]string
+}
+
+// Flag is an option of a front end.
+type Flag struct {
+	Name  string
+	Bool  bool   // it takes no value
+	Usage string // with the name of the value in back quotes
+	// Check says what is wrong with a value; nil if nothing can be.
+	Check func(value string) error
 }
 
 // FrontEnd reads the files of one language.
@@ -73,6 +97,8 @@ type FrontEnd struct {
 	Extensions []string // of its files' names, with the dot
 	// Default: it takes the files whose names end in nothing that is known.
 	Default bool
+	// Flags are the options of its own.
+	Flags []Flag
 	// Load compiles a file. Its errors are for people, with the places in the
 	// file.
 	Load func(f *source.File, o Options) (*Program, error)
@@ -90,6 +116,9 @@ func Register(f FrontEnd) {
 	}
 	frontEnds = append(frontEnds, f)
 }
+
+// FrontEnds returns the front ends that are registered.
+func FrontEnds() []FrontEnd { return frontEnds }
 
 func byExtension(ext string) *FrontEnd {
 	for i := range frontEnds {
@@ -138,6 +167,17 @@ func compile(f *source.File, o Options) (*Program, error) {
 	fe := of(f.Name)
 	if fe == nil {
 		return nil, fmt.Errorf("%s: nothing here reads such files", f.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Flags)) {
+		if !slices.ContainsFunc(fe.Flags, func(g Flag) bool { return g.Name == name }) {
+			var of []string
+			for _, x := range frontEnds {
+				if slices.ContainsFunc(x.Flags, func(g Flag) bool { return g.Name == name }) {
+					of = append(of, x.Name)
+				}
+			}
+			return nil, fmt.Errorf("-%s is an option for files in %s, and %s is none", name, strings.Join(of, " and "), f.Name)
+		}
 	}
 	return fe.Load(f, o)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cpor/frontend"
 	"cpor/internal/cliflag"
 	"cpor/internal/human"
 	"errors"
@@ -49,7 +50,7 @@ func checkCommand(e *env, args []string) int {
 	if err != nil {
 		return e.mistake("check", "%v (\"cpor help check\" tells more)", err)
 	}
-	m, err := e.load(&file, c.params)
+	m, err := e.load(&file, frontend.Options{Params: c.params})
 	if err != nil {
 		return e.modelError(err)
 	}

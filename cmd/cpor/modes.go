@@ -32,7 +32,7 @@ var takes = map[string]engine.OptionSet{
 // engine.
 func uses(e *engine.Entry, name string) bool {
 	switch {
-	case slices.Contains(anywhere, name):
+	case slices.Contains(anywhere, name), ofFrontEnd(name):
 		return true
 	case name == "ltl":
 		return engine.LookupMode(e.Mode).Temporal
@@ -40,6 +40,14 @@ func uses(e *engine.Entry, name string) bool {
 		return e.Takes&takes[name] != 0
 	}
 	return slices.ContainsFunc(e.Flags, func(f engine.Flag) bool { return f.About().Name == name })
+}
+
+// ofFrontEnd tells whether a flag is one of a front end, which refuses it for the
+// files of others.
+func ofFrontEnd(name string) bool {
+	return slices.ContainsFunc(frontend.FrontEnds(), func(fe frontend.FrontEnd) bool {
+		return slices.ContainsFunc(fe.Flags, func(f frontend.Flag) bool { return f.Name == name })
+	})
 }
 
 // users returns the names of the engines of a mode that a flag means something to.
@@ -238,13 +246,13 @@ func (c *runConfig) checkMode(f *cliflag.Set) (err error) {
 
 // properties returns the temporal properties that are to be checked.
 func (c *runConfig) properties(m *frontend.Program) ([]engine.Property, error) {
-	if len(m.Properties) == 0 {
+	if len(propertyNames(m)) == 0 && (c.ltl == "" || c.ltl == "all" || len(m.Properties) == 0) {
 		return nil, errors.New("the model has no ltl property; declare one: ltl name { [] (request -> <> reply) }")
 	}
 	var ps []engine.Property
 	for _, p := range m.Properties {
-		if c.ltl == "" || c.ltl == "all" || c.ltl == p.Name {
-			q := engine.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text}
+		if (c.ltl == "" || c.ltl == "all") && !p.Asked || c.ltl == p.Name {
+			q := engine.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text, Kind: p.Kind, System: p.System}
 			for _, x := range p.Predicates {
 				q.Predicates = append(q.Predicates, engine.Predicate(x))
 			}
@@ -252,16 +260,22 @@ func (c *runConfig) properties(m *frontend.Program) ([]engine.Property, error) {
 		}
 	}
 	if len(ps) == 0 {
-		names := propertyNames(m)
+		var names []string
+		for _, p := range m.Properties {
+			names = append(names, p.Name)
+		}
 		return nil, fmt.Errorf("-ltl %s: the model has no such property%s; it has %s", c.ltl, spell.DidYouMean(c.ltl, names, ""), strings.Join(names, ", "))
 	}
 	return ps, nil
 }
 
+// propertyNames returns the names of the properties that -ltl all checks.
 func propertyNames(m *frontend.Program) []string {
 	var names []string
 	for _, p := range m.Properties {
-		names = append(names, p.Name)
+		if !p.Asked {
+			names = append(names, p.Name)
+		}
 	}
 	return names
 }

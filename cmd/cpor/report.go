@@ -372,7 +372,7 @@ func (r *report) writeProperties(p *printer) {
 		case engine.Incomplete:
 			verdict = "incomplete: " + prop.Reason + "; no violation so far"
 		}
-		p.printf("%s: ltl %s %s\n", r.c.file, prop.Property.Name, verdict)
+		p.printf("%s: %s %s\n", r.c.file, prop.Property.Called(), verdict)
 		if r.c.quiet {
 			continue
 		}

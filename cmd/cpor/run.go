@@ -24,6 +24,7 @@ import (
 type runConfig struct {
 	file   string
 	params map[string]string
+	own    map[string]string // the flags of the front ends
 
 	search string // the mode that -search asks for; "" if it was not given
 	por    string // the reduction; "" if it was not given
@@ -82,6 +83,37 @@ func (c *runConfig) define() *cliflag.Set {
 		return checkProfile(s)
 	})
 	c.defineEngineFlags(f)
+	c.own = map[string]string{}
+	for _, fe := range frontend.FrontEnds() {
+		var names []string
+		for _, own := range fe.Flags {
+			set := func(s string) error {
+				if own.Bool && s == "false" {
+					delete(c.own, own.Name)
+					return nil
+				}
+				c.own[own.Name] = s
+				if own.Check != nil {
+					return own.Check(s)
+				}
+				return nil
+			}
+			if own.Bool {
+				f.BoolFunc(own.Name, own.Usage, func(s string) error {
+					if _, err := engine.ParseBool(false, s); err != nil {
+						return err
+					}
+					return set(s)
+				})
+			} else {
+				f.Func(own.Name, own.Usage, set)
+			}
+			names = append(names, own.Name)
+		}
+		if names != nil {
+			f.Group("Models in "+fe.Name+":", names...)
+		}
+	}
 	return f
 }
 
@@ -173,7 +205,7 @@ func runCommand(e *env, args []string) int {
 	} else if err != nil {
 		return e.mistake("run", "%v (\"cpor help run\" tells more)", err)
 	}
-	m, err := e.load(&c.file, c.params)
+	m, err := e.load(&c.file, frontend.Options{Params: c.params, Flags: c.own})
 	if err != nil {
 		return e.modelError(err)
 	}
@@ -260,6 +292,9 @@ func (e *env) explore(c *runConfig, m *frontend.Program, t *engine.Task, out *tr
 		e.internalError(strings.TrimPrefix(err.Error(), "internal error: "))
 		return exitMistake
 	}
+	if m.Edges && c.entry.Counts&engine.CountLoops != 0 && c.entry.Counts&engine.CountStates != 0 {
+		res.Transitions += 1 - res.BlockedLoops - res.EndedLoops
+	}
 	for _, w := range res.Warnings {
 		fmt.Fprintln(e.stderr, printable(w))
 	}
@@ -279,8 +314,7 @@ func (e *env) explore(c *runConfig, m *frontend.Program, t *engine.Task, out *tr
 }
 
 // load reads a model. The file - is the standard input, and gets another name.
-func (e *env) load(file *string, params map[string]string) (*frontend.Program, error) {
-	o := frontend.Options{Params: params}
+func (e *env) load(file *string, o frontend.Options) (*frontend.Program, error) {
 	if *file == "-" {
 		*file = "<stdin>"
 		return frontend.Read(*file, e.stdin, o)

@@ -53,7 +53,7 @@ type Options struct {
 // FormulaError says that a formula cannot be checked: it has a next operator under a
 // reduction, or its automaton grows too large.
 type FormulaError struct {
-	Property string
+	Property string // its kind and name
 	Pos      system.Pos
 	Message  string
 }
@@ -63,7 +63,7 @@ func (e *FormulaError) Error() string {
 	if where != "" {
 		where += ": "
 	}
-	return fmt.Sprintf("%sltl %s: %s", where, e.Property, e.Message)
+	return fmt.Sprintf("%s%s: %s", where, e.Property, e.Message)
 }
 
 // Result is what was found out about a property.
@@ -129,6 +129,13 @@ func Run(ctx context.Context, sys system.System, props []engine.Property, o Opti
 	for _, p := range props {
 		if p.Text == "" {
 			p.Text = p.Formula.String()
+		}
+		sys, m := sys, m
+		if p.System != nil {
+			sys = p.System
+			if m, err = temporal(sys); err != nil {
+				return results, err
+			}
 		}
 		c := &checker{sys: sys, m: m, o: o, p: p, r: &Result{Property: p}, watch: watch, current: &current, number: map[string]int{}}
 		for i := range m.NumProps() {
@@ -200,7 +207,7 @@ func (c *checker) passes() ([]pass, error) {
 		var large *buchi.TooLargeError
 		var atoms *buchi.AtomsError
 		if errors.As(err, &large) || errors.As(err, &atoms) {
-			return nil, &FormulaError{c.p.Name, c.p.Pos, err.Error()}
+			return nil, &FormulaError{c.p.Called(), c.p.Pos, err.Error()}
 		}
 		return a, err
 	}
@@ -249,7 +256,7 @@ func (c *checker) passes() ([]pass, error) {
 
 func (c *checker) check() error {
 	if c.o.Reduction != None && !c.p.Formula.StutterInvariant() {
-		return &FormulaError{c.p.Name, c.p.Pos, "there is a next operator in the formula, which partial-order reduction does not preserve; use -por none"}
+		return &FormulaError{c.p.Called(), c.p.Pos, "there is a next operator in the formula, which partial-order reduction does not preserve; use -por none"}
 	}
 	passes, err := c.passes()
 	if err != nil {

@@ -105,7 +105,7 @@ func (x *Counterexample) WriteText(w io.Writer, width int) error {
 		tw.AppendRow(table.Row{"", "", "(no thread is enabled)"})
 	}
 	tw.SetColumnConfigs([]table.ColumnConfig{{Number: 3, WidthMax: max(30, width-40)}})
-	fmt.Fprintf(w, "ltl %s { %s } does not hold", x.Property.Name, x.Property.Text)
+	fmt.Fprintf(w, "%s { %s } does not hold", x.Property.Called(), x.Property.Text)
 	if x.Part != x.Property.Formula {
 		fmt.Fprintf(w, ", namely its part\n  %s", x.Part)
 	}
@@ -140,7 +140,7 @@ type jsonCounterexample struct {
 // and the index of the step where the loop begins.
 func (x *Counterexample) MarshalJSON() ([]byte, error) {
 	j := jsonCounterexample{
-		Kind: "ltl", Message: "ltl " + x.Property.Name + " does not hold", Pos: trace.PosString(x.Property.Pos),
+		Kind: "ltl", Message: x.Property.Called() + " does not hold", Pos: trace.PosString(x.Property.Pos),
 		Property: x.Property.Name, Formula: x.Property.Text, Part: x.Part.String(), Initial: x.Initial,
 		Trace: x.Record.Events, Loop: len(x.Stem), Propositions: x.Props, Values: x.Values,
 	}
@@ -221,7 +221,7 @@ func (x *Counterexample) WriteITF(w io.Writer) error {
 	return enc.Encode(map[string]any{
 		"#meta": map[string]any{
 			"format": "ITF", "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
-			"source": x.Property.Pos.File, "description": "ltl " + x.Property.Name + " { " + x.Property.Text + " }",
+			"source": x.Property.Pos.File, "description": x.Property.Called() + " { " + x.Property.Text + " }",
 		},
 		"vars": names, "states": states, "loop": min(len(x.Stem), n-1),
 	})

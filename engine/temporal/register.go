@@ -102,15 +102,15 @@ func (r Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, err
 				Account:   x,
 			})
 		}
-		if fault == nil {
-			fault = p.Fault
+		if fault == nil && p.Fault != nil {
+			fault, out.System = p.Fault, p.Property.System
 		}
 		if p.Trivial != 0 {
 			what := "holds whatever the model does: the formula is a tautology"
 			if p.Trivial < 0 {
 				what = "cannot hold whatever the model does: the formula is a contradiction"
 			}
-			out.Warnings = append(out.Warnings, fmt.Sprintf("%s: warning: ltl %s %s", trace.PosString(p.Property.Pos), p.Property.Name, what))
+			out.Warnings = append(out.Warnings, fmt.Sprintf("%s: warning: %s %s", trace.PosString(p.Property.Pos), p.Property.Called(), what))
 		}
 		out.Properties = append(out.Properties, p.tell(r, among))
 	}

@@ -17,12 +17,14 @@ package promela
 
 import (
 	"errors"
+	"fmt"
 
 	"cpor/frontend"
 	"cpor/frontend/model/source"
 	"cpor/frontend/promela/machine"
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
+	"cpor/ltl"
 	"cpor/system"
 )
 
@@ -31,47 +33,117 @@ func init() {
 		Name:       "Promela",
 		Extensions: []string{".pml", ".prom", ".promela", ".spin"},
 		Load:       load,
+		Flags: []frontend.Flag{
+			{Name: "claim", Usage: "a `file` with never claims, which -ltl checks like those of the model (spin -N)"},
+			{Name: "lossy", Bool: true, Usage: "a message that is sent to a full channel is lost, and the sender goes on (spin -m)"},
+			{Name: "empty-channels", Bool: true, Usage: "an end state is valid only if all channels are empty (pan -q)"},
+			{Name: "inner-escapes", Bool: true, Usage: "of unless statements around each other the inner ones are tried first (pan -J)"},
+			{Name: "semantics", Usage: "the `way` in which statements become steps: pure, the default: those of spin -o1 -o2 -o3", Check: func(s string) error {
+				if s != "pure" {
+					return errors.New("want pure")
+				}
+				return nil
+			}},
+		},
 	})
 }
 
 func load(f *source.File, o frontend.Options) (*frontend.Program, error) {
-	m, err := syntax.Parse(f, o.Params)
+	var more []*source.File
+	if name := o.Flags["claim"]; name != "" {
+		claim, err := source.Read(name)
+		if err != nil {
+			return nil, err
+		}
+		more = append(more, claim)
+	}
+	m, err := syntax.Parse(f, o.Params, more...)
 	if err != nil {
 		return nil, err
+	}
+	if more != nil && len(m.Nevers) == 0 {
+		return nil, fmt.Errorf("%s: there is no never claim in it", more[0].Name)
 	}
 	p, err := program.Resolve(m)
 	if err != nil {
 		return nil, err
 	}
-	if err := unsupported(p); err != nil {
-		return nil, err
+	opts := machine.Options{
+		Lossy: o.Flags["lossy"] != "", EmptyChannels: o.Flags["empty-channels"] != "", InnerFirst: o.Flags["inner-escapes"] != "",
 	}
-	s, err := machine.New(p, machine.Options{})
+	s, err := machine.New(p, opts)
 	if err != nil {
 		return nil, err
 	}
-	var props []frontend.Property
-	for _, l := range p.LTLs {
-		line, col := l.Pos.Line()
-		props = append(props, frontend.Property{
-			Name: l.Name, Text: l.Text, Formula: l.Formula,
-			Pos: system.Pos{File: l.Pos.File.Name, Line: line, Col: col},
-		})
+	props, err := properties(p, s, opts)
+	if err != nil {
+		return nil, err
 	}
-	return &frontend.Program{System: s, Properties: props, Params: map[string]any{}, Sources: m.Files}, nil
+	return &frontend.Program{System: s, Properties: props, Params: map[string]any{}, Edges: true, Sources: m.Files}, nil
 }
 
-// unsupported refuses what would otherwise be left out silently.
-func unsupported(p *program.Program) error {
-	var list syntax.Errors
-	say := func(pos syntax.Pos, n int, text string) {
-		list = append(list, &syntax.Error{Pos: pos, Len: n, Text: text})
+// properties returns what is checked over time: ltl blocks, never claims, and the cycles
+// that labels speak of.
+func properties(p *program.Program, s *machine.System, opts machine.Options) ([]frontend.Property, error) {
+	var props []frontend.Property
+	place := func(pos syntax.Pos) system.Pos {
+		line, col := pos.Line()
+		return system.Pos{File: pos.File.Name, Line: line, Col: col}
 	}
-	if t := p.Trace; t != nil {
-		say(t.Decl.Pos, len("trace"), "event traces are not checked yet; remove this one to check assertions, invalid end states and run-time errors")
+	taken := map[string]bool{}
+	for _, l := range p.LTLs {
+		q := frontend.Property{Name: l.Name, Text: l.Text, Formula: l.Formula, Pos: place(l.Pos)}
+		if p.UsesNumber {
+			// To SPIN, a formula is a claim, and so one more that runs.
+			o := opts
+			o.Watched = true
+			var err error
+			if q.System, err = machine.New(p, o); err != nil {
+				return nil, err
+			}
+		}
+		taken[l.Name] = true
+		props = append(props, q)
 	}
-	if len(list) == 0 {
-		return nil
+	never := func(s *machine.System) ltl.Formula {
+		return ltl.Not(ltl.Always(ltl.Eventually(ltl.Atom(s.Accepting()))))
 	}
-	return errors.Join(list)
+	for _, c := range p.Claims {
+		if taken[c.Name] {
+			return nil, syntax.Errors{{Pos: c.Decl.Name.Pos, Len: len(c.Name), Text: "a never claim and an ltl property are both called " + c.Name}}
+		}
+		o := opts
+		o.Claim = c
+		claimed, err := machine.New(p, o)
+		if err != nil {
+			return nil, err
+		}
+		taken[c.Name] = true
+		props = append(props, frontend.Property{Name: c.Name, Kind: "never claim", Text: "the claim does not come to its end, and no accept label is visited again and again", Formula: never(claimed), Pos: place(c.Decl.Pos), System: claimed})
+	}
+	accept, progress := labels(p)
+	at := place(p.Procs[0].Decl.Pos)
+	if !taken["no-acceptance"] {
+		props = append(props, frontend.Property{Name: "no-acceptance", Kind: "property", Text: "no accept label is visited again and again", Formula: never(s), Pos: at, Asked: !accept || len(props) > 0})
+	}
+	if !taken["progress"] {
+		o := opts
+		o.Claim = machine.NonProgress(p)
+		np, err := machine.New(p, o)
+		if err != nil {
+			return nil, err
+		}
+		props = append(props, frontend.Property{Name: "progress", Kind: "property", Text: "progress labels are visited again and again", Formula: never(np), Pos: at, System: np, Asked: !progress})
+	}
+	return props, nil
+}
+
+// labels tells whether processes have accept and progress labels.
+func labels(p *program.Program) (accept, progress bool) {
+	for _, pr := range p.Procs {
+		for _, s := range pr.States {
+			accept, progress = accept || s.Accept, progress || s.Progress
+		}
+	}
+	return accept, progress
 }

@@ -16,12 +16,17 @@ import (
 // alone (the execution stutters); that is a thread of its own, the last one.
 //
 // An execution is one that must not be if the claim comes to its end, or if it, or
-// a process, is at an accept label again and again; [Accepting] is the proposition for
-// that.
+// a process, is at an accept label again and again; [System.Accepting] is the
+// proposition for that.
 
-// Accepting is the name of the proposition that the claim or a process is at an accept
-// label, and that the claim can move if there is one.
-const Accepting = "at an accept label"
+// Accepting returns the name of the proposition that the claim or a process is at an
+// accept label, and that the claim can move if there is one.
+func (s *System) Accepting() string {
+	if s.onlyClaim {
+		return "no progress from now on"
+	}
+	return "at an accept label"
+}
 
 // NonProgress returns the claim that SPIN adds for non-progress cycles: from some state
 // on, no process is at a progress label.
@@ -158,7 +163,7 @@ func (m *Machine) stuck() bool {
 	return true
 }
 
-// accepting is the proposition [Accepting].
+// accepting is the proposition [System.Accepting].
 func (m *Machine) accepting() bool {
 	if m.sys.claim != nil {
 		m.stutter = m.sys.nonProgress && m.stuck()

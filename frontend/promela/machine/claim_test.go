@@ -19,7 +19,7 @@ import (
 // cycles tells whether a system has an accepting cycle, or fails an assertion.
 func cycles(t *testing.T, s *System, fair bool) bool {
 	t.Helper()
-	f := ltl.Not(ltl.Always(ltl.Eventually(ltl.Atom(Accepting))))
+	f := ltl.Not(ltl.Always(ltl.Eventually(ltl.Atom(s.Accepting()))))
 	rs, err := temporal.Run(context.Background(), s, []engine.Property{{Name: "acceptance", Formula: f}}, temporal.Options{Options: engine.Options{Workers: 2}, Reduction: temporal.None, Fair: fair})
 	if err != nil {
 		t.Fatal(err)

@@ -799,8 +799,7 @@ func (m *Machine) execute(o option) {
 		m.setBits(0, nprocShift, 8, uint64(m.n-1))
 		m.rebuild()
 		if q := m.notEmpty(); m.sys.strict && m.n == 0 && q != nil {
-			m.viol = &system.Violation{Kind: system.Deadlock, Message: "invalid end state: all processes have ended, and channel " + q.c.Name + " is not empty"}
-			m.failed++
+			m.fail(system.Runtime, m.proc.Decl.End, false, "invalid end state: all processes have ended, and channel %s is not empty", q.c.Name)
 		}
 		return
 	}

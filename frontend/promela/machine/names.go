@@ -56,7 +56,11 @@ func (m *Machine) Told() (system.Pos, string) {
 			return m.viol.Pos, "(a guard is looked at)"
 		}
 		if m.sys.claim != nil {
-			return system.Pos{}, "(no process can move)"
+			pos := m.sys.claim.Decl.Pos
+			if !pos.IsValid() {
+				pos = m.sys.procs[0].Decl.Pos
+			}
+			return position(pos), "(no process can move)"
 		}
 		return system.Pos{}, ""
 	}

@@ -8,7 +8,7 @@ func (m *Machine) NumProps() int { return len(m.sys.props) + 1 }
 // PropName implements system.Temporal.
 func (m *Machine) PropName(i int) string {
 	if i == len(m.sys.props) {
-		return Accepting
+		return m.sys.Accepting()
 	}
 	return m.sys.prog.Props[i].Text
 }

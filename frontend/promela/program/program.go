@@ -80,7 +80,7 @@ type Program struct {
 	Props   []Prop // of all of them
 
 	// What the model looks at beyond variables and channels.
-	UsesLast, UsesTimeout, UsesEnabled, UsesNonProgress, UsesPriority, UsesProvided bool
+	UsesLast, UsesNumber, UsesTimeout, UsesEnabled, UsesNonProgress, UsesPriority, UsesProvided bool
 }
 
 // Active is a process that exists in the initial state.

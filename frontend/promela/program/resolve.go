@@ -595,6 +595,8 @@ func (r *resolver) expr(x syntax.Expr) Expr {
 		switch x.Name {
 		case "_last":
 			r.p.UsesLast = true
+		case "_nr_pr":
+			r.p.UsesNumber = true
 		case "timeout":
 			r.p.UsesTimeout = true
 		case "np_":

@@ -556,7 +556,7 @@ func (e *ifExpr) unary() int64 {
 // expandFile returns the tokens of a model with the preprocessor's work done, and
 // the files that they came from. defines are those of the command line, NAME to
 // VALUE.
-func expandFile(f *source.File, defines map[string]string) ([]Token, []*source.File, error) {
+func expandFile(f *source.File, defines map[string]string, more []*source.File) ([]Token, []*source.File, error) {
 	var errs Errors
 	p := &preprocessor{errs: &errs, macros: map[string]*macro{}}
 	for name, value := range defines {
@@ -568,7 +568,9 @@ func expandFile(f *source.File, defines map[string]string) ([]Token, []*source.F
 		}
 		p.macros[name] = m
 	}
-	p.file(f)
+	for _, f := range append([]*source.File{f}, more...) {
+		p.file(f)
+	}
 	if len(errs) > 0 {
 		return nil, p.files, errs
 	}

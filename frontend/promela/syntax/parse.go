@@ -43,9 +43,10 @@ func ParseFile(name string, defines map[string]string) (*Model, error) {
 	return Parse(f, defines)
 }
 
-// Parse parses a model whose text has been read.
-func Parse(f *source.File, defines map[string]string) (m *Model, err error) {
-	in, files, err := expandFile(f, defines)
+// Parse parses a model whose text has been read. more are files that are appended to
+// it, as spin -N appends one with a never claim.
+func Parse(f *source.File, defines map[string]string, more ...*source.File) (m *Model, err error) {
+	in, files, err := expandFile(f, defines, more)
 	if err != nil {
 		return nil, err
 	}
