@@ -3,7 +3,9 @@ package machine
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
+	"testing"
 )
 
 // generator writes random Promela models: small, with every construct in
@@ -22,8 +24,42 @@ type generator struct {
 	budget int
 	open   []string // labels to jump to, forward
 	locals []string
-	first  bool // of a block or an option: no label may stand there
-	guard  bool // of an option
+	first  bool     // of a block or an option: no label may stand there
+	guard  bool     // of an option
+	whole  bool     // with what is rare, too
+	marks  []string // labels of the process that a goto may lead back to
+	pids   []int    // of the processes P0, P1, ...: the first
+	twice  int      // 1 if the last process is there twice
+	prio   bool     // with priorities
+}
+
+// whole writes a model with every construct of the language.
+func whole(seed uint64) string {
+	g := &generator{r: rand.New(rand.NewPCG(seed, 3)), whole: true}
+	return g.model()
+}
+
+// claim writes a never claim over a generated model.
+func (g *generator) claim() string {
+	cond := func() string {
+		if g.whole && g.n(12) == 0 {
+			return g.pick("np_", "_last == 1", "P1[1]@S1", "_nr_pr > 2", "enabled(0)", "P0[0]:a > 0")
+		}
+		return g.pick("x == 1", "x < 2", "y", "m == red", "arr[1] > 0", "len(q) == 0", "z >= x", "t.a != 1", "true", "!y", "q?[1]", "arr[0] == arr[1]")
+	}
+	switch g.n(6) {
+	case 0:
+		return fmt.Sprintf("never { do :: true :: %s -> break od; accept: do :: %s od }\n", cond(), cond())
+	case 1:
+		return fmt.Sprintf("never { do :: %s :: %s -> break od }\n", cond(), cond())
+	case 2:
+		return fmt.Sprintf("never c { T0: if :: %s -> goto T0 :: %s -> goto accept_1 :: else -> %s fi; accept_1: if :: %s -> goto T0 :: atomic { %s -> assert(%s) } fi }\n", cond(), cond(), cond(), cond(), cond(), cond())
+	case 3:
+		return fmt.Sprintf("never { do :: %s od unless { %s }; accept_all: skip }\n", cond(), cond())
+	case 4:
+		return fmt.Sprintf("never { do :: skip :: %s -> if :: %s -> break :: else fi od; accept2: do :: d_step { %s; skip } :: %s -> progress1: skip od }\n", cond(), cond(), cond(), cond())
+	}
+	return fmt.Sprintf("never { T0: do :: (%s) -> accept_x: (%s) :: (%s) -> end1: (%s) :: true od }\n", cond(), cond(), cond(), cond())
 }
 
 func generate(seed uint64) string {
@@ -45,22 +81,46 @@ func (g *generator) model() string {
 	g.f("chan rv = [0] of { byte, bit };\n")
 	g.f("chan qm = [%d] of { mtype, byte };\n", 1+g.n(2))
 	g.f("chan qa[2] = [1] of { byte };\n")
+	if g.whole {
+		g.f("mtype:fruit = { apple, pear }; mtype:fruit fr = apple; chan qt = [1] of { T }; T tt; chan cc = [1] of { chan }; chan ch; local byte lo; show byte sh;\n")
+		switch g.n(8) {
+		case 0:
+			g.f("trace { do :: qa[0]!_ ; qa[0]?_ od }\n")
+		case 1:
+			g.f("notrace { qm!red,_ ; end: do :: qm?_,0 :: qm?_,1 ; qm!green,0 od }\n")
+		case 2:
+			g.f("trace { if :: qm!red,_ :: qm!green,1; end: do :: qm?_,1 :: qm!_,_ od fi; qm?red,_ }\n")
+		}
+	}
 	if g.n(2) == 0 {
 		g.f("inline inc(v) { v++; %s }\n", g.pick("skip", "y = 1 - y", "if :: v > 2 -> v = 0 :: else fi"))
 	} else {
 		g.f("inline inc(v) { byte tmp = 1; v = v + tmp }\n")
 	}
 	g.procs = 2 + g.n(2)
+	g.prio = g.whole && g.n(8) == 0
 	g.budget = 14
 	for p := range g.procs {
 		g.proc = p
+		pid := 0
+		if p > 0 {
+			pid = g.pids[p-1] + 1 + g.twice
+		}
+		g.pids, g.twice = append(g.pids, pid), 0
+		priority := ""
+		if g.prio {
+			priority = g.pick("", "", " priority 2", " priority 3")
+		}
 		switch {
-		case p == 0 && g.n(3) == 0:
-			g.f("init")
+		case p == 0 && g.n(3) == 0 && !g.whole:
+			g.f("init%s", priority)
 		case p > 0 && g.n(6) == 0:
-			g.f("active [2] proctype P%d()", p)
+			g.f("active [2] proctype P%d()%s", p, priority)
+			g.twice = 1
+		case g.whole && g.n(15) == 0:
+			g.f("active D_proctype P%d()", p)
 		default:
-			g.f("active proctype P%d()", p)
+			g.f("active proctype P%d()%s", p, priority)
 			if g.n(12) == 0 {
 				g.f(" provided (%s)", g.pick("x < 3", "y == 0", "x != 2 || y"))
 			}
@@ -77,8 +137,11 @@ func (g *generator) model() string {
 			g.locals = append(g.locals, "lq")
 		}
 		g.f("\n")
-		g.open = nil
+		g.open, g.marks = nil, nil
 		g.labels = 0
+		if g.whole && p > 0 {
+			g.f("\tS%d: skip;\n", p)
+		}
 		g.seq(2+g.n(3), "\t")
 		for _, l := range g.open {
 			g.f("\t;%s: skip\n", l)
@@ -116,6 +179,23 @@ func (g *generator) expr() string {
 }
 
 func (g *generator) cond() string {
+	if g.whole && g.n(10) == 0 {
+		other := g.n(g.procs)
+		switch k := g.n(8); {
+		case g.inDStep:
+		case k == 0 && other > 0 && other != g.proc && other < len(g.pids):
+			return fmt.Sprintf("P%d[%d]@S%d", other, g.pids[other], other)
+		case k == 1 && other != g.proc && other < len(g.pids):
+			return fmt.Sprintf("P%d[%d]:a %s 1", other, g.pids[other], g.pick("==", "<"))
+		case k == 2 && other != g.proc && other < len(g.pids) && !g.prio:
+			return fmt.Sprintf("enabled(%d)", g.pids[other])
+		case k == 3:
+			return fmt.Sprintf("_last == %d", g.n(2))
+		case k == 4 && g.prio:
+			return "get_priority(_pid) > 1"
+		}
+		return g.pick("fr == pear", "tt.a == 1", "len(cc) == 0", "lo == sh", "qt?[1,0,0]", "(x == 1 -> y : lo)")
+	}
 	switch g.n(12) {
 	case 0:
 		return g.pick("empty(q)", "nempty(q)", "full(q)", "nfull(q)", "q?[1]", "qm?[red,_]", "qm??[green,1]", "empty(qa[1])")
@@ -149,6 +229,35 @@ func (g *generator) seq(n int, ind string) {
 }
 
 func (g *generator) simple() {
+	if g.whole && g.n(8) == 0 {
+		switch k := g.n(12); {
+		case k == 0 && g.prio && !g.inDStep:
+			g.f("set_priority(_pid, %d)", 1+g.n(3))
+		case k == 1 && g.prio && !g.inDStep && g.loops == 0:
+			g.f("run C(1) priority %d", 1+g.n(3))
+		case k == 2:
+			g.f("%s", g.pick("qt!tt", "qt?tt", "qt?_,_,_"))
+		case k == 3:
+			g.f("%s", g.pick("cc!q", "cc!qa[1]", "cc?ch", "cc?eval(q)"))
+		case k == 4:
+			g.f("printm(m)")
+		case k == 5:
+			g.f("%s", g.pick("_ = x", "skip"))
+		case k == 6:
+			g.f("fr = %s", g.pick("apple", "pear"))
+		case k == 7 && len(g.marks) > 0 && !g.inDStep:
+			g.f("if :: lo < 2 -> lo++; goto %s :: else fi", g.marks[g.n(len(g.marks))])
+		case k == 8 && g.loops == 0:
+			g.loops++
+			g.f("for (a in arr) { %s }", g.pick("skip", "arr[a] = 1", "x = arr[a]"))
+			g.loops--
+		case k == 9 && g.inDStep:
+			g.f("if :: x = 1 :: y = 1 :: x > 0 -> sh = 2 fi")
+		default:
+			g.f("%s", g.pick("lo++", "sh = lo", "tt.a = x", "tt.b[y] = 1", "lo = (fr == apple)"))
+		}
+		return
+	}
 	switch g.n(17) {
 	case 0, 1, 2, 3:
 		g.f("%s = %s", g.lhs(), g.expr())
@@ -239,7 +348,7 @@ func (g *generator) stmt(ind string) {
 		g.inDStep = false
 		g.open = open
 	case 7:
-		if g.inDStep || g.unless > 0 || guard {
+		if g.inDStep || g.unless > 0 && !(g.whole && g.unless < 2) || guard {
 			g.simple()
 			return
 		}
@@ -285,6 +394,12 @@ func (g *generator) stmt(ind string) {
 			return
 		}
 		l := fmt.Sprintf("%sK%d", g.pick("", "", "end", "progress"), g.labels)
+		if g.whole && g.n(3) == 0 {
+			l = fmt.Sprintf("acceptK%d", g.labels)
+		}
+		if !g.inDStep && g.unless == 0 {
+			g.marks = append(g.marks, l)
+		}
 		g.labels++
 		g.f("%s: ", l)
 		g.simple()
@@ -339,6 +454,38 @@ func (g *generator) options(ind string, loop bool) {
 	case 2:
 		if loop {
 			g.f("%s:: break\n", ind)
+		}
+	}
+}
+
+// constructs are what the generator has to write, each in some model.
+var constructs = []string{
+	`trace \{`, `notrace \{`, `priority \d`, `set_priority`, `get_priority`, `D_proctype`, `provided`, `P\d\[\d\]@S\d`, `P\d\[\d\]:a`,
+	`enabled\(`, `_last`, `\n\t\t+\} unless`, `accept`, `progress`, `endK`, `goto .*K`, `for \(a in arr\)`, `for \(a :`, `select`,
+	`cc!q`, `qt!tt`, `qa\[y\]`, `d_step \{`, `atomic \{`, `timeout`, `run C\(`, `\?\?`, `!!`, `\?<`, `\?\[`, `eval\(`, `mtype:fruit`,
+	`inline`, `printm`, `printf`, `else`, `_ = x`, `rv!`, `rv\?`, `unsigned`, `short`, `_pid`, `_nr_pr`, `active \[2\]`, `->.*:.*\)`,
+	`do\n`, `break`, `byte d\d+ =`, `nempty|nfull`, `full|empty`, `len\(`,
+}
+
+func TestGeneratorWritesEverything(t *testing.T) {
+	var all strings.Builder
+	for seed := range uint64(1000) {
+		all.WriteString(whole(seed))
+	}
+	text := all.String()
+	for _, c := range constructs {
+		if !regexp.MustCompile(c).MatchString(text) {
+			t.Errorf("no model has %s", c)
+		}
+	}
+	g := &generator{r: rand.New(rand.NewPCG(1, 4)), whole: true}
+	var claims strings.Builder
+	for range 500 {
+		claims.WriteString(g.claim())
+	}
+	for _, c := range []string{"never c", "never \\{", "accept_", "assert", "atomic", "d_step", "unless", "end1", "np_", "_last", "@S1", ":a > 0", "enabled", "break", "goto", "else"} {
+		if !regexp.MustCompile(c).MatchString(claims.String()) {
+			t.Errorf("no claim has %s", c)
 		}
 	}
 }

@@ -258,6 +258,10 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 	case *syntax.ExprStmt:
 		return b.simple(&Edge{Kind: Cond, Stmt: s, X: b.expr(s.X)}, next, c)
 	case *syntax.Assign:
+		if s.Ref.Name == "_" && s.Ref.Index == nil && s.Ref.Field == nil {
+			// The variable that nobody can read: the value is only computed.
+			return b.simple(&Edge{Kind: Print, Stmt: s, Args: []Expr{b.expr(s.X)}}, next, c)
+		}
 		pl := b.scalar(s.Ref)
 		x := b.expr(s.X)
 		if pl == nil {
