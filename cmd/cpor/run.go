@@ -293,7 +293,8 @@ func (e *env) explore(c *runConfig, m *frontend.Program, t *engine.Task, out *tr
 		return exitMistake
 	}
 	if m.Edges && c.entry.Counts&engine.CountLoops != 0 && c.entry.Counts&engine.CountStates != 0 {
-		res.Transitions += 1 - res.BlockedLoops - res.EndedLoops
+		more := 1 - res.BlockedLoops - res.EndedLoops
+		res.Transitions, res.Attempts = res.Transitions+more, res.Attempts+more
 	}
 	for _, w := range res.Warnings {
 		fmt.Fprintln(e.stderr, printable(w))

@@ -620,6 +620,9 @@ func (c *coder) compile(p *proctype) {
 			}
 			st.edges = append(st.edges, edges[e])
 		}
+		if s.Fall != nil {
+			st.fall = &p.states[s.Fall.ID]
+		}
 		for _, x := range s.Escapes {
 			if edges[x.Edge] == nil {
 				edges[x.Edge] = c.edge(x.Edge)
@@ -630,6 +633,9 @@ func (c *coder) compile(p *proctype) {
 	for src, e := range edges {
 		if src.Inner != nil {
 			e.inner = &p.states[src.Inner.ID]
+			for _, g := range src.Guards {
+				e.guards = append(e.guards, edges[g])
+			}
 		}
 	}
 	if p.Provided != nil {

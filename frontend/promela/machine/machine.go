@@ -31,6 +31,7 @@ type state struct {
 	accept  bool
 	prog    bool
 	escapes []escape // tried before the edges
+	fall    *state   // in a d_step: where control goes if nothing is executable
 	src     *program.State
 }
 
@@ -46,6 +47,7 @@ type edge struct {
 	send   *message              // of a send
 	recv   *receiver             // of a receive
 	inner  *state                // of a d_step
+	guards []*edge               // of a d_step: one of them has to be executable
 	src    *program.Edge
 }
 
@@ -373,7 +375,7 @@ func (m *Machine) stepProcess(t int, alt uint64) system.Outcome {
 			weight = lo
 		}
 		o := m.opts[k]
-		if k > 0 && m.proc.Decl.Deterministic && o.e != m.opts[k-1].e {
+		if k > 0 && m.proc.Decl.Deterministic && o.e != m.opts[k-1].e && o.e.looked() {
 			m.fail(system.Runtime, o.e.src.Pos, false, "non-determinism in D_proctype %s: this is enabled, and what stands before it, too", m.proc.Name)
 		}
 		m.execute(o)
@@ -400,6 +402,16 @@ func (m *Machine) stepProcess(t int, alt uint64) system.Outcome {
 		m.setBits(0, lastShift, 8, uint64(t))
 	}
 	return system.Outcome{Kind: system.Moved, Next: next, Created: m.n > n, Violation: m.viol}
+}
+
+// looked tells whether SPIN's verifier looks for a choice where it executes an edge: it
+// does not for skip, else, goto and a d_step.
+func (e *edge) looked() bool {
+	if e.kind == program.Cond {
+		_, constant := e.src.X.(*program.Const)
+		return !constant
+	}
+	return e.kind != program.Skip && e.kind != program.Else && e.kind != program.DStep
 }
 
 // findOptions finds what the process can do in a state that is stored, where
@@ -515,9 +527,15 @@ func (m *Machine) collectEdges(s *state) {
 		if taken != nil && x.from != taken {
 			return
 		}
+		n := len(m.opts)
 		m.try(x.e)
-		if len(m.opts) > 0 {
+		switch {
+		case len(m.opts) > n:
 			taken = x.from
+		case x.e.kind == program.Send && m.isRendezvous(x.e):
+			// To SPIN's verifier, a rendezvous that nobody answers has been
+			// taken back, and what has been taken with it.
+			taken = nil
 		}
 	}
 	if taken != nil {
@@ -564,7 +582,7 @@ func (m *Machine) try(e *edge) {
 			return
 		}
 	case program.DStep:
-		if !m.dstepEnabled(e.inner) {
+		if !m.dstepEnabled(e) {
 			return
 		}
 	default:
@@ -575,47 +593,43 @@ func (m *Machine) try(e *edge) {
 	m.opts = append(m.opts, option{e: e, other: -1})
 }
 
-// dstepEnabled tells whether a d_step can begin. As in SPIN (pan.m's guard of a
-// D_STEP) these are the guards of its first selection: conditions, sends, receives
-// and else. An option that begins with any other statement is overlooked, though
-// it could be taken, unless there are only such.
-func (m *Machine) dstepEnabled(s *state) bool {
+// dstepEnabled tells whether a d_step can begin: one of its guards is executable, if it
+// has any.
+func (m *Machine) dstepEnabled(e *edge) bool {
+	if e.src.Always {
+		return true
+	}
 	n := len(m.opts)
-	guards := false
-	for _, e := range s.edges {
-		switch e.kind {
-		case program.Else:
+	for _, g := range e.guards {
+		if g.kind == program.Send && m.isRendezvous(g) {
+			return true // fatal when it is executed
+		}
+		m.try(g)
+		if len(m.opts) > n {
+			m.opts = m.opts[:n]
 			return true
-		case program.Cond, program.Send, program.Recv:
-			guards = true
+		}
+	}
+	return false
+}
+
+// firstOf returns the first executable edge from a state inside a d_step on; nil if
+// it blocks.
+func (m *Machine) firstOf(s *state) *edge {
+	n := len(m.opts)
+	for ; s != nil; s = s.fall {
+		for _, e := range s.edges {
+			if e.kind == program.Else {
+				return e // nothing before it was executable
+			}
 			if e.kind == program.Send && m.isRendezvous(e) {
-				return true // fatal when it is executed
+				return e // fatal when it is executed
 			}
 			m.try(e)
 			if len(m.opts) > n {
 				m.opts = m.opts[:n]
-				return true
+				return e
 			}
-		}
-	}
-	return !guards
-}
-
-// firstOf returns the first executable edge of a state inside a d_step.
-func (m *Machine) firstOf(s *state) *edge {
-	n := len(m.opts)
-	for _, e := range s.edges {
-		if e.kind == program.Else {
-			return e // it is the last, and nothing before it was executable
-		}
-		if e.kind == program.Send && m.isRendezvous(e) {
-			m.opts = m.opts[:n]
-			return e // fatal when it is executed
-		}
-		m.try(e)
-		if len(m.opts) > n {
-			m.opts = m.opts[:n]
-			return e
 		}
 	}
 	return nil
@@ -730,7 +744,7 @@ func (m *Machine) receiverEdge(e, f *edge, id int32, c *inst, u int) {
 	r := f
 	if f.kind == program.DStep {
 		r = nil
-		for _, g := range f.inner.edges {
+		for _, g := range f.guards {
 			if g.kind == program.Recv && m.takes(g, id, c) {
 				r = g
 				break
@@ -935,7 +949,7 @@ func (m *Machine) handshake(o option) {
 	m.at = o.re
 	if o.re.kind == program.DStep {
 		var first *edge
-		for _, g := range o.re.inner.edges {
+		for _, g := range o.re.guards {
 			if g.kind == program.Recv && m.takes(g, id, c) {
 				first = g
 				break

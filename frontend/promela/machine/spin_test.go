@@ -107,14 +107,9 @@ func intrudes(p *program.Program) bool {
 				if e.Kind != program.DStep {
 					continue
 				}
-				guarded := false
-				for _, f := range e.Inner.Edges {
-					switch f.Kind {
-					case program.Cond, program.Else, program.Send, program.Recv:
-						guarded = true
-					case program.Assign, program.Clear, program.SetPrio:
-						guarded = guarded || len(e.Inner.Edges) == 1
-					}
+				guarded := !e.Always
+				if _, choice := e.Stmt.(*syntax.Atomic).Body.Stmts[0].(*syntax.If); !choice {
+					guarded = guarded || e.Inner.Edges[0].Kind == program.Assign
 				}
 				if !guarded {
 					return true

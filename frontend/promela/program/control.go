@@ -45,6 +45,8 @@ type builder struct {
 	used    []syntax.Name
 	drafts  map[*State][]*draft
 	skipped []skipped
+	falls   map[*State]*node      // in a d_step
+	first   map[syntax.Stmt]*Edge // in a d_step: the edge of a statement
 	states  []*State
 	made    int // states so far
 	regions int
@@ -57,6 +59,10 @@ type context struct {
 	region  int
 	escapes []*node // entries of the escapes around, outermost first
 	last    bool    // the statement is the last of its atomic
+	// In a d_step: the statement is the first of an option, and control goes to fall if
+	// it is not executable; if that is nil, it blocks.
+	guard bool
+	fall  *node
 }
 
 func (r *resolver) process(p *Proc) {
@@ -68,7 +74,7 @@ func (r *resolver) process(p *Proc) {
 		}
 		r.scopes[0][s.Name.Text] = s
 	}
-	b := &builder{resolver: r, p: p, labels: map[string]*node{}, defined: map[string]syntax.Pos{}, drafts: map[*State][]*draft{}}
+	b := &builder{resolver: r, p: p, labels: map[string]*node{}, falls: map[*State]*node{}, first: map[syntax.Stmt]*Edge{}, defined: map[string]syntax.Pos{}, drafts: map[*State][]*draft{}}
 	b.end = b.node(p.Decl.End, context{})
 	start := b.body(p.Decl.Body.Stmts)
 	if p.Decl.Provided != nil {
@@ -188,6 +194,11 @@ func (b *builder) seq(stmts []syntax.Stmt, next *node, c context) *node {
 		in := c
 		in.last = c.last && i == len(stmts)-1
 		at := b.stmt(s, to, in)
+		if c.guard && single(s) {
+			// SPIN takes all that stands before the first single statement for
+			// the guard.
+			c.guard, c.fall = false, nil
+		}
 		if link != nil {
 			link.jump = at
 		} else {
@@ -210,14 +221,33 @@ func (b *builder) block(stmts []syntax.Stmt, next *node, c context) *node {
 func (b *builder) simple(e *Edge, next *node, c context) *node {
 	n := b.node(e.Stmt.At(), c)
 	b.edge(n, e, next, c)
+	if c.region < 0 {
+		b.first[e.Stmt] = e
+		if c.guard {
+			b.falls[n.state] = c.fall
+		}
+	}
 	return n
+}
+
+// single tells whether a statement is no block, selection or jump.
+func single(s syntax.Stmt) bool {
+	switch s := s.(type) {
+	case *syntax.Labeled:
+		return single(s.Stmt)
+	case *syntax.Block, plain, *syntax.If, *syntax.Atomic, *syntax.Goto, *syntax.Break, *syntax.Exclusive:
+		return false
+	}
+	return true
 }
 
 func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 	switch s := s.(type) {
 	case *syntax.Block:
+		c.guard, c.fall = false, nil
 		return b.entry(b.block(s.Stmts, next, c), s, c)
 	case plain:
+		c.guard, c.fall = false, nil
 		return b.block(s.Stmts, next, c)
 	case *syntax.DeclStmt:
 		return b.declSteps(s, next, c)
@@ -310,6 +340,7 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 			return b.dstep(s, next, c)
 		}
 		in := c
+		in.guard, in.fall = false, nil
 		if in.region == 0 {
 			b.regions++
 			in.region, in.last = b.regions, true
@@ -395,6 +426,9 @@ func (b *builder) declSteps(s *syntax.DeclStmt, next *node, c context) *node {
 // choice builds if and do: a state whose edges are the first edges of the
 // options.
 func (b *builder) choice(s *syntax.If, next *node, c context) *node {
+	if c.region < 0 {
+		return b.chain(s, next, c)
+	}
 	after := b.join(next, c)
 	in := c
 	in.last = false
@@ -429,6 +463,75 @@ func (b *builder) choice(s *syntax.If, next *node, c context) *node {
 	return first
 }
 
+// chain builds a selection in a d_step: one option is tried after the other, and the
+// first that is executable is taken.
+func (b *builder) chain(s *syntax.If, next *node, c context) *node {
+	start := b.jump(nil, c)
+	in := c
+	after := next
+	if s.Loop {
+		in.brk, after = next, start
+	}
+	var options, elses []*syntax.Block
+	for _, o := range s.Options {
+		if _, ok := o.Stmts[0].(*syntax.Else); ok {
+			elses = append(elses, o)
+		} else {
+			options = append(options, o)
+		}
+	}
+	at := start
+	options = append(options, elses...)
+	for i, o := range options {
+		in.guard, in.fall = true, nil
+		if i < len(options)-1 {
+			in.fall = b.jump(nil, c)
+		}
+		at.jump = b.block(o.Stmts, after, in)
+		at = in.fall
+	}
+	return start
+}
+
+// guards collects what has to be executable for a d_step to begin, as SPIN does: the
+// conditions, sends and receives that are first in the options of a selection with
+// which it begins. An option that begins with anything else is overlooked, unless
+// there are only such.
+func (b *builder) guards(e *Edge, s syntax.Stmt, option bool) {
+	switch s := s.(type) {
+	case *syntax.Labeled:
+		b.guards(e, s.Stmt, option)
+	case *syntax.Block:
+		b.blockGuards(e, s, option)
+	case *syntax.Atomic:
+		b.blockGuards(e, s.Body, option)
+	case *syntax.If:
+		if option && s.Loop {
+			return // not even looked at
+		}
+		for _, o := range s.Options {
+			b.guards(e, o.Stmts[0], true)
+		}
+	case *syntax.Else:
+		e.Always = true
+	case *syntax.ExprStmt, *syntax.Send, *syntax.Recv:
+		if g := b.first[s]; g != nil {
+			e.Guards = append(e.Guards, g)
+		}
+	}
+}
+
+func (b *builder) blockGuards(e *Edge, s *syntax.Block, option bool) {
+	if len(s.Stmts) == 0 {
+		return
+	}
+	first := s.Stmts[0]
+	if x, ok := first.(*syntax.If); option && (!ok || x.Loop) {
+		return // not even looked at
+	}
+	b.guards(e, first, option)
+}
+
 // special tells whether a label has a meaning of its own.
 func special(label string) bool {
 	return strings.HasPrefix(label, "end") || strings.HasPrefix(label, "accept") || strings.HasPrefix(label, "progress")
@@ -446,7 +549,7 @@ func (b *builder) sides(s syntax.Stmt, next *node, c context) *node {
 // of the block: it is another one than a loop at the beginning of the block comes
 // back to.
 func (b *builder) entry(at *node, s *syntax.Block, c context) *node {
-	if len(s.Stmts) == 0 {
+	if len(s.Stmts) == 0 || c.region < 0 {
 		return at
 	}
 	in := c
@@ -543,6 +646,7 @@ func (b *builder) selection(s *syntax.Select, next *node, c context) *node {
 // dstep builds a sequence that is one edge.
 func (b *builder) dstep(s *syntax.Atomic, next *node, c context) *node {
 	if b.inDStep > 0 {
+		c.guard, c.fall = false, nil
 		return b.block(s.Body.Stmts, next, c)
 	}
 	b.inDStep++
@@ -561,6 +665,8 @@ func (b *builder) dstep(s *syntax.Atomic, next *node, c context) *node {
 		return n
 	}
 	e.Inner = first.state
+	b.guards(e, s.Body, false)
+	e.Always = e.Always || len(e.Guards) == 0
 	return n
 }
 
@@ -669,6 +775,11 @@ func (b *builder) finish(start *node) {
 			s.Edges = append(s.Edges, d.Edge)
 		}
 	}
+	for s, n := range b.falls {
+		if n != nil {
+			s.Fall = at(hunt(n, false), s.Pos)
+		}
+	}
 	for i := len(b.skipped) - 1; i >= 0; i-- {
 		b.inherit(b.skipped[i])
 	}
@@ -685,7 +796,6 @@ func (b *builder) number(first *State) {
 	b.contract()
 	var visit func(s *State)
 	var order []*State
-	inDStep := map[*State]bool{}
 	visit = func(s *State) {
 		if s == nil || s.ID >= 0 {
 			return
@@ -703,19 +813,14 @@ func (b *builder) number(first *State) {
 			if e.Kind == Else {
 				elses = append(elses, e)
 			}
-			if e.Inner != nil {
-				inDStep[e.Inner] = true
-			}
-			if inDStep[s] && e.To != nil {
-				inDStep[e.To] = true
-			}
 			visit(e.To)
 			visit(e.Inner)
+			visit(s.Fall)
 			for _, esc := range e.Escapes {
 				visit(esc)
 			}
 		}
-		if len(elses) > 1 && !inDStep[s] { // a d_step takes the first that it comes to
+		if len(elses) > 1 {
 			b.fail(elses[1].Pos, 4, "two else in one state: the selection at the beginning of this option has an else, and the selection around it, too")
 			return
 		}

@@ -118,6 +118,10 @@ type State struct {
 	// From the same escape. See [Program.OrderEscapes].
 	Escapes []Escape
 
+	// Fall is where control goes on in a d_step if no edge is executable: the next
+	// option of a selection. Nil: it blocks, which is an error.
+	Fall *State
+
 	seq int // states are numbered so by SPIN: in the order in which their statements end
 }
 
@@ -166,6 +170,9 @@ type Edge struct {
 	Sorted, Random, Peek bool
 	Format               string
 	Inner                *State
+	// Guards of a d_step: it can begin if one of them is executable, or Always.
+	Guards []*Edge
+	Always bool
 }
 
 // RecvArg is one scalar that a receive takes: stored in Place, compared with
