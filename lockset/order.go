@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"cpor/sabotage"
 	"cpor/system"
 )
 
@@ -275,7 +276,7 @@ func (m *Machine) collect(t int) {
 		var object uint32
 		if s.Kind == system.Acquire || s.Kind == system.Release {
 			slot := s.Slot
-			if s.Slots > 0 {
+			if s.Slots > 0 && !sabotage.Is("order/shifted") {
 				// As it was numbered when the step began.
 				slot = (slot + h.shifts[s.Object]) % s.Slots
 			}

@@ -400,6 +400,30 @@ func TestEngines(t *testing.T) {
 	})
 }
 
+// TestEnginesExamples does the same on models that people wrote: those of the
+// documentation and of the language's tests, and some in testdata that are about
+// what the generator rarely hits.
+func TestEnginesExamples(t *testing.T) {
+	c := &tally{}
+	compared, texts := 0, examples(t)
+	if testing.Short() {
+		texts = texts[len(texts)-3:] // those in testdata
+	}
+	for _, text := range texts {
+		d, over := hold(engines, text, c)
+		if d != "" {
+			t.Errorf("%s\n%s", d, text)
+		}
+		if over == "" {
+			compared++
+		}
+	}
+	t.Logf("%d models compared; %v", compared, c)
+	if compared < len(texts)/3 {
+		t.Errorf("only %d models of %d were compared", compared, len(texts))
+	}
+}
+
 // TestShrink shrinks models with a known fault to the few lines that matter.
 func TestShrink(t *testing.T) {
 	found := 0

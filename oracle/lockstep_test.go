@@ -52,6 +52,7 @@ func examples(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	files = append(files, "testdata/engines.models")
 	for _, file := range files {
 		b, err := os.ReadFile(file)
 		if err != nil {

@@ -3,14 +3,21 @@
 package oracle_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"cpor/engine"
+	"cpor/engine/search"
+	"cpor/engine/search/full"
 	"cpor/frontend/model"
+	"cpor/lockset"
+	"cpor/lockset/racetest"
 	"cpor/oracle"
 	"cpor/sabotage"
 )
@@ -31,8 +38,8 @@ type catcher struct {
 
 func catchers(t *testing.T) []catcher {
 	// Brute force is the same for all sabotages: it is done without any.
-	known := map[uint64]*oracle.Semantics{}
-	engine := func(prefix string) func(seed uint64) (string, string) {
+	known := map[string]*oracle.Semantics{}
+	engine := func(prefix string, text func(seed uint64) string) func(seed uint64) (string, string) {
 		var list []subject
 		for _, e := range engines {
 			if strings.HasPrefix(e.name, prefix) {
@@ -40,18 +47,19 @@ func catchers(t *testing.T) []catcher {
 			}
 		}
 		return func(seed uint64) (string, string) {
-			want, ok := known[seed]
+			text := text(seed)
+			want, ok := known[text]
 			if !ok {
 				on := sabotage.Now()
 				sabotage.Set("")
-				want, _, _ = oracle.Lockstep("generated.model", program(seed, oracle.Sizes), lockstepPairs)
-				known[seed] = want
+				want, _, _ = oracle.Lockstep("generated.model", text, lockstepPairs)
+				known[text] = want
 				sabotage.Set(on)
 			}
 			if want == nil {
 				return "", "refused"
 			}
-			m, err := model.Parse("generated.model", program(seed, oracle.Sizes), model.Options{})
+			m, err := model.Parse("generated.model", text, model.Options{})
 			if err != nil {
 				return err.Error(), ""
 			}
@@ -60,22 +68,58 @@ func catchers(t *testing.T) []catcher {
 			return against(list, &sabotaged, &tally{})
 		}
 	}
+	drawn := func(seed uint64) string { return program(seed, oracle.Sizes) }
 	written := examples(t)
 	return []catcher{
 		{"TestLockstepExamples", uint64(len(written)), []string{"eval/", "sync/", "select/", "encode/"}, func(seed uint64) (string, string) {
 			_, diff, _ := oracle.Lockstep("example.model", written[seed-1], 2000)
 			return diff, ""
 		}},
-		{"TestEngines (full)", *count / 5, []string{"full/", "search/", "store/"}, engine("full")},
-		{"TestEngines (cartesian)", *count / 5, []string{"cartesian/", "access/"}, engine("cartesian")},
-		{"TestEngines (stateless)", *count / 5, []string{"persistent/", "sleep/"}, engine("stateless")},
+		{"TestEngines (full)", *count / 5, []string{"full/", "search/", "store/"}, engine("full", drawn)},
+		{"TestEngines (cartesian)", *count / 5, []string{"cartesian/", "access/"}, engine("cartesian", drawn)},
+		{"TestEngines (stateless)", *count / 5, []string{"persistent/", "sleep/"}, engine("stateless", drawn)},
+		{"TestEnginesExamples", uint64(len(written)), nil, engine("", func(seed uint64) string { return written[seed-1] })},
 		{"TestProgramLockstep", *count / 5, []string{"eval/", "sync/", "select/", "undo/", "encode/"}, func(seed uint64) (string, string) {
 			return walk(program(seed, oracle.Sizes), &tally{})
+		}},
+		{"TestVectorClocks", 1500, []string{"order/"}, func(seed uint64) (string, string) {
+			return ordered(t, racetest.Generate(seed-1, 3, 4))
 		}},
 		{"TestTheorem1", *count, nil, func(seed uint64) (string, string) {
 			return check(oracle.Generate(seed, configs[seed%uint64(len(configs))]))
 		}},
 	}
+}
+
+// ordered holds the races of the full search to vector clocks, as TestVectorClocks
+// of package lockset does.
+func ordered(t *testing.T, p *racetest.Program) (diff, over string) {
+	want, ok := p.Racy(3000)
+	if !ok {
+		return "", "too large"
+	}
+	m, err := model.Parse("generated.model", p.Text(), model.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sys, err := lockset.New(m.System(), lockset.Options{Rule: lockset.HB})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Options: engine.Options{Workers: 1, All: true, IgnoreDeadlocks: true, KeepTraces: true, MaxViolations: 1 << 20}})
+	if err != nil {
+		return err.Error(), ""
+	}
+	got := map[string]bool{}
+	for _, v := range res.Violations {
+		if v.Kind == lockset.Race {
+			got[v.Object] = true
+		}
+	}
+	if !maps.Equal(got, want) {
+		return fmt.Sprintf("races on %v, want %v", got, want), ""
+	}
+	return "", ""
 }
 
 // TestSabotage switches one sabotage on after the other and sees that a test of

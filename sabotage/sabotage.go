@@ -23,6 +23,7 @@ var List = []struct{ Name, What string }{
 	{"access/existence", "creating a thread writes nothing"},
 	{"access/created", "a creation does not say that it is one"},
 	{"access/semaphore", "the value of a semaphore is no location"},
+	{"access/parked", "being parked at a channel is no location"},
 	{"access/alternatives", "what makes alternatives blocked is not read by the others"},
 	{"access/first only", "of the accesses of an atomic block only the first eight show"},
 	{"access/observed", "what invariants read of a thread is not written by it"},
@@ -55,5 +56,9 @@ var List = []struct{ Name, What string }{
 	{"full/end", "blocking at an end label is a deadlock"},
 	{"store/last word", "the plain store does not look at the last bit of a state"},
 	{"persistent/locks", "the future of a thread knows nothing of locks"},
+	{"order/slot", "a send releases the first slot of the channel, whichever it fills"},
+	{"order/closed", "a receive from a closed channel comes after no close"},
+	{"order/down", "taking from a semaphore releases, too"},
+	{"order/shifted", "the slots of a channel are numbered anew within a step"},
 	{"sleep/never woken", "a sleeping thread is not woken by what it depends on"},
 }

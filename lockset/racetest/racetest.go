@@ -80,7 +80,11 @@ func Generate(seed uint64, threads, statements int) *Program {
 	g := &generator{r: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))}
 	p := &Program{created: -1}
 	if g.r.IntN(3) > 0 {
-		g.handOver(p)
+		if g.r.IntN(6) == 0 {
+			g.pass(p)
+		} else {
+			g.handOver(p)
+		}
 		return p
 	}
 	n := 2 + g.r.IntN(max(1, threads-1))
@@ -124,7 +128,11 @@ type generator struct {
 // tells without ordering, or by one that is protected in some way, or not at all.
 func (g *generator) handOver(p *Program) {
 	family := g.family()
-	first := append(g.noise(), stmt{kind: read + kind(g.r.IntN(2))})
+	first := g.noise()
+	if g.r.IntN(4) == 0 {
+		first = append(first, family()...)
+	}
+	first = append(first, stmt{kind: read + kind(g.r.IntN(2))})
 	first = append(first, family()...)
 	var second []stmt
 	const y = 1
@@ -167,7 +175,39 @@ func (g *generator) handOver(p *Program) {
 			p.threads[0] = append(p.threads[0], stmt{kind: create, arg: 2})
 		}
 	}
-	p.initial[0] = g.r.IntN(2)
+	p.initial[0] = g.r.IntN(3)
+}
+
+// pass makes a program that hands x0 over by one of several messages or permits:
+// what the second thread takes may be one that the first one gave before its
+// access. The second one begins when the first is done, which it knows without
+// an order, from a plain variable.
+func (g *generator) pass(p *Program) {
+	const y, q, s = 1, 2, 0
+	times := func(n int, k kind, arg int) (b []stmt) {
+		for range n {
+			b = append(b, stmt{kind: k, arg: arg})
+		}
+		return b
+	}
+	x0 := func() stmt { return stmt{kind: read + kind(g.r.IntN(2))} }
+	before, between, after := times(1+g.r.IntN(2), send, q), times(1, send, q), times(1+g.r.IntN(2), receive, q)
+	switch g.r.IntN(6) {
+	case 0, 1:
+		// One step takes messages out and puts one in.
+		between = []stmt{{kind: atomic, body: append(times(1+g.r.IntN(2), receive, q), between...)}}
+	case 2:
+		between = append(times(1, receive, q), between...)
+	case 3:
+		before, between = nil, times(1, closing, 1+g.r.IntN(2))
+		after = times(1+g.r.IntN(2), receive, between[0].arg)
+	case 4:
+		before, between, after = times(g.r.IntN(2), up, s), times(1, []kind{up, down}[g.r.IntN(2)], s), times(1, down, s)
+		p.initial[s] = 1 + g.r.IntN(2)
+	}
+	first := append(append(append(before, x0()), between...), stmt{kind: write, arg: y})
+	second := []stmt{{kind: read, arg: y}, {kind: ifLocal, body: append(after, x0())}}
+	p.threads = [][]stmt{first, append(g.noise(), second...)}
 }
 
 func (g *generator) noise() []stmt {

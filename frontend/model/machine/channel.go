@@ -117,14 +117,20 @@ func (m *Machine) fire(c *compile.SelectCase, regs []int64) (status, int) {
 		}
 		m.write(slot, 1)
 		m.write(ch.First+1, int64((tail+1)%ch.Cap))
-		m.syncs.slot(ch, (tail-int(m.sys.locs[ch.First].load(m.words))+ch.Cap)%ch.Cap)
+		place := (tail - int(m.sys.locs[ch.First].load(m.words)) + ch.Cap) % ch.Cap
+		if sabotage.Is("order/slot") {
+			place = 0
+		}
+		m.syncs.slot(ch, place)
 		return reached, 0
 	}
 	head := int(m.read(ch.First))
 	slot := slotLoc(ch, head)
 	if m.read(slot) == 0 {
 		m.receive(c, regs, ch, -1)
-		m.syncs.add(system.Acquire, ch.Closed)
+		if !sabotage.Is("order/closed") {
+			m.syncs.add(system.Acquire, ch.Closed)
+		}
 		return reached, 0
 	}
 	m.receive(c, regs, ch, slot+1)
@@ -293,7 +299,7 @@ func (m *Machine) wait(t int) int {
 }
 
 func (m *Machine) setWait(t, v int) {
-	if m.track {
+	if m.track && !sabotage.Is("access/parked") {
 		m.access(m.p.Loc(t, 1), true)
 	}
 	w, sh := m.sys.slot(t)

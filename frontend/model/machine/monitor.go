@@ -41,6 +41,9 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 		}
 		m.write(l, n-1)
 		m.syncs.add(system.Acquire, l)
+		if sabotage.Is("order/down") {
+			m.syncs.add(system.Release, l)
+		}
 		return reached, 0
 	case compile.OpEnter:
 		switch m.read(l) {
