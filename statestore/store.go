@@ -144,6 +144,36 @@ type Deferring interface {
 	Settle(added func(Ref) error) error
 }
 
+// Parted is what a [Session] of a Tree store can do besides, for a covered set
+// that is divided among several stores, each on a machine of its own: the parent
+// of a state can be in another store than the state. What is known of a
+// parent, a hint, means the same to all of them.
+type Parted interface {
+	// Hint returns what is known of the parent of a stored state, 0 if the state
+	// is initial.
+	Hint(ref Ref) (hint uint64)
+	// Candidates calls yield for the states of this store that a hint can mean,
+	// until yield returns false. A hint of this store is taken for one of
+	// any of them, so a candidate has to be checked by executing from it. A hint
+	// of another store goes through Foreign first.
+	Candidates(hint uint64, yield func(Ref) bool)
+}
+
+// away marks the Ref of another store.
+const away = 1 << 63
+
+// Away returns the Ref of another Tree store as the parent of an Insert into
+// this one.
+func Away(r Ref) Ref { return r | away }
+
+// Foreign returns a hint of another Tree store for [Parted.Candidates] of this one.
+func Foreign(hint uint64) uint64 {
+	if hint == 0 || hint&hintCode != 0 {
+		return hint
+	}
+	return hint | away
+}
+
 // Stats are figures about a store, for reports and tuning. Those that do not
 // apply to the kind are 0.
 type Stats struct {

@@ -49,6 +49,9 @@ const (
 	fragMask     = 1<<fragBits - 1
 	restBits     = keyBits - shardBits
 	maxTables    = 2 + maxParts + maxParts - 1
+
+	// hintCode marks a hint that is a parent's fragment; Refs are below it.
+	hintCode = 1 << 62
 )
 
 // mix scatters the keys: a bijection of keyBits bits.
@@ -890,8 +893,11 @@ func (t *treeStore) codeOf(parent Ref) uint64 {
 	if parent == 0 {
 		return codeInitial
 	}
-	key := uint64(parent)
+	key := uint64(parent &^ away)
 	if key>>idsBits == classYoung {
+		if parent&away != 0 {
+			return 0 // only the store that it is of has its key
+		}
 		n, i := splitYoung(parent)
 		sh := t.shapeOf(n)
 		if !sh.mature.Load() {
@@ -1032,33 +1038,48 @@ func (x *treeSession) decode(f *frame, ids *[maxSlots]uint32) {
 }
 
 // Parents implements [Session].
-func (x *treeSession) Parents(ref Ref, yield func(Ref) bool) {
+func (x *treeSession) Parents(ref Ref, yield func(Ref) bool) { x.Candidates(x.Hint(ref), yield) }
+
+// Hint implements [Parted]. A hint is a Ref, or hintCode and a parent's fragment.
+func (x *treeSession) Hint(ref Ref) uint64 {
 	t := x.t
 	key := uint64(ref)
 	if key>>idsBits == classYoung {
 		n, i := splitYoung(ref)
 		sh := t.shapeOf(n)
 		sh.mu.Lock()
-		p := sh.young.parents[i-1]
-		sh.mu.Unlock()
-		if p != 0 {
-			yield(p)
-		}
-		return
+		defer sh.mu.Unlock()
+		return uint64(sh.young.parents[i-1])
 	}
 	h := mix(key)
 	e, ok := t.table.find(h>>restBits, h<<fragBits|codeInitial, nil)
 	if !ok {
-		return
+		return 0
 	}
 	switch code := e & fragMask; code {
 	case codeInitial:
+		return 0
 	case codeAside:
 		t.mu.Lock()
-		p := t.orphans[key]
-		t.mu.Unlock()
-		yield(p)
+		defer t.mu.Unlock()
+		return uint64(t.orphans[key])
 	default:
+		return hintCode | code
+	}
+}
+
+// Candidates implements [Parted].
+func (x *treeSession) Candidates(hint uint64, yield func(Ref) bool) {
+	t := x.t
+	switch {
+	case hint == 0:
+	case hint&hintCode == 0:
+		ref := Ref(hint) &^ away
+		if Ref(hint)&away == 0 || x.has(ref) {
+			yield(ref)
+		}
+	default:
+		code := hint & fragMask
 		first := code - codeFragment
 		last := first
 		if code == fragMask {
@@ -1083,6 +1104,24 @@ func (x *treeSession) Parents(ref Ref, yield func(Ref) bool) {
 			}
 		}
 	}
+}
+
+// has tells whether a Ref of a store is one of this store, too.
+func (x *treeSession) has(ref Ref) bool {
+	if uint64(ref)>>idsBits != classYoung {
+		h := mix(uint64(ref))
+		_, ok := x.t.table.find(h>>restBits, h<<fragBits|codeInitial, nil)
+		return ok
+	}
+	n, i := splitYoung(ref)
+	sh, ok := x.t.shapes.Load(n)
+	if !ok {
+		return false
+	}
+	s := sh.(*shape)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return i >= 1 && i <= len(s.young.parents)
 }
 
 // refOf returns the Ref of the state with a key whose entry has codeAside.

@@ -193,6 +193,9 @@ func (w *WorkSet) Len() int {
 	return int(n)
 }
 
+// Queued returns the number of items in a worker's queue.
+func (w *WorkSet) Queued(worker int) int { return int(w.queues[worker].items.Load()) }
+
 // Bytes returns the memory of the queues and of all batches, queued, held by
 // workers, or free, in bytes. Trails do not count.
 func (w *WorkSet) Bytes() uint64 { return uint64(w.bytes.Load()) }

@@ -1,0 +1,321 @@
+// Package checkpoint keeps what a search needs to go on in a file that can be
+// believed: it is there whole or not at all, and damage is found.
+//
+// A file begins with a magic line, and is then a sequence of blocks, each with its
+// length, its number and a checksum of both and of its bytes (xxhash), and ends
+// with an empty block. A new file is written beside the old one, synced, and
+// renamed over it: whenever the power fails, the one or the other is there.
+//
+// The format is our own because it has to be written at the speed of memory,
+// with a search waiting for it, and read back as a stream: what the archive
+// formats add (names, indices, compression) is of no use here.
+package checkpoint
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/gofrs/flock"
+)
+
+const (
+	magic      = "cpor checkpoint, format 1\n"
+	blockBytes = 1 << 20
+	// A block's header: its length, its number, and the sum of both and of its
+	// bytes.
+	headerBytes = 4 + 4 + 8
+)
+
+// name is the file's name in the directory of a search.
+const name = "checkpoint"
+
+// Dir is the directory in which a search keeps its checkpoints. Only one process
+// has it at a time.
+type Dir struct {
+	path string
+	lock *flock.Flock
+}
+
+// OpenDir takes a directory, which it makes if it is not there. The error says
+// that another process has it, or what the system said.
+func OpenDir(path string) (*Dir, error) {
+	if err := os.MkdirAll(path, 0o777); err != nil {
+		return nil, fmt.Errorf("the directory for checkpoints: %w", err)
+	}
+	l := flock.New(filepath.Join(path, "lock"))
+	ok, err := l.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("the directory for checkpoints: %w", err)
+	}
+	if !ok {
+		return nil, fmt.Errorf("%s: another search keeps its checkpoints there", path)
+	}
+	return &Dir{path, l}, nil
+}
+
+// Close lets others have the directory.
+func (d *Dir) Close() error { return d.lock.Close() }
+
+// File is the path of the checkpoint.
+func (d *Dir) File() string { return filepath.Join(d.path, name) }
+
+// Write writes a checkpoint: the header as JSON, then what fill writes. The
+// checkpoint before it is kept until this one is complete.
+func (d *Dir) Write(header any, fill func(w io.Writer) error) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("the checkpoint could not be written: %w", err)
+		}
+	}()
+	tmp := d.File() + ".new"
+	f, err := os.Create(tmp)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(tmp)
+		}
+	}()
+	if _, err = io.WriteString(f, magic); err != nil {
+		return err
+	}
+	w := &writer{w: f, buf: make([]byte, headerBytes, headerBytes+blockBytes)}
+	head, err := json.Marshal(header)
+	if err != nil {
+		return err
+	}
+	if _, err = w.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(head)))); err != nil {
+		return err
+	}
+	if _, err = w.Write(head); err != nil {
+		return err
+	}
+	if err = fill(w); err != nil {
+		return err
+	}
+	if err = w.end(); err != nil {
+		return err
+	}
+	if err = f.Sync(); err != nil {
+		return err
+	}
+	if err = f.Close(); err != nil {
+		return err
+	}
+	if err = os.Rename(tmp, d.File()); err != nil {
+		return err
+	}
+	return syncDir(d.path)
+}
+
+// syncDir makes a rename last. Not every system can sync a directory.
+func syncDir(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) && !os.IsPermission(err) {
+		return err
+	}
+	return nil
+}
+
+// writer writes blocks.
+type writer struct {
+	w      io.Writer
+	buf    []byte // header and bytes of the block that is filled
+	number uint32
+}
+
+func (w *writer) Write(p []byte) (n int, err error) {
+	for len(p) > 0 {
+		k := min(len(p), cap(w.buf)-len(w.buf))
+		w.buf = append(w.buf, p[:k]...)
+		p, n = p[k:], n+k
+		if len(w.buf) == cap(w.buf) {
+			if err := w.flush(); err != nil {
+				return n, err
+			}
+		}
+	}
+	return n, nil
+}
+
+// flush writes the block.
+func (w *writer) flush() error {
+	binary.LittleEndian.PutUint32(w.buf, uint32(len(w.buf)-headerBytes))
+	binary.LittleEndian.PutUint32(w.buf[4:], w.number)
+	binary.LittleEndian.PutUint64(w.buf[8:], sum(w.buf))
+	w.number++
+	_, err := w.w.Write(w.buf)
+	w.buf = w.buf[:headerBytes]
+	return err
+}
+
+// end writes what is left, and the empty block.
+func (w *writer) end() error {
+	if len(w.buf) > headerBytes {
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	return w.flush()
+}
+
+// sum is the checksum of a block.
+func sum(b []byte) uint64 {
+	var d xxhash.Digest
+	d.Reset()
+	d.Write(b[:8])
+	d.Write(b[headerBytes:])
+	return d.Sum64()
+}
+
+// Reader reads a checkpoint. Every block is checked before any of it is given out.
+type Reader struct {
+	path   string
+	f      *os.File
+	r      *bufio.Reader
+	at     int64 // where the block stands that comes next
+	number uint32
+	block  []byte
+	rest   []byte // of the block
+	ended  bool
+}
+
+// Damaged is the error for a file that is not what was written.
+type Damaged struct {
+	Path string
+	At   int64 // the byte of the file where it is seen
+	What string
+}
+
+func (e *Damaged) Error() string {
+	return fmt.Sprintf("%s is damaged at byte %d: %s; it cannot be used", e.Path, e.At, e.What)
+}
+
+// Open opens the checkpoint of a directory, or the file itself, and reads its
+// header into header. The error is a *Damaged one, or says that it is no
+// checkpoint, or what the system said.
+func Open(path string, header any) (*Reader, error) {
+	if st, err := os.Stat(path); err == nil && st.IsDir() {
+		path = filepath.Join(path, name)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{path: path, f: f, r: bufio.NewReaderSize(f, 1<<16)}
+	if err := r.begin(header); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Reader) begin(header any) error {
+	got := make([]byte, len(magic))
+	n, err := io.ReadFull(r.r, got)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return err
+	}
+	const kind = "cpor checkpoint, format "
+	if string(got[:n]) != magic {
+		if n >= len(kind) && string(got[:len(kind)]) == kind {
+			return fmt.Errorf("%s was written by another version of cpor, which has another format", r.path)
+		}
+		return fmt.Errorf("%s is no checkpoint of cpor", r.path)
+	}
+	r.at = int64(len(magic))
+	var length [8]byte
+	if _, err := io.ReadFull(r, length[:]); err != nil {
+		return r.early(err)
+	}
+	size := binary.LittleEndian.Uint64(length[:])
+	if size > 1<<30 {
+		return &Damaged{r.path, r.at, "its header has a length that cannot be"}
+	}
+	head := make([]byte, size)
+	if _, err := io.ReadFull(r, head); err != nil {
+		return r.early(err)
+	}
+	if err := json.Unmarshal(head, header); err != nil {
+		return fmt.Errorf("%s: its header cannot be read (%w): was it written by another version of cpor?", r.path, err)
+	}
+	return nil
+}
+
+// early makes of an end that comes too early what it is.
+func (r *Reader) early(err error) error {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return &Damaged{r.path, r.at, "it ends too early"}
+	}
+	return err
+}
+
+// Read reads on. io.EOF comes only where the file was complete.
+func (r *Reader) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		if r.ended {
+			return 0, io.EOF
+		}
+		if err := r.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// next reads and checks the next block.
+func (r *Reader) next() error {
+	if r.block == nil {
+		r.block = make([]byte, headerBytes+blockBytes)
+	}
+	b := r.block[:headerBytes]
+	if _, err := io.ReadFull(r.r, b); err != nil {
+		return r.early(err)
+	}
+	size := binary.LittleEndian.Uint32(b)
+	if size > blockBytes {
+		return &Damaged{r.path, r.at, "a block has a length that cannot be"}
+	}
+	b = r.block[:headerBytes+int(size)]
+	if _, err := io.ReadFull(r.r, b[headerBytes:]); err != nil {
+		return r.early(err)
+	}
+	if sum(b) != binary.LittleEndian.Uint64(b[8:]) {
+		return &Damaged{r.path, r.at, "the checksum of a block is wrong"}
+	}
+	if binary.LittleEndian.Uint32(b[4:]) != r.number {
+		return &Damaged{r.path, r.at, "a block is missing"}
+	}
+	r.number++
+	r.at += int64(len(b))
+	r.rest = b[headerBytes:]
+	if size == 0 {
+		r.ended = true
+		if _, err := r.r.ReadByte(); err != io.EOF {
+			return &Damaged{r.path, r.at, "something stands behind its end"}
+		}
+	}
+	return nil
+}
+
+// Path is the file that is read.
+func (r *Reader) Path() string { return r.path }
+
+// Close closes the file.
+func (r *Reader) Close() error { return r.f.Close() }

@@ -1,0 +1,162 @@
+package checkpoint
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+type head struct{ Name string }
+
+func write(t *testing.T, dir string, content []byte) *Dir {
+	t.Helper()
+	d, err := OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	if err := d.Write(head{"x"}, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func read(path string) (head, []byte, error) {
+	var h head
+	r, err := Open(path, &h)
+	if err != nil {
+		return h, nil, err
+	}
+	defer r.Close()
+	b, err := io.ReadAll(r)
+	return h, b, err
+}
+
+// TestWriteRead writes contents of many sizes and reads them back.
+func TestWriteRead(t *testing.T) {
+	for _, size := range []int{0, 1, 1000, blockBytes - 20, blockBytes, 3*blockBytes + 5} {
+		content := make([]byte, size)
+		for i := range content {
+			content[i] = byte(rand.Uint32())
+		}
+		dir := t.TempDir()
+		write(t, dir, content)
+		h, got, err := read(dir)
+		if err != nil || h.Name != "x" || !bytes.Equal(got, content) {
+			t.Errorf("%d bytes: %v, %v, %d bytes", size, err, h, len(got))
+		}
+	}
+}
+
+// TestDamage changes single bytes and cuts the file off everywhere: that is told,
+// and nothing is given out that was not written.
+func TestDamage(t *testing.T) {
+	content := make([]byte, 2*blockBytes+100)
+	for i := range content {
+		content[i] = byte(i * i)
+	}
+	dir := t.TempDir()
+	d := write(t, dir, content)
+	whole, err := os.ReadFile(d.File())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "f")
+	check := func(what string, b []byte) {
+		t.Helper()
+		if err := os.WriteFile(file, b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		_, got, err := read(file)
+		if err == nil || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: error %v", what, err)
+		}
+		if len(got) > len(content) || !bytes.Equal(got, content[:len(got)]) {
+			t.Errorf("%s: something else was read", what)
+		}
+	}
+	n := 150
+	if testing.Short() {
+		n = 30
+	}
+	for i := range n {
+		at := rand.IntN(len(whole))
+		if i < 60 {
+			at = i * len(whole) / 60
+		}
+		if i < 30 {
+			at = i
+		}
+		b := bytes.Clone(whole)
+		b[at] ^= 1 << rand.IntN(8)
+		check("a changed bit", b)
+		check("a cut", whole[:at])
+	}
+	check("something behind", append(bytes.Clone(whole), 0))
+	// A block that is left out, and two that are exchanged.
+	blocks := len(magic) + headerBytes + blockBytes
+	check("a block less", append(bytes.Clone(whole[:len(magic)]), whole[blocks:]...))
+}
+
+// TestOldStays fails while a checkpoint is written: the one before it stays.
+func TestOldStays(t *testing.T) {
+	dir := t.TempDir()
+	d := write(t, dir, []byte("old"))
+	broken := errors.New("broken")
+	err := d.Write(head{"y"}, func(w io.Writer) error {
+		w.Write(make([]byte, 2*blockBytes))
+		return broken
+	})
+	if !errors.Is(err, broken) {
+		t.Fatal(err)
+	}
+	if h, got, err := read(dir); err != nil || string(got) != "old" || h.Name != "x" {
+		t.Errorf("%v: %q of %v", err, got, h)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 2 { // and the lock
+		t.Errorf("%v is left", entries)
+	}
+}
+
+// TestForeign opens what is none.
+func TestForeign(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "f")
+	for content, want := range map[string]string{
+		"":                                   "is no checkpoint",
+		"model text, long enough for a head": "is no checkpoint",
+		"cpor checkpoint, format 7\nxxxx":    "another version",
+		magic:                                "ends too early",
+	} {
+		if err := os.WriteFile(file, []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := read(file); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", content, err, want)
+		}
+	}
+}
+
+// TestLock opens a directory twice.
+func TestLock(t *testing.T) {
+	dir := t.TempDir()
+	d, err := OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenDir(dir); err == nil || !strings.Contains(err.Error(), "another search") {
+		t.Errorf("%v", err)
+	}
+	d.Close()
+	if d, err = OpenDir(dir); err != nil {
+		t.Fatal(err)
+	}
+	d.Close()
+}

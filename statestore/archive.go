@@ -1,0 +1,639 @@
+package statestore
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"unsafe"
+)
+
+// Save writes a store, to be read by Restore. No session may work meanwhile. The
+// large tables are written as they stand in memory, so that it takes little more
+// time than copying them, and about the bytes that Stats says the store has.
+//
+// Nothing here finds damage: whoever writes to a place where it can happen has to
+// add checksums.
+func Save(s Store, w io.Writer) error {
+	a := &archive{w: w}
+	a.store(s.(saved))
+	return a.err
+}
+
+// Restore reads what Save has written, into a store of that kind. The options'
+// limit of memory holds from the beginning: ErrFull means that the store does not
+// fit. A Bitstate store has the size that it had.
+func Restore(r io.Reader, o Options) (Store, error) {
+	if o.Kind == Bitstate {
+		o.MaxBytes = 8 // made anew below
+	}
+	s, err := New(o)
+	if err != nil {
+		return nil, err
+	}
+	a := &archive{r: r}
+	a.store(s.(saved))
+	return s, a.err
+}
+
+// saved is a store that can be saved.
+type saved interface {
+	Store
+	// archive writes the store to a, or reads it from there if it is empty.
+	archive(a *archive)
+	// count adds a session that has added n states.
+	count(n uint64)
+}
+
+// archive writes values, or reads them: the same code says for both what they are
+// and in which order they come. After an error it does nothing any more.
+type archive struct {
+	w   io.Writer // nil: it reads
+	r   io.Reader
+	err error
+	buf [8]byte
+}
+
+func (a *archive) reading() bool { return a.w == nil }
+
+func (a *archive) store(s saved) {
+	kind := s.Stats().Kind
+	k := uint64(kind)
+	a.num(&k)
+	if a.err == nil && Kind(k) != kind {
+		a.err = fmt.Errorf("statestore: this is a %v store, not a %v one", Kind(k), kind)
+		return
+	}
+	n := s.Len()
+	a.num(&n)
+	s.archive(a)
+	if a.reading() && a.err == nil {
+		s.count(n)
+	}
+}
+
+// num is a number.
+func (a *archive) num(p *uint64) {
+	if a.err != nil {
+		return
+	}
+	if a.reading() {
+		if _, a.err = io.ReadFull(a.r, a.buf[:]); a.err == nil {
+			*p = binary.LittleEndian.Uint64(a.buf[:])
+		}
+		return
+	}
+	binary.LittleEndian.PutUint64(a.buf[:], *p)
+	_, a.err = a.w.Write(a.buf[:])
+}
+
+// number is a number of any size.
+func number[T ~int | ~int32 | ~uint32 | ~uint8 | ~uint64](a *archive, p *T) {
+	n := uint64(*p)
+	a.num(&n)
+	*p = T(n)
+}
+
+// truth is a bool.
+func (a *archive) truth(p *bool) {
+	n := uint64(0)
+	if *p {
+		n = 1
+	}
+	a.num(&n)
+	*p = n == 1
+}
+
+// list is a slice whose elements are the bytes that they consist of: numbers, or
+// structs without pointers. It is for one machine's kind only; all kinds on which
+// cpor runs agree. l, if not nil, pays for the memory.
+func list[T any](a *archive, p *[]T, l *ledger) {
+	n := len(*p)
+	number(a, &n)
+	if a.err != nil {
+		return
+	}
+	size := int(unsafe.Sizeof(*new(T)))
+	if a.reading() {
+		if n < 0 || n > 1<<40/size {
+			a.err = errors.New("statestore: a length that cannot be")
+			return
+		}
+		if l != nil && !l.take(n*size, false) {
+			a.err = ErrFull
+			return
+		}
+		*p = make([]T, n)
+	}
+	if n == 0 {
+		return
+	}
+	b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(*p))), n*size)
+	if a.reading() {
+		_, a.err = io.ReadFull(a.r, b)
+	} else {
+		_, a.err = a.w.Write(b)
+	}
+}
+
+// archive implements saved.
+func (t *treeStore) archive(a *archive) {
+	a.table(t.table)
+	number(a, &t.nextClass)
+	// The tables of nodes, by their numbers.
+	all := make([]*nodes, maxTables)
+	for _, n := range t.allNodes() {
+		all[n.number] = n
+	}
+	number(a, &t.tables)
+	if a.err != nil || t.tables > maxTables {
+		a.fail("tables of nodes")
+		return
+	}
+	for i := range t.tables {
+		if a.reading() {
+			all[i] = newNodes(t.ledger)
+			all[i].number = i
+		}
+		a.nodes(all[i])
+	}
+	a.nodesRef(all, &t.inner)
+	a.nodesRef(all, &t.whole)
+	for i := range t.partNodes {
+		a.nodesRef(all, &t.partNodes[i])
+	}
+	for i := range t.mergeNodes {
+		a.nodesRef(all, &t.mergeNodes[i])
+	}
+	a.shapes(t, all)
+	a.orphans(t)
+}
+
+// count implements saved.
+func (t *treeStore) count(n uint64) { t.NewSession().(*treeSession).added.Store(n) }
+
+func (a *archive) fail(what string) {
+	if a.err == nil {
+		a.err = fmt.Errorf("statestore: %s that cannot be", what)
+	}
+}
+
+// table is a table of states.
+func (a *archive) table(t *table) {
+	for shard := range t.dir {
+		var slots []uint64
+		if s := t.dir[shard].Load(); s != nil {
+			for next := s.next.Load(); next != nil; next = s.next.Load() {
+				s = next
+			}
+			slots = s.slots
+		}
+		list(a, &slots, t.ledger)
+		if !a.reading() || a.err != nil || len(slots) == 0 {
+			continue
+		}
+		if len(slots)%lineSlots != 0 {
+			a.fail("a table")
+			return
+		}
+		s := &slab{slots: slots, limit: int64(maxLoad * float64(len(slots)))}
+		if len(slots) >= sampleSlots {
+			s.mask = sampleRate - 1
+		}
+		n := int64(0)
+		for _, e := range slots {
+			if e != 0 {
+				n++
+			}
+		}
+		s.count.Store(n)
+		t.ledger.take(int(unsafe.Sizeof(*s)), true)
+		t.dir[shard].Store(s)
+	}
+}
+
+// nodes is a table of nodes. The numbers that were taken and are not in use stay
+// lost: they are in no entry of the index.
+func (a *archive) nodes(n *nodes) {
+	last := min(n.last.Load(), n.room.Load())
+	number(a, &last)
+	if a.err != nil || last > maxNode {
+		a.fail("a number of nodes")
+		return
+	}
+	if a.reading() {
+		// take makes the chunks.
+		for n.room.Load() < last {
+			n.last.Store(n.room.Load())
+			if n.take() == 0 {
+				a.err = ErrFull
+				return
+			}
+		}
+		n.last.Store(last)
+	}
+	for first := uint64(0); last > 0 && first <= uint64(last); {
+		c, _ := place(uint32(first))
+		chunk := n.chunks[c]
+		chunk = chunk[:min(uint64(len(chunk)), uint64(last)-first+1)]
+		a.words(chunk)
+		first += uint64(len(chunk))
+	}
+	for i := range n.index {
+		var slots []uint32
+		var idBits uint8
+		if x := n.index[i].Load(); x != nil {
+			for next := x.next.Load(); next != nil; next = x.next.Load() {
+				x = next
+			}
+			slots, idBits = x.slots, x.idBits
+		}
+		number(a, &idBits)
+		list(a, &slots, n.ledger)
+		if !a.reading() || a.err != nil || len(slots) == 0 {
+			continue
+		}
+		if len(slots)%indexSlots != 0 {
+			a.fail("an index")
+			return
+		}
+		x := &index{slots: slots, idBits: idBits, limit: int64(indexMaxLoad * float64(len(slots)))}
+		count := int64(0)
+		for _, e := range slots {
+			if e != 0 {
+				count++
+			}
+		}
+		x.count.Store(count)
+		n.ledger.take(int(unsafe.Sizeof(*x)), true)
+		n.index[i].Store(x)
+	}
+}
+
+// words are words whose number is known.
+func (a *archive) words(p []uint64) {
+	if a.err != nil || len(p) == 0 {
+		return
+	}
+	b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(p))), 8*len(p))
+	if a.reading() {
+		_, a.err = io.ReadFull(a.r, b)
+	} else {
+		_, a.err = a.w.Write(b)
+	}
+}
+
+// nodesRef is one of the tables of nodes, or nil.
+func (a *archive) nodesRef(all []*nodes, p **nodes) {
+	n := 0
+	if *p != nil {
+		n = (*p).number + 1
+	}
+	number(a, &n)
+	if a.reading() && a.err == nil {
+		*p = nil
+		if n < 0 || n > len(all) {
+			a.fail("a table of nodes")
+		} else if n > 0 {
+			*p = all[n-1]
+		}
+	}
+}
+
+// shapes are the shapes of states, in the order of their lengths, and the classes
+// of keys.
+func (a *archive) shapes(t *treeStore, all []*nodes) {
+	var lengths []int
+	t.shapes.Range(func(n, _ any) bool {
+		lengths = append(lengths, n.(int))
+		return true
+	})
+	slices.Sort(lengths)
+	n := len(lengths)
+	number(a, &n)
+	for i := 0; i < n && a.err == nil; i++ {
+		length := 0
+		if !a.reading() {
+			length = lengths[i]
+		}
+		number(a, &length)
+		if a.err != nil || length < 0 || length > maxLength {
+			a.fail("the length of a state")
+			return
+		}
+		a.shape(t, t.shapeOf(length), all)
+	}
+	if !a.reading() {
+		return
+	}
+	// A class is in one profile of one shape.
+	t.shapes.Range(func(_, s any) bool {
+		sh := s.(*shape)
+		l := sh.layout.Load()
+		if l == nil {
+			return true
+		}
+		if l.direct != 0 {
+			t.classes[l.direct>>idsBits].Store(&classInfo{shape: sh, direct: true})
+		}
+		for i := range l.profiles {
+			if c := l.profiles[i].class >> idsBits; c != classWhole {
+				t.classes[c].Store(&classInfo{shape: sh, layout: l, profile: &l.profiles[i]})
+			}
+		}
+		return true
+	})
+}
+
+// shape is a shape of states.
+func (a *archive) shape(t *treeStore, sh *shape, all []*nodes) {
+	before := sh.young.bytes()
+	y := sh.young
+	list(a, &y.words, nil)
+	list(a, &y.parents, nil)
+	list(a, &y.keys, nil)
+	list(a, &y.index, nil)
+	if a.reading() {
+		t.ledger.take(y.bytes()-before, true)
+	}
+	list(a, &sh.vertex, nil)
+	list(a, &sh.leafOf, nil)
+	number(a, &sh.leaves)
+	list(a, &sh.parts, nil)
+	for i := range sh.sampled {
+		row := sh.sampled[i][:]
+		list(a, &row, nil)
+		copy(sh.sampled[i][:], row)
+	}
+	if a.reading() && len(sh.vertex) > 0 {
+		t.ledger.take(len(sh.vertex)*int(unsafe.Sizeof(vertex{}))+4*len(sh.leafOf), true)
+	}
+	l := sh.layout.Load()
+	there := l != nil
+	a.truth(&there)
+	if there {
+		if a.reading() {
+			l = &layout{}
+		}
+		a.layout(l, all)
+		if a.reading() {
+			sh.layout.Store(l)
+		}
+	}
+	mature := sh.mature.Load()
+	a.truth(&mature)
+	sh.mature.Store(mature)
+}
+
+// layout is the layout of a shape.
+func (a *archive) layout(l *layout, all []*nodes) {
+	number(a, &l.direct)
+	n := len(l.merges)
+	number(a, &n)
+	if a.err != nil || n < 0 || n >= maxParts {
+		a.fail("a number of merges")
+		return
+	}
+	if a.reading() {
+		l.merges = make([]merge, n)
+	}
+	for i := range l.merges {
+		m := &l.merges[i]
+		number(a, &m.a)
+		number(a, &m.b)
+		a.nodesRef(all, &m.table)
+	}
+	n = len(l.profiles)
+	number(a, &n)
+	if a.err != nil || n < 0 || n > 1<<classBits {
+		a.fail("a number of profiles")
+		return
+	}
+	if a.reading() {
+		l.profiles = make([]profile, n)
+	}
+	for i := range l.profiles {
+		p := &l.profiles[i]
+		number(a, &p.class)
+		number(a, &p.merges)
+		list(a, &p.slots, nil)
+		list(a, &p.widths, nil)
+		number(a, &p.room)
+		if p.class>>idsBits >= 1<<classBits || p.merges > len(l.merges) {
+			a.fail("a profile")
+			return
+		}
+	}
+}
+
+// orphans are the parents that stand aside, in the order of the keys.
+func (a *archive) orphans(t *treeStore) {
+	var keys []uint64
+	var parents []Ref
+	for key := range t.orphans {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		parents = append(parents, t.orphans[key])
+	}
+	list(a, &keys, nil)
+	list(a, &parents, nil)
+	if !a.reading() || a.err != nil || len(keys) == 0 {
+		return
+	}
+	if len(keys) != len(parents) {
+		a.fail("a number of parents")
+		return
+	}
+	t.orphans = make(map[uint64]Ref, len(keys))
+	for i, key := range keys {
+		t.orphans[key] = parents[i]
+	}
+	t.ledger.take(orphanBytes*len(keys), true)
+}
+
+// archive implements saved.
+func (p *plainStore) archive(a *archive) {
+	a.table(p.table)
+	var chunks [][]uint64
+	if c := p.arena.chunks.Load(); c != nil {
+		chunks = *c
+	}
+	n := len(chunks)
+	number(a, &n)
+	if a.err != nil || n < 0 || n > 1<<(addressBits-chunkShift) {
+		a.fail("a number of chunks")
+		return
+	}
+	if a.reading() {
+		chunks = make([][]uint64, n)
+	}
+	words := uint64(0)
+	for i := range chunks {
+		list(a, &chunks[i], p.ledger)
+		words += uint64(len(chunks[i]))
+	}
+	if a.reading() && n > 0 {
+		p.arena.chunks.Store(&chunks)
+		p.arena.words.Store(words)
+	}
+}
+
+// count implements saved.
+func (p *plainStore) count(n uint64) { p.NewSession().(*plainSession).added.Store(n) }
+
+// archive implements saved.
+func (c *compactStore) archive(a *archive) {
+	for shard := range c.dir {
+		var slots []uint32
+		if s := c.dir[shard].Load(); s != nil {
+			for next := s.next.Load(); next != nil; next = s.next.Load() {
+				s = next
+			}
+			slots = s.slots
+		}
+		list(a, &slots, c.ledger)
+		if !a.reading() || a.err != nil || len(slots) == 0 {
+			continue
+		}
+		if len(slots)%shortLine != 0 {
+			a.fail("a table")
+			return
+		}
+		s := &shortSlab{slots: slots, limit: int64(maxLoad * float64(len(slots)))}
+		n := int64(0)
+		for _, e := range slots {
+			if e != 0 {
+				n++
+			}
+		}
+		s.count.Store(n)
+		c.ledger.take(int(unsafe.Sizeof(*s)), true)
+		c.dir[shard].Store(s)
+	}
+}
+
+// count implements saved.
+func (c *compactStore) count(n uint64) { c.NewSession().(*compactSession).added.Store(n) }
+
+// archive implements saved.
+func (b *bitstateStore) archive(a *archive) { list(a, &b.words, nil) }
+
+// count implements saved.
+func (b *bitstateStore) count(n uint64) { b.NewSession().(*bitstateSession).added.Store(n) }
+
+// SaveWork writes a work set, which no worker uses meanwhile, and besides it some
+// trails. RestoreWork reads both.
+func SaveWork(ws *WorkSet, trails []*Trail, w io.Writer) error {
+	a := &archive{w: w}
+	a.work(ws, &trails)
+	return a.err
+}
+
+// RestoreWork reads what SaveWork has written into an empty work set, for any
+// number of workers, and returns the trails.
+func RestoreWork(ws *WorkSet, r io.Reader) ([]*Trail, error) {
+	a := &archive{r: r}
+	var trails []*Trail
+	a.work(ws, &trails)
+	return trails, a.err
+}
+
+// work is a work set, and some trails.
+func (a *archive) work(ws *WorkSet, trails *[]*Trail) {
+	var batches []*Batch
+	for i := range ws.queues {
+		q := &ws.queues[i]
+		for k := range q.n {
+			batches = append(batches, q.ring[(q.head+k)&uint(len(q.ring)-1)])
+		}
+	}
+	// The trails are a tree: each is written once, behind its parent.
+	numbers := map[*Trail]uint64{nil: 0}
+	parents, refs := []uint64{0}, []Ref{0}
+	var path []*Trail
+	number1 := func(t *Trail) uint64 {
+		path = path[:0]
+		for at := t; ; at = at.Parent {
+			if _, ok := numbers[at]; ok {
+				break
+			}
+			path = append(path, at)
+		}
+		for _, at := range slices.Backward(path) {
+			numbers[at] = uint64(len(refs))
+			parents, refs = append(parents, numbers[at.Parent]), append(refs, at.Ref)
+		}
+		return numbers[t]
+	}
+	var wanted []uint64
+	for _, t := range *trails {
+		wanted = append(wanted, number1(t))
+	}
+	var ofItems [][]uint64
+	for _, b := range batches {
+		var ns []uint64
+		for _, t := range b.trails {
+			ns = append(ns, number1(t))
+		}
+		ofItems = append(ofItems, ns)
+	}
+	list(a, &parents, nil)
+	list(a, &refs, nil)
+	if a.err != nil || len(parents) != len(refs) {
+		a.fail("a number of trails")
+		return
+	}
+	var all []*Trail
+	if a.reading() {
+		all = make([]*Trail, len(refs))
+		for i := 1; i < len(refs); i++ {
+			if parents[i] >= uint64(i) {
+				a.fail("a trail")
+				return
+			}
+			all[i] = &Trail{Parent: all[parents[i]], Ref: refs[i]}
+		}
+	}
+	trail := func(n uint64) *Trail {
+		if n >= uint64(len(all)) {
+			a.fail("a trail")
+			return nil
+		}
+		return all[n]
+	}
+	list(a, &wanted, nil)
+	if a.reading() {
+		for _, n := range wanted {
+			*trails = append(*trails, trail(n))
+		}
+	}
+	n := len(batches)
+	number(a, &n)
+	for i := 0; i < n && a.err == nil; i++ {
+		b, ns := &Batch{}, []uint64(nil)
+		if !a.reading() {
+			b, ns = batches[i], ofItems[i]
+		}
+		number(a, &b.Depth)
+		list(a, &b.Refs, nil)
+		list(a, &b.words, nil)
+		list(a, &b.ends, nil)
+		list(a, &ns, nil)
+		if !a.reading() || a.err != nil {
+			continue
+		}
+		for _, n := range ns {
+			b.trails = append(b.trails, trail(n))
+		}
+		if len(b.ends) > 0 && (len(b.ends) != len(b.Refs) || len(b.trails) != len(b.Refs) || b.ends[len(b.ends)-1] != len(b.words)) || !slices.IsSorted(b.ends) {
+			a.fail("a batch")
+			return
+		}
+		if a.err == nil {
+			ws.Push(i%len(ws.queues), b)
+		}
+	}
+}
