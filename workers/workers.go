@@ -95,6 +95,69 @@ type Options struct {
 	// then nearly depth-first: its frontier stays small, its paths get long.
 	// Otherwise it is nearly breadth-first.
 	DepthFirst bool
+	// Pause, if not nil, pauses the pool when it is closed: each worker finishes
+	// the item that it works on and gives back the others, and Run returns
+	// ErrPaused. Another Run with the same work set goes on.
+	Pause <-chan struct{}
+	// Gate, if not nil, lets somebody outside the pool bring items. The pool
+	// then ends only when the gate is closed. The work set must have been made
+	// for one worker more: the last queue is the gate's.
+	Gate *Gate
+}
+
+// Idler is what a [Worker] can be besides: Idle is called each time when it has
+// found nothing to do and before the pool counts it as idle, so that it can hand
+// over what it keeps for others.
+type Idler interface {
+	Idle()
+}
+
+// Gate is the way into a pool for items from outside: a search on many machines
+// has states that other machines found. Its methods are called from one goroutine,
+// after Ready.
+type Gate struct {
+	pool  *pool
+	ready chan struct{}
+	open  bool
+}
+
+// NewGate returns the gate for one pool.
+func NewGate() *Gate { return &Gate{ready: make(chan struct{}), open: true} }
+
+// Ready is closed when the pool runs.
+func (g *Gate) Ready() <-chan struct{} { return g.ready }
+
+// Get returns an empty batch to be filled for Push.
+func (g *Gate) Get() *statestore.Batch { return g.pool.ws.Get(len(g.pool.outs)) }
+
+// Push gives a batch to the pool's workers; they take it before their own.
+func (g *Gate) Push(b *statestore.Batch) {
+	g.pool.ws.Push(len(g.pool.outs), b)
+	g.pool.wakeOne()
+}
+
+// Queued returns how many items that came in wait for a worker.
+func (g *Gate) Queued() int { return g.pool.ws.Queued(len(g.pool.outs)) }
+
+// Passive tells whether no worker holds an item or looks for one and the work
+// set is empty. Then it stays so until the next Push. Each worker has returned
+// from its Idle.
+//
+// It is the proof of termination once more, with the gate as a member of the
+// pool that is always active: when the count is 1, no worker holds an item and
+// the workers' queues are empty. The gate's own queue was seen empty before that
+// (in this order: a worker that takes the last batch from it is active first), and
+// only the goroutine that asks could have added to it.
+func (g *Gate) Passive() bool {
+	return g.pool.ws.Len() == 0 && g.pool.active.Load() == 1
+}
+
+// Close lets the pool end when it is done.
+func (g *Gate) Close() {
+	if g.open {
+		g.open = false
+		g.pool.leave()
+	}
 }
 
 // Stats tell how the work was shared.
@@ -117,6 +180,9 @@ type Stats struct {
 // ErrStopped is returned by Worker.Process if it did not finish an item because
 // the pool is to end. The item counts as not done.
 var ErrStopped = errors.New("workers: the pool is to end")
+
+// ErrPaused is the error of a pool that was paused before it had come to its end.
+var ErrPaused = errors.New("workers: the pool was paused")
 
 // PanicError is the error of a pool in which a worker panicked.
 type PanicError struct {
@@ -155,7 +221,22 @@ func Run(ctx context.Context, ws *statestore.WorkSet, o Options, newWorker func(
 	g, gctx := errgroup.WithContext(ctx)
 	p := &pool{ws: ws, o: o, ctx: gctx, start: time.Now(), done: make(chan struct{})}
 	defer context.AfterFunc(gctx, func() { p.stop.Store(true) })()
+	if o.Pause != nil {
+		g.Go(func() error {
+			select {
+			case <-o.Pause:
+				p.paused.Store(true)
+			case <-p.done:
+			case <-gctx.Done():
+			}
+			return nil
+		})
+	}
 	p.active.Store(int64(min(o.Workers, o.CPUs)))
+	if o.Gate != nil {
+		p.gates = 1
+		p.active.Add(1)
+	}
 	all := make([]Worker, o.Workers)
 	for id := range o.Workers {
 		p.outs = append(p.outs, &Out{pool: p, id: id, wake: make(chan struct{}, 1)})
@@ -163,6 +244,10 @@ func Run(ctx context.Context, ws *statestore.WorkSet, o Options, newWorker func(
 	}
 	for id := o.Workers - 1; id >= o.CPUs; id-- {
 		p.goToSleep(p.outs[id])
+	}
+	if o.Gate != nil {
+		o.Gate.pool = p
+		close(o.Gate.ready)
 	}
 	for id := range o.Workers {
 		g.Go(func() (err error) {
@@ -179,7 +264,9 @@ func Run(ctx context.Context, ws *statestore.WorkSet, o Options, newWorker func(
 	}
 	err := g.Wait()
 	if err == nil && !p.terminated.Load() {
-		err = context.Cause(ctx)
+		if err = context.Cause(ctx); err == nil {
+			err = ErrPaused
+		}
 	}
 	return p.stats(), err
 }
@@ -192,6 +279,7 @@ type pool struct {
 	done  chan struct{} // closed at termination
 	once  sync.Once
 	outs  []*Out
+	gates int64 // 1 if there is a gate, which counts as active until it is closed
 
 	mu       sync.Mutex
 	sleepers []*Out // a stack of those who sleep and have not been sent a token
@@ -202,6 +290,7 @@ type pool struct {
 	sleeping   atomic.Int64 // len(sleepers)
 	_          [cacheLine]byte
 	stop       atomic.Bool // read for every item, written once
+	paused     atomic.Bool // as stop, but nobody breaks off
 	terminated atomic.Bool
 	_          [cacheLine]byte
 }
@@ -216,7 +305,7 @@ func (p *pool) leave() {
 
 // hungry tells whether there are idle workers that a CPU could run.
 func (p *pool) hungry() bool {
-	a := p.active.Load()
+	a := p.active.Load() - p.gates
 	return a < int64(p.o.CPUs) && a < int64(p.o.Workers)
 }
 
@@ -290,6 +379,8 @@ func (p *pool) monitor() error {
 			return nil
 		case <-p.ctx.Done():
 			return nil
+		case <-p.o.Pause:
+			return nil
 		case now := <-tick.C:
 			if p.o.Check != nil {
 				if err := p.o.Check(); err != nil {
@@ -335,6 +426,8 @@ type Out struct {
 	wake chan struct{}     // a token wakes the worker, which is active with it
 	next *statestore.Batch // the unfinished batch, nil or not empty
 	last time.Duration     // when the last batch was given away, since the start
+
+	idler Idler // the worker, if it is one
 
 	stack   []*statestore.Batch // Options.DepthFirst: the batches to come
 	stacked atomic.Int64        // items on the stack, for the reporter
@@ -406,13 +499,14 @@ func (o *Out) run(w Worker) error {
 			return nil
 		}
 	}
+	o.idler, _ = w.(Idler)
 	for {
 		b := o.take()
 		if b == nil {
 			return nil
 		}
 		for i := 0; i < b.Len(); i++ {
-			if p.stop.Load() {
+			if p.stop.Load() || p.paused.Load() {
 				o.putBack(b, i)
 				return nil
 			}
@@ -435,6 +529,12 @@ func (o *Out) run(w Worker) error {
 // take returns the next batch to work on; nil when the pool ends.
 func (o *Out) take() *statestore.Batch {
 	p := o.pool
+	if p.gates > 0 {
+		if b := p.ws.Pop(len(p.outs)); b != nil {
+			o.batches++
+			return b
+		}
+	}
 	if b := o.next; b != nil && p.o.DepthFirst {
 		o.next = nil
 		return b
@@ -454,11 +554,14 @@ func (o *Out) take() *statestore.Batch {
 		o.next = nil
 		return b
 	}
-	if p.stop.Load() {
+	if p.stop.Load() || p.paused.Load() {
 		return nil
 	}
 	if b := o.steal(); b != nil {
 		return b
+	}
+	if o.idler != nil {
+		o.idler.Idle()
 	}
 	from := time.Now()
 	b := o.wait()
@@ -484,7 +587,7 @@ func (o *Out) wait() *statestore.Batch {
 	for {
 		p.leave()
 		for range sweeps {
-			if p.stop.Load() || p.terminated.Load() {
+			if p.stop.Load() || p.paused.Load() || p.terminated.Load() {
 				return nil
 			}
 			if p.ws.Len() > 0 {
@@ -517,6 +620,7 @@ func (o *Out) sleep() bool {
 		return true
 	case <-o.pool.done:
 	case <-o.pool.ctx.Done():
+	case <-o.pool.o.Pause:
 	}
 	return false
 }
