@@ -24,6 +24,7 @@ import (
 	"io"
 	"time"
 
+	"cpor/engine/cluster"
 	"cpor/ltl"
 	"cpor/system"
 	"cpor/trace"
@@ -82,6 +83,13 @@ type Options struct {
 	// second) from one goroutine while the search runs.
 	Progress         func(Progress)
 	ProgressInterval time.Duration
+
+	// Ranks, if not nil, connects this process with others that run the same
+	// exploration, each with its part. Run has to be called on all of them, from
+	// the goroutine that may use the connection. Rank 0 returns the whole
+	// result; the others return its verdict and counts, without findings.
+	// MaxMemory is for all ranks together.
+	Ranks cluster.Comm
 }
 
 // OptionError says what is wrong with options: the user's mistake.

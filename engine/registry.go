@@ -124,6 +124,7 @@ const (
 	TakesMaxStates
 	TakesMaxTransitions
 	TakesMaxDepth
+	TakesRanks
 )
 
 // Need is something that an entry needs of a system.

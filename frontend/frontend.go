@@ -80,6 +80,21 @@ type Options struct {
 	// Flags are the values of the front end's own flags that were given, by name;
 	// true for one that is on or off.
 	Flags map[string]string
+	// Files, if not nil, are the only files there are, by the names under which they
+	// are asked for: nothing is read from the disk.
+	Files map[string]string
+}
+
+// ReadFile reads a file that a program is made of.
+func (o *Options) ReadFile(name string) (*source.File, error) {
+	if o.Files == nil {
+		return source.Read(name)
+	}
+	text, ok := o.Files[name]
+	if !ok {
+		return nil, fmt.Errorf("%s: no such file", name)
+	}
+	return source.New(name, text), nil
 }
 
 // Flag is an option of a front end.
@@ -146,7 +161,7 @@ func of(path string) *FrontEnd {
 
 // Load reads and compiles a file with the front end that its name asks for.
 func Load(path string, o Options) (*Program, error) {
-	f, err := source.Read(path)
+	f, err := o.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

@@ -177,6 +177,9 @@ func (s *System) Dependences() bool { return s.dependences }
 // Initial implements system.System.
 func (s *System) Initial() []system.State { return s.initial }
 
+// Interns implements [system.Interning].
+func (s *System) Interns() string { return "the locks that -races remembers" }
+
 // Bare implements [system.Remembering].
 func (s *System) Bare(st system.State) system.State { return st[:len(st)-s.words] }
 

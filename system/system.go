@@ -209,6 +209,13 @@ type Remembering interface {
 	Bare(s State) State
 }
 
+// Interning is implemented by systems whose states name things by numbers that
+// were given in this process: elsewhere such a state means nothing.
+type Interning interface {
+	// Interns says what these things are.
+	Interns() string
+}
+
 // Bare returns the part of an encoded state that is the model's, which is all
 // of it unless the system is [Remembering].
 func Bare(sys System, s State) State {

@@ -24,6 +24,7 @@ var takes = map[string]engine.OptionSet{
 	"max-states":      engine.TakesMaxStates,
 	"max-transitions": engine.TakesMaxTransitions,
 	"max-depth":       engine.TakesMaxDepth,
+	"cluster":         engine.TakesRanks,
 }
 
 // uses tells whether a flag means something to an engine. A flag is refused where
@@ -69,7 +70,7 @@ func (c *runConfig) defineEngineFlags(f *cliflag.Set) {
 		flags []string
 	}{
 		{"What is searched:", []string{"D", "ltl", "por", "deadlock", "all"}},
-		{"How, and how far:", []string{"workers", "timeout", "max-states", "max-memory", "validate"}},
+		{"How, and how far:", []string{"workers", "cluster", "timeout", "max-states", "max-memory", "validate"}},
 		{"Search without stored states:", []string{"search", "max-depth", "max-transitions"}},
 	}
 	for _, e := range engine.Entries("") {
@@ -190,6 +191,10 @@ func (c *runConfig) choose(f *cliflag.Set) (err error) {
 		return fmt.Errorf("-max-depth %d: the number must be above 0", c.MaxDepth)
 	case f.Given("max-transitions") && c.MaxTransitions == 0:
 		return errors.New("-max-transitions 0: the number must be above 0")
+	case c.cluster && c.profile != "":
+		return errors.New("-profile profiles one process: it cannot be combined with -cluster")
+	case c.cluster && c.Validate:
+		return errors.New("-validate checks a search of one process: it cannot be combined with -cluster")
 	}
 	if c.entry.Check != nil {
 		if err := c.entry.Check(&c.values, &c.Options); err != nil {

@@ -108,6 +108,7 @@ func TestFlagUse(t *testing.T) {
 		"ltl":             {"p"},
 		"fair":            {""},
 		"prefix":          {"prefix.svg"},
+		"cluster":         {""}, // where no launcher is, refused; TestCluster has the rest
 	}
 	var names []string
 	new(runConfig).define().VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })

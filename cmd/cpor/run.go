@@ -36,6 +36,7 @@ type runConfig struct {
 	engine.Options
 	deadlock *bool
 
+	cluster bool
 	json    bool
 	trace   string
 	quiet   bool
@@ -75,6 +76,7 @@ func (c *runConfig) define() *cliflag.Set {
 	f.IntVar(&c.MaxDepth, "max-depth", 0, "with -search stateless: cut executions off after this `number` of transitions; every violation that can be reached within it is found, and the result is incomplete if something was cut off; with -por none or sleep (the default with a bound)")
 	f.Uint64Var(&c.MaxTransitions, "max-transitions", 0, "with -search stateless: end the search after this `number` of transitions")
 	f.Var((*cliflag.Size)(&c.MaxMemory), "max-memory", "end the search before the process takes more memory than this `size`, such as 500MB or 2GiB")
+	f.BoolVar(&c.cluster, "cluster", false, "search together with the other processes that mpirun, mpiexec or srun has started; docs/cluster.md tells how")
 	f.BoolVar(&c.json, "json", false, "print the result as one JSON object")
 	f.StringVar(&c.trace, "trace", "", "write the whole trace of a violation to this `file`, as a table, or as JSON if its name ends in .json; with -all the further ones to file-2, file-3, ...")
 	f.BoolVar(&c.quiet, "q", false, "print no progress, and of the result only the verdict and the violations")
@@ -205,10 +207,18 @@ func runCommand(e *env, args []string) int {
 	} else if err != nil {
 		return e.mistake("run", "%v (\"cpor help run\" tells more)", err)
 	}
+	if c.cluster {
+		return e.runRank(&c)
+	}
 	m, err := e.load(&c.file, frontend.Options{Params: c.params, Flags: c.own})
 	if err != nil {
 		return e.modelError(err)
 	}
+	return e.run(&c, m)
+}
+
+// run explores a program and prints the result.
+func (e *env) run(c *runConfig, m *frontend.Program) int {
 	task, err := c.task(m)
 	if err != nil {
 		return e.mistake("run", "%v", err)
@@ -232,7 +242,7 @@ func runCommand(e *env, args []string) int {
 			}
 		}()
 	}
-	return e.explore(&c, m, task, &out)
+	return e.explore(c, m, task, &out)
 }
 
 // task returns what is to be explored. The error is the user's mistake.

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"cpor/engine"
+	"cpor/engine/cluster"
 	"cpor/engine/memory"
 	"cpor/sabotage"
 	"cpor/statestore"
@@ -31,6 +32,19 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 			err = &workers.PanicError{Value: v, Stack: debug.Stack()}
 		}
 	}()
+	many := o.Ranks != nil && o.Ranks.Size() > 1
+	if many {
+		if o.Store != statestore.Tree {
+			return nil, &engine.OptionError{Message: fmt.Sprintf("a search on several ranks stores states as trees: the %v store knows no parents on other ranks", o.Store)}
+		}
+		if o.Hook != nil {
+			return nil, &engine.OptionError{Message: "a search on several ranks cannot be validated while it runs"}
+		}
+		if in, ok := system.As[system.Interning](sys); ok {
+			return nil, &engine.OptionError{Message: fmt.Sprintf("states cannot be sent to other ranks: they name %s by numbers of one process", in.Interns())}
+		}
+		o.MaxMemory /= uint64(o.Ranks.Size())
+	}
 	watch, err := engine.NewWatch(ctx, &o.Options)
 	if err != nil {
 		return nil, err
@@ -42,14 +56,20 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 	}
 	r := &run{
 		sys: sys, obs: system.ObserversOf(sys), o: o, newExpander: newExpander, watch: watch,
-		store: store, ws: statestore.NewWorkSet(o.Workers),
+		store: store, ws: statestore.NewWorkSet(o.Workers + 1), // the last queue is for states of other ranks
 		found: engine.NewCollector[*finding](&o.Options),
 	}
 	res = &Result{Result: engine.Result{Workers: o.Workers}}
+	if many {
+		r.ranks = newRanks(r)
+	}
 	for id := range o.Workers {
 		r.workers = append(r.workers, r.newWorker(id))
 	}
 	r.workers[0].prepare()
+	if many {
+		return r.searchRanks(res)
+	}
 	err = r.search()
 	r.fill(res)
 	gap := ""
@@ -78,6 +98,7 @@ type run struct {
 	states      atomic.Uint64 // counted only if there is a limit
 
 	found *engine.Collector[*finding]
+	ranks *ranks // nil if this process is alone
 
 	making sync.Mutex // factories need not be safe for concurrent use
 }
@@ -91,12 +112,26 @@ type finding struct {
 	tail      []Step            // from there to the violation
 }
 
-// search runs the pool. It returns nil if everything was covered, otherwise
-// why not.
+// search searches in this process. It returns nil if everything was covered,
+// otherwise why not.
 func (r *run) search() error {
+	if err := r.begin(); err != nil {
+		return err
+	}
+	if r.o.Progress != nil {
+		return r.work(r.watch.Context(), nil, func(queued int) { r.watch.Report(r.progress(queued)) })
+	}
+	return r.work(r.watch.Context(), nil, nil)
+}
+
+// begin stores and queues the initial states, those of this rank.
+func (r *run) begin() error {
 	w := r.workers[0]
 	b := r.ws.Get(0)
 	for _, s := range r.sys.Initial() {
+		if r.ranks != nil && !r.ranks.owns(s) {
+			continue
+		}
 		ref, added, err := w.session.Insert(s, 0)
 		if err != nil {
 			return r.full(err)
@@ -119,19 +154,22 @@ func (r *run) search() error {
 	}
 	r.ws.Push(0, b)
 	// The pool would look at the context only now and then.
-	if err := r.watch.Err(); err != nil {
-		return err
-	}
+	return r.watch.Err()
+}
+
+// work runs the pool. It returns nil if everything was covered, otherwise why
+// not.
+func (r *run) work(ctx context.Context, gate *workers.Gate, report func(queued int)) error {
 	// Where the work items carry their states, the frontier must be small.
-	po := workers.Options{Workers: r.o.Workers, ReportEvery: r.o.ProgressInterval, DepthFirst: !r.store.Loadable()}
+	po := workers.Options{
+		Workers: r.o.Workers, Report: report, ReportEvery: r.o.ProgressInterval,
+		DepthFirst: !r.store.Loadable(), Gate: gate,
+	}
 	if r.watch.Memory().Limited() {
 		po.Check, po.CheckEvery = r.watch.CheckMemory, memory.CheckEvery
 	}
-	if r.o.Progress != nil {
-		po.Report = func(queued int) { r.watch.Report(r.progress(queued)) }
-	}
 	var err error
-	r.pool, err = workers.Run(r.watch.Context(), r.ws, po, func(id int) workers.Worker { return r.workers[id] })
+	r.pool, err = workers.Run(ctx, r.ws, po, func(id int) workers.Worker { return r.workers[id] })
 	return r.full(err)
 }
 
@@ -145,7 +183,7 @@ func (r *run) full(err error) error {
 
 // countState counts a new state against the limit.
 func (r *run) countState() error {
-	if r.o.MaxStates > 0 && r.states.Add(1) > r.o.MaxStates {
+	if r.o.MaxStates > 0 && r.ranks == nil && r.states.Add(1) > r.o.MaxStates {
 		return engine.StateLimit(r.o.MaxStates)
 	}
 	return nil
@@ -226,6 +264,7 @@ type worker struct {
 	arrive    func(statestore.Ref) error // arrived
 	loadable  bool
 	hook      Hook
+	box       *cluster.Outbox // nil if there are no other ranks
 
 	// The state that is expanded.
 	state  system.State
@@ -252,6 +291,9 @@ func (r *run) newWorker(id int) *worker {
 	if r.o.Hook != nil {
 		w.hook = r.o.Hook(id)
 	}
+	if r.ranks != nil {
+		w.box = r.ranks.x.Outbox(id)
+	}
 	return w
 }
 
@@ -276,6 +318,9 @@ func (w *worker) Process(b *statestore.Batch, i int, out *workers.Out) error {
 		w.prepare()
 	}
 	w.ref, w.depth, w.out = b.Refs[i], b.Depth+1, out
+	if s := b.State(i); s != nil && w.loadable {
+		return w.accept(b.Depth, s, b.Refs[i])
+	}
 	if w.loadable {
 		w.buf = w.session.Load(w.ref, w.buf)
 		w.state = w.buf
@@ -319,6 +364,12 @@ func (w *worker) Move(m *Move) {
 	}
 	if m.Infinite || w.err != nil || sabotage.Is("search/infinite") && w.depth > 3 && m.Len > 1 {
 		return
+	}
+	if w.box != nil {
+		if to, hash := w.box.Owner(m.End); to != w.run.ranks.rank {
+			w.box.Send(to, hash, w.depth, uint64(w.ref), m.End)
+			return
+		}
 	}
 	if w.deferring != nil {
 		if ok, err := w.deferring.Defer(m.End, w.ref); ok {
@@ -440,11 +491,14 @@ func (w *worker) violation(v *system.Violation, tail []Step) {
 }
 
 // stateKey returns the key of the state behind tail.
-func (w *worker) stateKey(tail []Step) string {
+func (w *worker) stateKey(tail []Step) string { return w.stateKeyOf(w.state, tail) }
+
+// stateKeyOf returns the key of the state behind the steps from s.
+func (w *worker) stateKeyOf(s system.State, tail []Step) string {
 	if w.machine == nil {
 		w.machine = w.run.sys.NewMachine()
 	}
-	w.machine.Load(w.state)
+	w.machine.Load(s)
 	for _, t := range tail {
 		w.machine.Step(t.Thread, t.Alt)
 	}

@@ -38,6 +38,12 @@ func (rb *rebuilder) rebuild(f *finding, loadable bool) (*trace.Trace, error) {
 	if err != nil {
 		return nil, err
 	}
+	return rb.trace(initial, moves, f)
+}
+
+// trace returns the trace of a path to the state of a finding, and of the
+// finding's tail.
+func (rb *rebuilder) trace(initial int, moves []move, f *finding) (*trace.Trace, error) {
 	t := &trace.Trace{Initial: initial}
 	m := rb.machine
 	m.Load(rb.sys.Initial()[initial])

@@ -2,6 +2,7 @@ package search
 
 import (
 	"cpor/engine"
+	"cpor/engine/cluster"
 	"cpor/statestore"
 	"cpor/system"
 	"cpor/workers"
@@ -48,4 +49,5 @@ type Result struct {
 	FailedCAS uint64  // compare-and-swaps in the store lost to another worker
 	Pool      workers.Stats
 	Store     statestore.Stats
+	Traffic   cluster.Traffic // with other ranks
 }

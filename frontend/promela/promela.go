@@ -51,13 +51,13 @@ func init() {
 func load(f *source.File, o frontend.Options) (*frontend.Program, error) {
 	var more []*source.File
 	if name := o.Flags["claim"]; name != "" {
-		claim, err := source.Read(name)
+		claim, err := o.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}
 		more = append(more, claim)
 	}
-	m, err := syntax.Parse(f, o.Params, more...)
+	m, err := syntax.ParseWith(f, o.Params, o.ReadFile, more...)
 	if err != nil {
 		return nil, err
 	}

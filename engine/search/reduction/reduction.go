@@ -85,6 +85,10 @@ func (r Reduction) entry() engine.Entry {
 	e.Mode = Mode
 	e.Counts = engine.CountStates | engine.CountTransitions | engine.CountAttempts | engine.CountDepth | engine.CountStore | engine.CountLoops
 	e.Takes = engine.TakesAll | engine.TakesDeadlocks | engine.TakesValidate | engine.TakesMaxStates
+	if !r.OnLocks {
+		// The others keep in each process what they have seen of locks.
+		e.Takes |= engine.TakesRanks
+	}
 	e.Flags = append([]engine.Flag{Store, lockset.Races}, e.Flags...)
 	if r.everyRule() || r.OnLocks {
 		e.Flags = append(e.Flags, lockset.InitThread)
@@ -210,6 +214,16 @@ func (r *Reduction) tell(out *engine.Result, res *search.Result, t *engine.Task,
 		store.Text = "store " + kind.String()
 	}
 	out.How = append(out.How, store)
+	if t.Ranks != nil {
+		n := t.Ranks.Size()
+		out.How = append(out.How, engine.Figure{Key: "ranks", Value: n, Text: fmt.Sprintf("on each of %d ranks", n)})
+		sent := engine.Figure{Key: "traffic", Value: res.Traffic}
+		if tr := res.Traffic; tr.States > 0 {
+			sent.Label = "traffic"
+			sent.Text = fmt.Sprintf("%s states in %s messages, %.1f bytes a state", human.Count(tr.States), human.Count(tr.Messages), float64(tr.Bytes)/float64(tr.States))
+		}
+		out.Figures = append(out.Figures, sent)
+	}
 	if plan.How != nil {
 		out.How = append(out.How, plan.How()...)
 	}

@@ -24,6 +24,7 @@ const (
 
 // preprocessor expands a model into the tokens that the parser sees.
 type preprocessor struct {
+	read   func(name string) (*source.File, error)
 	errs   *Errors
 	macros map[string]*macro
 	out    []Token
@@ -169,7 +170,7 @@ func (p *preprocessor) include(name Token, rest []Token) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(rest[0].Pos.File.Name), path)
 	}
-	f, err := source.Read(path)
+	f, err := p.read(path)
 	if err != nil {
 		p.fail(rest[0], "%s", err)
 		return
@@ -556,9 +557,9 @@ func (e *ifExpr) unary() int64 {
 // expandFile returns the tokens of a model with the preprocessor's work done, and
 // the files that they came from. defines are those of the command line, NAME to
 // VALUE.
-func expandFile(f *source.File, defines map[string]string, more []*source.File) ([]Token, []*source.File, error) {
+func expandFile(f *source.File, defines map[string]string, read func(string) (*source.File, error), more []*source.File) ([]Token, []*source.File, error) {
 	var errs Errors
-	p := &preprocessor{errs: &errs, macros: map[string]*macro{}}
+	p := &preprocessor{read: read, errs: &errs, macros: map[string]*macro{}}
 	for name, value := range defines {
 		s := &scanner{file: source.New("-D "+name, value), errs: &errs}
 		m := &macro{name: name}

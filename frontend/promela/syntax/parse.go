@@ -45,8 +45,13 @@ func ParseFile(name string, defines map[string]string) (*Model, error) {
 
 // Parse parses a model whose text has been read. more are files that are appended to
 // it, as spin -N appends one with a never claim.
-func Parse(f *source.File, defines map[string]string, more ...*source.File) (m *Model, err error) {
-	in, files, err := expandFile(f, defines, more)
+func Parse(f *source.File, defines map[string]string, more ...*source.File) (*Model, error) {
+	return ParseWith(f, defines, source.Read, more...)
+}
+
+// ParseWith is Parse with a way to read the files that the model includes.
+func ParseWith(f *source.File, defines map[string]string, read func(name string) (*source.File, error), more ...*source.File) (m *Model, err error) {
+	in, files, err := expandFile(f, defines, read, more)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func TestPreprocessor(t *testing.T) {
 		{"arguments over lines", "#define f(a,b) a b\nf(1,\n2)\nc", "1 2/c"},
 		{"division", "#if 7/2 == 3 && 7%2 == 1\na\n#endif", "a"},
 	} {
-		out, _, err := expandFile(source.New("t.pml", c.text), nil, nil)
+		out, _, err := expandFile(source.New("t.pml", c.text), nil, source.Read, nil)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// launchers are the commands of the MPIs that the tests know, with the flags that
+// allow more ranks than there are CPUs.
+var launchers = map[string][]string{
+	"mpirun.openmpi": {"--oversubscribe"},
+	"mpirun.mpich":   nil,
+}
+
+// buildCommand builds cpor as it is shipped: without cgo.
+func buildCommand(t *testing.T) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "cpor")
+	cmd := exec.Command("go", "build", "-o", bin, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return bin
+}
+
+// mpirun runs cpor on n ranks and returns what it prints and its exit code.
+func mpirun(t *testing.T, launcher string, n int, bin string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	all := append([]string{}, launchers[launcher]...)
+	all = append(all, "-n", fmt.Sprint(n), bin)
+	cmd := exec.Command(launcher, append(all, args...)...)
+	cmd.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.WaitDelay = 10 * time.Second
+	err := cmd.Run()
+	if _, ok := err.(*exec.ExitError); err != nil && !ok {
+		t.Fatal(err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// eachLauncher runs a test with each MPI that is installed. That there is none is
+// told aloud.
+func eachLauncher(t *testing.T, test func(t *testing.T, launcher string)) {
+	for launcher := range launchers {
+		t.Run(launcher, func(t *testing.T) {
+			if _, err := exec.LookPath(launcher); err != nil {
+				t.Skipf("LEFT OUT: %s is not installed (apt-get install openmpi-bin mpich)", launcher)
+			}
+			test(t, launcher)
+		})
+	}
+}
+
+// clusterRow is a search whose counts on several ranks have to be those of one process.
+type clusterRow struct {
+	model string
+	args  []string
+}
+
+var clusterRows = []clusterRow{
+	{"robots.model", nil},
+	{"robots.model", []string{"-por", "none"}},
+	{"philosophers.model", []string{"-all", "-por", "none"}},
+	{"philosophers.model", []string{"-all"}},
+	{"indexer.model", []string{"-D", "N=12"}},
+	{"filesystem.model", []string{"-por", "none", "-D", "N=3"}},
+	{"sharedptr.model", nil},
+	{"sharedarray.model", nil},
+	{"cmis.model", nil},
+	{"mattern.model", []string{"-all", "-D", "WAVES=1", "-por", "none"}},
+}
+
+// counts are the members of the result that do not depend on the number of ranks.
+func clusterCounts(t *testing.T, out string) string {
+	t.Helper()
+	var r struct {
+		Verdict     string
+		Exhaustive  bool
+		States      uint64
+		Transitions uint64
+		Violations  []struct {
+			Kind, Message, Pos string
+			Trace              []any
+		}
+		More  uint64 `json:"more_violations"`
+		Ended uint64 `json:"ended_loops"`
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	s := fmt.Sprintf("%s %v: %d states, %d transitions, %d ended loops, %d more", r.Verdict, r.Exhaustive, r.States, r.Transitions, r.Ended, r.More)
+	for _, v := range r.Violations {
+		s += fmt.Sprintf("; %s at %s", v.Kind, filepath.Base(v.Pos))
+		if len(v.Trace) == 0 {
+			s += ", no trace"
+		}
+	}
+	return s
+}
+
+// TestCluster runs the command on ranks of each MPI: the counts and violations are
+// those of one process.
+func TestCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	bin := buildCommand(t)
+	eachLauncher(t, func(t *testing.T, launcher string) {
+		for _, row := range clusterRows {
+			args := append([]string{"run", "-json", "-workers", "2", filepath.Join("..", "..", "benchmarks", row.model)}, row.args...)
+			out, err := exec.Command(bin, args...).Output()
+			if _, ok := err.(*exec.ExitError); err != nil && !ok {
+				t.Fatal(err)
+			}
+			want := clusterCounts(t, string(out))
+			for _, n := range []int{1, 2, 3, 8} {
+				out, errs, _ := mpirun(t, launcher, n, bin, append(args, "-cluster")...)
+				if out == "" {
+					t.Fatalf("%v on %d ranks: %s", row, n, errs)
+				}
+				if got := clusterCounts(t, out); got != want {
+					t.Errorf("%v on %d ranks: %s\nin one process: %s", row, n, got, want)
+				}
+			}
+		}
+	})
+}
+
+// TestClusterMistakes has what goes wrong before a search: it is told once, and the
+// exit code is that of a mistake.
+func TestClusterMistakes(t *testing.T) {
+	bin := buildCommand(t)
+	robots := filepath.Join("..", "..", "benchmarks", "robots.model")
+	out, err := exec.Command(bin, "run", "-cluster", robots).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "start it with `mpirun -n 4 cpor run -cluster") {
+		t.Errorf("without a launcher: %v\n%s", err, out)
+	}
+	eachLauncher(t, func(t *testing.T, launcher string) {
+		if testing.Short() {
+			t.Skip("starts many processes")
+		}
+		for _, c := range []struct{ args, want string }{
+			{"no.model", "no.model: no such file"},
+			{"-D M=1 " + robots, "there is no constant M"},
+			{"-store compact " + robots, "stores states as trees"},
+			{"-races ld -por none " + robots, "by numbers of one process"},
+		} {
+			_, errs, code := mpirun(t, launcher, 2, bin, append([]string{"run", "-cluster"}, strings.Fields(c.args)...)...)
+			if code != exitMistake || strings.Count(errs, c.want) != 1 {
+				t.Errorf("%s: exit code %d\n%s", c.args, code, errs)
+			}
+		}
+	})
+	for _, c := range []struct{ args, want string }{
+		{"-validate", "cannot be combined with -cluster"},
+		{"-profile cpu", "cannot be combined with -cluster"},
+		{"-por locks", "-cluster is an option of -por"},
+		{"-search stateless", "-cluster has no meaning with -search stateless"},
+		{"-ltl all", "-cluster has no meaning with -ltl"},
+	} {
+		out, err := exec.Command(bin, append([]string{"run", "-cluster", robots}, strings.Fields(c.args)...)...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), c.want) {
+			t.Errorf("%s: %v\n%s", c.args, err, out)
+		}
+	}
+}
+
+// TestClusterLimits ends searches on several ranks early, and kills a rank.
+func TestClusterLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	bin := buildCommand(t)
+	eachLauncher(t, func(t *testing.T, launcher string) {
+		big := []string{"run", "-cluster", "-json", "-por", "none", "-workers", "1", "-D", "R=4", filepath.Join("..", "..", "benchmarks", "robots.model")}
+		for _, c := range []struct{ flag, value, reason string }{
+			{"-timeout", "300ms", "time-out after 300ms"},
+			{"-max-states", "5000", "limit of 5,000 states"},
+		} {
+			out, errs, code := mpirun(t, launcher, 2, bin, append(big, c.flag, c.value)...)
+			if code != exitIncomplete || !strings.Contains(out, c.reason) || !strings.Contains(out, `"verdict": "incomplete"`) {
+				t.Errorf("%s %s: exit code %d\n%s%s", c.flag, c.value, code, out, errs)
+			}
+		}
+	})
+}

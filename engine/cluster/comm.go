@@ -1,0 +1,65 @@
+// Package cluster lets a search run on many machines: every rank of a job has
+// its part of the covered set, and sends on what belongs to others.
+//
+// # Parts
+//
+// Comm is what is needed of a message-passing system; package cluster/mpi has
+// it from MPI, and package cluster/fake from channels, with delays, for tests.
+// Exchange is one rank's side of the traffic: outgoing states are collected in
+// a buffer for each worker and destination, handed over when full, received
+// by their owner, and at the end everybody knows that it is the end.
+//
+// # Back-pressure
+//
+// Nothing here grows without a bound, and nothing can wait for itself. The
+// buffers of the workers and of the queue between them and the speaking
+// goroutine are bounded, as are the messages under way to each rank: a
+// worker that finds the queue full waits. The speaking goroutine never waits: it
+// receives whatever arrives, hands it to the search, which stores it (the store
+// is the one thing that has to grow), and so every message under way is
+// received in the end, its buffer is free again, and every worker that waits
+// goes on.
+//
+// # Termination
+//
+// By the four counters of Mattern (Algorithms for distributed termination
+// detection, Distributed Computing 2, 1987, section 4). A rank is passive if
+// none of its workers holds a state, its work set is empty, and all that its
+// workers had for others has been sent; only a message of states can make it
+// active again. Rank 0 asks all ranks, in waves, whether they are passive and how
+// many messages of states they have sent and received since the start. The
+// search has ended if in two waves, the second begun after the first was
+// complete, every rank was passive when it was asked, and the number received
+// in the first wave equals the number sent in the second.
+//
+// Proof. Let t be a moment between the two waves, R(t) and S(t) the numbers
+// received and sent by all until then. The counters only grow, each rank was
+// asked before t in the first wave and after t in the second, so R1 <= R(t) and
+// S(t) <= S2. What is received has been sent: R(t) <= S(t). With R1 = S2 all
+// four are equal: at t no message was under way. And since R1 = R(t), no rank
+// received anything between its answer in the first wave and t; it was passive
+// then and nothing made it active, so at t all are passive. Nothing under way and
+// all passive: that stays so. The model benchmarks/mattern.model checks the same,
+// and that one wave is not enough.
+package cluster
+
+// Comm is a rank's connection to the others. Messages between two ranks arrive
+// in the order in which they were sent; there is no order between messages of
+// different senders. Its methods are called from one goroutine.
+type Comm interface {
+	// Rank returns this rank's number, from 0, and Size how many there are.
+	Rank() int
+	Size() int
+	// Send starts to send m to a rank. m must not change until the sending
+	// is done.
+	Send(to int, m []byte) (Sending, error)
+	// Receive returns the next message that has arrived and who sent it, nil if
+	// there is none. The message is valid until the next call.
+	Receive() (from int, m []byte, err error)
+}
+
+// Sending is a message that is under way.
+type Sending interface {
+	// Done tells whether the message's memory may be used again.
+	Done() (bool, error)
+}

@@ -1,0 +1,589 @@
+package cluster
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// The kinds of messages: the first byte of each.
+const (
+	kindStates byte = iota + 1 // states for their owner
+	kindAsk                    // rank 0 asks for a report
+	kindReport                 // the answer
+	kindStop                   // to rank 0: let the search be stopped; from it: it is
+	kindEnd                    // from rank 0: everything is covered
+	kindLast                   // no message of the search comes from this rank after this one
+	kindData                   // what the ranks tell each other when the search is over
+)
+
+// Part is one rank's part of a search, as the exchange sees it. All methods are
+// called from the goroutine that runs Exchange.Run.
+type Part interface {
+	// Arrive takes a state that another rank has reached and this one owns. It
+	// must not wait for other ranks. The state is valid during the call.
+	Arrive(a *Arrival) error
+	// Arrived is called at the end of each message.
+	Arrived()
+	// Passive tells whether no worker holds a state or looks for one, and the
+	// work set is empty; then it stays so until something arrives.
+	Passive() bool
+	// Progress returns the figures of this rank.
+	Progress() Progress
+	// End tells the part that everything is covered, and Stop that the search is
+	// to end now. Both return at once; Done is closed when no worker runs any
+	// more, and can be closed before either: then Exchange.RequestStop was
+	// called.
+	End()
+	Stop()
+	Done() <-chan struct{}
+}
+
+// Arrival is a state that came from another rank.
+type Arrival struct {
+	Depth  int    // moves from an initial state
+	From   int    // the rank that sent it
+	Parent uint64 // names the state from which it was reached, on the rank that sent it
+	State  []uint64
+}
+
+// Options say how large things are. The zero value is for use.
+type Options struct {
+	// BufferBytes is the size of a message of states at which it is sent; 0
+	// chooses one by the number of ranks and workers.
+	BufferBytes int
+	// Workers is the number of workers of this rank.
+	Workers int
+	// Report, if not nil, is called on rank 0 with the figures of all ranks, every
+	// ReportEvery (0 means a second).
+	Report      func(Progress)
+	ReportEvery time.Duration
+	// Limit, if not nil, is called on rank 0 with the figures of all ranks, some
+	// hundred times a second. If it returns a text, the search is stopped with it
+	// as the reason.
+	Limit func(Progress) string
+}
+
+// Outcome is how a search on many ranks has ended, the same on every rank.
+type Outcome struct {
+	Ended  bool   // everything is covered
+	Reason string // otherwise, why it was stopped
+}
+
+const (
+	// underWay is how many messages to one rank may be under way.
+	underWay = 4
+	// A message of states has between minBuffer and maxBuffer bytes; the buffers
+	// of all workers for all ranks together take about allBuffers.
+	minBuffer, maxBuffer = 1 << 10, 1 << 16
+	allBuffers           = 1 << 27
+	// The speaking goroutine sleeps between minNap and maxNap when there is
+	// nothing to do.
+	minNap, maxNap = 20 * time.Microsecond, time.Millisecond
+	// limitEvery is how often figures are asked for because of a limit.
+	limitEvery = 5 * time.Millisecond
+)
+
+// Exchange is one rank's side of the traffic of a search.
+type Exchange struct {
+	comm  Comm
+	o     Options
+	out   chan *buffer // full buffers, on their way to the speaking goroutine
+	free  chan *buffer
+	boxes []*Outbox
+	stop  atomic.Pointer[string] // what RequestStop was told first
+
+	// Of the speaking goroutine.
+	part       Part
+	pending    [][]flight // by destination
+	hold       *buffer    // taken from out, for a rank to which too much is under way
+	self       [][]byte   // messages of this rank to itself
+	sent, recv uint64     // messages of states
+	states     uint64     // sent
+	bytes      uint64     // sent
+	arrival    Arrival
+	det        detector
+	asked      time.Time // when the last wave began
+	reported   time.Time // when Options.Report was last called
+	requested  bool      // the request of RequestStop was sent
+	outcome    *Outcome
+	left       bool   // kindLast was sent
+	lasts      int    // ranks from which kindLast came
+	data       []data // messages of kindData that nobody has asked for yet
+}
+
+// data is a message of kindData.
+type data struct {
+	from int
+	m    []byte
+}
+
+// flight is a message under way.
+type flight struct {
+	sending Sending
+	b       *buffer // to be used again, nil if it is none of those
+}
+
+// buffer is a message of states.
+type buffer struct {
+	to     int
+	m      []byte
+	states int
+}
+
+// NewExchange returns a rank's side of the traffic.
+func NewExchange(c Comm, o Options) *Exchange {
+	o.Workers = max(o.Workers, 1)
+	others := max(c.Size()-1, 1)
+	if o.BufferBytes <= 0 {
+		o.BufferBytes = min(max(allBuffers/(o.Workers*others), minBuffer), maxBuffer)
+	}
+	if o.ReportEvery <= 0 {
+		o.ReportEvery = time.Second
+	}
+	queue := o.Workers + others
+	x := &Exchange{
+		comm: c, o: o,
+		out:     make(chan *buffer, queue),
+		free:    make(chan *buffer, queue+underWay*others),
+		pending: make([][]flight, c.Size()),
+		det:     detector{ranks: c.Size()},
+	}
+	for range o.Workers {
+		x.boxes = append(x.boxes, &Outbox{x: x, open: make([]*buffer, c.Size())})
+	}
+	return x
+}
+
+// Outbox returns a worker's way out.
+func (x *Exchange) Outbox(worker int) *Outbox { return x.boxes[worker] }
+
+// RequestStop asks for the end of the search on all ranks. The first reason
+// that reaches rank 0 is that of all. It may be called from any goroutine.
+func (x *Exchange) RequestStop(reason string) { x.stop.CompareAndSwap(nil, &reason) }
+
+// Run exchanges states until the search has ended or was stopped on all ranks,
+// and nothing of it is under way any more. The end of ctx requests a stop. The
+// error is one of the message-passing system or of Part.Arrive; the job
+// then has to be aborted.
+func (x *Exchange) Run(ctx context.Context, part Part) (Outcome, error) {
+	x.part = part
+	nap := minNap
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		if ctx.Err() != nil {
+			x.RequestStop(context.Cause(ctx).Error())
+		}
+		did, err := x.turn()
+		if err != nil {
+			return Outcome{}, err
+		}
+		if x.left && x.lasts == x.comm.Size() && x.idle() {
+			return *x.outcome, nil
+		}
+		if did {
+			nap = minNap
+			continue
+		}
+		timer.Reset(nap)
+		if x.hold == nil {
+			select {
+			case x.hold = <-x.out:
+			case <-timer.C:
+			}
+		} else {
+			<-timer.C
+		}
+		nap = min(2*nap, maxNap)
+	}
+}
+
+// idle tells whether nothing of this rank is under way.
+func (x *Exchange) idle() bool {
+	if x.hold != nil || len(x.out) > 0 || len(x.self) > 0 {
+		return false
+	}
+	for _, p := range x.pending {
+		if len(p) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// turn does once what there is to do, and tells whether there was anything.
+func (x *Exchange) turn() (did bool, err error) {
+	for _, f := range []func() (bool, error){x.retire, x.forward, x.receive, x.decide, x.leave} {
+		d, err := f()
+		did = did || d
+		if err != nil {
+			return did, err
+		}
+	}
+	return did, nil
+}
+
+// retire looks which messages have left.
+func (x *Exchange) retire() (did bool, err error) {
+	for to, p := range x.pending {
+		n := 0
+		for _, f := range p {
+			done, err := f.sending.Done()
+			if err != nil {
+				return did, err
+			}
+			if !done {
+				break // the later ones will hardly be
+			}
+			if f.b != nil {
+				select {
+				case x.free <- f.b:
+				default:
+				}
+			}
+			n++
+		}
+		if n > 0 {
+			did = true
+			x.pending[to] = append(p[:0], p[n:]...)
+		}
+	}
+	return did, nil
+}
+
+// forward sends full buffers as long as not too much is under way.
+func (x *Exchange) forward() (did bool, err error) {
+	for {
+		if x.hold == nil {
+			select {
+			case x.hold = <-x.out:
+			default:
+				return did, nil
+			}
+		}
+		if len(x.pending[x.hold.to]) >= underWay {
+			return did, nil
+		}
+		b := x.hold
+		x.hold = nil
+		if err := x.send(b); err != nil {
+			return did, err
+		}
+		did = true
+	}
+}
+
+// send sends a message of states.
+func (x *Exchange) send(b *buffer) error {
+	s, err := x.comm.Send(b.to, b.m)
+	if err != nil {
+		return err
+	}
+	x.pending[b.to] = append(x.pending[b.to], flight{s, b})
+	x.sent++
+	x.states += uint64(b.states)
+	x.bytes += uint64(len(b.m))
+	return nil
+}
+
+// tell sends a message of another kind, which may be to this rank itself.
+func (x *Exchange) tell(to int, kind byte, body []byte) error {
+	m := append([]byte{kind}, body...)
+	if to == x.comm.Rank() {
+		x.self = append(x.self, m)
+		return nil
+	}
+	s, err := x.comm.Send(to, m)
+	if err != nil {
+		return err
+	}
+	x.pending[to] = append(x.pending[to], flight{sending: s})
+	return nil
+}
+
+// tellAll sends a message to all ranks, this one included.
+func (x *Exchange) tellAll(kind byte, body []byte) error {
+	for to := range x.comm.Size() {
+		if err := x.tell(to, kind, body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// receive takes the next message.
+func (x *Exchange) receive() (did bool, err error) {
+	from, m := x.comm.Rank(), []byte(nil)
+	if len(x.self) > 0 {
+		m = x.self[0]
+		x.self = x.self[1:]
+	} else if from, m, err = x.comm.Receive(); err != nil || m == nil {
+		return false, err
+	}
+	kind, body := m[0], m[1:]
+	switch kind {
+	case kindStates:
+		x.recv++
+		err = x.arrive(from, body)
+	case kindAsk:
+		wave, _ := binary.Uvarint(body)
+		err = x.tell(0, kindReport, x.report(wave).encode())
+	case kindReport:
+		err = x.hear(body)
+	case kindStop:
+		switch {
+		case x.outcome != nil:
+		case x.comm.Rank() == 0 && from != 0: // a request
+			err = x.tellAll(kindStop, body)
+		default:
+			x.outcome = &Outcome{Reason: string(body)}
+			x.part.Stop()
+		}
+	case kindEnd:
+		if x.outcome == nil {
+			x.outcome = &Outcome{Ended: true}
+			x.part.End()
+		}
+	case kindLast:
+		x.lasts++
+	case kindData:
+		x.data = append(x.data, data{from, append([]byte(nil), body...)})
+	default:
+		err = fmt.Errorf("rank %d sent a message of the unknown kind %d: do all ranks run the same cpor?", from, kind)
+	}
+	return true, err
+}
+
+// arrive hands the states of a message to the part.
+func (x *Exchange) arrive(from int, m []byte) error {
+	a := &x.arrival
+	for len(m) > 0 {
+		var head [3]uint64 // depth, parent, words
+		for i := range head {
+			v, n := binary.Uvarint(m)
+			if n <= 0 {
+				return damaged(from)
+			}
+			head[i], m = v, m[n:]
+		}
+		a.Depth, a.From, a.Parent, a.State = int(head[0]), from, head[1], a.State[:0]
+		for range head[2] {
+			v, n := binary.Uvarint(m)
+			if n <= 0 {
+				return damaged(from)
+			}
+			a.State, m = append(a.State, v), m[n:]
+		}
+		if err := x.part.Arrive(a); err != nil {
+			return err
+		}
+	}
+	x.part.Arrived()
+	return nil
+}
+
+func damaged(from int) error {
+	return fmt.Errorf("a message of states from rank %d is damaged: do all ranks run the same cpor?", from)
+}
+
+// report returns what this rank says of itself. Workers that are passive have
+// put what they had for others into out, and only this goroutine takes from there.
+func (x *Exchange) report(wave uint64) report {
+	return report{wave: wave, passive: x.passive(), sent: x.sent, received: x.recv, progress: x.part.Progress()}
+}
+
+// passive tells whether this rank becomes active only through a message.
+func (x *Exchange) passive() bool {
+	return x.part.Passive() && x.hold == nil && len(x.out) == 0
+}
+
+// hear takes a report; it is rank 0 that does.
+func (x *Exchange) hear(body []byte) error {
+	r, err := decodeReport(body)
+	if err != nil {
+		return err
+	}
+	ended := x.det.answer(r)
+	if !x.det.complete() || x.outcome != nil {
+		return nil
+	}
+	if ended {
+		return x.tellAll(kindEnd, nil)
+	}
+	if now := time.Now(); x.o.Report != nil && now.Sub(x.reported) >= x.o.ReportEvery {
+		if !x.reported.IsZero() { // the first wave is at the beginning
+			x.o.Report(x.det.progress)
+		}
+		x.reported = now
+	}
+	if x.o.Limit != nil {
+		if reason := x.o.Limit(x.det.progress); reason != "" {
+			x.RequestStop(reason)
+		}
+	}
+	return nil
+}
+
+// decide sends a request to stop; and rank 0 begins a wave if it is passive, or
+// if figures are due.
+func (x *Exchange) decide() (did bool, err error) {
+	if x.outcome != nil {
+		return false, nil
+	}
+	if r := x.stop.Load(); r != nil && !x.requested {
+		x.requested = true
+		if x.comm.Rank() == 0 {
+			return true, x.tellAll(kindStop, []byte(*r))
+		}
+		return true, x.tell(0, kindStop, []byte(*r))
+	}
+	if x.comm.Rank() != 0 || !x.det.complete() {
+		return false, nil
+	}
+	// A wave that found somebody active is not repeated at once.
+	now := time.Now()
+	since := now.Sub(x.asked)
+	every := x.o.ReportEvery
+	if x.o.Limit != nil {
+		every = min(every, limitEvery)
+	}
+	due := since >= every || x.passive() && (x.det.quiet || since >= maxNap)
+	if !due {
+		return false, nil
+	}
+	x.asked = now
+	return true, x.tellAll(kindAsk, binary.AppendUvarint(nil, x.det.begin()))
+}
+
+// leave sends what is left of the search when no worker runs any more, and that
+// it was the last.
+func (x *Exchange) leave() (did bool, err error) {
+	if x.outcome == nil || x.left {
+		return false, nil
+	}
+	select {
+	case <-x.part.Done():
+	default:
+		return false, nil
+	}
+	if x.hold != nil || len(x.out) > 0 {
+		return false, nil // first these, so that the last is last
+	}
+	for _, o := range x.boxes {
+		for to, b := range o.open {
+			if b != nil {
+				o.open[to] = nil
+				if err := x.send(b); err != nil {
+					return true, err
+				}
+			}
+		}
+	}
+	x.left = true
+	return true, x.tellAll(kindLast, nil)
+}
+
+// Traffic is what a rank has sent in a search.
+type Traffic struct {
+	States   uint64 `json:"states"`   // that belong to other ranks, sent to them
+	Spared   uint64 `json:"spared"`   // such states that had been sent shortly before
+	Bytes    uint64 `json:"bytes"`    // of messages of states
+	Messages uint64 `json:"messages"` // of states
+}
+
+// Add adds what another rank has sent.
+func (t *Traffic) Add(u Traffic) {
+	t.States += u.States
+	t.Spared += u.Spared
+	t.Bytes += u.Bytes
+	t.Messages += u.Messages
+}
+
+// Traffic returns what this rank has sent, when Run has returned.
+func (x *Exchange) Traffic() Traffic {
+	t := Traffic{States: x.states, Bytes: x.bytes, Messages: x.sent}
+	for _, o := range x.boxes {
+		t.Spared += o.spared
+	}
+	return t
+}
+
+// Gather is called by all ranks when Run has returned, and returns on rank 0
+// what each has given, by rank; nil on the others.
+func (x *Exchange) Gather(m []byte) ([][]byte, error) {
+	if err := x.tell(0, kindData, m); err != nil {
+		return nil, err
+	}
+	if x.comm.Rank() != 0 {
+		return nil, x.settle(func() bool { return true })
+	}
+	all := make([][]byte, x.comm.Size())
+	have := 0
+	err := x.settle(func() bool {
+		rest := x.data[:0]
+		for _, d := range x.data {
+			if all[d.from] == nil {
+				all[d.from] = append([]byte{}, d.m...)
+				have++
+			} else {
+				rest = append(rest, d) // of the next Gather
+			}
+		}
+		x.data = rest
+		return have == len(all)
+	})
+	return all, err
+}
+
+// Broadcast is called by all ranks when Run has returned, and returns what
+// rank 0 has given.
+func (x *Exchange) Broadcast(m []byte) ([]byte, error) {
+	if x.comm.Rank() == 0 {
+		for to := 1; to < x.comm.Size(); to++ {
+			if err := x.tell(to, kindData, m); err != nil {
+				return nil, err
+			}
+		}
+		return m, x.settle(func() bool { return true })
+	}
+	var got []byte
+	err := x.settle(func() bool {
+		if len(x.data) == 0 {
+			return false
+		}
+		got = x.data[0].m
+		x.data = x.data[1:]
+		return true
+	})
+	return got, err
+}
+
+// settle takes messages until there is what the caller waits for, and its own
+// have left.
+func (x *Exchange) settle(there func() bool) error {
+	nap := minNap
+	have := there()
+	for !have || !x.idle() {
+		did, err := x.retire()
+		// What comes behind what the caller waits for is for somebody else.
+		if !have && err == nil {
+			var d bool
+			d, err = x.receive()
+			did = did || d
+			have = there()
+		}
+		if err != nil {
+			return err
+		}
+		if did {
+			nap = minNap
+		} else {
+			time.Sleep(nap)
+			nap = min(2*nap, maxNap)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,462 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"cpor/engine"
+	"cpor/engine/cluster"
+	"cpor/statestore"
+	"cpor/system"
+	"cpor/trace"
+	"cpor/workers"
+)
+
+// ranks is this rank's side of a search on several, the part that speaks to the
+// others.
+type ranks struct {
+	run     *run
+	x       *cluster.Exchange
+	rank    int
+	home    *cluster.Outbox // says who owns a state
+	gate    *workers.Gate
+	session statestore.Session // of the goroutine that speaks
+	open    *statestore.Batch  // arrivals that are not queued yet
+	stop    context.CancelFunc // ends the pool
+	done    chan struct{}
+}
+
+// arrivals is how many states of other ranks wait for each worker at most; what
+// comes beyond is stored by the goroutine that receives it, which makes
+// the senders wait.
+const arrivals = 4 * statestore.BatchSize
+
+func newRanks(r *run) *ranks {
+	k := &ranks{run: r, rank: r.o.Ranks.Rank(), gate: workers.NewGate(), session: r.store.NewSession(), done: make(chan struct{})}
+	o := cluster.Options{Workers: r.o.Workers}
+	if r.o.Progress != nil {
+		o.ReportEvery = r.o.ProgressInterval
+		o.Report = func(p cluster.Progress) {
+			r.watch.Report(engine.Progress{
+				Counters: engine.Counters{States: p.States, Transitions: p.Transitions, Attempts: p.Attempts},
+				Queued:   p.Queued, StoreBytes: p.StoreBytes, MaxDepth: int(p.MaxDepth), Violations: int(p.Violations),
+			})
+		}
+	}
+	if most := r.o.MaxStates; most > 0 {
+		o.Limit = func(p cluster.Progress) string {
+			if p.States > most {
+				return engine.StateLimit(most).Reason
+			}
+			return ""
+		}
+	}
+	k.x = cluster.NewExchange(r.o.Ranks, o)
+	k.home = k.x.Outbox(0)
+	return k
+}
+
+// owns tells whether a state belongs to this rank.
+func (k *ranks) owns(s system.State) bool {
+	to, _ := k.home.Owner(s)
+	return to == k.rank
+}
+
+// searchRanks searches together with the other ranks.
+func (r *run) searchRanks(res *Result) (*Result, error) {
+	k := r.ranks
+	ctx, stop := context.WithCancel(r.watch.Context())
+	defer stop()
+	k.stop = stop
+	var fault error
+	if err := r.begin(); err != nil {
+		fault = k.end(err)
+	}
+	go func() {
+		defer close(k.done)
+		if err := r.work(ctx, k.gate, nil); err != nil && ctx.Err() == nil {
+			fault = errors.Join(fault, k.end(err))
+		}
+	}()
+	<-k.gate.Ready()
+	out, err := k.x.Run(r.watch.Context(), k)
+	if err != nil {
+		return res, err
+	}
+	// Run has waited for the pool.
+	if !out.Ended {
+		err = &engine.Stop{Reason: out.Reason}
+	}
+	r.fill(res)
+	res.PeakRSS = r.watch.Memory().Peak()
+	res.Traffic = k.x.Traffic()
+	if err := k.merge(res, fault, err); err != nil {
+		return res, err
+	}
+	return res, fault
+}
+
+// end asks for the end of the search on all ranks, and returns err if it is a
+// fault of the tool.
+func (k *ranks) end(err error) error {
+	_, _, reason, fault := engine.Judge(err, "", false)
+	k.x.RequestStop(reason)
+	return fault
+}
+
+// Arrive implements [cluster.Part].
+func (k *ranks) Arrive(a *cluster.Arrival) error {
+	parent := statestore.Away(statestore.Ref(a.Parent))
+	if k.gate.Queued() < arrivals*k.run.o.Workers {
+		k.batch(a.Depth, true).AddState(parent, a.State, nil)
+		return nil
+	}
+	ref, added, err := k.session.Insert(a.State, parent)
+	switch {
+	case err != nil:
+		// The search ends; until then the state is kept as it is.
+		k.end(k.run.full(err))
+		k.batch(a.Depth, true).AddState(parent, a.State, nil)
+	case added:
+		k.batch(a.Depth, false).Add(ref)
+	}
+	return nil
+}
+
+// batch returns the open batch, of a depth, and either with states or without.
+func (k *ranks) batch(depth int, states bool) *statestore.Batch {
+	b := k.open
+	if b != nil && (b.Depth != depth || b.Full() || b.Len() > 0 && (b.State(0) != nil) != states) {
+		k.Arrived()
+		b = nil
+	}
+	if b == nil {
+		b = k.gate.Get()
+		b.Depth = depth
+		k.open = b
+	}
+	return b
+}
+
+// Arrived implements [cluster.Part].
+func (k *ranks) Arrived() {
+	if k.open != nil {
+		k.gate.Push(k.open)
+		k.open = nil
+	}
+}
+
+// Passive implements [cluster.Part].
+func (k *ranks) Passive() bool { return k.gate.Passive() }
+
+// Progress implements [cluster.Part].
+func (k *ranks) Progress() cluster.Progress {
+	p := k.run.progress(k.run.ws.Len())
+	return cluster.Progress{
+		States: p.States, Transitions: p.Transitions, Attempts: p.Attempts, Queued: p.Queued,
+		StoreBytes: p.StoreBytes, MaxDepth: uint64(p.MaxDepth), Violations: uint64(p.Violations),
+	}
+}
+
+// End implements [cluster.Part].
+func (k *ranks) End() { k.gate.Close() }
+
+// Stop implements [cluster.Part].
+func (k *ranks) Stop() { k.stop() }
+
+// Done implements [cluster.Part].
+func (k *ranks) Done() <-chan struct{} { return k.done }
+
+// Idle implements [workers.Idler]: what is collected for other ranks is sent
+// before a worker has nothing to do.
+func (w *worker) Idle() {
+	if w.box != nil {
+		w.box.Flush()
+	}
+}
+
+// accept stores a state that another rank has sent, and queues it if it is new.
+func (w *worker) accept(depth int, s system.State, parent statestore.Ref) error {
+	ref, added, err := w.session.Insert(s, parent)
+	if err != nil {
+		return err
+	}
+	if added {
+		w.maxDepth = max(w.maxDepth, depth)
+		w.out.Add(depth, ref)
+	}
+	return nil
+}
+
+// share is what a rank tells rank 0 when the search is over.
+type share struct {
+	Result   Result // its counts
+	Fault    string // of the tool
+	Findings []sharedFinding
+}
+
+// sharedFinding is a finding of any rank.
+type sharedFinding struct {
+	Violation system.Violation
+	Rank      int
+	State     system.State // that was expanded
+	Ref       statestore.Ref
+	Hint      uint64
+	Tail      []Step
+}
+
+// question is what rank 0 asks the others while it rebuilds traces: which states
+// of theirs have a move that ends in a state. Without one it is over, and the
+// result is final.
+type question struct {
+	State  system.State
+	Rank   int // that has the state
+	Hint   uint64
+	Result *Result
+}
+
+// predecessor is an answer.
+type predecessor struct {
+	State   system.State
+	Ref     statestore.Ref
+	Hint    uint64
+	Thread  int
+	Alt     uint64
+	Len     int
+	Initial int // the number of the initial state that it is, or -1
+}
+
+// merge makes one result of all, on rank 0, and tells it to the others. stopped
+// is why the search has ended on all ranks, nil if it ran to its end.
+func (k *ranks) merge(res *Result, fault, stopped error) error {
+	mine := share{Result: *res}
+	if fault != nil {
+		mine.Fault = fmt.Sprintf("rank %d: %v", k.rank, fault)
+	}
+	for f := range k.run.found.All() {
+		mine.Findings = append(mine.Findings, sharedFinding{
+			f.violation, k.rank, f.state, f.ref, k.session.(statestore.Parted).Hint(f.ref), f.tail,
+		})
+	}
+	m, err := json.Marshal(&mine)
+	if err != nil {
+		return err
+	}
+	all, err := k.x.Gather(m)
+	if err != nil {
+		return err
+	}
+	rb := &rebuilder{sys: k.run.sys, expander: k.run.newExpander(), session: k.session, machine: k.run.sys.NewMachine()}
+	if k.rank != 0 {
+		return k.serve(rb, res)
+	}
+	*res = Result{Result: engine.Result{Workers: res.Workers, Duration: res.Duration}}
+	found := engine.NewCollector[sharedFinding](&k.run.o.Options)
+	for _, m := range all {
+		var s share
+		if err := json.Unmarshal(m, &s); err != nil {
+			return fmt.Errorf("the result of another rank cannot be read: %w", err)
+		}
+		res.add(&s.Result)
+		if s.Fault != "" {
+			fault = errors.Join(fault, errors.New(s.Fault))
+		}
+		for _, f := range s.Findings {
+			state := ""
+			if f.Violation.Kind == system.Deadlock && k.run.o.All {
+				state = k.run.workers[0].stateKeyOf(f.State, f.Tail)
+			}
+			found.Add(&f.Violation, state, func(system.Violation) sharedFinding { return f })
+		}
+	}
+	if res.States > 0 {
+		res.BytesPerState = float64(res.StoreBytes) / float64(res.States)
+	}
+	res.MoreViolations += found.More
+	if err := res.Judge(stopped, "", found.Len() > 0); err != nil {
+		fault = errors.Join(fault, err)
+	}
+	var raws []engine.Raw
+	for f := range found.All() {
+		t, err := k.rebuild(rb, &f)
+		raws = append(raws, engine.Raw{Violation: f.Violation, Trace: t, Missing: err})
+	}
+	var terr error
+	if res.Violations, terr = engine.Finish(k.run.sys, raws, &k.run.o.Options); terr != nil {
+		fault = errors.Join(fault, terr)
+	}
+	final := *res
+	final.Violations = nil
+	if m, err = json.Marshal(question{Result: &final}); err != nil {
+		return err
+	}
+	if _, err = k.x.Broadcast(m); err != nil {
+		return err
+	}
+	return fault
+}
+
+// add adds the counts of a rank.
+func (r *Result) add(s *Result) {
+	r.States += s.States
+	r.Transitions += s.Transitions
+	r.Attempts += s.Attempts
+	r.EndedLoops += s.EndedLoops
+	r.BlockedLoops += s.BlockedLoops
+	r.MaxDepth = max(r.MaxDepth, s.MaxDepth)
+	r.StoreBytes += s.StoreBytes
+	r.PeakRSS += s.PeakRSS
+	r.MoreViolations += s.MoreViolations
+	r.Steals += s.Steals
+	r.FailedCAS += s.FailedCAS
+	r.IdleShare = max(r.IdleShare, s.IdleShare)
+	r.Traffic.Add(s.Traffic)
+	r.Store.States += s.Store.States
+	r.Store.Bytes += s.Store.Bytes
+	r.Store.Nodes += s.Store.Nodes
+}
+
+// serve answers the questions of rank 0 until it has the result.
+func (k *ranks) serve(rb *rebuilder, res *Result) error {
+	for {
+		m, err := k.x.Broadcast(nil)
+		if err != nil {
+			return err
+		}
+		var q question
+		if err := json.Unmarshal(m, &q); err != nil {
+			return fmt.Errorf("a question of rank 0 cannot be read: %w", err)
+		}
+		if q.Result != nil {
+			*res = *q.Result
+			return nil
+		}
+		if m, err = json.Marshal(k.predecessors(rb, &q)); err != nil {
+			return err
+		}
+		if _, err := k.x.Gather(m); err != nil {
+			return err
+		}
+	}
+}
+
+// predecessors returns the states of this rank with a move that ends in the
+// state of the question.
+func (k *ranks) predecessors(rb *rebuilder, q *question) []predecessor {
+	hint := q.Hint
+	if q.Rank != k.rank {
+		hint = statestore.Foreign(hint)
+	}
+	var refs []statestore.Ref
+	parted := rb.session.(statestore.Parted)
+	parted.Candidates(hint, func(ref statestore.Ref) bool {
+		refs = append(refs, ref)
+		return true
+	})
+	var all []predecessor
+	var initials map[string]int
+	var state system.State
+	for _, ref := range refs {
+		state = rb.session.Load(ref, state)
+		found := false
+		rb.expander.Expand(state, &finder{
+			want: func(end system.State) bool { return !found && slices.Equal(end, q.State) },
+			found: func(m *Move) {
+				found = true
+				if initials == nil {
+					initials = rb.initials()
+				}
+				p := predecessor{State: slices.Clone(state), Ref: ref, Thread: m.Thread, Alt: m.Alt, Len: m.Len, Initial: -1}
+				if i, ok := initials[engine.StateString(state)]; ok {
+					p.Initial = i
+				}
+				all = append(all, p)
+			},
+		})
+	}
+	for i := range all {
+		all[i].Hint = parted.Hint(all[i].Ref)
+	}
+	return all
+}
+
+// rebuild is [rebuilder.rebuild] for a state whose ancestors are on many ranks:
+// the same search backwards, each step of which is a question to all.
+func (k *ranks) rebuild(rb *rebuilder, f *sharedFinding) (*trace.Trace, error) {
+	type name struct {
+		rank int
+		ref  statestore.Ref
+	}
+	type frame struct {
+		question
+		before []predecessor
+		ranks  []int // of before
+		down   move
+	}
+	own := &finding{violation: f.Violation, state: f.State, tail: f.Tail}
+	if i, ok := rb.initials()[engine.StateString(f.State)]; ok {
+		return rb.trace(i, nil, own)
+	}
+	entered := map[name]bool{{f.Rank, f.Ref}: true}
+	var stack []frame
+	enter := func(q question, down move) error {
+		fr := frame{question: q, down: down}
+		m, err := json.Marshal(q)
+		if err != nil {
+			return err
+		}
+		if _, err := k.x.Broadcast(m); err != nil {
+			return err
+		}
+		if m, err = json.Marshal(k.predecessors(rb, &q)); err != nil {
+			return err
+		}
+		all, err := k.x.Gather(m)
+		if err != nil {
+			return err
+		}
+		for rank, m := range all {
+			var ps []predecessor
+			if err := json.Unmarshal(m, &ps); err != nil {
+				return fmt.Errorf("the answer of rank %d cannot be read: %w", rank, err)
+			}
+			for _, p := range ps {
+				fr.before = append(fr.before, p)
+				fr.ranks = append(fr.ranks, rank)
+			}
+		}
+		stack = append(stack, fr)
+		return nil
+	}
+	if err := enter(question{State: f.State, Rank: f.Rank, Hint: f.Hint}, move{}); err != nil {
+		return nil, err
+	}
+	for len(stack) > 0 {
+		top := &stack[len(stack)-1]
+		if len(top.before) == 0 {
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		p, rank := top.before[0], top.ranks[0]
+		top.before, top.ranks = top.before[1:], top.ranks[1:]
+		down := move{p.Thread, p.Alt, p.Len}
+		if p.Initial >= 0 {
+			moves := []move{down}
+			for i := len(stack) - 1; i > 0; i-- {
+				moves = append(moves, stack[i].down)
+			}
+			return rb.trace(p.Initial, moves, own)
+		}
+		if entered[name{rank, p.Ref}] {
+			continue
+		}
+		entered[name{rank, p.Ref}] = true
+		if err := enter(question{State: p.State, Rank: rank, Hint: p.Hint}, down); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errors.New("no path from an initial state: the stored parents are wrong")
+}
