@@ -267,7 +267,7 @@ func (c *runConfig) task(m *frontend.Program) (*engine.Task, error) {
 // reducible takes no reduction for a system of which none is sound, and refuses
 // one that the user has chosen.
 func (c *runConfig) reducible(sys system.System) error {
-	why := system.WhyIrreducible(sys)
+	why := system.WhyIrreducible(sys, c.mode.Temporal)
 	if why == "" || !c.entry.Reduces {
 		return nil
 	}
@@ -302,7 +302,7 @@ func (e *env) explore(c *runConfig, m *frontend.Program, t *engine.Task, out *tr
 		e.internalError(strings.TrimPrefix(err.Error(), "internal error: "))
 		return exitMistake
 	}
-	if m.Edges && c.entry.Counts&engine.CountLoops != 0 && c.entry.Counts&engine.CountStates != 0 {
+	if m.Edges && !c.entry.Reduces && c.entry.Counts&engine.CountLoops != 0 && c.entry.Counts&engine.CountStates != 0 {
 		more := 1 - res.BlockedLoops - res.EndedLoops
 		res.Transitions, res.Attempts = res.Transitions+more, res.Attempts+more
 	}

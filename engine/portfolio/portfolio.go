@@ -54,7 +54,7 @@ type way struct {
 // the workers.
 func ways(sys system.System, workers int) ([]way, error) {
 	stored := engine.Entries(reduction.Mode)
-	irreducible := system.WhyIrreducible(sys) != ""
+	irreducible := system.WhyIrreducible(sys, false) != ""
 	var ws []way
 	var unmet error
 	for _, e := range stored {

@@ -67,7 +67,7 @@ func tried(e *engine.Entry, f engine.Flag, s string) Engine {
 		name += " -" + f.About().Name + " " + s
 	}
 	return Engine{Name: name, Finite: e.Needed(engine.FiniteExecutions), Run: func(sys system.System, workers int, limit uint64) (*Outcome, error) {
-		if e.Reduces && system.WhyIrreducible(sys) != "" || e.Unmet(sys) != nil {
+		if e.Reduces && system.WhyIrreducible(sys, false) != "" || e.Unmet(sys) != nil {
 			return nil, errors.ErrUnsupported
 		}
 		t := &engine.Task{System: sys, Flags: new(engine.Values)}

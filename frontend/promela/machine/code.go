@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"cpor/frontend/promela/program"
@@ -67,7 +68,10 @@ func (c *coder) expr(x program.Expr) eval {
 			return func(m *Machine) int32 { return m.askEnabled(int(y(m))) }
 		case "pc_value":
 			return func(m *Machine) int32 {
-				if t := int(y(m)); t >= 0 && t < m.n {
+				t := int(y(m))
+				m.touch(m.sys.locProcesses(), false)
+				if t >= 0 && t < m.n {
+					m.touch(m.sys.locControl(t), false)
 					return int32(m.pc(t))
 				}
 				return 0
@@ -619,6 +623,7 @@ func (c *coder) compile(p *proctype) {
 				edges[e] = c.edge(e)
 			}
 			st.edges = append(st.edges, edges[e])
+			st.ready = st.ready || c.receives(e)
 		}
 		if s.Fall != nil {
 			st.fall = &p.states[s.Fall.ID]
@@ -628,7 +633,9 @@ func (c *coder) compile(p *proctype) {
 				edges[x.Edge] = c.edge(x.Edge)
 			}
 			st.escapes = append(st.escapes, escape{edges[x.Edge], x.From})
+			st.ready = st.ready || c.receives(x.Edge)
 		}
+		p.ready = p.ready || st.ready
 	}
 	for src, e := range edges {
 		if src.Inner != nil {
@@ -647,6 +654,22 @@ func (c *coder) compile(p *proctype) {
 		}
 		c.initial(&p.lay, s, false, &p.inits)
 	}
+}
+
+// receives tells whether a rendezvous may take an edge as the receiver's.
+func (c *coder) receives(e *program.Edge) bool {
+	if e.Kind == program.DStep && e.Inner != nil {
+		return slices.ContainsFunc(e.Inner.Edges, c.receives)
+	}
+	return e.Kind == program.Recv && c.rendezvous(e.Ch)
+}
+
+// rendezvous tells whether an expression may be a channel without capacity.
+func (c *coder) rendezvous(ch program.Expr) bool {
+	if l, ok := ch.(*program.Load); ok && l.Place.Global && l.Place.Sym.Chans != nil && !c.sys.stored[l.Place.Sym] {
+		return c.sys.prog.Globals.Chans[l.Place.Sym.Chans[0]].Cap == 0
+	}
+	return c.sys.meets
 }
 
 // initial compiles the initial values of a variable.

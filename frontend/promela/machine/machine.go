@@ -19,6 +19,7 @@ type proctype struct {
 	lay      region
 	chans    []*channel
 	states   []state
+	ready    bool // one of the states is
 	provided eval
 	inits    []func(m *Machine) // the locals' initial values
 }
@@ -28,6 +29,7 @@ type state struct {
 	edges   []*edge
 	end     bool // the process may wait here for ever
 	final   bool // only the death of the process is left
+	ready   bool // the process may take part in a rendezvous as the receiver
 	accept  bool
 	prog    bool
 	escapes []escape // tried before the edges
@@ -112,6 +114,13 @@ type kept struct {
 	opts []option
 }
 
+// all is the accesses of all alternatives of a step.
+type all struct {
+	t   int // -1: nothing
+	log int // the length of the undo log
+	acc []system.Access
+}
+
 type undo struct {
 	word int32 // -1: the processes changed
 	old  uint64
@@ -151,6 +160,8 @@ type Machine struct {
 	kept    kept       // the options of the last Step
 	moves   []claimMove
 	stutter bool // no process can move, and the claim goes on alone
+	chained bool // the step goes on behind a choice
+	all     all  // the accesses of such a step
 }
 
 func (m *Machine) set(word int32, v uint64) {
@@ -186,12 +197,12 @@ func (m *Machine) Load(s system.State) {
 	if len(m.words) < len(s) {
 		m.words = make([]uint64, len(s)+32)
 	}
-	copy(m.words, s)
+	clear(m.words[copy(m.words, s):]) // as processes that come into being find them
 	m.log = m.log[:0]
 	m.hash = 0
 	m.acc = m.acc[:0]
 	m.moving = unasked
-	m.kept.t = -1
+	m.kept.t, m.all.t = -1, -1
 	if !m.placed() {
 		m.rebuild()
 	}
@@ -258,6 +269,9 @@ func (m *Machine) Rewind(mark system.Mark) {
 	if int(mark) < m.kept.log {
 		m.kept.t = -1
 	}
+	if int(mark) < m.all.log {
+		m.all.t = -1
+	}
 	changed := false
 	for i := len(m.log) - 1; i >= int(mark); i-- {
 		u := m.log[i]
@@ -288,6 +302,9 @@ func (m *Machine) pc(t int) int { return int(m.words[m.base[t]] >> pcShift & 0xf
 func (m *Machine) setPC(to int32) {
 	if m.track {
 		m.touch(m.sys.locControl(m.t), true)
+		if m.proc.ready && (m.proc.states[m.pc(m.t)].ready || m.proc.states[to].ready) {
+			m.touch(m.sys.locReady(m.t), true)
+		}
 	}
 	m.set(m.fb, m.words[m.fb]&^(0xffff<<pcShift)|uint64(to)<<pcShift)
 }
@@ -319,11 +336,43 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 
 // stepProcess is Step of a process.
 func (m *Machine) stepProcess(t int, alt uint64) system.Outcome {
+	if !m.track {
+		return m.step(t, alt)
+	}
+	mark := m.Mark()
+	out := m.step(t, alt)
+	if !m.chained || alt == 0 && out.Next == 0 {
+		return out
+	}
+	// What decides which alternatives there are is looked at on the way through
+	// any of them, so each shows the accesses of all.
+	if m.all.t != t || m.all.log != int(mark) {
+		m.Rewind(mark)
+		m.all.acc = m.all.acc[:0]
+		for a, more := uint64(0), true; more; {
+			o := m.step(t, a)
+			for _, x := range m.acc {
+				m.all.acc = addAccess(m.all.acc, x.Loc, x.Write)
+			}
+			m.Rewind(mark)
+			a, more = o.Next, o.Next != 0
+		}
+		m.all.t, m.all.log = t, int(mark)
+		out = m.step(t, alt)
+	}
+	m.acc = append(m.acc[:0], m.all.acc...)
+	return out
+}
+
+// step is Step, with the accesses of the alternative alone.
+func (m *Machine) step(t int, alt uint64) system.Outcome {
 	m.acc = m.acc[:0]
-	m.viol, m.fatal, m.failed = nil, false, 0
+	m.viol, m.fatal, m.failed, m.chained = nil, false, 0, false
 	m.told = m.told[:0]
+	m.touch(m.sys.locControl(t), false)
 	if t >= m.n {
-		return system.Outcome{Kind: system.Ended}
+		// It has died, or is not there yet, and may be created (again).
+		return system.Outcome{Kind: system.Blocked, AtEnd: true}
 	}
 	m.enter(t)
 	if alt != 0 && m.kept.t == t && m.kept.log == len(m.log) && !m.track {
@@ -335,9 +384,6 @@ func (m *Machine) stepProcess(t int, alt uint64) system.Outcome {
 			m.kept.t, m.kept.log = t, len(m.log)
 			m.kept.opts = append(m.kept.opts[:0], m.opts...)
 		}
-	}
-	if m.sys.control {
-		m.touch(m.sys.locControl(t), false)
 	}
 	if len(m.opts) == 0 {
 		if m.viol != nil {
@@ -355,6 +401,11 @@ func (m *Machine) stepProcess(t int, alt uint64) system.Outcome {
 		// Choose: the alternative's number has a digit for each choice.
 		k := 0
 		if c := uint64(len(m.opts)); c > 1 {
+			if m.track {
+				for _, o := range m.opts {
+					m.chained = m.chained || o.e.atomic || o.re != nil && o.re.atomic
+				}
+			}
 			d := alt % c
 			alt /= c
 			k = int(d)
@@ -652,6 +703,10 @@ func (m *Machine) notEmpty() *inst {
 
 // channel returns the channel with a number; nil if there is none.
 func (m *Machine) channel(id int32) *inst {
+	if m.track && int(id) > len(m.sys.chans) {
+		// Of a process: is it still there, and which channels has it?
+		m.touch(m.sys.locProcesses(), false)
+	}
 	if id <= 0 || int(id) > len(m.chans) {
 		return nil
 	}
@@ -704,15 +759,19 @@ func (m *Machine) match(c *inst, r *receiver) int {
 func (m *Machine) rendezvous(e *edge, c *inst) {
 	id := e.send.ch(m)
 	m.evalMessage(e, c)
+	m.touch(m.sys.locProcesses(), false)
 	t, fb, proc := m.t, m.fb, m.proc
 	for u := range m.n {
 		if u == t {
 			continue
 		}
 		m.enter(u)
-		m.touch(m.sys.locControl(u), false)
+		if !m.proc.ready {
+			continue
+		}
+		m.touch(m.sys.locReady(u), false)
 		s := &m.proc.states[m.pc(u)]
-		if s.final || !m.permitted() {
+		if !s.ready || !m.permitted() {
 			continue
 		}
 		m.receivers(e, s, id, c, u)
@@ -800,6 +859,7 @@ func (m *Machine) execute(o option) {
 	e := o.e
 	m.at = e
 	if m.track {
+		m.touch(m.sys.locControl(m.t), true) // also if a fault keeps it where it is
 		m.told = append(m.told, told{e, m.t})
 		if o.re != nil {
 			m.told = append(m.told, told{o.re, int(o.other)})
@@ -809,7 +869,9 @@ func (m *Machine) execute(o option) {
 		m.diedAt = position(m.proc.Decl.End)
 		m.log = append(m.log, undo{word: -1})
 		m.touch(m.sys.locProcesses(), true)
-		m.touch(m.sys.locControl(m.t), true)
+		for w := m.fb; w < m.end; w++ {
+			m.set(w, 0)
+		}
 		m.setBits(0, nprocShift, 8, uint64(m.n-1))
 		m.rebuild()
 		if q := m.notEmpty(); m.sys.strict && m.n == 0 && q != nil {
@@ -1021,6 +1083,7 @@ func (m *Machine) create(p *proctype, args []int32, priority int32, pos syntax.P
 	m.enter(m.n - 1)
 	m.touch(m.sys.locProcesses(), true)
 	m.touch(m.sys.locControl(m.t), true)
+	m.touch(m.sys.locReady(m.t), true)
 	for _, s := range p.Syms {
 		for k, c := range s.Chans {
 			m.put(base, &p.lay.scalars[s.Base+k], first+int32(c)+1)

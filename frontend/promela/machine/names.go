@@ -167,7 +167,8 @@ func (m *Machine) message(q *inst, field func(f int) int32) string {
 }
 
 // Locations: the scalars of the globals (a channel is its length), the number
-// of processes, and for each process number its control state and its locals.
+// of processes, and for each process number its control state, whether it is
+// ready for a rendezvous, and its locals.
 
 func (s *System) locProcesses() system.Loc { return system.Loc(len(s.globals.scalars)) }
 
@@ -175,7 +176,9 @@ func (s *System) locControl(t int) system.Loc {
 	return s.locProcesses() + 1 + system.Loc(t*s.perProcess)
 }
 
-func (s *System) locLocal(t, i int) system.Loc { return s.locControl(t) + 1 + system.Loc(i) }
+func (s *System) locReady(t int) system.Loc { return s.locControl(t) + 1 }
+
+func (s *System) locLocal(t, i int) system.Loc { return s.locControl(t) + 2 + system.Loc(i) }
 
 // LocName implements system.Machine.
 func (m *Machine) LocName(l system.Loc) string {
@@ -191,8 +194,8 @@ func (m *Machine) LocName(l system.Loc) string {
 		return "_nr_pr"
 	}
 	k := int(l - first - 1)
-	t, i := k/m.sys.perProcess, k%m.sys.perProcess
-	if i == 0 {
+	t, i := k/m.sys.perProcess, k%m.sys.perProcess-1
+	if i <= 0 {
 		return "" // where a process is
 	}
 	if t < m.n {
@@ -220,12 +223,12 @@ func (m *Machine) ValueString(l system.Loc) string {
 		return strconv.Itoa(m.n)
 	}
 	k := int(l - first - 1)
-	t, i := k/m.sys.perProcess, k%m.sys.perProcess
+	t, i := k/m.sys.perProcess, k%m.sys.perProcess-1
 	if t >= m.n {
 		return "ended"
 	}
 	p := m.sys.procs[m.words[m.base[t]]&0xff]
-	if i == 0 {
+	if i <= 0 {
 		_, text, _ := m.Next(t)
 		return text
 	}
@@ -246,13 +249,17 @@ func (m *Machine) touch(l system.Loc, write bool) {
 	if !m.track {
 		return
 	}
-	for i := len(m.acc) - 1; i >= 0; i-- {
-		if m.acc[i].Loc == l {
-			m.acc[i].Write = m.acc[i].Write || write
-			return
+	m.acc = addAccess(m.acc, l, write)
+}
+
+func addAccess(acc []system.Access, l system.Loc, write bool) []system.Access {
+	for i := len(acc) - 1; i >= 0; i-- {
+		if acc[i].Loc == l {
+			acc[i].Write = acc[i].Write || write
+			return acc
 		}
 	}
-	m.acc = append(m.acc, system.Access{Loc: l, Write: write})
+	return append(acc, system.Access{Loc: l, Write: write})
 }
 
 // touchChannel records an access to a buffered channel.

@@ -16,6 +16,63 @@
 // Expressions and statements are compiled to Go functions. A transition is what
 // SPIN stores a state behind: one statement, or a whole atomic sequence up to
 // where it blocks or ends, each way through its choices being an alternative.
+//
+// # Accesses
+//
+// Reductions take two transitions of different processes for independent if they
+// touch no common location of which one writes. So a transition must show all
+// that decides what it does, and all that it changes. What is only looked at and
+// changed by transitions that conflict anyhow needs no location of its own:
+//
+//   - Control. Every transition of a process, a waiting one's self-loop included,
+//     reads where the process is, and one that moves writes it. The locals, the
+//     parameters and the priority of a process stand behind that location: only
+//     its own transitions and those of a rendezvous with it, which write it too,
+//     look at them or change them. Locals that a remote reference names have
+//     locations, as have channels that belong to a process.
+//   - Variables. Each scalar of the globals is a location. An index is evaluated
+//     first, so the element that is touched is the one that counts.
+//   - Channels. A channel with a capacity is one location: every send and receive
+//     that is possible writes it; one that is not, a receive that leaves the
+//     message, a poll, len, full, empty and their negations read it. Sorted sends
+//     and receives from anywhere do no more. A channel variable that something is
+//     assigned to is read as a variable.
+//   - Rendezvous. The sender's transition changes the receiver, so it writes the
+//     control of both. Who tries to send reads of each process whose type can
+//     receive so whether it is ready; a step writes that for its process if it
+//     comes from or leads to a state in which that can receive. What the
+//     receiver's arguments and its provided clause read is read by the sender's
+//     transition. The receiver alone waits, and reads its own control, which
+//     the rendezvous writes.
+//   - Processes. run and death read and write the number of processes, so any two
+//     of them are dependent: numbers of processes mean the same in every order of
+//     independent transitions. _nr_pr, remote references, pc_value, a process
+//     that waits for its death, channels of processes and attempts at a rendezvous
+//     read it. A process number that is free (the last process died, or there was
+//     none) counts as a thread that waits to be created.
+//   - Remote references read the control of the process, or its local.
+//   - else is enabled if nothing else was, all of which has been evaluated; so is
+//     what is tried before it, and so are escapes. All guards of a control state
+//     are evaluated for each of its alternatives.
+//   - atomic and d_step. A transition goes on until control is given up, and has
+//     the accesses of all its statements. Control is given up within a
+//     transition only: no state says that a process has it, so nothing about it
+//     is left over to depend on. This holds across a rendezvous, too, where
+//     the receiver goes on in the sender's transition. Which alternatives there
+//     are is decided on the way; so if a sequence goes on behind a choice, each
+//     alternative shows the accesses of all of them.
+//   - provided clauses are read whenever it is asked whether a process can move.
+//   - A fault is part of the transition in whose evaluation it occurs, and a
+//     transition that does nothing but fail is one with a self-loop.
+//
+// What has no such location is refused ([System.Irreducible]): timeout, enabled,
+// np_, _last, priorities, never claims and trace assertions depend on all
+// processes, and so would every transition.
+//
+// Transitions that conflict in the sense above are the only ones that can disable
+// or change each other, so that what the engines prove of their reductions holds.
+// The tests check the accesses on every small model (systemtest.Conform executes
+// independent transitions in both orders) and compare the engines' verdicts.
 package machine
 
 import (
@@ -44,7 +101,7 @@ type System struct {
 	stored      map[*program.Sym]bool // what is not as it was declared, maybe
 
 	perProcess int  // locations of a process
-	control    bool // something beside a process itself depends on where it is
+	meets      bool // there are rendezvous channels
 }
 
 // Options say how a model is executed.
@@ -82,9 +139,14 @@ func New(p *program.Program, o Options) (*System, error) {
 		s.procs = append(s.procs, t)
 	}
 	for _, t := range s.procs {
-		s.perProcess = max(s.perProcess, 1+len(t.Scalars))
+		s.perProcess = max(s.perProcess, 2+len(t.Scalars))
+		for _, c := range t.Chans {
+			s.meets = s.meets || c.Cap == 0
+		}
 	}
-	s.control = true
+	for _, c := range p.Globals.Chans {
+		s.meets = s.meets || c.Cap == 0
+	}
 	c := &coder{sys: s}
 	for _, t := range s.procs {
 		c.compile(t)
@@ -147,8 +209,3 @@ func (s *System) newMachine() *Machine {
 }
 
 var _ system.System = (*System)(nil)
-
-// Irreducible implements system.Irreducible.
-func (s *System) Irreducible() string {
-	return "the transitions of a Promela model are not proved to show all that they depend on"
-}

@@ -1,0 +1,156 @@
+package machine
+
+import (
+	"fmt"
+
+	"cpor/frontend/promela/program"
+)
+
+// Irreducible implements system.Irreducible: it names what the model uses that
+// depends on more than accesses show, and where.
+func (s *System) Irreducible(temporal bool) string {
+	p := s.prog
+	switch {
+	case temporal:
+		return "it is not known which steps of a Promela model change a formula's propositions"
+	case s.claim != nil:
+		return "a never claim looks at every state"
+	case s.trace != nil:
+		return "a trace assertion looks at the order of the messages"
+	case s.strict:
+		return "-empty-channels makes the end of a process depend on all channels"
+	}
+	for _, pr := range p.Procs {
+		if pr.Priority != nil {
+			return fmt.Sprintf("%s has a priority, and whether a process may move then depends on all the others", pr.Name)
+		}
+		why := global(pr.Provided)
+		at := pr.Decl.Pos
+		for _, st := range pr.States {
+			for _, e := range st.Edges {
+				if why == "" {
+					at = e.Pos
+					eachExpr(e, func(x program.Expr) { why = first(why, global(x)) })
+					if e.Kind == program.SetPrio {
+						why = "set_priority, and whether a process may move then depends on all the others"
+					}
+				}
+			}
+		}
+		if why != "" {
+			pos := position(at)
+			return fmt.Sprintf("%s:%d: %s", pos.File, pos.Line, why)
+		}
+	}
+	return ""
+}
+
+func first(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// global says which part of an expression, if any, looks at the whole state.
+func global(x program.Expr) (why string) {
+	each(x, func(x program.Expr) {
+		switch x := x.(type) {
+		case *program.Special:
+			switch x.Name {
+			case "timeout":
+				why = "timeout is true only if no process can move, so it depends on all of them"
+			case "_last":
+				why = "_last depends on every step"
+			case "np_":
+				why = "np_ depends on where all processes are"
+			}
+		case *program.Call:
+			switch x.Name {
+			case "enabled":
+				why = "enabled asks what another process can do"
+			case "get_priority":
+				why = "get_priority, and whether a process may move then depends on all the others"
+			}
+		case *program.Run:
+			if x.Priority != nil {
+				why = "a process with a priority, and whether a process may move then depends on all the others"
+			}
+		}
+	})
+	return why
+}
+
+// eachExpr calls f for the expressions of an edge, not for those in them.
+func eachExpr(e *program.Edge, f func(program.Expr)) {
+	for _, x := range []program.Expr{e.X, e.Y, e.Ch} {
+		if x != nil {
+			f(x)
+		}
+	}
+	for _, x := range e.Args {
+		f(x)
+	}
+	place := func(pl *program.Place) {
+		if pl != nil {
+			for _, i := range pl.Index {
+				f(i.X)
+			}
+		}
+	}
+	place(e.Place)
+	for _, a := range e.Recv {
+		place(a.Place)
+		if a.Match != nil {
+			f(a.Match)
+		}
+	}
+}
+
+// each calls f for an expression and all in it.
+func each(x program.Expr, f func(program.Expr)) {
+	if x == nil {
+		return
+	}
+	f(x)
+	place := func(pl *program.Place) {
+		for _, i := range pl.Index {
+			each(i.X, f)
+		}
+	}
+	switch x := x.(type) {
+	case *program.Load:
+		place(x.Place)
+	case *program.Unary:
+		each(x.X, f)
+	case *program.Binary:
+		each(x.X, f)
+		each(x.Y, f)
+	case *program.If:
+		each(x.C, f)
+		each(x.X, f)
+		each(x.Y, f)
+	case *program.Run:
+		for _, a := range x.Args {
+			each(a, f)
+		}
+		each(x.Priority, f)
+	case *program.ChanOp:
+		each(x.Ch, f)
+	case *program.Poll:
+		each(x.Ch, f)
+		for _, a := range x.Args {
+			each(a.Match, f)
+			if a.Place != nil {
+				place(a.Place)
+			}
+		}
+	case *program.Call:
+		each(x.X, f)
+	case *program.At:
+		each(x.Pid, f)
+	case *program.RemoteLoad:
+		each(x.Pid, f)
+		place(x.Place)
+	}
+}

@@ -1,0 +1,239 @@
+package machine
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"cpor/frontend/model/source"
+	"cpor/frontend/promela/program"
+	"cpor/frontend/promela/syntax"
+	"cpor/system"
+	"cpor/system/systemtest"
+)
+
+var reduceModels = flag.Int("reduce", 40, "how many generated models the reductions are tried on")
+
+// reducible returns the small models of which no reduction is refused.
+func reducible(t *testing.T) map[string]*System {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(micro, "*.pml"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(err)
+	}
+	out := map[string]*System{}
+	for _, f := range files {
+		s, err := load(t, f, Options{})
+		if err != nil || s.Irreducible(false) != "" || strings.HasSuffix(f, "inf.pml") {
+			continue // or one of steps without end, each of which takes a quarter of a million
+		}
+		out[filepath.Base(f)] = s
+	}
+	for _, x := range examples {
+		if s := example(t, x.name, x.defines); s.Irreducible(false) == "" {
+			out[fmt.Sprintf("%s %v", x.name, x.defines)] = s
+		}
+	}
+	return out
+}
+
+// TestConform holds the accesses that the machine reports to the contract: what a
+// transition does depends on nothing else, and what it does not show it does not
+// change.
+func TestConform(t *testing.T) {
+	systems := reducible(t)
+	if len(systems) < 150 {
+		t.Errorf("only %d systems", len(systems))
+	}
+	for name, s := range systems {
+		t.Run(name, func(t *testing.T) {
+			o := systemtest.Options{MaxStates: 20, Walks: 2, Steps: 20}
+			if !testing.Short() {
+				o.MaxStates, o.Walks = 400, 20
+			}
+			systemtest.Conform(t, s, o)
+		})
+	}
+}
+
+// TestReductions runs every engine on the small models and on generated ones, and
+// compares what they say with the search that reduces nothing.
+func TestReductions(t *testing.T) {
+	limit := uint64(3000)
+	if testing.Short() {
+		limit = 150
+	}
+	compared := 0
+	systems := reducible(t)
+	for i, name := range slices.Sorted(maps.Keys(systems)) {
+		if testing.Short() && i%4 != 0 {
+			continue
+		}
+		s := systems[name]
+		t.Run(name, func(t *testing.T) {
+			compared += systemtest.Agree(t, s, systemtest.Engines(), acyclic(s, int(limit)), limit, 1)
+		})
+	}
+	if compared < 300 {
+		t.Errorf("only %d runs compared", compared)
+	}
+	n, refused := *reduceModels, 0
+	if testing.Short() {
+		n = min(n, 3)
+	}
+	for i := range uint64(n) {
+		seed := *spinFirst + i
+		s, err := generated(seed)
+		if err != nil || s.Irreducible(false) != "" {
+			refused++
+			continue
+		}
+		ok := t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			systemtest.Conform(t, s, systemtest.Options{MaxStates: 30, Walks: 3, Steps: 20, Seed: seed})
+			compared += systemtest.Agree(t, s, systemtest.Engines(), acyclic(s, int(limit)), limit, 1)
+		})
+		if !ok && *spinKeep != "" {
+			_ = os.WriteFile(filepath.Join(*spinKeep, fmt.Sprintf("reduce-%d.pml", seed)), []byte(generate(seed)), 0o666)
+		}
+	}
+	t.Logf("%d runs compared, %d of %d generated models refused", compared, refused, n)
+}
+
+func generated(seed uint64) (*System, error) {
+	m, err := syntax.Parse(source.New(fmt.Sprintf("seed-%d.pml", seed), generate(seed)), nil)
+	if err != nil {
+		return nil, err
+	}
+	p, err := program.Resolve(m)
+	if err != nil {
+		return nil, err
+	}
+	return New(p, Options{})
+}
+
+var errCycle = errors.New("a cycle")
+
+// acyclic tells whether all executions of a system end, and it has no more states
+// than limit.
+func acyclic(s *System, limit int) bool {
+	m := s.newMachine()
+	const open, closed = 1, 2
+	mark := map[string]int{}
+	key := func(st system.State) string { return strings.TrimSpace(fmt.Sprint(st)) }
+	var visit func(st system.State) error
+	visit = func(st system.State) error {
+		k := key(st)
+		switch mark[k] {
+		case open:
+			return errCycle
+		case closed:
+			return nil
+		}
+		if len(mark) > limit {
+			return errCycle
+		}
+		mark[k] = open
+		m.Load(st)
+		var next []system.State
+		at := m.Mark()
+		for u := range m.NumThreads() {
+			for alt, more := uint64(0), true; more; {
+				out := m.Step(u, alt)
+				if out.Kind == system.Moved {
+					next = append(next, m.Encode(nil))
+				}
+				m.Rewind(at)
+				alt, more = out.Next, out.Next != 0
+			}
+		}
+		for _, e := range next {
+			if err := visit(e); err != nil {
+				return err
+			}
+		}
+		mark[k] = closed
+		return nil
+	}
+	return visit(s.initial[0]) == nil
+}
+
+// TestAlternatives: which alternatives an atomic sequence has is decided on the
+// way through some of them, so each shows what all of them look at.
+func TestAlternatives(t *testing.T) {
+	s := parse(t, `byte g, h, r;
+active proctype A() {
+	atomic {
+		if
+		:: r = 1
+		:: r = 2; if :: g == 0 -> r = 3 :: g == 1 -> r = 4 :: g == 1 -> h = 5 fi
+		fi
+	}
+}
+active proctype B() { g = 1 }`)
+	m := s.newMachine()
+	m.Track(true)
+	var want []system.Access
+	mark := m.Mark()
+	for alt, n := uint64(0), 0; ; n++ {
+		out := m.Step(0, alt)
+		acc := slices.Clone(m.Accesses())
+		if n == 0 {
+			want = acc
+			if !slices.ContainsFunc(acc, func(a system.Access) bool { return m.LocName(a.Loc) == "g" }) {
+				t.Errorf("the first alternative does not show g: %v", acc)
+			}
+		} else if !slices.Equal(acc, want) {
+			t.Errorf("alternative %d has the accesses %v, and the first %v", alt, acc, want)
+		}
+		m.Rewind(mark)
+		if out.Next == 0 {
+			break
+		}
+		alt = out.Next
+	}
+	systemtest.Conform(t, s, systemtest.Options{})
+	systemtest.Agree(t, s, systemtest.Engines(), true, 1000, 1)
+}
+
+// TestIrreducible: what no reduction survives is named with its place.
+func TestIrreducible(t *testing.T) {
+	for _, x := range []struct{ text, want string }{
+		{"byte x;\nactive proctype A() { x = 1; if :: x == 2 :: timeout fi }", "m.pml:2: timeout"},
+		{"active proctype A() { assert(_last == 0) }", "m.pml:1: _last"},
+		{"active proctype A() { skip }\nactive proctype B() {\n\tenabled(0) }", "m.pml:3: enabled"},
+		{"active proctype A() priority 3 { skip }", "A has a priority"},
+		{"active proctype A() { set_priority(0, 2) }", "m.pml:1: set_priority"},
+		{"byte x; active proctype A() provided (x < 2) { x++ }", ""},
+	} {
+		s := parse(t, x.text)
+		if got := s.Irreducible(false); (x.want == "") != (got == "") || !strings.HasPrefix(got, x.want) {
+			t.Errorf("%s: %q, want %q", x.text, got, x.want)
+		}
+		if s.Irreducible(true) == "" {
+			t.Error("a reduction for temporal properties is taken for sound")
+		}
+	}
+}
+
+func parse(t *testing.T, text string) *System {
+	t.Helper()
+	m, err := syntax.Parse(source.New("m.pml", text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := program.Resolve(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(p, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
