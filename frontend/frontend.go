@@ -33,6 +33,9 @@ type Program struct {
 	// another tool know: without the self-loops of threads that cannot move, and
 	// the initial state counts as one.
 	Edges bool
+	// Unreached, if not nil, returns the statements that no exploration of System has
+	// come to so far.
+	Unreached func() []Statement
 	// Sources are the files that it was made of, as they were then: the model's
 	// own, and those that it includes.
 	Sources []*source.File
@@ -46,6 +49,13 @@ func (p *Program) Source(name string) *source.File {
 		}
 	}
 	return nil
+}
+
+// Statement is a statement of a thread's text.
+type Statement struct {
+	Of   string // what it belongs to: proctype A
+	Pos  system.Pos
+	Text string
 }
 
 // Property is a temporal property of a program.

@@ -29,6 +29,8 @@ type report struct {
 	traces  []string // the files that traces were written to
 	program *frontend.Program
 	ltl     string // which temporal properties were not checked
+	// unreached are the statements that were never come to; nil if that is not known.
+	unreached []frontend.Statement
 }
 
 // finding is a violation with its trace as people see it; record is nil if
@@ -44,6 +46,10 @@ func newReport(c *runConfig, m *frontend.Program, res *engine.Result) (*report, 
 	r := &report{c: c, res: res, program: m}
 	if !c.mode.Temporal {
 		r.ltl = unchecked(m, c.file)
+	}
+	if m.Unreached != nil && !c.mode.Temporal && res.Exhaustive && r.counts(engine.CountStates) &&
+		(!c.entry.Reduces || c.entry.Preserves&engine.Locals != 0) {
+		r.unreached = append([]frontend.Statement{}, m.Unreached()...)
 	}
 	sys := m.System
 	if res.System != nil {
@@ -208,6 +214,17 @@ func (r *report) writeJSON(w io.Writer) error {
 			properties = append(properties, o)
 		}
 		j.add("properties", properties)
+	}
+	if r.unreached != nil {
+		list := []any{}
+		for _, s := range r.unreached {
+			o := new(object)
+			o.add("of", s.Of)
+			o.add("pos", trace.PosString(s.Pos))
+			o.add("statement", s.Text)
+			list = append(list, o)
+		}
+		j.add("unreached", list)
 	}
 	violations := []any{}
 	for _, f := range r.found {
@@ -455,6 +472,12 @@ func (r *report) writeFigures(p *printer) {
 	}
 	if r.c.Validate {
 		p.figure("validated", "no difference found", "")
+	}
+	for i, s := range r.unreached {
+		if i == 0 || s.Of != r.unreached[i-1].Of {
+			p.printf("\nunreached in %s:\n", s.Of)
+		}
+		p.printf("  %s: %s\n", trace.PosString(s.Pos), s.Text)
 	}
 }
 

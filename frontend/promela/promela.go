@@ -79,7 +79,14 @@ func load(f *source.File, o frontend.Options) (*frontend.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &frontend.Program{System: s, Properties: props, Params: map[string]any{}, Edges: true, Sources: m.Files}, nil
+	unreached := func() []frontend.Statement {
+		var out []frontend.Statement
+		for _, u := range s.Unreached() {
+			out = append(out, frontend.Statement{Of: "proctype " + u.Proc, Pos: u.Pos, Text: u.Text})
+		}
+		return out
+	}
+	return &frontend.Program{System: s, Properties: props, Params: map[string]any{}, Edges: true, Unreached: unreached, Sources: m.Files}, nil
 }
 
 // properties returns what is checked over time: ltl blocks, never claims, and the cycles

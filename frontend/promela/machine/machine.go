@@ -22,6 +22,7 @@ type proctype struct {
 	ready    bool // one of the states is
 	provided eval
 	inits    []func(m *Machine) // the locals' initial values
+	first    int32              // the number of its first control state among all
 }
 
 // state is a control state, compiled.
@@ -159,9 +160,10 @@ type Machine struct {
 	vals    []int32    // arguments of processes that are being created
 	kept    kept       // the options of the last Step
 	moves   []claimMove
-	stutter bool // no process can move, and the claim goes on alone
-	chained bool // the step goes on behind a choice
-	all     all  // the accesses of such a step
+	stutter bool   // no process can move, and the claim goes on alone
+	chained bool   // the step goes on behind a choice
+	all     all    // the accesses of such a step
+	seen    []bool // the control states that processes have been in, from proctype.first
 }
 
 func (m *Machine) set(word int32, v uint64) {
@@ -307,6 +309,7 @@ func (m *Machine) setPC(to int32) {
 		}
 	}
 	m.set(m.fb, m.words[m.fb]&^(0xffff<<pcShift)|uint64(to)<<pcShift)
+	m.seen[m.proc.first+to] = true
 }
 
 // fail records a violation of the step that is being executed. A fatal one ends
@@ -1076,6 +1079,7 @@ func (m *Machine) create(p *proctype, args []int32, priority int32, pos syntax.P
 	for w := base; w < base+int32(p.lay.words); w++ {
 		m.set(w, 0)
 	}
+	m.seen[int(p.first)+p.Start] = true
 	m.set(base, uint64(p.Index)|uint64(p.Start)<<pcShift|uint64(priority&0xff)<<prioShift)
 	m.setBits(0, nprocShift, 8, uint64(m.n+1))
 	first := int32(len(m.chans))

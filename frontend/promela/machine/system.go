@@ -77,6 +77,7 @@ package machine
 
 import (
 	"fmt"
+	"sync"
 
 	"cpor/frontend/promela/program"
 	"cpor/system"
@@ -93,8 +94,12 @@ type System struct {
 	lossy   bool
 	strict  bool // a valid end state has empty channels
 	props   []eval
-	claim   *proctype // nil if there is none
-	trace   *events   // nil if there is none
+	places  int32 // control states of all process types
+	mu      sync.Mutex
+	seen    [][]bool // Machine.seen of all machines
+
+	claim *proctype // nil if there is none
+	trace *events   // nil if there is none
 	// onlyClaim: accept labels of processes mean nothing.
 	onlyClaim   bool
 	nonProgress bool                  // the claim asks for np_
@@ -136,6 +141,8 @@ func New(p *program.Program, o Options) (*System, error) {
 		t := &proctype{Proc: pr, states: make([]state, len(pr.States))}
 		t.lay = layOut(&pr.Region, processBit)
 		t.chans = channels(&t.lay)
+		t.first = s.places
+		s.places += int32(len(t.states))
 		s.procs = append(s.procs, t)
 	}
 	for _, t := range s.procs {
@@ -166,7 +173,8 @@ func New(p *program.Program, o Options) (*System, error) {
 	for _, q := range p.Props {
 		s.props = append(s.props, c.expr(q.X))
 	}
-	m := &Machine{sys: s}
+	m := &Machine{sys: s, seen: make([]bool, s.places)}
+	s.seen = append(s.seen, m.seen)
 	m.words = make([]uint64, s.globals.words+64)
 	m.rebuild()
 	for _, v := range p.Globals.Syms {
@@ -203,7 +211,10 @@ func (s *System) Initial() []system.State { return s.initial }
 func (s *System) NewMachine() system.Machine { return s.newMachine() }
 
 func (s *System) newMachine() *Machine {
-	m := &Machine{sys: s}
+	m := &Machine{sys: s, seen: make([]bool, s.places)}
+	s.mu.Lock()
+	s.seen = append(s.seen, m.seen)
+	s.mu.Unlock()
 	m.Load(s.initial[0])
 	return m
 }

@@ -1,0 +1,82 @@
+package machine
+
+import (
+	"cmp"
+	"slices"
+
+	"cpor/frontend/promela/program"
+	"cpor/system"
+)
+
+// Statement is a statement of a process type.
+type Statement struct {
+	Proc string
+	Pos  system.Pos
+	Text string // -end- for the end of a process
+}
+
+// Unreached returns the statements that no process has come to in any machine of the
+// system so far, as SPIN's verifier lists them: by process type, without skip, else and
+// goto; a d_step is one statement, and the end of a process is one, too. It is not to be
+// called while a machine is in use.
+func (s *System) Unreached() []Statement {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []Statement
+	for _, p := range s.procs {
+		seen := make([]bool, len(p.states))
+		for _, m := range s.seen {
+			for i := range seen {
+				seen[i] = seen[i] || m[int(p.first)+i]
+			}
+		}
+		reached := map[*program.Edge]bool{}
+		inner := map[*program.State]bool{}
+		for i, st := range p.States {
+			for _, e := range st.Edges {
+				reached[e] = reached[e] || seen[i]
+				if e.Inner != nil {
+					inside(inner, e.Inner)
+				}
+			}
+			for _, x := range st.Escapes {
+				reached[x.Edge] = reached[x.Edge] || seen[i]
+			}
+		}
+		from := len(out)
+		for _, st := range p.States {
+			if inner[st] {
+				continue
+			}
+			for _, e := range st.Edges {
+				if reached[e] || e.Kind == program.Skip || e.Kind == program.Else {
+					continue
+				}
+				if x, ok := e.X.(*program.Const); e.Kind == program.Cond && ok && x.Value != 0 {
+					continue // skip
+				}
+				reached[e] = true // once
+				out = append(out, Statement{p.Name, position(e.Pos), e.Text})
+			}
+		}
+		slices.SortStableFunc(out[from:], func(a, b Statement) int {
+			return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
+		})
+		if !seen[p.End] {
+			out = append(out, Statement{p.Name, position(p.Decl.End), "-end-"})
+		}
+	}
+	return out
+}
+
+// inside collects the states of a d_step.
+func inside(set map[*program.State]bool, s *program.State) {
+	if s == nil || set[s] {
+		return
+	}
+	set[s] = true
+	inside(set, s.Fall)
+	for _, e := range s.Edges {
+		inside(set, e.To)
+	}
+}
