@@ -182,6 +182,7 @@ func reduced(o cartesian.Options) func(system.System) search.Factory {
 
 func stateful(name string, factory func(system.System) search.Factory, o search.Options) subject {
 	return subject{name, always, func(p *subjectProgram) (string, string) {
+		o := o // checks run at the same time
 		o.Workers = crowd(o.Workers)
 		if o.Store == statestore.Bitstate && len(p.reach.Locals)%16 != 0 {
 			return "", "only one program in 16, for the size of the store"
@@ -250,6 +251,7 @@ func lockedUnstored(name string, o stateless.Options) subject {
 		if err != nil {
 			return err.Error(), ""
 		}
+		o := o
 		o.Workers = crowd(o.Workers)
 		o.All, o.KeepTraces, o.MaxViolations, o.MaxTransitions = true, true, 1<<20, p.most
 		res, err := stateless.Run(context.Background(), sys, o)
@@ -276,6 +278,7 @@ const (
 
 func unstored(name string, most float64, o stateless.Options) subject {
 	return subject{name, most, func(p *subjectProgram) (string, string) {
+		o := o
 		o.Workers = crowd(o.Workers)
 		o.All, o.KeepTraces, o.MaxViolations, o.MaxTransitions = true, true, 1<<20, p.most
 		res, err := stateless.Run(context.Background(), p.sys, o)
@@ -407,7 +410,7 @@ func TestEnginesExamples(t *testing.T) {
 	c := &tally{}
 	compared, texts := 0, examples(t)
 	if testing.Short() {
-		texts = texts[len(texts)-3:] // those in testdata
+		texts = texts[len(texts)-4:] // those in testdata
 	}
 	for _, text := range texts {
 		d, over := hold(engines, text, c)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strings"
 
 	"cpor/frontend/model/resolve"
 	"cpor/frontend/model/syntax"
@@ -15,6 +16,7 @@ type control struct {
 	jump    jump
 	label   string  // of break, continue and goto; "" if they name none
 	results []Value // of return
+	from    string  // where the jump stands, which monitors are left for
 }
 
 type jump int
@@ -135,7 +137,7 @@ func (r *run) execute(s syntax.Stmt, name string) control {
 		}
 		r.create(s, r.p.r.Uses[s.Thread], args)
 	case *syntax.ReturnStmt:
-		c := control{jump: returns}
+		c := control{jump: returns, from: strings.Join(r.held, ",")}
 		if len(s.Results) == 1 {
 			if call, ok := syntax.Unparen(s.Results[0]).(*syntax.CallExpr); ok && r.p.r.Calls[call] == resolve.CallFunc {
 				c.results = r.function(call)
@@ -151,7 +153,7 @@ func (r *run) execute(s syntax.Stmt, name string) control {
 	case *syntax.BranchStmt:
 		c := control{jump: map[syntax.BranchToken]jump{
 			syntax.Break: breaks, syntax.Continue: continues, syntax.Goto: gotos, syntax.Fallthrough: throughs,
-		}[s.Tok]}
+		}[s.Tok], from: strings.Join(r.held, ",")}
 		if s.Label != nil {
 			c.label = s.Label.Name
 		}

@@ -143,7 +143,7 @@ func (r *run) syncStmt(s *syntax.SyncStmt) control {
 	})
 	c := r.block(s.Body.Stmts)
 	r.hold(aggregate(c.results))
-	r.held = append(r.held, fmt.Sprint(c.jump, c.label))
+	r.held = append(r.held, fmt.Sprint(c.jump, c.label, c.from))
 	r.point(s, 1)
 	name = r.lockName(k, s.Monitor)
 	r.world(func() any {
