@@ -125,6 +125,7 @@ const (
 	TakesMaxTransitions
 	TakesMaxDepth
 	TakesRanks
+	TakesCheckpoint
 )
 
 // Need is something that an entry needs of a system.

@@ -177,6 +177,21 @@ type Stats struct {
 	IdleShare float64
 }
 
+// Add adds the figures of another run with the same number of workers.
+func (s *Stats) Add(t Stats) {
+	s.Workers = t.Workers
+	s.Items += t.Items
+	s.Batches += t.Batches
+	s.Steals += t.Steals
+	s.Misses += t.Misses
+	s.Shares += t.Shares
+	s.Sleeps += t.Sleeps
+	if both := s.Duration + t.Duration; both > 0 {
+		s.IdleShare = (s.IdleShare*float64(s.Duration) + t.IdleShare*float64(t.Duration)) / float64(both)
+		s.Duration = both
+	}
+}
+
 // ErrStopped is returned by Worker.Process if it did not finish an item because
 // the pool is to end. The item counts as not done.
 var ErrStopped = errors.New("workers: the pool is to end")

@@ -25,6 +25,7 @@ type command struct {
 func commands() []*command {
 	return append([]*command{
 		{name: "run", summary: "search a model for violations", run: runCommand, help: runHelp},
+		{name: "resume", summary: "go on with a search from its checkpoint", run: resumeCommand, help: resumeHelp},
 		{name: "check", summary: "look for mistakes in a model without running it", run: checkCommand, help: checkHelp},
 	}, append(elsewhere,
 		&command{name: "help", summary: "print help", run: helpCommand, help: overview},

@@ -2,6 +2,7 @@
 // matters, on all cores, and says truthfully what it covered.
 //
 //	cpor run [flags] FILE.model      search a model
+//	cpor resume [flags] DIR          go on with a search from its checkpoint
 //	cpor check [flags] FILE.model    look for mistakes in a model, run nothing
 //	cpor bench [TABLE...]            the papers' tables, measured
 //	cpor help [COMMAND]

@@ -25,6 +25,9 @@ var takes = map[string]engine.OptionSet{
 	"max-transitions": engine.TakesMaxTransitions,
 	"max-depth":       engine.TakesMaxDepth,
 	"cluster":         engine.TakesRanks,
+
+	"checkpoint":          engine.TakesCheckpoint,
+	"checkpoint-interval": engine.TakesCheckpoint,
 }
 
 // uses tells whether a flag means something to an engine. A flag is refused where
@@ -70,7 +73,7 @@ func (c *runConfig) defineEngineFlags(f *cliflag.Set) {
 		flags []string
 	}{
 		{"What is searched:", []string{"D", "ltl", "por", "deadlock", "all"}},
-		{"How, and how far:", []string{"workers", "cluster", "timeout", "max-states", "max-memory", "validate"}},
+		{"How, and how far:", []string{"workers", "cluster", "timeout", "max-states", "max-memory", "checkpoint", "checkpoint-interval", "validate"}},
 		{"Search without stored states:", []string{"search", "max-depth", "max-transitions"}},
 	}
 	for _, e := range engine.Entries("") {

@@ -80,35 +80,37 @@ func TestFlagUse(t *testing.T) {
 	// What each flag is tried with. One of the arguments must show in one of
 	// the models.
 	tries := map[string][]string{
-		"D":               {"N=1"},
-		"por":             nil, // below: a mode
-		"workers":         {"3"},
-		"timeout":         {"1ns"},
-		"max-memory":      {"1kB"},
-		"max-states":      {"3"},
-		"json":            {""},
-		"trace":           {"trace.json"},
-		"q":               {""},
-		"profile":         {"mem"},
-		"search":          nil, // below: a mode
-		"all":             {""},
-		"deadlock":        {"false"},
-		"validate":        {""},
-		"store":           {"plain", "compact"},
-		"cv-order":        {"reverse"},
-		"races":           {"none", "ld'", "ld", "hb"},
-		"init-thread":     {"x=Main[0]"},
-		"max-invisible":   {"2"},
-		"select":          {"persistent", "persistent+sleep"},
-		"invisible":       {"first", "composed"},
-		"max-depth":       {"4"},
-		"deepen":          {""},
-		"undo":            {"replay"},
-		"max-transitions": {"3"},
-		"ltl":             {"p"},
-		"fair":            {""},
-		"prefix":          {"prefix.svg"},
-		"cluster":         {""}, // where no launcher is, refused; TestCluster has the rest
+		"D":                   {"N=1"},
+		"por":                 nil, // below: a mode
+		"workers":             {"3"},
+		"timeout":             {"1ns"},
+		"max-memory":          {"1kB"},
+		"max-states":          {"3"},
+		"json":                {""},
+		"trace":               {"trace.json"},
+		"q":                   {""},
+		"profile":             {"mem"},
+		"search":              nil, // below: a mode
+		"all":                 {""},
+		"deadlock":            {"false"},
+		"validate":            {""},
+		"store":               {"plain", "compact"},
+		"cv-order":            {"reverse"},
+		"races":               {"none", "ld'", "ld", "hb"},
+		"init-thread":         {"x=Main[0]"},
+		"max-invisible":       {"2"},
+		"select":              {"persistent", "persistent+sleep"},
+		"invisible":           {"first", "composed"},
+		"max-depth":           {"4"},
+		"deepen":              {""},
+		"undo":                {"replay"},
+		"max-transitions":     {"3"},
+		"ltl":                 {"p"},
+		"fair":                {""},
+		"prefix":              {"prefix.svg"},
+		"checkpoint":          {"checkpoints"},
+		"checkpoint-interval": {"1m"}, // refused without -checkpoint
+		"cluster":             {""},   // where no launcher is, refused; TestCluster has the rest
 	}
 	var names []string
 	new(runConfig).define().VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
@@ -222,7 +224,7 @@ func shown(t *testing.T, args []string) (string, int) {
 	for _, f := range files {
 		if everyFlag[f] == "" {
 			s += "file " + f + "\n"
-			if err := os.Remove(f); err != nil {
+			if err := os.RemoveAll(f); err != nil {
 				t.Fatal(err)
 			}
 		}

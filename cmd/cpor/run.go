@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"cpor/engine"
+	"cpor/engine/checkpoint"
 	"cpor/frontend"
 	"cpor/internal/cliflag"
 	"cpor/internal/human"
@@ -37,10 +40,15 @@ type runConfig struct {
 	deadlock *bool
 
 	cluster bool
-	json    bool
-	trace   string
-	quiet   bool
-	profile string
+
+	checkpoint      string // the directory
+	checkpointEvery time.Duration
+	kept            []string           // the flags that say what is explored, as they were given
+	from            *checkpoint.Reader // go on here
+	json            bool
+	trace           string
+	quiet           bool
+	profile         string
 }
 
 // maxWorkers keeps a slip of the finger from starting a million goroutines,
@@ -77,6 +85,8 @@ func (c *runConfig) define() *cliflag.Set {
 	f.Uint64Var(&c.MaxTransitions, "max-transitions", 0, "with -search stateless: end the search after this `number` of transitions")
 	f.Var((*cliflag.Size)(&c.MaxMemory), "max-memory", "end the search before the process takes more memory than this `size`, such as 500MB or 2GiB")
 	f.BoolVar(&c.cluster, "cluster", false, "search together with the other processes that mpirun, mpiexec or srun has started; docs/cluster.md tells how")
+	f.StringVar(&c.checkpoint, "checkpoint", "", "keep in this `directory` what is needed to go on with \"cpor resume\" after a power cut, a limit or an interruption")
+	f.DurationVar(&c.checkpointEvery, "checkpoint-interval", 10*time.Minute, "with -checkpoint: the `time` from one checkpoint to the next (default 10m)")
 	f.BoolVar(&c.json, "json", false, "print the result as one JSON object")
 	f.StringVar(&c.trace, "trace", "", "write the whole trace of a violation to this `file`, as a table, or as JSON if its name ends in .json; with -all the further ones to file-2, file-3, ...")
 	f.BoolVar(&c.quiet, "q", false, "print no progress, and of the result only the verdict and the violations")
@@ -152,7 +162,14 @@ func (c *runConfig) parse(args []string) error {
 		return errors.New("-max-states 0: the number must be above 0")
 	case f.Given("trace") && c.trace == "":
 		return errors.New("-trace needs the name of a file")
+	case f.Given("checkpoint") && c.checkpoint == "":
+		return errors.New("-checkpoint needs the name of a directory")
+	case f.Given("checkpoint-interval") && c.checkpoint == "":
+		return errors.New("-checkpoint-interval says how often a checkpoint is written; add -checkpoint DIR")
+	case c.checkpointEvery <= 0:
+		return fmt.Errorf("-checkpoint-interval %v: the time must be above 0", c.checkpointEvery)
 	}
+	c.kept, _ = split(args)
 	c.IgnoreDeadlocks = !*c.deadlock
 	return c.choose(f)
 }
@@ -242,6 +259,13 @@ func (e *env) run(c *runConfig, m *frontend.Program) int {
 			}
 		}()
 	}
+	if c.checkpoint != "" {
+		done, err := e.keepCheckpoints(c, m, task)
+		if err != nil {
+			return e.mistake("run", "%v", err)
+		}
+		defer done()
+	}
 	return e.explore(c, m, task, &out)
 }
 
@@ -305,6 +329,12 @@ func (e *env) explore(c *runConfig, m *frontend.Program, t *engine.Task, out *tr
 	if m.Edges && !c.entry.Reduces && c.entry.Counts&engine.CountLoops != 0 && c.entry.Counts&engine.CountStates != 0 {
 		more := 1 - res.BlockedLoops - res.EndedLoops
 		res.Transitions, res.Attempts = res.Transitions+more, res.Attempts+more
+	}
+	if c.checkpoint != "" {
+		res.How = append(res.How, engine.Figure{Key: "checkpoint", Value: c.checkpoint, Text: "checkpoints in " + c.checkpoint})
+		if _, err := os.Stat(filepath.Join(c.checkpoint, "checkpoint")); err == nil && res.Verdict == engine.Incomplete {
+			res.Figures = append(res.Figures, engine.Figure{Label: "go on with", Text: commandLine([]string{"cpor", "resume", c.checkpoint})})
+		}
 	}
 	for _, w := range res.Warnings {
 		fmt.Fprintln(e.stderr, printable(w))

@@ -67,56 +67,67 @@ func (d *Dir) Close() error { return d.lock.Close() }
 // File is the path of the checkpoint.
 func (d *Dir) File() string { return filepath.Join(d.path, name) }
 
-// Write writes a checkpoint: the header as JSON, then what fill writes. The
-// checkpoint before it is kept until this one is complete.
-func (d *Dir) Write(header any, fill func(w io.Writer) error) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("the checkpoint could not be written: %w", err)
-		}
-	}()
-	tmp := d.File() + ".new"
-	f, err := os.Create(tmp)
+// Pending is a checkpoint that is written and does not count yet.
+type Pending struct {
+	dir  *Dir
+	file *os.File
+}
+
+// Begin writes a checkpoint: the header as JSON, then what fill writes. It counts from
+// Commit on; until then the one before it does.
+func (d *Dir) Begin(header any, fill func(w io.Writer) error) (p *Pending, err error) {
+	f, err := os.Create(d.File() + ".new")
 	if err != nil {
-		return err
+		return nil, failed(err)
 	}
 	defer func() {
 		if err != nil {
 			f.Close()
-			os.Remove(tmp)
+			os.Remove(f.Name())
+			err = failed(err)
 		}
 	}()
-	if _, err = io.WriteString(f, magic); err != nil {
-		return err
+	if _, err := io.WriteString(f, magic); err != nil {
+		return nil, err
 	}
 	w := &writer{w: f, buf: make([]byte, headerBytes, headerBytes+blockBytes)}
 	head, err := json.Marshal(header)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if _, err = w.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(head)))); err != nil {
-		return err
+	if _, err := w.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(head)))); err != nil {
+		return nil, err
 	}
-	if _, err = w.Write(head); err != nil {
-		return err
+	if _, err := w.Write(head); err != nil {
+		return nil, err
 	}
-	if err = fill(w); err != nil {
-		return err
+	if err := fill(w); err != nil {
+		return nil, err
 	}
-	if err = w.end(); err != nil {
-		return err
-	}
-	if err = f.Sync(); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	if err = os.Rename(tmp, d.File()); err != nil {
-		return err
-	}
-	return syncDir(d.path)
+	return &Pending{d, f}, w.end()
 }
+
+// Commit makes a checkpoint the one that counts: it waits until the system has it on
+// the disk, and renames it.
+func (p *Pending) Commit() error {
+	err := p.file.Sync()
+	if cerr := p.file.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		os.Remove(p.file.Name())
+		return failed(err)
+	}
+	if err := os.Rename(p.file.Name(), p.dir.File()); err != nil {
+		return failed(err)
+	}
+	if err := syncDir(p.dir.path); err != nil {
+		return failed(err)
+	}
+	return nil
+}
+
+func failed(err error) error { return fmt.Errorf("the checkpoint could not be written: %w", err) }
 
 // syncDir makes a rename last. Not every system can sync a directory.
 func syncDir(path string) error {

@@ -20,10 +20,14 @@ func write(t *testing.T, dir string, content []byte) *Dir {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { d.Close() })
-	if err := d.Write(head{"x"}, func(w io.Writer) error {
+	p, err := d.Begin(head{"x"}, func(w io.Writer) error {
 		_, err := w.Write(content)
 		return err
-	}); err != nil {
+	})
+	if err == nil {
+		err = p.Commit()
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -111,7 +115,7 @@ func TestOldStays(t *testing.T) {
 	dir := t.TempDir()
 	d := write(t, dir, []byte("old"))
 	broken := errors.New("broken")
-	err := d.Write(head{"y"}, func(w io.Writer) error {
+	_, err := d.Begin(head{"y"}, func(w io.Writer) error {
 		w.Write(make([]byte, 2*blockBytes))
 		return broken
 	})

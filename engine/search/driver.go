@@ -45,42 +45,69 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 		}
 		o.MaxMemory /= uint64(o.Ranks.Size())
 	}
+	if o.Checkpoint != nil {
+		if err := canSave(sys, &o); err != nil {
+			return nil, err
+		}
+	}
 	watch, err := engine.NewWatch(ctx, &o.Options)
 	if err != nil {
 		return nil, err
 	}
 	defer watch.End()
-	store, err := statestore.New(statestore.Options{Kind: o.Store, MaxBytes: watch.Memory().ForStores(), Workers: o.Workers})
+	so := statestore.Options{Kind: o.Store, MaxBytes: watch.Memory().ForStores(), Workers: o.Workers}
+	if o.Checkpoint != nil && o.Checkpoint.From != nil {
+		return resume(sys, newExpander, o, watch, so)
+	}
+	store, err := statestore.New(so)
 	if err != nil {
 		return nil, &engine.OptionError{Message: err.Error()}
 	}
-	r := &run{
+	r := newRun(sys, newExpander, o, watch, store)
+	if many {
+		r.ranks = newRanks(r)
+	}
+	r.hire()
+	res = &Result{Result: engine.Result{Workers: o.Workers}}
+	if many {
+		return r.searchRanks(res)
+	}
+	if err = r.begin(); err == nil {
+		err = r.search()
+	}
+	return r.end(res, err)
+}
+
+// newRun returns a search with an empty work set.
+func newRun(sys system.System, newExpander Factory, o Options, watch *engine.Watch, store statestore.Store) *run {
+	return &run{
 		sys: sys, obs: system.ObserversOf(sys), o: o, newExpander: newExpander, watch: watch,
 		store: store, ws: statestore.NewWorkSet(o.Workers + 1), // the last queue is for states of other ranks
 		found: engine.NewCollector[*finding](&o.Options),
 	}
-	res = &Result{Result: engine.Result{Workers: o.Workers}}
-	if many {
-		r.ranks = newRanks(r)
-	}
-	for id := range o.Workers {
+}
+
+// hire makes the workers.
+func (r *run) hire() {
+	for id := range r.o.Workers {
 		r.workers = append(r.workers, r.newWorker(id))
 	}
 	r.workers[0].prepare()
-	if many {
-		return r.searchRanks(res)
-	}
-	err = r.search()
+}
+
+// end makes the result of a search that ended with err, nil if everything was
+// covered.
+func (r *run) end(res *Result, err error) (*Result, error) {
 	r.fill(res)
 	gap := ""
-	if !store.Exact() {
-		gap = fmt.Sprintf("the %v store can take a new state for a covered one", o.Store)
+	if !r.store.Exact() {
+		gap = fmt.Sprintf("the %v store can take a new state for a covered one", r.o.Store)
 	}
 	err = res.Judge(err, gap, r.found.Len() > 0)
 	if terr := r.traces(res); err == nil {
 		err = terr
 	}
-	res.PeakRSS = watch.Memory().Peak()
+	res.PeakRSS = r.watch.Memory().Peak()
 	return res, err
 }
 
@@ -97,8 +124,9 @@ type run struct {
 	pool        workers.Stats
 	states      atomic.Uint64 // counted only if there is a limit
 
-	found *engine.Collector[*finding]
-	ranks *ranks // nil if this process is alone
+	before saved // by the searches that this one goes on with
+	found  *engine.Collector[*finding]
+	ranks  *ranks // nil if this process is alone
 
 	making sync.Mutex // factories need not be safe for concurrent use
 }
@@ -112,16 +140,17 @@ type finding struct {
 	tail      []Step            // from there to the violation
 }
 
-// search searches in this process. It returns nil if everything was covered,
-// otherwise why not.
+// search works off the work set in this process. It returns nil if everything was
+// covered, otherwise why not.
 func (r *run) search() error {
-	if err := r.begin(); err != nil {
-		return err
-	}
+	var report func(queued int)
 	if r.o.Progress != nil {
-		return r.work(r.watch.Context(), nil, func(queued int) { r.watch.Report(r.progress(queued)) })
+		report = func(queued int) { r.watch.Report(r.progress(queued)) }
 	}
-	return r.work(r.watch.Context(), nil, nil)
+	if r.o.Checkpoint != nil {
+		return r.searchSaving(report)
+	}
+	return r.work(r.watch.Context(), workers.Options{Report: report})
 }
 
 // begin stores and queues the initial states, those of this rank.
@@ -159,17 +188,14 @@ func (r *run) begin() error {
 
 // work runs the pool. It returns nil if everything was covered, otherwise why
 // not.
-func (r *run) work(ctx context.Context, gate *workers.Gate, report func(queued int)) error {
+func (r *run) work(ctx context.Context, po workers.Options) error {
 	// Where the work items carry their states, the frontier must be small.
-	po := workers.Options{
-		Workers: r.o.Workers, Report: report, ReportEvery: r.o.ProgressInterval,
-		DepthFirst: !r.store.Loadable(), Gate: gate,
-	}
+	po.Workers, po.ReportEvery, po.DepthFirst = r.o.Workers, r.o.ProgressInterval, !r.store.Loadable()
 	if r.watch.Memory().Limited() {
 		po.Check, po.CheckEvery = r.watch.CheckMemory, memory.CheckEvery
 	}
-	var err error
-	r.pool, err = workers.Run(ctx, r.ws, po, func(id int) workers.Worker { return r.workers[id] })
+	pool, err := workers.Run(ctx, r.ws, po, func(id int) workers.Worker { return r.workers[id] })
+	r.pool.Add(pool)
 	return r.full(err)
 }
 
@@ -191,7 +217,8 @@ func (r *run) countState() error {
 
 func (r *run) progress(queued int) engine.Progress {
 	p := engine.Progress{
-		Counters:   engine.Counters{States: r.store.Len()},
+		Counters:   engine.Counters{States: r.store.Len(), Transitions: r.before.Counters.Transitions, Attempts: r.before.Counters.Attempts},
+		MaxDepth:   r.before.MaxDepth,
 		Queued:     uint64(queued),
 		StoreBytes: r.store.Bytes(),
 		Violations: r.found.Len(),
@@ -206,18 +233,10 @@ func (r *run) progress(queued int) engine.Progress {
 
 // fill writes the figures of a search that has ended into res.
 func (r *run) fill(res *Result) {
-	res.Duration = r.watch.Elapsed()
-	for _, w := range r.workers {
-		if w.expander == nil {
-			continue
-		}
-		c := w.expander.Counters()
-		res.Transitions += c.Transitions
-		res.Attempts += c.Attempts
-		res.EndedLoops += c.EndedLoops
-		res.BlockedLoops += c.BlockedLoops
-		res.MaxDepth = max(res.MaxDepth, w.maxDepth)
-	}
+	res.Duration = r.before.Elapsed + r.watch.Elapsed()
+	c := r.counted()
+	res.Transitions, res.Attempts, res.EndedLoops, res.BlockedLoops = c.Transitions, c.Attempts, c.EndedLoops, c.BlockedLoops
+	res.MaxDepth = r.maxDepth()
 	res.States = r.store.Len()
 	res.Store = r.store.Stats()
 	res.StoreBytes = r.store.Bytes()
@@ -277,6 +296,7 @@ type worker struct {
 	broken bool  // the expander was told to break off
 
 	buf      system.State
+	redone   Counters // of states that were not expanded to the end
 	maxDepth int
 	seen     map[place]struct{} // violations that need not be looked at again
 	machine  system.Machine     // for the deadlocked states, made on demand
@@ -331,6 +351,10 @@ func (w *worker) Process(b *statestore.Batch, i int, out *workers.Out) error {
 	if w.hook != nil {
 		w.hook.Expand(w.state)
 	}
+	var before Counters
+	if w.run.o.Checkpoint != nil {
+		before = w.expander.Counters()
+	}
 	w.expander.Expand(w.state, w)
 	if w.deferring != nil {
 		if err := w.deferring.Settle(w.arrive); w.err == nil {
@@ -342,6 +366,10 @@ func (w *worker) Process(b *statestore.Batch, i int, out *workers.Out) error {
 		w.public.transitions.Store(c.Transitions)
 		w.public.attempts.Store(c.Attempts)
 		w.public.depth.Store(uint64(w.maxDepth))
+	}
+	if (w.err != nil || w.broken) && w.run.o.Checkpoint != nil {
+		// The state will be expanded again, from the beginning.
+		w.redone.add(w.expander.Counters().minus(before))
 	}
 	if w.err == nil && w.broken {
 		return workers.ErrStopped

@@ -77,7 +77,7 @@ func (r *run) searchRanks(res *Result) (*Result, error) {
 	}
 	go func() {
 		defer close(k.done)
-		if err := r.work(ctx, k.gate, nil); err != nil && ctx.Err() == nil {
+		if err := r.work(ctx, workers.Options{Gate: k.gate}); err != nil && ctx.Err() == nil {
 			fault = errors.Join(fault, k.end(err))
 		}
 	}()

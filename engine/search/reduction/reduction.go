@@ -87,7 +87,7 @@ func (r Reduction) entry() engine.Entry {
 	e.Takes = engine.TakesAll | engine.TakesDeadlocks | engine.TakesValidate | engine.TakesMaxStates
 	if !r.OnLocks {
 		// The others keep in each process what they have seen of locks.
-		e.Takes |= engine.TakesRanks
+		e.Takes |= engine.TakesRanks | engine.TakesCheckpoint
 	}
 	e.Flags = append([]engine.Flag{Store, lockset.Races}, e.Flags...)
 	if r.everyRule() || r.OnLocks {

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/rogpeppe/go-internal/diff"
+
+	"cpor/engine"
+	"cpor/engine/checkpoint"
+	"cpor/frontend"
+	"cpor/frontend/model/source"
+)
+
+// session are the flags of `cpor run` that may change when a search goes on: they do
+// not say what is explored.
+var session = []string{"workers", "timeout", "max-states", "max-memory", "json", "trace", "q", "profile", "checkpoint-interval"}
+
+// checkpointHeader is what stands in front of a checkpoint.
+type checkpointHeader struct {
+	Build string // see build
+	File  string
+	Files map[string]string // the texts of the model, by name
+	Flags []string          // that say what is explored, as they were given
+}
+
+// build names this very program: what a search keeps means nothing to another one.
+func build() string {
+	name, err := os.Executable()
+	if err != nil {
+		return version()
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return version()
+	}
+	defer f.Close()
+	h := xxhash.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return version()
+	}
+	return fmt.Sprintf("%s (%016x)", version(), h.Sum64())
+}
+
+// split divides the arguments of `cpor run` into the flags that say what is explored,
+// and those that may change when a search goes on. -checkpoint and the file are in
+// neither.
+func split(args []string) (kept, changing []string) {
+	f := new(runConfig).define()
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		if a == "--" {
+			break
+		}
+		if len(a) < 2 || a[0] != '-' {
+			continue
+		}
+		name, _, whole := strings.Cut(strings.TrimLeft(a, "-"), "=")
+		fl := f.Lookup(name)
+		if fl == nil {
+			continue
+		}
+		this := []string{a}
+		if b, ok := fl.Value.(interface{ IsBoolFlag() bool }); !whole && !(ok && b.IsBoolFlag()) && i+1 < len(args) {
+			i++
+			this = append(this, args[i])
+		}
+		switch {
+		case name == "checkpoint":
+		case slices.Contains(session, name):
+			changing = append(changing, this...)
+		default:
+			kept = append(kept, this...)
+		}
+	}
+	return kept, changing
+}
+
+// keepCheckpoints lets a task keep checkpoints. done lets others have the directory.
+func (e *env) keepCheckpoints(c *runConfig, m *frontend.Program, t *engine.Task) (done func(), err error) {
+	dir, err := checkpoint.OpenDir(c.checkpoint)
+	if err != nil {
+		return nil, pathError(err)
+	}
+	h := checkpointHeader{Build: build(), File: c.file, Files: map[string]string{}, Flags: c.kept}
+	for _, f := range m.Sources {
+		h.Files[f.Name] = f.Text
+	}
+	t.Checkpoint = &engine.Checkpoint{Every: c.checkpointEvery}
+	if c.from != nil {
+		t.Checkpoint.From = c.from
+	}
+	warn := func(err error) {
+		fmt.Fprintf(e.stderr, "cpor run: -checkpoint: %v; the search goes on\n", printable(err.Error()))
+	}
+	t.Checkpoint.Write = func(save func(io.Writer) error) func() {
+		p, err := dir.Begin(h, save)
+		if err != nil {
+			warn(err)
+			return func() {}
+		}
+		return func() {
+			if err := p.Commit(); err != nil {
+				warn(err)
+			}
+		}
+	}
+	return func() { dir.Close() }, nil
+}
+
+func resumeHelp(w io.Writer) {
+	fmt.Fprintln(w, `usage: cpor resume [flags] DIR
+
+Goes on with a search from the checkpoint that "cpor run -checkpoint DIR" has
+kept in a directory, as if it had never been interrupted: the model, its
+constants and all that says what is searched are those of then. What may be
+different this time:`)
+	f := new(runConfig).define()
+	f.VisitAll(func(fl *flag.Flag) {
+		if slices.Contains(session, fl.Name) {
+			fmt.Fprintf(w, "  -%s\n", fl.Name)
+		}
+	})
+	fmt.Fprintln(w, `
+"cpor help run" says what these are. Limits that are not given again are off. The
+search keeps its checkpoints in DIR again. Exit codes are those of cpor run.`)
+}
+
+// resumeCommand is `cpor resume`.
+func resumeCommand(e *env, args []string) int {
+	f := new(runConfig).define()
+	dirs, err := f.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		resumeHelp(e.stdout)
+		return exitPass
+	}
+	if err == nil && len(dirs) != 1 {
+		err = errors.New("which search? Give the directory of its checkpoints")
+	}
+	f.Visit(func(fl *flag.Flag) {
+		if !slices.Contains(session, fl.Name) && err == nil {
+			err = fmt.Errorf("-%s cannot change when a search goes on", fl.Name)
+		}
+	})
+	if err != nil {
+		return e.mistake("resume", "%v (\"cpor help resume\" tells more)", err)
+	}
+	var h checkpointHeader
+	r, err := checkpoint.Open(dirs[0], &h)
+	if err != nil {
+		return e.mistake("resume", "%v", pathError(err))
+	}
+	defer r.Close()
+	if b := build(); h.Build != b {
+		return e.mistake("resume", "%s was written by another cpor, %s; this one is %s", r.Path(), h.Build, b)
+	}
+	if changed := changes(h.Files); changed != "" {
+		fmt.Fprint(e.stderr, printable(changed))
+		return e.mistake("resume", "the model has changed since the search began: what it has covered says nothing about the new one")
+	}
+	_, changing := split(args)
+	var c runConfig
+	if err := c.parse(slices.Concat(h.Flags, changing, []string{"-checkpoint=" + dirs[0], "--", h.File})); err != nil {
+		return e.mistake("resume", "%v", err)
+	}
+	c.kept, c.from = h.Flags, r
+	m, err := frontend.Load(c.file, frontend.Options{Params: c.params, Flags: c.own, Files: h.Files})
+	if err != nil {
+		return e.modelError(err)
+	}
+	return e.run(&c, m)
+}
+
+// changes returns what is different in the files that are still there, as a diff.
+func changes(files map[string]string) string {
+	var b strings.Builder
+	names := make([]string, 0, len(files))
+	for name := range files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		f, err := source.Read(name)
+		if err == nil && f.Text != files[name] {
+			b.Write(diff.Diff(name+" (then)", []byte(files[name]), name+" (now)", []byte(f.Text)))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,198 @@
+package search
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"cpor/engine"
+	"cpor/statestore"
+	"cpor/system"
+	"cpor/workers"
+)
+
+// saved is what a search keeps of itself besides the covered set and the work set.
+type saved struct {
+	Counters Counters
+	MaxDepth int
+	Elapsed  time.Duration
+	Findings []savedFinding
+	More     uint64
+}
+
+// savedFinding is a finding; its trail stands with the work set.
+type savedFinding struct {
+	Violation system.Violation
+	Ref       statestore.Ref
+	State     system.State
+	Tail      []Step
+}
+
+// canSave returns why a search cannot be saved, nil if it can.
+func canSave(sys system.System, o *Options) error {
+	switch {
+	case o.Ranks != nil && o.Ranks.Size() > 1:
+		return &engine.OptionError{Message: "a search on several ranks keeps no checkpoints yet"}
+	case o.Hook != nil:
+		return &engine.OptionError{Message: "a search that is validated while it runs keeps no checkpoints"}
+	}
+	if in, ok := system.As[system.Interning](sys); ok {
+		return &engine.OptionError{Message: fmt.Sprintf("this search keeps no checkpoints: its states name %s by numbers of one process", in.Interns())}
+	}
+	return nil
+}
+
+func (c *Counters) add(d Counters) {
+	c.Transitions += d.Transitions
+	c.Attempts += d.Attempts
+	c.EndedLoops += d.EndedLoops
+	c.BlockedLoops += d.BlockedLoops
+}
+
+func (c Counters) minus(d Counters) Counters {
+	return Counters{c.Transitions - d.Transitions, c.Attempts - d.Attempts, c.EndedLoops - d.EndedLoops, c.BlockedLoops - d.BlockedLoops}
+}
+
+// counted returns the counts so far. No worker may be at work.
+func (r *run) counted() Counters {
+	c := r.before.Counters
+	for _, w := range r.workers {
+		if w.expander != nil {
+			c.add(w.expander.Counters().minus(w.redone))
+		}
+	}
+	return c
+}
+
+// maxDepth returns the longest path of moves so far.
+func (r *run) maxDepth() int {
+	d := r.before.MaxDepth
+	for _, w := range r.workers {
+		d = max(d, w.maxDepth)
+	}
+	return d
+}
+
+// searchSaving is search with checkpoints: the pool is paused for each. A worker
+// finishes the state that it expands before that, so that no transition counts twice.
+func (r *run) searchSaving(report func(queued int)) error {
+	k := r.o.Checkpoint
+	completed := make(chan struct{}) // of the last checkpoint
+	close(completed)
+	write := func() {
+		<-completed
+		finish := k.Write(r.save)
+		completed = make(chan struct{})
+		go func() {
+			defer close(completed)
+			finish()
+		}()
+	}
+	defer func() { <-completed }()
+	for {
+		po := workers.Options{Report: report}
+		stop := func() bool { return true }
+		if k.Every > 0 {
+			pause := make(chan struct{})
+			po.Pause = pause
+			stop = time.AfterFunc(k.Every, func() { close(pause) }).Stop
+		}
+		err := r.work(r.watch.Context(), po)
+		stop()
+		if errors.Is(err, workers.ErrPaused) {
+			write()
+			continue
+		}
+		if _, _, _, fault := engine.Judge(err, "", false); err != nil && fault == nil && !errors.Is(err, engine.AtViolation) {
+			write()
+		}
+		return err
+	}
+}
+
+// save writes the search as it is. No worker may be at work.
+func (r *run) save(w io.Writer) error {
+	s := saved{Counters: r.counted(), MaxDepth: r.maxDepth(), Elapsed: r.before.Elapsed + r.watch.Elapsed(), More: r.found.More}
+	var trails []*statestore.Trail
+	for f := range r.found.All() {
+		s.Findings = append(s.Findings, savedFinding{f.violation, f.ref, f.state, f.tail})
+		trails = append(trails, f.trail)
+	}
+	b, err := json.Marshal(&s)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(b)))); err != nil {
+		return err
+	}
+	if _, err := w.Write(b); err != nil {
+		return err
+	}
+	if err := statestore.Save(r.store, w); err != nil {
+		return err
+	}
+	return statestore.SaveWork(r.ws, trails, w)
+}
+
+// resume is Run for a search that goes on.
+func resume(sys system.System, newExpander Factory, o Options, watch *engine.Watch, so statestore.Options) (*Result, error) {
+	from := o.Checkpoint.From
+	var length [8]byte
+	if _, err := io.ReadFull(from, length[:]); err != nil {
+		return nil, unreadable(err)
+	}
+	n := binary.LittleEndian.Uint64(length[:])
+	if n > 1<<40 {
+		return nil, unreadable(errors.New("a length that cannot be"))
+	}
+	b := make([]byte, n)
+	if _, err := io.ReadFull(from, b); err != nil {
+		return nil, unreadable(err)
+	}
+	var s saved
+	if err := json.Unmarshal(b, &s); err != nil {
+		return nil, unreadable(err)
+	}
+	store, err := statestore.Restore(from, so)
+	if errors.Is(err, statestore.ErrFull) {
+		return nil, &engine.OptionError{Message: "the checkpoint needs more memory than -max-memory allows"}
+	}
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	r := newRun(sys, newExpander, o, watch, store)
+	r.before = s
+	trails, err := statestore.RestoreWork(r.ws, from)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	if len(trails) != len(s.Findings) {
+		return nil, unreadable(errors.New("as many trails as violations are missing"))
+	}
+	// What stands behind the end, if nothing else, is the check that it is the end.
+	if rest, err := io.Copy(io.Discard, from); err != nil || rest > 0 {
+		return nil, unreadable(errors.Join(err, fmt.Errorf("%d bytes too many", rest)))
+	}
+	r.states.Store(store.Len())
+	r.hire()
+	for i, f := range s.Findings {
+		state := ""
+		if f.Violation.Kind == system.Deadlock && o.All {
+			state = r.workers[0].stateKeyOf(f.State, f.Tail)
+		}
+		r.found.Add(&f.Violation, state, func(v system.Violation) *finding {
+			return &finding{violation: v, ref: f.Ref, trail: trails[i], state: f.State, tail: f.Tail}
+		})
+	}
+	r.found.More += s.More
+	r.before.Findings = nil
+	return r.end(&Result{Result: engine.Result{Workers: o.Workers}}, r.search())
+}
+
+// unreadable is the error for a checkpoint that cannot be taken up.
+func unreadable(err error) error {
+	return &engine.OptionError{Message: fmt.Sprintf("the checkpoint cannot be taken up: %v", err)}
+}

@@ -1,0 +1,151 @@
+package search_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"cpor/cartesian"
+	"cpor/engine"
+	"cpor/engine/search"
+	"cpor/engine/search/full"
+	"cpor/statestore"
+	"cpor/system"
+	toy "cpor/system/toysystem"
+)
+
+// shown is what a search has to say of a system, however often it was interrupted.
+func shown(r *search.Result) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v %v: %d states, %d transitions, %d attempts, %d and %d loops\n", r.Verdict, r.Exhaustive,
+		r.States, r.Transitions, r.Attempts, r.EndedLoops, r.BlockedLoops)
+	for _, v := range r.Violations {
+		fmt.Fprintf(&b, "%s at %v, %s; with a trace: %v\n", v.Kind, v.Pos, v.Object, v.Trace != nil)
+	}
+	return b.String()
+}
+
+// TestResume interrupts searches again and again, by a limit, a time-out or the
+// context, while they keep checkpoints every few microseconds, and goes on with
+// other numbers of workers: the result is that of a search that was never
+// interrupted.
+func TestResume(t *testing.T) {
+	seeds := uint64(40)
+	if testing.Short() {
+		seeds = 8
+	}
+	interrupted := 0
+	for seed := range seeds {
+		r := rand.New(rand.NewPCG(seed, 12))
+		var sys system.System
+		switch seed % 4 {
+		case 0:
+			sys = mustNew(t, counters(2+r.IntN(3), 3+r.IntN(6)))
+		case 1:
+			sys = mustNew(t, philosophers(3+r.IntN(4)))
+		default:
+			sys = mustNew(t, toy.Random(r, toy.Config{Observer: seed%2 == 0}))
+		}
+		for reduction, factory := range map[string]search.Factory{
+			"full":      full.Factory(sys),
+			"cartesian": func() search.Expander { return cartesian.New(sys, cartesian.Options{}) },
+		} {
+			for _, kind := range []statestore.Kind{statestore.Tree, statestore.Plain, statestore.Compact} {
+				o := search.Options{Store: kind, Options: engine.Options{Workers: 2, All: true, MaxViolations: 1000}}
+				res, err := search.Run(context.Background(), sys, factory, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := shown(res)
+				var file []byte
+				limit := uint64(0)
+				for range 1000 {
+					o := o
+					o.Workers = 1 + r.IntN(4)
+					k := &engine.Checkpoint{Every: time.Duration(r.IntN(300)) * time.Microsecond}
+					k.Write = func(save func(io.Writer) error) func() {
+						var b bytes.Buffer
+						if err := save(&b); err != nil {
+							t.Error(err)
+						}
+						return func() { file = b.Bytes() }
+					}
+					if file != nil {
+						k.From = bytes.NewReader(file)
+					}
+					o.Checkpoint = k
+					ctx, cancel := context.WithCancel(context.Background())
+					switch r.IntN(4) {
+					case 0:
+						limit += 1 + r.Uint64N(1+res.States/2)
+						o.MaxStates = limit
+					case 1:
+						o.Timeout = time.Duration(1+r.IntN(500)) * time.Microsecond
+					case 2:
+						time.AfterFunc(time.Duration(r.IntN(500))*time.Microsecond, cancel)
+					}
+					got, err := search.Run(ctx, sys, factory, o)
+					cancel()
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got.Reason != "" && kind != statestore.Compact || got.Reason != res.Reason {
+						interrupted++
+						if got.Verdict == engine.Pass {
+							t.Fatalf("an interrupted search passed: %s", got.Reason)
+						}
+						continue
+					}
+					if shown(got) != want {
+						t.Errorf("seed %d, %s, %v: interrupted:\n%swant\n%s", seed, reduction, kind, shown(got), want)
+					}
+					break
+				}
+			}
+		}
+	}
+	if interrupted < 100 && !testing.Short() {
+		t.Errorf("only %d searches were interrupted", interrupted)
+	}
+}
+
+// TestResumeDamage gives a search what was cut off, and what is of another store:
+// it refuses both.
+func TestResumeDamage(t *testing.T) {
+	sys := mustNew(t, counters(3, 4))
+	var file []byte
+	o := search.Options{Options: engine.Options{Workers: 1, MaxStates: 50}}
+	o.Checkpoint = &engine.Checkpoint{Write: func(save func(io.Writer) error) func() {
+		var b bytes.Buffer
+		if err := save(&b); err != nil {
+			t.Error(err)
+		}
+		file = b.Bytes()
+		return func() {}
+	}}
+	if _, err := search.Run(context.Background(), sys, full.Factory(sys), o); err != nil || file == nil {
+		t.Fatal(err)
+	}
+	o.MaxStates = 0
+	refused := func(what string) {
+		t.Helper()
+		var wrong *engine.OptionError
+		if _, err := search.Run(context.Background(), sys, full.Factory(sys), o); !errors.As(err, &wrong) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for n := 0; n < len(file); n += 1 + len(file)/50 {
+		o.Checkpoint.From = bytes.NewReader(file[:n])
+		refused("a part of it")
+	}
+	o.Checkpoint.From = bytes.NewReader(append(bytes.Clone(file), 0))
+	refused("more than it")
+	o.Checkpoint.From, o.Store = bytes.NewReader(file), statestore.Plain
+	refused("another store")
+}
