@@ -1,62 +1,204 @@
 package gotest
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
+	"cpor/cartesian"
 	"cpor/engine"
+	"cpor/engine/search"
+	"cpor/engine/search/full"
 	"cpor/engine/stateless"
 	"cpor/frontend/gosrc"
 	"cpor/frontend/gosrc/machine"
 	"cpor/system"
 	"cpor/trace"
+	"cpor/workers"
 )
 
 // Run explores a program.
 func Run(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) {
-	start := time.Now()
-	res := &Result{Fixed: []string{"the order in which maps are ranged over", "random numbers"}}
-	if o.Engine == "" {
-		o.Engine = Auto
+	r := &run{p: p, o: o, start: time.Now(), res: &Result{Fixed: []string{"the order in which maps are ranged over", "random numbers"}}}
+	r.o.Engine = cmp.Or(o.Engine, Auto)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if o.Timeout > 0 {
+		ctx, cancel = context.WithDeadline(ctx, r.start.Add(o.Timeout))
+		defer cancel()
 	}
-	if !slices.Contains(Engines, o.Engine) {
-		return nil, &engine.OptionError{Message: fmt.Sprintf("there is no engine %s", o.Engine)}
+	var err error
+	stateful := r.o.Engine == Full || r.o.Engine == Cartesian
+	switch {
+	case o.Workers < 0:
+		err = mistake("%d workers", o.Workers)
+	case stateful && p.Races():
+		err = mistake("the engine %s stores states, and data races are a matter of what happened before: it cannot look for them; leave them out (-races=false), or use auto", r.o.Engine)
+	case stateful && p.Outcomes():
+		err = mistake("the engine %s does not collect outcomes; use dpor", r.o.Engine)
+	default:
+		switch r.o.Engine {
+		case Auto:
+			err = r.auto(ctx)
+		case DPOR:
+			_, err = r.dpor(ctx)
+		case Full, Cartesian:
+			err = r.stateful(ctx, p, r.o.Engine)
+		case Random:
+			err = r.random(ctx)
+		default:
+			err = mistake("there is no engine %s", r.o.Engine)
+		}
 	}
-	err := explore(ctx, p, o, res)
-	res.Duration = time.Since(start)
+	r.res.Duration = time.Since(r.start)
 	if u := p.Unsupported(); u != nil {
 		return nil, u
 	}
-	if err == nil && p.GaveUp() != "" && res.Verdict != engine.Violated {
-		res.Verdict, res.Reason = engine.Incomplete, p.GaveUp()
+	if err == nil && p.GaveUp() != "" && r.res.Verdict != engine.Violated {
+		r.res.Verdict, r.res.Reason = engine.Incomplete, p.GaveUp()
 	}
-	return res, err
+	return r.res, err
 }
 
-func explore(ctx context.Context, p *gosrc.Program, o Options, res *Result) error {
-	switch o.Engine {
-	case Auto, DPOR:
-		return dpor(ctx, p, o, res)
-	}
-	return &engine.OptionError{Message: fmt.Sprintf("the engine %s is not there yet; use auto or dpor", o.Engine)}
+func mistake(format string, args ...any) error {
+	return &engine.OptionError{Message: fmt.Sprintf(format, args...)}
 }
 
-func dpor(ctx context.Context, p *gosrc.Program, o Options, res *Result) error {
-	ctx, cancel := context.WithCancel(ctx)
+// run is one exploration.
+type run struct {
+	p     *gosrc.Program
+	o     Options
+	start time.Time
+	res   *Result
+}
+
+// options are what the engines of the kernel are asked for.
+func (r *run) options(ctx context.Context) engine.Options {
+	o := engine.Options{Workers: r.o.Workers, MaxMemory: r.o.MaxMemory, KeepTraces: true}
+	if d, ok := ctx.Deadline(); ok {
+		o.Timeout = max(time.Until(d), time.Millisecond)
+	}
+	return o
+}
+
+// auto runs a few schedules at random, then the search with more of them beside it.
+func (r *run) auto(ctx context.Context) error {
+	if !r.p.Outcomes() {
+		s := newSampler(r.p, r.o.Seed)
+		for i, until := 0, time.Now().Add(20*time.Millisecond); i < 100 && time.Now().Before(until); i++ {
+			if stop, err := r.sample(ctx, s, i); stop || err != nil {
+				return err
+			}
+		}
+	}
+	// The search gets a part of the time; what is left goes to the bounds.
+	searching, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if r.o.Timeout > 0 {
+		searching, cancel = context.WithDeadline(ctx, r.start.Add(r.o.Timeout*6/10))
+		defer cancel()
+	}
+	var g sync.WaitGroup
+	var hit atomic.Pointer[trace.Trace]
+	var samples atomic.Uint64
+	var broken atomic.Pointer[workers.PanicError]
+	if !r.p.Outcomes() {
+		g.Go(func() {
+			defer cancel()
+			defer func() {
+				if v := recover(); v != nil {
+					broken.Store(&workers.PanicError{Value: v, Stack: debug.Stack()})
+				}
+			}()
+			s := newSampler(r.p, r.o.Seed+1)
+			for i := 0; searching.Err() == nil; i++ {
+				failed, _ := s.run(searching, r.p, i)
+				if r.p.Unsupported() != nil || r.p.GaveUp() != "" {
+					return
+				}
+				samples.Add(1)
+				if failed {
+					hit.Store(&trace.Trace{Steps: slices.Clone(s.steps)})
+					return
+				}
+			}
+		})
+	}
+	out, err := r.dpor(searching)
+	cancel()
+	g.Wait()
+	r.res.Samples += samples.Load()
+	if b := broken.Load(); b != nil {
+		return b
+	}
+	if err != nil || r.res.Verdict == engine.Violated || r.p.Unsupported() != nil || r.p.GaveUp() != "" {
+		return err
+	}
+	if t := hit.Load(); t != nil {
+		return r.fail(t)
+	}
+	if r.res.Verdict == engine.Pass || ctx.Err() != nil {
+		return nil
+	}
+	if out != nil && strings.Contains(out.Reason, "cyclic") {
+		return r.endless(ctx)
+	}
+	return r.bounds(ctx)
+}
+
+// random runs schedules at random until the time is over.
+func (r *run) random(ctx context.Context) error {
+	if _, ok := ctx.Deadline(); !ok {
+		return mistake("schedules at random never end: give a time-out")
+	}
+	s := newSampler(r.p, r.o.Seed)
+	for i := 0; ctx.Err() == nil; i++ {
+		if stop, err := r.sample(ctx, s, i); stop || err != nil {
+			return err
+		}
+	}
+	r.res.Verdict, r.res.Reason = engine.Incomplete, "schedules at random cover nothing"
+	return nil
+}
+
+// sample runs one execution at random; stop tells whether that was enough.
+func (r *run) sample(ctx context.Context, s *sampler, i int) (stop bool, err error) {
+	failed, _ := s.run(ctx, r.p, i)
+	if r.p.Unsupported() != nil || r.p.GaveUp() != "" {
+		return true, nil
+	}
+	r.res.Samples++
+	if !failed {
+		return false, nil
+	}
+	return true, r.fail(&trace.Trace{Steps: slices.Clone(s.steps)})
+}
+
+// fail makes a failing execution the result.
+func (r *run) fail(t *trace.Trace) error {
+	f, err := Explain(r.p, t)
+	if err != nil {
+		return err
+	}
+	r.res.Verdict, r.res.Failure, r.res.Reason = engine.Violated, f, ""
+	return nil
+}
+
+// dpor searches with optimal dynamic reduction.
+func (r *run) dpor(ctx context.Context) (*stateless.Result, error) {
 	var mu sync.Mutex
 	outcomes := map[string]bool{}
-	so := stateless.Options{
-		Options:   engine.Options{Workers: o.Workers, Timeout: o.Timeout, MaxMemory: o.MaxMemory},
-		Reduction: stateless.DPOR,
-	}
-	if p.Outcomes() {
+	so := stateless.Options{Options: r.options(ctx), Reduction: stateless.DPOR}
+	if r.p.Outcomes() {
 		so.All = true
 		so.Executed = func(m system.Machine) {
 			s := Outcome(m.(*machine.Machine))
@@ -65,21 +207,97 @@ func dpor(ctx context.Context, p *gosrc.Program, o Options, res *Result) error {
 			mu.Unlock()
 		}
 	}
-	r, err := stateless.Run(ctx, p.System, so)
-	if r != nil {
-		res.Verdict, res.Reason = r.Verdict, r.Reason
-		res.Executions, res.Transitions = r.Executions, r.Transitions
-		res.Outcomes = slices.Sorted(maps.Keys(outcomes))
-		if len(r.Violations) > 0 && r.Violations[0].Trace != nil {
-			f, ferr := Explain(p, r.Violations[0].Trace)
-			if ferr != nil {
-				return errors.Join(err, ferr)
-			}
-			res.Failure = f
-		}
+	out, err := stateless.Run(ctx, r.p.System, so)
+	if out == nil {
+		return nil, err
+	}
+	r.res.Verdict, r.res.Reason = out.Verdict, out.Reason
+	r.res.Executions, r.res.Transitions = out.Executions, out.Transitions
+	r.res.Outcomes = slices.Sorted(maps.Keys(outcomes))
+	if err == nil && len(out.Violations) > 0 && out.Violations[0].Trace != nil {
+		err = r.fail(out.Violations[0].Trace)
+	}
+	return out, err
+}
+
+// stateful searches with stored states.
+func (r *run) stateful(ctx context.Context, p *gosrc.Program, e Engine) error {
+	factory := full.Factory(p.System)
+	if e == Cartesian {
+		factory = func() search.Expander { return cartesian.New(p.System, cartesian.Options{}) }
+	}
+	out, err := search.Run(ctx, p.System, factory, search.Options{Options: r.options(ctx)})
+	if out == nil {
+		return err
+	}
+	r.res.Verdict, r.res.Reason = out.Verdict, out.Reason
+	r.res.States, r.res.Transitions = out.States, r.res.Transitions+out.Transitions
+	if u := p.Unsupported(); u != nil {
+		return u
+	}
+	if err == nil && p.GaveUp() != "" && out.Verdict != engine.Violated {
+		r.res.Verdict, r.res.Reason = engine.Incomplete, p.GaveUp()
+	}
+	if err == nil && len(out.Violations) > 0 && out.Violations[0].Trace != nil {
+		old := r.p
+		r.p = p
+		err = r.fail(out.Violations[0].Trace)
+		r.p = old
 	}
 	return err
 }
+
+// endless searches a program whose executions need not end, with stored states.
+// Those know nothing of data races, which were looked for in the schedules at random
+// only.
+func (r *run) endless(ctx context.Context) error {
+	p, err := r.p.WithoutRaces()
+	if err != nil {
+		return err
+	}
+	if err := r.stateful(ctx, p, Full); err != nil || r.res.Verdict != engine.Pass || !r.p.Races() {
+		return err
+	}
+	r.res.Verdict = engine.Incomplete
+	r.res.Reason = fmt.Sprintf("executions need not end: every state was covered (%s), but data races were looked for in %s schedules only",
+		humanize.Comma(int64(r.res.States)), humanize.Comma(int64(r.res.Samples)))
+	return nil
+}
+
+// bounds explores with growing bounds on the preemptions until the time is over.
+func (r *run) bounds(ctx context.Context) error {
+	b := &bounded{ctx: ctx, p: r.p, m: r.p.NewMachine()}
+	reason := r.res.Reason
+	covered := -1
+	for n := 0; ctx.Err() == nil; n++ {
+		done := b.explore(n)
+		if b.found {
+			return r.fail(&trace.Trace{Steps: slices.Clone(b.steps)})
+		}
+		if !done || b.cut {
+			break
+		}
+		covered = n
+	}
+	if r.p.Unsupported() != nil || r.p.GaveUp() != "" {
+		return nil
+	}
+	r.res.Verdict = engine.Incomplete
+	r.res.Reason = reason
+	switch {
+	case covered == 0:
+		r.res.Reason += "; every schedule without preemptions was covered"
+	case covered == 1:
+		r.res.Reason += "; every schedule with at most 1 preemption was covered"
+	case covered > 1:
+		r.res.Reason += fmt.Sprintf("; every schedule with at most %d preemptions was covered", covered)
+	}
+	return nil
+}
+
+// minimiseBudget is how many transitions may be spent on making a failing schedule
+// readable.
+const minimiseBudget = 200_000
 
 // Outcome says how the execution ended whose last state is the live one of m: what
 // was printed and, in brackets, what went wrong.
@@ -98,6 +316,12 @@ func Outcome(m *machine.Machine) string {
 
 // Explain repeats a failing execution and says what happened.
 func Explain(p *gosrc.Program, t *trace.Trace) (*Failure, error) {
+	if t.Violation == nil {
+		t.Violation = violationOf(p, t)
+	}
+	if t.Violation != nil {
+		t = t.Minimise(p.System, minimiseBudget)
+	}
 	var steps []machine.TraceStep
 	for _, s := range t.Steps {
 		steps = append(steps, machine.TraceStep{Thread: s.Thread, Alt: s.Alt})
@@ -144,4 +368,19 @@ func Explain(p *gosrc.Program, t *trace.Trace) (*Failure, error) {
 	}
 	f.Message = fmt.Sprintf("%s %s %s for ever", what, strings.Join(names, ", "), verb)
 	return f, nil
+}
+
+// violationOf returns what an execution violates at its end.
+func violationOf(p *gosrc.Program, t *trace.Trace) *system.Violation {
+	m := p.NewMachine()
+	m.Track(true)
+	for i, s := range t.Steps {
+		if out := m.Step(s.Thread, s.Alt); out.Violation != nil {
+			t.Steps = t.Steps[:i+1]
+			v := *out.Violation
+			v.Also = nil
+			return &v
+		}
+	}
+	return &system.Violation{Kind: system.Deadlock, Message: "deadlock"}
 }

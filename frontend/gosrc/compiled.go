@@ -29,6 +29,17 @@ func (p *Package) Compile() (*Compiled, error) {
 type Program struct {
 	*machine.System
 	Name string
+
+	again func(Explore) (*Program, error)
+	how   Explore
+}
+
+// WithoutRaces returns the same program without the check for data races, for
+// searches that store states.
+func (p *Program) WithoutRaces() (*Program, error) {
+	e := p.how
+	e.NoRaces = true
+	return p.again(e)
 }
 
 // Test makes a system of a test function.
@@ -40,7 +51,12 @@ func (c *Compiled) Test(name string, e Explore) (*Program, error) {
 				return nil, err
 			}
 			s, err := machine.Test(c.p, c.p.FuncOf(fn), name, o)
-			return program(s, name, err)
+			q, err := program(s, name, err)
+			if err != nil {
+				return nil, err
+			}
+			q.how, q.again = e, func(e Explore) (*Program, error) { return c.Test(name, e) }
+			return q, nil
 		}
 	}
 	return nil, fmt.Errorf("there is no test %s", name)
@@ -55,7 +71,12 @@ func (c *Compiled) Main(e Explore) (*Program, error) {
 				return nil, err
 			}
 			s, err := machine.Main(c.p, c.p.FuncOf(fn), o)
-			return program(s, r.Pkg.Path(), err)
+			q, err := program(s, r.Pkg.Path(), err)
+			if err != nil {
+				return nil, err
+			}
+			q.how, q.again = e, c.Main
+			return q, nil
 		}
 	}
 	return nil, errors.New("this is no main package")

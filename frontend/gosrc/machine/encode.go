@@ -591,7 +591,7 @@ func (m *Machine) Renamed(l system.Loc) (system.Loc, bool) {
 	creator, seq := &n.a, &n.b
 	switch n.kind {
 	case wordLoc:
-	case waitLoc, offerLoc:
+	case waitLoc, offerLoc, shareEntry, shareAdds, sharePlace:
 		creator, seq = &n.b, &n.c
 	default:
 		return l, true

@@ -506,22 +506,25 @@ func (m *Machine) NumThreads() int { return len(m.gors) }
 
 // locName is a location.
 type locName struct {
-	kind    locKind
-	a, b, c int32
+	kind       locKind
+	a, b, c, d int32
 }
 
 type locKind uint8
 
 const (
-	wordLoc   locKind = iota // a, b: the object; c: the offset
-	existLoc                 // goroutine a
-	clockLoc                 //
-	alarmLoc                 // of goroutine a
-	waitLoc                  // goroutine a waits at the channel b, c to receive
-	offerLoc                 // the same to send
-	aliveLoc                 // the program has not ended
-	stdoutLoc                //
-	countLoc                 // how many goroutines there are
+	wordLoc    locKind = iota // a, b: the object; c: the offset
+	existLoc                  // goroutine a
+	clockLoc                  //
+	alarmLoc                  // of goroutine a
+	waitLoc                   // goroutine a waits at the channel b, c to receive
+	offerLoc                  // the same to send
+	aliveLoc                  // the program has not ended
+	stdoutLoc                 //
+	countLoc                  // how many goroutines there are
+	shareEntry                // see shares.go
+	shareAdds                 //
+	sharePlace                //
 )
 
 // threadName is the n-th child of a goroutine.

@@ -88,8 +88,8 @@ func init() {
 			m.release(g, r[0])
 		}})
 
-	// RWMutex: the writer that has announced itself plus one, the readers, whether
-	// the writer has the lock.
+	// RWMutex: the writer that has announced itself plus one, whether it has the lock,
+	// and the shares of the readers.
 	enter(native{name: "sync.rwAnnounce",
 		alts: func(m *Machine, g *goroutine, r []uint64) int {
 			if r[0]>>32 == 0 {
@@ -106,10 +106,10 @@ func init() {
 			m.acquire(g, r[0])
 		}})
 	enter(native{name: "sync.rwLock",
-		alts: func(m *Machine, g *goroutine, r []uint64) int { return int(flag(m.readers(g, r[0]+1) == 0)) },
+		alts: func(m *Machine, g *goroutine, r []uint64) int { return int(flag(m.noShares(g, r[0]+rwReaders))) },
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
-			m.put(r[0]+2, 1)
-			m.acquire(g, r[0]+1)
+			m.put(r[0]+rwHeld, 1)
+			m.acquire(g, r[0]+rwReaders)
 		}})
 	enter(native{name: "(*sync.RWMutex).TryLock", alts: always,
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
@@ -118,11 +118,11 @@ func init() {
 			}
 			m.touchWord(r[0], false)
 			r[1] = 0
-			if m.mem[m.addr(r[0])] == 0 && m.readers(g, r[0]+1) == 0 {
+			if m.mem[m.addr(r[0])] == 0 && m.noShares(g, r[0]+rwReaders) {
 				m.put(r[0], uint64(g.number)+1)
-				m.put(r[0]+2, 1)
+				m.put(r[0]+rwHeld, 1)
 				m.acquire(g, r[0])
-				m.acquire(g, r[0]+1)
+				m.acquire(g, r[0]+rwReaders)
 				r[1] = 1
 			}
 		}})
@@ -132,13 +132,13 @@ func init() {
 				return
 			}
 			m.touchWord(r[0], true)
-			m.touchWord(r[0]+2, false)
-			if m.mem[m.addr(r[0]+2)] == 0 {
+			m.touchWord(r[0]+rwHeld, false)
+			if m.mem[m.addr(r[0]+rwHeld)] == 0 {
 				m.fatal(g, "sync: Unlock of unlocked RWMutex")
 				return
 			}
 			m.put(r[0], 0)
-			m.put(r[0]+2, 0)
+			m.put(r[0]+rwHeld, 0)
 			m.release(g, r[0])
 		}})
 	enter(native{name: "(*sync.RWMutex).RLock",
@@ -153,7 +153,7 @@ func init() {
 			if m.nilSync(g, r[0]) {
 				return
 			}
-			m.addShare(g, r[0]+1, 1)
+			m.readShare(g, r[0])
 			m.acquire(g, r[0])
 		}})
 	enter(native{name: "(*sync.RWMutex).TryRLock", alts: always,
@@ -163,7 +163,7 @@ func init() {
 			}
 			m.touchWord(r[0], false)
 			if r[1] = flag(m.mem[m.addr(r[0])] == 0); r[1] == 1 {
-				m.addShare(g, r[0]+1, 1)
+				m.readShare(g, r[0])
 				m.acquire(g, r[0])
 			}
 		}})
@@ -172,14 +172,14 @@ func init() {
 			if m.nilSync(g, r[0]) {
 				return
 			}
-			if !m.takeShare(g, r[0]+1) {
+			if !m.takeShare(g, r[0]+rwReaders, true) {
 				m.fatal(g, "sync: RUnlock of unlocked RWMutex")
 				return
 			}
-			m.release(g, r[0]+1)
+			m.release(g, r[0]+rwReaders)
 		}})
 
-	// WaitGroup: the shares, and two words for the race of Add and Wait.
+	// WaitGroup: the shares.
 	enter(native{name: "(*sync.WaitGroup).Add", alts: always,
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
 			if m.nilSync(g, r[0]) {
@@ -190,10 +190,13 @@ func init() {
 				m.release(g, r[0])
 			}
 			for ; n > 0; n-- {
-				m.addShare(g, r[0], 1)
+				if !m.addShare(g, r[0]) {
+					m.refuse(g, "has more than 1024 in a WaitGroup that one goroutine added: that cannot be explored yet")
+					return
+				}
 			}
 			for ; n < 0; n++ {
-				if !m.takeShare(g, r[0]) {
+				if !m.takeShare(g, r[0], false) {
 					m.panicText(g, "sync: negative WaitGroup counter")
 					return
 				}
@@ -204,7 +207,7 @@ func init() {
 			if r[0]>>32 == 0 {
 				return 1
 			}
-			return int(flag(m.readers(g, r[0]) == 0))
+			return int(flag(m.noShares(g, r[0])))
 		},
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
 			if m.nilSync(g, r[0]) {
@@ -349,6 +352,19 @@ func init() {
 	valueNatives(plain)
 }
 
+// The words of an RWMutex.
+const (
+	rwHeld    = 1
+	rwReaders = 2
+)
+
+// readShare adds a reader.
+func (m *Machine) readShare(g *goroutine, p uint64) {
+	if !m.addShare(g, p+rwReaders) {
+		m.refuse(g, "has more than 1024 read locks in one goroutine: that cannot be explored yet")
+	}
+}
+
 // nilSync panics if a synchronisation object is nil.
 func (m *Machine) nilSync(g *goroutine, p uint64) bool {
 	if p>>32 != 0 {
@@ -374,26 +390,6 @@ func (m *Machine) print(s string) {
 	if m.collect {
 		m.output = append(m.output, s...)
 	}
-}
-
-// readers returns the shares of a counter.
-func (m *Machine) readers(g *goroutine, p uint64) uint64 {
-	m.touchWord(p, false)
-	return m.mem[m.addr(p)]
-}
-
-// addShare adds to a counter.
-func (m *Machine) addShare(g *goroutine, p uint64, n uint64) { m.put(p, m.mem[m.addr(p)]+n) }
-
-// takeShare takes one from a counter; false if there is none.
-func (m *Machine) takeShare(g *goroutine, p uint64) bool {
-	n := m.mem[m.addr(p)]
-	if n == 0 {
-		m.touchWord(p, false)
-		return false
-	}
-	m.put(p, n-1)
-	return true
 }
 
 // atomics enters the functions of sync/atomic.

@@ -97,6 +97,8 @@ func (m *Machine) LocName(l system.Loc) string {
 		return fmt.Sprintf("%s receives on %s", m.ThreadName(int(n.a)), objName(m, n.b, n.c))
 	case offerLoc:
 		return fmt.Sprintf("%s sends on %s", m.ThreadName(int(n.a)), objName(m, n.b, n.c))
+	case shareEntry, shareAdds, sharePlace:
+		return fmt.Sprintf("%s+%d, share %d.%d of %s", objName(m, n.b, n.c), n.d>>10, n.kind, n.d&(places-1), m.ThreadName(int(n.a)))
 	case aliveLoc:
 		return "program"
 	case stdoutLoc:

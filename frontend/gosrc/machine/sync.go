@@ -284,7 +284,7 @@ func (m *Machine) finish(g *goroutine) system.Outcome {
 		if m.sys.counts {
 			m.touch(m.loc(locName{kind: countLoc}), true)
 		}
-		if g.number == 0 && m.sys.ends && !m.exited {
+		if g.number == 0 && m.sys.ends && !m.exited && !m.setup {
 			m.exited = true
 			m.touch(m.loc(locName{kind: aliveLoc}), true)
 		}

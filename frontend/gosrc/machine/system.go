@@ -52,7 +52,7 @@ type System struct {
 
 	crash                                 *compile.Func
 	runtimeError, plainError, assertError *compile.Type
-	stringType, errorType                 *compile.Type
+	stringType, errorType, wordType       *compile.Type
 
 	// readsClock: the program can read the clock.
 	readsClock bool
@@ -104,6 +104,7 @@ func newSystem(p *compile.Program, o Options) (*System, error) {
 	}
 	s.counts = p.Uses("runtime", "NumGoroutine")
 	s.stringType = p.TypeOf(types.Typ[types.String])
+	s.wordType = p.TypeOf(types.Typ[types.Int])
 	s.errorType = p.TypeOf(types.Universe.Lookup("error").Type())
 	return s, nil
 }
@@ -250,6 +251,9 @@ func (s *System) GaveUp() string {
 	defer s.mu.Unlock()
 	return s.gaveUp
 }
+
+// Races tells whether data races are looked for.
+func (s *System) Races() bool { return s.races }
 
 // Outcomes tells whether output is a part of the state.
 func (s *System) Outcomes() bool { return s.o.Outcomes }

@@ -1,0 +1,126 @@
+package gotest
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+
+	"cpor/frontend/gosrc"
+	"cpor/frontend/gosrc/machine"
+	"cpor/system"
+	"cpor/trace"
+)
+
+// maxSteps is the length at which a sampled or bounded execution is cut off.
+const maxSteps = 10_000
+
+// sampler runs executions at random: every other one chooses evenly among the
+// threads that can go on, the others by PCT (Burckhardt, Kothari, Musuvathi,
+// Nagarakatte, ASPLOS 2010: random priorities, which are lowered at d-1 random
+// steps), with d from 1 to 3.
+type sampler struct {
+	m      system.Machine
+	rand   *rand.Rand
+	steps  []trace.Step
+	length int // of the longest execution so far, for PCT's points of change
+	prio   []int
+	low    int
+	order  []int
+}
+
+func newSampler(p *gosrc.Program, seed uint64) *sampler {
+	return &sampler{m: p.NewMachine(), rand: rand.New(rand.NewPCG(seed, 1)), length: 10}
+}
+
+// run runs one execution. It returns whether it failed, and whether it came to an
+// end; the steps are in s.steps.
+func (s *sampler) run(ctx context.Context, p *gosrc.Program, number int) (failed, ended bool) {
+	s.m.Load(p.Initial()[0])
+	s.steps = s.steps[:0]
+	s.prio, s.low = s.prio[:0], 0
+	pct := number%2 == 1
+	var changes []int
+	if pct {
+		for range number / 2 % 3 {
+			changes = append(changes, s.rand.IntN(s.length))
+		}
+	}
+	for len(s.steps) < maxSteps {
+		if len(s.steps)%256 == 255 && ctx.Err() != nil {
+			return false, false
+		}
+		lower := pct && slices.Contains(changes, len(s.steps))
+		out := s.step(pct, lower)
+		if out.Kind != system.Moved {
+			some, _ := s.m.(*machine.Machine).Stuck()
+			s.length = max(s.length, len(s.steps))
+			return some && s.stuck(), true
+		}
+		if out.Violation != nil {
+			return true, true
+		}
+		if p.Unsupported() != nil || p.GaveUp() != "" {
+			return false, false
+		}
+	}
+	return false, false
+}
+
+// stuck tells whether somebody waits who may not.
+func (s *sampler) stuck() bool {
+	for t := range s.m.NumThreads() {
+		if out := s.m.Step(t, 0); out.Kind == system.Blocked && !out.AtEnd {
+			return true
+		}
+	}
+	return false
+}
+
+// step lets one thread take one step; the outcome is not Moved if none can.
+func (s *sampler) step(pct, lower bool) system.Outcome {
+	n := s.m.NumThreads()
+	for len(s.prio) < n {
+		s.prio = append(s.prio, s.rand.IntN(1<<20)+1)
+	}
+	s.order = s.order[:0]
+	for t := range n {
+		s.order = append(s.order, t)
+	}
+	if pct {
+		slices.SortStableFunc(s.order, func(a, b int) int { return s.prio[b] - s.prio[a] })
+	} else {
+		s.rand.Shuffle(n, func(i, j int) { s.order[i], s.order[j] = s.order[j], s.order[i] })
+	}
+	mark := s.m.Mark()
+	var out system.Outcome
+	for _, t := range s.order {
+		if out = s.m.Step(t, 0); out.Kind != system.Moved {
+			continue
+		}
+		if lower {
+			// The one that would go is the last one from now on.
+			s.m.Rewind(mark)
+			s.low--
+			s.prio[t] = s.low
+			return s.step(pct, false)
+		}
+		alt := uint64(0)
+		for seen := 2; out.Next != 0; seen++ {
+			next := out.Next
+			s.m.Rewind(mark)
+			if s.rand.IntN(seen) != 0 {
+				// Look whether there are more, and come back.
+				probe := s.m.Step(t, next)
+				s.m.Rewind(mark)
+				out = s.m.Step(t, alt)
+				out.Next = probe.Next
+				continue
+			}
+			alt = next
+			out = s.m.Step(t, alt)
+		}
+		s.steps = append(s.steps, trace.Step{Thread: t, Alt: alt})
+		return out
+	}
+	return out
+}
