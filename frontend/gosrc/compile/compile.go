@@ -195,6 +195,7 @@ func (c *compiler) valueType(v ssa.Value) *Type {
 		if b, ok := v.X.Type().Underlying().(*types.Basic); ok && b.Info()&types.IsString != 0 {
 			return c.typ(types.NewArray(types.Typ[types.Int], 2)) // refers to nothing
 		}
+		return c.p.iterator
 	}
 	return c.typ(v.Type())
 }
@@ -475,7 +476,7 @@ func (c *compiler) instruction(i ssa.Instruction) {
 		if i.CommaOk {
 			ok = 1
 		}
-		c.emit(Instr{Op: Assert, A: c.slot[i], B: c.reg(i.X), C: ok, N: c.typeIndex(c.typ(i.AssertedType))})
+		c.emit(Instr{Op: Assert, A: c.slot[i], B: c.reg(i.X), C: ok | c.typeIndex(c.typ(i.X.Type()))<<1, N: c.typeIndex(c.typ(i.AssertedType))})
 	case *ssa.MakeClosure:
 		fn := c.p.FuncOf(i.Fn.(*ssa.Function))
 		call := Call{Func: fn}

@@ -73,7 +73,7 @@ const (
 	SliceOp      // see compiler.slice
 	ToArrPtr     // r[A] = pointer of the slice r[B] with at least N elements
 	MakeIface    // r[A..] = r[B..] of type N
-	Assert       // r[A..] = r[B..].(type N); C is 1 for the form with ok
+	Assert       // r[A..] = r[B..].(type N); C is 1 for the form with ok, plus twice the type of the interface
 	MakeFunc     // r[A] = function Calls[N]
 	MakeSlice    // r[A..] = make(type N, r[B], r[C])
 	MakeMap      // r[A] = make(type N)

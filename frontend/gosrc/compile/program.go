@@ -36,7 +36,7 @@ type Program struct {
 	implements *xsync.MapOf[uint64, bool]
 	methods    *xsync.MapOf[methodKey, *Func]
 	native     func(name string) (number int, sync, ok bool)
-	sizes      types.Sizes
+	iterator   *Type // of a range over a map: the map and a position
 }
 
 type methodKey struct {
@@ -59,8 +59,8 @@ func New(l *loader.Program, native func(name string) (number int, sync, ok bool)
 		funcOf:     map[*ssa.Function]*Func{},
 		implements: xsync.NewMapOf[uint64, bool](),
 		methods:    xsync.NewMapOf[methodKey, *Func](),
-		sizes:      types.SizesFor("gc", "amd64"),
 	}
+	p.iterator = &Type{T: types.Typ[types.Invalid], Kind: Iterator, Size: 2, Refs: []Ref{{0, RefPointer}}}
 	p.types.SetHasher(typeutil.MakeHasher())
 	p.typeList.Store(&[]*Type{nil})
 	p.funcs.Store(&[]*Func{})
@@ -71,7 +71,7 @@ func New(l *loader.Program, native func(name string) (number int, sync, ok bool)
 			if !ok {
 				continue
 			}
-			missing := l.Mode(pkg.Pkg) == std.Stub && !l.Ours(g.Pos()) && g.Name() != "init$guard"
+			missing := l.Mode(pkg.Pkg) == std.Stub && !l.Ours(g.Pos()) && g.Name() != "init$guard" && !std.Zero(pkg.Pkg.Path())
 			if missing {
 				p.globals[g] = -1
 				continue

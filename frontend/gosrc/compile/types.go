@@ -223,11 +223,6 @@ func (p *Program) typeOf(t types.Type) *Type {
 	case *types.TypeParam:
 		panic(fmt.Sprintf("a type parameter is left: %v", t))
 	}
-	if x.Kind == Invalid {
-		// The iterator of a range statement: a map or a string, and a position.
-		x.Kind, x.Size = Iterator, 2
-		x.Refs = []Ref{{0, RefPointer}}
-	}
 	return x
 }
 

@@ -297,12 +297,12 @@ func (m *Machine) throwPlain(g *goroutine, msg string) {
 	m.panic(g, uint64(m.sys.plainError.ID), m.str(msg))
 }
 
-func (m *Machine) throwAssert(g *goroutine, t *compile.Type, id uint64) {
+func (m *Machine) throwAssert(g *goroutine, from, t *compile.Type, id uint64) {
 	have := "nil"
 	if id != 0 {
-		have = m.p.TypeByID(id).String()
+		have = typeString(m.p.TypeByID(id))
 	}
-	msg := fmt.Sprintf("interface conversion: interface is %s, not %v", have, t)
+	msg := fmt.Sprintf("interface conversion: %s is %s, not %s", typeString(from), have, typeString(t))
 	if t.Kind == compile.Interface && id != 0 {
 		msg = fmt.Sprintf("interface conversion: %s is not %v: missing method %s", have, t, m.p.MissingMethod(m.p.TypeByID(id), t))
 	} else if t.Kind == compile.Interface {

@@ -394,7 +394,7 @@ func (m *Machine) run(g *goroutine) stop {
 			case compile.Assert:
 				if !m.assert(i, fn, r) {
 					f.pc = pc
-					m.throwAssert(g, fn.Types[i.N], r[i.B])
+					m.throwAssert(g, fn.Types[i.C>>1], fn.Types[i.N], r[i.B])
 					break frame
 				}
 			case compile.MakeFunc:
@@ -895,7 +895,7 @@ func (m *Machine) assert(i *compile.Instr, fn *compile.Func, r []uint64) bool {
 			copy(r[i.A:], m.unboxed(t, &w))
 		}
 	}
-	if i.C == 0 {
+	if i.C&1 == 0 {
 		return ok
 	}
 	if !ok {

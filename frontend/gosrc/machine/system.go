@@ -226,6 +226,13 @@ func (s *System) refuse(what string, stack []token, m *Machine) {
 			u.Path = append(u.Path, Place{t.fn.Name, pos})
 		}
 	}
+	if len(u.Path) == 0 { // the library's own initialisers
+		for _, t := range stack {
+			if pos := m.posOf(t); pos.Line > 0 {
+				u.Path = append(u.Path, Place{t.fn.Name, pos})
+			}
+		}
+	}
 	s.unsupported = u
 }
 

@@ -355,5 +355,9 @@ func reflectKind(t *compile.Type) int {
 
 // typeString returns a type's name as package reflect has it.
 func typeString(t *compile.Type) string {
-	return strings.ReplaceAll(t.String(), "interface{", "interface {")
+	s := strings.NewReplacer("interface{", "interface {", "struct{", "struct {").Replace(t.String())
+	if s == "any" {
+		return "interface {}"
+	}
+	return strings.NewReplacer("]any", "]interface {}", "*any", "*interface {}", " any", " interface {}").Replace(s)
 }

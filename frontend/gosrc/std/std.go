@@ -72,6 +72,10 @@ var dropped = map[string]bool{
 // Dropped tells whether a file of a package of GOROOT is left out.
 func Dropped(pkg, name string) bool { return dropped[pkg+"/"+name] }
 
+// Zero tells whether the variables of a package that is not interpreted are zero: no
+// special instructions of the processor are there.
+func Zero(pkg string) bool { return pkg == "internal/cpu" }
+
 // File is a file of ours.
 type File struct{ Name, Text string }
 
