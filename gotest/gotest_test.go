@@ -122,7 +122,7 @@ func TestRun(t *testing.T) {
 		{"TestPanic", Panic, "panic: send on closed channel"},
 		{"TestFailed", Failed, "got x: y"},
 		{"TestFatal", Fatal, "fatal error: sync: unlock of unlocked mutex"},
-		{"TestExit", Exit, "exits with code 3"},
+		{"TestExit", Exit, "exit 3"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			p, err := c.Test(x.name, gosrc.Explore{})

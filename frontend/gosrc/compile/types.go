@@ -126,6 +126,7 @@ func (p *Program) TypeOf(t types.Type) *Type {
 }
 
 func (p *Program) typeOf(t types.Type) *Type {
+	t = types.Unalias(t)
 	if x, ok := p.types.At(t).(*Type); ok {
 		return x
 	}

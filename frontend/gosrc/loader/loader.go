@@ -21,6 +21,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"go/version"
 	"maps"
 	"os"
 	"path/filepath"
@@ -641,4 +642,35 @@ func (p *Program) Uses(path, name string) bool {
 		}
 	}
 	return false
+}
+
+// Polls tells whether some package that is not of the standard library has a select
+// with a default.
+func (p *Program) Polls() bool {
+	found := false
+	for _, u := range p.units {
+		if u.standard {
+			continue
+		}
+		for _, f := range u.files {
+			ast.Inspect(f, func(n ast.Node) bool {
+				if s, ok := n.(*ast.SelectStmt); ok {
+					for _, c := range s.Body.List {
+						found = found || c.(*ast.CommClause).Comm == nil
+					}
+				}
+				return !found
+			})
+		}
+	}
+	return found
+}
+
+// Before tells whether the module of the first root asks for a Go before version.
+func (p *Program) Before(goVersion string) bool {
+	if len(p.Roots) == 0 {
+		return false
+	}
+	u := p.units[p.Roots[0].Pkg]
+	return u != nil && u.version != "" && version.Compare(u.version, goVersion) < 0
 }

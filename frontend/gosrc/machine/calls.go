@@ -271,8 +271,7 @@ func (m *Machine) dropPanics(g *goroutine) {
 // panic begins a panic.
 func (m *Machine) panic(g *goroutine, t, w uint64) {
 	if t == 0 {
-		v := m.str("panic called with nil argument (use GODEBUG=panicnil=1 to disable)")
-		t, w = uint64(m.sys.plainError.ID), v
+		t, w = uint64(m.sys.nilPanic.ID), m.newObject(g, plainObj, m.sys.nilPanic.Elem, 0)
 	}
 	m.start(g, &panicRec{value: [2]uint64{t, w}})
 }

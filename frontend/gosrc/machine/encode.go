@@ -190,7 +190,7 @@ func (e *encoder) goroutine(g *goroutine) {
 	if name.parent >= 0 {
 		parent = uint64(e.place[name.parent] + 1)
 	}
-	flags := flag(g.unstarted) | flag(g.daemon)<<1 | flag(g.delivered)<<2 | flag(g.armed)<<3 | uint64(g.status)<<4
+	flags := flag(g.unstarted) | flag(g.daemon)<<1 | flag(g.delivered)<<2 | flag(g.armed)<<3 | flag(g.parked)<<4 | uint64(g.status)<<5
 	left := uint64(0)
 	if g.armed {
 		left = uint64(g.deadline - m.now)
@@ -414,7 +414,7 @@ func (d *decoder) goroutine(numbers []int32) int32 {
 	name.n = int32(d.next())
 	g := m.goroutine(int(m.sys.threads.Number(name)))
 	flags := d.next()
-	st := gstate{unstarted: flags&1 != 0, daemon: flags&2 != 0, delivered: flags&4 != 0, armed: flags&8 != 0, status: status(flags >> 4)}
+	st := gstate{unstarted: flags&1 != 0, daemon: flags&2 != 0, delivered: flags&4 != 0, armed: flags&8 != 0, parked: flags&16 != 0, status: status(flags >> 5)}
 	st.children, st.rands, st.which = int32(d.next()), int32(d.next()), int32(uint32(d.next()))
 	st.deadline = int64(d.next())
 	if st.armed {

@@ -120,6 +120,7 @@ type gstate struct {
 	status    status
 	unstarted bool
 	daemon    bool // a timer: may wait for ever
+	parked    bool // it waits where polls can see it
 	delivered bool // a partner has completed what it waits for
 	armed     bool
 	children  int32
@@ -522,6 +523,7 @@ const (
 	aliveLoc                  // the program has not ended
 	stdoutLoc                 //
 	countLoc                  // how many goroutines there are
+	metLoc                    // goroutine a has met a partner
 	shareEntry                // see shares.go
 	shareAdds                 //
 	sharePlace                //

@@ -303,17 +303,18 @@ func init() {
 		m.violate(g, Panicked, "panic: "+m.text(r[0]), stack)
 	})
 	plain("internal/cpor.Fatal", func(m *Machine, g *goroutine, r []uint64) { m.fatal(g, m.text(r[0])) })
-	plain("internal/cpor.Exit", func(m *Machine, g *goroutine, r []uint64) {
+	enter(native{name: "internal/cpor.Exit", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+		m.exited = true
+		m.touch(m.loc(locName{kind: aliveLoc}), true)
 		if m.sys.ends && r[0] == 0 {
-			m.exited = true
-			m.touch(m.loc(locName{kind: aliveLoc}), true)
 			g.status = ended
 			g.frames = g.frames[:0]
 			return
 		}
-		m.exited = true
-		m.violate(g, Exited, fmt.Sprintf("exits with code %d", int64(r[0])), m.stackOf(g))
-	})
+		m.violate(g, Exited, fmt.Sprintf("exit %d", int64(r[0])), m.stackOf(g))
+	}})
+	enter(native{name: "internal/cpor.Forever", alts: func(*Machine, *goroutine, []uint64) int { return 0 }, sync: func(*Machine, *goroutine, []uint64, int) {}})
+	plain("internal/cpor.Goexiting", func(m *Machine, g *goroutine, r []uint64) { r[0] = flag(g.panics != nil && g.panics.goexit) })
 	plain("internal/cpor.Refuse", func(m *Machine, g *goroutine, r []uint64) { m.refuse(g, m.text(r[0])) })
 	plain("runtime.Goexit", func(m *Machine, g *goroutine, r []uint64) {
 		g.frames = g.frames[:len(g.frames)-1] // its own
@@ -565,7 +566,7 @@ func clockNatives() {
 		r[4] = flag(was)
 	}})
 	enter(native{name: "time.timerChan", run: func(m *Machine, g *goroutine, r []uint64) {
-		m.set(m.addr(r[0]+chanTimer), 1)
+		m.set(m.addr(r[0]+chanTimer), flag(!m.sys.old))
 		r[1] = r[0]
 	}})
 }

@@ -44,7 +44,7 @@ func relative(name string) string {
 // library.
 func (m *Machine) userPos(stack []token) system.Pos {
 	for _, t := range stack {
-		if !t.fn.Hidden {
+		if t.fn != nil && !t.fn.Hidden {
 			if p := m.posOf(t); p.Line > 0 {
 				return p
 			}
@@ -103,6 +103,8 @@ func (m *Machine) LocName(l system.Loc) string {
 		return "program"
 	case stdoutLoc:
 		return "output"
+	case metLoc:
+		return m.ThreadName(int(n.a)) + " has met somebody"
 	case countLoc:
 		return "number of goroutines"
 	}

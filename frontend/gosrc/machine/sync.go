@@ -80,7 +80,7 @@ func (g *goroutine) pending() *compile.Instr {
 // buffer for a partner.
 func (m *Machine) offers(g *goroutine, f func(c uint64, send bool, which int)) {
 	i := g.pending()
-	if i == nil || g.unstarted {
+	if i == nil || g.unstarted || g.delivered || m.sys.polls && !g.parked {
 		return
 	}
 	r := g.regs()
@@ -105,6 +105,20 @@ func (m *Machine) offers(g *goroutine, f func(c uint64, send bool, which int)) {
 			}
 		}
 	}
+}
+
+// mayPark tells whether a goroutine comes to wait, in a transition of its own, at
+// channels without a buffer. That is so only in programs that poll channels, by a
+// select with a default: others cannot tell who waits from who is about to.
+func (m *Machine) mayPark(g *goroutine, i *compile.Instr, r []uint64) bool {
+	if !m.sys.polls || g.parked {
+		return false
+	}
+	g.parked = true
+	some := false
+	m.offers(g, func(uint64, bool, int) { some = true })
+	g.parked = false
+	return some
 }
 
 // arrive tells that a goroutine now waits, or no longer waits, where it does.
@@ -255,11 +269,28 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 		alts = append(alts, alternative{0, -1, 0})
 	}
 	m.scratch = alts
+	if len(alts) == 0 && m.track {
+		// It waits for a partner, too.
+		waits := false
+		m.offers(g, func(uint64, bool, int) { waits = true })
+		if waits {
+			m.touch(m.loc(locName{kind: metLoc, a: g.number}), false)
+		}
+	}
+	if len(alts) == 0 && alt == 0 && m.mayPark(g, i, r) {
+		// With polls it matters whether somebody waits or is about to.
+		m.begin(g)
+		g.parked = true
+		m.arrive(g)
+		m.out.Kind = system.Moved
+		return m.out
+	}
 	if alt >= uint64(len(alts)) {
 		return system.Outcome{Kind: system.Blocked, AtEnd: g.daemon || m.sys.noLeaks && m.gors[0].status == ended && t != 0}
 	}
 	m.arrive(g) // it leaves
 	m.begin(g)
+	g.parked = false
 	m.execute(g, i, r, alts[alt])
 	out := m.finish(g)
 	if alt+1 < uint64(len(alts)) {
@@ -284,10 +315,6 @@ func (m *Machine) finish(g *goroutine) system.Outcome {
 		if m.sys.counts {
 			m.touch(m.loc(locName{kind: countLoc}), true)
 		}
-		if g.number == 0 && m.sys.ends && !m.exited && !m.setup {
-			m.exited = true
-			m.touch(m.loc(locName{kind: aliveLoc}), true)
-		}
 	case atFault:
 		g.frames = g.frames[:0]
 	}
@@ -296,12 +323,8 @@ func (m *Machine) finish(g *goroutine) system.Outcome {
 
 // resume completes an operation that a partner has done.
 func (m *Machine) resume(g *goroutine, i *compile.Instr, r []uint64) {
-	m.offers(g, func(c uint64, send bool, which int) {
-		if i.Op != compile.SelectOp || which == int(g.which) {
-			m.touch(m.waits(g.number, c, send), false)
-		}
-	})
-	g.delivered = false
+	m.touch(m.loc(locName{kind: metLoc, a: g.number}), false)
+	g.delivered, g.parked = false, false
 	g.top().pc++
 }
 
@@ -396,7 +419,8 @@ func (m *Machine) send(g *goroutine, c uint64, v []uint64, a alternative) {
 func (m *Machine) deliver(g, x *goroutine, c uint64, place int, v []uint64) {
 	t := m.objs[c>>32].typ
 	m.saveState(x)
-	m.touch(m.waits(x.number, c, false), true)
+	m.arrive(x) // it leaves all places where it waits
+	m.touch(m.loc(locName{kind: metLoc, a: x.number}), true)
 	// The value may refer to what only g could reach.
 	if len(t.Refs) > 0 {
 		m.publishValue(t, v)
@@ -416,7 +440,7 @@ func (m *Machine) deliver(g, x *goroutine, c uint64, place int, v []uint64) {
 			copy(r[i.A+at:], v)
 		}
 	}
-	x.delivered, x.which = true, int32(place)
+	x.delivered, x.parked, x.which = true, false, int32(place)
 	m.meet(g, x)
 }
 
@@ -437,7 +461,8 @@ func (m *Machine) recv(g *goroutine, c uint64, to []uint64, a alternative) bool 
 	if a.partner >= 0 { // a sender that waits
 		x := m.gors[a.partner]
 		m.saveState(x)
-		m.touch(m.waits(x.number, c, true), true)
+		m.arrive(x) // it leaves all places where it waits
+		m.touch(m.loc(locName{kind: metLoc, a: x.number}), true)
 		i, r := x.pending(), x.regs()
 		var v []uint64
 		if i.Op == compile.Send {
@@ -454,7 +479,7 @@ func (m *Machine) recv(g *goroutine, c uint64, to []uint64, a alternative) bool 
 		if len(t.Refs) > 0 {
 			m.publishValue(t, v)
 		}
-		x.delivered, x.which = true, int32(a.place)
+		x.delivered, x.parked, x.which = true, false, int32(a.place)
 		m.meet(g, x)
 		return true
 	}

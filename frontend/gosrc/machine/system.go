@@ -49,10 +49,13 @@ type System struct {
 	noLeaks bool
 	ends    bool // the end of the first goroutine ends all
 	counts  bool // the program asks how many goroutines there are
+	polls   bool // the program has a select with a default
+	old     bool // timers as before Go 1.23
 
 	crash                                 *compile.Func
 	runtimeError, plainError, assertError *compile.Type
 	stringType, errorType, wordType       *compile.Type
+	nilPanic                              *compile.Type
 
 	// readsClock: the program can read the clock.
 	readsClock bool
@@ -83,7 +86,7 @@ func Main(l *compile.Program, fn *compile.Func, o Options) (*System, error) {
 		return nil, err
 	}
 	s.ends = true
-	return s, s.begin(fn, nil)
+	return s, s.begin(l.Lookup("internal/cpor", "runMain"), []uint64{compile.StaticFunc | uint64(fn.Index)})
 }
 
 // Compile makes the program that systems are made of.
@@ -94,6 +97,7 @@ func newSystem(p *compile.Program, o Options) (*System, error) {
 	s.crash = p.Lookup("internal/cpor", "crash")
 	for _, pkg := range p.All {
 		if pkg.Pkg.Path() == "runtime" {
+			s.nilPanic = p.TypeOf(types.NewPointer(pkg.Pkg.Scope().Lookup("PanicNilError").Type()))
 			named := func(n string) *compile.Type { return p.TypeOf(pkg.Pkg.Scope().Lookup(n).Type()) }
 			s.runtimeError, s.plainError, s.assertError = named("runtimeError"), named("plainError"), named("assertError")
 		}
@@ -102,6 +106,8 @@ func newSystem(p *compile.Program, o Options) (*System, error) {
 		pkg, name, _ := strings.Cut(n, ".")
 		s.readsClock = s.readsClock || p.Uses(pkg, name)
 	}
+	s.polls = p.Polls()
+	s.old = p.Before("go1.23")
 	s.counts = p.Uses("runtime", "NumGoroutine")
 	s.stringType = p.TypeOf(types.Typ[types.String])
 	s.wordType = p.TypeOf(types.Typ[types.Int])

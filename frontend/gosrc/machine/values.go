@@ -356,6 +356,20 @@ func reflectKind(t *compile.Type) int {
 // typeString returns a type's name as package reflect has it.
 func typeString(t *compile.Type) string {
 	s := strings.NewReplacer("interface{", "interface {", "struct{", "struct {").Replace(t.String())
+	depth := 0
+	b := make([]byte, 0, len(s))
+	for i := range len(s) { // the arguments of types stand without blanks
+		switch {
+		case s[i] == '[':
+			depth++
+		case s[i] == ']':
+			depth--
+		case s[i] == ' ' && depth > 0 && i > 0 && s[i-1] == ',':
+			continue
+		}
+		b = append(b, s[i])
+	}
+	s = string(b)
 	if s == "any" {
 		return "interface {}"
 	}
