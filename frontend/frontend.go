@@ -18,6 +18,7 @@ import (
 	"cpor/frontend/model/source"
 	"cpor/ltl"
 	"cpor/system"
+	"cpor/trace"
 )
 
 // Program is what a front end makes of a file.
@@ -36,6 +37,12 @@ type Program struct {
 	// Unreached, if not nil, returns the statements that no exploration of System has
 	// come to so far.
 	Unreached func() []Statement
+	// WriteTrail writes an execution of System as the language's own tool replays
+	// it; nil if there is no such format. The error says what is against it.
+	WriteTrail func(w io.Writer, steps []trace.Step) error
+	// Replay, if not nil, is an execution that a flag of the front end has asked
+	// for. It is shown, and nothing is searched.
+	Replay *trace.Trace
 	// Sources are the files that it was made of, as they were then: the model's
 	// own, and those that it includes.
 	Sources []*source.File

@@ -21,6 +21,7 @@ import (
 	"cpor/internal/cliflag"
 	"cpor/internal/human"
 	"cpor/system"
+	"cpor/trace"
 )
 
 // runConfig is what the flags of `cpor run` say.
@@ -171,6 +172,16 @@ func (c *runConfig) parse(args []string) error {
 	}
 	c.kept, _ = split(args)
 	c.IgnoreDeadlocks = !*c.deadlock
+	if c.own["replay"] != "" {
+		f.Visit(func(fl *flag.Flag) {
+			if !slices.Contains(replayed, fl.Name) && !ofFrontEnd(fl.Name) && err == nil {
+				err = fmt.Errorf("-%s has no meaning with -replay, which searches nothing", fl.Name)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
 	return c.choose(f)
 }
 
@@ -236,6 +247,9 @@ func runCommand(e *env, args []string) int {
 
 // run explores a program and prints the result.
 func (e *env) run(c *runConfig, m *frontend.Program) int {
+	if m.Replay != nil {
+		return e.replay(c, m)
+	}
 	task, err := c.task(m)
 	if err != nil {
 		return e.mistake("run", "%v", err)
@@ -246,6 +260,9 @@ func (e *env) run(c *runConfig, m *frontend.Program) int {
 			return e.mistake("run", "-trace: %v", err)
 		}
 		defer out.cleanUp()
+		if err := c.trailed(m, &out); err != nil {
+			return e.mistake("run", "%v", err)
+		}
 	}
 	if c.profile != "" {
 		stop, err := startProfile(c.profile)
@@ -414,6 +431,8 @@ func printable(s string) string {
 type traceFile struct {
 	name    string
 	created bool // by us, and empty
+	// trail writes a trace in the format of the language's own tool; nil for others.
+	trail func(io.Writer, []trace.Step) error
 }
 
 // openTrace makes sure, before a search that may take long, that the trace can
@@ -444,6 +463,8 @@ func (t *traceFile) write(found []finding) ([]string, error) {
 	for _, f := range found {
 		var w interface{ WriteFile(string) error }
 		switch {
+		case t.trail != nil && f.Trace != nil:
+			w = trailWriter{t.trail, f.Trace.Steps}
 		case f.Account != nil:
 			w = f.Account
 		case f.record != nil:

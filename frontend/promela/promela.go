@@ -18,6 +18,7 @@ package promela
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"cpor/frontend"
 	"cpor/frontend/model/source"
@@ -38,6 +39,7 @@ func init() {
 			{Name: "lossy", Bool: true, Usage: "a message that is sent to a full channel is lost, and the sender goes on (spin -m)"},
 			{Name: "empty-channels", Bool: true, Usage: "an end state is valid only if all channels are empty (pan -q)"},
 			{Name: "inner-escapes", Bool: true, Usage: "of unless statements around each other the inner ones are tried first (pan -J)"},
+			{Name: "replay", Usage: "show the execution of a trail `file`, SPIN's or one that -trace x.trail has written, and search nothing"},
 			{Name: "semantics", Usage: "the `way` in which statements become steps: pure, the default: those of spin -o1 -o2 -o3", Check: func(s string) error {
 				if s != "pure" {
 					return errors.New("want pure")
@@ -86,7 +88,17 @@ func load(f *source.File, o frontend.Options) (*frontend.Program, error) {
 		}
 		return out
 	}
-	return &frontend.Program{System: s, Properties: props, Params: map[string]any{}, Edges: true, Unreached: unreached, Sources: m.Files}, nil
+	out := &frontend.Program{System: s, Properties: props, Params: map[string]any{}, Edges: true, Unreached: unreached, WriteTrail: s.WriteTrail, Sources: m.Files}
+	if name := o.Flags["replay"]; name != "" {
+		trail, err := o.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		if out.Replay, err = s.ReadTrail(strings.NewReader(trail.Text)); err != nil {
+			return nil, fmt.Errorf("%s: %v", name, err)
+		}
+	}
+	return out, nil
 }
 
 // properties returns what is checked over time: ltl blocks, never claims, and the cycles

@@ -863,9 +863,9 @@ func (m *Machine) execute(o option) {
 	m.at = e
 	if m.track {
 		m.touch(m.sys.locControl(m.t), true) // also if a fault keeps it where it is
-		m.told = append(m.told, told{e, m.t})
+		m.told = append(m.told, told{e, m.t, m.proc})
 		if o.re != nil {
-			m.told = append(m.told, told{o.re, int(o.other)})
+			m.told = append(m.told, told{o.re, int(o.other), m.sys.procs[m.words[m.base[o.other]]&0xff]})
 		}
 	}
 	if e == death {

@@ -44,8 +44,9 @@ func (m *Machine) Next(t int) (system.Pos, string, bool) {
 
 // told is an edge that the last step took.
 type told struct {
-	e *edge
-	t int
+	e    *edge
+	t    int
+	proc *proctype // of t
 }
 
 // Told implements system.Telling: the statements of the step, those of another

@@ -201,6 +201,20 @@ active proctype B() { g = 1 }`)
 	systemtest.Agree(t, s, systemtest.Engines(), true, 1000, 1)
 }
 
+// TestNewReceiver: who waits for a rendezvous depends on the creation of processes that
+// can receive.
+func TestNewReceiver(t *testing.T) {
+	s := parse(t, `chan c = [0] of { byte }; byte x;
+active proctype S() { if :: c!1 -> x = 1 :: x == 7 fi }
+proctype R() { c?1; assert(x == 0) }
+active proctype I() { run R() }
+active proctype J() { x = 2; x = 0 }`)
+	systemtest.Conform(t, s, systemtest.Options{})
+	if n := systemtest.Agree(t, s, systemtest.Engines(), true, 1000, 1); n < 10 {
+		t.Errorf("%d runs compared", n)
+	}
+}
+
 // TestIrreducible: what no reduction survives is named with its place.
 func TestIrreducible(t *testing.T) {
 	for _, x := range []struct{ text, want string }{

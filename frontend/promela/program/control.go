@@ -25,7 +25,10 @@ type node struct {
 	escapes []*node
 }
 
-type gotoStmt struct{ pos syntax.Pos }
+type gotoStmt struct {
+	pos syntax.Pos
+	seq int // its number, see Edge.Seq
+}
 
 // draft is an edge whose target is still a node.
 type draft struct {
@@ -77,6 +80,7 @@ func (r *resolver) process(p *Proc) {
 	b := &builder{resolver: r, p: p, labels: map[string]*node{}, falls: map[*State]*node{}, first: map[syntax.Stmt]*Edge{}, defined: map[string]syntax.Pos{}, drafts: map[*State][]*draft{}}
 	b.end = b.node(p.Decl.End, context{})
 	start := b.body(p.Decl.Body.Stmts)
+	b.element() // the end
 	if p.Decl.Provided != nil {
 		r.p.UsesProvided = true
 		p.Provided = r.expr(p.Decl.Provided)
@@ -106,6 +110,13 @@ func (b *builder) node(pos syntax.Pos, c context) *node {
 	s := &State{ID: -1, Pos: pos, seq: b.made}
 	b.states = append(b.states, s)
 	return &node{state: s, region: c.region, last: c.last}
+}
+
+// element numbers a part of the process type as SPIN numbers it when it has read
+// it to its end: statements, blocks, selections and what they end in.
+func (b *builder) element() int {
+	b.p.Elements++
+	return b.p.Elements
 }
 
 func (b *builder) jump(to *node, c context) *node { return &node{jump: to, region: c.region} }
@@ -220,6 +231,7 @@ func (b *builder) block(stmts []syntax.Stmt, next *node, c context) *node {
 // simple builds a state with one edge.
 func (b *builder) simple(e *Edge, next *node, c context) *node {
 	n := b.node(e.Stmt.At(), c)
+	e.Seq = b.element()
 	b.edge(n, e, next, c)
 	if c.region < 0 {
 		b.first[e.Stmt] = e
@@ -245,7 +257,9 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 	switch s := s.(type) {
 	case *syntax.Block:
 		c.guard, c.fall = false, nil
-		return b.entry(b.block(s.Stmts, next, c), s, c)
+		at := b.block(s.Stmts, next, c)
+		b.element()
+		return b.entry(at, s, c)
 	case plain:
 		c.guard, c.fall = false, nil
 		return b.block(s.Stmts, next, c)
@@ -273,7 +287,7 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 	case *syntax.Goto:
 		b.used = append(b.used, s.Label)
 		g := b.jump(b.label(s.Label.Text), c)
-		g.via, g.escapes = &gotoStmt{s.Pos}, c.escapes
+		g.via, g.escapes = &gotoStmt{s.Pos, b.element()}, c.escapes
 		return g
 	case *syntax.Break:
 		if c.brk == nil {
@@ -281,7 +295,7 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 			return next
 		}
 		g := b.jump(c.brk, c)
-		g.via, g.escapes = &gotoStmt{s.Pos}, c.escapes
+		g.via, g.escapes = &gotoStmt{s.Pos, b.element()}, c.escapes
 		return g
 	case *syntax.Else:
 		return b.simple(&Edge{Kind: Else, Stmt: s, Text: "else"}, next, c)
@@ -330,7 +344,13 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		b.arity(s.Pos, e.Ch, len(e.Recv), false)
 		return b.simple(e, next, c)
 	case *syntax.If:
-		return b.choice(s, next, c)
+		at := b.choice(s, next, c)
+		b.element() // of the selection, and of where it ends
+		b.element()
+		if s.Loop {
+			b.element() // where break leads
+		}
+		return at
 	case *syntax.For:
 		return b.loop(s, next, c)
 	case *syntax.Select:
@@ -345,7 +365,9 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 			b.regions++
 			in.region, in.last = b.regions, true
 		}
-		return b.entry(b.block(s.Body.Stmts, next, in), s.Body, c)
+		at := b.block(s.Body.Stmts, next, in)
+		b.element()
+		return b.entry(at, s.Body, c)
 	case *syntax.Unless:
 		in := c
 		after := b.join(next, c)
@@ -354,6 +376,8 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		in.escapes = append(in.escapes[:len(in.escapes):len(in.escapes)], esc)
 		main := b.sides(s.Main, after, in)
 		esc.jump = b.sides(s.Escape, after, c)
+		b.element() // of the unless, and of where it ends
+		b.element()
 		return main
 	case *syntax.Exclusive:
 		for _, ref := range s.Refs {
@@ -419,6 +443,9 @@ func (b *builder) declSteps(s *syntax.DeclStmt, next *node, c context) *node {
 	first := next
 	for i := len(stmts) - 1; i >= 0; i-- {
 		first = b.simple(stmts[i], first, c)
+	}
+	for i, e := range stmts {
+		e.Seq = b.p.Elements - len(stmts) + i + 1
 	}
 	return first
 }
@@ -564,7 +591,7 @@ func (b *builder) option(head, at *node, o *syntax.Block, c context) {
 	for at.state == nil {
 		switch {
 		case at.via != nil: // goto or break as a guard is a step
-			b.edge(head, &Edge{Kind: Skip, Stmt: o.Stmts[0], Pos: at.via.pos}, at, c)
+			b.edge(head, &Edge{Kind: Skip, Stmt: o.Stmts[0], Pos: at.via.pos, Seq: at.via.seq}, at, c)
 			return
 		case at.jump == nil:
 			// A label that is defined around: nothing but labels here.
@@ -628,8 +655,10 @@ func (b *builder) selection(s *syntax.Select, next *node, c context) *node {
 	if ok1 && ok2 && lit1 && lit2 && hi.Value-lo.Value <= maxSelect && !s.Inlined() {
 		n := b.node(s.Pos, c)
 		for v := lo.Value; v <= hi.Value; v++ {
-			b.edge(n, &Edge{Kind: Assign, Stmt: s, Place: pl, X: &Const{v}}, next, c)
+			b.edge(n, &Edge{Kind: Assign, Stmt: s, Place: pl, X: &Const{v}, Seq: b.element()}, next, c)
 		}
+		b.element()
+		b.element()
 		return n
 	}
 	up := &syntax.Block{Pos: s.Pos, Stmts: []syntax.Stmt{
@@ -647,7 +676,9 @@ func (b *builder) selection(s *syntax.Select, next *node, c context) *node {
 func (b *builder) dstep(s *syntax.Atomic, next *node, c context) *node {
 	if b.inDStep > 0 {
 		c.guard, c.fall = false, nil
-		return b.block(s.Body.Stmts, next, c)
+		at := b.block(s.Body.Stmts, next, c)
+		b.element()
+		return at
 	}
 	b.inDStep++
 	b.regions++

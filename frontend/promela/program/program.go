@@ -101,6 +101,9 @@ type Proc struct {
 	Start    int
 	End      int // the state in which only the death of the process is left
 	Labels   map[string]*State
+	// Elements is how many numbers SPIN gives to the parts of the process type,
+	// the last to its end; First is the first of them in the model.
+	Elements, First int
 
 	bySeq []*State
 }
@@ -170,6 +173,9 @@ type Edge struct {
 	Sorted, Random, Peek bool
 	Format               string
 	Inner                *State
+	// Seq is the number of the statement among the elements of its process type,
+	// from 1; 0 if it is a jump that the text does not show.
+	Seq int
 	// Guards of a d_step: it can begin if one of them is executable, or Always.
 	Guards []*Edge
 	Always bool

@@ -2,6 +2,7 @@ package program
 
 import (
 	"fmt"
+	"slices"
 
 	"cpor/frontend/promela/syntax"
 	"cpor/internal/spell"
@@ -117,6 +118,7 @@ func (r *resolver) model(m *syntax.Model) {
 		r.process(r.p.Trace)
 	}
 	r.proc, r.scopes = nil, nil
+	r.number()
 	for _, l := range m.LTLs {
 		r.ltl(l)
 	}
@@ -607,6 +609,23 @@ func (r *resolver) expr(x syntax.Expr) Expr {
 		return r.remoteRef(x)
 	}
 	panic(fmt.Sprintf("promela: expression %T", x))
+}
+
+// number gives the elements of all process types their numbers, in the order of the
+// text.
+func (r *resolver) number() {
+	all := slices.Concat(r.p.Procs, r.p.Claims)
+	if r.p.Trace != nil {
+		all = append(all, r.p.Trace)
+	}
+	if len(r.p.Model.Files) == 1 {
+		slices.SortStableFunc(all, func(a, b *Proc) int { return int(a.Decl.Pos.Off) - int(b.Decl.Pos.Off) })
+	}
+	n := 0
+	for _, p := range all {
+		p.First = n
+		n += p.Elements
+	}
 }
 
 func (r *resolver) chanExpr(ref *syntax.Ref) Expr {
