@@ -89,7 +89,7 @@ func dporNames() []string {
 // anyModel returns the text of a benchmark of any of the papers.
 func anyModel(name string) ([]byte, error) {
 	var errs []error
-	for _, text := range []func(string) ([]byte, error){benchmarks.Model, benchmarks.DPORModel, benchmarks.LockModel, benchmarks.Siegel} {
+	for _, text := range []func(string) ([]byte, error){benchmarks.Model, benchmarks.DPORModel, benchmarks.LockModel, benchmarks.Siegel, benchmarks.UnfoldingModel} {
 		b, err := text(name)
 		if err == nil {
 			return b, nil

@@ -20,9 +20,12 @@ type builder struct {
 	stopped atomic.Bool
 	fault   atomic.Pointer[error] // a panic
 
-	levels   map[uint32][]*candidate // by size
-	pending  int
-	markings map[uint64][]uint32 // the events, or initial states, by the hashes of their markings
+	levels  map[uint32][]*candidate // by size
+	pending int
+	// The events, or initial states, that are not cut-off, by the hash of their
+	// markings, and of those of equal hash the one before.
+	markings map[uint64]uint32
+	older    map[uint32]uint32
 	round    uint32
 	onEvent  func(e uint32) (goOn bool) // told of each event that was added
 	onLevel  func(size uint32)          // told of each size before its events are added
@@ -33,7 +36,7 @@ func newBuilder(sys system.System, workers int) (*builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{prefix: newPrefix(prog), levels: map[uint32][]*candidate{}, markings: map[uint64][]uint32{}}
+	b := &builder{prefix: newPrefix(prog), levels: map[uint32][]*candidate{}, markings: map[uint64]uint32{}, older: map[uint32]uint32{}}
 	for range max(1, workers) {
 		b.workers = append(b.workers, newWorker(b.prefix, b.stopped.Load))
 	}
@@ -106,10 +109,15 @@ func (b *builder) build() {
 	for r := range b.roots {
 		b.events.at(uint32(r)).root = uint32(r)
 		roots = append(roots, uint32(r))
-		b.markings[startHash(uint32(r))] = []uint32{uint32(r)}
+		b.remember(startHash(uint32(r)), uint32(r))
 	}
 	// One after the other: the first finds the locations.
 	b.expand(roots)
+	defer func() {
+		for _, w := range b.workers {
+			w.lately = nil
+		}
+	}()
 	for size := uint32(1); b.pending > 0 && !b.stopped.Load(); size++ {
 		level := b.levels[size]
 		delete(b.levels, size)
@@ -130,7 +138,7 @@ func (b *builder) insert(level []*candidate) []uint32 {
 	twin := make([]uint32, len(level)) // 1 + the event with the same marking
 	b.parallel(len(level), func(w *worker, i int) {
 		c := level[i]
-		for _, e := range b.markings[c.hash] {
+		for e, ok := b.markings[c.hash]; ok; e, ok = b.older[e] {
 			if b.events.at(e).root == c.root && w.sameMarking(c, b.markingOf(w, e)) {
 				twin[i] = 1 + e
 				return
@@ -175,7 +183,7 @@ func (b *builder) insert(level []*candidate) []uint32 {
 		isCut := cut[i] || twin[i] != 0
 		e := b.add(c, isCut)
 		if !isCut {
-			b.markings[c.hash] = append(b.markings[c.hash], e)
+			b.remember(c.hash, e)
 			added = append(added, e)
 		}
 		if b.onEvent != nil && !b.onEvent(e) {
@@ -184,6 +192,14 @@ func (b *builder) insert(level []*candidate) []uint32 {
 		}
 	}
 	return added
+}
+
+// remember enters an event by the hash of its marking.
+func (b *builder) remember(hash uint64, e uint32) {
+	if f, ok := b.markings[hash]; ok {
+		b.older[e] = f
+	}
+	b.markings[hash] = e
 }
 
 // markingOf returns the marking of an event's history.
@@ -202,6 +218,6 @@ func (w *worker) markingOf(c *candidate) []uint64 {
 
 // sameMarking tells whether a candidate leads to a marking.
 func (w *worker) sameMarking(c *candidate, marking []uint64) bool {
-	w.c.load(c)
-	return slices.Equal(w.c.marking(c.leaf, nil), marking)
+	w.c2.load(c)
+	return slices.Equal(w.c2.marking(c.leaf, nil), marking)
 }

@@ -172,12 +172,37 @@ func (c *config) unpin(cond uint32) { c.get(cond).pins-- }
 // join adds an event with its history. If that excludes an event of the
 // configuration, or takes a pinned condition, nothing is added.
 func (c *config) join(e uint32) bool {
+	if c.excludes(e) {
+		return false
+	}
 	m := c.mark()
 	c.stack = append(c.stack[:0], e)
 	if c.add() {
 		return true
 	}
 	c.rewind(m)
+	return false
+}
+
+// excludes tells whether what an event takes is pinned or was taken by another one:
+// most that cannot be added are found out so, without a change to the table.
+func (c *config) excludes(e uint32) bool {
+	p := c.p
+	if p.isRoot(e) {
+		return e != c.root
+	}
+	ev := p.events.at(e)
+	l := p.leaf(ev.leaf)
+	pre := p.words.from(ev.pre)[:l.numPre()]
+	n := 1 + len(l.children)
+	for i, w := range pre {
+		if i >= n && !l.acc[i-n].write {
+			continue
+		}
+		if s := c.get(w); s.key != 0 && (s.pins > 0 || s.by != 0) && s.by != e {
+			return true
+		}
+	}
 	return false
 }
 

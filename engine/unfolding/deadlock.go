@@ -14,8 +14,8 @@ import (
 // each thread one condition and the conditions that it reads, all concurrent,
 // such that what the thread does on them is to be blocked. That is searched for
 // thread by thread; what one has read is pinned and must hold for the others.
-// The next thread is the one that made what was read last, for it must be stuck
-// itself before it makes something else.
+// The next thread is one that made what was read last, or may make something else
+// of it, for it must be stuck itself before it does.
 type deadlocks struct {
 	w     *worker
 	obs   *system.Observers
@@ -29,7 +29,7 @@ type deadlocks struct {
 // search goes through the deadlocks of the prefix.
 func (w *worker) searchDeadlocks(obs *system.Observers, found func(c *config) bool) {
 	p := w.p
-	w.e = p.events.n
+	w.e, w.c = p.events.n, w.c2
 	for r := range p.roots {
 		for i, x := range *p.comps.Load() {
 			if !x.thread || obs.Has(int(x.number)) {
@@ -49,16 +49,24 @@ func (w *worker) searchDeadlocks(obs *system.Observers, found func(c *config) bo
 // none, and the configuration leads to a deadlock.
 func (d *deadlocks) next() (thread uint32, ok bool) {
 	p, c := d.w.p, d.w.c
+	open := func(t uint32) bool {
+		return p.cond(c.current(t)).value != uint64(nobody) && !slices.Contains(d.stuck, t) && !d.obs.Has(int(p.comp(t).number))
+	}
 	for _, b := range slices.Backward(d.blame) {
-		if e := p.cond(b).event; !p.isRoot(e) {
-			if t := p.thread(e); !slices.Contains(d.stuck, t) && !d.obs.Has(int(p.comp(t).number)) {
+		x := p.cond(b)
+		if !p.isRoot(x.event) {
+			if t := p.thread(x.event); open(t) {
+				return t, true
+			}
+		}
+		for _, t := range p.comp(x.comp).writers {
+			if open(t) {
 				return t, true
 			}
 		}
 	}
 	for i, x := range *p.comps.Load() {
-		t := uint32(i)
-		if x.thread && p.cond(c.current(t)).value != uint64(nobody) && !slices.Contains(d.stuck, t) && !d.obs.Has(int(x.number)) {
+		if t := uint32(i); x.thread && open(t) {
 			return t, true
 		}
 	}

@@ -1,6 +1,7 @@
 package unfolding
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 
@@ -9,11 +10,14 @@ import (
 
 // worker looks for the events that an event makes possible.
 type worker struct {
-	p    *prefix
-	run  *runner
-	c    *config
-	c2   *config // for comparisons
-	stop func() bool
+	p   *prefix
+	run *runner
+	c   *config
+	c2  *config // for comparisons
+	// The histories of events that were looked at lately.
+	lately []*lately
+	clock  uint64
+	stop   func() bool
 
 	e     uint32 // the event
 	made  []uint32
@@ -48,8 +52,9 @@ func (w *worker) extensions(e, root, round uint32) []*candidate {
 	p := w.p
 	w.e, w.found = e, nil
 	clear(w.seen)
-	w.c.reset(root)
 	if p.isRoot(e) {
+		w.c = w.c2
+		w.c.reset(root)
 		// In the beginning every thread can do something, and touches what
 		// nobody has touched: there is nothing to learn.
 		if round > 0 {
@@ -62,9 +67,7 @@ func (w *worker) extensions(e, root, round uint32) []*candidate {
 		}
 		return w.found
 	}
-	if !w.c.join(e) {
-		panic("unfolding: an event whose history is none")
-	}
+	w.c = w.history(e, root)
 	ev, l := p.events.at(e), p.leafOf(e)
 	if round == 0 {
 		for i := range uint32(1 + len(l.children)) {
@@ -90,14 +93,89 @@ func (w *worker) extensions(e, root, round uint32) []*candidate {
 	return w.found
 }
 
+// lately is a configuration that is kept: the history of an event, which was made
+// of those of events before it.
+type lately struct {
+	c     *config
+	chain []reached
+	used  uint64
+}
+
+// reached says when the configuration was the history of an event.
+type reached struct {
+	event uint32
+	at    checkpoint
+}
+
+// maxLately is how many histories a worker keeps. Those of maxShort events are
+// made faster than found.
+const (
+	maxLately = 16
+	maxShort  = 64
+)
+
+// history returns the history of an event as a configuration. The next events of a
+// thread mostly come soon, and then little has to be added to a history that is
+// there.
+func (w *worker) history(e, root uint32) *config {
+	p := w.p
+	w.clock++
+	ev := p.events.at(e)
+	var best *lately
+	at := -1
+	if ev.size > maxShort {
+		w.c2.stack = w.c2.stack[:0]
+		w.c2.pushPre(ev, p.leaf(ev.leaf))
+		for _, l := range w.lately {
+			for i := len(l.chain) - 1; i >= 0; i-- {
+				x := l.chain[i]
+				if slices.Contains(w.c2.stack, x.event) && (best == nil || x.at.size > best.chain[at].at.size) {
+					best, at = l, i
+				}
+			}
+		}
+	}
+	if best != nil {
+		best.chain = best.chain[:at+1]
+		best.c.rewind(best.chain[at].at)
+	} else {
+		switch {
+		case len(w.lately) == 0, len(w.lately) < maxLately && ev.size > maxShort:
+			best = &lately{c: newConfig(p)}
+			w.lately = append(w.lately, best)
+		case ev.size <= maxShort:
+			best = w.lately[0]
+		default:
+			best = slices.MinFunc(w.lately, func(x, y *lately) int { return cmp.Compare(x.used, y.used) })
+		}
+		best.c.reset(root)
+		best.chain = best.chain[:0]
+	}
+	best.used = w.clock
+	if !best.c.join(e) {
+		panic("unfolding: an event whose history is none")
+	}
+	// The last ones are enough: what comes next follows one of them.
+	if n := len(best.chain); n >= 8 {
+		best.chain = append(best.chain[:0], best.chain[n-4:]...)
+	}
+	best.chain = append(best.chain, reached{e, best.c.mark()})
+	return best.c
+}
+
 // concerned tells whether transitions of a local state can touch what event e
 // left behind, and whether that became known in the round given.
 func (w *worker) concerned(l *local, round uint32) bool {
 	first := ^uint32(0)
 	for _, u := range l.uses {
 		for _, a := range w.p.leafOf(w.e).acc {
-			if u.loc == a.loc && (a.write || u.write) {
-				first = min(first, u.round)
+			if since := u.writes; u.loc == a.loc {
+				if a.write {
+					since = u.touch
+				}
+				if since != 0 {
+					first = min(first, since)
+				}
 			}
 		}
 	}
@@ -163,35 +241,38 @@ func (w *worker) visit(n, root *node, alt uint64, context []known) {
 	if w.stop() {
 		return
 	}
-	b := n.body.Load()
-	if b == nil {
-		w.run.run(w.local, root, alt, context, w.values, func(loc uint32) uint64 {
-			return w.p.cond(w.c.current(loc)).value
-		})
-		b = n.body.Load()
+	if n.leaf.Load() == nil && n.question.Load() == nil {
+		w.execute(root, alt, context)
 	}
-	if b.leaf != nil {
-		w.end(b.leaf)
+	if l := n.leaf.Load(); l != nil {
+		w.end(l)
 		return
 	}
-	w.ask(b, w.c.current(b.loc), root, alt, context)
+	q := n.question.Load()
+	w.ask(q, w.c.current(q.loc), root, alt, context)
+}
+
+// execute executes the transition with the values that it has, and all others as
+// they are after the configuration, so that the tree grows to its end.
+func (w *worker) execute(root *node, alt uint64, context []known) {
+	w.run.run(w.local, root, alt, context, w.values, func(loc uint32) uint64 {
+		return w.p.cond(w.c.current(loc)).value
+	})
 }
 
 // ask answers a question with a condition of the location that is in the
 // configuration, and with those that were made from it and are concurrent.
-func (w *worker) ask(b *body, cond uint32, root *node, alt uint64, context []known) {
+func (w *worker) ask(q *question, cond uint32, root *node, alt uint64, context []known) {
 	p := w.p
 	x := p.cond(cond)
-	if v := x.value; !b.fixed || b.value == v {
+	if v := x.value; !q.fixed || q.value == v {
 		w.path = append(w.path, cond)
-		w.values = append(w.values, known{b.loc, v})
+		w.values = append(w.values, known{q.loc, v})
 		w.c.pin(cond)
-		n := next(b, v)
+		n := q.next(v)
 		if n == nil {
-			w.run.run(w.local, root, alt, context, w.values, func(loc uint32) uint64 {
-				return p.cond(w.c.current(loc)).value
-			})
-			n = next(b, v)
+			w.execute(root, alt, context)
+			n = q.next(v)
 		}
 		w.visit(n, root, alt, context)
 		w.c.unpin(cond)
@@ -205,19 +286,10 @@ func (w *worker) ask(b *body, cond uint32, root *node, alt uint64, context []kno
 		}
 		m := w.c.mark()
 		if w.c.join(e) {
-			w.ask(b, k, root, alt, context)
+			w.ask(q, k, root, alt, context)
 		}
 		w.c.rewind(m)
 	}
-}
-
-func next(b *body, v uint64) *node {
-	for _, e := range *b.edges.Load() {
-		if e.value == v {
-			return e.node
-		}
-	}
-	return nil
 }
 
 // extend has come to the end of a transition, which may be a new event.

@@ -112,10 +112,10 @@ func (c *config) history(last *leaf) *history {
 // less is the adequate total order on candidates of one size. See the package
 // documentation.
 func (w *worker) less(x, y *candidate) bool {
-	w.c.load(x)
-	a := w.c.history(x.leaf)
-	w.c.load(y)
-	b := w.c.history(y.leaf)
+	w.c2.load(x)
+	a := w.c2.history(x.leaf)
+	w.c2.load(y)
+	b := w.c2.history(y.leaf)
 	if x.root != y.root {
 		return x.root < y.root
 	}

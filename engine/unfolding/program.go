@@ -27,7 +27,8 @@ type program struct {
 	pieces  system.Pieces
 	numbers map[comp]uint32 // of threads and locations
 	comps   atomic.Pointer[[]*component]
-	byPart  map[string]*local
+	locals  uint32
+	byHash  map[uint64]*local // those of equal hash in a list
 	leaves  atomic.Pointer[[]*leaf]
 	fresh   []interest // found since the last settle
 	viols   bool
@@ -72,50 +73,68 @@ type local struct {
 	hash   uint64
 	tree   node
 	// What its transitions may access, as far as is known: changed by settle
-	// only. round is when it was found.
+	// only.
 	uses []use
+	same *local // another one of the same hash
 }
 
+// use says that a transition may touch a location: since when that is known,
+// and since when that it may write it; 0 for not.
 type use struct {
-	loc   uint32
-	write bool
-	round uint32
+	loc           uint32
+	touch, writes uint32
 }
 
 // node is a place in the tree of what an alternative does: unknown, a
 // question for the value of a location, or the end of the transition.
 type node struct {
-	body atomic.Pointer[body]
+	question atomic.Pointer[question]
+	leaf     atomic.Pointer[leaf]
 }
 
-type body struct {
-	leaf *leaf // nil for a question
-	loc  uint32
+type question struct {
+	loc uint32
 	// The only value that is asked about, where an alternative is executed
 	// that exists because of it.
 	fixed bool
 	value uint64
-	edges atomic.Pointer[[]edge]
+	edges atomic.Pointer[edge]
 }
 
 type edge struct {
 	value uint64
-	node  *node
+	node  node
+	next  *edge
+}
+
+// next returns the node that a value leads to; nil if it was not met yet.
+func (q *question) next(v uint64) *node {
+	for e := q.edges.Load(); e != nil; e = e.next {
+		if e.value == v {
+			return &e.node
+		}
+	}
+	return nil
 }
 
 // leaf is a transition of a thread in all that it depends on: its local state,
 // the alternative, the values of the locations that it touches.
 type leaf struct {
-	id       uint32
-	kind     system.Kind
-	atEnd    bool
-	writes   bool
-	before   *local
-	after    *local
+	id     uint32
+	kind   system.Kind
+	atEnd  bool
+	writes bool
+	before *local
+	after  *local
+	acc    []access // in the order of the questions
+	delta  uint64   // what it changes in the hash of a marking
+	*extra
+}
+
+// extra is what few transitions have.
+type extra struct {
 	alt      uint64
-	acc      []access // in the order of the questions
 	children []*local
-	delta    uint64 // what it changes in the hash of a marking
 	viol     *system.Violation
 	// The next alternative, where there is one: its tree, in which values are
 	// fixed that this alternative and the ones before have read.
@@ -136,11 +155,14 @@ type known struct {
 	value uint64
 }
 
+// nothing is the extra of most.
+var nothing = &extra{}
+
 // nobody is the local state of threads that do not exist.
 const nobody = ^uint32(0)
 
 func newProgram(sys system.System) (*program, error) {
-	p := &program{sys: sys, roots: sys.Initial(), m: sys.NewMachine(), numbers: map[comp]uint32{}, byPart: map[string]*local{}}
+	p := &program{sys: sys, roots: sys.Initial(), m: sys.NewMachine(), numbers: map[comp]uint32{}, byHash: map[uint64]*local{}}
 	pieces, ok := system.As[system.Pieces](p.m)
 	if !ok {
 		return nil, errNoPieces
@@ -191,20 +213,19 @@ func (p *program) component(c comp) *component {
 
 // local returns a local state. The caller has the lock.
 func (p *program) local(c *component, part []uint64) *local {
-	key := make([]byte, 0, 4+8*len(part))
-	key = append(key, byte(c.index), byte(c.index>>8), byte(c.index>>16), byte(c.index>>24))
 	h := mix(uint64(c.index), 1)
 	for i, w := range part {
-		for s := 0; s < 64; s += 8 {
-			key = append(key, byte(w>>s))
-		}
 		h ^= mix(w, uint64(c.number)<<20|uint64(i+2))
 	}
-	l := p.byPart[string(key)]
-	if l == nil {
-		l = &local{id: uint32(len(p.byPart)), thread: c.index, part: slices.Clone(part), hash: h}
-		p.byPart[string(key)] = l
+	first := p.byHash[h]
+	for l := first; l != nil; l = l.same {
+		if l.thread == c.index && slices.Equal(l.part, part) {
+			return l
+		}
 	}
+	l := &local{id: p.locals, thread: c.index, part: slices.Clone(part), hash: h, same: first}
+	p.locals++
+	p.byHash[h] = l
 	return l
 }
 
@@ -263,7 +284,10 @@ func (r *runner) run(l *local, root *node, alt uint64, context, path []known, va
 			answer(a.Loc)
 		}
 	}
-	lf := &leaf{kind: out.Kind, atEnd: out.AtEnd, before: l, alt: alt, viol: out.Violation, nextAlt: out.Next}
+	lf := &leaf{kind: out.Kind, atEnd: out.AtEnd, before: l, extra: nothing}
+	if alt != 0 || out.Violation != nil || out.Next != 0 || out.Created {
+		lf.extra = &extra{alt: alt, viol: out.Violation, nextAlt: out.Next}
+	}
 	lf.acc = make([]access, len(asked))
 	for i, k := range asked {
 		lf.acc[i] = access{loc: k.loc, old: k.value, new: k.value}
@@ -329,37 +353,35 @@ func (r *runner) run(l *local, root *node, alt uint64, context, path []known, va
 	}
 	n := root
 	for i, k := range asked {
-		b := n.body.Load()
-		if b == nil {
-			b = &body{loc: k.loc}
-			if j := find(context, k.loc); j >= 0 {
-				b.fixed, b.value = true, context[j].value
-			}
-			b.edges.Store(&[]edge{})
-			n.body.Store(b)
-			p.fresh = append(p.fresh, interest{l, k.loc, false})
-		}
-		if b.leaf != nil || b.loc != k.loc {
+		q := n.question.Load()
+		if n.leaf.Load() != nil || q != nil && q.loc != k.loc {
 			panic(fmt.Sprintf("unfolding: thread %d asks for another location when the same values were read", t))
 		}
-		e := *b.edges.Load()
-		j := slices.IndexFunc(e, func(e edge) bool { return e.value == k.value })
-		if j < 0 {
-			e = append(slices.Clone(e), edge{k.value, &node{}})
-			j = len(e) - 1
-			b.edges.Store(&e)
+		if q == nil {
+			q = &question{loc: k.loc}
+			if j := find(context, k.loc); j >= 0 {
+				q.fixed, q.value = true, context[j].value
+			}
+			n.question.Store(q)
+			p.fresh = append(p.fresh, interest{l, k.loc, false})
 		}
-		n = e[j].node
+		next := q.next(k.value)
+		if next == nil {
+			e := &edge{value: k.value, next: q.edges.Load()}
+			q.edges.Store(e)
+			next = &e.node
+		}
+		n = next
 		if lf.acc[i].write {
 			p.fresh = append(p.fresh, interest{l, k.loc, true})
 		}
 	}
-	if n.body.Load() == nil {
+	if n.leaf.Load() == nil {
 		all := *p.leaves.Load()
 		lf.id = uint32(len(all))
 		all = append(all, lf)
 		p.leaves.Store(&all)
-		n.body.Store(&body{leaf: lf})
+		n.leaf.Store(lf)
 	}
 }
 
@@ -377,8 +399,14 @@ func find(ks []known, loc uint32) int {
 func (p *program) settle(round uint32) int {
 	n := 0
 	for _, f := range p.fresh {
-		if !slices.ContainsFunc(f.l.uses, func(u use) bool { return u.loc == f.loc && u.write == f.write }) {
-			f.l.uses = append(f.l.uses, use{f.loc, f.write, round})
+		i := slices.IndexFunc(f.l.uses, func(u use) bool { return u.loc == f.loc })
+		if i < 0 {
+			i = len(f.l.uses)
+			f.l.uses = append(f.l.uses, use{loc: f.loc, touch: round})
+			n++
+		}
+		if u := &f.l.uses[i]; f.write && u.writes == 0 {
+			u.writes = round
 			n++
 		}
 		c := p.comp(f.loc)
