@@ -13,8 +13,14 @@ func TestNamesAreTheModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != len(Names()) {
-		t.Errorf("%d models embedded, %d named", len(files), len(Names()))
+	others := 0
+	for _, f := range files {
+		if f == "mattern.model" { // the protocol of engine/cluster, no row of the table
+			others++
+		}
+	}
+	if len(files)-others != len(Names()) {
+		t.Errorf("%d models embedded, %d named", len(files)-others, len(Names()))
 	}
 	inTable := map[string]bool{}
 	for _, r := range Table1() {
