@@ -3,6 +3,8 @@ package gosrc
 import (
 	"testing"
 
+	"cpor/engine"
+	"cpor/engine/stateless"
 	"cpor/system/systemtest"
 )
 
@@ -168,5 +170,74 @@ func TestConform(t *testing.T) {
 				t.Error(u)
 			}
 		})
+	}
+}
+
+// TestExecutions holds the number of executions of small programs to that of their
+// Mazurkiewicz traces, found by reasoning.
+func TestExecutions(t *testing.T) {
+	c := compiled(t, `package m
+
+import (
+	"sync"
+	"testing"
+)
+
+func TestMutex(t *testing.T) { // 3! orders of the lock; Add and Done do not count
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			mu.Lock()
+			defer mu.Unlock()
+		}()
+	}
+	wg.Wait()
+}
+
+func TestReaders(t *testing.T) { // readers do not depend on each other
+	var mu sync.RWMutex
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			mu.RLock()
+			defer mu.RUnlock()
+		})
+	}
+	wg.Wait()
+}
+
+func TestPipe(t *testing.T) { // meetings of two are in one order
+	c := make(chan int)
+	go func() {
+		for i := range 5 {
+			c <- i
+		}
+		close(c)
+	}()
+	for range c {
+	}
+}
+
+func TestSenders(t *testing.T) { // 2! orders
+	c := make(chan int, 2)
+	for i := range 2 {
+		go func() { c <- i }()
+	}
+	<-c
+	<-c
+}
+`)
+	for name, want := range map[string]uint64{"TestMutex": 6, "TestReaders": 1, "TestPipe": 1, "TestSenders": 2} {
+		p, err := c.Test(name, Explore{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := stateless.Run(t.Context(), p.System, stateless.Options{Reduction: stateless.DPOR})
+		if err != nil || res.Verdict != engine.Pass || res.Executions != want || res.BlockedExecutions != 0 {
+			t.Errorf("%s: %+v, %v; want %d executions", name, res, err, want)
+		}
 	}
 }

@@ -49,6 +49,7 @@ type compiler struct {
 	start    []int32 // of blocks
 	patches  []patch
 	current  ssa.Instruction
+	late     bool // returns run the deferred calls
 }
 
 // patch is a target that has to be filled in.
@@ -139,21 +140,25 @@ func (c *compiler) function() {
 		c.slot[v] = c.alloc(c.typ(v.Type()).Size)
 	}
 	deferring := fn.Recover != nil
+	runs := false
 	for _, b := range fn.Blocks {
 		for _, i := range b.Instrs {
 			if v, ok := i.(ssa.Value); ok {
 				c.slot[v] = c.alloc(c.valueSize(v))
 			}
 			switch i := i.(type) {
-			case *ssa.Defer, *ssa.RunDefers:
+			case *ssa.Defer:
 				deferring = true
+			case *ssa.RunDefers:
+				deferring, runs = true, true
 			case *ssa.Call:
 				if b, ok := i.Call.Value.(*ssa.Builtin); ok && b.Name() == "ssa:deferstack" {
-					deferring = true
+					deferring, c.late = true, true
 				}
 			}
 		}
 	}
+	c.late = c.late && !runs
 	if deferring {
 		f.Defers = c.alloc(1)
 	}
@@ -516,8 +521,25 @@ func (c *compiler) instruction(i ssa.Instruction) {
 	case *ssa.RunDefers:
 		c.emit(Instr{Op: RunDefers})
 	case *ssa.Panic:
+		if m, ok := i.X.(*ssa.MakeInterface); ok {
+			if k, ok := m.X.(*ssa.Const); ok && k.Value != nil && k.Value.Kind() == constant.String && rangePanics[constant.StringVal(k.Value)] != "" && !c.fromSource(i) {
+				c.f.Texts = append(c.f.Texts, rangePanics[constant.StringVal(k.Value)])
+				c.emit(Instr{Op: Throw, N: int32(len(c.f.Texts) - 1)})
+				return
+			}
+		}
 		c.emit(Instr{Op: Panic, A: c.reg(i.X)})
 	case *ssa.Return:
+		if c.late && c.block != c.ssa.Recover {
+			// The builder leaves RunDefers out where all defer statements stand in the
+			// bodies of ranges over functions.
+			c.emit(Instr{Op: RunDefers})
+			for _, r := range i.Results {
+				if u := resultLoad(r); u != nil {
+					c.unary(u)
+				}
+			}
+		}
 		var moves []Move
 		at := int32(0)
 		for _, r := range i.Results {
@@ -536,6 +558,26 @@ func (c *compiler) instruction(i ssa.Instruction) {
 	default:
 		c.refuse("has an instruction %T", i)
 	}
+}
+
+// rangePanics are the run-time errors that the builder's panics in ranges over
+// functions stand for.
+var rangePanics = map[string]string{
+	"yield function called after range loop exit": "range function continued iteration after function for loop body returned false",
+	"iterator call did not preserve panic":        "range function recovered a loop body panic and did not resume panicking",
+}
+
+// fromSource tells whether a panic stands in the program.
+func (c *compiler) fromSource(i *ssa.Panic) bool { return i.Pos().IsValid() && c.ssa.Synthetic == "" }
+
+// resultLoad returns the load of a result's variable.
+func resultLoad(v ssa.Value) *ssa.UnOp {
+	if u, ok := v.(*ssa.UnOp); ok && u.Op == token.MUL {
+		if _, ok := u.X.(*ssa.Alloc); ok {
+			return u
+		}
+	}
+	return nil
 }
 
 func (c *compiler) branch(i *ssa.If) {

@@ -109,6 +109,7 @@ const (
 	Refuse       // Texts[N] says what cannot be explored
 	StrFrom      // r[A] = unsafe.String(r[B], r[C])
 	CheckNil     // panics if r[A] is nil
+	Throw        // a run-time error: Texts[N]
 
 	// Operations that synchronise: each begins a transition.
 	FirstSync

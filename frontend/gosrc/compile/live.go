@@ -144,6 +144,13 @@ func use(x ssa.Instruction, live map[ssa.Value]bool) {
 	case *ssa.Phi, *ssa.DebugRef:
 		return
 	}
+	if r, ok := x.(*ssa.Return); ok {
+		for _, v := range r.Results {
+			if u := resultLoad(v); u != nil {
+				live[u.X] = true // it may be loaded again, behind the deferred calls
+			}
+		}
+	}
 	var ops [16]*ssa.Value
 	for _, o := range x.Operands(ops[:0]) {
 		if *o == nil {

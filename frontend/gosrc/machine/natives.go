@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cpor/frontend/gosrc/compile"
+	"cpor/system"
 )
 
 // native is a function that the machine itself performs. The registers begin with
@@ -186,6 +187,10 @@ func init() {
 				return
 			}
 			n := int64(r[1])
+			if n > 0 && m.sys.races && m.empty(r[0]) {
+				m.ordered(g, r[0]+wgWaits, "WaitGroup.Add from zero", "WaitGroup.Wait")
+				m.mark(g, r[0]+wgAdds)
+			}
 			if n < 0 {
 				m.release(g, r[0])
 			}
@@ -214,6 +219,10 @@ func init() {
 				return
 			}
 			m.acquire(g, r[0])
+			if m.sys.races {
+				m.ordered(g, r[0]+wgAdds, "WaitGroup.Wait", "WaitGroup.Add from zero")
+				m.mark(g, r[0]+wgWaits)
+			}
 		}})
 
 	// Once: 0 not yet, 1 running, 2 done.
@@ -358,6 +367,59 @@ const (
 	rwHeld    = 1
 	rwReaders = 2
 )
+
+// The words of a WaitGroup behind the shares: their shadows have who has added from
+// zero, and who has waited.
+const (
+	wgAdds  = 3
+	wgWaits = 4
+)
+
+// mark adds g to those who are remembered at a word.
+func (m *Machine) mark(g *goroutine, p uint64) {
+	a := m.addr(p)
+	r := epoch(g)
+	if old := m.shadow[a].r; old != 0 {
+		r = m.addReader(old, g)
+	}
+	if a < m.fresh {
+		m.log = append(m.log, undo{undoShadowR, a, m.shadow[a].r})
+	}
+	m.shadow[a].r = r
+}
+
+// ordered reports a race unless all that are remembered at a word come before g: an
+// Add that begins a new use of a WaitGroup, and a Wait, must be ordered. Whether the
+// counter is zero depends on who was first, so that this looks at the order that is
+// explored, as Go's race detector does.
+func (m *Machine) ordered(g *goroutine, p uint64, what, other string) {
+	r := m.shadow[m.addr(p)].r
+	earlier := uint64(0)
+	switch {
+	case r == 0:
+	case r&manyReads == 0:
+		if !m.before(r, g) {
+			earlier = r
+		}
+	default:
+		for t, x := range m.clock(uint32(r)) {
+			if e := uint64(t+1)<<32 | uint64(x); x > 0 && !m.before(e, g) {
+				earlier = e
+				break
+			}
+		}
+	}
+	if earlier == 0 {
+		return
+	}
+	stack := m.stackOf(g)
+	m.addViolation(&system.Violation{Kind: Raced, Pos: m.userPos(stack), Object: "WaitGroup",
+		Message: fmt.Sprintf("data race: %s by %s is not ordered with the earlier %s by %s", what, m.ThreadName(int(g.number)), other, m.ThreadName(int(earlier>>32)-1))})
+	if m.report != nil {
+		m.report.stacks = []Stack{{Goroutine: m.Describe(int(g.number)), What: what, Frames: m.places(stack)},
+			{Goroutine: m.Describe(int(earlier>>32) - 1), What: "earlier " + other}}
+	}
+}
 
 // readShare adds a reader.
 func (m *Machine) readShare(g *goroutine, p uint64) {

@@ -620,6 +620,10 @@ func (m *Machine) run(g *goroutine) stop {
 			case compile.Defer:
 				f.pc = pc
 				m.deferCall(g, f, i, r)
+			case compile.Throw:
+				f.pc = pc
+				m.throw(g, fn.Texts[i.N])
+				break frame
 			case compile.Panic:
 				f.pc = pc
 				m.panic(g, r[i.A], r[i.A+1])

@@ -168,6 +168,22 @@ func (m *Machine) noShares(g *goroutine, p uint64) bool {
 	return true
 }
 
+// empty tells whether there is no token, for checks that must not change what the
+// transition depends on.
+func (m *Machine) empty(p uint64) bool {
+	a := m.addr(p)
+	n := int(m.mem[a+1])
+	for i := 0; i < n; i += shareWords {
+		at := int(m.addr(m.mem[a])) + i
+		for k := range shareMasks {
+			if m.mem[at+1+k] != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // scanNew records that it was read which goroutines there are.
 func (m *Machine) scanNew(g *goroutine) {
 	if !m.track {
