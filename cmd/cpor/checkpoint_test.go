@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"math/rand/v2"
@@ -38,11 +39,18 @@ func TestKill(t *testing.T) {
 		os.RemoveAll(dir)
 		for args := first; ; {
 			cmd := exec.Command(bin, slices.Concat(args, []string{"-workers", []string{"1", "2", "5"}[rand.IntN(3)]})...)
-			if killed < *kills {
-				timer := time.AfterFunc(time.Duration(50+rand.IntN(800))*time.Millisecond, func() { cmd.Process.Kill() })
-				defer timer.Stop()
+			var stdout, stderr bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
 			}
-			out, err := cmd.Output()
+			stop := func() bool { return true }
+			if killed < *kills {
+				stop = time.AfterFunc(time.Duration(50+rand.IntN(800))*time.Millisecond, func() { cmd.Process.Kill() }).Stop
+			}
+			err := cmd.Wait()
+			stop()
+			out := stdout.Bytes()
 			if err == nil {
 				var got result
 				if err := json.Unmarshal(out, &got); err != nil {
@@ -54,7 +62,7 @@ func TestKill(t *testing.T) {
 				break
 			}
 			if code := cmd.ProcessState.ExitCode(); code != -1 {
-				t.Fatalf("after %d kills: exit code %d\n%s%s", killed, code, out, err.(*exec.ExitError).Stderr)
+				t.Fatalf("after %d kills: exit code %d\n%s%s", killed, code, out, stderr.Bytes())
 			}
 			killed++
 			if _, err := os.Stat(filepath.Join(dir, "checkpoint")); err == nil {
