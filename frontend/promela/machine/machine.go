@@ -154,6 +154,7 @@ type Machine struct {
 	failed  int  // violations of the step
 	at      *edge
 	told    []told     // the edges of the step, while tracking is on
+	said    []int32    // the messages of told
 	diedAt  system.Pos // where the process ended that the step ended
 	depth   int        // of questions about other processes
 	moving  answer     // whether a process can move in the loaded state
@@ -371,7 +372,7 @@ func (m *Machine) stepProcess(t int, alt uint64) system.Outcome {
 func (m *Machine) step(t int, alt uint64) system.Outcome {
 	m.acc = m.acc[:0]
 	m.viol, m.fatal, m.failed, m.chained = nil, false, 0, false
-	m.told = m.told[:0]
+	m.told, m.said = m.told[:0], m.said[:0]
 	m.touch(m.sys.locControl(t), false)
 	if t >= m.n {
 		// It has died, or is not there yet, and may be created (again).
@@ -863,9 +864,9 @@ func (m *Machine) execute(o option) {
 	m.at = e
 	if m.track {
 		m.touch(m.sys.locControl(m.t), true) // also if a fault keeps it where it is
-		m.told = append(m.told, told{e, m.t, m.proc})
+		m.told = append(m.told, told{e: e, t: m.t, proc: m.proc})
 		if o.re != nil {
-			m.told = append(m.told, told{o.re, int(o.other), m.sys.procs[m.words[m.base[o.other]]&0xff]})
+			m.told = append(m.told, told{e: o.re, t: int(o.other), proc: m.sys.procs[m.words[m.base[o.other]]&0xff]})
 		}
 	}
 	if e == death {
@@ -916,6 +917,7 @@ func (m *Machine) send(e *edge) {
 		return
 	}
 	m.evalMessage(e, c)
+	m.say(c, 1)
 	n := m.length(c)
 	if len(e.send.args) < len(c.c.Fields) {
 		m.fail(system.Runtime, e.src.Pos, false, "this send has %d fields, the messages of %s have %d", len(e.send.args), c.c.Name, len(c.c.Fields))
@@ -964,6 +966,7 @@ func (m *Machine) receive(e *edge) {
 	for f := range c.c.Fields {
 		m.msg = append(m.msg, m.field(c, slot, f))
 	}
+	m.say(c, 1)
 	if len(r.args) < len(c.c.Fields) {
 		m.fail(system.Runtime, e.src.Pos, false, "this receive has %d fields, the messages of %s have %d", len(r.args), c.c.Name, len(c.c.Fields))
 	}
@@ -998,6 +1001,7 @@ func (m *Machine) storeMessage(r *receiver) {
 func (m *Machine) handshake(o option) {
 	c := m.channel(o.e.send.ch(m))
 	m.evalMessage(o.e, c)
+	m.say(c, 2)
 	if len(o.e.send.args) < len(c.c.Fields) {
 		m.fail(system.Runtime, o.e.src.Pos, false, "this send has %d fields, the messages of %s have %d", len(o.e.send.args), c.c.Name, len(c.c.Fields))
 	}

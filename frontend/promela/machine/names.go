@@ -2,10 +2,12 @@ package machine
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"cpor/frontend/promela/program"
+	"cpor/frontend/promela/syntax"
 	"cpor/system"
 )
 
@@ -47,6 +49,10 @@ type told struct {
 	e    *edge
 	t    int
 	proc *proctype // of t
+	// The message that was sent or received: its channel, nil if there is none, and
+	// where its fields are in Machine.said.
+	c    *channel
+	from int
 }
 
 // Told implements system.Telling: the statements of the step, those of another
@@ -84,11 +90,58 @@ func (m *Machine) Told() (system.Pos, string) {
 			b.WriteString(m.ThreadName(at) + ": ")
 		}
 		b.WriteString(text)
+		b.WriteString(m.chosen(d))
 	}
 	if pos.Line == 0 {
 		pos = m.diedAt
 	}
 	return pos, b.String()
+}
+
+// say notes the message that is being sent or received with the last n edges that are
+// told. A d_step is told as a whole.
+func (m *Machine) say(c *inst, n int) {
+	if !m.track {
+		return
+	}
+	from := len(m.said)
+	m.said = append(m.said, m.msg...)
+	for i := range m.told[len(m.told)-n:] {
+		if d := &m.told[len(m.told)-n+i]; d.e.kind == program.Send || d.e.kind == program.Recv {
+			d.c, d.from = c.c, from
+		}
+	}
+}
+
+// chosen returns what the text of a step leaves open: the values of a message, and what
+// a select has taken; empty if nothing.
+func (m *Machine) chosen(d told) string {
+	if d.e == death {
+		return ""
+	}
+	src := d.e.src
+	if k, ok := src.X.(*program.Const); ok && src.Kind == program.Assign {
+		if _, ok := src.Stmt.(*syntax.Select); ok {
+			return fmt.Sprintf(" = %d", k.Value)
+		}
+	}
+	if d.c == nil {
+		return ""
+	}
+	open := func(x program.Expr) bool {
+		_, ok := x.(*program.Const)
+		return !ok
+	}
+	sign := ""
+	if src.Kind == program.Send && slices.ContainsFunc(src.Args, open) {
+		sign = " → "
+	} else if src.Kind == program.Recv && slices.ContainsFunc(src.Recv, func(a program.RecvArg) bool { return a.Match == nil || open(a.Match) }) {
+		sign = " ← "
+	}
+	if sign == "" {
+		return ""
+	}
+	return sign + m.message(&inst{c: d.c}, func(f int) int32 { return m.said[d.from+f] })
 }
 
 // value prints a value of a type.

@@ -217,3 +217,31 @@ func TestBadTrails(t *testing.T) {
 		}
 	}
 }
+
+// TestTold: a step is told with the messages by name, with their values where the text
+// leaves them open, and with what a select has taken.
+func TestTold(t *testing.T) {
+	s := parse(t, `mtype = { ping, pong };
+chan a = [0] of { mtype, byte }; chan b = [2] of { mtype };
+active proctype A() { byte x; mtype what = pong; select (x : 4 .. 5); a!ping(x); b!what; b!ping }
+active proctype B() { byte n; mtype m; a?m,n; b?m; b?ping }`)
+	m := s.newMachine()
+	m.Track(true)
+	for _, x := range []struct {
+		process int
+		want    string
+	}{
+		{0, "select (x : 4 .. 5) = 5"},
+		{0, "a!ping(x) → (ping,5); B[1]: a?m,n ← (ping,5)"}, {0, "b!what → pong"}, {0, "b!ping"}, {1, "b?m ← pong"}, {1, "b?ping"},
+	} {
+		alt := uint64(0)
+		if strings.HasPrefix(x.want, "select") {
+			alt = 1
+		}
+		m.Load(m.Encode(nil))
+		m.Step(x.process, alt)
+		if _, got := m.Told(); got != x.want {
+			t.Errorf("told as %q, want %q", got, x.want)
+		}
+	}
+}
