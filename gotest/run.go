@@ -3,6 +3,7 @@ package gotest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"runtime/debug"
@@ -211,13 +212,22 @@ func (r *run) dpor(ctx context.Context) (*stateless.Result, error) {
 	if out == nil {
 		return nil, err
 	}
-	r.res.Verdict, r.res.Reason = out.Verdict, out.Reason
+	r.res.Verdict, r.res.Reason = out.Verdict, r.why(ctx, out.Reason)
 	r.res.Executions, r.res.Transitions = out.Executions, out.Transitions
 	r.res.Outcomes = slices.Sorted(maps.Keys(outcomes))
 	if err == nil && len(out.Violations) > 0 && out.Violations[0].Trace != nil {
 		err = r.fail(out.Violations[0].Trace)
 	}
 	return out, err
+}
+
+// why returns why a search did not cover everything: a part of the time that it was
+// given is the user's time-out.
+func (r *run) why(ctx context.Context, reason string) string {
+	if reason != "" && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Sprintf("time-out after %v", r.o.Timeout)
+	}
+	return reason
 }
 
 // stateful searches with stored states.
@@ -230,7 +240,7 @@ func (r *run) stateful(ctx context.Context, p *gosrc.Program, e Engine) error {
 	if out == nil {
 		return err
 	}
-	r.res.Verdict, r.res.Reason = out.Verdict, out.Reason
+	r.res.Verdict, r.res.Reason = out.Verdict, r.why(ctx, out.Reason)
 	r.res.States, r.res.Transitions = out.States, r.res.Transitions+out.Transitions
 	if u := p.Unsupported(); u != nil {
 		return u

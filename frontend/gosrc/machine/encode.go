@@ -11,7 +11,7 @@ import (
 
 // An encoded state has, one after the other,
 //
-//   - whether the program has ended, the clock (if the program can read it), the
+//   - whether the program has ended, the clock (if the program has read it), the
 //     output (if it is a part of the state);
 //   - the goroutines, parents first and children in the order of their creation,
 //     with their frames and the registers whose values may still be used;
@@ -115,10 +115,10 @@ func (m *Machine) Encode(dst system.State) system.State {
 func (m *Machine) encode(e *encoder) {
 	f := m.sys.first
 	clock := uint64(0)
-	if m.sys.readsClock {
+	if m.clockWasRead {
 		clock = uint64(m.now)
 	}
-	e.word(flag(m.exited), clock, m.outText)
+	e.word(flag(m.exited)|flag(m.clockWasRead)<<1, clock, m.outText)
 	// The goroutines, parents first.
 	add := func(parent int32) {
 		var mine []int32
@@ -344,7 +344,9 @@ func (m *Machine) Load(s system.State) {
 		return
 	}
 	d := &decoder{m: m, s: s}
-	m.exited, m.now, m.outText = d.next() == 1, int64(d.next()), d.next()
+	bits := d.next()
+	m.exited, m.clockWasRead = bits&1 == 1, bits&2 == 2
+	m.now, m.outText = int64(d.next()), d.next()
 	for _, g := range m.gors {
 		g.gstate = gstate{}
 		g.frames = g.frames[:0]

@@ -176,7 +176,7 @@ type top struct {
 	objs, mem, clocks, out int
 	outText                uint64
 	now                    int64
-	exited                 bool
+	exited, clockRead      bool
 }
 
 // Machine is a live state.
@@ -191,6 +191,9 @@ type Machine struct {
 
 	now    int64 // nanoseconds
 	exited bool  // main has returned, or os.Exit
+	// clockWasRead: the program has read the clock, so that what it is belongs to the
+	// state. Before that nobody can tell.
+	clockWasRead bool
 
 	log    []undo
 	words  []uint64 // saved registers
@@ -270,7 +273,7 @@ func (m *Machine) Rewind(mark system.Mark) {
 			t := m.tops[len(m.tops)-1]
 			m.tops = m.tops[:len(m.tops)-1]
 			m.objs, m.mem, m.shadow, m.clocks = m.objs[:t.objs], m.mem[:t.mem], m.shadow[:t.mem], m.clocks[:t.clocks]
-			m.now, m.exited, m.outText = t.now, t.exited, t.outText
+			m.now, m.exited, m.clockWasRead, m.outText = t.now, t.exited, t.clockRead, t.outText
 			m.output = m.output[:t.out]
 		}
 	}
@@ -278,7 +281,7 @@ func (m *Machine) Rewind(mark system.Mark) {
 
 // begin puts into the undo log what a step of a goroutine may change.
 func (m *Machine) begin(g *goroutine) {
-	m.tops = append(m.tops, top{len(m.objs), len(m.mem), len(m.clocks), len(m.output), m.outText, m.now, m.exited})
+	m.tops = append(m.tops, top{len(m.objs), len(m.mem), len(m.clocks), len(m.output), m.outText, m.now, m.exited, m.clockWasRead})
 	m.log = append(m.log, undo{kind: undoTop})
 	m.fresh, m.freshObj = uint32(len(m.mem)), len(m.objs)
 	m.saveState(g)

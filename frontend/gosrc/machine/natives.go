@@ -566,6 +566,7 @@ func (m *Machine) fire(g *goroutine) {
 func clockNatives() {
 	enter(native{name: "internal/cpor.Now", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
 		m.clockRead()
+		m.clockWasRead = true
 		r[0] = uint64(m.now)
 	}})
 	enter(native{name: "internal/cpor.Arm", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) { m.arm(g, int64(r[0])) }})

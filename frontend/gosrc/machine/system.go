@@ -202,7 +202,7 @@ func (m *Machine) restore() {
 	m.objs = append(m.objs[:0], f.objs...)
 	m.clocks = append(m.clocks[:0], f.clocks...)
 	m.log, m.words, m.frames, m.states, m.tops = m.log[:0], m.words[:0], m.frames[:0], m.states[:0], m.tops[:0]
-	m.now, m.exited, m.outText = f.now, f.exited, f.outText
+	m.now, m.exited, m.clockWasRead, m.outText = f.now, f.exited, f.clockWasRead, f.outText
 	m.output = m.output[:0]
 	for _, g := range m.gors {
 		g.gstate = gstate{}
