@@ -641,6 +641,9 @@ func (c *coder) compile(p *proctype) {
 		if src.Inner != nil {
 			e.inner = &p.states[src.Inner.ID]
 			for _, g := range src.Guards {
+				if edges[g] == nil { // it is only looked at
+					edges[g] = c.edge(g)
+				}
 				e.guards = append(e.guards, edges[g])
 			}
 		}
