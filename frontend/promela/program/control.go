@@ -48,6 +48,7 @@ type builder struct {
 	used    []syntax.Name
 	drafts  map[*State][]*draft
 	skipped []skipped
+	gotos   []*node
 	falls   map[*State]*node      // in a d_step
 	first   map[syntax.Stmt]*Edge // in a d_step: the edge of a statement
 	states  []*State
@@ -79,6 +80,9 @@ func (r *resolver) process(p *Proc) {
 	}
 	b := &builder{resolver: r, p: p, labels: map[string]*node{}, falls: map[*State]*node{}, first: map[syntax.Stmt]*Edge{}, defined: map[string]syntax.Pos{}, drafts: map[*State][]*draft{}}
 	b.end = b.node(p.Decl.End, context{})
+	for _, s := range p.Params {
+		b.shadows(s.Name)
+	}
 	start := b.body(p.Decl.Body.Stmts)
 	b.element() // the end
 	if p.Decl.Provided != nil {
@@ -174,6 +178,9 @@ func (b *builder) local(d *syntax.VarDecl, v *syntax.Var, first bool) *Sym {
 			return nil
 		}
 	}
+	if b.shadows(v.Name) {
+		return nil
+	}
 	s := b.declare(&b.p.Region, d, v, first)
 	if s == nil {
 		return nil
@@ -184,6 +191,19 @@ func (b *builder) local(d *syntax.VarDecl, v *syntax.Var, first bool) *Sym {
 	b.scopes[len(b.scopes)-1][name] = s
 	b.p.Syms = append(b.p.Syms, s)
 	return s
+}
+
+// shadows refuses a local variable with the name of a global one that is declared
+// before the process type.
+func (b *builder) shadows(n syntax.Name) bool {
+	g := b.globals[n.Text]
+	at := b.p.Decl.Pos
+	if g == nil || g.Name.Pos.File == at.File && g.Name.Pos.Off > at.Off {
+		return false
+	}
+	line, _ := g.Name.Pos.Line()
+	b.fail(n.Pos, len(n.Text), "redeclaration of %s; it is a global variable, declared in line %d", n.Text, line)
+	return true
 }
 
 // seq builds statements that go on at next, and returns where they begin.
@@ -288,6 +308,7 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		b.used = append(b.used, s.Label)
 		g := b.jump(b.label(s.Label.Text), c)
 		g.via, g.escapes = &gotoStmt{s.Pos, b.element()}, c.escapes
+		b.gotos = append(b.gotos, g)
 		return g
 	case *syntax.Break:
 		if c.brk == nil {
@@ -794,9 +815,6 @@ func (b *builder) finish(start *node) {
 				}
 				end := hunt(to, from)
 				d.Edge.To, d.Edge.Atomic = at(end, d.Pos), from
-				if end != nil && end.region != d.region && (end.region < 0 || d.region < 0) {
-					b.fail(d.Pos, 4, "a goto cannot lead into a d_step or out of one")
-				}
 				for _, e := range d.escapes {
 					if t := at(hunt(e, from), d.Pos); t != nil {
 						d.Edge.Escapes = append(d.Edge.Escapes, t)
@@ -804,6 +822,11 @@ func (b *builder) finish(start *node) {
 				}
 			}
 			s.Edges = append(s.Edges, d.Edge)
+		}
+	}
+	for _, g := range b.gotos {
+		if to := element(g.jump); to != nil && to.region != g.region && (to.region < 0 || g.region < 0) {
+			b.fail(g.via.pos, 4, "a goto cannot lead into a d_step or out of one")
 		}
 	}
 	for s, n := range b.falls {

@@ -475,10 +475,7 @@ func (r *resolver) placeOf(s *Sym, ref *syntax.Ref) *Place {
 			if c, ok := x.(*Const); ok && c.Value >= 0 && int(c.Value) < s.Len {
 				pl.Base += int(c.Value) * stride
 			} else {
-				if ok {
-					r.fail(ref.Index.At(), 1, "index %d is out of range: %s has %d elements", c.Value, ref.Name, s.Len)
-					return nil
-				}
+				// A constant that is out of range fails when it is come to.
 				pl.Index = append(pl.Index, Index{x, s.Len, stride, ref.Index.At()})
 			}
 		case s.Len > 0:

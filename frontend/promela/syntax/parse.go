@@ -482,6 +482,10 @@ func (p *parser) varDecl() *VarDecl {
 	d := p.declHead()
 	for {
 		v := &Var{Name: p.name("a variable")}
+		switch v.Name.Text {
+		case "_pid", "_nr_pr", "_last":
+			p.errorAt(v.Name.Pos, len(v.Name.Text), "%s is there already and cannot be declared", v.Name.Text)
+		}
 		if p.accept(":") {
 			if d.Type != "unsigned" {
 				p.fail(p.tok(), "only an unsigned has a width")
@@ -628,7 +632,7 @@ func (p *parser) simple() Stmt {
 		return &DeclStmt{p.varDecl()}
 	}
 	if t.is("{") {
-		return p.block()
+		return p.unlabeled(p.block(), "{ ... }")
 	}
 	if t.Kind != Ident {
 		return p.exprStmt()
@@ -684,7 +688,7 @@ func (p *parser) simple() Stmt {
 		if !p.tok().is("{") {
 			p.fail(p.tok(), "found %s where %s wants \"{\"", p.tok().describe(), t.Text)
 		}
-		return &Atomic{t.Pos, t.Text == "d_step", p.block()}
+		return &Atomic{t.Pos, t.Text == "d_step", p.unlabeled(p.block(), t.Text)}
 	case "assert":
 		p.i++
 		return &Assert{t.Pos, p.expr()}
@@ -729,6 +733,16 @@ func (p *parser) simple() Stmt {
 		return p.expandInline(d)
 	}
 	return p.exprStmt()
+}
+
+// unlabeled refuses a label at the beginning of a block: that is no place of its own.
+func (p *parser) unlabeled(b *Block, what string) *Block {
+	if len(b.Stmts) > 0 {
+		if l, ok := b.Stmts[0].(*Labeled); ok {
+			p.errorAt(l.Label.Pos, len(l.Label.Text), "a label cannot stand before the first statement of %s; put it before the whole", what)
+		}
+	}
+	return b
 }
 
 // label parses Name: statement, and tells whether it is one.
@@ -874,7 +888,7 @@ func (p *parser) expandInline(d *Inline) Stmt {
 	in, i := p.in, p.i
 	p.in, p.i = body, 0
 	p.inlines = append(p.inlines, d.Name.Text)
-	b := p.block()
+	b := p.unlabeled(p.block(), "the inline "+d.Name.Text)
 	p.inlines = p.inlines[:len(p.inlines)-1]
 	p.in, p.i = in, i
 	return b

@@ -1,0 +1,94 @@
+package program
+
+import (
+	"strings"
+	"testing"
+
+	"cpor/frontend/model/source"
+	"cpor/frontend/promela/syntax"
+)
+
+// TestRejected holds what SPIN 6.5.2 rejects, and embedded C: each is refused with its
+// place and a message.
+func TestRejected(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"byte m; active proctype A() { byte m; m = 1 }", "1:36: redeclaration of m; it is a global variable, declared in line 1"},
+		{"byte m; proctype A(byte m) { m = 1 } init { run A(1) }", "1:25: redeclaration of m"},
+		{"active proctype A() { byte x; { byte x; x = 1 }; x = 2 }", "redeclaration of x; it was declared in line 1"},
+		{"byte total; active proctype A() { totl = 1 }", "1:35: undeclared variable: totl; did you mean total?"},
+		{"active proctype A() { goto done; don: skip }", "1:28: there is no label done in A; did you mean don?"},
+		{"active proctype A() { L: skip; L: skip }", "label L is defined again"},
+		{"active proctype A() { break }", "break stands in no loop"},
+		{"active proctype A() { byte x; if :: x = 1 fi; od }", "found"},
+		{"active proctype A() { do :: skip }", "where od should end this do"},
+		{"active proctype A() { byte x x = 1 }", "found \"x\""},
+		{"active proctype A() { atomic { L: skip } }", "1:32: a label cannot stand before the first statement of atomic"},
+		{"active proctype A() { d_step { L: skip } }", "a label cannot stand before the first statement of d_step"},
+		{"active proctype A() { { L: skip } }", "a label cannot stand before"},
+		{"init { { skip } unless { L: skip } }", "a label cannot stand before"},
+		{"inline f() { L: skip } init { f() }", "a label cannot stand before the first statement of the inline f"},
+		{"active proctype A() { d_step { run A() } }", "run cannot stand in a d_step"},
+		{"active proctype A() { d_step { goto L }; L: skip }", "a goto cannot lead into a d_step or out of one"},
+		{"active proctype A() { goto L; d_step { skip; L: skip } }", "a goto cannot lead into a d_step or out of one"},
+		{"init { do :: d_step { break } od }", "break stands in no loop"},
+		{"proctype Adder() { skip } init { run Ader() }", "there is no process type Ader; did you mean Adder?"},
+		{"proctype A(byte x) { skip } init { run A() }", "A has 1 parameters, and here 0 arguments"},
+		{"proctype A() { skip } init { run A(1) }", "A has 0 parameters, and here 1 arguments"},
+		{"proctype A() { skip } proctype A() { skip } init { run A() }", "A is declared again"},
+		{"byte x; byte x; init { x = 1 }", "x is declared again"},
+		{"mtype = { a, a }; init { skip }", "declared twice"},
+		{"mtype = { a }; byte a; init { a = 1 }", "a is a symbolic constant"},
+		{"chan q = [1] of { byte }; init { q!1,2 }", "this send has 2 fields, but the messages of q have 1"},
+		{"chan q = [1] of { byte }; init { byte x; q?x,x }", "this receive has 2 fields"},
+		{"byte q; init { q!1 }", "q is no channel"},
+		{"byte x; init { x[3] = 1 }", "x is no array"},
+		{"byte x[0]; init { skip }", "array x has length 0"},
+		{"typedef T { byte al }; T t; init { t.a = 1 }", "T has no field a"},
+		{"typedef T { byte a }; typedef T { byte b }; init { skip }", "typedef T is declared twice"},
+		{"proctype A() { skip }", "nothing runs"},
+		{"init { byte x; select (x : 5 .. 2) }", "chooses from nothing"},
+		{"ltl p { [] } byte x; init { skip }", "1:12:"},
+		{"ltl p { [] (x == 1 } byte x; init { skip }", "1:20:"},
+		{"ltl p { true } ltl p { true } init { skip }", "a second property with the name p"},
+		{"never a { skip } never a { skip } init { skip }", "a second never claim with the name a"},
+		{"init { assert }", "1:15:"},
+		{"init { printf(x) }", "printf wants a format in quotes"},
+		{"init { byte x; x = 1 + ; }", "1:24: found \";\" where an expression should be"},
+		{"init { unsigned x; x = 1 }", "unsigned x wants its width"},
+		{"unsigned x : 40; init { x = 1 }", "the width of an unsigned is a number from 1 to 32"},
+		{"init { int x : 3; x = 1 }", "only an unsigned has a width"},
+		{"inline f(a) { a = 1 } init { byte x; f(x, x) }", "inline f has 1 parameters, and here 2 arguments"},
+		{"inline f(a) { f(a) } init { byte x; f(x) }", "inline f calls itself"},
+		{"active [-1] proctype A() { skip }", "-1 active processes"},
+		{"#include \"nothing.h\"\ninit { skip }", "1:10: nothing.h"},
+		{"#if 1\ninit { skip }", "this #if has no #endif"},
+		{"#define f(a) a\ninit { byte x; x = f(1, 2) }", "macro f has 1 parameters, and here 2 arguments"},
+		{"proctype A() { Lab: skip } init { A[0]@Lb }", "A has no label Lb; did you mean Lab?"},
+		{"chan q = [1] of { }; init { skip }", "the messages of channel q have no fields"},
+		{"chan q = [1] of { foo }; init { skip }", "foo is no type"},
+		{"init { byte _pid; skip }", "_pid is there already"},
+		{"byte L; init { L: skip }", "L is a variable and cannot be a label, too"},
+		{"init { 'ab' }", "1:8:"},
+		{"init { @ }", "1:8:"},
+		{"init { byte x; if fi }", "where the first option"},
+		{"init { L: goto L }", "this goto goes round in circles"},
+		{"init { c_code { x = 1; } }", "1:8: c_code: C code in a model is not supported"},
+		{"init { c_expr { 1 } }", "1:8: c_expr: C code"},
+		{"\nc_decl { int x; } init { skip }", "2:1: c_decl: C code"},
+		{"c_track \"x\" \"4\" init { skip }", "1:1: c_track: C code"},
+		{"c_state \"int x\" \"Global\" init { skip }", "1:1: c_state: C code"},
+	} {
+		m, err := syntax.Parse(source.New("m.pml", c.text), nil)
+		if err == nil {
+			_, err = Resolve(m)
+		}
+		switch {
+		case err == nil:
+			t.Errorf("%s: taken", c.text)
+		case !strings.Contains(err.Error(), c.want):
+			t.Errorf("%s: %v, want %s", c.text, err, c.want)
+		case !strings.Contains(err.Error(), "^") && c.want != "nothing runs":
+			t.Errorf("%s: no caret: %v", c.text, err)
+		}
+	}
+}
