@@ -93,6 +93,18 @@ func (p *parser) textFrom(i int) string {
 func (p *parser) parenthesised() (f *Formula) {
 	save, errs := p.i, len(p.errs)
 	depth := p.depth
+	if p.noFormula[save] {
+		return nil
+	}
+	defer func() {
+		// Nested parentheses are tried once each.
+		if f == nil {
+			if p.noFormula == nil {
+				p.noFormula = map[int]bool{}
+			}
+			p.noFormula[save] = true
+		}
+	}()
 	defer func() {
 		if r := recover(); r != nil {
 			if _, ok := r.(giveUp); !ok {

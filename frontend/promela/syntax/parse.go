@@ -26,7 +26,9 @@ type parser struct {
 	depth   int
 	inlines []string // that are being expanded
 	used    int      // tokens of inline bodies that were expanded
-	eof     Pos
+	// noFormula are the tokens where no temporal formula in parentheses begins.
+	noFormula map[int]bool
+	eof       Pos
 }
 
 // giveUp ends the parser from wherever it is.

@@ -113,3 +113,13 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 }
+
+// Parentheses in a formula that turn out to be those of an expression must not be
+// tried again at each level.
+func TestNestedParentheses(t *testing.T) {
+	const n = 300
+	text := "byte x; init { skip } ltl p { " + strings.Repeat("(", n) + "x" + strings.Repeat("+1)", n) + " > 0 }"
+	if _, err := Parse(source.New("m.pml", text), nil); err != nil {
+		t.Fatal(err)
+	}
+}
