@@ -19,7 +19,7 @@ type macro struct {
 
 const (
 	maxIncludes = 100     // nested files
-	maxTokens   = 1 << 22 // of an expanded model
+	maxTokens   = 1 << 20 // of an expanded model
 )
 
 // preprocessor expands a model into the tokens that the parser sees.

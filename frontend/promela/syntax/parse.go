@@ -23,6 +23,7 @@ type parser struct {
 	errs    Errors
 	model   *Model
 	types   map[string]bool // typedefs so far
+	procs   map[string]bool // all process types
 	depth   int
 	inlines []string // that are being expanded
 	used    int      // tokens of inline bodies that were expanded
@@ -57,7 +58,12 @@ func ParseWith(f *source.File, defines map[string]string, read func(name string)
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{in: in, types: map[string]bool{}, eof: Pos{f, source.Pos(len(f.Text))}}
+	p := &parser{in: in, types: map[string]bool{}, procs: map[string]bool{}, eof: Pos{f, source.Pos(len(f.Text))}}
+	for i := range len(in) - 1 {
+		if in[i].isIdent("proctype") || in[i].isIdent("D_proctype") {
+			p.procs[in[i+1].Text] = true
+		}
+	}
 	p.model = &Model{Files: files, Inlines: map[string]*Inline{}, ends: map[Pos]source.Pos{}}
 	defer func() {
 		if r := recover(); r != nil {
@@ -1198,19 +1204,7 @@ func (p *parser) remote() Expr {
 }
 
 // isProc tells whether a process type of that name is declared somewhere.
-func (p *parser) isProc(name string) bool {
-	for i := range p.in {
-		if (p.in[i].isIdent("proctype") || p.in[i].isIdent("D_proctype")) && i+1 < len(p.in) && p.in[i+1].isIdent(name) {
-			return true
-		}
-	}
-	for _, d := range p.model.Decls {
-		if x, ok := d.(*Proctype); ok && x.Name.Text == name {
-			return true
-		}
-	}
-	return false
-}
+func (p *parser) isProc(name string) bool { return p.procs[name] }
 
 func (p *parser) run() Expr {
 	t := p.next()
