@@ -143,7 +143,7 @@ func TestRun(t *testing.T) {
 			if res.Verdict != engine.Violated || f == nil || f.Kind != x.kind || x.message != "" && f.Message != x.message {
 				t.Fatalf("%+v, %+v", res, f)
 			}
-			if len(f.Stacks) == 0 || f.Pos.Line == 0 {
+			if len(f.Stacks) == 0 || len(f.Stacks[0].Frames) == 0 || f.Pos.Line == 0 {
 				t.Errorf("no stacks: %+v", f)
 			}
 		})

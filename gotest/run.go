@@ -37,6 +37,10 @@ func Run(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) {
 		ctx, cancel = context.WithDeadline(ctx, r.start.Add(o.Timeout))
 		defer cancel()
 	}
+	var watch sync.WaitGroup
+	watch.Go(func() { r.watch(ctx, cancel) })
+	defer watch.Wait()
+	defer cancel()
 	var err error
 	stateful := r.o.Engine == Full || r.o.Engine == Cartesian
 	switch {
@@ -68,6 +72,23 @@ func Run(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) {
 		r.res.Verdict, r.res.Reason = engine.Incomplete, p.GaveUp()
 	}
 	return r.res, err
+}
+
+// watch ends the exploration when the program did what cannot be explored.
+func (r *run) watch(ctx context.Context, cancel context.CancelFunc) {
+	t := time.NewTicker(10 * time.Millisecond)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			if r.p.Unsupported() != nil || r.p.GaveUp() != "" {
+				cancel()
+				return
+			}
+		}
+	}
 }
 
 func mistake(format string, args ...any) error {

@@ -241,3 +241,31 @@ func TestSenders(t *testing.T) { // 2! orders
 		}
 	}
 }
+
+// TestConformMain is TestConform for programs that end with main, by a panic or by
+// os.Exit.
+func TestConformMain(t *testing.T) {
+	for name, body := range map[string]string{
+		"ends":  `go func() { c <- 1 }(); c <- 2`,
+		"exits": `go func() { os.Exit(<-c) }(); c <- 3`,
+		"polls": `go func() { select { case <-d: default: panic("no") } }(); d <- 1`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := write(t, map[string]string{"go.mod": "module m\n\ngo 1.24\n",
+				"main.go": "package main\nimport \"os\"\nvar c, d = make(chan int, 1), make(chan int)\nfunc main() {\n" + body + "\n}\nvar _ = os.Exit\n"})
+			pkgs, err := Load(t.Context(), []string{"."}, Options{Dir: dir})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := pkgs[0].Compile()
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := c.Main(Explore{NoRaces: true, Outcomes: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			systemtest.Conform(t, p.System, systemtest.Options{MaxStates: 100, Walks: 5})
+		})
+	}
+}

@@ -243,9 +243,8 @@ func (m *Machine) Rewind(mark system.Mark) {
 			f := m.frames[len(m.frames)-1]
 			m.frames = m.frames[:len(m.frames)-1]
 			i := int(u.b)
-			for len(g.frames) <= i {
-				g.frames = append(g.frames, frame{})
-			}
+			// Frames that were cut off as a whole are still in the array.
+			g.frames = g.frames[:max(len(g.frames), i+1)]
 			g.frames[i] = f
 			n := f.fn.Regs
 			from := m.words[len(m.words)-n:]
@@ -257,9 +256,6 @@ func (m *Machine) Rewind(mark system.Mark) {
 			g := m.gors[u.a]
 			g.gstate = m.states[len(m.states)-1]
 			m.states = m.states[:len(m.states)-1]
-			for len(g.frames) < int(g.gstate.frames) {
-				g.frames = append(g.frames, frame{})
-			}
 			g.frames = g.frames[:g.gstate.frames]
 			g.saved = len(g.frames)
 		case undoMade:

@@ -159,8 +159,8 @@ func (r *Report) note(m *Machine, g *goroutine, p uint64, write bool) {
 // failed notes where a goroutine has failed.
 func (r *Report) failed(m *Machine, g *goroutine) {
 	stack := m.stackOf(g)
-	if len(stack) <= 1 && g.panics != nil {
-		stack = g.panics.stack
+	if n := len(stack); g.panics != nil && n > 0 && stack[n-1].fn == m.sys.crash {
+		stack = g.panics.stack // the frames are gone
 	}
 	r.stacks = []Stack{{Goroutine: m.Describe(int(g.number)), What: "failed here", Frames: m.places(stack)}}
 }
