@@ -830,8 +830,14 @@ func (b *builder) finish(start *node) {
 		}
 	}
 	for s, n := range b.falls {
-		if n != nil {
-			s.Fall = at(hunt(n, false), s.Pos)
+		if n == nil {
+			continue
+		}
+		end := hunt(n, false)
+		if s.Fall = at(end, s.Pos); s.Fall == nil && end != nil {
+			// A break that ends the d_step.
+			s.Fall = &State{ID: -1, Pos: s.Pos}
+			s.Fall.Edges = []*Edge{{Kind: Skip, Pos: s.Pos, From: s.Fall, Text: "break"}}
 		}
 	}
 	for i := len(b.skipped) - 1; i >= 0; i-- {
