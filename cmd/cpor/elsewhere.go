@@ -3,11 +3,18 @@ package main
 import (
 	"cpor/bench"
 	"cpor/detect/detectcmd"
+	"cpor/frontend/gosrc/testcmd"
 )
 
 // elsewhere are the commands that live in packages of their own. They parse
 // their flags themselves, -h included.
 var elsewhere = []*command{
+	{
+		name: "test", summary: "explore Go tests under every schedule",
+		run: func(e *env, args []string) int {
+			return testcmd.Test(e.ctx, args, e.stdout, e.stderr)
+		},
+	},
 	{
 		name: "bench", summary: "measure the papers' tables, speed-up and other checkers",
 		run: func(e *env, args []string) int {

@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"strings"
 
-	"cpor/frontend/gosrc/gotest"
+	"cpor/frontend/gosrc/gotable"
 )
 
 // Brute is what the brute force finds out about a program.
 type Brute struct {
 	// Outcomes of all interleavings at the granularity of memory accesses, as the
 	// program prints them. A race is not among them: see Race.
-	Outcomes map[gotest.Outcome]bool
+	Outcomes map[gotable.Outcome]bool
 	// Race tells that in some interleaving two goroutines are about to access
 	// the same plain variable, one of them writing.
 	Race   bool
@@ -95,7 +95,7 @@ func (p *Concurrent) BruteForce(limit int) (res Brute, ok bool) {
 		mutex: make([]bool, p.Mutexes), writer: make([]int, p.RWMutexes), held: make([]bool, p.RWMutexes), reader: make([]int, p.RWMutexes),
 		atomic: make([]int, p.Atomics), vars: make([]int, p.Vars), regs: make([]int, max(1, p.regs)), alive: n - 1,
 	}
-	res.Outcomes = map[gotest.Outcome]bool{}
+	res.Outcomes = map[gotable.Outcome]bool{}
 	seen := map[string]bool{start.key(): true}
 	work := []*state{start}
 	for len(work) > 0 {
@@ -107,7 +107,7 @@ func (p *Concurrent) BruteForce(limit int) (res Brute, ok bool) {
 			res.Outcomes[o] = true
 		}
 		if len(next) == 0 && len(ended) == 0 {
-			res.Outcomes[gotest.NewOutcome("", "deadlock")] = true
+			res.Outcomes[gotable.NewOutcome("", "deadlock")] = true
 		}
 		for _, t := range next {
 			if k := t.key(); !seen[k] {
@@ -149,8 +149,8 @@ func (p *Concurrent) racing(s *state) bool {
 
 // successors returns the states after one step of anybody, and the outcomes
 // of steps that end the program.
-func (p *Concurrent) successors(s *state) (next []*state, ended []gotest.Outcome) {
-	panics := func(text string) { ended = append(ended, gotest.NewOutcome("", "panic: "+text)) }
+func (p *Concurrent) successors(s *state) (next []*state, ended []gotable.Outcome) {
+	panics := func(text string) { ended = append(ended, gotable.NewOutcome("", "panic: "+text)) }
 	for g := range p.Goroutines {
 		st := p.next(s, g)
 		if st == nil {
@@ -255,7 +255,7 @@ func (p *Concurrent) successors(s *state) (next []*state, ended []gotest.Outcome
 			}
 		case Unlock:
 			if !s.mutex[st.Obj] {
-				ended = append(ended, gotest.NewOutcome("", "fatal: sync: unlock of unlocked mutex"))
+				ended = append(ended, gotable.NewOutcome("", "fatal: sync: unlock of unlocked mutex"))
 				continue
 			}
 			step(func(t *state) { t.mutex[st.Obj] = false })
@@ -309,7 +309,7 @@ func (p *Concurrent) successors(s *state) (next []*state, ended []gotest.Outcome
 			step(func(t *state) { t.alive-- })
 		case Wait:
 			if s.alive == 0 {
-				ended = append(ended, gotest.NewOutcome(p.print(s), ""))
+				ended = append(ended, gotable.NewOutcome(p.print(s), ""))
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"cpor/frontend/gosrc/gotest"
+	"cpor/frontend/gosrc/gotable"
 )
 
 var (
@@ -44,7 +44,7 @@ func TestBruteForceContainsReality(t *testing.T) {
 		}
 	}
 	t.Logf("%d programs: %v", len(sources), kinds)
-	bin, err := gotest.Build(t.TempDir(), gotest.DefaultGoVersion, sources)
+	bin, err := gotable.Build(t.TempDir(), gotable.DefaultGoVersion, sources)
 	if err != nil {
 		t.Fatal(err)
 	}

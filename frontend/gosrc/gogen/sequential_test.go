@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"cpor/frontend/gosrc/gotest"
+	"cpor/frontend/gosrc/gotable"
 )
 
 var sequential = flag.Int("sequential", 40, "number of random sequential programs that are compiled")
@@ -23,7 +23,7 @@ func TestSequentialCompiles(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		sources[fmt.Sprint(seed)] = Sequential(r, seed%2 == 0)
 	}
-	bin, err := gotest.Build(t.TempDir(), gotest.DefaultGoVersion, sources)
+	bin, err := gotable.Build(t.TempDir(), gotable.DefaultGoVersion, sources)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -290,6 +290,15 @@ func (m *Machine) throw(g *goroutine, msg string) {
 	m.panic(g, uint64(m.sys.runtimeError.ID), m.str(msg))
 }
 
+// throwIndex panics because of an index.
+func (m *Machine) throwIndex(g *goroutine, i int64, length int) {
+	msg := fmt.Sprintf("index out of range [%d]", i)
+	if i >= 0 {
+		msg += fmt.Sprintf(" with length %d", length)
+	}
+	m.throw(g, msg)
+}
+
 // throwPlain panics with a runtime error whose text does not begin with "runtime
 // error".
 func (m *Machine) throwPlain(g *goroutine, msg string) {

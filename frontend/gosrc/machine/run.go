@@ -321,7 +321,7 @@ func (m *Machine) run(g *goroutine) stop {
 			case compile.SliceAddr:
 				if r[i.C] >= r[i.B+1] {
 					f.pc = pc
-					m.throw(g, fmt.Sprintf("index out of range [%d] with length %d", int64(r[i.C]), r[i.B+1]))
+					m.throwIndex(g, int64(r[i.C]), int(r[i.B+1]))
 					break frame
 				}
 				r[i.A] = r[i.B] + r[i.C]*uint64(i.N)
@@ -334,7 +334,7 @@ func (m *Machine) run(g *goroutine) stop {
 				t := fn.Types[i.N] // the array
 				if r[i.C] >= uint64(t.Len) {
 					f.pc = pc
-					m.throw(g, fmt.Sprintf("index out of range [%d] with length %d", int64(r[i.C]), t.Len))
+					m.throwIndex(g, int64(r[i.C]), int(t.Len))
 					break frame
 				}
 				r[i.A] = r[i.B] + r[i.C]*uint64(t.Elem.Size)
@@ -342,7 +342,7 @@ func (m *Machine) run(g *goroutine) stop {
 				t := fn.Types[i.N]
 				if r[i.C] >= uint64(t.Len) {
 					f.pc = pc
-					m.throw(g, fmt.Sprintf("index out of range [%d] with length %d", int64(r[i.C]), t.Len))
+					m.throwIndex(g, int64(r[i.C]), int(t.Len))
 					break frame
 				}
 				at := int(i.B) + int(r[i.C])*t.Elem.Size
@@ -351,7 +351,7 @@ func (m *Machine) run(g *goroutine) stop {
 				s := m.text(r[i.B])
 				if r[i.C] >= uint64(len(s)) {
 					f.pc = pc
-					m.throw(g, fmt.Sprintf("index out of range [%d] with length %d", int64(r[i.C]), len(s)))
+					m.throwIndex(g, int64(r[i.C]), int(len(s)))
 					break frame
 				}
 				r[i.A] = uint64(s[r[i.C]])

@@ -1,4 +1,4 @@
-// Package gotest is for tests of the Go front end: small Go programs with the
+// Package gotable is for tests of the Go front end: small Go programs with the
 // set of all their outcomes, and what the real compiler makes of them.
 //
 // The table stands in testdata/outcomes of the front end, whose README.md
@@ -8,7 +8,7 @@
 //
 // [Build] calls go build, which needs the tool chain that builds the tests
 // themselves and nothing else; the programs use the standard library only.
-package gotest
+package gotable
 
 import (
 	"fmt"

@@ -1,0 +1,220 @@
+package conform
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"cpor/engine"
+	_ "cpor/engine/all" // they register themselves
+	"cpor/frontend/gosrc"
+	"cpor/frontend/gosrc/gotable"
+	"cpor/frontend/gosrc/machine"
+	"cpor/system"
+)
+
+// Program is a program that can be explored.
+type Program struct {
+	Name     string
+	compiled *gosrc.Compiled
+	broken   error
+}
+
+// Load compiles main packages, by name, of one language version; dir is an empty
+// directory.
+func Load(ctx context.Context, dir, goVersion string, sources map[string]string) (map[string]*Program, error) {
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module programs\n\ngo "+goVersion+"\n"), 0o666); err != nil {
+		return nil, err
+	}
+	names := map[string]string{}
+	for name, src := range sources {
+		sub := fmt.Sprintf("p%d", len(names))
+		names["programs/"+sub] = name
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o777); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(filepath.Join(dir, sub, "main.go"), []byte(src), 0o666); err != nil {
+			return nil, err
+		}
+	}
+	pkgs, err := gosrc.Load(ctx, []string{"./..."}, gosrc.Options{Dir: dir})
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]*Program{}
+	for _, p := range pkgs {
+		name := names[p.Path]
+		prog := &Program{Name: name}
+		if len(p.Errors) > 0 {
+			prog.broken = p.Errors[0]
+		} else {
+			prog.compiled, prog.broken = p.Compile()
+		}
+		out[name] = prog
+	}
+	if len(out) != len(sources) {
+		return nil, fmt.Errorf("%d of %d programs were loaded", len(out), len(sources))
+	}
+	return out, nil
+}
+
+// Run says how a program is explored.
+type Run struct {
+	Mode, Entry string // of the engine
+	Explore     gosrc.Explore
+	Timeout     time.Duration
+	Workers     int
+}
+
+// Found is what an exploration of a program found out.
+type Found struct {
+	Outcomes []gotable.Outcome // sorted
+	*engine.Result
+}
+
+// Outcomes explores a program. The error says why it is not possible: what is not
+// supported, or a fault.
+func (p *Program) Outcomes(ctx context.Context, r Run) (*Found, error) {
+	if p.broken != nil {
+		return nil, p.broken
+	}
+	r.Explore.Outcomes = true
+	prog, err := p.compiled.Main(r.Explore)
+	if err != nil {
+		return nil, err
+	}
+	e, err := engine.Lookup(r.Mode, r.Entry)
+	if err != nil {
+		return nil, err
+	}
+	rec := &recorder{System: prog, found: map[gotable.Outcome]bool{}}
+	res, err := e.Run(ctx, &engine.Task{System: rec, Flags: &engine.Values{}, Options: engine.Options{
+		Workers: max(1, r.Workers), All: true, MaxViolations: 1000, KeepTraces: true, Timeout: r.Timeout,
+	}})
+	if err != nil {
+		return nil, err
+	}
+	if u := prog.Unsupported(); u != nil {
+		return nil, u
+	}
+	if why := prog.GaveUp(); why != "" {
+		res.Doubt(why)
+	}
+	for _, v := range res.Violations {
+		if v.Kind == machine.Raced {
+			rec.found[gotable.Outcome{Ending: "race"}] = true
+		}
+	}
+	f := &Found{Result: res}
+	for o := range rec.found {
+		f.Outcomes = append(f.Outcomes, o)
+	}
+	slices.SortFunc(f.Outcomes, gotable.Compare)
+	return f, nil
+}
+
+// Once runs a program under one schedule: the lowest goroutine that can run takes
+// its first alternative. It is for sequential programs.
+func (p *Program) Once(limit int) (gotable.Outcome, error) {
+	if p.broken != nil {
+		return gotable.Outcome{}, p.broken
+	}
+	prog, err := p.compiled.Main(gosrc.Explore{Outcomes: true})
+	if err != nil {
+		return gotable.Outcome{}, err
+	}
+	m := prog.NewMachine().(*machine.Machine)
+	m.Load(prog.Initial()[0])
+	for range limit {
+		moved := false
+		for t := 0; t < m.NumThreads() && !moved; t++ {
+			moved = m.Step(t, 0).Kind == system.Moved
+		}
+		if !moved {
+			if u := prog.Unsupported(); u != nil {
+				return gotable.Outcome{}, u
+			}
+			if why := prog.GaveUp(); why != "" {
+				return gotable.Outcome{}, fmt.Errorf("given up: %s", why)
+			}
+			return outcome(m), nil
+		}
+	}
+	return gotable.Outcome{}, fmt.Errorf("no end after %d steps", limit)
+}
+
+// outcome tells how the execution that led to a machine's live state has ended.
+func outcome(m *machine.Machine) gotable.Outcome {
+	for _, v := range m.Failed() {
+		switch v.Kind {
+		case machine.Panicked:
+			return gotable.NewOutcome(m.Output(), "panic: "+strings.TrimPrefix(v.Message, "panic: "))
+		case machine.Fatal:
+			return gotable.NewOutcome(m.Output(), "fatal: "+strings.TrimPrefix(v.Message, "fatal error: "))
+		case machine.Exited:
+			return gotable.NewOutcome(m.Output(), v.Message)
+		}
+		return gotable.NewOutcome(m.Output(), string(v.Kind)+": "+v.Message)
+	}
+	if _, first := m.Stuck(); first {
+		return gotable.NewOutcome(m.Output(), "deadlock")
+	}
+	return gotable.NewOutcome(m.Output(), "")
+}
+
+// recorder wraps a program: its machines note the outcome whenever nobody can run.
+type recorder struct {
+	system.System
+	mu    sync.Mutex
+	found map[gotable.Outcome]bool
+}
+
+// Unwrap lets [system.As] look behind it.
+func (r *recorder) Unwrap() system.System { return r.System }
+
+// NewMachine implements [system.System].
+func (r *recorder) NewMachine() system.Machine {
+	return &recording{Machine: r.System.NewMachine(), r: r}
+}
+
+type recording struct {
+	system.Machine
+	r        *recorder
+	accesses []system.Access
+}
+
+// Unwrap lets [system.As] look behind it.
+func (m *recording) Unwrap() system.Machine { return m.Machine }
+
+// Step implements [system.Machine].
+func (m *recording) Step(t int, alt uint64) system.Outcome {
+	out := m.Machine.Step(t, alt)
+	m.accesses = append(m.accesses[:0], m.Machine.Accesses()...)
+	if out.Kind == system.Moved {
+		m.look()
+	}
+	return out
+}
+
+// Accesses implements [system.Machine]: those of the last step, and not of the
+// steps that look whether somebody can run.
+func (m *recording) Accesses() []system.Access { return m.accesses }
+
+func (m *recording) look() {
+	mark := m.Mark()
+	for t := range m.NumThreads() {
+		if m.Machine.Step(t, 0).Kind == system.Moved {
+			m.Rewind(mark)
+			return
+		}
+	}
+	o := outcome(m.Machine.(*machine.Machine))
+	m.r.mu.Lock()
+	m.r.found[o] = true
+	m.r.mu.Unlock()
+}

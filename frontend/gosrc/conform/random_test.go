@@ -1,0 +1,162 @@
+package conform
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cpor/frontend/gosrc"
+	"cpor/frontend/gosrc/gogen"
+	"cpor/frontend/gosrc/gotable"
+)
+
+var (
+	sequential = flag.Int("sequential", 30, "number of random sequential programs")
+	concurrent = flag.Int("concurrent", 30, "number of random concurrent programs")
+	first      = flag.Uint64("first", 0, "the first seed")
+)
+
+// TestSequential runs random sequential programs in the machine and compiled by the
+// real compiler: they must print the same.
+func TestSequential(t *testing.T) {
+	n := *sequential
+	if testing.Short() {
+		n = min(n, 5)
+	}
+	const batch = 100 // what one binary holds
+	for from := 0; from < n; from += batch {
+		sources := map[string]string{}
+		for i := from; i < min(n, from+batch); i++ {
+			seed := *first + uint64(i)
+			sources[fmt.Sprint("seed ", seed)] = gogen.Sequential(rand.New(rand.NewPCG(seed, 2)), seed%4 == 0)
+		}
+		same(t, sources)
+	}
+}
+
+func same(t *testing.T, sources map[string]string) {
+	bin, err := gotable.Build(t.TempDir(), gotable.DefaultGoVersion, sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := Load(t.Context(), t.TempDir(), gotable.DefaultGoVersion, sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		want, err := bin.Run(name, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := loaded[name].Once(100_000)
+		if err != nil {
+			t.Errorf("%s: %v\n%s", name, err, sources[name])
+		} else if got != want {
+			t.Errorf("%s: %s\n%s", name, difference(got, want), sources[name])
+		}
+	}
+}
+
+// difference shows where two outcomes begin to differ.
+func difference(got, want gotable.Outcome) string {
+	g, w := strings.Split(got.String(), " / "), strings.Split(want.String(), " / ")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			return fmt.Sprintf("line %d: the machine has %q, real Go %q", i+1, g[i], w[i])
+		}
+	}
+	return fmt.Sprintf("the machine prints %d lines, real Go %d: %q", len(g), len(w), append(g[min(len(g), len(w)):], w[min(len(g), len(w)):]...))
+}
+
+// engines are the searches that must agree.
+var engines = []Run{
+	{Mode: "stateless", Entry: "dpor"},
+	{Mode: "stateless", Entry: "none"},
+	{Mode: "stateless", Entry: "sleep"},
+	{Mode: "stateful", Entry: "none", Explore: gosrc.Explore{NoRaces: true}},
+	{Mode: "stateful", Entry: "cartesian", Explore: gosrc.Explore{NoRaces: true}},
+}
+
+// TestConcurrent compares the engines with the brute force of package gogen on
+// random concurrent programs. Without a race each finds exactly the outcomes, and a
+// race is reported if and only if some interleaving at the granularity of memory has
+// two conflicting accesses next to each other.
+func TestConcurrent(t *testing.T) {
+	n := *concurrent
+	if testing.Short() {
+		n = min(n, 10)
+	}
+	sources := map[string]string{}
+	brutes := map[string]gogen.Brute{}
+	for i := range uint64(n) {
+		seed := *first + i
+		r := rand.New(rand.NewPCG(seed, 1))
+		p := gogen.NewConcurrent(r, gogen.Shape{Goroutines: 1 + int(seed%3)/2, Steps: 4, Vars: seed%2 == 0, Polls: seed%3 == 0, RW: seed%4 < 2})
+		b, ok := p.BruteForce(50_000)
+		if !ok {
+			continue
+		}
+		name := fmt.Sprint("seed ", seed)
+		sources[name], brutes[name] = p.Source(), b
+	}
+	loaded, err := Load(t.Context(), t.TempDir(), gotable.DefaultGoVersion, sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		for _, e := range engines {
+			e.Timeout = *limit
+			what := e.Mode + " " + e.Entry
+			verdict := agree(t, name, sources[name], loaded[name], brutes[name], e)
+			count[what+": "+verdict]++
+		}
+	}
+	t.Log(count)
+}
+
+func agree(t *testing.T, name, source string, p *Program, b gogen.Brute, e Run) (verdict string) {
+	what := e.Mode + " " + e.Entry
+	defer func() {
+		if r := recover(); r != nil {
+			t.Errorf("%s, %s: cpor panics: %v\n%s", name, what, r, source)
+			verdict = "panic"
+		}
+	}()
+	if b.Race && e.Explore.NoRaces {
+		return "race" // what is behind it is not compared
+	}
+	f, err := p.Outcomes(t.Context(), e)
+	if err != nil {
+		if no := new(gosrc.Unsupported); errors.As(err, &no) {
+			return "refused"
+		}
+		t.Errorf("%s, %s: %v", name, what, err)
+		return "error"
+	}
+	race := slices.Contains(f.Outcomes, gotable.Outcome{Ending: "race"})
+	switch {
+	case race && !b.Race:
+		t.Errorf("%s, %s: a race is reported that there is not: %v\n%s", name, what, f.Violations[0].Violation, source)
+		return "wrong"
+	case race:
+		return "race"
+	case !f.Exhaustive:
+		return "incomplete"
+	case b.Race:
+		t.Errorf("%s, %s: the race is not reported\n%s", name, what, source)
+		return "wrong"
+	}
+	want := slices.SortedFunc(maps.Keys(b.Outcomes), gotable.Compare)
+	if !slices.Equal(f.Outcomes, want) {
+		t.Errorf("%s, %s: outcomes %q, want %q\n%s", name, what, f.Outcomes, want, source)
+		return "wrong"
+	}
+	return "ok"
+}

@@ -1,0 +1,249 @@
+package testcmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"cpor/frontend/gosrc"
+	"cpor/gotest"
+	"cpor/internal/cliflag"
+)
+
+// config is what the flags of `cpor test` and `cpor run PACKAGE` say.
+type config struct {
+	*cliflag.Set
+	command string
+
+	patterns []string
+	dir      string
+	tags     string
+	run      string
+	skip     string
+	list     string
+	verbose  bool
+	json     bool
+	failFast bool
+	count    int
+
+	timeout   time.Duration
+	workers   int
+	maxMemory uint64
+	seed      uint64
+	search    string
+	trace     string
+	replay    string
+
+	explore gosrc.Explore
+	leaks   bool
+	choices string
+	time    string
+
+	runElems, skipElems []*regexp.Regexp
+	listRE              *regexp.Regexp
+}
+
+// refused are flags of go test that have no meaning here, with the reason.
+var refused = map[string]string{
+	"race":       "races are always looked for",
+	"bench":      "benchmarks measure time, and time is virtual here",
+	"benchmem":   "benchmarks measure time, and time is virtual here",
+	"benchtime":  "benchmarks measure time, and time is virtual here",
+	"fuzz":       "fuzzing makes inputs; cpor makes schedules of a given one",
+	"fuzztime":   "fuzzing makes inputs; cpor makes schedules of a given one",
+	"cover":      "what is covered here are schedules",
+	"cpu":        "every number of processors is covered by every schedule",
+	"parallel":   "tests do not run beside each other; the search itself uses -workers",
+	"p":          "tests do not run beside each other; the search itself uses -workers",
+	"short":      "testing.Short() is false here",
+	"shuffle":    "each test is explored alone, so their order does not matter",
+	"exec":       "nothing is executed: the tests are interpreted",
+	"args":       "the tests have no command line",
+	"c":          "nothing is compiled to a file",
+	"o":          "nothing is compiled to a file",
+	"vet":        "use go vet",
+	"n":          "no commands are run",
+	"x":          "no commands are run",
+	"work":       "there is no work directory",
+	"cpuprofile": "to profile the search is a matter of cpor run -profile",
+	"memprofile": "to profile the search is a matter of cpor run -profile",
+}
+
+const maxWorkers = 4096
+
+func (c *config) define() {
+	f := cliflag.New(c.command)
+	c.Set = f
+	if c.command == "test" {
+		f.StringVar(&c.run, "run", "", "explore the tests whose names match this `regexp`")
+		f.StringVar(&c.skip, "skip", "", "leave out the tests that match this `regexp`")
+		f.StringVar(&c.list, "list", "", "only list the tests that match this `regexp`")
+		f.BoolVar(&c.failFast, "failfast", false, "explore no further test after a failure")
+		f.IntVar(&c.count, "count", 1, "1: each test is explored once; another `number` is refused")
+		f.BoolVar(&c.leaks, "leaks", true, "goroutines that wait for ever after the end of the test are a failure; -leaks=false accepts them")
+	}
+	f.BoolVar(&c.verbose, "v", false, "tell of each test, also of those that pass")
+	f.BoolVar(&c.json, "json", false, "print events as go test -json does, with further fields")
+	f.StringVar(&c.dir, "C", "", "change to this `dir` first")
+	f.StringVar(&c.tags, "tags", "", "build tags: a comma-separated `list`")
+	f.DurationVar(&c.timeout, "timeout", 30*time.Second, "for each test: what has not been covered after this `time` makes it incomplete; 0 is no limit")
+	f.IntVar(&c.workers, "workers", runtime.GOMAXPROCS(0), "the `number` of workers that search at the same time (default: the number of CPUs)")
+	f.Var((*cliflag.Size)(&c.maxMemory), "max-memory", "end the search before the process takes more memory than this `size`, such as 500MB or 2GiB")
+	f.StringVar(&c.time, "time", "any", "`when` timers fire: any: time may pass at any point, as on a slow machine; idle: only when nobody can run")
+	f.StringVar(&c.choices, "choices", "", "`what` of the run time is explored beside the schedules: map, the order of iteration over maps")
+	f.StringVar(&c.search, "search", "auto", "`how`: "+searches()+"; full and cartesian store states and find no data races")
+	f.Uint64Var(&c.seed, "seed", 0, "the `number` that the schedules at random begin with")
+	f.StringVar(&c.trace, "trace", "", "write the failing execution to this `file`, as a table, or as JSON for -replay if its name ends in .json; further ones to file-2, ...")
+	f.StringVar(&c.replay, "replay", "", "show the execution in this `file`, which -trace has written, once more")
+}
+
+// parse reads the command line. The error is in words about the user's mistake,
+// or flag.ErrHelp.
+func (c *config) parse(args []string) error {
+	c.define()
+	for _, a := range args {
+		if a == "--" {
+			break
+		}
+		name, _, _ := strings.Cut(strings.TrimLeft(a, "-"), "=")
+		name = strings.TrimPrefix(name, "test.")
+		if why, ok := refused[name]; ok && strings.HasPrefix(a, "-") && c.Lookup(name) == nil {
+			return fmt.Errorf("-%s is a flag of go test that has no meaning here: %s", name, why)
+		}
+	}
+	var err error
+	if c.patterns, err = c.Parse(args); err != nil {
+		return err
+	}
+	if len(c.patterns) == 0 {
+		c.patterns = []string{"."}
+	}
+	switch {
+	case c.count != 1 && c.command == "test":
+		return fmt.Errorf("-count %d: a test is explored under every schedule at once; to repeat that shows nothing new", c.count)
+	case c.workers < 1 || c.workers > maxWorkers:
+		return fmt.Errorf("-workers %d: want 1 to %d", c.workers, maxWorkers)
+	case c.timeout < 0:
+		return fmt.Errorf("-timeout %v: the time must not be negative", c.timeout)
+	case c.Given("trace") && c.trace == "":
+		return errors.New("-trace needs the name of a file")
+	case c.Given("replay") && c.replay == "":
+		return errors.New("-replay needs the name of a file")
+	}
+	switch c.time {
+	case "any", "idle":
+		c.explore.Time = gosrc.Time(c.time)
+	default:
+		return fmt.Errorf("-time %s: want any or idle", c.time)
+	}
+	switch c.choices {
+	case "":
+	case "map":
+		c.explore.Maps = true
+	default:
+		return fmt.Errorf("-choices %s: want map", c.choices)
+	}
+	if !slices.Contains(gotest.Engines, gotest.Engine(c.search)) {
+		return fmt.Errorf("-search %s: want %s", c.search, searches())
+	}
+	c.explore.NoLeaks = c.command == "test" && !c.leaks
+	if c.runElems, err = elements("run", c.run); err != nil {
+		return err
+	}
+	if len(c.runElems) > 1 {
+		return fmt.Errorf("-run %s: subtests cannot be chosen: all of a test are explored", c.run)
+	}
+	if c.skipElems, err = elements("skip", c.skip); err != nil {
+		return err
+	}
+	if len(c.skipElems) > 1 {
+		return fmt.Errorf("-skip %s: subtests cannot be chosen: all of a test are explored", c.skip)
+	}
+	if c.list != "" {
+		if c.listRE, err = regexp.Compile(c.list); err != nil {
+			return fmt.Errorf("-list: %w", err)
+		}
+	}
+	return nil
+}
+
+// searches lists the engines.
+func searches() string {
+	names := make([]string, len(gotest.Engines))
+	for i, e := range gotest.Engines {
+		names[i] = string(e)
+	}
+	return strings.Join(names, ", ")
+}
+
+// elements compiles the parts of a pattern between slashes that stand outside of
+// brackets, as package testing does.
+func elements(name, pattern string) ([]*regexp.Regexp, error) {
+	if pattern == "" {
+		return nil, nil
+	}
+	var out []*regexp.Regexp
+	for i, p := range splitRegexp(pattern) {
+		re, err := regexp.Compile(p)
+		if err != nil {
+			return nil, fmt.Errorf("-%s: element %d (%q): %w", name, i, p, err)
+		}
+		out = append(out, re)
+	}
+	return out, nil
+}
+
+func splitRegexp(s string) []string {
+	var out []string
+	brackets, parens, from := 0, 0, 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '[':
+			brackets++
+		case ']':
+			brackets = max(0, brackets-1)
+		case '(':
+			if brackets == 0 {
+				parens++
+			}
+		case ')':
+			if brackets == 0 {
+				parens--
+			}
+		case '\\':
+			i++
+		case '/':
+			if brackets == 0 && parens == 0 {
+				out = append(out, s[from:i])
+				from = i + 1
+			}
+		}
+	}
+	return append(out, s[from:])
+}
+
+func help(w io.Writer, c *config) {
+	if c.command == "test" {
+		fmt.Fprintln(w, `usage: cpor test [flags] [packages]
+
+Explores Go tests under every schedule that matters: packages and tests are
+found as go test finds them, and each test either passes under every schedule or
+fails with the schedule that deadlocks, races, panics, leaks a goroutine or fails.
+Flags may stand before and after the packages.`)
+	} else {
+		fmt.Fprintln(w, `usage: cpor run [flags] PACKAGE
+
+Explores a main package of Go (a directory, as ./cmd/worker) under every schedule
+that matters.`)
+	}
+	c.Describe(w)
+	fmt.Fprintln(w, `
+Exit codes: 0 every schedule of every test was covered, 1 a failure, 2 a mistake
+in the command or the package, or a program that does what cannot be explored, 3
+incomplete.`)
+}

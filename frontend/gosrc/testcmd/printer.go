@@ -1,0 +1,283 @@
+package testcmd
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"cpor/gotest"
+	"cpor/trace"
+)
+
+// printer shows what happens, as text or as events.
+type printer interface {
+	listed(pkg, test string)
+	noTests(pkg string)
+	broken(pkg string, errs []error)
+	begin(pkg string)
+	run(pkg, test string)
+	done(o outcome)
+	end(pkg string, all []outcome, elapsed time.Duration)
+	close(s *session) error
+}
+
+func newPrinter(w io.Writer, c *config) printer {
+	if c.json {
+		return &events{enc: json.NewEncoder(w)}
+	}
+	return &text{w: bufio.NewWriter(w), config: c}
+}
+
+// base is the prefix of the paths of files below the directory that was named.
+func base(dir string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "\x00"
+	}
+	return abs + string(os.PathSeparator)
+}
+
+// text prints as go test does.
+type text struct {
+	*config
+	w   *bufio.Writer
+	err error
+}
+
+func (t *text) printf(format string, args ...any) {
+	if _, err := fmt.Fprintf(t.w, format, args...); err != nil && t.err == nil {
+		t.err = err
+	}
+}
+
+func (t *text) flush() {
+	if err := t.w.Flush(); err != nil && t.err == nil {
+		t.err = err
+	}
+}
+
+func (t *text) listed(_, test string) { t.printf("%s\n", test) }
+func (t *text) noTests(pkg string)    { t.printf("?   \t%s\t[no test files]\n", pkg) }
+
+func (t *text) broken(pkg string, errs []error) {
+	t.printf("# %s\n", pkg)
+	for _, err := range errs {
+		t.printf("%v\n", err)
+	}
+	t.printf("FAIL\t%s [build failed]\n", pkg)
+	t.flush()
+}
+
+func (t *text) begin(string) {}
+
+func (t *text) run(_, test string) {
+	if t.verbose && test != "" {
+		t.printf("=== RUN   %s\n", test)
+		t.flush()
+	}
+}
+
+func (t *text) done(o outcome) {
+	if o.verdict == passed && !t.verbose {
+		return
+	}
+	t.printf("%s", report(o))
+	t.flush()
+}
+
+// report is the text about one test, as go test shows it with -v.
+func report(o outcome) string {
+	var b strings.Builder
+	if o.test != "" {
+		fmt.Fprintf(&b, "--- %s: %s (%.2fs)\n", o.verdict, o.test, o.elapsed.Seconds())
+	}
+	for _, part := range []string{o.summary, o.details} {
+		for line := range strings.Lines(part) {
+			b.WriteString("    " + strings.TrimRight(line, "\n") + "\n")
+		}
+	}
+	return b.String()
+}
+
+func (t *text) end(pkg string, all []outcome, elapsed time.Duration) {
+	worst := sum(all)
+	if worst.verdict == failing || t.verbose {
+		t.printf("%s\n", worst.verdict)
+	}
+	word := "ok  "
+	if worst.verdict != passed {
+		word = string(worst.verdict)
+	}
+	t.printf("%s\t%s\t%.3fs", word, pkg, elapsed.Seconds())
+	switch {
+	case len(all) == 0:
+		t.printf(" [no tests to run]")
+	case worst.verdict == passed:
+		t.printf("\tevery schedule: %s", worst.summary)
+	}
+	t.printf("\n")
+	t.flush()
+}
+
+// sum is what became of a package: the worst of its tests.
+func sum(all []outcome) outcome {
+	worst := outcome{verdict: passed}
+	rank := map[verdict]int{passed: 0, unfinished: 1, unexplored: 2, failing: 3}
+	var executions, states uint64
+	for _, o := range all {
+		if rank[o.verdict] > rank[worst.verdict] {
+			worst.verdict = o.verdict
+		}
+		if o.result != nil {
+			if o.result.States > 0 {
+				states += o.result.States
+			} else {
+				executions += o.result.Executions
+			}
+		}
+	}
+	worst.summary = countBoth(executions, states)
+	return worst
+}
+
+func (t *text) close(*session) error {
+	t.flush()
+	return t.err
+}
+
+// event is an event of test2json, with further fields.
+type event struct {
+	Time    time.Time
+	Action  string
+	Package string
+	Test    string   `json:",omitempty"`
+	Elapsed *float64 `json:",omitempty"`
+	Output  string   `json:",omitempty"`
+
+	// The fields below are cpor's own, in the events that end a test.
+	Verdict    string       `json:",omitempty"` // pass, fail, incomplete, refused
+	Exhaustive *bool        `json:",omitempty"`
+	Reason     string       `json:",omitempty"` // why it is incomplete or refused
+	Executions uint64       `json:",omitempty"`
+	States     uint64       `json:",omitempty"`
+	Samples    uint64       `json:",omitempty"`
+	Fixed      []string     `json:",omitempty"` // choices of the run time that were not explored
+	Failure    *failureJSON `json:",omitempty"`
+}
+
+type failureJSON struct {
+	Kind    string
+	Message string
+	Pos     string `json:",omitempty"`
+	Note    string `json:",omitempty"`
+	Output  string `json:",omitempty"` // what the execution printed
+	Stacks  []stackJSON
+}
+
+// stackJSON is where a goroutine was.
+type stackJSON struct {
+	Goroutine, What string
+	Frames          []frameJSON
+}
+
+type frameJSON struct{ Func, Pos string }
+
+func stackOf(s gotest.Stack) stackJSON {
+	j := stackJSON{Goroutine: s.Goroutine, What: s.What, Frames: []frameJSON{}}
+	for _, f := range s.Frames {
+		j.Frames = append(j.Frames, frameJSON{f.Func, trace.PosString(f.Pos)})
+	}
+	return j
+}
+
+// events prints one JSON object for each event.
+type events struct {
+	enc *json.Encoder
+	err error
+}
+
+func (e *events) put(v event) {
+	v.Time = time.Now()
+	if err := e.enc.Encode(v); err != nil && e.err == nil {
+		e.err = err
+	}
+}
+
+func (e *events) output(pkg, test, text string) {
+	for line := range strings.Lines(text) {
+		e.put(event{Action: "output", Package: pkg, Test: test, Output: line})
+	}
+}
+
+func (e *events) listed(pkg, test string) { e.output(pkg, "", test+"\n") }
+
+func (e *events) noTests(pkg string) {
+	e.put(event{Action: "start", Package: pkg})
+	e.output(pkg, "", fmt.Sprintf("?   \t%s\t[no test files]\n", pkg))
+	e.put(event{Action: "skip", Package: pkg, Elapsed: new(float64)})
+}
+
+func (e *events) broken(pkg string, errs []error) {
+	var b strings.Builder
+	for _, err := range errs {
+		fmt.Fprintln(&b, err)
+	}
+	e.output(pkg, "", b.String())
+	e.output(pkg, "", fmt.Sprintf("FAIL\t%s [build failed]\n", pkg))
+	e.put(event{Action: "fail", Package: pkg, Elapsed: new(float64), Verdict: "refused", Reason: strings.TrimSpace(b.String())})
+}
+
+func (e *events) begin(pkg string) { e.put(event{Action: "start", Package: pkg}) }
+
+func (e *events) run(pkg, test string) {
+	if test != "" {
+		e.put(event{Action: "run", Package: pkg, Test: test})
+		e.output(pkg, test, "=== RUN   "+test+"\n")
+	}
+}
+
+func (e *events) done(o outcome) {
+	e.output(o.pkg, o.test, report(o))
+	ev := event{Action: action(o.verdict), Package: o.pkg, Test: o.test, Verdict: strings.ToLower(string(o.verdict))}
+	s := o.elapsed.Seconds()
+	ev.Elapsed = &s
+	if o.verdict == unfinished || o.verdict == unexplored {
+		ev.Reason = o.summary
+	}
+	if r := o.result; r != nil {
+		exhaustive := o.verdict == passed
+		ev.Exhaustive, ev.Executions, ev.States, ev.Samples, ev.Fixed = &exhaustive, r.Executions, r.States, r.Samples, r.Fixed
+		if f := r.Failure; f != nil {
+			ev.Failure = &failureJSON{Kind: string(f.Kind), Message: f.Message, Pos: trace.PosString(f.Pos), Note: f.Note, Output: f.Output}
+			for _, st := range f.Stacks {
+				ev.Failure.Stacks = append(ev.Failure.Stacks, stackOf(st))
+			}
+		}
+	}
+	if o.test != "" {
+		e.put(ev)
+	}
+}
+
+// action is what readers of test2json understand. What is not a pass is a fail to
+// them; Verdict says what it is.
+func action(v verdict) string {
+	if v == passed {
+		return "pass"
+	}
+	return "fail"
+}
+
+func (e *events) end(pkg string, all []outcome, elapsed time.Duration) {
+	worst := sum(all)
+	s := elapsed.Seconds()
+	e.output(pkg, "", fmt.Sprintf("%s\t%s\t%.3fs\n", map[bool]string{true: "ok  ", false: string(worst.verdict)}[worst.verdict == passed], pkg, s))
+	e.put(event{Action: action(worst.verdict), Package: pkg, Elapsed: &s, Verdict: strings.ToLower(string(worst.verdict))})
+}
+
+func (e *events) close(*session) error { return e.err }

@@ -1,0 +1,268 @@
+package testcmd
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"cpor/engine"
+	"cpor/frontend/gosrc"
+	"cpor/gotest"
+	"cpor/internal/human"
+)
+
+// The exit codes.
+const (
+	exitPass       = 0
+	exitFailure    = 1
+	exitMistake    = 2
+	exitIncomplete = 3
+)
+
+// Test is `cpor test`; args are those after the name. It returns the exit code.
+func Test(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	return start(ctx, "test", args, stdout, stderr)
+}
+
+// Run is `cpor run` of a main package.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	return start(ctx, "run", args, stdout, stderr)
+}
+
+func start(ctx context.Context, command string, args []string, stdout, stderr io.Writer) int {
+	c := &config{command: command}
+	mistake := func(format string, args ...any) int {
+		fmt.Fprintf(stderr, "cpor %s: %s\n", command, fmt.Sprintf(format, args...))
+		return exitMistake
+	}
+	err := c.parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		help(stdout, c)
+		return exitPass
+	}
+	if err != nil {
+		return mistake("%v (\"cpor help %s\" tells more)", err, command)
+	}
+	s := &session{config: c, ctx: ctx, out: newPrinter(stdout, c)}
+	if c.replay != "" {
+		if err := s.replayFile(stdout); err != nil {
+			return mistake("-replay: %v", err)
+		}
+		return exitFailure // what was shown is a failure
+	}
+	pkgs, err := gosrc.Load(ctx, c.patterns, gosrc.Options{Dir: c.dir, Tags: tagList(c.tags), Tests: command == "test"})
+	if err != nil {
+		return mistake("%v", err)
+	}
+	if len(pkgs) == 0 {
+		return mistake("no packages: %s", strings.Join(c.patterns, " "))
+	}
+	if command == "run" {
+		if len(pkgs) > 1 {
+			return mistake("one main package at a time, not %d", len(pkgs))
+		}
+		if p := pkgs[0]; p.Name != "main" && len(p.Errors) == 0 {
+			return mistake("%s is package %s; want a package main (cpor test explores the tests of others)", p.Path, p.Name)
+		}
+	}
+	for _, p := range pkgs {
+		if ctx.Err() != nil || c.failFast && s.failed > 0 {
+			break
+		}
+		s.pkg(p)
+	}
+	if err := s.out.close(s); err != nil {
+		return mistake("cannot write the result: %v", err)
+	}
+	if s.traceErr != nil {
+		return mistake("-trace: %v", s.traceErr)
+	}
+	switch {
+	case s.failed > 0:
+		return exitFailure
+	case s.refused > 0:
+		return exitMistake
+	case s.incomplete > 0 || ctx.Err() != nil:
+		return exitIncomplete
+	}
+	return exitPass
+}
+
+func tagList(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// session is one run of the command.
+type session struct {
+	*config
+	ctx context.Context
+	out printer
+
+	failed, refused, incomplete, traces int
+	traceErr                            error
+}
+
+// outcome is what became of one test.
+type outcome struct {
+	pkg, test string
+	verdict   verdict
+	summary   string // one line
+	details   string // lines, such as the trace
+	result    *gotest.Result
+	elapsed   time.Duration
+}
+
+type verdict string
+
+const (
+	passed     verdict = "PASS"
+	failing    verdict = "FAIL"
+	unfinished verdict = "INCOMPLETE"
+	unexplored verdict = "REFUSED"
+)
+
+// selected tells whether the flags choose a test.
+func (c *config) selected(name string) bool {
+	if len(c.runElems) > 0 && !c.runElems[0].MatchString(name) {
+		return false
+	}
+	return len(c.skipElems) == 0 || !c.skipElems[0].MatchString(name)
+}
+
+// pkg explores the tests of one package.
+func (s *session) pkg(p *gosrc.Package) {
+	begin := time.Now()
+	if s.command == "test" && len(p.Errors) == 0 && !p.HasTests() {
+		if s.listRE == nil {
+			s.out.noTests(p.Path)
+		}
+		return
+	}
+	var tests []gosrc.TestFunc
+	if s.command == "test" {
+		for _, t := range p.Tests() {
+			switch {
+			case s.listRE != nil:
+				if s.listRE.MatchString(t.Name) {
+					s.out.listed(p.Path, t.Name)
+				}
+			case s.selected(t.Name):
+				tests = append(tests, t)
+			}
+		}
+		if s.listRE != nil {
+			return
+		}
+	}
+	if len(p.Errors) > 0 {
+		s.refused++
+		s.out.broken(p.Path, p.Errors)
+		return
+	}
+	s.out.begin(p.Path)
+	if s.command == "test" && len(tests) == 0 {
+		s.out.end(p.Path, nil, time.Since(begin))
+		return
+	}
+	compiled, err := p.Compile()
+	if err != nil {
+		s.refused++
+		s.out.broken(p.Path, []error{err})
+		return
+	}
+	var done []outcome
+	if s.command == "run" {
+		done = append(done, s.one(compiled, p, ""))
+	}
+	for _, t := range tests {
+		if s.ctx.Err() != nil || s.failFast && s.failed > 0 {
+			break
+		}
+		done = append(done, s.one(compiled, p, t.Name))
+	}
+	s.out.end(p.Path, done, time.Since(begin))
+}
+
+// one explores one test, or the main package if it has no name.
+func (s *session) one(c *gosrc.Compiled, p *gosrc.Package, test string) outcome {
+	s.out.run(p.Path, test)
+	begin := time.Now()
+	o := outcome{pkg: p.Path, test: test}
+	prog, err := program(c, test, s.explore)
+	var res *gotest.Result
+	if err == nil {
+		res, err = gotest.Run(s.ctx, prog, s.options())
+	}
+	o.result, o.elapsed = res, time.Since(begin)
+	switch no := new(gosrc.Unsupported); {
+	case errors.As(err, &no):
+		o.verdict, o.summary = unexplored, s.relative(no.Error())
+	case err != nil:
+		o.verdict, o.summary = unexplored, err.Error()
+	case res.Failure != nil:
+		o.verdict = failing
+		o.summary = fmt.Sprintf("%s (%s explored)", s.relative(Headline(res.Failure)), explored(res))
+		o.details = s.relative(Describe(prog, res.Failure, textWidth))
+		s.writeTrace(p, prog, test, res)
+	case res.Verdict == engine.Violated: // without an account of it
+		o.verdict, o.summary = failing, res.Reason
+	case res.Verdict == engine.Pass:
+		o.verdict, o.summary = passed, "every schedule: "+explored(res)+fixed(res)
+	default:
+		o.verdict, o.summary = unfinished, explored(res)+", no failure; "+res.Reason+fixed(res)
+	}
+	switch o.verdict {
+	case failing:
+		s.failed++
+	case unexplored:
+		s.refused++
+	case unfinished:
+		s.incomplete++
+	}
+	s.out.done(o)
+	return o
+}
+
+// textWidth is the width of tables.
+const textWidth = 100
+
+func program(c *gosrc.Compiled, test string, e gosrc.Explore) (*gosrc.Program, error) {
+	if test == "" {
+		return c.Main(e)
+	}
+	return c.Test(test, e)
+}
+
+func (s *session) options() gotest.Options {
+	return gotest.Options{
+		Engine: gotest.Engine(s.search), Timeout: s.timeout, Workers: s.workers, Seed: s.seed, MaxMemory: s.maxMemory,
+	}
+}
+
+func explored(r *gotest.Result) string {
+	random := human.Plural(r.Samples, "schedule") + " at random"
+	switch {
+	case r.Samples == 0:
+		return countBoth(r.Executions, r.States)
+	case r.Executions == 0 && r.States == 0:
+		return random
+	}
+	return countBoth(r.Executions, r.States) + ", " + random
+}
+
+// fixed says what of the run time was not explored.
+func fixed(r *gotest.Result) string {
+	if len(r.Fixed) == 0 {
+		return ""
+	}
+	return "; fixed: " + strings.Join(r.Fixed, ", ")
+}
+
+// relative shortens the paths of files below the directory that was named.
+func (s *session) relative(text string) string {
+	return strings.ReplaceAll(text, base(s.dir), "")
+}
