@@ -61,12 +61,12 @@ func TestReferenceCounts(t *testing.T) {
 			por  string
 			want *benchmarks.Counts
 		}{{"none", r.Full}, {"cartesian", r.Cartesian}} {
-			if s.want == nil || s.want.Transitions > few && !*long {
+			if s.want == nil || s.want.Transitions > few() && !*long {
 				continue
 			}
 			t.Run(r.Benchmark+" "+r.Params.String()+" "+s.por, func(t *testing.T) {
 				workers := []int{2}
-				if s.want.Transitions < few/10 || *long {
+				if s.want.Transitions < few()/10 || *long {
 					workers = []int{1, 2, 8}
 				}
 				for _, w := range workers {
@@ -91,7 +91,7 @@ func TestReferenceCounts(t *testing.T) {
 // the cartesian columns those that docs/benchmarks.md lists.
 func TestPaperCounts(t *testing.T) {
 	for _, r := range benchmarks.Table1() {
-		if p := r.Standard; p != nil && r.Benchmark != "philosophers" && (p.Transitions < few/10 || *long) {
+		if p := r.Standard; p != nil && r.Benchmark != "philosophers" && (p.Transitions < few()/10 || *long) {
 			t.Run(r.Benchmark+" "+r.Params.String()+" none", func(t *testing.T) {
 				got, ended := counts(t, r.Benchmark, r.Params, "none", 2)
 				if got.States != p.States || got.Transitions != p.Transitions && got.Transitions+ended != p.Transitions {
@@ -100,7 +100,7 @@ func TestPaperCounts(t *testing.T) {
 			})
 		}
 		p := r.Cartesian
-		if p == nil || p.Transitions > few/10 && !*long {
+		if p == nil || p.Transitions > few()/10 && !*long {
 			continue
 		}
 		var states, attempts bool

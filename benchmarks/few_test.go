@@ -2,5 +2,12 @@
 
 package benchmarks_test
 
+import "testing"
+
 // few bounds the transitions of the rows that are counted without -long.
-const few = 3e6
+func few() uint64 {
+	if testing.Short() {
+		return 5e5
+	}
+	return 3e6
+}

@@ -199,7 +199,7 @@ func TestTinyStates(t *testing.T) {
 func TestBytesPerState(t *testing.T) {
 	const limit = 16
 	n := uint64(250_000)
-	if slow > 1 {
+	if slow > 1 || testing.Short() {
 		n = 110_000
 	}
 	for _, c := range systems {

@@ -109,9 +109,13 @@ func fill(t *testing.T, st Store, states [][]uint64) {
 // TestAllVariation inserts random words, in which nothing can be shared: the
 // numbers get too big for a key and have to be merged, to the last.
 func TestAllVariation(t *testing.T) {
+	count := 40000 / slow
+	if testing.Short() {
+		count = 10000 / slow
+	}
 	for _, n := range []int{1, 2, 3, 5, 9} {
 		rng := rand.New(rand.NewPCG(1, uint64(n)))
-		states := make([][]uint64, 40000/slow)
+		states := make([][]uint64, count)
 		for i := range states {
 			states[i] = make([]uint64, n)
 			for j := range states[i] {

@@ -137,18 +137,15 @@ func TestCluster(t *testing.T) {
 }
 
 // TestClusterMistakes has what goes wrong before a search: it is told once, and the
-// exit code is that of a mistake.
+// exit code is that of a mistake. What goes wrong without a launcher is in
+// testdata/script/cluster.txtar.
 func TestClusterMistakes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
 	bin := buildCommand(t)
 	robots := filepath.Join("..", "..", "benchmarks", "robots.model")
-	out, err := exec.Command(bin, "run", "-cluster", robots).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "start it with `mpirun -n 4 cpor run -cluster") {
-		t.Errorf("without a launcher: %v\n%s", err, out)
-	}
 	eachLauncher(t, func(t *testing.T, launcher string) {
-		if testing.Short() {
-			t.Skip("starts many processes")
-		}
 		for _, c := range []struct{ args, want string }{
 			{"no.model", "no.model: no such file"},
 			{"-D M=1 " + robots, "there is no constant M"},
@@ -161,18 +158,6 @@ func TestClusterMistakes(t *testing.T) {
 			}
 		}
 	})
-	for _, c := range []struct{ args, want string }{
-		{"-validate", "cannot be combined with -cluster"},
-		{"-profile cpu", "cannot be combined with -cluster"},
-		{"-por locks", "-cluster is an option of -por"},
-		{"-search stateless", "-cluster has no meaning with -search stateless"},
-		{"-ltl all", "-cluster has no meaning with -ltl"},
-	} {
-		out, err := exec.Command(bin, append([]string{"run", "-cluster", robots}, strings.Fields(c.args)...)...).CombinedOutput()
-		if err == nil || !strings.Contains(string(out), c.want) {
-			t.Errorf("%s: %v\n%s", c.args, err, out)
-		}
-	}
 }
 
 // TestClusterLimits ends searches on several ranks early, and kills a rank.

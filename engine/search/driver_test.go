@@ -320,7 +320,7 @@ func TestCartesianTraces(t *testing.T) {
 	programs := 300
 	if *long {
 		programs = 30_000
-	} else if raceEnabled {
+	} else if raceEnabled || testing.Short() {
 		programs = 50
 	}
 	for seed := range programs {

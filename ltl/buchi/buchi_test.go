@@ -54,6 +54,9 @@ func randomWord(r *rand.Rand, atoms int) ltl.Lasso {
 // accepted by the automata of both a formula and its negation.
 func TestRandomFormulas(t *testing.T) {
 	n := 800
+	if testing.Short() {
+		n = 200
+	}
 	if *long {
 		n = 60000
 	}
@@ -102,6 +105,10 @@ func TestRandomFormulas(t *testing.T) {
 
 // The same for each formula of the literature.
 func TestPatternsOnWords(t *testing.T) {
+	words := 100
+	if testing.Short() {
+		words = 20
+	}
 	r := rand.New(rand.NewPCG(3, 4))
 	sections, formulas := patterns(t)
 	for _, section := range sections {
@@ -110,7 +117,7 @@ func TestPatternsOnWords(t *testing.T) {
 			if disjoint, err := Disjoint(a, b); !disjoint || err != nil {
 				t.Fatalf("%s and its negation: disjoint %v, %v", f, disjoint, err)
 			}
-			for range 100 {
+			for range words {
 				w := randomWord(r, 2)
 				w.Atoms = f.Atoms()
 				for _, part := range [][]uint64{w.Stem, w.Loop} {

@@ -321,6 +321,10 @@ func TestStrengths(t *testing.T) {
 // Formulas with many recurring conditions take another path; see suspend.
 func TestFairnessAssumptions(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
+	formulas, enough := 8, 100
+	if testing.Short() {
+		formulas, enough = 2, 25
+	}
 	accepted, rejected := 0, 0
 	for n := minSuspended - 1; n <= 16; n += 4 {
 		var fair []ltl.Formula
@@ -329,7 +333,7 @@ func TestFairnessAssumptions(t *testing.T) {
 			names = append(names, fmt.Sprintf("f%d", i))
 			fair = append(fair, mustParse(t, fmt.Sprintf("[]<>(f%d && !a)", i)))
 		}
-		for range 8 {
+		for range formulas {
 			f := ltl.And(append(fair, randomFormula(r, 5, 3, true))...)
 			o := Options{Atoms: names}
 			a := mustTranslate(t, f, o)
@@ -365,7 +369,7 @@ func TestFairnessAssumptions(t *testing.T) {
 		}
 	}
 	t.Logf("%d words accepted, %d rejected", accepted, rejected)
-	if accepted < 100 || rejected < 100 {
+	if accepted < enough || rejected < enough {
 		t.Errorf("%d words accepted, %d rejected: too one-sided to be a test", accepted, rejected)
 	}
 }
