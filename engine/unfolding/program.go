@@ -31,7 +31,6 @@ type program struct {
 	byHash  map[uint64]*local // those of equal hash in a list
 	leaves  atomic.Pointer[[]*leaf]
 	fresh   []interest // found since the last settle
-	viols   bool
 }
 
 // comp names a component of the system: a thread or a location.

@@ -24,10 +24,9 @@ var (
 type variable struct{ name, typ string }
 
 type function struct {
-	name    string
-	params  []string
-	result  string
-	mayFail bool // it may panic
+	name   string
+	params []string
+	result string
 }
 
 type gen struct {

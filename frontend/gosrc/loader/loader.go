@@ -24,6 +24,7 @@ import (
 	"go/version"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -55,6 +56,7 @@ type Package struct {
 
 	plain, inTest, xTest *packages.Package
 	overlay              map[string][]byte
+	goroot               string
 }
 
 // TestFiles returns the names of the package's test files: those of the package
@@ -82,6 +84,18 @@ func (p *Package) Overlay(name string) any {
 // HasTests tells whether there are test files.
 func (p *Package) HasTests() bool { return p.inTest != nil || p.xTest != nil }
 
+// goroot asks the go command for the standard library that it builds with. The one
+// that this program was built with may be another, or on another machine.
+func goroot(ctx context.Context, dir string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "env", "GOROOT")
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("go env GOROOT: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
 // Load finds packages. An error means that the go command cannot be used or the
 // patterns make no sense to it; what is wrong with one package is in the package.
 func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error) {
@@ -100,13 +114,17 @@ func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error)
 	if err != nil {
 		return nil, err
 	}
+	goroot, err := goroot(ctx, o.Dir)
+	if err != nil {
+		return nil, err
+	}
 	byPath := map[string]*Package{}
 	var order []*Package
 	get := func(path string) *Package {
 		if p := byPath[path]; p != nil {
 			return p
 		}
-		p := &Package{Path: path, overlay: o.Overlay}
+		p := &Package{Path: path, overlay: o.Overlay, goroot: goroot}
 		byPath[path] = p
 		order = append(order, p)
 		return p
@@ -219,6 +237,7 @@ func (p *Package) Compile(tests bool) (*Program, error) {
 	}
 	u := &universe{fset: token.NewFileSet(), build: build.Default, units: map[string]*unit{}, overlay: p.overlay}
 	u.build.CgoEnabled = false
+	u.build.GOROOT = p.goroot
 	var roots []*unit
 	if tests {
 		for _, f := range []*packages.Package{p.inTest, p.xTest} {
@@ -250,7 +269,7 @@ func (p *Package) Compile(tests bool) (*Program, error) {
 
 // user returns the unit of a package that go/packages has found.
 func (u *universe) user(f *packages.Package) *unit {
-	if len(f.GoFiles) > 0 && strings.HasPrefix(f.GoFiles[0], filepath.Join(runtime.GOROOT(), "src")+string(filepath.Separator)) && f.ForTest == "" || f.PkgPath == "unsafe" {
+	if len(f.GoFiles) > 0 && strings.HasPrefix(f.GoFiles[0], filepath.Join(u.build.GOROOT, "src")+string(filepath.Separator)) && f.ForTest == "" || f.PkgPath == "unsafe" {
 		return u.std(f.PkgPath)
 	}
 	if x := u.units[f.ID]; x != nil {
@@ -319,7 +338,7 @@ func (u *universe) parse(roots []*unit) error {
 					path := strings.Trim(s.Path.Value, "`\"")
 					if x.imports[path] == nil {
 						real := path
-						if _, err := os.Stat(filepath.Join(runtime.GOROOT(), "src", "vendor", path)); err == nil && strings.Contains(path, ".") {
+						if _, err := os.Stat(filepath.Join(u.build.GOROOT, "src", "vendor", path)); err == nil && strings.Contains(path, ".") {
 							real = "vendor/" + path
 						}
 						x.imports[path] = u.std(real)
@@ -376,7 +395,7 @@ func (x *unit) parseStd(u *universe) {
 		}
 	}
 	if x.mode != std.Whole {
-		p, err := u.build.ImportDir(filepath.Join(runtime.GOROOT(), "src", filepath.FromSlash(x.path)), 0)
+		p, err := u.build.ImportDir(filepath.Join(u.build.GOROOT, "src", filepath.FromSlash(x.path)), 0)
 		if err != nil && p == nil || p != nil && len(p.GoFiles) == 0 {
 			x.parseErr = fmt.Errorf("package %s of the standard library: %w", x.path, err)
 			return

@@ -216,7 +216,6 @@ type Machine struct {
 	buf      system.State
 	cur      *goroutine
 	scratch  []alternative
-	depth    int
 }
 
 // Mark implements [system.Machine].

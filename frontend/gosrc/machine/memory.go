@@ -5,9 +5,6 @@ import (
 	"cpor/system"
 )
 
-// untracked accesses are those of the library's own state.
-func tracked(fn *compile.Func) bool { return !fn.Untracked }
-
 // read tells that the running function reads n words at a pointer.
 func (m *Machine) read(g *goroutine, p uint64, n int) {
 	if o := &m.objs[p>>32]; o.shared && !g.top().fn.Untracked && !m.setup {
