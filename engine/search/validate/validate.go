@@ -28,6 +28,7 @@ package validate
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -108,7 +109,7 @@ type hook struct {
 	plain  system.Machine // runs without tracking
 	// What m and fresh offer as pieces, nil if they do not.
 	whole, other system.Pieces
-	// A check that remembers has one verdict for all orders of independent
+	// A check that remembers finds the same in all orders of independent
 	// transitions, and may report it at another one of them.
 	remembers bool
 	heap      bool         // states that are equal may have different hashes
@@ -343,30 +344,63 @@ func (h *hook) commute(a, b *transition) {
 	if h.dependentOnAny(a, b.step.Thread) || h.dependentOnAny(b, a.step.Thread) {
 		return
 	}
-	run := func(first, second *transition, buf system.State) (system.State, uint64) {
+	run := func(first, second *transition, buf system.State) (system.State, uint64, map[finding]bool) {
 		steps := []search.Step{first.step, second.step}
 		h.m.Load(h.state)
-		h.m.Step(first.step.Thread, first.step.Alt)
+		before := h.m.Step(first.step.Thread, first.step.Alt)
 		out := h.m.Step(second.step.Thread, second.step.Alt)
+		found := map[finding]bool{}
+		want := second.out
 		if h.remembers {
-			out.Violation = second.out.Violation
+			findings(before.Violation, found)
+			findings(out.Violation, found)
+			out.Violation, want.Violation = placed(out.Violation), placed(want.Violation)
 		}
-		if !Same(out, second.out) || out.Next != second.out.Next {
+		if !Same(out, want) || out.Next != want.Next {
 			h.fail(steps, "the second transition is independent of the first one and yet another one after it")
 		} else if !SameAccesses(h.m.Accesses(), second.accesses) {
 			h.fail(steps, "the second transition is independent of the first one and yet has other accesses after it")
 		}
-		return h.m.Encode(buf), h.m.Hash()
+		return h.m.Encode(buf), h.m.Hash(), found
 	}
 	var one, two uint64
-	h.buf[0], one = run(a, b, h.buf[0])
-	h.buf[1], two = run(b, a, h.buf[1])
+	var ab, ba map[finding]bool
+	h.buf[0], one, ab = run(a, b, h.buf[0])
+	h.buf[1], two, ba = run(b, a, h.buf[1])
 	steps := []search.Step{a.step, b.step}
 	if !slices.Equal(h.buf[0], h.buf[1]) {
 		h.fail(steps, "the two transitions are independent, and yet another order of them leads to another state")
 	} else if one != two && !h.heap {
 		h.fail(steps, "another order of the two transitions leads to the same state with the hash %#x instead of %#x", two, one)
 	}
+	if !maps.Equal(ab, ba) {
+		h.fail(steps, "the two transitions are independent, and yet what a check finds in them depends on their order: %v or %v", ab, ba)
+	}
+}
+
+// finding is what a check that remembers found, without the transition at which it
+// stands: of independent ones that is the last, in whatever order they come.
+type finding struct {
+	kind   system.ViolationKind
+	object string
+}
+
+// findings adds what a check that remembers found. Such violations name an object.
+func findings(v *system.Violation, to map[finding]bool) {
+	for ; v != nil; v = v.Also {
+		if v.Object != "" {
+			to[finding{v.Kind, v.Object}] = true
+		}
+	}
+}
+
+// placed returns the first violation that stands at its place in every order, nil if
+// there is none: what the model itself violates, and no check that remembers.
+func placed(v *system.Violation) *system.Violation {
+	for v != nil && v.Object != "" {
+		v = v.Also
+	}
+	return v
 }
 
 // Move checks that a move leads where it claims to.
