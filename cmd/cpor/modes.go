@@ -120,6 +120,18 @@ func searchNames() []string {
 	return names
 }
 
+// takers lists the values of -search some of whose engines have a use for a flag, for
+// the help.
+func takers(name string) string {
+	var searches []string
+	for _, mode := range searchNames() {
+		if len(users(engine.LookupMode(mode), name)) > 0 {
+			searches = append(searches, mode)
+		}
+	}
+	return "-search " + either(searches)
+}
+
 // searchUsage is the help of -search.
 func searchUsage() string {
 	var ways []string
