@@ -117,6 +117,23 @@ func TestTime(t *testing.T) {
 	}
 }
 
+func TestRecover(t *testing.T) {
+	var mu sync.Mutex
+	f := func(n int) (err error) {
+		defer func() {
+			if r := recover(); r != nil {
+				err = r.(error)
+			}
+		}()
+		mu.Lock()
+		defer mu.Unlock()
+		_ = 1 / n
+		return nil
+	}
+	go f(0)
+	f(1)
+}
+
 func TestPanics(t *testing.T) {
 	c := make(chan any)
 	go func() {
@@ -155,7 +172,7 @@ func compiled(t *testing.T, text string) *Compiled {
 
 func TestConform(t *testing.T) {
 	c := compiled(t, programs)
-	for _, name := range []string{"TestLocks", "TestChannels", "TestMisc", "TestTime", "TestPanics"} {
+	for _, name := range []string{"TestLocks", "TestChannels", "TestMisc", "TestTime", "TestPanics", "TestRecover"} {
 		t.Run(name, func(t *testing.T) {
 			p, err := c.Test(name, Explore{NoRaces: true})
 			if err != nil {

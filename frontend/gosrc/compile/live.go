@@ -70,13 +70,7 @@ func (f *Func) liveAt(key liveKey) []Slot {
 	at := f.points[key.pc]
 	switch {
 	case key.at == liveRecovered:
-		live := map[ssa.Value]bool{}
-		if f.SSA.Recover != nil {
-			for _, x := range f.SSA.Recover.Instrs {
-				use(x, live)
-			}
-		}
-		out = f.slots(live)
+		out = f.slots(f.recovering())
 	case at == nil:
 		// A function of the machine's own, or the beginning: the parameters and
 		// what it captured.
@@ -164,6 +158,23 @@ func use(x ssa.Instruction, live map[ssa.Value]bool) {
 	}
 }
 
+// recovering returns what is live at the beginning of the recover block, which is one
+// block that returns.
+func (f *Func) recovering() map[ssa.Value]bool {
+	live := map[ssa.Value]bool{}
+	if f.SSA.Recover == nil {
+		return live
+	}
+	in := f.SSA.Recover.Instrs
+	for i := len(in) - 1; i >= 0; i-- {
+		if v, ok := in[i].(ssa.Value); ok {
+			delete(live, v)
+		}
+		use(in[i], live)
+	}
+	return live
+}
+
 // liveness computes what is live at the end of each block.
 func (f *Func) liveness() {
 	fn := f.SSA
@@ -172,12 +183,7 @@ func (f *Func) liveness() {
 		out[i] = map[ssa.Value]bool{}
 	}
 	// What the recover block uses is live wherever a call can panic.
-	always := map[ssa.Value]bool{}
-	if fn.Recover != nil {
-		for _, x := range fn.Recover.Instrs {
-			use(x, always)
-		}
-	}
+	always := f.recovering()
 	for changed := true; changed; {
 		changed = false
 		for i := len(fn.Blocks) - 1; i >= 0; i-- {
