@@ -17,6 +17,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"cpor/benchmarks"
+	"cpor/examples/promela/corpus"
 )
 
 var (
@@ -340,6 +341,48 @@ func TestStoppedHalfWay(t *testing.T) {
 			t.Errorf("%s: complete %v, %d measurements of %d runs, want 9 of 10", table, rs.Complete, len(rs.Measurements), n)
 		}
 	}
+}
+
+// TestCorpusReport checks the report on the Promela corpus against a golden file.
+func TestCorpusReport(t *testing.T) {
+	runs, err := corpus.Runs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ms []Measurement
+	for _, name := range corpusRows {
+		k := slices.IndexFunc(runs, func(r corpus.Run) bool { return r.Name() == name })
+		if k < 0 || runs[k].Violated {
+			t.Errorf("%s: no run that holds", name)
+			continue
+		}
+		r := runs[k]
+		ps, err := benchmarks.ParseParams(strings.Join(r.Defines, " "))
+		if err != nil {
+			t.Fatal(err)
+		}
+		record := func(tool string, config benchmarks.Params, round, slow int) {
+			cpu := time.Duration(slow)*time.Duration(r.Transitions)*time.Microsecond + time.Duration(round)*time.Millisecond
+			ms = append(ms, Measurement{Benchmark: r.Model, Params: ps, Tool: tool, Config: config, Round: round, Outcome: Outcome{
+				Status: Done, States: r.States, Transitions: r.Transitions, Search: cpu, Wall: cpu / 2, CPU: cpu, StoreBytes: r.States * uint64(slow),
+			}})
+		}
+		record("spin", toolchain, 1, 10)
+		for round := 1; round <= 3; round++ {
+			record("cpor", config("none", 1), round, 2)
+			record("cpor", config("none", 2), round, 3)
+			record("spin", spinConfig(spinModes[0]), round, 4)
+			record("spin", spinConfig(spinModes[1]), round, 6)
+		}
+	}
+	var b bytes.Buffer
+	writeSections(&b, peers.Report(ms, fixedMachine))
+	for _, l := range strings.Split(b.String(), "\n") {
+		if n := len([]rune(l)); n > columns {
+			t.Errorf("%d columns: %s", n, l)
+		}
+	}
+	golden(t, "corpus.txt", b.String())
 }
 
 // TestFilesWhileRunning checks that the data is complete after every run, so

@@ -26,6 +26,7 @@
 //	table1.go     the paper's Table 1
 //	scale.go      speed-up over the number of workers
 //	peers.go      SPIN on the same systems (spin.go), taking turns
+//	corpus.go     SPIN on Promela models as they are
 //	grid.go       tables for terminals; report.go, plot.go: the HTML page
 //
 // Figures are compared as ratios of runs that took turns on the same machine;

@@ -260,7 +260,8 @@ func (o *options) choose() (chosen []Table, names, unknown []string) {
 	for _, t := range tables {
 		ok := len(names) == 0 && t.Name == table1.Name
 		for _, n := range names {
-			ok = ok || slices.Contains(t.Benchmarks, n) && t.Name != scale.Name && t.Name != peers.Name || isFile(n) && t.Name == scale.Name
+			ok = ok || slices.Contains(t.Benchmarks, n) && t.Name != scale.Name && t.Name != peers.Name ||
+				n == corpusName && t.Name == peers.Name || isFile(n) && t.Name == scale.Name
 		}
 		if ok {
 			chosen = append(chosen, t)

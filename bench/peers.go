@@ -15,10 +15,10 @@ import (
 // peers runs the same systems in other checkers, taking turns.
 var peers = Table{
 	Name:       "peers",
-	Summary:    "the same systems in SPIN, taking turns: ratios of speed and memory",
+	Summary:    "the same systems, and Promela models as they are (corpus), in SPIN, taking turns",
 	Run:        runPeers,
 	Report:     reportPeers,
-	Benchmarks: benchmarks.Names(),
+	Benchmarks: append(benchmarks.Names(), corpusName),
 }
 
 // systemRow is a benchmark with its parameters.
@@ -65,6 +65,7 @@ func runPeers(ctx context.Context, s *Session) error {
 		}
 		for _, n := range s.Names {
 			switch {
+			case n == corpusName:
 			case isFile(n):
 				s.Note("peers: %s has no Promela twin", n)
 			case !slices.ContainsFunc(chosen, func(r systemRow) bool { return r.benchmark == n }):
@@ -95,6 +96,9 @@ func runPeers(ctx context.Context, s *Session) error {
 		if err := runPeerRow(ctx, s, sp, r, rounds); err != nil && ctx.Err() == nil {
 			s.Note("peers, %s %s: %v", r.benchmark, r.params, err)
 		}
+	}
+	if len(s.Names) == 0 || slices.Contains(s.Names, corpusName) {
+		return runCorpus(ctx, s, sp)
 	}
 	return nil
 }
@@ -237,7 +241,20 @@ func places(x float64) string {
 	return digits(x)
 }
 
-func reportPeers(ms []Measurement, machine Machine) []Section {
+func reportPeers(all []Measurement, machine Machine) []Section {
+	var ms, promela []Measurement
+	for _, m := range all {
+		if inCorpus(&m) {
+			promela = append(promela, m)
+		} else {
+			ms = append(ms, m)
+		}
+	}
+	return append(reportTwins(ms), reportCorpus(promela)...)
+}
+
+// reportTwins reports on the benchmarks and their twins in Promela.
+func reportTwins(ms []Measurement) []Section {
 	if len(ms) == 0 {
 		return nil
 	}

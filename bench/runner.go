@@ -20,7 +20,8 @@ import (
 
 // Request asks for one run of `cpor run`.
 type Request struct {
-	// Model is the name of a benchmark (robots), or the path of a model file.
+	// Model is the name of a benchmark (robots), or the path of a file, in cpor's
+	// language or in Promela.
 	Model   string
 	Params  benchmarks.Params
 	Mode    string // of the engine, as package engine names it; "" for the default
@@ -157,7 +158,7 @@ func (r *Request) command(e *engine.Entry, dir string) []string {
 		args = append(args, "-D", p.Name+"="+p.Value)
 	}
 	args = append(args, r.Flags...)
-	if isFile(r.Model) {
+	if isFile(r.Model) || strings.HasSuffix(r.Model, ".pml") {
 		return append(args, r.Model)
 	}
 	return append(args, filepath.Join(dir, r.Model+".model"))

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -79,29 +80,42 @@ func (s *spin) build(ctx context.Context, model string, ps benchmarks.Params, m 
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(s.dir, model+"-"+m.name+"-")
+	v, _, err := s.compile(ctx, model, text, ps, []string{"-o2", "-o3"}, m.flags)
+	return v, err
+}
+
+// compile makes a verifier of a text, and returns how long SPIN and the compiler took
+// together. flags are the compiler's besides -O3 and -DSAFETY.
+func (s *spin) compile(ctx context.Context, model string, text []byte, ps benchmarks.Params, options, flags []string) (*verifier, Outcome, error) {
+	var out Outcome
+	dir, err := os.MkdirTemp(s.dir, model+"-")
 	if err != nil {
-		return nil, err
+		return nil, out, err
 	}
 	if err := os.WriteFile(filepath.Join(dir, model+".pml"), text, 0o666); err != nil {
-		return nil, err
+		return nil, out, err
 	}
-	args := []string{"-o2", "-o3"}
+	args := slices.Clone(options)
 	for _, p := range ps {
 		args = append(args, "-D"+p.Name+"="+p.Value)
 	}
-	_, stdout, stderr, err := execute(ctx, dir, s.spin, append(args, "-a", model+".pml")...)
+	out, stdout, stderr, err := execute(ctx, dir, s.spin, append(args, "-a", model+".pml")...)
 	if err == nil {
 		_, err = os.Stat(filepath.Join(dir, "pan.c"))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("spin: %s", lastLine(append(stdout, stderr...)))
+		return nil, out, fmt.Errorf("spin: %s", lastLine(append(stdout, stderr...)))
 	}
-	args = append([]string{"-O3", "-w", "-DSAFETY"}, m.flags...)
-	if _, _, stderr, err := execute(ctx, dir, s.cc, append(args, "-o", "pan", "pan.c")...); err != nil {
-		return nil, fmt.Errorf("%s: %v: %s", s.cc, err, lastLine(stderr))
+	args = append([]string{"-O3", "-w", "-DSAFETY"}, flags...)
+	cc, _, stderr, err := execute(ctx, dir, s.cc, append(args, "-o", "pan", "pan.c")...)
+	if err != nil {
+		return nil, out, fmt.Errorf("%s: %v: %s", s.cc, err, lastLine(stderr))
 	}
-	return &verifier{path: filepath.Join(dir, "pan"), depth: 1 << 20, table: 20}, nil
+	out.Status = Done
+	out.Wall += cc.Wall
+	out.CPU += cc.CPU
+	out.PeakRSS = max(out.PeakRSS, cc.PeakRSS)
+	return &verifier{path: filepath.Join(dir, "pan"), depth: 1 << 20, table: 20}, out, nil
 }
 
 // calibrate runs a verifier without measuring it, until its stack is long

@@ -1,0 +1,234 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"cpor/benchmarks"
+	"cpor/examples/promela/corpus"
+)
+
+// corpusName is the argument that asks for the models of the Promela corpus only.
+const corpusName = "corpus"
+
+// corpusRows are runs of the corpus from tens of states to a million. All hold.
+var corpusRows = []string{
+	"mutex_peterson", "condition_variable", "rw_monitor", "mutex_bakery", "ring_hs N=4", "paxos",
+	"raft_election", "window_selective", "mutex_mcs", "mutex_szymanski N=3", "lift FLOORS=7", "seqlock R=2",
+}
+
+// inCorpus tells measurements of the corpus from those of the benchmarks.
+func inCorpus(m *Measurement) bool {
+	_, err := corpus.Text(m.Benchmark)
+	return err == nil
+}
+
+var (
+	toolchain = benchmarks.Params{{Name: "mode", Value: "compile"}}
+	corpusCPU = func(m *Measurement) float64 { return m.CPU.Seconds() }
+)
+
+// runCorpus measures the rows of the corpus: SPIN with its compiler once, and its
+// verifiers and cpor in turns.
+func runCorpus(ctx context.Context, s *Session, sp *spin) error {
+	runs, err := corpus.Runs()
+	if err != nil {
+		return err
+	}
+	rounds := s.Rounds(5)
+	for _, name := range corpusRows {
+		k := slices.IndexFunc(runs, func(r corpus.Run) bool { return r.Name() == name })
+		if k < 0 {
+			return fmt.Errorf("the corpus has no run %s", name)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err := runCorpusRow(ctx, s, sp, &runs[k], rounds); err != nil {
+			s.Note("peers, %s: %v", name, err)
+		}
+	}
+	return nil
+}
+
+func runCorpusRow(ctx context.Context, s *Session, sp *spin, r *corpus.Run, rounds int) error {
+	ps, err := benchmarks.ParseParams(strings.Join(r.Defines, " "))
+	if err != nil {
+		return err
+	}
+	text, err := corpus.Text(r.Model)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(sp.dir, r.Model+".pml")
+	if err := os.WriteFile(file, text, 0o666); err != nil {
+		return err
+	}
+	estimate := 50*time.Millisecond + time.Duration(r.Transitions)*time.Microsecond
+	own := func(workers int) contender {
+		return contender{tool: "cpor", config: config("none", workers), run: func(ctx context.Context) Outcome {
+			return s.runner.Run(ctx, Request{Model: file, Params: ps, POR: "none", Workers: workers, MaxMemory: s.MaxMemory, Limit: s.Limit})
+		}}
+	}
+	all := []contender{own(1)}
+	if s.Workers > 1 {
+		all = append(all, own(s.Workers))
+	}
+	for _, m := range spinModes {
+		if !m.exact {
+			continue
+		}
+		var v *verifier
+		var compiled Outcome
+		out := s.Do(ctx, r.Name()+", SPIN "+m.name+", compiling", 3*time.Second, func(ctx context.Context) Outcome {
+			var err error
+			if v, compiled, err = sp.compile(ctx, r.Model, text, ps, []string{"-o1", "-o2", "-o3"}, append([]string{"-DNOCLAIM"}, m.flags...)); err != nil {
+				return Outcome{Status: Failed, Reason: err.Error()}
+			}
+			return within(ctx, s.Limit, v.calibrate)
+		})
+		if out.Status == Interrupted {
+			return nil
+		}
+		if out.Status != Done {
+			return fmt.Errorf("SPIN %s: %s", m.name, out.Reason)
+		}
+		if m.name == spinModes[0].name {
+			s.Record(Measurement{Benchmark: r.Model, Params: ps, Tool: "spin", Config: toolchain, Round: 1, Outcome: compiled})
+		}
+		all = append(all, contender{tool: "spin", config: spinConfig(m), run: func(ctx context.Context) Outcome {
+			return within(ctx, s.Limit, v.run)
+		}})
+	}
+	s.Plan(rounds*len(all), time.Duration(rounds*len(all))*estimate)
+	for round := 1; round <= rounds; round++ {
+		for i := range all {
+			c := &all[(i+round-1)%len(all)]
+			label := fmt.Sprintf("%s, %s %s, round %d", r.Name(), c.tool, c.config, round)
+			out := s.Do(ctx, label, estimate, c.run)
+			if out.Status == Interrupted {
+				return nil
+			}
+			s.Record(Measurement{Benchmark: r.Model, Params: ps, Tool: c.tool, Config: c.config, Round: round, Outcome: out})
+			if out.Status != Done {
+				s.Note("peers, %s: %s", label, out.Reason)
+			} else if out.States != r.States {
+				s.Unexpected("%s: %d states, and %d in the corpus' table", label, out.States, r.States)
+			}
+		}
+	}
+	return nil
+}
+
+// reportCorpus compares processor time: what a busy machine disturbs least.
+func reportCorpus(ms []Measurement) []Section {
+	if len(ms) == 0 {
+		return nil
+	}
+	sec := Section{
+		Title: "Promela models beside SPIN",
+		Text: []string{
+			"Models of examples/promela/corpus as they are, in cpor and in SPIN (spin -o1 -o2 -o3 -a, -O3 -DSAFETY -DNOREDUCE -DNOCLAIM), " +
+				"one worker, with the same number of states, which is checked. All take turns, round by round. Times are processor time of the whole process, " +
+				"user and system; to the verdict means with spin and the C compiler, which are measured once a row. " +
+				"Ratios are medians over the rounds, with the smallest and the largest; above 1 cpor is faster or smaller. Rates are transitions that SPIN counts a second of processor time.",
+		},
+	}
+	speed := Grid{Caption: "Processor time, one worker", Header: []string{"", "states", "cpor t/s", "SPIN t/s", "search", "to the verdict"}}
+	memory := Grid{Caption: "Bytes a state against -DCOLLAPSE, and processor time against it", Header: []string{"", "cpor", "COLLAPSE", "ratio", "search, COLLAPSE"}}
+	most := slices.Max(append(workerCounts(ms), 1)) // none yet while the first row is compiled
+	if most > 1 {
+		memory.Header = append(memory.Header, fmt.Sprintf("wall, %d workers", most))
+	}
+	bars := Bars{Parts: []Part{{Name: "search, SPIN's processor time over cpor's", Color: 1}}}
+	verdicts := Bars{Parts: []Part{{Name: "to the verdict, SPIN's processor time over cpor's", Color: 2}}}
+	var searches, totals, sizes []float64
+	var rows []string
+	for _, m := range ms {
+		if !slices.Contains(rows, m.row()) {
+			rows = append(rows, m.row())
+		}
+	}
+	mid := func(c []Measurement, of func(*Measurement) float64) float64 {
+		var xs []float64
+		for i := range c {
+			if c[i].Status == Done {
+				xs = append(xs, of(&c[i]))
+			}
+		}
+		return median(xs)
+	}
+	for _, row := range rows {
+		full := cell(ms, row, "cpor", config("none", 1).String())
+		plain := cell(ms, row, "spin", spinConfig(spinModes[0]).String())
+		collapse := cell(ms, row, "spin", spinConfig(spinModes[1]).String())
+		compile := mid(cell(ms, row, "spin", toolchain.String()), corpusCPU)
+		states := mid(full, func(m *Measurement) float64 { return float64(m.States) })
+		transitions := mid(plain, func(m *Measurement) float64 { return float64(m.Transitions) })
+		rate := func(c []Measurement) string {
+			if t := mid(c, corpusCPU); t > 0 && transitions > 0 {
+				return short(transitions / t)
+			}
+			return "–"
+		}
+		search := ratios(plain, full, corpusCPU)
+		var total []float64
+		if compile > 0 {
+			with := slices.Clone(plain)
+			for i := range with {
+				with[i].CPU += time.Duration(compile * float64(time.Second))
+			}
+			total = ratios(with, full, corpusCPU)
+		}
+		speed.Lines = append(speed.Lines, Line{Cells: []string{row, count(uint64(states)), rate(full), rate(plain), spread(search), spread(total)}})
+		bytes := func(m *Measurement) float64 { return m.BytesPerState() }
+		b, bc := mid(full, bytes), mid(collapse, bytes)
+		quotient := "–"
+		if b > 0 && bc > 0 {
+			quotient = times(bc / b)
+		}
+		cells := []string{row, some(b), some(bc), quotient, spread(ratios(collapse, full, corpusCPU))}
+		if most > 1 {
+			cells = append(cells, spread(ratios(plain, cell(ms, row, "cpor", config("none", most).String()), func(m *Measurement) float64 { return m.Wall.Seconds() })))
+		}
+		memory.Lines = append(memory.Lines, Line{Cells: cells})
+		if len(search) > 0 {
+			searches = append(searches, median(search))
+			bars.Labels = append(bars.Labels, strings.Replace(row, " ", "\n", 1))
+			bars.Parts[0].Values = append(bars.Parts[0].Values, median(search))
+		}
+		if len(total) > 0 {
+			totals = append(totals, median(total))
+			verdicts.Labels = append(verdicts.Labels, strings.Replace(row, " ", "\n", 1))
+			verdicts.Parts[0].Values = append(verdicts.Parts[0].Values, median(total))
+		}
+		if b > 0 && bc > 0 && states > 1e5 {
+			sizes = append(sizes, bc/b)
+		}
+	}
+	for _, f := range []struct {
+		name string
+		xs   []float64
+	}{
+		{"Processor time of the search, SPIN's over cpor's, median (range) of models", searches},
+		{"From the command line to the verdict, compiling included", totals},
+		{"Bytes a state, -DCOLLAPSE over cpor, above 100,000 states", sizes},
+	} {
+		if len(f.xs) > 0 {
+			sec.Facts = append(sec.Facts, Fact{f.name, spread(f.xs)})
+		}
+	}
+	sec.Grids = []Grid{speed, memory}
+	if len(bars.Labels) > 0 {
+		sec.Plots = append(sec.Plots, Plot{Title: "Search: processor time, SPIN over cpor", Y: "ratio", Bars: &bars})
+	}
+	if len(verdicts.Labels) > 0 {
+		sec.Plots = append(sec.Plots, Plot{Title: "From the command line to the verdict: processor time, SPIN over cpor", Y: "ratio", Bars: &verdicts})
+	}
+	return []Section{sec}
+}
