@@ -18,6 +18,7 @@ import (
 	"cpor/engine"
 	"cpor/engine/checkpoint"
 	"cpor/frontend"
+	"cpor/frontend/gosrc/testcmd"
 	"cpor/internal/cliflag"
 	"cpor/internal/human"
 	"cpor/system"
@@ -208,7 +209,9 @@ func runHelp(w io.Writer) {
 Searches the interleavings of a model for violated assertions and invariants,
 run-time errors and deadlocks, until the first violation or until everything is
 covered, and shows how a violation comes about. Flags may stand before or after
-the file; the file - is the standard input.`)
+the file; the file - is the standard input. A directory with a Go program, as
+in "cpor run ./cmd/worker", is explored as "cpor test" explores a test, with the
+flags of that command ("cpor help test").`)
 	f.Describe(w)
 	fmt.Fprintln(w, `
 Reductions (-por):`)
@@ -228,6 +231,9 @@ the result so far and exit code 3; a second one ends the process.`)
 
 // runCommand is `cpor run`.
 func runCommand(e *env, args []string) int {
+	if goPackage(args) {
+		return testcmd.Run(e.ctx, args, e.stdout, e.stderr)
+	}
 	var c runConfig
 	if err := c.parse(args); errors.Is(err, flag.ErrHelp) {
 		runHelp(e.stdout)
@@ -284,6 +290,28 @@ func (e *env) run(c *runConfig, m *frontend.Program) int {
 		defer done()
 	}
 	return e.explore(c, m, task, &out)
+}
+
+// goPackage tells whether an argument names a Go package and not a file with a model:
+// a directory, a file of Go, or a path as ./x, which the go command takes for a
+// directory as well.
+func goPackage(args []string) bool {
+	return slices.ContainsFunc(args, func(a string) bool {
+		if strings.HasPrefix(a, "-") {
+			return false
+		}
+		st, err := os.Stat(a)
+		if err != nil {
+			return false
+		}
+		return st.IsDir() && hasGo(a) || strings.HasSuffix(a, ".go")
+	})
+}
+
+// hasGo tells whether there is a file of Go in a directory.
+func hasGo(dir string) bool {
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	return err == nil && len(files) > 0
 }
 
 // task returns what is to be explored. The error is the user's mistake.

@@ -20,7 +20,6 @@ type worker struct {
 	stop   func() bool
 
 	e     uint32 // the event
-	made  []uint32
 	found []*candidate
 	seen  map[string]bool // events of further alternatives, and where they were looked for
 	key   []byte

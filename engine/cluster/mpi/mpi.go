@@ -24,7 +24,6 @@ package mpi
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 )
 
@@ -73,13 +72,6 @@ func launched(env func(string) string) (launcher, bool) {
 		return launcher{name: l.name, size: n, open: l.open}, true
 	}
 	return launcher{}, false
-}
-
-// Launched tells whether an MPI launcher started this process, and how many
-// ranks it says there are.
-func Launched() (ranks int, ok bool) {
-	l, ok := launched(os.Getenv)
-	return l.size, ok
 }
 
 // candidates are the names of libraries to try, the likeliest first.
