@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"cpor/engine/cluster"
 	"cpor/engine/cluster/mpi"
@@ -38,15 +39,16 @@ func (e *env) runRank(c *runConfig) int {
 	defer func() {
 		if v := recover(); v != nil {
 			// The others wait for this rank.
-			fmt.Fprintf(e.stderr, "cpor: rank %d: %v\n", w.Rank(), v)
+			fmt.Fprintf(os.Stderr, "cpor: rank %d: %v\n", w.Rank(), v)
 			w.Abort(exitMistake)
 			panic(v)
 		}
 	}()
-	c.Ranks = world{w}
+	c.Ranks = cluster.Connect(world{w})
+	stderr := e.stderr // what goes wrong on a rank that is silent otherwise is told
 	code, err := e.rank(c)
 	if err != nil {
-		fmt.Fprintf(e.stderr, "cpor: rank %d: %v\n", w.Rank(), err)
+		fmt.Fprintf(stderr, "cpor: rank %d: %v\n", w.Rank(), err)
 		w.Abort(exitMistake)
 		return exitMistake
 	}

@@ -293,18 +293,19 @@ func (e *env) run(c *runConfig, m *frontend.Program) int {
 }
 
 // goPackage tells whether an argument names a Go package and not a file with a model:
-// a directory, a file of Go, or a path as ./x, which the go command takes for a
-// directory as well.
+// a file of Go, or a directory with one, written as a path as the go command wants
+// it (./cmd/worker), since a bare word can be the value of a flag.
 func goPackage(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool {
-		if strings.HasPrefix(a, "-") {
+		switch path := filepath.ToSlash(a); {
+		case strings.HasPrefix(a, "-"):
 			return false
+		case strings.HasSuffix(a, ".go"):
+			return true
+		case a == "." || a == ".." || strings.HasPrefix(path, "./") || strings.HasPrefix(path, "../") || filepath.IsAbs(a):
+			return hasGo(a)
 		}
-		st, err := os.Stat(a)
-		if err != nil {
-			return false
-		}
-		return st.IsDir() && hasGo(a) || strings.HasSuffix(a, ".go")
+		return false
 	})
 }
 

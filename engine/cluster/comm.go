@@ -58,6 +58,38 @@ type Comm interface {
 	Receive() (from int, m []byte, err error)
 }
 
+// Conn is a connection that several exchanges use one after the other. A rank may
+// begin the next one while another rank is in the one before: what comes too early
+// is kept for it.
+type Conn struct {
+	Comm
+	early []data // for the next exchange
+	ready []data // for this one
+}
+
+// Connect returns a connection for several exchanges.
+func Connect(c Comm) *Conn { return &Conn{Comm: c} }
+
+// Receive implements [Comm].
+func (c *Conn) Receive() (from int, m []byte, err error) {
+	if len(c.ready) > 0 {
+		d := c.ready[0]
+		c.ready = c.ready[1:]
+		return d.from, d.m, nil
+	}
+	return c.Comm.Receive()
+}
+
+// keep keeps a message for the next exchange.
+func (c *Conn) keep(from int, m []byte) {
+	c.early = append(c.early, data{from, append([]byte(nil), m...)})
+}
+
+// next begins the next exchange.
+func (c *Conn) next() {
+	c.ready, c.early = append(c.ready, c.early...), nil
+}
+
 // Sending is a message that is under way.
 type Sending interface {
 	// Done tells whether the message's memory may be used again.

@@ -125,48 +125,9 @@ func search(t *testing.T, g graph, comms []cluster.Comm, perRank int, stopAt int
 	var total atomic.Int64
 	for i, c := range comms {
 		eg.Go(func() error {
-			o := o
-			o.Workers = perRank
-			r := &rank{g: g, x: cluster.NewExchange(c, o), ws: statestore.NewWorkSet(perRank + 1), gate: workers.NewGate(), done: make(chan struct{})}
-			if i == 0 {
-				r.stopAt = stopAt
-			}
-			if to, _ := r.x.Outbox(0).Owner([]uint64{0}); to == i {
-				r.insert(0)
-				b := r.ws.Get(0)
-				b.Add(1)
-				r.ws.Push(0, b)
-			}
-			ctx, cancel := context.WithCancelCause(context.Background())
-			defer cancel(nil)
-			r.cancel = cancel
-			go func() {
-				defer close(r.done)
-				_, err := workers.Run(ctx, r.ws, workers.Options{Workers: perRank, CPUs: 2, Gate: r.gate}, func(id int) workers.Worker {
-					return &worker{r: r, box: r.x.Outbox(id), me: i}
-				})
-				if err != nil && ctx.Err() == nil {
-					panic(err)
-				}
-			}()
-			<-r.gate.Ready()
-			out, err := r.x.Run(context.Background(), r)
-			if err != nil {
-				return err
-			}
+			n, out, err := searchRank(g, c, i, perRank, stopAt, o)
 			outcomes[i] = out
-			all, err := r.x.Gather(binary.AppendUvarint(nil, uint64(r.states.Load())))
-			if err != nil {
-				return err
-			}
-			for _, m := range all {
-				n, _ := binary.Uvarint(m)
-				total.Add(int64(n))
-			}
-			m, err := r.x.Broadcast([]byte("bye"))
-			if err == nil && string(m) != "bye" {
-				err = fmt.Errorf("rank %d heard %q", i, m)
-			}
+			total.Add(int64(n))
 			return err
 		})
 	}
@@ -179,6 +140,55 @@ func search(t *testing.T, g graph, comms []cluster.Comm, perRank int, stopAt int
 		}
 	}
 	return int(total.Load()), outcomes[0]
+}
+
+// searchRank is search for one rank; it returns the rank's own number of states.
+func searchRank(g graph, c cluster.Comm, i, perRank int, stopAt int64, o cluster.Options) (int, cluster.Outcome, error) {
+	o.Workers = perRank
+	r := &rank{g: g, x: cluster.NewExchange(c, o), ws: statestore.NewWorkSet(perRank + 1), gate: workers.NewGate(), done: make(chan struct{})}
+	if i == 0 {
+		r.stopAt = stopAt
+	}
+	if to, _ := r.x.Outbox(0).Owner([]uint64{0}); to == i {
+		r.insert(0)
+		b := r.ws.Get(0)
+		b.Add(1)
+		r.ws.Push(0, b)
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	r.cancel = cancel
+	go func() {
+		defer close(r.done)
+		_, err := workers.Run(ctx, r.ws, workers.Options{Workers: perRank, CPUs: 2, Gate: r.gate}, func(id int) workers.Worker {
+			return &worker{r: r, box: r.x.Outbox(id), me: i}
+		})
+		if err != nil && ctx.Err() == nil {
+			panic(err)
+		}
+	}()
+	<-r.gate.Ready()
+	out, err := r.x.Run(context.Background(), r)
+	if err != nil {
+		return 0, out, err
+	}
+	all, err := r.x.Gather(binary.AppendUvarint(nil, uint64(r.states.Load())))
+	if err != nil {
+		return 0, out, err
+	}
+	sum := uint64(0)
+	for _, m := range all {
+		n, _ := binary.Uvarint(m)
+		sum += n
+	}
+	m, err := r.x.Broadcast(binary.AppendUvarint(nil, sum))
+	if err != nil {
+		return 0, out, err
+	}
+	if n, _ := binary.Uvarint(m); n < uint64(r.states.Load()) {
+		return 0, out, fmt.Errorf("rank %d has %d states, and heard of %d", i, r.states.Load(), n)
+	}
+	return int(r.states.Load()), out, nil
 }
 
 // TestExchange searches random graphs on several ranks over an unkind network:

@@ -35,12 +35,12 @@ type savedFinding struct {
 func canSave(sys system.System, o *Options) error {
 	switch {
 	case o.Ranks != nil && o.Ranks.Size() > 1:
-		return &engine.OptionError{Message: "a search on several ranks keeps no checkpoints yet"}
+		return &engine.OptionError{Message: "-checkpoint cannot keep a search on several ranks (-cluster) yet"}
 	case o.Hook != nil:
-		return &engine.OptionError{Message: "a search that is validated while it runs keeps no checkpoints"}
+		return &engine.OptionError{Message: "-checkpoint cannot keep a search that is validated while it runs (-validate)"}
 	}
 	if in, ok := system.As[system.Interning](sys); ok {
-		return &engine.OptionError{Message: fmt.Sprintf("this search keeps no checkpoints: its states name %s by numbers of one process", in.Interns())}
+		return &engine.OptionError{Message: fmt.Sprintf("-checkpoint cannot keep this search: its states name %s by numbers of one process", in.Interns())}
 	}
 	return nil
 }

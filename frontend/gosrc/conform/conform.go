@@ -150,7 +150,8 @@ func (p *Program) Once(limit int) (gotable.Outcome, error) {
 
 // outcome tells how the execution that led to a machine's live state has ended.
 func outcome(m *machine.Machine) gotable.Outcome {
-	for _, v := range m.Failed() {
+	if failed := m.Failed(); len(failed) > 0 {
+		v := failed[0]
 		switch v.Kind {
 		case machine.Panicked:
 			return gotable.NewOutcome(m.Output(), "panic: "+strings.TrimPrefix(v.Message, "panic: "))
