@@ -83,7 +83,8 @@ func TestSpinCycles(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		if c, failed := countFailed(plain, false); c.stored > 2000 || failed > 0 {
+		const most = 2000
+		if c, failed := countFailed(plain, false, most); c.stored > most || failed > 0 {
 			continue
 		}
 		var o Options
