@@ -47,7 +47,10 @@ func newReport(c *runConfig, m *frontend.Program, res *engine.Result) (*report, 
 	if !c.mode.Temporal {
 		r.ltl = unchecked(m, c.file)
 	}
-	if m.Unreached != nil && !c.mode.Temporal && res.Exhaustive && r.counts(engine.CountStates) &&
+	// What other ranks, or the processes before a resumed search, have come to is not
+	// known here.
+	alone := !c.cluster && c.from == nil
+	if alone && m.Unreached != nil && !c.mode.Temporal && res.Exhaustive && r.counts(engine.CountStates) &&
 		(!c.entry.Reduces || c.entry.Preserves&engine.Locals != 0) {
 		r.unreached = append([]frontend.Statement{}, m.Unreached()...)
 	}
