@@ -1,15 +1,17 @@
-// Package ltl has formulas of linear temporal logic: their syntax, their meaning on a lasso-shaped
+// Package ltl has formulas of linear temporal logic: how they are made and printed, their meaning on a lasso-shaped
 // word, and the rewriting that makes them small before package buchi translates them to automata.
 //
 // # Formulas
 //
 // A [Formula] is immutable and hash-consed (with the standard library's package unique), so == is
 // structural equality and a formula is a map key. The constructors ([And], [Until], ...) fold trivial identities; && and ||
-// are flat, sorted, and free of duplicates. [Parse] reads the usual syntax, [Formula.String] prints it:
+// are flat, sorted, and free of duplicates. [Formula.String] prints the usual syntax:
 //
-//	f, err := ltl.Parse("[](request -> <>reply)")
+//	f := ltl.Always(ltl.Implies(ltl.Atom("request"), ltl.Eventually(ltl.Atom("reply"))))
+//	f.String() // [](request -> <>reply)
 //
-// An atom is a name only; what it means is the affair of whoever made it.
+// Nothing here reads it: each language of models has temporal formulas over its own expressions, and
+// its parser reads both. An atom is a name only; what it means is the affair of whoever made it.
 //
 // # What a checker needs to know of a formula
 //

@@ -3,6 +3,8 @@ package ltl
 import (
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 var symbolOf = map[Op]string{
@@ -10,9 +12,10 @@ var symbolOf = map[Op]string{
 	OpAlways: "[]", OpUntil: " U ", OpRelease: " R ", OpWeakUntil: " W ", OpStrongRelease: " M ",
 }
 
-// String prints f in the syntax that Parse reads; Parse(f.String()) is f. Only
-// the parentheses around && in || are left out: no reader has to know how strongly U
-// or -> binds and to which side it associates.
+// String prints f; different formulas are printed differently. Atoms that are no identifiers, or are
+// a name of an operator (U W R V M G F X), stand in double quotes with Go's escapes. Only the
+// parentheses around && in || are left out: no reader has to know how strongly U or -> binds
+// and to which side it associates.
 func (f Formula) String() string {
 	var b strings.Builder
 	f.print(&b)
@@ -46,12 +49,15 @@ func (f Formula) print(b *strings.Builder) {
 	}
 }
 
+// reserved are the names that stand for operators and constants.
+const reserved = " true false X F G U R V W M "
+
 func quoteName(name string) string {
-	if _, reserved := words[name]; reserved || name == "" {
+	if name == "" || strings.Contains(reserved, " "+name+" ") {
 		return strconv.Quote(name)
 	}
 	for i, r := range name {
-		if r == '\uFFFD' || !identifierRune(r, i == 0) {
+		if r == utf8.RuneError || r != '_' && r != '@' && !unicode.IsLetter(r) && (i == 0 || r != '.' && !unicode.IsDigit(r)) {
 			return strconv.Quote(name)
 		}
 	}

@@ -2,7 +2,6 @@ package oracle_test
 
 import (
 	"bytes"
-	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -26,7 +25,6 @@ import (
 	"cpor/frontend/model/syntax"
 	pmlprogram "cpor/frontend/promela/program"
 	promela "cpor/frontend/promela/syntax"
-	"cpor/ltl"
 )
 
 var (
@@ -128,26 +126,10 @@ var allScanners = []scanner{
 		}
 		return message(err, text)
 	}},
-	{"ltl", 28, func(t *testing.T) []string {
-		list := strings.Split(strings.Join(pieces(t, "../ltl/buchi/testdata/patterns.ltl", "../ltl/testdata/simplify.golden"), "\n"), "\n")
-		return append(list, "[](p -> <>q)", "a U b R c", "(a", `"x" W !y`, "1 && 0", "a <-> b <-> c", "X X X a", "a M b | c", "[]<>", "\"", "((((", "a\xffb", "世 U 界")
-	}, func(text []byte) string {
-		f, err := ltl.Parse(string(text))
-		if err != nil {
-			var at *ltl.SyntaxError
-			if !errors.As(err, &at) || at.Offset < 0 || at.Offset > len(text) {
-				return fmt.Sprintf("error %#v", err)
-			}
-			return message(err, text)
-		}
-		if again, err := ltl.Parse(f.String()); err != nil || again != f {
-			return fmt.Sprintf("prints as %q, which reads as %v, %v", f, again, err)
-		}
-		return ""
-	}},
 	{"promela", 12, func(t *testing.T) []string {
 		return append(pieces(t, "../docs/promela.md", "../frontend/promela/machine/testdata/micro/*.pml"),
 			"#define N 3\n#if N > 2 && defined(N)\n#ifdef X\n#else\nbyte a[N];\n#endif\n#elif 0\n#endif\n",
+			"bool a, b, c\nltl p {[](a -> <>b) <-> (a U b V c) || X !c W 1}\n", "ltl {[]<>}", "ltl {((((", "ltl {世 U a\xffb}",
 			"#define f(a, b) (a + b)\n#define g f(1,\n#undef g\nint x = f(f(1, 2), 3) /* c */ // d\n")
 	}, func(text []byte) string {
 		if bytes.Contains(text, []byte("include")) {

@@ -1,6 +1,6 @@
 // Package buchi translates formulas of linear temporal logic to small Büchi automata.
 //
-//	f, err := ltl.Parse("[](request -> <>reply)")
+//	f := ltl.Always(ltl.Implies(ltl.Atom("request"), ltl.Eventually(ltl.Atom("reply"))))
 //	a, err := buchi.Translate(ltl.Not(f), buchi.Options{}) // the words that violate f
 //	var letter uint64                                      // bit i: the atom a.Atoms[i] is true
 //	for _, t := range a.Out[a.Init] {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"cpor/ltl"
+	"cpor/ltl/ltltest"
 )
 
 // Each formula of the golden file with its automaton as text and in HOA, state-based and generalised.
@@ -21,10 +22,13 @@ func TestGolden(t *testing.T) {
 	var out strings.Builder
 	for _, s := range []string{
 		"true", "false", "p", "[]p", "<>p", "p U q", "[]<>p", "<>[]p", "[](p -> <>q)", "!([](p -> <>q))",
-		"[]<>p && []<>q", "<>[]p || []<>q", "p R q", "X p", `[]("x > \"3\"" -> <>"a\\b")`, "p && (q U r) U []p",
+		"[]<>p && []<>q", "<>[]p || []<>q", "p R q", "X p", "odd names", "p && ((q U r) U []p)",
 		"[]<>a && []<>b && []<>c && []<>d && []<>e && <>[]f",
 	} {
-		f := mustParse(t, s)
+		f := ltl.Always(ltl.Implies(ltl.Atom(`x > "3"`), ltl.Eventually(ltl.Atom(`a\b`))))
+		if s != "odd names" {
+			f = ltltest.MustParse(t, s)
+		}
 		a := mustTranslate(t, f, Options{})
 		g, err := TranslateGeneralised(f, Options{})
 		if err != nil {
@@ -177,7 +181,7 @@ func TestDeterministicOutput(t *testing.T) {
 }
 
 func TestAtomsOption(t *testing.T) {
-	f := mustParse(t, "[](q -> <>p)")
+	f := ltltest.MustParse(t, "[](q -> <>p)")
 	a := mustTranslate(t, f, Options{Atoms: []string{"x", "q", "y", "p"}})
 	b := mustTranslate(t, ltl.Not(f), Options{})
 	if strings.Join(a.Atoms, "") != "xqyp" || strings.Join(b.Atoms, "") != "pq" {
@@ -216,7 +220,7 @@ func TestErrors(t *testing.T) {
 	response := func(n int) ltl.Formula {
 		var fs []ltl.Formula
 		for i := range n {
-			fs = append(fs, mustParse(t, fmt.Sprintf("[](a%d -> <>b%d)", i, i)))
+			fs = append(fs, ltltest.MustParse(t, fmt.Sprintf("[](a%d -> <>b%d)", i, i)))
 		}
 		return ltl.And(fs...)
 	}
@@ -286,7 +290,7 @@ func TestEmptyAndUniversal(t *testing.T) {
 		"false", "a && !a", "[]a && <>!a", "(X p0 U p1) <-> !(X p0 U p1)", "[](a -> X a) && a && <>!a", "a U b && []!b",
 		"[]<>a && <>[]!a", "(a U (b U c)) && !((a || b) U c)",
 	} {
-		f := mustParse(t, s)
+		f := ltltest.MustParse(t, s)
 		a := mustTranslate(t, f, Options{})
 		if !a.Empty() || a.States() != 1 || a.Transitions() != 0 {
 			t.Errorf("%s: not the empty automaton:\n%s", s, a)
@@ -307,7 +311,7 @@ func TestStrengths(t *testing.T) {
 		{"a U ([]b)", "rejecting weak"},
 		{"X X a", "rejecting rejecting rejecting terminal"},
 	} {
-		a := mustTranslate(t, mustParse(t, c.f), Options{})
+		a := mustTranslate(t, ltltest.MustParse(t, c.f), Options{})
 		var got []string
 		for _, s := range a.Strengths() {
 			got = append(got, s.String())
@@ -331,7 +335,7 @@ func TestFairnessAssumptions(t *testing.T) {
 		names := []string{"a", "b", "c"}
 		for i := range n {
 			names = append(names, fmt.Sprintf("f%d", i))
-			fair = append(fair, mustParse(t, fmt.Sprintf("[]<>(f%d && !a)", i)))
+			fair = append(fair, ltltest.MustParse(t, fmt.Sprintf("[]<>(f%d && !a)", i)))
 		}
 		for range formulas {
 			f := ltl.And(append(fair, randomFormula(r, 5, 3, true))...)
@@ -379,7 +383,7 @@ func FuzzTranslate(f *testing.F) {
 		f.Add(s, uint64(1))
 	}
 	f.Fuzz(func(t *testing.T, s string, seed uint64) {
-		formula, err := ltl.Parse(s)
+		formula, err := ltltest.Parse(s)
 		if err != nil || formula.Size() > 25 || len(formula.Atoms()) > 5 {
 			return
 		}
@@ -414,11 +418,11 @@ func BenchmarkTranslate(b *testing.B) {
 		name string
 		f    ltl.Formula
 	}{
-		{"response", mustParse(b, "!([](p -> <>q))")},
+		{"response", ltltest.MustParse(b, "!([](p -> <>q))")},
 		{"dac44", formulas["dac"][43]},
 		{"eh10", formulas["eh"][9]},
 		{"notDac55", ltl.Not(formulas["dac"][54])},
-		{"fairness8", mustParse(b, "[]<>a && []<>b && []<>c && []<>d && []<>e && []<>f && []<>g && []<>h && <>(p && []!q)")},
+		{"fairness8", ltltest.MustParse(b, "[]<>a && []<>b && []<>c && []<>d && []<>e && []<>f && []<>g && []<>h && <>(p && []!q)")},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cpor/ltl"
+	"cpor/ltl/ltltest"
 )
 
 var (
@@ -17,15 +18,6 @@ var (
 	long   = flag.Bool("long", false, "run the long versions of the random tests")
 	each   = flag.Bool("each", false, "log the size of each automaton in the comparison with Spot")
 )
-
-func mustParse(t testing.TB, s string) ltl.Formula {
-	t.Helper()
-	f, err := ltl.Parse(s)
-	if err != nil {
-		t.Fatalf("%s: %v", s, err)
-	}
-	return f
-}
 
 func mustTranslate(t testing.TB, f ltl.Formula, o Options) *Automaton {
 	t.Helper()
@@ -50,7 +42,7 @@ func patterns(t testing.TB) (sections []string, formulas map[string][]ltl.Formul
 			sections = append(sections, strings.TrimSuffix(name, "]"))
 		} else if line != "" && !strings.HasPrefix(line, "#") {
 			last := sections[len(sections)-1]
-			formulas[last] = append(formulas[last], mustParse(t, line))
+			formulas[last] = append(formulas[last], ltltest.MustParse(t, line))
 		}
 	}
 	return sections, formulas
@@ -88,15 +80,15 @@ func shape(t testing.TB, f ltl.Formula) ltl.Formula {
 			return map[ltl.Op]string{ltl.OpNot: "!", ltl.OpNext: "X ", ltl.OpEventually: "<>", ltl.OpAlways: "[]"}[f.Op()] +
 				"(" + rename(ops[0]) + ")"
 		}
-		symbol := map[ltl.Op]string{ltl.OpAnd: "&&", ltl.OpOr: "||", ltl.OpUntil: "U", ltl.OpRelease: "R",
-			ltl.OpWeakUntil: "W", ltl.OpStrongRelease: "M", ltl.OpImplies: "->", ltl.OpIff: "<->"}[f.Op()]
+		symbol := map[ltl.Op]string{ltl.OpAnd: " && ", ltl.OpOr: " || ", ltl.OpUntil: " U ", ltl.OpRelease: " R ",
+			ltl.OpWeakUntil: " W ", ltl.OpImplies: " -> ", ltl.OpIff: " <-> "}[f.Op()]
 		var parts []string
 		for _, g := range ops {
 			parts = append(parts, "("+rename(g)+")")
 		}
 		return strings.Join(parts, symbol)
 	}
-	return mustParse(t, rename(f))
+	return ltltest.MustParse(t, rename(f))
 }
 
 func TestSizesBesideSpot(t *testing.T) {

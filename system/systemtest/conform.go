@@ -80,6 +80,13 @@ func conform(sys system.System, o Options) error {
 	if !slices.Equal(sys.NewMachine().Encode(nil), initial[0]) {
 		return errors.New("a new machine is not in the first initial state")
 	}
+	for _, s := range initial {
+		m := sys.NewMachine()
+		m.Load(s)
+		if err := observers(sys, m); err != nil {
+			return err
+		}
+	}
 	if err := validated(sys, o.MaxStates); err != nil {
 		return err
 	}
@@ -137,9 +144,6 @@ func (w *walk) check(steps int) error {
 	m := w.sys.NewMachine()
 	m.Track(true)
 	m.Load(w.initial)
-	if err := w.observers(m); err != nil {
-		return err
-	}
 	for range steps {
 		if err := w.afterLoad(m); err != nil {
 			return err
@@ -341,9 +345,9 @@ func (w *walk) afterLoad(m system.Machine) error {
 	return nil
 }
 
-// observers checks the observers in an initial state.
-func (w *walk) observers(m system.Machine) error {
-	obs, ok := system.As[system.Observing](w.sys)
+// observers checks the observers in an initial state, the live one of m.
+func observers(sys system.System, m system.Machine) error {
+	obs, ok := system.As[system.Observing](sys)
 	if !ok {
 		return nil
 	}

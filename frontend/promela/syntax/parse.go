@@ -1044,7 +1044,7 @@ func (p *parser) binary(min int) Expr {
 		if op.Kind != Op || prec == 0 || prec <= min {
 			return x
 		}
-		if op.is(">") && p.closesPeek() {
+		if op.is(">") && p.closesPeek() || op.is("<") && p.peek(1).is("->") { // a <-> b is a formula
 			return x
 		}
 		p.i++

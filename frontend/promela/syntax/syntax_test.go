@@ -114,6 +114,20 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// An operator of formulas ends an expression, <-> too, though an expression may have a < there.
+func TestFormulaOperators(t *testing.T) {
+	for text, want := range map[string]string{
+		"a <-> b": "<->", "a < 1 <-> b": "<->", "(a <-> b) && c": "&&", "a -> b <-> c": "<->", "a < -1": "", "a U b -> c": "->",
+	} {
+		m, err := Parse(source.New("t.pml", "ltl {"+text+"}\n"), nil)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		} else if f := m.LTLs[0].Formula; f.Op != want || f.Text != text {
+			t.Errorf("%s is read as %q of %q", text, f.Op, f.Text)
+		}
+	}
+}
+
 // Parentheses in a formula that turn out to be those of an expression must not be
 // tried again at each level.
 func TestNestedParentheses(t *testing.T) {
