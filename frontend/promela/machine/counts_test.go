@@ -19,16 +19,37 @@ type counts struct{ stored, matched, errors int }
 
 // count explores all states as SPIN does without any reduction.
 func count(s *System) counts {
-	c, _ := countFailed(s, true, math.MaxInt)
+	c, _ := countFailed(s, true)
 	return c
 }
 
 // countFailed also returns how many of the errors are no invalid end states.
 //
 // With track what only reductions need is executed, too, and without it what
-// only a search without them may keep. It ends when it has found more than most
-// states.
-func countFailed(s *System, track bool, most int) (c counts, failed int) {
+// only a search without them may keep.
+func countFailed(s *System, track bool) (c counts, failed int) {
+	c, failed, _ = countSome(s, track, math.MaxInt)
+	return c, failed
+}
+
+// unfit says why a model is not compared on infinite executions: it is too large, or
+// a step of it fails, where SPIN's verifier stops. It is empty if there is no reason.
+// The work is bounded by steps, not by the clock: a single atomic sequence can have
+// more ways through than anybody can count.
+func unfit(s *System, most int) string {
+	switch _, failed, small := countSome(s, false, most); {
+	case failed > 0:
+		return "a step fails"
+	case !small:
+		return "too large"
+	}
+	return ""
+}
+
+// countSome is countFailed, but if most is not [math.MaxInt], it ends at the first
+// failure, and when there are more than most states, or a hundred times as many
+// statements were executed; small is false then.
+func countSome(s *System, track bool, most int) (c counts, failed int, small bool) {
 	seen := map[string]bool{}
 	var bytes []byte
 	key := func(st system.State) string {
@@ -43,7 +64,8 @@ func countFailed(s *System, track bool, most int) (c counts, failed int) {
 	work := []system.State{s.initial[0]}
 	seen[key(work[0])] = true
 	c.stored = 1
-	for len(work) > 0 && c.stored <= most {
+	bounded := most < math.MaxInt
+	for len(work) > 0 {
 		st := work[len(work)-1]
 		work = work[:len(work)-1]
 		m.Load(st)
@@ -59,8 +81,8 @@ func countFailed(s *System, track bool, most int) (c counts, failed int) {
 				enabled = true
 				c.errors += m.failed
 				failed += m.failed
-				if m.fatal {
-					return c, failed
+				if m.fatal || bounded && (failed > 0 || c.stored > most || m.edges > 100*most) {
+					return c, failed, false
 				}
 				e := m.Encode(nil)
 				m.Rewind(mark)
@@ -81,7 +103,7 @@ func countFailed(s *System, track bool, most int) (c counts, failed int) {
 			c.errors++
 		}
 	}
-	return c, failed
+	return c, failed, true
 }
 
 // micro are the small models of testdata/micro, whose counts index.csv has as SPIN
@@ -152,7 +174,7 @@ func TestSpinCounts(t *testing.T) {
 		stored, _ := strconv.Atoi(r[5])
 		matched, _ := strconv.Atoi(r[6])
 		errors, _ := strconv.Atoi(r[10])
-		if u, _ := countFailed(s, false, math.MaxInt); u != c {
+		if u, _ := countFailed(s, false); u != c {
 			t.Errorf("%s: %+v with tracking, %+v without", name, c, u)
 		}
 		if want := (counts{stored, matched, errors}); c != want {

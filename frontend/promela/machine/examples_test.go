@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"math"
 	"path/filepath"
 	"testing"
 
@@ -48,7 +47,7 @@ func TestExamples(t *testing.T) {
 	for _, x := range examples {
 		s := example(t, x.name, x.defines)
 		for _, track := range []bool{false, true} {
-			if got, _ := countFailed(s, track, math.MaxInt); got != x.want {
+			if got, _ := countFailed(s, track); got != x.want {
 				t.Errorf("%s %v: %+v, SPIN %+v (tracking: %v)", x.name, x.defines, got, x.want, track)
 			}
 		}

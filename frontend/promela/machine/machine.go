@@ -13,6 +13,10 @@ import (
 // before that counts as one that does not end.
 const Budget = 1 << 18
 
+// maxTracked is how many steps are taken to find the accesses of all ways through
+// an atomic sequence.
+const maxTracked = 1 << 16
+
 // process type, compiled.
 type proctype struct {
 	*program.Proc
@@ -164,6 +168,7 @@ type Machine struct {
 	stutter bool   // no process can move, and the claim goes on alone
 	chained bool   // the step goes on behind a choice
 	all     all    // the accesses of such a step
+	edges   int    // taken since somebody began to count
 	seen    []bool // the control states that processes have been in, from proctype.first
 }
 
@@ -353,7 +358,16 @@ func (m *Machine) stepProcess(t int, alt uint64) system.Outcome {
 	if m.all.t != t || m.all.log != int(mark) {
 		m.Rewind(mark)
 		m.all.acc = m.all.acc[:0]
+		m.edges = 0
 		for a, more := uint64(0), true; more; {
+			if m.edges > maxTracked {
+				// There are too many. Every transition looks at where its own process
+				// is, so this one now depends on all.
+				for u := range program.MaxProcesses {
+					m.all.acc = addAccess(m.all.acc, m.sys.locControl(u), true)
+				}
+				break
+			}
 			o := m.step(t, a)
 			for _, x := range m.acc {
 				m.all.acc = addAccess(m.all.acc, x.Loc, x.Write)
@@ -434,6 +448,7 @@ func (m *Machine) step(t int, alt uint64) system.Outcome {
 			m.fail(system.Runtime, o.e.src.Pos, false, "non-determinism in D_proctype %s: this is enabled, and what stands before it, too", m.proc.Name)
 		}
 		m.execute(o)
+		m.edges++
 		goOn := o.e.atomic
 		if o.re != nil {
 			goOn = o.re.atomic
