@@ -142,30 +142,37 @@ func (p *Program) Once(limit int) (gotable.Outcome, error) {
 			if why := prog.GaveUp(); why != "" {
 				return gotable.Outcome{}, fmt.Errorf("given up: %s", why)
 			}
-			return outcome(m), nil
+			return outcomes(m)[0], nil
 		}
 	}
 	return gotable.Outcome{}, fmt.Errorf("no end after %d steps", limit)
 }
 
-// outcome tells how the execution that led to a machine's live state has ended.
-func outcome(m *machine.Machine) gotable.Outcome {
-	if failed := m.Failed(); len(failed) > 0 {
-		v := failed[0]
+// outcomes tells how the execution that led to a machine's live state may have
+// ended. In the machine the others go on when a goroutine has failed. In Go the first
+// failure ends the program; each of several can be the first one, because the
+// others need nothing of what a goroutine does when it fails.
+func outcomes(m *machine.Machine) []gotable.Outcome {
+	var os []gotable.Outcome
+	for _, v := range m.Failed() {
+		end := string(v.Kind) + ": " + v.Message
 		switch v.Kind {
 		case machine.Panicked:
-			return gotable.NewOutcome(m.Output(), "panic: "+strings.TrimPrefix(v.Message, "panic: "))
+			end = "panic: " + strings.TrimPrefix(v.Message, "panic: ")
 		case machine.Fatal:
-			return gotable.NewOutcome(m.Output(), "fatal: "+strings.TrimPrefix(v.Message, "fatal error: "))
+			end = "fatal: " + strings.TrimPrefix(v.Message, "fatal error: ")
 		case machine.Exited:
-			return gotable.NewOutcome(m.Output(), v.Message)
+			end = v.Message
 		}
-		return gotable.NewOutcome(m.Output(), string(v.Kind)+": "+v.Message)
+		os = append(os, gotable.NewOutcome(m.Output(), end))
+	}
+	if len(os) > 0 {
+		return os
 	}
 	if _, first := m.Stuck(); first {
-		return gotable.NewOutcome(m.Output(), "deadlock")
+		return []gotable.Outcome{gotable.NewOutcome(m.Output(), "deadlock")}
 	}
-	return gotable.NewOutcome(m.Output(), "")
+	return []gotable.Outcome{gotable.NewOutcome(m.Output(), "")}
 }
 
 // recorder wraps a program: its machines note the outcome whenever nobody can run.
@@ -214,8 +221,9 @@ func (m *recording) look() {
 			return
 		}
 	}
-	o := outcome(m.Machine.(*machine.Machine))
 	m.r.mu.Lock()
-	m.r.found[o] = true
+	for _, o := range outcomes(m.Machine.(*machine.Machine)) {
+		m.r.found[o] = true
+	}
 	m.r.mu.Unlock()
 }

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"cpor/frontend/gosrc"
@@ -36,31 +35,55 @@ func dependent(a, b *event) bool {
 	return false
 }
 
-// foata names the Mazurkiewicz trace of an execution by its normal form: each event
-// has the smallest level that is above those of the events before it that it depends
-// on.
-func foata(es []event) string {
-	level := make([]int, len(es))
-	order := make([]int, len(es))
-	for i := range es {
-		order[i] = i
-		for j := range i {
-			if level[j] >= level[i] && dependent(&es[j], &es[i]) {
-				level[i] = level[j] + 1
+// classes counts the Mazurkiewicz traces among all executions of a program: two are
+// one trace if one becomes the other by exchanging neighbours that are independent.
+// It is enough that they are independent in one of the two orders. (Who looks at
+// all readers of a lock looks at the goroutines that there are, and at whether a
+// further one is created. So it depends on the creation if it is first, and not if
+// it is second, when it looks at the new one; what both do is the same.)
+func classes(paths [][]event) int {
+	number := map[string]int{}
+	for i, es := range paths {
+		number[pathKey(es)] = i
+	}
+	parent := make([]int, len(paths))
+	for i := range parent {
+		parent[i] = i
+	}
+	find := func(i int) int {
+		for parent[i] != i {
+			parent[i] = parent[parent[i]]
+			i = parent[i]
+		}
+		return i
+	}
+	for i, es := range paths {
+		for k := 0; k+1 < len(es); k++ {
+			if dependent(&es[k], &es[k+1]) {
+				continue
 			}
+			es[k], es[k+1] = es[k+1], es[k]
+			if j, ok := number[pathKey(es)]; ok {
+				parent[find(i)] = find(j)
+			}
+			es[k], es[k+1] = es[k+1], es[k]
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		if level[a] != level[b] {
-			return level[a] - level[b]
+	n := 0
+	for i := range parent {
+		if find(i) == i {
+			n++
 		}
-		return es[a].thread - es[b].thread
-	})
-	var b strings.Builder
-	for _, i := range order {
-		fmt.Fprintf(&b, "%d:%d.%d ", level[i], es[i].thread, es[i].alt)
 	}
-	return b.String()
+	return n
+}
+
+func pathKey(es []event) string {
+	b := make([]byte, 0, 2*len(es))
+	for _, e := range es {
+		b = append(b, byte(e.thread), byte(e.alt))
+	}
+	return string(b)
 }
 
 // allTraces enumerates all executions of a program and returns the number of their
@@ -69,7 +92,7 @@ func allTraces(sys system.System, limit int) (traces, executions int, ok bool) {
 	m := sys.NewMachine()
 	m.Load(sys.Initial()[0])
 	m.Track(true)
-	names := map[string]bool{}
+	var paths [][]event
 	var path []event
 	var visit func() bool
 	visit = func() bool {
@@ -94,12 +117,15 @@ func allTraces(sys system.System, limit int) (traces, executions int, ok bool) {
 		}
 		if !moved {
 			executions++
-			names[foata(path)] = true
+			paths = append(paths, slices.Clone(path))
 		}
 		return executions <= limit
 	}
 	ok = visit()
-	return len(names), executions, ok
+	if !ok {
+		return 0, executions, false
+	}
+	return classes(paths), executions, true
 }
 
 // TestExecutionsAreTraces: the optimal dynamic reduction explores each Mazurkiewicz
