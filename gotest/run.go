@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -129,52 +128,70 @@ func (r *run) auto(ctx context.Context) error {
 		searching, cancel = context.WithDeadline(ctx, r.start.Add(r.o.Timeout*6/10))
 		defer cancel()
 	}
-	var g sync.WaitGroup
-	var hit atomic.Pointer[trace.Trace]
-	var samples atomic.Uint64
-	var broken atomic.Pointer[workers.PanicError]
-	if !r.p.Outcomes() {
-		g.Go(func() {
-			defer cancel()
-			defer func() {
-				if v := recover(); v != nil {
-					broken.Store(&workers.PanicError{Value: v, Stack: debug.Stack()})
-				}
-			}()
-			s := newSampler(r.p, r.o.Seed+1)
-			for i := 0; searching.Err() == nil; i++ {
-				failed, _ := s.run(searching, r.p, i)
-				if r.p.Unsupported() != nil || r.p.GaveUp() != "" {
-					return
-				}
-				samples.Add(1)
-				if failed {
-					hit.Store(&trace.Trace{Steps: slices.Clone(s.steps)})
-					return
-				}
-			}
-		})
-	}
-	out, err := r.dpor(searching)
-	cancel()
-	g.Wait()
-	r.res.Samples += samples.Load()
-	if b := broken.Load(); b != nil {
-		return b
-	}
-	if err != nil || r.res.Verdict == engine.Violated || r.p.Unsupported() != nil || r.p.GaveUp() != "" {
+	var out *stateless.Result
+	hit, err := r.beside(searching, 1, func(ctx context.Context) (err error) {
+		out, err = r.dpor(ctx)
+		return err
+	})
+	switch {
+	case err != nil || r.res.Verdict == engine.Violated || r.p.Unsupported() != nil || r.p.GaveUp() != "":
+		return err
+	case hit != nil:
+		return r.fail(hit)
+	case r.res.Verdict == engine.Pass || ctx.Err() != nil:
+		return nil
+	case out != nil && strings.Contains(out.Reason, "cyclic"):
+		hit, err := r.beside(ctx, 2, r.endless)
+		if err == nil && hit != nil && r.res.Verdict != engine.Violated {
+			return r.fail(hit)
+		}
 		return err
 	}
-	if t := hit.Load(); t != nil {
-		return r.fail(t)
-	}
-	if r.res.Verdict == engine.Pass || ctx.Err() != nil {
-		return nil
-	}
-	if out != nil && strings.Contains(out.Reason, "cyclic") {
-		return r.endless(ctx)
-	}
 	return r.bounds(ctx)
+}
+
+// beside runs a search, and schedules at random beside it until it is done; one that
+// fails ends the search and is returned.
+func (r *run) beside(ctx context.Context, seed uint64, search func(context.Context) error) (*trace.Trace, error) {
+	if r.p.Outcomes() {
+		return nil, search(ctx)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var g sync.WaitGroup
+	var hit *trace.Trace
+	var broken *workers.PanicError
+	samples := uint64(0)
+	g.Go(func() {
+		defer func() {
+			if v := recover(); v != nil {
+				broken = &workers.PanicError{Value: v, Stack: debug.Stack()}
+				cancel()
+			}
+		}()
+		s := newSampler(r.p, r.o.Seed+seed)
+		for i := 0; ctx.Err() == nil; i++ {
+			failed, _ := s.run(ctx, r.p, i)
+			if r.p.Unsupported() != nil || r.p.GaveUp() != "" {
+				cancel()
+				return
+			}
+			samples++
+			if failed {
+				hit = &trace.Trace{Steps: slices.Clone(s.steps)}
+				cancel()
+				return
+			}
+		}
+	})
+	err := search(ctx)
+	cancel()
+	g.Wait()
+	r.res.Samples += samples
+	if broken != nil {
+		return nil, broken
+	}
+	return hit, err
 }
 
 // random runs schedules at random until the time is over.
@@ -290,8 +307,8 @@ func (r *run) endless(ctx context.Context) error {
 		return err
 	}
 	r.res.Verdict = engine.Incomplete
-	r.res.Reason = fmt.Sprintf("executions need not end: every state was covered (%s), but data races were looked for in %s schedules only",
-		humanize.Comma(int64(r.res.States)), humanize.Comma(int64(r.res.Samples)))
+	r.res.Reason = fmt.Sprintf("executions need not end: every state was covered (%s), but data races were looked for in the schedules at random only",
+		humanize.Comma(int64(r.res.States)))
 	return nil
 }
 

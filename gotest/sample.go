@@ -11,6 +11,10 @@ import (
 	"cpor/trace"
 )
 
+// pctSteps is after how many steps priorities are given up: a goroutine that spins
+// would keep the others from what it waits for.
+const pctSteps = 300
+
 // maxSteps is the length at which a sampled or bounded execution is cut off.
 const maxSteps = 10_000
 
@@ -49,8 +53,8 @@ func (s *sampler) run(ctx context.Context, p *gosrc.Program, number int) (failed
 		if len(s.steps)%256 == 255 && ctx.Err() != nil {
 			return false, false
 		}
-		lower := pct && slices.Contains(changes, len(s.steps))
-		out := s.step(pct, lower)
+		lower := pct && len(s.steps) < pctSteps && slices.Contains(changes, len(s.steps))
+		out := s.step(pct && len(s.steps) < pctSteps, lower)
 		if out.Kind != system.Moved {
 			some, _ := s.m.(*machine.Machine).Stuck()
 			s.length = max(s.length, len(s.steps))

@@ -95,16 +95,14 @@ func program(s *machine.System, name string, err error) (*Program, error) {
 
 func (e Explore) options() (machine.Options, error) {
 	switch e.Time {
-	case "", AnyTime:
-	case IdleTime:
-		return machine.Options{}, errors.New("-time idle is not there yet; use -time any")
+	case "", AnyTime, IdleTime:
 	default:
-		return machine.Options{}, fmt.Errorf("-time %s: want any", e.Time)
+		return machine.Options{}, fmt.Errorf("-time %s: want any or idle", e.Time)
 	}
 	if e.Maps {
 		return machine.Options{}, errors.New("-choices map is not there yet: maps are ranged over in the order of insertion")
 	}
-	return machine.Options{NoRaces: e.NoRaces, NoLeaks: e.NoLeaks, Outcomes: e.Outcomes}, nil
+	return machine.Options{NoRaces: e.NoRaces, NoLeaks: e.NoLeaks, Outcomes: e.Outcomes, Idle: e.Time == IdleTime}, nil
 }
 
 func unsupported(u *machine.Unsupported) *Unsupported {

@@ -281,6 +281,9 @@ func (m *Machine) begin(g *goroutine) {
 	m.fresh, m.freshObj = uint32(len(m.mem)), len(m.objs)
 	m.saveState(g)
 	g.tick++
+	if m.sys.o.Idle {
+		m.touch(m.loc(locName{kind: awakeLoc, a: g.number}), true)
+	}
 }
 
 // saveState puts a goroutine's state and its top frame into the undo log.
@@ -522,6 +525,7 @@ const (
 	stdoutLoc                 //
 	countLoc                  // how many goroutines there are
 	metLoc                    // goroutine a has met a partner
+	awakeLoc                  // goroutine a has done something, see quiet
 	shareEntry                // see shares.go
 	shareAdds                 //
 	sharePlace                //

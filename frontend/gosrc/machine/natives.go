@@ -539,26 +539,105 @@ func (m *Machine) arm(x *goroutine, d int64) {
 	}
 }
 
-// due tells whether a goroutine's alarm may go off.
+// due tells whether a goroutine's alarm may go off. The alarm of a ticker whose
+// channel is full may not: its tick would be lost, so that nothing would happen but
+// that time passes.
 func (m *Machine) due(g *goroutine) bool {
 	m.touch(m.loc(locName{kind: alarmLoc, a: g.number}), false)
-	if !g.armed {
+	if !g.armed || m.idles(g) {
 		return false
 	}
+	at := m.deadlineOf(g)
 	for _, x := range m.gors {
-		if x != g && x.status == alive && x.armed && x.deadline < g.deadline {
+		if x != g && x.status == alive && x.armed && x.deadline < at {
 			m.touch(m.loc(locName{kind: alarmLoc, a: x.number}), false)
+			if !m.idles(x) && m.deadlineOf(x) < at {
+				return false
+			}
+		}
+	}
+	return !m.sys.o.Idle || m.quiet(g)
+}
+
+// ticker returns the channel and the period of a ticker's goroutine; 0 if it is none.
+func (g *goroutine) ticker() (c uint64, period int64) {
+	i := g.pending()
+	if i == nil || !g.daemon || i.Op != compile.Sync || natives[i.N].name != "time.awaitTimer" {
+		return 0, 0
+	}
+	r := g.regs()
+	return r[0], int64(r[1])
+}
+
+// idles tells whether the alarm is one of a ticker whose channel is full.
+func (m *Machine) idles(g *goroutine) bool {
+	c, period := g.ticker()
+	if c == 0 || period <= 0 {
+		return false
+	}
+	s := m.slot(c, m.chanWord(c, chanTail))
+	m.touchWord(c+chanTail, false)
+	m.touchWord(s, false)
+	return m.mem[m.addr(s)] != 0
+}
+
+// deadlineOf returns when an alarm goes off: that of a ticker which has lost ticks
+// meanwhile, at its next one.
+func (m *Machine) deadlineOf(g *goroutine) int64 {
+	if g.deadline >= m.now {
+		return g.deadline
+	}
+	if _, period := g.ticker(); period > 0 {
+		return g.deadline + (m.now-g.deadline+period-1)/period*period
+	}
+	return g.deadline
+}
+
+// quiet tells whether nobody can run but those who wait for their alarms. The
+// enabledness of x changes only by transitions of x, and by transitions of others
+// that they are awake for; all these write awake locations.
+func (m *Machine) quiet(g *goroutine) bool {
+	quiet := true
+	for _, x := range m.gors {
+		if x == g || x.status == absent {
+			continue
+		}
+		m.touch(m.loc(locName{kind: awakeLoc, a: x.number}), false)
+		if quiet && x.status == alive && m.ready(x) {
+			quiet = false
+		}
+	}
+	m.scanNew(g)
+	return quiet
+}
+
+// ready tells whether a goroutine can go on without an alarm.
+func (m *Machine) ready(x *goroutine) bool {
+	if x.unstarted || x.delivered {
+		return true
+	}
+	i := x.pending()
+	if i == nil {
+		return false
+	}
+	if i.Op == compile.Sync {
+		if n := natives[i.N].name; n == "internal/cpor.Await" || n == "time.awaitTimer" {
 			return false
 		}
 	}
-	return true
+	track, scratch := m.track, m.scratch
+	m.track, m.scratch = false, nil
+	alts := m.alternatives(x, i, x.regs())
+	parks := len(alts) == 0 && m.mayPark(x, i, x.regs())
+	m.track, m.scratch = track, scratch
+	return len(alts) > 0 || parks
 }
 
 // fire lets the alarm go off.
 func (m *Machine) fire(g *goroutine) {
 	m.touch(m.loc(locName{kind: clockLoc}), true)
 	m.alarm(g.number)
-	m.now = max(m.now, g.deadline)
+	m.now = max(m.now, m.deadlineOf(g))
 	g.armed = false
 	g.deadline = 0
 }

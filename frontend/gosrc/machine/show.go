@@ -105,6 +105,8 @@ func (m *Machine) LocName(l system.Loc) string {
 		return "output"
 	case metLoc:
 		return m.ThreadName(int(n.a)) + " has met somebody"
+	case awakeLoc:
+		return "" // of every transition
 	case countLoc:
 		return "number of goroutines"
 	}

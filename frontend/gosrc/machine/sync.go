@@ -209,6 +209,37 @@ func (m *Machine) touchWord(p uint64, write bool) {
 	}
 }
 
+// alternatives returns the ways in which a goroutine can go on now, in m.scratch.
+func (m *Machine) alternatives(g *goroutine, i *compile.Instr, r []uint64) []alternative {
+	alts := m.scratch[:0]
+	switch i.Op {
+	case compile.Send:
+		alts = m.sendAlts(g, r[i.A], 0, alts)
+	case compile.Recv:
+		alts = m.recvAlts(g, r[i.B], 0, false, alts)
+	case compile.SelectOp:
+		s := &g.top().fn.Selects[i.N]
+		for k, c := range s.Cases {
+			if c.Send {
+				alts = m.sendAlts(g, r[c.Chan], k, alts)
+			} else {
+				alts = m.recvAlts(g, r[c.Chan], k, s.Default, alts)
+			}
+		}
+		if s.Default && len(alts) == 0 {
+			alts = append(alts, alternative{-1, -1, 0})
+		}
+	case compile.Sync:
+		n := natives[i.N].alts(m, g, r)
+		for k := range n {
+			alts = append(alts, alternative{k, -1, 0})
+		}
+	default:
+		alts = append(alts, alternative{0, -1, 0})
+	}
+	return alts
+}
+
 // Step implements [system.Machine].
 func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	m.accesses = m.accesses[:0]
@@ -235,7 +266,6 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 		g.unstarted = false
 		return m.finish(g)
 	}
-	alts := m.scratch[:0]
 	i := g.pending()
 	r := g.regs()
 	if g.delivered {
@@ -243,31 +273,7 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 		m.resume(g, i, r)
 		return m.finish(g)
 	}
-	switch i.Op {
-	case compile.Send:
-		alts = m.sendAlts(g, r[i.A], 0, alts)
-	case compile.Recv:
-		alts = m.recvAlts(g, r[i.B], 0, false, alts)
-	case compile.SelectOp:
-		s := &g.top().fn.Selects[i.N]
-		for k, c := range s.Cases {
-			if c.Send {
-				alts = m.sendAlts(g, r[c.Chan], k, alts)
-			} else {
-				alts = m.recvAlts(g, r[c.Chan], k, s.Default, alts)
-			}
-		}
-		if s.Default && len(alts) == 0 {
-			alts = append(alts, alternative{-1, -1, 0})
-		}
-	case compile.Sync:
-		n := natives[i.N].alts(m, g, r)
-		for k := range n {
-			alts = append(alts, alternative{k, -1, 0})
-		}
-	default:
-		alts = append(alts, alternative{0, -1, 0})
-	}
+	alts := m.alternatives(g, i, r)
 	m.scratch = alts
 	if len(alts) == 0 && m.track {
 		// It waits for a partner, too.

@@ -23,6 +23,8 @@ type Options struct {
 	NoLeaks bool // goroutines may wait for ever when the test has ended
 	// Outcomes makes output a part of the state.
 	Outcomes bool
+	// Idle lets time pass only when nobody can run.
+	Idle bool
 }
 
 // Unsupported is the error for a program that does what cannot be explored.
