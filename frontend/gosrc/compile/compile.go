@@ -69,6 +69,15 @@ func (c *compiler) emit(i Instr) int32 {
 	if c.current != nil && (i.Op.Synchronises() || i.Op >= CallF && i.Op <= CallM || i.Op == RunDefers || i.Op == Panic) {
 		c.f.points[int32(len(c.f.Code)-1)] = c.current
 	}
+	switch i.Op {
+	case Alloc, MakeChan, MakeMap, MakeSlice, MakeFunc:
+		if v, ok := c.current.(ssa.Value); ok {
+			if c.f.made == nil {
+				c.f.made = map[int32]ssa.Value{}
+			}
+			c.f.made[int32(len(c.f.Code)-1)] = v
+		}
+	}
 	return int32(len(c.f.Code) - 1)
 }
 

@@ -112,6 +112,7 @@ type Func struct {
 	Defers  int32 // the register of the defer cell; -1 if there is none
 	values  []valueSlot
 	points  map[int32]ssa.Instruction
+	made    map[int32]ssa.Value // what instructions allocate
 	live    livenessCache
 }
 

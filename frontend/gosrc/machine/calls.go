@@ -380,7 +380,6 @@ func (m *Machine) fail(g *goroutine, v *system.Violation) {
 	m.addViolation(v)
 	g.status = failed
 	g.failure = v
-	m.told = token{}
 	if m.report != nil {
 		m.report.failed(m, g)
 	}
@@ -414,7 +413,7 @@ func (m *Machine) race(g *goroutine, p uint64, earlier uint64, wrote, writes boo
 	}
 	stack := m.stackOf(g)
 	v := &system.Violation{Kind: Raced, Pos: m.userPos(stack), Object: what,
-		Message: fmt.Sprintf("data race: %s of %s by %s is not ordered with the earlier %s by %s", verb(writes), what, m.ThreadName(int(g.number)), verb(wrote), m.ThreadName(int(earlier>>32)-1))}
+		Message: fmt.Sprintf("data race on %s: nothing orders the %s by %s and the earlier %s by %s", what, verb(writes), m.ThreadName(int(g.number)), verb(wrote), m.ThreadName(int(earlier>>32)-1))}
 	for w := m.out.Violation; w != nil; w = w.Also {
 		if w.Same(v) {
 			return

@@ -145,6 +145,18 @@ type goroutine struct {
 	made   token
 }
 
+// userToken returns where a goroutine is: in the innermost call of a function that is
+// not of the standard library, if there is one.
+func (g *goroutine) userToken() token {
+	for i := len(g.frames) - 1; i >= 0; i-- {
+		if f := &g.frames[i]; !f.fn.Hidden {
+			return token{f.fn, f.pc}
+		}
+	}
+	f := g.top()
+	return token{f.fn, f.pc}
+}
+
 // token is a place: an instruction of a function.
 type token struct {
 	fn *compile.Func
@@ -211,7 +223,7 @@ type Machine struct {
 	collect  bool
 	budget   int64
 	setup    bool // the initialisers run
-	told     token
+	told     told
 	report   *Report // what to find out about a race, on replay
 	buf      system.State
 	cur      *goroutine
@@ -364,8 +376,8 @@ func (m *Machine) newObject(g *goroutine, kind objKind, typ *compile.Type, size 
 		o.creator, o.seq = g.number, g.allocs
 		g.allocs++
 		if len(g.frames) > 0 {
-			f := g.top()
-			o.made, o.pc = f.fn, f.pc
+			t := g.userToken()
+			o.made, o.pc = t.fn, t.pc
 		}
 	}
 	m.objs = append(m.objs, o)

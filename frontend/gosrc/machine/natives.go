@@ -414,7 +414,7 @@ func (m *Machine) ordered(g *goroutine, p uint64, what, other string) {
 	}
 	stack := m.stackOf(g)
 	m.addViolation(&system.Violation{Kind: Raced, Pos: m.userPos(stack), Object: "WaitGroup",
-		Message: fmt.Sprintf("data race: %s by %s is not ordered with the earlier %s by %s", what, m.ThreadName(int(g.number)), other, m.ThreadName(int(earlier>>32)-1))})
+		Message: fmt.Sprintf("data race: nothing orders the %s by %s and the earlier %s by %s", what, m.ThreadName(int(g.number)), other, m.ThreadName(int(earlier>>32)-1))})
 	if m.report != nil {
 		m.report.stacks = []Stack{{Goroutine: m.Describe(int(g.number)), What: what, Frames: m.places(stack)},
 			{Goroutine: m.Describe(int(earlier>>32) - 1), What: "earlier " + other}}
@@ -673,8 +673,10 @@ func clockNatives() {
 			m.publish(r[0])
 		}
 		x := m.create(g)
+		x.made = g.userToken()
 		x.daemon = true
 		m.callFunc(x, r[0], nil, -1)
+		m.noteRun(x)
 		x.unstarted = false
 		m.run(x)
 		m.arm(x, int64(r[1]))

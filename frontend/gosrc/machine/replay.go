@@ -2,6 +2,8 @@ package machine
 
 import (
 	"fmt"
+	"math/bits"
+	"strings"
 
 	"cpor/frontend/gosrc/compile"
 	"cpor/system"
@@ -38,7 +40,7 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 	m.Track(true)
 	m.collect = true
 	e := &Ending{}
-	rep := &Report{accesses: map[uint64]access{}}
+	rep := &Report{accesses: map[uint64]access{}, locked: map[lockKey]token{}, missed: map[uint64]token{}}
 	m.report = rep
 	for k, st := range steps {
 		if !e.Early {
@@ -66,7 +68,7 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 		out := m.Step(int(g.number), 0)
 		m.Rewind(mark)
 		if out.Kind == system.Blocked && !out.AtEnd {
-			e.Stacks = append(e.Stacks, Stack{Goroutine: m.Describe(int(g.number)), What: m.waitsFor(g), Frames: m.places(m.stackOf(g))})
+			e.Stacks = append(e.Stacks, Stack{Goroutine: m.Describe(int(g.number)), What: m.waitsFor(g, rep), Frames: m.places(m.stackOf(g))})
 		}
 	}
 	return e, nil
@@ -101,22 +103,174 @@ func (m *Machine) early(t int) bool {
 	return false
 }
 
-// waitsFor says why a goroutine cannot go on.
-func (m *Machine) waitsFor(g *goroutine) string {
-	s := "waits: " + m.doing(g)
-	i := g.pending()
-	if i.Op == compile.Sync {
-		r := g.regs()
-		switch natives[i.N].name {
-		case "(*sync.Mutex).Lock", "(*sync.RWMutex).RLock", "sync.rwAnnounce":
-			if h := m.mem[m.addr(r[0])]; h != 0 {
-				s += ", held by " + m.Describe(int(h)-1)
+// waitsFor says why a goroutine cannot go on, and who could have woken it.
+func (m *Machine) waitsFor(g *goroutine, rep *Report) string {
+	i, r := g.pending(), g.regs()
+	wakers := func(p uint64, what string) string { return m.wakers(g, p, what) }
+	switch i.Op {
+	case compile.Send:
+		if r[i.A] == 0 {
+			return "sends to a nil channel, which waits for ever"
+		}
+		return "waits to " + m.doing(g) + m.chanState(r[i.A]) + wakers(r[i.A], "receive from it")
+	case compile.Recv:
+		if r[i.B] == 0 {
+			return "receives from a nil channel, which waits for ever"
+		}
+		return "waits to " + m.doing(g) + wakers(r[i.B], "send to it or close it")
+	case compile.SelectOp:
+		cs := m.cases(g, i)
+		if len(cs) == 0 {
+			return "select {} waits for ever"
+		}
+		s := "waits in a select"
+		for k, c := range g.top().fn.Selects[i.N].Cases {
+			s += "\n\t- to " + cs[k]
+			switch p := r[c.Chan]; {
+			case p == 0:
+				s += ", for ever"
+			case c.Send:
+				s += m.chanState(p) + wakers(p, "receive from it")
+			default:
+				s += wakers(p, "send to it or close it")
 			}
+		}
+		return s
+	case compile.Sync:
+		name := natives[i.N].name
+		switch name {
+		case "(*sync.Mutex).Lock", "(*sync.RWMutex).RLock", "sync.rwAnnounce":
+			verb := map[string]string{"(*sync.Mutex).Lock": "lock", "(*sync.RWMutex).RLock": "lock for reading", "sync.rwAnnounce": "lock for writing"}[name]
+			s := "waits to " + verb + " " + m.pointee(r[0])
+			h := int32(m.mem[m.addr(r[0])]) - 1
+			switch {
+			case h < 0:
+			case name == "(*sync.Mutex).Lock" || m.mem[m.addr(r[0])+rwHeld] != 0:
+				s += ", locked by " + m.holder(g, h)
+				if t, ok := rep.locked[lockKey{r[0], -1}]; ok {
+					s += " at " + m.at(t)
+				}
+			default:
+				s += ": " + m.holder(g, h) + " waits to lock it for writing, which keeps new readers out" + m.readers(r[0], rep)
+			}
+			return s
 		case "sync.rwLock":
-			s += ", others hold it for reading"
+			return "waits to lock " + m.pointee(r[0]) + " for writing" + m.readers(r[0], rep)
+		case "sync.condWait":
+			s := "waits in Cond.Wait of " + m.pointee(r[0])
+			if at, ok := rep.missed[r[0]]; ok {
+				s += "; the last Signal or Broadcast, at " + m.at(at) + ", came when nobody waited"
+			}
+			return s + wakers(r[0], "call Signal or Broadcast")
+		case "(*sync.WaitGroup).Wait":
+			return fmt.Sprintf("waits for %s, whose counter is %d", m.pointee(r[0]), m.tokens(r[0])) + wakers(r[0], "call Done")
+		case "sync.onceBegin":
+			return "waits for " + m.doing(g) + ", which is running"
+		case "internal/cpor.Forever":
+			return "has ended by Goexit, and the others never end"
 		}
 	}
-	return s
+	return "waits: " + m.doing(g)
+}
+
+// holder names a goroutine that holds something g waits for.
+func (m *Machine) holder(g *goroutine, h int32) string {
+	switch {
+	case h == g.number:
+		return "itself"
+	case int(h) < len(m.gors) && m.gors[h].status == ended:
+		return m.ThreadName(int(h)) + ", which has ended,"
+	}
+	return m.ThreadName(int(h))
+}
+
+// readers tells who holds an RWMutex for reading.
+func (m *Machine) readers(p uint64, rep *Report) string {
+	var names []string
+	for _, x := range m.gors {
+		if t, ok := rep.locked[lockKey{p, x.number}]; ok {
+			names = append(names, m.ThreadName(int(x.number))+" at "+m.at(t))
+		}
+	}
+	n := m.tokens(p + rwReaders)
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; locked for reading by %s", strings.Join(names, ", "))
+}
+
+// tokens counts the tokens of shares.
+func (m *Machine) tokens(p uint64) int {
+	a := m.addr(p)
+	count := 0
+	for i := 0; i < int(m.mem[a+1]); i += shareWords {
+		at := int(m.addr(m.mem[a])) + i
+		for k := range shareMasks {
+			count += bits.OnesCount64(m.mem[at+1+k])
+		}
+	}
+	return count
+}
+
+// chanState says that a channel's buffer is full.
+func (m *Machine) chanState(c uint64) string {
+	switch n := m.chanWord(c, chanCap); n {
+	case 0:
+		return ""
+	default:
+		return fmt.Sprintf(", whose buffer of %d is full", n)
+	}
+}
+
+// wakers tells who could wake g: those who can reach the object.
+func (m *Machine) wakers(g *goroutine, p uint64, what string) string {
+	id := uint32(p >> 32)
+	if id < uint32(len(m.p.Globals))+1 {
+		return ""
+	}
+	if o := &m.objs[id]; o.kind == chanObj && m.chanWord(p, chanTimer) == 1 {
+		return ", that of a timer or ticker"
+	}
+	var names []string
+	for _, x := range m.gors {
+		if x != g && x.status == alive && !x.daemon && m.reaches(x, id) {
+			names = append(names, m.ThreadName(int(x.number)))
+		}
+	}
+	if len(names) == 0 {
+		return "; no other goroutine is left that could " + what
+	}
+	return "; could " + what + ": " + strings.Join(names, ", ")
+}
+
+// reaches tells whether a goroutine's registers lead to an object.
+func (m *Machine) reaches(x *goroutine, id uint32) bool {
+	seen := map[uint32]bool{}
+	var list []uint32
+	add := func(w uint64) {
+		if k := uint32(w >> 32); k != 0 && !seen[k] {
+			seen[k] = true
+			list = append(list, k)
+		}
+	}
+	for i := range x.frames {
+		r := x.stack[x.frames[i].base:]
+		for _, s := range liveIn(x, i) {
+			m.refsOf(s.Type, r[s.Reg:int(s.Reg)+s.Type.Size], add)
+		}
+		if at := x.frames[i].fn.Defers; at >= 0 {
+			add(r[at])
+		}
+	}
+	for len(list) > 0 {
+		k := list[len(list)-1]
+		list = list[:len(list)-1]
+		if k == id {
+			return true
+		}
+		m.references(k, add)
+	}
+	return false
 }
 
 // places returns the calls of a stack, those of the standard library only where the
@@ -135,6 +289,34 @@ func (m *Machine) places(stack []token) []Place {
 type Report struct {
 	accesses map[uint64]access // by word and kind
 	stacks   []Stack
+	locked   map[lockKey]token // where locks were taken that are held
+	missed   map[uint64]token  // the last wake-up of a Cond that woke nobody
+}
+
+// lockKey is a lock, and who holds it for reading, -1: for writing.
+type lockKey struct {
+	p      uint64
+	reader int32
+}
+
+// synchronises notes what is told of those who wait at the end.
+func (r *Report) synchronises(m *Machine, g *goroutine, i *compile.Instr, regs []uint64) {
+	if i.Op != compile.Sync || len(regs) == 0 || regs[0]>>32 == 0 {
+		return
+	}
+	p, at := regs[0], g.userToken()
+	switch natives[i.N].name {
+	case "(*sync.Mutex).Lock", "(*sync.Mutex).TryLock", "sync.rwLock", "(*sync.RWMutex).TryLock":
+		r.locked[lockKey{p, -1}] = at
+	case "(*sync.RWMutex).RLock", "(*sync.RWMutex).TryRLock":
+		r.locked[lockKey{p, g.number}] = at
+	case "(*sync.RWMutex).RUnlock":
+		delete(r.locked, lockKey{p, g.number})
+	case "sync.condNotify":
+		if m.mem[m.addr(p)] == m.mem[m.addr(p)+1] {
+			r.missed[p] = at
+		}
+	}
 }
 
 // access is the last access of a goroutine to a word.

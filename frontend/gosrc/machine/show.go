@@ -2,8 +2,10 @@ package machine
 
 import (
 	"fmt"
+	"go/types"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -40,6 +42,15 @@ func relative(name string) string {
 	return name
 }
 
+// at returns a place for people who read names: file and line.
+func (m *Machine) at(t token) string {
+	p := m.posOf(t)
+	if p.Line == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", filepath.Base(p.File), p.Line)
+}
+
 // userPos returns the innermost place of a stack that is not in the standard
 // library.
 func (m *Machine) userPos(stack []token) system.Pos {
@@ -53,122 +64,315 @@ func (m *Machine) userPos(stack []token) system.Pos {
 	return system.Pos{}
 }
 
-// ThreadName implements [system.Machine]: the function that a goroutine runs, the place of
-// the go statement, and a number if there are more of them.
+// noteRun notes what a new goroutine runs.
+func (m *Machine) noteRun(x *goroutine) {
+	if len(x.frames) == 0 {
+		return
+	}
+	fn := x.frames[0].fn
+	if fn.Hidden && !x.daemon { // sync.WaitGroup.Go and the like: what it was given
+		r := x.regs()
+		at := fn.Params
+		for _, t := range fn.Captured {
+			if t.Kind == compile.Pointer && t.Elem.Kind == compile.Function && r[at]>>32 != 0 {
+				if f := m.funcOf(m.mem[m.addr(r[at])]); f != nil && !f.Hidden {
+					fn = f
+					break
+				}
+			}
+			if t.Kind == compile.Function {
+				if f := m.funcOf(r[at]); f != nil && !f.Hidden {
+					fn = f
+					break
+				}
+			}
+			at += t.Size
+		}
+	}
+	if old, _ := m.sys.runs.Load(x.number); old != fn {
+		m.sys.runs.Store(x.number, fn)
+	}
+}
+
+// funcOf returns the function of a function value, nil if there is none.
+func (m *Machine) funcOf(w uint64) *compile.Func {
+	switch {
+	case w == 0:
+		return nil
+	case w&compile.StaticFunc != 0:
+		return m.p.FuncByIndex(w &^ compile.StaticFunc)
+	}
+	return m.objs[w>>32].fn
+}
+
+// ThreadName implements [system.Machine]: the function that a goroutine runs, and its path
+// of creation: worker #2 is the second one that the first goroutine has made, and
+// worker #2.1 the first one that that one has made.
 func (m *Machine) ThreadName(t int) string {
 	n := m.sys.threads.Name(uint32(t))
 	if n.parent < 0 {
-		return "main"
+		return m.sys.title
 	}
-	// Its path of creation is its name: functions may differ from run to run.
-	var path []string
+	path := ""
 	for n.parent >= 0 {
-		path = append([]string{fmt.Sprint(n.n + 1)}, path...)
+		if path != "" {
+			path = "." + path
+		}
+		path = fmt.Sprint(n.n+1) + path
 		n = m.sys.threads.Name(uint32(n.parent))
 	}
-	return "#" + strings.Join(path, ".")
+	name := "goroutine"
+	if v, ok := m.sys.runs.Load(int32(t)); ok {
+		fn := v.(*compile.Func)
+		name = shortFunc(fn)
+		if _, rest, ok := strings.Cut(name, "."); ok && !strings.HasPrefix(rest, "func") {
+			name = rest // the type only makes it long
+		}
+		if fn.Hidden {
+			name = "timer"
+		}
+	}
+	return name + " #" + path
 }
 
-// Describe returns a goroutine's name with the function that it runs and the place
-// where it was made.
+// shortFunc returns a function's name without the package.
+func shortFunc(f *compile.Func) string {
+	s := f.Name
+	if p, rest, ok := strings.Cut(s, "."); ok {
+		switch {
+		case strings.HasPrefix(p, "(*"):
+			return strings.Replace(rest, ")", "", 1)
+		case strings.HasPrefix(p, "("):
+			return strings.Replace(rest, ")", "", 1)
+		}
+		return rest
+	}
+	return s
+}
+
+// Describe returns a goroutine's name with the place where it was made.
 func (m *Machine) Describe(t int) string {
 	name := m.ThreadName(t)
 	if t < len(m.gors) {
-		if g := m.gors[t]; g.made.fn != nil {
-			p := m.posOf(g.made)
-			name = fmt.Sprintf("%s %s:%d", name, filepath.Base(p.File), p.Line)
+		if at := m.at(m.gors[t].made); at != "" {
+			name += " (made " + at + ")"
 		}
 	}
 	return name
 }
 
-// LocName implements [system.Machine].
-func (m *Machine) LocName(l system.Loc) string {
-	switch n := m.sys.locs.Name(uint32(l)); n.kind {
-	case wordLoc:
-		return fmt.Sprintf("%s+%d", objName(m, n.a, n.b), n.c)
-	case existLoc:
-		return "goroutine " + m.ThreadName(int(n.a))
-	case clockLoc:
-		return "clock"
-	case alarmLoc:
-		return "alarm of " + m.ThreadName(int(n.a))
-	case waitLoc:
-		return fmt.Sprintf("%s receives on %s", m.ThreadName(int(n.a)), objName(m, n.b, n.c))
-	case offerLoc:
-		return fmt.Sprintf("%s sends on %s", m.ThreadName(int(n.a)), objName(m, n.b, n.c))
-	case shareEntry, shareAdds, sharePlace:
-		return fmt.Sprintf("%s+%d, share %d.%d of %s", objName(m, n.b, n.c), n.d>>10, n.kind, n.d&(places-1), m.ThreadName(int(n.a)))
-	case aliveLoc:
-		return "program"
-	case stdoutLoc:
-		return "output"
-	case metLoc:
-		return m.ThreadName(int(n.a)) + " has met somebody"
-	case awakeLoc:
-		return "" // of every transition
-	case countLoc:
-		return "number of goroutines"
+// objectNamed returns the object with a creator and a number.
+func (m *Machine) objectNamed(creator, seq int32) (id uint64, ok bool) {
+	if creator == loadedBy && int(seq) < len(m.objs) && seq > 0 && m.objs[seq].creator == loadedBy && m.objs[seq].seq == seq {
+		return uint64(seq), true
 	}
-	return ""
+	for i := len(m.objs) - 1; i > 0; i-- {
+		if o := &m.objs[i]; o.creator == creator && o.seq == seq {
+			return uint64(i), true
+		}
+	}
+	return 0, false
 }
 
-func objName(m *Machine, creator, seq int32) string {
-	if creator == loadedBy {
-		if int(seq) <= len(m.p.Globals) && seq > 0 {
-			return m.p.Globals[seq-1].SSA.Name()
-		}
-		return fmt.Sprintf("object %d", seq)
+// LocName implements [system.Machine]. Of the locations only those are named that the
+// program has: variables, and what the steps' texts do not say already.
+func (m *Machine) LocName(l system.Loc) string {
+	n := m.sys.locs.Name(uint32(l))
+	if n.kind != wordLoc {
+		return ""
 	}
-	return fmt.Sprintf("object %d of %s", seq, m.ThreadName(int(creator)))
+	id, ok := m.objectNamed(n.a, n.b)
+	if !ok || uint32(n.c) >= m.objs[id].size {
+		return ""
+	}
+	o := &m.objs[id]
+	if o.kind == chanObj || o.kind == closureObj || o.kind == deferObj {
+		return ""
+	}
+	if o.kind == mapObj {
+		if o.typ == nil {
+			return ""
+		}
+		return m.rootName(id)
+	}
+	_, leaf, inner, first := m.path(id, int(n.c))
+	if leaf == nil || inner == lockWord || !first || m.hidden(o) || m.foreign(o) {
+		return ""
+	}
+	return m.describeWord(id<<32 | uint64(n.c))
+}
+
+// hidden tells whether an object was made in the standard library.
+func (m *Machine) hidden(o *object) bool { return o.made != nil && o.made.Hidden }
+
+// foreign tells whether an object's type is one of the standard library.
+func (m *Machine) foreign(o *object) bool {
+	if o.typ == nil {
+		return false
+	}
+	n, ok := types.Unalias(o.typ.T).(*types.Named)
+	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() != "sync/atomic" && m.p.Standard(n.Obj().Pkg())
+}
+
+// inLibrary returns the function of the standard library that the user has called, and
+// that synchronises in its own way now; empty if a primitive was called.
+func (g *goroutine) inLibrary() string {
+	n := len(g.frames)
+	i := n
+	for i > 0 && g.frames[i-1].fn.Hidden {
+		i--
+	}
+	if i == n || i == 0 {
+		return ""
+	}
+	name := g.frames[i].fn.Name
+	pkg := strings.TrimLeft(name, "(*")
+	pkg, _, _ = strings.Cut(pkg, ".")
+	switch pkg {
+	case "sync", "atomic", "time", "testing", "runtime", "os", "cpor", "fmt", "log", "rand":
+		return ""
+	}
+	name, _, _ = strings.Cut(name, ".func")
+	return "in " + name
+}
+
+// What a word is a part of.
+const (
+	plainWord  = iota
+	lockWord   // a type of package sync
+	atomicWord // a type of package sync/atomic
+)
+
+// path returns the fields and indices that lead to a word of an object, its type, what
+// it is a part of, and whether it is the first word of a value. The path ends at
+// the types of packages sync and sync/atomic.
+func (m *Machine) path(id uint64, off int) (path string, leaf *compile.Type, inner int, first bool) {
+	o := &m.objs[id]
+	t := o.typ
+	if o.creator == loadedBy && o.seq > 0 && int(o.seq) <= len(m.p.Globals) {
+		t = m.p.Globals[o.seq-1].Type
+	}
+	if t == nil || o.kind != plainObj || t.Size == 0 {
+		return "", nil, plainWord, false
+	}
+	if int(o.size) > t.Size {
+		path = fmt.Sprintf("[%d]", off/t.Size)
+	}
+	off %= t.Size
+	for {
+		if n, ok := types.Unalias(t.T).(*types.Named); ok && n.Obj().Pkg() != nil {
+			switch n.Obj().Pkg().Path() {
+			case "sync":
+				return path, t, lockWord, off == 0
+			case "sync/atomic":
+				if t.Kind == compile.Struct {
+					t, off = t.Fields[len(t.Fields)-1].Type, off-t.Fields[len(t.Fields)-1].Off
+				}
+				return path, t, atomicWord, off == 0
+			}
+		}
+		switch t.Kind {
+		case compile.Struct:
+			next := t
+			for _, f := range t.Fields {
+				if off >= f.Off && off < f.Off+f.Type.Size {
+					path += "." + f.Name
+					off -= f.Off
+					next = f.Type
+					break
+				}
+			}
+			if next == t {
+				return path, t, plainWord, off == 0
+			}
+			t = next
+		case compile.Array:
+			if t.Elem.Size == 0 {
+				return path, t, plainWord, off == 0
+			}
+			path += fmt.Sprintf("[%d]", off/t.Elem.Size)
+			off %= t.Elem.Size
+			t = t.Elem
+		default:
+			return path, t, plainWord, off == 0
+		}
+	}
+}
+
+// typeText returns a type's name; that of a package of the user has no prefix.
+func (m *Machine) typeText(t *compile.Type) string {
+	return types.TypeString(t.T, func(p *types.Package) string {
+		if m.p.Standard(p) {
+			return p.Name()
+		}
+		return ""
+	})
+}
+
+// rootName names an object as a whole: a variable, or its type.
+func (m *Machine) rootName(id uint64) string {
+	o := &m.objs[id]
+	if o.creator == loadedBy && o.seq > 0 && int(o.seq) <= len(m.p.Globals) {
+		return m.p.Globals[o.seq-1].SSA.Name()
+	}
+	if o.made != nil {
+		if n := o.made.MadeName(o.pc); n != "" {
+			return n
+		}
+	}
+	if o.typ == nil {
+		return "memory"
+	}
+	switch o.kind {
+	case chanObj:
+		return "chan " + m.typeText(o.typ)
+	case plainObj:
+		if o.typ.Size > 0 && int(o.size) > o.typ.Size {
+			return "[]" + m.typeText(o.typ)
+		}
+	}
+	name := m.typeText(o.typ)
+	if o.kind != plainObj {
+		return name
+	}
+	// Of several the first ones made are numbered.
+	before, after := 0, 0
+	for i := range m.objs {
+		if x := &m.objs[i]; x.typ == o.typ && x.kind == o.kind && x.size == o.size && uint64(i) != id {
+			if uint64(i) < id {
+				before++
+			} else {
+				after++
+			}
+		}
+	}
+	if before+after > 0 {
+		name += fmt.Sprintf("#%d", before+1)
+	}
+	return name
 }
 
 // describeWord names a word of memory for people.
 func (m *Machine) describeWord(p uint64) string {
 	id := p >> 32
 	o := &m.objs[id]
-	off := int(uint32(p))
-	if o.creator == loadedBy && o.seq > 0 && int(o.seq) <= len(m.p.Globals) {
-		g := m.p.Globals[o.seq-1]
-		return g.SSA.Name() + fieldPath(g.Type, off)
-	}
-	what := "memory"
-	if o.typ != nil {
-		what = o.typ.String()
-		if o.typ.Size > 0 {
-			if i := off / o.typ.Size; i > 0 || int(o.size) > o.typ.Size {
-				what += fmt.Sprintf("[%d]", i)
-			}
-			what += fieldPath(o.typ, off%o.typ.Size)
-		}
-		if o.kind == mapObj {
-			what = o.typ.String()
-		}
-	}
-	if o.made != nil {
-		at := m.posOf(token{o.made, o.pc})
-		if at.Line > 0 {
-			what += fmt.Sprintf(" (made %s:%d)", filepath.Base(at.File), at.Line)
+	path, _, _, _ := m.path(id, int(uint32(p)))
+	what := m.rootName(id) + path
+	if path == "" && o.made != nil {
+		if at := m.at(token{o.made, o.pc}); at != "" && o.made.MadeName(o.pc) == "" {
+			what += " (made " + at + ")"
 		}
 	}
 	return what
 }
 
-// fieldPath returns the fields and indices that lead to a word.
-func fieldPath(t *compile.Type, off int) string {
-	switch t.Kind {
-	case compile.Struct:
-		for _, f := range t.Fields {
-			if off >= f.Off && off < f.Off+f.Type.Size {
-				return "." + f.Name + fieldPath(f.Type, off-f.Off)
-			}
-		}
-	case compile.Array:
-		if t.Elem.Size > 0 {
-			return fmt.Sprintf("[%d]", off/t.Elem.Size) + fieldPath(t.Elem, off%t.Elem.Size)
-		}
-	}
-	return ""
+// told is what the last step did, for people.
+type told struct {
+	thread, which, partner int
+	child                  int // that a go statement makes
+	pos                    system.Pos
+	text                   string
+	cases                  []string
 }
 
 // Next implements [system.Machine].
@@ -177,9 +381,72 @@ func (m *Machine) Next(t int) (system.Pos, string, bool) {
 		return system.Pos{}, "", false
 	}
 	g := m.gors[t]
-	stack := m.stackOf(g)
-	pos := m.userPos(stack)
-	return pos, m.doing(g), true
+	m.told = told{thread: t, partner: -1, pos: m.userPos(m.stackOf(g)), text: m.doing(g)}
+	if i := g.pending(); i != nil && i.Op == compile.SelectOp && !g.unstarted && !g.delivered {
+		m.told.cases = m.cases(g, i)
+	} else if i != nil && i.Op == compile.Go && !g.unstarted {
+		m.told.child = int(m.sys.threads.Number(threadName{g.number, g.children}))
+	}
+	return m.told.pos, m.told.text, true
+}
+
+// Told implements [system.Telling]: what Next has said, with the case that was taken and
+// the goroutine that it was done with.
+func (m *Machine) Told() (system.Pos, string) {
+	t := &m.told
+	text := t.text
+	if len(t.cases) > 0 && m.out.Kind == system.Moved {
+		switch {
+		case t.thread < len(m.gors) && m.gors[t.thread].parked:
+			text = "select: waits"
+		case t.which >= 0 && t.which < len(t.cases):
+			text = "select: " + t.cases[t.which]
+		case t.which == -1:
+			text = "select: default"
+		}
+	}
+	if t.child > 0 && m.out.Kind == system.Moved {
+		text = "go " + m.ThreadName(t.child)
+	}
+	if t.partner >= 0 {
+		text += " (with " + m.ThreadName(t.partner) + ")"
+	}
+	return t.pos, text
+}
+
+func (m *Machine) cases(g *goroutine, i *compile.Instr) []string {
+	r := g.regs()
+	s := &g.top().fn.Selects[i.N]
+	var cases []string
+	for _, c := range s.Cases {
+		if c.Send {
+			cases = append(cases, "send "+m.valueText(c.Type, r[c.Value:])+" to "+m.chanName(r[c.Chan]))
+		} else {
+			cases = append(cases, "receive from "+m.chanName(r[c.Chan]))
+		}
+	}
+	return cases
+}
+
+// syncTexts say what functions of the machine do; the others are called by their
+// names.
+var syncTexts = map[string]string{
+	"sync.rwAnnounce":       "RWMutex.Lock %s: keeps new readers out",
+	"sync.rwLock":           "RWMutex.Lock %s",
+	"sync.onceBegin":        "Once.Do %s",
+	"sync.onceEnd":          "Once.Do %s: done",
+	"sync.condAdd":          "Cond.Wait %s: begins to wait",
+	"sync.condWait":         "Cond.Wait %s: is woken",
+	"internal/cpor.Point":   "use %s",
+	"internal/cpor.Await":   "Sleep: wakes up",
+	"internal/cpor.Arm":     "Sleep",
+	"internal/cpor.Now":     "read the clock",
+	"internal/cpor.Write":   "print",
+	"internal/cpor.Exit":    "exit",
+	"internal/cpor.Forever": "has ended by Goexit",
+	"time.awaitTimer":       "the timer fires",
+	"time.startTimer":       "start a timer",
+	"time.setTimer":         "stop or reset a timer",
 }
 
 // doing says what a goroutine does next.
@@ -190,44 +457,89 @@ func (m *Machine) doing(g *goroutine) string {
 	}
 	f := g.top()
 	if g.unstarted {
-		return "start " + f.fn.Name
+		if g.number == 0 {
+			return "begins"
+		}
+		return "begins " + strings.SplitN(m.ThreadName(int(g.number)), " #", 2)[0]
+	}
+	if s := g.inLibrary(); s != "" {
+		return s
 	}
 	r := g.regs()
 	if g.delivered {
-		return "go on"
+		return "goes on"
 	}
 	switch i.Op {
 	case compile.Go:
-		return "go " + f.fn.Calls[i.N].Name
-	case compile.Send:
-		return "send " + m.valueText(f.fn.Types[i.N], r[i.B:]) + " on " + m.pointee(r[i.A])
-	case compile.Recv:
-		return "receive from " + m.pointee(r[i.B])
-	case compile.SelectOp:
-		s := &f.fn.Selects[i.N]
-		var cases []string
-		for _, c := range s.Cases {
-			if c.Send {
-				cases = append(cases, "send on "+m.pointee(r[c.Chan]))
-			} else {
-				cases = append(cases, "receive from "+m.pointee(r[c.Chan]))
+		name := f.fn.Calls[i.N].Name
+		c := &f.fn.Calls[i.N]
+		switch fn := c.Func; {
+		case fn != nil:
+			name = shortFunc(fn)
+		case i.K == compile.Kind(compile.CallV-compile.CallF):
+			if fn := m.funcOf(r[c.Value]); fn != nil {
+				name = shortFunc(fn)
 			}
 		}
-		if s.Default {
+		return "go " + name
+	case compile.Send:
+		return "send " + m.valueText(f.fn.Types[i.N], r[i.B:]) + " to " + m.chanName(r[i.A])
+	case compile.Recv:
+		return "receive from " + m.chanName(r[i.B])
+	case compile.SelectOp:
+		cases := m.cases(g, i)
+		if f.fn.Selects[i.N].Default {
 			cases = append(cases, "default")
+		}
+		if len(cases) == 0 {
+			return "select {}"
 		}
 		return "select " + strings.Join(cases, " | ")
 	case compile.Close:
-		return "close " + m.pointee(r[i.A])
+		return "close " + m.chanName(r[i.A])
 	case compile.LenChan:
-		return "len of " + m.pointee(r[i.B])
+		return "len of " + m.chanName(r[i.B])
 	case compile.Sync:
-		name := natives[i.N].name
-		name = strings.NewReplacer("(*sync.", "", "sync/atomic.", "atomic.", "internal/cpor.", "", ")", "").Replace(name)
+		full := natives[i.N].name
+		object := ""
 		if len(f.fn.ParamTypes) > 0 && f.fn.ParamTypes[0].Kind == compile.Pointer {
-			return name + " " + m.pointee(r[0])
+			object = m.pointee(r[0])
+		}
+		if s, ok := syncTexts[full]; ok {
+			if strings.Contains(s, "%s") {
+				s = fmt.Sprintf(s, object)
+			}
+			return s
+		}
+		if full == "sync.condNotify" {
+			if r[1] == 1 {
+				return "Cond.Broadcast " + object + m.nobody(r[0])
+			}
+			return "Cond.Signal " + object + m.nobody(r[0])
+		}
+		name := strings.NewReplacer("(*sync.", "", "sync/atomic.", "atomic.", "internal/cpor.", "", ")", "").Replace(full)
+		if name == "WaitGroup.Add" && int64(r[1]) < 0 {
+			return "WaitGroup.Done " + object
+		} else if name == "WaitGroup.Add" {
+			return fmt.Sprintf("WaitGroup.Add %s %d", object, int64(r[1]))
+		}
+		if strings.HasPrefix(name, "atomic.") {
+			for _, k := range []string{"Int32", "Int64", "Uint32", "Uint64", "Uintptr", "Pointer"} {
+				name = strings.TrimSuffix(name, k)
+			}
+		}
+		if object != "" {
+			return name + " " + object
 		}
 		return name
+	}
+	return ""
+}
+
+// nobody says that nobody waits at a Cond.
+func (m *Machine) nobody(p uint64) string {
+	if p>>32 != 0 && m.mem[m.addr(p)] == m.mem[m.addr(p)+1] {
+		return ": nobody waits"
 	}
 	return ""
 }
@@ -237,22 +549,37 @@ func (m *Machine) pointee(p uint64) string {
 	if p>>32 == 0 {
 		return "nil"
 	}
-	o := &m.objs[p>>32]
-	if o.kind == chanObj {
-		at := m.posOf(token{o.made, o.pc})
-		if at.Line > 0 {
-			return fmt.Sprintf("chan %v (made %s:%d)", o.typ, filepath.Base(at.File), at.Line)
-		}
-		return fmt.Sprintf("chan %v", o.typ)
+	if m.objs[p>>32].kind == chanObj {
+		return m.chanName(p)
 	}
 	return m.describeWord(p)
+}
+
+// chanName names a channel.
+func (m *Machine) chanName(c uint64) string {
+	if c == 0 {
+		return "a nil channel"
+	}
+	o := &m.objs[c>>32]
+	name := m.rootName(c >> 32)
+	if m.chanWord(c, chanTimer) == 1 || m.hidden(o) {
+		name = "a channel"
+	}
+	if at := m.at(token{o.made, o.pc}); at != "" {
+		name += " (" + at + ")"
+	}
+	return name
 }
 
 // valueText prints a value shortly.
 func (m *Machine) valueText(t *compile.Type, v []uint64) string {
 	switch {
 	case t.Kind == compile.String:
-		return fmt.Sprintf("%q", m.text(v[0]))
+		s := fmt.Sprintf("%q", m.text(v[0]))
+		if len(s) > 40 {
+			s = s[:37] + `..."`
+		}
+		return s
 	case t.Kind == compile.Interface:
 		if v[0] == 0 {
 			return "nil"
@@ -261,19 +588,34 @@ func (m *Machine) valueText(t *compile.Type, v []uint64) string {
 		return m.valueText(d, m.unboxed(d, &v[1]))
 	case t.Kind >= compile.Bool && t.Kind <= compile.Complex128:
 		return fmt.Sprint(m.basic(t, v))
-	case t.Kind == compile.Pointer || t.Kind == compile.Chan || t.Kind == compile.Map:
+	case t.Kind == compile.Pointer:
 		if v[0] == 0 {
 			return "nil"
 		}
-		return m.pointee(v[0])
+		return "&" + m.rootName(v[0]>>32)
+	case t.Kind == compile.Chan || t.Kind == compile.Map:
+		if v[0] == 0 {
+			return "nil"
+		}
+		return m.rootName(v[0] >> 32)
+	case t.Kind == compile.Function:
+		if f := m.funcOf(v[0]); f != nil {
+			return shortFunc(f)
+		}
+		return "nil"
+	case t.Kind == compile.Slice:
+		return fmt.Sprintf("%s of length %d", m.typeText(t), v[1])
 	case t.Kind == compile.Struct:
+		if t.Size > 8 {
+			return m.typeText(t)
+		}
 		var parts []string
 		for _, f := range t.Fields {
 			parts = append(parts, m.valueText(f.Type, v[f.Off:]))
 		}
 		return "{" + strings.Join(parts, " ") + "}"
 	}
-	return t.String()
+	return m.typeText(t)
 }
 
 // Locals implements [system.Machine]: none are shown.
@@ -285,10 +627,17 @@ func (m *Machine) ValueString(l system.Loc) string {
 	if n.kind != wordLoc {
 		return ""
 	}
-	for id := range m.objs {
-		if o := &m.objs[id]; id > 0 && o.creator == n.a && o.seq == n.b && uint32(n.c) < o.size {
-			return fmt.Sprint(int64(m.mem[o.base+uint32(n.c)]))
-		}
+	id, ok := m.objectNamed(n.a, n.b)
+	if !ok || uint32(n.c) >= m.objs[id].size {
+		return "gone"
 	}
-	return "gone"
+	o := &m.objs[id]
+	if o.kind == mapObj {
+		return fmt.Sprintf("map of length %d", m.mem[o.base+mapLen])
+	}
+	_, leaf, _, _ := m.path(id, int(n.c))
+	if leaf == nil || leaf.Kind == compile.Struct || leaf.Kind == compile.Array {
+		return fmt.Sprint(int64(m.mem[o.base+uint32(n.c)]))
+	}
+	return m.valueText(leaf, slices.Clone(m.mem[o.base+uint32(n.c):]))
 }

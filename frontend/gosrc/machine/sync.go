@@ -294,6 +294,10 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	if alt >= uint64(len(alts)) {
 		return system.Outcome{Kind: system.Blocked, AtEnd: g.daemon || m.sys.noLeaks && m.gors[0].status == ended && t != 0}
 	}
+	if m.report != nil {
+		m.report.synchronises(m, g, i, r)
+	}
+	m.told.which, m.told.partner = alts[alt].which, alts[alt].partner
 	m.arrive(g) // it leaves
 	m.begin(g)
 	g.parked = false
@@ -556,12 +560,13 @@ func (m *Machine) spawn(g *goroutine, i *compile.Instr, r []uint64) {
 		at += t.Size
 	}
 	x := m.create(g)
-	x.made = token{f.fn, f.pc}
+	x.made = g.userToken()
 	if i.K == 0 {
 		copy(m.push(x, c.Func, -1), args)
 	} else {
 		m.callValue(x, i.K, c, v[:], args, -1)
 	}
+	m.noteRun(x)
 	f = g.top()
 	f.pc++
 }

@@ -43,8 +43,12 @@ func (u *Unsupported) Error() string { return u.What }
 
 // System is a program: one test, or main.
 type System struct {
-	p       *compile.Program
-	o       Options
+	p     *compile.Program
+	o     Options
+	title string // the name of the first goroutine
+	// runs is what goroutines run, for their names: by number, the function that was
+	// seen last.
+	runs    sync.Map
 	threads system.Names[threadName]
 	locs    system.Names[locName]
 	races   bool
@@ -77,6 +81,7 @@ func Test(l *compile.Program, fn *compile.Func, name string, o Options) (*System
 	if err != nil {
 		return nil, err
 	}
+	s.title = name
 	entry := l.Lookup("testing", "cporTest")
 	return s, s.begin(entry, []uint64{l.String(name), compile.StaticFunc | uint64(fn.Index)})
 }
@@ -87,7 +92,7 @@ func Main(l *compile.Program, fn *compile.Func, o Options) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.ends = true
+	s.ends, s.title = true, "main"
 	return s, s.begin(l.Lookup("internal/cpor", "runMain"), []uint64{compile.StaticFunc | uint64(fn.Index)})
 }
 

@@ -3,6 +3,8 @@ package testcmd
 import (
 	"bytes"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"cpor/frontend/gosrc"
@@ -34,6 +36,7 @@ func Describe(p *gosrc.Program, f *gotest.Failure, width int) string {
 		rec, err := f.Trace.Record(p)
 		if err == nil {
 			rec.Final = nil // the stacks below say more
+			shorten(rec)
 			err = rec.WriteTable(&b, trace.TableOptions{Width: width, OmitViolation: true, MaxSteps: 60})
 		}
 		if err != nil {
@@ -47,10 +50,50 @@ func Describe(p *gosrc.Program, f *gotest.Failure, width int) string {
 		}
 	}
 	for _, s := range f.Stacks {
-		fmt.Fprintf(&b, "\n%s: %s\n", s.Goroutine, s.What)
+		fmt.Fprintf(&b, "\n%s %s\n", s.Goroutine, s.What)
 		for _, fr := range s.Frames {
 			fmt.Fprintf(&b, "\t%s (%s:%d)\n", fr.Func, fr.Pos.File, fr.Pos.Line)
 		}
 	}
 	return b.String()
+}
+
+// shorten makes a record readable: files are named by their last element where that
+// is clear, the steps of the standard library that belong to one call are one, and
+// so on.
+func shorten(rec *trace.Record) {
+	var events []trace.Event
+	for _, e := range rec.Events {
+		e.Accesses = slices.DeleteFunc(e.Accesses, func(a trace.Access) bool { return !a.Write && !telling(a.Value) })
+		if n := len(events); n > 0 && strings.HasPrefix(e.Text, "in ") {
+			if last := &events[n-1]; last.Step.Thread == e.Step.Thread && last.Pos == e.Pos && last.Text == e.Text {
+				last.Accesses = append(last.Accesses, e.Accesses...)
+				continue
+			}
+		}
+		events = append(events, e)
+	}
+	rec.Events = events
+	full := map[string]string{}
+	clear := true
+	for _, e := range rec.Events {
+		base := filepath.Base(e.Pos.File)
+		if other, ok := full[base]; ok && other != e.Pos.File {
+			clear = false
+		}
+		full[base] = e.Pos.File
+	}
+	if !clear {
+		return
+	}
+	for i := range rec.Events {
+		if e := &rec.Events[i]; e.Pos.File != "" {
+			e.Pos.File = filepath.Base(e.Pos.File)
+		}
+	}
+}
+
+// telling tells whether a value that was read says something: references do not.
+func telling(value string) bool {
+	return value != "" && (strings.ContainsRune("-0123456789\"", rune(value[0])) || value == "true" || value == "false" || value == "nil" || strings.HasPrefix(value, "map of"))
 }
