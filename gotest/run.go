@@ -28,7 +28,7 @@ import (
 
 // Run explores a program.
 func Run(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) {
-	r := &run{p: p, o: o, start: time.Now(), res: &Result{Fixed: []string{"the order in which maps are ranged over", "random numbers"}}}
+	r := &run{p: p, o: o, start: time.Now(), res: &Result{}}
 	r.o.Engine = cmp.Or(o.Engine, Auto)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -64,6 +64,7 @@ func Run(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) {
 		}
 	}
 	r.res.Duration = time.Since(r.start)
+	r.res.Fixed = p.Fixed()
 	if u := p.Unsupported(); u != nil {
 		return nil, u
 	}

@@ -98,7 +98,12 @@ func (s *sampler) step(pct, lower bool) system.Outcome {
 	mark := s.m.Mark()
 	var out system.Outcome
 	for _, t := range s.order {
-		if out = s.m.Step(t, 0); out.Kind != system.Moved {
+		first := uint64(0)
+		draws := s.m.(*machine.Machine).Draws(t)
+		if draws {
+			first = s.rand.Uint64N(1 << 30)
+		}
+		if out = s.m.Step(t, first); out.Kind != system.Moved {
 			continue
 		}
 		if lower {
@@ -109,6 +114,9 @@ func (s *sampler) step(pct, lower bool) system.Outcome {
 			return s.step(pct, false)
 		}
 		alt := uint64(0)
+		if draws {
+			alt = first
+		}
 		for seen := 2; out.Next != 0; seen++ {
 			next := out.Next
 			s.m.Rewind(mark)

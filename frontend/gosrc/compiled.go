@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"golang.org/x/tools/go/ssa"
+
 	"cpor/frontend/gosrc/compile"
 	"cpor/frontend/gosrc/machine"
 	"cpor/system"
@@ -50,7 +52,13 @@ func (c *Compiled) Test(name string, e Explore) (*Program, error) {
 			if err != nil {
 				return nil, err
 			}
-			s, err := machine.Test(c.p, c.p.FuncOf(fn), name, o)
+			var main *compile.Func
+			for _, r := range c.p.Roots {
+				if m := r.Func("TestMain"); m != nil && isMain(m) {
+					main = c.p.FuncOf(m)
+				}
+			}
+			s, err := machine.Test(c.p, c.p.FuncOf(fn), main, name, o)
 			q, err := program(s, name, err)
 			if err != nil {
 				return nil, err
@@ -60,6 +68,11 @@ func (c *Compiled) Test(name string, e Explore) (*Program, error) {
 		}
 	}
 	return nil, fmt.Errorf("there is no test %s", name)
+}
+
+// isMain tells whether a function called TestMain is one.
+func isMain(f *ssa.Function) bool {
+	return len(f.Params) == 1 && f.Params[0].Type().String() == "*testing.M"
 }
 
 // Main makes a system of a main package.
@@ -102,7 +115,11 @@ func (e Explore) options() (machine.Options, error) {
 	if e.Maps {
 		return machine.Options{}, errors.New("-choices map is not there yet: maps are ranged over in the order of insertion")
 	}
-	return machine.Options{NoRaces: e.NoRaces, NoLeaks: e.NoLeaks, Outcomes: e.Outcomes, Idle: e.Time == IdleTime}, nil
+	chosen, err := Selection(e.Run, e.Skip)
+	if err != nil {
+		return machine.Options{}, err
+	}
+	return machine.Options{NoRaces: e.NoRaces, NoLeaks: e.NoLeaks, Outcomes: e.Outcomes, Idle: e.Time == IdleTime, Short: e.Short, Chosen: chosen}, nil
 }
 
 func unsupported(u *machine.Unsupported) *Unsupported {

@@ -30,6 +30,9 @@ type Explore struct {
 	// Maps explores the order in which maps are ranged over; otherwise it is that
 	// of insertion.
 	Maps bool
+	// Run and Skip choose subtests, as the flags of go test do.
+	Run, Skip string
+	Short     bool // what testing.Short returns
 	// Outcomes makes output a part of the state: prints of different goroutines are
 	// explored in every order, and each execution's output can be told.
 	Outcomes bool

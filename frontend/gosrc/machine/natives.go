@@ -42,6 +42,8 @@ func lookupNative(name string) (number int, sync, ok bool) {
 	return i, natives[i].sync != nil, true
 }
 
+const randName = "internal/cpor.Rand"
+
 func always(m *Machine, g *goroutine, r []uint64) int { return 1 }
 
 func init() {
@@ -294,6 +296,24 @@ func init() {
 	atomics()
 	clockNatives()
 
+	plain("internal/cpor.Self", func(m *Machine, g *goroutine, r []uint64) { r[0] = uint64(g.number) })
+	plain("internal/cpor.Short", func(m *Machine, g *goroutine, r []uint64) { r[0] = flag(m.sys.o.Short) })
+	plain("internal/cpor.Chosen", func(m *Machine, g *goroutine, r []uint64) {
+		r[1] = flag(m.sys.o.Chosen == nil || m.sys.o.Chosen(m.text(r[0])))
+	})
+	// Peek and Mark order nothing: package testing uses them where Go has a lock that
+	// programs may not rely on.
+	enter(native{name: "internal/cpor.Peek", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+		m.touchWord(r[0], false)
+		r[1] = m.mem[m.addr(r[0])]
+	}})
+	enter(native{name: "internal/cpor.Mark", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) { m.put(r[0], 1) }})
+	plain("internal/cpor.End", func(m *Machine, g *goroutine, r []uint64) {
+		g.status = ended
+		g.frames = g.frames[:0]
+	})
+	enter(native{name: "testing/synctest.Wait", alts: func(m *Machine, g *goroutine, r []uint64) int { return int(flag(m.quiet(g))) },
+		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {}})
 	plain("internal/cpor.Print", func(m *Machine, g *goroutine, r []uint64) { m.print(m.text(r[0])) })
 	enter(native{name: "internal/cpor.Write", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
 		m.touch(m.loc(locName{kind: stdoutLoc}), true)
@@ -346,9 +366,12 @@ func init() {
 		}
 		r[0] = uint64(n)
 	}})
-	plain("internal/cpor.Rand", func(m *Machine, g *goroutine, r []uint64) {
+	// A random number is a choice. The systematic search takes one value, that of
+	// alternative 0; schedules at random take others.
+	enter(native{name: randName, alts: always, sync: func(m *Machine, g *goroutine, r []uint64, which int) {
+		m.sys.drawn.Store(true)
 		g.rands++
-		h := uint64(g.rands)
+		h := mix(uint64(g.rands), uint64(which))
 		for n := g.number; n >= 0; {
 			t := m.sys.threads.Name(uint32(n))
 			h = mix(h, uint64(t.n)+1)
@@ -356,7 +379,7 @@ func init() {
 		}
 		h = (h ^ h>>33) * 0xff51afd7ed558ccd
 		r[0] = h ^ h>>33
-	})
+	}})
 	mathNatives(plain)
 	stringNatives(plain)
 	valueNatives(plain)
@@ -621,7 +644,7 @@ func (m *Machine) ready(x *goroutine) bool {
 		return false
 	}
 	if i.Op == compile.Sync {
-		if n := natives[i.N].name; n == "internal/cpor.Await" || n == "time.awaitTimer" {
+		if n := natives[i.N].name; n == "internal/cpor.Await" || n == "time.awaitTimer" || n == "testing/synctest.Wait" {
 			return false
 		}
 	}

@@ -507,6 +507,9 @@ func (m *Machine) run(g *goroutine) stop {
 				var e []uint64
 				if mp := r[i.B]; mp != 0 {
 					m.read(g, mp, 1)
+					if m.mem[m.addr(mp)+mapLen] > 1 && !fn.Hidden && !m.sys.ranged.Load() {
+						m.sys.ranged.Store(true)
+					}
 					e = m.nextEntry(mp, r[i.B+1])
 				}
 				if e == nil {

@@ -275,6 +275,9 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	}
 	alts := m.alternatives(g, i, r)
 	m.scratch = alts
+	if alt > 0 && len(alts) == 1 && i.Op == compile.Sync && natives[i.N].name == randName {
+		alts[0].which, alt = int(alt), 0
+	}
 	if len(alts) == 0 && m.track {
 		// It waits for a partner, too.
 		waits := false
@@ -307,6 +310,14 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 		out.Next = alt + 1
 	}
 	return out
+}
+
+// Draws tells whether a goroutine draws a random number next. Each alternative of that
+// step gives a number, though only the first one is announced by Step.
+func (m *Machine) Draws(t int) bool {
+	g := m.gors[t]
+	i := g.pending()
+	return i != nil && i.Op == compile.Sync && !g.unstarted && natives[i.N].name == randName
 }
 
 // finish computes up to the next synchronisation.

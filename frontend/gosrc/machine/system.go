@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"cpor/frontend/gosrc/compile"
 	"cpor/frontend/gosrc/loader"
@@ -23,8 +24,13 @@ type Options struct {
 	NoLeaks bool // goroutines may wait for ever when the test has ended
 	// Outcomes makes output a part of the state.
 	Outcomes bool
-	// Idle lets time pass only when nobody can run.
+	// Idle lets time pass only when nobody can run. It is so as well in programs that
+	// use package testing/synctest.
 	Idle bool
+	// Short is what testing.Short returns.
+	Short bool
+	// Chosen tells whether a subtest is run; nil: all.
+	Chosen func(name string) bool
 }
 
 // Unsupported is the error for a program that does what cannot be explored.
@@ -70,20 +76,27 @@ type System struct {
 	first   *Machine // in the initial state
 	initial system.State
 
+	drawn  atomic.Bool // a random number was drawn
+	ranged atomic.Bool // a map of several entries was ranged over
+
 	mu          sync.Mutex
 	unsupported *Unsupported
 	gaveUp      string
 }
 
-// Test makes the system of a test function.
-func Test(l *compile.Program, fn *compile.Func, name string, o Options) (*System, error) {
+// Test makes the system of a test function; main is the package's TestMain, or nil.
+func Test(l *compile.Program, fn, main *compile.Func, name string, o Options) (*System, error) {
 	s, err := newSystem(l, o)
 	if err != nil {
 		return nil, err
 	}
 	s.title = name
 	entry := l.Lookup("testing", "cporTest")
-	return s, s.begin(entry, []uint64{l.String(name), compile.StaticFunc | uint64(fn.Index)})
+	args := []uint64{l.String(name), compile.StaticFunc | uint64(fn.Index), 0}
+	if main != nil {
+		args[2] = compile.StaticFunc | uint64(main.Index)
+	}
+	return s, s.begin(entry, args)
 }
 
 // Main makes the system of a main function.
@@ -101,6 +114,7 @@ func Compile(l *loader.Program) *compile.Program { return compile.New(l, lookupN
 
 func newSystem(p *compile.Program, o Options) (*System, error) {
 	s := &System{p: p, o: o, races: !o.NoRaces, noLeaks: o.NoLeaks}
+	s.o.Idle = o.Idle || p.Uses("testing/synctest", "Test") || p.Uses("testing/synctest", "Run")
 	s.crash = p.Lookup("internal/cpor", "crash")
 	for _, pkg := range p.All {
 		if pkg.Pkg.Path() == "runtime" {
@@ -270,6 +284,19 @@ func (s *System) GaveUp() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.gaveUp
+}
+
+// Fixed names the choices of the run time that came up, and of which one alternative
+// was explored.
+func (s *System) Fixed() []string {
+	var f []string
+	if s.ranged.Load() {
+		f = append(f, "the order in which maps are ranged over")
+	}
+	if s.drawn.Load() {
+		f = append(f, "random numbers")
+	}
+	return f
 }
 
 // Races tells whether data races are looked for.

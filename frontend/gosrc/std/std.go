@@ -48,7 +48,7 @@ func init() {
 
 var whole = map[string]bool{
 	"internal/cpor": true, "runtime": true, "runtime/debug": true, "internal/godebug": true, "internal/bytealg": true, "fmt": true, "log": true, "sync/atomic": true,
-	"testing": true, "internal/reflectlite": true, "math/rand": true, "math/rand/v2": true, "sync": true,
+	"testing": true, "testing/synctest": true, "internal/reflectlite": true, "math/rand": true, "math/rand/v2": true, "sync": true,
 }
 
 // ModeOf returns how the package of that import path is treated.

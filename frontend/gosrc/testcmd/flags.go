@@ -29,6 +29,7 @@ type config struct {
 	verbose  bool
 	json     bool
 	failFast bool
+	short    bool
 	count    int
 
 	timeout   time.Duration
@@ -44,8 +45,8 @@ type config struct {
 	choices string
 	time    string
 
-	runElems, skipElems []*regexp.Regexp
-	listRE              *regexp.Regexp
+	selected func(name string) bool // by -run and -skip
+	listRE   *regexp.Regexp
 }
 
 // refused are flags of go test that have no meaning here, with the reason.
@@ -60,7 +61,6 @@ var refused = map[string]string{
 	"cpu":        "every number of processors is covered by every schedule",
 	"parallel":   "tests do not run beside each other; the search itself uses -workers",
 	"p":          "tests do not run beside each other; the search itself uses -workers",
-	"short":      "testing.Short() is false here",
 	"shuffle":    "each test is explored alone, so their order does not matter",
 	"exec":       "nothing is executed: the tests are interpreted",
 	"args":       "the tests have no command line",
@@ -80,9 +80,10 @@ func (c *config) define() {
 	f := cliflag.New(c.command)
 	c.Set = f
 	if c.command == "test" {
-		f.StringVar(&c.run, "run", "", "explore the tests whose names match this `regexp`")
-		f.StringVar(&c.skip, "skip", "", "leave out the tests that match this `regexp`")
+		f.StringVar(&c.run, "run", "", "explore the tests and subtests whose names match this `regexp`, A/b as with go test")
+		f.StringVar(&c.skip, "skip", "", "leave out the tests and subtests that match this `regexp`")
 		f.StringVar(&c.list, "list", "", "only list the tests that match this `regexp`")
+		f.BoolVar(&c.short, "short", false, "testing.Short() returns true")
 		f.BoolVar(&c.failFast, "failfast", false, "explore no further test after a failure")
 		f.IntVar(&c.count, "count", 1, "1: each test is explored once; another `number` is refused")
 		f.BoolVar(&c.leaks, "leaks", true, "goroutines that wait for ever after the end of the test are a failure; -leaks=false accepts them")
@@ -152,18 +153,10 @@ func (c *config) parse(args []string) error {
 		return fmt.Errorf("-search %s: want %s", c.search, searches())
 	}
 	c.explore.NoLeaks = c.command == "test" && !c.leaks
-	if c.runElems, err = elements("run", c.run); err != nil {
+	if c.selected, err = gosrc.Selection(c.run, c.skip); err != nil {
 		return err
 	}
-	if len(c.runElems) > 1 {
-		return fmt.Errorf("-run %s: subtests cannot be chosen: all of a test are explored", c.run)
-	}
-	if c.skipElems, err = elements("skip", c.skip); err != nil {
-		return err
-	}
-	if len(c.skipElems) > 1 {
-		return fmt.Errorf("-skip %s: subtests cannot be chosen: all of a test are explored", c.skip)
-	}
+	c.explore.Run, c.explore.Skip, c.explore.Short = c.run, c.skip, c.short
 	if c.list != "" {
 		if c.listRE, err = regexp.Compile(c.list); err != nil {
 			return fmt.Errorf("-list: %w", err)
@@ -179,52 +172,6 @@ func searches() string {
 		names[i] = string(e)
 	}
 	return strings.Join(names, ", ")
-}
-
-// elements compiles the parts of a pattern between slashes that stand outside of
-// brackets, as package testing does.
-func elements(name, pattern string) ([]*regexp.Regexp, error) {
-	if pattern == "" {
-		return nil, nil
-	}
-	var out []*regexp.Regexp
-	for i, p := range splitRegexp(pattern) {
-		re, err := regexp.Compile(p)
-		if err != nil {
-			return nil, fmt.Errorf("-%s: element %d (%q): %w", name, i, p, err)
-		}
-		out = append(out, re)
-	}
-	return out, nil
-}
-
-func splitRegexp(s string) []string {
-	var out []string
-	brackets, parens, from := 0, 0, 0
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '[':
-			brackets++
-		case ']':
-			brackets = max(0, brackets-1)
-		case '(':
-			if brackets == 0 {
-				parens++
-			}
-		case ')':
-			if brackets == 0 {
-				parens--
-			}
-		case '\\':
-			i++
-		case '/':
-			if brackets == 0 && parens == 0 {
-				out = append(out, s[from:i])
-				from = i + 1
-			}
-		}
-	}
-	return append(out, s[from:])
 }
 
 func help(w io.Writer, c *config) {

@@ -125,14 +125,6 @@ const (
 	unexplored verdict = "REFUSED"
 )
 
-// selected tells whether the flags choose a test.
-func (c *config) selected(name string) bool {
-	if len(c.runElems) > 0 && !c.runElems[0].MatchString(name) {
-		return false
-	}
-	return len(c.skipElems) == 0 || !c.skipElems[0].MatchString(name)
-}
-
 // pkg explores the tests of one package.
 func (s *session) pkg(p *gosrc.Package) {
 	begin := time.Now()
