@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dustin/go-humanize"
-
 	"cpor/cartesian"
 	"cpor/engine"
 	"cpor/engine/search"
@@ -130,7 +128,21 @@ func (r *run) auto(ctx context.Context) error {
 		defer cancel()
 	}
 	var out *stateless.Result
+	cyclic := false
 	hit, err := r.beside(searching, 1, func(ctx context.Context) (err error) {
+		ctx, cancel := context.WithCancel(ctx)
+		var probe sync.WaitGroup
+		defer probe.Wait()
+		defer cancel()
+		probe.Go(func() {
+			select {
+			case <-ctx.Done():
+			case <-time.After(probeAfter):
+				if cyclic = r.comesAgain(ctx); cyclic {
+					cancel()
+				}
+			}
+		})
 		out, err = r.dpor(ctx)
 		return err
 	})
@@ -141,14 +153,50 @@ func (r *run) auto(ctx context.Context) error {
 		return r.fail(hit)
 	case r.res.Verdict == engine.Pass || ctx.Err() != nil:
 		return nil
-	case out != nil && strings.Contains(out.Reason, "cyclic"):
+	case cyclic || out != nil && strings.Contains(out.Reason, "cyclic"):
 		hit, err := r.beside(ctx, 2, r.endless)
 		if err == nil && hit != nil && r.res.Verdict != engine.Violated {
 			return r.fail(hit)
 		}
 		return err
 	}
-	return r.bounds(ctx)
+	hit, err = r.beside(ctx, 3, r.bounds)
+	if err == nil && hit != nil && r.res.Verdict != engine.Violated {
+		return r.fail(hit)
+	}
+	return err
+}
+
+// probeAfter is how long the search without stored states may take before it is looked
+// whether it will ever end.
+const probeAfter = time.Second
+
+// comesAgain tells whether a state comes twice in an execution at random, so that
+// executions need not end.
+func (r *run) comesAgain(ctx context.Context) bool {
+	p, err := r.p.WithoutRaces()
+	if err != nil {
+		return false // the search says so
+	}
+	defer func() { _ = recover() }() // the search says so
+	s := newSampler(p, r.o.Seed+4)
+	seen := map[string]bool{}
+	for i := 0; i < 100 && ctx.Err() == nil; i++ {
+		clear(seen)
+		s.begin(p)
+		for len(s.steps) < 2000 && ctx.Err() == nil {
+			if s.step(false, false).Kind != system.Moved {
+				break
+			}
+			s.buf = s.m.Encode(s.buf)
+			key := stateKey(s.buf, nil)
+			if seen[string(key)] {
+				return true
+			}
+			seen[string(key)] = true
+		}
+	}
+	return false
 }
 
 // beside runs a search, and schedules at random beside it until it is done; one that
@@ -296,23 +344,6 @@ func (r *run) stateful(ctx context.Context, p *gosrc.Program, e Engine) error {
 	return err
 }
 
-// endless searches a program whose executions need not end, with stored states.
-// Those know nothing of data races, which were looked for in the schedules at random
-// only.
-func (r *run) endless(ctx context.Context) error {
-	p, err := r.p.WithoutRaces()
-	if err != nil {
-		return err
-	}
-	if err := r.stateful(ctx, p, Full); err != nil || r.res.Verdict != engine.Pass || !r.p.Races() {
-		return err
-	}
-	r.res.Verdict = engine.Incomplete
-	r.res.Reason = fmt.Sprintf("executions need not end: every state was covered (%s), but data races were looked for in the schedules at random only",
-		humanize.Comma(int64(r.res.States)))
-	return nil
-}
-
 // bounds explores with growing bounds on the preemptions until the time is over.
 func (r *run) bounds(ctx context.Context) error {
 	b := &bounded{ctx: ctx, p: r.p, m: r.p.NewMachine()}
@@ -381,11 +412,7 @@ func Explain(p *gosrc.Program, t *trace.Trace) (*Failure, error) {
 	}
 	f := &Failure{Trace: t, Output: e.Output}
 	for _, s := range e.Stacks {
-		x := Stack{Goroutine: s.Goroutine, What: s.What}
-		for _, c := range s.Frames {
-			x.Frames = append(x.Frames, Frame{Func: c.Func, Pos: c.Pos})
-		}
-		f.Stacks = append(f.Stacks, x)
+		f.Stacks = append(f.Stacks, stackOf(s))
 	}
 	if e.Early {
 		f.Note = "it needs time to pass while somebody could run"
@@ -417,6 +444,14 @@ func Explain(p *gosrc.Program, t *trace.Trace) (*Failure, error) {
 	}
 	f.Message = fmt.Sprintf("%s %s %s for ever", what, strings.Join(names, ", "), verb)
 	return f, nil
+}
+
+func stackOf(s machine.Stack) Stack {
+	x := Stack{Goroutine: s.Goroutine, What: s.What}
+	for _, c := range s.Frames {
+		x.Frames = append(x.Frames, Frame{Func: c.Func, Pos: c.Pos})
+	}
+	return x
 }
 
 // violationOf returns what an execution violates at its end.

@@ -30,18 +30,24 @@ type sampler struct {
 	prio   []int
 	low    int
 	order  []int
+	buf    system.State
 }
 
 func newSampler(p *gosrc.Program, seed uint64) *sampler {
 	return &sampler{m: p.NewMachine(), rand: rand.New(rand.NewPCG(seed, 1)), length: 10}
 }
 
-// run runs one execution. It returns whether it failed, and whether it came to an
-// end; the steps are in s.steps.
-func (s *sampler) run(ctx context.Context, p *gosrc.Program, number int) (failed, ended bool) {
+// begin makes the initial state the live one.
+func (s *sampler) begin(p *gosrc.Program) {
 	s.m.Load(p.Initial()[0])
 	s.steps = s.steps[:0]
 	s.prio, s.low = s.prio[:0], 0
+}
+
+// run runs one execution. It returns whether it failed, and whether it came to an
+// end; the steps are in s.steps.
+func (s *sampler) run(ctx context.Context, p *gosrc.Program, number int) (failed, ended bool) {
+	s.begin(p)
 	pct := number%2 == 1
 	var changes []int
 	if pct {

@@ -193,7 +193,7 @@ func (e *encoder) goroutine(g *goroutine) {
 	flags := flag(g.unstarted) | flag(g.daemon)<<1 | flag(g.delivered)<<2 | flag(g.armed)<<3 | flag(g.parked)<<4 | uint64(g.status)<<5
 	left := uint64(0)
 	if g.armed {
-		left = uint64(g.deadline - m.now)
+		left = uint64(m.deadlineOf(g) - m.now)
 	}
 	failure := uint64(0)
 	if g.failure != nil {

@@ -224,6 +224,7 @@ type Machine struct {
 	budget   int64
 	setup    bool // the initialisers run
 	told     told
+	action   uint64
 	report   *Report // what to find out about a race, on replay
 	buf      system.State
 	cur      *goroutine

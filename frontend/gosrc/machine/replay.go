@@ -18,6 +18,8 @@ type Ending struct {
 	// MainEnded tells whether the test, or main, has ended.
 	MainEnded bool
 	Early     bool // an alarm went off while somebody could run
+	// Running are the goroutines that have not ended and do not wait for ever.
+	Running []Stack
 }
 
 // Stack is where a goroutine was.
@@ -67,7 +69,10 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 		mark := m.Mark()
 		out := m.Step(int(g.number), 0)
 		m.Rewind(mark)
-		if out.Kind == system.Blocked && !out.AtEnd {
+		switch {
+		case out.Kind != system.Blocked:
+			e.Running = append(e.Running, Stack{Goroutine: m.Describe(int(g.number)), What: "goes on for ever", Frames: m.places(m.stackOf(g))})
+		case !out.AtEnd:
 			e.Stacks = append(e.Stacks, Stack{Goroutine: m.Describe(int(g.number)), What: m.waitsFor(g, rep), Frames: m.places(m.stackOf(g))})
 		}
 	}
@@ -366,6 +371,11 @@ func (r *Report) raced(m *Machine, g *goroutine, p, earlier uint64, wrote, write
 // Output returns what was printed in the execution that led to the live state. It
 // is there if the program was made with Options.Outcomes.
 func (m *Machine) Output() string { return m.text(m.outText) }
+
+// Alive tells whether a goroutine has not ended; timers are none.
+func (m *Machine) Alive(t int) bool {
+	return t < len(m.gors) && m.gors[t].status == alive && !m.gors[t].daemon
+}
 
 // Stuck tells whether some goroutine waits for ever, and whether the first one
 // does; nobody can run.

@@ -260,6 +260,7 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	}
 	m.cur = g
 	m.budget = stepBudget
+	m.action = uint64(t) << 48
 	if g.unstarted {
 		m.touch(m.exists(g.number), false)
 		m.begin(g)
@@ -300,6 +301,7 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	if m.report != nil {
 		m.report.synchronises(m, g, i, r)
 	}
+	m.action |= uint64(g.top().fn.Index)<<28 | uint64(g.top().pc)<<8 | uint64(alts[alt].which+1)&0xff
 	m.told.which, m.told.partner = alts[alt].which, alts[alt].partner
 	m.arrive(g) // it leaves
 	m.begin(g)
@@ -319,6 +321,10 @@ func (m *Machine) Draws(t int) bool {
 	i := g.pending()
 	return i != nil && i.Op == compile.Sync && !g.unstarted && natives[i.N].name == randName
 }
+
+// Action names what a thread did in the last step: the instruction, and the case that was
+// taken. Equal actions are what a fair run-time does not leave out for ever.
+func (m *Machine) Action() uint64 { return m.action }
 
 // finish computes up to the next synchronisation.
 func (m *Machine) finish(g *goroutine) system.Outcome {

@@ -299,6 +299,12 @@ func (s *System) Fixed() []string {
 	return f
 }
 
+// IsMain tells whether the program is a main package, and no test.
+func (s *System) IsMain() bool { return s.ends }
+
+// Leaks tells whether goroutines that never end are a failure.
+func (s *System) Leaks() bool { return !s.noLeaks }
+
 // Races tells whether data races are looked for.
 func (s *System) Races() bool { return s.races }
 

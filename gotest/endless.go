@@ -1,0 +1,398 @@
+package gotest
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+
+	"cpor/engine"
+	"cpor/frontend/gosrc"
+	"cpor/frontend/gosrc/machine"
+	"cpor/system"
+	"cpor/trace"
+)
+
+// A program whose executions need not end is searched breadth first, with all states
+// and the transitions between them in memory. Besides what every search finds, the
+// graph shows:
+//
+//   - a set of states that cannot be left (a bottom component) with steps in it. A test
+//     that has not ended there never ends, and goroutines that are left there are a
+//     leak: they never end, although they do not wait;
+//   - a cycle that even a fair run-time may go round for ever: a test that has not ended
+//     need not end. Fair is a cycle if each action that is possible again and again on
+//     it is taken on it (strong fairness; the cases of a select and the goroutines are
+//     actions of their own). Which components have such a cycle is found as in Emerson and
+//     Lei, "Modalities for model checking" (1987): states where an action is possible that
+//     the component does not take are left out, and what remains is looked at again.
+//
+// States know nothing of data races, which are looked for in schedules at random
+// only.
+
+// maxGraph is how many bytes of states are kept if the user gives no bound.
+const maxGraph = 1 << 30
+
+// edge is a transition.
+type edge struct {
+	to     int32
+	thread int32
+	alt    uint64
+	action uint64
+}
+
+// graph is what has been explored of a program.
+type graph struct {
+	p      *gosrc.Program
+	m      *machine.Machine
+	ids    map[string]int32
+	keys   []string
+	parent []int32
+	via    []trace.Step
+	edges  [][]edge
+	alive  []bool // the first goroutine has not ended
+	others []bool // another one has not ended
+	bytes  uint64
+	buf    system.State
+	key    []byte
+}
+
+func newGraph(p *gosrc.Program) *graph {
+	return &graph{p: p, m: p.NewMachine().(*machine.Machine), ids: map[string]int32{}}
+}
+
+// add returns the number of the live state.
+func (g *graph) add(parent int32, via trace.Step) int32 {
+	g.buf = g.m.Encode(g.buf)
+	g.key = stateKey(g.buf, g.key)
+	if id, ok := g.ids[string(g.key)]; ok {
+		return id
+	}
+	id := int32(len(g.keys))
+	k := string(g.key)
+	g.ids[k] = id
+	g.keys = append(g.keys, k)
+	g.parent = append(g.parent, parent)
+	g.via = append(g.via, via)
+	g.alive = append(g.alive, g.m.Alive(0))
+	others := false
+	for t := 1; t < g.m.NumThreads(); t++ {
+		others = others || g.m.Alive(t)
+	}
+	g.others = append(g.others, others)
+	g.bytes += uint64(len(k)) + 64
+	return id
+}
+
+// stateKey writes a state over key, shorter than it is.
+func stateKey(s system.State, key []byte) []byte {
+	key = key[:0]
+	for _, w := range s {
+		key = binary.AppendUvarint(key, w)
+	}
+	return key
+}
+
+// load makes a state the live one.
+func (g *graph) load(id int32) {
+	g.buf = g.buf[:0]
+	for k := []byte(g.keys[id]); len(k) > 0; {
+		w, n := binary.Uvarint(k)
+		g.buf = append(g.buf, w)
+		k = k[n:]
+	}
+	g.m.Load(g.buf)
+}
+
+// path returns the steps that lead to a state.
+func (g *graph) path(id int32) []trace.Step {
+	var steps []trace.Step
+	for ; g.parent[id] >= 0; id = g.parent[id] {
+		steps = append(steps, g.via[id])
+	}
+	slices.Reverse(steps)
+	return steps
+}
+
+// explore explores all states. It returns a failing execution, or why it did not come
+// to an end.
+func (g *graph) explore(ctx context.Context, limit uint64) (failing []trace.Step, reason string) {
+	g.m.Load(g.p.Initial()[0])
+	g.add(-1, trace.Step{})
+	for id := int32(0); int(id) < len(g.keys); id++ {
+		switch {
+		case id%64 == 0 && ctx.Err() != nil:
+			return nil, "stopped"
+		case g.bytes > limit:
+			return nil, fmt.Sprintf("%s states fill the memory", humanize.Comma(int64(len(g.keys))))
+		case g.p.Unsupported() != nil || g.p.GaveUp() != "":
+			return nil, "given up"
+		}
+		g.load(id)
+		mark := g.m.Mark()
+		var out []edge
+		stuck := false
+		for t := range g.m.NumThreads() {
+			for alt := uint64(0); ; {
+				o := g.m.Step(t, alt)
+				if o.Kind != system.Moved {
+					stuck = stuck || o.Kind == system.Blocked && !o.AtEnd
+					break
+				}
+				step := trace.Step{Thread: t, Alt: alt}
+				if o.Violation != nil {
+					return append(g.path(id), step), ""
+				}
+				out = append(out, edge{to: g.add(id, step), thread: int32(t), alt: alt, action: g.m.Action()})
+				g.bytes += 24
+				g.m.Rewind(mark)
+				if o.Next == 0 {
+					break
+				}
+				alt = o.Next
+			}
+		}
+		if len(out) == 0 && stuck {
+			return g.path(id), ""
+		}
+		g.edges = append(g.edges, out)
+	}
+	return nil, ""
+}
+
+// components returns the strongly connected components of the states that in admits,
+// those first that lead to no other one (Tarjan).
+func (g *graph) components(nodes []int32, in []bool) [][]int32 {
+	index := map[int32]int32{}
+	low := map[int32]int32{}
+	on := map[int32]bool{}
+	var stack []int32
+	var out [][]int32
+	type call struct {
+		v int32
+		e int
+	}
+	for _, root := range nodes {
+		if _, ok := index[root]; ok {
+			continue
+		}
+		calls := []call{{root, 0}}
+		for len(calls) > 0 {
+			c := &calls[len(calls)-1]
+			v := c.v
+			if c.e == 0 {
+				index[v] = int32(len(index))
+				low[v] = index[v]
+				stack = append(stack, v)
+				on[v] = true
+			}
+			deeper := false
+			for c.e < len(g.edges[v]) {
+				w := g.edges[v][c.e].to
+				c.e++
+				if !in[w] {
+					continue
+				}
+				if _, ok := index[w]; !ok {
+					calls = append(calls, call{w, 0})
+					deeper = true
+					break
+				}
+				if on[w] {
+					low[v] = min(low[v], index[w])
+				}
+			}
+			if deeper {
+				continue
+			}
+			if low[v] == index[v] {
+				var scc []int32
+				for {
+					w := stack[len(stack)-1]
+					stack = stack[:len(stack)-1]
+					on[w] = false
+					scc = append(scc, w)
+					if w == v {
+						break
+					}
+				}
+				out = append(out, scc)
+			}
+			calls = calls[:len(calls)-1]
+			if len(calls) > 0 {
+				u := calls[len(calls)-1].v
+				low[u] = min(low[u], low[v])
+			}
+		}
+	}
+	return out
+}
+
+// forever looks for goroutines that never end. It returns a state that they are in, the
+// smallest one there is, the kind of the failure, and what to say of it.
+func (g *graph) forever() (at int32, kind FailureKind, what string, found bool) {
+	in := make([]bool, len(g.keys))
+	nodes := make([]int32, len(g.keys))
+	for i := range nodes {
+		nodes[i], in[i] = int32(i), true
+	}
+	at = -1
+	note := func(scc []int32, k FailureKind, w string) {
+		if id := slices.Min(scc); at < 0 || id < at {
+			at, kind, what = id, k, w
+		}
+	}
+	inside := make([]bool, len(g.keys))
+	for _, scc := range g.components(nodes, in) {
+		for _, v := range scc {
+			inside[v] = true
+		}
+		steps, leaves := false, false
+		for _, v := range scc {
+			for _, e := range g.edges[v] {
+				steps = steps || inside[e.to]
+				leaves = leaves || !inside[e.to]
+			}
+		}
+		v := scc[0]
+		switch {
+		case !steps:
+		case !leaves && g.alive[v]:
+			note(scc, Livelock, "livelock: the test never ends")
+		case !leaves && g.others[v]:
+			note(scc, Leak, "leak: the test has ended, and others go on for ever")
+		case g.alive[v]:
+			if cycle := g.fair(scc); cycle != nil {
+				note(cycle, Livelock, "livelock: the test need not end, even if every goroutine gets its turn")
+			}
+		}
+		for _, v := range scc {
+			inside[v] = false
+		}
+	}
+	return at, kind, what, at >= 0
+}
+
+// fair returns a part of a component that a fair run-time need not leave, or nil.
+func (g *graph) fair(scc []int32) []int32 {
+	in := make([]bool, len(g.keys))
+	for _, v := range scc {
+		in[v] = true
+	}
+	todo := [][]int32{scc}
+	for len(todo) > 0 {
+		nodes := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		inside := make([]bool, len(g.keys))
+		for _, v := range nodes {
+			inside[v] = in[v]
+		}
+		for _, c := range g.components(nodes, inside) {
+			member := map[int32]bool{}
+			for _, v := range c {
+				member[v] = true
+			}
+			taken, steps := map[uint64]bool{}, false
+			for _, v := range c {
+				for _, e := range g.edges[v] {
+					if member[e.to] {
+						taken[e.action], steps = true, true
+					}
+				}
+			}
+			if !steps {
+				continue
+			}
+			var rest []int32
+			for _, v := range c {
+				if !slices.ContainsFunc(g.edges[v], func(e edge) bool { return !taken[e.action] }) {
+					rest = append(rest, v)
+				}
+			}
+			if len(rest) == len(c) {
+				return c
+			}
+			if len(rest) > 0 {
+				todo = append(todo, rest)
+			}
+		}
+	}
+	return nil
+}
+
+// endless searches a program whose executions need not end.
+func (r *run) endless(ctx context.Context) error {
+	p, err := r.p.WithoutRaces()
+	if err != nil {
+		return err
+	}
+	g := newGraph(p)
+	limit := uint64(maxGraph)
+	if r.o.MaxMemory > 0 {
+		limit = r.o.MaxMemory / 2
+	}
+	failing, reason := g.explore(ctx, limit)
+	r.res.States = uint64(len(g.keys))
+	r.res.Verdict = engine.Incomplete
+	if u := p.Unsupported(); u != nil {
+		return u
+	}
+	if why := p.GaveUp(); why != "" {
+		r.res.Reason = why
+		return nil
+	}
+	if failing != nil {
+		old := r.p
+		r.p = p
+		err := r.fail(&trace.Trace{Steps: failing})
+		r.p = old
+		return err
+	}
+	if reason != "" {
+		r.res.Reason = r.why(ctx, reason)
+		return nil
+	}
+	if !p.IsMain() {
+		if at, kind, what, found := g.forever(); found && (kind != Leak || p.Leaks()) {
+			f, err := explainRunning(p, &trace.Trace{Steps: g.path(at)}, kind, what)
+			if err != nil {
+				return err
+			}
+			r.res.Verdict, r.res.Failure, r.res.Reason = engine.Violated, f, ""
+			return nil
+		}
+	}
+	if !r.p.Races() {
+		r.res.Verdict, r.res.Reason = engine.Pass, ""
+		return nil
+	}
+	r.res.Reason = fmt.Sprintf("executions need not end: every state was covered (%s), but data races were looked for in the schedules at random only",
+		humanize.Comma(int64(r.res.States)))
+	return nil
+}
+
+// explainRunning says what goes on for ever behind an execution.
+func explainRunning(p *gosrc.Program, t *trace.Trace, kind FailureKind, what string) (*Failure, error) {
+	var steps []machine.TraceStep
+	for _, s := range t.Steps {
+		steps = append(steps, machine.TraceStep{Thread: s.Thread, Alt: s.Alt})
+	}
+	e, err := p.Replay(steps)
+	if err != nil {
+		return nil, err
+	}
+	f := &Failure{Kind: kind, Trace: t, Output: e.Output}
+	var names []string
+	for _, s := range slices.Concat(e.Running, e.Stacks) {
+		f.Stacks = append(f.Stacks, stackOf(s))
+		names = append(names, s.Goroutine)
+	}
+	if len(f.Stacks) > 0 && len(f.Stacks[0].Frames) > 0 {
+		f.Pos = f.Stacks[0].Frames[0].Pos
+	}
+	f.Message = fmt.Sprintf("%s: %s", what, strings.Join(names, ", "))
+	return f, nil
+}
