@@ -10,3 +10,82 @@ type Telling interface {
 	// must have been on.
 	Told() (pos Pos, text string)
 }
+
+// Narrating is implemented by machines that can say in words what a step did
+// beside reading and writing variables: what was sent, to where, which case was
+// taken, and what a blocked thread waits for.
+type Narrating interface {
+	Machine
+
+	// Narrate switches the recording on or off; it needs tracking. A new
+	// machine has it off, because a search needs none of it.
+	Narrate(on bool)
+	// Story tells of the last Step. It is valid until the next one.
+	Story() Story
+	// Internal tells whether people need not see an access to a location,
+	// because the story says what it is about: the tail of a channel, the owner
+	// of a mutex.
+	Internal(l Loc) bool
+}
+
+// Story is what people want to know of a step beside its accesses.
+type Story struct {
+	Calls []Call   // the calls around the statement, the outermost first
+	Deeds []Deed   // what the step did, in its order
+	Waits []string // of a step that is blocked: what it waits for ("m, held by P[1]")
+}
+
+// Call is a call of a function.
+type Call struct {
+	Func string
+	Pos  Pos // of the call
+}
+
+// DeedKind tells those deeds apart that a picture of the messages needs to know.
+type DeedKind uint8
+
+// The kinds of deeds.
+const (
+	// Act is any deed that is said in words only.
+	Act DeedKind = iota
+	// Send puts a message into a channel.
+	Send
+	// Receive takes a message out of a channel.
+	Receive
+	// Withdraw takes a message back that its sender had put into a channel
+	// without a buffer, because it does something else instead.
+	Withdraw
+)
+
+// Deed is one thing that a step did.
+type Deed struct {
+	Kind DeedKind
+	// Text is a sentence without its subject, the thread: "send 3 to c (2 of 4)".
+	// It is empty if the text of the step says all.
+	Text string
+	// Channel and Value are what Send, Receive and Withdraw are about, as people
+	// see them.
+	Channel, Value string
+	// Place is where among the messages of the channel, the oldest of which is
+	// number 0, the message was put or taken from.
+	Place int
+}
+
+// Showing is implemented by machines that can show their whole state to people.
+type Showing interface {
+	Machine
+	// Variables returns what is shared in the live state: each variable or
+	// element of one, and each object such as a channel with its contents, in
+	// the order of their declaration.
+	Variables() []Binding
+}
+
+// Beginning is implemented by systems that can say how their initial states come
+// about.
+type Beginning interface {
+	System
+	// Choices returns the choices of the initialisation that lead to an initial
+	// state, each with its place: "choose(0, 2) is 1 at 12:7". Nil if there are
+	// none.
+	Choices(initial int) []string
+}

@@ -18,24 +18,42 @@ type eventJSON struct {
 	Pos      string            `json:"pos"`
 	Text     string            `json:"text"`
 	Alt      uint64            `json:"alt,omitempty"`
+	Calls    []callJSON        `json:"calls,omitempty"`
+	Deeds    []string          `json:"deeds,omitempty"`
+	Messages []messageJSON     `json:"messages,omitempty"`
 	Accesses []accessJSON      `json:"accesses"`
 	Locals   map[string]string `json:"locals"`
+	Changed  []string          `json:"changed,omitempty"`
+}
+
+type callJSON struct {
+	Func string `json:"func"`
+	Pos  string `json:"pos"`
+}
+
+type messageJSON struct {
+	Kind    string `json:"kind"` // send, receive
+	Channel string `json:"channel"`
+	Value   string `json:"value"`
+	Step    int    `json:"step,omitempty"` // at the other end, from 1
 }
 
 type accessJSON struct {
-	Loc   string `json:"loc"`
-	Write bool   `json:"write"`
-	Value string `json:"value"`
+	Loc      string `json:"loc"`
+	Write    bool   `json:"write"`
+	Value    string `json:"value"`
+	Internal bool   `json:"internal,omitempty"`
 }
 
 type threadJSON struct {
-	Thread string            `json:"thread"`
-	State  string            `json:"state"` // enabled, blocked, ended
-	AtEnd  bool              `json:"at_end,omitempty"`
-	Pos    string            `json:"pos,omitempty"`
-	Text   string            `json:"text,omitempty"`
-	Waits  []accessJSON      `json:"waits,omitempty"`
-	Locals map[string]string `json:"locals"`
+	Thread   string            `json:"thread"`
+	State    string            `json:"state"` // enabled, blocked, ended
+	AtEnd    bool              `json:"at_end,omitempty"`
+	Pos      string            `json:"pos,omitempty"`
+	Text     string            `json:"text,omitempty"`
+	Waits    []accessJSON      `json:"waits,omitempty"`
+	WaitsFor []string          `json:"waits_for,omitempty"`
+	Locals   map[string]string `json:"locals"`
 }
 
 type recordJSON struct {
@@ -43,8 +61,15 @@ type recordJSON struct {
 	Message string      `json:"message,omitempty"`
 	Pos     string      `json:"pos"`
 	Initial int         `json:"initial"`
+	Choices []string    `json:"choices,omitempty"`
 	Trace   []Event     `json:"trace"`
 	Final   []finalJSON `json:"final"`
+	States  []State     `json:"states,omitempty"`
+}
+
+type stateJSON struct {
+	Shared  map[string]string    `json:"shared"`
+	Threads map[string]finalJSON `json:"threads"`
 }
 
 type finalJSON Thread
@@ -61,18 +86,41 @@ func PosString(p system.Pos) string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
 }
 
-// MarshalJSON returns the event as it stands in the command's JSON: thread,
-// pos, text, accesses with loc, write and value, and locals; and the number of
-// the alternative if it is not the first.
+// MarshalJSON returns the event as it stands in the command's JSON; docs/traces.md
+// lists its members.
 func (e Event) MarshalJSON() ([]byte, error) {
-	return marshal(eventJSON{
-		Thread: e.Thread, Pos: PosString(e.Pos), Text: e.Text, Alt: e.Step.Alt,
+	j := eventJSON{
+		Thread: e.Thread, Pos: PosString(e.Pos), Text: e.Text, Alt: e.Step.Alt, Deeds: e.Deeds,
 		Accesses: accessesJSON(e.Accesses), Locals: localsJSON(e.Locals),
-	})
+	}
+	for _, c := range e.Calls {
+		j.Calls = append(j.Calls, callJSON{c.Func, PosString(c.Pos)})
+	}
+	for _, m := range e.Messages {
+		kind := "receive"
+		if m.Sent {
+			kind = "send"
+		}
+		j.Messages = append(j.Messages, messageJSON{kind, m.Channel, m.Value, m.Other + 1})
+	}
+	for _, b := range e.Changed {
+		j.Changed = append(j.Changed, b.Name)
+	}
+	return marshal(j)
+}
+
+// MarshalJSON returns the state as an object: shared, with the values by name, and
+// threads, by name as they stand in final.
+func (s State) MarshalJSON() ([]byte, error) {
+	j := stateJSON{localsJSON(s.Shared), map[string]finalJSON{}}
+	for _, t := range s.Threads {
+		j.Threads[t.Name] = finalJSON(t)
+	}
+	return marshal(j)
 }
 
 func (f finalJSON) MarshalJSON() ([]byte, error) {
-	j := threadJSON{Thread: f.Name, State: f.Kind.String(), AtEnd: f.AtEnd, Pos: PosString(f.Pos), Text: f.Text,
+	j := threadJSON{Thread: f.Name, State: f.Kind.String(), AtEnd: f.AtEnd, Pos: PosString(f.Pos), Text: f.Text, WaitsFor: f.WaitsFor,
 		Locals: localsJSON(f.Locals)}
 	if f.Kind == system.Moved {
 		j.State = "enabled"
@@ -84,10 +132,11 @@ func (f finalJSON) MarshalJSON() ([]byte, error) {
 }
 
 // MarshalJSON returns the record as one object: kind, message and pos of the
-// violation, initial, trace (the events), and final (the threads at the end:
-// thread, state, pos, text, waits, locals).
+// violation, initial, choices, trace (the events), final (the threads at the end:
+// thread, state, pos, text, waits, waits_for, locals), and states if they were
+// recorded.
 func (r *Record) MarshalJSON() ([]byte, error) {
-	j := recordJSON{Initial: r.Initial, Trace: r.Events, Final: make([]finalJSON, len(r.Final))}
+	j := recordJSON{Initial: r.Initial, Choices: r.Choices, States: r.States, Trace: r.Events, Final: make([]finalJSON, len(r.Final))}
 	if j.Trace == nil {
 		j.Trace = []Event{}
 	}

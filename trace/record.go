@@ -3,6 +3,7 @@ package trace
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"cpor/system"
 )
@@ -11,22 +12,49 @@ import (
 // plain data: names and printed values, independent of the system.
 type Record struct {
 	Initial   int               // index of the initial state
+	Choices   []string          // the choices of the initialisation that lead to it
 	Events    []Event           // one for each step
 	Violation *system.Violation // what the execution shows; may be nil
 	Final     []Thread          // the threads after the last step, without observers
+	// States are the initial state and that after each step, if they were asked
+	// for ([Trace.RecordStates]).
+	States []State
+}
+
+// State is a whole state as people see it.
+type State struct {
+	// Shared are the variables and objects that the threads share. If the system
+	// cannot show them all ([system.Showing]), they are those that the execution
+	// touches.
+	Shared  []system.Binding
+	Threads []Thread // without observers
 }
 
 // Event is one transition as people see it.
 type Event struct {
 	Step     Step
-	Thread   string     // name of the thread: Robot[0]
-	Observer bool       // the thread checks a property that the tool watches
-	Pos      system.Pos // place of the statement
-	Text     string     // source text of the statement
-	Accesses []Access   // in the order of the machine's report
+	Thread   string        // name of the thread: Robot[0]
+	Observer bool          // the thread checks a property that the tool watches
+	Pos      system.Pos    // place of the statement
+	Text     string        // source text of the statement
+	Calls    []system.Call // the calls of functions around it, the outermost first
+	Deeds    []string      // what the step did beside accesses to variables, in words
+	Messages []Message     // what it sent and received
+	Accesses []Access      // in the order of the machine's report
 	// Locals are the thread's locals after the step; if the step violated a
 	// property, which ends the thread, those before it.
 	Locals []system.Binding
+	// Changed are those of them that the step has changed or made; in the first
+	// step of a thread, all.
+	Changed []system.Binding
+}
+
+// Message is a message at one of its ends.
+type Message struct {
+	Sent    bool   // the step sent it; else it received it
+	Channel string // name of the channel
+	Value   string
+	Other   int // the index of the step at the other end, -1 if there is none
 }
 
 // Access is an access of a transition to a shared location as people see it.
@@ -34,6 +62,9 @@ type Access struct {
 	Loc   string // name of the location: A[4][4]
 	Write bool
 	Value string // the value written, or the value read
+	// Internal means that people need not see it, because Deeds or Waits say what
+	// it is about.
+	Internal bool
 }
 
 // Thread is a thread's condition at the end of an execution.
@@ -45,7 +76,10 @@ type Thread struct {
 	Pos    system.Pos  // of the next transition; zero if ended
 	Text   string
 	Waits  []Access // Kind Blocked: the locations that the guard read, with values
-	Locals []system.Binding
+	// WaitsFor says in words what a blocked thread waits for; empty if it only
+	// waits for values to change.
+	WaitsFor []string
+	Locals   []system.Binding
 }
 
 // NotEnabledError says that a trace does not replay: a step's thread could not
@@ -96,6 +130,7 @@ type player struct {
 	obs     system.Observers
 	m       system.Machine
 	initial system.State
+	tells   system.Narrating // nil if the machine is none
 }
 
 func newPlayer(sys system.System, initial int) (*player, error) {
@@ -159,23 +194,41 @@ func (p *player) deadlocked() bool {
 
 // Record replays the trace and writes down what people want to see of it. It
 // returns the errors of Replay.
-func (t *Trace) Record(sys system.System) (*Record, error) {
+func (t *Trace) Record(sys system.System) (*Record, error) { return t.record(sys, false) }
+
+// RecordStates does the same, and writes down every state as well.
+func (t *Trace) RecordStates(sys system.System) (*Record, error) { return t.record(sys, true) }
+
+func (t *Trace) record(sys system.System, states bool) (*Record, error) {
 	p, err := newPlayer(sys, t.Initial)
 	if err != nil {
 		return nil, err
 	}
 	p.m.Track(true)
+	p.tells, _ = system.As[system.Narrating](p.m)
+	if p.tells != nil {
+		p.tells.Narrate(true)
+	}
 	p.m.Load(p.initial)
 	r := &Record{Initial: t.Initial, Violation: t.Violation, Events: make([]Event, 0, len(t.Steps))}
+	if b, ok := system.As[system.Beginning](sys); ok {
+		r.Choices = b.Choices(t.Initial)
+	}
+	if states {
+		r.States = append(r.States, p.state(nil))
+	}
 	var last *system.Violation
 	violated := map[int][]system.Binding{} // the locals of threads that violated something
+	seen := map[int]bool{}
+	mail := newMail()
 	for i, s := range t.Steps {
 		ev := Event{Step: s}
+		var before []system.Binding
 		if s.Thread >= 0 && s.Thread < p.m.NumThreads() {
 			ev.Thread = p.m.ThreadName(s.Thread)
 			ev.Observer = p.obs.Has(s.Thread)
 			ev.Pos, ev.Text, _ = p.m.Next(s.Thread)
-			ev.Locals = p.m.Locals(s.Thread)
+			before = p.m.Locals(s.Thread)
 		}
 		out, err := p.step(i, s)
 		if err != nil {
@@ -183,19 +236,61 @@ func (t *Trace) Record(sys system.System) (*Record, error) {
 		}
 		last = out.Violation
 		ev.Accesses = p.accesses()
+		if p.tells != nil {
+			story := p.tells.Story()
+			ev.Calls = story.Calls
+			for _, d := range story.Deeds {
+				if d.Text != "" {
+					ev.Deeds = append(ev.Deeds, d.Text)
+				}
+				mail.carry(r.Events, &ev, i, d)
+			}
+		}
 		if m, ok := system.As[system.Telling](p.m); ok {
 			ev.Pos, ev.Text = m.Told()
 		}
 		if last == nil {
 			ev.Locals = p.m.Locals(s.Thread)
+			if !seen[s.Thread] {
+				before = nil
+			}
+			ev.Changed = changed(before, ev.Locals)
 		} else {
+			ev.Locals = before
+			if !seen[s.Thread] {
+				ev.Changed = before
+			}
 			violated[s.Thread] = ev.Locals
 		}
+		seen[s.Thread] = true
 		r.Events = append(r.Events, ev)
+		if states {
+			r.States = append(r.States, p.state(violated))
+		}
 	}
 	if err := p.check(t.Violation, last); err != nil {
 		return nil, err
 	}
+	r.Final = p.threads(violated)
+	if _, ok := system.As[system.Showing](p.m); states && !ok {
+		r.touched()
+	}
+	return r, nil
+}
+
+// state writes down the live state.
+func (p *player) state(violated map[int][]system.Binding) State {
+	s := State{Threads: p.threads(violated)}
+	if m, ok := system.As[system.Showing](p.m); ok {
+		s.Shared = m.Variables()
+	}
+	return s
+}
+
+// threads writes down the threads of the live state, those that have violated
+// something with the locals that they had.
+func (p *player) threads(violated map[int][]system.Binding) []Thread {
+	var ts []Thread
 	for i, n := 0, p.m.NumThreads(); i < n; i++ {
 		if p.obs.Has(i) {
 			continue
@@ -210,11 +305,92 @@ func (t *Trace) Record(sys system.System) (*Record, error) {
 		th.Kind, th.AtEnd = out.Kind, out.AtEnd
 		if out.Kind == system.Blocked {
 			th.Waits = p.accesses()
+			if p.tells != nil {
+				th.WaitsFor = slices.Clone(p.tells.Story().Waits)
+			}
 		}
 		p.m.Rewind(mark)
-		r.Final = append(r.Final, th)
+		ts = append(ts, th)
 	}
-	return r, nil
+	return ts
+}
+
+// touched fills the shared part of the states with what the execution tells of it:
+// the values of the locations that it touches, before the first access of each the
+// one that was read then.
+func (r *Record) touched() {
+	at := map[string]int{}
+	var now []system.Binding
+	for _, e := range r.Events {
+		for _, a := range e.Accesses {
+			if _, ok := at[a.Loc]; ok {
+				continue
+			}
+			at[a.Loc] = len(now)
+			b := system.Binding{Name: a.Loc}
+			if !a.Write {
+				b.Value = a.Value
+			}
+			now = append(now, b)
+		}
+	}
+	r.States[0].Shared = slices.Clone(now)
+	for i, e := range r.Events {
+		for _, a := range e.Accesses {
+			now[at[a.Loc]].Value = a.Value
+		}
+		r.States[i+1].Shared = slices.Clone(now)
+	}
+}
+
+// changed returns the bindings of after that are not among those of before.
+func changed(before, after []system.Binding) []system.Binding {
+	var cs []system.Binding
+	left := map[system.Binding]int{} // a name can stand for several variables, in inner scopes
+	for _, b := range before {
+		left[b]++
+	}
+	for _, b := range after {
+		if left[b]--; left[b] < 0 {
+			cs = append(cs, b)
+		}
+	}
+	return cs
+}
+
+// mail matches the messages that are received with those that were sent.
+type mail struct {
+	sent map[string][]letter // by channel, the oldest first
+}
+
+type letter struct{ step, thread, message int }
+
+func newMail() *mail { return &mail{sent: map[string][]letter{}} }
+
+// carry adds what a deed of step i, which is ev, sent or received.
+func (m *mail) carry(earlier []Event, ev *Event, i int, d system.Deed) {
+	box := m.sent[d.Channel]
+	switch d.Kind {
+	case system.Send:
+		l := letter{i, ev.Step.Thread, len(ev.Messages)}
+		ev.Messages = append(ev.Messages, Message{Sent: true, Channel: d.Channel, Value: d.Value, Other: -1})
+		m.sent[d.Channel] = slices.Insert(box, min(max(d.Place, 0), len(box)), l)
+	case system.Receive:
+		msg := Message{Channel: d.Channel, Value: d.Value, Other: -1}
+		if d.Place >= 0 && d.Place < len(box) {
+			l := box[d.Place]
+			m.sent[d.Channel] = slices.Delete(box, d.Place, d.Place+1)
+			msg.Other = l.step
+			from := ev
+			if l.step < i {
+				from = &earlier[l.step]
+			}
+			from.Messages[l.message].Other = i
+		}
+		ev.Messages = append(ev.Messages, msg)
+	case system.Withdraw:
+		m.sent[d.Channel] = slices.DeleteFunc(box, func(l letter) bool { return l.thread == ev.Step.Thread })
+	}
 }
 
 func (p *player) accesses() []Access {
@@ -225,7 +401,7 @@ func (p *player) accesses() []Access {
 	as := make([]Access, 0, len(acc))
 	for _, a := range acc {
 		if name := p.m.LocName(a.Loc); name != "" {
-			as = append(as, Access{Loc: name, Write: a.Write, Value: p.m.ValueString(a.Loc)})
+			as = append(as, Access{Loc: name, Write: a.Write, Value: p.m.ValueString(a.Loc), Internal: p.tells != nil && p.tells.Internal(a.Loc)})
 		}
 	}
 	return as

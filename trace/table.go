@@ -31,16 +31,18 @@ type TableOptions struct {
 	OmitViolation bool
 }
 
-// minColumn is the narrowest column of a thread. Where so many threads take
-// part that theirs would be narrower, one column holds the names instead.
+// minColumn is the narrowest column of a thread. Where so many threads take part
+// that theirs would be narrower, or their texts do not fit well, one column holds
+// the names instead.
 const minColumn = 14
 
 // WriteTable prints the record: a table with a column for each thread that
 // takes part and a line between two steps of different threads, then the
 // violation, then the threads at the end with their locals; those that are
-// blocked with the locations that they wait for. A step shows the line of its
-// statement, the statement, and below it the values that it wrote, or if there
-// are none those that it read.
+// blocked with what they wait for. A step shows the line of its statement, the
+// statement, and below it the call that it is in where that has changed, what it
+// did in words, the values that it wrote, or if there is none of these those that
+// it read, and the locals that it changed.
 func (r *Record) WriteTable(w io.Writer, o TableOptions) error {
 	if o.Width == 0 {
 		o.Width = 80
@@ -48,7 +50,10 @@ func (r *Record) WriteTable(w io.Writer, o TableOptions) error {
 	o.Width = max(o.Width, 40)
 	b := bufio.NewWriter(w)
 	file := r.file()
-	if r.Initial > 0 {
+	switch {
+	case len(r.Choices) > 0:
+		fmt.Fprintln(b, wrap(fmt.Sprintf("from initial state %d: %s", r.Initial+1, strings.Join(r.Choices, ", ")), o.Width, ""))
+	case r.Initial > 0:
 		fmt.Fprintf(b, "from initial state %d\n", r.Initial+1)
 	}
 	if slices.ContainsFunc(r.Events, func(e Event) bool { return !e.Observer }) {
@@ -122,80 +127,111 @@ func newTable() table.Writer {
 	return t
 }
 
+// row is a step as it is printed.
+type row struct {
+	index  int // of the event; -1 for the line that stands for those left out
+	thread int
+	name   string
+	lines  []line
+}
+
+// line is a line of a step before it is wrapped.
+type line struct {
+	text   string
+	indent string
+}
+
+// rows returns what is printed of the steps: from a longer trace the first and the
+// last ones.
+func (r *Record) rows(o TableOptions, file string) []row {
+	from, to := len(r.Events), len(r.Events) // the steps to leave out
+	if o.MaxSteps > 0 && len(r.Events) > o.MaxSteps {
+		from = o.MaxSteps / 2
+		to = len(r.Events) - (o.MaxSteps - from)
+	}
+	var rows []row
+	calls := map[int][]system.Call{} // of each thread's last step
+	for i, e := range r.Events {
+		around := calls[e.Step.Thread]
+		calls[e.Step.Thread] = e.Calls
+		switch {
+		case i == from:
+			rows = append(rows, row{index: -1, lines: []line{{text: fmt.Sprintf("(%d steps)", to-from)}}})
+			fallthrough
+		case i > from && i < to, e.Observer:
+			continue
+		}
+		rows = append(rows, row{i, e.Step.Thread, e.Thread, e.lines(file, !slices.Equal(around, e.Calls))})
+	}
+	return rows
+}
+
 func (r *Record) writeSteps(b *bufio.Writer, o TableOptions, file string) {
+	rows := r.rows(o, file)
 	var threads []int
 	names := map[int]string{}
-	for _, e := range r.Events {
-		if _, ok := names[e.Step.Thread]; !ok && !e.Observer {
-			threads = append(threads, e.Step.Thread)
-			names[e.Step.Thread] = e.Thread
+	for _, w := range rows {
+		if _, ok := names[w.thread]; !ok && w.index >= 0 {
+			threads = append(threads, w.thread)
+			names[w.thread] = w.name
 		}
 	}
 	slices.Sort(threads)
-
 	number := len(strconv.Itoa(len(r.Events)))
 	if o.MaxSteps > 0 && len(r.Events) > o.MaxSteps {
 		number = max(number, len("..."))
 	}
+	longest := len("thread")
+	for _, n := range names {
+		longest = max(longest, text.StringWidth(n))
+	}
+	longest = min(longest, o.Width/3)
 	// A column costs its padding and its separator beyond its own width.
-	wide := (o.Width - number - 2 - 3*len(threads)) / len(threads)
-	columns := wide >= minColumn
+	column := (o.Width - number - 2 - 3*len(threads)) / len(threads)
+	listed := o.Width - number - 2 - 6 - longest
+	columns := inColumns(rows, names, column, listed)
+
 	t := newTable()
 	head := table.Row{"#"}
 	// The cells are wrapped already: go-pretty's own wrapping drops indents.
 	t.SetColumnConfigs([]table.ColumnConfig{{Number: 1, Align: text.AlignRight, AlignHeader: text.AlignRight}})
 	if columns {
 		for _, n := range threads {
-			head = append(head, clipName(names[n], wide))
+			head = append(head, names[n])
 		}
 	} else {
-		longest := 6
-		for _, n := range names {
-			longest = max(longest, text.StringWidth(n))
-		}
-		longest = min(longest, o.Width/4)
-		wide = o.Width - number - 2 - 6 - longest
 		head = append(head, "thread", "step")
 	}
 	t.AppendHeader(head)
-
-	from, to := len(r.Events), len(r.Events) // the steps to leave out
-	if o.MaxSteps > 0 && len(r.Events) > o.MaxSteps {
-		from = o.MaxSteps / 2
-		to = len(r.Events) - (o.MaxSteps - from)
-	}
 	last := -1
-	for i, e := range r.Events {
-		if i >= from && i < to {
-			if i == from {
-				t.AppendSeparator()
-				t.AppendRow(table.Row{"...", clip(fmt.Sprintf("(%d steps)", to-from), 14)})
-				t.AppendSeparator()
-				last = -1
-			}
+	for i, w := range rows {
+		if w.index < 0 {
+			t.AppendSeparator()
+			t.AppendRow(table.Row{"...", w.lines[0].text})
+			t.AppendSeparator()
+			last = -1
 			continue
 		}
-		if e.Observer {
-			continue
-		}
-		if columns && e.Step.Thread != last && i > 0 {
+		if columns && w.thread != last && i > 0 {
 			t.AppendSeparator()
 		}
-		cell := e.cell(file, wide)
-		row := table.Row{i + 1}
-		if columns {
+		out := table.Row{w.index + 1}
+		switch {
+		case columns:
 			for _, n := range threads {
-				if n == e.Step.Thread {
-					row = append(row, cell)
+				if n == w.thread {
+					out = append(out, w.cell(column))
 				} else {
-					row = append(row, "")
+					out = append(out, "")
 				}
 			}
-		} else {
-			row = append(row, clipName(e.Thread, o.Width/4), cell)
+		case w.thread == last:
+			out = append(out, "", w.cell(listed))
+		default:
+			out = append(out, clipName(w.name, longest), w.cell(listed))
 		}
-		t.AppendRow(row)
-		last = e.Step.Thread
+		t.AppendRow(out)
+		last = w.thread
 	}
 	if file != "" {
 		fmt.Fprintln(b, clip(file, o.Width))
@@ -203,34 +239,104 @@ func (r *Record) writeSteps(b *bufio.Writer, o TableOptions, file string) {
 	fmt.Fprintln(b, t.Render())
 }
 
+// inColumns tells whether the steps are easier to read with a column for each
+// thread: if it breaks no name, and the table does not become much longer than a
+// list by that.
+func inColumns(rows []row, names map[int]string, column, listed int) bool {
+	if column < minColumn {
+		return false
+	}
+	for _, n := range names {
+		if text.StringWidth(n) > column {
+			return false
+		}
+	}
+	narrow, wide := 0, 0
+	for _, w := range rows {
+		for _, l := range w.lines {
+			if longestWord(l.text) > column-len(l.indent) {
+				return false
+			}
+			narrow += 1 + strings.Count(wrap(l.text, column, l.indent), "\n")
+			wide += 1 + strings.Count(wrap(l.text, listed, l.indent), "\n")
+		}
+	}
+	return 2*narrow <= 3*wide
+}
+
 // maxReads is how many of the values that a step read are shown.
 const maxReads = 4
 
-// cell returns what a step's cell shows, wrapped to width.
-func (e *Event) cell(file string, width int) string {
-	lines := []string{statement(e.Pos, e.Text, file, width)}
+// lines returns what is shown of a step; call tells whether the calls around it
+// are.
+func (e *Event) lines(file string, call bool) []line {
+	lines := []line{{statement(e.Pos, e.Text, file), ""}}
+	add := func(text string) { lines = append(lines, line{text, "  "}) }
+	if call {
+		for i := len(e.Calls) - 1; i >= 0; i-- {
+			add("in " + e.Calls[i].Func + ", called at " + placeCol(e.Calls[i].Pos, file))
+		}
+	}
+	shown := false
+	for _, d := range e.Deeds {
+		if shown = true; bare(d) != bare(e.Text) {
+			if i := strings.LastIndex(d, " ("); i > 0 {
+				d = d[:i+1] + together(d[i+1:])
+			}
+			add(d)
+		}
+	}
 	var reads []string
 	for _, a := range e.Accesses {
-		if a.Write {
-			lines = append(lines, wrap(a.Loc+" = "+a.Value, width, "  "))
-		} else if len(reads) < maxReads {
-			reads = append(reads, a.Loc+" = "+a.Value)
-		} else if len(reads) == maxReads {
+		switch {
+		case a.Internal:
+		case a.Write:
+			add(together(a.Loc + " = " + a.Value))
+			shown = true
+		case len(reads) < maxReads:
+			reads = append(reads, together(a.Loc+" = "+a.Value))
+		case len(reads) == maxReads:
 			reads = append(reads, "...")
 		}
 	}
-	if len(lines) == 1 && len(reads) > 0 {
-		lines = append(lines, wrap("read "+strings.Join(reads, ", "), width, "  "))
+	if !shown && len(reads) > 0 {
+		add("read " + strings.Join(reads, ", "))
 	}
-	return strings.Join(lines, "\n")
+	if len(e.Changed) > 0 {
+		add("local " + bindings(e.Changed))
+	}
+	return lines
 }
 
-// statement returns a statement with its place, wrapped to width.
-func statement(pos system.Pos, stmt, file string, width int) string {
-	if p := place(pos, file); p != "" {
-		stmt = p + ": " + stmt
+// bare returns a text without what tells lock(m) from lock m.
+func bare(s string) string { return strings.NewReplacer("(", "", ")", "", " ", "").Replace(s) }
+
+// cell returns the lines of a step, wrapped to width.
+func (w *row) cell(width int) string {
+	var b strings.Builder
+	for i, l := range w.lines {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(wrap(l.text, width, l.indent))
 	}
-	return wrap(stmt, width, "")
+	return b.String()
+}
+
+// statement returns a statement with its place.
+func statement(pos system.Pos, stmt, file string) string {
+	if p := place(pos, file); p != "" {
+		return p + ": " + stmt
+	}
+	return stmt
+}
+
+// placeCol returns a place with its column.
+func placeCol(p system.Pos, file string) string {
+	if p.File == file {
+		p.File = ""
+	}
+	return strings.TrimPrefix(PosString(p), ":")
 }
 
 func (r *Record) writeFinal(b *bufio.Writer, o TableOptions, file string) {
@@ -265,11 +371,16 @@ func (r *Record) writeFinal(b *bufio.Writer, o TableOptions, file string) {
 	}
 	fmt.Fprintln(b)
 	longest := 6
+	next, locals := 0, len("locals")
 	for _, t := range shown {
 		longest = max(longest, text.StringWidth(t.Name))
+		next = max(next, longestWord(t.next(file, 1<<16)))
+		locals = max(locals, longestWord(bindings(t.Locals)))
 	}
-	longest = min(longest, o.Width/4)
+	longest = min(longest, o.Width/3)
 	rest := o.Width - longest - 2 - 6
+	// Both columns are as wide as their words need, if there is room.
+	next = max(1, min(max(rest*3/5, next+2), rest-min(locals, rest/2)))
 	t := newTable()
 	second := "next"
 	if deadlock {
@@ -277,7 +388,7 @@ func (r *Record) writeFinal(b *bufio.Writer, o TableOptions, file string) {
 	}
 	t.AppendHeader(table.Row{"thread", second, "locals"})
 	for _, th := range shown {
-		t.AppendRow(table.Row{clipName(th.Name, longest), th.next(file, rest*3/5), wrap(th.locals(), rest-rest*3/5, "")})
+		t.AppendRow(table.Row{clipName(th.Name, longest), th.next(file, next), wrap(bindings(th.Locals), rest-next, "")})
 	}
 	fmt.Fprintln(b, t.Render())
 	if more > 0 {
@@ -291,16 +402,27 @@ func (t *Thread) next(file string, width int) string {
 	if t.Kind == system.Ended {
 		return "(ended)"
 	}
-	s := statement(t.Pos, t.Text, file, width)
+	s := wrap(statement(t.Pos, t.Text, file), width, "")
 	if t.Kind == system.Moved {
 		return s
 	}
-	if len(t.Waits) > 0 {
-		var ws []string
-		for _, a := range t.Waits {
-			ws = append(ws, a.Loc+" = "+a.Value)
+	var ws []string
+	for _, a := range t.Waits {
+		if !a.Internal {
+			ws = append(ws, together(a.Loc+" = "+a.Value))
 		}
-		s += "\n" + wrap("waits on "+strings.Join(ws, ", "), width, "  ")
+	}
+	waits := ""
+	switch values := strings.Join(ws, ", "); {
+	case len(t.WaitsFor) > 0 && values != "":
+		waits = "waits for " + strings.Join(t.WaitsFor, "; or ") + " (" + values + ")"
+	case len(t.WaitsFor) > 0:
+		waits = "waits for " + strings.Join(t.WaitsFor, "; or ")
+	case values != "":
+		waits = "waits while " + values
+	}
+	if waits != "" {
+		s += "\n" + wrap(waits, width, "  ")
 	}
 	if t.AtEnd {
 		s += "\n" + wrap("(may stay here)", width, "  ")
@@ -308,36 +430,102 @@ func (t *Thread) next(file string, width int) string {
 	return s
 }
 
-func (t *Thread) locals() string {
+// bindings prints variables with their values, those that are fields of one together.
+func bindings(bs []system.Binding) string {
 	var ls []string
-	for _, l := range t.Locals {
-		ls = append(ls, l.Name+" = "+l.Value)
+	for i := 0; i < len(bs); i++ {
+		object, field, ok := strings.Cut(bs[i].Name, ".")
+		if !ok {
+			ls = append(ls, together(bs[i].Name+" = "+bs[i].Value))
+			continue
+		}
+		fields := []string{together(field + ": " + bs[i].Value)}
+		for ; i+1 < len(bs) && strings.HasPrefix(bs[i+1].Name, object+"."); i++ {
+			fields = append(fields, together(bs[i+1].Name[len(object)+1:]+": "+bs[i+1].Value))
+		}
+		ls = append(ls, object+" = {"+strings.Join(fields, ", ")+"}")
 	}
 	return strings.Join(ls, ", ")
 }
 
-// wrap breaks s into lines of at most width columns, at spaces where it can,
-// each with an indent; spaces within s are made one. It is our own because
-// go-pretty's text.WrapSoft breaks within words that would fit on the next
-// line, and drops the indent.
+// wrap breaks s into lines of at most width columns, each with an indent; spaces
+// within s are made one. It breaks at spaces, and words that are too long after
+// commas and opening brackets; a name is broken only if it is wider than a line. It is our own because
+// go-pretty's wrapping breaks words, and drops the indent.
 func wrap(s string, width int, indent string) string {
 	width = max(1, width-len(indent))
 	var lines []string
 	line := ""
+	put := func(part string, space bool) {
+		switch n := text.StringWidth(part); {
+		case line == "":
+			line = part
+		case space && text.StringWidth(line)+1+n <= width:
+			line += " " + part
+		case !space && text.StringWidth(line)+n <= width:
+			line += part
+		default:
+			lines = append(lines, line)
+			line = part
+		}
+	}
 	for word := range strings.FieldsSeq(s) {
-		if line != "" && text.StringWidth(line)+1+text.StringWidth(word) <= width {
-			line += " " + word
+		if text.StringWidth(word) <= width {
+			put(word, true)
 			continue
 		}
-		if line != "" {
-			lines = append(lines, line)
+		if strings.Contains(word, joint) { // there is no line for it
+			for part := range strings.FieldsSeq(strings.ReplaceAll(word, joint, " ")) {
+				put(part, true)
+			}
+			continue
 		}
-		parts := strings.Split(text.WrapHard(word, width), "\n")
-		lines = append(lines, parts[:len(parts)-1]...)
-		line = parts[len(parts)-1]
+		for i, part := range breakable(word) {
+			for j, piece := range strings.Split(text.WrapHard(part, width), "\n") {
+				put(piece, i+j == 0)
+			}
+		}
 	}
 	lines = append(lines, line)
-	return indent + strings.Join(lines, "\n"+indent)
+	return strings.ReplaceAll(indent+strings.Join(lines, "\n"+indent), joint, " ")
+}
+
+// joint stands for a space at which wrap does not break. It is of no script.
+const joint = "\ue000"
+
+// together makes wrap keep a short text on one line.
+func together(s string) string {
+	if len(s) > minColumn+10 {
+		return s
+	}
+	return strings.ReplaceAll(s, " ", joint)
+}
+
+// breakable splits a word where it may be broken.
+func breakable(word string) []string {
+	var parts []string
+	for word != "" {
+		i := strings.IndexAny(word, ",({;") + 1
+		if i == 0 {
+			i = len(word)
+		}
+		parts = append(parts, word[:i])
+		word = word[i:]
+	}
+	return parts
+}
+
+// longestWord returns the width of the longest piece of s that wrap does not break.
+func longestWord(s string) int {
+	n := 0
+	for word := range strings.FieldsSeq(s) {
+		for _, part := range breakable(word) {
+			for piece := range strings.SplitSeq(part, joint) {
+				n = max(n, text.StringWidth(piece))
+			}
+		}
+	}
+	return n
 }
 
 func clip(s string, width int) string { return text.Snip(s, width, "~") }

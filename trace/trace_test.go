@@ -488,9 +488,11 @@ func ExampleRecord_WriteTable() {
 		return
 	}
 	for _, e := range rec.Events {
-		fmt.Println(e.Thread, e.Accesses)
+		for _, a := range e.Accesses {
+			fmt.Println(e.Thread, a.Loc, a.Write, a.Value)
+		}
 	}
 	// Output:
-	// Writer[0] [{x true 1}]
-	// Reader[0] [{x false 1}]
+	// Writer[0] x true 1
+	// Reader[0] x false 1
 }

@@ -46,6 +46,7 @@ type gen struct {
 	syncs  []*object // the monitors entered by synchronized blocks
 	fn     *inlined
 	outer  int              // loops around the call that is being inlined
+	calls  []Call           // the calls that are being inlined
 	marks  map[string]int32 // the code labels of the source's labels
 	ends   []labelRange
 	maxReg int32
@@ -444,7 +445,7 @@ func (g *gen) point() {
 }
 
 func (g *gen) newPoint() int32 {
-	pt := Point{Thread: g.tt, Text: g.text, alive: append([]*Var(nil), g.alive...)}
+	pt := Point{Thread: g.tt, Text: g.text, alive: append([]*Var(nil), g.alive...), Calls: slices.Clone(g.calls)}
 	if g.stmt != nil {
 		pt.Pos = g.stmt.Pos()
 	}
@@ -467,6 +468,9 @@ func (g *gen) at(n syntax.Node, from, to source.Pos) {
 	g.stmt = n
 	g.text = shorten(g.p.Source.Text[from:to])
 }
+
+// source returns the text of a piece of source, shortened.
+func (g *gen) source(n syntax.Node) string { return shorten(g.p.Source.Text[n.Pos():n.End()]) }
 
 // shorten makes a piece of source one line of at most 60 bytes.
 func shorten(s string) string {

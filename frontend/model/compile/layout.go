@@ -161,7 +161,7 @@ func (g *gen) addShared(name string, t *resolve.Type) {
 
 func (g *gen) addChan(name string, t *resolve.Type) {
 	p := g.p
-	c := Chan{Name: name, First: len(p.Locs), Cap: t.Cap, Leaves: leafCount(t.Elem), Closed: -1}
+	c := Chan{Name: name, Elem: t.Elem, First: len(p.Locs), Cap: t.Cap, Leaves: leafCount(t.Elem), Closed: -1}
 	add := func(suffix string, role Role, bits int, lt *resolve.Type) int {
 		l := LocInfo{Name: name + suffix, Role: role, Bits: bits, Type: lt}
 		if lt != nil {

@@ -65,7 +65,7 @@
 //	Close     close the channel B
 //	ChanLen, ChanCap, ChanFull  of the channel B into A
 //	Choose    A = any number from B to C
-//	Choice    A = any number from 0 to C-1, where C is a number
+//	Choice    A = any number from 0 to C-1, where C is a number; the case of Choices[T]
 //	Go        create a thread by Gos[T]
 //	Peek      A = the local variable of another thread, by Peeks[T]
 //	Block     the transition is not enabled
@@ -182,6 +182,7 @@ type Program struct {
 	Selects [][]SelectCase
 	Gos     []GoSite
 	Peeks   []Peek
+	Choices [][]string // the cases of each choose, for people
 
 	Locs       []LocInfo   // the shared locations
 	Chans      []Chan      // the channels
@@ -272,8 +273,15 @@ type Point struct {
 	Blocks system.Blocking
 	Shape  system.Shape
 	Labels []string
+	Calls  []Call // the calls that were inlined around it, the outermost first
 
 	alive []*Var
+}
+
+// Call is a call of a function that was inlined.
+type Call struct {
+	Func string
+	Pos  source.Pos
 }
 
 // Move copies between a register and a field of a slot.
@@ -341,6 +349,7 @@ type SelectCase struct {
 	Vals []int32 // registers of the value's leaves; none if a received value is dropped
 	Cond int32   // register with the guard's value
 	Site int32   // of a violation by this case: a send on a closed channel
+	Text string  // the case as it stands in the source, for people
 }
 
 // GoSite is a go statement.
@@ -391,12 +400,25 @@ const (
 // rendezvous channel has the mark of its one slot, [closed], and the leaves.
 type Chan struct {
 	Name   string
+	Elem   *resolve.Type
 	First  int
 	Cap    int
 	Leaves int
 	Closed int // location, or -1 if no channel of the model is ever closed
 	Slots  int // location of slot 0's mark (Cap > 0) or of the mark (Cap == 0)
 	Values int // Cap == 0: location of the value
+}
+
+// Size returns the number of the channel's locations.
+func (c *Chan) Size() int {
+	n := 2 + c.Cap*(1+c.Leaves)
+	if c.Cap == 0 {
+		n = 1 + c.Leaves
+	}
+	if c.Closed >= 0 {
+		n++
+	}
+	return n
 }
 
 // LocInit is the initial value of a location.

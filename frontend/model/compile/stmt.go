@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"fmt"
 	"slices"
 
 	"cpor/frontend/model/resolve"
@@ -847,7 +848,7 @@ func (g *gen) selectStmt(s *syntax.SelectStmt, label string) {
 	for i := range arms {
 		a := &arms[i]
 		g.enterCase(list[i])
-		cases[i] = SelectCase{Kind: SelDefault, OK: -1}
+		cases[i] = SelectCase{Kind: SelDefault, OK: -1, Text: g.caseText(list[i])}
 		if a.c != nil {
 			a.ref = g.now(a.ref, a.c)
 			cases[i].Chan = a.ref.reg
@@ -939,6 +940,19 @@ func (g *gen) selectStmt(s *syntax.SelectStmt, label string) {
 	g.alive = g.alive[:n]
 }
 
+// caseText returns the head of a case of select for people; where it stands for
+// several cases, with the value of its variable.
+func (g *gen) caseText(c eachCase) string {
+	if c.Comm == nil {
+		return "default"
+	}
+	text := "case " + g.source(c.Comm)
+	if c.Each != nil {
+		text += fmt.Sprintf(" with %s = %d", c.Each.Var.Name, c.value)
+	}
+	return text
+}
+
 func unparen(e syntax.Expr) syntax.Expr {
 	for {
 		p, ok := e.(*syntax.ParenExpr)
@@ -953,7 +967,14 @@ func (g *gen) chooseStmt(s *syntax.ChooseStmt) {
 	g.header(s, min(s.End(), s.Pos()+source.Pos(len("choose"))))
 	g.point()
 	which := g.temp(addressType)
-	g.emit(Instr{Op: OpChoice, A: which.Reg, C: int32(len(s.Cases)), Site: g.fault(s)})
+	texts := make([]string, len(s.Cases))
+	for i, c := range s.Cases {
+		if texts[i] = fmt.Sprintf("case %d", i+1); len(c.Body) > 0 {
+			texts[i] += ": " + g.source(c.Body[0])
+		}
+	}
+	g.p.Choices = append(g.p.Choices, texts)
+	g.emit(Instr{Op: OpChoice, A: which.Reg, C: int32(len(s.Cases)), T: int32(len(g.p.Choices) - 1), Site: g.fault(s)})
 	var table []int32
 	for range s.Cases {
 		table = append(table, g.label())
@@ -1043,11 +1064,13 @@ func (g *gen) inline(e *syntax.CallExpr) []*Var {
 	g.outer = g.loopsAround()
 	g.fn = &inlined{results: results, end: g.label(), syncs: len(g.syncs), inlined: true}
 	g.loops, g.marks = nil, map[string]int32{}
+	g.calls = append(g.calls, Call{obj.Name, e.Pos()})
 	if len(g.p.Code) < MaxCode {
 		for _, s := range obj.Body.Stmts {
 			g.statement(s)
 		}
 	}
+	g.calls = g.calls[:len(g.calls)-1]
 	g.here(g.fn.end)
 	g.fn, g.loops, g.marks, g.outer = fn, loops, marks, outer
 	g.alive = append(before, results...)

@@ -85,6 +85,9 @@ func (m *Machine) fire(c *compile.SelectCase, regs []int64) (status, int) {
 	}
 	ch := m.chanOf(regs[c.Chan])
 	send := c.Kind == compile.SelSend
+	if m.story.on {
+		m.tellFire(c, ch, regs)
+	}
 	if send && m.closed(ch) {
 		return m.faultAt(c.Site, "send on closed channel %s", ch.Name)
 	}
@@ -188,6 +191,9 @@ func (m *Machine) selectCase(in *compile.Instr, regs []int64) (status, int) {
 		if wait > parked {
 			k := wait - 2
 			c := &cases[k]
+			if m.story.on {
+				m.tellWoken(cases, k, regs)
+			}
 			if c.Kind == compile.SelRecv {
 				ch := m.chanOf(regs[c.Chan])
 				m.receive(c, regs, ch, ch.Values)
@@ -207,6 +213,9 @@ func (m *Machine) selectCase(in *compile.Instr, regs []int64) (status, int) {
 		}
 	}
 	if len(m.ready) == 0 {
+		if m.story.on {
+			m.tellNotReady(cases, def, regs)
+		}
 		switch {
 		case def >= 0:
 			return reached, def
@@ -222,6 +231,13 @@ func (m *Machine) selectCase(in *compile.Instr, regs []int64) (status, int) {
 			return m.fault(in, "too many alternatives in one transition")
 		}
 		k = int(m.ready[d])
+	}
+	if m.story.on {
+		m.tellCase(cases, k)
+		if len(m.ready) > 1 {
+			m.chose(in, cases[k].Text)
+			m.story.deeds = m.story.deeds[:len(m.story.deeds)-1]
+		}
 	}
 	if wait == parked {
 		m.retract(cases, regs)
@@ -261,6 +277,9 @@ func (m *Machine) park(cases []compile.SelectCase, regs []int64) bool {
 		}
 		m.write(ch.Slots, markOf(state, m.thread, k))
 		any = true
+		if m.story.on {
+			m.tellParked(c, ch, regs)
+		}
 	}
 	if any {
 		m.setWait(m.thread, parked)
@@ -280,6 +299,9 @@ func (m *Machine) retract(cases []compile.SelectCase, regs []int64) {
 			continue
 		}
 		if state == sender {
+			if m.story.on {
+				m.story.deeds = append(m.story.deeds, system.Deed{Kind: system.Withdraw, Channel: ch.Name, Value: m.message(ch, ch.Values)})
+			}
 			for i := range ch.Leaves {
 				m.write(ch.Values+i, 0)
 			}
@@ -325,6 +347,9 @@ func (m *Machine) chanOp(in *compile.Instr, regs []int64) (status, int) {
 		}
 		m.write(ch.Closed, 1)
 		m.syncs.add(system.Release, ch.Closed)
+		if m.story.on {
+			m.act("close %s", ch.Name)
+		}
 	case compile.OpChanCap:
 		regs[in.A] = int64(ch.Cap)
 	case compile.OpChanFull:
@@ -332,8 +357,14 @@ func (m *Machine) chanOp(in *compile.Instr, regs []int64) (status, int) {
 		if ch.Cap > 0 {
 			regs[in.A] = m.read(slotLoc(ch, int(m.read(ch.First+1))))
 		}
+		if m.story.on {
+			m.tellFilling(ch)
+		}
 	case compile.OpChanLen:
 		regs[in.A] = 0
+		if m.story.on {
+			m.tellFilling(ch)
+		}
 		if ch.Cap == 0 {
 			break
 		}

@@ -47,6 +47,7 @@ type Machine struct {
 	laps    *laps    // made on demand
 	futures *futures // likewise
 	syncs   syncs
+	story   story
 }
 
 // choice is one decision of a step: which of how many.
@@ -204,6 +205,7 @@ func (m *Machine) pc(t int) int {
 // Step implements system.Machine.
 func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	m.acc = m.acc[:0]
+	m.story.clear()
 	pc := m.pc(t)
 	if pc > len(m.p.Points) || m.p.Points[pc-1].Ended {
 		return system.Outcome{Kind: system.Ended}
@@ -241,6 +243,7 @@ func (m *Machine) attempt(t int, pt *compile.Point, alt uint64) (system.Outcome,
 	m.thread, m.budget, m.sample, m.alt, m.created, m.viol = t, Budget, sampled, alt, false, nil
 	m.choices = m.choices[:0]
 	m.syncs.begin(pt.Atomic)
+	m.story.begin(pt)
 	if s.dynamic && m.track {
 		m.access(s.p.Loc(t, 0), false) // the child reads its existence
 	}
@@ -516,6 +519,9 @@ func (m *Machine) create(in *compile.Instr, regs []int64) (status, int) {
 	store(func(v *compile.Var, arg int64) { m.child[v.Reg] = arg })
 	m.created = true
 	m.syncs.thread(system.Create, t)
+	if m.story.on {
+		m.tellStart(t, g, regs)
+	}
 	for i := range tt.Start.Loads {
 		m.child[tt.Start.Loads[i].Reg] = 0
 	}

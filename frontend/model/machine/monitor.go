@@ -33,13 +33,20 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 		}
 		m.write(l, n+1)
 		m.syncs.add(system.Release, l)
+		if m.story.on {
+			m.act("up %s (now %d)", name, n+1)
+		}
 		return reached, 0
 	case compile.OpDown:
 		n := m.read(l)
 		if n == 0 {
+			m.waitsFor(l)
 			return blocked, 0
 		}
 		m.write(l, n-1)
+		if m.story.on {
+			m.act("down %s (now %d)", name, n-1)
+		}
 		m.syncs.add(system.Acquire, l)
 		if sabotage.Is("order/down") {
 			m.syncs.add(system.Release, l)
@@ -51,6 +58,7 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 			m.write(l, self)
 			m.write(l+monitorDepth, 1)
 			m.syncs.add(system.Acquire, l)
+			m.tell("enter ", l)
 		case self:
 			d := m.read(l + monitorDepth)
 			if d == maxDepth {
@@ -59,17 +67,23 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 			if !sabotage.Is("sync/reenter") {
 				m.write(l+monitorDepth, d+1)
 			}
+			if m.story.on {
+				m.act("enter %s again (%d deep)", name, d+1)
+			}
 		default:
+			m.waitsFor(l)
 			return blocked, 0
 		}
 		return reached, 0
 	case compile.OpWake:
 		if !sabotage.Is("sync/wake") && uint64(m.read(l+monitorWaiters))>>m.thread&1 != 0 || m.read(l) != 0 {
+			m.waitsFor(l)
 			return blocked, 0
 		}
 		m.write(l, self)
 		m.write(l+monitorDepth, regs[in.C])
 		m.syncs.add(system.Acquire, l)
+		m.tell("has been notified, enter ", l)
 		return reached, 0
 	}
 	if m.read(l) != self {
@@ -80,6 +94,7 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 	case compile.OpExit:
 		d := m.read(l+monitorDepth) - 1
 		m.write(l+monitorDepth, d)
+		m.tell("leave ", l)
 		if d == 0 {
 			m.write(l, 0)
 			m.syncs.add(system.Release, l)
@@ -93,6 +108,7 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 		m.write(l, 0)
 		m.write(l+monitorWaiters, m.read(l+monitorWaiters)|1<<m.thread)
 		m.syncs.add(system.Release, l)
+		m.tell("leave and wait for a notification of ", l)
 	case compile.OpNotify:
 		waiters := uint64(m.read(l + monitorWaiters))
 		switch {
@@ -112,6 +128,9 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 				rest &= rest - 1
 			}
 			m.write(l+monitorWaiters, int64(waiters&^(rest&-rest)))
+		}
+		if m.story.on {
+			m.tellNotified(l, waiters)
 		}
 	}
 	return reached, 0

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
 
@@ -159,13 +160,18 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 			} else {
 				regs[in.A] = 0
 			}
+			if m.story.on {
+				m.tellCas(l, regs[in.A] != 0)
+			}
 		case compile.OpLock:
 			l := int(regs[in.B])
 			if m.read(l) != 0 {
+				m.waitsFor(l)
 				return blocked, 0
 			}
 			m.write(l, int64(m.thread+1))
 			m.syncs.add(system.Acquire, l)
+			m.tell("lock ", l)
 		case compile.OpUnlock:
 			l := int(regs[in.B])
 			switch owner := m.read(l); {
@@ -176,6 +182,7 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 			}
 			m.write(l, 0)
 			m.syncs.add(system.Release, l)
+			m.tell("unlock ", l)
 		case compile.OpChanRef:
 			regs[in.A] = int64(m.p.ChanAt[int(regs[in.B])] + 1)
 		case compile.OpSelect:
@@ -201,12 +208,18 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 				return m.fault(in, "too many alternatives in one transition")
 			}
 			regs[in.A] = lo + int64(d)
+			if m.story.on {
+				m.chose(in, fmt.Sprintf("choose(%d, %d) is %d", lo, hi, regs[in.A]))
+			}
 		case compile.OpChoice:
 			d, ok := m.choose(uint64(in.C))
 			if !ok {
 				return m.fault(in, "too many alternatives in one transition")
 			}
 			regs[in.A] = int64(d)
+			if m.story.on {
+				m.chose(in, m.p.Choices[in.T][d])
+			}
 		case compile.OpGo:
 			if st, site := m.create(in, regs); st != reached {
 				return st, site

@@ -82,6 +82,7 @@ func (r *ring) rotate(words []uint64, head int, buf *[]uint64) {
 type System struct {
 	p          *compile.Program
 	initial    []system.State
+	chosen     []uint64 // the choices of init that lead to each of them
 	locs       []location
 	rings      []ring
 	dynamic    bool
@@ -270,29 +271,10 @@ func (s *System) threadsIn(words []uint64) int {
 
 // runInit computes the initial states: one for each outcome of init's choices.
 func (s *System) runInit() error {
-	s.initial = nil
+	s.initial, s.chosen = nil, nil
 	m := newMachine(s)
 	for alt := uint64(0); ; {
-		m.words = make([]uint64, s.base, s.base+64)
-		m.types = nil
-		m.n = 0
-		m.log = m.log[:0]
-		// While init runs no thread does, so it can lock as the first one.
-		m.thread, m.budget, m.sample, m.alt, m.viol = 0, Budget, sampled, alt, nil
-		m.choices = m.choices[:0]
-		for _, in := range s.p.Inits {
-			m.write(in.Loc, in.Value)
-		}
-		for i := range s.observers {
-			s.start(m, s.p.Threads[i], i)
-		}
-		st := reached
-		if s.p.Init >= 0 {
-			m.scratch = make([]uint64, (s.p.InitBits+63)/64+1)
-			st, _ = m.run(s.p.Init, m.regs, s.p.InitThread, 0, 0)
-			m.scratch = nil
-		}
-		switch st {
+		switch s.initialise(m, alt) {
 		case blocked, stay:
 			return &InitError{s.pos(s.p.Resolved.Init.Pos()), "init blocks: it runs before the threads, so nothing can ever let it go on"}
 		case failed:
@@ -312,6 +294,7 @@ func (s *System) runInit() error {
 		enc := m.Encode(nil)
 		if !slices.ContainsFunc(s.initial, func(o system.State) bool { return slices.Equal(o, enc) }) {
 			s.initial = append(s.initial, enc)
+			s.chosen = append(s.chosen, alt)
 		}
 		if len(s.initial) > MaxInitial {
 			return fmt.Errorf("%s: init has more than %d outcomes; make the choice in a thread", s.p.Source.Name, MaxInitial)
@@ -322,6 +305,30 @@ func (s *System) runInit() error {
 		}
 	}
 	return nil
+}
+
+// initialise executes init with one outcome of its choices on the live state.
+func (s *System) initialise(m *Machine, alt uint64) status {
+	m.words = make([]uint64, s.base, s.base+64)
+	m.types = nil
+	m.n = 0
+	m.log = m.log[:0]
+	// While init runs no thread does, so it can lock as the first one.
+	m.thread, m.budget, m.sample, m.alt, m.viol = 0, Budget, sampled, alt, nil
+	m.choices = m.choices[:0]
+	for _, in := range s.p.Inits {
+		m.write(in.Loc, in.Value)
+	}
+	for i := range s.observers {
+		s.start(m, s.p.Threads[i], i)
+	}
+	if s.p.Init < 0 {
+		return reached
+	}
+	m.scratch = make([]uint64, (s.p.InitBits+63)/64+1)
+	st, _ := m.run(s.p.Init, m.regs, s.p.InitThread, 0, 0)
+	m.scratch = nil
+	return st
 }
 
 // MaxInitial is the largest number of initial states.
@@ -465,6 +472,9 @@ func (m *Machine) Locals(t int) []system.Binding {
 
 // format prints a scalar of a type.
 func (m *Machine) format(t *resolve.Type, v int64) string {
+	if name, ok := t.Names[v]; ok {
+		return name
+	}
 	switch t.Kind {
 	case resolve.Bool:
 		return strconv.FormatBool(v != 0)

@@ -140,6 +140,7 @@ func (c *checker) checkFile() {
 		c.complete(obj)
 	}
 	c.checkParams()
+	c.nameValues()
 	c.signatures()
 	c.delay = false
 	for _, t := range c.intern { // what was found out before all types were known
@@ -358,7 +359,12 @@ func (c *checker) override(obj *Object, v *big.Int) *big.Int {
 	if len(val) <= 200 {
 		n, _ = new(big.Int).SetString(val, 0)
 	}
+	if n == nil {
+		n = c.named(obj.Type, val)
+	}
 	switch {
+	case n == nil && obj.Type.under != nil:
+		c.list.Add(source.NoPos, source.NoPos, "%s: %s is a %s: its value is a number, or the name of a constant of that type", what, obj.Name, obj.Type)
 	case n == nil:
 		c.list.Add(source.NoPos, source.NoPos, "%s: %s is an integer: its value is a number such as 12, -3 or 0x1f", what, obj.Name)
 	case obj.Type.Kind == Int && !obj.Type.fits(n):
@@ -369,6 +375,51 @@ func (c *checker) override(obj *Object, v *big.Int) *big.Int {
 		return n
 	}
 	return v
+}
+
+// named returns the value of the constant of a declared type that has this name; nil
+// if there is none.
+func (c *checker) named(t *Type, name string) *big.Int {
+	obj := c.top.names[name]
+	if obj == nil || obj.Kind != ConstObj || t.under == nil || !c.complete(obj) || obj.Type != t {
+		return nil
+	}
+	return c.value[obj]
+}
+
+// nameValues gives the values of enumerations their names: those of the constants of
+// a declared type of integers, if a group has two of them or more. Where two have the
+// same value, the first one counts.
+func (c *checker) nameValues() {
+	var group []*Object
+	end := func() {
+		for i, obj := range group {
+			t := obj.Type
+			several := slices.ContainsFunc(group[:i], func(o *Object) bool { return o.Type == t }) ||
+				slices.ContainsFunc(group[i+1:], func(o *Object) bool { return o.Type == t })
+			if t.Kind != Int || t.under == nil || !several {
+				continue
+			}
+			if t.Names == nil {
+				t.Names = map[int64]string{}
+			}
+			if _, ok := t.Names[obj.Value]; !ok {
+				t.Names[obj.Value] = obj.Name
+			}
+		}
+		group = group[:0]
+	}
+	for _, d := range c.file.Decls {
+		if d, ok := d.(*syntax.ConstDecl); ok && !c.file.Broken[d] {
+			if d.Iota == 0 {
+				end()
+			}
+			if obj := c.top.names[d.Name.Name]; obj != nil && obj.Decl == syntax.Decl(d) {
+				group = append(group, obj)
+			}
+		}
+	}
+	end()
 }
 
 // checkParams reports parameters that name no constant.

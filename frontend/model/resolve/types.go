@@ -35,6 +35,9 @@ type Type struct {
 	// a shared variable (or of its array elements) reads chan T as chan(0) T.
 	Cap    int
 	Fields []Field
+	// Names are the names of an enumeration's values: a declared type of integers
+	// with two or more constants in one group of declarations. Nil for others.
+	Names map[int64]string
 
 	under *Type // of a declared type, what it stands for; else nil
 	// What cells and the like have found out about an Array, Struct or Chan: a

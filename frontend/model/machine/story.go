@@ -1,0 +1,384 @@
+package machine
+
+import (
+	"fmt"
+	"strings"
+
+	"cpor/frontend/model/compile"
+	"cpor/frontend/model/resolve"
+	"cpor/system"
+)
+
+var (
+	_ system.Narrating = (*Machine)(nil)
+	_ system.Showing   = (*Machine)(nil)
+	_ system.Beginning = (*System)(nil)
+)
+
+// story is what a machine records, for people, of what a step did. A search has
+// it off: then an operation on an object pays for one test.
+type story struct {
+	on    bool
+	pt    *compile.Point
+	deeds []system.Deed
+	waits []string // of all alternatives that were tried, each once
+	// chosen are the choices of the step, for init.
+	chosen []string
+}
+
+func (s *story) begin(pt *compile.Point) {
+	if s.on {
+		s.pt, s.deeds, s.chosen = pt, s.deeds[:0], s.chosen[:0]
+	}
+}
+
+// clear forgets what earlier steps waited for.
+func (s *story) clear() {
+	if s.on {
+		s.pt, s.deeds, s.waits = nil, s.deeds[:0], s.waits[:0]
+	}
+}
+
+// Narrate implements system.Narrating.
+func (m *Machine) Narrate(on bool) { m.story.on = on }
+
+// Story implements system.Narrating.
+func (m *Machine) Story() system.Story {
+	s := system.Story{Deeds: m.story.deeds, Waits: m.story.waits}
+	if pt := m.story.pt; pt != nil {
+		for _, c := range pt.Calls {
+			s.Calls = append(s.Calls, system.Call{Func: c.Func, Pos: m.sys.pos(c.Pos)})
+		}
+	}
+	return s
+}
+
+// Internal implements system.Narrating: only variables need be seen.
+func (m *Machine) Internal(l system.Loc) bool {
+	return int(l) >= len(m.p.Locs) || m.p.Locs[l].Mutex || m.p.Locs[l].Role != compile.Plain
+}
+
+// act records a deed in words.
+func (m *Machine) act(format string, args ...any) {
+	m.story.deeds = append(m.story.deeds, system.Deed{Text: fmt.Sprintf(format, args...)})
+}
+
+// tell records a deed about an object.
+func (m *Machine) tell(verb string, l int) {
+	if m.story.on {
+		m.act("%s%s", verb, m.p.Locs[l].Name)
+	}
+}
+
+// chose records a choice, in init with its place.
+func (m *Machine) chose(in *compile.Instr, what string) {
+	m.act("%s", what)
+	p := m.sys.pos(m.p.Sites[in.Site].Pos)
+	m.story.chosen = append(m.story.chosen, fmt.Sprintf("%s at %d:%d", what, p.Line, p.Col))
+}
+
+func (m *Machine) wait1(what string) {
+	for _, w := range m.story.waits {
+		if w == what {
+			return
+		}
+	}
+	m.story.waits = append(m.story.waits, what)
+}
+
+// held returns the value of a location; looking at it is no access.
+func (m *Machine) held(l int) int64 { return m.sys.locs[l].load(m.words) }
+
+// waitsFor records what a thread waits for at a mutex, a monitor or a semaphore.
+func (m *Machine) waitsFor(l int) {
+	if !m.story.on {
+		return
+	}
+	info := &m.p.Locs[l]
+	v := m.held(l)
+	switch {
+	case info.Role == compile.SemaphoreCount:
+		m.wait1(info.Name + ", which is 0")
+	case info.Role == compile.MonitorOwner && uint64(m.held(l+monitorWaiters))>>m.thread&1 != 0:
+		m.wait1("a notification of " + info.Name)
+	case v == int64(m.thread+1):
+		m.wait1(info.Name + ", which it holds itself")
+	default:
+		m.wait1(info.Name + ", held by " + m.ThreadName(int(v-1)))
+	}
+}
+
+func (m *Machine) tellCas(l int, done bool) {
+	if done {
+		m.act("cas succeeds")
+		return
+	}
+	m.act("cas fails: %s is %s", m.p.Locs[l].Name, m.ValueString(system.Loc(l)))
+}
+
+// tellNotified tells whom a notification woke, given who waited before.
+func (m *Machine) tellNotified(l int, before uint64) {
+	name := m.p.Locs[l].Name
+	woken := before &^ uint64(m.held(l+monitorWaiters))
+	if woken == 0 {
+		m.act("notify nobody: no thread waits for %s", name)
+		return
+	}
+	m.act("notify %s, waiting for %s", strings.Join(m.threadNames(woken), " and "), name)
+}
+
+func (m *Machine) threadNames(set uint64) []string {
+	var who []string
+	for t := range maxWaiters {
+		if set>>t&1 != 0 {
+			who = append(who, m.ThreadName(t))
+		}
+	}
+	return who
+}
+
+// tellStart tells of a new thread.
+func (m *Machine) tellStart(t int, g *compile.GoSite, regs []int64) {
+	if m.scratch != nil {
+		return // init's threads are there from the beginning
+	}
+	var with []string
+	k := 0
+	for _, v := range g.Thread.Params {
+		n := max(1, v.N)
+		if v.Name != "" {
+			if v.N == 0 {
+				with = append(with, v.Name+" = "+m.format(v.Type, regs[g.Args[k]]))
+			} else {
+				from := k
+				with = append(with, v.Name+" = "+m.show(v.Type, func(i int) int64 { return regs[g.Args[from+i]] }))
+			}
+		}
+		k += n
+	}
+	text := "start " + m.ThreadName(t)
+	if len(with) > 0 {
+		text += " with " + strings.Join(with, ", ")
+	}
+	m.act("%s", text)
+}
+
+// show prints a value of any type, whose scalars leaf returns.
+func (m *Machine) show(t *resolve.Type, leaf func(i int) int64) string {
+	at := 0
+	var b strings.Builder
+	var write func(t *resolve.Type)
+	write = func(t *resolve.Type) {
+		switch t.Kind {
+		case resolve.Array:
+			b.WriteByte('[')
+			for i := range t.Len {
+				if i > 0 {
+					b.WriteByte(' ')
+				}
+				write(t.Elem)
+			}
+			b.WriteByte(']')
+		case resolve.Struct:
+			b.WriteString(t.Name + "{")
+			for i, f := range t.Fields {
+				if i > 0 {
+					b.WriteString(", ")
+				}
+				b.WriteString(f.Name + ": ")
+				write(f.Type)
+			}
+			b.WriteByte('}')
+		default:
+			b.WriteString(m.format(t, leaf(at)))
+			at++
+		}
+	}
+	write(t)
+	return b.String()
+}
+
+// message returns the message that begins at a location.
+func (m *Machine) message(ch *compile.Chan, from int) string {
+	return m.show(ch.Elem, func(i int) int64 { return m.held(from + i) })
+}
+
+// sent returns the message that a case sends.
+func (m *Machine) sent(c *compile.SelectCase, ch *compile.Chan, regs []int64) string {
+	return m.show(ch.Elem, func(i int) int64 { return regs[c.Vals[i]] })
+}
+
+// filling returns how many messages are in a channel's buffer.
+func (m *Machine) filling(ch *compile.Chan) int {
+	n := 0
+	for i := range ch.Cap {
+		n += int(m.held(slotLoc(ch, i)))
+	}
+	return n
+}
+
+func (m *Machine) tellFilling(ch *compile.Chan) {
+	if m.story.on {
+		m.act("%s holds %d of %d", ch.Name, m.filling(ch), ch.Cap)
+	}
+}
+
+// tellCase tells which case of a select is taken.
+func (m *Machine) tellCase(cases []compile.SelectCase, k int) {
+	if cases[k].Text != "" {
+		m.act("%s", cases[k].Text)
+	}
+}
+
+// tellFire tells of a send or receive that is about to happen.
+func (m *Machine) tellFire(c *compile.SelectCase, ch *compile.Chan, regs []int64) {
+	closed := ch.Closed >= 0 && m.held(ch.Closed) != 0
+	d := system.Deed{Channel: ch.Name}
+	_, who, _ := unmark(m.held(ch.Slots))
+	switch {
+	case c.Kind == compile.SelSend && closed:
+		return // a violation, whose message tells
+	case c.Kind == compile.SelSend:
+		d.Kind, d.Value = system.Send, m.sent(c, ch, regs)
+		if ch.Cap == 0 {
+			d.Text = fmt.Sprintf("send %s to %s, for %s", d.Value, ch.Name, m.ThreadName(who))
+			break
+		}
+		d.Place = m.filling(ch)
+		d.Text = fmt.Sprintf("send %s to %s (%d of %d)", d.Value, ch.Name, d.Place+1, ch.Cap)
+	default:
+		from := ch.Values
+		if ch.Cap > 0 {
+			slot := slotLoc(ch, int(m.held(ch.First)))
+			from = slot + 1
+			closed = m.held(slot) == 0
+		}
+		if closed {
+			m.act("receive from %s: it is closed and empty", ch.Name)
+			return
+		}
+		d.Kind, d.Value = system.Receive, m.message(ch, from)
+		d.Text = fmt.Sprintf("receive %s from %s", d.Value, ch.Name)
+		if ch.Cap == 0 {
+			d.Text += ", sent by " + m.ThreadName(who)
+		}
+	}
+	m.story.deeds = append(m.story.deeds, d)
+}
+
+// tellParked tells that a thread waits at a channel without a buffer.
+func (m *Machine) tellParked(c *compile.SelectCase, ch *compile.Chan, regs []int64) {
+	if c.Kind != compile.SelSend {
+		m.act("wait to receive from %s", ch.Name)
+		return
+	}
+	v := m.sent(c, ch, regs)
+	m.story.deeds = append(m.story.deeds, system.Deed{
+		Kind: system.Send, Text: fmt.Sprintf("wait to send %s to %s", v, ch.Name), Channel: ch.Name, Value: v})
+}
+
+// tellWoken tells which case another thread has completed for this one.
+func (m *Machine) tellWoken(cases []compile.SelectCase, k int, regs []int64) {
+	m.tellCase(cases, k)
+	c := &cases[k]
+	ch := m.chanOf(regs[c.Chan])
+	if c.Kind != compile.SelRecv {
+		m.act("%s has been received from %s", m.sent(c, ch, regs), ch.Name)
+		return
+	}
+	v := m.message(ch, ch.Values)
+	m.story.deeds = append(m.story.deeds, system.Deed{
+		Kind: system.Receive, Text: fmt.Sprintf("receive %s from %s", v, ch.Name), Channel: ch.Name, Value: v})
+}
+
+// tellNotReady tells that the default of a select is taken, or if it has none what
+// each of its cases waits for.
+func (m *Machine) tellNotReady(cases []compile.SelectCase, def int, regs []int64) {
+	if def >= 0 {
+		m.act("default")
+		return
+	}
+	for i := range cases {
+		c := &cases[i]
+		if c.Kind == compile.SelGuard {
+			m.wait1(strings.TrimPrefix(c.Text, "case "))
+			continue
+		}
+		ch := m.chanOf(regs[c.Chan])
+		recv := c.Kind == compile.SelRecv
+		switch {
+		case ch == nil:
+			m.wait1("a channel that is nil, for ever")
+		case recv && ch.Cap > 0:
+			m.wait1("a message in " + ch.Name + ", which is empty")
+		case recv:
+			m.wait1("a sender to " + ch.Name)
+		case ch.Cap > 0:
+			m.wait1(fmt.Sprintf("room in %s, which is full (%d of %d)", ch.Name, ch.Cap, ch.Cap))
+		default:
+			m.wait1("a receiver from " + ch.Name)
+		}
+	}
+	if len(cases) == 0 {
+		m.wait1("nothing: it has no case")
+	}
+}
+
+// Choices implements system.Beginning.
+func (s *System) Choices(initial int) []string {
+	if !s.p.InitChoose {
+		return nil
+	}
+	m := newMachine(s)
+	m.story.on = true
+	s.initialise(m, s.chosen[initial])
+	return m.story.chosen
+}
+
+// Variables implements system.Showing.
+func (m *Machine) Variables() []system.Binding {
+	var bs []system.Binding
+	for l := 0; l < len(m.p.Locs); l++ {
+		info := &m.p.Locs[l]
+		if n, ok := m.p.ChanAt[l]; ok {
+			ch := &m.p.Chans[n]
+			bs = append(bs, system.Binding{Name: ch.Name, Value: m.contents(ch)})
+			l += ch.Size() - 1
+			continue
+		}
+		b := system.Binding{Name: info.Name, Value: m.ValueString(system.Loc(l))}
+		if info.Role == compile.MonitorOwner {
+			if who := uint64(m.held(l + monitorWaiters)); who != 0 {
+				b.Value += ", waited for by " + strings.Join(m.threadNames(who), " and ")
+			}
+			l += monitorWaiters
+		}
+		bs = append(bs, b)
+	}
+	return bs
+}
+
+// contents returns what is in a channel, the oldest message first.
+func (m *Machine) contents(ch *compile.Chan) string {
+	closed := ""
+	if ch.Closed >= 0 && m.held(ch.Closed) != 0 {
+		closed = " closed"
+	}
+	if ch.Cap == 0 {
+		switch state, who, _ := unmark(m.held(ch.Slots)); state {
+		case sender:
+			return m.ThreadName(who) + " sends " + m.message(ch, ch.Values)
+		case receiver:
+			return m.ThreadName(who) + " receives"
+		case delivered:
+			return m.message(ch, ch.Values) + " for " + m.ThreadName(who)
+		}
+		return "nobody" + closed
+	}
+	var vs []string
+	head := int(m.held(ch.First))
+	for i := range m.filling(ch) {
+		vs = append(vs, m.message(ch, slotLoc(ch, (head+i)%ch.Cap)+1))
+	}
+	return "[" + strings.Join(vs, ", ") + "]" + closed
+}
