@@ -372,7 +372,7 @@ var lockConfigs = []oracle.LockConfig{
 func TestEngines(t *testing.T) {
 	n := *count / 5
 	if testing.Short() {
-		n = *count / 50
+		n = *count / 200
 	}
 	list := engines
 	if *only != "" {

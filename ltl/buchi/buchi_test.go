@@ -55,7 +55,7 @@ func randomWord(r *rand.Rand, atoms int) ltl.Lasso {
 func TestRandomFormulas(t *testing.T) {
 	n := 800
 	if testing.Short() {
-		n = 200
+		n = 60
 	}
 	if *long {
 		n = 60000
