@@ -197,7 +197,7 @@ func (s *System) addClaim(c *coder, claim *program.Proc) error {
 		for _, e := range st.Edges {
 			switch e.Kind {
 			case program.Skip, program.Cond, program.Else, program.Assert, program.Print, program.DStep:
-				if e.X != nil && runs(e.X) {
+				if e.X != nil && program.Runs(e.X) > 0 {
 					return claimError(claim, e, "starts a process")
 				}
 			case program.Send, program.Recv:

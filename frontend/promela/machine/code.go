@@ -529,21 +529,6 @@ func (c *coder) recvArgs(args []program.RecvArg) []recvArg {
 	return out
 }
 
-// runs tells whether an expression creates processes.
-func runs(x program.Expr) bool {
-	switch x := x.(type) {
-	case *program.Run:
-		return true
-	case *program.Unary:
-		return runs(x.X)
-	case *program.Binary:
-		return runs(x.X) || runs(x.Y)
-	case *program.If:
-		return runs(x.C) || runs(x.X) || runs(x.Y)
-	}
-	return false
-}
-
 // edge compiles one edge.
 func (c *coder) edge(e *program.Edge) *edge {
 	out := &edge{kind: e.Kind, atomic: e.Atomic, src: e}
@@ -563,7 +548,7 @@ func (c *coder) edge(e *program.Edge) *edge {
 		if k, ok := e.X.(*program.Const); ok && k.Value != 0 {
 			break
 		}
-		if runs(e.X) {
+		if program.Runs(e.X) > 0 {
 			out.do = func(m *Machine) { x(m) }
 			break
 		}
@@ -652,10 +637,7 @@ func (c *coder) compile(p *proctype) {
 		p.provided = c.expr(p.Provided)
 	}
 	for _, s := range p.Syms {
-		if s.Init == nil && s.List == nil {
-			continue
-		}
-		c.initial(&p.lay, s, false, &p.inits)
+		c.initial(&p.lay, s, s.Base, false, &p.inits)
 	}
 }
 
@@ -675,11 +657,20 @@ func (c *coder) rendezvous(ch program.Expr) bool {
 	return c.sys.meets
 }
 
-// initial compiles the initial values of a variable.
-func (c *coder) initial(r *region, s *program.Sym, global bool, out *[]func(*Machine)) {
+// initial compiles the initial values of a variable whose first scalar is base, or of a
+// field.
+func (c *coder) initial(r *region, s *program.Sym, base int, global bool, out *[]func(*Machine)) {
+	if s.Type.IsStruct() {
+		for i := range max(1, s.Len) {
+			for _, f := range s.Type.Fields {
+				c.initial(r, f, base+i*s.Type.Size+f.Base, global, out)
+			}
+		}
+		return
+	}
 	if s.List != nil {
 		for i, x := range s.List {
-			y, l := c.expr(x), r.scalars[s.Base+i]
+			y, l := c.expr(x), r.scalars[base+i]
 			*out = append(*out, func(m *Machine) { m.put(baseOf(m, global), &l, y(m)) })
 		}
 		return
@@ -688,7 +679,7 @@ func (c *coder) initial(r *region, s *program.Sym, global bool, out *[]func(*Mac
 		return
 	}
 	y := c.expr(s.Init)
-	list := r.scalars[s.Base : s.Base+s.Scalars()]
+	list := r.scalars[base : base+s.Scalars()]
 	*out = append(*out, func(m *Machine) {
 		v := y(m)
 		for i := range list {

@@ -54,7 +54,7 @@ func first(a, b string) string {
 
 // global says which part of an expression, if any, looks at the whole state.
 func global(x program.Expr) (why string) {
-	each(x, func(x program.Expr) {
+	program.Each(x, func(x program.Expr) {
 		switch x := x.(type) {
 		case *program.Special:
 			switch x.Name {
@@ -104,53 +104,5 @@ func eachExpr(e *program.Edge, f func(program.Expr)) {
 		if a.Match != nil {
 			f(a.Match)
 		}
-	}
-}
-
-// each calls f for an expression and all in it.
-func each(x program.Expr, f func(program.Expr)) {
-	if x == nil {
-		return
-	}
-	f(x)
-	place := func(pl *program.Place) {
-		for _, i := range pl.Index {
-			each(i.X, f)
-		}
-	}
-	switch x := x.(type) {
-	case *program.Load:
-		place(x.Place)
-	case *program.Unary:
-		each(x.X, f)
-	case *program.Binary:
-		each(x.X, f)
-		each(x.Y, f)
-	case *program.If:
-		each(x.C, f)
-		each(x.X, f)
-		each(x.Y, f)
-	case *program.Run:
-		for _, a := range x.Args {
-			each(a, f)
-		}
-		each(x.Priority, f)
-	case *program.ChanOp:
-		each(x.Ch, f)
-	case *program.Poll:
-		each(x.Ch, f)
-		for _, a := range x.Args {
-			each(a.Match, f)
-			if a.Place != nil {
-				place(a.Place)
-			}
-		}
-	case *program.Call:
-		each(x.X, f)
-	case *program.At:
-		each(x.Pid, f)
-	case *program.RemoteLoad:
-		each(x.Pid, f)
-		place(x.Place)
 	}
 }

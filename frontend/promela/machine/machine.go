@@ -1107,6 +1107,9 @@ func (m *Machine) create(p *proctype, args []int32, priority int32, pos syntax.P
 	m.touch(m.sys.locProcesses(), true)
 	m.touch(m.sys.locControl(m.t), true)
 	m.touch(m.sys.locReady(m.t), true)
+	for _, f := range p.Fields {
+		m.put(base, &p.lay.scalars[f.Scalar], first+int32(f.Chan)+1)
+	}
 	for _, s := range p.Syms {
 		for k, c := range s.Chans {
 			m.put(base, &p.lay.scalars[s.Base+k], first+int32(c)+1)

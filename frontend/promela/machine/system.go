@@ -177,12 +177,15 @@ func New(p *program.Program, o Options) (*System, error) {
 	s.seen = append(s.seen, m.seen)
 	m.words = make([]uint64, s.globals.words+64)
 	m.rebuild()
+	for _, f := range p.Globals.Fields {
+		m.put(0, &s.globals.scalars[f.Scalar], int32(f.Chan)+1)
+	}
 	for _, v := range p.Globals.Syms {
 		for k, ch := range v.Chans {
 			m.put(0, &s.globals.scalars[v.Base+k], int32(ch)+1)
 		}
 		var inits []func(*Machine)
-		c.initial(&s.globals, v, true, &inits)
+		c.initial(&s.globals, v, v.Base, true, &inits)
 		for _, f := range inits {
 			f(m)
 		}

@@ -18,6 +18,7 @@ type node struct {
 	step   *State    // of a jump that is a step nevertheless
 	via    *gotoStmt // of a jump that a goto makes
 	join   bool      // it is the end of a selection, or the way to the head of a loop
+	unless bool      // it is the way into an unless
 	region int       // the outermost atomic that it stands in; 0: none
 	last   bool      // it is the last of that atomic
 	name   string    // of a label
@@ -49,6 +50,7 @@ type builder struct {
 	drafts  map[*State][]*draft
 	skipped []skipped
 	gotos   []*node
+	breaks  []*node               // outside of what is atomic
 	falls   map[*State]*node      // in a d_step
 	first   map[syntax.Stmt]*Edge // in a d_step: the edge of a statement
 	states  []*State
@@ -297,7 +299,8 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		l := b.label(s.Label.Text)
 		l.region = c.region
 		l.jump = b.stmt(s.Stmt, next, c)
-		if at := l.jump; at.via != nil && special(s.Label.Text) {
+		watched := special(s.Label.Text) || b.resolver.p.Model.Watched[b.p.Name+"@"+s.Label.Text]
+		if at := l.jump; at.via != nil && watched {
 			// A goto with such a label has a step before it.
 			l.jump = b.simple(&Edge{Kind: Cond, X: &Const{1}, Stmt: s, Text: "skip"}, at, c)
 		} else if at.join && at.jump.state != nil && at.jump.state.Pos == s.Stmt.At() {
@@ -317,11 +320,16 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		}
 		g := b.jump(c.brk, c)
 		g.via, g.escapes = &gotoStmt{s.Pos, b.element()}, c.escapes
+		if c.region == 0 {
+			b.breaks = append(b.breaks, g)
+		}
 		return g
 	case *syntax.Else:
 		return b.simple(&Edge{Kind: Else, Stmt: s, Text: "else"}, next, c)
 	case *syntax.ExprStmt:
-		return b.simple(&Edge{Kind: Cond, Stmt: s, X: b.expr(s.X)}, next, c)
+		x := b.expr(s.X)
+		b.starts(x, s.X.At())
+		return b.simple(&Edge{Kind: Cond, Stmt: s, X: x}, next, c)
 	case *syntax.Assign:
 		if s.Ref.Name == "_" && s.Ref.Index == nil && s.Ref.Field == nil {
 			// The variable that nobody can read: the value is only computed.
@@ -332,6 +340,7 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		if pl == nil {
 			return next
 		}
+		b.selfIndexed(pl)
 		return b.simple(&Edge{Kind: Assign, Stmt: s, Place: pl, X: x}, next, c)
 	case *syntax.Assert:
 		return b.simple(&Edge{Kind: Assert, Stmt: s, X: b.expr(s.X)}, next, c)
@@ -357,6 +366,11 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 				continue
 			}
 			e.Args = append(e.Args, b.expr(x))
+		}
+		for _, x := range e.Args {
+			if Runs(x) > 0 {
+				b.fail(s.Pos, 1, "run cannot stand in a send, as in SPIN; assign the number of the process to a variable first")
+			}
 		}
 		b.arity(s.Pos, e.Ch, len(e.Args), true)
 		return b.simple(e, next, c)
@@ -399,7 +413,7 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		esc.jump = b.sides(s.Escape, after, c)
 		b.element() // of the unless, and of where it ends
 		b.element()
-		return main
+		return &node{jump: main, unless: true, region: c.region}
 	case *syntax.Exclusive:
 		for _, ref := range s.Refs {
 			b.chanExpr(ref)
@@ -410,6 +424,29 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		return b.simple(&Edge{Kind: SetPrio, Stmt: s, X: b.expr(s.Pid), Y: b.expr(s.X)}, next, c)
 	}
 	panic("promela: statement")
+}
+
+// starts refuses a condition that starts a process and is more than that, as SPIN does:
+// it might be asked more than once.
+func (b *builder) starts(x Expr, pos syntax.Pos) {
+	n := Runs(x)
+	if _, alone := x.(*Run); n > 1 || n == 1 && !alone {
+		b.fail(pos, 1, "run is a part of a condition here, which SPIN refuses; assign the number of the process to a variable first")
+	}
+}
+
+// selfIndexed refuses an assignment to an element whose index looks at the same array, as
+// SPIN does.
+func (b *builder) selfIndexed(pl *Place) {
+	if len(pl.Index) == 0 {
+		return
+	}
+	last := pl.Index[len(pl.Index)-1]
+	Each(last.X, func(x Expr) {
+		if l, ok := x.(*Load); ok && l.Place.Sym == pl.Sym && l.Place.Name == pl.Name {
+			b.fail(l.Place.Pos, len(pl.Name), "%s is indexed with one of its own elements in an assignment to it, which SPIN refuses; use a variable for the index", pl.Name)
+		}
+	})
 }
 
 // plain is a block without an entry of its own, as the body of a for has none.
@@ -629,37 +666,99 @@ func (b *builder) option(head, at *node, o *syntax.Block, c context) {
 	b.drafts[head.state] = append(b.drafts[head.state], b.drafts[at.state]...)
 }
 
+// counts refuses what SPIN does as the variable of a for or a select: an element or a
+// field.
+func (b *builder) counts(ref *syntax.Ref, what string) {
+	if ref.Index != nil || ref.Field != nil {
+		b.fail(ref.Pos, len(ref.Name), "%s needs a plain variable here, no element and no field of %s", what, ref.Name)
+	}
+}
+
 func (b *builder) loop(s *syntax.For, next *node, c context) *node {
+	b.counts(s.Var, "for")
 	from, to := s.From, s.To
+	var rest []syntax.Stmt
 	body := &syntax.Block{Pos: s.Body.Pos}
+	ref := s.Var // what counts
 	if s.In != nil {
 		pl := b.place(s.In)
 		if pl == nil {
 			return next
 		}
-		n := pl.Sym.Len
-		if s.In.Field != nil || s.In.Index != nil {
-			n = 0
-		}
-		if n == 0 {
-			b.fail(s.In.Pos, len(s.In.Name), "for wants an array after in, and %s is none", s.In.Name)
+		from = &syntax.Const{Pos: s.Pos}
+		v := b.place(s.Var)
+		switch {
+		case v == nil:
+			return next
+		case pl.Type.Name == "chan" && v.Type.IsStruct():
+			if ref = b.messages(s, pl, v); ref == nil {
+				return next
+			}
+			to = &syntax.Binary{Pos: s.Pos, Op: "-", X: &syntax.ChanOp{Pos: s.Pos, Op: "len", Ch: s.In}, Y: &syntax.Const{Pos: s.Pos, Value: 1}}
+			// The messages go round: each is taken, looked at, and put back.
+			args := []syntax.RecvArg{{X: s.Var}}
+			rest = []syntax.Stmt{&syntax.Recv{Pos: s.Pos, Ch: s.In, Args: args}, &syntax.Send{Pos: s.Pos, Ch: s.In, Args: []syntax.Expr{s.Var}}}
+		case b.arrayOf(s.In) > 0:
+			to = &syntax.Const{Pos: s.Pos, Value: int32(b.arrayOf(s.In) - 1)}
+		default:
+			b.fail(s.In.Pos, len(s.In.Name), "for wants an array after in, or a channel of structures and a structure before it; %s is neither", s.In.Name)
 			return next
 		}
-		from, to = &syntax.Const{Pos: s.Pos}, &syntax.Const{Pos: s.Pos, Value: int32(n - 1)}
 	}
-	body.Stmts = append(body.Stmts, &syntax.ExprStmt{Pos: s.Pos, X: &syntax.Binary{Pos: s.Var.Pos, Op: "<=", X: s.Var, Y: to}}, plain{s.Body},
-		&syntax.Assign{Pos: s.Var.Pos, Ref: s.Var, X: &syntax.Binary{Pos: s.Var.Pos, Op: "+", X: s.Var, Y: &syntax.Const{Pos: s.Pos, Value: 1}}})
+	body.Stmts = append(body.Stmts, &syntax.ExprStmt{Pos: s.Pos, X: &syntax.Binary{Pos: s.Var.Pos, Op: "<=", X: ref, Y: to}})
+	body.Stmts = append(append(body.Stmts, rest...), plain{s.Body},
+		&syntax.Assign{Pos: s.Var.Pos, Ref: ref, X: &syntax.Binary{Pos: s.Var.Pos, Op: "+", X: ref, Y: &syntax.Const{Pos: s.Pos, Value: 1}}})
 	done := &syntax.Block{Pos: s.Pos, Stmts: []syntax.Stmt{&syntax.Else{Pos: s.Pos}, &syntax.Break{Pos: s.Pos}}}
 	return b.seq([]syntax.Stmt{
-		&syntax.Assign{Pos: s.Pos, Ref: s.Var, X: from},
+		&syntax.Assign{Pos: s.Pos, Ref: ref, X: from},
 		&syntax.If{Pos: s.Pos, Loop: true, Options: []*syntax.Block{body, done}},
 	}, next, c)
+}
+
+// arrayOf returns the length of the array that a for goes through, as SPIN finds it: an
+// index is overlooked, and a field belongs to no array. It is 0 if there is none.
+func (b *builder) arrayOf(ref *syntax.Ref) int {
+	if s := b.lookup(ref.Name); s != nil && ref.Field == nil {
+		return s.Len
+	}
+	return 0
+}
+
+// counter is the name of the variable that counts the messages of a channel in a for. A
+// name of the model cannot have a dot.
+const counter = "for.count"
+
+// messages returns the variable that counts the messages of a channel in a for: one for
+// all in the same block, as in SPIN. It is nil if the channel cannot be gone through.
+func (b *builder) messages(s *syntax.For, ch, v *Place) *syntax.Ref {
+	if len(ch.Sym.Chans) == 0 {
+		b.fail(s.In.Pos, len(s.In.Name), "for goes through a channel that is declared with its messages, and %s is not", s.In.Name)
+		return nil
+	}
+	reg := &b.p.Region
+	if ch.Global {
+		reg = &b.resolver.p.Globals
+	}
+	c := reg.Chans[ch.Sym.Chans[0]]
+	if c.Struct != v.Type {
+		b.fail(s.Var.Pos, len(s.Var.Name), "for needs a variable here of the type of the messages of %s, which must be a typedef alone", s.In.Name)
+		return nil
+	}
+	scope := b.scopes[len(b.scopes)-1]
+	if scope[counter] == nil {
+		t := basic["byte"]
+		scope[counter] = &Sym{Name: syntax.Name{Pos: s.Pos, Text: counter}, Type: t, Base: len(b.p.Scalars)}
+		b.p.Scalars = append(b.p.Scalars, Scalar{Name: "messages of " + c.Name + " so far", Type: t})
+		b.p.Syms = append(b.p.Syms, scope[counter])
+	}
+	return &syntax.Ref{Pos: s.Pos, Name: counter}
 }
 
 // maxSelect is the widest range that SPIN makes one step of.
 const maxSelect = 32
 
 func (b *builder) selection(s *syntax.Select, next *node, c context) *node {
+	b.counts(s.Var, "select")
 	pl := b.scalar(s.Var)
 	from, to := b.expr(s.From), b.expr(s.To)
 	if pl == nil {
@@ -748,6 +847,18 @@ func atomic(n *node) bool {
 	return n.region > 0 && !n.last
 }
 
+// lost tells whether SPIN's verifier loses an escape: one that begins with an unless of
+// its own, which control would leave an atomic for.
+func lost(escape *node, from bool) bool {
+	for n := escape; from && n != nil && n.state == nil && n.via == nil && !n.join; n = n.jump {
+		if n.unless {
+			to := hunt(n.jump, from)
+			return to == nil || !atomic(to)
+		}
+	}
+	return false
+}
+
 // hunt follows jumps to what control comes to from an element that is atomic or not.
 // It is a jump where control leaves what is atomic: there that is a step of its own.
 func hunt(n *node, from bool) *node {
@@ -792,6 +903,9 @@ func (b *builder) finish(start *node) {
 		}
 		e.To = at(hunt(n.jump, e.Atomic), pos)
 		for _, esc := range n.escapes {
+			if lost(esc, e.Atomic) {
+				continue
+			}
 			if s := at(hunt(esc, e.Atomic), pos); s != nil {
 				e.Escapes = append(e.Escapes, s)
 			}
@@ -816,6 +930,9 @@ func (b *builder) finish(start *node) {
 				end := hunt(to, from)
 				d.Edge.To, d.Edge.Atomic = at(end, d.Pos), from
 				for _, e := range d.escapes {
+					if lost(e, from) {
+						continue
+					}
 					if t := at(hunt(e, from), d.Pos); t != nil {
 						d.Edge.Escapes = append(d.Edge.Escapes, t)
 					}
@@ -828,6 +945,12 @@ func (b *builder) finish(start *node) {
 		if to := element(g.jump); to != nil && to.region != g.region && (to.region < 0 || g.region < 0) {
 			b.fail(g.via.pos, 4, "a goto cannot lead into a d_step or out of one")
 		}
+	}
+	for _, g := range b.gotos {
+		b.leads(g, element(g.jump), 4)
+	}
+	for _, g := range b.breaks {
+		b.leads(g, hunt(g.jump, false), 5)
 	}
 	for s, n := range b.falls {
 		if n == nil {
@@ -848,6 +971,18 @@ func (b *builder) finish(start *node) {
 		return
 	}
 	b.late = append(b.late, func() { b.number(first) })
+}
+
+// leads refuses a jump to a d_step, as SPIN does.
+func (b *builder) leads(jump, to *node, n int) {
+	if to == nil || to.state == nil || len(b.drafts[to.state]) != 1 {
+		return
+	}
+	d := b.drafts[to.state][0]
+	if s, ok := d.Stmt.(*syntax.Atomic); ok && d.Kind == DStep && d.From == to.state && !s.Inlined() {
+		line, _ := s.Pos.Line()
+		b.fail(jump.via.pos, n, "this jump leads to the d_step in line %d, which SPIN refuses; put skip before the d_step", line)
+	}
 }
 
 // number numbers the states of a process type that can be reached, once it is known

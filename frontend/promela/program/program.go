@@ -34,10 +34,11 @@ type Sym struct {
 	Base   int // its first scalar: in the globals, in the process, or in the structure
 	Global bool
 	Hidden bool
-	Init   Expr   // nil: 0
-	List   []Expr // of an array
-	Chans  []int  // by element: the channel that it is initialised with; nil if none
-	Remote bool   // something reads it from outside its process
+	Init   Expr     // nil: 0
+	List   []Expr   // of an array
+	Chans  []int    // by element: the channel that it is initialised with; nil if none
+	Chan   *Channel // of a field: what it is initialised with; nil if nothing
+	Remote bool     // something reads it from outside its process
 }
 
 // Scalars returns how many scalars the variable has.
@@ -56,6 +57,7 @@ type Channel struct {
 	Pos    syntax.Pos
 	Cap    int
 	Fields []*Type // of a message, flattened
+	Struct *Type   // what a message is, if that is one structure
 	Base   int     // the first scalar of its storage: the length, then the messages
 }
 
@@ -64,7 +66,11 @@ type Region struct {
 	Syms    []*Sym
 	Scalars []Scalar
 	Chans   []*Channel
+	Fields  []Field
 }
+
+// Field is a field of a structure that is initialised with a channel.
+type Field struct{ Scalar, Chan int }
 
 // Program is a resolved model.
 type Program struct {

@@ -131,7 +131,7 @@ func (r *resolver) model(m *syntax.Model) {
 		}
 		n := int32(1)
 		if p.Decl.Active != nil {
-			v, ok := r.constant(p.Decl.Active)
+			v, ok := r.size(p.Decl.Active)
 			if !ok {
 				r.fail(p.Decl.Active.At(), 1, "the number of active processes has to be a constant")
 			}
@@ -196,10 +196,16 @@ func (r *resolver) typedef(d *syntax.Typedef) {
 			if ft == nil {
 				continue
 			}
-			if v.Chan != nil {
-				r.fail(v.Chan.Pos, 1, "a channel in a typedef cannot be initialised here; assign one to the field")
-			}
 			s := &Sym{Name: v.Name, Type: ft, Base: t.Size, Len: r.length(v)}
+			if v.Chan != nil {
+				s.Chan = r.channel(v.Chan, v.Name.Text)
+			}
+			if len(v.List) > max(1, s.Len) {
+				r.fail(v.Name.Pos, len(v.Name.Text), "%s has %d elements, and here %d values", v.Name.Text, s.Len, len(v.List))
+			}
+			for _, x := range v.List {
+				s.List = append(s.List, r.expr(x))
+			}
 			if s.Len > 0 {
 				s.Type = wide(ft)
 			}
@@ -253,7 +259,7 @@ func (r *resolver) length(v *syntax.Var) int {
 	if v.Array == nil {
 		return 0
 	}
-	n, ok := r.constant(v.Array)
+	n, ok := r.size(v.Array)
 	if !ok {
 		r.fail(v.Array.At(), 1, "the length of array %s has to be a constant", v.Name.Text)
 		return 1
@@ -294,6 +300,7 @@ func (r *resolver) declare(reg *Region, d *syntax.VarDecl, v *syntax.Var, first 
 		}
 		reg.Scalars = appendScalars(reg.Scalars, name, t, d.Hidden)
 	}
+	r.fields(reg, s, v.Name.Text, s.Base)
 	switch {
 	case v.Chan != nil:
 		if !first {
@@ -305,25 +312,15 @@ func (r *resolver) declare(reg *Region, d *syntax.VarDecl, v *syntax.Var, first 
 			return s
 		}
 		for i := range max(1, s.Len) {
-			cc := *c
+			name := v.Name.Text
 			if s.Len > 0 {
-				cc.Name = fmt.Sprintf("%s[%d]", v.Name.Text, i)
+				name = fmt.Sprintf("%s[%d]", name, i)
 			}
-			cc.Base = len(reg.Scalars)
-			if cc.Cap > 0 {
-				reg.Scalars = append(reg.Scalars, Scalar{Name: "len(" + cc.Name + ")", Type: basic["byte"]})
-				for k := range cc.Cap {
-					for f, ft := range cc.Fields {
-						reg.Scalars = append(reg.Scalars, Scalar{Name: fmt.Sprintf("%s[%d].%d", cc.Name, k, f), Type: ft})
-					}
-				}
-			}
-			if len(reg.Scalars) > maxScalars || len(reg.Chans) >= MaxChannels {
-				r.fail(v.Chan.Pos, 1, "channel %s is too large, or there are too many of them", v.Name.Text)
+			n, ok := r.addChannel(reg, c, name)
+			if !ok {
 				return s
 			}
-			s.Chans = append(s.Chans, len(reg.Chans))
-			reg.Chans = append(reg.Chans, &cc)
+			s.Chans = append(s.Chans, n)
 		}
 	case v.List != nil:
 		if !first {
@@ -343,6 +340,59 @@ func (r *resolver) declare(reg *Region, d *syntax.VarDecl, v *syntax.Var, first 
 		}
 	}
 	return s
+}
+
+// addChannel makes a channel of a region like c, and returns its number.
+func (r *resolver) addChannel(reg *Region, c *Channel, name string) (int, bool) {
+	cc := *c
+	cc.Name, cc.Base = name, len(reg.Scalars)
+	if cc.Cap > 0 {
+		reg.Scalars = append(reg.Scalars, Scalar{Name: "len(" + name + ")", Type: basic["byte"]})
+		for k := range cc.Cap {
+			for f, ft := range cc.Fields {
+				reg.Scalars = append(reg.Scalars, Scalar{Name: fmt.Sprintf("%s[%d].%d", name, k, f), Type: ft})
+			}
+		}
+	}
+	if len(reg.Scalars) > maxScalars || len(reg.Chans) >= MaxChannels {
+		r.fail(c.Pos, 1, "channel %s is too large, or there are too many of them", name)
+		return 0, false
+	}
+	reg.Chans = append(reg.Chans, &cc)
+	return len(reg.Chans) - 1, true
+}
+
+// fields makes the channels that the fields of a variable are initialised with. base is
+// its first scalar.
+func (r *resolver) fields(reg *Region, s *Sym, name string, base int) {
+	if !s.Type.IsStruct() {
+		return
+	}
+	for i := range max(1, s.Len) {
+		for _, f := range s.Type.Fields {
+			at := base + i*s.Type.Size + f.Base
+			full := name
+			if s.Len > 0 {
+				full = fmt.Sprintf("%s[%d]", name, i)
+			}
+			full += "." + f.Name.Text
+			if f.Chan == nil {
+				r.fields(reg, f, full, at)
+				continue
+			}
+			for k := range max(1, f.Len) {
+				element := full
+				if f.Len > 0 {
+					element = fmt.Sprintf("%s[%d]", full, k)
+				}
+				n, ok := r.addChannel(reg, f.Chan, element)
+				if !ok {
+					return
+				}
+				reg.Fields = append(reg.Fields, Field{at + k, n})
+			}
+		}
+	}
 }
 
 func appendScalars(list []Scalar, name string, t *Type, hidden bool) []Scalar {
@@ -373,6 +423,9 @@ func (r *resolver) channel(c *syntax.ChanInit, name string) *Channel {
 		if t == nil {
 			return nil
 		}
+		if t.IsStruct() && len(c.Fields) == 1 {
+			ch.Struct = t
+		}
 		for _, s := range appendScalars(nil, "", t, false) {
 			ch.Fields = append(ch.Fields, s.Type)
 		}
@@ -398,6 +451,22 @@ func (r *resolver) constant(x syntax.Expr) (int32, bool) {
 		return 0, false
 	}
 	return c.Value, true
+}
+
+// size is constant, but takes a global variable for the constant that it is
+// initialised with, as SPIN does where it wants the length of an array or the number
+// of processes.
+func (r *resolver) size(x syntax.Expr) (int32, bool) {
+	if ref, ok := x.(*syntax.Ref); ok && ref.Index == nil && ref.Field == nil {
+		if s := r.globals[ref.Name]; s != nil {
+			c, ok := s.Init.(*Const)
+			if !ok || s.Len > 0 {
+				return 0, false
+			}
+			return c.Value, true
+		}
+	}
+	return r.constant(x)
 }
 
 func (r *resolver) params(p *Proc) {

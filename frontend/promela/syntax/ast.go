@@ -15,6 +15,8 @@ type Model struct {
 	Nevers   []*Proctype // the never claims
 	Trace    *Proctype   // the trace or notrace automaton; nil if there is none
 	NotTrace bool
+	// Watched is the labels that something asks for, as Proc@Label.
+	Watched map[string]bool
 
 	ends map[Pos]source.Pos // of the statements that begin at a place: the byte after
 }
@@ -214,9 +216,10 @@ type (
 	Else struct{ Pos Pos }
 	// Atomic is atomic or, with DStep, d_step.
 	Atomic struct {
-		Pos   Pos
-		DStep bool
-		Body  *Block
+		Pos    Pos
+		DStep  bool
+		Body   *Block
+		inline bool
 	}
 	// Unless is Main unless Escape.
 	Unless struct {
@@ -238,6 +241,9 @@ type (
 
 // Inlined tells whether the statement stands in an inline body.
 func (s *Select) Inlined() bool { return s.inline }
+
+// Inlined tells whether the statement stands in an inline body.
+func (s *Atomic) Inlined() bool { return s.inline }
 
 // RecvArg is an argument of a receive or a poll: a variable, the anonymous _,
 // or a value to match.

@@ -64,7 +64,7 @@ func ParseWith(f *source.File, defines map[string]string, read func(name string)
 			p.procs[in[i+1].Text] = true
 		}
 	}
-	p.model = &Model{Files: files, Inlines: map[string]*Inline{}, ends: map[Pos]source.Pos{}}
+	p.model = &Model{Files: files, Inlines: map[string]*Inline{}, Watched: map[string]bool{}, ends: map[Pos]source.Pos{}}
 	defer func() {
 		if r := recover(); r != nil {
 			if _, ok := r.(giveUp); !ok {
@@ -491,7 +491,7 @@ func (p *parser) varDecl() *VarDecl {
 	for {
 		v := &Var{Name: p.name("a variable")}
 		switch v.Name.Text {
-		case "_pid", "_nr_pr", "_last":
+		case "_pid", "_nr_pr", "_last", "_priority":
 			p.errorAt(v.Name.Pos, len(v.Name.Text), "%s is there already and cannot be declared", v.Name.Text)
 		}
 		if p.accept(":") {
@@ -696,7 +696,7 @@ func (p *parser) simple() Stmt {
 		if !p.tok().is("{") {
 			p.fail(p.tok(), "found %s where %s wants \"{\"", p.tok().describe(), t.Text)
 		}
-		return &Atomic{t.Pos, t.Text == "d_step", p.unlabeled(p.block(), t.Text)}
+		return &Atomic{t.Pos, t.Text == "d_step", p.unlabeled(p.block(), t.Text), len(p.inlines) > 0}
 	case "assert":
 		p.i++
 		return &Assert{t.Pos, p.expr()}
@@ -726,6 +726,11 @@ func (p *parser) simple() Stmt {
 		s.X = p.expr()
 		p.want(")", "set_priority")
 		return s
+	case "_priority":
+		if p.peek(1).is("=") {
+			p.i += 2
+			return &SetPriority{Pos: t.Pos, Pid: &Special{t.Pos, "_pid"}, X: p.expr()}
+		}
 	case "c_code", "c_expr", "c_decl", "c_track", "c_state":
 		p.fail(t, "%s: C code in a model is not supported, because a model is explored without a C compiler; write it in Promela", t.Text)
 	case "inline", "proctype", "init", "active", "never", "typedef":
@@ -1096,8 +1101,8 @@ func (p *parser) primary() Expr {
 	case Num:
 		p.i++
 		v, err := strconv.ParseInt(t.Text, 10, 64)
-		if err != nil || v > 1<<32-1 {
-			p.fail(t, "%s is larger than an int can hold", t.Text)
+		if err != nil {
+			v = -1 // as SPIN reads it, which cuts off what is beyond an int otherwise
 		}
 		return &Const{t.Pos, int32(v)}
 	case Char:
@@ -1145,6 +1150,9 @@ func (p *parser) primary() Expr {
 		case "timeout", "np_", "_last", "_pid", "_nr_pr":
 			p.i++
 			return &Special{t.Pos, t.Text}
+		case "_priority":
+			p.i++
+			return &Call{t.Pos, "get_priority", &Special{t.Pos, "_pid"}}
 		case "c_expr":
 			p.fail(t, "c_expr: C code in a model is not supported, because a model is explored without a C compiler; write it in Promela")
 		}
@@ -1197,6 +1205,7 @@ func (p *parser) remote() Expr {
 	}
 	if p.next().Text == "@" {
 		r.Label = p.name("a label").Text
+		p.model.Watched[r.Proc.Text+"@"+r.Label] = true
 		return r
 	}
 	r.Var = p.ref()

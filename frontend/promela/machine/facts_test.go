@@ -1,0 +1,57 @@
+package machine
+
+import "testing"
+
+// TestFacts are models whose counts SPIN 6.5.2 gave, as those of testdata/micro: what was
+// found later, mostly in models that others wrote.
+func TestFacts(t *testing.T) {
+	for _, x := range []struct {
+		name, text string
+		want       counts
+	}{
+		{"a goto at a label that something asks for is a step", `byte x;
+active proctype A() { do :: x < 3 -> x++; L: goto M :: x == 3 -> B1: break od; M: x = 0; E1: x = 1 }
+active proctype B() { byte k; do :: k < 2 -> k++ :: break od; (A[0]@L || A[0]@B1) }`, counts{65, 46, 3}},
+		{"so it is in an atomic", `byte x;
+active proctype A() { do :: x < 3 -> x++; atomic { x = x; L: goto M } :: x == 3 -> if :: x > 7 :: L2: goto E1 fi od; M: x = 0; E1: x = 1; if :: L3: goto Q :: x == 2 fi; Q: skip }
+active proctype B() { byte k; do :: k < 2 -> k++ :: break od; (A@L || A@L2 || A@L3) }`, counts{64, 49, 3}},
+		{"an escape that begins with an unless is lost in an atomic", `byte x, y, z, k;
+active proctype P0() {
+	{ atomic { x = 1 -> if :: z++; x++ :: y++ fi } } unless { { skip } unless { y = 1; z = 1 }; k = 3 };
+	k = 1
+}`, counts{7, 0, 0}},
+		{"and is none outside of one", `byte x, y, z, k;
+active proctype P0() {
+	{ x = 1 -> if :: z++; x++ :: y++ fi } unless { { skip } unless { y = 1; z = 1 }; timeout };
+	k = 1
+}`, counts{5, 0, 0}},
+		{"for over the messages of a channel", `typedef M { byte a; bit b };
+chan q = [2] of { M }; byte s; M g;
+active proctype A() { M m; int i; m.a = 3; q!m; m.a = 4;
+	if :: q!m :: skip fi;
+	for (m in q) { s = s + m.a; for (m in q) { s++ } }
+	for (g in q) { s = s + g.a }
+	{ for (m in q) { i++ } } }
+active proctype B() { M m; if :: q?m :: skip fi; atomic { for (m in q) { m.b = 1 } } }`, counts{1860, 1451, 4}},
+		{"_priority", `byte cnt;
+active proctype medium() priority 5 { set_priority(0, 8); printf("%d", _priority); cnt++ }
+active proctype high() priority 10 { _priority = 9; cnt++ }
+active proctype low() priority 1 { assert(_priority == 1 && cnt == 2) }`, counts{10, 0, 0}},
+		{"fields that are initialised", `typedef A { byte x = 3; byte y[2] = 4; byte z[3] = { 1, 2, 3 } };
+typedef B { A a; A c[2] }; B g[2];
+init { assert(g[1].a.x == 3); assert(g[1].c[1].y[0] == 4); A b; assert(b.x == 3 && b.y[1] == 4 && b.z[2] == 3); b.x = 7; b.y[0] = 9 }`, counts{8, 0, 0}},
+		{"channels in fields", `typedef A { chan c = [1] of { byte } };
+A a; A b[2]; init { a.c!1; b[1].c!2; a.c?1 }`, counts{5, 0, 0}},
+		{"sizes that a variable gives", `byte n = 2; byte b[n]; short m = 3; chan q[m] = [1] of { byte };
+active [n] proctype A() { byte c[n]; c[1] = 1; b[1] = 1; q[2]!1 }`, counts{18, 10, 2}},
+		{"numbers that are too large", `init { int x; x = 99999999999; assert(x == 1215752191); x = 99999999999999999999; assert(x == -1) }`, counts{6, 0, 0}},
+		{"a d_step behind a loop in the same atomic", `active proctype P() { byte s; atomic { do :: s < 2 -> s++ :: else -> break od; d_step { s = 0; s = 1 } } }`, counts{3, 0, 0}},
+		{"a d_step of an inline behind a loop", `inline dd() { d_step { s = 0; s = 1 } }
+active proctype P() { byte s; do :: s < 2 -> s++ :: else -> break od; dd() }`, counts{8, 0, 0}},
+		{"leading zeros mean nothing", `short w[3] = { 00101, 010, 09 }; init { assert(w[0] == 101 && w[1] == 10 && w[2] == 9) }`, counts{3, 0, 0}},
+	} {
+		if got := count(parse(t, x.text)); got != x.want {
+			t.Errorf("%s: %+v, SPIN %+v", x.name, got, x.want)
+		}
+	}
+}
