@@ -161,7 +161,7 @@ func observe(stop chan bool, where func() string, what fmt.Stringer) {
 // fails or blocks.
 func refusal(err error) string {
 	e := strings.Split(err.Error(), "\n")[0]
-	for _, what := range []string{"init fails", "init blocks", "never exists"} {
+	for _, what := range []string{"init fails", "init blocks", "never exists", "patience"} {
 		if strings.Contains(e, what) {
 			return what
 		}

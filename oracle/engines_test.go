@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"cpor/cartesian"
@@ -146,6 +147,35 @@ func init() {
 	}
 }
 
+// configurations are what the name of a subject ends with if it is an engine that
+// stands in the table more than once.
+var configurations = []string{
+	", 1 worker", ", 3 workers", ", 4 workers", ", 16 workers", ", plain store", ", compact store", ", bits",
+	", short prefixes", ", reverse", ", depth first", ", reverse depth first", ", random", " by replay",
+}
+
+// turn returns one subject of each engine: its configurations take turns over the
+// seeds.
+func turn(list []subject, seed uint64) []subject {
+	var names []string
+	of := map[string][]subject{}
+	for _, e := range list {
+		name := e.name
+		for _, c := range configurations {
+			name = strings.TrimSuffix(name, c)
+		}
+		if of[name] == nil {
+			names = append(names, name)
+		}
+		of[name] = append(of[name], e)
+	}
+	var now []subject
+	for _, name := range names {
+		now = append(now, of[name][seed/8%uint64(len(of[name]))]) // one seed in eight uses locks
+	}
+	return now
+}
+
 // registered is an engine as the registry has it.
 func registered(e *engine.Entry) subject {
 	return subject{e.Mode + " " + e.Name, 1e6, func(p *subjectProgram) (diff, over string) {
@@ -266,10 +296,8 @@ func lockedUnstored(name string, o stateless.Options) subject {
 }
 
 const (
-	// maxWork bounds the transitions of one state-less search; a program that
-	// needs more is passed over by that engine.
-	maxWork = 200_000
-	// maxWorkUnknown is the same if it is not known how many interleavings there are.
+	// maxWorkUnknown bounds the transitions of one state-less search if it is not
+	// known how many interleavings there are.
 	maxWorkUnknown = 10_000
 	// maxReference bounds the states of the full search that takes the place of
 	// brute force where that is too much.
@@ -325,7 +353,7 @@ func hold(engines []subject, text string, c *tally) (diff, over string) {
 // against compares engines with what brute force says of a model. If that was
 // too much, the plain full search is what they are held to.
 func against(engines []subject, want *oracle.Semantics, c *tally) (diff, over string) {
-	reach, work := want.Reach, uint64(maxWork)
+	reach, work := want.Reach, *maxWork
 	if !want.Complete {
 		r, res, err := oracle.Explore(want.System, full.Factory(want.System), 1, maxReference)
 		switch {
@@ -340,7 +368,7 @@ func against(engines []subject, want *oracle.Semantics, c *tally) (diff, over st
 			}
 		}
 		c.note("brute force incomplete, the full search in its place")
-		reach, work = r, maxWorkUnknown
+		reach, work = r, min(maxWorkUnknown, *maxWork)
 	}
 	p := &subjectProgram{sys: want.System, reach: reach, most: work, interleavings: want.Interleavings}
 	for _, e := range engines {
@@ -391,6 +419,10 @@ func TestEngines(t *testing.T) {
 		text := program(seed, of)
 		if seed%8 == 0 {
 			text = oracle.GenerateLocks(seed, lockConfigs[seed/8%uint64(len(lockConfigs))])
+		}
+		list := list
+		if *turns {
+			list = turn(list, seed)
 		}
 		d, over := hold(list, text, c)
 		if d != "" && c.room() {

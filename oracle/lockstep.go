@@ -37,6 +37,10 @@ type Semantics struct {
 	Reach *Reach
 }
 
+// patience is how many passes of loops the walker may make in one transition: half
+// a second.
+const patience = 1 << 16
+
 // Lockstep executes a model in the compiled machine and by walking its tree at
 // the same time, from every initial state and through every reachable pair of
 // states. In each pair the threads' transitions must agree: whether they are
@@ -45,8 +49,19 @@ type Semantics struct {
 // shared variables, the local variables that the machine keeps, and the
 // propositions. The result says what is different; it is empty if nothing is.
 // At most so many pairs are looked at one after the other; if there are more, half
-// as many are looked at on random walks from those that are left.
-func Lockstep(name, text string, most int) (*Semantics, string, error) {
+// as many are looked at on random walks from those that are left. The error says
+// why there is nothing to compare: the model is refused, init fails or blocks, or
+// a transition has more passes of loops than the walker has patience for.
+func Lockstep(name, text string, most int) (sem *Semantics, diff string, err error) {
+	defer func() {
+		switch end := recover(); end {
+		case nil:
+		case treewalk.ErrPatience:
+			sem, diff, err = nil, "", treewalk.ErrPatience
+		default:
+			panic(end)
+		}
+	}()
 	l := &lockstep{sem: &Semantics{Violations: map[string]bool{}, Deadlocks: map[string]bool{}, Complete: true, Reach: newReach()}, seen: map[string]bool{}, states: map[string]string{}}
 	m, err := model.Parse(name, text, model.Options{})
 	var refused *source.List
@@ -235,6 +250,7 @@ func (l *lockstep) resolve(name, text string, m *model.Model) error {
 	k := len(r.Invariants) - n
 	l.props, r.Invariants = r.Invariants[k:], r.Invariants[:k]
 	l.walk = treewalk.New(r)
+	l.walk.Patience = patience
 	l.initial, err = l.walk.Initial()
 	return err
 }

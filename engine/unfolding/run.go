@@ -120,7 +120,8 @@ func (u *unfolder) run() (err error) {
 				c := b.workers[0].c2
 				x := b.candidateOf(e)
 				c.load(x)
-				return engine.Raw{Violation: v, Trace: &trace.Trace{Initial: int(x.root), Steps: c.steps(x.leaf)}}
+				t := &trace.Trace{Initial: int(x.root), Steps: c.steps(x.leaf)}
+				return engine.Raw{Violation: u.said(v, t), Trace: t}
 			})
 			u.violations.Store(int64(u.found.Len()))
 			if !goOn {
@@ -152,6 +153,24 @@ func (u *unfolder) run() (err error) {
 		u.deadlocks()
 	}
 	return u.watch.Err()
+}
+
+// said is a violation with the words that it has at the end of its trace: an event
+// knows only what its own thread looked at, and no other thread by name.
+func (u *unfolder) said(v system.Violation, t *trace.Trace) system.Violation {
+	m := u.sys.NewMachine()
+	m.Load(u.b.roots[t.Initial])
+	var out system.Outcome
+	for _, s := range t.Steps {
+		out = m.Step(s.Thread, s.Alt)
+	}
+	for w := out.Violation; w != nil; w = w.Also {
+		if w.Kind == v.Kind && w.Pos == v.Pos && w.Object == v.Object {
+			v.Message = w.Message
+			break
+		}
+	}
+	return v
 }
 
 // deadlocks looks for the deadlocks of a complete prefix.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -244,5 +245,27 @@ func TestManyAccesses(t *testing.T) {
 	res := run(t, sys, engine.Options{})
 	if res.Verdict != engine.Violated {
 		t.Errorf("%s %s", res.Verdict, res.Reason)
+	}
+}
+
+// TestWords: what a violation says of other threads is what they are called, also
+// of one that did not exist at first; an event by itself knows none of them.
+func TestWords(t *testing.T) {
+	sys := parse(t, `
+		mutex m
+		var there bool
+		thread A() { go Late() }
+		thread Late() { lock(m); there = true }
+		thread B() { await(there); unlock(m) }
+		init { go A(); go B() }`)
+	res := run(t, sys, engine.Options{All: true})
+	var said []string
+	for _, v := range res.Violations {
+		if v.Kind == system.Runtime {
+			said = append(said, v.Message)
+		}
+	}
+	if want := []string{"unlock of m, which Late[0] holds"}; !slices.Equal(said, want) {
+		t.Errorf("found %q, want %q", said, want)
 	}
 }

@@ -178,7 +178,7 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 			case owner == 0:
 				return m.fault(in, "unlock of %s, which is not locked", m.p.Locs[l].Name)
 			case owner != int64(m.thread+1) && !sabotage.Is("sync/unlock"):
-				return m.fault(in, "unlock of %s, which %s holds", m.p.Locs[l].Name, m.ThreadName(int(owner-1)))
+				return m.fault(in, "unlock of %s, which %s holds", m.p.Locs[l].Name, m.holder(int(owner-1)))
 			}
 			m.write(l, 0)
 			m.syncs.add(system.Release, l)

@@ -380,6 +380,14 @@ func (s *System) threadType(m *Machine, t int) *compile.ThreadType {
 	return s.types[t]
 }
 
+// holder names a thread in a message. In [Machine.StepOn] the others are not there.
+func (m *Machine) holder(t int) string {
+	if m.ask != nil {
+		return "another thread"
+	}
+	return m.ThreadName(t)
+}
+
 // ThreadName implements system.Machine.
 func (m *Machine) ThreadName(t int) string {
 	s := m.sys

@@ -1,6 +1,7 @@
 package treewalk
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -197,6 +198,9 @@ func (r *run) lap(loop syntax.Node) {
 	}
 	r.passed = append(r.passed, here)
 	i, ok := r.laps[b.String()]
+	if !ok && r.p.Patience > 0 && len(r.passed) > r.p.Patience {
+		panic(ErrPatience)
+	}
 	if !ok {
 		i = max(0, len(r.passed)-lastPasses)
 	}
@@ -211,6 +215,10 @@ func (r *run) lap(loop syntax.Node) {
 	}
 	r.laps[b.String()] = len(r.passed)
 }
+
+// ErrPatience is what Initial and Step panic with if a transition has more passes
+// of loops than [Program.Patience].
+var ErrPatience = errors.New("more passes of loops in one transition than the walker has patience for")
 
 const (
 	maxPasses  = 4_194_304 // is the language's limit

@@ -69,6 +69,10 @@ type Program struct {
 	r     *resolve.Program
 	names []string // of the shared variables' scalars, locks and channels
 	start map[string]Value
+
+	// Patience is how many passes of loops a transition may have, 0 for as many as
+	// the language allows. The walker takes half a minute for those.
+	Patience int
 }
 
 // New prepares a resolved model.
@@ -535,8 +539,12 @@ func (p *Program) observe(s *State, t int) []Outcome {
 // holds evaluates a condition of a property.
 func (r *run) holds(cond syntax.Expr) (value bool, v *system.Violation) {
 	defer func() {
-		if f, ok := recover().(failure); ok {
-			v = &f.v
+		switch end := recover().(type) {
+		case nil:
+		case failure:
+			v = &end.v
+		default:
+			panic(end)
 		}
 	}()
 	return r.eval(cond).(bool), nil
