@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"cpor/engine/search/composed"
 	"cpor/engine/search/full"
 	"cpor/engine/stateless"
+	"cpor/engine/temporal"
 	"cpor/lockset"
 	"cpor/oracle"
 	"cpor/statestore"
@@ -39,8 +41,12 @@ type subjectProgram struct {
 	// interleavings is the number of complete executions, NaN if it is not known.
 	interleavings float64
 
+	properties []engine.Property
+
 	traces int // 0 if they were not counted yet, -1 if there are too many
 	rule   string
+	graph  *oracle.Graph
+	races  map[string]bool
 }
 
 // maxCounted bounds the executions of programs whose traces are counted.
@@ -135,6 +141,29 @@ var engines = []subject{
 }
 
 func init() {
+	for _, red := range []temporal.Reduction{temporal.None, temporal.Invisible, temporal.Transparent} {
+		name := fmt.Sprintf("temporal %v", red)
+		engines = append(engines,
+			live(name+", 1 worker", temporal.Options{Options: engine.Options{Workers: 1}, Reduction: red}),
+			live(name+", 3 workers", temporal.Options{Options: engine.Options{Workers: 3}, Reduction: red}))
+	}
+	engines = append(engines,
+		live("temporal fair, 1 worker", temporal.Options{Options: engine.Options{Workers: 1}, Fair: true}),
+		live("temporal fair, 3 workers", temporal.Options{Options: engine.Options{Workers: 3}, Fair: true}),
+		racing("races hb by full", func(sys system.System) ([]engine.Finding, bool, error) {
+			res, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Options: engine.Options{Workers: crowd(3), All: true, IgnoreDeadlocks: true, KeepTraces: true, MaxViolations: 1 << 20}})
+			return res.Violations, res.Exhaustive, err
+		}))
+	for _, name := range stateless.ReductionNames() {
+		red, err := stateless.ParseReduction(name)
+		if err != nil {
+			panic(err)
+		}
+		engines = append(engines, racing("races hb by "+name, func(sys system.System) ([]engine.Finding, bool, error) {
+			res, err := stateless.Run(context.Background(), sys, stateless.Options{Options: engine.Options{Workers: crowd(3), All: true, IgnoreDeadlocks: true, KeepTraces: true, MaxViolations: 1 << 20, MaxTransitions: *maxWork}, Reduction: red})
+			return res.Violations, res.Exhaustive, err
+		}))
+	}
 	inTable := []string{"stateful none", "stateful cartesian"}
 	for _, name := range stateless.ReductionNames() {
 		inTable = append(inTable, "stateless "+name)
@@ -152,6 +181,7 @@ func init() {
 var configurations = []string{
 	", 1 worker", ", 3 workers", ", 4 workers", ", 16 workers", ", plain store", ", compact store", ", bits",
 	", short prefixes", ", reverse", ", depth first", ", reverse depth first", ", random", " by replay",
+	" by full", " by none", " by sleep", " by persistent", " by persistent+sleep", " by dpor",
 }
 
 // turn returns one subject of each engine: its configurations take turns over the
@@ -295,6 +325,84 @@ func lockedUnstored(name string, o stateless.Options) subject {
 	}}
 }
 
+// live holds a temporal check to brute force on the full graph: the verdict on each
+// property of the program.
+func live(name string, o temporal.Options) subject {
+	return subject{name, always, func(p *subjectProgram) (string, string) {
+		if len(p.properties) == 0 {
+			return "", "has no temporal property"
+		}
+		if p.graph == nil {
+			g, ok := oracle.NewGraph(p.sys, maxGraph)
+			if !ok {
+				return "", fmt.Sprintf("more than %d states", maxGraph)
+			}
+			p.graph = g
+		}
+		o := o
+		o.Workers = crowd(o.Workers)
+		for _, prop := range p.properties {
+			want, ok := p.graph.Violated(prop.Formula, o.Fair)
+			if !ok {
+				return "", "the formula is too large"
+			}
+			res, err := temporal.Run(context.Background(), p.sys, []engine.Property{prop}, o)
+			if err != nil {
+				return err.Error(), ""
+			}
+			got := res[0]
+			switch undefined := p.graph.Undefined(prop); {
+			case undefined && got.Verdict == engine.Pass:
+				return prop.Name + " passes; there is a state without a value", ""
+			case !undefined && (got.Reason != "" || (got.Verdict == engine.Violated) != want):
+				return fmt.Sprintf("%s is %s (%s), want violated %v", prop.Name, got.Verdict, got.Reason, want), ""
+			case got.Verdict == engine.Violated && got.Counterexample == nil && !undefined:
+				return prop.Name + " is violated without a counterexample", ""
+			}
+		}
+		return "", ""
+	}}
+}
+
+// racing holds -races hb to vector clocks along all executions: the same variables
+// have a race.
+func racing(name string, run func(system.System) ([]engine.Finding, bool, error)) subject {
+	return subject{name, maxCounted, func(p *subjectProgram) (string, string) {
+		if p.races == nil {
+			races, ok := oracle.Races(p.sys, maxCounted)
+			if !ok {
+				return "", "too many executions"
+			}
+			p.races = races
+		}
+		sys, err := lockset.New(p.sys, lockset.Options{Rule: lockset.HB})
+		if err != nil {
+			return err.Error(), ""
+		}
+		vs, exhaustive, err := run(sys)
+		switch {
+		case err != nil:
+			return err.Error(), ""
+		case !exhaustive:
+			return "", "limit of transitions"
+		}
+		found := map[string]bool{}
+		for _, v := range vs {
+			if v.Kind == lockset.Race {
+				found[v.Object] = true
+			}
+		}
+		if !maps.Equal(found, p.races) {
+			return fmt.Sprintf("races on %v, vector clocks on %v", slices.Sorted(maps.Keys(found)), slices.Sorted(maps.Keys(p.races))), ""
+		}
+		return "", ""
+	}}
+}
+
+// maxGraph bounds the states of a graph on which a temporal property is decided by
+// brute force.
+const maxGraph = 1000
+
 const (
 	// maxWorkUnknown bounds the transitions of one state-less search if it is not
 	// known how many interleavings there are.
@@ -370,7 +478,7 @@ func against(engines []subject, want *oracle.Semantics, c *tally) (diff, over st
 		c.note("brute force incomplete, the full search in its place")
 		reach, work = r, min(maxWorkUnknown, *maxWork)
 	}
-	p := &subjectProgram{sys: want.System, reach: reach, most: work, interleavings: want.Interleavings}
+	p := &subjectProgram{sys: want.System, reach: reach, most: work, interleavings: want.Interleavings, properties: want.Properties}
 	for _, e := range engines {
 		if want.Interleavings > e.most {
 			c.note("%s: more than %g interleavings", e.name, e.most)

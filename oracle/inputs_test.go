@@ -20,6 +20,7 @@ import (
 	"cpor/detect/logs"
 	"cpor/detect/predicate"
 	"cpor/detect/traces"
+	"cpor/frontend/model"
 	"cpor/frontend/model/resolve"
 	"cpor/frontend/model/source"
 	"cpor/frontend/model/syntax"
@@ -106,6 +107,13 @@ var allScanners = []scanner{
 		prog, err := resolve.Check(source.New("fuzz.model", string(text)), resolve.Options{})
 		if (prog == nil) != (err != nil) {
 			return "a program and an error, or neither"
+		}
+		return message(err, text)
+	}},
+	{"model compiled", 2, modelSeeds, func(text []byte) string {
+		m, err := model.Parse("fuzz.model", string(text), model.Options{})
+		if (m == nil) != (err != nil) {
+			return "a model and an error, or neither"
 		}
 		return message(err, text)
 	}},

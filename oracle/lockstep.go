@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"cpor/engine"
 	"cpor/frontend/model"
 	"cpor/frontend/model/resolve"
 	"cpor/frontend/model/source"
@@ -29,6 +30,7 @@ type Semantics struct {
 	Deadlocks   map[string]bool // the walker's keys
 	Complete    bool            // no limit was met; without it, the rest is what was seen
 	System      system.System   // the compiled model
+	Properties  []engine.Property
 
 	// Interleavings is the number of complete executions, infinite if there
 	// are loops.
@@ -80,6 +82,13 @@ func Lockstep(name, text string, most int) (sem *Semantics, diff string, err err
 	}
 	l.sys = m.System()
 	l.sem.System = l.sys
+	for _, p := range m.Properties() {
+		q := engine.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text}
+		for _, x := range p.Predicates {
+			q.Predicates = append(q.Predicates, engine.Predicate(x))
+		}
+		l.sem.Properties = append(l.sem.Properties, q)
+	}
 	l.m = l.sys.NewMachine()
 	l.m.Track(true)
 	l.obs = system.ObserversOf(l.sys)

@@ -144,7 +144,11 @@ func (c *checker) stmt(s syntax.Stmt) {
 		c.assignStmt(s)
 	case *syntax.IncDecStmt:
 		x := c.lvalue(s.X)
-		if x.mode != mInvalid && x.typ.Kind != Int {
+		switch {
+		case x.mode == mInvalid:
+		case x.typ == nil:
+			c.errorf(s.X, "_ has no value: it only drops one")
+		case x.typ.Kind != Int:
 			c.errorf(s, "++ and -- need an integer; %s is not", c.show(&x))
 		}
 	case *syntax.IfStmt:

@@ -95,7 +95,7 @@ func (r *run) execute(s syntax.Stmt, name string) control {
 		r.operand(k, s.Chan)
 		r.operand(k, s.Value)
 		r.point(s, 0)
-		r.communicate([]offer{{send: true, channel: r.use(k, s.Chan), value: r.use(k, s.Value), at: s}}, -1)
+		r.communicate(s, []offer{{send: true, channel: r.use(k, s.Chan), value: r.use(k, s.Value), at: s}}, -1)
 	case *syntax.AssignStmt:
 		r.assign(s)
 	case *syntax.IncDecStmt:
@@ -227,7 +227,7 @@ func (r *run) receive(e *syntax.UnaryExpr) (Value, bool) {
 	k := known{}
 	r.operand(k, e.X)
 	r.point(e, 0)
-	done := r.communicate([]offer{{channel: r.use(k, e.X), elem: r.typeOf(e.X).Elem}}, -1)
+	done := r.communicate(e, []offer{{channel: r.use(k, e.X), elem: r.typeOf(e.X).Elem}}, -1)
 	return done.value, done.ok
 }
 
@@ -427,7 +427,7 @@ func (r *run) rangeStmt(s *syntax.RangeStmt, name string) control {
 		for {
 			r.again(first)
 			r.point(s, 0)
-			done := r.communicate([]offer{{channel: ref, elem: t.Elem}}, -1)
+			done := r.communicate(s, []offer{{channel: ref, elem: t.Elem}}, -1)
 			if !done.ok {
 				return control{}
 			}
@@ -627,7 +627,7 @@ func (r *run) selectStmt(s *syntax.SelectStmt, name string) control {
 			}
 		})
 	}
-	done := r.communicate(offers, def)
+	done := r.communicate(s, offers, def)
 	r.held = append(r.held[:mark], fmt.Sprint("case ", done.k))
 	a := arms[done.k]
 	r.vars = append(r.vars, a.each...)

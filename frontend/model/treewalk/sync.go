@@ -232,11 +232,14 @@ func (r *run) retract(offers []offer) {
 	r.s.threads[r.self].waits = 0
 }
 
-// communicate executes a select with these cases; def is the default's index,
-// or -1. On a channel without a buffer the first one to come parks, the second
+// communicate executes a select, send or receive n with these cases; def is the
+// default's index, or -1. On a channel without a buffer the first one to come parks, the second
 // one completes the exchange for both, and the first one then wakes.
-func (r *run) communicate(offers []offer, def int) communicated {
+func (r *run) communicate(n syntax.Node, offers []offer, def int) communicated {
 	meets := slices.ContainsFunc(offers, func(o offer) bool { return r.live && r.meets(&o) })
+	if meets && r.quiet > 0 { // the other side cannot take a step
+		r.fault(n)
+	}
 	woken := r.world(func() any {
 		if !meets {
 			return nil

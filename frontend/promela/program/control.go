@@ -646,8 +646,11 @@ func (b *builder) entry(at *node, s *syntax.Block, c context) *node {
 
 // option adds the first edges of an option to a head.
 func (b *builder) option(head, at *node, o *syntax.Block, c context) {
-	for at.state == nil {
+	for i := 0; at.state == nil; i++ {
 		switch {
+		case i > 1<<16: // in circles, which is reported when the edges are set
+			b.edge(head, &Edge{Kind: Skip, Stmt: o.Stmts[0]}, at, c)
+			return
 		case at.via != nil: // goto or break as a guard is a step
 			b.edge(head, &Edge{Kind: Skip, Stmt: o.Stmts[0], Pos: at.via.pos, Seq: at.via.seq}, at, c)
 			return
@@ -808,7 +811,13 @@ func (b *builder) dstep(s *syntax.Atomic, next *node, c context) *node {
 	b.inDStep--
 	e := &Edge{Kind: DStep, Stmt: s, Text: "d_step"}
 	n := b.simple(e, next, c)
-	for first.state == nil && first.jump != nil {
+	for i := 0; first.state == nil && first.jump != nil; i++ {
+		if i > 1<<16 {
+			if len(b.errs) == 0 { // else statements are missing
+				b.fail(s.Pos, 1, "this jumps in circles and never comes to a statement")
+			}
+			return n
+		}
 		first = first.jump
 	}
 	if first.state == nil {

@@ -83,6 +83,8 @@ func TestRejected(t *testing.T) {
 		{"init { 'ab' }", "1:8:"},
 		{"init { @ }", "1:8:"},
 		{"init { byte x; if fi }", "where the first option"},
+		{"init { d_step { do :: goto L; L: goto M; M: goto L od } }", "1:8: this jumps in circles"},
+		{"init { d_step { do :: x = 1 - x od } }", "1:23: undeclared variable: x"},
 		{"init { L: goto L }", "this goto goes round in circles"},
 		{"init { c_code { x = 1; } }", "1:8: c_code: C code in a model is not supported"},
 		{"init { c_expr { 1 } }", "1:8: c_expr: C code"},
