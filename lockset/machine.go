@@ -21,6 +21,7 @@ type Machine struct {
 	track bool
 	held  []system.Loc
 	acc   []system.Access // what Accesses returns, if copied
+	own   []system.Access // what the step accessed by itself, if copied
 	copy  bool
 
 	// record, if not nil, is called for each access to data that the rule
@@ -199,7 +200,16 @@ func (m *Machine) class(l system.Loc) system.Class {
 
 func (m *Machine) keepAccesses() {
 	m.acc = append(m.acc[:0], m.inner.Accesses()...)
+	m.own = append(m.own[:0], m.acc...)
 	m.copy = true
+}
+
+// OwnAccesses implements [system.Adding].
+func (m *Machine) OwnAccesses() []system.Access {
+	if m.track && m.copy {
+		return m.own
+	}
+	return m.Accesses()
 }
 
 // touch takes accesses of thread t, which holds the locks m.held, into account.

@@ -64,7 +64,7 @@ func Lockstep(name, text string, most int) (sem *Semantics, diff string, err err
 			panic(end)
 		}
 	}()
-	l := &lockstep{sem: &Semantics{Violations: map[string]bool{}, Deadlocks: map[string]bool{}, Complete: true, Reach: newReach()}, seen: map[string]bool{}, states: map[string]string{}}
+	l := &lockstep{sem: &Semantics{Violations: map[string]bool{}, Deadlocks: map[string]bool{}, Complete: true, Reach: newReach()}, seen: map[string]bool{}, states: map[string]string{}, shapes: map[string]*shaped{}}
 	m, err := model.Parse(name, text, model.Options{})
 	var refused *source.List
 	if errors.As(err, &refused) { // also what only the compiler knows of
@@ -203,7 +203,8 @@ type lockstep struct {
 	locs    map[string]system.Loc
 	sem     *Semantics
 	seen    map[string]bool
-	states  map[string]string // the encodings, by the walker's key
+	states  map[string]string  // the encodings, by the walker's key
+	shapes  map[string]*shaped // of threads' next transitions, by local part
 	locals  []map[string]bool
 	work    []pair
 	from    *way
@@ -350,6 +351,7 @@ func (l *lockstep) expand(p pair) {
 	for t := range l.m.NumThreads() {
 		name := l.m.ThreadName(t)
 		outs := l.walk.Step(p.w, t)
+		l.shape(t)
 		alt, k := uint64(0), 0
 		for more := true; more && l.diff == ""; k++ {
 			mark := l.m.Mark()
@@ -403,6 +405,62 @@ func (l *lockstep) expand(p pair) {
 		l.obs.Reset(l.m)
 		l.sem.Reach.Deadlocks[fmt.Sprint(l.m.Encode(nil))] = true
 	}
+}
+
+// shape holds what the machine promises of a thread's next transition in every
+// state to what it does in this one, and to what it did where the thread was at the
+// same place before.
+func (l *lockstep) shape(t int) {
+	if l.obs.Has(t) {
+		return
+	}
+	here := &shaped{promise: system.ShapeOf(l.m, t)}
+	touched := map[system.Access]bool{}
+	for alt, more := uint64(0), true; more; here.alternatives++ {
+		mark := l.m.Mark()
+		out := l.m.Step(t, alt)
+		here.blocked = here.blocked || out.Kind == system.Blocked
+		for _, a := range l.m.Accesses() {
+			touched[a] = true
+		}
+		l.m.Rewind(mark)
+		alt, more = out.Next, out.Next != 0
+	}
+	for a := range touched {
+		here.accesses = append(here.accesses, fmt.Sprint(a.Loc, a.Write))
+		here.locs = append(here.locs, int(a.Loc))
+	}
+	slices.Sort(here.accesses)
+	slices.Sort(here.locs)
+	here.locs = slices.Compact(here.locs)
+	name := fmt.Sprintf("the shape of %s", l.m.ThreadName(t))
+	key := fmt.Sprint(t, localKey(l.m, t, nil))
+	there := l.shapes[key]
+	if there == nil {
+		there, l.shapes[key] = here, here
+	}
+	switch may := func(s system.Shape) bool { return here.promise&s != 0 }; {
+	case here.promise != there.promise:
+		l.differ("%s is %b, and was %b", name, here.promise, there.promise)
+	case here.blocked && !may(system.MayBlock):
+		l.differ("%s: it is blocked", name)
+	case here.alternatives > 1 && !may(system.MayChoose):
+		l.differ("%s: it has %d alternatives", name, here.alternatives)
+	case may(system.MayBlock | system.MayChoose):
+	case !may(system.MayVary) && !slices.Equal(here.accesses, there.accesses):
+		l.differ("%s: its accesses are %v, and were %v", name, here.accesses, there.accesses)
+	case !may(system.MayRoam) && !slices.Equal(here.locs, there.locs):
+		l.differ("%s: it touches %v, and touched %v", name, here.locs, there.locs)
+	}
+}
+
+// shaped is what a thread's next transition was somewhere.
+type shaped struct {
+	promise      system.Shape
+	blocked      bool
+	alternatives int
+	accesses     []string
+	locs         []int
 }
 
 // accesses returns the machine's accesses by name.

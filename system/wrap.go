@@ -22,3 +22,20 @@ func As[T any](x any) (T, bool) {
 		}
 	}
 }
+
+// Adding is implemented by machines of wrappers that let transitions access more
+// than in the wrapped system, so that fewer of them are independent.
+type Adding interface {
+	// OwnAccesses returns what the last Step accessed in the wrapped system. It is
+	// valid as long as what Accesses returns.
+	OwnAccesses() []Access
+}
+
+// OwnAccesses returns what the last step of a machine accessed by itself, without
+// what wrappers added.
+func OwnAccesses(m Machine) []Access {
+	if a, ok := As[Adding](m); ok {
+		return a.OwnAccesses()
+	}
+	return m.Accesses()
+}

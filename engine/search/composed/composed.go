@@ -359,12 +359,14 @@ func (x *Expander) invisibleNext(t int) bool {
 }
 
 // visible tells whether the transition that the machine has just taken, which
-// blocks in this way, is visible.
+// blocks in this way, is visible. That must not depend on what a wrapper adds to
+// its accesses: it is asked to find out where a composed transition ends, and what
+// is asked for is not among that transition's accesses.
 func (x *Expander) visible(how system.Blocking, out system.Outcome) bool {
 	if out.Next != 0 || out.Created || how >= system.BlocksOnObject {
 		return true
 	}
-	for _, a := range x.m.Accesses() {
+	for _, a := range system.OwnAccesses(x.m) {
 		class := system.Communication
 		if int(a.Loc) < len(x.class) {
 			class = x.class[a.Loc]

@@ -3,6 +3,7 @@ package compile
 import (
 	"slices"
 
+	"cpor/sabotage"
 	"cpor/system"
 )
 
@@ -43,6 +44,10 @@ func (p *Program) shape(pt *Point, code []int) system.Shape {
 	named := true // each location is one that the code names
 	for _, at := range code {
 		in := &p.Code[at]
+		if in.Site >= 0 && p.Monitors && !sabotage.Is("shape/failed") {
+			// A transition that fails leaves the monitors that its thread is in.
+			others, named = others+1, false
+		}
 		e := &effects[in.Op]
 		named = named && e.Flow != BranchFlow && e.Flow != TableFlow
 		switch {

@@ -143,6 +143,7 @@ func (g *gen) addShared(name string, t *resolve.Type) {
 	case resolve.Mutex:
 		g.p.Locs = append(g.p.Locs, LocInfo{Name: name, Type: t, Mutex: true})
 	case resolve.Monitor:
+		g.p.Monitors = true
 		g.p.Locs = append(g.p.Locs,
 			LocInfo{Name: name, Role: MonitorOwner},
 			LocInfo{Name: name + ".depth", Role: MonitorDepth, Bits: 8},

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"cpor/frontend/model/resolve"
@@ -68,8 +69,9 @@ const (
 
 // Term is a number that comparisons in propositions are made of.
 type Term struct {
-	Kind  TermKind
-	Index int
+	Kind     TermKind
+	Index    int
+	Min, Max int64 // its smallest and largest value
 }
 
 // props compiles the properties of the executions: each distinct proposition
@@ -398,7 +400,33 @@ func (s *sum) add(o *sum, by int64) {
 	s.k += o.k * by
 }
 
-// comparison finds the linear form of a proposition, nil if it has none.
+// fits tells whether every value of a sum is one of its expression's type, so that
+// the expression always has a value.
+func (g *gen) fits(s *sum, e syntax.Expr) bool {
+	lo, hi := s.k, s.k
+	for t, c := range s.coef {
+		a, b := c*g.p.Terms[t].Min, c*g.p.Terms[t].Max
+		lo, hi = lo+min(a, b), hi+max(a, b)
+	}
+	least, most := bounds(g.typeOf(e))
+	return least <= lo && hi <= most
+}
+
+// bounds returns the smallest and the largest value of a bool or an integer type.
+func bounds(t *resolve.Type) (least, most int64) {
+	switch {
+	case t.Kind == resolve.Bool:
+		return 0, 1
+	case t.Signed:
+		return -1 << (t.Bits - 1), 1<<(t.Bits-1) - 1
+	case t.Bits >= 63:
+		return 0, math.MaxInt64
+	}
+	return 0, 1<<t.Bits - 1
+}
+
+// comparison finds the linear form of a proposition, nil if it has none or if it
+// may have no value because a number is out of range.
 func (g *gen) comparison(e syntax.Expr) *Linear {
 	s := &sum{coef: map[int]int64{}}
 	op := syntax.Ge
@@ -448,9 +476,21 @@ const (
 	maxTermBits = 32
 )
 
-// linear finds the linear form of an expression, nil if it has none. A bool is
-// 0 or 1.
+// linear finds the linear form of an expression, nil if it has none or may have no
+// value. A bool is 0 or 1.
 func (g *gen) linear(e syntax.Expr) *sum {
+	s := g.linearParts(e)
+	switch x := e.(type) {
+	case *syntax.UnaryExpr, *syntax.BinaryExpr:
+		if _, constant := g.constant(e); s != nil && !constant && !g.fits(s, x) {
+			return nil
+		}
+	}
+	return s
+}
+
+// linearParts is linear without a look at the range of the whole.
+func (g *gen) linearParts(e syntax.Expr) *sum {
 	s := &sum{coef: map[int]int64{}}
 	if v, ok := g.constant(e); ok {
 		if v < -maxCoef || v > maxCoef {
@@ -519,7 +559,7 @@ func (g *gen) linear(e syntax.Expr) *sum {
 		if !ok {
 			return nil
 		}
-		t := g.term(Term{TermLen, c})
+		t := g.term(Term{TermLen, c, 0, int64(g.p.Chans[c].Cap)})
 		switch name {
 		case "len":
 			s.coef[t] = 1
@@ -535,7 +575,8 @@ func (g *gen) linear(e syntax.Expr) *sum {
 	}
 	if ref := g.ref(e); ref != nil && g.small(e) {
 		if _, ok := g.constant(ref.Index); ok {
-			s.coef[g.term(Term{TermPeek, g.newPeek(e, ref)})] = 1
+			least, most := bounds(g.typeOf(e))
+			s.coef[g.term(Term{TermPeek, g.newPeek(e, ref), least, most})] = 1
 			return s
 		}
 		return nil
@@ -543,13 +584,14 @@ func (g *gen) linear(e syntax.Expr) *sum {
 	if at, ok := e.(*syntax.AtExpr); ok {
 		ref := g.r.Refs[at]
 		if _, ok := g.constant(ref.Index); ok {
-			s.coef[g.term(Term{TermPeek, g.newPeek(e, ref)})] = 1
+			s.coef[g.term(Term{TermPeek, g.newPeek(e, ref), 0, 1})] = 1
 			return s
 		}
 		return nil
 	}
 	if l, ok := g.knownLoc(e); ok && g.small(e) {
-		s.coef[g.term(Term{TermLoc, l})] = 1
+		least, most := bounds(g.typeOf(e))
+		s.coef[g.term(Term{TermLoc, l, least, most})] = 1
 		return s
 	}
 	return nil

@@ -189,6 +189,7 @@ type Program struct {
 	ChanAt     map[int]int // a channel's first location -> its number
 	Inits      []LocInit   // initial values that are not zero
 	Rendezvous bool        // there is a channel without a buffer
+	Monitors   bool        // there is a monitor
 	Dynamic    bool        // threads create threads
 	MayChoose  bool        // some transition may have several alternatives
 	Observed   bool        // some local variable or label is named in a property

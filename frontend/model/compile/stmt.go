@@ -395,6 +395,7 @@ func (g *gen) exprStmt(e syntax.Expr) {
 // evaluated as far as shared accesses go.
 type object struct {
 	quiet   int // of a monitor that was entered: gen.quiet then
+	alive   int // and how many variables were alive
 	e       syntax.Expr
 	pl      *place // nil if a pointer names it
 	pointer value
@@ -483,7 +484,7 @@ func (g *gen) syncStmt(s *syntax.SyncStmt) {
 	l := g.location(o)
 	g.emit(Instr{Op: OpEnter, B: l.reg, Site: g.fault(s)})
 	g.free(l)
-	o.quiet = g.quiet
+	o.quiet, o.alive = g.quiet, len(g.alive)
 	g.syncs = append(g.syncs, o)
 	g.block(s.Body.Stmts)
 	g.at(s, max(s.Pos(), s.End()-1), s.End())
@@ -495,12 +496,12 @@ func (g *gen) syncStmt(s *syntax.SyncStmt) {
 
 // leaveMonitors leaves the monitors that were entered after the first n. A return
 // or a break out of an atomic block ends the block before it leaves a monitor that
-// was entered around it.
+// was entered around it. The scopes inside of a monitor end before it is left.
 func (g *gen) leaveMonitors(n int) {
-	defer func(quiet int) { g.quiet = quiet }(g.quiet)
+	defer func(quiet int, alive []*Var) { g.quiet, g.alive = quiet, alive }(g.quiet, g.alive)
 	for i := len(g.syncs) - 1; i >= n; i-- {
 		o := g.syncs[i]
-		g.quiet = o.quiet
+		g.quiet, g.alive = o.quiet, slices.Clone(g.alive[:o.alive])
 		g.point()
 		l := g.location(o)
 		g.emit(Instr{Op: OpExit, B: l.reg, Site: g.fault(o.e)})
