@@ -204,6 +204,7 @@ type lockstep struct {
 	sem     *Semantics
 	seen    map[string]bool
 	states  map[string]string  // the encodings, by the walker's key
+	named   map[string]string  // the values of constants
 	shapes  map[string]*shaped // of threads' next transitions, by local part
 	locals  []map[string]bool
 	work    []pair
@@ -259,6 +260,10 @@ func (l *lockstep) resolve(name, text string, m *model.Model) error {
 	}
 	k := len(r.Invariants) - n
 	l.props, r.Invariants = r.Invariants[k:], r.Invariants[:k]
+	l.named = map[string]string{}
+	for _, c := range r.Consts {
+		l.named[c.Name] = fmt.Sprint(c.Value)
+	}
 	l.walk = treewalk.New(r)
 	l.walk.Patience = patience
 	l.initial, err = l.walk.Initial()
@@ -303,7 +308,7 @@ func (l *lockstep) compare(p pair) {
 			l.differ("there is no location %s", name)
 			return
 		}
-		got := l.m.ValueString(loc)
+		got := l.plain(l.m.ValueString(loc))
 		if l.locking.Class(loc) == system.Lock {
 			n := 0
 			fmt.Sscan(want, &n)
@@ -326,6 +331,7 @@ func (l *lockstep) compare(p pair) {
 			if strings.HasPrefix(b.Value, "[") {
 				b.Value = flat.Replace(b.Value)
 			}
+			b.Value = l.plain(b.Value)
 			// The machine may keep a variable for a while behind its scope.
 			if _, _, more := l.m.Next(t); more && !p.w.MayHave(t, b.Name, b.Value) {
 				l.differ("%s: %s = %s, for the walker not: %s", l.m.ThreadName(t), b.Name, b.Value, l.walk.Local(p.w, t))
@@ -340,6 +346,18 @@ func (l *lockstep) compare(p pair) {
 			l.differ("proposition %s is %v (%v), for the walker %v (%v)", temporal.PropName(i), got, gv, want, wv)
 		}
 	}
+}
+
+// plain writes the names of constants in a value of the machine as numbers, which is
+// what the walker has.
+func (l *lockstep) plain(value string) string {
+	words := strings.Split(value, " ")
+	for i, w := range words {
+		if n, ok := l.named[w]; ok {
+			words[i] = n
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // expand executes all transitions of a pair of states.
