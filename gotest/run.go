@@ -399,7 +399,7 @@ func Explain(p *gosrc.Program, t *trace.Trace) (*Failure, error) {
 	if t.Violation == nil {
 		t.Violation = violationOf(p, t)
 	}
-	if t.Violation != nil {
+	if t.Violation != nil && len(t.Steps) < maxSteps {
 		t = t.Minimise(p.System, minimiseBudget)
 	}
 	var steps []machine.TraceStep

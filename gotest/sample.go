@@ -15,8 +15,13 @@ import (
 // would keep the others from what it waits for.
 const pctSteps = 300
 
-// maxSteps is the length at which a sampled or bounded execution is cut off.
-const maxSteps = 10_000
+// maxSteps is the length at which a bounded execution is cut off, and one at random at
+// first: when one was cut off, the next one may have eight times as many steps, up to
+// maxSample.
+const (
+	maxSteps  = 10_000
+	maxSample = 2_000_000
+)
 
 // sampler runs executions at random: every other one chooses evenly among the
 // threads that can go on, the others by PCT (Burckhardt, Kothari, Musuvathi,
@@ -26,6 +31,7 @@ type sampler struct {
 	m      system.Machine
 	rand   *rand.Rand
 	steps  []trace.Step
+	limit  int // when executions are cut off
 	length int // of the longest execution so far, for PCT's points of change
 	prio   []int
 	low    int
@@ -34,7 +40,7 @@ type sampler struct {
 }
 
 func newSampler(p *gosrc.Program, seed uint64) *sampler {
-	return &sampler{m: p.NewMachine(), rand: rand.New(rand.NewPCG(seed, 1)), length: 10}
+	return &sampler{m: p.NewMachine(), rand: rand.New(rand.NewPCG(seed, 1)), length: 10, limit: maxSteps}
 }
 
 // begin makes the initial state the live one.
@@ -55,7 +61,8 @@ func (s *sampler) run(ctx context.Context, p *gosrc.Program, number int) (failed
 			changes = append(changes, s.rand.IntN(s.length))
 		}
 	}
-	for len(s.steps) < maxSteps {
+	for len(s.steps) < s.limit {
+		s.m.(*machine.Machine).Forget()
 		if len(s.steps)%256 == 255 && ctx.Err() != nil {
 			return false, false
 		}
@@ -73,6 +80,7 @@ func (s *sampler) run(ctx context.Context, p *gosrc.Program, number int) (failed
 			return false, false
 		}
 	}
+	s.limit = min(8*s.limit, maxSample)
 	return false, false
 }
 
@@ -92,17 +100,14 @@ func (s *sampler) step(pct, lower bool) system.Outcome {
 	for len(s.prio) < n {
 		s.prio = append(s.prio, s.rand.IntN(1<<20)+1)
 	}
-	s.order = s.order[:0]
-	for t := range n {
-		s.order = append(s.order, t)
-	}
+	s.order = s.m.(*machine.Machine).Living(s.order[:0])
 	if pct {
 		slices.SortStableFunc(s.order, func(a, b int) int { return s.prio[b] - s.prio[a] })
 	} else {
-		s.rand.Shuffle(n, func(i, j int) { s.order[i], s.order[j] = s.order[j], s.order[i] })
+		s.rand.Shuffle(len(s.order), func(i, j int) { s.order[i], s.order[j] = s.order[j], s.order[i] })
 	}
 	mark := s.m.Mark()
-	var out system.Outcome
+	out := system.Outcome{Kind: system.Ended}
 	for _, t := range s.order {
 		first := uint64(0)
 		draws := s.m.(*machine.Machine).Draws(t)

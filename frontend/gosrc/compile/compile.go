@@ -186,6 +186,18 @@ func (c *compiler) function() {
 	for _, p := range c.patches {
 		f.Code[p.instr].N = c.start[p.block]
 	}
+	// A computation may be interrupted where blocks begin.
+	for _, b := range fn.Blocks {
+		if _, ok := f.points[c.start[b.Index]]; ok {
+			continue
+		}
+		for _, i := range b.Instrs {
+			if _, phi := i.(*ssa.Phi); !phi {
+				f.points[c.start[b.Index]] = i
+				break
+			}
+		}
+	}
 	if fn.Recover != nil {
 		f.Recover = c.start[fn.Recover.Index]
 	}

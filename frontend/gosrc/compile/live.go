@@ -57,6 +57,10 @@ func (f *Func) LiveInRecover() []Slot { return f.liveAt(liveKey{0, liveRecovered
 // about to execute the instruction pc.
 func (f *Func) Live(pc int32) []Slot { return f.liveAt(liveKey{pc, liveHere}) }
 
+// Interruptible tells whether a function may be interrupted before the instruction pc:
+// it is known what is live there.
+func (f *Func) Interruptible(pc int32) bool { return f.points[pc] != nil }
+
 func (f *Func) liveAt(key liveKey) []Slot {
 	f.live.mu.Lock()
 	defer f.live.mu.Unlock()

@@ -15,6 +15,11 @@ package machine
 
 const manyReads = 1 << 63
 
+// accessCost is what an access to memory that others can reach takes of the budget of a
+// step: a computation with many of them may wait for another goroutine, and lets it go
+// on.
+const accessCost = stepBudget / 5000
+
 func epoch(g *goroutine) uint64 { return uint64(g.number+1)<<32 | uint64(g.tick) }
 
 // newClock makes room for a vector clock.
@@ -120,6 +125,8 @@ func (m *Machine) setSync(a uint32, h uint32) {
 
 // access records that g reads or writes n words at p, and looks for races.
 func (m *Machine) access(g *goroutine, p uint64, n int, write bool) {
+	m.budget -= accessCost
+	m.met = true
 	e := epoch(g)
 	a := m.addr(p)
 	races := m.sys.races

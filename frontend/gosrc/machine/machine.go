@@ -222,6 +222,7 @@ type Machine struct {
 	output   []byte // what was printed, if it is collected
 	collect  bool
 	budget   int64
+	met      bool // this step has come to memory that others can reach
 	setup    bool // the initialisers run
 	told     told
 	action   uint64
@@ -233,6 +234,14 @@ type Machine struct {
 
 // Mark implements [system.Machine].
 func (m *Machine) Mark() system.Mark { return system.Mark(len(m.log)) }
+
+// Forget drops the undo log: no step before is taken back.
+func (m *Machine) Forget() {
+	m.log, m.words, m.frames, m.states, m.tops = m.log[:0], m.words[:0], m.frames[:0], m.states[:0], m.tops[:0]
+	for _, g := range m.gors {
+		g.saved = len(g.frames)
+	}
+}
 
 // Rewind implements [system.Machine].
 func (m *Machine) Rewind(mark system.Mark) {

@@ -377,6 +377,16 @@ func (m *Machine) Alive(t int) bool {
 	return t < len(m.gors) && m.gors[t].status == alive && !m.gors[t].daemon
 }
 
+// Living appends the numbers of the threads that have not ended.
+func (m *Machine) Living(ts []int) []int {
+	for t, g := range m.gors {
+		if g.status == alive {
+			ts = append(ts, t)
+		}
+	}
+	return ts
+}
+
 // Stuck tells whether some goroutine waits for ever, and whether the first one
 // does; nobody can run.
 func (m *Machine) Stuck() (some, first bool) {

@@ -15,6 +15,7 @@ const (
 	atSync  stop = iota // the next instruction synchronises
 	atEnd               // the goroutine has ended
 	atFault             // it has violated a property
+	atTurn              // it computes on and on, and lets others go on
 )
 
 func norm(k compile.Kind, v uint64) uint64 {
@@ -45,6 +46,11 @@ func flag(b bool) (w uint64) {
 	}
 	return 0
 }
+
+// turn tells whether a computation is interrupted before the instruction pc. It may wait
+// for another goroutine without synchronising, if it looks at memory that others
+// can reach.
+func (m *Machine) turn(fn *compile.Func, pc int32) bool { return m.met && fn.Interruptible(pc) }
 
 // run computes until the next instruction synchronises. Each call of a function, and
 // each return, loads the frame anew.
@@ -221,7 +227,10 @@ func (m *Machine) run(g *goroutine) stop {
 				r[i.A] = r[i.B+1]
 			case compile.Jump:
 				if i.N <= pc && m.budget < 0 {
-					f.pc = pc
+					f.pc = i.N
+					if m.turn(fn, i.N) {
+						return atTurn
+					}
 					m.exhausted(g)
 					return atFault
 				}
@@ -232,8 +241,13 @@ func (m *Machine) run(g *goroutine) stop {
 					pc = i.N
 					if m.budget < 0 {
 						f.pc = pc
-						m.exhausted(g)
-						return atFault
+						if m.turn(fn, pc) {
+							return atTurn
+						}
+						if m.budget < -stepBudget || !m.met {
+							m.exhausted(g)
+							return atFault
+						}
 					}
 					continue
 				}
@@ -242,8 +256,13 @@ func (m *Machine) run(g *goroutine) stop {
 					pc = i.N
 					if m.budget < 0 {
 						f.pc = pc
-						m.exhausted(g)
-						return atFault
+						if m.turn(fn, pc) {
+							return atTurn
+						}
+						if m.budget < -stepBudget || !m.met {
+							m.exhausted(g)
+							return atFault
+						}
 					}
 					continue
 				}

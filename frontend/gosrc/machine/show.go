@@ -472,6 +472,9 @@ func (m *Machine) doing(g *goroutine) string {
 	if g.delivered {
 		return "goes on"
 	}
+	if !i.Op.Synchronises() {
+		return "goes on computing"
+	}
 	switch i.Op {
 	case compile.Go:
 		name := f.fn.Calls[i.N].Name

@@ -259,7 +259,7 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 		}
 	}
 	m.cur = g
-	m.budget = stepBudget
+	m.budget, m.met = stepBudget, false
 	m.action = uint64(t) << 48
 	if g.unstarted {
 		m.touch(m.exists(g.number), false)
@@ -272,6 +272,13 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	if g.delivered {
 		m.begin(g)
 		m.resume(g, i, r)
+		return m.finish(g)
+	}
+	if !i.Op.Synchronises() { // it was interrupted
+		if alt > 0 {
+			return system.Outcome{Kind: system.Blocked}
+		}
+		m.begin(g)
 		return m.finish(g)
 	}
 	alts := m.alternatives(g, i, r)

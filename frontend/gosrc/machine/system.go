@@ -172,7 +172,7 @@ func (s *System) begin(fn *compile.Func, args []uint64) error {
 func (m *Machine) initialise(g *goroutine, fn *compile.Func) error {
 	m.push(g, fn, -1)
 	for {
-		m.budget = stepBudget
+		m.budget, m.met = stepBudget, false
 		moved := false
 		g.status = alive
 		if i := g.pending(); i != nil && !i.Op.Synchronises() {
