@@ -62,6 +62,9 @@ type Result struct {
 	// Fixed names choices of the run-time of which one alternative was
 	// explored: map order, random numbers.
 	Fixed []string
+	// Slow is a failure that a slow machine would see: a time-out of the test itself that
+	// expires while somebody can run. It is no verdict, see [Run].
+	Slow *Failure
 	// Failure is the failure that was found, or nil.
 	Failure *Failure
 	// Outcomes are the ends of all executions if the program was made with

@@ -24,8 +24,48 @@ import (
 	"cpor/workers"
 )
 
-// Run explores a program.
+// Run explores a program. If a test says by t.Error or t.Fatal that it has failed, and
+// that needed time to pass while somebody could run, it may be a time-out of the test
+// itself that has expired too early. With [gosrc.AutoTime] such a failure counts if it
+// is found as well when time passes only when nobody can run. Otherwise the result's
+// Slow tells of it, and the search goes on without it.
 func Run(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) {
+	start := time.Now()
+	res, err := explore(ctx, p, o)
+	if err != nil || !p.SlowAllowed() || res.Failure == nil || res.Failure.Kind != Failed || res.Failure.Note == "" {
+		return res, err
+	}
+	slow := res.Failure
+	left := func(share time.Duration) Options {
+		l := o
+		if o.Timeout > 0 {
+			l.Timeout = max(time.Millisecond, (o.Timeout-time.Since(start))*share/100)
+		}
+		return l
+	}
+	samples := res.Samples
+	for i, with := range []func() (*gosrc.Program, error){p.Idle, p.WithoutSlow} {
+		q, err := with()
+		if err != nil {
+			return nil, err
+		}
+		if res, err = explore(ctx, q, left(time.Duration(40+60*i))); err != nil {
+			return nil, err
+		}
+		samples += res.Samples
+		if res.Failure != nil {
+			break
+		}
+	}
+	res.Samples, res.Duration = samples, time.Since(start)
+	if res.Failure == nil {
+		res.Slow = slow
+	}
+	return res, nil
+}
+
+// explore explores a program as it is.
+func explore(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) {
 	r := &run{p: p, o: o, start: time.Now(), res: &Result{}}
 	r.o.Engine = cmp.Or(o.Engine, Auto)
 	ctx, cancel := context.WithCancel(ctx)
@@ -99,6 +139,7 @@ type run struct {
 	o     Options
 	start time.Time
 	res   *Result
+	limit int // how long schedules at random may be by now
 }
 
 // options are what the engines of the kernel are asked for.
@@ -219,8 +260,10 @@ func (r *run) beside(ctx context.Context, seed uint64, search func(context.Conte
 			}
 		}()
 		s := newSampler(r.p, r.o.Seed+seed)
+		s.limit = max(s.limit, r.limit)
 		for i := 0; ctx.Err() == nil; i++ {
 			failed, _ := s.run(ctx, r.p, i)
+			r.limit = s.limit
 			if r.p.Unsupported() != nil || r.p.GaveUp() != "" {
 				cancel()
 				return
@@ -261,6 +304,7 @@ func (r *run) random(ctx context.Context) error {
 // sample runs one execution at random; stop tells whether that was enough.
 func (r *run) sample(ctx context.Context, s *sampler, i int) (stop bool, err error) {
 	failed, _ := s.run(ctx, r.p, i)
+	r.limit = s.limit
 	if r.p.Unsupported() != nil || r.p.GaveUp() != "" {
 		return true, nil
 	}

@@ -44,6 +44,25 @@ func (p *Program) WithoutRaces() (*Program, error) {
 	return p.again(e)
 }
 
+// SlowAllowed tells whether a test may call t.Error or t.Fatal because time has passed
+// while somebody could run.
+func (p *Program) SlowAllowed() bool { return p.how.Time == "" || p.how.Time == AutoTime }
+
+// Idle returns the same program, whose time passes only when nobody can run.
+func (p *Program) Idle() (*Program, error) {
+	e := p.how
+	e.Time = IdleTime
+	return p.again(e)
+}
+
+// WithoutSlow returns the same program; executions end quietly where the test calls
+// t.Error or t.Fatal.
+func (p *Program) WithoutSlow() (*Program, error) {
+	e := p.how
+	e.NoFailed = true
+	return p.again(e)
+}
+
 // Test makes a system of a test function.
 func (c *Compiled) Test(name string, e Explore) (*Program, error) {
 	for _, r := range c.p.Roots {
@@ -108,9 +127,9 @@ func program(s *machine.System, name string, err error) (*Program, error) {
 
 func (e Explore) options() (machine.Options, error) {
 	switch e.Time {
-	case "", AnyTime, IdleTime:
+	case "", AutoTime, AnyTime, IdleTime:
 	default:
-		return machine.Options{}, fmt.Errorf("-time %s: want any or idle", e.Time)
+		return machine.Options{}, fmt.Errorf("-time %s: want auto, any or idle", e.Time)
 	}
 	if e.Maps {
 		return machine.Options{}, errors.New("-choices map is not there yet: maps are ranged over in the order of insertion")
@@ -119,7 +138,7 @@ func (e Explore) options() (machine.Options, error) {
 	if err != nil {
 		return machine.Options{}, err
 	}
-	return machine.Options{NoRaces: e.NoRaces, NoLeaks: e.NoLeaks, Outcomes: e.Outcomes, Idle: e.Time == IdleTime, Short: e.Short, Chosen: chosen}, nil
+	return machine.Options{NoRaces: e.NoRaces, NoLeaks: e.NoLeaks, Outcomes: e.Outcomes, Idle: e.Time == IdleTime, Short: e.Short, NoFailed: e.NoFailed, Chosen: chosen}, nil
 }
 
 func unsupported(u *machine.Unsupported) *Unsupported {

@@ -12,6 +12,9 @@ type Time string
 
 // The ways.
 const (
+	// AutoTime is AnyTime, but a test that calls t.Error or t.Fatal because of that has not
+	// failed.
+	AutoTime Time = "auto"
 	// AnyTime: an armed timer may fire at any later step, in the order of the
 	// deadlines, equal ones in every order.
 	AnyTime Time = "any"
@@ -21,7 +24,7 @@ const (
 
 // Explore says what is explored of a program. The zero value is the default.
 type Explore struct {
-	Time Time // empty: AnyTime
+	Time Time // empty: AutoTime
 	// NoRaces leaves out the check for data races; searches that store states
 	// need that.
 	NoRaces bool
@@ -33,6 +36,8 @@ type Explore struct {
 	// Run and Skip choose subtests, as the flags of go test do.
 	Run, Skip string
 	Short     bool // what testing.Short returns
+	// NoFailed ends an execution quietly where the test calls t.Error or t.Fatal.
+	NoFailed bool `json:",omitempty"`
 	// Outcomes makes output a part of the state: prints of different goroutines are
 	// explored in every order, and each execution's output can be told.
 	Outcomes bool

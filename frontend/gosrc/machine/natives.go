@@ -322,6 +322,13 @@ func init() {
 	}})
 	plain("internal/cpor.Ordered", func(m *Machine, g *goroutine, r []uint64) { r[0] = flag(m.sys.o.Outcomes && !m.setup) })
 	plain("internal/cpor.Fail", func(m *Machine, g *goroutine, r []uint64) {
+		if m.sys.o.NoFailed {
+			m.exited = true
+			m.touch(m.loc(locName{kind: aliveLoc}), true)
+			g.status = ended
+			g.frames = g.frames[:0]
+			return
+		}
 		m.violate(g, Failed, m.text(r[0]), m.stackOf(g))
 	})
 	plain("internal/cpor.Crash", func(m *Machine, g *goroutine, r []uint64) {

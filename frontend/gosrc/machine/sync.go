@@ -252,7 +252,7 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	if g.status != alive {
 		return system.Outcome{Kind: system.Ended}
 	}
-	if m.sys.ends {
+	if m.sys.ends || m.sys.o.NoFailed {
 		m.touch(m.loc(locName{kind: aliveLoc}), false)
 		if m.exited {
 			return system.Outcome{Kind: system.Blocked, AtEnd: true}

@@ -27,6 +27,8 @@ type Options struct {
 	// Idle lets time pass only when nobody can run. It is so as well in programs that
 	// use package testing/synctest.
 	Idle bool
+	// NoFailed ends an execution quietly where the test fails.
+	NoFailed bool
 	// Short is what testing.Short returns.
 	Short bool
 	// Chosen tells whether a subtest is run; nil: all.

@@ -95,7 +95,7 @@ func (c *config) define() {
 	f.DurationVar(&c.timeout, "timeout", 30*time.Second, "for each test: what has not been covered after this `time` makes it incomplete; 0 is no limit")
 	f.IntVar(&c.workers, "workers", runtime.GOMAXPROCS(0), "the `number` of workers that search at the same time (default: the number of CPUs)")
 	f.Var((*cliflag.Size)(&c.maxMemory), "max-memory", "end the search before the process takes more memory than this `size`, such as 500MB or 2GiB")
-	f.StringVar(&c.time, "time", "any", "`when` timers fire: any: time may pass at any point, as on a slow machine; idle: only when nobody can run")
+	f.StringVar(&c.time, "time", "auto", "`when` timers fire: any: time may pass at any point, as on a slow machine; idle: only when nobody can run; auto: as any, but a test that calls t.Error or t.Fatal because of that has not failed")
 	f.StringVar(&c.choices, "choices", "", "`what` of the run time is explored beside the schedules: map, the order of iteration over maps")
 	f.StringVar(&c.search, "search", "auto", "`how`: "+searches()+"; full and cartesian store states and find no data races")
 	f.Uint64Var(&c.seed, "seed", 0, "the `number` that the schedules at random begin with")
@@ -137,10 +137,10 @@ func (c *config) parse(args []string) error {
 		return errors.New("-replay needs the name of a file")
 	}
 	switch c.time {
-	case "any", "idle":
+	case "auto", "any", "idle":
 		c.explore.Time = gosrc.Time(c.time)
 	default:
-		return fmt.Errorf("-time %s: want any or idle", c.time)
+		return fmt.Errorf("-time %s: want auto, any or idle", c.time)
 	}
 	switch c.choices {
 	case "":

@@ -207,6 +207,9 @@ func (s *session) one(c *gosrc.Compiled, p *gosrc.Package, test string) outcome 
 	default:
 		o.verdict, o.summary = unfinished, explored(res)+", no failure; "+res.Reason+fixed(res)
 	}
+	if err == nil && res.Slow != nil {
+		o.summary += "; " + s.relative(fmt.Sprintf("on a slow machine the test itself may say %q (%s:%d): it needs time to pass while somebody could run (-time any shows it)", res.Slow.Message, res.Slow.Pos.File, res.Slow.Pos.Line))
+	}
 	switch o.verdict {
 	case failing:
 		s.failed++
