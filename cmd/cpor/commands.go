@@ -27,6 +27,8 @@ func commands() []*command {
 		{name: "run", summary: "search a model for violations", run: runCommand, help: runHelp},
 		{name: "resume", summary: "go on with a search from its checkpoint", run: resumeCommand, help: resumeHelp},
 		{name: "check", summary: "look for mistakes in a model without running it", run: checkCommand, help: checkHelp},
+		{name: "explore", summary: "explore a model by hand, in a page in the browser", run: exploreCommand, help: exploreHelp},
+		{name: "view", summary: "look at a trace or a result in a page in the browser", run: viewCommand, help: viewHelp},
 	}, append(elsewhere,
 		&command{name: "help", summary: "print help", run: helpCommand, help: overview},
 		&command{name: "version", summary: "print the version of cpor", run: versionCommand, help: func(w io.Writer) {

@@ -98,37 +98,46 @@ func (c *runConfig) define() *cliflag.Set {
 	})
 	c.defineEngineFlags(f)
 	c.own = map[string]string{}
+	defineFrontEndFlags(f, c.own)
+	return f
+}
+
+// defineFrontEndFlags defines the flags of the front ends, which are put into own, but
+// those without.
+func defineFrontEndFlags(f *cliflag.Set, own map[string]string, without ...string) {
 	for _, fe := range frontend.FrontEnds() {
 		var names []string
-		for _, own := range fe.Flags {
+		for _, g := range fe.Flags {
+			if slices.Contains(without, g.Name) {
+				continue
+			}
 			set := func(s string) error {
-				if own.Bool && s == "false" {
-					delete(c.own, own.Name)
+				if g.Bool && s == "false" {
+					delete(own, g.Name)
 					return nil
 				}
-				c.own[own.Name] = s
-				if own.Check != nil {
-					return own.Check(s)
+				own[g.Name] = s
+				if g.Check != nil {
+					return g.Check(s)
 				}
 				return nil
 			}
-			if own.Bool {
-				f.BoolFunc(own.Name, own.Usage, func(s string) error {
+			if g.Bool {
+				f.BoolFunc(g.Name, g.Usage, func(s string) error {
 					if _, err := engine.ParseBool(false, s); err != nil {
 						return err
 					}
 					return set(s)
 				})
 			} else {
-				f.Func(own.Name, own.Usage, set)
+				f.Func(g.Name, g.Usage, set)
 			}
-			names = append(names, own.Name)
+			names = append(names, g.Name)
 		}
 		if names != nil {
 			f.Group("Models in "+fe.Name+":", names...)
 		}
 	}
-	return f
 }
 
 // defineParams defines -D, which collects NAME=VALUE.

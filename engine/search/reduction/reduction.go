@@ -77,8 +77,28 @@ type Plan struct {
 	How, Figures func() []engine.Figure
 }
 
+// registered are the reductions by name.
+var registered = map[string]*Reduction{}
+
 // Register enters a reduction. Its package calls it when it is initialised.
-func Register(r Reduction) { engine.Register(r.entry()) }
+func Register(r Reduction) {
+	engine.Register(r.entry())
+	registered[r.Name] = &r
+}
+
+// Expanders returns the factory of a reduction's expanders, for those who run the
+// search themselves, to watch what it does. The error says that there is no such
+// reduction, or why it cannot explore the task's system.
+func Expanders(name string, t *engine.Task) (search.Factory, error) {
+	r := registered[name]
+	if r == nil {
+		return nil, engine.Unknown(Mode, name)
+	}
+	if r.OnLocks {
+		return nil, &engine.OptionError{Message: "-por " + name + " rests on the locking discipline, which is checked only with the whole search around it"}
+	}
+	return r.Plan(t, nil).Factory(t.System)
+}
 
 func (r Reduction) entry() engine.Entry {
 	e := r.Entry

@@ -1,0 +1,482 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"image/png"
+	"iter"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// screenshots are the pictures of docs/explore.md, which the test of the page makes.
+var screenshots = flag.String("screenshots", "", "put the browser's pictures of the page into this `directory` (the documentation's: ../../docs/explore)")
+
+// browsers are the names under which there may be a browser that chromedp drives.
+var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
+
+// findBrowser returns the path of a browser, and skips the test if there is none.
+func findBrowser(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a browser takes seconds to start")
+	}
+	for _, name := range browsers {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Skipf("THE PAGE IS NOT TESTED: none of %s is installed", strings.Join(browsers, ", "))
+	return ""
+}
+
+// patience is how long anything of the browser may take on a machine that has other
+// things to do.
+const patience = 3 * time.Minute
+
+// startPage runs a command that serves a page until the test ends, and returns the address.
+func startPage(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	c := exec.Command("cpor", args...)
+	c.Dir = dir
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if runtime.GOOS == "windows" {
+			c.Process.Kill()
+			c.Wait()
+			return
+		}
+		c.Process.Signal(os.Interrupt)
+		if err := c.Wait(); err != nil {
+			t.Errorf("cpor %s: after the interruption: %v\n%s", strings.Join(args, " "), err, stderr.String())
+		}
+	})
+	var address string
+	if _, err := fmt.Fscanln(out, &address); err != nil {
+		t.Fatalf("cpor %s printed no address: %v\n%s", strings.Join(args, " "), err, stderr.String())
+	}
+	return address
+}
+
+// tab is a tab of the browser.
+type tab struct {
+	*testing.T
+	ctx     context.Context
+	console iter.Seq2[chromedp.ConsoleMessage, error]
+}
+
+// lastWord ends the messages that complaints reads.
+const lastWord = "that was all"
+
+// complaints fails the test if a script of the page has thrown an exception or has been
+// refused something by the policy of the page. What the server refuses on purpose is in
+// the browser's log, too.
+func (b *tab) complaints() {
+	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf("console.log(%q)", lastWord)))
+	for m, err := range b.console {
+		switch {
+		case err != nil:
+			b.Errorf("the browser: %v", err)
+			return
+		case m.Text == lastWord:
+			return
+		case m.IsException(), m.Type == "error" && m.Source != "network":
+			b.Errorf("the page: %v", m)
+		}
+	}
+}
+
+// openTab opens a tab on an address. What its scripts complain about fails the test.
+func openTab(t *testing.T, browser context.Context, address string) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(browser)
+	t.Cleanup(cancel)
+	b := &tab{T: t, ctx: ctx, console: chromedp.Console(ctx)}
+	t.Cleanup(b.complaints)
+	b.size(1200, 720)
+	b.do(chromedp.Navigate(address))
+	return b
+}
+
+func startBrowser(t *testing.T) context.Context {
+	path := findBrowser(t)
+	opts := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.Flag("force-color-profile", "srgb"), chromedp.WSURLReadTimeout(patience))
+	alloc, cancel := chromedp.NewExecAllocator(context.Background(), opts...)
+	t.Cleanup(cancel)
+	ctx, cancel := chromedp.NewContext(alloc)
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("%s does not start: %v", path, err)
+	}
+	return ctx
+}
+
+// do runs actions.
+func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		b.Fatalf("the browser: %v\nthe page shows: %s", err, b.page())
+	}
+}
+
+// page returns the texts of the page, for messages.
+func (b *tab) page() string {
+	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("document.body.innerText"))
+	if err != nil {
+		return err.Error()
+	}
+	return text
+}
+
+func (b *tab) size(width, height int64) {
+	b.do(chromedp.EmulateViewport(width, height))
+}
+
+// waitText waits until an element has a text in it.
+func (b *tab) waitText(selector, text string) {
+	b.Helper()
+	q, _ := json.Marshal(selector)
+	s, _ := json.Marshal(text)
+	b.wait(fmt.Sprintf("[...document.querySelectorAll(%s)].some(e => e.checkVisibility() && e.innerText.includes(%s))", q, s), fmt.Sprintf("%s shows %q", selector, text))
+}
+
+// wait waits until an expression is true.
+func (b *tab) wait(expr, what string) {
+	b.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		if value[bool](b, "Boolean("+expr+")") {
+			return
+		}
+		if time.Now().After(end) {
+			b.Fatalf("it never happens that %s; the page shows:\n%s", what, b.page())
+		}
+	}
+}
+
+func (b *tab) click(selector string) {
+	b.Helper()
+	b.do(chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+}
+
+// pick chooses in a list.
+func (b *tab) pick(selector, choice string) {
+	b.Helper()
+	q, _ := json.Marshal(selector)
+	v, _ := json.Marshal(choice)
+	if !value[bool](b, fmt.Sprintf(`(() => {
+		const s = document.querySelector(%s);
+		const o = [...s.options].find(o => o.value === %s || o.textContent === %s);
+		if (!o) return false;
+		s.value = o.value;
+		s.dispatchEvent(new Event("change"));
+		return true;
+	})()`, q, v, v)) {
+		b.Fatalf("%s has no choice %s", selector, choice)
+	}
+}
+
+// press presses a key with no field in focus.
+func (b *tab) press(keys string) {
+	b.Helper()
+	b.run("document.activeElement.blur()")
+	b.do(chromedp.KeyEvent(keys))
+}
+
+// value returns the value of an expression.
+func value[V any](b *tab, expr string) V {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[V](expr))
+	if err != nil {
+		b.Fatalf("the browser: %v\nthe page shows: %s", err, b.page())
+	}
+	return v
+}
+
+// run executes statements.
+func (b *tab) run(code string) {
+	b.Helper()
+	b.do(chromedp.Evaluate[chromedp.Void](code))
+}
+
+// enter puts a text into a field.
+func (b *tab) enter(selector, text string) {
+	b.Helper()
+	q, _ := json.Marshal(selector)
+	v, _ := json.Marshal(text)
+	b.run(fmt.Sprintf(`{ const f = document.querySelector(%s); f.value = %s; f.dispatchEvent(new Event("input")); }`, q, v))
+}
+
+// theme sets the theme that the system prefers.
+func (b *tab) theme(name string) {
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// maxPicture bounds the pictures of the documentation, in bytes.
+const maxPicture = 150_000
+
+// picture takes a picture of the page. It must not be of one colour, and nothing may be
+// wider than the page.
+func (b *tab) picture(name string) {
+	b.Helper()
+	b.wait("document.documentElement.scrollWidth <= window.innerWidth", name+" is not wider than the page")
+	b.run("document.activeElement.blur()")
+	b.wait("document.getAnimations().length === 0", "transitions are over")
+	raw, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		b.Fatal(err)
+	}
+	img, err := png.Decode(bytes.NewReader(raw))
+	if err != nil {
+		b.Fatal(err)
+	}
+	colours := map[[3]uint32]bool{}
+	for y := img.Bounds().Min.Y; y < img.Bounds().Max.Y; y += 3 {
+		for x := img.Bounds().Min.X; x < img.Bounds().Max.X; x += 3 {
+			r, g, bl, _ := img.At(x, y).RGBA()
+			colours[[3]uint32{r, g, bl}] = true
+		}
+	}
+	if len(colours) < 8 {
+		b.Errorf("%s: the page is empty: %d colours", name, len(colours))
+	}
+	if *screenshots == "" {
+		return
+	}
+	var small bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, img); err != nil {
+		b.Fatal(err)
+	}
+	if small.Len() > maxPicture {
+		b.Errorf("%s.png has %d bytes, more than %d", name, small.Len(), maxPicture)
+	}
+	if err := os.MkdirAll(*screenshots, 0o777); err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(*screenshots, name+".png"), small.Bytes(), 0o666); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// TestBrowser clicks through every view of the page in a real browser.
+func TestBrowser(t *testing.T) {
+	browser := startBrowser(t)
+	dir := mirror(t)
+	work := t.TempDir()
+	keep := func(name string, args ...string) string {
+		out, _ := runCpor(t, dir, args)
+		path := filepath.Join(work, name)
+		if err := os.WriteFile(path, []byte(out), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	t.Run("trace", func(t *testing.T) {
+		file := filepath.Join(work, "peterson.json")
+		runCpor(t, dir, []string{"run", "-workers", "1", "-q", "-trace", file, "docs/tutorial/peterson-wrong.model"})
+		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
+		b.theme("light")
+		b.waitText(".headline", "invariant mutual_exclusion does not hold")
+		b.waitText(".columns", "Process[1]")
+		b.waitText("#where", "step 0 of 6")
+		// The keys move, and the address follows.
+		b.press(kb.ArrowDown)
+		b.press(kb.ArrowDown)
+		b.waitText("#where", "step 2 of 6")
+		b.wait("location.hash.includes('step=2')", "the address has the step")
+		b.waitText("#state .changed", "turn")
+		b.press(kb.End)
+		b.waitText("#where", "step 6 of 6")
+		b.waitText("#source .srcline.done", "await(!flag[other] || turn == me)")
+		b.waitText("#source .badge", "Process[0]")
+		b.press(kb.Home)
+		b.waitText("#where", "step 0 of 6")
+		b.press("/")
+		b.wait("document.activeElement.id === 'filter'", "/ leads to the search field")
+		b.enter("#filter", "") // the driver sends the character beside the key, which browsers do not
+		b.do(chromedp.KeyEvent("flag"))
+		b.do(chromedp.KeyEvent(kb.Enter))
+		b.waitText("#where", "step 3 of 6")
+		b.click("#last")
+		b.waitText("#where", "step 6 of 6")
+		b.enter("#filter", "")
+		b.picture("trace")
+		// Dependencies are shown for the row under the pointer.
+		b.run("document.querySelector('[data-row=\"3\"]').dispatchEvent(new MouseEvent('mouseenter'))")
+		b.wait("document.querySelectorAll('.depends').length > 0 && document.querySelector('.row.past')", "dependencies are drawn")
+		b.press(kb.Escape)
+		b.enter("#slider", "3")
+		b.waitText("#where", "step 3 of 6")
+		// An address that somebody has sent.
+		b.run("location.hash = '#view=execution&doc=0&step=4'")
+		b.waitText("#where", "step 4 of 6")
+		b.theme("dark")
+		b.wait("document.documentElement.dataset.theme === 'dark'", "the theme follows the system")
+		b.press(kb.End)
+		b.picture("trace-dark")
+		b.click("#theme")
+		b.wait("document.documentElement.dataset.theme === 'light'", "the switch changes the theme")
+		b.run("localStorage.clear()")
+		b.theme("light")
+		b.size(400, 860)
+		b.picture("trace-narrow")
+	})
+	t.Run("by hand", func(t *testing.T) {
+		b := openTab(t, browser, startPage(t, dir, "explore", "-no-browser", "docs/tutorial/counter.model"))
+		b.waitText("#moves", "Counter[0]")
+		b.waitText("#where", "the beginning")
+		b.click(`.move[data-thread="Counter[0]"]`)
+		b.waitText("#where", "step 1 of 1")
+		b.click(`.move[data-thread="Counter[1]"]`)
+		b.waitText("#where", "step 2 of 2")
+		b.press(kb.ArrowLeft)
+		b.waitText("#where", "step 1 of 2")
+		// Another way: what was ahead is forgotten.
+		b.click(`.move[data-thread="Counter[0]"]`)
+		b.waitText("#where", "step 2 of 2")
+		b.wait("location.hash.includes('path=0:0,0')", "the address has the path")
+		b.do(chromedp.NavigateBack())
+		b.wait("location.hash.includes('path=0:0,1')", "the browser's back button goes back")
+		b.enter("#predicate", "counter == 7")
+		b.click("#jump")
+		b.waitText("#message", "no state that can be reached from here satisfies it")
+		b.press(kb.Home)
+		b.waitText("#where", "step 0 of")
+		b.enter("#predicate", "counter == 1 && done == 2")
+		b.click("#jump")
+		b.waitText("#where", "step 6 of 6")
+		b.waitText(".row.violation", "an update was lost")
+		// Compare it with the state two steps before.
+		b.click("#mark")
+		b.press(kb.ArrowUp)
+		b.press(kb.ArrowUp)
+		b.waitText("#state", "differ")
+		b.waitText("#state .mark", "≠")
+		b.picture("compare")
+		b.click("#mark")
+		b.press(kb.Home)
+		b.press(kb.ArrowDown)
+		b.press(kb.ArrowDown)
+		b.picture("explore")
+		b.enter("#predicate", "countr == 1")
+		b.click("#jump")
+		b.waitText("#message", "did you mean counter?")
+		// Search from here.
+		b.click("#searchhere")
+		b.waitText("#search .here", "from the state after 2 steps")
+		b.click("#start")
+		b.waitText("#status", "violation found")
+		b.click(".found")
+		b.waitText(".headline", "an update was lost")
+		b.wait("document.querySelector('#where').innerText.startsWith('step 6')", "the way there stands in front")
+	})
+	t.Run("search", func(t *testing.T) {
+		b := openTab(t, browser, startPage(t, dir, "explore", "-no-browser", "-D", "R=3", "-D", "N=28", "benchmarks/robots.model"))
+		b.click("#tab-search")
+		b.waitText("#status", "No search was started yet")
+		b.pick("#kind", "none")
+		b.enter("#flags", "-workers 1 -checkpoint kept")
+		b.click("#start")
+		b.wait("document.querySelectorAll('.chart .curve').length === 6 && (document.querySelector('.chart .curve').getAttribute('d').match(/L/g) ?? []).length > 3", "curves are drawn")
+		b.picture("search")
+		b.click("#stop")
+		b.waitText("#status", "incomplete: stopped by hand; no violation so far")
+		if _, err := os.Stat(filepath.Join(dir, "kept", "checkpoint")); err != nil {
+			t.Errorf("there is no checkpoint: %v", err)
+		}
+		b.enter("#flags", "-max-states x")
+		b.click("#start")
+		b.waitText("#message", "-max-states x: want a number")
+		b.enter("#flags", "-json")
+		b.click("#start")
+		b.waitText("#message", "-json has no meaning for a search of the page")
+		// With so large an N the robots meet where they should not.
+		b.enter("#flags", "")
+		b.pick("#kind", "cartesian")
+		b.click("#start")
+		b.waitText("#status", "cartesian: ✗ violation found")
+		b.waitText(".found", "robots meet off their rows")
+		b.size(400, 860)
+		b.picture("search-narrow")
+	})
+	t.Run("graph", func(t *testing.T) {
+		b := openTab(t, browser, startPage(t, dir, "explore", "-no-browser", "docs/tutorial/peterson.model"))
+		b.click("#tab-graph")
+		b.waitText("#stats", "cartesian covers 13 of")
+		b.click(`#canvas [data-node="3"]`)
+		b.wait("document.querySelector('#detail .vars')", "the state is shown")
+		b.picture("graph")
+		b.theme("dark")
+		b.picture("graph-dark")
+		b.pick("#por", "all states")
+		b.waitText("#stats", "transitions.")
+		b.wait("!document.querySelector('.node.left:not(.legend *)')", "nothing is left out of all states")
+		b.click(`#canvas [data-node="5"]`)
+		b.click("#opennode")
+		b.waitText("#where", "step")
+		b.click("#tab-search")
+		b.click("#start")
+		b.waitText("#status", "cartesian: ✓ no violation; everything was covered")
+	})
+	t.Run("lasso", func(t *testing.T) {
+		file := keep("lasso.json", "run", "-json", "-workers", "1", "-ltl", "all", "-D", "WAVES=1", "benchmarks/mattern.model")
+		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
+		b.waitText(".headline", "does not hold")
+		b.wait("document.querySelector('.loop, .looptext')", "the loop is drawn")
+		b.press(kb.End)
+		b.waitText("#state", "propositions")
+		b.picture("lasso")
+	})
+	t.Run("messages", func(t *testing.T) {
+		file := filepath.Join(work, "mailbox.json")
+		runCpor(t, dir, []string{"run", "-workers", "1", "-q", "-D", "REUSE=true", "-trace", file, "docs/explore/mailbox.model"})
+		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", "-D", "REUSE=true", file))
+		b.waitText(".headline", "both have the same ticket")
+		b.wait("document.querySelectorAll('.message').length >= 4", "each message is an arrow")
+		b.waitText("#steps", "send 1 to ask (2 of 2)")
+		b.press(kb.End)
+		b.waitText(".row.violation", "both have the same ticket")
+		b.picture("messages")
+		// Without the constant it is another model: only the file is shown, and why.
+		b = openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
+		b.waitText(".headline .note", "Only what stands in the file is shown")
+		b.wait("document.querySelectorAll('.message').length >= 4", "each message is an arrow")
+	})
+	t.Run("recorded", func(t *testing.T) {
+		file := keep("detect.json", "detect", "-json", "-quiet", "-poss", "exists i < j: i.crit && j.crit", "detect/benchmarks/mutex/testdata/majority.log")
+		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
+		b.wait("document.querySelector('.row')", "events are shown")
+		b.wait("document.querySelectorAll('.message').length > 0", "messages are drawn")
+		b.picture("recorded")
+	})
+}

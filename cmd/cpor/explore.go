@@ -1,0 +1,293 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/pkg/browser"
+
+	"cpor/engine"
+	"cpor/engine/search/reduction"
+	"cpor/explore"
+	"cpor/explore/page"
+	"cpor/frontend"
+	"cpor/frontend/model/source"
+	"cpor/internal/cliflag"
+)
+
+// pageConfig is what the flags of `cpor explore` and `cpor view` say.
+type pageConfig struct {
+	command   string
+	params    map[string]string
+	own       map[string]string // the flags of the front ends
+	noBrowser bool
+	port      int
+}
+
+func (c *pageConfig) define() *cliflag.Set {
+	f := cliflag.New(c.command)
+	c.params, c.own = map[string]string{}, map[string]string{}
+	defineParams(f, c.params)
+	f.BoolVar(&c.noBrowser, "no-browser", false, "open no browser, only print the address")
+	f.IntVar(&c.port, "port", 0, "serve the page on this `port` of 127.0.0.1 (default: any that is free)")
+	f.Group("Flags:", "D", "no-browser", "port")
+	defineFrontEndFlags(f, c.own, "replay") // that asks for an execution
+	return f
+}
+
+func exploreHelp(w io.Writer) {
+	fmt.Fprintln(w, `usage: cpor explore [flags] FILE.model
+
+Opens a page in the browser in which a model is explored by hand: take the
+transitions that are enabled, go back, jump to a state, search from there, watch
+a search, look at the state graph. The page is served on 127.0.0.1 to nobody
+else, until Ctrl-C.`)
+	(&pageConfig{command: "explore"}).define().Describe(w)
+}
+
+func viewHelp(w io.Writer) {
+	fmt.Fprintln(w, `usage: cpor view [flags] FILE.json [FILE.model]
+
+Opens a page in the browser that shows an execution step by step: a trace that
+"cpor run -trace FILE.json" has written, or the result that "cpor run -json" or
+"cpor detect -json" has printed. If the model is there, too, the whole state at
+each step is shown, and one can go on from there as with "cpor explore"; a trace
+whose constants were given with -D needs them again. The page is served on
+127.0.0.1 to nobody else, until Ctrl-C.`)
+	(&pageConfig{command: "view"}).define().Describe(w)
+}
+
+// parse reads the command line.
+func (c *pageConfig) parse(args []string, most int, what string) ([]string, error) {
+	files, err := c.define().Parse(args)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(files) == 0:
+		return nil, errors.New(what)
+	case len(files) > most:
+		return nil, fmt.Errorf("%d files are too many: %s", len(files), commandLine(files))
+	case c.port < 0 || c.port > 65535:
+		return nil, fmt.Errorf("-port %d: want a number from 1 to 65535", c.port)
+	}
+	return files, nil
+}
+
+// exploreCommand is `cpor explore`.
+func exploreCommand(e *env, args []string) int {
+	c := &pageConfig{command: "explore"}
+	files, err := c.parse(args, 1, "which model? Give a file: benchmarks/robots.model")
+	if errors.Is(err, flag.ErrHelp) {
+		exploreHelp(e.stdout)
+		return exitPass
+	} else if err != nil {
+		return e.mistake(c.command, "%v (\"cpor help explore\" tells more)", err)
+	}
+	file := files[0]
+	m, err := e.load(&file, frontend.Options{Params: c.params, Flags: c.own})
+	if err != nil {
+		return e.modelError(err)
+	}
+	s := &page.Server{Title: file}
+	e.explorable(c, s, file, m)
+	return e.serve(c, s)
+}
+
+// viewCommand is `cpor view`.
+func viewCommand(e *env, args []string) int {
+	c := &pageConfig{command: "view"}
+	files, err := c.parse(args, 2, "which trace? Give a file that cpor run -trace FILE.json has written")
+	if errors.Is(err, flag.ErrHelp) {
+		viewHelp(e.stdout)
+		return exitPass
+	} else if err != nil {
+		return e.mistake(c.command, "%v (\"cpor help view\" tells more)", err)
+	}
+	kept, err := explore.Read(files[0])
+	if err != nil {
+		return e.mistake(c.command, "%s: %v", files[0], pathError(err))
+	}
+	s := &page.Server{Title: kept.Summary, Kept: kept, ReadSource: readSource}
+	if len(files) > 1 {
+		kept.Model = files[1]
+	}
+	if kept.Model == "" || kept.Model == "<stdin>" {
+		return e.serve(c, s)
+	}
+	params := maps.Clone(kept.Params)
+	if params == nil {
+		params = map[string]string{}
+	}
+	maps.Copy(params, c.params)
+	c.params = params
+	m, err := frontend.Load(kept.Model, frontend.Options{Params: c.params, Flags: c.own})
+	switch {
+	case err != nil && len(files) > 1:
+		return e.modelError(err)
+	case err != nil:
+		// The file tells what happened all the same.
+		for _, d := range kept.Documents {
+			first, _, _ := strings.Cut(err.Error(), "\n")
+			d.Notes = append(d.Notes, "Only what stands in the file is shown, because the model cannot be loaded: "+first)
+		}
+	default:
+		e.explorable(c, s, kept.Model, m)
+		kept.Restore(e.ctx, s.Explorer)
+	}
+	return e.serve(c, s)
+}
+
+// maxSource bounds the sources that are shown.
+const maxSource = 4 << 20
+
+// readSource reads a file that a trace names.
+func readSource(name string) (string, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return "", pathError(err)
+	case !info.Mode().IsRegular() || info.Size() > maxSource:
+		return "", fmt.Errorf("%s is no file with a text of a size that can be shown", name)
+	}
+	f, err := source.Read(name)
+	if err != nil {
+		return "", pathError(err)
+	}
+	return f.Text, nil
+}
+
+// explorable lets the page explore a program.
+func (e *env) explorable(c *pageConfig, s *page.Server, file string, m *frontend.Program) {
+	s.Explorer = &explore.Explorer{Program: m, File: file}
+	if m.Source(file) != nil {
+		s.Explorer.Reload = func(text string) (*frontend.Program, error) {
+			files := map[string]string{}
+			for _, f := range m.Sources {
+				files[f.Name] = f.Text
+			}
+			files[file] = text
+			return frontend.Load(file, frontend.Options{Params: c.params, Flags: c.own, Files: files})
+		}
+	}
+	s.Searches = searchKinds(m)
+	for _, r := range engine.Entries(reduction.Mode) {
+		if _, err := reduction.Expanders(r.Name, &engine.Task{System: m.System}); err == nil && r.Unmet(m.System) == nil {
+			s.Reductions = append(s.Reductions, r.Name)
+		}
+	}
+	s.Plan = func(flags []string, at *explore.Path) (*explore.Plan, error) {
+		return e.planned(c, s.Explorer, flags, at)
+	}
+}
+
+// searchKinds are the searches from which the page lets one choose.
+func searchKinds(m *frontend.Program) []page.SearchKind {
+	var kinds []page.SearchKind
+	for _, mode := range engine.Modes() {
+		for _, r := range engine.Entries(mode.Name) {
+			k := page.SearchKind{Name: mode.Prefix + r.Name, Summary: r.Summary, Flags: []string{"-por=" + r.Name}}
+			switch {
+			case mode.Temporal && len(propertyNames(m)) == 0, r.Unmet(m.System) != nil:
+				continue
+			case mode.Temporal:
+				k.Flags = append(k.Flags, "-ltl=all")
+			case !mode.Default:
+				k.Flags = append(k.Flags, "-search="+mode.Name)
+			}
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}
+
+// elsewhereOnly are flags of `cpor run` that have no meaning for a search of the page:
+// what they say is said otherwise, or there is nothing to print.
+var elsewhereOnly = []string{"D", "json", "trace", "q", "profile", "cluster"}
+
+// planned prepares a search with the flags of `cpor run`.
+func (e *env) planned(c *pageConfig, x *explore.Explorer, flags []string, at *explore.Path) (*explore.Plan, error) {
+	var r runConfig
+	for _, a := range flags {
+		name, _, _ := strings.Cut(strings.TrimLeft(a, "-"), "=")
+		if strings.HasPrefix(a, "-") && (slices.Contains(elsewhereOnly, name) || ofFrontEnd(name)) {
+			return nil, fmt.Errorf("-%s has no meaning for a search of the page", name)
+		}
+		if a == "--" {
+			return nil, errors.New("-- is no flag")
+		}
+	}
+	if err := r.parse(slices.Concat(flags, []string{"--", x.File})); errors.Is(err, flag.ErrHelp) {
+		return nil, errors.New("\"cpor help run\" tells about the flags")
+	} else if err != nil {
+		return nil, err
+	}
+	t, err := r.task(x.Program)
+	if err != nil {
+		return nil, err
+	}
+	p := &explore.Plan{Name: r.mode.Prefix + r.entry.Name, Entry: r.entry, Task: t}
+	if at != nil {
+		switch {
+		case r.mode.Temporal:
+			return nil, errors.New("temporal properties speak of whole executions: they are checked from the beginning only")
+		case r.checkpoint != "":
+			return nil, errors.New("\"cpor resume\" goes on from the beginning of a model: a search from here keeps no checkpoint")
+		}
+		if t.System, err = x.From(*at); err != nil {
+			return nil, err
+		}
+	}
+	if r.checkpoint != "" {
+		r.kept = append(r.kept, kept(c)...)
+		if p.Done, err = e.keepCheckpoints(&r, x.Program, t); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// kept are the flags that say what is explored as `cpor run` takes them.
+func kept(c *pageConfig) []string {
+	var flags []string
+	for _, name := range slices.Sorted(maps.Keys(c.params)) {
+		flags = append(flags, "-D="+name+"="+c.params[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.own)) {
+		flags = append(flags, "-"+name+"="+c.own[name])
+	}
+	return flags
+}
+
+// serve serves the page until the interruption.
+func (e *env) serve(c *pageConfig, s *page.Server) int {
+	l, err := page.Listen(c.port)
+	if err != nil {
+		var oe *net.OpError
+		if errors.As(err, &oe) {
+			err = oe.Err
+		}
+		return e.mistake(c.command, "cannot listen on port %d of 127.0.0.1: %v", c.port, err)
+	}
+	err = s.Serve(e.ctx, l, func(address string) {
+		fmt.Fprintf(e.stdout, "%s\nis the page, until Ctrl-C\n", address)
+		if c.noBrowser {
+			return
+		}
+		browser.Stdout, browser.Stderr = io.Discard, io.Discard
+		if err := browser.OpenURL(address); err != nil {
+			fmt.Fprintf(e.stderr, "cpor %s: no browser could be opened (%v): open the address yourself\n", c.command, err)
+		}
+	})
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return e.mistake(c.command, "%v", err)
+	}
+	return exitPass
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// fetch asks a page for data and returns the status and the answer.
+func fetch(t *testing.T, address, method, path, body string, answer any) (int, string) {
+	t.Helper()
+	base, token, _ := strings.Cut(address, "/?token=")
+	r, err := http.NewRequest(method, base+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Cpor-Token", token)
+	r.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.StatusCode == http.StatusOK && answer != nil {
+		if err := json.Unmarshal(text, answer); err != nil {
+			t.Fatalf("%s: %v: %s", path, err, text)
+		}
+	}
+	return res.StatusCode, string(text)
+}
+
+// TestPage asks the pages of cpor explore and cpor view what TestBrowser, which needs a
+// browser, clicks for.
+func TestPage(t *testing.T) {
+	dir := mirror(t)
+	t.Run("explore", func(t *testing.T) {
+		// A port that is free, most probably still when the command asks for it.
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := l.Addr().(*net.TCPAddr).Port
+		l.Close()
+		address := startPage(t, dir, "explore", "-no-browser", "-port", strconv.Itoa(port), "-D", "ATOMIC=true", "docs/tutorial/counter.model")
+		if want := "http://127.0.0.1:" + strconv.Itoa(port) + "/?token="; !strings.HasPrefix(address, want) {
+			t.Errorf("the page is at %s, not %s", address, want)
+		}
+		var info struct {
+			File       string
+			Explore    bool
+			Searches   []struct{ Name string }
+			Reductions []string
+		}
+		fetch(t, address, "GET", "/api/info", "", &info)
+		if !info.Explore || info.File != "docs/tutorial/counter.model" || len(info.Searches) < 5 || strings.Join(info.Reductions, " ") != "cartesian none" {
+			t.Errorf("%+v", info)
+		}
+		// With -D ATOMIC=true a thread adds in one step.
+		var d struct {
+			Rows []struct{ Set []struct{ Value string } }
+		}
+		fetch(t, address, "POST", "/api/play", `{"initial": 0, "steps": [[0, 0]]}`, &d)
+		if len(d.Rows) != 1 || len(d.Rows[0].Set) == 0 || d.Rows[0].Set[0].Value != "1" {
+			t.Errorf("the first step: %+v", d)
+		}
+		for flags, want := range map[string]string{
+			`["-json"]`:                             "-json has no meaning for a search of the page",
+			`["-D", "ATOMIC=false"]`:                "-D has no meaning",
+			`["-lossy"]`:                            "-lossy has no meaning",
+			`["other.model"]`:                       "one model at a time",
+			`["--", "x"]`:                           "-- is no flag",
+			`["-h"]`:                                "cpor help run",
+			`["-por=magic"]`:                        "magic",
+			`["-workers=0"]`:                        "a search needs at least one worker",
+			`["-ltl=all"]`:                          "no ltl property",
+			`["-checkpoint-interval=1s"]`:           "add -checkpoint DIR",
+			`["-search=stateless", "-store=plain"]`: "-store has no meaning",
+		} {
+			if status, text := fetch(t, address, "POST", "/api/search", `{"flags": `+flags+`}`, nil); status != http.StatusBadRequest || !strings.Contains(text, want) {
+				t.Errorf("%s: %d %s, want %s", flags, status, text, want)
+			}
+		}
+		if status, text := fetch(t, address, "POST", "/api/search", `{"flags": ["-checkpoint=x"], "here": true, "initial": 0, "steps": []}`, nil); status != http.StatusBadRequest || !strings.Contains(text, "a search from here keeps no checkpoint") {
+			t.Errorf("a checkpoint from here: %d %s", status, text)
+		}
+	})
+	t.Run("checkpoint", func(t *testing.T) {
+		kept := filepath.Join(t.TempDir(), "kept")
+		address := startPage(t, dir, "explore", "-no-browser", "-D", "R=3", "benchmarks/robots.model")
+		if status, text := fetch(t, address, "POST", "/api/search", `{"flags": ["-por=none", "-max-states=1000", "-checkpoint=`+filepath.ToSlash(kept)+`"]}`, nil); status != http.StatusOK {
+			t.Fatalf("%d %s", status, text)
+		}
+		var st struct{ Running bool }
+		for st.Running = true; st.Running; {
+			fetch(t, address, "GET", "/api/search", "", &st)
+		}
+		// The search goes on elsewhere, with the constants of the page.
+		out, code := runCpor(t, dir, []string{"resume", "-q", kept})
+		if code != exitPass {
+			t.Errorf("exit code %d: %s", code, out)
+		}
+	})
+	t.Run("view", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "trace.json")
+		runCpor(t, dir, []string{"run", "-workers", "1", "-q", "-trace", file, "-D", "REUSE=true", "docs/explore/mailbox.model"})
+		var d struct {
+			Notes  []string
+			Rows   []struct{}
+			Next   []struct{}
+			Arrows []struct{}
+			Path   *struct{}
+		}
+		fetch(t, startPage(t, dir, "view", "-no-browser", "-D", "REUSE=true", file), "GET", "/api/document?n=0", "", &d)
+		if len(d.Notes) != 0 || d.Path == nil || len(d.Next) != 3 || len(d.Arrows) != 4 {
+			t.Errorf("with the constant: %+v", d)
+		}
+		d.Path, d.Notes = nil, nil
+		fetch(t, startPage(t, dir, "view", "-no-browser", file), "GET", "/api/document?n=0", "", &d)
+		if len(d.Notes) != 1 || d.Path != nil || len(d.Arrows) != 4 {
+			t.Errorf("without the constant: %+v", d)
+		}
+	})
+}

@@ -1,0 +1,207 @@
+// Package explore is what stands behind the page that people look at executions in,
+// without the page: an execution with all that is to be seen of it ([Document]), a
+// system that is explored by hand ([Explorer]), a search that can be watched and
+// stopped ([Search]), and the state graph of a small system with what a reduction
+// leaves of it ([Explorer.Graph]). Package explore/page serves them.
+//
+// An execution is named by its steps ([Path]), never by a number of this process:
+// going back is a shorter path, and a path in the address of the page is the same
+// state tomorrow and elsewhere. Every request executes its path anew by the plain
+// semantics, which takes microseconds for a step.
+package explore
+
+import (
+	"slices"
+
+	"cpor/system"
+)
+
+// Document is an execution as the page shows it: columns are threads or processes,
+// time runs down, a row is a step. It is plain data, and all texts in it are
+// anybody's.
+type Document struct {
+	Title   string   `json:"title"`
+	Kind    string   `json:"kind"` // of the violation, as in the command's JSON; "" for none
+	Message string   `json:"message"`
+	Pos     Place    `json:"pos"`
+	Notes   []string `json:"notes"`
+	Columns []string `json:"columns"`
+	Rows    []Row    `json:"rows"`
+	// Vars are all variables that are known, with their values at the beginning;
+	// the rows say how they change.
+	Vars []Var `json:"vars"`
+	// Next is where each column stands at the beginning; nil if that is not known.
+	Next   []Standing `json:"next"`
+	Arrows []Arrow    `json:"arrows"`
+	// Violation is what the first state violates; empty for nothing.
+	Violation string `json:"violation,omitempty"`
+	// Loop is the row to which an execution returns that is run for ever, the
+	// number of rows if the last state stays for ever; -1 if it ends.
+	Loop int `json:"loop"`
+	// Cut is the row before which a global state of a recorded run lies; -1: none.
+	Cut int `json:"cut"`
+	// Path leads to the end of the execution; nil if nothing is known that could
+	// execute it.
+	Path *Path `json:"path"`
+	// Total is how many steps the execution has, of which Rows may be the first.
+	Total int `json:"total"`
+
+	initial int // what a file says of the initial state
+}
+
+// Row is a step.
+type Row struct {
+	Column   int      `json:"column"`
+	Pos      Place    `json:"pos"`
+	Text     string   `json:"text"`
+	Deeds    []string `json:"deeds,omitempty"` // what it did beside accesses, in words
+	Calls    []Call   `json:"calls,omitempty"` // the calls around it, the outermost first
+	Accesses []Access `json:"accesses"`
+	// Depends are the rows that this one depends on directly: what does not
+	// follow from others.
+	Depends []int `json:"depends"`
+	// Set are the variables that are different after the step.
+	Set []Value `json:"set"`
+	// Next are the columns that stand elsewhere after the step.
+	Next []Standing `json:"next,omitempty"`
+	// Violation is what the step or the state after it violates; empty for nothing.
+	Violation string `json:"violation,omitempty"`
+
+	alt uint64 // what a file says of the alternative
+}
+
+// Call is a call of a function.
+type Call struct {
+	Func string `json:"func"`
+	Pos  Place  `json:"pos"`
+}
+
+// Access is an access to a shared location.
+type Access struct {
+	Loc   string `json:"loc"`
+	Write bool   `json:"write"`
+	Value string `json:"value"`
+}
+
+// Var is a variable with its value at the beginning.
+type Var struct {
+	Name  string `json:"name"`
+	Group string `json:"group"` // shared, a column's name, propositions
+	Value string `json:"value"` // "" before it exists or is known
+}
+
+// Value is a new value of a variable, by its index.
+type Value struct {
+	Var   int    `json:"var"`
+	Value string `json:"value"`
+}
+
+// Standing is where a thread is: what it does next.
+type Standing struct {
+	Column int    `json:"column"`
+	State  string `json:"state"` // enabled, blocked, ended
+	Pos    Place  `json:"pos"`
+	Text   string `json:"text"`
+	Waits  string `json:"waits,omitempty"` // what a blocked thread waits for
+}
+
+// Arrow joins two rows: a message that the first sends and the second receives.
+type Arrow struct {
+	From int    `json:"from"`
+	To   int    `json:"to"`
+	Text string `json:"text"`
+}
+
+// Place is a place in a source; the zero value is none.
+type Place struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	Col  int    `json:"col"`
+}
+
+func placeOf(p system.Pos) Place { return Place{p.File, p.Line, p.Col} }
+
+// order has, for the steps of an execution so far, what each of them depends on. Two
+// steps are dependent if they are of the same thread or touch a common location that
+// one of them writes.
+type order struct {
+	clocks  [][]int32 // by row and column: the number of the column's rows that happened before, with it
+	column  []int
+	nth     []int32       // of its column, from 1
+	last    map[int]int   // by column
+	writer  map[any]int   // by location
+	readers map[any][]int // since the last write
+}
+
+func newOrder() *order {
+	return &order{last: map[int]int{}, writer: map[any]int{}, readers: map[any][]int{}}
+}
+
+// touch is an access to a location, which is any comparable name.
+type touch struct {
+	loc   any
+	write bool
+}
+
+// add adds a step and returns the earlier ones that it depends on directly. after are
+// further steps that come before it for reasons of their own.
+func (o *order) add(column int, touches []touch, after ...int) []int {
+	row := len(o.clocks)
+	var from []int
+	if l, ok := o.last[column]; ok {
+		from = append(from, l)
+	}
+	from = append(from, after...)
+	for _, t := range touches {
+		if w, ok := o.writer[t.loc]; ok {
+			from = append(from, w)
+		}
+		if t.write {
+			from = append(from, o.readers[t.loc]...)
+		}
+	}
+	clock := make([]int32, column+1)
+	for _, f := range from {
+		clock = grown(clock, len(o.clocks[f]))
+		for i, n := range o.clocks[f] {
+			clock[i] = max(clock[i], n)
+		}
+	}
+	nth := int32(1)
+	if l, ok := o.last[column]; ok {
+		nth = o.nth[l] + 1
+	}
+	clock[column] = nth
+	slices.Sort(from)
+	from = slices.Compact(from)
+	direct := slices.DeleteFunc(slices.Clone(from), func(f int) bool {
+		return slices.ContainsFunc(from, func(g int) bool { return g != f && o.before(f, g) })
+	})
+	o.clocks, o.column, o.nth = append(o.clocks, clock), append(o.column, column), append(o.nth, nth)
+	o.last[column] = row
+	for _, t := range touches {
+		if t.write {
+			o.writer[t.loc] = row
+			delete(o.readers, t.loc)
+		} else {
+			o.readers[t.loc] = append(o.readers[t.loc], row)
+		}
+	}
+	if direct == nil {
+		direct = []int{}
+	}
+	return direct
+}
+
+// before tells whether step f happened before step g.
+func (o *order) before(f, g int) bool {
+	c := o.column[f]
+	return c < len(o.clocks[g]) && o.clocks[g][c] >= o.nth[f]
+}
+
+func grown(c []int32, n int) []int32 {
+	if len(c) < n {
+		c = append(c, make([]int32, n-len(c))...)
+	}
+	return c
+}

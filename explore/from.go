@@ -1,0 +1,225 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cpor/engine"
+	"cpor/frontend"
+	"cpor/ltl"
+	"cpor/system"
+	"cpor/trace"
+)
+
+// from is a system whose only initial state is one of another system.
+type from struct {
+	system.System
+	state system.State
+}
+
+// From returns the program's system with the state at the end of a path as its only
+// initial state, for engines that are to search from there.
+func (x *Explorer) From(p Path) (system.System, error) {
+	m, err := x.at(p)
+	if err != nil {
+		return nil, err
+	}
+	return &from{x.Program.System, m.Encode(nil)}, nil
+}
+
+// Initial implements system.System.
+func (f *from) Initial() []system.State { return []system.State{f.state} }
+
+// NewMachine implements system.System.
+func (f *from) NewMachine() system.Machine {
+	m := f.System.NewMachine()
+	m.Load(f.state)
+	return m
+}
+
+// Unwrap returns the system with its own initial states.
+func (f *from) Unwrap() system.System { return f.System }
+
+// MaxJump is how many states Jump looks at.
+const MaxJump = 1_000_000
+
+// jumpName is the name of the property that a predicate becomes for a moment.
+const jumpName = "the_predicate_of_the_page"
+
+// Jump returns a shortest path, in steps, from the state at the end of p on to one in
+// which a predicate holds; the state itself counts. The predicate is an expression as
+// in the program's own ltl properties. The error says that it makes no sense, that
+// no such state can be reached, or that none was among the first limit states.
+func (x *Explorer) Jump(ctx context.Context, p Path, predicate string, limit int) (Path, error) {
+	holds, err := x.predicate(predicate)
+	if err != nil {
+		return Path{}, err
+	}
+	return x.nearest(ctx, p, holds, limit)
+}
+
+// predicate compiles a predicate.
+func (x *Explorer) predicate(text string) (*predicate, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, errors.New("which states? Write a condition, such as counter == 2 && Lock@held")
+	}
+	if x.Reload == nil {
+		return nil, errors.New("conditions on states cannot be evaluated for this program: its language has no temporal properties")
+	}
+	if strings.ContainsAny(text, "{};\n\r\\") || strings.Contains(text, "//") || strings.Contains(text, "/*") {
+		return nil, errors.New("a condition is one expression, without braces, semicolons, comments and further lines")
+	}
+	file, ok := x.Source(x.File)
+	if !ok {
+		return nil, errors.New("the text of the program is not there any more")
+	}
+	prog, err := x.Reload(file + "\nltl " + jumpName + " { " + text + " }\n")
+	if err != nil {
+		return nil, fmt.Errorf("the condition %s: %s", text, inWords(err))
+	}
+	for _, q := range prog.Properties {
+		if q.Name != jumpName {
+			continue
+		}
+		if !q.Formula.Is(ltl.Boolean) {
+			return nil, errors.New("a condition on one state has no temporal operators")
+		}
+		sys := prog.System
+		if q.System != nil {
+			sys = q.System
+		}
+		return newPredicate(sys, &q)
+	}
+	return nil, errors.New("conditions on states cannot be evaluated for this program")
+}
+
+// place is a place in front of a message, and the lines behind it show the source.
+var place = regexp.MustCompile(`^\S+:\d+:\d+: `)
+
+// inWords returns the first message of an error about a predicate, whose place is in a
+// line that the user has not written.
+func inWords(err error) string {
+	first, _, _ := strings.Cut(err.Error(), "\n")
+	return place.ReplaceAllString(first, "")
+}
+
+// predicate is a state formula over the propositions of a system.
+type predicate struct {
+	sys     system.System
+	formula ltl.Formula
+	atoms   []string
+	props   []int // the propositions that the atoms are
+	whole   int   // the proposition that the whole formula is; -1 for none
+}
+
+func newPredicate(sys system.System, q *frontend.Property) (*predicate, error) {
+	p := &predicate{sys: sys, formula: q.Formula, atoms: q.Formula.Atoms(), whole: -1}
+	t, ok := system.As[system.Temporal](sys.NewMachine())
+	if !ok {
+		return nil, errors.New("conditions on states cannot be evaluated for this program")
+	}
+	number := map[string]int{}
+	for i := range t.NumProps() {
+		number[t.PropName(i)] = i
+	}
+	if len(q.Predicates) > 0 { // it may fail: only as a whole it is evaluated as one expects
+		p.whole = number[q.Predicates[0].Prop]
+	}
+	for _, a := range p.atoms {
+		p.props = append(p.props, number[a])
+	}
+	if len(p.atoms) > 64 && p.whole < 0 {
+		return nil, fmt.Errorf("the condition has %d parts, and at most 64 are possible", len(p.atoms))
+	}
+	return p, nil
+}
+
+// holds evaluates the predicate in the live state. What cannot be evaluated there, such
+// as an index out of bounds, does not hold.
+func (p *predicate) holds(m system.Machine) bool {
+	t, _ := system.As[system.Temporal](m)
+	if p.whole >= 0 {
+		v, bad := t.Eval(p.whole)
+		return v && bad == nil
+	}
+	letter := uint64(0)
+	for k, i := range p.props {
+		if v, bad := t.Eval(i); v && bad == nil {
+			letter |= 1 << k
+		}
+	}
+	v, err := p.formula.Holds(ltl.Lasso{Atoms: p.atoms, Loop: []uint64{letter}})
+	return v && err == nil
+}
+
+// nearest searches breadth-first. It writes every state down, as package search would
+// not do in the order of distances.
+func (x *Explorer) nearest(ctx context.Context, p Path, pred *predicate, limit int) (Path, error) {
+	t := p.trace()
+	if err := t.Replay(pred.sys); err != nil {
+		return Path{}, fmt.Errorf("the state cannot be reached when the condition is watched: %w", err)
+	}
+	m := pred.sys.NewMachine()
+	obs := system.ObserversOf(pred.sys)
+	m.Load(pred.sys.Initial()[t.Initial])
+	for _, s := range t.Steps {
+		m.Step(s.Thread, s.Alt)
+	}
+	type node struct {
+		state  system.State
+		parent int
+		step   trace.Step
+	}
+	nodes := []node{{state: m.Encode(nil), parent: -1}}
+	seen := map[string]bool{engine.StateKey(pred.sys, &obs, m): true}
+	for i := 0; i < len(nodes); i++ {
+		if i%1024 == 0 && ctx.Err() != nil {
+			return Path{}, errors.New("the search for such a state was stopped")
+		}
+		m.Load(nodes[i].state)
+		if pred.holds(m) {
+			var steps []trace.Step
+			for k := i; nodes[k].parent >= 0; k = nodes[k].parent {
+				steps = append(steps, nodes[k].step)
+			}
+			slices.Reverse(steps)
+			found := pathOf(p.Initial, append(t.Steps, steps...))
+			if err := found.trace().Replay(x.Program.System); err != nil {
+				return Path{}, fmt.Errorf("the way there cannot be taken when the condition is not watched: %w", err)
+			}
+			return found, nil
+		}
+		if len(nodes) > limit {
+			return Path{}, fmt.Errorf("none of the first %d states from here satisfies it; \"search from here\" goes further, for an assertion", limit)
+		}
+		eachMove(m, &obs, func(s trace.Step, _ system.Outcome) {
+			if key := engine.StateKey(pred.sys, &obs, m); !seen[key] {
+				seen[key] = true
+				nodes = append(nodes, node{m.Encode(nil), i, s})
+			}
+		})
+	}
+	return Path{}, errors.New("no state that can be reached from here satisfies it")
+}
+
+// eachMove calls visit after each transition of the live state, which stays as it is.
+func eachMove(m system.Machine, obs *system.Observers, visit func(s trace.Step, out system.Outcome)) {
+	mark := m.Mark()
+	for t := range m.NumThreads() {
+		if obs.Has(t) {
+			continue
+		}
+		for alt, more := uint64(0), true; more; {
+			out := m.Step(t, alt)
+			if out.Kind == system.Moved {
+				visit(trace.Step{Thread: t, Alt: alt}, out)
+			}
+			m.Rewind(mark)
+			alt, more = out.Next, out.Next != 0
+		}
+	}
+}

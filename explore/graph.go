@@ -1,0 +1,335 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cpor/engine"
+	"cpor/engine/search"
+	"cpor/engine/search/reduction"
+	"cpor/system"
+	"cpor/trace"
+)
+
+// MaxGraph is the largest number of states that a state graph is drawn of.
+const MaxGraph = 2000
+
+// Graph is the state graph of a program, and what a reduction explores of it.
+type Graph struct {
+	Nodes []Node `json:"nodes"`
+	Edges []Edge `json:"edges"`
+	// Complete tells whether these are all states.
+	Complete bool `json:"complete"`
+	// Reduction is the name of the reduction whose search is marked; "" for none.
+	Reduction string `json:"reduction"`
+	// Columns are the threads.
+	Columns []string `json:"columns"`
+	// Width is the largest number of nodes side by side, Height the number of layers.
+	Width  int `json:"width"`
+	Height int `json:"height"`
+}
+
+// Node is a state.
+type Node struct {
+	// X and Y are where it is drawn: Y is the layer, its distance from the initial
+	// states, and X the place within it, both from 0.
+	X float64 `json:"x"`
+	Y int     `json:"y"`
+	// Path leads there, by a shortest way.
+	Parent int  `json:"parent"` // -1 for an initial state
+	Step   Step `json:"step"`   // from the parent
+	First  int  `json:"first"`  // the number of the initial state
+	// Covered: the reduced search stores the state. Passed: it comes through it on
+	// the path of a move.
+	Covered bool `json:"covered"`
+	Passed  bool `json:"passed"`
+	// End: no thread is enabled. Deadlock: and one should not wait for ever.
+	End      bool `json:"end"`
+	Deadlock bool `json:"deadlock"`
+	// Violation is what a transition to the state violates.
+	Violation string `json:"violation"`
+}
+
+// Edge is a transition; several between the same states by the same thread are one.
+type Edge struct {
+	From   int    `json:"from"`
+	To     int    `json:"to"`
+	Column int    `json:"column"`
+	Text   string `json:"text"`
+	Taken  bool   `json:"taken"` // by the reduced search
+}
+
+// grapher builds a graph.
+type grapher struct {
+	sys    system.System
+	obs    system.Observers
+	m      system.Machine
+	g      *Graph
+	index  map[string]int
+	states []system.State
+	edges  map[[3]int]int
+	column map[int]int
+}
+
+// Graph explores a program without a reduction, up to MaxGraph states, and marks what
+// the stateful search with a reduction explores of it; "" marks nothing. The error says
+// what is wrong with the name, or that the reduction cannot explore the program.
+func (x *Explorer) Graph(ctx context.Context, name string) (*Graph, error) {
+	sys := x.Program.System
+	b := &grapher{sys: sys, obs: *x.observers(), m: sys.NewMachine(), index: map[string]int{}, edges: map[[3]int]int{}, column: map[int]int{},
+		g: &Graph{Nodes: []Node{}, Edges: []Edge{}, Columns: []string{}, Reduction: name}}
+	if err := b.full(ctx); err != nil {
+		return nil, err
+	}
+	if name != "" {
+		if err := b.reduced(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	b.place()
+	return b.g, nil
+}
+
+// add returns the number of the live state, a new one if it is new, and -1 if there is
+// no room.
+func (b *grapher) add(parent int, s trace.Step, first int) int {
+	key := engine.StateKey(b.sys, &b.obs, b.m)
+	if i, ok := b.index[key]; ok {
+		return i
+	}
+	if len(b.g.Nodes) == MaxGraph {
+		b.g.Complete = false
+		return -1
+	}
+	i := len(b.g.Nodes)
+	b.index[key] = i
+	b.states = append(b.states, b.m.Encode(nil))
+	n := Node{Parent: parent, First: first}
+	if parent >= 0 {
+		n.Step = Step{uint64(s.Thread), s.Alt}
+		n.Y, n.First = b.g.Nodes[parent].Y+1, b.g.Nodes[parent].First
+	}
+	b.g.Nodes = append(b.g.Nodes, n)
+	return i
+}
+
+// full goes through all states breadth-first.
+func (b *grapher) full(ctx context.Context) error {
+	b.g.Complete = true
+	for first, s := range b.sys.Initial() {
+		b.m.Load(s)
+		b.add(-1, trace.Step{}, first)
+	}
+	b.m.Track(true)
+	for i := 0; i < len(b.states); i++ {
+		if i%256 == 0 && ctx.Err() != nil {
+			return errors.New("the drawing was stopped")
+		}
+		b.m.Load(b.states[i])
+		enabled, blocked := b.obs.Deadlock(b.m)
+		b.g.Nodes[i].End = enabled < 0
+		b.g.Nodes[i].Deadlock = enabled < 0 && len(blocked) > 0
+		for t := range b.m.NumThreads() {
+			if b.obs.Has(t) {
+				mark := b.m.Mark()
+				if out := b.m.Step(t, 0); out.Violation != nil {
+					b.g.Nodes[i].violated(out.Violation)
+				}
+				b.m.Rewind(mark)
+			}
+		}
+		texts := map[int]string{}
+		for t := range b.m.NumThreads() {
+			if _, text, ok := b.m.Next(t); ok {
+				texts[t] = text
+			}
+		}
+		eachMove(b.m, &b.obs, func(s trace.Step, out system.Outcome) {
+			text := texts[s.Thread]
+			if told, ok := system.As[system.Telling](b.m); ok {
+				_, text = told.Told()
+			}
+			to := b.add(i, s, 0)
+			if to < 0 {
+				return
+			}
+			if out.Violation != nil {
+				b.g.Nodes[to].violated(out.Violation)
+			}
+			b.edge(i, to, s.Thread, text)
+		})
+	}
+	return nil
+}
+
+func (n *Node) violated(v *system.Violation) {
+	if text := trace.Headline(v); !strings.Contains(n.Violation, text) {
+		n.Violation = strings.TrimPrefix(n.Violation+"; "+text, "; ")
+	}
+}
+
+// edge enters an edge and returns its number.
+func (b *grapher) edge(from, to, thread int, text string) int {
+	c, ok := b.column[thread]
+	if !ok {
+		c = len(b.g.Columns)
+		b.column[thread] = c
+		b.g.Columns = append(b.g.Columns, b.m.ThreadName(thread))
+	}
+	key := [3]int{from, to, c}
+	e, ok := b.edges[key]
+	if !ok {
+		e = len(b.g.Edges)
+		b.edges[key] = e
+		b.g.Edges = append(b.g.Edges, Edge{From: from, To: to, Column: c, Text: text})
+	} else if !strings.Contains(b.g.Edges[e].Text, text) {
+		b.g.Edges[e].Text += " | " + text
+	}
+	return e
+}
+
+// reduced runs the search with a reduction and marks what it does.
+func (b *grapher) reduced(ctx context.Context, name string) error {
+	t := &engine.Task{System: b.sys, Options: engine.Options{Workers: 1, All: true}}
+	if why := system.WhyIrreducible(b.sys, false); why != "" && name != "none" {
+		return fmt.Errorf("no reduction is sound: %s", why)
+	}
+	newExpander, err := reduction.Expanders(name, t)
+	if err != nil {
+		return err
+	}
+	o := search.Options{Options: t.Options}
+	// What a prefix passes through need not fit the picture, but what is covered is a
+	// part of all states, so that this bound is met by pictures that are not whole.
+	o.MaxStates = MaxGraph
+	w := &marker{b: b, m: b.sys.NewMachine()}
+	o.Hook = func(int) search.Hook { return w }
+	_, err = search.Run(ctx, b.sys, newExpander, o)
+	return err
+}
+
+// marker marks what a search does. There is one worker.
+type marker struct {
+	b    *grapher
+	m    system.Machine
+	from system.State
+}
+
+// at returns the number of the live state, -1 if it is not drawn.
+func (w *marker) at() int {
+	if i, ok := w.b.index[engine.StateKey(w.b.sys, &w.b.obs, w.m)]; ok {
+		return i
+	}
+	return -1
+}
+
+// Expand implements search.Hook.
+func (w *marker) Expand(s system.State) {
+	w.from = slices.Clone(s)
+	w.m.Load(s)
+	if i := w.at(); i >= 0 {
+		w.b.g.Nodes[i].Covered = true
+	}
+}
+
+// Move implements search.Hook: it marks the path of the move.
+func (w *marker) Move(mv *search.Move) {
+	w.m.Load(w.from)
+	b := w.b
+	before, alt := w.at(), mv.Alt
+	for range mv.Len {
+		if out := w.m.Step(mv.Thread, alt); out.Kind != system.Moved {
+			break
+		}
+		alt = 0
+		after := w.at()
+		if before >= 0 && after >= 0 && !b.obs.Has(mv.Thread) {
+			b.g.Edges[b.edge(before, after, mv.Thread, "")].Taken = true
+		}
+		if after >= 0 {
+			b.g.Nodes[after].Passed = true
+		}
+		before = after
+	}
+}
+
+// Violation implements search.Hook.
+func (w *marker) Violation(*system.Violation, []search.Step) {}
+
+// sweeps is how often the layers are put in order.
+const sweeps = 8
+
+// place puts the nodes into layers by their distance from the initial states, and
+// within a layer in the order of the middle of their neighbours (the barycentre
+// heuristic of Sugiyama, Tagawa and Toda, 1981). Layers by distance are what a state
+// graph is read by, and what layout libraries, which break cycles first, do not give.
+func (b *grapher) place() {
+	g := b.g
+	var layers [][]int
+	for i := range g.Nodes {
+		y := g.Nodes[i].Y
+		for len(layers) <= y {
+			layers = append(layers, nil)
+		}
+		layers[y] = append(layers[y], i)
+	}
+	up, down := make([][]int, len(g.Nodes)), make([][]int, len(g.Nodes))
+	for _, e := range g.Edges {
+		switch d := g.Nodes[e.To].Y - g.Nodes[e.From].Y; {
+		case d == 1:
+			up[e.To], down[e.From] = append(up[e.To], e.From), append(down[e.From], e.To)
+		case d == -1:
+			up[e.From], down[e.To] = append(up[e.From], e.To), append(down[e.To], e.From)
+		}
+	}
+	spread := func(layer []int) {
+		for k, i := range layer {
+			g.Nodes[i].X = float64(k) - float64(len(layer)-1)/2
+		}
+	}
+	for _, l := range layers {
+		spread(l)
+		g.Width = max(g.Width, len(l))
+	}
+	g.Height = len(layers)
+	sort := func(layer []int, near [][]int) {
+		mid := map[int]float64{}
+		for _, i := range layer {
+			mid[i] = g.Nodes[i].X
+			if len(near[i]) > 0 {
+				sum := 0.0
+				for _, j := range near[i] {
+					sum += g.Nodes[j].X
+				}
+				mid[i] = sum / float64(len(near[i]))
+			}
+		}
+		slices.SortStableFunc(layer, func(a, c int) int {
+			switch {
+			case mid[a] < mid[c]:
+				return -1
+			case mid[a] > mid[c]:
+				return 1
+			}
+			return 0
+		})
+		spread(layer)
+	}
+	for range sweeps {
+		for _, l := range layers {
+			sort(l, up)
+		}
+		for _, l := range slices.Backward(layers) {
+			sort(l, down)
+		}
+	}
+	for _, l := range layers {
+		sort(l, up)
+	}
+	for i := range g.Nodes {
+		g.Nodes[i].X += float64(g.Width-1) / 2
+	}
+}

@@ -1,0 +1,129 @@
+// The page: its views, and the address, in which everything stands that one could want
+// to send to a colleague.
+//
+//   #view=execution&doc=0&step=5       step 5 of execution 0 of the file
+//   #view=execution&path=0:1,0.2&step=1  an execution by hand: initial state 0, thread 1,
+//                                      then alternative 2 of thread 0
+//   #view=search
+//   #view=graph&por=cartesian
+
+import { h, replace } from "./dom.js";
+import { get } from "./api.js";
+import { Execution } from "./execution.js";
+import { SearchView } from "./search.js";
+import { GraphView } from "./graph.js";
+
+const message = document.getElementById("message");
+
+export function tell(text) {
+  message.hidden = !text;
+  replace(message, text ? [document.createTextNode(text), h("button", { type: "button", title: "close", onclick: () => tell("") }, "×")] : []);
+}
+
+// attempt runs what may fail, and shows why it did.
+export async function attempt(f) {
+  try {
+    tell("");
+    return await f();
+  } catch (e) {
+    tell(e.message);
+  }
+}
+
+export function encodePath(p) {
+  return `${p.initial}:${p.steps.map(([t, a]) => (a ? `${t}.${a}` : t)).join(",")}`;
+}
+
+export function decodePath(s) {
+  const m = /^(\d+):([\d.,]*)$/.exec(s);
+  if (!m) throw new Error("the path in the address is damaged");
+  const steps = m[2] === "" ? [] : m[2].split(",").map((x) => {
+    const [t, a] = x.split(".");
+    return [Number(t), Number(a ?? 0)];
+  });
+  return { initial: Number(m[1]), steps };
+}
+
+class Page {
+  constructor(info) {
+    this.info = info;
+    this.views = {};
+    const add = (name, title, view) => (this.views[name] = { title, view });
+    add("execution", info.documents.length ? "Execution" : "Explore", new Execution(this));
+    if (info.explore) {
+      if (info.searches?.length) add("search", "Search", new SearchView(this));
+      if (info.reductions?.length) add("graph", "State graph", new GraphView(this));
+    }
+    const tabs = document.getElementById("tabs");
+    if (Object.keys(this.views).length > 1) {
+      for (const [name, v] of Object.entries(this.views)) {
+        v.tab = h("button", { type: "button", role: "tab", id: `tab-${name}`, onclick: () => this.go({ view: name, ...v.view.address() }) }, v.title);
+        tabs.append(v.tab);
+      }
+    }
+    replace(document.getElementById("main"), Object.values(this.views).map((v) => v.view.el));
+    document.getElementById("title").textContent = info.title;
+    document.title = `${info.title} – cpor`;
+    window.addEventListener("hashchange", () => {
+      if (location.hash !== this.hash) this.read();
+    });
+    document.addEventListener("keydown", (e) => {
+      if (e.ctrlKey || e.altKey || e.metaKey) return;
+      if (this.views[this.view].view.onKey?.(e)) e.preventDefault();
+    });
+  }
+
+  // read shows what the address says.
+  read() {
+    const q = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+    if (!this.views[q.view]) q.view = "execution";
+    this.show(q.view);
+    attempt(() => this.views[q.view].view.open(q));
+  }
+
+  show(name) {
+    this.view = name;
+    for (const [n, v] of Object.entries(this.views)) {
+      v.view.el.hidden = n !== name;
+      v.tab?.setAttribute("aria-selected", n === name);
+    }
+  }
+
+  // go shows something else, and puts it into the address.
+  go(q) {
+    this.put(q, true);
+    this.read();
+  }
+
+  // put writes the address of what is shown.
+  put(q, step) {
+    this.hash = "#" + new URLSearchParams(Object.entries(q).filter(([, v]) => v !== undefined)).toString().replaceAll("%2C", ",").replaceAll("%3A", ":");
+    if (this.hash === location.hash) return;
+    if (step) history.pushState(null, "", this.hash);
+    else history.replaceState(null, "", this.hash);
+  }
+}
+
+// The theme: that of the system until one chooses.
+function theme() {
+  const button = document.getElementById("theme");
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const set = () => {
+    const chosen = localStorage.getItem("theme");
+    const now = chosen ?? (dark.matches ? "dark" : "light");
+    document.documentElement.dataset.theme = now;
+    button.textContent = now === "dark" ? "☀ light" : "☾ dark";
+  };
+  button.addEventListener("click", () => {
+    localStorage.setItem("theme", document.documentElement.dataset.theme === "dark" ? "light" : "dark");
+    set();
+  });
+  dark.addEventListener("change", set);
+  set();
+}
+
+theme();
+attempt(async () => {
+  const page = new Page(await get("info"));
+  page.read();
+});

@@ -1,0 +1,633 @@
+package explore
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cpor/detect/computation"
+	"cpor/detect/logs"
+	"cpor/system"
+)
+
+// Kept is what a file has that a command of cpor has written: documents, and what they
+// are of.
+type Kept struct {
+	Documents []*Document
+	// Model is the file with the program, "" if that does not stand in the file; and
+	// Params the constants that it had.
+	Model  string
+	Params map[string]string
+	// Summary says in a line what the file is about.
+	Summary string
+}
+
+// traceJSON is an execution in the command's JSON: of a trace, or of a counterexample
+// to a temporal property.
+type traceJSON struct {
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+	Pos     string `json:"pos"`
+	Initial int    `json:"initial"`
+	Trace   []struct {
+		Thread string `json:"thread"`
+		Pos    string `json:"pos"`
+		Text   string `json:"text"`
+		Alt    uint64 `json:"alt"`
+		Calls  []struct {
+			Func string `json:"func"`
+			Pos  string `json:"pos"`
+		} `json:"calls"`
+		Deeds    []string `json:"deeds"`
+		Messages []struct {
+			Kind    string `json:"kind"`
+			Channel string `json:"channel"`
+			Value   string `json:"value"`
+			Step    int    `json:"step"`
+		} `json:"messages"`
+		Accesses []accessJSON      `json:"accesses"`
+		Locals   map[string]string `json:"locals"`
+	} `json:"trace"`
+	Final  []threadJSON `json:"final"`
+	States []struct {
+		Shared  map[string]string     `json:"shared"`
+		Threads map[string]threadJSON `json:"threads"`
+	} `json:"states"`
+	Choices []string `json:"choices"`
+	Missing string   `json:"trace_missing"`
+	// Of counterexamples:
+	Formula      string   `json:"formula"`
+	Loop         *int     `json:"loop"`
+	Propositions []string `json:"propositions"`
+	Values       [][]bool `json:"values"`
+}
+
+type accessJSON struct {
+	Loc      string `json:"loc"`
+	Write    bool   `json:"write"`
+	Value    string `json:"value"`
+	Internal bool   `json:"internal"`
+}
+
+type threadJSON struct {
+	Thread   string            `json:"thread"`
+	State    string            `json:"state"`
+	Pos      string            `json:"pos"`
+	Text     string            `json:"text"`
+	Waits    []accessJSON      `json:"waits"`
+	WaitsFor []string          `json:"waits_for"`
+	Locals   map[string]string `json:"locals"`
+}
+
+func (t *threadJSON) standing(column int) Standing {
+	st := Standing{Column: column, State: t.State, Pos: parsePlace(t.Pos), Text: t.Text}
+	waits := slices.Clone(t.WaitsFor)
+	for _, a := range t.Waits {
+		if !a.Internal {
+			waits = append(waits, a.Loc+" = "+a.Value)
+		}
+	}
+	st.Waits = strings.Join(waits, ", ")
+	return st
+}
+
+// resultJSON is the whole result of an exploration in the command's JSON.
+type resultJSON struct {
+	Model      string             `json:"model"`
+	Params     map[string]any     `json:"params"`
+	Verdict    string             `json:"verdict"`
+	Reason     string             `json:"reason"`
+	Violations *[]json.RawMessage `json:"violations"`
+}
+
+// detectJSON is what `cpor detect -json` prints.
+type detectJSON struct {
+	Log       string   `json:"log"`
+	Trace     string   `json:"trace"`
+	Hosts     []string `json:"hosts"`
+	Modality  string   `json:"modality"`
+	Predicate string   `json:"predicate"`
+	Verdict   string   `json:"verdict"`
+	Repairs   int      `json:"repairs"`
+	Witness   *struct {
+		Cut []struct {
+			Host  string `json:"host"`
+			State int32  `json:"state"`
+		} `json:"cut"`
+	} `json:"witness"`
+}
+
+// Read reads a file that -trace FILE.json, -json of `cpor run` or -json of `cpor detect`
+// has written. The error says what is wrong with it.
+func Read(name string) (*Kept, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return parse(text, filepath.Dir(name))
+}
+
+// parse reads a text; dir is where it stood.
+func parse(text []byte, dir string) (*Kept, error) {
+	var keys map[string]json.RawMessage
+	trimmed := bytes.TrimSpace(text)
+	if len(trimmed) > 0 && trimmed[0] == '[' {
+		var list []json.RawMessage
+		if err := json.Unmarshal(trimmed, &list); err != nil {
+			return nil, notJSON(err)
+		}
+		all := &Kept{Summary: fmt.Sprintf("%d results", len(list))}
+		for _, one := range list {
+			k, err := parse(one, dir)
+			if err != nil {
+				return nil, err
+			}
+			all.Documents = append(all.Documents, k.Documents...)
+		}
+		if len(all.Documents) == 0 {
+			return nil, errors.New("there is no execution in it")
+		}
+		return all, nil
+	}
+	if err := json.Unmarshal(trimmed, &keys); err != nil {
+		return nil, notJSON(err)
+	}
+	has := func(name string) bool { return keys[name] != nil }
+	switch {
+	case has("modality") && has("hosts"):
+		return parseDetect(trimmed, dir)
+	case has("violations"):
+		return parseResult(trimmed)
+	case has("trace"):
+		d, err := parseTrace(trimmed)
+		if err != nil {
+			return nil, err
+		}
+		k := &Kept{Documents: []*Document{d}, Model: d.Pos.File, Summary: d.Title}
+		for i := 0; i < len(d.Rows) && k.Model == ""; i++ {
+			k.Model = d.Rows[i].Pos.File
+		}
+		return k, nil
+	case has("states") && has("vars"):
+		return nil, errors.New("this is a trace in the format ITF, which has lost the steps; write it with -trace FILE.json, without .itf")
+	}
+	return nil, errors.New("this is neither a trace (cpor run -trace FILE.json) nor a result (cpor run -json, cpor detect -json)")
+}
+
+func notJSON(err error) error {
+	return fmt.Errorf("this is no JSON (%v); want a trace (cpor run -trace FILE.json) or a result (cpor run -json, cpor detect -json)", err)
+}
+
+func parseResult(text []byte) (*Kept, error) {
+	var r resultJSON
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("the result is damaged: %v", err)
+	}
+	k := &Kept{Model: r.Model, Params: map[string]string{}, Summary: r.Model + ": " + r.Verdict}
+	if r.Reason != "" {
+		k.Summary += " (" + r.Reason + ")"
+	}
+	for name, v := range r.Params {
+		k.Params[name] = printed(v)
+	}
+	for _, v := range *r.Violations {
+		d, err := parseTrace(v)
+		if err != nil {
+			return nil, err
+		}
+		k.Documents = append(k.Documents, d)
+	}
+	if len(k.Documents) == 0 {
+		return nil, fmt.Errorf("%s: there is no execution in the result; \"cpor explore %s\" explores the model by hand", k.Summary, r.Model)
+	}
+	return k, nil
+}
+
+// printed returns a constant as one gives it with -D.
+func printed(v any) string {
+	if n, ok := v.(float64); ok {
+		return strconv.FormatFloat(n, 'f', -1, 64)
+	}
+	return fmt.Sprint(v)
+}
+
+func empty() *Document {
+	return &Document{Loop: -1, Cut: -1, Rows: []Row{}, Vars: []Var{}, Arrows: []Arrow{}, Notes: []string{}, Columns: []string{}}
+}
+
+// parsePlace reads FILE:LINE:COL.
+func parsePlace(s string) Place {
+	p := Place{File: s}
+	if i := strings.LastIndexByte(p.File, ':'); i > 0 {
+		if n, err := strconv.Atoi(p.File[i+1:]); err == nil {
+			p.File, p.Line = p.File[:i], n
+			if i := strings.LastIndexByte(p.File, ':'); i > 0 {
+				if n, err := strconv.Atoi(p.File[i+1:]); err == nil {
+					p.File, p.Line, p.Col = p.File[:i], n, p.Line
+				}
+			}
+		}
+	}
+	return p
+}
+
+// parseTrace reads an execution. What a variable holds is known from the accesses only:
+// before the first one, from what it read.
+func parseTrace(text []byte) (*Document, error) {
+	var j traceJSON
+	if err := json.Unmarshal(text, &j); err != nil {
+		return nil, fmt.Errorf("the trace is damaged: %v", err)
+	}
+	d := empty()
+	d.Kind, d.Message, d.Pos, d.Total = j.Kind, j.Message, parsePlace(j.Pos), len(j.Trace)
+	d.initial = j.Initial
+	d.Title = j.Message
+	if !strings.HasPrefix(j.Message, j.Kind) && j.Kind != "" && j.Kind != "ltl" {
+		d.Title = j.Kind + ": " + j.Message
+	}
+	if j.Formula != "" {
+		d.Title += ": " + j.Formula
+	}
+	if j.Missing != "" {
+		d.Notes = append(d.Notes, "There is no trace: "+j.Missing)
+	}
+	if len(j.Trace) > maxRows {
+		d.Notes = append(d.Notes, fmt.Sprintf("Only the first %d of %d steps are shown.", maxRows, len(j.Trace)))
+		j.Trace, j.Final, j.Values, j.States = j.Trace[:maxRows], nil, nil, nil
+	}
+	for _, c := range j.Choices {
+		d.Notes = append(d.Notes, "It begins where "+c+".")
+	}
+	r := &reader{d: d, column: map[string]int{}, index: map[string]int{}}
+	for _, f := range j.Final {
+		r.columnOf(f.Thread)
+	}
+	// What an observer does is to find that a property does not hold.
+	if n := len(j.Trace); n > 0 && j.Kind == "invariant" && strings.HasPrefix(j.Trace[n-1].Thread, "invariant ") {
+		j.Trace = j.Trace[:n-1]
+		j.States = j.States[:min(n, len(j.States))]
+		d.Total--
+	}
+	whole := len(j.States) == len(j.Trace)+1
+	if whole {
+		for _, name := range slices.Sorted(maps.Keys(j.States[0].Threads)) {
+			r.columnOf(name)
+		}
+		for _, name := range slices.Sorted(maps.Keys(j.States[0].Shared)) {
+			r.enter(Var{Name: name, Group: shared, Value: j.States[0].Shared[name]})
+		}
+		for _, name := range slices.Sorted(maps.Keys(j.States[0].Threads)) {
+			t := j.States[0].Threads[name]
+			d.Next = append(d.Next, t.standing(r.columnOf(name)))
+			for _, local := range slices.Sorted(maps.Keys(t.Locals)) {
+				r.enter(Var{Name: local, Group: name, Value: t.Locals[local]})
+			}
+		}
+	} else {
+		// The beginning: the first access tells.
+		first := map[string]bool{}
+		for _, e := range j.Trace {
+			for _, a := range e.Accesses {
+				if !first[a.Loc] && !a.Internal {
+					first[a.Loc] = true
+					v := Var{Name: a.Loc, Group: shared}
+					if !a.Write {
+						v.Value = a.Value
+					}
+					r.enter(v)
+				}
+			}
+		}
+	}
+	props := make([]int, len(j.Propositions))
+	for i, name := range j.Propositions {
+		v := Var{Name: name, Group: "propositions"}
+		if len(j.Values) > 0 && i < len(j.Values[0]) {
+			v.Value = strconv.FormatBool(j.Values[0][i])
+		}
+		props[i] = r.enter(v)
+	}
+	ord := newOrder()
+	for k, e := range j.Trace {
+		row := Row{Column: r.columnOf(e.Thread), Pos: parsePlace(e.Pos), Text: e.Text, Deeds: e.Deeds, Accesses: []Access{}, Set: []Value{}, alt: e.Alt}
+		for _, c := range e.Calls {
+			row.Calls = append(row.Calls, Call{c.Func, parsePlace(c.Pos)})
+		}
+		for _, m := range e.Messages {
+			if m.Kind == "receive" && m.Step > 0 && m.Step <= k {
+				d.Arrows = append(d.Arrows, Arrow{m.Step - 1, k, m.Channel + ": " + m.Value})
+			}
+		}
+		var touches []touch
+		for _, a := range e.Accesses {
+			touches = append(touches, touch{a.Loc, a.Write})
+			if !a.Internal {
+				row.Accesses = append(row.Accesses, Access{a.Loc, a.Write, a.Value})
+			}
+		}
+		row.Depends = ord.add(row.Column, touches)
+		set := func(group string, values map[string]string) {
+			for _, name := range slices.Sorted(maps.Keys(values)) {
+				r.set(&row, r.enter(Var{Name: name, Group: group}), values[name])
+			}
+		}
+		if whole {
+			set(shared, j.States[k+1].Shared)
+			for _, name := range slices.Sorted(maps.Keys(j.States[k+1].Threads)) {
+				t := j.States[k+1].Threads[name]
+				row.Next = append(row.Next, t.standing(r.columnOf(name)))
+				set(name, t.Locals)
+			}
+		} else {
+			for _, a := range row.Accesses {
+				r.set(&row, r.index[shared+"\x00"+a.Loc], a.Value)
+			}
+			set(e.Thread, e.Locals)
+		}
+		if k+1 < len(j.Values) {
+			for i, v := range j.Values[k+1] {
+				if i < len(props) {
+					r.set(&row, props[i], strconv.FormatBool(v))
+				}
+			}
+		}
+		if k == len(j.Trace)-1 && j.Message != "" && j.Loop == nil {
+			row.Violation = d.Title
+		}
+		d.Rows = append(d.Rows, row)
+	}
+	if n := len(d.Rows); n > 0 && !whole {
+		for i := range j.Final {
+			d.Rows[n-1].Next = append(d.Rows[n-1].Next, j.Final[i].standing(r.columnOf(j.Final[i].Thread)))
+		}
+	}
+	if j.Loop != nil {
+		d.Loop = *j.Loop
+		if d.Loop < 0 || d.Loop > len(d.Rows) {
+			return nil, fmt.Errorf("the trace is damaged: it returns to step %d of %d", d.Loop, len(d.Rows))
+		}
+	}
+	return d, nil
+}
+
+// reader collects columns and variables.
+type reader struct {
+	d      *Document
+	column map[string]int
+	index  map[string]int
+	now    []string
+}
+
+func (r *reader) columnOf(name string) int {
+	c, ok := r.column[name]
+	if !ok {
+		c = len(r.d.Columns)
+		r.column[name] = c
+		r.d.Columns = append(r.d.Columns, name)
+	}
+	return c
+}
+
+// enter returns the index of a variable, which gets its value if it is new.
+func (r *reader) enter(v Var) int {
+	key := v.Group + "\x00" + v.Name
+	i, ok := r.index[key]
+	if !ok {
+		i = len(r.d.Vars)
+		r.index[key] = i
+		r.d.Vars = append(r.d.Vars, v)
+		r.now = append(r.now, v.Value)
+	}
+	return i
+}
+
+func (r *reader) set(row *Row, i int, value string) {
+	if r.now[i] != value {
+		r.now[i] = value
+		row.Set = append(row.Set, Value{i, value})
+	}
+}
+
+// parseDetect reads a result of `cpor detect`, and the log that it is about.
+func parseDetect(text []byte, dir string) (*Kept, error) {
+	var j detectJSON
+	if err := json.Unmarshal(text, &j); err != nil {
+		return nil, fmt.Errorf("the result is damaged: %v", err)
+	}
+	files, err := logFiles(j.Log, dir)
+	if err != nil {
+		return nil, err
+	}
+	execs, err := logs.ReadFiles(files, strings.NewReader(""), logs.Options{Lenient: j.Repairs > 0})
+	if err != nil {
+		return nil, fmt.Errorf("the log that the result is about: %v", err)
+	}
+	at := slices.IndexFunc(execs, func(x logs.Execution) bool { return x.Label() == j.Trace })
+	if at < 0 {
+		return nil, fmt.Errorf("the log %s has no execution %q any more", j.Log, j.Trace)
+	}
+	c := execs[at].Computation
+	var cut computation.Cut
+	if j.Witness != nil {
+		cut = c.Initial().Clone()
+		for _, w := range j.Witness.Cut {
+			i, ok := c.Process(w.Host)
+			if !ok || w.State < 0 || w.State > c.Events(i) {
+				return nil, fmt.Errorf("the log %s is another one than the result is about: there is no state %d of %s in it", j.Log, w.State, w.Host)
+			}
+			cut[i] = w.State
+		}
+		if !c.Consistent(cut) {
+			return nil, fmt.Errorf("the log %s is another one than the result is about: its cut is not consistent", j.Log)
+		}
+	}
+	d := Computation(c, cut)
+	d.Title = j.Verdict + ": " + j.Predicate
+	d.Kind, d.Message = "detect", d.Title
+	return &Kept{Documents: []*Document{d}, Summary: j.Log}, nil
+}
+
+// logFiles returns the files that a log was read from: the names stand one behind the
+// other, and may be relative to where the result stands.
+func logFiles(log, dir string) ([]string, error) {
+	for _, names := range [][]string{{log}, strings.Fields(log)} {
+		for _, base := range []string{"", dir} {
+			var files []string
+			for _, n := range names {
+				if base != "" && !filepath.IsAbs(n) {
+					n = filepath.Join(base, n)
+				}
+				if _, err := os.Stat(n); err == nil {
+					files = append(files, n)
+				}
+			}
+			if len(files) == len(names) && len(files) > 0 {
+				return files, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("the log %s, which the result is about, is not there; begin in the directory where cpor detect ran", log)
+}
+
+// Computation returns the document of a recorded run: the events in an order in which
+// they could have happened, those of the cut first, if there is one, so that the cut
+// is a straight line.
+func Computation(c *computation.Computation, cut computation.Cut) *Document {
+	d := empty()
+	d.Columns = append(d.Columns, c.Names()...)
+	var events []computation.Event
+	if cut != nil {
+		events = append(events, c.Linearise(c.Initial(), cut)...)
+		d.Cut = len(events)
+		events = append(events, c.Linearise(cut, c.Final())...)
+	} else {
+		events = c.Linearise(c.Initial(), c.Final())
+	}
+	d.Total = len(events)
+	if len(events) > maxRows {
+		d.Notes = append(d.Notes, fmt.Sprintf("Only the first %d of %d events are shown.", maxRows, len(events)))
+		events = events[:maxRows]
+		if d.Cut > maxRows {
+			d.Cut = -1
+			d.Notes = append(d.Notes, "The cut lies behind them.")
+		}
+	}
+	r := &reader{d: d, index: map[string]int{}}
+	for i := range c.N() {
+		for _, v := range c.Variables(i) {
+			r.enter(Var{Name: v.Name, Group: c.Name(i), Value: valueAt(c, v, 0)})
+		}
+	}
+	rowOf := map[computation.Event]int{}
+	for k, e := range events {
+		rowOf[e] = k
+		at := c.Pos(e.Process, e.Index)
+		row := Row{Column: e.Process, Pos: Place{File: at.Source, Line: at.Line}, Text: c.Text(e.Process, e.Index), Accesses: []Access{}, Depends: []int{}, Set: []Value{}}
+		if e.Index > 1 {
+			row.Depends = append(row.Depends, rowOf[computation.Event{Process: e.Process, Index: e.Index - 1}])
+		}
+		for _, m := range c.Messages(e.Process, e.Index) {
+			if from := rowOf[m.From]; m.From.Process != e.Process {
+				d.Arrows = append(d.Arrows, Arrow{From: from, To: k})
+				row.Depends = append(row.Depends, from)
+			}
+		}
+		for _, v := range c.Variables(e.Process) {
+			r.set(&row, r.enter(Var{Name: v.Name, Group: c.Name(e.Process)}), valueAt(c, v, e.Index))
+		}
+		d.Rows = append(d.Rows, row)
+	}
+	return d
+}
+
+func valueAt(c *computation.Computation, v computation.Variable, k int32) string {
+	if x := c.Values().Value(v.At(k)); x.Defined() {
+		return x.String()
+	}
+	return ""
+}
+
+// Restore executes the executions of a file on its program, so that everything is to
+// be seen of them and one can go on from there. Those that do not fit the program stay
+// as they are, with a note that says why.
+func (k *Kept) Restore(ctx context.Context, x *Explorer) {
+	for i, d := range k.Documents {
+		if ctx.Err() != nil {
+			return
+		}
+		full, err := x.restored(d)
+		if err != nil {
+			d.Notes = append(d.Notes, "Only what stands in the file is shown: "+err.Error())
+			continue
+		}
+		if d.Loop < 0 && d.Kind != "deadlock" && full.broken() == "" {
+			d.Notes = append(d.Notes, "Only what stands in the file is shown: "+x.File+" violates nothing at the end of this execution; "+otherModel)
+			continue
+		}
+		full.Kind, full.Message, full.Pos, full.Title, full.Loop = d.Kind, d.Message, d.Pos, d.Title, d.Loop
+		full.Notes = append(full.Notes, without(d.Notes, full.Notes)...)
+		full.addPropositions(d)
+		k.Documents[i] = full
+	}
+}
+
+// broken says what the last state violates.
+func (d *Document) broken() string {
+	if n := len(d.Rows); n > 0 {
+		return d.Rows[n-1].Violation
+	}
+	return d.Violation
+}
+
+// restored executes the steps of a document, whose threads have names only.
+func (x *Explorer) restored(d *Document) (*Document, error) {
+	sys := x.Program.System
+	states := sys.Initial()
+	if d.initial < 0 || d.initial >= len(states) {
+		return nil, fmt.Errorf("it begins in initial state %d, and %s has %d", d.initial, x.File, len(states))
+	}
+	m := sys.NewMachine()
+	m.Load(states[d.initial])
+	p := Path{Initial: d.initial}
+	for k := range d.Rows {
+		row := &d.Rows[k]
+		t := 0
+		for t < m.NumThreads() && m.ThreadName(t) != d.Columns[row.Column] {
+			t++
+		}
+		if t == m.NumThreads() {
+			return nil, fmt.Errorf("at step %d, %s has no thread %s", k+1, x.File, d.Columns[row.Column])
+		}
+		if pos, text, _ := m.Next(t); placeOf(pos).Line != row.Pos.Line && text != row.Text {
+			return nil, fmt.Errorf("at step %d, %s would execute %q (line %d); %s", k+1, d.Columns[row.Column], text, pos.Line, otherModel)
+		}
+		if out := m.Step(t, row.alt); out.Kind != system.Moved {
+			return nil, fmt.Errorf("step %d cannot be executed in %s: %s is %v; %s", k+1, x.File, d.Columns[row.Column], out.Kind, otherModel)
+		}
+		p.Steps = append(p.Steps, Step{uint64(t), row.alt})
+	}
+	full, err := x.Play(p)
+	if err != nil {
+		return nil, err
+	}
+	for k := range full.Rows {
+		if got := full.Rows[k].Text; got != d.Rows[k].Text {
+			return nil, fmt.Errorf("step %d of %s is %q; %s", k+1, x.File, got, otherModel)
+		}
+	}
+	return full, nil
+}
+
+// otherModel is why an execution does not fit a program.
+const otherModel = "the model or its constants are others than they were then"
+
+// without returns the notes of a list that another one has not.
+func without(notes, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(notes), func(n string) bool { return slices.Contains(others, n) })
+}
+
+// addPropositions takes over the values of propositions.
+func (d *Document) addPropositions(of *Document) {
+	index := map[int]int{}
+	for i, v := range of.Vars {
+		if v.Group == "propositions" {
+			index[i] = len(d.Vars)
+			d.Vars = append(d.Vars, v)
+		}
+	}
+	for k := range of.Rows {
+		for _, s := range of.Rows[k].Set {
+			if i, ok := index[s.Var]; ok {
+				d.Rows[k].Set = append(d.Rows[k].Set, Value{i, s.Value})
+			}
+		}
+	}
+}
