@@ -66,3 +66,27 @@ init { go T() }`
 		t.Errorf("violations %+v, want one for the limit in line 3", res.Violations)
 	}
 }
+
+// TestInitRuns: many ways through the choices of init to few states end as well.
+func TestInitRuns(t *testing.T) {
+	const text = `
+var x int8
+thread T() { x = 1 }
+init {
+	for range 40 {
+		x = int8(choose(0, 1))
+	}
+	go T()
+}`
+	_, err := model.Parse("test.model", text, model.Options{})
+	if err == nil || !strings.Contains(err.Error(), "more than 262144 ways to go through its choices; make them in a thread") {
+		t.Errorf("error %v", err)
+	}
+	m, err := model.Parse("test.model", strings.Replace(text, "40", "10", 1), model.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(m.System().Initial()); n != 2 {
+		t.Errorf("%d initial states, want 2", n)
+	}
+}

@@ -13,9 +13,9 @@
 package machine
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/bits"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -269,11 +269,21 @@ func (s *System) threadsIn(words []uint64) int {
 	return s.threads
 }
 
+// maxInitRuns bounds how often init is executed: many of its outcomes may be the
+// same state.
+const maxInitRuns = 1 << 18
+
 // runInit computes the initial states: one for each outcome of init's choices.
 func (s *System) runInit() error {
 	s.initial, s.chosen = nil, nil
 	m := newMachine(s)
+	known := map[string]bool{}
+	var key []byte
+	runs := 0
 	for alt := uint64(0); ; {
+		if runs++; runs > maxInitRuns {
+			return fmt.Errorf("%s: init has more than %d ways to go through its choices; make them in a thread", s.p.Source.Name, maxInitRuns)
+		}
 		switch s.initialise(m, alt) {
 		case blocked, stay:
 			return &InitError{s.pos(s.p.Resolved.Init.Pos()), "init blocks: it runs before the threads, so nothing can ever let it go on"}
@@ -292,7 +302,12 @@ func (s *System) runInit() error {
 			s.threads, s.types = m.n, m.types
 		}
 		enc := m.Encode(nil)
-		if !slices.ContainsFunc(s.initial, func(o system.State) bool { return slices.Equal(o, enc) }) {
+		key = key[:0]
+		for _, w := range enc {
+			key = binary.LittleEndian.AppendUint64(key, w)
+		}
+		if !known[string(key)] {
+			known[string(key)] = true
 			s.initial = append(s.initial, enc)
 			s.chosen = append(s.chosen, alt)
 		}

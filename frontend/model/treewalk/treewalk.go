@@ -70,8 +70,9 @@ type Program struct {
 	names []string // of the shared variables' scalars, locks and channels
 	start map[string]Value
 
-	// Patience is how many passes of loops a transition may have, 0 for as many as
-	// the language allows. The walker takes half a minute for those.
+	// Patience is how many passes of loops a transition may have, and how many
+	// outcomes init, 0 for as many as the language allows. The walker takes half a
+	// minute for those.
 	Patience int
 }
 
@@ -369,7 +370,10 @@ func (p *Program) Initial() ([]*State, error) {
 	var all []*State
 	var prefix []choice
 	known := map[string]bool{}
-	for {
+	for runs := 0; ; runs++ {
+		if p.Patience > 0 && runs > p.Patience {
+			panic(ErrPatience)
+		}
 		s := &State{shared: maps.Clone(p.start)}
 		for range p.r.Invariants {
 			s.threads = append(s.threads, thread{})
