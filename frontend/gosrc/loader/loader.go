@@ -269,7 +269,7 @@ func (p *Package) Compile(tests bool) (*Program, error) {
 
 // user returns the unit of a package that go/packages has found.
 func (u *universe) user(f *packages.Package) *unit {
-	if len(f.GoFiles) > 0 && strings.HasPrefix(f.GoFiles[0], filepath.Join(u.build.GOROOT, "src")+string(filepath.Separator)) && f.ForTest == "" || f.PkgPath == "unsafe" {
+	if len(f.GoFiles) > 0 && strings.HasPrefix(f.GoFiles[0], filepath.Join(u.build.GOROOT, "src")+string(filepath.Separator)) && f.ForTest == "" || f.PkgPath == "unsafe" || f.PkgPath == std.Check {
 		return u.std(f.PkgPath)
 	}
 	if x := u.units[f.ID]; x != nil {

@@ -28,6 +28,10 @@ const (
 // Prefix begins the names of our files in positions.
 const Prefix = "$std/"
 
+// Check is the package of this module that tests call to be explored: explored tests have
+// ours instead of it.
+const Check = "cpor/check"
+
 // Always are the packages that every program has.
 var Always = []string{"internal/cpor", "runtime"}
 
@@ -48,7 +52,7 @@ func init() {
 
 var whole = map[string]bool{
 	"internal/cpor": true, "runtime": true, "runtime/debug": true, "internal/godebug": true, "internal/bytealg": true, "fmt": true, "log": true, "sync/atomic": true,
-	"testing": true, "testing/synctest": true, "internal/reflectlite": true, "math/rand": true, "math/rand/v2": true, "sync": true,
+	"testing": true, "testing/synctest": true, Check: true, "internal/reflectlite": true, "math/rand": true, "math/rand/v2": true, "sync": true,
 }
 
 // ModeOf returns how the package of that import path is treated.

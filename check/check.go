@@ -1,0 +1,169 @@
+// Package check runs a Go test under every schedule from within go test:
+//
+//	func TestPool(t *testing.T) {
+//		check.Every(t, func(t *testing.T) {
+//			p := NewPool(2)
+//			...
+//		})
+//	}
+//
+// The function is not called by go test itself: [Every] reads the sources of the test's
+// package, interprets the test function from its beginning, and explores its schedules
+// as the command `cpor test` does. There Every only calls its argument. So what the
+// test function does outside of Every is explored, too, and everything that it uses
+// has to be what cpor can interpret.
+//
+// The sources have to be where they were when the test was compiled, as they are when
+// go test runs it.
+package check
+
+import (
+	"errors"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cpor/engine"
+	"cpor/frontend/gosrc"
+	"cpor/frontend/gosrc/testcmd"
+	"cpor/gotest"
+	"cpor/internal/human"
+)
+
+// Config says how hard to explore, and what. The zero value is that of [Every].
+type Config struct {
+	// Timeout ends the exploration as incomplete; 0 means 30 seconds, or what go
+	// test's -timeout leaves, if that is less.
+	Timeout time.Duration
+	// Workers is the number of workers; 0 means one for each CPU.
+	Workers int
+	// MaxMemory ends the exploration before the process takes more bytes; 0 means no
+	// limit.
+	MaxMemory uint64
+	// TimeIdle lets timers fire only when no goroutine can run. Otherwise time may
+	// pass at any point, as on a slow machine.
+	TimeIdle bool
+	// Leaks accepts goroutines that wait for ever after the end of the test.
+	Leaks bool
+	// Incomplete accepts an exploration that has not covered every schedule, if none
+	// of those it covered fails. The test's log says what was covered.
+	Incomplete bool
+}
+
+// Every explores the test function that calls it under every schedule that matters.
+// If some schedule fails, t fails and its log shows the schedule; so it does if not
+// everything was covered, or if the test does what cannot be explored.
+func Every(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	Config{}.every(t)
+}
+
+// Every is the function Every with other limits.
+func (c Config) Every(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	c.every(t)
+}
+
+// key names an exploration, so that a test that calls Every several times is
+// explored once.
+type key struct {
+	dir, test string
+	config    Config
+}
+
+type answer struct {
+	res  *gotest.Result
+	text string // of the failure
+	err  error
+}
+
+var (
+	mu      sync.Mutex
+	answers = map[key]answer{}
+)
+
+func (c Config) every(t *testing.T) {
+	t.Helper()
+	_, file, _, ok := runtime.Caller(2)
+	if !ok || !filepath.IsAbs(file) {
+		t.Fatal("check.Every: the sources of the test are not known; do not use -trimpath")
+	}
+	name, _, _ := strings.Cut(t.Name(), "/")
+	k := key{filepath.Dir(file), name, c}
+	mu.Lock()
+	a, ok := answers[k]
+	if !ok {
+		a = c.explore(t, k)
+		answers[k] = a
+	}
+	mu.Unlock()
+	switch res := a.res; {
+	case a.err != nil:
+		t.Fatalf("check.Every: %v", a.err)
+	case res.Failure != nil:
+		t.Fatal(a.text)
+	case res.Verdict != engine.Pass && c.Incomplete:
+		t.Logf("incomplete: %s, no failure; %s", human.Plural(res.Executions, "execution"), res.Reason)
+	case res.Verdict != engine.Pass:
+		t.Fatalf("incomplete: %s, no failure; %s", human.Plural(res.Executions, "execution"), res.Reason)
+	default:
+		t.Logf("every schedule: %s", human.Plural(res.Executions, "execution"))
+	}
+}
+
+func (c Config) explore(t *testing.T, k key) (a answer) {
+	p, err := c.program(t, k)
+	if err != nil {
+		return answer{err: err}
+	}
+	o := gotest.Options{Timeout: c.Timeout, Workers: c.Workers, MaxMemory: c.MaxMemory}
+	if o.Timeout == 0 {
+		o.Timeout = 30 * time.Second
+		if d, ok := t.Deadline(); ok {
+			o.Timeout = min(o.Timeout, max(time.Second, time.Until(d)*9/10))
+		}
+	}
+	a.res, a.err = gotest.Run(t.Context(), p, o)
+	if a.err == nil && a.res.Failure != nil {
+		a.text = testcmd.Headline(a.res.Failure) + "\n" + testcmd.Describe(p, a.res.Failure, 100)
+	}
+	return a
+}
+
+func (c Config) program(t *testing.T, k key) (*gosrc.Program, error) {
+	pkgs, err := gosrc.Load(t.Context(), []string{"."}, gosrc.Options{Dir: k.dir, Tags: tags(), Tests: true})
+	if err != nil {
+		return nil, err
+	}
+	if len(pkgs) != 1 {
+		return nil, errors.New("there is no package in " + k.dir)
+	}
+	if errs := pkgs[0].Errors; len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	compiled, err := pkgs[0].Compile()
+	if err != nil {
+		return nil, err
+	}
+	e := gosrc.Explore{NoLeaks: c.Leaks}
+	if c.TimeIdle {
+		e.Time = gosrc.IdleTime
+	}
+	return compiled.Test(k.test, e)
+}
+
+// tags returns the build tags that the test was compiled with.
+func tags() []string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "-tags" {
+				return strings.Split(s.Value, ",")
+			}
+		}
+	}
+	return nil
+}
