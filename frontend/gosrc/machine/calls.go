@@ -270,7 +270,7 @@ func (m *Machine) dropPanics(g *goroutine) {
 
 // panic begins a panic.
 func (m *Machine) panic(g *goroutine, t, w uint64) {
-	if t == 0 {
+	if t == 0 && !m.sys.nilPanics {
 		t, w = uint64(m.sys.nilPanic.ID), m.newObject(g, plainObj, m.sys.nilPanic.Elem, 0)
 	}
 	m.start(g, &panicRec{value: [2]uint64{t, w}})

@@ -65,6 +65,8 @@ type System struct {
 	counts  bool // the program asks how many goroutines there are
 	polls   bool // the program has a select with a default
 	old     bool // timers as before Go 1.23
+	// nilPanics: panic(nil) is a panic with no value, as before Go 1.21.
+	nilPanics bool
 
 	crash                                 *compile.Func
 	runtimeError, plainError, assertError *compile.Type
@@ -131,6 +133,7 @@ func newSystem(p *compile.Program, o Options) (*System, error) {
 	}
 	s.polls = p.Polls()
 	s.old = p.Before("go1.23")
+	s.nilPanics = p.Before("go1.21")
 	s.counts = p.Uses("runtime", "NumGoroutine")
 	s.stringType = p.TypeOf(types.Typ[types.String])
 	s.wordType = p.TypeOf(types.Typ[types.Int])
