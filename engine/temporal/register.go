@@ -86,6 +86,7 @@ func (r Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, err
 		out.How[0].Text = "weakly fair executions only"
 	}
 	var fault *Fault
+	told := false // the fault is that its property does not hold
 	for _, p := range results {
 		out.States, out.Transitions = max(out.States, uint64(p.States)), max(out.Transitions, uint64(p.Transitions))
 		out.StoreBytes = max(out.StoreBytes, p.StoreBytes)
@@ -102,7 +103,12 @@ func (r Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, err
 				Account:   x,
 			})
 		}
+		own := p.Fault != nil && p.Fault.Violation.Object == p.Property.Name
+		if own {
+			p.Verdict = engine.Violated
+		}
 		if fault == nil && p.Fault != nil {
+			told = own
 			fault, out.System = p.Fault, p.Property.System
 		}
 		if p.Trivial != 0 {
@@ -122,7 +128,9 @@ func (r Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, err
 			note = "A part of the formula has no value in a state that an execution comes to, shown above. " +
 				"Each part without temporal operators is evaluated in every state, && and || from left to right: guard it where it stands, as in <> (p != nil && p.v == 1)."
 		}
-		out.Notes = append(out.Notes, note)
+		if !told {
+			out.Notes = append(out.Notes, note)
+		}
 	}
 	return out, nil
 }

@@ -94,6 +94,7 @@ func (m *Machine) claimFrom(at int32, viol *system.Violation, failed, depth int)
 				m.viol = nil
 				m.fail(system.Invariant, o.e.src.Pos, false, "the claim %s has come to its end: what it describes has happened", m.proc.Name)
 				v = m.viol
+				v.Object = m.proc.Name
 			}
 		}
 		m.moves = append(m.moves, claimMove{o.e.to, v, n})
@@ -122,12 +123,14 @@ func (m *Machine) stepClaim(t int, alt uint64) system.Outcome {
 	if c == 0 {
 		return blocked
 	}
+	flag := alt & deep
+	alt &^= deep
 	mine := moves[alt%c]
 	var out system.Outcome
 	if t == m.n {
 		out = system.Outcome{Kind: system.Moved}
 	} else {
-		if out = m.stepProcess(t, alt/c); out.Kind != system.Moved {
+		if out = m.stepProcess(t, flag|alt/c); out.Kind != system.Moved {
 			return blocked
 		}
 	}
@@ -138,12 +141,9 @@ func (m *Machine) stepClaim(t int, alt uint64) system.Outcome {
 	}
 	switch {
 	case alt%c+1 < c:
-		out.Next = alt + 1
-	case out.Next > 1<<62/c:
-		m.fail(system.Runtime, m.here(), true, "this atomic sequence makes too many choices")
-		out.Next, out.Violation = 0, m.viol
-	default:
-		out.Next *= c
+		out.Next = flag | alt + 1
+	case out.Next != 0:
+		out.Next = out.Next&deep | out.Next&^deep*c
 	}
 	return out
 }

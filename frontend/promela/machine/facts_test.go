@@ -49,6 +49,9 @@ active [n] proctype A() { byte c[n]; c[1] = 1; b[1] = 1; q[2]!1 }`, counts{18, 1
 		{"a d_step of an inline behind a loop", `inline dd() { d_step { s = 0; s = 1 } }
 active proctype P() { byte s; do :: s < 2 -> s++ :: else -> break od; dd() }`, counts{8, 0, 0}},
 		{"leading zeros mean nothing", `short w[3] = { 00101, 010, 09 }; init { assert(w[0] == 101 && w[1] == 10 && w[2] == 9) }`, counts{3, 0, 0}},
+		{"an atomic with more ways through than numbers for their choices", `byte x;
+active proctype A() { byte i; atomic { select (i : 0 .. 99); x = i }; if :: x == 98 :: x == 3 -> assert(false) fi }
+active proctype B() { byte j, k; atomic { do :: j < 70 -> j++ :: j++; break :: j > 66 -> k++; if :: k = 2 :: k = 3 fi; break od } }`, counts{8426, 16352, 179}},
 	} {
 		if got := count(parse(t, x.text)); got != x.want {
 			t.Errorf("%s: %+v, SPIN %+v", x.name, got, x.want)

@@ -3,6 +3,7 @@ package machine
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
@@ -165,10 +166,13 @@ type Machine struct {
 	vals    []int32    // arguments of processes that are being created
 	kept    kept       // the options of the last Step
 	moves   []claimMove
-	stutter bool   // no process can move, and the claim goes on alone
-	chained bool   // the step goes on behind a choice
-	all     all    // the accesses of such a step
-	edges   int    // taken since somebody began to count
+	stutter bool     // no process can move, and the claim goes on alone
+	chained bool     // the step goes on behind a choice
+	all     all      // the accesses of such a step
+	edges   int      // taken since somebody began to count
+	path    []choice // of the last step
+	tooDeep bool     // the number of the alternative after it has too many digits
+	counted counted
 	seen    []bool // the control states that processes have been in, from proctype.first
 }
 
@@ -210,7 +214,7 @@ func (m *Machine) Load(s system.State) {
 	m.hash = 0
 	m.acc = m.acc[:0]
 	m.moving = unasked
-	m.kept.t, m.all.t = -1, -1
+	m.kept.t, m.all.t, m.counted.t = -1, -1, -1
 	if !m.placed() {
 		m.rebuild()
 	}
@@ -279,6 +283,9 @@ func (m *Machine) Rewind(mark system.Mark) {
 	}
 	if int(mark) < m.all.log {
 		m.all.t = -1
+	}
+	if int(mark) < m.counted.log {
+		m.counted.t = -1
 	}
 	changed := false
 	for i := len(m.log) - 1; i >= int(mark); i-- {
@@ -382,8 +389,85 @@ func (m *Machine) stepProcess(t int, alt uint64) system.Outcome {
 	return out
 }
 
+// Alternatives are numbered by their choices, each a digit of a number whose bases are
+// the numbers of options, so that any of them can be taken without those before it. Where
+// that takes more than a number has bits (a loop in an atomic that may end in each
+// round), those that come next are counted instead, from the first alternative on: deep
+// is set in their numbers.
+const deep = 1 << 63
+
+// choice is a choice on the way through a transition.
+type choice struct{ taken, of uint64 }
+
+// counted is the alternative that was taken last of those that are counted.
+type counted struct {
+	t    int // -1: none
+	log  int // the length of the undo log
+	n    uint64
+	path []choice
+}
+
 // step is Step, with the accesses of the alternative alone.
 func (m *Machine) step(t int, alt uint64) system.Outcome {
+	if alt&deep != 0 {
+		return m.stepCounted(t, alt&^deep, nil)
+	}
+	mark := m.Mark()
+	out := m.follow(t, alt, nil)
+	if !m.tooDeep {
+		return out
+	}
+	path := append([]choice(nil), m.path...)
+	m.Rewind(mark)
+	return m.stepCounted(t, 0, path)
+}
+
+// stepCounted takes the alternative number n, or the one with a path, and numbers the next
+// one by counting.
+func (m *Machine) stepCounted(t int, n uint64, path []choice) system.Outcome {
+	mark := m.Mark()
+	c := &m.counted
+	at := []choice{} // no choice: the first alternative
+	if c.t == t && c.log == int(mark) && path == nil && c.n < n {
+		at = following(c.path)
+		c.n++
+	} else {
+		c.t, c.log, c.n = t, int(mark), 0
+	}
+	for {
+		out := m.follow(t, 0, at)
+		c.path = append(c.path[:0], m.path...)
+		next := following(c.path)
+		if next == nil || path == nil && c.n == n || path != nil && slices.Equal(c.path, path) {
+			out.Next = 0
+			if next != nil {
+				out.Next = deep | (c.n + 1)
+			}
+			return out
+		}
+		m.Rewind(mark)
+		at = next
+		c.n++
+	}
+}
+
+// following returns the choices of the alternative that comes after another one, nil if
+// there is none.
+func following(path []choice) []choice {
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i].taken+1 < path[i].of {
+			out := append([]choice(nil), path[:i+1]...)
+			out[i].taken++
+			return out
+		}
+	}
+	return nil
+}
+
+// follow is step by the number of an alternative, or by the first of its choices; those
+// behind are the first options.
+func (m *Machine) follow(t int, alt uint64, path []choice) system.Outcome {
+	m.path, m.tooDeep = m.path[:0], false
 	m.acc = m.acc[:0]
 	m.viol, m.fatal, m.failed, m.chained = nil, false, 0, false
 	m.told, m.said = m.told[:0], m.said[:0]
@@ -393,7 +477,7 @@ func (m *Machine) step(t int, alt uint64) system.Outcome {
 		return system.Outcome{Kind: system.Blocked, AtEnd: true}
 	}
 	m.enter(t)
-	if alt != 0 && m.kept.t == t && m.kept.log == len(m.log) && !m.track {
+	if (alt != 0 || path != nil) && m.kept.t == t && m.kept.log == len(m.log) && !m.track {
 		m.opts = append(m.opts[:0], m.kept.opts...)
 	} else {
 		m.findOptions()
@@ -425,9 +509,21 @@ func (m *Machine) step(t int, alt uint64) system.Outcome {
 				}
 			}
 			d := alt % c
-			alt /= c
+			if path == nil {
+				alt /= c
+			} else if d = 0; len(m.path) < len(path) {
+				d = path[len(m.path)].taken
+			}
 			k = int(d)
+			m.path = append(m.path, choice{d, c})
+			above := uint64(0) // the digit's place above, 0 if there is none
+			if hi, lo := bits.Mul64(weight, c); hi == 0 && lo <= 1<<62 {
+				above = lo
+			} else {
+				weight = 0
+			}
 			if d+1 < c {
+				m.tooDeep = weight == 0
 				next = chosen + (d+1)*weight
 			}
 			if d > 0 {
@@ -436,12 +532,7 @@ func (m *Machine) step(t int, alt uint64) system.Outcome {
 				m.viol, m.failed = nil, 0
 			}
 			chosen += d * weight
-			hi, lo := bits.Mul64(weight, c)
-			if hi != 0 || lo > 1<<62 {
-				m.fail(system.Runtime, m.here(), true, "this atomic sequence makes too many choices")
-				break
-			}
-			weight = lo
+			weight = above
 		}
 		o := m.opts[k]
 		if k > 0 && m.proc.Decl.Deterministic && o.e != m.opts[k-1].e && o.e.looked() {

@@ -71,31 +71,60 @@ func (m *Machine) Told() (system.Pos, string) {
 		}
 		return system.Pos{}, ""
 	}
-	var b strings.Builder
+	var texts []string
 	var pos system.Pos
 	at := m.told[0].t
-	for i, d := range m.told {
+	for _, d := range m.told {
 		text := "end"
 		if d.e != death {
-			text = d.e.src.Text
+			text = d.e.src.Text + m.chosen(d)
 			if pos.Line == 0 {
 				pos = position(d.e.src.Pos)
 			}
 		}
-		if i > 0 {
-			b.WriteString("; ")
-		}
 		if d.t != at {
 			at = d.t
-			b.WriteString(m.ThreadName(at) + ": ")
+			text = m.ThreadName(at) + ": " + text
 		}
-		b.WriteString(text)
-		b.WriteString(m.chosen(d))
+		if text != "" { // a jump that the text of the model does not show
+			texts = append(texts, text)
+		}
 	}
 	if pos.Line == 0 {
 		pos = m.diedAt
 	}
-	return pos, b.String()
+	return pos, strings.Join(rounds(texts), "; ")
+}
+
+// rounds writes what is done again and again in an atomic sequence once, with the number of
+// times.
+func rounds(texts []string) []string {
+	const longest, fewest = 4, 3
+	var out []string
+	for i := 0; i < len(texts); {
+		took := 0
+		for n := 1; n <= longest && i+n <= len(texts) && took == 0; n++ {
+			times := 1
+			for j := i + n; j+n <= len(texts) && slices.Equal(texts[i:i+n], texts[j:j+n]); j += n {
+				times++
+			}
+			if times < fewest {
+				continue
+			}
+			once := strings.Join(texts[i:i+n], "; ")
+			if n > 1 {
+				once = "(" + once + ")"
+			}
+			out = append(out, fmt.Sprintf("%d × %s", times, once))
+			took = n * times
+		}
+		if took == 0 {
+			out = append(out, texts[i])
+			took = 1
+		}
+		i += took
+	}
+	return out
 }
 
 // say notes the message that is being sent or received with the last n edges that are
