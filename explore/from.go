@@ -196,7 +196,7 @@ func (x *Explorer) nearest(ctx context.Context, p Path, pred *predicate, limit i
 		if len(nodes) > limit {
 			return Path{}, fmt.Errorf("none of the first %d states from here satisfies it; \"search from here\" goes further, for an assertion", limit)
 		}
-		eachMove(m, &obs, func(s trace.Step, _ system.Outcome) {
+		eachMove(m, &obs, false, func(s trace.Step, _ system.Outcome) {
 			if key := engine.StateKey(pred.sys, &obs, m); !seen[key] {
 				seen[key] = true
 				nodes = append(nodes, node{m.Encode(nil), i, s})
@@ -206,14 +206,19 @@ func (x *Explorer) nearest(ctx context.Context, p Path, pred *predicate, limit i
 	return Path{}, errors.New("no state that can be reached from here satisfies it")
 }
 
-// eachMove calls visit after each transition of the live state, which stays as it is.
-func eachMove(m system.Machine, obs *system.Observers, visit func(s trace.Step, out system.Outcome)) {
+// eachMove calls visit after each transition of the live state, which stays as it is. With
+// told, machines that are Telling can tell of it: some of them want to be asked for what
+// comes next before.
+func eachMove(m system.Machine, obs *system.Observers, told bool, visit func(s trace.Step, out system.Outcome)) {
 	mark := m.Mark()
 	for t := range m.NumThreads() {
 		if obs.Has(t) {
 			continue
 		}
 		for alt, more := uint64(0), true; more; {
+			if told {
+				m.Next(t)
+			}
 			out := m.Step(t, alt)
 			if out.Kind == system.Moved {
 				visit(trace.Step{Thread: t, Alt: alt}, out)

@@ -89,6 +89,9 @@ func (x *Explorer) Graph(ctx context.Context, name string) (*Graph, error) {
 			return nil, err
 		}
 	}
+	if err := x.refused(); err != nil {
+		return nil, err
+	}
 	b.place()
 	return b.g, nil
 }
@@ -147,7 +150,7 @@ func (b *grapher) full(ctx context.Context) error {
 				texts[t] = text
 			}
 		}
-		eachMove(b.m, &b.obs, func(s trace.Step, out system.Outcome) {
+		eachMove(b.m, &b.obs, true, func(s trace.Step, out system.Outcome) {
 			text := texts[s.Thread]
 			if told, ok := system.As[system.Telling](b.m); ok {
 				_, text = told.Told()

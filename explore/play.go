@@ -55,6 +55,10 @@ type Explorer struct {
 	Program *frontend.Program
 	// File is the name by which the program was loaded.
 	File string
+	// Refused, if not nil, says what the program did, as far as it was executed, that
+	// cannot be explored; nil if nothing. A search or a graph of such a program is worth
+	// nothing.
+	Refused func() error
 	// Reload loads the program again with another text of its file; nil if that
 	// cannot be done.
 	Reload func(text string) (*frontend.Program, error)
@@ -83,7 +87,20 @@ func (x *Explorer) Source(name string) (text string, ok bool) {
 // Play executes a path and returns all that is to be seen of it. The error says what
 // is wrong with the path.
 func (x *Explorer) Play(p Path) (*Document, error) {
-	return play(x.Program.System, x.observers(), p.trace())
+	d, err := play(x.Program.System, x.observers(), p.trace())
+	if err == nil {
+		if no := x.refused(); no != nil {
+			d.Notes = append(d.Notes, "The program does what cannot be explored: "+no.Error())
+		}
+	}
+	return d, err
+}
+
+func (x *Explorer) refused() error {
+	if x.Refused == nil {
+		return nil
+	}
+	return x.Refused()
 }
 
 // play executes a trace.
@@ -292,7 +309,6 @@ func (x *Explorer) Moves(p Path) ([]Move, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.Track(true)
 	tells, _ := system.As[system.Narrating](m)
 	if tells != nil {
 		tells.Narrate(true)
@@ -308,6 +324,7 @@ func (x *Explorer) Moves(p Path) ([]Move, error) {
 		for alt, more, n := uint64(0), true, 0; more && n < maxAlternatives; n++ {
 			mv := Move{Name: th.Name, Step: Step{uint64(th.Number), alt}, Writes: []Access{}, Standing: standing(th)}
 			mark := m.Mark()
+			m.Next(th.Number) // some machines tell only of what was asked for
 			out := m.Step(th.Number, alt)
 			if out.Kind == system.Moved {
 				if told, ok := system.As[system.Telling](m); ok {
@@ -345,6 +362,7 @@ func (x *Explorer) at(p Path) (system.Machine, error) {
 		return nil, err
 	}
 	m := x.Program.System.NewMachine()
+	m.Track(true)
 	m.Load(x.Program.System.Initial()[t.Initial])
 	for _, s := range t.Steps {
 		m.Step(s.Thread, s.Alt)

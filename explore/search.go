@@ -101,6 +101,9 @@ func (x *Explorer) Start(ctx context.Context, p *Plan, at *Path) *Search {
 			defer p.Done()
 		}
 		res, err := run(ctx, p.Entry, &t)
+		if no := x.refused(); no != nil && err == nil {
+			err = &engine.Refusal{Err: no}
+		}
 		s.end(x, p, res, err)
 	}()
 	return s

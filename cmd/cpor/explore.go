@@ -19,8 +19,10 @@ import (
 	"cpor/explore"
 	"cpor/explore/page"
 	"cpor/frontend"
+	"cpor/frontend/gosrc"
 	"cpor/frontend/model/source"
 	"cpor/internal/cliflag"
+	"cpor/internal/spell"
 )
 
 // pageConfig is what the flags of `cpor explore` and `cpor view` say.
@@ -30,6 +32,8 @@ type pageConfig struct {
 	own       map[string]string // the flags of the front ends
 	noBrowser bool
 	port      int
+	test      string // a Go test
+	set       *cliflag.Set
 }
 
 func (c *pageConfig) define() *cliflag.Set {
@@ -39,16 +43,24 @@ func (c *pageConfig) define() *cliflag.Set {
 	f.BoolVar(&c.noBrowser, "no-browser", false, "open no browser, only print the address")
 	f.IntVar(&c.port, "port", 0, "serve the page on this `port` of 127.0.0.1 (default: any that is free)")
 	f.Group("Flags:", "D", "no-browser", "port")
+	if c.command == "explore" {
+		f.StringVar(&c.test, "test", "", "explore this `test` of a Go package; without it a main package")
+		f.Group("Go packages:", "test")
+	}
+	c.set = f
 	defineFrontEndFlags(f, c.own, "replay") // that asks for an execution
 	return f
 }
 
 func exploreHelp(w io.Writer) {
 	fmt.Fprintln(w, `usage: cpor explore [flags] FILE.model
+       cpor explore -test NAME [flags] PACKAGE
 
 Opens a page in the browser in which a model is explored by hand: take the
 transitions that are enabled, go back, jump to a state, search from there, watch
-a search, look at the state graph. The page is served on 127.0.0.1 to nobody
+a search, look at the state graph. So is a test of a Go package, or a main
+package, named by its directory ("./cmd/worker"), without the check for data
+races, which is that of "cpor test". The page is served on 127.0.0.1 to nobody
 else, until Ctrl-C.`)
 	(&pageConfig{command: "explore"}).define().Describe(w)
 }
@@ -91,6 +103,12 @@ func exploreCommand(e *env, args []string) int {
 	} else if err != nil {
 		return e.mistake(c.command, "%v (\"cpor help explore\" tells more)", err)
 	}
+	if goPackage(files) {
+		return e.exploreGo(c, files[0])
+	}
+	if c.set.Given("test") {
+		return e.mistake(c.command, "-test is for Go packages, and %s is none", files[0])
+	}
 	file := files[0]
 	m, err := e.load(&file, frontend.Options{Params: c.params, Flags: c.own})
 	if err != nil {
@@ -99,6 +117,73 @@ func exploreCommand(e *env, args []string) int {
 	s := &page.Server{Title: file}
 	e.explorable(c, s, file, m)
 	return e.serve(c, s)
+}
+
+// exploreGo is `cpor explore` of a Go package.
+func (e *env) exploreGo(c *pageConfig, dir string) int {
+	var given string
+	c.set.Visit(func(f *flag.Flag) {
+		if f.Name == "D" || ofFrontEnd(f.Name) {
+			given = f.Name
+		}
+	})
+	if given != "" {
+		return e.mistake(c.command, "-%s is for models, and %s is a Go package", given, dir)
+	}
+	sys, err := goProgram(e.ctx, dir, c.test)
+	if err != nil {
+		return e.mistake(c.command, "%v", err)
+	}
+	title := dir
+	if c.test != "" {
+		title += ": " + c.test
+	}
+	s := &page.Server{Title: title, ReadSource: readSource}
+	e.explorable(c, s, dir, &frontend.Program{System: sys})
+	s.Explorer.Refused = func() error {
+		if u := sys.Unsupported(); u != nil {
+			return u
+		}
+		if why := sys.GaveUp(); why != "" {
+			return errors.New(why)
+		}
+		return nil
+	}
+	return e.serve(c, s)
+}
+
+// goProgram makes a system of a test, or of a main package. Data races are left out:
+// what happened before is in no state that one could go back to.
+func goProgram(ctx context.Context, dir, test string) (*gosrc.Program, error) {
+	pkgs, err := gosrc.Load(ctx, []string{"."}, gosrc.Options{Dir: dir, Tests: test != ""})
+	if err != nil {
+		return nil, err
+	}
+	if len(pkgs) != 1 {
+		return nil, fmt.Errorf("one package at a time, not %d: %s", len(pkgs), dir)
+	}
+	p := pkgs[0]
+	if len(p.Errors) > 0 {
+		return nil, errors.Join(p.Errors...)
+	}
+	var names []string
+	for _, t := range p.Tests() {
+		names = append(names, t.Name)
+	}
+	if test != "" && !slices.Contains(names, test) {
+		return nil, fmt.Errorf("%s has no test %s%s", p.Path, test, spell.DidYouMean(test, names, ""))
+	}
+	if test == "" && p.Name != "main" {
+		return nil, fmt.Errorf("%s is package %s: which of its tests? Name one with -test", p.Path, p.Name)
+	}
+	compiled, err := p.Compile()
+	if err != nil {
+		return nil, err
+	}
+	if test == "" {
+		return compiled.Main(gosrc.Explore{NoRaces: true})
+	}
+	return compiled.Test(test, gosrc.Explore{NoRaces: true})
 }
 
 // viewCommand is `cpor view`.

@@ -129,4 +129,47 @@ func TestPage(t *testing.T) {
 			t.Errorf("without the constant: %+v", d)
 		}
 	})
+	t.Run("go", func(t *testing.T) {
+		for _, c := range []struct {
+			args []string
+			want string
+		}{
+			{[]string{"-D", "N=1", "./examples/go/abba/bug"}, "-D is for models"},
+			{[]string{"-lossy", "./examples/go/abba/bug"}, "-lossy is for models"},
+			{[]string{"./examples/go/abba/bug"}, "which of its tests? Name one with -test"},
+			{[]string{"-test", "TestTransfr", "./examples/go/abba/bug"}, "did you mean TestTransfer?"},
+			{[]string{"-test", "TestTransfer", "docs/tutorial/counter.model"}, "-test is for Go packages"},
+		} {
+			if out, code := runCpor(t, dir, append([]string{"explore", "-no-browser"}, c.args...)); code != exitMistake || !strings.Contains(out, c.want) {
+				t.Errorf("%v: exit code %d, %s, want %s", c.args, code, out, c.want)
+			}
+		}
+		address := startPage(t, dir, "explore", "-no-browser", "-test", "TestTransfer", "./examples/go/abba/bug")
+		var moves []struct{ Name, Text, State string }
+		fetch(t, address, "POST", "/api/moves", `{"initial": 0, "steps": [[0, 0], [0, 0], [0, 0]]}`, &moves)
+		if len(moves) != 2 || moves[0].Text != "WaitGroup.Add wg 1" || moves[1].State != "enabled" {
+			t.Errorf("what can be done after three steps: %+v", moves)
+		}
+		fetch(t, address, "POST", "/api/search", `{"flags": ["-search=stateless"]}`, nil)
+		var st struct {
+			Running bool
+			Verdict string
+			Found   []string
+		}
+		for st.Running = true; st.Running; {
+			fetch(t, address, "GET", "/api/search", "", &st)
+		}
+		if st.Verdict != "violation" || len(st.Found) != 1 || !strings.Contains(st.Found[0], "deadlock") {
+			t.Errorf("the search: %+v", st)
+		}
+		var d struct {
+			Rows []struct{ Pos struct{ File string } }
+		}
+		fetch(t, address, "GET", "/api/found?n=0", "", &d)
+		file := d.Rows[len(d.Rows)-1].Pos.File
+		var src struct{ Text string }
+		if fetch(t, address, "GET", "/api/source?name="+file, "", &src); !strings.Contains(src.Text, "package") {
+			t.Errorf("the source %s: %q", file, src.Text)
+		}
+	})
 }

@@ -252,7 +252,7 @@ type info struct {
 	Documents  []string     `json:"documents"` // their titles
 	Explore    bool         `json:"explore"`
 	Initial    int          `json:"initial"` // the number of initial states
-	File       string       `json:"file"`
+	File       string       `json:"file"`    // with the program's text; "" for none
 	Jump       bool         `json:"jump"`
 	Searches   []SearchKind `json:"searches"`
 	Reductions []string     `json:"reductions"`
@@ -267,8 +267,11 @@ func (s *Server) info(*http.Request) (any, error) {
 		}
 	}
 	if x := s.Explorer; x != nil {
-		i.Explore, i.File, i.Initial, i.Jump = true, x.File, x.Initial(), x.Reload != nil
-		s.name(x.File)
+		i.Explore, i.Initial, i.Jump = true, x.Initial(), x.Reload != nil
+		if _, ok := x.Source(x.File); ok {
+			i.File = x.File
+			s.name(x.File)
+		}
 	}
 	return i, nil
 }
