@@ -167,7 +167,6 @@ func TestPlay(t *testing.T) {
 func checkDepends(t *testing.T, d *explore.Document, rec *trace.Record) {
 	t.Helper()
 	n := len(rec.Events)
-	want, got := make([][]bool, n), make([][]bool, n)
 	closure := func(direct func(i, j int) bool) [][]bool {
 		c := make([][]bool, n)
 		for j := range n {
@@ -197,8 +196,8 @@ func checkDepends(t *testing.T, d *explore.Document, rec *trace.Record) {
 		}
 		return false
 	}
-	want = closure(conflict)
-	got = closure(func(i, j int) bool { return slices.Contains(d.Rows[j].Depends, i) })
+	want := closure(conflict)
+	got := closure(func(i, j int) bool { return slices.Contains(d.Rows[j].Depends, i) })
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("the dependencies (- want):\n%s", diff)
 	}

@@ -449,7 +449,7 @@ func parseDetect(text []byte, dir string) (*Kept, error) {
 			return nil, fmt.Errorf("the log %s is another one than the result is about: its cut is not consistent", j.Log)
 		}
 	}
-	d := Computation(c, cut)
+	d := recorded(c, cut)
 	d.Title = j.Verdict + ": " + j.Predicate
 	d.Kind, d.Message = "detect", d.Title
 	return &Kept{Documents: []*Document{d}, Summary: j.Log}, nil
@@ -477,10 +477,10 @@ func logFiles(log, dir string) ([]string, error) {
 	return nil, fmt.Errorf("the log %s, which the result is about, is not there; begin in the directory where cpor detect ran", log)
 }
 
-// Computation returns the document of a recorded run: the events in an order in which
+// recorded returns the document of a recorded run: the events in an order in which
 // they could have happened, those of the cut first, if there is one, so that the cut
 // is a straight line.
-func Computation(c *computation.Computation, cut computation.Cut) *Document {
+func recorded(c *computation.Computation, cut computation.Cut) *Document {
 	d := empty()
 	d.Columns = append(d.Columns, c.Names()...)
 	var events []computation.Event

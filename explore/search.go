@@ -80,11 +80,11 @@ type Sample struct {
 // maxSamples bounds what is kept of the reports.
 const maxSamples = 600
 
-// ReportEvery is the time between two reports of a search.
-const ReportEvery = 250 * time.Millisecond
+// reportEvery is the time between two reports of a search.
+const reportEvery = 250 * time.Millisecond
 
-// ErrStopped is why a search ended that was stopped by hand.
-var ErrStopped = &engine.Stop{Reason: "stopped by hand"}
+// errStopped is why a search ended that was stopped by hand.
+var errStopped = &engine.Stop{Reason: "stopped by hand"}
 
 // Start begins a search. From is the path to the state in which the plan's system
 // begins, nil if it is the program's own. The search ends with ctx at the latest.
@@ -93,7 +93,7 @@ func (x *Explorer) Start(ctx context.Context, p *Plan, at *Path) *Search {
 	s := &Search{cancel: cancel, over: make(chan struct{}), every: 1}
 	s.status = Status{Name: p.Name, Running: true, From: at, Samples: []Sample{}, Figures: []Figure{}, Found: []string{}, Counts: counted(p.Entry.Counts)}
 	t := *p.Task
-	t.Progress, t.ProgressInterval = s.report, ReportEvery
+	t.Progress, t.ProgressInterval = s.report, reportEvery
 	go func() {
 		defer close(s.over)
 		defer cancel(nil)
@@ -274,13 +274,12 @@ func finding(x *Explorer, sys system.System, at *Path, f *engine.Finding) (*Docu
 }
 
 // Stop ends the search; what it has found so far is its result.
-func (s *Search) Stop() { s.cancel(ErrStopped) }
+func (s *Search) Stop() { s.cancel(errStopped) }
 
 // Wait waits for the end of the search.
 func (s *Search) Wait() { <-s.over }
 
-// Status returns what is to be told, with the samples from number since on, and the
-// number to ask for the next time.
+// Status returns what is to be told.
 func (s *Search) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
