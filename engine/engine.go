@@ -96,21 +96,6 @@ type Options struct {
 	Checkpoint *Checkpoint
 }
 
-// Checkpoint is where an exploration keeps what it needs to go on in another
-// process, and where it goes on.
-type Checkpoint struct {
-	// Every is the time from one to the next; 0: only one at the end.
-	Every time.Duration
-	// Write keeps what save writes; the exploration waits meanwhile. finish, which
-	// is called once and may take long, completes it while the exploration goes on. What
-	// goes wrong is Write's matter: it does not end the exploration.
-	Write func(save func(w io.Writer) error) (finish func())
-	// From, if not nil, gives what was written: the exploration goes on there. The
-	// other options that say what is explored have to be the same, limits and the
-	// number of workers can be others.
-	From io.Reader
-}
-
 // OptionError says what is wrong with options: the user's mistake.
 type OptionError struct{ Message string }
 

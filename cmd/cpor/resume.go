@@ -20,7 +20,7 @@ import (
 
 // session are the flags of `cpor run` that may change when a search goes on: they do
 // not say what is explored.
-var session = []string{"workers", "timeout", "max-states", "max-memory", "json", "trace", "q", "profile", "checkpoint-interval"}
+var session = []string{"workers", "timeout", "max-states", "max-transitions", "max-memory", "json", "trace", "q", "profile", "checkpoint-interval"}
 
 // checkpointHeader is what stands in front of a checkpoint.
 type checkpointHeader struct {
@@ -82,17 +82,20 @@ func split(args []string) (kept, changing []string) {
 	return kept, changing
 }
 
-// keepCheckpoints lets a task keep checkpoints. done lets others have the directory.
-func (e *env) keepCheckpoints(c *runConfig, m *frontend.Program, t *engine.Task) (done func(), err error) {
-	dir, err := checkpoint.OpenDir(c.checkpoint)
-	if err != nil {
-		return nil, pathError(err)
-	}
+// keepCheckpoints lets a task keep checkpoints, in a directory that is not touched before
+// the engine says that it can. done lets others have it.
+func (e *env) keepCheckpoints(c *runConfig, m *frontend.Program, t *engine.Task) (done func()) {
+	var dir *checkpoint.Dir
 	h := checkpointHeader{Build: build(), File: c.file, Files: map[string]string{}, Flags: c.kept}
 	for _, f := range m.Sources {
 		h.Files[f.Name] = f.Text
 	}
-	t.Checkpoint = &engine.Checkpoint{Every: c.checkpointEvery}
+	t.Checkpoint = &engine.Checkpoint{Every: c.checkpointEvery, Open: func() (err error) {
+		if dir, err = checkpoint.OpenDir(c.checkpoint); err != nil {
+			return &engine.OptionError{Message: pathError(err).Error()}
+		}
+		return nil
+	}}
 	if c.from != nil {
 		t.Checkpoint.From = c.from
 	}
@@ -111,7 +114,11 @@ func (e *env) keepCheckpoints(c *runConfig, m *frontend.Program, t *engine.Task)
 			}
 		}
 	}
-	return func() { dir.Close() }, nil
+	return func() {
+		if dir != nil {
+			dir.Close()
+		}
+	}
 }
 
 func resumeHelp(w io.Writer) {

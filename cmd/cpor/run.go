@@ -292,11 +292,7 @@ func (e *env) run(c *runConfig, m *frontend.Program) int {
 		}()
 	}
 	if c.checkpoint != "" {
-		done, err := e.keepCheckpoints(c, m, task)
-		if err != nil {
-			return e.mistake("run", "%v", err)
-		}
-		defer done()
+		defer e.keepCheckpoints(c, m, task)()
 	}
 	return e.explore(c, m, task, &out)
 }

@@ -63,6 +63,11 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 	if err != nil {
 		return nil, &engine.OptionError{Message: err.Error()}
 	}
+	if o.Checkpoint != nil {
+		if err := o.Checkpoint.Start(); err != nil {
+			return nil, err
+		}
+	}
 	r := newRun(sys, newExpander, o, watch, store)
 	if many {
 		r.ranks = newRanks(r)

@@ -1,8 +1,6 @@
 package search
 
 import (
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -79,35 +77,25 @@ func (r *run) maxDepth() int {
 // searchSaving is search with checkpoints: the pool is paused for each. A worker
 // finishes the state that it expands before that, so that no transition counts twice.
 func (r *run) searchSaving(report func(queued int)) error {
-	k := r.o.Checkpoint
-	completed := make(chan struct{}) // of the last checkpoint
-	close(completed)
-	write := func() {
-		<-completed
-		finish := k.Write(r.save)
-		completed = make(chan struct{})
-		go func() {
-			defer close(completed)
-			finish()
-		}()
-	}
-	defer func() { <-completed }()
+	every := r.o.Checkpoint.Every
+	keep := r.o.Checkpoint.NewKeeper()
+	defer keep.Wait()
 	for {
 		po := workers.Options{Report: report}
 		stop := func() bool { return true }
-		if k.Every > 0 {
+		if every > 0 {
 			pause := make(chan struct{})
 			po.Pause = pause
-			stop = time.AfterFunc(k.Every, func() { close(pause) }).Stop
+			stop = time.AfterFunc(every, func() { close(pause) }).Stop
 		}
 		err := r.work(r.watch.Context(), po)
 		stop()
 		if errors.Is(err, workers.ErrPaused) {
-			write()
+			keep.Write(r.save)
 			continue
 		}
-		if _, _, _, fault := engine.Judge(err, "", false); err != nil && fault == nil && !errors.Is(err, engine.AtViolation) {
-			write()
+		if engine.Interrupted(err) {
+			keep.Write(r.save)
 		}
 		return err
 	}
@@ -121,14 +109,7 @@ func (r *run) save(w io.Writer) error {
 		s.Findings = append(s.Findings, savedFinding{f.violation, f.ref, f.state, f.tail})
 		trails = append(trails, f.trail)
 	}
-	b, err := json.Marshal(&s)
-	if err != nil {
-		return err
-	}
-	if _, err := w.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(b)))); err != nil {
-		return err
-	}
-	if _, err := w.Write(b); err != nil {
+	if err := engine.WriteRecord(w, &s); err != nil {
 		return err
 	}
 	if err := statestore.Save(r.store, w); err != nil {
@@ -140,41 +121,32 @@ func (r *run) save(w io.Writer) error {
 // resume is Run for a search that goes on.
 func resume(sys system.System, newExpander Factory, o Options, watch *engine.Watch, so statestore.Options) (*Result, error) {
 	from := o.Checkpoint.From
-	var length [8]byte
-	if _, err := io.ReadFull(from, length[:]); err != nil {
-		return nil, unreadable(err)
-	}
-	n := binary.LittleEndian.Uint64(length[:])
-	if n > 1<<40 {
-		return nil, unreadable(errors.New("a length that cannot be"))
-	}
-	b := make([]byte, n)
-	if _, err := io.ReadFull(from, b); err != nil {
-		return nil, unreadable(err)
-	}
 	var s saved
-	if err := json.Unmarshal(b, &s); err != nil {
-		return nil, unreadable(err)
+	if err := engine.ReadRecord(from, &s); err != nil {
+		return nil, err
 	}
 	store, err := statestore.Restore(from, so)
 	if errors.Is(err, statestore.ErrFull) {
 		return nil, &engine.OptionError{Message: "the checkpoint needs more memory than -max-memory allows"}
 	}
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, engine.Unreadable(err)
+	}
+	if err := o.Checkpoint.Start(); err != nil {
+		return nil, err
 	}
 	r := newRun(sys, newExpander, o, watch, store)
 	r.before = s
 	trails, err := statestore.RestoreWork(r.ws, from)
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, engine.Unreadable(err)
 	}
 	if len(trails) != len(s.Findings) {
-		return nil, unreadable(errors.New("as many trails as violations are missing"))
+		return nil, engine.Unreadable(errors.New("as many trails as violations are missing"))
 	}
 	// What stands behind the end, if nothing else, is the check that it is the end.
-	if rest, err := io.Copy(io.Discard, from); err != nil || rest > 0 {
-		return nil, unreadable(errors.Join(err, fmt.Errorf("%d bytes too many", rest)))
+	if err := engine.AtEnd(from); err != nil {
+		return nil, err
 	}
 	r.states.Store(store.Len())
 	r.hire()
@@ -190,9 +162,4 @@ func resume(sys system.System, newExpander Factory, o Options, watch *engine.Wat
 	r.found.More += s.More
 	r.before.Findings = nil
 	return r.end(&Result{Result: engine.Result{Workers: o.Workers}}, r.search())
-}
-
-// unreadable is the error for a checkpoint that cannot be taken up.
-func unreadable(err error) error {
-	return &engine.OptionError{Message: fmt.Sprintf("the checkpoint cannot be taken up: %v", err)}
 }

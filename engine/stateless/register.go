@@ -75,7 +75,7 @@ func init() {
 			Reduces:   r.reduction != None,
 			Needs:     []engine.Need{engine.FiniteExecutions},
 			Counts:    engine.CountExecutions | engine.CountTransitions | engine.CountDepth,
-			Takes:     engine.TakesAll | engine.TakesDeadlocks | engine.TakesMaxTransitions | engine.TakesMaxDepth,
+			Takes:     engine.TakesAll | engine.TakesDeadlocks | engine.TakesMaxTransitions | engine.TakesMaxDepth | engine.TakesCheckpoint,
 			Flags:     []engine.Flag{lockset.Races, lockset.InitThread, invisible, deepen, undo},
 			Check:     r.reduction.check,
 			Run:       r.reduction.run,

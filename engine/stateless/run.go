@@ -2,11 +2,12 @@ package stateless
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -71,10 +72,22 @@ func Run(ctx context.Context, sys system.System, o Options) (*Result, error) {
 		return nil, err
 	}
 	defer watch.End()
+	if o.Checkpoint != nil {
+		if in, ok := system.As[system.Interning](sys); ok {
+			return nil, optionError("-checkpoint cannot keep this search: it names %s by numbers of one process", in.Interns())
+		}
+		if err := o.Checkpoint.Start(); err != nil {
+			return nil, err
+		}
+	}
 	e := &explorer{sys: sys, obs: system.ObserversOf(sys), o: o, initial: sys.Initial()[0], watch: watch, found: engine.NewCollector[engine.Raw](&o.Options)}
 	res := &Result{Result: engine.Result{Workers: o.Workers}}
 	err = e.search(res)
-	res.Duration, res.PeakRSS = watch.Elapsed(), watch.Memory().Peak()
+	var wrong *engine.OptionError
+	if errors.As(err, &wrong) {
+		return nil, err
+	}
+	res.Duration, res.PeakRSS = e.elapsed+watch.Elapsed(), watch.Memory().Peak()
 	err = e.judge(res, err)
 	if terr := e.traces(res, plain, single); err == nil {
 		err = terr
@@ -101,7 +114,9 @@ type explorer struct {
 	watch   *engine.Watch
 	bound   int // on the depth, 0: none
 	workers []*worker
-	before  counts // of the rounds before this one
+	rounds  int
+	before  counts        // of the rounds before this one
+	elapsed time.Duration // of the searches that this one goes on with
 
 	tree     atomic.Pointer[tree] // that is explored
 	stopping atomic.Bool
@@ -131,24 +146,51 @@ func (e *explorer) search(res *Result) error {
 			e.bound = min(e.bound, e.o.MaxDepth)
 		}
 	}
+	going := e.o.Checkpoint != nil && e.o.Checkpoint.From != nil // with the tree of a checkpoint
+	if going {
+		if err := e.restore(e.o.Checkpoint.From); err != nil {
+			return err
+		}
+	}
 	if err := e.watch.Err(); err != nil {
 		e.stop(err)
 	}
 	defer context.AfterFunc(e.watch.Context(), func() { e.stop(context.Cause(e.watch.Context())) })()
 	e.watch.Go(e.progress)
-	for {
-		res.Rounds++
+	var keep *engine.Keeper
+	if e.o.Checkpoint != nil {
+		keep = e.o.Checkpoint.NewKeeper()
+		defer keep.Wait()
+	}
+	for ; ; going = false {
+		if !going {
+			e.rounds++
+		}
+		res.Rounds = e.rounds
 		for i, initial := range e.sys.Initial() {
 			if e.stopping.Load() {
 				break
 			}
+			if going && i < e.which {
+				continue
+			}
+			t := newTree(e.workers)
+			if going && i == e.which {
+				t = e.tree.Load()
+			}
 			e.initial, e.which = initial, i
-			if err := e.explore(); err != nil {
+			if err := e.explore(t, keep); err != nil {
 				e.fill(res)
 				return err
 			}
 		}
 		e.fill(res)
+		if keep != nil && e.stopping.Load() && engine.Interrupted(context.Cause(e.watch.Context())) {
+			if t := e.tree.Load(); t != nil {
+				t.unclaim()
+			}
+			keep.Write(e.save)
+		}
 		if !e.o.Deepen || res.CutExecutions == 0 || e.bound == e.o.MaxDepth || e.stopping.Load() {
 			return nil
 		}
@@ -163,17 +205,36 @@ func (e *explorer) search(res *Result) error {
 	}
 }
 
-// explore explores the tree of one initial state.
-func (e *explorer) explore() error {
-	t := &tree{root: &node{free: true}, workers: e.workers, shared: len(e.workers) > 1}
-	t.wake = sync.NewCond(&t.mu)
-	for _, w := range e.workers {
-		w.prepare(t, e.initial)
-	}
+// tracks tells whether machines have to say what transitions access.
+func (e *explorer) tracks() bool { return e.o.Reduction != None || e.o.InvisibleFirst }
+
+// explore explores the tree of one initial state. It pauses for checkpoints.
+func (e *explorer) explore(t *tree, keep *engine.Keeper) error {
 	e.tree.Store(t)
-	if e.stopping.Load() {
-		return nil
+	for {
+		for _, w := range e.workers {
+			w.prepare(t, e.initial)
+		}
+		if e.stopping.Load() {
+			return nil
+		}
+		stop := func() bool { return true }
+		if keep != nil && e.o.Checkpoint.Every > 0 {
+			stop = time.AfterFunc(e.o.Checkpoint.Every, t.pause).Stop
+		}
+		err := e.runWorkers(t)
+		stop()
+		if err != nil || e.stopping.Load() || t.root.status == done {
+			return err
+		}
+		t.unclaim()
+		keep.Write(e.save)
 	}
+}
+
+// runWorkers lets the workers explore until there is nothing left, or they are stopped or
+// paused.
+func (e *explorer) runWorkers(t *tree) error {
 	var g errgroup.Group
 	for _, w := range e.workers {
 		g.Go(func() (err error) {

@@ -3,6 +3,7 @@ package stateless
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"cpor/system"
 )
@@ -50,11 +51,19 @@ type node struct {
 type tree struct {
 	mu      sync.Mutex
 	wake    *sync.Cond
-	shared  bool // more than one worker
+	shared  bool // more than one worker, now or before a checkpoint
 	root    *node
 	workers []*worker
 	idle    int
-	stopped bool
+	stopped atomic.Bool
+	paused  atomic.Bool // nobody takes a node
+}
+
+// newTree returns the tree of which nothing is explored.
+func newTree(workers []*worker) *tree {
+	t := &tree{root: &node{free: true}, workers: workers, shared: len(workers) > 1}
+	t.wake = sync.NewCond(&t.mu)
+	return t
 }
 
 // pool keeps the nodes that one worker released for new ones.
@@ -130,7 +139,7 @@ func (x *node) takeChild() *node {
 // stop ends the exploration: no worker takes anything any more.
 func (t *tree) stop() {
 	t.mu.Lock()
-	t.stopped = true
+	t.stopped.Store(true)
 	t.wake.Broadcast()
 	t.mu.Unlock()
 }

@@ -67,7 +67,7 @@ type worker struct {
 
 func newWorker(e *explorer) *worker {
 	w := &worker{e: e}
-	w.r = newRunner(e.sys, e.initial, e.o.Undo == Replay, e.o.Reduction != None || e.o.InvisibleFirst)
+	w.r = newRunner(e.sys, e.initial, e.o.Undo == Replay, e.tracks())
 	if e.o.InvisibleFirst {
 		w.visible, _ = composed.NewVisibility(e.sys) // Run has tried it
 	}
@@ -123,6 +123,9 @@ func (w *worker) begin() *node {
 // open stays in the tree only as long as the worker explores something below.
 func (w *worker) take() *node {
 	t := w.tree
+	if t.paused.Load() {
+		return nil
+	}
 	for k := len(w.open) - 1; k >= 0; k-- {
 		if c := w.open[k].takeChild(); c != nil {
 			w.open = w.open[:k+1]
@@ -131,7 +134,7 @@ func (w *worker) take() *node {
 	}
 	w.open = w.open[:0]
 	for {
-		if t.stopped || t.root.status == done {
+		if t.stopped.Load() || t.paused.Load() || t.root.status == done {
 			return nil
 		}
 		if t.root.status == pending {
@@ -353,6 +356,16 @@ func (w *worker) finish(end end) *node {
 	}
 	if w.e.o.Reduction.dynamic() {
 		w.races(end)
+		if w.e.o.Checkpoint != nil && w.e.stopping.Load() {
+			// Perhaps not all races were looked at: the execution is left to
+			// who goes on, as if it had not come to its end.
+			if end == maximal {
+				w.executions--
+			} else {
+				w.blocked--
+			}
+			return nil
+		}
 	}
 	w.publish()
 	t := w.tree

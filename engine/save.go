@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+)
+
+// Checkpoint is where an exploration keeps what it needs to go on in another
+// process, and where it goes on.
+type Checkpoint struct {
+	// Every is the time from one to the next; 0: only one at the end.
+	Every time.Duration
+	// Open, if not nil, is called once, before the exploration starts and after it has
+	// refused what it cannot keep: it takes the place where checkpoints are kept.
+	Open func() error
+	// Write keeps what save writes; the exploration waits meanwhile. finish, which
+	// is called once and may take long, completes it while the exploration goes on. What
+	// goes wrong is Write's matter: it does not end the exploration.
+	Write func(save func(w io.Writer) error) (finish func())
+	// From, if not nil, gives what was written: the exploration goes on there. The
+	// other options that say what is explored have to be the same, limits and the
+	// number of workers can be others.
+	From io.Reader
+}
+
+// Start calls Open.
+func (c *Checkpoint) Start() error {
+	if c.Open == nil {
+		return nil
+	}
+	return c.Open()
+}
+
+// Keeper writes the checkpoints of an exploration, one after the other.
+type Keeper struct {
+	c    *Checkpoint
+	done chan struct{} // the last one is complete
+}
+
+// NewKeeper returns a keeper. Wait has to be called at the end.
+func (c *Checkpoint) NewKeeper() *Keeper {
+	k := &Keeper{c, make(chan struct{})}
+	close(k.done)
+	return k
+}
+
+// Write writes a checkpoint. It returns as soon as the exploration can go on.
+func (k *Keeper) Write(save func(w io.Writer) error) {
+	<-k.done
+	finish, done := k.c.Write(save), make(chan struct{})
+	k.done = done
+	go func() {
+		defer close(done)
+		finish()
+	}()
+}
+
+// Wait waits until the last checkpoint is complete.
+func (k *Keeper) Wait() { <-k.done }
+
+// Interrupted tells whether an exploration that ended with err, as for [Judge], is to
+// leave a checkpoint behind: it was interrupted, and not by a fault or a violation.
+func Interrupted(err error) bool {
+	if err == nil || errors.Is(err, AtViolation) {
+		return false
+	}
+	_, _, _, fault := Judge(err, "", false)
+	return fault == nil
+}
+
+// WriteRecord writes a value as JSON, with its length before it.
+func WriteRecord(w io.Writer, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(b)))); err != nil {
+		return err
+	}
+	_, err = w.Write(b)
+	return err
+}
+
+// ReadRecord reads what WriteRecord has written. Errors are of type [*OptionError].
+func ReadRecord(r io.Reader, v any) error {
+	var length [8]byte
+	if _, err := io.ReadFull(r, length[:]); err != nil {
+		return Unreadable(err)
+	}
+	n := binary.LittleEndian.Uint64(length[:])
+	// A wrong length must not ask for memory that is not needed.
+	b, err := io.ReadAll(io.LimitReader(r, int64(min(n, math.MaxInt64))))
+	if err == nil && uint64(len(b)) < n {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return Unreadable(err)
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return Unreadable(err)
+	}
+	return nil
+}
+
+// AtEnd returns an error of type [*OptionError] if there is more to read.
+func AtEnd(r io.Reader) error {
+	if rest, err := io.Copy(io.Discard, r); err != nil || rest > 0 {
+		return Unreadable(errors.Join(err, fmt.Errorf("%d bytes too many", rest)))
+	}
+	return nil
+}
+
+// Unreadable is the error for a checkpoint that cannot be taken up.
+func Unreadable(err error) error {
+	return &OptionError{Message: fmt.Sprintf("the checkpoint cannot be taken up: %v", err)}
+}

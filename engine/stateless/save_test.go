@@ -1,0 +1,177 @@
+package stateless
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cpor/engine"
+	"cpor/system"
+	toy "cpor/system/toysystem"
+)
+
+// told is what a search has to say of a system, however often it was interrupted: with
+// one worker all counts, with several those that do not depend on who comes first.
+func told(r *Result, red Reduction, alone bool) string {
+	var lines []string
+	for _, v := range r.Violations {
+		lines = append(lines, fmt.Sprintf("%s at %v, %s; with a trace: %v", v.Kind, v.Pos, v.Object, v.Trace != nil))
+	}
+	slices.Sort(lines)
+	head := fmt.Sprintf("%v %v, %d rounds", r.Verdict, r.Exhaustive, r.Rounds)
+	if alone || red == None || red == DPOR {
+		head += fmt.Sprintf(", %d executions", r.Executions)
+	}
+	if alone {
+		head += fmt.Sprintf(", %d blocked, %d cut, %d transitions, depth %d", r.BlockedExecutions, r.CutExecutions, r.Transitions, r.MaxDepth)
+	}
+	return head + "\n" + strings.Join(lines, "\n")
+}
+
+// TestResume interrupts searches again and again, by a limit, a time-out or the context,
+// while they keep checkpoints every few microseconds, and goes on, with the same or
+// with other numbers of workers: the result is that of a search that was never interrupted.
+func TestResume(t *testing.T) {
+	seeds := uint64(programs(300))
+	interrupted, compared := 0, 0
+	for seed := range seeds {
+		r := rand.New(rand.NewPCG(seed, 12))
+		var sys system.System
+		var err error
+		switch seed % 3 {
+		case 0:
+			sys, err = toy.New(toy.Random(r, toy.Config{NoLoops: true, Observer: r.IntN(3) == 0, Threads: 2 + r.IntN(3), Nodes: 2 + r.IntN(4)}))
+		case 1:
+			sys, err = toy.NewHeap(toy.RandomHeap(r, false))
+		default:
+			sys, err = parse(generate(seed))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1000, MaxTransitions: 20000}, Reduction: Reduction(r.IntN(len(reductionNames)))}
+		if o.Reduction.Bounded() && r.IntN(3) == 0 {
+			o.Deepen, o.FirstDepth = true, 2
+		}
+		if r.IntN(4) == 0 {
+			o.Undo = Replay
+		}
+		alone := r.IntN(2) == 0
+		res, err := Run(context.Background(), sys, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Reason != "" {
+			continue // too large
+		}
+		want := told(res, o.Reduction, alone)
+		var file []byte
+		limit := uint64(0)
+		for range 10000 {
+			o := o
+			o.MaxTransitions = 0
+			if !alone {
+				o.Workers = 1 + r.IntN(4)
+			}
+			k := &engine.Checkpoint{Every: time.Duration(r.IntN(300)) * time.Microsecond}
+			k.Write = func(save func(io.Writer) error) func() {
+				var b bytes.Buffer
+				if err := save(&b); err != nil {
+					t.Error(err)
+				}
+				return func() { file = b.Bytes() }
+			}
+			if file != nil {
+				k.From = bytes.NewReader(file)
+			}
+			o.Checkpoint = k
+			ctx, cancel := context.WithCancel(context.Background())
+			switch r.IntN(5) {
+			case 0, 4:
+				limit += 1 + r.Uint64N(1+res.Transitions/6)
+				o.MaxTransitions = limit
+			case 1:
+				o.Timeout = time.Duration(1+r.IntN(500)) * time.Microsecond
+			case 2:
+				time.AfterFunc(time.Duration(r.IntN(500))*time.Microsecond, cancel)
+			}
+			got, err := Run(ctx, sys, o)
+			cancel()
+			if err != nil {
+				t.Fatalf("seed %d, %v: %v", seed, o.Reduction, err)
+			}
+			if got.Reason != "" {
+				interrupted++
+				if got.Verdict == engine.Pass {
+					t.Fatalf("an interrupted search passed: %s", got.Reason)
+				}
+				continue
+			}
+			compared++
+			if s := told(got, o.Reduction, alone); s != want {
+				t.Errorf("seed %d, %v, alone %v, deepen %v: interrupted:\n%s\nwant\n%s", seed, o.Reduction, alone, o.Deepen, s, want)
+			}
+			break
+		}
+	}
+	t.Logf("%d searches were interrupted, %d results compared", interrupted, compared)
+	if compared < int(seeds)/3 || interrupted < compared/2 {
+		t.Errorf("only %d searches were interrupted, %d results compared", interrupted, compared)
+	}
+}
+
+// TestResumeDamage gives a search what was cut off, and the tree of another system: it
+// refuses both.
+func TestResumeDamage(t *testing.T) {
+	sys, err := toy.New(toy.Random(rand.New(rand.NewPCG(1, 5)), toy.Config{NoLoops: true, Threads: 4, Nodes: 5}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file []byte
+	o := Options{Options: engine.Options{Workers: 1, All: true, MaxTransitions: 100}, Reduction: Sleep}
+	o.Checkpoint = &engine.Checkpoint{Write: func(save func(io.Writer) error) func() {
+		var b bytes.Buffer
+		if err := save(&b); err != nil {
+			t.Error(err)
+		}
+		file = b.Bytes()
+		return func() {}
+	}}
+	if res, err := Run(context.Background(), sys, o); err != nil || file == nil {
+		t.Fatal(res, err)
+	}
+	other, err := toy.New(toy.Random(rand.New(rand.NewPCG(2, 5)), toy.Config{NoLoops: true, Threads: 2, Nodes: 2}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(b []byte) error {
+		o := o
+		o.Checkpoint = &engine.Checkpoint{Write: func(func(io.Writer) error) func() { return func() {} }, From: bytes.NewReader(b)}
+		_, err := Run(context.Background(), sys, o)
+		return err
+	}
+	var wrong *engine.OptionError
+	for n := 0; n < len(file); n += 1 + len(file)/50 {
+		if err := run(file[:n]); !errors.As(err, &wrong) {
+			t.Errorf("the first %d bytes: %v", n, err)
+		}
+	}
+	o.MaxTransitions = 0
+	if err := run(file); err != nil {
+		t.Error(err)
+	}
+	sys = other
+	if err := run(file); !errors.As(err, &wrong) {
+		t.Errorf("another system: %v", err)
+	}
+	if err := run(append(bytes.Clone(file), 0)); !errors.As(err, &wrong) {
+		t.Errorf("a byte too many: %v", err)
+	}
+}
