@@ -332,9 +332,7 @@ func (e *env) planned(c *pageConfig, x *explore.Explorer, flags []string, at *ex
 	}
 	if r.checkpoint != "" {
 		r.kept = append(r.kept, kept(c)...)
-		if p.Done, err = e.keepCheckpoints(&r, x.Program, t); err != nil {
-			return nil, err
-		}
+		p.Done = e.keepCheckpoints(&r, x.Program, t)
 	}
 	return p, nil
 }
