@@ -52,6 +52,18 @@ active proctype P() { byte s; do :: s < 2 -> s++ :: else -> break od; dd() }`, c
 		{"an atomic with more ways through than numbers for their choices", `byte x;
 active proctype A() { byte i; atomic { select (i : 0 .. 99); x = i }; if :: x == 98 :: x == 3 -> assert(false) fi }
 active proctype B() { byte j, k; atomic { do :: j < 70 -> j++ :: j++; break :: j > 66 -> k++; if :: k = 2 :: k = 3 fi; break od } }`, counts{8426, 16352, 179}},
+		{"_last is set within an atomic", `byte x;
+active proctype A() { atomic { x = 1; (_last == 0); x = 2; run C() ; (_last == 0) }; x = 3; (_last == 2) }
+active proctype B() { x = 7; x = 8 }
+proctype C() { d_step { x = 4; if :: _last == 2 -> x = 6 :: else -> x = 11 fi }; x = 5 }`, counts{108, 66, 4}},
+		{"_last is the receiver after a rendezvous", `chan c = [0] of { byte }; byte x;
+active proctype A() { c!1; x = 1; c!2 }
+active proctype B() { byte k; atomic { c?k; if :: _last == 0 -> x = 3 :: _last == 1 -> x = 4 fi; if :: _last == 0 -> x = 5 :: _last == 1 -> x = 6 fi }; c?k; (_last == 0); x = 9 }`, counts{4, 0, 1}},
+		{"variadic macros and __LINE__", `#define P(c, ...) printf(c, __VA_ARGS__)
+#define Q(...) __VA_ARGS__
+byte x;
+init { P("%d %d", x, 3); Q(x = 1; x = 2); x = __LINE__;
+	assert(x == 4) }`, counts{7, 0, 0}},
 	} {
 		if got := count(parse(t, x.text)); got != x.want {
 			t.Errorf("%s: %+v, SPIN %+v", x.name, got, x.want)

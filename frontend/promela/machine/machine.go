@@ -538,8 +538,15 @@ func (m *Machine) follow(t int, alt uint64, path []choice) system.Outcome {
 		if k > 0 && m.proc.Decl.Deterministic && o.e != m.opts[k-1].e && o.e.looked() {
 			m.fail(system.Runtime, o.e.src.Pos, false, "non-determinism in D_proctype %s: this is enabled, and what stands before it, too", m.proc.Name)
 		}
+		last := m.t // the receiver of a rendezvous, as in SPIN
+		if o.re != nil {
+			last = int(o.other)
+		}
 		m.execute(o)
 		m.edges++
+		if m.sys.prog.UsesLast {
+			m.setBits(0, lastShift, 8, uint64(last))
+		}
 		goOn := o.e.atomic
 		if o.re != nil {
 			goOn = o.re.atomic
@@ -558,9 +565,6 @@ func (m *Machine) follow(t int, alt uint64, path []choice) system.Outcome {
 		if len(m.opts) == 0 {
 			break // atomicity is lost
 		}
-	}
-	if m.sys.prog.UsesLast {
-		m.setBits(0, lastShift, 8, uint64(t))
 	}
 	return system.Outcome{Kind: system.Moved, Next: next, Created: m.n > n, Violation: m.viol}
 }

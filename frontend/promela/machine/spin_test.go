@@ -188,6 +188,9 @@ func TestSpinGenerated(t *testing.T) {
 			t.Errorf("seed %d: %+v, SPIN %+v", seed, c, want)
 			keep(seed, text)
 		}
+		if i%1000 == 999 {
+			t.Logf("%d models so far, up to seed %d: %d compared, %d differ", i+1, seed, compared, bad)
+		}
 		if bad > 15 {
 			break
 		}

@@ -14,6 +14,7 @@ type macro struct {
 	name   string
 	params []string
 	fn     bool // it has parameters, perhaps none
+	more   bool // the last parameter is all further arguments
 	body   []Token
 }
 
@@ -203,6 +204,13 @@ func (p *preprocessor) define(name Token, rest []Token) {
 			if t.is(",") && len(m.params) > 0 {
 				continue
 			}
+			if t.is("..") || t.is("...") { // the rest of the arguments
+				for len(rest) > 0 && rest[0].is(".") {
+					rest = rest[1:]
+				}
+				m.params, m.more = append(m.params, "__VA_ARGS__"), true
+				continue
+			}
 			if t.Kind != Ident {
 				p.fail(t, "a parameter of #define %s has to be a name", m.name)
 				return
@@ -226,6 +234,10 @@ func (p *preprocessor) expand(in []Token, active []string) []Token {
 	for i := 0; i < len(in); i++ {
 		t := in[i]
 		m := p.macros[t.Text]
+		if t.Kind == Ident && m == nil && t.Text == "__LINE__" {
+			line, _ := t.Pos.Line()
+			t.Kind, t.Text = Num, strconv.Itoa(line)
+		}
 		if t.Kind != Ident || m == nil || t.noMacro || len(p.out)+len(out) > maxTokens {
 			if t.Kind == Ident && t.Text == "defined" {
 				out = append(out, t)
@@ -264,7 +276,7 @@ func (p *preprocessor) expand(in []Token, active []string) []Token {
 						break
 					}
 				}
-				if x.is(",") && depth == 1 {
+				if x.is(",") && depth == 1 && !(m.more && len(args) == len(m.params)-1) {
 					args = append(args, arg)
 					arg = nil
 					continue
@@ -280,6 +292,9 @@ func (p *preprocessor) expand(in []Token, active []string) []Token {
 			args = append(args, arg)
 			if len(m.params) == 0 && len(args) == 1 && len(args[0]) == 0 {
 				args = nil
+			}
+			if m.more && len(args) == len(m.params)-1 {
+				args = append(args, nil)
 			}
 			if len(args) != len(m.params) {
 				p.fail(t, "macro %s has %d parameters, and here %d arguments", m.name, len(m.params), len(args))
