@@ -168,8 +168,8 @@ var imports = map[string]string{}
 
 func init() {
 	for _, path := range strings.Fields(`bufio bytes cmp container/heap container/list container/ring context
-		encoding/binary encoding/hex encoding/json errors fmt io iter log maps math math/big math/bits math/cmplx math/rand
-		os reflect regexp runtime slices sort strconv strings sync sync/atomic text/tabwriter time unicode unicode/utf8
+		encoding/binary encoding/hex encoding/json errors flag fmt io iter log maps math math/big math/bits math/cmplx math/rand
+		net net/url os os/signal reflect regexp runtime slices sort strconv strings sync sync/atomic text/tabwriter time unicode unicode/utf8
 		unique unsafe`) {
 		imports[path[strings.LastIndexByte(path, '/')+1:]] = path
 	}

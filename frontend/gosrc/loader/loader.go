@@ -409,7 +409,7 @@ func (x *unit) parseStd(u *universe) {
 				x.parseErr = err
 				return
 			}
-			x.strip(f)
+			x.strip(f, std.Kept(x.path, name))
 			x.files = append(x.files, f)
 		}
 	}
@@ -462,7 +462,7 @@ func funcName(d *ast.FuncDecl) string {
 
 // strip takes out of a file of the standard library what package std replaces
 // and, unless the package is interpreted, the bodies of functions.
-func (x *unit) strip(f *ast.File) {
+func (x *unit) strip(f *ast.File, kept bool) {
 	keep := f.Decls[:0]
 	for _, d := range f.Decls {
 		switch d := d.(type) {
@@ -470,7 +470,7 @@ func (x *unit) strip(f *ast.File) {
 			if x.ours[funcName(d)] {
 				continue
 			}
-			if x.mode == std.Stub {
+			if x.mode == std.Stub && !kept {
 				if d.Name.Name == "init" && d.Recv == nil {
 					continue
 				}

@@ -43,8 +43,8 @@ func init() {
 		encoding encoding/base32 encoding/base64 encoding/binary encoding/csv encoding/hex
 		hash hash/adler32 hash/crc32 hash/crc64 hash/fnv
 		html io io/fs iter internal/bisect internal/byteorder internal/itoa internal/oserror internal/strconv internal/stringslite
-		maps math math/bits math/cmplx math/rand math/rand/v2 path regexp regexp/syntax
-		slices sort strconv strings text/tabwriter time unicode unicode/utf16 unicode/utf8 unique
+		maps math math/bits net/netip net/url math/cmplx math/rand math/rand/v2 path regexp regexp/syntax
+		slices sort strconv strings text/tabwriter time unicode unicode/utf16 unicode/utf8
 	`) {
 		full[p] = true
 	}
@@ -52,7 +52,7 @@ func init() {
 
 var whole = map[string]bool{
 	"internal/cpor": true, "runtime": true, "runtime/debug": true, "internal/godebug": true, "internal/bytealg": true, "fmt": true, "log": true, "sync/atomic": true,
-	"testing": true, "testing/synctest": true, Check: true, "internal/reflectlite": true, "math/rand": true, "math/rand/v2": true, "sync": true,
+	"testing": true, "testing/synctest": true, "flag": true, "unique": true, "os/signal": true, Check: true, "internal/reflectlite": true, "math/rand": true, "math/rand/v2": true, "sync": true,
 }
 
 // ModeOf returns how the package of that import path is treated.
@@ -75,6 +75,10 @@ var dropped = map[string]bool{
 
 // Dropped tells whether a file of a package of GOROOT is left out.
 func Dropped(pkg, name string) bool { return dropped[pkg+"/"+name] }
+
+// Kept tells whether the functions of a file of a package that is not interpreted are
+// interpreted all the same.
+func Kept(pkg, name string) bool { return pkg == "net" && name == "pipe.go" }
 
 // Zero tells whether the variables of a package that is not interpreted are zero: no
 // special instructions of the processor are there.
