@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"cpor/system"
@@ -183,17 +182,30 @@ func (r *Record) WriteJSON(w io.Writer) error {
 	return enc.Encode(r)
 }
 
-// WriteFile writes the record to a file, replacing it: as JSON if the name ends
-// in .json, otherwise as a table with every step. It returns the errors of the
-// file system.
+// NeedsStates tells whether a file of this name shows the whole states, so that the
+// record that is written to it must have them: those that end in .itf.json or
+// .states.json.
+func NeedsStates(name string) bool {
+	name = strings.ToLower(name)
+	return strings.HasSuffix(name, ".itf.json") || strings.HasSuffix(name, ".states.json")
+}
+
+// WriteFile writes the record to a file, replacing it: in ITF if the name ends in
+// .itf.json, as JSON if in .json, as a message-sequence chart if in .svg, otherwise
+// as a table with every step. It returns the errors of the file system.
 func (r *Record) WriteFile(name string) error {
 	f, err := os.Create(name)
 	if err != nil {
 		return err
 	}
-	if strings.EqualFold(filepath.Ext(name), ".json") {
+	switch lower := strings.ToLower(name); {
+	case strings.HasSuffix(lower, ".itf.json"):
+		err = r.WriteITF(f)
+	case strings.HasSuffix(lower, ".json"):
 		err = r.WriteJSON(f)
-	} else {
+	case strings.HasSuffix(lower, ".svg"):
+		err = r.WriteChart(f)
+	default:
 		err = r.WriteTable(f, TableOptions{Width: 100})
 	}
 	if cerr := f.Close(); err == nil {

@@ -22,7 +22,7 @@ var replayed = []string{"D", "trace", "q"}
 // replay shows an execution that a flag of the front end has read.
 func (e *env) replay(c *runConfig, m *frontend.Program) int {
 	r := m.Replay
-	record, err := r.Record(m.System)
+	record, err := c.record(r, m.System)
 	if err != nil {
 		e.internalError(err.Error())
 		return exitMistake

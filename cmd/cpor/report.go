@@ -62,7 +62,7 @@ func newReport(c *runConfig, m *frontend.Program, res *engine.Result) (*report, 
 		f := finding{Finding: v}
 		if v.Trace != nil {
 			var err error
-			if f.record, err = v.Trace.Record(sys); err != nil {
+			if f.record, err = c.record(v.Trace, sys); err != nil {
 				return nil, err
 			}
 			if f.record.Violation == nil {
@@ -72,6 +72,14 @@ func newReport(c *runConfig, m *frontend.Program, res *engine.Result) (*report, 
 		r.found = append(r.found, f)
 	}
 	return r, nil
+}
+
+// record writes down a trace, with its states if the file that it goes to shows them.
+func (c *runConfig) record(t *trace.Trace, sys system.System) (*trace.Record, error) {
+	if trace.NeedsStates(c.trace) {
+		return t.RecordStates(sys)
+	}
+	return t.Record(sys)
 }
 
 // counts tells whether the engine counts something.

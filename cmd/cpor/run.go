@@ -90,7 +90,7 @@ func (c *runConfig) define() *cliflag.Set {
 	f.StringVar(&c.checkpoint, "checkpoint", "", "keep in this `directory` what is needed to go on with \"cpor resume\" after a power cut, a limit or an interruption")
 	f.DurationVar(&c.checkpointEvery, "checkpoint-interval", 10*time.Minute, "with -checkpoint: the `time` from one checkpoint to the next (default 10m)")
 	f.BoolVar(&c.json, "json", false, "print the result as one JSON object")
-	f.StringVar(&c.trace, "trace", "", "write the whole trace of a violation to this `file`, as a table, or as JSON if its name ends in .json; with -all the further ones to file-2, file-3, ...")
+	f.StringVar(&c.trace, "trace", "", "write the whole trace of a violation to this `file`, as a table, or if its name ends in .json as JSON, in .states.json with the whole states, in .itf.json as ITF, in .svg as a message-sequence chart; with -all the further ones to file-2, file-3, ...")
 	f.BoolVar(&c.quiet, "q", false, "print no progress, and of the result only the verdict and the violations")
 	f.Func("profile", "write a profile of the search to the working directory; `what`: "+strings.Join(profileNames(), ", "), func(s string) error {
 		c.profile = s
@@ -523,8 +523,10 @@ func (t *traceFile) numbered(i int) string {
 		return name
 	}
 	dot := strings.LastIndexByte(name, '.')
-	if strings.HasSuffix(name, ".itf.json") {
-		dot = len(name) - len(".itf.json")
+	for _, ending := range []string{".itf.json", ".states.json"} {
+		if strings.HasSuffix(name, ending) {
+			dot = len(name) - len(ending)
+		}
 	}
 	if dot <= strings.LastIndexAny(name, `/\`) {
 		dot = len(name)

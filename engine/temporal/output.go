@@ -190,7 +190,7 @@ func (x *Counterexample) WriteITF(w io.Writer) error {
 		}
 		for _, m := range []map[string]string{x.states[i].vars, shared[i]} {
 			for k, v := range m {
-				s[k] = itfValue(v)
+				s[k] = trace.ITFValue(v)
 			}
 		}
 		for k, v := range x.states[i].at {
@@ -227,25 +227,9 @@ func (x *Counterexample) WriteITF(w io.Writer) error {
 	})
 }
 
-// itfValue is a number or a bool where the printed value is one.
-func itfValue(s string) any {
-	switch s {
-	case "true":
-		return true
-	case "false":
-		return false
-	}
-	if v, err := strconv.ParseInt(s, 10, 64); err == nil {
-		if v > -1<<53 && v < 1<<53 {
-			return v
-		}
-		return map[string]string{"#bigint": s}
-	}
-	return s
-}
-
 // WriteFile writes the counterexample to a file: as ITF if the name ends in
-// .itf.json, as JSON if in .json, otherwise as text. It returns the errors of
+// .itf.json, as JSON if in .json, as a message-sequence chart if in .svg, otherwise
+// as text. It returns the errors of
 // the file system.
 func (x *Counterexample) WriteFile(name string) error {
 	var b bytes.Buffer
@@ -253,6 +237,8 @@ func (x *Counterexample) WriteFile(name string) error {
 	switch {
 	case strings.HasSuffix(name, ".itf.json"):
 		err = x.WriteITF(&b)
+	case strings.HasSuffix(name, ".svg"):
+		err = x.Record.WriteChart(&b)
 	case strings.HasSuffix(name, ".json"):
 		enc := json.NewEncoder(&b)
 		enc.SetIndent("", "  ")

@@ -1,0 +1,120 @@
+package trace
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	svg "github.com/ajstarks/svgo"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// The measures of a chart, in pixels.
+const (
+	chartLane   = 260 // from one thread to the next
+	chartRow    = 18  // a line of text
+	chartTop    = 48
+	chartMargin = 20
+	chartChars  = 34 // that fit beside a lifeline
+)
+
+// errSink keeps the first error of a writer, which svgo drops.
+type errSink struct {
+	w   io.Writer
+	err error
+}
+
+func (s *errSink) Write(b []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	n, err := s.w.Write(b)
+	s.err = err
+	return n, err
+}
+
+// WriteChart draws the record as a message-sequence chart in SVG: a lifeline for
+// each thread that takes part, time running down, a dot for each step with what it
+// did, and an arrow from where a message was sent to where it was received. A
+// message that nobody received ends in a small circle. A dot's tooltip is the
+// statement with its place. All text is escaped.
+func (r *Record) WriteChart(w io.Writer) error {
+	sink := &errSink{w: w}
+	c := svg.New(sink)
+	file := r.file()
+	var threads []int
+	names := map[int]string{}
+	y := make([]int, len(r.Events)+1)
+	y[0] = chartTop + chartRow
+	rows := make([][]string, len(r.Events))
+	for i, e := range r.Events {
+		y[i+1] = y[i]
+		if e.Observer {
+			continue
+		}
+		if _, ok := names[e.Step.Thread]; !ok {
+			threads = append(threads, e.Step.Thread)
+			names[e.Step.Thread] = e.Thread
+		}
+		for _, l := range e.lines(file, false)[min(1, len(e.Deeds)):] {
+			rows[i] = append(rows[i], strings.Split(wrap(l.text, chartChars, ""), "\n")...)
+		}
+		y[i+1] += max(1, len(rows[i]))*chartRow + chartRow/2
+	}
+	slices.Sort(threads)
+	x := map[int]int{}
+	for i, t := range threads {
+		x[t] = chartMargin + i*chartLane + 10
+	}
+	height := y[len(r.Events)] + 2*chartRow
+	width := 2*chartMargin + max(1, len(threads))*chartLane
+	c.Start(width, height, fmt.Sprintf(`viewBox="0 0 %d %d"`, width, height), `font-family="sans-serif"`, `font-size="13"`)
+	c.Title("message-sequence chart")
+	c.Def()
+	c.Marker("arrow", 9, 4, 10, 8, `orient="auto"`)
+	c.Path("M0,0 L10,4 L0,8 z", `fill="#1f6feb"`)
+	c.MarkerEnd()
+	c.DefEnd()
+	c.Rect(0, 0, width, height, `fill="white"`)
+	for _, t := range threads {
+		c.Text(x[t]-6, chartTop-16, names[t], `font-weight="bold"`)
+		c.Line(x[t], chartTop-8, x[t], height-chartRow, `stroke="#999"`)
+	}
+	for i, e := range r.Events {
+		for _, m := range e.Messages {
+			switch {
+			case !m.Sent || e.Observer:
+			case m.Other < 0:
+				c.Line(x[e.Step.Thread], y[i], x[e.Step.Thread]+24, y[i]+8, `class="lost"`, `stroke="#1f6feb"`, `stroke-dasharray="3 2"`)
+				c.Circle(x[e.Step.Thread]+26, y[i]+9, 3, `fill="none"`, `stroke="#1f6feb"`)
+			default:
+				c.Group(`class="message"`)
+				c.Title(fmt.Sprintf("%s by %s: %s, step %d to step %d", m.Channel, e.Thread, m.Value, i+1, m.Other+1))
+				c.Line(x[e.Step.Thread], y[i], x[r.Events[m.Other].Step.Thread], y[m.Other], `stroke="#1f6feb"`, `stroke-width="1.5"`, `marker-end="url(#arrow)"`)
+				c.Gend()
+			}
+		}
+	}
+	for i, e := range r.Events {
+		if e.Observer {
+			continue
+		}
+		c.Group(`class="step"`)
+		c.Title(fmt.Sprintf("step %d of %s: %s", i+1, e.Thread, statement(e.Pos, e.Text, file)))
+		c.Circle(x[e.Step.Thread], y[i], 4)
+		for k, l := range rows[i] {
+			if k == 0 {
+				l = fmt.Sprintf("%d. %s", i+1, strings.TrimSpace(l))
+			}
+			c.Text(x[e.Step.Thread]+10, y[i]+4+k*chartRow, text.Snip(l, chartChars+6, "…"),
+				`stroke="white"`, `stroke-width="3"`, `paint-order="stroke"`)
+		}
+		c.Gend()
+	}
+	if v := r.Violation; v != nil {
+		c.Text(chartMargin, height-4, Headline(v), `fill="#b00020"`)
+	}
+	c.End()
+	return sink.err
+}
