@@ -30,8 +30,12 @@ func (m *Machine) Next(t int) (system.Pos, string, bool) {
 	}
 	p := m.sys.procs[m.words[m.base[t]]&0xff]
 	s := &p.states[m.pc(t)]
+	unfinished := ""
+	if (s.final || s.end) && !m.traced() {
+		unfinished = " (the event trace is at no end label)"
+	}
 	if s.final {
-		return position(p.Decl.End), "end of " + p.Name, true
+		return position(p.Decl.End), "end of " + p.Name + unfinished, true
 	}
 	var texts []string
 	pos := position(s.src.Pos)
@@ -41,7 +45,7 @@ func (m *Machine) Next(t int) (system.Pos, string, bool) {
 		}
 		texts = append(texts, e.src.Text)
 	}
-	return pos, strings.Join(texts, " :: "), true
+	return pos, strings.Join(texts, " :: ") + unfinished, true
 }
 
 // told is an edge that the last step took.
