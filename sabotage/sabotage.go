@@ -39,7 +39,7 @@ var List = []struct{ Name, What string }{
 	{"sync/notify first", "notify always wakes the first"},
 	{"sync/reenter", "entering a monitor again is not counted"},
 	{"sync/failed", "a thread that fails keeps its monitors"},
-	{"shape/failed", "a transition that may fail within a monitor is said to do the same everywhere"},
+	{"shape/failed", "a transition that may fail is said to do the same everywhere"},
 	{"select/first", "a select takes the first case that is ready"},
 	{"select/retract", "who goes on with another case stays parked"},
 	{"encode/rotate", "channels with equal contents are different states"},

@@ -44,9 +44,15 @@ func (p *Program) shape(pt *Point, code []int) system.Shape {
 	named := true // each location is one that the code names
 	for _, at := range code {
 		in := &p.Code[at]
-		if in.Site >= 0 && p.Monitors && !sabotage.Is("shape/failed") {
-			// A transition that fails leaves the monitors that its thread is in.
-			others, named = others+1, false
+		if in.Site >= 0 && !sabotage.Is("shape/failed") {
+			// A transition that fails does not come to what is behind, and leaves the
+			// monitors that its thread is in.
+			if p.Monitors {
+				others++
+			}
+			named = named && !p.Monitors && !slices.ContainsFunc(p.next(at, nil), func(next int) bool {
+				return slices.ContainsFunc(p.reach(next, false), func(r int) bool { return accesses(p.Code[r].Op) })
+			})
 		}
 		e := &effects[in.Op]
 		named = named && e.Flow != BranchFlow && e.Flow != TableFlow
