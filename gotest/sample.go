@@ -63,7 +63,7 @@ func (s *sampler) run(ctx context.Context, p *gosrc.Program, number int) (failed
 	}
 	for len(s.steps) < s.limit {
 		s.m.(*machine.Machine).Forget()
-		if len(s.steps)%256 == 255 && ctx.Err() != nil {
+		if len(s.steps)%256 == 255 && (ctx.Err() != nil || s.m.(*machine.Machine).Bytes() > maxGraph) {
 			return false, false
 		}
 		lower := pct && len(s.steps) < pctSteps && slices.Contains(changes, len(s.steps))

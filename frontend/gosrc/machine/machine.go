@@ -235,6 +235,12 @@ type Machine struct {
 // Mark implements [system.Machine].
 func (m *Machine) Mark() system.Mark { return system.Mark(len(m.log)) }
 
+// Bytes returns about how much memory the live state takes, which grows with an
+// execution's length.
+func (m *Machine) Bytes() uint64 {
+	return uint64(len(m.mem))*8 + uint64(len(m.shadow))*24 + uint64(len(m.clocks))*4 + uint64(len(m.objs))*56
+}
+
 // Forget drops the undo log: no step before is taken back.
 func (m *Machine) Forget() {
 	m.log, m.words, m.frames, m.states, m.tops = m.log[:0], m.words[:0], m.frames[:0], m.states[:0], m.tops[:0]
