@@ -50,6 +50,24 @@
 // prefixes compose to a state in which every thread is blocked or has ended.
 // All deadlocks are found that way; deadlock.go has the argument.
 //
+// # What is executed
+//
+// A search executes every transition that some execution takes, with the values that it
+// reads there, and every blocked one with all that its guard can read. So what it has
+// never executed cannot be executed. Let t be such a transition, of thread p, and w a
+// shortest path from a state s that the search expands to a state in which t is p's next
+// one; by the theorem's induction there is one for s an initial state. Look at the vector
+// of s. Either w, then t, executes the last transition of some prefix q; let q be the
+// first for which it does. If that is t, then t was executed for the vector. Otherwise q
+// can be moved to the front of w, as in deadlock.go, and the rest leads from q's end to t
+// and is shorter; if q is infinite, its end is a state on q, and what follows the first
+// visit of that state is a shorter path from s, against the choice of w, unless t is on
+// q itself. Or no prefix is executed to its last transition. Then p's part of w, and t
+// after it, are the beginning of p's prefix: the other threads' transitions in w are none
+// that ends a prefix, so they are independent of it. The self-loops of blocked threads
+// are transitions in all of this. A transition that is tried and not added is executed,
+// too, in a state that the prefix before it leads to.
+//
 // # Cost
 //
 // One vector costs time linear in its length. A prefix runs on a machine of its

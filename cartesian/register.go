@@ -24,7 +24,7 @@ func init() {
 		Entry: engine.Entry{
 			Name: "cartesian", Default: true,
 			Summary:   "cartesian partial-order reduction: keeps every local state, assertion, invariant and deadlock",
-			Preserves: engine.Violations | engine.Deadlocks | engine.Locals,
+			Preserves: engine.Violations | engine.Deadlocks | engine.Locals | engine.Steps | engine.Waits,
 			Reduces:   true,
 			Stable:    engine.CountStates | engine.CountTransitions | engine.CountAttempts | engine.CountLoops,
 			Flags:     []engine.Flag{orderFlag},

@@ -97,6 +97,21 @@ const (
 	Traces
 	// Formulas: temporal properties.
 	Formulas
+	// Steps: every transition that some thread takes in some execution, with what it
+	// reads and writes there, is executed. So what was never executed cannot be.
+	//
+	// The full search executes every transition of every state. A search without
+	// stored states executes an execution of each maximal Mazurkiewicz trace, with any
+	// of its reductions, and every transition is on one of them, with the same values
+	// in each. A complete prefix of the unfolding has an event for each transition of
+	// each reachable marking. For cartesian vectors package cartesian has the argument.
+	// The lock-based reduction follows transitions that only rest on a discipline, and
+	// the check of temporal properties leaves executions out that no counterexample
+	// begins with: they do not have it.
+	Steps
+	// Waits: every blocked transition is tried, too, with all the values that its
+	// guard can read; by that every invariant is evaluated wherever it can be.
+	Waits
 )
 
 // CounterSet is a set of counters.

@@ -34,9 +34,8 @@ type Program struct {
 	// another tool know: without the self-loops of threads that cannot move, and
 	// the initial state counts as one.
 	Edges bool
-	// Unreached, if not nil, returns the statements that no exploration of System has
-	// come to so far.
-	Unreached func() []Statement
+	// Coverage, if not nil, tells what explorations of System have executed so far.
+	Coverage func() *Coverage
 	// WriteTrail writes an execution of System as the language's own tool replays
 	// it; nil if there is no such format. The error says what is against it.
 	WriteTrail func(w io.Writer, steps []trace.Step) error
@@ -58,11 +57,34 @@ func (p *Program) Source(name string) *source.File {
 	return nil
 }
 
-// Statement is a statement of a thread's text.
-type Statement struct {
-	Of   string // what it belongs to: proctype A
+// Coverage is what was executed of a program, and what was not.
+type Coverage struct {
+	// Never is what was not executed; what stands inside of something that was not is
+	// left out, unless it is a property.
+	Never []Never
+	// Counts say how often each place was executed, in no order; a place can have
+	// several. Means completes "a count says how often".
+	Counts []Count
+	Means  string
+}
+
+// Never is something that was not executed.
+type Never struct {
+	Of   string // what it belongs to: proctype A, thread P
 	Pos  system.Pos
-	Text string
+	Text string // of the source
+	What string // what never happened to it: "is never called"; empty if that is plain
+	// Property: it is an assertion or a part of an invariant, which says nothing.
+	Property bool
+	// Waiting: that is known only of a search that evaluates properties wherever they
+	// can be evaluated, and not only where something moves ([engine.Waits]).
+	Waiting bool
+}
+
+// Count is how often a place was executed.
+type Count struct {
+	Pos system.Pos
+	N   uint64
 }
 
 // Property is a temporal property of a program.

@@ -88,6 +88,7 @@ func TestFlagUse(t *testing.T) {
 		"max-states":          {"3"},
 		"json":                {""},
 		"trace":               {"trace.json"},
+		"coverage":            {"coverage.txt"},
 		"q":                   {""},
 		"profile":             {"mem"},
 		"search":              nil, // below: a mode

@@ -92,7 +92,7 @@ func (e *env) rank(c *runConfig) (code int, err error) {
 		if files.Files == nil {
 			return exitMistake, nil
 		}
-		c.file, c.trace = files.File, ""
+		c.file, c.trace, c.coverage = files.File, "", ""
 		if m, err = frontend.Load(c.file, frontend.Options{Params: c.params, Flags: c.own, Files: files.Files}); err != nil {
 			return 0, fmt.Errorf("the model that rank 0 sent: %w", err)
 		}

@@ -29,8 +29,10 @@ type report struct {
 	traces  []string // the files that traces were written to
 	program *frontend.Program
 	ltl     string // which temporal properties were not checked
-	// unreached are the statements that were never come to; nil if that is not known.
-	unreached []frontend.Statement
+	// coverage is what was executed; nil if the front end does not tell.
+	coverage *frontend.Coverage
+	// unreached is what cannot be executed; nil if that is not known.
+	unreached []frontend.Never
 }
 
 // finding is a violation with its trace as people see it; record is nil if
@@ -47,12 +49,16 @@ func newReport(c *runConfig, m *frontend.Program, res *engine.Result) (*report, 
 	if !c.mode.Temporal {
 		r.ltl = unchecked(m, c.file)
 	}
-	// What other ranks, or the processes before a resumed search, have come to is not
-	// known here.
-	alone := !c.cluster && c.from == nil
-	if alone && m.Unreached != nil && !c.mode.Temporal && res.Exhaustive && r.counts(engine.CountStates) &&
-		(!c.entry.Reduces || c.entry.Preserves&engine.Locals != 0) {
-		r.unreached = append([]frontend.Statement{}, m.Unreached()...)
+	if m.Coverage != nil {
+		r.coverage = m.Coverage()
+	}
+	if r.coverage != nil && c.executesAll() && res.Exhaustive {
+		r.unreached = []frontend.Never{}
+		for _, n := range r.coverage.Never {
+			if !n.Waiting || c.entry.Preserves&engine.Waits != 0 {
+				r.unreached = append(r.unreached, n)
+			}
+		}
 	}
 	sys := m.System
 	if res.System != nil {
@@ -233,9 +239,14 @@ func (r *report) writeJSON(w io.Writer) error {
 			o.add("of", s.Of)
 			o.add("pos", trace.PosString(s.Pos))
 			o.add("statement", s.Text)
+			if s.What != "" {
+				o.add("what", s.What)
+			}
+			o.add("vacuous", s.Property)
 			list = append(list, o)
 		}
 		j.add("unreached", list)
+		j.add("vacuous", r.vacuous() != "")
 	}
 	violations := []any{}
 	for _, f := range r.found {
@@ -360,7 +371,7 @@ func (r *report) writeVerdict(p *printer) {
 	var s string
 	switch r.verdict() {
 	case engine.Pass:
-		s = "no violation; everything was covered"
+		s = "no violation; everything was covered" + r.vacuous()
 	case engine.Violated:
 		s = "violation found"
 		if n := len(r.found); r.c.All {
@@ -484,12 +495,7 @@ func (r *report) writeFigures(p *printer) {
 	if r.c.Validate {
 		p.figure("validated", "no difference found", "")
 	}
-	for i, s := range r.unreached {
-		if i == 0 || s.Of != r.unreached[i-1].Of {
-			p.printf("\nunreached in %s:\n", s.Of)
-		}
-		p.printf("  %s: %s\n", trace.PosString(s.Pos), s.Text)
-	}
+	r.writeUnreached(p)
 }
 
 // printer writes to w until the first error.

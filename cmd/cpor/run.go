@@ -49,6 +49,7 @@ type runConfig struct {
 	from            *checkpoint.Reader // go on here
 	json            bool
 	trace           string
+	coverage        string // the file
 	quiet           bool
 	profile         string
 }
@@ -91,6 +92,7 @@ func (c *runConfig) define() *cliflag.Set {
 	f.DurationVar(&c.checkpointEvery, "checkpoint-interval", 10*time.Minute, "with -checkpoint: the `time` from one checkpoint to the next (default 10m)")
 	f.BoolVar(&c.json, "json", false, "print the result as one JSON object")
 	f.StringVar(&c.trace, "trace", "", "write the whole trace of a violation to this `file`, as a table, or if its name ends in .json as JSON, in .states.json with the whole states, in .itf.json as ITF, in .svg as a message-sequence chart; with -all the further ones to file-2, file-3, ...")
+	f.StringVar(&c.coverage, "coverage", "", "write the source to this `file`, or to the terminal if it is -, with how often each line was executed")
 	f.BoolVar(&c.quiet, "q", false, "print no progress, and of the result only the verdict and the violations")
 	f.Func("profile", "write a profile of the search to the working directory; `what`: "+strings.Join(profileNames(), ", "), func(s string) error {
 		c.profile = s
@@ -179,6 +181,9 @@ func (c *runConfig) parse(args []string) error {
 		return errors.New("-checkpoint-interval says how often a checkpoint is written; add -checkpoint DIR")
 	case c.checkpointEvery <= 0:
 		return fmt.Errorf("-checkpoint-interval %v: the time must be above 0", c.checkpointEvery)
+	}
+	if err := c.checkCoverage(f.Given("coverage")); err != nil {
+		return err
 	}
 	c.kept, _ = split(args)
 	c.IgnoreDeadlocks = !*c.deadlock
@@ -277,6 +282,11 @@ func (e *env) run(c *runConfig, m *frontend.Program) int {
 		defer out.cleanUp()
 		if err := c.trailed(m, &out); err != nil {
 			return e.mistake("run", "%v", err)
+		}
+	}
+	if c.coverage != "" {
+		if err := c.openCoverage(m); err != nil {
+			return e.mistake("run", "-coverage: %v", err)
 		}
 	}
 	if c.profile != "" {
@@ -397,12 +407,18 @@ func (e *env) explore(c *runConfig, m *frontend.Program, t *engine.Task, out *tr
 	}
 	var traceErr error
 	rep.traces, traceErr = out.write(rep.found)
-	return e.print(c.json, func(b *bytes.Buffer) error {
+	code := e.print(c.json, func(b *bytes.Buffer) error {
 		if c.json {
 			return rep.writeJSON(b)
 		}
 		return rep.writeText(b, outputWidth(e.stdout))
 	}, traceErr, rep.exitCode())
+	if c.coverage != "" {
+		if err := rep.writeCoverage(e); err != nil {
+			return e.mistake("run", "-coverage: %v", err)
+		}
+	}
+	return code
 }
 
 // load reads a model. The file - is the standard input, and gets another name.

@@ -196,6 +196,7 @@ type share struct {
 	Result   Result // its counts
 	Fault    string // of the tool
 	Findings []sharedFinding
+	Executed []uint64 // see system.Counting
 }
 
 // sharedFinding is a finding of any rank.
@@ -241,6 +242,10 @@ func (k *ranks) merge(res *Result, fault, stopped error) error {
 			f.violation, k.rank, f.state, f.ref, k.session.(statestore.Parted).Hint(f.ref), f.tail,
 		})
 	}
+	counting, counts := system.As[system.Counting](k.run.sys)
+	if counts {
+		mine.Executed = counting.Executed()
+	}
 	m, err := json.Marshal(&mine)
 	if err != nil {
 		return err
@@ -255,10 +260,13 @@ func (k *ranks) merge(res *Result, fault, stopped error) error {
 	}
 	*res = Result{Result: engine.Result{Workers: res.Workers, Duration: res.Duration}}
 	found := engine.NewCollector[sharedFinding](&k.run.o.Options)
-	for _, m := range all {
+	for rank, m := range all {
 		var s share
 		if err := json.Unmarshal(m, &s); err != nil {
 			return fmt.Errorf("the result of another rank cannot be read: %w", err)
+		}
+		if counts && rank != 0 {
+			counting.AddExecuted(s.Executed)
 		}
 		res.add(&s.Result)
 		if s.Fault != "" {

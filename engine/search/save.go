@@ -19,6 +19,7 @@ type saved struct {
 	Elapsed  time.Duration
 	Findings []savedFinding
 	More     uint64
+	Executed []uint64 // see system.Counting
 }
 
 // savedFinding is a finding; its trail stands with the work set.
@@ -104,6 +105,9 @@ func (r *run) searchSaving(report func(queued int)) error {
 // save writes the search as it is. No worker may be at work.
 func (r *run) save(w io.Writer) error {
 	s := saved{Counters: r.counted(), MaxDepth: r.maxDepth(), Elapsed: r.before.Elapsed + r.watch.Elapsed(), More: r.found.More}
+	if c, ok := system.As[system.Counting](r.sys); ok {
+		s.Executed = c.Executed()
+	}
 	var trails []*statestore.Trail
 	for f := range r.found.All() {
 		s.Findings = append(s.Findings, savedFinding{f.violation, f.ref, f.state, f.tail})
@@ -137,6 +141,9 @@ func resume(sys system.System, newExpander Factory, o Options, watch *engine.Wat
 	}
 	r := newRun(sys, newExpander, o, watch, store)
 	r.before = s
+	if c, ok := system.As[system.Counting](sys); ok {
+		c.AddExecuted(s.Executed)
+	}
 	trails, err := statestore.RestoreWork(r.ws, from)
 	if err != nil {
 		return nil, engine.Unreadable(err)

@@ -71,7 +71,7 @@ func init() {
 	} {
 		e := engine.Entry{
 			Name: r.reduction.String(), Mode: Mode, Rank: i, Default: i == 0, Summary: r.summary,
-			Preserves: engine.Violations | engine.Deadlocks | r.preserves,
+			Preserves: engine.Violations | engine.Deadlocks | engine.Steps | r.preserves,
 			Reduces:   r.reduction != None,
 			Needs:     []engine.Need{engine.FiniteExecutions},
 			Counts:    engine.CountExecutions | engine.CountTransitions | engine.CountDepth,

@@ -38,6 +38,7 @@ type saved struct {
 	Findings                              []savedFinding
 	More                                  uint64
 	Nodes                                 uint64
+	Executed                              []uint64 // see system.Counting
 }
 
 type savedFinding struct {
@@ -98,6 +99,9 @@ func (e *explorer) save(w io.Writer) error {
 		s.Findings = append(s.Findings, savedFinding{r.Violation, r.Trace.Initial, r.Trace.Steps})
 	}
 	s.Nodes = size(t.root)
+	if c, ok := system.As[system.Counting](e.sys); ok {
+		s.Executed = c.Executed()
+	}
 	if err := engine.WriteRecord(w, &s); err != nil {
 		return err
 	}
@@ -157,6 +161,9 @@ func (e *explorer) restore(from io.Reader) error {
 	var s saved
 	if err := engine.ReadRecord(from, &s); err != nil {
 		return err
+	}
+	if c, ok := system.As[system.Counting](e.sys); ok {
+		c.AddExecuted(s.Executed)
 	}
 	initial := e.sys.Initial()
 	if s.Which < 0 || s.Which >= len(initial) {

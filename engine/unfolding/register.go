@@ -44,7 +44,7 @@ func init() {
 	engine.Register(engine.Entry{
 		Name: "events", Mode: Mode, Default: true,
 		Summary:   "with -search unfolding: one event for each transition in each causal past; keeps every local state, assertion, invariant and deadlock",
-		Preserves: engine.Violations | engine.Deadlocks | engine.Locals,
+		Preserves: engine.Violations | engine.Deadlocks | engine.Locals | engine.Steps,
 		Reduces:   true,
 		Needs:     []engine.Need{Pieces},
 		Counts:    engine.CountTransitions | engine.CountDepth | engine.CountStore,

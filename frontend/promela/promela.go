@@ -81,14 +81,15 @@ func load(f *source.File, o frontend.Options) (*frontend.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	unreached := func() []frontend.Statement {
-		var out []frontend.Statement
+	coverage := func() *frontend.Coverage {
+		c := &frontend.Coverage{Means: "a process came to the first statement of the line"}
 		for _, u := range s.Unreached() {
-			out = append(out, frontend.Statement{Of: "proctype " + u.Proc, Pos: u.Pos, Text: u.Text})
+			c.Never = append(c.Never, frontend.Never{Of: "proctype " + u.Proc, Pos: u.Pos, Text: u.Text, Property: u.Assertion})
 		}
-		return out
+		s.Arrivals(func(at system.Pos, n uint64) { c.Counts = append(c.Counts, frontend.Count{Pos: at, N: n}) })
+		return c
 	}
-	out := &frontend.Program{System: s, Properties: props, Params: map[string]any{}, Edges: true, Unreached: unreached, WriteTrail: s.WriteTrail, Sources: m.Files}
+	out := &frontend.Program{System: s, Properties: props, Params: map[string]any{}, Edges: true, Coverage: coverage, WriteTrail: s.WriteTrail, Sources: m.Files}
 	if name := o.Flags["replay"]; name != "" {
 		trail, err := o.ReadFile(name)
 		if err != nil {

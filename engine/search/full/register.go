@@ -12,7 +12,7 @@ func init() {
 		Entry: engine.Entry{
 			Name: "none", Rank: 1,
 			Summary:   "every interleaving: nothing is reduced",
-			Preserves: engine.Violations | engine.Deadlocks | engine.Locals | engine.States,
+			Preserves: engine.Violations | engine.Deadlocks | engine.Locals | engine.States | engine.Steps | engine.Waits,
 			Stable:    engine.CountStates | engine.CountTransitions | engine.CountAttempts | engine.CountLoops,
 		},
 		Plan: func(*engine.Task, func(error)) *reduction.Plan {

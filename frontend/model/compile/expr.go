@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"fmt"
+
 	"cpor/frontend/model/resolve"
 	"cpor/frontend/model/syntax"
 	"cpor/sabotage"
@@ -591,11 +593,15 @@ func (g *gen) condJump(e syntax.Expr, to int32, when bool) {
 		case syntax.LAnd, syntax.LOr:
 			if (x.Op == syntax.LOr) == when {
 				g.condJump(x.X, to, when)
+				leave := g.operand(x)
 				g.condJump(x.Y, to, when)
+				leave()
 			} else {
 				skip := g.label()
 				g.condJump(x.X, skip, !when)
+				leave := g.operand(x)
 				g.condJump(x.Y, to, when)
+				leave()
 				g.here(skip)
 			}
 			return
@@ -746,6 +752,10 @@ func (g *gen) peek(e syntax.Expr, ref *resolve.ThreadRef, dst int32) {
 	}
 	g.peeks = append(g.peeks, pendingPeek{name, e})
 	g.p.Peeks = append(g.p.Peeks, Peek{Thread: g.ttypes[ref.Thread], Index: int(i), Pos: e.Pos()})
+	if g.tt != nil && g.tt.Observer {
+		s := g.spot(SpotThreadOf, ref.Index, fmt.Sprintf("%s[%d]", ref.Thread.Name, i), e.Pos(), e.End())
+		s.counts = append(s.counts, len(g.p.Peeks)-1)
+	}
 	g.emit(Instr{Op: OpPeek, A: dst, T: int32(len(g.p.Peeks) - 1), Site: -1})
 }
 
@@ -930,6 +940,9 @@ func (g *gen) receiveLeaves(e *syntax.UnaryExpr, dst []int32, ok int32) {
 	g.point()
 	c = g.now(c, e.X)
 	g.selectOp(e, []SelectCase{{Kind: SelRecv, Chan: c.reg, OK: ok, Vals: dst}})
+	if s, ok := g.stmt.(*syntax.AssignStmt); ok && unparen(s.Rhs[0]) == e {
+		g.canWait()
+	}
 	g.free(c)
 }
 

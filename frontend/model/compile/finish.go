@@ -141,6 +141,13 @@ func (g *gen) finish() {
 		}
 		p.MayChoose = p.MayChoose || pt.Choice
 	}
+	var unused []*resolve.Object
+	for _, f := range g.r.Funcs {
+		if !g.called[f] {
+			unused = append(unused, f)
+		}
+	}
+	p.Cover.finish(p, unused)
 }
 
 // varsOf returns the kept variables of a thread type by register.

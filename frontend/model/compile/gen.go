@@ -52,6 +52,12 @@ type gen struct {
 	maxReg int32
 	fields int // the leaves of variables that stay in the slot, so far
 	peeks  []pendingPeek
+
+	// What is counted; see Cover.
+	region int   // the spot that the code which is being compiled is in
+	made   int   // the spot that was asked for last
+	waits  int32 // the point at which the statement can wait, -1 if it cannot
+	called map[*resolve.Object]bool
 }
 
 type siteKey struct {
@@ -104,7 +110,10 @@ func Compile(r *resolve.Program) (*Program, error) {
 		pure:   map[syntax.Expr]bool{},
 		ttypes: map[*resolve.Object]*ThreadType{},
 		quant:  map[*resolve.Object]int64{},
+		region: -1,
+		called: map[*resolve.Object]bool{},
 	}
+	g.p.Cover.index = map[spotKey]int{}
 	g.errs.File = r.File.Source
 	for id, obj := range r.Uses {
 		if obj.Kind == resolve.BuiltinObj && id.Name == "close" {
@@ -466,14 +475,14 @@ func (g *gen) bound(i int32) {
 // at sets the statement that the following points describe.
 func (g *gen) at(n syntax.Node, from, to source.Pos) {
 	g.stmt = n
-	g.text = shorten(g.p.Source.Text[from:to])
+	g.text = Shorten(g.p.Source.Text[from:to])
 }
 
 // source returns the text of a piece of source, shortened.
-func (g *gen) source(n syntax.Node) string { return shorten(g.p.Source.Text[n.Pos():n.End()]) }
+func (g *gen) source(n syntax.Node) string { return Shorten(g.p.Source.Text[n.Pos():n.End()]) }
 
-// shorten makes a piece of source one line of at most 60 bytes.
-func shorten(s string) string {
+// Shorten makes a piece of source one line of at most 60 bytes.
+func Shorten(s string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {
 		if i := strings.Index(line, "//"); i >= 0 {
@@ -516,6 +525,8 @@ func (g *gen) observer(tt *ThreadType, inv *resolve.Invariant) {
 	g.at(inv.Cond, inv.Cond.Pos(), inv.Cond.End())
 	first := g.newPoint()
 	g.bound(first)
+	g.spot(SpotInvariant, inv.Cond, inv.Name, inv.Pos, inv.Cond.End()).points = []int32{first}
+	defer g.within()()
 	g.quiet++
 	holds := g.label()
 	g.condJump(inv.Cond, holds, true)
@@ -537,9 +548,12 @@ func (g *gen) thread(tt *ThreadType, obj *resolve.Object) {
 		}
 	}
 	g.fn = &inlined{end: g.label()}
+	g.spot(SpotThread, obj.Body, obj.Name, obj.Pos, obj.Pos+source.Pos(len(obj.Name)))
+	leave := g.within()
 	for _, s := range obj.Body.Stmts {
 		g.statement(s)
 	}
+	leave()
 	g.here(g.fn.end)
 	if g.full() {
 		return
@@ -692,6 +706,8 @@ func (g *gen) init() {
 	g.quiet = 1
 	g.p.Init = tt.Entry
 	g.fn = &inlined{end: g.label()}
+	g.spot(SpotInit, g.r.Init, "init", g.r.Init.Pos(), g.r.Init.Pos()+source.Pos(len("init"))).code = []int{len(g.p.Code)}
+	defer g.within()()
 	for _, s := range g.r.Init.Body.Stmts {
 		g.statement(s)
 	}

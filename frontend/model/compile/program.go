@@ -46,10 +46,11 @@
 //	Conv      A = B truncated to Types[T]
 //	Eq..Le    A = B op C; LtU, LeU compare as unsigned 64-bit numbers
 //	Not       A = !B
-//	Jmp       goto A (an address); with a Site, it begins a pass of a loop; D is less the further out that is
-//	Jt, Jf    if B / if !B goto A
-//	Jeq..Jle  if B op C goto A
-//	Table     goto Jumps[T][B]
+//	Jmp       goto A (an address); with a Site, it begins a pass of a loop; D is less the further out that is;
+//	          T is the counter of the jump ([Cover]), -1 if it has none
+//	Jt, Jf    if B / if !B goto A; T is the counter of the jumps that are taken
+//	Jeq..Jle  if B op C goto A; T as for Jt
+//	Table     goto Jumps[T][B]; C is the counter of the first of them
 //	Index     A = B + C*stride, with 0 <= C < len, by Strides[T]
 //	Offset    A = B + C, where C is a number
 //	Deref     A = B - 1; nil is a violation
@@ -200,6 +201,7 @@ type Program struct {
 	Terms      []Term      // what the comparisons among these are made of
 	PerThread  int         // locations of each slot that follow Locs
 	Resolved   *resolve.Program
+	Cover      Cover
 }
 
 // Property is a global property that an observer thread checks.

@@ -54,10 +54,12 @@ func (g *gen) block(stmts []syntax.Stmt) {
 }
 
 func (g *gen) statement(s syntax.Stmt) {
-	stmt, text := g.stmt, g.text
+	stmt, text, waits, from := g.stmt, g.text, g.waits, len(g.p.Code)
+	g.waits = -1
 	g.at(s, s.Pos(), s.End())
 	g.compileStmt(s, "")
-	g.stmt, g.text = stmt, text
+	g.covered(s, from)
+	g.stmt, g.text, g.waits = stmt, text, waits
 }
 
 // header makes points describe the first part of a statement only.
@@ -116,6 +118,7 @@ func (g *gen) compileStmt(s syntax.Stmt, label string) {
 		g.labeled(s)
 	case *syntax.AwaitStmt:
 		g.point()
+		g.canWait()
 		g.quiet++
 		ok := g.label()
 		g.condJump(s.Cond, ok, true)
@@ -127,7 +130,7 @@ func (g *gen) compileStmt(s syntax.Stmt, label string) {
 		g.condJump(s.Cond, ok, true)
 		msg := s.Message
 		if msg == "" {
-			msg = "assertion failed: " + shorten(g.p.Source.Text[s.Cond.Pos():s.Cond.End()])
+			msg = "assertion failed: " + Shorten(g.p.Source.Text[s.Cond.Pos():s.Cond.End()])
 		}
 		g.emit(Instr{Op: OpFail, Site: g.site(s.Pos(), system.Assertion, msg)})
 		g.here(ok)
@@ -366,6 +369,7 @@ func (g *gen) exprStmt(e syntax.Expr) {
 	case *syntax.UnaryExpr:
 		if e.Op == syntax.Arrow {
 			g.receiveLeaves(e, nil, -1)
+			g.canWait()
 			return
 		}
 	case *syntax.CallExpr:
@@ -439,12 +443,14 @@ func (g *gen) lockOp(name string, e *syntax.CallExpr) {
 	switch name {
 	case "lock":
 		in.Op = OpLock
+		g.canWait()
 	case "unlock":
 		in.Op = OpUnlock
 	case "up":
 		in.Op = OpUp
 	case "down":
 		in.Op = OpDown
+		g.canWait()
 	case "notify":
 		in.Op = OpNotify
 	case "notifyAll":
@@ -460,6 +466,7 @@ func (g *gen) lockOp(name string, e *syntax.CallExpr) {
 		g.point()
 		l = g.location(o)
 		in = Instr{Op: OpWake, B: l.reg, C: depth.Reg, Site: g.fault(e)}
+		g.canWait()
 		g.drop(depth)
 	}
 	g.emit(in)
@@ -483,6 +490,7 @@ func (g *gen) syncStmt(s *syntax.SyncStmt) {
 	g.point()
 	l := g.location(o)
 	g.emit(Instr{Op: OpEnter, B: l.reg, Site: g.fault(s)})
+	g.canWait()
 	g.free(l)
 	o.quiet, o.alive = g.quiet, len(g.alive)
 	g.syncs = append(g.syncs, o)
@@ -526,6 +534,7 @@ func (g *gen) send(s *syntax.SendStmt) {
 	if later {
 		vs = g.leaves(s.Value)
 	}
+	g.canWait()
 	g.selectOp(s, []SelectCase{{Kind: SelSend, Chan: c.reg, OK: -1, Vals: regs(vs), Site: g.fault(s)}})
 	g.free(vs...)
 	g.free(c)
@@ -546,12 +555,22 @@ func (g *gen) ifStmt(s *syntax.IfStmt) {
 	}
 	g.header(s, s.Cond.End())
 	els, end := g.label(), g.label()
+	_, constant := g.constant(s.Cond)
 	g.condJump(s.Cond, els, false)
+	leave := func() {}
+	if len(s.Then.Stmts) > 0 {
+		leave = g.inBranch(s, "is never true", s.Pos(), s.Cond.End(), constant)
+	}
 	g.block(s.Then.Stmts)
+	leave()
 	if s.Else != nil {
 		g.jump(end)
 		g.here(els)
+		if b, ok := s.Else.(*syntax.Block); !ok || len(b.Stmts) > 0 {
+			leave = g.inBranch(s, "is never false", s.Pos(), s.Cond.End(), constant)
+		}
 		g.statement(s.Else)
+		leave()
 		g.here(end)
 	} else {
 		g.here(els)
@@ -784,6 +803,7 @@ func (g *gen) switchStmt(s *syntax.SwitchStmt, label string) {
 	g.jump(def)
 	for i, c := range s.Cases {
 		g.here(bodies[i])
+		leave := g.inBranch(c, "is never taken", c.Pos(), caseEnd(c, c.Body), false)
 		stmts := c.Body
 		through := false
 		if k := len(stmts); k > 0 {
@@ -798,6 +818,7 @@ func (g *gen) switchStmt(s *syntax.SwitchStmt, label string) {
 		default:
 			g.jump(t.brk)
 		}
+		leave()
 	}
 	g.leave(t)
 	g.alive = g.alive[:n]
@@ -883,6 +904,7 @@ func (g *gen) selectStmt(s *syntax.SelectStmt, label string) {
 		}
 	}
 	which := g.selectOp(s, cases)
+	g.canWait()
 	for i := range arms {
 		if arms[i].c != nil {
 			g.free(arms[i].ref)
@@ -909,6 +931,7 @@ func (g *gen) selectStmt(s *syntax.SelectStmt, label string) {
 	base := len(g.alive)
 	for i, c := range list {
 		g.here(table[i])
+		leave := g.inBranch(c, "is never taken", c.Pos(), caseEnd(c, c.Body), false)
 		g.enterCase(c)
 		if as, ok := c.Comm.(*syntax.AssignStmt); ok {
 			for _, v := range arms[i].vals {
@@ -936,6 +959,7 @@ func (g *gen) selectStmt(s *syntax.SelectStmt, label string) {
 		}
 		g.alive = g.alive[:base]
 		g.jump(t.brk)
+		leave()
 	}
 	g.leave(t)
 	g.alive = g.alive[:n]
@@ -986,8 +1010,10 @@ func (g *gen) chooseStmt(s *syntax.ChooseStmt) {
 	end := g.label()
 	for i, c := range s.Cases {
 		g.here(table[i])
+		leave := g.inBranch(c, "is never taken", c.Pos(), caseEnd(c, c.Body), false)
 		g.block(c.Body)
 		g.jump(end)
+		leave()
 	}
 	g.here(end)
 }
@@ -1066,10 +1092,17 @@ func (g *gen) inline(e *syntax.CallExpr) []*Var {
 	g.fn = &inlined{results: results, end: g.label(), syncs: len(g.syncs), inlined: true}
 	g.loops, g.marks = nil, map[string]int32{}
 	g.calls = append(g.calls, Call{obj.Name, e.Pos()})
+	g.called[obj] = true
 	if len(g.p.Code) < MaxCode {
+		region := g.region
+		g.region = -1 // it may be called elsewhere, too
+		s := g.spot(SpotFunc, obj.Body, obj.Name, obj.Pos, obj.Pos+source.Pos(len(obj.Name)))
+		s.code = append(s.code, len(g.p.Code))
+		g.within()
 		for _, s := range obj.Body.Stmts {
 			g.statement(s)
 		}
+		g.region = region
 	}
 	g.calls = g.calls[:len(g.calls)-1]
 	g.here(g.fn.end)
@@ -1121,6 +1154,7 @@ func (g *gen) labeled(s *syntax.LabeledStmt) {
 	from := len(g.p.Code)
 	g.at(s.Stmt, s.Stmt.Pos(), s.Stmt.End())
 	g.compileStmt(s.Stmt, s.Label.Name)
+	g.covered(s.Stmt, from)
 	g.ends = append(g.ends, labelRange{s.Label.Name, g.fn.inlined, from, len(g.p.Code)})
 }
 

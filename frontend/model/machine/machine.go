@@ -48,6 +48,8 @@ type Machine struct {
 	futures *futures // likewise
 	syncs   syncs
 	story   story
+	counts  []uint64 // what was executed, see compile.Cover
+	path    path
 }
 
 // choice is one decision of a step: which of how many.
@@ -69,6 +71,7 @@ func newMachine(s *System) *Machine {
 	copy(m.regs, s.p.Consts)
 	m.child = make([]int64, s.p.NumReg)
 	copy(m.child, s.p.Consts)
+	m.counts = s.newCounts()
 	return m
 }
 
@@ -211,6 +214,7 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 		return system.Outcome{Kind: system.Ended}
 	}
 	pt := &m.p.Points[pc-1]
+	m.path.point = pc - 1
 	if pt.Retry {
 		return m.retry(t, pt, alt)
 	}
@@ -244,6 +248,7 @@ func (m *Machine) attempt(t int, pt *compile.Point, alt uint64) (system.Outcome,
 	m.choices = m.choices[:0]
 	m.syncs.begin(pt.Atomic)
 	m.story.begin(pt)
+	m.path.begin(pt.Entry)
 	if s.dynamic && m.track {
 		m.access(s.p.Loc(t, 0), false) // the child reads its existence
 	}
@@ -260,11 +265,17 @@ func (m *Machine) attempt(t int, pt *compile.Point, alt uint64) (system.Outcome,
 		for i := range m.acc {
 			m.acc[i].Write = false
 		}
+		if pt.Thread.Observer { // it has looked, and the invariant holds
+			m.commit(m.path.point)
+		}
 		out = system.Outcome{Kind: system.Blocked, AtEnd: pt.End}
 		return out, m.nextAlt()
 	case reached:
+		m.commit(m.path.point)
 		m.exit(pt, int32(to), m.regs, w, sh)
 	case failed:
+		m.failedAt(to)
+		m.commit(m.path.point)
 		if !sabotage.Is("sync/failed") {
 			m.leaveMonitors(t)
 		}
@@ -326,6 +337,7 @@ func (m *Machine) retry(t int, pt *compile.Point, alt uint64) system.Outcome {
 	mark := system.Mark(len(m.log))
 	m.enabled = m.enabled[:0]
 	var touched []system.Access
+	m.path.trying = true
 	for try := uint64(0); ; {
 		out, next := m.attempt(t, pt, try)
 		touched = append(touched, m.acc...)
@@ -339,6 +351,7 @@ func (m *Machine) retry(t int, pt *compile.Point, alt uint64) system.Outcome {
 		}
 		try = next
 	}
+	m.path.trying = false
 	addReads := func() {
 		on := m.syncs.on
 		m.syncs.on = false // what is not executed does not synchronise
@@ -527,8 +540,14 @@ func (m *Machine) create(in *compile.Instr, regs []int64) (status, int) {
 	}
 	parent := m.thread
 	m.thread = t
+	m.took(int32(m.p.Cover.Starts + s.typeIndex[tt]))
+	m.path.from, m.path.fromAt = tt.Entry, m.path.n
 	st, to := m.run(tt.Entry, m.child, tt, w, sh)
 	m.thread = parent
+	if st == failed {
+		m.failedAt(to)
+	}
+	m.path.from, m.path.fromAt = m.p.Cover.Gos[in.T], m.path.n
 	if st == reached {
 		m.exit(&tt.Start, int32(to), m.child, w, sh)
 		return reached, 0

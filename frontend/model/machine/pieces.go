@@ -67,6 +67,7 @@ func (m *Machine) peek(i int) int64 {
 	if t < 0 {
 		return 0
 	}
+	m.took(int32(m.p.Cover.Peeks + i))
 	l := m.p.Loc(t, 2+pk.Watch)
 	if m.track {
 		m.access(l, false)

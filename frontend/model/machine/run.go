@@ -79,39 +79,50 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 			regs[in.A] = regs[in.B] ^ 1
 		case compile.OpJmp:
 			at = int(in.A)
-			if in.Site >= 0 {
-				if m.budget--; m.budget&m.sample == 0 {
-					if st, site := m.lap(in, at, regs); st != reached {
-						return st, site
+			if in.T >= 0 {
+				if in.Site >= 0 {
+					if m.budget--; m.budget&m.sample == 0 {
+						if st, site := m.lap(in, at, regs); st != reached {
+							return st, site
+						}
 					}
 				}
+				m.took(in.T)
 			}
 		case compile.OpJt:
 			if regs[in.B] != 0 {
 				at = int(in.A)
+				m.took(in.T)
 			}
 		case compile.OpJf:
 			if regs[in.B] == 0 {
 				at = int(in.A)
+				m.took(in.T)
 			}
 		case compile.OpJeq:
 			if regs[in.B] == regs[in.C] {
 				at = int(in.A)
+				m.took(in.T)
 			}
 		case compile.OpJne:
 			if regs[in.B] != regs[in.C] {
 				at = int(in.A)
+				m.took(in.T)
 			}
 		case compile.OpJlt:
 			if regs[in.B] < regs[in.C] {
 				at = int(in.A)
+				m.took(in.T)
 			}
 		case compile.OpJle:
 			if regs[in.B] <= regs[in.C] {
 				at = int(in.A)
+				m.took(in.T)
 			}
 		case compile.OpTable:
-			at = int(m.p.Jumps[in.T][regs[in.B]])
+			k := regs[in.B]
+			at = int(m.p.Jumps[in.T][k])
+			m.took(in.C + int32(k))
 		case compile.OpIndex:
 			s := &m.p.Strides[in.T]
 			i := regs[in.C]

@@ -18,6 +18,7 @@ import (
 	"math/bits"
 	"strconv"
 	"strings"
+	"sync"
 
 	"cpor/frontend/model/compile"
 	"cpor/frontend/model/resolve"
@@ -102,6 +103,14 @@ type System struct {
 	locks      []system.Loc // who owns a mutex or a monitor
 	monitors   []system.Loc // those of monitors
 	peeks      []int        // by Peek, if not dynamic: the thread, -1 if there is none
+
+	// What was executed (see compile.Cover): by each machine, in other processes, by init.
+	countMu    sync.Mutex
+	counts     [][]uint64
+	elsewhere  []uint64
+	initCounts []uint64
+	coverOnce  sync.Once
+	targets    map[int32]int // where jumps go, by counter
 }
 
 // InitError is a failure of init: it blocks, violates a property, or starts no
@@ -276,7 +285,9 @@ const maxInitRuns = 1 << 18
 // runInit computes the initial states: one for each outcome of init's choices.
 func (s *System) runInit() error {
 	s.initial, s.chosen = nil, nil
+	s.elsewhere = make([]uint64, s.p.Cover.Counters)
 	m := newMachine(s)
+	s.counts, s.initCounts = nil, m.counts
 	known := map[string]bool{}
 	var key []byte
 	runs := 0
@@ -298,6 +309,7 @@ func (s *System) runInit() error {
 		if m.n == s.observers {
 			return &InitError{Message: s.p.Source.Name + ": init starts no thread: there is nothing to explore; start one with go"}
 		}
+		m.commit(s.p.Cover.Init)
 		if !s.dynamic {
 			s.threads, s.types = m.n, m.types
 		}
@@ -337,6 +349,7 @@ func (s *System) initialise(m *Machine, alt uint64) status {
 	for i := range s.observers {
 		s.start(m, s.p.Threads[i], i)
 	}
+	m.path.begin(s.p.Init)
 	if s.p.Init < 0 {
 		return reached
 	}

@@ -1365,11 +1365,13 @@ func (p *parser) primary() Expr {
 				p.fail("there are no interfaces, and so no type assertions")
 			}
 			p.grow(p.height)
-			x = &SelectorExpr{Span{pos, source.Pos(p.s.to)}, x, p.ident("the name of a field")}
+			to := source.Pos(p.s.to)
+			x = &SelectorExpr{Span{pos, to}, x, p.ident("the name of a field")}
 		case tAt:
 			p.next()
 			p.grow(p.height)
-			x = &AtExpr{Span{pos, source.Pos(p.s.to)}, x, p.ident("a label")}
+			to := source.Pos(p.s.to)
+			x = &AtExpr{Span{pos, to}, x, p.ident("a label")}
 		case tLbrack:
 			p.next()
 			if p.s.tok == tColon {

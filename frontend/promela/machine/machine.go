@@ -173,7 +173,7 @@ type Machine struct {
 	path    []choice // of the last step
 	tooDeep bool     // the number of the alternative after it has too many digits
 	counted counted
-	seen    []bool // the control states that processes have been in, from proctype.first
+	seen    []uint64 // how often processes came to their control states, from proctype.first
 }
 
 func (m *Machine) set(word int32, v uint64) {
@@ -322,7 +322,7 @@ func (m *Machine) setPC(to int32) {
 		}
 	}
 	m.set(m.fb, m.words[m.fb]&^(0xffff<<pcShift)|uint64(to)<<pcShift)
-	m.seen[m.proc.first+to] = true
+	m.seen[m.proc.first+to]++
 }
 
 // fail records a violation of the step that is being executed. A fatal one ends
@@ -1193,7 +1193,7 @@ func (m *Machine) create(p *proctype, args []int32, priority int32, pos syntax.P
 	for w := base; w < base+int32(p.lay.words); w++ {
 		m.set(w, 0)
 	}
-	m.seen[int(p.first)+p.Start] = true
+	m.seen[int(p.first)+p.Start]++
 	m.set(base, uint64(p.Index)|uint64(p.Start)<<pcShift|uint64(priority&0xff)<<prioShift)
 	m.setBits(0, nprocShift, 8, uint64(m.n+1))
 	first := int32(len(m.chans))

@@ -96,7 +96,9 @@ type System struct {
 	props   []eval
 	places  int32 // control states of all process types
 	mu      sync.Mutex
-	seen    [][]bool // Machine.seen of all machines
+	seen    [][]uint64 // Machine.seen of all machines
+	started []uint64   // by the processes that are there from the beginning
+	others  []uint64   // in other processes of the operating system
 
 	claim *proctype // nil if there is none
 	trace *events   // nil if there is none
@@ -173,8 +175,8 @@ func New(p *program.Program, o Options) (*System, error) {
 	for _, q := range p.Props {
 		s.props = append(s.props, c.expr(q.X))
 	}
-	m := &Machine{sys: s, seen: make([]bool, s.places)}
-	s.seen = append(s.seen, m.seen)
+	m := &Machine{sys: s, seen: make([]uint64, s.places)}
+	s.started, s.others = m.seen, make([]uint64, s.places)
 	m.words = make([]uint64, s.globals.words+64)
 	m.rebuild()
 	for _, f := range p.Globals.Fields {
@@ -214,7 +216,7 @@ func (s *System) Initial() []system.State { return s.initial }
 func (s *System) NewMachine() system.Machine { return s.newMachine() }
 
 func (s *System) newMachine() *Machine {
-	m := &Machine{sys: s, seen: make([]bool, s.places)}
+	m := &Machine{sys: s, seen: make([]uint64, s.places)}
 	s.mu.Lock()
 	s.seen = append(s.seen, m.seen)
 	s.mu.Unlock()

@@ -13,6 +13,65 @@ type Statement struct {
 	Proc string
 	Pos  system.Pos
 	Text string // -end- for the end of a process
+	// Assertion: it is an assert.
+	Assertion bool
+}
+
+// The system counts how often processes come to their control states.
+var _ system.Counting = (*System)(nil)
+
+// Executed implements system.Counting.
+func (s *System) Executed() []uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sum := slices.Clone(s.others)
+	for _, m := range s.seen {
+		for i, n := range m {
+			sum[i] += n
+		}
+	}
+	return sum
+}
+
+// AddExecuted implements system.Counting.
+func (s *System) AddExecuted(counts []uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, n := range counts {
+		s.others[i] += n
+	}
+}
+
+// reached returns how often processes came to each control state, from proctype.first.
+func (s *System) reached() []uint64 {
+	n := s.Executed()
+	for i, k := range s.started {
+		n[i] += k
+	}
+	return n
+}
+
+// Arrivals calls f for every statement with how often a process came to it.
+func (s *System) Arrivals(f func(at system.Pos, n uint64)) {
+	count := s.reached()
+	for _, p := range s.procs {
+		sum := map[*program.Edge]uint64{}
+		var order []*program.Edge
+		add := func(e *program.Edge, n uint64) {
+			if _, ok := sum[e]; !ok {
+				order = append(order, e)
+			}
+			sum[e] += n
+		}
+		for i, st := range p.States {
+			for _, e := range st.Edges {
+				add(e, count[int(p.first)+i])
+			}
+		}
+		for _, e := range order {
+			f(position(e.Pos), sum[e])
+		}
+	}
 }
 
 // Unreached returns the statements that no process has come to in any machine of the
@@ -20,15 +79,12 @@ type Statement struct {
 // goto; a d_step is one statement, and the end of a process is one, too. It is not to be
 // called while a machine is in use.
 func (s *System) Unreached() []Statement {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	count := s.reached()
 	var out []Statement
 	for _, p := range s.procs {
 		seen := make([]bool, len(p.states))
-		for _, m := range s.seen {
-			for i := range seen {
-				seen[i] = seen[i] || m[int(p.first)+i]
-			}
+		for i := range seen {
+			seen[i] = count[int(p.first)+i] > 0
 		}
 		reached := map[*program.Edge]bool{}
 		inner := map[*program.State]bool{}
@@ -56,14 +112,14 @@ func (s *System) Unreached() []Statement {
 					continue // skip
 				}
 				reached[e] = true // once
-				out = append(out, Statement{p.Name, position(e.Pos), e.Text})
+				out = append(out, Statement{p.Name, position(e.Pos), e.Text, e.Kind == program.Assert})
 			}
 		}
 		slices.SortStableFunc(out[from:], func(a, b Statement) int {
 			return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
 		})
 		if !seen[p.End] {
-			out = append(out, Statement{p.Name, position(p.Decl.End), "-end-"})
+			out = append(out, Statement{Proc: p.Name, Pos: position(p.Decl.End), Text: "-end-"})
 		}
 	}
 	return out

@@ -1,0 +1,113 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cpor/frontend"
+	"cpor/frontend/model/compile"
+	"cpor/system"
+)
+
+// Coverage tells what explorations of the model have executed so far, and what not.
+// What constants decide is left out: it is there for other values of them.
+func (m *Model) Coverage() *frontend.Coverage {
+	cover, counts := m.sys.Places()
+	c := &frontend.Coverage{Means: "the first statement of the line was executed"}
+	order := make([]int, len(cover.Spots))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := &cover.Spots[a], &cover.Spots[b]
+		return cmp.Or(cmp.Compare(x.Pos, y.Pos), cmp.Compare(x.Kind, y.Kind))
+	})
+	// outside tells whether everything around a spot was executed, and whether constants
+	// have a say in that.
+	outside := func(i int) (executed, fixed bool) {
+		executed = true
+		fixed = cover.Spots[i].Fixed
+		for in := cover.Spots[i].In; in >= 0; in = cover.Spots[in].In {
+			executed = executed && counts[in] > 0
+			fixed = fixed || cover.Spots[in].Fixed
+		}
+		return executed, fixed
+	}
+	group, behind := map[int]int{}, map[int]int{} // by region: the statement that the last ones stand behind
+	for _, i := range order {
+		s := &cover.Spots[i]
+		at := m.position(s)
+		switch s.Kind {
+		case compile.SpotStatement, compile.SpotAssert, compile.SpotFunc:
+			c.Counts = append(c.Counts, frontend.Count{Pos: at, N: counts[i]})
+		}
+		executed, fixed := outside(i)
+		if counts[i] > 0 {
+			delete(group, s.In)
+		}
+		if counts[i] > 0 || fixed || !executed && s.Kind != compile.SpotAssert {
+			continue
+		}
+		n := frontend.Never{Of: m.owner(cover, i), Pos: at, Text: m.text(s)}
+		switch s.Kind {
+		case compile.SpotThread:
+			n.Of, n.Text, n.What = "", "thread "+s.Name, "is never started"
+		case compile.SpotFunc:
+			n.Of, n.Text, n.What = "", "function "+s.Name, "is never called"
+		case compile.SpotBranch:
+			n.What = s.Name
+		case compile.SpotAssert:
+			n.What, n.Property = "is never reached", true
+		case compile.SpotStatement:
+			if k, ok := group[s.In]; ok {
+				behind[k]++
+				c.Never[k].What = fmt.Sprintf("is never executed, nor are %d statements behind it", behind[k])
+				if behind[k] == 1 {
+					c.Never[k].What = "is never executed, nor is the statement behind it"
+				}
+				continue
+			}
+			n.What = "is never executed"
+			group[s.In] = len(c.Never)
+		case compile.SpotOperand:
+			n.What, n.Property, n.Waiting = "is never evaluated: what stands before it decides", true, true
+		case compile.SpotThreadOf:
+			n.Text, n.What, n.Property, n.Waiting = s.Name, "never exists", true, true
+		default: // init and the invariants are always executed
+			continue
+		}
+		c.Never = append(c.Never, n)
+	}
+	return c
+}
+
+// owner names what a spot belongs to.
+func (m *Model) owner(c *compile.Cover, i int) string {
+	for in := c.Spots[i].In; in >= 0; in = c.Spots[in].In {
+		switch s := &c.Spots[in]; s.Kind {
+		case compile.SpotThread:
+			return "thread " + s.Name
+		case compile.SpotFunc:
+			return "function " + s.Name
+		case compile.SpotInvariant:
+			return "invariant " + s.Name
+		case compile.SpotInit:
+			return "init"
+		}
+	}
+	return ""
+}
+
+func (m *Model) position(s *compile.Spot) system.Pos {
+	f := m.resolved.File.Source
+	line, col := f.Position(s.Pos)
+	return system.Pos{File: f.Name, Line: line, Col: col}
+}
+
+// text returns the source of a spot, as one line.
+func (m *Model) text(s *compile.Spot) string {
+	text := compile.Shorten(m.resolved.File.Source.Text[s.Pos:s.End])
+	return strings.TrimRight(strings.TrimSuffix(text, "{"), " ;")
+}

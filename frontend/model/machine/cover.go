@@ -1,0 +1,160 @@
+package machine
+
+import (
+	"slices"
+
+	"cpor/frontend/model/compile"
+	"cpor/system"
+)
+
+// The system counts what its machines execute.
+var _ system.Counting = (*System)(nil)
+
+// path is what of the step that is being executed is counted if it is not undone: the
+// counters of the jumps that were taken and of the threads that were created.
+type path struct {
+	last  [pathLen]int32 // a ring
+	n     int
+	early map[int32]uint64 // what the ring has lost
+	// Where the execution went on, if no jump was taken after the first fromAt.
+	from, fromAt int
+	point        int  // where the step began
+	trying       bool // only to find out which alternatives are enabled
+}
+
+const pathLen = 64 // a power of two
+
+// took notes a jump that was taken.
+func (m *Machine) took(counter int32) {
+	m.path.last[m.path.n%pathLen] = counter
+	m.path.n++
+	if m.path.n%pathLen == 0 {
+		m.path.spill()
+	}
+}
+
+func (p *path) spill() {
+	if p.early == nil {
+		p.early = map[int32]uint64{}
+	}
+	for _, c := range p.last {
+		p.early[c]++
+	}
+}
+
+// begin forgets the step before.
+func (p *path) begin(entry int) {
+	if p.n >= pathLen {
+		clear(p.early)
+	}
+	p.n, p.from, p.fromAt = 0, entry, 0
+}
+
+// commit counts the step, which began with a counter.
+func (m *Machine) commit(counter int) {
+	p := &m.path
+	if p.trying {
+		return
+	}
+	m.counts[counter]++
+	for _, c := range p.last[:p.n%pathLen] {
+		m.counts[c]++
+	}
+	if p.n >= pathLen {
+		for c, n := range p.early {
+			m.counts[c] += n
+		}
+	}
+}
+
+// failedAt counts the instruction that ended a segment by a violation at a site: the
+// first one with that site behind the last jump.
+func (m *Machine) failedAt(site int) {
+	p := &m.path
+	at := p.from
+	if p.n > p.fromAt {
+		at = m.sys.target(p.last[(p.n-1)%pathLen])
+	}
+	for range len(m.p.Code) {
+		in := &m.p.Code[at]
+		switch {
+		case in.Op == compile.OpFail || in.Op == compile.OpBound || in.Op == compile.OpBlock || in.Op == compile.OpTable:
+			return
+		case in.Site == int32(site) || in.Op == compile.OpSelect && slices.ContainsFunc(m.p.Selects[in.T], func(c compile.SelectCase) bool { return c.Site == int32(site) }),
+			in.Op == compile.OpJmp && in.T >= 0: // a loop that does not end is the outer one's fault
+			m.took(int32(m.p.Cover.Faults[at]))
+			return
+		case in.Op == compile.OpJmp:
+			at = int(in.A)
+		default:
+			at++
+		}
+	}
+}
+
+// target returns where a jump goes.
+func (s *System) target(counter int32) int {
+	s.coverOnce.Do(func() {
+		s.targets = map[int32]int{}
+		for at := range s.p.Code {
+			switch in := &s.p.Code[at]; in.Op {
+			case compile.OpJt, compile.OpJf, compile.OpJeq, compile.OpJne, compile.OpJlt, compile.OpJle, compile.OpJmp:
+				if in.T >= 0 {
+					s.targets[in.T] = int(in.A)
+				}
+			case compile.OpTable:
+				for k, to := range s.p.Jumps[in.T] {
+					s.targets[in.C+int32(k)] = int(to)
+				}
+			}
+		}
+	})
+	return s.targets[counter]
+}
+
+// Executed implements system.Counting.
+func (s *System) Executed() []uint64 {
+	s.countMu.Lock()
+	defer s.countMu.Unlock()
+	sum := slices.Clone(s.elsewhere)
+	for _, m := range s.counts {
+		for i, n := range m {
+			sum[i] += n
+		}
+	}
+	return sum
+}
+
+// AddExecuted implements system.Counting.
+func (s *System) AddExecuted(counts []uint64) {
+	s.countMu.Lock()
+	defer s.countMu.Unlock()
+	for i, n := range counts {
+		s.elsewhere[i] += n
+	}
+}
+
+// newCounts returns the counters of one more machine.
+func (s *System) newCounts() []uint64 {
+	c := make([]uint64, s.p.Cover.Counters)
+	s.countMu.Lock()
+	s.counts = append(s.counts, c)
+	s.countMu.Unlock()
+	return c
+}
+
+// Places returns how often each piece of the source was executed, those of init
+// included, in the order of [compile.Cover].
+func (s *System) Places() (*compile.Cover, []uint64) {
+	counters := s.Executed()
+	for i, n := range s.initCounts {
+		counters[i] += n
+	}
+	executed := s.p.Executed(counters)
+	spots := s.p.Cover.Spots
+	out := make([]uint64, len(spots))
+	for i := range spots {
+		out[i] = spots[i].Count(counters, executed)
+	}
+	return &s.p.Cover, out
+}
