@@ -28,9 +28,6 @@ func (r Rule) String() string {
 	return "unknown"
 }
 
-// RuleNames returns the names of the rules.
-func RuleNames() []string { return append([]string(nil), ruleNames...) }
-
 // ParseRule returns the rule of that name; ldprime is another name of ld', which
 // shells like better. The error lists the names.
 func ParseRule(s string) (Rule, error) {

@@ -154,19 +154,13 @@ func init() {
 			res, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Options: engine.Options{Workers: crowd(3), All: true, IgnoreDeadlocks: true, KeepTraces: true, MaxViolations: 1 << 20}})
 			return res.Violations, res.Exhaustive, err
 		}))
-	for _, name := range stateless.ReductionNames() {
-		red, err := stateless.ParseReduction(name)
-		if err != nil {
-			panic(err)
-		}
-		engines = append(engines, racing("races hb by "+name, func(sys system.System) ([]engine.Finding, bool, error) {
+	inTable := []string{"stateful none", "stateful cartesian"}
+	for red := stateless.None; red <= stateless.DPOR; red++ {
+		inTable = append(inTable, fmt.Sprintf("stateless %v", red))
+		engines = append(engines, racing(fmt.Sprintf("races hb by %v", red), func(sys system.System) ([]engine.Finding, bool, error) {
 			res, err := stateless.Run(context.Background(), sys, stateless.Options{Options: engine.Options{Workers: crowd(3), All: true, IgnoreDeadlocks: true, KeepTraces: true, MaxViolations: 1 << 20, MaxTransitions: *maxWork}, Reduction: red})
 			return res.Violations, res.Exhaustive, err
 		}))
-	}
-	inTable := []string{"stateful none", "stateful cartesian"}
-	for _, name := range stateless.ReductionNames() {
-		inTable = append(inTable, "stateless "+name)
 	}
 	for _, e := range engine.Entries("") {
 		finds := engine.Violations | engine.Deadlocks

@@ -1,11 +1,10 @@
 package stateless
 
 import (
-	"cpor/system"
 	"fmt"
-	"strings"
 
 	"cpor/engine"
+	"cpor/system"
 )
 
 // Reduction says which interleavings a search leaves out.
@@ -38,19 +37,6 @@ func (r Reduction) String() string {
 		return reductionNames[r]
 	}
 	return "unknown"
-}
-
-// ReductionNames returns the names of the reductions.
-func ReductionNames() []string { return append([]string(nil), reductionNames...) }
-
-// ParseReduction returns the reduction of that name. The error lists the names.
-func ParseReduction(s string) (Reduction, error) {
-	for i, n := range reductionNames {
-		if n == s {
-			return Reduction(i), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown reduction of a state-less search; want %s", strings.Join(reductionNames, ", "))
 }
 
 // Bounded tells whether the reduction is complete up to a bound on the depth: a

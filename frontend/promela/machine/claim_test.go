@@ -12,7 +12,6 @@ import (
 	"cpor/engine"
 	"cpor/engine/temporal"
 	"cpor/frontend/promela/program"
-	"cpor/frontend/promela/syntax"
 	"cpor/ltl"
 )
 
@@ -49,7 +48,7 @@ func TestSpinClaims(t *testing.T) {
 		if !cycle && !strings.Contains(string(b), "never") || strings.Contains(string(b), "ltl ") {
 			continue
 		}
-		m, err := syntax.ParseFile(filepath.Join(micro, name), nil)
+		m, err := parseFile(filepath.Join(micro, name), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,12 +10,22 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/frontend/model/source"
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
 	"cpor/system"
 )
 
 type counts struct{ stored, matched, errors int }
+
+// parseFile reads a model.
+func parseFile(name string, defines map[string]string) (*syntax.Model, error) {
+	f, err := source.Read(name)
+	if err != nil {
+		return nil, err
+	}
+	return syntax.Parse(f, defines)
+}
 
 // count explores all states as SPIN does without any reduction.
 func count(s *System) counts {
@@ -126,7 +136,7 @@ var other = map[string]string{
 
 func load(t *testing.T, path string, o Options) (*System, error) {
 	t.Helper()
-	m, err := syntax.ParseFile(path, nil)
+	m, err := parseFile(path, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"cpor/frontend/promela/program"
-	"cpor/frontend/promela/syntax"
 )
 
 // examples are the models of examples/promela, with the counts that SPIN 6.5.2
@@ -28,7 +27,7 @@ var examples = []struct {
 // example loads a model of examples/promela.
 func example(t testing.TB, name string, defines map[string]string) *System {
 	t.Helper()
-	m, err := syntax.ParseFile(filepath.Join("..", "..", "..", "examples", "promela", name+".pml"), defines)
+	m, err := parseFile(filepath.Join("..", "..", "..", "examples", "promela", name+".pml"), defines)
 	if err != nil {
 		t.Fatal(err)
 	}

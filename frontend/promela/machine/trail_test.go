@@ -16,7 +16,6 @@ import (
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/frontend/promela/program"
-	"cpor/frontend/promela/syntax"
 	"cpor/system"
 )
 
@@ -56,7 +55,7 @@ func TestElements(t *testing.T) {
 		if i%4 != 0 && *spinModels <= 10 {
 			continue // -spin 11 takes all
 		}
-		m, err := syntax.ParseFile(f, nil)
+		m, err := parseFile(f, nil)
 		if err != nil {
 			continue
 		}

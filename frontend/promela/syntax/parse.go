@@ -35,18 +35,8 @@ type parser struct {
 // giveUp ends the parser from wherever it is.
 type giveUp struct{}
 
-// ParseFile reads a model and all files that it includes. defines are those of
-// the command line. The error is an [Errors], or says that the file cannot be
-// read.
-func ParseFile(name string, defines map[string]string) (*Model, error) {
-	f, err := source.Read(name)
-	if err != nil {
-		return nil, err
-	}
-	return Parse(f, defines)
-}
-
-// Parse parses a model whose text has been read. more are files that are appended to
+// Parse parses a model whose text has been read, and reads the files that it
+// includes. defines are those of the command line; more are files that are appended to
 // it, as spin -N appends one with a never claim.
 func Parse(f *source.File, defines map[string]string, more ...*source.File) (*Model, error) {
 	return ParseWith(f, defines, source.Read, more...)

@@ -1,7 +1,8 @@
 // Package syntax reads Promela: a preprocessor as models need it, a scanner, and
 // a parser that builds the syntax tree of a whole model.
 //
-//	m, err := syntax.ParseFile("model.pml", map[string]string{"N": "3"})
+//	f, err := source.Read("model.pml")
+//	m, err := syntax.Parse(f, map[string]string{"N": "3"})
 //
 // The language is that of SPIN 6.5.2 without embedded C, which is refused with
 // its place. A newline separates statements where SPIN's scanner says so (the
