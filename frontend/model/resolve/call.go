@@ -18,6 +18,47 @@ func charValue(text string) rune {
 	return r
 }
 
+// insteadOf says what to write here instead of a call of a method, above all of those
+// that Go's packages sync and sync/atomic have.
+func insteadOf(s *syntax.SelectorExpr, args []syntax.Expr) string {
+	x, first := text(s.X), "n"
+	if len(args) > 0 {
+		first = text(args[0])
+	}
+	switch s.Sel.Name {
+	case "Lock":
+		return fmt.Sprintf("write lock(%s), with var %[1]s mutex", x)
+	case "Unlock":
+		return fmt.Sprintf("write unlock(%s)", x)
+	case "TryLock":
+		return "a lock that is tried is a variable: if cas(held, false, true) { ... }"
+	case "RLock":
+		return "a lock for many readers is two variables: atomic { await(!writing); readers++ }"
+	case "RUnlock":
+		return "a lock for many readers is two variables: atomic { readers-- }"
+	case "Add", "Done":
+		if s.Sel.Name == "Done" {
+			first = "-1"
+		}
+		return fmt.Sprintf("write atomic { %s += %s }, with comm var %[1]s int; who waits for a counter writes await(%[1]s == 0)", x, first)
+	case "Wait":
+		return fmt.Sprintf("write await(%s == 0) if it is a counter, wait(%[1]s) if it is a monitor", x)
+	case "Signal":
+		return fmt.Sprintf("write notify(%s), with monitor %[1]s", x)
+	case "Broadcast":
+		return fmt.Sprintf("write notifyAll(%s), with monitor %[1]s", x)
+	case "Load":
+		return fmt.Sprintf("write %s, with comm var %[1]s: reading it is one step", x)
+	case "Store":
+		return fmt.Sprintf("write %s = %s, with comm var %[1]s: writing it is one step", x, first)
+	case "CompareAndSwap":
+		return fmt.Sprintf("write cas(%s, old, new)", x)
+	case "Do":
+		return "what is done once has a variable: if cas(done, false, true) { ... }"
+	}
+	return fmt.Sprintf("write a function and call it with %s as an argument", x)
+}
+
 func (c *checker) call(e *syntax.CallExpr) operand {
 	id, ok := syntax.Unparen(e.Fun).(*syntax.Ident)
 	if !ok {
@@ -26,7 +67,7 @@ func (c *checker) call(e *syntax.CallExpr) operand {
 				c.errorf(e, "undefined: %s; %s", x.Name, advice[x.Name])
 				return bad()
 			}
-			c.errorf(e, "there are no methods: write a function and call it with %s as an argument", text(s.X))
+			c.errorf(e, "there are no methods: %s", insteadOf(s, e.Args))
 			return bad()
 		}
 		c.errorf(e, "%s is no function", text(e.Fun))

@@ -284,6 +284,7 @@ var advice = map[string]string{
 	"fmt":        "there is no output: a violation is shown with its trace",
 	"sync":       "there are no packages: a lock is a variable of type mutex",
 	"atomic":     "use atomic { ... } or cas(x, old, new)",
+	"runtime":    "there are no packages: every interleaving is tried anyway, so nothing has to be yielded",
 	"time":       "there is no time: every delay is possible anyway",
 	"rand":       "use choose(lo, hi): every value is tried",
 	"bit":        "use bool or uint1",

@@ -545,7 +545,19 @@ func (p *parser) typ() TypeExpr {
 		if p.s.tok == tDot {
 			switch n.Name {
 			case "sync":
-				p.fail("there are no packages: a lock is a variable of type mutex")
+				from, to := p.here()
+				p.next()
+				switch p.ident("a type").Name {
+				case "RWMutex":
+					p.failAt(from, to, "there are no packages: a lock for many readers is two variables, comm var readers int and comm var writing bool")
+				case "WaitGroup":
+					p.failAt(from, to, "there are no packages: what counts threads is a variable, comm var running int, and await(running == 0)")
+				case "Cond":
+					p.failAt(from, to, "there are no packages: a condition is a monitor with wait, notify and notifyAll, or just await(cond)")
+				case "Once":
+					p.failAt(from, to, "there are no packages: what is done once has a variable: if cas(done, false, true) { ... }")
+				}
+				p.failAt(from, to, "there are no packages: a lock is a variable of type mutex")
 			}
 			p.fail("there are no packages")
 		}
@@ -772,6 +784,9 @@ func (p *parser) stmt() Stmt {
 		return &SyncStmt{p.span(pos), m, body}
 	case tAtomic:
 		p.next()
+		if p.s.tok == tDot {
+			p.fail("there are no packages: write the statement as atomic { x += 1 }, a comparison and exchange as cas(x, old, new)")
+		}
 		body := p.block("the atomic block")
 		return &AtomicStmt{p.span(pos), body}
 	case tGo:
