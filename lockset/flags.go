@@ -15,7 +15,7 @@ const flagGroup = "Locks and races:"
 
 // Races is the flag that chooses the rule.
 var Races = &engine.FlagOf[Rule]{
-	FlagInfo: engine.FlagInfo{Name: "races", Group: flagGroup, Usage: "the `rule` for races: ld' (a lock protects what several threads write; the default of -por locks), ld (Eraser's, which lets the first thread initialise), hb (happens-before: no synchronisation orders two accesses) or none (the default otherwise). With stored states ld and hb need -por none; with -search stateless every reduction checks every rule"},
+	FlagInfo: engine.FlagInfo{Name: "races", Group: flagGroup, Usage: "the `rule` for races: ld' (a lock protects what several threads write; the default of -por locks), ld (Eraser's, which lets the first thread initialise), hb (happens-before: no synchronisation orders two accesses) or none (the default otherwise). With stored states ld and hb need -por none, which is taken if no -por is given; with -search stateless every reduction checks every rule"},
 	Parse:    func(_ Rule, s string) (Rule, error) { return ParseRule(s) },
 }
 

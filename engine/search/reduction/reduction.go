@@ -44,6 +44,12 @@ func init() {
 		Summary: "(the default) stores the states that it has covered",
 		Of:      "a search with stored states", Lacks: "stores no states",
 		Label: "reduction",
+		Choose: func(v *engine.Values, _ *engine.Options) string {
+			if lockset.Races.Of(v) != lockset.None {
+				return "none" // the one that checks every rule
+			}
+			return ""
+		},
 	})
 }
 
