@@ -254,6 +254,18 @@ func (o *options) choose() (chosen []Table, names, unknown []string) {
 		}
 		unknown = append(unknown, fmt.Sprintf("unknown table or benchmark %q%s", a, didYouMean(a, candidates)))
 	}
+	if i := slices.IndexFunc(names, isFile); i >= 0 {
+		chosen = slices.DeleteFunc(chosen, func(t Table) bool {
+			if t.Name == scale.Name {
+				return false
+			}
+			unknown = append(unknown, fmt.Sprintf("%s has rows of its own: models of yours are measured by cpor bench %s %s", t.Name, scale.Name, names[i]))
+			return true
+		})
+		if len(unknown) > 0 {
+			return chosen, names, unknown
+		}
+	}
 	if len(chosen) > 0 || len(unknown) > 0 && len(names) == 0 {
 		return chosen, names, unknown
 	}
