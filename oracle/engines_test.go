@@ -362,6 +362,9 @@ func live(name string, o temporal.Options) subject {
 // have a race.
 func racing(name string, run func(system.System) ([]engine.Finding, bool, error)) subject {
 	return subject{name, maxCounted, func(p *subjectProgram) (string, string) {
+		if !(p.interleavings <= maxCounted) { // or it is not known
+			return "", "too many executions"
+		}
 		if p.races == nil {
 			races, ok := oracle.Races(p.sys, maxCounted)
 			if !ok {

@@ -15,8 +15,8 @@ var index = regexp.MustCompile(`\[\d+\]`)
 // data race: two accesses of different threads, at least one a write and at least
 // one not indivisible, that nothing orders. It executes every interleaving with a
 // vector clock for each thread and object (Mattern 1989), so it is for few of them;
-// ok is false if there are more than most, or one is longer than 1000 transitions,
-// or the machine does not tell how its transitions synchronise.
+// ok is false if there are more than most, or they have more than a hundred times as
+// many transitions, or one is longer than 1000, or the machine does not tell how its transitions synchronise.
 func Races(sys system.System, most int) (racy map[string]bool, ok bool) {
 	m := sys.NewMachine()
 	m.Track(true)
@@ -25,7 +25,7 @@ func Races(sys system.System, most int) (racy map[string]bool, ok bool) {
 		return nil, false
 	}
 	syncs.RecordSyncs(true)
-	r := &racer{m: m, syncs: syncs, obs: system.ObserversOf(sys), most: most, racy: map[string]bool{}}
+	r := &racer{m: m, syncs: syncs, obs: system.ObserversOf(sys), most: most, steps: 100 * most, racy: map[string]bool{}}
 	for _, s := range sys.Initial() {
 		m.Load(s)
 		if !r.explore(&ordered{threads: map[int]vector{}, objects: map[string]vector{}, past: map[system.Loc][]pastAccess{}}, 0) {
@@ -84,11 +84,12 @@ type racer struct {
 	syncs system.Synchronising
 	obs   system.Observers
 	most  int // executions that are left
+	steps int // transitions that are left
 	racy  map[string]bool
 }
 
 func (r *racer) explore(o *ordered, depth int) bool {
-	if depth > 1000 {
+	if r.steps--; depth > 1000 || r.steps < 0 {
 		return false
 	}
 	moved := false
