@@ -167,7 +167,7 @@ func TestClusterLimits(t *testing.T) {
 	}
 	bin := buildCommand(t)
 	eachLauncher(t, func(t *testing.T, launcher string) {
-		big := []string{"run", "-cluster", "-json", "-por", "none", "-workers", "1", "-D", "R=4", filepath.Join("..", "..", "benchmarks", "robots.model")}
+		big := []string{"run", "-cluster", "-json", "-por", "none", "-workers", "1", "-D", "R=3", filepath.Join("..", "..", "benchmarks", "robots.model")}
 		for _, c := range []struct{ flag, value, reason string }{
 			{"-timeout", "300ms", "time-out after 300ms"},
 			{"-max-states", "5000", "limit of 5,000 states"},
