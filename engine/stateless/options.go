@@ -124,6 +124,8 @@ type Options struct {
 	// onExecution, for tests, is called at the end of every execution that
 	// is complete, by the worker that ran it.
 	onExecution func(w *worker)
+	// onRound, for tests, is called when a round of Deepen begins.
+	onRound func(e *explorer)
 }
 
 // Result is what a search found out. With a dynamic reduction, Executions are the

@@ -127,7 +127,7 @@ type explorer struct {
 func (e *explorer) stop(why error) {
 	e.watch.Stop(why)
 	e.stopping.Store(true)
-	if t := e.tree.Load(); t != nil {
+	if t := e.tree.Load(); t != nil { // else it has not begun
 		t.stop() // those who wait for work
 	}
 }
@@ -146,11 +146,12 @@ func (e *explorer) search(res *Result) error {
 			e.bound = min(e.bound, e.o.MaxDepth)
 		}
 	}
-	going := e.o.Checkpoint != nil && e.o.Checkpoint.From != nil // with the tree of a checkpoint
-	if going {
+	if e.o.Checkpoint != nil && e.o.Checkpoint.From != nil {
 		if err := e.restore(e.o.Checkpoint.From); err != nil {
 			return err
 		}
+	} else {
+		e.begin()
 	}
 	if err := e.watch.Err(); err != nil {
 		e.stop(err)
@@ -162,21 +163,21 @@ func (e *explorer) search(res *Result) error {
 		keep = e.o.Checkpoint.NewKeeper()
 		defer keep.Wait()
 	}
-	for ; ; going = false {
-		if !going {
-			e.rounds++
+	for {
+		if e.o.onRound != nil {
+			e.o.onRound(e)
 		}
 		res.Rounds = e.rounds
 		for i, initial := range e.sys.Initial() {
 			if e.stopping.Load() {
 				break
 			}
-			if going && i < e.which {
-				continue
+			if i < e.which {
+				continue // a checkpoint is further than that
 			}
-			t := newTree(e.workers)
-			if going && i == e.which {
-				t = e.tree.Load()
+			t := e.tree.Load()
+			if i > e.which {
+				t = newTree(e.workers)
 			}
 			e.initial, e.which = initial, i
 			if err := e.explore(t, keep); err != nil {
@@ -186,9 +187,7 @@ func (e *explorer) search(res *Result) error {
 		}
 		e.fill(res)
 		if keep != nil && e.stopping.Load() && engine.Interrupted(context.Cause(e.watch.Context())) {
-			if t := e.tree.Load(); t != nil {
-				t.unclaim()
-			}
+			e.tree.Load().unclaim()
 			keep.Write(e.save)
 		}
 		if !e.o.Deepen || res.CutExecutions == 0 || e.bound == e.o.MaxDepth || e.stopping.Load() {
@@ -202,7 +201,16 @@ func (e *explorer) search(res *Result) error {
 		for _, w := range e.workers {
 			w.counts = counts{}
 		}
+		e.begin()
 	}
+}
+
+// begin begins a round, of which nothing is explored: a search that is stopped before it
+// has done anything must not be saved with the tree of the round before.
+func (e *explorer) begin() {
+	e.rounds++
+	e.which, e.initial = 0, e.sys.Initial()[0]
+	e.tree.Store(newTree(e.workers))
 }
 
 // tracks tells whether machines have to say what transitions access.

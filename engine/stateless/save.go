@@ -81,9 +81,6 @@ func unclaim(x *node) {
 // save writes the search as it is. No worker may be at work, and nothing is running.
 func (e *explorer) save(w io.Writer) error {
 	t := e.tree.Load()
-	if t == nil {
-		t = newTree(e.workers)
-	}
 	s := saved{
 		Which: e.which, Rounds: e.rounds, Bound: e.bound, Shared: t.shared, Before: e.before.transitions,
 		Elapsed: e.elapsed + e.watch.Elapsed(), More: e.found.More,

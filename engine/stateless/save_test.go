@@ -127,6 +127,49 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// TestResumeRound stops a search with growing bounds where each round begins, before
+// anything of it is explored: who goes on does not take the round for done.
+func TestResumeRound(t *testing.T) {
+	sys, err := toy.New(toy.Random(rand.New(rand.NewPCG(1, 5)), toy.Config{NoLoops: true, Threads: 4, Nodes: 5}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Options: engine.Options{Workers: 1, All: true}, Reduction: Sleep, Deepen: true, FirstDepth: 2}
+	res, err := Run(t.Context(), sys, o)
+	if err != nil || res.Rounds < 3 || res.Reason != "" {
+		t.Fatal(res, err)
+	}
+	want := told(res, o.Reduction, true)
+	for round := 1; round <= res.Rounds; round++ {
+		var file bytes.Buffer
+		o := o
+		o.Checkpoint = &engine.Checkpoint{Write: func(save func(io.Writer) error) func() {
+			file.Reset()
+			if err := save(&file); err != nil {
+				t.Error(err)
+			}
+			return func() {}
+		}}
+		o.onRound = func(e *explorer) {
+			if e.rounds == round {
+				e.stop(context.Canceled)
+			}
+		}
+		if res, err := Run(t.Context(), sys, o); err != nil || res.Reason == "" || res.Rounds != round {
+			t.Fatal(res, err)
+		}
+		o.onRound = nil
+		o.Checkpoint.From = &file
+		res, err := Run(t.Context(), sys, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := told(res, o.Reduction, true); got != want {
+			t.Errorf("stopped at round %d:\n%s\nwant\n%s", round, got, want)
+		}
+	}
+}
+
 // TestResumeDamage gives a search what was cut off, and the tree of another system: it
 // refuses both.
 func TestResumeDamage(t *testing.T) {
