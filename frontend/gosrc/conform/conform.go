@@ -106,8 +106,18 @@ func (p *Program) Outcomes(ctx context.Context, r Run) (*Found, error) {
 		res.Doubt(why)
 	}
 	for _, v := range res.Violations {
-		if v.Kind == machine.Raced {
+		switch {
+		case v.Kind == machine.Raced:
 			rec.found[gotable.Outcome{Ending: "race"}] = true
+		case v.Kind == system.Deadlock && v.Trace != nil:
+			// A search need not visit the state: it may compose it.
+			m := prog.NewMachine().(*machine.Machine)
+			for _, s := range v.Trace.Steps {
+				m.Step(s.Thread, s.Alt)
+			}
+			for _, o := range outcomes(m) {
+				rec.found[o] = true
+			}
 		}
 	}
 	f := &Found{Result: res}
@@ -155,16 +165,7 @@ func (p *Program) Once(limit int) (gotable.Outcome, error) {
 func outcomes(m *machine.Machine) []gotable.Outcome {
 	var os []gotable.Outcome
 	for _, v := range m.Failed() {
-		end := string(v.Kind) + ": " + v.Message
-		switch v.Kind {
-		case machine.Panicked:
-			end = "panic: " + strings.TrimPrefix(v.Message, "panic: ")
-		case machine.Fatal:
-			end = "fatal: " + strings.TrimPrefix(v.Message, "fatal error: ")
-		case machine.Exited:
-			end = v.Message
-		}
-		os = append(os, gotable.NewOutcome(m.Output(), end))
+		os = append(os, gotable.NewOutcome(m.Output(), ending(v)))
 	}
 	if len(os) > 0 {
 		return os
@@ -175,7 +176,23 @@ func outcomes(m *machine.Machine) []gotable.Outcome {
 	return []gotable.Outcome{gotable.NewOutcome(m.Output(), "")}
 }
 
-// recorder wraps a program: its machines note the outcome whenever nobody can run.
+// ending is how a failure ends a program.
+func ending(v *system.Violation) string {
+	switch v.Kind {
+	case machine.Panicked:
+		return "panic: " + strings.TrimPrefix(v.Message, "panic: ")
+	case machine.Fatal:
+		return "fatal: " + strings.TrimPrefix(v.Message, "fatal error: ")
+	case machine.Exited:
+		return v.Message
+	}
+	return string(v.Kind) + ": " + v.Message
+}
+
+// recorder wraps a program: its machines note the outcome whenever nobody can run, and
+// whenever a goroutine fails. A search that promises local states and not global ones (the
+// cartesian one) takes each step that fails, and need not come to the state in which all
+// others have ended as well.
 type recorder struct {
 	system.System
 	mu    sync.Mutex
@@ -204,6 +221,11 @@ func (m *recording) Step(t int, alt uint64) system.Outcome {
 	out := m.Machine.Step(t, alt)
 	m.accesses = append(m.accesses[:0], m.Machine.Accesses()...)
 	if out.Kind == system.Moved {
+		for v := out.Violation; v != nil; v = v.Also {
+			if v.Kind != machine.Raced {
+				m.r.note(gotable.NewOutcome(m.Machine.(*machine.Machine).Output(), ending(v)))
+			}
+		}
 		m.look()
 	}
 	return out
@@ -221,9 +243,13 @@ func (m *recording) look() {
 			return
 		}
 	}
-	m.r.mu.Lock()
-	for _, o := range outcomes(m.Machine.(*machine.Machine)) {
-		m.r.found[o] = true
+	m.r.note(outcomes(m.Machine.(*machine.Machine))...)
+}
+
+func (r *recorder) note(os ...gotable.Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, o := range os {
+		r.found[o] = true
 	}
-	m.r.mu.Unlock()
 }

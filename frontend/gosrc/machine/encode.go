@@ -211,7 +211,7 @@ func (e *encoder) goroutine(g *goroutine) {
 		if p.value[0] != 0 {
 			w = e.iface(m.p.TypeByID(p.value[0]), w)
 		}
-		e.word(p.value[0], w, flag(p.goexit)|flag(p.recovered)<<1, uint64(p.frame))
+		e.word(p.value[0], w, flag(p.goexit)|flag(p.recovered)<<1, uint64(p.frame), madeWord(m.userToken(p.stack)))
 	}
 	e.word(uint64(len(g.frames)))
 	for i := range g.frames {
@@ -431,6 +431,9 @@ func (d *decoder) goroutine(numbers []int32) int32 {
 		p := &panicRec{value: [2]uint64{d.next(), d.next()}}
 		fl := d.next()
 		p.goexit, p.recovered, p.frame = fl&1 != 0, fl&2 != 0, int(d.next())
+		if t := d.token(); t.fn != nil { // the place is a part of what is found
+			p.stack = []token{t}
+		}
 		if last == nil {
 			st.panics = p
 		} else {

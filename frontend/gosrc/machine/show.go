@@ -51,15 +51,21 @@ func (m *Machine) at(t token) string {
 	return fmt.Sprintf("%s:%d", filepath.Base(p.File), p.Line)
 }
 
-// userPos returns the innermost place of a stack that is not in the standard
+// userToken returns the innermost place of a stack that is not in the standard
 // library.
-func (m *Machine) userPos(stack []token) system.Pos {
+func (m *Machine) userToken(stack []token) token {
 	for _, t := range stack {
-		if t.fn != nil && !t.fn.Hidden {
-			if p := m.posOf(t); p.Line > 0 {
-				return p
-			}
+		if t.fn != nil && !t.fn.Hidden && m.posOf(t).Line > 0 {
+			return t
 		}
+	}
+	return token{}
+}
+
+// userPos returns that place in the source.
+func (m *Machine) userPos(stack []token) system.Pos {
+	if t := m.userToken(stack); t.fn != nil {
+		return m.posOf(t)
 	}
 	return system.Pos{}
 }

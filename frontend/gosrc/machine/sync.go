@@ -21,9 +21,6 @@ const (
 func (m *Machine) newChan(g *goroutine, elem *compile.Type, n int) uint64 {
 	c := m.newObject(g, chanObj, elem, chanSlots+n*(1+elem.Size))
 	m.mem[m.addr(c)+chanCap] = uint64(n)
-	if n == 0 && !m.sys.meets.Load() {
-		m.sys.meets.Store(true)
-	}
 	return c
 }
 

@@ -80,7 +80,6 @@ type System struct {
 	first   *Machine // in the initial state
 	initial system.State
 
-	meets  atomic.Bool // a channel without a buffer was made
 	drawn  atomic.Bool // a random number was drawn
 	ranged atomic.Bool // a map of several entries was ranged over
 
@@ -304,9 +303,6 @@ func (s *System) Fixed() []string {
 	}
 	return f
 }
-
-// Meets tells whether a channel without a buffer was made in what was explored.
-func (s *System) Meets() bool { return s.meets.Load() }
 
 // IsMain tells whether the program is a main package, and no test.
 func (s *System) IsMain() bool { return s.ends }
