@@ -63,6 +63,7 @@ type surroundings struct {
 	ints, bools     []string
 	arrays, structs []string
 	held            bool // in synchronized (mo)
+	still           bool // in a function without effects
 	results         int
 }
 
@@ -168,6 +169,7 @@ func (g *writer) program() string {
 		{"child", "thread child(n uint2) {\n"},
 		{"meet", "func meet(n uint2) uint2 {\n"}, {"act", "func act(n uint2) {\n"},
 		{"two", "func two(n uint2) (uint2, bool) {\n"}, {"f", "func f(n uint2) uint2 {\n"},
+		{"look", "func look(n uint2) uint2 {\n"}, {"see", "func see(n uint2) bool {\n"},
 	} {
 		if !words(strings.Join(parts, ""))[fn.name] {
 			continue
@@ -180,9 +182,10 @@ func (g *writer) program() string {
 				g.c.meets, g.c.results = true, 1
 			case "two":
 				g.c.results = 2
-			case "f":
+			case "f", "look", "see":
 				g.c.results = 1
 			}
+			g.c.still = fn.name == "look" || fn.name == "see"
 			g.body(2)
 			if g.c.results > 0 {
 				g.giveBack()
@@ -227,8 +230,9 @@ func (g *writer) inside(change func(c *surroundings)) {
 // integer is an expression of type uint2. With effects, it may be one that does
 // more than read.
 func (g *writer) integer(depth int, effects bool) string {
+	effects = effects && !g.c.still
 	e := func() string { return g.integer(depth-1, effects) }
-	k := g.n(26)
+	k := g.n(28)
 	if depth <= 0 {
 		k = g.n(8)
 	}
@@ -273,6 +277,8 @@ func (g *writer) integer(depth int, effects bool) string {
 		return fmt.Sprintf("meet(%s)", e())
 	case k == 21 && effects:
 		return fmt.Sprintf("uint2(choose(int(%s), 3))", g.integer(0, false))
+	case k == 22 && g.c.function != "look" && g.c.function != "see":
+		return fmt.Sprintf("look(%s)", e())
 	}
 	return fmt.Sprintf("%s & 3", g.integer(0, effects))
 }
@@ -294,8 +300,9 @@ func (g *writer) channel() string {
 }
 
 func (g *writer) condition(depth int, effects bool) string {
+	effects = effects && !g.c.still
 	e := func() string { return g.integer(1, effects) }
-	k := g.n(20)
+	k := g.n(22)
 	if depth <= 0 {
 		k = g.n(7)
 	}
@@ -321,7 +328,7 @@ func (g *writer) condition(depth int, effects bool) string {
 	case k == 12:
 		return fmt.Sprintf("len(%s) %s %d", of(g, "c", "C[0]"), of(g, "==", "<", ">"), g.n(3))
 	case k == 13:
-		return fmt.Sprintf("(%s i in 0..1 { A[i] %s %s })", of(g, "forall", "exists"), of(g, "==", "!="), g.integer(0, false))
+		return g.quantified()
 	case k == 14:
 		return of(g, "p == nil", "q != nil", "p != &x", "q == &S[0]", "pa == nil || pa[0] == 1", "p != nil && *p == 1")
 	case k == 15:
@@ -332,8 +339,24 @@ func (g *writer) condition(depth int, effects bool) string {
 		return fmt.Sprintf("b == (%s)", g.condition(depth-1, effects))
 	case k == 18:
 		return "cap(c) == 2"
+	case k == 19 && g.c.function != "see":
+		return fmt.Sprintf("see(%s)", g.integer(depth-1, effects))
 	}
 	return fmt.Sprintf("%s != %d", of(g, "x", "y", "A[1]"), g.n(4))
+}
+
+// quantified is a condition with a quantifier.
+func (g *writer) quantified() string {
+	head := of(g, "forall", "exists")
+	if g.one(2) {
+		return fmt.Sprintf("(%s i in 0..1 { A[i] %s %s })", head, of(g, "==", "!="), g.integer(0, false))
+	}
+	v := g.fresh("i")
+	old := g.c.ints
+	g.c.ints = append(slices.Clip(old), "uint2("+v+")")
+	cond := g.condition(1, false)
+	g.c.ints = old
+	return fmt.Sprintf("(%s %s in 0..1 { %s })", head, v, cond)
 }
 
 // property is a condition of an invariant.
@@ -368,7 +391,11 @@ func (g *writer) formula(depth int) string {
 
 // place is a variable of type uint2.
 func (g *writer) place() string {
-	switch g.n(9) {
+	k := g.n(9)
+	if g.c.still {
+		k %= 3
+	}
+	switch k {
 	case 0:
 		if len(g.c.ints) > 0 {
 			return of(g, g.c.ints...)
@@ -386,6 +413,9 @@ func (g *writer) place() string {
 	case 4:
 		return of(g, "*p", "q.a", "pa[0]", "s.a", "S[1].a", "S[x & 1].a")
 	}
+	if g.c.still {
+		return "n"
+	}
 	return of(g, "x", "y", "A[0]", "A[1]", "D[0]")
 }
 
@@ -394,6 +424,10 @@ func (g *writer) giveBack() {
 	case 0:
 		g.f("return")
 	case 1:
+		if g.c.function == "see" {
+			g.f("return %s", g.condition(2, true))
+			return
+		}
 		g.f("return %s & 3", g.integer(2, true))
 	default:
 		g.f("return %s, %s", g.integer(1, true), g.condition(2, true))
@@ -406,7 +440,7 @@ func (g *writer) statement() {
 		if c.allowed != nil && !c.allowed(&g.c) {
 			continue
 		}
-		if c.nests && g.c.depth >= g.size.Depth {
+		if c.nests && g.c.depth >= g.size.Depth || g.c.still && !c.still {
 			continue
 		}
 		c.write(g)
@@ -417,6 +451,7 @@ func (g *writer) statement() {
 // construct is a row of the table of statements.
 type construct struct {
 	nests   bool // it contains statements
+	still   bool // it can stand in a function without effects
 	allowed func(c *surroundings) bool
 	write   func(g *writer)
 }
@@ -428,16 +463,22 @@ func init() {
 	when := func(allowed func(c *surroundings) bool, write func(g *writer)) {
 		constructs = append(constructs, construct{allowed: allowed, write: write})
 	}
+	still := func() { constructs[len(constructs)-1].still = true } // the last one
 	nests := func(write func(g *writer)) { constructs = append(constructs, construct{nests: true, write: write}) }
 	thread := func(c *surroundings) bool { return c.meets && !c.atomic && !c.init }
 	loop := func(c *surroundings) bool { return c.loops > 0 }
 
 	// Assignments.
 	add(func(g *writer) { g.f("%s = %s", g.place(), g.integer(2, true)) })
+	still()
 	add(func(g *writer) { g.f("%s = %s", g.place(), g.integer(1, true)) })
+	still()
 	add(func(g *writer) { g.f("%s, %s = %s, %s", g.place(), g.place(), g.integer(1, true), g.integer(1, true)) })
+	still()
 	add(func(g *writer) { g.f("%s %s= %s", g.place(), of(g, "+", "-", "^", "|", "&", "<<"), g.integer(1, true)) })
+	still()
 	add(func(g *writer) { g.f("%s%s", g.place(), of(g, "++", "--")) })
+	still()
 	add(func(g *writer) { g.f("%s = %s", of(g, "b", "s.f", "S[0].f"), g.condition(1, true)) })
 	add(func(g *writer) { g.f("z = int2(%s)", g.integer(1, true)) })
 	add(func(g *writer) {
@@ -447,32 +488,38 @@ func init() {
 		g.f("%s", of(g, "A = D", "s = S[1]", "S[0] = s", "D = [2]uint2{x, 1}", "s = pair{f: b}", "s = *q", "A = *pa"))
 	})
 	add(func(g *writer) { g.f("_ = %s", g.integer(1, true)) })
+	still()
 	// Declarations.
 	add(func(g *writer) {
 		v := g.fresh("v")
 		g.f("%s := %s", v, g.integer(2, true)+" & 3")
 		g.c.ints = append(g.c.ints, v)
 	})
+	still()
 	add(func(g *writer) {
 		v := g.fresh("v")
 		g.f("var %s uint2 = %s", v, g.integer(1, true))
 		g.c.ints = append(g.c.ints, v)
 	})
+	still()
 	add(func(g *writer) {
 		v := g.fresh("v")
 		g.f("%s := %s", v, g.condition(1, true))
 		g.c.bools = append(g.c.bools, v)
 	})
+	still()
 	add(func(g *writer) {
 		v := g.fresh("v")
 		g.f("%s := %s", v, of(g, "A", "[2]uint2{1, x}", "D"))
 		g.c.arrays = append(g.c.arrays, v)
 	})
+	still()
 	add(func(g *writer) {
 		v := g.fresh("v")
 		g.f("%s := %s", v, of(g, "s", "pair{a: x}", "S[y & 1]"))
 		g.c.structs = append(g.c.structs, v)
 	})
+	still()
 	add(func(g *writer) {
 		k, v := g.fresh("k"), g.fresh("v")
 		g.f("const %s = %d", k, g.n(4))
@@ -480,6 +527,7 @@ func init() {
 		g.f("var %s uint2 = %s", v, k)
 		g.c.ints = append(g.c.ints, v)
 	})
+	still()
 	when(func(c *surroundings) bool { return c.function != "two" && c.function != "f" }, func(g *writer) {
 		v, w := g.fresh("v"), g.fresh("v")
 		g.f("%s, %s := two(%s)", v, w, g.integer(0, true))
@@ -505,11 +553,15 @@ func init() {
 		}
 		g.f("}")
 	})
+	still()
 	nests(func(g *writer) { g.loop() })
+	still()
 	nests(func(g *writer) { g.loop() })
 	for range 3 {
 		nests(func(g *writer) { g.ranges() })
+		still()
 		nests(func(g *writer) { g.switches() })
+		still()
 	}
 	for range 3 {
 		nests(func(g *writer) { g.selects() })
@@ -528,16 +580,18 @@ func init() {
 			g.inside(nil)
 			g.f("}")
 		})
+		still()
 	}
 	for range 2 {
 		nests(func(g *writer) {
 			g.f("atomic {")
-			if g.one(2) {
+			if g.one(2) && !g.c.still {
 				g.f("\tawait(%s)", g.condition(1, false))
 			}
 			g.inside(func(c *surroundings) { c.atomic, c.endless = true, true })
 			g.f("}")
 		})
+		still()
 		nests(func(g *writer) {
 			g.f("synchronized (%s) {", of(g, "mo", "mo", "mo"))
 			g.inside(func(c *surroundings) { c.held = true })
@@ -546,13 +600,17 @@ func init() {
 	}
 	for range 3 {
 		when(loop, func(g *writer) { g.f("%s", of(g, "break", "continue")) })
+		still()
 	}
 	when(loop, func(g *writer) { g.f("if %s { %s }", g.condition(0, true), of(g, "break", "continue")) })
+	still()
 	when(func(c *surroundings) bool { return c.breakable }, func(g *writer) { g.f("break") })
+	still()
 	for range 20 {
 		when(func(c *surroundings) bool { return c.loopLabel != "" }, func(g *writer) {
 			g.f("%s %s", of(g, "break", "continue"), g.c.loopLabel)
 		})
+		still()
 	}
 	when(func(c *surroundings) bool { return !c.each }, func(g *writer) {
 		l := g.fresh("l")
@@ -561,7 +619,9 @@ func init() {
 		g.f("%s:", l)
 		g.plain()
 	})
+	still()
 	when(func(c *surroundings) bool { return !c.init }, func(g *writer) { g.giveBack() })
+	still()
 	when(func(c *surroundings) bool { return !c.each }, func(g *writer) {
 		l := g.fresh("l")
 		g.f("if %s { goto %s }", g.condition(0, true), l)
@@ -569,6 +629,7 @@ func init() {
 		g.f("%s:", l)
 		g.plain()
 	})
+	still()
 	when(func(c *surroundings) bool { return !c.each && !c.atomic && !c.init }, func(g *writer) {
 		g.f("%s:", g.fresh(of(g, "end_", "l")))
 		g.f("%s", of(g, "await("+g.condition(1, false)+")", "lock(m[0])", "c <- 1", "<-c", "skip", "down(sem)"))
@@ -582,12 +643,16 @@ func init() {
 		g.plain()
 		g.f("if %s < 2 && %s { goto %s }", v, g.condition(0, true), l)
 	})
+	still()
 	// Synchronisation.
 	when(func(c *surroundings) bool { return !c.init }, func(g *writer) { g.f("await(%s)", g.condition(2, false)) })
 	add(func(g *writer) { g.f("await(%s)", of(g, "x == x", "y <= 3", "b || !b")) })
 	add(func(g *writer) { g.f("assert(%s)", g.condition(2, true)) })
+	still()
 	add(func(g *writer) { g.f("assert(%s, \"said\")", g.condition(1, true)) })
+	still()
 	add(func(g *writer) { g.f("skip") })
+	still()
 	for range 2 {
 		when(func(c *surroundings) bool { return !c.init }, func(g *writer) {
 			m := g.n(2)
@@ -639,6 +704,10 @@ func (g *writer) plain() {
 	case 0:
 		g.f("assert(%s)", g.condition(1, true))
 	case 1:
+		if g.c.still {
+			g.f("%s++", g.place())
+			return
+		}
 		g.f("%s++", of(g, "x", "y"))
 	default:
 		g.f("%s = %s", g.place(), g.integer(1, true))
@@ -660,7 +729,7 @@ func (g *writer) loop() {
 		}
 	}
 	i := g.fresh("i")
-	once := g.c.atomic || g.c.init
+	once := g.c.atomic || g.c.init || g.c.still
 	switch k := g.n(4); {
 	case k == 0 && !once:
 		g.f("for {")
@@ -700,7 +769,11 @@ func (g *writer) ranges() {
 		g.f("%s:", label)
 	}
 	v := g.fresh("v")
-	switch g.n(6) {
+	k := g.n(6)
+	if g.c.still {
+		k %= 4
+	}
+	switch k {
 	case 0:
 		g.f("for range %d {", 1+g.n(2))
 		g.inside(enter)
@@ -718,7 +791,7 @@ func (g *writer) ranges() {
 		if len(g.c.arrays) > 0 {
 			w = of(g, g.c.arrays...)
 		}
-		g.f("for _, %s := range %s {", of(g, "x", "s.a"), w)
+		g.f("for _, %s = range %s {", of(g, "x", "s.a"), w)
 		g.inside(enter)
 	default:
 		g.f("for %s := range %s {", v, of(g, "c", g.channel()))

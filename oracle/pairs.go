@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"fmt"
+	"slices"
 
 	"cpor/frontend/model/resolve"
 	"cpor/frontend/model/source"
@@ -38,7 +39,7 @@ var (
 	}
 	ExpressionContexts = []string{
 		"condition of if", "condition of for", "condition of await", "condition of assert", "value", "place", "value sent",
-		"argument", "tag", "case", "result", "guard of select", "invariant", "ltl", "within atomic",
+		"argument", "tag", "case", "result", "guard of select", "quantifier", "invariant", "ltl", "within atomic",
 	}
 )
 
@@ -84,8 +85,8 @@ func Refused(p Pair) string {
 		if in("go") && p.Context == "function" {
 			return "creation without bound is left out"
 		}
-	case "invariant", "ltl", "condition of await", "guard of select":
-		if in("<-c", "choose(lo, hi)", "f()", "cas()") {
+	case "invariant", "ltl", "condition of await", "guard of select", "quantifier":
+		if in("<-c", "choose(lo, hi)", "cas()") {
 			return "has effects"
 		}
 	case "place":
@@ -452,7 +453,7 @@ func (c *collector) expr(e syntax.Expr, in []string) {
 			name = "exists"
 		}
 		c.add(name, in)
-		c.expr(e.Cond, in)
+		c.expr(e.Cond, append(slices.Clip(in), "quantifier"))
 	case *syntax.TemporalExpr:
 		c.expr(e.X, in)
 		if e.Y != nil {

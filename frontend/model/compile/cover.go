@@ -38,7 +38,8 @@ type Spot struct {
 	Name string // of the thread, the function or the invariant; of a branch, how it is called
 	// In is the spot that it can only be executed in, -1 if there is none.
 	In int
-	// Fixed: constants decide whether it is ever executed.
+	// Fixed: constants decide whether it is ever executed, or it belongs to a condition,
+	// so that it may have been executed without being counted.
 	Fixed bool
 
 	points []int32
@@ -79,6 +80,7 @@ func (g *gen) spot(kind SpotKind, n syntax.Node, name string, pos, end source.Po
 		c.index[key] = i
 	}
 	g.made = i
+	c.Spots[i].Fixed = c.Spots[i].Fixed || g.uncounted > 0
 	return &c.Spots[i]
 }
 

@@ -118,6 +118,10 @@ func (g *gen) finish() {
 		}
 		p.PerThread = max(p.PerThread, 2+len(tt.Watched))
 	}
+	for i := range p.Props {
+		q := &p.Props[i]
+		q.Bits = g.layoutFrame(q.Thread.Vars, q.Thread, 0)
+	}
 	for _, tt := range p.Threads {
 		for i := range tt.Watched {
 			w := &tt.Watched[i]

@@ -54,10 +54,11 @@ type gen struct {
 	peeks  []pendingPeek
 
 	// What is counted; see Cover.
-	region int   // the spot that the code which is being compiled is in
-	made   int   // the spot that was asked for last
-	waits  int32 // the point at which the statement can wait, -1 if it cannot
-	called map[*resolve.Object]bool
+	uncounted int   // > 0 where not all executions are counted
+	region    int   // the spot that the code which is being compiled is in
+	made      int   // the spot that was asked for last
+	waits     int32 // the point at which the statement can wait, -1 if it cannot
+	called    map[*resolve.Object]bool
 }
 
 type siteKey struct {

@@ -40,7 +40,9 @@ type Prop struct {
 	Name   string // the expression, with the values of quantifiers' variables
 	Pos    source.Pos
 	Entry  int
-	Linear *Linear // nil if it is not a comparison of linear terms
+	Thread *ThreadType // has the variables of functions that stay in a slot
+	Bits   int         // of that slot
+	Linear *Linear     // nil if it is not a comparison of linear terms
 }
 
 // Linear is a comparison: the sum of the terms with their coefficients, plus
@@ -227,15 +229,17 @@ func (g *gen) prop(name string) int {
 func (g *gen) newProp(name string, e syntax.Expr, jump func(to int32)) {
 	tt := &ThreadType{Name: "ltl"}
 	g.begin(tt)
-	g.quiet = 1
+	g.quiet, g.uncounted = 1, 1
 	g.at(e, e.Pos(), e.End())
 	yes := g.label()
 	jump(yes)
 	g.op(OpBlock, 0, 0, 0)
 	g.here(yes)
 	g.op(OpBound, -1, 0, 0)
+	g.uncounted = 0
+	g.end(tt)
 	g.propAt[name] = len(g.p.Props)
-	g.p.Props = append(g.p.Props, Prop{Name: name, Pos: e.Pos(), Entry: tt.Entry})
+	g.p.Props = append(g.p.Props, Prop{Name: name, Pos: e.Pos(), Entry: tt.Entry, Thread: tt})
 }
 
 // stateJump is condJump for state predicates, in which -> and <-> may stand.

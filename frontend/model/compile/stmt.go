@@ -119,12 +119,10 @@ func (g *gen) compileStmt(s syntax.Stmt, label string) {
 	case *syntax.AwaitStmt:
 		g.point()
 		g.canWait()
-		g.quiet++
 		ok := g.label()
-		g.condJump(s.Cond, ok, true)
+		g.guard(func() { g.condJump(s.Cond, ok, true) })
 		g.op(OpBlock, 0, 0, 0)
 		g.here(ok)
-		g.quiet--
 	case *syntax.AssertStmt:
 		ok := g.label()
 		g.condJump(s.Cond, ok, true)
@@ -137,6 +135,16 @@ func (g *gen) compileStmt(s syntax.Stmt, label string) {
 	case *syntax.SkipStmt:
 		g.point()
 	}
+}
+
+// guard compiles a condition that a thread waits for. It reads all in one step, and
+// what is executed in it counts only when it holds; see cover.
+func (g *gen) guard(compile func()) {
+	g.quiet++
+	g.uncounted++
+	compile()
+	g.uncounted--
+	g.quiet--
 }
 
 func (g *gen) localVar(d *syntax.VarDecl) {
@@ -895,10 +903,8 @@ func (g *gen) selectStmt(s *syntax.SelectStmt, label string) {
 				}
 			}
 		case a.guard != nil:
-			g.quiet++
 			v := g.temp(boolType)
-			g.boolTo(a.guard, v.Reg)
-			g.quiet--
+			g.guard(func() { g.boolTo(a.guard, v.Reg) })
 			a.vals = []value{{v.Reg, v}}
 			cases[i].Kind, cases[i].Cond = SelGuard, v.Reg
 		}
@@ -1155,6 +1161,9 @@ func (g *gen) labeled(s *syntax.LabeledStmt) {
 	g.at(s.Stmt, s.Stmt.Pos(), s.Stmt.End())
 	g.compileStmt(s.Stmt, s.Label.Name)
 	g.covered(s.Stmt, from)
+	if g.quiet > 0 {
+		return // no transition begins here
+	}
 	g.ends = append(g.ends, labelRange{s.Label.Name, g.fn.inlined, from, len(g.p.Code)})
 }
 

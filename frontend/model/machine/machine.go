@@ -31,15 +31,17 @@ type Machine struct {
 	asked map[system.Loc]uint64 // what ask answered
 
 	// Of the step that is being executed:
-	thread  int
-	budget  int    // passes of loops that are left
-	sample  int    // lap is called when these bits of budget are 0
-	alt     uint64 // what is left of the alternative's number
-	choices []choice
-	created bool
-	viol    *system.Violation
-	scratch []uint64              // the slot of init while it runs
-	types   []*compile.ThreadType // of the threads that init created
+	thread    int
+	budget    int    // passes of loops that are left
+	sample    int    // lap is called when these bits of budget are 0
+	alt       uint64 // what is left of the alternative's number
+	choices   []choice
+	created   bool
+	viol      *system.Violation
+	scratch   []uint64              // the slot of init, or of a proposition, while it runs
+	scratchOf *compile.ThreadType   // whose it is
+	spare     []uint64              // for the scratch of the next proposition
+	types     []*compile.ThreadType // of the threads that init created
 
 	enabled []uint64 // see retry
 	ready   []int32

@@ -146,14 +146,14 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 			m.write(int(regs[in.A]), regs[in.B])
 		case compile.OpLoadLocal:
 			f := tt.Fields[regs[in.B]]
-			if m.scratch != nil && tt == m.p.InitThread {
+			if m.scratch != nil && m.scratchOf == tt {
 				regs[in.A] = fieldValue(m.scratch, f, 0)
 			} else {
 				regs[in.A] = fieldValue(m.words[w:], f, sh)
 			}
 		case compile.OpStoreLocal:
 			f := tt.Fields[regs[in.A]]
-			if m.scratch != nil && tt == m.p.InitThread {
+			if m.scratch != nil && m.scratchOf == tt {
 				mask := maskOf(int(f.Bits)) << f.Shift
 				m.scratch[f.Word] = m.scratch[f.Word]&^mask | uint64(regs[in.B])<<f.Shift&mask
 			} else {

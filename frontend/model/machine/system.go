@@ -353,7 +353,7 @@ func (s *System) initialise(m *Machine, alt uint64) status {
 	if s.p.Init < 0 {
 		return reached
 	}
-	m.scratch = make([]uint64, (s.p.InitBits+63)/64+1)
+	m.scratch, m.scratchOf = make([]uint64, (s.p.InitBits+63)/64+1), s.p.InitThread
 	st, _ := m.run(s.p.Init, m.regs, s.p.InitThread, 0, 0)
 	m.scratch = nil
 	return st

@@ -98,8 +98,14 @@ func (m *Machine) Eval(i int) (bool, *system.Violation) {
 	track := m.track
 	m.track, m.budget, m.sample, m.viol = false, Budget, sampled, nil
 	m.choices = m.choices[:0]
-	st, _ := m.run(m.p.Props[i].Entry, m.regs, nil, 0, 0)
-	m.track = track
+	p := &m.p.Props[i]
+	if p.Bits > 0 {
+		n := (p.Bits + 63) / 64
+		m.spare = append(m.spare, make([]uint64, max(0, n-len(m.spare)))...)
+		m.scratch, m.scratchOf = m.spare[:n], p.Thread
+	}
+	st, _ := m.run(p.Entry, m.regs, p.Thread, 0, 0)
+	m.track, m.scratch = track, nil
 	if st == failed {
 		v := m.viol
 		m.viol = nil

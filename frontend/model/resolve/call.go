@@ -117,16 +117,16 @@ func (c *checker) arguments(e *syntax.CallExpr) {
 
 func (c *checker) function(e *syntax.CallExpr, obj *Object) operand {
 	if c.noEffects != "" {
-		c.arguments(e)
-		c.errorf(e, "a function may have effects: %s cannot be called in %s", obj.Name, c.noEffects)
-		return bad()
+		c.guarded = append(c.guarded, guarded{obj, e.Pos(), e.End(), c.noEffects})
 	}
-	if c.body == nil {
+	if c.body == nil && !c.invariant {
 		c.arguments(e)
 		c.errorf(e, "the function %s cannot be called here: only threads, init and functions run", obj.Name)
 		return bad()
 	}
-	c.body.calls = append(c.body.calls, call{obj, e.Pos(), e.End(), c.body.atomic > 0 || c.body == c.init})
+	if c.body != nil {
+		c.body.calls = append(c.body.calls, call{obj, e.Pos(), e.End(), c.body.atomic > 0 || c.body == c.init})
+	}
 	c.passed(e, e.Args, obj)
 	if obj.Result == nil || obj.Result.Kind == Invalid {
 		return bad()

@@ -40,6 +40,12 @@ func (c *checker) structure(e syntax.Expr) {
 		}
 	case *syntax.QuantExpr:
 		c.structure(e.Cond)
+	case *syntax.CallExpr:
+		for _, a := range e.Args {
+			if t, ok := syntax.Find(a, func(*syntax.TemporalExpr) bool { return true }); ok {
+				c.errorf(t, "%s is a formula and no value that can be passed to %s", text(t), text(e.Fun))
+			}
+		}
 	case *syntax.UnaryExpr:
 		if e.Op == syntax.Not {
 			c.structure(e.X)

@@ -109,6 +109,7 @@ type checker struct {
 
 	atomics map[*Object]bool // labels that stand in atomic blocks
 	init    *body
+	guarded []guarded
 }
 
 // info is how far a top-level object is known.
@@ -182,6 +183,7 @@ func (c *checker) checkFile() {
 		}
 	}
 	c.ltl()
+	c.checkGuarded()
 	c.checkStarted()
 	c.fillConstants()
 }

@@ -162,7 +162,9 @@ func (r *run) execute(s syntax.Stmt, name string) control {
 		}
 		return c
 	case *syntax.LabeledStmt:
-		r.labels = append(r.labels, label{s.Label.Name, r.inlined == 0})
+		if r.quiet == 0 { // else no transition begins here
+			r.labels = append(r.labels, label{s.Label.Name, r.inlined == 0})
+		}
 		return r.statement(s.Stmt, s.Label.Name)
 	case *syntax.AwaitStmt:
 		r.point(s, 0)
