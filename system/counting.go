@@ -1,5 +1,10 @@
 package system
 
+import (
+	"slices"
+	"sync"
+)
+
 // Counting is implemented by systems whose machines count what of the program they
 // execute. There is a number of counters that only the system's front end can tell the
 // meaning of; it is the same in every process that has loaded the same program, so that
@@ -16,4 +21,64 @@ type Counting interface {
 	Executed() []uint64
 	// AddExecuted adds what another process has counted.
 	AddExecuted(counts []uint64)
+}
+
+// Counters is what a system embeds to be [Counting]: a slice of counters for each of its
+// machines, so that they count without a lock, and the sums. It must not be copied.
+type Counters struct {
+	mu       sync.Mutex
+	machines [][]uint64
+	others   []uint64 // what AddExecuted was told
+	before   []uint64 // see StartCounting
+}
+
+// StartCounting forgets every count and makes n counters. What it returns are those of
+// what is executed before there is an initial state: every process that loads the
+// program executes it by itself, so they are no part of Executed, only of Counted.
+func (c *Counters) StartCounting(n int) []uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.machines, c.others, c.before = nil, make([]uint64, n), make([]uint64, n)
+	return c.before
+}
+
+// CountMachine returns the counters of one more machine, which alone writes them.
+func (c *Counters) CountMachine() []uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	own := make([]uint64, len(c.others))
+	c.machines = append(c.machines, own)
+	return own
+}
+
+// Executed implements [Counting].
+func (c *Counters) Executed() []uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sum := slices.Clone(c.others)
+	for _, m := range c.machines {
+		add(sum, m)
+	}
+	return sum
+}
+
+// AddExecuted implements [Counting].
+func (c *Counters) AddExecuted(counts []uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	add(c.others, counts)
+}
+
+// Counted returns what Executed returns and what was executed before there was an
+// initial state.
+func (c *Counters) Counted() []uint64 {
+	sum := c.Executed()
+	add(sum, c.before)
+	return sum
+}
+
+func add(sum, counts []uint64) {
+	for i, n := range counts {
+		sum[i] += n
+	}
 }

@@ -9,10 +9,10 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"cpor/cartesian"
 	"cpor/engine"
+	"cpor/engine/resumetest"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/statestore"
@@ -62,50 +62,25 @@ func TestResume(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want := shown(res)
-				var file []byte
+				c := resumetest.Chain{R: r, Options: o.Options, Reason: res.Reason, Workers: 4}
 				limit := uint64(0)
-				for range 1000 {
+				c.Limit = func(e *engine.Options) {
+					limit += 1 + r.Uint64N(1+res.States/2)
+					e.MaxStates = limit
+				}
+				var got *search.Result
+				c.Run = func(ctx context.Context, e engine.Options) (*engine.Result, error) {
 					o := o
-					o.Workers = 1 + r.IntN(4)
-					k := &engine.Checkpoint{Every: time.Duration(r.IntN(300)) * time.Microsecond}
-					k.Write = func(save func(io.Writer) error) func() {
-						var b bytes.Buffer
-						if err := save(&b); err != nil {
-							t.Error(err)
-						}
-						return func() { file = b.Bytes() }
+					o.Options = e
+					var err error
+					if got, err = search.Run(ctx, sys, factory, o); err != nil {
+						return nil, err
 					}
-					if file != nil {
-						k.From = bytes.NewReader(file)
-					}
-					o.Checkpoint = k
-					ctx, cancel := context.WithCancel(context.Background())
-					switch r.IntN(4) {
-					case 0:
-						limit += 1 + r.Uint64N(1+res.States/2)
-						o.MaxStates = limit
-					case 1:
-						o.Timeout = time.Duration(1+r.IntN(500)) * time.Microsecond
-					case 2:
-						time.AfterFunc(time.Duration(r.IntN(500))*time.Microsecond, cancel)
-					}
-					got, err := search.Run(ctx, sys, factory, o)
-					cancel()
-					if err != nil {
-						t.Fatal(err)
-					}
-					if got.Reason != "" && kind != statestore.Compact || got.Reason != res.Reason {
-						interrupted++
-						if got.Verdict == engine.Pass {
-							t.Fatalf("an interrupted search passed: %s", got.Reason)
-						}
-						continue
-					}
-					if shown(got) != want {
-						t.Errorf("seed %d, %s, %v: interrupted:\n%swant\n%s", seed, reduction, kind, shown(got), want)
-					}
-					break
+					return &got.Result, nil
+				}
+				interrupted += c.Explore(t)
+				if shown(got) != shown(res) {
+					t.Errorf("seed %d, %s, %v: interrupted:\n%swant\n%s", seed, reduction, kind, shown(got), shown(res))
 				}
 			}
 		}
@@ -121,31 +96,20 @@ func TestResumeDamage(t *testing.T) {
 	sys := mustNew(t, counters(3, 4))
 	var file []byte
 	o := search.Options{Options: engine.Options{Workers: 1, MaxStates: 50}}
-	o.Checkpoint = &engine.Checkpoint{Write: func(save func(io.Writer) error) func() {
-		var b bytes.Buffer
-		if err := save(&b); err != nil {
-			t.Error(err)
-		}
-		file = b.Bytes()
-		return func() {}
-	}}
+	o.Checkpoint = resumetest.Last(t, &file)
 	if _, err := search.Run(context.Background(), sys, full.Factory(sys), o); err != nil || file == nil {
 		t.Fatal(err)
 	}
 	o.MaxStates = 0
-	refused := func(what string) {
-		t.Helper()
-		var wrong *engine.OptionError
-		if _, err := search.Run(context.Background(), sys, full.Factory(sys), o); !errors.As(err, &wrong) {
-			t.Errorf("%s: %v", what, err)
-		}
+	resume := func(from io.Reader) error {
+		o.Checkpoint.From = from
+		_, err := search.Run(context.Background(), sys, full.Factory(sys), o)
+		return err
 	}
-	for n := 0; n < len(file); n += 1 + len(file)/50 {
-		o.Checkpoint.From = bytes.NewReader(file[:n])
-		refused("a part of it")
+	resumetest.Refuses(t, file, resume)
+	o.Store = statestore.Plain
+	var wrong *engine.OptionError
+	if err := resume(bytes.NewReader(file)); !errors.As(err, &wrong) {
+		t.Errorf("another store: %v", err)
 	}
-	o.Checkpoint.From = bytes.NewReader(append(bytes.Clone(file), 0))
-	refused("more than it")
-	o.Checkpoint.From, o.Store = bytes.NewReader(file), statestore.Plain
-	refused("another store")
 }

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"cpor/engine"
+	"cpor/engine/resumetest"
 	"cpor/system"
 	toy "cpor/system/toysystem"
 )
@@ -71,54 +71,30 @@ func TestResume(t *testing.T) {
 		if res.Reason != "" {
 			continue // too large
 		}
-		want := told(res, o.Reduction, alone)
-		var file []byte
+		c := resumetest.Chain{R: r, Options: o.Options}
+		c.Options.MaxTransitions = 0
+		if !alone {
+			c.Workers = 4
+		}
 		limit := uint64(0)
-		for range 10000 {
+		c.Limit = func(e *engine.Options) {
+			limit += 1 + r.Uint64N(1+res.Transitions/6)
+			e.MaxTransitions = limit
+		}
+		var got *Result
+		c.Run = func(ctx context.Context, e engine.Options) (*engine.Result, error) {
 			o := o
-			o.MaxTransitions = 0
-			if !alone {
-				o.Workers = 1 + r.IntN(4)
+			o.Options = e
+			var err error
+			if got, err = Run(ctx, sys, o); err != nil {
+				return nil, err
 			}
-			k := &engine.Checkpoint{Every: time.Duration(r.IntN(300)) * time.Microsecond}
-			k.Write = func(save func(io.Writer) error) func() {
-				var b bytes.Buffer
-				if err := save(&b); err != nil {
-					t.Error(err)
-				}
-				return func() { file = b.Bytes() }
-			}
-			if file != nil {
-				k.From = bytes.NewReader(file)
-			}
-			o.Checkpoint = k
-			ctx, cancel := context.WithCancel(context.Background())
-			switch r.IntN(5) {
-			case 0, 4:
-				limit += 1 + r.Uint64N(1+res.Transitions/6)
-				o.MaxTransitions = limit
-			case 1:
-				o.Timeout = time.Duration(1+r.IntN(500)) * time.Microsecond
-			case 2:
-				time.AfterFunc(time.Duration(r.IntN(500))*time.Microsecond, cancel)
-			}
-			got, err := Run(ctx, sys, o)
-			cancel()
-			if err != nil {
-				t.Fatalf("seed %d, %v: %v", seed, o.Reduction, err)
-			}
-			if got.Reason != "" {
-				interrupted++
-				if got.Verdict == engine.Pass {
-					t.Fatalf("an interrupted search passed: %s", got.Reason)
-				}
-				continue
-			}
-			compared++
-			if s := told(got, o.Reduction, alone); s != want {
-				t.Errorf("seed %d, %v, alone %v, deepen %v: interrupted:\n%s\nwant\n%s", seed, o.Reduction, alone, o.Deepen, s, want)
-			}
-			break
+			return &got.Result, nil
+		}
+		interrupted += c.Explore(t)
+		compared++
+		if got, want := told(got, o.Reduction, alone), told(res, o.Reduction, alone); got != want {
+			t.Errorf("seed %d, %v, alone %v, deepen %v: interrupted:\n%s\nwant\n%s", seed, o.Reduction, alone, o.Deepen, got, want)
 		}
 	}
 	t.Logf("%d searches were interrupted, %d results compared", interrupted, compared)
@@ -179,14 +155,7 @@ func TestResumeDamage(t *testing.T) {
 	}
 	var file []byte
 	o := Options{Options: engine.Options{Workers: 1, All: true, MaxTransitions: 100}, Reduction: Sleep}
-	o.Checkpoint = &engine.Checkpoint{Write: func(save func(io.Writer) error) func() {
-		var b bytes.Buffer
-		if err := save(&b); err != nil {
-			t.Error(err)
-		}
-		file = b.Bytes()
-		return func() {}
-	}}
+	o.Checkpoint = resumetest.Last(t, &file)
 	if res, err := Run(context.Background(), sys, o); err != nil || file == nil {
 		t.Fatal(res, err)
 	}
@@ -194,27 +163,21 @@ func TestResumeDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := func(b []byte) error {
+	resume := func(from io.Reader) error {
 		o := o
-		o.Checkpoint = &engine.Checkpoint{Write: func(func(io.Writer) error) func() { return func() {} }, From: bytes.NewReader(b)}
+		o.Checkpoint = resumetest.Last(t, &[]byte{})
+		o.Checkpoint.From = from
 		_, err := Run(context.Background(), sys, o)
 		return err
 	}
-	var wrong *engine.OptionError
-	for n := 0; n < len(file); n += 1 + len(file)/50 {
-		if err := run(file[:n]); !errors.As(err, &wrong) {
-			t.Errorf("the first %d bytes: %v", n, err)
-		}
-	}
+	resumetest.Refuses(t, file, resume)
 	o.MaxTransitions = 0
-	if err := run(file); err != nil {
+	if err := resume(bytes.NewReader(file)); err != nil {
 		t.Error(err)
 	}
 	sys = other
-	if err := run(file); !errors.As(err, &wrong) {
+	var wrong *engine.OptionError
+	if err := resume(bytes.NewReader(file)); !errors.As(err, &wrong) {
 		t.Errorf("another system: %v", err)
-	}
-	if err := run(append(bytes.Clone(file), 0)); !errors.As(err, &wrong) {
-		t.Errorf("a byte too many: %v", err)
 	}
 }

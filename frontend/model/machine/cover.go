@@ -112,44 +112,10 @@ func (s *System) target(counter int32) int {
 	return s.targets[counter]
 }
 
-// Executed implements system.Counting.
-func (s *System) Executed() []uint64 {
-	s.countMu.Lock()
-	defer s.countMu.Unlock()
-	sum := slices.Clone(s.elsewhere)
-	for _, m := range s.counts {
-		for i, n := range m {
-			sum[i] += n
-		}
-	}
-	return sum
-}
-
-// AddExecuted implements system.Counting.
-func (s *System) AddExecuted(counts []uint64) {
-	s.countMu.Lock()
-	defer s.countMu.Unlock()
-	for i, n := range counts {
-		s.elsewhere[i] += n
-	}
-}
-
-// newCounts returns the counters of one more machine.
-func (s *System) newCounts() []uint64 {
-	c := make([]uint64, s.p.Cover.Counters)
-	s.countMu.Lock()
-	s.counts = append(s.counts, c)
-	s.countMu.Unlock()
-	return c
-}
-
 // Places returns how often each piece of the source was executed, those of init
 // included, in the order of [compile.Cover].
 func (s *System) Places() (*compile.Cover, []uint64) {
-	counters := s.Executed()
-	for i, n := range s.initCounts {
-		counters[i] += n
-	}
+	counters := s.Counted()
 	executed := s.p.Executed(counters)
 	spots := s.p.Cover.Spots
 	out := make([]uint64, len(spots))

@@ -67,13 +67,12 @@ const (
 	stay   // moved, but still at the same point
 )
 
-func newMachine(s *System) *Machine {
-	m := &Machine{sys: s, p: s.p}
+func newMachine(s *System, counts []uint64) *Machine {
+	m := &Machine{sys: s, p: s.p, counts: counts}
 	m.regs = make([]int64, s.p.NumReg)
 	copy(m.regs, s.p.Consts)
 	m.child = make([]int64, s.p.NumReg)
 	copy(m.child, s.p.Consts)
-	m.counts = s.newCounts()
 	return m
 }
 

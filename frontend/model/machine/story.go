@@ -329,7 +329,7 @@ func (s *System) Choices(initial int) []string {
 	if !s.p.InitChoose {
 		return nil
 	}
-	m := newMachine(s)
+	m := newMachine(s, s.CountMachine())
 	m.story.on = true
 	s.initialise(m, s.chosen[initial])
 	return m.story.chosen

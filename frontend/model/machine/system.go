@@ -104,13 +104,10 @@ type System struct {
 	monitors   []system.Loc // those of monitors
 	peeks      []int        // by Peek, if not dynamic: the thread, -1 if there is none
 
-	// What was executed (see compile.Cover): by each machine, in other processes, by init.
-	countMu    sync.Mutex
-	counts     [][]uint64
-	elsewhere  []uint64
-	initCounts []uint64
-	coverOnce  sync.Once
-	targets    map[int32]int // where jumps go, by counter
+	// Counters counts what was executed, see compile.Cover.
+	system.Counters
+	coverOnce sync.Once
+	targets   map[int32]int // where jumps go, by counter
 }
 
 // InitError is a failure of init: it blocks, violates a property, or starts no
@@ -285,9 +282,7 @@ const maxInitRuns = 1 << 18
 // runInit computes the initial states: one for each outcome of init's choices.
 func (s *System) runInit() error {
 	s.initial, s.chosen = nil, nil
-	s.elsewhere = make([]uint64, s.p.Cover.Counters)
-	m := newMachine(s)
-	s.counts, s.initCounts = nil, m.counts
+	m := newMachine(s, s.StartCounting(s.p.Cover.Counters))
 	known := map[string]bool{}
 	var key []byte
 	runs := 0
@@ -383,7 +378,7 @@ func (s *System) Initial() []system.State { return s.initial }
 
 // NewMachine implements system.System.
 func (s *System) NewMachine() system.Machine {
-	m := newMachine(s)
+	m := newMachine(s, s.CountMachine())
 	m.Load(s.initial[0])
 	return m
 }

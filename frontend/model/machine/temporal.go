@@ -61,7 +61,7 @@ func (s *System) starts() []flow.Start {
 		}
 		return st
 	}
-	m := newMachine(s)
+	m := newMachine(s, s.CountMachine())
 	m.Load(s.initial[0])
 	var st []flow.Start
 	for t := range m.n {

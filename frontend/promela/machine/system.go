@@ -77,7 +77,6 @@ package machine
 
 import (
 	"fmt"
-	"sync"
 
 	"cpor/frontend/promela/program"
 	"cpor/system"
@@ -85,6 +84,9 @@ import (
 
 // System is a Promela model as explorers see it.
 type System struct {
+	// Counters counts how often processes came to their control states, from proctype.first.
+	system.Counters
+
 	prog    *program.Program
 	globals region
 	chans   []inst // of the globals
@@ -95,10 +97,6 @@ type System struct {
 	strict  bool // a valid end state has empty channels
 	props   []eval
 	places  int32 // control states of all process types
-	mu      sync.Mutex
-	seen    [][]uint64 // Machine.seen of all machines
-	started []uint64   // by the processes that are there from the beginning
-	others  []uint64   // in other processes of the operating system
 
 	claim *proctype // nil if there is none
 	trace *events   // nil if there is none
@@ -175,8 +173,7 @@ func New(p *program.Program, o Options) (*System, error) {
 	for _, q := range p.Props {
 		s.props = append(s.props, c.expr(q.X))
 	}
-	m := &Machine{sys: s, seen: make([]uint64, s.places)}
-	s.started, s.others = m.seen, make([]uint64, s.places)
+	m := &Machine{sys: s, seen: s.StartCounting(int(s.places))}
 	m.words = make([]uint64, s.globals.words+64)
 	m.rebuild()
 	for _, f := range p.Globals.Fields {
@@ -216,10 +213,7 @@ func (s *System) Initial() []system.State { return s.initial }
 func (s *System) NewMachine() system.Machine { return s.newMachine() }
 
 func (s *System) newMachine() *Machine {
-	m := &Machine{sys: s, seen: make([]uint64, s.places)}
-	s.mu.Lock()
-	s.seen = append(s.seen, m.seen)
-	s.mu.Unlock()
+	m := &Machine{sys: s, seen: s.CountMachine()}
 	m.Load(s.initial[0])
 	return m
 }

@@ -20,40 +20,9 @@ type Statement struct {
 // The system counts how often processes come to their control states.
 var _ system.Counting = (*System)(nil)
 
-// Executed implements system.Counting.
-func (s *System) Executed() []uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	sum := slices.Clone(s.others)
-	for _, m := range s.seen {
-		for i, n := range m {
-			sum[i] += n
-		}
-	}
-	return sum
-}
-
-// AddExecuted implements system.Counting.
-func (s *System) AddExecuted(counts []uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, n := range counts {
-		s.others[i] += n
-	}
-}
-
-// reached returns how often processes came to each control state, from proctype.first.
-func (s *System) reached() []uint64 {
-	n := s.Executed()
-	for i, k := range s.started {
-		n[i] += k
-	}
-	return n
-}
-
 // Arrivals calls f for every statement with how often a process came to it.
 func (s *System) Arrivals(f func(at system.Pos, n uint64)) {
-	count := s.reached()
+	count := s.Counted()
 	for _, p := range s.procs {
 		sum := map[*program.Edge]uint64{}
 		var order []*program.Edge
@@ -79,7 +48,7 @@ func (s *System) Arrivals(f func(at system.Pos, n uint64)) {
 // goto; a d_step is one statement, and the end of a process is one, too. It is not to be
 // called while a machine is in use.
 func (s *System) Unreached() []Statement {
-	count := s.reached()
+	count := s.Counted()
 	var out []Statement
 	for _, p := range s.procs {
 		seen := make([]bool, len(p.states))
