@@ -16,6 +16,7 @@ import (
 	"cpor/detect/computation"
 	"cpor/detect/logs"
 	"cpor/system"
+	"cpor/trace"
 )
 
 // Kept is what a file has that a command of cpor has written: documents, and what they
@@ -33,36 +34,8 @@ type Kept struct {
 // traceJSON is an execution in the command's JSON: of a trace, or of a counterexample
 // to a temporal property.
 type traceJSON struct {
-	Kind    string `json:"kind"`
-	Message string `json:"message"`
-	Pos     string `json:"pos"`
-	Initial int    `json:"initial"`
-	Trace   []struct {
-		Thread string `json:"thread"`
-		Pos    string `json:"pos"`
-		Text   string `json:"text"`
-		Alt    uint64 `json:"alt"`
-		Calls  []struct {
-			Func string `json:"func"`
-			Pos  string `json:"pos"`
-		} `json:"calls"`
-		Deeds    []string `json:"deeds"`
-		Messages []struct {
-			Kind    string `json:"kind"`
-			Channel string `json:"channel"`
-			Value   string `json:"value"`
-			Step    int    `json:"step"`
-		} `json:"messages"`
-		Accesses []accessJSON      `json:"accesses"`
-		Locals   map[string]string `json:"locals"`
-	} `json:"trace"`
-	Final  []threadJSON `json:"final"`
-	States []struct {
-		Shared  map[string]string     `json:"shared"`
-		Threads map[string]threadJSON `json:"threads"`
-	} `json:"states"`
-	Choices []string `json:"choices"`
-	Missing string   `json:"trace_missing"`
+	trace.RecordJSON
+	Missing string `json:"trace_missing"`
 	// Of counterexamples:
 	Formula      string   `json:"formula"`
 	Loop         *int     `json:"loop"`
@@ -70,24 +43,7 @@ type traceJSON struct {
 	Values       [][]bool `json:"values"`
 }
 
-type accessJSON struct {
-	Loc      string `json:"loc"`
-	Write    bool   `json:"write"`
-	Value    string `json:"value"`
-	Internal bool   `json:"internal"`
-}
-
-type threadJSON struct {
-	Thread   string            `json:"thread"`
-	State    string            `json:"state"`
-	Pos      string            `json:"pos"`
-	Text     string            `json:"text"`
-	Waits    []accessJSON      `json:"waits"`
-	WaitsFor []string          `json:"waits_for"`
-	Locals   map[string]string `json:"locals"`
-}
-
-func (t *threadJSON) standing(column int) Standing {
+func kept(t *trace.ThreadJSON, column int) Standing {
 	st := Standing{Column: column, State: t.State, Pos: parsePlace(t.Pos), Text: t.Text}
 	waits := slices.Clone(t.WaitsFor)
 	for _, a := range t.Waits {
@@ -286,7 +242,7 @@ func parseTrace(text []byte) (*Document, error) {
 		}
 		for _, name := range slices.Sorted(maps.Keys(j.States[0].Threads)) {
 			t := j.States[0].Threads[name]
-			d.Next = append(d.Next, t.standing(r.columnOf(name)))
+			d.Next = append(d.Next, kept(&t, r.columnOf(name)))
 			for _, local := range slices.Sorted(maps.Keys(t.Locals)) {
 				r.enter(Var{Name: local, Group: name, Value: t.Locals[local]})
 			}
@@ -343,7 +299,7 @@ func parseTrace(text []byte) (*Document, error) {
 			set(shared, j.States[k+1].Shared)
 			for _, name := range slices.Sorted(maps.Keys(j.States[k+1].Threads)) {
 				t := j.States[k+1].Threads[name]
-				row.Next = append(row.Next, t.standing(r.columnOf(name)))
+				row.Next = append(row.Next, kept(&t, r.columnOf(name)))
 				set(name, t.Locals)
 			}
 		} else {
@@ -366,7 +322,7 @@ func parseTrace(text []byte) (*Document, error) {
 	}
 	if n := len(d.Rows); n > 0 && !whole {
 		for i := range j.Final {
-			d.Rows[n-1].Next = append(d.Rows[n-1].Next, j.Final[i].standing(r.columnOf(j.Final[i].Thread)))
+			d.Rows[n-1].Next = append(d.Rows[n-1].Next, kept(&j.Final[i], r.columnOf(j.Final[i].Thread)))
 		}
 	}
 	if j.Loop != nil {

@@ -11,67 +11,72 @@ import (
 	"cpor/system"
 )
 
-// eventJSON is the form of an event in the command's JSON.
-type eventJSON struct {
+// RecordJSON is the form of an execution in the command's JSON; docs/traces.md lists the
+// members. Places are as [PosString] prints them.
+type RecordJSON struct {
+	Kind    string       `json:"kind,omitempty"` // of the violation, with Message and Pos
+	Message string       `json:"message,omitempty"`
+	Pos     string       `json:"pos"`
+	Initial int          `json:"initial"`
+	Choices []string     `json:"choices,omitempty"`
+	Trace   []EventJSON  `json:"trace"`
+	Final   []ThreadJSON `json:"final"`
+	States  []StateJSON  `json:"states,omitempty"`
+}
+
+// EventJSON is the form of an [Event].
+type EventJSON struct {
 	Thread   string            `json:"thread"`
 	Pos      string            `json:"pos"`
 	Text     string            `json:"text"`
 	Alt      uint64            `json:"alt,omitempty"`
-	Calls    []callJSON        `json:"calls,omitempty"`
+	Calls    []CallJSON        `json:"calls,omitempty"`
 	Deeds    []string          `json:"deeds,omitempty"`
-	Messages []messageJSON     `json:"messages,omitempty"`
-	Accesses []accessJSON      `json:"accesses"`
+	Messages []MessageJSON     `json:"messages,omitempty"`
+	Accesses []AccessJSON      `json:"accesses"`
 	Locals   map[string]string `json:"locals"`
 	Changed  []string          `json:"changed,omitempty"`
 }
 
-type callJSON struct {
+// CallJSON is a call around an event.
+type CallJSON struct {
 	Func string `json:"func"`
 	Pos  string `json:"pos"`
 }
 
-type messageJSON struct {
+// MessageJSON is a message that an event sent or received.
+type MessageJSON struct {
 	Kind    string `json:"kind"` // send, receive
 	Channel string `json:"channel"`
 	Value   string `json:"value"`
 	Step    int    `json:"step,omitempty"` // at the other end, from 1
 }
 
-type accessJSON struct {
+// AccessJSON is the form of an [Access].
+type AccessJSON struct {
 	Loc      string `json:"loc"`
 	Write    bool   `json:"write"`
 	Value    string `json:"value"`
 	Internal bool   `json:"internal,omitempty"`
 }
 
-type threadJSON struct {
+// ThreadJSON is the form of a [Thread].
+type ThreadJSON struct {
 	Thread   string            `json:"thread"`
 	State    string            `json:"state"` // enabled, blocked, ended
 	AtEnd    bool              `json:"at_end,omitempty"`
 	Pos      string            `json:"pos,omitempty"`
 	Text     string            `json:"text,omitempty"`
-	Waits    []accessJSON      `json:"waits,omitempty"`
+	Waits    []AccessJSON      `json:"waits,omitempty"`
 	WaitsFor []string          `json:"waits_for,omitempty"`
 	Locals   map[string]string `json:"locals"`
 }
 
-type recordJSON struct {
-	Kind    string      `json:"kind,omitempty"`
-	Message string      `json:"message,omitempty"`
-	Pos     string      `json:"pos"`
-	Initial int         `json:"initial"`
-	Choices []string    `json:"choices,omitempty"`
-	Trace   []Event     `json:"trace"`
-	Final   []finalJSON `json:"final"`
-	States  []State     `json:"states,omitempty"`
+// StateJSON is the form of a [State]: its values and its threads by name.
+type StateJSON struct {
+	Shared  map[string]string     `json:"shared"`
+	Threads map[string]ThreadJSON `json:"threads"`
 }
-
-type stateJSON struct {
-	Shared  map[string]string    `json:"shared"`
-	Threads map[string]finalJSON `json:"threads"`
-}
-
-type finalJSON Thread
 
 // PosString returns a place as FILE:LINE:COL, without what is not known; ""
 // for no place.
@@ -85,62 +90,61 @@ func PosString(p system.Pos) string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
 }
 
-// MarshalJSON returns the event as it stands in the command's JSON; docs/traces.md
-// lists its members.
-func (e Event) MarshalJSON() ([]byte, error) {
-	j := eventJSON{
+// MarshalJSON returns the event as it stands in the command's JSON: [EventJSON].
+func (e Event) MarshalJSON() ([]byte, error) { return marshal(e.form()) }
+
+func (e *Event) form() EventJSON {
+	j := EventJSON{
 		Thread: e.Thread, Pos: PosString(e.Pos), Text: e.Text, Alt: e.Step.Alt, Deeds: e.Deeds,
 		Accesses: accessesJSON(e.Accesses), Locals: localsJSON(e.Locals),
 	}
 	for _, c := range e.Calls {
-		j.Calls = append(j.Calls, callJSON{c.Func, PosString(c.Pos)})
+		j.Calls = append(j.Calls, CallJSON{c.Func, PosString(c.Pos)})
 	}
 	for _, m := range e.Messages {
 		kind := "receive"
 		if m.Sent {
 			kind = "send"
 		}
-		j.Messages = append(j.Messages, messageJSON{kind, m.Channel, m.Value, m.Other + 1})
+		j.Messages = append(j.Messages, MessageJSON{kind, m.Channel, m.Value, m.Other + 1})
 	}
 	for _, b := range e.Changed {
 		j.Changed = append(j.Changed, b.Name)
 	}
-	return marshal(j)
+	return j
 }
 
-// MarshalJSON returns the state as an object: shared, with the values by name, and
-// threads, by name as they stand in final.
-func (s State) MarshalJSON() ([]byte, error) {
-	j := stateJSON{localsJSON(s.Shared), map[string]finalJSON{}}
-	for _, t := range s.Threads {
-		j.Threads[t.Name] = finalJSON(t)
+func (s *State) form() StateJSON {
+	j := StateJSON{localsJSON(s.Shared), map[string]ThreadJSON{}}
+	for i := range s.Threads {
+		j.Threads[s.Threads[i].Name] = s.Threads[i].form()
 	}
-	return marshal(j)
+	return j
 }
 
-func (f finalJSON) MarshalJSON() ([]byte, error) {
-	j := threadJSON{Thread: f.Name, State: f.Kind.String(), AtEnd: f.AtEnd, Pos: PosString(f.Pos), Text: f.Text, WaitsFor: f.WaitsFor,
-		Locals: localsJSON(f.Locals)}
-	if f.Kind == system.Moved {
+func (t *Thread) form() ThreadJSON {
+	j := ThreadJSON{Thread: t.Name, State: t.Kind.String(), AtEnd: t.AtEnd, Pos: PosString(t.Pos), Text: t.Text, WaitsFor: t.WaitsFor,
+		Locals: localsJSON(t.Locals)}
+	if t.Kind == system.Moved {
 		j.State = "enabled"
 	}
-	if len(f.Waits) > 0 {
-		j.Waits = accessesJSON(f.Waits)
+	if len(t.Waits) > 0 {
+		j.Waits = accessesJSON(t.Waits)
 	}
-	return marshal(j)
+	return j
 }
 
-// MarshalJSON returns the record as one object: kind, message and pos of the
-// violation, initial, choices, trace (the events), final (the threads at the end:
-// thread, state, pos, text, waits, waits_for, locals), and states if they were
-// recorded.
+// MarshalJSON returns the record as it stands in the command's JSON: [RecordJSON].
 func (r *Record) MarshalJSON() ([]byte, error) {
-	j := recordJSON{Initial: r.Initial, Choices: r.Choices, States: r.States, Trace: r.Events, Final: make([]finalJSON, len(r.Final))}
-	if j.Trace == nil {
-		j.Trace = []Event{}
+	j := RecordJSON{Initial: r.Initial, Choices: r.Choices, Trace: make([]EventJSON, len(r.Events)), Final: make([]ThreadJSON, len(r.Final))}
+	for i := range r.Events {
+		j.Trace[i] = r.Events[i].form()
 	}
-	for i, f := range r.Final {
-		j.Final[i] = finalJSON(f)
+	for i := range r.Final {
+		j.Final[i] = r.Final[i].form()
+	}
+	for i := range r.States {
+		j.States = append(j.States, r.States[i].form())
 	}
 	if v := r.Violation; v != nil {
 		j.Kind, j.Message, j.Pos = string(v.Kind), v.Message, PosString(v.Pos)
@@ -158,10 +162,10 @@ func marshal(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-func accessesJSON(as []Access) []accessJSON {
-	js := make([]accessJSON, len(as))
+func accessesJSON(as []Access) []AccessJSON {
+	js := make([]AccessJSON, len(as))
 	for i, a := range as {
-		js[i] = accessJSON(a)
+		js[i] = AccessJSON(a)
 	}
 	return js
 }
