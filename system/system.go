@@ -1,7 +1,7 @@
 // Package system defines the concurrent system as every explorer sees it. It
-// knows no language: the model language, and later Promela, Go programs with a
-// heap and recorded computations, stand behind these interfaces, and every
-// expander, search and trace stands in front of them.
+// knows no language: the model language, Promela and Go programs, which have a
+// heap, stand behind these interfaces, and every expander, search and trace
+// stands in front of them.
 //
 // # What a system is
 //
@@ -30,7 +30,9 @@
 //	for t := 0; t < m.NumThreads(); t++ {
 //		for alt, more := uint64(0), true; more; {
 //			out := m.Step(t, alt)  // one transition of thread t
-//			... m.Accesses(), m.Encode(buf) ...
+//			if out.Kind == Moved {
+//				... out.Violation, m.Encode(buf) ...
+//			}
 //			m.Rewind(mark)         // the undo log brings s back
 //			alt, more = out.Next, out.Next != 0
 //		}
@@ -77,14 +79,48 @@
 // belong to a thread that does not exist yet: its next transition is blocked,
 // AtEnd, and reads the existence of the thread, which its creation writes.
 //
+// # What an engine must heed
+//
+// Only Step, Load and the setters of [Pieces] change the live state, and all but
+// Load can be rewound: an engine may keep a mark and come back to it as often as
+// it likes. There are accesses only after Track(true), and those of a blocked
+// transition matter as well: they say whose steps can let the thread go on. A
+// step that violates a property is a step like others: the thread has ended,
+// the state behind it counts, the others go on. A deadlock is nothing that a
+// step tells; [Observers.Deadlock] finds it, and knows which threads are
+// observers, that is, invariants. Where [WhyIrreducible] has an answer, only
+// what executes every transition of every state is sound.
+// systemtest.Conform checks a system against all that is said here, and
+// systemtest.Agree the engines against each other.
+//
 // # Optional interfaces
 //
-// What only some systems can tell stands in interfaces beside the core:
-// [Pieces], [Futures], [Locking], [Temporal], [Renaming] and [Telling] of
-// machines, [Observing] and [Irreducible] of systems. [As] asks for one. A wrapper (a system
-// whose machines add something to those of another) has a method Unwrap, and
-// As looks behind it; so what a wrapper does not change it need not forward. A
-// wrapper that makes an interface untrue implements it itself.
+// What only some systems can tell stands in interfaces beside the core, which
+// an engine asks for with [As] and must be able to do without, or refuse. Of
+// machines:
+//
+//   - [Pieces]: local parts and values; [Renaming]: what a location is called
+//     after Load
+//   - [Futures], [Shaped]: what a thread may still do, and what its next
+//     transition can be, for reductions
+//   - [Locking], [Synchronising]: locks, and what happens before what
+//   - [Temporal]: the propositions of formulas
+//   - [Telling], [Narrating], [Showing]: what people want to see
+//   - [Adding]: what a wrapper has added to the accesses
+//
+// Of systems:
+//
+//   - [Observing], [Irreducible]: which threads are invariants, and why nothing
+//     may be reduced
+//   - [Beginning]: the choices behind an initial state
+//   - [Counting]: how often what was executed
+//   - [Remembering], [Interning]: what an encoded state has beside the model's
+//     state, and why it means nothing in another process
+//
+// A wrapper (a system whose machines add something to those of another) has a
+// method Unwrap, and As looks behind it; so what a wrapper does not change it
+// need not forward. A wrapper that makes an interface untrue implements it
+// itself.
 //
 // # Pieces
 //
