@@ -205,7 +205,7 @@ func (c *choice) take(x *Expander, t int, alt uint64, out system.Outcome, start 
 	o := option{thread: t, alt: alt, steps: len(c.steps), end: len(c.ends), accesses: len(c.accesses), violations: len(c.flaws)}
 	x.follow(t, alt, out,
 		func(v *system.Violation) { c.flaws = append(c.flaws, flaw{*v, len(x.tail)}) },
-		func() { c.accesses = merge(c.accesses, o.accesses, m.Accesses()) })
+		func(a []system.Access) { c.accesses = merge(c.accesses, o.accesses, a) })
 	o.length = len(x.tail)
 	c.steps = append(c.steps, x.tail...)
 	x.end = m.Encode(x.end)

@@ -150,6 +150,7 @@ type Expander struct {
 	end      system.State
 	move     search.Move
 	tail     []search.Step
+	decided  []system.Access // see visible
 	deadlock system.Violation
 	counters search.Counters
 	choice   *choice // nil unless only some transitions are explored
@@ -299,7 +300,7 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 // path follows the invisible transitions behind the first transition of thread
 // t, which has been taken, and sends v the move.
 func (x *Expander) path(t int, alt uint64, out system.Outcome, v search.Visitor) {
-	x.follow(t, alt, out, func(v0 *system.Violation) { v.Violation(v0, x.tail) }, func() {})
+	x.follow(t, alt, out, func(v0 *system.Violation) { v.Violation(v0, x.tail) }, func([]system.Access) {})
 	x.counters.Transitions += uint64(len(x.tail))
 	x.end = x.m.Encode(x.end)
 	x.move = search.Move{Thread: t, Alt: alt, Len: len(x.tail), End: x.end}
@@ -307,15 +308,16 @@ func (x *Expander) path(t int, alt uint64, out system.Outcome, v search.Visitor)
 }
 
 // follow takes the invisible transitions behind the first transition of thread
-// t, which has been taken, and writes all of them to x.tail. It calls step for
-// each when the machine has just taken it, and violation if that violated a
+// t, which has been taken, and writes all of them to x.tail. It calls step with the
+// accesses of each when the machine has just taken it, and at the end with those that the
+// end of the composed transition depends on; and violation if a transition violated a
 // property.
-func (x *Expander) follow(t int, alt uint64, out system.Outcome, violation func(*system.Violation), step func()) {
+func (x *Expander) follow(t int, alt uint64, out system.Outcome, violation func(*system.Violation), step func([]system.Access)) {
 	m := x.m
 	x.tail = append(x.tail[:0], search.Step{Thread: t, Alt: alt})
 	x.counters.Attempts++
 	for {
-		step()
+		step(m.Accesses())
 		if out.Violation != nil {
 			violation(out.Violation)
 		}
@@ -336,6 +338,7 @@ func (x *Expander) follow(t int, alt uint64, out system.Outcome, violation func(
 		}
 		x.counters.Attempts++
 		if x.visible(how, out) {
+			step(x.decided)
 			m.Rewind(mark)
 			return
 		}
@@ -362,10 +365,15 @@ func (x *Expander) invisibleNext(t int) bool {
 // blocks in this way, is visible. That must not depend on what a wrapper adds to
 // its accesses: it is asked to find out where a composed transition ends, and what
 // is asked for is not among that transition's accesses.
+//
+// If so, x.decided is what it has read before that was clear. Where threads keep to
+// the discipline nobody else can write that meanwhile. Where they do not, a composed
+// transition can end earlier or later because of what others did: before an increment
+// that would fail, say, since what fails ends the thread. What it rests on has to be among its
+// accesses, or a search that compares executions takes it for another transition.
 func (x *Expander) visible(how system.Blocking, out system.Outcome) bool {
-	if out.Next != 0 || out.Created || how >= system.BlocksOnObject {
-		return true
-	}
+	x.decided = x.decided[:0]
+	visible := out.Next != 0 || out.Created || how >= system.BlocksOnObject
 	for _, a := range system.OwnAccesses(x.m) {
 		class := system.Communication
 		if int(a.Loc) < len(x.class) {
@@ -375,7 +383,7 @@ func (x *Expander) visible(how system.Blocking, out system.Outcome) bool {
 		}
 		switch class {
 		case system.Communication:
-			return true
+			return true // whatever its value
 		case system.Existence:
 			// The thread's own: whoever runs has been created.
 			if a.Write {
@@ -387,6 +395,7 @@ func (x *Expander) visible(how system.Blocking, out system.Outcome) bool {
 				return true
 			}
 		}
+		x.decided = append(x.decided, system.Access{Loc: a.Loc})
 	}
-	return false
+	return visible
 }

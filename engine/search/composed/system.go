@@ -114,7 +114,7 @@ func (m *machine) Step(t int, alt uint64) system.Outcome {
 				violations = append(violations, *v)
 			}
 		},
-		func() { m.accesses = merge(m.accesses, 0, inner.Accesses()) })
+		func(a []system.Access) { m.accesses = merge(m.accesses, 0, a) })
 	if len(m.x.tail) > 1 && slices.ContainsFunc(m.accesses, m.x.synchronises) {
 		// The values from before are had by going back.
 		m.x.net(m.accesses, start)
