@@ -64,6 +64,7 @@ type surroundings struct {
 	arrays, structs []string
 	held            bool // in synchronized (mo)
 	still           bool // in a function without effects
+	property        bool // in an invariant or a formula
 	results         int
 }
 
@@ -232,7 +233,7 @@ func (g *writer) inside(change func(c *surroundings)) {
 func (g *writer) integer(depth int, effects bool) string {
 	effects = effects && !g.c.still
 	e := func() string { return g.integer(depth-1, effects) }
-	k := g.n(28)
+	k := g.n(30)
 	if depth <= 0 {
 		k = g.n(8)
 	}
@@ -258,7 +259,7 @@ func (g *writer) integer(depth int, effects bool) string {
 	case k == 11:
 		return fmt.Sprintf("%s[%s & 1]", of(g, "A", "D"), e())
 	case k == 12:
-		return fmt.Sprintf("A[%s]", e()) // perhaps out of bounds
+		return fmt.Sprintf("A[%s]", of(g, g.reading(), "("+e()+") | y")) // perhaps out of bounds
 	case k == 13:
 		return of(g, "*p", "q.a", "pa[1]")
 	case k == 14:
@@ -279,6 +280,8 @@ func (g *writer) integer(depth int, effects bool) string {
 		return fmt.Sprintf("uint2(choose(int(%s), 3))", g.integer(0, false))
 	case k == 22 && g.c.function != "look" && g.c.function != "see":
 		return fmt.Sprintf("look(%s)", e())
+	case k <= 25:
+		return g.fold()
 	}
 	return fmt.Sprintf("%s & 3", g.integer(0, effects))
 }
@@ -351,17 +354,50 @@ func (g *writer) quantified() string {
 	if g.one(2) {
 		return fmt.Sprintf("(%s i in 0..1 { A[i] %s %s })", head, of(g, "==", "!="), g.integer(0, false))
 	}
-	v := g.fresh("i")
+	v, over := g.over()
+	return fmt.Sprintf("(%s %s { %s })", head, over, g.with(v, func() string { return g.condition(1, false) }))
+}
+
+// over is the variable of a quantifier, as an expression of type uint2, and what it
+// stands for.
+func (g *writer) over() (v, over string) {
+	name := g.fresh("i")
+	over = name + " in " + of(g, "0..1", "0..1", "1..3", "2..1")
+	if g.c.property && g.one(2) {
+		over = name + " in T0"
+	}
+	return "uint2(" + name + ")", over
+}
+
+// with writes something in which another expression of type uint2 is known.
+func (g *writer) with(v string, write func() string) string {
 	old := g.c.ints
-	g.c.ints = append(slices.Clip(old), "uint2("+v+")")
-	cond := g.condition(1, false)
+	g.c.ints = append(slices.Clip(old), v)
+	text := write()
 	g.c.ints = old
-	return fmt.Sprintf("(%s %s in 0..1 { %s })", head, v, cond)
+	return text
+}
+
+// fold is a number of type uint2 that is counted or found among several.
+func (g *writer) fold() string {
+	v, over := g.over()
+	if g.one(3) {
+		return fmt.Sprintf("uint2(count %s { %s })", over, g.with(v, func() string { return g.condition(1, false) }))
+	}
+	op := of(g, "sum", "min", "max")
+	if op != "sum" {
+		over = strings.ReplaceAll(over, "2..1", "0..0")
+	}
+	return fmt.Sprintf("(%s %s { uint2(%s) & 3 })", op, over, g.with(v, func() string { return g.integer(1, false) }))
 }
 
 // property is a condition of an invariant.
 func (g *writer) property() string {
-	switch g.n(5) {
+	g.c.property = true
+	switch g.n(6) {
+	case 5:
+		v := g.fresh("i")
+		return fmt.Sprintf("count %s in T0 { T0[%s].n %s %d } %s %d", v, v, of(g, "==", "!=", "<"), g.n(3), of(g, "<=", "!="), g.n(3))
 	case 0:
 		return fmt.Sprintf("T0[0].n != %d || %s", g.n(3), g.condition(0, false))
 	case 1:

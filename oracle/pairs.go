@@ -35,6 +35,7 @@ var Statements = []string{
 var (
 	Expressions = []string{
 		"<-c", "choose(lo, hi)", "f()", "cas()", "len", "cap", "empty", "full", "min", "max", "conversion", "forall", "exists",
+		"count in", "sum in", "min in", "max in",
 		"*p", "p.f", "nil", "[]", "&&", "||", "!", "-x", "^x", "arithmetic", "/ or %", "shift", "comparison",
 	}
 	ExpressionContexts = []string{
@@ -454,6 +455,14 @@ func (c *collector) expr(e syntax.Expr, in []string) {
 		}
 		c.add(name, in)
 		c.expr(e.Cond, append(slices.Clip(in), "quantifier"))
+	case *syntax.FoldExpr:
+		c.add(e.Op.String()+" in", in)
+		if e.Op == syntax.Count { // a condition stands where none could
+			in = slices.DeleteFunc(slices.Clone(in), func(context string) bool {
+				return slices.Contains([]string{"place", "tag", "case", "value sent", "argument"}, context)
+			})
+		}
+		c.expr(e.X, append(slices.Clip(in), "quantifier"))
 	case *syntax.TemporalExpr:
 		c.expr(e.X, in)
 		if e.Y != nil {

@@ -80,7 +80,7 @@ func (g *gen) computePure(e syntax.Expr) bool {
 			}
 		}
 		return true
-	case *syntax.QuantExpr:
+	case *syntax.QuantExpr, *syntax.FoldExpr:
 		return false
 	}
 	return false
@@ -523,6 +523,8 @@ func (g *gen) exprTo(e syntax.Expr, dst int32) {
 		}
 	case *syntax.QuantExpr:
 		g.boolTo(e, dst)
+	case *syntax.FoldExpr:
+		g.fold(e, dst)
 	case *syntax.CallExpr:
 		g.callTo(e, dst)
 	default:
@@ -648,34 +650,85 @@ var negated = map[syntax.Op]syntax.Op{
 
 // quantifier unrolls forall and exists.
 func (g *gen) quantifier(e *syntax.QuantExpr, to int32, when bool) {
-	lo, ok1 := g.constant(e.Lo)
-	hi, ok2 := g.constant(e.Hi)
-	if !ok1 || !ok2 {
-		g.errorf(e, "the bounds of a quantifier must be constant")
-		return
-	}
-	obj := g.r.Uses[e.Var]
 	// forall jumps on the first instance that is false, exists on the first
 	// that is true: to the label if that is the wanted outcome.
 	skip := g.label()
-	for i := lo; i <= hi; i++ {
-		g.quant[obj] = i
-		clear(g.pure)
+	g.instances(e, e.Var, func(int) {
 		if e.Exists == when {
 			g.condJump(e.Cond, to, when)
 		} else {
 			g.condJump(e.Cond, skip, !when)
 		}
-		if len(g.p.Code) >= MaxCode {
-			break
-		}
-	}
-	delete(g.quant, obj)
-	clear(g.pure)
+	})
 	if e.Exists != when {
 		g.jump(to)
 	}
 	g.here(skip)
+}
+
+// instances calls f for each value of the variable of a quantifier, with its index.
+func (g *gen) instances(e syntax.Expr, v *syntax.Ident, f func(i int)) {
+	b, ok := g.r.Bounds[e]
+	if !ok {
+		g.errorf(e, "the bounds of a quantifier must be constant")
+		return
+	}
+	obj := g.r.Uses[v]
+	for i := b.Lo; i <= b.Hi && len(g.p.Code) < MaxCode; i++ {
+		g.quant[obj] = i
+		clear(g.pure)
+		f(int(i - b.Lo))
+	}
+	delete(g.quant, obj)
+	clear(g.pure)
+}
+
+// fold unrolls count, sum, min and max.
+func (g *gen) fold(e *syntax.FoldExpr, dst int32) {
+	acc := g.temp(g.typeOf(e))
+	if e.Op == syntax.Count || e.Op == syntax.Sum {
+		g.move(acc.Reg, g.constReg(0))
+	}
+	g.instances(e, e.Var, func(i int) {
+		switch {
+		case e.Op == syntax.Count:
+			no := g.label()
+			g.condJump(e.X, no, false)
+			g.op(OpOffset, acc.Reg, acc.Reg, 1)
+			g.here(no)
+		case e.Op == syntax.Sum:
+			v := g.value(e.X)
+			g.arith(e, syntax.Add, g.typeOf(e), nil, acc.Reg, acc.Reg, v.reg)
+			g.free(v)
+		case i == 0:
+			g.exprTo(e.X, acc.Reg)
+		default:
+			v := g.value(e.X)
+			g.extreme(e.Op == syntax.Max, g.typeOf(e), acc, v)
+			g.free(v)
+		}
+	})
+	g.move(dst, acc.Reg)
+	g.drop(acc)
+}
+
+// extreme keeps the smaller or the greater one of acc and v in acc.
+func (g *gen) extreme(greatest bool, t *resolve.Type, acc *Var, v value) {
+	c := g.temp(addressType)
+	keep := g.label()
+	x, y := acc.Reg, v.reg // the result stays if x <= y
+	if greatest {
+		x, y = y, x
+	}
+	le := OpLe
+	if unsigned64(t) {
+		le = OpLeU
+	}
+	g.op(le, c.Reg, x, y)
+	g.op(OpJt, keep, c.Reg, 0)
+	g.move(acc.Reg, v.reg)
+	g.here(keep)
+	g.drop(c)
 }
 
 func (g *gen) unary(e *syntax.UnaryExpr, dst int32) {
@@ -799,21 +852,7 @@ func (g *gen) builtinTo(e *syntax.CallExpr, dst int32) {
 		g.exprTo(e.Args[0], acc.Reg)
 		for _, a := range e.Args[1:] {
 			v := g.value(a)
-			c := g.temp(addressType)
-			keep := g.label()
-			x, y := acc.Reg, v.reg // the result stays if x <= y
-			if name == "max" {
-				x, y = y, x
-			}
-			le := OpLe
-			if unsigned64(g.typeOf(e)) {
-				le = OpLeU
-			}
-			g.op(le, c.Reg, x, y)
-			g.op(OpJt, keep, c.Reg, 0)
-			g.move(acc.Reg, v.reg)
-			g.here(keep)
-			g.drop(c)
+			g.extreme(name == "max", g.typeOf(e), acc, v)
 			g.free(v)
 		}
 		g.move(dst, acc.Reg)

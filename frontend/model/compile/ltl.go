@@ -152,7 +152,7 @@ func (g *gen) formula(e syntax.Expr, in *formulaPart) ltl.Formula {
 		}
 	case *syntax.QuantExpr:
 		var fs []ltl.Formula
-		g.instances(x, func() { fs = append(fs, g.formula(x.Cond, in)) })
+		g.instances(x, x.Var, func(int) { fs = append(fs, g.formula(x.Cond, in)) })
 		if x.Exists {
 			return ltl.Or(fs...)
 		}
@@ -171,24 +171,6 @@ func (g *gen) formula(e syntax.Expr, in *formulaPart) ltl.Formula {
 func temporal(e syntax.Expr) bool {
 	_, ok := syntax.Find(e, func(x *syntax.TemporalExpr) bool { return x.Op != syntax.Implies && x.Op != syntax.Iff })
 	return ok
-}
-
-// instances calls f for each value of a quantifier's variable.
-func (g *gen) instances(x *syntax.QuantExpr, f func()) {
-	lo, ok1 := g.constant(x.Lo)
-	hi, ok2 := g.constant(x.Hi)
-	if !ok1 || !ok2 {
-		g.errorf(x, "the bounds of a quantifier must be constant")
-		return
-	}
-	obj := g.r.Uses[x.Var]
-	for i := lo; i <= hi && len(g.p.Code) < MaxCode; i++ {
-		g.quant[obj] = i
-		clear(g.pure)
-		f()
-	}
-	delete(g.quant, obj)
-	clear(g.pure)
 }
 
 // predicate notes a state predicate, whose propositions are in in.atoms, if one
@@ -275,7 +257,7 @@ func (g *gen) stateJump(e syntax.Expr, to int32, when bool) {
 			}
 		case *syntax.QuantExpr:
 			skip := g.label()
-			g.instances(x, func() {
+			g.instances(x, x.Var, func(int) {
 				if x.Exists == when {
 					g.stateJump(x.Cond, to, when)
 				} else {
@@ -331,7 +313,7 @@ func (g *gen) plain(e syntax.Expr) syntax.Expr {
 			op = syntax.LOr
 		}
 		var all syntax.Expr
-		g.instances(x, func() {
+		g.instances(x, x.Var, func(int) {
 			if p := g.plain(x.Cond); all == nil {
 				all = p
 			} else {
@@ -381,6 +363,10 @@ func (g *gen) instance(e syntax.Expr) syntax.Expr {
 		return &syntax.SelectorExpr{X: g.instance(x.X), Sel: x.Sel}
 	case *syntax.AtExpr:
 		return &syntax.AtExpr{X: g.instance(x.X), Label: x.Label}
+	case *syntax.QuantExpr:
+		return &syntax.QuantExpr{Exists: x.Exists, Var: x.Var, Domain: x.Domain, Cond: g.instance(x.Cond)}
+	case *syntax.FoldExpr:
+		return &syntax.FoldExpr{Op: x.Op, Var: x.Var, Domain: x.Domain, X: g.instance(x.X)}
 	case *syntax.CallExpr:
 		c := &syntax.CallExpr{Fun: x.Fun}
 		for _, a := range x.Args {

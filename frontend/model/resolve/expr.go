@@ -131,6 +131,8 @@ func (c *checker) check(e syntax.Expr, hint *Type) operand {
 		return bad()
 	case *syntax.QuantExpr:
 		return c.quantifier(e)
+	case *syntax.FoldExpr:
+		return c.fold(e)
 	case *syntax.TemporalExpr:
 		return c.temporal(e)
 	}
@@ -991,44 +993,91 @@ func (c *checker) at(e *syntax.AtExpr) operand {
 const maxUnrolled = 1 << 16
 
 func (c *checker) quantifier(e *syntax.QuantExpr) operand {
-	lo, ok1 := c.constInt(e.Lo, "the bound of a quantifier")
-	hi, ok2 := c.constInt(e.Hi, "the bound of a quantifier")
 	word := "forall"
 	if e.Exists {
 		word = "exists"
 	}
-	obj := &Object{Kind: QuantObj, Name: e.Var.Name, Pos: e.Var.Pos(), Type: intType, Decl: e}
-	c.prog.Uses[e.Var] = obj
-	outer, unrolled, noEffects := c.scope, c.unrolled, c.noEffects
-	c.scope = newScope(outer)
-	if e.Var.Name != "_" {
-		c.scope.names[e.Var.Name] = obj
+	c.over(e, word, "a quantifier", e.Var, &e.Domain, func() {
+		c.condition(e.Cond, "the condition of "+word)
+	})
+	return value(boolType)
+}
+
+// fold checks count, sum, min and max of what a variable stands for.
+func (c *checker) fold(e *syntax.FoldExpr) operand {
+	word := e.Op.String()
+	t := intType
+	c.over(e, word, "a "+word, e.Var, &e.Domain, func() {
+		if e.Op == syntax.Count {
+			c.condition(e.X, "the condition of count")
+			return
+		}
+		x := c.expr(e.X, nil)
+		if x.mode != mInvalid && !x.typ.isInt() {
+			hint := ""
+			if x.typ.isBool() {
+				hint = "; count " + e.Var.Name + " in ... { " + text(e.X) + " } counts how often it is true"
+			}
+			c.errorf(e.X, "%s needs an integer; %s is not%s", word, c.show(&x), hint)
+			x.mode = mInvalid
+		}
+		if x.mode == mInvalid {
+			t = invalidType
+			return
+		}
+		t = c.defaultType(&x)
+	})
+	if t.Kind == Invalid {
+		return bad()
 	}
-	if ok1 && ok2 {
-		for _, b := range []struct {
+	if b, ok := c.prog.Bounds[e]; ok && b.Hi < b.Lo && (e.Op == syntax.Min || e.Op == syntax.Max) {
+		c.errorf(e, "%s of nothing: there is no number from %d to %d", word, b.Lo, b.Hi)
+	}
+	return value(t)
+}
+
+// over checks what a quantifier's variable stands for, and what is said of it.
+func (c *checker) over(e syntax.Expr, word, where string, id *syntax.Ident, d *syntax.Domain, inside func()) {
+	var b Bounds
+	ok := false
+	if d.Of != nil {
+		b, ok = c.threadsOf(d.Of, word)
+	} else {
+		var ok1, ok2 bool
+		b.Lo, ok1 = c.constInt(d.Lo, "the bound of a quantifier")
+		b.Hi, ok2 = c.constInt(d.Hi, "the bound of a quantifier")
+		ok = ok1 && ok2
+		for _, x := range []struct {
 			v int64
 			e syntax.Expr
-		}{{lo, e.Lo}, {hi, e.Hi}} {
-			if !intType.fits(big.NewInt(b.v)) {
-				c.errorf(b.e, "the constant %d is out of range of %s", b.v, intType.limits())
-				ok1 = false
+		}{{b.Lo, d.Lo}, {b.Hi, d.Hi}} {
+			if ok1 && ok2 && !intType.fits(big.NewInt(x.v)) {
+				c.errorf(x.e, "the constant %d is out of range of %s", x.v, intType.limits())
+				ok = false
 			}
 		}
 	}
-	if ok1 && ok2 {
-		n := max(hi-lo+1, 0)
+	obj := &Object{Kind: QuantObj, Name: id.Name, Pos: id.Pos(), Type: intType, Decl: e}
+	c.prog.Uses[id] = obj
+	outer, unrolled, noEffects := c.scope, c.unrolled, c.noEffects
+	c.scope = newScope(outer)
+	if id.Name != "_" {
+		c.scope.names[id.Name] = obj
+	}
+	if ok {
+		n := max(b.Hi-b.Lo+1, 0)
 		c.unrolled = max(unrolled, 1) * int(n)
 		if c.unrolled > maxUnrolled {
 			c.errorf(e, "this %s is too large: its condition would be checked for %d values, at most %d are possible", word, c.unrolled, maxUnrolled)
 			c.unrolled = 1
 		}
+		c.prog.Bounds[e] = b
 	}
 	if c.noEffects == "" {
-		c.noEffects = "a quantifier"
+		c.noEffects = where
 	}
-	c.condition(e.Cond, "the condition of "+word)
+	inside()
 	c.scope, c.unrolled, c.noEffects = outer, unrolled, noEffects
-	return value(boolType)
 }
 
 // literal checks a composite literal.

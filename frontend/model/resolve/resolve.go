@@ -58,6 +58,7 @@ func Resolve(f *syntax.File, o Options) (*Program, error) {
 			TypeOf: map[syntax.TypeExpr]*Type{},
 			Calls:  map[*syntax.CallExpr]CallKind{},
 			Refs:   map[syntax.Expr]*ThreadRef{},
+			Bounds: map[syntax.Expr]Bounds{},
 		},
 		value:   map[*Object]*big.Int{},
 		big:     map[syntax.Expr]*big.Int{},

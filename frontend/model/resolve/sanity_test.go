@@ -102,12 +102,15 @@ func checkProgram(t *testing.T, p *resolve.Program) {
 				}
 			}
 		case *syntax.QuantExpr:
-			for _, b := range []syntax.Expr{e.Lo, e.Hi} {
-				if _, ok := p.Const[b]; !ok {
-					t.Errorf("%s: the bound is not constant", at(b))
-				}
+			if _, ok := p.Bounds[e]; !ok {
+				t.Errorf("%s: the bounds are not known", at(e))
 			}
 			expr(e.Cond)
+		case *syntax.FoldExpr:
+			if _, ok := p.Bounds[e]; !ok {
+				t.Errorf("%s: the bounds are not known", at(e))
+			}
+			expr(e.X)
 		}
 	}
 	exprs := func(list []syntax.Expr) {

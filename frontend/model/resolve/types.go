@@ -129,7 +129,11 @@ type Program struct {
 	TypeOf map[syntax.TypeExpr]*Type
 	Calls  map[*syntax.CallExpr]CallKind
 	Refs   map[syntax.Expr]*ThreadRef // SelectorExpr and AtExpr that name a thread's local or label
+	Bounds map[syntax.Expr]Bounds     // of QuantExpr and FoldExpr
 }
+
+// Bounds are the first and the last value of a quantifier's variable.
+type Bounds struct{ Lo, Hi int64 }
 
 // Invariant is a named global property.
 type Invariant struct {

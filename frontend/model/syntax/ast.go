@@ -411,15 +411,46 @@ type (
 		Type TypeExpr
 		Cap  Expr // or nil
 	}
-	// QuantExpr is forall i in lo..hi { cond } or exists i in lo..hi { cond }, bounds included.
+	// QuantExpr is forall i in lo..hi { cond } or exists i in lo..hi { cond }.
 	QuantExpr struct {
 		Span
+		Domain
 		Exists bool
 		Var    *Ident
-		Lo, Hi Expr
 		Cond   Expr
 	}
+	// FoldExpr is count i in lo..hi { cond }, or the sum, the minimum or the maximum of X.
+	FoldExpr struct {
+		Span
+		Domain
+		Op  FoldOp
+		Var *Ident
+		X   Expr
+	}
 )
+
+// Domain is what the variable of a quantifier stands for: the numbers from Lo to Hi,
+// both included, or the numbers of the threads Of a kind (Lo and Hi are nil).
+type Domain struct {
+	Lo, Hi Expr
+	Of     *Ident
+}
+
+// FoldOp is what a FoldExpr makes of the values.
+type FoldOp uint8
+
+// The operations of FoldExpr.
+const (
+	Count FoldOp = iota
+	Sum
+	Min
+	Max
+)
+
+var foldNames = [...]string{Count: "count", Sum: "sum", Min: "min", Max: "max"}
+
+// String returns the operation as it is written.
+func (op FoldOp) String() string { return foldNames[op] }
 
 // Op is an operator.
 type Op uint8
@@ -503,3 +534,4 @@ func (*CallExpr) exprNode()     {}
 func (*CompositeLit) exprNode() {}
 func (*MakeExpr) exprNode()     {}
 func (*QuantExpr) exprNode()    {}
+func (*FoldExpr) exprNode()     {}

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"slices"
 	"strings"
 
 	"cpor/frontend/model/source"
@@ -1467,7 +1468,11 @@ func (p *parser) operand() Expr {
 	p.height = 1
 	switch p.s.tok {
 	case tName:
-		return p.ident("a name")
+		n := p.ident("a name")
+		if op := slices.Index(foldNames[:], n.Name); op >= 0 && p.s.tok == tName && inFollows(p.s.text[p.s.to:]) {
+			return p.fold(n, FoldOp(op))
+		}
+		return n
 	case tChoose:
 		n := &Ident{Span{pos, source.Pos(p.s.to)}, "choose"}
 		p.next()
@@ -1523,27 +1528,56 @@ func (p *parser) quantifier() Expr {
 	q := &QuantExpr{Exists: p.s.tok == tExists}
 	word := p.s.lit
 	p.next()
-	q.Var = p.ident("a variable after " + word)
+	q.Var, q.Domain, q.Cond = p.over(word, "condition", p.formula)
+	q.Span = p.span(pos)
+	return q
+}
+
+// fold parses count i in lo..hi { cond } and the like behind the first name: their
+// words are names everywhere else.
+func (p *parser) fold(name *Ident, op FoldOp) Expr {
+	f := &FoldExpr{Op: op}
+	what := "value"
+	if op == Count {
+		what = "condition"
+	}
+	f.Var, f.Domain, f.X = p.over(name.Name, what, p.formula)
+	f.Span = p.span(name.From)
+	return f
+}
+
+// inFollows tells whether a text goes on with the word in.
+func inFollows(text string) bool {
+	rest, ok := strings.CutPrefix(strings.TrimLeft(text, " \t"), "in")
+	return ok && rest != "" && strings.ContainsRune(" \t\n\r(/-+^", rune(rest[0]))
+}
+
+// over parses i in lo..hi { x } or i in Thread { x } behind a word.
+func (p *parser) over(word, what string, inside func() Expr) (v *Ident, d Domain, x Expr) {
+	v = p.ident("a variable after " + word)
 	if p.s.tok != tName || p.s.lit != "in" {
-		p.expected("'in' (as in " + word + " " + q.Var.Name + " in 0..N-1 { condition })")
+		p.expected("'in' (as in " + word + " " + v.Name + " in 0..N-1 { " + what + " })")
 	}
 	p.next()
 	lev := p.exprLev
 	p.exprLev = -1
-	q.Lo = p.binary(1)
+	d.Lo = p.binary(1)
 	h := p.height
-	p.expect(tDotDot, "'..' and the upper bound")
-	q.Hi = p.binary(1)
-	h = max(h, p.height)
+	if n, ok := d.Lo.(*Ident); ok && p.s.tok == tLbrace {
+		d.Lo, d.Of = nil, n
+	} else {
+		p.expect(tDotDot, "'..' and the upper bound")
+		d.Hi = p.binary(1)
+		h = max(h, p.height)
+	}
 	p.exprLev = 1
-	p.expect(tLbrace, "'{' and the condition")
-	q.Cond = p.formula()
+	p.expect(tLbrace, "'{' and the "+what)
+	x = inside()
 	p.got(tSemi)
-	p.expect(tRbrace, "'}' after the condition")
+	p.expect(tRbrace, "'}' after the "+what)
 	p.exprLev = lev
 	p.grow(max(h, p.height))
-	q.Span = p.span(pos)
-	return q
+	return v, d, x
 }
 
 // literal parses { ... } of a composite literal.

@@ -130,15 +130,27 @@ func (p *printer) expr(x Expr, prec, depth int) {
 		} else {
 			p.WriteString("forall ")
 		}
-		p.WriteString(x.Var.Name)
-		p.WriteString(" in ")
-		p.expr(x.Lo, 0, 2)
-		p.WriteString("..")
-		p.expr(x.Hi, 0, 2)
-		p.WriteString(" { ")
-		p.expr(x.Cond, 0, 1)
-		p.WriteString(" }")
+		p.over(x.Var, x.Domain, x.Cond)
+	case *FoldExpr:
+		p.WriteString(x.Op.String() + " ")
+		p.over(x.Var, x.Domain, x.X)
 	}
+}
+
+// over prints what a quantifier's variable stands for and what is said of it.
+func (p *printer) over(v *Ident, d Domain, x Expr) {
+	p.WriteString(v.Name)
+	p.WriteString(" in ")
+	if d.Of != nil {
+		p.WriteString(d.Of.Name)
+	} else {
+		p.expr(d.Lo, 0, 2)
+		p.WriteString("..")
+		p.expr(d.Hi, 0, 2)
+	}
+	p.WriteString(" { ")
+	p.expr(x, 0, 1)
+	p.WriteString(" }")
 }
 
 // highPrec is above every operator: an operand of an index, a selector or a call.

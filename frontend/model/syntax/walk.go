@@ -150,7 +150,9 @@ func Children(n Node) []Node {
 	case *MakeExpr:
 		c.add(n.Type, n.Cap)
 	case *QuantExpr:
-		c.add(n.Var, n.Lo, n.Hi, n.Cond)
+		c.add(n.Var, n.Lo, n.Hi, n.Of, n.Cond)
+	case *FoldExpr:
+		c.add(n.Var, n.Lo, n.Hi, n.Of, n.X)
 	case *TemporalExpr:
 		c.add(n.X, n.Y)
 

@@ -19,7 +19,7 @@ var nodes = []Node{
 	&SwitchStmt{}, &SwitchCase{}, &SelectStmt{}, &SelectCase{}, &ChooseStmt{}, &ChooseCase{}, &AtomicStmt{}, &SyncStmt{}, &GoStmt{},
 	&ReturnStmt{}, &BranchStmt{}, &LabeledStmt{}, &AwaitStmt{}, &AssertStmt{}, &SkipStmt{},
 	&Ident{}, &IntLit{}, &StringLit{}, &ParenExpr{}, &UnaryExpr{}, &BinaryExpr{}, &IndexExpr{}, &SelectorExpr{}, &AtExpr{},
-	&CallExpr{}, &CompositeLit{}, &MakeExpr{}, &QuantExpr{}, &TemporalExpr{},
+	&CallExpr{}, &CompositeLit{}, &MakeExpr{}, &QuantExpr{}, &FoldExpr{}, &TemporalExpr{},
 }
 
 // TestNodes makes sure that nodes has them all: every struct of the package that
@@ -74,6 +74,10 @@ func TestChildren(t *testing.T) {
 					fill(f.Elem())
 					continue
 				}
+				if typ == reflect.TypeFor[Domain]() {
+					fill(f)
+					continue
+				}
 				if !typ.Implements(node) || typ == reflect.TypeFor[Span]() {
 					continue
 				}
@@ -124,6 +128,7 @@ thread T(x int) {
 	done: switch x { case 1, 2: assert(x > 0, "x"); default: return }
 }
 ltl p { [] (a[0] > 0 -> <> forall i in 0..2 { b[i] == 1 }) }
+ltl q { <> sum i in T { a[i] } == count i in 0..1 { b[i] == 1 } }
 init { go T(1) }`))
 	if err != nil {
 		t.Fatal(err)

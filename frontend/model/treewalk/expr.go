@@ -360,20 +360,72 @@ func (r *run) evalHere(e syntax.Expr) Value {
 		})
 		return a
 	case *syntax.QuantExpr:
-		obj := r.p.r.Uses[e.Var]
-		lo, hi := r.eval(e.Lo).(*big.Int).Int64(), r.eval(e.Hi).(*big.Int).Int64()
-		n := len(r.vars)
-		for i := lo; i <= hi; i++ {
-			r.vars = append(r.vars, variable{obj, big.NewInt(i)})
-			holds := r.eval(e.Cond).(bool)
-			r.vars = r.vars[:n]
-			if holds == e.Exists {
-				return e.Exists
+		found := !e.Exists
+		r.over(e.Var, &e.Domain, func() bool {
+			if r.eval(e.Cond).(bool) == e.Exists {
+				found = e.Exists
 			}
-		}
-		return !e.Exists
+			return found != e.Exists
+		})
+		return found
+	case *syntax.FoldExpr:
+		return r.fold(e)
 	}
 	panic(fmt.Sprintf("no expression: %T", e))
+}
+
+// over calls f with each value of a quantifier's variable, until f returns false.
+func (r *run) over(v *syntax.Ident, d *syntax.Domain, f func() bool) {
+	lo, hi := int64(0), int64(-1)
+	if d.Of != nil {
+		for _, th := range r.s.threads {
+			if th.kind == r.p.r.Uses[d.Of] {
+				hi++
+			}
+		}
+	} else {
+		lo, hi = r.eval(d.Lo).(*big.Int).Int64(), r.eval(d.Hi).(*big.Int).Int64()
+	}
+	n := len(r.vars)
+	for i := lo; i <= hi; i++ {
+		r.vars = append(r.vars, variable{r.p.r.Uses[v], big.NewInt(i)})
+		on := f()
+		r.vars = r.vars[:n]
+		if !on {
+			return
+		}
+	}
+}
+
+// fold computes count, sum, min and max.
+func (r *run) fold(e *syntax.FoldExpr) Value {
+	result := new(big.Int)
+	mark, first := len(r.held), true
+	r.hold(result)
+	r.over(e.Var, &e.Domain, func() bool {
+		switch v := r.eval(e.X); e.Op {
+		case syntax.Count:
+			if v.(bool) {
+				result = new(big.Int).Add(result, big.NewInt(1))
+			}
+		case syntax.Sum:
+			result = r.inRange(e, r.typeOf(e), new(big.Int).Add(result, v.(*big.Int))).(*big.Int)
+		case syntax.Min:
+			if n := v.(*big.Int); first || n.Cmp(result) < 0 {
+				result = n
+			}
+		case syntax.Max:
+			if n := v.(*big.Int); first || n.Cmp(result) > 0 {
+				result = n
+			}
+		}
+		first = false
+		r.held = r.held[:mark]
+		r.hold(result)
+		return true
+	})
+	r.held = r.held[:mark]
+	return result
 }
 
 // variable reads a variable, field or element.
