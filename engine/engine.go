@@ -57,9 +57,13 @@ type Options struct {
 	MaxViolations int
 	// IgnoreDeadlocks switches the checking of deadlocks off.
 	IgnoreDeadlocks bool
-	// KeepTraces leaves traces as the search found them instead of minimising
-	// them (see trace.Trace.Minimise).
+	// KeepTraces leaves traces as the search found them instead of looking for
+	// short ones (see [trace.Shorten]).
 	KeepTraces bool
+	// MinimiseTime bounds the time that this takes; 0 means [DefaultMinimiseTime]. It
+	// is for systems whose transitions are slow: its searches have bounds of their own,
+	// which do not depend on the machine.
+	MinimiseTime time.Duration
 	// Validate checks the engine's own claims and the machine while it runs. A
 	// difference is an error of the exploration.
 	Validate bool
@@ -217,6 +221,8 @@ type Finding struct {
 	// Trace leads from an initial state to the violation. It was replayed
 	// through the plain semantics. It is nil if TraceMissing says why.
 	Trace *trace.Trace
+	// Minimal says how short it is known to be.
+	Minimal trace.Minimality
 	// TraceMissing says why there is no trace; empty if there is one.
 	TraceMissing string
 	// Account, if not nil, is how the violation is shown, instead of the trace.

@@ -2,10 +2,12 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"cpor/system"
 	"cpor/trace"
@@ -24,48 +26,81 @@ type Raw struct {
 var ErrOmitted = errors.New("the store took one state for another on the way, so that the trace cannot be rebuilt")
 
 // Finish makes findings of what an exploration found: each trace is replayed
-// through the plain semantics, minimised unless o.KeepTraces, and a deadlock gets
-// its description. They come ordered by place, kind, object and length. The error
-// joins the faults of the tool: traces that do not replay or could not be made.
-func Finish(sys system.System, raws []Raw, o *Options) ([]Finding, error) {
+// through the plain semantics, then a short one takes its place unless o.KeepTraces
+// ([trace.Shorten]), and a deadlock gets its description. Without o.All, it may be
+// one of another violation: which one an exploration meets first depends on timing.
+// They come ordered by place, kind, object and trace. The error joins the faults of
+// the tool: traces that do not replay or could not be made. Once ctx has ended, the
+// traces stay as they are.
+func Finish(ctx context.Context, sys system.System, raws []Raw, o *Options) ([]Finding, error) {
 	var errs []error
-	var fs []Finding
-	for _, r := range raws {
+	fs := make([]Finding, len(raws))
+	var traces []*trace.Trace
+	var of []int // the findings that have them
+	for i, r := range raws {
 		v, t, err := r.Violation, r.Trace, r.Missing
 		if err == nil {
 			t.Violation = &v
 			err = t.Replay(sys)
 		}
-		f := Finding{Violation: &v}
+		fs[i] = Finding{Violation: &v}
 		if err != nil {
-			f.TraceMissing = err.Error()
+			fs[i].TraceMissing = err.Error()
 			if !errors.Is(err, ErrOmitted) {
 				errs = append(errs, fmt.Errorf("internal error: the trace of a violation (%s: %s): %w", v.Kind, v.Message, err))
 			}
-		} else {
-			if !o.KeepTraces {
-				t = t.Minimise(sys, trace.DefaultBudget/len(raws))
-			}
-			f.Trace = t
-			if v.Kind == system.Deadlock {
-				v.Message = DescribeDeadlock(sys, t)
-			}
+			continue
 		}
-		fs = append(fs, f)
+		fs[i].Trace = t
+		traces, of = append(traces, t), append(of, i)
 	}
-	length := func(f Finding) int {
-		if f.Trace == nil {
-			return 0
+	if !o.KeepTraces {
+		for i, s := range o.Shorten(ctx, sys, traces, !o.All) {
+			f := &fs[of[i]]
+			f.Trace, f.Minimal, f.Violation = s.Trace, s.Minimal, s.Violation
 		}
-		return len(f.Trace.Steps)
+	}
+	for i := range fs {
+		if f := &fs[i]; f.Trace != nil && f.Kind == system.Deadlock {
+			f.Message = DescribeDeadlock(sys, f.Trace)
+		}
 	}
 	slices.SortStableFunc(fs, func(a, b Finding) int {
 		return cmp.Or(
 			cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col),
-			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Object, b.Object), cmp.Compare(length(a), length(b)), cmp.Compare(a.Message, b.Message))
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Object, b.Object), a.Trace.Compare(b.Trace), cmp.Compare(a.Message, b.Message))
 	})
 	return fs, errors.Join(errs...)
 }
+
+// DefaultMinimiseTime is Options.MinimiseTime if that is 0.
+const DefaultMinimiseTime = 30 * time.Second
+
+// Shorten is [trace.Shorten] within the limits of o, until ctx ends. What it executes
+// does not count as executed ([system.Counting]).
+func (o *Options) Shorten(ctx context.Context, sys system.System, ts []*trace.Trace, anyViolation bool) []trace.Short {
+	if counts, ok := system.As[system.Counting](sys); ok {
+		before := counts.Executed()
+		defer func() {
+			back := counts.Executed()
+			for i := range back {
+				back[i] = before[i] - back[i] // modulo 2^64, as sums are
+			}
+			counts.AddExecuted(back)
+		}()
+	}
+	end := time.Now().Add(cmp.Or(o.MinimiseTime, DefaultMinimiseTime))
+	s := trace.Shortening{Any: anyViolation, NoDeadlocks: o.IgnoreDeadlocks, Scale: 1,
+		Expired: func() bool { return ctx.Err() != nil || time.Now().After(end) }}
+	if o.MaxMemory > 0 {
+		s.Scale += int(min(memoryOfShortening/o.MaxMemory, 1<<10))
+	}
+	return trace.Shorten(sys, ts, s)
+}
+
+// memoryOfShortening is a limit of memory from which on the bounds of the search for
+// short traces need not be smaller: its searches take an eighth of that.
+const memoryOfShortening = 1 << 30
 
 // maxNames is the largest number of threads that a message names.
 const maxNames = 4

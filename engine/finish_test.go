@@ -55,7 +55,7 @@ func TestFinish(t *testing.T) {
 	deadlock := system.Violation{Kind: system.Deadlock, Message: "deadlock"}
 	assertion := system.Violation{Kind: system.Assertion, Pos: system.Pos{File: "a", Line: 1}}
 	good := &trace.Trace{Steps: []trace.Step{{Thread: 2}}}
-	fs, err := engine.Finish(sys, []engine.Raw{
+	fs, err := engine.Finish(t.Context(), sys, []engine.Raw{
 		{Violation: deadlock, Trace: good},
 		{Violation: assertion, Missing: engine.ErrOmitted},
 	}, new(engine.Options))
@@ -74,7 +74,7 @@ func TestFinish(t *testing.T) {
 		{Violation: deadlock, Trace: &trace.Trace{Steps: []trace.Step{{Thread: 0}}}},  // a step that is not enabled
 		{Violation: deadlock, Missing: errors.New("lost")},
 	} {
-		fs, err := engine.Finish(sys, []engine.Raw{raw}, new(engine.Options))
+		fs, err := engine.Finish(t.Context(), sys, []engine.Raw{raw}, new(engine.Options))
 		if err == nil || !strings.Contains(err.Error(), "internal error: the trace of a violation") || len(fs) != 1 || fs[0].Trace != nil || fs[0].TraceMissing == "" {
 			t.Errorf("%+v: %v, %v", raw, fs, err)
 		}

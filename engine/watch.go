@@ -17,6 +17,7 @@ import (
 type Watch struct {
 	o      *Options
 	start  time.Time
+	from   context.Context
 	ctx    context.Context
 	cancel []func()
 	halt   context.CancelCauseFunc
@@ -40,7 +41,7 @@ func NewWatch(ctx context.Context, o *Options) (*Watch, error) {
 	if err != nil {
 		return nil, &OptionError{err.Error()}
 	}
-	w := &Watch{o: o, start: time.Now(), mem: mem, done: make(chan struct{})}
+	w := &Watch{o: o, start: time.Now(), from: ctx, mem: mem, done: make(chan struct{})}
 	if o.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadlineCause(ctx, w.start.Add(o.Timeout), timeUp(o.Timeout))
@@ -53,6 +54,10 @@ func NewWatch(ctx context.Context, o *Options) (*Watch, error) {
 // Context ends when the exploration has to end. Its cause is a [Stop] or that of
 // the context that the watch was made with.
 func (w *Watch) Context() context.Context { return w.ctx }
+
+// From returns the context that the watch was made with: it ends when the user wants
+// no more.
+func (w *Watch) From() context.Context { return w.from }
 
 // Err returns why the exploration has to end, nil if it may go on. Unlike the
 // context, it does not depend on a timer that may be late.

@@ -419,9 +419,9 @@ func (r *run) bounds(ctx context.Context) error {
 	return nil
 }
 
-// minimiseBudget is how many transitions may be spent on making a failing schedule
-// readable.
-const minimiseBudget = 200_000
+// minimiseScale divides the bounds of the search for a short failing schedule: a
+// transition of a Go program takes much longer than one of a model.
+const minimiseScale = 32
 
 // Outcome says how the execution ended whose last state is the live one of m: what
 // was printed and, in brackets, what went wrong.
@@ -444,7 +444,7 @@ func Explain(p *gosrc.Program, t *trace.Trace) (*Failure, error) {
 		t.Violation = violationOf(p, t)
 	}
 	if t.Violation != nil && len(t.Steps) < maxSteps {
-		t = t.Minimise(p.System, minimiseBudget)
+		t = trace.Shorten(p.System, []*trace.Trace{t}, trace.Shortening{Scale: minimiseScale})[0].Trace
 	}
 	var steps []machine.TraceStep
 	for _, s := range t.Steps {

@@ -24,6 +24,8 @@ type Machine struct {
 	own   []system.Access // what the step accessed by itself, if copied
 	copy  bool
 
+	narrate bool // see story.go
+
 	// record, if not nil, is called for each access to data that the rule
 	// looks at, in the state before it.
 	record func(a access, guard bool)
@@ -167,6 +169,7 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	if len(m.findings) > 0 {
 		out.Violation = m.violations(t, alt, mark, out.Violation)
 	}
+	m.again(mark, t, alt)
 	return out
 }
 

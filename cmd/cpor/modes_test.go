@@ -88,6 +88,7 @@ func TestFlagUse(t *testing.T) {
 		"max-states":          {"3"},
 		"json":                {""},
 		"trace":               {"trace.json"},
+		"minimise":            {"0"},
 		"coverage":            {"coverage.txt"},
 		"q":                   {""},
 		"profile":             {"mem"},

@@ -113,6 +113,49 @@ func (r *report) exitCode() int {
 	return exitIncomplete
 }
 
+// minimal returns how short each trace is known to be, in the order of the violations;
+// nil if there is none, or it is no matter of traces.
+func (r *report) minimal() []string {
+	var all []string
+	for _, f := range r.found {
+		switch {
+		case f.Account != nil:
+			return nil
+		case f.record == nil:
+			all = append(all, "")
+		default:
+			all = append(all, f.Minimal.String())
+		}
+	}
+	return all
+}
+
+// lengths says in words how short the traces are known to be.
+func (r *report) lengths() string {
+	least := trace.Shortest
+	n := 0
+	for _, f := range r.found {
+		if f.record != nil && f.Account == nil {
+			n++
+			least = min(least, f.Minimal)
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	s := map[trace.Minimality]string{
+		trace.AsFound:        "as the search found it, not minimised",
+		trace.Cut:            fmt.Sprintf("not minimised to the end in %v: -minimise gives it more time", r.c.MinimiseTime),
+		trace.Local:          "one of which nothing can be left out; there may be shorter ones, and other runs may show them",
+		trace.FewestSwitches: "with the fewest context switches",
+		trace.Shortest:       "as short as can be",
+	}[least]
+	if n > 1 && least != trace.Shortest {
+		s = "of the traces at least one is " + s
+	}
+	return s
+}
+
 // object is a JSON object whose members have an order.
 type object struct{ members []member }
 
@@ -257,6 +300,9 @@ func (r *report) writeJSON(w io.Writer) error {
 		}
 	}
 	j.add("violations", violations)
+	if minimal := r.minimal(); minimal != nil {
+		j.add("minimal", minimal)
+	}
 	if r.takes(engine.TakesAll) {
 		j.add("more_violations", res.MoreViolations)
 	}
@@ -488,6 +534,9 @@ func (r *report) writeFigures(p *printer) {
 		if f.Text != "" {
 			p.figure(f.Label, f.Text, "")
 		}
+	}
+	if s := r.lengths(); s != "" {
+		p.figure("trace", s, "")
 	}
 	if r.c.IgnoreDeadlocks {
 		p.figure("deadlocks", "not reported (-deadlock=false)", "")

@@ -92,6 +92,7 @@ func (c *runConfig) define() *cliflag.Set {
 	f.DurationVar(&c.checkpointEvery, "checkpoint-interval", 10*time.Minute, "with -checkpoint: the `time` from one checkpoint to the next (default 10m)")
 	f.BoolVar(&c.json, "json", false, "print the result as one JSON object")
 	f.StringVar(&c.trace, "trace", "", "write the whole trace of a violation to this `file`, as a table, or if its name ends in .json as JSON, in .states.json with the whole states, in .itf.json as ITF, in .svg as a message-sequence chart; with -all the further ones to file-2, file-3, ...")
+	f.DurationVar(&c.MinimiseTime, "minimise", engine.DefaultMinimiseTime, "look for short traces for at most this `time` (default 30s); 0 leaves them as the search found them")
 	f.StringVar(&c.coverage, "coverage", "", "write the source to this `file`, or to the terminal if it is -, with how often each line was executed")
 	f.BoolVar(&c.quiet, "q", false, "print no progress, and of the result only the verdict and the violations")
 	f.Func("profile", "write a profile of the search to the working directory; `what`: "+strings.Join(profileNames(), ", "), func(s string) error {
@@ -175,6 +176,8 @@ func (c *runConfig) parse(args []string) error {
 		return errors.New("-max-states 0: the number must be above 0")
 	case f.Given("trace") && c.trace == "":
 		return errors.New("-trace needs the name of a file")
+	case c.MinimiseTime < 0:
+		return fmt.Errorf("-minimise %v: the time must not be below 0", c.MinimiseTime)
 	case f.Given("checkpoint") && c.checkpoint == "":
 		return errors.New("-checkpoint needs the name of a directory")
 	case f.Given("checkpoint-interval") && c.checkpoint == "":
@@ -185,6 +188,7 @@ func (c *runConfig) parse(args []string) error {
 	if err := c.checkCoverage(f.Given("coverage")); err != nil {
 		return err
 	}
+	c.KeepTraces = c.MinimiseTime == 0
 	c.kept, _ = split(args)
 	c.IgnoreDeadlocks = !*c.deadlock
 	if c.own["replay"] != "" {

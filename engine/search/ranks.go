@@ -293,7 +293,7 @@ func (k *ranks) merge(res *Result, fault, stopped error) error {
 		raws = append(raws, engine.Raw{Violation: f.Violation, Trace: t, Missing: err})
 	}
 	var terr error
-	if res.Violations, terr = engine.Finish(k.run.sys, raws, &k.run.o.Options); terr != nil {
+	if res.Violations, terr = engine.Finish(k.run.watch.From(), k.run.sys, raws, &k.run.o.Options); terr != nil {
 		fault = errors.Join(fault, terr)
 	}
 	final := *res

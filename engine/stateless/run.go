@@ -352,6 +352,6 @@ func (e *explorer) traces(res *Result, plain system.System, single func(*trace.T
 		r.Trace, r.Missing = single(r.Trace)
 		raws = append(raws, r)
 	}
-	res.Violations, err = engine.Finish(plain, raws, &e.o.Options)
+	res.Violations, err = engine.Finish(e.watch.From(), plain, raws, &e.o.Options)
 	return err
 }

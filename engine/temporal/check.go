@@ -414,8 +414,8 @@ func (c *checker) findFault(s *exploration) error {
 	if err := t.Replay(c.sys); err != nil {
 		return fmt.Errorf("internal error: the trace of a violation: %w", err)
 	}
-	if t.Violation != nil {
-		t = t.Minimise(c.sys, trace.DefaultBudget)
+	if t.Violation != nil && !c.o.KeepTraces {
+		t = c.o.Shorten(c.watch.From(), c.sys, []*trace.Trace{t}, false)[0].Trace
 	}
 	c.r.Fault = &Fault{v, t}
 	return nil

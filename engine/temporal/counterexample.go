@@ -33,7 +33,12 @@ type Counterexample struct {
 // counterexample makes an execution of the cycle that a search has found, and
 // convinces itself that it is one.
 func (c *checker) counterexample(s *exploration, parts []ltl.Formula) (*Counterexample, error) {
-	initial, stem, loop, ok := s.nearby(shortVertices).short()
+	var initial int
+	var stem, loop []trace.Step
+	ok := false
+	if !c.o.KeepTraces {
+		initial, stem, loop, ok = s.nearby(shortVertices).short()
+	}
 	if !ok {
 		initial, stem, loop, ok = s.induced(s.lasso).short()
 	}

@@ -69,7 +69,7 @@ func Run(ctx context.Context, sys system.System, o engine.Options) (*Result, err
 		raws = append(raws, r)
 	}
 	var ferr error
-	res.Violations, ferr = engine.Finish(sys, raws, &o)
+	res.Violations, ferr = engine.Finish(ctx, sys, raws, &o)
 	if fault == nil {
 		fault = ferr
 	}

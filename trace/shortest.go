@@ -1,0 +1,621 @@
+package trace
+
+import (
+	"cmp"
+	"container/heap"
+	"hash/maphash"
+	"math"
+	"slices"
+	"unsafe"
+
+	"cpor/system"
+)
+
+// Which execution a search meets first depends on its reduction, and with several
+// workers on timing. So what is shown is another one, which depends on nothing
+// but the system: [Shorten] looks for it in the plain semantics, one state after
+// the other.
+//
+// The first search is breadth-first, and what it finds is as short as can be. The
+// second one goes by context switches, as iterative context bounding does
+// (Musuvathi, Qadeer 2007): it reaches far where few switches are enough, as
+// they mostly are. Only where both end at their bounds, the execution that was
+// found is made shorter, by leaving out steps and then by a search among the
+// executions in which no thread takes more steps than in it.
+//
+// The bounds are numbers of transitions, states and words, the same on every
+// machine.
+const (
+	searchTransitions = 500_000
+	searchStates      = 1 << 17
+	searchWords       = 1 << 22 // of the states that wait to be expanded
+	// nearStates bounds the states of the search around a trace.
+	nearStates = 1 << 16
+)
+
+// Minimality says how short a trace is known to be.
+type Minimality uint8
+
+const (
+	// AsFound means that the trace is as the search found it.
+	AsFound Minimality = iota
+	// Cut means that the time was up before nothing more could be left out.
+	Cut
+	// Local means that no step and no context switch can be left out of the trace
+	// that the search found. Other executions may be shorter.
+	Local
+	// FewestSwitches means that every execution that shows the violation has at
+	// least as many context switches, and those with as many at least as many steps.
+	FewestSwitches
+	// Shortest means that every execution that shows the violation has at least as
+	// many steps.
+	Shortest
+)
+
+// String returns what the JSON has for it.
+func (m Minimality) String() string {
+	return [...]string{"as found", "cut", "local", "fewest switches", "shortest"}[m]
+}
+
+// Shortening says what [Shorten] is to look for, and for how long.
+type Shortening struct {
+	// Any lets any violation take the place of the only one that was found: which
+	// one a search meets first can depend on timing. Deadlocks are among them
+	// unless NoDeadlocks.
+	Any, NoDeadlocks bool
+	// Scale divides the bounds: for systems whose transitions are slow, or where
+	// memory is short. 0 stands for 1.
+	Scale int
+	// Expired, if not nil, is asked from time to time whether to end at once.
+	Expired func() bool
+}
+
+// Short is a trace with what is known about its length.
+type Short struct {
+	*Trace
+	Minimal Minimality
+}
+
+// Shorten returns for each of some traces of sys one that shows the same violation
+// (the same kind, place and object; a deadlock: the same deadlocked state), the
+// shortest that it finds. Among the shortest ones it is one with the fewest context
+// switches, and among these the first one in the order of initial states, threads
+// and alternatives. Each trace must replay and claim a violation.
+//
+// What it returns depends on nothing but the system, the violations and the bounds
+// where Minimal is Shortest or FewestSwitches; else on the traces, too.
+func Shorten(sys system.System, ts []*Trace, o Shortening) []Short {
+	out := make([]Short, len(ts))
+	z := &shortener{sys: sys, o: o, obs: system.ObserversOf(sys), m: sys.NewMachine(), scale: max(1, o.Scale)}
+	z.fixed = z.m.NumThreads()
+	for i, t := range ts {
+		z.goals = append(z.goals, z.goal(t))
+		out[i] = Short{t, Cut}
+	}
+	z.any = o.Any && len(ts) == 1
+	z.breadthFirst(searchStates/z.scale, nil)
+	z.bySwitches()
+	for i, g := range z.goals {
+		if g.found != nil {
+			out[i] = Short{g.found, g.minimal}
+			continue
+		}
+		if z.expired() {
+			continue
+		}
+		t := ts[i].Minimise(sys, DefaultBudget/z.scale/len(ts))
+		out[i] = Short{t, Local}
+		near := &shortener{sys: sys, o: o, obs: z.obs, m: z.m, fixed: z.fixed, scale: z.scale, goals: []goal{z.goal(t)}}
+		near.breadthFirst(nearStates/z.scale, t)
+		if f := near.goals[0].found; f != nil && (len(f.Steps) < len(t.Steps) || len(f.Steps) == len(t.Steps) && f.Switches() < t.Switches()) {
+			out[i].Trace = f
+		}
+		if z.o.Expired != nil && z.o.Expired() {
+			out[i].Minimal = Cut
+		}
+	}
+	return out
+}
+
+// Compare orders traces: nil comes first, then those with fewer steps, with fewer
+// context switches, and then by initial state, threads and alternatives.
+func (t *Trace) Compare(u *Trace) int {
+	switch {
+	case t == u:
+		return 0
+	case t == nil:
+		return -1
+	case u == nil:
+		return 1
+	}
+	return cmp.Or(cmp.Compare(len(t.Steps), len(u.Steps)), cmp.Compare(t.Switches(), u.Switches()), cmp.Compare(t.Initial, u.Initial),
+		slices.CompareFunc(t.Steps, u.Steps, func(a, b Step) int {
+			return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Alt, b.Alt))
+		}))
+}
+
+// goal is a violation that is looked for.
+type goal struct {
+	want    *system.Violation
+	final   string // of a deadlock: its state
+	found   *Trace
+	minimal Minimality
+}
+
+// shortener is one call of Shorten.
+type shortener struct {
+	sys   system.System
+	o     Shortening
+	obs   system.Observers
+	m     system.Machine
+	goals []goal
+	any   bool // the only goal is any violation
+	scale int
+
+	names       []string // of the threads, by number
+	fixed       int      // how many threads there are from the beginning
+	order       []int    // the threads in their order
+	place       []int    // of each thread in it
+	transitions int
+	cut         bool
+	buf         system.State
+	seeds       [2]maphash.Seed
+}
+
+func (z *shortener) goal(t *Trace) goal {
+	g := goal{want: t.Violation}
+	if t.Violation.Kind == system.Deadlock {
+		z.m.Load(z.sys.Initial()[t.Initial])
+		for _, s := range t.Steps {
+			z.m.Step(s.Thread, s.Alt)
+		}
+		g.final = z.final()
+	}
+	return g
+}
+
+// final returns the live state without what became of the observers, which take no
+// part in a deadlock.
+func (z *shortener) final() string {
+	mark := z.m.Mark()
+	z.obs.Reset(z.m)
+	z.buf = z.m.Encode(z.buf)
+	z.m.Rewind(mark)
+	return string(appendKey(nil, system.Bare(z.sys, z.buf)))
+}
+
+// expired tells whether the search has to end at once.
+func (z *shortener) expired() bool {
+	if !z.cut && z.o.Expired != nil && z.o.Expired() {
+		z.cut = true
+	}
+	return z.cut
+}
+
+// missing tells whether a goal has not been found.
+func (z *shortener) missing() bool {
+	return slices.ContainsFunc(z.goals, func(g goal) bool { return g.found == nil })
+}
+
+// shows calls f for the goals that have not been found and that a violation shows.
+func (z *shortener) shows(v *system.Violation, f func(g int, v *system.Violation)) {
+	if z.any {
+		for ; v != nil; v = v.Also {
+			if v.Kind != system.Deadlock || !z.o.NoDeadlocks {
+				f(0, v)
+				return
+			}
+		}
+		return
+	}
+	for i := range z.goals {
+		if g := &z.goals[i]; g.found == nil && g.want.Kind != system.Deadlock {
+			if w := v.Find(g.want); w != nil {
+				f(i, w)
+			}
+		}
+	}
+}
+
+// stuck calls f for the goals that the live state, a deadlock, shows.
+func (z *shortener) stuck(f func(g int, v *system.Violation)) {
+	if z.any {
+		if !z.o.NoDeadlocks {
+			f(0, &system.Violation{Kind: system.Deadlock, Message: "deadlock"})
+		}
+		return
+	}
+	final := ""
+	for i := range z.goals {
+		if g := &z.goals[i]; g.found == nil && g.want.Kind == system.Deadlock {
+			if final == "" {
+				final = z.final()
+			}
+			if g.final == final {
+				f(i, g.want)
+			}
+		}
+	}
+}
+
+// threads brings the order of the threads up to date with the live state: first those
+// that are there from the beginning, by number, then by name, since the numbers
+// of others can depend on what was executed before.
+func (z *shortener) threads() []int {
+	n := z.m.NumThreads()
+	if n <= len(z.order) {
+		return z.order
+	}
+	for t := len(z.names); t < n; t++ {
+		z.names = append(z.names, "")
+		z.order = append(z.order, t)
+		z.place = append(z.place, 0)
+	}
+	for t := z.fixed; t < n; t++ {
+		if z.names[t] == "" {
+			z.names[t] = z.m.ThreadName(t)
+		}
+	}
+	slices.SortFunc(z.order, func(a, b int) int {
+		if a < z.fixed || b < z.fixed {
+			return cmp.Compare(a, b)
+		}
+		return cmp.Or(cmp.Compare(len(z.names[a]), len(z.names[b])), cmp.Compare(z.names[a], z.names[b]), cmp.Compare(a, b))
+	})
+	for i, t := range z.order {
+		z.place[t] = i
+	}
+	return z.order
+}
+
+// key is a state's hash, of 128 bits: that two states have the same one is less
+// likely than that the machine fails, and would only make a trace longer.
+type key [2]uint64
+
+func (z *shortener) key(ws []uint64) key {
+	if z.seeds[0] == (maphash.Seed{}) {
+		z.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+	}
+	b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(ws))), 8*len(ws))
+	return key{maphash.Bytes(z.seeds[0], b), maphash.Bytes(z.seeds[1], b)}
+}
+
+// steps returns the executions of the transitions of the live state, in order: f is
+// called after each one, for observers too. It tells whether the state is a deadlock.
+func (z *shortener) steps(f func(t int, alt uint64, out *system.Outcome)) (deadlock bool) {
+	enabled, blocked := false, false
+	mark := z.m.Mark()
+	// A step does not create threads that the loop must see: it is undone.
+	order := z.threads()
+	n := z.m.NumThreads()
+	for i := 0; i < len(order); i++ {
+		t := order[i]
+		if t >= n {
+			continue
+		}
+		for alt := uint64(0); ; {
+			out := z.m.Step(t, alt)
+			z.transitions++
+			if !z.obs.Has(t) {
+				enabled = enabled || out.Kind == system.Moved
+				blocked = blocked || out.Kind == system.Blocked && !out.AtEnd
+			}
+			if out.Kind == system.Moved {
+				f(t, alt, &out)
+			}
+			next := out.Next
+			z.m.Rewind(mark)
+			if next == 0 {
+				break
+			}
+			alt = next
+		}
+	}
+	return !enabled && blocked
+}
+
+// node is the end of the best execution that comes to a state by a step of a thread.
+type node struct {
+	parent   int32 // -1 in the beginning
+	thread   int32 // -1 in the beginning
+	alt      uint64
+	switches int32
+	rank     int32 // of the execution among those of its layer, in their order
+}
+
+// spot is a state of a layer.
+type spot struct {
+	from, to int     // its words
+	nodes    []int32 // one for each thread that leads to it
+}
+
+// candidate is an execution that shows a goal: a node and a further step, or none.
+type candidate struct {
+	node, thread int32
+	alt          uint64
+	violation    *system.Violation
+	switches     int32
+	ok           bool
+}
+
+// breadthFirst looks for the shortest traces, among as many states. If near is not nil,
+// only executions count in which no thread takes more steps than in that trace.
+func (z *shortener) breadthFirst(states int, near *Trace) {
+	var nodes []node
+	var cur, next []spot
+	var curWords, nextWords []uint64
+	seen := map[key]int32{} // the index in the next layer, or -1
+	var limits []uint64
+	width := 0 // of the counts behind a state
+	if near != nil {
+		for _, s := range near.Steps {
+			for len(limits) <= s.Thread {
+				limits = append(limits, 0)
+			}
+			limits[s.Thread]++
+		}
+		width = len(limits)
+	}
+	z.transitions = 0
+	for i, s := range z.sys.Initial() {
+		if near != nil && i != near.Initial {
+			continue
+		}
+		nodes = append(nodes, node{parent: -1, thread: -1, alt: uint64(i), rank: int32(i)})
+		from := len(curWords)
+		curWords = append(append(curWords, s...), make([]uint64, width)...)
+		seen[z.key(curWords[from:])] = -1
+		cur = append(cur, spot{from, len(curWords), []int32{int32(len(nodes) - 1)}})
+	}
+	counts := make([]uint64, width)
+	for len(cur) > 0 && z.missing() {
+		fresh := len(nodes)
+		found := make([]candidate, len(z.goals)) // by steps
+		dead := make([]candidate, len(z.goals))
+		better := func(c *candidate, n *node, thread int32, alt uint64) bool {
+			if !c.ok {
+				return true
+			}
+			var place int
+			if thread >= 0 {
+				place = z.place[thread] - z.place[c.thread]
+			}
+			sw := switched(n, thread)
+			return cmp.Or(cmp.Compare(sw, c.switches), cmp.Compare(n.rank, nodes[c.node].rank), place, cmp.Compare(alt, c.alt)) < 0
+		}
+		bounded := false
+		for at := range cur {
+			s := &cur[at]
+			if bounded = len(seen) > states || z.transitions > searchTransitions/z.scale || len(nextWords) > searchWords/z.scale; bounded {
+				break
+			}
+			if at&255 == 0 && z.expired() {
+				return
+			}
+			ws := curWords[s.from:s.to]
+			z.m.Load(ws[:len(ws)-width])
+			copy(counts, ws[len(ws)-width:])
+			deadlock := z.steps(func(t int, alt uint64, out *system.Outcome) {
+				if near != nil {
+					if t >= width || counts[t] >= limits[t] {
+						return
+					}
+					counts[t]++
+					defer func() { counts[t]-- }()
+				}
+				thread := int32(t)
+				// The best way to here that goes on with this step.
+				best := s.nodes[0]
+				for _, k := range s.nodes[1:] {
+					a, b := &nodes[k], &nodes[best]
+					if cmp.Or(cmp.Compare(switched(a, thread), switched(b, thread)), cmp.Compare(a.rank, b.rank)) < 0 {
+						best = k
+					}
+				}
+				from := &nodes[best]
+				if out.Violation != nil {
+					z.shows(out.Violation, func(g int, v *system.Violation) {
+						if c := &found[g]; better(c, from, thread, alt) {
+							*c = candidate{best, thread, alt, v, switched(from, thread), true}
+						}
+					})
+				}
+				z.buf = append(z.m.Encode(z.buf), counts...)
+				k := z.key(z.buf)
+				j, ok := seen[k]
+				switch {
+				case !ok:
+					j = int32(len(next))
+					seen[k] = j
+					begin := len(nextWords)
+					nextWords = append(nextWords, z.buf...)
+					next = append(next, spot{from: begin, to: len(nextWords)})
+				case j < 0:
+					return // reached by fewer steps
+				}
+				n := node{parent: best, thread: thread, alt: alt, switches: switched(from, thread)}
+				for _, o := range next[j].nodes {
+					if old := &nodes[o]; old.thread == thread {
+						if cmp.Or(cmp.Compare(n.switches, old.switches), cmp.Compare(from.rank, nodes[old.parent].rank), cmp.Compare(n.alt, old.alt)) < 0 {
+							*old = n
+						}
+						return
+					}
+				}
+				nodes = append(nodes, n)
+				next[j].nodes = append(next[j].nodes, int32(len(nodes)-1))
+			})
+			if deadlock {
+				z.stuck(func(g int, v *system.Violation) {
+					for _, k := range s.nodes {
+						n := &nodes[k]
+						if c := &dead[g]; better(c, n, -1, 0) {
+							*c = candidate{k, -1, 0, v, n.switches, true}
+						}
+					}
+				})
+			}
+		}
+		for g := range z.goals {
+			c := &dead[g]
+			if !c.ok {
+				c = &found[g]
+			}
+			if c.ok && z.goals[g].found == nil {
+				z.goals[g].found, z.goals[g].minimal = execution(nodes, c), Shortest
+				if bounded {
+					// The rest of the layer may have one with fewer switches.
+					z.goals[g].found = z.goals[g].found.Minimise(z.sys, 0)
+				}
+			}
+		}
+		if bounded {
+			return
+		}
+		// The order of the executions of the layer.
+		sorted := make([]int32, 0, len(nodes)-fresh)
+		for k := fresh; k < len(nodes); k++ {
+			sorted = append(sorted, int32(k))
+		}
+		slices.SortFunc(sorted, func(a, b int32) int {
+			x, y := &nodes[a], &nodes[b]
+			return cmp.Or(cmp.Compare(nodes[x.parent].rank, nodes[y.parent].rank), cmp.Compare(z.place[x.thread], z.place[y.thread]), cmp.Compare(x.alt, y.alt))
+		})
+		for r, k := range sorted {
+			nodes[k].rank = int32(r)
+		}
+		for i := range next {
+			seen[z.key(nextWords[next[i].from:next[i].to])] = -1
+		}
+		cur, next = next, cur[:0]
+		curWords, nextWords = nextWords, curWords[:0]
+	}
+}
+
+// switched returns the context switches of the execution to n and a step of a thread;
+// -1 stands for no step.
+func switched(n *node, thread int32) int32 {
+	if thread >= 0 && n.thread >= 0 && n.thread != thread {
+		return n.switches + 1
+	}
+	return n.switches
+}
+
+// execution returns the trace of a candidate.
+func execution(nodes []node, c *candidate) *Trace {
+	v := *c.violation
+	v.Also = nil
+	t := &Trace{Violation: &v}
+	if c.thread >= 0 {
+		t.Steps = append(t.Steps, Step{Thread: int(c.thread), Alt: c.alt})
+	}
+	for k := c.node; ; k = nodes[k].parent {
+		n := &nodes[k]
+		if n.parent < 0 {
+			t.Initial = int(n.alt)
+			break
+		}
+		t.Steps = append(t.Steps, Step{Thread: int(n.thread), Alt: n.alt})
+	}
+	slices.Reverse(t.Steps)
+	return t
+}
+
+// arrival is a state that waits to be expanded, with the thread that took the last step.
+type arrival struct {
+	cost  uint64 // the switches, and below them the steps
+	node  int32
+	words []uint64
+}
+
+type arrivals []arrival
+
+func (q arrivals) Len() int { return len(q) }
+func (q arrivals) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(q[i].cost, q[j].cost), cmp.Compare(q[i].node, q[j].node)) < 0
+}
+func (q arrivals) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *arrivals) Push(x any)   { *q = append(*q, x.(arrival)) }
+func (q *arrivals) Pop() any {
+	x := (*q)[len(*q)-1]
+	(*q)[len(*q)-1] = arrival{}
+	*q = (*q)[:len(*q)-1]
+	return x
+}
+
+// bySwitches looks for the traces with the fewest context switches of those goals that
+// have not been found.
+func (z *shortener) bySwitches() {
+	if !z.missing() || z.cut {
+		return
+	}
+	const one = 1 << 32 // a switch
+	var nodes []node
+	var q arrivals
+	waiting := 0 // words
+	cost := map[key]uint64{}
+	push := func(n node, c uint64, ws []uint64) {
+		k := z.key(append(ws, uint64(n.thread)))
+		if old, ok := cost[k]; ok && old <= c {
+			return
+		}
+		cost[k] = c
+		nodes = append(nodes, n)
+		heap.Push(&q, arrival{c, int32(len(nodes) - 1), slices.Clone(ws)})
+		waiting += len(ws)
+	}
+	best := make([]candidate, len(z.goals))
+	costs := slices.Repeat([]uint64{math.MaxUint64}, len(z.goals))
+	z.transitions = 0
+	for i, s := range z.sys.Initial() {
+		z.buf = append(z.buf[:0], s...)
+		push(node{parent: -1, thread: -1, alt: uint64(i)}, 0, z.buf)
+	}
+	for popped := 0; len(q) > 0; popped++ {
+		a := heap.Pop(&q).(arrival)
+		waiting -= len(a.words)
+		for g := range z.goals {
+			if z.goals[g].found == nil && costs[g] <= a.cost {
+				z.goals[g].found, z.goals[g].minimal = execution(nodes, &best[g]), FewestSwitches
+			}
+		}
+		if !z.missing() || len(cost) > searchStates/z.scale || z.transitions > searchTransitions/z.scale || waiting > searchWords/z.scale || popped&255 == 0 && z.expired() {
+			return
+		}
+		at := nodes[a.node]
+		z.buf = append(z.buf[:0], a.words...)
+		if cost[z.key(append(z.buf, uint64(at.thread)))] < a.cost {
+			continue // a better way was found since
+		}
+		z.m.Load(a.words)
+		offer := func(g int, c uint64, x candidate) {
+			if c < costs[g] {
+				costs[g], best[g] = c, x
+			}
+		}
+		deadlock := z.steps(func(t int, alt uint64, out *system.Outcome) {
+			c := a.cost + 1
+			if at.thread >= 0 && int(at.thread) != t {
+				c += one
+			}
+			if out.Violation != nil {
+				z.shows(out.Violation, func(g int, v *system.Violation) {
+					offer(g, c, candidate{node: a.node, thread: int32(t), alt: alt, violation: v})
+				})
+			}
+			z.buf = z.m.Encode(z.buf)
+			push(node{parent: a.node, thread: int32(t), alt: alt}, c, z.buf)
+		})
+		if deadlock {
+			z.stuck(func(g int, v *system.Violation) {
+				offer(g, a.cost, candidate{node: a.node, thread: -1, violation: v})
+			})
+		}
+	}
+	// All executions were looked at.
+	for g := range z.goals {
+		if z.goals[g].found == nil && costs[g] < math.MaxUint64 {
+			z.goals[g].found, z.goals[g].minimal = execution(nodes, &best[g]), FewestSwitches
+		}
+	}
+}
