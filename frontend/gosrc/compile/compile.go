@@ -1005,7 +1005,7 @@ func (c *compiler) convert(i *ssa.Convert) {
 		to.Kind == Pointer && from.Kind == Uintptr, to.Kind == Uintptr && from.Kind == Pointer,
 		to.Kind == Slice && from.Kind == Slice:
 		if to.Kind == Pointer && from.Kind == Pointer {
-			if why := cast(i.X, to); why != "" {
+			if why := c.cast(i.X, to); why != "" {
 				c.refuse("%s", why)
 				return
 			}
@@ -1025,14 +1025,17 @@ func (c *compiler) convert(i *ssa.Convert) {
 
 // cast tells why a pointer that came from unsafe.Pointer cannot be taken for one
 // to another type; empty if it can.
-func cast(x ssa.Value, to *Type) string {
+func (c *compiler) cast(x ssa.Value, to *Type) string {
 	if to.Elem == nil {
 		return "" // to unsafe.Pointer
 	}
 	// What was it before?
-	if c, ok := x.(*ssa.Convert); ok {
-		if p, ok := c.X.Type().Underlying().(*types.Pointer); ok {
+	if i, ok := x.(*ssa.Convert); ok {
+		if p, ok := i.X.Type().Underlying().(*types.Pointer); ok {
 			if types.Identical(p.Elem().Underlying(), to.T.Underlying().(*types.Pointer).Elem().Underlying()) {
+				return ""
+			}
+			if a, b := sameWord[c.typ(p.Elem()).Kind], sameWord[to.Elem.Kind]; a != 0 && a == b {
 				return ""
 			}
 			return fmt.Sprintf("takes a *%v for a %v by unsafe.Pointer", p.Elem(), to)
@@ -1040,6 +1043,9 @@ func cast(x ssa.Value, to *Type) string {
 	}
 	return ""
 }
+
+// sameWord are the numbers whose words are their bits, by how many these are.
+var sameWord = map[Kind]int{Int64: 64, Uint64: 64, Uintptr: 64, Float64: 64, Uint32: 32, Float32: 32}
 
 // slice compiles x[low:high:max]. The operands stand in three registers in a
 // row behind the result: B is what is sliced; the moves say which bounds there are.

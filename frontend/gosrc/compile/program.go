@@ -35,6 +35,7 @@ type Program struct {
 	funcs      atomic.Pointer[[]*Func]
 	implements *xsync.MapOf[uint64, bool]
 	methods    *xsync.MapOf[methodKey, *Func]
+	shown      *xsync.MapOf[uint32, []*types.Func]
 	native     func(name string) (number int, sync, ok bool)
 	iterator   *Type // of a range over a map: the map and a position
 }
@@ -59,6 +60,7 @@ func New(l *loader.Program, native func(name string) (number int, sync, ok bool)
 		funcOf:     map[*ssa.Function]*Func{},
 		implements: xsync.NewMapOf[uint64, bool](),
 		methods:    xsync.NewMapOf[methodKey, *Func](),
+		shown:      xsync.NewMapOf[uint32, []*types.Func](),
 	}
 	p.iterator = &Type{T: types.Typ[types.Invalid], Kind: Iterator, Size: 2, Refs: []Ref{{0, RefPointer}}}
 	p.types.SetHasher(typeutil.MakeHasher())
@@ -216,6 +218,26 @@ func packageOf(f *ssa.Function) *types.Package {
 		return obj.Pkg()
 	}
 	return nil
+}
+
+// Helps tells whether a function calls the method Helper of a test, so that failures are
+// its caller's.
+func (f *Func) Helps() bool {
+	for _, b := range f.SSA.Blocks {
+		for _, i := range b.Instrs {
+			c, ok := i.(ssa.CallInstruction)
+			if !ok {
+				continue
+			}
+			if m := c.Common().Method; m != nil && m.Name() == "Helper" {
+				return true
+			}
+			if x := c.Common().StaticCallee(); x != nil && x.Name() == "Helper" && x.Pkg != nil && x.Pkg.Pkg.Path() == "testing" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // FuncByIndex returns the function of that number.

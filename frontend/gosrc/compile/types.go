@@ -3,6 +3,8 @@ package compile
 import (
 	"fmt"
 	"go/types"
+	"slices"
+	"strings"
 )
 
 // Kind is how a type's values are represented.
@@ -268,6 +270,32 @@ func (p *Program) MethodOf(t *Type, method *types.Func) *Func {
 	return f
 }
 
+// MethodsOf returns the methods of a type that package reflect shows, in its order: the
+// exported ones by name; of an interface all.
+func (p *Program) MethodsOf(t *Type) []*types.Func {
+	if ms, ok := p.shown.Load(t.ID); ok {
+		return ms
+	}
+	ms := []*types.Func{}
+	if i, ok := t.T.Underlying().(*types.Interface); ok {
+		for k := range i.NumMethods() {
+			ms = append(ms, i.Method(k))
+		}
+	} else {
+		p.mu.Lock()
+		set := p.SSA.MethodSets.MethodSet(t.T)
+		for k := range set.Len() {
+			if f := set.At(k).Obj().(*types.Func); f.Exported() {
+				ms = append(ms, f)
+			}
+		}
+		p.mu.Unlock()
+	}
+	slices.SortFunc(ms, func(a, b *types.Func) int { return strings.Compare(a.Name(), b.Name()) })
+	p.shown.Store(t.ID, ms)
+	return ms
+}
+
 // MethodNamed returns a method of a type by name, nil if there is none.
 func (p *Program) MethodNamed(t *Type, name string) *Func {
 	p.mu.Lock()
@@ -283,6 +311,19 @@ var amd64 = types.SizesFor("gc", "amd64")
 
 // Bytes returns the size that Go gives the type, in bytes.
 func (t *Type) Bytes() int { return int(amd64.Sizeof(t.T)) }
+
+// Align returns the alignment that Go gives the type, in bytes.
+func (t *Type) Align() int { return int(amd64.Alignof(t.T)) }
+
+// FieldOffset returns where Go places a field of a struct, in bytes.
+func (t *Type) FieldOffset(i int) int {
+	s := t.T.Underlying().(*types.Struct)
+	var fields []*types.Var
+	for k := range i + 1 {
+		fields = append(fields, s.Field(k))
+	}
+	return int(amd64.Offsetsof(fields)[i])
+}
 
 // HasStrings tells whether values of the type have strings in them, which are
 // pointers to Go's allocator.

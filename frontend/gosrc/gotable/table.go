@@ -169,7 +169,7 @@ var imports = map[string]string{}
 func init() {
 	for _, path := range strings.Fields(`bufio bytes cmp container/heap container/list container/ring context
 		encoding/binary encoding/hex encoding/json errors flag fmt io iter log maps math math/big math/bits math/cmplx math/rand
-		net net/url os os/signal reflect regexp runtime slices sort strconv strings sync sync/atomic text/tabwriter time unicode unicode/utf8
+		log/slog net net/url os os/signal path/filepath reflect regexp runtime slices sort strconv strings sync sync/atomic text/scanner text/tabwriter text/template time unicode unicode/utf8
 		unique unsafe`) {
 		imports[path[strings.LastIndexByte(path, '/')+1:]] = path
 	}

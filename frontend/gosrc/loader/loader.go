@@ -107,9 +107,7 @@ func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error)
 		Env:     append(os.Environ(), "CGO_ENABLED=0"),
 		Overlay: o.Overlay,
 	}
-	if len(o.Tags) > 0 {
-		cfg.BuildFlags = []string{"-tags=" + strings.Join(o.Tags, ",")}
-	}
+	cfg.BuildFlags = []string{"-tags=" + strings.Join(append(slices.Clone(std.UserTags), o.Tags...), ",")}
 	found, err := packages.Load(cfg, patterns...)
 	if err != nil {
 		return nil, err
@@ -238,6 +236,7 @@ func (p *Package) Compile(tests bool) (*Program, error) {
 	u := &universe{fset: token.NewFileSet(), build: build.Default, units: map[string]*unit{}, overlay: p.overlay}
 	u.build.CgoEnabled = false
 	u.build.GOROOT = p.goroot
+	u.build.BuildTags = std.Tags
 	var roots []*unit
 	if tests {
 		for _, f := range []*packages.Package{p.inTest, p.xTest} {
@@ -410,6 +409,7 @@ func (x *unit) parseStd(u *universe) {
 				return
 			}
 			x.strip(f, std.Kept(x.path, name))
+			x.change(f)
 			x.files = append(x.files, f)
 		}
 	}
@@ -513,6 +513,29 @@ func (x *unit) strip(f *ast.File, kept bool) {
 		keep = append(keep, d)
 	}
 	f.Decls = keep
+}
+
+// change takes out of a file of the standard library the imports that package std names,
+// and puts [std.LostPool] in the place of pools.
+func (x *unit) change(f *ast.File) {
+	if x.mode == std.Stub {
+		return
+	}
+	out := func(path string) bool { return std.Unimported(x.path, strings.Trim(path, "`\"")) }
+	f.Imports = slices.DeleteFunc(f.Imports, func(s *ast.ImportSpec) bool { return out(s.Path.Value) })
+	for _, d := range f.Decls {
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
+			g.Specs = slices.DeleteFunc(g.Specs, func(s ast.Spec) bool { return out(s.(*ast.ImportSpec).Path.Value) })
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "Pool" {
+			if p, ok := s.X.(*ast.Ident); ok && p.Name == "sync" {
+				s.Sel.Name = std.LostPool
+			}
+		}
+		return true
+	})
 }
 
 // visit orders the units, imported ones first.

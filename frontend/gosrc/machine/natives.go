@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -329,7 +330,7 @@ func init() {
 			g.frames = g.frames[:0]
 			return
 		}
-		m.violate(g, Failed, m.text(r[0]), m.stackOf(g))
+		m.violate(g, Failed, m.text(r[0]), withoutHelpers(m.stackOf(g)))
 	})
 	plain("internal/cpor.Crash", func(m *Machine, g *goroutine, r []uint64) {
 		var stack []token
@@ -390,6 +391,7 @@ func init() {
 	mathNatives(plain)
 	stringNatives(plain)
 	valueNatives(plain)
+	reflectNatives(plain)
 }
 
 // The words of an RWMutex.
@@ -449,6 +451,16 @@ func (m *Machine) ordered(g *goroutine, p uint64, what, other string) {
 		m.report.stacks = []Stack{{Goroutine: m.Describe(int(g.number)), What: what, Frames: m.places(stack)},
 			{Goroutine: m.Describe(int(earlier>>32) - 1), What: "earlier " + other}}
 	}
+}
+
+// withoutHelpers leaves out the calls of functions that say that they are helpers of
+// tests, if others are left.
+func withoutHelpers(stack []token) []token {
+	left := slices.DeleteFunc(slices.Clone(stack), func(t token) bool { return !t.fn.Hidden && t.fn.Helps() })
+	if !slices.ContainsFunc(left, func(t token) bool { return !t.fn.Hidden }) {
+		return stack
+	}
+	return left
 }
 
 // readShare adds a reader.
@@ -800,8 +812,7 @@ func stringNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64)
 	plain("strings.Repeat", func(m *Machine, g *goroutine, r []uint64) {
 		n := int64(r[1])
 		if n < 0 {
-			g.frames = g.frames[:len(g.frames)-1]
-			m.saveFrame(g)
+			m.leave(g)
 			m.panicText(g, "strings: negative Repeat count")
 			return
 		}

@@ -3,8 +3,11 @@ package machine
 import (
 	"fmt"
 	gotoken "go/token"
+	"go/types"
 	"math"
+	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"cpor/frontend/gosrc/compile"
@@ -354,24 +357,111 @@ func reflectKind(t *compile.Type) int {
 }
 
 // typeString returns a type's name as package reflect has it.
-func typeString(t *compile.Type) string {
-	s := strings.NewReplacer("interface{", "interface {", "struct{", "struct {").Replace(t.String())
-	depth := 0
-	b := make([]byte, 0, len(s))
-	for i := range len(s) { // the arguments of types stand without blanks
-		switch {
-		case s[i] == '[':
-			depth++
-		case s[i] == ']':
-			depth--
-		case s[i] == ' ' && depth > 0 && i > 0 && s[i-1] == ',':
-			continue
+func typeString(t *compile.Type) string { return typeText(t.T, (*types.Package).Name) }
+
+// typeText writes a type; the arguments of a generic one with the paths of packages.
+func typeText(t types.Type, qualify func(*types.Package) string) string {
+	text := func(t types.Type) string { return typeText(t, qualify) }
+	list := func(vars *types.Tuple, variadic bool) string {
+		var s []string
+		for i := range vars.Len() {
+			v := vars.At(i).Type()
+			if slice, ok := v.(*types.Slice); ok && variadic && i == vars.Len()-1 {
+				s = append(s, "..."+text(slice.Elem()))
+			} else {
+				s = append(s, text(v))
+			}
 		}
-		b = append(b, s[i])
+		return strings.Join(s, ", ")
 	}
-	s = string(b)
-	if s == "any" {
-		return "interface {}"
+	signature := func(f *types.Signature) string {
+		s := "(" + list(f.Params(), f.Variadic()) + ")"
+		switch f.Results().Len() {
+		case 0:
+			return s
+		case 1:
+			return s + " " + list(f.Results(), false)
+		}
+		return s + " (" + list(f.Results(), false) + ")"
 	}
-	return strings.NewReplacer("]any", "]interface {}", "*any", "*interface {}", " any", " interface {}").Replace(s)
+	switch t := types.Unalias(t).(type) {
+	case *types.Basic:
+		if t.Kind() == types.UnsafePointer {
+			return "unsafe.Pointer"
+		}
+		return types.Typ[t.Kind()].Name() // byte is uint8
+	case *types.Pointer:
+		return "*" + text(t.Elem())
+	case *types.Slice:
+		return "[]" + text(t.Elem())
+	case *types.Array:
+		return fmt.Sprintf("[%d]%s", t.Len(), text(t.Elem()))
+	case *types.Map:
+		return "map[" + text(t.Key()) + "]" + text(t.Elem())
+	case *types.Chan:
+		e := text(t.Elem())
+		switch t.Dir() {
+		case types.SendOnly:
+			return "chan<- " + e
+		case types.RecvOnly:
+			return "<-chan " + e
+		}
+		if strings.HasPrefix(e, "<-") {
+			e = "(" + e + ")"
+		}
+		return "chan " + e
+	case *types.Signature:
+		return "func" + signature(t)
+	case *types.Struct:
+		var s []string
+		for i := range t.NumFields() {
+			f := t.Field(i)
+			x := text(f.Type())
+			if !f.Embedded() {
+				x = f.Name() + " " + x
+			}
+			if tag := t.Tag(i); tag != "" {
+				x += " " + strconv.Quote(tag)
+			}
+			s = append(s, x)
+		}
+		if len(s) == 0 {
+			return "struct {}"
+		}
+		return "struct { " + strings.Join(s, "; ") + " }"
+	case *types.Interface:
+		var s []string
+		for i := range t.NumMethods() {
+			m := t.Method(i)
+			name := m.Name()
+			if !m.Exported() && m.Pkg() != nil {
+				name = m.Pkg().Name() + "." + name
+			}
+			s = append(s, name+signature(m.Type().(*types.Signature)))
+		}
+		if len(s) == 0 {
+			return "interface {}"
+		}
+		slices.Sort(s)
+		return "interface { " + strings.Join(s, "; ") + " }"
+	case *types.Named:
+		s := t.Obj().Name()
+		if pkg := t.Obj().Pkg(); pkg != nil {
+			s = qualify(pkg) + "." + s
+		}
+		if args := t.TypeArgs(); args.Len() > 0 {
+			var as []string
+			for i := range args.Len() {
+				as = append(as, typeText(args.At(i), func(p *types.Package) string {
+					if p.Name() == "main" {
+						return "main"
+					}
+					return p.Path()
+				}))
+			}
+			s += "[" + strings.Join(as, ",") + "]"
+		}
+		return s
+	}
+	return t.String()
 }

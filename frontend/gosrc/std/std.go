@@ -40,18 +40,19 @@ var full = map[string]bool{}
 func init() {
 	for _, p := range strings.Fields(`
 		bufio bytes cmp container/heap container/list container/ring context errors
-		encoding encoding/base32 encoding/base64 encoding/binary encoding/csv encoding/hex
+		encoding encoding/ascii85 encoding/base32 encoding/base64 encoding/binary encoding/csv encoding/hex encoding/json encoding/pem fmt
 		hash hash/adler32 hash/crc32 hash/crc64 hash/fnv
-		html io io/fs iter internal/bisect internal/byteorder internal/itoa internal/oserror internal/strconv internal/stringslite
-		maps math math/bits net/netip net/url math/cmplx math/rand math/rand/v2 path regexp regexp/syntax
-		slices sort strconv strings text/tabwriter time unicode unicode/utf16 unicode/utf8
+		html io io/fs iter internal/bisect internal/byteorder internal/filepathlite internal/fmtsort internal/itoa internal/oserror internal/strconv
+		internal/stringslite log/internal log/slog log/slog/internal log/slog/internal/buffer
+		maps math math/big math/bits net/netip net/url math/cmplx math/rand math/rand/v2 path path/filepath reflect regexp regexp/syntax
+		slices sort strconv strings text/scanner text/tabwriter text/template text/template/parse time unicode unicode/utf16 unicode/utf8
 	`) {
 		full[p] = true
 	}
 }
 
 var whole = map[string]bool{
-	"internal/cpor": true, "runtime": true, "runtime/debug": true, "internal/godebug": true, "internal/bytealg": true, "fmt": true, "log": true, "sync/atomic": true,
+	"internal/cpor": true, "runtime": true, "runtime/debug": true, "internal/godebug": true, "internal/bytealg": true, "log": true, "sync/atomic": true,
 	"testing": true, "testing/synctest": true, "flag": true, "unique": true, "os/signal": true, Check: true, "internal/reflectlite": true, "math/rand": true, "math/rand/v2": true, "sync": true,
 }
 
@@ -73,8 +74,32 @@ var dropped = map[string]bool{
 	"time/embed.go": true,
 }
 
+// only are the files that are read of packages which are ours for the most part.
+var only = map[string]string{"fmt": "scan.go", "reflect": "visiblefields.go"}
+
 // Dropped tells whether a file of a package of GOROOT is left out.
-func Dropped(pkg, name string) bool { return dropped[pkg+"/"+name] }
+func Dropped(pkg, name string) bool {
+	if file, ok := only[pkg]; ok {
+		return name != file
+	}
+	return dropped[pkg+"/"+name]
+}
+
+// Unimported tells whether an import of a package of GOROOT is taken out: what is used
+// of it is declared by us.
+func Unimported(pkg, path string) bool { return pkg == "fmt" && path == "os" }
+
+// Tags are the build tags for packages of GOROOT: without assembly.
+var Tags = []string{"purego", "math_big_pure_go"}
+
+// UserTags are build tags that are set besides the user's: modules that have a version of
+// themselves in Go alone, or without tricks of package unsafe, choose it by these.
+var UserTags = []string{"purego", "disableunsafe"}
+
+// LostPool is the type of package sync that takes the place of sync.Pool in packages of
+// GOROOT: it loses what it is given, as a pool may. So calls of the library do not depend
+// on each other by what they share for the sake of speed.
+const LostPool = "LostPool"
 
 // Kept tells whether the functions of a file of a package that is not interpreted are
 // interpreted all the same.

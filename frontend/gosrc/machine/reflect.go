@@ -1,0 +1,362 @@
+package machine
+
+import (
+	gotoken "go/token"
+	"go/types"
+	"slices"
+
+	"cpor/frontend/gosrc/compile"
+)
+
+// maxResults is how many words a function may return that is called by package reflect:
+// the length of the array that call and callMethod return.
+const maxResults = 48
+
+// reflectNatives enters what package reflect needs of the machine. A type is its number,
+// a value a pointer to where it stands.
+func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))) {
+	enterType := func(name string, f func(m *Machine, t *compile.Type, r []uint64)) {
+		plain("reflect."+name, func(m *Machine, _ *goroutine, r []uint64) { f(m, m.p.TypeByID(r[0]), r) })
+	}
+	id := func(t *compile.Type) uint64 {
+		if t == nil {
+			return 0
+		}
+		return uint64(t.ID)
+	}
+	enterType("tString", func(m *Machine, t *compile.Type, r []uint64) { r[1] = m.str(typeString(t)) })
+	enterType("tName", func(m *Machine, t *compile.Type, r []uint64) { r[1] = m.str(typeName(t)) })
+	enterType("tPkgPath", func(m *Machine, t *compile.Type, r []uint64) {
+		r[1] = 0
+		if n, ok := t.T.(*types.Named); ok && n.Obj().Pkg() != nil {
+			r[1] = m.str(n.Obj().Pkg().Path())
+		}
+	})
+	enterType("tKind", func(m *Machine, t *compile.Type, r []uint64) { r[1] = uint64(reflectKind(t)) })
+	enterType("tElem", func(m *Machine, t *compile.Type, r []uint64) { r[1] = id(t.Elem) })
+	enterType("tKey", func(m *Machine, t *compile.Type, r []uint64) { r[1] = id(t.Key) })
+	enterType("tLen", func(m *Machine, t *compile.Type, r []uint64) { r[1] = uint64(t.Len) })
+	enterType("tDir", func(m *Machine, t *compile.Type, r []uint64) {
+		r[1] = [...]uint64{types.SendRecv: 3, types.SendOnly: 2, types.RecvOnly: 1}[t.T.Underlying().(*types.Chan).Dir()]
+	})
+	enterType("tSize", func(m *Machine, t *compile.Type, r []uint64) {
+		r[1], r[2] = uint64(t.Bytes()), uint64(t.Align())
+	})
+	enterType("tWords", func(m *Machine, t *compile.Type, r []uint64) { r[1] = uint64(t.Size) })
+	enterType("tComparable", func(m *Machine, t *compile.Type, r []uint64) { r[1] = flag(types.Comparable(t.T)) })
+	enterType("tNumField", func(m *Machine, t *compile.Type, r []uint64) { r[1] = uint64(len(t.Fields)) })
+	// tField(t, i int) (name, pkg string, typ int, tag string, offset, word int, embedded bool)
+	enterType("tField", func(m *Machine, t *compile.Type, r []uint64) {
+		s := t.T.Underlying().(*types.Struct)
+		i := int(r[1])
+		v, f := s.Field(i), t.Fields[i]
+		pkg := ""
+		if !v.Exported() {
+			pkg = v.Pkg().Path()
+		}
+		r[2], r[3], r[4], r[5] = m.str(v.Name()), m.str(pkg), uint64(f.Type.ID), m.str(s.Tag(i))
+		r[6], r[7], r[8] = uint64(t.FieldOffset(i)), uint64(f.Off), flag(v.Embedded())
+	})
+	enterType("tNumMethod", func(m *Machine, t *compile.Type, r []uint64) { r[1] = uint64(len(m.p.MethodsOf(t))) })
+	// tMethod(t, i int) (name, pkg string, bound, whole int)
+	enterType("tMethod", func(m *Machine, t *compile.Type, r []uint64) {
+		fn := m.p.MethodsOf(t)[r[1]]
+		sig := fn.Type().(*types.Signature)
+		pkg := ""
+		if !fn.Exported() {
+			pkg = fn.Pkg().Path()
+		}
+		r[2], r[3] = m.str(fn.Name()), m.str(pkg)
+		r[4] = uint64(m.p.TypeOf(types.NewSignatureType(nil, nil, nil, sig.Params(), sig.Results(), sig.Variadic())).ID)
+		params := []*types.Var{types.NewParam(gotoken.NoPos, nil, "", t.T)}
+		for i := range sig.Params().Len() {
+			params = append(params, sig.Params().At(i))
+		}
+		r[5] = uint64(m.p.TypeOf(types.NewSignatureType(nil, nil, nil, types.NewTuple(params...), sig.Results(), sig.Variadic())).ID)
+	})
+	sig := func(t *compile.Type) *types.Signature { return t.T.Underlying().(*types.Signature) }
+	enterType("tNumIn", func(m *Machine, t *compile.Type, r []uint64) { r[1] = uint64(sig(t).Params().Len()) })
+	enterType("tIn", func(m *Machine, t *compile.Type, r []uint64) {
+		r[2] = uint64(m.p.TypeOf(sig(t).Params().At(int(r[1])).Type()).ID)
+	})
+	enterType("tNumOut", func(m *Machine, t *compile.Type, r []uint64) { r[1] = uint64(sig(t).Results().Len()) })
+	enterType("tOut", func(m *Machine, t *compile.Type, r []uint64) {
+		r[2] = uint64(m.p.TypeOf(sig(t).Results().At(int(r[1])).Type()).ID)
+	})
+	enterType("tVariadic", func(m *Machine, t *compile.Type, r []uint64) { r[1] = flag(sig(t).Variadic()) })
+	enterType("tImplements", func(m *Machine, t *compile.Type, r []uint64) {
+		r[2] = flag(m.p.Implements(t, m.p.TypeByID(r[1])))
+	})
+	enterType("tAssignable", func(m *Machine, t *compile.Type, r []uint64) {
+		r[2] = flag(types.AssignableTo(t.T, m.p.TypeByID(r[1]).T))
+	})
+	enterType("tConvertible", func(m *Machine, t *compile.Type, r []uint64) {
+		r[2] = flag(types.ConvertibleTo(t.T, m.p.TypeByID(r[1]).T))
+	})
+	// tMake(kind, key, elem, n int) int
+	plain("reflect.tMake", func(m *Machine, g *goroutine, r []uint64) {
+		elem := m.p.TypeByID(r[2]).T
+		var t types.Type
+		switch r[0] {
+		case 17:
+			t = types.NewArray(elem, int64(r[3]))
+		case 18:
+			t = types.NewChan([...]types.ChanDir{1: types.RecvOnly, 2: types.SendOnly, 3: types.SendRecv}[r[3]], elem)
+		case 21:
+			t = types.NewMap(m.p.TypeByID(r[1]).T, elem)
+		case 22:
+			t = types.NewPointer(elem)
+		case 23:
+			t = types.NewSlice(elem)
+		}
+		r[4] = uint64(m.p.TypeOf(t).ID)
+	})
+	// tFunc(in, out []int, variadic bool) int
+	plain("reflect.tFunc", func(m *Machine, g *goroutine, r []uint64) {
+		vars := func(s []uint64) *types.Tuple {
+			var vs []*types.Var
+			for i := range int(s[1]) {
+				vs = append(vs, types.NewParam(gotoken.NoPos, nil, "", m.p.TypeByID(m.mem[int(m.addr(s[0]))+i]).T))
+			}
+			return types.NewTuple(vs...)
+		}
+		r[7] = uint64(m.p.TypeOf(types.NewSignatureType(nil, nil, nil, vars(r[0:]), vars(r[3:]), r[6] == 1)).ID)
+	})
+
+	// unpack(v any) (t int, p unsafe.Pointer)
+	plain("reflect.unpack", func(m *Machine, g *goroutine, r []uint64) {
+		t := m.p.TypeByID(r[0])
+		p := r[1]
+		if t.Size <= 1 {
+			p = m.newObject(g, plainObj, t, t.Size)
+			if t.Size == 1 {
+				m.mem[m.addr(p)] = r[1]
+			}
+		}
+		r[2], r[3] = uint64(t.ID), p
+	})
+	// pack(t int, p unsafe.Pointer) any
+	plain("reflect.pack", func(m *Machine, g *goroutine, r []uint64) {
+		t := m.p.TypeByID(r[0])
+		m.readAny(g, r[1], t.Size)
+		a := m.addr(r[1])
+		x, y := m.iface(g, t, m.mem[a:a+uint32(t.Size)])
+		r[2], r[3] = x, y
+	})
+	// alloc(t, n int) unsafe.Pointer
+	plain("reflect.alloc", func(m *Machine, g *goroutine, r []uint64) {
+		t, n := m.p.TypeByID(r[0]), int64(r[1])
+		if n > maxLen {
+			m.refuse(g, "makes a slice of more than 67 million elements by package reflect")
+			return
+		}
+		r[2] = m.newObject(g, plainObj, t, int(n)*t.Size)
+	})
+	// assign(dt int, dp unsafe.Pointer, st int, sp unsafe.Pointer)
+	plain("reflect.assign", func(m *Machine, g *goroutine, r []uint64) {
+		dt, st := m.p.TypeByID(r[0]), m.p.TypeByID(r[2])
+		m.readAny(g, r[3], st.Size)
+		m.writeAny(g, r[1], dt.Size)
+		a := m.addr(r[3])
+		v := slices.Clone(m.mem[a : a+uint32(st.Size)])
+		if dt.Kind == compile.Interface && st.Kind != compile.Interface {
+			x, y := m.iface(g, st, v)
+			v = []uint64{x, y}
+		}
+		m.storeValue(r[1], dt, v)
+	})
+	// clearWords(t int, p unsafe.Pointer)
+	plain("reflect.clearWords", func(m *Machine, g *goroutine, r []uint64) {
+		t := m.p.TypeByID(r[0])
+		m.writeAny(g, r[1], t.Size)
+		m.storeValue(r[1], t, make([]uint64, t.Size))
+	})
+	// isZero(t int, p unsafe.Pointer) bool
+	plain("reflect.isZero", func(m *Machine, g *goroutine, r []uint64) {
+		t := m.p.TypeByID(r[0])
+		m.readAny(g, r[1], t.Size)
+		a := m.addr(r[1])
+		r[2] = flag(!slices.ContainsFunc(m.mem[a:a+uint32(t.Size)], func(w uint64) bool { return w != 0 }))
+	})
+	plain("reflect.shift", func(m *Machine, g *goroutine, r []uint64) { r[2] = r[0] + r[1] })
+	plain("reflect.makeMap", func(m *Machine, g *goroutine, r []uint64) { r[1] = m.newMap(g, m.p.TypeByID(r[0])) })
+	plain("reflect.makeChan", func(m *Machine, g *goroutine, r []uint64) {
+		r[2] = m.newChan(g, m.p.TypeByID(r[0]).Elem, int(r[1]))
+	})
+	key := func(m *Machine, t *compile.Type, p uint64) []uint64 {
+		a := m.addr(p)
+		return slices.Clone(m.mem[a : a+uint32(t.Key.Size)])
+	}
+	unhashable := func(m *Machine, g *goroutine, bad *compile.Type) bool {
+		if bad != nil {
+			m.leave(g)
+			m.throw(g, "hash of unhashable type "+bad.String())
+		}
+		return bad != nil
+	}
+	// mapGet(t int, mp, key unsafe.Pointer) unsafe.Pointer: a copy of the element
+	plain("reflect.mapGet", func(m *Machine, g *goroutine, r []uint64) {
+		t := m.p.TypeByID(r[0])
+		r[3] = 0
+		if r[1] == 0 {
+			return
+		}
+		m.readAny(g, r[1], 1)
+		at, bad := m.find(r[1], key(m, t, r[2]))
+		if unhashable(m, g, bad) || at < 0 {
+			return
+		}
+		p := m.newObject(g, plainObj, t.Elem, t.Elem.Size)
+		copy(m.mem[m.addr(p):], m.mem[at+1+t.Key.Size:at+1+t.Key.Size+t.Elem.Size])
+		r[3] = p
+	})
+	// mapSet(t int, mp, key, elem unsafe.Pointer)
+	plain("reflect.mapSet", func(m *Machine, g *goroutine, r []uint64) {
+		t := m.p.TypeByID(r[0])
+		m.writeAny(g, r[1], 1)
+		m.readAny(g, r[3], t.Elem.Size)
+		a := m.addr(r[3])
+		unhashable(m, g, m.mapSet(g, r[1], key(m, t, r[2]), slices.Clone(m.mem[a:a+uint32(t.Elem.Size)])))
+	})
+	plain("reflect.mapDelete", func(m *Machine, g *goroutine, r []uint64) {
+		t := m.p.TypeByID(r[0])
+		m.writeAny(g, r[1], 1)
+		unhashable(m, g, m.mapDelete(r[1], key(m, t, r[2])))
+	})
+	plain("reflect.mapClear", func(m *Machine, g *goroutine, r []uint64) {
+		m.writeAny(g, r[1], 1)
+		m.mapClear(r[1])
+	})
+	// mapKeys(t int, mp unsafe.Pointer) (keys unsafe.Pointer, n int): a copy
+	plain("reflect.mapKeys", func(m *Machine, g *goroutine, r []uint64) {
+		t := m.p.TypeByID(r[0])
+		m.readAny(g, r[1], 1)
+		n := m.mem[m.addr(r[1])+mapLen]
+		if n > 1 && !m.sys.ranged.Load() {
+			m.sys.ranged.Store(true)
+		}
+		p := m.newObject(g, plainObj, t.Key, int(n)*t.Key.Size)
+		to := int(m.addr(p))
+		m.eachEntry(r[1], func(e []uint64) {
+			copy(m.mem[to:], e[1:1+t.Key.Size])
+			to += t.Key.Size
+		})
+		r[2], r[3] = p, n
+	})
+	// equal(t int, p, q unsafe.Pointer) bool
+	plain("reflect.equal", func(m *Machine, g *goroutine, r []uint64) {
+		t := m.p.TypeByID(r[0])
+		m.readAny(g, r[1], t.Size)
+		m.readAny(g, r[2], t.Size)
+		eq, bad := m.equal(t, m.mem[m.addr(r[1]):], m.mem[m.addr(r[2]):])
+		r[3] = flag(eq && bad == nil)
+	})
+	// methodFunc(t int, name string) unsafe.Pointer: where the function stands
+	plain("reflect.methodFunc", func(m *Machine, g *goroutine, r []uint64) {
+		fn := m.p.MethodNamed(m.p.TypeByID(r[0]), m.text(r[1]))
+		p := m.newObject(g, plainObj, m.p.TypeOf(fn.SSA.Signature), 1)
+		m.mem[m.addr(p)] = compile.StaticFunc | uint64(fn.Index)
+		r[2] = p
+	})
+	// args gathers the words of arguments, which stand where a slice of pointers says.
+	args := func(m *Machine, g *goroutine, ft *compile.Type, s []uint64) (words []uint64, ok bool) {
+		n := 0
+		for i := range sig(ft).Results().Len() {
+			n += m.p.TypeOf(sig(ft).Results().At(i).Type()).Size
+		}
+		if n > maxResults {
+			m.refuse(g, "calls a function with large results by package reflect")
+			return nil, false
+		}
+		for i := range int(s[1]) {
+			t := m.p.TypeOf(sig(ft).Params().At(i).Type())
+			a := m.addr(m.mem[int(m.addr(s[0]))+i])
+			words = append(words, m.mem[a:a+uint32(t.Size)]...)
+		}
+		return words, true
+	}
+	// call(ft int, fn unsafe.Pointer, args []unsafe.Pointer) [48]uintptr
+	plain("reflect.call", func(m *Machine, g *goroutine, r []uint64) {
+		m.readAny(g, r[1], 1)
+		w := m.mem[m.addr(r[1])]
+		if words, ok := args(m, g, m.p.TypeByID(r[0]), r[2:]); ok {
+			m.callFunc(g, w, words, 5)
+		}
+	})
+	// callMethod(ft, t int, p unsafe.Pointer, name string, args []unsafe.Pointer) [48]uintptr
+	plain("reflect.callMethod", func(m *Machine, g *goroutine, r []uint64) {
+		t := m.p.TypeByID(r[1])
+		m.readAny(g, r[2], t.Size)
+		a := m.addr(r[2])
+		recv := m.mem[a : a+uint32(t.Size)]
+		if t.Kind == compile.Interface {
+			w := recv[1]
+			t = m.p.TypeByID(recv[0])
+			recv = m.unboxed(t, &w)
+		}
+		recv = slices.Clone(recv[:t.Size])
+		fn := m.p.MethodNamed(t, m.text(r[3]))
+		if words, ok := args(m, g, m.p.TypeByID(r[0]), r[4:]); ok {
+			m.callFunc(g, compile.StaticFunc|uint64(fn.Index), append(recv, words...), 7)
+		}
+	})
+	// results(ft int, r [48]uintptr) unsafe.Pointer: what a call has returned
+	plain("reflect.results", func(m *Machine, g *goroutine, r []uint64) {
+		t := m.p.TypeOf(sig(m.p.TypeByID(r[0])).Results())
+		p := m.newObject(g, plainObj, t, t.Size)
+		copy(m.mem[m.addr(p):], r[1:1+t.Size])
+		r[1+maxResults] = p
+	})
+	// address(t int, p unsafe.Pointer) uintptr: a number for what a reference refers to
+	plain("reflect.address", func(m *Machine, g *goroutine, r []uint64) {
+		m.readAny(g, r[1], 1)
+		r[2] = m.address(m.mem[m.addr(r[1])])
+	})
+	// convertBasic(t int, p unsafe.Pointer, to int) unsafe.Pointer
+	plain("reflect.convertBasic", func(m *Machine, g *goroutine, r []uint64) {
+		from, to := m.p.TypeByID(r[0]), m.p.TypeByID(r[2])
+		m.readAny(g, r[1], from.Size)
+		a := m.addr(r[1])
+		v := slices.Clone(m.mem[a : a+uint32(from.Size)])
+		out := make([]uint64, to.Size)
+		switch number := func(k compile.Kind) bool {
+			return k.Integer() || k.Float() || k == compile.Complex64 || k == compile.Complex128
+		}; {
+		case number(from.Kind) && number(to.Kind):
+			convert(from.Kind, to.Kind, v, out)
+		case to.Kind == compile.String && from.Kind != compile.String:
+			out[0] = m.toString(g, from, v)
+		case from.Kind == compile.String && to.Kind == compile.Slice:
+			m.fromString(g, to, m.text(v[0]), out)
+		default: // the same layout
+			copy(out, v)
+		}
+		p := m.newObject(g, plainObj, to, to.Size)
+		copy(m.mem[m.addr(p):], out)
+		r[3] = p
+	})
+}
+
+// leave takes a native function's own frame away, so that its caller panics.
+func (m *Machine) leave(g *goroutine) {
+	g.frames = g.frames[:len(g.frames)-1]
+	m.saveFrame(g)
+}
+
+// typeName returns a defined type's name, empty if the type has none.
+func typeName(t *compile.Type) string {
+	switch x := t.T.(type) {
+	case *types.Basic:
+		if x.Kind() == types.UnsafePointer {
+			return "Pointer"
+		}
+		return typeString(t)
+	case *types.Named:
+		s := typeString(t)
+		if x.Obj().Pkg() != nil {
+			s = s[len(x.Obj().Pkg().Name())+1:]
+		}
+		return s
+	}
+	return ""
+}
