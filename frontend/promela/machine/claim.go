@@ -15,6 +15,10 @@ import (
 // comes then is not what the claim describes. Where no process can move, the claim goes on
 // alone (the execution stutters); that is a thread of its own, the last one.
 //
+// A claim may also change variables of the model and start processes, although SPIN warns of
+// it: then what a process can do is asked after the claim's move, and differs from one move
+// to another.
+//
 // An execution is one that must not be if the claim comes to its end, or if it, or
 // a process, is at an accept label again and again; [System.Accepting] is the
 // proposition for that.
@@ -45,19 +49,28 @@ func NonProgress(p *program.Program) *program.Proc {
 
 // claimMove is a move of the claim in the live state: several edges if they are atomic.
 type claimMove struct {
-	to     int32
-	viol   *system.Violation
-	failed int
+	to      int32
+	viol    *system.Violation
+	failed  int
+	changes []undo // the words that it changes, with their new values
 }
 
-// claimMoves finds the moves of the claim. They change nothing but where it is.
+// alone returns the number of the thread that is the claim without a process.
+func (m *Machine) alone() int {
+	if m.sys.claimRuns {
+		return program.MaxProcesses // the others are taken when it starts processes
+	}
+	return m.n
+}
+
+// claimMoves finds the moves of the claim, and leaves the live state as it is.
 func (m *Machine) claimMoves() []claimMove {
 	at := int32(m.words[0] >> claimShift & 0xffff)
 	t, fb, proc, opts, edge := m.t, m.fb, m.proc, m.opts, m.at
 	viol, fatal, failed := m.viol, m.fatal, m.failed
 	m.proc, m.t, m.opts = m.sys.claim, 0, nil
 	m.moves = m.moves[:0]
-	m.claimFrom(at, nil, 0, 0)
+	m.claimFrom(at, nil, 0, 0, m.Mark())
 	m.t, m.fb, m.proc, m.opts, m.at = t, fb, proc, opts, edge
 	m.viol, m.fatal, m.failed = viol, fatal, failed
 	return m.moves
@@ -66,18 +79,22 @@ func (m *Machine) claimMoves() []claimMove {
 // claimDepth bounds the steps of a claim in one atomic.
 const claimDepth = 1000
 
-func (m *Machine) claimFrom(at int32, viol *system.Violation, failed, depth int) {
+// claimFrom appends the moves that go on at a state of the claim; begin is where they began
+// in the undo log.
+func (m *Machine) claimFrom(at int32, viol *system.Violation, failed, depth int, begin system.Mark) {
 	s := &m.proc.states[at]
 	if depth > claimDepth {
 		m.at = nil
 		m.viol = nil
 		m.fail(system.Runtime, s.src.Pos, true, "this atomic sequence of the claim does not end")
-		m.moves = append(m.moves, claimMove{at, m.viol, 1})
+		m.moves = append(m.moves, claimMove{at, m.viol, 1, nil})
 		return
 	}
 	m.opts = m.opts[:0]
 	m.collectEdges(s)
+	before := m.Mark()
 	for _, o := range append([]option(nil), m.opts...) {
+		m.Rewind(before)
 		m.viol, m.failed = nil, 0
 		m.run(o.e)
 		v, n := viol, failed+m.failed
@@ -85,7 +102,7 @@ func (m *Machine) claimFrom(at int32, viol *system.Violation, failed, depth int)
 			v = m.viol
 		}
 		if o.e.atomic {
-			m.claimFrom(o.e.to, v, n, depth+1)
+			m.claimFrom(o.e.to, v, n, depth+1, begin)
 			continue
 		}
 		if to := &m.proc.states[o.e.to]; to.final || to.end {
@@ -97,7 +114,36 @@ func (m *Machine) claimFrom(at int32, viol *system.Violation, failed, depth int)
 				v.Object = m.proc.Name
 			}
 		}
-		m.moves = append(m.moves, claimMove{o.e.to, v, n})
+		m.moves = append(m.moves, claimMove{o.e.to, v, n, m.since(begin)})
+	}
+	m.Rewind(before)
+}
+
+// since returns what was changed since a mark, with the new values.
+func (m *Machine) since(begin system.Mark) []undo {
+	var out []undo
+	for _, u := range m.log[begin:] {
+		if u.word >= 0 {
+			u.old = m.words[u.word]
+		}
+		out = append(out, u)
+	}
+	return out
+}
+
+// change makes changes again that since returned.
+func (m *Machine) change(list []undo) {
+	created := false
+	for _, u := range list {
+		if u.word < 0 {
+			m.log = append(m.log, u)
+			created = true
+			continue
+		}
+		m.set(u.word, u.old)
+	}
+	if created {
+		m.rebuild()
 	}
 }
 
@@ -105,11 +151,14 @@ func (m *Machine) claimFrom(at int32, viol *system.Violation, failed, depth int)
 // process's times the claim's moves, plus that of the claim's.
 func (m *Machine) stepClaim(t int, alt uint64) system.Outcome {
 	blocked := system.Outcome{Kind: system.Blocked, AtEnd: true}
-	if t > m.n {
+	if t > m.alone() {
 		return system.Outcome{Kind: system.Ended}
 	}
 	m.acc, m.told = m.acc[:0], m.told[:0]
 	m.viol, m.fatal, m.failed = nil, false, 0
+	if m.sys.claimChanges {
+		return m.stepChanging(t, alt)
+	}
 	if t == m.n {
 		if !m.stuck() {
 			return blocked
@@ -144,6 +193,67 @@ func (m *Machine) stepClaim(t int, alt uint64) system.Outcome {
 		out.Next = flag | alt + 1
 	case out.Next != 0:
 		out.Next = out.Next&deep | out.Next&^deep*c
+	}
+	return out
+}
+
+// stepChanging is stepClaim if the claim changes more than where it is. What a process can
+// do depends on the claim's move, so the alternatives of one move are counted before those
+// of the next.
+func (m *Machine) stepChanging(t int, alt uint64) system.Outcome {
+	m.stutter = m.sys.nonProgress && t == m.alone() && m.stuck()
+	moves := append([]claimMove(nil), m.claimMoves()...)
+	m.stutter = false
+	c := uint64(len(moves))
+	if c == 0 {
+		return system.Outcome{Kind: system.Blocked, AtEnd: true}
+	}
+	mark := m.Mark()
+	try := func(k, alt uint64) (out system.Outcome) {
+		m.Rewind(mark)
+		m.change(moves[k].changes)
+		switch {
+		case t != m.alone():
+			out = m.stepProcess(t, alt)
+		case m.stuck():
+			out.Kind = system.Moved
+			m.viol, m.fatal, m.failed = nil, false, 0
+		default:
+			out.Kind = system.Blocked
+		}
+		return out
+	}
+	flag := alt & deep
+	alt &^= deep
+	k := alt % c
+	of := alt / c
+	out := try(k, flag|of)
+	for k+1 < c && alt == 0 && out.Kind != system.Moved {
+		k++
+		out = try(k, 0)
+	}
+	if out.Kind != system.Moved {
+		m.Rewind(mark)
+		return system.Outcome{Kind: system.Blocked, AtEnd: true}
+	}
+	next := out.Next
+	if next != 0 {
+		next = next&deep | next&^deep*c + k
+	} else if k+1 < c {
+		later := k + 1
+		for later < c && try(later, 0).Kind != system.Moved {
+			later++
+		}
+		if later < c {
+			next = later
+		}
+		out = try(k, flag|of)
+	}
+	out.Next = next
+	m.setBits(0, claimShift, 16, uint64(moves[k].to))
+	m.failed += moves[k].failed
+	if out.Violation == nil {
+		out.Violation = moves[k].viol
 	}
 	return out
 }
@@ -191,30 +301,24 @@ func (m *Machine) accepting() bool {
 func (s *System) addClaim(c *coder, claim *program.Proc) error {
 	if len(claim.Syms) > 0 {
 		v := claim.Syms[0]
-		return syntax.Errors{{Pos: v.Name.Pos, Len: len(v.Name.Text), Text: fmt.Sprintf("the claim %s declares a variable; a claim can only look at those of the model", claim.Name)}}
+		return syntax.Errors{{Pos: v.Name.Pos, Len: len(v.Name.Text), Text: fmt.Sprintf("the claim %s declares a variable, which SPIN refuses; declare it outside of the claim", claim.Name)}}
 	}
 	for _, st := range claim.States {
 		for _, e := range st.Edges {
 			switch e.Kind {
-			case program.Skip, program.Cond, program.Else, program.Assert, program.Print, program.DStep:
-				if e.X != nil && program.Runs(e.X) > 0 {
-					return claimError(claim, e, "starts a process")
-				}
 			case program.Send, program.Recv:
-				return claimError(claim, e, "sends or receives a message")
-			default:
-				return claimError(claim, e, "changes a variable")
+				return syntax.Errors{{Pos: e.Pos, Len: max(1, len(e.Text)), Text: fmt.Sprintf("the claim %s sends or receives a message here, which SPIN refuses; it can ask for one, as in q?[x]", claim.Name)}}
+			case program.Assign, program.SetPrio:
+				s.claimChanges = true
 			}
+			eachExpr(e, func(x program.Expr) { s.claimRuns = s.claimRuns || program.Runs(x) > 0 })
 		}
 	}
+	s.claimChanges = s.claimChanges || s.claimRuns
 	s.nonProgress = s.prog.UsesNonProgress || claim.Name == "np_"
 	s.claim = &proctype{Proc: claim, states: make([]state, len(claim.States))}
 	s.claim.lay = layOut(&claim.Region, processBit)
 	s.claims = 1
 	c.compile(s.claim)
 	return nil
-}
-
-func claimError(claim *program.Proc, e *program.Edge, what string) error {
-	return syntax.Errors{{Pos: e.Pos, Len: max(1, len(e.Text)), Text: fmt.Sprintf("the claim %s %s here; a claim can only look at the model", claim.Name, what)}}
 }

@@ -152,7 +152,7 @@ func (c *coder) chanExpr(x program.Expr) eval {
 // initialised.
 func stored(p *program.Program) map[*program.Sym]bool {
 	out := map[*program.Sym]bool{}
-	for _, pr := range p.Procs {
+	for _, pr := range slices.Concat(p.Procs, p.Claims) {
 		for _, s := range pr.States {
 			for _, e := range s.Edges {
 				if e.Place != nil {

@@ -13,6 +13,7 @@ import (
 	"cpor/frontend/model/source"
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
+	"cpor/system"
 )
 
 // spinCycles runs SPIN's verifier for cycles; ok is false if it did not finish.
@@ -48,6 +49,38 @@ func spinCycles(t *testing.T, dir, text string, np, fair bool) (stored, errors i
 	stored, _ = strconv.Atoi(s[1])
 	errors, _ = strconv.Atoi(n[1])
 	return stored, errors, true
+}
+
+// standsStill tells whether there is a state in which the claim goes on alone. SPIN's verifier
+// does not store where it comes to with its first move then.
+func standsStill(s *System) bool {
+	m := s.newMachine()
+	seen := map[string]bool{}
+	for work := []system.State{s.initial[0]}; len(work) > 0; {
+		st := work[len(work)-1]
+		work = work[:len(work)-1]
+		if k := fmt.Sprint(st); seen[k] {
+			continue
+		} else {
+			seen[k] = true
+		}
+		m.Load(st)
+		mark := m.Mark()
+		for t := range m.NumThreads() {
+			for alt, more := uint64(0), true; more; {
+				out := m.Step(t, alt)
+				if out.Kind == system.Moved {
+					work = append(work, m.Encode(nil))
+				}
+				m.Rewind(mark)
+				if out.Kind == system.Moved && t == m.alone() {
+					return true
+				}
+				alt, more = out.Next, out.Next != 0
+			}
+		}
+	}
+	return false
 }
 
 // TestSpinCycles compares verdicts on never claims, acceptance and non-progress cycles,
@@ -99,9 +132,20 @@ func TestSpinCycles(t *testing.T) {
 			t.Errorf("seed %d: %v\n%s", seed, err, text)
 			continue
 		}
+		if s.claimChanges && p.UsesTimeout {
+			// Whether timeout is true depends on the move of the claim; SPIN's verifier asks
+			// it for all moves together.
+			left["a claim that changes, and timeout"]++
+			continue
+		}
 		stored, errors, ok := spinCycles(t, dir, text, kind == "progress", fair)
 		if !ok {
 			left["SPIN does not finish"]++
+			continue
+		}
+		got, ends := cycles(t, s, fair)
+		if fair && ends && errors == 0 {
+			left["the end of an execution, which SPIN misses with fairness"]++
 			continue
 		}
 		name := kind
@@ -112,12 +156,11 @@ func TestSpinCycles(t *testing.T) {
 		if errors > 0 {
 			wrong[name]++
 		}
-		got := cycles(t, s, fair)
 		if got != (errors > 0) {
 			t.Errorf("seed %d: %s: an error: %v, SPIN %d", seed, name, got, errors)
 			keep(seed, text)
 			bad++
-		} else if !got && !fair && !p.UsesLast {
+		} else if !got && !fair && !p.UsesLast && !(s.claimChanges && standsStill(s)) {
 			states++
 			if c := count(s); c.stored != stored {
 				t.Errorf("seed %d: %s: %d states, SPIN %d", seed, name, c.stored, stored)

@@ -265,7 +265,7 @@ func (m *Machine) Track(on bool) { m.track = on }
 // NumThreads implements system.Machine.
 func (m *Machine) NumThreads() int {
 	if m.sys.claim != nil {
-		return m.n + 1 // the claim's own steps
+		return m.alone() + 1 // the claim's own steps
 	}
 	return m.n
 }

@@ -14,7 +14,7 @@ import (
 // ThreadName implements system.Machine: the process type and the process number,
 // as a remote reference names it.
 func (m *Machine) ThreadName(t int) string {
-	if t == m.n && m.sys.claim != nil {
+	if m.sys.claim != nil && t == m.alone() {
 		return "claim " + m.sys.claim.Name
 	}
 	if t >= m.n {

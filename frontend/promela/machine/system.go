@@ -99,7 +99,9 @@ type System struct {
 	places  int32 // control states of all process types
 
 	claim *proctype // nil if there is none
-	trace *events   // nil if there is none
+	// What the claim does beside looking: it changes the state, it starts processes.
+	claimChanges, claimRuns bool
+	trace                   *events // nil if there is none
 	// onlyClaim: accept labels of processes mean nothing.
 	onlyClaim   bool
 	nonProgress bool                  // the claim asks for np_

@@ -89,7 +89,7 @@ func (r *resolver) process(p *Proc) {
 	b.element() // the end
 	if p.Decl.Provided != nil {
 		r.p.UsesProvided = true
-		p.Provided = r.expr(p.Decl.Provided)
+		p.Provided = r.full(p.Decl.Provided)
 	}
 	if p.Decl.Priority != nil {
 		r.p.UsesPriority = true
@@ -327,23 +327,23 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 	case *syntax.Else:
 		return b.simple(&Edge{Kind: Else, Stmt: s, Text: "else"}, next, c)
 	case *syntax.ExprStmt:
-		x := b.expr(s.X)
+		x := b.full(s.X)
 		b.starts(x, s.X.At())
 		return b.simple(&Edge{Kind: Cond, Stmt: s, X: x}, next, c)
 	case *syntax.Assign:
 		if s.Ref.Name == "_" && s.Ref.Index == nil && s.Ref.Field == nil {
 			// The variable that nobody can read: the value is only computed.
-			return b.simple(&Edge{Kind: Print, Stmt: s, Args: []Expr{b.expr(s.X)}}, next, c)
+			return b.simple(&Edge{Kind: Print, Stmt: s, Args: []Expr{b.full(s.X)}}, next, c)
 		}
 		pl := b.scalar(s.Ref)
-		x := b.expr(s.X)
+		x := b.full(s.X)
 		if pl == nil {
 			return next
 		}
 		b.selfIndexed(pl)
 		return b.simple(&Edge{Kind: Assign, Stmt: s, Place: pl, X: x}, next, c)
 	case *syntax.Assert:
-		return b.simple(&Edge{Kind: Assert, Stmt: s, X: b.expr(s.X)}, next, c)
+		return b.simple(&Edge{Kind: Assert, Stmt: s, X: b.full(s.X)}, next, c)
 	case *syntax.Print:
 		e := &Edge{Kind: Print, Stmt: s, Format: s.Format}
 		for _, x := range s.Args {

@@ -43,7 +43,10 @@ func predicate(f *syntax.Formula) syntax.Expr {
 
 func (r *resolver) formula(f *syntax.Formula) ltl.Formula {
 	if x := predicate(f); x != nil {
-		return r.prop(f.Text, r.expr(x))
+		r.polls = anywhere
+		y := r.expr(x)
+		r.polls = nowhere
+		return r.prop(f.Text, y)
 	}
 	x := r.formula(f.X)
 	switch f.Op {

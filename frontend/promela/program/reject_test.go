@@ -86,6 +86,17 @@ func TestRejected(t *testing.T) {
 		{"init { d_step { do :: goto L; L: goto M; M: goto L od } }", "1:8: this jumps in circles"},
 		{"init { d_step { do :: x = 1 - x od } }", "1:23: undeclared variable: x"},
 		{"init { L: goto L }", "this goto goes round in circles"},
+		{"chan q = [1] of { byte }; init { byte x; x = full(q) + 1 }", "1:46: full cannot be a part of this expression, as in SPIN, only a condition or a side of && and ||; its negation is nfull(q)"},
+		{"chan q = [1] of { byte }; init { !empty(q) }", "its negation is nempty(q)"},
+		{"chan q = [1] of { byte }; init { byte x; !(x && full(q)) }", "full cannot be a part"},
+		{"chan q = [1] of { byte }; init { q!empty(q) }", "empty cannot be a part"},
+		{"chan q = [1] of { byte }; init { byte x; x = (full(q) -> 1 : 2) }", "full cannot be a part"},
+		{"init { byte a; a = !!a }", "1:20: !! is a sorted send; a double negation is written ! !"},
+		{"init { byte x = 1, y = x; skip }", "1:24: x is declared in the same declaration, and known only behind it"},
+		{"byte x = 1, y = x; init { skip }", "1:17: x is declared in the same declaration"},
+		{"chan a = [1] of { byte }, b = [1] of { byte }; init { skip }", "1:25: nothing can follow the { ... } of a in its declaration"},
+		{"byte a[2] = { 1, 2 }, b; init { skip }", "nothing can follow the { ... } of a"},
+		{"init { np_ }", "1:8: np_ can be asked only in a never claim"},
 		{"init { c_code { x = 1; } }", "1:8: c_code: C code in a model is not supported"},
 		{"init { c_expr { 1 } }", "1:8: c_expr: C code"},
 		{"\nc_decl { int x; } init { skip }", "2:1: c_decl: C code"},
@@ -103,6 +114,26 @@ func TestRejected(t *testing.T) {
 			t.Errorf("%s: %v, want %s", c.text, err, c.want)
 		case !strings.Contains(err.Error(), "^") && c.want != "nothing runs":
 			t.Errorf("%s: no caret: %v", c.text, err)
+		}
+	}
+}
+
+// TestTaken holds what looks like something that is refused.
+func TestTaken(t *testing.T) {
+	for _, text := range []string{
+		"chan q = [1] of { byte }; init { byte x; x = full(q); x && full(q); full(q) || x == 1; (((full(q)))); assert(full(q) && (x || nfull(q))) }",
+		"chan q = [1] of { byte }; active proctype A() provided (full(q)) { skip }",
+		"chan q = [1] of { byte }; init { q!1 } ltl p { [] !full(q) }",
+		"byte x; init { x = ! !x; x = - -x; x = !(!x) }",
+		"byte x, y = 2; init { byte b = x, c = x; chan e, f = [1] of { byte }; skip }",
+		"byte x; init { x = 1 } never { do :: np_ :: x = 2 od }",
+	} {
+		m, err := syntax.Parse(source.New("m.pml", text), nil)
+		if err == nil {
+			_, err = Resolve(m)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

@@ -37,6 +37,7 @@ type resolver struct {
 	proc    *Proc
 	scopes  []map[string]*Sym
 	inDStep int
+	polls   polling  // where the expression stands that is resolved next
 	late    []func() // what waits until all processes are resolved
 	remote  []func() // remote references, resolved when all automata are there
 }
@@ -335,11 +336,28 @@ func (r *resolver) declare(reg *Region, d *syntax.VarDecl, v *syntax.Var, first 
 		}
 	case v.Init != nil:
 		s.Init = r.expr(v.Init)
+		r.early(d, v, s.Init)
 		if t.IsStruct() {
 			r.fail(v.Init.At(), 1, "a structure has no initialiser")
 		}
 	}
 	return s
+}
+
+// early refuses that v is initialised with a variable of the same declaration, which SPIN
+// does not know before the declaration has ended.
+func (r *resolver) early(d *syntax.VarDecl, v *syntax.Var, x Expr) {
+	Each(x, func(x Expr) {
+		l, ok := x.(*Load)
+		for _, w := range d.Vars {
+			if w == v || !ok {
+				return
+			}
+			if w.Name.Pos == l.Place.Sym.Name.Pos {
+				r.fail(l.Place.Pos, len(w.Name.Text), "%s is declared in the same declaration, and known only behind it; make two declarations of this one", w.Name.Text)
+			}
+		}
+	})
 }
 
 // addChannel makes a channel of a region like c, and returns its number.
@@ -588,8 +606,32 @@ func (r *resolver) scalar(ref *syntax.Ref) *Place {
 	return pl
 }
 
+// polling tells where empty, full and their negations can stand: in SPIN's grammar they are a
+// condition, a part of one that is made with && and ||, or what is assigned, and no part of
+// any other expression.
+type polling uint8
+
+const (
+	nowhere  polling = iota
+	here             // as the expression, or a side of its && and ||
+	anywhere         // in an ltl formula
+)
+
+// full resolves an expression that may be empty(q) and its like, or such joined.
+func (r *resolver) full(x syntax.Expr) Expr {
+	r.polls = max(r.polls, here)
+	return r.expr(x)
+}
+
+// negated has what to write for the negation of a question about a channel.
+var negated = map[string]string{"empty": "nempty", "nempty": "empty", "full": "nfull", "nfull": "full"}
+
 // expr resolves an expression, and folds constants.
 func (r *resolver) expr(x syntax.Expr) Expr {
+	polls := r.polls
+	if polls == here {
+		r.polls = nowhere
+	}
 	switch x := x.(type) {
 	case *syntax.Const:
 		return &Const{x.Value}
@@ -608,7 +650,14 @@ func (r *resolver) expr(x syntax.Expr) Expr {
 		}
 		return &Unary{x.Op, y}
 	case *syntax.Binary:
-		a, b := r.expr(x.X), r.expr(x.Y)
+		joins := x.Op == "&&" || x.Op == "||"
+		side := func(y syntax.Expr) Expr {
+			if joins && polls == here {
+				return r.full(y)
+			}
+			return r.expr(y)
+		}
+		a, b := side(x.X), side(x.Y)
 		if c, ok := a.(*Const); ok {
 			if d, ok := b.(*Const); ok {
 				if v, ok := EvalBinary(x.Op, c.Value, d.Value); ok {
@@ -648,6 +697,9 @@ func (r *resolver) expr(x syntax.Expr) Expr {
 		}
 		return y
 	case *syntax.ChanOp:
+		if x.Op != "len" && polls == nowhere {
+			r.fail(x.Pos, len(x.Op), "%s cannot be a part of this expression, as in SPIN, only a condition or a side of && and ||; its negation is %s(%s)", x.Op, negated[x.Op], x.Ch.Name)
+		}
 		return &ChanOp{x.Op, r.chanExpr(x.Ch), x.Pos}
 	case *syntax.Poll:
 		return &Poll{r.chanExpr(x.Ch), r.recvArgs(x.Args, true), x.Random, x.Pos}
@@ -669,6 +721,9 @@ func (r *resolver) expr(x syntax.Expr) Expr {
 			r.p.UsesTimeout = true
 		case "np_":
 			r.p.UsesNonProgress = true
+			if r.proc != nil && !r.proc.Decl.Never {
+				r.fail(x.Pos, 3, "np_ can be asked only in a never claim")
+			}
 		}
 		return &Special{x.Name}
 	case *syntax.Remote:

@@ -90,6 +90,7 @@ type Proctype struct {
 	Pos           Pos
 	Name          Name
 	Init          bool
+	Never         bool // a never claim
 	Active        Expr // the number of active instances; nil if it is not active
 	Deterministic bool // D_proctype: a choice between enabled steps is an error
 	Params        []*VarDecl

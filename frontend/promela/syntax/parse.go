@@ -229,7 +229,7 @@ func (p *parser) unit() (ok bool) {
 		p.model.Decls = append(p.model.Decls, x)
 	case "never":
 		p.i++
-		x := &Proctype{Pos: t.Pos, Name: Name{t.Pos, fmt.Sprintf("never_%d", len(p.model.Nevers))}}
+		x := &Proctype{Pos: t.Pos, Name: Name{t.Pos, fmt.Sprintf("never_%d", len(p.model.Nevers))}, Never: true}
 		if p.tok().Kind == Ident {
 			x.Name = p.name("the claim")
 		}
@@ -516,8 +516,11 @@ func (p *parser) varDecl() *VarDecl {
 			v.Width = 8
 		}
 		d.Vars = append(d.Vars, v)
-		if !p.accept(",") {
+		if t := p.tok(); !p.accept(",") {
 			return d
+		} else if v.Chan != nil || v.List != nil {
+			// To SPIN, the closing brace ends the declaration.
+			p.errorAt(t.Pos, 1, "nothing can follow the { ... } of %s in its declaration, as in SPIN; make two declarations of this one", v.Name.Text)
 		}
 	}
 }
@@ -1075,10 +1078,8 @@ func (p *parser) unary() Expr {
 		}
 		return &Unary{t.Pos, t.Text, x}
 	}
-	if t.is("!!") { // a double negation
-		p.i++
-		x := p.unary()
-		return &Unary{t.Pos, "!", &Unary{t.Pos, "!", x}}
+	if t.is("!!") {
+		p.fail(t, "!! is a sorted send; a double negation is written ! !")
 	}
 	return p.primary()
 }
