@@ -246,20 +246,40 @@ func (l *lockstep) interleavings() float64 {
 // as further invariants, so that the walker can evaluate them; they get no
 // observers.
 func (l *lockstep) resolve(name, text string, m *model.Model) error {
-	n := 0
+	var props []string
+	unwritten := map[int]bool{} // cannot be written as invariants
 	if m != nil {
 		t, _ := system.As[system.Temporal](m.System().NewMachine())
 		for i := range t.NumProps() {
-			text += fmt.Sprintf("\ninvariant prop_%d { %s }", i, t.PropName(i))
+			props = append(props, t.PropName(i))
 		}
-		n = t.NumProps()
 	}
-	r, err := resolve.Check(source.New(name, text), resolve.Options{})
+	check := func(props ...string) (*resolve.Program, error) {
+		text := text
+		for i, p := range props {
+			text += fmt.Sprintf("\ninvariant prop_%d { %s }", i, p)
+		}
+		return resolve.Check(source.New(name, text), resolve.Options{})
+	}
+	r, err := check(props...)
+	if _, plain := check(); err != nil && plain == nil {
+		// A number in the place of a quantifier's variable: what fails for it when
+		// it is evaluated is refused where it is written.
+		for i, p := range props {
+			if _, err := check(p); err != nil {
+				props[i], unwritten[i] = "true", true
+			}
+		}
+		r, err = check(props...)
+	}
 	if err != nil {
 		return err
 	}
-	k := len(r.Invariants) - n
+	k := len(r.Invariants) - len(props)
 	l.props, r.Invariants = r.Invariants[k:], r.Invariants[:k]
+	for i := range unwritten {
+		l.props[i] = nil
+	}
 	l.named = map[string]string{}
 	for _, c := range r.Consts {
 		l.named[c.Name] = fmt.Sprint(c.Value)
@@ -340,6 +360,9 @@ func (l *lockstep) compare(p pair) {
 	}
 	temporal, _ := system.As[system.Temporal](l.m)
 	for i, inv := range l.props {
+		if inv == nil {
+			continue
+		}
 		got, gv := temporal.Eval(i)
 		want, wv := l.walk.Holds(p.w, inv.Cond, nil)
 		if got != want || (gv == nil) != (wv == nil) {
