@@ -29,7 +29,7 @@ func TestSequential(t *testing.T) {
 	if testing.Short() {
 		n = min(n, 5)
 	}
-	const batch = 100 // what one binary holds
+	const batch = 100 // what is compiled together
 	for from := 0; from < n; from += batch {
 		sources := map[string]string{}
 		for i := from; i < min(n, from+batch); i++ {
@@ -37,27 +37,45 @@ func TestSequential(t *testing.T) {
 			sources[fmt.Sprint("seed ", seed)] = gogen.Sequential(rand.New(rand.NewPCG(seed, 2)), seed%4 == 0)
 		}
 		same(t, sources)
+		t.Logf("%d programs", min(n, from+batch))
 	}
 }
 
+// same compares programs, which are compiled together: in the machine some after each
+// other in one main package.
 func same(t *testing.T, sources map[string]string) {
-	bin, err := gotable.Build(t.TempDir(), gotable.DefaultGoVersion, sources)
+	const each = 20
+	dir := t.TempDir()
+	bin, err := gotable.Build(dir, gotable.DefaultGoVersion, sources, "-gcflags=-N -l") // which takes less time
 	if err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := Load(t.Context(), t.TempDir(), gotable.DefaultGoVersion, sources)
+	folders, err := bin.Rows(each)
 	if err != nil {
 		t.Fatal(err)
+	}
+	parts := map[string]gotable.Outcome{}
+	pkgs, err := gosrc.Load(t.Context(), folders, gosrc.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pkg := range pkgs {
+		c, err := pkg.Compile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := (&Program{Name: pkg.Path, compiled: c}).Once(10_000_000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(parts, bin.Split(out.Output))
 	}
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		want, err := bin.Run(name, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := loaded[name].Once(100_000)
-		if err != nil {
-			t.Errorf("%s: %v\n%s", name, err, sources[name])
-		} else if got != want {
+		if got := parts[name]; got != want {
 			t.Errorf("%s: %s\n%s", name, difference(got, want), sources[name])
 		}
 	}

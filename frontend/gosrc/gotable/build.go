@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 // Binary holds programs that were compiled by the real compiler, for one
 // language version.
 type Binary struct {
+	dir   string
 	path  string
 	names map[string]int
 }
@@ -28,7 +30,7 @@ var mainFunc = regexp.MustCompile(`(?m)^func main\(\)`)
 // dir. A program becomes a package of its own there, so its types print as of
 // another package; Run undoes that.
 func Build(dir, goVersion string, programs map[string]string, flags ...string) (*Binary, error) {
-	b := &Binary{path: filepath.Join(dir, "programs.exe"), names: map[string]int{}}
+	b := &Binary{dir: dir, path: filepath.Join(dir, "programs.exe"), names: map[string]int{}}
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module programs\n\ngo "+goVersion+"\n"), 0o666); err != nil {
 		return nil, err
 	}
@@ -95,6 +97,48 @@ func (b *Binary) Run(name string, limit time.Duration) (Outcome, error) {
 		}
 	}
 	return NewOutcome(out, "exit "+strconv.Itoa(exit.ExitCode())), nil
+}
+
+// rowMark is what stands before the name of a program in the output of a row.
+const rowMark = "=== "
+
+// Rows writes main packages that run some of the programs each, one after the other,
+// into folders of the directory that Build was given, and returns their patterns. They
+// are for those who compile much with each main package.
+func (b *Binary) Rows(each int) ([]string, error) {
+	names := slices.SortedFunc(maps.Keys(b.names), func(x, y string) int { return b.names[x] - b.names[y] })
+	var folders []string
+	for row := range slices.Chunk(names, each) {
+		var head, body strings.Builder
+		for _, name := range row {
+			fmt.Fprintf(&head, "import \"programs/prog%dx\"\n", b.names[name])
+			fmt.Fprintf(&body, "\trun(%q, prog%dx.Main)\n", name, b.names[name])
+		}
+		src := "package main\n\n" + head.String() + "\nfunc run(name string, f func()) {\n\tprintln(\"" + rowMark + "\" + name)\n" +
+			"\tdefer func() {\n\t\tif r := recover(); r != nil {\n\t\t\tprintln(\"panics\")\n\t\t}\n\t}()\n\tf()\n}\n\nfunc main() {\n" + body.String() + "}\n"
+		folder := fmt.Sprintf("row%d", len(folders))
+		if err := os.MkdirAll(filepath.Join(b.dir, folder), 0o777); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(filepath.Join(b.dir, folder, "main.go"), []byte(src), 0o666); err != nil {
+			return nil, err
+		}
+		folders = append(folders, "./"+folder)
+	}
+	return folders, nil
+}
+
+// Split returns what each program of a row has printed, from the row's output as it
+// stands in an [Outcome].
+func (b *Binary) Split(output string) map[string]Outcome {
+	parts := map[string]Outcome{}
+	for part := range strings.SplitSeq(" / "+output, " / "+rowMark) {
+		name, out, _ := strings.Cut(part, " / ")
+		if _, ok := b.names[name]; ok {
+			parts[name] = NewOutcome(strings.ReplaceAll(progPkg.ReplaceAllString(out, "main."), " / ", "\n"), "")
+		}
+	}
+	return parts
 }
 
 // failure finds how the run-time reported the end of a program in its output.
