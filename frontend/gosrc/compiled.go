@@ -3,6 +3,7 @@ package gosrc
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"golang.org/x/tools/go/ssa"
 
@@ -14,7 +15,15 @@ import (
 // Compiled is a package that was type-checked with all that it imports. Its
 // methods may be called from many goroutines at once.
 type Compiled struct {
-	p *compile.Program
+	inOrder  *compile.Program
+	anyOrder func() *compile.Program // with choices at loops over maps
+}
+
+func (c *Compiled) program(e Explore) *compile.Program {
+	if e.Maps {
+		return c.anyOrder()
+	}
+	return c.inOrder
 }
 
 // Compile type-checks the package, with its tests if it was loaded with them. The
@@ -24,7 +33,7 @@ func (p *Package) Compile() (*Compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Compiled{p: machine.Compile(l)}, nil
+	return &Compiled{inOrder: machine.Compile(l, false), anyOrder: sync.OnceValue(func() *compile.Program { return machine.Compile(l, true) })}, nil
 }
 
 // Program is one test, or a main package, as a system.
@@ -65,19 +74,20 @@ func (p *Program) WithoutSlow() (*Program, error) {
 
 // Test makes a system of a test function.
 func (c *Compiled) Test(name string, e Explore) (*Program, error) {
-	for _, r := range c.p.Roots {
+	p := c.program(e)
+	for _, r := range p.Roots {
 		if fn := r.Func(name); fn != nil {
 			o, err := e.options()
 			if err != nil {
 				return nil, err
 			}
 			var main *compile.Func
-			for _, r := range c.p.Roots {
+			for _, r := range p.Roots {
 				if m := r.Func("TestMain"); m != nil && isMain(m) {
-					main = c.p.FuncOf(m)
+					main = p.FuncOf(m)
 				}
 			}
-			s, err := machine.Test(c.p, c.p.FuncOf(fn), main, name, o)
+			s, err := machine.Test(p, p.FuncOf(fn), main, name, o)
 			q, err := program(s, name, err)
 			if err != nil {
 				return nil, err
@@ -96,13 +106,14 @@ func isMain(f *ssa.Function) bool {
 
 // Main makes a system of a main package.
 func (c *Compiled) Main(e Explore) (*Program, error) {
-	for _, r := range c.p.Roots {
+	p := c.program(e)
+	for _, r := range p.Roots {
 		if fn := r.Func("main"); fn != nil && r.Pkg.Name() == "main" {
 			o, err := e.options()
 			if err != nil {
 				return nil, err
 			}
-			s, err := machine.Main(c.p, c.p.FuncOf(fn), o)
+			s, err := machine.Main(p, p.FuncOf(fn), o)
 			q, err := program(s, r.Pkg.Path(), err)
 			if err != nil {
 				return nil, err
@@ -130,9 +141,6 @@ func (e Explore) options() (machine.Options, error) {
 	case "", AutoTime, AnyTime, IdleTime:
 	default:
 		return machine.Options{}, fmt.Errorf("-time %s: want auto, any or idle", e.Time)
-	}
-	if e.Maps {
-		return machine.Options{}, errors.New("-choices map is not there yet: maps are ranged over in the order of insertion")
 	}
 	chosen, err := Selection(e.Run, e.Skip)
 	if err != nil {

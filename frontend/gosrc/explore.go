@@ -30,7 +30,7 @@ type Explore struct {
 	NoRaces bool
 	// NoLeaks accepts goroutines that wait for ever after the end of the test.
 	NoLeaks bool
-	// Maps explores the order in which maps are ranged over; otherwise it is that
+	// Maps explores every order in which loops range over maps; otherwise it is that
 	// of insertion.
 	Maps bool
 	// Run and Skip choose subtests, as the flags of go test do.

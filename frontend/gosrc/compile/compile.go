@@ -221,9 +221,22 @@ func (c *compiler) valueType(v ssa.Value) *Type {
 		if b, ok := v.X.Type().Underlying().(*types.Basic); ok && b.Info()&types.IsString != 0 {
 			return c.typ(types.NewArray(types.Typ[types.Int], 2)) // refers to nothing
 		}
+		if c.anyOrder(v) { // the keys that are left, and how many these are
+			return c.typ(types.NewStruct([]*types.Var{types.NewField(token.NoPos, nil, "keys", types.Typ[types.UnsafePointer], false), types.NewField(token.NoPos, nil, "left", types.Typ[types.Int], false)}, nil))
+		}
 		return c.p.iterator
 	}
 	return c.typ(v.Type())
+}
+
+// anyOrder tells whether a loop over a map goes on with any key that is left: those of
+// programs, and of package maps.
+func (c *compiler) anyOrder(r *ssa.Range) bool {
+	if _, ok := r.X.Type().Underlying().(*types.Map); !ok || !c.p.AnyOrder {
+		return false
+	}
+	pkg := packageOf(c.ssa)
+	return !c.f.Hidden || pkg != nil && pkg.Path() == "maps"
 }
 
 // nextType returns the type of what Next returns, with the key's and the value's
@@ -490,12 +503,20 @@ func (c *compiler) instruction(i ssa.Instruction) {
 	case *ssa.MapUpdate:
 		c.emit(Instr{Op: MapSet, A: c.reg(i.Map), B: c.reg(i.Key), C: c.reg(i.Value), N: c.typeIndex(c.typ(i.Map.Type()))})
 	case *ssa.Range:
-		c.emit(Instr{Op: RangeOf, A: c.slot[i], B: c.reg(i.X), N: c.typeIndex(c.typ(i.X.Type()))})
+		op := RangeOf
+		if c.anyOrder(i) {
+			op = RangeAny
+		}
+		c.emit(Instr{Op: op, A: c.slot[i], B: c.reg(i.X), N: c.typeIndex(c.typ(i.X.Type()))})
 	case *ssa.Next:
 		if i.IsString {
 			c.emit(Instr{Op: NextStr, A: c.slot[i], B: c.reg(i.Iter)})
 		} else {
-			c.emit(Instr{Op: NextMap, A: c.slot[i], B: c.reg(i.Iter), N: c.typeIndex(c.typ(i.Iter.(*ssa.Range).X.Type()))})
+			op := NextMap
+			if c.anyOrder(i.Iter.(*ssa.Range)) {
+				op = PickMap
+			}
+			c.emit(Instr{Op: op, A: c.slot[i], B: c.reg(i.Iter), N: c.typeIndex(c.typ(i.Iter.(*ssa.Range).X.Type()))})
 		}
 	case *ssa.TypeAssert:
 		ok := int32(0)

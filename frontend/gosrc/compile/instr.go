@@ -84,6 +84,7 @@ const (
 	MapClear     // clear(r[A])
 	Clear        // clear(slice r[A..]) of type N
 	RangeOf      // r[A..] = an iterator over r[B]; N is its type
+	RangeAny     // r[A..] = an iterator over r[B] of map type N, in any order
 	NextMap      // r[A..] = ok, key, value of the iterator r[B..] over map type N
 	NextStr      // r[A..] = ok, index, rune of the iterator r[B..]
 	LenStr       // r[A] = len(r[B])
@@ -119,6 +120,7 @@ const (
 	SelectOp // r[A..] = Selects[N]
 	Close    // r[A]
 	LenChan  // r[A] = len(r[B])
+	PickMap  // r[A..] = ok, key, value of one of the keys that are left of r[B..], over map type N
 	Sync     // function N of the machine, which synchronises
 )
 

@@ -24,6 +24,8 @@ type Program struct {
 	*loader.Program
 	// Strings numbers all strings; the empty one is 0.
 	Strings system.Names[string]
+	// AnyOrder makes each step of a loop over a map a choice among the keys that are left.
+	AnyOrder bool
 	// Globals are the variables of packages; variable i is object i+1.
 	Globals []Global
 
@@ -52,10 +54,11 @@ type Global struct {
 	Missing bool // of a package that is not interpreted
 }
 
-// New prepares a program; native finds the functions that are the machine's.
-func New(l *loader.Program, native func(name string) (number int, sync, ok bool)) *Program {
+// New prepares a program; native finds the functions that are the machine's, and
+// anyOrder is [Program.AnyOrder].
+func New(l *loader.Program, anyOrder bool, native func(name string) (number int, sync, ok bool)) *Program {
 	p := &Program{
-		Program: l, native: native,
+		Program: l, native: native, AnyOrder: anyOrder,
 		globals:    map[*ssa.Global]int{},
 		funcOf:     map[*ssa.Function]*Func{},
 		implements: xsync.NewMapOf[uint64, bool](),

@@ -58,8 +58,11 @@ func loadTable(t *testing.T) ([]gotable.Program, map[string]*Program) {
 func explore(p *gotable.Program) gosrc.Explore {
 	e := gosrc.Explore{}
 	for i := 0; i+1 < len(p.Flags); i += 2 {
-		if p.Flags[i] == "-time" {
+		switch p.Flags[i] {
+		case "-time":
 			e.Time = gosrc.Time(p.Flags[i+1])
+		case "-choices":
+			e.Maps = p.Flags[i+1] == "map"
 		}
 	}
 	return e
@@ -168,4 +171,36 @@ func endings(os []gotable.Outcome) []gotable.Outcome {
 		}
 	}
 	return out
+}
+
+// TestMapOrder: all engines find the same outcomes of loops over maps in every order.
+func TestMapOrder(t *testing.T) {
+	programs, err := gotable.Read("../testdata/outcomes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs = slices.DeleteFunc(programs, func(p gotable.Program) bool { return !strings.HasPrefix(p.Name, "maporder/") })
+	sources := map[string]string{}
+	for _, p := range programs {
+		sources[p.Name] = p.Source
+	}
+	loaded, err := Load(t.Context(), t.TempDir(), gotable.DefaultGoVersion, sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range programs {
+		for _, e := range engines {
+			races := e.Explore.NoRaces
+			e.Explore = explore(&p)
+			e.Explore.NoRaces = races
+			e.Timeout = time.Minute
+			f, err := loaded[p.Name].Outcomes(t.Context(), e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !f.Exhaustive || !slices.Equal(f.Outcomes, p.Outcomes) {
+				t.Errorf("%s, %s %s: %q (%s), want %q", p.Name, e.Mode, e.Entry, f.Outcomes, f.Reason, p.Outcomes)
+			}
+		}
+	}
 }

@@ -520,6 +520,9 @@ func (m *Machine) run(g *goroutine) stop {
 				if fn.Types[i.N].Kind == compile.Map && r[i.B] == 0 {
 					r[i.A+1] = 0
 				}
+			case compile.RangeAny:
+				f.pc = pc
+				r[i.A], r[i.A+1] = m.rangeAny(g, fn.Types[i.N], r[i.B])
 			case compile.NextMap:
 				f.pc = pc
 				t := fn.Types[i.N]

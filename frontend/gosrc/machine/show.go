@@ -511,6 +511,8 @@ func (m *Machine) doing(g *goroutine) string {
 		return "close " + m.chanName(r[i.A])
 	case compile.LenChan:
 		return "len of " + m.chanName(r[i.B])
+	case compile.PickMap:
+		return "range over a map: any key"
 	case compile.Sync:
 		full := natives[i.N].name
 		object := ""

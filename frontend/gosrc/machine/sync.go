@@ -229,6 +229,11 @@ func (m *Machine) alternatives(g *goroutine, i *compile.Instr, r []uint64) []alt
 		if s.Default && len(alts) == 0 {
 			alts = append(alts, alternative{-1, -1, 0})
 		}
+	case compile.PickMap:
+		n := m.keysLeft(g.top().fn.Types[i.N], r[i.B:])
+		for k := range max(1, n) {
+			alts = append(alts, alternative{k, -1, 0})
+		}
 	case compile.Sync:
 		n := natives[i.N].alts(m, g, r)
 		for k := range n {
@@ -406,6 +411,8 @@ func (m *Machine) execute(g *goroutine, i *compile.Instr, r []uint64, a alternat
 			}
 		}
 		r[i.A] = n
+	case compile.PickMap:
+		m.pickKey(g, g.top().fn.Types[i.N], r[i.B:], r[i.A:], a.which)
 	case compile.Sync:
 		depth := len(g.frames)
 		natives[i.N].sync(m, g, r, a.which)

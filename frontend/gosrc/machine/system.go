@@ -113,8 +113,11 @@ func Main(l *compile.Program, fn *compile.Func, o Options) (*System, error) {
 	return s, s.begin(l.Lookup("internal/cpor", "runMain"), []uint64{compile.StaticFunc | uint64(fn.Index)})
 }
 
-// Compile makes the program that systems are made of.
-func Compile(l *loader.Program) *compile.Program { return compile.New(l, lookupNative) }
+// Compile makes the program that systems are made of. With anyOrder maps are ranged over
+// in every order, otherwise in that of insertion.
+func Compile(l *loader.Program, anyOrder bool) *compile.Program {
+	return compile.New(l, anyOrder, lookupNative)
+}
 
 func newSystem(p *compile.Program, o Options) (*System, error) {
 	s := &System{p: p, o: o, races: !o.NoRaces, noLeaks: o.NoLeaks}

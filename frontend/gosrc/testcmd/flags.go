@@ -96,7 +96,7 @@ func (c *config) define() {
 	f.IntVar(&c.workers, "workers", runtime.GOMAXPROCS(0), "the `number` of workers that search at the same time (default: the number of CPUs)")
 	f.Var((*cliflag.Size)(&c.maxMemory), "max-memory", "end the search before the process takes more memory than this `size`, such as 500MB or 2GiB")
 	f.StringVar(&c.time, "time", "auto", "`when` timers fire: any: time may pass at any point, as on a slow machine; idle: only when nobody can run; auto: as any, but a test that calls t.Error or t.Fatal because of that has not failed")
-	f.StringVar(&c.choices, "choices", "", "`what` of the run time is explored beside the schedules: map, the order of iteration over maps")
+	f.StringVar(&c.choices, "choices", "", "`what` of the run time is explored beside the schedules: map, every order in which loops range over maps")
 	f.StringVar(&c.search, "search", "auto", "`how`: "+searches()+"; full and cartesian store states and find no data races")
 	f.Uint64Var(&c.seed, "seed", 0, "the `number` that the schedules at random begin with")
 	f.StringVar(&c.trace, "trace", "", "write the failing execution to this `file`, as a table, or as JSON for -replay if its name ends in .json; further ones to file-2, ...")
