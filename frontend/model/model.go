@@ -80,11 +80,16 @@ func init() {
 }
 
 // Params returns the constants that -D can set, with the values that they have:
-// int64 or bool.
+// int64, bool, or the name of an enumeration's value.
 func (m *Model) Params() map[string]any {
 	ps := map[string]any{}
 	for _, c := range m.resolved.Consts {
-		if c.Type != nil && (c.Type.Kind == resolve.Bool || c.Type.Kind == resolve.UntypedBool) {
+		if c.Enum {
+			continue
+		}
+		if name, ok := c.Type.Names[c.Value]; ok { // a resolved constant has a type
+			ps[c.Name] = name
+		} else if c.Type.Kind == resolve.Bool || c.Type.Kind == resolve.UntypedBool {
 			ps[c.Name] = c.Value != 0
 		} else {
 			ps[c.Name] = c.Value

@@ -141,8 +141,8 @@ func (c *checker) checkFile() {
 	for _, obj := range c.ordered() {
 		c.complete(obj)
 	}
-	c.checkParams()
 	c.nameValues()
+	c.checkParams()
 	c.signatures()
 	c.delay = false
 	for _, t := range c.intern { // what was found out before all types were known
@@ -367,7 +367,17 @@ func (c *checker) override(obj *Object, v *big.Int) *big.Int {
 	}
 	switch {
 	case n == nil && obj.Type.under != nil:
-		c.list.Add(source.NoPos, source.NoPos, "%s: %s is a %s: its value is a number, or the name of a constant of that type", what, obj.Name, obj.Type)
+		var names []string
+		for _, o := range c.prog.Consts {
+			if o != obj && o.Type == obj.Type && c.info[o] != nil && c.info[o].state == known {
+				names = append(names, o.Name)
+			}
+		}
+		of := "the name of a constant of that type"
+		if len(names) > 0 {
+			of = "one of " + strings.Join(names, ", ")
+		}
+		c.list.Add(source.NoPos, source.NoPos, "%s: %s is a %s: its value is a number, or %s", what, obj.Name, obj.Type, of)
 	case n == nil:
 		c.list.Add(source.NoPos, source.NoPos, "%s: %s is an integer: its value is a number such as 12, -3 or 0x1f", what, obj.Name)
 	case obj.Type.Kind == Int && !obj.Type.fits(n):
@@ -392,17 +402,24 @@ func (c *checker) named(t *Type, name string) *big.Int {
 
 // nameValues gives the values of enumerations their names: those of the constants of
 // a declared type of integers, if a group has two of them or more. Where two have the
-// same value, the first one counts.
+// same value, the first one counts. A group that counts with iota is an enumeration of
+// any type, but its values have no names.
 func (c *checker) nameValues() {
 	var group []*Object
 	end := func() {
+		counts := slices.ContainsFunc(group, func(o *Object) bool {
+			_, ok := syntax.Find(o.Decl.(*syntax.ConstDecl).Value, func(id *syntax.Ident) bool { return id.Name == "iota" })
+			return ok
+		})
 		for i, obj := range group {
+			obj.Enum = counts && len(group) > 1
 			t := obj.Type
 			several := slices.ContainsFunc(group[:i], func(o *Object) bool { return o.Type == t }) ||
 				slices.ContainsFunc(group[i+1:], func(o *Object) bool { return o.Type == t })
 			if t.Kind != Int || t.under == nil || !several {
 				continue
 			}
+			obj.Enum = true
 			if t.Names == nil {
 				t.Names = map[int64]string{}
 			}
@@ -431,8 +448,13 @@ func (c *checker) checkParams() {
 		return
 	}
 	var names []string
+	enums := map[string]*Object{}
 	for _, obj := range c.prog.Consts {
-		names = append(names, obj.Name)
+		if obj.Enum {
+			enums[obj.Name] = obj
+		} else {
+			names = append(names, obj.Name)
+		}
 	}
 	for _, p := range slices.Sorted(maps.Keys(c.opts.Params)) {
 		if slices.Contains(names, p) {
@@ -440,10 +462,16 @@ func (c *checker) checkParams() {
 		}
 		m := fmt.Sprintf("-D %s=%s: ", p, c.opts.Params[p])
 		switch obj := c.top.names[p]; {
+		case enums[p] != nil && enums[p].Type.under != nil:
+			m += fmt.Sprintf("%s is a value of the enumeration %s and no parameter", p, enums[p].Type)
+		case enums[p] != nil:
+			m += fmt.Sprintf("%s is one of the constants of an enumeration and no parameter", p)
 		case obj != nil:
 			m += fmt.Sprintf("%s is %s; only constants have parameters", p, kindName(obj.Kind))
-		case len(names) == 0:
+		case len(names) == 0 && len(enums) == 0:
 			m += "the model declares no constants"
+		case len(names) == 0:
+			m += "the model declares no constants but those of enumerations"
 		default:
 			m += "there is no constant " + p
 			if s := spell.Nearest(p, names); s != "" {
@@ -451,7 +479,7 @@ func (c *checker) checkParams() {
 			} else {
 				m += "; the"
 			}
-			m += " constants are " + strings.Join(names, ", ")
+			m += " parameters are " + strings.Join(names, ", ")
 		}
 		c.list.Add(source.NoPos, source.NoPos, "%s", m)
 	}

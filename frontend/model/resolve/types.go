@@ -98,6 +98,7 @@ type Object struct {
 	Pos    source.Pos
 	Type   *Type
 	Value  int64           // ConstObj (a bool is 0 or 1)
+	Enum   bool            // ConstObj: one of an enumeration, and no parameter
 	Class  syntax.Class    // SharedObj
 	Decl   syntax.Node     // *VarDecl, *FuncDecl, *ThreadDecl, *Param, ... or nil
 	Init   syntax.Expr     // SharedObj: the initial value, or nil
