@@ -687,6 +687,9 @@ func init() {
 	still()
 	add(func(g *writer) { g.f("assert(%s, \"said\")", g.condition(1, true)) })
 	still()
+	for range 3 {
+		when(func(c *surroundings) bool { return c.init }, func(g *writer) { g.f("assume(%s)", g.condition(1, false)) })
+	}
 	add(func(g *writer) { g.f("skip") })
 	still()
 	for range 2 {

@@ -27,7 +27,7 @@ var Statements = []string{
 	"select await", "select default", "select exists", "choose", "atomic", "synchronized", "go", "return", "break", "continue",
 	"break label", "continue label", "goto", "label", "end label", "await", "assert", "skip", "block",
 	"lock", "unlock", "wait", "notify", "notifyAll", "up", "down", "close", "cas",
-	"meeting send", "meeting receive",
+	"meeting send", "meeting receive", "assume",
 }
 
 // Expressions are the constructs that are expressions, and ExpressionContexts
@@ -80,6 +80,9 @@ func Refused(p Pair) string {
 			return "left out"
 		}
 	case "thread", "function":
+		if in("assume") {
+			return "stands in init"
+		}
 		if in("break", "continue", "break label", "continue label") {
 			return "no loop around, or not directly"
 		}

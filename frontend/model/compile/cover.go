@@ -232,7 +232,7 @@ func (p *Program) Executed(counters []uint64) []uint64 {
 			on -= min(on, counters[f])
 		}
 		switch in := &p.Code[at]; in.Op {
-		case OpBound, OpFail, OpBlock, OpTable:
+		case OpBound, OpFail, OpBlock, OpDrop, OpTable:
 			continue
 		case OpJmp:
 			if in.T < 0 {

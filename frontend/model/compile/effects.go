@@ -79,7 +79,7 @@ var effects = [numOps]Effect{
 	OpChoose: {Regs: "wrr"}, OpChoice: {Regs: "w--"},
 	OpGo:    {Regs: "---", Creates: true},
 	OpPeek:  {Regs: "w--", Peeks: true},
-	OpBlock: {Regs: "---", Flow: EndFlow}, OpFail: {Regs: "---", Flow: EndFlow}, OpBound: {Regs: "---", Flow: EndFlow},
+	OpBlock: {Regs: "---", Flow: EndFlow}, OpDrop: {Regs: "---", Flow: EndFlow}, OpFail: {Regs: "---", Flow: EndFlow}, OpBound: {Regs: "---", Flow: EndFlow},
 	// The owner, the depth and the waiters of a monitor.
 	OpEnter:  {Regs: "-r-", Loc: 'B', Locs: 3, Read: true, Write: true},
 	OpExit:   {Regs: "-r-", Loc: 'B', Locs: 3, Read: true, Write: true},

@@ -246,7 +246,7 @@ func (tt *ThreadType) creates(p *Program) bool {
 func (p *Program) next(at int, dst []int) []int {
 	in := &p.Code[at]
 	switch in.Op {
-	case OpBound, OpFail, OpBlock:
+	case OpBound, OpFail, OpBlock, OpDrop:
 		return dst
 	case OpJmp:
 		return append(dst, int(in.A))

@@ -599,7 +599,7 @@ func (g *gen) segment(from int, f func(in *Instr)) {
 		in := &g.p.Code[at]
 		f(in)
 		switch in.Op {
-		case OpBound, OpFail, OpBlock:
+		case OpBound, OpFail, OpBlock, OpDrop:
 			continue
 		case OpJmp:
 			work = append(work, int(g.labels[in.A]))

@@ -70,6 +70,7 @@
 //	Go        create a thread by Gos[T]
 //	Peek      A = the local variable of another thread, by Peeks[T]
 //	Block     the transition is not enabled
+//	Drop      init has an outcome that does not count
 //	Fail      a violation: Sites[T]
 //	Bound     the transition ends before point A
 //	Enter, Exit  the monitor at location B
@@ -136,6 +137,7 @@ const (
 	OpGo
 	OpPeek
 	OpBlock
+	OpDrop
 	OpFail
 	OpBound
 	OpEnter

@@ -390,6 +390,12 @@ func (g *gen) exprStmt(e syntax.Expr) {
 			case "lock", "unlock", "up", "down", "notify", "notifyAll", "wait":
 				g.lockOp(name, e)
 				return
+			case "assume":
+				ok := g.label()
+				g.guard(func() { g.condJump(e.Args[0], ok, true) })
+				g.op(OpDrop, 0, 0, 0)
+				g.here(ok)
+				return
 			case "close":
 				c := g.valueUnlessPure(e.Args[0])
 				g.point()

@@ -78,7 +78,7 @@ func (m *Machine) failedAt(site int) {
 	for range len(m.p.Code) {
 		in := &m.p.Code[at]
 		switch {
-		case in.Op == compile.OpFail || in.Op == compile.OpBound || in.Op == compile.OpBlock || in.Op == compile.OpTable:
+		case in.Op == compile.OpFail || in.Op == compile.OpBound || in.Op == compile.OpBlock || in.Op == compile.OpDrop || in.Op == compile.OpTable:
 			return
 		case in.Site == int32(site) || in.Op == compile.OpSelect && slices.ContainsFunc(m.p.Selects[in.T], func(c compile.SelectCase) bool { return c.Site == int32(site) }),
 			in.Op == compile.OpJmp && in.T >= 0: // a loop that does not end is the outer one's fault

@@ -63,8 +63,9 @@ type status uint8
 const (
 	reached status = iota // at the point in to
 	blocked
-	failed // m.viol says why; site in to
-	stay   // moved, but still at the same point
+	failed  // m.viol says why; site in to
+	stay    // moved, but still at the same point
+	dropped // of init: the outcome does not count
 )
 
 func newMachine(s *System, counts []uint64) *Machine {

@@ -239,6 +239,8 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 			regs[in.A] = m.peek(int(in.T))
 		case compile.OpBlock:
 			return blocked, 0
+		case compile.OpDrop:
+			return dropped, 0
 		case compile.OpFail:
 			return m.fault(in, "")
 		case compile.OpBound:

@@ -286,11 +286,17 @@ func (s *System) runInit() error {
 	known := map[string]bool{}
 	var key []byte
 	runs := 0
-	for alt := uint64(0); ; {
+	for alt, more := uint64(0), true; more; {
 		if runs++; runs > maxInitRuns {
 			return fmt.Errorf("%s: init has more than %d ways to go through its choices; make them in a thread", s.p.Source.Name, maxInitRuns)
 		}
-		switch s.initialise(m, alt) {
+		tried := alt
+		st := s.initialise(m, alt)
+		alt = m.nextAlt()
+		more = alt != 0
+		switch st {
+		case dropped:
+			continue
 		case blocked, stay:
 			return &InitError{s.pos(s.p.Resolved.Init.Pos()), "init blocks: it runs before the threads, so nothing can ever let it go on"}
 		case failed:
@@ -316,15 +322,14 @@ func (s *System) runInit() error {
 		if !known[string(key)] {
 			known[string(key)] = true
 			s.initial = append(s.initial, enc)
-			s.chosen = append(s.chosen, alt)
+			s.chosen = append(s.chosen, tried)
 		}
 		if len(s.initial) > MaxInitial {
 			return fmt.Errorf("%s: init has more than %d outcomes; make the choice in a thread", s.p.Source.Name, MaxInitial)
 		}
-		alt = m.nextAlt()
-		if alt == 0 {
-			break
-		}
+	}
+	if len(s.initial) == 0 {
+		return &InitError{s.pos(s.p.Resolved.Init.Pos()), "no outcome of init is as assumed: there is nothing to explore"}
 	}
 	return nil
 }

@@ -240,6 +240,8 @@ func (c *checker) builtin(e *syntax.CallExpr, name string) operand {
 		return c.cas(e)
 	case "choose":
 		return c.choose(e)
+	case "assume":
+		return c.assume(e)
 	case "close":
 		c.channel(e.Args[0], name)
 		c.effect(e, name)
@@ -380,6 +382,24 @@ func (c *checker) choose(e *syntax.CallExpr) operand {
 		return bad()
 	}
 	return value(intType)
+}
+
+// assume checks assume(cond), which drops outcomes of init.
+func (c *checker) assume(e *syntax.CallExpr) operand {
+	switch {
+	case !c.effect(e, "assume"):
+	case c.body == nil:
+		c.errorf(e, "assume stands only in init")
+	case c.body.obj != nil && c.body.obj.Kind == ThreadObj:
+		c.errorf(e, "assume stands only in init, where it drops outcomes of choices; a thread waits with await(%s)", text(e.Args[0]))
+	case c.body.assumes == nil:
+		c.body.assumes = e
+	}
+	old := c.noEffects
+	c.noEffects = "the condition of an assume"
+	c.condition(e.Args[0], "the condition of an assume")
+	c.noEffects = old
+	return operand{mode: mNone, typ: voidType}
 }
 
 // lockKinds are what the operations on locks are for.

@@ -687,6 +687,30 @@ func (c *checker) checkCalls() {
 		}
 		return 0, false
 	}
+	// No thread comes to an assume.
+	told := map[syntax.Node]bool{}
+	var assumes func(thread *Object, b *body, seen map[*body]bool)
+	assumes = func(thread *Object, b *body, seen map[*body]bool) {
+		if b == nil || seen[b] {
+			return
+		}
+		seen[b] = true
+		if b.assumes != nil && !told[b.assumes] {
+			told[b.assumes] = true
+			c.errorf(b.assumes, "assume stands only in init, and the thread %s calls %s: a thread waits with await", thread.Name, b.obj.Name)
+		}
+		for _, call := range b.calls {
+			assumes(thread, c.bodies[call.callee], seen)
+		}
+	}
+	for _, t := range c.prog.Threads {
+		if b := c.bodies[t]; b != nil {
+			for _, call := range b.calls {
+				assumes(t, c.bodies[call.callee], map[*body]bool{})
+			}
+		}
+	}
+
 	report := func(b *body) {
 		for _, call := range b.calls {
 			if !call.atomic {

@@ -16,8 +16,9 @@ type body struct {
 	obj     *Object // nil for init
 	atomic  int     // the atomic blocks around the statement at hand
 	calls   []call
-	meets   source.Pos // an operation on an unbuffered channel outside of atomic blocks, or NoPos
-	gos     bool       // it starts threads
+	meets   source.Pos  // an operation on an unbuffered channel outside of atomic blocks, or NoPos
+	gos     bool        // it starts threads
+	assumes syntax.Node // an assume, or nil
 	locals  []*Object
 	cells   int
 	targets []target // the statements that break and continue can leave

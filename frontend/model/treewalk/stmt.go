@@ -334,6 +334,13 @@ func (r *run) exprStmt(e syntax.Expr) {
 		case "lock", "unlock", "up", "down", "notify", "notifyAll", "wait":
 			r.lockOp(name, c)
 			return
+		case "assume":
+			r.quiet++
+			if !r.eval(c.Args[0]).(bool) {
+				panic(dropped{})
+			}
+			r.quiet--
+			return
 		case "close":
 			k := known{}
 			r.operand(k, c.Args[0])

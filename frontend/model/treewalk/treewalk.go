@@ -360,6 +360,7 @@ type Outcome struct {
 type (
 	suspended struct{}
 	blocked   struct{}
+	dropped   struct{} // init, whose outcome does not count
 	stays     struct{} // the thread has parked, and stands where it stood
 	failure   struct{ v system.Violation }
 )
@@ -390,6 +391,11 @@ func (p *Program) Initial() ([]*State, error) {
 		case nil:
 		case blocked:
 			return nil, fmt.Errorf("init blocks")
+		case dropped:
+			if prefix = r.next(); prefix == nil {
+				return p.some(all)
+			}
+			continue
 		case failure:
 			return nil, fmt.Errorf("init fails at %v", end.v.Pos)
 		default:
@@ -415,9 +421,17 @@ func (p *Program) Initial() ([]*State, error) {
 			all = append(all, s)
 		}
 		if prefix = r.next(); prefix == nil {
-			return all, nil
+			return p.some(all)
 		}
 	}
+}
+
+// some refuses a model without initial states.
+func (p *Program) some(all []*State) ([]*State, error) {
+	if len(all) == 0 {
+		return nil, fmt.Errorf("no outcome of init is as assumed")
+	}
+	return all, nil
 }
 
 // Step returns the alternatives of a thread's next transition: the enabled
