@@ -820,7 +820,7 @@ func (g *writer) ranges() {
 		g.f("for %s := range uint2(2) {", v)
 		g.inside(func(c *surroundings) { enter(c); c.ints = append(c.ints, v) })
 	case 2:
-		g.f("for _, %s := range %s {", v, of(g, "A", "D", "pa"))
+		g.f("for _, %s := range %s {", v, of(g, "A", "D", "pa", "pa"))
 		g.inside(func(c *surroundings) { enter(c); c.ints = append(c.ints, v) })
 	case 3:
 		g.f("for _, %s := range S {", v)

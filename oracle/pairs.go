@@ -39,7 +39,7 @@ var (
 		"*p", "p.f", "nil", "[]", "&&", "||", "!", "-x", "^x", "arithmetic", "/ or %", "shift", "comparison",
 	}
 	ExpressionContexts = []string{
-		"condition of if", "condition of for", "condition of await", "condition of assert", "value", "place", "value sent",
+		"condition of if", "condition of for", "condition of await", "condition of assert", "condition of assume", "value", "place", "value sent",
 		"argument", "tag", "case", "result", "guard of select", "quantifier", "invariant", "ltl", "within atomic",
 	}
 )
@@ -89,7 +89,7 @@ func Refused(p Pair) string {
 		if in("go") && p.Context == "function" {
 			return "creation without bound is left out"
 		}
-	case "invariant", "ltl", "condition of await", "guard of select", "quantifier":
+	case "invariant", "ltl", "condition of await", "condition of assume", "guard of select", "quantifier":
 		if in("<-c", "choose(lo, hi)", "cas()") {
 			return "has effects"
 		}
@@ -382,8 +382,12 @@ func (c *collector) exprStmt(in []string, s *syntax.ExprStmt, x func(syntax.Expr
 			name = e.Fun.(*syntax.Ident).Name
 		}
 		c.add(name, in)
+		where := "argument"
+		if name == "assume" {
+			where = "condition of assume"
+		}
 		for _, a := range e.Args {
-			x(a, "argument")
+			x(a, where)
 		}
 	}
 }
