@@ -103,6 +103,8 @@ var declarations = []struct {
 	{"pa", []string{"var pa *[2]uint2 = &A", "var pa *[2]uint2"}},
 	{"m", []string{"var m [2]mutex"}},
 	{"mo", []string{"monitor mo"}},
+	{"rw", []string{"rwmutex rw", "var rw rwmutex"}},
+	{"wg", []string{"waitgroup wg"}},
 	{"sem", []string{"semaphore sem", "semaphore sem = 1", "semaphore sem = 2"}},
 	{"c", []string{"var c chan(1) uint2", "var c = make(chan uint2, 2)", "var c chan(3) uint2"}},
 	{"C", []string{"var C [2]chan(1) uint2"}},
@@ -706,6 +708,22 @@ func init() {
 	when(func(c *surroundings) bool { return c.init }, func(g *writer) { g.f("lock(m[%d])", g.n(2)) })
 	add(func(g *writer) { g.f("%s(sem)", of(g, "up", "down")) })
 	add(func(g *writer) { g.f("up(sem)") })
+	for range 2 {
+		when(func(c *surroundings) bool { return !c.init }, func(g *writer) {
+			kind := of(g, "", "r", "r")
+			g.f("%slock(rw)", kind)
+			if !g.one(8) {
+				g.plain()
+				g.f("%sunlock(rw)", kind)
+			}
+		})
+	}
+	add(func(g *writer) {
+		g.f("%s(%s)", of(g, "lock", "rlock", "unlock", "runlock", "runlock"), of(g, "rw", "rw", "&rw"))
+	})
+	add(func(g *writer) { g.f("add(wg, %s)", of(g, "1", "1", "2", fmt.Sprintf("int(%s)", g.integer(1, true)))) })
+	add(func(g *writer) { g.f("done(wg)") })
+	add(func(g *writer) { g.f("wait(wg)") })
 	when(func(c *surroundings) bool { return c.held }, func(g *writer) { g.f("%s(mo)", of(g, "notify", "notifyAll")) })
 	when(func(c *surroundings) bool { return thread(c) && c.held }, func(g *writer) { g.f("wait(mo)") })
 	when(func(c *surroundings) bool { return thread(c) && c.held }, func(g *writer) { g.f("if %s { wait(mo) }", g.condition(0, false)) })

@@ -27,7 +27,7 @@ var Statements = []string{
 	"select await", "select default", "select exists", "choose", "atomic", "synchronized", "go", "return", "break", "continue",
 	"break label", "continue label", "goto", "label", "end label", "await", "assert", "skip", "block",
 	"lock", "unlock", "wait", "notify", "notifyAll", "up", "down", "close", "cas",
-	"meeting send", "meeting receive", "assume",
+	"meeting send", "meeting receive", "assume", "lock rwmutex", "unlock rwmutex", "rlock", "runlock", "add", "done", "wait for group",
 }
 
 // Expressions are the constructs that are expressions, and ExpressionContexts
@@ -380,6 +380,18 @@ func (c *collector) exprStmt(in []string, s *syntax.ExprStmt, x func(syntax.Expr
 		name := "call"
 		if c.r.Calls[e] == resolve.CallBuiltin {
 			name = e.Fun.(*syntax.Ident).Name
+		}
+		kind := resolve.Invalid
+		if c.r.Calls[e] == resolve.CallBuiltin {
+			if kind = c.typeOf(e.Args[0]).Kind; kind == resolve.Pointer {
+				kind = c.typeOf(e.Args[0]).Elem.Kind
+			}
+		}
+		switch {
+		case kind == resolve.RWMutex && (name == "lock" || name == "unlock"):
+			name += " rwmutex"
+		case kind == resolve.WaitGroup && name == "wait":
+			name = "wait for group"
 		}
 		c.add(name, in)
 		where := "argument"

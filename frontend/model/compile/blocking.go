@@ -17,7 +17,7 @@ func (p *Program) blocking(code []int) system.Blocking {
 			data = true
 		case OpEnter:
 			how = max(how, system.BlocksEntering)
-		case OpBlock, OpLock, OpWake, OpDown, OpSelect:
+		case OpBlock, OpLock, OpWake, OpDown, OpWLock, OpRLock, OpGroupWait, OpSelect:
 			how = max(how, system.BlocksOnObject)
 		}
 	}

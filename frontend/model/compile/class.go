@@ -20,6 +20,10 @@ func (g *gen) class(obj *resolve.Object, first int) {
 			object = "a monitor"
 		case locs[i].Role == SemaphoreCount:
 			object = "a semaphore"
+		case locs[i].Role == RWWriter || locs[i].Role == RWReaders:
+			object = "a rwmutex"
+		case locs[i].Role == GroupCount:
+			object = "a waitgroup"
 		case locs[i].Role != Plain:
 			if object == "" {
 				object = "a channel"

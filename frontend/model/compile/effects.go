@@ -81,11 +81,18 @@ var effects = [numOps]Effect{
 	OpPeek:  {Regs: "w--", Peeks: true},
 	OpBlock: {Regs: "---", Flow: EndFlow}, OpDrop: {Regs: "---", Flow: EndFlow}, OpFail: {Regs: "---", Flow: EndFlow}, OpBound: {Regs: "---", Flow: EndFlow},
 	// The owner, the depth and the waiters of a monitor.
-	OpEnter:  {Regs: "-r-", Loc: 'B', Locs: 3, Read: true, Write: true},
-	OpExit:   {Regs: "-r-", Loc: 'B', Locs: 3, Read: true, Write: true},
-	OpWait:   {Regs: "wr-", Loc: 'B', Locs: 3, Read: true, Write: true},
-	OpWake:   {Regs: "-rr", Loc: 'B', Locs: 3, Read: true, Write: true},
-	OpNotify: {Regs: "-r-", Loc: 'B', Locs: 3, Read: true, Write: true},
+	OpEnter: {Regs: "-r-", Loc: 'B', Locs: 3, Read: true, Write: true},
+	OpExit:  {Regs: "-r-", Loc: 'B', Locs: 3, Read: true, Write: true},
+	OpWait:  {Regs: "wr-", Loc: 'B', Locs: 3, Read: true, Write: true},
+	OpWake:  {Regs: "-rr", Loc: 'B', Locs: 3, Read: true, Write: true},
+	// The writer and the number of readers.
+	OpWLock:     {Regs: "-r-", Loc: 'B', Locs: 2, Read: true, Write: true},
+	OpWUnlock:   {Regs: "-r-", Loc: 'B', Locs: 2, Read: true, Write: true},
+	OpRLock:     {Regs: "-r-", Loc: 'B', Locs: 2, Read: true, Write: true},
+	OpRUnlock:   {Regs: "-r-", Loc: 'B', Locs: 2, Read: true, Write: true},
+	OpGroupAdd:  {Regs: "-rr", Loc: 'B', Locs: 1, Read: true, Write: true},
+	OpGroupWait: {Regs: "-r-", Loc: 'B', Locs: 1, Read: true},
+	OpNotify:    {Regs: "-r-", Loc: 'B', Locs: 3, Read: true, Write: true},
 }
 
 func init() {

@@ -300,7 +300,7 @@ func (p *Program) analyse(pt *Point, entry int, vars map[int32]*Var, start bool)
 		case OpSelect:
 			selects++
 			pt.Choice = pt.Choice || len(p.Selects[in.T]) > 1
-		case OpBlock, OpLock, OpEnter, OpWake, OpDown:
+		case OpBlock, OpLock, OpEnter, OpWake, OpDown, OpWLock, OpRLock, OpGroupWait:
 			blocks = true
 		}
 		p.eachRegister(in, func(r int32, write bool) {

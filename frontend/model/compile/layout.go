@@ -123,6 +123,8 @@ func (g *gen) sharedSize(t *resolve.Type) int {
 		return n
 	case resolve.Monitor:
 		return 3
+	case resolve.RWMutex:
+		return 2
 	}
 	return 1
 }
@@ -148,6 +150,10 @@ func (g *gen) addShared(name string, t *resolve.Type) {
 			LocInfo{Name: name, Role: MonitorOwner},
 			LocInfo{Name: name + ".depth", Role: MonitorDepth, Bits: 8},
 			LocInfo{Name: name + ".waiters", Role: MonitorWaiters})
+	case resolve.RWMutex:
+		g.p.Locs = append(g.p.Locs, LocInfo{Name: name, Role: RWWriter}, LocInfo{Name: name + ".readers", Role: RWReaders, Bits: 10})
+	case resolve.WaitGroup:
+		g.p.Locs = append(g.p.Locs, LocInfo{Name: name, Role: GroupCount, Bits: 16})
 	case resolve.Semaphore:
 		g.p.Locs = append(g.p.Locs, LocInfo{Name: name, Role: SemaphoreCount, Bits: 16})
 	default:

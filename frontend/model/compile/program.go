@@ -78,6 +78,9 @@
 //	Wake      enter the monitor at location B again, C times, once notified
 //	Notify    wake a thread that waits at the monitor at location B, or all if C is 1
 //	Up, Down  the semaphore at location B
+//	WLock, WUnlock, RLock, RUnlock  the rwmutex at location B, for writing and for reading
+//	GroupAdd  the waitgroup at location B: C, a register, is added
+//	GroupWait  the waitgroup at location B: not enabled unless it is 0
 package compile
 
 import (
@@ -147,6 +150,12 @@ const (
 	OpNotify
 	OpUp
 	OpDown
+	OpWLock
+	OpWUnlock
+	OpRLock
+	OpRUnlock
+	OpGroupAdd
+	OpGroupWait
 	numOps
 )
 
@@ -398,6 +407,10 @@ const (
 	MonitorDepth   // how often it has entered it
 	MonitorWaiters // the threads that wait, a bit for each
 	SemaphoreCount
+
+	RWWriter   // the thread that has a rwmutex for writing, plus one
+	RWReaders  // how many have it for reading
+	GroupCount // how many a waitgroup waits for
 )
 
 // Chan is a channel. Its locations follow each other: a buffered channel has

@@ -387,7 +387,7 @@ func (g *gen) exprStmt(e syntax.Expr) {
 			return
 		case resolve.CallBuiltin:
 			switch name := g.builtin(e); name {
-			case "lock", "unlock", "up", "down", "notify", "notifyAll", "wait":
+			case "lock", "unlock", "rlock", "runlock", "up", "down", "add", "done", "notify", "notifyAll", "wait":
 				g.lockOp(name, e)
 				return
 			case "assume":
@@ -448,18 +448,42 @@ func (g *gen) releaseObject(o *object) {
 	}
 }
 
-// lockOp compiles an operation on a mutex, a monitor or a semaphore.
+// lockOp compiles an operation on a mutex, a monitor, a semaphore or a waitgroup.
 func (g *gen) lockOp(name string, e *syntax.CallExpr) {
+	kind := g.typeOf(e.Args[0])
+	if kind.Kind == resolve.Pointer {
+		kind = kind.Elem
+	}
 	o := g.object(e.Args[0])
+	n := value{reg: g.constReg(-1)}
+	if name == "add" {
+		n = g.valueUnlessPure(e.Args[1])
+	}
 	g.point()
 	l := g.location(o)
 	in := Instr{B: l.reg, Site: g.fault(e)}
 	switch name {
 	case "lock":
 		in.Op = OpLock
+		if kind.Kind == resolve.RWMutex {
+			in.Op = OpWLock
+		}
 		g.canWait()
 	case "unlock":
 		in.Op = OpUnlock
+		if kind.Kind == resolve.RWMutex {
+			in.Op = OpWUnlock
+		}
+	case "rlock":
+		in.Op = OpRLock
+		g.canWait()
+	case "runlock":
+		in.Op = OpRUnlock
+	case "add", "done":
+		if name == "add" {
+			n = g.now(n, e.Args[1])
+		}
+		in.Op, in.C = OpGroupAdd, n.reg
 	case "up":
 		in.Op = OpUp
 	case "down":
@@ -470,6 +494,11 @@ func (g *gen) lockOp(name string, e *syntax.CallExpr) {
 	case "notifyAll":
 		in.Op, in.C = OpNotify, 1
 	case "wait":
+		if kind.Kind == resolve.WaitGroup {
+			in.Op = OpGroupWait
+			g.canWait()
+			break
+		}
 		if g.quiet > 0 {
 			g.errorf(e, "wait cannot stand in an atomic block or in init: it gives the monitor up until another thread notifies")
 		}
@@ -484,7 +513,7 @@ func (g *gen) lockOp(name string, e *syntax.CallExpr) {
 		g.drop(depth)
 	}
 	g.emit(in)
-	g.free(l)
+	g.free(l, n)
 	g.releaseObject(o)
 }
 

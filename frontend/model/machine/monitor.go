@@ -18,9 +18,13 @@ const (
 	maxDepth     = 255
 	maxWaiters   = 64
 	maxSemaphore = 65535
+
+	rwReaders  = 1 // the location behind that of the writer
+	maxReaders = 1023
+	maxGroup   = 65535
 )
 
-// monitor executes an operation on a monitor or a semaphore.
+// monitor executes an operation on a monitor, a semaphore, a rwmutex or a waitgroup.
 func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 	l := int(regs[in.B])
 	self := int64(m.thread + 1)
@@ -50,6 +54,75 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 		m.syncs.add(system.Acquire, l)
 		if sabotage.Is("order/down") {
 			m.syncs.add(system.Release, l)
+		}
+		return reached, 0
+	case compile.OpWLock:
+		// Both are read in any case, so that whatever makes it possible conflicts.
+		if w, r := m.read(l), m.read(l+rwReaders); w != 0 || r != 0 {
+			m.waitsFor(l)
+			return blocked, 0
+		}
+		m.write(l, self)
+		m.syncs.add(system.Acquire, l)
+		m.syncs.add(system.Acquire, l+rwReaders)
+		m.tell("lock ", l)
+		return reached, 0
+	case compile.OpWUnlock:
+		switch owner := m.read(l); {
+		case owner == 0:
+			return m.fault(in, "unlock of %s, which is not locked for writing", name)
+		case owner != self:
+			return m.fault(in, "unlock of %s, which %s holds", name, m.holder(int(owner-1)))
+		}
+		m.write(l, 0)
+		m.syncs.add(system.Release, l)
+		m.tell("unlock ", l)
+		return reached, 0
+	case compile.OpRLock:
+		if m.read(l) != 0 {
+			m.waitsFor(l)
+			return blocked, 0
+		}
+		n := m.read(l + rwReaders)
+		if n == maxReaders {
+			return m.fault(in, "rlock of %s, which has %d readers, as many as there can be", name, maxReaders)
+		}
+		m.write(l+rwReaders, n+1)
+		m.syncs.add(system.Acquire, l)
+		if m.story.on {
+			m.act("rlock %s (%d reading)", name, n+1)
+		}
+		return reached, 0
+	case compile.OpRUnlock:
+		n := m.read(l + rwReaders)
+		if n == 0 {
+			return m.fault(in, "runlock of %s, which nobody has locked for reading", name)
+		}
+		m.write(l+rwReaders, n-1)
+		m.syncs.add(system.Release, l+rwReaders)
+		if m.story.on {
+			m.act("runlock %s (%d reading)", name, n-1)
+		}
+		return reached, 0
+	case compile.OpGroupAdd:
+		n := m.read(l) + regs[in.C]
+		if n < 0 || n > maxGroup {
+			return m.fault(in, "the counter of %s is %d, and %d is added: it is from 0 to %d", name, n-regs[in.C], regs[in.C], maxGroup)
+		}
+		m.write(l, n)
+		m.syncs.add(system.Release, l)
+		if m.story.on {
+			m.act("add %d to %s (now %d)", regs[in.C], name, n)
+		}
+		return reached, 0
+	case compile.OpGroupWait:
+		if m.read(l) != 0 {
+			m.waitsFor(l)
+			return blocked, 0
+		}
+		m.syncs.add(system.Acquire, l)
+		if m.story.on {
+			m.act("%s is at 0", name)
 		}
 		return reached, 0
 	case compile.OpEnter:

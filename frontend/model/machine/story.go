@@ -99,6 +99,10 @@ func (m *Machine) waitsFor(l int) {
 	switch {
 	case info.Role == compile.SemaphoreCount:
 		m.wait1(info.Name + ", which is 0")
+	case info.Role == compile.GroupCount:
+		m.wait1(fmt.Sprintf("%s, which is %d", info.Name, v))
+	case info.Role == compile.RWWriter && v == 0:
+		m.wait1(fmt.Sprintf("%s, locked by %d for reading", info.Name, m.held(l+rwReaders)))
 	case info.Role == compile.MonitorOwner && uint64(m.held(l+monitorWaiters))>>m.thread&1 != 0:
 		m.wait1("a notification of " + info.Name)
 	case v == int64(m.thread+1):

@@ -180,7 +180,7 @@ func (s *System) layout(n int, dynamic bool) error {
 		l := &p.Locs[i]
 		w := l.Bits
 		switch {
-		case l.Mutex || l.Role == compile.MonitorOwner:
+		case l.Mutex || l.Role == compile.MonitorOwner || l.Role == compile.RWWriter:
 			w = threadBits
 		case l.Role == compile.MonitorWaiters:
 			w = max(1, min(n, maxWaiters))
@@ -303,7 +303,7 @@ func (s *System) runInit() error {
 			return &InitError{m.viol.Pos, "init fails: " + m.viol.Message}
 		}
 		for l := range s.p.Locs {
-			if info := &s.p.Locs[l]; (info.Mutex || info.Role == compile.MonitorOwner) && m.read(l) != 0 {
+			if info := &s.p.Locs[l]; (info.Mutex || info.Role == compile.MonitorOwner || info.Role == compile.RWWriter || info.Role == compile.RWReaders) && m.read(l) != 0 {
 				return &InitError{s.pos(s.p.Resolved.Init.Pos()), "init ends while it holds " + info.Name + ": nobody could ever unlock it"}
 			}
 		}
@@ -566,7 +566,7 @@ func (m *Machine) ValueString(l system.Loc) string {
 			return "nobody"
 		}
 		return m.ThreadName(who) + []string{"", " sends", " receives", " received"}[state]
-	case info.Role == compile.MonitorOwner:
+	case info.Role == compile.MonitorOwner || info.Role == compile.RWWriter:
 		if v == 0 {
 			return "free"
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"strconv"
+	"strings"
 
 	"cpor/frontend/model/syntax"
 	"cpor/internal/human"
@@ -33,16 +34,15 @@ func insteadOf(s *syntax.SelectorExpr, args []syntax.Expr) string {
 	case "TryLock":
 		return "a lock that is tried is a variable: if cas(held, false, true) { ... }"
 	case "RLock":
-		return "a lock for many readers is two variables: atomic { await(!writing); readers++ }"
+		return fmt.Sprintf("write rlock(%s), with var %[1]s rwmutex", x)
 	case "RUnlock":
-		return "a lock for many readers is two variables: atomic { readers-- }"
-	case "Add", "Done":
-		if s.Sel.Name == "Done" {
-			first = "-1"
-		}
-		return fmt.Sprintf("write atomic { %s += %s }, with comm var %[1]s int; who waits for a counter writes await(%[1]s == 0)", x, first)
+		return fmt.Sprintf("write runlock(%s)", x)
+	case "Add":
+		return fmt.Sprintf("write add(%s, %s), with var %[1]s waitgroup; or atomic { %[1]s += %[2]s }, with comm var %[1]s int", x, first)
+	case "Done":
+		return fmt.Sprintf("write done(%s), with var %[1]s waitgroup", x)
 	case "Wait":
-		return fmt.Sprintf("write await(%s == 0) if it is a counter, wait(%[1]s) if it is a monitor", x)
+		return fmt.Sprintf("write wait(%s), with var %[1]s waitgroup or var %[1]s monitor", x)
 	case "Signal":
 		return fmt.Sprintf("write notify(%s), with monitor %[1]s", x)
 	case "Broadcast":
@@ -402,29 +402,49 @@ func (c *checker) assume(e *syntax.CallExpr) operand {
 	return operand{mode: mNone, typ: voidType}
 }
 
-// lockKinds are what the operations on locks are for.
-var lockKinds = map[string]TypeKind{
-	"lock": Mutex, "unlock": Mutex, "wait": Monitor, "notify": Monitor, "notifyAll": Monitor, "up": Semaphore, "down": Semaphore,
+// lockTypes are what the operations on locks are for.
+var lockTypes = map[string][]*Type{
+	"lock": {mutexType, rwType}, "unlock": {mutexType, rwType}, "rlock": {rwType}, "runlock": {rwType},
+	"synchronized": {monitorType}, "wait": {monitorType, groupType}, "notify": {monitorType}, "notifyAll": {monitorType},
+	"up": {semaType}, "down": {semaType}, "add": {groupType}, "done": {groupType},
 }
 
-// lock checks the operations on mutexes, monitors and semaphores.
+// lock checks the operations on mutexes, monitors, semaphores and waitgroups.
 func (c *checker) lock(e *syntax.CallExpr, name string) operand {
-	if c.effect(e, name) && name == "wait" && c.body != nil && c.body.atomic > 0 {
-		c.errorf(e, "wait cannot stand in an atomic block: it gives the monitor up until another thread notifies")
-	}
+	ok := c.effect(e, name)
 	x := c.expr(e.Args[0], nil)
+	if name == "add" {
+		n := c.expr(e.Args[1], intType)
+		if n.mode != mInvalid && !n.typ.isInt() {
+			c.errorf(e.Args[1], "add needs an integer; %s is not", c.show(&n))
+			n.mode = mInvalid
+		}
+		c.assign(&n, intType, "add")
+	}
 	if x.mode == mInvalid {
 		return operand{mode: mNone, typ: voidType}
 	}
-	c.lockOperand(&x, name, lockKinds[name])
+	t := c.lockOperand(&x, name)
+	if ok && name == "wait" && t == monitorType && c.body != nil && c.body.atomic > 0 {
+		c.errorf(e, "wait cannot stand in an atomic block: it gives the monitor up until another thread notifies")
+	}
 	return operand{mode: mNone, typ: voidType}
 }
 
-// lockOperand checks that an operand is a lock of a kind, or a pointer to one.
-func (c *checker) lockOperand(x *operand, what string, kind TypeKind) {
-	if x.typ.Kind == kind || x.typ.Kind == Pointer && x.typ.Elem.Kind == kind {
-		return
+// lockOperand checks that an operand is a lock of the right kind, or a pointer to one,
+// and returns the type of the lock.
+func (c *checker) lockOperand(x *operand, what string) *Type {
+	t := x.typ
+	if t.Kind == Pointer {
+		t = t.Elem
 	}
-	name := map[TypeKind]*Type{Mutex: mutexType, Monitor: monitorType, Semaphore: semaType}[kind].Name
-	c.errorf(x.expr, "%s needs a %s or a *%s; %s is not", what, name, name, c.show(x))
+	var names []string
+	for _, want := range lockTypes[what] {
+		if t == want {
+			return t
+		}
+		names = append(names, fmt.Sprintf("a %s or a *%[1]s", want.Name))
+	}
+	c.errorf(x.expr, "%s needs %s; %s is not", what, strings.Join(names, ", "), c.show(x))
+	return nil
 }

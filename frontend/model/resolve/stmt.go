@@ -204,7 +204,7 @@ func (c *checker) stmt(s syntax.Stmt) {
 	case *syntax.SyncStmt:
 		x := c.expr(s.Monitor, nil)
 		if x.mode != mInvalid {
-			c.lockOperand(&x, "synchronized", Monitor)
+			c.lockOperand(&x, "synchronized")
 		}
 		c.block(s.Body.Stmts)
 	case *syntax.AtomicStmt:

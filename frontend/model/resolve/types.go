@@ -71,6 +71,8 @@ const (
 	Void  // no result
 	Monitor
 	Semaphore
+	RWMutex
+	WaitGroup
 )
 
 // ObjKind tells what a name stands for.

@@ -199,7 +199,7 @@ func (c *checker) element(e syntax.TypeExpr, t *Type) {
 		}
 		seen[t] = true
 		switch t.Kind {
-		case Array, Mutex, Monitor, Semaphore:
+		case Array, Mutex, Monitor, Semaphore, RWMutex, WaitGroup:
 			return t
 		case Chan:
 			if t.Cap >= 0 {
@@ -222,7 +222,7 @@ func (c *checker) element(e syntax.TypeExpr, t *Type) {
 // describe names a type for messages.
 func (c *checker) describe(t *Type) string {
 	switch t.Kind {
-	case Mutex, Monitor, Semaphore:
+	case Mutex, Monitor, Semaphore, RWMutex, WaitGroup:
 		return "a " + t.Name
 	case Array:
 		return "an array (" + t.String() + ")"

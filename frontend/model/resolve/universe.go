@@ -72,8 +72,15 @@ func (t *Type) untyped() bool {
 	return t.Kind == UntypedBool || t.Kind == UntypedInt || t.Kind == UntypedNil
 }
 
-// isLock tells whether the type is that of a mutex, a monitor or a semaphore.
-func (t *Type) isLock() bool { return t.Kind == Mutex || t.Kind == Monitor || t.Kind == Semaphore }
+// isLock tells whether the type is that of a mutex, a monitor, a semaphore, a rwmutex
+// or a waitgroup.
+func (t *Type) isLock() bool {
+	switch t.Kind {
+	case Mutex, Monitor, Semaphore, RWMutex, WaitGroup:
+		return true
+	}
+	return false
+}
 
 func (t *Type) isInt() bool { return t.Kind == Int || t.Kind == UntypedInt }
 
@@ -98,10 +105,13 @@ func (t *Type) fact() *facts {
 	}
 	f := &facts{cells: 1}
 	switch t.Kind {
-	case Mutex, Monitor, Semaphore:
+	case Mutex, Monitor, Semaphore, RWMutex, WaitGroup:
 		f.object = "a " + t.Name
-		if t.Kind == Monitor {
+		switch t.Kind {
+		case Monitor:
 			f.cells = 3
+		case RWMutex:
+			f.cells = 2
 		}
 		return f // a type that is shared by all models is never written to
 	case Array:
@@ -182,6 +192,8 @@ var (
 	mutexType   = &Type{Kind: Mutex, Name: "mutex"}
 	monitorType = &Type{Kind: Monitor, Name: "monitor"}
 	semaType    = &Type{Kind: Semaphore, Name: "semaphore"}
+	rwType      = &Type{Kind: RWMutex, Name: "rwmutex"}
+	groupType   = &Type{Kind: WaitGroup, Name: "waitgroup"}
 	voidType    = &Type{Kind: Void}
 	untypedInt  = &Type{Kind: UntypedInt, Name: "untyped int"}
 	untypedBool = &Type{Kind: UntypedBool, Name: "untyped bool"}
@@ -208,6 +220,7 @@ var builtins = map[string]struct{ min, max int }{
 	"len": {1, 1}, "cap": {1, 1}, "empty": {1, 1}, "full": {1, 1},
 	"min": {1, -1}, "max": {1, -1}, "cas": {3, 3}, "choose": {2, 2},
 	"assume": {1, 1}, "lock": {1, 1}, "unlock": {1, 1}, "close": {1, 1},
+	"rlock": {1, 1}, "runlock": {1, 1}, "add": {2, 2}, "done": {1, 1},
 	"wait": {1, 1}, "notify": {1, 1}, "notifyAll": {1, 1}, "up": {1, 1}, "down": {1, 1},
 }
 
@@ -241,6 +254,8 @@ func (c *checker) newUniverse() *scope {
 	typ("mutex", mutexType)
 	typ("monitor", monitorType)
 	typ("semaphore", semaType)
+	typ("rwmutex", rwType)
+	typ("waitgroup", groupType)
 	typ("byte", sized["uint8"])
 	for name, t := range sized {
 		typ(name, t)

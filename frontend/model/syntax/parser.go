@@ -280,7 +280,7 @@ func (p *parser) topDecl() {
 			p.classDecl()
 			p.cur = nil
 			return
-		case "mutex", "monitor", "semaphore":
+		case "mutex", "rwmutex", "monitor", "semaphore", "waitgroup":
 			p.objectDecl()
 			p.cur = nil
 			return

@@ -2,6 +2,7 @@ package treewalk
 
 import (
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -33,9 +34,60 @@ func (r *run) lockName(k known, e syntax.Expr) string {
 func (r *run) lockOp(op string, e *syntax.CallExpr) {
 	k := known{}
 	r.object(k, e.Args[0], false)
+	if op == "add" {
+		r.operand(k, e.Args[1])
+	}
 	r.point(e, 0)
 	name := r.lockName(k, e.Args[0])
 	self := r.self + 1
+	kind := r.typeOf(e.Args[0])
+	if kind.Kind == resolve.Pointer {
+		kind = kind.Elem
+	}
+	switch kind.Kind {
+	case resolve.RWMutex:
+		r.world(func() any {
+			m := r.s.shared[name].(rwmutex)
+			switch {
+			case op == "lock" && m == rwmutex{}:
+				m.writer = self
+			case op == "rlock" && m.writer == 0 && m.readers < 1023:
+				m.readers++
+			case op == "lock", op == "rlock" && m.writer != 0:
+				panic(blocked{})
+			case op == "unlock" && m.writer == self:
+				m.writer = 0
+			case op == "runlock" && m.readers > 0:
+				m.readers--
+			default:
+				r.fault(e)
+			}
+			r.s.shared[name] = m
+			return nil
+		})
+		return
+	case resolve.WaitGroup:
+		n := big.NewInt(-1)
+		if op == "add" {
+			n = r.use(k, e.Args[1]).(*big.Int)
+		}
+		r.world(func() any {
+			g := r.s.shared[name].(group)
+			if op == "wait" {
+				if g != 0 {
+					panic(blocked{})
+				}
+				return nil
+			}
+			sum := new(big.Int).Add(n, big.NewInt(int64(g)))
+			if sum.Sign() < 0 || sum.Cmp(big.NewInt(65535)) > 0 {
+				r.fault(e)
+			}
+			r.s.shared[name] = group(sum.Int64())
+			return nil
+		})
+		return
+	}
 	switch op {
 	case "lock":
 		if r.read(name).(mutex) != 0 {

@@ -43,6 +43,8 @@ type (
 		waiting string // the threads that wait, each as a comma and its number
 	}
 	semaphore int
+	group     int                           // of a waitgroup
+	rwmutex   struct{ writer, readers int } // writer: plus one
 	channel   struct {
 		cap    int
 		buffer []Value
@@ -110,6 +112,10 @@ func (p *Program) allocate(name string, t *resolve.Type) {
 		v = monitor{}
 	case resolve.Semaphore:
 		v = semaphore(0)
+	case resolve.RWMutex:
+		v = rwmutex{}
+	case resolve.WaitGroup:
+		v = group(0)
 	case resolve.Chan:
 		if t.Cap >= 0 {
 			v = channel{cap: t.Cap}
@@ -290,7 +296,7 @@ func (s *State) Threads() int { return len(s.threads) }
 func (p *Program) Shared(s *State, f func(name, value string)) {
 	for _, n := range p.names {
 		switch v := s.shared[n].(type) {
-		case channel, monitor, semaphore:
+		case channel, monitor, semaphore, group, rwmutex:
 		default:
 			f(n, Text(v))
 		}
@@ -301,7 +307,7 @@ func (p *Program) Shared(s *State, f func(name, value string)) {
 // mutex.
 func (p *Program) IsScalar(name string) bool {
 	switch p.start[name].(type) {
-	case nil, channel, monitor, semaphore:
+	case nil, channel, monitor, semaphore, group, rwmutex:
 		return false
 	}
 	return true
@@ -408,6 +414,8 @@ func (p *Program) Initial() ([]*State, error) {
 				held = v != 0
 			case monitor:
 				held = v.owner != 0
+			case rwmutex:
+				held = v != rwmutex{}
 			}
 			if held {
 				return nil, fmt.Errorf("init holds %s", n)
