@@ -46,6 +46,7 @@ type writer struct {
 	size  Size
 	b     strings.Builder
 	names int
+	here  bool // functions begin with this label, of which a property speaks
 	c     surroundings
 }
 
@@ -147,6 +148,7 @@ func (g *writer) program() string {
 			g.b.WriteString("}\n")
 		})
 	}
+	calls := slices.ContainsFunc([]string{"meet", "act", "two", "f"}, func(f string) bool { return words(parts[0])[f] })
 	part(func() {
 		g.b.WriteString("init {\n")
 		g.c.init = true
@@ -161,6 +163,10 @@ func (g *writer) program() string {
 		}
 		g.b.WriteString("}\n")
 	})
+	if calls && g.one(2) {
+		g.here = true
+		part(func() { fmt.Fprintf(&g.b, "invariant at { !T0[0]@here || %s }\n", g.property()) })
+	}
 	if g.one(4) {
 		part(func() { fmt.Fprintf(&g.b, "invariant inv { %s }\n", g.property()) })
 	}
@@ -189,6 +195,10 @@ func (g *writer) program() string {
 				g.c.results = 1
 			}
 			g.c.still = fn.name == "look" || fn.name == "see"
+			if g.here && !g.c.still {
+				g.f("here:")
+				g.plain()
+			}
 			g.body(2)
 			if g.c.results > 0 {
 				g.giveBack()

@@ -578,7 +578,9 @@ func (g *gen) thread(tt *ThreadType, obj *resolve.Object) {
 		g.p.Points[tt.Failing].Entry = tt.Entry
 	}
 	for _, lr := range g.ends {
-		g.mark(lr)
+		// A label of the thread hides those of functions.
+		own := slices.ContainsFunc(obj.Labels, func(l *resolve.Object) bool { return l.Name == lr.name })
+		g.mark(lr, !lr.inlined || !own)
 	}
 	g.watch(tt, obj)
 	g.end(tt)
@@ -623,8 +625,9 @@ func (g *gen) mayFail(from int) bool {
 	return fails
 }
 
-// mark gives the first points of a labelled statement their label.
-func (g *gen) mark(lr labelRange) {
+// mark gives the first points of a labelled statement their label, which properties
+// see if it is visible.
+func (g *gen) mark(lr labelRange, visible bool) {
 	var inside, outside []int32
 	g.segment(lr.from, func(in *Instr) {
 		if in.Op != OpBound || in.A < 0 {
@@ -644,7 +647,7 @@ func (g *gen) mark(lr labelRange) {
 		if slices.Contains(p.Labels, lr.name) {
 			continue
 		}
-		if !lr.inlined { // properties name the thread's own labels only
+		if visible {
 			p.Labels = append(p.Labels, lr.name)
 		}
 		if lr.name == "end" || strings.HasPrefix(lr.name, "end_") {

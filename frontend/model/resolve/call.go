@@ -125,7 +125,8 @@ func (c *checker) function(e *syntax.CallExpr, obj *Object) operand {
 		return bad()
 	}
 	if c.body != nil {
-		c.body.calls = append(c.body.calls, call{obj, e.Pos(), e.End(), c.body.atomic > 0 || c.body == c.init})
+		atomic := c.body.atomic > 0 || c.body == c.init
+		c.body.calls = append(c.body.calls, call{obj, e.Pos(), e.End(), atomic, atomic || c.noEffects != ""})
 	}
 	c.passed(e, e.Args, obj)
 	if obj.Result == nil || obj.Result.Kind == Invalid {

@@ -971,6 +971,14 @@ func (c *checker) at(e *syntax.AtExpr) operand {
 		names = append(names, l.Name)
 	}
 	if ref.Label == nil {
+		var quiet *Object
+		if ref.Label, quiet = c.calledLabel(obj, e.Label.Name, &names); ref.Label == nil && quiet != nil {
+			c.errorf(e.Label, "%s is a label of the function %s, which %s calls only in atomic blocks and conditions: no transition begins there", e.Label.Name, quiet.Owner.Name, obj.Name).
+				Note(quiet.Pos, "the label")
+			return bad()
+		}
+	}
+	if ref.Label == nil {
 		if s := spell.Nearest(e.Label.Name, names); s != "" {
 			c.errorf(e.Label, "the thread %s has no label %s; did you mean %s?", obj.Name, e.Label.Name, s)
 		} else {
@@ -987,6 +995,42 @@ func (c *checker) at(e *syntax.AtExpr) operand {
 	c.prog.Refs[e] = ref
 	c.prog.Uses[e.Label] = ref.Label
 	return value(boolType)
+}
+
+// calledLabel finds a label in the functions that a thread calls, and adds their labels
+// to names. Where no transition begins there, the label is quiet.
+func (c *checker) calledLabel(thread *Object, name string, names *[]string) (found, quiet *Object) {
+	type visit struct {
+		f     *Object
+		quiet bool
+	}
+	seen := map[visit]bool{}
+	var look func(b *body, in bool)
+	look = func(b *body, in bool) {
+		if b == nil {
+			return
+		}
+		for _, call := range b.calls {
+			v := visit{call.callee, in || call.quiet}
+			if seen[v] {
+				continue
+			}
+			seen[v] = true
+			for _, l := range v.f.Labels {
+				*names = append(*names, l.Name)
+				switch {
+				case l.Name != name:
+				case v.quiet:
+					quiet = l
+				case found == nil || c.atomics[found]:
+					found = l
+				}
+			}
+			look(c.bodies[v.f], v.quiet)
+		}
+	}
+	look(c.bodies[thread], false)
+	return found, quiet
 }
 
 // maxUnrolled bounds the copies of its condition that a quantifier makes.

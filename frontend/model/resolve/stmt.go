@@ -31,6 +31,7 @@ type call struct {
 	callee   *Object
 	from, to source.Pos
 	atomic   bool
+	quiet    bool // no transition begins in it: atomic, or in a condition
 }
 
 // target is a for, switch or select around a statement.

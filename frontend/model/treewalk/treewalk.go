@@ -533,7 +533,8 @@ func (r *run) body(th *thread) (end any) {
 		next.labels, next.atEnd = nil, false
 		for _, l := range r.labels {
 			next.atEnd = next.atEnd || l.name == "end" || strings.HasPrefix(l.name, "end_")
-			if l.own {
+			hidden := !l.own && slices.ContainsFunc(th.kind.Labels, func(o *resolve.Object) bool { return o.Name == l.name })
+			if !hidden {
 				next.labels = append(next.labels, l.name)
 			}
 		}
