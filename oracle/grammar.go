@@ -163,7 +163,7 @@ func (g *writer) program() string {
 		}
 		g.b.WriteString("}\n")
 	})
-	if calls && g.one(2) {
+	if calls && g.one(4) {
 		g.here = true
 		part(func() { fmt.Fprintf(&g.b, "invariant at { !T0[0]@here || %s }\n", g.property()) })
 	}
@@ -177,6 +177,7 @@ func (g *writer) program() string {
 	for _, fn := range []struct{ name, head string }{
 		{"child", "thread child(n uint2) {\n"},
 		{"meet", "func meet(n uint2) uint2 {\n"}, {"act", "func act(n uint2) {\n"},
+		{"mk", "func mk(n uint2) pair {\n"},
 		{"two", "func two(n uint2) (uint2, bool) {\n"}, {"f", "func f(n uint2) uint2 {\n"},
 		{"look", "func look(n uint2) uint2 {\n"}, {"see", "func see(n uint2) bool {\n"},
 	} {
@@ -191,7 +192,7 @@ func (g *writer) program() string {
 				g.c.meets, g.c.results = true, 1
 			case "two":
 				g.c.results = 2
-			case "f", "look", "see":
+			case "f", "look", "see", "mk":
 				g.c.results = 1
 			}
 			g.c.still = fn.name == "look" || fn.name == "see"
@@ -472,8 +473,12 @@ func (g *writer) giveBack() {
 	case 0:
 		g.f("return")
 	case 1:
-		if g.c.function == "see" {
+		switch g.c.function {
+		case "see":
 			g.f("return %s", g.condition(2, true))
+			return
+		case "mk":
+			g.f("return %s", of(g, append([]string{"s", "S[1]", "*q", fmt.Sprintf("pair{%s & 3, %s}", g.integer(1, true), g.condition(1, true))}, g.c.structs...)...))
 			return
 		}
 		g.f("return %s & 3", g.integer(2, true))
@@ -581,6 +586,17 @@ func init() {
 		g.f("%s, %s := two(%s)", v, w, g.integer(0, true))
 		g.c.ints, g.c.bools = append(g.c.ints, v), append(g.c.bools, w)
 	})
+	makes := func(c *surroundings) bool {
+		return c.function == "" || c.function == "meet" || c.function == "act"
+	}
+	when(makes, func(g *writer) {
+		g.f("%s = mk(%s)", of(g, append([]string{"s", "S[0]", "S[x & 1]"}, g.c.structs...)...), g.integer(1, true))
+	})
+	when(makes, func(g *writer) {
+		v := g.fresh("v")
+		g.f("%s := mk(%s)", v, g.integer(1, true))
+		g.c.structs = append(g.c.structs, v)
+	})
 	when(func(c *surroundings) bool { return c.function == "" || c.function == "meet" }, func(g *writer) { g.f("act(%s)", g.integer(1, true)) })
 	// Control.
 	nests(func(g *writer) {
@@ -646,7 +662,7 @@ func init() {
 			g.f("}")
 		})
 	}
-	for range 3 {
+	for range 5 {
 		when(loop, func(g *writer) { g.f("%s", of(g, "break", "continue")) })
 		still()
 	}

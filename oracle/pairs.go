@@ -28,6 +28,7 @@ var Statements = []string{
 	"break label", "continue label", "goto", "label", "end label", "await", "assert", "skip", "block",
 	"lock", "unlock", "wait", "notify", "notifyAll", "up", "down", "close", "cas",
 	"meeting send", "meeting receive", "assume", "lock rwmutex", "unlock rwmutex", "rlock", "runlock", "add", "done", "wait for group",
+	"struct result",
 }
 
 // Expressions are the constructs that are expressions, and ExpressionContexts
@@ -225,6 +226,11 @@ func (c *collector) stmt(in []string, s syntax.Stmt) {
 			add("several assignments")
 		default:
 			add("assignment")
+		}
+		for _, e := range s.Rhs {
+			if call, ok := e.(*syntax.CallExpr); ok && c.r.Calls[call] == resolve.CallFunc && c.typeOf(call).Kind == resolve.Struct {
+				add("struct result")
+			}
 		}
 		for _, e := range s.Lhs {
 			if i, ok := e.(*syntax.IndexExpr); ok {

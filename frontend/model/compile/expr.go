@@ -955,8 +955,11 @@ func (g *gen) leaves(e syntax.Expr) []value {
 			return vs
 		}
 	case *syntax.CallExpr:
-		if g.r.Calls[x] == resolve.CallConversion {
+		switch g.r.Calls[x] {
+		case resolve.CallConversion:
 			return g.leaves(x.Args[0])
+		case resolve.CallFunc:
+			return values(g.inline(x))
 		}
 	}
 	pl := g.place(e)

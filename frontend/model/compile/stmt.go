@@ -203,10 +203,11 @@ func (g *gen) several(e syntax.Expr, n int) [][]value {
 	e = unparen(e)
 	switch e := e.(type) {
 	case *syntax.CallExpr:
-		res := g.inline(e)
-		vs := make([][]value, len(res))
-		for i, v := range res {
-			vs[i] = []value{{v.Reg, v}}
+		leaves := values(g.inline(e))
+		vs := make([][]value, n)
+		for i, f := range g.typeOf(e).Fields {
+			k := leafCount(f.Type)
+			vs[i], leaves = leaves[:k:k], leaves[k:]
 		}
 		return vs
 	case *syntax.UnaryExpr: // v, ok := <-c
@@ -1082,23 +1083,36 @@ func (g *gen) goStmt(s *syntax.GoStmt) {
 
 func (g *gen) returnStmt(s *syntax.ReturnStmt) {
 	var vals [][]value
-	if len(s.Results) == 1 && len(g.fn.results) > 1 {
-		vals = g.several(s.Results[0], len(g.fn.results))
+	if len(s.Results) == 1 && g.typeOf(s.Results[0]).Kind == resolve.Tuple {
+		vals = g.several(s.Results[0], len(g.typeOf(s.Results[0]).Fields))
 	} else {
 		for _, e := range s.Results {
 			vals = append(vals, g.leaves(e))
 		}
 	}
-	for i, vs := range vals {
-		g.move(g.fn.results[i].Reg, vs[0].reg)
+	at := 0
+	for _, vs := range vals {
+		for _, v := range vs {
+			g.move(g.fn.results[at].Reg, v.reg)
+			at++
+		}
 		g.free(vs...)
 	}
 	g.leaveMonitors(g.fn.syncs)
 	g.jump(g.fn.end)
 }
 
-// inline compiles a call of a function by compiling its body here. The
-// variables returned hold the results; the caller drops them.
+// values are variables as temporary values.
+func values(vars []*Var) []value {
+	vs := make([]value, len(vars))
+	for i, v := range vars {
+		vs[i] = value{v.Reg, v}
+	}
+	return vs
+}
+
+// inline compiles a call of a function by compiling its body here. The variables
+// returned hold the scalars of the results; the caller drops them.
 func (g *gen) inline(e *syntax.CallExpr) []*Var {
 	obj := g.r.Uses[unparen(e.Fun).(*syntax.Ident)]
 	before := slices.Clone(g.alive)
@@ -1120,10 +1134,14 @@ func (g *gen) inline(e *syntax.CallExpr) []*Var {
 	case resolve.Void:
 	case resolve.Tuple:
 		for _, f := range obj.Result.Fields {
-			results = append(results, g.temp(f.Type))
+			for _, t := range leafTypes(nil, f.Type) {
+				results = append(results, g.temp(t))
+			}
 		}
 	default:
-		results = append(results, g.temp(obj.Result))
+		for _, t := range leafTypes(nil, obj.Result) {
+			results = append(results, g.temp(t))
+		}
 	}
 	for i, prm := range obj.Params {
 		g.setLeaves(g.declare(prm), vals[i])

@@ -549,9 +549,14 @@ func (c *checker) signatures() {
 			var results []Field
 			for _, r := range d.Results {
 				t := c.typ(r, localPlace)
-				if !t.IsScalar() {
-					c.errorf(r, "a function cannot return %s: results are bools, integers and pointers; write into a shared variable, or return the parts", c.describe(t))
-					t = invalidType
+				switch t.Kind {
+				case Struct, Array:
+					c.localType(r, t, "a result")
+				default:
+					if !t.IsScalar() {
+						c.errorf(r, "a function cannot return %s: results are bools, integers, pointers, structs and arrays", c.describe(t))
+						t = invalidType
+					}
 				}
 				results = append(results, Field{Type: t})
 			}
