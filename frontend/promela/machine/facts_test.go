@@ -25,6 +25,17 @@ active proctype P0() {
 	{ x = 1 -> if :: z++; x++ :: y++ fi } unless { { skip } unless { y = 1; z = 1 }; timeout };
 	k = 1
 }`, counts{5, 0, 0}},
+		{"and the escape of an escape is, behind a break that leaves an atomic", `byte x, y; chan q = [2] of {byte};
+active proctype P0() { byte a;
+	{ atomic { a = 1; do :: a == 0 -> a = 2; y = a :: else -> break od } } unless { { q?_ } unless { x = 5; x = 7 } };
+	y = 3
+}`, counts{4, 0, 0}},
+		{"hidden, and received into", `hidden byte h; byte x; chan q = [2] of { byte };
+active proctype P() { do :: x < 4 -> x++; q!x :: q?h :: x == 4 -> h = 9; x = 0 od }`, counts{45, 7, 4}},
+		{"hidden, and written before it is read", `hidden byte h = 3; byte x;
+active [2] proctype P() { do :: atomic { x < 4 -> h = x; x = h + 1 } :: d_step { x == 4 -> h = 0; do :: h < 3 -> h++ :: else -> break od; x = h - 3 } od }`, counts{5, 6, 0}},
+		{"hidden arrays, and what is printed", `hidden byte h[3]; hidden int k; byte x;
+active [2] proctype P() { do :: x < 6 -> h[x % 3] = x; x++ :: x == 6 -> x = 0; k++; printf("%d", k) od }`, counts{193, 190, 1}},
 		{"for over the messages of a channel", `typedef M { byte a; bit b };
 chan q = [2] of { M }; byte s; M g;
 active proctype A() { M m; int i; m.a = 3; q!m; m.a = 4;

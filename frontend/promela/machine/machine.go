@@ -566,6 +566,7 @@ func (m *Machine) follow(t int, alt uint64, path []choice) system.Outcome {
 			break // atomicity is lost
 		}
 	}
+	m.forget()
 	return system.Outcome{Kind: system.Moved, Next: next, Created: m.n > n, Violation: m.viol}
 }
 

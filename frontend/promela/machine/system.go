@@ -90,6 +90,7 @@ type System struct {
 	prog    *program.Program
 	globals region
 	chans   []inst // of the globals
+	passing []int  // scalars of hidden globals that no state depends on
 	procs   []*proctype
 	initial []system.State
 	claims  int32 // what _nr_pr counts beside the processes
@@ -130,7 +131,7 @@ type Options struct {
 // New makes the system of a resolved model. The error says what the initial
 // state violates.
 func New(p *program.Program, o Options) (*System, error) {
-	s := &System{prog: p, lossy: o.Lossy, strict: o.EmptyChannels, stored: stored(p)}
+	s := &System{prog: p, passing: passing(p), lossy: o.Lossy, strict: o.EmptyChannels, stored: stored(p)}
 	p.OrderEscapes(o.InnerFirst)
 	s.globals = layOut(&p.Globals, globalBits)
 	for _, c := range channels(&s.globals) {
@@ -204,6 +205,7 @@ func New(p *program.Program, o Options) (*System, error) {
 	if s.claim != nil {
 		m.setBits(0, claimShift, 16, uint64(s.claim.Start))
 	}
+	m.forget()
 	s.initial = []system.State{m.Encode(nil)}
 	return s, nil
 }

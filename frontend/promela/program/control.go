@@ -22,6 +22,7 @@ type node struct {
 	region int       // the outermost atomic that it stands in; 0: none
 	last   bool      // it is the last of that atomic
 	name   string    // of a label
+	seq    int       // of a jump: the number that its state has if it is a step; 0: the next one then
 	// escapes are looked at in the jump, if it is a step: outermost first.
 	escapes []*node
 }
@@ -311,6 +312,8 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		b.used = append(b.used, s.Label)
 		g := b.jump(b.label(s.Label.Text), c)
 		g.via, g.escapes = &gotoStmt{s.Pos, b.element()}, c.escapes
+		b.made++
+		g.seq = b.made
 		b.gotos = append(b.gotos, g)
 		return g
 	case *syntax.Break:
@@ -320,6 +323,8 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		}
 		g := b.jump(c.brk, c)
 		g.via, g.escapes = &gotoStmt{s.Pos, b.element()}, c.escapes
+		b.made++
+		g.seq = b.made
 		if c.region == 0 {
 			b.breaks = append(b.breaks, g)
 		}
@@ -515,6 +520,7 @@ func (b *builder) choice(s *syntax.If, next *node, c context) *node {
 		return b.chain(s, next, c)
 	}
 	after := b.join(next, c)
+	out := after
 	in := c
 	in.last = false
 	head := b.node(s.Pos, in)
@@ -545,6 +551,8 @@ func (b *builder) choice(s *syntax.If, next *node, c context) *node {
 	}
 	b.made++
 	head.state.seq = b.made
+	b.made++
+	out.seq = b.made
 	return first
 }
 
@@ -903,8 +911,12 @@ func (b *builder) finish(start *node) {
 		if n.state != nil || n.step != nil || n.jump == nil {
 			return cmp.Or(n.state, n.step)
 		}
-		b.made++
-		n.step = &State{ID: -1, Pos: pos, seq: b.made}
+		seq := n.seq
+		if seq == 0 {
+			b.made++
+			seq = b.made
+		}
+		n.step = &State{ID: -1, Pos: pos, seq: seq}
 		e := &Edge{Kind: Skip, Pos: pos, From: n.step, Atomic: atomic(n), Text: "goto"}
 		if n.via != nil {
 			n.step.Pos, e.Pos = n.via.pos, n.via.pos
