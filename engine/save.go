@@ -26,6 +26,25 @@ type Checkpoint struct {
 	// other options that say what is explored have to be the same, limits and the
 	// number of workers can be others.
 	From io.Reader
+	// Parts, if not nil, takes the place of Write and From in an exploration whose
+	// covered set is divided among ranks.
+	Parts *Parts
+}
+
+// Parts is where an exploration that is divided among ranks keeps its parts, each in a
+// file of its own that every rank can read.
+type Parts struct {
+	// From is how many parts there are where the exploration goes on, with other
+	// numbers of ranks if need be; 0: it begins.
+	From int
+	// Open returns such a part.
+	Open func(part int) (io.ReadCloser, error)
+	// Write writes a part of the n-th checkpoint from now, n = 1, 2, ..., and waits until
+	// it will last.
+	Write func(n, part int, save func(w io.Writer) error) error
+	// Commit makes the n-th checkpoint, of so many parts, the one that counts, or if err
+	// is not nil gives it up and says why. It is called on one rank, when no rank writes.
+	Commit func(n, parts int, err error)
 }
 
 // Start calls Open.

@@ -1,6 +1,8 @@
 package statestore
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 )
@@ -76,5 +78,80 @@ func TestParted(t *testing.T) {
 		if !found {
 			t.Fatalf("state %d of store %d: its parent %d of store %d is not among the candidates of %#x", i, me.store, me.parent, want.store, hint)
 		}
+	}
+}
+
+// TestJoined inserts random graphs of states into a joined store, and as much into its
+// parts apart: the same states are new, each is loaded as it was, and its parent is among
+// its candidates.
+func TestJoined(t *testing.T) {
+	n := 40_000
+	if testing.Short() {
+		n = 6_000
+	}
+	for _, parts := range []int{1, 2, 5, MaxJoined} {
+		t.Run(fmt.Sprint(parts), func(t *testing.T) {
+			of := func(s []uint64) int { return int(s[0] * 0xD6E8FEB86659FD93 >> 40 % uint64(parts)) }
+			var all []Store
+			for range parts {
+				s, err := New(Options{Kind: Tree})
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, s)
+			}
+			store, err := Join(all, of)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := store.NewSession()
+			r := rand.New(rand.NewPCG(uint64(parts), 3))
+			state := func(i int) []uint64 { return []uint64{uint64(i), uint64(i % 7), uint64(i / 11)}[:2+i%2] }
+			refs, parents := []Ref{}, []int{}
+			for i := range n {
+				parent := -1
+				var p Ref
+				if i > 0 {
+					parent = r.IntN(i)
+					p = refs[parent]
+				}
+				ref, added, err := x.Insert(state(i), p)
+				if err != nil || !added {
+					t.Fatalf("state %d: added %v, %v", i, added, err)
+				}
+				if at, _ := Apart(ref); at != of(state(i)) {
+					t.Fatalf("state %d is in part %d, want %d", i, at, of(state(i)))
+				}
+				refs, parents = append(refs, ref), append(parents, parent)
+				old := r.IntN(i + 1)
+				if _, added, _ := x.Insert(state(old), refs[0]); added {
+					t.Fatalf("state %d is new again", old)
+				}
+			}
+			if store.Len() != uint64(n) || store.Stats().States != uint64(n) {
+				t.Errorf("%d states, want %d", store.Len(), n)
+			}
+			for i, parent := range parents {
+				if got := x.Load(refs[i], nil); !slices.Equal(got, state(i)) {
+					t.Fatalf("state %d is loaded as %v", i, got)
+				}
+				if ref, ok := x.Find(state(i)); !ok {
+					t.Fatalf("state %d is not found", i)
+				} else if got := x.Load(ref, nil); !slices.Equal(got, state(i)) {
+					t.Fatalf("state %d is found as %v", i, got)
+				}
+				found := parent < 0
+				x.Parents(refs[i], func(ref Ref) bool {
+					found = found || slices.Equal(x.Load(ref, nil), state(max(parent, 0)))
+					return !found
+				})
+				if !found {
+					t.Fatalf("state %d: its parent %d is not among the candidates", i, parent)
+				}
+			}
+		})
+	}
+	if _, err := Join(make([]Store, MaxJoined+1), nil); err == nil {
+		t.Error("too many stores are joined")
 	}
 }

@@ -171,7 +171,8 @@ func Foreign(hint uint64) uint64 {
 	if hint == 0 || hint&hintCode != 0 {
 		return hint
 	}
-	return hint | away
+	_, r := Apart(Ref(hint))
+	return uint64(Away(r))
 }
 
 // Stats are figures about a store, for reports and tuning. Those that do not

@@ -3,10 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -31,16 +34,22 @@ func buildCommand(t *testing.T) string {
 	return bin
 }
 
-// mpirun runs cpor on n ranks and returns what it prints and its exit code.
-func mpirun(t *testing.T, launcher string, n int, bin string, args ...string) (stdout, stderr string, code int) {
-	t.Helper()
+// launch is the command that runs cpor on n ranks.
+func launch(launcher string, n int, bin string, args ...string) *exec.Cmd {
 	all := append([]string{}, launchers[launcher]...)
 	all = append(all, "-n", fmt.Sprint(n), bin)
 	cmd := exec.Command(launcher, append(all, args...)...)
 	cmd.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+	cmd.WaitDelay = 10 * time.Second
+	return cmd
+}
+
+// mpirun runs cpor on n ranks and returns what it prints and its exit code.
+func mpirun(t *testing.T, launcher string, n int, bin string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	cmd := launch(launcher, n, bin, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	cmd.WaitDelay = 10 * time.Second
 	err := cmd.Run()
 	if _, ok := err.(*exec.ExitError); err != nil && !ok {
 		t.Fatal(err)
@@ -151,6 +160,7 @@ func TestClusterMistakes(t *testing.T) {
 			{"-D M=1 " + robots, "there is no constant M"},
 			{"-store compact " + robots, "stores states as trees"},
 			{"-races ld -por none " + robots, "by numbers of one process"},
+			{"-checkpoint " + robots + " " + robots, "not a directory"},
 		} {
 			_, errs, code := mpirun(t, launcher, 2, bin, append([]string{"run", "-cluster"}, strings.Fields(c.args)...)...)
 			if code != exitMistake || strings.Count(errs, c.want) != 1 {
@@ -178,4 +188,90 @@ func TestClusterLimits(t *testing.T) {
 			}
 		}
 	})
+}
+
+var rankKills = flag.Int("rankkills", 3, "how often a rank of a search with checkpoints is killed, for each MPI")
+
+// TestClusterKill kills a random rank of a search that keeps checkpoints at a random
+// moment, and goes on with the last checkpoint on another number of ranks, or in one
+// process: the job ends, it has been told how to go on, and in the end the result is
+// that of a search that nobody disturbed.
+func TestClusterKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	bin := buildCommand(t)
+	eachLauncher(t, func(t *testing.T, launcher string) {
+		dir := filepath.Join(t.TempDir(), "checkpoints")
+		first := []string{"run", "-cluster", "-json", "-q", "-workers", "1", "-por", "none", "-D", "R=3", "-checkpoint", dir, "-checkpoint-interval", "20ms",
+			filepath.Join("..", "..", "benchmarks", "robots.model")}
+		again := []string{"resume", "-json", "-q", "-workers", "1", "-checkpoint-interval", "20ms", dir}
+		want := killedResult{"pass", true, 326759, 980277, 0}
+		kills, resumed, chain := 0, 0, 0
+		for args := first; kills < *rankKills || chain > 0; {
+			n := 1 + rand.IntN(4)
+			if args[0] == "run" {
+				n++
+			}
+			cmd := launch(launcher, n, bin, args...)
+			if n == 1 {
+				cmd = exec.Command(bin, args...)
+			}
+			var stdout, stderr bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			// A chain of kills comes to its end although each of its runs goes on for a moment only.
+			killed := make(chan bool, 1)
+			if kills < *rankKills && chain < 6 {
+				time.AfterFunc(time.Duration(100+rand.IntN(1500))*time.Millisecond, func() { killed <- killRank(bin) })
+			} else {
+				killed <- false
+			}
+			err := cmd.Wait()
+			if err == nil {
+				var got killedResult
+				if err := json.Unmarshal(stdout.Bytes(), &got); err != nil {
+					t.Fatalf("%v\n%s%s", err, stdout.Bytes(), stderr.Bytes())
+				}
+				if got != want {
+					t.Fatalf("after %d kills, the last time on %d ranks: %+v, want %+v", chain, n, got, want)
+				}
+				<-killed
+				os.RemoveAll(dir)
+				args, chain = first, 0
+				continue
+			}
+			if !<-killed {
+				t.Fatalf("nobody was killed, and a search on %d ranks ended with %v\n%s%s", n, err, stdout.Bytes(), stderr.Bytes())
+			}
+			kills++
+			chain++
+			if _, err := os.Stat(filepath.Join(dir, "checkpoint")); err == nil {
+				if n > 1 && args[0] == "run" && !strings.Contains(stderr.String(), "cpor resume "+dir) {
+					t.Errorf("nothing says how to go on:\n%s", stderr.Bytes())
+				}
+				args = again
+				resumed++
+			}
+		}
+		t.Logf("%d kills, %d times resumed", kills, resumed)
+	})
+}
+
+// killRank kills one of the processes that run a program, by what /proc knows, and tells
+// whether there was any.
+func killRank(bin string) bool {
+	exes, _ := filepath.Glob("/proc/[0-9]*/exe")
+	rand.Shuffle(len(exes), func(i, j int) { exes[i], exes[j] = exes[j], exes[i] })
+	for _, exe := range exes {
+		if to, err := os.Readlink(exe); err == nil && to == bin {
+			pid, _ := strconv.Atoi(strings.Split(exe, "/")[2])
+			if p, err := os.FindProcess(pid); err == nil && p.Kill() == nil {
+				return true
+			}
+		}
+	}
+	return false
 }

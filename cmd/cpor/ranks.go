@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"cpor/engine/cluster"
 	"cpor/engine/cluster/mpi"
@@ -16,6 +17,7 @@ import (
 // modelFiles is what rank 0 tells the others about the model.
 type modelFiles struct {
 	File  string
+	Begun int               // numbers the checkpoints
 	Files map[string]string // the texts, by name; nil: there is none that is right
 }
 
@@ -36,6 +38,12 @@ func (e *env) runRank(c *runConfig) int {
 	case err != nil:
 		return e.mistake("run", "-cluster: %v", err)
 	}
+	return e.onRank(w, c, "run", e.rank)
+}
+
+// onRank does what a rank of a job has to do; the error is one of the connection, and
+// ends all ranks.
+func (e *env) onRank(w *mpi.World, c *runConfig, command string, do func(*runConfig) (int, error)) int {
 	defer func() {
 		if v := recover(); v != nil {
 			// The others wait for this rank.
@@ -46,16 +54,69 @@ func (e *env) runRank(c *runConfig) int {
 	}()
 	c.Ranks = cluster.Connect(world{w})
 	stderr := e.stderr // what goes wrong on a rank that is silent otherwise is told
-	code, err := e.rank(c)
+	if w.Rank() != 0 {
+		e.stdout, e.stderr = io.Discard, io.Discard
+	}
+	code, err := do(c)
 	if err != nil {
 		fmt.Fprintf(stderr, "cpor: rank %d: %v\n", w.Rank(), err)
+		if c.checkpoint != "" {
+			fmt.Fprintf(stderr, "cpor: rank %d: %s\n", w.Rank(), printable(c.goOn("go on from the last checkpoint with: ")))
+		}
 		w.Abort(exitMistake)
 		return exitMistake
 	}
 	if err := w.Finalize(); err != nil {
-		return e.mistake("run", "-cluster: %v", err)
+		return e.mistake(command, "-cluster: %v", err)
 	}
 	return code
+}
+
+// goOn returns a text and the command that goes on with a search.
+func (c *runConfig) goOn(text string) string {
+	args := []string{"cpor", "resume", c.checkpoint}
+	if c.Ranks != nil && c.Ranks.Size() > 1 {
+		args = append([]string{"mpirun", "-n", fmt.Sprint(c.Ranks.Size())}, args...)
+	}
+	return text + commandLine(args)
+}
+
+// resumeRank is `cpor resume` for a search that was begun with -cluster: it goes on on
+// as many ranks as there are, or without a launcher in this process.
+func (e *env) resumeRank(c *runConfig, load func() (*frontend.Program, int)) int {
+	w, err := mpi.Init()
+	if errors.Is(err, mpi.ErrNone) {
+		m, code := load()
+		if m == nil {
+			return code
+		}
+		return e.run(c, m)
+	}
+	if err != nil {
+		return e.mistake("resume", "-cluster: %v", err)
+	}
+	return e.onRank(w, c, "resume", func(c *runConfig) (int, error) {
+		var m *frontend.Program
+		code := exitPass
+		first := c.Ranks.Rank() == 0
+		if first {
+			m, code = load()
+		}
+		b, err := cluster.NewExchange(c.Ranks, cluster.Options{}).Broadcast([]byte{byte(code)})
+		if err != nil {
+			return 0, err
+		}
+		if len(b) == 1 && b[0] != exitPass {
+			return int(b[0]), nil
+		}
+		if !first {
+			c.trace, c.coverage = "", ""
+			if m, code = load(); m == nil {
+				return code, errors.New("the model of the checkpoint cannot be read here: do all ranks run the same cpor, with the same files?")
+			}
+		}
+		return e.run(c, m), nil
+	})
 }
 
 // rank runs one rank of a job. The error is one of the connection, and ends all
@@ -67,13 +128,11 @@ func (e *env) rank(c *runConfig) (code int, err error) {
 	var merr error
 	if first {
 		if m, merr = e.load(&c.file, frontend.Options{Params: c.params, Flags: c.own}); merr == nil {
-			files = modelFiles{c.file, map[string]string{}}
+			files = modelFiles{c.file, int(time.Now().UnixMilli()), map[string]string{}}
 			for _, f := range m.Sources {
 				files.Files[f.Name] = f.Text
 			}
 		}
-	} else {
-		e.stdout, e.stderr = io.Discard, io.Discard
 	}
 	b, err := json.Marshal(files)
 	if err != nil {
@@ -97,5 +156,6 @@ func (e *env) rank(c *runConfig) (code int, err error) {
 			return 0, fmt.Errorf("the model that rank 0 sent: %w", err)
 		}
 	}
+	c.number = files.Begun
 	return e.run(c, m), nil
 }

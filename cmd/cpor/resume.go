@@ -28,6 +28,9 @@ type checkpointHeader struct {
 	File  string
 	Files map[string]string // the texts of the model, by name
 	Flags []string          // that say what is explored, as they were given
+	// Of a search on ranks: the parts and the number of the checkpoint, which their
+	// files have in their names.
+	Parts, Number int
 }
 
 // build names this very program: what a search keeps means nothing to another one.
@@ -99,8 +102,18 @@ func (e *env) keepCheckpoints(c *runConfig, m *frontend.Program, t *engine.Task)
 	if c.from != nil {
 		t.Checkpoint.From = c.from
 	}
+	done = func() {
+		if dir != nil {
+			dir.Close()
+		}
+	}
 	warn := func(err error) {
 		fmt.Fprintf(e.stderr, "cpor run: -checkpoint: %v; the search goes on\n", printable(err.Error()))
+	}
+	if c.cluster {
+		h.Number = c.number
+		t.Checkpoint.Parts = e.keepParts(c, h, func() *checkpoint.Dir { return dir }, warn)
+		return done
 	}
 	t.Checkpoint.Write = func(save func(io.Writer) error) func() {
 		p, err := dir.Begin(h, save)
@@ -114,10 +127,47 @@ func (e *env) keepCheckpoints(c *runConfig, m *frontend.Program, t *engine.Task)
 			}
 		}
 	}
-	return func() {
-		if dir != nil {
-			dir.Close()
-		}
+	return done
+}
+
+// keepParts is keepCheckpoints for a search that is divided among ranks, all of which
+// see the directory. A checkpoint has a number of its own, so that what is written of
+// the next one does not touch the one that counts.
+func (e *env) keepParts(c *runConfig, h checkpointHeader, dir func() *checkpoint.Dir, warn func(error)) *engine.Parts {
+	from, counts, told := h.Number, h.Number, false
+	return &engine.Parts{
+		From: c.parts,
+		Open: func(part int) (io.ReadCloser, error) {
+			r, err := checkpoint.OpenPart(c.checkpoint, from, part)
+			if err != nil {
+				return nil, fmt.Errorf("%w (all ranks have to see the directory)", pathError(err))
+			}
+			return r, nil
+		},
+		Write: func(n, part int, save func(io.Writer) error) error {
+			return checkpoint.WritePart(c.checkpoint, from+n, part, save)
+		},
+		Commit: func(n, parts int, err error) {
+			h.Parts, h.Number = parts, from+n
+			if err == nil {
+				var p *checkpoint.Pending
+				if p, err = dir().Begin(h, func(io.Writer) error { return nil }); err == nil {
+					err = p.Commit()
+				}
+			}
+			if err != nil {
+				warn(err)
+			} else {
+				counts = h.Number
+			}
+			if err := dir().Keep(counts); err != nil {
+				warn(err)
+			}
+			if err == nil && !told && c.Ranks != nil && c.Ranks.Size() > 1 {
+				told = true
+				fmt.Fprintln(e.stderr, "cpor run:", printable(c.goOn("if a rank dies, go on from the last checkpoint with: ")))
+			}
+		},
 	}
 }
 
@@ -126,8 +176,9 @@ func resumeHelp(w io.Writer) {
 
 Goes on with a search from the checkpoint that "cpor run -checkpoint DIR" has
 kept in a directory, as if it had never been interrupted: the model, its
-constants and all that says what is searched are those of then. What may be
-different this time:`)
+constants and all that says what is searched are those of then. One that was begun
+with -cluster goes on on as many ranks as "mpirun -n 4 cpor resume DIR" starts, or
+without mpirun in one process. What may be different this time:`)
 	f := new(runConfig).define()
 	f.VisitAll(func(fl *flag.Flag) {
 		if slices.Contains(session, fl.Name) {
@@ -164,22 +215,33 @@ func resumeCommand(e *env, args []string) int {
 		return e.mistake("resume", "%v", pathError(err))
 	}
 	defer r.Close()
-	if b := build(); h.Build != b {
-		return e.mistake("resume", "%s was written by another cpor, %s; this one is %s", r.Path(), h.Build, b)
-	}
-	if changed := changes(h.Files); changed != "" {
-		fmt.Fprint(e.stderr, printable(changed))
-		return e.mistake("resume", "the model has changed since the search began: what it has covered says nothing about the new one")
-	}
 	_, changing := split(args)
 	var c runConfig
-	if err := c.parse(slices.Concat(h.Flags, changing, []string{"-checkpoint=" + dirs[0], "--", h.File})); err != nil {
-		return e.mistake("resume", "%v", err)
+	perr := c.parse(slices.Concat(h.Flags, changing, []string{"-checkpoint=" + dirs[0], "--", h.File}))
+	load := func() (*frontend.Program, int) {
+		if b := build(); h.Build != b {
+			return nil, e.mistake("resume", "%s was written by another cpor, %s; this one is %s", r.Path(), h.Build, b)
+		}
+		if changed := changes(h.Files); changed != "" {
+			fmt.Fprint(e.stderr, printable(changed))
+			return nil, e.mistake("resume", "the model has changed since the search began: what it has covered says nothing about the new one")
+		}
+		if perr != nil {
+			return nil, e.mistake("resume", "%v", perr)
+		}
+		m, err := frontend.Load(c.file, frontend.Options{Params: c.params, Flags: c.own, Files: h.Files})
+		if err != nil {
+			return nil, e.modelError(err)
+		}
+		return m, exitPass
 	}
-	c.kept, c.from = h.Flags, r
-	m, err := frontend.Load(c.file, frontend.Options{Params: c.params, Flags: c.own, Files: h.Files})
-	if err != nil {
-		return e.modelError(err)
+	c.kept, c.from, c.parts, c.number = h.Flags, r, h.Parts, h.Number
+	if h.Parts > 0 {
+		return e.resumeRank(&c, load)
+	}
+	m, code := load()
+	if m == nil {
+		return code
 	}
 	return e.run(&c, m)
 }

@@ -47,6 +47,7 @@ type runConfig struct {
 	checkpointEvery time.Duration
 	kept            []string           // the flags that say what is explored, as they were given
 	from            *checkpoint.Reader // go on here
+	parts, number   int                // of the checkpoint to go on from, see checkpointHeader
 	json            bool
 	trace           string
 	coverage        string // the file
@@ -398,7 +399,7 @@ func (e *env) explore(c *runConfig, m *frontend.Program, t *engine.Task, out *tr
 	if c.checkpoint != "" {
 		res.How = append(res.How, engine.Figure{Key: "checkpoint", Value: c.checkpoint, Text: "checkpoints in " + c.checkpoint})
 		if _, err := os.Stat(filepath.Join(c.checkpoint, "checkpoint")); err == nil && res.Verdict == engine.Incomplete {
-			res.Figures = append(res.Figures, engine.Figure{Label: "go on with", Text: commandLine([]string{"cpor", "resume", c.checkpoint})})
+			res.Figures = append(res.Figures, engine.Figure{Label: "go on with", Text: c.goOn("")})
 		}
 	}
 	for _, w := range res.Warnings {

@@ -75,36 +75,103 @@ type Pending struct {
 
 // Begin writes a checkpoint: the header as JSON, then what fill writes. It counts from
 // Commit on; until then the one before it does.
-func (d *Dir) Begin(header any, fill func(w io.Writer) error) (p *Pending, err error) {
-	f, err := os.Create(d.File() + ".new")
+func (d *Dir) Begin(header any, fill func(w io.Writer) error) (*Pending, error) {
+	f, err := begin(d.File()+".new", header, fill)
+	if err != nil {
+		return nil, err
+	}
+	return &Pending{d, f}, nil
+}
+
+// begin writes a file. If it fails nothing is left of it.
+func begin(path string, header any, fill func(w io.Writer) error) (*os.File, error) {
+	f, err := os.Create(path)
 	if err != nil {
 		return nil, failed(err)
 	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-			err = failed(err)
-		}
-	}()
+	if err := writeAll(f, header, fill); err != nil {
+		f.Close()
+		os.Remove(path)
+		return nil, failed(err)
+	}
+	return f, nil
+}
+
+func writeAll(f *os.File, header any, fill func(w io.Writer) error) error {
 	if _, err := io.WriteString(f, magic); err != nil {
-		return nil, err
+		return err
 	}
 	w := &writer{w: f, buf: make([]byte, headerBytes, headerBytes+blockBytes)}
 	head, err := json.Marshal(header)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if _, err := w.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(head)))); err != nil {
-		return nil, err
+		return err
 	}
 	if _, err := w.Write(head); err != nil {
-		return nil, err
+		return err
 	}
 	if err := fill(w); err != nil {
+		return err
+	}
+	return w.end()
+}
+
+// partHeader stands in a part.
+type partHeader struct{ Checkpoint, Part int }
+
+func partFile(dir string, n, part int) string {
+	return filepath.Join(dir, fmt.Sprintf("part-%d-of-checkpoint-%d", part, n))
+}
+
+// WritePart writes a part of the n-th checkpoint of several processes into a directory
+// that one of them has taken, and waits until the system has it on the disk. It counts
+// when a checkpoint is committed that refers to it.
+func WritePart(dir string, n, part int, fill func(w io.Writer) error) error {
+	f, err := begin(partFile(dir, n, part), partHeader{n, part}, fill)
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = syncDir(dir)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return failed(err)
+	}
+	return nil
+}
+
+// OpenPart opens a part of the n-th checkpoint. The errors are those of Open, and that
+// the part is another one.
+func OpenPart(dir string, n, part int) (*Reader, error) {
+	var h partHeader
+	r, err := Open(partFile(dir, n, part), &h)
+	if err != nil {
 		return nil, err
 	}
-	return &Pending{d, f}, w.end()
+	if h != (partHeader{n, part}) {
+		r.Close()
+		return nil, fmt.Errorf("%s has part %d of checkpoint %d", r.path, h.Part, h.Checkpoint)
+	}
+	return r, nil
+}
+
+// Keep removes the parts of all checkpoints but the n-th.
+func (d *Dir) Keep(n int) error {
+	files, err := os.ReadDir(d.path)
+	for _, f := range files {
+		var part, of int
+		if k, _ := fmt.Sscanf(f.Name(), "part-%d-of-checkpoint-%d", &part, &of); k == 2 && of != n {
+			err = errors.Join(err, os.Remove(filepath.Join(d.path, f.Name())))
+		}
+	}
+	return err
 }
 
 // Commit makes a checkpoint the one that counts: it waits until the system has it on

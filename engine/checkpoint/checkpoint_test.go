@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -163,4 +164,52 @@ func TestLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Close()
+}
+
+// TestParts writes the parts of several checkpoints: each is read as what it was, one that
+// stands where another was to be is refused by name, and only those of one checkpoint are kept.
+func TestParts(t *testing.T) {
+	dir := t.TempDir()
+	d, err := OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for n := range 3 {
+		for part := range 2 {
+			err := WritePart(dir, n, part, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "part %d of %d", part, n)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := WritePart(dir, 1, 2, func(w io.Writer) error { return errors.New("broken") }); err == nil {
+		t.Error("a part that could not be written is one")
+	}
+	if err := d.Keep(1); err != nil {
+		t.Fatal(err)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 3 { // and the lock
+		t.Errorf("%v is left", entries)
+	}
+	r, err := OpenPart(dir, 1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(r)
+	if r.Close(); err != nil || string(got) != "part 0 of 1" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := OpenPart(dir, 0, 0); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+	if err := os.Rename(partFile(dir, 1, 0), partFile(dir, 1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenPart(dir, 1, 1); err == nil || !strings.Contains(err.Error(), "has part 0 of checkpoint 1") {
+		t.Error(err)
+	}
 }

@@ -17,6 +17,7 @@ const (
 	kindEnd                    // from rank 0: everything is covered
 	kindLast                   // no message of the search comes from this rank after this one
 	kindData                   // what the ranks tell each other when the search is over
+	kindPause                  // from rank 0: the search is to pause
 )
 
 // Part is one rank's part of a search, as the exchange sees it. All methods are
@@ -32,12 +33,13 @@ type Part interface {
 	Passive() bool
 	// Progress returns the figures of this rank.
 	Progress() Progress
-	// End tells the part that everything is covered, and Stop that the search is
-	// to end now. Both return at once; Done is closed when no worker runs any
-	// more, and can be closed before either: then Exchange.RequestStop was
-	// called.
+	// End tells the part that everything is covered, Stop that the search is to
+	// end now, and Pause that it is to pause: no worker begins with another state.
+	// All return at once; Done is closed when no worker runs any more, and can be
+	// closed before any of them: then Exchange.RequestStop was called.
 	End()
 	Stop()
+	Pause()
 	Done() <-chan struct{}
 }
 
@@ -56,6 +58,11 @@ type Options struct {
 	BufferBytes int
 	// Workers is the number of workers of this rank.
 	Workers int
+	// Parts is the number of parts of the covered set, 0 for one on each rank.
+	// Part i is on the rank i modulo the number of ranks.
+	Parts int
+	// PauseAfter, if not 0, is when rank 0 lets the search pause.
+	PauseAfter time.Duration
 	// Report, if not nil, is called on rank 0 with the figures of all ranks, every
 	// ReportEvery (0 means a second).
 	Report      func(Progress)
@@ -69,6 +76,7 @@ type Options struct {
 // Outcome is how a search on many ranks has ended, the same on every rank.
 type Outcome struct {
 	Ended  bool   // everything is covered
+	Paused bool   // all that was under way has arrived, and another exchange can go on
 	Reason string // otherwise, why it was stopped
 }
 
@@ -105,12 +113,15 @@ type Exchange struct {
 	bytes      uint64     // sent
 	arrival    Arrival
 	det        detector
+	began      time.Time // when Run did
 	asked      time.Time // when the last wave began
 	reported   time.Time // when Options.Report was last called
 	requested  bool      // the request of RequestStop was sent
+	pausing    bool      // kindPause was sent
 	outcome    *Outcome
 	left       bool   // kindLast was sent
-	lasts      int    // ranks from which kindLast came
+	last       []bool // by rank: kindLast came from it
+	lasts      int    // how many have sent it
 	data       []data // messages of kindData that nobody has asked for yet
 }
 
@@ -154,6 +165,10 @@ func NewExchange(c Comm, o Options) *Exchange {
 		free:    make(chan *buffer, queue+underWay*others),
 		pending: make([][]flight, c.Size()),
 		det:     detector{ranks: c.Size()},
+		last:    make([]bool, c.Size()),
+	}
+	if x.o.Parts == 0 {
+		x.o.Parts = c.Size()
 	}
 	for range o.Workers {
 		x.boxes = append(x.boxes, &Outbox{x: x, open: make([]*buffer, c.Size())})
@@ -168,12 +183,20 @@ func (x *Exchange) Outbox(worker int) *Outbox { return x.boxes[worker] }
 // that reaches rank 0 is that of all. It may be called from any goroutine.
 func (x *Exchange) RequestStop(reason string) { x.stop.CompareAndSwap(nil, &reason) }
 
+// Next returns the exchange that goes on with a search that has paused. What
+// RequestStop was told holds for it, too.
+func (x *Exchange) Next() *Exchange {
+	n := NewExchange(x.comm, x.o)
+	n.stop.Store(x.stop.Load())
+	return n
+}
+
 // Run exchanges states until the search has ended or was stopped on all ranks,
 // and nothing of it is under way any more. The end of ctx requests a stop. The
 // error is one of the message-passing system or of Part.Arrive; the job
 // then has to be aborted.
 func (x *Exchange) Run(ctx context.Context, part Part) (Outcome, error) {
-	x.part = part
+	x.part, x.began = part, time.Now()
 	nap := minNap
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -328,7 +351,7 @@ func (x *Exchange) receive() (did bool, err error) {
 		return false, err
 	}
 	kind, body := m[0], m[1:]
-	if c, ok := x.comm.(*Conn); ok && x.part == nil && kind != kindData {
+	if c, ok := x.comm.(*Conn); ok && (x.part == nil || x.last[from]) && kind != kindData {
 		// The sender is already in the search that comes after this exchange.
 		c.keep(from, m)
 		return true, nil
@@ -351,12 +374,18 @@ func (x *Exchange) receive() (did bool, err error) {
 			x.outcome = &Outcome{Reason: string(body)}
 			x.part.Stop()
 		}
+	case kindPause:
+		if x.outcome == nil {
+			x.outcome = &Outcome{Paused: true}
+			x.part.Pause()
+		}
 	case kindEnd:
 		if x.outcome == nil {
 			x.outcome = &Outcome{Ended: true}
 			x.part.End()
 		}
 	case kindLast:
+		x.last[from] = true
 		x.lasts++
 	case kindData:
 		x.data = append(x.data, data{from, append([]byte(nil), body...)})
@@ -416,7 +445,7 @@ func (x *Exchange) hear(body []byte) error {
 		return err
 	}
 	ended := x.det.answer(r)
-	if !x.det.complete() || x.outcome != nil {
+	if !x.det.complete() || x.outcome != nil || x.pausing {
 		return nil
 	}
 	if ended {
@@ -449,7 +478,17 @@ func (x *Exchange) decide() (did bool, err error) {
 		}
 		return true, x.tell(0, kindStop, []byte(*r))
 	}
-	if x.comm.Rank() != 0 || !x.det.complete() {
+	if x.comm.Rank() != 0 {
+		return false, nil
+	}
+	// Two waves first: a search that has ended shows that before the next pause.
+	if x.o.PauseAfter > 0 && !x.pausing && x.det.wave >= 2 && x.det.complete() && time.Since(x.began) >= x.o.PauseAfter {
+		x.pausing = true
+		return true, x.tellAll(kindPause, nil)
+	}
+	// No wave begins behind kindPause: its answers would come behind kindLast, in the
+	// exchange that goes on, which has waves of the same numbers.
+	if x.pausing || !x.det.complete() {
 		return false, nil
 	}
 	// A wave that found somebody active is not repeated at once.
@@ -458,6 +497,9 @@ func (x *Exchange) decide() (did bool, err error) {
 	every := x.o.ReportEvery
 	if x.o.Limit != nil {
 		every = min(every, limitEvery)
+	}
+	if x.o.PauseAfter > 0 {
+		every = min(every, x.o.PauseAfter)
 	}
 	due := since >= every || x.passive() && (x.det.quiet || since >= maxNap)
 	if !due {

@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -58,6 +59,7 @@ type rank struct {
 	gate   *workers.Gate
 	cancel context.CancelCauseFunc
 	done   chan struct{}
+	pause  chan struct{}
 	seen   sync.Map
 	states atomic.Int64
 	stopAt int64 // ask for a stop after so many states, 0 for never
@@ -114,6 +116,7 @@ func (r *rank) Passive() bool              { return r.gate.Passive() }
 func (r *rank) Progress() cluster.Progress { return cluster.Progress{States: uint64(r.states.Load())} }
 func (r *rank) End()                       { r.gate.Close() }
 func (r *rank) Stop()                      { r.cancel(fmt.Errorf("stopped")) }
+func (r *rank) Pause()                     { close(r.pause) }
 func (r *rank) Done() <-chan struct{}      { return r.done }
 
 // search searches g on the ranks of comms and returns the number of states and
@@ -142,10 +145,31 @@ func search(t *testing.T, g graph, comms []cluster.Comm, perRank int, stopAt int
 	return int(total.Load()), outcomes[0]
 }
 
+// pauses counts the pauses of all ranks.
+var pauses atomic.Int64
+
+// round searches until the end, a stop or a pause.
+func (r *rank) round(perRank, i int) (cluster.Outcome, error) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	r.cancel, r.gate, r.done, r.pause = cancel, workers.NewGate(), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(r.done)
+		_, err := workers.Run(ctx, r.ws, workers.Options{Workers: perRank, CPUs: 2, Gate: r.gate, Pause: r.pause}, func(id int) workers.Worker {
+			return &worker{r: r, box: r.x.Outbox(id), me: i}
+		})
+		if err != nil && ctx.Err() == nil && !errors.Is(err, workers.ErrPaused) {
+			panic(err)
+		}
+	}()
+	<-r.gate.Ready()
+	return r.x.Run(context.Background(), r)
+}
+
 // searchRank is search for one rank; it returns the rank's own number of states.
 func searchRank(g graph, c cluster.Comm, i, perRank int, stopAt int64, o cluster.Options) (int, cluster.Outcome, error) {
 	o.Workers = perRank
-	r := &rank{g: g, x: cluster.NewExchange(c, o), ws: statestore.NewWorkSet(perRank + 1), gate: workers.NewGate(), done: make(chan struct{})}
+	r := &rank{g: g, x: cluster.NewExchange(c, o), ws: statestore.NewWorkSet(perRank + 1)}
 	if i == 0 {
 		r.stopAt = stopAt
 	}
@@ -155,20 +179,15 @@ func searchRank(g graph, c cluster.Comm, i, perRank int, stopAt int64, o cluster
 		b.Add(1)
 		r.ws.Push(0, b)
 	}
-	ctx, cancel := context.WithCancelCause(context.Background())
-	defer cancel(nil)
-	r.cancel = cancel
-	go func() {
-		defer close(r.done)
-		_, err := workers.Run(ctx, r.ws, workers.Options{Workers: perRank, CPUs: 2, Gate: r.gate}, func(id int) workers.Worker {
-			return &worker{r: r, box: r.x.Outbox(id), me: i}
-		})
-		if err != nil && ctx.Err() == nil {
-			panic(err)
+	out, err := r.round(perRank, i)
+	for err == nil && out.Paused {
+		pauses.Add(1)
+		// What ranks have to agree about in a pause is said in the exchange that pauses.
+		if _, err = r.x.Gather([]byte{byte(i)}); err == nil {
+			r.x = r.x.Next()
+			out, err = r.round(perRank, i)
 		}
-	}()
-	<-r.gate.Ready()
-	out, err := r.x.Run(context.Background(), r)
+	}
 	if err != nil {
 		return 0, out, err
 	}
@@ -206,6 +225,42 @@ func TestExchange(t *testing.T) {
 		if want := g.reachable(); got != want || !out.Ended {
 			t.Errorf("seed %d: %d states on %d ranks, want %d; %+v", seed, got, len(comms), want, out)
 		}
+	}
+}
+
+// TestPause lets searches pause again and again, each time with a new exchange on the
+// same connections: nothing is lost on the way from one to the next, and stops that are
+// asked for meanwhile hold.
+func TestPause(t *testing.T) {
+	n := 60
+	if testing.Short() {
+		n = 12
+	}
+	pauses.Store(0)
+	for seed := range uint64(n) {
+		g := graph{nodes: 200 << (seed % 6), seed: seed + 5000}
+		comms := fake.New(1+int(seed%5), fake.Options{Seed: seed, MaxDelay: time.Duration(seed%4) * 300 * time.Microsecond})
+		for i := range comms {
+			comms[i] = cluster.Connect(comms[i])
+		}
+		o := cluster.Options{BufferBytes: 1 + int(seed%3)*100, ReportEvery: time.Millisecond, PauseAfter: time.Duration(1+seed%7*100) * time.Microsecond}
+		if seed%4 == 3 {
+			o.Parts = 2*len(comms) + 1
+		}
+		stopAt := int64(0)
+		if seed%5 == 4 {
+			stopAt = 5
+		}
+		got, out := search(t, g, comms, 1+int(seed%3), stopAt, o)
+		switch want := g.reachable(); {
+		case stopAt > 0 && !out.Ended && out.Reason != "enough", stopAt == 0 && !out.Ended:
+			t.Errorf("seed %d: %+v", seed, out)
+		case out.Ended && got != want:
+			t.Errorf("seed %d: %d states on %d ranks, want %d", seed, got, len(comms), want)
+		}
+	}
+	if pauses.Load() < int64(n) {
+		t.Errorf("only %d pauses of ranks", pauses.Load())
 	}
 }
 

@@ -23,12 +23,19 @@ const cacheSize = 1 << 12
 
 // Owner returns the rank that a state belongs to, and the hash that it goes by.
 func (o *Outbox) Owner(s []uint64) (rank int, hash uint64) {
-	o.bytes = o.bytes[:0]
+	hash = Hash(s, &o.bytes)
+	return int(hash % uint64(o.x.o.Parts) % uint64(o.x.comm.Size())), hash
+}
+
+// Hash returns the hash that a state goes by: modulo the number of parts it is the
+// part of the covered set that the state belongs to. scratch is used again.
+func Hash(s []uint64, scratch *[]byte) uint64 {
+	b := (*scratch)[:0]
 	for _, w := range s {
-		o.bytes = binary.LittleEndian.AppendUint64(o.bytes, w)
+		b = binary.LittleEndian.AppendUint64(b, w)
 	}
-	hash = xxhash.Sum64(o.bytes)
-	return int(hash % uint64(o.x.comm.Size())), hash
+	*scratch = b
+	return xxhash.Sum64(b)
 }
 
 // Send sends a state to its owner, with the number of moves that lead to it and

@@ -44,6 +44,9 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 			return nil, &engine.OptionError{Message: fmt.Sprintf("states cannot be sent to other ranks: they name %s by numbers of one process", in.Interns())}
 		}
 		o.MaxMemory /= uint64(o.Ranks.Size())
+		if _, ok := o.Ranks.(*cluster.Conn); !ok {
+			o.Ranks = cluster.Connect(o.Ranks) // a search that pauses has several exchanges
+		}
 	}
 	if o.Checkpoint != nil {
 		if err := canSave(sys, &o); err != nil {
@@ -56,7 +59,11 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 	}
 	defer watch.End()
 	so := statestore.Options{Kind: o.Store, MaxBytes: watch.Memory().ForStores(), Workers: o.Workers}
-	if o.Checkpoint != nil && o.Checkpoint.From != nil {
+	switch {
+	case o.Checkpoint == nil:
+	case o.Checkpoint.Parts != nil:
+		return runParts(sys, newExpander, o, watch, so)
+	case o.Checkpoint.From != nil:
 		return resume(sys, newExpander, o, watch, so)
 	}
 	store, err := statestore.New(so)
@@ -132,6 +139,7 @@ type run struct {
 	before saved // by the searches that this one goes on with
 	found  *engine.Collector[*finding]
 	ranks  *ranks // nil if this process is alone
+	parts  *parts // nil if the covered set is whole, or is not saved
 
 	making sync.Mutex // factories need not be safe for concurrent use
 }
@@ -222,7 +230,7 @@ func (r *run) countState() error {
 
 func (r *run) progress(queued int) engine.Progress {
 	p := engine.Progress{
-		Counters:   engine.Counters{States: r.store.Len(), Transitions: r.before.Counters.Transitions, Attempts: r.before.Counters.Attempts},
+		Counters:   engine.Counters{States: r.covered(), Transitions: r.before.Counters.Transitions, Attempts: r.before.Counters.Attempts},
 		MaxDepth:   r.before.MaxDepth,
 		Queued:     uint64(queued),
 		StoreBytes: r.store.Bytes(),
@@ -242,7 +250,7 @@ func (r *run) fill(res *Result) {
 	c := r.counted()
 	res.Transitions, res.Attempts, res.EndedLoops, res.BlockedLoops = c.Transitions, c.Attempts, c.EndedLoops, c.BlockedLoops
 	res.MaxDepth = r.maxDepth()
-	res.States = r.store.Len()
+	res.States = r.covered()
 	res.Store = r.store.Stats()
 	res.StoreBytes = r.store.Bytes()
 	if res.States > 0 {

@@ -26,7 +26,10 @@ type ranks struct {
 	session statestore.Session // of the goroutine that speaks
 	open    *statestore.Batch  // arrivals that are not queued yet
 	stop    context.CancelFunc // ends the pool
-	done    chan struct{}
+	pause   chan struct{}      // closed to pause it
+	done    chan struct{}      // closed when it has ended
+	fault   error              // of the tool, once done is closed
+	traffic cluster.Traffic    // of the exchanges before
 }
 
 // arrivals is how many states of other ranks wait for each worker at most; what
@@ -35,8 +38,11 @@ type ranks struct {
 const arrivals = 4 * statestore.BatchSize
 
 func newRanks(r *run) *ranks {
-	k := &ranks{run: r, rank: r.o.Ranks.Rank(), gate: workers.NewGate(), session: r.store.NewSession(), done: make(chan struct{})}
+	k := &ranks{run: r, rank: r.o.Ranks.Rank(), session: r.store.NewSession()}
 	o := cluster.Options{Workers: r.o.Workers}
+	if r.parts != nil {
+		o.Parts, o.PauseAfter = r.parts.count, r.o.Checkpoint.Every
+	}
 	if r.o.Progress != nil {
 		o.ReportEvery = r.o.ProgressInterval
 		o.Report = func(p cluster.Progress) {
@@ -68,35 +74,89 @@ func (k *ranks) owns(s system.State) bool {
 // searchRanks searches together with the other ranks.
 func (r *run) searchRanks(res *Result) (*Result, error) {
 	k := r.ranks
-	ctx, stop := context.WithCancel(r.watch.Context())
-	defer stop()
-	k.stop = stop
-	var fault error
-	if err := r.begin(); err != nil {
-		fault = k.end(err)
-	}
-	go func() {
-		defer close(k.done)
-		if err := r.work(ctx, workers.Options{Gate: k.gate}); err != nil && ctx.Err() == nil {
-			fault = errors.Join(fault, k.end(err))
+	if r.parts == nil || r.o.Checkpoint.Parts.From == 0 {
+		if err := r.begin(); err != nil {
+			k.fault = k.end(err)
 		}
-	}()
-	<-k.gate.Ready()
-	out, err := k.x.Run(r.watch.Context(), k)
+	}
+	out, err := k.round()
+	for err == nil && out.Paused {
+		if err = k.save(); err == nil {
+			k.goOn()
+			out, err = k.round()
+		}
+	}
 	if err != nil {
 		return res, err
 	}
-	// Run has waited for the pool.
 	if !out.Ended {
 		err = &engine.Stop{Reason: out.Reason}
+		if r.parts != nil && out.Reason != engine.AtViolation.Reason {
+			if err := k.save(); err != nil {
+				return res, err
+			}
+		}
 	}
 	r.fill(res)
 	res.PeakRSS = r.watch.Memory().Peak()
 	res.Traffic = k.x.Traffic()
-	if err := k.merge(res, fault, err); err != nil {
+	res.Traffic.Add(k.traffic)
+	if err := k.merge(res, k.fault, err); err != nil {
 		return res, err
 	}
-	return res, fault
+	return res, k.fault
+}
+
+// round runs the pool until the search has ended, was stopped, or pauses on all ranks.
+func (k *ranks) round() (cluster.Outcome, error) {
+	ctx, stop := context.WithCancel(k.run.watch.Context())
+	defer stop()
+	k.stop, k.gate, k.pause, k.done = stop, workers.NewGate(), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(k.done)
+		err := k.run.work(ctx, workers.Options{Gate: k.gate, Pause: k.pause})
+		if err != nil && ctx.Err() == nil && !errors.Is(err, workers.ErrPaused) {
+			k.fault = errors.Join(k.fault, k.end(err))
+		}
+	}()
+	<-k.gate.Ready()
+	return k.x.Run(k.run.watch.Context(), k) // it waits for the pool
+}
+
+// save writes a checkpoint together with the other ranks: it counts if all have
+// written their parts.
+func (k *ranks) save() error {
+	err := k.fault
+	if err == nil {
+		err = k.run.saveParts()
+	}
+	said := ""
+	if err != nil {
+		said = fmt.Sprintf("rank %d: %v", k.rank, err)
+	}
+	all, lost := k.x.Gather([]byte(said))
+	if lost != nil || k.rank != 0 {
+		return lost
+	}
+	var failed error
+	for _, m := range all {
+		if len(m) > 0 {
+			failed = errors.Join(failed, errors.New(string(m)))
+		}
+	}
+	p := k.run.parts
+	k.run.o.Checkpoint.Parts.Commit(p.saves, p.count, failed)
+	return nil
+}
+
+// goOn begins the exchange behind a pause.
+func (k *ranks) goOn() {
+	k.traffic.Add(k.x.Traffic())
+	k.x = k.x.Next()
+	k.home = k.x.Outbox(0)
+	for i, w := range k.run.workers {
+		w.box = k.x.Outbox(i)
+	}
 }
 
 // end asks for the end of the search on all ranks, and returns err if it is a
@@ -109,7 +169,8 @@ func (k *ranks) end(err error) error {
 
 // Arrive implements [cluster.Part].
 func (k *ranks) Arrive(a *cluster.Arrival) error {
-	parent := statestore.Away(statestore.Ref(a.Parent))
+	_, parent := statestore.Apart(statestore.Ref(a.Parent))
+	parent = statestore.Away(parent)
 	if k.gate.Queued() < arrivals*k.run.o.Workers {
 		k.batch(a.Depth, true).AddState(parent, a.State, nil)
 		return nil
@@ -166,6 +227,9 @@ func (k *ranks) End() { k.gate.Close() }
 
 // Stop implements [cluster.Part].
 func (k *ranks) Stop() { k.stop() }
+
+// Pause implements [cluster.Part].
+func (k *ranks) Pause() { close(k.pause) }
 
 // Done implements [cluster.Part].
 func (k *ranks) Done() <-chan struct{} { return k.done }

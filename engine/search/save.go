@@ -33,8 +33,6 @@ type savedFinding struct {
 // canSave returns why a search cannot be saved, nil if it can.
 func canSave(sys system.System, o *Options) error {
 	switch {
-	case o.Ranks != nil && o.Ranks.Size() > 1:
-		return &engine.OptionError{Message: "-checkpoint cannot keep a search on several ranks (-cluster) yet"}
 	case o.Hook != nil:
 		return &engine.OptionError{Message: "-checkpoint cannot keep a search that is validated while it runs (-validate)"}
 	}
@@ -91,23 +89,24 @@ func (r *run) searchSaving(report func(queued int)) error {
 		}
 		err := r.work(r.watch.Context(), po)
 		stop()
-		if errors.Is(err, workers.ErrPaused) {
-			keep.Write(r.save)
-			continue
+		paused := errors.Is(err, workers.ErrPaused)
+		if paused || engine.Interrupted(err) {
+			if r.parts != nil {
+				serr := r.saveParts()
+				r.o.Checkpoint.Parts.Commit(r.parts.saves, r.parts.count, serr)
+			} else {
+				keep.Write(r.save)
+			}
 		}
-		if engine.Interrupted(err) {
-			keep.Write(r.save)
+		if !paused {
+			return err
 		}
-		return err
 	}
 }
 
 // save writes the search as it is. No worker may be at work.
 func (r *run) save(w io.Writer) error {
-	s := saved{Counters: r.counted(), MaxDepth: r.maxDepth(), Elapsed: r.before.Elapsed + r.watch.Elapsed(), More: r.found.More}
-	if c, ok := system.As[system.Counting](r.sys); ok {
-		s.Executed = c.Executed()
-	}
+	s := r.keepsakes()
 	var trails []*statestore.Trail
 	for f := range r.found.All() {
 		s.Findings = append(s.Findings, savedFinding{f.violation, f.ref, f.state, f.tail})
@@ -120,6 +119,15 @@ func (r *run) save(w io.Writer) error {
 		return err
 	}
 	return statestore.SaveWork(r.ws, trails, w)
+}
+
+// keepsakes returns what the search keeps, without findings.
+func (r *run) keepsakes() saved {
+	s := saved{Counters: r.counted(), MaxDepth: r.maxDepth(), Elapsed: r.before.Elapsed + r.watch.Elapsed(), More: r.found.More}
+	if c, ok := system.As[system.Counting](r.sys); ok {
+		s.Executed = c.Executed()
+	}
+	return s
 }
 
 // resume is Run for a search that goes on.
@@ -157,16 +165,21 @@ func resume(sys system.System, newExpander Factory, o Options, watch *engine.Wat
 	}
 	r.states.Store(store.Len())
 	r.hire()
-	for i, f := range s.Findings {
-		state := ""
-		if f.Violation.Kind == system.Deadlock && o.All {
-			state = r.workers[0].stateKeyOf(f.State, f.Tail)
-		}
-		r.found.Add(&f.Violation, state, func(v system.Violation) *finding {
-			return &finding{violation: v, ref: f.Ref, trail: trails[i], state: f.State, tail: f.Tail}
-		})
+	for i := range s.Findings {
+		r.find(&s.Findings[i], trails[i])
 	}
 	r.found.More += s.More
 	r.before.Findings = nil
 	return r.end(&Result{Result: engine.Result{Workers: o.Workers}}, r.search())
+}
+
+// find enters a finding of before.
+func (r *run) find(f *savedFinding, trail *statestore.Trail) {
+	state := ""
+	if f.Violation.Kind == system.Deadlock && r.o.All {
+		state = r.workers[0].stateKeyOf(f.State, f.Tail)
+	}
+	r.found.Add(&f.Violation, state, func(v system.Violation) *finding {
+		return &finding{violation: v, ref: f.Ref, trail: trail, state: f.State, tail: f.Tail}
+	})
 }

@@ -1,0 +1,329 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"cpor/engine"
+	"cpor/engine/cluster"
+	"cpor/statestore"
+	"cpor/system"
+)
+
+// parts is how the covered set of a search is divided: a state belongs to the part that
+// is the remainder of its hash, and part i is on the rank that is the remainder of i. A
+// search begins with as many parts as ranks. It goes on with the same parts on fewer
+// ranks, each of which then has several of them ([statestore.Join]). For more ranks each
+// part is split into several that begin as copies of it: all have its states, which
+// does no harm, since each is asked only about those that belong to it; the items of the
+// work set are shared out.
+//
+// To send the states to other ranks instead would lose their parents: these are known by
+// some bits of their Refs, which mean something only in the stores that they are of.
+type parts struct {
+	count int // of all ranks
+	rank  int
+	ranks int
+	own   []part // of this rank, each a tree
+	saves int    // the number of the last checkpoint, see engine.Parts
+}
+
+// part is a part of this rank.
+type part struct {
+	number int
+	store  statestore.Store
+	extra  uint64 // states that count in another part
+}
+
+// savedPart stands in front of a part.
+type savedPart struct {
+	Part, Count int
+	Extra       uint64
+	Findings    []savedFinding
+	Search      *saved // of the whole rank, in the first of its parts
+}
+
+// divide returns how a search is divided that goes on with so many parts, or that begins
+// if there are none.
+func divide(from, rank, ranks int) (*parts, error) {
+	p := &parts{count: from, rank: rank, ranks: ranks}
+	if from == 0 {
+		p.count = ranks
+	}
+	p.count *= (ranks + p.count - 1) / p.count
+	if most := (p.count + ranks - 1) / ranks; most > statestore.MaxJoined {
+		return nil, &engine.OptionError{Message: fmt.Sprintf("the checkpoint has %d parts, and a rank can take %d: give it %d ranks or more",
+			p.count, statestore.MaxJoined, (p.count+statestore.MaxJoined-1)/statestore.MaxJoined)}
+	}
+	for i := rank; i < p.count; i += ranks {
+		p.own = append(p.own, part{number: i})
+	}
+	return p, nil
+}
+
+// slot returns which of the own parts a state of this rank belongs to.
+func (p *parts) slot(hash uint64) int { return int(hash % uint64(p.count) / uint64(p.ranks)) }
+
+// store makes the store of this rank of its parts.
+func (p *parts) store() (statestore.Store, error) {
+	if len(p.own) == 1 {
+		return p.own[0].store, nil
+	}
+	var all []statestore.Store
+	for _, o := range p.own {
+		all = append(all, o.store)
+	}
+	return statestore.Join(all, func(s []uint64) int {
+		var room [256]byte
+		scratch := room[:0]
+		return p.slot(cluster.Hash(s, &scratch))
+	})
+}
+
+// runParts is Run for a search that keeps its parts apart: on ranks, or in one process
+// that goes on with what ranks have begun.
+func runParts(sys system.System, newExpander Factory, o Options, watch *engine.Watch, so statestore.Options) (*Result, error) {
+	rank, ranks := 0, 1
+	many := o.Ranks != nil && o.Ranks.Size() > 1
+	if many {
+		rank, ranks = o.Ranks.Rank(), o.Ranks.Size()
+	}
+	p, kept, work, err := open(o.Checkpoint, rank, ranks, so)
+	if many {
+		err = agree(o.Ranks, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	store, err := p.store()
+	if err != nil {
+		return nil, err
+	}
+	r := newRun(sys, newExpander, o, watch, store)
+	r.parts = p
+	if many {
+		r.ranks = newRanks(r)
+	}
+	r.hire()
+	r.goOn(kept, work)
+	res := &Result{Result: engine.Result{Workers: o.Workers}}
+	if many {
+		return r.searchRanks(res)
+	}
+	if o.Checkpoint.Parts.From == 0 {
+		err = r.begin()
+	}
+	if err == nil {
+		err = r.search()
+	}
+	return r.end(res, err)
+}
+
+// open returns the parts of a rank, with what a checkpoint has of them.
+func open(c *engine.Checkpoint, rank, ranks int, so statestore.Options) (p *parts, kept []*saved, work []*statestore.Batch, err error) {
+	if p, err = divide(c.Parts.From, rank, ranks); err != nil {
+		return nil, nil, nil, err
+	}
+	if c.Parts.From == 0 {
+		if p.own[0].store, err = statestore.New(so); err != nil {
+			return nil, nil, nil, &engine.OptionError{Message: err.Error()}
+		}
+	} else {
+		so.MaxBytes /= uint64(len(p.own))
+		for slot := range p.own {
+			k, w, err := p.load(c.Parts, slot, so)
+			if errors.Is(err, statestore.ErrFull) {
+				err = &engine.OptionError{Message: "the checkpoint needs more memory than -max-memory allows"}
+			}
+			if err != nil {
+				return nil, nil, nil, err
+			}
+			if k != nil {
+				kept = append(kept, k)
+			}
+			work = append(work, w...)
+		}
+	}
+	if rank == 0 {
+		err = c.Start()
+	}
+	return p, kept, work, err
+}
+
+// load reads a part; what it returns are what the rank that wrote it has kept, if that
+// stands in it and is not for a copy, and the items of the work set.
+func (p *parts) load(from *engine.Parts, slot int, so statestore.Options) (kept *saved, work []*statestore.Batch, err error) {
+	o := &p.own[slot]
+	old, copied, copies := o.number%from.From, o.number/from.From, p.count/from.From
+	f, err := from.Open(old)
+	if err != nil {
+		return nil, nil, &engine.OptionError{Message: err.Error()}
+	}
+	defer f.Close()
+	var s savedPart
+	if err := engine.ReadRecord(f, &s); err != nil {
+		return nil, nil, err
+	}
+	if s.Part != old || s.Count != from.From {
+		return nil, nil, engine.Unreadable(fmt.Errorf("part %d of %d stands where part %d of %d was to be", s.Part, s.Count, old, from.From))
+	}
+	if o.store, err = statestore.Restore(f, so); errors.Is(err, statestore.ErrFull) {
+		return nil, nil, err
+	} else if err != nil {
+		return nil, nil, engine.Unreadable(err)
+	}
+	ws := statestore.NewWorkSet(1)
+	if _, err := statestore.RestoreWork(ws, f); err != nil {
+		return nil, nil, engine.Unreadable(err)
+	}
+	if err := engine.AtEnd(f); err != nil {
+		return nil, nil, err
+	}
+	o.extra = o.store.Len()
+	if copied == 0 {
+		o.extra = s.Extra
+		if kept = s.Search; kept == nil {
+			kept = &saved{}
+		}
+		for _, f := range s.Findings {
+			f.Ref = statestore.Within(slot, f.Ref)
+			kept.Findings = append(kept.Findings, f)
+		}
+	}
+	var scratch []byte
+	next := 0
+	for b := ws.Pop(0); b != nil; b = ws.Pop(0) {
+		mine := &statestore.Batch{Depth: b.Depth}
+		for i, ref := range b.Refs {
+			if state := b.State(i); state != nil {
+				if int(cluster.Hash(state, &scratch)%uint64(p.count)) == o.number {
+					mine.AddState(ref, state, nil)
+				}
+				continue
+			}
+			if next%copies == copied {
+				mine.Add(statestore.Within(slot, ref))
+			}
+			next++
+		}
+		work = append(work, mine)
+	}
+	return kept, work, nil
+}
+
+// goOn takes up what the own parts of a checkpoint had.
+func (r *run) goOn(kept []*saved, work []*statestore.Batch) {
+	for i, b := range work {
+		r.ws.Push(i%r.o.Workers, b)
+	}
+	for _, s := range kept {
+		r.before.Counters.add(s.Counters)
+		r.before.MaxDepth = max(r.before.MaxDepth, s.MaxDepth)
+		r.before.Elapsed = max(r.before.Elapsed, s.Elapsed)
+		for i := range s.Findings {
+			r.find(&s.Findings[i], nil)
+		}
+		r.found.More += s.More
+		if c, ok := system.As[system.Counting](r.sys); ok && s.Executed != nil {
+			c.AddExecuted(s.Executed)
+		}
+	}
+	r.states.Store(r.covered())
+}
+
+// covered returns how many states this process has covered.
+func (r *run) covered() uint64 {
+	n := r.store.Len()
+	if r.parts != nil {
+		for _, o := range r.parts.own {
+			n -= o.extra
+		}
+	}
+	return n
+}
+
+// saveParts writes the own parts of the next checkpoint. No worker may be at work.
+func (r *run) saveParts() error {
+	r.parts.saves++
+	var all []*statestore.Batch
+	for q := range r.o.Workers + 1 {
+		for b := r.ws.Pop(q); b != nil; b = r.ws.Pop(q) {
+			all = append(all, b)
+		}
+	}
+	defer func() {
+		for i, b := range all {
+			r.ws.Push(i%r.o.Workers, b)
+		}
+	}()
+	var failed error
+	var scratch []byte
+	for slot, o := range r.parts.own {
+		s := savedPart{Part: o.number, Count: r.parts.count, Extra: o.extra}
+		if slot == 0 {
+			k := r.keepsakes()
+			s.Search = &k
+		}
+		for f := range r.found.All() {
+			if at, ref := statestore.Apart(f.ref); at == slot {
+				s.Findings = append(s.Findings, savedFinding{f.violation, ref, f.state, f.tail})
+			}
+		}
+		ws := statestore.NewWorkSet(1)
+		for _, b := range all {
+			mine := ws.Get(0)
+			mine.Depth = b.Depth
+			for i, ref := range b.Refs {
+				if state := b.State(i); state != nil {
+					if r.parts.slot(cluster.Hash(state, &scratch)) == slot {
+						mine.AddState(ref, state, nil)
+					}
+				} else if at, ref := statestore.Apart(ref); at == slot {
+					mine.Add(ref)
+				}
+			}
+			ws.Push(0, mine)
+		}
+		err := r.o.Checkpoint.Parts.Write(r.parts.saves, o.number, func(w io.Writer) error {
+			if err := engine.WriteRecord(w, &s); err != nil {
+				return err
+			}
+			if err := statestore.Save(o.store, w); err != nil {
+				return err
+			}
+			return statestore.SaveWork(ws, nil, w)
+		})
+		failed = errors.Join(failed, err)
+	}
+	return failed
+}
+
+// agree returns on every rank the errors of all that have one.
+func agree(c cluster.Comm, err error) error {
+	x := cluster.NewExchange(c, cluster.Options{})
+	said := ""
+	if err != nil {
+		said = err.Error()
+	}
+	all, lost := x.Gather([]byte(said))
+	if lost != nil {
+		return lost
+	}
+	var each []string
+	for _, m := range all {
+		if len(m) > 0 && !slices.Contains(each, string(m)) {
+			each = append(each, string(m))
+		}
+	}
+	m, lost := x.Broadcast([]byte(strings.Join(each, "\n")))
+	if lost != nil {
+		return lost
+	}
+	if len(m) > 0 {
+		return &engine.OptionError{Message: string(m)}
+	}
+	return nil
+}
