@@ -302,12 +302,12 @@ func TestGoldenReports(t *testing.T) {
 // TestReportsOfLess checks that reports can be made from any part of the
 // measurements, as they are while runs go on.
 func TestReportsOfLess(t *testing.T) {
-	for _, table := range []Table{table1, scale} {
+	tables, parts := []Table{table1, scale}, 12
+	if testing.Short() {
+		tables, parts = tables[:1], 1
+	}
+	for _, table := range tables {
 		ms := measurements(t, table.Name)
-		parts := 12
-		if testing.Short() {
-			parts = 1
-		}
 		for n := 0; n <= len(ms); n += 1 + len(ms)/parts {
 			rs := &Results{Machine: fixedMachine, Measurements: ms[:n], Start: time.Now()}
 			page, err := htmlReport(rs, table.Report(ms[:n], fixedMachine))

@@ -127,7 +127,7 @@ func oracle(tb testing.TB, seed uint64, options ...Options) (diff string, ok boo
 func TestTheorem1(t *testing.T) {
 	programs := uint64(4000)
 	if testing.Short() {
-		programs = 1000
+		programs = 400
 	}
 	if *long {
 		programs = 1_000_000
@@ -189,7 +189,7 @@ func TestOracleBites(t *testing.T) {
 	const first = uint64(3000)
 	last := first + 2000
 	if testing.Short() {
-		last = first + 700
+		last = first + 300
 	}
 	for seed := first; seed < last; seed++ {
 		if _, sys := program(t, seed); loses(sys) {

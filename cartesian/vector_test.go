@@ -21,7 +21,7 @@ func TestAgainstNaive(t *testing.T) {
 	vectors, created, choices, observed := 0, 0, 0, 0
 	seeds := uint64(250)
 	if testing.Short() {
-		seeds = 80
+		seeds = 30
 	}
 	for seed := range seeds {
 		p, sys := program(t, seed)

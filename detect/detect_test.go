@@ -80,7 +80,7 @@ func variants() []variant {
 func TestOracle(t *testing.T) {
 	rounds := 2500
 	if testing.Short() {
-		rounds = 500
+		rounds = 150
 	}
 	if *long {
 		rounds = 200_000

@@ -64,7 +64,7 @@ func TestStatelessDisciplines(t *testing.T) {
 	}
 	n := 300
 	if testing.Short() {
-		n = 60
+		n = 24
 	}
 	if *disciplines > 0 {
 		n = *disciplines

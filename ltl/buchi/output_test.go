@@ -168,7 +168,11 @@ func TestDeterministicOutput(t *testing.T) {
 	for _, f := range formulas["dac"] {
 		first[f] = mustTranslate(t, f, Options{})
 	}
-	for range 4 {
+	again := 4
+	if testing.Short() {
+		again = 2
+	}
+	for range again {
 		wg.Go(func() {
 			for f, a := range first {
 				if b, err := Translate(f, Options{}); err != nil || !reflect.DeepEqual(a, b) {
