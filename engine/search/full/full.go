@@ -27,10 +27,6 @@ type Expander struct {
 	counters search.Counters
 }
 
-// stopInterval is after how many transitions of one thread the visitor is asked
-// whether the search is to end.
-const stopInterval = 1024
-
 // New returns an expander for one worker.
 func New(sys system.System) *Expander {
 	return &Expander{m: sys.NewMachine(), obs: system.ObserversOf(sys)}
@@ -57,6 +53,7 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 	mark := m.Mark()
 	n := m.NumThreads()
 	enabled, stuck := false, false
+	stopper, _ := v.(search.Stopper)
 	var transitions, ended, blocked uint64
 	for t := 0; t < n; t++ {
 		out := m.Step(t, 0)
@@ -87,10 +84,10 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 			if out.Next == 0 || sabotage.Is("full/alternatives") && alt != 0 {
 				break
 			}
-			if transitions%stopInterval == 0 {
-				if st, ok := v.(search.Stopper); ok && st.Stopped() {
-					return
-				}
+			// A thread can have more alternatives than anybody can wait for, and each can
+			// take long: an atomic sequence that does not end.
+			if stopper != nil && stopper.Stopped() {
+				return
 			}
 			alt = out.Next
 			out = m.Step(t, alt)
