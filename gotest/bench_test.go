@@ -55,10 +55,33 @@ func load(t testing.TB, text string) *gosrc.Compiled {
 	return c
 }
 
+const short = `package m
+
+import (
+	"sync/atomic"
+	"testing"
+)
+
+func TestShort(t *testing.T) {
+	var n atomic.Int64
+	for range 4 {
+		go func() {
+			n.Add(1)
+			n.Add(1)
+		}()
+	}
+}
+`
+
 // BenchmarkFive covers five goroutines around a mutex and a channel.
-func BenchmarkFive(b *testing.B) {
-	c := load(b, five)
-	p, err := c.Test("TestFive", gosrc.Explore{})
+func BenchmarkFive(b *testing.B) { cover(b, five, "TestFive") }
+
+// BenchmarkShort covers executions of 17 steps.
+func BenchmarkShort(b *testing.B) { cover(b, short, "TestShort") }
+
+func cover(b *testing.B, text, test string) {
+	c := load(b, text)
+	p, err := c.Test(test, gosrc.Explore{})
 	if err != nil {
 		b.Fatal(err)
 	}

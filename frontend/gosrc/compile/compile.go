@@ -30,9 +30,16 @@ func sortedMembers(pkg *ssa.Package) []ssa.Member {
 // Ready compiles a function if that has not been done. It must be called before
 // any of the function's instructions are looked at.
 func (p *Program) Ready(f *Func) {
+	if !f.ready.Load() {
+		p.make(f)
+	}
+}
+
+func (p *Program) make(f *Func) {
 	f.once.Do(func() {
 		c := &compiler{p: p, f: f, ssa: f.SSA, slot: map[ssa.Value]int32{}, constant: map[string]int32{}}
 		c.function()
+		f.ready.Store(true)
 	})
 }
 

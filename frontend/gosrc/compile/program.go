@@ -102,7 +102,8 @@ type Func struct {
 	Untracked       bool // its accesses to memory are neither recorded nor checked
 	Hidden          bool // of the standard library: not shown if its caller can be
 
-	once sync.Once
+	once  sync.Once
+	ready atomic.Bool
 	// What follows is there when Ready has returned.
 	Code    []Instr
 	Pos     []token.Pos // by instruction

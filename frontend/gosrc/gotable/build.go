@@ -99,8 +99,11 @@ func (b *Binary) Run(name string, limit time.Duration) (Outcome, error) {
 	return NewOutcome(out, "exit "+strconv.Itoa(exit.ExitCode())), nil
 }
 
-// rowMark is what stands before the name of a program in the output of a row.
-const rowMark = "=== "
+// rowMark stands before the name of a program in the output of a row.
+const (
+	rowMark  = "=== "
+	rowPanic = "=!= panic: " // before what a program has panicked with
+)
 
 // Rows writes main packages that run some of the programs each, one after the other,
 // into folders of the directory that Build was given, and returns their patterns. They
@@ -115,7 +118,8 @@ func (b *Binary) Rows(each int) ([]string, error) {
 			fmt.Fprintf(&body, "\trun(%q, prog%dx.Main)\n", name, b.names[name])
 		}
 		src := "package main\n\n" + head.String() + "\nfunc run(name string, f func()) {\n\tprintln(\"" + rowMark + "\" + name)\n" +
-			"\tdefer func() {\n\t\tif r := recover(); r != nil {\n\t\t\tprintln(\"panics\")\n\t\t}\n\t}()\n\tf()\n}\n\nfunc main() {\n" + body.String() + "}\n"
+			"\tdefer func() {\n\t\tswitch r := recover().(type) {\n\t\tcase nil:\n\t\tcase error:\n\t\t\tprintln(\"" + rowPanic + "\" + r.Error())\n" +
+			"\t\tcase string:\n\t\t\tprintln(\"" + rowPanic + "\" + r)\n\t\tdefault:\n\t\t\tprint(\"" + rowPanic + "\", r, \"\\n\")\n\t\t}\n\t}()\n\tf()\n}\n\nfunc main() {\n" + body.String() + "}\n"
 		folder := fmt.Sprintf("row%d", len(folders))
 		if err := os.MkdirAll(filepath.Join(b.dir, folder), 0o777); err != nil {
 			return nil, err
@@ -135,7 +139,12 @@ func (b *Binary) Split(output string) map[string]Outcome {
 	for part := range strings.SplitSeq(" / "+output, " / "+rowMark) {
 		name, out, _ := strings.Cut(part, " / ")
 		if _, ok := b.names[name]; ok {
-			parts[name] = NewOutcome(strings.ReplaceAll(progPkg.ReplaceAllString(out, "main."), " / ", "\n"), "")
+			out, value, panics := strings.Cut(progPkg.ReplaceAllString(out, "main."), rowPanic)
+			ending := ""
+			if panics {
+				ending = "panic: " + value
+			}
+			parts[name] = NewOutcome(strings.ReplaceAll(out, " / ", "\n"), ending)
 		}
 	}
 	return parts

@@ -2,7 +2,6 @@ package machine
 
 import (
 	"fmt"
-	"slices"
 
 	"cpor/frontend/gosrc/compile"
 	"cpor/system"
@@ -31,11 +30,15 @@ func (m *Machine) callValue(g *goroutine, sort compile.Kind, c *compile.Call, v 
 		if fn == nil {
 			m.fault("%v has no method %s", t, c.Method.Name())
 		}
-		w := v[1]
-		recv := m.unboxed(t, &w)
-		recv = slices.Clone(recv[:t.Size])
 		x := m.push(g, fn, dst)
-		copy(x, recv)
+		switch t.Size {
+		case 0:
+		case 1:
+			x[0] = v[1]
+		default:
+			a := m.addr(v[1])
+			copy(x, m.mem[a:a+uint32(t.Size)])
+		}
 		copy(x[t.Size:], args)
 		return true
 	}
@@ -194,8 +197,8 @@ func (m *Machine) unwind(g *goroutine) bool {
 					a := m.addr(rec)
 					m.set(m.addr(cell), m.mem[a+deferNext])
 					c := m.deferSite(a)
-					args := slices.Clone(m.mem[a+deferArgs : a+deferArgs+uint32(c.Words)])
-					v := slices.Clone(m.mem[a+deferValue : a+deferValue+2])
+					args := m.mem[a+deferArgs : a+deferArgs+uint32(c.Words)] // a call changes no memory
+					v := m.mem[a+deferValue : a+deferValue+2]
 					sort := compile.Kind(m.mem[a+deferSort])
 					n := len(g.frames)
 					if sort == 0 {

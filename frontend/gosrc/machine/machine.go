@@ -230,6 +230,7 @@ type Machine struct {
 	buf      system.State
 	cur      *goroutine
 	scratch  []alternative
+	known    [locKinds][]uint32 // see loc: numbers plus one, by goroutine
 }
 
 // Mark implements [system.Machine].
@@ -557,12 +558,31 @@ const (
 	shareEntry                // see shares.go
 	shareAdds                 //
 	sharePlace                //
+	locKinds                  // how many there are
 )
 
 // threadName is the n-th child of a goroutine.
 type threadName struct{ parent, n int32 }
 
-func (m *Machine) loc(n locName) system.Loc { return system.Loc(m.sys.locs.Number(n)) }
+// loc returns the number of a location. Those that are named by a goroutine alone, or by
+// nothing, are asked for in nearly every step, so the machine remembers them.
+func (m *Machine) loc(n locName) system.Loc {
+	switch n.kind {
+	case wordLoc, waitLoc, offerLoc, shareEntry, shareAdds, sharePlace:
+		return system.Loc(m.sys.locs.Number(n))
+	}
+	known := m.known[n.kind]
+	if int(n.a) < len(known) && known[n.a] != 0 {
+		return system.Loc(known[n.a] - 1)
+	}
+	l := m.sys.locs.Number(n)
+	for len(known) <= int(n.a) {
+		known = append(known, 0)
+	}
+	known[n.a] = l + 1
+	m.known[n.kind] = known
+	return system.Loc(l)
+}
 
 // goroutine returns the goroutine of a number, made as absent if need be.
 func (m *Machine) goroutine(n int) *goroutine {

@@ -563,7 +563,8 @@ func (m *Machine) closeChan(g *goroutine, c uint64) {
 func (m *Machine) spawn(g *goroutine, i *compile.Instr, r []uint64) {
 	f := g.top()
 	c := &f.fn.Calls[i.N]
-	var args []uint64
+	var words [24]uint64
+	args := words[:0]
 	for _, mv := range c.Args {
 		args = append(args, r[mv.From:mv.From+mv.Size]...)
 	}
