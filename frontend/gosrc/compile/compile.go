@@ -861,6 +861,10 @@ func (c *compiler) builtin(cc *ssa.CallCommon, b *ssa.Builtin, to int32) {
 		c.emit(Instr{Op: Stack, A: to})
 	case "String": // unsafe.String
 		c.emit(Instr{Op: StrFrom, A: to, B: arg(0), C: arg(1)})
+	case "Sizeof":
+		c.move(to, c.words(uint64(typ(0).Bytes())), 1)
+	case "Alignof":
+		c.move(to, c.words(uint64(typ(0).Align())), 1)
 	case "SliceData":
 		c.move(to, arg(0), 1)
 	case "StringData":

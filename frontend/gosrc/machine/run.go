@@ -431,13 +431,23 @@ func (m *Machine) run(g *goroutine) stop {
 				f.pc = pc
 				t := fn.Types[i.N]
 				n, c := int64(r[i.B]), int64(r[i.C])
-				if n < 0 || n > maxLen {
+				most := int64(maxAlloc)
+				if b := t.Elem.Bytes(); b > 0 {
+					most /= int64(b)
+				} else {
+					most = math.MaxInt64
+				}
+				if n < 0 || n > most {
 					m.throw(g, "makeslice: len out of range")
 					break frame
 				}
-				if c < n || c > maxLen {
+				if c < n || c > most {
 					m.throw(g, "makeslice: cap out of range")
 					break frame
+				}
+				if c > maxLen && t.Elem.Size > 0 {
+					m.refuse(g, "makes a slice of more than 67 million elements")
+					return atFault
 				}
 				p := m.newObject(g, plainObj, t.Elem, int(c)*t.Elem.Size)
 				r[i.A], r[i.A+1], r[i.A+2] = p, uint64(n), uint64(c)
@@ -447,9 +457,13 @@ func (m *Machine) run(g *goroutine) stop {
 			case compile.MakeChan:
 				f.pc = pc
 				n := int64(r[i.B])
-				if n < 0 || n > maxLen {
+				if n < 0 || n > maxAlloc/8 {
 					m.throwPlain(g, "makechan: size out of range")
 					break frame
+				}
+				if n > maxLen {
+					m.refuse(g, "makes a channel with room for more than 67 million values")
+					return atFault
 				}
 				r[i.A] = m.newChan(g, fn.Types[i.N].Elem, int(n))
 			case compile.MapGet:
@@ -701,6 +715,7 @@ func (m *Machine) endOf(g *goroutine) stop {
 const (
 	maxFrames = 1 << 16
 	maxLen    = 1 << 26
+	maxAlloc  = 1 << 48 // bytes of what Go allocates at most on amd64
 
 	nilDereference = "invalid memory address or nil pointer dereference"
 )
