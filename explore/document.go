@@ -99,7 +99,7 @@ type Value struct {
 // Standing is where a thread is: what it does next.
 type Standing struct {
 	Column int    `json:"column"`
-	State  string `json:"state"` // enabled, blocked, ended
+	State  string `json:"state"` // enabled, blocked, ended, stopped (by a violation)
 	Pos    Place  `json:"pos"`
 	Text   string `json:"text"`
 	Waits  string `json:"waits,omitempty"` // what a blocked thread waits for
@@ -110,6 +110,18 @@ type Arrow struct {
 	From int    `json:"from"`
 	To   int    `json:"to"`
 	Text string `json:"text"`
+	// Ends, if not nil, are the columns that it goes from and to: within a row.
+	Ends []int `json:"ends,omitempty"`
+}
+
+// within returns the arrow of a message that goes to another thread, or comes from one,
+// in the same step.
+func within(row, column, with int, sent bool, text string) Arrow {
+	ends := []int{column, with}
+	if !sent {
+		ends = []int{with, column}
+	}
+	return Arrow{row, row, text, ends}
 }
 
 // Place is a place in a source; the zero value is none.

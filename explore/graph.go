@@ -144,6 +144,9 @@ func (b *grapher) full(ctx context.Context) error {
 				b.m.Rewind(mark)
 			}
 		}
+		if n, ok := system.As[system.Narrating](b.m); ok {
+			n.Narrate(true)
+		}
 		texts := map[int]string{}
 		for t := range b.m.NumThreads() {
 			if _, text, ok := b.m.Next(t); ok {

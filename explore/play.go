@@ -153,8 +153,11 @@ func play(sys system.System, obs *system.Observers, t *trace.Trace) (*Document, 
 			bad = append(bad, trace.Headline(v))
 		}
 		for _, msg := range ev.Messages {
-			if !msg.Sent && msg.Other >= 0 {
-				d.Arrows = append(d.Arrows, Arrow{msg.Other, i, msg.Channel + ": " + msg.Value})
+			switch text := msg.Channel + ": " + msg.Value; {
+			case msg.Direct:
+				d.Arrows = append(d.Arrows, within(i, w.column[s.Thread], w.column[msg.With], msg.Sent, text))
+			case !msg.Sent && msg.Other >= 0:
+				d.Arrows = append(d.Arrows, Arrow{From: msg.Other, To: i, Text: text})
 			}
 		}
 		var touches []touch
@@ -254,6 +257,9 @@ func standing(t *trace.Thread) Standing {
 	switch t.Kind {
 	case system.Ended:
 		st.State = "ended"
+		if t.Stopped {
+			st.State = "stopped"
+		}
 	case system.Blocked:
 		st.State = "blocked"
 		waits := slices.Clone(t.WaitsFor)
@@ -324,7 +330,6 @@ func (x *Explorer) Moves(p Path) ([]Move, error) {
 		for alt, more, n := uint64(0), true, 0; more && n < maxAlternatives; n++ {
 			mv := Move{Name: th.Name, Step: Step{uint64(th.Number), alt}, Writes: []Access{}, Standing: standing(th)}
 			mark := m.Mark()
-			m.Next(th.Number) // some machines tell only of what was asked for
 			out := m.Step(th.Number, alt)
 			if out.Kind == system.Moved {
 				if told, ok := system.As[system.Telling](m); ok {

@@ -52,6 +52,9 @@ func kept(t *trace.ThreadJSON, column int) Standing {
 		}
 	}
 	st.Waits = strings.Join(waits, ", ")
+	if t.Stopped {
+		st.State = "stopped"
+	}
 	return st
 }
 
@@ -278,8 +281,11 @@ func parseTrace(text []byte) (*Document, error) {
 			row.Calls = append(row.Calls, Call{c.Func, parsePlace(c.Pos)})
 		}
 		for _, m := range e.Messages {
-			if m.Kind == "receive" && m.Step > 0 && m.Step <= k {
-				d.Arrows = append(d.Arrows, Arrow{m.Step - 1, k, m.Channel + ": " + m.Value})
+			switch text := m.Channel + ": " + m.Value; {
+			case m.With != "":
+				d.Arrows = append(d.Arrows, within(k, row.Column, r.columnOf(m.With), m.Kind == "send", text))
+			case m.Kind == "receive" && m.Step > 0 && m.Step <= k:
+				d.Arrows = append(d.Arrows, Arrow{From: m.Step - 1, To: k, Text: text})
 			}
 		}
 		var touches []touch

@@ -7,7 +7,7 @@ type Telling interface {
 	Machine
 
 	// Told returns the place and the text of what the last Step did. Tracking
-	// must have been on.
+	// must have been on, and a machine that is [Narrating] must have been told to.
 	Told() (pos Pos, text string)
 }
 
@@ -66,9 +66,15 @@ type Deed struct {
 	// Channel and Value are what Send, Receive and Withdraw are about, as people
 	// see them.
 	Channel, Value string
+	// Object tells channels of one name apart.
+	Object uint64
 	// Place is where among the messages of the channel, the oldest of which is
 	// number 0, the message was put or taken from.
 	Place int
+	// Direct: the message went from one thread to another in this very step, without
+	// a buffer. With is the thread at the other end.
+	Direct bool
+	With   int
 }
 
 // Showing is implemented by machines that can show their whole state to people.

@@ -57,6 +57,12 @@ func (r *Record) WriteChart(w io.Writer) error {
 			threads = append(threads, e.Step.Thread)
 			names[e.Step.Thread] = e.Thread
 		}
+		for _, m := range e.Messages {
+			if _, ok := names[m.With]; m.Direct && !ok {
+				threads = append(threads, m.With)
+				names[m.With] = m.WithName
+			}
+		}
 		for _, l := range e.lines(file, false)[min(1, len(e.Deeds)):] {
 			rows[i] = append(rows[i], strings.Split(wrap(l.text, chartChars, ""), "\n")...)
 		}
@@ -84,7 +90,16 @@ func (r *Record) WriteChart(w io.Writer) error {
 	for i, e := range r.Events {
 		for _, m := range e.Messages {
 			switch {
-			case !m.Sent || e.Observer:
+			case e.Observer || !m.Sent && !m.Direct:
+			case m.Direct:
+				from, to := x[e.Step.Thread], x[m.With]
+				if !m.Sent {
+					from, to = to, from
+				}
+				c.Group(`class="message"`)
+				c.Title(fmt.Sprintf("%s: %s, from one thread to the other in step %d", m.Channel, m.Value, i+1))
+				c.Line(from, y[i], to, y[i], `stroke="#1f6feb"`, `stroke-width="1.5"`, `marker-end="url(#arrow)"`)
+				c.Gend()
 			case m.Other < 0:
 				c.Line(x[e.Step.Thread], y[i], x[e.Step.Thread]+24, y[i]+8, `class="lost"`, `stroke="#1f6feb"`, `stroke-dasharray="3 2"`)
 				c.Circle(x[e.Step.Thread]+26, y[i]+9, 3, `fill="none"`, `stroke="#1f6feb"`)

@@ -50,6 +50,7 @@ type MessageJSON struct {
 	Channel string `json:"channel"`
 	Value   string `json:"value"`
 	Step    int    `json:"step,omitempty"` // at the other end, from 1
+	With    string `json:"with,omitempty"` // the thread at the other end, if it is the same step
 }
 
 // AccessJSON is the form of an [Access].
@@ -63,7 +64,8 @@ type AccessJSON struct {
 // ThreadJSON is the form of a [Thread].
 type ThreadJSON struct {
 	Thread   string            `json:"thread"`
-	State    string            `json:"state"` // enabled, blocked, ended
+	State    string            `json:"state"`             // enabled, blocked, ended
+	Stopped  bool              `json:"stopped,omitempty"` // it has ended by violating a property
 	AtEnd    bool              `json:"at_end,omitempty"`
 	Pos      string            `json:"pos,omitempty"`
 	Text     string            `json:"text,omitempty"`
@@ -106,7 +108,7 @@ func (e *Event) form() EventJSON {
 		if m.Sent {
 			kind = "send"
 		}
-		j.Messages = append(j.Messages, MessageJSON{kind, m.Channel, m.Value, m.Other + 1})
+		j.Messages = append(j.Messages, MessageJSON{kind, m.Channel, m.Value, m.Other + 1, m.WithName})
 	}
 	for _, b := range e.Changed {
 		j.Changed = append(j.Changed, b.Name)
@@ -123,7 +125,7 @@ func (s *State) form() StateJSON {
 }
 
 func (t *Thread) form() ThreadJSON {
-	j := ThreadJSON{Thread: t.Name, State: t.Kind.String(), AtEnd: t.AtEnd, Pos: PosString(t.Pos), Text: t.Text, WaitsFor: t.WaitsFor,
+	j := ThreadJSON{Thread: t.Name, State: t.Kind.String(), Stopped: t.Stopped, AtEnd: t.AtEnd, Pos: PosString(t.Pos), Text: t.Text, WaitsFor: t.WaitsFor,
 		Locals: localsJSON(t.Locals)}
 	if t.Kind == system.Moved {
 		j.State = "enabled"

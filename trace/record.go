@@ -55,6 +55,11 @@ type Message struct {
 	Channel string // name of the channel
 	Value   string
 	Other   int // the index of the step at the other end, -1 if there is none
+	// Direct: the step did both, and the other end is the thread With, whose name is
+	// WithName.
+	Direct   bool
+	With     int
+	WithName string
 }
 
 // Access is an access of a transition to a shared location as people see it.
@@ -75,7 +80,9 @@ type Thread struct {
 	AtEnd  bool        // blocked where that is no deadlock
 	Pos    system.Pos  // of the next transition; zero if ended
 	Text   string
-	Waits  []Access // Kind Blocked: the locations that the guard read, with values
+	// Stopped: it has ended by violating a property.
+	Stopped bool
+	Waits   []Access // Kind Blocked: the locations that the guard read, with values
 	// WaitsFor says in words what a blocked thread waits for; empty if it only
 	// waits for values to change.
 	WaitsFor []string
@@ -243,6 +250,10 @@ func (t *Trace) record(sys system.System, states bool) (*Record, error) {
 				if d.Text != "" {
 					ev.Deeds = append(ev.Deeds, d.Text)
 				}
+				if d.Direct {
+					ev.Messages = append(ev.Messages, Message{Sent: d.Kind == system.Send, Channel: d.Channel, Value: d.Value, Other: i, Direct: true, With: d.With, WithName: p.m.ThreadName(d.With)})
+					continue
+				}
 				mail.carry(r.Events, &ev, i, d)
 			}
 		}
@@ -303,6 +314,8 @@ func (p *player) threads(violated map[int][]system.Binding) []Thread {
 		mark := p.m.Mark()
 		out := p.m.Step(i, 0)
 		th.Kind, th.AtEnd = out.Kind, out.AtEnd
+		_, th.Stopped = violated[i]
+		th.Stopped = th.Stopped && out.Kind == system.Ended
 		if out.Kind == system.Blocked {
 			th.Waits = p.accesses()
 			if p.tells != nil {
@@ -360,36 +373,42 @@ func changed(before, after []system.Binding) []system.Binding {
 
 // mail matches the messages that are received with those that were sent.
 type mail struct {
-	sent map[string][]letter // by channel, the oldest first
+	sent map[box][]letter // by channel, the oldest first
+}
+
+type box struct {
+	channel string
+	object  uint64
 }
 
 type letter struct{ step, thread, message int }
 
-func newMail() *mail { return &mail{sent: map[string][]letter{}} }
+func newMail() *mail { return &mail{sent: map[box][]letter{}} }
 
 // carry adds what a deed of step i, which is ev, sent or received.
 func (m *mail) carry(earlier []Event, ev *Event, i int, d system.Deed) {
-	box := m.sent[d.Channel]
+	from := box{d.Channel, d.Object}
+	letters := m.sent[from]
 	switch d.Kind {
 	case system.Send:
 		l := letter{i, ev.Step.Thread, len(ev.Messages)}
 		ev.Messages = append(ev.Messages, Message{Sent: true, Channel: d.Channel, Value: d.Value, Other: -1})
-		m.sent[d.Channel] = slices.Insert(box, min(max(d.Place, 0), len(box)), l)
+		m.sent[from] = slices.Insert(letters, min(max(d.Place, 0), len(letters)), l)
 	case system.Receive:
 		msg := Message{Channel: d.Channel, Value: d.Value, Other: -1}
-		if d.Place >= 0 && d.Place < len(box) {
-			l := box[d.Place]
-			m.sent[d.Channel] = slices.Delete(box, d.Place, d.Place+1)
+		if d.Place >= 0 && d.Place < len(letters) {
+			l := letters[d.Place]
+			m.sent[from] = slices.Delete(letters, d.Place, d.Place+1)
 			msg.Other = l.step
-			from := ev
+			sender := ev
 			if l.step < i {
-				from = &earlier[l.step]
+				sender = &earlier[l.step]
 			}
-			from.Messages[l.message].Other = i
+			sender.Messages[l.message].Other = i
 		}
 		ev.Messages = append(ev.Messages, msg)
 	case system.Withdraw:
-		m.sent[d.Channel] = slices.DeleteFunc(box, func(l letter) bool { return l.thread == ev.Step.Thread })
+		m.sent[from] = slices.DeleteFunc(letters, func(l letter) bool { return l.thread == ev.Step.Thread })
 	}
 }
 

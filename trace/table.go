@@ -399,6 +399,9 @@ func (r *Record) writeFinal(b *bufio.Writer, o TableOptions, file string) {
 // next returns what a thread would do next, or what it waits for, wrapped to
 // width.
 func (t *Thread) next(file string, width int) string {
+	if t.Stopped {
+		return wrap("(stopped by the violation)", width, "")
+	}
 	if t.Kind == system.Ended {
 		return "(ended)"
 	}

@@ -284,8 +284,8 @@ export class Execution {
     for (let c = 0; c < this.doc.columns.length; c++) parts.push(svg("line", { class: "lifeline", x1: GUTTER + c * width + 6, x2: GUTTER + c * width + 6, y1: 0, y2: height }));
     for (const m of arrows) {
       if (!seen(m.from, m.to)) continue;
-      const from = rows[m.from].column;
-      const to = rows[m.to].column;
+      const from = m.ends ? m.ends[0] : rows[m.from].column;
+      const to = m.ends ? m.ends[1] : rows[m.to].column;
       const right = to > from;
       const x1 = GUTTER + from * width + (right ? width - 10 : 6);
       const x2 = GUTTER + to * width + (right ? 4 : width - 12);
@@ -336,7 +336,7 @@ export class Execution {
       files.length > 1 ? h("select", { "aria-label": "file", onchange: (e) => { this.file = e.target.value; this.sourceLines = null; this.pinned = this.step; this.drawSource(); } }, files.map((f) => h("option", { value: f, selected: f === file }, f))) : h("span", { class: "filename" }, file)), this.sourceScroll);
     const at = new Map();
     for (const s of stands) {
-      if (s && s.state !== "ended" && s.pos.file === file) at.set(s.pos.line, [...(at.get(s.pos.line) ?? []), s]);
+      if (s && s.state !== "ended" && s.state !== "stopped" && s.pos.file === file) at.set(s.pos.line, [...(at.get(s.pos.line) ?? []), s]);
     }
     let focus;
     this.sourceLines.forEach((el, i) => {
@@ -473,6 +473,7 @@ function standing(s) {
   const at = s.text ? ` ${s.pos.line ? s.pos.line + ": " : ""}${s.text}` : "";
   switch (s.state) {
     case "ended": return "■ ended";
+    case "stopped": return "✗ stopped by the violation";
     case "blocked": return `‖ blocked${at ? " at" + at : ""}${s.waits ? `, waits for ${s.waits}` : ""}`;
   }
   return `▸ next${at}`;

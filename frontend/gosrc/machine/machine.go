@@ -225,6 +225,7 @@ type Machine struct {
 	met      bool // this step has come to memory that others can reach
 	setup    bool // the initialisers run
 	told     told
+	story    story
 	action   uint64
 	report   *Report // what to find out about a race, on replay
 	buf      system.State

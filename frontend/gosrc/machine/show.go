@@ -372,32 +372,17 @@ func (m *Machine) describeWord(p uint64) string {
 	return what
 }
 
-// told is what the last step did, for people.
-type told struct {
-	thread, which, partner int
-	child                  int // that a go statement makes
-	pos                    system.Pos
-	text                   string
-	cases                  []string
-}
-
 // Next implements [system.Machine].
 func (m *Machine) Next(t int) (system.Pos, string, bool) {
 	if t >= len(m.gors) || m.gors[t].status != alive {
 		return system.Pos{}, "", false
 	}
 	g := m.gors[t]
-	m.told = told{thread: t, partner: -1, pos: m.userPos(m.stackOf(g)), text: m.doing(g)}
-	if i := g.pending(); i != nil && i.Op == compile.SelectOp && !g.unstarted && !g.delivered {
-		m.told.cases = m.cases(g, i)
-	} else if i != nil && i.Op == compile.Go && !g.unstarted {
-		m.told.child = int(m.sys.threads.Number(threadName{g.number, g.children}))
-	}
-	return m.told.pos, m.told.text, true
+	return m.userPos(m.stackOf(g)), m.doing(g), true
 }
 
-// Told implements [system.Telling]: what Next has said, with the case that was taken and
-// the goroutine that it was done with.
+// Told implements [system.Telling]: what Next would have said, with the case that was
+// taken and the goroutine that it was done with. The machine has to narrate.
 func (m *Machine) Told() (system.Pos, string) {
 	t := &m.told
 	text := t.text

@@ -255,8 +255,10 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	}
 	g := m.gors[t]
 	if g.status != alive {
+		m.story.waits = nil
 		return system.Outcome{Kind: system.Ended}
 	}
+	m.foretell(g)
 	if m.sys.ends || m.sys.o.NoFailed {
 		m.touch(m.loc(locName{kind: aliveLoc}), false)
 		if m.exited {
@@ -308,6 +310,7 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 		return m.out
 	}
 	if alt >= uint64(len(alts)) {
+		m.story.waits = g
 		return system.Outcome{Kind: system.Blocked, AtEnd: g.daemon || m.sys.noLeaks && m.gors[0].status == ended && t != 0}
 	}
 	if m.report != nil {
@@ -315,6 +318,7 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	}
 	m.action |= uint64(g.top().fn.Index)<<28 | uint64(g.top().pc)<<8 | uint64(alts[alt].which+1)&0xff
 	m.told.which, m.told.partner = alts[alt].which, alts[alt].partner
+	m.tellMessage(g, i, r, alts[alt])
 	m.arrive(g) // it leaves
 	m.begin(g)
 	g.parked = false

@@ -155,6 +155,7 @@ func (m *Machine) stepClaim(t int, alt uint64) system.Outcome {
 		return system.Outcome{Kind: system.Ended}
 	}
 	m.acc, m.told = m.acc[:0], m.told[:0]
+	m.story.deeds, m.story.t = m.story.deeds[:0], t
 	m.viol, m.fatal, m.failed = nil, false, 0
 	if m.sys.claimChanges {
 		return m.stepChanging(t, alt)

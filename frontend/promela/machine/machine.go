@@ -158,8 +158,9 @@ type Machine struct {
 	fatal   bool // the violation ends the search, as it does SPIN's
 	failed  int  // violations of the step
 	at      *edge
-	told    []told     // the edges of the step, while tracking is on
-	said    []int32    // the messages of told
+	told    []told  // the edges of the step, while tracking is on
+	said    []int32 // the messages of told
+	story   story
 	diedAt  system.Pos // where the process ended that the step ended
 	depth   int        // of questions about other processes
 	moving  answer     // whether a process can move in the loaded state
@@ -471,6 +472,7 @@ func (m *Machine) follow(t int, alt uint64, path []choice) system.Outcome {
 	m.acc = m.acc[:0]
 	m.viol, m.fatal, m.failed, m.chained = nil, false, 0, false
 	m.told, m.said = m.told[:0], m.said[:0]
+	m.story.deeds, m.story.t = m.story.deeds[:0], t
 	m.touch(m.sys.locControl(t), false)
 	if t >= m.n {
 		// It has died, or is not there yet, and may be created (again).
@@ -1034,7 +1036,8 @@ func (m *Machine) send(e *edge) {
 		m.fail(system.Runtime, e.src.Pos, false, "this send has %d fields, the messages of %s have %d", len(e.send.args), c.c.Name, len(c.c.Fields))
 	}
 	if n >= c.c.Cap {
-		return // it is lost
+		m.tellLost(c)
+		return
 	}
 	slot := n
 	if e.send.sorted {
@@ -1050,6 +1053,7 @@ func (m *Machine) send(e *edge) {
 		m.setField(c, slot, f, v)
 	}
 	m.put(c.base, &c.c.scalars[0], int32(n+1))
+	m.tellSent(c, slot)
 	if m.sys.trace != nil {
 		m.event(program.Send, e.send.ch(m), func(f int) int32 { return m.field(c, n, f) }, e.src.Pos)
 	}
@@ -1078,6 +1082,7 @@ func (m *Machine) receive(e *edge) {
 		m.msg = append(m.msg, m.field(c, slot, f))
 	}
 	m.say(c, 1)
+	m.tellReceived(c, slot, r.peek)
 	if len(r.args) < len(c.c.Fields) {
 		m.fail(system.Runtime, e.src.Pos, false, "this receive has %d fields, the messages of %s have %d", len(r.args), c.c.Name, len(c.c.Fields))
 	}
@@ -1113,6 +1118,7 @@ func (m *Machine) handshake(o option) {
 	c := m.channel(o.e.send.ch(m))
 	m.evalMessage(o.e, c)
 	m.say(c, 2)
+	m.tellHandshake(c, int(o.other))
 	if len(o.e.send.args) < len(c.c.Fields) {
 		m.fail(system.Runtime, o.e.src.Pos, false, "this send has %d fields, the messages of %s have %d", len(o.e.send.args), c.c.Name, len(c.c.Fields))
 	}
@@ -1220,6 +1226,7 @@ func (m *Machine) create(p *proctype, args []int32, priority int32, pos syntax.P
 		f(m)
 	}
 	pid := int32(m.t)
+	m.tellStart(p, args)
 	m.t, m.fb, m.proc, m.at = t, fb, proc, at
 	return pid
 }

@@ -158,7 +158,7 @@ func (m *Machine) chosen(d told) string {
 			return fmt.Sprintf(" = %d", k.Value)
 		}
 	}
-	if d.c == nil {
+	if d.c == nil || m.story.on { // then the deeds say it
 		return ""
 	}
 	open := func(x program.Expr) bool {
