@@ -291,6 +291,10 @@ type PropertyResult struct {
 	// Among says which executions count, in words that follow "holds"; empty if
 	// all do.
 	Among string
+	// Vacuous says in words why a property that holds, or a part of it, says nothing;
+	// Empty tells whether that is so of all of it.
+	Vacuous []string
+	Empty   bool
 	// Figures are for programs and, as one line, for people.
 	Figures []Figure
 }

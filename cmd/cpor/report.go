@@ -270,6 +270,12 @@ func (r *report) writeJSON(w io.Writer) error {
 			o.add("formula", p.Property.Text)
 			o.add("verdict", p.Verdict)
 			o.add("reason", p.Reason)
+			if p.Verdict == engine.Pass {
+				o.add("vacuous", p.Vacuous != nil)
+				if p.Vacuous != nil {
+					o.add("because", p.Vacuous)
+				}
+			}
 			o.figures(p.Figures)
 			properties = append(properties, o)
 		}
@@ -457,7 +463,22 @@ func (r *report) writeProperties(p *printer) {
 		case engine.Incomplete:
 			verdict = "incomplete: " + prop.Reason + "; no violation so far"
 		}
+		if n := len(prop.Vacuous); n > 0 && prop.Verdict == engine.Pass {
+			switch {
+			case prop.Empty:
+				verdict += ", but it says nothing"
+			case n == 1:
+				verdict += ", but 1 part of it says nothing"
+			default:
+				verdict += fmt.Sprintf(", but %d parts of it say nothing", n)
+			}
+		}
 		p.printf("%s: %s %s\n", r.c.file, prop.Property.Called(), verdict)
+		if prop.Verdict == engine.Pass {
+			for _, why := range prop.Vacuous {
+				p.printf("  %s\n", p.wrap(why, 2))
+			}
+		}
 		if r.c.quiet {
 			continue
 		}
@@ -543,6 +564,9 @@ func (r *report) writeFigures(p *printer) {
 	}
 	if r.c.Validate {
 		p.figure("validated", "no difference found", "")
+	}
+	if r.unreached == nil && r.coverage != nil && r.verdict() == engine.Pass {
+		p.figure("not known", "what is never executed, since "+r.c.whyNotAll(), "")
 	}
 	r.writeUnreached(p)
 }

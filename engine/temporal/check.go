@@ -85,6 +85,11 @@ type Result struct {
 	StoreBytes  uint64 // of the store, the colours and the stacks
 	Time        time.Duration
 
+	// Vacuous says in words which parts of a formula that holds decide on it alone, so
+	// that the rest says nothing; Empty tells whether that is so of each conjunct.
+	Vacuous []string
+	Empty   bool
+
 	// Counterexample is an execution that does not satisfy the formula.
 	Counterexample *Counterexample
 	// Fault is an error that an execution runs into, which is not what the
@@ -313,6 +318,9 @@ func (c *checker) check() error {
 		if err != nil && !s.atLimit.Load() {
 			break
 		}
+	}
+	if c.r.Verdict == engine.Pass && c.r.Fault == nil {
+		c.r.Vacuous, c.r.Empty = c.vacuous()
 	}
 	return nil
 }

@@ -147,5 +147,5 @@ func (r *Result) tell(reduction Reduction, among string) engine.PropertyResult {
 	if r.Trivial != 0 {
 		fs = append([]engine.Figure{{Key: "trivial", Value: r.Trivial}}, fs...)
 	}
-	return engine.PropertyResult{Property: r.Property, Verdict: r.Verdict, Reason: r.Reason, Among: among, Figures: fs}
+	return engine.PropertyResult{Property: r.Property, Verdict: r.Verdict, Reason: r.Reason, Among: among, Figures: fs, Vacuous: r.Vacuous, Empty: r.Empty}
 }

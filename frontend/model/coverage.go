@@ -8,6 +8,7 @@ import (
 
 	"cpor/frontend"
 	"cpor/frontend/model/compile"
+	"cpor/frontend/model/syntax"
 	"cpor/system"
 )
 
@@ -80,7 +81,29 @@ func (m *Model) Coverage() *frontend.Coverage {
 		}
 		c.Never = append(c.Never, n)
 	}
+	c.Never = append(c.Never, m.empty()...)
 	return c
+}
+
+// empty returns the quantifiers of invariants that range over nothing, with these
+// constants.
+func (m *Model) empty() []frontend.Never {
+	var out []frontend.Never
+	for e, b := range m.resolved.Bounds {
+		if _, ok := e.(*syntax.QuantExpr); !ok || b.Hi >= b.Lo {
+			continue
+		}
+		for _, inv := range m.resolved.Invariants {
+			if e.Pos() >= inv.Cond.Pos() && e.End() <= inv.Cond.End() {
+				s := &compile.Spot{Pos: e.Pos(), End: e.End()}
+				out = append(out, frontend.Never{Of: "invariant " + inv.Name, Pos: m.position(s), Text: m.text(s), What: "ranges over nothing", Property: true})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b frontend.Never) int {
+		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
+	})
+	return out
 }
 
 // owner names what a spot belongs to.
