@@ -646,3 +646,51 @@ func TestRecorded(t *testing.T) {
 		}
 	}
 }
+
+// TestCoverage: what a search has executed is told while it runs and after it, apart from
+// what is executed for the page.
+func TestCoverage(t *testing.T) {
+	load := func() *frontend.Program {
+		p, err := frontend.Load("../docs/tutorial/counter.model", frontend.Options{Params: map[string]string{"THREADS": "4"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	x := &explore.Explorer{Program: load(), File: "counter.model"}
+	if _, err := x.Play(explore.Path{}); err != nil {
+		t.Fatal(err)
+	}
+	own := load()
+	e, err := engine.Lookup("stateful", "none")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := x.Start(t.Context(), &explore.Plan{Name: "none", Entry: e, Program: own,
+		Task: &engine.Task{System: own.System, Options: engine.Options{Workers: 2, All: true, KeepTraces: true}, Flags: new(engine.Values)}}, nil)
+	before := 0
+	for s.Status().Running {
+		c := s.Coverage()
+		if c.Executed < before {
+			t.Fatalf("%d lines were executed, then %d", before, c.Executed)
+		}
+		before = c.Executed
+		time.Sleep(time.Millisecond)
+	}
+	s.Wait()
+	c := s.Coverage()
+	if c.Means == "" || len(c.Files) != 1 || c.Executed < before || c.Executed < 4 || c.Lines < c.Executed {
+		t.Errorf("%d of %d lines, before the end %d", c.Executed, c.Lines, before)
+	}
+	want := map[int]bool{}
+	for _, n := range own.Coverage().Counts {
+		if n.N > 0 {
+			want[n.Pos.Line] = true
+		}
+	}
+	for _, l := range c.Files[0].Lines {
+		if l.N > 0 && !want[l.Line] {
+			t.Errorf("line %d was not executed", l.Line)
+		}
+	}
+}

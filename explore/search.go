@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cpor/engine"
+	"cpor/frontend"
 	"cpor/internal/human"
 	"cpor/system"
 	"cpor/trace"
@@ -21,6 +22,9 @@ type Plan struct {
 	Name  string
 	Entry *engine.Entry
 	Task  *engine.Task
+	// Program, if not nil, is what the search executes and nobody else does, so that
+	// it is known what it has executed.
+	Program *frontend.Program
 	// Done, if not nil, is called when the search has ended.
 	Done func()
 }
@@ -34,6 +38,7 @@ type Search struct {
 	mu     sync.Mutex
 	status Status
 	found  []*Document
+	p      *frontend.Program
 	every  int // of the reports, this many make one sample
 	skip   int
 }
@@ -90,7 +95,7 @@ var errStopped = &engine.Stop{Reason: "stopped by hand"}
 // begins, nil if it is the program's own. The search ends with ctx at the latest.
 func (x *Explorer) Start(ctx context.Context, p *Plan, at *Path) *Search {
 	ctx, cancel := context.WithCancelCause(ctx)
-	s := &Search{cancel: cancel, over: make(chan struct{}), every: 1}
+	s := &Search{cancel: cancel, over: make(chan struct{}), every: 1, p: p.Program}
 	s.status = Status{Name: p.Name, Running: true, From: at, Samples: []Sample{}, Figures: []Figure{}, Found: []string{}, Counts: counted(p.Entry.Counts)}
 	t := *p.Task
 	t.Progress, t.ProgressInterval = s.report, reportEvery

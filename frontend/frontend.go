@@ -36,6 +36,9 @@ type Program struct {
 	Edges bool
 	// Coverage, if not nil, tells what explorations of System have executed so far.
 	Coverage func() *Coverage
+	// CoverageSoFar tells the same while an exploration is at work: what had been
+	// executed when it was called before. It is nil if Coverage is; Never says nothing.
+	CoverageSoFar func() *Coverage
 	// WriteTrail writes an execution of System as the language's own tool replays
 	// it; nil if there is no such format. The error says what is against it.
 	WriteTrail func(w io.Writer, steps []trace.Step) error

@@ -3,6 +3,7 @@ package system
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Counting is implemented by systems whose machines count what of the program they
@@ -30,6 +31,9 @@ type Counters struct {
 	machines [][]uint64
 	others   []uint64 // what AddExecuted was told
 	before   []uint64 // see StartCounting
+
+	round atomic.Uint32        // how often CountedSoFar has asked
+	told  map[*uint64][]uint64 // what machines told last, by their first counter
 }
 
 // StartCounting forgets every count and makes n counters. What it returns are those of
@@ -75,6 +79,43 @@ func (c *Counters) Counted() []uint64 {
 	sum := c.Executed()
 	add(sum, c.before)
 	return sum
+}
+
+// CountedSoFar is Counted while machines are at work: it asks every machine to tell
+// what it has counted, which it does in its next step, and returns what they told
+// when they were asked before.
+func (c *Counters) CountedSoFar() []uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sum := slices.Clone(c.others)
+	for _, m := range c.told {
+		add(sum, m)
+	}
+	add(sum, c.before)
+	for i := range sum {
+		if int64(sum[i]) < 0 { // what AddExecuted took back was not told yet
+			sum[i] = 0
+		}
+	}
+	c.round.Add(1)
+	return sum
+}
+
+// Round is another number than before if machines are asked to tell what they have
+// counted. It is cheap: machines look at it in every step.
+func (c *Counters) Round() uint32 { return c.round.Load() }
+
+// Tell tells what a machine has counted in own, which [Counters.CountMachine] made.
+func (c *Counters) Tell(own []uint64) {
+	if len(own) == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.told == nil {
+		c.told = map[*uint64][]uint64{}
+	}
+	c.told[&own[0]] = append(c.told[&own[0]][:0], own...)
 }
 
 func add(sum, counts []uint64) {

@@ -409,9 +409,11 @@ func TestBrowser(t *testing.T) {
 		b.enter("#flags", "-workers 1 -checkpoint kept")
 		b.click("#start")
 		b.wait("document.querySelectorAll('.chart .curve').length === 6 && (document.querySelector('.chart .curve').getAttribute('d').match(/L/g) ?? []).length > 3", "curves are drawn")
+		b.wait("Number(document.querySelector('#covered .count:not(:empty)')?.innerText.replace(/\\D/g, '')) > 0", "the source fills in")
 		b.picture("search")
 		b.click("#stop")
 		b.waitText("#status", "incomplete: stopped by hand; no violation so far")
+		b.wait("document.querySelector('#covered h2').textContent.startsWith('Executed: ')", "what was executed stays there")
 		if _, err := os.Stat(filepath.Join(dir, "kept", "checkpoint")); err != nil {
 			t.Errorf("there is no checkpoint: %v", err)
 		}

@@ -314,11 +314,24 @@ func (e *env) planned(c *pageConfig, x *explore.Explorer, flags []string, at *ex
 	} else if err != nil {
 		return nil, err
 	}
-	t, err := r.task(x.Program)
+	// The search has a program of its own, so that what it executes is counted apart from
+	// what is executed for the page.
+	own := x
+	if main := x.Program.Source(x.File); main != nil && x.Reload != nil {
+		fresh, err := x.Reload(main.Text)
+		if err != nil {
+			return nil, err
+		}
+		own = &explore.Explorer{Program: fresh, File: x.File}
+	}
+	t, err := r.task(own.Program)
 	if err != nil {
 		return nil, err
 	}
 	p := &explore.Plan{Name: r.mode.Prefix + r.entry.Name, Entry: r.entry, Task: t}
+	if own != x {
+		p.Program = own.Program
+	}
 	if at != nil {
 		switch {
 		case r.mode.Temporal:
@@ -326,13 +339,13 @@ func (e *env) planned(c *pageConfig, x *explore.Explorer, flags []string, at *ex
 		case r.checkpoint != "":
 			return nil, errors.New("\"cpor resume\" goes on from the beginning of a model: a search from here keeps no checkpoint")
 		}
-		if t.System, err = x.From(*at); err != nil {
+		if t.System, err = own.From(*at); err != nil {
 			return nil, err
 		}
 	}
 	if r.checkpoint != "" {
 		r.kept = append(r.kept, kept(c)...)
-		p.Done = e.keepCheckpoints(&r, x.Program, t)
+		p.Done = e.keepCheckpoints(&r, own.Program, t)
 	}
 	return p, nil
 }

@@ -150,6 +150,7 @@ func (s *Server) handler() http.Handler {
 	api("POST /api/stop", s.stop)
 	api("GET /api/search", s.status)
 	api("GET /api/found", s.found)
+	api("GET /api/coverage", s.coverage)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
@@ -417,6 +418,14 @@ func (s *Server) start(r *http.Request) (any, error) {
 	}
 	s.search = s.Explorer.Start(s.ctx, p, at)
 	return s.search.Status(), nil
+}
+
+func (s *Server) coverage(*http.Request) (any, error) {
+	x, err := s.running()
+	if err != nil {
+		return nil, err
+	}
+	return x.Coverage(), nil
 }
 
 func (s *Server) running() (*explore.Search, error) {

@@ -14,8 +14,13 @@ import (
 
 // Coverage tells what explorations of the model have executed so far, and what not.
 // What constants decide is left out: it is there for other values of them.
-func (m *Model) Coverage() *frontend.Coverage {
-	cover, counts := m.sys.Places()
+func (m *Model) Coverage() *frontend.Coverage { return m.coverage(m.sys.Places()) }
+
+// CoverageSoFar is Coverage while explorations are at work: what had been executed when it
+// was asked for before. What has no count then need not stay so.
+func (m *Model) CoverageSoFar() *frontend.Coverage { return m.coverage(m.sys.PlacesSoFar()) }
+
+func (m *Model) coverage(cover *compile.Cover, counts []uint64) *frontend.Coverage {
 	c := &frontend.Coverage{Means: "the first statement of the line was executed"}
 	order := make([]int, len(cover.Spots))
 	for i := range order {

@@ -74,7 +74,7 @@ func init() {
 			if err != nil {
 				return nil, err
 			}
-			return &frontend.Program{System: m.System(), Params: m.Params(), Properties: m.Properties(), Coverage: m.Coverage, Sources: []*source.File{f}}, nil
+			return &frontend.Program{System: m.System(), Params: m.Params(), Properties: m.Properties(), Coverage: m.Coverage, CoverageSoFar: m.CoverageSoFar, Sources: []*source.File{f}}, nil
 		},
 	})
 }

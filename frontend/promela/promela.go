@@ -81,15 +81,21 @@ func load(f *source.File, o frontend.Options) (*frontend.Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	const means = "a process came to the first statement of the line"
+	soFar := func() *frontend.Coverage {
+		c := &frontend.Coverage{Means: means}
+		s.ArrivalsSoFar(func(at system.Pos, n uint64) { c.Counts = append(c.Counts, frontend.Count{Pos: at, N: n}) })
+		return c
+	}
 	coverage := func() *frontend.Coverage {
-		c := &frontend.Coverage{Means: "a process came to the first statement of the line"}
+		c := &frontend.Coverage{Means: means}
 		for _, u := range s.Unreached() {
 			c.Never = append(c.Never, frontend.Never{Of: "proctype " + u.Proc, Pos: u.Pos, Text: u.Text, Property: u.Assertion})
 		}
 		s.Arrivals(func(at system.Pos, n uint64) { c.Counts = append(c.Counts, frontend.Count{Pos: at, N: n}) })
 		return c
 	}
-	out := &frontend.Program{System: s, Properties: props, Params: map[string]any{}, Edges: true, Coverage: coverage, WriteTrail: s.WriteTrail, Sources: m.Files}
+	out := &frontend.Program{System: s, Properties: props, Params: map[string]any{}, Edges: true, Coverage: coverage, CoverageSoFar: soFar, WriteTrail: s.WriteTrail, Sources: m.Files}
 	if name := o.Flags["replay"]; name != "" {
 		trail, err := o.ReadFile(name)
 		if err != nil {

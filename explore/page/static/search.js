@@ -38,12 +38,13 @@ export class SearchView {
     this.status = h("div", { class: "status", id: "status", role: "status" });
     this.charts = h("div", { class: "charts" });
     this.result = h("div", { class: "result", id: "result" });
+    this.covered = h("div", { class: "covered", id: "covered", hidden: true });
     this.el = h("section", { class: "searching", id: "search" },
       h("form", { class: "panel form", onsubmit: (e) => { e.preventDefault(); this.begin(); } },
         h("label", { for: "kind" }, "search"), this.kind, this.summary,
         h("label", { for: "flags" }, "further flags, as of cpor run"), this.flags, this.hereLabel,
         h("div", { class: "buttons" }, this.start, this.stop)),
-      h("div", { class: "panel" }, this.status, this.charts, this.result));
+      h("div", { class: "panel" }, this.status, this.charts, this.result), this.covered);
     this.describe();
   }
 
@@ -79,7 +80,26 @@ export class SearchView {
     clearTimeout(this.timer);
     const s = await attempt(() => get("search"));
     this.draw(s);
+    await this.cover(s);
     if (s?.running && !this.el.hidden) this.timer = setTimeout(() => this.watch(), 250);
+  }
+
+  // cover shows how often each line was executed, so far.
+  async cover(s) {
+    const c = s ? await attempt(() => get("coverage")) : null;
+    this.covered.hidden = !c?.means;
+    if (!c?.means) return;
+    const most = Math.max(1, ...c.files.flatMap((f) => f.lines.map((l) => l.n)));
+    replace(this.covered, h("h2", {}, `Executed: ${count(c.executed)} of ${plural(c.lines, "line")}`),
+      h("p", { class: "note" }, `A count says how often ${c.means}${s.running ? ", so far" : ""}.`),
+      c.files.map((f) => {
+        const counts = new Map(f.lines.map((l) => [l.line, l.n]));
+        return h("div", {}, h("h3", {}, f.name), h("div", { class: "counted", role: "table" }, f.text.replace(/\n$/, "").split("\n").map((text, i) => {
+          const n = counts.get(i + 1);
+          const heat = n === undefined ? "" : n === 0 ? "never" : `h${Math.min(4, Math.floor((Math.log10(n) / Math.max(1, Math.log10(most))) * 4.999))}`;
+          return h("div", { class: `countline ${heat}`, role: "row" }, h("span", { class: "count", role: "cell" }, n === undefined ? "" : n === 0 ? "never" : short(n)), h("span", { class: "num", role: "cell" }, i + 1), h("code", { role: "cell" }, text));
+        })));
+      }));
   }
 
   draw(s) {

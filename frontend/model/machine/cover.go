@@ -56,6 +56,10 @@ func (m *Machine) commit(counter int) {
 	if p.trying {
 		return
 	}
+	if r := m.sys.Round(); r != m.round {
+		m.round = r
+		m.sys.Tell(m.counts)
+	}
 	m.counts[counter]++
 	for _, c := range p.last[:p.n%pathLen] {
 		m.counts[c]++
@@ -114,8 +118,12 @@ func (s *System) target(counter int32) int {
 
 // Places returns how often each piece of the source was executed, those of init
 // included, in the order of [compile.Cover].
-func (s *System) Places() (*compile.Cover, []uint64) {
-	counters := s.Counted()
+func (s *System) Places() (*compile.Cover, []uint64) { return s.places(s.Counted()) }
+
+// PlacesSoFar is Places while machines are at work ([system.Counters.CountedSoFar]).
+func (s *System) PlacesSoFar() (*compile.Cover, []uint64) { return s.places(s.CountedSoFar()) }
+
+func (s *System) places(counters []uint64) (*compile.Cover, []uint64) {
 	executed := s.p.Executed(counters)
 	spots := s.p.Cover.Spots
 	out := make([]uint64, len(spots))

@@ -51,6 +51,7 @@ type Machine struct {
 	syncs   syncs
 	story   story
 	counts  []uint64 // what was executed, see compile.Cover
+	round   uint32   // see system.Counters.Round
 	path    path
 }
 

@@ -175,6 +175,7 @@ type Machine struct {
 	tooDeep bool     // the number of the alternative after it has too many digits
 	counted counted
 	seen    []uint64 // how often processes came to their control states, from proctype.first
+	round   uint32   // see system.Counters.Round
 }
 
 func (m *Machine) set(word int32, v uint64) {
@@ -323,6 +324,10 @@ func (m *Machine) setPC(to int32) {
 		}
 	}
 	m.set(m.fb, m.words[m.fb]&^(0xffff<<pcShift)|uint64(to)<<pcShift)
+	if r := m.sys.Round(); r != m.round {
+		m.round = r
+		m.sys.Tell(m.seen)
+	}
 	m.seen[m.proc.first+to]++
 }
 

@@ -21,8 +21,12 @@ type Statement struct {
 var _ system.Counting = (*System)(nil)
 
 // Arrivals calls f for every statement with how often a process came to it.
-func (s *System) Arrivals(f func(at system.Pos, n uint64)) {
-	count := s.Counted()
+func (s *System) Arrivals(f func(at system.Pos, n uint64)) { s.arrivals(s.Counted(), f) }
+
+// ArrivalsSoFar is Arrivals while machines are at work ([system.Counters.CountedSoFar]).
+func (s *System) ArrivalsSoFar(f func(at system.Pos, n uint64)) { s.arrivals(s.CountedSoFar(), f) }
+
+func (s *System) arrivals(count []uint64, f func(at system.Pos, n uint64)) {
 	for _, p := range s.procs {
 		sum := map[*program.Edge]uint64{}
 		var order []*program.Edge
