@@ -9,10 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"cpor/benchmarks"
 )
 
 // launchers are the commands of the MPIs that the tests know, with the flags that
@@ -117,15 +120,33 @@ func clusterCounts(t *testing.T, out string) string {
 	return s
 }
 
+var (
+	clusterStates  = flag.Uint64("clusterstates", 0, "also compare the rows of table 1 with at most so many states on ranks")
+	clusterFigures = flag.Bool("clusterfigures", false, "measure what ranks cost")
+)
+
 // TestCluster runs the command on ranks of each MPI: the counts and violations are
-// those of one process.
+// those of one process. With -clusterstates N these are the rows of table 1, too.
 func TestCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
 	}
 	bin := buildCommand(t)
+	rows := clusterRows
+	for _, ref := range benchmarks.Reference() {
+		for por, c := range map[string]*benchmarks.Counts{"none": ref.Full, "cartesian": ref.Cartesian} {
+			if c == nil || c.States > *clusterStates {
+				continue
+			}
+			args := []string{"-all", "-por", por}
+			for name, value := range ref.Params.Map() {
+				args = append(args, "-D", name+"="+value)
+			}
+			rows = append(rows, clusterRow{ref.Benchmark + ".model", args})
+		}
+	}
 	eachLauncher(t, func(t *testing.T, launcher string) {
-		for _, row := range clusterRows {
+		for _, row := range rows {
 			args := append([]string{"run", "-json", "-workers", "2", filepath.Join("..", "..", "benchmarks", row.model)}, row.args...)
 			out, err := exec.Command(bin, args...).Output()
 			if _, ok := err.(*exec.ExitError); err != nil && !ok {
@@ -186,6 +207,57 @@ func TestClusterLimits(t *testing.T) {
 			if code != exitIncomplete || !strings.Contains(out, c.reason) || !strings.Contains(out, `"verdict": "incomplete"`) {
 				t.Errorf("%s %s: exit code %d\n%s%s", c.flag, c.value, code, out, errs)
 			}
+		}
+	})
+}
+
+// TestClusterFigures prints the figures of docs/cluster.md, for machines that do nothing
+// else: what is sent, and how long it takes, on ranks of one worker; and in five rounds, in
+// turns, the speed of two ranks of one worker in terms of one process with two workers.
+func TestClusterFigures(t *testing.T) {
+	if !*clusterFigures {
+		t.Skip("measures only with -clusterfigures")
+	}
+	bin := buildCommand(t)
+	type figures struct {
+		Milliseconds float64 `json:"duration_ms"`
+		States       uint64
+		Traffic      struct {
+			States, Spared, Bytes, Messages uint64
+			Speaking                        time.Duration `json:"speaking_ns"`
+		}
+	}
+	measure := func(t *testing.T, cmd *exec.Cmd) (f figures) {
+		out, err := cmd.Output()
+		if _, ok := err.(*exec.ExitError); err != nil && !ok {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(out, &f); err != nil || f.States == 0 {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return f
+	}
+	eachLauncher(t, func(t *testing.T, launcher string) {
+		for _, row := range []clusterRow{
+			{"robots.model", []string{"-D", "R=3", "-por", "none"}},
+			{"philosophers.model", []string{"-D", "N=10", "-por", "none", "-all"}},
+		} {
+			args := slices.Concat([]string{"run", "-json"}, row.args, []string{filepath.Join("..", "..", "benchmarks", row.model)})
+			for _, n := range []int{1, 2, 4, 8, 16} {
+				f := measure(t, launch(launcher, n, bin, append(args, "-cluster", "-workers", "1")...))
+				tr := f.Traffic
+				t.Logf("%s, %2d ranks: %7.0f ms, %d states, %d sent, %d spared, %.1f bytes a state, %.0f bytes a message, speaking %.1f %% of the time",
+					row.model, n, f.Milliseconds, f.States, tr.States, tr.Spared, float64(tr.Bytes)/float64(max(tr.States, 1)), float64(tr.Bytes)/float64(max(tr.Messages, 1)),
+					float64(tr.Speaking.Milliseconds())/f.Milliseconds/float64(n)*100)
+			}
+			var ratios []float64
+			for range 5 {
+				alone := measure(t, exec.Command(bin, append(args, "-workers", "2")...))
+				ranks := measure(t, launch(launcher, 2, bin, append(args, "-cluster", "-workers", "1")...))
+				ratios = append(ratios, alone.Milliseconds/ranks.Milliseconds)
+			}
+			slices.Sort(ratios)
+			t.Logf("%s: 2 ranks of 1 worker have %.2f of the speed of 2 workers (%.2f to %.2f)", row.model, ratios[2], ratios[0], ratios[4])
 		}
 	})
 }

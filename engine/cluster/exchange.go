@@ -114,6 +114,8 @@ type Exchange struct {
 	arrival    Arrival
 	det        detector
 	began      time.Time // when Run did
+	ended      time.Time // when Run did
+	slept      time.Duration
 	asked      time.Time // when the last wave began
 	reported   time.Time // when Options.Report was last called
 	requested  bool      // the request of RequestStop was sent
@@ -209,12 +211,14 @@ func (x *Exchange) Run(ctx context.Context, part Part) (Outcome, error) {
 			return Outcome{}, err
 		}
 		if x.left && x.lasts == x.comm.Size() && x.idle() {
+			x.ended = time.Now()
 			return *x.outcome, nil
 		}
 		if did {
 			nap = minNap
 			continue
 		}
+		slept := time.Now()
 		timer.Reset(nap)
 		if x.hold == nil {
 			select {
@@ -224,6 +228,7 @@ func (x *Exchange) Run(ctx context.Context, part Part) (Outcome, error) {
 		} else {
 			<-timer.C
 		}
+		x.slept += time.Since(slept)
 		nap = min(2*nap, maxNap)
 	}
 }
@@ -543,6 +548,9 @@ type Traffic struct {
 	Spared   uint64 `json:"spared"`   // such states that had been sent shortly before
 	Bytes    uint64 `json:"bytes"`    // of messages of states
 	Messages uint64 `json:"messages"` // of states
+	// Speaking is how long the goroutines that speak to other ranks, one on each, did
+	// not sleep.
+	Speaking time.Duration `json:"speaking_ns"`
 }
 
 // Add adds what another rank has sent.
@@ -551,11 +559,12 @@ func (t *Traffic) Add(u Traffic) {
 	t.Spared += u.Spared
 	t.Bytes += u.Bytes
 	t.Messages += u.Messages
+	t.Speaking += u.Speaking
 }
 
 // Traffic returns what this rank has sent, when Run has returned.
 func (x *Exchange) Traffic() Traffic {
-	t := Traffic{States: x.states, Bytes: x.bytes, Messages: x.sent}
+	t := Traffic{States: x.states, Bytes: x.bytes, Messages: x.sent, Speaking: x.ended.Sub(x.began) - x.slept}
 	for _, o := range x.boxes {
 		t.Spared += o.spared
 	}
