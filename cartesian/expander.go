@@ -70,6 +70,9 @@ type Expander struct {
 	cyclic  *prefix // the prefix that same looks at
 	same    func(index int) bool
 	threads []choice // the deadlock search's working space
+
+	effort Effort
+	short  []bool // of each thread: its prefix had one transition in the last vector
 }
 
 var _ search.Expander = (*Expander)(nil)
@@ -95,6 +98,23 @@ type prefix struct {
 	waiting bool           // that transition waits for others (order Patient)
 
 	transitions []Transition // if recording
+
+	// The state behind the first transition, if that was written down at once; empty
+	// if not.
+	end system.State
+}
+
+// Effort says what the last vector took, and what a full expansion of the same state
+// would take.
+type Effort struct {
+	// Steps are the transitions that were executed, again and in vain included; Copies
+	// the times that the state was loaded into the machine of a prefix; Ends the moves
+	// whose ends are to be covered; Accesses those of the steps, which are compared.
+	Steps, Copies, Ends, Accesses int
+	// FullSteps and FullEnds are the same of a full expansion, which loads the state
+	// once: the alternatives of all first transitions, and those that are no self-loops
+	// of blocked or ended threads.
+	FullSteps, FullEnds int
 }
 
 // moved is the number of transitions that are not the self-loop of a blocked
@@ -130,6 +150,9 @@ func New(sys system.System, o Options) *Expander {
 // SharedPtr) and not for others. An observer's self-loops are not counted.
 func (e *Expander) Counters() search.Counters { return e.counters }
 
+// Effort returns what the vector of the last Expand took.
+func (e *Expander) Effort() Effort { return e.effort }
+
 // Expand computes the cartesian vector of state s and shows its prefixes to v
 // as moves, in the order of the threads; a thread's alternatives stand beside
 // each other. A move's path leaves out a self-loop at the end of the prefix,
@@ -149,7 +172,9 @@ func (e *Expander) Expand(s system.State, v search.Visitor) {
 		e.move = search.Move{Thread: int(p.thread), Alt: p.alt, Len: max(1, p.moved()), Infinite: p.infinite}
 		if !p.infinite {
 			e.move.End = e.endState(p, s)
+			e.effort.Ends++
 		}
+		e.short[p.thread] = p.length == 1
 		v.Move(&e.move)
 	}
 	if !e.o.IgnoreDeadlocks {
@@ -167,9 +192,12 @@ func (e *Expander) endState(p *prefix, s system.State) system.State {
 	switch {
 	case p.moved() == 0:
 		return s
+	case p.length == 1 && len(p.end) > 0:
+		return p.end
 	case p.machine != nil:
 		e.encoded[0] = p.machine.Encode(e.encoded[0])
 	default: // a machine of its own was not worth while
+		e.effort.Steps++
 		mark := e.base.Mark()
 		e.base.Step(int(p.thread), p.alt)
 		e.encoded[0] = e.base.Encode(e.encoded[0])
@@ -188,6 +216,10 @@ func (e *Expander) calc(s system.State) {
 		e.table.reset()
 	}
 	e.base.Load(s)
+	e.effort = Effort{}
+	if n := e.base.NumThreads(); len(e.short) < n {
+		e.short = append(e.short, make([]bool, n-len(e.short))...)
+	}
 	for t := range e.base.NumThreads() {
 		e.first(int32(t), s)
 	}
@@ -211,6 +243,8 @@ func (e *Expander) first(t int32, s system.State) {
 	start := e.base.Hash()
 	for alt, more := uint64(0), true; more; {
 		out := e.base.Step(int(t), alt)
+		e.effort.Steps++
+		e.effort.FullSteps++
 		if out.Kind == system.Ended && e.leavesEnded() {
 			return
 		}
@@ -222,6 +256,14 @@ func (e *Expander) first(t int32, s system.State) {
 		if e.base.Hash() == start {
 			e.encoded[0] = e.base.Encode(e.encoded[0])
 			p.idle = slices.Equal(e.encoded[0], s)
+		}
+		if out.Kind == system.Moved {
+			e.effort.FullEnds++
+			if e.short[t] {
+				// It will hardly be extended this time, and needs not be executed
+				// again for its end.
+				p.end = e.base.Encode(p.end)
+			}
 		}
 		e.base.Rewind(mark)
 		alt, more = out.Next, out.Next != 0
@@ -257,6 +299,7 @@ func (e *Expander) newPrefix(t int32, alt uint64) *prefix {
 	p.accesses = p.accesses[:0]
 	p.states.reset()
 	p.transitions = nil
+	p.end = p.end[:0]
 	return p
 }
 
@@ -273,6 +316,8 @@ func (e *Expander) run(p *prefix, s system.State) system.Machine {
 		e.lent++
 		p.machine.Load(s)
 		p.machine.Step(int(p.thread), p.alt)
+		e.effort.Copies++
+		e.effort.Steps++
 		p.mark = p.machine.Mark()
 	}
 	return p.machine
@@ -297,6 +342,7 @@ func (e *Expander) extend(i int32, s system.State, patient bool) bool {
 	m := e.run(p, s)
 	if !p.waiting {
 		p.next = m.Step(int(p.thread), 0)
+		e.effort.Steps++
 	}
 	p.waiting = false
 	out := p.next
@@ -352,6 +398,7 @@ func (e *Expander) add(i int32, out system.Outcome, m system.Machine) {
 	p.length++
 	p.kind, p.atEnd = out.Kind, out.AtEnd
 	p.accesses = append(p.accesses[:0], m.Accesses()...)
+	e.effort.Accesses += len(p.accesses)
 	if e.counted(p, out) {
 		e.counters.Attempts++
 		e.counters.Transitions++

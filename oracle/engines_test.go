@@ -14,6 +14,7 @@ import (
 	"cpor/engine"
 	_ "cpor/engine/all" // the engines
 	"cpor/engine/search"
+	"cpor/engine/search/auto"
 	"cpor/engine/search/composed"
 	"cpor/engine/search/full"
 	"cpor/engine/stateless"
@@ -114,6 +115,13 @@ var engines = []subject{
 	stateful("cartesian, reverse depth first", reduced(cartesian.Options{Order: cartesian.ReverseDepthFirst}), search.Options{Options: engine.Options{Workers: 1}}),
 	stateful("cartesian, random", reduced(cartesian.Options{Order: cartesian.Random, Seed: 7}), search.Options{Options: engine.Options{Workers: 2}}),
 	stateful("cartesian, plain store", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 1}, Store: statestore.Plain}),
+	stateful("mixed, 1 worker", chosen(3), search.Options{Options: engine.Options{Workers: 1}}),
+	stateful("mixed, 4 workers", chosen(4), search.Options{Options: engine.Options{Workers: 4}}),
+	stateful("mixed, plain store", chosen(5), search.Options{Options: engine.Options{Workers: 1}, Store: statestore.Plain}),
+	stateful("early choice, 1 worker", chosen(auto.Early), search.Options{Options: engine.Options{Workers: 1}}),
+	stateful("early choice, 4 workers", chosen(auto.Early), search.Options{Options: engine.Options{Workers: 4}}),
+	stateful("early choice, plain store", chosen(auto.Early), search.Options{Options: engine.Options{Workers: 1}, Store: statestore.Plain}),
+	stateful("mixed, bits", chosen(6), search.Options{Options: engine.Options{Workers: 1}, Store: statestore.Bitstate}),
 	stateful("full, bits", full.Factory, search.Options{Options: engine.Options{Workers: 2}, Store: statestore.Bitstate}),
 	stateful("cartesian, bits", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 1}, Store: statestore.Bitstate}),
 	locked("locks", composed.Options{}, 1),
@@ -231,6 +239,14 @@ func registered(e *engine.Entry) subject {
 func reduced(o cartesian.Options) func(system.System) search.Factory {
 	return func(sys system.System) search.Factory {
 		return func() search.Expander { return cartesian.New(sys, o) }
+	}
+}
+
+// chosen makes factories of expanders that choose between vectors and plain expansion.
+func chosen(c auto.Choice) func(system.System) search.Factory {
+	return func(sys system.System) search.Factory {
+		f, _ := auto.Factory(sys, auto.Options{Choice: c})
+		return f
 	}
 }
 

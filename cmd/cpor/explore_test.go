@@ -61,7 +61,7 @@ func TestPage(t *testing.T) {
 			Reductions []string
 		}
 		fetch(t, address, "GET", "/api/info", "", &info)
-		if !info.Explore || info.File != "docs/tutorial/counter.model" || len(info.Searches) < 5 || strings.Join(info.Reductions, " ") != "cartesian none" {
+		if !info.Explore || info.File != "docs/tutorial/counter.model" || len(info.Searches) < 5 || strings.Join(info.Reductions, " ") != "auto cartesian none" {
 			t.Errorf("%+v", info)
 		}
 		// With -D ATOMIC=true a thread adds in one step.

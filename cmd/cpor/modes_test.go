@@ -98,6 +98,7 @@ func TestFlagUse(t *testing.T) {
 		"validate":            {""},
 		"store":               {"plain", "compact"},
 		"cv-order":            {"reverse"},
+		"choose":              {"early", "mixed"},
 		"races":               {"none", "ld'", "ld", "hb"},
 		"init-thread":         {"x=Main[0]"},
 		"max-invisible":       {"2"},

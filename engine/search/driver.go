@@ -398,6 +398,17 @@ func (w *worker) Stopped() bool {
 	return w.broken
 }
 
+// Covered implements [Covers].
+func (w *worker) Covered(s system.State) (is, known bool) {
+	if w.box != nil {
+		if to, _ := w.box.Owner(s); to != w.run.ranks.rank {
+			return false, false
+		}
+	}
+	_, is = w.session.Find(s)
+	return is, true
+}
+
 // Move inserts the end of a move, and queues it if it is new.
 func (w *worker) Move(m *Move) {
 	if w.hook != nil {

@@ -68,6 +68,7 @@ func TestRanks(t *testing.T) {
 			"cartesian": func() search.Factory {
 				return func() search.Expander { return cartesian.New(sys, cartesian.Options{}) }
 			},
+			"mixed": func() search.Factory { return mixed(sys) },
 		}
 		for reduction, factory := range factories {
 			o := search.Options{Options: engine.Options{Workers: 2, All: true, MaxViolations: 1000}}

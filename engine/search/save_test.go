@@ -14,6 +14,7 @@ import (
 	"cpor/engine"
 	"cpor/engine/resumetest"
 	"cpor/engine/search"
+	"cpor/engine/search/auto"
 	"cpor/engine/search/full"
 	"cpor/statestore"
 	"cpor/system"
@@ -55,6 +56,7 @@ func TestResume(t *testing.T) {
 		for reduction, factory := range map[string]search.Factory{
 			"full":      full.Factory(sys),
 			"cartesian": func() search.Expander { return cartesian.New(sys, cartesian.Options{}) },
+			"mixed":     mixed(sys),
 		} {
 			for _, kind := range []statestore.Kind{statestore.Tree, statestore.Plain, statestore.Compact} {
 				o := search.Options{Store: kind, Options: engine.Options{Workers: 2, All: true, MaxViolations: 1000}}
@@ -112,4 +114,10 @@ func TestResumeDamage(t *testing.T) {
 	if err := resume(bytes.NewReader(file)); !errors.As(err, &wrong) {
 		t.Errorf("another store: %v", err)
 	}
+}
+
+// mixed expands about half of the states by vectors.
+func mixed(sys system.System) search.Factory {
+	f, _ := auto.Factory(sys, auto.Options{Choice: 1})
+	return f
 }

@@ -87,6 +87,14 @@ type Coverer interface {
 	Cover(m *Move, arrive func(ref statestore.Ref) bool)
 }
 
+// Covers is implemented by the driver's visitor, for expanders that measure what
+// they leave out.
+type Covers interface {
+	// Covered tells whether a state is covered. It is not known of states that belong
+	// to other ranks. It is not to be called between two calls of Move for one state.
+	Covered(s system.State) (is, known bool)
+}
+
 // Stopper is implemented by visitors that can tell whether the search is to
 // end.
 type Stopper interface{ Stopped() bool }

@@ -1,0 +1,71 @@
+package auto
+
+import (
+	"cpor/cartesian"
+	"cpor/engine/search"
+)
+
+// The costs of what an expansion does, in hundredths of an executed transition. They
+// were fitted to the processor times of both ways on 23 models (docs/performance.md). Only
+// their ratios matter, and not much: a wrong weight moves the point where both ways
+// are alike, and there either will do.
+const (
+	costState  = 600 // to load a state, and that it was once new to the covered set
+	costStep   = 100 // to execute a transition, and to take it back
+	costCopy   = 100 // to load the state once more, for a prefix of more than one transition
+	costEnd    = 30  // to write an end down and to look for it in the covered set
+	costAccess = 50  // to write an access down and to compare it with those of other prefixes
+)
+
+// vectorCost returns the costs of a vector and of the plain expansion of its state.
+func vectorCost(e cartesian.Effort) (vector, plain uint64) {
+	return costState + uint64(costStep*e.Steps+costCopy*e.Copies+costEnd*e.Ends+costAccess*e.Accesses),
+		costState + uint64(costStep*e.FullSteps+costEnd*e.FullEnds)
+}
+
+// plainCost returns the cost of a plain expansion that counted d.
+func plainCost(d search.Counters) uint64 {
+	return costState + costStep*(d.Transitions+d.EndedLoops) + costEnd*(d.Transitions-d.BlockedLoops)
+}
+
+// way is how a state is expanded.
+type way int32
+
+// The ways.
+const (
+	byVectors way = iota
+	plainly
+)
+
+// spent is what was done.
+type spent struct {
+	states  [2]uint64 // expanded, by the way
+	work    uint64    // cost
+	vectors uint64    // cost of the vectors alone
+	instead uint64    // what plain expansions of the same states would have cost
+}
+
+func (s *spent) vector(e cartesian.Effort) {
+	c, p := vectorCost(e)
+	s.states[byVectors]++
+	s.work += c
+	s.vectors += c
+	s.instead += p
+}
+
+func (s *spent) plain(after, before search.Counters) {
+	s.states[plainly]++
+	s.work += plainCost(search.Counters{
+		Transitions: after.Transitions - before.Transitions, EndedLoops: after.EndedLoops - before.EndedLoops,
+		BlockedLoops: after.BlockedLoops - before.BlockedLoops,
+	})
+}
+
+func (s *spent) add(t *spent) {
+	for i := range s.states {
+		s.states[i] += t.states[i]
+	}
+	s.work += t.work
+	s.vectors += t.vectors
+	s.instead += t.instead
+}

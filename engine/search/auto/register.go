@@ -1,0 +1,43 @@
+package auto
+
+import (
+	"cpor/cartesian"
+	"cpor/engine"
+	"cpor/engine/search"
+	"cpor/engine/search/reduction"
+	"cpor/system"
+)
+
+// choose says how it is chosen.
+var choose = &engine.FlagOf[Choice]{
+	FlagInfo: engine.FlagInfo{
+		Name: "choose", Group: "What is searched:",
+		Usage: "how -por auto chooses between cartesian vectors and plain expansion: `measured` (default), or, to see that any choice finds the same, early (as measured, too soon), mixed or mixed:N (for each state by its hash)",
+		Try:   []string{"early", "mixed", "mixed:2"},
+	},
+	Parse: func(_ Choice, s string) (Choice, error) { return ParseChoice(s) },
+}
+
+func init() {
+	reduction.Register(reduction.Reduction{
+		Entry: engine.Entry{
+			Name: "auto", Default: true,
+			Summary:   "cartesian reduction or none, whichever takes less: measures while it searches; keeps what cartesian keeps",
+			Preserves: engine.Violations | engine.Deadlocks | engine.Locals | engine.Steps | engine.Waits,
+			Reduces:   true,
+			Flags:     []engine.Flag{cartesian.OrderFlag, choose},
+		},
+		Plan: func(t *engine.Task, report func(error)) *reduction.Plan {
+			o := Options{Vectors: cartesian.OptionsOf(t, report), Choice: choose.Of(t.Flags)}
+			chosen := func() Report { return Report{} }
+			return &reduction.Plan{
+				Factory: func(sys system.System) (search.Factory, error) {
+					var f search.Factory
+					f, chosen = Factory(sys, o)
+					return f, nil
+				},
+				How: func() []engine.Figure { return append(cartesian.How(t), chosen().figure()) },
+			}
+		},
+	})
+}

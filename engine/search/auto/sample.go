@@ -1,0 +1,112 @@
+package auto
+
+import (
+	"cpor/cartesian"
+	"cpor/engine/search"
+	"cpor/engine/search/full"
+	"cpor/statestore"
+	"cpor/system"
+)
+
+// sample is a search of its own, breadth first, that finds nothing: it measures.
+type sample struct {
+	plain   *full.Expander      // or
+	vectors *cartesian.Expander // the other is nil
+
+	store   statestore.Store
+	session statestore.Session
+	refs    []statestore.Ref // in the order in which they were covered
+	costs   []uint64         // of plain expansions of those that were expanded
+	from    statestore.Ref   // the state that is expanded
+	work    uint64
+	instead uint64 // what plain expansions would have cost
+	broken  bool   // the store is full
+	state   system.State
+}
+
+// newSample returns an empty sample of plain expansions, or of vectors.
+func newSample(sys system.System, o *cartesian.Options) (*sample, error) {
+	store, err := statestore.New(statestore.Options{Kind: statestore.Tree, Workers: 1})
+	if err != nil {
+		return nil, err
+	}
+	s := &sample{store: store, session: store.NewSession()}
+	if o == nil {
+		s.plain = full.New(sys)
+	} else {
+		s.vectors = cartesian.New(sys, *o)
+	}
+	return s, nil
+}
+
+// put covers a state.
+func (s *sample) put(state system.State) {
+	ref, added, err := s.session.Insert(state, s.from)
+	if err != nil {
+		s.broken = true
+	} else if added {
+		s.refs = append(s.refs, ref)
+	}
+}
+
+// Move implements search.Visitor.
+func (s *sample) Move(m *search.Move) {
+	if !m.Infinite {
+		s.put(m.End)
+	}
+}
+
+// Violation implements search.Visitor. What a sample meets the search meets, too.
+func (s *sample) Violation(*system.Violation, []search.Step) {}
+
+// done tells whether all states were expanded.
+func (s *sample) done() bool { return len(s.costs) == len(s.refs) || s.broken }
+
+// grow expands states until the sample has cost so much or stopped says so.
+func (s *sample) grow(work uint64, stopped func() bool) {
+	for s.work < work && !s.done() && !stopped() {
+		s.from = s.refs[len(s.costs)]
+		s.state = s.session.Load(s.from, s.state)
+		if s.vectors != nil {
+			s.vectors.Expand(s.state, s)
+			cost, instead := vectorCost(s.vectors.Effort())
+			s.work += cost
+			s.instead += instead
+			s.costs = append(s.costs, instead)
+			continue
+		}
+		before := s.plain.Counters()
+		s.plain.Expand(s.state, s)
+		var sp spent
+		sp.plain(s.plain.Counters(), before)
+		s.work += sp.work
+		s.costs = append(s.costs, sp.work)
+	}
+}
+
+// share returns the part of the sample's cost that stands for states of which covered
+// says that they are covered. A state that it does not know about counts for neither.
+func (s *sample) share(covered func(system.State) (is, known bool)) float64 {
+	var all, in uint64
+	for i, c := range s.costs {
+		s.state = s.session.Load(s.refs[i], s.state)
+		is, known := covered(s.state)
+		if !known {
+			continue
+		}
+		all += c
+		if is {
+			in += c
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return float64(in) / float64(all)
+}
+
+// covers tells whether the sample covers a state.
+func (s *sample) covers(state system.State) (is, known bool) {
+	_, is = s.session.Find(state)
+	return is, true
+}
