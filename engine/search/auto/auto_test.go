@@ -2,7 +2,9 @@ package auto_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"cpor/benchmarks"
@@ -12,8 +14,13 @@ import (
 	"cpor/engine/search/auto"
 	"cpor/engine/search/full"
 	"cpor/frontend/model"
+	"cpor/oracle"
+	"cpor/statestore"
 	"cpor/system"
+	toy "cpor/system/toysystem"
 )
+
+var mixtures = flag.Int("mixtures", 1500, "so many random systems are explored by mixtures")
 
 func TestParseChoice(t *testing.T) {
 	for _, c := range []struct {
@@ -156,4 +163,65 @@ func TestPhases(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestMixtures: whatever is chosen for each state, and whenever, the same local states,
+// violations and deadlocks are reached as by the full search.
+func TestMixtures(t *testing.T) {
+	n := *mixtures
+	if testing.Short() {
+		n /= 10
+	}
+	mixed, plain := 0, 0
+	for i := range n {
+		seed := uint64(i)
+		r := rand.New(rand.NewPCG(seed, 41))
+		var sys system.System
+		var err error
+		switch seed % 4 {
+		case 0:
+			sys, err = toy.New(toy.Random(r, toy.Config{Threads: 2 + r.IntN(3), Nodes: 3 + r.IntN(3), Observer: seed%8 == 0}))
+		case 1:
+			sys, err = toy.New(toy.Random(r, toy.Config{Threads: 4, Nodes: 3, Cells: 2, Values: 2, NoSpawns: true}))
+		case 2:
+			sys, err = toy.New(toy.Random(r, toy.Config{Observer: true}))
+		default:
+			sys = parse(t, "random.model", oracle.Generate(seed, oracle.Everything), nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		const most = 20_000
+		want, res, err := oracle.Explore(sys, full.Factory(sys), 1, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !res.Exhaustive {
+			continue
+		}
+		for _, c := range []struct {
+			choice  auto.Choice
+			workers int
+			store   statestore.Kind
+		}{{auto.Choice(seed%97 + 1), 1, statestore.Tree}, {auto.Choice(seed%89 + 1), 1 + r.IntN(3), statestore.Plain}, {auto.Early, 1, statestore.Tree}, {auto.Early, 1 + r.IntN(3), statestore.Plain}} {
+			f, report := auto.Factory(sys, auto.Options{Choice: c.choice})
+			got, res, err := oracle.ExploreWith(sys, f, search.Options{Options: engine.Options{Workers: c.workers}, Store: c.store})
+			if err != nil {
+				t.Fatalf("%d: %v", seed, err)
+			}
+			if d := oracle.Diff(want, got); d != "" || !res.Exhaustive {
+				t.Errorf("%d, %v, %d workers: %s %s", seed, c.choice, c.workers, d, res.Reason)
+			}
+			if rep := report(); rep.FullStates > 0 {
+				plain++
+				if rep.CartesianStates > 0 {
+					mixed++
+				}
+			}
+		}
+	}
+	if mixed < n/4 {
+		t.Errorf("only %d of %d searches were mixtures, %d plain", mixed, 4*n, plain)
+	}
+	t.Logf("%d mixtures among %d searches of %d systems", mixed, 4*n, n)
 }
