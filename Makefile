@@ -7,6 +7,7 @@
 # make baseline   writes benchmarks/baseline anew
 # make fuzz    each fuzz target for FUZZTIME
 # make profile a CPU profile of a large search: MODE=cpu|mem|mutex|block|trace
+# make release stripped binaries without cgo in dist, for PLATFORMS, with VERSION in them
 # make ci      all that the continuous integration does
 
 GO ?= go
@@ -18,7 +19,10 @@ BASELINE := benchmarks/baseline/go.txt
 BENCHED := ./cartesian ./engine/search ./engine/stateless ./frontend/model/machine ./statestore ./workers
 MEASURE := $(GO) test -run '^$$' -bench . -benchmem -benchtime 100ms -count 5 -p 1 $(BENCHED)
 
-.PHONY: build test lint race bench benchstat baseline fuzz profile ci clean
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+.PHONY: build test lint race bench benchstat baseline fuzz profile release ci clean
 
 build:
 	$(GO) build -o bin/cpor ./cmd/cpor
@@ -56,8 +60,15 @@ fuzz:
 profile: build
 	bin/cpor run -profile $(MODE) $(MODEL)
 
+release:
+	@for p in $(PLATFORMS); do \
+		os=$${p%/*}; arch=$${p#*/}; ext=; [ $$os != windows ] || ext=.exe; \
+		out=dist/cpor-$(VERSION)-$$os-$$arch$$ext; echo $$out; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -trimpath -ldflags '-s -w -X main.release=$(VERSION)' -o $$out ./cmd/cpor || exit 1; \
+	done
+
 ci:
 	.ci/run
 
 clean:
-	rm -rf bin *.pprof trace.out
+	rm -rf bin dist *.pprof trace.out

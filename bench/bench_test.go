@@ -488,7 +488,8 @@ func TestMistakes(t *testing.T) {
 	}{
 		{[]string{"tabel1"}, `unknown table or benchmark "tabel1"; did you mean table1?`},
 		{[]string{"quux"}, `there are`},
-		{[]string{"table1", filepath.Join("..", "benchmarks", "robots.model")}, "table1 has rows of its own: models of yours are measured by cpor bench scale"},
+		{[]string{"table1", filepath.Join("..", "benchmarks", "robots.model")}, "table1 has rows of its own: models of yours are measured by cpor bench compare"},
+		{[]string{"compare"}, "compare needs models"},
 		{[]string{"nosuch.model"}, "nosuch.model: no such file"},
 		{[]string{"-limit", "0"}, "must be above 0"},
 		{[]string{"-limit", "soon"}, "limit"},
@@ -571,4 +572,43 @@ func TestRegister(t *testing.T) {
 			Register(bad)
 		}()
 	}
+}
+
+// TestCompare: every engine has a line or a reason, the winner is named, and what makes times
+// meaningless is said.
+func TestCompare(t *testing.T) {
+	var ms []Measurement
+	for round := 1; round <= 3; round++ {
+		for i, e := range compared("") {
+			out := Outcome{Status: Done, States: uint64(100 * (i + 1)), Transitions: uint64(1000 * (i + 1)), Search: time.Duration(20+10*i+round) * time.Millisecond, PeakRSS: uint64(90-i) << 20}
+			switch e.Name {
+			case "locks":
+				out = Outcome{Status: Failed, Reason: "locking discipline: x is written by two threads, holding no lock"}
+			case "events":
+				out = Outcome{Status: Limited, Reason: "time-out after 1s"}
+			}
+			for _, m := range []struct {
+				name  string
+				shift time.Duration
+				load  float64
+			}{{"mine", 0, 1.2}, {"short", -18 * time.Millisecond, 7}} {
+				o := out
+				if o.Status == Done {
+					o.Search += m.shift
+				}
+				ms = append(ms, Measurement{Benchmark: m.name, Tool: "cpor", Round: round, Outcome: o, Load: m.load,
+					Config: benchmarks.Params{{Name: "search", Value: e.Mode}, {Name: "por", Value: e.Name}}})
+			}
+		}
+	}
+	ms = append(ms, Measurement{Benchmark: "never", Tool: "cpor", Round: 1, Outcome: Outcome{Status: Limited, Reason: "time-out after 1s"},
+		Config: benchmarks.Params{{Name: "search", Value: "stateful"}, {Name: "por", Value: "none"}}})
+	var b bytes.Buffer
+	writeSections(&b, compare.Report(ms, fixedMachine))
+	for _, l := range strings.Split(b.String(), "\n") {
+		if n := len([]rune(l)); n > columns {
+			t.Errorf("%d columns: %s", n, l)
+		}
+	}
+	golden(t, "compare.txt", b.String())
 }

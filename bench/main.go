@@ -154,8 +154,8 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	f.StringVar(&o.dir, "o", "", "write the results to this new or empty `directory` (default bench-results/DATE-TIME)")
 	f.IntVar(&o.workers, "workers", runtime.NumCPU(), "the `number` of workers that stands for all")
 	f.Var((*cliflag.Size)(&o.maxMemory), "max-memory", "end a run before it takes more memory than this `size` (default: 80% of what is free)")
-	f.StringVar(&o.por, "por", "", "the `reduction` of the runs of scale, as in cpor run")
-	f.Func("D", "take only rows with NAME=VALUE; in scale and peers, run the model with it: -D `NAME=VALUE`", func(s string) error {
+	f.StringVar(&o.por, "por", "", "the `reduction` of the runs of scale, or the only one of compare, as in cpor run")
+	f.Func("D", "take only rows with NAME=VALUE; in scale, compare and peers, run the model with it: -D `NAME=VALUE`", func(s string) error {
 		name, value, err := cliflag.Assignment(s)
 		if err == nil {
 			o.params = append(o.params, benchmarks.Param{Name: name, Value: value})
@@ -192,8 +192,8 @@ func usage(w io.Writer, f *cliflag.Set) {
 	fmt.Fprintln(w, `usage: cpor bench [TABLE...] [NAME...] [flags]
 
 Measures tables and puts the papers' or other tools' figures beside. Without a
-table it measures table1. Names restrict it to rows of these benchmarks; scale
-also takes model files.
+table it measures table1. Names restrict it to rows of these benchmarks; compare and
+scale also take files of models.
 
 Tables:`)
 	for _, t := range tables {
@@ -256,14 +256,20 @@ func (o *options) choose() (chosen []Table, names, unknown []string) {
 	}
 	if i := slices.IndexFunc(names, isFile); i >= 0 {
 		chosen = slices.DeleteFunc(chosen, func(t Table) bool {
-			if t.Name == scale.Name {
+			if t.Files {
 				return false
 			}
-			unknown = append(unknown, fmt.Sprintf("%s has rows of its own: models of yours are measured by cpor bench %s %s", t.Name, scale.Name, names[i]))
+			unknown = append(unknown, fmt.Sprintf("%s has rows of its own: models of yours are measured by cpor bench %s %s", t.Name, compare.Name, names[i]))
 			return true
 		})
 		if len(unknown) > 0 {
 			return chosen, names, unknown
+		}
+	}
+	for _, t := range chosen {
+		if t.Named && len(names) == 0 {
+			unknown = append(unknown, fmt.Sprintf("%s needs models: cpor bench %s my.model", t.Name, t.Name))
+			return nil, nil, unknown
 		}
 	}
 	if len(chosen) > 0 || len(unknown) > 0 && len(names) == 0 {
@@ -272,7 +278,7 @@ func (o *options) choose() (chosen []Table, names, unknown []string) {
 	for _, t := range tables {
 		ok := len(names) == 0 && t.Name == table1.Name
 		for _, n := range names {
-			ok = ok || slices.Contains(t.Benchmarks, n) && t.Name != scale.Name && t.Name != peers.Name ||
+			ok = ok || slices.Contains(t.Benchmarks, n) && !t.Files && t.Name != peers.Name ||
 				n == corpusName && t.Name == peers.Name || isFile(n) && t.Name == scale.Name
 		}
 		if ok {

@@ -32,6 +32,9 @@ type Measurement struct {
 	Config benchmarks.Params `json:"-"`
 	Round  int               `json:"round"` // from 1; 0: no run was started
 	Outcome
+	// Load is the machine's load when the run ended: how many processes ran or waited
+	// to run in the minute before, this one among them; 0 if unknown.
+	Load float64 `json:"load,omitempty"`
 	// Extra has figures that only one table knows, by unit.
 	Extra map[string]float64 `json:"extra,omitempty"`
 }

@@ -125,7 +125,9 @@ func newProcessRunner() (*processRunner, error) {
 func (p *processRunner) close() error { return os.RemoveAll(p.dir) }
 
 // isFile tells a path of a model from the name of a benchmark.
-func isFile(model string) bool { return strings.HasSuffix(model, ".model") }
+func isFile(model string) bool {
+	return strings.HasSuffix(model, ".model") || strings.HasSuffix(model, ".pml")
+}
 
 // entry returns the engine of a request.
 func (r *Request) entry() (*engine.Entry, error) {
@@ -158,7 +160,7 @@ func (r *Request) command(e *engine.Entry, dir string) []string {
 		args = append(args, "-D", p.Name+"="+p.Value)
 	}
 	args = append(args, r.Flags...)
-	if isFile(r.Model) || strings.HasSuffix(r.Model, ".pml") {
+	if isFile(r.Model) {
 		return append(args, r.Model)
 	}
 	return append(args, filepath.Join(dir, r.Model+".model"))
@@ -217,14 +219,14 @@ func (p *processRunner) Run(ctx context.Context, r Request) Outcome {
 		out.PeakRSS = rep.PeakRSS
 	}
 	switch {
+	case rep.Exhaustive:
+		out.Status = Done // with -all also where there are violations
 	case len(rep.Violations) > 0 || rep.Verdict == "violation":
 		out.Status, out.Reason = Failed, "it found a violation and did not cover everything"
 		if len(rep.Violations) > 0 {
 			v := rep.Violations[0]
 			out.Reason = strings.TrimSuffix(fmt.Sprintf("%s: %s (%s)", v.Kind, v.Message, v.Pos), " ()")
 		}
-	case rep.Exhaustive:
-		out.Status = Done
 	default:
 		out.Status, out.Reason = Limited, rep.Reason
 	}

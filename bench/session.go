@@ -6,6 +6,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/shirou/gopsutil/v4/load"
+
 	"cpor/benchmarks"
 )
 
@@ -79,6 +81,9 @@ func (s *Session) Record(m Measurement) {
 		return
 	}
 	m.Table = s.table
+	if avg, err := load.Avg(); err == nil {
+		m.Load = avg.Load1
+	}
 	s.results.Measurements = append(s.results.Measurements, m)
 	s.write(false)
 }

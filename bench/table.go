@@ -23,6 +23,9 @@ type Table struct {
 	// Benchmarks are the names of the rows that the table knows, so that they
 	// may stand in the arguments.
 	Benchmarks []string
+	// Files tells whether it measures files of models that the user names, and Named
+	// that it measures nothing else than what is named.
+	Files, Named bool
 }
 
 // Section is a part of a report: text, grids and plots under a title.

@@ -13,8 +13,9 @@ import (
 var OrderFlag = &engine.FlagOf[Order]{
 	FlagInfo: engine.FlagInfo{
 		Name: "cv-order", Group: "What is searched:",
-		Usage: "the `order` in which cartesian vectors extend the prefixes of a vector: " + strings.Join(OrderNames(), ", ") + " (default " + OrderNames()[0] + ")",
-		Try:   OrderNames()[1:],
+		Usage:  "the `order` in which cartesian vectors extend the prefixes of a vector: " + strings.Join(OrderNames(), ", ") + " (default " + OrderNames()[0] + ")",
+		Values: OrderNames(),
+		Try:    OrderNames()[1:],
 	},
 	Parse: func(_ Order, s string) (Order, error) { return ParseOrder(s) },
 }

@@ -19,6 +19,9 @@ type FlagInfo struct {
 	Usage string // the name of the value stands in backquotes
 	Group string // the heading that it stands under
 	Bool  bool   // it is on or off, and needs no value
+	// Values are the words that the value can be, for people who complete them; nil if it
+	// is a number, a name or a file.
+	Values []string
 	// Try are values that change what an engine does; every engine with the flag is
 	// held to its promises with each of them.
 	Try []string

@@ -30,6 +30,8 @@ func commands() []*command {
 		{name: "explore", summary: "explore a model by hand, in a page in the browser", run: exploreCommand, help: exploreHelp},
 		{name: "view", summary: "look at a trace or a result in a page in the browser", run: viewCommand, help: viewHelp},
 	}, append(elsewhere,
+		&command{name: "completion", summary: "print a script that completes commands and flags in a shell", run: completionCommand, help: completionHelp},
+		&command{name: "man", summary: "print the manual page", run: manCommand, help: manHelp},
 		&command{name: "help", summary: "print help", run: helpCommand, help: overview},
 		&command{name: "version", summary: "print the version of cpor", run: versionCommand, help: func(w io.Writer) {
 			fmt.Fprintln(w, "usage: cpor version")
@@ -90,7 +92,7 @@ usage: cpor COMMAND [flags] [arguments]
 
 `)
 	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.summary)
+		fmt.Fprintf(w, "  %-10s %s\n", c.name, c.summary)
 	}
 	fmt.Fprintln(w, `
 "cpor help COMMAND" tells more about each. To begin:
@@ -131,9 +133,15 @@ func versionCommand(e *env, args []string) int {
 	return exitPass
 }
 
-// version returns the version that the Go tool recorded in the binary: the
+// release is the version of a release, which make release sets.
+var release string
+
+// version returns the version of a release, or what the Go tool recorded in the binary: the
 // module's version, or else the revision.
 func version() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "(unknown version)"

@@ -284,3 +284,21 @@ func TestNormalise(t *testing.T) {
 		}
 	}
 }
+
+// TestFlagValues: the words by which a flag's value is completed are values that it takes.
+func TestFlagValues(t *testing.T) {
+	n := 0
+	for _, e := range engine.Entries("") {
+		for _, f := range e.Flags {
+			for _, v := range f.About().Values {
+				n++
+				if err := new(engine.Values).Set(f, v); err != nil {
+					t.Errorf("-%s %s: %v", f.About().Name, v, err)
+				}
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("no flag has any")
+	}
+}

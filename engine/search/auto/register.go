@@ -12,8 +12,9 @@ import (
 var choose = &engine.FlagOf[Choice]{
 	FlagInfo: engine.FlagInfo{
 		Name: "choose", Group: "What is searched:",
-		Usage: "`how` -por auto chooses between cartesian vectors and plain expansion: measured (default), or, to see that any choice finds the same, early (as measured, too soon), mixed or mixed:N (for each state by its hash)",
-		Try:   []string{"early", "mixed", "mixed:2"},
+		Usage:  "`how` -por auto chooses between cartesian vectors and plain expansion: measured (default), or, to see that any choice finds the same, early (as measured, too soon), mixed or mixed:N (for each state by its hash)",
+		Values: []string{"measured", "early", "mixed"},
+		Try:    []string{"early", "mixed", "mixed:2"},
 	},
 	Parse: func(_ Choice, s string) (Choice, error) { return ParseChoice(s) },
 }

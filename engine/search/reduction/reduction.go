@@ -34,7 +34,7 @@ const Mode = "stateful"
 
 // Store is the flag that chooses the store.
 var Store = &engine.FlagOf[statestore.Kind]{
-	FlagInfo: engine.FlagInfo{Name: "store", Group: "How, and how far:", Usage: "how the covered states are stored: the exact `store`s tree (compressed, the default) and plain, or compact (hash compaction) and bitstate, which can omit states: a search with them is never exhaustive", Try: []string{"plain"}},
+	FlagInfo: engine.FlagInfo{Name: "store", Group: "How, and how far:", Usage: "how the covered states are stored: the exact `store`s tree (compressed, the default) and plain, or compact (hash compaction) and bitstate, which can omit states: a search with them is never exhaustive", Values: []string{"tree", "plain", "compact", "bitstate"}, Try: []string{"plain"}},
 	Parse:    func(_ statestore.Kind, s string) (statestore.Kind, error) { return statestore.ParseKind(s) },
 }
 
