@@ -80,15 +80,15 @@ type clusterRow struct {
 }
 
 var clusterRows = []clusterRow{
-	{"robots.model", nil},
+	{"robots.model", []string{"-por", "cartesian"}},
 	{"robots.model", []string{"-por", "none"}},
 	{"philosophers.model", []string{"-all", "-por", "none"}},
-	{"philosophers.model", []string{"-all"}},
-	{"indexer.model", []string{"-D", "N=12"}},
+	{"philosophers.model", []string{"-all", "-por", "cartesian"}},
+	{"indexer.model", []string{"-por", "cartesian", "-D", "N=12"}},
 	{"filesystem.model", []string{"-por", "none", "-D", "N=3"}},
-	{"sharedptr.model", nil},
-	{"sharedarray.model", nil},
-	{"cmis.model", nil},
+	{"sharedptr.model", []string{"-por", "cartesian"}},
+	{"sharedarray.model", []string{"-por", "cartesian"}},
+	{"cmis.model", []string{"-por", "cartesian"}},
 	{"mattern.model", []string{"-all", "-D", "WAVES=1", "-por", "none"}},
 }
 
