@@ -84,7 +84,7 @@ func explore(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) 
 	case o.Workers < 0:
 		err = mistake("%d workers", o.Workers)
 	case stateful && p.Races():
-		err = mistake("the engine %s stores states, and data races are a matter of what happened before: it cannot look for them; leave them out (-races=false), or use auto", r.o.Engine)
+		err = mistake("the engine %s stores states, and data races are a matter of what happened before: it cannot look for them; use auto, or a program without that check", r.o.Engine)
 	case stateful && p.Outcomes():
 		err = mistake("the engine %s does not collect outcomes; use dpor", r.o.Engine)
 	default:
