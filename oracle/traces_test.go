@@ -62,7 +62,7 @@ func tables(t *testing.T, e *engine.Entry, text string, o engine.Options) (table
 // with any number of workers, and for those that promise to find every violation, the
 // same as with the full search. With All every violation has to have the same trace.
 func TestSameTraces(t *testing.T) {
-	n := uint64(60)
+	n := uint64(20)
 	if testing.Short() {
 		n = 5
 	}
