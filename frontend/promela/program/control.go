@@ -422,6 +422,9 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 	case *syntax.Exclusive:
 		for _, ref := range s.Refs {
 			b.chanExpr(ref)
+			if v := b.lookup(ref.Name); v != nil && (ref.Index != nil || v.Len > 0) {
+				b.fail(ref.Pos, len(ref.Name), "xr and xs are about a channel, as in SPIN, and not about an array of channels or one of its elements")
+			}
 		}
 		return next // no step: it only says who uses the channel
 	case *syntax.SetPriority:

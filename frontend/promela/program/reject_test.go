@@ -96,6 +96,8 @@ func TestRejected(t *testing.T) {
 		{"byte x = 1, y = x; init { skip }", "1:17: x is declared in the same declaration"},
 		{"chan a = [1] of { byte }, b = [1] of { byte }; init { skip }", "1:25: nothing can follow the { ... } of a in its declaration"},
 		{"byte a[2] = { 1, 2 }, b; init { skip }", "nothing can follow the { ... } of a"},
+		{"chan q[2] = [1] of { byte }; init { xr q[1]; skip }", "1:40: xr and xs are about a channel"},
+		{"chan q[2] = [1] of { byte }; init { xs q; skip }", "1:40: xr and xs are about a channel"},
 		{"init { np_ }", "1:8: np_ can be asked only in a never claim"},
 		{"init { c_code { x = 1; } }", "1:8: c_code: C code in a model is not supported"},
 		{"init { c_expr { 1 } }", "1:8: c_expr: C code"},
@@ -126,6 +128,7 @@ func TestTaken(t *testing.T) {
 		"chan q = [1] of { byte }; init { q!1 } ltl p { [] !full(q) }",
 		"byte x; init { x = ! !x; x = - -x; x = !(!x) }",
 		"byte x, y = 2; init { byte b = x, c = x; chan e, f = [1] of { byte }; skip }",
+		"typedef T { chan c }; T t; chan q = [1] of { byte }; init { xs t.c; xr q; skip }",
 		"byte x; init { x = 1 } never { do :: np_ :: x = 2 od }",
 	} {
 		m, err := syntax.Parse(source.New("m.pml", text), nil)
