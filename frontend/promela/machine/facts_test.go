@@ -36,6 +36,10 @@ active proctype P() { do :: x < 4 -> x++; q!x :: q?h :: x == 4 -> h = 9; x = 0 o
 active [2] proctype P() { do :: atomic { x < 4 -> h = x; x = h + 1 } :: d_step { x == 4 -> h = 0; do :: h < 3 -> h++ :: else -> break od; x = h - 3 } od }`, counts{5, 6, 0}},
 		{"hidden arrays, and what is printed", `hidden byte h[3]; hidden int k; byte x;
 active [2] proctype P() { do :: x < 6 -> h[x % 3] = x; x++ :: x == 6 -> x = 0; k++; printf("%d", k) od }`, counts{193, 190, 1}},
+		{"skips that SPIN takes out of an option", `byte x, y;
+active proctype P0() { if :: x = 1; skip; skip; y = 1 :: printf("a"); skip; printf("b"); y = 2 fi }`, counts{9, 0, 0}},
+		{"the last is not one of them", `byte x, y;
+active proctype P0() { do :: x = 1; break :: skip; skip; true; skip od; skip; skip; L: skip }`, counts{7, 1, 0}},
 		{"for over the messages of a channel", `typedef M { byte a; bit b };
 chan q = [2] of { M }; byte s; M g;
 active proctype A() { M m; int i; m.a = 3; q!m; m.a = 4;

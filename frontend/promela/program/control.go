@@ -329,6 +329,9 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 			b.breaks = append(b.breaks, g)
 		}
 		return g
+	case passed:
+		b.element()
+		return next
 	case *syntax.Else:
 		return b.simple(&Edge{Kind: Else, Stmt: s, Text: "else"}, next, c)
 	case *syntax.ExprStmt:
@@ -542,7 +545,7 @@ func (b *builder) choice(s *syntax.If, next *node, c context) *node {
 	}
 	var list, elses []option
 	for _, o := range s.Options {
-		at := b.block(o.Stmts, after, in)
+		at := b.block(passOver(o.Stmts), after, in)
 		if _, ok := o.Stmts[0].(*syntax.Else); ok {
 			elses = append(elses, option{at, o})
 		} else {
@@ -557,6 +560,33 @@ func (b *builder) choice(s *syntax.If, next *node, c context) *node {
 	b.made++
 	out.seq = b.made
 	return first
+}
+
+// passed is a statement that is no step.
+type passed struct{ syntax.Stmt }
+
+// passOver marks what SPIN takes out of an option: a skip right behind another one or behind
+// printf, unless it has a label or is the last.
+func passOver(stmts []syntax.Stmt) []syntax.Stmt {
+	out := slices.Clone(stmts)
+	after := false
+	for i, s := range stmts {
+		skip := false
+		switch s := s.(type) {
+		case *syntax.ExprStmt:
+			c, ok := s.X.(*syntax.Const)
+			skip = ok && c.Value == 1
+			if skip && after && i < len(stmts)-1 {
+				out[i] = passed{s}
+			}
+			after = skip
+		case *syntax.Print:
+			after = true
+		default:
+			after = false
+		}
+	}
+	return out
 }
 
 // chain builds a selection in a d_step: one option is tried after the other, and the
