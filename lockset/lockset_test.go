@@ -147,7 +147,7 @@ const header = `
 monitor m, k
 mutex q
 semaphore s = 1
-semaphore go1
+semaphore go1; rwmutex rw; waitgroup wg
 var x, y uint4
 unshared var u uint4
 comm var c uint4
@@ -176,6 +176,13 @@ func TestRules(t *testing.T) {
 		{"ordered by a channel", "x = 1; ch <- 1", "c = <-ch; x = 2", disc, disc, ok},
 		{"ordered by a semaphore", "x = 1; up(go1)", "down(go1); x = 2", disc, disc, ok},
 		{"a semaphore as a lock", "down(s); x++; up(s)", "down(s); x++; up(s)", disc, disc, ok},
+		{"a rwmutex, and both write", "lock(rw); x++; unlock(rw)", "lock(rw); x++; unlock(rw)", disc, disc, ok},
+		{"a rwmutex, and one reads", "lock(rw); x++; unlock(rw)", "rlock(rw); c = x; runlock(rw)", disc, disc, ok},
+		{"a rwmutex, and both who read write", "rlock(rw); x++; runlock(rw)", "rlock(rw); x++; runlock(rw)", disc, disc, race},
+		{"readers of a rwmutex order nothing", "x = 1; rlock(rw); runlock(rw)", "rlock(rw); runlock(rw); x = 2", disc, disc, race},
+		{"a reader before the writer", "x = 1; rlock(rw); c = 1; runlock(rw)", "lock(rw); g = c == 1; unlock(rw); if g { x = 2 }", disc, disc, ok},
+		{"ordered by a waitgroup", "add(wg, 1); c = 1; x = 1; done(wg)", "await(c == 1); wait(wg); x = 2", disc, disc, ok},
+		{"a waitgroup that nobody waits for", "add(wg, 1); c = 1; x = 1; done(wg)", "await(c == 1); x = 2", disc, disc, race},
 		{"a communication variable", "c = 1; c = 2", "c = 3", ok, ok, ok},
 		{"unshared, and it is", "u = 1", "c = 1", ok, ok, ok},
 		{"unshared, and it is not", "synchronized (m) { u = 1 }", "synchronized (m) { u = 2 }", disc, disc, ok},

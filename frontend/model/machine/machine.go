@@ -577,5 +577,6 @@ func (m *Machine) unseen(l system.Loc) bool {
 		sabotage.Is("access/channel slot") && info.Role == compile.ChanSlot ||
 		sabotage.Is("access/closed") && info.Role == compile.ChanClosed ||
 		sabotage.Is("access/semaphore") && info.Role == compile.SemaphoreCount ||
+		sabotage.Is("access/readers") && info.Role == compile.RWReaders ||
 		sabotage.Is("access/first only") && len(m.acc) >= 8
 }

@@ -79,7 +79,7 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 		m.tell("unlock ", l)
 		return reached, 0
 	case compile.OpRLock:
-		if m.read(l) != 0 {
+		if m.read(l) != 0 && !sabotage.Is("sync/readers") {
 			m.waitsFor(l)
 			return blocked, 0
 		}
@@ -116,7 +116,7 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 		}
 		return reached, 0
 	case compile.OpGroupWait:
-		if m.read(l) != 0 {
+		if n := m.read(l); n != 0 && !(sabotage.Is("sync/group") && n == 1) {
 			m.waitsFor(l)
 			return blocked, 0
 		}
