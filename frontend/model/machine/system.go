@@ -279,19 +279,26 @@ func (s *System) threadsIn(words []uint64) int {
 // same state.
 const maxInitRuns = 1 << 18
 
+// maxInitPasses bounds the passes of loops in all of them together, which is what they
+// take their time for: some seconds.
+const maxInitPasses = 16 * Budget
+
 // runInit computes the initial states: one for each outcome of init's choices.
 func (s *System) runInit() error {
 	s.initial, s.chosen = nil, nil
 	m := newMachine(s, s.StartCounting(s.p.Cover.Counters))
 	known := map[string]bool{}
 	var key []byte
-	runs := 0
+	runs, passes := 0, 0
 	for alt, more := uint64(0), true; more; {
 		if runs++; runs > maxInitRuns {
 			return fmt.Errorf("%s: init has more than %d ways to go through its choices; make them in a thread", s.p.Source.Name, maxInitRuns)
 		}
 		tried := alt
 		st := s.initialise(m, alt)
+		if passes += Budget - m.budget; passes > maxInitPasses {
+			return fmt.Errorf("%s: init has more than %d passes of loops in all ways to go through its choices; make them in a thread", s.p.Source.Name, maxInitPasses)
+		}
 		alt = m.nextAlt()
 		more = alt != 0
 		switch st {
