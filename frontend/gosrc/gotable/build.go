@@ -102,7 +102,7 @@ func (b *Binary) Run(name string, limit time.Duration) (Outcome, error) {
 // rowMark stands before the name of a program in the output of a row.
 const (
 	rowMark  = "=== "
-	rowPanic = "=!= panic: " // before what a program has panicked with
+	rowPanic = "=!= panic:" // before what a program has panicked with
 )
 
 // Rows writes main packages that run some of the programs each, one after the other,
@@ -118,8 +118,8 @@ func (b *Binary) Rows(each int) ([]string, error) {
 			fmt.Fprintf(&body, "\trun(%q, prog%dx.Main)\n", name, b.names[name])
 		}
 		src := "package main\n\n" + head.String() + "\nfunc run(name string, f func()) {\n\tprintln(\"" + rowMark + "\" + name)\n" +
-			"\tdefer func() {\n\t\tswitch r := recover().(type) {\n\t\tcase nil:\n\t\tcase error:\n\t\t\tprintln(\"" + rowPanic + "\" + r.Error())\n" +
-			"\t\tcase string:\n\t\t\tprintln(\"" + rowPanic + "\" + r)\n\t\tdefault:\n\t\t\tprint(\"" + rowPanic + "\", r, \"\\n\")\n\t\t}\n\t}()\n\tf()\n}\n\nfunc main() {\n" + body.String() + "}\n"
+			"\tdefer func() {\n\t\tswitch r := recover().(type) {\n\t\tcase nil:\n\t\tcase error:\n\t\t\tprintln(\"" + rowPanic + "\", r.Error())\n" +
+			"\t\tcase string:\n\t\t\tprintln(\"" + rowPanic + "\", r)\n\t\tdefault:\n\t\t\tprintln(\"" + rowPanic + "\", r)\n\t\t}\n\t}()\n\tf()\n}\n\nfunc main() {\n" + body.String() + "}\n"
 		folder := fmt.Sprintf("row%d", len(folders))
 		if err := os.MkdirAll(filepath.Join(b.dir, folder), 0o777); err != nil {
 			return nil, err
@@ -142,7 +142,7 @@ func (b *Binary) Split(output string) map[string]Outcome {
 			out, value, panics := strings.Cut(progPkg.ReplaceAllString(out, "main."), rowPanic)
 			ending := ""
 			if panics {
-				ending = "panic: " + value
+				ending = "panic:" + value // which begins with a blank, if it is not empty
 			}
 			parts[name] = NewOutcome(strings.ReplaceAll(out, " / ", "\n"), ending)
 		}
