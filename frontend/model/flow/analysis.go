@@ -28,6 +28,8 @@ type Analysis struct {
 	at   []*leader // by address; kept from one question to the next, with its memory
 	used []int     // the addresses of leaders with environments
 	work []task
+	kept int // the values of all environments
+	most int // mostKept, but for tests
 	// total has all operations; it is nil if they are asked for by address: then
 	// ops has them, edges the jumps that control can take, and points the points
 	// that it reaches.
@@ -42,16 +44,23 @@ type Analysis struct {
 type leader struct {
 	envs   [][]value
 	joined bool // there were too many: the first is their join
+	forgot bool // there is too much of everything: the first is the one of which nothing is known
 	queued bool // the first one is waiting to be followed
 	visits int  // how often the join has grown
 }
+
+// mostKept bounds the values of all environments together, 200 MB of them. What control
+// reaches after that begins with nothing that is known, so that the answer is less exact and
+// the analysis ends. A formula with quantifiers in quantifiers, each with calls of
+// functions, is thousands of registers by thousands of jumps.
+const mostKept = 1 << 23
 
 // task is an environment that is to be followed from a leader.
 type task struct{ at, env int }
 
 // New prepares the analysis of a program for questions about local states.
 func New(p *compile.Program) *Analysis {
-	a := &Analysis{p: p, leader: make([]bool, len(p.Code)+1), at: make([]*leader, len(p.Code)+1), maxEnvs: 1}
+	a := &Analysis{p: p, leader: make([]bool, len(p.Code)+1), at: make([]*leader, len(p.Code)+1), maxEnvs: 1, most: mostKept}
 	for at := range p.Code {
 		in := &p.Code[at]
 		if f := in.Op.Effect().Flow; f == compile.JumpFlow || f == compile.BranchFlow {
@@ -100,7 +109,10 @@ func (a *Analysis) separating() *Analysis {
 func (a *Analysis) clear() {
 	for _, at := range a.used {
 		l := a.at[at]
-		l.envs, l.joined, l.queued, l.visits = l.envs[:0], false, false, 0
+		if l.forgot {
+			l.envs = nil // not to be written to
+		}
+		l.envs, l.joined, l.forgot, l.queued, l.visits = l.envs[:0], false, false, false, 0
 	}
 	a.used = a.used[:0]
 	a.total.clear()
@@ -147,6 +159,14 @@ func (a *Analysis) enter(at int, env []value) {
 	if len(l.envs) == 0 {
 		a.used = append(a.used, at)
 	}
+	if a.kept > a.most {
+		if !l.forgot {
+			l.forgot, l.joined, l.queued = true, true, true
+			l.envs = [][]value{a.blank}
+			a.work = append(a.work, task{at, 0})
+		}
+		return
+	}
 	if !l.joined && a.maxEnvs > 1 {
 		for _, old := range l.envs {
 			if covers(old, env) {
@@ -159,6 +179,7 @@ func (a *Analysis) enter(at int, env []value) {
 			l.envs = l.envs[:n+1] // with an environment of an earlier question, or none
 		} else {
 			l.envs = append(l.envs, nil)
+			a.kept += len(env)
 		}
 		l.envs[n] = append(l.envs[n][:0], env...)
 		l.queued = true

@@ -142,7 +142,11 @@ func segment(p *compile.Program, entry int, follow func(from, to int) bool) []in
 // Reads returns the locations and the channels that a piece of code without
 // points may look at, such as a proposition's.
 func Reads(p *compile.Program, entry int) *Ops {
-	a := New(p).separating()
+	return New(p).separating().reads(entry)
+}
+
+func (a *Analysis) reads(entry int) *Ops {
+	p := a.p
 	a.leader[entry] = true
 	a.enter(entry, a.unknown())
 	a.run()
