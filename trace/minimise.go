@@ -41,11 +41,16 @@ const (
 // t itself. Budget is how many transitions the second half of stage 2 may
 // execute; without it the other stages still take place.
 func (t *Trace) Minimise(sys system.System, budget int) *Trace {
+	return t.minimise(sys, budget, func() bool { return false })
+}
+
+// minimise is Minimise with the budget used up when expired says so.
+func (t *Trace) minimise(sys system.System, budget int, expired func() bool) *Trace {
 	p, err := newPlayer(sys, t.Initial)
 	if err != nil || p.replay(t) != nil {
 		return t
 	}
-	z := &minimiser{player: p, claim: t.Violation, initial: t.Initial, budget: budget}
+	z := &minimiser{player: p, claim: t.Violation, initial: t.Initial, budget: budget, expired: expired}
 	if z.claim == nil || z.claim.Kind == system.Deadlock {
 		z.final = p.m.Encode(nil)
 	}
@@ -85,6 +90,7 @@ type minimiser struct {
 	initial int
 	final   system.State // the last state, if it must stay; else nil
 	budget  int
+	expired func() bool
 	buf     system.State
 }
 
@@ -92,6 +98,9 @@ type minimiser struct {
 // must stay.
 func (z *minimiser) shows(steps []Step) bool {
 	z.budget -= len(steps) + 1
+	if z.expired() {
+		z.budget = 0
+	}
 	if z.replay(&Trace{Initial: z.initial, Steps: steps, Violation: z.claim}) != nil {
 		return false
 	}

@@ -103,7 +103,7 @@ func Shorten(sys system.System, ts []*Trace, o Shortening) []Short {
 		if z.expired() {
 			continue
 		}
-		t := ts[i].Minimise(sys, DefaultBudget/z.scale/len(ts))
+		t := ts[i].minimise(sys, DefaultBudget/z.scale/len(ts), z.expired)
 		out[i] = Short{t, Local}
 		near := &shortener{sys: sys, o: o, obs: z.obs, m: z.m, fixed: z.fixed, scale: z.scale, goals: []goal{z.goal(t)}}
 		near.breadthFirst(nearStates/z.scale, t)
@@ -281,8 +281,9 @@ func (z *shortener) key(ws []uint64) key {
 }
 
 // steps returns the executions of the transitions of the live state, in order: f is
-// called after each one, for observers too. It tells whether the state is a deadlock.
-func (z *shortener) steps(f func(t int, alt uint64, out *system.Outcome)) (deadlock bool) {
+// called after each one, for observers too. It tells whether the state is a deadlock, and
+// whether these are all: it ends early where the bounds are reached or the time is over.
+func (z *shortener) steps(f func(t int, alt uint64, out *system.Outcome)) (deadlock, whole bool) {
 	enabled, blocked := false, false
 	mark := z.m.Mark()
 	// A step does not create threads that the loop must see: it is undone.
@@ -294,6 +295,10 @@ func (z *shortener) steps(f func(t int, alt uint64, out *system.Outcome)) (deadl
 			continue
 		}
 		for alt := uint64(0); ; {
+			// A thread can have any number of alternatives, each of which can take long.
+			if alt > 0 && (z.transitions > searchTransitions/z.scale || z.expired()) {
+				return false, false
+			}
 			out := z.m.Step(t, alt)
 			z.transitions++
 			if !z.obs.Has(t) {
@@ -311,7 +316,7 @@ func (z *shortener) steps(f func(t int, alt uint64, out *system.Outcome)) (deadl
 			alt = next
 		}
 	}
-	return !enabled && blocked
+	return !enabled && blocked, true
 }
 
 // node is the end of the best execution that comes to a state by a step of a thread.
@@ -389,13 +394,13 @@ func (z *shortener) breadthFirst(states int, near *Trace) {
 			if bounded = len(seen) > states || z.transitions > searchTransitions/z.scale || len(nextWords) > searchWords/z.scale; bounded {
 				break
 			}
-			if at&255 == 0 && z.expired() {
+			if at&15 == 0 && z.expired() {
 				return
 			}
 			ws := curWords[s.from:s.to]
 			z.m.Load(ws[:len(ws)-width])
 			copy(counts, ws[len(ws)-width:])
-			deadlock := z.steps(func(t int, alt uint64, out *system.Outcome) {
+			deadlock, whole := z.steps(func(t int, alt uint64, out *system.Outcome) {
 				if near != nil {
 					if t >= width || counts[t] >= limits[t] {
 						return
@@ -445,6 +450,13 @@ func (z *shortener) breadthFirst(states int, near *Trace) {
 				nodes = append(nodes, n)
 				next[j].nodes = append(next[j].nodes, int32(len(nodes)-1))
 			})
+			if !whole {
+				if z.expired() {
+					return
+				}
+				bounded = true
+				break
+			}
 			if deadlock {
 				z.stuck(func(g int, v *system.Violation) {
 					for _, k := range s.nodes {
@@ -579,7 +591,7 @@ func (z *shortener) bySwitches() {
 				z.goals[g].found, z.goals[g].minimal = execution(nodes, &best[g]), FewestSwitches
 			}
 		}
-		if !z.missing() || len(cost) > searchStates/z.scale || z.transitions > searchTransitions/z.scale || waiting > searchWords/z.scale || popped&255 == 0 && z.expired() {
+		if !z.missing() || len(cost) > searchStates/z.scale || z.transitions > searchTransitions/z.scale || waiting > searchWords/z.scale || popped&15 == 0 && z.expired() {
 			return
 		}
 		at := nodes[a.node]
@@ -593,7 +605,7 @@ func (z *shortener) bySwitches() {
 				costs[g], best[g] = c, x
 			}
 		}
-		deadlock := z.steps(func(t int, alt uint64, out *system.Outcome) {
+		deadlock, whole := z.steps(func(t int, alt uint64, out *system.Outcome) {
 			c := a.cost + 1
 			if at.thread >= 0 && int(at.thread) != t {
 				c += one
@@ -606,6 +618,9 @@ func (z *shortener) bySwitches() {
 			z.buf = z.m.Encode(z.buf)
 			push(node{parent: a.node, thread: int32(t), alt: alt}, c, z.buf)
 		})
+		if !whole {
+			return
+		}
 		if deadlock {
 			z.stuck(func(g int, v *system.Violation) {
 				offer(g, a.cost, candidate{node: a.node, thread: -1, violation: v})
