@@ -450,7 +450,7 @@ func TestBrowser(t *testing.T) {
 		b.waitText("#where", "step")
 		b.click("#tab-search")
 		b.click("#start")
-		b.waitText("#status", "cartesian: ✓ no violation; everything was covered")
+		b.waitText("#status", "auto: ✓ no violation; everything was covered")
 	})
 	t.Run("lasso", func(t *testing.T) {
 		file := keep("lasso.json", "run", "-json", "-workers", "1", "-ltl", "all", "-D", "WAVES=1", "benchmarks/mattern.model")
