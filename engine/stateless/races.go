@@ -149,7 +149,8 @@ func (w *worker) search(roots []int32, base []system.Access) {
 
 // evaluate brings the machine that looks ahead behind w.v and returns the
 // enabled alternatives of the thread there, none if it is blocked, and all that
-// they touch. ok is false if the thread does not exist.
+// they touch. ok is false if the thread does not exist, or the search is to end before all
+// of them were tried.
 func (w *worker) evaluate(first int) (alts []alternative, touched []system.Access, shape system.Shape, ok bool) {
 	w.lookAhead(first, w.v)
 	q := w.rev.thread
@@ -171,6 +172,9 @@ func (w *worker) evaluate(first int) (alts []alternative, touched []system.Acces
 		}
 		if out.Next == 0 {
 			return alts, touched, shape, true
+		}
+		if w.e.stopping.Load() {
+			return nil, nil, 0, false
 		}
 		alt = out.Next
 	}

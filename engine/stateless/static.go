@@ -35,7 +35,9 @@ func (w *worker) chooseStatic(c *node) (*node, end) {
 		c.add(w.newNode(w.last, 0, false))
 		return c.takeChild(), 0
 	}
-	w.survey()
+	if !w.survey() {
+		return nil, aborted
+	}
 	if len(s.options) == 0 {
 		return nil, maximal
 	}
@@ -62,8 +64,9 @@ func (w *worker) chooseStatic(c *node) (*node, end) {
 	return nil, asleep
 }
 
-// survey tries every alternative of every thread.
-func (w *worker) survey() {
+// survey tries every alternative of every thread. It returns false if the search is to
+// end before that: there can be any number of them.
+func (w *worker) survey() bool {
 	s := &w.static
 	s.options, s.acc, s.from, s.enabled = s.options[:0], s.acc[:0], s.from[:0], s.enabled[:0]
 	w.stuck = w.stuck[:0]
@@ -86,10 +89,14 @@ func (w *worker) survey() {
 			if out.Next == 0 {
 				break
 			}
+			if w.e.stopping.Load() {
+				return false
+			}
 			alt = out.Next
 		}
 	}
 	s.from = append(s.from, len(s.acc))
+	return true
 }
 
 // persistentSet finds the threads whose enabled transitions are a persistent

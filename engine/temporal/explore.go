@@ -363,7 +363,8 @@ func (x *expander) all(only int) {
 			x.enabled[t] = true
 			x.keep(t, alt)
 			m.Rewind(mark)
-			if out.Next == 0 {
+			// There can be more alternatives than anybody can wait for.
+			if out.Next == 0 || s.stop.Load() {
 				break
 			}
 			alt = out.Next
@@ -464,7 +465,7 @@ func (x *expander) alternatives(t int, c *candidate, mark system.Mark, reduce bo
 			}
 		}
 		m.Rewind(mark)
-		if out.Next == 0 {
+		if out.Next == 0 || s.stop.Load() {
 			return
 		}
 		alt = out.Next

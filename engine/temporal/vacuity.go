@@ -223,7 +223,9 @@ func (c *checker) unchanging(open []constant) []constant {
 					visit(buf)
 				}
 				own.Rewind(mark)
-				alt, more = out.Next, out.Next != 0
+				if alt, more = out.Next, out.Next != 0; more && ended(c.watch.Context()) {
+					return nil
+				}
 			}
 		}
 	}

@@ -152,9 +152,11 @@ func (x *Expander) choose(sys system.System, m *memory) error {
 
 // survey takes every composed transition of the live state and takes it back.
 // first tells whether the state is expanded for the first time. It returns
-// whether the state is a deadlock.
-func (c *choice) survey(x *Expander, first bool) (deadlock bool) {
+// whether the state is a deadlock; whole is false if the search is to end before all
+// were taken.
+func (c *choice) survey(x *Expander, v search.Visitor, first bool) (deadlock, whole bool) {
 	m := x.m
+	stopper, _ := v.(search.Stopper)
 	start := m.Mark()
 	c.options, c.steps, c.ends, c.accesses, c.flaws = c.options[:0], c.steps[:0], c.ends[:0], c.accesses[:0], c.flaws[:0]
 	c.first, c.next = c.first[:0], c.next[:0]
@@ -176,13 +178,16 @@ func (c *choice) survey(x *Expander, first bool) (deadlock bool) {
 			if out.Next == 0 {
 				break
 			}
+			if stopper != nil && stopper.Stopped() {
+				return false, false
+			}
 			alt = out.Next
 		}
 		c.next = append(c.next, persistent.Thread{Accesses: c.accesses[at:len(c.accesses):len(c.accesses)]})
 	}
 	c.first = append(c.first, len(c.options))
 	c.options = append(c.options, option{steps: len(c.steps), end: len(c.ends), violations: len(c.flaws)})
-	return stuck && len(c.options) == 1
+	return stuck && len(c.options) == 1, true
 }
 
 // countLoop counts the self-loop of a thread that is blocked or has ended, once
@@ -267,7 +272,10 @@ func (c *choice) expand(x *Expander, v search.Visitor, cover search.Coverer) {
 	if !first && woken == 0 {
 		return // it was woken for another expansion that has come first
 	}
-	deadlock := c.survey(x, first)
+	deadlock, whole := c.survey(x, v, first)
+	if !whole {
+		return
+	}
 	if deadlock && first {
 		x.deadlock = system.Violation{Kind: system.Deadlock, Message: "deadlock"}
 		v.Violation(&x.deadlock, nil)

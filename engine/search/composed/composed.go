@@ -269,6 +269,7 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 		return
 	}
 	start := m.Mark()
+	stopper, _ := v.(search.Stopper)
 	enabled, stuck := false, false
 	for t, n := 0, m.NumThreads(); t < n; t++ {
 		for alt := uint64(0); ; {
@@ -287,6 +288,9 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 			m.Rewind(start)
 			if out.Next == 0 {
 				break
+			}
+			if stopper != nil && stopper.Stopped() {
+				return // there can be more alternatives than anybody can wait for
 			}
 			alt = out.Next
 		}
