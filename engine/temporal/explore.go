@@ -97,12 +97,13 @@ type exploration struct {
 	watch   *engine.Watch
 	atLimit atomic.Bool // of states
 
-	stop  atomic.Bool
-	pool  *pool
-	mu    sync.Mutex
-	err   error
-	lasso *lasso
-	fault *fault
+	stop   atomic.Bool
+	gaveUp atomic.Bool // stop, and no lasso will be looked for or shown
+	pool   *pool
+	mu     sync.Mutex
+	err    error
+	lasso  *lasso
+	fault  *fault
 }
 
 // lasso is a path in the product, whose vertices from loop on are repeated forever.
@@ -233,6 +234,7 @@ func (s *exploration) fail(err error) {
 	defer s.mu.Unlock()
 	if s.err == nil && s.lasso == nil {
 		s.err = err
+		s.gaveUp.Store(true)
 	}
 	s.stop.Store(true)
 	s.pool.close()
@@ -364,7 +366,7 @@ func (x *expander) all(only int) {
 			x.keep(t, alt)
 			m.Rewind(mark)
 			// There can be more alternatives than anybody can wait for.
-			if out.Next == 0 || s.stop.Load() {
+			if out.Next == 0 || s.gaveUp.Load() {
 				break
 			}
 			alt = out.Next
@@ -465,7 +467,7 @@ func (x *expander) alternatives(t int, c *candidate, mark system.Mark, reduce bo
 			}
 		}
 		m.Rewind(mark)
-		if out.Next == 0 || s.stop.Load() {
+		if out.Next == 0 || s.gaveUp.Load() {
 			return
 		}
 		alt = out.Next
