@@ -64,6 +64,9 @@ type Options struct {
 	// is for systems whose transitions are slow: its searches have bounds of their own,
 	// which do not depend on the machine.
 	MinimiseTime time.Duration
+	// Shared says that other explorations use the system at the same time, so that what
+	// it counts ([system.Counting]) must not be asked for.
+	Shared bool
 	// Validate checks the engine's own claims and the machine while it runs. A
 	// difference is an error of the exploration.
 	Validate bool

@@ -74,9 +74,9 @@ func explore(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) 
 		ctx, cancel = context.WithDeadline(ctx, r.start.Add(o.Timeout))
 		defer cancel()
 	}
-	var watch sync.WaitGroup
-	watch.Go(func() { r.watch(ctx, cancel) })
-	defer watch.Wait()
+	var watching sync.WaitGroup
+	watching.Go(func() { watch(ctx, p, cancel) })
+	defer watching.Wait()
 	defer cancel()
 	var err error
 	stateful := r.o.Engine == Full || r.o.Engine == Cartesian
@@ -113,7 +113,7 @@ func explore(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) 
 }
 
 // watch ends the exploration when the program did what cannot be explored.
-func (r *run) watch(ctx context.Context, cancel context.CancelFunc) {
+func watch(ctx context.Context, p *gosrc.Program, cancel context.CancelFunc) {
 	t := time.NewTicker(10 * time.Millisecond)
 	defer t.Stop()
 	for {
@@ -121,7 +121,7 @@ func (r *run) watch(ctx context.Context, cancel context.CancelFunc) {
 		case <-ctx.Done():
 			return
 		case <-t.C:
-			if r.p.Unsupported() != nil || r.p.GaveUp() != "" {
+			if p.Unsupported() != nil || p.GaveUp() != "" {
 				cancel()
 				return
 			}

@@ -105,6 +105,7 @@ func run(ctx context.Context, t *engine.Task) (*engine.Result, error) {
 	for i, w := range ws {
 		task := &engine.Task{System: t.System, Options: o, Flags: &engine.Values{}}
 		task.Workers, task.Timeout = w.workers, 0 // the watch has the time
+		task.Shared = true
 		if t.Progress != nil {
 			task.Progress = func(x engine.Progress) { p.report(i, x) }
 		}
