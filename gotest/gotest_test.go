@@ -1,8 +1,6 @@
 package gotest
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"cpor/engine"
@@ -14,7 +12,6 @@ const programs = `package m
 import (
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -96,20 +93,7 @@ func TestUnsupported(t *testing.T) { os.ReadFile("x") }
 `
 
 func TestRun(t *testing.T) {
-	dir := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.24\n", "a_test.go": programs} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	pkgs, err := gosrc.Load(t.Context(), []string{"."}, gosrc.Options{Dir: dir, Tests: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := pkgs[0].Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := load(t, programs)
 	for _, x := range []struct {
 		name    string
 		kind    FailureKind // empty: passes

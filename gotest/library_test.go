@@ -1,8 +1,6 @@
 package gotest
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"cpor/engine"
@@ -66,20 +64,7 @@ func same(t *testing.T, want, got any) {
 // itself, what they read of the program's memory is seen, and the failures of helpers
 // are their callers'.
 func TestLibrary(t *testing.T) {
-	dir := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.24\n", "a_test.go": libraryPrograms} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	pkgs, err := gosrc.Load(t.Context(), []string{"."}, gosrc.Options{Dir: dir, Tests: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := pkgs[0].Compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := load(t, libraryPrograms)
 	run := func(name string) *Result {
 		t.Helper()
 		p, err := c.Test(name, gosrc.Explore{})
