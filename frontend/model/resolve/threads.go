@@ -117,9 +117,13 @@ func (k *census) unknown(n syntax.Node, why string) (int, string) {
 }
 
 func (k *census) list(list []syntax.Stmt) (n int, why string) {
-	left := false // a jump may have left out what follows
+	left := false        // a jump may have left out what follows
+	var last syntax.Stmt // that starts some
 	for i, s := range list {
 		if !k.any(s) {
+			if last != nil && k.back(s, last) {
+				return k.unknown(s, "a jump goes back before where some are started")
+			}
 			_, ends := s.(*syntax.ReturnStmt)
 			left = left || k.jumps(s) && !(ends && i == len(list)-1)
 			continue
@@ -132,9 +136,22 @@ func (k *census) list(list []syntax.Stmt) (n int, why string) {
 			return 0, why
 		}
 		n += m
+		last = s
 	}
 	k.at = nil
 	return n, ""
+}
+
+// back tells whether a statement can jump back to or before another one of its list.
+func (k *census) back(n, to syntax.Stmt) bool {
+	_, ok := syntax.Find(n, func(b *syntax.BranchStmt) bool {
+		if b.Tok != syntax.Goto {
+			return false
+		}
+		label := k.c.prog.Uses[b.Label]
+		return label == nil || label.Pos <= to.Pos()
+	})
+	return ok
 }
 
 // stmt counts the threads that a statement starts, which starts some.
