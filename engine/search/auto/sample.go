@@ -19,8 +19,9 @@ type sample struct {
 	costs   []uint64         // of plain expansions of those that were expanded
 	from    statestore.Ref   // the state that is expanded
 	work    uint64
-	instead uint64 // what plain expansions would have cost
-	broken  bool   // the store is full
+	instead uint64      // what plain expansions would have cost
+	broken  bool        // the store is full
+	stopped func() bool // the search is to end
 	state   system.State
 }
 
@@ -59,11 +60,16 @@ func (s *sample) Move(m *search.Move) {
 // Violation implements search.Visitor. What a sample meets the search meets, too.
 func (s *sample) Violation(*system.Violation, []search.Step) {}
 
+// Stopped implements search.Stopper: a transition can have more alternatives than anybody
+// can wait for, in a sample as well.
+func (s *sample) Stopped() bool { return s.stopped() }
+
 // done tells whether all states were expanded.
 func (s *sample) done() bool { return len(s.costs) == len(s.refs) || s.broken }
 
 // grow expands states until the sample has cost so much or stopped says so.
 func (s *sample) grow(work uint64, stopped func() bool) {
+	s.stopped = stopped
 	for s.work < work && !s.done() && !stopped() {
 		s.from = s.refs[len(s.costs)]
 		s.state = s.session.Load(s.from, s.state)
