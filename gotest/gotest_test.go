@@ -12,6 +12,7 @@ const programs = `package m
 import (
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"testing"
 	"time"
