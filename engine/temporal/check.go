@@ -442,15 +442,15 @@ func (s *exploration) trace(path []statestore.Ref) (*trace.Trace, error) {
 	for i, ref := range path[1:] {
 		x.state = x.session.Load(path[i], x.state)
 		x.m.Load(x.state)
-		x.all(-1)
 		found := false
-		for _, mv := range x.moves {
-			if to, ok := x.session.Find(x.words[mv.from:mv.to]); ok && to == ref {
+		x.all(-1, func() bool {
+			mv := x.moves[len(x.moves)-1]
+			to, ok := x.session.Find(x.words[mv.from:mv.to])
+			if found = ok && to == ref; found {
 				t.Steps = append(t.Steps, trace.Step{Thread: mv.thread, Alt: mv.alt})
-				found = true
-				break
 			}
-		}
+			return found
+		})
 		if !found {
 			return nil, fmt.Errorf("internal error: there is no step between two states of a path")
 		}

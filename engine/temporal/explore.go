@@ -344,8 +344,9 @@ func (x *expander) threads() int {
 }
 
 // all executes the enabled transitions of the live state, of one thread or, with
-// -1, of all threads.
-func (x *expander) all(only int) {
+// -1, of all threads. It asks done after each of them, since there can be more
+// alternatives than anybody can wait for.
+func (x *expander) all(only int, done func() bool) {
 	s := x.s
 	m := x.m
 	m.Track(false)
@@ -365,8 +366,10 @@ func (x *expander) all(only int) {
 			x.enabled[t] = true
 			x.keep(t, alt)
 			m.Rewind(mark)
-			// There can be more alternatives than anybody can wait for.
-			if out.Next == 0 || s.gaveUp.Load() {
+			if done() {
+				return
+			}
+			if out.Next == 0 {
 				break
 			}
 			alt = out.Next
@@ -467,7 +470,7 @@ func (x *expander) alternatives(t int, c *candidate, mark system.Mark, reduce bo
 			}
 		}
 		m.Rewind(mark)
-		if out.Next == 0 || s.gaveUp.Load() {
+		if out.Next == 0 || s.gaveUp.Load() { // see all
 			return
 		}
 		alt = out.Next
@@ -619,7 +622,7 @@ func (x *expander) claim(ref statestore.Ref, path func() []statestore.Ref) bool 
 		if ample >= ampleFirst {
 			only = int(ample - ampleFirst)
 		}
-		x.all(only)
+		x.all(only, s.gaveUp.Load)
 	} else {
 		var err error
 		ample, err = x.decide(func(t int, alt uint64, v *system.Violation) {

@@ -96,7 +96,7 @@ func (s *exploration) within(limit int) *region {
 		k := keys[i]
 		var out []arc
 		if v := x.load(states[k.state], false); v == nil {
-			x.all(-1)
+			x.all(-1, s.gaveUp.Load)
 			if s.threads > 0 && x.enabledFrom(s.threads) >= 0 {
 				return nil
 			}
@@ -143,7 +143,7 @@ func (s *exploration) induced(l *lasso) *region {
 	for _, v := range vs {
 		x.state = x.session.Load(v.ref, x.state)
 		x.load(x.state, false)
-		x.all(-1)
+		x.all(-1, s.gaveUp.Load)
 		var out []arc
 		x.arcs(v.at, func(to uint32, mv int) {
 			ref := v.ref
