@@ -14,7 +14,10 @@ import (
 	"cpor/frontend/gosrc"
 )
 
-var everyKernel = flag.Int("every", 5, "take every n-th kernel only")
+var (
+	everyKernel = flag.Int("every", 10, "take every n-th kernel only")
+	kernelFiles = flag.String("kernels", "*.txtar", "take the kernels of the files that match `pattern` only")
+)
 
 // version returns the lines of a kernel that are in one of its two versions.
 func version(text, with, without string) string {
@@ -31,9 +34,17 @@ func version(text, with, without string) string {
 
 // TestKernels explores the faulty and the mended version of each kernel.
 func TestKernels(t *testing.T) {
-	a, err := txtar.ParseFile(filepath.Join("..", "frontend", "gosrc", "testdata", "kernels", "kernels.txtar"))
-	if err != nil {
-		t.Fatal(err)
+	names, err := filepath.Glob(filepath.Join("..", "frontend", "gosrc", "testdata", "kernels", *kernelFiles))
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	var files []txtar.File
+	for _, name := range names {
+		a, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, a.Files...)
 	}
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -48,10 +59,10 @@ func TestKernels(t *testing.T) {
 	write("go.mod", "module k\n\ngo 1.24\n")
 	step := *everyKernel
 	if testing.Short() {
-		step *= 4
+		step *= 3
 	}
 	want := map[string][]string{}
-	for i, f := range a.Files {
+	for i, f := range files {
 		if i%step != 0 {
 			continue
 		}
@@ -95,6 +106,7 @@ func TestKernels(t *testing.T) {
 			if res.Failure != nil {
 				got, message = string(res.Failure.Kind), res.Failure.Message
 			}
+			t.Logf("%s after %.2f s, %d executions: %s %s", res.Verdict, res.Duration.Seconds(), res.Executions, got, message)
 			if !slices.Contains(want[p.Path], got) {
 				t.Errorf("%s: %q (%s), want %q", res.Verdict, got, message, want[p.Path])
 			}

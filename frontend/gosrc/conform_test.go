@@ -134,6 +134,37 @@ func TestRecover(t *testing.T) {
 	f(1)
 }
 
+var (
+	locks = map[string]*sync.Mutex{"a": {}}
+	all   = struct {
+		sync.Mutex
+		nodes map[int]*node
+		list  []any
+	}{nodes: map[int]*node{}}
+)
+
+func TestGlobals(t *testing.T) {
+	for i := range 2 {
+		go func() {
+			all.Lock()
+			mu := locks["b"]
+			if mu == nil {
+				mu = &sync.Mutex{}
+				locks["b"] = mu
+			}
+			all.nodes[i] = &node{next: all.nodes[1-i]}
+			all.list = append(all.list, all.nodes)
+			all.Unlock()
+			mu.Lock()
+			defer mu.Unlock()
+			all.Lock()
+			delete(all.nodes, i)
+			all.Unlock()
+		}()
+	}
+	locks["a"].Lock()
+}
+
 func TestPanics(t *testing.T) {
 	c := make(chan any)
 	go func() {
@@ -172,7 +203,7 @@ func compiled(t *testing.T, text string) *Compiled {
 
 func TestConform(t *testing.T) {
 	c := compiled(t, programs)
-	for _, name := range []string{"TestLocks", "TestChannels", "TestMisc", "TestTime", "TestPanics", "TestRecover"} {
+	for _, name := range []string{"TestLocks", "TestChannels", "TestMisc", "TestTime", "TestGlobals", "TestPanics", "TestRecover"} {
 		t.Run(name, func(t *testing.T) {
 			p, err := c.Test(name, Explore{NoRaces: true})
 			if err != nil {

@@ -15,6 +15,7 @@ import (
 //     output (if it is a part of the state);
 //   - the goroutines, parents first and children in the order of their creation,
 //     with their frames and the registers whose values may still be used;
+//   - how many other objects can be reached;
 //   - of the objects of the beginning those that were changed, by number;
 //   - all other objects that can be reached, in the order of the traversal.
 //
@@ -55,7 +56,7 @@ func (e *encoder) ref(p uint64) uint64 {
 func (e *encoder) value(t *compile.Type, v []uint64) {
 	if t.Kind == compile.Iterator {
 		pos := v[1]
-		if id := uint32(v[0] >> 32); id != 0 && (int(id) >= e.first || e.m.sys.first != nil && changed(e.m, e.m.sys.first, id)) {
+		if id := uint32(v[0] >> 32); id != 0 && (int(id) >= e.first || e.m.sys.first != nil && touched(e.m, e.m.sys.first, id)) {
 			pos = e.m.rank(v[0], pos)
 		}
 		e.word(e.ref(v[0]), pos)
@@ -143,6 +144,10 @@ func (m *Machine) encode(e *encoder) {
 	for _, n := range e.order {
 		e.goroutine(m.gors[n])
 	}
+	// How many other objects there are comes first: maps of the beginning get parts
+	// when they are read, which stand behind all of these.
+	others := len(e.dst)
+	e.word(0)
 	// Objects of the beginning that were changed.
 	count := len(e.dst)
 	e.word(0)
@@ -160,16 +165,24 @@ func (m *Machine) encode(e *encoder) {
 		}
 	}
 	// The others; the list grows while it is written.
-	count = len(e.dst)
-	e.word(0)
 	for i := 0; i < len(e.list); i++ {
 		e.object(e.list[i])
 	}
-	e.dst[count] = uint64(len(e.list))
+	e.dst[others] = uint64(len(e.list))
 }
 
-// changed tells whether an object of the beginning is not as it was.
+// changed tells whether an object of the beginning is not as it was. A map that was
+// empty and is so again has not changed, however often something was put into it.
 func changed(m, f *Machine, id uint32) bool {
+	o := &f.objs[id]
+	if o.kind == mapObj && f.mem[o.base+mapLen] == 0 && m.mem[o.base+mapLen] == 0 {
+		return false
+	}
+	return touched(m, f, id)
+}
+
+// touched tells whether the words of an object of the beginning are not as they were.
+func touched(m, f *Machine, id uint32) bool {
 	o := &f.objs[id]
 	if !slices.Equal(f.mem[o.base:o.base+o.size], m.mem[o.base:o.base+o.size]) {
 		return true
@@ -358,13 +371,13 @@ func (m *Machine) Load(s system.State) {
 	}
 	// References were read as they stand: the objects of the beginning keep their
 	// numbers, and the others get theirs in order.
-	for range d.next() {
-		d.object(uint32(d.next()))
-	}
 	first := len(m.sys.first.objs)
 	n := int(d.next())
 	for i := range n {
 		m.objs = append(m.objs, object{creator: loadedBy, seq: int32(first + i)})
+	}
+	for range d.next() {
+		d.object(uint32(d.next()))
 	}
 	for i := range n {
 		d.object(uint32(first + i))
