@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -22,13 +21,9 @@ type builder struct {
 
 	levels  map[uint32][]*candidate // by size
 	pending int
-	// The events, or initial states, that are not cut-off, by the hash of their
-	// markings, and of those of equal hash the one before.
-	markings map[uint64]uint32
-	older    map[uint32]uint32
-	round    uint32
-	onEvent  func(e uint32) (goOn bool) // told of each event that was added
-	onLevel  func(size uint32)          // told of each size before its events are added
+	round   uint32
+	onEvent func(e uint32) (goOn bool) // told of each event that was added
+	onLevel func(size uint32)          // told of each size before its events are added
 }
 
 func newBuilder(sys system.System, workers int) (*builder, error) {
@@ -36,18 +31,30 @@ func newBuilder(sys system.System, workers int) (*builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{prefix: newPrefix(prog), levels: map[uint32][]*candidate{}, markings: map[uint64]uint32{}, older: map[uint32]uint32{}}
+	b := &builder{prefix: newPrefix(prog), levels: map[uint32][]*candidate{}}
 	for range max(1, workers) {
-		b.workers = append(b.workers, newWorker(b.prefix, b.stopped.Load))
+		w := newWorker(b.prefix, b.stopped.Load)
+		w.share = max(1, workers)
+		b.workers = append(b.workers, w)
 	}
 	return b, nil
 }
 
-// parallel calls f for the numbers from 0 to n-1, each on some worker.
+// parallel calls f for the numbers from 0 to n-1, each on some worker. Each begins with a
+// part of its own, so that what follows the events that it had in the last level is mostly
+// its own, and then helps the others.
 func (b *builder) parallel(n int, f func(w *worker, i int)) {
 	var wg sync.WaitGroup
-	var next atomic.Int64
-	work := func(w *worker) {
+	parts := min(len(b.workers), max(1, (n+minShare-1)/minShare))
+	next := make([]struct {
+		i atomic.Int64
+		_ [56]byte // a cache line each
+	}, parts)
+	begin := func(part int) int64 { return int64(n) * int64(part) / int64(parts) }
+	for p := range next {
+		next[p].i.Store(begin(p))
+	}
+	work := func(own int) {
 		defer func() {
 			if r := recover(); r != nil {
 				err := fmt.Errorf("panic: %v\n%s", r, debug.Stack())
@@ -55,20 +62,21 @@ func (b *builder) parallel(n int, f func(w *worker, i int)) {
 				b.stopped.Store(true)
 			}
 		}()
-		for !b.stopped.Load() {
-			i := int(next.Add(1)) - 1
-			if i >= n {
-				return
+		for p := range parts {
+			p = (own + p) % parts
+			for end := begin(p + 1); !b.stopped.Load(); {
+				i := next[p].i.Add(1) - 1
+				if i >= end {
+					break
+				}
+				f(b.workers[own], int(i))
 			}
-			f(w, i)
 		}
 	}
-	for i, w := range b.workers {
-		if i > 0 && i*minShare <= n {
-			wg.Go(func() { work(w) })
-		}
+	for own := 1; own < parts; own++ {
+		wg.Go(func() { work(own) })
 	}
-	work(b.workers[0])
+	work(0)
 	wg.Wait()
 }
 
@@ -115,7 +123,7 @@ func (b *builder) build() {
 	b.expand(roots)
 	defer func() {
 		for _, w := range b.workers {
-			w.lately = nil
+			w.kept = histories{}
 		}
 	}()
 	for size := uint32(1); b.pending > 0 && !b.stopped.Load(); size++ {
@@ -135,14 +143,9 @@ func (b *builder) build() {
 // cut-off.
 func (b *builder) insert(level []*candidate) []uint32 {
 	// Those with the marking of an earlier event are cut-off.
-	twin := make([]uint32, len(level)) // 1 + the event with the same marking
 	b.parallel(len(level), func(w *worker, i int) {
-		c := level[i]
-		for e, ok := b.markings[c.hash]; ok; e, ok = b.older[e] {
-			if b.events.at(e).root == c.root && w.sameMarking(c, b.markingOf(w, e)) {
-				twin[i] = 1 + e
-				return
-			}
+		if c := level[i]; c.twin == 0 {
+			c.twin = w.twin(c, nil, c.seen)
 		}
 	})
 	if b.stopped.Load() {
@@ -151,7 +154,7 @@ func (b *builder) insert(level []*candidate) []uint32 {
 	// Of those of this level with equal markings the least is not.
 	groups := map[uint64][]int{}
 	for i, c := range level {
-		if twin[i] == 0 {
+		if c.twin == 0 {
 			groups[c.hash] = append(groups[c.hash], i)
 		}
 	}
@@ -160,7 +163,7 @@ func (b *builder) insert(level []*candidate) []uint32 {
 	for _, g := range groups {
 		for len(g) > 1 {
 			// The least of those with the marking of the first, and the rest.
-			first := w.markingOf(level[g[0]])
+			first := w.markingAfter(level[g[0]])
 			least := g[0]
 			var rest []int
 			for _, i := range g[1:] {
@@ -180,7 +183,7 @@ func (b *builder) insert(level []*candidate) []uint32 {
 	}
 	var added []uint32
 	for i, c := range level {
-		isCut := cut[i] || twin[i] != 0
+		isCut := cut[i] || c.twin != 0
 		e := b.add(c, isCut)
 		if !isCut {
 			b.remember(c.hash, e)
@@ -202,16 +205,8 @@ func (b *builder) remember(hash uint64, e uint32) {
 	b.markings[hash] = e
 }
 
-// markingOf returns the marking of an event's history.
-func (b *builder) markingOf(w *worker, e uint32) []uint64 {
-	if b.isRoot(e) {
-		w.c2.reset(e)
-		return w.c2.marking(nil, nil)
-	}
-	return w.markingOf(b.candidateOf(e))
-}
-
-func (w *worker) markingOf(c *candidate) []uint64 {
+// markingAfter returns the marking that a candidate leads to.
+func (w *worker) markingAfter(c *candidate) []uint64 {
 	w.c2.load(c)
 	return w.c2.marking(c.leaf, nil)
 }
@@ -219,5 +214,5 @@ func (w *worker) markingOf(c *candidate) []uint64 {
 // sameMarking tells whether a candidate leads to a marking.
 func (w *worker) sameMarking(c *candidate, marking []uint64) bool {
 	w.c2.load(c)
-	return slices.Equal(w.c2.marking(c.leaf, nil), marking)
+	return w.c2.leadsTo(c.leaf, marking)
 }

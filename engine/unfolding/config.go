@@ -1,6 +1,9 @@
 package unfolding
 
-import "slices"
+import (
+	"slices"
+	"sync/atomic"
+)
 
 // config is a configuration: a set of events that contains with each event all
 // that it depends on, and no two that exclude each other. It is a history of
@@ -20,7 +23,15 @@ type config struct {
 	mask  uint32
 	cur   []uint32 // by component: the condition that holds; 0 for the initial one
 	log   []undo
+	base  uint32   // how many entries of the log were forgotten
 	keys  []uint32 // of the table, in the order of insertion
+
+	// The conditions that nothing may take, the last pinned one last, and how many of
+	// them have a number that ends so, which answers most questions.
+	pinned []uint32
+	pins   [64]uint16
+
+	foe uint64 // why add said no, as event.foe
 
 	stack   []uint32
 	touched []uint32
@@ -28,13 +39,12 @@ type config struct {
 	forbidden []uint32
 }
 
-// slot says what became of a condition.
+// slot says what became of a condition that an event of the configuration touches.
 type slot struct {
 	key   uint32 // the condition; 0: the slot is free
 	by    uint32 // the event that took it, or 0; no event in the configuration has the number 0
 	reads uint32 // how many events read it
 	want  uint32 // how many of them are in the history of by
-	pins  uint32 // more than 0: nothing may take it
 }
 
 // undo is what an entry of the log takes back.
@@ -75,6 +85,7 @@ func (c *config) reset(root uint32) {
 		}
 	}
 	c.keys, c.log, c.forbidden = c.keys[:0], c.log[:0], c.forbidden[:0]
+	c.base, c.pinned, c.pins = 0, c.pinned[:0], [64]uint16{}
 	n := len(*c.p.comps.Load())
 	if len(c.cur) < n {
 		c.cur = make([]uint32, n+n/2)
@@ -126,10 +137,10 @@ func (c *config) slot(key uint32) *slot {
 	return s
 }
 
-func (c *config) mark() checkpoint { return checkpoint{uint32(len(c.log)), c.size, c.hash} }
+func (c *config) mark() checkpoint { return checkpoint{c.base + uint32(len(c.log)), c.size, c.hash} }
 
 func (c *config) rewind(m checkpoint) {
-	for i := len(c.log) - 1; i >= int(m.log); i-- {
+	for i := len(c.log) - 1; i >= int(m.log-c.base); i-- {
 		u := c.log[i]
 		switch u.op {
 		case undoKey:
@@ -144,8 +155,20 @@ func (c *config) rewind(m checkpoint) {
 			c.cur[u.at] = u.old
 		}
 	}
-	c.log = c.log[:m.log]
+	c.log = c.log[:m.log-c.base]
 	c.size, c.hash = m.size, m.hash
+}
+
+// forget makes room: nothing before m will be taken back.
+func (c *config) forget(m checkpoint) {
+	n := copy(c.log, c.log[m.log-c.base:])
+	c.log = c.log[:n]
+	c.base = m.log
+}
+
+// bytes returns what the configuration occupies.
+func (c *config) bytes() int {
+	return cap(c.slots)*16 + (cap(c.cur)+cap(c.keys))*4 + cap(c.log)*12
 }
 
 // has tells whether an event is in the configuration.
@@ -165,9 +188,22 @@ func (c *config) current(comp uint32) uint32 {
 	return c.p.startOf(c.root, comp)
 }
 
-// pin forbids that a condition be taken, or allows it again.
-func (c *config) pin(cond uint32)   { c.slot(cond).pins++ }
-func (c *config) unpin(cond uint32) { c.get(cond).pins-- }
+// pin forbids that a condition be taken.
+func (c *config) pin(cond uint32) {
+	c.pinned = append(c.pinned, cond)
+	c.pins[cond%64]++
+}
+
+// unpin allows the condition that was pinned last to be taken again.
+func (c *config) unpin() {
+	n := len(c.pinned) - 1
+	c.pins[c.pinned[n]%64]--
+	c.pinned = c.pinned[:n]
+}
+
+func (c *config) isPinned(cond uint32) bool {
+	return c.pins[cond%64] > 0 && slices.Contains(c.pinned, cond)
+}
 
 // join adds an event with its history. If that excludes an event of the
 // configuration, or takes a pinned condition, nothing is added.
@@ -181,26 +217,106 @@ func (c *config) join(e uint32) bool {
 		return true
 	}
 	c.rewind(m)
+	if c.foe != 0 {
+		atomic.StoreUint64(&c.p.events.at(e).foe, c.foe)
+	}
 	return false
 }
 
-// excludes tells whether what an event takes is pinned or was taken by another one:
-// most that cannot be added are found out so, without a change to the table.
+func foeOf(cond, e uint32) uint64 { return uint64(cond)<<32 | uint64(e) }
+
+// mustJoin adds an event, with its history, that is known to fit.
+func (c *config) mustJoin(e uint32) {
+	c.stack = append(c.stack[:0], e)
+	if !c.add() {
+		panic("unfolding: an event whose history is none")
+	}
+}
+
+// probes is how many events of a history are looked at before it is added: most
+// histories that do not fit show it near their end.
+const probes = 16
+
+// excludes tells whether an event cannot be added because of itself or one of the last
+// events of its history: it takes what is pinned, or takes or reads
+// what was taken, or takes what was read by others than those before it. It says no more than
+// add does, but without a change to the table.
 func (c *config) excludes(e uint32) bool {
 	p := c.p
 	if p.isRoot(e) {
 		return e != c.root
 	}
-	ev := p.events.at(e)
-	l := p.leaf(ev.leaf)
-	pre := p.words.from(ev.pre)[:l.numPre()]
-	n := 1 + len(l.children)
-	for i, w := range pre {
-		if i >= n && !l.acc[i-n].write {
+	top := p.events.at(e)
+	if top.root != c.root {
+		return true
+	}
+	if foe := atomic.LoadUint64(&top.foe); foe != 0 {
+		if by := c.get(uint32(foe >> 32)).by; by != 0 && by != uint32(foe) {
+			return true
+		}
+	}
+	c.stack = append(c.stack[:0], e)
+	for n := 0; len(c.stack) > 0 && n < probes; n++ {
+		e := c.stack[len(c.stack)-1]
+		c.stack = c.stack[:len(c.stack)-1]
+		if p.isRoot(e) {
 			continue
 		}
-		if s := c.get(w); s.key != 0 && (s.pins > 0 || s.by != 0) && s.by != e {
+		ev := p.events.at(e)
+		l := p.leaf(ev.leaf)
+		pre := p.words.from(ev.pre)[:l.numPre()]
+		w := pre[0]
+		if w != c.current(l.before.thread) {
+			if by := c.get(w).by; by == e {
+				continue // it is there
+			} else if by != 0 {
+				atomic.StoreUint64(&top.foe, foeOf(w, e))
+				return true
+			}
+			c.stack = append(c.stack, p.cond(w).event)
+		}
+		if c.isPinned(w) {
 			return true
+		}
+		pre = pre[1:]
+		for i, ch := range l.children {
+			w := pre[i]
+			if w != c.current(ch.thread) && c.get(w).by != 0 {
+				atomic.StoreUint64(&top.foe, foeOf(w, e))
+				return true
+			}
+			if c.isPinned(w) {
+				return true
+			}
+		}
+		pre = pre[len(l.children):]
+		var readers []uint32
+		if ev.readers != 0 {
+			readers = p.words.from(ev.readers)
+		}
+		for i := range l.acc {
+			a, w := &l.acc[i], pre[i]
+			now := w == c.current(a.loc)
+			if !now {
+				if c.get(w).by != 0 {
+					if a.write {
+						atomic.StoreUint64(&top.foe, foeOf(w, e))
+					}
+					return true
+				}
+				c.stack = append(c.stack, p.cond(w).event)
+			}
+			if !a.write {
+				continue
+			}
+			var want uint32
+			if readers != nil {
+				want = readers[0]
+				readers = readers[2+readers[1]:]
+			}
+			if now && c.get(w).reads > want || c.isPinned(w) {
+				return true
+			}
 		}
 	}
 	return false
@@ -229,7 +345,7 @@ func (c *config) pushPre(ev *event, l *leaf) {
 // leave something added, if that is no configuration.
 func (c *config) add() bool {
 	p := c.p
-	c.touched = c.touched[:0]
+	c.touched, c.foe = c.touched[:0], 0
 	for len(c.stack) > 0 {
 		e := c.stack[len(c.stack)-1]
 		c.stack = c.stack[:len(c.stack)-1]
@@ -245,23 +361,31 @@ func (c *config) add() bool {
 		if s.by == e {
 			continue
 		}
-		if s.by != 0 || s.pins > 0 || slices.Contains(c.forbidden, e) {
+		if s.by != 0 {
+			c.foe = foeOf(pre[0], e)
+			return false
+		}
+		if c.isPinned(pre[0]) || slices.Contains(c.forbidden, e) {
 			return false
 		}
 		l := p.leaf(ev.leaf)
 		c.take(s, e, 0)
-		c.now(l.before.thread, e, ev.post)
-		c.push(pre[0])
+		c.push(pre[0], l.before.thread)
+		c.now(l.before.thread, ev.post)
 		post := ev.post + 1
 		pre = pre[1:]
 		for i, ch := range l.children {
 			s := c.slot(pre[i])
-			if s.by != 0 || s.pins > 0 {
+			if s.by != 0 {
+				c.foe = foeOf(pre[i], e)
+				return false
+			}
+			if c.isPinned(pre[i]) {
 				return false
 			}
 			c.take(s, e, 0)
-			c.now(ch.thread, e, post)
-			c.push(pre[i])
+			c.push(pre[i], ch.thread)
+			c.now(ch.thread, post)
 			post++
 		}
 		pre = pre[len(l.children):]
@@ -277,10 +401,14 @@ func (c *config) add() bool {
 			if !a.write {
 				s.reads++
 				c.log = append(c.log, undo{op: undoRead, at: w})
-				c.push(w)
+				c.push(w, a.loc)
 				continue
 			}
-			if s.by != 0 || s.pins > 0 {
+			if s.by != 0 {
+				c.foe = foeOf(w, e)
+				return false
+			}
+			if c.isPinned(w) {
 				return false
 			}
 			var want uint32
@@ -291,8 +419,8 @@ func (c *config) add() bool {
 				readers = readers[n:]
 			}
 			c.take(s, e, want)
-			c.now(a.loc, e, post)
-			c.push(w)
+			c.push(w, a.loc)
+			c.now(a.loc, post)
 			post++
 		}
 		c.size++
@@ -307,8 +435,12 @@ func (c *config) add() bool {
 	return true
 }
 
-// push puts the event that made a condition onto the stack.
-func (c *config) push(cond uint32) {
+// push puts the event that made a condition of a component onto the stack, unless the
+// condition is the current one and its event therefore there already.
+func (c *config) push(cond, comp uint32) {
+	if cond == c.current(comp) {
+		return
+	}
 	if cond&initial == 0 {
 		c.stack = append(c.stack, c.p.conds.at(cond).event)
 	} else if r := cond &^ initial % uint32(len(c.p.roots)); r != c.root {
@@ -321,13 +453,14 @@ func (c *config) take(s *slot, by, want uint32) {
 	c.log = append(c.log, undo{op: undoBy, at: s.key})
 }
 
-// now makes a condition the current one of its component unless a later one is.
-func (c *config) now(comp, e, cond uint32) {
+// now makes a condition the current one of its component unless a later one is;
+// later conditions have larger numbers.
+func (c *config) now(comp, cond uint32) {
 	if int(comp) >= len(c.cur) {
 		c.cur = append(c.cur, make([]uint32, int(comp)+1-len(c.cur))...)
 	}
 	old := c.cur[comp]
-	if old != 0 && c.p.conds.at(old).event > e {
+	if old > cond {
 		return
 	}
 	c.cur[comp] = cond

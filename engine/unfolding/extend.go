@@ -1,7 +1,6 @@
 package unfolding
 
 import (
-	"cmp"
 	"encoding/binary"
 	"slices"
 
@@ -10,14 +9,15 @@ import (
 
 // worker looks for the events that an event makes possible.
 type worker struct {
-	p   *prefix
-	run *runner
-	c   *config
-	c2  *config // for comparisons
-	// The histories of events that were looked at lately.
-	lately []*lately
-	clock  uint64
-	stop   func() bool
+	p     *prefix
+	run   *runner
+	c     *config
+	c2    *config // for comparisons
+	short *config // for histories of few events
+	kept  histories
+	share int // of how many workers
+	stop  func() bool
+	shown [64]shown // the markings of events that were compared with lately
 
 	e     uint32 // the event
 	found []*candidate
@@ -38,7 +38,8 @@ type worker struct {
 }
 
 func newWorker(p *prefix, stop func() bool) *worker {
-	w := &worker{p: p, run: newRunner(p.program), c: newConfig(p), c2: newConfig(p), stop: stop}
+	w := &worker{p: p, run: newRunner(p.program), c: newConfig(p), c2: newConfig(p), short: newConfig(p), share: 1, stop: stop}
+	w.kept = histories{where: map[uint32]*kept{}, short: maxShort}
 	w.end = w.extend
 	return w
 }
@@ -52,7 +53,7 @@ func (w *worker) extensions(e, root, round uint32) []*candidate {
 	w.e, w.found = e, nil
 	clear(w.seen)
 	if p.isRoot(e) {
-		w.c = w.c2
+		w.c = w.short
 		w.c.reset(root)
 		// In the beginning every thread can do something, and touches what
 		// nobody has touched: there is nothing to learn.
@@ -92,74 +93,31 @@ func (w *worker) extensions(e, root, round uint32) []*candidate {
 	return w.found
 }
 
-// lately is a configuration that is kept: the history of an event, which was made
-// of those of events before it.
-type lately struct {
-	c     *config
-	chain []reached
-	used  uint64
-}
+// room is how many bytes of histories a worker keeps: a prefix of many events may take some.
+func (w *worker) room() int { return max(1, (4<<20+40*int(w.p.events.n))/w.share) }
 
-// reached says when the configuration was the history of an event.
-type reached struct {
-	event uint32
-	at    checkpoint
-}
-
-// maxLately is how many histories a worker keeps. Those of maxShort events are
-// made faster than found.
-const (
-	maxLately = 16
-	maxShort  = 64
-)
-
-// history returns the history of an event as a configuration. The next events of a
-// thread mostly come soon, and then little has to be added to a history that is
-// there.
+// history returns the history of an event as a configuration. If it is long, the one
+// of an event before it is gone on from, if that is kept.
 func (w *worker) history(e, root uint32) *config {
 	p := w.p
-	w.clock++
 	ev := p.events.at(e)
-	var best *lately
-	at := -1
-	if ev.size > maxShort {
+	c := w.short
+	if ev.size > w.kept.short {
 		w.c2.stack = w.c2.stack[:0]
 		w.c2.pushPre(ev, p.leaf(ev.leaf))
-		for _, l := range w.lately {
-			for i := len(l.chain) - 1; i >= 0; i-- {
-				x := l.chain[i]
-				if slices.Contains(w.c2.stack, x.event) && (best == nil || x.at.size > best.chain[at].at.size) {
-					best, at = l, i
-				}
+		w.kept.limit = w.room()
+		if k := w.kept.after(w.c2.stack, ev.size, p); k != nil {
+			if len(k.chain) == 0 {
+				k.c.reset(root)
 			}
+			k.c.mustJoin(e)
+			w.kept.reach(k, e)
+			return k.c
 		}
 	}
-	if best != nil {
-		best.chain = best.chain[:at+1]
-		best.c.rewind(best.chain[at].at)
-	} else {
-		switch {
-		case len(w.lately) == 0, len(w.lately) < maxLately && ev.size > maxShort:
-			best = &lately{c: newConfig(p)}
-			w.lately = append(w.lately, best)
-		case ev.size <= maxShort:
-			best = w.lately[0]
-		default:
-			best = slices.MinFunc(w.lately, func(x, y *lately) int { return cmp.Compare(x.used, y.used) })
-		}
-		best.c.reset(root)
-		best.chain = best.chain[:0]
-	}
-	best.used = w.clock
-	if !best.c.join(e) {
-		panic("unfolding: an event whose history is none")
-	}
-	// The last ones are enough: what comes next follows one of them.
-	if n := len(best.chain); n >= 8 {
-		best.chain = append(best.chain[:0], best.chain[n-4:]...)
-	}
-	best.chain = append(best.chain, reached{e, best.c.mark()})
-	return best.c
+	c.reset(root)
+	c.mustJoin(e)
+	return c
 }
 
 // concerned tells whether transitions of a local state can touch what event e
@@ -189,22 +147,28 @@ func (w *worker) threads(cond uint32, round uint32) {
 	}
 	p := w.p
 	x := p.cond(cond)
-	if x.value != uint64(nobody) {
-		if l := w.localOf(x); w.concerned(l, round) {
-			w.evaluate(cond)
-		}
+	if w.matters(x, round) {
+		w.evaluate(cond)
 	}
-	for k := x.kid; k != none; k = p.cond(k).sibling {
-		e := p.cond(k).event
-		if e > w.e {
+	for k := x.kid; k != none; {
+		x := p.cond(k)
+		e, this := x.event, k
+		k = x.sibling
+		// What nothing was made from is of interest for itself only.
+		if e > w.e || x.kid == none && !w.matters(x, round) {
 			continue
 		}
 		m := w.c.mark()
 		if w.c.join(e) {
-			w.threads(k, round)
+			w.threads(this, round)
 		}
 		w.c.rewind(m)
 	}
+}
+
+// matters tells whether a thread in a local state can touch what e left behind.
+func (w *worker) matters(x *cond, round uint32) bool {
+	return x.value != uint64(nobody) && w.concerned(w.localOf(x), round)
 }
 
 // localOf returns the local state that a thread's condition says.
@@ -232,7 +196,7 @@ func (w *worker) evaluate(cond uint32) {
 	w.path, w.values = w.path[:0], w.values[:0]
 	w.c.pin(cond)
 	w.visit(&w.local.tree, &w.local.tree, 0, nil)
-	w.c.unpin(cond)
+	w.c.unpin()
 }
 
 // visit goes on with a transition at a node of the tree that begins at root.
@@ -274,18 +238,20 @@ func (w *worker) ask(q *question, cond uint32, root *node, alt uint64, context [
 			n = q.next(v)
 		}
 		w.visit(n, root, alt, context)
-		w.c.unpin(cond)
+		w.c.unpin()
 		w.path = w.path[:len(w.path)-1]
 		w.values = w.values[:len(w.values)-1]
 	}
-	for k := x.kid; k != none; k = p.cond(k).sibling {
-		e := p.cond(k).event
-		if e > w.e {
+	for k := x.kid; k != none; {
+		x := p.cond(k)
+		e, this := x.event, k
+		k = x.sibling
+		if e > w.e || x.kid == none && q.fixed && q.value != x.value {
 			continue
 		}
 		m := w.c.mark()
 		if w.c.join(e) {
-			w.ask(q, k, root, alt, context)
+			w.ask(q, this, root, alt, context)
 		}
 		w.c.rewind(m)
 	}
@@ -434,5 +400,7 @@ func (w *worker) emit(l *leaf) {
 		}
 	}
 	c := &candidate{leaf: l, root: w.c.root, size: w.c.size + 1, hash: w.c.hash ^ l.delta, pre: pre, readers: readers}
+	c.seen = p.events.n
+	c.twin = w.twin(c, w.c, 0)
 	w.found = append(w.found, c)
 }

@@ -41,12 +41,24 @@ var configs = []oracle.Config{
 	{Threads: 2, Statements: 5, Invariants: true, Loops: true, Awaits: true, Atomic: true},
 }
 
+// keeps are the ways to keep histories that are tried in turn: none of these short
+// ones, all, and no more than one.
+var keeps = []string{"none", "all", "one"}
+
 // reach builds the whole prefix and says what it shows; every violation and
 // deadlock by a trace that was replayed.
-func reach(sys system.System, workers int) (*oracle.Reach, *builder, error) {
+func reach(sys system.System, workers int, keep string) (*oracle.Reach, *builder, error) {
 	b, err := newBuilder(sys, workers)
 	if err != nil {
 		return nil, nil, err
+	}
+	for _, w := range b.workers {
+		switch keep {
+		case "all":
+			w.kept.short = 0
+		case "one":
+			w.kept.short, w.share = 0, 1<<40
+		}
 	}
 	r := &oracle.Reach{Locals: map[string]bool{}, Violations: map[string]bool{}, Deadlocks: map[string]bool{}}
 	local := func(l *local) {
@@ -85,6 +97,9 @@ func reach(sys system.System, workers int) (*oracle.Reach, *builder, error) {
 		return true
 	}
 	b.build()
+	if f := b.fault.Load(); f != nil {
+		return nil, nil, *f
+	}
 	m := sys.NewMachine()
 	w.searchDeadlocks(&obs, func(c *config) bool {
 		m.Load(b.roots[c.root])
@@ -104,7 +119,7 @@ func reach(sys system.System, workers int) (*oracle.Reach, *builder, error) {
 
 // checkModel compares the unfolding of a model with its full search. The
 // result is empty if they agree; ok is false if the model was passed over.
-func checkModel(text string, workers int) (diff string, ok bool) {
+func checkModel(text, keep string) (diff string, ok bool) {
 	m, err := model.Parse("generated.model", text, model.Options{})
 	if err != nil {
 		if strings.Contains(err.Error(), "init") {
@@ -112,10 +127,10 @@ func checkModel(text string, workers int) (diff string, ok bool) {
 		}
 		return "the generated model is refused: " + err.Error(), true
 	}
-	return check(m.System(), workers)
+	return check(m.System(), keep)
 }
 
-func check(sys system.System, workers int) (diff string, ok bool) {
+func check(sys system.System, keep string) (diff string, ok bool) {
 	want, res, err := oracle.Explore(sys, full.Factory(sys), 1, maxStates)
 	if err != nil {
 		return "full search: " + err.Error(), true
@@ -123,7 +138,7 @@ func check(sys system.System, workers int) (diff string, ok bool) {
 	if !res.Exhaustive {
 		return "", false
 	}
-	got, b, err := reach(sys, workers)
+	got, b, err := reach(sys, 1, keep)
 	if err != nil {
 		return "unfolding: " + err.Error(), true
 	}
@@ -139,7 +154,7 @@ var figures struct{ states, events atomic.Uint64 }
 func TestModels(t *testing.T) {
 	one := func(seed uint64) (string, bool, string) {
 		text := oracle.Generate(seed, configs[seed%uint64(len(configs))])
-		d, ok := checkModel(text, 1)
+		d, ok := checkModel(text, keeps[seed/uint64(len(configs))%3])
 		return d, ok, text
 	}
 	n := *count
@@ -157,7 +172,7 @@ func TestToys(t *testing.T) {
 		if err != nil {
 			return err.Error(), true, ""
 		}
-		d, ok := check(sys, 1)
+		d, ok := check(sys, keeps[seed%3])
 		return d, ok, p.String()
 	}
 	compare(t, 4**count, one)

@@ -40,6 +40,80 @@ func (p *prefix) candidateOf(e uint32) *candidate {
 	return x
 }
 
+// shown is the marking that an event's history leads to.
+type shown struct {
+	event   uint32
+	marking []uint64
+}
+
+// markingOf returns the marking of an event's history, of all components that are known.
+func (w *worker) markingOf(e uint32) []uint64 {
+	x := &w.shown[e%uint32(len(w.shown))]
+	if x.event == e && len(x.marking) == len(*w.p.comps.Load()) {
+		return x.marking
+	}
+	x.event = e
+	if w.p.isRoot(e) {
+		w.c2.reset(e)
+		x.marking = w.c2.marking(nil, x.marking)
+	} else {
+		c := w.p.candidateOf(e)
+		w.c2.load(c)
+		x.marking = w.c2.marking(c.leaf, x.marking)
+	}
+	return x.marking
+}
+
+// twin returns 1 + the number of an event with the marking of a candidate, of those
+// from a number on; 0 if there is none. c is the configuration that the candidate depends on,
+// or nil. Components that become known meanwhile have nothing to do with either.
+func (w *worker) twin(x *candidate, c *config, from uint32) uint32 {
+	p := w.p
+	for e, ok := p.markings[x.hash]; ok && e >= from; e, ok = p.older[e] {
+		if p.events.at(e).root != x.root {
+			continue
+		}
+		there := w.markingOf(e)
+		if c == nil {
+			w.c2.load(x)
+		}
+		if cmp.Or(c, w.c2).leadsTo(x.leaf, there) {
+			return 1 + e
+		}
+	}
+	return 0
+}
+
+// leadsTo tells whether a transition after the configuration leads to a marking.
+func (c *config) leadsTo(l *leaf, marking []uint64) bool {
+	if marking[l.before.thread] != uint64(l.after.id) {
+		return false
+	}
+	for _, ch := range l.children {
+		if marking[ch.thread] != uint64(ch.id) {
+			return false
+		}
+	}
+	for _, a := range l.acc {
+		if marking[a.loc] != a.new {
+			return false
+		}
+	}
+	for i, v := range marking {
+		if c.p.cond(c.current(uint32(i))).value != v && !l.makes(uint32(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// makes tells whether a transition makes a condition of a component.
+func (l *leaf) makes(comp uint32) bool {
+	return comp == l.before.thread ||
+		slices.ContainsFunc(l.children, func(ch *local) bool { return ch.thread == comp }) ||
+		slices.ContainsFunc(l.acc, func(a access) bool { return a.write && a.loc == comp })
+}
+
 // marking writes the values of all components after a candidate over dst: for
 // a thread the number of its local state. c is the configuration before it.
 func (c *config) marking(l *leaf, dst []uint64) []uint64 {

@@ -35,6 +35,10 @@ type event struct {
 	// what it writes; 0 if there are none.
 	readers uint32
 	root    uint32 // the initial state
+	// A condition that its history takes, and which event of it does, in the upper and
+	// the lower half: the last one that a configuration had taken otherwise, for
+	// it may well be that again. 0 for none. Workers write it side by side.
+	foe uint64
 }
 
 // chunks is a long slice that grows without being copied. It grows in one
@@ -98,10 +102,15 @@ type prefix struct {
 	// cut tells which events are cut-off, by number, packed.
 	cut     chunks[uint64]
 	cutoffs uint32
+
+	// The events, or initial states, that are not cut-off, by the hash of their
+	// markings, and of those of equal hash the one before.
+	markings map[uint64]uint32
+	older    map[uint32]uint32
 }
 
 func newPrefix(p *program) *prefix {
-	x := &prefix{program: p}
+	x := &prefix{program: p, markings: map[uint64]uint32{}, older: map[uint32]uint32{}}
 	x.conds.add(cond{}) // none
 	x.reads.add(reading{})
 	x.words.add([]uint32{0})
@@ -144,6 +153,8 @@ type candidate struct {
 	hash    uint64 // of the marking that its history leads to
 	pre     []uint32
 	readers []uint32
+	twin    uint32 // 1 + an event of the same marking among the first so many
+	seen    uint32
 }
 
 // numPre returns how many words pre has.
