@@ -626,11 +626,12 @@ func (g *gen) mayFail(from int) bool {
 }
 
 // mark gives the first points of a labelled statement their label, which properties
-// see if it is visible.
+// see if it is visible. A thread that has ended is at no label: it is at the same
+// point by whatever way it got there.
 func (g *gen) mark(lr labelRange, visible bool) {
 	var inside, outside []int32
 	g.segment(lr.from, func(in *Instr) {
-		if in.Op != OpBound || in.A < 0 {
+		if in.Op != OpBound || in.A < 0 || g.p.Points[in.A].Ended {
 			return
 		}
 		if e := g.p.Points[in.A].Entry; e > lr.from && e <= lr.to {

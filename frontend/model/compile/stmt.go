@@ -3,6 +3,7 @@ package compile
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"cpor/frontend/model/resolve"
 	"cpor/frontend/model/source"
@@ -1229,6 +1230,9 @@ func (g *gen) resolvePeeks() {
 			if w.Name == pk.name {
 				p.Watch = k
 			}
+		}
+		if p.Watch >= 0 && p.Thread.Watched[p.Watch].Var == nil && !slices.Contains(p.Thread.Watched[p.Watch].Points, true) {
+			g.errorf(pk.e, "no thread %s is ever at %s: no transition begins there or behind it, and a thread that has ended is at no label; set a variable there, and name that", p.Thread.Name, strings.TrimPrefix(pk.name, "@"))
 		}
 		if p.Watch < 0 {
 			g.errorf(pk.e, "a property cannot name %s of %s: it is not a scalar variable that lives at any of its transitions", pk.name, p.Thread.Name)
