@@ -180,7 +180,7 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 func (m *Machine) heldLocks(t int, dst []system.Loc) []system.Loc {
 	dst = m.locks.Held(t, dst)
 	for _, a := range m.inner.Accesses() {
-		if a.Write && m.class(a.Loc) == system.Lock {
+		if a.Write && m.class(a.Loc).Owned() {
 			if i, ok := slices.BinarySearch(dst, a.Loc); !ok {
 				dst = slices.Insert(dst, i, a.Loc)
 			}

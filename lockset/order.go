@@ -291,7 +291,7 @@ func (m *Machine) collect(t int) {
 			other := uint32(threadKnower(s.Thread))
 			h.before = append(h.before, op{tell, other, self})
 			h.after = append(h.after, op{tell, self, other})
-		case system.Create:
+		case system.Create, system.Wake:
 			h.after = append(h.after, op{tell, self, uint32(threadKnower(s.Thread))})
 		case system.Shift:
 			h.shifts[s.Object]++

@@ -106,6 +106,7 @@ var declarations = []struct {
 	{"mo", []string{"monitor mo"}},
 	{"rw", []string{"rwmutex rw", "var rw rwmutex"}},
 	{"wg", []string{"waitgroup wg"}},
+	{"cv", []string{"cond cv", "var cv cond"}},
 	{"sem", []string{"semaphore sem", "semaphore sem = 1", "semaphore sem = 2"}},
 	{"c", []string{"var c chan(1) uint2", "var c = make(chan uint2, 2)", "var c chan(3) uint2"}},
 	{"C", []string{"var C [2]chan(1) uint2"}},
@@ -364,6 +365,8 @@ func (g *writer) condition(depth int, effects bool) string {
 		return "cap(c) == 2"
 	case k == 19 && g.c.function != "see":
 		return fmt.Sprintf("see(%s)", g.integer(depth-1, effects))
+	case k == 20 && effects:
+		return of(g, "trylock(m[0])", "trylock(rw)", "tryrlock(rw)", fmt.Sprintf("trylock(m[%s & 1])", g.integer(depth-1, effects)))
 	}
 	return fmt.Sprintf("%s != %d", of(g, "x", "y", "A[1]"), g.n(4))
 }
@@ -757,6 +760,29 @@ func init() {
 	add(func(g *writer) { g.f("add(wg, %s)", of(g, "1", "1", "2", fmt.Sprintf("int(%s)", g.integer(1, true)))) })
 	add(func(g *writer) { g.f("done(wg)") })
 	add(func(g *writer) { g.f("wait(wg)") })
+	for range 2 {
+		when(thread, func(g *writer) {
+			m := g.n(2)
+			g.f("lock(m[%d])", m)
+			g.f("%s %s { wait(cv, m[%d]) }", of(g, "if", "for"), g.condition(0, false), m)
+			if !g.one(8) {
+				g.f("unlock(m[%d])", m)
+			}
+		})
+	}
+	when(thread, func(g *writer) {
+		m := fmt.Sprintf("m[%s & 1]", g.integer(0, false))
+		g.f("wait(%s, %s)", of(g, "cv", "cv", "&cv"), of(g, m, "&"+m))
+	})
+	for range 2 {
+		add(func(g *writer) { g.f("%s(%s)", of(g, "signal", "broadcast"), of(g, "cv", "cv", "&cv")) })
+		when(func(c *surroundings) bool { return !c.init }, func(g *writer) {
+			m := g.n(2)
+			g.f("if %s { unlock(m[%d]) }", of(g, fmt.Sprintf("trylock(m[%d])", m), fmt.Sprintf("trylock(m[%s & 1])", g.integer(0, false))), m)
+			g.f("if %s { %sunlock(rw) }", of(g, "trylock(rw)", "tryrlock(rw)", "tryrlock(&rw)"), of(g, "", "r", "r"))
+		})
+	}
+	add(func(g *writer) { g.f("%s", of(g, "trylock(m[1])", "trylock(rw)", "tryrlock(rw)")) })
 	when(func(c *surroundings) bool { return c.held }, func(g *writer) { g.f("%s(mo)", of(g, "notify", "notifyAll")) })
 	when(func(c *surroundings) bool { return thread(c) && c.held }, func(g *writer) { g.f("wait(mo)") })
 	when(func(c *surroundings) bool { return thread(c) && c.held }, func(g *writer) { g.f("if %s { wait(mo) }", g.condition(0, false)) })

@@ -329,7 +329,7 @@ func (l *lockstep) compare(p pair) {
 			return
 		}
 		got := l.plain(l.m.ValueString(loc))
-		if l.locking.Class(loc) == system.Lock {
+		if l.locking.Class(loc).Owned() {
 			n := 0
 			fmt.Sscan(want, &n)
 			if want = "free"; n > 0 {

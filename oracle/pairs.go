@@ -28,14 +28,14 @@ var Statements = []string{
 	"break label", "continue label", "goto", "label", "end label", "await", "assert", "skip", "block",
 	"lock", "unlock", "wait", "notify", "notifyAll", "up", "down", "close", "cas",
 	"meeting send", "meeting receive", "assume", "lock rwmutex", "unlock rwmutex", "rlock", "runlock", "add", "done", "wait for group",
-	"struct result",
+	"struct result", "wait for cond", "signal", "broadcast", "trylock", "tryrlock",
 }
 
 // Expressions are the constructs that are expressions, and ExpressionContexts
 // where they stand.
 var (
 	Expressions = []string{
-		"<-c", "choose(lo, hi)", "f()", "cas()", "len", "cap", "empty", "full", "min", "max", "conversion", "forall", "exists",
+		"<-c", "choose(lo, hi)", "f()", "cas()", "trylock()", "tryrlock()", "len", "cap", "empty", "full", "min", "max", "conversion", "forall", "exists",
 		"count in", "sum in", "min in", "max in",
 		"*p", "p.f", "nil", "[]", "&&", "||", "!", "-x", "^x", "arithmetic", "/ or %", "shift", "comparison",
 	}
@@ -61,7 +61,7 @@ func Refused(p Pair) string {
 	}
 	switch p.Context {
 	case "atomic", "within atomic":
-		if in("wait", "meeting send", "meeting receive") {
+		if in("wait", "wait for cond", "meeting send", "meeting receive") {
 			return "needs another thread's step"
 		}
 		if in("end label") {
@@ -71,7 +71,7 @@ func Refused(p Pair) string {
 			return "loops and creation without bound are left out"
 		}
 	case "init":
-		if in("wait", "meeting send", "meeting receive") {
+		if in("wait", "wait for cond", "meeting send", "meeting receive") {
 			return "needs another thread's step"
 		}
 		if in("break", "continue", "break label", "continue label") {
@@ -91,15 +91,15 @@ func Refused(p Pair) string {
 			return "creation without bound is left out"
 		}
 	case "invariant", "ltl", "condition of await", "condition of assume", "guard of select", "quantifier":
-		if in("<-c", "choose(lo, hi)", "cas()") {
+		if in("<-c", "choose(lo, hi)", "cas()", "trylock()", "tryrlock()") {
 			return "has effects"
 		}
 	case "place":
-		if in("&&", "||", "!", "comparison", "forall", "exists", "empty", "full", "nil", "cas()") {
+		if in("&&", "||", "!", "comparison", "forall", "exists", "empty", "full", "nil", "cas()", "trylock()", "tryrlock()") {
 			return "is no integer"
 		}
 	case "tag", "case", "value sent", "argument":
-		if in("&&", "||", "!", "comparison", "forall", "exists", "empty", "full", "nil", "cas()") {
+		if in("&&", "||", "!", "comparison", "forall", "exists", "empty", "full", "nil", "cas()", "trylock()", "tryrlock()") {
 			return "is no integer; bools as values stand elsewhere"
 		}
 	}
@@ -398,6 +398,8 @@ func (c *collector) exprStmt(in []string, s *syntax.ExprStmt, x func(syntax.Expr
 			name += " rwmutex"
 		case kind == resolve.WaitGroup && name == "wait":
 			name = "wait for group"
+		case kind == resolve.Cond && name == "wait":
+			name = "wait for cond"
 		}
 		c.add(name, in)
 		where := "argument"
@@ -461,8 +463,8 @@ func (c *collector) expr(e syntax.Expr, in []string) {
 			switch name {
 			case "choose":
 				name = "choose(lo, hi)"
-			case "cas":
-				name = "cas()"
+			case "cas", "trylock", "tryrlock":
+				name += "()"
 			}
 			c.add(name, in)
 		}

@@ -26,7 +26,14 @@ const (
 	// Existence: the location says whether a thread exists. Its creation
 	// writes it, and each of its transitions reads it.
 	Existence
+	// TriedLock: the location says which thread owns a mutex that threads may
+	// try to lock without waiting. Whoever fails sees that it is owned, so that
+	// each access of it is one of communication; but it protects data.
+	TriedLock
 )
+
+// Owned tells whether the location says who owns a lock.
+func (c Class) Owned() bool { return c == Lock || c == TriedLock }
 
 // String returns the name of the class as messages have it.
 func (c Class) String() string {
@@ -37,7 +44,7 @@ func (c Class) String() string {
 		return "lock-protected"
 	case Unshared:
 		return "unshared"
-	case Lock, LockState:
+	case Lock, LockState, TriedLock:
 		return "synchronisation"
 	case Existence:
 		return "existence"
@@ -70,13 +77,13 @@ type Locking interface {
 	// Class returns the class of a location.
 	Class(l Loc) Class
 	// NumClassified returns a number such that all locations of the classes
-	// LockProtected, Unshared, Lock and LockState are smaller and are never
+	// LockProtected, Unshared, Lock, LockState and TriedLock are smaller and are never
 	// renamed (see [Renaming]); -1 if such locations come and go.
 	NumClassified() int
 	// HasGuards tells whether some transition is BlocksOnGuard.
 	HasGuards() bool
 	// Held writes the locks that thread t owns in the live state over dst, in
-	// increasing order of their locations of class Lock, and returns them.
+	// increasing order of their locations ([Class.Owned]), and returns them.
 	Held(t int, dst []Loc) []Loc
 	// Blocking tells how the next transition of thread t may block. It
 	// depends on the thread's local part only.

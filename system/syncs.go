@@ -17,6 +17,9 @@ const (
 	Meet
 	// Create: the transition happens before all that the thread does.
 	Create
+	// Wake: the transition happens before all that the thread, which waits for
+	// it, does from now on.
+	Wake
 	// Shift: from the next transition on, slot i of a channel stands for
 	// what was slot i+1, and the last one for what was slot 0.
 	Shift
@@ -31,7 +34,7 @@ type Sync struct {
 	// Slot. Shift has Object and Slots.
 	Object      Loc
 	Slot, Slots int
-	Thread      int // of Meet and Create
+	Thread      int // of Meet, Create and Wake
 }
 
 // Synchronising is implemented by machines that tell how their transitions

@@ -117,6 +117,9 @@ func (c *Chooser) findOwners(m system.Machine, threads int) {
 	for t := range threads {
 		c.locks = c.locking.Held(t, c.locks)
 		for _, at := range c.locks {
+			if c.locking.Class(at) == system.TriedLock {
+				continue // others can see who owns it
+			}
 			c.owner[at] = t
 		}
 	}

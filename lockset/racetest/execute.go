@@ -24,10 +24,11 @@ type thread struct {
 	exists bool
 	todo   []pending
 	local  int
-	notify bool // it waits and was notified
+	notify bool // it waits and was notified, or signalled
 	depth  [numMons]int
 	saved  int
 	clock  clock
+	signal clock // of who has signalled it
 }
 
 type access struct {
@@ -47,6 +48,9 @@ type world struct {
 	owner   [numLocks]int // thread + 1
 	inside  [numMons]int
 	sems    [numSems]int
+	writer  bool // of the rwmutex
+	readers int
+	group   int
 	queue   [numChans][]message
 	closed  [numChans]bool
 
@@ -56,6 +60,8 @@ type world struct {
 	lockClock  [numLocks]clock
 	monClock   [numMons]clock
 	semClock   [numSems]clock
+	rwClock    [2]clock // by whom it had for writing, and for reading
+	groupClock clock
 	closeClock [numChans]clock
 	received   [numChans][]clock // of the k-th receive
 	sent       [numChans]int
@@ -109,6 +115,7 @@ func (p *Program) Racy(most int) (racy map[string]bool, ok bool) {
 	for i := range w.closeClock {
 		w.closeClock[i] = zero
 	}
+	w.rwClock, w.groupClock = [2]clock{zero, zero}, zero
 	e := &explorer{left: most, racy: map[string]bool{}}
 	for t := range n {
 		w.skipLocal(t)
@@ -335,6 +342,93 @@ func (e *explorer) step(w *world, t int, s pending, inAtomic bool) []result {
 	case unlock:
 		n.owner[a] = 0
 		release(func(w *world, c clock) { w.lockClock[a] = join(w.lockClock[a], c) })
+	case tryLock, tryWLock, tryRLock:
+		th.local = 0
+		switch {
+		case s.kind == tryLock && n.owner[a] == 0:
+			n.owner[a] = t + 1
+			acquire(w.lockClock[a])
+		case s.kind == tryWLock && !n.writer && n.readers == 0:
+			n.writer = true
+			acquire(w.rwClock[0])
+			acquire(w.rwClock[1])
+		case s.kind == tryRLock && !n.writer:
+			n.readers++
+			acquire(w.rwClock[0])
+		default:
+			return []result{r}
+		}
+		th.local = 1
+	case wlock:
+		if n.writer || n.readers > 0 {
+			return nil
+		}
+		n.writer = true
+		acquire(w.rwClock[0])
+		acquire(w.rwClock[1])
+	case rlock:
+		if n.writer {
+			return nil
+		}
+		n.readers++
+		acquire(w.rwClock[0])
+	case wunlock:
+		n.writer = false
+		release(func(w *world, c clock) { w.rwClock[0] = join(w.rwClock[0], c) })
+	case runlock:
+		n.readers--
+		release(func(w *world, c clock) { w.rwClock[1] = join(w.rwClock[1], c) })
+	case addGroup, doneGroup:
+		by := 1
+		if s.kind == doneGroup {
+			by = -1
+		}
+		if n.group+by < 0 {
+			r.failed = true
+			break
+		}
+		n.group += by
+		release(func(w *world, c clock) { w.groupClock = join(w.groupClock, c) })
+	case waitGroup:
+		if n.group != 0 {
+			return nil
+		}
+		acquire(w.groupClock)
+	case waitCond:
+		if !s.again {
+			n.owner[a], th.notify = 0, false
+			r.instead = []pending{{s.stmt, true}}
+			release(func(w *world, c clock) { w.lockClock[a] = join(w.lockClock[a], c) })
+			break
+		}
+		if !th.notify || n.owner[a] != 0 {
+			return nil
+		}
+		n.owner[a] = t + 1
+		acquire(w.lockClock[a])
+		acquire(w.threads[t].signal)
+	case signal, broadcast:
+		var woken []result
+		all := r
+		all.w = n.clone()
+		for u := range n.threads {
+			x := &n.threads[u]
+			if len(x.todo) == 0 || x.todo[0].kind != waitCond || !x.todo[0].again || x.notify {
+				continue
+			}
+			tells := func(w *world, c clock) { w.threads[u].signal = c }
+			one := r
+			one.w = n.clone()
+			one.w.threads[u].notify = true
+			one.release = append(slices.Clone(r.release), tells)
+			woken = append(woken, one)
+			all.w.threads[u].notify = true
+			all.release = append(slices.Clone(all.release), tells)
+		}
+		if s.kind == broadcast || len(woken) == 0 {
+			return []result{all}
+		}
+		return woken
 	case enter:
 		switch n.inside[a] {
 		case 0:

@@ -45,6 +45,19 @@ const (
 	selecting  // receives from arg or from other
 	selectSend // sends to arg, or default
 	tryReceive // receives from arg, or default
+	tryLock    // whether it got the lock into the local variable
+	wlock      // the rwmutex, for writing
+	wunlock
+	rlock // for reading
+	runlock
+	tryWLock
+	tryRLock
+	addGroup
+	doneGroup
+	waitGroup
+	waitCond // with the lock arg, which it has
+	signal
+	broadcast
 )
 
 // stmt is a statement; arg says which variable, lock, channel or thread.
@@ -89,16 +102,23 @@ func Generate(seed uint64, threads, statements int) *Program {
 	}
 	n := 2 + g.r.IntN(max(1, threads-1))
 	// A program is about a few things, so that threads meet.
-	all := []kind{load, store, swap, swapData, lock, enter, up, down, send, receive, closing, await, awaitData, atomic, ifLocal, selecting, selectSend, tryReceive}
+	all := []kind{load, store, swap, swapData, lock, enter, up, down, send, receive, closing, await, awaitData, atomic, ifLocal,
+		selecting, selectSend, tryReceive, tryLock, wlock, rlock, tryWLock, tryRLock, addGroup, waitGroup, waitCond}
 	g.r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	g.kinds = all[:2+g.r.IntN(3)]
 	if slices.Contains(g.kinds, up) || slices.Contains(g.kinds, down) {
 		g.kinds = append(g.kinds, up, down)
 	}
 	if slices.ContainsFunc(g.kinds, func(k kind) bool {
-		return k == send || k == receive || k >= selecting || k == closing
+		return k == send || k == receive || k >= selecting && k <= tryReceive || k == closing
 	}) {
 		g.kinds = append(g.kinds, send, receive)
+	}
+	for _, with := range [][]kind{{tryLock, lock}, {addGroup, doneGroup, waitGroup}, {waitGroup, addGroup, doneGroup},
+		{waitCond, lock, signal, broadcast}, {rlock, wlock}, {tryWLock, rlock}, {tryRLock, wlock}} {
+		if slices.Contains(g.kinds, with[0]) {
+			g.kinds = append(g.kinds, with[1:]...)
+		}
 	}
 	if slices.Contains(g.kinds, await) || slices.Contains(g.kinds, load) {
 		g.kinds = append(g.kinds, store)
@@ -120,6 +140,7 @@ func Generate(seed uint64, threads, statements int) *Program {
 type generator struct {
 	r     *rand.Rand
 	kinds []kind
+	held  int // one more than the lock that the block which is made now is in
 }
 
 // handOver makes a program in which one thread accesses x0 and then another one
@@ -229,7 +250,7 @@ func (g *generator) family() func() []stmt {
 		}
 	}
 	q := g.r.IntN(numChans)
-	switch g.r.IntN(9) {
+	switch g.r.IntN(13) {
 	case 0:
 		return some(0, 0, up, down)
 	case 1:
@@ -250,9 +271,39 @@ func (g *generator) family() func() []stmt {
 			}
 			return append(b, stmt{kind: exit})
 		}
+	case 8:
+		return func() []stmt {
+			b := []stmt{{kind: lock}}
+			if k := g.r.IntN(5); k < 3 {
+				b = append(b, stmt{kind: waitCond + kind(k)})
+			}
+			return append(b, stmt{kind: unlock})
+		}
+	case 9:
+		return func() []stmt {
+			k := tryLock
+			if g.r.IntN(2) == 0 {
+				k = lock
+			}
+			return pair(k, 0)
+		}
+	case 10:
+		return func() []stmt { return pair([]kind{wlock, rlock, rlock, tryWLock, tryRLock}[g.r.IntN(5)], 0) }
+	case 11:
+		return some(0, 0, addGroup, addGroup, doneGroup, waitGroup)
 	}
 	about := some(1+g.r.IntN(2), 0, send, receive, write, read, read)
 	return func() []stmt { return []stmt{{kind: atomic, body: about()}} }
+}
+
+// pair locks and unlocks again, with these statements between.
+func pair(k kind, arg int, body ...stmt) []stmt {
+	unlocks := map[kind]kind{lock: unlock, tryLock: unlock, wlock: wunlock, tryWLock: wunlock, rlock: runlock, tryRLock: runlock}
+	body = append(body, stmt{kind: unlocks[k], arg: arg})
+	if k == tryLock || k == tryWLock || k == tryRLock {
+		body = []stmt{{kind: ifLocal, body: body}}
+	}
+	return append([]stmt{{kind: k, arg: arg}}, body...)
 }
 
 // block makes n statements. In an atomic block nothing stands that cannot; in is
@@ -272,6 +323,9 @@ func (g *generator) block(n, depth int, inAtomic bool, in int) []stmt {
 		if in >= 0 && g.r.IntN(3) == 0 {
 			s.kind = []kind{waitFor, notify, notifyAll}[g.r.IntN(3)]
 		}
+		if g.held > 0 && g.r.IntN(3) == 0 && slices.Contains(g.kinds, waitCond) {
+			s.kind = waitCond + kind(g.r.IntN(3))
+		}
 		few := 1 + g.r.IntN(2)
 		switch s.kind {
 		case load, store, swap, await:
@@ -290,11 +344,20 @@ func (g *generator) block(n, depth int, inAtomic bool, in int) []stmt {
 			}
 		case waitFor, notify, notifyAll:
 			s.arg = in
-		case lock:
-			s.arg = g.r.IntN(numLocks)
-			b = append(b, s)
-			b = append(b, g.block(few, depth+1, inAtomic, in)...)
-			s.kind = unlock
+		case lock, tryLock, wlock, rlock, tryWLock, tryRLock:
+			was := g.held
+			if s.kind == lock || s.kind == tryLock {
+				s.arg = g.r.IntN(numLocks)
+				g.held = s.arg + 1
+			}
+			b = append(b, pair(s.kind, s.arg, g.block(few, depth+1, inAtomic, in)...)...)
+			g.held = was
+			continue
+		case waitCond:
+			if g.held == 0 || inAtomic {
+				continue
+			}
+			s.arg = g.held - 1
 		case enter:
 			if inAtomic {
 				continue
@@ -320,7 +383,7 @@ func (g *generator) block(n, depth int, inAtomic bool, in int) []stmt {
 // Text returns the program in the model language.
 func (p *Program) Text() string {
 	var b strings.Builder
-	b.WriteString("var x0, x1, x2 uint1\ncomm var c0, c1 uint1\nmutex l0, l1\nmonitor m0\n")
+	b.WriteString("var x0, x1, x2 uint1\ncomm var c0, c1 uint1\nmutex l0, l1\nrwmutex r0\nwaitgroup g0\ncond k0\nmonitor m0\n")
 	fmt.Fprintf(&b, "semaphore s0 = %d\nsemaphore s1 = %d\n", p.initial[0], p.initial[1])
 	b.WriteString("var q0 = make(chan uint1)\nvar q1 = make(chan uint1, 1)\nvar q2 = make(chan uint1, 2)\n")
 	for i, t := range p.threads {
@@ -361,6 +424,29 @@ func printBlock(b *strings.Builder, stmts []stmt, indent string) {
 			}
 			line("ok = cas(%s%d, 0, 1)", name, s.arg)
 			line("if ok { v = 1 } else { v = 0 }")
+		case tryLock, tryWLock, tryRLock:
+			line("ok = %s", map[kind]string{tryLock: fmt.Sprintf("trylock(l%d)", s.arg), tryWLock: "trylock(r0)", tryRLock: "tryrlock(r0)"}[s.kind])
+			line("if ok { v = 1 } else { v = 0 }")
+		case wlock:
+			line("lock(r0)")
+		case wunlock:
+			line("unlock(r0)")
+		case rlock:
+			line("rlock(r0)")
+		case runlock:
+			line("runlock(r0)")
+		case addGroup:
+			line("add(g0, 1)")
+		case doneGroup:
+			line("done(g0)")
+		case waitGroup:
+			line("wait(g0)")
+		case waitCond:
+			line("wait(k0, l%d)", s.arg)
+		case signal:
+			line("signal(k0)")
+		case broadcast:
+			line("broadcast(k0)")
 		case lock:
 			line("lock(l%d)", s.arg)
 		case unlock:

@@ -386,7 +386,7 @@ func (x *Expander) visible(how system.Blocking, out system.Outcome) bool {
 			class = x.locks.Class(a.Loc)
 		}
 		switch class {
-		case system.Communication:
+		case system.Communication, system.TriedLock:
 			return true // whatever its value
 		case system.Existence:
 			// The thread's own: whoever runs has been created.

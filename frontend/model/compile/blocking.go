@@ -17,7 +17,7 @@ func (p *Program) blocking(code []int) system.Blocking {
 			data = true
 		case OpEnter:
 			how = max(how, system.BlocksEntering)
-		case OpBlock, OpLock, OpWake, OpDown, OpWLock, OpRLock, OpGroupWait, OpSelect:
+		case OpBlock, OpLock, OpWake, OpDown, OpWLock, OpRLock, OpGroupWait, OpCondWoken, OpSelect:
 			how = max(how, system.BlocksOnObject)
 		}
 	}
@@ -97,7 +97,7 @@ func accesses(op Op) bool {
 func (p *Program) decidesLate(code []int) bool {
 	chooses := func(at int) bool {
 		switch in := p.Code[at]; in.Op {
-		case OpChoose, OpChoice, OpNotify:
+		case OpChoose, OpChoice, OpNotify, OpSignal:
 			return true
 		case OpSelect:
 			return len(p.Selects[in.T]) > 1

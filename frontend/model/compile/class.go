@@ -12,7 +12,9 @@ func (g *gen) class(obj *resolve.Object, first int) {
 	locs := g.p.Locs[first:]
 	var data, object string
 	for i := range locs {
-		locs[i].Class = obj.Class
+		if locs[i].Class != syntax.Communication { // otherwise an atomic field
+			locs[i].Class = obj.Class
+		}
 		switch {
 		case locs[i].Mutex:
 			object = "a mutex"
@@ -24,6 +26,8 @@ func (g *gen) class(obj *resolve.Object, first int) {
 			object = "a rwmutex"
 		case locs[i].Role == GroupCount:
 			object = "a waitgroup"
+		case locs[i].Role == CondWaiters:
+			object = "a cond"
 		case locs[i].Role != Plain:
 			if object == "" {
 				object = "a channel"

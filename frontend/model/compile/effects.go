@@ -92,6 +92,12 @@ var effects = [numOps]Effect{
 	OpRUnlock:   {Regs: "-r-", Loc: 'B', Locs: 2, Read: true, Write: true},
 	OpGroupAdd:  {Regs: "-rr", Loc: 'B', Locs: 1, Read: true, Write: true},
 	OpGroupWait: {Regs: "-r-", Loc: 'B', Locs: 1, Read: true},
+	OpTryLock:   {Regs: "wr-", Loc: 'B', Locs: 1, Read: true, Write: true},
+	OpTryWLock:  {Regs: "wr-", Loc: 'B', Locs: 2, Read: true, Write: true},
+	OpTryRLock:  {Regs: "wr-", Loc: 'B', Locs: 2, Read: true, Write: true},
+	OpCondWait:  {Regs: "-r-", Loc: 'B', Locs: 1, Read: true, Write: true},
+	OpCondWoken: {Regs: "-r-", Loc: 'B', Locs: 1, Read: true},
+	OpSignal:    {Regs: "-r-", Loc: 'B', Locs: 1, Read: true, Write: true},
 	OpNotify:    {Regs: "-r-", Loc: 'B', Locs: 3, Read: true, Write: true},
 }
 

@@ -893,6 +893,24 @@ func (g *gen) builtinTo(e *syntax.CallExpr, dst int32) {
 		}
 		g.free(old, val)
 		g.release(pl)
+	case "trylock", "tryrlock":
+		o := g.object(e.Args[0])
+		kind := g.typeOf(e.Args[0])
+		if kind.Kind == resolve.Pointer {
+			kind = kind.Elem
+		}
+		g.point()
+		l := g.location(o)
+		in := Instr{Op: OpTryRLock, A: dst, B: l.reg, Site: g.fault(e)}
+		switch {
+		case name == "trylock" && kind.Kind == resolve.RWMutex:
+			in.Op = OpTryWLock
+		case name == "trylock":
+			in.Op, g.p.Tries = OpTryLock, true
+		}
+		g.emit(in)
+		g.free(l)
+		g.releaseObject(o)
 	case "choose":
 		lo := g.valueUnlessPure(e.Args[0])
 		hi := g.valueUnlessPure(e.Args[1])

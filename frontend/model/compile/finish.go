@@ -295,12 +295,12 @@ func (p *Program) analyse(pt *Point, entry int, vars map[int32]*Var, start bool)
 	for _, at := range code {
 		in := p.Code[at]
 		switch in.Op {
-		case OpChoose, OpChoice, OpNotify:
+		case OpChoose, OpChoice, OpNotify, OpSignal:
 			pt.Choice, chooses = true, true
 		case OpSelect:
 			selects++
 			pt.Choice = pt.Choice || len(p.Selects[in.T]) > 1
-		case OpBlock, OpLock, OpEnter, OpWake, OpDown, OpWLock, OpRLock, OpGroupWait:
+		case OpBlock, OpLock, OpEnter, OpWake, OpDown, OpWLock, OpRLock, OpGroupWait, OpCondWoken:
 			blocks = true
 		}
 		p.eachRegister(in, func(r int32, write bool) {

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"cpor/frontend/model/resolve"
+	"cpor/frontend/model/syntax"
 	"cpor/system"
 )
 
@@ -138,7 +139,11 @@ func (g *gen) addShared(name string, t *resolve.Type) {
 		}
 	case resolve.Struct:
 		for _, f := range t.Fields {
+			first := len(g.p.Locs)
 			g.addShared(name+"."+f.Name, f.Type)
+			for i := first; f.Atomic && i < len(g.p.Locs); i++ {
+				g.p.Locs[i].Class = syntax.Communication
+			}
 		}
 	case resolve.Chan:
 		g.addChan(name, t)
@@ -154,6 +159,8 @@ func (g *gen) addShared(name string, t *resolve.Type) {
 		g.p.Locs = append(g.p.Locs, LocInfo{Name: name, Role: RWWriter}, LocInfo{Name: name + ".readers", Role: RWReaders, Bits: 10})
 	case resolve.WaitGroup:
 		g.p.Locs = append(g.p.Locs, LocInfo{Name: name, Role: GroupCount, Bits: 16})
+	case resolve.Cond:
+		g.p.Locs = append(g.p.Locs, LocInfo{Name: name, Role: CondWaiters})
 	case resolve.Semaphore:
 		g.p.Locs = append(g.p.Locs, LocInfo{Name: name, Role: SemaphoreCount, Bits: 16})
 	default:

@@ -81,6 +81,10 @@
 //	WLock, WUnlock, RLock, RUnlock  the rwmutex at location B, for writing and for reading
 //	GroupAdd  the waitgroup at location B: C, a register, is added
 //	GroupWait  the waitgroup at location B: not enabled unless it is 0
+//	TryLock, TryWLock, TryRLock  A = (the mutex or rwmutex at location B was free, and is locked)
+//	CondWait  be among those that wait for the condition at location B
+//	CondWoken  not enabled while still among those that wait for the condition at location B
+//	Signal    wake a thread that waits for the condition at location B, or all if C is 1
 package compile
 
 import (
@@ -156,6 +160,12 @@ const (
 	OpRUnlock
 	OpGroupAdd
 	OpGroupWait
+	OpTryLock
+	OpTryWLock
+	OpTryRLock
+	OpCondWait
+	OpCondWoken
+	OpSignal
 	numOps
 )
 
@@ -202,6 +212,7 @@ type Program struct {
 	Inits      []LocInit   // initial values that are not zero
 	Rendezvous bool        // there is a channel without a buffer
 	Monitors   bool        // there is a monitor
+	Tries      bool        // there is a trylock of a mutex
 	Dynamic    bool        // threads create threads
 	MayChoose  bool        // some transition may have several alternatives
 	Observed   bool        // some local variable or label is named in a property
@@ -411,6 +422,8 @@ const (
 	RWWriter   // the thread that has a rwmutex for writing, plus one
 	RWReaders  // how many have it for reading
 	GroupCount // how many a waitgroup waits for
+
+	CondWaiters // the threads that wait for a condition, a bit for each
 )
 
 // Chan is a channel. Its locations follow each other: a buffered channel has

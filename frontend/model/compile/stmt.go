@@ -389,7 +389,7 @@ func (g *gen) exprStmt(e syntax.Expr) {
 			return
 		case resolve.CallBuiltin:
 			switch name := g.builtin(e); name {
-			case "lock", "unlock", "rlock", "runlock", "up", "down", "add", "done", "notify", "notifyAll", "wait":
+			case "lock", "unlock", "rlock", "runlock", "up", "down", "add", "done", "notify", "notifyAll", "wait", "signal", "broadcast":
 				g.lockOp(name, e)
 				return
 			case "assume":
@@ -450,7 +450,7 @@ func (g *gen) releaseObject(o *object) {
 	}
 }
 
-// lockOp compiles an operation on a mutex, a monitor, a semaphore or a waitgroup.
+// lockOp compiles an operation on a mutex, a monitor, a semaphore, a waitgroup or a condition.
 func (g *gen) lockOp(name string, e *syntax.CallExpr) {
 	kind := g.typeOf(e.Args[0])
 	if kind.Kind == resolve.Pointer {
@@ -460,6 +460,10 @@ func (g *gen) lockOp(name string, e *syntax.CallExpr) {
 	n := value{reg: g.constReg(-1)}
 	if name == "add" {
 		n = g.valueUnlessPure(e.Args[1])
+	}
+	if kind.Kind == resolve.Cond && name == "wait" {
+		g.condWait(e, o)
+		return
 	}
 	g.point()
 	l := g.location(o)
@@ -491,6 +495,10 @@ func (g *gen) lockOp(name string, e *syntax.CallExpr) {
 	case "down":
 		in.Op = OpDown
 		g.canWait()
+	case "signal":
+		in.Op = OpSignal
+	case "broadcast":
+		in.Op, in.C = OpSignal, 1
 	case "notify":
 		in.Op = OpNotify
 	case "notifyAll":
@@ -517,6 +525,27 @@ func (g *gen) lockOp(name string, e *syntax.CallExpr) {
 	g.emit(in)
 	g.free(l, n)
 	g.releaseObject(o)
+}
+
+// condWait compiles wait(c, m): the thread waits for c and unlocks m in one transition,
+// and in the next one, once signalled, it locks m again.
+func (g *gen) condWait(e *syntax.CallExpr, c *object) {
+	if g.quiet > 0 {
+		g.errorf(e, "wait cannot stand in an atomic block or in init: it gives the mutex up until another thread signals")
+	}
+	m := g.object(e.Args[1])
+	for _, ops := range [][2]Op{{OpCondWait, OpUnlock}, {OpCondWoken, OpLock}} {
+		g.point()
+		l := g.location(c)
+		g.emit(Instr{Op: ops[0], B: l.reg, Site: g.fault(e)})
+		g.free(l)
+		l = g.location(m)
+		g.emit(Instr{Op: ops[1], B: l.reg, Site: g.fault(e)})
+		g.free(l)
+	}
+	g.canWait()
+	g.releaseObject(m)
+	g.releaseObject(c)
 }
 
 var depthType = &resolve.Type{Kind: resolve.Int, Bits: 8, Name: "uint8"}

@@ -26,6 +26,8 @@ func (s *System) class(l system.Loc) system.Class {
 	}
 	info := &s.p.Locs[l]
 	switch {
+	case info.Mutex && s.p.Tries:
+		return system.TriedLock
 	case info.Mutex || info.Role == compile.MonitorOwner:
 		return system.Lock
 	case info.Role == compile.MonitorDepth || info.Role == compile.MonitorWaiters:
@@ -78,7 +80,7 @@ func (m *Machine) Blocking(t int) system.Blocking {
 // findLocks finds the locations of mutexes and monitors.
 func (s *System) findLocks() {
 	for l := range s.p.Locs {
-		if s.class(system.Loc(l)) == system.Lock {
+		if s.class(system.Loc(l)).Owned() {
 			s.locks = append(s.locks, system.Loc(l))
 			if s.p.Locs[l].Role == compile.MonitorOwner {
 				s.monitors = append(s.monitors, system.Loc(l))

@@ -24,7 +24,8 @@ const (
 	maxGroup   = 65535
 )
 
-// monitor executes an operation on a monitor, a semaphore, a rwmutex or a waitgroup.
+// monitor executes an operation on a monitor, a semaphore, a rwmutex, a waitgroup or a
+// condition, and tries a mutex.
 func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 	l := int(regs[in.B])
 	self := int64(m.thread + 1)
@@ -102,6 +103,44 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 		m.syncs.add(system.Release, l+rwReaders)
 		if m.story.on {
 			m.act("runlock %s (%d reading)", name, n-1)
+		}
+		return reached, 0
+	case compile.OpTryLock, compile.OpTryWLock, compile.OpTryRLock:
+		return m.tryLock(in, l, regs)
+	case compile.OpCondWait:
+		if m.thread >= maxWaiters {
+			return m.fault(in, "only the first %d threads can wait for a condition", maxWaiters)
+		}
+		m.write(l, m.read(l)|1<<m.thread)
+		m.tell("wait for a signal of ", l)
+		return reached, 0
+	case compile.OpCondWoken:
+		if uint64(m.read(l))>>m.thread&1 != 0 {
+			m.waitsFor(l)
+			return blocked, 0
+		}
+		m.tell("has had a signal of ", l)
+		return reached, 0
+	case compile.OpSignal:
+		waiters := uint64(m.read(l))
+		woken, ok := m.wake(in, waiters)
+		if !ok {
+			return m.fault(in, "too many alternatives in one transition")
+		}
+		if woken != 0 {
+			m.write(l, int64(waiters&^woken))
+		}
+		for set := woken; set != 0; set &= set - 1 {
+			// Of all signals this one orders what they do next, so that it tells
+			// them, and not the condition.
+			m.syncs.thread(system.Wake, bits.TrailingZeros64(set))
+		}
+		if m.story.on {
+			verb := "signal"
+			if in.C == 1 {
+				verb = "broadcast to"
+			}
+			m.tellNotified(verb, name, woken)
 		}
 		return reached, 0
 	case compile.OpGroupAdd:
@@ -184,27 +223,74 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 		m.tell("leave and wait for a notification of ", l)
 	case compile.OpNotify:
 		waiters := uint64(m.read(l + monitorWaiters))
-		switch {
-		case waiters == 0 || sabotage.Is("sync/lost wake-up") && waiters&(waiters-1) == 0:
-		case in.C == 1:
-			m.write(l+monitorWaiters, 0)
-		default:
-			d, ok := m.choose(uint64(bits.OnesCount64(waiters)))
-			if !ok {
-				return m.fault(in, "too many alternatives in one transition")
-			}
-			rest := waiters
-			if sabotage.Is("sync/notify first") {
-				d = 0
-			}
-			for ; d > 0; d-- {
-				rest &= rest - 1
-			}
-			m.write(l+monitorWaiters, int64(waiters&^(rest&-rest)))
+		woken, ok := m.wake(in, waiters)
+		if !ok {
+			return m.fault(in, "too many alternatives in one transition")
+		}
+		if woken != 0 {
+			m.write(l+monitorWaiters, int64(waiters&^woken))
 		}
 		if m.story.on {
-			m.tellNotified(l, waiters)
+			m.tellNotified("notify", name, woken)
 		}
+	}
+	return reached, 0
+}
+
+// wake returns which of those who wait an operation wakes: all of them if its C is 1,
+// otherwise one that is chosen. ok is false if there are too many choices.
+func (m *Machine) wake(in *compile.Instr, waiters uint64) (woken uint64, ok bool) {
+	switch {
+	case waiters == 0 || sabotage.Is("sync/lost wake-up") && waiters&(waiters-1) == 0:
+		return 0, true
+	case in.C == 1:
+		return waiters, true
+	}
+	d, ok := m.choose(uint64(bits.OnesCount64(waiters)))
+	if sabotage.Is("sync/notify first") {
+		d = 0
+	}
+	for ; d > 0; d-- {
+		waiters &= waiters - 1
+	}
+	return waiters & -waiters, ok
+}
+
+// tryLock locks a mutex or a rwmutex if that is possible at once. What it reads when it
+// is not is what makes whoever unlocks conflict with it.
+func (m *Machine) tryLock(in *compile.Instr, l int, regs []int64) (status, int) {
+	free := m.read(l) == 0
+	at, value := l, int64(m.thread+1)
+	switch in.Op {
+	case compile.OpTryWLock:
+		free = m.read(l+rwReaders) == 0 && free
+	case compile.OpTryRLock:
+		at = l + rwReaders
+		if free {
+			value = m.read(at) + 1
+		}
+		if value > maxReaders {
+			return m.fault(in, "tryrlock of %s, which has %d readers, as many as there can be", m.p.Locs[l].Name, maxReaders)
+		}
+	}
+	regs[in.A] = b2i(free)
+	if !free {
+		if m.story.on {
+			m.waitsFor(l)
+			m.act("the lock fails: %s", m.story.waits[len(m.story.waits)-1])
+			m.story.waits = m.story.waits[:len(m.story.waits)-1]
+		}
+		return reached, 0
+	}
+	m.write(at, value)
+	m.syncs.add(system.Acquire, l)
+	if in.Op == compile.OpTryWLock {
+		m.syncs.add(system.Acquire, l+rwReaders)
+	}
+	if in.Op == compile.OpTryRLock && m.story.on {
+		m.act("rlock %s (%d reading)", m.p.Locs[l].Name, value)
+	} else {
+		m.tell("lock ", l)
 	}
 	return reached, 0
 }

@@ -249,7 +249,8 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 		case compile.OpBound:
 			return reached, int(in.A)
 		case compile.OpEnter, compile.OpExit, compile.OpWait, compile.OpWake, compile.OpNotify, compile.OpUp, compile.OpDown,
-			compile.OpWLock, compile.OpWUnlock, compile.OpRLock, compile.OpRUnlock, compile.OpGroupAdd, compile.OpGroupWait:
+			compile.OpWLock, compile.OpWUnlock, compile.OpRLock, compile.OpRUnlock, compile.OpGroupAdd, compile.OpGroupWait,
+			compile.OpTryLock, compile.OpTryWLock, compile.OpTryRLock, compile.OpCondWait, compile.OpCondWoken, compile.OpSignal:
 			if st, site := m.monitor(in, regs); st != reached {
 				return st, site
 			}

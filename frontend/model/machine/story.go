@@ -101,6 +101,8 @@ func (m *Machine) waitsFor(l int) {
 		m.wait1(info.Name + ", which is 0")
 	case info.Role == compile.GroupCount:
 		m.wait1(fmt.Sprintf("%s, which is %d", info.Name, v))
+	case info.Role == compile.CondWaiters:
+		m.wait1("a signal of " + info.Name)
 	case info.Role == compile.RWWriter && v == 0:
 		m.wait1(fmt.Sprintf("%s, locked by %d for reading", info.Name, m.held(l+rwReaders)))
 	case info.Role == compile.MonitorOwner && uint64(m.held(l+monitorWaiters))>>m.thread&1 != 0:
@@ -120,15 +122,13 @@ func (m *Machine) tellCas(l int, done bool) {
 	m.act("cas fails: %s is %s", m.p.Locs[l].Name, m.ValueString(system.Loc(l)))
 }
 
-// tellNotified tells whom a notification woke, given who waited before.
-func (m *Machine) tellNotified(l int, before uint64) {
-	name := m.p.Locs[l].Name
-	woken := before &^ uint64(m.held(l+monitorWaiters))
+// tellNotified tells whom a notification or a signal woke.
+func (m *Machine) tellNotified(verb, name string, woken uint64) {
 	if woken == 0 {
-		m.act("notify nobody: no thread waits for %s", name)
+		m.act("%s nobody: no thread waits for %s", verb, name)
 		return
 	}
-	m.act("notify %s, waiting for %s", strings.Join(m.threadNames(woken), " and "), name)
+	m.act("%s %s, waiting for %s", verb, strings.Join(m.threadNames(woken), " and "), name)
 }
 
 func (m *Machine) threadNames(set uint64) []string {

@@ -182,7 +182,7 @@ func (s *System) layout(n int, dynamic bool) error {
 		switch {
 		case l.Mutex || l.Role == compile.MonitorOwner || l.Role == compile.RWWriter:
 			w = threadBits
-		case l.Role == compile.MonitorWaiters:
+		case l.Role == compile.MonitorWaiters || l.Role == compile.CondWaiters:
 			w = max(1, min(n, maxWaiters))
 		case l.Role == compile.ChanSlot && w == 0:
 			w = 2 + compile.ThreadBits + 8
@@ -578,7 +578,7 @@ func (m *Machine) ValueString(l system.Loc) string {
 			return "free"
 		}
 		return m.ThreadName(int(v - 1))
-	case info.Role == compile.MonitorWaiters:
+	case info.Role == compile.MonitorWaiters || info.Role == compile.CondWaiters:
 		var who []string
 		for t := range maxWaiters {
 			if uint64(v)>>t&1 != 0 {

@@ -32,9 +32,11 @@ func insteadOf(s *syntax.SelectorExpr, args []syntax.Expr) string {
 	case "Unlock":
 		return fmt.Sprintf("write unlock(%s)", x)
 	case "TryLock":
-		return "a lock that is tried is a variable: if cas(held, false, true) { ... }"
+		return fmt.Sprintf("write trylock(%s)", x)
 	case "RLock":
 		return fmt.Sprintf("write rlock(%s), with var %[1]s rwmutex", x)
+	case "TryRLock":
+		return fmt.Sprintf("write tryrlock(%s)", x)
 	case "RUnlock":
 		return fmt.Sprintf("write runlock(%s)", x)
 	case "Add":
@@ -42,11 +44,11 @@ func insteadOf(s *syntax.SelectorExpr, args []syntax.Expr) string {
 	case "Done":
 		return fmt.Sprintf("write done(%s), with var %[1]s waitgroup", x)
 	case "Wait":
-		return fmt.Sprintf("write wait(%s), with var %[1]s waitgroup or var %[1]s monitor", x)
+		return fmt.Sprintf("write wait(%s), with var %[1]s waitgroup; wait(%[1]s, m), with var %[1]s cond and the mutex m", x)
 	case "Signal":
-		return fmt.Sprintf("write notify(%s), with monitor %[1]s", x)
+		return fmt.Sprintf("write signal(%s), with var %[1]s cond", x)
 	case "Broadcast":
-		return fmt.Sprintf("write notifyAll(%s), with monitor %[1]s", x)
+		return fmt.Sprintf("write broadcast(%s), with var %[1]s cond", x)
 	case "Load":
 		return fmt.Sprintf("write %s, with comm var %[1]s: reading it is one step", x)
 	case "Store":
@@ -222,6 +224,8 @@ func (c *checker) builtin(e *syntax.CallExpr, name string) operand {
 			c.errorf(e, "%s needs an operand", name)
 		case name == "choose" && n == 0:
 			c.errorf(e, "choose has two operands, the bounds: choose(lo, hi)")
+		case want.max > want.min:
+			c.errorf(e, "%s has %d or %d operands, and is given %d", name, want.min, want.max, n)
 		default:
 			c.errorf(e, "%s has %s, and is given %d", name, human.Plural(want.min, "operand"), n)
 		}
@@ -406,11 +410,12 @@ func (c *checker) assume(e *syntax.CallExpr) operand {
 // lockTypes are what the operations on locks are for.
 var lockTypes = map[string][]*Type{
 	"lock": {mutexType, rwType}, "unlock": {mutexType, rwType}, "rlock": {rwType}, "runlock": {rwType},
-	"synchronized": {monitorType}, "wait": {monitorType, groupType}, "notify": {monitorType}, "notifyAll": {monitorType},
-	"up": {semaType}, "down": {semaType}, "add": {groupType}, "done": {groupType},
+	"trylock": {mutexType, rwType}, "tryrlock": {rwType}, "signal": {condType}, "broadcast": {condType},
+	"synchronized": {monitorType}, "wait": {monitorType, groupType, condType}, "notify": {monitorType}, "notifyAll": {monitorType},
+	"wait for a cond": {mutexType}, "up": {semaType}, "down": {semaType}, "add": {groupType}, "done": {groupType},
 }
 
-// lock checks the operations on mutexes, monitors, semaphores and waitgroups.
+// lock checks the operations on mutexes, monitors, semaphores, waitgroups and conditions.
 func (c *checker) lock(e *syntax.CallExpr, name string) operand {
 	ok := c.effect(e, name)
 	x := c.expr(e.Args[0], nil)
@@ -422,14 +427,41 @@ func (c *checker) lock(e *syntax.CallExpr, name string) operand {
 		}
 		c.assign(&n, intType, "add")
 	}
-	if x.mode == mInvalid {
-		return operand{mode: mNone, typ: voidType}
+	result := operand{mode: mNone, typ: voidType}
+	if name == "trylock" || name == "tryrlock" {
+		result = value(boolType)
 	}
-	t := c.lockOperand(&x, name)
-	if ok && name == "wait" && t == monitorType && c.body != nil && c.body.atomic > 0 {
-		c.errorf(e, "wait cannot stand in an atomic block: it gives the monitor up until another thread notifies")
+	var t *Type
+	if x.mode != mInvalid {
+		t = c.lockOperand(&x, name)
 	}
-	return operand{mode: mNone, typ: voidType}
+	if name == "wait" {
+		c.waitMutex(e, t)
+	}
+	if ok && name == "wait" && (t == monitorType || t == condType) && c.body != nil && c.body.atomic > 0 {
+		c.errorf(e, "wait cannot stand in an atomic block: it gives the %s up until another thread %s", map[bool]string{true: "monitor", false: "mutex"}[t == monitorType],
+			map[bool]string{true: "notifies", false: "signals"}[t == monitorType])
+	}
+	return result
+}
+
+// waitMutex checks the second operand of wait, which waiting for a condition has,
+// where t is the type of the first one, or nil.
+func (c *checker) waitMutex(e *syntax.CallExpr, t *Type) {
+	switch {
+	case len(e.Args) == 2:
+		m := c.expr(e.Args[1], nil)
+		if t == nil || m.mode == mInvalid {
+			return
+		}
+		if t != condType {
+			c.errorf(e.Args[1], "wait has 1 operand for a %s; the mutex is for a cond", t.Name)
+			return
+		}
+		c.lockOperand(&m, "wait for a cond")
+	case t == condType:
+		c.errorf(e, "wait for a cond needs the mutex too, which it gives up: wait(%s, m)", text(e.Args[0]))
+	}
 }
 
 // lockOperand checks that an operand is a lock of the right kind, or a pointer to one,

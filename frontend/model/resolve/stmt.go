@@ -360,7 +360,7 @@ func (c *checker) exprStmt(s *syntax.ExprStmt) {
 		if c.prog.Calls[e] == CallFunc || x.mode == mInvalid || x.mode == mNone {
 			return
 		}
-		if id, ok := syntax.Unparen(e.Fun).(*syntax.Ident); ok && id.Name == "cas" {
+		if id, ok := syntax.Unparen(e.Fun).(*syntax.Ident); ok && (id.Name == "cas" || id.Name == "trylock" || id.Name == "tryrlock") {
 			return
 		}
 	case *syntax.UnaryExpr:

@@ -47,8 +47,9 @@ type Type struct {
 
 // Field is a field of a struct.
 type Field struct {
-	Name string
-	Type *Type
+	Name   string
+	Type   *Type
+	Atomic bool // each access to it synchronises
 }
 
 // TypeKind tells the types apart.
@@ -73,6 +74,7 @@ const (
 	Semaphore
 	RWMutex
 	WaitGroup
+	Cond
 )
 
 // ObjKind tells what a name stands for.

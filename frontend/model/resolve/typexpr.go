@@ -37,7 +37,7 @@ func (c *checker) canonical(t Type) *Type {
 		fmt.Fprintf(&key, "<%d>%d", t.Cap, id(t.Elem))
 	case Struct:
 		for _, f := range t.Fields {
-			fmt.Fprintf(&key, "%s %d;", f.Name, id(f.Type))
+			fmt.Fprintf(&key, "%s %d %v;", f.Name, id(f.Type), f.Atomic)
 		}
 	}
 	if old := c.intern[key.String()]; old != nil {
@@ -112,7 +112,7 @@ func (c *checker) typeExpr(e syntax.TypeExpr, at typePlace) *Type {
 		seen := map[string]*syntax.Ident{}
 		ok := true
 		for _, f := range e.Fields {
-			t := c.typ(f.Type, fieldPlace)
+			t, atomic := c.atomic(f.Type, fieldPlace)
 			if f.Name.Name == "_" {
 				c.errorf(f.Name, "a field needs a name")
 				ok = false
@@ -124,7 +124,7 @@ func (c *checker) typeExpr(e syntax.TypeExpr, at typePlace) *Type {
 				continue
 			}
 			seen[f.Name.Name] = f.Name
-			fields = append(fields, Field{f.Name.Name, t})
+			fields = append(fields, Field{f.Name.Name, t, atomic})
 		}
 		if !ok {
 			return invalidType
@@ -144,8 +144,32 @@ func (c *checker) typeExpr(e syntax.TypeExpr, at typePlace) *Type {
 
 	case *syntax.ChanType:
 		return c.chanType(e, at)
+
+	case *syntax.AtomicType:
+		c.typ(e.Elem, at)
+		hint := ""
+		if at == localPlace {
+			hint = "; only its thread accesses a local variable"
+		}
+		c.errorf(e, "atomic stands before the whole type of a shared variable or of a field%s", hint)
 	}
 	return invalidType
+}
+
+// atomic resolves the type of a shared variable or of a field, which may be atomic T.
+func (c *checker) atomic(e syntax.TypeExpr, at typePlace) (t *Type, atomic bool) {
+	a, ok := e.(*syntax.AtomicType)
+	if !ok {
+		return c.typ(e, at), false
+	}
+	t = c.typ(a.Elem, at)
+	c.prog.TypeOf[a] = t
+	c.whenKnown(func() {
+		if o := t.object(); o != "" {
+			c.errorf(e, "atomic says nothing about %s, which synchronises anyway; leave it out", o)
+		}
+	})
+	return t, true
 }
 
 func (c *checker) chanType(e *syntax.ChanType, at typePlace) *Type {
@@ -199,7 +223,7 @@ func (c *checker) element(e syntax.TypeExpr, t *Type) {
 		}
 		seen[t] = true
 		switch t.Kind {
-		case Array, Mutex, Monitor, Semaphore, RWMutex, WaitGroup:
+		case Array, Mutex, Monitor, Semaphore, RWMutex, WaitGroup, Cond:
 			return t
 		case Chan:
 			if t.Cap >= 0 {
@@ -222,7 +246,7 @@ func (c *checker) element(e syntax.TypeExpr, t *Type) {
 // describe names a type for messages.
 func (c *checker) describe(t *Type) string {
 	switch t.Kind {
-	case Mutex, Monitor, Semaphore, RWMutex, WaitGroup:
+	case Mutex, Monitor, Semaphore, RWMutex, WaitGroup, Cond:
 		return "a " + t.Name
 	case Array:
 		return "an array (" + t.String() + ")"
@@ -330,7 +354,13 @@ func (c *checker) shared(obj *Object, d *syntax.VarDecl, i int) {
 	}
 	obj.Init = init
 	if d.Type != nil {
-		obj.Type = c.typ(d.Type, sharedPlace)
+		var atomic bool
+		if obj.Type, atomic = c.atomic(d.Type, sharedPlace); atomic {
+			if obj.Class == syntax.Unshared {
+				c.errorf(d.Type, "unshared contradicts atomic: several threads access what is atomic; leave one of them out")
+			}
+			obj.Class = syntax.Communication
+		}
 	}
 	if m, ok := syntax.Unparen(init).(*syntax.MakeExpr); init != nil && ok {
 		c.makeChan(obj, d, m)

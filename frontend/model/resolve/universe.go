@@ -32,7 +32,11 @@ func (t *Type) String() string {
 			if i > 0 {
 				b.WriteByte(';')
 			}
-			fmt.Fprintf(&b, " %s %s", f.Name, f.Type)
+			fmt.Fprintf(&b, " %s ", f.Name)
+			if f.Atomic {
+				b.WriteString("atomic ")
+			}
+			b.WriteString(f.Type.String())
 		}
 		if len(t.Fields) > 0 {
 			b.WriteByte(' ')
@@ -72,11 +76,11 @@ func (t *Type) untyped() bool {
 	return t.Kind == UntypedBool || t.Kind == UntypedInt || t.Kind == UntypedNil
 }
 
-// isLock tells whether the type is that of a mutex, a monitor, a semaphore, a rwmutex
-// or a waitgroup.
+// isLock tells whether the type is that of a mutex, a monitor, a semaphore, a rwmutex,
+// a waitgroup or a cond.
 func (t *Type) isLock() bool {
 	switch t.Kind {
-	case Mutex, Monitor, Semaphore, RWMutex, WaitGroup:
+	case Mutex, Monitor, Semaphore, RWMutex, WaitGroup, Cond:
 		return true
 	}
 	return false
@@ -105,7 +109,7 @@ func (t *Type) fact() *facts {
 	}
 	f := &facts{cells: 1}
 	switch t.Kind {
-	case Mutex, Monitor, Semaphore, RWMutex, WaitGroup:
+	case Mutex, Monitor, Semaphore, RWMutex, WaitGroup, Cond:
 		f.object = "a " + t.Name
 		switch t.Kind {
 		case Monitor:
@@ -194,6 +198,7 @@ var (
 	semaType    = &Type{Kind: Semaphore, Name: "semaphore"}
 	rwType      = &Type{Kind: RWMutex, Name: "rwmutex"}
 	groupType   = &Type{Kind: WaitGroup, Name: "waitgroup"}
+	condType    = &Type{Kind: Cond, Name: "cond"}
 	voidType    = &Type{Kind: Void}
 	untypedInt  = &Type{Kind: UntypedInt, Name: "untyped int"}
 	untypedBool = &Type{Kind: UntypedBool, Name: "untyped bool"}
@@ -220,8 +225,8 @@ var builtins = map[string]struct{ min, max int }{
 	"len": {1, 1}, "cap": {1, 1}, "empty": {1, 1}, "full": {1, 1},
 	"min": {1, -1}, "max": {1, -1}, "cas": {3, 3}, "choose": {2, 2},
 	"assume": {1, 1}, "lock": {1, 1}, "unlock": {1, 1}, "close": {1, 1},
-	"rlock": {1, 1}, "runlock": {1, 1}, "add": {2, 2}, "done": {1, 1},
-	"wait": {1, 1}, "notify": {1, 1}, "notifyAll": {1, 1}, "up": {1, 1}, "down": {1, 1},
+	"rlock": {1, 1}, "runlock": {1, 1}, "trylock": {1, 1}, "tryrlock": {1, 1}, "signal": {1, 1}, "broadcast": {1, 1}, "add": {2, 2}, "done": {1, 1},
+	"wait": {1, 2}, "notify": {1, 1}, "notifyAll": {1, 1}, "up": {1, 1}, "down": {1, 1},
 }
 
 // scope maps names to objects; the outermost one is the universe.
@@ -256,6 +261,7 @@ func (c *checker) newUniverse() *scope {
 	typ("semaphore", semaType)
 	typ("rwmutex", rwType)
 	typ("waitgroup", groupType)
+	typ("cond", condType)
 	typ("byte", sized["uint8"])
 	for name, t := range sized {
 		typ(name, t)

@@ -160,6 +160,11 @@ type (
 		Span
 		Elem TypeExpr
 	}
+	// AtomicType is atomic T: each access to such a variable or field synchronises.
+	AtomicType struct {
+		Span
+		Elem TypeExpr
+	}
 	// ChanType is chan T (Cap nil), or chan(n) T with a buffer of n.
 	ChanType struct {
 		Span
@@ -496,6 +501,7 @@ func (*NamedType) typeNode()   {}
 func (*ArrayType) typeNode()   {}
 func (*StructType) typeNode()  {}
 func (*PointerType) typeNode() {}
+func (*AtomicType) typeNode()  {}
 func (*ChanType) typeNode()    {}
 
 func (*Block) stmtNode()       {}

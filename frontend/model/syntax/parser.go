@@ -280,7 +280,7 @@ func (p *parser) topDecl() {
 			p.classDecl()
 			p.cur = nil
 			return
-		case "mutex", "rwmutex", "monitor", "semaphore", "waitgroup":
+		case "mutex", "rwmutex", "monitor", "semaphore", "waitgroup", "cond":
 			p.objectDecl()
 			p.cur = nil
 			return
@@ -550,11 +550,11 @@ func (p *parser) typ() TypeExpr {
 				p.next()
 				switch p.ident("a type").Name {
 				case "RWMutex":
-					p.failAt(from, to, "there are no packages: a lock for many readers is two variables, comm var readers int and comm var writing bool")
+					p.failAt(from, to, "there are no packages: a lock for many readers is a variable of type rwmutex")
 				case "WaitGroup":
-					p.failAt(from, to, "there are no packages: what counts threads is a variable, comm var running int, and await(running == 0)")
+					p.failAt(from, to, "there are no packages: what counts threads is a variable of type waitgroup")
 				case "Cond":
-					p.failAt(from, to, "there are no packages: a condition is a monitor with wait, notify and notifyAll, or just await(cond)")
+					p.failAt(from, to, "there are no packages: a condition is a variable of type cond; or just await(cond)")
 				case "Once":
 					p.failAt(from, to, "there are no packages: what is done once has a variable: if cas(done, false, true) { ... }")
 				}
@@ -588,6 +588,10 @@ func (p *parser) typ() TypeExpr {
 		}
 		elem := p.typ()
 		return &ChanType{p.span(pos), size, elem}
+	case tAtomic:
+		p.next()
+		elem := p.typ()
+		return &AtomicType{p.span(pos), elem}
 	case tArrow:
 		p.fail("a channel has no direction: write chan T")
 	case tOp:

@@ -266,6 +266,9 @@ func (p *printer) typ(t TypeExpr) {
 	case *PointerType:
 		p.WriteByte('*')
 		p.typ(t.Elem)
+	case *AtomicType:
+		p.WriteString("atomic ")
+		p.typ(t.Elem)
 	case *ChanType:
 		p.WriteString("chan")
 		if t.Cap != nil {

@@ -69,6 +69,8 @@ func Children(n Node) []Node {
 		addAll(&c, n.Fields)
 	case *PointerType:
 		c.add(n.Elem)
+	case *AtomicType:
+		c.add(n.Elem)
 	case *ChanType:
 		c.add(n.Cap, n.Elem)
 

@@ -671,6 +671,31 @@ func (r *run) call(e *syntax.CallExpr) Value {
 			r.write(name, val)
 		}
 		return same
+	case "trylock", "tryrlock":
+		k := known{}
+		r.object(k, e.Args[0], false)
+		r.point(e, 0)
+		lock := r.lockName(k, e.Args[0])
+		if _, ok := r.s.shared[lock].(mutex); ok {
+			free := r.read(lock).(mutex) == 0
+			if free {
+				r.write(lock, mutex(r.self+1))
+			}
+			return free
+		}
+		return r.world(func() any {
+			m := r.s.shared[lock].(rwmutex)
+			switch {
+			case m.writer != 0 || name == "trylock" && m.readers > 0:
+				return false
+			case name == "trylock":
+				m.writer = r.self + 1
+			default:
+				m.readers++
+			}
+			r.s.shared[lock] = m
+			return true
+		})
 	case "choose":
 		k := known{}
 		r.operand(k, e.Args[0])

@@ -331,7 +331,7 @@ func (r *run) exprStmt(e syntax.Expr) {
 		return
 	case resolve.CallBuiltin:
 		switch name := r.builtin(c); name {
-		case "lock", "unlock", "rlock", "runlock", "up", "down", "add", "done", "notify", "notifyAll", "wait":
+		case "lock", "unlock", "rlock", "runlock", "up", "down", "add", "done", "notify", "notifyAll", "wait", "signal", "broadcast":
 			r.lockOp(name, c)
 			return
 		case "assume":

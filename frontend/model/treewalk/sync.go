@@ -37,6 +37,10 @@ func (r *run) lockOp(op string, e *syntax.CallExpr) {
 	if op == "add" {
 		r.operand(k, e.Args[1])
 	}
+	if len(e.Args) == 2 && op == "wait" {
+		r.condWait(k, e)
+		return
+	}
 	r.point(e, 0)
 	name := r.lockName(k, e.Args[0])
 	self := r.self + 1
@@ -89,6 +93,24 @@ func (r *run) lockOp(op string, e *syntax.CallExpr) {
 		return
 	}
 	switch op {
+	case "signal", "broadcast":
+		all := waiting(string(r.world(func() any { return r.s.shared[name] }).(condition)))
+		if len(all) == 0 {
+			return
+		}
+		rest := ""
+		if op == "signal" {
+			woken := r.choose(len(all))
+			for i, w := range all {
+				if i != woken {
+					rest += "," + w
+				}
+			}
+		}
+		r.world(func() any {
+			r.s.shared[name] = condition(rest)
+			return nil
+		})
 	case "lock":
 		if r.read(name).(mutex) != 0 {
 			panic(blocked{})
@@ -114,14 +136,14 @@ func (r *run) lockOp(op string, e *syntax.CallExpr) {
 			return nil
 		})
 	case "notify", "notifyAll":
-		waiting := r.world(func() any {
+		list := r.world(func() any {
 			m := r.s.shared[name].(monitor)
 			if m.owner != self {
 				r.fault(e)
 			}
 			return m.waiting
 		}).(string)
-		all := strings.Split(waiting, ",")[1:]
+		all := waiting(list)
 		if len(all) == 0 {
 			return
 		}
@@ -146,19 +168,7 @@ func (r *run) lockOp(op string, e *syntax.CallExpr) {
 			if m.owner != self {
 				r.fault(e)
 			}
-			var who []int
-			for _, w := range strings.Split(m.waiting, ",")[1:] {
-				var n int
-				fmt.Sscan(w, &n)
-				who = append(who, n)
-			}
-			who = append(who, r.self)
-			slices.Sort(who)
-			waiting := ""
-			for _, n := range who {
-				waiting += fmt.Sprint(",", n)
-			}
-			r.s.shared[name] = monitor{waiting: waiting}
+			r.s.shared[name] = monitor{waiting: withWaiting(m.waiting, r.self)}
 			return m.depth
 		}).(int)
 		r.hold(depth)
@@ -174,6 +184,53 @@ func (r *run) lockOp(op string, e *syntax.CallExpr) {
 			return nil
 		})
 	}
+}
+
+// waiting splits a list of threads that wait.
+func waiting(list string) []string { return strings.Split(list, ",")[1:] }
+
+// withWaiting adds a thread to such a list.
+func withWaiting(list string, self int) string {
+	who := []int{self}
+	for _, w := range waiting(list) {
+		var n int
+		fmt.Sscan(w, &n)
+		who = append(who, n)
+	}
+	slices.Sort(who)
+	text := ""
+	for _, n := range who {
+		text += fmt.Sprint(",", n)
+	}
+	return text
+}
+
+// condWait executes wait(c, m): m is given up, and had again once signalled.
+func (r *run) condWait(k known, e *syntax.CallExpr) {
+	r.object(k, e.Args[1], false)
+	r.point(e, 0)
+	c := r.lockName(k, e.Args[0])
+	r.world(func() any {
+		r.s.shared[c] = condition(withWaiting(string(r.s.shared[c].(condition)), r.self))
+		return nil
+	})
+	m := r.lockName(k, e.Args[1])
+	if r.read(m).(mutex) != mutex(r.self+1) {
+		r.fault(e)
+	}
+	r.write(m, mutex(0))
+	r.point(e, 1)
+	c = r.lockName(k, e.Args[0])
+	if r.world(func() any {
+		return strings.Contains(string(r.s.shared[c].(condition))+",", fmt.Sprintf(",%d,", r.self))
+	}).(bool) {
+		panic(blocked{})
+	}
+	m = r.lockName(k, e.Args[1])
+	if r.read(m).(mutex) != 0 {
+		panic(blocked{})
+	}
+	r.write(m, mutex(r.self+1))
 }
 
 // syncStmt executes synchronized (m) { }: the monitor is left on every way out.

@@ -44,6 +44,7 @@ type (
 	}
 	semaphore int
 	group     int                           // of a waitgroup
+	condition string                        // the threads that wait, as in a monitor
 	rwmutex   struct{ writer, readers int } // writer: plus one
 	channel   struct {
 		cap    int
@@ -114,6 +115,8 @@ func (p *Program) allocate(name string, t *resolve.Type) {
 		v = semaphore(0)
 	case resolve.RWMutex:
 		v = rwmutex{}
+	case resolve.Cond:
+		v = condition("")
 	case resolve.WaitGroup:
 		v = group(0)
 	case resolve.Chan:
@@ -296,7 +299,7 @@ func (s *State) Threads() int { return len(s.threads) }
 func (p *Program) Shared(s *State, f func(name, value string)) {
 	for _, n := range p.names {
 		switch v := s.shared[n].(type) {
-		case channel, monitor, semaphore, group, rwmutex:
+		case channel, monitor, semaphore, group, rwmutex, condition:
 		default:
 			f(n, Text(v))
 		}
@@ -307,7 +310,7 @@ func (p *Program) Shared(s *State, f func(name, value string)) {
 // mutex.
 func (p *Program) IsScalar(name string) bool {
 	switch p.start[name].(type) {
-	case nil, channel, monitor, semaphore, group, rwmutex:
+	case nil, channel, monitor, semaphore, group, rwmutex, condition:
 		return false
 	}
 	return true
