@@ -729,6 +729,9 @@ func init() {
 		when(func(c *surroundings) bool { return c.init }, func(g *writer) { g.f("assume(%s)", g.condition(1, false)) })
 	}
 	add(func(g *writer) { g.f("skip") })
+	add(func(g *writer) {
+		g.f("print(%s)", of(g, "\"said\"", "\"x is\", x", g.integer(1, true)+", "+g.integer(1, true), "A, s", "q, \"and\", p", g.condition(1, true)+", "+g.integer(1, true)))
+	})
 	still()
 	for range 2 {
 		when(func(c *surroundings) bool { return !c.init }, func(g *writer) {

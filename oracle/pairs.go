@@ -28,7 +28,7 @@ var Statements = []string{
 	"break label", "continue label", "goto", "label", "end label", "await", "assert", "skip", "block",
 	"lock", "unlock", "wait", "notify", "notifyAll", "up", "down", "close", "cas",
 	"meeting send", "meeting receive", "assume", "lock rwmutex", "unlock rwmutex", "rlock", "runlock", "add", "done", "wait for group",
-	"struct result", "wait for cond", "signal", "broadcast", "trylock", "tryrlock",
+	"struct result", "wait for cond", "signal", "broadcast", "print", "trylock", "tryrlock",
 }
 
 // Expressions are the constructs that are expressions, and ExpressionContexts
@@ -40,7 +40,7 @@ var (
 		"*p", "p.f", "nil", "[]", "&&", "||", "!", "-x", "^x", "arithmetic", "/ or %", "shift", "comparison",
 	}
 	ExpressionContexts = []string{
-		"condition of if", "condition of for", "condition of await", "condition of assert", "condition of assume", "value", "place", "value sent",
+		"condition of if", "condition of for", "condition of await", "condition of assert", "condition of assume", "operand of print", "value", "place", "value sent",
 		"argument", "tag", "case", "result", "guard of select", "quantifier", "invariant", "ltl", "within atomic",
 	}
 )
@@ -403,8 +403,11 @@ func (c *collector) exprStmt(in []string, s *syntax.ExprStmt, x func(syntax.Expr
 		}
 		c.add(name, in)
 		where := "argument"
-		if name == "assume" {
+		switch name {
+		case "assume":
 			where = "condition of assume"
+		case "print":
+			where = "operand of print"
 		}
 		for _, a := range e.Args {
 			x(a, where)

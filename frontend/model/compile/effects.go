@@ -6,7 +6,7 @@ import "fmt"
 // of programs need to know of it.
 type Effect struct {
 	// Regs tells which of A, B and C are registers: r read, w written, - not a
-	// register. D is a register only of Cas; a Select and a Go have others
+	// register. D is a register only of Cas; a Select, a Go and a Print have others
 	// (see Program.registers).
 	Regs string
 	// Flow tells where control goes.
@@ -97,6 +97,7 @@ var effects = [numOps]Effect{
 	OpTryRLock:  {Regs: "wr-", Loc: 'B', Locs: 2, Read: true, Write: true},
 	OpCondWait:  {Regs: "-r-", Loc: 'B', Locs: 1, Read: true, Write: true},
 	OpCondWoken: {Regs: "-r-", Loc: 'B', Locs: 1, Read: true},
+	OpPrint:     {Regs: "---"},
 	OpSignal:    {Regs: "-r-", Loc: 'B', Locs: 1, Read: true, Write: true},
 	OpNotify:    {Regs: "-r-", Loc: 'B', Locs: 3, Read: true, Write: true},
 }

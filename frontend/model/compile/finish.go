@@ -52,6 +52,11 @@ func (p *Program) registers(in *Instr, f func(reg int32, write bool) int32) {
 		for i := range args {
 			args[i] = f(args[i], false)
 		}
+	case OpPrint:
+		args := p.Prints[in.T].Regs
+		for i := range args {
+			args[i] = f(args[i], false)
+		}
 	}
 }
 
@@ -59,7 +64,7 @@ func (p *Program) registers(in *Instr, f func(reg int32, write bool) int32) {
 // each segment loads and stores.
 func (g *gen) finish() {
 	p := g.p
-	// Each select and go table belongs to one instruction, so that renaming
+	// Each select, go and print table belongs to one instruction, so that renaming
 	// registers in place is done once for each.
 	k := int32(len(p.Consts))
 	for i := range p.Code {

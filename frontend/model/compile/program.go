@@ -82,6 +82,7 @@
 //	GroupAdd  the waitgroup at location B: C, a register, is added
 //	GroupWait  the waitgroup at location B: not enabled unless it is 0
 //	TryLock, TryWLock, TryRLock  A = (the mutex or rwmutex at location B was free, and is locked)
+//	Print     tell people of Prints[T]
 //	CondWait  be among those that wait for the condition at location B
 //	CondWoken  not enabled while still among those that wait for the condition at location B
 //	Signal    wake a thread that waits for the condition at location B, or all if C is 1
@@ -166,6 +167,7 @@ const (
 	OpCondWait
 	OpCondWoken
 	OpSignal
+	OpPrint
 	numOps
 )
 
@@ -205,6 +207,7 @@ type Program struct {
 	Gos     []GoSite
 	Peeks   []Peek
 	Choices [][]string // the cases of each choose, for people
+	Prints  []PrintSite
 
 	Locs       []LocInfo   // the shared locations
 	Chans      []Chan      // the channels
@@ -381,6 +384,18 @@ type SelectCase struct {
 type GoSite struct {
 	Thread *ThreadType
 	Args   []int32 // registers, one for each leaf of each parameter
+}
+
+// PrintSite is a print statement.
+type PrintSite struct {
+	Parts []PrintPart
+	Regs  []int32 // of the leaves of the parts that are values, one after the other
+}
+
+// PrintPart is what one operand of a print shows: a text, or if Type is not nil a value.
+type PrintPart struct {
+	Text string
+	Type *resolve.Type
 }
 
 // Peek names a local variable or label of a thread in a property.

@@ -398,6 +398,9 @@ func (g *gen) exprStmt(e syntax.Expr) {
 				g.op(OpDrop, 0, 0, 0)
 				g.here(ok)
 				return
+			case "print":
+				g.print(e)
+				return
 			case "close":
 				c := g.valueUnlessPure(e.Args[0])
 				g.point()
@@ -409,6 +412,24 @@ func (g *gen) exprStmt(e syntax.Expr) {
 		}
 	}
 	g.free(g.leaves(e)...)
+}
+
+// print compiles print(...). It belongs to the transition that has read its last operand.
+func (g *gen) print(e *syntax.CallExpr) {
+	var site PrintSite
+	var vals []value
+	for _, a := range e.Args {
+		if s, ok := unparen(a).(*syntax.StringLit); ok {
+			site.Parts = append(site.Parts, PrintPart{Text: s.Value})
+			continue
+		}
+		site.Parts = append(site.Parts, PrintPart{Type: g.typeOf(a)})
+		vals = append(vals, g.leaves(a)...)
+	}
+	site.Regs = regs(vals)
+	g.p.Prints = append(g.p.Prints, site)
+	g.emit(Instr{Op: OpPrint, T: int32(len(g.p.Prints) - 1), Site: g.fault(e)})
+	g.free(vals...)
 }
 
 // object is a mutex, monitor, semaphore or array that a statement names,

@@ -237,6 +237,10 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 			}
 		case compile.OpPeek:
 			regs[in.A] = m.peek(int(in.T))
+		case compile.OpPrint:
+			if m.story.on {
+				m.print(in, regs)
+			}
 		case compile.OpBlock:
 			return blocked, 0
 		case compile.OpDrop:

@@ -70,11 +70,33 @@ func (m *Machine) tell(verb string, l int) {
 	}
 }
 
-// chose records a choice, in init with its place.
+// chose records a choice, or a print in init, with its place.
 func (m *Machine) chose(in *compile.Instr, what string) {
 	m.act("%s", what)
 	p := m.sys.pos(m.p.Sites[in.Site].Pos)
 	m.story.chosen = append(m.story.chosen, fmt.Sprintf("%s at %d:%d", what, p.Line, p.Col))
+}
+
+// print records what a print says; in init with its place, as a choice.
+func (m *Machine) print(in *compile.Instr, regs []int64) {
+	site := &m.p.Prints[in.T]
+	var parts []string
+	at := 0
+	for _, p := range site.Parts {
+		if p.Type == nil {
+			parts = append(parts, p.Text)
+			continue
+		}
+		from := at
+		parts = append(parts, m.show(p.Type, func(i int) int64 { return regs[site.Regs[from+i]] }))
+		at += len(compile.Leaves(p.Type))
+	}
+	what := fmt.Sprintf("print %q", strings.Join(parts, " "))
+	if m.scratch != nil {
+		m.chose(in, what)
+		return
+	}
+	m.act("%s", what)
 }
 
 func (m *Machine) wait1(what string) {
@@ -330,7 +352,7 @@ func (m *Machine) tellNotReady(cases []compile.SelectCase, def int, regs []int64
 
 // Choices implements system.Beginning.
 func (s *System) Choices(initial int) []string {
-	if !s.p.InitChoose {
+	if !s.p.InitChoose && len(s.p.Prints) == 0 {
 		return nil
 	}
 	m := newMachine(s, s.CountMachine())

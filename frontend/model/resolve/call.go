@@ -111,7 +111,7 @@ func (c *checker) call(e *syntax.CallExpr) operand {
 // arguments checks the arguments of a call that is wrong anyway.
 func (c *checker) arguments(e *syntax.CallExpr) {
 	for _, a := range e.Args {
-		if _, ok := a.(*syntax.StringLit); !ok { // print("...") has been told already
+		if _, ok := a.(*syntax.StringLit); !ok { // whoever writes printf("...") means something else
 			c.any(a, nil)
 		}
 	}
@@ -247,6 +247,8 @@ func (c *checker) builtin(e *syntax.CallExpr, name string) operand {
 		return c.choose(e)
 	case "assume":
 		return c.assume(e)
+	case "print":
+		return c.print(e)
 	case "close":
 		c.channel(e.Args[0], name)
 		c.effect(e, name)
@@ -404,6 +406,24 @@ func (c *checker) assume(e *syntax.CallExpr) operand {
 	c.noEffects = "the condition of an assume"
 	c.condition(e.Args[0], "the condition of an assume")
 	c.noEffects = old
+	return operand{mode: mNone, typ: voidType}
+}
+
+// print checks print(...), whose operands traces show.
+func (c *checker) print(e *syntax.CallExpr) operand {
+	c.effect(e, "print")
+	for _, a := range e.Args {
+		if _, ok := syntax.Unparen(a).(*syntax.StringLit); ok {
+			continue
+		}
+		x := c.expr(a, nil)
+		if x.mode == mInvalid {
+			continue
+		}
+		if t := c.defaultType(&x); t.Kind != Chan && t.object() != "" {
+			c.errorf(a, "print shows values; %s is %s, which has none", text(a), t.object())
+		}
+	}
 	return operand{mode: mNone, typ: voidType}
 }
 

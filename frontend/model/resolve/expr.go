@@ -101,7 +101,7 @@ func (c *checker) check(e syntax.Expr, hint *Type) operand {
 	case *syntax.IntLit:
 		return c.intLit(e)
 	case *syntax.StringLit:
-		c.errorf(e, "there are no strings: a string stands only as the message of an assert")
+		c.errorf(e, "there are no strings: a string stands only as the message of an assert, or in a print")
 		return bad()
 	case *syntax.ParenExpr:
 		return c.any(e.X, hint)

@@ -224,7 +224,7 @@ var sized = func() map[string]*Type {
 var builtins = map[string]struct{ min, max int }{
 	"len": {1, 1}, "cap": {1, 1}, "empty": {1, 1}, "full": {1, 1},
 	"min": {1, -1}, "max": {1, -1}, "cas": {3, 3}, "choose": {2, 2},
-	"assume": {1, 1}, "lock": {1, 1}, "unlock": {1, 1}, "close": {1, 1},
+	"assume": {1, 1}, "print": {1, -1}, "lock": {1, 1}, "unlock": {1, 1}, "close": {1, 1},
 	"rlock": {1, 1}, "runlock": {1, 1}, "trylock": {1, 1}, "tryrlock": {1, 1}, "signal": {1, 1}, "broadcast": {1, 1}, "add": {2, 2}, "done": {1, 1},
 	"wait": {1, 2}, "notify": {1, 1}, "notifyAll": {1, 1}, "up": {1, 1}, "down": {1, 1},
 }
@@ -299,10 +299,9 @@ var advice = map[string]string{
 	"new":        "there is no heap: use a shared array and a counter, and point to its elements",
 	"panic":      "use assert(false, \"message\")",
 	"recover":    "there are no panics: a violation ends the run",
-	"print":      "there is no output: a violation is shown with its trace",
-	"println":    "there is no output: a violation is shown with its trace",
-	"printf":     "there is no output: a violation is shown with its trace",
-	"fmt":        "there is no output: a violation is shown with its trace",
+	"println":    "write print(...), which traces show",
+	"printf":     "write print(...), which traces show",
+	"fmt":        "write print(...), which traces show",
 	"sync":       "there are no packages: a lock is a variable of type mutex",
 	"atomic":     "use atomic { ... } or cas(x, old, new)",
 	"runtime":    "there are no packages: every interleaving is tried anyway, so nothing has to be yielded",

@@ -341,6 +341,15 @@ func (r *run) exprStmt(e syntax.Expr) {
 			}
 			r.quiet--
 			return
+		case "print":
+			mark := len(r.held)
+			for _, a := range c.Args {
+				if _, ok := syntax.Unparen(a).(*syntax.StringLit); !ok {
+					r.hold(r.eval(a))
+				}
+			}
+			r.held = r.held[:mark]
+			return
 		case "close":
 			k := known{}
 			r.operand(k, c.Args[0])
