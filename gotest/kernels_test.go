@@ -59,7 +59,7 @@ func TestKernels(t *testing.T) {
 	write("go.mod", "module k\n\ngo 1.24\n")
 	step := *everyKernel
 	if testing.Short() {
-		step *= 3
+		step *= 8
 	}
 	want := map[string][]string{}
 	for i, f := range files {

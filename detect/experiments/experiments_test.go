@@ -12,6 +12,9 @@ import (
 // comparison means something.
 func TestBelowThePaper(t *testing.T) {
 	cfg := &Config{Runs: 3, Seed: 1, Workers: 2}
+	if testing.Short() {
+		cfg.Runs = 1
+	}
 	for _, ex := range Examples {
 		paper := PaperTable[ex.Name]
 		cells := map[string]Cell{}

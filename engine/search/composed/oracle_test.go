@@ -174,7 +174,7 @@ func TestTheorems(t *testing.T) {
 	case *long:
 		n = 200_000
 	case testing.Short():
-		n = 200
+		n = 80
 	}
 	if *seed >= 0 {
 		text := oracle.GenerateLocks(uint64(*seed), configs[*seed%len(configs)])

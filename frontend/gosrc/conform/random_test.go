@@ -108,7 +108,7 @@ var engines = []Run{
 func TestConcurrent(t *testing.T) {
 	n := *concurrent
 	if testing.Short() {
-		n = min(n, 10)
+		n = min(n, 5)
 	}
 	sources := map[string]string{}
 	brutes := map[string]gogen.Brute{}

@@ -24,7 +24,11 @@ func TestFuturesBound(t *testing.T) {
 		{Threads: 3, Statements: 5, Invariants: true, Loops: true, Atomic: true, Pointers: true},
 	}
 	steps, bounded := 0, 0
-	for seed := range uint64(1500) {
+	seeds := uint64(1500)
+	if testing.Short() {
+		seeds = 400
+	}
+	for seed := range seeds {
 		text := oracle.Generate(seed, configs[seed%uint64(len(configs))])
 		m, err := model.Parse("generated.model", text, model.Options{})
 		if err != nil {
