@@ -16,6 +16,7 @@ var errNoPieces = errors.New("this system's states do not come apart into pieces
 type builder struct {
 	*prefix
 	workers []*worker
+	kept    *histories
 	stopped atomic.Bool
 	fault   atomic.Pointer[error] // a panic
 
@@ -31,11 +32,9 @@ func newBuilder(sys system.System, workers int) (*builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{prefix: newPrefix(prog), levels: map[uint32][]*candidate{}}
+	b := &builder{prefix: newPrefix(prog), kept: newHistories(), levels: map[uint32][]*candidate{}}
 	for range max(1, workers) {
-		w := newWorker(b.prefix, b.stopped.Load)
-		w.share = max(1, workers)
-		b.workers = append(b.workers, w)
+		b.workers = append(b.workers, newWorker(b.prefix, b.kept, b.stopped.Load))
 	}
 	return b, nil
 }
@@ -122,9 +121,7 @@ func (b *builder) build() {
 	// One after the other: the first finds the locations.
 	b.expand(roots)
 	defer func() {
-		for _, w := range b.workers {
-			w.kept = histories{}
-		}
+		*b.kept = histories{}
 	}()
 	for size := uint32(1); b.pending > 0 && !b.stopped.Load(); size++ {
 		level := b.levels[size]

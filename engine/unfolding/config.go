@@ -116,7 +116,7 @@ func (c *config) slot(key uint32) *slot {
 	if s.key != 0 {
 		return s
 	}
-	if 2*len(c.keys) > len(c.slots) {
+	if 4*len(c.keys) > 3*len(c.slots) {
 		old := c.slots
 		mask := c.mask
 		c.slots = make([]slot, 2*len(old))
@@ -157,6 +157,17 @@ func (c *config) rewind(m checkpoint) {
 	}
 	c.log = c.log[:m.log-c.base]
 	c.size, c.hash = m.size, m.hash
+}
+
+// lastAt writes what the current conditions were at m over dst.
+func (c *config) lastAt(m checkpoint, dst []uint32) []uint32 {
+	dst = append(dst[:0], c.cur...)
+	for _, u := range slices.Backward(c.log[m.log-c.base:]) {
+		if u.op == undoCur {
+			dst[u.at] = u.old
+		}
+	}
+	return dst
 }
 
 // forget makes room: nothing before m will be taken back.

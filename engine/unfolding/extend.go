@@ -14,9 +14,10 @@ type worker struct {
 	c     *config
 	c2    *config // for comparisons
 	short *config // for histories of few events
-	kept  histories
-	share int // of how many workers
+	kept  *histories
+	holds *kept // whose configuration c is, if it is one of those
 	stop  func() bool
+	past  past
 	shown [64]shown // the markings of events that were compared with lately
 
 	e     uint32 // the event
@@ -37,9 +38,8 @@ type worker struct {
 	end func(l *leaf)
 }
 
-func newWorker(p *prefix, stop func() bool) *worker {
-	w := &worker{p: p, run: newRunner(p.program), c: newConfig(p), c2: newConfig(p), short: newConfig(p), share: 1, stop: stop}
-	w.kept = histories{where: map[uint32]*kept{}, short: maxShort}
+func newWorker(p *prefix, h *histories, stop func() bool) *worker {
+	w := &worker{p: p, run: newRunner(p.program), c: newConfig(p), c2: newConfig(p), short: newConfig(p), kept: h, stop: stop}
 	w.end = w.extend
 	return w
 }
@@ -68,6 +68,7 @@ func (w *worker) extensions(e, root, round uint32) []*candidate {
 		return w.found
 	}
 	w.c = w.history(e, root)
+	defer w.release()
 	ev, l := p.events.at(e), p.leafOf(e)
 	if round == 0 {
 		for i := range uint32(1 + len(l.children)) {
@@ -93,31 +94,35 @@ func (w *worker) extensions(e, root, round uint32) []*candidate {
 	return w.found
 }
 
-// room is how many bytes of histories a worker keeps: a prefix of many events may take some.
-func (w *worker) room() int { return max(1, (4<<20+40*int(w.p.events.n))/w.share) }
-
 // history returns the history of an event as a configuration. If it is long, the one
 // of an event before it is gone on from, if that is kept.
 func (w *worker) history(e, root uint32) *config {
 	p := w.p
 	ev := p.events.at(e)
-	c := w.short
 	if ev.size > w.kept.short {
 		w.c2.stack = w.c2.stack[:0]
 		w.c2.pushPre(ev, p.leaf(ev.leaf))
-		w.kept.limit = w.room()
-		if k := w.kept.after(w.c2.stack, ev.size, p); k != nil {
+		if k := w.kept.take(w, w.c2.stack, ev.size); k != nil {
 			if len(k.chain) == 0 {
 				k.c.reset(root)
 			}
 			k.c.mustJoin(e)
-			w.kept.reach(k, e)
+			w.kept.reach(w, k, e)
+			w.holds = k
 			return k.c
 		}
 	}
-	c.reset(root)
-	c.mustJoin(e)
-	return c
+	w.short.reset(root)
+	w.short.mustJoin(e)
+	return w.short
+}
+
+// release gives the configuration back.
+func (w *worker) release() {
+	if w.holds != nil {
+		w.kept.give(w.holds)
+		w.holds = nil
+	}
 }
 
 // concerned tells whether transitions of a local state can touch what event e

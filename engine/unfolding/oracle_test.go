@@ -52,13 +52,11 @@ func reach(sys system.System, workers int, keep string) (*oracle.Reach, *builder
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, w := range b.workers {
-		switch keep {
-		case "all":
-			w.kept.short = 0
-		case "one":
-			w.kept.short, w.share = 0, 1<<40
-		}
+	switch keep {
+	case "all":
+		b.kept.short = 0
+	case "one":
+		b.kept.short, b.kept.room = 0, 1
 	}
 	r := &oracle.Reach{Locals: map[string]bool{}, Violations: map[string]bool{}, Deadlocks: map[string]bool{}}
 	local := func(l *local) {

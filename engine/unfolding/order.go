@@ -53,15 +53,95 @@ func (w *worker) markingOf(e uint32) []uint64 {
 		return x.marking
 	}
 	x.event = e
-	if w.p.isRoot(e) {
-		w.c2.reset(e)
-		x.marking = w.c2.marking(nil, x.marking)
-	} else {
-		c := w.p.candidateOf(e)
-		w.c2.load(c)
-		x.marking = w.c2.marking(c.leaf, x.marking)
+	var ok bool
+	if w.past.last, ok = w.kept.last(w, e, w.past.last); !ok {
+		w.past.goThrough(w.p, e)
+	}
+	root := e
+	if !w.p.isRoot(e) {
+		root = w.p.events.at(e).root
+	}
+	x.marking = x.marking[:0]
+	for i := range len(*w.p.comps.Load()) {
+		c := w.p.startOf(root, uint32(i))
+		if i < len(w.past.last) && w.past.last[i] != 0 {
+			c = w.past.last[i]
+		}
+		x.marking = append(x.marking, w.p.cond(c).value)
 	}
 	return x.marking
+}
+
+// past goes through histories that are known to be some, where no more is asked than what holds
+// behind them: without the table of a configuration.
+type past struct {
+	seen   []uint64 // the events, packed
+	events []uint32
+	last   []uint32 // by component its last condition; 0 for the initial one
+}
+
+// goThrough finds the last conditions of the history of an event.
+func (x *past) goThrough(p *prefix, e uint32) {
+	comps := len(*p.comps.Load())
+	if n := int(p.events.n>>6) + 1; n > len(x.seen) {
+		x.seen = append(x.seen, make([]uint64, n+n/2-len(x.seen))...)
+	}
+	if comps > len(x.last) {
+		x.last = append(x.last, make([]uint32, comps+comps/2-len(x.last))...)
+	}
+	clear(x.last)
+	x.events = x.events[:0]
+	if !p.isRoot(e) {
+		x.see(e)
+	}
+	// The list is what was seen and what is still to be looked at.
+	for i := 0; i < len(x.events); i++ {
+		e := x.events[i]
+		ev := p.events.at(e)
+		l := p.leaf(ev.leaf)
+		pre := p.words.from(ev.pre)
+		post := ev.post
+		made := func(comp uint32) {
+			x.last[comp] = max(x.last[comp], post)
+			post++
+		}
+		made(l.before.thread)
+		for _, ch := range l.children {
+			made(ch.thread)
+		}
+		for i := range l.acc {
+			if l.acc[i].write {
+				made(l.acc[i].loc)
+			}
+		}
+		for _, w := range pre[:l.numPre()] {
+			if w&initial == 0 {
+				x.see(p.conds.at(w).event)
+			}
+		}
+		if ev.readers != 0 {
+			readers := p.words.from(ev.readers)
+			for i := range l.acc {
+				if l.acc[i].write {
+					n := 2 + readers[1]
+					for _, r := range readers[2:n] {
+						x.see(r)
+					}
+					readers = readers[n:]
+				}
+			}
+		}
+	}
+	for _, e := range x.events {
+		x.seen[e>>6] = 0
+	}
+}
+
+func (x *past) see(e uint32) {
+	if w := &x.seen[e>>6]; *w&(1<<(e&63)) == 0 {
+		*w |= 1 << (e & 63)
+		x.events = append(x.events, e)
+	}
 }
 
 // twin returns 1 + the number of an event with the marking of a candidate, of those
