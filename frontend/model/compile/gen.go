@@ -49,9 +49,12 @@ type gen struct {
 	calls  []Call           // the calls that are being inlined
 	marks  map[string]int32 // the code labels of the source's labels
 	ends   []labelRange
-	maxReg int32
-	fields int // the leaves of variables that stay in the slot, so far
-	peeks  []pendingPeek
+	backs  map[int]int32 // the label of the loop's beginning, by the place of the jump back
+
+	refused map[*syntax.Ident]bool // labels that are unclear
+	maxReg  int32
+	fields  int // the leaves of variables that stay in the slot, so far
+	peeks   []pendingPeek
 
 	// What is counted; see Cover.
 	uncounted int   // > 0 where not all executions are counted
@@ -91,7 +94,7 @@ type inlined struct {
 
 // labelRange is the code of a labelled statement.
 type labelRange struct {
-	name     string
+	name     *syntax.Ident
 	inlined  bool // it belongs to a function that was inlined
 	from, to int
 }
@@ -99,7 +102,8 @@ type labelRange struct {
 // Compile translates a resolved model. The error is a source.List.
 func Compile(r *resolve.Program) (*Program, error) {
 	g := &gen{
-		r: r,
+		refused: map[*syntax.Ident]bool{},
+		r:       r,
 		p: &Program{
 			Source: r.File.Source, Resolved: r, Init: -1, ChanAt: map[int]int{},
 		},
@@ -425,6 +429,8 @@ func (g *gen) again(l int32, loop syntax.Node) {
 	rank := int32(2*g.loopsAround() - 1)
 	if _, jump := loop.(*syntax.BranchStmt); jump {
 		rank++
+	} else {
+		g.backs[len(g.p.Code)] = l
 	}
 	g.emit(Instr{Op: OpJmp, A: l, D: rank, Site: g.fault(loop)})
 }
@@ -515,6 +521,7 @@ func (g *gen) begin(tt *ThreadType) {
 	g.env = map[*resolve.Object]*binding{}
 	g.marks = map[string]int32{}
 	g.quiet, g.loops, g.syncs, g.fn, g.ends, g.fields = 0, nil, nil, nil, nil, 0
+	g.backs = map[int]int32{}
 	tt.Entry, tt.Failing = len(g.p.Code), -1
 }
 
@@ -579,8 +586,8 @@ func (g *gen) thread(tt *ThreadType, obj *resolve.Object) {
 	}
 	for _, lr := range g.ends {
 		// A label of the thread hides those of functions.
-		own := slices.ContainsFunc(obj.Labels, func(l *resolve.Object) bool { return l.Name == lr.name })
-		g.mark(lr, !lr.inlined || !own)
+		own := slices.ContainsFunc(obj.Labels, func(l *resolve.Object) bool { return l.Name == lr.name.Name })
+		g.mark(lr, (!lr.inlined || !own) && obj.Used["@"+lr.name.Name])
 	}
 	g.watch(tt, obj)
 	g.end(tt)
@@ -589,22 +596,30 @@ func (g *gen) thread(tt *ThreadType, obj *resolve.Object) {
 // segment calls f for every instruction that is reachable from an address
 // without crossing a point, while labels are numbers.
 func (g *gen) segment(from int, f func(in *Instr)) {
+	g.segmentWithin(from, 0, len(g.p.Code), nil, func(at int) { f(&g.p.Code[at]) })
+}
+
+// segmentWithin is segment in the code from lo to before hi, and without the
+// jumps that skip names. It gives addresses.
+func (g *gen) segmentWithin(from, lo, hi int, skip func(at int) bool, f func(at int)) {
 	seen := map[int]bool{}
 	work := []int{from}
 	for len(work) > 0 {
 		at := work[len(work)-1]
 		work = work[:len(work)-1]
-		if seen[at] {
+		if seen[at] || at < lo || at >= hi {
 			continue
 		}
 		seen[at] = true
 		in := &g.p.Code[at]
-		f(in)
+		f(at)
 		switch in.Op {
 		case OpBound, OpFail, OpBlock, OpDrop:
 			continue
 		case OpJmp:
-			work = append(work, int(g.labels[in.A]))
+			if skip == nil || !skip(at) {
+				work = append(work, int(g.labels[in.A]))
+			}
 			continue
 		case OpJt, OpJf, OpJeq, OpJne, OpJlt, OpJle:
 			work = append(work, int(g.labels[in.A]))
@@ -625,36 +640,60 @@ func (g *gen) mayFail(from int) bool {
 	return fails
 }
 
-// mark gives the first points of a labelled statement their label, which properties
-// see if it is visible. A thread that has ended is at no label: it is at the same
-// point by whatever way it got there.
-func (g *gen) mark(lr labelRange, visible bool) {
-	var inside, outside []int32
-	g.segment(lr.from, func(in *Instr) {
-		if in.Op != OpBound || in.A < 0 || g.p.Points[in.A].Ended {
-			return
-		}
-		if e := g.p.Points[in.A].Entry; e > lr.from && e <= lr.to {
-			inside = append(inside, in.A)
-		} else {
-			outside = append(outside, in.A)
+// mark gives the first points of a labelled statement its label: those that it
+// comes to before any other one. used tells whether a property names the label.
+//
+// A point that is the first one by one way and not by another would be at the
+// label or not by how the thread came there, which its state does not tell; that
+// is refused. The first point of each pass of a loop is one if the first point of
+// the loop is.
+func (g *gen) mark(lr labelRange, used bool) {
+	name := lr.name.Name
+	end := name == "end" || strings.HasPrefix(name, "end_")
+	if !used && !end {
+		return
+	}
+	inside := func(pt int32) bool {
+		return pt >= 0 && g.p.Points[pt].Entry > lr.from && g.p.Points[pt].Entry <= lr.to
+	}
+	begins := map[int]bool{} // what is reached before any point
+	var first []int32
+	g.segmentWithin(lr.from, lr.from, lr.to, nil, func(at int) {
+		begins[at] = true
+		if in := &g.p.Code[at]; in.Op == OpBound && inside(in.A) {
+			first = append(first, in.A)
 		}
 	})
-	if len(inside) == 0 {
-		inside = outside
+	anew := func(at int) bool {
+		top, back := g.backs[at]
+		return back && begins[int(g.labels[top])] || int(g.labels[g.p.Code[at].A]) == lr.from
 	}
-	for _, pt := range inside {
-		p := &g.p.Points[pt]
-		if slices.Contains(p.Labels, lr.name) {
+	for i := range g.p.Points {
+		if !inside(int32(i)) {
 			continue
 		}
-		if visible {
-			p.Labels = append(p.Labels, lr.name)
-		}
-		if lr.name == "end" || strings.HasPrefix(lr.name, "end_") {
-			p.End = true
-		}
+		g.segmentWithin(g.p.Points[i].Entry, lr.from, lr.to, anew, func(at int) {
+			if in := &g.p.Code[at]; in.Op == OpBound && slices.Contains(first, in.A) {
+				g.unclear(lr.name)
+			}
+		})
 	}
+	for _, pt := range first {
+		p := &g.p.Points[pt]
+		if used && !slices.Contains(p.Labels, name) {
+			p.Labels = append(p.Labels, name)
+		}
+		p.End = p.End || end
+	}
+}
+
+// unclear refuses a label once, however often its function is inlined.
+func (g *gen) unclear(label *syntax.Ident) {
+	if g.refused[label] {
+		return
+	}
+	g.refused[label] = true
+	g.errorf(label, "which transition of the statement is the first one depends on local values here, so that no state tells whether a thread is at %s; label the statement that it is about, or make it one transition by atomic { }", label.Name)
 }
 
 // watch makes locations of the local variables and labels that properties name.

@@ -1268,7 +1268,7 @@ func (g *gen) labeled(s *syntax.LabeledStmt) {
 	if g.quiet > 0 {
 		return // no transition begins here
 	}
-	g.ends = append(g.ends, labelRange{s.Label.Name, g.fn.inlined, from, len(g.p.Code)})
+	g.ends = append(g.ends, labelRange{s.Label, g.fn.inlined, from, len(g.p.Code)})
 }
 
 // resolvePeeks finds what the properties name of each thread type.
@@ -1282,7 +1282,7 @@ func (g *gen) resolvePeeks() {
 			}
 		}
 		if p.Watch >= 0 && p.Thread.Watched[p.Watch].Var == nil && !slices.Contains(p.Thread.Watched[p.Watch].Points, true) {
-			g.errorf(pk.e, "no thread %s is ever at %s: no transition begins there or behind it, and a thread that has ended is at no label; set a variable there, and name that", p.Thread.Name, strings.TrimPrefix(pk.name, "@"))
+			g.errorf(pk.e, "no thread %s is ever at %s: its statement has no transition; label a statement that accesses what is shared", p.Thread.Name, strings.TrimPrefix(pk.name, "@"))
 		}
 		if p.Watch < 0 {
 			g.errorf(pk.e, "a property cannot name %s of %s: it is not a scalar variable that lives at any of its transitions", pk.name, p.Thread.Name)

@@ -28,6 +28,7 @@ type run struct {
 	vars    []variable
 	held    []string   // statements around, and values that are held
 	labels  []label    // of the next point
+	passes  int        // of labels
 	inlined int        // functions being executed
 	where   string     // set when the thread stops at a point
 	stopped []variable // likewise
@@ -40,6 +41,7 @@ type run struct {
 type label struct {
 	name string
 	own  bool // not of a function
+	pass int  // tells the passes of a label apart
 }
 
 // choice is a decision among n.

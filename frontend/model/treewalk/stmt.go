@@ -162,10 +162,15 @@ func (r *run) execute(s syntax.Stmt, name string) control {
 		}
 		return c
 	case *syntax.LabeledStmt:
-		if r.quiet == 0 { // else no transition begins here
-			r.labels = append(r.labels, label{s.Label.Name, r.inlined == 0})
+		if r.quiet > 0 { // no transition begins here
+			return r.statement(s.Stmt, s.Label.Name)
 		}
-		return r.statement(s.Stmt, s.Label.Name)
+		r.passes++
+		l := label{s.Label.Name, r.inlined == 0, r.passes}
+		r.labels = append(r.labels, l)
+		c := r.statement(s.Stmt, s.Label.Name)
+		r.labels = slices.DeleteFunc(r.labels, func(other label) bool { return other == l })
+		return c
 	case *syntax.AwaitStmt:
 		r.point(s, 0)
 		r.quiet++
