@@ -29,7 +29,6 @@ const (
 type laps struct {
 	regs    []int64
 	words   []uint64
-	child   bool // the registers are those of a thread that is being created
 	at      int
 	threads int
 	choices int
@@ -42,16 +41,13 @@ type laps struct {
 func (l *laps) keep(m *Machine, at int, regs []int64) {
 	l.regs = append(l.regs[:0], regs...)
 	l.words = append(append(l.words[:0], m.words...), m.scratch...)
-	l.child, l.at, l.threads, l.choices = m.creates(regs), at, m.n, len(m.choices)
+	l.at, l.threads, l.choices = at, m.n, len(m.choices)
 }
-
-// creates tells whether registers are those of a thread that is being created.
-func (m *Machine) creates(regs []int64) bool { return len(regs) > 0 && &regs[0] == &m.child[0] }
 
 // same tells whether a pass is the one remembered over again.
 func (l *laps) same(m *Machine, at int, regs []int64) bool {
 	n := len(m.words)
-	return at == l.at && l.child == m.creates(regs) && m.n == l.threads && len(m.choices) == l.choices && slices.Equal(regs, l.regs) &&
+	return at == l.at && m.n == l.threads && len(m.choices) == l.choices && slices.Equal(regs, l.regs) &&
 		len(l.words) == n+len(m.scratch) && slices.Equal(m.words, l.words[:n]) && slices.Equal(m.scratch, l.words[n:])
 }
 

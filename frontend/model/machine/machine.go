@@ -43,16 +43,18 @@ type Machine struct {
 	spare     []uint64              // for the scratch of the next proposition
 	types     []*compile.ThreadType // of the threads that init created
 
-	enabled []uint64 // see retry
-	ready   []int32
-	before  []uint64
-	laps    *laps    // made on demand
-	futures *futures // likewise
-	syncs   syncs
-	story   story
-	counts  []uint64 // what was executed, see compile.Cover
-	round   uint32   // see system.Counters.Round
-	path    path
+	enabled     []uint64 // see retry
+	ready       []int32
+	before      []uint64
+	laps        *laps    // made on demand
+	childLaps   *laps    // the same for the start of a thread that is being created
+	childPasses int      // of all starts while init runs
+	futures     *futures // likewise
+	syncs       syncs
+	story       story
+	counts      []uint64 // what was executed, see compile.Cover
+	round       uint32   // see system.Counters.Round
+	path        path
 }
 
 // choice is one decision of a step: which of how many.
@@ -545,7 +547,13 @@ func (m *Machine) create(in *compile.Instr, regs []int64) (status, int) {
 	m.thread = t
 	m.took(int32(m.p.Cover.Starts + s.typeIndex[tt]))
 	m.path.from, m.path.fromAt = tt.Entry, m.path.n
+	// The start of a thread has a budget of its own, as it has when it is taken
+	// as a transition because it fails.
+	budget, sample := m.budget, m.sample
+	m.budget, m.sample, m.laps, m.childLaps = Budget, sampled, m.childLaps, m.laps
 	st, to := m.run(tt.Entry, m.child, tt, w, sh)
+	m.childPasses += Budget - m.budget
+	m.budget, m.sample, m.laps, m.childLaps = budget, sample, m.childLaps, m.laps
 	m.thread = parent
 	if st == failed {
 		m.failedAt(to)

@@ -296,7 +296,7 @@ func (s *System) runInit() error {
 		}
 		tried := alt
 		st := s.initialise(m, alt)
-		if passes += Budget - m.budget; passes > maxInitPasses {
+		if passes += Budget - m.budget + m.childPasses; passes > maxInitPasses {
 			return fmt.Errorf("%s: init has more than %d passes of loops in all ways to go through its choices; make them in a thread", s.p.Source.Name, maxInitPasses)
 		}
 		alt = m.nextAlt()
@@ -349,6 +349,7 @@ func (s *System) initialise(m *Machine, alt uint64) status {
 	m.log = m.log[:0]
 	// While init runs no thread does, so it can lock as the first one.
 	m.thread, m.budget, m.sample, m.alt, m.viol = 0, Budget, sampled, alt, nil
+	m.childPasses = 0
 	m.choices = m.choices[:0]
 	for _, in := range s.p.Inits {
 		m.write(in.Loc, in.Value)
