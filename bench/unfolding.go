@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -58,25 +59,47 @@ type unfoldingSweep struct {
 	model, name string
 	values      []int
 	cyclic      bool
+	// Of a program's second sweep: what it is called, and constants that grow with the first.
+	as    string
+	grows func(n int) benchmarks.Params
+}
+
+// title is what the sweep is called in tables and plots.
+func (s unfoldingSweep) title() string { return cmp.Or(s.as, s.model) }
+
+// params are the constants for a value.
+func (s unfoldingSweep) params(n int) benchmarks.Params {
+	p := benchmarks.Params{{Name: s.name, Value: strconv.Itoa(n)}}
+	if s.grows != nil {
+		p = append(p, s.grows(n)...)
+	}
+	return p
 }
 
 var unfoldingSweeps = []unfoldingSweep{
-	{"philosophers", "N", []int{4, 8, 12, 16, 32, 64, 100}, true},
-	{"indexer", "N", []int{8, 12, 16, 20, 24, 28, 32, 64, 128}, false},
-	{"filesystem", "N", []int{4, 8, 16, 20, 24, 26, 27, 32, 64}, false},
-	{"pipeline", "N", []int{2, 4, 8, 16, 32, 64}, false},
-	{"election", "N", []int{2, 4, 6, 8, 12, 16, 32}, false},
-	{"rwlock", "N", []int{1, 2, 3, 4, 5, 6, 8}, false},
-	{"readers", "N", []int{2, 4, 6, 8, 10, 12, 14}, false},
-	{"robots", "R", []int{2, 3}, true},
-	{"cmis", "N", []int{64, 128, 256}, false},
-	{"lastzero", "N", []int{5, 8, 10, 12}, false},
+	{model: "philosophers", name: "N", values: []int{4, 8, 12, 16, 32, 64, 100}, cyclic: true},
+	{model: "indexer", name: "N", values: []int{8, 12, 16, 20, 24, 26, 27, 28}},
+	{model: "hashtable", name: "N", values: []int{8, 16, 32, 64, 128}},
+	{model: "filesystem", name: "N", values: []int{4, 8, 16, 20, 24, 26, 27}},
+	// As many blocks for each inode as there are with the 32 and 26 of the source.
+	{model: "filesystem", name: "N", values: []int{8, 16, 32, 64}, as: "filesystem with room", grows: func(n int) benchmarks.Params {
+		return benchmarks.Params{{Name: "inodes", Value: strconv.Itoa(2 * n)}, {Name: "blocks", Value: strconv.Itoa(2 * n * 26 / 32)}}
+	}},
+	{model: "pipeline", name: "N", values: []int{2, 4, 8, 16, 32, 64}},
+	{model: "election", name: "N", values: []int{2, 4, 6, 8, 12, 16, 32}},
+	{model: "rwlock", name: "N", values: []int{1, 2, 3, 4, 5, 6, 8}},
+	{model: "readers", name: "N", values: []int{2, 4, 6, 8, 10, 12, 14}},
+	{model: "robots", name: "R", values: []int{2, 3}, cyclic: true},
+	{model: "cmis", name: "N", values: []int{64, 128, 256}},
+	{model: "lastzero", name: "N", values: []int{5, 8, 10, 12}},
 }
 
 func unfoldingNames() []string {
 	var names []string
 	for _, s := range unfoldingSweeps {
-		names = append(names, s.model)
+		if !slices.Contains(names, s.model) {
+			names = append(names, s.model)
+		}
 	}
 	return names
 }
@@ -92,7 +115,7 @@ func runUnfolding(ctx context.Context, s *Session) error {
 	const est = 500 * time.Millisecond
 	rounds := s.Rounds(1)
 	type run struct {
-		model  string
+		sweep  unfoldingSweep
 		params benchmarks.Params
 		way    unfoldingWay
 	}
@@ -109,13 +132,13 @@ func runUnfolding(ctx context.Context, s *Session) error {
 			return err
 		}
 		for _, v := range sw.values {
-			params := benchmarks.Params{{Name: sw.name, Value: strconv.Itoa(v)}}
+			params := sw.params(v)
 			if slices.ContainsFunc(s.Params, func(p benchmarks.Param) bool { return params.Map()[p.Name] != p.Value }) {
 				continue
 			}
 			for _, w := range unfoldingWays {
 				if w.mode != stateless.Mode || !sw.cyclic {
-					runs = append(runs, run{sw.model, params, w})
+					runs = append(runs, run{sw, params, w})
 				}
 			}
 		}
@@ -124,14 +147,14 @@ func runUnfolding(ctx context.Context, s *Session) error {
 	over := map[string]bool{}
 	for round := 1; round <= rounds; round++ {
 		for _, r := range runs {
-			key := r.model + " " + r.way.name
+			key := r.sweep.title() + " " + r.way.name
 			if over[key] {
 				s.Drop(1, est)
 				continue
 			}
-			label := rowName(r.model, r.params) + ", " + r.way.name
+			label := rowName(r.sweep.title(), r.params) + ", " + r.way.name
 			out := s.Run(ctx, Request{
-				Model: filepath.Join(dir, r.model+".model"), Params: r.params, Mode: r.way.mode, POR: r.way.por, Workers: 1,
+				Model: filepath.Join(dir, r.sweep.model+".model"), Params: r.params, Mode: r.way.mode, POR: r.way.por, Workers: 1,
 				Limit: s.Limit, MaxMemory: s.MaxMemory,
 			}, label, est)
 			if out.Status == Interrupted {
@@ -141,7 +164,7 @@ func runUnfolding(ctx context.Context, s *Session) error {
 				s.Note("%s: %s", label, out.Reason)
 				over[key] = true
 			}
-			s.Record(Measurement{Benchmark: r.model, Params: r.params, Tool: "cpor", Round: round, Outcome: out,
+			s.Record(Measurement{Benchmark: r.sweep.title(), Params: r.params, Tool: "cpor", Round: round, Outcome: out,
 				Config: benchmarks.Params{{Name: "search", Value: r.way.name}},
 				Extra:  map[string]float64{"size": float64(r.way.size(&out))}})
 		}
@@ -211,14 +234,14 @@ func reportUnfolding(ms []Measurement, machine Machine) []Section {
 	}
 	sec.Grids = []Grid{g}
 	for _, sw := range unfoldingSweeps {
-		sizes := Plot{Title: sw.model + ": states, executions, events", X: sw.name, Y: "how many", LogY: true}
-		times := Plot{Title: sw.model + ": time", X: sw.name, Y: "seconds", LogY: true}
+		sizes := Plot{Title: sw.title() + ": states, executions, events", X: sw.name, Y: "how many", LogY: true}
+		times := Plot{Title: sw.title() + ": time", X: sw.name, Y: "seconds", LogY: true}
 		for i, w := range unfoldingWays {
 			size, took := Series{Name: w.name, Color: i}, Series{Name: w.name, Color: i}
 			for _, row := range rows {
 				p := at[row]
 				got := find(row, w.name)
-				if p.model != sw.model || len(got) == 0 {
+				if p.model != sw.title() || len(got) == 0 {
 					continue
 				}
 				size.Points = append(size.Points, Point{p.x, max(1, got[0].Extra["size"])})

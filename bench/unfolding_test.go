@@ -39,7 +39,7 @@ func TestUnfolding(t *testing.T) {
 			t.Errorf("the report has no %s:\n%s", s, &out)
 		}
 	}
-	for key, want := range map[string]int{"filesystem stateful none": 1, "philosophers stateless dpor": 0, "philosophers unfolding events": 7} {
+	for key, want := range map[string]int{"filesystem stateful none": 2, "philosophers stateless dpor": 0, "philosophers unfolding events": 7} {
 		if tried[key] != want {
 			t.Errorf("%s was tried %d times, want %d", key, tried[key], want)
 		}
@@ -54,8 +54,10 @@ func TestUnfoldingModels(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		if !bytes.Contains(text, []byte("const "+s.name+" = ")) {
-			t.Errorf("%s has no constant %s", s.model, s.name)
+		for _, p := range s.params(s.values[0]) {
+			if !bytes.Contains(text, []byte("const "+p.Name+" = ")) {
+				t.Errorf("%s has no constant %s", s.model, p.Name)
+			}
 		}
 	}
 }

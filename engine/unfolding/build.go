@@ -155,10 +155,15 @@ func (b *builder) insert(level []*candidate) []uint32 {
 			groups[c.hash] = append(groups[c.hash], i)
 		}
 	}
-	cut := make([]bool, len(level))
-	w := b.workers[0]
+	var meet [][]int
 	for _, g := range groups {
-		for len(g) > 1 {
+		if len(g) > 1 {
+			meet = append(meet, g)
+		}
+	}
+	cut := make([]bool, len(level))
+	b.parallel(len(meet), func(w *worker, i int) {
+		for g := meet[i]; len(g) > 1; {
 			// The least of those with the marking of the first, and the rest.
 			first := w.markingAfter(level[g[0]])
 			least := g[0]
@@ -177,6 +182,9 @@ func (b *builder) insert(level []*candidate) []uint32 {
 			}
 			g = rest
 		}
+	})
+	if b.stopped.Load() {
+		return nil
 	}
 	var added []uint32
 	for i, c := range level {
