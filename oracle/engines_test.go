@@ -541,6 +541,7 @@ func TestEngines(t *testing.T) {
 		if seed%8 == 0 {
 			text = oracle.GenerateLocks(seed, lockConfigs[seed/8%uint64(len(lockConfigs))])
 		}
+		show(t, text)
 		list := list
 		if *turns {
 			list = turn(list, seed)
@@ -561,10 +562,19 @@ func TestEngines(t *testing.T) {
 // what the generator rarely hits.
 func TestEnginesExamples(t *testing.T) {
 	c := &tally{}
-	compared, texts := 0, examples(t)
+	special := chunks(t, "testdata/engines.models")
 	if testing.Short() {
-		texts = texts[len(texts)-4:] // those in testdata
+		special = special[len(special)-4:]
 	}
+	for _, text := range special {
+		if d, over := hold(engines, text, c); d != "" || over != "" {
+			t.Errorf("%s%s\n%s", d, over, text)
+		}
+	}
+	if testing.Short() {
+		return
+	}
+	compared, texts := 0, examples(t)
 	for _, text := range texts {
 		d, over := hold(engines, text, c)
 		if d != "" {

@@ -42,7 +42,7 @@ func walk(text string, c *tally) (diff, over string) {
 }
 
 // examples returns the models of the documentation and of the tests of the
-// language.
+// language. Some of them are refused on purpose.
 func examples(t *testing.T) []string {
 	var texts []string
 	for _, ex := range chunktest.Examples(t, "../docs/language.md") {
@@ -52,21 +52,25 @@ func examples(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files = append(files, "testdata/engines.models")
 	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		texts = append(texts, strings.Split(string(b), "\n---\n")...)
+		texts = append(texts, chunks(t, file)...)
 	}
 	return texts
+}
+
+// chunks returns the models of a file, which lines of --- divide.
+func chunks(t *testing.T, file string) []string {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(string(b), "\n---\n")
 }
 
 // TestLockstepExamples does the same on models that people wrote.
 func TestLockstepExamples(t *testing.T) {
 	compared := 0
-	for _, text := range examples(t) {
+	for _, text := range append(examples(t), chunks(t, "testdata/engines.models")...) {
 		_, diff, err := oracle.Lockstep("example.model", text, 400)
 		if diff != "" {
 			t.Errorf("%s\n%s", diff, text)

@@ -110,6 +110,16 @@ func walk(sys system.System, r *rand.Rand) *Trace {
 	return nil
 }
 
+// walks returns the trace of the first of 20 walks that comes to a violation, or nil.
+func walks(sys system.System, r *rand.Rand) *Trace {
+	for range 20 {
+		if tr := walk(sys, r); tr != nil {
+			return tr
+		}
+	}
+	return nil
+}
+
 // TestShortest compares what is found with a walk through all executions of random
 // programs: the very steps have to be the same. What was found first must not matter.
 func TestShortest(t *testing.T) {
@@ -125,10 +135,7 @@ func TestShortest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var tr *Trace
-		for i := 0; i < 20 && tr == nil; i++ {
-			tr = walk(sys, r)
-		}
+		tr := walks(sys, r)
 		if tr == nil {
 			continue
 		}
@@ -181,10 +188,7 @@ func TestFewestSwitchesOfAll(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var tr *Trace
-		for i := 0; i < 20 && tr == nil; i++ {
-			tr = walk(sys, r)
-		}
+		tr := walks(sys, r)
 		if tr == nil {
 			continue
 		}
