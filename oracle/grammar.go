@@ -358,6 +358,9 @@ func (g *writer) condition(depth int, effects bool) string {
 	case k == 15:
 		return fmt.Sprintf("z %s %d", of(g, "<", "==", "!="), g.n(3)-1)
 	case k == 16 && effects:
+		if g.one(3) {
+			return fmt.Sprintf("cas(%s)", of(g, "s, S[1], pair{a: x}", "S[y & 1], s, *q", "A, D, [2]uint2{1, x}", "*pa, A, D", fmt.Sprintf("s, pair{a: %s & 3}, S[0]", g.integer(depth-1, effects))))
+		}
 		return fmt.Sprintf("cas(%s, %s, %s)", of(g, "x", "A[0]", "*p", "s.a"), g.integer(0, effects), g.integer(0, effects))
 	case k == 17:
 		return fmt.Sprintf("b == (%s)", g.condition(depth-1, effects))
@@ -680,7 +683,7 @@ func init() {
 	still()
 	when(func(c *surroundings) bool { return c.breakable }, func(g *writer) { g.f("break") })
 	still()
-	for range 20 {
+	for range 24 {
 		when(func(c *surroundings) bool { return c.loopLabel != "" }, func(g *writer) {
 			g.f("%s %s", of(g, "break", "continue"), g.c.loopLabel)
 		})
@@ -814,6 +817,9 @@ func init() {
 	when(func(c *surroundings) bool { return !c.endless && c.function == "" }, func(g *writer) { g.f("go child(%s)", g.integer(1, true)) })
 	add(func(g *writer) {
 		g.f("cas(%s, %s, %s)", of(g, "x", "A[0]", "*p"), g.integer(0, true), g.integer(0, true))
+	})
+	add(func(g *writer) {
+		g.f("cas(%s)", of(g, "s, S[1], pair{a: x}", "S[y & 1], s, *q", "A, D, [2]uint2{1, x}", "*pa, A, D"))
 	})
 }
 

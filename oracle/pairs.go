@@ -28,7 +28,7 @@ var Statements = []string{
 	"break label", "continue label", "goto", "label", "end label", "await", "assert", "skip", "block",
 	"lock", "unlock", "wait", "notify", "notifyAll", "up", "down", "close", "cas",
 	"meeting send", "meeting receive", "assume", "lock rwmutex", "unlock rwmutex", "rlock", "runlock", "add", "done", "wait for group",
-	"struct result", "wait for cond", "signal", "broadcast", "print", "trylock", "tryrlock",
+	"struct result", "wait for cond", "signal", "broadcast", "print", "cas of parts", "trylock", "tryrlock",
 }
 
 // Expressions are the constructs that are expressions, and ExpressionContexts
@@ -400,6 +400,8 @@ func (c *collector) exprStmt(in []string, s *syntax.ExprStmt, x func(syntax.Expr
 			name = "wait for group"
 		case kind == resolve.Cond && name == "wait":
 			name = "wait for cond"
+		case name == "cas" && (c.typeOf(e.Args[0]).Kind == resolve.Struct || c.typeOf(e.Args[0]).Kind == resolve.Array):
+			name = "cas of parts"
 		}
 		c.add(name, in)
 		where := "argument"

@@ -881,6 +881,10 @@ func (g *gen) builtinTo(e *syntax.CallExpr, dst int32) {
 		}
 		g.free(v)
 	case "cas":
+		if t := g.typeOf(e.Args[0]); t.Kind == resolve.Struct || t.Kind == resolve.Array {
+			g.casLeaves(e, dst)
+			return
+		}
 		pl := g.place(e.Args[0])
 		old := g.valueUnlessPure(e.Args[1])
 		val := g.valueUnlessPure(e.Args[2])
@@ -1027,4 +1031,47 @@ func (g *gen) noRendezvousInAtomic(n syntax.Node, c syntax.Expr) {
 	if t := g.typeOf(c); g.quiet > 0 && t != nil && t.Kind == resolve.Chan && t.Cap == 0 {
 		g.errorf(n, "an operation on a channel without a buffer cannot stand in an atomic block or in init: it needs the other side to take a step")
 	}
+}
+
+// casLeaves compiles cas of a struct or an array: one transition that compares its scalars
+// and, if all are as they should be, sets them.
+func (g *gen) casLeaves(e *syntax.CallExpr, dst int32) {
+	pl := g.place(e.Args[0])
+	var vals [2][]value // the old ones and the new ones
+	for i, a := range e.Args[1:] {
+		if !g.isPure(a) {
+			vals[i] = g.leaves(a)
+		}
+	}
+	g.point()
+	if g.quiet == 0 {
+		g.p.Points[len(g.p.Points)-1].Atomic = true
+	}
+	for i, a := range e.Args[1:] {
+		if vals[i] == nil {
+			vals[i] = g.leaves(a)
+		}
+	}
+	differs, end := g.label(), g.label()
+	t := g.temp(addressType)
+	for i, old := range vals[0] {
+		a := g.address(pl, i)
+		g.op(OpLoad, t.Reg, a.reg, 0)
+		g.free(a)
+		g.op(OpJne, differs, t.Reg, old.reg)
+	}
+	g.drop(t)
+	for i, v := range vals[1] {
+		a := g.address(pl, i)
+		g.op(OpStore, a.reg, v.reg, 0)
+		g.free(a)
+	}
+	g.move(dst, g.constReg(1))
+	g.jump(end)
+	g.here(differs)
+	g.move(dst, g.constReg(0))
+	g.here(end)
+	g.free(vals[0]...)
+	g.free(vals[1]...)
+	g.release(pl)
 }

@@ -359,8 +359,8 @@ func (c *checker) cas(e *syntax.CallExpr) operand {
 		}
 		c.errorf(e.Args[0], "the first operand of cas must be a shared variable; %s is not%s", text(e.Args[0]), hint)
 		t = nil
-	case !t.IsScalar():
-		c.errorf(e.Args[0], "the first operand of cas must be a bool, an integer or a pointer; %s is not", c.show(&x))
+	case t.object() != "":
+		c.errorf(e.Args[0], "cas compares and assigns values; %s is %s, which has none", text(e.Args[0]), t.object())
 		t = nil
 	}
 	for _, a := range e.Args[1:] {

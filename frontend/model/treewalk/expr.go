@@ -666,6 +666,9 @@ func (r *run) call(e *syntax.CallExpr) Value {
 		r.point(e, 0)
 		old, val := r.use(k, e.Args[1]), r.use(k, e.Args[2])
 		name := r.address(e.Args[0], k)
+		if set, ok := val.(aggregate); ok {
+			return r.casParts(e.Args[0], name, old.(aggregate), set)
+		}
 		same := r.binary(e, syntax.Eq, nil, r.read(name), old).(bool)
 		if same {
 			r.write(name, val)
@@ -713,6 +716,41 @@ func (r *run) call(e *syntax.CallExpr) Value {
 	default:
 		panic("no value: " + name)
 	}
+}
+
+// casParts compares the scalars of a shared struct or array, and assigns if they are
+// the same.
+func (r *run) casParts(e syntax.Expr, name string, old, val aggregate) bool {
+	type part struct {
+		name     string
+		old, val Value
+	}
+	var parts []part
+	var add func(t *resolve.Type, name string, old, val Value)
+	add = func(t *resolve.Type, name string, old, val Value) {
+		switch t.Kind {
+		case resolve.Array:
+			for i := range t.Len {
+				add(t.Elem, fmt.Sprintf("%s[%d]", name, i), old.(aggregate)[i], val.(aggregate)[i])
+			}
+		case resolve.Struct:
+			for i, f := range t.Fields {
+				add(f.Type, name+"."+f.Name, old.(aggregate)[i], val.(aggregate)[i])
+			}
+		default:
+			parts = append(parts, part{name, old, val})
+		}
+	}
+	add(r.typeOf(e), name, old, val)
+	for _, p := range parts {
+		if Text(r.read(p.name)) != Text(p.old) {
+			return false
+		}
+	}
+	for _, p := range parts {
+		r.write(p.name, p.val)
+	}
+	return true
 }
 
 // function calls a function and returns its results.
