@@ -36,7 +36,7 @@ var (
 // that create threads without bound, and loops in one transition without end,
 // which take millions of iterations to be found.
 func Program(seed uint64, size Size) string {
-	g := &writer{r: rand.New(rand.NewPCG(seed, 0xda942042e4dd58b5)), size: size}
+	g := &writer{r: rand.New(rand.NewPCG(seed, 0xda942042e4dd58b5)), size: size, timeouts: seed%16 == 5}
 	return g.program()
 }
 
@@ -46,8 +46,11 @@ type writer struct {
 	size  Size
 	b     strings.Builder
 	names int
-	here  bool // functions begin with this label, of which a property speaks
-	c     surroundings
+	// timeouts: some conditions ask whether any thread can move, which no reduction
+	// survives, so that few programs do.
+	timeouts bool
+	here     bool // functions begin with this label, of which a property speaks
+	c        surroundings
 }
 
 // surroundings is where a statement stands.
@@ -374,6 +377,15 @@ func (g *writer) condition(depth int, effects bool) string {
 	return fmt.Sprintf("%s != %d", of(g, "x", "y", "A[1]"), g.n(4))
 }
 
+// awaited is the condition of an await.
+func (g *writer) awaited(depth int) string {
+	cond := g.condition(depth, false)
+	if !g.timeouts || g.c.init || !g.one(2) {
+		return cond
+	}
+	return of(g, "timeout()", "timeout()", "timeout() && "+cond, "timeout() || "+cond, "!timeout()", "("+cond+") == timeout()")
+}
+
 // quantified is a condition with a quantifier.
 func (g *writer) quantified() string {
 	head := of(g, "forall", "exists")
@@ -663,7 +675,7 @@ func init() {
 		nests(func(g *writer) {
 			g.f("atomic {")
 			if g.one(2) && !g.c.still {
-				g.f("\tawait(%s)", g.condition(1, false))
+				g.f("\tawait(%s)", g.awaited(1))
 			}
 			g.inside(func(c *surroundings) { c.atomic, c.endless = true, true })
 			g.f("}")
@@ -709,7 +721,7 @@ func init() {
 	still()
 	when(func(c *surroundings) bool { return !c.each && !c.atomic && !c.init }, func(g *writer) {
 		g.f("%s:", g.fresh(of(g, "end_", "l")))
-		g.f("%s", of(g, "await("+g.condition(1, false)+")", "lock(m[0])", "c <- 1", "<-c", "skip", "down(sem)"))
+		g.f("%s", of(g, "await("+g.awaited(1)+")", "lock(m[0])", "c <- 1", "<-c", "skip", "down(sem)"))
 	})
 	when(func(c *surroundings) bool { return !c.each && !c.atomic && !c.init && !c.endless }, func(g *writer) {
 		l := g.fresh("l")
@@ -722,7 +734,7 @@ func init() {
 	})
 	still()
 	// Synchronisation.
-	when(func(c *surroundings) bool { return !c.init }, func(g *writer) { g.f("await(%s)", g.condition(2, false)) })
+	when(func(c *surroundings) bool { return !c.init }, func(g *writer) { g.f("await(%s)", g.awaited(2)) })
 	add(func(g *writer) { g.f("await(%s)", of(g, "x == x", "y <= 3", "b || !b")) })
 	add(func(g *writer) { g.f("assert(%s)", g.condition(2, true)) })
 	still()
@@ -984,7 +996,7 @@ func (g *writer) selects() {
 			g.b.WriteString(strings.ReplaceAll(s, "[e]", "["+e+"]"))
 			g.inside(func(c *surroundings) { enter(c); c.each = true })
 		default:
-			g.f("case await(%s):", g.condition(1, false))
+			g.f("case await(%s):", g.awaited(1))
 			g.inside(enter)
 		}
 	}

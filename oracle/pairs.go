@@ -35,7 +35,7 @@ var Statements = []string{
 // where they stand.
 var (
 	Expressions = []string{
-		"<-c", "choose(lo, hi)", "f()", "cas()", "trylock()", "tryrlock()", "len", "cap", "empty", "full", "min", "max", "conversion", "forall", "exists",
+		"<-c", "choose(lo, hi)", "f()", "timeout()", "cas()", "trylock()", "tryrlock()", "len", "cap", "empty", "full", "min", "max", "conversion", "forall", "exists",
 		"count in", "sum in", "min in", "max in",
 		"*p", "p.f", "nil", "[]", "&&", "||", "!", "-x", "^x", "arithmetic", "/ or %", "shift", "comparison",
 	}
@@ -58,6 +58,9 @@ func Refused(p Pair) string {
 	}
 	if in("fallthrough") && p.Context != "switch case" && (len(p.Context) < 6 || p.Context[:6] != "within") {
 		return "stands in a case of a switch"
+	}
+	if in("timeout()") && p.Context != "condition of await" && p.Context != "guard of select" && p.Context != "within atomic" {
+		return "stands in the condition of an await"
 	}
 	switch p.Context {
 	case "atomic", "within atomic":
@@ -389,7 +392,8 @@ func (c *collector) exprStmt(in []string, s *syntax.ExprStmt, x func(syntax.Expr
 		}
 		kind := resolve.Invalid
 		if c.r.Calls[e] == resolve.CallBuiltin {
-			if kind = c.typeOf(e.Args[0]).Kind; kind == resolve.Pointer {
+			if len(e.Args) == 0 {
+			} else if kind = c.typeOf(e.Args[0]).Kind; kind == resolve.Pointer {
 				kind = c.typeOf(e.Args[0]).Elem.Kind
 			}
 		}
@@ -468,7 +472,7 @@ func (c *collector) expr(e syntax.Expr, in []string) {
 			switch name {
 			case "choose":
 				name = "choose(lo, hi)"
-			case "cas", "trylock", "tryrlock":
+			case "cas", "trylock", "tryrlock", "timeout":
 				name += "()"
 			}
 			c.add(name, in)

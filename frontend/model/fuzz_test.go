@@ -12,6 +12,7 @@ import (
 	"cpor/engine/search/full"
 	"cpor/frontend/model"
 	"cpor/oracle"
+	"cpor/system"
 )
 
 // tryModel takes a text through the whole pipeline: it is refused with a
@@ -25,7 +26,11 @@ func tryModel(t *testing.T, text string) {
 		return
 	}
 	sys := m.System()
-	for _, f := range []search.Factory{full.Factory(sys), cartesianFactory(sys)} {
+	factories := []search.Factory{full.Factory(sys)}
+	if system.WhyIrreducible(sys, false) == "" {
+		factories = append(factories, cartesianFactory(sys))
+	}
+	for _, f := range factories {
 		_, err = search.Run(context.Background(), sys, f, search.Options{Options: engine.Options{Workers: 1, MaxStates: 200, Timeout: 2 * time.Second}})
 		if err != nil {
 			t.Errorf("%v\n%s", err, text)

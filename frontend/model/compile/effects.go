@@ -98,6 +98,7 @@ var effects = [numOps]Effect{
 	OpCondWait:  {Regs: "-r-", Loc: 'B', Locs: 1, Read: true, Write: true},
 	OpCondWoken: {Regs: "-r-", Loc: 'B', Locs: 1, Read: true},
 	OpPrint:     {Regs: "---"},
+	OpTimeout:   {Regs: "w--", Peeks: true},
 	OpSignal:    {Regs: "-r-", Loc: 'B', Locs: 1, Read: true, Write: true},
 	OpNotify:    {Regs: "-r-", Loc: 'B', Locs: 3, Read: true, Write: true},
 }

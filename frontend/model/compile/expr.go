@@ -897,6 +897,9 @@ func (g *gen) builtinTo(e *syntax.CallExpr, dst int32) {
 		}
 		g.free(old, val)
 		g.release(pl)
+	case "timeout":
+		g.p.Timeout = e.Pos()
+		g.op(OpTimeout, dst, 0, 0)
 	case "trylock", "tryrlock":
 		o := g.object(e.Args[0])
 		kind := g.typeOf(e.Args[0])

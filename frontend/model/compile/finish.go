@@ -305,6 +305,8 @@ func (p *Program) analyse(pt *Point, entry int, vars map[int32]*Var, start bool)
 		case OpSelect:
 			selects++
 			pt.Choice = pt.Choice || len(p.Selects[in.T]) > 1
+		case OpTimeout:
+			pt.Timeout = true
 		case OpBlock, OpLock, OpEnter, OpWake, OpDown, OpWLock, OpRLock, OpGroupWait, OpCondWoken:
 			blocks = true
 		}

@@ -83,6 +83,7 @@
 //	GroupWait  the waitgroup at location B: not enabled unless it is 0
 //	TryLock, TryWLock, TryRLock  A = (the mutex or rwmutex at location B was free, and is locked)
 //	Print     tell people of Prints[T]
+//	Timeout   A = (no thread can move, as long as all timeouts are false)
 //	CondWait  be among those that wait for the condition at location B
 //	CondWoken  not enabled while still among those that wait for the condition at location B
 //	Signal    wake a thread that waits for the condition at location B, or all if C is 1
@@ -168,6 +169,7 @@ const (
 	OpCondWoken
 	OpSignal
 	OpPrint
+	OpTimeout
 	numOps
 )
 
@@ -215,6 +217,7 @@ type Program struct {
 	Inits      []LocInit   // initial values that are not zero
 	Rendezvous bool        // there is a channel without a buffer
 	Monitors   bool        // there is a monitor
+	Timeout    source.Pos  // of a timeout, 0 if there is none
 	Tries      bool        // there is a trylock of a mutex
 	Dynamic    bool        // threads create threads
 	MayChoose  bool        // some transition may have several alternatives
@@ -298,10 +301,12 @@ type Point struct {
 	Choice bool // the segment may have several alternatives
 	Retry  bool // which alternatives are enabled is known only when all were tried
 	Atomic bool // the segment is an atomic block
-	Blocks system.Blocking
-	Shape  system.Shape
-	Labels []string
-	Calls  []Call // the calls that were inlined around it, the outermost first
+	// Timeout: what the segment does depends on whether any thread can move.
+	Timeout bool
+	Blocks  system.Blocking
+	Shape   system.Shape
+	Labels  []string
+	Calls   []Call // the calls that were inlined around it, the outermost first
 
 	alive []*Var
 }

@@ -20,6 +20,7 @@ type path struct {
 	from, fromAt int
 	point        int  // where the step began
 	trying       bool // only to find out which alternatives are enabled
+	probing      bool // the machine only finds out whether a thread can move
 }
 
 const pathLen = 64 // a power of two
@@ -53,7 +54,7 @@ func (p *path) begin(entry int) {
 // commit counts the step, which began with a counter.
 func (m *Machine) commit(counter int) {
 	p := &m.path
-	if p.trying {
+	if p.trying || p.probing {
 		return
 	}
 	if r := m.sys.Round(); r != m.round {

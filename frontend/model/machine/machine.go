@@ -40,6 +40,9 @@ type Machine struct {
 	viol      *system.Violation
 	scratch   []uint64              // the slot of init, or of a proposition, while it runs
 	scratchOf *compile.ThreadType   // whose it is
+	timeout   bool                  // what the step sees as timeout()
+	probe     *Machine              // finds out whether a thread can move; nil before it is asked
+	probeAt   system.State          // where
 	spare     []uint64              // for the scratch of the next proposition
 	types     []*compile.ThreadType // of the threads that init created
 
@@ -220,6 +223,9 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	}
 	pt := &m.p.Points[pc-1]
 	m.path.point = pc - 1
+	if pt.Timeout {
+		m.timeout = !m.path.probing && !m.moves()
+	}
 	if pt.Retry {
 		return m.retry(t, pt, alt)
 	}

@@ -237,6 +237,8 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 			}
 		case compile.OpPeek:
 			regs[in.A] = m.peek(int(in.T))
+		case compile.OpTimeout:
+			regs[in.A] = b2i(m.timeout)
 		case compile.OpPrint:
 			if m.story.on {
 				m.print(in, regs)

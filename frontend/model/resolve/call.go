@@ -249,6 +249,13 @@ func (c *checker) builtin(e *syntax.CallExpr, name string) operand {
 		return c.assume(e)
 	case "print":
 		return c.print(e)
+	case "timeout":
+		if c.noEffects != awaited || c.body == nil {
+			c.errorf(e, "timeout() stands only in the condition of an await, which can be a case of a select")
+		} else if c.body == c.init {
+			c.errorf(e, "timeout() is never true in init: no thread can move before it has ended")
+		}
+		return value(boolType)
 	case "close":
 		c.channel(e.Args[0], name)
 		c.effect(e, name)

@@ -224,7 +224,7 @@ func (c *checker) stmt(s syntax.Stmt) {
 		c.body.label = ""
 	case *syntax.AwaitStmt:
 		old := c.noEffects
-		c.noEffects = "the condition of an await"
+		c.noEffects = awaited
 		c.condition(s.Cond, "the condition of an await")
 		c.noEffects = old
 	case *syntax.AssertStmt:
@@ -352,6 +352,9 @@ func (c *checker) values(list []syntax.Expr, n int, hint *Type) []operand {
 	}
 	return xs
 }
+
+// awaited is where the condition of an await stands.
+const awaited = "the condition of an await"
 
 func (c *checker) exprStmt(s *syntax.ExprStmt) {
 	switch e := syntax.Unparen(s.X).(type) {

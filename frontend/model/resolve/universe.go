@@ -224,7 +224,7 @@ var sized = func() map[string]*Type {
 var builtins = map[string]struct{ min, max int }{
 	"len": {1, 1}, "cap": {1, 1}, "empty": {1, 1}, "full": {1, 1},
 	"min": {1, -1}, "max": {1, -1}, "cas": {3, 3}, "choose": {2, 2},
-	"assume": {1, 1}, "print": {1, -1}, "lock": {1, 1}, "unlock": {1, 1}, "close": {1, 1},
+	"assume": {1, 1}, "print": {1, -1}, "timeout": {0, 0}, "lock": {1, 1}, "unlock": {1, 1}, "close": {1, 1},
 	"rlock": {1, 1}, "runlock": {1, 1}, "trylock": {1, 1}, "tryrlock": {1, 1}, "signal": {1, 1}, "broadcast": {1, 1}, "add": {2, 2}, "done": {1, 1},
 	"wait": {1, 2}, "notify": {1, 1}, "notifyAll": {1, 1}, "up": {1, 1}, "down": {1, 1},
 }

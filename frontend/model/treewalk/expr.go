@@ -674,6 +674,8 @@ func (r *run) call(e *syntax.CallExpr) Value {
 			r.write(name, val)
 		}
 		return same
+	case "timeout":
+		return r.world(func() any { return r.timeout != nil && r.timeout() }) // nil in init
 	case "trylock", "tryrlock":
 		k := known{}
 		r.object(k, e.Args[0], false)

@@ -33,6 +33,7 @@ type run struct {
 	where   string     // set when the thread stops at a point
 	stopped []variable // likewise
 	access  Access
+	timeout func() bool    // of the state in which the transition begins
 	laps    map[string]int // the ends of loops' passes in the live transition, by what was then
 	passed  []pass         // the same in their order
 	loops   int            // around

@@ -447,7 +447,19 @@ func (p *Program) some(all []*State) ([]*State, error) {
 
 // Step returns the alternatives of a thread's next transition: the enabled
 // ones, or one that is blocked or ended.
-func (p *Program) Step(s *State, t int) []Outcome {
+func (p *Program) Step(s *State, t int) []Outcome { return p.step(s, t, true) }
+
+// moves tells whether any thread has a step while all timeouts are false.
+func (p *Program) moves(s *State) bool {
+	for t := range s.threads {
+		if s.threads[t].kind != nil && slices.ContainsFunc(p.step(s, t, false), func(o Outcome) bool { return o.Kind == system.Moved }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Program) step(s *State, t int, timeouts bool) []Outcome {
 	th := &s.threads[t]
 	if th.ended || th.failed != "" {
 		return []Outcome{{Kind: system.Ended}}
@@ -461,6 +473,7 @@ func (p *Program) Step(s *State, t int) []Outcome {
 	atEnd := th.atEnd
 	for {
 		r := &run{p: p, self: t, skip: th.points, history: th.history, choices: prefix, access: Access{}}
+		r.timeout = func() bool { return timeouts && !p.moves(s) }
 		r.s = &State{maps.Clone(s.shared), slices.Clone(s.threads)}
 		switch end := r.body(th).(type) {
 		case blocked:
