@@ -46,6 +46,8 @@ type Options struct {
 	Workers   int           // 0: one for each CPU
 	Seed      uint64        // of sampled schedules
 	MaxMemory uint64        // in bytes; 0: as much as there is
+
+	asked time.Duration // the time-out of the whole, of which Timeout is a part; 0: Timeout is it
 }
 
 // Result is what an exploration found out.
@@ -102,6 +104,8 @@ type Failure struct {
 	// Note is a further remark, such as that the failure needs time to pass while
 	// somebody could run.
 	Note string
+
+	late bool // a panic of the test itself, whose own time-out has expired too early
 }
 
 // Stack is where a goroutine was.

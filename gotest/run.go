@@ -26,18 +26,20 @@ import (
 
 // Run explores a program. If a test says by t.Error or t.Fatal that it has failed, and
 // that needed time to pass while somebody could run, it may be a time-out of the test
-// itself that has expired too early. With [gosrc.AutoTime] such a failure counts if it
+// itself that has expired too early. So may be a panic in the goroutine of the test
+// behind a time-out that it has set itself. With [gosrc.AutoTime] such a failure counts if it
 // is found as well when time passes only when nobody can run. Otherwise the result's
 // Slow tells of it, and the search goes on without it.
 func Run(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) {
 	start := time.Now()
 	res, err := explore(ctx, p, o)
-	if err != nil || !p.SlowAllowed() || res.Failure == nil || res.Failure.Kind != Failed || res.Failure.Note == "" {
+	if err != nil || !p.SlowAllowed() || res.Failure == nil || !res.Failure.late && (res.Failure.Kind != Failed || res.Failure.Note == "") {
 		return res, err
 	}
 	slow := res.Failure
 	left := func(share time.Duration) Options {
 		l := o
+		l.asked = o.Timeout
 		if o.Timeout > 0 {
 			l.Timeout = max(time.Millisecond, (o.Timeout-time.Since(start))*share/100)
 		}
@@ -356,7 +358,7 @@ func (r *run) dpor(ctx context.Context) (*stateless.Result, error) {
 // given is the user's time-out.
 func (r *run) why(ctx context.Context, reason string) string {
 	if reason != "" && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Sprintf("time-out after %v", r.o.Timeout)
+		return fmt.Sprintf("time-out after %v", cmp.Or(r.o.asked, r.o.Timeout))
 	}
 	return reason
 }
@@ -419,6 +421,9 @@ func (r *run) bounds(ctx context.Context) error {
 	return nil
 }
 
+// shortening is how long it may take to look for a shorter schedule that fails.
+const shortening = 3 * time.Second
+
 // minimiseScale divides the bounds of the search for a short failing schedule: a
 // transition of a Go program takes much longer than one of a model.
 const minimiseScale = 32
@@ -444,7 +449,13 @@ func Explain(p *gosrc.Program, t *trace.Trace) (*Failure, error) {
 		t.Violation = violationOf(p, t)
 	}
 	if t.Violation != nil && len(t.Steps) < maxSteps {
-		t = trace.Shorten(p.System, []*trace.Trace{t}, trace.Shortening{Scale: minimiseScale})[0].Trace
+		until := time.Now().Add(shortening)
+		short := *trace.Shorten(p.System, []*trace.Trace{t}, trace.Shortening{Scale: minimiseScale, Expired: func() bool { return time.Now().After(until) }})[0].Trace
+		// States that were stored do not know what the clock shows and what happened
+		// before: only what fails from the beginning counts.
+		if v := violationOf(p, &short); v.Kind == t.Violation.Kind && (v.Kind == system.Deadlock || v.Message == t.Violation.Message) {
+			t = &short
+		}
 	}
 	var steps []machine.TraceStep
 	for _, s := range t.Steps {
@@ -454,7 +465,7 @@ func Explain(p *gosrc.Program, t *trace.Trace) (*Failure, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Failure{Trace: t, Output: e.Output}
+	f := &Failure{Trace: t, Output: e.Output, late: e.Late}
 	for _, s := range e.Stacks {
 		f.Stacks = append(f.Stacks, stackOf(s))
 	}

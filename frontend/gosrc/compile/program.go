@@ -224,6 +224,48 @@ func packageOf(f *ssa.Function) *types.Package {
 	return nil
 }
 
+// RuntimeName returns the name that package runtime has for the function: path.F,
+// path.(*T).M, path.F.func1.2, with [...] for the arguments of types.
+func (f *Func) RuntimeName() string {
+	s := f.SSA.RelString(nil)
+	recv, rest, method := "", s, false
+	if strings.HasPrefix(s, "(") {
+		if i := strings.LastIndex(s, ")."); i > 0 {
+			recv, rest, method = s[1:i], s[i+1:], true
+		}
+	}
+	rest, closures, _ := strings.Cut(strings.ReplaceAll(rest, "$bound", ""), "$")
+	if closures != "" {
+		closures = ".func" + strings.ReplaceAll(closures, "$", ".")
+	}
+	dots := func(s string) string {
+		if i := strings.Index(s, "["); i >= 0 {
+			return s[:i] + "[...]"
+		}
+		return s
+	}
+	if !method {
+		return dots(rest) + closures
+	}
+	name, star := strings.CutPrefix(recv, "*")
+	if pkg := packageOf(f.SSA); pkg != nil {
+		if t, ok := strings.CutPrefix(name, pkg.Path()+"."); ok {
+			if t = dots(t); star {
+				t = "(*" + t + ")"
+			}
+			return pkg.Path() + "." + t + rest + closures
+		}
+	}
+	return s
+}
+
+// Wraps tells whether the function was made by the compiler to call another one: stacks do
+// not show it.
+func (f *Func) Wraps() bool {
+	s := f.SSA.Synthetic
+	return strings.HasPrefix(s, "wrapper") || strings.HasPrefix(s, "bound") || strings.HasPrefix(s, "thunk")
+}
+
 // Helps tells whether a function calls the method Helper of a test, so that failures are
 // its caller's.
 func (f *Func) Helps() bool {

@@ -364,6 +364,26 @@ func (m *Machine) stackOf(g *goroutine) []token {
 	return s
 }
 
+// caller returns the place of a call in the stack, as package runtime counts: 0 is the
+// function that asks. Behind the last one there is none: as in Go the one that runs
+// a test is the last.
+func (g *goroutine) caller(depth int) token {
+	for i := len(g.frames) - 2; i >= 0; i-- { // the native function has a frame
+		f := &g.frames[i]
+		if f.fn.Wraps() {
+			continue
+		}
+		if depth == 0 {
+			return token{f.fn, f.pc}
+		}
+		if f.fn.Name == "testing.tRunner" {
+			break
+		}
+		depth--
+	}
+	return token{}
+}
+
 // The kinds of violations of Go programs, besides a deadlock.
 const (
 	Panicked system.ViolationKind = "panic"

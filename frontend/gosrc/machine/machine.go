@@ -122,6 +122,8 @@ type gstate struct {
 	daemon    bool // a timer: may wait for ever
 	parked    bool // it waits where polls can see it
 	delivered bool // a partner has completed what it waits for
+	timeout   bool // of a timer: it is a time-out that a test has set for itself
+	late      bool // its own time-out has expired; only with NoFailed
 	armed     bool
 	children  int32
 	allocs    int32

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	gotoken "go/token"
 	"math"
 	"math/bits"
 	"slices"
@@ -324,15 +325,16 @@ func init() {
 	plain("internal/cpor.Ordered", func(m *Machine, g *goroutine, r []uint64) { r[0] = flag(m.sys.o.Outcomes && !m.setup) })
 	plain("internal/cpor.Fail", func(m *Machine, g *goroutine, r []uint64) {
 		if m.sys.o.NoFailed {
-			m.exited = true
-			m.touch(m.loc(locName{kind: aliveLoc}), true)
-			g.status = ended
-			g.frames = g.frames[:0]
+			m.giveIn(g)
 			return
 		}
 		m.violate(g, Failed, m.text(r[0]), withoutHelpers(m.stackOf(g)))
 	})
 	plain("internal/cpor.Crash", func(m *Machine, g *goroutine, r []uint64) {
+		if g.late {
+			m.giveIn(g)
+			return
+		}
 		var stack []token
 		if g.panics != nil {
 			stack = g.panics.stack
@@ -362,6 +364,36 @@ func init() {
 	for _, n := range []string{"runtime.Gosched", "runtime.GC", "runtime.KeepAlive", "runtime.LockOSThread", "runtime.UnlockOSThread", "runtime/debug.FreeOSMemory", "runtime.SetFinalizer"} {
 		plain(n, nothing)
 	}
+	plain("runtime.callerPC", func(m *Machine, g *goroutine, r []uint64) {
+		r[1] = 0
+		if t := g.caller(int(int64(r[0]))); t.fn != nil {
+			r[1] = madeWord(t)
+		}
+	})
+	at := func(m *Machine, pc uint64) (t token, pos gotoken.Position) {
+		if i := pc>>32 - 1; pc != 0 && i < uint64(m.p.NumFuncs()) {
+			t = token{m.p.FuncByIndex(i), int32(uint32(pc))}
+			if int(t.pc) < len(t.fn.Pos) {
+				pos = m.p.Fset.Position(t.fn.Pos[t.pc])
+			}
+		}
+		return t, pos
+	}
+	plain("runtime.pcName", func(m *Machine, g *goroutine, r []uint64) {
+		name := ""
+		if t, _ := at(m, r[0]); t.fn != nil {
+			name = t.fn.RuntimeName()
+		}
+		r[1] = m.str(name)
+	})
+	plain("runtime.pcFile", func(m *Machine, g *goroutine, r []uint64) {
+		_, pos := at(m, r[0])
+		r[1] = m.str(pos.Filename)
+	})
+	plain("runtime.pcLine", func(m *Machine, g *goroutine, r []uint64) {
+		_, pos := at(m, r[0])
+		r[1] = uint64(pos.Line)
+	})
 	plain("runtime.NumCPU", func(m *Machine, g *goroutine, r []uint64) { r[0] = 4 })
 	plain("runtime.GOMAXPROCS", func(m *Machine, g *goroutine, r []uint64) { r[1] = 4 })
 	enter(native{name: "runtime.NumGoroutine", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
@@ -570,11 +602,40 @@ func (m *Machine) alarm(n int32) { m.touch(m.loc(locName{kind: alarmLoc, a: n}),
 
 func (m *Machine) clockRead() { m.touch(m.loc(locName{kind: clockLoc}), false) }
 
+// tickRoom is what deadlines are rounded up to, where the clock ticks, in nanoseconds.
+const tickRoom = 1000
+
+// ticks tells whether the clock that the program reads goes on by a nanosecond with each
+// step: no program in Go reads the same time twice, and some rely on it. What a goroutine
+// reads is the time that has passed, and the steps that happened before as a function of
+// its vector clock. So it grows along happens-before, and is the same in executions that
+// are equivalent: whom a clock tells what time it is nobody can say who is not ordered.
+// Searches that store states have no vector clocks, and there the clock stands; so it does
+// in the initialisers, whose steps are not counted, and in programs that use
+// testing/synctest, which promises it.
+func (m *Machine) ticks() bool { return !m.setup && m.sys.races && m.sys.readsClock && !m.sys.exact }
+
+// steps returns how many steps happened before now, as far as g can tell.
+func (m *Machine) steps(g *goroutine) uint64 {
+	n := uint64(g.tick)
+	for i, x := range m.clock(g.clock) {
+		if int32(i) != g.number {
+			n += uint64(x)
+		}
+	}
+	return n
+}
+
 // arm sets the alarm of a goroutine.
 func (m *Machine) arm(x *goroutine, d int64) {
 	m.clockRead()
 	m.alarm(x.number)
 	x.armed = true
+	if m.ticks() && d > 0 && d < math.MaxInt64-tickRoom {
+		// What the clock is ahead of the time that has passed is no part of a deadline:
+		// those of the same length go off in every order.
+		d = (d + tickRoom - 1) / tickRoom * tickRoom
+	}
 	x.deadline = m.now + max(0, d)
 	if x.deadline < m.now {
 		x.deadline = math.MaxInt64
@@ -682,6 +743,39 @@ func (m *Machine) fire(g *goroutine) {
 	m.now = max(m.now, m.deadlineOf(g))
 	g.armed = false
 	g.deadline = 0
+	if owner := m.ownerOf(g); m.sys.o.NoFailed && owner != nil && owner.status == alive {
+		m.saveState(owner)
+		owner.late = true
+	}
+}
+
+// giveIn ends the execution quietly.
+func (m *Machine) giveIn(g *goroutine) {
+	m.exited = true
+	m.touch(m.loc(locName{kind: aliveLoc}), true)
+	g.status = ended
+	g.frames = g.frames[:0]
+}
+
+// ownerOf returns the goroutine whose time-out a timer is, nil if it is none.
+func (m *Machine) ownerOf(g *goroutine) *goroutine {
+	if !g.timeout {
+		return nil
+	}
+	return m.gors[m.sys.threads.Name(uint32(g.number)).parent]
+}
+
+// setsTimeout tells whether a goroutine that starts a timer runs a test, and the timer is a
+// time-out: a context's, or one with a channel. A function that is called when time is
+// over is none.
+func (g *goroutine) setsTimeout() bool {
+	tests, timeout := false, false
+	for i := range g.frames {
+		name := g.frames[i].fn.Name
+		tests = tests || name == "testing.tRunner"
+		timeout = timeout || name == "time.NewTimer" || strings.HasPrefix(name, "context.")
+	}
+	return tests && timeout
 }
 
 func clockNatives() {
@@ -689,6 +783,9 @@ func clockNatives() {
 		m.clockRead()
 		m.clockWasRead = true
 		r[0] = uint64(m.now)
+		if m.ticks() {
+			r[0] += m.steps(g)
+		}
 	}})
 	enter(native{name: "internal/cpor.Arm", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) { m.arm(g, int64(r[0])) }})
 	due := func(m *Machine, g *goroutine, r []uint64) int { return int(flag(m.due(g))) }
@@ -717,6 +814,7 @@ func clockNatives() {
 		x := m.create(g)
 		x.made = g.userToken()
 		x.daemon = true
+		x.timeout = g.setsTimeout()
 		m.callFunc(x, r[0], nil, -1)
 		m.noteRun(x)
 		x.unstarted = false

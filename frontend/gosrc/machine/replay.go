@@ -18,6 +18,9 @@ type Ending struct {
 	// MainEnded tells whether the test, or main, has ended.
 	MainEnded bool
 	Early     bool // an alarm went off while somebody could run
+	// Late tells whether the violation is a panic of a test whose own time-out has expired
+	// while somebody could run.
+	Late bool
 	// Running are the goroutines that have not ended and do not wait for ever.
 	Running []Stack
 }
@@ -44,9 +47,13 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 	e := &Ending{}
 	rep := &Report{accesses: map[uint64]access{}, locked: map[lockKey]token{}, missed: map[uint64]token{}}
 	m.report = rep
+	late := map[int32]bool{}
 	for k, st := range steps {
-		if !e.Early {
-			e.Early = m.early(st.Thread)
+		if (!e.Early || m.gors[st.Thread].timeout) && m.early(st.Thread) {
+			e.Early = true
+			if owner := m.ownerOf(m.gors[st.Thread]); owner != nil {
+				late[owner.number] = true
+			}
 		}
 		out := m.Step(st.Thread, st.Alt)
 		if out.Kind != system.Moved {
@@ -54,6 +61,7 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 		}
 		if out.Violation != nil {
 			e.Violation = out.Violation
+			e.Late = out.Violation.Kind == Panicked && late[int32(st.Thread)]
 		}
 	}
 	e.Output = string(m.output)

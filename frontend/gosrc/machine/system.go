@@ -27,7 +27,8 @@ type Options struct {
 	// Idle lets time pass only when nobody can run. It is so as well in programs that
 	// use package testing/synctest.
 	Idle bool
-	// NoFailed ends an execution quietly where the test fails.
+	// NoFailed ends an execution quietly where the test fails, and where it panics when
+	// its own time-out has expired.
 	NoFailed bool
 	// Short is what testing.Short returns.
 	Short bool
@@ -62,6 +63,7 @@ type System struct {
 	races   bool
 	noLeaks bool
 	ends    bool // the end of the first goroutine ends all
+	exact   bool // the clock stands but for alarms
 	counts  bool // the program asks how many goroutines there are
 	polls   bool // the program has a select with a default
 	old     bool // timers as before Go 1.23
@@ -121,7 +123,8 @@ func Compile(l *loader.Program, anyOrder bool) *compile.Program {
 
 func newSystem(p *compile.Program, o Options) (*System, error) {
 	s := &System{p: p, o: o, races: !o.NoRaces, noLeaks: o.NoLeaks}
-	s.o.Idle = o.Idle || p.Uses("testing/synctest", "Test") || p.Uses("testing/synctest", "Run")
+	s.exact = p.Uses("testing/synctest", "Test") || p.Uses("testing/synctest", "Run")
+	s.o.Idle = o.Idle || s.exact
 	s.crash = p.Lookup("internal/cpor", "crash")
 	for _, pkg := range p.All {
 		if pkg.Pkg.Path() == "runtime" {

@@ -50,7 +50,7 @@ func Describe(p *gosrc.Program, f *gotest.Failure, width int) string {
 		}
 	}
 	for _, s := range f.Stacks {
-		fmt.Fprintf(&b, "\n%s %s\n", s.Goroutine, s.What)
+		fmt.Fprintf(&b, "\n%s\n", wrap(s.Goroutine+" "+s.What))
 		for _, fr := range s.Frames {
 			fmt.Fprintf(&b, "\t%s (%s:%d)\n", fr.Func, fr.Pos.File, fr.Pos.Line)
 		}

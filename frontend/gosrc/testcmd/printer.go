@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cpor/gotest"
+	"cpor/internal/human"
 	"cpor/trace"
 )
 
@@ -90,15 +91,22 @@ func (t *text) done(o outcome) {
 	t.flush()
 }
 
+// wrap breaks a line so that it fits into a report on a terminal of 80 columns.
+func wrap(line string) string { return strings.ReplaceAll(human.Wrap(line, 6), "\n      ", "\n  ") }
+
 // report is the text about one test, as go test shows it with -v.
 func report(o outcome) string {
 	var b strings.Builder
 	if o.test != "" {
 		fmt.Fprintf(&b, "--- %s: %s (%.2fs)\n", o.verdict, o.test, o.elapsed.Seconds())
 	}
-	for _, part := range []string{o.summary, o.details} {
+	head, rest, _ := strings.Cut(o.summary, "\n")
+	for _, part := range []string{wrap(head) + "\n", rest, o.details} {
 		for line := range strings.Lines(part) {
-			b.WriteString("    " + strings.TrimRight(line, "\n") + "\n")
+			if line = strings.TrimRight(line, "\n"); line == "" && part == rest {
+				continue // assertions of testify begin and end with one
+			}
+			b.WriteString("    " + line + "\n")
 		}
 	}
 	return b.String()

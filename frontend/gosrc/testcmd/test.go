@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 
@@ -197,7 +198,8 @@ func (s *session) one(c *gosrc.Compiled, p *gosrc.Package, test string) outcome 
 		o.verdict, o.summary = unexplored, err.Error()
 	case res.Failure != nil:
 		o.verdict = failing
-		o.summary = fmt.Sprintf("%s (%s explored)", s.relative(Headline(res.Failure)), explored(res))
+		head, rest, _ := strings.Cut(s.relative(Headline(res.Failure)), "\n")
+		o.summary = fmt.Sprintf("%s (%s explored)\n%s", head, explored(res), rest)
 		o.details = s.relative(Describe(prog, res.Failure, textWidth))
 		s.writeTrace(p, prog, test, res)
 	case res.Verdict == engine.Violated: // without an account of it
@@ -210,7 +212,7 @@ func (s *session) one(c *gosrc.Compiled, p *gosrc.Package, test string) outcome 
 		o.verdict, o.summary = unfinished, explored(res)+", no failure; "+res.Reason+fixed(res)
 	}
 	if err == nil && res.Slow != nil {
-		o.summary += "; " + s.relative(fmt.Sprintf("on a slow machine the test itself may say %q (%s:%d): it needs time to pass while somebody could run (-time any shows it)", res.Slow.Message, res.Slow.Pos.File, res.Slow.Pos.Line))
+		o.summary += "; " + s.relative(fmt.Sprintf("on a slow machine the test itself may say %q (%s:%d): it needs time to pass while somebody could run (-time any shows it)", lines.ReplaceAllString(strings.TrimSpace(res.Slow.Message), " "), res.Slow.Pos.File, res.Slow.Pos.Line))
 	}
 	switch o.verdict {
 	case failing:
@@ -224,8 +226,12 @@ func (s *session) one(c *gosrc.Compiled, p *gosrc.Package, test string) outcome 
 	return o
 }
 
-// textWidth is the width of tables.
-const textWidth = 100
+// textWidth is the width of tables: with the four columns before them they fit on a terminal
+// of 80 columns.
+const textWidth = 76
+
+// lines are the ends of lines with what is empty around them.
+var lines = regexp.MustCompile(`\s*\n\s*`)
 
 func program(c *gosrc.Compiled, test string, e gosrc.Explore) (*gosrc.Program, error) {
 	if test == "" {
