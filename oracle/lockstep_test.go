@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"cpor/frontend/model/chunktest"
+	"cpor/frontend/model/treewalk"
 	"cpor/oracle"
 )
 
@@ -82,5 +83,25 @@ func TestLockstepExamples(t *testing.T) {
 	t.Logf("%d models agree", compared)
 	if compared < 60 {
 		t.Errorf("only %d models were compared", compared)
+	}
+}
+
+// TestPatience: a transition with alternatives without number ends the comparison,
+// not the memory.
+func TestPatience(t *testing.T) {
+	_, diff, err := oracle.Lockstep("endless.model", `
+comm var x uint2
+thread T() {
+	atomic {
+		for choose(0, 1) == 1 {
+			x++
+			x--
+		}
+	}
+}
+init { go T() }
+`, 400)
+	if diff != "" || err != treewalk.ErrPatience {
+		t.Errorf("difference %q, error %v", diff, err)
 	}
 }

@@ -74,8 +74,9 @@ type Program struct {
 	start map[string]Value
 
 	// Patience is how many passes of loops a transition may have, and how many
-	// outcomes init, 0 for as many as the language allows. The walker takes half a
-	// minute for those.
+	// outcomes init; the alternatives of a transition may have four times as many
+	// passes all together, each itself counted as 16. 0 is for as many as the
+	// language allows. The walker takes half a minute for those of one transition.
 	Patience int
 }
 
@@ -471,7 +472,7 @@ func (p *Program) step(s *State, t int, timeouts bool) []Outcome {
 	guards := Access{}
 	var prefix []choice
 	atEnd := th.atEnd
-	for {
+	for passes := 0; ; {
 		r := &run{p: p, self: t, skip: th.points, history: th.history, choices: prefix, access: Access{}}
 		r.timeout = func() bool { return timeouts && !p.moves(s) }
 		r.s = &State{maps.Clone(s.shared), slices.Clone(s.threads)}
@@ -486,6 +487,9 @@ func (p *Program) step(s *State, t int, timeouts bool) []Outcome {
 			all = append(all, Outcome{Kind: system.Moved, Next: r.s, Access: r.access, Violation: &end.v})
 		default:
 			panic(end)
+		}
+		if passes += 16 + len(r.passed); p.Patience > 0 && passes > 4*p.Patience {
+			panic(ErrPatience)
 		}
 		if prefix = r.next(); prefix == nil {
 			break
