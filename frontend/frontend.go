@@ -77,8 +77,10 @@ type Never struct {
 	Pos  system.Pos
 	Text string // of the source
 	What string // what never happened to it: "is never called"; empty if that is plain
-	// Property: it is an assertion or a part of an invariant, which says nothing.
+	// Property: it is an assertion or a part of an invariant, which says nothing, or
+	// makes a property say nothing, as a label does.
 	Property bool
+	Label    bool // it is a label that a property names
 	// Waiting: that is known only of a search that evaluates properties wherever they
 	// can be evaluated, and not only where something moves ([engine.Waits]).
 	Waiting bool

@@ -37,9 +37,11 @@ func (c *runConfig) whyNotAll() string {
 // vacuous says, behind the verdict that there is no violation, which properties say
 // nothing; empty if each says something, or that is not known.
 func (r *report) vacuous() string {
-	assertions, rest := 0, 0
+	assertions, labels, rest := 0, 0, 0
 	for _, n := range r.unreached {
 		switch {
+		case n.Label:
+			labels++
 		case n.Property && strings.HasPrefix(n.Of, "invariant "):
 			rest++
 		case n.Property:
@@ -52,6 +54,12 @@ func (r *report) vacuous() string {
 		parts = append(parts, "1 assertion was never reached")
 	case assertions > 1:
 		parts = append(parts, fmt.Sprintf("%d assertions were never reached", assertions))
+	}
+	switch {
+	case labels == 1:
+		parts = append(parts, "1 label that a property names was never reached")
+	case labels > 1:
+		parts = append(parts, fmt.Sprintf("%d labels that properties name were never reached", labels))
 	}
 	switch {
 	case rest == 1:

@@ -53,7 +53,7 @@ func (m *Model) coverage(cover *compile.Cover, counts []uint64) *frontend.Covera
 		if counts[i] > 0 {
 			delete(group, s.In)
 		}
-		if counts[i] > 0 || fixed || !executed && s.Kind != compile.SpotAssert {
+		if counts[i] > 0 || fixed || !executed && s.Kind != compile.SpotAssert && !s.Named {
 			continue
 		}
 		n := frontend.Never{Of: m.owner(cover, i), Pos: at, Text: m.text(s)}
@@ -77,6 +77,11 @@ func (m *Model) coverage(cover *compile.Cover, counts []uint64) *frontend.Covera
 			}
 			n.What = "is never executed"
 			group[s.In] = len(c.Never)
+		case compile.SpotLabel:
+			if !s.Named {
+				continue // what stands behind it is in the list
+			}
+			n.Text, n.What, n.Property, n.Label = "label "+s.Name, "is never reached, and a property names it", true, true
 		case compile.SpotOperand:
 			n.What, n.Property, n.Waiting = "is never evaluated: what stands before it decides", true, true
 		case compile.SpotThreadOf:

@@ -41,6 +41,7 @@ type Spot struct {
 	// Fixed: constants decide whether it is ever executed, or it belongs to a condition,
 	// so that it may have been executed without being counted.
 	Fixed bool
+	Named bool // a property names this label
 
 	points []int32
 	code   []int // addresses
@@ -61,6 +62,7 @@ const (
 	SpotAssert
 	SpotOperand  // the right side of && or || in an invariant
 	SpotThreadOf // a thread that an invariant names
+	SpotLabel    // the statement behind a label
 )
 
 type spotKey struct {

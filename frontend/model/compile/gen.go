@@ -96,6 +96,7 @@ type inlined struct {
 type labelRange struct {
 	name     *syntax.Ident
 	inlined  bool // it belongs to a function that was inlined
+	spot     int
 	from, to int
 }
 
@@ -587,7 +588,10 @@ func (g *gen) thread(tt *ThreadType, obj *resolve.Object) {
 	for _, lr := range g.ends {
 		// A label of the thread hides those of functions.
 		own := slices.ContainsFunc(obj.Labels, func(l *resolve.Object) bool { return l.Name == lr.name.Name })
-		g.mark(lr, (!lr.inlined || !own) && obj.Used["@"+lr.name.Name])
+		used := (!lr.inlined || !own) && obj.Used["@"+lr.name.Name]
+		g.mark(lr, used)
+		s := &g.p.Cover.Spots[lr.spot]
+		s.Named = s.Named || used
 	}
 	g.watch(tt, obj)
 	g.end(tt)

@@ -1268,7 +1268,9 @@ func (g *gen) labeled(s *syntax.LabeledStmt) {
 	if g.quiet > 0 {
 		return // no transition begins here
 	}
-	g.ends = append(g.ends, labelRange{s.Label, g.fn.inlined, from, len(g.p.Code)})
+	sp := g.spot(SpotLabel, s, s.Label.Name, s.Label.Pos(), s.Label.End())
+	sp.code = append(sp.code, from)
+	g.ends = append(g.ends, labelRange{s.Label, g.fn.inlined, g.made, from, len(g.p.Code)})
 }
 
 // resolvePeeks finds what the properties name of each thread type.
