@@ -135,8 +135,8 @@ func (m *Model) owner(c *compile.Cover, i int) string {
 
 func (m *Model) position(s *compile.Spot) system.Pos {
 	f := m.resolved.File.Source
-	line, col := f.Position(s.Pos)
-	return system.Pos{File: f.Name, Line: line, Col: col}
+	name, line, col := f.Place(s.Pos)
+	return system.Pos{File: name, Line: line, Col: col}
 }
 
 // text returns the source of a spot, as one line.

@@ -19,12 +19,15 @@ import (
 type Options struct {
 	// Params overrides top-level constants by name: -D NAME=VALUE.
 	Params map[string]string
+	// ReadFile reads a file that the model includes; nil if it cannot include any.
+	ReadFile func(name string) (*source.File, error)
 }
 
 // Model is a loaded model.
 type Model struct {
 	sys      *machine.System
 	resolved *resolve.Program
+	files    []*source.File
 }
 
 // Parse compiles the text of a model file; name stands in messages.
@@ -33,7 +36,11 @@ func Parse(name, text string, o Options) (*Model, error) {
 }
 
 func load(f *source.File, o Options) (*Model, error) {
-	r, err := resolve.Check(f, resolve.Options{Params: o.Params})
+	files, err := included(f, o.ReadFile)
+	if err != nil {
+		return nil, err
+	}
+	r, err := resolve.Check(source.Join(files), resolve.Options{Params: o.Params})
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +52,7 @@ func load(f *source.File, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model{sys: s, resolved: r}, nil
+	return &Model{sys: s, resolved: r, files: files}, nil
 }
 
 // System returns the model as explorers see it.
@@ -70,11 +77,11 @@ func init() {
 	frontend.Register(frontend.FrontEnd{
 		Name: "cpor's language", Extensions: []string{".model"}, Default: true,
 		Load: func(f *source.File, o frontend.Options) (*frontend.Program, error) {
-			m, err := load(f, Options{Params: o.Params})
+			m, err := load(f, Options{Params: o.Params, ReadFile: o.ReadFile})
 			if err != nil {
 				return nil, err
 			}
-			return &frontend.Program{System: m.System(), Params: m.Params(), Properties: m.Properties(), Coverage: m.Coverage, CoverageSoFar: m.CoverageSoFar, Sources: []*source.File{f}}, nil
+			return &frontend.Program{System: m.System(), Params: m.Params(), Properties: m.Properties(), Coverage: m.Coverage, CoverageSoFar: m.CoverageSoFar, Sources: m.files}, nil
 		},
 	})
 }

@@ -400,8 +400,8 @@ func (s *System) NewMachine() system.Machine {
 func (s *System) Observer(t int) bool { return t < s.observers }
 
 func (s *System) pos(p source.Pos) system.Pos {
-	line, col := s.p.Source.Position(p)
-	return system.Pos{File: s.p.Source.Name, Line: line, Col: col}
+	name, line, col := s.p.Source.Place(p)
+	return system.Pos{File: name, Line: line, Col: col}
 }
 
 // threadType returns the type of a thread.

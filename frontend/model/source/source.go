@@ -40,6 +40,54 @@ type File struct {
 
 	once  sync.Once
 	lines []Pos // the first byte of each line
+	parts []*File
+	ends  []Pos // of the parts, each with the newline that Join has put behind it
+}
+
+// Join returns a file that consists of these, the first of which gives it its name: its
+// text is theirs, one after the other, and the places in it are places in them. A single file is itself.
+func Join(files []*File) *File {
+	if len(files) == 1 {
+		return files[0]
+	}
+	var text strings.Builder
+	f := &File{Name: files[0].Name, parts: files}
+	for _, part := range files {
+		text.WriteString(part.Text)
+		text.WriteByte('\n')
+		f.ends = append(f.ends, Pos(text.Len()))
+	}
+	f.Text = text.String()
+	return f
+}
+
+// Parts calls do with the bounds of each of the joined files, the newlines that Join has
+// put between them left out; with those of the whole text if there is but one.
+func (f *File) Parts(do func(from, to Pos)) {
+	if f.parts == nil {
+		do(0, Pos(len(f.Text)))
+		return
+	}
+	from := Pos(0)
+	for _, end := range f.ends {
+		do(from, end-1)
+		from = end
+	}
+}
+
+// Part returns the file that p is in, if several were joined, and where its text begins.
+func (f *File) Part(p Pos) (part *File, begin Pos) {
+	if f.parts == nil {
+		return f, 0
+	}
+	i := min(sort.Search(len(f.ends), func(i int) bool { return f.ends[i] > p }), len(f.ends)-1)
+	if p < 0 {
+		i = 0
+	}
+	if i > 0 {
+		begin = f.ends[i-1]
+	}
+	return f.parts[i], begin
 }
 
 // New returns a file with the name and the text. A byte order mark, as some
@@ -94,11 +142,21 @@ func (f *File) table() []Pos {
 	return f.lines
 }
 
-// Position returns the line and the column of p, both counted from 1; the
-// column counts bytes, as Go's tools do. Both are 0 for NoPos.
+// Place returns the name of the file that p is in, the line and the column, both counted
+// from 1; the column counts bytes, as Go's tools do. Both are 0 for NoPos.
+func (f *File) Place(p Pos) (name string, line, col int) {
+	part, _ := f.Part(p)
+	line, col = f.Position(p)
+	return part.Name, line, col
+}
+
+// Position returns the line and the column of p in the file that it is in ([File.Place]).
 func (f *File) Position(p Pos) (line, col int) {
 	if p < 0 {
 		return 0, 0
+	}
+	if part, begin := f.Part(p); part != f {
+		return part.Position(p - begin)
 	}
 	if int(p) > len(f.Text) {
 		p = Pos(len(f.Text))
@@ -113,8 +171,8 @@ func (f *File) At(p Pos) string {
 	if p < 0 {
 		return f.Name
 	}
-	line, col := f.Position(p)
-	return fmt.Sprintf("%s:%d:%d", f.Name, line, col)
+	name, line, col := f.Place(p)
+	return fmt.Sprintf("%s:%d:%d", name, line, col)
 }
 
 // Line returns the text of a line, counted from 1, without its line ending; ""
@@ -232,7 +290,8 @@ func (f *File) excerpt(b *strings.Builder, pos, end Pos) {
 		return
 	}
 	n, col := f.Position(pos)
-	line := f.Line(n)
+	part, _ := f.Part(pos)
+	line := part.Line(n)
 	at := min(col-1, len(line)) // the place is behind the line if it is the newline
 	to := at
 	if end > pos {

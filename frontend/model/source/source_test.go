@@ -94,3 +94,41 @@ func TestRead(t *testing.T) {
 		}
 	}
 }
+
+// TestJoin holds places in joined files to those in the files themselves.
+func TestJoin(t *testing.T) {
+	files := []*File{New("a", "one\ntwo"), New("b", ""), New("c", "x\n\ny\n")}
+	f := Join(files)
+	var bounds []Pos
+	i := 0
+	f.Parts(func(from, to Pos) {
+		part := files[i]
+		if got := f.Text[from:to]; got != part.Text {
+			t.Errorf("part %d is %q, want %q", i, got, part.Text)
+		}
+		for p := from; p <= to; p++ {
+			name, line, col := f.Place(p)
+			if wl, wc := part.Position(p - from); name != part.Name || line != wl || col != wc {
+				t.Errorf("place of %d: %s:%d:%d, want %s:%d:%d", p, name, line, col, part.Name, wl, wc)
+			}
+			if got, begin := f.Part(p); got != part || begin != from {
+				t.Errorf("part of %d: %s from %d", p, got.Name, begin)
+			}
+		}
+		bounds = append(bounds, from, to)
+		i++
+	})
+	if len(bounds) != 6 || int(bounds[5])+1 != len(f.Text) {
+		t.Errorf("bounds %v in %d bytes", bounds, len(f.Text))
+	}
+	if one := Join(files[:1]); one != files[0] {
+		t.Error("a single file is not itself")
+	}
+	if name, line, col := f.Place(NoPos); name != "a" || line != 0 || col != 0 {
+		t.Errorf("the place of nothing is %s:%d:%d", name, line, col)
+	}
+	want := "c:3:1: wrong\n\ty\n\t^"
+	if got := f.Render(&Message{Pos: bounds[4] + 3, End: bounds[4] + 4, Text: "wrong"}); got != want {
+		t.Errorf("rendered %q, want %q", got, want)
+	}
+}

@@ -106,6 +106,12 @@ type (
 		Body *Block
 	}
 
+	// IncludeDecl is include "file": what the file declares is declared here. Whoever
+	// loads a model sees to it (source.Join).
+	IncludeDecl struct {
+		Span
+		Path *StringLit
+	}
 	// InvariantDecl is invariant name { expr }.
 	InvariantDecl struct {
 		Span
@@ -496,6 +502,7 @@ func (*FuncDecl) declNode()      {}
 func (*ThreadDecl) declNode()    {}
 func (*InitDecl) declNode()      {}
 func (*InvariantDecl) declNode() {}
+func (*IncludeDecl) declNode()   {}
 
 func (*NamedType) typeNode()   {}
 func (*ArrayType) typeNode()   {}

@@ -31,11 +31,14 @@ func Parse(f *source.File) (*File, error) {
 		file.Lost = true
 		return file, p.list.Err()
 	}
-	p.s.text = f.Text
 	p.s.errorf = func(from, to int, format string, args ...any) {
 		p.errorAt(source.Pos(from), source.Pos(to), format, args...)
 	}
-	p.parseFile()
+	f.Parts(func(from, to source.Pos) {
+		p.s = scanner{errorf: p.s.errorf, text: f.Text[:to], off: int(from), begin: int(from), lineStart: int(from)}
+		p.prevEnd, p.lastLine = from, -1
+		p.parseFile()
+	})
 	return file, p.list.Err()
 }
 
@@ -269,9 +272,9 @@ func (p *parser) topDecl() {
 		p.expect(tRbrace, "'}' after the invariant's condition")
 		d.Span = p.span(pos)
 	case tImport:
-		p.fail("there are no imports: a model is one file")
+		p.fail("there are no imports: write include \"file.model\"")
 	case tPackage:
-		p.fail("there are no packages: a model is one file, without a package clause")
+		p.fail("there are no packages: leave the package clause out")
 	case tRbrace:
 		p.fail("this '}' closes nothing")
 	case tName:
@@ -282,6 +285,10 @@ func (p *parser) topDecl() {
 			return
 		case "mutex", "rwmutex", "monitor", "semaphore", "waitgroup", "cond":
 			p.objectDecl()
+			p.cur = nil
+			return
+		case "include":
+			p.include()
 			p.cur = nil
 			return
 		case "ltl":
@@ -322,6 +329,20 @@ func (p *parser) classDecl() {
 		d.(*VarDecl).Class = class
 		p.file.Decls = append(p.file.Decls, d)
 	})
+	p.endDecl()
+}
+
+// include parses include "file".
+func (p *parser) include() {
+	pos := p.pos()
+	p.next()
+	if p.s.tok != tString {
+		p.expected("the name of the file, as a string")
+	}
+	d := &IncludeDecl{Path: &StringLit{Span{p.pos(), source.Pos(p.s.to)}, p.s.lit}}
+	p.next()
+	d.Span = p.span(pos)
+	p.file.Decls = append(p.file.Decls, d)
 	p.endDecl()
 }
 
@@ -657,7 +678,7 @@ func (p *parser) block(what string) *Block {
 func (p *parser) noBrace(what string) {
 	if p.s.autoSemi {
 		line, _ := p.file.Source.Position(p.pos())
-		if strings.HasPrefix(strings.TrimSpace(p.file.Source.Line(line+1)), "{") {
+		if part, _ := p.file.Source.Part(p.pos()); strings.HasPrefix(strings.TrimSpace(part.Line(line+1)), "{") {
 			p.fail("the '{' of %s must stand on this line, not on the next one", what)
 		}
 	}

@@ -497,6 +497,9 @@ func (p *printer) decl(d Decl) {
 		p.WriteString(" { ")
 		p.expr(d.Formula, 0, 1)
 		p.WriteString(" }")
+	case *IncludeDecl:
+		p.WriteString("include ")
+		p.expr(d.Path, 0, 1)
 	case *InvariantDecl:
 		p.WriteString("invariant ")
 		p.WriteString(d.Name.Name)

@@ -101,6 +101,7 @@ type scanner struct {
 	text   string
 	errorf func(from, to int, format string, args ...any)
 
+	begin    int  // where the text of the file begins
 	off      int  // the next byte to read
 	needSemi bool // a newline here ends a statement
 	ltl      bool // <>, -> and <-> are tokens
@@ -120,7 +121,7 @@ type scanner struct {
 func (s *scanner) next() {
 	needSemi := s.needSemi
 	s.needSemi = false
-	s.newLine = s.off == 0
+	s.newLine = s.off == s.begin
 	s.op, s.lit, s.autoSemi = NoOp, "", false
 
 	// White space and comments; a comment with a newline counts as a newline.

@@ -56,6 +56,8 @@ func Children(n Node) []Node {
 		c.add(n.Body)
 	case *InvariantDecl:
 		c.add(n.Name, n.Cond)
+	case *IncludeDecl:
+		c.add(n.Path)
 	case *LTLDecl:
 		c.add(n.Name, n.Formula)
 	case *Param:

@@ -13,7 +13,7 @@ import (
 
 // nodes has every type of node.
 var nodes = []Node{
-	&ConstDecl{}, &TypeDecl{}, &VarDecl{}, &FuncDecl{}, &ThreadDecl{}, &InitDecl{}, &InvariantDecl{}, &LTLDecl{}, &Param{},
+	&ConstDecl{}, &TypeDecl{}, &VarDecl{}, &FuncDecl{}, &ThreadDecl{}, &InitDecl{}, &InvariantDecl{}, &IncludeDecl{}, &LTLDecl{}, &Param{},
 	&NamedType{}, &ArrayType{}, &StructType{}, &PointerType{}, &AtomicType{}, &ChanType{},
 	&Block{}, &DeclStmt{}, &EmptyStmt{}, &ExprStmt{}, &SendStmt{}, &AssignStmt{}, &IncDecStmt{}, &IfStmt{}, &ForStmt{}, &RangeStmt{},
 	&SwitchStmt{}, &SwitchCase{}, &SelectStmt{}, &SelectCase{}, &ChooseStmt{}, &ChooseCase{}, &AtomicStmt{}, &SyncStmt{}, &GoStmt{},

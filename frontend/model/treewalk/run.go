@@ -109,8 +109,8 @@ func (r *run) hold(v Value) { r.held = append(r.held, Text(v)) }
 
 func (r *run) pos(p source.Pos) system.Pos {
 	f := r.p.r.File.Source
-	line, col := f.Position(p)
-	return system.Pos{File: f.Name, Line: line, Col: col}
+	name, line, col := f.Place(p)
+	return system.Pos{File: name, Line: line, Col: col}
 }
 
 func (r *run) fail(kind system.ViolationKind, n syntax.Node) {
