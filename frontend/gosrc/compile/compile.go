@@ -2,6 +2,7 @@ package compile
 
 import (
 	"fmt"
+	"go/ast"
 	"go/constant"
 	"go/token"
 	"go/types"
@@ -551,8 +552,9 @@ func (c *compiler) instruction(i ssa.Instruction) {
 	case *ssa.Slice:
 		c.slice(i)
 	case *ssa.Store:
-		t := c.typ(i.Val.Type())
-		c.store(c.reg(i.Addr), c.reg(i.Val), t)
+		if !returnsItself(i) {
+			c.store(c.reg(i.Addr), c.reg(i.Val), c.typ(i.Val.Type()))
+		}
 	case *ssa.Send:
 		c.emit(Instr{Op: Send, A: c.reg(i.Chan), B: c.reg(i.X), N: c.typeIndex(c.typ(i.X.Type()))})
 	case *ssa.Select:
@@ -1140,4 +1142,48 @@ func why(pkg *types.Package, name string) string {
 		return fmt.Sprintf("calls %s: this package of the standard library cannot be explored", name)
 	}
 	return fmt.Sprintf("calls %s, which has no body in Go", name)
+}
+
+// returnsItself tells whether a store belongs to a return statement that names the results of
+// its function, all and in their order. Go's compiler writes nothing there, so that it is no
+// write for a race.
+func returnsItself(s *ssa.Store) bool {
+	load, ok := s.Val.(*ssa.UnOp)
+	if !ok || load.Op != token.MUL || load.X != s.Addr || !s.Pos().IsValid() {
+		return false
+	}
+	var body *ast.BlockStmt
+	var results []string
+	fields := func(f *ast.FuncType) {
+		if f.Results != nil {
+			for _, field := range f.Results.List {
+				for _, n := range field.Names {
+					results = append(results, n.Name)
+				}
+			}
+		}
+	}
+	switch f := s.Parent().Syntax().(type) {
+	case *ast.FuncDecl:
+		body = f.Body
+		fields(f.Type)
+	case *ast.FuncLit:
+		body = f.Body
+		fields(f.Type)
+	}
+	if body == nil || len(results) == 0 {
+		return false
+	}
+	same := false
+	ast.Inspect(body, func(n ast.Node) bool {
+		if r, ok := n.(*ast.ReturnStmt); ok && r.Return == s.Pos() && len(r.Results) == len(results) {
+			same = true
+			for i, x := range r.Results {
+				id, ok := x.(*ast.Ident)
+				same = same && ok && id.Name == results[i]
+			}
+		}
+		return true
+	})
+	return same
 }

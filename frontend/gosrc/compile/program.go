@@ -5,6 +5,7 @@ package compile
 import (
 	"go/token"
 	"go/types"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -298,20 +299,14 @@ func (p *Program) Text(s uint64) string { return p.Strings.Name(uint32(s)) }
 // String returns the number of a string.
 func (p *Program) String(s string) uint64 { return uint64(p.Strings.Number(s)) }
 
+// paths are the elements of paths of packages but for the last one.
+var paths = regexp.MustCompile(`[^\s()*\[\],/]+/`)
+
 // funcName returns the name of a function as it stands in stacks: pkg.F, pkg.(*T).M,
 // pkg.F.func1.
 func funcName(f *ssa.Function) string {
-	s := f.RelString(nil)
-	// The path of the package but for its last element only makes it long.
-	if i := strings.LastIndex(s, "/"); i >= 0 && !strings.ContainsAny(s[i:], "[") {
-		pre := ""
-		if strings.HasPrefix(s, "(*") {
-			pre = "(*"
-		} else if strings.HasPrefix(s, "(") {
-			pre = "("
-		}
-		s = pre + s[i+1:]
-	}
+	// The paths of packages but for their last elements only make it long.
+	s := paths.ReplaceAllString(f.RelString(nil), "")
 	return strings.ReplaceAll(strings.ReplaceAll(s, "$bound", ""), "$", ".func")
 }
 
