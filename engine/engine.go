@@ -83,6 +83,9 @@ type Options struct {
 	// more than this many bytes; 0 means no limit. While the search runs, the
 	// garbage collector of the process is told to keep within it, too.
 	MaxMemory uint64
+	// Disk is a directory for the states for which MaxMemory leaves no room; if it is
+	// empty the search ends there. It needs MaxMemory.
+	Disk string
 	// Timeout ends the search as incomplete after this time; 0 means never.
 	Timeout time.Duration
 

@@ -14,7 +14,8 @@ import (
 )
 
 // Raw is a violation as an engine found it. Trace leads to it, in steps of the
-// system that is passed to Finish; it is nil if Missing says why there is none.
+// system that is passed to Finish; it is nil if Missing says why there is none: a fault
+// of the tool, unless it is ErrOmitted or a [Stop].
 type Raw struct {
 	Violation system.Violation
 	Trace     *trace.Trace
@@ -46,7 +47,7 @@ func Finish(ctx context.Context, sys system.System, raws []Raw, o *Options) ([]F
 		fs[i] = Finding{Violation: &v}
 		if err != nil {
 			fs[i].TraceMissing = err.Error()
-			if !errors.Is(err, ErrOmitted) {
+			if stop := new(Stop); !errors.Is(err, ErrOmitted) && !errors.As(err, &stop) {
 				errs = append(errs, fmt.Errorf("internal error: the trace of a violation (%s: %s): %w", v.Kind, v.Message, err))
 			}
 			continue

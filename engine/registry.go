@@ -141,6 +141,7 @@ const (
 	TakesMaxDepth
 	TakesRanks
 	TakesCheckpoint
+	TakesDisk
 )
 
 // Need is something that an entry needs of a system.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -106,6 +107,9 @@ var engines = []subject{
 	stateful("full, 1 worker", full.Factory, search.Options{Options: engine.Options{Workers: 1}}),
 	stateful("full, 4 workers", full.Factory, search.Options{Options: engine.Options{Workers: 4}}),
 	stateful("full, plain store", full.Factory, search.Options{Options: engine.Options{Workers: 2}, Store: statestore.Plain}),
+	stateful("full, on disk", full.Factory, search.Options{Options: engine.Options{Workers: 2}, SpillEvery: 400}),
+	stateful("cartesian, on disk", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 1}, SpillEvery: 150}),
+	stateful("mixed, on disk", chosen(7), search.Options{Options: engine.Options{Workers: 3}, SpillEvery: 300}),
 	stateful("full, compact store", full.Factory, search.Options{Options: engine.Options{Workers: 1}, Store: statestore.Compact}),
 	stateful("cartesian, 1 worker", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 1}}),
 	stateful("cartesian, 4 workers", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 4}}),
@@ -181,7 +185,7 @@ func init() {
 // configurations are what the name of a subject ends with if it is an engine that
 // stands in the table more than once.
 var configurations = []string{
-	", 1 worker", ", 3 workers", ", 4 workers", ", 16 workers", ", plain store", ", compact store", ", bits",
+	", on disk", ", 1 worker", ", 3 workers", ", 4 workers", ", 16 workers", ", plain store", ", compact store", ", bits",
 	", short prefixes", ", reverse", ", depth first", ", reverse depth first", ", random", " by replay",
 	" by full", " by none", " by sleep", " by persistent", " by persistent+sleep", " by dpor",
 }
@@ -256,6 +260,14 @@ func stateful(name string, factory func(system.System) search.Factory, o search.
 		o.Workers = crowd(o.Workers)
 		if o.Store == statestore.Bitstate && len(p.reach.Locals)%16 != 0 {
 			return "", "only one program in 16, for the size of the store"
+		}
+		if o.SpillEvery > 0 {
+			dir, err := os.MkdirTemp("", "spilled")
+			if err != nil {
+				return err.Error(), ""
+			}
+			defer os.RemoveAll(dir)
+			o.Disk = dir
 		}
 		r, res, err := oracle.ExploreWith(p.sys, factory(p.sys), o)
 		switch {

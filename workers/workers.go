@@ -477,6 +477,11 @@ func (o *Out) AddState(depth int, ref statestore.Ref, s []uint64, t *statestore.
 // the context is cancelled.
 func (o *Out) Stopped() bool { return o.pool.stop.Load() }
 
+// Pause lets all workers pause as soon as they have finished their items. It is for a
+// worker that closes Options.Pause besides, which alone takes until the scheduler
+// comes to it.
+func (o *Out) Pause() { o.pool.paused.Store(true) }
+
 // fresh queues the unfinished batch and begins a new one.
 func (o *Out) fresh(depth int) *statestore.Batch {
 	if o.next != nil {

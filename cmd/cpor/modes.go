@@ -26,6 +26,8 @@ var takes = map[string]engine.OptionSet{
 	"max-depth":       engine.TakesMaxDepth,
 	"cluster":         engine.TakesRanks,
 
+	"disk": engine.TakesDisk,
+
 	"checkpoint":          engine.TakesCheckpoint,
 	"checkpoint-interval": engine.TakesCheckpoint,
 }
@@ -73,7 +75,7 @@ func (c *runConfig) defineEngineFlags(f *cliflag.Set) {
 		flags []string
 	}{
 		{"What is searched:", []string{"D", "ltl", "por", "deadlock", "all"}},
-		{"How, and how far:", []string{"workers", "cluster", "timeout", "max-states", "max-memory", "checkpoint", "checkpoint-interval", "validate"}},
+		{"How, and how far:", []string{"workers", "cluster", "timeout", "max-states", "max-memory", "disk", "checkpoint", "checkpoint-interval", "validate"}},
 		{"Search without stored states:", []string{"search", "max-depth", "max-transitions"}},
 	}
 	for _, e := range engine.Entries("") {
@@ -208,6 +210,12 @@ func (c *runConfig) choose(f *cliflag.Set) (err error) {
 		return errors.New("-max-transitions 0: the number must be above 0")
 	case c.cluster && c.profile != "":
 		return errors.New("-profile profiles one process: it cannot be combined with -cluster")
+	case c.Disk != "" && c.MaxMemory == 0:
+		return errors.New("-disk says where to go on when the memory ends: add -max-memory SIZE, which says how much there is")
+	case c.Disk != "" && c.cluster:
+		return errors.New("-disk lets states wait until they are looked for, and a search on ranks cannot know then when it has ended: -disk cannot be combined with -cluster; more ranks have more memory")
+	case c.Disk != "" && c.checkpoint != "":
+		return errors.New("-disk keeps the states in files that change while the search runs and belong to it alone: it cannot be combined with -checkpoint")
 	case c.cluster && c.Validate:
 		return errors.New("-validate checks a search of one process: it cannot be combined with -cluster")
 	}

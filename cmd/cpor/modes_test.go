@@ -111,6 +111,7 @@ func TestFlagUse(t *testing.T) {
 		"ltl":                 {"p"},
 		"fair":                {""},
 		"prefix":              {"prefix.svg"},
+		"disk":                {"spilled"}, // refused without -max-memory; testdata/script/disk.txtar has the rest
 		"checkpoint":          {"checkpoints"},
 		"checkpoint-interval": {"1m"}, // refused without -checkpoint
 		"cluster":             {""},   // where no launcher is, refused; TestCluster has the rest

@@ -88,6 +88,7 @@ func (c *runConfig) define() *cliflag.Set {
 	f.IntVar(&c.MaxDepth, "max-depth", 0, "with "+takers("max-depth")+": cut executions off after this `number` of transitions; every violation that can be reached within it is found, and the result is incomplete if something was cut off; with -por none or sleep (the default with a bound)")
 	f.Uint64Var(&c.MaxTransitions, "max-transitions", 0, "with "+takers("max-transitions")+": end the search after this `number` of transitions")
 	f.Var((*cliflag.Size)(&c.MaxMemory), "max-memory", "end the search before the process takes more memory than this `size`, such as 500MB or 2GiB")
+	f.StringVar(&c.Disk, "disk", "", "with -max-memory: go on beyond that memory, with the states in this `directory` on a local disk; exact, and slower")
 	f.BoolVar(&c.cluster, "cluster", false, "search together with the other processes that mpirun, mpiexec or srun has started; docs/cluster.md tells how")
 	f.StringVar(&c.checkpoint, "checkpoint", "", "keep in this `directory` what is needed to go on with \"cpor resume\" after a power cut, a limit or an interruption")
 	f.DurationVar(&c.checkpointEvery, "checkpoint-interval", 10*time.Minute, "with -checkpoint: the `time` from one checkpoint to the next (default 10m)")

@@ -66,6 +66,14 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 	case o.Checkpoint.From != nil:
 		return resume(sys, newExpander, o, watch, so)
 	}
+	var d *disk
+	if o.Disk != "" {
+		if d, err = openDisk(&o, so.MaxBytes); err != nil {
+			return nil, err
+		}
+		defer d.close()
+		so = d.so
+	}
 	store, err := statestore.New(so)
 	if err != nil {
 		return nil, &engine.OptionError{Message: err.Error()}
@@ -76,6 +84,9 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 		}
 	}
 	r := newRun(sys, newExpander, o, watch, store)
+	if d != nil {
+		r.disk, d.run = d, r
+	}
 	if many {
 		r.ranks = newRanks(r)
 	}
@@ -105,6 +116,9 @@ func (r *run) hire() {
 		r.workers = append(r.workers, r.newWorker(id))
 	}
 	r.workers[0].prepare()
+	if r.disk != nil {
+		r.disk.hire()
+	}
 }
 
 // end makes the result of a search that ended with err, nil if everything was
@@ -139,6 +153,7 @@ type run struct {
 	before saved // by the searches that this one goes on with
 	found  *engine.Collector[*finding]
 	ranks  *ranks // nil if this process is alone
+	disk   *disk  // nil if all is in memory
 	parts  *parts // nil if the covered set is whole, or is not saved
 
 	making sync.Mutex // factories need not be safe for concurrent use
@@ -159,6 +174,9 @@ func (r *run) search() error {
 	var report func(queued int)
 	if r.o.Progress != nil {
 		report = func(queued int) { r.watch.Report(r.progress(queued)) }
+	}
+	if r.disk != nil {
+		return r.disk.search(report)
 	}
 	if r.o.Checkpoint != nil {
 		return r.searchSaving(report)
@@ -184,6 +202,9 @@ func (r *run) begin() error {
 		if err := r.countState(); err != nil {
 			return err
 		}
+		if w.disk != nil {
+			w.note(s, ref)
+		}
 		if b.Full() {
 			r.ws.Push(0, b)
 			b = r.ws.Get(0)
@@ -202,14 +223,19 @@ func (r *run) begin() error {
 // work runs the pool. It returns nil if everything was covered, otherwise why
 // not.
 func (r *run) work(ctx context.Context, po workers.Options) error {
-	// Where the work items carry their states, the frontier must be small.
-	po.Workers, po.ReportEvery, po.DepthFirst = r.o.Workers, r.o.ProgressInterval, !r.store.Loadable()
 	if r.watch.Memory().Limited() {
 		po.Check, po.CheckEvery = r.watch.CheckMemory, memory.CheckEvery
 	}
+	return r.full(r.pools(ctx, po))
+}
+
+// pools runs the pool and adds its figures up.
+func (r *run) pools(ctx context.Context, po workers.Options) error {
+	// Where the work items carry their states, the frontier must be small.
+	po.Workers, po.ReportEvery, po.DepthFirst = r.o.Workers, r.o.ProgressInterval, !r.store.Loadable()
 	pool, err := workers.Run(ctx, r.ws, po, func(id int) workers.Worker { return r.workers[id] })
 	r.pool.Add(pool)
-	return r.full(err)
+	return err
 }
 
 // full makes an error of the store that takes no more what ends an exploration.
@@ -229,6 +255,9 @@ func (r *run) countState() error {
 }
 
 func (r *run) progress(queued int) engine.Progress {
+	if r.disk != nil {
+		queued += r.disk.queued()
+	}
 	p := engine.Progress{
 		Counters:   engine.Counters{States: r.covered(), Transitions: r.before.Counters.Transitions, Attempts: r.before.Counters.Attempts},
 		MaxDepth:   r.before.MaxDepth,
@@ -256,6 +285,10 @@ func (r *run) fill(res *Result) {
 	if res.States > 0 {
 		res.BytesPerState = float64(res.StoreBytes) / float64(res.States)
 	}
+	if r.disk != nil {
+		res.Disk = r.disk.stats()
+		res.BytesPerState = float64(res.StoreBytes+res.Disk.Bytes) / float64(max(res.States, 1))
+	}
 	res.OmissionProbability = r.store.OmissionProbability()
 	res.FailedCAS = res.Store.FailedCAS
 	res.Pool = r.pool
@@ -270,9 +303,21 @@ func (r *run) traces(res *Result) (err error) {
 		return nil
 	}
 	rb := &rebuilder{sys: r.sys, expander: r.newExpander(), session: r.workers[0].session, machine: r.sys.NewMachine()}
+	var p *past
+	if r.disk != nil {
+		r.disk.flush(true) // if it fails, the traces are missing
+		p = newPast(r.disk)
+		rb.session = p
+	}
 	var raws []engine.Raw
 	for f := range r.found.All() {
+		if p != nil {
+			f.ref, _ = p.Find(f.state)
+		}
 		t, err := rb.rebuild(f, r.store.Loadable())
+		if p != nil && r.disk.failed != nil {
+			t, err = nil, r.disk.failed
+		}
 		raws = append(raws, engine.Raw{Violation: f.violation, Trace: t, Missing: err})
 	}
 	res.Violations, err = engine.Finish(r.watch.From(), r.sys, raws, &r.o.Options)
@@ -297,6 +342,7 @@ type worker struct {
 	loadable  bool
 	hook      Hook
 	box       *cluster.Outbox // nil if there are no other ranks
+	disk      *diskWorker     // nil if all is in memory
 
 	// The state that is expanded.
 	state  system.State
@@ -327,6 +373,9 @@ func (r *run) newWorker(id int) *worker {
 	if r.ranks != nil {
 		w.box = r.ranks.x.Outbox(id)
 	}
+	if r.disk != nil {
+		w.disk = &diskWorker{}
+	}
 	return w
 }
 
@@ -336,7 +385,7 @@ func (w *worker) prepare() {
 	w.run.making.Lock()
 	defer w.run.making.Unlock()
 	w.expander, w.session = w.run.newExpander(), w.run.store.NewSession()
-	if d, ok := w.session.(statestore.Deferring); ok && !sabotage.Is("search/queue") {
+	if d, ok := w.session.(statestore.Deferring); ok && w.disk == nil && !sabotage.Is("search/queue") {
 		w.deferring, w.arrive = d, w.arrived
 	}
 }
@@ -351,21 +400,26 @@ func (w *worker) Process(b *statestore.Batch, i int, out *workers.Out) error {
 		w.prepare()
 	}
 	w.ref, w.depth, w.out = b.Refs[i], b.Depth+1, out
-	if s := b.State(i); s != nil && w.loadable {
+	switch s := b.State(i); {
+	case w.disk != nil:
+		if err := w.take(b.Refs[i], s); err != nil {
+			return err
+		}
+	case s != nil && w.loadable:
 		return w.accept(b.Depth, s, b.Refs[i])
-	}
-	if w.loadable {
+	case w.loadable:
 		w.buf = w.session.Load(w.ref, w.buf)
 		w.state = w.buf
-	} else {
-		w.state, w.parent, w.trail = b.State(i), b.Trail(i), nil
+	default:
+		w.state, w.parent, w.trail = s, b.Trail(i), nil
 	}
 	w.maxDepth = max(w.maxDepth, b.Depth)
 	if w.hook != nil {
 		w.hook.Expand(w.state)
 	}
 	var before Counters
-	if w.run.o.Checkpoint != nil {
+	again := w.run.o.Checkpoint != nil || w.disk != nil
+	if again {
 		before = w.expander.Counters()
 	}
 	w.expander.Expand(w.state, w)
@@ -380,7 +434,7 @@ func (w *worker) Process(b *statestore.Batch, i int, out *workers.Out) error {
 		w.public.attempts.Store(c.Attempts)
 		w.public.depth.Store(uint64(w.maxDepth))
 	}
-	if (w.err != nil || w.broken) && w.run.o.Checkpoint != nil {
+	if (w.err != nil || w.broken) && again {
 		// The state will be expanded again, from the beginning.
 		w.redone.add(w.expander.Counters().minus(before))
 	}
@@ -406,7 +460,7 @@ func (w *worker) Covered(s system.State) (is, known bool) {
 		}
 	}
 	_, is = w.session.Find(s)
-	return is, true
+	return is, is || w.disk == nil || !w.run.disk.dropped
 }
 
 // Move inserts the end of a move, and queues it if it is new.
@@ -422,6 +476,10 @@ func (w *worker) Move(m *Move) {
 			w.box.Send(to, hash, w.depth, uint64(w.ref), m.End)
 			return
 		}
+	}
+	if w.disk != nil {
+		w.cover(m)
+		return
 	}
 	if w.deferring != nil {
 		if ok, err := w.deferring.Defer(m.End, w.ref); ok {
@@ -477,6 +535,10 @@ func (w *worker) Cover(m *Move, arrive func(statestore.Ref) bool) {
 		w.hook.Move(m)
 	}
 	if w.err != nil {
+		return
+	}
+	if w.disk != nil {
+		w.err = errors.New("search: an expander that remembers states by their references cannot search with a disk")
 		return
 	}
 	ref, added, err := w.session.Insert(m.End, w.ref)

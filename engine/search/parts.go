@@ -236,6 +236,9 @@ func (r *run) goOn(kept []*saved, work []*statestore.Batch) {
 
 // covered returns how many states this process has covered.
 func (r *run) covered() uint64 {
+	if r.disk != nil {
+		return r.disk.covered()
+	}
 	n := r.store.Len()
 	if r.parts != nil {
 		for _, o := range r.parts.own {

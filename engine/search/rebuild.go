@@ -14,8 +14,15 @@ import (
 type rebuilder struct {
 	sys      system.System
 	expander Expander
-	session  statestore.Session
+	session  history
 	machine  system.Machine
+}
+
+// history is what the rebuilder asks a session of a store, or what is on the disk.
+type history interface {
+	Find(s []uint64) (statestore.Ref, bool)
+	Load(ref statestore.Ref, dst []uint64) []uint64
+	Parents(ref statestore.Ref, yield func(statestore.Ref) bool)
 }
 
 // move is a move as the rebuilder keeps it: without its end.

@@ -17,6 +17,9 @@ type Options struct {
 	// starts. The hook that it returns (nil for none) is called by that worker
 	// only.
 	Hook func(worker int) Hook
+	// SpillEvery, for tests, drops what is in memory after so many new states if there
+	// is an Options.Disk, also without a limit of memory.
+	SpillEvery uint64
 }
 
 // Hook observes a worker's search, for tests and for checking modes. It slows
@@ -50,4 +53,5 @@ type Result struct {
 	Pool      workers.Stats
 	Store     statestore.Stats
 	Traffic   cluster.Traffic // with other ranks
+	Disk      *DiskStats      // nil if all is in memory
 }

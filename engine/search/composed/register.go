@@ -68,7 +68,10 @@ func register(e engine.Entry, base Options) {
 	reduction.Register(reduction.Reduction{
 		Entry:   e,
 		OnLocks: true,
-		Also: func(v *engine.Values) error {
+		Also: func(v *engine.Values, o *engine.Options) error {
+			if sel := selectFlag.Of(v); o.Disk != "" && (sel.persistent || sel.sleep) {
+				return fmt.Errorf("-select %s keeps in memory what it knows of each state: -disk cannot be combined with it", sel.name)
+			}
 			if n := maxInvisible.Of(v); v.Given("max-invisible") && n < 1 {
 				return fmt.Errorf("-max-invisible %d: the number must be above 0", n)
 			}

@@ -62,7 +62,7 @@ type Reduction struct {
 	// default then, and an exploration that found it broken is not exhaustive.
 	OnLocks bool
 	// Also checks further flags; nil if there are none.
-	Also func(v *engine.Values) error
+	Also func(v *engine.Values, o *engine.Options) error
 	// Plan prepares an exploration. report takes differences that the reduction
 	// finds in its own claims; it is nil if nobody asked for that (-validate).
 	Plan func(t *engine.Task, report func(error)) *Plan
@@ -110,7 +110,7 @@ func (r Reduction) entry() engine.Entry {
 	e := r.Entry
 	e.Mode = Mode
 	e.Counts = engine.CountStates | engine.CountTransitions | engine.CountAttempts | engine.CountDepth | engine.CountStore | engine.CountLoops
-	e.Takes = engine.TakesAll | engine.TakesDeadlocks | engine.TakesValidate | engine.TakesMaxStates
+	e.Takes = engine.TakesAll | engine.TakesDeadlocks | engine.TakesValidate | engine.TakesMaxStates | engine.TakesDisk
 	if !r.OnLocks {
 		// The others keep in each process what they have seen of locks.
 		e.Takes |= engine.TakesRanks | engine.TakesCheckpoint
@@ -133,12 +133,15 @@ func (r *Reduction) check(v *engine.Values, o *engine.Options) error {
 		lockset.Races.Put(v, lockset.LDPrime)
 	}
 	if r.Also != nil {
-		if err := r.Also(v); err != nil {
+		if err := r.Also(v, o); err != nil {
 			return err
 		}
 	}
 	rule := lockset.Races.Of(v)
+	store := Store.Of(v)
 	switch {
+	case o.Disk != "" && store != statestore.Tree && store != statestore.Plain:
+		return fmt.Errorf("-disk needs a store from which states can be had back, tree or plain: -store %v cannot be combined with it", store)
 	case r.OnLocks && (rule == lockset.LD || rule == lockset.HB):
 		return fmt.Errorf("-races %v needs every interleaving, because it depends on the order of the accesses: -por %s checks ld'; -por none checks %v, and so does -search stateless with every reduction", rule, r.Name, rule)
 	case !r.OnLocks && !r.everyRule() && rule != lockset.None:
@@ -253,11 +256,19 @@ func (r *Reduction) tell(out *engine.Result, res *search.Result, t *engine.Task,
 	if plan.How != nil {
 		out.How = append(out.How, plan.How()...)
 	}
+	if d := res.Disk; d != nil {
+		out.How = append(out.How, engine.Figure{Key: "disk", Value: t.Disk, Text: "beyond memory on disk in " + t.Disk})
+		disk := human.Size(d.Most) + " at most, " + human.Size(d.Written) + " written, " + human.Size(d.Read) + " read"
+		if d.Drops == 0 {
+			disk += "; all was in memory, too"
+		}
+		out.Figures = append(out.Figures, engine.Figure{Key: "spilled", Value: d, Label: "disk", Text: disk})
+	}
 	if plan.Figures != nil {
 		out.Figures = append(out.Figures, plan.Figures()...)
 	}
 	size := human.Size(res.StoreBytes)
-	if res.States >= fewStates {
+	if res.States >= fewStates && res.Disk == nil {
 		size += fmt.Sprintf(", %.1f bytes a state", res.BytesPerState)
 	}
 	memory, omissions := "", ""

@@ -1,0 +1,576 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"cpor/engine"
+	"cpor/engine/memory"
+	"cpor/statestore"
+	"cpor/statestore/spill"
+	"cpor/system"
+	"cpor/workers"
+)
+
+// disk is the side of a search that goes on beyond memory (Options.Disk). All that
+// is covered is written to the disk from the beginning, in large pieces. The store in
+// memory has all of it, too, until it is full. Then it is dropped, and what waits to be
+// expanded goes to the disk. From then on, a state that is new to the store is only a
+// candidate: when there are many of them, or nothing else to do, the pool pauses and they
+// are looked for on the disk. What is not there is covered now and is to be expanded.
+// So a state is expanded once, as in memory; what differs is when.
+//
+// A state that was being expanded when the store was full is expanded again from the
+// beginning, as after a checkpoint; its transitions count once.
+type disk struct {
+	run     *run
+	so      statestore.Options
+	dir     *spill.Dir
+	set     *spill.Set
+	waiting []*spill.Queue // behind the work set, the oldest first
+	least   int            // how many entries of a worker are enough for a look
+	most    int            // how many entries are kept in memory
+	chunk   int            // how many words of waiting states are read at a time
+
+	dropped  bool // the store in memory has not all that is covered
+	own      [spill.Shards][]spill.Entry
+	kept     int // of all own ones: what is covered and not on the disk
+	looked   int // at the disk
+	drops    int
+	states   uint64 // covered
+	since    uint64 // the states that were covered at the last drop
+	sessions []statestore.Session
+	items    uint64 // that the pool had processed at the last drop
+
+	mu    sync.Mutex
+	pause chan struct{}
+	asked bool
+
+	failed error // of the disk: what is on it is not believed any more
+}
+
+// DiskStats tell how a search used the disk.
+type DiskStats struct {
+	spill.Stats
+	// Drops is how often the store in memory was full, Looks how often candidates
+	// were looked for on the disk.
+	Drops int `json:"drops"`
+	Looks int `json:"looks"`
+}
+
+// errNoRoom ends a pool whose store has to be dropped.
+var errNoRoom = errors.New("search: no room in memory")
+
+// How the memory for stores is divided if there is a disk.
+const (
+	// storeOfRoom is the part of the store in memory. The rest is for the work set, and
+	// for what is known of the states that are looked for or written next.
+	storeOfRoom = 0.62
+	// entryBytes is what such a state takes at most: an entry while it is new and the room
+	// that slices grow by, another while it is kept, and its place in the order.
+	entryBytes   = 96
+	entriesShare = 0.2
+	chunkShare   = 0.04
+	leastEntries = 256
+	// sessionBytes is about what a session of the store takes, and the buffers of a
+	// goroutine that works on the disk.
+	sessionBytes = 150 << 10
+	// fewItems is how many states have to be expanded at least from one time that the
+	// store is full to the next: otherwise the limit of memory is too small even so.
+	fewItems = 100
+)
+
+// From of an entry: the hash of the state before it, and its depth below.
+const depthBits = 64 - spill.FromBits
+
+func from(hash uint64, depth int) uint64 {
+	return hash&^(1<<depthBits-1) | uint64(min(depth, 1<<depthBits-1))
+}
+
+func depthOf(e spill.Entry) int { return int(e.From & (1<<depthBits - 1)) }
+
+// openDisk takes the directory and divides the memory.
+func openDisk(o *Options, room uint64) (*disk, error) {
+	if room == 0 && o.SpillEvery == 0 {
+		return nil, &engine.OptionError{Message: "-disk goes on where the memory ends: say how much there is with -max-memory"}
+	}
+	if o.Store != statestore.Tree && o.Store != statestore.Plain {
+		return nil, &engine.OptionError{Message: fmt.Sprintf("-disk needs a store from which states can be had back, tree or plain: -store %v cannot be combined with it", o.Store)}
+	}
+	if o.Ranks != nil && o.Ranks.Size() > 1 {
+		return nil, &engine.OptionError{Message: "-disk cannot be combined with -cluster: what is new is known only after a look at the disk, and a search on ranks cannot wait for that; more ranks have more memory"}
+	}
+	if o.Checkpoint != nil {
+		return nil, &engine.OptionError{Message: "-checkpoint cannot keep a search with -disk: its states are on the disk already, in files that change while it runs"}
+	}
+	dir, err := spill.Open(o.Disk)
+	if err != nil {
+		return nil, &engine.OptionError{Message: fmt.Sprintf("-disk: %v", err)}
+	}
+	perSession := uint64(sessionBytes * (o.Workers + 2*runtime.GOMAXPROCS(0)))
+	room -= min(room/2, perSession)
+	d := &disk{dir: dir, set: spill.NewSet(dir), asked: true}
+	d.so = statestore.Options{Kind: o.Store, MaxBytes: uint64(storeOfRoom * float64(room)), Workers: o.Workers}
+	d.most = max(int(entriesShare*float64(room))/entryBytes, leastEntries)
+	d.chunk = max(int(chunkShare*float64(room))/8, 1<<12)
+	if room == 0 {
+		d.most, d.chunk = 1<<20, 1<<20
+	}
+	if o.SpillEvery > 0 {
+		d.most, d.chunk = max(int(o.SpillEvery)/4, 1), 64
+	}
+	return d, nil
+}
+
+// close removes what is on the disk.
+func (d *disk) close() {
+	for _, q := range d.waiting {
+		q.Close()
+	}
+	d.set.Close()
+	d.dir.Close()
+}
+
+// stop ends a search that the disk does not serve any more. What ends it anyway is
+// handed on.
+func (d *disk) stop(err error) error {
+	if err == nil || context.Cause(d.run.watch.Context()) == err {
+		return err
+	}
+	if d.failed == nil {
+		d.failed = &engine.Stop{Reason: fmt.Sprintf("-disk: %v", err)}
+	}
+	return d.failed
+}
+
+// covered returns how many states are known to be covered.
+func (d *disk) covered() uint64 {
+	if !d.dropped {
+		return d.run.store.Len()
+	}
+	return d.states
+}
+
+// diskWorker is a worker's side.
+type diskWorker struct {
+	fresh [spill.Shards][]spill.Entry
+	count int
+	from  uint64 // of the ends of moves from the state that is expanded
+}
+
+// take makes a state the one that is expanded: it is given if it comes from the disk.
+func (w *worker) take(ref statestore.Ref, s system.State) error {
+	if s == nil {
+		w.buf = w.session.Load(ref, w.buf)
+	} else {
+		w.buf = append(w.buf[:0], s...)
+		// So that it is not looked for if a move leads back to it.
+		if _, _, err := w.session.Insert(w.buf, 0); err != nil {
+			return w.run.disk.full(err)
+		}
+	}
+	w.state = w.buf
+	w.disk.from = from(spill.Hash(w.state), w.depth)
+	return nil
+}
+
+// note takes down a state that is new to the store in memory.
+func (w *worker) note(s system.State, ref statestore.Ref) {
+	d := w.run.disk
+	h := spill.Hash(s)
+	list := &w.disk.fresh[spill.Shard(h)]
+	*list = append(*list, spill.Entry{Hash: h, Ref: ref, From: w.disk.from})
+	if w.disk.count++; w.disk.count >= d.least {
+		d.ask(w.out)
+	}
+}
+
+// ask pauses the pool.
+func (d *disk) ask(out *workers.Out) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.asked {
+		d.asked = true
+		close(d.pause)
+		out.Pause()
+	}
+}
+
+// full makes of the store's error one that does not end the search.
+func (d *disk) full(err error) error {
+	if errors.Is(err, statestore.ErrFull) {
+		return errNoRoom
+	}
+	return err
+}
+
+// cover inserts the end of a move.
+func (w *worker) cover(m *Move) {
+	ref, added, err := w.session.Insert(m.End, 0)
+	switch {
+	case err != nil:
+		w.err = w.run.disk.full(err)
+	case added:
+		w.note(m.End, ref)
+		if !w.run.disk.dropped {
+			w.queue(ref, m)
+			w.count()
+		}
+	}
+}
+
+// search is run.search with a disk.
+func (d *disk) search(report func(queued int)) error {
+	r := d.run
+	for {
+		d.pause, d.asked = make(chan struct{}), false
+		left := uint64(d.most)
+		if r.o.MaxStates > 0 {
+			left = min(left, r.o.MaxStates-min(d.states, r.o.MaxStates)+1)
+		}
+		d.least = max(int(left)/r.o.Workers, 1)
+		for _, w := range r.workers {
+			w.err, w.broken = nil, false
+		}
+		po := workers.Options{Report: report, Pause: d.pause}
+		if r.watch.Memory().Limited() {
+			po.CheckEvery = memory.CheckEvery
+			po.Check = func() error {
+				if r.watch.CheckMemory() != nil {
+					return errNoRoom
+				}
+				return nil
+			}
+		}
+		err := r.pools(r.watch.Context(), po)
+		noRoom := errors.Is(err, errNoRoom)
+		if err != nil && !noRoom && !errors.Is(err, workers.ErrPaused) {
+			d.collect()
+			return err
+		}
+		if serr := d.look(); serr != nil {
+			return serr
+		}
+		if every := r.o.SpillEvery; noRoom || every > 0 && d.states-d.since >= every {
+			if noRoom && d.drops > 0 && r.pool.Items-d.items < fewItems {
+				return r.watch.OutOfMemory()
+			}
+			if serr := d.drop(); serr != nil {
+				return serr
+			}
+		}
+		if r.ws.Len() == 0 {
+			if serr := d.refill(); serr != nil {
+				return serr
+			}
+			if r.ws.Len() == 0 {
+				return nil
+			}
+		}
+	}
+}
+
+// collect takes from the workers what they have noted. As long as nothing was
+// dropped, all of that is covered; the rest is returned.
+func (d *disk) collect() (open [spill.Shards][]spill.Entry) {
+	to := &open
+	if !d.dropped {
+		to = &d.own
+		d.states = d.run.store.Len()
+	}
+	for _, w := range d.run.workers {
+		for i, l := range w.disk.fresh {
+			to[i] = append(to[i], l...)
+			w.disk.fresh[i] = l[:0]
+		}
+		if !d.dropped {
+			d.kept += w.disk.count
+		}
+		w.disk.count = 0
+	}
+	return open
+}
+
+// look finds out which of the candidates are covered, and lets the others be so.
+func (d *disk) look() error {
+	r := d.run
+	open := d.collect()
+	if !d.dropped {
+		return d.flush(false)
+	}
+	err := d.shards(func(i int, load func(spill.Entry) []uint64) error {
+		spill.Sort(open[i])
+		gone := make([]bool, len(open[i]))
+		if err := d.set.Sift(r.watch.Context(), i, open[i], load, func(k int) { gone[k] = true }); err != nil {
+			return err
+		}
+		left := open[i][:0]
+		for k, e := range open[i] {
+			if !gone[k] {
+				left = append(left, e)
+			}
+		}
+		open[i] = left
+		d.own[i] = append(d.own[i], left...)
+		// Neighbours in this order share parts, which makes loading them faster.
+		slices.SortFunc(left, func(a, b spill.Entry) int {
+			return cmp.Or(cmp.Compare(depthOf(a), depthOf(b)), cmp.Compare(a.Ref, b.Ref))
+		})
+		return nil
+	})
+	if err != nil {
+		return d.stop(err)
+	}
+	d.looked++
+	if err := d.queue(&open); err != nil {
+		return err
+	}
+	if most := r.o.MaxStates; most > 0 && d.states > most {
+		return engine.StateLimit(most)
+	}
+	return d.flush(false)
+}
+
+// queue queues the states that have become covered, the least deep first.
+func (d *disk) queue(open *[spill.Shards][]spill.Entry) error {
+	r := d.run
+	var at [spill.Shards]int
+	b, to := r.ws.Get(0), 0
+	for {
+		depth, any := 0, false
+		for i, l := range open {
+			if at[i] < len(l) && (!any || depthOf(l[at[i]]) < depth) {
+				depth, any = depthOf(l[at[i]]), true
+			}
+		}
+		if !any {
+			break
+		}
+		r.before.MaxDepth = max(r.before.MaxDepth, depth)
+		for i, l := range open {
+			for ; at[i] < len(l) && depthOf(l[at[i]]) == depth; at[i]++ {
+				if n := len(d.waiting); n > 0 {
+					// Others are before it.
+					if err := d.waiting[n-1].Push(depth, d.sessions[0].Load(l[at[i]].Ref, nil)); err != nil {
+						return d.stop(err)
+					}
+				} else {
+					if b.Full() || b.Len() > 0 && b.Depth != depth {
+						r.ws.Push(to, b)
+						to = (to + 1) % r.o.Workers
+						b = r.ws.Get(0)
+					}
+					b.Depth = depth
+					b.Add(l[at[i]].Ref)
+				}
+				d.states++
+				d.kept++
+			}
+		}
+	}
+	r.ws.Push(to, b)
+	return nil
+}
+
+// shards calls f for all shards, several at a time; load gives the state of an entry.
+func (d *disk) shards(f func(i int, load func(spill.Entry) []uint64) error) error {
+	free := make(chan statestore.Session, len(d.sessions))
+	for _, s := range d.sessions {
+		free <- s
+	}
+	var g errgroup.Group
+	g.SetLimit(len(d.sessions))
+	for i := range spill.Shards {
+		g.Go(func() error {
+			s := <-free
+			defer func() { free <- s }()
+			var buf []uint64
+			return f(i, func(e spill.Entry) []uint64 {
+				buf = s.Load(e.Ref, buf)
+				return buf
+			})
+		})
+	}
+	return g.Wait()
+}
+
+// flush writes what is covered and not on the disk, if it is much or all is to be
+// written.
+func (d *disk) flush(all bool) error {
+	if d.kept == 0 || !all && d.kept < d.most {
+		return nil
+	}
+	r := d.run
+	err := d.shards(func(i int, load func(spill.Entry) []uint64) error {
+		spill.Sort(d.own[i])
+		if err := d.set.Add(i, d.own[i], load); err != nil {
+			return err
+		}
+		d.own[i] = d.own[i][:0]
+		if err := r.watch.Err(); all || err != nil {
+			return nil // it is to end
+		}
+		return d.set.Merge(i)
+	})
+	d.kept = 0
+	return d.stop(err)
+}
+
+// drop empties the store in memory.
+func (d *disk) drop() error {
+	r := d.run
+	if err := d.flush(true); err != nil {
+		return err
+	}
+	q := spill.NewQueue(d.dir)
+	d.waiting = slices.Insert(d.waiting, 0, q)
+	var all []*statestore.Batch
+	for id := range r.o.Workers {
+		for b := r.ws.Pop(id); b != nil; b = r.ws.Pop(id) {
+			all = append(all, b)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *statestore.Batch) int { return cmp.Compare(a.Depth, b.Depth) })
+	var buf []uint64
+	for _, b := range all {
+		for i, ref := range b.Refs {
+			s := b.State(i)
+			if s == nil {
+				buf = d.sessions[0].Load(ref, buf)
+				s = buf
+			}
+			if err := q.Push(b.Depth, s); err != nil {
+				return d.stop(err)
+			}
+		}
+	}
+	r.ws = statestore.NewWorkSet(r.o.Workers + 1)
+	store, err := statestore.New(d.so)
+	if err != nil {
+		return err
+	}
+	r.store = store
+	d.dropped, d.since, d.items = true, d.states, r.pool.Items
+	d.drops++
+	d.hire()
+	if r.watch.Memory().Limited() {
+		debug.FreeOSMemory()
+	}
+	return nil
+}
+
+// hire gives everybody a session of the store.
+func (d *disk) hire() {
+	d.sessions = d.sessions[:0]
+	for range min(runtime.GOMAXPROCS(0), spill.Shards) {
+		d.sessions = append(d.sessions, d.run.store.NewSession())
+	}
+	for _, w := range d.run.workers {
+		if w.expander != nil {
+			w.session = d.run.store.NewSession()
+		}
+	}
+}
+
+// refill takes states that wait on the disk into the work set.
+func (d *disk) refill() error {
+	r := d.run
+	words, to := 0, 0
+	var s []uint64
+	b := r.ws.Get(0)
+	for words < d.chunk && len(d.waiting) > 0 {
+		q := d.waiting[0]
+		depth, t, ok, err := q.Pop(s)
+		if err != nil {
+			return d.stop(err)
+		}
+		if !ok {
+			d.waiting = d.waiting[1:]
+			continue
+		}
+		if s = t; b.Full() || b.Len() > 0 && b.Depth != depth {
+			r.ws.Push(to, b)
+			to = (to + 1) % r.o.Workers
+			b = r.ws.Get(0)
+		}
+		b.Depth = depth
+		b.AddState(0, s, nil)
+		words += len(s) + 4
+	}
+	r.ws.Push(to, b)
+	return nil
+}
+
+// queued returns how many states wait on the disk.
+func (d *disk) queued() (n int) {
+	for _, q := range d.waiting {
+		n += int(q.Len())
+	}
+	return n
+}
+
+// stats returns figures.
+func (d *disk) stats() *DiskStats { return &DiskStats{d.dir.Stats(), d.drops, d.looked} }
+
+// past has the states of a search with a disk by numbers, which stand for Refs, as the
+// rebuilder of traces wants them.
+type past struct {
+	disk   *disk
+	refs   map[string]statestore.Ref
+	states []system.State // by Ref-1
+	froms  []uint64       // what is known of the state before it
+	known  []bool         // whether that is so
+}
+
+func newPast(d *disk) *past { return &past{disk: d, refs: map[string]statestore.Ref{}} }
+
+// Find implements part of [statestore.Session]: it gives a state a number.
+func (p *past) Find(s []uint64) (statestore.Ref, bool) {
+	k := engine.StateString(s)
+	r, ok := p.refs[k]
+	if !ok {
+		p.states = append(p.states, slices.Clone(s))
+		p.froms, p.known = append(p.froms, 0), append(p.known, false)
+		r = statestore.Ref(len(p.states))
+		p.refs[k] = r
+	}
+	return r, true
+}
+
+// Load implements part of [statestore.Session].
+func (p *past) Load(ref statestore.Ref, dst []uint64) []uint64 {
+	return append(dst[:0], p.states[ref-1]...)
+}
+
+// Parents implements part of [statestore.Session].
+func (p *past) Parents(ref statestore.Ref, yield func(statestore.Ref) bool) {
+	if s := p.states[ref-1]; !p.known[ref-1] {
+		p.lookUp(spill.Hash(s), func(t []uint64, from uint64) bool {
+			if !slices.Equal(s, t) {
+				return true
+			}
+			p.froms[ref-1], p.known[ref-1] = from, true
+			return false
+		})
+	}
+	if !p.known[ref-1] {
+		return
+	}
+	p.lookUp(p.froms[ref-1], func(t []uint64, from uint64) bool {
+		r, _ := p.Find(t)
+		p.froms[r-1], p.known[r-1] = from, true
+		return yield(r)
+	})
+}
+
+func (p *past) lookUp(hash uint64, yield func([]uint64, uint64) bool) {
+	p.disk.stop(p.disk.set.Lookup(hash, yield))
+}
