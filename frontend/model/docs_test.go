@@ -19,7 +19,7 @@ import (
 // block there, where nobody answers it.
 func TestLanguageReference(t *testing.T) {
 	prelude := ""
-	for _, ex := range chunktest.Examples(t, "../../docs/language.md") {
+	for _, ex := range chunktest.Examples(t, "../../docs/language.md", 20) {
 		text := ex.Text
 		switch ex.Kind {
 		case "model-prelude":

@@ -9,16 +9,17 @@ import (
 
 // Example is a fenced block of a document.
 type Example struct {
-	Kind    string // model, model-prelude, model-fragment, model-error
-	Verdict string // of a model: pass, assertion, deadlock, invariant, runtime
+	Kind    string // model, model-prelude, model-fragment, model-error, promela
+	Verdict string // of a model, in Promela too: pass, assertion, deadlock, invariant, runtime
 	Text    string
 	Line    int // of the first line of text
 }
 
-var fence = regexp.MustCompile("^```(model[a-z-]*)(?: verdict=([a-z]+))?$")
+var fence = regexp.MustCompile("^```(model[a-z-]*|promela)(?: verdict=([a-z]+))?$")
 
-// Examples returns the fenced blocks of a document that begin with ```model.
-func Examples(t *testing.T, path string) []Example {
+// Examples returns the fenced blocks of a document that begin with ```model or
+// ```promela, which are least or more.
+func Examples(t *testing.T, path string, least int) []Example {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -33,7 +34,7 @@ func Examples(t *testing.T, path string) []Example {
 			cur = nil
 		case cur != nil:
 			cur.Text += l + "\n"
-		case strings.HasPrefix(l, "```model"):
+		case strings.HasPrefix(l, "```model"), strings.HasPrefix(l, "```promela"):
 			m := fence.FindStringSubmatch(l)
 			if m == nil {
 				t.Fatalf("line %d: bad fence %q", i+1, l)
@@ -41,7 +42,7 @@ func Examples(t *testing.T, path string) []Example {
 			cur = &Example{Kind: m[1], Verdict: m[2], Line: i + 2}
 		}
 	}
-	if len(list) < 20 {
+	if len(list) < least {
 		t.Fatalf("only %d examples", len(list))
 	}
 	return list

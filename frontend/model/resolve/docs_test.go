@@ -15,7 +15,7 @@ import (
 // text" is a message about its line that must come, and no other may.
 func TestDocs(t *testing.T) {
 	prelude := ""
-	for _, ex := range chunktest.Examples(t, "../../../docs/language.md") {
+	for _, ex := range chunktest.Examples(t, "../../../docs/language.md", 20) {
 		text := ex.Text
 		before := 0
 		switch ex.Kind {
