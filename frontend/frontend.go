@@ -161,6 +161,9 @@ type FrontEnd struct {
 	// Load compiles a file. Its errors are for people, with the places in the
 	// file.
 	Load func(f *source.File, o Options) (*Program, error)
+	// Format returns the text of a file in the layout of its language; nil if nothing
+	// formats it. Its errors are those of Load that are about syntax.
+	Format func(f *source.File) (string, error)
 }
 
 var frontEnds []FrontEnd
@@ -220,6 +223,27 @@ func Read(name string, r io.Reader, o Options) (*Program, error) {
 		return nil, err
 	}
 	return compile(f, o)
+}
+
+// Formatted returns the text of a file in the layout of its language.
+func Formatted(f *source.File) (string, error) {
+	fe := of(f.Name)
+	if fe == nil || fe.Format == nil {
+		var known []string
+		for _, x := range frontEnds {
+			if x.Format != nil {
+				known = append(known, x.Extensions...)
+			}
+		}
+		return "", fmt.Errorf("%s: nothing here formats such files, only those that end in %s", f.Name, strings.Join(known, ", "))
+	}
+	return fe.Format(f)
+}
+
+// IsFormattable tells whether a file has the ending of a language that is formatted.
+func IsFormattable(path string) bool {
+	fe := byExtension(filepath.Ext(path))
+	return fe != nil && fe.Format != nil
 }
 
 func compile(f *source.File, o Options) (*Program, error) {

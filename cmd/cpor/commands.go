@@ -27,6 +27,7 @@ func commands() []*command {
 		{name: "run", summary: "search a model for violations", run: runCommand, help: runHelp},
 		{name: "resume", summary: "go on with a search from its checkpoint", run: resumeCommand, help: resumeHelp},
 		{name: "check", summary: "look for mistakes in a model without running it", run: checkCommand, help: checkHelp},
+		{name: "fmt", summary: "lay out models as gofmt does Go programs", run: fmtCommand, help: fmtHelp},
 		{name: "explore", summary: "explore a model by hand, in a page in the browser", run: exploreCommand, help: exploreHelp},
 		{name: "view", summary: "look at a trace or a result in a page in the browser", run: viewCommand, help: viewHelp},
 	}, append(elsewhere,

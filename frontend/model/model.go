@@ -12,6 +12,7 @@ import (
 	"cpor/frontend/model/machine"
 	"cpor/frontend/model/resolve"
 	"cpor/frontend/model/source"
+	"cpor/frontend/model/syntax"
 	"cpor/system"
 )
 
@@ -76,6 +77,7 @@ func (m *Model) Properties() []frontend.Property {
 func init() {
 	frontend.Register(frontend.FrontEnd{
 		Name: "cpor's language", Extensions: []string{".model"}, Default: true,
+		Format: syntax.Format,
 		Load: func(f *source.File, o frontend.Options) (*frontend.Program, error) {
 			m, err := load(f, Options{Params: o.Params, ReadFile: o.ReadFile})
 			if err != nil {

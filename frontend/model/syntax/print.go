@@ -3,6 +3,8 @@ package syntax
 import (
 	"fmt"
 	"strings"
+
+	"cpor/frontend/model/source"
 )
 
 // String returns the text of an expression, a type or a simple statement, in
@@ -24,7 +26,12 @@ func String(n Node) string {
 	return p.String()
 }
 
-type printer struct{ strings.Builder }
+type printer struct {
+	strings.Builder
+	// mark, if not nil, is told how each operator stands: without blanks around it, or
+	// with one behind it although there would be none.
+	mark func(at source.Pos, tight, gap bool)
+}
 
 // String returns the operator as it is written.
 func (op Op) String() string {
@@ -70,8 +77,13 @@ func (p *printer) expr(x Expr, prec, depth int) {
 			defer p.WriteByte(')')
 		}
 		p.WriteString(x.Op.String())
-		if u, ok := x.X.(*UnaryExpr); ok && needGap(x.Op, u.Op) {
+		u, ok := x.X.(*UnaryExpr)
+		gap := ok && needGap(x.Op, u.Op)
+		if gap {
 			p.WriteByte(' ')
+		}
+		if p.mark != nil {
+			p.mark(x.From, true, gap)
 		}
 		p.expr(x.X, unaryPrec, depth)
 	case *BinaryExpr:
@@ -92,9 +104,8 @@ func (p *printer) expr(x Expr, prec, depth int) {
 	case *CallExpr:
 		p.expr(x.Fun, highPrec, depth)
 		p.WriteByte('(')
-		depth := 1
 		if len(x.Args) > 1 {
-			depth = 2 // as gofmt: f(a+b, c)
+			depth++ // as gofmt: f(a+b, c)
 		}
 		p.exprs(x.Args, depth)
 		p.WriteByte(')')
@@ -170,7 +181,7 @@ func (p *printer) binary(x *BinaryExpr, prec, depth int) {
 		defer p.WriteByte(')')
 		depth = max(depth-1, 1)
 	}
-	blank := q < cutoff(x, depth)
+	blank := q < cutoff(x, depth) || braced(x, q)
 	p.binaryIn(x, q, blank, depth)
 }
 
@@ -184,8 +195,13 @@ func (p *printer) binaryIn(x *BinaryExpr, q int, blank bool, depth int) {
 		p.WriteByte(' ')
 	}
 	p.WriteString(x.Op.String())
-	if u, ok := x.Y.(*UnaryExpr); blank || ok && (needGap(x.Op, u.Op) || x.Op == Div && u.Op == Mul || x.Op == Lt && u.Op == Sub) {
+	u, ok := x.Y.(*UnaryExpr)
+	gap := ok && (needGap(x.Op, u.Op) || x.Op == Div && u.Op == Mul || x.Op == Lt && u.Op == Sub)
+	if blank || gap {
 		p.WriteByte(' ')
+	}
+	if p.mark != nil {
+		p.mark(x.OpPos, !blank, gap)
 	}
 	p.expr(x.Y, q+1, depth+1)
 }
@@ -195,6 +211,28 @@ func diffPrec(x Expr, prec int) int {
 		return 0
 	}
 	return 1
+}
+
+// braced tells whether an operand of the operators of one level ends in a brace: blanks
+// stand there anyway.
+func braced(x *BinaryExpr, q int) bool {
+	for y := Expr(x); ; {
+		switch z := y.(type) {
+		case *QuantExpr, *FoldExpr:
+			return true
+		case *BinaryExpr:
+			if z.Op.Prec() != q {
+				return false
+			}
+			switch z.Y.(type) {
+			case *QuantExpr, *FoldExpr:
+				return true
+			}
+			y = z.X
+		default:
+			return false
+		}
+	}
 }
 
 // cutoff returns the precedence from which on operators have no blanks.
