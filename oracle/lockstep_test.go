@@ -46,7 +46,7 @@ func walk(text string, c *tally) (diff, over string) {
 // language. Some of them are refused on purpose.
 func examples(t *testing.T) []string {
 	var texts []string
-	for _, ex := range chunktest.Examples(t, "../docs/language.md", 20) {
+	for _, ex := range chunktest.Examples(t, "../docs/language.md") {
 		texts = append(texts, ex.Text)
 	}
 	files, err := filepath.Glob("../frontend/model/testdata/*.models")

@@ -214,7 +214,7 @@ func TestFormatExamples(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := string(data)
-		for _, ex := range chunktest.Examples(t, page, 0) {
+		for _, ex := range chunktest.Examples(t, page) {
 			text, got := ex.Text, ""
 			switch ex.Kind {
 			case "promela":
