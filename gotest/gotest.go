@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"cpor/engine"
+	"cpor/frontend/gosrc"
 	"cpor/system"
 	"cpor/trace"
 )
@@ -69,6 +70,9 @@ type Result struct {
 	Slow *Failure
 	// Failure is the failure that was found, or nil.
 	Failure *Failure
+	// Program is what the failure's trace belongs to: the program that was given, or the same
+	// where time passes in another way.
+	Program *gosrc.Program
 	// Outcomes are the ends of all executions if the program was made with
 	// gosrc.Explore.Outcomes: what was printed, and the failure, each once and
 	// sorted. They are all that there are if the verdict is not Incomplete.

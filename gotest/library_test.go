@@ -12,6 +12,7 @@ const libraryPrograms = `package m
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -92,6 +93,9 @@ func TestStack(t *testing.T) {
 	same(t, "m.TestStack", runtime.FuncForPC(pc).Name())
 	_, _, _, ok = runtime.Caller(100)
 	same(t, false, ok)
+	f, g := unit{}.show, unit{}.show
+	same(t, reflect.ValueOf(f).Pointer(), reflect.ValueOf(g).Pointer())
+	same(t, "m.where", runtime.FuncForPC(reflect.ValueOf(where).Pointer()).Name())
 	defer func() {
 		recover()
 		stack := string(debug.Stack())
@@ -158,7 +162,7 @@ func TestLibrary(t *testing.T) {
 	if res := run("TestRace"); res.Failure == nil || res.Failure.Kind != Race {
 		t.Errorf("%+v", res)
 	}
-	if f := run("TestHelper").Failure; f == nil || f.Kind != Failed || f.Pos.Line != 48 {
+	if f := run("TestHelper").Failure; f == nil || f.Kind != Failed || f.Pos.Line != 49 {
 		t.Errorf("%+v", f)
 	}
 	if res := run("TestStack"); res.Verdict != engine.Pass {

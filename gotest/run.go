@@ -323,7 +323,7 @@ func (r *run) fail(t *trace.Trace) error {
 	if err != nil {
 		return err
 	}
-	r.res.Verdict, r.res.Failure, r.res.Reason = engine.Violated, f, ""
+	r.res.Verdict, r.res.Failure, r.res.Program, r.res.Reason = engine.Violated, f, r.p, ""
 	return nil
 }
 

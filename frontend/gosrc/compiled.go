@@ -53,6 +53,9 @@ func (p *Program) WithoutRaces() (*Program, error) {
 	return p.again(e)
 }
 
+// Explore returns how the program is explored.
+func (p *Program) Explore() Explore { return p.how }
+
 // SlowAllowed tells whether a test may call t.Error or t.Fatal because time has passed
 // while somebody could run.
 func (p *Program) SlowAllowed() bool { return p.how.Time == "" || p.how.Time == AutoTime }

@@ -267,6 +267,21 @@ func (f *Func) Wraps() bool {
 	return strings.HasPrefix(s, "wrapper") || strings.HasPrefix(s, "bound") || strings.HasPrefix(s, "thunk")
 }
 
+// CodeOf returns the function that stands for the code of f: of a method value, of which
+// there is a function of its own at each place, the method.
+func (p *Program) CodeOf(f *Func) *Func {
+	if !f.Wraps() || f.SSA.Object() == nil {
+		return f
+	}
+	p.mu.Lock()
+	method := p.SSA.FuncValue(f.SSA.Object().(*types.Func))
+	p.mu.Unlock()
+	if method == nil || method.TypeParams().Len() > 0 {
+		return f // of an interface, or generic
+	}
+	return p.FuncOf(method)
+}
+
 // Helps tells whether a function calls the method Helper of a test, so that failures are
 // its caller's.
 func (f *Func) Helps() bool {

@@ -310,7 +310,14 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 	// address(t int, p unsafe.Pointer) uintptr: a number for what a reference refers to
 	plain("reflect.address", func(m *Machine, g *goroutine, r []uint64) {
 		m.readAny(g, r[1], 1)
-		r[2] = m.address(m.mem[m.addr(r[1])])
+		w := m.mem[m.addr(r[1])]
+		if r[2] = m.address(w); w != 0 && m.p.TypeByID(r[0]).Kind == compile.Function {
+			// The code's, as in Go: the same for all closures of a function.
+			if w&compile.StaticFunc == 0 {
+				w = m.mem[m.addr(w)]
+			}
+			r[2] = madeWord(token{fn: m.p.CodeOf(m.p.FuncByIndex(w &^ compile.StaticFunc))})
+		}
 	})
 	// convertBasic(t int, p unsafe.Pointer, to int) unsafe.Pointer
 	plain("reflect.convertBasic", func(m *Machine, g *goroutine, r []uint64) {

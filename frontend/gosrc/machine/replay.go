@@ -37,6 +37,29 @@ type TraceStep struct {
 	Alt    uint64
 }
 
+// ThreadNames returns who the first n goroutines are: the number of who created each, and how
+// many that one had created before. Numbers are given in the order in which a search comes
+// to the goroutines.
+func (s *System) ThreadNames(n int) [][2]int32 {
+	var names [][2]int32
+	for i := range n {
+		t := s.threads.Name(uint32(i))
+		names = append(names, [2]int32{t.parent, t.n})
+	}
+	return names
+}
+
+// NameThreads gives goroutines the numbers that they have in the system that ThreadNames was
+// asked. No execution may have been explored before.
+func (s *System) NameThreads(names [][2]int32) error {
+	for i, n := range names {
+		if k := s.threads.Number(threadName{n[0], n[1]}); int(k) != i {
+			return fmt.Errorf("goroutine %d has the number %d", i, k)
+		}
+	}
+	return nil
+}
+
 // Replay repeats an execution and finds out what people want to know of it. The
 // violation is the one that the last step makes; without one, the goroutines that
 // wait for ever are told.

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"cpor/gotest"
-	"cpor/internal/human"
 	"cpor/trace"
 )
 
@@ -91,8 +91,27 @@ func (t *text) done(o outcome) {
 	t.flush()
 }
 
-// wrap breaks a line so that it fits into a report on a terminal of 80 columns.
-func wrap(line string) string { return strings.ReplaceAll(human.Wrap(line, 6), "\n      ", "\n  ") }
+// wrap breaks a line so that it fits into a report on a terminal of 80 columns. Words stay
+// whole, so that paths can be followed, which human.Wrap does not promise.
+func wrap(line string) string {
+	var b strings.Builder
+	n := 0
+	for i, word := range strings.Split(line, " ") {
+		w := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case n+1+w > textWidth && n > 0:
+			b.WriteString("\n  ")
+			n = 2
+		default:
+			b.WriteString(" ")
+			n++
+		}
+		b.WriteString(word)
+		n += w
+	}
+	return b.String()
+}
 
 // report is the text about one test, as go test shows it with -v.
 func report(o outcome) string {

@@ -33,8 +33,10 @@ type saved struct {
 	Tags    string        `json:"tags,omitempty"`
 	Explore gosrc.Explore `json:"explore"`
 	Initial int           `json:"initial"`
-	Steps   []savedStep   `json:"steps"`
-	Record  any           `json:"record"`
+	// Threads are the goroutines by number: who created them, and as which.
+	Threads [][2]int32  `json:"threads"`
+	Steps   []savedStep `json:"steps"`
+	Record  any         `json:"record"`
 }
 
 type savedStep struct {
@@ -44,7 +46,7 @@ type savedStep struct {
 
 // writeTrace writes a failure to the file of -trace; of further ones the names
 // get a number.
-func (s *session) writeTrace(p *gosrc.Package, prog *gosrc.Program, test string, res *gotest.Result) {
+func (s *session) writeTrace(p *gosrc.Package, test string, res *gotest.Result) {
 	if s.trace == "" || res.Failure.Trace == nil {
 		return
 	}
@@ -54,7 +56,7 @@ func (s *session) writeTrace(p *gosrc.Package, prog *gosrc.Program, test string,
 		ext := filepath.Ext(name)
 		name = strings.TrimSuffix(name, ext) + "-" + strconv.Itoa(s.traces) + ext
 	}
-	if err := s.save(name, p, prog, test, res.Failure); err != nil && s.traceErr == nil {
+	if err := s.save(name, p, res.Program, test, res.Failure); err != nil && s.traceErr == nil {
 		s.traceErr = err
 	}
 }
@@ -67,10 +69,13 @@ func (s *session) save(name string, p *gosrc.Package, prog *gosrc.Program, test 
 	if err != nil {
 		return err
 	}
-	doc := saved{Package: p.Path, Test: test, Tags: s.tags, Explore: s.explore, Initial: f.Trace.Initial, Record: rec}
+	doc := saved{Package: p.Path, Test: test, Tags: s.tags, Explore: prog.Explore(), Initial: f.Trace.Initial, Record: rec}
+	threads := 0
 	for _, st := range f.Trace.Steps {
 		doc.Steps = append(doc.Steps, savedStep{st.Thread, st.Alt})
+		threads = max(threads, st.Thread+1)
 	}
+	doc.Threads = prog.ThreadNames(threads)
 	text, err := json.MarshalIndent(doc, "", "  ")
 	if err != nil {
 		return err
@@ -107,7 +112,10 @@ func (s *session) replayFile(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	f, err := gotest.Explain(prog, t)
+	var f *gotest.Failure
+	if err = prog.NameThreads(doc.Threads); err == nil {
+		f, err = gotest.Explain(prog, t)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: the program has changed since, or other flags were given: %w", s.replay, err)
 	}

@@ -200,8 +200,8 @@ func (s *session) one(c *gosrc.Compiled, p *gosrc.Package, test string) outcome 
 		o.verdict = failing
 		head, rest, _ := strings.Cut(s.relative(Headline(res.Failure)), "\n")
 		o.summary = fmt.Sprintf("%s (%s explored)\n%s", head, explored(res), rest)
-		o.details = s.relative(Describe(prog, res.Failure, textWidth))
-		s.writeTrace(p, prog, test, res)
+		o.details = s.relative(Describe(res.Program, res.Failure, textWidth))
+		s.writeTrace(p, test, res)
 	case res.Verdict == engine.Violated: // without an account of it
 		o.verdict, o.summary = failing, res.Reason
 	case res.Verdict == engine.Pass && s.explore.NoRaces:
