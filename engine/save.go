@@ -26,6 +26,9 @@ type Checkpoint struct {
 	// other options that say what is explored have to be the same, limits and the
 	// number of workers can be others.
 	From io.Reader
+	// Interned tells that who gave it keeps what the states name by numbers of this process
+	// ([system.Interning]).
+	Interned bool
 	// Parts, if not nil, takes the place of Write and From in an exploration whose
 	// covered set is divided among ranks.
 	Parts *Parts

@@ -2,9 +2,11 @@ package lockset
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/system"
 )
@@ -23,9 +25,34 @@ import (
 // limits of the options hold for all searches together, but for MaxStates and
 // MaxMemory, which hold for each.
 func Run(ctx context.Context, sys system.System, o Options, newFactory func(system.System) (search.Factory, error), so search.Options) (*System, *search.Result, error) {
-	start := time.Now()
+	begun := time.Now()
+	start := begun
 	inState := map[system.Loc]bool{}
-	for attempt := 0; ; attempt++ {
+	first, before := 0, (*kept)(nil)
+	if c := so.Checkpoint; c != nil {
+		if so.Ranks != nil || c.Parts != nil {
+			return nil, nil, &engine.OptionError{Message: "-races keeps what the states speak of in one process: with -checkpoint it cannot be combined with -cluster"}
+		}
+		if c.From != nil {
+			before = new(kept)
+			if err := engine.ReadRecord(c.From, before); err != nil {
+				return nil, nil, err
+			}
+			start = start.Add(-before.Elapsed)
+			for _, l := range before.InState {
+				inState[l] = true
+			}
+			if first = before.Attempt; len(before.Suspects) > 0 {
+				// That attempt was over, and the next one had no checkpoint yet.
+				for _, l := range before.Suspects {
+					inState[l] = true
+				}
+				first, before = first+1, nil
+			}
+		}
+	}
+	opened := false
+	for attempt := first; ; attempt++ {
 		var mu sync.Mutex
 		var suspects []system.Loc
 		run, cancel := context.WithCancel(ctx)
@@ -38,13 +65,39 @@ func Run(ctx context.Context, sys system.System, o Options, newFactory func(syst
 			cancel()
 		}
 		limits := so
-		if so.Timeout > 0 && attempt > 0 {
-			limits.Timeout = max(so.Timeout-time.Since(start), time.Nanosecond)
+		if so.Timeout > 0 && attempt > first {
+			limits.Timeout = max(so.Timeout-time.Since(begun), time.Nanosecond)
 		}
 		s, err := New(sys, opts)
 		if err != nil {
 			cancel()
 			return nil, nil, err
+		}
+		if c := so.Checkpoint; c != nil {
+			own := keeping(c, func() *kept {
+				k := &kept{Attempt: attempt, Suspects: suspects, Elapsed: time.Since(start)}
+				for l := range inState {
+					k.InState = append(k.InState, l)
+				}
+				slices.Sort(k.InState)
+				s.keep(k)
+				return k
+			})
+			own.Open = func() error {
+				if opened || c.Open == nil {
+					return nil
+				}
+				opened = true
+				return c.Open()
+			}
+			if before != nil {
+				if err := s.recall(before); err != nil {
+					cancel()
+					return nil, nil, engine.Unreadable(err)
+				}
+				own.From, before = c.From, nil
+			}
+			limits.Checkpoint = own
 		}
 		factory, err := newFactory(s)
 		if err != nil {
@@ -64,6 +117,10 @@ func Run(ctx context.Context, sys system.System, o Options, newFactory func(syst
 		}
 		found := res != nil && len(res.Violations) > 0 && !so.All
 		if !again || err != nil || found || ctx.Err() != nil {
+			if again && res != nil && !found {
+				// It may have come to its end before it heard of the suspicion.
+				res.Doubt("interrupted")
+			}
 			return s, res, err
 		}
 	}

@@ -188,6 +188,15 @@ func TestClusterMistakes(t *testing.T) {
 				t.Errorf("%s: exit code %d\n%s", c.args, code, errs)
 			}
 		}
+		// What was begun in one process goes on in one.
+		dir := filepath.Join(t.TempDir(), "one")
+		if _, _, code := inProcess(t, "run", "-por", "none", "-max-states", "100", "-checkpoint", dir, robots); code != exitIncomplete {
+			t.Fatal(code)
+		}
+		out, errs, code := mpirun(t, launcher, 2, bin, "resume", dir)
+		if code != exitMistake || strings.Count(errs, "begun without -cluster") != 1 || out != "" {
+			t.Errorf("on ranks: exit code %d\n%s%s", code, out, errs)
+		}
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"cpor/engine"
 	"cpor/engine/checkpoint"
+	"cpor/engine/cluster/mpi"
 	"cpor/frontend"
 	"cpor/frontend/model/source"
 )
@@ -238,6 +239,15 @@ func resumeCommand(e *env, args []string) int {
 	c.kept, c.from, c.parts, c.number = h.Flags, r, h.Parts, h.Number
 	if h.Parts > 0 {
 		return e.resumeRank(&c, load)
+	}
+	if mpi.Ranks() > 1 {
+		w, err := mpi.Init()
+		if err != nil {
+			return e.mistake("resume", "-cluster: %v", err)
+		}
+		return e.onRank(w, &c, "resume", func(*runConfig) (int, error) {
+			return e.mistake("resume", "this search was begun without -cluster, and its states are not divided among ranks: it goes on in one process, with \"cpor resume %s\" and without mpirun or srun", printable(dirs[0])), nil
+		})
 	}
 	m, code := load()
 	if m == nil {

@@ -36,7 +36,7 @@ func canSave(sys system.System, o *Options) error {
 	case o.Hook != nil:
 		return &engine.OptionError{Message: "-checkpoint cannot keep a search that is validated while it runs (-validate)"}
 	}
-	if in, ok := system.As[system.Interning](sys); ok {
+	if in, ok := system.As[system.Interning](sys); ok && (!o.Checkpoint.Interned || o.Checkpoint.Parts != nil) {
 		return &engine.OptionError{Message: fmt.Sprintf("-checkpoint cannot keep this search: its states name %s by numbers of one process", in.Interns())}
 	}
 	return nil
@@ -118,7 +118,13 @@ func (r *run) save(w io.Writer) error {
 	if err := statestore.Save(r.store, w); err != nil {
 		return err
 	}
-	return statestore.SaveWork(r.ws, trails, w)
+	if err := statestore.SaveWork(r.ws, trails, w); err != nil {
+		return err
+	}
+	if x, ok := r.workers[0].expander.(Remembering); ok {
+		return x.SaveMemory(w)
+	}
+	return nil
 }
 
 // keepsakes returns what the search keeps, without findings.
@@ -159,12 +165,17 @@ func resume(sys system.System, newExpander Factory, o Options, watch *engine.Wat
 	if len(trails) != len(s.Findings) {
 		return nil, engine.Unreadable(errors.New("as many trails as violations are missing"))
 	}
+	r.hire()
+	if x, ok := r.workers[0].expander.(Remembering); ok {
+		if err := x.RestoreMemory(from); err != nil {
+			return nil, engine.Unreadable(err)
+		}
+	}
 	// What stands behind the end, if nothing else, is the check that it is the end.
 	if err := engine.AtEnd(from); err != nil {
 		return nil, err
 	}
 	r.states.Store(store.Len())
-	r.hire()
 	for i := range s.Findings {
 		r.find(&s.Findings[i], trails[i])
 	}

@@ -37,6 +37,8 @@
 package search
 
 import (
+	"io"
+
 	"cpor/statestore"
 	"cpor/system"
 	"cpor/trace"
@@ -93,6 +95,15 @@ type Covers interface {
 	// Covered tells whether a state is covered. It is not known of states that belong
 	// to other ranks. It is not to be called between two calls of Move for one state.
 	Covered(s system.State) (is, known bool)
+}
+
+// Remembering is implemented by expanders that share a memory which a checkpoint has to
+// keep. No expander works meanwhile.
+type Remembering interface {
+	// SaveMemory writes what all expanders of a search remember.
+	SaveMemory(w io.Writer) error
+	// RestoreMemory reads it, before any of them has worked.
+	RestoreMemory(r io.Reader) error
 }
 
 // Stopper is implemented by visitors that can tell whether the search is to

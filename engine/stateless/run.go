@@ -73,9 +73,6 @@ func Run(ctx context.Context, sys system.System, o Options) (*Result, error) {
 	}
 	defer watch.End()
 	if o.Checkpoint != nil {
-		if in, ok := system.As[system.Interning](sys); ok {
-			return nil, optionError("-checkpoint cannot keep this search: it names %s by numbers of one process", in.Interns())
-		}
 		if err := o.Checkpoint.Start(); err != nil {
 			return nil, err
 		}

@@ -24,6 +24,7 @@ package mpi
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 )
 
@@ -53,6 +54,13 @@ var launchers = []struct {
 	{"MPICH's mpirun", "PMI_SIZE", false},
 	{"MVAPICH's mpirun", "MPIRUN_NPROCS", false},
 	{"srun", "SLURM_STEP_NUM_TASKS", true},
+}
+
+// Ranks returns as how many ranks a launcher says that it has started this program; 0 if
+// there is none, or it does not say.
+func Ranks() int {
+	l, _ := launched(os.Getenv)
+	return l.size
 }
 
 // launched returns who started this process, by its environment.

@@ -1,7 +1,10 @@
 package composed
 
 import (
+	"bufio"
+	"encoding/binary"
 	"errors"
+	"io"
 	"math/bits"
 	"sync"
 
@@ -83,8 +86,9 @@ func (m *memory) arrive(ref statestore.Ref, asleep threads) (expand, fresh bool)
 }
 
 // begin notes that a state is expanded. It returns its sleep set, those who were
-// woken since the last expansion, and whether this is the first one.
-func (m *memory) begin(ref statestore.Ref, initial bool) (asleep, woken threads, first bool) {
+// woken since the last expansion, whether this is the first one, and what was known
+// before for forget.
+func (m *memory) begin(ref statestore.Ref, initial bool) (asleep, woken threads, first bool, before visited) {
 	s := m.shard(ref)
 	s.Lock()
 	defer s.Unlock()
@@ -92,11 +96,86 @@ func (m *memory) begin(ref statestore.Ref, initial bool) (asleep, woken threads,
 	if initial {
 		v.asleep = 0
 	}
+	before = v
 	first = !v.begun
 	asleep, woken = v.asleep, v.taken&^v.asleep
 	v.begun, v.taken = true, v.asleep
 	s.states[ref] = v
-	return asleep, woken, first
+	return asleep, woken, first, before
+}
+
+// forget takes back that a state was expanded, because the search ended meanwhile: it
+// will be expanded again. What was explored by then remains so, like an expansion that
+// explored fewer threads.
+func (m *memory) forget(ref statestore.Ref, before visited) {
+	s := m.shard(ref)
+	s.Lock()
+	defer s.Unlock()
+	v := s.states[ref]
+	v.taken, v.begun = before.taken, before.begun
+	s.states[ref] = v
+}
+
+// SaveMemory implements [search.Remembering].
+func (x *Expander) SaveMemory(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	put := func(n uint64) { out.Write(binary.LittleEndian.AppendUint64(out.AvailableBuffer(), n)) }
+	cuts := uint64(0)
+	if x.o.Cuts != nil {
+		cuts = x.o.Cuts.Load()
+	}
+	put(cuts)
+	n := uint64(0)
+	if x.choice != nil {
+		for i := range x.choice.memory.shards {
+			n += uint64(len(x.choice.memory.shards[i].states))
+		}
+	}
+	put(n)
+	if x.choice != nil {
+		for i := range x.choice.memory.shards {
+			for ref, v := range x.choice.memory.shards[i].states {
+				begun := uint64(0)
+				if v.begun {
+					begun = 1
+				}
+				put(uint64(ref))
+				put(uint64(v.asleep))
+				put(uint64(v.taken))
+				put(begun)
+			}
+		}
+	}
+	return out.Flush()
+}
+
+// RestoreMemory implements [search.Remembering].
+func (x *Expander) RestoreMemory(r io.Reader) error {
+	// Nothing behind the memory is read.
+	var b [4 * 8]byte
+	get := func(n int) error {
+		_, err := io.ReadFull(r, b[:8*n])
+		return err
+	}
+	word := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
+	if err := get(2); err != nil {
+		return err
+	}
+	cuts, n := word(0), word(1)
+	if x.o.Cuts != nil {
+		x.o.Cuts.Store(cuts)
+	}
+	if n > 0 && x.choice == nil {
+		return errors.New("a memory of sleep sets where there are none")
+	}
+	for range n {
+		if err := get(4); err != nil {
+			return err
+		}
+		ref := statestore.Ref(word(0))
+		x.choice.memory.shard(ref).states[ref] = visited{asleep: threads(word(1)), taken: threads(word(2)), begun: word(3) != 0}
+	}
+	return nil
 }
 
 // option is a composed transition from the state that is expanded.
@@ -268,9 +347,16 @@ func (x *Expander) synchronises(a system.Access) bool {
 // expand explores the live state.
 func (c *choice) expand(x *Expander, v search.Visitor, cover search.Coverer) {
 	ref, initial := cover.Expanded()
-	asleep, woken, first := c.memory.begin(ref, initial)
+	asleep, woken, first, before := c.memory.begin(ref, initial)
 	if !first && woken == 0 {
 		return // it was woken for another expansion that has come first
+	}
+	if stopper, ok := v.(search.Stopper); ok {
+		defer func() {
+			if stopper.Stopped() {
+				c.memory.forget(ref, before)
+			}
+		}()
 	}
 	deadlock, whole := c.survey(x, v, first)
 	if !whole {

@@ -17,7 +17,7 @@ func TestMemory(t *testing.T) {
 	}
 	begin := func(initial bool, asleep, woken threads, first bool) {
 		t.Helper()
-		if a, w, f := m.begin(7, initial); a != asleep || w != woken || f != first {
+		if a, w, f, _ := m.begin(7, initial); a != asleep || w != woken || f != first {
 			t.Errorf("asleep %b, woken %b, first %v; want %b, %b, %v", a, w, f, asleep, woken, first)
 		}
 	}
@@ -30,6 +30,18 @@ func TestMemory(t *testing.T) {
 	begin(false, 0, 0b0110, false)
 	begin(false, 0, 0, false)
 	arrive(arrival{0, false, false})
+
+	// An expansion that is broken off has not been.
+	_, _, _, before := m.begin(7, false)
+	m.forget(7, before)
+	begin(false, 0, 0, false)
+	m = newMemory()
+	arrive(arrival{0b11, true, true})
+	_, _, _, before = m.begin(7, false)
+	arrive(arrival{0b10, true, false})
+	m.forget(7, before)
+	arrive(arrival{0b10, false, true})
+	begin(false, 0b10, 0, true)
 
 	// An initial state that was reached before its turn: nobody sleeps there.
 	m = newMemory()

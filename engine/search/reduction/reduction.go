@@ -110,10 +110,10 @@ func (r Reduction) entry() engine.Entry {
 	e := r.Entry
 	e.Mode = Mode
 	e.Counts = engine.CountStates | engine.CountTransitions | engine.CountAttempts | engine.CountDepth | engine.CountStore | engine.CountLoops
-	e.Takes = engine.TakesAll | engine.TakesDeadlocks | engine.TakesValidate | engine.TakesMaxStates | engine.TakesDisk
+	e.Takes = engine.TakesAll | engine.TakesDeadlocks | engine.TakesValidate | engine.TakesMaxStates | engine.TakesDisk | engine.TakesCheckpoint
 	if !r.OnLocks {
 		// The others keep in each process what they have seen of locks.
-		e.Takes |= engine.TakesRanks | engine.TakesCheckpoint
+		e.Takes |= engine.TakesRanks
 	}
 	e.Flags = append([]engine.Flag{Store, lockset.Races}, e.Flags...)
 	if r.everyRule() || r.OnLocks {
