@@ -171,78 +171,12 @@ func (g *Graph) States() int { return len(g.states) }
 // tableau of the negated formula, fairness as marks on components. ok is false if the
 // formula is too large.
 func (g *Graph) Violated(f ltl.Formula, fair bool) (violated, ok bool) {
-	tab := &tableau{number: map[string]int{}, known: map[string]evaluator{}}
-	for p, name := range g.props {
-		tab.number[name] = p
-	}
-	holds := tab.translate(f)
-	n := len(tab.untils)
-	if n > maxUntils {
+	p, ok := g.product(f)
+	if !ok {
 		return false, false
 	}
-	nq := 1 << n
-	threads := 0
-	for _, es := range g.edges {
-		for _, e := range es {
-			threads = max(threads, e.thread+1)
-		}
-	}
-	type arc struct{ to, thread int }
-	succ := func(v int) []arc {
-		s, u := v/nq, uint(v%nq)
-		var out []arc
-	next:
-		for to := range uint(nq) {
-			for i, w := range tab.untils {
-				if (u>>i&1 != 0) != (w.b(g.labels[s], u) || w.a(g.labels[s], u) && to>>i&1 != 0) {
-					continue next
-				}
-			}
-			if len(g.edges[s]) == 0 {
-				out = append(out, arc{s*nq + int(to), -1})
-			}
-			for _, e := range g.edges[s] {
-				out = append(out, arc{e.to*nq + int(to), e.thread})
-			}
-		}
-		return out
-	}
-	// Tarjan.
-	size := len(g.states) * nq
-	index, low, comp := make([]int, size), make([]int, size), make([]int, size)
-	for v := range comp {
-		comp[v] = -1
-	}
-	var stack []int
-	comps, clock := 0, 0
-	var visit func(v int)
-	visit = func(v int) {
-		clock++
-		index[v], low[v] = clock, clock
-		stack = append(stack, v)
-		for _, e := range succ(v) {
-			if index[e.to] == 0 {
-				visit(e.to)
-				low[v] = min(low[v], low[e.to])
-			} else if comp[e.to] < 0 {
-				low[v] = min(low[v], index[e.to])
-			}
-		}
-		if low[v] == index[v] {
-			for comp[v] < 0 {
-				comp[stack[len(stack)-1]] = comps
-				stack = stack[:len(stack)-1]
-			}
-			comps++
-		}
-	}
-	for _, s := range g.initial {
-		for u := range uint(nq) {
-			if v := s*nq + int(u); index[v] == 0 && !holds(g.labels[s], u) {
-				visit(v)
-			}
-		}
-	}
+	nq, threads, n, succ, tab := p.nq, p.threads, p.untils, p.succ, p.tab
+	comp, comps := g.strong(p, succ)
 	cycle, met, kept := make([]bool, comps), make([]uint64, comps), make([]uint, comps)
 	for v, c := range comp {
 		if c < 0 {
@@ -271,6 +205,164 @@ func (g *Graph) Violated(f ltl.Formula, fair bool) (violated, ok bool) {
 	for c := range comps {
 		if cycle[c] && kept[c] == 1<<n-1 && (!fair || met[c] == 1<<threads-1) {
 			return true, true
+		}
+	}
+	return false, true
+}
+
+// product is the product of a graph with the tableau of a formula's negation: a vertex is a
+// state times nq and what the tableau promises.
+type product struct {
+	tab                 *tableau
+	nq, untils, threads int
+	start               []int
+	succ                func(v int) []arc
+}
+
+// arc is a transition of a product; thread is -1 if the state is repeated.
+type arc struct{ to, thread int }
+
+func (g *Graph) product(f ltl.Formula) (p *product, ok bool) {
+	tab := &tableau{number: map[string]int{}, known: map[string]evaluator{}}
+	for p, name := range g.props {
+		tab.number[name] = p
+	}
+	holds := tab.translate(f)
+	n := len(tab.untils)
+	if n > maxUntils {
+		return nil, false
+	}
+	nq := 1 << n
+	threads := 0
+	for _, es := range g.edges {
+		for _, e := range es {
+			threads = max(threads, e.thread+1)
+		}
+	}
+	succ := func(v int) []arc {
+		s, u := v/nq, uint(v%nq)
+		var out []arc
+	next:
+		for to := range uint(nq) {
+			for i, w := range tab.untils {
+				if (u>>i&1 != 0) != (w.b(g.labels[s], u) || w.a(g.labels[s], u) && to>>i&1 != 0) {
+					continue next
+				}
+			}
+			if len(g.edges[s]) == 0 {
+				out = append(out, arc{s*nq + int(to), -1})
+			}
+			for _, e := range g.edges[s] {
+				out = append(out, arc{e.to*nq + int(to), e.thread})
+			}
+		}
+		return out
+	}
+	p = &product{tab: tab, nq: nq, untils: n, threads: threads, succ: succ}
+	for _, s := range g.initial {
+		for u := range uint(nq) {
+			if !holds(g.labels[s], u) {
+				p.start = append(p.start, s*nq+int(u))
+			}
+		}
+	}
+	return p, true
+}
+
+// strong numbers the strongly connected components of what succ comes to from the start;
+// all else has -1.
+func (g *Graph) strong(p *product, succ func(v int) []arc) (comp []int, comps int) {
+	size := len(g.states) * p.nq
+	index, low := make([]int, size), make([]int, size)
+	comp = make([]int, size)
+	for v := range comp {
+		comp[v] = -1
+	}
+	var stack []int
+	comps, clock := 0, 0
+	var visit func(v int)
+	visit = func(v int) {
+		clock++
+		index[v], low[v] = clock, clock
+		stack = append(stack, v)
+		for _, e := range succ(v) {
+			if index[e.to] == 0 {
+				visit(e.to)
+				low[v] = min(low[v], low[e.to])
+			} else if comp[e.to] < 0 {
+				low[v] = min(low[v], index[e.to])
+			}
+		}
+		if low[v] == index[v] {
+			for comp[v] < 0 {
+				comp[stack[len(stack)-1]] = comps
+				stack = stack[:len(stack)-1]
+			}
+			comps++
+		}
+	}
+	for _, v := range p.start {
+		if index[v] == 0 {
+			visit(v)
+		}
+	}
+	return comp, comps
+}
+
+// ViolatedStrongly is Violated where executions do not count in which a thread is enabled
+// again and again and does not move again and again (strong fairness). For every set of
+// threads it looks for a component of the vertices in which no other thread is enabled
+// where each of the set moves: the loop of an execution that counts has such a set. ok is
+// false if there are too many threads for that.
+func (g *Graph) ViolatedStrongly(f ltl.Formula) (violated, ok bool) {
+	p, ok := g.product(f)
+	if !ok || p.threads > 6 {
+		return false, false
+	}
+	enabled := make([]uint, len(g.states))
+	for s, es := range g.edges {
+		for _, e := range es {
+			enabled[s] |= 1 << e.thread
+		}
+	}
+	reached, _ := g.strong(p, p.succ)
+	for set := range uint(1) << p.threads {
+		inside := func(v int) bool { return reached[v] >= 0 && enabled[v/p.nq]&^set == 0 }
+		q := *p
+		q.start = nil
+		for v := range reached {
+			if inside(v) {
+				q.start = append(q.start, v)
+			}
+		}
+		succ := func(v int) []arc {
+			return slices.DeleteFunc(p.succ(v), func(a arc) bool { return !inside(a.to) })
+		}
+		comp, comps := g.strong(&q, succ)
+		cycle, moves, kept := make([]bool, comps), make([]uint, comps), make([]uint, comps)
+		for v, c := range comp {
+			if c < 0 {
+				continue
+			}
+			s, u := v/p.nq, uint(v%p.nq)
+			for i, w := range p.tab.untils {
+				if u>>i&1 == 0 || w.b(g.labels[s], u) {
+					kept[c] |= 1 << i
+				}
+			}
+			for _, a := range succ(v) {
+				if comp[a.to] == c {
+					cycle[c] = true
+					if a.thread >= 0 {
+						moves[c] |= 1 << a.thread
+					}
+				}
+			}
+		}
+		for c := range comps {
+			if cycle[c] && kept[c] == 1<<p.untils-1 && moves[c] == set {
+				return true, true
+			}
 		}
 	}
 	return false, true

@@ -110,6 +110,7 @@ func TestFlagUse(t *testing.T) {
 		"max-transitions":     {"3"},
 		"ltl":                 {"p"},
 		"fair":                {""},
+		"strong-fair":         {""},
 		"prefix":              {"prefix.svg"},
 		"disk":                {"spilled"}, // refused without -max-memory; testdata/script/disk.txtar has the rest
 		"checkpoint":          {"checkpoints"},

@@ -46,6 +46,10 @@ type Options struct {
 	// Fair leaves out executions that are not weakly fair. It does not go
 	// together with a reduction.
 	Fair bool
+	// Strong leaves out executions that are not strongly fair, in which a thread that is
+	// enabled again and again does not move again and again. It does not go together
+	// with a reduction. The product is built as a whole, by one worker.
+	Strong bool
 	// MaxAutomaton limits the states of an automaton; 0 means buchi's default.
 	MaxAutomaton int
 }
@@ -110,8 +114,8 @@ type Fault struct {
 // ends, Run returns what it knows by then, with properties that were not checked
 // as Incomplete.
 func Run(ctx context.Context, sys system.System, props []engine.Property, o Options) ([]*Result, error) {
-	if o.Fair && o.Reduction != None {
-		return nil, &engine.OptionError{Message: fmt.Sprintf("weak fairness and the reduction %s do not go together: reordering independent transitions can remove the state in which a thread was disabled and so change which executions are fair; check without a reduction", o.Reduction)}
+	if (o.Fair || o.Strong) && o.Reduction != None {
+		return nil, &engine.OptionError{Message: fmt.Sprintf("fairness and the reduction %s do not go together: reordering independent transitions can remove the state in which a thread was disabled and so change which executions are fair; check without a reduction", o.Reduction)}
 	}
 	m, err := temporal(sys)
 	if err != nil {
@@ -278,7 +282,7 @@ func (c *checker) check() error {
 	}
 	c.r.Verdict = engine.Pass
 	threads := 0
-	if c.o.Fair {
+	if c.o.Fair && !c.o.Strong {
 		threads = 1
 		for _, st := range c.sys.Initial() {
 			c.m.Load(st)
@@ -295,6 +299,10 @@ func (c *checker) check() error {
 			}
 			s.least = least
 			c.current.Store(s)
+			if c.o.Strong {
+				err = s.strongly(c.watch)
+				break
+			}
 			if err = s.run(c.watch); !errors.Is(err, errThreads) {
 				break
 			}
@@ -310,7 +318,7 @@ func (c *checker) check() error {
 		if err := c.findFault(s); err != nil {
 			return err
 		}
-		if s.lasso != nil {
+		if s.lasso != nil || s.strong != nil {
 			c.r.Counterexample, err = c.counterexample(s, p.parts)
 			c.r.Verdict, c.r.Reason = engine.Violated, ""
 			return err

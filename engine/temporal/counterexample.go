@@ -36,7 +36,9 @@ func (c *checker) counterexample(s *exploration, parts []ltl.Formula) (*Countere
 	var initial int
 	var stem, loop []trace.Step
 	ok := false
-	if !c.o.KeepTraces {
+	if l := s.strong; l != nil {
+		initial, stem, loop, ok = l.initial, l.stem, l.loop, true
+	} else if !c.o.KeepTraces {
 		initial, stem, loop, ok = s.nearby(shortVertices).short()
 	}
 	if !ok {
@@ -48,7 +50,7 @@ func (c *checker) counterexample(s *exploration, parts []ltl.Formula) (*Countere
 	x := &Counterexample{Property: c.p, Initial: initial, Stem: stem, Loop: loop}
 	var err error
 	for _, x.Part = range parts {
-		if err = x.replay(c.sys, c.o.Fair); err == nil {
+		if err = x.replay(c.sys, &c.o); err == nil {
 			break
 		}
 		if !errors.Is(err, errHolds) {
@@ -59,7 +61,7 @@ func (c *checker) counterexample(s *exploration, parts []ltl.Formula) (*Countere
 		return nil, fmt.Errorf("internal error: the counterexample of %s: %w", c.p.Name, err)
 	}
 	x.trim()
-	if err := x.replay(c.sys, c.o.Fair); err != nil {
+	if err := x.replay(c.sys, &c.o); err != nil {
 		return nil, fmt.Errorf("internal error: the counterexample of %s, shortened: %w", c.p.Name, err)
 	}
 	return x, nil
@@ -87,7 +89,7 @@ func (x *Counterexample) trim() {
 // replay executes the steps by the plain semantics and checks that the
 // execution is one, that its loop is a loop, that the formula does not hold on
 // it, and that it is fair if it has to be.
-func (x *Counterexample) replay(sys system.System, fair bool) error {
+func (x *Counterexample) replay(sys system.System, o *Options) error {
 	t := &trace.Trace{Initial: x.Initial, Steps: slices.Concat(x.Stem, x.Loop)}
 	rec, err := t.Record(sys)
 	if err != nil {
@@ -108,7 +110,9 @@ func (x *Counterexample) replay(sys system.System, fair bool) error {
 	m.Track(true)
 	x.Values, x.states = nil, nil
 	word := ltl.Lasso{Atoms: x.Props}
-	var met map[int]bool // the threads that moved or were disabled in the loop
+	// The threads that moved or were disabled in the loop, those that moved, and those
+	// that were enabled.
+	var met, moved, on map[int]bool
 	look := func() error {
 		var row []bool
 		letter := uint64(0)
@@ -129,9 +133,9 @@ func (x *Counterexample) replay(sys system.System, fair bool) error {
 		case k < len(x.Stem)+max(1, len(x.Loop)):
 			word.Loop = append(word.Loop, letter)
 			if met == nil {
-				met = map[int]bool{}
+				met, moved, on = map[int]bool{}, map[int]bool{}, map[int]bool{}
 			}
-			disabled(&obs, m, met)
+			enabled(&obs, m, met, on)
 		}
 		return nil
 	}
@@ -143,7 +147,7 @@ func (x *Counterexample) replay(sys system.System, fair bool) error {
 			return fmt.Errorf("step %d is not enabled", i+1)
 		}
 		if i >= len(x.Stem) {
-			met[s.Thread] = true
+			met[s.Thread], moved[s.Thread] = true, true
 		}
 		if err := look(); err != nil {
 			return err
@@ -163,8 +167,11 @@ func (x *Counterexample) replay(sys system.System, fair bool) error {
 	} else if !slices.Equal(x.states[len(x.Stem)].encoded, x.states[len(x.states)-1].encoded) {
 		return fmt.Errorf("the loop does not end where it begins")
 	}
-	if fair && len(met) != threads {
+	if o.Fair && len(met) != threads {
 		return fmt.Errorf("the loop is not fair")
+	}
+	if o.Strong && len(moved) < len(on) { // who moved was enabled
+		return fmt.Errorf("the loop is not strongly fair")
 	}
 	holds, err := x.Part.Holds(word)
 	if err != nil {
@@ -176,15 +183,17 @@ func (x *Counterexample) replay(sys system.System, fair bool) error {
 	return nil
 }
 
-// disabled adds the threads that are not enabled in the live state.
-func disabled(obs *system.Observers, m system.Machine, met map[int]bool) {
+// enabled adds the threads that are not enabled in the live state to off, the others to on.
+func enabled(obs *system.Observers, m system.Machine, off, on map[int]bool) {
 	for u := range m.NumThreads() {
 		if obs.Has(u) {
 			continue
 		}
 		mark := m.Mark()
 		if out := m.Step(u, 0); out.Kind != system.Moved {
-			met[u] = true
+			off[u] = true
+		} else {
+			on[u] = true
 		}
 		m.Rewind(mark)
 	}

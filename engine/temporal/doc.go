@@ -12,7 +12,9 @@
 // that the tool added for invariants, are left out. A formula is violated if
 // some execution from some initial state does not satisfy it. With
 // Options.Fair only weakly fair executions count: a thread that is enabled from
-// some state on without interruption takes infinitely many transitions.
+// some state on without interruption takes infinitely many transitions. With Options.Strong
+// only strongly fair ones do: a thread that is enabled in infinitely many states takes
+// infinitely many transitions.
 //
 // # The search
 //
@@ -109,7 +111,16 @@
 // Weak fairness is not preserved by this reduction: reordering two independent
 // transitions of others can remove the one state in which a thread was
 // disabled, so that a fair execution becomes an unfair one. Fair together with a
-// reduction is therefore refused.
+// reduction is therefore refused. So is Strong, for the same reason.
+//
+// Strong fairness is a Streett condition: for each thread, enabled infinitely often implies
+// moves infinitely often. A counter does not do for it, so strong.go builds the product as a
+// whole and decomposes it (Emerson, Lei, "Modalities for model checking", 1987; Lichtenstein, Pnueli,
+// 1985). In a strongly connected component with an accepting vertex and a cycle, either each thread
+// that is enabled anywhere moves on a transition inside: then a loop through all of the component is
+// accepting and fair. Or some thread does not: a fair loop inside of the component goes through none
+// of the vertices in which it is enabled, so these are taken away, and what is left is decomposed
+// anew. Each round takes vertices away or ends the search.
 //
 // # Emptiness
 //

@@ -103,6 +103,7 @@ type exploration struct {
 	mu     sync.Mutex
 	err    error
 	lasso  *lasso
+	strong *strongLasso // what a search for strong fairness finds instead
 	fault  *fault
 }
 

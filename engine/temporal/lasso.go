@@ -187,8 +187,9 @@ func (g *region) breadthFirst(from []int, inside func(v int) bool) (dist, before
 	return dist, before, by
 }
 
-// components numbers the strongly connected components (Tarjan 1972).
-func (g *region) components() []int {
+// components numbers the strongly connected components of the vertices that are inside
+// (Tarjan 1972); the others have -1.
+func (g *region) components(inside func(v int) bool) []int {
 	n := len(g.arcs)
 	index, low, comp := make([]int, n), make([]int, n), make([]int, n)
 	for i := range comp {
@@ -199,7 +200,7 @@ func (g *region) components() []int {
 	var stack []int
 	clock, comps := 0, 0
 	for root := range n {
-		if index[root] != 0 {
+		if index[root] != 0 || !inside(root) {
 			continue
 		}
 		frames = append(frames, frame{v: root})
@@ -214,6 +215,9 @@ func (g *region) components() []int {
 			if f.next < len(g.arcs[v]) {
 				to := g.arcs[v][f.next].to
 				f.next++
+				if !inside(to) {
+					continue
+				}
 				if index[to] == 0 {
 					frames = append(frames, frame{v: to})
 				} else if comp[to] < 0 {
@@ -271,7 +275,7 @@ func (g *region) cycle(v int, comp []int) (vs, by []int) {
 // initial state. ok is false if there is no lasso.
 func (g *region) short() (initial int, stem, loop []trace.Step, ok bool) {
 	dist, before, by := g.breadthFirst(g.initial, func(int) bool { return true })
-	comp := g.components()
+	comp := g.components(func(int) bool { return true })
 	var seeds []int
 	for v := range g.arcs {
 		if g.accepting[v] && dist[v] >= 0 {

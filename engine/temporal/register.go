@@ -23,13 +23,18 @@ var fair = &engine.FlagOf[bool]{
 	Parse:    engine.ParseBool,
 }
 
+var strong = &engine.FlagOf[bool]{
+	FlagInfo: engine.FlagInfo{Name: "strong-fair", Bool: true, Group: "What is searched:", Usage: "with -ltl: only strongly fair executions count, in which no thread that is enabled again and again is left out forever; needs -por none"},
+	Parse:    engine.ParseBool,
+}
+
 func init() {
 	engine.RegisterMode(engine.Mode{
 		Name: Mode, Asked: "-ltl", Temporal: true, Rank: 3,
 		Of: "a check of ltl properties", Lacks: "does not preserve temporal properties",
 		Label: "check",
 		Choose: func(v *engine.Values, _ *engine.Options) string {
-			if fair.Of(v) {
+			if fair.Of(v) || strong.Of(v) {
 				return None.String()
 			}
 			return ""
@@ -51,8 +56,14 @@ func init() {
 			Needs:     []engine.Need{engine.Propositions},
 			Counts:    engine.CountStates | engine.CountTransitions | engine.CountStore,
 			Takes:     engine.TakesMaxStates | r.takes,
-			Flags:     []engine.Flag{fair},
+			Flags:     []engine.Flag{fair, strong},
 			Check: func(v *engine.Values, _ *engine.Options) error {
+				if fair.Of(v) && strong.Of(v) {
+					return errors.New("-fair and -strong-fair do not go together: what is strongly fair is weakly fair; leave -fair out")
+				}
+				if strong.Of(v) && r.reduction != None {
+					return fmt.Errorf("-strong-fair and -por %s do not go together: reordering independent transitions changes which executions are fair; use -por none", r.reduction)
+				}
 				if fair.Of(v) && r.reduction != None {
 					return fmt.Errorf("-fair and -por %s do not go together: reordering independent transitions changes which executions are fair; use -por none", r.reduction)
 				}
@@ -66,7 +77,7 @@ func init() {
 // run is Entry.Run.
 func (r Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, error) {
 	start := time.Now()
-	o := Options{Options: t.Options, Reduction: r, Fair: fair.Of(t.Flags)}
+	o := Options{Options: t.Options, Reduction: r, Fair: fair.Of(t.Flags), Strong: strong.Of(t.Flags)}
 	results, err := Run(ctx, t.System, t.Properties, o)
 	var fe *FormulaError
 	var ae *buchi.AtomsError
@@ -79,11 +90,15 @@ func (r Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, err
 		return nil, err
 	}
 	out := &engine.Result{Verdict: engine.Pass, Exhaustive: true, Workers: cmp.Or(o.Workers, runtime.GOMAXPROCS(0)), Duration: time.Since(start)}
-	out.How = append(out.How, engine.Figure{Key: "fair", Value: o.Fair})
+	out.How = append(out.How, engine.Figure{Key: "fair", Value: o.Fair}, engine.Figure{Key: "strongly_fair", Value: o.Strong})
 	among := ""
 	if o.Fair {
 		among = " on weakly fair executions"
 		out.How[0].Text = "weakly fair executions only"
+	}
+	if o.Strong {
+		among = " on strongly fair executions"
+		out.How[1].Text = "strongly fair executions only"
 	}
 	var fault *Fault
 	told := false // the fault is that its property does not hold
