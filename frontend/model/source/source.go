@@ -214,7 +214,7 @@ func (m *Message) Note(pos Pos, format string, args ...any) {
 
 // Shown is the number of messages that [List.Error] prints; of further ones it
 // gives only the number.
-const Shown = 50
+const Shown = 10
 
 // List collects the messages about one file. It is an error; ask [List.Err] for
 // it, which is nil for an empty list.

@@ -581,6 +581,9 @@ func (p *parser) typ() TypeExpr {
 				}
 				p.failAt(from, to, "there are no packages: a lock is a variable of type mutex")
 			}
+			if n.Name == "context" {
+				p.fail("there are no packages: a context is a channel that is closed when it ends")
+			}
 			p.fail("there are no packages")
 		}
 		return &NamedType{n.Span, n}
@@ -611,6 +614,9 @@ func (p *parser) typ() TypeExpr {
 		return &ChanType{p.span(pos), size, elem}
 	case tAtomic:
 		p.next()
+		if p.s.tok == tDot {
+			p.atomicPackage()
+		}
 		elem := p.typ()
 		return &AtomicType{p.span(pos), elem}
 	case tArrow:
@@ -811,7 +817,7 @@ func (p *parser) stmt() Stmt {
 	case tAtomic:
 		p.next()
 		if p.s.tok == tDot {
-			p.fail("there are no packages: write the statement as atomic { x += 1 }, a comparison and exchange as cas(x, old, new)")
+			p.atomicPackage()
 		}
 		body := p.block("the atomic block")
 		return &AtomicStmt{p.span(pos), body}
@@ -1225,6 +1231,47 @@ func (p *parser) peekChoose() bool {
 	return ahead.tok == tLparen
 }
 
+// atomicPackage says what stands for what Go's sync/atomic has; the current token is the
+// dot behind the package's name.
+func (p *parser) atomicPackage() {
+	from, _ := p.here()
+	p.next()
+	name := p.ident("a name").Name
+	to := p.prevEnd
+	x, v := "x", "1"
+	if p.s.tok == tLparen {
+		args := p.args()
+		if len(args) > 0 {
+			if u, ok := args[0].(*UnaryExpr); ok && u.Op == And {
+				x = String(u.X)
+			}
+		}
+		if len(args) > 1 {
+			v = String(args[1])
+		}
+	}
+	write := ""
+	switch {
+	case strings.HasPrefix(name, "Load"):
+		write = "write " + x + ": with comm var " + x + " reading it is one step"
+	case strings.HasPrefix(name, "Store"):
+		write = "write " + x + " = " + v + ": with comm var " + x + " writing it is one step"
+	case strings.HasPrefix(name, "Add"):
+		write = "write the statement as atomic { " + x + " += " + v + " }, with its result as atomic { " + x + " += " + v + "; y = " + x + " }"
+	case strings.HasPrefix(name, "Swap"):
+		write = "write atomic { y = " + x + "; " + x + " = " + v + " }"
+	case strings.HasPrefix(name, "CompareAndSwap"):
+		write = "write cas(" + x + ", old, new)"
+	case strings.HasPrefix(name, "Int") || strings.HasPrefix(name, "Uint") || name == "Bool":
+		write = "write atomic " + strings.ToLower(name)
+	case name == "Pointer":
+		write = "write atomic *T"
+	default:
+		write = "use atomic { ... } or cas(x, old, new)"
+	}
+	p.failAt(from, to, "there are no packages: %s", write)
+}
+
 func (p *parser) goStmt() Stmt {
 	pos := p.pos()
 	p.next()
@@ -1543,6 +1590,12 @@ func (p *parser) operand() Expr {
 		p.fail("a channel type is no value: make(chan T, n) is one, as a shared variable's initial value")
 	case tAwait, tAssert:
 		p.fail("%s is a statement, not an expression", p.s.lit)
+	case tAtomic:
+		p.next()
+		if p.s.tok == tDot {
+			p.atomicPackage()
+		}
+		p.failAt(pos, p.prevEnd, "atomic { ... } is a statement, not an expression")
 	}
 	p.expected("an expression")
 	return nil
