@@ -277,6 +277,7 @@ func TestGoldenReports(t *testing.T) {
 				for _, w := range []int{1, 2} {
 					out := fake(context.Background(), Request{Model: r.benchmark, Params: ps, POR: por, Workers: w})
 					out.Search += time.Duration(round) * time.Millisecond
+					out.CPU = out.Wall
 					ms = append(ms, Measurement{Benchmark: r.benchmark, Params: ps, Tool: "cpor", Config: config(por, w), Round: round, Outcome: out})
 				}
 			}
@@ -286,6 +287,16 @@ func TestGoldenReports(t *testing.T) {
 				out.Wall = out.Search + time.Millisecond
 				out.StoreBytes *= uint64(10 - i)
 				ms = append(ms, Measurement{Benchmark: r.benchmark, Params: ps, Tool: "spin", Config: spinConfig(m), Round: round, Outcome: out})
+			}
+			for i, m := range moreSpinModes(2) {
+				out := fake(context.Background(), Request{Model: r.benchmark, Params: ps, POR: "none", Workers: 1})
+				out.Wall, out.CPU = out.Wall*time.Duration(i+1), out.Wall*2
+				ms = append(ms, Measurement{Benchmark: r.benchmark, Params: ps, Tool: "spin", Config: spinConfig(m), Round: round, Outcome: out})
+			}
+			for _, n := range rumurThreads(&rumur{}, r.benchmark, 2) {
+				out := fake(context.Background(), Request{Model: r.benchmark, Params: ps, POR: "none", Workers: n})
+				out.Wall, out.CPU = out.Wall*10, out.Wall*9
+				ms = append(ms, Measurement{Benchmark: r.benchmark, Params: ps, Tool: "rumur", Config: rumurConfig(n), Round: round, Outcome: out})
 			}
 		}
 	}

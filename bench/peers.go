@@ -81,19 +81,31 @@ func runPeers(ctx context.Context, s *Session) error {
 		return fmt.Errorf("SPIN cannot be measured: %w", err)
 	}
 	defer sp.close()
+	ru, err := findRumur()
+	if err != nil {
+		s.Note("peers: Rumur is left out: %v", err)
+	} else {
+		defer ru.close()
+	}
 	rounds := s.Rounds(5)
-	perRound := len(spinModes) + 2
+	modes := append(slices.Clone(spinModes), moreSpinModes(s.Workers)...)
+	perRound := len(modes) + 2
 	if s.Workers > 1 {
 		perRound++
 	}
 	for _, r := range rows {
-		s.Plan(perRound*rounds+len(spinModes), time.Duration(perRound*rounds)*peerEstimate(r)+time.Duration(len(spinModes))*compiling(r))
+		runs, builds := perRound, len(modes)
+		if threads := rumurThreads(ru, r.benchmark, s.Workers); len(threads) > 0 {
+			runs += len(threads)
+			builds += len(threads)
+		}
+		s.Plan(runs*rounds+builds, time.Duration(runs*rounds)*peerEstimate(r)+time.Duration(builds)*compiling(r))
 	}
 	for _, r := range rows {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err := runPeerRow(ctx, s, sp, r, rounds); err != nil && ctx.Err() == nil {
+		if err := runPeerRow(ctx, s, sp, ru, modes, r, rounds); err != nil && ctx.Err() == nil {
 			s.Note("peers, %s %s: %v", r.benchmark, r.params, err)
 		}
 	}
@@ -117,7 +129,26 @@ func peerEstimate(r systemRow) time.Duration {
 // compiling guesses the time of compiling a verifier and running it once.
 func compiling(r systemRow) time.Duration { return 2*time.Second + peerEstimate(r) }
 
-func runPeerRow(ctx context.Context, s *Session, sp *spin, r systemRow, rounds int) error {
+// rumurThreads returns with how many threads Rumur is run on a benchmark: not at all if it or
+// the twin is missing.
+func rumurThreads(ru *rumur, benchmark string, workers int) []int {
+	if ru == nil {
+		return nil
+	}
+	if _, err := benchmarks.Murphi(benchmark); err != nil {
+		return nil
+	}
+	if workers > 1 {
+		return []int{1, workers}
+	}
+	return []int{1}
+}
+
+func rumurConfig(threads int) benchmarks.Params {
+	return benchmarks.Params{{Name: "threads", Value: strconv.Itoa(threads)}}
+}
+
+func runPeerRow(ctx context.Context, s *Session, sp *spin, ru *rumur, modes []spinMode, r systemRow, rounds int) error {
 	ps, err := benchmarks.ParseParams(r.params)
 	if err != nil {
 		return err
@@ -135,7 +166,7 @@ func runPeerRow(ctx context.Context, s *Session, sp *spin, r systemRow, rounds i
 		}
 	}
 	all := []contender{own("none", 1)}
-	for _, m := range spinModes {
+	for _, m := range modes {
 		var v *verifier
 		out := s.Do(ctx, row+", SPIN "+m.name+", compiling", compiling(r), func(ctx context.Context) Outcome {
 			var err error
@@ -153,6 +184,26 @@ func runPeerRow(ctx context.Context, s *Session, sp *spin, r systemRow, rounds i
 		}
 		all = append(all, contender{tool: "spin", config: spinConfig(m), exact: m.exact, run: func(ctx context.Context) Outcome {
 			return within(ctx, s.Limit, v.run)
+		}})
+	}
+	for _, n := range rumurThreads(ru, r.benchmark, s.Workers) {
+		var path string
+		out := s.Do(ctx, row+", Rumur, compiling", compiling(r), func(ctx context.Context) Outcome {
+			var err error
+			if path, err = ru.build(ctx, r.benchmark, ps, n); err != nil {
+				return Outcome{Status: Failed, Reason: err.Error()}
+			}
+			return Outcome{Status: Done}
+		})
+		if out.Status == Interrupted {
+			return nil
+		}
+		if out.Status != Done {
+			s.Note("peers, %s, Rumur: %s", row, out.Reason)
+			continue
+		}
+		all = append(all, contender{tool: "rumur", config: rumurConfig(n), exact: true, run: func(ctx context.Context) Outcome {
+			return within(ctx, s.Limit, func(ctx context.Context) Outcome { return runRumur(ctx, path) })
 		}})
 	}
 	all = append(all, own("cartesian", 1))
@@ -253,6 +304,28 @@ func reportPeers(all []Measurement, machine Machine) []Section {
 	return append(reportTwins(ms), reportCorpus(promela)...)
 }
 
+// peerWay is a way to check that was measured, besides those that have columns of their own.
+type peerWay struct{ name, tool, config string }
+
+func peerWays(ms []Measurement) []peerWay {
+	var ways []peerWay
+	for _, m := range ms {
+		w := peerWay{tool: m.Tool, config: m.Config.String()}
+		switch mode := m.Config.Map()["mode"]; {
+		case m.Tool == "rumur":
+			w.name = "Rumur " + m.Config.Map()["threads"]
+		case m.Tool == "spin" && !slices.ContainsFunc(spinModes, func(m spinMode) bool { return m.name == mode }):
+			w.name = "SPIN " + mode
+		default:
+			continue
+		}
+		if !slices.Contains(ways, w) {
+			ways = append(ways, w)
+		}
+	}
+	return ways
+}
+
 // reportTwins reports on the benchmarks and their twins in Promela.
 func reportTwins(ms []Measurement) []Section {
 	if len(ms) == 0 {
@@ -285,6 +358,15 @@ func reportTwins(ms []Measurement) []Section {
 		Caption: "Each with its own reduction: cartesian, one worker, against SPIN without -DNOREDUCE",
 		Header:  []string{"", "full", "cpor states", "SPIN states", "wall"},
 	}
+	others := Grid{
+		Caption: "Each way beside cpor's full search with one worker: ratios of wall and of processor time (CPU), above 1 cpor is faster; peak of the process in MB",
+		Header:  []string{"", "states", "wall", "CPU", "MB"},
+		Notes: []string{
+			"The number behind a name is that of the cores or threads. HC4 and SPIN's breadth-first search with several cores store hashes of states and may take two for one.",
+			"Rumur's time is that of its process, for its own clock knows seconds only. It has the systems that benchmarks/murphi has.",
+			"SPIN's memory is what it says itself; that of a multi-core search has its work queues in it.",
+		},
+	}
 	var rates, collRates, walls, mems, collMems []float64
 	bars := Bars{Parts: []Part{{Name: "rate of transitions, cpor over SPIN", Color: 1}}}
 	var rows []string
@@ -294,6 +376,7 @@ func reportTwins(ms []Measurement) []Section {
 		}
 	}
 	most := workerCounts(ms)[len(workerCounts(ms))-1]
+	ways := peerWays(ms)
 	for _, row := range rows {
 		full := cell(ms, row, "cpor", config("none", 1).String())
 		cart := cell(ms, row, "cpor", config("cartesian", 1).String())
@@ -354,6 +437,15 @@ func reportTwins(ms []Measurement) []Section {
 		memory.Lines = append(memory.Lines, Line{Cells: []string{
 			row, some(b), some(bp), quotient(bp, b), some(bc), quotient(bc, b), rss(full), rss(sp), rss(sc),
 		}})
+		peak := func(m *Measurement) float64 { return float64(m.PeakRSS) / 1e6 }
+		processor := func(m *Measurement) float64 { return m.CPU.Seconds() }
+		for _, w := range ways {
+			if c := cell(ms, row, w.tool, w.config); len(c) > 0 && mid(c, peak) > 0 {
+				others.Lines = append(others.Lines, Line{Cells: []string{
+					row + ", " + w.name, stored(c), spread(ratios(c, full, wall)), spread(ratios(c, full, processor)), short(mid(c, peak)),
+				}})
+			}
+		}
 		reduction.Lines = append(reduction.Lines, Line{Cells: []string{row, stored(full), stored(cart), stored(sr), spread(ratios(sr, cart, wall))}})
 		if len(rate) > 0 {
 			rates = append(rates, median(rate))
@@ -382,6 +474,9 @@ func reportTwins(ms []Measurement) []Section {
 	fact("Bytes a state, SPIN's over cpor's, above 100,000 states", mems)
 	fact("The same against -DCOLLAPSE", collMems)
 	sec.Grids = []Grid{speed, comp, memory, reduction}
+	if len(others.Lines) > 0 {
+		sec.Grids = append(sec.Grids, others)
+	}
 	if len(bars.Labels) > 0 {
 		sec.Plots = []Plot{{Title: "Transitions per second, cpor over SPIN (one core each)", Y: "ratio", Bars: &bars}}
 	}

@@ -196,6 +196,75 @@ func TestTwins(t *testing.T) {
 	}
 }
 
+// TestSpinMore: the further ways of SPIN find as many states and say what memory they take.
+func TestSpinMore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs compilers")
+	}
+	sp, err := findSpin()
+	if err != nil {
+		t.Skip(err)
+	}
+	defer sp.close()
+	ps := benchmarks.Params{{Name: "N", Value: "4"}}
+	for _, m := range moreSpinModes(2) {
+		v, err := sp.build(context.Background(), "filesystem", ps, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := v.calibrate(context.Background()); o.Status != Done || o.States != 6561 || o.PeakRSS == 0 || o.StoreBytes == 0 {
+			t.Errorf("%s: %s %s, %d states in %d bytes of %d, want 6561", m.name, o.Status, o.Reason, o.States, o.StoreBytes, o.PeakRSS)
+		}
+	}
+}
+
+// TestRumur: the twins in Murphi's language have as many states as the models, also
+// with parameters and two threads.
+func TestRumur(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs compilers")
+	}
+	ru, err := findRumur()
+	if err != nil {
+		t.Skip(err)
+	}
+	defer ru.close()
+	for _, c := range []struct {
+		model, params string
+		threads       int
+		states        uint64
+	}{
+		{"philosophers", "N=7", 1, 4286},
+		{"indexer", "N=5", 2, 3125},
+		{"filesystem", "N=4", 1, 6561},
+		{"filesystem", "N=3 inodes=2 blocks=3", 2, 198},
+	} {
+		ps, err := benchmarks.ParseParams(c.params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, err := ru.build(context.Background(), c.model, ps, c.threads)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := runRumur(context.Background(), path); o.Status != Done || o.States != c.states || o.Transitions == 0 || o.PeakRSS == 0 {
+			t.Errorf("%s %s: %s %s, %d states, want %d", c.model, c.params, o.Status, o.Reason, o.States, c.states)
+		}
+	}
+	for _, ps := range []string{"M=1", "N=)"} {
+		p, err := benchmarks.ParseParams(ps)
+		if err == nil {
+			_, err = ru.build(context.Background(), "philosophers", p, 1)
+		}
+		if err == nil {
+			t.Errorf("%s was built", ps)
+		}
+	}
+	if _, err := parseRumur([]byte("nothing")); err == nil {
+		t.Error("nothing was read as a result")
+	}
+}
+
 func TestWithin(t *testing.T) {
 	wait := func(ctx context.Context) Outcome {
 		<-ctx.Done()

@@ -33,19 +33,24 @@ func findSpin() (*spin, error) {
 		return nil, errors.New("spin is not on the PATH (on Debian: apt-get install spin)")
 	}
 	s := &spin{spin: path}
-	for _, cc := range []string{os.Getenv("CC"), "gcc", "cc", "clang"} {
-		if cc == "" {
-			continue
-		}
-		if s.cc, err = exec.LookPath(cc); err == nil {
-			break
-		}
-	}
-	if s.cc == "" {
+	if s.cc = findCC(); s.cc == "" {
 		return nil, errors.New("there is spin, but no C compiler on the PATH (on Debian: apt-get install gcc)")
 	}
 	s.dir, err = os.MkdirTemp("", "cpor-bench-spin-")
 	return s, err
+}
+
+// findCC returns the path of a C compiler, or nothing.
+func findCC() string {
+	for _, cc := range []string{os.Getenv("CC"), "gcc", "cc", "clang"} {
+		if cc == "" {
+			continue
+		}
+		if path, err := exec.LookPath(cc); err == nil {
+			return path
+		}
+	}
+	return ""
 }
 
 func (s *spin) close() error { return os.RemoveAll(s.dir) }
@@ -54,13 +59,27 @@ func (s *spin) close() error { return os.RemoveAll(s.dir) }
 type spinMode struct {
 	name  string
 	flags []string
-	exact bool // explores exactly what cpor's full search explores
+	exact bool     // explores exactly what cpor's full search explores
+	args  []string // of the verifier
 }
 
 var spinModes = []spinMode{
-	{"plain", []string{"-DNOREDUCE"}, true},
-	{"collapse", []string{"-DNOREDUCE", "-DCOLLAPSE"}, true},
-	{"reduced", nil, false},
+	{name: "plain", flags: []string{"-DNOREDUCE"}, exact: true},
+	{name: "collapse", flags: []string{"-DNOREDUCE", "-DCOLLAPSE"}, exact: true},
+	{name: "reduced"},
+}
+
+// moreSpinModes are further ways: hash compaction, which may take two states for
+// one, and those with several cores. Its breadth-first search with several cores always uses
+// hash compaction.
+func moreSpinModes(workers int) []spinMode {
+	ms := []spinMode{{name: "hc4", flags: []string{"-DNOREDUCE", "-DHC4"}}}
+	if n := strconv.Itoa(workers); workers > 1 {
+		ms = append(ms,
+			spinMode{name: "cores " + n, flags: []string{"-DNOREDUCE", "-DNCORE=" + n}, exact: true},
+			spinMode{name: "bfs " + n, flags: []string{"-DNOREDUCE", "-DBFS_PAR"}, args: []string{"-u" + n}})
+	}
+	return ms
 }
 
 // verifier is a compiled verifier with the limits that it needs.
@@ -68,6 +87,7 @@ type verifier struct {
 	path  string
 	depth int // -m, the length of the search's stack
 	table int // -w, the logarithm of the length of the hash table
+	args  []string
 
 	reached int // how long the stack became in the last run
 }
@@ -81,6 +101,9 @@ func (s *spin) build(ctx context.Context, model string, ps benchmarks.Params, m 
 		return nil, err
 	}
 	v, _, err := s.compile(ctx, model, text, ps, []string{"-o2", "-o3"}, m.flags)
+	if v != nil {
+		v.args = m.args
+	}
 	return v, err
 }
 
@@ -142,7 +165,7 @@ const tooDeep = "the search's stack is too short"
 // run runs a verifier. -E leaves deadlocks out, as cpor's runs do.
 func (v *verifier) run(ctx context.Context) Outcome {
 	out, stdout, stderr, err := execute(ctx, filepath.Dir(v.path), v.path,
-		"-n", "-E", "-m"+strconv.Itoa(v.depth), "-w"+strconv.Itoa(v.table))
+		append([]string{"-n", "-E", "-m" + strconv.Itoa(v.depth), "-w" + strconv.Itoa(v.table)}, v.args...)...)
 	if out.Status == Interrupted {
 		return out
 	}
@@ -166,7 +189,7 @@ func (v *verifier) run(ctx context.Context) Outcome {
 // coarse is the time below which SPIN's clock is too coarse.
 const coarse = 500 * time.Millisecond
 
-var panFigures = regexp.MustCompile(`(?m)^\s*([0-9.e+]+)\s+(states, stored|transitions \(|actual memory usage|equivalent memory usage|memory used for hash table|total actual memory usage)`)
+var panFigures = regexp.MustCompile(`(?m)^\s*([0-9.e+]+)\s+(states, stored|transitions \(|actual memory usage|equivalent memory usage|(?:shared )?memory used for hash table|total actual memory usage|total shared memory usage)`)
 var panElapsed = regexp.MustCompile(`(?m)elapsed time ([0-9.e+]+) seconds`)
 var panDepth = regexp.MustCompile(`depth reached ([0-9]+)`)
 var panErrors = regexp.MustCompile(`errors: ([0-9]+)`)
@@ -205,6 +228,10 @@ func parsePan(b []byte) (Outcome, error) {
 	const mb = 1 << 20
 	o.StoreBytes = uint64((stored + f["memory used for hash table"]) * mb)
 	o.PeakRSS = uint64(f["total actual memory usage"] * mb)
+	if shared, ok := f["total shared memory usage"]; ok { // breadth-first, with several cores
+		o.StoreBytes = uint64(f["shared memory used for hash table"] * mb)
+		o.PeakRSS = uint64(shared * mb)
+	}
 	switch {
 	case bytes.Contains(b, []byte("max search depth too small")):
 		o.Status, o.Reason = Limited, tooDeep

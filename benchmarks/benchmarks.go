@@ -10,7 +10,7 @@
 //     of each says what it models, at which granularity, and which constants
 //     can be set.
 //   - promela/ has the same systems for SPIN: same transitions, same number of
-//     states.
+//     states; murphi/ has some of them in Murphi's language, for Rumur.
 //   - data/gueta-2007-table1.csv is the paper's table. Its transitions in the
 //     cartesian columns are attempts in cpor's words.
 //   - data/reference-counts.csv has the counts of a reference implementation of
@@ -32,10 +32,10 @@ import (
 	"time"
 )
 
-// FS holds the models (NAME.model), their twins (promela/NAME.pml) and the
+// FS holds the models (NAME.model), their twins (promela/NAME.pml, murphi/NAME.m) and the
 // figures (data/*.csv).
 //
-//go:embed *.model promela/*.pml data/*.csv
+//go:embed *.model promela/*.pml murphi/*.m data/*.csv
 var FS embed.FS
 
 // names lists the models in the order of the paper's table.
@@ -53,6 +53,10 @@ func Model(name string) ([]byte, error) { return read(name, name+".model") }
 // Promela returns the text of a model's twin for SPIN. The error wraps
 // fs.ErrNotExist if there is none.
 func Promela(name string) ([]byte, error) { return read(name, "promela/"+name+".pml") }
+
+// Murphi returns the text of a model's twin in Murphi's language. The error wraps
+// fs.ErrNotExist if there is none.
+func Murphi(name string) ([]byte, error) { return read(name, "murphi/"+name+".m") }
 
 func read(name, file string) ([]byte, error) {
 	if path.Base(name) != name || name == "" {
