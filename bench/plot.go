@@ -98,10 +98,13 @@ func (p *Plot) svg() (template.HTML, error) {
 		a.Tick.Length = 4
 	}
 	g.BackgroundColor = color.Transparent
-	g.Legend.Top, g.Legend.Left = true, true
-	g.Legend.ThumbnailWidth = 20
-	g.Legend.Padding = 2
-	g.Legend.XOffs, g.Legend.YOffs = 4, -2
+	// The legend stands below the picture, where it covers nothing.
+	legend := plot.NewLegend()
+	legend.TextStyle = g.Legend.TextStyle
+	legend.Left = true
+	legend.ThumbnailWidth = 20
+	legend.Padding = 2
+	legend.XOffs = 4
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color, grid.Horizontal.Width = thin, 0.5
 	grid.Vertical.Color, grid.Vertical.Width = thin, 0.5
@@ -112,16 +115,18 @@ func (p *Plot) svg() (template.HTML, error) {
 	var err error
 	empty := true
 	if p.Bars != nil {
-		empty, err = p.Bars.add(g)
+		empty, err = p.Bars.add(g, &legend)
 	} else {
-		empty, err = p.add(g)
+		empty, err = p.add(g, &legend)
 	}
 	if err != nil || empty {
 		return "", err
 	}
-	c := vgsvg.NewWith(vgsvg.UseWH(plotWidth, plotHeight))
+	below := legend.Rectangle(draw.New(vgsvg.NewWith(vgsvg.UseWH(plotWidth, plotHeight)))).Size().Y + 4
+	c := vgsvg.NewWith(vgsvg.UseWH(plotWidth, plotHeight+below))
 	// Room at the right, for the last tick's label reaches over the edge.
-	g.Draw(draw.Crop(draw.New(c), 2, -8, 2, -2))
+	g.Draw(draw.Crop(draw.New(c), 2, -8, 2+below, -2))
+	legend.Draw(draw.Crop(draw.New(c), 2, -8, 2, -2-plotHeight))
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
 		return "", err
@@ -152,7 +157,7 @@ func inline(s, title string) template.HTML {
 }
 
 // add adds the series, and tells whether there were none.
-func (p *Plot) add(g *plot.Plot) (empty bool, err error) {
+func (p *Plot) add(g *plot.Plot, legend *plot.Legend) (empty bool, err error) {
 	empty = true
 	var xs []float64
 	lo, hi := math.Inf(1), math.Inf(-1)
@@ -185,7 +190,7 @@ func (p *Plot) add(g *plot.Plot) (empty bool, err error) {
 			dots.Radius = 3.4
 		}
 		g.Add(line, dots)
-		g.Legend.Add(s.Name, line, dots)
+		legend.Add(s.Name, line, dots)
 		empty = false
 	}
 	if empty {
@@ -193,7 +198,7 @@ func (p *Plot) add(g *plot.Plot) (empty bool, err error) {
 	}
 	slices.Sort(xs)
 	xs = slices.Compact(xs)
-	g.X.Tick.Marker = plot.ConstantTicks(ticksAt(xs))
+	g.X.Tick.Marker = plot.ConstantTicks(ticksAt(xs, p.LogX))
 	if p.LogX {
 		g.X.Scale = plot.LogScale{}
 		g.X.Min, g.X.Max = xs[0]/1.1, xs[len(xs)-1]*1.1
@@ -205,35 +210,56 @@ func (p *Plot) add(g *plot.Plot) (empty bool, err error) {
 	}
 	if p.LogY {
 		g.Y.Scale = plot.LogScale{}
-		// Room for the legend above what grows.
-		g.Y.Min, g.Y.Max = max(lo/1.6, math.SmallestNonzeroFloat32), hi*1.5*math.Pow(hi/lo, 0.4)
+		g.Y.Min, g.Y.Max = max(lo/1.6, math.SmallestNonzeroFloat32), hi*1.6
 		g.Y.Tick.Marker = plot.TickerFunc(powersOfTen)
 	} else {
-		g.Y.Min, g.Y.Max = 0, hi*1.45
+		g.Y.Min, g.Y.Max = 0, hi*1.05
+		g.Y.Tick.Marker = plot.TickerFunc(shortTicks)
 	}
 	return false, nil
 }
 
-// ticksAt puts ticks at the values that occur, and numbers as many as there is
-// room for.
-func ticksAt(xs []float64) []plot.Tick {
-	every := (len(xs) + 8) / 9
+// ticksAt puts ticks at the values that occur, from the least on, and numbers those between
+// which there is room.
+func ticksAt(xs []float64, logarithmic bool) []plot.Tick {
+	place := func(x float64) float64 { return x }
+	if logarithmic {
+		place = math.Log
+	}
 	var ts []plot.Tick
-	for i, x := range xs {
+	const room = 0.08 // of the axis, for a number
+	least := room * (place(xs[len(xs)-1]) - place(xs[0]))
+	next := math.Inf(1) // the numbered one to the right
+	for _, x := range slices.Backward(xs) {
 		label := ""
-		if (len(xs)-1-i)%every == 0 {
+		if len(ts) == 0 || next-place(x) >= least {
 			label = strconv.FormatFloat(x, 'g', 4, 64)
+			next = place(x)
 		}
 		ts = append(ts, plot.Tick{Value: x, Label: label})
+	}
+	slices.Reverse(ts)
+	return ts
+}
+
+// shortTicks writes the large numbers of an axis as 20k and 3M.
+func shortTicks(lo, hi float64) []plot.Tick {
+	ts := plot.DefaultTicks{}.Ticks(lo, hi)
+	for i := range ts {
+		if ts[i].Label != "" && ts[i].Value >= 10_000 {
+			ts[i].Label = short(ts[i].Value)
+		}
 	}
 	return ts
 }
 
-// powersOfTen puts numbered ticks at powers of ten and small ones between.
+// powersOfTen puts numbered ticks at powers of ten and small ones between, which have
+// numbers, too, where there are few of these.
 func powersOfTen(lo, hi float64) []plot.Tick {
 	var ts []plot.Tick
 	first, last := int(math.Floor(math.Log10(lo))), int(math.Ceil(math.Log10(hi)))
 	every := (last - first + 7) / 8
+	few := hi/lo < 100 // one power of ten at most would have a number
 	for e := first; e <= last; e++ {
 		v := math.Pow(10, float64(e))
 		label := ""
@@ -242,7 +268,11 @@ func powersOfTen(lo, hi float64) []plot.Tick {
 		}
 		ts = append(ts, plot.Tick{Value: v, Label: label})
 		for d := 2.0; d < 10 && every == 1; d++ {
-			ts = append(ts, plot.Tick{Value: v * d})
+			label := ""
+			if few && (d == 2 || d == 5) {
+				label = strconv.FormatFloat(v*d, 'g', 4, 64)
+			}
+			ts = append(ts, plot.Tick{Value: v * d, Label: label})
 		}
 	}
 	// Ticks beyond the axis are not drawn where they belong.
@@ -258,7 +288,7 @@ func power(e int) string {
 }
 
 // add adds the bars, and tells whether there were none.
-func (b *Bars) add(g *plot.Plot) (empty bool, err error) {
+func (b *Bars) add(g *plot.Plot, legend *plot.Legend) (empty bool, err error) {
 	if len(b.Labels) == 0 || len(b.Parts) == 0 {
 		return true, nil
 	}
@@ -277,11 +307,11 @@ func (b *Bars) add(g *plot.Plot) (empty bool, err error) {
 		below = c
 		g.Add(c)
 		if len(b.Parts) > 1 {
-			g.Legend.Add(p.Name, c)
+			legend.Add(p.Name, c)
 		}
 	}
 	g.NominalX(b.Labels...)
 	g.Y.Min = 0
-	g.Y.Max *= 1.3 // room for the legend
+	g.Y.Tick.Marker = plot.TickerFunc(shortTicks)
 	return false, nil
 }

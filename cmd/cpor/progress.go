@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -33,7 +34,8 @@ type progress struct {
 	bar      *progressbar.ProgressBar // nil if not live
 	interval time.Duration
 	// The last report, for the rates.
-	last engine.Progress
+	last     engine.Progress
+	forecast forecast
 	// report is what the search calls; nil for no progress.
 	report func(engine.Progress)
 }
@@ -120,6 +122,16 @@ func (p *progress) text(s engine.Progress, width int) string {
 		parts = append(parts, fmt.Sprintf("depth %d", s.MaxDepth))
 	}
 	parts = append(parts, human.Size(s.Memory))
+	switch part, ok := p.forecast.add(s); {
+	case ok:
+		left := time.Duration(float64(s.Elapsed) * (1 - part) / part)
+		parts = slices.Insert(parts, 1, fmt.Sprintf("about %.0f%%, %s left", 100*part, human.Clock(left)))
+	case p.counts&engine.CountStates != 0 && s.Queued > 0:
+		parts = append(parts, "no forecast yet")
+	default:
+		// Executions, events and the product with an automaton have no work set that tells.
+		parts = append(parts, "no forecast")
+	}
 	if s.Violations > 0 {
 		n := fmt.Sprintf("%d violations", s.Violations)
 		if s.Violations == 1 {

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"cpor/engine"
+)
+
+// forecast estimates how far a search with stored states is. Its work set grows fast at
+// first and ever more slowly, has its most about in the middle, and is empty in the end:
+// over the number of covered states it is close to a parabola, whose second zero is the number
+// of states that there will be. The parabola is fitted by least squares to the last three
+// quarters of the way.
+//
+// It is a guess, and none is made before the growth has slowed down so far that two fifths of the way
+// are done by it: earlier ones were wrong by up to a factor of four. Behind that they were between
+// 18 % too low and 27 % too high on robots, philosophers, mcs and raft, the last two of examples
+// and with the cartesian reduction, too.
+type forecast struct {
+	points []point
+	every  int // of how many reports one is kept
+	skip   int
+}
+
+// point is the work set at a number of states.
+type point struct{ states, queued float64 }
+
+// mostPoints bounds the points that are kept; half of them go when there are as many.
+const mostPoints = 512
+
+// add takes a report, and tells the part that is done, from 0 to 1; ok is false if the end is
+// not in sight.
+func (f *forecast) add(s engine.Progress) (part float64, ok bool) {
+	if f.skip++; f.skip > f.every {
+		f.skip = 0
+		f.points = append(f.points, point{float64(s.States), float64(s.Queued)})
+	}
+	if len(f.points) == mostPoints {
+		for i := range mostPoints / 2 {
+			f.points[i] = f.points[2*i+1]
+		}
+		f.points = f.points[:mostPoints/2]
+		f.every = 2*f.every + 1
+	}
+	now := float64(s.States)
+	var rows, values []float64
+	for _, p := range f.points {
+		if x := p.states / now; x > 0.25 {
+			rows = append(rows, 1, x, x*x)
+			values = append(values, p.queued)
+		}
+	}
+	const fewest = 8
+	if len(values) < fewest {
+		return 0, false
+	}
+	var c mat.VecDense
+	if err := c.SolveVec(mat.NewDense(len(values), 3, rows), mat.NewVecDense(len(values), values)); err != nil {
+		return 0, false
+	}
+	// Where c0 + c1 x + c2 x² comes down to 0; x is 1 now.
+	end, ok := zero(c.AtVec(0), c.AtVec(1), c.AtVec(2))
+	if !ok || end <= 1 || end > 2.5 {
+		return 0, false
+	}
+	return 1 / end, true
+}
+
+// zero returns where a parabola that is open below comes down to 0.
+func zero(c0, c1, c2 float64) (x float64, ok bool) {
+	if d := c1*c1 - 4*c0*c2; c2 < 0 && d >= 0 {
+		return (-c1 - math.Sqrt(d)) / (2 * c2), true
+	}
+	return 0, false
+}
