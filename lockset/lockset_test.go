@@ -147,7 +147,7 @@ const header = `
 monitor m, k
 mutex q
 semaphore s = 1
-semaphore go1; rwmutex rw; waitgroup wg
+semaphore go1; rwmutex rw; waitgroup wg; cond cv
 var x, y uint4
 unshared var u uint4
 comm var c uint4
@@ -183,6 +183,10 @@ func TestRules(t *testing.T) {
 		{"a reader before the writer", "x = 1; rlock(rw); c = 1; runlock(rw)", "lock(rw); g = c == 1; unlock(rw); if g { x = 2 }", disc, disc, ok},
 		{"ordered by a waitgroup", "add(wg, 1); c = 1; x = 1; done(wg)", "await(c == 1); wait(wg); x = 2", disc, disc, ok},
 		{"a waitgroup that nobody waits for", "add(wg, 1); c = 1; x = 1; done(wg)", "await(c == 1); x = 2", disc, disc, race},
+		{"ordered by a signal", "await(c == 1); x = 1; signal(cv)", "lock(q); c = 1; wait(cv, q); unlock(q); x = 2", disc, disc, ok},
+		{"a signal that comes before the access", "await(c == 1); signal(cv); x = 1", "lock(q); c = 1; wait(cv, q); unlock(q); x = 2", disc, disc, race},
+		{"a trylock that succeeds", "lock(q); x = 1; unlock(q)", "if trylock(q) { x = 2; unlock(q) }", ok, ok, ok},
+		{"a trylock that fails orders nothing", "x = 1; trylock(q)", "if !trylock(q) { x = 2 }", disc, disc, race},
 		{"a communication variable", "c = 1; c = 2", "c = 3", ok, ok, ok},
 		{"unshared, and it is", "u = 1", "c = 1", ok, ok, ok},
 		{"unshared, and it is not", "synchronized (m) { u = 1 }", "synchronized (m) { u = 2 }", disc, disc, ok},

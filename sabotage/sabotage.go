@@ -37,6 +37,8 @@ var List = []struct{ Name, What string }{
 	{"eval/assume", "assume drops nothing"},
 	{"sync/readers", "rlock does not look at who writes"},
 	{"sync/group", "wait for a group comes back when one is left"},
+	{"sync/spurious", "wait for a condition comes back without a signal"},
+	{"sync/trylock", "trylock succeeds whoever has the lock"},
 	{"sync/unlock", "a mutex can be unlocked by anybody"},
 	{"sync/wake", "a thread comes back from wait without being notified"},
 	{"sync/lost wake-up", "notify wakes nobody if only one waits"},

@@ -115,7 +115,7 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 		m.tell("wait for a signal of ", l)
 		return reached, 0
 	case compile.OpCondWoken:
-		if uint64(m.read(l))>>m.thread&1 != 0 {
+		if uint64(m.read(l))>>m.thread&1 != 0 && !sabotage.Is("sync/spurious") {
 			m.waitsFor(l)
 			return blocked, 0
 		}
@@ -273,6 +273,7 @@ func (m *Machine) tryLock(in *compile.Instr, l int, regs []int64) (status, int) 
 			return m.fault(in, "tryrlock of %s, which has %d readers, as many as there can be", m.p.Locs[l].Name, maxReaders)
 		}
 	}
+	free = free || sabotage.Is("sync/trylock")
 	regs[in.A] = b2i(free)
 	if !free {
 		if m.story.on {
