@@ -470,6 +470,9 @@ search:
 	for len(layer) > 0 {
 		var next []int
 		for _, c := range layer {
+			if len(from) > cutBudget { // with many threads a layer is large
+				return nil
+			}
 			for r := range g.rows {
 				d := g.run(c, r, stride)
 				if _, seen := from[d]; seen {
@@ -481,9 +484,6 @@ search:
 				}
 				next = append(next, d)
 			}
-		}
-		if len(from) > cutBudget {
-			return nil
 		}
 		layer = next
 	}

@@ -146,7 +146,7 @@ func (c *compiler) function() {
 	if len(fn.Blocks) == 0 {
 		c.next = int32(f.Params + f.Results)
 		c.pos = fn.Pos()
-		c.refuse("%s", why(packageOf(fn), f.Name))
+		c.refuse("%s", why(packageOf(fn), f.Name, f.Hidden))
 		c.finish()
 		return
 	}
@@ -1119,7 +1119,10 @@ func (c *compiler) selectStmt(i *ssa.Select) {
 }
 
 // why says why a function without a body cannot be explored.
-func why(pkg *types.Package, name string) string {
+func why(pkg *types.Package, name string, standard bool) string {
+	if !standard {
+		return fmt.Sprintf("calls %s, which is written in assembly or linked to the run-time: that cannot be explored", name)
+	}
 	path := ""
 	if pkg != nil {
 		path = pkg.Path()

@@ -31,6 +31,14 @@ func valueNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))
 		r[2] = uint64(reflectKind(m.p.TypeByID(r[0])))
 	})
 	enterValue("TypeString", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) { r[2] = m.str(typeString(t)) })
+	// PartType(v any, i int) string: the type of a field, or of the elements.
+	enterValue("PartType", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) {
+		part := t.Elem
+		if t.Kind == compile.Struct {
+			part = t.Fields[r[2]].Type
+		}
+		r[3] = m.str(typeString(part))
+	})
 	enterValue("TypeID", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) { r[2] = uint64(t.ID) })
 	enterValue("Comparable", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) {
 		_, bad := m.hash(t, v)
