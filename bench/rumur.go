@@ -67,7 +67,7 @@ func (r *rumur) build(ctx context.Context, model string, ps benchmarks.Params, t
 	}
 	// Two words are exchanged at once where the processor can do that.
 	args := []string{"-O3", "-w", "-march=native", "-o", "verify", model + ".c", "-lpthread"}
-	if _, _, stderr, err = execute(ctx, dir, r.cc, append(args, "-mcx16")...); err != nil {
+	if _, _, _, err = execute(ctx, dir, r.cc, append(args, "-mcx16")...); err != nil {
 		if _, _, stderr, err = execute(ctx, dir, r.cc, args...); err != nil {
 			return "", fmt.Errorf("%s: %v: %s", r.cc, err, lastLine(stderr))
 		}
