@@ -30,6 +30,9 @@ type Program struct {
 	// atoms of their formulas are the names of the system's propositions
 	// ([system.Temporal]).
 	Properties []Property
+	// Untimed, if not empty, says why no property may be checked with the flags that were
+	// given to the front end.
+	Untimed string
 	// Edges makes the transitions of a search those that people who come from
 	// another tool know: without the self-loops of threads that cannot move, and
 	// the initial state counts as one.

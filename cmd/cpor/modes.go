@@ -277,6 +277,9 @@ func (c *runConfig) properties(m *frontend.Program) ([]engine.Property, error) {
 	if len(propertyNames(m)) == 0 && (c.ltl == "" || c.ltl == "all" || len(m.Properties) == 0) {
 		return nil, errors.New("the model has no ltl property; declare one: ltl name { [] (request -> <> reply) }")
 	}
+	if m.Untimed != "" {
+		return nil, errors.New(m.Untimed)
+	}
 	var ps []engine.Property
 	for _, p := range m.Properties {
 		if (c.ltl == "" || c.ltl == "all") && !p.Asked || c.ltl == p.Name {

@@ -40,9 +40,9 @@ func init() {
 			{Name: "empty-channels", Bool: true, Usage: "an end state is valid only if all channels are empty (pan -q)"},
 			{Name: "inner-escapes", Bool: true, Usage: "of unless statements around each other the inner ones are tried first (pan -J)"},
 			{Name: "replay", Usage: "show the execution of a trail `file`, SPIN's or one that -trace x.trail has written, and search nothing"},
-			{Name: "semantics", Usage: "the `way` in which statements become steps: pure, the default: those of spin -o1 -o2 -o3", Check: func(s string) error {
-				if s != "pure" {
-					return errors.New("want pure")
+			{Name: "semantics", Usage: "the `way` in which statements become steps: pure, the default: those of spin -o1 -o2 -o3; merged: one with the steps behind it that touch only locals, and locals that are not needed any more are 0: fewer states", Check: func(s string) error {
+				if s != "pure" && s != "merged" {
+					return errors.New("want pure or merged")
 				}
 				return nil
 			}},
@@ -73,7 +73,12 @@ func load(f *source.File, o frontend.Options) (*frontend.Program, error) {
 	opts := machine.Options{
 		Lossy: o.Flags["lossy"] != "", EmptyChannels: o.Flags["empty-channels"] != "", InnerFirst: o.Flags["inner-escapes"] != "",
 	}
-	s, err := machine.New(p, opts)
+	search := opts
+	search.Merged = o.Flags["semantics"] == "merged"
+	if search.Merged && o.Flags["replay"] != "" {
+		return nil, errors.New("-semantics merged has no meaning with -replay: a trail has the steps of pure semantics")
+	}
+	s, err := machine.New(p, search)
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +101,9 @@ func load(f *source.File, o frontend.Options) (*frontend.Program, error) {
 		return c
 	}
 	out := &frontend.Program{System: s, Properties: props, Params: map[string]any{}, Edges: true, Coverage: coverage, CoverageSoFar: soFar, WriteTrail: s.WriteTrail, Sources: m.Files}
+	if search.Merged {
+		out.Untimed = "-semantics merged leaves states out that a property over time can tell apart; take -semantics pure with -ltl"
+	}
 	if name := o.Flags["replay"]; name != "" {
 		trail, err := o.ReadFile(name)
 		if err != nil {

@@ -61,13 +61,16 @@ func weight(all []Run, r *Run) uint64 {
 	return 0
 }
 
-func load(r *Run) (*frontend.Program, error) {
+func load(r *Run) (*frontend.Program, error) { return loadAs(r, "pure") }
+
+// loadAs loads a model with a way in which statements become steps.
+func loadAs(r *Run, semantics string) (*frontend.Program, error) {
 	params := map[string]string{}
 	for _, d := range r.Defines {
 		name, value, _ := strings.Cut(d, "=")
 		params[name] = value
 	}
-	return frontend.Load(r.Model+".pml", frontend.Options{Params: params})
+	return frontend.Load(r.Model+".pml", frontend.Options{Params: params, Flags: map[string]string{"semantics": semantics}})
 }
 
 // TestRuns checks states, transitions and verdicts of the engines against SPIN's.
@@ -163,6 +166,47 @@ func TestErrors(t *testing.T) {
 		if got := countErrors(p.System); got != r.Errors {
 			t.Errorf("%s: %d errors, SPIN %d", r.Name(), got, r.Errors)
 		}
+	}
+}
+
+// TestMerged searches with merged semantics: the verdict is SPIN's, and there are not more
+// states than it has.
+func TestMerged(t *testing.T) {
+	mode := ""
+	for _, m := range engine.Modes() {
+		if m.Default {
+			mode = m.Name
+		}
+	}
+	e, err := engine.Lookup(mode, "none")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pure, merged uint64
+	for _, r := range runs(t) {
+		if r.Check != Safety || r.States > min(bound(), 200_000) {
+			continue
+		}
+		p, err := loadAs(&r, "merged")
+		if err != nil {
+			t.Errorf("%s: %v", r.Name(), err)
+			continue
+		}
+		task := engine.Task{System: p.System, Flags: &engine.Values{}}
+		task.Workers, task.All = 2, true
+		res, err := e.Run(context.Background(), &task)
+		if err != nil {
+			t.Errorf("%s: %v", r.Name(), err)
+			continue
+		}
+		if violated := res.Verdict == engine.Violated; violated != r.Violated || !violated && res.Verdict != engine.Pass || res.States > r.States {
+			t.Errorf("%s: verdict %s and %d states, SPIN's is violated: %v, and %d states", r.Name(), res.Verdict, res.States, r.Violated, r.States)
+		}
+		t.Logf("%s: %d states instead of %d", r.Name(), res.States, r.States)
+		pure, merged = pure+r.States, merged+res.States
+	}
+	if *only == "" && merged*10 > pure*9 {
+		t.Errorf("%d states instead of %d", merged, pure)
 	}
 }
 

@@ -531,7 +531,10 @@ func (c *coder) recvArgs(args []program.RecvArg) []recvArg {
 
 // edge compiles one edge.
 func (c *coder) edge(e *program.Edge) *edge {
-	out := &edge{kind: e.Kind, atomic: e.Atomic, src: e}
+	out := &edge{kind: e.Kind, atomic: e.Atomic || c.sys.chain[e.To], src: e}
+	for _, k := range c.sys.dead[e] {
+		out.dead = append(out.dead, c.proc.lay.scalars[k])
+	}
 	switch e.Kind {
 	case program.Else, program.Send, program.Recv, program.DStep:
 	default:

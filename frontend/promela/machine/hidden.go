@@ -69,23 +69,7 @@ func passes(p *program.Program, v *program.Sym) bool {
 // transitions.
 func rests(p *program.Program, pr *program.Proc) map[*program.State]bool {
 	out := map[*program.State]bool{pr.States[pr.Start]: true}
-	inner := map[*program.State]bool{}
-	var inside func(s *program.State)
-	inside = func(s *program.State) {
-		if s == nil || inner[s] {
-			return
-		}
-		inner[s] = true
-		inside(s.Fall)
-		for _, e := range s.Edges {
-			inside(e.To)
-		}
-	}
-	for _, s := range pr.States {
-		for _, e := range s.Edges {
-			inside(e.Inner)
-		}
-	}
+	inner := insides(pr)
 	for _, s := range pr.States {
 		if inner[s] {
 			continue
@@ -112,6 +96,29 @@ func rests(p *program.Program, pr *program.Proc) map[*program.State]bool {
 		}
 	}
 	return out
+}
+
+// insides returns the states of a process type that are inside of a d_step.
+func insides(pr *program.Proc) map[*program.State]bool {
+	inner := map[*program.State]bool{}
+	for _, s := range pr.States {
+		for _, e := range s.Edges {
+			within(e.Inner, inner)
+		}
+	}
+	return inner
+}
+
+// within adds a state inside of a d_step, and those that the d_step goes on to.
+func within(s *program.State, inner map[*program.State]bool) {
+	if s == nil || inner[s] {
+		return
+	}
+	inner[s] = true
+	within(s.Fall, inner)
+	for _, e := range s.Edges {
+		within(e.To, inner)
+	}
 }
 
 // flow looks for ways on which a variable is read before it is written.

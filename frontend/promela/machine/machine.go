@@ -56,6 +56,7 @@ type edge struct {
 	recv   *receiver             // of a receive
 	inner  *state                // of a d_step
 	guards []*edge               // of a d_step: one of them has to be executable
+	dead   []scalar              // locals that are 0 behind it
 	src    *program.Edge
 }
 
@@ -1010,6 +1011,7 @@ func (m *Machine) execute(o option) {
 		return
 	}
 	m.setPC(e.to)
+	m.bury(e)
 }
 
 // run executes what an edge does, without the move.
@@ -1153,8 +1155,10 @@ func (m *Machine) handshake(o option) {
 	}
 	if !m.fatal {
 		m.setPC(o.re.to)
+		m.bury(o.re)
 	}
 	m.enter(t)
+	m.bury(o.e)
 }
 
 // dstep executes a d_step: the first executable edge, again and again. done is
@@ -1229,6 +1233,9 @@ func (m *Machine) create(p *proctype, args []int32, priority int32, pos syntax.P
 	}
 	for _, f := range p.inits {
 		f(m)
+	}
+	for _, k := range m.sys.unused[p.Proc] {
+		m.put(base, &p.lay.scalars[k], 0)
 	}
 	pid := int32(m.t)
 	m.tellStart(p, args)

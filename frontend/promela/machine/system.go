@@ -108,6 +108,11 @@ type System struct {
 	nonProgress bool                  // the claim asks for np_
 	stored      map[*program.Sym]bool // what is not as it was declared, maybe
 
+	// With merged semantics, see merged.go.
+	chain  map[*program.State]bool // no process rests here
+	dead   map[*program.Edge][]int // the scalars of its process that are set to 0
+	unused map[*program.Proc][]int // those that are 0 from the start
+
 	perProcess int  // locations of a process
 	meets      bool // there are rendezvous channels
 }
@@ -126,6 +131,9 @@ type Options struct {
 	// InnerFirst tries the escapes of inner unless statements before those of
 	// outer ones, as pan -J does.
 	InnerFirst bool
+	// Merged leaves states out that no process needs to rest in, and sets locals to 0 that
+	// nothing reads any more. It is for searches of safety, without a claim.
+	Merged bool
 }
 
 // New makes the system of a resolved model. The error says what the initial
@@ -156,6 +164,9 @@ func New(p *program.Program, o Options) (*System, error) {
 	}
 	for _, c := range p.Globals.Chans {
 		s.meets = s.meets || c.Cap == 0
+	}
+	if o.Merged {
+		s.merge()
 	}
 	c := &coder{sys: s}
 	for _, t := range s.procs {

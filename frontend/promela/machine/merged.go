@@ -1,0 +1,283 @@
+package machine
+
+import (
+	"slices"
+
+	"cpor/frontend/promela/program"
+)
+
+// Merged semantics ([Options].Merged) has fewer states than the plain one, by two
+// optimisations of what happens inside one process. Both are SPIN's in what they are
+// after, and neither has its counts: SPIN's merging also knows blocks and inlines, and
+// its dead variables are those of fewer ways to die.
+//
+// # Merging
+//
+// A step that touches nothing but its own process's locals, always can be taken, cannot fail
+// and is the only one of its control state is executed together with the step that leads to
+// it, as inside of an atomic sequence. That loses no violation. Let such a step c follow a step a
+// of the same process, with steps b of others in between. No b can look at what c reads
+// or writes: not at the locals (none that a remote reference names counts as local), not at
+// the place of the process (a state with a label is left alone, and a model that asks for
+// pc_value, enabled, priorities or _last is not merged at all), and no rendezvous can be
+// taken in a state whose only edge is c. b is no timeout either, since c could move. So
+// a, c, b are an execution, too, with the same end, the same violations on the way,
+// and no state between a and c. Invalid end states stay, because a process before
+// c can move. In a cycle of such steps one is left alone.
+//
+// # Dead variables
+//
+// A local that no way from a control state reads before it is written is 0 there. No
+// step then can tell one value of it from the other, so setting it to 0 is a bisimulation,
+// which keeps assertions, end states and the other errors, and the states of a search are
+// at most as many as without. Channels, structures that have them, and what is read from
+// outside of the process stay as they are.
+
+// merge finds what is merged and what is dead.
+func (s *System) merge() {
+	s.chain, s.dead, s.unused = map[*program.State]bool{}, map[*program.Edge][]int{}, map[*program.Proc][]int{}
+	for _, pr := range s.prog.Procs {
+		inner := insides(pr)
+		if mergeable(s.prog) && pr.Provided == nil {
+			s.mergeSteps(pr, inner)
+		}
+		s.findDead(pr, inner)
+	}
+}
+
+// mergeable tells whether no step can find out where another process is, or which of them
+// moved last.
+func mergeable(p *program.Program) bool {
+	asks := p.UsesPriority || p.UsesLast
+	look := func(x program.Expr) {
+		program.Each(x, func(x program.Expr) {
+			switch x := x.(type) {
+			case *program.Call:
+				asks = true
+			case *program.Run:
+				asks = asks || x.Priority != nil
+			}
+		})
+	}
+	for _, pr := range p.Procs {
+		asks = asks || pr.Priority != nil
+		look(pr.Provided)
+		for _, st := range pr.States {
+			for _, e := range st.Edges {
+				asks = asks || e.Kind == program.SetPrio
+				eachExpr(e, look)
+			}
+		}
+	}
+	return !asks
+}
+
+// mergeSteps finds the states of a process type that it does not rest in.
+func (s *System) mergeSteps(pr *program.Proc, inner map[*program.State]bool) {
+	const onPath, done = 1, 2
+	seen := map[*program.State]int{}
+	for _, st := range pr.States {
+		var path []*program.State
+		at := st
+		for !inner[at] && seen[at] == 0 && alone(pr, at) {
+			seen[at] = onPath
+			path = append(path, at)
+			at = at.Edges[0].To
+		}
+		for _, p := range path {
+			// The state that closes a cycle stays.
+			s.chain[p] = p != at || seen[at] != onPath
+		}
+		for _, p := range path {
+			seen[p] = done
+		}
+	}
+}
+
+// alone tells whether a state has a single step, which can always be taken, cannot fail, and
+// touches only locals.
+func alone(pr *program.Proc, st *program.State) bool {
+	if len(st.Edges) != 1 || len(st.Escapes) > 0 || len(st.Labels) > 0 || st.Fall != nil {
+		return false
+	}
+	e := st.Edges[0]
+	switch e.Kind {
+	case program.Skip, program.Clear, program.Assign, program.Print:
+	default:
+		return false
+	}
+	// A step that begins an atomic sequence would join that to what was before, with all
+	// its choices.
+	local := e.To != nil && !e.Atomic && len(e.Escapes) == 0
+	if e.Place != nil {
+		local = local && owned(pr, e.Place)
+	}
+	eachExpr(e, func(x program.Expr) {
+		program.Each(x, func(x program.Expr) {
+			switch x := x.(type) {
+			case *program.Const, *program.Unary, *program.If:
+			case *program.Binary:
+				local = local && x.Op != "/" && x.Op != "%"
+			case *program.Load:
+				local = local && owned(pr, x.Place)
+			case *program.Special:
+				local = local && x.Name == "_pid"
+			default:
+				local = false
+			}
+		})
+	})
+	return local
+}
+
+// owned tells whether only its process can see a place, and no index of it can be out of
+// range.
+func owned(pr *program.Proc, pl *program.Place) bool {
+	for _, i := range pl.Index {
+		if k, ok := i.X.(*program.Const); !ok || k.Value < 0 || int(k.Value) >= i.Len {
+			return false
+		}
+	}
+	return !pl.Global && !pl.Sym.Remote && slices.Contains(pr.Syms, pl.Sym)
+}
+
+// findDead finds, for each edge of a process type, the scalars that are dead behind it and
+// need not be 0 yet, and those that are dead when a process starts: it may come back to
+// that state.
+func (s *System) findDead(pr *program.Proc, inner map[*program.State]bool) {
+	index := map[*program.Sym]int{}
+	for _, v := range pr.Syms {
+		if !v.Remote && v.Type.Name != "chan" && !hasChannel(v.Type) {
+			index[v] = len(index)
+		}
+	}
+	provided := make(set, len(index))
+	provided.reads(index, pr.Provided)
+	type use struct{ reads, kills, writes set }
+	uses := map[*program.Edge]*use{}
+	edges := func(st *program.State) []*program.Edge {
+		out := slices.Clone(st.Edges)
+		for _, x := range st.Escapes {
+			out = append(out, x.Edge)
+		}
+		return out
+	}
+	live := map[*program.State]set{}
+	for _, st := range pr.States {
+		live[st] = slices.Clone(provided)
+		for _, e := range edges(st) {
+			if uses[e] == nil && !inner[st] {
+				u := &use{make(set, len(index)), make(set, len(index)), make(set, len(index))}
+				u.reads.edge(index, e)
+				u.writes.written(index, e)
+				if e.Inner == nil {
+					for v, k := range index {
+						u.kills[k] = u.writes[k] && v.Scalars() == 1
+					}
+				} else {
+					step := map[*program.State]bool{}
+					within(e.Inner, step)
+					for in := range step {
+						for _, f := range in.Edges {
+							u.reads.edge(index, f)
+							u.writes.written(index, f)
+						}
+					}
+					for _, g := range e.Guards {
+						u.reads.edge(index, g)
+					}
+				}
+				uses[e] = u
+			}
+		}
+	}
+	for again := true; again; {
+		again = false
+		for i := len(pr.States) - 1; i >= 0; i-- {
+			st := pr.States[i]
+			if inner[st] {
+				continue
+			}
+			for _, e := range edges(st) {
+				u := uses[e]
+				for k, is := range live[st] {
+					if !is && (u.reads[k] || live[e.To][k] && !u.kills[k]) {
+						live[st][k], again = true, true
+					}
+				}
+			}
+		}
+	}
+	start := pr.States[pr.Start]
+	for _, v := range pr.Syms {
+		if k, is := index[v]; is && !live[start][k] {
+			for j := range v.Scalars() {
+				s.unused[pr] = append(s.unused[pr], v.Base+j)
+			}
+		}
+	}
+	for _, st := range pr.States {
+		if inner[st] {
+			continue
+		}
+		for _, e := range edges(st) {
+			for _, v := range pr.Syms {
+				k, is := index[v]
+				if !is || live[e.To][k] || !live[st][k] && !uses[e].writes[k] {
+					continue
+				}
+				for j := range v.Scalars() {
+					if !slices.Contains(s.dead[e], v.Base+j) {
+						s.dead[e] = append(s.dead[e], v.Base+j)
+					}
+				}
+			}
+		}
+	}
+}
+
+func hasChannel(t *program.Type) bool {
+	return slices.ContainsFunc(t.Fields, func(f *program.Sym) bool { return f.Type.Name == "chan" || hasChannel(f.Type) })
+}
+
+// set has a truth value for each local that may die.
+type set []bool
+
+// reads adds what an expression reads.
+func (s set) reads(index map[*program.Sym]int, x program.Expr) {
+	program.Each(x, func(x program.Expr) {
+		if l, ok := x.(*program.Load); ok {
+			if k, is := index[l.Place.Sym]; is {
+				s[k] = true
+			}
+		}
+	})
+}
+
+// edge adds what an edge reads, whatever it does with it.
+func (s set) edge(index map[*program.Sym]int, e *program.Edge) {
+	eachExpr(e, func(x program.Expr) { s.reads(index, x) })
+}
+
+// written adds what an edge writes, wholly or in part.
+func (s set) written(index map[*program.Sym]int, e *program.Edge) {
+	add := func(pl *program.Place) {
+		if pl == nil {
+			return
+		}
+		if k, is := index[pl.Sym]; is {
+			s[k] = true
+		}
+	}
+	add(e.Place)
+	for _, a := range e.Recv {
+		add(a.Place)
+	}
+}
+
+// bury sets to 0 what is dead behind an edge that the entered process has taken.
+func (m *Machine) bury(e *edge) {
+	for i := range e.dead {
+		m.put(m.fb, &e.dead[i], 0)
+	}
+}
