@@ -182,6 +182,7 @@ func TestMergedStates(t *testing.T) {
 		{"a cycle", "init { byte x; do :: x = 1 - x od }", 2, 2},
 		{"dead values", "byte g; init { byte x; if :: x = 1 :: x = 2 fi; x > 0; g = 0; g = 1 }", 10, 7},
 		{"a dead array", "byte g; init { byte a[3]; if :: a[1] = 1 :: a[2] = 2 fi; g = a[1]; g = 0 }", 8, 7},
+		{"an element is written", "byte g; init { byte a[2]; if :: a[0] = 1 :: a[0] = 2 fi; g = 1; a[1] = 5; g = a[0] }", 11, 9},
 		{"used in the loop", "byte g; init { byte x; do :: g < 3 -> g++; x = g :: x == 2 -> break od }", 12, 12},
 		{"an argument of a receive", "chan q = [1] of { byte }; init { byte x; if :: x = 1 :: x = 2 fi; q!x; q?eval(x); x = 0 }", 9, 7},
 		{"a d_step reads it", "byte g; init { byte x; if :: x = 1 :: x = 2 fi; g = 1; d_step { g = x; x = 0 } ; g = 0}", 9, 9},
