@@ -101,6 +101,15 @@ func (c *config) define() {
 	f.Uint64Var(&c.seed, "seed", 0, "the `number` that the schedules at random begin with")
 	f.StringVar(&c.trace, "trace", "", "write the failing execution to this `file`, as a table, or as JSON for -replay if its name ends in .json; further ones to file-2, ...")
 	f.StringVar(&c.replay, "replay", "", "show the execution in this `file`, which -trace has written, once more")
+
+	if c.command == "test" {
+		f.Group("What is explored:", "run", "skip", "list", "short", "failfast", "count", "leaks", "C", "tags")
+	} else {
+		f.Group("What is explored:", "C", "tags")
+	}
+	f.Group("How it is explored:", "search", "time", "choices", "seed", "workers")
+	f.Group("Limits:", "timeout", "max-memory")
+	f.Group("What is shown:", "v", "json", "trace", "replay")
 }
 
 // parse reads the command line. The error is in words about the user's mistake,
@@ -181,13 +190,13 @@ func help(w io.Writer, c *config) {
 
 Explores Go tests under every schedule that matters: packages and tests are
 found as go test finds them, and each test either passes under every schedule or
-fails with the schedule that deadlocks, races, panics, leaks a goroutine or fails.
-Flags may stand before and after the packages.`)
+fails with the schedule that deadlocks, races, panics, leaks a goroutine or
+fails. Flags may stand before and after the packages.`)
 	} else {
 		fmt.Fprintln(w, `usage: cpor run [flags] PACKAGE
 
-Explores a main package of Go (a directory, as ./cmd/worker) under every schedule
-that matters.`)
+Explores a main package of Go (a directory, as ./cmd/worker) under every
+schedule that matters.`)
 	}
 	c.Describe(w)
 	fmt.Fprintln(w, `
