@@ -63,6 +63,12 @@ type generator struct {
 	labels int
 }
 
+// LabelRefused tells whether a generated model is refused for the label that its
+// invariant names: no transition is the label's, or local values decide which is.
+func LabelRefused(err error) bool {
+	return strings.Contains(err.Error(), "is ever at") || strings.Contains(err.Error(), "whether a thread is at")
+}
+
 // Generate returns the text of a random model. The same seed and configuration
 // give the same model.
 func Generate(seed uint64, c Config) string {

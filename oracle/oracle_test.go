@@ -57,7 +57,7 @@ func cartesianFactory(sys system.System, maxLength int) search.Factory {
 func check(text string) (diff, over string) {
 	m, err := model.Parse("generated.model", text, model.Options{})
 	if err != nil {
-		if strings.Contains(err.Error(), "init") {
+		if strings.Contains(err.Error(), "init") || oracle.LabelRefused(err) {
 			return "", refusal(err)
 		}
 		return "the generated model is refused: " + err.Error(), ""

@@ -120,8 +120,8 @@ func reach(sys system.System, workers int, keep string) (*oracle.Reach, *builder
 func checkModel(text, keep string) (diff string, ok bool) {
 	m, err := model.Parse("generated.model", text, model.Options{})
 	if err != nil {
-		if strings.Contains(err.Error(), "init") {
-			return "", false // init fails or blocks
+		if strings.Contains(err.Error(), "init") || oracle.LabelRefused(err) {
+			return "", false // init fails or blocks, or a property cannot be checked
 		}
 		return "the generated model is refused: " + err.Error(), true
 	}
