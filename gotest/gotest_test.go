@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	_ "unsafe" // for go:linkname
 )
 
 func TestPass(t *testing.T) {
@@ -91,6 +92,28 @@ func TestFatal(t *testing.T) {
 func TestExit(t *testing.T) { os.Exit(3) }
 
 func TestUnsupported(t *testing.T) { os.ReadFile("x") }
+
+// fastrandn is a number below n.
+//
+//go:linkname fastrandn runtime.fastrandn
+func fastrandn(n uint32) uint32
+
+//go:linkname fastrand runtime.fastrand
+func fastrand() uint32
+
+func TestLinked(t *testing.T) {
+	if n := int64(fastrand()); n < 0 || n > 1<<32-1 {
+		t.Error(n)
+	}
+	for range 4 {
+		switch n := fastrandn(5); {
+		case n == 3:
+			t.Fatal("three")
+		case n > 4:
+			t.Fatal(n)
+		}
+	}
+}
 `
 
 func TestRun(t *testing.T) {
@@ -108,6 +131,7 @@ func TestRun(t *testing.T) {
 		{"TestFailed", Failed, "got x: y"},
 		{"TestFatal", Fatal, "fatal error: sync: unlock of unlocked mutex"},
 		{"TestExit", Exit, "exit 3"},
+		{"TestLinked", Failed, "three"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			p, err := c.Test(x.name, gosrc.Explore{})

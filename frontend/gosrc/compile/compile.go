@@ -118,7 +118,11 @@ func (c *compiler) function() {
 	if o := fn.Origin(); o != nil {
 		name = o.String()
 	}
-	if pkg := packageOf(fn); pkg != nil && c.p.Standard(pkg) {
+	linked := linkname(fn)
+	if linked != "" {
+		name = linked
+	}
+	if pkg := packageOf(fn); pkg != nil && (c.p.Standard(pkg) || linked != "") {
 		if n, sync, ok := c.p.native(name); ok {
 			c.next = int32(f.Params + f.Results)
 			op := Native
@@ -1116,6 +1120,21 @@ func (c *compiler) selectStmt(i *ssa.Select) {
 	}
 	c.f.Selects = append(c.f.Selects, s)
 	c.emit(Instr{Op: SelectOp, A: c.slot[i], B: int32(t.Size), N: int32(len(c.f.Selects) - 1)})
+}
+
+// linkname returns the name of the function of package runtime that a function
+// without a body stands for, by the directive above it; "" if there is none.
+func linkname(fn *ssa.Function) string {
+	d, ok := fn.Syntax().(*ast.FuncDecl)
+	if !ok || d.Body != nil || d.Doc == nil {
+		return ""
+	}
+	for _, line := range d.Doc.List {
+		if f := strings.Fields(line.Text); len(f) == 3 && f[0] == "//go:linkname" && f[1] == fn.Name() && strings.HasPrefix(f[2], "runtime.") {
+			return f[2]
+		}
+	}
+	return ""
 }
 
 // why says why a function without a body cannot be explored.

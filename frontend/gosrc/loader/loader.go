@@ -366,7 +366,7 @@ func (x *unit) parse(u *universe) {
 		if t, ok := u.overlay[name]; ok {
 			text = t
 		}
-		f, err := parser.ParseFile(u.fset, name, text, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(u.fset, name, text, parser.SkipObjectResolution|parser.ParseComments) // with //go:linkname
 		if err != nil {
 			x.parseErr = err
 			return

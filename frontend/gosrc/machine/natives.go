@@ -3,6 +3,7 @@ package machine
 import (
 	"fmt"
 	gotoken "go/token"
+	"maps"
 	"math"
 	"math/bits"
 	"slices"
@@ -44,7 +45,21 @@ func lookupNative(name string) (number int, sync, ok bool) {
 	return i, natives[i].sync != nil, true
 }
 
-const randName = "internal/cpor.Rand"
+// draws are the natives that draw a random number: ours, and functions of package
+// runtime that packages link to, by the number of words before their result.
+var draws = map[string]int{
+	"internal/cpor.Rand": 0, "runtime.fastrand": 0, "runtime.fastrand64": 0, "runtime.cheaprand": 0, "runtime.rand": 0,
+	"runtime.fastrandn": 1, "runtime.cheaprandn": 1,
+}
+
+// drawsRandom tells whether an instruction draws a random number.
+func drawsRandom(i *compile.Instr) bool {
+	if i.Op != compile.Sync {
+		return false
+	}
+	_, ok := draws[natives[i.N].name]
+	return ok
+}
 
 func always(m *Machine, g *goroutine, r []uint64) int { return 1 }
 
@@ -408,18 +423,27 @@ func init() {
 	}})
 	// A random number is a choice. The systematic search takes one value, that of
 	// alternative 0; schedules at random take others.
-	enter(native{name: randName, alts: always, sync: func(m *Machine, g *goroutine, r []uint64, which int) {
-		m.sys.drawn.Store(true)
-		g.rands++
-		h := mix(uint64(g.rands), uint64(which))
-		for n := g.number; n >= 0; {
-			t := m.sys.threads.Name(uint32(n))
-			h = mix(h, uint64(t.n)+1)
-			n = t.parent
-		}
-		h = (h ^ h>>33) * 0xff51afd7ed558ccd
-		r[0] = h ^ h>>33
-	}})
+	for _, name := range slices.Sorted(maps.Keys(draws)) {
+		enter(native{name: name, alts: always, sync: func(m *Machine, g *goroutine, r []uint64, which int) {
+			m.sys.drawn.Store(true)
+			g.rands++
+			h := mix(uint64(g.rands), uint64(which))
+			for n := g.number; n >= 0; {
+				t := m.sys.threads.Name(uint32(n))
+				h = mix(h, uint64(t.n)+1)
+				n = t.parent
+			}
+			h = (h ^ h>>33) * 0xff51afd7ed558ccd
+			h ^= h >> 33
+			switch name {
+			case "runtime.fastrand", "runtime.cheaprand":
+				h = uint64(uint32(h))
+			case "runtime.fastrandn", "runtime.cheaprandn":
+				h = uint64(uint32(h)) * uint64(uint32(r[0])) >> 32
+			}
+			r[draws[name]] = h
+		}})
+	}
 	mathNatives(plain)
 	stringNatives(plain)
 	valueNatives(plain)

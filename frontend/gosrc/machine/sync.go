@@ -290,7 +290,7 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	}
 	alts := m.alternatives(g, i, r)
 	m.scratch = alts
-	if alt > 0 && len(alts) == 1 && i.Op == compile.Sync && natives[i.N].name == randName {
+	if alt > 0 && len(alts) == 1 && drawsRandom(i) {
 		alts[0].which, alt = int(alt), 0
 	}
 	if len(alts) == 0 && m.track {
@@ -335,7 +335,7 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 func (m *Machine) Draws(t int) bool {
 	g := m.gors[t]
 	i := g.pending()
-	return i != nil && i.Op == compile.Sync && !g.unstarted && natives[i.N].name == randName
+	return i != nil && !g.unstarted && drawsRandom(i)
 }
 
 // Action names what a thread did in the last step: the instruction, and the case that was
