@@ -260,6 +260,9 @@ func TestGoldenReports(t *testing.T) {
 		{"table1.txt", table1, []string{"table1"}, false},
 		{"scale.txt", scale, []string{"scale"}, false},
 	} {
+		if testing.Short() && c.file != "scale.txt" {
+			continue
+		}
 		ms := measurements(t, c.args...)
 		var b bytes.Buffer
 		writeSections(&b, c.table.Report(ms, fixedMachine))

@@ -89,6 +89,9 @@ func TestLockstepExamples(t *testing.T) {
 // TestPatience: a transition with alternatives without number ends the comparison,
 // not the memory.
 func TestPatience(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes as long as the walker has patience")
+	}
 	_, diff, err := oracle.Lockstep("endless.model", `
 comm var x uint2
 thread T() {

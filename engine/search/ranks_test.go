@@ -56,7 +56,7 @@ func TestRanks(t *testing.T) {
 	}
 	seeds := uint64(60)
 	if testing.Short() {
-		seeds = 12
+		seeds = 4
 	}
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 11))
