@@ -44,6 +44,13 @@ var ways = []way{
 	{name: "sleep", o: lockset.Options{Rule: lockset.None}, c: &composed.Options{Sleep: true}, states: true},
 }
 
+func (w way) factory(sys system.System) (search.Factory, error) {
+	if w.c != nil {
+		return composed.Factory(sys, *w.c)
+	}
+	return full.Factory(sys), nil
+}
+
 // told is what a search has to say of a program, however often it was interrupted.
 // Which access of a race is the first one depends on the order.
 func told(r *engine.Result, counts bool) string {
@@ -92,12 +99,7 @@ func TestResume(t *testing.T) {
 		for _, w := range ways {
 			r := rand.New(rand.NewPCG(seed, 14))
 			explore := func(ctx context.Context, e engine.Options) (*engine.Result, error) {
-				_, res, err := lockset.Run(ctx, sys, w.o, func(sys system.System) (search.Factory, error) {
-					if w.c != nil {
-						return composed.Factory(sys, *w.c)
-					}
-					return full.Factory(sys), nil
-				}, search.Options{Options: e})
+				_, res, err := lockset.Run(ctx, sys, w.o, w.factory, search.Options{Options: e})
 				if err != nil {
 					return nil, err
 				}

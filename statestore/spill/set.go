@@ -90,10 +90,9 @@ func NewSet(d *Dir) *Set { return &Set{dir: d} }
 
 // run is a sorted file.
 type run struct {
-	f      *file
-	first  []uint64 // the first hash of each block
-	at     []int64  // where each block begins
-	states uint64
+	f     *file
+	first []uint64 // the first hash of each block
+	at    []int64  // where each block begins
 }
 
 // Sift calls covered for the entries, sorted and all of one shard, whose states are in
@@ -230,21 +229,6 @@ func (s *Set) merge(runs []*run, f func(c *cursor) error) error {
 	}
 }
 
-// All calls f for the states of a shard, and with the part of From that is kept,
-// in no order that means anything. state is valid until f returns.
-func (s *Set) All(shard int, f func(state []uint64, from uint64) error) error {
-	var state []uint64
-	for _, r := range s.shards[shard].runs {
-		if err := s.merge([]*run{r}, func(c *cursor) error {
-			state = decodeState(c.state, state)
-			return f(state, c.from)
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Lookup calls yield for the states whose hashes begin as from does, and with the part
 // of From that is kept of them, until yield returns false. state is valid until yield
 // returns.
@@ -270,40 +254,6 @@ func (s *Set) Lookup(from uint64, yield func(state []uint64, from uint64) bool) 
 		}
 	}
 	return nil
-}
-
-// Len returns the number of states.
-func (s *Set) Len() (n uint64) {
-	for i := range s.shards {
-		for _, r := range s.shards[i].runs {
-			n += r.states
-		}
-	}
-	return n
-}
-
-// Runs returns the number of runs of the shard that has most.
-func (s *Set) Runs() (n int) {
-	for i := range s.shards {
-		n = max(n, len(s.shards[i].runs))
-	}
-	return n
-}
-
-// Memory returns the memory of the indices and buffers, in bytes, when nobody works.
-func (s *Set) Memory() (n uint64) {
-	for i := range s.shards {
-		h := &s.shards[i]
-		for _, r := range h.runs {
-			n += uint64(8 * (cap(r.first) + cap(r.at)))
-		}
-	}
-	for _, x := range s.free {
-		for _, c := range x.cursors {
-			n += uint64(cap(c.buf))
-		}
-	}
-	return n
 }
 
 // Close removes the files.
@@ -355,7 +305,6 @@ func (w *runWriter) add(hash, from uint64, state []byte) error {
 	kept := from >> (64 - 8*fromBytes)
 	b = append(b, byte(kept>>32), byte(kept>>24), byte(kept>>16), byte(kept>>8), byte(kept))
 	w.w.buf = append(b, state...)
-	w.r.states++
 	if w.w.full() {
 		return w.w.flush()
 	}

@@ -118,17 +118,17 @@ func TestSet(t *testing.T) {
 					merges++
 				}
 			}
-			if int(s.Len()) != len(want) {
-				t.Fatalf("seed %d: %d states, want %d", seed, s.Len(), len(want))
+			if int(s.len()) != len(want) {
+				t.Fatalf("seed %d: %d states, want %d", seed, s.len(), len(want))
 			}
 		}
-		if merges == 0 || s.Runs() > 12 || s.Memory() == 0 {
-			t.Errorf("seed %d: %d merges, %d runs, %d bytes of memory", seed, merges, s.Runs(), s.Memory())
+		if merges == 0 || s.numRuns() > 12 || s.memory() == 0 {
+			t.Errorf("seed %d: %d merges, %d runs, %d bytes of memory", seed, merges, s.numRuns(), s.memory())
 		}
 		all := 0
 		const fromMask = ^uint64(1<<(64-8*fromBytes) - 1)
 		for i := range Shards {
-			if err := s.All(i, func(x []uint64, from uint64) error {
+			if err := s.all(i, func(x []uint64, from uint64) error {
 				all++
 				if k, ok := want[fmt.Sprint(x)]; !ok || from != k.from&fromMask {
 					return fmt.Errorf("%v: from %x, want %x, %v", x, from, k.from, ok)
@@ -265,7 +265,7 @@ func TestDamage(t *testing.T) {
 		if err := os.WriteFile(name, b, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		err = s.All(0, func([]uint64, uint64) error { return nil })
+		err = s.all(0, func([]uint64, uint64) error { return nil })
 		for more := true; more && err == nil; {
 			_, _, more, err = q.Pop(nil)
 		}
@@ -407,5 +407,5 @@ func BenchmarkSet(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/batch, "ns/state")
-	b.ReportMetric(float64(d.Stats().Bytes)/float64(s.Len()), "bytes/state")
+	b.ReportMetric(float64(d.Stats().Bytes)/float64(s.len()), "bytes/state")
 }
