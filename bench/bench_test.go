@@ -181,6 +181,19 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
+// goldenReport holds a table's report to a file, and to the width of a terminal.
+func goldenReport(t *testing.T, name string, table Table, ms []Measurement) {
+	t.Helper()
+	var b bytes.Buffer
+	writeSections(&b, table.Report(ms, fixedMachine))
+	for _, l := range strings.Split(b.String(), "\n") {
+		if n := len([]rune(l)); n > columns {
+			t.Errorf("%d columns: %s", n, l)
+		}
+	}
+	golden(t, name, b.String())
+}
+
 // fixedMachine keeps golden files independent of where the tests run.
 var fixedMachine = Machine{CPU: "Testium", Cores: 2, Memory: 8 << 30, OS: "linux", Arch: "amd64", Go: "go1.26"}
 
@@ -303,14 +316,7 @@ func TestGoldenReports(t *testing.T) {
 			}
 		}
 	}
-	var b bytes.Buffer
-	writeSections(&b, peers.Report(ms, fixedMachine))
-	for _, l := range strings.Split(b.String(), "\n") {
-		if n := len([]rune(l)); n > columns {
-			t.Errorf("%d columns: %s", n, l)
-		}
-	}
-	golden(t, "peers.txt", b.String())
+	goldenReport(t, "peers.txt", peers, ms)
 }
 
 // TestReportsOfLess checks that reports can be made from any part of the
@@ -388,14 +394,7 @@ func TestCorpusReport(t *testing.T) {
 			record("spin", spinConfig(spinModes[1]), round, 6)
 		}
 	}
-	var b bytes.Buffer
-	writeSections(&b, peers.Report(ms, fixedMachine))
-	for _, l := range strings.Split(b.String(), "\n") {
-		if n := len([]rune(l)); n > columns {
-			t.Errorf("%d columns: %s", n, l)
-		}
-	}
-	golden(t, "corpus.txt", b.String())
+	goldenReport(t, "corpus.txt", peers, ms)
 }
 
 // TestFilesWhileRunning checks that the data is complete after every run, so
@@ -616,12 +615,5 @@ func TestCompare(t *testing.T) {
 	}
 	ms = append(ms, Measurement{Benchmark: "never", Tool: "cpor", Round: 1, Outcome: Outcome{Status: Limited, Reason: "time-out after 1s"},
 		Config: benchmarks.Params{{Name: "search", Value: "stateful"}, {Name: "por", Value: "none"}}})
-	var b bytes.Buffer
-	writeSections(&b, compare.Report(ms, fixedMachine))
-	for _, l := range strings.Split(b.String(), "\n") {
-		if n := len([]rune(l)); n > columns {
-			t.Errorf("%d columns: %s", n, l)
-		}
-	}
-	golden(t, "compare.txt", b.String())
+	goldenReport(t, "compare.txt", compare, ms)
 }

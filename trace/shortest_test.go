@@ -306,21 +306,6 @@ func TestShortenBounds(t *testing.T) {
 	}
 }
 
-// endless has no end of alternatives of each transition, which all do the same.
-type endless struct{ system.System }
-
-func (e endless) NewMachine() system.Machine { return endlessMachine{e.System.NewMachine()} }
-
-type endlessMachine struct{ system.Machine }
-
-func (m endlessMachine) Step(t int, alt uint64) system.Outcome {
-	out := m.Machine.Step(t, 0)
-	if out.Kind == system.Moved {
-		out.Next = alt + 1
-	}
-	return out
-}
-
 // TestShortenEndless: a state with more alternatives than can ever be looked at does not
 // keep the search for a short trace from its bounds.
 func TestShortenEndless(t *testing.T) {
@@ -343,7 +328,7 @@ func TestShortenEndless(t *testing.T) {
 		}
 		tr := &Trace{Steps: best.steps, Violation: out.Violation}
 		for _, expired := range []func() bool{nil, func() func() bool { n := 0; return func() bool { n++; return n > 100 } }()} {
-			got := Shorten(endless{inner}, []*Trace{tr}, Shortening{Expired: expired, Scale: 100})[0]
+			got := Shorten(toy.Endless{System: inner}, []*Trace{tr}, Shortening{Expired: expired, Scale: 100})[0]
 			if len(got.Steps) != len(tr.Steps) || got.Minimal != Local && expired == nil || got.Minimal != Cut && expired != nil {
 				t.Errorf("seed %d: %v %v, want %d steps", seed, got.Steps, got.Minimal, len(tr.Steps))
 			}

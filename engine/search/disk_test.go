@@ -11,13 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"cpor/cartesian"
 	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/statestore"
 	"cpor/system"
-	toy "cpor/system/toysystem"
 )
 
 // spilled returns a directory for a search, and lets the test fail if it is there
@@ -45,20 +43,8 @@ func TestDisk(t *testing.T) {
 	drops, looks := 0, 0
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 13))
-		var sys system.System
-		switch seed % 4 {
-		case 0:
-			sys = mustNew(t, counters(2+r.IntN(3), 3+r.IntN(6)))
-		case 1:
-			sys = mustNew(t, philosophers(3+r.IntN(4)))
-		default:
-			sys = mustNew(t, toy.Random(r, toy.Config{Observer: seed%2 == 0}))
-		}
-		for reduction, factory := range map[string]search.Factory{
-			"full":      full.Factory(sys),
-			"cartesian": func() search.Expander { return cartesian.New(sys, cartesian.Options{}) },
-			"mixed":     mixed(sys),
-		} {
+		sys := randomSystem(t, seed, r)
+		for reduction, factory := range factories(sys) {
 			o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1000, KeepTraces: true}}
 			want, err := search.Run(t.Context(), sys, factory, o)
 			if err != nil {

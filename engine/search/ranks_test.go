@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"cpor/cartesian"
 	"cpor/engine"
 	"cpor/engine/cluster/fake"
 	"cpor/engine/search"
@@ -63,14 +62,8 @@ func TestRanks(t *testing.T) {
 		systems[fmt.Sprintf("random %d", seed)] = mustNew(t, toy.Random(r, toy.Config{Observer: seed%2 == 0}))
 	}
 	for name, sys := range systems {
-		factories := map[string]func() search.Factory{
-			"full": func() search.Factory { return full.Factory(sys) },
-			"cartesian": func() search.Factory {
-				return func() search.Expander { return cartesian.New(sys, cartesian.Options{}) }
-			},
-			"mixed": func() search.Factory { return mixed(sys) },
-		}
-		for reduction, factory := range factories {
+		for reduction := range factories(sys) {
+			factory := func() search.Factory { return factories(sys)[reduction] }
 			o := search.Options{Options: engine.Options{Workers: 2, All: true, MaxViolations: 1000}}
 			want, err := search.Run(context.Background(), sys, factory(), o)
 			if err != nil {

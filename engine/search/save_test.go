@@ -44,20 +44,8 @@ func TestResume(t *testing.T) {
 	interrupted := 0
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 12))
-		var sys system.System
-		switch seed % 4 {
-		case 0:
-			sys = mustNew(t, counters(2+r.IntN(3), 3+r.IntN(6)))
-		case 1:
-			sys = mustNew(t, philosophers(3+r.IntN(4)))
-		default:
-			sys = mustNew(t, toy.Random(r, toy.Config{Observer: seed%2 == 0}))
-		}
-		for reduction, factory := range map[string]search.Factory{
-			"full":      full.Factory(sys),
-			"cartesian": func() search.Expander { return cartesian.New(sys, cartesian.Options{}) },
-			"mixed":     mixed(sys),
-		} {
+		sys := randomSystem(t, seed, r)
+		for reduction, factory := range factories(sys) {
 			for _, kind := range []statestore.Kind{statestore.Tree, statestore.Plain, statestore.Compact} {
 				o := search.Options{Store: kind, Options: engine.Options{Workers: 2, All: true, MaxViolations: 1000}}
 				res, err := search.Run(context.Background(), sys, factory, o)
@@ -113,6 +101,27 @@ func TestResumeDamage(t *testing.T) {
 	var wrong *engine.OptionError
 	if err := resume(bytes.NewReader(file)); !errors.As(err, &wrong) {
 		t.Errorf("another store: %v", err)
+	}
+}
+
+// randomSystem returns one of the systems of these tests, with sizes that r chooses.
+func randomSystem(t *testing.T, seed uint64, r *rand.Rand) system.System {
+	t.Helper()
+	switch seed % 4 {
+	case 0:
+		return mustNew(t, counters(2+r.IntN(3), 3+r.IntN(6)))
+	case 1:
+		return mustNew(t, philosophers(3+r.IntN(4)))
+	}
+	return mustNew(t, toy.Random(r, toy.Config{Observer: seed%2 == 0}))
+}
+
+// factories returns the ways to expand states, by name.
+func factories(sys system.System) map[string]search.Factory {
+	return map[string]search.Factory{
+		"full":      full.Factory(sys),
+		"cartesian": func() search.Expander { return cartesian.New(sys, cartesian.Options{}) },
+		"mixed":     mixed(sys),
 	}
 }
 

@@ -153,10 +153,10 @@ func (r Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, err
 // tell returns a result in the words of package engine.
 func (r *Result) tell(reduction Reduction, among string) engine.PropertyResult {
 	fs := []engine.Figure{
-		{Key: "states", Value: r.States, Text: human.Count(r.States) + " states"},
-		{Key: "transitions", Value: r.Transitions, Text: fmt.Sprintf("%s transitions (-por %s)", human.Count(r.Transitions), reduction)},
+		{Key: "states", Value: r.States, Text: human.Plural(r.States, "state")},
+		{Key: "transitions", Value: r.Transitions, Text: fmt.Sprintf("%s (-por %s)", human.Plural(r.Transitions, "transition"), reduction)},
 		{Key: "reduced_states", Value: r.Reduced},
-		{Key: "automaton_states", Value: r.Automaton, Text: fmt.Sprintf("automaton %d states", r.Automaton)},
+		{Key: "automaton_states", Value: r.Automaton, Text: "automaton " + human.Plural(r.Automaton, "state")},
 		{Key: "search_ms", Value: float64(r.Time) / float64(time.Millisecond), Text: r.Time.Round(time.Millisecond).String()},
 	}
 	if r.Trivial != 0 {

@@ -5,24 +5,8 @@ import (
 	"testing"
 
 	"cpor/cartesian"
-	"cpor/system"
 	toy "cpor/system/toysystem"
 )
-
-// endless has no end of alternatives of each transition, which all do the same.
-type endless struct{ system.System }
-
-func (e endless) NewMachine() system.Machine { return endlessMachine{e.System.NewMachine()} }
-
-type endlessMachine struct{ system.Machine }
-
-func (m endlessMachine) Step(t int, alt uint64) system.Outcome {
-	out := m.Machine.Step(t, 0)
-	if out.Kind == system.Moved {
-		out.Next = alt + 1
-	}
-	return out
-}
 
 // TestSampleStops: a sample of either kind ends when the search is to end, also within a state.
 func TestSampleStops(t *testing.T) {
@@ -30,7 +14,7 @@ func TestSampleStops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sys := endless{inner}
+	sys := toy.Endless{System: inner}
 	for _, vectors := range []*cartesian.Options{nil, {IgnoreDeadlocks: true}} {
 		s, err := newSample(sys, vectors)
 		if err != nil {

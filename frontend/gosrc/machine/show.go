@@ -431,12 +431,6 @@ var syncTexts = map[string]string{
 	"internal/cpor.Mark":    "the test has ended",
 	"internal/cpor.Peek":    "look whether the test has ended",
 	"internal/cpor.Rand":    "draw a random number",
-	"runtime.fastrand":      "draw a random number",
-	"runtime.fastrand64":    "draw a random number",
-	"runtime.fastrandn":     "draw a random number",
-	"runtime.cheaprand":     "draw a random number",
-	"runtime.cheaprandn":    "draw a random number",
-	"runtime.rand":          "draw a random number",
 	"internal/cpor.Point":   "use %s",
 	"internal/cpor.Await":   "Sleep: wakes up",
 	"internal/cpor.Arm":     "Sleep",
@@ -506,6 +500,9 @@ func (m *Machine) doing(g *goroutine) string {
 		return "range over a map: any key"
 	case compile.Sync:
 		full := natives[i.N].name
+		if drawsRandom(i) {
+			return syncTexts["internal/cpor.Rand"]
+		}
 		object := ""
 		if len(f.fn.ParamTypes) > 0 && f.fn.ParamTypes[0].Kind == compile.Pointer {
 			object = m.pointee(r[0])
