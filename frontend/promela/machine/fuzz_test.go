@@ -65,9 +65,11 @@ func FuzzModel(f *testing.F) {
 		if err == nil {
 			var p *program.Program
 			if p, err = program.Resolve(m); err == nil {
-				var s *System
-				if s, err = New(p, Options{}); err == nil {
-					explore(s, 50)
+				for _, merged := range []bool{false, true} {
+					var s *System
+					if s, err = New(p, Options{Merged: merged}); err == nil {
+						explore(s, 50)
+					}
 				}
 			}
 		}
