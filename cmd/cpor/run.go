@@ -356,13 +356,13 @@ func (c *runConfig) task(m *frontend.Program) (*engine.Task, error) {
 }
 
 // reducible takes no reduction for a system of which none is sound, and refuses
-// one that the user has chosen.
+// one that the user has chosen by name: auto leaves the choice to cpor.
 func (c *runConfig) reducible(sys system.System) error {
 	why := system.WhyIrreducible(sys, c.mode.Temporal)
 	if why == "" || !c.entry.Reduces {
 		return nil
 	}
-	if c.por != "" {
+	if c.por != "" && c.por != "auto" {
 		return fmt.Errorf("-por %s: no reduction is sound: %s; use -por none", c.por, why)
 	}
 	for _, e := range engine.Entries(c.mode.Name) {
