@@ -13,6 +13,7 @@ const programs = `package m
 
 import (
 	"context"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -185,6 +186,26 @@ func TestPanics(t *testing.T) {
 		break
 	}
 }
+
+func TestReflect(t *testing.T) {
+	c, d := make(chan node), make(chan *node, 1)
+	v := reflect.ValueOf
+	send := func(n node) {}
+	v(&send).Elem().Set(reflect.MakeFunc(reflect.TypeOf(send), func(in []reflect.Value) []reflect.Value {
+		v(c).Send(in[0])
+		v(d).TrySend(in[0].Field(0))
+		return nil
+	}))
+	for i := range 2 {
+		go send(node{next: &node{}, val: i})
+	}
+	for range 3 {
+		i, x, ok := reflect.Select([]reflect.SelectCase{{Dir: reflect.SelectRecv, Chan: v(c)}, {Dir: reflect.SelectRecv, Chan: v(d)}})
+		if i == 0 && x.Field(1).Interface() == any(0) || !ok {
+			break
+		}
+	}
+}
 `
 
 func compiled(t *testing.T, text string) *Compiled {
@@ -203,7 +224,7 @@ func compiled(t *testing.T, text string) *Compiled {
 
 func TestConform(t *testing.T) {
 	c := compiled(t, programs)
-	for _, name := range []string{"TestLocks", "TestChannels", "TestMisc", "TestTime", "TestGlobals", "TestPanics", "TestRecover"} {
+	for _, name := range []string{"TestLocks", "TestChannels", "TestMisc", "TestTime", "TestGlobals", "TestPanics", "TestRecover", "TestReflect"} {
 		t.Run(name, func(t *testing.T) {
 			p, err := c.Test(name, Explore{NoRaces: true})
 			if err != nil {

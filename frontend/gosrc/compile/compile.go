@@ -39,7 +39,11 @@ func (p *Program) Ready(f *Func) {
 func (p *Program) make(f *Func) {
 	f.once.Do(func() {
 		c := &compiler{p: p, f: f, ssa: f.SSA, slot: map[ssa.Value]int32{}, constant: map[string]int32{}}
-		c.function()
+		if f.emit != nil {
+			c.synthesise()
+		} else {
+			c.function()
+		}
 		f.ready.Store(true)
 	})
 }
@@ -690,6 +694,17 @@ func (c *compiler) store(addr, val int32, t *Type) {
 	c.emit(Instr{Op: Store, A: addr, B: val, N: c.typeIndex(t)})
 }
 
+func (c *compiler) load(to, addr int32, t *Type) {
+	switch t.Size {
+	case 0:
+		c.emit(Instr{Op: CheckNil, A: addr})
+	case 1:
+		c.emit(Instr{Op: LoadW, A: to, B: addr})
+	default:
+		c.emit(Instr{Op: Load, A: to, B: addr, N: c.typeIndex(t)})
+	}
+}
+
 func (c *compiler) addCall(call Call) int32 {
 	c.f.Calls = append(c.f.Calls, call)
 	return int32(len(c.f.Calls) - 1)
@@ -1015,15 +1030,7 @@ func (c *compiler) unary(i *ssa.UnOp) {
 	case token.XOR:
 		c.emit(Instr{Op: ComK, A: a, B: c.reg(i.X), K: t.Kind})
 	case token.MUL:
-		e := c.typ(i.Type())
-		switch e.Size {
-		case 0:
-			c.emit(Instr{Op: CheckNil, A: c.reg(i.X)})
-		case 1:
-			c.emit(Instr{Op: LoadW, A: a, B: c.reg(i.X)})
-		default:
-			c.emit(Instr{Op: Load, A: a, B: c.reg(i.X), N: c.typeIndex(e)})
-		}
+		c.load(a, c.reg(i.X), c.typ(i.Type()))
 	case token.ARROW:
 		ok := int32(0)
 		if i.CommaOk {

@@ -75,6 +75,8 @@ func (f *Func) liveAt(key liveKey) []Slot {
 	switch {
 	case key.at == liveRecovered:
 		out = f.slots(f.recovering())
+	case f.emit != nil && key.pc > 0:
+		out = f.registers
 	case at == nil:
 		// A function of the machine's own, or the beginning: the parameters and
 		// what it captured.

@@ -40,6 +40,7 @@ type Program struct {
 	methods    *xsync.MapOf[methodKey, *Func]
 	shown      *xsync.MapOf[uint32, []*types.Func]
 	native     func(name string) (number int, sync, ok bool)
+	synthetics map[string]*Func
 	iterator   *Type // of a range over a map: the map and a position
 }
 
@@ -61,6 +62,7 @@ func New(l *loader.Program, anyOrder bool, native func(name string) (number int,
 	p := &Program{
 		Program: l, native: native, AnyOrder: anyOrder,
 		globals:    map[*ssa.Global]int{},
+		synthetics: map[string]*Func{},
 		funcOf:     map[*ssa.Function]*Func{},
 		implements: xsync.NewMapOf[uint64, bool](),
 		methods:    xsync.NewMapOf[methodKey, *Func](),
@@ -103,6 +105,8 @@ type Func struct {
 	Untracked       bool // its accesses to memory are neither recorded nor checked
 	Hidden          bool // of the standard library: not shown if its caller can be
 
+	emit func(*compiler) // of a synthetic function
+
 	once  sync.Once
 	ready atomic.Bool
 	// What follows is there when Ready has returned.
@@ -121,6 +125,8 @@ type Func struct {
 	points  map[int32]ssa.Instruction
 	made    map[int32]ssa.Value // what instructions allocate
 	live    livenessCache
+
+	registers []Slot // of a synthetic function
 }
 
 // Move copies words between registers, or from registers of one frame to those

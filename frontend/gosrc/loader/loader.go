@@ -687,9 +687,9 @@ func (p *Program) Uses(path, name string) bool {
 }
 
 // Polls tells whether some package that is not of the standard library has a select
-// with a default.
+// with a default, or may have one by package reflect.
 func (p *Program) Polls() bool {
-	found := false
+	found := p.Uses("reflect", "Select") || p.Uses("reflect", "TrySend") || p.Uses("reflect", "TryRecv")
 	for _, u := range p.units {
 		if u.standard {
 			continue

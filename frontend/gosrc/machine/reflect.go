@@ -123,6 +123,24 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 		r[7] = uint64(m.p.TypeOf(types.NewSignatureType(nil, nil, nil, vars(r[0:]), vars(r[3:]), r[6] == 1)).ID)
 	})
 
+	// tStruct(names, pkgs, tags []string, types []int, embedded []bool) int
+	plain("reflect.tStruct", func(m *Machine, g *goroutine, r []uint64) {
+		at := func(slice, i int) uint64 { return m.mem[int(m.addr(r[3*slice]))+i] }
+		var fields []*types.Var
+		var tags []string
+		for i := range int(r[1]) {
+			var pkg *types.Package
+			for _, p := range m.p.All {
+				if path := m.text(at(1, i)); path != "" && p.Pkg.Path() == path {
+					pkg = p.Pkg
+				}
+			}
+			fields = append(fields, types.NewField(gotoken.NoPos, pkg, m.text(at(0, i)), m.p.TypeByID(at(3, i)).T, at(4, i) == 1))
+			tags = append(tags, m.text(at(2, i)))
+		}
+		r[15] = uint64(m.p.TypeOf(types.NewStruct(fields, tags)).ID)
+	})
+
 	// unpack(v any) (t int, p unsafe.Pointer)
 	plain("reflect.unpack", func(m *Machine, g *goroutine, r []uint64) {
 		t := m.p.TypeByID(r[0])
@@ -306,6 +324,35 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 		p := m.newObject(g, plainObj, t, t.Size)
 		copy(m.mem[m.addr(p):], r[1:1+t.Size])
 		r[1+maxResults] = p
+	})
+	// operate(ops []operation, def bool) (which int, ok bool); an operation has whether it
+	// sends, the type's number, the channel, and where the value stands or goes
+	plain("reflect.operate", func(m *Machine, g *goroutine, r []uint64) {
+		ops := make([]compile.Operation, r[1])
+		var words []uint64
+		for i := range ops {
+			o := m.mem[int(m.addr(r[0]))+4*i:]
+			ops[i] = compile.Operation{Send: o[0] == 1, Elem: m.p.TypeByID(o[1])}
+			words = append(words, o[2])
+			if p := o[3]; o[0] == 1 {
+				m.readAny(g, p, ops[i].Elem.Size)
+				words = append(words, m.mem[m.addr(p):m.addr(p)+uint32(ops[i].Elem.Size)]...)
+			} else {
+				words = append(words, p)
+			}
+		}
+		m.callFunc(g, compile.StaticFunc|uint64(m.p.SelectFunc(ops, r[3] == 1).Index), words, 4)
+	})
+	// makeFunc(t int, fn func([]Value) []Value) unsafe.Pointer: where the function stands
+	plain("reflect.makeFunc", func(m *Machine, g *goroutine, r []uint64) {
+		t := m.p.TypeByID(r[0])
+		fn := m.p.MadeFunc(t)
+		c := m.newObject(g, closureObj, nil, 3)
+		m.objs[c>>32].fn = fn
+		copy(m.mem[m.addr(c):], []uint64{uint64(fn.Index), r[0], r[1]})
+		p := m.newObject(g, plainObj, t, 1)
+		m.mem[m.addr(p)] = c
+		r[2] = p
 	})
 	// address(t int, p unsafe.Pointer) uintptr: a number for what a reference refers to
 	plain("reflect.address", func(m *Machine, g *goroutine, r []uint64) {
