@@ -30,8 +30,9 @@ import (
 //     Lei, "Modalities for model checking" (1987): states where an action is possible that
 //     the component does not take are left out, and what remains is looked at again.
 //
-// States know nothing of data races, which are looked for in schedules at random
-// only.
+// States that say what happened before, too, are more. So the graph is explored without
+// that first; then once more with it, for data races. If only the second one does not come
+// to an end, races were looked for in the schedules at random only.
 
 // maxGraph is how many bytes of states are kept if the user gives no bound.
 const maxGraph = 1 << 30
@@ -329,6 +330,42 @@ func (r *run) endless(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	g, err := r.states(ctx, p)
+	if g == nil {
+		return err
+	}
+	if !p.IsMain() {
+		if at, kind, what, found := g.forever(); found && (kind != Leak || p.Leaks()) {
+			f, err := explainRunning(p, &trace.Trace{Steps: g.path(at)}, kind, what)
+			if err != nil {
+				return err
+			}
+			r.res.Verdict, r.res.Failure, r.res.Reason, r.res.Program = engine.Violated, f, "", p
+			return nil
+		}
+	}
+	without := r.res.States
+	if r.p.Races() {
+		if p, err = r.p.Stored(); err != nil {
+			return err
+		}
+		*g = graph{} // its memory is needed
+		if g, err = r.states(ctx, p); err != nil || r.res.Verdict == engine.Violated {
+			return err
+		}
+		if g == nil {
+			r.res.Reason = fmt.Sprintf("executions need not end: every state was covered (%s), but data races were looked for in the schedules at random only: with what happened before %s",
+				humanize.Comma(int64(without)), r.res.Reason)
+			return nil
+		}
+	}
+	r.res.Verdict, r.res.Reason = engine.Pass, ""
+	return nil
+}
+
+// states explores all states of a program. Without a graph the result says what was
+// found, or why it is incomplete.
+func (r *run) states(ctx context.Context, p *gosrc.Program) (*graph, error) {
 	g := newGraph(p)
 	limit := uint64(maxGraph)
 	if r.o.MaxMemory > 0 {
@@ -338,40 +375,24 @@ func (r *run) endless(ctx context.Context) error {
 	r.res.States = uint64(len(g.keys))
 	r.res.Verdict = engine.Incomplete
 	if u := p.Unsupported(); u != nil {
-		return u
+		return nil, u
 	}
 	if why := p.GaveUp(); why != "" {
 		r.res.Reason = why
-		return nil
+		return nil, nil
 	}
 	if failing != nil {
 		old := r.p
 		r.p = p
 		err := r.fail(&trace.Trace{Steps: failing})
 		r.p = old
-		return err
+		return nil, err
 	}
 	if reason != "" {
 		r.res.Reason = r.why(ctx, reason)
-		return nil
+		return nil, nil
 	}
-	if !p.IsMain() {
-		if at, kind, what, found := g.forever(); found && (kind != Leak || p.Leaks()) {
-			f, err := explainRunning(p, &trace.Trace{Steps: g.path(at)}, kind, what)
-			if err != nil {
-				return err
-			}
-			r.res.Verdict, r.res.Failure, r.res.Reason = engine.Violated, f, ""
-			return nil
-		}
-	}
-	if !r.p.Races() {
-		r.res.Verdict, r.res.Reason = engine.Pass, ""
-		return nil
-	}
-	r.res.Reason = fmt.Sprintf("executions need not end: every state was covered (%s), but data races were looked for in the schedules at random only",
-		humanize.Comma(int64(r.res.States)))
-	return nil
+	return g, nil
 }
 
 // explainRunning says what goes on for ever behind an execution.

@@ -29,9 +29,9 @@ const (
 	Auto Engine = "auto"
 	// DPOR: optimal dynamic reduction without stored states.
 	DPOR Engine = "dpor"
-	// Full: every transition, with stored states. No data races.
+	// Full: every transition, with stored states.
 	Full Engine = "full"
-	// Cartesian: cartesian reduction, with stored states. No data races.
+	// Cartesian: cartesian reduction, with stored states.
 	Cartesian Engine = "cartesian"
 	// Random: schedules at random and by PCT until the time is over.
 	Random Engine = "random"

@@ -85,8 +85,6 @@ func explore(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) 
 	switch {
 	case o.Workers < 0:
 		err = mistake("%d workers", o.Workers)
-	case stateful && p.Races():
-		err = mistake("the engine %s stores states, and data races are a matter of what happened before: it cannot look for them; use auto, or a program without that check", r.o.Engine)
 	case stateful && p.Outcomes():
 		err = mistake("the engine %s does not collect outcomes; use dpor", r.o.Engine)
 	default:
@@ -96,7 +94,7 @@ func explore(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) 
 		case DPOR:
 			_, err = r.dpor(ctx)
 		case Full, Cartesian:
-			err = r.stateful(ctx, p, r.o.Engine)
+			err = r.stateful(ctx, r.o.Engine)
 		case Random:
 			err = r.random(ctx)
 		default:
@@ -364,7 +362,11 @@ func (r *run) why(ctx context.Context, reason string) string {
 }
 
 // stateful searches with stored states.
-func (r *run) stateful(ctx context.Context, p *gosrc.Program, e Engine) error {
+func (r *run) stateful(ctx context.Context, e Engine) error {
+	p, err := r.p.Stored()
+	if err != nil {
+		return err
+	}
 	factory := full.Factory(p.System)
 	if e == Cartesian {
 		factory = func() search.Expander { return cartesian.New(p.System, cartesian.Options{}) }

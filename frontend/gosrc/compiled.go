@@ -45,8 +45,17 @@ type Program struct {
 	how   Explore
 }
 
-// WithoutRaces returns the same program without the check for data races, for
-// searches that store states.
+// Stored returns the same program for searches that store states.
+func (p *Program) Stored() (*Program, error) {
+	if p.how.Stored || p.how.NoRaces {
+		return p, nil
+	}
+	e := p.how
+	e.Stored = true
+	return p.again(e)
+}
+
+// WithoutRaces returns the same program without the check for data races.
 func (p *Program) WithoutRaces() (*Program, error) {
 	e := p.how
 	e.NoRaces = true
@@ -149,7 +158,7 @@ func (e Explore) options() (machine.Options, error) {
 	if err != nil {
 		return machine.Options{}, err
 	}
-	return machine.Options{NoRaces: e.NoRaces, NoLeaks: e.NoLeaks, Outcomes: e.Outcomes, Idle: e.Time == IdleTime, Short: e.Short, NoFailed: e.NoFailed, Chosen: chosen}, nil
+	return machine.Options{NoRaces: e.NoRaces, Stored: e.Stored, NoLeaks: e.NoLeaks, Outcomes: e.Outcomes, Idle: e.Time == IdleTime, Short: e.Short, NoFailed: e.NoFailed, Chosen: chosen}, nil
 }
 
 func unsupported(u *machine.Unsupported) *Unsupported {

@@ -226,17 +226,19 @@ func TestConform(t *testing.T) {
 	c := compiled(t, programs)
 	for _, name := range []string{"TestLocks", "TestChannels", "TestMisc", "TestTime", "TestGlobals", "TestPanics", "TestRecover", "TestReflect"} {
 		t.Run(name, func(t *testing.T) {
-			p, err := c.Test(name, Explore{NoRaces: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			o := systemtest.Options{MaxStates: 300, Walks: 10}
-			if testing.Short() {
-				o = systemtest.Options{MaxStates: 40, Walks: 3, Steps: 25}
-			}
-			systemtest.Conform(t, p.System, o)
-			if u := p.Unsupported(); u != nil {
-				t.Error(u)
+			for _, e := range []Explore{{NoRaces: true}, {Stored: true}} {
+				p, err := c.Test(name, e)
+				if err != nil {
+					t.Fatal(err)
+				}
+				o := systemtest.Options{MaxStates: 300, Walks: 10}
+				if testing.Short() {
+					o = systemtest.Options{MaxStates: 40, Walks: 3, Steps: 25}
+				}
+				systemtest.Conform(t, p.System, o)
+				if u := p.Unsupported(); u != nil {
+					t.Error(u)
+				}
 			}
 		})
 	}

@@ -24,10 +24,12 @@ const (
 
 // Explore says what is explored of a program. The zero value is the default.
 type Explore struct {
-	Time Time // empty: AutoTime
-	// NoRaces leaves out the check for data races; searches that store states
-	// need that.
-	NoRaces bool
+	Time    Time // empty: AutoTime
+	NoRaces bool // leave out the check for data races
+	// Stored is needed by searches that store states and look for data races: what
+	// happened before is a part of the states then, and the clock that the program
+	// reads stands but for timers.
+	Stored bool `json:",omitempty"`
 	// NoLeaks accepts goroutines that wait for ever after the end of the test.
 	NoLeaks bool
 	// Maps explores every order in which loops range over maps; otherwise it is that

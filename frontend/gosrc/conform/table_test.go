@@ -190,9 +190,9 @@ func TestMapOrder(t *testing.T) {
 	}
 	for _, p := range programs {
 		for _, e := range engines {
-			races := e.Explore.NoRaces
+			stored := e.Explore.Stored
 			e.Explore = explore(&p)
-			e.Explore.NoRaces = races
+			e.Explore.Stored = stored
 			e.Timeout = time.Minute
 			f, err := loaded[p.Name].Outcomes(t.Context(), e)
 			if err != nil {

@@ -10,8 +10,7 @@ package machine
 // is none. The last reads of a word are an epoch, or, if they are not ordered, the
 // handle of a vector clock with the bit manyReads.
 //
-// The clocks are no part of encoded states: a machine that loads a state forgets
-// them. So races are found by searches that do not store states.
+// The clocks are a part of encoded states only where states are stored, see history.go.
 
 const manyReads = 1 << 63
 
@@ -51,6 +50,24 @@ func (m *Machine) before(e uint64, g *goroutine) bool {
 	}
 	c := m.clock(g.clock)
 	return int(t) < len(c) && uint32(e) <= c[t]
+}
+
+// unordered returns one of the epochs of last reads that does not happen before what g
+// does now; zero if there is none.
+func (m *Machine) unordered(r uint64, g *goroutine) uint64 {
+	if r&manyReads == 0 {
+		if r == 0 || m.before(r, g) {
+			return 0
+		}
+		return r
+	}
+	c := m.clock(g.clock)
+	for t, x := range m.clock(uint32(r)) {
+		if x > 0 && int32(t) != g.number && (t >= len(c) || c[t] < x) {
+			return uint64(t+1)<<32 | uint64(x)
+		}
+	}
+	return 0
 }
 
 // join makes what clock h stands for happen before what g does from now on.
@@ -117,6 +134,7 @@ func (m *Machine) release(g *goroutine, p uint64) {
 }
 
 func (m *Machine) setSync(a uint32, h uint32) {
+	m.remember(a)
 	if a < m.fresh {
 		m.log = append(m.log, undo{undoShadowS, a, uint64(m.shadow[a].s)})
 	}
@@ -139,21 +157,12 @@ func (m *Machine) access(g *goroutine, p uint64, n int, write bool) {
 			if s.w != 0 && !m.before(s.w, g) {
 				m.race(g, p+uint64(i), s.w, true, write)
 			} else if write && s.r != 0 {
-				if s.r&manyReads == 0 {
-					if !m.before(s.r, g) {
-						m.race(g, p+uint64(i), s.r, false, write)
-					}
-				} else {
-					c := m.clock(g.clock)
-					for t, x := range m.clock(uint32(s.r)) {
-						if x > 0 && int32(t) != g.number && (t >= len(c) || c[t] < x) {
-							m.race(g, p+uint64(i), uint64(t+1)<<32|uint64(x), false, write)
-							break
-						}
-					}
+				if r := m.unordered(s.r, g); r != 0 {
+					m.race(g, p+uint64(i), r, false, write)
 				}
 			}
 		}
+		m.remember(a + i)
 		if write {
 			if a+i < m.fresh {
 				m.log = append(m.log, undo{undoShadowW, a + i, s.w}, undo{undoShadowR, a + i, s.r})
@@ -179,22 +188,29 @@ func (m *Machine) access(g *goroutine, p uint64, n int, write bool) {
 	}
 }
 
-// addReader adds g to the readers of a word.
+// addReader adds g to the readers of a word. Those whose reads happen before that of g are
+// dropped: what races with one of them races with the read of g as well.
 func (m *Machine) addReader(r uint64, g *goroutine) uint64 {
-	n := int(g.number) + 1
 	if r&manyReads == 0 {
-		n = max(n, int(r>>32))
-	} else {
-		if c := m.clock(uint32(r)); int(g.number) < len(c) && c[g.number] == g.tick {
-			return r
+		if m.before(r, g) {
+			return epoch(g)
 		}
-		n = max(n, len(m.clock(uint32(r))))
+		h, c := m.newClock(max(int(g.number)+1, int(r>>32)))
+		c[r>>32-1], c[g.number] = uint32(r), g.tick
+		return manyReads | uint64(h)
 	}
-	h, c := m.newClock(n)
-	if r&manyReads == 0 {
-		c[r>>32-1] = uint32(r)
-	} else {
-		copy(c, m.clock(uint32(r)))
+	if c := m.clock(uint32(r)); int(g.number) < len(c) && c[g.number] == g.tick {
+		return r
+	}
+	if m.unordered(r, g) == 0 {
+		return epoch(g)
+	}
+	h, c := m.newClock(max(int(g.number)+1, len(m.clock(uint32(r)))))
+	now := m.clock(g.clock)
+	for t, x := range m.clock(uint32(r)) {
+		if t >= len(now) || now[t] < x {
+			c[t] = x
+		}
 	}
 	c[g.number] = g.tick
 	return manyReads | uint64(h)

@@ -17,7 +17,8 @@ import (
 //     with their frames and the registers whose values may still be used;
 //   - how many other objects can be reached;
 //   - of the objects of the beginning those that were changed, by number;
-//   - all other objects that can be reached, in the order of the traversal.
+//   - all other objects that can be reached, in the order of the traversal;
+//   - if the search stores states and looks for races, what happened before (history.go).
 //
 // A reference is the number of an object and an offset. The numbers of the
 // objects of the beginning stay; the others go on behind them in the order of the
@@ -110,6 +111,9 @@ func (m *Machine) Encode(dst system.State) system.State {
 		e.first = len(f.objs)
 	}
 	m.encode(e)
+	if m.sys.history() {
+		e.history()
+	}
 	return e.dst
 }
 
@@ -387,6 +391,9 @@ func (m *Machine) Load(s system.State) {
 	}
 	for _, id := range d.hashed {
 		m.rehash(id)
+	}
+	if m.sys.history() {
+		d.history(numbers)
 	}
 	m.log, m.words, m.frames, m.states, m.tops = m.log[:0], m.words[:0], m.frames[:0], m.states[:0], m.tops[:0]
 }

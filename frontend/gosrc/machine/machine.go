@@ -7,7 +7,7 @@
 // the memory model promises sequential consistency: between two synchronisation
 // operations a goroutine reads only what it wrote itself or what happened before, so
 // that nobody can tell at which moment in between it computed. Every execution is
-// checked for races on the way ([clocks.go]); a program with one gets no verdict
+// checked for races on the way ([clocks.go], for stored states [history.go]); a program with one gets no verdict
 // but that race. Why the first race is found though nobody steps in the middle of
 // a computation: take an execution with as few transitions as possible whose last
 // one, B, makes a race with an earlier one, A. Without B nothing races, so
@@ -188,6 +188,7 @@ type undo struct {
 
 type top struct {
 	objs, mem, clocks, out int
+	marked                 int
 	outText                uint64
 	now                    int64
 	exited, clockRead      bool
@@ -234,6 +235,11 @@ type Machine struct {
 	cur      *goroutine
 	scratch  []alternative
 	known    [locKinds][]uint32 // see loc: numbers plus one, by goroutine
+
+	// Where clocks are a part of states: the end of the memory of the beginning, and the
+	// addresses in it whose shadows tell something.
+	first  uint32
+	marked []uint32
 }
 
 // Mark implements [system.Machine].
@@ -302,13 +308,14 @@ func (m *Machine) Rewind(mark system.Mark) {
 			m.objs, m.mem, m.shadow, m.clocks = m.objs[:t.objs], m.mem[:t.mem], m.shadow[:t.mem], m.clocks[:t.clocks]
 			m.now, m.exited, m.clockWasRead, m.outText = t.now, t.exited, t.clockRead, t.outText
 			m.output = m.output[:t.out]
+			m.marked = m.marked[:t.marked]
 		}
 	}
 }
 
 // begin puts into the undo log what a step of a goroutine may change.
 func (m *Machine) begin(g *goroutine) {
-	m.tops = append(m.tops, top{len(m.objs), len(m.mem), len(m.clocks), len(m.output), m.outText, m.now, m.exited, m.clockWasRead})
+	m.tops = append(m.tops, top{len(m.objs), len(m.mem), len(m.clocks), len(m.output), len(m.marked), m.outText, m.now, m.exited, m.clockWasRead})
 	m.log = append(m.log, undo{kind: undoTop})
 	m.fresh, m.freshObj = uint32(len(m.mem)), len(m.objs)
 	m.saveState(g)

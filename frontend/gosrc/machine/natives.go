@@ -466,6 +466,7 @@ const (
 // mark adds g to those who are remembered at a word.
 func (m *Machine) mark(g *goroutine, p uint64) {
 	a := m.addr(p)
+	m.remember(a)
 	r := epoch(g)
 	if old := m.shadow[a].r; old != 0 {
 		r = m.addReader(old, g)
@@ -481,22 +482,7 @@ func (m *Machine) mark(g *goroutine, p uint64) {
 // counter is zero depends on who was first, so that this looks at the order that is
 // explored, as Go's race detector does.
 func (m *Machine) ordered(g *goroutine, p uint64, what, other string) {
-	r := m.shadow[m.addr(p)].r
-	earlier := uint64(0)
-	switch {
-	case r == 0:
-	case r&manyReads == 0:
-		if !m.before(r, g) {
-			earlier = r
-		}
-	default:
-		for t, x := range m.clock(uint32(r)) {
-			if e := uint64(t+1)<<32 | uint64(x); x > 0 && !m.before(e, g) {
-				earlier = e
-				break
-			}
-		}
-	}
+	earlier := m.unordered(m.shadow[m.addr(p)].r, g)
 	if earlier == 0 {
 		return
 	}
@@ -614,8 +600,10 @@ func (m *Machine) atomicAccess(g *goroutine, p uint64, write bool) {
 	s := m.shadow[m.addr(p)]
 	if s.w != 0 && !m.before(s.w, g) {
 		m.race(g, p, s.w, true, write)
-	} else if write && s.r != 0 && s.r&manyReads == 0 && !m.before(s.r, g) {
-		m.race(g, p, s.r, false, write)
+	} else if write {
+		if r := m.unordered(s.r, g); r != 0 {
+			m.race(g, p, r, false, write)
+		}
 	}
 }
 
@@ -634,10 +622,12 @@ const tickRoom = 1000
 // reads is the time that has passed, and the steps that happened before as a function of
 // its vector clock. So it grows along happens-before, and is the same in executions that
 // are equivalent: whom a clock tells what time it is nobody can say who is not ordered.
-// Searches that store states have no vector clocks, and there the clock stands; so it does
+// Where states are stored the clock stands, since no state would come again; so it does
 // in the initialisers, whose steps are not counted, and in programs that use
 // testing/synctest, which promises it.
-func (m *Machine) ticks() bool { return !m.setup && m.sys.races && m.sys.readsClock && !m.sys.exact }
+func (m *Machine) ticks() bool {
+	return !m.setup && m.sys.races && m.sys.readsClock && !m.sys.exact && !m.sys.o.Stored
+}
 
 // steps returns how many steps happened before now, as far as g can tell.
 func (m *Machine) steps(g *goroutine) uint64 {

@@ -32,6 +32,9 @@ type Options struct {
 	NoFailed bool
 	// Short is what testing.Short returns.
 	Short bool
+	// Stored: the search stores states. The clocks by which races are found are a part of
+	// them, and the clock that the program reads stands but for alarms.
+	Stored bool
 	// Chosen tells whether a subtest is run; nil: all.
 	Chosen func(name string) bool
 }
@@ -233,6 +236,10 @@ func (m *Machine) restore() {
 	m.shadow = append(m.shadow[:0], f.shadow...)
 	m.objs = append(m.objs[:0], f.objs...)
 	m.clocks = append(m.clocks[:0], f.clocks...)
+	m.marked = m.marked[:0]
+	if m.sys.history() {
+		m.first = uint32(len(f.mem))
+	}
 	m.log, m.words, m.frames, m.states, m.tops = m.log[:0], m.words[:0], m.frames[:0], m.states[:0], m.tops[:0]
 	m.now, m.exited, m.clockWasRead, m.outText = f.now, f.exited, f.clockWasRead, f.outText
 	m.output = m.output[:0]

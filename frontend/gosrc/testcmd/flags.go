@@ -97,7 +97,7 @@ func (c *config) define() {
 	f.Var((*cliflag.Size)(&c.maxMemory), "max-memory", "end the search before the process takes more memory than this `size`, such as 500MB or 2GiB")
 	f.StringVar(&c.time, "time", "auto", "`when` timers fire: any: time may pass at any point, as on a slow machine; idle: only when nobody can run; auto: as any, but a test that calls t.Error or t.Fatal because of that has not failed")
 	f.StringVar(&c.choices, "choices", "", "`what` of the run time is explored beside the schedules: map, every order in which loops range over maps")
-	f.StringVar(&c.search, "search", "auto", "`how`: "+searches()+"; full and cartesian store states and look for no data races, so that they never pass")
+	f.StringVar(&c.search, "search", "auto", "`how`: "+searches()+"; full and cartesian store states")
 	f.Uint64Var(&c.seed, "seed", 0, "the `number` that the schedules at random begin with")
 	f.StringVar(&c.trace, "trace", "", "write the failing execution to this `file`, as a table, or as JSON for -replay if its name ends in .json; further ones to file-2, ...")
 	f.StringVar(&c.replay, "replay", "", "show the execution in this `file`, which -trace has written, once more")
@@ -161,7 +161,6 @@ func (c *config) parse(args []string) error {
 	if !slices.Contains(gotest.Engines, gotest.Engine(c.search)) {
 		return fmt.Errorf("-search %s: want %s", c.search, searches())
 	}
-	c.explore.NoRaces = c.search == string(gotest.Full) || c.search == string(gotest.Cartesian)
 	c.explore.NoLeaks = c.command == "test" && !c.leaks
 	if c.selected, err = gosrc.Selection(c.run, c.skip); err != nil {
 		return err

@@ -204,8 +204,6 @@ func (s *session) one(c *gosrc.Compiled, p *gosrc.Package, test string) outcome 
 		s.writeTrace(p, test, res)
 	case res.Verdict == engine.Violated: // without an account of it
 		o.verdict, o.summary = failing, res.Reason
-	case res.Verdict == engine.Pass && s.explore.NoRaces:
-		o.verdict, o.summary = unfinished, explored(res)+", no failure; every state was covered, but data races were not looked for"+fixed(res)
 	case res.Verdict == engine.Pass:
 		o.verdict, o.summary = passed, "every schedule: "+explored(res)+fixed(res)
 	default:
