@@ -107,21 +107,22 @@ type Standing struct {
 
 // Arrow joins two rows: a message that the first sends and the second receives.
 type Arrow struct {
-	From int    `json:"from"`
-	To   int    `json:"to"`
-	Text string `json:"text"`
+	From  int    `json:"from"`
+	To    int    `json:"to"`
+	Text  string `json:"text"`
+	Value string `json:"value,omitempty"` // of the message alone
 	// Ends, if not nil, are the columns that it goes from and to: within a row.
 	Ends []int `json:"ends,omitempty"`
 }
 
 // within returns the arrow of a message that goes to another thread, or comes from one,
 // in the same step.
-func within(row, column, with int, sent bool, text string) Arrow {
+func within(row, column, with int, sent bool, text, value string) Arrow {
 	ends := []int{column, with}
 	if !sent {
 		ends = []int{with, column}
 	}
-	return Arrow{row, row, text, ends}
+	return Arrow{From: row, To: row, Text: text, Value: value, Ends: ends}
 }
 
 // Place is a place in a source; the zero value is none.

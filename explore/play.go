@@ -155,7 +155,7 @@ func play(sys system.System, obs *system.Observers, t *trace.Trace) (*Document, 
 		for _, msg := range ev.Messages {
 			switch text := msg.Channel + ": " + msg.Value; {
 			case msg.Direct:
-				d.Arrows = append(d.Arrows, within(i, w.column[s.Thread], w.column[msg.With], msg.Sent, text))
+				d.Arrows = append(d.Arrows, within(i, w.column[s.Thread], w.column[msg.With], msg.Sent, text, msg.Value))
 			case !msg.Sent && msg.Other >= 0:
 				d.Arrows = append(d.Arrows, Arrow{From: msg.Other, To: i, Text: text})
 			}

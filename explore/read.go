@@ -27,6 +27,9 @@ type Kept struct {
 	// Params the constants that it had.
 	Model  string
 	Params map[string]string
+	// Package is the import path of the Go package that the execution is of, "" if it is
+	// of none.
+	Package string
 	// Summary says in a line what the file is about.
 	Summary string
 }
@@ -67,6 +70,19 @@ type resultJSON struct {
 	Violations *[]json.RawMessage `json:"violations"`
 }
 
+// goJSON is a failing execution of a Go test in a file of `cpor test -trace`.
+type goJSON struct {
+	Package string          `json:"package"`
+	Test    string          `json:"test"`
+	Record  json.RawMessage `json:"record"`
+	Failure struct {
+		Kind     string   `json:"kind"`
+		Headline string   `json:"headline"`
+		Pos      string   `json:"pos"`
+		Notes    []string `json:"notes"`
+	} `json:"failure"`
+}
+
 // detectJSON is what `cpor detect -json` prints.
 type detectJSON struct {
 	Log       string   `json:"log"`
@@ -84,8 +100,8 @@ type detectJSON struct {
 	} `json:"witness"`
 }
 
-// Read reads a file that -trace FILE.json, -json of `cpor run` or -json of `cpor detect`
-// has written. The error says what is wrong with it.
+// Read reads a file that -trace FILE.json of `cpor run` or `cpor test`, -json of `cpor run`
+// or -json of `cpor detect` has written. The error says what is wrong with it.
 func Read(name string) (*Kept, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -125,6 +141,8 @@ func parse(text []byte, dir string) (*Kept, error) {
 		return parseDetect(trimmed, dir)
 	case has("violations"):
 		return parseResult(trimmed)
+	case has("record") && has("package"):
+		return parseGo(trimmed)
 	case has("trace"):
 		d, err := parseTrace(trimmed)
 		if err != nil {
@@ -138,11 +156,34 @@ func parse(text []byte, dir string) (*Kept, error) {
 	case has("states") && has("vars"):
 		return nil, errors.New("this is a trace in the format ITF, which has lost the steps; write it with -trace FILE.json, without .itf")
 	}
-	return nil, errors.New("this is neither a trace (cpor run -trace FILE.json) nor a result (cpor run -json, cpor detect -json)")
+	return nil, errors.New("this is neither a trace (-trace FILE.json of cpor run and cpor test) nor a result (cpor run -json, cpor detect -json)")
 }
 
 func notJSON(err error) error {
 	return fmt.Errorf("this is no JSON (%v); want a trace (cpor run -trace FILE.json) or a result (cpor run -json, cpor detect -json)", err)
+}
+
+func parseGo(text []byte) (*Kept, error) {
+	var j goJSON
+	if err := json.Unmarshal(text, &j); err != nil {
+		return nil, fmt.Errorf("the trace is damaged: %v", err)
+	}
+	d, err := parseTrace(j.Record)
+	if err != nil {
+		return nil, err
+	}
+	if f := j.Failure; f.Headline != "" {
+		d.Kind, d.Title, d.Message, d.Pos = f.Kind, f.Headline, f.Headline, parsePlace(f.Pos)
+		d.Notes = append(d.Notes, f.Notes...)
+		if n := len(d.Rows); n > 0 {
+			d.Rows[n-1].Violation = d.Title
+		}
+	}
+	k := &Kept{Documents: []*Document{d}, Package: j.Package, Summary: j.Package}
+	if j.Test != "" {
+		k.Summary += ": " + j.Test
+	}
+	return k, nil
 }
 
 func parseResult(text []byte) (*Kept, error) {
@@ -283,7 +324,7 @@ func parseTrace(text []byte) (*Document, error) {
 		for _, m := range e.Messages {
 			switch text := m.Channel + ": " + m.Value; {
 			case m.With != "":
-				d.Arrows = append(d.Arrows, within(k, row.Column, r.columnOf(m.With), m.Kind == "send", text))
+				d.Arrows = append(d.Arrows, within(k, row.Column, r.columnOf(m.With), m.Kind == "send", text, m.Value))
 			case m.Kind == "receive" && m.Step > 0 && m.Step <= k:
 				d.Arrows = append(d.Arrows, Arrow{From: m.Step - 1, To: k, Text: text})
 			}
@@ -519,6 +560,47 @@ func (k *Kept) Restore(ctx context.Context, x *Explorer) {
 		full.addPropositions(d)
 		k.Documents[i] = full
 	}
+}
+
+// RestoreSchedule executes the only execution of a file, whose schedule is known, so that
+// everything is to be seen of it: in sys, the system that it was found in. One can go on
+// from there if x can execute it, too, which is what goOn says; its system may look for less.
+// The error says that the execution does not fit sys.
+func (k *Kept) RestoreSchedule(x *Explorer, sys system.System, t *trace.Trace) (goOn bool, err error) {
+	d := k.Documents[0]
+	obs := system.ObserversOf(sys)
+	full, err := play(sys, &obs, t)
+	if err == nil {
+		err = fits(d, full)
+	}
+	if err != nil {
+		return false, err
+	}
+	full.Kind, full.Message, full.Pos, full.Title = d.Kind, d.Message, d.Pos, d.Title
+	full.Notes = append(full.Notes, without(d.Notes, full.Notes)...)
+	if n := len(full.Rows); n > 0 {
+		full.Rows[n-1].Violation = d.Title
+	}
+	k.Documents[0] = full
+	if by, err := x.Play(*full.Path); err == nil && fits(full, by) == nil {
+		return true, nil
+	}
+	full.Path = nil
+	return false, nil
+}
+
+// fits says why the steps of two documents are not the same.
+func fits(d, other *Document) error {
+	if len(d.Rows) != len(other.Rows) {
+		return fmt.Errorf("it has %d steps, not %d", len(other.Rows), len(d.Rows))
+	}
+	for k := range d.Rows {
+		a, b := &d.Rows[k], &other.Rows[k]
+		if a.Text != b.Text || a.Pos.Line != b.Pos.Line || d.Columns[a.Column] != other.Columns[b.Column] {
+			return fmt.Errorf("step %d is %q of %s (line %d), not %q of %s (line %d)", k+1, b.Text, other.Columns[b.Column], b.Pos.Line, a.Text, d.Columns[a.Column], a.Pos.Line)
+		}
+	}
+	return nil
 }
 
 // broken says what the last state violates.

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ import (
 	"cpor/explore/page"
 	"cpor/frontend"
 	"cpor/frontend/gosrc"
+	"cpor/frontend/gosrc/testcmd"
 	"cpor/frontend/model/source"
 	"cpor/internal/cliflag"
 	"cpor/internal/spell"
@@ -67,13 +69,15 @@ else, until Ctrl-C.`)
 
 func viewHelp(w io.Writer) {
 	fmt.Fprintln(w, `usage: cpor view [flags] FILE.json [FILE.model]
+       cpor view [flags] FILE.json [PACKAGE]
 
 Opens a page in the browser that shows an execution step by step: a trace that
-"cpor run -trace FILE.json" has written, or the result that "cpor run -json" or
-"cpor detect -json" has printed. If the model is there, too, the whole state at
-each step is shown, and one can go on from there as with "cpor explore"; a trace
-whose constants were given with -D needs them again. The page is served on
-127.0.0.1 to nobody else, until Ctrl-C.`)
+"cpor run -trace FILE.json" or "cpor test -trace FILE.json" has written, or the
+result that "cpor run -json" or "cpor detect -json" has printed. If the model or
+the Go package is there, too, the whole state at each step is shown, and one can
+go on from there as with "cpor explore"; a trace of a model whose constants were
+given with -D needs them again. The page is served on 127.0.0.1 to nobody else,
+until Ctrl-C.`)
 	(&pageConfig{command: "view"}).define().Describe(w)
 }
 
@@ -119,16 +123,20 @@ func exploreCommand(e *env, args []string) int {
 	return e.serve(c, s)
 }
 
-// exploreGo is `cpor explore` of a Go package.
-func (e *env) exploreGo(c *pageConfig, dir string) int {
-	var given string
+// ofModels returns a flag that was given and is for models only; "" if there is none.
+func (c *pageConfig) ofModels() (name string) {
 	c.set.Visit(func(f *flag.Flag) {
 		if f.Name == "D" || ofFrontEnd(f.Name) {
-			given = f.Name
+			name = f.Name
 		}
 	})
-	if given != "" {
-		return e.mistake(c.command, "-%s is for models, and %s is a Go package", given, dir)
+	return name
+}
+
+// exploreGo is `cpor explore` of a Go package.
+func (e *env) exploreGo(c *pageConfig, dir string) int {
+	if name := c.ofModels(); name != "" {
+		return e.mistake(c.command, "-%s is for models, and %s is a Go package", name, dir)
 	}
 	sys, err := goProgram(e.ctx, dir, c.test)
 	if err != nil {
@@ -140,7 +148,13 @@ func (e *env) exploreGo(c *pageConfig, dir string) int {
 	}
 	s := &page.Server{Title: title, ReadSource: readSource}
 	e.explorable(c, s, dir, &frontend.Program{System: sys})
-	s.Explorer.Refused = func() error {
+	s.Explorer.Refused = refusedBy(sys)
+	return e.serve(c, s)
+}
+
+// refusedBy is Explorer.Refused of a Go program.
+func refusedBy(sys *gosrc.Program) func() error {
+	return func() error {
 		if u := sys.Unsupported(); u != nil {
 			return u
 		}
@@ -149,7 +163,6 @@ func (e *env) exploreGo(c *pageConfig, dir string) int {
 		}
 		return nil
 	}
-	return e.serve(c, s)
 }
 
 // goProgram makes a system of a test, or of a main package. Data races are left out:
@@ -189,7 +202,7 @@ func goProgram(ctx context.Context, dir, test string) (*gosrc.Program, error) {
 // viewCommand is `cpor view`.
 func viewCommand(e *env, args []string) int {
 	c := &pageConfig{command: "view"}
-	files, err := c.parse(args, 2, "which trace? Give a file that cpor run -trace FILE.json has written")
+	files, err := c.parse(args, 2, "which trace? Give a file that -trace FILE.json of cpor run or cpor test has written")
 	if errors.Is(err, flag.ErrHelp) {
 		viewHelp(e.stdout)
 		return exitPass
@@ -201,6 +214,9 @@ func viewCommand(e *env, args []string) int {
 		return e.mistake(c.command, "%s: %v", files[0], pathError(err))
 	}
 	s := &page.Server{Title: kept.Summary, Kept: kept, ReadSource: readSource}
+	if kept.Package != "" {
+		return e.viewGo(c, s, files)
+	}
 	if len(files) > 1 {
 		kept.Model = files[1]
 	}
@@ -228,6 +244,68 @@ func viewCommand(e *env, args []string) int {
 		kept.Restore(e.ctx, s.Explorer)
 	}
 	return e.serve(c, s)
+}
+
+// viewGo is `cpor view` of a trace of a Go test or program: files are the trace and, if it
+// was given, the directory of the package.
+func (e *env) viewGo(c *pageConfig, s *page.Server, files []string) int {
+	if name := c.ofModels(); name != "" {
+		return e.mistake(c.command, "-%s is for models, and %s is of a Go package", name, files[0])
+	}
+	doc, err := testcmd.ReadSaved(files[0])
+	if err != nil {
+		return e.mistake(c.command, "%v", pathError(err))
+	}
+	// The places in the file are relative to where the search ran.
+	s.ReadSource = func(name string) (string, error) {
+		if text, err := readSource(filepath.Join(doc.Base, name)); err == nil && !filepath.IsAbs(name) {
+			return text, nil
+		}
+		return readSource(name)
+	}
+	dir := doc.Dir
+	if len(files) > 1 {
+		dir = files[1]
+	} else if _, err := os.Stat(dir); err != nil {
+		dir = "."
+	}
+	x, goOn, err := e.restoredGo(s.Kept, doc, dir)
+	switch {
+	case err != nil && len(files) > 1:
+		return e.mistake(c.command, "%s does not fit the package in %s: %v", files[0], dir, err)
+	case err != nil:
+		d := s.Kept.Documents[0]
+		d.Notes = append(d.Notes, "Only what stands in the file is shown: "+err.Error())
+		return e.serve(c, s)
+	}
+	s.ReadSource = readSource // the places are those of the program, from here
+	if goOn {
+		e.explorable(c, s, doc.Package, x.Program)
+		s.Explorer.Refused = x.Refused
+	}
+	return e.serve(c, s)
+}
+
+// restoredGo executes the execution of a file. The explorer that goes on from there does not
+// look for data races: what happened before is in no state that one could go back to.
+func (e *env) restoredGo(kept *explore.Kept, doc *testcmd.Saved, dir string) (x *explore.Explorer, goOn bool, err error) {
+	own, err := doc.Program(e.ctx, dir)
+	if err != nil {
+		return nil, false, err
+	}
+	plain, err := own.WithoutRaces()
+	if err == nil {
+		err = doc.Number(plain)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	x = &explore.Explorer{Program: &frontend.Program{System: plain}, File: doc.Package, Refused: refusedBy(plain)}
+	goOn, err = kept.RestoreSchedule(x, own, doc.Trace())
+	if err != nil {
+		err = fmt.Errorf("the program has changed since: %w", err)
+	}
+	return x, goOn, err
 }
 
 // maxSource bounds the sources that are shown.

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -127,6 +131,76 @@ func TestPage(t *testing.T) {
 		fetch(t, startPage(t, dir, "view", "-no-browser", file), "GET", "/api/document?n=0", "", &d)
 		if len(d.Notes) != 1 || d.Path != nil || len(d.Arrows) != 4 {
 			t.Errorf("without the constant: %+v", d)
+		}
+	})
+	t.Run("go trace", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("loading packages takes seconds")
+		}
+		work := t.TempDir()
+		type document struct {
+			Title   string
+			Notes   []string
+			Columns []string
+			Rows    []struct {
+				Text, Violation string
+				Pos             struct {
+					File string
+					Line int
+				}
+			}
+			Vars []struct{}
+			Path *struct{ Steps [][2]int }
+		}
+		for _, c := range []struct{ pkg, title string }{
+			{"./pubsub/bug", "deadlock: TestUnsubscribe, TestUnsubscribe.func1 #1 (made hub_test.go:9) wait for ever"},
+			{"./racymap/bug", "data race on Counter.hits"},
+		} {
+			file := filepath.Join(work, path.Base(path.Dir(c.pkg))+".json")
+			if out, code := runCpor(t, dir, []string{"test", "-C", "examples/go", "-trace", file, c.pkg}); code != exitViolation {
+				t.Fatalf("exit code %d: %s", code, out)
+			}
+			var d document
+			address := startPage(t, work, "view", "-no-browser", file)
+			fetch(t, address, "GET", "/api/document?n=0", "", &d)
+			last := len(d.Rows) - 1
+			if !strings.HasPrefix(d.Title, c.title) || len(d.Columns) != 2 || last < 2 || !strings.HasPrefix(d.Rows[last].Violation, c.title) || d.Path == nil || len(d.Path.Steps) != last+1 || len(d.Vars) == 0 {
+				t.Errorf("%s: %+v", c.pkg, d)
+			}
+			var src struct{ Text string }
+			if fetch(t, address, "GET", "/api/source?name="+d.Rows[last].Pos.File, "", &src); !strings.Contains(src.Text, "package h") {
+				t.Errorf("%s: the source %s: %q", c.pkg, d.Rows[last].Pos.File, src.Text)
+			}
+			var moves []struct{ Name string }
+			if fetch(t, address, "POST", "/api/moves", `{"initial": 0, "steps": [[0, 0], [0, 0]]}`, &moves); len(moves) == 0 {
+				t.Errorf("%s: nothing can be done after two steps", c.pkg)
+			}
+		}
+		// Another package than the one that the trace is of, and none at all.
+		file := filepath.Join(work, "pubsub.json")
+		if out, code := runCpor(t, work, []string{"view", "-no-browser", file, filepath.Join(dir, "bench")}); code != exitMistake || !strings.Contains(out, "pubsub.json does not fit the package") {
+			t.Errorf("exit code %d: %s", code, out)
+		}
+		if out, code := runCpor(t, work, []string{"view", "-no-browser", "-D", "N=1", file}); code != exitMistake || !strings.Contains(out, "-D is for models") {
+			t.Errorf("exit code %d: %s", code, out)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gone := filepath.Join(work, "gone.json")
+		if err := os.WriteFile(gone, bytes.ReplaceAll(text, []byte("classic/pubsub/bug"), []byte("classic/gone/bug")), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		var d document
+		address := startPage(t, work, "view", "-no-browser", gone)
+		fetch(t, address, "GET", "/api/document?n=0", "", &d)
+		if d.Path != nil || len(d.Rows) < 3 || !slices.ContainsFunc(d.Notes, func(n string) bool { return strings.HasPrefix(n, "Only what stands in the file is shown: ") }) {
+			t.Errorf("without the package: %+v", d)
+		}
+		var src struct{ Text string }
+		if fetch(t, address, "GET", "/api/source?name="+d.Rows[len(d.Rows)-1].Pos.File, "", &src); !strings.Contains(src.Text, "package h") {
+			t.Errorf("without the package: the source %s: %q", d.Rows[len(d.Rows)-1].Pos.File, src.Text)
 		}
 	})
 	t.Run("go", func(t *testing.T) {

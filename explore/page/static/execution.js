@@ -288,8 +288,17 @@ export class Execution {
       const to = m.ends ? m.ends[1] : rows[m.to].column;
       const right = to > from;
       const x1 = GUTTER + from * width + (right ? width - 10 : 6);
-      const x2 = GUTTER + to * width + (right ? 4 : width - 12);
       const y1 = y(m.from), y2 = y(m.to);
+      if (m.ends) { // within a row the other thread's cell is free: the arrow reaches into it, with its text
+        const x2 = GUTTER + to * width + (right ? 26 : 10);
+        const room = Math.floor((width - 30) / 7);
+        const value = m.value || m.text;
+        const text = value.length > room ? value.slice(0, room - 1) + "…" : value;
+        parts.push(svg("path", { class: "message", d: `M${x1},${y1} H${x2}`, "marker-end": "url(#tip)" }, svg("title", {}, m.text || "message")),
+          svg("text", { class: "messagetext", x: GUTTER + to * width + (right ? 32 : 16), y: right ? y1 + 4 : y1 - 5 }, text));
+        continue;
+      }
+      const x2 = GUTTER + to * width + (right ? 4 : width - 12);
       parts.push(svg("path", { class: "message", d: `M${x1},${y1} C${x1 + (right ? 26 : -26)},${y1} ${x2 + (right ? -26 : 26)},${y2} ${x2},${y2}`, "marker-end": "url(#tip)" }, svg("title", {}, m.text || "message")));
     }
     if (shown !== null) {

@@ -14,14 +14,37 @@ import (
 
 // Headline returns place, kind and message of a failure in one line.
 func Headline(f *gotest.Failure) string {
-	text := f.Message
-	if kind := string(f.Kind); !strings.HasPrefix(text, kind) && f.Kind != gotest.Race && f.Kind != gotest.Fatal && f.Kind != gotest.Exit {
-		text = kind + ": " + text
-	}
 	if p := trace.PosString(f.Pos); p != "" {
-		text = p + ": " + text
+		return p + ": " + said(f)
 	}
-	return text
+	return said(f)
+}
+
+// said returns kind and message of a failure.
+func said(f *gotest.Failure) string {
+	if kind := string(f.Kind); !strings.HasPrefix(f.Message, kind) && f.Kind != gotest.Race && f.Kind != gotest.Fatal && f.Kind != gotest.Exit {
+		return kind + ": " + f.Message
+	}
+	return f.Message
+}
+
+// notes returns what is known of a failure beside its steps, a line each.
+func notes(f *gotest.Failure) []string {
+	var out []string
+	if f.Note != "" {
+		out = append(out, f.Note)
+	}
+	for _, s := range f.Stacks {
+		line := s.Goroutine + " " + s.What
+		for i, fr := range s.Frames {
+			line += []string{", in ", ", called from "}[min(i, 1)] + fmt.Sprintf("%s (%s:%d)", fr.Func, fr.Pos.File, fr.Pos.Line)
+		}
+		out = append(out, line)
+	}
+	if f.Output != "" {
+		out = append(out, "It printed: "+strings.TrimSpace(f.Output))
+	}
+	return out
 }
 
 // Describe returns a failing execution for people: a table of its steps at most

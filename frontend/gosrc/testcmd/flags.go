@@ -99,7 +99,7 @@ func (c *config) define() {
 	f.StringVar(&c.choices, "choices", "", "`what` of the run time is explored beside the schedules: map, every order in which loops range over maps")
 	f.StringVar(&c.search, "search", "auto", "`how`: "+searches()+"; full and cartesian store states")
 	f.Uint64Var(&c.seed, "seed", 0, "the `number` that the schedules at random begin with")
-	f.StringVar(&c.trace, "trace", "", "write the failing execution to this `file`, as a table, or as JSON for -replay if its name ends in .json; further ones to file-2, ...")
+	f.StringVar(&c.trace, "trace", "", "write the failing execution to this `file`, as a table; as JSON for -replay and \"cpor view\" if its name ends in .json, as a chart if in .svg; further ones to file-2, ...")
 	f.StringVar(&c.replay, "replay", "", "show the execution in this `file`, which -trace has written, once more")
 
 	if c.command == "test" {

@@ -1,6 +1,7 @@
 package testcmd
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -25,18 +26,32 @@ func countBoth(executions, states uint64) string {
 	return human.Plural(executions, "execution") + ", " + human.Plural(states, "state")
 }
 
-// saved is a failing execution in a file: what -replay needs, and the record for
-// other readers.
-type saved struct {
-	Package string        `json:"package"`
-	Test    string        `json:"test,omitempty"` // empty: the main package
+// Saved is a failing execution in a file that -trace FILE.json has written: what -replay
+// and `cpor view` need, and the record for other readers.
+type Saved struct {
+	Package string `json:"package"`
+	Test    string `json:"test,omitempty"` // empty: the main package
+	// Dir is the directory of the package, and Base the one that the places are
+	// relative to, both as absolute paths.
+	Dir     string        `json:"dir"`
+	Base    string        `json:"base"`
 	Tags    string        `json:"tags,omitempty"`
 	Explore gosrc.Explore `json:"explore"`
-	Initial int           `json:"initial"`
+	// Failed is what is to be told of the failure; the record knows its steps only.
+	Failed  savedFailure `json:"failure"`
+	Initial int          `json:"initial"`
 	// Threads are the goroutines by number: who created them, and as which.
-	Threads [][2]int32  `json:"threads"`
-	Steps   []savedStep `json:"steps"`
-	Record  any         `json:"record"`
+	Threads [][2]int32      `json:"threads"`
+	Steps   []savedStep     `json:"steps"`
+	Record  json.RawMessage `json:"record"`
+}
+
+// savedFailure is a failure in words: the place apart from the headline, and lines for people.
+type savedFailure struct {
+	Kind     string   `json:"kind"`
+	Headline string   `json:"headline"`
+	Pos      string   `json:"pos,omitempty"`
+	Notes    []string `json:"notes,omitempty"`
 }
 
 type savedStep struct {
@@ -62,14 +77,37 @@ func (s *session) writeTrace(p *gosrc.Package, test string, res *gotest.Result) 
 }
 
 func (s *session) save(name string, p *gosrc.Package, prog *gosrc.Program, test string, f *gotest.Failure) error {
-	if filepath.Ext(name) != ".json" {
+	lower := strings.ToLower(name)
+	switch {
+	case strings.HasSuffix(lower, ".svg"), trace.NeedsStates(name):
+		record := f.Trace.Record
+		if trace.NeedsStates(name) {
+			record = f.Trace.RecordStates
+		}
+		rec, err := record(prog)
+		if err != nil {
+			return err
+		}
+		return rec.WriteFile(name)
+	case !strings.HasSuffix(lower, ".json"):
 		return os.WriteFile(name, []byte(Headline(f)+"\n\n"+Describe(prog, f, textWidth)), 0o666)
 	}
 	rec, err := f.Trace.Record(prog)
 	if err != nil {
 		return err
 	}
-	doc := saved{Package: p.Path, Test: test, Tags: s.tags, Explore: prog.Explore(), Initial: f.Trace.Initial, Record: rec}
+	record, err := rec.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	doc := Saved{
+		Package: p.Path, Test: test, Dir: p.Dir, Base: here, Tags: s.tags, Explore: prog.Explore(), Initial: f.Trace.Initial, Record: record,
+		Failed: savedFailure{Kind: string(f.Kind), Headline: said(f), Pos: trace.PosString(f.Pos), Notes: notes(f)},
+	}
 	threads := 0
 	for _, st := range f.Trace.Steps {
 		doc.Steps = append(doc.Steps, savedStep{st.Thread, st.Alt})
@@ -83,39 +121,69 @@ func (s *session) save(name string, p *gosrc.Package, prog *gosrc.Program, test 
 	return os.WriteFile(name, append(text, '\n'), 0o666)
 }
 
-// replayFile shows the execution of a file.
-func (s *session) replayFile(w io.Writer) error {
-	text, err := os.ReadFile(s.replay)
+// ReadSaved reads a file that -trace FILE.json has written.
+func ReadSaved(name string) (*Saved, error) {
+	text, err := os.ReadFile(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var doc saved
-	if err := json.Unmarshal(text, &doc); err != nil || doc.Package == "" {
-		return fmt.Errorf("%s is no file that -trace FILE.json has written", s.replay)
+	doc := new(Saved)
+	if err := json.Unmarshal(text, doc); err != nil || doc.Package == "" {
+		return nil, fmt.Errorf("%s is no file that -trace FILE.json has written", name)
 	}
-	pkgs, err := gosrc.Load(s.ctx, []string{doc.Package}, gosrc.Options{Dir: s.dir, Tags: tagList(doc.Tags), Tests: doc.Test != ""})
+	return doc, nil
+}
+
+// Trace returns the schedule.
+func (d *Saved) Trace() *trace.Trace {
+	t := &trace.Trace{Initial: d.Initial}
+	for _, st := range d.Steps {
+		t.Steps = append(t.Steps, trace.Step{Thread: st.Thread, Alt: st.Alt})
+	}
+	return t
+}
+
+// Program loads the program that the execution is of, by its import path, from a directory
+// within its module. Its goroutines have the numbers that the schedule needs.
+func (d *Saved) Program(ctx context.Context, dir string) (*gosrc.Program, error) {
+	pkgs, err := gosrc.Load(ctx, []string{d.Package}, gosrc.Options{Dir: dir, Tags: tagList(d.Tags), Tests: d.Test != ""})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(pkgs) != 1 || len(pkgs[0].Errors) > 0 {
-		return fmt.Errorf("package %s cannot be loaded from here (use -C)", doc.Package)
+		return nil, fmt.Errorf("package %s cannot be loaded from here; name its directory (-C DIR; for cpor view, behind the file)", d.Package)
 	}
 	compiled, err := pkgs[0].Compile()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	t := &trace.Trace{Initial: doc.Initial}
-	for _, st := range doc.Steps {
-		t.Steps = append(t.Steps, trace.Step{Thread: st.Thread, Alt: st.Alt})
+	prog, err := program(compiled, d.Test, d.Explore)
+	if err != nil {
+		return nil, err
 	}
-	prog, err := program(compiled, doc.Test, doc.Explore)
+	return prog, d.Number(prog)
+}
+
+// Number gives the goroutines of a program the numbers that the schedule needs. No
+// execution may have been explored before.
+func (d *Saved) Number(prog *gosrc.Program) error {
+	if err := prog.NameThreads(d.Threads); err != nil {
+		return fmt.Errorf("the program has changed since: %w", err)
+	}
+	return nil
+}
+
+// replayFile shows the execution of a file.
+func (s *session) replayFile(w io.Writer) error {
+	doc, err := ReadSaved(s.replay)
 	if err != nil {
 		return err
 	}
-	var f *gotest.Failure
-	if err = prog.NameThreads(doc.Threads); err == nil {
-		f, err = gotest.Explain(prog, t)
+	prog, err := doc.Program(s.ctx, s.dir)
+	if err != nil {
+		return err
 	}
+	f, err := gotest.Explain(prog, doc.Trace())
 	if err != nil {
 		return fmt.Errorf("%s: the program has changed since, or other flags were given: %w", s.replay, err)
 	}
