@@ -141,7 +141,7 @@ func (m *Machine) unordered(t *trace.Trace, f *finding) []past {
 	})
 	var seen []past
 	for _, p := range m.hb.pasts {
-		if p.step < len(t.Steps)-1 && m.hb.apply(p.o, op{test, uint32(f.how), uint32(f.thread)}) == raced {
+		if p.step < len(t.Steps)-1 && m.hb.apply(p.o, op{kind: test, a: uint32(f.how), b: uint32(f.thread)}) == raced {
 			seen = append(seen, p.past)
 		}
 	}

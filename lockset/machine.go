@@ -53,7 +53,7 @@ func (s *System) newMachine() *Machine {
 	m.locks, _ = system.As[system.Locking](m.inner)
 	m.inner.Track(s.rule != None)
 	if s.rule == HB {
-		m.hb = &ordering{orders: orders{s.histories, map[memoKey]order{}}, shifts: map[system.Loc]int{}}
+		m.hb = &ordering{orders: orders{s.histories, map[memoKey]order{}}, shifts: map[system.Loc][]int{}}
 		m.hb.syncs, _ = system.As[system.Synchronising](m.inner)
 		m.hb.syncs.RecordSyncs(true)
 	}

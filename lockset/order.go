@@ -139,8 +139,8 @@ const (
 )
 
 type op struct {
-	kind opKind
-	a, b uint32
+	kind    opKind
+	a, b, c uint32
 }
 
 // orders is a machine's view of histories, with a memory of its own.
@@ -181,12 +181,20 @@ func (c *orders) compute(o order, p op) order {
 			to = append(to, k)
 		}
 	case rotate:
-		first, n := objectKnower(system.Loc(p.a), 0), knower(p.b)
+		first, out, in := objectKnower(system.Loc(p.a), 0), knower(p.b), knower(p.c)
 		for _, k := range from {
 			by := slices.Clone(k.by)
 			for i, x := range by {
-				if x&1 == 1 && x >= first && x < first+2*n {
-					by[i] = first + ((x-first)/2+n-1)%n*2
+				if x&1 == 0 || x < first {
+					continue
+				}
+				switch slot := (x - first) / 2; {
+				case slot == out:
+					by[i] = first + 2*in
+				case out < slot && slot <= in:
+					by[i] -= 2
+				case in <= slot && slot < out:
+					by[i] += 2
 				}
 			}
 			slices.Sort(by)
@@ -235,7 +243,7 @@ type ordering struct {
 	orders
 	syncs         system.Synchronising
 	before, after []op
-	shifts        map[system.Loc]int
+	shifts        map[system.Loc][]int // by object with shifts: which slot a slot was when the step began
 	// pasts holds the accesses to one location, each with a history of its
 	// own, while a trace is explained.
 	pasts    []pastOrder
@@ -276,40 +284,44 @@ func (m *Machine) collect(t int) {
 		var object uint32
 		if s.Kind == system.Acquire || s.Kind == system.Release {
 			slot := s.Slot
-			if s.Slots > 0 && !sabotage.Is("order/shifted") {
-				// As it was numbered when the step began.
-				slot = (slot + h.shifts[s.Object]) % s.Slots
+			if now := h.shifts[s.Object]; now != nil && !sabotage.Is("order/shifted") {
+				slot = now[slot] // as it was numbered when the step began
 			}
 			object = uint32(objectKnower(s.Object, slot))
 		}
 		switch s.Kind {
 		case system.Acquire:
-			h.before = append(h.before, op{tell, object, self})
+			h.before = append(h.before, op{kind: tell, a: object, b: self})
 		case system.Release:
-			h.after = append(h.after, op{tell, self, object})
+			h.after = append(h.after, op{kind: tell, a: self, b: object})
 		case system.Meet:
 			other := uint32(threadKnower(s.Thread))
-			h.before = append(h.before, op{tell, other, self})
-			h.after = append(h.after, op{tell, self, other})
+			h.before = append(h.before, op{kind: tell, a: other, b: self})
+			h.after = append(h.after, op{kind: tell, a: self, b: other})
 		case system.Create, system.Wake:
-			h.after = append(h.after, op{tell, self, uint32(threadKnower(s.Thread))})
+			h.after = append(h.after, op{kind: tell, a: self, b: uint32(threadKnower(s.Thread))})
 		case system.Shift:
-			h.shifts[s.Object]++
+			now := h.shifts[s.Object]
+			for len(now) < s.Slots {
+				now = append(now, len(now))
+			}
+			moved := now[s.Slot]
+			h.shifts[s.Object] = slices.Insert(slices.Delete(now, s.Slot, s.Slot+1), s.To, moved)
 		}
 	}
 	for _, s := range h.syncs.Syncs() {
 		if s.Kind == system.Shift {
-			h.after = append(h.after, op{rotate, uint32(s.Object), uint32(s.Slots)})
+			h.after = append(h.after, op{rotate, uint32(s.Object), uint32(s.Slot), uint32(s.To)})
 		}
 	}
 	if _, _, goes := m.inner.Next(t); !goes && t < 64 {
-		h.after = append(h.after, op{forget, uint32(t), 0})
+		h.after = append(h.after, op{kind: forget, a: uint32(t), b: 0})
 		last := int32(len(m.words) - 1)
 		m.log = append(m.log, undo{last, m.words[last]})
 		m.put(last, m.words[last]|1<<t)
 	}
 	if mask, ok := m.live(); ok {
-		h.after = append(h.after, op{settle, uint32(mask), uint32(mask >> 32)})
+		h.after = append(h.after, op{kind: settle, a: uint32(mask), b: uint32(mask >> 32)})
 	}
 }
 
@@ -365,10 +377,10 @@ func (m *Machine) inOrder(t int) {
 		case indivisible:
 			way = readIndivisibly
 		}
-		race := h.apply(was, op{test, uint32(way), uint32(t)}) == raced
+		race := h.apply(was, op{kind: test, a: uint32(way), b: uint32(t)}) == raced
 		now := raced
 		if !race {
-			now = h.apply(was, op{touched, uint32(way), uint32(t)})
+			now = h.apply(was, op{kind: touched, a: uint32(way), b: uint32(t)})
 		}
 		if now != was {
 			m.set(slot, word(now))

@@ -113,6 +113,9 @@ var declarations = []struct {
 	{"sem", []string{"semaphore sem", "semaphore sem = 1", "semaphore sem = 2"}},
 	{"c", []string{"var c chan(1) uint2", "var c = make(chan uint2, 2)", "var c chan(3) uint2"}},
 	{"C", []string{"var C [2]chan(1) uint2"}},
+	{"bg", []string{"var bg bag(1) uint2", "var bg bag(2) uint2", "var bg bag(3) uint2"}},
+	{"cp", []string{"var cp chan(2) pair", "var cp = make(chan pair, 3)", "var cp bag(3) pair"}},
+	{"bp", []string{"var bp [2]bag(2) pair"}},
 	{"u", []string{"var u chan uint2"}},
 	{"U", []string{"var U [2]chan(0) uint2"}},
 	{"K", []string{"const K = 1", "const K = 2"}},
@@ -297,7 +300,7 @@ func (g *writer) integer(depth int, effects bool) string {
 	case k == 18 && effects && g.c.function != "f":
 		return fmt.Sprintf("f(%s)", e())
 	case k == 19 && effects:
-		return "<-" + g.channel()
+		return "<-" + g.view()
 	case k == 20 && effects && g.c.meets && g.c.function == "":
 		return fmt.Sprintf("meet(%s)", e())
 	case k == 21 && effects:
@@ -323,17 +326,64 @@ func (g *writer) channel() string {
 	if g.c.meets && !g.c.atomic && g.one(3) {
 		return of(g, "u", "U[0]", fmt.Sprintf("U[%s & 1]", g.integer(0, false)))
 	}
-	return of(g, "c", "c", "C[0]", fmt.Sprintf("C[%s & 1]", g.integer(0, false)))
+	return of(g, "c", "c", "bg", "C[0]", fmt.Sprintf("C[%s & 1]", g.integer(0, false)))
+}
+
+// view is what can be received from: a channel, or some of its messages.
+func (g *writer) view() string {
+	c := g.channel()
+	if g.one(2) || strings.HasPrefix(c, "u") || strings.HasPrefix(c, "U") {
+		return c
+	}
+	return g.part(c, g.integer(1, !g.c.still && !g.c.property))
+}
+
+// part is a receive of messages of a channel that match a pattern, or that stay.
+func (g *writer) part(c, pattern string) string {
+	switch g.n(5) {
+	case 0:
+		return fmt.Sprintf("peek(%s)", c)
+	case 1:
+		return fmt.Sprintf("peek(match(%s, %s))", c, of(g, pattern, "_"))
+	}
+	return fmt.Sprintf("match(%s, %s)", c, of(g, pattern, pattern, pattern, "_"))
+}
+
+// pairs returns a channel of pairs, a value to send to it, and a pattern.
+func (g *writer) pairs(effects bool) (c, value, pattern string) {
+	c = of(g, "cp", "cp", "bp[0]", fmt.Sprintf("bp[%s & 1]", g.integer(0, false)))
+	value = of(g, "s", "S[1]", fmt.Sprintf("pair{%s & 3, %s}", g.integer(0, effects), g.condition(2, effects)), "pair{a: x}")
+	pattern = of(g, "s", "S[0]", fmt.Sprintf("pair{a: %s & 3}", g.integer(1, effects)), fmt.Sprintf("pair{_, %s}", g.condition(2, effects)),
+		fmt.Sprintf("pair{%s & 3, _}", g.integer(0, effects)), "pair{f: b, a: x}", "pair{}", "_")
+	if effects && g.one(8) {
+		value = fmt.Sprintf("pair{f: %s}", of(g, "trylock(m[1])", "tryrlock(rw)"))
+	}
+	if effects && g.one(8) {
+		pattern = fmt.Sprintf("pair{f: %s}", of(g, "trylock(m[0])", "trylock(rw)", "tryrlock(rw)"))
+	}
+	return c, value, pattern
+}
+
+// polled is a condition on what is in a channel.
+func (g *writer) polled() string {
+	if g.one(3) {
+		c, _, pattern := g.pairs(false)
+		return fmt.Sprintf("poll(%s)", of(g, c, g.part(c, pattern), g.part(c, pattern)))
+	}
+	c := of(g, "c", "bg", "C[1]", "C[x & 1]")
+	return fmt.Sprintf("poll(%s)", of(g, c, g.part(c, g.integer(1, false)), g.part(c, g.integer(0, false))))
 }
 
 func (g *writer) condition(depth int, effects bool) string {
 	effects = effects && !g.c.still
 	e := func() string { return g.integer(1, effects) }
-	k := g.n(22)
+	k := g.n(24)
 	if depth <= 0 {
 		k = g.n(7)
 	}
 	switch {
+	case k >= 22:
+		return g.polled()
 	case k <= 2:
 		return fmt.Sprintf("%s %s %d", e(), of(g, "==", "!="), g.n(3))
 	case k == 3:
@@ -740,14 +790,18 @@ func init() {
 	still()
 	add(func(g *writer) { g.f("assert(%s, \"said\")", g.condition(1, true)) })
 	still()
-	for range 3 {
-		when(func(c *surroundings) bool { return c.init }, func(g *writer) { g.f("assume(%s)", g.condition(1, false)) })
+	for range 5 {
+		when(func(c *surroundings) bool { return c.init }, func(g *writer) {
+			g.f("assume(%s)", of(g, g.condition(2, false), g.condition(1, false), fmt.Sprintf("%s(x, %s) != 3", of(g, "min", "max"), g.integer(1, false))))
+		})
 	}
 	add(func(g *writer) { g.f("skip") })
-	add(func(g *writer) {
-		g.f("print(%s)", of(g, "\"said\"", "\"x is\", x", g.integer(1, true)+", "+g.integer(1, true), "A, s", "q, \"and\", p", g.condition(1, true)+", "+g.integer(1, true)))
-	})
-	still()
+	for range 2 {
+		add(func(g *writer) {
+			g.f("print(%s)", of(g, "\"said\"", "\"x is\", x", g.integer(1, true)+", "+g.integer(1, true), "A, s", "q, \"and\", p", "trylock(m[1]), tryrlock(rw)", g.condition(1, true)+", "+g.integer(1, true), g.quantified()))
+		})
+		still()
+	}
 	for range 2 {
 		when(func(c *surroundings) bool { return !c.init }, func(g *writer) {
 			m := g.n(2)
@@ -760,7 +814,9 @@ func init() {
 	}
 	add(func(g *writer) { g.f("unlock(m[%s & 1])", g.integer(0, false)) })
 	when(func(c *surroundings) bool { return c.init }, func(g *writer) { g.f("lock(m[%d])", g.n(2)) })
-	add(func(g *writer) { g.f("%s(sem)", of(g, "up", "down")) })
+	for range 2 {
+		add(func(g *writer) { g.f("%s(sem)", of(g, "up", "down")) })
+	}
 	add(func(g *writer) { g.f("up(sem)") })
 	for range 2 {
 		when(func(c *surroundings) bool { return !c.init }, func(g *writer) {
@@ -809,12 +865,25 @@ func init() {
 	// Channels.
 	for range 2 {
 		add(func(g *writer) { g.f("%s <- %s", g.channel(), g.integer(1, true)) })
-		add(func(g *writer) { g.f("%s = <-%s", g.place(), g.channel()) })
+		add(func(g *writer) { g.f("%s = <-%s", g.place(), g.view()) })
 	}
-	add(func(g *writer) { g.f("<-%s", g.channel()) })
+	add(func(g *writer) { g.f("<-%s", g.view()) })
+	add(func(g *writer) {
+		c, value, pattern := g.pairs(true)
+		g.f("%s <- %s", c, value)
+		if g.one(2) {
+			g.f("%s", of(g, "s = ", "S[1] = ", "")+"<-"+g.part(c, pattern))
+		}
+	})
+	add(func(g *writer) {
+		c, _, pattern := g.pairs(true)
+		v := g.fresh("v")
+		g.f("%s := <-%s", v, of(g, c, g.part(c, pattern), g.part(c, pattern)))
+		g.c.structs = append(g.c.structs, v)
+	})
 	add(func(g *writer) {
 		v, w := g.fresh("v"), g.fresh("v")
-		g.f("%s, %s := <-%s", v, w, g.channel())
+		g.f("%s, %s := <-%s", v, w, g.view())
 		g.c.ints, g.c.bools = append(g.c.ints, v), append(g.c.bools, w)
 	})
 	add(func(g *writer) { g.f("close(%s)", g.channel()) })
@@ -824,7 +893,7 @@ func init() {
 		if g.one(2) {
 			g.f("%s = %s", v, g.channel())
 		}
-		g.f("%s", of(g, v+" <- x", "<-"+v, "y = <-"+v))
+		g.f("%s", of(g, v+" <- x", "<-"+v, "y = <-"+v, "<-"+g.part(v, "x"), fmt.Sprintf("if poll(%s) { y = 1 }", of(g, v, g.part(v, "1")))))
 	})
 	when(func(c *surroundings) bool { return !c.endless && c.function == "" }, func(g *writer) { g.f("go child(%s)", g.integer(1, true)) })
 	add(func(g *writer) {
@@ -980,16 +1049,21 @@ func (g *writer) selects() {
 			g.f("case %s <- %s:", g.channel(), g.integer(1, true))
 			g.inside(enter)
 		case 2:
-			g.f("case %s = <-%s:", g.place(), g.channel())
+			g.f("case %s = <-%s:", g.place(), g.view())
 			g.inside(enter)
 		case 3:
-			g.f("case <-%s:", g.channel())
+			view := g.view()
+			if g.one(2) {
+				c, _, pattern := g.pairs(true)
+				view = g.part(c, pattern)
+			}
+			g.f("case <-%s:", view)
 			g.inside(enter)
 		case 4:
-			g.f("case %s, %s := <-%s:", v, ok, g.channel())
+			g.f("case %s, %s := <-%s:", v, ok, g.view())
 			g.inside(func(c *surroundings) { enter(c); c.ints = append(c.ints, v); c.bools = append(c.bools, ok) })
 		case 5:
-			g.f("case exists %s in 0..1 { %s }:", g.fresh("e"), of(g, "x = <-C[e]", "C[e] <- x", "await(A[e] == 1)", "<-C[e]"))
+			g.f("case exists %s in 0..1 { %s }:", g.fresh("e"), of(g, "x = <-C[e]", "C[e] <- x", "await(A[e] == 1)", "<-C[e]", "x = <-match(C[e], A[e])", "<-match(bp[e], pair{a: x})"))
 			s := g.b.String() // the variable's name
 			e := fmt.Sprintf("e%d", g.names)
 			g.b.Reset()

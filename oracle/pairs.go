@@ -29,19 +29,20 @@ var Statements = []string{
 	"lock", "unlock", "wait", "notify", "notifyAll", "up", "down", "close", "cas",
 	"meeting send", "meeting receive", "assume", "lock rwmutex", "unlock rwmutex", "rlock", "runlock", "add", "done", "wait for group",
 	"struct result", "wait for cond", "signal", "broadcast", "print", "cas of parts", "trylock", "tryrlock",
+	"matching receive", "peeking receive", "send to bag", "receive from bag", "select match", "select peek",
 }
 
 // Expressions are the constructs that are expressions, and ExpressionContexts
 // where they stand.
 var (
 	Expressions = []string{
-		"<-c", "choose(lo, hi)", "f()", "timeout()", "cas()", "trylock()", "tryrlock()", "len", "cap", "empty", "full", "min", "max", "conversion", "forall", "exists",
+		"<-c", "<-match()", "<-peek()", "poll()", "choose(lo, hi)", "f()", "timeout()", "cas()", "trylock()", "tryrlock()", "len", "cap", "empty", "full", "min", "max", "conversion", "forall", "exists",
 		"count in", "sum in", "min in", "max in",
 		"*p", "p.f", "nil", "[]", "&&", "||", "!", "-x", "^x", "arithmetic", "/ or %", "shift", "comparison",
 	}
 	ExpressionContexts = []string{
 		"condition of if", "condition of for", "condition of await", "condition of assert", "condition of assume", "operand of print", "value", "place", "value sent",
-		"argument", "tag", "case", "result", "guard of select", "quantifier", "invariant", "ltl", "within atomic",
+		"argument", "pattern", "tag", "case", "result", "guard of select", "quantifier", "invariant", "ltl", "within atomic",
 	}
 )
 
@@ -94,15 +95,15 @@ func Refused(p Pair) string {
 			return "creation without bound is left out"
 		}
 	case "invariant", "ltl", "condition of await", "condition of assume", "guard of select", "quantifier":
-		if in("<-c", "choose(lo, hi)", "cas()", "trylock()", "tryrlock()") {
+		if in("<-c", "<-match()", "<-peek()", "choose(lo, hi)", "cas()", "trylock()", "tryrlock()") {
 			return "has effects"
 		}
 	case "place":
-		if in("&&", "||", "!", "comparison", "forall", "exists", "empty", "full", "nil", "cas()", "trylock()", "tryrlock()") {
+		if in("&&", "||", "!", "comparison", "forall", "exists", "empty", "full", "poll()", "nil", "cas()", "trylock()", "tryrlock()") {
 			return "is no integer"
 		}
-	case "tag", "case", "value sent", "argument":
-		if in("&&", "||", "!", "comparison", "forall", "exists", "empty", "full", "nil", "cas()", "trylock()", "tryrlock()") {
+	case "tag", "case", "argument":
+		if in("&&", "||", "!", "comparison", "forall", "exists", "empty", "full", "poll()", "nil", "cas()", "trylock()", "tryrlock()") {
 			return "is no integer; bools as values stand elsewhere"
 		}
 	}
@@ -216,6 +217,9 @@ func (c *collector) stmt(in []string, s syntax.Stmt) {
 		if c.meets(s.Chan) {
 			add("meeting send")
 		}
+		if c.typeOf(s.Chan).Bag {
+			add("send to bag")
+		}
 		x(s.Value, "value sent")
 	case *syntax.AssignStmt:
 		switch {
@@ -229,6 +233,9 @@ func (c *collector) stmt(in []string, s syntax.Stmt) {
 			add("several assignments")
 		default:
 			add("assignment")
+		}
+		if len(s.Rhs) == 1 {
+			c.receives(s.Rhs[0], add)
 		}
 		for _, e := range s.Rhs {
 			if call, ok := e.(*syntax.CallExpr); ok && c.r.Calls[call] == resolve.CallFunc && c.typeOf(call).Kind == resolve.Struct {
@@ -326,6 +333,9 @@ func (c *collector) stmt(in []string, s syntax.Stmt) {
 				add("select default")
 			default:
 				add("select receive")
+				for _, name := range c.views(received(m)) {
+					add("select " + name)
+				}
 			}
 			c.body(block(in, "select case"), k.Body)
 		}
@@ -373,6 +383,37 @@ func (c *collector) stmt(in []string, s syntax.Stmt) {
 	}
 }
 
+// received returns what a case of a select receives, as an expression.
+func received(s syntax.Stmt) syntax.Expr {
+	if a, ok := s.(*syntax.AssignStmt); ok {
+		return a.Rhs[0]
+	}
+	return s.(*syntax.ExprStmt).X
+}
+
+// views returns whether a receive is one of match, of peek, or of both.
+func (c *collector) views(e syntax.Expr) []string {
+	u, ok := syntax.Unparen(e).(*syntax.UnaryExpr)
+	if !ok || u.Op != syntax.Arrow {
+		return nil
+	}
+	var names []string
+	for call, ok := u.X.(*syntax.CallExpr); ok && c.r.Calls[call] == resolve.CallBuiltin; call, ok = call.Args[0].(*syntax.CallExpr) {
+		names = append(names, call.Fun.(*syntax.Ident).Name)
+	}
+	return names
+}
+
+// receives adds what a receive as a statement is.
+func (c *collector) receives(e syntax.Expr, add func(name string)) {
+	if u, ok := syntax.Unparen(e).(*syntax.UnaryExpr); ok && u.Op == syntax.Arrow && c.typeOf(u.X).Bag {
+		add("receive from bag")
+	}
+	for _, name := range c.views(e) {
+		add(map[string]string{"match": "matching receive", "peek": "peeking receive"}[name])
+	}
+}
+
 func isReceive(e syntax.Expr) bool {
 	u, ok := syntax.Unparen(e).(*syntax.UnaryExpr)
 	return ok && u.Op == syntax.Arrow
@@ -382,6 +423,7 @@ func (c *collector) exprStmt(in []string, s *syntax.ExprStmt, x func(syntax.Expr
 	switch e := syntax.Unparen(s.X).(type) {
 	case *syntax.UnaryExpr:
 		c.add("receive", in)
+		c.receives(e, func(name string) { c.add(name, in) })
 		if c.meets(e.X) {
 			c.add("meeting receive", in)
 		}
@@ -434,6 +476,9 @@ func (c *collector) expr(e syntax.Expr, in []string) {
 		if name := map[syntax.Op]string{syntax.Arrow: "<-c", syntax.Mul: "*p", syntax.Not: "!", syntax.Sub: "-x", syntax.Xor: "^x"}[e.Op]; name != "" {
 			c.add(name, in)
 		}
+		for _, name := range c.views(e) {
+			c.add("<-"+name+"()", in)
+		}
 		c.expr(e.X, in)
 	case *syntax.BinaryExpr:
 		name := "comparison"
@@ -472,8 +517,12 @@ func (c *collector) expr(e syntax.Expr, in []string) {
 			switch name {
 			case "choose":
 				name = "choose(lo, hi)"
-			case "cas", "trylock", "tryrlock", "timeout":
+			case "cas", "trylock", "tryrlock", "timeout", "poll":
 				name += "()"
+			case "match":
+				c.expr(e.Args[0], in)
+				c.expr(e.Args[1], append(slices.Clip(in), "pattern"))
+				return
 			}
 			c.add(name, in)
 		}

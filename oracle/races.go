@@ -123,11 +123,19 @@ func (r *racer) explore(o *ordered, depth int) bool {
 func (r *racer) step(o *ordered, t int) {
 	me := o.thread(t)
 	me[t]++
-	shifts := map[system.Loc]int{}
-	object := func(s system.Sync) string {
+	var shifts []system.Sync
+	object := func(s system.Sync) string { // as it was numbered when the step began
 		slot := s.Slot
-		if s.Slots > 0 { // as it was numbered when the step began
-			slot = (slot + shifts[s.Object]) % s.Slots
+		for _, b := range slices.Backward(shifts) {
+			switch {
+			case b.Object != s.Object || s.Slots == 0:
+			case slot == b.To:
+				slot = b.Slot
+			case b.Slot <= slot && slot < b.To:
+				slot++
+			case b.To < slot && slot <= b.Slot:
+				slot--
+			}
 		}
 		return fmt.Sprint(s.Object, "/", slot)
 	}
@@ -142,7 +150,7 @@ func (r *racer) step(o *ordered, t int) {
 		case system.Meet:
 			me.join(o.thread(s.Thread))
 		case system.Shift:
-			shifts[s.Object]++
+			shifts = append(shifts, s)
 		}
 	}
 	data, indivisible := r.syncs.DataAccesses()
@@ -169,25 +177,24 @@ func (r *racer) step(o *ordered, t int) {
 			o.thread(s.Thread).join(me)
 		}
 	}
-	for l, n := range shifts {
-		for range n {
-			r.shift(o, l, syncs)
-		}
+	for _, s := range shifts {
+		r.shift(o, s)
 	}
 }
 
-// shift renames the slots of a channel: i+1 is i now, and 0 the last one.
-func (r *racer) shift(o *ordered, channel system.Loc, syncs []system.Sync) {
-	slots := 0
-	for _, s := range syncs {
-		if s.Kind == system.Shift && s.Object == channel {
-			slots = s.Slots
+// shift renames the slots of a channel: one is taken out and put in elsewhere.
+func (r *racer) shift(o *ordered, s system.Sync) {
+	var all []vector
+	for i := range s.Slots {
+		all = append(all, o.objects[fmt.Sprint(s.Object, "/", i)])
+	}
+	moved := all[s.Slot]
+	all = slices.Insert(slices.Delete(all, s.Slot, s.Slot+1), s.To, moved)
+	for i := range all {
+		if name := fmt.Sprint(s.Object, "/", i); all[i] != nil {
+			o.objects[name] = all[i]
+		} else {
+			delete(o.objects, name)
 		}
 	}
-	name := func(slot int) string { return fmt.Sprint(channel, "/", slot) }
-	first := o.objects[name(0)]
-	for i := range slots - 1 {
-		o.objects[name(i)] = o.objects[name(i+1)]
-	}
-	o.objects[name(slots-1)] = first
 }

@@ -48,6 +48,8 @@ var List = []struct{ Name, What string }{
 	{"shape/failed", "a transition that may fail is said to do the same everywhere"},
 	{"select/first", "a select takes the first case that is ready"},
 	{"select/retract", "who goes on with another case stays parked"},
+	{"bag/unsorted", "a bag keeps its messages in the order in which they were sent"},
+	{"select/match", "a receive by a pattern takes the oldest message, if any matches"},
 	{"encode/rotate", "channels with equal contents are different states"},
 	{"cartesian/ended", "the self-loops of ended threads are left out"},
 	{"cartesian/clash", "a write does not conflict with a last transition's read"},

@@ -20,8 +20,8 @@ const (
 	// Wake: the transition happens before all that the thread, which waits for
 	// it, does from now on.
 	Wake
-	// Shift: from the next transition on, slot i of a channel stands for
-	// what was slot i+1, and the last one for what was slot 0.
+	// Shift: from the next transition on the slots of a channel are numbered anew:
+	// slot number Slot is taken out, and put in again as number To.
 	Shift
 )
 
@@ -31,9 +31,10 @@ type Sync struct {
 	// Object and Slot are what Acquire and Release are about: slot number
 	// Slot, counted from the oldest value, of a channel with Slots slots, or
 	// if Slots is 0 the object alone. No two have the same sum of Object and
-	// Slot. Shift has Object and Slots.
+	// Slot. Shift has Object, Slot, To and Slots.
 	Object      Loc
 	Slot, Slots int
+	To          int // of Shift
 	Thread      int // of Meet, Create and Wake
 }
 

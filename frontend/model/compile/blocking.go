@@ -100,7 +100,7 @@ func (p *Program) decidesLate(code []int) bool {
 		case OpChoose, OpChoice, OpNotify, OpSignal:
 			return true
 		case OpSelect:
-			return len(p.Selects[in.T]) > 1
+			return p.choosesCase(&in)
 		}
 		return false
 	}
@@ -122,6 +122,13 @@ func (p *Program) decidesLate(code []int) bool {
 		}
 	}
 	return false
+}
+
+// choosesCase tells whether a select may have several alternatives: cases, or
+// messages in a bag.
+func (p *Program) choosesCase(in *Instr) bool {
+	cases := p.Selects[in.T]
+	return len(cases) > 1 || slices.ContainsFunc(cases, func(c SelectCase) bool { return c.Bag })
 }
 
 // cyclic tells whether an instruction may come again in its segment.

@@ -6,7 +6,7 @@ import "fmt"
 // of programs need to know of it.
 type Effect struct {
 	// Regs tells which of A, B and C are registers: r read, w written, - not a
-	// register. D is a register only of Cas; a Select, a Go and a Print have others
+	// register. D is a register only of Cas; a Select, a Poll, a Go and a Print have others
 	// (see Program.registers).
 	Regs string
 	// Flow tells where control goes.
@@ -74,6 +74,7 @@ var effects = [numOps]Effect{
 	OpDown:    {Regs: "-r-", Loc: 'B', Locs: 1, Read: true, Write: true},
 	OpChanRef: {Regs: "wr-"},
 	OpSelect:  {Regs: "w--", Chan: CaseChan},
+	OpPoll:    {Regs: "w--", Chan: CaseChan},
 	OpClose:   {Regs: "-r-", Chan: CloseChan},
 	OpChanLen: {Regs: "wr-", Chan: LookChan}, OpChanFull: {Regs: "wr-", Chan: LookChan}, OpChanCap: {Regs: "wr-", Chan: CapChan},
 	OpChoose: {Regs: "wrr"}, OpChoice: {Regs: "w--"},

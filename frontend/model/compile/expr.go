@@ -857,6 +857,13 @@ func (g *gen) builtinTo(e *syntax.CallExpr, dst int32) {
 		}
 		g.move(dst, acc.Reg)
 		g.drop(acc)
+	case "poll":
+		v := g.view(e.Args[0])
+		g.point()
+		c := g.viewed(v, SelectCase{Kind: SelRecv, OK: -1})
+		g.p.Selects = append(g.p.Selects, []SelectCase{c})
+		g.emit(Instr{Op: OpPoll, A: dst, T: int32(len(g.p.Selects) - 1), Site: g.fault(e)})
+		g.freeView(v)
 	case "len", "cap", "empty", "full":
 		if name == "cap" {
 			v := g.value(e.Args[0])
@@ -1003,14 +1010,13 @@ func (g *gen) receive(e *syntax.UnaryExpr, dst, ok int32) { g.receiveLeaves(e, [
 // receiveLeaves compiles <-c.
 func (g *gen) receiveLeaves(e *syntax.UnaryExpr, dst []int32, ok int32) {
 	g.noRendezvousInAtomic(e, e.X)
-	c := g.valueUnlessPure(e.X)
+	v := g.view(e.X)
 	g.point()
-	c = g.now(c, e.X)
-	g.selectOp(e, []SelectCase{{Kind: SelRecv, Chan: c.reg, OK: ok, Vals: dst}})
+	g.selectOp(e, []SelectCase{g.viewed(v, SelectCase{Kind: SelRecv, OK: ok, Vals: dst})})
 	if s, ok := g.stmt.(*syntax.AssignStmt); ok && unparen(s.Rhs[0]) == e {
 		g.canWait()
 	}
-	g.free(c)
+	g.freeView(v)
 }
 
 // selectOp emits a select and returns the register with the case's index.

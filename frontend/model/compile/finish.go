@@ -25,10 +25,13 @@ func (p *Program) registers(in *Instr, f func(reg int32, write bool) int32) {
 	switch in.Op {
 	case OpCas:
 		in.D = f(in.D, false)
-	case OpSelect:
+	case OpSelect, OpPoll:
 		cases := p.Selects[in.T]
 		for i := range cases {
 			c := &cases[i]
+			for j := range c.Match {
+				c.Match[j].Reg = f(c.Match[j].Reg, false)
+			}
 			switch c.Kind {
 			case SelRecv:
 				c.Chan = f(c.Chan, false)
@@ -64,7 +67,7 @@ func (p *Program) registers(in *Instr, f func(reg int32, write bool) int32) {
 // each segment loads and stores.
 func (g *gen) finish() {
 	p := g.p
-	// Each select, go and print table belongs to one instruction, so that renaming
+	// Each select, poll, go and print table belongs to one instruction, so that renaming
 	// registers in place is done once for each.
 	k := int32(len(p.Consts))
 	for i := range p.Code {
@@ -304,7 +307,7 @@ func (p *Program) analyse(pt *Point, entry int, vars map[int32]*Var, start bool)
 			pt.Choice, chooses = true, true
 		case OpSelect:
 			selects++
-			pt.Choice = pt.Choice || len(p.Selects[in.T]) > 1
+			pt.Choice = pt.Choice || p.choosesCase(&in)
 		case OpTimeout:
 			pt.Timeout = true
 		case OpBlock, OpLock, OpEnter, OpWake, OpDown, OpWLock, OpRLock, OpGroupWait, OpCondWoken:

@@ -21,7 +21,8 @@ type gen struct {
 	p      *Program
 	r      *resolve.Program
 	errs   source.List
-	closes bool // the model closes a channel somewhere
+	closes bool                   // the model closes a channel somewhere
+	bags   map[*resolve.Type]bool // what bags carry
 
 	shared map[*resolve.Object]int // a shared variable's first location
 	consts map[int64]int32
@@ -115,6 +116,7 @@ func Compile(r *resolve.Program) (*Program, error) {
 		stride: map[Stride]int32{},
 		pure:   map[syntax.Expr]bool{},
 		ttypes: map[*resolve.Object]*ThreadType{},
+		bags:   map[*resolve.Type]bool{},
 		quant:  map[*resolve.Object]int64{},
 		region: -1,
 		called: map[*resolve.Object]bool{},

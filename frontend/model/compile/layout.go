@@ -115,6 +115,9 @@ func (g *gen) sharedSize(t *resolve.Type) int {
 		n := leafCount(t.Elem)
 		if t.Cap > 0 {
 			n = 2 + t.Cap*(1+n)
+			if t.Bag {
+				n -= 2
+			}
 		} else {
 			n++
 		}
@@ -175,7 +178,7 @@ func (g *gen) addShared(name string, t *resolve.Type) {
 
 func (g *gen) addChan(name string, t *resolve.Type) {
 	p := g.p
-	c := Chan{Name: name, Elem: t.Elem, First: len(p.Locs), Cap: t.Cap, Leaves: leafCount(t.Elem), Closed: -1}
+	c := Chan{Name: name, Elem: t.Elem, First: len(p.Locs), Cap: t.Cap, Bag: t.Bag, Leaves: leafCount(t.Elem), Closed: -1}
 	add := func(suffix string, role Role, bits int, lt *resolve.Type) int {
 		l := LocInfo{Name: name + suffix, Role: role, Bits: bits, Type: lt}
 		if lt != nil {
@@ -187,10 +190,10 @@ func (g *gen) addChan(name string, t *resolve.Type) {
 	names := leafNames(nil, "", t.Elem)
 	types := leafTypes(nil, t.Elem)
 	index := max(1, bits.Len(uint(t.Cap-1)))
-	if t.Cap > 0 {
+	if t.Cap > 0 && !t.Bag {
 		add(".head", ChanHead, index, nil)
 		add(".tail", ChanTail, index, nil)
-	} else {
+	} else if t.Cap == 0 {
 		p.Rendezvous = true
 		c.Slots = add(".parked", ChanSlot, 0, nil)
 	}
@@ -210,6 +213,9 @@ func (g *gen) addChan(name string, t *resolve.Type) {
 				add(fmt.Sprintf(".slot[%d]%s", k, names[i]), ChanValue, 0, lt)
 			}
 		}
+	}
+	if t.Bag {
+		g.bags[t.Elem] = true
 	}
 	p.ChanAt[c.First] = len(p.Chans)
 	p.Chans = append(p.Chans, c)

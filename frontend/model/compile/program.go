@@ -63,6 +63,7 @@
 //	ChanRef   A = the reference to the channel at location B
 //	Select    A = the index of the case of Selects[T] that is executed; D is 1 in
 //	          an atomic block
+//	Poll      A = (the case of Selects[T], which receives, would get a message)
 //	Close     close the channel B
 //	ChanLen, ChanCap, ChanFull  of the channel B into A
 //	Choose    A = any number from B to C
@@ -137,6 +138,7 @@ const (
 	OpUnlock
 	OpChanRef
 	OpSelect
+	OpPoll
 	OpClose
 	OpChanLen
 	OpChanCap
@@ -383,6 +385,18 @@ type SelectCase struct {
 	Cond int32   // register with the guard's value
 	Site int32   // of a violation by this case: a send on a closed channel
 	Text string  // the case as it stands in the source, for people
+	// Of a receive: the message must match, it is not taken out, and the channel may be
+	// a bag, so that there may be several messages to receive.
+	Match   []LeafMatch
+	Pattern string // the pattern as it stands in the source; "" if there is none
+	Keep    bool
+	Bag     bool
+}
+
+// LeafMatch says what a scalar of a message must be.
+type LeafMatch struct {
+	Leaf int
+	Reg  int32
 }
 
 // GoSite is a go statement.
@@ -448,12 +462,15 @@ const (
 
 // Chan is a channel. Its locations follow each other: a buffered channel has
 // head, tail, [closed], and for each slot a mark and the value's leaves; a
-// rendezvous channel has the mark of its one slot, [closed], and the leaves.
+// rendezvous channel has the mark of its one slot, [closed], and the leaves. A bag
+// has neither head nor tail: its messages are in the first slots, sorted, so that
+// equal contents are equal states, and each operation depends on every other one.
 type Chan struct {
 	Name   string
 	Elem   *resolve.Type
 	First  int
 	Cap    int
+	Bag    bool
 	Leaves int
 	Closed int // location, or -1 if no channel of the model is ever closed
 	Slots  int // location of slot 0's mark (Cap > 0) or of the mark (Cap == 0)
@@ -465,6 +482,9 @@ func (c *Chan) Size() int {
 	n := 2 + c.Cap*(1+c.Leaves)
 	if c.Cap == 0 {
 		n = 1 + c.Leaves
+	}
+	if c.Bag {
+		n -= 2
 	}
 	if c.Closed >= 0 {
 		n++

@@ -749,7 +749,7 @@ func (g *gen) rangeStmt(s *syntax.RangeStmt, label string) {
 			g.noRendezvousInAtomic(s.X, s.X)
 		}
 		g.point()
-		g.selectOp(s, []SelectCase{{Kind: SelRecv, Chan: c.reg, OK: ok.Reg, Vals: rs}})
+		g.selectOp(s, []SelectCase{{Kind: SelRecv, Chan: c.reg, OK: ok.Reg, Vals: rs, Bag: g.maybeBag(xt)}})
 		g.op(OpJf, t.brk, ok.Reg, 0)
 		g.drop(ok)
 		set(s.Key, vs)
@@ -930,6 +930,7 @@ func (g *gen) selectStmt(s *syntax.SelectStmt, label string) {
 		vals  []value
 		later bool
 		recv  *syntax.UnaryExpr
+		view  *view
 		guard syntax.Expr
 	}
 	list := g.eachCases(s)
@@ -953,6 +954,10 @@ func (g *gen) selectStmt(s *syntax.SelectStmt, label string) {
 		}
 		if a.c != nil {
 			g.noRendezvousInAtomic(c, a.c)
+		}
+		if a.recv != nil {
+			a.view = g.view(a.c)
+		} else if a.c != nil {
 			a.ref = g.valueUnlessPure(a.c)
 		}
 		if a.send != nil {
@@ -966,18 +971,17 @@ func (g *gen) selectStmt(s *syntax.SelectStmt, label string) {
 		a := &arms[i]
 		g.enterCase(list[i])
 		cases[i] = SelectCase{Kind: SelDefault, OK: -1, Text: g.caseText(list[i])}
-		if a.c != nil {
-			a.ref = g.now(a.ref, a.c)
-			cases[i].Chan = a.ref.reg
-		}
 		switch {
 		case a.send != nil:
+			a.ref = g.now(a.ref, a.c)
+			cases[i].Chan = a.ref.reg
 			if a.later {
 				a.vals = g.leaves(a.send)
 			}
 			cases[i].Kind, cases[i].Vals, cases[i].Site = SelSend, regs(a.vals), g.fault(list[i].Comm)
 		case a.recv != nil:
 			cases[i].Kind = SelRecv
+			cases[i] = g.viewed(a.view, cases[i])
 			if as, ok := list[i].Comm.(*syntax.AssignStmt); ok {
 				for _, lt := range leafTypes(nil, g.typeOf(a.c).Elem) {
 					v := g.temp(lt)
@@ -999,7 +1003,9 @@ func (g *gen) selectStmt(s *syntax.SelectStmt, label string) {
 	which := g.selectOp(s, cases)
 	g.canWait()
 	for i := range arms {
-		if arms[i].c != nil {
+		if arms[i].recv != nil {
+			g.freeView(arms[i].view)
+		} else if arms[i].c != nil {
 			g.free(arms[i].ref)
 		}
 		if arms[i].recv == nil {

@@ -535,7 +535,7 @@ func (a *Analysis) step(in *compile.Instr, env []value) bool {
 		v = moved(env[in.B], 1)
 	case compile.OpLoad:
 		v = a.content(env[in.B])
-	case compile.OpTimeout, compile.OpCas, compile.OpTryLock, compile.OpTryWLock, compile.OpTryRLock:
+	case compile.OpTimeout, compile.OpPoll, compile.OpCas, compile.OpTryLock, compile.OpTryWLock, compile.OpTryRLock:
 		v = a.among(0, 1)
 	case compile.OpChanRef:
 		v = a.chanRefs(env[in.B])

@@ -14,7 +14,7 @@ const (
 	Send  ChanOps = 1 << iota
 	Recv          // a receive
 	Close         // close(c)
-	Look          // len, empty, full
+	Look          // len, empty, full, poll, or what more a receive looks at
 	Poll          // a select with a default
 )
 
@@ -88,15 +88,19 @@ func Simple(p *compile.Program, point int) bool {
 		switch in.Op {
 		case compile.OpSelect:
 			selects++
-			if in.D != 0 || hasDefault(p, in) {
+			if in.D != 0 || hasDefault(p, in) || slices.ContainsFunc(p.Selects[in.T], looks) {
 				return false
 			}
-		case compile.OpChanLen, compile.OpChanFull, compile.OpClose:
+		case compile.OpPoll, compile.OpChanLen, compile.OpChanFull, compile.OpClose:
 			return false
 		}
 	}
 	return selects == 1
 }
+
+// looks tells whether what a case does depends on more of a channel than whether
+// there is a message, or a place for one.
+func looks(c compile.SelectCase) bool { return c.Keep || c.Bag || c.Pattern != "" }
 
 func hasDefault(p *compile.Program, in *compile.Instr) bool {
 	return slices.ContainsFunc(p.Selects[in.T], func(c compile.SelectCase) bool { return c.Kind == compile.SelDefault })

@@ -108,9 +108,18 @@ func (a *Analysis) record(at int, in *compile.Instr, env []value) {
 		}
 		cases := a.p.Selects[in.T]
 		for i := range cases {
+			what := poll
+			if looks(cases[i]) {
+				what |= Look
+			}
 			switch cases[i].Kind {
 			case compile.SelRecv:
-				a.use(at, env[cases[i].Chan], Recv|poll)
+				if in.Op == compile.OpPoll {
+					what = Look
+				} else {
+					what |= Recv
+				}
+				a.use(at, env[cases[i].Chan], what)
 			case compile.SelSend:
 				a.use(at, env[cases[i].Chan], Send|poll)
 			}
@@ -192,18 +201,23 @@ func (s *Ops) Ranges(p *compile.Program) (reads, writes []system.LocRange) {
 				read(c.Closed, 1)
 			}
 		}
+		if ops&Close != 0 && c.Closed >= 0 {
+			update(c.Closed, 1)
+		}
+		if ops&Look != 0 && c.Cap > 0 {
+			read(slots, n)
+		}
+		if c.Bag {
+			continue
+		}
 		if ops&Send != 0 && c.Cap > 0 {
 			update(c.First+1, 1)
 		}
 		if ops&Recv != 0 && c.Cap > 0 {
 			update(c.First, 1)
 		}
-		if ops&Close != 0 && c.Closed >= 0 {
-			update(c.Closed, 1)
-		}
 		if ops&Look != 0 && c.Cap > 0 {
 			read(c.First, 2)
-			read(slots, n)
 		}
 	}
 	return system.JoinRanges(reads), system.JoinRanges(writes)

@@ -44,8 +44,105 @@ func slotLoc(c *compile.Chan, i int) int { return c.Slots + i*(1+c.Leaves) }
 
 func (m *Machine) closed(c *compile.Chan) bool { return c.Closed >= 0 && m.read(c.Closed) != 0 }
 
-// isReady tells whether a case can be executed at once. All that it reads are
-// accesses of the step, whichever case is chosen.
+// offer is a case of a select that can be executed, and, of a receive from a buffer,
+// the place of the message: 0 is the oldest one, or the first one in a bag; noMessage
+// says that the channel is closed.
+type offer struct{ k, place int }
+
+const noMessage = -1
+
+// matches tells whether the message that begins at a location is one that a receive
+// takes.
+func (m *Machine) matches(c *compile.SelectCase, regs []int64, from int) bool {
+	for _, l := range c.Match {
+		if m.read(from+l.Leaf) != regs[l.Reg] {
+			return false
+		}
+	}
+	return true
+}
+
+// equalMessages tells whether two messages are the same.
+func (m *Machine) equalMessages(ch *compile.Chan, a, b int) bool {
+	for i := range ch.Leaves {
+		if m.read(a+i) != m.read(b+i) {
+			return false
+		}
+	}
+	return true
+}
+
+// messages calls f for the places of the messages that a receive may take: the
+// oldest one that matches, or each one in a bag that matches and is another one than
+// those before it.
+func (m *Machine) messages(c *compile.SelectCase, ch *compile.Chan, regs []int64, f func(place int)) {
+	last := -1
+	for i := range ch.Cap {
+		slot := m.place(ch, i)
+		if m.read(slot) == 0 {
+			return
+		}
+		switch {
+		case !m.matches(c, regs, slot+1):
+		case !ch.Bag:
+			if sabotage.Is("select/match") {
+				i = 0
+			}
+			f(i)
+			return
+		case last < 0 || !m.equalMessages(ch, last+1, slot+1):
+			f(i)
+			last = slot
+		}
+	}
+}
+
+// place returns the location of the mark of the message at a place in a buffer.
+func (m *Machine) place(ch *compile.Chan, i int) int {
+	if !ch.Bag {
+		i += int(m.read(ch.First))
+	}
+	return slotLoc(ch, i%ch.Cap)
+}
+
+// poll tells whether a receive would get a message.
+func (m *Machine) poll(in *compile.Instr, regs []int64) (status, int) {
+	c := &m.p.Selects[in.T][0]
+	ch := m.chanOf(regs[c.Chan])
+	regs[in.A] = 0
+	if ch == nil {
+		return reached, 0
+	}
+	if ch.Cap == 0 {
+		return m.fault(in, "poll needs a channel with a buffer: in %s no message waits", ch.Name)
+	}
+	m.messages(c, ch, regs, func(int) { regs[in.A] = 1 })
+	if m.story.on {
+		m.tellPolled(c, ch, regs[in.A] != 0)
+	}
+	return reached, 0
+}
+
+// offers appends what a case can do at once. All that it reads are accesses of the
+// step, whichever case is chosen.
+func (m *Machine) offers(k int, c *compile.SelectCase, regs []int64) {
+	if c.Kind == compile.SelRecv && (c.Bag || c.Keep || len(c.Match) > 0) {
+		if ch := m.chanOf(regs[c.Chan]); ch != nil && ch.Cap > 0 {
+			n := len(m.ready)
+			m.messages(c, ch, regs, func(place int) { m.ready = append(m.ready, offer{k, place}) })
+			if len(m.ready) == n && m.closed(ch) {
+				m.ready = append(m.ready, offer{k, noMessage})
+			}
+			return
+		}
+	}
+	if m.isReady(c, regs) {
+		m.ready = append(m.ready, offer{k: k})
+	}
+}
+
+// isReady tells whether a case can be executed at once; a receive that takes the
+// oldest message of a buffer, if it is one from a buffer.
 func (m *Machine) isReady(c *compile.SelectCase, regs []int64) bool {
 	if c.Kind == compile.SelGuard {
 		return regs[c.Cond] != 0
@@ -75,18 +172,21 @@ func (m *Machine) isReady(c *compile.SelectCase, regs []int64) bool {
 		}
 		return m.closed(ch)
 	}
+	if ch.Bag {
+		return m.closed(ch) || m.read(slotLoc(ch, ch.Cap-1)) == 0
+	}
 	return m.closed(ch) || m.read(slotLoc(ch, int(m.read(ch.First+1)))) == 0
 }
 
 // fire executes a case that is ready.
-func (m *Machine) fire(c *compile.SelectCase, regs []int64) (status, int) {
+func (m *Machine) fire(c *compile.SelectCase, regs []int64, place int) (status, int) {
 	if c.Kind == compile.SelGuard {
 		return reached, 0
 	}
 	ch := m.chanOf(regs[c.Chan])
 	send := c.Kind == compile.SelSend
 	if m.story.on {
-		m.tellFire(c, ch, regs)
+		m.tellFire(c, ch, regs, place)
 	}
 	if send && m.closed(ch) {
 		return m.faultAt(c.Site, "send on closed channel %s", ch.Name)
@@ -112,6 +212,10 @@ func (m *Machine) fire(c *compile.SelectCase, regs []int64) (status, int) {
 		}
 		return reached, 0
 	}
+	if send && ch.Bag {
+		m.add(c, ch, regs)
+		return reached, 0
+	}
 	if send {
 		tail := int(m.read(ch.First + 1))
 		slot := slotLoc(ch, tail)
@@ -127,21 +231,93 @@ func (m *Machine) fire(c *compile.SelectCase, regs []int64) (status, int) {
 		m.syncs.slot(ch, place)
 		return reached, 0
 	}
-	head := int(m.read(ch.First))
-	slot := slotLoc(ch, head)
-	if m.read(slot) == 0 {
-		m.receive(c, regs, ch, -1)
-		if !sabotage.Is("order/closed") {
-			m.syncs.add(system.Acquire, ch.Closed)
+	if place != noMessage {
+		slot := m.place(ch, place)
+		if m.read(slot) != 0 {
+			m.take(c, ch, regs, place, slot)
+			return reached, 0
 		}
-		return reached, 0
+	}
+	m.receive(c, regs, ch, -1)
+	if !sabotage.Is("order/closed") {
+		m.syncs.add(system.Acquire, ch.Closed)
+	}
+	return reached, 0
+}
+
+// take receives the message at a place of a buffer, whose slot's mark is at a location.
+func (m *Machine) take(c *compile.SelectCase, ch *compile.Chan, regs []int64, place, slot int) {
+	if c.Keep {
+		for i, r := range c.Vals {
+			regs[r] = m.read(slot + 1 + i)
+		}
+		if c.OK >= 0 {
+			regs[c.OK] = 1
+		}
+		m.syncs.seen(ch, place)
+		return
 	}
 	m.receive(c, regs, ch, slot+1)
-	m.write(slot, 0)
+	m.syncs.slot(ch, place)
+	m.syncs.shift(ch, place, ch.Cap-1)
+	if ch.Bag { // those behind it come forward
+		for i := place + 1; i < ch.Cap && m.read(slotLoc(ch, i)) != 0; i++ {
+			m.moveMessage(ch, slotLoc(ch, i)+1, slotLoc(ch, i-1)+1)
+			place = i
+		}
+		m.clear(ch, slotLoc(ch, place))
+		return
+	}
+	for i := place; i > 0; i-- { // those before it go back
+		m.moveMessage(ch, m.place(ch, i-1)+1, m.place(ch, i)+1)
+	}
+	head := int(m.read(ch.First))
+	m.clear(ch, slotLoc(ch, head))
 	m.write(ch.First, int64((head+1)%ch.Cap))
-	m.syncs.slot(ch, 0)
-	m.syncs.shift(ch)
-	return reached, 0
+}
+
+// moveMessage copies a message to the location of another one.
+func (m *Machine) moveMessage(ch *compile.Chan, from, to int) {
+	for i := range ch.Leaves {
+		m.write(to+i, m.read(from+i))
+	}
+}
+
+// clear empties a slot.
+func (m *Machine) clear(ch *compile.Chan, slot int) {
+	for i := range ch.Leaves {
+		m.write(slot+1+i, 0)
+	}
+	m.write(slot, 0)
+}
+
+// add puts a message into a bag, behind those that are not greater.
+func (m *Machine) add(c *compile.SelectCase, ch *compile.Chan, regs []int64) {
+	greater := func(slot int) bool {
+		for i, r := range c.Vals {
+			if v := m.read(slot + 1 + i); v != regs[r] {
+				return v > regs[r]
+			}
+		}
+		return false
+	}
+	at := 0
+	for m.read(slotLoc(ch, at)) != 0 && (sabotage.Is("bag/unsorted") || !greater(slotLoc(ch, at))) {
+		at++
+	}
+	last := at
+	for m.read(slotLoc(ch, last)) != 0 {
+		last++
+	}
+	for i := last; i > at; i-- {
+		m.moveMessage(ch, slotLoc(ch, i-1)+1, slotLoc(ch, i)+1)
+	}
+	for i, r := range c.Vals {
+		m.write(slotLoc(ch, at)+1+i, regs[r])
+	}
+	m.write(slotLoc(ch, last), 1)
+	m.syncs.slot(ch, last)
+	m.syncs.shift(ch, last, at)
 }
 
 // receive moves a value from its locations (-1: the channel is closed, the
@@ -179,6 +355,9 @@ func (m *Machine) selectCase(in *compile.Instr, regs []int64) (status, int) {
 		for i := range cases {
 			if ch := m.rendezvous(&cases[i], regs); ch != nil {
 				rendezvous = true
+				if c := &cases[i]; c.Keep || c.Pattern != "" {
+					return m.fault(in, "match and peek need a channel with a buffer: in %s nothing waits to be looked at", ch.Name)
+				}
 			}
 		}
 	}
@@ -208,8 +387,8 @@ func (m *Machine) selectCase(in *compile.Instr, regs []int64) (status, int) {
 	for i := range cases {
 		if cases[i].Kind == compile.SelDefault {
 			def = i
-		} else if m.isReady(&cases[i], regs) {
-			m.ready = append(m.ready, int32(i))
+		} else {
+			m.offers(i, &cases[i], regs)
 		}
 	}
 	if len(m.ready) == 0 {
@@ -224,25 +403,26 @@ func (m *Machine) selectCase(in *compile.Instr, regs []int64) (status, int) {
 		}
 		return blocked, 0
 	}
-	k := int(m.ready[0])
+	taken := m.ready[0]
 	if len(m.ready) > 1 && !sabotage.Is("select/first") {
 		d, ok := m.choose(uint64(len(m.ready)))
 		if !ok {
 			return m.fault(in, "too many alternatives in one transition")
 		}
-		k = int(m.ready[d])
+		taken = m.ready[d]
 	}
+	k := taken.k
 	if m.story.on {
 		m.tellCase(cases, k)
 		if len(m.ready) > 1 {
-			m.chose(in, cases[k].Text)
+			m.chose(in, m.chosenCase(&cases[k], regs, taken.place))
 			m.story.deeds = m.story.deeds[:len(m.story.deeds)-1]
 		}
 	}
 	if wait == parked {
 		m.retract(cases, regs)
 	}
-	if st, site := m.fire(&cases[k], regs); st != reached {
+	if st, site := m.fire(&cases[k], regs, taken.place); st != reached {
 		return st, site
 	}
 	return reached, k
@@ -354,7 +534,10 @@ func (m *Machine) chanOp(in *compile.Instr, regs []int64) (status, int) {
 		regs[in.A] = int64(ch.Cap)
 	case compile.OpChanFull:
 		regs[in.A] = 1
-		if ch.Cap > 0 {
+		switch {
+		case ch.Bag:
+			regs[in.A] = m.read(slotLoc(ch, ch.Cap-1))
+		case ch.Cap > 0:
 			regs[in.A] = m.read(slotLoc(ch, int(m.read(ch.First+1))))
 		}
 		if m.story.on {
@@ -366,6 +549,12 @@ func (m *Machine) chanOp(in *compile.Instr, regs []int64) (status, int) {
 			m.tellFilling(ch)
 		}
 		if ch.Cap == 0 {
+			break
+		}
+		if ch.Bag {
+			for regs[in.A] < int64(ch.Cap) && m.read(slotLoc(ch, int(regs[in.A]))) != 0 {
+				regs[in.A]++
+			}
 			break
 		}
 		head := int(m.read(ch.First))

@@ -47,7 +47,7 @@ type Machine struct {
 	types     []*compile.ThreadType // of the threads that init created
 
 	enabled     []uint64 // see retry
-	ready       []int32
+	ready       []offer
 	before      []uint64
 	laps        *laps    // made on demand
 	childLaps   *laps    // the same for the start of a thread that is being created

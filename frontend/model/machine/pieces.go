@@ -202,7 +202,7 @@ func (m *Machine) Renamed(l system.Loc) (system.Loc, bool) {
 	for i := range m.p.Chans {
 		c := &m.p.Chans[i]
 		first, size := system.Loc(slotLoc(c, 0)), system.Loc(1+c.Leaves)
-		if c.Cap < 2 || l < first || l >= first+size*system.Loc(c.Cap) {
+		if c.Cap < 2 || c.Bag || l < first || l >= first+size*system.Loc(c.Cap) {
 			continue
 		}
 		head := system.Loc(m.sys.locs[c.First].get(m.words))

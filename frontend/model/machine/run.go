@@ -202,6 +202,10 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 				return st, i
 			}
 			regs[in.A] = int64(i)
+		case compile.OpPoll:
+			if st, site := m.poll(in, regs); st != reached {
+				return st, site
+			}
 		case compile.OpClose, compile.OpChanLen, compile.OpChanCap, compile.OpChanFull:
 			if st, site := m.chanOp(in, regs); st != reached {
 				return st, site

@@ -249,6 +249,18 @@ func (m *Machine) tellFilling(ch *compile.Chan) {
 	}
 }
 
+// tellPolled tells whether there is a message.
+func (m *Machine) tellPolled(c *compile.SelectCase, ch *compile.Chan, found bool) {
+	what := "no message in " + ch.Name
+	if found {
+		what = "a message in " + ch.Name
+	}
+	if c.Pattern != "" {
+		what += " matches " + c.Pattern
+	}
+	m.act("%s", what)
+}
+
 // tellCase tells which case of a select is taken.
 func (m *Machine) tellCase(cases []compile.SelectCase, k int) {
 	if cases[k].Text != "" {
@@ -256,8 +268,45 @@ func (m *Machine) tellCase(cases []compile.SelectCase, k int) {
 	}
 }
 
+// heldPlace is place; looking at it is no access.
+func (m *Machine) heldPlace(ch *compile.Chan, i int) int {
+	if !ch.Bag {
+		i += int(m.held(ch.First))
+	}
+	return slotLoc(ch, i%ch.Cap)
+}
+
+// sortedPlace returns the place in a bag of the message that a case sends.
+func (m *Machine) sortedPlace(c *compile.SelectCase, ch *compile.Chan, regs []int64) int {
+	at := 0
+	for at < m.filling(ch) {
+		slot := m.heldPlace(ch, at)
+		i := 0
+		for i < len(c.Vals)-1 && m.held(slot+1+i) == regs[c.Vals[i]] {
+			i++
+		}
+		if len(c.Vals) > 0 && m.held(slot+1+i) > regs[c.Vals[i]] {
+			break
+		}
+		at++
+	}
+	return at
+}
+
+// chosenCase says which case of a select was chosen, and which message of a bag.
+func (m *Machine) chosenCase(c *compile.SelectCase, regs []int64, place int) string {
+	text := c.Text
+	if ch := m.chanOf(regs[c.Chan]); c.Kind == compile.SelRecv && ch != nil && ch.Bag && place != noMessage {
+		if text != "" {
+			text += " with "
+		}
+		text += m.message(ch, m.heldPlace(ch, place)+1) + " from " + ch.Name
+	}
+	return text
+}
+
 // tellFire tells of a send or receive that is about to happen.
-func (m *Machine) tellFire(c *compile.SelectCase, ch *compile.Chan, regs []int64) {
+func (m *Machine) tellFire(c *compile.SelectCase, ch *compile.Chan, regs []int64, place int) {
 	closed := ch.Closed >= 0 && m.held(ch.Closed) != 0
 	d := system.Deed{Channel: ch.Name}
 	_, who, _ := unmark(m.held(ch.Slots))
@@ -271,19 +320,32 @@ func (m *Machine) tellFire(c *compile.SelectCase, ch *compile.Chan, regs []int64
 			break
 		}
 		d.Place = m.filling(ch)
-		d.Text = fmt.Sprintf("send %s to %s (%d of %d)", d.Value, ch.Name, d.Place+1, ch.Cap)
+		if ch.Bag {
+			d.Place = m.sortedPlace(c, ch, regs)
+		}
+		d.Text = fmt.Sprintf("send %s to %s (%d of %d)", d.Value, ch.Name, m.filling(ch)+1, ch.Cap)
 	default:
 		from := ch.Values
 		if ch.Cap > 0 {
-			slot := slotLoc(ch, int(m.held(ch.First)))
-			from = slot + 1
-			closed = m.held(slot) == 0
+			closed = place == noMessage
+			if !closed {
+				slot := m.heldPlace(ch, place)
+				from = slot + 1
+				closed = m.held(slot) == 0
+			}
 		}
-		if closed {
+		switch {
+		case closed && c.Pattern != "":
+			m.act("receive from %s: it is closed, and no message matches %s", ch.Name, c.Pattern)
+			return
+		case closed:
 			m.act("receive from %s: it is closed and empty", ch.Name)
 			return
+		case c.Keep:
+			m.act("see %s in %s", m.message(ch, from), ch.Name)
+			return
 		}
-		d.Kind, d.Value = system.Receive, m.message(ch, from)
+		d.Kind, d.Value, d.Place = system.Receive, m.message(ch, from), max(place, 0)
 		d.Text = fmt.Sprintf("receive %s from %s", d.Value, ch.Name)
 		if ch.Cap == 0 {
 			d.Text += ", sent by " + m.ThreadName(who)
@@ -335,6 +397,8 @@ func (m *Machine) tellNotReady(cases []compile.SelectCase, def int, regs []int64
 		switch {
 		case ch == nil:
 			m.wait1("a channel that is nil, for ever")
+		case recv && c.Pattern != "":
+			m.wait1(fmt.Sprintf("a message in %s that matches %s", ch.Name, c.Pattern))
 		case recv && ch.Cap > 0:
 			m.wait1("a message in " + ch.Name + ", which is empty")
 		case recv:
@@ -402,9 +466,11 @@ func (m *Machine) contents(ch *compile.Chan) string {
 		return "nobody" + closed
 	}
 	var vs []string
-	head := int(m.held(ch.First))
 	for i := range m.filling(ch) {
-		vs = append(vs, m.message(ch, slotLoc(ch, (head+i)%ch.Cap)+1))
+		vs = append(vs, m.message(ch, m.heldPlace(ch, i)+1))
+	}
+	if ch.Bag {
+		return "{" + strings.Join(vs, ", ") + "}" + closed
 	}
 	return "[" + strings.Join(vs, ", ") + "]" + closed
 }

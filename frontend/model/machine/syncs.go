@@ -53,9 +53,16 @@ func (s *syncs) slot(c *compile.Chan, i int) {
 	}
 }
 
-func (s *syncs) shift(c *compile.Chan) {
+// seen records that the message in a slot was looked at.
+func (s *syncs) seen(c *compile.Chan, i int) {
 	if s.on {
-		s.list = append(s.list, system.Sync{Kind: system.Shift, Object: system.Loc(c.Slots), Slots: c.Cap})
+		s.list = append(s.list, system.Sync{Kind: system.Acquire, Object: system.Loc(c.Slots), Slot: i, Slots: c.Cap})
+	}
+}
+
+func (s *syncs) shift(c *compile.Chan, from, to int) {
+	if s.on {
+		s.list = append(s.list, system.Sync{Kind: system.Shift, Object: system.Loc(c.Slots), Slot: from, To: to, Slots: c.Cap})
 	}
 }
 

@@ -210,7 +210,7 @@ func (s *System) layout(n int, dynamic bool) error {
 	s.rings = s.rings[:0]
 	for i := range p.Chans {
 		c := &p.Chans[i]
-		if c.Cap < 2 {
+		if c.Cap < 2 || c.Bag {
 			continue
 		}
 		r := ring{head: s.locs[c.First], tail: s.locs[c.First+1]}

@@ -294,7 +294,7 @@ func (m *Machine) Conflicts(t int, acc []system.Access, u int) bool {
 		their := ops.Chans[c-1]
 		switch {
 		case their == 0:
-		case !simple || s.p.Chans[c-1].Cap == 0:
+		case !simple || s.p.Chans[c-1].Cap == 0 || s.p.Chans[c-1].Bag:
 			return true
 		case their&(flow.Close|flow.Look|flow.Poll) != 0:
 			return true

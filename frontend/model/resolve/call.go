@@ -234,6 +234,12 @@ func (c *checker) builtin(e *syntax.CallExpr, name string) operand {
 	switch name {
 	case "len", "cap":
 		return c.length(e, name)
+	case "poll":
+		return c.poll(e)
+	case "match", "peek":
+		c.arguments(e)
+		c.errorf(e, "%s says which message is received: it stands only in a receive, <-%s, and in poll(%[2]s)", name, text(e))
+		return bad()
 	case "empty", "full":
 		if c.channel(e.Args[0], name) == nil {
 			return bad()

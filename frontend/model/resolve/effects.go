@@ -25,7 +25,7 @@ type guarded struct {
 }
 
 // harmless are the built-in functions without effects.
-var harmless = []string{"len", "cap", "empty", "full", "min", "max"}
+var harmless = []string{"len", "cap", "empty", "full", "poll", "match", "peek", "min", "max"}
 
 // checkGuarded reports calls of functions with effects where none are allowed.
 func (c *checker) checkGuarded() {

@@ -505,7 +505,7 @@ func (c *checker) channel(e syntax.Expr, what string) *Type {
 }
 
 func (c *checker) receive(e *syntax.UnaryExpr) operand {
-	t := c.channel(e.X, "<-")
+	t := c.view(e.X, "<-")
 	if c.noEffects != "" {
 		c.errorf(e, "a receive has an effect: it cannot stand in %s", c.noEffects)
 		return bad()
@@ -1251,42 +1251,27 @@ func (c *checker) fields(e *syntax.CompositeLit, t *Type) {
 		return
 	}
 	seen := map[string]bool{}
-	names := make([]string, len(t.Fields))
-	for i, f := range t.Fields {
-		names[i] = f.Name
-	}
 	for i, v := range e.Values {
 		k := e.Keys[i]
 		if k == nil {
 			c.errorf(v, "either all fields of a literal have names or none")
 			return
 		}
-		id, ok := k.(*syntax.Ident)
-		if !ok {
-			c.errorf(k, "expected the name of a field")
-			return
-		}
-		var ft *Type
-		for _, f := range t.Fields {
-			if f.Name == id.Name {
-				ft = f.Type
-			}
-		}
-		if ft == nil {
-			if s := spell.Nearest(id.Name, names); s != "" {
-				c.errorf(id, "%s has no field %s; did you mean %s?", t, id.Name, s)
-			} else {
-				c.errorf(id, "%s has no field %s", t, id.Name)
+		at := c.fieldOf(k, t)
+		if at < 0 {
+			if _, named := k.(*syntax.Ident); !named {
+				return
 			}
 			c.expr(v, invalidType)
 			continue
 		}
-		if seen[id.Name] {
-			c.errorf(id, "the field %s is given twice", id.Name)
+		f := t.Fields[at]
+		if seen[f.Name] {
+			c.errorf(k, "the field %s is given twice", f.Name)
 		}
-		seen[id.Name] = true
-		x := c.expr(v, ft)
-		c.assign(&x, ft, "the field "+id.Name)
+		seen[f.Name] = true
+		x := c.expr(v, f.Type)
+		c.assign(&x, f.Type, "the field "+f.Name)
 	}
 }
 

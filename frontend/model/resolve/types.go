@@ -34,6 +34,7 @@ type Type struct {
 	// channels whose type is chan T without a capacity. Only the declared type of
 	// a shared variable (or of its array elements) reads chan T as chan(0) T.
 	Cap    int
+	Bag    bool // Chan: its messages are in no order
 	Fields []Field
 	// Names are the names of an enumeration's values: a declared type of integers
 	// with two or more constants in one group of declarations. Nil for others.

@@ -34,7 +34,7 @@ func (c *checker) canonical(t Type) *Type {
 	case Pointer:
 		fmt.Fprintf(&key, "*%d", id(t.Elem))
 	case Chan:
-		fmt.Fprintf(&key, "<%d>%d", t.Cap, id(t.Elem))
+		fmt.Fprintf(&key, "<%d %v>%d", t.Cap, t.Bag, id(t.Elem))
 	case Struct:
 		for _, f := range t.Fields {
 			fmt.Fprintf(&key, "%s %d %v;", f.Name, id(f.Type), f.Atomic)
@@ -190,6 +190,10 @@ func (c *checker) chanType(e *syntax.ChanType, at typePlace) *Type {
 			c.errorf(e.Cap, "the state is too large: this channel has more than %d slots", maxCells)
 			return invalidType
 		}
+		if n == 0 && e.Bag {
+			c.errorf(e.Cap, "a bag holds at least one message: nobody meets in it")
+			return invalidType
+		}
 		size = n
 		switch at {
 		case localPlace:
@@ -203,7 +207,7 @@ func (c *checker) chanType(e *syntax.ChanType, at typePlace) *Type {
 		c.errorf(e, "in a declared type a channel has a capacity: write chan(0) %s for an unbuffered one", elem)
 		return invalidType
 	}
-	t := c.canonical(Type{Kind: Chan, Elem: elem, Cap: int(size)})
+	t := c.canonical(Type{Kind: Chan, Elem: elem, Cap: int(size), Bag: e.Bag})
 	c.whenKnown(func() {
 		c.element(e.Elem, elem)
 		if elem.cells() <= maxCells && t.cells() > maxCells {
@@ -428,6 +432,9 @@ func (c *checker) makeChan(obj *Object, d *syntax.VarDecl, m *syntax.MakeExpr) {
 		case n > maxCells:
 			c.errorf(m.Cap, "the state is too large: this channel has more than %d slots", maxCells)
 			return
+		case t.Bag:
+			c.errorf(m, "a bag is declared with its type: var %s %s", obj.Name, t)
+			return
 		case ct.Cap != nil && int(n) != t.Cap:
 			c.errorf(m, "two different capacities")
 			return
@@ -444,7 +451,7 @@ func (c *checker) makeChan(obj *Object, d *syntax.VarDecl, m *syntax.MakeExpr) {
 		return
 	}
 	declared, isChan := d.Type.(*syntax.ChanType)
-	if !isChan || dt.Kind != Chan || dt.Elem != t.Elem || declared.Cap != nil && dt.Cap != t.Cap {
+	if !isChan || dt.Kind != Chan || dt.Elem != t.Elem || declared.Cap != nil && dt.Cap != t.Cap || dt.Bag {
 		c.errorf(m, "%s makes a %s, not a %s", text(m), t, dt)
 		return
 	}

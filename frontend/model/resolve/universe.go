@@ -46,6 +46,9 @@ func (t *Type) String() string {
 	case Pointer:
 		return "*" + t.Elem.String()
 	case Chan:
+		if t.Bag {
+			return fmt.Sprintf("bag(%d) %s", t.Cap, t.Elem)
+		}
 		if t.Cap > 0 {
 			return fmt.Sprintf("chan(%d) %s", t.Cap, t.Elem)
 		}
@@ -226,6 +229,7 @@ var builtins = map[string]struct{ min, max int }{
 	"min": {1, -1}, "max": {1, -1}, "cas": {3, 3}, "choose": {2, 2},
 	"assume": {1, 1}, "print": {1, -1}, "timeout": {0, 0}, "lock": {1, 1}, "unlock": {1, 1}, "close": {1, 1},
 	"rlock": {1, 1}, "runlock": {1, 1}, "trylock": {1, 1}, "tryrlock": {1, 1}, "signal": {1, 1}, "broadcast": {1, 1}, "add": {2, 2}, "done": {1, 1},
+	"poll": {1, 1}, "match": {2, 2}, "peek": {1, 1},
 	"wait": {1, 2}, "notify": {1, 1}, "notifyAll": {1, 1}, "up": {1, 1}, "down": {1, 1},
 }
 

@@ -171,11 +171,13 @@ type (
 		Span
 		Elem TypeExpr
 	}
-	// ChanType is chan T (Cap nil), or chan(n) T with a buffer of n.
+	// ChanType is chan T (Cap nil), or chan(n) T with a buffer of n; bag(n) T if
+	// its messages are in no order.
 	ChanType struct {
 		Span
 		Cap  Expr // or nil
 		Elem TypeExpr
+		Bag  bool
 	}
 )
 

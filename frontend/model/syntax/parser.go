@@ -557,6 +557,18 @@ func (p *parser) idents(what string) []*Ident {
 	return list
 }
 
+// chanType parses what follows chan, or bag.
+func (p *parser) chanType(pos source.Pos, bag bool) TypeExpr {
+	var size Expr
+	if p.s.tok == tLparen {
+		p.next()
+		size = p.inner(p.expr)
+		p.expect(tRparen, "')' after the channel's capacity")
+	}
+	elem := p.typ()
+	return &ChanType{p.span(pos), size, elem, bag}
+}
+
 func (p *parser) typ() TypeExpr {
 	p.enter()
 	defer p.leave()
@@ -586,6 +598,12 @@ func (p *parser) typ() TypeExpr {
 			}
 			p.fail("there are no packages")
 		}
+		if n.Name == "bag" && p.s.tok == tLparen { // a name everywhere else
+			return p.chanType(pos, true)
+		}
+		if n.Name == "bag" && p.s.tok == tName {
+			p.fail("a bag has a capacity: bag(4) T")
+		}
 		return &NamedType{n.Span, n}
 	case tLbrack:
 		p.next()
@@ -604,14 +622,7 @@ func (p *parser) typ() TypeExpr {
 		if p.s.tok == tArrow {
 			p.fail("a channel has no direction: write chan T")
 		}
-		var size Expr
-		if p.s.tok == tLparen {
-			p.next()
-			size = p.inner(p.expr)
-			p.expect(tRparen, "')' after the channel's capacity")
-		}
-		elem := p.typ()
-		return &ChanType{p.span(pos), size, elem}
+		return p.chanType(pos, false)
 	case tAtomic:
 		p.next()
 		if p.s.tok == tDot {

@@ -308,7 +308,11 @@ func (p *printer) typ(t TypeExpr) {
 		p.WriteString("atomic ")
 		p.typ(t.Elem)
 	case *ChanType:
-		p.WriteString("chan")
+		if t.Bag {
+			p.WriteString("bag")
+		} else {
+			p.WriteString("chan")
+		}
 		if t.Cap != nil {
 			p.WriteByte('(')
 			p.expr(t.Cap, 0, 1)

@@ -643,6 +643,17 @@ func (r *run) call(e *syntax.CallExpr) Value {
 		return best
 	case "cap":
 		return big.NewInt(int64(r.channel(r.eval(e.Args[0])).cap))
+	case "poll":
+		k := known{}
+		o := r.looking(k, e.Args[0])
+		r.point(e, 0)
+		r.look(k, o)
+		return r.world(func() any {
+			if o.channel != reference("") && r.channel(o.channel).cap == 0 {
+				r.fault(e)
+			}
+			return len(r.messages(o)) > 0
+		})
 	case "len", "empty", "full":
 		k := known{}
 		r.operand(k, e.Args[0])

@@ -232,9 +232,10 @@ func (r *run) several(e syntax.Expr) []Value {
 
 func (r *run) receive(e *syntax.UnaryExpr) (Value, bool) {
 	k := known{}
-	r.operand(k, e.X)
+	o := r.looking(k, e.X)
 	r.point(e, 0)
-	done := r.communicate(e, []offer{{channel: r.use(k, e.X), elem: r.typeOf(e.X).Elem}}, -1)
+	r.look(k, o)
+	done := r.communicate(e, []offer{*o}, -1)
 	return done.value, done.ok
 }
 
@@ -583,6 +584,7 @@ type arm struct {
 	c    *syntax.SelectCase
 	each []variable
 	k    known
+	o    *offer // of a receive
 }
 
 func (r *run) selectStmt(s *syntax.SelectStmt, name string) control {
@@ -595,7 +597,7 @@ func (r *run) selectStmt(s *syntax.SelectStmt, name string) control {
 		}
 		lo, hi := r.eval(c.Each.Lo).(*big.Int).Int64(), r.eval(c.Each.Hi).(*big.Int).Int64()
 		for i := lo; i <= hi; i++ {
-			arms = append(arms, &arm{c, []variable{{r.p.r.Uses[c.Each.Var], big.NewInt(i)}}, known{}})
+			arms = append(arms, &arm{c: c, each: []variable{{r.p.r.Uses[c.Each.Var], big.NewInt(i)}}, k: known{}})
 		}
 	}
 	in := func(a *arm, f func()) {
@@ -619,11 +621,12 @@ func (r *run) selectStmt(s *syntax.SelectStmt, name string) control {
 	for _, a := range arms {
 		in(a, func() {
 			channel, send, _ := parts(a)
-			if channel != nil {
+			switch {
+			case send != nil:
 				r.operand(a.k, channel)
-			}
-			if send != nil {
 				r.operand(a.k, send)
+			case channel != nil:
+				a.o = r.looking(a.k, channel)
 			}
 		})
 	}
@@ -635,12 +638,12 @@ func (r *run) selectStmt(s *syntax.SelectStmt, name string) control {
 			o := &offers[i]
 			channel, send, guard := parts(a)
 			switch {
+			case send != nil:
+				o.channel, o.elem = r.use(a.k, channel), r.typeOf(channel).Elem
+				o.send, o.value, o.at = true, r.use(a.k, send), a.c.Comm
 			case channel != nil:
-				o.channel = r.use(a.k, channel)
-				o.elem = r.typeOf(channel).Elem
-				if send != nil {
-					o.send, o.value, o.at = true, r.use(a.k, send), a.c.Comm
-				}
+				r.look(a.k, a.o)
+				*o = *a.o
 			case guard != nil:
 				r.quiet++
 				o.guard, o.open = true, r.eval(guard).(bool)

@@ -278,6 +278,127 @@ type offer struct {
 	value   Value // to send
 	elem    *resolve.Type
 	at      syntax.Node // where a send on a closed channel is reported
+	// Of a receive: what the message must be (nil: anything), and whether it stays.
+	source, pattern syntax.Expr
+	wanted          Value
+	keep            bool
+}
+
+// anything is a pattern of which every value is one.
+type anything struct{}
+
+// looking evaluates the operands of a receive or poll that are not purely local; look
+// evaluates the others.
+func (r *run) looking(k known, e syntax.Expr) *offer {
+	o := &offer{source: syntax.Unparen(e)}
+	for {
+		call, ok := o.source.(*syntax.CallExpr)
+		if !ok || r.p.r.Calls[call] != resolve.CallBuiltin {
+			break
+		}
+		if r.builtin(call) == "peek" {
+			o.keep = true
+		} else {
+			o.pattern = call.Args[1]
+		}
+		o.source = syntax.Unparen(call.Args[0])
+	}
+	r.operand(k, o.source)
+	if o.pattern != nil {
+		r.wanted(o.pattern, r.typeOf(o.source).Elem, func(e syntax.Expr) Value {
+			r.operand(k, e)
+			return nil
+		})
+	}
+	return o
+}
+
+func (r *run) look(k known, o *offer) {
+	o.channel, o.elem = r.use(k, o.source), r.typeOf(o.source).Elem
+	o.wanted = anything{}
+	if o.pattern != nil {
+		o.wanted = r.wanted(o.pattern, o.elem, func(e syntax.Expr) Value { return r.use(k, e) })
+	}
+}
+
+// wanted makes a value of a pattern, whose parts value returns.
+func (r *run) wanted(e syntax.Expr, t *resolve.Type, value func(syntax.Expr) Value) Value {
+	e = syntax.Unparen(e)
+	switch e := e.(type) {
+	case *syntax.Ident:
+		if e.Name == "_" {
+			return anything{}
+		}
+	case *syntax.CompositeLit:
+		a := make(aggregate, len(t.Fields))
+		for i := range a {
+			a[i] = anything{}
+		}
+		r.p.elements(e, t, func(i int, v syntax.Expr) { a[i] = r.wanted(v, t.Fields[i].Type, value) })
+		return a
+	}
+	return value(e)
+}
+
+// fits tells whether a message is as wanted.
+func fits(v, wanted Value) bool {
+	if _, ok := wanted.(anything); ok || wanted == nil {
+		return true
+	}
+	if w, ok := wanted.(aggregate); ok {
+		for i := range w {
+			if !fits(v.(aggregate)[i], w[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return Text(v) == Text(wanted)
+}
+
+// messages returns the places of the messages that a receive from a buffer can take.
+func (r *run) messages(o *offer) []int {
+	if o.channel == reference("") {
+		return nil
+	}
+	c := r.channel(o.channel)
+	var places []int
+	for i, v := range c.buffer {
+		if fits(v, o.wanted) && !(c.bag && i > 0 && Text(v) == Text(c.buffer[i-1])) {
+			places = append(places, i)
+		}
+	}
+	if !c.bag && len(places) > 1 {
+		return places[:1]
+	}
+	return places
+}
+
+// compare orders messages: numbers by size, false before true, and what is shared in
+// the order of the declarations.
+func (r *run) compare(v, w Value) int {
+	named := func(name string) int {
+		return slices.IndexFunc(r.p.names, func(n string) bool {
+			return n == name || strings.HasPrefix(n, name+".") || strings.HasPrefix(n, name+"[")
+		})
+	}
+	switch v := v.(type) {
+	case *big.Int:
+		return v.Cmp(w.(*big.Int))
+	case bool:
+		return strings.Compare(fmt.Sprint(v), fmt.Sprint(w))
+	case pointer:
+		return named(string(v)) - named(string(w.(pointer)))
+	case reference:
+		return named(string(v)) - named(string(w.(reference)))
+	case aggregate:
+		for i := range v {
+			if n := r.compare(v[i], w.(aggregate)[i]); n != 0 {
+				return n
+			}
+		}
+	}
+	return 0
 }
 
 // communicated is what came of a select: the case, and what it received.
@@ -318,7 +439,7 @@ func (r *run) ready(o *offer) bool {
 	case c.cap > 0 && o.send:
 		return len(c.buffer) < c.cap
 	case c.cap > 0:
-		return len(c.buffer) > 0
+		return len(r.messages(o)) > 0
 	}
 	other := sender
 	if o.send {
@@ -349,6 +470,9 @@ func (r *run) communicate(n syntax.Node, offers []offer, def int) communicated {
 	if meets && r.quiet > 0 { // the other side cannot take a step
 		r.fault(n)
 	}
+	if r.live && slices.ContainsFunc(offers, func(o offer) bool { return r.meets(&o) && (o.keep || o.pattern != nil) }) {
+		r.fault(n)
+	}
 	woken := r.world(func() any {
 		if !meets {
 			return nil
@@ -369,15 +493,24 @@ func (r *run) communicate(n syntax.Node, offers []offer, def int) communicated {
 	if done, ok := woken.(communicated); ok {
 		return done
 	}
+	type chance struct{ k, place int }
 	ready := r.world(func() any {
-		var list []int
+		var list []chance
 		for i := range offers {
-			if i != def && r.ready(&offers[i]) {
-				list = append(list, i)
+			o := &offers[i]
+			if i == def || !r.ready(o) {
+				continue
 			}
+			if places := r.places(o); places != nil {
+				for _, p := range places {
+					list = append(list, chance{i, p})
+				}
+				continue
+			}
+			list = append(list, chance{k: i})
 		}
 		return list
-	}).([]int)
+	}).([]chance)
 	if len(ready) == 0 {
 		if def >= 0 {
 			return communicated{k: def}
@@ -392,8 +525,16 @@ func (r *run) communicate(n syntax.Node, offers []offer, def int) communicated {
 		if meets && r.s.threads[r.self].waits == 1 {
 			r.retract(offers)
 		}
-		return r.exchange(k, &offers[k])
+		return r.exchange(k.k, &offers[k.k], k.place)
 	}).(communicated)
+}
+
+// places returns the places of what can be received from a buffer, nil if there is none.
+func (r *run) places(o *offer) []int {
+	if o.guard || o.send || r.meets(o) {
+		return nil
+	}
+	return r.messages(o)
 }
 
 // park waits at those of the channels where nobody is parked; if there is
@@ -424,7 +565,7 @@ func (r *run) park(offers []offer) {
 }
 
 // exchange takes an offer that is ready.
-func (r *run) exchange(k int, o *offer) communicated {
+func (r *run) exchange(k int, o *offer, place int) communicated {
 	if o.guard {
 		return communicated{k: k}
 	}
@@ -433,16 +574,22 @@ func (r *run) exchange(k int, o *offer) communicated {
 	case o.send && c.closed:
 		r.fault(o.at)
 	case o.send && c.cap > 0:
-		c.buffer = append(slices.Clone(c.buffer), o.value)
+		at := len(c.buffer)
+		for c.bag && at > 0 && r.compare(c.buffer[at-1], o.value) > 0 {
+			at--
+		}
+		c.buffer = slices.Insert(slices.Clone(c.buffer), at, o.value)
 		r.set(o.channel, c)
 	case o.send:
 		r.s.threads[c.who].waits = 2 + c.k
 		c.parked, c.value = delivered, o.value
 		r.set(o.channel, c)
-	case len(c.buffer) > 0:
-		v := c.buffer[0]
-		c.buffer = slices.Clone(c.buffer[1:])
-		r.set(o.channel, c)
+	case c.cap > 0 && len(r.messages(o)) > 0:
+		v := c.buffer[place]
+		if !o.keep {
+			c.buffer = slices.Delete(slices.Clone(c.buffer), place, place+1)
+			r.set(o.channel, c)
+		}
 		return communicated{k, v, true}
 	case c.closed:
 		return communicated{k, zero(o.elem), false}

@@ -48,7 +48,8 @@ type (
 	rwmutex   struct{ writer, readers int } // writer: plus one
 	channel   struct {
 		cap    int
-		buffer []Value
+		bag    bool    // its messages are in no order: they are kept sorted
+		buffer []Value // the oldest message first
 		closed bool
 		// Of a channel without a buffer: who is parked, with which case of
 		// its select, and the value that waits.
@@ -122,7 +123,7 @@ func (p *Program) allocate(name string, t *resolve.Type) {
 		v = group(0)
 	case resolve.Chan:
 		if t.Cap >= 0 {
-			v = channel{cap: t.Cap}
+			v = channel{cap: t.Cap, bag: t.Bag}
 		} else {
 			v = reference("")
 		}
