@@ -8,6 +8,8 @@ import (
 	"io"
 	"math"
 	"time"
+
+	"cpor/system"
 )
 
 // Checkpoint is where an exploration keeps what it needs to go on in another
@@ -48,6 +50,15 @@ type Parts struct {
 	// Commit makes the n-th checkpoint, of so many parts, the one that counts, or if err
 	// is not nil gives it up and says why. It is called on one rank, when no rank writes.
 	Commit func(n, parts int, err error)
+}
+
+// Unkept returns why an exploration of a system cannot be kept, an error of type
+// [*OptionError]; nil if it can.
+func (c *Checkpoint) Unkept(sys system.System) error {
+	if in, ok := system.As[system.Interning](sys); ok && (!c.Interned || c.Parts != nil) {
+		return &OptionError{Message: fmt.Sprintf("-checkpoint cannot keep this search: its states name %s by numbers of one process", in.Interns())}
+	}
+	return nil
 }
 
 // Start calls Open.

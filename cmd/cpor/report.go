@@ -499,6 +499,11 @@ func (r *report) writeScope(p *printer) {
 		p.printf("The reduction was checked while it ran: no difference found.\n")
 	}
 	p.printf("%s\n", p.wrap("Only ltl properties were checked; assertions, invariants and deadlocks are for cpor run without -ltl.", 0))
+	for _, f := range r.res.Figures {
+		if f.Label != "" && f.Text != "" {
+			p.printf("%s %s\n", strings.ToUpper(f.Label[:1])+f.Label[1:], f.Text)
+		}
+	}
 	for _, name := range r.traces {
 		p.printf("The counterexample is in %s.\n", name)
 	}

@@ -399,7 +399,7 @@ func (e *env) explore(c *runConfig, m *frontend.Program, t *engine.Task, out *tr
 	}
 	if c.checkpoint != "" {
 		res.How = append(res.How, engine.Figure{Key: "checkpoint", Value: c.checkpoint, Text: "checkpoints in " + c.checkpoint})
-		if _, err := os.Stat(filepath.Join(c.checkpoint, "checkpoint")); err == nil && res.Verdict == engine.Incomplete {
+		if _, err := os.Stat(filepath.Join(c.checkpoint, "checkpoint")); err == nil && unfinished(res) {
 			res.Figures = append(res.Figures, engine.Figure{Label: "go on with", Text: c.goOn("")})
 		}
 	}
@@ -425,6 +425,11 @@ func (e *env) explore(c *runConfig, m *frontend.Program, t *engine.Task, out *tr
 		}
 	}
 	return code
+}
+
+// unfinished tells whether there is more to find out, of the whole or of a property.
+func unfinished(res *engine.Result) bool {
+	return res.Verdict == engine.Incomplete || slices.ContainsFunc(res.Properties, func(p engine.PropertyResult) bool { return p.Verdict == engine.Incomplete })
 }
 
 // load reads a model. The file - is the standard input, and gets another name.

@@ -2,7 +2,6 @@ package search
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -32,14 +31,10 @@ type savedFinding struct {
 
 // canSave returns why a search cannot be saved, nil if it can.
 func canSave(sys system.System, o *Options) error {
-	switch {
-	case o.Hook != nil:
+	if o.Hook != nil {
 		return &engine.OptionError{Message: "-checkpoint cannot keep a search that is validated while it runs (-validate)"}
 	}
-	if in, ok := system.As[system.Interning](sys); ok && (!o.Checkpoint.Interned || o.Checkpoint.Parts != nil) {
-		return &engine.OptionError{Message: fmt.Sprintf("-checkpoint cannot keep this search: its states name %s by numbers of one process", in.Interns())}
-	}
-	return nil
+	return o.Checkpoint.Unkept(sys)
 }
 
 func (c *Counters) add(d Counters) {

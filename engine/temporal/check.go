@@ -52,6 +52,8 @@ type Options struct {
 	Strong bool
 	// MaxAutomaton limits the states of an automaton; 0 means buchi's default.
 	MaxAutomaton int
+
+	before *time.Duration // for the time of the searches that this one goes on with
 }
 
 // FormulaError says that a formula cannot be checked: it has a next operator under a
@@ -72,7 +74,7 @@ func (e *FormulaError) Error() string {
 
 // Result is what was found out about a property.
 type Result struct {
-	Property engine.Property
+	Property engine.Property `json:"-"`
 	Verdict  engine.Verdict
 	// Reason says why the search is not complete; empty if it is, or if the
 	// property is violated.
@@ -95,12 +97,12 @@ type Result struct {
 	Empty   bool
 
 	// Counterexample is an execution that does not satisfy the formula.
-	Counterexample *Counterexample
+	Counterexample *Counterexample `json:"-"`
 	// Fault is an error that an execution runs into, which is not what the
 	// formula speaks of: a failed assertion, a run-time error, or a proposition
 	// that cannot be evaluated. Only faults met on the way are known; a reduced
 	// graph can lack failed assertions and run-time errors of threads.
-	Fault *Fault
+	Fault *Fault `json:"-"`
 }
 
 // Fault is an error with an execution that leads to it.
@@ -134,8 +136,18 @@ func Run(ctx context.Context, sys system.System, props []engine.Property, o Opti
 		}
 		return engine.Progress{}
 	})
+	var k *keeping
+	if o.Checkpoint != nil {
+		if k, err = newKeeping(sys, props, o.Checkpoint, watch); err != nil {
+			return nil, err
+		}
+		defer k.keep.Wait()
+		if o.before != nil {
+			*o.before = k.rest
+		}
+	}
 	var results []*Result
-	for _, p := range props {
+	for i, p := range props {
 		if p.Text == "" {
 			p.Text = p.Formula.String()
 		}
@@ -146,7 +158,20 @@ func Run(ctx context.Context, sys system.System, props []engine.Property, o Opti
 				return results, err
 			}
 		}
-		c := &checker{sys: sys, m: m, o: o, p: p, r: &Result{Property: p}, watch: watch, current: &current, number: map[string]int{}}
+		c := &checker{sys: sys, m: m, o: o, p: p, r: &Result{Property: p}, watch: watch, current: &current, number: map[string]int{}, keeping: k}
+		if k != nil && k.from != nil {
+			kept := &k.from.Current
+			if i < k.from.Property {
+				kept = &k.from.Done[i]
+			}
+			if c.r, err = kept.recall(p, sys, &o); err != nil {
+				return nil, err
+			}
+			if i < k.from.Property {
+				results, k.done = append(results, c.r), append(k.done, c.r)
+				continue
+			}
+		}
 		for i := range m.NumProps() {
 			c.number[m.PropName(i)] = i
 		}
@@ -154,6 +179,9 @@ func Run(ctx context.Context, sys system.System, props []engine.Property, o Opti
 			return results, err
 		}
 		results = append(results, c.r)
+		if k != nil {
+			k.done = append(k.done, c.r)
+		}
 	}
 	return results, nil
 }
@@ -178,7 +206,13 @@ type checker struct {
 	current *atomic.Pointer[exploration]
 	number  map[string]int // of the propositions
 	store   statestore.Store
+	keeping *keeping // nil: there are no checkpoints
+	start   time.Time
+	before  time.Duration // of the searches that this one goes on with
 }
+
+// spent returns the time that the check has taken.
+func (c *checker) spent() time.Duration { return c.before + time.Since(c.start) }
 
 // pass is one search: an automaton for the negations of some conjuncts.
 type pass struct {
@@ -271,14 +305,29 @@ func (c *checker) check() error {
 	if err != nil {
 		return err
 	}
-	start := time.Now()
-	defer func() { c.r.Time = time.Since(start) }()
-	c.store, err = statestore.New(statestore.Options{Kind: statestore.Tree, Workers: c.o.Workers, MaxBytes: c.watch.Memory().ForStores()})
-	if err != nil {
-		return err
+	c.start, c.before = time.Now(), c.r.Time
+	defer func() { c.r.Time = c.spent() }()
+	so := statestore.Options{Kind: statestore.Tree, Workers: c.o.Workers, MaxBytes: c.watch.Memory().ForStores()}
+	var from *saved
+	if c.keeping != nil {
+		from = c.keeping.from
 	}
-	if found, err := c.initialStates(); err != nil || found {
-		return err
+	if from != nil {
+		if from.Pass < 0 || from.Pass >= len(passes) {
+			return engine.Unreadable(errors.New("there is no such conjunct"))
+		}
+		if c.store, err = statestore.Restore(c.keeping.c.From, so); errors.Is(err, statestore.ErrFull) {
+			return errNoRoom
+		} else if err != nil {
+			return engine.Unreadable(err)
+		}
+	} else {
+		if c.store, err = statestore.New(so); err != nil {
+			return err
+		}
+		if found, err := c.initialStates(); err != nil || found {
+			return err
+		}
 	}
 	c.r.Verdict = engine.Pass
 	threads := 0
@@ -290,20 +339,29 @@ func (c *checker) check() error {
 		}
 	}
 	least := threads
-	for _, p := range passes {
+	for i, p := range passes {
+		if from != nil && i < from.Pass {
+			continue
+		}
 		var s *exploration
 		for {
-			s, err = c.newSearch(p, threads)
+			workers := c.o.Workers
+			if from != nil {
+				threads, workers = from.Threads, max(workers, len(from.Workers))
+			}
+			s, err = c.newSearch(p, threads, workers)
 			if err != nil {
 				return err
 			}
+			if from != nil {
+				if err := c.resume(s); err != nil {
+					return err
+				}
+				c.keeping.from, from = nil, nil
+			}
 			s.least = least
 			c.current.Store(s)
-			if c.o.Strong {
-				err = s.strongly(c.watch)
-				break
-			}
-			if err = s.run(c.watch); !errors.Is(err, errThreads) {
+			if err = c.explore(s, i); !errors.Is(err, errThreads) {
 				break
 			}
 			threads = moreThreads(threads)
@@ -334,7 +392,7 @@ func (c *checker) check() error {
 }
 
 // newSearch prepares a pass.
-func (c *checker) newSearch(p pass, threads int) (*exploration, error) {
+func (c *checker) newSearch(p pass, threads, workers int) (*exploration, error) {
 	s := &exploration{sys: c.sys, m: c.m, obs: system.ObserversOf(c.sys), o: &c.o, reduction: c.o.Reduction, threads: threads, store: c.store, budget: c.watch.Memory().ForStores()}
 	if err := s.polarities(ltl.And(p.parts...), p.both); err != nil {
 		return nil, err
@@ -358,7 +416,7 @@ func (c *checker) newSearch(p pass, threads int) (*exploration, error) {
 	for _, name := range p.automaton.Atoms {
 		s.needed = append(s.needed, !covered[name])
 	}
-	s.prepare()
+	s.prepare(workers)
 	return s, nil
 }
 

@@ -31,13 +31,18 @@ func (p packed) vertex() vertex {
 const leftUnsafe = 1 << 31
 
 // worker runs one nested depth-first search of a CNDFS (Evangelista et al. 2012,
-// algorithm 2).
+// algorithm 2). All that it knows of where it is stands in its fields: it can break off
+// wherever step says so, and go on later.
 type worker struct {
 	s   *exploration
 	id  int
 	x   *expander
+	pcg *rand.PCG
 	rng *rand.Rand
 
+	begun    int  // initial states that it has looked at
+	opening  bool // the vertex on top of the stack has not got its successors yet
+	red      int  // where the red search that is under way begins on the stack; -1: there is none
 	stack    pile[visit]
 	succ     pile[packed]
 	prefix   *segment // the way to the stack's first vertex
@@ -53,26 +58,40 @@ type worker struct {
 }
 
 func newWorker(s *exploration, id int) *worker {
-	return &worker{s: s, id: id, x: newExpander(s), rng: rand.New(rand.NewPCG(uint64(id), 0))}
+	pcg := rand.NewPCG(uint64(id), 0)
+	return &worker{s: s, id: id, x: newExpander(s), pcg: pcg, rng: rand.New(pcg), red: -1}
 }
 
-// search searches from the initial vertices, and then from those that other
-// workers hand over.
+// search goes on where the worker is, and searches from the initial vertices, and then from
+// those that other workers hand over.
 func (w *worker) search() {
 	s := w.s
-	for _, st := range s.sys.Initial() {
-		ref, _, err := w.x.session.Insert(st, 0)
+	w.awake()
+	defer w.asleep()
+	if w.stack.n > 0 && !w.goOn() {
+		return
+	}
+	if w.surplus() {
+		s.pool.retire()
+		return
+	}
+	initial := s.sys.Initial()
+	for w.begun < len(initial) {
+		ref, _, err := w.x.session.Insert(initial[w.begun], 0)
 		if err != nil {
 			w.refuse(err)
 			return
 		}
+		w.begun++
 		v := vertex{ref, uint32(s.a.Init) * s.levels}
 		if entered, _ := w.enter(v); entered && !w.dfsBlue(v) {
 			return
 		}
 	}
 	for {
+		w.asleep()
 		root, ok := s.pool.take()
+		w.awake()
 		if !ok {
 			return
 		}
@@ -87,6 +106,24 @@ func (w *worker) search() {
 	}
 }
 
+// surplus tells whether the worker is one of a search that had more of them before it was
+// interrupted: it finishes what it has begun.
+func (w *worker) surplus() bool { return w.id >= w.s.o.Workers }
+
+// awake waits until the worker may work, if there are more of them than wanted.
+func (w *worker) awake() {
+	if w.s.slots != nil {
+		w.s.slots <- struct{}{}
+	}
+}
+
+// asleep lets another one work.
+func (w *worker) asleep() {
+	if w.s.slots != nil {
+		<-w.s.slots
+	}
+}
+
 // refuse ends the search because the store takes no more.
 func (w *worker) refuse(err error) {
 	if errors.Is(err, statestore.ErrFull) {
@@ -95,19 +132,19 @@ func (w *worker) refuse(err error) {
 	w.s.fail(err)
 }
 
-// step tells, now and then, whether the search has to stop.
+// step tells whether the worker may go on.
 func (w *worker) step() bool {
 	s := w.s
 	if w.tick++; w.tick%256 == 0 && s.budget > 0 && s.bytes() > s.budget {
 		s.fail(s.watch.OutOfMemory())
 	}
-	return !s.stop.Load()
+	return !s.stop.Load() && !s.pool.paused.Load()
 }
 
 // path returns the program states on the way to the vertex on top of the stack.
 func (w *worker) path() []statestore.Ref {
 	var refs []statestore.Ref
-	for _, v := range w.vertices(-1) {
+	for _, v := range w.vertices() {
 		if len(refs) == 0 || refs[len(refs)-1] != v.ref {
 			refs = append(refs, v.ref)
 		}
@@ -115,12 +152,12 @@ func (w *worker) path() []statestore.Ref {
 	return refs
 }
 
-// vertices returns the way to the vertex on top of the stack, without the frame
-// seed if that is not -1.
-func (w *worker) vertices(seed int) []vertex {
+// vertices returns the way to the vertex on top of the stack. The first frame of a red
+// search stands for the same vertex as the one below.
+func (w *worker) vertices() []vertex {
 	vs := w.prefix.vertices()
 	for i := range w.stack.n {
-		if i != seed {
+		if i != w.red {
 			vs = append(vs, w.stack.at(i).vertex())
 		}
 	}
@@ -185,9 +222,8 @@ func (s *exploration) closes(from, to uint32) bool {
 }
 
 // found ends the search with a cycle: the stack, of which the uppermost has a
-// transition to a vertex further down. The frame seed, if any, stands for the same vertex
-// as the one below.
-func (w *worker) found(to vertex, seed int) {
+// transition to a vertex further down.
+func (w *worker) found(to vertex) {
 	s := w.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,13 +232,13 @@ func (w *worker) found(to vertex, seed int) {
 	if s.lasso != nil || s.err != nil {
 		return
 	}
-	l := &lasso{path: w.vertices(seed)}
+	l := &lasso{path: w.vertices()}
 	before := len(l.path) - w.stack.n // what is not on the stack
-	if seed >= 0 {
+	if w.red >= 0 {
 		before++
 	}
 	for i := range w.stack.n {
-		if (seed < 0 || i < seed) && w.stack.at(i).vertex() == to {
+		if (w.red < 0 || i < w.red) && w.stack.at(i).vertex() == to {
 			l.loop = before + i
 		}
 	}
@@ -228,10 +264,17 @@ func (w *worker) enter(v vertex) (entered, safe bool) {
 	return true, safe
 }
 
-// openBlue expands a vertex that was entered.
-func (w *worker) openBlue(v vertex) bool {
-	s, x := w.s, w.x
+// open puts a vertex that was entered on the stack and expands it. It returns false if the
+// search has to stop.
+func (w *worker) open(v vertex) bool {
 	w.grown(w.stack.push(visit{ref: v.ref, at: v.at}))
+	w.opening = true
+	return w.expand()
+}
+
+// expand expands the vertex on top of the stack.
+func (w *worker) expand() bool {
+	v, x := w.stack.top().vertex(), w.x
 	if !x.claim(v.ref, w.path) {
 		return false
 	}
@@ -246,6 +289,20 @@ func (w *worker) openBlue(v vertex) bool {
 	if !w.successors(v) {
 		return false
 	}
+	sift := w.siftBlue
+	if w.red >= 0 {
+		sift = w.siftRed
+	}
+	if !sift(v) {
+		return false
+	}
+	w.opening = false
+	return true
+}
+
+// siftBlue puts those of the successors on the pile that the blue search has to visit.
+func (w *worker) siftBlue(v vertex) bool {
+	s, x := w.s, w.x
 	unsafe := s.reduction != None && x.ample >= ampleFirst && len(w.next) == 0
 	left := w.next[:0]
 	for _, to := range w.next {
@@ -269,7 +326,7 @@ func (w *worker) openBlue(v vertex) bool {
 		safe := s.reduction == None || e.has(bitSafe)
 		e.unlock()
 		if cyan && s.closes(v.at, to.at) {
-			w.found(to, -1)
+			w.found(to)
 			return false
 		}
 		if !cyan && !done {
@@ -288,12 +345,21 @@ func (w *worker) openBlue(v vertex) bool {
 
 // dfsBlue visits the vertices below one that was entered, in depth-first order. It
 // returns false if the search has to stop.
-func (w *worker) dfsBlue(root vertex) bool {
+func (w *worker) dfsBlue(root vertex) bool { return w.open(root) && w.goOn() }
+
+// goOn works off the stack. It returns false if the search has to stop.
+func (w *worker) goOn() bool {
 	s := w.s
-	if !w.openBlue(root) {
+	if w.opening && !w.expand() {
 		return false
 	}
 	for w.stack.n > 0 {
+		if w.red >= 0 {
+			if !w.dfsRed() {
+				return false
+			}
+			continue
+		}
 		if !w.step() {
 			return false
 		}
@@ -312,7 +378,7 @@ func (w *worker) dfsBlue(root vertex) bool {
 				entered, safe = w.enter(to)
 			}
 			if entered {
-				if !w.openBlue(to) {
+				if !w.open(to) {
 					return false
 				}
 			} else if !safe {
@@ -327,19 +393,29 @@ func (w *worker) dfsBlue(root vertex) bool {
 	return true
 }
 
-// leave finishes the vertex on top of the stack.
+// leave finishes the vertex on top of the stack, or begins its red search, after which it
+// is left.
 func (w *worker) leave(v visit) bool {
+	s := w.s
+	if q := v.at / s.levels; !s.loose[q] {
+		e := s.colours.lock(v.ref)
+		e.mark(s.bit(v.at) + blue)
+		e.unlock()
+		if s.accepting(v.at) && !s.weak[q] {
+			w.red = w.stack.n
+			w.enterRed(v.vertex(), true)
+			return w.open(v.vertex())
+		}
+	}
+	w.left(v)
+	return true
+}
+
+// left takes a vertex that is finished from the stack.
+func (w *worker) left(v visit) {
 	s := w.s
 	q := v.at / s.levels
 	b := s.bit(v.at)
-	if !s.loose[q] {
-		e := s.colours.lock(v.ref)
-		e.mark(b + blue)
-		e.unlock()
-		if s.accepting(v.at) && !s.weak[q] && !w.dfsRed(v.vertex()) {
-			return false
-		}
-	}
 	safe := true
 	if !s.loose[q] || s.reduction != None {
 		e := s.colours.lock(v.ref)
@@ -361,7 +437,6 @@ func (w *worker) leave(v visit) bool {
 	if !safe && w.stack.n > 0 {
 		w.stack.top().left |= leftUnsafe
 	}
-	return true
 }
 
 // enterRed visits a vertex in the red search unless it is red or pink. The seed
@@ -376,30 +451,15 @@ func (w *worker) enterRed(v vertex, seed bool) bool {
 	}
 	e.mark(b + s.pink(w.id))
 	e.unlock()
-	if len(s.workers) > 1 {
+	if s.pinks {
 		w.grown(w.pinks.push(pack(v)))
 	}
 	return true
 }
 
-// openRed expands a vertex of the red search, whose first frame is seed.
-func (w *worker) openRed(v vertex, seed int) bool {
+// siftRed puts those of the successors on the pile that the red search has to visit.
+func (w *worker) siftRed(vertex) bool {
 	s := w.s
-	w.grown(w.stack.push(visit{ref: v.ref, at: v.at}))
-	if !w.x.claim(v.ref, w.path) {
-		return false
-	}
-	if w.x.mine {
-		w.transitions += uint64(len(w.x.moves))
-		if w.x.ample >= ampleFirst {
-			w.reduced++
-		} else {
-			w.full++
-		}
-	}
-	if !w.successors(v) {
-		return false
-	}
 	left := w.next[:0]
 	for _, to := range w.next {
 		if s.loose[to.at/s.levels] {
@@ -414,7 +474,7 @@ func (w *worker) openRed(v vertex, seed int) bool {
 		cyan, done := e.has(b+s.cyan(w.id)), e.has(b+s.red()) || e.has(b+s.pink(w.id))
 		e.unlock()
 		if cyan {
-			w.found(to, seed)
+			w.found(to)
 			return false
 		}
 		if !done {
@@ -427,16 +487,11 @@ func (w *worker) openRed(v vertex, seed int) bool {
 }
 
 // dfsRed looks for a way from an accepting vertex back to the stack of the blue
-// search, then makes what it visited red. It returns false if the search has to
-// stop.
-func (w *worker) dfsRed(seed vertex) bool {
+// search, then makes what it visited red, and leaves the vertex. It returns false if the
+// search has to stop.
+func (w *worker) dfsRed() bool {
 	s := w.s
-	base := w.stack.n
-	w.enterRed(seed, true)
-	if !w.openRed(seed, base) {
-		return false
-	}
-	for w.stack.n > base {
+	for w.stack.n > w.red {
 		if !w.step() {
 			return false
 		}
@@ -446,25 +501,25 @@ func (w *worker) dfsRed(seed vertex) bool {
 			continue
 		}
 		top.left--
-		if to := w.succ.pop().vertex(); w.enterRed(to, false) && !w.openRed(to, base) {
+		if to := w.succ.pop().vertex(); w.enterRed(to, false) && !w.open(to) {
 			return false
 		}
 	}
-	if len(s.workers) == 1 {
-		return true
-	}
+	seed := w.stack.top()
 	// Another worker's red search may have been kept from a cycle by what this
 	// one is about to make red; it waits for the accepting ones of it.
 	for i := range w.pinks.n {
 		v := w.pinks.at(i).vertex()
-		if v == seed || !s.accepting(v.at) {
+		if v == seed.vertex() || !s.accepting(v.at) {
 			continue
 		}
 		for !s.isRed(v) {
-			if s.stop.Load() {
+			if s.stop.Load() || s.pool.paused.Load() {
 				return false
 			}
+			w.asleep()
 			runtime.Gosched()
+			w.awake()
 		}
 	}
 	for w.pinks.n > 0 {
@@ -475,6 +530,8 @@ func (w *worker) dfsRed(seed vertex) bool {
 		e.erase(b + s.pink(w.id))
 		e.unlock()
 	}
+	w.red = -1
+	w.left(*seed)
 	return true
 }
 

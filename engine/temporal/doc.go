@@ -165,6 +165,12 @@
 // reads, and both are visible then. So C0 to C3 hold for the formula that the predicate
 // is always defined, and the reduced graph has an error if the full one has.
 //
+// # Checkpoints
+//
+// A search can be saved and go on elsewhere (save.go), with other numbers of workers: all that
+// a worker knows of where it is stands in its fields, and what is left over of more workers
+// than there are afterwards is worked off by turns.
+//
 // # Trust
 //
 // A counterexample is replayed through the plain semantics; the formula is

@@ -17,6 +17,8 @@ import (
 
 var (
 	errFault = errors.New("a proposition cannot be evaluated")
+	// errPaused ends a search that goes on when it has been saved.
+	errPaused = errors.New("paused")
 	// errThreads says that fairness has met more threads than it counts.
 	errThreads = errors.New("more threads")
 )
@@ -93,9 +95,13 @@ type exploration struct {
 	budget  uint64       // bytes; 0: no limit
 	stacks  atomic.Int64 // bytes
 	count   atomic.Int64 // states that have been claimed
+	undone  int64        // of them: those that do not count in a checkpoint
 
 	watch   *engine.Watch
 	atLimit atomic.Bool // of states
+
+	slots chan struct{} // one for each worker that may work; nil: all may
+	pinks bool          // vertices can be pink
 
 	stop   atomic.Bool
 	gaveUp atomic.Bool // stop, and no lasso will be looked for or shown
@@ -103,7 +109,8 @@ type exploration struct {
 	mu     sync.Mutex
 	err    error
 	lasso  *lasso
-	strong *strongLasso // what a search for strong fairness finds instead
+	whole  *whole       // what a search for strong fairness builds instead
+	strong *strongLasso // and finds
 	fault  *fault
 }
 
@@ -160,7 +167,8 @@ func (s *exploration) automaton(a *buchi.Automaton, number map[string]int) error
 
 // The colours of a vertex: blue; red, if there are nested searches; cyan for each
 // worker; pink for each worker, if there are nested searches and several workers.
-// Pink is the set R of the algorithm, whose vertices become red together.
+// Pink is the set R of the algorithm, whose vertices become red together; a search that can
+// go on with several workers has it, too.
 func (s *exploration) bit(at uint32) int { return s.colours.fields + int(at)*s.colours.each }
 
 const blue = 0
@@ -175,35 +183,49 @@ func (s *exploration) cyan(w int) int {
 }
 
 func (s *exploration) pink(w int) int {
-	if len(s.workers) == 1 {
+	if !s.pinks {
 		return s.red()
 	}
 	return 2 + len(s.workers) + w
 }
 
-// prepare makes the workers and the table of the colours.
-func (s *exploration) prepare() {
-	n := s.o.Workers
-	s.pool = newPool(n)
+// vertices returns how many vertices a program state has.
+func (s *exploration) vertices() int { return s.a.States() * int(s.levels) }
+
+// eachOf returns how many bits the colours of a vertex take for n workers.
+func (s *exploration) eachOf(n int) int {
+	switch {
+	case !s.nested:
+		return 1 + n
+	case !s.pinks:
+		return 2 + n
+	}
+	return 2 + 2*n
+}
+
+// prepare makes n workers and the table of the colours.
+func (s *exploration) prepare(n int) {
+	s.pool = newPool()
+	s.pinks = n > 1 || s.o.Checkpoint != nil
 	fields := 1
 	if s.reduction != None {
 		fields = bitAmple + ampleWidth
 	}
-	each := 1 + n
-	if s.nested {
-		each = 2 + n
-		if n > 1 {
-			each += n
-		}
-	}
-	s.colours = newColours(fields, s.a.States()*int(s.levels), each)
+	s.colours = newColours(fields, s.vertices(), s.eachOf(n))
 	s.workers = make([]*worker, n)
 	for i := range s.workers {
 		s.workers[i] = newWorker(s, i)
 	}
+	if s.o.Strong {
+		s.whole = newWhole()
+	}
+	if n > s.o.Workers {
+		s.slots = make(chan struct{}, s.o.Workers)
+	}
 }
 
-// run searches for a reachable accepting cycle. It leaves what it found in s.
+// run searches for a reachable accepting cycle, and goes on with that after a pause. It leaves
+// what it found in s. The error is errPaused if the pool was paused.
 func (s *exploration) run(watch *engine.Watch) error {
 	s.watch = watch
 	ctx := watch.Context()
@@ -215,6 +237,7 @@ func (s *exploration) run(watch *engine.Watch) error {
 		s.fail(err)
 	}
 	var wg sync.WaitGroup
+	s.pool.open(len(s.workers))
 	for _, w := range s.workers {
 		wg.Go(func() {
 			defer func() {
@@ -226,6 +249,9 @@ func (s *exploration) run(watch *engine.Watch) error {
 		})
 	}
 	wg.Wait()
+	if s.err == nil && s.lasso == nil && !s.pool.closed {
+		return errPaused
+	}
 	return s.err
 }
 
@@ -280,6 +306,7 @@ type expander struct {
 	state         system.State
 	letter        uint64 // of the state, for the automaton
 	mine          bool   // this worker has expanded the state first
+	undecided     bool   // and was not able to decide on its ample set
 	ample         uint32
 	words         []uint64
 	moves         []move
@@ -588,6 +615,7 @@ func (x *expander) claim(ref statestore.Ref, path func() []statestore.Ref) bool 
 	reduce := s.reduction != None
 	e := s.colours.lock(ref)
 	mine := !e.has(bitClaimed)
+	x.mine, x.undecided = mine, mine
 	e.mark(bitClaimed)
 	ample := uint32(ampleFull)
 	if reduce {
@@ -624,6 +652,9 @@ func (x *expander) claim(ref statestore.Ref, path func() []statestore.Ref) bool 
 			only = int(ample - ampleFirst)
 		}
 		x.all(only, s.gaveUp.Load)
+		if s.gaveUp.Load() {
+			return false // some may be missing
+		}
 	} else {
 		var err error
 		ample, err = x.decide(func(t int, alt uint64, v *system.Violation) {
@@ -631,6 +662,9 @@ func (x *expander) claim(ref statestore.Ref, path func() []statestore.Ref) bool 
 		})
 		if err != nil {
 			s.fail(err)
+			return false
+		}
+		if s.gaveUp.Load() {
 			return false
 		}
 		if reduce {
@@ -646,7 +680,7 @@ func (x *expander) claim(ref statestore.Ref, path func() []statestore.Ref) bool 
 		s.fail(errThreads)
 		return false
 	}
-	x.mine, x.ample = mine, ample
+	x.ample, x.undecided = ample, false
 	return true
 }
 

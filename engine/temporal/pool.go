@@ -13,7 +13,8 @@ type pool struct {
 	workers int
 	idle    int
 	queue   []handed
-	closed  bool
+	closed  bool // the search is over
+	paused  atomic.Bool
 	want    atomic.Int32 // idle workers less vertices in the queue
 }
 
@@ -24,10 +25,34 @@ type handed struct {
 	prefix  *segment // the way to the vertex before it
 }
 
-func newPool(workers int) *pool {
-	p := &pool{workers: workers}
+func newPool() *pool {
+	p := &pool{}
 	p.changed.L = &p.mu
 	return p
+}
+
+// open begins or goes on, with as many workers.
+func (p *pool) open(workers int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.workers = workers
+	p.paused.Store(false)
+}
+
+// pause lets the workers break off soon, also those who wait for a vertex.
+func (p *pool) pause() {
+	p.mu.Lock()
+	p.paused.Store(true)
+	p.mu.Unlock()
+	p.changed.Broadcast()
+}
+
+// retire says that a worker will take no vertices any more.
+func (p *pool) retire() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.workers--
+	p.changed.Broadcast()
 }
 
 // hungry tells whether a worker waits for a vertex.
@@ -42,12 +67,12 @@ func (p *pool) give(h handed) {
 	p.changed.Signal()
 }
 
-// take waits for a vertex. It returns false when the search is over.
+// take waits for a vertex. It returns false when the search is over or pauses.
 func (p *pool) take() (handed, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.idle++
-	for len(p.queue) == 0 && !p.closed {
+	for len(p.queue) == 0 && !p.closed && !p.paused.Load() {
 		if p.idle == p.workers {
 			p.closed = true
 			p.changed.Broadcast()
@@ -56,7 +81,9 @@ func (p *pool) take() (handed, bool) {
 		p.want.Store(int32(p.idle - len(p.queue)))
 		p.changed.Wait()
 	}
-	if p.closed {
+	if p.closed || p.paused.Load() {
+		p.idle--
+		p.want.Store(0)
 		return handed{}, false
 	}
 	h := p.queue[len(p.queue)-1]

@@ -55,7 +55,7 @@ func init() {
 			Reduces:   r.reduction != None,
 			Needs:     []engine.Need{engine.Propositions},
 			Counts:    engine.CountStates | engine.CountTransitions | engine.CountStore,
-			Takes:     engine.TakesMaxStates | r.takes,
+			Takes:     engine.TakesMaxStates | engine.TakesCheckpoint | r.takes,
 			Flags:     []engine.Flag{fair, strong},
 			Check: func(v *engine.Values, _ *engine.Options) error {
 				if fair.Of(v) && strong.Of(v) {
@@ -77,7 +77,8 @@ func init() {
 // run is Entry.Run.
 func (r Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, error) {
 	start := time.Now()
-	o := Options{Options: t.Options, Reduction: r, Fair: fair.Of(t.Flags), Strong: strong.Of(t.Flags)}
+	var before time.Duration
+	o := Options{Options: t.Options, Reduction: r, Fair: fair.Of(t.Flags), Strong: strong.Of(t.Flags), before: &before}
 	results, err := Run(ctx, t.System, t.Properties, o)
 	var fe *FormulaError
 	var ae *buchi.AtomsError
@@ -89,7 +90,7 @@ func (r Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, err
 	case err != nil:
 		return nil, err
 	}
-	out := &engine.Result{Verdict: engine.Pass, Exhaustive: true, Workers: cmp.Or(o.Workers, runtime.GOMAXPROCS(0)), Duration: time.Since(start)}
+	out := &engine.Result{Verdict: engine.Pass, Exhaustive: true, Workers: cmp.Or(o.Workers, runtime.GOMAXPROCS(0)), Duration: before + time.Since(start)}
 	out.How = append(out.How, engine.Figure{Key: "fair", Value: o.Fair}, engine.Figure{Key: "strongly_fair", Value: o.Strong})
 	among := ""
 	if o.Fair {

@@ -14,15 +14,61 @@ import (
 
 // whole is the whole reachable product of a program with an automaton, for strong fairness.
 type whole struct {
-	region
+	region   // arcs has those of the vertices that were expanded
 	vertices []vertex
 	before   []int32  // the vertex from which it was come to; -1 for an initial one
 	on       []int32  // by vertex: which of sets
 	sets     [][]bool // sets of threads that are enabled
+
+	index map[vertex]int
+	known map[string]int32 // the numbers of sets
+}
+
+func newWhole() *whole { return &whole{index: map[vertex]int{}, known: map[string]int32{}} }
+
+// add returns the number of a vertex, a new one if it has none.
+func (g *whole) add(s *exploration, v vertex, before int) int {
+	i, ok := g.index[v]
+	if !ok {
+		i = len(g.vertices)
+		g.index[v] = i
+		g.vertices, g.before = append(g.vertices, v), append(g.before, int32(before))
+		g.accepting = append(g.accepting, s.accepting(v.at))
+	}
+	return i
+}
+
+// enabled returns the number of a set of threads.
+func (g *whole) enabled(set []bool) int32 {
+	var key []byte
+	for t, on := range set {
+		if on {
+			key = binary.AppendUvarint(key, uint64(t))
+		}
+	}
+	k, ok := g.known[string(key)]
+	if !ok {
+		k = int32(len(g.sets))
+		g.sets = append(g.sets, slices.Clone(set))
+		g.known[string(key)] = k
+	}
+	return k
+}
+
+// expanded keeps the arcs of a vertex.
+func (g *whole) expanded(s *exploration, out []arc) {
+	g.arcs = append(g.arcs, out)
+	s.hold(out)
+}
+
+// hold accounts for the memory of a vertex and its arcs.
+func (s *exploration) hold(out []arc) {
+	s.stacks.Add(int64(len(out))*int64(unsafe.Sizeof(arc{})) + 128)
 }
 
 // strongly searches for a reachable cycle of the product that is accepting and strongly
-// fair: see the package documentation. It is the counterpart of run, with one worker.
+// fair: see the package documentation. It is the counterpart of run, with one worker. The product
+// can be saved while it is built; to take vertices away begins anew then.
 func (s *exploration) strongly(watch *engine.Watch) (err error) {
 	s.watch = watch
 	ctx := watch.Context()
@@ -38,61 +84,48 @@ func (s *exploration) strongly(watch *engine.Watch) (err error) {
 			err = fmt.Errorf("internal error: %v", r)
 		}
 	}()
-	g := &whole{}
-	if g.build(s) {
-		s.strong = g.fair(s)
+	s.pool.open(1)
+	built := s.whole.build(s)
+	if built {
+		s.strong = s.whole.fair(s)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.err == nil && !built {
+		return errPaused
+	}
 	return s.err
 }
 
-// build makes the product. It returns false if the search has to stop.
+// build makes the product, or what is missing of it. It returns false if the search has to stop.
 func (g *whole) build(s *exploration) bool {
 	w := s.workers[0]
 	x := w.x
-	index := map[vertex]int{}
-	known := map[string]int32{}
-	add := func(v vertex, before int) int {
-		i, ok := index[v]
-		if !ok {
-			i = len(g.vertices)
-			index[v] = i
-			g.vertices, g.before = append(g.vertices, v), append(g.before, int32(before))
-			g.accepting = append(g.accepting, s.accepting(v.at))
-		}
-		return i
-	}
 	for i, st := range s.sys.Initial() {
 		ref, _, err := x.session.Insert(st, 0)
 		if err != nil {
 			w.refuse(err)
 			return false
 		}
-		if k := add(vertex{ref, uint32(s.a.Init)}, -1); k == len(g.initial) {
+		if k := g.add(s, vertex{ref, uint32(s.a.Init)}, -1); k == len(g.initial) {
 			g.initial, g.from = append(g.initial, k), append(g.from, i)
 		}
 	}
 	var refs []statestore.Ref
-	var key []byte
-	for i := 0; i < len(g.vertices); i++ {
+	for i := len(g.arcs); i < len(g.vertices); i++ {
 		v := g.vertices[i]
-		if !w.step() || !x.claim(v.ref, func() []statestore.Ref { return g.path(i) }) {
+		w.opening = false
+		if !w.step() {
 			return false
 		}
-		key = key[:0]
-		for t, on := range x.enabled {
-			if on {
-				key = binary.AppendUvarint(key, uint64(t))
-			}
+		w.opening = true
+		if !x.claim(v.ref, func() []statestore.Ref { return g.path(i) }) {
+			return false
 		}
-		set, ok := known[string(key)]
-		if !ok {
-			set = int32(len(g.sets))
-			g.sets = append(g.sets, slices.Clone(x.enabled))
-			known[string(key)] = set
+		if x.mine {
+			w.transitions += uint64(len(x.moves))
 		}
-		g.on = append(g.on, set)
+		set := g.enabled(x.enabled)
 		refs = refs[:0]
 		for _, mv := range x.moves {
 			ref, _, err := x.session.Insert(x.words[mv.from:mv.to], v.ref)
@@ -105,17 +138,15 @@ func (g *whole) build(s *exploration) bool {
 		var out []arc
 		x.arcs(v.at, func(to uint32, mv int) {
 			if mv < 0 {
-				out = append(out, arc{add(vertex{v.ref, to}, i), -1, 0})
+				out = append(out, arc{g.add(s, vertex{v.ref, to}, i), -1, 0})
 			} else {
-				out = append(out, arc{add(vertex{refs[mv], to}, i), x.moves[mv].thread, x.moves[mv].alt})
+				out = append(out, arc{g.add(s, vertex{refs[mv], to}, i), x.moves[mv].thread, x.moves[mv].alt})
 			}
 		})
-		g.arcs = append(g.arcs, out)
-		if x.mine {
-			w.transitions += uint64(len(x.moves))
-		}
-		s.stacks.Add(int64(len(out))*int64(unsafe.Sizeof(arc{})) + 128)
+		g.on = append(g.on, set)
+		g.expanded(s, out)
 	}
+	w.opening = false
 	return true
 }
 
