@@ -65,6 +65,9 @@ type Result struct {
 	// Fixed names choices of the run-time of which one alternative was
 	// explored: map order, random numbers.
 	Fixed []string
+	// Raced names what there were data races on that are no failures
+	// (gosrc.MemoryAccesses), as far as they were seen.
+	Raced []string
 	// Slow is a failure that a slow machine would see: a time-out of the test itself that
 	// expires while somebody can run. It is no verdict, see [Run].
 	Slow *Failure

@@ -102,7 +102,7 @@ func explore(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) 
 		}
 	}
 	r.res.Duration = time.Since(r.start)
-	r.res.Fixed = p.Fixed()
+	r.res.Fixed, r.res.Raced = p.Fixed(), p.Raced()
 	if u := p.Unsupported(); u != nil {
 		return nil, u
 	}

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/tools/go/ssa"
 
 	"cpor/frontend/gosrc/compile"
+	"cpor/frontend/gosrc/loader"
 	"cpor/frontend/gosrc/machine"
 	"cpor/system"
 )
@@ -15,15 +16,21 @@ import (
 // Compiled is a package that was type-checked with all that it imports. Its
 // methods may be called from many goroutines at once.
 type Compiled struct {
-	inOrder  *compile.Program
-	anyOrder func() *compile.Program // with choices at loops over maps
+	loaded   *loader.Program
+	mu       sync.Mutex
+	programs map[compile.Mode]*compile.Program
 }
 
 func (c *Compiled) program(e Explore) *compile.Program {
-	if e.Maps {
-		return c.anyOrder()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	mode := compile.Mode{AnyOrder: e.Maps, Memory: e.Granularity == MemoryAccesses}
+	p := c.programs[mode]
+	if p == nil {
+		p = machine.Compile(c.loaded, mode)
+		c.programs[mode] = p
 	}
-	return c.inOrder
+	return p
 }
 
 // Compile type-checks the package, with its tests if it was loaded with them. The
@@ -33,7 +40,7 @@ func (p *Package) Compile() (*Compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Compiled{inOrder: machine.Compile(l, false), anyOrder: sync.OnceValue(func() *compile.Program { return machine.Compile(l, true) })}, nil
+	return &Compiled{loaded: l, programs: map[compile.Mode]*compile.Program{}}, nil
 }
 
 // Program is one test, or a main package, as a system.
@@ -51,7 +58,9 @@ func (p *Program) Stored() (*Program, error) {
 		return p, nil
 	}
 	e := p.how
-	e.Stored = true
+	if e.Stored = true; !p.Races() {
+		e.NoRaces = true // states need not say what happened before
+	}
 	return p.again(e)
 }
 
@@ -153,6 +162,11 @@ func (e Explore) options() (machine.Options, error) {
 	case "", AutoTime, AnyTime, IdleTime:
 	default:
 		return machine.Options{}, fmt.Errorf("-time %s: want auto, any or idle", e.Time)
+	}
+	switch e.Granularity {
+	case "", Synchronisation, MemoryAccesses:
+	default:
+		return machine.Options{}, fmt.Errorf("-granularity %s: want sync or memory", e.Granularity)
 	}
 	chosen, err := Selection(e.Run, e.Skip)
 	if err != nil {

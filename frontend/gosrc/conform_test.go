@@ -62,8 +62,10 @@ func TestChannels(t *testing.T) {
 		}
 	}()
 	go func() {
-		d <- &node{val: 1}
-		d <- &node{val: 2}
+		one := &node{val: 1} // a name that does not depend on how many there are
+		d <- one
+		two := &node{val: 2}
+		d <- two
 		close(d)
 	}()
 	select {
@@ -226,7 +228,7 @@ func TestConform(t *testing.T) {
 	c := compiled(t, programs)
 	for _, name := range []string{"TestLocks", "TestChannels", "TestMisc", "TestTime", "TestGlobals", "TestPanics", "TestRecover", "TestReflect"} {
 		t.Run(name, func(t *testing.T) {
-			for _, e := range []Explore{{NoRaces: true}, {Stored: true}} {
+			for _, e := range []Explore{{NoRaces: true}, {Stored: true}, {NoRaces: true, Granularity: MemoryAccesses}} {
 				p, err := c.Test(name, e)
 				if err != nil {
 					t.Fatal(err)

@@ -22,10 +22,26 @@ const (
 	IdleTime Time = "idle"
 )
 
+// Granularity says where one goroutine may be interrupted by another one.
+type Granularity string
+
+// The granularities.
+const (
+	// Synchronisation: before each operation that synchronises. A data race is a failure;
+	// without one nobody can tell the difference.
+	Synchronisation Granularity = "sync"
+	// MemoryAccesses: also before each access to memory that several goroutines can reach,
+	// for programs that race on purpose. A data race is no failure, and each access is one
+	// indivisible step that all others see at once (sequential consistency), whatever
+	// the size of the value.
+	MemoryAccesses Granularity = "memory"
+)
+
 // Explore says what is explored of a program. The zero value is the default.
 type Explore struct {
-	Time    Time // empty: AutoTime
-	NoRaces bool // leave out the check for data races
+	Time        Time        // empty: AutoTime
+	Granularity Granularity `json:",omitempty"` // empty: Synchronisation
+	NoRaces     bool        // leave out the check for data races
 	// Stored is needed by searches that store states and look for data races: what
 	// happened before is a part of the states then, and the clock that the program
 	// reads stands but for timers.

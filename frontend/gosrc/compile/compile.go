@@ -76,6 +76,13 @@ const constBase = 1 << 28
 func (c *compiler) typ(t types.Type) *Type { return c.p.TypeOf(t) }
 
 func (c *compiler) emit(i Instr) int32 {
+	if c.p.Memory && c.current != nil && !c.f.Untracked {
+		// The operation is the first one of its SSA instruction, or all that the instruction
+		// has computed before stands in registers that are live.
+		if a, b := i.accesses(); a >= 0 && (i.Op != ToString || c.f.Types[i.N].Kind == Slice) {
+			c.pause(a, b)
+		}
+	}
 	c.f.Code = append(c.f.Code, i)
 	c.f.Pos = append(c.f.Pos, c.pos)
 	if c.current != nil && (i.Op.Synchronises() || i.Op >= CallF && i.Op <= CallM || i.Op == RunDefers || i.Op == Panic) {
@@ -91,6 +98,14 @@ func (c *compiler) emit(i Instr) int32 {
 		}
 	}
 	return int32(len(c.f.Code) - 1)
+}
+
+// pause ends a transition before what comes next.
+func (c *compiler) pause(a, b int32) {
+	at := c.emit(Instr{Op: Pause, A: a, B: b})
+	if c.current != nil {
+		c.f.points[at+1] = c.current
+	}
 }
 
 func (c *compiler) typeIndex(t *Type) int32 {
@@ -134,6 +149,9 @@ func (c *compiler) function() {
 				op = Sync
 			}
 			c.pos = fn.Pos()
+			if c.p.Memory && !sync && !f.Untracked {
+				c.pauseNative()
+			}
 			c.emit(Instr{Op: op, N: int32(n)})
 			c.retWords(int32(f.Params), f.Results)
 			c.finish()
@@ -297,6 +315,25 @@ func (c *compiler) finish() {
 			fix(&f.Selects[i].Cases[j].Chan)
 			fix(&f.Selects[i].Cases[j].Value)
 		}
+	}
+}
+
+// pauseNative is the pause of a function that the machine performs: before it, if it gets
+// pointers.
+func (c *compiler) pauseNative() {
+	pointers := []int32{-1, -1}
+	n, off := 0, int32(0)
+	for _, t := range c.f.ParamTypes {
+		for _, r := range t.Refs {
+			if r.Kind == RefPointer && n < len(pointers) {
+				pointers[n] = off + int32(r.Off)
+				n++
+			}
+		}
+		off += int32(t.Size)
+	}
+	if n > 0 {
+		c.pause(pointers[0], pointers[1])
 	}
 }
 

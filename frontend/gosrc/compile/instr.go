@@ -111,6 +111,7 @@ const (
 	StrFrom      // r[A] = unsafe.String(r[B], r[C])
 	CheckNil     // panics if r[A] is nil
 	Throw        // a run-time error: Texts[N]
+	Pause        // a transition ends here if r[A], or r[B] unless B is -1, points to memory that others can reach
 
 	// Operations that synchronise: each begins a transition.
 	FirstSync
@@ -123,6 +124,29 @@ const (
 	PickMap  // r[A..] = ok, key, value of one of the keys that are left of r[B..], over map type N
 	Sync     // function N of the machine, which synchronises
 )
+
+// accesses returns the registers of the pointers to the memory that an operation reads or
+// writes for the program, -1 where there are none.
+func (i *Instr) accesses() (a, b int32) {
+	switch i.Op {
+	case Store, StoreW, MapSet, MapDelete, MapClear, Clear:
+		return i.A, -1
+	case Load, LoadW, StrFrom, MapGet, NextMap, LenMap, RangeAny, AppendStr, CopyStr, ToString:
+		return i.B, -1
+	case Append, Copy:
+		return i.B, i.C
+	}
+	return -1, -1
+}
+
+// Writes tells whether an operation on memory writes it.
+func (o Op) Writes() bool {
+	switch o {
+	case Store, StoreW, MapSet, MapDelete, MapClear, Clear, Append, AppendStr, Copy, CopyStr:
+		return true
+	}
+	return false
+}
 
 // Synchronises tells whether an operation begins a transition.
 func (o Op) Synchronises() bool { return o > FirstSync }

@@ -19,14 +19,19 @@ import (
 	"cpor/system"
 )
 
+// Mode says what else than synchronisation is a transition of its own.
+type Mode struct {
+	AnyOrder bool // each step of a loop over a map is a choice among the keys that are left
+	Memory   bool // each access to memory that others can reach is a transition of its own
+}
+
 // Program is what is shared by all machines. Its methods may be called from many
 // goroutines at once.
 type Program struct {
 	*loader.Program
 	// Strings numbers all strings; the empty one is 0.
 	Strings system.Names[string]
-	// AnyOrder makes each step of a loop over a map a choice among the keys that are left.
-	AnyOrder bool
+	Mode
 	// Globals are the variables of packages; variable i is object i+1.
 	Globals []Global
 
@@ -56,11 +61,10 @@ type Global struct {
 	Missing bool // of a package that is not interpreted
 }
 
-// New prepares a program; native finds the functions that are the machine's, and
-// anyOrder is [Program.AnyOrder].
-func New(l *loader.Program, anyOrder bool, native func(name string) (number int, sync, ok bool)) *Program {
+// New prepares a program; native finds the functions that are the machine's.
+func New(l *loader.Program, mode Mode, native func(name string) (number int, sync, ok bool)) *Program {
 	p := &Program{
-		Program: l, native: native, AnyOrder: anyOrder,
+		Program: l, native: native, Mode: mode,
 		globals:    map[*ssa.Global]int{},
 		synthetics: map[string]*Func{},
 		funcOf:     map[*ssa.Function]*Func{},

@@ -128,6 +128,68 @@ func (p *Program) Outcomes(ctx context.Context, r Run) (*Found, error) {
 	return f, nil
 }
 
+// adjacentRace tells whether there is a state in which two goroutines can go on that are
+// about to access the same word, at least one of them writing, and at least one of them
+// without synchronisation. It looks at all states, a transition for each access; complete
+// is false if there are more than limit.
+func (p *Program) adjacentRace(limit int) (race, complete bool, err error) {
+	prog, err := p.compiled.Main(gosrc.Explore{Granularity: gosrc.MemoryAccesses, NoRaces: true})
+	if err != nil {
+		return false, false, err
+	}
+	m := prog.NewMachine().(*machine.Machine)
+	m.Track(true)
+	seen := map[string]bool{}
+	work := []system.State{prog.Initial()[0]}
+	var next [][]system.Access
+	for len(work) > 0 && !race {
+		s := work[len(work)-1]
+		work = work[:len(work)-1]
+		m.Load(s)
+		mark := m.Mark()
+		next = next[:0]
+		var plain []bool
+		for t := range m.NumThreads() {
+			for alt, more := uint64(0), true; more; {
+				paused := m.Paused(t)
+				out := m.Step(t, alt)
+				if out.Kind != system.Moved {
+					break
+				}
+				var acc []system.Access
+				for _, a := range m.Accesses() {
+					if m.IsWord(a.Loc) {
+						acc = append(acc, a)
+					}
+				}
+				if alt == 0 {
+					next, plain = append(next, acc), append(plain, paused)
+				}
+				e := m.Encode(nil)
+				if key := fmt.Sprint(e); !seen[key] {
+					if len(seen) >= limit {
+						return false, false, nil
+					}
+					seen[key] = true
+					work = append(work, e)
+				}
+				m.Rewind(mark)
+				alt, more = out.Next, out.Next != 0
+			}
+		}
+		for i, x := range next {
+			for k, y := range next[:i] {
+				for _, a := range x {
+					for _, b := range y {
+						race = race || (plain[i] || plain[k]) && a.Loc == b.Loc && (a.Write || b.Write)
+					}
+				}
+			}
+		}
+	}
+	return race, true, nil
+}
+
 // Once runs a program under one schedule: the lowest goroutine that can run takes
 // its first alternative. It is for sequential programs.
 func (p *Program) Once(limit int) (gotable.Outcome, error) {

@@ -139,6 +139,63 @@ func TestConcurrent(t *testing.T) {
 	t.Log(count)
 }
 
+// TestMemory compares the engines, with a transition for each access to memory, with the
+// brute force: each finds exactly the outcomes, those of programs that race included. And
+// it holds the races that are reported otherwise against the states in which two
+// goroutines are about to access the same, one of them writing.
+func TestMemory(t *testing.T) {
+	n := *concurrent
+	if testing.Short() {
+		n = min(n, 5)
+	}
+	sources := map[string]string{}
+	brutes := map[string]gogen.Brute{}
+	for i := range uint64(n) {
+		seed := *first + i
+		r := rand.New(rand.NewPCG(seed, 6))
+		p := gogen.NewConcurrent(r, gogen.Shape{Goroutines: 1 + int(seed%3)/2, Steps: 3, Vars: true, Plain: seed%4 > 0, Polls: seed%3 == 0, RW: seed%4 < 2})
+		b, ok := p.BruteForce(20_000)
+		if !ok {
+			continue
+		}
+		name := fmt.Sprint("seed ", seed)
+		sources[name], brutes[name] = p.Source(), b
+	}
+	loaded, err := Load(t.Context(), t.TempDir(), gotable.DefaultGoVersion, sources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		b := brutes[name]
+		race, complete, err := loaded[name].adjacentRace(20_000)
+		switch {
+		case err != nil:
+			t.Fatalf("%s: %v", name, err)
+		case !complete && !race:
+			count["adjacent: incomplete"]++
+		case race != b.Race:
+			t.Errorf("%s: the machine has two accesses next to each other that race: %v, the brute force: %v\n%s", name, race, b.Race, sources[name])
+		default:
+			count[fmt.Sprint("race ", race)]++
+			e := engines[0]
+			e.Timeout = *limit
+			if verdict := agree(t, name, sources[name], loaded[name], b, e); verdict != "race" == race {
+				t.Errorf("%s: %s\n%s", name, verdict, sources[name])
+			}
+		}
+		b.Race = false // is no failure
+		for _, e := range engines {
+			e.Timeout = *limit
+			e.Explore = gosrc.Explore{Granularity: gosrc.MemoryAccesses, NoRaces: e.Mode == "stateful"}
+			what := e.Mode + " " + e.Entry
+			verdict := agree(t, name, sources[name], loaded[name], b, e)
+			count[what+": "+verdict]++
+		}
+	}
+	t.Log(count)
+}
+
 func agree(t *testing.T, name, source string, p *Program, b gogen.Brute, e Run) (verdict string) {
 	what := e.Mode + " " + e.Entry
 	defer func() {

@@ -66,6 +66,7 @@ type Shape struct {
 	Goroutines int  // beside main
 	Steps      int  // at most, for each goroutine, without Done
 	Vars       bool // plain variables, with or without a lock around
+	Plain      bool // half of the steps access these without a lock
 	Polls      bool // default cases and TryLock
 	RW         bool
 }
@@ -118,7 +119,11 @@ func (p *Concurrent) random(r *rand.Rand, s Shape, g int) []Step {
 		}
 		return Step{Op: AtomicAdd, Obj: at, Val: val, Reg: p.reg()}
 	}
-	switch k := r.IntN(20); {
+	k := r.IntN(20)
+	if s.Plain && r.IntN(2) == 0 {
+		k = 15
+	}
+	switch {
 	case k < 3:
 		return []Step{{Op: Send, Obj: ch, Val: val, Reg: -1}}
 	case k < 6:

@@ -425,8 +425,14 @@ func (m *Machine) fatal(g *goroutine, msg string) {
 	m.violate(g, Fatal, "fatal error: "+msg, m.stackOf(g))
 }
 
-// race reports a race of what g does at p with an earlier access.
+// race reports, or with a transition for each access notes, a race of what g does at p with an earlier access.
 func (m *Machine) race(g *goroutine, p uint64, earlier uint64, wrote, writes bool) {
+	if m.p.Memory { // a race on purpose
+		if l := m.word(p); m.report == nil {
+			m.sys.raced.LoadOrCompute(l, func() string { return m.describeWord(p) })
+		}
+		return
+	}
 	what := m.describeWord(p)
 	verb := func(w bool) string {
 		if w {

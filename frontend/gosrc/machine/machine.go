@@ -19,6 +19,15 @@
 // without races that adds no dependence: two that conflict are ordered by
 // synchronisation already. With races it keeps the contract of package system.
 //
+// # Transitions for each access
+//
+// A program that was compiled with compile.Mode.Memory has an instruction before each
+// access to memory, [compile.Pause], where a transition ends if others can reach that
+// memory. So a transition is one synchronisation operation or one access, with the
+// computation that follows it, which touches nothing that others can reach; no argument
+// about races is needed, and a race is no failure. What is accessed by one instruction
+// (a value of any size, an operation on a map, append, copy) is accessed at once.
+//
 // # Locations
 //
 // A word of an object that several goroutines can reach is a location: its name is

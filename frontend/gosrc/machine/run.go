@@ -15,7 +15,7 @@ const (
 	atSync  stop = iota // the next instruction synchronises
 	atEnd               // the goroutine has ended
 	atFault             // it has violated a property
-	atTurn              // it computes on and on, and lets others go on
+	atTurn              // it lets others go on: it computes on and on, or is about to access memory
 )
 
 func norm(k compile.Kind, v uint64) uint64 {
@@ -667,6 +667,11 @@ func (m *Machine) run(g *goroutine) stop {
 				f.pc = pc
 				m.panic(g, r[i.A], r[i.A+1])
 				break frame
+			case compile.Pause:
+				if (m.objs[r[i.A]>>32].shared || i.B >= 0 && m.objs[r[i.B]>>32].shared) && !m.setup {
+					f.pc = pc + 1
+					return atTurn
+				}
 			case compile.Native:
 				f.pc = pc
 				native := natives[i.N].run

@@ -443,6 +443,33 @@ var syncTexts = map[string]string{
 	"time.setTimer":         "stop or reset a timer",
 }
 
+// paused returns the pointer to the memory that a goroutine is about to access, if it
+// stands before an access.
+func (g *goroutine) paused() (p uint64, ok bool) {
+	f := g.top()
+	if f.pc == 0 {
+		return 0, false
+	}
+	i := &f.fn.Code[f.pc-1]
+	if i.Op != compile.Pause {
+		return 0, false
+	}
+	return g.regs()[i.A], true
+}
+
+// Paused tells whether a goroutine stands before an access to memory.
+func (m *Machine) Paused(t int) bool {
+	g := m.gors[t]
+	if g.status != alive || g.unstarted || len(g.frames) == 0 || g.delivered {
+		return false
+	}
+	_, ok := g.paused()
+	return ok
+}
+
+// IsWord tells whether a location is a word of memory.
+func (m *Machine) IsWord(l system.Loc) bool { return m.sys.locs.Name(uint32(l)).kind == wordLoc }
+
 // doing says what a goroutine does next.
 func (m *Machine) doing(g *goroutine) string {
 	i := g.pending()
@@ -464,6 +491,13 @@ func (m *Machine) doing(g *goroutine) string {
 		return "goes on"
 	}
 	if !i.Op.Synchronises() {
+		if p, ok := g.paused(); ok {
+			what := "read "
+			if i.Op.Writes() {
+				what = "write "
+			}
+			return what + m.describeWord(p)
+		}
 		return "goes on computing"
 	}
 	switch i.Op {

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/puzpuzpuz/xsync/v3"
+
 	"cpor/frontend/gosrc/compile"
 	"cpor/frontend/gosrc/loader"
 	"cpor/system"
@@ -87,6 +89,7 @@ type System struct {
 
 	drawn  atomic.Bool // a random number was drawn
 	ranged atomic.Bool // a map of several entries was ranged over
+	raced  *xsync.MapOf[system.Loc, string]
 
 	mu          sync.Mutex
 	unsupported *Unsupported
@@ -118,14 +121,13 @@ func Main(l *compile.Program, fn *compile.Func, o Options) (*System, error) {
 	return s, s.begin(l.Lookup("internal/cpor", "runMain"), []uint64{compile.StaticFunc | uint64(fn.Index)})
 }
 
-// Compile makes the program that systems are made of. With anyOrder maps are ranged over
-// in every order, otherwise in that of insertion.
-func Compile(l *loader.Program, anyOrder bool) *compile.Program {
-	return compile.New(l, anyOrder, lookupNative)
+// Compile makes the program that systems are made of.
+func Compile(l *loader.Program, mode compile.Mode) *compile.Program {
+	return compile.New(l, mode, lookupNative)
 }
 
 func newSystem(p *compile.Program, o Options) (*System, error) {
-	s := &System{p: p, o: o, races: !o.NoRaces, noLeaks: o.NoLeaks}
+	s := &System{p: p, o: o, races: !o.NoRaces, noLeaks: o.NoLeaks, raced: xsync.NewMapOf[system.Loc, string]()}
 	s.exact = p.Uses("testing/synctest", "Test") || p.Uses("testing/synctest", "Run")
 	s.o.Idle = o.Idle || s.exact
 	s.crash = p.Lookup("internal/cpor", "crash")
@@ -323,8 +325,20 @@ func (s *System) IsMain() bool { return s.ends }
 // Leaks tells whether goroutines that never end are a failure.
 func (s *System) Leaks() bool { return !s.noLeaks }
 
-// Races tells whether data races are looked for.
-func (s *System) Races() bool { return s.races }
+// Races tells whether a data race is a failure.
+func (s *System) Races() bool { return s.races && !s.p.Memory }
+
+// Raced names what there were data races on that are no failures, sorted, as far as they
+// were looked for.
+func (s *System) Raced() []string {
+	var names []string
+	s.raced.Range(func(_ system.Loc, name string) bool {
+		names = append(names, name)
+		return true
+	})
+	slices.Sort(names)
+	return slices.Compact(names)
+}
 
 // Outcomes tells whether output is a part of the state.
 func (s *System) Outcomes() bool { return s.o.Outcomes }

@@ -44,6 +44,7 @@ type config struct {
 	leaks   bool
 	choices string
 	time    string
+	grain   string
 
 	selected func(name string) bool // by -run and -skip
 	listRE   *regexp.Regexp
@@ -96,6 +97,7 @@ func (c *config) define() {
 	f.IntVar(&c.workers, "workers", runtime.GOMAXPROCS(0), "the `number` of workers that search at the same time (default: the number of CPUs)")
 	f.Var((*cliflag.Size)(&c.maxMemory), "max-memory", "end the search before the process takes more memory than this `size`, such as 500MB or 2GiB")
 	f.StringVar(&c.time, "time", "auto", "`when` timers fire: any: time may pass at any point, as on a slow machine; idle: only when nobody can run; auto: as any, but a test that calls t.Error or t.Fatal because of that has not failed")
+	f.StringVar(&c.grain, "granularity", "sync", "`where` a goroutine may be interrupted: sync: before what synchronises, and a data race is a failure; memory: before each access to memory that others can reach, too, and data races are none (for code that races on purpose)")
 	f.StringVar(&c.choices, "choices", "", "`what` of the run time is explored beside the schedules: map, every order in which loops range over maps")
 	f.StringVar(&c.search, "search", "auto", "`how`: "+searches()+"; full and cartesian store states")
 	f.Uint64Var(&c.seed, "seed", 0, "the `number` that the schedules at random begin with")
@@ -107,7 +109,7 @@ func (c *config) define() {
 	} else {
 		f.Group("What is explored:", "C", "tags")
 	}
-	f.Group("How it is explored:", "search", "time", "choices", "seed", "workers")
+	f.Group("How it is explored:", "search", "time", "granularity", "choices", "seed", "workers")
 	f.Group("Limits:", "timeout", "max-memory")
 	f.Group("What is shown:", "v", "json", "trace", "replay")
 }
@@ -150,6 +152,12 @@ func (c *config) parse(args []string) error {
 		c.explore.Time = gosrc.Time(c.time)
 	default:
 		return fmt.Errorf("-time %s: want auto, any or idle", c.time)
+	}
+	switch g := gosrc.Granularity(c.grain); g {
+	case gosrc.Synchronisation, gosrc.MemoryAccesses:
+		c.explore.Granularity = g
+	default:
+		return fmt.Errorf("-granularity %s: want sync or memory", c.grain)
 	}
 	switch c.choices {
 	case "":

@@ -194,6 +194,7 @@ type event struct {
 	States     uint64       `json:",omitempty"`
 	Samples    uint64       `json:",omitempty"`
 	Fixed      []string     `json:",omitempty"` // choices of the run time that were not explored
+	Raced      []string     `json:",omitempty"` // what there were data races on that are no failures
 	Failure    *failureJSON `json:",omitempty"`
 }
 
@@ -278,7 +279,7 @@ func (e *events) done(o outcome) {
 	}
 	if r := o.result; r != nil {
 		exhaustive := o.verdict == passed
-		ev.Exhaustive, ev.Executions, ev.States, ev.Samples, ev.Fixed = &exhaustive, r.Executions, r.States, r.Samples, r.Fixed
+		ev.Exhaustive, ev.Executions, ev.States, ev.Samples, ev.Fixed, ev.Raced = &exhaustive, r.Executions, r.States, r.Samples, r.Fixed, r.Raced
 		if f := r.Failure; f != nil {
 			ev.Failure = &failureJSON{Kind: string(f.Kind), Message: f.Message, Pos: trace.PosString(f.Pos), Note: f.Note, Output: f.Output}
 			for _, st := range f.Stacks {

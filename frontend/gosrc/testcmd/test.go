@@ -255,12 +255,16 @@ func explored(r *gotest.Result) string {
 	return countBoth(r.Executions, r.States) + ", " + random
 }
 
-// fixed says what of the run time was not explored.
+// fixed says what of the run time was not explored, and which races were no failures.
 func fixed(r *gotest.Result) string {
-	if len(r.Fixed) == 0 {
-		return ""
+	s := ""
+	if len(r.Fixed) > 0 {
+		s = "; fixed: " + strings.Join(r.Fixed, ", ")
 	}
-	return "; fixed: " + strings.Join(r.Fixed, ", ")
+	if len(r.Raced) > 0 {
+		s += "; accepted: data races on " + strings.Join(r.Raced, ", ")
+	}
+	return s
 }
 
 // relative shortens the paths of files below the directory that was named.
