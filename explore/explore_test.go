@@ -509,6 +509,47 @@ func kept(t *testing.T, text string) (*explore.Kept, error) {
 
 // TestRead: a trace that was written is read, and restored it is what was played; with
 // and without states, and alone as far as it tells.
+// TestPrefix: the paths of a prefix's events can be played, and end with the event.
+func TestPrefix(t *testing.T) {
+	for _, x := range programs(t) {
+		p, err := x.Prefix(t.Context())
+		if x.Unfolds() != nil {
+			if err == nil {
+				t.Errorf("%s: there is a picture of no unfolding", x.File)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !p.Complete || len(p.Events) == 0 || len(p.Paths) != len(p.Events) {
+			t.Errorf("%s: %d events, %d paths, complete: %v", x.File, len(p.Events), len(p.Paths), p.Complete)
+		}
+		for i, path := range p.Paths {
+			d, err := x.Play(path)
+			if err != nil {
+				t.Fatalf("%s: event %d: %v", x.File, i+1, err)
+			}
+			if len(d.Rows) == 0 {
+				continue // of an invariant
+			}
+			e, last := &p.Events[i], d.Rows[len(d.Rows)-1]
+			if name := p.Columns[e.Column].Name; !strings.HasPrefix(name, "invariant") && (d.Columns[last.Column] != name || last.Text != e.Text || last.Pos.Line != e.Line) {
+				t.Errorf("%s: event %d is %s: %d: %s, and its path ends with %s: %d: %s", x.File, i+1, name, e.Line, e.Text, d.Columns[last.Column], last.Pos.Line, last.Text)
+			}
+		}
+	}
+	x := load(t, "../benchmarks/philosophers.model", "N=30")
+	if p, err := x.Prefix(t.Context()); err != nil || p.Complete || len(p.Events) != 400 {
+		t.Errorf("a large prefix: %v, complete: %v", err, p != nil && p.Complete)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := x.Prefix(ctx); err == nil {
+		t.Error("a prefix was built after the end")
+	}
+}
+
 func TestRead(t *testing.T) {
 	for _, x := range programs(t) {
 		rnd := rand.New(rand.NewPCG(3, 4))

@@ -452,6 +452,56 @@ func TestBrowser(t *testing.T) {
 		b.click("#start")
 		b.waitText("#status", "auto: ✓ no violation; everything was covered")
 	})
+	t.Run("unfolding", func(t *testing.T) {
+		b := openTab(t, browser, startPage(t, dir, "explore", "-no-browser", "docs/tutorial/counter.model"))
+		b.theme("light")
+		b.click("#tab-prefix")
+		b.waitText("#prefixstats", "The complete prefix: 22 events, 3 of them cut-off, 38 conditions.")
+		b.wait("document.querySelectorAll('#prefixcanvas .event').length === 22 && document.querySelectorAll('#prefixcanvas .event.cutoff').length === 3 && document.querySelectorAll('#prefixcanvas .event.bad').length === 2", "events are drawn")
+		b.wait("document.querySelectorAll('#prefixcanvas .cond').length === 38 && document.querySelector('#prefixcanvas .arc.read') && document.querySelector('#prefixcanvas .arc.after')", "conditions and lines are drawn")
+		b.click("#prefixcanvas [data-event='20']")
+		b.waitText("#prefixdetail", "an update was lost")
+		b.wait("document.querySelectorAll('.event.past').length === 5 && document.querySelectorAll('.event.apart').length === 16", "what happened before stands out")
+		b.size(940, 520)
+		b.picture("unfolding")
+		b.theme("dark")
+		b.wait("document.documentElement.dataset.theme === 'dark'", "the theme follows the system")
+		box := value[string](b, "document.querySelector('#prefixcanvas').getAttribute('viewBox')")
+		b.press("+")
+		b.press(kb.ArrowRight)
+		b.wait(fmt.Sprintf("document.querySelector('#prefixcanvas').getAttribute('viewBox') !== %q", box), "the keys move the picture")
+		b.press("0")
+		b.click("#openevent")
+		b.waitText("#where", "step 6 of 6")
+		b.waitText(".row.violation", "an update was lost")
+		// What a model says is text, also here; and Promela has no unfolding.
+		b = openTab(t, browser, startPage(t, dir, "explore", "-no-browser", "benchmarks/promela/indexer.pml"))
+		b.waitText("#tabs", "State graph")
+		b.wait("!document.querySelector('#tab-prefix')", "no unfolding is offered")
+	})
+	t.Run("print", func(t *testing.T) {
+		model := filepath.Join(work, "print.model")
+		text := "var x int\nthread T(i int) {\n\tprint(\"<b>T\", i, \"saw\", x)\n\tx = i + 1\n\tassert(x != 2, \"<script>document.title='bad'</script>\")\n}\ninit { go T(0); go T(1) }\n"
+		if err := os.WriteFile(model, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(work, "print.json")
+		runCpor(t, dir, []string{"run", "-workers", "1", "-q", "-trace", file, model})
+		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
+		b.waitText("#steps .effect", "<b>T 1 saw 0")
+		b.press(kb.End)
+		b.waitText(".row.violation", "<script>document.title='bad'</script>")
+		b.enter("#filter", "saw")
+		b.waitText(".hits", "1 step")
+		// Without the model, the file tells of it, too.
+		if err := os.Remove(model); err != nil {
+			t.Fatal(err)
+		}
+		b = openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
+		b.waitText(".headline .note", "Only what stands in the file is shown")
+		b.waitText("#steps .effect", "<b>T 1 saw 0")
+		b.wait("document.title !== 'bad' && !document.querySelector('#steps b, #steps script')", "nothing of the model is markup")
+	})
 	t.Run("lasso", func(t *testing.T) {
 		file := keep("lasso.json", "run", "-json", "-workers", "1", "-ltl", "all", "-D", "WAVES=1", "benchmarks/mattern.model")
 		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))

@@ -146,6 +146,7 @@ func (s *Server) handler() http.Handler {
 	api("POST /api/moves", s.moves)
 	api("POST /api/jump", s.jump)
 	api("POST /api/graph", s.graph)
+	api("POST /api/prefix", s.prefix)
 	api("POST /api/search", s.start)
 	api("POST /api/stop", s.stop)
 	api("GET /api/search", s.status)
@@ -258,6 +259,7 @@ type info struct {
 	Searches   []SearchKind `json:"searches"`
 	Reductions []string     `json:"reductions"`
 	MaxGraph   int          `json:"maxGraph"`
+	Unfolds    bool         `json:"unfolds"`
 }
 
 func (s *Server) info(*http.Request) (any, error) {
@@ -268,7 +270,7 @@ func (s *Server) info(*http.Request) (any, error) {
 		}
 	}
 	if x := s.Explorer; x != nil {
-		i.Explore, i.Initial, i.Jump = true, x.Initial(), x.Reload != nil
+		i.Explore, i.Initial, i.Jump, i.Unfolds = true, x.Initial(), x.Reload != nil, x.Unfolds() == nil
 		if _, ok := x.Source(x.File); ok {
 			i.File = x.File
 			s.name(x.File)
@@ -393,6 +395,15 @@ func (s *Server) graph(r *http.Request) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
 	return s.Explorer.Graph(ctx, a.Reduction)
+}
+
+func (s *Server) prefix(r *http.Request) (any, error) {
+	if _, err := s.asked(r); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	return s.Explorer.Prefix(ctx)
 }
 
 func (s *Server) start(r *http.Request) (any, error) {

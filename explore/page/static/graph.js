@@ -3,6 +3,7 @@
 import { h, svg, replace, count, plural } from "./dom.js";
 import { post } from "./api.js";
 import { attempt, encodePath } from "./main.js";
+import { Canvas } from "./canvas.js";
 
 const DX = 30;
 const DY = 54;
@@ -16,27 +17,13 @@ export class GraphView {
     this.hide = h("input", { type: "checkbox", id: "hide", onchange: () => this.draw() });
     this.stats = h("p", { class: "stats", id: "stats" }, `Drawn up to ${count(maxGraph)} states.`);
     this.detail = h("div", { class: "detail", id: "detail" });
-    this.canvas = svg("svg", { class: "graph", id: "canvas", role: "img", "aria-label": "the state graph", tabindex: 0 });
-    const zoom = (title, text, f) => h("button", { type: "button", title, onclick: f }, text);
+    this.drawing = new Canvas("canvas", "the state graph");
+    this.canvas = this.drawing.svg;
     this.el = h("section", { class: "graphing", id: "graph" },
       h("div", { class: "toolbar" }, h("label", { for: "por" }, "draw"), this.por, h("label", {}, this.hide, " without what is left out"),
-        h("span", { class: "group" }, zoom("nearer (+)", "+", () => this.zoom(1 / 1.3)), zoom("farther (−)", "−", () => this.zoom(1.3)), zoom("all (0)", "all", () => this.fit()))),
+        this.drawing.buttons),
       this.stats, legend(),
       h("div", { class: "graphbox" }, this.canvas, this.detail));
-    this.canvas.addEventListener("wheel", (e) => {
-      e.preventDefault();
-      this.zoom(e.deltaY > 0 ? 1.15 : 1 / 1.15, e);
-    }, { passive: false });
-    let drag = null;
-    this.canvas.addEventListener("pointerdown", (e) => { drag = [e.clientX, e.clientY, ...this.box]; });
-    window.addEventListener("pointerup", () => { drag = null; });
-    this.canvas.addEventListener("pointermove", (e) => {
-      if (!drag) return;
-      const k = this.box[2] / this.canvas.clientWidth;
-      const l = this.box[3] / this.canvas.clientHeight;
-      const f = Math.max(k, l);
-      this.view([drag[2] - (e.clientX - drag[0]) * f, drag[3] - (e.clientY - drag[1]) * f, this.box[2], this.box[3]]);
-    });
   }
 
   address() {
@@ -52,46 +39,16 @@ export class GraphView {
     this.shown = por;
     replace(this.detail, h("p", { class: "note" }, "Click a state to see how it is reached."));
     this.draw();
-    this.fit();
+    this.drawing.whole = [(this.g.width + 1) * DX, this.g.height * DY];
+    this.drawing.fit();
   }
 
   onKey(e) {
-    if (["INPUT", "SELECT"].includes(e.target.tagName)) return false;
-    if (e.key === "+") this.zoom(1 / 1.3);
-    else if (e.key === "-") this.zoom(1.3);
-    else if (e.key === "0") this.fit();
-    else return false;
-    return true;
+    return this.drawing.onKey(e);
   }
 
   at(n) {
     return [n.x * DX + DX, n.y * DY + DY / 2];
-  }
-
-  fit() {
-    if (!this.g) return;
-    const w = (this.g.width + 1) * DX, ht = this.g.height * DY;
-    this.view([0, 0, Math.max(w, 200), Math.max(ht, 120)]);
-  }
-
-  view(box) {
-    this.box = box;
-    this.canvas.setAttribute("viewBox", box.join(" "));
-  }
-
-  zoom(f, e) {
-    if (!this.box) return;
-    const [x, y, w, ht] = this.box;
-    if (w * f < 40 || w * f > 1e6) return;
-    let px = x + w / 2, py = y + ht / 2;
-    if (e) {
-      const m = this.canvas.getScreenCTM();
-      if (m) {
-        const p = new DOMPoint(e.clientX, e.clientY).matrixTransform(m.inverse());
-        [px, py] = [p.x, p.y];
-      }
-    }
-    this.view([px - (px - x) * f, py - (py - y) * f, w * f, ht * f]);
   }
 
   draw() {
@@ -158,17 +115,24 @@ export class GraphView {
     const p = this.path(i);
     attempt(async () => {
       const doc = await post("play", p);
-      const now = doc.vars.map((v) => v.value);
-      for (const r of doc.rows) for (const s of r.set) now[s.var] = s.value;
       replace(this.detail,
         h("h2", {}, n.parent < 0 ? "Initial state" : `A state at depth ${n.y}`),
         n.violation ? h("p", { class: "bad" }, `✗ ${n.violation}`) : null,
         n.deadlock ? h("p", { class: "bad" }, "✗ deadlock") : n.end ? h("p", {}, "All threads have ended, or may wait here.") : null,
         h("button", { type: "button", id: "opennode", onclick: () => this.page.go({ view: "execution", path: encodePath(p), step: p.steps.length }) }, "explore from here"),
-        h("table", { class: "vars" }, h("tbody", {}, doc.vars.map((v, k) => now[k] === "" ? null : h("tr", {}, h("td", { class: "name" }, v.group === "shared" ? v.name : `${v.group}.${v.name}`), h("td", { class: "value" }, now[k]))))),
-        h("ol", { class: "way" }, doc.rows.map((r) => h("li", {}, `${doc.columns[r.column]}: ${r.text}`))));
+        reached(doc));
     });
   }
+}
+
+// reached returns the values at the end of an execution, and its steps.
+export function reached(doc) {
+  const now = doc.vars.map((v) => v.value);
+  for (const r of doc.rows) for (const s of r.set) now[s.var] = s.value;
+  return [
+    h("table", { class: "vars" }, h("tbody", {}, doc.vars.map((v, k) => now[k] === "" ? null : h("tr", {}, h("td", { class: "name" }, v.group === "shared" ? v.name : `${v.group}.${v.name}`), h("td", { class: "value" }, now[k]))))),
+    h("ol", { class: "way" }, doc.rows.map((r) => h("li", {}, `${doc.columns[r.column]}: ${r.text}`))),
+  ];
 }
 
 function legend() {

@@ -6,12 +6,14 @@
 //                                      then alternative 2 of thread 0
 //   #view=search
 //   #view=graph&por=cartesian
+//   #view=prefix                       the prefix of the unfolding
 
 import { h, replace } from "./dom.js";
 import { get } from "./api.js";
 import { Execution } from "./execution.js";
 import { SearchView } from "./search.js";
 import { GraphView } from "./graph.js";
+import { PrefixView } from "./prefix.js";
 
 const message = document.getElementById("message");
 
@@ -53,6 +55,7 @@ class Page {
     if (info.explore) {
       if (info.searches?.length) add("search", "Search", new SearchView(this));
       if (info.reductions?.length) add("graph", "State graph", new GraphView(this));
+      if (info.unfolds) add("prefix", "Unfolding", new PrefixView(this));
     }
     const tabs = document.getElementById("tabs");
     if (Object.keys(this.views).length > 1) {
