@@ -105,6 +105,9 @@ func TestKernels(t *testing.T) {
 			got, message := "", res.Reason
 			if res.Failure != nil {
 				got, message = string(res.Failure.Kind), res.Failure.Message
+				if res.Program == nil {
+					t.Error("the failure's trace belongs to no program")
+				}
 			}
 			t.Logf("%s after %.2f s, %d executions: %s %s", res.Verdict, res.Duration.Seconds(), res.Executions, got, message)
 			if !slices.Contains(want[p.Path], got) {

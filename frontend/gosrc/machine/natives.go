@@ -666,7 +666,15 @@ func (m *Machine) due(g *goroutine) bool {
 	}
 	at := m.deadlineOf(g)
 	for _, x := range m.gors {
-		if x != g && x.status == alive && x.armed && x.deadline < at {
+		if x == g || x.status != alive {
+			continue
+		}
+		if x.daemon {
+			// That a timer was stopped, or set to later, is what may let this alarm go off:
+			// it belongs to what is read, though it is no longer in the way.
+			m.touch(m.loc(locName{kind: alarmLoc, a: x.number}), false)
+		}
+		if x.armed && x.deadline < at {
 			m.touch(m.loc(locName{kind: alarmLoc, a: x.number}), false)
 			if !m.idles(x) && m.deadlineOf(x) < at {
 				return false
