@@ -67,6 +67,14 @@ active proctype P() { byte s; do :: s < 2 -> s++ :: else -> break od; dd() }`, c
 		{"an atomic with more ways through than numbers for their choices", `byte x;
 active proctype A() { byte i; atomic { select (i : 0 .. 99); x = i }; if :: x == 98 :: x == 3 -> assert(false) fi }
 active proctype B() { byte j, k; atomic { do :: j < 70 -> j++ :: j++; break :: j > 66 -> k++; if :: k = 2 :: k = 3 fi; break od } }`, counts{8426, 16352, 179}},
+		{"a list that is too short, or too long", `typedef T { byte b[3] = { 4, 5 } }; T u; byte a[3] = { 1, 2 }; byte c[2] = { 1, 2, 3 };
+init { byte z[4] = { 7, 6 }; a[2] == 2; u.b[2] == 5; z[3] == 6; c[1] == 2 }`, counts{6, 0, 0}},
+		{"parentheses around what is received", `chan c = [1] of { byte, byte, byte };
+init { byte x, y, z; c!1(2,3); c?<x,(y,z)>; c?[(x,y(z))]; c??(1,2,z); z == 3; c!(1),(2),3; c?x(y(z)) }`, counts{9, 0, 0}},
+		{"a select from a number with a sign", `init { int i; select (i : -2 .. 2); assert(i > -3) }`, counts{21, 4, 0}},
+		{"a select from a number in parentheses", `init { byte i; select (i : (1) .. 3) }`, counts{10, 2, 0}},
+		{"a select from a character", `init { byte i; select (i : 'a' .. 'd') }`, counts{13, 3, 0}},
+		{"characters behind a backslash", `init { byte x; x = '\0'; x == 48; x = '\\'; x == 92; x = '\f'; x == 12 }`, counts{8, 0, 0}},
 		{"_last is set within an atomic", `byte x;
 active proctype A() { atomic { x = 1; (_last == 0); x = 2; run C() ; (_last == 0) }; x = 3; (_last == 2) }
 active proctype B() { x = 7; x = 8 }

@@ -810,13 +810,11 @@ func (b *builder) selection(s *syntax.Select, next *node, c context) *node {
 	}
 	lo, ok1 := from.(*Const)
 	hi, ok2 := to.(*Const)
-	_, lit1 := s.From.(*syntax.Const)
-	_, lit2 := s.To.(*syntax.Const)
 	if ok1 && ok2 && hi.Value < lo.Value {
 		b.fail(s.Pos, 6, "select from %d to %d chooses from nothing", lo.Value, hi.Value)
 		return next
 	}
-	if ok1 && ok2 && lit1 && lit2 && hi.Value-lo.Value <= maxSelect && !s.Inlined() {
+	if ok1 && ok2 && s.Literal && hi.Value-lo.Value <= maxSelect && !s.Inlined() {
 		n := b.node(s.Pos, c)
 		for v := lo.Value; v <= hi.Value; v++ {
 			b.edge(n, &Edge{Kind: Assign, Stmt: s, Place: pl, X: &Const{v}, Seq: b.element()}, next, c)

@@ -201,12 +201,7 @@ func (r *resolver) typedef(d *syntax.Typedef) {
 			if v.Chan != nil {
 				s.Chan = r.channel(v.Chan, v.Name.Text)
 			}
-			if len(v.List) > max(1, s.Len) {
-				r.fail(v.Name.Pos, len(v.Name.Text), "%s has %d elements, and here %d values", v.Name.Text, s.Len, len(v.List))
-			}
-			for _, x := range v.List {
-				s.List = append(s.List, r.expr(x))
-			}
+			r.list(s, v)
 			if s.Len > 0 {
 				s.Type = wide(ft)
 			}
@@ -328,12 +323,7 @@ func (r *resolver) declare(reg *Region, d *syntax.VarDecl, v *syntax.Var, first 
 			r.fail(v.Name.Pos, len(v.Name.Text), "a list of values cannot initialise an array here, only at the start of the proctype")
 			return s
 		}
-		if len(v.List) > max(1, s.Len) {
-			r.fail(v.Name.Pos, len(v.Name.Text), "%s has %d elements, and here %d values", v.Name.Text, s.Len, len(v.List))
-		}
-		for _, x := range v.List {
-			s.List = append(s.List, r.expr(x))
-		}
+		r.list(s, v)
 	case v.Init != nil:
 		s.Init = r.expr(v.Init)
 		r.early(d, v, s.Init)
@@ -358,6 +348,25 @@ func (r *resolver) early(d *syntax.VarDecl, v *syntax.Var, x Expr) {
 			}
 		}
 	})
+}
+
+// list takes the values of { ... } for the elements of an array. As in SPIN, the last of them
+// is that of the elements that are left, and those that are too many are dropped.
+func (r *resolver) list(s *Sym, v *syntax.Var) {
+	for _, x := range v.List {
+		y := r.expr(x)
+		if _, ok := y.(*Const); !ok && y != nil {
+			r.fail(x.At(), 1, "a list of values has constants only; assign this in a statement")
+		}
+		s.List = append(s.List, y)
+	}
+	if len(s.List) == 0 {
+		return
+	}
+	for len(s.List) < s.Len {
+		s.List = append(s.List, s.List[len(s.List)-1])
+	}
+	s.List = s.List[:max(1, s.Len)]
 }
 
 // addChannel makes a channel of a region like c, and returns its number.

@@ -204,7 +204,9 @@ type (
 		Pos      Pos
 		Var      *Ref
 		From, To Expr
-		inline   bool
+		// Literal tells that both bounds are written as numbers, without a sign or parentheses.
+		Literal bool
+		inline  bool
 	}
 	// Goto is goto Label.
 	Goto struct {

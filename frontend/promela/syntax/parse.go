@@ -25,6 +25,7 @@ type parser struct {
 	types   map[string]bool // typedefs so far
 	procs   map[string]bool // all process types
 	depth   int
+	runs    int      // run operators so far
 	inlines []string // that are being expanded
 	used    int      // tokens of inline bodies that were expanded
 	// noFormula are the tokens where no temporal formula in parentheses begins.
@@ -359,9 +360,20 @@ func (p *parser) proctype() {
 	}
 	x.Name = p.name("a process type")
 	p.want("(", "proctype")
-	for !p.accept(")") {
-		if p.accept(";") || p.accept(",") {
-			continue
+	for first := true; !p.accept(")"); first = false {
+		t := p.tok()
+		for p.accept(";") {
+		}
+		switch {
+		case first && t.is(";"), !first && p.tok().is(")"):
+			p.errorAt(t.Pos, 1, "nothing stands on one side of this \";\", which SPIN refuses; leave it out")
+			if p.accept(")") {
+				p.i--
+				continue
+			}
+		case t.is(","):
+			p.errorAt(t.Pos, 1, "parameters of several types are separated by \";\", as in (byte a; int b)")
+			p.i++
 		}
 		x.Params = append(x.Params, p.params())
 	}
@@ -499,16 +511,16 @@ func (p *parser) varDecl() *VarDecl {
 			case d.Type == "chan" && p.tok().is("["):
 				v.Chan = p.chanInit()
 			case p.tok().is("{"):
-				p.i++
-				v.List = []Expr{}
-				for !p.accept("}") {
-					if p.accept(",") {
-						continue
-					}
-					v.List = append(v.List, p.expr())
+				if v.Array == nil {
+					p.errorAt(v.Name.Pos, len(v.Name.Text), "%s is no array, so that { ... } cannot initialise it", v.Name.Text)
 				}
+				v.List = p.constants()
 			default:
+				n := p.runs
 				v.Init = p.expr()
+				if p.runs > n {
+					p.errorAt(v.Name.Pos, len(v.Name.Text), "run cannot stand in the initialiser of %s, as in SPIN; assign it in a statement behind the declaration", v.Name.Text)
+				}
 			}
 		}
 		if d.Type == "unsigned" && v.Width == 0 {
@@ -521,6 +533,30 @@ func (p *parser) varDecl() *VarDecl {
 		} else if v.Chan != nil || v.List != nil {
 			// To SPIN, the closing brace ends the declaration.
 			p.errorAt(t.Pos, 1, "nothing can follow the { ... } of %s in its declaration, as in SPIN; make two declarations of this one", v.Name.Text)
+		}
+	}
+}
+
+// constants parses { 1, 2 }. SPIN takes nothing else there that has to be computed, not
+// even a sign.
+func (p *parser) constants() []Expr {
+	p.want("{", "a list of values")
+	var list []Expr
+	for {
+		t := p.tok()
+		n := p.peek(1)
+		switch {
+		case t.Kind == Num, t.Kind == Char, t.Kind == Ident && !keywords[t.Text], t.isIdent("true"), t.isIdent("false"), t.isIdent("skip"):
+			list = append(list, p.primary())
+		default:
+			p.fail(t, "found %s where a list of values wants a constant; SPIN computes nothing here, so assign the value in a statement", t.describe())
+		}
+		if !p.accept(",") {
+			if !p.tok().is("}") {
+				p.fail(n, "found %s where a \",\" or the \"}\" of a list of values should be: it has constants only, and what is to be computed is assigned in a statement", n.describe())
+			}
+			p.i++
+			return list
 		}
 	}
 }
@@ -560,6 +596,9 @@ func (p *parser) block() *Block {
 	b := &Block{Pos: p.tok().Pos}
 	p.want("{", "a block")
 	b.Stmts = p.sequence("}")
+	if t := p.tok(); t.is("}") && len(b.Stmts) == 0 {
+		p.errorAt(t.Pos, 1, "there is no statement between these braces; write skip")
+	}
 	p.want("}", "a block")
 	return b
 }
@@ -567,6 +606,9 @@ func (p *parser) block() *Block {
 // sequence parses statements up to a token that ends them: } fi od or ::.
 func (p *parser) sequence(end string) []Stmt {
 	var list []Stmt
+	if t := p.tok(); t.is(";") || t.is("->") {
+		p.errorAt(t.Pos, len(t.Text), "there is no statement before this %q, which SPIN refuses; leave it out or write skip", t.Text)
+	}
 	for {
 		for p.accept(";") || p.accept("->") {
 		}
@@ -670,8 +712,10 @@ func (p *parser) simple() Stmt {
 		p.want("(", "select")
 		s := &Select{Pos: t.Pos, Var: p.ref(), inline: len(p.inlines) > 0}
 		p.want(":", "select")
+		s.Literal = p.tok().Kind == Num && p.peek(1).is("..")
 		s.From = p.expr()
 		p.want("..", "select")
+		s.Literal = s.Literal && p.tok().Kind == Num && p.peek(1).is(")")
 		s.To = p.expr()
 		p.want(")", "select")
 		return s
@@ -943,12 +987,11 @@ func (p *parser) sendArgs() []Expr {
 	if p.tok().is("(") && !p.tok().Newline {
 		if _, ok := first.(*Ref); ok || isConst(first) {
 			p.i++
-			for !p.accept(")") {
-				if p.accept(",") {
-					continue
-				}
+			args = append(args, p.sendArg())
+			for p.accept(",") {
 				args = append(args, p.sendArg())
 			}
+			p.want(")", "a send")
 			return args
 		}
 	}
@@ -962,20 +1005,26 @@ func isConst(x Expr) bool { _, ok := x.(*Const); return ok }
 
 func (p *parser) sendArg() Expr { return p.expr() }
 
+// recvArgs parses the arguments of a receive. Behind the first of a group, and around any of
+// them, there may be parentheses, which mean nothing: a,b is a(b) and (a,b).
 func (p *parser) recvArgs() []RecvArg {
-	args := []RecvArg{p.recvArg()}
-	if p.tok().is("(") && !p.tok().Newline {
-		p.i++
-		for !p.accept(")") {
-			if p.accept(",") {
-				continue
-			}
-			args = append(args, p.recvArg())
-		}
+	p.enter()
+	defer func() { p.depth-- }()
+	group := func() []RecvArg {
+		p.want("(", "a receive")
+		args := p.recvArgs()
+		p.want(")", "a receive")
 		return args
 	}
-	for p.accept(",") {
-		args = append(args, p.recvArg())
+	if p.tok().is("(") {
+		return group()
+	}
+	args := []RecvArg{p.recvArg()}
+	switch {
+	case p.tok().is("(") && !p.tok().Newline:
+		args = append(args, group()...)
+	case p.accept(","):
+		args = append(args, p.recvArgs()...)
 	}
 	return args
 }
@@ -1098,11 +1147,14 @@ func (p *parser) primary() Expr {
 		return &Const{t.Pos, int32(v)}
 	case Char:
 		p.i++
-		s, _, _, err := strconv.UnquoteChar(t.Text[1:len(t.Text)-1], '\'')
-		if err != nil {
-			p.fail(t, "%s is no character", t.Text)
+		text := t.Text[1 : len(t.Text)-1]
+		c := text[len(text)-1]
+		if len(text) > 1 { // the others are themselves, as in SPIN: '\0' is '0'
+			if at := strings.IndexByte("nrtf", c); at >= 0 {
+				c = "\n\r\t\f"[at]
+			}
 		}
-		return &Const{t.Pos, int32(s)}
+		return &Const{t.Pos, int32(c)}
 	case Op:
 		if t.is("(") {
 			p.i++
@@ -1207,6 +1259,7 @@ func (p *parser) remote() Expr {
 func (p *parser) isProc(name string) bool { return p.procs[name] }
 
 func (p *parser) run() Expr {
+	p.runs++
 	t := p.next()
 	x := &Run{Pos: t.Pos, Name: p.name("a process type")}
 	p.want("(", "run")
