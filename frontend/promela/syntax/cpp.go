@@ -49,7 +49,7 @@ func (p *preprocessor) fail(t Token, format string, args ...any) {
 // file appends the tokens of one file.
 func (p *preprocessor) file(f *source.File) {
 	p.files = append(p.files, f)
-	s := &scanner{file: f, newline: true, errs: p.errs}
+	s := &scanner{file: f, newline: true, fresh: true, errs: p.errs}
 	var ifs []frame
 	live := true
 	var line []Token // tokens of live lines that wait for expansion
@@ -59,7 +59,7 @@ func (p *preprocessor) file(f *source.File) {
 		line = line[:0]
 	}
 	for t.Kind != EOF {
-		if !(t.Newline && t.is("#")) {
+		if !(t.fresh && t.is("#")) {
 			if live {
 				line = append(line, t)
 			}
@@ -68,7 +68,7 @@ func (p *preprocessor) file(f *source.File) {
 		}
 		hash := t
 		var dir []Token
-		for t = s.next(); t.Kind != EOF && !t.Newline; t = s.next() {
+		for t = s.next(); t.Kind != EOF && !t.fresh; t = s.next() {
 			dir = append(dir, t)
 		}
 		flush()
@@ -216,6 +216,11 @@ func (p *preprocessor) define(name Token, rest []Token) {
 				return
 			}
 			m.params = append(m.params, t.Text)
+			if len(rest) > 0 && rest[0].is("..") { // and this one is the rest of the arguments, as GNU C has it
+				m.more = true
+				for rest = rest[1:]; len(rest) > 0 && rest[0].is("."); rest = rest[1:] {
+				}
+			}
 		}
 	}
 	m.body = append([]Token(nil), rest...)
@@ -231,18 +236,21 @@ func (p *preprocessor) expandAll(in []Token) {
 // expanded already.
 func (p *preprocessor) expand(in []Token, active []string) []Token {
 	var out []Token
+	var held *Token // stands in the place of the next one
 	for i := 0; i < len(in); i++ {
 		t := in[i]
+		if held != nil {
+			t, held = *held, nil
+		}
 		m := p.macros[t.Text]
 		if t.Kind == Ident && m == nil && t.Text == "__LINE__" {
 			line, _ := t.Pos.Line()
 			t.Kind, t.Text = Num, strconv.Itoa(line)
 		}
+		if t.Kind == Ident && m == nil && t.Text == "__FILE__" {
+			t.Kind, t.Text = String, strconv.Quote(t.Pos.File.Name)
+		}
 		if t.Kind != Ident || m == nil || t.noMacro || len(p.out)+len(out) > maxTokens {
-			if t.Kind == Ident && t.Text == "defined" {
-				out = append(out, t)
-				continue
-			}
 			out = append(out, t)
 			continue
 		}
@@ -314,6 +322,13 @@ func (p *preprocessor) expand(in []Token, active []string) []Token {
 		} else if t.Newline && i+1 < len(in) {
 			in[i+1].Newline = true
 		}
+		if last := len(body) - 1; last >= 0 && i+1 < len(in) && in[i+1].is("(") {
+			// What is left of the body may take its arguments from behind it.
+			if n := p.macros[body[last].Text]; n != nil && n.fn && body[last].Kind == Ident && !body[last].noMacro {
+				held, body = &body[last], body[:last]
+				i--
+			}
+		}
 		out = append(out, body...)
 		if len(p.out)+len(out) > maxTokens {
 			p.fail(t, "the model is too large when its macros are expanded")
@@ -357,6 +372,14 @@ func (p *preprocessor) substitute(m *macro, args [][]Token, at Token, active []s
 			}
 			if k := param(m.body[i+2]); k >= 0 {
 				right = args[k]
+			}
+			if k := param(m.body[i+2]); t.is(",") && m.more && k == len(m.params)-1 {
+				// As GNU C has it, the comma is there only if there is something behind it.
+				if len(right) > 0 {
+					out = append(append(out, t), p.expand(right, active)...)
+				}
+				i += 2
+				continue
 			}
 			out = append(out, paste(left, right)...)
 			i += 2
@@ -437,7 +460,7 @@ func (p *preprocessor) condition(at Token, line []Token) bool {
 	}
 	in = p.expand(in, nil)
 	e := &ifExpr{p: p, in: in, at: at}
-	v := e.binary(0)
+	v := e.choice()
 	if !e.bad && e.i < len(e.in) {
 		p.fail(e.in[e.i], "this is no part of an expression")
 	}
@@ -456,6 +479,29 @@ type ifExpr struct {
 var ifPrecedence = map[string]int{
 	"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7,
 	"<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "%": 10,
+}
+
+// choice evaluates c ? x : y, or what c is.
+func (e *ifExpr) choice() int64 {
+	c := e.binary(0)
+	if e.i >= len(e.in) || !e.in[e.i].is("?") {
+		return c
+	}
+	e.i++
+	x := e.choice()
+	if e.i >= len(e.in) || !e.in[e.i].is(":") {
+		if !e.bad {
+			e.p.fail(e.at, "a ? in the expression of #%s wants a : behind it", e.at.Text)
+		}
+		e.bad = true
+		return 0
+	}
+	e.i++
+	y := e.choice()
+	if c != 0 {
+		return x
+	}
+	return y
 }
 
 func (e *ifExpr) binary(min int) int64 {
@@ -539,12 +585,21 @@ func (e *ifExpr) unary() int64 {
 	e.i++
 	switch {
 	case t.Kind == Num:
-		v, err := strconv.ParseInt(t.Text, 10, 64)
+		// C's numbers: 0x1f, 017, 10UL.
+		if e.i < len(e.in) && e.in[e.i].Kind == Ident && !e.in[e.i].Space {
+			t.Text += e.in[e.i].Text
+			e.i++
+		}
+		v, err := strconv.ParseUint(strings.TrimRight(t.Text, "uUlL"), 0, 64)
 		if err != nil {
-			e.p.fail(t, "%s is too large", t.Text)
+			if !e.bad {
+				e.p.fail(t, "%s is no number, or too large", t.Text)
+			}
 			e.bad = true
 		}
-		return v
+		return int64(v)
+	case t.Kind == Char:
+		return int64(character(t.Text))
 	case t.Kind == Ident:
 		return 0
 	case t.is("!"):
@@ -556,7 +611,7 @@ func (e *ifExpr) unary() int64 {
 	case t.is("~"):
 		return ^e.unary()
 	case t.is("("):
-		v := e.binary(0)
+		v := e.choice()
 		if e.i < len(e.in) && e.in[e.i].is(")") {
 			e.i++
 			return v

@@ -1133,6 +1133,19 @@ func (p *parser) unary() Expr {
 	return p.primary()
 }
 
+// character returns the value of 'a' or '\n'. Behind a backslash, other characters are
+// themselves, as in SPIN: '\0' is '0'.
+func character(text string) int32 {
+	text = text[1 : len(text)-1]
+	c := text[len(text)-1]
+	if len(text) > 1 {
+		if at := strings.IndexByte("nrtf", c); at >= 0 {
+			c = "\n\r\t\f"[at]
+		}
+	}
+	return int32(c)
+}
+
 func (p *parser) primary() Expr {
 	p.enter()
 	defer func() { p.depth-- }()
@@ -1147,14 +1160,7 @@ func (p *parser) primary() Expr {
 		return &Const{t.Pos, int32(v)}
 	case Char:
 		p.i++
-		text := t.Text[1 : len(t.Text)-1]
-		c := text[len(text)-1]
-		if len(text) > 1 { // the others are themselves, as in SPIN: '\0' is '0'
-			if at := strings.IndexByte("nrtf", c); at >= 0 {
-				c = "\n\r\t\f"[at]
-			}
-		}
-		return &Const{t.Pos, int32(c)}
+		return &Const{t.Pos, character(t.Text)}
 	case Op:
 		if t.is("(") {
 			p.i++

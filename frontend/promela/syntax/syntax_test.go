@@ -32,6 +32,15 @@ func TestPreprocessor(t *testing.T) {
 		{"comments", "a /* x\n y */ b // c\nd", "a/b/d"},
 		{"empty", "#define nothing\nnothing a", "a"},
 		{"arguments over lines", "#define f(a,b) a b\nf(1,\n2)\nc", "1 2/c"},
+		{"called behind its body", "#define F(x) (x+1)\n#define G F\nG(3) G (4) G", "( 3 + 1 ) ( 4 + 1 ) F"},
+		{"a name that calls", "#define call(f, x) f(x)\n#define inc(v) v++\ncall(inc, a)", "a ++"},
+		{"an argument that is called", "#define q(x) x\n#define e() skip\nq(e)() q(q(e()))", "skip skip"},
+		{"the rest has a name", "#define L(f, args...) p(f, ##args)\nL(a) L(a, b, c)", "p ( a ) p ( a , b , c )"},
+		{"the rest may be missing", "#define L(f, ...) p(f, ##__VA_ARGS__)\nL(a) L(a, b)", "p ( a ) p ( a , b )"},
+		{"a comment goes on in a directive", "#define two x = 1; /* a\nb */ y = 2\ntwo\n#if 1 /* a\n b */ == 1\nz\n#endif", "x = 1 ; y = 2/z"},
+		{"a comment before a directive", "/* a\n b */ #define N 1\nN", "1"},
+		{"numbers as in C", "#if 0x10 == 16 && 10UL == 10 && 010 == 8 && 'a' == 97 && (0 ? 0 : 1)\na\n#endif", "a"},
+		{"the file", "__FILE__", "\"t.pml\""},
 		{"division", "#if 7/2 == 3 && 7%2 == 1\na\n#endif", "a"},
 	} {
 		out, _, err := expandFile(source.New("t.pml", c.text), nil, source.Read, nil)

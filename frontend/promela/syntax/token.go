@@ -88,6 +88,7 @@ const (
 type Token struct {
 	Kind    Kind
 	Newline bool // it is the first of its line
+	fresh   bool // and no comment goes on to that line, so that a directive may begin here
 	Space   bool // white space or a comment is before it
 	noMacro bool // it came from the expansion of a macro of this name
 	Text    string
@@ -108,6 +109,7 @@ type scanner struct {
 	file    *source.File
 	off     int
 	newline bool
+	fresh   bool
 	space   bool
 	errs    *Errors
 }
@@ -126,7 +128,7 @@ func (s *scanner) next() Token {
 		c := text[s.off]
 		switch {
 		case c == '\n':
-			s.newline, s.space = true, true
+			s.newline, s.fresh, s.space = true, true, true
 			s.off++
 			continue
 		case c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v':
@@ -168,8 +170,8 @@ func (s *scanner) next() Token {
 		}
 		break
 	}
-	t := Token{Newline: s.newline, Space: s.space, Pos: Pos{s.file, source.Pos(s.off)}}
-	s.newline, s.space = false, false
+	t := Token{Newline: s.newline, fresh: s.fresh, Space: s.space, Pos: Pos{s.file, source.Pos(s.off)}}
+	s.newline, s.fresh, s.space = false, false, false
 	start := s.off
 	if start >= len(text) {
 		t.Kind, t.Newline = EOF, true
