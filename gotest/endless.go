@@ -3,6 +3,7 @@ package gotest
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -233,17 +234,19 @@ func (g *graph) components(nodes []int32, in []bool) [][]int32 {
 }
 
 // forever looks for goroutines that never end. It returns a state that they are in, the
-// smallest one there is, the kind of the failure, and what to say of it.
-func (g *graph) forever() (at int32, kind FailureKind, what string, found bool) {
+// smallest one there is, a cycle that begins there, the kind of the failure, and what to say
+// of it.
+func (g *graph) forever() (at int32, cycle []trace.Step, kind FailureKind, what string, found bool) {
 	in := make([]bool, len(g.keys))
 	nodes := make([]int32, len(g.keys))
 	for i := range nodes {
 		nodes[i], in[i] = int32(i), true
 	}
 	at = -1
+	var where []int32
 	note := func(scc []int32, k FailureKind, w string) {
 		if id := slices.Min(scc); at < 0 || id < at {
-			at, kind, what = id, k, w
+			at, where, kind, what = id, scc, k, w
 		}
 	}
 	inside := make([]bool, len(g.keys))
@@ -274,7 +277,71 @@ func (g *graph) forever() (at int32, kind FailureKind, what string, found bool) 
 			inside[v] = false
 		}
 	}
-	return at, kind, what, at >= 0
+	if at >= 0 {
+		cycle = g.cycle(at, where)
+	}
+	return at, cycle, kind, what, at >= 0
+}
+
+// cycle returns a way from a state back to it that stays in a component: one on which
+// each thread that moves in the component moves, found by going to the nearest step of one
+// that has not moved, again and again.
+func (g *graph) cycle(at int32, scc []int32) []trace.Step {
+	inside := map[int32]bool{}
+	for _, v := range scc {
+		inside[v] = true
+	}
+	moves := map[int32]bool{}
+	for _, v := range scc {
+		for _, e := range g.edges[v] {
+			if inside[e.to] {
+				moves[e.thread] = true
+			}
+		}
+	}
+	var steps []trace.Step
+	v := at
+	// walk goes on to the end of the nearest edge that is wanted.
+	walk := func(wanted func(e edge) bool) {
+		type visit struct {
+			from int32
+			via  edge
+		}
+		seen := map[int32]visit{v: {from: -1}}
+		for queue := []int32{v}; len(queue) > 0; queue = queue[1:] {
+			x := queue[0]
+			for _, e := range g.edges[x] {
+				if !inside[e.to] {
+					continue
+				}
+				if wanted(e) {
+					way := []trace.Step{{Thread: int(e.thread), Alt: e.alt}}
+					for ; seen[x].from >= 0; x = seen[x].from {
+						way = append(way, trace.Step{Thread: int(seen[x].via.thread), Alt: seen[x].via.alt})
+					}
+					slices.Reverse(way)
+					steps = append(steps, way...)
+					for _, s := range way {
+						delete(moves, int32(s.Thread))
+					}
+					v = e.to
+					return
+				}
+				if _, ok := seen[e.to]; !ok {
+					seen[e.to] = visit{x, e}
+					queue = append(queue, e.to)
+				}
+			}
+		}
+		moves = nil // it cannot be
+	}
+	for len(moves) > 0 {
+		walk(func(e edge) bool { return moves[e.thread] })
+	}
+	if v != at || len(steps) == 0 {
+		walk(func(e edge) bool { return e.to == at })
+	}
+	return steps
 }
 
 // fair returns a part of a component that a fair run-time need not leave, or nil.
@@ -335,11 +402,12 @@ func (r *run) endless(ctx context.Context) error {
 		return err
 	}
 	if !p.IsMain() {
-		if at, kind, what, found := g.forever(); found && (kind != Leak || p.Leaks()) {
-			f, err := explainRunning(p, &trace.Trace{Steps: g.path(at)}, kind, what)
+		if at, cycle, kind, what, found := g.forever(); found && (kind != Leak || p.Leaks()) {
+			f, err := ExplainCycle(p, &trace.Trace{Steps: g.path(at)}, cycle, kind)
 			if err != nil {
 				return err
 			}
+			f.Message = what + ": " + f.Message
 			r.res.Verdict, r.res.Failure, r.res.Reason, r.res.Program = engine.Violated, f, "", p
 			return nil
 		}
@@ -395,8 +463,32 @@ func (r *run) states(ctx context.Context, p *gosrc.Program) (*graph, error) {
 	return g, nil
 }
 
-// explainRunning says what goes on for ever behind an execution.
-func explainRunning(p *gosrc.Program, t *trace.Trace, kind FailureKind, what string) (*Failure, error) {
+// ExplainCycle says what goes on for ever behind an execution; the message names the
+// goroutines. The error says that the cycle does not lead back to where it begins.
+func ExplainCycle(p *gosrc.Program, t *trace.Trace, cycle []trace.Step, kind FailureKind) (*Failure, error) {
+	m := p.NewMachine()
+	walk := func(steps []trace.Step) (system.State, error) {
+		for i, s := range steps {
+			if s.Thread >= m.NumThreads() {
+				return nil, fmt.Errorf("there is no goroutine for step %d", i+1)
+			}
+			if out := m.Step(s.Thread, s.Alt); out.Kind != system.Moved {
+				return nil, fmt.Errorf("step %d is %v", i+1, out.Kind)
+			}
+		}
+		return m.Encode(nil), nil
+	}
+	before, err := walk(t.Steps)
+	if err != nil {
+		return nil, err
+	}
+	after, err := walk(cycle)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Equal(before, after) {
+		return nil, errors.New("the steps do not lead back to the same state")
+	}
 	var steps []machine.TraceStep
 	for _, s := range t.Steps {
 		steps = append(steps, machine.TraceStep{Thread: s.Thread, Alt: s.Alt})
@@ -405,7 +497,7 @@ func explainRunning(p *gosrc.Program, t *trace.Trace, kind FailureKind, what str
 	if err != nil {
 		return nil, err
 	}
-	f := &Failure{Kind: kind, Trace: t, Output: e.Output}
+	f := &Failure{Kind: kind, Trace: t, Cycle: cycle, Output: e.Output}
 	var names []string
 	for _, s := range slices.Concat(e.Running, e.Stacks) {
 		f.Stacks = append(f.Stacks, stackOf(s))
@@ -414,6 +506,6 @@ func explainRunning(p *gosrc.Program, t *trace.Trace, kind FailureKind, what str
 	if len(f.Stacks) > 0 && len(f.Stacks[0].Frames) > 0 {
 		f.Pos = f.Stacks[0].Frames[0].Pos
 	}
-	f.Message = fmt.Sprintf("%s: %s", what, strings.Join(names, ", "))
+	f.Message = strings.Join(names, ", ")
 	return f, nil
 }

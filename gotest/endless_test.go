@@ -167,6 +167,10 @@ func TestEndless(t *testing.T) {
 				t.Errorf("%+v, %+v; want %q", r.res, r.res.Failure, want)
 			}
 			if want == Livelock {
+				f := r.res.Failure
+				if _, err := ExplainCycle(r.res.Program, f.Trace, f.Cycle, Livelock); err != nil || len(f.Cycle) < 6 {
+					t.Errorf("the cycle has %d steps: %v", len(f.Cycle), err)
+				}
 				return
 			}
 			res, err := Run(t.Context(), p, Options{Engine: Full, Timeout: time.Minute})

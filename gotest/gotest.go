@@ -103,6 +103,9 @@ type Failure struct {
 	Message string // the first line for people
 	Pos     system.Pos
 	Trace   *trace.Trace // the schedule
+	// Cycle is what goes on for ever behind the schedule: steps that lead back to the same
+	// state. Without one the failure is what the schedule ends with.
+	Cycle []trace.Step
 	// Output is what the execution printed and logged.
 	Output string
 	// Stacks are those of the goroutines that matter: the two of a race, the one

@@ -46,6 +46,17 @@ func TestRace(t *testing.T) {
 	<-done
 }
 
+func TestReset(t *testing.T) { // what comes before Reset happens before the timer fires
+	n := 0
+	done := make(chan bool)
+	tm := time.AfterFunc(time.Hour, func() { n++; close(done) })
+	if tm.Stop() {
+		n = 5
+		tm.Reset(time.Second)
+	}
+	<-done
+}
+
 func TestDeadlock(t *testing.T) {
 	var a, b sync.Mutex
 	done := make(chan bool, 1)
@@ -125,6 +136,7 @@ func TestRun(t *testing.T) {
 	}{
 		{"TestPass", "", ""},
 		{"TestRace", Race, ""},
+		{"TestReset", "", ""},
 		{"TestDeadlock", Deadlock, ""},
 		{"TestLeak", Leak, ""},
 		{"TestPanic", Panic, "panic: send on closed channel"},

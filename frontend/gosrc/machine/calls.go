@@ -396,6 +396,9 @@ const (
 // violate ends the goroutine with a violation.
 func (m *Machine) violate(g *goroutine, kind system.ViolationKind, msg string, stack []token) {
 	v := &system.Violation{Kind: kind, Message: msg, Pos: m.userPos(stack)}
+	if v.Pos.Line == 0 && g.made.fn != nil { // it runs a function of the library
+		v.Pos = m.posOf(g.made)
+	}
 	m.fail(g, v)
 }
 

@@ -183,6 +183,7 @@ func (e *encoder) history() {
 	for _, n := range e.order {
 		if g := m.gors[n]; g.status == alive {
 			clock(g.clock, int(n))
+			clock(g.reset, -1)
 		}
 	}
 	access := func(u int, tick uint32) {
@@ -234,7 +235,7 @@ func (d *decoder) history(numbers []int32) {
 	}
 	for _, n := range numbers {
 		if g := m.gors[n]; g.status == alive {
-			g.gstate.clock = clock()
+			g.gstate.clock, g.reset = clock(), clock()
 		}
 	}
 	for d.at < end {

@@ -140,6 +140,7 @@ type gstate struct {
 	frames    int32
 	tick      uint32
 	clock     uint32 // handle of its vector clock
+	reset     uint32 // of a timer: the clock of who has armed it again
 	which     int32  // the case that was completed, with delivered
 	deadline  int64
 	panics    *panicRec

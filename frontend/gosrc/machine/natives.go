@@ -765,6 +765,8 @@ func (m *Machine) fire(g *goroutine) {
 	m.now = max(m.now, m.deadlineOf(g))
 	g.armed = false
 	g.deadline = 0
+	m.join(g, g.reset)
+	g.reset = 0
 	if owner := m.ownerOf(g); m.sys.o.NoFailed && owner != nil && owner.status == alive {
 		m.saveState(owner)
 		owner.late = true
@@ -867,6 +869,7 @@ func clockNatives() {
 		m.alarm(x.number)
 		x.armed = false
 		if r[3] == 1 {
+			x.reset = m.snapshot(g)
 			m.arm(x, int64(r[2]))
 		}
 		r[4] = flag(was)

@@ -134,7 +134,7 @@ func (m *Machine) ThreadName(t int) string {
 		if _, rest, ok := strings.Cut(name, "."); ok && !strings.HasPrefix(rest, "func") {
 			name = rest // the type only makes it long
 		}
-		if fn.Hidden {
+		if fn.Hidden && strings.HasPrefix(fn.Name, "time.") {
 			name = "timer"
 		}
 	}

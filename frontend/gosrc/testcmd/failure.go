@@ -56,11 +56,20 @@ func Describe(p *gosrc.Program, f *gotest.Failure, width int) string {
 		fmt.Fprintf(&b, "%s\n", f.Note)
 	}
 	if f.Trace != nil {
-		rec, err := f.Trace.Record(p)
+		t := *f.Trace
+		t.Steps = slices.Concat(t.Steps, f.Cycle)
+		rec, err := t.Record(p)
 		if err == nil {
 			rec.Final = nil // the stacks below say more
-			shorten(rec)
+			first := shorten(rec, len(f.Trace.Steps))
 			err = rec.WriteTable(&b, trace.TableOptions{Width: width, OmitViolation: true, MaxSteps: 60})
+			if n := len(rec.Events); len(f.Cycle) > 0 {
+				steps := fmt.Sprintf("steps %d to %d lead", first+1, n)
+				if first+1 == n {
+					steps = fmt.Sprintf("step %d leads", n)
+				}
+				fmt.Fprintf(&b, "%s back to the state before: so it may go on for ever\n", steps)
+			}
 		}
 		if err != nil {
 			fmt.Fprintf(&b, "the execution cannot be shown: %v\n", err)
@@ -83,12 +92,15 @@ func Describe(p *gosrc.Program, f *gotest.Failure, width int) string {
 
 // shorten makes a record readable: files are named by their last element where that
 // is clear, the steps of the standard library that belong to one call are one, and
-// so on.
-func shorten(rec *trace.Record) {
+// so on. It returns how many steps there are left of the first n.
+func shorten(rec *trace.Record, n int) (left int) {
 	var events []trace.Event
-	for _, e := range rec.Events {
+	for i, e := range rec.Events {
+		if i == n {
+			left = len(events)
+		}
 		e.Accesses = slices.DeleteFunc(e.Accesses, func(a trace.Access) bool { return !a.Write && !telling(a.Value) })
-		if n := len(events); n > 0 && strings.HasPrefix(e.Text, "in ") {
+		if n := len(events); n > left && strings.HasPrefix(e.Text, "in ") {
 			if last := &events[n-1]; last.Step.Thread == e.Step.Thread && last.Pos == e.Pos && last.Text == e.Text {
 				last.Accesses = append(last.Accesses, e.Accesses...)
 				continue
@@ -97,6 +109,7 @@ func shorten(rec *trace.Record) {
 		events = append(events, e)
 	}
 	rec.Events = events
+	shortNames(rec)
 	full := map[string]string{}
 	clear := true
 	for _, e := range rec.Events {
@@ -107,11 +120,38 @@ func shorten(rec *trace.Record) {
 		full[base] = e.Pos.File
 	}
 	if !clear {
-		return
+		return left
 	}
 	for i := range rec.Events {
 		if e := &rec.Events[i]; e.Pos.File != "" {
 			e.Pos.File = filepath.Base(e.Pos.File)
+		}
+	}
+	return left
+}
+
+// longName is the length at which names of goroutines are cut off in tables.
+const longName = 24
+
+// shortNames leaves the name of the test out of the names of the goroutines that it has
+// made, if they would be cut off and look the same: TestX.func1 #2 is func1 #2.
+func shortNames(rec *trace.Record) {
+	test, long := "", false
+	for _, e := range rec.Events {
+		if e.Step.Thread == 0 {
+			test = e.Thread
+		}
+		long = long || len(e.Thread) > longName
+	}
+	if test == "" || !long {
+		return
+	}
+	short := func(s string) string { return strings.ReplaceAll(s, test+".func", "func") }
+	for i := range rec.Events {
+		e := &rec.Events[i]
+		e.Thread, e.Text = short(e.Thread), short(e.Text)
+		for k := range e.Deeds {
+			e.Deeds[k] = short(e.Deeds[k])
 		}
 	}
 }

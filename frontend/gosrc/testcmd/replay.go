@@ -41,9 +41,12 @@ type Saved struct {
 	Failed  savedFailure `json:"failure"`
 	Initial int          `json:"initial"`
 	// Threads are the goroutines by number: who created them, and as which.
-	Threads [][2]int32      `json:"threads"`
-	Steps   []savedStep     `json:"steps"`
-	Record  json.RawMessage `json:"record"`
+	Threads [][2]int32  `json:"threads"`
+	Steps   []savedStep `json:"steps"`
+	// Cycle are steps that lead back to where they begin, if the failure is that they may
+	// come again for ever.
+	Cycle  []savedStep     `json:"cycle,omitempty"`
+	Record json.RawMessage `json:"record"`
 }
 
 // savedFailure is a failure in words: the place apart from the headline, and lines for people.
@@ -52,6 +55,7 @@ type savedFailure struct {
 	Headline string   `json:"headline"`
 	Pos      string   `json:"pos,omitempty"`
 	Notes    []string `json:"notes,omitempty"`
+	Message  string   `json:"message"`
 }
 
 type savedStep struct {
@@ -106,13 +110,17 @@ func (s *session) save(name string, p *gosrc.Package, prog *gosrc.Program, test 
 	}
 	doc := Saved{
 		Package: p.Path, Test: test, Dir: p.Dir, Base: here, Tags: s.tags, Explore: prog.Explore(), Initial: f.Trace.Initial, Record: record,
-		Failed: savedFailure{Kind: string(f.Kind), Headline: said(f), Pos: trace.PosString(f.Pos), Notes: notes(f)},
+		Failed: savedFailure{Kind: string(f.Kind), Headline: said(f), Pos: trace.PosString(f.Pos), Notes: notes(f), Message: f.Message},
 	}
 	threads := 0
-	for _, st := range f.Trace.Steps {
-		doc.Steps = append(doc.Steps, savedStep{st.Thread, st.Alt})
-		threads = max(threads, st.Thread+1)
+	keep := func(steps []trace.Step) (out []savedStep) {
+		for _, st := range steps {
+			out = append(out, savedStep{st.Thread, st.Alt})
+			threads = max(threads, st.Thread+1)
+		}
+		return out
 	}
+	doc.Steps, doc.Cycle = keep(f.Trace.Steps), keep(f.Cycle)
 	doc.Threads = prog.ThreadNames(threads)
 	text, err := json.MarshalIndent(doc, "", "  ")
 	if err != nil {
@@ -136,11 +144,14 @@ func ReadSaved(name string) (*Saved, error) {
 
 // Trace returns the schedule.
 func (d *Saved) Trace() *trace.Trace {
-	t := &trace.Trace{Initial: d.Initial}
-	for _, st := range d.Steps {
-		t.Steps = append(t.Steps, trace.Step{Thread: st.Thread, Alt: st.Alt})
+	return &trace.Trace{Initial: d.Initial, Steps: stepsOf(d.Steps)}
+}
+
+func stepsOf(saved []savedStep) (steps []trace.Step) {
+	for _, s := range saved {
+		steps = append(steps, trace.Step{Thread: s.Thread, Alt: s.Alt})
 	}
-	return t
+	return steps
 }
 
 // Program loads the program that the execution is of, by its import path, from a directory
@@ -183,7 +194,12 @@ func (s *session) replayFile(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	f, err := gotest.Explain(prog, doc.Trace())
+	var f *gotest.Failure
+	if len(doc.Cycle) == 0 {
+		f, err = gotest.Explain(prog, doc.Trace())
+	} else if f, err = gotest.ExplainCycle(prog, doc.Trace(), stepsOf(doc.Cycle), gotest.FailureKind(doc.Failed.Kind)); err == nil {
+		f.Message = doc.Failed.Message
+	}
 	if err != nil {
 		return fmt.Errorf("%s: the program has changed since, or other flags were given: %w", s.replay, err)
 	}
@@ -191,6 +207,6 @@ func (s *session) replayFile(w io.Writer) error {
 	if name == "" {
 		name = doc.Package
 	}
-	_, err = fmt.Fprintf(w, "%s: %s\n%s", name, s.relative(Headline(f)), s.relative(Describe(prog, f, textWidth)))
+	_, err = fmt.Fprintf(w, "%s\n%s", wrap(name+": "+s.relative(Headline(f))), s.relative(Describe(prog, f, textWidth)))
 	return err
 }
