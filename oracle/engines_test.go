@@ -18,6 +18,8 @@ import (
 	"cpor/engine/search/auto"
 	"cpor/engine/search/composed"
 	"cpor/engine/search/full"
+	"cpor/engine/search/quotient"
+	"cpor/engine/search/reduction"
 	"cpor/engine/stateless"
 	"cpor/engine/temporal"
 	"cpor/lockset"
@@ -128,6 +130,13 @@ var engines = []subject{
 	stateful("mixed, bits", chosen(6), search.Options{Options: engine.Options{Workers: 1}, Store: statestore.Bitstate}),
 	stateful("full, bits", full.Factory, search.Options{Options: engine.Options{Workers: 2}, Store: statestore.Bitstate}),
 	stateful("cartesian, bits", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 1}, Store: statestore.Bitstate}),
+	symmetric("symmetric full, 1 worker", full.Factory, search.Options{Options: engine.Options{Workers: 1}}),
+	symmetric("symmetric full, 4 workers", full.Factory, search.Options{Options: engine.Options{Workers: 4}}),
+	symmetric("symmetric full, on disk", full.Factory, search.Options{Options: engine.Options{Workers: 2}, SpillEvery: 100}),
+	symmetric("symmetric full, compact store", full.Factory, search.Options{Options: engine.Options{Workers: 1}, Store: statestore.Compact}),
+	symmetric("symmetric cartesian, 1 worker", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 1}}),
+	symmetric("symmetric cartesian, 4 workers", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 4}}),
+	symmetric("symmetric mixed", chosen(3), search.Options{Options: engine.Options{Workers: 2}}),
 	locked("locks", composed.Options{}, 1),
 	locked("locks, 4 workers", composed.Options{}, 4),
 	locked("locks, invisible first", composed.Options{InvisibleFirst: true}, 1),
@@ -220,6 +229,9 @@ func registered(e *engine.Entry) subject {
 		}
 		o := engine.Options{Workers: 1, All: true, KeepTraces: true, MaxViolations: 1 << 20, MaxStates: p.most, MaxTransitions: p.most}
 		t := &engine.Task{System: p.sys, Options: o, Flags: new(engine.Values)}
+		if slices.Contains(e.Flags, engine.Flag(reduction.Symmetry)) {
+			reduction.Symmetry.Put(t.Flags, reduction.Off) // "symmetric" has it on
+		}
 		if e.Check != nil {
 			if err := e.Check(t.Flags, &t.Options); err != nil {
 				return err.Error(), ""
@@ -281,6 +293,48 @@ func stateful(name string, factory func(system.System) search.Factory, o search.
 			return "the search is not exhaustive: " + res.Reason, ""
 		}
 		return oracle.Diff(p.reach, r), ""
+	}}
+}
+
+// symmetric is a search of orbits: it finds every violation, and each orbit of
+// deadlocks, with traces of the system itself; and where nothing is reduced as many
+// states as there are orbits.
+func symmetric(name string, factory func(system.System) search.Factory, o search.Options) subject {
+	return subject{name, always, func(p *subjectProgram) (string, string) {
+		if system.SymmetryOf(p.sys) == "" {
+			return "", "declares no symmetry"
+		}
+		o := o // checks run at the same time
+		o.Workers = crowd(o.Workers)
+		if o.SpillEvery > 0 {
+			dir, err := os.MkdirTemp("", "spilled")
+			if err != nil {
+				return err.Error(), ""
+			}
+			defer os.RemoveAll(dir)
+			o.Disk = dir
+		}
+		q, err := quotient.New(p.sys)
+		if err != nil {
+			return err.Error(), ""
+		}
+		o.All, o.KeepTraces, o.MaxViolations = true, true, 1<<20
+		res, err := search.Run(context.Background(), q, factory(q), o)
+		if err != nil {
+			return err.Error(), ""
+		}
+		if !res.Exhaustive && o.Store != statestore.Compact {
+			return "the search is not exhaustive: " + res.Reason, ""
+		}
+		orbits, wrong := oracle.OrbitsOf(p.sys)
+		if wrong != "" {
+			return wrong, ""
+		}
+		if strings.Contains(name, "full") && res.States != uint64(orbits) && o.Store != statestore.Compact {
+			return fmt.Sprintf("%d states, and there are %d orbits", res.States, orbits), ""
+		}
+		got := oracle.Violated(p.sys, res.Violations)
+		return oracle.Diff(oracle.Orbits(p.sys, p.reach), oracle.Orbits(p.sys, got)), ""
 	}}
 }
 

@@ -36,7 +36,7 @@ var (
 // that create threads without bound, and loops in one transition without end,
 // which take millions of iterations to be found.
 func Program(seed uint64, size Size) string {
-	g := &writer{r: rand.New(rand.NewPCG(seed, 0xda942042e4dd58b5)), size: size, timeouts: seed%16 == 5}
+	g := &writer{r: rand.New(rand.NewPCG(seed, 0xda942042e4dd58b5)), size: size, timeouts: seed%16 == 5, symmetric: seed%4 == 3}
 	return g.program()
 }
 
@@ -49,8 +49,10 @@ type writer struct {
 	// timeouts: some conditions ask whether any thread can move, which no reduction
 	// survives, so that few programs do.
 	timeouts bool
-	here     bool // functions begin with this label, of which a property speaks
-	c        surroundings
+	// symmetric: threads can be exchanged, and properties speak of all alike.
+	symmetric bool
+	here      bool // functions begin with this label, of which a property speaks
+	c         surroundings
 }
 
 // surroundings is where a statement stands.
@@ -149,7 +151,7 @@ func (g *writer) program() string {
 	kinds := 1 + g.n(2)
 	for i := range kinds {
 		part(func() {
-			fmt.Fprintf(&g.b, "thread T%d(n uint2) {\n", i)
+			fmt.Fprintf(&g.b, "%sthread T%d(n uint2) {\n", map[bool]string{true: "symmetric "}[g.symmetric], i)
 			g.c.ints, g.c.meets = []string{"n"}, true
 			g.body(g.size.Statements)
 			g.b.WriteString("}\n")
@@ -179,7 +181,11 @@ func (g *writer) program() string {
 	})
 	if calls && g.one(4) {
 		g.here = true
-		part(func() { fmt.Fprintf(&g.b, "invariant at { !T0[0]@here || %s }\n", g.property()) })
+		at := "!T0[0]@here"
+		if g.symmetric {
+			at = of(g, "count k in T0 { T0[k]@here } <= 1", "forall k in T0 { forall l in T0 { k == l || !(T0[k]@here && T0[l]@here) } }")
+		}
+		part(func() { fmt.Fprintf(&g.b, "invariant at { %s || %s }\n", at, g.property()) })
 	}
 	if g.one(4) {
 		part(func() { fmt.Fprintf(&g.b, "invariant inv { %s }\n", g.property()) })
@@ -189,7 +195,7 @@ func (g *writer) program() string {
 	}
 	// What is called may use more.
 	for _, fn := range []struct{ name, head string }{
-		{"child", "thread child(n uint2) {\n"},
+		{"child", map[bool]string{true: "symmetric "}[g.symmetric] + "thread child(n uint2) {\n"},
 		{"meet", "func meet(n uint2) uint2 {\n"}, {"act", "func act(n uint2) {\n"},
 		{"mk", "func mk(n uint2) pair {\n"},
 		{"two", "func two(n uint2) (uint2, bool) {\n"}, {"f", "func f(n uint2) uint2 {\n"},
@@ -451,7 +457,7 @@ func (g *writer) quantified() string {
 func (g *writer) over() (v, over string) {
 	name := g.fresh("i")
 	over = name + " in " + of(g, "0..1", "0..1", "1..3", "2..1")
-	if g.c.property && g.one(2) {
+	if g.c.property && !g.symmetric && g.one(2) {
 		over = name + " in T0"
 	}
 	return "uint2(" + name + ")", over
@@ -487,8 +493,15 @@ func (g *writer) property() string {
 		v := g.fresh("i")
 		return fmt.Sprintf("count %s in T0 { T0[%s].n %s %d } %s %d", v, v, of(g, "==", "!=", "<"), g.n(3), of(g, "<=", "!="), g.n(3))
 	case 0:
+		if g.symmetric {
+			v := g.fresh("i")
+			return fmt.Sprintf("(%s %s in T0 { T0[%s].n != %d || b || x == T0[%s].n }) || %s", of(g, "forall", "exists"), v, v, g.n(3), v, g.condition(0, false))
+		}
 		return fmt.Sprintf("T0[0].n != %d || %s", g.n(3), g.condition(0, false))
 	case 1:
+		if g.symmetric {
+			return fmt.Sprintf("%s i in T0 { T0[i].n } %s %d || b", of(g, "sum", "min", "max"), of(g, "<=", "!="), g.n(3))
+		}
 		return "forall i in 0..1 { T0[0].n + A[i & 1] <= 3 || b }"
 	}
 	return g.condition(2, false)

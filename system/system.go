@@ -112,6 +112,7 @@
 //
 //   - [Observing], [Irreducible]: which threads are invariants, and why nothing
 //     may be reduced
+//   - [Symmetric]: which states are the same but for names
 //   - [Beginning]: the choices behind an initial state
 //   - [Counting]: how often what was executed
 //   - [Remembering], [Interning]: what an encoded state has beside the model's

@@ -19,6 +19,14 @@ import (
 // everyFlag has models in which something is to be seen of every flag: races,
 // several violations, a deadlock, a choice of orders, a spinning thread.
 var everyFlag = map[string]string{
+	// Two threads that can be exchanged.
+	"twins.model": `const N = 2
+var x int
+symmetric thread T() { x = x + N; x = x + 1; assert(x != 6) }
+ltl p { [] (x < 9) }
+ltl q { <> (x == 6) }
+init { go T(); go T() }
+`,
 	"violations.model": `const N = 2
 var x, y [2]int
 var done int
@@ -99,6 +107,7 @@ func TestFlagUse(t *testing.T) {
 		"store":               {"plain", "compact"},
 		"cv-order":            {"reverse"},
 		"choose":              {"early", "mixed"},
+		"symmetry":            {"off"}, // shows in twins.model; testdata/script/symmetry.txtar has the rest
 		"races":               {"none", "ld'", "ld", "hb"},
 		"init-thread":         {"x=Main[0]"},
 		"max-invisible":       {"2"},

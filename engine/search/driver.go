@@ -320,7 +320,7 @@ func (r *run) traces(res *Result) (err error) {
 		}
 		raws = append(raws, engine.Raw{Violation: f.violation, Trace: t, Missing: err})
 	}
-	res.Violations, err = engine.Finish(r.watch.From(), r.sys, raws, &r.o.Options)
+	res.Violations, err = engine.Finish(r.watch.From(), plain(r.sys), raws, &r.o.Options)
 	return err
 }
 

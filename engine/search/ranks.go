@@ -357,7 +357,7 @@ func (k *ranks) merge(res *Result, fault, stopped error) error {
 		raws = append(raws, engine.Raw{Violation: f.Violation, Trace: t, Missing: err})
 	}
 	var terr error
-	if res.Violations, terr = engine.Finish(k.run.watch.From(), k.run.sys, raws, &k.run.o.Options); terr != nil {
+	if res.Violations, terr = engine.Finish(k.run.watch.From(), plain(k.run.sys), raws, &k.run.o.Options); terr != nil {
 		fault = errors.Join(fault, terr)
 	}
 	final := *res
@@ -469,6 +469,7 @@ func (k *ranks) rebuild(rb *rebuilder, f *sharedFinding) (*trace.Trace, error) {
 		down   move
 	}
 	own := &finding{violation: f.Violation, state: f.State, tail: f.Tail}
+	defer func() { f.Violation = own.violation }()
 	if i, ok := rb.initials()[engine.StateString(f.State)]; ok {
 		return rb.trace(i, nil, own)
 	}

@@ -61,14 +61,28 @@ func (rb *rebuilder) trace(initial int, moves []move, f *finding) (*trace.Trace,
 			t.Steps = append(t.Steps, s)
 		}
 	}
+	q, quotient := rb.sys.(Quotient)
+	var parts [][]Step
 	for _, mv := range moves {
+		from := len(t.Steps)
 		step(Step{Thread: mv.thread, Alt: mv.alt})
 		for range mv.length - 1 {
 			step(Step{Thread: mv.thread})
 		}
+		if quotient {
+			parts = append(parts, t.Steps[from:])
+			m.Load(m.Encode(nil))
+		}
 	}
 	if !slices.Equal(m.Encode(nil), f.state) {
 		return nil, errors.New("the rebuilt path leads to another state")
+	}
+	if quotient {
+		t, v, err := q.Lift(initial, append(parts, f.tail), &f.violation)
+		if err == nil {
+			f.violation = *v
+		}
+		return t, err
 	}
 	for _, s := range f.tail {
 		step(s)

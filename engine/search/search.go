@@ -137,5 +137,27 @@ type Counters struct {
 	BlockedLoops uint64
 }
 
+// Quotient is implemented by a system that is another one up to symmetry: its states
+// are encoded as representatives of several states. Its traces are lifted to the
+// other system, which people know.
+type Quotient interface {
+	system.System
+	// Plain returns the other system.
+	Plain() system.System
+	// Lift returns an execution of the plain system that does what the quotient does:
+	// parts are paths, each of which begins in the encoding of the state at the end of
+	// the one before. v is the violation of the last step, or a deadlock; what comes
+	// back is the same as the plain system tells it.
+	Lift(initial int, parts [][]Step, v *system.Violation) (*trace.Trace, *system.Violation, error)
+}
+
+// plain returns the system whose traces people are shown.
+func plain(sys system.System) system.System {
+	if q, ok := sys.(Quotient); ok {
+		return q.Plain()
+	}
+	return sys
+}
+
 // Factory makes the expander of one worker. The driver calls it once at a time.
 type Factory func() Expander

@@ -22,6 +22,7 @@ import (
 
 	"cpor/engine"
 	"cpor/engine/search"
+	"cpor/engine/search/quotient"
 	"cpor/engine/search/validate"
 	"cpor/internal/human"
 	"cpor/lockset"
@@ -37,6 +38,35 @@ var Store = &engine.FlagOf[statestore.Kind]{
 	FlagInfo: engine.FlagInfo{Name: "store", Group: "How, and how far:", Usage: "how the covered states are stored: the exact `store`s tree (compressed, the default) and plain, or compact (hash compaction) and bitstate, which can omit states: a search with them is never exhaustive", Values: []string{"tree", "plain", "compact", "bitstate"}, Try: []string{"plain"}},
 	Parse:    func(_ statestore.Kind, s string) (statestore.Kind, error) { return statestore.ParseKind(s) },
 }
+
+// Symmetry is the flag that says whether declared symmetries are used.
+var Symmetry = &engine.FlagOf[Use]{
+	FlagInfo: engine.FlagInfo{
+		Name: "symmetry", Group: "What is searched:",
+		Usage:  "`whether` states that differ only by a symmetry that the model declares are one: on (the default if it declares any, without -races and -validate) or off",
+		Values: []string{"on", "off"},
+		Try:    []string{"off"},
+	},
+	Parse: func(_ Use, s string) (Use, error) {
+		switch s {
+		case "on":
+			return On, nil
+		case "off":
+			return Off, nil
+		}
+		return 0, errors.New("want on or off")
+	},
+}
+
+// Use says whether something is used.
+type Use uint8
+
+// The values of -symmetry.
+const (
+	WhereItCan Use = iota // it was not given
+	On
+	Off
+)
 
 func init() {
 	engine.RegisterMode(engine.Mode{
@@ -119,6 +149,9 @@ func (r Reduction) entry() engine.Entry {
 	if r.everyRule() || r.OnLocks {
 		e.Flags = append(e.Flags, lockset.InitThread)
 	}
+	if !r.OnLocks {
+		e.Flags = append(e.Flags, Symmetry)
+	}
 	e.Check = r.check
 	e.Run = r.run
 	return e
@@ -146,6 +179,10 @@ func (r *Reduction) check(v *engine.Values, o *engine.Options) error {
 		return fmt.Errorf("-races %v needs every interleaving, because it depends on the order of the accesses: -por %s checks ld'; -por none checks %v, and so does -search stateless with every reduction", rule, r.Name, rule)
 	case !r.OnLocks && !r.everyRule() && rule != lockset.None:
 		return fmt.Errorf("-races %v cannot be checked with -por %s, which leaves out the accesses that it looks for: use -por none, or -search stateless, or -por locks for ld'", rule, r.Name)
+	case Symmetry.Of(v) != WhereItCan && rule != lockset.None && !r.OnLocks:
+		return fmt.Errorf("-symmetry cannot be combined with -races %v, which remembers which thread did what: it is off", rule)
+	case Symmetry.Of(v) != WhereItCan && o.Validate:
+		return errors.New("-symmetry cannot be combined with -validate, with which it is off: that runs what the search does once more on the states as they are")
 	case rule != lockset.None && o.Validate:
 		return fmt.Errorf("-validate runs transitions on pieces of states, to which the memory of -races %v does not belong: use -races none with it", rule)
 	case r.OnLocks || r.everyRule():
@@ -210,11 +247,19 @@ func (r *Reduction) search(ctx context.Context, t *engine.Task, plan *Plan, o se
 	}
 	ro := lockset.Given(t.Flags)
 	if ro.Rule == lockset.None {
-		f, err := factory(t.System)
+		sys := t.System
+		if r.symmetric(t) {
+			q, err := quotient.New(sys)
+			if err != nil {
+				return nil, nil, err
+			}
+			sys = q
+		}
+		f, err := factory(sys)
 		if err != nil {
 			return nil, nil, err
 		}
-		res, err := search.Run(ctx, t.System, f, o)
+		res, err := search.Run(ctx, sys, f, o)
 		return res, nil, err
 	}
 	ro.Dependences = plan.Dependences
@@ -229,6 +274,17 @@ func (r *Reduction) search(ctx context.Context, t *engine.Task, plan *Plan, o se
 		wrapped, err = plain, errors.Join(err, perr)
 	}
 	return res, wrapped, err
+}
+
+// symmetric tells whether orbits are searched instead of states.
+func (r *Reduction) symmetric(t *engine.Task) bool {
+	switch Symmetry.Of(t.Flags) {
+	case On:
+		return true
+	case Off:
+		return false
+	}
+	return !r.OnLocks && !t.Validate && lockset.Races.Of(t.Flags) == lockset.None && system.SymmetryOf(t.System) != ""
 }
 
 // fewStates is the number of states below which the store's bytes for each
@@ -255,6 +311,13 @@ func (r *Reduction) tell(out *engine.Result, res *search.Result, t *engine.Task,
 	}
 	if plan.How != nil {
 		out.How = append(out.How, plan.How()...)
+	}
+	if what := system.SymmetryOf(t.System); what != "" {
+		used := engine.Figure{Key: "symmetry", Label: "symmetry", Value: r.symmetric(t), Text: "not used"}
+		if r.symmetric(t) {
+			used.Text = "one state for all that differ only by " + what
+		}
+		out.Figures = append(out.Figures, used)
 	}
 	if d := res.Disk; d != nil {
 		out.How = append(out.How, engine.Figure{Key: "disk", Value: t.Disk, Text: "beyond memory on disk in " + t.Disk})

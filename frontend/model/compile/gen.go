@@ -145,7 +145,7 @@ func Compile(r *resolve.Program) (*Program, error) {
 		g.p.Properties = append(g.p.Properties, Property{inv.Name, inv.Pos})
 	}
 	for _, obj := range r.Threads {
-		tt := &ThreadType{Name: obj.Name}
+		tt := &ThreadType{Name: obj.Name, Symmetric: obj.Symmetric}
 		g.ttypes[obj] = tt
 		g.p.Threads = append(g.p.Threads, tt)
 	}

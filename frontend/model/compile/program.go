@@ -244,12 +244,14 @@ type Property struct {
 type ThreadType struct {
 	Name     string
 	Observer bool
-	Entry    int // the code before the first point, executed at creation
-	Params   []*Var
-	Vars     []*Var  // those with a field, in order of declaration
-	Fields   []Field // of local variables that stay in the slot, by leaf
-	Masks    []uint64
-	Start    Point // Exits of the segment that starts at Entry
+	// Symmetric: threads of the kind can be exchanged.
+	Symmetric bool
+	Entry     int // the code before the first point, executed at creation
+	Params    []*Var
+	Vars      []*Var  // those with a field, in order of declaration
+	Fields    []Field // of local variables that stay in the slot, by leaf
+	Masks     []uint64
+	Start     Point // Exits of the segment that starts at Entry
 	// Failing is the point at which a thread starts if its local computation
 	// before its first point violates a property, so that a transition of its
 	// own shows the violation; -1 if that cannot be.

@@ -185,6 +185,7 @@ func (c *checker) checkFile() {
 	}
 	c.ltl()
 	c.checkGuarded()
+	c.checkSymmetry()
 	c.checkStarted()
 	c.fillConstants()
 }
@@ -229,7 +230,7 @@ func (c *checker) collect() {
 			}
 		case *syntax.ThreadDecl:
 			if obj := c.declareTop(ThreadObj, d.Name, d, 0); obj != nil {
-				obj.Body, obj.Used = d.Body, map[string]bool{}
+				obj.Body, obj.Used, obj.Symmetric = d.Body, map[string]bool{}, d.Symmetric
 				c.prog.Threads = append(c.prog.Threads, obj)
 			}
 		case *syntax.InvariantDecl:

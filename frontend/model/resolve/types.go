@@ -98,22 +98,23 @@ const (
 
 // Object is what a name stands for. Each declaration makes one.
 type Object struct {
-	Kind   ObjKind
-	Name   string
-	Pos    source.Pos
-	Type   *Type
-	Value  int64           // ConstObj (a bool is 0 or 1)
-	Enum   bool            // ConstObj: one of an enumeration, and no parameter
-	Class  syntax.Class    // SharedObj
-	Decl   syntax.Node     // *VarDecl, *FuncDecl, *ThreadDecl, *Param, ... or nil
-	Init   syntax.Expr     // SharedObj: the initial value, or nil
-	Owner  *Object         // LocalObj, LabelObj: the FuncObj or ThreadObj it belongs to, nil for init
-	Params []*Object       // FuncObj, ThreadObj
-	Result *Type           // FuncObj: Void, a type or a Tuple
-	Body   *syntax.Block   // FuncObj, ThreadObj
-	Locals []*Object       // FuncObj, ThreadObj: all local variables but the parameters, in order of declaration
-	Labels []*Object       // FuncObj, ThreadObj
-	Used   map[string]bool // ThreadObj: locals and labels (as "@name") that properties name
+	Kind      ObjKind
+	Name      string
+	Pos       source.Pos
+	Type      *Type
+	Value     int64           // ConstObj (a bool is 0 or 1)
+	Enum      bool            // ConstObj: one of an enumeration, and no parameter
+	Class     syntax.Class    // SharedObj
+	Decl      syntax.Node     // *VarDecl, *FuncDecl, *ThreadDecl, *Param, ... or nil
+	Init      syntax.Expr     // SharedObj: the initial value, or nil
+	Owner     *Object         // LocalObj, LabelObj: the FuncObj or ThreadObj it belongs to, nil for init
+	Params    []*Object       // FuncObj, ThreadObj
+	Result    *Type           // FuncObj: Void, a type or a Tuple
+	Body      *syntax.Block   // FuncObj, ThreadObj
+	Locals    []*Object       // FuncObj, ThreadObj: all local variables but the parameters, in order of declaration
+	Labels    []*Object       // FuncObj, ThreadObj
+	Symmetric bool            // ThreadObj: its threads can be exchanged
+	Used      map[string]bool // ThreadObj: locals and labels (as "@name") that properties name
 }
 
 // Program is a resolved model: the syntax tree with what its names and

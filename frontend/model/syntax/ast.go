@@ -95,9 +95,10 @@ type (
 	// ThreadDecl is a type of threads: thread Robot(x, y int) { ... }.
 	ThreadDecl struct {
 		Span
-		Name   *Ident
-		Params []*Param
-		Body   *Block
+		Symmetric bool
+		Name      *Ident
+		Params    []*Param
+		Body      *Block
 	}
 
 	// InitDecl is init { ... }; a file has one.

@@ -131,7 +131,7 @@ func (g *grammar) scopes(t *testing.T, text string) []string {
 func TestGrammarKeywords(t *testing.T) {
 	g := readGrammar(t)
 	words := slices.Sorted(maps.Keys(keywords))
-	words = append(words, "comm", "unshared", "mutex", "rwmutex", "monitor", "semaphore", "waitgroup", "cond")
+	words = append(words, "comm", "unshared", "symmetric", "mutex", "rwmutex", "monitor", "semaphore", "waitgroup", "cond")
 	for _, w := range words {
 		scope := g.scopes(t, w+" ")
 		if !strings.HasPrefix(scope[0], "keyword.") && !strings.HasPrefix(scope[0], "invalid.") && !strings.HasPrefix(scope[0], "storage.") || scope[len(w)-1] != scope[0] {

@@ -244,12 +244,7 @@ func (p *parser) topDecl() {
 	case tFunc:
 		p.funcDecl()
 	case tThread:
-		p.next()
-		d := &ThreadDecl{Span: Span{pos, pos}, Name: p.ident("the thread's name")}
-		p.cur = d
-		d.Params = p.params()
-		d.Body = p.block("the thread's body")
-		d.Span = p.span(pos)
+		p.threadDecl(pos, false)
 	case tInit:
 		p.next()
 		d := &InitDecl{Span: Span{pos, pos}}
@@ -291,6 +286,16 @@ func (p *parser) topDecl() {
 			p.include()
 			p.cur = nil
 			return
+		case "symmetric":
+			p.next()
+			if p.s.tok != tThread {
+				p.expected("thread after symmetric")
+			}
+			p.threadDecl(pos, true)
+			p.file.Decls = append(p.file.Decls, p.cur)
+			p.cur = nil
+			p.endDecl()
+			return
 		case "ltl":
 			p.ltlDecl()
 			p.file.Decls = append(p.file.Decls, p.cur)
@@ -312,6 +317,16 @@ func (p *parser) topDecl() {
 	}
 	p.cur = nil
 	p.endDecl()
+}
+
+// threadDecl parses a thread.
+func (p *parser) threadDecl(pos source.Pos, symmetric bool) {
+	p.next()
+	d := &ThreadDecl{Span: Span{pos, pos}, Symmetric: symmetric, Name: p.ident("the thread's name")}
+	p.cur = d
+	d.Params = p.params()
+	d.Body = p.block("the thread's body")
+	d.Span = p.span(pos)
 }
 
 // classDecl parses shared variables with their class: comm var x, y int.

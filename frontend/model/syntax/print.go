@@ -528,6 +528,9 @@ func (p *printer) decl(d Decl) {
 			p.WriteByte(')')
 		}
 	case *ThreadDecl:
+		if d.Symmetric {
+			p.WriteString("symmetric ")
+		}
 		p.WriteString("thread ")
 		p.WriteString(d.Name.Name)
 		p.params(d.Params)

@@ -1,0 +1,141 @@
+package resolve
+
+import "cpor/frontend/model/syntax"
+
+// Threads of a kind that is declared symmetric can be exchanged: no thread can see
+// its own number or that of another one. Properties can, so they must treat all
+// threads of such a kind alike (the rules for scalarsets of Ip and Dill 1996): their numbers come
+// from quantifiers over the kind, and are only used to name threads and compared
+// for equality. The instances of a quantifier are evaluated in some order, so
+// nothing in it may fail, or the order would matter.
+
+// checkSymmetry checks the invariants. Temporal properties need no check: the engines
+// that use symmetry check none.
+func (c *checker) checkSymmetry() {
+	for _, t := range c.prog.Threads {
+		if t.Symmetric {
+			for _, i := range c.prog.Invariants {
+				c.symmetric(i.Cond, false)
+			}
+			return
+		}
+	}
+}
+
+// exchanged returns the kind of symmetric threads over which a domain goes, nil if
+// it is another one.
+func (c *checker) exchanged(d *syntax.Domain) *Object {
+	if d.Of == nil {
+		return nil
+	}
+	if t := c.prog.Uses[d.Of]; t != nil && t.Kind == ThreadObj && t.Symmetric {
+		return t
+	}
+	return nil
+}
+
+// numbered returns the kind of symmetric threads of which an expression is the number,
+// nil if it is something else.
+func (c *checker) numbered(e syntax.Expr) *Object {
+	id, ok := syntax.Unparen(e).(*syntax.Ident)
+	if !ok {
+		return nil
+	}
+	obj := c.prog.Uses[id]
+	if obj == nil || obj.Kind != QuantObj {
+		return nil
+	}
+	switch q := obj.Decl.(type) {
+	case *syntax.QuantExpr:
+		return c.exchanged(&q.Domain)
+	case *syntax.FoldExpr:
+		return c.exchanged(&q.Domain)
+	}
+	return nil
+}
+
+// symmetric checks an expression in an invariant; inside tells whether it is in a
+// quantifier over symmetric threads.
+func (c *checker) symmetric(e syntax.Node, inside bool) {
+	syntax.Walk(e, func(n syntax.Node) bool {
+		x, ok := n.(syntax.Expr)
+		if !ok {
+			return true
+		}
+		if c.big[x] != nil {
+			return false
+		}
+		if r := c.prog.Refs[x]; r != nil {
+			if r.Thread.Symmetric && c.numbered(r.Index) != r.Thread {
+				c.errorf(x, "%s is symmetric: an invariant speaks of all its threads alike, as in forall i in %[1]s { ... %[1]s[i] ... }", r.Thread.Name)
+			} else if !r.Thread.Symmetric {
+				c.symmetric(r.Index, inside)
+			}
+			return false
+		}
+		if why := c.mayFail(x); inside && why != "" {
+			c.errorf(x, "%s can fail: in a quantifier over symmetric threads nothing can, because it would depend on their order whether it does", why)
+			return false
+		}
+		switch x := x.(type) {
+		case *syntax.Ident:
+			if t := c.numbered(x); t != nil {
+				c.errorf(x, "%s is the number of a thread of %s, which is symmetric: it stands only in %[2]s[%[1]s], and in comparisons with another such number, %[1]s == j", x.Name, t.Name)
+			}
+		case *syntax.BinaryExpr:
+			if t := c.numbered(x.X); t != nil && (x.Op == syntax.Eq || x.Op == syntax.Ne) && c.numbered(x.Y) == t {
+				return false
+			}
+		case *syntax.QuantExpr:
+			if c.exchanged(&x.Domain) != nil {
+				c.symmetric(x.Cond, true)
+				return false
+			}
+		case *syntax.FoldExpr:
+			if c.exchanged(&x.Domain) != nil {
+				if t := c.prog.Types[x]; x.Op == syntax.Sum && t != nil && t.Signed {
+					c.errorf(x, "whether a sum of numbers that can be negative gets too large depends on the order of the threads, which are symmetric: convert to an unsigned type")
+				}
+				c.symmetric(x.X, true)
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// mayFail tells what in an expression itself, that is not constant, can be an error at
+// run time; "" if nothing.
+func (c *checker) mayFail(e syntax.Expr) string {
+	switch e := e.(type) {
+	case *syntax.BinaryExpr:
+		switch e.Op {
+		case syntax.Add, syntax.Sub, syntax.Mul, syntax.Div, syntax.Rem, syntax.Shl, syntax.Shr:
+			return "arithmetic"
+		}
+	case *syntax.UnaryExpr:
+		switch e.Op {
+		case syntax.Sub:
+			return "arithmetic"
+		case syntax.Mul:
+			return "following a pointer"
+		}
+	case *syntax.SelectorExpr:
+		if t := c.prog.Types[e.X]; t != nil && t.Kind == Pointer {
+			return "following a pointer"
+		}
+	case *syntax.IndexExpr:
+		if c.big[e.Index] == nil {
+			return "an index that is not constant"
+		}
+	case *syntax.FoldExpr:
+		if e.Op == syntax.Sum {
+			return "a sum"
+		}
+	case *syntax.CallExpr:
+		if c.prog.Calls[e] == CallFunc {
+			return "a function"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,148 @@
+package oracle
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cpor/engine"
+	"cpor/system"
+)
+
+// OrbitsOf counts the orbits of the reachable states of a system with symmetries, by
+// plain exploration. It holds each representative to its state: in words, without the
+// names of the threads, they must be the same; and what is the same in words, with
+// the same relations of threads to locks, must have the same representative.
+func OrbitsOf(sys system.System) (n int, wrong string) {
+	sym, _ := system.As[system.Symmetric](sys)
+	represent := sym.Representatives()
+	m, other := sys.NewMachine(), sys.NewMachine()
+	seen, orbits := map[string]bool{}, map[string]bool{}
+	words := map[string]string{} // in words, by representative
+	var work []system.State
+	visit := func(s system.State) {
+		if k := engine.StateString(s); !seen[k] {
+			seen[k] = true
+			work = append(work, slices.Clone(s))
+		}
+	}
+	for _, s := range sys.Initial() {
+		visit(s)
+	}
+	for len(work) > 0 && wrong == "" {
+		s := work[len(work)-1]
+		work = work[:len(work)-1]
+		m.Load(s)
+		own := inWords(m)
+		r := slices.Clone(s)
+		represent(r)
+		key := engine.StateString(r)
+		if !orbits[key] {
+			orbits[key] = true
+			other.Load(r)
+			words[key] = inWords(other)
+		}
+		if words[key] != own {
+			wrong = fmt.Sprintf("the representative of a state is another one in words:\n%s\n%s", own, words[key])
+		}
+		mark := m.Mark()
+		for t := range m.NumThreads() {
+			for alt, more := uint64(0), true; more; {
+				out := m.Step(t, alt)
+				if out.Kind == system.Moved {
+					visit(m.Encode(nil))
+				}
+				m.Rewind(mark)
+				alt, more = out.Next, out.Kind == system.Moved && out.Next != 0
+			}
+		}
+	}
+	same := map[string]bool{}
+	for _, w := range words {
+		if same[w] && wrong == "" && !meets(m) {
+			wrong = "two orbits are the same in words:\n" + w
+		}
+		same[w] = true
+	}
+	return len(orbits), wrong
+}
+
+// meets tells whether threads meet at channels without a buffer: then a thread
+// remembers something that is neither in its local part nor in a variable.
+func meets(m system.Machine) bool {
+	locs, _ := system.As[system.Locking](m)
+	for l := range locs.NumClassified() {
+		if strings.HasSuffix(m.LocName(system.Loc(l)), ".parked") {
+			return true
+		}
+	}
+	return false
+}
+
+// inWords describes a state so that it makes no difference which thread of a kind is
+// which.
+func inWords(m system.Machine) string {
+	shows, _ := system.As[system.Showing](m)
+	pieces, _ := system.As[system.Pieces](m)
+	vars := shows.Variables()
+	names := make([]string, m.NumThreads())
+	for t := range names {
+		names[t] = m.ThreadName(t)
+	}
+	// The longest name first, since T[1] is a part of none, but what follows must not be.
+	anonymous := func(text string, self string) string {
+		for _, n := range names {
+			kind, _, _ := strings.Cut(n, "[")
+			if n == self {
+				kind = "self"
+			}
+			text = strings.ReplaceAll(text, n, kind)
+		}
+		if strings.HasPrefix(text, "{") { // a set
+			all := strings.Fields(strings.Trim(text, "{}"))
+			slices.Sort(all)
+			return strings.Join(all, " ")
+		}
+		return text
+	}
+	var lines []string
+	for t, n := range names {
+		var b strings.Builder
+		kind, _, _ := strings.Cut(n, "[")
+		pos, text, ok := m.Next(t)
+		mark := m.Mark()
+		out := m.Step(t, 0)
+		m.Rewind(mark)
+		fmt.Fprint(&b, kind, pos, text, ok, out.Kind, m.Locals(t), pieces.Local(t, nil))
+		for _, v := range vars {
+			if strings.Contains(v.Value, n) {
+				fmt.Fprintf(&b, " %s=%s", v.Name, anonymous(v.Value, n))
+			}
+		}
+		lines = append(lines, b.String())
+	}
+	slices.Sort(lines)
+	for _, v := range vars {
+		lines = append(lines, v.Name+"="+anonymous(v.Value, ""))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Orbits returns what was reached, with representatives in the place of deadlocked
+// states; local states are left out.
+func Orbits(sys system.System, r *Reach) *Reach {
+	sym, _ := system.As[system.Symmetric](sys)
+	represent := sym.Representatives()
+	orbits := &Reach{Violations: r.Violations, Deadlocks: map[string]bool{}}
+	for text := range r.Deadlocks {
+		var s system.State
+		for _, word := range strings.Fields(strings.Trim(text, "[]")) {
+			var w uint64
+			fmt.Sscan(word, &w)
+			s = append(s, w)
+		}
+		represent(s)
+		orbits.Deadlocks[fmt.Sprint(s)] = true
+	}
+	return orbits
+}

@@ -1,0 +1,26 @@
+package system
+
+// Symmetric is implemented by systems that may know symmetries of themselves:
+// permutations of their states that map transitions to transitions, violations to
+// violations of the same kind at the same place, and deadlocks to deadlocks. The
+// states that such permutations make of one state are its orbit; the initial
+// states need not be closed under them.
+type Symmetric interface {
+	System
+
+	// Symmetry says what can be exchanged, in words; it is empty if nothing can.
+	Symmetry() string
+
+	// Representatives returns a function that makes of an encoded state, in place, the
+	// representative of its orbit: an element of it, the same one for all of them. The
+	// function is for one goroutine.
+	Representatives() func(s State)
+}
+
+// SymmetryOf says what can be exchanged in a system; it is empty if nothing can.
+func SymmetryOf(sys System) string {
+	if s, ok := As[Symmetric](sys); ok {
+		return s.Symmetry()
+	}
+	return ""
+}
