@@ -21,9 +21,13 @@ type Checkpoint struct {
 	// refused what it cannot keep: it takes the place where checkpoints are kept.
 	Open func() error
 	// Write keeps what save writes; the exploration waits meanwhile. finish, which
-	// is called once and may take long, completes it while the exploration goes on. What
-	// goes wrong is Write's matter: it does not end the exploration.
-	Write func(save func(w io.Writer) error) (finish func())
+	// is called once and may take long, completes it while the exploration goes on, or gives
+	// it up if err, which is what went wrong besides, is not nil; it tells whether the checkpoint
+	// is the one that counts now. What goes wrong is Write's matter: it does not end the exploration.
+	Write func(save func(w io.Writer) error) (finish func(err error) bool)
+	// Dir is the directory in which checkpoints are kept, and files that they name; it is
+	// there when Open has returned.
+	Dir string
 	// From, if not nil, gives what was written: the exploration goes on there. The
 	// other options that say what is explored have to be the same, limits and the
 	// number of workers can be others.
@@ -84,12 +88,18 @@ func (c *Checkpoint) NewKeeper() *Keeper {
 
 // Write writes a checkpoint. It returns as soon as the exploration can go on.
 func (k *Keeper) Write(save func(w io.Writer) error) {
+	k.WriteWith(save, func() error { return nil }, func(bool) {})
+}
+
+// WriteWith is Write for a checkpoint that names files: while the exploration goes on, files
+// brings them to where they are kept, and after is told whether the checkpoint counts.
+func (k *Keeper) WriteWith(save func(w io.Writer) error, files func() error, after func(counts bool)) {
 	<-k.done
 	finish, done := k.c.Write(save), make(chan struct{})
 	k.done = done
 	go func() {
 		defer close(done)
-		finish()
+		after(finish(files()))
 	}()
 }
 

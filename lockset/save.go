@@ -114,7 +114,7 @@ func (s *System) recall(k *kept) error {
 func keeping(c *engine.Checkpoint, state func() *kept) *engine.Checkpoint {
 	own := *c
 	own.Interned, own.From = true, nil
-	own.Write = func(save func(w io.Writer) error) func() {
+	own.Write = func(save func(w io.Writer) error) func(error) bool {
 		return c.Write(func(w io.Writer) error {
 			if err := engine.WriteRecord(w, state()); err != nil {
 				return err

@@ -54,6 +54,7 @@ ltl recurrence { []<> (x == 1) -> []<> (y == 2) }
 		every string // the interval of checkpoints
 		want  killedResult
 	}{
+		{"stored on a disk", []string{"-por", "none", "-D", "R=3", "-disk", filepath.Join(t.TempDir(), "states"), "-max-memory", "200MB", robots}, "300ms", killedResult{"pass", true, 326759, 980277, 0}},
 		{"temporal", []string{"-ltl", "all", "-por", "none", counters}, "20ms", whole},
 		{"temporal, reduced", []string{"-ltl", "all", counters}, "20ms", killedResult{Verdict: "pass", Exhaustive: true}},
 		{"temporal, weakly fair", []string{"-ltl", "all", "-por", "none", "-fair", counters}, "20ms", whole},
@@ -77,6 +78,9 @@ func killAndResume(t *testing.T, bin string, args []string, every string, want k
 	dir := filepath.Join(t.TempDir(), "checkpoints")
 	first := append([]string{"run", "-json", "-q", "-checkpoint", dir, "-checkpoint-interval", every}, args...)
 	again := []string{"resume", "-json", "-q", "-checkpoint-interval", every, dir}
+	if i := slices.Index(args, "-max-memory"); i >= 0 {
+		again = slices.Insert(again, 1, args[i], args[i+1])
+	}
 	killed := 0
 	for killed < *kills {
 		os.RemoveAll(dir)

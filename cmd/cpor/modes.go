@@ -214,8 +214,6 @@ func (c *runConfig) choose(f *cliflag.Set) (err error) {
 		return errors.New("-disk says where to go on when the memory ends: add -max-memory SIZE, which says how much there is")
 	case c.Disk != "" && c.cluster:
 		return errors.New("-disk lets states wait until they are looked for, and a search on ranks cannot know then when it has ended: -disk cannot be combined with -cluster; more ranks have more memory")
-	case c.Disk != "" && c.checkpoint != "":
-		return errors.New("-disk keeps the states in files that change while the search runs and belong to it alone: it cannot be combined with -checkpoint")
 	case c.cluster && c.Validate:
 		return errors.New("-validate checks a search of one process: it cannot be combined with -cluster")
 	}

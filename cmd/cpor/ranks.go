@@ -75,6 +75,9 @@ func (e *env) onRank(w *mpi.World, c *runConfig, command string, do func(*runCon
 // goOn returns a text and the command that goes on with a search.
 func (c *runConfig) goOn(text string) string {
 	args := []string{"cpor", "resume", c.checkpoint}
+	if c.Disk != "" {
+		args = []string{"cpor", "resume", fmt.Sprintf("-max-memory=%d", c.MaxMemory), c.checkpoint}
+	}
 	if c.Ranks != nil && c.Ranks.Size() > 1 {
 		args = append([]string{"mpirun", "-n", fmt.Sprint(c.Ranks.Size())}, args...)
 	}

@@ -17,6 +17,7 @@ import (
 	"cpor/engine/cluster/mpi"
 	"cpor/frontend"
 	"cpor/frontend/model/source"
+	"cpor/statestore/spill"
 )
 
 // session are the flags of `cpor run` that may change when a search goes on: they do
@@ -94,7 +95,7 @@ func (e *env) keepCheckpoints(c *runConfig, m *frontend.Program, t *engine.Task)
 	for _, f := range m.Sources {
 		h.Files[f.Name] = f.Text
 	}
-	t.Checkpoint = &engine.Checkpoint{Every: c.checkpointEvery, Open: func() (err error) {
+	t.Checkpoint = &engine.Checkpoint{Every: c.checkpointEvery, Dir: c.checkpoint, Open: func() (err error) {
 		if dir, err = checkpoint.OpenDir(c.checkpoint); err != nil {
 			return &engine.OptionError{Message: pathError(err).Error()}
 		}
@@ -116,16 +117,25 @@ func (e *env) keepCheckpoints(c *runConfig, m *frontend.Program, t *engine.Task)
 		t.Checkpoint.Parts = e.keepParts(c, h, func() *checkpoint.Dir { return dir }, warn)
 		return done
 	}
-	t.Checkpoint.Write = func(save func(io.Writer) error) func() {
+	t.Checkpoint.Write = func(save func(io.Writer) error) func(error) bool {
 		p, err := dir.Begin(h, save)
 		if err != nil {
 			warn(err)
-			return func() {}
+			return func(error) bool { return false }
 		}
-		return func() {
-			if err := p.Commit(); err != nil {
+		return func(err error) bool {
+			if err != nil {
+				p.GiveUp()
+			} else {
+				err = p.Commit()
+			}
+			if err == nil && c.Disk == "" {
+				err = spill.KeepOnly(c.checkpoint, nil) // of another search that was there before
+			}
+			if err != nil {
 				warn(err)
 			}
+			return err == nil
 		}
 	}
 	return done
@@ -177,18 +187,24 @@ func resumeHelp(w io.Writer) {
 
 Goes on with a search from the checkpoint that "cpor run -checkpoint DIR" has
 kept in a directory, as if it had never been interrupted: the model, its
-constants and all that says what is searched are those of then. One that was begun
-with -cluster goes on on as many ranks as "mpirun -n 4 cpor resume DIR" starts, or
+constants and all that says what is searched are those of then. One with -disk needs
+-max-memory again, and may have another directory. One that was begun with -cluster goes on on as many ranks as "mpirun -n 4 cpor resume DIR" starts, or
 without mpirun in one process. What may be different this time:`)
 	f := new(runConfig).define()
 	f.VisitAll(func(fl *flag.Flag) {
-		if slices.Contains(session, fl.Name) {
+		if slices.Contains(session, fl.Name) || fl.Name == "disk" {
 			fmt.Fprintf(w, "  -%s\n", fl.Name)
 		}
 	})
 	fmt.Fprintln(w, `
 "cpor help run" says what these are. Limits that are not given again are off. The
 search keeps its checkpoints in DIR again. Exit codes are those of cpor run.`)
+}
+
+// isDisk tells whether an argument is the flag -disk.
+func isDisk(arg string) bool {
+	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	return name == "disk" && arg[0] == '-'
 }
 
 // resumeCommand is `cpor resume`.
@@ -203,7 +219,7 @@ func resumeCommand(e *env, args []string) int {
 		err = errors.New("which search? Give the directory of its checkpoints")
 	}
 	f.Visit(func(fl *flag.Flag) {
-		if !slices.Contains(session, fl.Name) && err == nil {
+		if !slices.Contains(session, fl.Name) && fl.Name != "disk" && err == nil {
 			err = fmt.Errorf("-%s cannot change when a search goes on", fl.Name)
 		}
 	})
@@ -216,9 +232,9 @@ func resumeCommand(e *env, args []string) int {
 		return e.mistake("resume", "%v", pathError(err))
 	}
 	defer r.Close()
-	_, changing := split(args)
+	again, changing := split(args) // again has the directory of -disk, if that is another one now
 	var c runConfig
-	perr := c.parse(slices.Concat(h.Flags, changing, []string{"-checkpoint=" + dirs[0], "--", h.File}))
+	perr := c.parse(slices.Concat(h.Flags, again, changing, []string{"-checkpoint=" + dirs[0], "--", h.File}))
 	load := func() (*frontend.Program, int) {
 		if b := build(); h.Build != b {
 			return nil, e.mistake("resume", "%s was written by another cpor, %s; this one is %s", r.Path(), h.Build, b)
@@ -229,6 +245,9 @@ func resumeCommand(e *env, args []string) int {
 		}
 		if perr != nil {
 			return nil, e.mistake("resume", "%v", perr)
+		}
+		if was, _ := split(h.Flags); c.Disk != "" && !slices.ContainsFunc(was, isDisk) {
+			return nil, e.mistake("resume", "this search was begun without -disk: it goes on in memory only")
 		}
 		m, err := frontend.Load(c.file, frontend.Options{Params: c.params, Flags: c.own, Files: h.Files})
 		if err != nil {

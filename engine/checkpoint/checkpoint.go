@@ -138,7 +138,7 @@ func WritePart(dir string, n, part int, fill func(w io.Writer) error) error {
 		err = cerr
 	}
 	if err == nil {
-		err = syncDir(dir)
+		err = SyncDir(dir)
 	}
 	if err != nil {
 		os.Remove(f.Name())
@@ -188,16 +188,23 @@ func (p *Pending) Commit() error {
 	if err := os.Rename(p.file.Name(), p.dir.File()); err != nil {
 		return failed(err)
 	}
-	if err := syncDir(p.dir.path); err != nil {
+	if err := SyncDir(p.dir.path); err != nil {
 		return failed(err)
 	}
 	return nil
 }
 
+// GiveUp removes a checkpoint that is not to count.
+func (p *Pending) GiveUp() {
+	p.file.Close()
+	os.Remove(p.file.Name())
+}
+
 func failed(err error) error { return fmt.Errorf("the checkpoint could not be written: %w", err) }
 
-// syncDir makes a rename last. Not every system can sync a directory.
-func syncDir(path string) error {
+// SyncDir makes the names of files in a directory last. Not every system can do that, which
+// is no error.
+func SyncDir(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err

@@ -26,6 +26,8 @@ type Chain struct {
 	Reason string
 	// Workers is the greatest number of workers; 0: as in Options, always.
 	Workers int
+	// Dir is for the files that checkpoints name; empty: they name none.
+	Dir string
 	// Limit sets a limit, each time one that lets it get a little further.
 	Limit func(*engine.Options)
 	// Run explores.
@@ -46,10 +48,18 @@ func (c *Chain) Explore(t testing.TB) (interrupted int) {
 			o.Workers = 1 + c.R.IntN(c.Workers)
 		}
 		k := &engine.Checkpoint{Every: time.Duration(c.R.IntN(300)) * time.Microsecond}
-		k.Write = func(save func(io.Writer) error) func() {
+		k.Write = func(save func(io.Writer) error) func(error) bool {
 			b := written(t, save)
-			return func() { file = b }
+			return func(err error) bool {
+				if err != nil {
+					t.Error(err)
+					return false
+				}
+				file = b
+				return true
+			}
 		}
+		k.Dir = c.Dir
 		if file != nil {
 			k.From = bytes.NewReader(file)
 		}
@@ -89,9 +99,14 @@ func written(t testing.TB, save func(io.Writer) error) []byte {
 
 // Last returns a checkpoint that keeps what is written in file.
 func Last(t testing.TB, file *[]byte) *engine.Checkpoint {
-	return &engine.Checkpoint{Write: func(save func(io.Writer) error) func() {
+	return &engine.Checkpoint{Write: func(save func(io.Writer) error) func(error) bool {
 		*file = written(t, save)
-		return func() {}
+		return func(err error) bool {
+			if err != nil {
+				t.Error(err)
+			}
+			return err == nil
+		}
 	}}
 }
 

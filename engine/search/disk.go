@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -28,6 +29,10 @@ import (
 // are looked for on the disk. What is not there is covered now and is to be expanded.
 // So a state is expanded once, as in memory; what differs is when.
 //
+// With checkpoints, all that is covered is written to the disk for each, as when the store is
+// full; the work set and the candidates stand in the checkpoint itself. Who goes on does so
+// as after a drop.
+//
 // A state that was being expanded when the store was full is expanded again from the
 // beginning, as after a checkpoint; its transitions count once.
 type disk struct {
@@ -40,7 +45,8 @@ type disk struct {
 	most    int            // how many entries are kept in memory
 	chunk   int            // how many words of waiting states are read at a time
 
-	dropped  bool // the store in memory has not all that is covered
+	dropped  bool                        // the store in memory has not all that is covered
+	open     [spill.Shards][]spill.Entry // candidates that the workers have handed in
 	own      [spill.Shards][]spill.Entry
 	kept     int // of all own ones: what is covered and not on the disk
 	looked   int // at the disk
@@ -49,6 +55,8 @@ type disk struct {
 	since    uint64 // the states that were covered at the last drop
 	sessions []statestore.Session
 	items    uint64 // that the pool had processed at the last drop
+
+	there map[spill.Kept]bool // the files that the last checkpoint has
 
 	mu    sync.Mutex
 	pause chan struct{}
@@ -97,6 +105,8 @@ func from(hash uint64, depth int) uint64 {
 
 func depthOf(e spill.Entry) int { return int(e.From & (1<<depthBits - 1)) }
 
+var noDiskOnRanks = &engine.OptionError{Message: "-disk cannot be combined with -cluster: what is new is known only after a look at the disk, and a search on ranks cannot wait for that; more ranks have more memory"}
+
 // openDisk takes the directory and divides the memory.
 func openDisk(o *Options, room uint64) (*disk, error) {
 	if room == 0 && o.SpillEvery == 0 {
@@ -106,10 +116,7 @@ func openDisk(o *Options, room uint64) (*disk, error) {
 		return nil, &engine.OptionError{Message: fmt.Sprintf("-disk needs a store from which states can be had back, tree or plain: -store %v cannot be combined with it", o.Store)}
 	}
 	if o.Ranks != nil && o.Ranks.Size() > 1 {
-		return nil, &engine.OptionError{Message: "-disk cannot be combined with -cluster: what is new is known only after a look at the disk, and a search on ranks cannot wait for that; more ranks have more memory"}
-	}
-	if o.Checkpoint != nil {
-		return nil, &engine.OptionError{Message: "-checkpoint cannot keep a search with -disk: its states are on the disk already, in files that change while it runs"}
+		return nil, noDiskOnRanks
 	}
 	dir, err := spill.Open(o.Disk)
 	if err != nil {
@@ -193,14 +200,16 @@ func (w *worker) note(s system.State, ref statestore.Ref) {
 	}
 }
 
-// ask pauses the pool.
+// ask pauses the pool; out, which makes that faster, may be nil.
 func (d *disk) ask(out *workers.Out) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.asked {
 		d.asked = true
 		close(d.pause)
-		out.Pause()
+		if out != nil {
+			out.Pause()
+		}
 	}
 }
 
@@ -229,9 +238,31 @@ func (w *worker) cover(m *Move) {
 
 // search is run.search with a disk.
 func (d *disk) search(report func(queued int)) error {
+	c := d.run.o.Checkpoint
+	if c == nil {
+		return d.explore(report, nil)
+	}
+	keep := c.NewKeeper()
+	defer keep.Wait()
+	err := d.explore(report, keep)
+	if engine.Interrupted(err) && d.failed == nil {
+		d.save(keep) // if it fails, err is not the first reason
+	}
+	return err
+}
+
+// explore works off the work set. keep is nil if there are no checkpoints.
+func (d *disk) explore(report func(queued int), keep *engine.Keeper) error {
 	r := d.run
+	var every time.Duration
+	if keep != nil {
+		every = r.o.Checkpoint.Every
+	}
+	last := time.Now() // when a checkpoint was written
 	for {
+		d.mu.Lock()
 		d.pause, d.asked = make(chan struct{}), false
+		d.mu.Unlock()
 		left := uint64(d.most)
 		if r.o.MaxStates > 0 {
 			left = min(left, r.o.MaxStates-min(d.states, r.o.MaxStates)+1)
@@ -250,7 +281,12 @@ func (d *disk) search(report func(queued int)) error {
 				return nil
 			}
 		}
+		stop := func() bool { return true }
+		if every > 0 {
+			stop = time.AfterFunc(every-time.Since(last), func() { d.ask(nil) }).Stop
+		}
 		err := r.pools(r.watch.Context(), po)
+		stop()
 		noRoom := errors.Is(err, errNoRoom)
 		if err != nil && !noRoom && !errors.Is(err, workers.ErrPaused) {
 			d.collect()
@@ -258,6 +294,12 @@ func (d *disk) search(report func(queued int)) error {
 		}
 		if serr := d.look(); serr != nil {
 			return serr
+		}
+		if every > 0 && time.Since(last) >= every {
+			if serr := d.save(keep); serr != nil {
+				return serr
+			}
+			last = time.Now()
 		}
 		if every := r.o.SpillEvery; noRoom || every > 0 && d.states-d.since >= every {
 			if noRoom && d.drops > 0 && r.pool.Items-d.items < fewItems {
@@ -279,9 +321,9 @@ func (d *disk) search(report func(queued int)) error {
 }
 
 // collect takes from the workers what they have noted. As long as nothing was
-// dropped, all of that is covered; the rest is returned.
-func (d *disk) collect() (open [spill.Shards][]spill.Entry) {
-	to := &open
+// dropped, all of that is covered; the rest is open.
+func (d *disk) collect() {
+	to := &d.open
 	if !d.dropped {
 		to = &d.own
 		d.states = d.run.store.Len()
@@ -296,15 +338,19 @@ func (d *disk) collect() (open [spill.Shards][]spill.Entry) {
 		}
 		w.disk.count = 0
 	}
-	return open
 }
 
 // look finds out which of the candidates are covered, and lets the others be so.
 func (d *disk) look() error {
 	r := d.run
-	open := d.collect()
+	d.collect()
 	if !d.dropped {
 		return d.flush(false)
+	}
+	open := &d.open
+	var before [spill.Shards]int
+	for i := range before {
+		before[i] = len(d.own[i])
 	}
 	err := d.shards(func(i int, load func(spill.Entry) []uint64) error {
 		spill.Sort(open[i])
@@ -327,12 +373,16 @@ func (d *disk) look() error {
 		return nil
 	})
 	if err != nil {
+		for i := range before {
+			d.own[i] = d.own[i][:before[i]] // they are open still
+		}
 		return d.stop(err)
 	}
 	d.looked++
-	if err := d.queue(&open); err != nil {
+	if err := d.queue(open); err != nil {
 		return err
 	}
+	d.open = [spill.Shards][]spill.Entry{}
 	if most := r.o.MaxStates; most > 0 && d.states > most {
 		return engine.StateLimit(most)
 	}
@@ -482,10 +532,9 @@ func (d *disk) hire() {
 
 // refill takes states that wait on the disk into the work set.
 func (d *disk) refill() error {
-	r := d.run
-	words, to := 0, 0
+	words := 0
 	var s []uint64
-	b := r.ws.Get(0)
+	f := d.newFiller()
 	for words < d.chunk && len(d.waiting) > 0 {
 		q := d.waiting[0]
 		depth, t, ok, err := q.Pop(s)
@@ -496,17 +545,38 @@ func (d *disk) refill() error {
 			d.waiting = d.waiting[1:]
 			continue
 		}
-		if s = t; b.Full() || b.Len() > 0 && b.Depth != depth {
-			r.ws.Push(to, b)
-			to = (to + 1) % r.o.Workers
-			b = r.ws.Get(0)
-		}
-		b.Depth = depth
-		b.AddState(0, s, nil)
+		s = t
+		f.add(depth, s)
 		words += len(s) + 4
 	}
-	r.ws.Push(to, b)
+	f.flush()
 	return nil
+}
+
+// filler puts states into the work set, for all workers.
+type filler struct {
+	run *run
+	to  int
+	b   *statestore.Batch
+}
+
+func (d *disk) newFiller() *filler { return &filler{run: d.run, b: d.run.ws.Get(0)} }
+
+// add adds a state to be expanded.
+func (f *filler) add(depth int, s system.State) {
+	if f.b.Full() || f.b.Len() > 0 && f.b.Depth != depth {
+		f.flush()
+	}
+	f.b.Depth = depth
+	f.b.AddState(0, s, nil)
+}
+
+// flush puts what has been added into the work set.
+func (f *filler) flush() {
+	ws := f.run.ws
+	ws.Push(f.to, f.b)
+	f.to = (f.to + 1) % f.run.o.Workers
+	f.b = ws.Get(0)
 }
 
 // queued returns how many states wait on the disk.

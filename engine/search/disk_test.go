@@ -171,7 +171,6 @@ func TestDiskRefusals(t *testing.T) {
 	for want, o := range map[string]search.Options{
 		"-max-memory":           {},
 		"-store compact":        {Store: statestore.Compact, SpillEvery: 1},
-		"-checkpoint":           {Options: engine.Options{Checkpoint: &engine.Checkpoint{}}, SpillEvery: 1},
 		"another search has it": {SpillEvery: 1},
 	} {
 		o.Disk = spilled(t)

@@ -62,7 +62,12 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 	switch {
 	case o.Checkpoint == nil:
 	case o.Checkpoint.Parts != nil:
+		if o.Disk != "" {
+			return nil, noDiskOnRanks
+		}
 		return runParts(sys, newExpander, o, watch, so)
+	case o.Checkpoint.From != nil && o.Disk != "":
+		return resumeDisk(sys, newExpander, o, watch, so)
 	case o.Checkpoint.From != nil:
 		return resume(sys, newExpander, o, watch, so)
 	}

@@ -101,12 +101,7 @@ func (r *run) searchSaving(report func(queued int)) error {
 
 // save writes the search as it is. No worker may be at work.
 func (r *run) save(w io.Writer) error {
-	s := r.keepsakes()
-	var trails []*statestore.Trail
-	for f := range r.found.All() {
-		s.Findings = append(s.Findings, savedFinding{f.violation, f.ref, f.state, f.tail})
-		trails = append(trails, f.trail)
-	}
+	s, trails := r.withFindings()
 	if err := engine.WriteRecord(w, &s); err != nil {
 		return err
 	}
@@ -120,6 +115,16 @@ func (r *run) save(w io.Writer) error {
 		return x.SaveMemory(w)
 	}
 	return nil
+}
+
+// withFindings returns what the search keeps, and the trails of its findings.
+func (r *run) withFindings() (s saved, trails []*statestore.Trail) {
+	s = r.keepsakes()
+	for f := range r.found.All() {
+		s.Findings = append(s.Findings, savedFinding{f.violation, f.ref, f.state, f.tail})
+		trails = append(trails, f.trail)
+	}
+	return s, trails
 }
 
 // keepsakes returns what the search keeps, without findings.

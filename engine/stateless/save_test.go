@@ -117,15 +117,9 @@ func TestResumeRound(t *testing.T) {
 	}
 	want := told(res, o.Reduction, true)
 	for round := 1; round <= res.Rounds; round++ {
-		var file bytes.Buffer
+		var file []byte
 		o := o
-		o.Checkpoint = &engine.Checkpoint{Write: func(save func(io.Writer) error) func() {
-			file.Reset()
-			if err := save(&file); err != nil {
-				t.Error(err)
-			}
-			return func() {}
-		}}
+		o.Checkpoint = resumetest.Last(t, &file)
 		o.onRound = func(e *explorer) {
 			if e.rounds == round {
 				e.stop(context.Canceled)
@@ -135,7 +129,7 @@ func TestResumeRound(t *testing.T) {
 			t.Fatal(res, err)
 		}
 		o.onRound = nil
-		o.Checkpoint.From = &file
+		o.Checkpoint.From = bytes.NewReader(file)
 		res, err := Run(t.Context(), sys, o)
 		if err != nil {
 			t.Fatal(err)

@@ -34,6 +34,7 @@ type file struct {
 	*os.File
 	id    uint64 // its number in the directory
 	size  int64
+	all   digest // of the headers of its blocks
 	write func(f *os.File, b []byte) (int, error)
 }
 
@@ -71,6 +72,7 @@ func (w *writer) flush() error {
 	binary.LittleEndian.PutUint32(w.buf, uint32(len(w.buf)-headerBytes))
 	binary.LittleEndian.PutUint32(w.buf[4:], w.number)
 	binary.LittleEndian.PutUint64(w.buf[8:], w.f.sum(w.buf))
+	w.f.all.Write(w.buf[:headerBytes])
 	n, err := w.f.write(w.f.File, w.buf)
 	w.f.size += int64(n)
 	w.buf = w.buf[:headerBytes]

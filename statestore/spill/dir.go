@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"sync/atomic"
 
 	"github.com/gofrs/flock"
@@ -21,6 +22,10 @@ type Dir struct {
 	write   func(f *os.File, b []byte) (int, error) // tests replace it
 
 	written, read, size, most atomic.Int64
+
+	mu      sync.Mutex
+	holding bool
+	held    []held
 }
 
 // ours are the names of the files: what another process has left of them is removed.
@@ -72,10 +77,15 @@ func (d *Dir) Close() error {
 	return err
 }
 
+// name is the path of the file with a number.
+func (d *Dir) name(id uint64) string {
+	return filepath.Join(d.path, fmt.Sprintf("cpor-%d.spill", id))
+}
+
 // create makes a file.
 func (d *Dir) create() (*file, error) {
 	id := d.numbers.Add(1)
-	f, err := os.OpenFile(filepath.Join(d.path, fmt.Sprintf("cpor-%d.spill", id)), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := os.OpenFile(d.name(id), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return nil, err
 	}
@@ -93,12 +103,18 @@ func (d *Dir) wrote(f *file) {
 
 // remove closes a file and removes it. counted tells whether it was counted by wrote.
 func (d *Dir) remove(f *file, counted bool) error {
-	if counted {
-		d.size.Add(-f.size)
-	}
 	err := f.Close()
 	if errors.Is(err, os.ErrClosed) {
 		err = nil
+	}
+	if counted {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.holding {
+			d.held = append(d.held, held{f.Name(), f.size})
+			return err
+		}
+		d.size.Add(-f.size)
 	}
 	return errors.Join(err, os.Remove(f.Name()))
 }

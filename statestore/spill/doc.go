@@ -32,6 +32,14 @@
 // no file outlives the process: [Open] takes the directory for one process at a time, and
 // removes what one that was killed has left there, and [Dir.Close] removes all.
 //
+// # Checkpoints
+//
+// Since files do not change any more once they are complete, a checkpoint of a set or a queue is a
+// list of them, and the files under a second name beside the checkpoint ([Dir.Keep]), where they
+// outlive the process, and are synced. They take no space of their own until the search has
+// merged or read them. Where the checkpoint is on another file system they are
+// copied, each once. What is taken up again is read as a whole before: [Set.Restore].
+//
 // # Why not a library
 //
 // An embedded store (cockroachdb/pebble) was measured for the same questions and the

@@ -1,0 +1,252 @@
+package search
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"cpor/engine"
+	"cpor/engine/checkpoint"
+	"cpor/statestore"
+	"cpor/statestore/spill"
+	"cpor/system"
+)
+
+// savedDisk is what a checkpoint of a search with a disk has besides that of one
+// without: the names of the files that have the covered set and the states that wait. Behind it
+// stand the work set and the candidates, as states.
+type savedDisk struct {
+	States       uint64 // covered
+	Drops, Looks int
+	Set          [spill.Shards][]spill.Kept
+	Waiting      []spill.KeptQueue
+	Work, Open   int
+}
+
+// save writes a checkpoint. No worker may be at work. An error is one that ends the search.
+func (d *disk) save(keep *engine.Keeper) error {
+	r := d.run
+	d.collect()
+	if err := d.flush(true); err != nil {
+		return err
+	}
+	if r.watch.Err() == nil { // else the search is to end
+		if err := d.shards(func(i int, _ func(spill.Entry) []uint64) error { return d.set.Merge(i) }); err != nil {
+			return d.stop(err)
+		}
+	}
+	keep.Wait() // what it holds is released
+	s := savedDisk{States: d.states, Drops: d.drops, Looks: d.looked, Set: d.set.Kept()}
+	var files []spill.Kept
+	for _, runs := range s.Set {
+		files = append(files, runs...)
+	}
+	for _, q := range d.waiting {
+		k, err := q.Kept()
+		if err != nil {
+			return d.stop(err)
+		}
+		s.Waiting = append(s.Waiting, k)
+		files = append(files, k.Segments...)
+	}
+	d.dir.Hold()
+	to, there := r.o.Checkpoint.Dir, d.there
+	keep.WriteWith(func(w io.Writer) error { return d.write(w, &s) }, func() error {
+		for _, k := range files {
+			if there[k] {
+				continue
+			}
+			if err := d.dir.Keep(k, to); err != nil {
+				return fmt.Errorf("a file of -disk cannot be kept: %w", err)
+			}
+		}
+		return checkpoint.SyncDir(to)
+	}, func(counts bool) {
+		if counts {
+			// What stays though it should not takes room and is tried again.
+			_ = spill.KeepOnly(to, files)
+			d.there = map[spill.Kept]bool{}
+			for _, k := range files {
+				d.there[k] = true
+			}
+		}
+		_ = d.dir.Release()
+	})
+	return nil
+}
+
+// write writes what a checkpoint has.
+func (d *disk) write(w io.Writer, s *savedDisk) error {
+	r := d.run
+	var batches []*statestore.Batch
+	owner := []int{}
+	for id := range r.o.Workers {
+		for b := r.ws.Pop(id); b != nil; b = r.ws.Pop(id) {
+			batches, owner = append(batches, b), append(owner, id)
+			s.Work += b.Len()
+		}
+	}
+	defer func() {
+		for i := len(batches) - 1; i >= 0; i-- {
+			r.ws.Push(owner[i], batches[i])
+		}
+	}()
+	for _, l := range d.open {
+		s.Open += len(l)
+	}
+	all, _ := r.withFindings()
+	if err := engine.WriteRecord(w, &all); err != nil {
+		return err
+	}
+	if err := engine.WriteRecord(w, s); err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w)
+	var buf system.State
+	var bytes []byte
+	write := func(number uint64, state system.State) error {
+		bytes = binary.AppendUvarint(binary.AppendUvarint(bytes[:0], number), uint64(len(state)))
+		for _, v := range state {
+			bytes = binary.AppendUvarint(bytes, v)
+		}
+		_, err := out.Write(bytes)
+		return err
+	}
+	load := d.sessions[0]
+	for _, b := range batches {
+		for i, ref := range b.Refs {
+			state := b.State(i)
+			if state == nil {
+				buf = load.Load(ref, buf)
+				state = buf
+			}
+			if err := write(uint64(b.Depth), state); err != nil {
+				return err
+			}
+		}
+	}
+	for _, l := range d.open {
+		for _, e := range l {
+			buf = load.Load(e.Ref, buf)
+			if err := write(e.From, buf); err != nil {
+				return err
+			}
+		}
+	}
+	return out.Flush()
+}
+
+// resumeDisk is resume with a disk.
+func resumeDisk(sys system.System, newExpander Factory, o Options, watch *engine.Watch, so statestore.Options) (*Result, error) {
+	from := o.Checkpoint.From
+	var all saved
+	if err := engine.ReadRecord(from, &all); err != nil {
+		return nil, err
+	}
+	var s savedDisk
+	if err := engine.ReadRecord(from, &s); err != nil {
+		return nil, err
+	}
+	d, err := openDisk(&o, so.MaxBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	store, err := statestore.New(d.so)
+	if err != nil {
+		return nil, &engine.OptionError{Message: err.Error()}
+	}
+	if err := o.Checkpoint.Start(); err != nil {
+		return nil, err
+	}
+	over := d.restore(watch, o.Checkpoint.Dir, &s)
+	if watch.Err() == nil && over != nil {
+		return nil, &engine.OptionError{Message: fmt.Sprintf("the checkpoint cannot be taken up: -disk: %v", over)}
+	}
+	r := newRun(sys, newExpander, o, watch, store)
+	r.before, r.disk, d.run = all, d, r
+	if c, ok := system.As[system.Counting](sys); ok {
+		c.AddExecuted(all.Executed)
+	}
+	r.hire()
+	if err := d.read(bufio.NewReader(from), &s); err != nil {
+		return nil, err
+	}
+	for i := range all.Findings {
+		r.find(&all.Findings[i], nil)
+	}
+	r.found.More += all.More
+	r.before.Findings = nil
+	res := &Result{Result: engine.Result{Workers: o.Workers}}
+	if over != nil {
+		// It has to end before all is there: the last checkpoint stays the one that counts.
+		d.failed = &engine.Stop{Reason: "not all of the disk was read"}
+		return r.end(res, watch.Err())
+	}
+	return r.end(res, r.search())
+}
+
+// restore takes up the files of a checkpoint, unless the watch ends that.
+func (d *disk) restore(watch *engine.Watch, dir string, s *savedDisk) error {
+	// It goes on as if memory had been full just now.
+	d.dropped, d.states, d.since, d.drops, d.looked = true, s.States, s.States, s.Drops+1, s.Looks
+	err := d.set.Restore(watch.Context(), dir, s.Set)
+	for _, k := range s.Waiting {
+		if err != nil {
+			break
+		}
+		var q *spill.Queue
+		if q, err = spill.RestoreQueue(watch.Context(), d.dir, dir, k); err == nil {
+			d.waiting = append(d.waiting, q)
+		}
+	}
+	return err
+}
+
+// read takes up the work set and the candidates.
+func (d *disk) read(in *bufio.Reader, s *savedDisk) error {
+	var state system.State
+	read := func() (number uint64, err error) {
+		if number, err = binary.ReadUvarint(in); err != nil {
+			return 0, err
+		}
+		n, err := binary.ReadUvarint(in)
+		state = state[:0]
+		for ; n > 0 && err == nil; n-- {
+			var v uint64
+			v, err = binary.ReadUvarint(in)
+			state = append(state, v)
+		}
+		return number, err
+	}
+	q := d.newFiller()
+	for range s.Work {
+		depth, err := read()
+		if err != nil {
+			return engine.Unreadable(err)
+		}
+		q.add(int(depth), state)
+	}
+	q.flush()
+	for range s.Open {
+		from, err := read()
+		if err != nil {
+			return engine.Unreadable(err)
+		}
+		ref, added, err := d.sessions[0].Insert(state, 0)
+		if errors.Is(err, statestore.ErrFull) {
+			return &engine.OptionError{Message: "the checkpoint needs more memory than -max-memory allows"}
+		}
+		if err != nil {
+			return err
+		}
+		if added {
+			h := spill.Hash(state)
+			i := spill.Shard(h)
+			d.open[i] = append(d.open[i], spill.Entry{Hash: h, Ref: ref, From: from})
+		}
+	}
+	return engine.AtEnd(in)
+}
