@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cpor/engine"
+	"cpor/engine/forecast"
 	"cpor/frontend"
 	"cpor/internal/human"
 	"cpor/system"
@@ -39,6 +40,8 @@ type Search struct {
 	status Status
 	found  []*Document
 	p      *frontend.Program
+	counts engine.CounterSet
+	fore   forecast.Forecast
 	every  int // of the reports, this many make one sample
 	skip   int
 }
@@ -54,6 +57,9 @@ type Status struct {
 	Samples []Sample `json:"samples"`
 	// Counts are the names of the samples' members that the engine counts.
 	Counts []string `json:"counts"`
+	// Forecast says how long it will take, while it runs, or that this is not known; "" before
+	// the first report.
+	Forecast string `json:"forecast"`
 	// Verdict is pass, violation or incomplete; "" while it runs, and error where Error
 	// says what is wrong.
 	Verdict string   `json:"verdict"`
@@ -95,7 +101,7 @@ var errStopped = &engine.Stop{Reason: "stopped by hand"}
 // begins, nil if it is the program's own. The search ends with ctx at the latest.
 func (x *Explorer) Start(ctx context.Context, p *Plan, at *Path) *Search {
 	ctx, cancel := context.WithCancelCause(ctx)
-	s := &Search{cancel: cancel, over: make(chan struct{}), every: 1, p: p.Program}
+	s := &Search{cancel: cancel, over: make(chan struct{}), every: 1, p: p.Program, counts: p.Entry.Counts}
 	s.status = Status{Name: p.Name, Running: true, From: at, Samples: []Sample{}, Figures: []Figure{}, Found: []string{}, Counts: counted(p.Entry.Counts)}
 	t := *p.Task
 	t.Progress, t.ProgressInterval = s.report, reportEvery
@@ -143,6 +149,7 @@ func counted(c engine.CounterSet) []string {
 func (s *Search) report(p engine.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.status.Forecast, _ = s.fore.Tell(p, s.counts)
 	s.sample(Sample{
 		Seconds: p.Elapsed.Seconds(), States: p.States, Executions: p.Executions, Transitions: p.Transitions,
 		Queued: p.Queued, Depth: p.MaxDepth, Memory: p.Memory, Violations: p.Violations,
@@ -174,7 +181,7 @@ func (s *Search) end(x *Explorer, p *Plan, res *engine.Result, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := &s.status
-	st.Running = false
+	st.Running, st.Forecast = false, ""
 	if err != nil {
 		st.Verdict, st.Error = "error", err.Error()
 		if no := new(engine.Refusal); !errors.As(err, &no) && !errors.As(err, new(*engine.OptionError)) && !strings.HasPrefix(st.Error, "internal error") {

@@ -410,6 +410,7 @@ func TestBrowser(t *testing.T) {
 		b.click("#start")
 		b.wait("document.querySelectorAll('.chart .curve').length === 6 && (document.querySelector('.chart .curve').getAttribute('d').match(/L/g) ?? []).length > 3", "curves are drawn")
 		b.wait("Number(document.querySelector('#covered .count:not(:empty)')?.innerText.replace(/\\D/g, '')) > 0", "the source fills in")
+		b.waitText("#forecast", "forecast") // of so many states there is none yet
 		b.picture("search")
 		b.click("#stop")
 		b.waitText("#status", "incomplete: stopped by hand; no violation so far")

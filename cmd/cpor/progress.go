@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"cpor/engine"
+	"cpor/engine/forecast"
 	"cpor/internal/human"
 )
 
@@ -35,7 +36,7 @@ type progress struct {
 	interval time.Duration
 	// The last report, for the rates.
 	last     engine.Progress
-	forecast forecast
+	forecast forecast.Forecast
 	// report is what the search calls; nil for no progress.
 	report func(engine.Progress)
 }
@@ -122,15 +123,10 @@ func (p *progress) text(s engine.Progress, width int) string {
 		parts = append(parts, fmt.Sprintf("depth %d", s.MaxDepth))
 	}
 	parts = append(parts, human.Size(s.Memory))
-	switch part, ok := p.forecast.add(s); {
-	case ok:
-		left := time.Duration(float64(s.Elapsed) * (1 - part) / part)
-		parts = slices.Insert(parts, 1, fmt.Sprintf("about %.0f%%, %s left", 100*part, human.Clock(left)))
-	case p.counts&engine.CountStates != 0 && s.Queued > 0:
-		parts = append(parts, "no forecast yet")
-	default:
-		// Executions, events and the product with an automaton have no work set that tells.
-		parts = append(parts, "no forecast")
+	if text, ok := p.forecast.Tell(s, p.counts); ok {
+		parts = slices.Insert(parts, 1, text)
+	} else {
+		parts = append(parts, text)
 	}
 	if s.Violations > 0 {
 		n := fmt.Sprintf("%d violations", s.Violations)

@@ -255,58 +255,6 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestForecast has the work sets of searches as they were: the forecast is refused at
-// the beginning and good in the second half. A work set that grows without end has none.
-func TestForecast(t *testing.T) {
-	for name, c := range map[string]struct {
-		total  float64
-		states []float64 // parts of total
-		queued []float64
-	}{
-		"raft": {346_559,
-			[]float64{.109, .196, .299, .362, .446, .558, .646, .715, .820, .872, .941},
-			[]float64{15109, 24087, 32355, 36206, 39776, 42458, 42458, 41150, 34990, 29951, 19445}},
-		"philosophers": {46_763,
-			[]float64{.044, .161, .282, .402, .527, .574, .669, .774, .813, .908, .950},
-			[]float64{1147, 3059, 4195, 4992, 5337, 5209, 4779, 4123, 3751, 2134, 1318}},
-		"robots": {326_759,
-			[]float64{.081, .152, .235, .301, .377, .470, .556, .664, .757, .848, .920},
-			[]float64{1431, 2037, 2859, 3053, 3405, 3421, 3413, 3223, 2814, 2122, 1289}},
-	} {
-		var f forecast
-		told := 0
-		for i := 1; i < len(c.states); i++ {
-			const steps = 20 // reports between two points that were noted
-			for k := range steps {
-				at := func(v []float64) float64 { return v[i-1] + (v[i]-v[i-1])*float64(k)/steps }
-				done := at(c.states)
-				part, ok := f.add(engine.Progress{Counters: engine.Counters{States: uint64(done * c.total)}, Queued: uint64(at(c.queued))})
-				if ok && done < 0.25 || !ok && done > 0.6 {
-					t.Errorf("%s: at %.2f a forecast: %v", name, done, ok)
-				}
-				if ok {
-					told++
-				}
-				if ok && done > 0.5 && (part < done*0.7 || part > done*1.3) {
-					t.Errorf("%s: at %.2f the forecast says %.2f", name, done, part)
-				}
-			}
-		}
-		if told < 80 {
-			t.Errorf("%s: only %d forecasts", name, told)
-		}
-	}
-	var f forecast
-	for n := uint64(100); n < 1_000_000; n += 100 {
-		if _, ok := f.add(engine.Progress{Counters: engine.Counters{States: n}, Queued: n / 3}); ok {
-			t.Fatalf("a forecast at %d states, and as many are queued as ever", n)
-		}
-	}
-	if len(f.points) > mostPoints {
-		t.Errorf("%d points", len(f.points))
-	}
-}
-
 func TestCommandLine(t *testing.T) {
 	got := commandLine([]string{"run", "-D", "N=1", "a b.model", "", "it's"})
 	if want := `run -D N=1 'a b.model' '' 'it'\''s'`; got != want {

@@ -121,7 +121,7 @@ export class SearchView {
     replace(this.result,
       s.found.length ? h("div", {}, h("h2", {}, "Found"), s.found.map((t, i) => h("button", { type: "button", class: "found", onclick: () => this.page.go({ view: "execution", found: i, step: 100000 }) }, `✗ ${t}`))) : null,
       s.figures.length ? h("dl", { class: "figures" }, s.figures.flatMap((f) => [h("dt", {}, f.label), h("dd", {}, f.text)])) : null,
-      last && s.running ? h("p", { class: "note" }, `${last.seconds.toFixed(1)} s`) : null);
+      last && s.running ? h("p", { class: "note", id: "forecast" }, `${last.seconds.toFixed(1)} s${s.forecast ? `, ${s.forecast}` : ""}`) : null);
   }
 }
 

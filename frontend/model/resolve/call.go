@@ -130,6 +130,10 @@ func (c *checker) function(e *syntax.CallExpr, obj *Object) operand {
 		atomic := c.body.atomic > 0 || c.body == c.init
 		c.body.calls = append(c.body.calls, call{obj, e.Pos(), e.End(), atomic, atomic || c.noEffects != ""})
 	}
+	if c.broken(obj) && !c.file.Partial[obj.Decl.(syntax.Decl)] { // its signature may not be all of it
+		c.arguments(e)
+		return bad()
+	}
 	c.passed(e, e.Args, obj)
 	if obj.Result == nil || obj.Result.Kind == Invalid {
 		return bad()

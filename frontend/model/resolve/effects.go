@@ -85,7 +85,7 @@ func (c *checker) does(n syntax.Node, found map[*Object]*effect) string {
 		}
 		return writes(n.Key, n.Value)
 	case *syntax.Block, *syntax.DeclStmt, *syntax.EmptyStmt, *syntax.ExprStmt, *syntax.IfStmt, *syntax.ForStmt, *syntax.SwitchStmt,
-		*syntax.AtomicStmt, *syntax.ReturnStmt, *syntax.BranchStmt, *syntax.LabeledStmt, *syntax.AssertStmt, *syntax.SkipStmt:
+		*syntax.AtomicStmt, *syntax.ReturnStmt, *syntax.BranchStmt, *syntax.LabeledStmt, *syntax.AssertStmt, *syntax.SkipStmt, *syntax.BadStmt:
 		return ""
 	case *syntax.SendStmt:
 		return "sends"

@@ -175,11 +175,19 @@ func (c *checker) ident(e *syntax.Ident) operand {
 		return operand{mode: mVar, typ: obj.Type}
 	case QuantObj:
 		return value(obj.Type)
+	case LostObj:
+		return bad()
 	case FuncObj:
+		if c.broken(obj) && !c.file.Partial[obj.Decl.(syntax.Decl)] {
+			return bad()
+		}
 		return operand{mode: mFunc, typ: invalidType, obj: obj}
 	case ThreadObj:
 		return operand{mode: mThread, typ: invalidType, obj: obj}
 	case BuiltinObj:
+		if c.file.Lost {
+			return bad() // it may be the name of what could not be read
+		}
 		return operand{mode: mBuiltin, typ: invalidType, obj: obj}
 	}
 	c.errorf(e, "%s is %s, not a value", e.Name, kindName(obj.Kind))

@@ -21,7 +21,7 @@ var x int
 func f(a int) int { return y }
 thread T(id int) {
 	x = = 3
-	undefined = 4 // not told: this body has a syntax error
+	undefined = 4 // told, too
 }
 thread U() {
 	x = tru

@@ -128,6 +128,9 @@ func (c *checker) gotoStmt(s *syntax.BranchStmt, in *blockScope) {
 
 // noLabel reports an unknown label.
 func (c *checker) noLabel(id *syntax.Ident) {
+	if c.body.bad {
+		return // it may stand in what could not be read
+	}
 	var names []string
 	for n := range c.body.labels {
 		names = append(names, n)

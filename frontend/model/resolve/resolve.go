@@ -22,7 +22,7 @@ type Options struct {
 }
 
 // Check parses and resolves a file. The error is a *[source.List] with all that
-// is wrong with it, syntax and meaning; declarations with syntax errors are not
+// is wrong with it, syntax and meaning; statements with syntax errors are not
 // looked into any further.
 func Check(src *source.File, o Options) (*Program, error) {
 	f, perr := syntax.Parse(src)
@@ -37,10 +37,24 @@ func Check(src *source.File, o Options) (*Program, error) {
 		_, rerr := Resolve(f, o)
 		var more *source.List
 		if errors.As(rerr, &more) {
-			all.Messages = append(all.Messages, more.Messages...)
+			all.Messages = append(all.Messages, others(f.Source, all, more)...)
 		}
 	}
 	return nil, all.Err()
+}
+
+// others returns the messages about the meaning that stand on other lines than those about the
+// syntax, which say why.
+func others(src *source.File, syntax, meaning *source.List) []*source.Message {
+	lines := map[int]bool{}
+	for _, m := range syntax.Messages {
+		line, _ := src.Position(m.Pos)
+		lines[line] = true
+	}
+	return slices.DeleteFunc(slices.Clone(meaning.Messages), func(m *source.Message) bool {
+		line, _ := src.Position(m.Pos)
+		return m.Pos != source.NoPos && lines[line]
+	})
 }
 
 // Resolve finds out what the names and the expressions of a parsed file mean.
@@ -128,7 +142,15 @@ const (
 	known
 )
 
+// errorf reports what is wrong with a node; nothing if a name occurs in it that a statement
+// with a syntax error may have declared.
 func (c *checker) errorf(n syntax.Node, format string, args ...any) *source.Message {
+	if (c.body != nil && c.body.bad || len(c.file.LostNames) > 0) && c.lost(n) {
+		return &source.Message{}
+	}
+	if text := fmt.Sprintf(format, args...); strings.Contains(text, invalidType.String()) {
+		return &source.Message{} // a consequence of what was reported of that type
+	}
 	return c.list.Add(n.Pos(), n.End(), format, args...)
 }
 
@@ -138,6 +160,11 @@ func (c *checker) errorf(n syntax.Node, format string, args ...any) *source.Mess
 func (c *checker) checkFile() {
 	c.delay = true
 	c.collect()
+	for _, name := range c.file.LostNames {
+		if c.top.names[name] == nil {
+			c.top.names[name] = &Object{Kind: LostObj, Name: name, Type: invalidType}
+		}
+	}
 	for _, obj := range c.ordered() {
 		c.complete(obj)
 	}
@@ -160,7 +187,7 @@ func (c *checker) checkFile() {
 	c.sharedSize()
 
 	for _, d := range c.file.Decls {
-		if c.file.Broken[d] {
+		if c.file.Broken[d] && !c.file.Partial[d] {
 			continue
 		}
 		switch d := d.(type) {
@@ -498,7 +525,7 @@ func text(n syntax.Node) string {
 func kindName(k ObjKind) string {
 	return [...]string{
 		ConstObj: "a constant", TypeObj: "a type", SharedObj: "a shared variable",
-		LocalObj: "a local variable", QuantObj: "the variable of a quantifier",
+		LocalObj: "a local variable", LostObj: "unknown", QuantObj: "the variable of a quantifier",
 		FuncObj: "a function", ThreadObj: "a thread", BuiltinObj: "a built-in function",
 		InvariantObj: "an invariant", LabelObj: "a label", LTLObj: "an ltl property",
 	}[k]
@@ -507,7 +534,7 @@ func kindName(k ObjKind) string {
 // undefined reports a name that is not declared. want selects what could stand
 // there, for the suggestion; what names it.
 func (c *checker) undefined(id *syntax.Ident, what string, want func(*Object) bool) {
-	if c.file.Lost || id.Name == "_" {
+	if c.file.Lost || c.body != nil && c.body.unnamed || id.Name == "_" {
 		if id.Name == "_" {
 			c.errorf(id, "_ has no value: it only drops one")
 		}
@@ -633,7 +660,7 @@ func (c *checker) starts(b *body, seen map[*body]bool) bool {
 		return b == nil // a body with syntax errors may do anything
 	}
 	seen[b] = true
-	if b.gos {
+	if b.gos || b.bad {
 		return true
 	}
 	for _, call := range b.calls {

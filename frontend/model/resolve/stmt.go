@@ -24,6 +24,8 @@ type body struct {
 	targets []target // the statements that break and continue can leave
 	label   string   // of the statement at hand, "" if it has none
 	labels  map[string]*label
+	unnamed bool // a statement with a syntax error declares nobody knows what
+	bad     bool // there are statements with syntax errors in it
 }
 
 // call is a call of a function.
@@ -42,7 +44,7 @@ type target struct {
 
 // checkBody checks the statements of a function or thread, or of init (obj nil).
 func (c *checker) checkBody(obj *Object, block *syntax.Block) {
-	b := &body{obj: obj, meets: source.NoPos}
+	b := &body{obj: obj, meets: source.NoPos, bad: obj != nil && c.broken(obj) || obj == nil && c.file.Broken[c.prog.Init]}
 	c.body = b
 	c.scope = newScope(c.top)
 	if obj == nil {
@@ -59,7 +61,7 @@ func (c *checker) checkBody(obj *Object, block *syntax.Block) {
 	}
 	c.collectLabels(block)
 	c.stmts(block.Stmts)
-	if obj != nil && obj.Kind == FuncObj && obj.Result.Kind != Void && !terminates(block) {
+	if obj != nil && obj.Kind == FuncObj && obj.Result.Kind != Void && !b.bad && !terminates(block) {
 		c.list.Add(block.End()-1, block.End(), "missing return at the end of %s", obj.Name)
 	}
 	if obj == nil {
@@ -105,7 +107,7 @@ func (c *checker) declare(id *syntax.Ident, obj *Object) {
 	if id.Name == "_" {
 		return
 	}
-	if old := c.scope.names[id.Name]; old != nil {
+	if old := c.scope.names[id.Name]; old != nil && old.Kind != LostObj {
 		c.errorf(id, "%s is declared twice in this block", id.Name).Note(old.Pos, "the other declaration")
 	}
 	c.scope.names[id.Name] = obj
@@ -229,7 +231,46 @@ func (c *checker) stmt(s syntax.Stmt) {
 		c.noEffects = old
 	case *syntax.AssertStmt:
 		c.condition(s.Cond, "the condition of an assert")
+	case *syntax.BadStmt:
+		c.badStmt(s)
 	}
+}
+
+// badStmt makes nothing of a statement with a syntax error but that names can have been
+// declared in it: so that what uses them is not reported, too.
+func (c *checker) badStmt(s *syntax.BadStmt) {
+	c.body.unnamed = c.body.unnamed || s.Unnamed
+	mayDeclare := func() {
+		for _, name := range s.Names {
+			if c.scope.find(name) == nil || slices.Contains(s.Declared, name) {
+				c.scope.names[name] = &Object{Kind: LostObj, Name: name, Pos: s.Pos(), Type: invalidType, Decl: s, Owner: c.body.obj}
+			}
+		}
+	}
+	if len(s.Blocks) == 0 {
+		mayDeclare()
+		return
+	}
+	c.scoped(func() { // they are declared in a header
+		mayDeclare()
+		for _, b := range s.Blocks {
+			if s.Loop {
+				c.inside(target{loop: true}, func() { c.block(b.Stmts) })
+			} else {
+				c.block(b.Stmts)
+			}
+		}
+	})
+}
+
+// lost tells whether a name occurs in a node that a statement with a syntax error may have
+// declared.
+func (c *checker) lost(n syntax.Node) bool {
+	if id, ok := n.(*syntax.Ident); ok {
+		obj := c.scope.find(id.Name)
+		return obj != nil && obj.Kind == LostObj
+	}
+	return slices.ContainsFunc(syntax.Children(n), c.lost)
 }
 
 // inside checks statements that break or continue can leave.

@@ -94,6 +94,8 @@ const (
 	InvariantObj
 	LabelObj
 	LTLObj // a property of the executions
+
+	LostObj // a name that a statement with a syntax error may have declared
 )
 
 // Object is what a name stands for. Each declaration makes one.

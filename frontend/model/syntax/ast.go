@@ -11,8 +11,8 @@
 //
 // All syntax errors of a file come in one run: after an error the parser goes on
 // behind the statement or the declaration. [File.Broken] tells which declarations
-// had errors, so that package resolve can check the others without complaining
-// about what is missing.
+// had errors, and a [BadStmt] stands where a statement was that could not be read, so that
+// package resolve can check the others without complaining about what is missing.
 //
 // Both are written here although go/scanner and go/parser exist: the scanner
 // must know '@', '..' after a number and our keywords, go/parser accepts no other
@@ -29,6 +29,12 @@ type File struct {
 	// Broken are the declarations that contain syntax errors, as far as they
 	// could be read; empty if Parse returned no error.
 	Broken map[Decl]bool
+	// Partial are those of Broken in whose bodies all that is broken stands in a
+	// [BadStmt]: what surrounds it was read as it is meant.
+	Partial map[Decl]bool
+	// LostNames are those that broken declarations of constants, types and variables may
+	// declare.
+	LostNames []string
 	// Lost says that a declaration was so broken that not even its name is known.
 	Lost bool
 }
@@ -312,6 +318,16 @@ type (
 	}
 	// SkipStmt is skip.
 	SkipStmt struct{ Span }
+	// BadStmt stands for a statement with a syntax error. It occurs in declarations of
+	// [File.Broken] only.
+	BadStmt struct {
+		Span
+		Names    []string // those that occur in it
+		Declared []string // those of them that it declares, as far as that can be told
+		Unnamed  bool     // it declares what, cannot be told
+		Loop     bool     // it begins as a loop does
+		Blocks   []*Block // of it, as far as they could be read
+	}
 )
 
 // SwitchCase is case a, b: or default: (Values nil and Default true).
@@ -536,6 +552,7 @@ func (*LabeledStmt) stmtNode() {}
 func (*AwaitStmt) stmtNode()   {}
 func (*AssertStmt) stmtNode()  {}
 func (*SkipStmt) stmtNode()    {}
+func (*BadStmt) stmtNode()     {}
 
 func (*Ident) exprNode()        {}
 func (*IntLit) exprNode()       {}

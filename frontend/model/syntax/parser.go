@@ -24,7 +24,7 @@ const maxErrors = 200
 // *[source.List] with all of them, and the file holds what could be read (it is
 // never nil).
 func Parse(f *source.File) (*File, error) {
-	file := &File{Source: f, Broken: map[Decl]bool{}}
+	file := &File{Source: f, Broken: map[Decl]bool{}, Partial: map[Decl]bool{}}
 	p := &parser{file: file, list: source.List{File: f}, lastLine: -1}
 	if m := checkText(f.Text); m != nil {
 		p.list.Messages = append(p.list.Messages, m)
@@ -63,6 +63,7 @@ type parser struct {
 	errors   int  // with the ones that were left out
 	ltl      bool // in the formula of an ltl property
 	cur      Decl
+	bodyOnly int // p.errors behind the body of cur, if there was none before it; -1 if not
 }
 
 func (p *parser) pos() source.Pos { return source.Pos(p.s.from) }
@@ -174,6 +175,9 @@ func declStart(t token) bool {
 	return t == tConst || t == tType || t == tVar || ownDecl(t)
 }
 
+// declNames begin declarations, too, and are no keywords.
+var declNames = []string{"unshared", "comm", "mutex", "rwmutex", "monitor", "semaphore", "waitgroup", "cond", "include", "ltl", "symmetric"}
+
 func ownDecl(t token) bool {
 	return t == tFunc || t == tThread || t == tInit || t == tInvariant
 }
@@ -208,7 +212,7 @@ func (p *parser) parseFile() {
 func (p *parser) topDecl() {
 	errs := p.errors
 	start := len(p.file.Decls)
-	p.cur, p.braces, p.exprLev, p.nesting = nil, 0, 0, 0
+	p.cur, p.braces, p.exprLev, p.nesting, p.bodyOnly = nil, 0, 0, 0, -1
 	begin := p.s.from
 	defer func() {
 		r := recover()
@@ -226,13 +230,19 @@ func (p *parser) topDecl() {
 			if p.s.from == begin {
 				p.next()
 			}
-			for p.s.tok != tEOF && !(p.s.newLine && p.s.from == p.s.lineStart && declStart(p.s.tok)) {
+			for p.s.tok != tEOF && !(p.s.newLine && p.s.from == p.s.lineStart && (declStart(p.s.tok) || p.s.tok == tName && slices.Contains(declNames, p.s.lit))) {
 				p.next()
+			}
+			if p.cur == nil {
+				lost := &BadStmt{}
+				p.mentioned(lost, begin, int(p.prevEnd))
+				p.file.LostNames = append(p.file.LostNames, lost.Declared...)
 			}
 		}
 		if p.errors > errs {
 			for _, d := range p.file.Decls[start:] {
 				p.file.Broken[d] = true
+				p.file.Partial[d] = r == nil && p.bodyOnly == p.errors
 			}
 		}
 	}()
@@ -252,7 +262,7 @@ func (p *parser) topDecl() {
 		if p.s.tok == tLparen {
 			p.fail("init has no parameters: write init { ... }")
 		}
-		d.Body = p.block("the body of init")
+		d.Body = p.body(errs, "the body of init")
 		d.Span = p.span(pos)
 	case tInvariant:
 		p.next()
@@ -271,6 +281,7 @@ func (p *parser) topDecl() {
 	case tPackage:
 		p.fail("there are no packages: leave the package clause out")
 	case tRbrace:
+		p.endedEarly()
 		p.fail("this '}' closes nothing")
 	case tName:
 		switch p.s.lit {
@@ -309,6 +320,9 @@ func (p *parser) topDecl() {
 		}
 		fallthrough
 	default:
+		if p.s.newLine && p.s.from != p.s.lineStart {
+			p.endedEarly()
+		}
 		p.fail("expected a declaration (const, type, var, func, thread, init or invariant), found %s", p.s.describe())
 	}
 	switch d := p.cur.(type) {
@@ -321,12 +335,22 @@ func (p *parser) topDecl() {
 
 // threadDecl parses a thread.
 func (p *parser) threadDecl(pos source.Pos, symmetric bool) {
+	errs := p.errors
 	p.next()
 	d := &ThreadDecl{Span: Span{pos, pos}, Symmetric: symmetric, Name: p.ident("the thread's name")}
 	p.cur = d
 	d.Params = p.params()
-	d.Body = p.block("the thread's body")
+	d.Body = p.body(errs, "the thread's body")
 	d.Span = p.span(pos)
+}
+
+// endedEarly notes that the declaration before this place has most likely ended too early: what
+// was read as its body is not to be trusted.
+func (p *parser) endedEarly() {
+	if n := len(p.file.Decls); n > 0 {
+		p.file.Broken[p.file.Decls[n-1]] = true
+		p.file.Partial[p.file.Decls[n-1]] = false
+	}
 }
 
 // classDecl parses shared variables with their class: comm var x, y int.
@@ -381,6 +405,16 @@ func (p *parser) objectDecl() {
 	p.endDecl()
 }
 
+// body parses the block of a declaration, before which there were errs errors.
+func (p *parser) body(errs int, what string) *Block {
+	whole := p.errors == errs
+	b := p.block(what)
+	if whole {
+		p.bodyOnly = p.errors
+	}
+	return b
+}
+
 func (p *parser) endDecl() {
 	if p.s.tok != tEOF && p.s.tok != tSemi {
 		p.expected("the end of the declaration")
@@ -388,6 +422,7 @@ func (p *parser) endDecl() {
 }
 
 func (p *parser) funcDecl() {
+	errs := p.errors
 	pos := p.pos()
 	p.next()
 	if p.s.tok == tLparen {
@@ -415,7 +450,7 @@ func (p *parser) funcDecl() {
 	} else if p.s.tok != tLbrace && p.s.tok != tSemi {
 		d.Results = []TypeExpr{p.typ()}
 	}
-	d.Body = p.block("the function's body")
+	d.Body = p.body(errs, "the function's body")
 	d.Span = p.span(pos)
 }
 
@@ -740,33 +775,152 @@ func (p *parser) stmts() []Stmt {
 	return list
 }
 
-// tryStmt parses a statement and its end; after an error it goes behind it.
+// tryStmt parses a statement and its end; after an error it goes behind it, and adds what
+// is left of it.
 func (p *parser) tryStmt(add func(Stmt)) {
-	braces, nesting, begin := p.braces, p.nesting, p.s.from
+	braces, nesting, begin, first := p.braces, p.nesting, p.s.from, p.s.tok
+	var list []Stmt
+	ended := p.attempt(func() {
+		switch p.s.tok {
+		case tConst, tType, tVar:
+			p.decls(func(d Decl) { list = append(list, &DeclStmt{Span{d.Pos(), d.End()}, d}) })
+		default:
+			st := p.stmt()
+			list = append(list, st)
+			p.foreign(st)
+			if l, ok := st.(*LabeledStmt); ok && (p.s.tok == tCase || p.s.tok == tDefault) {
+				if _, ok := l.Stmt.(*EmptyStmt); ok {
+					return // a label at the end of a case
+				}
+			}
+		}
+		p.endStmt()
+	})
+	if ended {
+		for _, s := range list {
+			add(s)
+		}
+		return
+	}
+	p.exprLev, p.nesting = 0, nesting
+	bad := &BadStmt{Loop: first == tFor}
+	from := begin
+	for _, s := range list { // the error is behind it
+		switch s.(type) {
+		case *IfStmt, *ForStmt, *RangeStmt, *SwitchStmt, *SelectStmt, *ChooseStmt, *AtomicStmt, *SyncStmt, *Block:
+			add(s)
+			from = int(s.End())
+		}
+	}
+	bad.From = source.Pos(from)
+	switch first {
+	case tIf, tFor, tAtomic, tSynchronized:
+		bad.Blocks = p.bodies(braces)
+	}
+	p.sync(braces, begin)
+	bad.To = max(bad.From, p.prevEnd)
+	for _, b := range bad.Blocks {
+		p.mentioned(bad, from, int(b.From))
+		from = int(b.To)
+	}
+	p.mentioned(bad, from, int(bad.To))
+	add(bad)
+}
+
+// attempt runs a part of the parser, and tells whether it came to its end.
+func (p *parser) attempt(f func()) (ended bool) {
 	defer func() {
 		switch r := recover().(type) {
-		case nil:
-		case bailStmt:
-			p.exprLev, p.nesting = 0, nesting
-			p.sync(braces, begin)
+		case nil, bailStmt:
 		default:
 			panic(r)
 		}
 	}()
-	switch p.s.tok {
-	case tConst, tType, tVar:
-		p.decls(func(d Decl) { add(&DeclStmt{Span{d.Pos(), d.End()}, d}) })
-	default:
-		st := p.stmt()
-		add(st)
-		p.foreign(st)
-		if l, ok := st.(*LabeledStmt); ok && (p.s.tok == tCase || p.s.tok == tDefault) {
-			if _, ok := l.Stmt.(*EmptyStmt); ok {
-				return // a label at the end of a case
+	f()
+	return true
+}
+
+// bodies parses the blocks of a statement that failed before them, inside the given number
+// of braces: those whose brace ends its line, which are no literals.
+func (p *parser) bodies(braces int) []*Block {
+	var list []*Block
+	for p.braces == braces {
+		for p.s.tok != tEOF && p.s.tok != tRbrace && !p.s.autoSemi && !p.atMargin() && !p.opensLine() {
+			if p.s.tok == tLbrace {
+				return list
+			}
+			p.next()
+		}
+		if p.s.tok != tLbrace {
+			break
+		}
+		var b *Block
+		if !p.attempt(func() { b = p.block("a block") }) {
+			break
+		}
+		list = append(list, b)
+		if !p.got(tElse) {
+			break
+		}
+	}
+	return list
+}
+
+// opensLine tells whether the current token is an open brace at the end of its line.
+func (p *parser) opensLine() bool {
+	if p.s.tok != tLbrace {
+		return false
+	}
+	line, _, _ := strings.Cut(p.s.text[p.s.to:], "\n")
+	line = strings.TrimSpace(line)
+	return line == "" || strings.HasPrefix(line, "//")
+}
+
+// mentioned notes the names in a part of a statement that could not be read, and which of them
+// are declared there: those before := and in, and all names of a declaration.
+func (p *parser) mentioned(bad *BadStmt, from, to int) {
+	if from >= to {
+		return
+	}
+	add := func(list *[]string, names ...string) {
+		for _, n := range names {
+			if !slices.Contains(*list, n) {
+				*list = append(*list, n)
 			}
 		}
 	}
-	p.endStmt()
+	s := scanner{errorf: func(int, int, string, ...any) {}, text: p.s.text[:to], off: from, begin: from, lineStart: from}
+	var row []string // a, b, c
+	all, clean := false, true
+	before := tEOF
+	step := func() { before = s.tok; s.next() }
+	for s.next(); s.tok != tEOF; step() {
+		switch s.tok {
+		case tName:
+			add(&bad.Names, s.lit)
+			if all {
+				add(&bad.Declared, s.lit)
+			}
+			row = append(row, s.lit)
+			continue
+		case tComma:
+			clean = clean && before == tName
+			continue
+		case tDefine:
+			add(&bad.Declared, row...)
+			bad.Unnamed = bad.Unnamed || !clean || before != tName
+		case tVar, tConst, tType:
+			all = true
+		}
+		bad.Unnamed = bad.Unnamed || all && before == tComma || before == tVar || before == tConst || before == tType
+		row = nil
+		switch s.tok {
+		case tSemi, tLbrace, tFor, tIf, tSwitch, tCase, tColon:
+			clean = true
+		default:
+			clean = false
+		}
+	}
 }
 
 // foreign explains statements of other languages that begin like a name.

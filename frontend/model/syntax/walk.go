@@ -130,6 +130,8 @@ func Children(n Node) []Node {
 		c.add(n.Cond)
 	case *AssertStmt:
 		c.add(n.Cond)
+	case *BadStmt:
+		addAll(&c, n.Blocks)
 
 	case *ParenExpr:
 		c.add(n.X)

@@ -17,7 +17,7 @@ var nodes = []Node{
 	&NamedType{}, &ArrayType{}, &StructType{}, &PointerType{}, &AtomicType{}, &ChanType{},
 	&Block{}, &DeclStmt{}, &EmptyStmt{}, &ExprStmt{}, &SendStmt{}, &AssignStmt{}, &IncDecStmt{}, &IfStmt{}, &ForStmt{}, &RangeStmt{},
 	&SwitchStmt{}, &SwitchCase{}, &SelectStmt{}, &SelectCase{}, &ChooseStmt{}, &ChooseCase{}, &AtomicStmt{}, &SyncStmt{}, &GoStmt{},
-	&ReturnStmt{}, &BranchStmt{}, &LabeledStmt{}, &AwaitStmt{}, &AssertStmt{}, &SkipStmt{},
+	&ReturnStmt{}, &BranchStmt{}, &LabeledStmt{}, &AwaitStmt{}, &AssertStmt{}, &SkipStmt{}, &BadStmt{},
 	&Ident{}, &IntLit{}, &StringLit{}, &ParenExpr{}, &UnaryExpr{}, &BinaryExpr{}, &IndexExpr{}, &SelectorExpr{}, &AtExpr{},
 	&CallExpr{}, &CompositeLit{}, &MakeExpr{}, &QuantExpr{}, &FoldExpr{}, &TemporalExpr{},
 }

@@ -1,24 +1,30 @@
-package main
+// Package forecast estimates how long a running search still takes, for all that show its
+// progress.
+package forecast
 
 import (
+	"fmt"
 	"math"
+	"time"
 
 	"gonum.org/v1/gonum/mat"
 
 	"cpor/engine"
+	"cpor/internal/human"
 )
 
-// forecast estimates how far a search with stored states is. Its work set grows fast at
+// Forecast estimates how far a search with stored states is. Its work set grows fast at
 // first and ever more slowly, has its most about in the middle, and is empty in the end:
 // over the number of covered states it is close to a parabola, whose second zero is the number
 // of states that there will be. The parabola is fitted by least squares to the last three
 // quarters of the way.
 //
 // It is a guess, and none is made before the growth has slowed down so far that two fifths of the way
-// are done by it: earlier ones were wrong by up to a factor of four. Behind that they were between
-// 18 % too low and 27 % too high on robots, philosophers, mcs and raft, the last two of examples
-// and with the cartesian reduction, too.
-type forecast struct {
+// are done by it: earlier ones were wrong by up to a factor of four. docs/performance.md says how
+// good they were behind that, and TestMeasure measures it.
+//
+// The zero value is ready for use.
+type Forecast struct {
 	points []point
 	every  int // of how many reports one is kept
 	skip   int
@@ -30,9 +36,9 @@ type point struct{ states, queued float64 }
 // mostPoints bounds the points that are kept; half of them go when there are as many.
 const mostPoints = 512
 
-// add takes a report, and tells the part that is done, from 0 to 1; ok is false if the end is
+// Add takes a report, and tells the part that is done, from 0 to 1; ok is false if the end is
 // not in sight.
-func (f *forecast) add(s engine.Progress) (part float64, ok bool) {
+func (f *Forecast) Add(s engine.Progress) (part float64, ok bool) {
 	if f.skip++; f.skip > f.every {
 		f.skip = 0
 		f.points = append(f.points, point{float64(s.States), float64(s.Queued)})
@@ -66,6 +72,20 @@ func (f *forecast) add(s engine.Progress) (part float64, ok bool) {
 		return 0, false
 	}
 	return 1 / end, true
+}
+
+// Tell takes a report of a search that counts so much, and says how it will go on in words; ok
+// is false if it says that there is no forecast, or none yet.
+func (f *Forecast) Tell(s engine.Progress, counts engine.CounterSet) (text string, ok bool) {
+	switch part, ok := f.Add(s); {
+	case ok:
+		left := time.Duration(float64(s.Elapsed) * (1 - part) / part)
+		return fmt.Sprintf("about %.0f%%, %s left", 100*part, human.Clock(left)), true
+	case counts&engine.CountStates != 0 && s.Queued > 0:
+		return "no forecast yet", false
+	}
+	// Executions, events and the product with an automaton have no work set that tells.
+	return "no forecast", false
 }
 
 // zero returns where a parabola that is open below comes down to 0.
