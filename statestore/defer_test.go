@@ -2,7 +2,9 @@ package statestore
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -29,7 +31,7 @@ func TestDefer(t *testing.T) {
 			}
 			for k, i := range r.Perm(2 * n) {
 				s := state(i % n)
-				if ok, err := x.Defer(s, 0); err != nil {
+				if ok, err := x.Defer(s, 0, nil); err != nil {
 					t.Error(err)
 				} else if ok {
 					mu.Lock()
@@ -74,7 +76,7 @@ func TestSettleStops(t *testing.T) {
 		}
 	}
 	for i := range 4 {
-		if ok, err := x.Defer([]uint64{uint64(i), 7, 2}, 0); !ok || err != nil {
+		if ok, err := x.Defer([]uint64{uint64(i), 7, 2}, 0, nil); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
 	}
@@ -84,5 +86,77 @@ func TestSettleStops(t *testing.T) {
 	}
 	if err := x.Settle(func(Ref) error { return stop }); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestChanged defers states with the words that a move has changed, which are named twice and
+// together with others now and then, while other states are inserted in between: each
+// state is found by a session that compares whole states.
+func TestChanged(t *testing.T) {
+	st := mustNew(t, Options{Kind: Tree})
+	x := st.NewSession().(Deferring)
+	r := rand.New(rand.NewPCG(3, 4))
+	var refs []Ref
+	add := func(ref Ref) error {
+		refs = append(refs, ref)
+		return nil
+	}
+	first := make([]uint64, 12)
+	ref, _, err := x.Insert(first, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refs = append(refs, ref)
+	want := map[string]bool{fmt.Sprint(first): true}
+	var s, end []uint64
+	for i := 0; len(refs) < 20000; i++ {
+		parent := refs[r.IntN(len(refs))]
+		s = x.Load(parent, s)
+		for range 4 {
+			end = append(end[:0], s...)
+			var changed []int32
+			for range 1 + r.IntN(3) {
+				w := r.IntN(len(end))
+				end[w] = uint64(r.IntN(9)) << (w * 4)
+				changed = append(changed, int32(w), int32(r.IntN(len(end))), int32(w))
+			}
+			want[fmt.Sprint(end)] = true
+			switch ok, err := x.Defer(end, parent, changed); {
+			case err != nil:
+				t.Fatal(err)
+			case !ok || i%7 == 0: // the second time it is there, but for a young store
+				if err := x.Settle(add); err != nil {
+					t.Fatal(err)
+				}
+				if ref, added, err := x.Insert(end, parent); err != nil || added && ok {
+					t.Fatal(added, ok, err)
+				} else if added {
+					refs = append(refs, ref)
+				}
+			case i%5 == 0: // makes another state the base
+				other := slices.Clone(end)
+				for w := range other {
+					other[w] ^= 1 << (w * 4)
+				}
+				x.Find(other)
+			}
+		}
+		if i%3 == 0 {
+			if err := x.Settle(add); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := x.Settle(add); err != nil {
+		t.Fatal(err)
+	}
+	y := st.NewSession()
+	for _, ref := range refs {
+		if s = y.Load(ref, s); !want[fmt.Sprint(s)] {
+			t.Fatalf("state %v is stored, and was not inserted", s)
+		}
+	}
+	if len(refs) != len(want) || st.Len() != uint64(len(want)) {
+		t.Errorf("%d states reported, %d stored, %d inserted", len(refs), st.Len(), len(want))
 	}
 }

@@ -1,8 +1,10 @@
 package statestore
 
-// prefetch asks for the cache line of *p and does not wait for it. Go has no way
+import "unsafe"
+
+// prefetch asks for the cache line of p and does not wait for it. Go has no way
 // to say that, and a load holds up what comes behind it once the processor's
 // window is full.
 //
 //go:noescape
-func prefetch(p *uint64)
+func prefetch(p unsafe.Pointer)

@@ -2,8 +2,11 @@
 
 package statestore
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"unsafe"
+)
 
-// prefetch asks for the cache line of *p. Without an instruction for it, a load
+// prefetch asks for the cache line of p. Without an instruction for it, a load
 // whose value nobody waits for comes near.
-func prefetch(p *uint64) { atomic.LoadUint64(p) }
+func prefetch(p unsafe.Pointer) { atomic.LoadUint64((*uint64)(p)) }

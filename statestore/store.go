@@ -79,7 +79,7 @@ type Store interface {
 	// Bytes returns the memory that the store holds, in bytes: tables with
 	// their free slots, nodes, parents. Memory given up by a table that grew
 	// counts no more, though the garbage collector may not have had it yet.
-	// The scratch of the sessions, some 120 KB each, is not the store's.
+	// The scratch of the sessions, some 180 KB each, is not the store's.
 	Bytes() uint64
 
 	// Exact reports whether the store never takes a new state for a covered
@@ -134,8 +134,10 @@ type Deferring interface {
 	Session
 
 	// Defer begins Insert of s with its parent. It returns false if this state
-	// had better be inserted at once. The error is nil or ErrFull.
-	Defer(s []uint64, parent Ref) (bool, error)
+	// had better be inserted at once. changed, if not nil, are the indices of all
+	// words in which s differs from the parent, and may have others, and some twice;
+	// they help if the parent was loaded last. The error is nil or ErrFull.
+	Defer(s []uint64, parent Ref, changed []int32) (bool, error)
 
 	// Settle completes the insertions that were deferred, in their order, and
 	// calls added for the states that were added, which must not use the

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 )
@@ -73,6 +74,8 @@ type table struct {
 	low     uint64  // mask of the low part
 	unit    float64 // 1/len(dir)
 	ledger  *ledger
+	// What memory huge pages have been asked for, see advise: numbers of arenas and pages.
+	advised, collapsed sync.Map
 }
 
 const (
@@ -90,6 +93,9 @@ const (
 	// farLines is the distance from its line at which no entry is put: the slab
 	// has to grow, or, without memory, the table is full. So searches stay short.
 	farLines = 16
+	// hugeSlots is the size from which a slab should be in huge pages. With a look-up in
+	// each of many small ones the processor spends more time on finding pages than lines.
+	hugeSlots = 512
 	// patience is how often a worker lets others run before it takes over a
 	// slab's growth, besides the time that the slab's size justifies.
 	patience = 64
@@ -227,11 +233,18 @@ func (t *table) insert(shard, e uint64, force bool, m *matcher) (old uint64, ful
 	}
 }
 
+// approach begins to load a shard's slab into the cache.
+func (t *table) approach(shard uint64) {
+	if s := t.dir[shard].Load(); s != nil {
+		prefetch(unsafe.Pointer(s))
+	}
+}
+
 // touch begins to load the line where an entry belongs into the cache.
 func (t *table) touch(shard, e uint64) {
 	if s := t.dir[shard].Load(); s != nil {
 		i, _ := bits.Mul64(e&^t.low, s.lines())
-		prefetch(&s.slots[i*lineSlots])
+		prefetch(unsafe.Pointer(&s.slots[i*lineSlots]))
 	}
 }
 
@@ -267,6 +280,9 @@ func (t *table) enlarge(shard uint64, s *slab, force bool) bool {
 	ns := newSlab(nextLines(float64(shard)*t.unit, s.lines()))
 	if !t.ledger.take(ns.bytes(), force) {
 		return false
+	}
+	if len(ns.slots) >= hugeSlots {
+		t.advise(unsafe.Pointer(&ns.slots[0]))
 	}
 	frozen := t.low + 1
 	for i := range s.slots {

@@ -316,6 +316,9 @@ type treeSession struct {
 type scratch struct {
 	recent [1 << recentBits]recent
 	moves  [1 << moveBits]move
+	// keys that the session has deferred: most ends of moves that are covered are ends
+	// of moves of neighbours, which are expanded soon after each other.
+	keys [1 << keptBits]uint64
 }
 
 // frame is a session's scratch for states of one length: the base, a state with
@@ -324,6 +327,7 @@ type scratch struct {
 type frame struct {
 	sh    *shape
 	valid bool // there is a base
+	base  Ref  // of the base if it was loaded, otherwise 0
 	ready bool // the shape is mature, and the slices have its size
 	words []uint64
 	codes []uint32 // of the vertices; those of the tops are not used
@@ -419,14 +423,16 @@ const (
 	// recentBits is the number of bits of a place in a session's recent nodes.
 	recentBits = 10
 	// moveBits is the same for its recent moves.
-	moveBits  = 12
+	moveBits = 12
+	// keptBits is the same for its recent keys.
+	keptBits  = 13
 	recentMix = 0x9E3779B97F4A7C15
 )
 
-// key returns the key of s, whose shape has its vertices. ok is false if a part
-// of s has no number, and gets none because create is not set or there is no
-// memory.
-func (x *treeSession) key(f *frame, s []uint64, create bool) (key uint64, ok bool) {
+// key returns the key of s, whose shape has its vertices. changed, if not nil, are the
+// words in which s can differ from the base. ok is false if a part of s has no number,
+// and gets none because create is not set or there is no memory.
+func (x *treeSession) key(f *frame, s []uint64, changed []int32, create bool) (key uint64, ok bool) {
 	sh := f.sh
 	l := sh.layout.Load()
 	if l.direct != 0 && (len(s) == 0 || s[0] <= idsMask) {
@@ -440,7 +446,7 @@ func (x *treeSession) key(f *frame, s []uint64, create bool) (key uint64, ok boo
 	}
 	near := f.valid
 	if near {
-		near, ok = x.differ(f, s, create)
+		near, ok = x.differ(f, s, changed, create)
 	}
 	base := &f.now
 	if !near {
@@ -500,17 +506,25 @@ func (x *treeSession) key(f *frame, s []uint64, create bool) (key uint64, ok boo
 	}
 }
 
-// differ computes the numbers of s from those of the base. near is false, and
-// nothing is computed, if s differs so much from the base that it is better made
-// the base itself. ok is false if a number is missing.
-func (x *treeSession) differ(f *frame, s []uint64, create bool) (near, ok bool) {
+// differ computes the numbers of s from those of the base. changed, if not nil, are the
+// words in which they can differ. near is false, and nothing is computed, if s differs
+// so much from the base that it is better made the base itself. ok is false if a number
+// is missing.
+func (x *treeSession) differ(f *frame, s []uint64, changed []int32, create bool) (near, ok bool) {
 	sh := f.sh
 	f.now, f.nowSize, f.changed = f.ids, f.size, 0
-	f.leaves = f.leaves[:0]
+	leaves := f.leaves[:0]
 	var once, twice uint32 // parts with one leaf changed, and with more
 	total := 0
 	for i0 := 0; i0 < len(s); i0 += 64 {
-		diff := differing(s[i0:min(i0+64, len(s))], f.words[i0:])
+		var diff uint64
+		if changed != nil && len(s) <= 64 {
+			for _, i := range changed {
+				diff |= 1 << (i & 63)
+			}
+		} else {
+			diff = differing(s[i0:min(i0+64, len(s))], f.words[i0:])
+		}
 		if total += bits.OnesCount64(diff); total > 4 && 2*total > len(s) {
 			return false, true
 		}
@@ -519,7 +533,7 @@ func (x *treeSession) differ(f *frame, s []uint64, create bool) (near, ok bool) 
 			d := s[i] ^ f.words[i]
 			for v := sh.leafOf[i]; v < sh.leafOf[i+1]; v++ {
 				if vx := &sh.vertex[v]; d&vx.mask != 0 {
-					f.leaves = append(f.leaves, v)
+					leaves = append(leaves, v)
 					part := uint32(1) << (vx.part & 31)
 					twice |= once & part
 					once |= part
@@ -527,9 +541,10 @@ func (x *treeSession) differ(f *frame, s []uint64, create bool) (near, ok bool) 
 			}
 		}
 	}
+	f.leaves = leaves
 	ok = true
 	slow := false
-	for _, v := range f.leaves {
+	for _, v := range leaves {
 		vx := &sh.vertex[v]
 		value := s[vx.word] & vx.mask >> vx.shift
 		if twice>>(vx.part&31)&1 == 0 && sh.moves != 0 {
@@ -647,7 +662,7 @@ func (f *frame) resize() {
 func (x *treeSession) rebase(f *frame, s []uint64, create bool) bool {
 	sh := f.sh
 	t := x.t
-	f.valid = false
+	f.valid, f.base = false, 0
 	f.ids = [maxSlots]uint32{}
 	for v := range sh.vertex {
 		vx := &sh.vertex[v]
@@ -687,11 +702,13 @@ func (x *treeSession) Insert(s []uint64, parent Ref) (ref Ref, added bool, err e
 			return ref, added, err
 		}
 	}
-	d, err := x.begin(f, s, parent)
-	if err != nil {
+	if err := x.begin(f, s, parent, nil); err != nil {
 		return 0, false, err
 	}
-	return x.complete(d)
+	last := len(x.deferred) - 1
+	d := x.deferred[last]
+	x.deferred = x.deferred[:last]
+	return x.complete(&d)
 }
 
 // deferred is an insertion that has begun: what is left is to look into the table
@@ -699,15 +716,19 @@ func (x *treeSession) Insert(s []uint64, parent Ref) (ref Ref, added bool, err e
 type deferred struct {
 	sh   *shape
 	key  uint64
+	hash uint64 // the key, mixed
 	code uint64
 }
 
-// begin is the part of an insertion that is done without the table of states; the
-// shape is mature.
-func (x *treeSession) begin(f *frame, s []uint64, parent Ref) (deferred, error) {
-	key, ok := x.key(f, s, true)
+// begin is the part of an insertion that is done without the table of states, which it
+// adds to x.deferred; the shape is mature. changed is that of Defer.
+func (x *treeSession) begin(f *frame, s []uint64, parent Ref, changed []int32) error {
+	if f.base != parent {
+		changed = nil
+	}
+	key, ok := x.key(f, s, changed, true)
 	if !ok {
-		return deferred{}, ErrFull
+		return ErrFull
 	}
 	if parent != x.parent || x.parentCode == 0 {
 		x.parentCode = x.t.codeOf(parent)
@@ -718,13 +739,13 @@ func (x *treeSession) begin(f *frame, s []uint64, parent Ref) (deferred, error) 
 		x.t.addOrphan(key, parent)
 		code = codeAside
 	}
-	return deferred{sh: f.sh, key: key, code: code}, nil
+	x.deferred = append(x.deferred, deferred{sh: f.sh, key: key, hash: mix(key), code: code})
+	return nil
 }
 
 // complete does the rest of an insertion.
-func (x *treeSession) complete(d deferred) (ref Ref, added bool, err error) {
-	h := mix(d.key)
-	old, full := x.t.table.insert(h>>restBits, h<<fragBits|d.code, false, nil)
+func (x *treeSession) complete(d *deferred) (ref Ref, added bool, err error) {
+	old, full := x.t.table.insert(d.hash>>restBits, d.hash<<fragBits|d.code, false, nil)
 	if full {
 		return 0, false, ErrFull
 	}
@@ -739,31 +760,52 @@ func (x *treeSession) complete(d deferred) (ref Ref, added bool, err error) {
 }
 
 // Defer implements [Deferring].
-func (x *treeSession) Defer(s []uint64, parent Ref) (bool, error) {
+func (x *treeSession) Defer(s []uint64, parent Ref, changed []int32) (bool, error) {
 	f := x.frameOf(len(s))
 	if !f.sh.mature.Load() {
 		return false, nil
 	}
-	d, err := x.begin(f, s, parent)
-	if err != nil {
+	if err := x.begin(f, s, parent, changed); err != nil {
 		return true, err
 	}
-	h := mix(d.key)
-	x.t.table.touch(h>>restBits, h<<fragBits)
-	x.deferred = append(x.deferred, d)
+	n := len(x.deferred)
+	d := &x.deferred[n-1]
+	if x.scratch != nil {
+		kept := &x.scratch.keys[d.hash>>(restBits-keptBits)&(1<<keptBits-1)]
+		if *kept == d.key {
+			x.deferred = x.deferred[:n-1]
+			return true, nil
+		}
+		*kept = d.key
+	}
+	// The line of an entry is found by way of its slab, which is a miss, too.
+	x.t.table.approach(d.hash >> restBits)
+	if n > behind {
+		d = &x.deferred[n-1-behind]
+		x.t.table.touch(d.hash>>restBits, d.hash<<fragBits)
+	}
 	return true, nil
 }
+
+// behind is by how many insertions asking for lines is behind asking for slabs.
+const behind = 2
 
 // Settle implements [Deferring].
 func (x *treeSession) Settle(added func(Ref) error) error {
 	todo := x.deferred
 	x.deferred = todo[:0]
-	for _, d := range todo {
-		ref, isNew, err := x.complete(d)
+	for i := max(0, len(todo)-behind); i < len(todo); i++ {
+		x.t.table.touch(todo[i].hash>>restBits, todo[i].hash<<fragBits)
+	}
+	for i := range todo {
+		ref, isNew, err := x.complete(&todo[i])
 		if err == nil && isNew {
 			err = added(ref)
 		}
 		if err != nil {
+			if x.scratch != nil {
+				clear(x.scratch.keys[:]) // some are of those that are dropped
+			}
 			return err
 		}
 	}
@@ -791,7 +833,7 @@ func (x *treeSession) Find(s []uint64) (Ref, bool) {
 		}
 		sh.mu.Unlock()
 	}
-	key, ok := x.key(f, s, false)
+	key, ok := x.key(f, s, nil, false)
 	if !ok {
 		return 0, false
 	}
@@ -872,7 +914,7 @@ func (x *treeSession) settle(f *frame) error {
 	}
 	keys := make([]uint64, len(y.parents))
 	for i := range keys {
-		key, ok := x.key(f, y.state(i+1), true)
+		key, ok := x.key(f, y.state(i+1), nil, true)
 		if !ok {
 			return ErrFull
 		}
@@ -950,6 +992,7 @@ func (x *treeSession) Load(ref Ref, dst []uint64) []uint64 {
 		return append(dst[:0], word)
 	}
 	x.decode(f, &ids)
+	f.base = ref
 	return append(dst[:0], f.words...)
 }
 

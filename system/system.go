@@ -106,6 +106,7 @@
 //   - [Locking], [Synchronising]: locks, and what happens before what
 //   - [Temporal]: the propositions of formulas
 //   - [Telling], [Narrating], [Showing]: what people want to see
+//   - [Changing]: which words of the state the steps have changed
 //   - [Adding]: what a wrapper has added to the accesses
 //
 // Of systems:

@@ -344,10 +344,15 @@ type worker struct {
 	session   statestore.Session
 	deferring statestore.Deferring       // session, if it is one
 	arrive    func(statestore.Ref) error // arrived
-	loadable  bool
-	hook      Hook
-	box       *cluster.Outbox // nil if there are no other ranks
-	disk      *diskWorker     // nil if all is in memory
+	deferred  int                        // moves that are to be settled
+	// patient: they may wait until other states of the batch are expanded. A search that
+	// can be interrupted and goes on has nothing that is neither covered nor will be
+	// found again.
+	patient  bool
+	loadable bool
+	hook     Hook
+	box      *cluster.Outbox // nil if there are no other ranks
+	disk     *diskWorker     // nil if all is in memory
 
 	// The state that is expanded.
 	state  system.State
@@ -392,6 +397,7 @@ func (w *worker) prepare() {
 	w.expander, w.session = w.run.newExpander(), w.run.store.NewSession()
 	if d, ok := w.session.(statestore.Deferring); ok && w.disk == nil && !sabotage.Is("search/queue") {
 		w.deferring, w.arrive = d, w.arrived
+		w.patient = w.run.o.Checkpoint == nil && w.run.ranks == nil && w.run.parts == nil
 	}
 }
 
@@ -428,10 +434,8 @@ func (w *worker) Process(b *statestore.Batch, i int, out *workers.Out) error {
 		before = w.expander.Counters()
 	}
 	w.expander.Expand(w.state, w)
-	if w.deferring != nil {
-		if err := w.deferring.Settle(w.arrive); w.err == nil {
-			w.err = err
-		}
+	if w.deferred > 0 && (!w.patient || w.deferred >= settleAt || i == b.Len()-1) {
+		w.settle()
 	}
 	if i%publishEvery == publishEvery-1 || i == b.Len()-1 {
 		c := w.expander.Counters()
@@ -464,6 +468,9 @@ func (w *worker) Covered(s system.State) (is, known bool) {
 			return false, false
 		}
 	}
+	if w.deferred > 0 { // of other states
+		w.settle()
+	}
 	_, is = w.session.Find(s)
 	return is, is || w.disk == nil || !w.run.disk.dropped
 }
@@ -487,8 +494,9 @@ func (w *worker) Move(m *Move) {
 		return
 	}
 	if w.deferring != nil {
-		if ok, err := w.deferring.Defer(m.End, w.ref); ok {
+		if ok, err := w.deferring.Defer(m.End, w.ref, m.Changed); ok {
 			w.err = err
+			w.deferred++
 			return
 		}
 	}
@@ -513,6 +521,19 @@ func (w *worker) queue(ref statestore.Ref, m *Move) {
 		w.out.Add(w.depth, ref)
 	} else {
 		w.out.AddState(w.depth, ref, m.End, w.ownTrail())
+	}
+}
+
+// settleAt is how many moves may be deferred before they are settled, if they may wait
+// for those of other states. More of them give the memory more time, and have longer
+// been out of the caches.
+const settleAt = 32
+
+// settle covers the ends of the deferred moves.
+func (w *worker) settle() {
+	w.deferred = 0
+	if err := w.deferring.Settle(w.arrive); w.err == nil {
+		w.err = err
 	}
 }
 

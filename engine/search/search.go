@@ -59,6 +59,9 @@ type Move struct {
 	Len      int          // the number of transitions on the path, at least 1
 	Infinite bool         // the end state is not to be explored
 	End      system.State // valid only during the call of Visitor.Move; nil if Infinite
+	// Changed, if not nil, are the indices of all words in which End differs from the
+	// expanded state, valid as long; there may be others among them, and some twice.
+	Changed []int32
 }
 
 // Visitor receives what an expander finds in one state. The driver's visitor

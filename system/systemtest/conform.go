@@ -46,6 +46,8 @@ type Options struct {
 //     same transitions unless the system is [system.Remembering];
 //   - they mean the same after their state was loaded, but for what
 //     [system.Renaming] says;
+//   - words that differ from the loaded state are among those that a [system.Changing]
+//     machine names;
 //   - threads that do not exist yet wait for their creation;
 //   - observers are blocked or violate a property, and offer pieces.
 func Conform(t testing.TB, sys system.System, o Options) {
@@ -150,6 +152,9 @@ func (w *walk) check(steps int) error {
 		}
 		if !w.step(m) {
 			break
+		}
+		if err := names(m, w.initial); err != nil {
+			return err
 		}
 	}
 	end := m.Encode(nil)
@@ -302,11 +307,31 @@ func same(a, b []system.Access) bool {
 	return true
 }
 
+// names checks that m names all words that differ from the loaded state, if it knows.
+func names(m system.Machine, loaded system.State) error {
+	c, ok := m.(system.Changing)
+	if !ok {
+		return nil
+	}
+	changed, known := c.Changed(nil)
+	end := m.Encode(nil)
+	if !known || len(end) != len(loaded) {
+		return nil
+	}
+	for i := range end {
+		if end[i] != loaded[i] && !slices.Contains(changed, int32(i)) {
+			return fmt.Errorf("word %d of a state was %x when it was loaded and is %x, and is not among the words that have changed: %v", i, loaded[i], end[i], changed)
+		}
+	}
+	return nil
+}
+
 // afterLoad compares the live state of m with the same state loaded anew.
 func (w *walk) afterLoad(m system.Machine) error {
 	fresh := w.sys.NewMachine()
 	fresh.Track(true)
-	fresh.Load(m.Encode(nil))
+	loaded := m.Encode(nil)
+	fresh.Load(loaded)
 	if m.NumThreads() != fresh.NumThreads() {
 		return fmt.Errorf("a state has %d threads, and %d when it is loaded", m.NumThreads(), fresh.NumThreads())
 	}
@@ -321,6 +346,9 @@ func (w *walk) afterLoad(m system.Machine) error {
 			accesses := slices.Clone(m.Accesses())
 			m.Rewind(mark)
 			other := fresh.Step(t, alt)
+			if err := names(fresh, loaded); err != nil {
+				return err
+			}
 			if out.Kind != other.Kind || out.Next != other.Next || out.Created != other.Created || out.AtEnd != other.AtEnd {
 				return fmt.Errorf("a transition of %s is %+v, and %+v when the state is loaded", m.ThreadName(t), out, other)
 			}

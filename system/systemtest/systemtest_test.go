@@ -129,6 +129,13 @@ func (m forgetsRenaming) Unwrap() system.Machine { return m.Machine }
 
 func (m forgetsRenaming) Renamed(l system.Loc) (system.Loc, bool) { return l, true }
 
+// forgetsChanges says that nothing has changed.
+type forgetsChanges struct{ system.Machine }
+
+func (m forgetsChanges) Unwrap() system.Machine { return m.Machine }
+
+func (m forgetsChanges) Changed(dst []int32) ([]int32, bool) { return dst, true }
+
 // liar is a machine that breaks one rule: the functions that are set replace the machine's.
 type liar struct {
 	system.Machine
@@ -421,6 +428,7 @@ func TestConformBites(t *testing.T) {
 		}), "accesses"},
 		{"names mean the same in every order", heaps, machines(func(m system.Machine) system.Machine { return namesByMark{m} }), "when the state is loaded"},
 		{"locations mean the same after a load", heaps, machines(func(m system.Machine) system.Machine { return forgetsRenaming{m} }), "when the state is loaded"},
+		{"changes are named", heaps, machines(func(m system.Machine) system.Machine { return forgetsChanges{m} }), "is not among the words that have changed"},
 		{"threads stay after a load", heaps, simple(func(m system.Machine, l *liar) {
 			steps := 0
 			l.load = func(s system.State) { steps = 0; m.Load(s) }

@@ -19,6 +19,8 @@ import (
 // Expander is the expander of the full search. It is made by New.
 type Expander struct {
 	m        system.Machine
+	changing system.Changing // m, if it knows what has changed
+	changed  []int32
 	obs      system.Observers
 	end      system.State
 	move     search.Move
@@ -29,7 +31,9 @@ type Expander struct {
 
 // New returns an expander for one worker.
 func New(sys system.System) *Expander {
-	return &Expander{m: sys.NewMachine(), obs: system.ObserversOf(sys)}
+	x := &Expander{m: sys.NewMachine(), obs: system.ObserversOf(sys)}
+	x.changing, _ = x.m.(system.Changing) // itself: what is around a machine can change more
+	return x
 }
 
 // Factory returns the factory that gives every worker its own expander.
@@ -74,8 +78,13 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 		for {
 			transitions++
 			x.end = m.Encode(x.end)
-			m.Rewind(mark)
 			x.move = search.Move{Thread: t, Alt: alt, Len: 1, End: x.end}
+			if x.changing != nil {
+				if words, ok := x.changing.Changed(x.changed[:0]); ok {
+					x.changed, x.move.Changed = words, words
+				}
+			}
+			m.Rewind(mark)
 			v.Move(&x.move)
 			if out.Violation != nil {
 				x.tail[0] = search.Step{Thread: t, Alt: alt}

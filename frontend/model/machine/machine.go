@@ -38,6 +38,7 @@ type Machine struct {
 	choices   []choice
 	created   bool
 	viol      *system.Violation
+	result    system.Outcome
 	scratch   []uint64              // the slot of init, or of a proposition, while it runs
 	scratchOf *compile.ThreadType   // whose it is
 	timeout   bool                  // what the step sees as timeout()
@@ -105,6 +106,18 @@ func (m *Machine) Encode(dst system.State) system.State {
 		}
 	}
 	return dst
+}
+
+// Changed implements system.Changing. The encoding of a ring depends on more than the
+// words that were written.
+func (m *Machine) Changed(dst []int32) ([]int32, bool) {
+	if len(m.sys.rings) > 0 {
+		return dst, false
+	}
+	for i := range m.log {
+		dst = append(dst, m.log[i].word)
+	}
+	return dst, true
 }
 
 // Hash implements system.Machine: the hash of the difference from the loaded
@@ -229,13 +242,15 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	if pt.Retry {
 		return m.retry(t, pt, alt)
 	}
-	out, _ := m.attempt(t, pt, alt)
-	return out
+	// Field by field: copying an outcome as a whole waits for the stores of its parts.
+	x := &m.result
+	m.attempt(t, pt, alt, x)
+	return system.Outcome{Kind: x.Kind, AtEnd: x.AtEnd, Created: x.Created, Next: x.Next, Violation: x.Violation}
 }
 
-// attempt executes one alternative. The second result is the number of the
-// alternative to try next, enabled or not, 0 if there is none.
-func (m *Machine) attempt(t int, pt *compile.Point, alt uint64) (system.Outcome, uint64) {
+// attempt executes one alternative. It returns the number of the alternative to try
+// next, enabled or not, 0 if there is none.
+func (m *Machine) attempt(t int, pt *compile.Point, alt uint64, out *system.Outcome) uint64 {
 	s := m.sys
 	mark := system.Mark(len(m.log))
 	w, sh := s.slot(t)
@@ -264,7 +279,8 @@ func (m *Machine) attempt(t int, pt *compile.Point, alt uint64) (system.Outcome,
 		m.access(s.p.Loc(t, 0), false) // the child reads its existence
 	}
 	st, to := m.run(pt.Entry, m.regs, pt.Thread, w, sh)
-	out := system.Outcome{Kind: system.Moved, Created: m.created && !sabotage.Is("access/created")}
+	out.Kind, out.AtEnd, out.Created = system.Moved, false, m.created && !sabotage.Is("access/created")
+	out.Next, out.Violation = 0, nil
 	switch st {
 	case blocked:
 		if sabotage.Is("access/blocked") {
@@ -279,8 +295,8 @@ func (m *Machine) attempt(t int, pt *compile.Point, alt uint64) (system.Outcome,
 		if pt.Thread.Observer { // it has looked, and the invariant holds
 			m.commit(m.path.point)
 		}
-		out = system.Outcome{Kind: system.Blocked, AtEnd: pt.End}
-		return out, m.nextAlt()
+		out.Kind, out.AtEnd, out.Created = system.Blocked, pt.End, false
+		return m.nextAlt()
 	case reached:
 		m.commit(m.path.point)
 		m.exit(pt, int32(to), m.regs, w, sh)
@@ -297,9 +313,8 @@ func (m *Machine) attempt(t int, pt *compile.Point, alt uint64) (system.Outcome,
 	if m.p.Observed && m.track {
 		m.writeWatched(t, pt)
 	}
-	next := m.nextAlt()
-	out.Next = next
-	return out, next
+	out.Next = m.nextAlt()
+	return out.Next
 }
 
 // nextAlt returns the number of the alternative after the one executed: the
@@ -350,7 +365,8 @@ func (m *Machine) retry(t int, pt *compile.Point, alt uint64) system.Outcome {
 	var touched []system.Access
 	m.path.trying = true
 	for try := uint64(0); ; {
-		out, next := m.attempt(t, pt, try)
+		var out system.Outcome
+		next := m.attempt(t, pt, try, &out)
 		touched = append(touched, m.acc...)
 		if out.Kind != system.Blocked {
 			m.enabled = append(m.enabled, try)
@@ -385,7 +401,8 @@ func (m *Machine) retry(t int, pt *compile.Point, alt uint64) system.Outcome {
 		}
 	}
 	enabled := m.enabled
-	out, _ := m.attempt(t, pt, enabled[i])
+	var out system.Outcome
+	m.attempt(t, pt, enabled[i], &out)
 	addReads()
 	out.Next = 0
 	if i+1 < len(enabled) {

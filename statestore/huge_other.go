@@ -1,0 +1,7 @@
+//go:build !linux
+
+package statestore
+
+import "unsafe"
+
+func (t *table) advise(unsafe.Pointer) {}
