@@ -138,6 +138,9 @@ func (c *compiler) function() {
 		name = o.String()
 	}
 	linked := linkname(fn)
+	if _, _, ok := c.p.native(linked); !ok {
+		linked = ""
+	}
 	if linked != "" {
 		name = linked
 	}
@@ -1166,7 +1169,7 @@ func (c *compiler) selectStmt(i *ssa.Select) {
 	c.emit(Instr{Op: SelectOp, A: c.slot[i], B: int32(t.Size), N: int32(len(c.f.Selects) - 1)})
 }
 
-// linkname returns the name of the function of package runtime that a function
+// linkname returns the name of the function of another package that a function
 // without a body stands for, by the directive above it; "" if there is none.
 func linkname(fn *ssa.Function) string {
 	d, ok := fn.Syntax().(*ast.FuncDecl)
@@ -1174,7 +1177,7 @@ func linkname(fn *ssa.Function) string {
 		return ""
 	}
 	for _, line := range d.Doc.List {
-		if f := strings.Fields(line.Text); len(f) == 3 && f[0] == "//go:linkname" && f[1] == fn.Name() && strings.HasPrefix(f[2], "runtime.") {
+		if f := strings.Fields(line.Text); len(f) == 3 && f[0] == "//go:linkname" && f[1] == fn.Name() {
 			return f[2]
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // Kind is how a type's values are represented.
@@ -87,6 +88,7 @@ type Type struct {
 	Fields []Field
 	Refs   []Ref
 	Plain  bool // equal values are equal words
+	laid   atomic.Pointer[layout]
 }
 
 // Field is a field of a struct, or a part of a tuple.
@@ -309,21 +311,50 @@ func (p *Program) MethodNamed(t *Type, name string) *Func {
 
 var amd64 = types.SizesFor("gc", "amd64")
 
+// layout is how Go lays a type out, in bytes.
+type layout struct {
+	size, align int
+	offsets     []int // of the fields of a struct
+}
+
+// bytes returns the type's layout. It is kept: the sizes of package types take each part of a
+// struct anew, again and again where these are nested.
+func (t *Type) bytes() *layout {
+	if l := t.laid.Load(); l != nil {
+		return l
+	}
+	l := &layout{}
+	switch u := t.T.Underlying().(type) {
+	case *types.Struct:
+		l.align = 1
+		for i, f := range t.Fields {
+			part := f.Type.bytes()
+			at := (l.size + part.align - 1) / part.align * part.align
+			l.offsets = append(l.offsets, at)
+			l.align = max(l.align, part.align)
+			if l.size = at + part.size; part.size == 0 && at > 0 && i == len(t.Fields)-1 {
+				l.size++ // so that no pointer to it points behind the struct
+			}
+		}
+		l.size = (l.size + l.align - 1) / l.align * l.align
+	case *types.Array:
+		part := t.Elem.bytes()
+		l.size, l.align = int(u.Len())*part.size, part.align
+	default:
+		l.size, l.align = int(amd64.Sizeof(t.T)), int(amd64.Alignof(t.T))
+	}
+	t.laid.Store(l)
+	return l
+}
+
 // Bytes returns the size that Go gives the type, in bytes.
-func (t *Type) Bytes() int { return int(amd64.Sizeof(t.T)) }
+func (t *Type) Bytes() int { return t.bytes().size }
 
 // Align returns the alignment that Go gives the type, in bytes.
-func (t *Type) Align() int { return int(amd64.Alignof(t.T)) }
+func (t *Type) Align() int { return t.bytes().align }
 
 // FieldOffset returns where Go places a field of a struct, in bytes.
-func (t *Type) FieldOffset(i int) int {
-	s := t.T.Underlying().(*types.Struct)
-	var fields []*types.Var
-	for k := range i + 1 {
-		fields = append(fields, s.Field(k))
-	}
-	return int(amd64.Offsetsof(fields)[i])
-}
+func (t *Type) FieldOffset(i int) int { return t.bytes().offsets[i] }
 
 // HasStrings tells whether values of the type have strings in them, which are
 // pointers to Go's allocator.

@@ -686,6 +686,28 @@ func (p *Program) Uses(path, name string) bool {
 	return false
 }
 
+// Links tells whether some package that is not of the standard library links to a function
+// of that name.
+func (p *Program) Links(name string) bool {
+	for _, u := range p.units {
+		if u.standard {
+			continue
+		}
+		for _, f := range u.files {
+			for _, d := range f.Decls {
+				if fn, ok := d.(*ast.FuncDecl); ok && fn.Body == nil && fn.Doc != nil {
+					for _, c := range fn.Doc.List {
+						if w := strings.Fields(c.Text); len(w) == 3 && w[0] == "//go:linkname" && w[2] == name {
+							return true
+						}
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
 // Polls tells whether some package that is not of the standard library has a select
 // with a default, or may have one by package reflect.
 func (p *Program) Polls() bool {

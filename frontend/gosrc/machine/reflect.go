@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"fmt"
 	gotoken "go/token"
 	"go/types"
 	"slices"
@@ -11,6 +12,9 @@ import (
 // maxResults is how many words a function may return that is called by package reflect:
 // the length of the array that call and callMethod return.
 const maxResults = 48
+
+// maxNesting is how deep types may be nested that package reflect makes.
+const maxNesting = 200
 
 // reflectNatives enters what package reflect needs of the machine. A type is its number,
 // a value a pointer to where it stands.
@@ -93,9 +97,47 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 	enterType("tConvertible", func(m *Machine, t *compile.Type, r []uint64) {
 		r[2] = flag(types.ConvertibleTo(t.T, m.p.TypeByID(r[1]).T))
 	})
+	// deep tells whether a type that is made of these would be nested too deeply: all
+	// that asks for its name or whether it is the same as another takes as long.
+	deep := func(m *Machine, g *goroutine, parts ...types.Type) bool {
+		seen := map[types.Type]bool{}
+		var nests func(t types.Type, left int) bool
+		nests = func(t types.Type, left int) bool {
+			if left == 0 {
+				return true
+			}
+			if seen[t] {
+				return false
+			}
+			seen[t] = true
+			switch t := t.(type) {
+			case *types.Struct:
+				for i := range t.NumFields() {
+					if nests(t.Field(i).Type(), left-1) {
+						return true
+					}
+				}
+			case *types.Map:
+				return nests(t.Key(), left-1) || nests(t.Elem(), left-1)
+			case interface{ Elem() types.Type }:
+				return nests(t.Elem(), left-1)
+			}
+			return false
+		}
+		for _, t := range parts {
+			if nests(t, maxNesting) {
+				m.refuse(g, fmt.Sprintf("makes a type by package reflect that is nested deeper than %d", maxNesting))
+				return true
+			}
+		}
+		return false
+	}
 	// tMake(kind, key, elem, n int) int
 	plain("reflect.tMake", func(m *Machine, g *goroutine, r []uint64) {
 		elem := m.p.TypeByID(r[2]).T
+		if deep(m, g, elem) {
+			return
+		}
 		var t types.Type
 		switch r[0] {
 		case 17:
@@ -130,13 +172,18 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 		var tags []string
 		for i := range int(r[1]) {
 			var pkg *types.Package
-			for _, p := range m.p.All {
-				if path := m.text(at(1, i)); path != "" && p.Pkg.Path() == path {
-					pkg = p.Pkg
+			if path := m.text(at(1, i)); path != "" {
+				for _, p := range m.p.All {
+					if p.Pkg.Path() == path {
+						pkg = p.Pkg
+					}
 				}
 			}
 			fields = append(fields, types.NewField(gotoken.NoPos, pkg, m.text(at(0, i)), m.p.TypeByID(at(3, i)).T, at(4, i) == 1))
 			tags = append(tags, m.text(at(2, i)))
+			if deep(m, g, fields[i].Type()) {
+				return
+			}
 		}
 		r[15] = uint64(m.p.TypeOf(types.NewStruct(fields, tags)).ID)
 	})
@@ -245,21 +292,23 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 		m.writeAny(g, r[1], 1)
 		m.mapClear(r[1])
 	})
-	// mapKeys(t int, mp unsafe.Pointer) (keys unsafe.Pointer, n int): a copy
-	plain("reflect.mapKeys", func(m *Machine, g *goroutine, r []uint64) {
+	// mapEntries(t int, mp unsafe.Pointer) (keys, elems unsafe.Pointer, n int): a copy
+	plain("reflect.mapEntries", func(m *Machine, g *goroutine, r []uint64) {
 		t := m.p.TypeByID(r[0])
 		m.readAny(g, r[1], 1)
 		n := m.mem[m.addr(r[1])+mapLen]
 		if n > 1 && !m.sys.ranged.Load() {
 			m.sys.ranged.Store(true)
 		}
-		p := m.newObject(g, plainObj, t.Key, int(n)*t.Key.Size)
-		to := int(m.addr(p))
+		keys := m.newObject(g, plainObj, t.Key, int(n)*t.Key.Size)
+		elems := m.newObject(g, plainObj, t.Elem, int(n)*t.Elem.Size)
+		key, elem := int(m.addr(keys)), int(m.addr(elems))
 		m.eachEntry(r[1], func(e []uint64) {
-			copy(m.mem[to:], e[1:1+t.Key.Size])
-			to += t.Key.Size
+			copy(m.mem[key:], e[1:1+t.Key.Size])
+			copy(m.mem[elem:], e[1+t.Key.Size:1+t.Key.Size+t.Elem.Size])
+			key, elem = key+t.Key.Size, elem+t.Elem.Size
 		})
-		r[2], r[3] = p, n
+		r[2], r[3], r[4] = keys, elems, n
 	})
 	// equal(t int, p, q unsafe.Pointer) bool
 	plain("reflect.equal", func(m *Machine, g *goroutine, r []uint64) {

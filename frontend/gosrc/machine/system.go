@@ -142,6 +142,7 @@ func newSystem(p *compile.Program, o Options) (*System, error) {
 		pkg, name, _ := strings.Cut(n, ".")
 		s.readsClock = s.readsClock || p.Uses(pkg, name)
 	}
+	s.readsClock = s.readsClock || p.Links(nanotime)
 	s.polls = p.Polls()
 	s.old = p.Before("go1.23")
 	s.nilPanics = p.Before("go1.21")

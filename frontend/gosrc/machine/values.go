@@ -78,6 +78,27 @@ func valueNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))
 			r[2] = uint64(len(t.Fields))
 		}
 	})
+	// Bytes(v any) (b []byte, ok bool): a copy of a slice or an array of what bytes are
+	enterValue("Bytes", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) {
+		clear(r[2:6])
+		if t.Elem == nil || t.Elem.Kind != compile.Uint8 || t.Kind != compile.Slice && t.Kind != compile.Array {
+			return
+		}
+		if t.Kind == compile.Slice {
+			n := v[1]
+			if n > 0 {
+				m.readAny(g, v[0], int(n))
+			}
+			a := m.addr(v[0])
+			v = m.mem[a : a+uint32(n)]
+		} else {
+			v = v[:t.Len]
+		}
+		v = slices.Clone(v)
+		p := m.newObject(g, plainObj, m.p.TypeOf(types.Typ[types.Uint8]), len(v))
+		copy(m.mem[m.addr(p):], v)
+		r[2], r[3], r[4], r[5] = p, uint64(len(v)), uint64(len(v)), 1
+	})
 	// Index(v any, i int) any
 	enterValue("Index", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) {
 		i := int(r[2])

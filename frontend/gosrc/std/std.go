@@ -39,21 +39,24 @@ var full = map[string]bool{}
 
 func init() {
 	for _, p := range strings.Fields(`
-		bufio bytes cmp container/heap container/list container/ring context errors
-		encoding encoding/ascii85 encoding/base32 encoding/base64 encoding/binary encoding/csv encoding/hex encoding/json encoding/pem fmt
+		bufio bytes cmp compress/bzip2 compress/flate compress/gzip compress/lzw compress/zlib container/heap container/list container/ring
+		context crypto/internal/randutil database/sql database/sql/driver errors
+		encoding encoding/ascii85 encoding/asn1 encoding/base32 encoding/base64 encoding/binary encoding/csv encoding/gob encoding/hex
+		encoding/json encoding/pem encoding/xml fmt
 		hash hash/adler32 hash/crc32 hash/crc64 hash/fnv
-		html io io/fs iter internal/bisect internal/byteorder internal/filepathlite internal/fmtsort internal/itoa internal/oserror internal/strconv
+		html html/template index/suffixarray io io/fs io/ioutil iter internal/bisect internal/byteorder internal/filepathlite internal/fmtsort internal/itoa internal/oserror internal/saferio internal/strconv
 		internal/stringslite log/internal log/slog log/slog/internal log/slog/internal/buffer
 		maps math math/big math/bits net/netip net/url math/cmplx math/rand math/rand/v2 path path/filepath reflect regexp regexp/syntax
-		slices sort strconv strings text/scanner text/tabwriter text/template text/template/parse time unicode unicode/utf16 unicode/utf8
+		slices sort strconv strings text/scanner testing/fstest testing/iotest testing/quick text/tabwriter text/template text/template/parse time unicode unicode/utf16 unicode/utf8
 	`) {
 		full[p] = true
 	}
 }
 
 var whole = map[string]bool{
-	"internal/cpor": true, "runtime": true, "runtime/debug": true, "internal/godebug": true, "internal/bytealg": true, "log": true, "sync/atomic": true,
-	"testing": true, "testing/synctest": true, "flag": true, "unique": true, "os/signal": true, Check: true, "internal/reflectlite": true, "math/rand": true, "math/rand/v2": true, "sync": true,
+	"internal/cpor": true, "internal/cpor/digest": true, "runtime": true, "runtime/debug": true, "internal/godebug": true, "internal/bytealg": true, "log": true, "sync/atomic": true,
+	"testing": true, "testing/synctest": true, "flag": true, "unique": true, "os/signal": true, Check: true, "internal/reflectlite": true, "sync": true,
+	"crypto/rand": true, "crypto/md5": true, "crypto/sha1": true, "crypto/sha256": true, "crypto/sha512": true, "crypto/hmac": true, "crypto/subtle": true, "hash/maphash": true, "weak": true,
 }
 
 // ModeOf returns how the package of that import path is treated.
