@@ -43,9 +43,14 @@ compdef _cpor cpor
 	{"fish", `# To load it: cpor completion fish | source
 function __cpor_words
 	set -l words (commandline -opc) (commandline -ct)
-	$words[1] completion words $words[2..-1] 2>/dev/null
+	set -l answers ($words[1] completion words $words[2..-1] 2>/dev/null)
+	if test (count $answers) -gt 0
+		printf '%s\n' $answers
+	else
+		__fish_complete_path (commandline -ct)
+	end
 end
-complete -c cpor -a '(__cpor_words)'
+complete -c cpor -f -a '(__cpor_words)'
 `},
 }
 

@@ -6,10 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf16"
 )
 
 // grammar is the TextMate grammar for editors, as far as it uses the format: match, begin and
@@ -177,5 +181,78 @@ func TestGrammarSample(t *testing.T) {
 	want, err := os.ReadFile("testdata/highlight.golden")
 	if err != nil || string(want) != b.String() {
 		t.Errorf("%v: testdata/highlight.golden differs (go test -update rewrites it); got:\n%s", err, b.String())
+	}
+}
+
+var textmate = flag.String("textmate", "", "compare the grammar with the engine of Visual Studio Code; the `directory` has the npm packages vscode-textmate and vscode-oniguruma (.ci/run editors installs them)")
+
+// TestGrammarInEngine: the engine of Visual Studio Code, with Oniguruma, finds the scopes in the
+// sample and in all models that this test's own reading of the grammar finds.
+func TestGrammarInEngine(t *testing.T) {
+	if *textmate == "" {
+		t.Skip("THE GRAMMAR IS NOT TRIED IN AN EDITOR'S ENGINE: -textmate names it")
+	}
+	files := []string{"testdata/highlight.model"}
+	for _, pattern := range []string{"examples/*.model", "benchmarks/*.model", "benchmarks/locks/*.model", "docs/*/*.model"} {
+		found, err := filepath.Glob("../../../" + pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatal(pattern, err)
+		}
+		files = append(files, found...)
+	}
+	c := exec.Command("node", append([]string{"testdata/textmate.cjs", "../../../editors/vscode/syntaxes/cpor.tmLanguage.json"}, files...)...)
+	c.Env = append(os.Environ(), "NODE_PATH="+*textmate)
+	c.Stderr = os.Stderr
+	out, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var engine map[string][][]struct {
+		From, To int // in UTF-16
+		Scope    string
+	}
+	if err := json.Unmarshal(out, &engine); err != nil {
+		t.Fatal(err)
+	}
+	g := readGrammar(t)
+	// Scopes of meta. have no colour; the engine gives them to what stands inside, too.
+	coloured := func(scope string) string {
+		if strings.HasPrefix(scope, "meta.") {
+			return ""
+		}
+		return scope
+	}
+	scoped := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := g.scopes(t, string(text))
+		at, differ := 0, 0
+		for k, line := range strings.Split(string(text), "\n") {
+			var scope []string // of each unit of UTF-16
+			for _, s := range engine[file][k] {
+				for range s.To - s.From {
+					scope = append(scope, s.Scope)
+				}
+			}
+			units := 0
+			for i, r := range line {
+				// White space has no colour.
+				if got := scope[units]; !unicode.IsSpace(r) && coloured(got) != coloured(own[at+i]) && differ < 3 {
+					differ++
+					t.Errorf("%s:%d:%d: %q has the scope %q in the engine, and %q here", file, k+1, i+1, line[i:], got, own[at+i])
+				}
+				if scope[units] != "" {
+					scoped++
+				}
+				units += len(utf16.Encode([]rune{r}))
+			}
+			at += len(line) + 1
+		}
+	}
+	if scoped < 10_000 {
+		t.Errorf("only %d letters have a scope", scoped)
 	}
 }
