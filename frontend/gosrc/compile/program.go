@@ -44,6 +44,7 @@ type Program struct {
 	implements *xsync.MapOf[uint64, bool]
 	methods    *xsync.MapOf[methodKey, *Func]
 	shown      *xsync.MapOf[uint32, []*types.Func]
+	calm       *xsync.MapOf[calmKey, Calm]
 	native     func(name string) (number int, sync, ok bool)
 	synthetics map[string]*Func
 	iterator   *Type // of a range over a map: the map and a position
@@ -71,6 +72,7 @@ func New(l *loader.Program, mode Mode, native func(name string) (number int, syn
 		implements: xsync.NewMapOf[uint64, bool](),
 		methods:    xsync.NewMapOf[methodKey, *Func](),
 		shown:      xsync.NewMapOf[uint32, []*types.Func](),
+		calm:       xsync.NewMapOf[calmKey, Calm](),
 	}
 	p.iterator = &Type{T: types.Typ[types.Invalid], Kind: Iterator, Size: 2, Refs: []Ref{{0, RefPointer}}}
 	p.types.SetHasher(typeutil.MakeHasher())

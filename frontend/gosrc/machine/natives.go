@@ -28,6 +28,9 @@ type native struct {
 	run  func(m *Machine, g *goroutine, r []uint64)
 	alts func(m *Machine, g *goroutine, r []uint64) int
 	sync func(m *Machine, g *goroutine, r []uint64, which int)
+	// oneWord: it touches the word that its first argument points to, and nothing else, and
+	// is never blocked. How it touches it differs if varies.
+	oneWord, varies bool
 }
 
 var natives []native
@@ -38,6 +41,8 @@ func enter(n native) {
 	if _, ok := nativeByName[n.name]; ok {
 		panic("machine: two natives " + n.name)
 	}
+	n.oneWord = strings.HasPrefix(n.name, "sync/atomic.") || n.name == "internal/cpor.Point"
+	n.varies = strings.Contains(n.name, "CompareAndSwap")
 	nativeByName[n.name] = len(natives)
 	natives = append(natives, n)
 }
