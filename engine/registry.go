@@ -30,6 +30,8 @@ type Mode struct {
 	// does wrong here; Without, if not empty, completes "-ltl has no meaning with
 	// this mode, which".
 	Of, Lacks, Without string
+	// Unkept, if not empty, says why its searches keep no checkpoints.
+	Unkept string
 	// Label stands before the line that says how it was explored, and Prefix
 	// begins that line.
 	Label, Prefix string

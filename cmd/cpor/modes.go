@@ -257,6 +257,8 @@ func (c *runConfig) checkMode(f *cliflag.Set) (err error) {
 			}
 		}
 		switch {
+		case c.mode.Unkept != "" && takes[fl.Name] == engine.TakesCheckpoint:
+			err = fmt.Errorf("-%s: %s cannot be kept: %s", fl.Name, c.mode.Asked, c.mode.Unkept)
 		case fl.Name == "ltl":
 			err = fmt.Errorf("-ltl has no meaning with %s, which %s", c.mode.Asked, c.mode.Without)
 		case c.mode.Default:

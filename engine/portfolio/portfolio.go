@@ -31,7 +31,8 @@ func init() {
 		Name: Mode, Asked: "-search " + Mode, Rank: 4,
 		Summary: "unfolds and searches with stored states side by side until one of them has the answer",
 		Of:      "a portfolio", Lacks: "is not for -search auto, which chooses itself", Without: "need not store states",
-		Label: "search", Prefix: "auto, ",
+		Unkept: "one of its two ways is an unfolding, of which nothing is written; -search stateful is the other one and can be kept",
+		Label:  "search", Prefix: "auto, ",
 	})
 	engine.Register(engine.Entry{
 		Name: "portfolio", Mode: Mode, Default: true,

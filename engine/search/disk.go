@@ -296,6 +296,9 @@ func (d *disk) explore(report func(queued int), keep *engine.Keeper) error {
 			return serr
 		}
 		if every > 0 && time.Since(last) >= every {
+			if werr := r.watch.Err(); werr != nil {
+				return werr
+			}
 			if serr := d.save(keep); serr != nil {
 				return serr
 			}

@@ -49,7 +49,7 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 		}
 	}
 	if o.Checkpoint != nil {
-		if err := canSave(sys, &o); err != nil {
+		if err := o.Checkpoint.Unkept(sys); err != nil {
 			return nil, err
 		}
 	}

@@ -29,14 +29,6 @@ type savedFinding struct {
 	Tail      []Step
 }
 
-// canSave returns why a search cannot be saved, nil if it can.
-func canSave(sys system.System, o *Options) error {
-	if o.Hook != nil {
-		return &engine.OptionError{Message: "-checkpoint cannot keep a search that is validated while it runs (-validate)"}
-	}
-	return o.Checkpoint.Unkept(sys)
-}
-
 func (c *Counters) add(d Counters) {
 	c.Transitions += d.Transitions
 	c.Attempts += d.Attempts
@@ -85,6 +77,9 @@ func (r *run) searchSaving(report func(queued int)) error {
 		err := r.work(r.watch.Context(), po)
 		stop()
 		paused := errors.Is(err, workers.ErrPaused)
+		if werr := r.watch.Err(); paused && werr != nil && !engine.Interrupted(werr) {
+			return werr // a fault in what has been expanded: no checkpoint may have that behind it
+		}
 		if paused || engine.Interrupted(err) {
 			if r.parts != nil {
 				serr := r.saveParts()

@@ -39,7 +39,8 @@ func init() {
 		Name: Mode, Asked: "-search " + Mode, Rank: 3,
 		Summary: "stores events instead of states, for programs of many threads that have little to do with each other",
 		Of:      "an unfolding", Lacks: "is not for unfoldings", Without: "stores no states",
-		Label: "search", Prefix: "unfolding, ",
+		Unkept: "its prefix, the extensions that wait and the histories that the workers share are in memory only; -search stateless stores no states either and can be kept",
+		Label:  "search", Prefix: "unfolding, ",
 	})
 	engine.Register(engine.Entry{
 		Name: "events", Mode: Mode, Default: true,
