@@ -71,6 +71,7 @@ type surroundings struct {
 	held            bool // in synchronized (mo)
 	still           bool // in a function without effects
 	property        bool // in an invariant or a formula
+	formula         bool // in a formula
 	results         int
 }
 
@@ -488,7 +489,17 @@ func (g *writer) fold() string {
 // property is a condition of an invariant.
 func (g *writer) property() string {
 	g.c.property = true
-	switch g.n(6) {
+	kinds := 8
+	if g.c.formula {
+		kinds = 6 // how many threads there are must be known
+	}
+	switch g.n(kinds) {
+	case 7: // how many there are is known in the state only
+		v := g.fresh("i")
+		return fmt.Sprintf("count %s in child { child[%s].n %s %d } %s %d", v, v, of(g, "==", "!=", "<"), g.n(3), of(g, "<=", "!="), g.n(3))
+	case 6:
+		v := g.fresh("i")
+		return fmt.Sprintf("(%s %s in child { child[%s].n != x || %s })", of(g, "forall", "exists"), v, v, of(g, "b", "s.f", "y == 1"))
 	case 5:
 		v := g.fresh("i")
 		return fmt.Sprintf("count %s in T0 { T0[%s].n %s %d } %s %d", v, v, of(g, "==", "!=", "<"), g.n(3), of(g, "<=", "!="), g.n(3))
@@ -508,6 +519,7 @@ func (g *writer) property() string {
 }
 
 func (g *writer) formula(depth int) string {
+	g.c.formula = true
 	if depth == 0 {
 		return "(" + g.property() + ")"
 	}

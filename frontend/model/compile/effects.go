@@ -78,8 +78,9 @@ var effects = [numOps]Effect{
 	OpClose:   {Regs: "-r-", Chan: CloseChan},
 	OpChanLen: {Regs: "wr-", Chan: LookChan}, OpChanFull: {Regs: "wr-", Chan: LookChan}, OpChanCap: {Regs: "wr-", Chan: CapChan},
 	OpChoose: {Regs: "wrr"}, OpChoice: {Regs: "w--"},
-	OpGo:    {Regs: "---", Creates: true},
-	OpPeek:  {Regs: "w--", Peeks: true},
+	OpGo:     {Regs: "---", Creates: true},
+	OpPeek:   {Regs: "w--", Peeks: true},
+	OpPeekAt: {Regs: "wr-", Peeks: true}, OpThreads: {Regs: "w--", Peeks: true},
 	OpBlock: {Regs: "---", Flow: EndFlow}, OpDrop: {Regs: "---", Flow: EndFlow}, OpFail: {Regs: "---", Flow: EndFlow}, OpBound: {Regs: "---", Flow: EndFlow},
 	// The owner, the depth and the waiters of a monitor.
 	OpEnter: {Regs: "-r-", Loc: 'B', Locs: 3, Read: true, Write: true},

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"fmt"
+	"slices"
 
 	"cpor/frontend/model/resolve"
 	"cpor/frontend/model/syntax"
@@ -652,8 +653,12 @@ var negated = map[syntax.Op]syntax.Op{
 func (g *gen) quantifier(e *syntax.QuantExpr, to int32, when bool) {
 	// forall jumps on the first instance that is false, exists on the first
 	// that is true: to the label if that is the wanted outcome.
+	if of := e.Domain.Of; of != nil && g.r.Uses[of].Symmetric {
+		g.allOf(e, to, when)
+		return
+	}
 	skip := g.label()
-	g.instances(e, e.Var, func(int) {
+	g.each(e, e.Var, &e.Domain, func(int) {
 		if e.Exists == when {
 			g.condJump(e.Cond, to, when)
 		} else {
@@ -664,6 +669,50 @@ func (g *gen) quantifier(e *syntax.QuantExpr, to int32, when bool) {
 		g.jump(to)
 	}
 	g.here(skip)
+}
+
+// allOf compiles a quantifier over symmetric threads, of which every instance is
+// evaluated: if the first one that decides were the last, what else is evaluated, and
+// so what of the invariant is never executed, would depend on which thread is which.
+func (g *gen) allOf(e *syntax.QuantExpr, to int32, when bool) {
+	truth := map[bool]int64{true: 1}
+	acc := g.temp(boolType)
+	g.move(acc.Reg, g.constReg(truth[!e.Exists]))
+	g.each(e, e.Var, &e.Domain, func(int) {
+		next := g.label()
+		g.condJump(e.Cond, next, !e.Exists)
+		g.move(acc.Reg, g.constReg(truth[e.Exists]))
+		g.here(next)
+	})
+	op := OpJf
+	if when {
+		op = OpJt
+	}
+	g.op(op, to, acc.Reg, 0)
+	g.drop(acc)
+}
+
+// each compiles f for each value of the variable of a quantifier: unrolled, or, over
+// threads whose number is not known, as a loop.
+func (g *gen) each(e syntax.Expr, v *syntax.Ident, d *syntax.Domain, f func(i int)) {
+	if _, ok := g.r.Bounds[e]; ok || d.Of == nil {
+		g.instances(e, v, f)
+		return
+	}
+	alive := len(g.alive)
+	n := g.temp(intType32)
+	g.emit(Instr{Op: OpThreads, A: n.Reg, T: int32(slices.Index(g.p.Threads, g.ttypes[g.r.Uses[d.Of]])), Site: -1})
+	i := g.declare(g.r.Uses[v])
+	g.setLeaves(i, []value{{reg: g.constReg(0)}})
+	top, end := g.label(), g.label()
+	g.here(top)
+	g.op(OpJle, end, n.Reg, i.vars[0].Reg)
+	clear(g.pure)
+	f(1)
+	g.op(OpOffset, i.vars[0].Reg, i.vars[0].Reg, 1)
+	g.jump(top)
+	g.here(end)
+	g.alive = g.alive[:alive]
 }
 
 // instances calls f for each value of the variable of a quantifier, with its index.
@@ -689,7 +738,7 @@ func (g *gen) fold(e *syntax.FoldExpr, dst int32) {
 	if e.Op == syntax.Count || e.Op == syntax.Sum {
 		g.move(acc.Reg, g.constReg(0))
 	}
-	g.instances(e, e.Var, func(i int) {
+	g.each(e, e.Var, &e.Domain, func(i int) {
 		switch {
 		case e.Op == syntax.Count:
 			no := g.label()
@@ -794,8 +843,7 @@ func (g *gen) refPath(e syntax.Expr) string {
 func (g *gen) peek(e syntax.Expr, ref *resolve.ThreadRef, dst int32) {
 	i, ok := g.constant(ref.Index)
 	if !ok {
-		g.errorf(ref.Index, "the number of a thread must be constant")
-		return
+		i = -1
 	}
 	name := ""
 	if ref.Label != nil {
@@ -805,11 +853,18 @@ func (g *gen) peek(e syntax.Expr, ref *resolve.ThreadRef, dst int32) {
 	}
 	g.peeks = append(g.peeks, pendingPeek{name, e})
 	g.p.Peeks = append(g.p.Peeks, Peek{Thread: g.ttypes[ref.Thread], Index: int(i), Pos: e.Pos()})
+	at := int32(len(g.p.Peeks) - 1)
+	if !ok {
+		v := g.value(ref.Index)
+		g.emit(Instr{Op: OpPeekAt, A: dst, B: v.reg, T: at, Site: -1})
+		g.free(v)
+		return
+	}
 	if g.tt != nil && g.tt.Observer {
 		s := g.spot(SpotThreadOf, ref.Index, fmt.Sprintf("%s[%d]", ref.Thread.Name, i), e.Pos(), e.End())
 		s.counts = append(s.counts, len(g.p.Peeks)-1)
 	}
-	g.emit(Instr{Op: OpPeek, A: dst, T: int32(len(g.p.Peeks) - 1), Site: -1})
+	g.emit(Instr{Op: OpPeek, A: dst, T: at, Site: -1})
 }
 
 // pendingPeek is a Peek whose thread type has not been compiled yet.

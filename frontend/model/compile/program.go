@@ -70,6 +70,8 @@
 //	Choice    A = any number from 0 to C-1, where C is a number; the case of Choices[T]
 //	Go        create a thread by Gos[T]
 //	Peek      A = the local variable of another thread, by Peeks[T]
+//	Threads   A = how many threads of type Threads[T] there are
+//	PeekAt    A = the local variable of thread B of its kind, by Peeks[T]; 0 if there is none
 //	Block     the transition is not enabled
 //	Drop      init has an outcome that does not count
 //	Fail      a violation: Sites[T]
@@ -147,6 +149,8 @@ const (
 	OpChoice
 	OpGo
 	OpPeek
+	OpThreads
+	OpPeekAt
 	OpBlock
 	OpDrop
 	OpFail
@@ -422,7 +426,7 @@ type PrintPart struct {
 // Peek names a local variable or label of a thread in a property.
 type Peek struct {
 	Thread *ThreadType
-	Index  int
+	Index  int // -1 for PeekAt
 	Watch  int
 	Pos    source.Pos // where the property names it
 }

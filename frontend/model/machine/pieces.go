@@ -3,6 +3,7 @@ package machine
 import (
 	"fmt"
 
+	"cpor/frontend/model/compile"
 	"cpor/system"
 )
 
@@ -14,6 +15,9 @@ func (s *System) findPeeks() error {
 	for i := range s.peeks {
 		s.peeks[i] = -1
 		pk := &s.p.Peeks[i]
+		if pk.Index < 0 {
+			continue
+		}
 		k := 0
 		for t, tt := range s.types {
 			if tt == pk.Thread {
@@ -45,28 +49,49 @@ func created(name string, n int) string {
 // does not exist everything is zero.
 func (m *Machine) peek(i int) int64 {
 	pk := &m.p.Peeks[i]
-	t := -1
-	if m.sys.dynamic {
-		if m.track {
-			m.access(m.p.CountLoc(), false)
-		}
-		k := pk.Index
-		for i := m.sys.observers; i < m.n; i++ {
-			if m.sys.threadType(m, i) != pk.Thread {
-				continue
-			}
-			if k == 0 {
-				t = i
-				break
-			}
-			k--
-		}
-	} else {
-		t = m.sys.peeks[i]
+	if !m.sys.dynamic {
+		return m.peekThread(i, m.sys.peeks[i])
 	}
+	return m.peekAt(i, int64(pk.Index))
+}
+
+// peekAt is peek for the thread of a number among those of its kind.
+func (m *Machine) peekAt(i int, number int64) int64 {
+	t := -1
+	m.eachThread(m.p.Peeks[i].Thread, func(u int) {
+		if number == 0 {
+			t = u
+		}
+		number--
+	})
+	return m.peekThread(i, t)
+}
+
+// threadsOf returns how many threads of a kind there are.
+func (m *Machine) threadsOf(tt *compile.ThreadType) int64 {
+	n := int64(0)
+	m.eachThread(tt, func(int) { n++ })
+	return n
+}
+
+// eachThread calls f for the threads of a kind, in the order of their creation.
+func (m *Machine) eachThread(tt *compile.ThreadType, f func(t int)) {
+	if m.sys.dynamic && m.track {
+		m.access(m.p.CountLoc(), false)
+	}
+	for t := m.sys.observers; t < m.n; t++ {
+		if m.sys.threadType(m, t) == tt {
+			f(t)
+		}
+	}
+}
+
+// peekThread reads what a Peek names of a thread; t is -1 if there is none.
+func (m *Machine) peekThread(i, t int) int64 {
 	if t < 0 {
 		return 0
 	}
+	pk := &m.p.Peeks[i]
 	m.took(int32(m.p.Cover.Peeks + i))
 	l := m.p.Loc(t, 2+pk.Watch)
 	if m.track {

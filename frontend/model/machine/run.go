@@ -241,6 +241,10 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 			}
 		case compile.OpPeek:
 			regs[in.A] = m.peek(int(in.T))
+		case compile.OpPeekAt:
+			regs[in.A] = m.peekAt(int(in.T), regs[in.B])
+		case compile.OpThreads:
+			regs[in.A] = m.threadsOf(m.p.Threads[in.T])
 		case compile.OpTimeout:
 			regs[in.A] = b2i(m.timeout)
 		case compile.OpPrint:

@@ -204,7 +204,7 @@ func (c *checker) checkFile() {
 	c.checkCalls()
 	for _, d := range c.file.Decls {
 		if d, ok := d.(*syntax.InvariantDecl); ok && !c.file.Broken[d] {
-			c.invariant, c.noEffects = true, "an invariant"
+			c.invariant, c.noEffects = true, anInvariant
 			c.condition(d.Cond, "the condition of an invariant")
 			c.invariant, c.noEffects = false, ""
 			c.prog.Invariants = append(c.prog.Invariants, &Invariant{d.Name.Name, d.Pos(), d.Cond})

@@ -6,8 +6,12 @@ import (
 	"cpor/frontend/model/syntax"
 )
 
+// anInvariant is where the condition of an invariant stands.
+const anInvariant = "an invariant"
+
 // threadsOf returns the numbers of the threads of a kind, over which a quantifier in a
-// property goes. How many there are is found out from init.
+// property goes. How many there are is found out from init. If that is not known before
+// the run, an invariant counts them in each state; then there are no bounds.
 func (c *checker) threadsOf(id *syntax.Ident, word string) (Bounds, bool) {
 	obj := c.scope.find(id.Name)
 	switch {
@@ -29,7 +33,13 @@ func (c *checker) threadsOf(id *syntax.Ident, word string) (Bounds, bool) {
 	}
 	k := &census{c: c, of: obj, starts: map[*Object]bool{}}
 	n, why := k.threads()
+	if why != "" && c.noEffects == anInvariant && word != "min" && word != "max" {
+		return Bounds{}, false
+	}
 	if why != "" {
+		if c.noEffects == anInvariant {
+			why += ", and there may be none"
+		}
 		m := c.errorf(id, "how many threads of %s there are is not known before the run: %s; write a range, as in %s i in 0..2 { ... }", id.Name, why, word)
 		if k.at != nil {
 			m.Note(k.at.Pos(), "here")

@@ -138,7 +138,9 @@ type Program struct {
 	TypeOf map[syntax.TypeExpr]*Type
 	Calls  map[*syntax.CallExpr]CallKind
 	Refs   map[syntax.Expr]*ThreadRef // SelectorExpr and AtExpr that name a thread's local or label
-	Bounds map[syntax.Expr]Bounds     // of QuantExpr and FoldExpr
+	// Bounds are those of QuantExpr and FoldExpr; one over threads whose number is not
+	// known has none.
+	Bounds map[syntax.Expr]Bounds
 }
 
 // Bounds are the first and the last value of a quantifier's variable.

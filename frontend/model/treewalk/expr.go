@@ -365,7 +365,8 @@ func (r *run) evalHere(e syntax.Expr) Value {
 			if r.eval(e.Cond).(bool) == e.Exists {
 				found = e.Exists
 			}
-			return found != e.Exists
+			// Of symmetric threads all are looked at.
+			return found != e.Exists || e.Domain.Of != nil && r.p.r.Uses[e.Domain.Of].Symmetric
 		})
 		return found
 	case *syntax.FoldExpr:
