@@ -318,6 +318,13 @@ func symmetric(name string, factory func(system.System) search.Factory, o search
 		if err != nil {
 			return err.Error(), ""
 		}
+		orbits, wrong := oracle.OrbitsOf(p.sys, 2*maxReference)
+		switch {
+		case wrong != "":
+			return wrong, ""
+		case orbits < 0:
+			return "", "too many states"
+		}
 		o.All, o.KeepTraces, o.MaxViolations = true, true, 1<<20
 		res, err := search.Run(context.Background(), q, factory(q), o)
 		if err != nil {
@@ -325,10 +332,6 @@ func symmetric(name string, factory func(system.System) search.Factory, o search
 		}
 		if !res.Exhaustive && o.Store != statestore.Compact {
 			return "the search is not exhaustive: " + res.Reason, ""
-		}
-		orbits, wrong := oracle.OrbitsOf(p.sys)
-		if wrong != "" {
-			return wrong, ""
 		}
 		if strings.Contains(name, "full") && res.States != uint64(orbits) && o.Store != statestore.Compact {
 			return fmt.Sprintf("%d states, and there are %d orbits", res.States, orbits), ""

@@ -12,8 +12,9 @@ import (
 // OrbitsOf counts the orbits of the reachable states of a system with symmetries, by
 // plain exploration. It holds each representative to its state: in words, without the
 // names of the threads, they must be the same; and what is the same in words, with
-// the same relations of threads to locks, must have the same representative.
-func OrbitsOf(sys system.System) (n int, wrong string) {
+// the same relations of threads to locks, must have the same representative. n is -1 if
+// there are more states than most.
+func OrbitsOf(sys system.System, most int) (n int, wrong string) {
 	sym, _ := system.As[system.Symmetric](sys)
 	represent := sym.Representatives()
 	m, other := sys.NewMachine(), sys.NewMachine()
@@ -30,6 +31,9 @@ func OrbitsOf(sys system.System) (n int, wrong string) {
 		visit(s)
 	}
 	for len(work) > 0 && wrong == "" {
+		if len(seen) > most {
+			return -1, ""
+		}
 		s := work[len(work)-1]
 		work = work[:len(work)-1]
 		m.Load(s)

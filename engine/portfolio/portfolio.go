@@ -106,6 +106,8 @@ func run(ctx context.Context, t *engine.Task) (*engine.Result, error) {
 	for i, w := range ws {
 		task := &engine.Task{System: t.System, Options: o, Flags: &engine.Values{}}
 		task.Workers, task.Timeout = w.workers, 0 // the watch has the time
+		// An unfolding uses no symmetry, and whoever ends first must find the same deadlocks.
+		reduction.Symmetry.Put(task.Flags, reduction.Off)
 		task.Shared = true
 		if t.Progress != nil {
 			task.Progress = func(x engine.Progress) { p.report(i, x) }
