@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	svg "github.com/ajstarks/svgo"
@@ -63,8 +64,8 @@ type DrawnEvent struct {
 	Steps   []trace.Step `json:"-"`
 }
 
-// DrawnCond is a condition: a thread's, drawn as a small circle, or a location's with its
-// value.
+// DrawnCond is a condition: a thread's, drawn as a circle, or a location's with its value;
+// of what channels, locks and the like keep for themselves, a dot.
 type DrawnCond struct {
 	X      int    `json:"x"`
 	Y      int    `json:"y"`
@@ -79,17 +80,19 @@ type DrawnCond struct {
 type DrawnArc struct {
 	// Kind is take and make for what an event takes and makes, read for what it only
 	// reads, and after for a writer that comes after a reader.
-	Kind string `json:"kind"`
-	X1   int    `json:"x1"`
-	Y1   int    `json:"y1"`
-	X2   int    `json:"x2"`
-	Y2   int    `json:"y2"`
+	Kind  string `json:"kind"`
+	Event int    `json:"event"` // whose line it is, by its place in Events
+	X1    int    `json:"x1"`
+	Y1    int    `json:"y1"`
+	X2    int    `json:"x2"`
+	Y2    int    `json:"y2"`
 }
 
 // The measures of a picture, in pixels.
 const (
 	boxHeight  = 24
 	condHeight = 18
+	dotWidth   = 10
 	condGap    = 8  // from an event to its conditions, and between these
 	boxGap     = 22 // between events side by side
 	levelGap   = 34
@@ -277,12 +280,23 @@ func (d *drawing) cond(k uint32, m system.Machine) int {
 	} else {
 		loc := system.Loc(comp.number)
 		x.Text = m.LocName(loc) + " = " + m.ValueString(loc)
-		x.Short = cutText(x.Text)
-		x.W = 6*utf8.RuneCountInString(x.Short) + 14
+		if tells, ok := system.As[system.Narrating](m); ok && tells.Internal(loc) && !isObject(x.Text) {
+			x.W = dotWidth
+		} else {
+			x.Short = cutText(x.Text)
+			x.W = 6*utf8.RuneCountInString(x.Short) + 14
+		}
 	}
 	d.at[k] = len(d.p.Conds)
 	d.p.Conds = append(d.p.Conds, x)
 	return d.at[k]
+}
+
+// isObject tells whether a text is about an object of the program, and not of a part of one: lock
+// = free, and not queue.head = 1.
+func isObject(text string) bool {
+	name, _, _ := strings.Cut(text, " = ")
+	return !strings.ContainsAny(name, ". ")
 }
 
 func cutText(s string) string {
@@ -420,7 +434,7 @@ func (d *drawing) arcs() {
 		from := func(w uint32, kind string) {
 			if k, ok := d.at[w]; ok {
 				c := &d.p.Conds[k]
-				d.p.Arcs = append(d.p.Arcs, DrawnArc{kind, c.X + c.W/2, c.Y + condHeight, x, y})
+				d.p.Arcs = append(d.p.Arcs, DrawnArc{kind, i, c.X + c.W/2, c.Y + condHeight, x, y})
 			}
 		}
 		from(cand.pre[0], "take")
@@ -433,11 +447,11 @@ func (d *drawing) arcs() {
 		}
 		for _, f := range d.before(cand.readers) {
 			r := &d.p.Events[f-d.first]
-			d.p.Arcs = append(d.p.Arcs, DrawnArc{"after", r.X + r.W/2, r.Y + boxHeight, x, y})
+			d.p.Arcs = append(d.p.Arcs, DrawnArc{"after", i, r.X + r.W/2, r.Y + boxHeight, x, y})
 		}
 		for _, k := range bl.conds {
 			c := &d.p.Conds[k]
-			d.p.Arcs = append(d.p.Arcs, DrawnArc{"make", x, y + boxHeight, c.X + c.W/2, c.Y})
+			d.p.Arcs = append(d.p.Arcs, DrawnArc{"make", i, x, y + boxHeight, c.X + c.W/2, c.Y})
 		}
 	}
 }
@@ -469,6 +483,7 @@ text { fill: #1a1a1a }
 .event.cut rect { fill: #fff; stroke: #5c6675; stroke-dasharray: 5 3 }
 .event.bad rect { fill: #fbe4e2; stroke: #b3261e; stroke-width: 2.4 }
 .cond rect, .cond circle { fill: #fff; stroke: #5c6675 }
+.cond circle.dot { fill: #5c6675 }
 .cond text { font-size: 10.5px }
 .arc { fill: none; stroke: #5c6675 }
 .arc.read { stroke-dasharray: 2 3 } .arc.after { stroke-dasharray: 7 3 }
@@ -482,7 +497,7 @@ func (p *Picture) WriteSVG(w io.Writer) error {
 	var b bytes.Buffer // svgo drops the errors of its writer
 	c := svg.New(&b)
 	const legend = 40
-	width := max(p.Width, 640)
+	width := max(p.Width, 820)
 	c.Start(width, p.Height+legend, fmt.Sprintf(`viewBox="0 0 %d %d"`, width, p.Height+legend), `font-family="sans-serif"`, `font-size="12"`)
 	c.Title("prefix of the unfolding")
 	c.Style("text/css", style)
@@ -504,9 +519,12 @@ func (p *Picture) WriteSVG(w io.Writer) error {
 	for _, x := range p.Conds {
 		c.Group(`class="cond"`)
 		c.Title(x.Text)
-		if x.Thread {
+		switch {
+		case x.Thread:
 			c.Circle(x.X+x.W/2, x.Y+condHeight/2, condHeight/2-1)
-		} else {
+		case x.Short == "":
+			c.Circle(x.X+x.W/2, x.Y+condHeight/2, dotWidth/2-1, `class="dot"`)
+		default:
 			c.Roundrect(x.X, x.Y, x.W, condHeight, condHeight/2, condHeight/2)
 			c.Text(x.X+7, x.Y+13, x.Short)
 		}
@@ -530,7 +548,7 @@ func (p *Picture) WriteSVG(w io.Writer) error {
 		}
 		c.Gend()
 	}
-	c.Text(margin, p.Height+12, "box: an event · circle: where a thread is · pill: a location with its value · dashed box: cut-off, with where its state was met before", `class="note"`)
+	c.Text(margin, p.Height+12, "box: an event · circle: where a thread is · pill: a location with its value · dot: what a channel keeps · dashed box: cut-off, with where its state was met before", `class="note"`)
 	c.Text(margin, p.Height+28, "arrow: takes and makes · dotted: reads · dashed arrow: after who has read", `class="note"`)
 	c.End()
 	_, err := w.Write(b.Bytes())

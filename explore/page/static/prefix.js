@@ -52,11 +52,11 @@ export class PrefixView {
     for (const a of p.arcs) {
       const bend = Math.max(12, Math.min(60, (a.y2 - a.y1) / 2));
       const d = a.kind === "make" ? `M${a.x1},${a.y1} L${a.x2},${a.y2}` : `M${a.x1},${a.y1} C${a.x1},${a.y1 + bend} ${a.x2},${a.y2 - bend} ${a.x2},${a.y2}`;
-      parts.push(svg("path", { class: `arc ${a.kind}`, d, "marker-end": a.kind === "take" || a.kind === "after" ? "url(#tipprefix)" : null }));
+      parts.push(svg("path", { class: `arc ${a.kind}${past ? (past.has(a.event) ? " past" : " apart") : ""}`, d, "marker-end": a.kind === "take" || a.kind === "after" ? "url(#tipprefix)" : null }));
     }
     for (const c of p.conds) {
       parts.push(svg("g", { class: "cond" }, svg("title", {}, c.text),
-        c.thread ? svg("circle", { cx: c.x + c.w / 2, cy: c.y + COND / 2, r: COND / 2 - 1 })
+        c.thread || !c.short ? svg("circle", { class: c.thread ? null : "kept", cx: c.x + c.w / 2, cy: c.y + COND / 2, r: c.thread ? COND / 2 - 1 : c.w / 2 - 1 })
           : [svg("rect", { x: c.x, y: c.y, width: c.w, height: COND, rx: COND / 2 }), svg("text", { x: c.x + 7, y: c.y + 13 }, c.short)]));
     }
     p.events.forEach((e, i) => {
@@ -104,6 +104,7 @@ function legend() {
     item(svg("g", { class: "event bad" }, svg("rect", { x: 2, y: 3, width: 30, height: 14, rx: 3 })), "violation (✗)"),
     item(svg("g", { class: "cond" }, svg("circle", { cx: 17, cy: 10, r: 8 })), "where a thread is"),
     item(svg("g", { class: "cond" }, svg("rect", { x: 2, y: 2, width: 30, height: 16, rx: 8 })), "a location with its value"),
+    item(svg("g", { class: "cond" }, svg("circle", { class: "kept", cx: 17, cy: 10, r: 4 })), "what a channel keeps"),
     item(svg("path", { class: "arc take", d: "M2,10 H32" }), "takes, makes"),
     item(svg("path", { class: "arc read", d: "M2,10 H32" }), "reads"),
     item(svg("path", { class: "arc after", d: "M2,10 H32" }), "after who has read"));

@@ -131,7 +131,7 @@ function chart(c, samples) {
   const points = samples.map((s, i) => [s.seconds, c.of(s, samples[i - 1])]);
   // The last report of a search that has ended has no work set and no rate of its own.
   const now = points.at(-1)?.[1] ?? 0;
-  const t = Math.max(points.at(-1)?.[0] ?? 0, 1e-3);
+  const t = Math.max(points.at(-1)?.[0] ?? 0, 1e-6);
   const most = Math.max(1, ...points.map((p) => p[1]));
   const x = (s) => (s / t) * W;
   const y = (v) => top + (1 - v / most) * (H - top - bottom);
@@ -143,6 +143,6 @@ function chart(c, samples) {
       svg("line", { class: "axis", x1: 0, x2: W, y1: H - bottom, y2: H - bottom }),
       points.length > 1 ? svg("path", { class: "area", d: `${d} L${W},${H - bottom} L0,${H - bottom} z` }) : null,
       svg("path", { class: "curve", d }),
-      svg("text", { class: "tick", x: 0, y: H - 3 }, "0 s"), svg("text", { class: "tick end", x: W, y: H - 3 }, `${t < 10 ? t.toFixed(1) : Math.round(t)} s`),
+      svg("text", { class: "tick", x: 0, y: H - 3 }, "0 s"), svg("text", { class: "tick end", x: W, y: H - 3 }, t < 0.1 ? `${(t * 1000).toFixed(1)} ms` : `${t < 10 ? t.toFixed(1) : Math.round(t)} s`),
       svg("text", { class: "tick", x: 0, y: top - 5 }, c.show(most))));
 }
