@@ -16,7 +16,10 @@ import (
 	"cpor/frontend/gosrc/gotable"
 )
 
-var goroot = flag.Int("goroot", 80, "take every n-th of the programs in GOROOT/test that run by themselves")
+var (
+	goroot     = flag.Int("goroot", 80, "take every n-th of the programs in GOROOT/test that run by themselves")
+	gorootPart = flag.Int("part", 0, "with -goroot n: which of the n parts")
+)
 
 // TestGoroot runs the tests of the Go compiler that are one file and run by themselves,
 // under one schedule: they end quietly, or print what stands in a file beside them. Those
@@ -47,7 +50,7 @@ func TestGoroot(t *testing.T) {
 		if !strings.HasPrefix(string(text), "// run\n") && !strings.Contains(string(text), "\n// run\n") || strings.Contains(string(text), "\n//go:build") {
 			continue
 		}
-		if n++; n%*goroot != 0 {
+		if n++; n%*goroot != *gorootPart {
 			continue
 		}
 		name, err := filepath.Rel(dir, f)
@@ -74,6 +77,9 @@ func TestGoroot(t *testing.T) {
 			verdict := goroot1(loaded[name], want[name])
 			kind, _, _ := strings.Cut(verdict, ":")
 			count[kind]++
+			if testing.Verbose() {
+				t.Logf("%s %s", name, verdict)
+			}
 			if why, ok := known[name]; verdict != "passes" && !ok {
 				t.Errorf("%s %s", name, verdict)
 			} else if verdict == "passes" && ok {

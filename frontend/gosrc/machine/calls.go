@@ -108,7 +108,8 @@ func (m *Machine) deferCell(g *goroutine, f *frame, r []uint64) uint64 {
 	return r[at]
 }
 
-func (m *Machine) deferCall(g *goroutine, f *frame, i *compile.Instr, r []uint64) {
+// deferCall executes a defer statement. It returns false if that panicked instead.
+func (m *Machine) deferCall(g *goroutine, f *frame, i *compile.Instr, r []uint64) bool {
 	var cell uint64
 	if i.B >= 0 {
 		cell = r[i.B]
@@ -128,13 +129,14 @@ func (m *Machine) deferCall(g *goroutine, f *frame, i *compile.Instr, r []uint64
 		m.mem[a+deferValue], m.mem[a+deferValue+1] = r[c.Value], r[c.Value+1]
 		if r[c.Value] == 0 {
 			m.throw(g, nilDereference)
-			return
+			return false
 		}
 	}
 	for _, mv := range c.Args {
 		copy(m.mem[a+deferArgs+uint32(mv.To):], r[mv.From:mv.From+mv.Size])
 	}
 	m.set(m.addr(cell), rec)
+	return true
 }
 
 func (m *Machine) deferSite(a uint32) *compile.Call {
@@ -318,6 +320,9 @@ func (m *Machine) throwAssert(g *goroutine, from, t *compile.Type, id uint64) {
 		msg = fmt.Sprintf("interface conversion: %s is not %v: missing method %s", have, t, m.p.MissingMethod(m.p.TypeByID(id), t))
 	} else if t.Kind == compile.Interface {
 		msg = fmt.Sprintf("interface conversion: interface is nil, not %v", t)
+	}
+	if id != 0 && t.Kind != compile.Interface && have == typeString(t) {
+		msg += " (types from different scopes)"
 	}
 	m.panic(g, uint64(m.sys.assertError.ID), m.str(msg))
 }

@@ -658,7 +658,9 @@ func (m *Machine) run(g *goroutine) stop {
 				break frame
 			case compile.Defer:
 				f.pc = pc
-				m.deferCall(g, f, i, r)
+				if !m.deferCall(g, f, i, r) {
+					break frame
+				}
 			case compile.Throw:
 				f.pc = pc
 				m.throw(g, fn.Texts[i.N])
