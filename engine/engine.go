@@ -271,6 +271,8 @@ type Property struct {
 	// A proposition of the formula that none of them has must be evaluable in
 	// every state that a search comes to.
 	Predicates []Predicate
+	// Whole makes a search take all transitions for it, whatever the reduction is.
+	Whole bool
 }
 
 // Called returns the kind and the name of the property.

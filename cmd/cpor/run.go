@@ -347,12 +347,38 @@ func (c *runConfig) task(m *frontend.Program) (*engine.Task, error) {
 		if t.Properties, err = c.properties(m); err != nil {
 			return nil, err
 		}
+		if err := c.whole(t.Properties); err != nil {
+			return nil, fmt.Errorf("%s: %v", c.file, err)
+		}
 	}
 	err = c.entry.Unmet(m.System)
 	if no := new(engine.Refusal); errors.As(err, &no) {
 		err = fmt.Errorf("%s: %v", c.file, err)
 	}
 	return t, err
+}
+
+// whole marks the properties that no reduction preserves, and refuses one that the user has
+// chosen by name.
+func (c *runConfig) whole(props []engine.Property) error {
+	for i := range props {
+		p := &props[i]
+		why := ""
+		if p.System != nil {
+			why = system.WhyIrreducible(p.System, true)
+		}
+		if why == "" && !p.Formula.StutterInvariant() && (c.por == "" || c.por == "auto") {
+			why = "there is a next operator in the formula" // the engine refuses it otherwise, and says where
+		}
+		if why == "" || !c.entry.Reduces {
+			continue
+		}
+		if c.por != "" && c.por != "auto" {
+			return fmt.Errorf("-por %s: no reduction is sound for %s: %s; use -por none", c.por, p.Called(), why)
+		}
+		p.Whole = true
+	}
+	return nil
 }
 
 // reducible takes no reduction for a system of which none is sound, and refuses

@@ -158,6 +158,10 @@ func Run(ctx context.Context, sys system.System, props []engine.Property, o Opti
 				return results, err
 			}
 		}
+		o := o
+		if p.Whole {
+			o.Reduction = None
+		}
 		c := &checker{sys: sys, m: m, o: o, p: p, r: &Result{Property: p}, watch: watch, current: &current, number: map[string]int{}, keeping: k}
 		if k != nil && k.from != nil {
 			kept := &k.from.Current

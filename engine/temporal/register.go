@@ -153,6 +153,9 @@ func (r Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, err
 
 // tell returns a result in the words of package engine.
 func (r *Result) tell(reduction Reduction, among string) engine.PropertyResult {
+	if r.Property.Whole {
+		reduction = None
+	}
 	fs := []engine.Figure{
 		{Key: "states", Value: r.States, Text: human.Plural(r.States, "state")},
 		{Key: "transitions", Value: r.Transitions, Text: fmt.Sprintf("%s (-por %s)", human.Plural(r.Transitions, "transition"), reduction)},

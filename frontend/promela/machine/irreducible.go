@@ -11,8 +11,6 @@ import (
 func (s *System) Irreducible(temporal bool) string {
 	p := s.prog
 	switch {
-	case temporal:
-		return "it is not known which steps of a Promela model change a formula's propositions"
 	case s.claim != nil:
 		return "a never claim looks at every state"
 	case s.trace != nil:
@@ -40,6 +38,13 @@ func (s *System) Irreducible(temporal bool) string {
 		if why != "" {
 			pos := position(at)
 			return fmt.Sprintf("%s:%d: %s", pos.File, pos.Line, why)
+		}
+	}
+	if temporal {
+		for _, q := range p.Props {
+			if why := global(q.X); why != "" {
+				return "the formulas ask for " + q.Text + ": " + why
+			}
 		}
 	}
 	return ""

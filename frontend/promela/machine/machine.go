@@ -177,6 +177,8 @@ type Machine struct {
 	counted counted
 	seen    []uint64 // how often processes came to their control states, from proctype.first
 	round   uint32   // see system.Counters.Round
+	// What Future has answered, by thread, process type and control state.
+	footprints map[[3]int]*system.Footprint
 }
 
 func (m *Machine) set(word int32, v uint64) {
@@ -593,7 +595,7 @@ func (e *edge) looked() bool {
 func (m *Machine) findOptions() {
 	m.timeout = false
 	m.gather()
-	if len(m.opts) > 0 || !m.sys.prog.UsesTimeout {
+	if len(m.opts) > 0 || !m.sys.waits {
 		return
 	}
 	if m.otherMoves() {
@@ -997,8 +999,10 @@ func (m *Machine) execute(o option) {
 		}
 		m.setBits(0, nprocShift, 8, uint64(m.n-1))
 		m.rebuild()
-		if q := m.notEmpty(); m.sys.strict && m.n == 0 && q != nil {
-			m.fail(system.Runtime, m.proc.Decl.End, false, "invalid end state: all processes have ended, and channel %s is not empty", q.c.Name)
+		if m.sys.strict && m.n == 0 {
+			if q := m.notEmpty(); q != nil {
+				m.fail(system.Runtime, m.proc.Decl.End, false, "invalid end state: all processes have ended, and channel %s is not empty", q.c.Name)
+			}
 		}
 		return
 	}

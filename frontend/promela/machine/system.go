@@ -69,6 +69,9 @@
 // np_, _last, priorities, never claims and trace assertions depend on all
 // processes, and so would every transition.
 //
+// What a process may still access is bounded for each control state (future.go): persistent
+// sets ask for it, and the ample sets of formulas.
+//
 // Transitions that conflict in the sense above are the only ones that can disable
 // or change each other, so that what the engines prove of their reductions holds.
 // The tests check the accesses on every small model (systemtest.Conform executes
@@ -77,6 +80,8 @@ package machine
 
 import (
 	"fmt"
+	"slices"
+	"sync"
 
 	"cpor/frontend/promela/program"
 	"cpor/system"
@@ -98,6 +103,7 @@ type System struct {
 	strict  bool // a valid end state has empty channels
 	props   []eval
 	places  int32 // control states of all process types
+	waits   bool  // something that can be come to asks for timeout
 
 	claim *proctype // nil if there is none
 	// What the claim does beside looking: it changes the state, it starts processes.
@@ -112,6 +118,9 @@ type System struct {
 	chain  map[*program.State]bool // no process rests here
 	dead   map[*program.Edge][]int // the scalars of its process that are set to 0
 	unused map[*program.Proc][]int // those that are 0 from the start
+
+	analysis sync.Once // of future
+	future   *futures
 
 	perProcess int  // locations of a process
 	meets      bool // there are rendezvous channels
@@ -139,7 +148,7 @@ type Options struct {
 // New makes the system of a resolved model. The error says what the initial
 // state violates.
 func New(p *program.Program, o Options) (*System, error) {
-	s := &System{prog: p, passing: passing(p), lossy: o.Lossy, strict: o.EmptyChannels, stored: stored(p)}
+	s := &System{prog: p, passing: passing(p), lossy: o.Lossy, strict: o.EmptyChannels, stored: stored(p), waits: waits(p)}
 	p.OrderEscapes(o.InnerFirst)
 	s.globals = layOut(&p.Globals, globalBits)
 	for _, c := range channels(&s.globals) {
@@ -219,6 +228,31 @@ func New(p *program.Program, o Options) (*System, error) {
 	m.forget()
 	s.initial = []system.State{m.Encode(nil)}
 	return s, nil
+}
+
+// waits tells whether anything but dead code asks for timeout.
+func waits(p *program.Program) (is bool) {
+	in := func(x program.Expr) {
+		program.Each(x, func(x program.Expr) {
+			t, ok := x.(*program.Special)
+			is = is || ok && t.Name == "timeout"
+		})
+	}
+	for _, q := range p.Props {
+		in(q.X)
+	}
+	for _, pr := range slices.Concat(p.Procs, p.Claims) {
+		in(pr.Provided)
+		for _, st := range pr.States {
+			for _, e := range edgesOf(st) {
+				eachExpr(e, in)
+				for _, g := range e.Guards {
+					eachExpr(g, in)
+				}
+			}
+		}
+	}
+	return is
 }
 
 // Initial implements system.System.

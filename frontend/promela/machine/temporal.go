@@ -26,18 +26,44 @@ func (m *Machine) Eval(i int) (bool, *system.Violation) {
 	return v, m.viol
 }
 
-// Terms implements system.Temporal. There are none: no reduction asks for them.
-func (m *Machine) Terms(dst []int64) []int64 { return dst[:0] }
+// failed is the term of a proposition that cannot be evaluated.
+const failed = 2
 
-// Change implements system.Temporal: every transition may change everything.
-func (m *Machine) Change(int, []system.Access, []int64, []int64) (rise, fall bool) {
-	return true, true
+// Terms implements system.Temporal: the propositions themselves, and how many processes are
+// at an accept label.
+func (m *Machine) Terms(dst []int64) []int64 {
+	dst = dst[:0]
+	track, acc := m.track, len(m.acc)
+	m.track = false
+	for i := range m.sys.props {
+		holds, v := m.Eval(i)
+		switch {
+		case v != nil:
+			dst = append(dst, failed)
+		case holds:
+			dst = append(dst, 1)
+		default:
+			dst = append(dst, 0)
+		}
+	}
+	n := int64(0)
+	for t := range m.n {
+		if m.sys.procs[m.types[t]].states[m.pc(t)].accept {
+			n++
+		}
+	}
+	m.track, m.acc = track, m.acc[:acc]
+	return append(dst, n)
 }
 
-// Conflicts implements system.Temporal: every other process may be in the way.
-func (m *Machine) Conflicts(int, []system.Access, int) bool { return true }
-
-// Late implements system.Temporal.
-func (m *Machine) Late(int, []system.Access) bool { return false }
+// Change implements system.Temporal. Accept labels: who moves and who does not are counted
+// together, and the latter are as many behind the transition as before it. So as many as before
+// means that there is one as before, in whichever state it is taken.
+func (m *Machine) Change(i int, acc []system.Access, before, after []int64) (rise, fall bool) {
+	if i == len(m.sys.props) {
+		return before[i] < after[i], after[i] < before[i]
+	}
+	return m.effect(&m.sys.futuresOf().props[i], acc, before[i], after[i])
+}
 
 var _ system.Temporal = (*Machine)(nil)

@@ -1,0 +1,469 @@
+package machine
+
+import (
+	"slices"
+
+	"cpor/frontend/promela/program"
+	"cpor/system"
+)
+
+// What a process may still access is found once per system, for each control state of each
+// process type, by joining the accesses of the edges on all ways from there. Indices are not
+// looked at: an element that is not written as a number may be any of its array. What an
+// edge accesses follows the package documentation.
+//
+// A process is moved not only by its own transitions, but also by a rendezvous with another
+// one; the ways on include the edges that a rendezvous takes, so what is found for a control
+// state covers whatever the process does from there, whoever moves it.
+
+// reach is a set of locations that may be read, and one of those that may be written, as bits:
+// first the globals' and the number of processes, by their location, then the following.
+type reach struct{ reads, writes []uint64 }
+
+// The bits behind the number of processes.
+const (
+	bitMeets    = iota + 1 // it attempts to send by rendezvous: it looks who is ready, and moves who is
+	bitReady               // it comes to or leaves a state in which it is ready for one itself
+	bitChannels            // it may touch a channel that belongs to a process
+	bitRuns                // it starts processes
+	bitLooks               // and behind it, for each process type: it looks where such a process is, or at its locals
+)
+
+type futures struct {
+	first  int       // the location of the number of processes
+	states [][]reach // by process type and control state
+	props  []dependence
+}
+
+// dependence is what a proposition is made of.
+type dependence struct {
+	locs []system.Loc // in ascending order
+	open bool         // and of where processes are of which it is not known which they are
+	// size is set if it asks how many processes there are, not only whether one is there.
+	size bool
+}
+
+func (r *reach) add(o *reach) (more bool) {
+	for i, w := range o.reads {
+		more = more || w&^r.reads[i] != 0
+		r.reads[i] |= w
+	}
+	for i, w := range o.writes {
+		more = more || w&^r.writes[i] != 0
+		r.writes[i] |= w
+	}
+	return more
+}
+
+func (r *reach) read(bit int)       { r.reads[bit/64] |= 1 << (bit % 64) }
+func (r *reach) write(bit int)      { r.writes[bit/64] |= 1 << (bit % 64) }
+func (r *reach) reading(b int) bool { return r.reads[b/64]>>(b%64)&1 != 0 }
+func (r *reach) writing(b int) bool { return r.writes[b/64]>>(b%64)&1 != 0 }
+
+func (r *reach) touches(bit int, write bool) bool { return r.writing(bit) || write && r.reading(bit) }
+
+// futuresOf returns the analysis, which is made when it is first asked for.
+func (s *System) futuresOf() *futures {
+	s.analysis.Do(func() { s.future = s.analyse() })
+	return s.future
+}
+
+func (s *System) analyse() *futures {
+	f := &futures{first: int(s.locProcesses())}
+	width := (f.first+bitLooks+len(s.procs))/64 + 1
+	c := &coder{sys: s}
+	empty := func() reach { return reach{make([]uint64, width), make([]uint64, width)} }
+	next := make([][][]int, len(s.procs)) // by type and state: the states of the type that follow
+	starts := make([][][]int, len(s.procs))
+	for _, t := range s.procs {
+		a := accessor{f: f, s: s, c: c, t: t}
+		list := make([]reach, len(t.states))
+		next[t.Index], starts[t.Index] = make([][]int, len(list)), make([][]int, len(list))
+		for i, st := range t.States {
+			a.out, a.starts = empty(), nil
+			a.state(st, i == t.End)
+			list[i] = a.out
+			starts[t.Index][i] = a.starts
+			for _, e := range edgesOf(st) {
+				for _, to := range []*program.State{e.To, e.Inner} {
+					if to != nil {
+						next[t.Index][i] = append(next[t.Index][i], to.ID)
+					}
+				}
+			}
+			if st.Fall != nil {
+				next[t.Index][i] = append(next[t.Index][i], st.Fall.ID)
+			}
+		}
+		f.states = append(f.states, list)
+	}
+	for more := true; more; {
+		more = false
+		for p := range f.states {
+			for i := len(f.states[p]) - 1; i >= 0; i-- {
+				r := &f.states[p][i]
+				for _, to := range next[p][i] {
+					more = r.add(&f.states[p][to]) || more
+				}
+				for _, q := range starts[p][i] {
+					more = r.add(&f.states[q][s.procs[q].Start]) || more
+				}
+			}
+		}
+	}
+	for _, p := range s.prog.Props {
+		f.props = append(f.props, s.dependence(c, p.X))
+	}
+	return f
+}
+
+// edgesOf returns the edges that may be taken at a state.
+func edgesOf(s *program.State) []*program.Edge {
+	out := slices.Clone(s.Edges)
+	for _, x := range s.Escapes {
+		out = append(out, x.Edge)
+	}
+	return out
+}
+
+// accessor collects what happens at one control state.
+type accessor struct {
+	f      *futures
+	s      *System
+	c      *coder
+	t      *proctype
+	out    reach
+	starts []int // process types that are started
+}
+
+func (a *accessor) state(st *program.State, final bool) {
+	if a.t.states[st.ID].ready {
+		a.out.write(a.f.first + bitReady)
+	}
+	if a.t.Provided != nil {
+		a.expr(a.t.Provided)
+	}
+	if final {
+		a.out.read(a.f.first)
+		a.out.write(a.f.first)
+	}
+	for _, e := range edgesOf(st) {
+		a.edge(e)
+		for _, g := range e.Guards {
+			a.edge(g)
+		}
+		if e.To != nil && a.t.states[e.To.ID].ready {
+			a.out.write(a.f.first + bitReady)
+		}
+	}
+}
+
+func (a *accessor) edge(e *program.Edge) {
+	eachExpr(e, a.expr)
+	if e.Place != nil {
+		a.store(e.Place)
+	}
+	for _, x := range e.Recv {
+		if x.Place != nil {
+			a.store(x.Place)
+		}
+	}
+	switch e.Kind {
+	case program.Send:
+		a.channel(e.Ch, true)
+		if a.c.rendezvous(e.Ch) {
+			a.out.read(a.f.first)
+			a.out.write(a.f.first + bitMeets)
+		}
+	case program.Recv:
+		a.channel(e.Ch, true)
+	}
+}
+
+func (a *accessor) store(pl *program.Place) {
+	if pl.Global {
+		first, last := extent(pl)
+		for k := first; k <= last; k++ {
+			a.out.write(k)
+		}
+	}
+}
+
+// extent returns the scalars that a place may be.
+func extent(pl *program.Place) (first, last int) {
+	first, last = pl.Base, pl.Base+max(1, pl.Count)-1
+	for _, i := range pl.Index {
+		if c, ok := i.X.(*program.Const); ok && c.Value >= 0 && int(c.Value) < i.Len {
+			first += int(c.Value) * i.Stride
+			last += int(c.Value) * i.Stride
+			continue
+		}
+		last += (i.Len - 1) * i.Stride
+	}
+	return first, last
+}
+
+// channel notes the access to the channels that an expression may be.
+func (a *accessor) channel(ch program.Expr, write bool) {
+	ids, other := a.c.channelsOf(ch)
+	for _, k := range ids {
+		a.out.read(k)
+		if write {
+			a.out.write(k)
+		}
+	}
+	if other {
+		a.out.read(a.f.first)
+		a.out.write(a.f.first + bitChannels)
+	}
+}
+
+// channelsOf returns the locations of the globals' channels that an expression may be, and
+// whether it may be one of a process.
+func (c *coder) channelsOf(ch program.Expr) (locs []int, other bool) {
+	list := c.sys.prog.Globals.Chans
+	if l, ok := ch.(*program.Load); ok && l.Place.Global && l.Place.Sym.Chans != nil && !c.sys.stored[l.Place.Sym] {
+		for _, k := range l.Place.Sym.Chans {
+			if list[k].Cap > 0 {
+				locs = append(locs, list[k].Base)
+			}
+		}
+		return locs, false
+	}
+	for _, q := range list {
+		if q.Cap > 0 {
+			locs = append(locs, q.Base)
+		}
+	}
+	return locs, true
+}
+
+func (a *accessor) expr(x program.Expr) {
+	program.Each(x, func(x program.Expr) {
+		switch x := x.(type) {
+		case *program.Load:
+			if x.Place.Global {
+				first, last := extent(x.Place)
+				for k := first; k <= last; k++ {
+					a.out.read(k)
+				}
+			}
+		case *program.Run:
+			a.out.read(a.f.first)
+			a.out.write(a.f.first)
+			a.out.write(a.f.first + bitRuns)
+			a.starts = append(a.starts, x.Proc.Index)
+			for _, v := range x.Proc.Syms {
+				a.expr(v.Init)
+				for _, y := range v.List {
+					a.expr(y)
+				}
+			}
+		case *program.ChanOp:
+			a.channel(x.Ch, false)
+		case *program.Poll:
+			a.channel(x.Ch, false)
+		case *program.Call:
+			a.out.read(a.f.first)
+			for p := range a.s.procs {
+				a.out.read(a.f.first + bitLooks + p)
+			}
+		case *program.At:
+			a.out.read(a.f.first)
+			a.out.read(a.f.first + bitLooks + x.Proc.Index)
+		case *program.RemoteLoad:
+			a.out.read(a.f.first)
+			a.out.read(a.f.first + bitLooks + x.Proc.Index)
+		case *program.Special:
+			if x.Name == "_nr_pr" {
+				a.out.read(a.f.first)
+			}
+		}
+	})
+}
+
+// ahead returns what thread t of the live state may still access.
+func (m *Machine) ahead(t int) *reach {
+	return &m.sys.futuresOf().states[m.types[t]][m.pc(t)]
+}
+
+// Future implements [system.Futures].
+func (m *Machine) Future(t int) *system.Footprint {
+	if t >= m.n {
+		return nil // it may become anything
+	}
+	key := [3]int{t, int(m.types[t]), m.pc(t)}
+	if f := m.footprints[key]; f != nil {
+		return f
+	}
+	s := m.sys
+	a := s.futuresOf()
+	r := m.ahead(t)
+	if r.writing(a.first + bitMeets) {
+		// Its transitions do what the receivers do then.
+		all := reach{slices.Clone(r.reads), slices.Clone(r.writes)}
+		for _, p := range s.procs {
+			for i := range p.states {
+				if p.ready {
+					all.add(&a.states[p.Index][i])
+				}
+			}
+		}
+		r = &all
+	}
+	var f system.Footprint
+	for k := 0; k <= a.first; k++ {
+		at := system.LocRange{First: system.Loc(k), Last: system.Loc(k)}
+		if r.reading(k) {
+			f.Reads = append(f.Reads, at)
+		}
+		if r.writing(k) {
+			f.Writes = append(f.Writes, at)
+		}
+	}
+	own := system.LocRange{First: s.locControl(t), Last: s.locControl(t+1) - 1}
+	others := system.LocRange{First: s.locControl(0), Last: s.locControl(program.MaxProcesses) - 1}
+	for p := range s.procs {
+		if r.reading(a.first + bitLooks + p) {
+			f.Reads = append(f.Reads, others)
+			break
+		}
+	}
+	if r.writing(a.first+bitMeets) || r.writing(a.first+bitChannels) || r.writing(a.first+bitRuns) {
+		own = others
+	}
+	f.Reads, f.Writes = system.JoinRanges(append(f.Reads, own)), system.JoinRanges(append(f.Writes, own))
+	if m.footprints == nil {
+		m.footprints = map[[3]int]*system.Footprint{}
+	}
+	m.footprints[key] = &f
+	return &f
+}
+
+// Conflicts implements system.Temporal. It is sharper than the footprint of u: what a process
+// does that u sends to by rendezvous is asked of that process. If t is ready itself,
+// its step writes that it is, and u looks at it.
+func (m *Machine) Conflicts(t int, acc []system.Access, u int) bool {
+	if u >= m.n {
+		return false // not there: who starts it may be
+	}
+	s := m.sys
+	a := s.futuresOf()
+	r := m.ahead(u)
+	first := s.locProcesses()
+	for _, x := range acc {
+		if x.Loc <= first {
+			if r.touches(int(x.Loc), x.Write) {
+				return true
+			}
+			continue
+		}
+		k := int(x.Loc - first - 1)
+		of, slot := k/s.perProcess, k%s.perProcess
+		looks := false
+		for p := range s.procs {
+			looks = looks || (of >= m.n || int(m.types[of]) == p) && r.reading(a.first+bitLooks+p)
+		}
+		switch {
+		case slot == 1: // whether it is ready
+			if of == u && r.writing(a.first+bitReady) || x.Write && r.writing(a.first+bitMeets) {
+				return true
+			}
+		case of == u, x.Write && looks, slot > 1 && r.writing(a.first+bitChannels):
+			return true
+		}
+	}
+	return false
+}
+
+// Late implements system.Temporal: sends had better wait.
+func (m *Machine) Late(int, []system.Access) bool {
+	return slices.ContainsFunc(m.told, func(d told) bool { return d.e.kind == program.Send })
+}
+
+// dependence returns what a proposition is made of.
+func (s *System) dependence(c *coder, x program.Expr) dependence {
+	var d dependence
+	first := s.locProcesses()
+	who := func(p *program.Proc, pid program.Expr, slots ...int) {
+		d.locs = append(d.locs, first)
+		k, ok := pid.(*program.Const)
+		if !ok || k.Value < 0 || k.Value >= program.MaxProcesses {
+			d.open = true
+			return
+		}
+		for _, i := range slots {
+			d.locs = append(d.locs, s.locControl(int(k.Value))+system.Loc(i))
+		}
+	}
+	channel := func(ch program.Expr) {
+		locs, other := c.channelsOf(ch)
+		for _, k := range locs {
+			d.locs = append(d.locs, system.Loc(k))
+		}
+		if other {
+			d.open, d.locs = true, append(d.locs, first)
+		}
+	}
+	program.Each(x, func(x program.Expr) {
+		switch x := x.(type) {
+		case *program.Load:
+			lo, hi := extent(x.Place)
+			for k := lo; k <= hi && x.Place.Global; k++ {
+				d.locs = append(d.locs, system.Loc(k))
+			}
+		case *program.ChanOp:
+			channel(x.Ch)
+		case *program.Poll:
+			channel(x.Ch)
+		case *program.At:
+			who(x.Proc, x.Pid, 0)
+		case *program.RemoteLoad:
+			var slots []int
+			lo, hi := extent(x.Place)
+			for k := lo; k <= hi; k++ {
+				slots = append(slots, 2+k)
+			}
+			who(x.Proc, x.Pid, slots...)
+		case *program.Call:
+			d.open, d.size, d.locs = true, true, append(d.locs, first)
+		case *program.Special:
+			if x.Name == "_nr_pr" {
+				d.size, d.locs = true, append(d.locs, first)
+			}
+		}
+	})
+	slices.Sort(d.locs)
+	d.locs = slices.Compact(d.locs)
+	return d
+}
+
+// effect tells how a transition can change a proposition that was before and is after.
+//
+// If it writes nothing that the proposition is made of, it does not change it. If it accesses
+// all of that, the proposition has the same value before it, and the same behind it, in each
+// state in which the transition does the same. That a process is there which the proposition
+// asks for is known where the transition moves it.
+func (m *Machine) effect(d *dependence, acc []system.Access, before, after int64) (rise, fall bool) {
+	first := m.sys.locProcesses()
+	written, found, moved := false, 0, false
+	for _, x := range acc {
+		_, in := slices.BinarySearch(d.locs, x.Loc)
+		if in && (x.Loc != first || d.size) {
+			found++
+		}
+		moved = moved || in && x.Loc == first && x.Write
+		written = written || x.Write && (in || d.open && x.Loc > first)
+	}
+	if !written {
+		return false, false
+	}
+	want := len(d.locs)
+	if _, asks := slices.BinarySearch(d.locs, first); asks && !d.size {
+		want--
+	}
+	if d.open || moved || found < want || before == failed || after == failed {
+		return true, true
+	}
+	return before < after, after < before
+}
