@@ -266,8 +266,17 @@ func TestIrreducible(t *testing.T) {
 		if got := s.Irreducible(false); (x.want == "") != (got == "") || !strings.HasPrefix(got, x.want) {
 			t.Errorf("%s: %q, want %q", x.text, got, x.want)
 		}
-		if s.Irreducible(true) == "" {
-			t.Error("a reduction for temporal properties is taken for sound")
+		if got := s.Irreducible(true); (x.want == "") != (got == "") || !strings.HasPrefix(got, x.want) {
+			t.Errorf("%s, with a formula: %q, want %q", x.text, got, x.want)
+		}
+	}
+	s := parse(t, "byte x; active proctype A() { x = 1 } ltl p { [] (x < 2 || timeout) }")
+	if got := s.Irreducible(true); s.Irreducible(false) != "" || !strings.Contains(got, "timeout is true only if no process can move") {
+		t.Errorf("a formula that asks for timeout: %q", got)
+	}
+	for _, c := range []Options{{Claim: NonProgress(s.prog)}, {EmptyChannels: true}} {
+		if s, err := New(s.prog, c); err != nil || s.Irreducible(false) == "" {
+			t.Errorf("%+v: a reduction is taken for sound, %v", c, err)
 		}
 	}
 }

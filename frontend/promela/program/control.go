@@ -349,6 +349,9 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 			return next
 		}
 		b.selfIndexed(pl)
+		if s.Ref.Field == nil && pl.Sym.Type.Kind != "" {
+			b.sameKind(s.X, pl.Sym)
+		}
 		return b.simple(&Edge{Kind: Assign, Stmt: s, Place: pl, X: x}, next, c)
 	case *syntax.Assert:
 		return b.simple(&Edge{Kind: Assert, Stmt: s, X: b.full(s.X)}, next, c)

@@ -327,11 +327,39 @@ func (r *resolver) declare(reg *Region, d *syntax.VarDecl, v *syntax.Var, first 
 	case v.Init != nil:
 		s.Init = r.expr(v.Init)
 		r.early(d, v, s.Init)
+		if t.Kind != "" {
+			r.sameKind(v.Init, s)
+		}
 		if t.IsStruct() {
 			r.fail(v.Init.At(), 1, "a structure has no initialiser")
 		}
 	}
 	return s
+}
+
+// sameKind refuses a symbolic constant of another mtype than that of a variable.
+func (r *resolver) sameKind(x syntax.Expr, v *Sym) {
+	n, ok := x.(*syntax.Ref)
+	if !ok || n.Index != nil || n.Field != nil {
+		return
+	}
+	if _, is := r.p.Mtypes[n.Name]; !is || v.Type.Name != "mtype" {
+		return
+	}
+	if _, is := r.kinds[v.Type.Kind][n.Name]; is {
+		return
+	}
+	called := func(kind string) string {
+		if kind == "" {
+			return "mtype"
+		}
+		return "mtype:" + kind
+	}
+	for kind, names := range r.kinds {
+		if _, is := names[n.Name]; is {
+			r.fail(n.Pos, len(n.Name), "%s is of type %s, and %s is a constant of %s", v.Name.Text, called(v.Type.Kind), n.Name, called(kind))
+		}
+	}
 }
 
 // early refuses that v is initialised with a variable of the same declaration, which SPIN
@@ -697,8 +725,11 @@ func (r *resolver) expr(x syntax.Expr) Expr {
 			r.fail(x.Pos, 3, "run cannot stand in a d_step")
 		}
 		y := &Run{Proc: p, Pos: x.Pos}
-		for _, a := range x.Args {
+		for i, a := range x.Args {
 			y.Args = append(y.Args, r.expr(a))
+			if i < len(p.Params) && p.Params[i].Type.Name == "mtype" {
+				r.sameKind(a, p.Params[i])
+			}
 		}
 		if x.Priority != nil {
 			y.Priority = r.expr(x.Priority)
