@@ -55,7 +55,7 @@ func TestRejected(t *testing.T) {
 		{"init { printf(x) }", "printf wants a format in quotes"},
 		{"init { byte x; x = 1 + ; }", "1:24: found \";\" where an expression should be"},
 		{"init { unsigned x; x = 1 }", "unsigned x wants its width"},
-		{"unsigned x : 40; init { x = 1 }", "the width of an unsigned is a number from 1 to 32"},
+		{"unsigned x : 32; init { x = 1 }", "the width of an unsigned is a number from 1 to 31"},
 		{"init { int x : 3; x = 1 }", "only an unsigned has a width"},
 		{"inline f(a) { a = 1 } init { byte x; f(x, x) }", "inline f has 1 parameters, and here 2 arguments"},
 		{"inline f(a) { f(a) } init { byte x; f(x) }", "inline f calls itself"},

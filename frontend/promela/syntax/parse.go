@@ -480,8 +480,8 @@ func (p *parser) declHead() *VarDecl {
 func (p *parser) width() int {
 	t := p.tok()
 	n, err := strconv.Atoi(t.Text)
-	if t.Kind != Num || err != nil || n < 1 || n > 32 {
-		p.fail(t, "the width of an unsigned is a number from 1 to 32")
+	if t.Kind != Num || err != nil || n < 1 || n > 31 {
+		p.fail(t, "the width of an unsigned is a number from 1 to 31")
 	}
 	p.i++
 	return n
