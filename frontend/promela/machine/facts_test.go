@@ -75,6 +75,10 @@ init { byte x, y, z; c!1(2,3); c?<x,(y,z)>; c?[(x,y(z))]; c??(1,2,z); z == 3; c!
 		{"a select from a number in parentheses", `init { byte i; select (i : (1) .. 3) }`, counts{10, 2, 0}},
 		{"a select from a character", `init { byte i; select (i : 'a' .. 'd') }`, counts{13, 3, 0}},
 		{"characters behind a backslash", `init { byte x; x = '\0'; x == 48; x = '\\'; x == 92; x = '\f'; x == 12 }`, counts{8, 0, 0}},
+		{"the value of an inline", `inline g(a) { return a+1 } inline f(a) { byte k; k = g(a); return k * 2 }
+byte x; typedef T { byte z[2] }; T t[2];
+inline h(a) { if :: a > 1 -> return 1 :: else -> return 2 fi }
+init { x = f(3); x == 8; x = h(3); t[1].z[0] = h(0); atomic { x = g(x) }; d_step { x = g(x) }; t[1].z[0] + x == 5 }`, counts{13, 0, 0}},
 		{"_last is set within an atomic", `byte x;
 active proctype A() { atomic { x = 1; (_last == 0); x = 2; run C() ; (_last == 0) }; x = 3; (_last == 2) }
 active proctype B() { x = 7; x = 8 }

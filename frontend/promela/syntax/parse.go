@@ -27,6 +27,7 @@ type parser struct {
 	depth   int
 	runs    int      // run operators so far
 	inlines []string // that are being expanded
+	results []*Ref   // what their values are assigned to; nil for one that is called for nothing
 	used    int      // tokens of inline bodies that were expanded
 	// noFormula are the tokens where no temporal formula in parentheses begins.
 	noFormula map[int]bool
@@ -162,7 +163,6 @@ func init() {
 	}
 	delete(keywords, "local") // only where a declaration begins
 	delete(keywords, "isolated")
-	delete(keywords, "return")
 	delete(keywords, "pid")
 	keywords["pid"] = true
 }
@@ -770,6 +770,13 @@ func (p *parser) simple() Stmt {
 		}
 	case "c_code", "c_expr", "c_decl", "c_track", "c_state":
 		p.fail(t, "%s: C code in a model is not supported, because a model is explored without a C compiler; write it in Promela", t.Text)
+	case "return":
+		n := len(p.results)
+		if n == 0 || p.results[n-1] == nil {
+			p.fail(t, "return gives the value of an inline that is called on the right of an assignment, as in x = f(a), and cannot stand elsewhere")
+		}
+		p.i++
+		return &Assign{t.Pos, p.results[n-1], p.expr()}
 	case "inline", "proctype", "init", "active", "never", "typedef":
 		p.fail(t, "%s cannot stand here; is a \"}\" missing above?", t.Text)
 	}
@@ -780,7 +787,7 @@ func (p *parser) simple() Stmt {
 		}
 	}
 	if d := p.model.Inlines[t.Text]; d != nil && p.peek(1).is("(") {
-		return p.expandInline(d)
+		return p.expandInline(d, nil)
 	}
 	return p.exprStmt()
 }
@@ -870,8 +877,9 @@ func unquote(s string) string {
 	return strings.Trim(s, "\"")
 }
 
-// expandInline parses the body of an inline with the arguments put in.
-func (p *parser) expandInline(d *Inline) Stmt {
+// expandInline parses the body of an inline with the arguments put in. A return in it is an
+// assignment to result.
+func (p *parser) expandInline(d *Inline, result *Ref) Stmt {
 	t := p.next()
 	if len(p.inlines) >= maxInline {
 		p.fail(&t, "inline definitions call each other more than %d deep", maxInline)
@@ -937,9 +945,9 @@ func (p *parser) expandInline(d *Inline) Stmt {
 	}
 	in, i := p.in, p.i
 	p.in, p.i = body, 0
-	p.inlines = append(p.inlines, d.Name.Text)
+	p.inlines, p.results = append(p.inlines, d.Name.Text), append(p.results, result)
 	b := p.unlabeled(p.block(), "the inline "+d.Name.Text)
-	p.inlines = p.inlines[:len(p.inlines)-1]
+	p.inlines, p.results = p.inlines[:len(p.inlines)-1], p.results[:len(p.results)-1]
 	p.in, p.i = in, i
 	return b
 }
@@ -956,6 +964,9 @@ func (p *parser) exprStmt() Stmt {
 		switch {
 		case op.is("="):
 			p.i++
+			if d := p.model.Inlines[p.tok().Text]; d != nil && p.tok().Kind == Ident && p.peek(1).is("(") {
+				return p.expandInline(d, ref)
+			}
 			return &Assign{t.Pos, ref, p.expr()}
 		case op.is("++"), op.is("--"):
 			p.i++
