@@ -80,6 +80,9 @@ func (m *Machine) eachThread(tt *compile.ThreadType, f func(t int)) {
 		m.access(m.p.CountLoc(), false)
 	}
 	for t := m.sys.observers; t < m.n; t++ {
+		if m.sys.dynamic && m.track {
+			m.access(m.p.Loc(t, 0), false) // says what kind it is
+		}
 		if m.sys.threadType(m, t) == tt {
 			f(t)
 		}
@@ -159,7 +162,7 @@ func (m *Machine) perThread(l system.Loc) (t, k int, ok bool) {
 }
 
 // Value implements system.Pieces. The location of a thread's existence has
-// the value 1 if it exists.
+// the number of its type plus 1 if it exists.
 func (m *Machine) Value(l system.Loc) uint64 {
 	if int(l) < len(m.p.Locs) {
 		return m.sys.locs[l].get(m.words)
@@ -176,6 +179,8 @@ func (m *Machine) Value(l system.Loc) uint64 {
 		return m.words[w] >> sh & maskOf(m.p.WaitBits)
 	case t >= m.n:
 		return 0
+	case k == 0 && m.p.TypeBits > 0:
+		return 1 + uint64(m.sys.typeIndex[m.sys.threadType(m, t)])
 	case k == 0:
 		return 1
 	}
@@ -200,6 +205,11 @@ func (m *Machine) SetValue(l system.Loc, v uint64) {
 		m.setThreads(int(v))
 	case k == 0 && v != 0:
 		m.setThreads(max(m.n, t+1))
+		if m.p.TypeBits > 0 {
+			w, sh := m.sys.slot(t)
+			sh += uint(m.p.WaitBits)
+			m.set(w, m.words[w]&^(maskOf(m.p.TypeBits)<<sh)|(v-1)<<sh)
+		}
 	case k == 1:
 		m.grow(t + 1)
 		w, sh := m.sys.slot(t)
