@@ -67,6 +67,11 @@ type Options struct {
 	// Shared says that other explorations use the system at the same time, so that what
 	// it counts ([system.Counting]) must not be asked for.
 	Shared bool
+	// Turn, if not nil, is called by each worker before it goes on with a further state or
+	// event, and can keep it waiting for another exploration's turn to be over. It does
+	// not wait once the context of the exploration has ended. The searches with
+	// stored states and the unfolding call it.
+	Turn func()
 	// Validate checks the engine's own claims and the machine while it runs. A
 	// difference is an error of the exploration.
 	Validate bool

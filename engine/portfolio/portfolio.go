@@ -5,16 +5,19 @@
 //
 // No one knows beforehand which of the two is the better one for a program: the one can be
 // exponentially smaller than the other, or larger. Both are exhaustive, so that a
-// pass of either is a pass, and a violation of either is one. The workers are
-// shared evenly; each way has at least one. A way that ends without an answer,
-// at a limit of its own, leaves the other one running.
+// pass of either is a pass, and a violation of either is one. They take turns, each with
+// all workers, and when one of them can be seen to end soon, it goes on alone (see
+// turns). A way that ends without an answer, at a limit of its own, leaves the other one
+// running.
 package portfolio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"cpor/engine"
 	"cpor/engine/search/reduction"
@@ -46,36 +49,30 @@ func init() {
 
 // way is one of the ways to explore.
 type way struct {
-	name    string
-	entry   *engine.Entry
-	workers int
+	name  string
+	entry *engine.Entry
 }
 
-// ways returns the ways that a system can be explored in, with their shares of
-// the workers.
-func ways(sys system.System, workers int) ([]way, error) {
+// ways returns the ways that a system can be explored in.
+func ways(sys system.System) ([]way, error) {
 	stored := engine.Entries(reduction.Mode)
 	irreducible := system.WhyIrreducible(sys, false) != ""
 	var ws []way
 	var unmet error
 	for _, e := range stored {
 		if unmet = e.Unmet(sys); unmet == nil && !(e.Reduces && irreducible) {
-			ws = append(ws, way{fmt.Sprintf("stored states (-por %s)", e.Name), e, workers})
+			ws = append(ws, way{fmt.Sprintf("stored states (-por %s)", e.Name), e})
 			break
 		}
 	}
 	for _, e := range engine.Entries(unfolding.Mode) {
 		if e.Unmet(sys) == nil && !(e.Reduces && irreducible) {
-			ws = append(ws, way{"unfolding", e, workers})
+			ws = append(ws, way{"unfolding", e})
 			break
 		}
 	}
-	switch len(ws) {
-	case 0:
+	if len(ws) == 0 {
 		return nil, unmet
-	case 2:
-		ws[1].workers = max(1, workers/2)
-		ws[0].workers = max(1, workers-ws[1].workers)
 	}
 	return ws, nil
 }
@@ -95,21 +92,29 @@ func run(ctx context.Context, t *engine.Task) (*engine.Result, error) {
 		return nil, err
 	}
 	defer watch.End()
-	ws, err := ways(t.System, o.Workers)
+	ws, err := ways(t.System)
 	if err != nil {
 		return nil, err
 	}
-	p := &progress{tell: t.Progress, last: make([]engine.Progress, len(ws))}
+	p := &progress{tell: t.Progress, every: cmp.Or(o.ProgressInterval, time.Second), last: make([]engine.Progress, len(ws)), at: time.Now()}
 	running, cancel := context.WithCancel(watch.Context())
 	defer cancel()
 	answers := make(chan answer, len(ws))
+	turn := newTurns(len(ws))
 	for i, w := range ws {
 		task := &engine.Task{System: t.System, Options: o, Flags: &engine.Values{}}
-		task.Workers, task.Timeout = w.workers, 0 // the watch has the time
+		task.Timeout = 0 // the watch has the time
 		// An unfolding uses no symmetry, and whoever ends first must find the same deadlocks.
 		reduction.Symmetry.Put(task.Flags, reduction.Off)
 		task.Shared = true
-		if t.Progress != nil {
+		if len(ws) > 1 {
+			task.Turn = func() { turn.wait(i) }
+			task.ProgressInterval = sampleEvery
+			task.Progress = func(x engine.Progress) {
+				turn.ways[i].last.Store(&x)
+				p.report(i, x)
+			}
+		} else if t.Progress != nil {
 			task.Progress = func(x engine.Progress) { p.report(i, x) }
 		}
 		if w.entry.Check != nil {
@@ -119,8 +124,12 @@ func run(ctx context.Context, t *engine.Task) (*engine.Result, error) {
 		}
 		go func() {
 			res, err := w.entry.Run(running, task)
+			turn.end(i)
 			answers <- answer{i, res, err}
 		}()
+	}
+	if len(ws) > 1 {
+		go turn.run(running)
 	}
 	var got []answer
 	var won *answer
@@ -155,10 +164,7 @@ func result(ws []way, got []answer, won *answer, watch *engine.Watch) (*engine.R
 		}
 	}
 	res, w := won.res, ws[won.way]
-	res.Workers, res.Duration = 0, watch.Elapsed()
-	for _, w := range ws {
-		res.Workers += w.workers
-	}
+	res.Duration = watch.Elapsed()
 	answered := "answered by " + w.name
 	switch {
 	case res.Verdict == engine.Incomplete:
@@ -175,9 +181,11 @@ func result(ws []way, got []answer, won *answer, watch *engine.Watch) (*engine.R
 
 // progress puts the reports of all ways together.
 type progress struct {
-	tell func(engine.Progress)
+	tell  func(engine.Progress)
+	every time.Duration
 
 	mu   sync.Mutex
+	at   time.Time // of the last report
 	last []engine.Progress
 }
 
@@ -185,6 +193,10 @@ func (p *progress) report(way int, x engine.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.last[way] = x
+	if p.tell == nil || len(p.last) > 1 && time.Since(p.at) < p.every {
+		return
+	}
+	p.at = time.Now()
 	for i, y := range p.last {
 		if i != way {
 			x.Transitions += y.Transitions

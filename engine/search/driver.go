@@ -410,6 +410,9 @@ func (w *worker) Process(b *statestore.Batch, i int, out *workers.Out) error {
 	if w.expander == nil {
 		w.prepare()
 	}
+	if turn := w.run.o.Turn; turn != nil {
+		turn()
+	}
 	w.ref, w.depth, w.out = b.Refs[i], b.Depth+1, out
 	switch s := b.State(i); {
 	case w.disk != nil:

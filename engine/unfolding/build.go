@@ -23,6 +23,7 @@ type builder struct {
 	levels  map[uint32][]*candidate // by size
 	pending int
 	round   uint32
+	turn    func()                     // see engine.Options.Turn
 	onEvent func(e uint32) (goOn bool) // told of each event that was added
 	onLevel func(size uint32)          // told of each size before its events are added
 }
@@ -67,6 +68,9 @@ func (b *builder) parallel(n int, f func(w *worker, i int)) {
 				i := next[p].i.Add(1) - 1
 				if i >= end {
 					break
+				}
+				if b.turn != nil {
+					b.turn()
 				}
 				f(b.workers[own], int(i))
 			}

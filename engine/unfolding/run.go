@@ -112,6 +112,7 @@ func (u *unfolder) run() (err error) {
 		limit = u.o.MaxTransitions
 		stop = &engine.Stop{Reason: fmt.Sprintf("limit of %s events", human.Count(limit))}
 	}
+	b.turn = u.o.Turn
 	b.onEvent = func(e uint32) bool {
 		n := uint64(e) + 1 - uint64(len(b.roots))
 		u.events.Store(n)
