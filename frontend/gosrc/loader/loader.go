@@ -225,6 +225,9 @@ type universe struct {
 	order []*unit
 
 	overlay map[string][]byte
+	// twin: package testing needs the package whose tests these are. The go command makes
+	// another testing for that; ours stays, and with it the package as testing sees it.
+	twin bool
 }
 
 // Compile type-checks the package with its tests and what they import. If it does
@@ -241,6 +244,9 @@ func (p *Package) Compile(tests bool) (*Program, error) {
 	if tests {
 		for _, f := range []*packages.Package{p.inTest, p.xTest} {
 			if f != nil {
+				if g := f.Imports["testing"]; g != nil && g.ForTest != "" {
+					u.twin = true
+				}
 				roots = append(roots, u.user(f))
 			}
 		}
@@ -268,7 +274,8 @@ func (p *Package) Compile(tests bool) (*Program, error) {
 
 // user returns the unit of a package that go/packages has found.
 func (u *universe) user(f *packages.Package) *unit {
-	if len(f.GoFiles) > 0 && strings.HasPrefix(f.GoFiles[0], filepath.Join(u.build.GOROOT, "src")+string(filepath.Separator)) && f.ForTest == "" || f.PkgPath == "unsafe" || f.PkgPath == std.Check {
+	own := f.ForTest != "" && (!u.twin || f.PkgPath == f.ForTest || f.PkgPath == f.ForTest+"_test")
+	if len(f.GoFiles) > 0 && strings.HasPrefix(f.GoFiles[0], filepath.Join(u.build.GOROOT, "src")+string(filepath.Separator)) && !own || f.PkgPath == "unsafe" || f.PkgPath == std.Check {
 		return u.std(f.PkgPath)
 	}
 	if x := u.units[f.ID]; x != nil {

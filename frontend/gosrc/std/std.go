@@ -97,7 +97,7 @@ var Tags = []string{"purego", "math_big_pure_go"}
 
 // UserTags are build tags that are set besides the user's: modules that have a version of
 // themselves in Go alone, or without tricks of package unsafe, choose it by these.
-var UserTags = []string{"purego", "disableunsafe"}
+var UserTags = []string{"purego", "disableunsafe", "math_big_pure_go"}
 
 // LostPool is the type of package sync that takes the place of sync.Pool in packages of
 // GOROOT: it loses what it is given, as a pool may. So calls of the library do not depend
