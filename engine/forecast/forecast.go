@@ -36,9 +36,9 @@ type point struct{ states, queued float64 }
 // mostPoints bounds the points that are kept; half of them go when there are as many.
 const mostPoints = 512
 
-// Add takes a report, and tells the part that is done, from 0 to 1; ok is false if the end is
+// add takes a report, and tells the part that is done, from 0 to 1; ok is false if the end is
 // not in sight.
-func (f *Forecast) Add(s engine.Progress) (part float64, ok bool) {
+func (f *Forecast) add(s engine.Progress) (part float64, ok bool) {
 	if f.skip++; f.skip > f.every {
 		f.skip = 0
 		f.points = append(f.points, point{float64(s.States), float64(s.Queued)})
@@ -77,7 +77,7 @@ func (f *Forecast) Add(s engine.Progress) (part float64, ok bool) {
 // Tell takes a report of a search that counts so much, and says how it will go on in words; ok
 // is false if it says that there is no forecast, or none yet.
 func (f *Forecast) Tell(s engine.Progress, counts engine.CounterSet) (text string, ok bool) {
-	switch part, ok := f.Add(s); {
+	switch part, ok := f.add(s); {
 	case ok:
 		left := time.Duration(float64(s.Elapsed) * (1 - part) / part)
 		return fmt.Sprintf("about %.0f%%, %s left", 100*part, human.Clock(left)), true

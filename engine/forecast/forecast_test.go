@@ -46,7 +46,7 @@ func TestForecast(t *testing.T) {
 			for k := range steps {
 				at := func(v []float64) float64 { return v[i-1] + (v[i]-v[i-1])*float64(k)/steps }
 				done := at(c.states)
-				part, ok := f.Add(engine.Progress{Counters: engine.Counters{States: uint64(done * c.total)}, Queued: uint64(at(c.queued))})
+				part, ok := f.add(engine.Progress{Counters: engine.Counters{States: uint64(done * c.total)}, Queued: uint64(at(c.queued))})
 				if ok && done < 0.25 || !ok && done > 0.6 {
 					t.Errorf("%s: at %.2f a forecast: %v", name, done, ok)
 				}
@@ -64,7 +64,7 @@ func TestForecast(t *testing.T) {
 	}
 	var f Forecast
 	for n := uint64(100); n < 1_000_000; n += 100 {
-		if _, ok := f.Add(engine.Progress{Counters: engine.Counters{States: n}, Queued: n / 3}); ok {
+		if _, ok := f.add(engine.Progress{Counters: engine.Counters{States: n}, Queued: n / 3}); ok {
 			t.Fatalf("a forecast at %d states, and as many are queued as ever", n)
 		}
 	}
@@ -144,7 +144,7 @@ func measured(t *testing.T, file, por string, params map[string]string, workers 
 	var f Forecast
 	var told [][2]float64 // the states when it was told, and those that there will be
 	task.Progress = func(s engine.Progress) {
-		if part, ok := f.Add(s); ok {
+		if part, ok := f.add(s); ok {
 			told = append(told, [2]float64{float64(s.States), float64(s.States) / part})
 		}
 	}
