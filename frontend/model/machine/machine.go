@@ -537,6 +537,11 @@ func (m *Machine) create(in *compile.Instr, regs []int64) (status, int) {
 	}
 	w, sh := s.slot(t)
 	tt := g.Thread
+	if m.p.Observed && m.track { // what properties read of it comes to be
+		for k := range tt.Watched {
+			m.access(s.p.Loc(t, 2+k), true)
+		}
+	}
 	if m.scratch != nil {
 		m.types = append(m.types, tt)
 	}
