@@ -562,7 +562,7 @@ func (g *gen) mayPanic() {
 		case 5:
 			g.line("println(%s.area())", g.mustVar("shape"))
 		case 6:
-			g.line("var m map[string]int\nm[\"a\"] = 1")
+			g.line("{\nvar m map[string]int\nm[\"a\"] = 1\n}")
 		case 7:
 			g.line("panic(%s)", pick(g, []string{g.atom("string"), g.atom("int")}))
 		case 8:
