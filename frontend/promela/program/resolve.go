@@ -383,7 +383,7 @@ func (r *resolver) early(d *syntax.VarDecl, v *syntax.Var, x Expr) {
 func (r *resolver) list(s *Sym, v *syntax.Var) {
 	for _, x := range v.List {
 		y := r.expr(x)
-		if _, ok := y.(*Const); !ok && y != nil {
+		if _, ok := y.(*Const); !ok {
 			r.fail(x.At(), 1, "a list of values has constants only; assign this in a statement")
 		}
 		s.List = append(s.List, y)
