@@ -296,7 +296,10 @@ func (m *Machine) sortedPlace(c *compile.SelectCase, ch *compile.Chan, regs []in
 // chosenCase says which case of a select was chosen, and which message of a bag.
 func (m *Machine) chosenCase(c *compile.SelectCase, regs []int64, place int) string {
 	text := c.Text
-	if ch := m.chanOf(regs[c.Chan]); c.Kind == compile.SelRecv && ch != nil && ch.Bag && place != noMessage {
+	if c.Kind != compile.SelRecv || place == noMessage {
+		return text // an await has no channel
+	}
+	if ch := m.chanOf(regs[c.Chan]); ch != nil && ch.Bag {
 		if text != "" {
 			text += " with "
 		}
