@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"image/png"
@@ -17,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -181,7 +183,18 @@ func (b *tab) wait(expr, what string) {
 
 func (b *tab) click(selector string) {
 	b.Helper()
-	b.do(chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	for {
+		err := chromedp.Do(ctx, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+		if err == nil {
+			return
+		}
+		// The page may have been drawn anew since the node was found.
+		if gone := new(cdproto.Error); !errors.As(err, &gone) || !strings.Contains(gone.Message, "Could not find node") {
+			b.Fatalf("the browser: %v\nthe page shows: %s", err, b.page())
+		}
+	}
 }
 
 // pick chooses in a list.
