@@ -106,27 +106,9 @@ var engines = []Run{
 // race is reported if and only if some interleaving at the granularity of memory has
 // two conflicting accesses next to each other.
 func TestConcurrent(t *testing.T) {
-	n := *concurrent
-	if testing.Short() {
-		n = min(n, 5)
-	}
-	sources := map[string]string{}
-	brutes := map[string]gogen.Brute{}
-	for i := range uint64(n) {
-		seed := *first + i
-		r := rand.New(rand.NewPCG(seed, 1))
-		p := gogen.NewConcurrent(r, gogen.Shape{Goroutines: 1 + int(seed%3)/2, Steps: 4, Vars: seed%2 == 0, Polls: seed%3 == 0, RW: seed%4 < 2})
-		b, ok := p.BruteForce(50_000)
-		if !ok {
-			continue
-		}
-		name := fmt.Sprint("seed ", seed)
-		sources[name], brutes[name] = p.Source(), b
-	}
-	loaded, err := Load(t.Context(), t.TempDir(), gotable.DefaultGoVersion, sources)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sources, brutes, loaded := concurrentPrograms(t, 1, 50_000, func(seed uint64) gogen.Shape {
+		return gogen.Shape{Goroutines: 1 + int(seed%3)/2, Steps: 4, Vars: seed%2 == 0, Polls: seed%3 == 0, RW: seed%4 < 2}
+	})
 	count := map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		for _, e := range engines {
@@ -139,11 +121,10 @@ func TestConcurrent(t *testing.T) {
 	t.Log(count)
 }
 
-// TestMemory compares the engines, with a transition for each access to memory, with the
-// brute force: each finds exactly the outcomes, those of programs that race included. And
-// it holds the races that are reported otherwise against the states in which two
-// goroutines are about to access the same, one of them writing.
-func TestMemory(t *testing.T) {
+// concurrentPrograms generates programs whose interleavings the brute force can all
+// try, at most so many of them for each, and returns their sources, what it found, and
+// the programs, by name.
+func concurrentPrograms(t *testing.T, stream uint64, most int, shape func(seed uint64) gogen.Shape) (map[string]string, map[string]gogen.Brute, map[string]*Program) {
 	n := *concurrent
 	if testing.Short() {
 		n = min(n, 5)
@@ -152,9 +133,8 @@ func TestMemory(t *testing.T) {
 	brutes := map[string]gogen.Brute{}
 	for i := range uint64(n) {
 		seed := *first + i
-		r := rand.New(rand.NewPCG(seed, 6))
-		p := gogen.NewConcurrent(r, gogen.Shape{Goroutines: 1 + int(seed%3)/2, Steps: 3, Vars: true, Plain: seed%4 > 0, Polls: seed%3 == 0, RW: seed%4 < 2})
-		b, ok := p.BruteForce(20_000)
+		p := gogen.NewConcurrent(rand.New(rand.NewPCG(seed, stream)), shape(seed))
+		b, ok := p.BruteForce(most)
 		if !ok {
 			continue
 		}
@@ -165,6 +145,17 @@ func TestMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return sources, brutes, loaded
+}
+
+// TestMemory compares the engines, with a transition for each access to memory, with the
+// brute force: each finds exactly the outcomes, those of programs that race included. And
+// it holds the races that are reported otherwise against the states in which two
+// goroutines are about to access the same, one of them writing.
+func TestMemory(t *testing.T) {
+	sources, brutes, loaded := concurrentPrograms(t, 6, 20_000, func(seed uint64) gogen.Shape {
+		return gogen.Shape{Goroutines: 1 + int(seed%3)/2, Steps: 3, Vars: true, Plain: seed%4 > 0, Polls: seed%3 == 0, RW: seed%4 < 2}
+	})
 	count := map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		b := brutes[name]
