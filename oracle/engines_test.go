@@ -276,6 +276,10 @@ func stateful(name string, factory func(system.System) search.Factory, o search.
 	return subject{name, always, func(p *subjectProgram) (string, string) {
 		o := o // checks run at the same time
 		o.Workers = crowd(o.Workers)
+		if o.SpillEvery > 0 {
+			// With less all workers are stopped, and the disk is read, for each state.
+			o.SpillEvery = max(o.SpillEvery, 16*uint64(o.Workers))
+		}
 		if o.Store == statestore.Bitstate && len(p.reach.Locals)%16 != 0 {
 			return "", "only one program in 16, for the size of the store"
 		}
