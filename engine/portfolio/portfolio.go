@@ -32,7 +32,7 @@ const Mode = "auto"
 func init() {
 	engine.RegisterMode(engine.Mode{
 		Name: Mode, Asked: "-search " + Mode, Rank: 4,
-		Summary: "unfolds and searches with stored states side by side until one of them has the answer",
+		Summary: "unfolds and searches with stored states in turns until one of them has the answer",
 		Of:      "a portfolio", Lacks: "is not for -search auto, which chooses itself", Without: "need not store states",
 		Unkept: "one of its two ways is an unfolding, of which nothing is written; -search stateful is the other one and can be kept",
 		Label:  "search", Prefix: "auto, ",
