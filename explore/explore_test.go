@@ -392,28 +392,21 @@ func TestSearchFrom(t *testing.T) {
 // TestForecast: a search that runs says how long it takes, or that this is not known yet, and
 // one that has ended says nothing of the kind.
 func TestForecast(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the search has to take seconds")
-	}
-	x := load(t, "../benchmarks/philosophers.model", "N=10")
+	// It takes long enough to be stopped, on any machine.
+	x := load(t, "../benchmarks/philosophers.model", "N=14")
 	s := x.Start(t.Context(), plan(t, x, "stateful", "none", nil, engine.Options{Workers: 1, IgnoreDeadlocks: true}), nil)
-	said := map[string]bool{}
-	for s.Status().Running {
-		text := s.Status().Forecast
-		if _, err := fmt.Sscanf(text, "about %d%%,", new(int)); err == nil {
-			text = "about"
-		}
-		said[text] = true
-		time.Sleep(20 * time.Millisecond)
+	said := ""
+	for said == "" && s.Status().Running {
+		said = s.Status().Forecast
+		time.Sleep(10 * time.Millisecond)
 	}
+	s.Stop()
 	s.Wait()
-	if st := s.Status(); st.Verdict != "pass" || st.Forecast != "" {
-		t.Errorf("at the end: %s %q", st.Verdict, st.Forecast)
+	if said != "no forecast yet" && !strings.HasPrefix(said, "about ") {
+		t.Errorf("it said %q", said)
 	}
-	delete(said, "")
-	delete(said, "no forecast") // where the last report finds an empty work set
-	if !said["no forecast yet"] || len(said) > 2 || len(said) == 2 && !said["about"] {
-		t.Errorf("it said %v", said)
+	if st := s.Status(); st.Verdict != "incomplete" || st.Forecast != "" {
+		t.Errorf("at the end: %s %q", st.Verdict, st.Forecast)
 	}
 }
 
