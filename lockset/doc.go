@@ -63,6 +63,27 @@
 // execution, as vector clocks do, and have one form, so that states can be
 // compared. order.go has the details.
 //
+// # Ranks
+//
+// On several ranks ([search.Options].Ranks) each has a table of its own, so a number in a
+// state means nothing to the others. [System.Export] writes the sets in place of their
+// numbers. Sets are in order and so are the histories of HB, so that equal states are
+// equal words whoever exports them: a state has one owner, and the states of all
+// ranks are in number those of one process.
+//
+// The histories that [Run] merges are joined when an attempt has ended, on rank 0. Each
+// transition is explored on some rank, which has merged its accesses by then. What
+// LDPrime makes of a set of accesses (without an initThread, whose locations are never
+// merged) depends on whether several threads made them, on the intersection of their
+// locks, and on whether one writes: each of these is had of a union from the two parts,
+// in any order. So the joined history is that of the accesses of all executions, and if it
+// keeps the discipline, each execution does. If it does not, or if some rank saw that
+// sooner and ended the attempt, all ranks hear of the same locations and begin the same
+// attempt anew, with the same locations in the state. Whether there is another
+// attempt is rank 0's decision, from what all ranks say: it is over where a violation
+// ended it, where any rank has been told to end, and where any went wrong. A search that
+// does not begin anew although it should is never exhaustive.
+//
 // # Searches without stored states
 //
 // A search that executes one order of independent steps needs

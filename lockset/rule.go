@@ -110,15 +110,6 @@ func (c *cache) next(r Rule, class system.Class, init int, w word, a access) (wo
 		}
 		return reported, notUnshared
 	}
-	shared := func(have Set, written bool) (word, problem) {
-		switch {
-		case !written:
-			return sharedR | word(have), fine
-		case have == 0:
-			return reported, unprotected
-		}
-		return sharedW | word(have), fine
-	}
 	if state == virgin && init != noInitThread {
 		if init != a.thread {
 			return reported, wrongInit
@@ -139,9 +130,20 @@ func (c *cache) next(r Rule, class system.Class, init int, w word, a access) (wo
 			return exclusive(c.intersect(o.held, a.held), written), fine
 		case r == LD:
 			// What the first thread did was initialisation.
-			return shared(a.held, a.write)
+			return c.shared(a.held, a.write)
 		}
-		return shared(c.intersect(o.held, a.held), written)
+		return c.shared(c.intersect(o.held, a.held), written)
 	}
-	return shared(c.intersect(Set(w&payload), a.held), a.write || state == sharedW)
+	return c.shared(c.intersect(Set(w&payload), a.held), a.write || state == sharedW)
+}
+
+// shared returns the state of a location that several threads access.
+func (c *cache) shared(have Set, written bool) (word, problem) {
+	switch {
+	case !written:
+		return sharedR | word(have), fine
+	case have == 0:
+		return reported, unprotected
+	}
+	return sharedW | word(have), fine
 }

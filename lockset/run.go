@@ -3,10 +3,10 @@ package lockset
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"cpor/engine"
+	"cpor/engine/cluster"
 	"cpor/engine/search"
 	"cpor/system"
 )
@@ -24,6 +24,10 @@ import (
 // a variable has the same lock in all executions never pay for the states. The
 // limits of the options hold for all searches together, but for MaxStates and
 // MaxMemory, which hold for each.
+//
+// On several ranks each merges the histories of what it explores; when an attempt has
+// ended, rank 0 joins them, and all begin anew or none does. See the package
+// documentation.
 func Run(ctx context.Context, sys system.System, o Options, newFactory func(system.System) (search.Factory, error), so search.Options) (*System, *search.Result, error) {
 	begun := time.Now()
 	start := begun
@@ -51,17 +55,18 @@ func Run(ctx context.Context, sys system.System, o Options, newFactory func(syst
 			}
 		}
 	}
+	ranks := so.Ranks != nil && so.Ranks.Size() > 1
+	if _, ok := so.Ranks.(*cluster.Conn); ranks && !ok {
+		so.Ranks = cluster.Connect(so.Ranks) // each attempt is a search
+	}
 	opened := false
 	for attempt := first; ; attempt++ {
-		var mu sync.Mutex
-		var suspects []system.Loc
+		var suspects suspicion
 		run, cancel := context.WithCancel(ctx)
 		opts := o
 		opts.Merge = func(l system.Loc) bool { return attempt < 2 && !inState[l] }
 		opts.Suspect = func(l system.Loc) {
-			mu.Lock()
-			defer mu.Unlock()
-			suspects = append(suspects, l)
+			suspects.add(l)
 			cancel()
 		}
 		limits := so
@@ -75,7 +80,7 @@ func Run(ctx context.Context, sys system.System, o Options, newFactory func(syst
 		}
 		if c := so.Checkpoint; c != nil {
 			own := keeping(c, func() *kept {
-				k := &kept{Attempt: attempt, Suspects: suspects, Elapsed: time.Since(start)}
+				k := &kept{Attempt: attempt, Suspects: suspects.all(), Elapsed: time.Since(start)}
 				for l := range inState {
 					k.InState = append(k.InState, l)
 				}
@@ -104,20 +109,24 @@ func Run(ctx context.Context, sys system.System, o Options, newFactory func(syst
 			cancel()
 			return nil, nil, err
 		}
+		all := &learning{s: s, suspects: suspects.all, over: func() bool { return ctx.Err() != nil }}
+		if ranks {
+			limits.Learning = all
+		}
 		res, err := search.Run(run, s, factory, limits)
 		cancel()
-		mu.Lock()
-		again := len(suspects) > 0
-		for _, l := range suspects {
+		if !ranks {
+			all.told = told{suspects.all(), ctx.Err() != nil || res != nil && len(res.Violations) > 0 && !so.All}
+		}
+		again := len(all.told.Suspects) > 0
+		for _, l := range all.told.Suspects {
 			inState[l] = true
 		}
-		mu.Unlock()
 		if res != nil {
 			res.Duration = time.Since(start)
 		}
-		found := res != nil && len(res.Violations) > 0 && !so.All
-		if !again || err != nil || found || ctx.Err() != nil {
-			if again && res != nil && !found {
+		if !again || err != nil || all.told.Over {
+			if again && res != nil && (so.All || res.Verdict != engine.Violated) {
 				// It may have come to its end before it heard of the suspicion.
 				res.Doubt("interrupted")
 			}

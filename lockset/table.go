@@ -117,6 +117,13 @@ func (t *Table) ownerNumber(o owner) uint32 {
 	return n
 }
 
+// ownerOf returns the owner of a number.
+func (t *Table) ownerOf(n uint32) owner {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.owners[n]
+}
+
 // cache is a machine's view of a table, without locking for what it has seen.
 type cache struct {
 	table  *Table

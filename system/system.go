@@ -116,8 +116,8 @@
 //   - [Symmetric]: which states are the same but for names
 //   - [Beginning]: the choices behind an initial state
 //   - [Counting]: how often what was executed
-//   - [Remembering], [Interning]: what an encoded state has beside the model's
-//     state, and why it means nothing in another process
+//   - [Remembering], [Interning], [Portable]: what an encoded state has beside the
+//     model's state, why it means nothing in another process, and how it does
 //
 // A wrapper (a system whose machines add something to those of another) has a
 // method Unwrap, and As looks behind it; so what a wrapper does not change it
@@ -252,6 +252,18 @@ type Remembering interface {
 type Interning interface {
 	// Interns says what these things are.
 	Interns() string
+}
+
+// Portable is implemented by [Interning] systems that can write a state for other
+// processes that have made the same system, with what its numbers mean.
+type Portable interface {
+	Interning
+	// Export appends to dst what s is in every process: equal states, and only
+	// these, are exported as equal words. It may be called from any goroutine.
+	Export(dst, s State) State
+	// Import appends to dst the state of this process that was exported as s. The error
+	// says that s is no such state. It may be called from any goroutine.
+	Import(dst, s State) (State, error)
 }
 
 // Bare returns the part of an encoded state that is the model's, which is all

@@ -89,6 +89,11 @@ var clusterRows = []clusterRow{
 	{"sharedptr.model", []string{"-por", "cartesian"}},
 	{"sharedarray.model", []string{"-por", "cartesian"}},
 	{"cmis.model", []string{"-por", "cartesian"}},
+	{"filesystem.model", []string{"-por", "locks"}},
+	{"filesystem.model", []string{"-por", "invisible-first"}},
+	{"philosophers.model", []string{"-all", "-por", "locks", "-races", "none"}},
+	{"sharedarray.model", []string{"-all", "-por", "none", "-races", "hb"}},
+	{"cmis.model", []string{"-all", "-por", "none", "-races", "ld"}},
 	{"mattern.model", []string{"-all", "-D", "WAVES=1", "-por", "none"}},
 }
 
@@ -180,7 +185,6 @@ func TestClusterMistakes(t *testing.T) {
 			{"no.model", "no.model: no such file"},
 			{"-D M=1 " + robots, "there is no constant M"},
 			{"-store compact " + robots, "stores states as trees"},
-			{"-races ld -por none " + robots, "by numbers of one process"},
 			{"-checkpoint " + robots + " " + robots, "not a directory"},
 		} {
 			_, errs, code := mpirun(t, launcher, 2, bin, append([]string{"run", "-cluster"}, strings.Fields(c.args)...)...)

@@ -191,7 +191,11 @@ func modesWith(name string) []*engine.Mode {
 
 // choose chooses the mode and the engine, and refuses what does not go together.
 func (c *runConfig) choose(f *cliflag.Set) (err error) {
-	f.Visit(func(fl *flag.Flag) { c.values.Give(fl.Name) })
+	f.Visit(func(fl *flag.Flag) {
+		if fl.Name != "cluster" || c.cluster { // -cluster=false asks for nothing
+			c.values.Give(fl.Name)
+		}
+	})
 	c.mode = c.asked()
 	if err := c.checkMode(f); err != nil {
 		return err

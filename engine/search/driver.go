@@ -40,7 +40,8 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 		if o.Hook != nil {
 			return nil, &engine.OptionError{Message: "a search on several ranks cannot be validated while it runs"}
 		}
-		if in, ok := system.As[system.Interning](sys); ok {
+		_, portable := system.As[system.Portable](sys)
+		if in, ok := system.As[system.Interning](sys); ok && !portable {
 			return nil, &engine.OptionError{Message: fmt.Sprintf("states cannot be sent to other ranks: they name %s by numbers of one process", in.Interns())}
 		}
 		o.MaxMemory /= uint64(o.Ranks.Size())
@@ -365,7 +366,8 @@ type worker struct {
 	broken bool  // the expander was told to break off
 
 	buf      system.State
-	redone   Counters // of states that were not expanded to the end
+	exported system.State // see abroad
+	redone   Counters     // of states that were not expanded to the end
 	maxDepth int
 	seen     map[place]struct{} // violations that need not be looked at again
 	machine  system.Machine     // for the deadlocked states, made on demand
@@ -467,7 +469,7 @@ func (w *worker) Stopped() bool {
 // Covered implements [Covers].
 func (w *worker) Covered(s system.State) (is, known bool) {
 	if w.box != nil {
-		if to, _ := w.box.Owner(s); to != w.run.ranks.rank {
+		if to, _ := w.box.Owner(w.abroad(s)); to != w.run.ranks.rank {
 			return false, false
 		}
 	}
@@ -476,6 +478,16 @@ func (w *worker) Covered(s system.State) (is, known bool) {
 	}
 	_, is = w.session.Find(s)
 	return is, is || w.disk == nil || !w.run.disk.dropped
+}
+
+// abroad returns a state as it goes to other ranks, valid until the next call.
+func (w *worker) abroad(s system.State) system.State {
+	k := w.run.ranks
+	if k.portable == nil {
+		return s
+	}
+	w.exported = k.export(w.exported, s)
+	return w.exported
 }
 
 // Move inserts the end of a move, and queues it if it is new.
@@ -487,8 +499,9 @@ func (w *worker) Move(m *Move) {
 		return
 	}
 	if w.box != nil {
-		if to, hash := w.box.Owner(m.End); to != w.run.ranks.rank {
-			w.box.Send(to, hash, w.depth, uint64(w.ref), m.End)
+		end := w.abroad(m.End)
+		if to, hash := w.box.Owner(end); to != w.run.ranks.rank {
+			w.box.Send(to, hash, w.depth, uint64(w.ref), end)
 			return
 		}
 	}
@@ -564,6 +577,10 @@ func (w *worker) Cover(m *Move, arrive func(statestore.Ref) bool) {
 		w.hook.Move(m)
 	}
 	if w.err != nil {
+		return
+	}
+	if w.box != nil {
+		w.err = errors.New("search: an expander that remembers states by their references cannot search on ranks")
 		return
 	}
 	if w.disk != nil {

@@ -30,6 +30,9 @@ type ranks struct {
 	done    chan struct{}      // closed when it has ended
 	fault   error              // of the tool, once done is closed
 	traffic cluster.Traffic    // of the exchanges before
+
+	portable system.Portable // nil: states are the same on all ranks
+	arrived  system.State    // of this process
 }
 
 // arrivals is how many states of other ranks wait for each worker at most; what
@@ -60,6 +63,7 @@ func newRanks(r *run) *ranks {
 			return ""
 		}
 	}
+	k.portable, _ = system.As[system.Portable](r.sys)
 	k.x = cluster.NewExchange(r.o.Ranks, o)
 	k.home = k.x.Outbox(0)
 	return k
@@ -67,8 +71,25 @@ func newRanks(r *run) *ranks {
 
 // owns tells whether a state belongs to this rank.
 func (k *ranks) owns(s system.State) bool {
-	to, _ := k.home.Owner(s)
+	to, _ := k.home.Owner(k.export(nil, s))
 	return to == k.rank
+}
+
+// export returns a state as it goes to other ranks, in the memory of dst if it is not
+// the same.
+func (k *ranks) export(dst, s system.State) system.State {
+	if k.portable == nil {
+		return s
+	}
+	return k.portable.Export(dst[:0], s)
+}
+
+// local is the inverse of export.
+func (k *ranks) local(dst, s system.State) (system.State, error) {
+	if k.portable == nil {
+		return s, nil
+	}
+	return k.portable.Import(dst[:0], s)
 }
 
 // searchRanks searches together with the other ranks.
@@ -171,16 +192,23 @@ func (k *ranks) end(err error) error {
 func (k *ranks) Arrive(a *cluster.Arrival) error {
 	_, parent := statestore.Apart(statestore.Ref(a.Parent))
 	parent = statestore.Away(parent)
+	state, err := k.local(k.arrived, a.State)
+	if err != nil {
+		return fmt.Errorf("a state from rank %d: %w", a.From, err)
+	}
+	if k.portable != nil {
+		k.arrived = state
+	}
 	if k.gate.Queued() < arrivals*k.run.o.Workers {
-		k.batch(a.Depth, true).AddState(parent, a.State, nil)
+		k.batch(a.Depth, true).AddState(parent, state, nil)
 		return nil
 	}
-	ref, added, err := k.session.Insert(a.State, parent)
+	ref, added, err := k.session.Insert(state, parent)
 	switch {
 	case err != nil:
 		// The search ends; until then the state is kept as it is.
 		k.end(k.run.full(err))
-		k.batch(a.Depth, true).AddState(parent, a.State, nil)
+		k.batch(a.Depth, true).AddState(parent, state, nil)
 	case added:
 		k.batch(a.Depth, false).Add(ref)
 	}
@@ -261,6 +289,8 @@ type share struct {
 	Fault    string // of the tool
 	Findings []sharedFinding
 	Executed []uint64 // see system.Counting
+	Counts   []uint64 // Options.Counts
+	Learned  []byte   // see Learning
 }
 
 // sharedFinding is a finding of any rank.
@@ -281,6 +311,8 @@ type question struct {
 	Rank   int // that has the state
 	Hint   uint64
 	Result *Result
+	Counts []uint64 // with the result: those of all
+	Told   []byte   // with the result: see Learning
 }
 
 // predecessor is an answer.
@@ -303,12 +335,18 @@ func (k *ranks) merge(res *Result, fault, stopped error) error {
 	}
 	for f := range k.run.found.All() {
 		mine.Findings = append(mine.Findings, sharedFinding{
-			f.violation, k.rank, f.state, f.ref, k.session.(statestore.Parted).Hint(f.ref), f.tail,
+			f.violation, k.rank, k.export(nil, f.state), f.ref, k.session.(statestore.Parted).Hint(f.ref), f.tail,
 		})
 	}
 	counting, counts := system.As[system.Counting](k.run.sys)
 	if counts {
 		mine.Executed = counting.Executed()
+	}
+	for _, c := range k.run.o.Counts {
+		mine.Counts = append(mine.Counts, c.Load())
+	}
+	if l := k.run.o.Learning; l != nil {
+		mine.Learned = l.Learned()
 	}
 	m, err := json.Marshal(&mine)
 	if err != nil {
@@ -324,6 +362,7 @@ func (k *ranks) merge(res *Result, fault, stopped error) error {
 	}
 	*res = Result{Result: engine.Result{Workers: res.Workers, Duration: res.Duration}}
 	found := engine.NewCollector[sharedFinding](&k.run.o.Options)
+	counted, learned := make([]uint64, len(k.run.o.Counts)), make([][]byte, len(all))
 	for rank, m := range all {
 		var s share
 		if err := json.Unmarshal(m, &s); err != nil {
@@ -333,10 +372,17 @@ func (k *ranks) merge(res *Result, fault, stopped error) error {
 			counting.AddExecuted(s.Executed)
 		}
 		res.add(&s.Result)
+		learned[rank] = s.Learned
+		for i := range counted {
+			counted[i] += s.Counts[i]
+		}
 		if s.Fault != "" {
 			fault = errors.Join(fault, errors.New(s.Fault))
 		}
 		for _, f := range s.Findings {
+			if f.State, err = k.local(nil, f.State); err != nil {
+				return fmt.Errorf("a finding of rank %d: %w", rank, err)
+			}
 			state := ""
 			if f.Violation.Kind == system.Deadlock && k.run.o.All {
 				state = k.run.workers[0].stateKeyOf(f.State, f.Tail)
@@ -362,13 +408,30 @@ func (k *ranks) merge(res *Result, fault, stopped error) error {
 	}
 	final := *res
 	final.Violations = nil
-	if m, err = json.Marshal(question{Result: &final}); err != nil {
+	end := question{Result: &final, Counts: counted}
+	if l := k.run.o.Learning; l != nil {
+		if end.Told, err = l.Join(learned, len(res.Violations) > 0 && !k.run.o.All || fault != nil); err != nil {
+			return err
+		}
+	}
+	if m, err = json.Marshal(end); err != nil {
 		return err
 	}
 	if _, err = k.x.Broadcast(m); err != nil {
 		return err
 	}
-	return fault
+	return errors.Join(fault, k.told(&end))
+}
+
+// told takes what comes with the result.
+func (k *ranks) told(end *question) error {
+	for i, c := range k.run.o.Counts {
+		c.Store(end.Counts[i])
+	}
+	if l := k.run.o.Learning; l != nil {
+		return l.Told(end.Told)
+	}
+	return nil
 }
 
 // add adds the counts of a rank.
@@ -404,7 +467,10 @@ func (k *ranks) serve(rb *rebuilder, res *Result) error {
 		}
 		if q.Result != nil {
 			*res = *q.Result
-			return nil
+			return k.told(&q)
+		}
+		if q.State, err = k.local(nil, q.State); err != nil {
+			return fmt.Errorf("a question of rank 0: %w", err)
 		}
 		if m, err = json.Marshal(k.predecessors(rb, &q)); err != nil {
 			return err
@@ -451,6 +517,7 @@ func (k *ranks) predecessors(rb *rebuilder, q *question) []predecessor {
 	}
 	for i := range all {
 		all[i].Hint = parted.Hint(all[i].Ref)
+		all[i].State = k.export(nil, all[i].State)
 	}
 	return all
 }
@@ -477,7 +544,9 @@ func (k *ranks) rebuild(rb *rebuilder, f *sharedFinding) (*trace.Trace, error) {
 	var stack []frame
 	enter := func(q question, down move) error {
 		fr := frame{question: q, down: down}
-		m, err := json.Marshal(q)
+		abroad := q
+		abroad.State = k.export(nil, q.State)
+		m, err := json.Marshal(abroad)
 		if err != nil {
 			return err
 		}
@@ -497,6 +566,9 @@ func (k *ranks) rebuild(rb *rebuilder, f *sharedFinding) (*trace.Trace, error) {
 				return fmt.Errorf("the answer of rank %d cannot be read: %w", rank, err)
 			}
 			for _, p := range ps {
+				if p.State, err = k.local(nil, p.State); err != nil {
+					return fmt.Errorf("the answer of rank %d: %w", rank, err)
+				}
 				fr.before = append(fr.before, p)
 				fr.ranks = append(fr.ranks, rank)
 			}

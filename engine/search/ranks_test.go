@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"cpor/engine"
+	"cpor/engine/cluster"
 	"cpor/engine/cluster/fake"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
@@ -23,17 +22,14 @@ import (
 // result of rank 0. The others have to come to the same verdict and counts.
 func onRanks(t *testing.T, n int, sys system.System, newExpander func() search.Factory, o search.Options) *search.Result {
 	t.Helper()
-	var g errgroup.Group
 	results := make([]*search.Result, n)
-	for i, c := range fake.New(n, fake.Options{Seed: uint64(n), MaxDelay: 100 * time.Microsecond}) {
-		g.Go(func() (err error) {
-			o := o
-			o.Ranks = c
-			results[i], err = search.Run(context.Background(), sys, newExpander(), o)
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
+	err := fake.Run(n, fake.Options{Seed: uint64(n), MaxDelay: 100 * time.Microsecond}, func(rank int, c cluster.Comm) (err error) {
+		o := o
+		o.Ranks = c
+		results[rank], err = search.Run(context.Background(), sys, newExpander(), o)
+		return err
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	for i, r := range results {

@@ -1,6 +1,8 @@
 package search
 
 import (
+	"sync/atomic"
+
 	"cpor/engine"
 	"cpor/engine/cluster"
 	"cpor/statestore"
@@ -20,6 +22,25 @@ type Options struct {
 	// SpillEvery, for tests, drops what is in memory after so many new states if there
 	// is an Options.Disk, also without a limit of memory.
 	SpillEvery uint64
+	// Counts are what expanders count beside their Counters. A search on several ranks
+	// sets them, on each rank, to the sum of those of all when it ends.
+	Counts []*atomic.Uint64
+	// Learning, if not nil, joins what the ranks of a search have learned beside its
+	// states. A search in one process does not call it.
+	Learning Learning
+}
+
+// Learning is what a search on several ranks learns on each of them beside its states,
+// and wants to know of all when it has ended.
+type Learning interface {
+	// Learned returns what this rank has learned. No worker runs any more.
+	Learned() []byte
+	// Join is called on rank 0 with what all ranks have learned, by rank, and returns
+	// what all are told. over says that the search has found a violation that ends it, or
+	// that a rank went wrong. The error ends the job.
+	Join(all [][]byte, over bool) ([]byte, error)
+	// Told takes that, on every rank.
+	Told(m []byte) error
 }
 
 // Hook observes a worker's search, for tests and for checking modes. It slows

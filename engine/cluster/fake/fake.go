@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"cpor/engine/cluster"
 )
 
@@ -29,6 +31,15 @@ func New(n int, o Options) []cluster.Comm {
 		comms[r] = &comm{net: net, rank: r, o: o, rnd: rand.New(rand.NewPCG(o.Seed, uint64(r)))}
 	}
 	return comms
+}
+
+// Run calls do on n ranks at once, and returns the first error.
+func Run(n int, o Options, do func(rank int, c cluster.Comm) error) error {
+	var g errgroup.Group
+	for rank, c := range New(n, o) {
+		g.Go(func() error { return do(rank, c) })
+	}
+	return g.Wait()
 }
 
 // network holds the messages under way: for each receiver and sender a queue.

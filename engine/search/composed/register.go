@@ -69,8 +69,13 @@ func register(e engine.Entry, base Options) {
 		Entry:   e,
 		OnLocks: true,
 		Also: func(v *engine.Values, o *engine.Options) error {
-			if sel := selectFlag.Of(v); o.Disk != "" && (sel.persistent || sel.sleep) {
-				return fmt.Errorf("-select %s keeps in memory what it knows of each state: -disk cannot be combined with it", sel.name)
+			if sel := selectFlag.Of(v); sel.persistent || sel.sleep {
+				switch {
+				case o.Disk != "":
+					return fmt.Errorf("-select %s keeps in memory what it knows of each state: -disk cannot be combined with it", sel.name)
+				case v.Given("cluster"):
+					return fmt.Errorf("-select %s stores with each state which threads sleep there, and whoever arrives has to know at once which of them wake: on ranks the state can be another's, so -cluster cannot be combined with it", sel.name)
+				}
 			}
 			if n := maxInvisible.Of(v); v.Given("max-invisible") && n < 1 {
 				return fmt.Errorf("-max-invisible %d: the number must be above 0", n)
@@ -87,6 +92,7 @@ func register(e engine.Entry, base Options) {
 					cuts.Store(0)
 					return Factory(sys, o)
 				},
+				Counts:      []*atomic.Uint64{cuts},
 				Dependences: sel.persistent || sel.sleep,
 				Gap: func() string {
 					if !t.Flags.Given("max-invisible") || cuts.Load() == 0 {

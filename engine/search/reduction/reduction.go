@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"cpor/engine"
 	"cpor/engine/search"
@@ -109,6 +110,8 @@ type Plan struct {
 	// Gap says why a search that covered everything is not exhaustive, empty if it
 	// is; nil if it always is.
 	Gap func() string
+	// Counts are what Gap, How and Figures speak of, to be summed over ranks.
+	Counts []*atomic.Uint64
 	// How and Figures are those of the result, asked for at the end; nil for none.
 	How, Figures func() []engine.Figure
 }
@@ -140,11 +143,7 @@ func (r Reduction) entry() engine.Entry {
 	e := r.Entry
 	e.Mode = Mode
 	e.Counts = engine.CountStates | engine.CountTransitions | engine.CountAttempts | engine.CountDepth | engine.CountStore | engine.CountLoops
-	e.Takes = engine.TakesAll | engine.TakesDeadlocks | engine.TakesValidate | engine.TakesMaxStates | engine.TakesDisk | engine.TakesCheckpoint
-	if !r.OnLocks {
-		// The others keep in each process what they have seen of locks.
-		e.Takes |= engine.TakesRanks
-	}
+	e.Takes = engine.TakesAll | engine.TakesDeadlocks | engine.TakesValidate | engine.TakesMaxStates | engine.TakesDisk | engine.TakesCheckpoint | engine.TakesRanks
 	e.Flags = append([]engine.Flag{Store, lockset.Races}, e.Flags...)
 	if r.everyRule() || r.OnLocks {
 		e.Flags = append(e.Flags, lockset.InitThread)
@@ -175,6 +174,10 @@ func (r *Reduction) check(v *engine.Values, o *engine.Options) error {
 	switch {
 	case o.Disk != "" && store != statestore.Tree && store != statestore.Plain:
 		return fmt.Errorf("-disk needs a store from which states can be had back, tree or plain: -store %v cannot be combined with it", store)
+	case v.Given("cluster") && v.Given("checkpoint") && r.OnLocks:
+		return fmt.Errorf("-por %s keeps what it has seen of locks in each process, and a checkpoint of ranks has none of it: -checkpoint cannot be combined with -cluster here", r.Name)
+	case v.Given("cluster") && v.Given("checkpoint") && rule != lockset.None:
+		return fmt.Errorf("the states of -races %v name locks by numbers of one process, which a checkpoint of ranks has not: -checkpoint cannot be combined with -cluster here", rule)
 	case r.OnLocks && (rule == lockset.LD || rule == lockset.HB):
 		return fmt.Errorf("-races %v needs every interleaving, because it depends on the order of the accesses: -por %s checks ld'; -por none checks %v, and so does -search stateless with every reduction", rule, r.Name, rule)
 	case !r.OnLocks && !r.everyRule() && rule != lockset.None:
@@ -215,6 +218,7 @@ func (r *Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, er
 		o.Hook = validate.Hook(t.System, report)
 	}
 	plan := r.Plan(t, report)
+	o.Counts = plan.Counts
 	res, shown, err := r.search(ctx, t, plan, o)
 	if difference != nil {
 		return nil, difference
