@@ -2,6 +2,7 @@ package lockset_test
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -17,13 +18,13 @@ import (
 
 // onRanks searches on n ranks over an unkind network and returns the result of rank 0. The
 // others have to come to the same verdict and counts.
-func onRanks(t *testing.T, n int, sys system.System, w way, o engine.Options) *search.Result {
+func onRanks(t *testing.T, n int, sys system.System, w way, o search.Options) *search.Result {
 	t.Helper()
 	results := make([]*search.Result, n)
 	err := fake.Run(n, fake.Options{Seed: uint64(n), MaxDelay: 100 * time.Microsecond}, func(rank int, c cluster.Comm) (err error) {
 		o := o
 		o.Ranks = c
-		_, results[rank], err = lockset.Run(context.Background(), sys, w.o, w.factory, search.Options{Options: o})
+		_, results[rank], err = lockset.Run(context.Background(), sys, w.o, w.factory, o)
 		return err
 	})
 	if err != nil {
@@ -73,6 +74,10 @@ func TestRanks(t *testing.T) {
 			want := told(&res.Result, counts)
 			o.MaxStates = 0
 			for _, n := range []int{2, 3, 5} {
+				o := search.Options{Options: o}
+				if n == 3 {
+					o.Disk, o.SpillEvery = filepath.Join(t.TempDir(), "disk"), max(res.States/8, 1)
+				}
 				if got := told(&onRanks(t, n, sys, w, o).Result, counts); got != want {
 					t.Errorf("seed %d, %s, %d ranks:\n%s\nin one process\n%s", seed, w.name, n, got, want)
 				}
@@ -129,7 +134,7 @@ init { c = choose(0, 1); go T(); go T() }
 			}
 			for _, all := range []bool{false, true} {
 				for _, n := range []int{2, 5} {
-					res := onRanks(t, n, m.System(), w, engine.Options{Workers: 2, All: all})
+					res := onRanks(t, n, m.System(), w, search.Options{Options: engine.Options{Workers: 2, All: all}})
 					if res.Verdict != c.verdict || res.Exhaustive != (all || c.verdict == engine.Pass) {
 						t.Errorf("%s, %s, %d ranks: %v, %v: %s", c.name, w.name, n, res.Verdict, res.Exhaustive, res.Reason)
 					}
@@ -149,11 +154,11 @@ func TestRanksStop(t *testing.T) {
 		}
 		for _, w := range ways[1:4] {
 			o := engine.Options{Workers: 2, All: true, MaxStates: 2}
-			if res := onRanks(t, 3, sys, w, o); res.Verdict == engine.Pass || res.Exhaustive {
+			if res := onRanks(t, 3, sys, w, search.Options{Options: o}); res.Verdict == engine.Pass || res.Exhaustive {
 				t.Errorf("seed %d, %s: %v with two states", seed, w.name, res.Verdict)
 			}
 			o = engine.Options{Workers: 2, All: true, Timeout: time.Nanosecond}
-			if res := onRanks(t, 3, sys, w, o); res.Verdict == engine.Pass || res.Exhaustive {
+			if res := onRanks(t, 3, sys, w, search.Options{Options: o}); res.Verdict == engine.Pass || res.Exhaustive {
 				t.Errorf("seed %d, %s: %v in no time", seed, w.name, res.Verdict)
 			}
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -204,13 +205,14 @@ func TestClusterMistakes(t *testing.T) {
 	})
 }
 
-// TestClusterLimits ends searches on several ranks early, and kills a rank.
+// TestClusterLimits ends searches on several ranks early, or lets them go on on a disk.
 func TestClusterLimits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
 	}
 	bin := buildCommand(t)
 	eachLauncher(t, func(t *testing.T, launcher string) {
+		clusterDisk(t, launcher, bin)
 		big := []string{"run", "-cluster", "-json", "-por", "none", "-workers", "1", "-D", "R=3", filepath.Join("..", "..", "benchmarks", "robots.model")}
 		for _, c := range []struct{ flag, value, reason string }{
 			{"-timeout", "300ms", "time-out after 300ms"},
@@ -222,6 +224,28 @@ func TestClusterLimits(t *testing.T) {
 			}
 		}
 	})
+}
+
+// clusterDisk runs a search that may use a disk: the counts are those in memory, and
+// nothing is left behind.
+func clusterDisk(t *testing.T, launcher, bin string) {
+	t.Helper()
+	args := []string{"run", "-json", "-all", "-workers", "2", "-por", "none", filepath.Join("..", "..", "benchmarks", "philosophers.model")}
+	out, _, _ := inProcess(t, args...)
+	want := clusterCounts(t, out)
+	dir := filepath.Join(t.TempDir(), "spilled")
+	for _, n := range []int{1, 2, 4} {
+		out, errs, _ := mpirun(t, launcher, n, bin, append(args, "-cluster", "-disk", dir, "-max-memory", "2GB")...)
+		if out == "" {
+			t.Fatalf("on %d ranks: %s", n, errs)
+		}
+		if got := clusterCounts(t, out); got != want || !strings.Contains(out, `"spilled"`) {
+			t.Errorf("on %d ranks: %s\nin one process: %s", n, got, want)
+		}
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("on %d ranks: left behind: %v", n, err)
+		}
+	}
 }
 
 // TestClusterFigures prints the figures of docs/cluster.md, for machines that do nothing

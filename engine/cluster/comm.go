@@ -41,6 +41,13 @@
 // then and nothing made it active, so at t all are passive. Nothing under way and
 // all passive: that stays so. The model benchmarks/mattern.model checks the same,
 // and that one wave is not enough.
+//
+// # Pauses
+//
+// A rank that needs a pause asks rank 0, which tells all. Each rank lets its workers
+// finish what they do, sends what is left, and says that it was the last. When all have said so,
+// nothing is under way: messages between two ranks keep their order. The exchange
+// that goes on is a new one, with counters that begin at 0.
 package cluster
 
 // Comm is a rank's connection to the others. Messages between two ranks arrive

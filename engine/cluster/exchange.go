@@ -17,7 +17,7 @@ const (
 	kindEnd                    // from rank 0: everything is covered
 	kindLast                   // no message of the search comes from this rank after this one
 	kindData                   // what the ranks tell each other when the search is over
-	kindPause                  // from rank 0: the search is to pause
+	kindPause                  // to rank 0: let the search pause; from it: it is to
 )
 
 // Part is one rank's part of a search, as the exchange sees it. All methods are
@@ -36,7 +36,7 @@ type Part interface {
 	// End tells the part that everything is covered, Stop that the search is to
 	// end now, and Pause that it is to pause: no worker begins with another state.
 	// All return at once; Done is closed when no worker runs any more, and can be
-	// closed before any of them: then Exchange.RequestStop was called.
+	// closed before any of them: then Exchange.RequestStop or RequestPause was called.
 	End()
 	Stop()
 	Pause()
@@ -102,6 +102,7 @@ type Exchange struct {
 	free  chan *buffer
 	boxes []*Outbox
 	stop  atomic.Pointer[string] // what RequestStop was told first
+	pause atomic.Bool            // RequestPause was called
 
 	// Of the speaking goroutine.
 	part       Part
@@ -119,7 +120,8 @@ type Exchange struct {
 	asked      time.Time // when the last wave began
 	reported   time.Time // when Options.Report was last called
 	requested  bool      // the request of RequestStop was sent
-	pausing    bool      // kindPause was sent
+	pausing    bool      // kindPause was sent to all
+	rest       bool      // the request of RequestPause was sent
 	outcome    *Outcome
 	left       bool   // kindLast was sent
 	last       []bool // by rank: kindLast came from it
@@ -184,6 +186,10 @@ func (x *Exchange) Outbox(worker int) *Outbox { return x.boxes[worker] }
 // RequestStop asks for the end of the search on all ranks. The first reason
 // that reaches rank 0 is that of all. It may be called from any goroutine.
 func (x *Exchange) RequestStop(reason string) { x.stop.CompareAndSwap(nil, &reason) }
+
+// RequestPause asks for a pause on all ranks. If the search ends or is stopped first,
+// there is none. It may be called from any goroutine.
+func (x *Exchange) RequestPause() { x.pause.Store(true) }
 
 // Next returns the exchange that goes on with a search that has paused. What
 // RequestStop was told holds for it, too.
@@ -380,7 +386,11 @@ func (x *Exchange) receive() (did bool, err error) {
 			x.part.Stop()
 		}
 	case kindPause:
-		if x.outcome == nil {
+		switch {
+		case x.outcome != nil:
+		case x.comm.Rank() == 0 && from != 0: // a request
+			err = x.pauseAll()
+		default:
 			x.outcome = &Outcome{Paused: true}
 			x.part.Pause()
 		}
@@ -483,13 +493,19 @@ func (x *Exchange) decide() (did bool, err error) {
 		}
 		return true, x.tell(0, kindStop, []byte(*r))
 	}
+	if x.pause.Load() && !x.rest {
+		x.rest = true
+		if x.comm.Rank() == 0 {
+			return true, x.pauseAll()
+		}
+		return true, x.tell(0, kindPause, nil)
+	}
 	if x.comm.Rank() != 0 {
 		return false, nil
 	}
 	// Two waves first: a search that has ended shows that before the next pause.
 	if x.o.PauseAfter > 0 && !x.pausing && x.det.wave >= 2 && x.det.complete() && time.Since(x.began) >= x.o.PauseAfter {
-		x.pausing = true
-		return true, x.tellAll(kindPause, nil)
+		return true, x.pauseAll()
 	}
 	// No wave begins behind kindPause: its answers would come behind kindLast, in the
 	// exchange that goes on, which has waves of the same numbers.
@@ -512,6 +528,15 @@ func (x *Exchange) decide() (did bool, err error) {
 	}
 	x.asked = now
 	return true, x.tellAll(kindAsk, binary.AppendUvarint(nil, x.det.begin()))
+}
+
+// pauseAll lets the search pause; it is rank 0 that does.
+func (x *Exchange) pauseAll() error {
+	if x.pausing {
+		return nil
+	}
+	x.pausing = true
+	return x.tellAll(kindPause, nil)
 }
 
 // leave sends what is left of the search when no worker runs any more, and that

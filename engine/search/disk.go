@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -39,6 +41,7 @@ type disk struct {
 	run     *run
 	so      statestore.Options
 	dir     *spill.Dir
+	above   string // the directory above it if that is to be removed, too
 	set     *spill.Set
 	waiting []*spill.Queue // behind the work set, the oldest first
 	least   int            // how many entries of a worker are enough for a look
@@ -74,6 +77,16 @@ type DiskStats struct {
 	Looks int `json:"looks"`
 }
 
+// add adds the figures of another rank.
+func (s *DiskStats) add(t *DiskStats) {
+	s.Written += t.Written
+	s.Read += t.Read
+	s.Bytes += t.Bytes
+	s.Most += t.Most
+	s.Drops += t.Drops
+	s.Looks += t.Looks
+}
+
 // errNoRoom ends a pool whose store has to be dropped.
 var errNoRoom = errors.New("search: no room in memory")
 
@@ -105,7 +118,7 @@ func from(hash uint64, depth int) uint64 {
 
 func depthOf(e spill.Entry) int { return int(e.From & (1<<depthBits - 1)) }
 
-var noDiskOnRanks = &engine.OptionError{Message: "-disk cannot be combined with -cluster: what is new is known only after a look at the disk, and a search on ranks cannot wait for that; more ranks have more memory"}
+var noDiskInParts = &engine.OptionError{Message: "-disk with -cluster keeps no checkpoints: they would have to have what each rank has on its disk; -checkpoint cannot be combined with both"}
 
 // openDisk takes the directory and divides the memory.
 func openDisk(o *Options, room uint64) (*disk, error) {
@@ -115,16 +128,25 @@ func openDisk(o *Options, room uint64) (*disk, error) {
 	if o.Store != statestore.Tree && o.Store != statestore.Plain {
 		return nil, &engine.OptionError{Message: fmt.Sprintf("-disk needs a store from which states can be had back, tree or plain: -store %v cannot be combined with it", o.Store)}
 	}
+	path, above := o.Disk, ""
 	if o.Ranks != nil && o.Ranks.Size() > 1 {
-		return nil, noDiskOnRanks
+		// Ranks on one machine have it together.
+		path = filepath.Join(o.Disk, fmt.Sprintf("rank-%d", o.Ranks.Rank()))
+		if _, err := os.Stat(o.Disk); errors.Is(err, os.ErrNotExist) {
+			above = o.Disk
+		}
+		// Nobody makes it before all have seen whether it is there.
+		if err := agree(o.Ranks, nil); err != nil {
+			return nil, err
+		}
 	}
-	dir, err := spill.Open(o.Disk)
+	dir, err := spill.Open(path)
 	if err != nil {
 		return nil, &engine.OptionError{Message: fmt.Sprintf("-disk: %v", err)}
 	}
 	perSession := uint64(sessionBytes * (o.Workers + 2*runtime.GOMAXPROCS(0)))
 	room -= min(room/2, perSession)
-	d := &disk{dir: dir, set: spill.NewSet(dir), asked: true}
+	d := &disk{dir: dir, above: above, set: spill.NewSet(dir), asked: true}
 	d.so = statestore.Options{Kind: o.Store, MaxBytes: uint64(storeOfRoom * float64(room)), Workers: o.Workers}
 	d.most = max(int(entriesShare*float64(room))/entryBytes, leastEntries)
 	d.chunk = max(int(chunkShare*float64(room))/8, 1<<12)
@@ -144,6 +166,9 @@ func (d *disk) close() {
 	}
 	d.set.Close()
 	d.dir.Close()
+	if d.above != "" {
+		os.Remove(d.above) // the last one does
+	}
 }
 
 // stop ends a search that the disk does not serve any more. What ends it anyway is
@@ -190,18 +215,23 @@ func (w *worker) take(ref statestore.Ref, s system.State) error {
 }
 
 // note takes down a state that is new to the store in memory.
-func (w *worker) note(s system.State, ref statestore.Ref) {
-	d := w.run.disk
+func (w *worker) note(s system.State, ref statestore.Ref) { w.run.disk.note(w.disk, s, ref, w.out) }
+
+func (d *disk) note(w *diskWorker, s system.State, ref statestore.Ref, out *workers.Out) {
 	h := spill.Hash(s)
-	list := &w.disk.fresh[spill.Shard(h)]
-	*list = append(*list, spill.Entry{Hash: h, Ref: ref, From: w.disk.from})
-	if w.disk.count++; w.disk.count >= d.least {
-		d.ask(w.out)
+	list := &w.fresh[spill.Shard(h)]
+	*list = append(*list, spill.Entry{Hash: h, Ref: ref, From: w.from})
+	if w.count++; w.count >= d.least {
+		d.ask(out)
 	}
 }
 
 // ask pauses the pool; out, which makes that faster, may be nil.
 func (d *disk) ask(out *workers.Out) {
+	if k := d.run.ranks; k != nil {
+		k.x.RequestPause()
+		return
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.asked {
@@ -263,29 +293,12 @@ func (d *disk) explore(report func(queued int), keep *engine.Keeper) error {
 		d.mu.Lock()
 		d.pause, d.asked = make(chan struct{}), false
 		d.mu.Unlock()
-		left := uint64(d.most)
-		if r.o.MaxStates > 0 {
-			left = min(left, r.o.MaxStates-min(d.states, r.o.MaxStates)+1)
-		}
-		d.least = max(int(left)/r.o.Workers, 1)
-		for _, w := range r.workers {
-			w.err, w.broken = nil, false
-		}
-		po := workers.Options{Report: report, Pause: d.pause}
-		if r.watch.Memory().Limited() {
-			po.CheckEvery = memory.CheckEvery
-			po.Check = func() error {
-				if r.watch.CheckMemory() != nil {
-					return errNoRoom
-				}
-				return nil
-			}
-		}
+		d.begin()
 		stop := func() bool { return true }
 		if every > 0 {
 			stop = time.AfterFunc(every-time.Since(last), func() { d.ask(nil) }).Stop
 		}
-		err := r.pools(r.watch.Context(), po)
+		err := d.work(r.watch.Context(), workers.Options{Report: report, Pause: d.pause})
 		stop()
 		noRoom := errors.Is(err, errNoRoom)
 		if err != nil && !noRoom && !errors.Is(err, workers.ErrPaused) {
@@ -304,13 +317,8 @@ func (d *disk) explore(report func(queued int), keep *engine.Keeper) error {
 			}
 			last = time.Now()
 		}
-		if every := r.o.SpillEvery; noRoom || every > 0 && d.states-d.since >= every {
-			if noRoom && d.drops > 0 && r.pool.Items-d.items < fewItems {
-				return r.watch.OutOfMemory()
-			}
-			if serr := d.drop(); serr != nil {
-				return serr
-			}
+		if serr := d.makeRoom(noRoom); serr != nil {
+			return serr
 		}
 		if r.ws.Len() == 0 {
 			if serr := d.refill(); serr != nil {
@@ -323,6 +331,47 @@ func (d *disk) explore(report func(queued int), keep *engine.Keeper) error {
 	}
 }
 
+// begin prepares the workers for a pool.
+func (d *disk) begin() {
+	r := d.run
+	left := uint64(d.most)
+	if r.o.MaxStates > 0 {
+		left = min(left, r.o.MaxStates-min(d.states, r.o.MaxStates)+1)
+	}
+	d.least = max(int(left)/r.o.Workers, 1)
+	for _, w := range r.workers {
+		w.err, w.broken = nil, false
+	}
+}
+
+// work runs the pool, until errNoRoom among other things.
+func (d *disk) work(ctx context.Context, po workers.Options) error {
+	if w := d.run.watch; w.Memory().Limited() {
+		po.CheckEvery = memory.CheckEvery
+		po.Check = func() error {
+			if w.CheckMemory() != nil {
+				return errNoRoom
+			}
+			return nil
+		}
+	}
+	return d.run.pools(ctx, po)
+}
+
+// makeRoom drops the store in memory if there is no room, or a test wants it.
+func (d *disk) makeRoom(noRoom bool) error {
+	r := d.run
+	if every := r.o.SpillEvery; !noRoom && (every == 0 || d.states-d.since < every) {
+		return nil
+	}
+	// On ranks, it can have been others' states that took the room.
+	few := r.pool.Items-d.items < fewItems && (r.ranks == nil || d.states-d.since < fewItems)
+	if noRoom && d.drops > 0 && few {
+		return r.watch.OutOfMemory()
+	}
+	return d.drop()
+}
+
 // collect takes from the workers what they have noted. As long as nothing was
 // dropped, all of that is covered; the rest is open.
 func (d *disk) collect() {
@@ -331,15 +380,22 @@ func (d *disk) collect() {
 		to = &d.own
 		d.states = d.run.store.Len()
 	}
+	var all []*diskWorker
 	for _, w := range d.run.workers {
-		for i, l := range w.disk.fresh {
+		all = append(all, w.disk)
+	}
+	if k := d.run.ranks; k != nil {
+		all = append(all, &k.disk)
+	}
+	for _, w := range all {
+		for i, l := range w.fresh {
 			to[i] = append(to[i], l...)
-			w.disk.fresh[i] = l[:0]
+			w.fresh[i] = l[:0]
 		}
 		if !d.dropped {
-			d.kept += w.disk.count
+			d.kept += w.count
 		}
-		w.disk.count = 0
+		w.count = 0
 	}
 }
 
@@ -486,7 +542,7 @@ func (d *disk) drop() error {
 	q := spill.NewQueue(d.dir)
 	d.waiting = slices.Insert(d.waiting, 0, q)
 	var all []*statestore.Batch
-	for id := range r.o.Workers {
+	for id := range r.o.Workers + 1 { // the last queue is for states of other ranks
 		for b := r.ws.Pop(id); b != nil; b = r.ws.Pop(id) {
 			all = append(all, b)
 		}
@@ -625,6 +681,14 @@ func (p *past) Load(ref statestore.Ref, dst []uint64) []uint64 {
 
 // Parents implements part of [statestore.Session].
 func (p *past) Parents(ref statestore.Ref, yield func(statestore.Ref) bool) {
+	if from := p.Hint(ref); p.known[ref-1] {
+		p.Candidates(from, yield)
+	}
+}
+
+// Hint implements part of [statestore.Parted]: what is known of the state before one, which
+// means the same on all ranks.
+func (p *past) Hint(ref statestore.Ref) uint64 {
 	if s := p.states[ref-1]; !p.known[ref-1] {
 		p.lookUp(spill.Hash(s), func(t []uint64, from uint64) bool {
 			if !slices.Equal(s, t) {
@@ -634,10 +698,12 @@ func (p *past) Parents(ref statestore.Ref, yield func(statestore.Ref) bool) {
 			return false
 		})
 	}
-	if !p.known[ref-1] {
-		return
-	}
-	p.lookUp(p.froms[ref-1], func(t []uint64, from uint64) bool {
+	return p.froms[ref-1]
+}
+
+// Candidates implements part of [statestore.Parted].
+func (p *past) Candidates(from uint64, yield func(statestore.Ref) bool) {
+	p.lookUp(from, func(t []uint64, from uint64) bool {
 		r, _ := p.Find(t)
 		p.froms[r-1], p.known[r-1] = from, true
 		return yield(r)

@@ -64,7 +64,7 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 	case o.Checkpoint == nil:
 	case o.Checkpoint.Parts != nil:
 		if o.Disk != "" {
-			return nil, noDiskOnRanks
+			return nil, noDiskInParts
 		}
 		return runParts(sys, newExpander, o, watch, so)
 	case o.Checkpoint.From != nil && o.Disk != "":
@@ -74,10 +74,15 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 	}
 	var d *disk
 	if o.Disk != "" {
-		if d, err = openDisk(&o, so.MaxBytes); err != nil {
+		if d, err = openDisk(&o, so.MaxBytes); d != nil {
+			defer d.close()
+		}
+		if many {
+			err = agree(o.Ranks, err)
+		}
+		if err != nil {
 			return nil, err
 		}
-		defer d.close()
 		so = d.so
 	}
 	store, err := statestore.New(so)
@@ -501,7 +506,11 @@ func (w *worker) Move(m *Move) {
 	if w.box != nil {
 		end := w.abroad(m.End)
 		if to, hash := w.box.Owner(end); to != w.run.ranks.rank {
-			w.box.Send(to, hash, w.depth, uint64(w.ref), end)
+			parent := uint64(w.ref)
+			if w.disk != nil {
+				parent = w.disk.from
+			}
+			w.box.Send(to, hash, w.depth, parent, end)
 			return
 		}
 	}

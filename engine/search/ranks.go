@@ -1,11 +1,13 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"cpor/engine"
 	"cpor/engine/cluster"
@@ -31,8 +33,22 @@ type ranks struct {
 	fault   error              // of the tool, once done is closed
 	traffic cluster.Traffic    // of the exchanges before
 
+	// With a disk:
+	disk       diskWorker // of the goroutine that speaks
+	unreadable string     // why traces cannot be rebuilt: the disk of a rank; empty if they can
+
+	late   []late      // arrived when there was no room
+	noRoom atomic.Bool // the store in memory has to be dropped
+
 	portable system.Portable // nil: states are the same on all ranks
 	arrived  system.State    // of this process
+}
+
+// late is a state that arrived when there was no room.
+type late struct {
+	depth int
+	from  uint64
+	state system.State
 }
 
 // arrivals is how many states of other ranks wait for each worker at most; what
@@ -100,7 +116,11 @@ func (r *run) searchRanks(res *Result) (*Result, error) {
 			k.fault = k.end(err)
 		}
 	}
-	out, err := k.round()
+	round := k.round
+	if r.disk != nil {
+		round = k.rounds
+	}
+	out, err := round()
 	for err == nil && out.Paused {
 		if err = k.save(); err == nil {
 			k.goOn()
@@ -135,13 +155,143 @@ func (k *ranks) round() (cluster.Outcome, error) {
 	k.stop, k.gate, k.pause, k.done = stop, workers.NewGate(), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(k.done)
-		err := k.run.work(ctx, workers.Options{Gate: k.gate, Pause: k.pause})
+		po := workers.Options{Gate: k.gate, Pause: k.pause}
+		if d := k.run.disk; d != nil {
+			if err := d.work(ctx, po); errors.Is(err, errNoRoom) {
+				k.noRoom.Store(true)
+				k.x.RequestPause()
+			} else if err != nil && ctx.Err() == nil && !errors.Is(err, workers.ErrPaused) {
+				k.fault = errors.Join(k.fault, k.end(err))
+			}
+			return
+		}
+		err := k.run.work(ctx, po)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, workers.ErrPaused) {
 			k.fault = errors.Join(k.fault, k.end(err))
 		}
 	}()
 	<-k.gate.Ready()
 	return k.x.Run(k.run.watch.Context(), k) // it waits for the pool
+}
+
+// afterRound is what a rank says when all have paused and it has looked at its disk.
+type afterRound struct {
+	Work   bool   // it has states to expand, or candidates
+	States uint64 // that it knows to be covered
+	Reason string // it wants the search to end
+}
+
+// rounds is round for a search with a disk. What a rank has left to do is known when
+// it has looked for its candidates on its disk, and it cannot look while states arrive. So all
+// ranks pause when one of them has many candidates or no room, or when nobody has
+// anything else to do.
+//
+// Each state has one owner, and all that leads to it arrives there: what the owner does with
+// it is what one process with a disk does, so a state is covered once and expanded
+// once. A state that arrives when there is no room is kept until the pause, in which
+// room is made. The end: when all have paused, nothing is under way, and no rank does
+// anything that could give another one work before the next round begins. If then no rank
+// has candidates that it has not looked for, states to expand, or states that wait on
+// its disk, there is nothing left to do anywhere, and nothing can come.
+func (k *ranks) rounds() (cluster.Outcome, error) {
+	d := k.run.disk
+	for {
+		d.begin()
+		out, err := k.round()
+		if err != nil {
+			return out, err
+		}
+		if !out.Ended && !out.Paused {
+			d.collect()
+			return out, nil
+		}
+		var mine afterRound
+		if err := k.between(); err != nil {
+			var fault error
+			_, _, mine.Reason, fault = engine.Judge(err, "", false)
+			k.fault = errors.Join(k.fault, fault)
+		}
+		mine.States = k.run.covered()
+		mine.Work = k.run.ws.Len() > 0 || k.disk.count > 0
+		m, err := json.Marshal(mine)
+		if err != nil {
+			return out, err
+		}
+		all, err := k.x.Gather(m)
+		if err != nil {
+			return out, err
+		}
+		var sum afterRound
+		for rank, m := range all {
+			var one afterRound
+			if err := json.Unmarshal(m, &one); err != nil {
+				return out, fmt.Errorf("what rank %d says cannot be read: %w", rank, err)
+			}
+			sum.Work, sum.Reason = sum.Work || one.Work, cmp.Or(sum.Reason, one.Reason)
+			sum.States += one.States
+		}
+		if most := k.run.o.MaxStates; most > 0 && sum.States > most {
+			sum.Reason = cmp.Or(sum.Reason, engine.StateLimit(most).Reason)
+		}
+		if m, err = json.Marshal(sum); err != nil {
+			return out, err
+		}
+		if m, err = k.x.Broadcast(m); err != nil {
+			return out, err
+		}
+		if err := json.Unmarshal(m, &sum); err != nil {
+			return out, fmt.Errorf("what rank 0 says cannot be read: %w", err)
+		}
+		if sum.Reason != "" || !sum.Work {
+			return cluster.Outcome{Ended: sum.Reason == "", Reason: sum.Reason}, nil
+		}
+		k.goOn()
+	}
+}
+
+// between does what there is to do for the disk while all ranks pause.
+func (k *ranks) between() error {
+	r, d := k.run, k.run.disk
+	if err := d.look(); err != nil {
+		return err
+	}
+	drops := d.drops
+	if err := d.makeRoom(k.noRoom.Swap(false)); err != nil {
+		return err
+	}
+	if d.drops > drops {
+		k.session = r.store.NewSession()
+	}
+	waiting := k.late
+	k.late = nil
+	for _, l := range waiting {
+		k.cover(l.depth, l.from, l.state)
+	}
+	if len(k.late) > 0 {
+		return r.watch.OutOfMemory()
+	}
+	if r.ws.Len() == 0 {
+		return d.refill()
+	}
+	return nil
+}
+
+// cover is Arrive for a search with a disk.
+func (k *ranks) cover(depth int, from uint64, s system.State) {
+	d := k.run.disk
+	ref, added, err := k.session.Insert(s, 0)
+	switch {
+	case err != nil:
+		k.late = append(k.late, late{depth, from, slices.Clone(s)})
+		k.noRoom.Store(true)
+		k.x.RequestPause()
+	case added:
+		k.disk.from = from
+		d.note(&k.disk, s, ref, nil)
+		if !d.dropped {
+			k.batch(depth, false).Add(ref)
+		}
+	}
 }
 
 // save writes a checkpoint together with the other ranks: it counts if all have
@@ -198,6 +348,10 @@ func (k *ranks) Arrive(a *cluster.Arrival) error {
 	}
 	if k.portable != nil {
 		k.arrived = state
+	}
+	if k.run.disk != nil {
+		k.cover(a.Depth, a.Parent, state)
+		return nil
 	}
 	if k.gate.Queued() < arrivals*k.run.o.Workers {
 		k.batch(a.Depth, true).AddState(parent, state, nil)
@@ -291,6 +445,7 @@ type share struct {
 	Executed []uint64 // see system.Counting
 	Counts   []uint64 // Options.Counts
 	Learned  []byte   // see Learning
+	Failed   string   // why the disk cannot be read
 }
 
 // sharedFinding is a finding of any rank.
@@ -315,7 +470,13 @@ type question struct {
 	Told   []byte   // with the result: see Learning
 }
 
-// predecessor is an answer.
+// answer is what a rank says to a question.
+type answer struct {
+	Before []predecessor
+	Failed string // why the disk cannot be read
+}
+
+// predecessor is a state with such a move.
 type predecessor struct {
 	State   system.State
 	Ref     statestore.Ref
@@ -326,6 +487,14 @@ type predecessor struct {
 	Initial int // the number of the initial state that it is, or -1
 }
 
+// diskFailed returns why the disk of this rank cannot be read, empty if it can.
+func (k *ranks) diskFailed() string {
+	if d := k.run.disk; d != nil && d.failed != nil {
+		return d.failed.Error()
+	}
+	return ""
+}
+
 // merge makes one result of all, on rank 0, and tells it to the others. stopped
 // is why the search has ended on all ranks, nil if it ran to its end.
 func (k *ranks) merge(res *Result, fault, stopped error) error {
@@ -333,11 +502,20 @@ func (k *ranks) merge(res *Result, fault, stopped error) error {
 	if fault != nil {
 		mine.Fault = fmt.Sprintf("rank %d: %v", k.rank, fault)
 	}
+	rb := &rebuilder{sys: k.run.sys, expander: k.run.newExpander(), session: k.session, machine: k.run.sys.NewMachine()}
+	if d := k.run.disk; d != nil {
+		d.flush(true)
+		rb.session = newPast(d)
+	}
 	for f := range k.run.found.All() {
+		if p, ok := rb.session.(*past); ok {
+			f.ref, _ = p.Find(f.state)
+		}
 		mine.Findings = append(mine.Findings, sharedFinding{
-			f.violation, k.rank, k.export(nil, f.state), f.ref, k.session.(statestore.Parted).Hint(f.ref), f.tail,
+			f.violation, k.rank, k.export(nil, f.state), f.ref, rb.session.(statestore.Parted).Hint(f.ref), f.tail,
 		})
 	}
+	mine.Failed = k.diskFailed()
 	counting, counts := system.As[system.Counting](k.run.sys)
 	if counts {
 		mine.Executed = counting.Executed()
@@ -356,7 +534,6 @@ func (k *ranks) merge(res *Result, fault, stopped error) error {
 	if err != nil {
 		return err
 	}
-	rb := &rebuilder{sys: k.run.sys, expander: k.run.newExpander(), session: k.session, machine: k.run.sys.NewMachine()}
 	if k.rank != 0 {
 		return k.serve(rb, res)
 	}
@@ -373,6 +550,7 @@ func (k *ranks) merge(res *Result, fault, stopped error) error {
 		}
 		res.add(&s.Result)
 		learned[rank] = s.Learned
+		k.unreadable = cmp.Or(k.unreadable, s.Failed)
 		for i := range counted {
 			counted[i] += s.Counts[i]
 		}
@@ -391,7 +569,11 @@ func (k *ranks) merge(res *Result, fault, stopped error) error {
 		}
 	}
 	if res.States > 0 {
-		res.BytesPerState = float64(res.StoreBytes) / float64(res.States)
+		bytes := res.StoreBytes
+		if res.Disk != nil {
+			bytes += res.Disk.Bytes
+		}
+		res.BytesPerState = float64(bytes) / float64(res.States)
 	}
 	res.MoreViolations += found.More
 	if err := res.Judge(stopped, "", found.Len() > 0); err != nil {
@@ -400,6 +582,9 @@ func (k *ranks) merge(res *Result, fault, stopped error) error {
 	var raws []engine.Raw
 	for f := range found.All() {
 		t, err := k.rebuild(rb, &f)
+		if k.unreadable != "" {
+			t, err = nil, &engine.Stop{Reason: k.unreadable}
+		}
 		raws = append(raws, engine.Raw{Violation: f.Violation, Trace: t, Missing: err})
 	}
 	var terr error
@@ -449,6 +634,12 @@ func (r *Result) add(s *Result) {
 	r.FailedCAS += s.FailedCAS
 	r.IdleShare = max(r.IdleShare, s.IdleShare)
 	r.Traffic.Add(s.Traffic)
+	if d := s.Disk; d != nil {
+		if r.Disk == nil {
+			r.Disk = new(DiskStats)
+		}
+		r.Disk.add(d)
+	}
 	r.Store.States += s.Store.States
 	r.Store.Bytes += s.Store.Bytes
 	r.Store.Nodes += s.Store.Nodes
@@ -472,7 +663,7 @@ func (k *ranks) serve(rb *rebuilder, res *Result) error {
 		if q.State, err = k.local(nil, q.State); err != nil {
 			return fmt.Errorf("a question of rank 0: %w", err)
 		}
-		if m, err = json.Marshal(k.predecessors(rb, &q)); err != nil {
+		if m, err = json.Marshal(answer{k.predecessors(rb, &q), k.diskFailed()}); err != nil {
 			return err
 		}
 		if _, err := k.x.Gather(m); err != nil {
@@ -485,12 +676,12 @@ func (k *ranks) serve(rb *rebuilder, res *Result) error {
 // state of the question.
 func (k *ranks) predecessors(rb *rebuilder, q *question) []predecessor {
 	hint := q.Hint
-	if q.Rank != k.rank {
+	if q.Rank != k.rank && k.run.disk == nil {
 		hint = statestore.Foreign(hint)
 	}
 	var refs []statestore.Ref
-	parted := rb.session.(statestore.Parted)
-	parted.Candidates(hint, func(ref statestore.Ref) bool {
+	session := rb.session.(statestore.Parted)
+	session.Candidates(hint, func(ref statestore.Ref) bool {
 		refs = append(refs, ref)
 		return true
 	})
@@ -516,7 +707,7 @@ func (k *ranks) predecessors(rb *rebuilder, q *question) []predecessor {
 		})
 	}
 	for i := range all {
-		all[i].Hint = parted.Hint(all[i].Ref)
+		all[i].Hint = session.Hint(all[i].Ref)
 		all[i].State = k.export(nil, all[i].State)
 	}
 	return all
@@ -553,7 +744,7 @@ func (k *ranks) rebuild(rb *rebuilder, f *sharedFinding) (*trace.Trace, error) {
 		if _, err := k.x.Broadcast(m); err != nil {
 			return err
 		}
-		if m, err = json.Marshal(k.predecessors(rb, &q)); err != nil {
+		if m, err = json.Marshal(answer{k.predecessors(rb, &q), k.diskFailed()}); err != nil {
 			return err
 		}
 		all, err := k.x.Gather(m)
@@ -561,11 +752,12 @@ func (k *ranks) rebuild(rb *rebuilder, f *sharedFinding) (*trace.Trace, error) {
 			return err
 		}
 		for rank, m := range all {
-			var ps []predecessor
-			if err := json.Unmarshal(m, &ps); err != nil {
+			var a answer
+			if err := json.Unmarshal(m, &a); err != nil {
 				return fmt.Errorf("the answer of rank %d cannot be read: %w", rank, err)
 			}
-			for _, p := range ps {
+			k.unreadable = cmp.Or(k.unreadable, a.Failed)
+			for _, p := range a.Before {
 				if p.State, err = k.local(nil, p.State); err != nil {
 					return fmt.Errorf("the answer of rank %d: %w", rank, err)
 				}

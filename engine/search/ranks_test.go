@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -109,6 +113,109 @@ func TestRanksStop(t *testing.T) {
 	o = search.Options{Options: engine.Options{Workers: 2}}
 	if r := onRanks(t, 3, bad, factory, o); r.Verdict != engine.Violated || len(r.Violations) != 1 || r.Violations[0].Trace == nil {
 		t.Errorf("%v: %s: %v", r.Verdict, r.Reason, r.Violations)
+	}
+}
+
+// TestRanksDisk is TestRanks for ranks that drop what they have in memory again and again.
+func TestRanksDisk(t *testing.T) {
+	seeds := uint64(16)
+	switch {
+	case *long:
+		seeds = 1000
+	case testing.Short():
+		seeds = 3
+	}
+	drops, looks, found := 0, 0, 0
+	for seed := range seeds {
+		r := rand.New(rand.NewPCG(seed, 17))
+		sys := randomSystem(t, seed, r)
+		for reduction, factory := range factories(sys) {
+			o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1000, KeepTraces: true}}
+			want, err := search.Run(t.Context(), sys, factory, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := 2 + int(seed%3)
+			o.Disk, o.Workers = spilled(t), 1+r.IntN(3)
+			o.SpillEvery = 1 + r.Uint64N(1+want.States/uint64(n))
+			got := onRanks(t, n, sys, func() search.Factory { return factories(sys)[reduction] }, o)
+			if shown(got) != shown(want) {
+				t.Errorf("seed %d, %s, %d ranks of %d workers, dropped after %d: on disk:\n%swant\n%s", seed, reduction, n, o.Workers, o.SpillEvery, shown(got), shown(want))
+			}
+			drops, looks = drops+got.Disk.Drops, looks+got.Disk.Looks
+			if len(got.Violations) > 0 {
+				found++
+			}
+		}
+	}
+	t.Logf("%d times dropped, %d times looked, %d with violations", drops, looks, found)
+	if drops < int(seeds) || looks < 2*int(seeds) || found == 0 {
+		t.Errorf("only %d times dropped, %d times looked, %d with violations", drops, looks, found)
+	}
+}
+
+// breaking is an expander that does something before its n-th state.
+type breaking struct {
+	search.Expander
+	n    int
+	what func()
+}
+
+func (b *breaking) Expand(s system.State, v search.Visitor) {
+	if b.n--; b.n == 0 {
+		b.what()
+	}
+	b.Expander.Expand(s, v)
+}
+
+// TestRanksDiskFails takes the directory of one rank away: all end as incomplete, with the
+// reason. What is wrong with it from the beginning is every rank's mistake; limits hold.
+func TestRanksDiskFails(t *testing.T) {
+	sys := mustNew(t, counters(3, 6))
+	dir := filepath.Join(t.TempDir(), "spilled")
+	o := search.Options{Options: engine.Options{Workers: 1, Disk: dir}, SpillEvery: 20}
+	var made atomic.Int32
+	r := onRanks(t, 3, sys, func() search.Factory {
+		mine := full.Factory(sys)
+		return func() search.Expander {
+			b := &breaking{Expander: mine(), n: -1}
+			if made.Add(1) == 1 {
+				b.n, b.what = 60, func() {
+					if err := os.RemoveAll(filepath.Join(dir, "rank-1")); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			return b
+		}
+	}, o)
+	if r.Verdict != engine.Incomplete || !strings.Contains(r.Reason, filepath.Join(dir, "rank-1", "cpor-")) {
+		t.Errorf("%v: %s", r.Verdict, r.Reason)
+	}
+
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "rank-1"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	wrong := 0
+	err := fake.Run(3, fake.Options{}, func(rank int, c cluster.Comm) error {
+		o := o
+		o.Ranks = c
+		_, err := search.Run(t.Context(), sys, full.Factory(sys), o)
+		if no := new(engine.OptionError); rank == 0 && errors.As(err, &no) && strings.Contains(err.Error(), "rank-1") {
+			wrong++
+		}
+		return nil
+	})
+	if err != nil || wrong == 0 {
+		t.Errorf("%v, and rank 0 does not know that rank 1 has no directory", err)
+	}
+
+	o.Disk, o.MaxStates = spilled(t), 100
+	if r := onRanks(t, 3, sys, func() search.Factory { return full.Factory(sys) }, o); r.Verdict != engine.Incomplete || r.Reason != "limit of 100 states" {
+		t.Errorf("%v: %s", r.Verdict, r.Reason)
 	}
 }
 
