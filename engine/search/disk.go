@@ -366,7 +366,7 @@ func (d *disk) makeRoom(noRoom bool) error {
 	}
 	// On ranks, it can have been others' states that took the room.
 	few := r.pool.Items-d.items < fewItems && (r.ranks == nil || d.states-d.since < fewItems)
-	if noRoom && d.drops > 0 && few {
+	if noRoom && d.drops > 0 && few && r.o.SpillEvery == 0 {
 		return r.watch.OutOfMemory()
 	}
 	return d.drop()

@@ -38,6 +38,7 @@ type ranks struct {
 	unreadable string     // why traces cannot be rebuilt: the disk of a rank; empty if they can
 
 	late   []late      // arrived when there was no room
+	came   uint64      // states that have arrived
 	noRoom atomic.Bool // the store in memory has to be dropped
 
 	portable system.Portable // nil: states are the same on all ranks
@@ -282,9 +283,7 @@ func (k *ranks) cover(depth int, from uint64, s system.State) {
 	ref, added, err := k.session.Insert(s, 0)
 	switch {
 	case err != nil:
-		k.late = append(k.late, late{depth, from, slices.Clone(s)})
-		k.noRoom.Store(true)
-		k.x.RequestPause()
+		k.tooLate(depth, from, s)
 	case added:
 		k.disk.from = from
 		d.note(&k.disk, s, ref, nil)
@@ -292,6 +291,13 @@ func (k *ranks) cover(depth int, from uint64, s system.State) {
 			k.batch(depth, false).Add(ref)
 		}
 	}
+}
+
+// tooLate keeps a state that has arrived until there is room.
+func (k *ranks) tooLate(depth int, from uint64, s system.State) {
+	k.late = append(k.late, late{depth, from, slices.Clone(s)})
+	k.noRoom.Store(true)
+	k.x.RequestPause()
 }
 
 // save writes a checkpoint together with the other ranks: it counts if all have
@@ -350,6 +356,10 @@ func (k *ranks) Arrive(a *cluster.Arrival) error {
 		k.arrived = state
 	}
 	if k.run.disk != nil {
+		if k.came++; k.run.o.SpillEvery > 0 && k.came%16 == 0 {
+			k.tooLate(a.Depth, a.Parent, state) // as if there were no room
+			return nil
+		}
 		k.cover(a.Depth, a.Parent, state)
 		return nil
 	}

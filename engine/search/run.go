@@ -20,7 +20,8 @@ type Options struct {
 	// only.
 	Hook func(worker int) Hook
 	// SpillEvery, for tests, drops what is in memory after so many new states if there
-	// is an Options.Disk, also without a limit of memory.
+	// is an Options.Disk, also without a limit of memory, and on ranks lets some states
+	// arrive as if there were no room.
 	SpillEvery uint64
 	// Counts are what expanders count beside their Counters. A search on several ranks
 	// sets them, on each rank, to the sum of those of all when it ends.
