@@ -275,7 +275,9 @@ func (g *gen) addr(pl *place, e syntax.Expr) (reg value, dynamic bool, off int) 
 			base, dyn, o = g.addr(pl, e.X)
 		}
 		st := size(at.Elem)
-		if i, ok := g.constant(e.Index); ok && i >= 0 && i < int64(at.Len) {
+		if i, ok := g.constant(e.Index); ok && at.Index != nil && i > 0 {
+			return base, dyn, o + int(i-1)*st
+		} else if ok && at.Index == nil && i >= 0 && i < int64(at.Len) {
 			return base, dyn, o + int(i)*st
 		}
 		if !dyn {
@@ -283,8 +285,14 @@ func (g *gen) addr(pl *place, e syntax.Expr) (reg value, dynamic bool, off int) 
 			o = 0
 		}
 		iv := g.part(pl, e.Index)
+		if at.Index != nil { // nil is 0
+			k := g.temp(g.intVar())
+			g.op(OpOffset, k.Reg, iv.reg, -1)
+			g.free(iv)
+			iv = value{k.Reg, k}
+		}
 		t := g.temp(g.intVar())
-		g.emit(Instr{Op: OpIndex, A: t.Reg, B: base.reg, C: iv.reg, T: g.strideIndex(at.Len, st), Site: g.fault(e.Index)})
+		g.emit(Instr{Op: OpIndex, A: t.Reg, B: base.reg, C: iv.reg, T: g.strideIndex(at, st), Site: g.fault(e.Index)})
 		g.free(iv, base)
 		return value{t.Reg, t}, true, o
 	case *syntax.UnaryExpr: // *p
@@ -293,8 +301,8 @@ func (g *gen) addr(pl *place, e syntax.Expr) (reg value, dynamic bool, off int) 
 	return value{reg: g.constReg(0)}, true, 0
 }
 
-func (g *gen) strideIndex(n, stride int) int32 {
-	s := Stride{int64(n), int64(stride)}
+func (g *gen) strideIndex(t *resolve.Type, stride int) int32 {
+	s := Stride{int64(t.Len), int64(stride), t.Index != nil}
 	i, ok := g.stride[s]
 	if !ok {
 		i = int32(len(g.p.Strides))
@@ -653,7 +661,7 @@ var negated = map[syntax.Op]syntax.Op{
 func (g *gen) quantifier(e *syntax.QuantExpr, to int32, when bool) {
 	// forall jumps on the first instance that is false, exists on the first
 	// that is true: to the label if that is the wanted outcome.
-	if of := e.Domain.Of; of != nil && g.r.Uses[of].Symmetric {
+	if of := e.Domain.Of; of != nil && (g.r.Uses[of].Symmetric || g.r.Uses[of].Kind == resolve.TypeObj) {
 		g.allOf(e, to, when)
 		return
 	}
@@ -671,7 +679,7 @@ func (g *gen) quantifier(e *syntax.QuantExpr, to int32, when bool) {
 	g.here(skip)
 }
 
-// allOf compiles a quantifier over symmetric threads, of which every instance is
+// allOf compiles a quantifier over symmetric threads or over names, of which every instance is
 // evaluated: if the first one that decides were the last, what else is evaluated, and
 // so what of the invariant is never executed, would depend on which thread is which.
 func (g *gen) allOf(e *syntax.QuantExpr, to int32, when bool) {
@@ -981,6 +989,11 @@ func (g *gen) builtinTo(e *syntax.CallExpr, dst int32) {
 		g.free(l)
 		g.releaseObject(o)
 	case "choose":
+		if len(e.Args) == 1 { // any name
+			g.point()
+			g.emit(Instr{Op: OpChoose, A: dst, B: g.constReg(1), C: g.constReg(int64(g.typeOf(e).Len)), D: int32(g.set(g.typeOf(e)) + 1), Site: g.fault(e)})
+			return
+		}
 		lo := g.valueUnlessPure(e.Args[0])
 		hi := g.valueUnlessPure(e.Args[1])
 		g.point()

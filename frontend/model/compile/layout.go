@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"cpor/frontend/model/resolve"
 	"cpor/frontend/model/syntax"
@@ -133,12 +134,29 @@ func (g *gen) sharedSize(t *resolve.Type) int {
 	return 1
 }
 
+// set returns the number of a Scalarset. Types that are declared as another one have its names.
+func (g *gen) set(t *resolve.Type) int {
+	t = t.Underlying()
+	i := slices.Index(g.p.Sets, t)
+	if i < 0 {
+		i = len(g.p.Sets)
+		g.p.Sets = append(g.p.Sets, t)
+	}
+	return i
+}
+
 // addShared appends the locations of a shared variable.
 func (g *gen) addShared(name string, t *resolve.Type) {
 	switch t.Kind {
 	case resolve.Array:
 		for i := 0; i < t.Len; i++ {
+			first := len(g.p.Locs)
 			g.addShared(fmt.Sprintf("%s[%d]", name, i), t.Elem)
+			if t.Index != nil {
+				for l := range g.p.Locs[first:] {
+					g.p.Locs[first+l].Named = append(g.p.Locs[first+l].Named, Named{g.set(t.Index), i, len(g.p.Locs) - first})
+				}
+			}
 		}
 	case resolve.Struct:
 		for _, f := range t.Fields {
@@ -228,6 +246,9 @@ func (g *gen) bitsOf(t *resolve.Type) int {
 		return 1
 	case resolve.Int:
 		return t.Bits
+	case resolve.Scalarset:
+		g.set(t)
+		return bits.Len(uint(t.Len))
 	case resolve.Pointer, resolve.UntypedNil:
 		return max(1, bits.Len(uint(len(g.p.Locs))))
 	case resolve.Chan:

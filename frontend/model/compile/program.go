@@ -66,7 +66,7 @@
 //	Poll      A = (the case of Selects[T], which receives, would get a message)
 //	Close     close the channel B
 //	ChanLen, ChanCap, ChanFull  of the channel B into A
-//	Choose    A = any number from B to C
+//	Choose    A = any number from B to C; D is 0, or a name of Sets[D-1]
 //	Choice    A = any number from 0 to C-1, where C is a number; the case of Choices[T]
 //	Go        create a thread by Gos[T]
 //	Peek      A = the local variable of another thread, by Peeks[T]
@@ -217,23 +217,24 @@ type Program struct {
 	Choices [][]string // the cases of each choose, for people
 	Prints  []PrintSite
 
-	Locs       []LocInfo   // the shared locations
-	Chans      []Chan      // the channels
-	ChanAt     map[int]int // a channel's first location -> its number
-	Inits      []LocInit   // initial values that are not zero
-	Rendezvous bool        // there is a channel without a buffer
-	Monitors   bool        // there is a monitor
-	Timeout    source.Pos  // of a timeout, 0 if there is none
-	Tries      bool        // there is a trylock of a mutex
-	Dynamic    bool        // threads create threads
-	MayChoose  bool        // some transition may have several alternatives
-	Observed   bool        // some local variable or label is named in a property
-	InitChoose bool        // init makes choices
-	Properties []Property  // one observer thread each: Threads[i] for i < len(Properties)
-	LTL        []LTL       // properties of the executions
-	Props      []Prop      // their atomic propositions
-	Terms      []Term      // what the comparisons among these are made of
-	PerThread  int         // locations of each slot that follow Locs
+	Locs       []LocInfo       // the shared locations
+	Chans      []Chan          // the channels
+	ChanAt     map[int]int     // a channel's first location -> its number
+	Inits      []LocInit       // initial values that are not zero
+	Rendezvous bool            // there is a channel without a buffer
+	Monitors   bool            // there is a monitor
+	Timeout    source.Pos      // of a timeout, 0 if there is none
+	Tries      bool            // there is a trylock of a mutex
+	Dynamic    bool            // threads create threads
+	MayChoose  bool            // some transition may have several alternatives
+	Observed   bool            // some local variable or label is named in a property
+	InitChoose bool            // init makes choices
+	Properties []Property      // one observer thread each: Threads[i] for i < len(Properties)
+	LTL        []LTL           // properties of the executions
+	Props      []Prop          // their atomic propositions
+	Terms      []Term          // what the comparisons among these are made of
+	PerThread  int             // locations of each slot that follow Locs
+	Sets       []*resolve.Type // the Scalarsets that values of the program or indices are of
 	Resolved   *resolve.Program
 	Cover      Cover
 }
@@ -369,6 +370,7 @@ type IntType struct {
 type Stride struct {
 	Len    int64
 	Stride int64
+	Named  bool // the index is a name less one: -1 is nil
 }
 
 // SelectKind is the kind of a select case.
@@ -440,6 +442,16 @@ type LocInfo struct {
 	Mutex  bool
 	Role   Role
 	Class  syntax.Class // of a variable, as declared
+	// Named are the indices that are names of a Scalarset among those that lead to the
+	// location, the innermost first.
+	Named []Named
+}
+
+// Named is an index that is a name of a Scalarset.
+type Named struct {
+	Set    int // in Program.Sets
+	Index  int // of the name, from 0
+	Stride int // from the location of a name to that of the next one
 }
 
 // Role tells what a location of a channel is.

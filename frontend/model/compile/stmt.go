@@ -760,8 +760,13 @@ func (g *gen) rangeStmt(s *syntax.RangeStmt, label string) {
 		// The counter is a variable of its own: assignments to the key do
 		// not change the number of iterations.
 		kt := xt
+		first := int64(0)
 		var limit value
-		if xt.Kind == resolve.Array || xt.Kind == resolve.Pointer {
+		if id, ok := unparen(s.X).(*syntax.Ident); ok && g.r.Uses[id].Kind == resolve.TypeObj {
+			kt = g.r.Uses[id].Type
+			first = 1
+			limit = value{reg: g.constReg(int64(kt.Len) + 1)}
+		} else if xt.Kind == resolve.Array || xt.Kind == resolve.Pointer {
 			at := xt
 			if xt.Kind == resolve.Pointer {
 				at = xt.Elem
@@ -794,7 +799,7 @@ func (g *gen) rangeStmt(s *syntax.RangeStmt, label string) {
 			array = &object{e: s.X, pl: g.heldPlace(s.X)}
 		}
 		i := g.temp(kt)
-		g.move(i.Reg, g.constReg(0))
+		g.move(i.Reg, g.constReg(first))
 		g.here(top)
 		if unsigned64(kt) {
 			c := g.temp(addressType)
@@ -846,7 +851,7 @@ func (g *gen) element(array *object, i *Var) []value {
 		}
 		base := g.location(array)
 		a := g.temp(addressType)
-		g.emit(Instr{Op: OpIndex, A: a.Reg, B: base.reg, C: i.Reg, T: g.strideIndex(at.Len, size(at.Elem)), Site: g.fault(array.e)})
+		g.emit(Instr{Op: OpIndex, A: a.Reg, B: base.reg, C: i.Reg, T: g.strideIndex(at, size(at.Elem)), Site: g.fault(array.e)})
 		g.free(base)
 		addr := g.plus(value{a.Reg, a}, true, k)
 		if shared {

@@ -127,6 +127,9 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 			s := &m.p.Strides[in.T]
 			i := regs[in.C]
 			if uint64(i) >= uint64(s.Len) && !(sabotage.Is("eval/index") && i == s.Len && s.Len > 1) {
+				if s.Named {
+					return m.fault(in, "the index is nil, which names nobody")
+				}
 				return m.fault(in, "index out of range [%d] with length %d", i, s.Len)
 			}
 			regs[in.A] = regs[in.B] + i*s.Stride
@@ -223,7 +226,12 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 				return m.fault(in, "too many alternatives in one transition")
 			}
 			regs[in.A] = lo + int64(d)
-			if m.story.on {
+			switch {
+			case !m.story.on:
+			case in.D > 0: // a name
+				t := m.p.Sets[in.D-1]
+				m.chose(in, fmt.Sprintf("choose(%s) is %s", t.Name, t.Names[regs[in.A]]))
+			default:
 				m.chose(in, fmt.Sprintf("choose(%d, %d) is %d", lo, hi, regs[in.A]))
 			}
 		case compile.OpChoice:

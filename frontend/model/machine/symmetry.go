@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cpor/frontend/model/compile"
+	"cpor/frontend/model/resolve"
 	"cpor/system"
 )
 
@@ -34,10 +35,16 @@ func (s *System) Symmetry() string {
 			names = append(names, tt.Name)
 		}
 	}
-	if len(names) == 0 {
-		return ""
+	var which []string
+	if len(names) > 0 {
+		which = append(which, "which thread of "+strings.Join(names, " and of ")+" is which")
 	}
-	return "which thread of " + strings.Join(names, " and of ") + " is which"
+	for _, t := range s.p.Sets {
+		if t.Len > 1 {
+			which = append(which, "which "+t.Name+" is which")
+		}
+	}
+	return strings.Join(which, ", ")
 }
 
 // waits tells whether there are locations with a bit for each thread that waits.
@@ -69,14 +76,27 @@ type sorter struct {
 func (s *System) Representatives() func(system.State) {
 	o := &sorter{s: s}
 	for l := range s.p.Locs {
-		if info := &s.p.Locs[l]; info.Mutex || info.Role == compile.MonitorOwner || info.Role == compile.RWWriter || waiting(info) || parking(info) {
+		if relates(&s.p.Locs[l]) {
 			o.relating = append(o.relating, l)
 		}
 	}
 	if !s.dynamic {
 		o.group(s.threads, func(t int) *compile.ThreadType { return s.types[t] })
 	}
+	if s.named() {
+		return s.newRenamer(o).represent
+	}
 	return o.represent
+}
+
+// named tells whether there are names that can be exchanged.
+func (s *System) named() bool {
+	return slices.ContainsFunc(s.p.Sets, func(t *resolve.Type) bool { return t.Len > 1 })
+}
+
+// relates tells whether a location names threads.
+func relates(info *compile.LocInfo) bool {
+	return info.Mutex || info.Role == compile.MonitorOwner || info.Role == compile.RWWriter || waiting(info) || parking(info)
 }
 
 func waiting(info *compile.LocInfo) bool {
@@ -137,6 +157,9 @@ func (o *sorter) represent(state system.State) {
 
 // typeIn returns the type of a thread in an encoded state.
 func (s *System) typeIn(state system.State, t int) *compile.ThreadType {
+	if !s.dynamic && s.p.TypeBits == 0 {
+		return s.types[t]
+	}
 	if s.p.TypeBits == 0 {
 		return s.p.Threads[0]
 	}

@@ -200,7 +200,7 @@ func (c *checker) conversion(e *syntax.CallExpr, obj *Object) operand {
 		}
 		ok = true
 	case from == untypedNil:
-		ok = t.Kind == Pointer
+		ok = t.Kind == Pointer || t.Kind == Scalarset
 	default:
 		ok = from.Underlying() == t.Underlying() ||
 			from.Kind == Pointer && t.Kind == Pointer && from.Elem.Underlying() == t.Elem.Underlying()
@@ -209,6 +209,8 @@ func (c *checker) conversion(e *syntax.CallExpr, obj *Object) operand {
 		hint := ""
 		if from.isBool() && t.Kind == Int {
 			hint = "; write if"
+		} else if from.Kind == Scalarset || t.Kind == Scalarset {
+			hint = "; which of the names is which makes no difference, so they have no numbers"
 		} else if from.isInt() && t.Kind == Bool {
 			hint = "; compare it: " + text(e.Args[0]) + " != 0"
 		}
@@ -391,6 +393,14 @@ func (c *checker) cas(e *syntax.CallExpr) operand {
 
 func (c *checker) choose(e *syntax.CallExpr) operand {
 	c.effect(e, "choose")
+	if len(e.Args) == 1 {
+		if t := c.namesOf(e.Args[0]); t != nil {
+			return value(t)
+		}
+		c.arguments(e)
+		c.errorf(e, "choose has two operands, the bounds, choose(lo, hi), or one that is a symmetric type")
+		return bad()
+	}
 	var bound [2]operand
 	for i, a := range e.Args {
 		x := c.expr(a, intType)
@@ -437,6 +447,7 @@ func (c *checker) print(e *syntax.CallExpr) operand {
 		if x.mode == mInvalid {
 			continue
 		}
+		c.wholeArray(a, x.typ)
 		if t := c.defaultType(&x); t.Kind != Chan && t.object() != "" {
 			c.errorf(a, "print shows values; %s is %s, which has none", text(a), t.object())
 		}

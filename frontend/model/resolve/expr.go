@@ -343,6 +343,7 @@ func (c *checker) assign(x *operand, t *Type, where string) {
 	if x.typ.Kind == Chan && t.Kind == Chan && t.Cap < 0 && x.typ.Elem == t.Elem {
 		return // a channel becomes a reference to it
 	}
+	c.wholeArray(x.expr, t)
 	if o := t.object(); o != "" {
 		_, lit := syntax.Unparen(x.expr).(*syntax.CompositeLit)
 		if !lit || !c.sharedInit {
@@ -393,6 +394,7 @@ func (c *checker) copies(x *operand) {
 	if x.mode == mInvalid || x.typ.Kind == Chan {
 		return
 	}
+	c.wholeArray(x.expr, x.typ)
 	if o := x.typ.object(); o != "" {
 		if x.typ.isLock() {
 			c.errorf(x.expr, "a %s cannot be assigned or copied; use a pointer, &%s", x.typ, text(x.expr))
@@ -635,7 +637,7 @@ func (c *checker) convertible(x *operand, t *Type) bool {
 	case UntypedInt:
 		return t.Kind == Int
 	case UntypedNil:
-		return t.Kind == Pointer
+		return t.Kind == Pointer || t.Kind == Scalarset
 	}
 	return false
 }
@@ -825,6 +827,21 @@ func (c *checker) index(e *syntax.IndexExpr) operand {
 	}
 	if x.ref {
 		c.errorf(e, "an invariant can name scalar local variables of a thread and their fields, not elements of its arrays; make the array shared")
+		return bad()
+	}
+	if t.Index != nil {
+		switch {
+		case i.typ == untypedNil:
+			c.errorf(e.Index, "nil names nobody: there is no element of it")
+			return bad()
+		case i.typ != t.Index:
+			c.errorf(e.Index, "%s is indexed by %s; %s is none", text(e.X), t.Index, c.show(&i))
+			return bad()
+		}
+		return operand{mode: mVar, typ: t.Elem, shared: shared}
+	}
+	if i.typ.Kind == Scalarset {
+		c.errorf(e.Index, "%s is no number: an array that it indexes is declared with it, [%s]%s", c.show(&i), i.typ, t.Elem)
 		return bad()
 	}
 	if !i.typ.isInt() {
@@ -1092,7 +1109,14 @@ func (c *checker) fold(e *syntax.FoldExpr) operand {
 func (c *checker) over(e syntax.Expr, word, where string, id *syntax.Ident, d *syntax.Domain, inside func()) {
 	var b Bounds
 	ok := false
+	var names *Type
 	if d.Of != nil {
+		names = c.namesOf(d.Of)
+	}
+	if names != nil {
+		b, ok = Bounds{1, int64(names.Len)}, true
+		c.inSteps(e, word+" over "+names.String())
+	} else if d.Of != nil {
 		b, ok = c.threadsOf(d.Of, word)
 	} else {
 		var ok1, ok2 bool
@@ -1110,6 +1134,9 @@ func (c *checker) over(e syntax.Expr, word, where string, id *syntax.Ident, d *s
 		}
 	}
 	obj := &Object{Kind: QuantObj, Name: id.Name, Pos: id.Pos(), Type: intType, Decl: e}
+	if names != nil {
+		obj.Type = names
+	}
 	c.prog.Uses[id] = obj
 	outer, unrolled, noEffects := c.scope, c.unrolled, c.noEffects
 	c.scope = newScope(outer)
@@ -1130,6 +1157,9 @@ func (c *checker) over(e syntax.Expr, word, where string, id *syntax.Ident, d *s
 	}
 	inside()
 	c.scope, c.unrolled, c.noEffects = outer, unrolled, noEffects
+	if names != nil {
+		c.alike(e, names)
+	}
 }
 
 // literal checks a composite literal.
@@ -1171,6 +1201,10 @@ func (c *checker) literal(e *syntax.CompositeLit, hint *Type) operand {
 		}
 		return bad()
 	case Array:
+		if t.Index != nil && len(e.Values) > 0 {
+			c.errorf(e, "a literal of %s would tell the names apart: assign the elements in init, for p := range %s { ... }", t, t.Index)
+			return bad()
+		}
 		if !open && c.elements(e, t.Elem, t.Len) < 0 {
 			return bad()
 		}

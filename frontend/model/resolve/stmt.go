@@ -573,6 +573,16 @@ func (c *checker) define(s *syntax.AssignStmt) {
 }
 
 func (c *checker) rangeClause(s *syntax.RangeStmt) {
+	if names := c.namesOf(s.X); names != nil {
+		if s.Value != nil {
+			c.errorf(s.Value, "a range over %s has one variable", names)
+		}
+		if c.body != c.init {
+			c.errorf(s.X, "a range over %s would tell the names apart by its order: it stands only in init; a thread takes any of them with choose(%[1]s), and says something of all in await(forall p in %[1]s { ... })", names)
+		}
+		c.rangeVar(s, s.Key, names, &operand{mode: mType, typ: names, expr: s.X})
+		return
+	}
 	x := c.expr(s.X, nil)
 	key, val := invalidType, invalidType
 	t := x.typ
@@ -598,6 +608,10 @@ func (c *checker) rangeClause(s *syntax.RangeStmt) {
 	case t.Kind == Array:
 		if x.mode != mVar && x.typ.Kind != Pointer {
 			c.isPlace(&x)
+			break
+		}
+		if t.Index != nil {
+			c.errorf(s.X, "the indices of %s are names in no order: in init, range over these, for p := range %s", text(s.X), t.Index)
 			break
 		}
 		key, val = intType, t.Elem

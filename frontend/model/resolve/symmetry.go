@@ -1,6 +1,11 @@
 package resolve
 
-import "cpor/frontend/model/syntax"
+import (
+	"fmt"
+	"slices"
+
+	"cpor/frontend/model/syntax"
+)
 
 // Threads of a kind that is declared symmetric can be exchanged: no thread can see
 // its own number or that of another one. Properties can, so they must treat all
@@ -104,6 +109,110 @@ func (c *checker) symmetric(e syntax.Node, inside bool) {
 	})
 }
 
+// scalarset returns a new type of names that can be exchanged.
+func (c *checker) scalarset(e *syntax.SymmetricType, name string) *Type {
+	n, ok := c.constInt(e.Len, "the number of names")
+	switch {
+	case !ok:
+		return invalidType
+	case n < 1:
+		c.errorf(e.Len, "there is at least 1 name, not %d", n)
+		return invalidType
+	case n > maxNames:
+		c.errorf(e.Len, "there are at most %d names, not %d", maxNames, n)
+		return invalidType
+	}
+	t := &Type{Kind: Scalarset, Name: name, Len: int(n), Names: map[int64]string{0: "nil"}}
+	for i := range n {
+		t.Names[i+1] = fmt.Sprintf("%s#%d", name, i)
+	}
+	return t
+}
+
+// maxNames bounds the names of a type: the search looks at pairs of them in each state.
+const maxNames = 255
+
+// namesOf returns the Scalarset that an expression names, nil if it is something else.
+func (c *checker) namesOf(e syntax.Expr) *Type {
+	id, ok := syntax.Unparen(e).(*syntax.Ident)
+	if !ok {
+		return nil
+	}
+	obj := c.scope.find(id.Name)
+	if obj == nil || obj.Kind != TypeObj || !c.complete(obj) || obj.Type.Kind != Scalarset {
+		return nil
+	}
+	c.prog.Uses[id] = obj
+	return obj.Type
+}
+
+// inSteps reports what goes through the names of a type in some order and takes several steps
+// for it: between two of them, names that are done and names that are not differ.
+func (c *checker) inSteps(n syntax.Node, what string) {
+	if c.body == nil || c.body == c.init || c.body.atomic > 0 || c.noEffects == awaited {
+		return
+	}
+	c.errorf(n, "%s takes several steps, and their order would tell the names apart; put it into an atomic block", what)
+}
+
+// alike checks what is said of each name of a type: it is evaluated in some order, so
+// nothing in it may fail.
+func (c *checker) alike(e syntax.Expr, t *Type) {
+	var inside syntax.Expr
+	switch e := e.(type) {
+	case *syntax.QuantExpr:
+		inside = e.Cond
+	case *syntax.FoldExpr:
+		inside = e.X
+		if t := c.prog.Types[e.X]; e.Op == syntax.Sum && t != nil && (t.Signed || t.Kind == UntypedInt) {
+			c.errorf(e, "whether a sum of numbers that can be negative gets too large depends on the order of the names, which are symmetric: convert to an unsigned type")
+		}
+	}
+	syntax.Walk(inside, func(n syntax.Node) bool {
+		x, ok := n.(syntax.Expr)
+		if !ok {
+			return true
+		}
+		if c.big[x] != nil {
+			return false
+		}
+		if why := c.mayFail(x); why != "" {
+			c.errorf(x, "%s can fail: in a quantifier over %s nothing can, because it would depend on the order of the names whether it does", why, t)
+			return false
+		}
+		return true
+	})
+}
+
+// anyName tells whether an expression is the variable of a quantifier over names.
+func (c *checker) anyName(e syntax.Expr) bool {
+	id, ok := syntax.Unparen(e).(*syntax.Ident)
+	if !ok {
+		return false
+	}
+	obj := c.prog.Uses[id]
+	return obj != nil && obj.Kind == QuantObj && obj.Type.Kind == Scalarset
+}
+
+// byNames tells whether values of the type contain an array whose indices are names.
+func (t *Type) byNames() bool {
+	switch t.Kind {
+	case Array:
+		return t.Index != nil || t.Elem.byNames()
+	case Struct:
+		return slices.ContainsFunc(t.Fields, func(f Field) bool { return f.Type.byNames() })
+	}
+	return false
+}
+
+// wholeArray reports the copy of a value that contains an array whose indices are names:
+// it is accessed element by element.
+func (c *checker) wholeArray(n syntax.Node, t *Type) {
+	if t.byNames() {
+		c.inSteps(n, "copying "+t.String())
+	}
+}
+
 // mayFail tells what in an expression itself, that is not constant, can be an error at
 // run time; "" if nothing.
 func (c *checker) mayFail(e syntax.Expr) string {
@@ -125,7 +234,7 @@ func (c *checker) mayFail(e syntax.Expr) string {
 			return "following a pointer"
 		}
 	case *syntax.IndexExpr:
-		if c.big[e.Index] == nil {
+		if c.big[e.Index] == nil && !c.anyName(e.Index) {
 			return "an index that is not constant"
 		}
 	case *syntax.FoldExpr:

@@ -204,7 +204,9 @@ func (k *census) stmt(s syntax.Stmt) (n int, why string) {
 			break
 		}
 		passes := int64(-1)
-		if t := k.c.prog.Types[s.X]; t != nil && t.Kind == Array {
+		if id, ok := syntax.Unparen(s.X).(*syntax.Ident); ok && k.c.prog.Uses[id] != nil && k.c.prog.Uses[id].Kind == TypeObj && k.c.prog.Uses[id].Type.Kind == Scalarset {
+			passes = int64(k.c.prog.Uses[id].Type.Len)
+		} else if t := k.c.prog.Types[s.X]; t != nil && t.Kind == Array {
 			passes = int64(t.Len)
 		} else if v := k.c.big[s.X]; v != nil && v.IsInt64() {
 			passes = max(v.Int64(), 0)

@@ -27,7 +27,10 @@ type Type struct {
 	Bits   int    // Int: 1 to 64
 	Signed bool   // Int
 	Elem   *Type  // Array, Pointer, Chan
-	Len    int    // Array
+	Len    int    // Array; Scalarset: how many names there are
+	// Index is the Scalarset whose names are the indices of an Array; nil if they are
+	// the integers from 0.
+	Index *Type
 	// Cap is a Chan's buffer size, 0 for a rendezvous: the type is a channel
 	// object. It is -1 in the type of a reference to a channel, which fits every
 	// size: parameters, local variables, fields of structs and elements of
@@ -37,7 +40,8 @@ type Type struct {
 	Bag    bool // Chan: its messages are in no order
 	Fields []Field
 	// Names are the names of an enumeration's values: a declared type of integers
-	// with two or more constants in one group of declarations. Nil for others.
+	// with two or more constants in one group of declarations, or of a Scalarset. Nil for
+	// others.
 	Names map[int64]string
 
 	under *Type // of a declared type, what it stands for; else nil
@@ -76,6 +80,9 @@ const (
 	RWMutex
 	WaitGroup
 	Cond
+	// Scalarset: names that can be exchanged (Ip and Dill 1996). Its values are 0, which
+	// is nil and names nobody, and from 1 to Len.
+	Scalarset
 )
 
 // ObjKind tells what a name stands for.

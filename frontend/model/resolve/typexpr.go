@@ -31,6 +31,9 @@ func (c *checker) canonical(t Type) *Type {
 	switch t.Kind {
 	case Array:
 		fmt.Fprintf(&key, "[%d]%d", t.Len, id(t.Elem))
+		if t.Index != nil {
+			fmt.Fprintf(&key, " %d", id(t.Index))
+		}
 	case Pointer:
 		fmt.Fprintf(&key, "*%d", id(t.Elem))
 	case Chan:
@@ -82,7 +85,14 @@ func (c *checker) typeExpr(e syntax.TypeExpr, at typePlace) *Type {
 			c.errorf(e, "[...] stands only in a literal: [...]int{1, 2, 3}")
 			return invalidType
 		}
-		n, ok := c.constInt(e.Len, "the length of an array")
+		var n int64
+		ok := true
+		index := c.namesOf(e.Len)
+		if index != nil {
+			n = int64(index.Len)
+		} else {
+			n, ok = c.constInt(e.Len, "the length of an array")
+		}
 		inner := at
 		if at == elemPlace || at == ptrPlace {
 			inner = fieldPlace
@@ -99,7 +109,7 @@ func (c *checker) typeExpr(e syntax.TypeExpr, at typePlace) *Type {
 			c.errorf(e, "the state is too large: this array has more than %d elements", maxCells)
 			return invalidType
 		}
-		t := c.canonical(Type{Kind: Array, Elem: elem, Len: int(n)})
+		t := c.canonical(Type{Kind: Array, Elem: elem, Len: int(n), Index: index})
 		c.whenKnown(func() {
 			if elem.cells() <= maxCells && t.cells() > maxCells {
 				c.errorf(e, "the state is too large: this array has more than %d elements", maxCells)
@@ -144,6 +154,11 @@ func (c *checker) typeExpr(e syntax.TypeExpr, at typePlace) *Type {
 
 	case *syntax.ChanType:
 		return c.chanType(e, at)
+
+	case *syntax.SymmetricType:
+		c.constInt(e.Len, "the number of names")
+		c.errorf(e, "symmetric(%s) stands only in the declaration of a type, type Pid symmetric(%[1]s), which is used by its name", text(e.Len))
+		return invalidType
 
 	case *syntax.AtomicType:
 		c.typ(e.Elem, at)
@@ -312,7 +327,13 @@ func (c *checker) declaredType(obj *Object, d *syntax.TypeDecl) {
 		c.errorf(d.Type, "a declared type cannot be a channel: write the channel type where it is used")
 		return
 	}
-	t := c.typ(d.Type, at)
+	var t *Type
+	if sym, ok := d.Type.(*syntax.SymmetricType); ok {
+		t = c.scalarset(sym, obj.Name)
+		c.prog.TypeOf[d.Type] = t
+	} else {
+		t = c.typ(d.Type, at)
+	}
 	if t.isLock() {
 		c.errorf(d.Type, "a declared type cannot be a %s: write %s where it is used", t, t)
 		return

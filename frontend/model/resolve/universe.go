@@ -24,6 +24,9 @@ func (t *Type) String() string {
 	}
 	switch t.Kind {
 	case Array:
+		if t.Index != nil {
+			return fmt.Sprintf("[%s]%s", t.Index, t.Elem)
+		}
 		return fmt.Sprintf("[%d]%s", t.Len, t.Elem)
 	case Struct:
 		var b strings.Builder
@@ -66,10 +69,10 @@ func (t *Type) String() string {
 }
 
 // IsScalar tells whether values of the type are one word that can be compared:
-// a bool, an integer or a pointer.
+// a bool, an integer, a pointer or a name of a Scalarset.
 func (t *Type) IsScalar() bool {
 	switch t.Kind {
-	case Bool, Int, Pointer, UntypedBool, UntypedInt, UntypedNil, Invalid:
+	case Bool, Int, Pointer, Scalarset, UntypedBool, UntypedInt, UntypedNil, Invalid:
 		return true
 	}
 	return false
@@ -226,7 +229,7 @@ var sized = func() map[string]*Type {
 // arguments; -1 means any number.
 var builtins = map[string]struct{ min, max int }{
 	"len": {1, 1}, "cap": {1, 1}, "empty": {1, 1}, "full": {1, 1},
-	"min": {1, -1}, "max": {1, -1}, "cas": {3, 3}, "choose": {2, 2},
+	"min": {1, -1}, "max": {1, -1}, "cas": {3, 3}, "choose": {1, 2},
 	"assume": {1, 1}, "print": {1, -1}, "timeout": {0, 0}, "lock": {1, 1}, "unlock": {1, 1}, "close": {1, 1},
 	"rlock": {1, 1}, "runlock": {1, 1}, "trylock": {1, 1}, "tryrlock": {1, 1}, "signal": {1, 1}, "broadcast": {1, 1}, "add": {2, 2}, "done": {1, 1},
 	"poll": {1, 1}, "match": {2, 2}, "peek": {1, 1},

@@ -186,6 +186,11 @@ type (
 		Elem TypeExpr
 		Bag  bool
 	}
+	// SymmetricType is symmetric(n): n names that can be exchanged.
+	SymmetricType struct {
+		Span
+		Len Expr
+	}
 )
 
 // Stmt is a statement.
@@ -523,12 +528,13 @@ func (*InitDecl) declNode()      {}
 func (*InvariantDecl) declNode() {}
 func (*IncludeDecl) declNode()   {}
 
-func (*NamedType) typeNode()   {}
-func (*ArrayType) typeNode()   {}
-func (*StructType) typeNode()  {}
-func (*PointerType) typeNode() {}
-func (*AtomicType) typeNode()  {}
-func (*ChanType) typeNode()    {}
+func (*NamedType) typeNode()     {}
+func (*ArrayType) typeNode()     {}
+func (*StructType) typeNode()    {}
+func (*PointerType) typeNode()   {}
+func (*AtomicType) typeNode()    {}
+func (*ChanType) typeNode()      {}
+func (*SymmetricType) typeNode() {}
 
 func (*Block) stmtNode()       {}
 func (*DeclStmt) stmtNode()    {}

@@ -300,7 +300,7 @@ func (p *parser) topDecl() {
 		case "symmetric":
 			p.next()
 			if p.s.tok != tThread {
-				p.expected("thread after symmetric")
+				p.expected("thread after symmetric, or for names that can be exchanged, type Pid symmetric(N)")
 			}
 			p.threadDecl(pos, true)
 			p.file.Decls = append(p.file.Decls, p.cur)
@@ -653,6 +653,12 @@ func (p *parser) typ() TypeExpr {
 		}
 		if n.Name == "bag" && p.s.tok == tName {
 			p.fail("a bag has a capacity: bag(4) T")
+		}
+		if n.Name == "symmetric" && p.s.tok == tLparen {
+			p.next()
+			size := p.inner(p.expr)
+			p.expect(tRparen, "')' after the number of names")
+			return &SymmetricType{p.span(pos), size}
 		}
 		return &NamedType{n.Span, n}
 	case tLbrack:

@@ -320,6 +320,10 @@ func (p *printer) typ(t TypeExpr) {
 		}
 		p.WriteByte(' ')
 		p.typ(t.Elem)
+	case *SymmetricType:
+		p.WriteString("symmetric(")
+		p.expr(t.Len, 0, 1)
+		p.WriteByte(')')
 	}
 }
 

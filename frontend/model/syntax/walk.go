@@ -75,6 +75,8 @@ func Children(n Node) []Node {
 		c.add(n.Elem)
 	case *ChanType:
 		c.add(n.Cap, n.Elem)
+	case *SymmetricType:
+		c.add(n.Len)
 
 	case *Block:
 		addAll(&c, n.Stmts)

@@ -184,6 +184,9 @@ func (r *run) follow(k known, e syntax.Expr) string {
 
 func (r *run) index(k known, e syntax.Expr, n int) int {
 	i := r.use(k, e).(*big.Int)
+	if r.typeOf(e).Kind == resolve.Scalarset { // the names are from 1
+		i = new(big.Int).Sub(i, big.NewInt(1))
+	}
 	if i.Sign() < 0 || i.Cmp(big.NewInt(int64(n))) >= 0 {
 		r.fault(e)
 	}
@@ -366,7 +369,7 @@ func (r *run) evalHere(e syntax.Expr) Value {
 				found = e.Exists
 			}
 			// Of symmetric threads all are looked at.
-			return found != e.Exists || e.Domain.Of != nil && r.p.r.Uses[e.Domain.Of].Symmetric
+			return found != e.Exists || e.Domain.Of != nil && (r.p.r.Uses[e.Domain.Of].Symmetric || r.p.r.Uses[e.Domain.Of].Kind == resolve.TypeObj)
 		})
 		return found
 	case *syntax.FoldExpr:
@@ -378,7 +381,9 @@ func (r *run) evalHere(e syntax.Expr) Value {
 // over calls f with each value of a quantifier's variable, until f returns false.
 func (r *run) over(v *syntax.Ident, d *syntax.Domain, f func() bool) {
 	lo, hi := int64(0), int64(-1)
-	if d.Of != nil {
+	if d.Of != nil && r.p.r.Uses[d.Of].Kind == resolve.TypeObj {
+		lo, hi = 1, int64(r.p.r.Uses[d.Of].Type.Len)
+	} else if d.Of != nil {
 		for _, th := range r.s.threads {
 			if th.kind == r.p.r.Uses[d.Of] {
 				hi++
@@ -714,6 +719,10 @@ func (r *run) call(e *syntax.CallExpr) Value {
 			return true
 		})
 	case "choose":
+		if len(e.Args) == 1 { // any name
+			r.point(e, 0)
+			return big.NewInt(int64(r.choose(r.typeOf(e).Len)) + 1)
+		}
 		k := known{}
 		r.operand(k, e.Args[0])
 		r.operand(k, e.Args[1])

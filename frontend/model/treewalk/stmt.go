@@ -466,9 +466,12 @@ func (r *run) rangeStmt(s *syntax.RangeStmt, name string) control {
 	if t.Kind == resolve.Pointer {
 		array = t.Elem
 	}
-	limit := big.NewInt(int64(array.Len))
+	limit, from := big.NewInt(int64(array.Len)), new(big.Int)
 	k := known{}
-	if array.Kind == resolve.Array {
+	if t.Kind == resolve.Scalarset { // its names are from 1
+		from.SetInt64(1)
+		limit = big.NewInt(int64(t.Len) + 1)
+	} else if array.Kind == resolve.Array {
 		if s.Value != nil && !isBlank(s.Value) { // which array it is, is decided now
 			r.object(k, s.X, true)
 			mark = len(r.held)
@@ -479,7 +482,7 @@ func (r *run) rangeStmt(s *syntax.RangeStmt, name string) control {
 		mark = len(r.held)
 	}
 	first := slices.Clone(r.labels)
-	for i := new(big.Int); i.Cmp(limit) < 0; i = new(big.Int).Add(i, big.NewInt(1)) {
+	for i := from; i.Cmp(limit) < 0; i = new(big.Int).Add(i, big.NewInt(1)) {
 		r.hold(i)
 		r.again(first)
 		r.bind(s, s.Key, i)
