@@ -63,7 +63,7 @@ var _ search.Quotient = (*System)(nil)
 func New(sys system.System) (*System, error) {
 	sym, ok := system.As[system.Symmetric](sys)
 	if !ok || sym.Symmetry() == "" {
-		return nil, &engine.OptionError{Message: "-symmetry on needs a symmetry that can be used: a model declares one with symmetric thread; if it has monitors or conditions, no thread may create threads"}
+		return nil, &engine.OptionError{Message: "-symmetry on needs a symmetry that can be used: a model declares one with symmetric thread, or with type Pid symmetric(N); if it has monitors or conditions, no thread may create threads"}
 	}
 	q := &System{plain: sys, sym: sym}
 	known := map[string]bool{}

@@ -3,7 +3,9 @@ package quotient_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,13 +96,13 @@ func TestOrbits(t *testing.T) {
 // TestLift holds the traces of orbits to the plain system: they replay there, or the
 // search has an error, and their findings are those of the plain search.
 func TestLift(t *testing.T) {
-	for _, text := range []string{
+	for _, text := range append([]string{
 		"var x, done uint4\nsymmetric thread T(k uint4) { v := x; x = v + k; atomic { done++ }; await(done == 3); assert(x == 4) }\ninit { go T(2); go T(1); go T(1) }",
 		"var m [2]mutex\nsymmetric thread T(i int) { lock(m[i]); lock(m[1-i]); unlock(m[i]); unlock(m[1-i]) }\ninit { go T(1); go T(0); go T(1) }",
 		"mutex m\nsymmetric thread T() { if trylock(m) { skip }; unlock(m) }\ninit { for range 3 { go T() } }",
 		"monitor m\nvar n uint4\nsymmetric thread T() { synchronized (m) { atomic { n++ }; for n < 3 { wait(m) }; notify(m) }; atomic { n-- } }\ninvariant i { count i in T { T[i]@x } < 2 }\ninit { for range 3 { go T() } }",
 		"var c chan(1) uint2\nvar u chan uint2\nsymmetric thread T(k uint2) { select { case c <- k: skip; case v := <-u: assert(v != k); case u <- k: skip }; assert(len(c) < 1) }\ninit { go T(2); go T(1); go T(2) }",
-	} {
+	}, named...) {
 		text = strings.Replace(text, "atomic { n-- }", "x: atomic { n-- }", 1)
 		sys := load(t, text)
 		q, err := quotient.New(sys)
@@ -122,6 +124,127 @@ func TestLift(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestIsomorphism holds the number of initial states to that of structures that are not
+// isomorphic: the initial states are all structures on n names, so this fails if two
+// isomorphic ones have different representatives, or two others the same one.
+func TestIsomorphism(t *testing.T) {
+	const begin = "type Pid symmetric(%d)\nthread T() { skip }\n"
+	const functions = begin + "var next [Pid]Pid\ninit { for p := range Pid { next[p] = choose(Pid) }; go T() }"
+	const partial = begin + "var next [Pid]Pid\ninit { for p := range Pid { if choose(0, 1) == 1 { next[p] = choose(Pid) } }; go T() }"
+	const relations = begin + "var r [Pid][Pid]bool\ninit { for p := range Pid { for q := range Pid { r[p][q] = choose(0, 1) == 1 } }; go T() }"
+	const graphs = begin + "var r [Pid][Pid]bool\ninit { for p := range Pid { for q := range Pid { if q == p { break }; b := choose(0, 1) == 1; r[p][q] = b; r[q][p] = b } }; go T() }"
+	const pointers = begin + "type N struct { next *N; seen bool }\nvar node [Pid]N\ninit { for p := range Pid { q := choose(Pid); node[p].next = &node[q] }; go T() }"
+	const bags = begin + "var b bag(3) Pid\nvar one Pid\ninit { for range 3 { b <- choose(Pid) }; one = choose(Pid); go T() }"
+	const threads = "type Pid symmetric(%d)\nsymmetric thread T(p, q Pid) { skip; if p == q { skip } }\ninit { for p := range Pid { go T(p, choose(Pid)) } }"
+	const chans = "type Pid symmetric(%d)\nvar c [Pid]chan(1) bool\nthread T(c chan bool, p Pid) { skip; c <- p == nil }\ninit { p := choose(Pid); go T(c[p], choose(Pid)) }"
+	for _, c := range []struct {
+		name, text string
+		n          int
+		orbits     int
+	}{
+		{"functions", functions, 2, 3}, {"functions", functions, 3, 7}, {"functions", functions, 5, 47}, // OEIS A001372
+		{"partial functions", partial, 2, 6}, {"partial functions", partial, 3, 16}, {"partial functions", partial, 4, 45}, // A126285
+		{"relations", relations, 2, 10}, {"relations", relations, 3, 104}, // A000595
+		{"graphs", graphs, 3, 4}, {"graphs", graphs, 4, 11}, {"graphs", graphs, 5, 34}, // A000088
+		{"pointers", pointers, 3, 7}, {"pointers", pointers, 4, 19}, {"threads", threads, 3, 7}, {"threads", threads, 4, 19},
+		// A multiset of 3 names and one more: aaa, aab, abc and which of these it is, or another one.
+		{"bags", bags, 4, 2 + 3 + 2},
+		{"channels", chans, 3, 2},
+	} {
+		if testing.Short() && c.n > 4 {
+			continue
+		}
+		sys := load(t, fmt.Sprintf(c.text, c.n))
+		q, err := quotient.New(sys)
+		if err != nil {
+			t.Fatal(c.name, err)
+		}
+		if n := len(q.Initial()); n != c.orbits {
+			t.Errorf("%s of %d: %d representatives of %d states, want %d", c.name, c.n, n, len(sys.Initial()), c.orbits)
+		}
+	}
+}
+
+// TestAutomorphism holds the permutations that lead to representatives to what they are for:
+// a state and its representative have the same successors but for permutations, with the
+// same violations.
+func TestAutomorphism(t *testing.T) {
+	for _, text := range named {
+		sys := load(t, text)
+		sym, _ := system.As[system.Symmetric](sys)
+		represent := sym.Representatives()
+		m := sys.NewMachine()
+		successors := func(s system.State) map[string]int {
+			all := map[string]int{}
+			m.Load(s)
+			mark := m.Mark()
+			for th := range m.NumThreads() {
+				for alt, more := uint64(0), true; more; {
+					out := m.Step(th, alt)
+					e := m.Encode(nil)
+					represent(e)
+					k := fmt.Sprint(out.Kind, out.AtEnd, " ", engine.StateString(e))
+					for v := out.Violation; v != nil; v = v.Also {
+						k += fmt.Sprint(v.Kind, v.Pos)
+					}
+					all[k]++
+					m.Rewind(mark)
+					alt, more = out.Next, out.Kind == system.Moved && out.Next != 0
+				}
+			}
+			return all
+		}
+		seen := map[string]bool{}
+		work := slices.Clone(sys.Initial())
+		moved := 0
+		for len(work) > 0 && len(seen) < 3000 {
+			s := work[len(work)-1]
+			work = work[:len(work)-1]
+			c := slices.Clone(s)
+			represent(c)
+			again := slices.Clone(c)
+			if represent(again); !slices.Equal(again, c) {
+				t.Fatalf("%s: the representative of a representative is another one", text)
+			}
+			if !slices.Equal(c, s) {
+				moved++
+				if a, b := successors(s), successors(c); !maps.Equal(a, b) {
+					t.Fatalf("%s: a state and its representative have different successors:\n%v\n%v", text, a, b)
+				}
+			}
+			m.Load(s)
+			mark := m.Mark()
+			for th := range m.NumThreads() {
+				for alt, more := uint64(0), true; more; {
+					out := m.Step(th, alt)
+					if e := m.Encode(nil); out.Kind == system.Moved && !seen[engine.StateString(e)] {
+						seen[engine.StateString(e)] = true
+						work = append(work, e)
+					}
+					m.Rewind(mark)
+					alt, more = out.Next, out.Kind == system.Moved && out.Next != 0
+				}
+			}
+		}
+		if moved == 0 {
+			t.Errorf("%s: every state is its own representative", text)
+		}
+	}
+}
+
+// named are models with names, in what can hold them.
+var named = []string{
+	"type Pid symmetric(3)\nvar flag [Pid]bool\nvar owner Pid\nmutex m\nvar in [Pid]chan(1) Pid\nsymmetric thread W(me Pid) { flag[me] = true; lock(m); owner = me; x: owner = nil; unlock(m); p := choose(Pid); if p != me { in[p] <- me }; assert(<-in[me] == p) }\ninvariant i { count i in W { W[i]@x } <= 1 }\ninvariant f { forall p in Pid { owner != p || flag[p] } }\ninit { for p := range Pid { go W(p) } }",
+	"type Pid symmetric(3)\nvar m [Pid]mutex\nvar n [Pid]uint2\nsymmetric thread W(me, other Pid) { lock(m[me]); lock(m[other]); n[other]++; unlock(m[other]); unlock(m[me]) }\ninit { last := choose(Pid); first := last; for p := range Pid { if p != first { go W(last, p); last = p } }; go W(last, first) }",
+	"type Pid symmetric(3)\ntype Node struct { next *Node; v uint2 }\nvar node [Pid]Node\nvar head *Node\nthread W() { for i := range 2 { p := choose(Pid); q := &node[p]; q.next = head; head = q; q.v = uint2(i) }; assert(head.v == 1 || head == nil); head = head.next; assert(head != head.next) }\nthread V() { x := &node; y := choose(Pid); (*x)[y].v = 3 }\ninit { go W(); go V() }",
+	"type Pid symmetric(3)\ntype Msg struct { to, from Pid; n uint2 }\nvar b bag(3) Msg\nsymmetric thread W(me Pid) { p := choose(Pid); b <- Msg{p, me, 1}; var seen [Pid]bool; for range 2 { m := <-b; seen[m.from] = true; if seen[me] { assert(m.to != me) } } }\ninit { for p := range Pid { go W(p) } }",
+	"type Pid symmetric(3)\nvar c [Pid]chan Pid\nthread S() { p := choose(Pid); x := c[p]; x <- p }\nsymmetric thread R(me Pid) { select { case q := <-c[me]: assert(q == me); case await(exists p in Pid { len(c[p]) > 0 }): skip } }\ninit { go S(); for p := range Pid { go R(p) } }",
+	"type Pid symmetric(3)\nvar c [Pid]cond\nmutex m\nvar w [Pid]monitor\nvar q [Pid]rwmutex\nsymmetric thread R(me Pid) { lock(m); wait(c[me], m); unlock(m); rlock(q[me]); skip; runlock(q[me]) }\nthread S() { p := choose(Pid); signal(c[p]); lock(q[p]); r := choose(Pid); synchronized (w[r]) { skip }; unlock(q[p]) }\ninit { go S(); for p := range Pid { go R(p) } }",
+	"type Pid symmetric(3)\ntype Key symmetric(2)\nvar held [Key]Pid\nvar wants [Pid][Key]bool\nsymmetric thread W(me Pid) { k := choose(Key); wants[me][k] = true; atomic { if held[k] == nil { held[k] = me } }; if choose(0, 1) == 1 && cas(held[k], me, nil) { atomic { wants[me] = [Key]bool{} } }; wants[me][choose(Key)] = false }\ninvariant i { forall p in Pid { forall k in Key { held[k] != p || wants[p][k] } } }\ninit { for p := range Pid { go W(p) } }",
+	"type Pid symmetric(3)\nvar x [Pid]uint2\nsymmetric thread W(me Pid) { x[me]++; v := x[me]; await(sum p in Pid { x[p] } == 3 || exists p in Pid { p != me && x[p] == v }); x[choose(Pid)] = 0; assert(x[me] != 0) }\nthread M() { go W(choose(Pid)); go W(choose(Pid)) }\ninit { go M() }",
+	"type Pid symmetric(3)\nvar c chan(2) Pid\nvar x [Pid]bool\nthread W() { for range 2 { p := choose(Pid); c <- p; var q Pid = p; x[p] = x[q] != true } }\nthread R() { p, ok := <-c; q := <-c; if ok && p == q { x[nil2(p)] = true } }\nfunc nil2(p Pid) Pid { if x[p] { return nil }; return p }\ninit { go W(); go R() }",
 }
 
 func TestNoSymmetry(t *testing.T) {

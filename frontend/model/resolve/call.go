@@ -398,7 +398,7 @@ func (c *checker) choose(e *syntax.CallExpr) operand {
 			return value(t)
 		}
 		c.arguments(e)
-		c.errorf(e, "choose has two operands, the bounds, choose(lo, hi), or one that is a symmetric type")
+		c.errorf(e, "choose has 2 operands, and is given 1 that is no type; any name of a symmetric type is choose(Pid)")
 		return bad()
 	}
 	var bound [2]operand

@@ -300,7 +300,7 @@ func (p *parser) topDecl() {
 		case "symmetric":
 			p.next()
 			if p.s.tok != tThread {
-				p.expected("thread after symmetric, or for names that can be exchanged, type Pid symmetric(N)")
+				p.expected("thread after symmetric")
 			}
 			p.threadDecl(pos, true)
 			p.file.Decls = append(p.file.Decls, p.cur)

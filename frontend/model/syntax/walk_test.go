@@ -14,7 +14,7 @@ import (
 // nodes has every type of node.
 var nodes = []Node{
 	&ConstDecl{}, &TypeDecl{}, &VarDecl{}, &FuncDecl{}, &ThreadDecl{}, &InitDecl{}, &InvariantDecl{}, &IncludeDecl{}, &LTLDecl{}, &Param{},
-	&NamedType{}, &ArrayType{}, &StructType{}, &PointerType{}, &AtomicType{}, &ChanType{},
+	&NamedType{}, &ArrayType{}, &StructType{}, &PointerType{}, &AtomicType{}, &ChanType{}, &SymmetricType{},
 	&Block{}, &DeclStmt{}, &EmptyStmt{}, &ExprStmt{}, &SendStmt{}, &AssignStmt{}, &IncDecStmt{}, &IfStmt{}, &ForStmt{}, &RangeStmt{},
 	&SwitchStmt{}, &SwitchCase{}, &SelectStmt{}, &SelectCase{}, &ChooseStmt{}, &ChooseCase{}, &AtomicStmt{}, &SyncStmt{}, &GoStmt{},
 	&ReturnStmt{}, &BranchStmt{}, &LabeledStmt{}, &AwaitStmt{}, &AssertStmt{}, &SkipStmt{}, &BadStmt{},
