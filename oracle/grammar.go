@@ -36,7 +36,7 @@ var (
 // that create threads without bound, and loops in one transition without end,
 // which take millions of iterations to be found.
 func Program(seed uint64, size Size) string {
-	g := &writer{r: rand.New(rand.NewPCG(seed, 0xda942042e4dd58b5)), size: size, timeouts: seed%16 == 5, symmetric: seed%4 == 3}
+	g := &writer{r: rand.New(rand.NewPCG(seed, 0xda942042e4dd58b5)), size: size, timeouts: seed%16 == 5, symmetric: seed%4 == 3, named: seed%8 == 3 || seed%16 == 4}
 	return g.program()
 }
 
@@ -51,8 +51,10 @@ type writer struct {
 	timeouts bool
 	// symmetric: threads can be exchanged, and properties speak of all alike.
 	symmetric bool
-	here      bool // functions begin with this label, of which a property speaks
-	c         surroundings
+	// named: there is a type of names that can be exchanged, and threads have some.
+	named bool
+	here  bool // functions begin with this label, of which a property speaks
+	c     surroundings
 }
 
 // surroundings is where a statement stands.
@@ -68,6 +70,7 @@ type surroundings struct {
 	loopLabel       string
 	ints, bools     []string
 	arrays, structs []string
+	pids            []string
 	held            bool // in synchronized (mo)
 	still           bool // in a function without effects
 	property        bool // in an invariant or a formula
@@ -96,6 +99,7 @@ var declarations = []struct {
 	name string
 	text []string // one of them is drawn
 }{
+	{"Pid", []string{"type Pid symmetric(3)", "type Pid symmetric(2)"}},
 	{"pair", []string{"type pair struct { a uint2; f bool }"}},
 	{"x", []string{"var x uint2", "var x uint2 = 1"}},
 	{"y", []string{"var y uint2", "comm var y uint2 = 2"}},
@@ -121,6 +125,14 @@ var declarations = []struct {
 	{"bp", []string{"var bp [2]bag(2) pair"}},
 	{"u", []string{"var u chan uint2"}},
 	{"U", []string{"var U [2]chan(0) uint2"}},
+	{"op", []string{"var op Pid"}},
+	{"Nx", []string{"var Nx [Pid]uint2"}},
+	{"Nf", []string{"var Nf [Pid]Pid"}},
+	{"Nr", []string{"var Nr [Pid][Pid]bool"}},
+	{"Nc", []string{"var Nc [Pid]chan(1) Pid", "var Nc [Pid]chan(0) Pid", "var Nc [Pid]bag(2) Pid"}},
+	{"cn", []string{"var cn chan(2) Pid", "var cn bag(2) Pid", "var cn bag(3) Pid"}},
+	{"np", []string{"var np *uint2"}},
+	{"nf", []string{"var nf *Pid = &op"}},
 	{"K", []string{"const K = 1", "const K = 2"}},
 }
 
@@ -152,8 +164,11 @@ func (g *writer) program() string {
 	kinds := 1 + g.n(2)
 	for i := range kinds {
 		part(func() {
-			fmt.Fprintf(&g.b, "%sthread T%d(n uint2) {\n", map[bool]string{true: "symmetric "}[g.symmetric], i)
+			fmt.Fprintf(&g.b, "%sthread T%d(n uint2%s) {\n", map[bool]string{true: "symmetric "}[g.symmetric], i, map[bool]string{true: ", me Pid"}[g.named])
 			g.c.ints, g.c.meets = []string{"n"}, true
+			if g.named {
+				g.c.pids = []string{"me"}
+			}
 			g.body(g.size.Statements)
 			g.b.WriteString("}\n")
 		})
@@ -165,18 +180,27 @@ func (g *writer) program() string {
 		if g.one(4) {
 			g.body(1 + g.n(2))
 		}
+		me := func() string { return "" }
+		if g.named {
+			g.f("var w0, w1 Pid")
+			g.f("for w := range Pid {")
+			g.f("\tif w0 == nil { w0 = w } else { w1 = w }")
+			g.f("}")
+			g.c.pids = []string{"w0", "w1"}
+			me = func() string { return ", " + of(g, "w0", "w1") }
+		}
 		for i := range 1 + g.n(g.size.Threads) {
-			g.f("go T%d(%d)", i%kinds, g.n(3))
+			g.f("go T%d(%d%s)", i%kinds, g.n(3), me())
 		}
 		switch {
 		case g.size.Threads <= 1 || !g.one(2):
 		case g.one(8): // again and again: what counts the threads of a kind has to see it
 			g.f("laps := 0")
-			g.f("back: go T0(1)")
+			g.f("back: go T0(1%s)", me())
 			g.f("laps++")
 			g.f("if laps < 2 { goto back }")
 		default:
-			g.f("go T0(1)")
+			g.f("go T0(1%s)", me())
 		}
 		g.b.WriteString("}\n")
 	})
@@ -253,6 +277,7 @@ func (g *writer) body(n int) {
 func (g *writer) inside(change func(c *surroundings)) {
 	old := g.c
 	g.c.ints, g.c.bools = slices.Clip(g.c.ints), slices.Clip(g.c.bools)
+	g.c.pids = slices.Clip(g.c.pids)
 	g.c.arrays, g.c.structs = slices.Clip(g.c.arrays), slices.Clip(g.c.structs)
 	if change != nil {
 		change(&g.c)
@@ -434,9 +459,81 @@ func (g *writer) condition(depth int, effects bool) string {
 	return fmt.Sprintf("%s != %d", of(g, "x", "y", "A[1]"), g.n(4))
 }
 
+// pid is an expression of type Pid.
+func (g *writer) pid() string {
+	if len(g.c.pids) > 0 && !g.one(4) {
+		return of(g, g.c.pids...)
+	}
+	return of(g, "op", "Nf[op]", "*nf", "op")
+}
+
+// naming writes a statement about names.
+func (g *writer) naming() {
+	p := g.pid()
+	switch k := g.n(18); {
+	case k <= 1:
+		v := g.fresh("v")
+		g.f("%s := %s", v, of(g, "choose(Pid)", p))
+		g.c.pids = append(g.c.pids, v)
+	case k <= 3:
+		g.f("%s = %s", of(g, "op", "Nf["+p+"]", "*nf"), of(g, g.pid(), "nil", "choose(Pid)"))
+	case k == 4:
+		g.f("Nx[%s] = %s", p, g.integer(1, true))
+	case k == 5:
+		g.f("Nr[%s][%s] = %s", p, g.pid(), g.condition(1, true))
+	case k == 6:
+		g.f("%s", of(g, "np = &Nx["+p+"]", "nf = &Nf["+p+"]", "nf = &op", "np = nil"))
+	case k == 7:
+		g.f("if np != nil { *np = %s }", g.integer(0, true))
+	case k == 8:
+		v := g.fresh("v")
+		g.f("var %s [Pid]uint2", v)
+		g.f("%s[%s] = %s", v, p, g.integer(0, true))
+		g.f("x = %s[%s]", v, g.pid())
+	case k == 9:
+		g.f("atomic { %s }", of(g, "Nx = [Pid]uint2{}", "Nf = [Pid]Pid{}", "Nr["+p+"] = Nr["+g.pid()+"]"))
+	case k == 10:
+		g.f("assert(%s != %s || Nx[%s] == %s)", p, g.pid(), g.pid(), g.integer(0, true))
+	case k == 11:
+		g.f("if cas(op, %s, %s) { %s = 1 }", of(g, "nil", p), g.pid(), g.place())
+	case k == 12 && !g.c.init:
+		g.f("await(%s)", g.ofNames())
+	case k <= 14:
+		g.f("if len(cn) < 2 { cn <- %s }", p)
+	case k == 15:
+		v := g.fresh("v")
+		g.f("%s := %s", v, of(g, "nf == nil", p+" == "+g.pid(), "Nr["+p+"]["+g.pid()+"]"))
+		g.c.bools = append(g.c.bools, v)
+	case k == 16 && g.c.meets && !g.c.init && !g.c.atomic:
+		g.f("select { case Nc[%s] <- %s: op = nil; case %s <-Nc[%s]: skip; case await(%s): x = 1 }", p, g.pid(), of(g, "", "op ="), g.pid(), g.ofNames())
+	default:
+		g.f("atomic { b = %s }", g.ofNames())
+	}
+}
+
+// ofNames is a condition about all names.
+func (g *writer) ofNames() string {
+	v, w := g.fresh("i"), g.fresh("j")
+	over := func(v string) string { return of(g, "forall", "exists") + " " + v + " in Pid " }
+	switch g.n(5) {
+	case 0:
+		return fmt.Sprintf("(%s{ Nf[%s] == op || Nx[%s] == %d })", over(v), v, v, g.n(3))
+	case 1:
+		return fmt.Sprintf("(%s{ %s{ %s == %s || Nr[%s][%s] || !Nr[%s][%s] && b } })", over(v), over(w), v, w, v, w, w, v)
+	case 2:
+		return fmt.Sprintf("(count %s in Pid { Nx[%s] != %d && %s != op }) %s 1", v, v, g.n(3), v, of(g, "==", "<", ">"))
+	case 3:
+		return fmt.Sprintf("(%s %s in Pid { Nx[%s] }) %s %d", of(g, "min", "max"), v, v, of(g, "==", "<"), g.n(3))
+	}
+	return fmt.Sprintf("(%s{ len(cn) > 0 || Nf[%s] != nil && op != %s })", over(v), v, v)
+}
+
 // awaited is the condition of an await.
 func (g *writer) awaited(depth int) string {
 	cond := g.condition(depth, false)
+	if g.named && g.one(3) {
+		cond = g.ofNames()
+	}
 	if !g.timeouts || g.c.init || !g.one(2) {
 		return cond
 	}
@@ -488,6 +585,9 @@ func (g *writer) fold() string {
 
 // property is a condition of an invariant.
 func (g *writer) property() string {
+	if g.named && g.one(2) {
+		return g.ofNames()
+	}
 	g.c.property = true
 	kinds := 8
 	if g.c.formula {
@@ -588,6 +688,10 @@ func (g *writer) giveBack() {
 }
 
 func (g *writer) statement() {
+	if g.named && !g.c.still && g.one(3) {
+		g.naming()
+		return
+	}
 	for {
 		c := constructs[g.n(len(constructs))]
 		if c.allowed != nil && !c.allowed(&g.c) {

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -18,6 +19,11 @@ func OrbitsOf(sys system.System, most int) (n int, wrong string) {
 	sym, _ := system.As[system.Symmetric](sys)
 	represent := sym.Representatives()
 	m, other := sys.NewMachine(), sys.NewMachine()
+	inWords := inWords
+	named := strings.Contains(sym.Symmetry(), "which Pid is which")
+	if named {
+		inWords = inWordsWithoutNames
+	}
 	seen, orbits := map[string]bool{}, map[string]bool{}
 	words := map[string]string{} // in words, by representative
 	var work []system.State
@@ -63,7 +69,7 @@ func OrbitsOf(sys system.System, most int) (n int, wrong string) {
 	}
 	same := map[string]bool{}
 	for _, w := range words {
-		if same[w] && wrong == "" && !meets(m) {
+		if same[w] && wrong == "" && !meets(m) && !named {
 			wrong = "two orbits are the same in words:\n" + w
 		}
 		same[w] = true
@@ -85,7 +91,38 @@ func meets(m system.Machine) bool {
 
 // inWords describes a state so that it makes no difference which thread of a kind is
 // which.
-func inWords(m system.Machine) string {
+func inWords(m system.Machine) string { return describe(m, nil) }
+
+// inWordsWithoutNames describes a state so that it makes no difference which of three names of
+// the type Pid is which, either: it takes the first one of all descriptions with the
+// names exchanged. What an array with an element for each name is called begins with N.
+func inWordsWithoutNames(m system.Machine) string {
+	first := ""
+	for _, to := range []string{"012", "021", "102", "120", "201", "210"} {
+		text := describe(m, func(text string) string {
+			return nameOf.ReplaceAllStringFunc(text, func(n string) string {
+				b := []byte(n)
+				for i, c := range b {
+					if c >= '0' && c <= '2' {
+						b[i] = to[c-'0']
+					}
+				}
+				return string(b)
+			})
+		})
+		if first == "" || text < first {
+			first = text
+		}
+	}
+	return first
+}
+
+// nameOf matches a name, and what an element of a name is called.
+var nameOf = regexp.MustCompile(`Pid#[0-2]|\bN[a-z]*\[[0-2]\]`)
+
+// describe describes a state so that it makes no difference which thread of a kind is
+// which. rename, if it is not nil, exchanges the names in a text; what has none is left out.
+func describe(m system.Machine, rename func(string) string) string {
 	shows, _ := system.As[system.Showing](m)
 	pieces, _ := system.As[system.Pieces](m)
 	vars := shows.Variables()
@@ -117,7 +154,11 @@ func inWords(m system.Machine) string {
 		mark := m.Mark()
 		out := m.Step(t, 0)
 		m.Rewind(mark)
-		fmt.Fprint(&b, kind, pos, text, ok, out.Kind, m.Locals(t), pieces.Local(t, nil))
+		if rename == nil {
+			fmt.Fprint(&b, kind, pos, text, ok, out.Kind, m.Locals(t), pieces.Local(t, nil))
+		} else {
+			fmt.Fprint(&b, kind, pos, text, ok, out.Kind, m.Locals(t))
+		}
 		for _, v := range vars {
 			if strings.Contains(v.Value, n) {
 				fmt.Fprintf(&b, " %s=%s", v.Name, anonymous(v.Value, n))
@@ -128,6 +169,12 @@ func inWords(m system.Machine) string {
 	slices.Sort(lines)
 	for _, v := range vars {
 		lines = append(lines, v.Name+"="+anonymous(v.Value, ""))
+	}
+	if rename != nil {
+		for i, l := range lines {
+			lines[i] = rename(l)
+		}
+		slices.Sort(lines)
 	}
 	return strings.Join(lines, "\n")
 }

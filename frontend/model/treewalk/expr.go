@@ -183,10 +183,14 @@ func (r *run) follow(k known, e syntax.Expr) string {
 }
 
 func (r *run) index(k known, e syntax.Expr, n int) int {
-	i := r.use(k, e).(*big.Int)
-	if r.typeOf(e).Kind == resolve.Scalarset { // the names are from 1
-		i = new(big.Int).Sub(i, big.NewInt(1))
+	v := r.use(k, e)
+	if who, ok := v.(ident); ok {
+		if who.n == 0 {
+			r.fault(e)
+		}
+		return who.n - 1
 	}
+	i := v.(*big.Int)
 	if i.Sign() < 0 || i.Cmp(big.NewInt(int64(n))) >= 0 {
 		r.fault(e)
 	}
@@ -381,8 +385,10 @@ func (r *run) evalHere(e syntax.Expr) Value {
 // over calls f with each value of a quantifier's variable, until f returns false.
 func (r *run) over(v *syntax.Ident, d *syntax.Domain, f func() bool) {
 	lo, hi := int64(0), int64(-1)
+	var names *resolve.Type
 	if d.Of != nil && r.p.r.Uses[d.Of].Kind == resolve.TypeObj {
-		lo, hi = 1, int64(r.p.r.Uses[d.Of].Type.Len)
+		names = r.p.r.Uses[d.Of].Type
+		lo, hi = 1, int64(names.Len)
 	} else if d.Of != nil {
 		for _, th := range r.s.threads {
 			if th.kind == r.p.r.Uses[d.Of] {
@@ -394,7 +400,11 @@ func (r *run) over(v *syntax.Ident, d *syntax.Domain, f func() bool) {
 	}
 	n := len(r.vars)
 	for i := lo; i <= hi; i++ {
-		r.vars = append(r.vars, variable{r.p.r.Uses[v], big.NewInt(i)})
+		var x Value = big.NewInt(i)
+		if names != nil {
+			x = ident{names.Name, int(i)}
+		}
+		r.vars = append(r.vars, variable{r.p.r.Uses[v], x})
 		on := f()
 		r.vars = r.vars[:n]
 		if !on {
@@ -633,6 +643,12 @@ func (r *run) call(e *syntax.CallExpr) Value {
 		if n, ok := v.(*big.Int); ok {
 			return truncate(r.typeOf(e), n)
 		}
+		if n, ok := v.(ident); ok {
+			return ident{r.typeOf(e).Name, n.n}
+		}
+		if r.typeOf(e).Kind == resolve.Scalarset { // nil
+			return zero(r.typeOf(e))
+		}
 		return v
 	case resolve.CallFunc:
 		return r.function(e)[0]
@@ -721,7 +737,7 @@ func (r *run) call(e *syntax.CallExpr) Value {
 	case "choose":
 		if len(e.Args) == 1 { // any name
 			r.point(e, 0)
-			return big.NewInt(int64(r.choose(r.typeOf(e).Len)) + 1)
+			return ident{r.typeOf(e).Name, r.choose(r.typeOf(e).Len) + 1}
 		}
 		k := known{}
 		r.operand(k, e.Args[0])

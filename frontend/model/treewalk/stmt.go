@@ -485,7 +485,11 @@ func (r *run) rangeStmt(s *syntax.RangeStmt, name string) control {
 	for i := from; i.Cmp(limit) < 0; i = new(big.Int).Add(i, big.NewInt(1)) {
 		r.hold(i)
 		r.again(first)
-		r.bind(s, s.Key, i)
+		if t.Kind == resolve.Scalarset {
+			r.bind(s, s.Key, ident{t.Name, int(i.Int64())})
+		} else {
+			r.bind(s, s.Key, i)
+		}
 		if s.Value != nil && !isBlank(s.Value) {
 			r.bind(s, s.Value, r.element(s, array, k, int(i.Int64())))
 		}

@@ -385,6 +385,8 @@ func (r *run) compare(v, w Value) int {
 	switch v := v.(type) {
 	case *big.Int:
 		return v.Cmp(w.(*big.Int))
+	case ident:
+		return v.n - w.(ident).n
 	case bool:
 		return strings.Compare(fmt.Sprint(v), fmt.Sprint(w))
 	case pointer:

@@ -35,6 +35,11 @@ type Value any
 type (
 	pointer   string // the name of what is pointed to; "" is nil
 	reference string // the name of a channel; "" is nil
+	// ident is name n of a type of names, from 1; 0 is nil.
+	ident struct {
+		of string
+		n  int
+	}
 	aggregate []Value
 	mutex     int // the owner plus one
 	monitor   struct {
@@ -143,6 +148,8 @@ func zero(t *resolve.Type) Value {
 		return pointer("")
 	case resolve.Chan:
 		return reference("")
+	case resolve.Scalarset:
+		return ident{of: t.Name}
 	case resolve.Array:
 		a := make(aggregate, t.Len)
 		for i := range a {
@@ -267,6 +274,11 @@ func Text(v Value) string {
 			return "nil"
 		}
 		return string(v)
+	case ident:
+		if v.n == 0 {
+			return "nil"
+		}
+		return fmt.Sprintf("%s#%d", v.of, v.n-1)
 	case aggregate:
 		parts := make([]string, len(v))
 		for i := range v {
