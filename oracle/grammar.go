@@ -486,7 +486,7 @@ func (g *writer) naming() {
 	case k == 7:
 		g.f("if np != nil { *np = %s }", g.integer(0, true))
 	case k == 8:
-		v := g.fresh("v")
+		v := g.fresh("Nv")
 		g.f("var %s [Pid]uint2", v)
 		g.f("%s[%s] = %s", v, p, g.integer(0, true))
 		g.f("x = %s[%s]", v, g.pid())

@@ -102,8 +102,8 @@ func inWordsWithoutNames(m system.Machine) string {
 		text := describe(m, func(text string) string {
 			return nameOf.ReplaceAllStringFunc(text, func(n string) string {
 				b := []byte(n)
-				for i, c := range b {
-					if c >= '0' && c <= '2' {
+				for i := max(strings.IndexAny(n, "#["), 0); i < len(b); i++ {
+					if c := b[i]; c >= '0' && c <= '2' {
 						b[i] = to[c-'0']
 					}
 				}
@@ -118,7 +118,7 @@ func inWordsWithoutNames(m system.Machine) string {
 }
 
 // nameOf matches a name, and what an element of a name is called.
-var nameOf = regexp.MustCompile(`Pid#[0-2]|\bN[a-z]*\[[0-2]\]`)
+var nameOf = regexp.MustCompile(`Pid#[0-2]|\bN[a-z]*[0-9]*(\[[0-2]\])+`)
 
 // describe describes a state so that it makes no difference which thread of a kind is
 // which. rename, if it is not nil, exchanges the names in a text; what has none is left out.
@@ -154,28 +154,52 @@ func describe(m system.Machine, rename func(string) string) string {
 		mark := m.Mark()
 		out := m.Step(t, 0)
 		m.Rewind(mark)
+		fmt.Fprint(&b, kind, pos, text, ok, out.Kind)
+		var parts []string
 		if rename == nil {
-			fmt.Fprint(&b, kind, pos, text, ok, out.Kind, m.Locals(t), pieces.Local(t, nil))
+			fmt.Fprint(&b, m.Locals(t), pieces.Local(t, nil))
 		} else {
-			fmt.Fprint(&b, kind, pos, text, ok, out.Kind, m.Locals(t))
+			for _, v := range m.Locals(t) {
+				if !strings.HasPrefix(v.Name, "N") {
+					parts = append(parts, rename(v.Name+"="+v.Value))
+					continue
+				}
+				for i, x := range strings.Fields(strings.Trim(v.Value, "[]")) {
+					parts = append(parts, rename(fmt.Sprintf("%s[%d]=%s", v.Name, i, x)))
+				}
+			}
 		}
 		for _, v := range vars {
 			if strings.Contains(v.Value, n) {
-				fmt.Fprintf(&b, " %s=%s", v.Name, anonymous(v.Value, n))
+				part := v.Name + "=" + anonymous(v.Value, n)
+				if rename != nil {
+					part = rename(part)
+				}
+				parts = append(parts, part)
 			}
 		}
-		lines = append(lines, b.String())
+		if rename != nil {
+			slices.Sort(parts)
+		}
+		lines = append(lines, b.String()+strings.Join(parts, " "))
 	}
 	slices.Sort(lines)
-	for _, v := range vars {
-		lines = append(lines, v.Name+"="+anonymous(v.Value, ""))
-	}
-	if rename != nil {
-		for i, l := range lines {
-			lines[i] = rename(l)
+	if rename == nil {
+		for _, v := range vars {
+			lines = append(lines, v.Name+"="+anonymous(v.Value, ""))
 		}
-		slices.Sort(lines)
+		return strings.Join(lines, "\n")
 	}
+	for _, v := range vars {
+		line := rename(v.Name + "=" + anonymous(v.Value, ""))
+		if strings.Contains(v.Value, ", ") { // it may be a bag: the names decide on the order that is shown
+			all := strings.Fields(strings.NewReplacer(",", " ", "=", "= ").Replace(line))
+			slices.Sort(all)
+			line = strings.Join(all, " ")
+		}
+		lines = append(lines, line)
+	}
+	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }
 
