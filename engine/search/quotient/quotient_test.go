@@ -72,6 +72,13 @@ func TestOrbits(t *testing.T) {
 		// Who waits for a condition stands in a set of bits.
 		{"cond", "mutex m\ncond c\nsymmetric thread T() { lock(m); wait(c, m); unlock(m) }\nthread U() { broadcast(c) }\ninit { for range 4 { go T() }; go U() }", 0, 0},
 		{"meeting", "var u chan int\nsymmetric thread T() { u <- 1 }\nsymmetric thread R() { <-u }\ninit { for range 3 { go T(); go R() } }", 0, 0},
+		// n threads with a name each, which they know, with 3 local states: when a thread has ended
+		// its name is that of nobody.
+		{"names", "type Pid symmetric(6)\nvar f [Pid]bool\nsymmetric thread T(p Pid) { f[p] = true; f[p] = false }\ninit { for p := range Pid { go T(p) } }", binomial(8, 6), pow(3, 6)},
+		{"names and kinds", "type Pid symmetric(4)\nvar f [Pid]bool\nsymmetric thread T(p Pid) { f[p] = true }\nsymmetric thread U(p Pid) { f[p] = false; skip }\ninit { for p := range Pid { go T(p); go U(p) } }", 0, 0},
+		// Which name the one thread has chosen.
+		{"chosen", "type Pid symmetric(9)\nthread T() { p := choose(Pid); assert(p != nil); skip; _ = p }\ninit { go T() }", 0, 0},
+		{"pairs", "type Pid symmetric(9)\nvar a, b, c Pid\nthread T() { a = choose(Pid); b = choose(Pid); c = choose(Pid) }\ninit { go T() }", 0, 0},
 		// Created threads are exchanged, too: so many created, so many of these ended.
 		{"created", "thread M() { for range 4 { go T() } }\nsymmetric thread T() { skip }\ninit { go M() }", 1 + 2 + 3 + 4 + 5, 1 + 2 + 4 + 8 + 16},
 	} {

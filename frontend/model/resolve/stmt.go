@@ -580,7 +580,9 @@ func (c *checker) rangeClause(s *syntax.RangeStmt) {
 		if c.body != c.init {
 			c.errorf(s.X, "a range over %s would tell the names apart by its order: it stands only in init; a thread takes any of them with choose(%[1]s), and says something of all in await(forall p in %[1]s { ... })", names)
 		}
-		c.rangeVar(s, s.Key, names, &operand{mode: mType, typ: names, expr: s.X})
+		over := operand{mode: mType, typ: names, expr: s.X}
+		c.rangeVar(s, s.Key, names, &over)
+		c.rangeVar(s, s.Value, invalidType, &over)
 		return
 	}
 	x := c.expr(s.X, nil)
