@@ -36,7 +36,7 @@ var (
 // that create threads without bound, and loops in one transition without end,
 // which take millions of iterations to be found.
 func Program(seed uint64, size Size) string {
-	g := &writer{r: rand.New(rand.NewPCG(seed, 0xda942042e4dd58b5)), size: size, timeouts: seed%16 == 5, symmetric: seed%4 == 3, named: seed%8 == 3 || seed%16 == 4}
+	g := &writer{r: rand.New(rand.NewPCG(seed, 0xda942042e4dd58b5)), size: size, timeouts: seed%16 == 5, symmetric: seed%4 == 3, named: seed%16 == 11 || seed%32 == 20}
 	return g.program()
 }
 
