@@ -18,6 +18,8 @@ func BenchmarkPrefix(b *testing.B) {
 		{"indexer/24", "indexer", []string{"N=24"}},
 		{"robots/3", "robots", []string{"R=3", "N=40"}},
 		{"sharedptr", "sharedptr", nil},
+		{"cmis/128", "cmis", []string{"C=8", "N=128"}},
+		{"sharedarray", "sharedarray", nil},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			sys := benchmark(b, c.model, c.params...)

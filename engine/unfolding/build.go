@@ -22,7 +22,6 @@ type builder struct {
 
 	levels  map[uint32][]*candidate // by size
 	pending int
-	round   uint32
 	turn    func()                     // see engine.Options.Turn
 	onEvent func(e uint32) (goOn bool) // told of each event that was added
 	onLevel func(size uint32)          // told of each size before its events are added
@@ -98,19 +97,18 @@ func (b *builder) queue(cs []*candidate) {
 // does not depend on the number of workers: each event sees those with smaller
 // numbers, and the interests that were known when the round began.
 func (b *builder) expand(es []uint32) {
-	for round := uint32(0); ; {
+	for again := false; ; {
 		found := make([][]*candidate, len(es))
 		b.parallel(len(es), func(w *worker, i int) {
-			found[i] = w.extensions(es[i], b.events.at(es[i]).root, round)
+			found[i] = w.extensions(es[i], b.rootOf(es[i]), again)
 		})
 		for _, cs := range found {
 			b.queue(cs)
 		}
-		b.round++
-		if b.settle(b.round) == 0 || b.stopped.Load() {
+		if !b.settle() || b.stopped.Load() {
 			return
 		}
-		round = b.round
+		again = true
 	}
 }
 
@@ -118,9 +116,8 @@ func (b *builder) expand(es []uint32) {
 func (b *builder) build() {
 	var roots []uint32
 	for r := range b.roots {
-		b.events.at(uint32(r)).root = uint32(r)
 		roots = append(roots, uint32(r))
-		b.remember(startHash(uint32(r)), uint32(r))
+		b.markings.add(startHash(uint32(r)), uint32(r))
 	}
 	// One after the other: the first finds the locations.
 	b.expand(roots)
@@ -153,7 +150,7 @@ func (b *builder) insert(level []*candidate) []uint32 {
 		return nil
 	}
 	// Of those of this level with equal markings the least is not.
-	groups := map[uint64][]int{}
+	groups := map[uint32][]int{}
 	for i, c := range level {
 		if c.twin == 0 {
 			groups[c.hash] = append(groups[c.hash], i)
@@ -195,7 +192,7 @@ func (b *builder) insert(level []*candidate) []uint32 {
 		isCut := cut[i] || c.twin != 0
 		e := b.add(c, isCut)
 		if !isCut {
-			b.remember(c.hash, e)
+			b.markings.add(c.hash, e)
 			added = append(added, e)
 		}
 		if b.onEvent != nil && !b.onEvent(e) {
@@ -206,22 +203,14 @@ func (b *builder) insert(level []*candidate) []uint32 {
 	return added
 }
 
-// remember enters an event by the hash of its marking.
-func (b *builder) remember(hash uint64, e uint32) {
-	if f, ok := b.markings[hash]; ok {
-		b.older[e] = f
-	}
-	b.markings[hash] = e
-}
-
 // markingAfter returns the marking that a candidate leads to.
-func (w *worker) markingAfter(c *candidate) []uint64 {
+func (w *worker) markingAfter(c *candidate) []uint32 {
 	w.c2.load(c)
-	return w.c2.marking(c.leaf, nil)
+	return w.c2.marking(w.p.leaf(c.leaf), nil)
 }
 
 // sameMarking tells whether a candidate leads to a marking.
-func (w *worker) sameMarking(c *candidate, marking []uint64) bool {
+func (w *worker) sameMarking(c *candidate, marking []uint32) bool {
 	w.c2.load(c)
-	return w.c2.leadsTo(c.leaf, marking)
+	return w.c2.leadsTo(w.p.leaf(c.leaf), marking)
 }

@@ -17,7 +17,7 @@ type config struct {
 	p    *prefix
 	root uint32
 	size uint32
-	hash uint64 // startHash, and exclusive or of what the events change
+	hash uint32 // startHash, and exclusive or of what the events change
 
 	slots []slot
 	mask  uint32
@@ -65,7 +65,7 @@ const (
 
 type checkpoint struct {
 	log, size uint32
-	hash      uint64
+	hash      uint32
 }
 
 func newConfig(p *prefix) *config {
@@ -98,7 +98,7 @@ func (c *config) reset(root uint32) {
 // startHash is where the hashes of markings begin: another number for each
 // initial state, for markings are compared with those of the same one only.
 // Initial states may differ in locations that nobody has touched so far.
-func startHash(root uint32) uint64 { return mix(uint64(root), 0) }
+func startHash(root uint32) uint32 { return uint32(mix(uint64(root), 0)) }
 
 // get returns the slot of a condition, or a free one.
 func (c *config) get(key uint32) *slot {
@@ -258,7 +258,7 @@ func (c *config) excludes(e uint32) bool {
 		return e != c.root
 	}
 	top := p.events.at(e)
-	if top.root != c.root {
+	if p.rootOf(e) != c.root {
 		return true
 	}
 	if foe := atomic.LoadUint64(&top.foe); foe != 0 {
@@ -274,10 +274,10 @@ func (c *config) excludes(e uint32) bool {
 			continue
 		}
 		ev := p.events.at(e)
-		l := p.leaf(ev.leaf)
-		pre := p.words.from(ev.pre)[:l.numPre()]
+		s := p.shape(p.leaf(ev.leaf))
+		pre := p.words.from(ev.pre)
 		w := pre[0]
-		if w != c.current(l.before.thread) {
+		if w != c.current(s.thread()) {
 			if by := c.get(w).by; by == e {
 				continue // it is there
 			} else if by != 0 {
@@ -290,9 +290,10 @@ func (c *config) excludes(e uint32) bool {
 			return true
 		}
 		pre = pre[1:]
-		for i, ch := range l.children {
+		kids := s.kids()
+		for i, k := range kids {
 			w := pre[i]
-			if w != c.current(ch.thread) && c.get(w).by != 0 {
+			if w != c.current(k) && c.get(w).by != 0 {
 				atomic.StoreUint64(&top.foe, foeOf(w, e))
 				return true
 			}
@@ -300,24 +301,21 @@ func (c *config) excludes(e uint32) bool {
 				return true
 			}
 		}
-		pre = pre[len(l.children):]
-		var readers []uint32
-		if ev.readers != 0 {
-			readers = p.words.from(ev.readers)
-		}
-		for i := range l.acc {
-			a, w := &l.acc[i], pre[i]
-			now := w == c.current(a.loc)
+		pre = pre[len(kids):]
+		readers := p.readers(ev, s)
+		for i, a := range s.acc() {
+			w := pre[i]
+			now := w == c.current(a>>1)
 			if !now {
 				if c.get(w).by != 0 {
-					if a.write {
+					if isWrite(a) {
 						atomic.StoreUint64(&top.foe, foeOf(w, e))
 					}
 					return true
 				}
 				c.stack = append(c.stack, p.cond(w).event)
 			}
-			if !a.write {
+			if !isWrite(a) {
 				continue
 			}
 			var want uint32
@@ -334,17 +332,21 @@ func (c *config) excludes(e uint32) bool {
 }
 
 // pushPre puts the events that an event depends on onto the stack.
-func (c *config) pushPre(ev *event, l *leaf) {
+func (c *config) pushPre(ev *event, s shape) {
 	p := c.p
-	for _, w := range p.words.from(ev.pre)[:l.numPre()] {
+	for _, w := range p.words.from(ev.pre)[:s.numPre()] {
 		c.stack = append(c.stack, p.cond(w).event)
 	}
-	if ev.readers == 0 {
+	c.pushReaders(p.readers(ev, s), s)
+}
+
+// pushReaders puts the events of a list of readings onto the stack.
+func (c *config) pushReaders(readers []uint32, s shape) {
+	if len(readers) == 0 {
 		return
 	}
-	readers := p.words.from(ev.readers)
-	for _, a := range l.acc {
-		if a.write {
+	for _, a := range s.acc() {
+		if isWrite(a) {
 			n := 2 + readers[1]
 			c.stack = append(c.stack, readers[2:n]...)
 			readers = readers[n:]
@@ -381,11 +383,13 @@ func (c *config) add() bool {
 		}
 		l := p.leaf(ev.leaf)
 		c.take(s, e, 0)
-		c.push(pre[0], l.before.thread)
-		c.now(l.before.thread, ev.post)
+		form := p.shape(l)
+		c.push(pre[0], form.thread())
+		c.now(form.thread(), ev.post)
 		post := ev.post + 1
 		pre = pre[1:]
-		for i, ch := range l.children {
+		kids := form.kids()
+		for i, k := range kids {
 			s := c.slot(pre[i])
 			if s.by != 0 {
 				c.foe = foeOf(pre[i], e)
@@ -395,24 +399,20 @@ func (c *config) add() bool {
 				return false
 			}
 			c.take(s, e, 0)
-			c.push(pre[i], ch.thread)
-			c.now(ch.thread, post)
+			c.push(pre[i], k)
+			c.now(k, post)
 			post++
 		}
-		pre = pre[len(l.children):]
-		var readers []uint32
-		if ev.readers != 0 {
-			readers = p.words.from(ev.readers)
-		}
-		for i := range l.acc {
-			a := &l.acc[i]
+		pre = pre[len(kids):]
+		readers := p.readers(ev, form)
+		for i, a := range form.acc() {
 			w := pre[i]
 			s := c.slot(w)
 			c.touched = append(c.touched, w)
-			if !a.write {
+			if !isWrite(a) {
 				s.reads++
 				c.log = append(c.log, undo{op: undoRead, at: w})
-				c.push(w, a.loc)
+				c.push(w, a>>1)
 				continue
 			}
 			if s.by != 0 {
@@ -430,8 +430,8 @@ func (c *config) add() bool {
 				readers = readers[n:]
 			}
 			c.take(s, e, want)
-			c.push(w, a.loc)
-			c.now(a.loc, post)
+			c.push(w, a>>1)
+			c.now(a>>1, post)
 			post++
 		}
 		c.size++

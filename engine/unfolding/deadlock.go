@@ -50,7 +50,7 @@ func (w *worker) searchDeadlocks(obs *system.Observers, found func(c *config) bo
 func (d *deadlocks) next() (thread uint32, ok bool) {
 	p, c := d.w.p, d.w.c
 	open := func(t uint32) bool {
-		return p.cond(c.current(t)).value != uint64(nobody) && !slices.Contains(d.stuck, t) && !d.obs.Has(int(p.comp(t).number))
+		return p.cond(c.current(t)).value != nobody && !slices.Contains(d.stuck, t) && !d.obs.Has(int(p.comp(t).number))
 	}
 	for _, b := range slices.Backward(d.blame) {
 		x := p.cond(b)
@@ -59,7 +59,7 @@ func (d *deadlocks) next() (thread uint32, ok bool) {
 				return t, true
 			}
 		}
-		for _, t := range p.comp(x.comp).writers {
+		for _, t := range p.comp(p.compOf(b)).writers {
 			if open(t) {
 				return t, true
 			}
@@ -87,7 +87,7 @@ func (d *deadlocks) conditions(cond uint32) {
 		return
 	}
 	x := p.cond(cond)
-	if x.value != uint64(nobody) {
+	if x.value != nobody {
 		thread, l, path, values, end := w.thread, w.local, w.path, w.values, w.end
 		w.path, w.values, w.end = nil, nil, d.end
 		w.evaluate(cond)
@@ -103,12 +103,13 @@ func (d *deadlocks) conditions(cond uint32) {
 }
 
 // end has come to the end of what a thread does.
-func (d *deadlocks) end(l *leaf) {
-	if d.done || l.kind == system.Moved {
+func (d *deadlocks) end(leaf uint32) {
+	s := d.w.p.shape(d.w.p.leaf(leaf))
+	if d.done || s.kind() == system.Moved {
 		return
 	}
-	guilty := l.kind == system.Blocked && !l.atEnd
-	if t := l.before.thread; t == d.first && !guilty || t < d.first && guilty {
+	guilty := s.kind() == system.Blocked && !s.atEnd()
+	if t := s.thread(); t == d.first && !guilty || t < d.first && guilty {
 		return
 	}
 	n := len(d.blame)

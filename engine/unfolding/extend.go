@@ -28,14 +28,16 @@ type worker struct {
 	// The transition that is being put together: its thread's condition, the
 	// conditions of the locations that were asked for, and their values.
 	thread uint32
-	local  *local
+	local  uint32
 	path   []uint32
 	values []known
 
-	others []uint32 // threads that may touch what e left behind
+	left    []access // what e touched
+	touched []uint32 // room for what an event touches
+	others  []uint32 // threads that may touch what e left behind
 
 	// What is done with the ends of transitions.
-	end func(l *leaf)
+	end func(leaf uint32)
 }
 
 func newWorker(p *prefix, h *histories, stop func() bool) *worker {
@@ -47,8 +49,8 @@ func newWorker(p *prefix, h *histories, stop func() bool) *worker {
 // extensions returns the events that can be added to the prefix because of
 // event e: those that touch something that e left behind, and nothing that a
 // later event did. Of the local states of other threads those count that can
-// touch it; with round not 0 only those of which that became known in that round.
-func (w *worker) extensions(e, root, round uint32) []*candidate {
+// touch it; if this is done again only those of which that became known the last time.
+func (w *worker) extensions(e, root uint32, again bool) []*candidate {
 	p := w.p
 	w.e, w.found = e, nil
 	clear(w.seen)
@@ -57,11 +59,11 @@ func (w *worker) extensions(e, root, round uint32) []*candidate {
 		w.c.reset(root)
 		// In the beginning every thread can do something, and touches what
 		// nobody has touched: there is nothing to learn.
-		if round > 0 {
+		if again {
 			return nil
 		}
 		for i, x := range *p.comps.Load() {
-			if x.thread && x.starts[root].local != nil {
+			if x.thread && x.starts[root].value != nobody {
 				w.evaluate(p.startOf(root, uint32(i)))
 			}
 		}
@@ -69,17 +71,18 @@ func (w *worker) extensions(e, root, round uint32) []*candidate {
 	}
 	w.c = w.history(e, root)
 	defer w.release()
-	ev, l := p.events.at(e), p.leafOf(e)
-	if round == 0 {
-		for i := range uint32(1 + len(l.children)) {
+	ev, s := p.events.at(e), p.shape(p.leafOf(e))
+	w.left = s.acc()
+	if !again {
+		for i := range uint32(1 + len(s.kids())) {
 			w.evaluate(ev.post + i)
 		}
 	}
 	w.others = w.others[:0]
-	for _, a := range l.acc {
-		x := p.comp(a.loc)
+	for _, a := range w.left {
+		x := p.comp(a >> 1)
 		users := x.users
-		if !a.write {
+		if !isWrite(a) {
 			users = x.writers
 		}
 		for _, u := range users {
@@ -89,7 +92,7 @@ func (w *worker) extensions(e, root, round uint32) []*candidate {
 		}
 	}
 	for _, u := range w.others {
-		w.threads(w.c.current(u), round)
+		w.threads(w.c.current(u), again)
 	}
 	return w.found
 }
@@ -99,10 +102,10 @@ func (w *worker) extensions(e, root, round uint32) []*candidate {
 func (w *worker) history(e, root uint32) *config {
 	p := w.p
 	ev := p.events.at(e)
-	if ev.size > w.kept.short {
+	if ev.size() > w.kept.short {
 		w.c2.stack = w.c2.stack[:0]
-		w.c2.pushPre(ev, p.leaf(ev.leaf))
-		if k := w.kept.take(w, w.c2.stack, ev.size); k != nil {
+		w.c2.pushPre(ev, p.shape(p.leaf(ev.leaf)))
+		if k := w.kept.take(w, w.c2.stack, ev.size()); k != nil {
 			if len(k.chain) == 0 {
 				k.c.reset(root)
 			}
@@ -126,33 +129,38 @@ func (w *worker) release() {
 }
 
 // concerned tells whether transitions of a local state can touch what event e
-// left behind, and whether that became known in the round given.
-func (w *worker) concerned(l *local, round uint32) bool {
-	first := ^uint32(0)
-	for _, u := range l.uses {
-		for _, a := range w.p.leafOf(w.e).acc {
-			if since := u.writes; u.loc == a.loc {
-				if a.write {
-					since = u.touch
-				}
-				if since != 0 {
-					first = min(first, since)
-				}
+// left behind, and whether that became known the last time.
+func (w *worker) concerned(local uint32, again bool) bool {
+	some := false
+	for u := w.p.local(local).uses; u != 0; {
+		x := w.p.uses.at(u)
+		u = x.next
+		for _, a := range w.left {
+			// What was written matters to all, what was read to writers.
+			if x.access>>1 != a>>1 || !isWrite(x.access) && !isWrite(a) {
+				continue
 			}
+			if !again {
+				return true
+			}
+			if !w.p.recent[interest{local, a >> 1, !isWrite(a)}] {
+				return false
+			}
+			some = true
 		}
 	}
-	return first == round || round == 0 && first != ^uint32(0)
+	return some
 }
 
 // threads evaluates the conditions of a thread that are concurrent with e,
 // from one on that is in the configuration.
-func (w *worker) threads(cond uint32, round uint32) {
+func (w *worker) threads(cond uint32, again bool) {
 	if w.stop() {
 		return
 	}
 	p := w.p
 	x := p.cond(cond)
-	if w.matters(x, round) {
+	if w.matters(x, again) {
 		w.evaluate(cond)
 	}
 	for k := x.kid; k != none; {
@@ -160,47 +168,30 @@ func (w *worker) threads(cond uint32, round uint32) {
 		e, this := x.event, k
 		k = x.sibling
 		// What nothing was made from is of interest for itself only.
-		if e > w.e || x.kid == none && !w.matters(x, round) {
+		if e > w.e || x.kid == none && !w.matters(x, again) {
 			continue
 		}
 		m := w.c.mark()
 		if w.c.join(e) {
-			w.threads(this, round)
+			w.threads(this, again)
 		}
 		w.c.rewind(m)
 	}
 }
 
 // matters tells whether a thread in a local state can touch what e left behind.
-func (w *worker) matters(x *cond, round uint32) bool {
-	return x.value != uint64(nobody) && w.concerned(w.localOf(x), round)
-}
-
-// localOf returns the local state that a thread's condition says.
-func (w *worker) localOf(x *cond) *local {
-	p := w.p
-	if p.isRoot(x.event) {
-		return p.comp(x.comp).starts[x.event].local
-	}
-	l := p.leafOf(x.event)
-	if x.comp == l.before.thread {
-		return l.after
-	}
-	for _, ch := range l.children {
-		if ch.thread == x.comp {
-			return ch
-		}
-	}
-	panic("unfolding: a condition of a thread that its event did not touch")
+func (w *worker) matters(x *cond, again bool) bool {
+	return x.value != nobody && w.concerned(x.value, again)
 }
 
 // evaluate finds the transitions of a thread's condition that touch what e
 // left behind.
 func (w *worker) evaluate(cond uint32) {
-	w.thread, w.local = cond, w.localOf(w.p.cond(cond))
+	w.thread, w.local = cond, w.p.cond(cond).value
 	w.path, w.values = w.path[:0], w.values[:0]
 	w.c.pin(cond)
-	w.visit(&w.local.tree, &w.local.tree, 0, nil)
+	tree := &w.p.local(w.local).tree
+	w.visit(tree, tree, 0, nil)
 	w.c.unpin()
 }
 
@@ -209,38 +200,39 @@ func (w *worker) visit(n, root *node, alt uint64, context []known) {
 	if w.stop() {
 		return
 	}
-	if n.leaf.Load() == nil && n.question.Load() == nil {
+	if n.Load() == 0 {
 		w.execute(root, alt, context)
 	}
-	if l := n.leaf.Load(); l != nil {
-		w.end(l)
+	at := n.Load()
+	if at >= atLeaf {
+		w.end(at &^ atLeaf)
 		return
 	}
-	q := n.question.Load()
-	w.ask(q, w.c.current(q.loc), root, alt, context)
+	w.ask(at, w.c.current(w.p.branches.at(at).loc>>1), root, alt, context)
 }
 
 // execute executes the transition with the values that it has, and all others as
 // they are after the configuration, so that the tree grows to its end.
 func (w *worker) execute(root *node, alt uint64, context []known) {
-	w.run.run(w.local, root, alt, context, w.values, func(loc uint32) uint64 {
+	w.run.run(w.local, root, alt, context, w.values, func(loc uint32) uint32 {
 		return w.p.cond(w.c.current(loc)).value
 	})
 }
 
 // ask answers a question with a condition of the location that is in the
 // configuration, and with those that were made from it and are concurrent.
-func (w *worker) ask(q *question, cond uint32, root *node, alt uint64, context []known) {
+func (w *worker) ask(question, cond uint32, root *node, alt uint64, context []known) {
 	p := w.p
-	x := p.cond(cond)
-	if v := x.value; !q.fixed || q.value == v {
+	x, q := p.cond(cond), p.branches.at(question)
+	loc, fixed, only := q.loc>>1, q.loc&1 != 0, q.value
+	if v := x.value; !fixed || only == v {
 		w.path = append(w.path, cond)
-		w.values = append(w.values, known{q.loc, v})
+		w.values = append(w.values, known{loc, v})
 		w.c.pin(cond)
-		n := q.next(v)
+		n := p.answer(question, v)
 		if n == nil {
 			w.execute(root, alt, context)
-			n = q.next(v)
+			n = p.answer(question, v)
 		}
 		w.visit(n, root, alt, context)
 		w.c.unpin()
@@ -251,37 +243,39 @@ func (w *worker) ask(q *question, cond uint32, root *node, alt uint64, context [
 		x := p.cond(k)
 		e, this := x.event, k
 		k = x.sibling
-		if e > w.e || x.kid == none && q.fixed && q.value != x.value {
+		if e > w.e || x.kid == none && fixed && only != x.value {
 			continue
 		}
 		m := w.c.mark()
 		if w.c.join(e) {
-			w.ask(q, this, root, alt, context)
+			w.ask(question, this, root, alt, context)
 		}
 		w.c.rewind(m)
 	}
 }
 
 // extend has come to the end of a transition, which may be a new event.
-func (w *worker) extend(l *leaf) {
-	if l.kind != system.Moved {
+func (w *worker) extend(number uint32) {
+	l := w.p.leaf(number)
+	s := w.p.shape(l)
+	if s.kind() != system.Moved {
 		return
 	}
-	if l.writes {
-		w.readings(l, 0, 0, false)
+	if s.writes() {
+		w.readings(number, s.acc(), 0, 0, false)
 	} else {
-		w.emit(l)
+		w.emit(number)
 	}
-	if l.next != nil {
-		w.alternative(l)
+	if x := w.p.extra(l); x.next != nil {
+		w.alternative(number, x)
 	}
 }
 
 // alternative looks for the next alternative, which exists because of the
 // values that were read. It begins anew, for it may touch other locations.
-func (w *worker) alternative(l *leaf) {
+func (w *worker) alternative(number uint32, x *extra) {
 	w.key = binary.LittleEndian.AppendUint32(w.key[:0], w.thread)
-	w.key = binary.LittleEndian.AppendUint32(w.key, l.id)
+	w.key = binary.LittleEndian.AppendUint32(w.key, number)
 	if !w.once() {
 		return
 	}
@@ -295,7 +289,7 @@ func (w *worker) alternative(l *leaf) {
 		}
 	}
 	w.c.pin(w.thread)
-	w.visit(l.next, l.next, l.nextAlt, l.context)
+	w.visit(x.next, x.next, x.nextAlt, x.context)
 	w.c, w.path, w.values = old, path, values
 }
 
@@ -314,10 +308,10 @@ func (w *worker) once() bool {
 // readings goes through all sets of readings that may come before the event:
 // each reading of what it takes, from a number on, comes before or never. list
 // says that reading r of access i is the next.
-func (w *worker) readings(l *leaf, i int, r uint32, list bool) {
+func (w *worker) readings(leaf uint32, acc []access, i int, r uint32, list bool) {
 	p := w.p
-	for ; i < len(l.acc); i++ {
-		if !l.acc[i].write {
+	for ; i < len(acc); i++ {
+		if !isWrite(acc[i]) {
 			continue
 		}
 		if !list {
@@ -332,41 +326,42 @@ func (w *worker) readings(l *leaf, i int, r uint32, list bool) {
 			next := p.reads.at(r).next
 			m := w.c.mark()
 			if w.c.join(e) {
-				w.readings(l, i, next, true)
+				w.readings(leaf, acc, i, next, true)
 				w.c.rewind(m)
 				w.c.forbidden = append(w.c.forbidden, e)
-				w.readings(l, i, next, true)
+				w.readings(leaf, acc, i, next, true)
 				w.c.forbidden = w.c.forbidden[:len(w.c.forbidden)-1]
 				return
 			}
 			w.c.rewind(m)
 		}
 	}
-	w.emit(l)
+	w.emit(leaf)
 }
 
 // emit adds the event that consists of the leaf on the conditions of the path,
 // if it touches what e left behind.
-func (w *worker) emit(l *leaf) {
+func (w *worker) emit(number uint32) {
 	p := w.p
+	l := p.leaf(number)
+	s := p.shape(l)
 	touches := p.isRoot(w.e) || p.cond(w.thread).event == w.e
-	pre := make([]uint32, 0, l.numPre())
-	pre = append(pre, w.thread)
-	for _, ch := range l.children {
-		pre = append(pre, w.c.current(ch.thread))
+	all := append(w.touched[:0], w.thread)
+	for _, k := range s.kids() {
+		all = append(all, w.c.current(k))
 	}
-	pre = append(pre, w.path...)
-	var readers []uint32
+	all = append(all, w.path...)
+	pre := len(all)
 	some := false
-	for i, a := range l.acc {
+	for i, a := range s.acc() {
 		x := p.cond(w.path[i])
 		touches = touches || x.event == w.e && !p.isRoot(w.e)
-		if !a.write {
+		if !isWrite(a) {
 			continue
 		}
 		// The readings in the configuration, of each thread the last.
-		k := len(readers)
-		readers = append(readers, 0, 0)
+		all = append(all, 0, 0)
+		k := len(all)
 		for r := x.readers; r != none; r = p.reads.at(r).next {
 			e := p.reads.at(r).event
 			if e > w.e || !w.c.has(e) {
@@ -374,37 +369,35 @@ func (w *worker) emit(l *leaf) {
 			}
 			some = true
 			touches = touches || e == w.e
-			readers[k]++
+			all[k-2]++
 			t := p.thread(e)
-			last := t != w.local.thread
-			for _, f := range readers[k+2:] {
+			last := t != s.thread()
+			for _, f := range all[k:] {
 				last = last && p.thread(f) != t
 			}
 			if last {
-				readers = append(readers, e)
-				readers[k+1]++
+				all = append(all, e)
+				all[k-1]++
 			}
 		}
+	}
+	w.touched = all
+	if !some {
+		all = all[:pre]
 	}
 	if !touches {
 		return
 	}
-	if !some {
-		readers = nil
-	}
-	if l.alt != 0 {
-		w.key = binary.LittleEndian.AppendUint64(w.key[:0], l.alt)
-		for _, x := range pre {
-			w.key = binary.LittleEndian.AppendUint32(w.key, x)
-		}
-		for _, x := range readers {
+	if alt := p.extra(l).alt; alt != 0 {
+		w.key = binary.LittleEndian.AppendUint64(w.key[:0], alt)
+		for _, x := range all {
 			w.key = binary.LittleEndian.AppendUint32(w.key, x)
 		}
 		if !w.once() {
 			return
 		}
 	}
-	c := &candidate{leaf: l, root: w.c.root, size: w.c.size + 1, hash: w.c.hash ^ l.delta, pre: pre, readers: readers}
+	c := &candidate{leaf: number, root: w.c.root, size: w.c.size + 1, hash: w.c.hash ^ l.delta, touched: slices.Clone(all), numPre: uint32(pre)}
 	c.seen = p.events.n
 	c.twin = w.twin(c, w.c, 0)
 	w.found = append(w.found, c)

@@ -59,17 +59,18 @@ func reach(sys system.System, workers int, keep string) (*oracle.Reach, *builder
 		b.kept.short, b.kept.room = 0, 1
 	}
 	r := &oracle.Reach{Locals: map[string]bool{}, Violations: map[string]bool{}, Deadlocks: map[string]bool{}}
-	local := func(l *local) {
+	local := func(n uint32) {
+		l := b.local(n)
 		k := binary.AppendUvarint(nil, uint64(b.comp(l.thread).number))
-		for _, w := range l.part {
+		for _, w := range b.partOf(l, nil) {
 			k = binary.LittleEndian.AppendUint64(k, w)
 		}
 		r.Locals[string(k)] = true
 	}
 	for _, x := range *b.comps.Load() {
 		for _, s := range x.starts {
-			if s.local != nil {
-				local(s.local)
+			if x.thread && s.value != nobody {
+				local(s.value)
 			}
 		}
 	}
@@ -78,18 +79,19 @@ func reach(sys system.System, workers int, keep string) (*oracle.Reach, *builder
 	b.onEvent = func(e uint32) bool {
 		l := b.leafOf(e)
 		local(l.after)
-		for _, c := range l.children {
-			local(c)
+		for _, k := range b.kids(l) {
+			local(k)
 		}
-		if l.viol == nil {
+		viol := b.extra(l).viol
+		if viol == nil {
 			return true
 		}
 		w.c2.load(b.candidateOf(e))
-		tr := &trace.Trace{Initial: int(w.c2.root), Steps: w.c2.steps(l), Violation: l.viol}
+		tr := &trace.Trace{Initial: int(w.c2.root), Steps: w.c2.steps(l), Violation: viol}
 		if e := tr.Replay(sys); e != nil && err == nil {
 			err = e
 		}
-		for v := l.viol; v != nil; v = v.Also {
+		for v := viol; v != nil; v = v.Also {
 			r.Violations[fmt.Sprintf("%s at %d:%d", v.Kind, v.Pos.Line, v.Pos.Col)] = true
 		}
 		return true

@@ -9,14 +9,10 @@ import (
 func (c *config) load(x *candidate) {
 	c.reset(x.root)
 	c.stack = c.stack[:0]
-	for _, w := range x.pre {
+	for _, w := range x.pre() {
 		c.stack = append(c.stack, c.p.cond(w).event)
 	}
-	for i := 0; i < len(x.readers); {
-		n := int(x.readers[i+1])
-		c.stack = append(c.stack, x.readers[i+2:i+2+n]...)
-		i += 2 + n
-	}
+	c.pushReaders(x.readers(), c.p.shape(c.p.leaf(x.leaf)))
 	if !c.add() {
 		panic("unfolding: a candidate whose history is none")
 	}
@@ -25,29 +21,30 @@ func (c *config) load(x *candidate) {
 // candidateOf returns an event of the prefix as it was before it was added.
 func (p *prefix) candidateOf(e uint32) *candidate {
 	ev := p.events.at(e)
-	x := &candidate{leaf: p.leaf(ev.leaf), root: ev.root, size: ev.size}
-	x.pre = p.words.from(ev.pre)[:x.leaf.numPre()]
-	if ev.readers != 0 {
-		x.readers = p.words.from(ev.readers)
-		n := uint32(0)
-		for _, a := range x.leaf.acc {
-			if a.write {
-				n += 2 + x.readers[n+1]
+	s := p.shape(p.leaf(ev.leaf))
+	n := s.numPre()
+	x := &candidate{leaf: ev.leaf, root: p.rootOf(e), size: ev.size(), numPre: n}
+	if readers := p.readers(ev, s); readers != nil {
+		for _, a := range s.acc() {
+			if isWrite(a) {
+				k := 2 + readers[1]
+				readers = readers[k:]
+				n += k
 			}
 		}
-		x.readers = x.readers[:n]
 	}
+	x.touched = p.words.from(ev.pre)[:n]
 	return x
 }
 
 // shown is the marking that an event's history leads to.
 type shown struct {
 	event   uint32
-	marking []uint64
+	marking []uint32
 }
 
 // markingOf returns the marking of an event's history, of all components that are known.
-func (w *worker) markingOf(e uint32) []uint64 {
+func (w *worker) markingOf(e uint32) []uint32 {
 	x := &w.shown[e%uint32(len(w.shown))]
 	if x.event == e && len(x.marking) == len(*w.p.comps.Load()) {
 		return x.marking
@@ -59,7 +56,7 @@ func (w *worker) markingOf(e uint32) []uint64 {
 	}
 	root := e
 	if !w.p.isRoot(e) {
-		root = w.p.events.at(e).root
+		root = w.p.rootOf(e)
 	}
 	x.marking = x.marking[:0]
 	for i := range len(*w.p.comps.Load()) {
@@ -98,31 +95,29 @@ func (x *past) goThrough(p *prefix, e uint32) {
 	for i := 0; i < len(x.events); i++ {
 		e := x.events[i]
 		ev := p.events.at(e)
-		l := p.leaf(ev.leaf)
-		pre := p.words.from(ev.pre)
+		s := p.shape(p.leaf(ev.leaf))
 		post := ev.post
 		made := func(comp uint32) {
 			x.last[comp] = max(x.last[comp], post)
 			post++
 		}
-		made(l.before.thread)
-		for _, ch := range l.children {
-			made(ch.thread)
+		made(s.thread())
+		for _, k := range s.kids() {
+			made(k)
 		}
-		for i := range l.acc {
-			if l.acc[i].write {
-				made(l.acc[i].loc)
+		for _, a := range s.acc() {
+			if isWrite(a) {
+				made(a >> 1)
 			}
 		}
-		for _, w := range pre[:l.numPre()] {
+		for _, w := range p.words.from(ev.pre)[:s.numPre()] {
 			if w&initial == 0 {
 				x.see(p.conds.at(w).event)
 			}
 		}
-		if ev.readers != 0 {
-			readers := p.words.from(ev.readers)
-			for i := range l.acc {
-				if l.acc[i].write {
+		if readers := p.readers(ev, s); readers != nil {
+			for _, a := range s.acc() {
+				if isWrite(a) {
 					n := 2 + readers[1]
 					for _, r := range readers[2:n] {
 						x.see(r)
@@ -149,15 +144,15 @@ func (x *past) see(e uint32) {
 // or nil. Components that become known meanwhile have nothing to do with either.
 func (w *worker) twin(x *candidate, c *config, from uint32) uint32 {
 	p := w.p
-	for e, ok := p.markings[x.hash]; ok && e >= from; e, ok = p.older[e] {
-		if p.events.at(e).root != x.root {
+	for e := range p.markings.all(x.hash) {
+		if e < from || p.rootOf(e) != x.root {
 			continue
 		}
 		there := w.markingOf(e)
 		if c == nil {
 			w.c2.load(x)
 		}
-		if cmp.Or(c, w.c2).leadsTo(x.leaf, there) {
+		if cmp.Or(c, w.c2).leadsTo(p.leaf(x.leaf), there) {
 			return 1 + e
 		}
 	}
@@ -165,22 +160,28 @@ func (w *worker) twin(x *candidate, c *config, from uint32) uint32 {
 }
 
 // leadsTo tells whether a transition after the configuration leads to a marking.
-func (c *config) leadsTo(l *leaf, marking []uint64) bool {
-	if marking[l.before.thread] != uint64(l.after.id) {
+func (c *config) leadsTo(l *leaf, marking []uint32) bool {
+	s, values := c.p.shape(l), c.p.known(l)
+	if marking[s.thread()] != l.after {
 		return false
 	}
-	for _, ch := range l.children {
-		if marking[ch.thread] != uint64(ch.id) {
+	kids := s.kids()
+	for i, k := range c.p.kids(l) {
+		if marking[kids[i]] != k {
 			return false
 		}
 	}
-	for _, a := range l.acc {
-		if marking[a.loc] != a.new {
+	for _, a := range s.acc() {
+		v := values.next()
+		if isWrite(a) {
+			v = values.next()
+		}
+		if marking[a>>1] != v {
 			return false
 		}
 	}
 	for i, v := range marking {
-		if c.p.cond(c.current(uint32(i))).value != v && !l.makes(uint32(i)) {
+		if c.p.cond(c.current(uint32(i))).value != v && !s.makes(uint32(i)) {
 			return false
 		}
 	}
@@ -188,28 +189,28 @@ func (c *config) leadsTo(l *leaf, marking []uint64) bool {
 }
 
 // makes tells whether a transition makes a condition of a component.
-func (l *leaf) makes(comp uint32) bool {
-	return comp == l.before.thread ||
-		slices.ContainsFunc(l.children, func(ch *local) bool { return ch.thread == comp }) ||
-		slices.ContainsFunc(l.acc, func(a access) bool { return a.write && a.loc == comp })
+func (s shape) makes(comp uint32) bool {
+	return comp == s.thread() || slices.Contains(s.kids(), comp) || slices.Contains(s.acc(), accessOf(comp, true))
 }
 
 // marking writes the values of all components after a candidate over dst: for
 // a thread the number of its local state. c is the configuration before it.
-func (c *config) marking(l *leaf, dst []uint64) []uint64 {
+func (c *config) marking(l *leaf, dst []uint32) []uint32 {
 	dst = dst[:0]
 	for i := range len(*c.p.comps.Load()) {
 		dst = append(dst, c.p.cond(c.current(uint32(i))).value)
 	}
-	if l == nil {
-		return dst
+	s, values := c.p.shape(l), c.p.known(l)
+	dst[s.thread()] = l.after
+	kids := s.kids()
+	for i, k := range c.p.kids(l) {
+		dst[kids[i]] = k
 	}
-	dst[l.before.thread] = uint64(l.after.id)
-	for _, ch := range l.children {
-		dst[ch.thread] = uint64(ch.id)
-	}
-	for _, a := range l.acc {
-		dst[a.loc] = a.new
+	for _, a := range s.acc() {
+		values.next()
+		if isWrite(a) {
+			dst[a>>1] = values.next()
+		}
 	}
 	return dst
 }
@@ -217,9 +218,15 @@ func (c *config) marking(l *leaf, dst []uint64) []uint64 {
 // history is a configuration as the threads see it.
 type history struct {
 	// By thread number, the transitions of the thread.
-	threads [][]*leaf
+	threads [][]move
 	// By location, the accesses in their order.
 	accesses map[uint32][]touch
+}
+
+// move is a transition from a local state.
+type move struct {
+	before uint32
+	leaf   *leaf
 }
 
 // touch is one access: who, and whether it wrote.
@@ -233,7 +240,7 @@ func (c *config) events() []uint32 {
 	var es []uint32
 	for _, k := range c.keys {
 		s := c.get(k)
-		if x := c.p.cond(k); s.by != 0 && c.p.comp(x.comp).thread && c.p.thread(s.by) == x.comp {
+		if s.by != 0 && c.p.words.from(c.p.events.at(s.by).pre)[0] == k {
 			es = append(es, s.by)
 		}
 	}
@@ -243,23 +250,26 @@ func (c *config) events() []uint32 {
 
 // history returns the history of a candidate, which counts itself. c is the
 // configuration before it.
-func (c *config) history(last *leaf) *history {
+func (c *config) history(x *candidate) *history {
+	p := c.p
 	h := &history{accesses: map[uint32][]touch{}}
-	add := func(l *leaf) {
-		t := int(c.p.comp(l.before.thread).number)
+	add := func(taken uint32, l *leaf) {
+		s := p.shape(l)
+		t := int(p.comp(s.thread()).number)
 		for len(h.threads) <= t {
 			h.threads = append(h.threads, nil)
 		}
-		h.threads[t] = append(h.threads[t], l)
-		for _, a := range l.acc {
-			loc := c.p.comp(a.loc).number
-			h.accesses[loc] = append(h.accesses[loc], touch{uint32(t), a.write})
+		h.threads[t] = append(h.threads[t], move{p.cond(taken).value, l})
+		for _, a := range s.acc() {
+			loc := p.comp(a >> 1).number
+			h.accesses[loc] = append(h.accesses[loc], touch{uint32(t), isWrite(a)})
 		}
 	}
 	for _, e := range c.events() {
-		add(c.p.leafOf(e))
+		ev := p.events.at(e)
+		add(p.words.from(ev.pre)[0], p.leaf(ev.leaf))
 	}
-	add(last)
+	add(x.touched[0], p.leaf(x.leaf))
 	return h
 }
 
@@ -267,9 +277,9 @@ func (c *config) history(last *leaf) *history {
 // documentation.
 func (w *worker) less(x, y *candidate) bool {
 	w.c2.load(x)
-	a := w.c2.history(x.leaf)
+	a := w.c2.history(x)
 	w.c2.load(y)
-	b := w.c2.history(y.leaf)
+	b := w.c2.history(y)
 	if x.root != y.root {
 		return x.root < y.root
 	}
@@ -310,23 +320,33 @@ func (w *worker) less(x, y *candidate) bool {
 
 // compare compares two transitions of a thread by the thread's local state,
 // the alternative, and the values that it saw.
-func (p *program) compare(a, b *leaf) int {
-	if d := slices.Compare(a.before.part, b.before.part); d != 0 {
-		return d
+func (p *program) compare(x, y move) int {
+	a, b := x.leaf, y.leaf
+	if a == b {
+		return 0
 	}
-	if d := cmp.Compare(a.alt, b.alt); d != 0 {
-		return d
-	}
-	for i := range min(len(a.acc), len(b.acc)) {
-		x, y := a.acc[i], b.acc[i]
-		if d := cmp.Compare(p.comp(x.loc).number, p.comp(y.loc).number); d != 0 {
-			return d
-		}
-		if d := cmp.Compare(x.old, y.old); d != 0 {
+	if x.before != y.before {
+		if d := slices.Compare(p.partOf(p.local(x.before), nil), p.partOf(p.local(y.before), nil)); d != 0 {
 			return d
 		}
 	}
-	return cmp.Compare(len(a.acc), len(b.acc))
+	if d := cmp.Compare(p.extra(a).alt, p.extra(b).alt); d != 0 {
+		return d
+	}
+	s, t := p.shape(a).acc(), p.shape(b).acc()
+	v, w := p.known(a), p.known(b)
+	for i := range min(len(s), len(t)) {
+		x, y := s[i], t[i]
+		if d := cmp.Compare(p.comp(x>>1).number, p.comp(y>>1).number); d != 0 {
+			return d
+		}
+		if d := cmp.Compare(p.value(v.next()), p.value(w.next())); d != 0 {
+			return d
+		}
+		v.skip(x & 1)
+		w.skip(y & 1)
+	}
+	return cmp.Compare(len(s), len(t))
 }
 
 // word returns the accesses of a location as a sequence of numbers: before

@@ -179,7 +179,8 @@ type drawing struct {
 func (d *drawing) event(c *config, e uint32, same map[string]uint32) {
 	b := d.b
 	l := b.leafOf(e)
-	t := int(b.comp(l.before.thread).number)
+	form, more := b.shape(l), b.extra(l)
+	t := int(b.comp(form.thread()).number)
 	cand := b.candidateOf(e)
 	c.load(cand)
 	steps := c.steps(nil)
@@ -189,15 +190,15 @@ func (d *drawing) event(c *config, e uint32, same map[string]uint32) {
 	}
 	name := d.m.ThreadName(t)
 	pos, text, _ := d.m.Next(t)
-	ev := DrawnEvent{History: []int{}, Column: d.column[t], Text: text, Line: pos.Line, Short: cutText(fmt.Sprintf("%d  %s", e-d.first+1, text)), Initial: int(cand.root), Steps: append(steps, trace.Step{Thread: t, Alt: l.alt})}
+	ev := DrawnEvent{History: []int{}, Column: d.column[t], Text: text, Line: pos.Line, Short: cutText(fmt.Sprintf("%d  %s", e-d.first+1, text)), Initial: int(cand.root), Steps: append(steps, trace.Step{Thread: t, Alt: more.alt})}
 	d.p.Columns[ev.Column].Name = name
 	for _, f := range c.events() {
 		if f != e && f >= d.first {
 			ev.History = append(ev.History, int(f-d.first))
 		}
 	}
-	d.m.Step(t, l.alt)
-	if v := l.viol; v != nil {
+	d.m.Step(t, more.alt)
+	if v := more.viol; v != nil {
 		ev.Violation = v.Message
 		ev.Short = cutText("✗ " + ev.Short)
 	}
@@ -216,11 +217,11 @@ func (d *drawing) event(c *config, e uint32, same map[string]uint32) {
 			bl.level = max(bl.level, d.blocks[x-d.first].level+1)
 		}
 	}
-	touch(cand.pre[0])
-	for _, w := range cand.pre[1+len(l.children):] {
+	touch(cand.pre()[0])
+	for _, w := range cand.pre()[1+len(form.kids()):] {
 		touch(w)
 	}
-	for _, f := range d.before(cand.readers) {
+	for _, f := range d.before(cand.readers()) {
 		bl.level = max(bl.level, d.blocks[f-d.first].level+1)
 	}
 	bl.level = max(bl.level, 1)
@@ -265,7 +266,7 @@ func (d *drawing) start(w uint32, by *block) {
 
 // cond enters a condition with the words that it has in the live state of m.
 func (d *drawing) cond(k uint32, m system.Machine) int {
-	comp := d.b.comp(d.b.cond(k).comp)
+	comp := d.b.comp(d.b.compOf(k))
 	x := DrawnCond{Thread: comp.thread}
 	if comp.thread {
 		t := int(comp.number)
@@ -386,7 +387,7 @@ func (d *drawing) place() {
 // centre returns where the event of the same column that a block goes on from has its
 // middle, within the column.
 func (d *drawing) centre(bl *block) int {
-	w := d.b.candidateOf(bl.event).pre[0]
+	w := d.b.candidateOf(bl.event).pre()[0]
 	x := d.b.cond(w).event
 	if d.b.isRoot(x) {
 		if h := d.home[[2]int{bl.column, int(x)}]; h != nil {
@@ -428,7 +429,7 @@ func (d *drawing) put(bl *block) {
 func (d *drawing) arcs() {
 	for i, bl := range d.blocks {
 		ev := &d.p.Events[i]
-		l := d.b.leafOf(bl.event)
+		form := d.b.shape(d.b.leafOf(bl.event))
 		cand := d.b.candidateOf(bl.event)
 		x, y := ev.X+ev.W/2, ev.Y
 		from := func(w uint32, kind string) {
@@ -437,15 +438,15 @@ func (d *drawing) arcs() {
 				d.p.Arcs = append(d.p.Arcs, DrawnArc{kind, i, c.X + c.W/2, c.Y + condHeight, x, y})
 			}
 		}
-		from(cand.pre[0], "take")
-		for j, a := range l.acc {
+		from(cand.pre()[0], "take")
+		for j, a := range form.acc() {
 			kind := "read"
-			if a.write {
+			if isWrite(a) {
 				kind = "take"
 			}
-			from(cand.pre[1+len(l.children)+j], kind)
+			from(cand.pre()[1+len(form.kids())+j], kind)
 		}
-		for _, f := range d.before(cand.readers) {
+		for _, f := range d.before(cand.readers()) {
 			r := &d.p.Events[f-d.first]
 			d.p.Arcs = append(d.p.Arcs, DrawnArc{"after", i, r.X + r.W/2, r.Y + boxHeight, x, y})
 		}

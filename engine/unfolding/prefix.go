@@ -5,11 +5,10 @@ package unfolding
 // made by an event that took its parent.
 type cond struct {
 	event   uint32
-	comp    uint32
 	kid     uint32 // the newest condition that was made from this one
 	sibling uint32 // an older one of the same parent
 	readers uint32 // the newest reading of this condition
-	value   uint64 // of a location; of a thread the number of its local state
+	value   uint32 // the number of a location's value; of a thread its local state
 }
 
 // Conditions of the initial states stand with their component; their number
@@ -27,68 +26,21 @@ type reading struct {
 
 // event is an instance of a transition in one causal past.
 type event struct {
-	leaf uint32
-	size uint32 // of its history, which counts itself
-	pre  uint32 // conditions that it touches, in words: its thread's, its children's, those of its accesses
-	post uint32 // its first condition, in the order of pre, but for what it only read; cut-off events have none
-	// readers is where the words begin that say which readings come before
-	// what it writes; 0 if there are none.
-	readers uint32
-	root    uint32 // the initial state
 	// A condition that its history takes, and which event of it does, in the upper and
 	// the lower half: the last one that a configuration had taken otherwise, for
 	// it may well be that again. 0 for none. Workers write it side by side.
-	foe uint64
+	foe  uint64
+	leaf uint32
+	// How many events its history has, which counts itself, twice; and 1 more if
+	// readings come before what it writes.
+	sizes uint32
+	// Where the conditions that it touches stand, in words: its thread's, its children's,
+	// those of its accesses; then the readings that come before what it writes, if there are.
+	pre  uint32
+	post uint32 // its first condition, in the order of pre, but for what it only read; cut-off events have none
 }
 
-// chunks is a long slice that grows without being copied. It grows in one
-// goroutine, while no other looks.
-type chunks[T any] struct {
-	c [][]T
-	n uint32
-}
-
-const chunkBits = 10
-
-func (x *chunks[T]) at(i uint32) *T { return &x.c[i>>chunkBits][i&(1<<chunkBits-1)] }
-
-func (x *chunks[T]) add(v T) uint32 {
-	i := x.n
-	if i>>chunkBits == uint32(len(x.c)) {
-		x.c = append(x.c, make([]T, 1<<chunkBits))
-	}
-	x.n++
-	*x.at(i) = v
-	return i
-}
-
-// words is a long slice of numbers that is written in pieces; none is cut in two.
-type words struct {
-	c [][]uint32
-	n uint32
-}
-
-const wordBits = 12
-
-// add appends a piece and returns where it begins.
-func (x *words) add(piece []uint32) uint32 {
-	const size = 1 << wordBits
-	if room := uint32(len(x.c))<<wordBits - x.n; int(room) < len(piece) {
-		// A long piece gets more, in one go.
-		more := make([]uint32, (len(piece)+size-1)/size*size)
-		x.n = uint32(len(x.c)) << wordBits
-		for i := 0; i < max(1, len(more)); i += size {
-			x.c = append(x.c, more[i:])
-		}
-	}
-	at := x.n
-	copy(x.c[at>>wordBits][at&(size-1):], piece)
-	x.n += uint32(len(piece))
-	return at
-}
-
-// from returns what begins at a place.
-func (x *words) from(at uint32) []uint32 { return x.c[at>>wordBits][at&(1<<wordBits-1):] }
+func (e *event) size() uint32 { return e.sizes >> 1 }
 
 // prefix is a branching process of the system: events and conditions, numbered
 // in the order in which they were added. An event has a larger number than all
@@ -98,24 +50,28 @@ type prefix struct {
 	events chunks[event]
 	conds  chunks[cond]
 	reads  chunks[reading]
-	words  words
+	words  pieces[uint32]
 	// cut tells which events are cut-off, by number, packed.
 	cut     chunks[uint64]
 	cutoffs uint32
 
-	// The events, or initial states, that are not cut-off, by the hash of their
-	// markings, and of those of equal hash the one before.
-	markings map[uint64]uint32
-	older    map[uint32]uint32
+	// The initial states of the events, where there are several.
+	origins chunks[uint32]
+	// The events, or initial states, that are not cut-off, by the hashes of their
+	// markings.
+	markings index
 }
 
 func newPrefix(p *program) *prefix {
-	x := &prefix{program: p, markings: map[uint64]uint32{}, older: map[uint32]uint32{}}
+	x := &prefix{program: p}
 	x.conds.add(cond{}) // none
 	x.reads.add(reading{})
 	x.words.add([]uint32{0})
-	for range p.roots {
+	for r := range p.roots {
 		x.events.add(event{})
+		if len(p.roots) > 1 {
+			x.origins.add(uint32(r))
+		}
 	}
 	x.cut.add(0)
 	return x
@@ -129,7 +85,34 @@ func (p *prefix) cond(c uint32) *cond {
 	}
 	n := uint32(len(p.roots))
 	c &^= initial
-	return &p.comp(c / n).starts[c%n].cond
+	return &p.comp(c / n).starts[c%n]
+}
+
+// compOf returns the component of a condition.
+func (p *prefix) compOf(c uint32) uint32 {
+	if c&initial != 0 {
+		return c &^ initial / uint32(len(p.roots))
+	}
+	ev := p.events.at(p.conds.at(c).event)
+	s := p.shape(p.leaf(ev.leaf))
+	i := c - ev.post
+	if i == 0 {
+		return s.thread()
+	}
+	kids := s.kids()
+	if i--; i < uint32(len(kids)) {
+		return kids[i]
+	}
+	i -= uint32(len(kids))
+	for _, a := range s.acc() {
+		if isWrite(a) {
+			if i == 0 {
+				return a >> 1
+			}
+			i--
+		}
+	}
+	panic("unfolding: a condition that its event did not make")
 }
 
 // startOf returns the number of the condition of a component in an initial state.
@@ -140,32 +123,53 @@ func (p *prefix) startOf(root, comp uint32) uint32 {
 // isRoot tells whether an event stands for an initial state.
 func (p *prefix) isRoot(e uint32) bool { return e < uint32(len(p.roots)) }
 
+// rootOf returns the initial state of an event.
+func (p *prefix) rootOf(e uint32) uint32 {
+	if len(p.roots) == 1 {
+		return 0
+	}
+	return *p.origins.at(e)
+}
+
 func (p *prefix) leafOf(e uint32) *leaf { return p.leaf(p.events.at(e).leaf) }
 
 // thread is the component of the thread that an event belongs to.
-func (p *prefix) thread(e uint32) uint32 { return p.leafOf(e).before.thread }
+func (p *prefix) thread(e uint32) uint32 { return p.shape(p.leafOf(e)).thread() }
+
+// readers returns where the readings that come before what an event writes are listed; nil if
+// there are none. For each write it has how many read what is taken, how many of these
+// events follow, and those: of each thread the last.
+func (p *prefix) readers(ev *event, s shape) []uint32 {
+	if ev.sizes&1 == 0 {
+		return nil
+	}
+	return p.words.from(ev.pre)[s.numPre():]
+}
 
 // candidate is an event that was found and is not in the prefix yet.
 type candidate struct {
-	leaf    *leaf
+	leaf    uint32
 	root    uint32
 	size    uint32
-	hash    uint64 // of the marking that its history leads to
-	pre     []uint32
-	readers []uint32
 	twin    uint32 // 1 + an event of the same marking among the first so many
 	seen    uint32
+	numPre  uint32
+	hash    uint32   // of the marking that its history leads to
+	touched []uint32 // the conditions and readings as in event
 }
 
-// numPre returns how many words pre has.
-func (l *leaf) numPre() uint32 { return uint32(1 + len(l.children) + len(l.acc)) }
+func (c *candidate) pre() []uint32     { return c.touched[:c.numPre] }
+func (c *candidate) readers() []uint32 { return c.touched[c.numPre:] }
 
 // add adds an event. A cut-off event is not linked: nothing is looked for behind it.
 func (p *prefix) add(c *candidate, cut bool) uint32 {
-	e := event{leaf: c.leaf.id, size: c.size, pre: p.words.add(c.pre), root: c.root}
+	e := event{leaf: c.leaf, sizes: 2 * c.size, pre: p.words.add(c.touched)}
 	n := p.events.n
-	if len(c.readers) > 0 {
-		e.readers = p.words.add(c.readers)
+	if len(c.readers()) > 0 {
+		e.sizes++
+	}
+	if len(p.roots) > 1 {
+		p.origins.add(c.root)
 	}
 	if n>>6 == p.cut.n {
 		p.cut.add(0)
@@ -176,23 +180,40 @@ func (p *prefix) add(c *candidate, cut bool) uint32 {
 		return p.events.add(e)
 	}
 	e.post = p.conds.n
-	make := func(parent, comp uint32, value uint64) {
+	make := func(parent, value uint32) {
 		up := p.cond(parent)
-		up.kid = p.conds.add(cond{event: n, comp: comp, sibling: up.kid, value: value})
+		up.kid = p.conds.add(cond{event: n, sibling: up.kid, value: value})
 	}
-	l := c.leaf
-	make(c.pre[0], l.before.thread, uint64(l.after.id))
-	for i, ch := range l.children {
-		make(c.pre[1+i], ch.thread, uint64(ch.id))
+	l := p.leaf(c.leaf)
+	s, pre := p.shape(l), c.pre()
+	make(pre[0], l.after)
+	kids, values := p.kids(l), p.known(l)
+	for i, k := range kids {
+		make(pre[1+i], k)
 	}
-	for i, a := range l.acc {
-		w := c.pre[1+len(l.children)+i]
-		if a.write {
-			make(w, a.loc, a.new)
+	for i, a := range s.acc() {
+		w := pre[1+len(kids)+i]
+		values.next()
+		if isWrite(a) {
+			make(w, values.next())
 			continue
 		}
 		x := p.cond(w)
 		x.readers = p.reads.add(reading{event: n, next: x.readers})
 	}
 	return p.events.add(e)
+}
+
+// bytes returns what the events and conditions occupy, and what was learnt of the program.
+func (p *prefix) bytes() uint64 {
+	return uint64(p.events.n)*24 + uint64(p.conds.n)*20 + uint64(p.reads.n)*8 + uint64(p.words.n)*4 +
+		uint64(p.cut.n)*8 + uint64(p.origins.n)*4 + uint64(len(p.markings.slots))*8 + p.learnt()
+}
+
+// maxNumber bounds what is numbered.
+const maxNumber = 1<<31 - 1<<16
+
+// full tells whether there are no more numbers for what there may be much of.
+func (p *prefix) full() bool {
+	return max(p.words.n, p.conds.n, p.reads.n, p.leaves.n, p.branches.n, p.locals.n, p.coded.n, p.uses.n) > maxNumber
 }

@@ -1,7 +1,9 @@
 package unfolding
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"sync"
@@ -16,6 +18,9 @@ import (
 // transition is executed once for each combination of values that it reads,
 // however many events are its instances.
 //
+// All that there may be as many of as events is in tables without pointers, and has
+// numbers.
+//
 // Trees grow while workers look for events. Whoever reads one takes no lock;
 // growing takes the program's.
 type program struct {
@@ -27,10 +32,23 @@ type program struct {
 	pieces  system.Pieces
 	numbers map[comp]uint32 // of threads and locations
 	comps   atomic.Pointer[[]*component]
-	locals  uint32
-	byHash  map[uint64]*local // those of equal hash in a list
-	leaves  atomic.Pointer[[]*leaf]
 	fresh   []interest // found since the last settle
+
+	locals    shared[local]
+	coded     pieces[byte] // parts of local states, and values of leaves, as varints
+	localsAt  list         // local states by their hashes
+	leaves    shared[leaf]
+	shapes    pieces[uint32]
+	shapesAt  list
+	branches  shared[branch]
+	extras    shared[extra]
+	large     shared[uint64] // the values that are no numbers of themselves
+	largeNums map[uint64]uint32
+	uses      chunks[use]
+
+	recent map[interest]bool // what became known when settle was called last
+
+	bytes []byte // room for what is coded
 }
 
 // comp names a component of the system: a thread or a location.
@@ -43,98 +61,120 @@ type comp struct {
 type component struct {
 	comp
 	index  uint32
-	starts []start // in each initial state
+	starts []cond // in each initial state
 
 	// The threads that may touch the location and those that may write it, as
 	// far as is known, in the order of their numbers: changed by settle only.
 	users, writers []uint32
 }
 
-// start is the condition of a component in an initial state.
-type start struct {
-	local *local // of a thread; nil if it does not exist
-	value uint64 // of a location
-	cond  cond
-}
-
 // interest says that a transition of a local state may access a location.
 type interest struct {
-	l     *local
-	loc   uint32
-	write bool
+	local, loc uint32
+	write      bool
 }
 
 // local is a local state of a thread.
 type local struct {
-	id     uint32
 	thread uint32 // component
-	part   []uint64
-	hash   uint64
+	part   uint32 // where its words stand in coded, behind their number
 	tree   node
-	// What its transitions may access, as far as is known: changed by settle
-	// only.
-	uses []use
-	same *local // another one of the same hash
+	// What its transitions may access, as far as is known: a list in uses, changed by
+	// settle only.
+	uses uint32
 }
 
-// use says that a transition may touch a location: since when that is known,
-// and since when that it may write it; 0 for not.
+// use says that a transition may touch a location, or write it.
 type use struct {
-	loc           uint32
-	touch, writes uint32
+	access access
+	next   uint32
 }
 
-// node is a place in the tree of what an alternative does: unknown, a
-// question for the value of a location, or the end of the transition.
-type node struct {
-	question atomic.Pointer[question]
-	leaf     atomic.Pointer[leaf]
+// access is that of a location: its number twice, and one more for writing.
+type access = uint32
+
+func accessOf(loc uint32, write bool) access {
+	if write {
+		return loc<<1 | 1
+	}
+	return loc << 1
 }
 
-type question struct {
-	loc uint32
-	// The only value that is asked about, where an alternative is executed
-	// that exists because of it.
-	fixed bool
-	value uint64
-	edges atomic.Pointer[edge]
-}
+func isWrite(a access) bool { return a&1 != 0 }
 
-type edge struct {
-	value uint64
+// node is a place in the tree of what an alternative does: 0 if it is unknown, a
+// question for the value of a location (the number of its first branch), or the end of
+// the transition (the number of a leaf, and the highest bit).
+type node struct{ atomic.Uint32 }
+
+const atLeaf = 1 << 31
+
+// branch is a question for the value of a location with one of the answers that were met.
+type branch struct {
+	loc   uint32 // twice, and 1 more if the value is the only one that is asked about
+	value uint32 // its number
 	node  node
-	next  *edge
+	next  atomic.Uint32 // of the branches of the same question; 0 for none
 }
 
-// next returns the node that a value leads to; nil if it was not met yet.
-func (q *question) next(v uint64) *node {
-	for e := q.edges.Load(); e != nil; e = e.next {
-		if e.value == v {
-			return &e.node
+// answer returns the node that a value leads to from a question; nil if it was not met yet.
+func (p *program) answer(question, value uint32) *node {
+	for question != 0 {
+		b := p.branches.at(question)
+		if b.value == value {
+			return &b.node
 		}
+		question = b.next.Load()
 	}
 	return nil
 }
 
-// leaf is a transition of a thread in all that it depends on: its local state,
-// the alternative, the values of the locations that it touches.
+// leaf is a transition of a thread in all that it depends on: its local state (which
+// is that of the conditions that it takes), the alternative, the values of the locations that it touches.
 type leaf struct {
-	id     uint32
-	kind   system.Kind
-	atEnd  bool
-	writes bool
-	before *local
-	after  *local
-	acc    []access // in the order of the questions
-	delta  uint64   // what it changes in the hash of a marking
-	*extra
+	after uint32 // the local state; nobody unless it moved
+	shape uint32 // see shape
+	// Where it stands in coded: the number of what few have, if it has it; the local states of the
+	// threads that it creates; the numbers of the values of each access before, and after if it writes.
+	values uint32
+	delta  uint32 // what it changes in the hash of a marking
 }
+
+// shape is what a leaf has in common with others: the thread; the kind and some bits, with
+// the number of accesses; the accesses, in the order of the questions; if it creates threads,
+// how many, and them.
+type shape []uint32
+
+const (
+	kindBits  = 3 // of what a shape says of the kind
+	atEnd     = 1 << 2
+	anyWrites = 1 << 3
+	extraBit  = 4 // whether there is something that few have
+	creates   = 1 << 5
+	shapeBits = 6 // before the number of accesses
+)
+
+func (s shape) thread() uint32    { return s[0] }
+func (s shape) kind() system.Kind { return system.Kind(s[1] & kindBits) }
+func (s shape) atEnd() bool       { return s[1]&atEnd != 0 }
+func (s shape) writes() bool      { return s[1]&anyWrites != 0 }
+func (s shape) extras() uint32    { return s[1] >> extraBit & 1 }
+func (s shape) acc() []access     { return s[2 : 2+s[1]>>shapeBits] }
+func (s shape) kids() []uint32 {
+	if s[1]&creates == 0 {
+		return nil
+	}
+	s = s[2+s[1]>>shapeBits:]
+	return s[1 : 1+s[0]]
+}
+
+// numPre returns how many conditions an event touches.
+func (s shape) numPre() uint32 { return 1 + uint32(len(s.kids())) + s[1]>>shapeBits }
 
 // extra is what few transitions have.
 type extra struct {
-	alt      uint64
-	children []*local
-	viol     *system.Violation
+	alt  uint64
+	viol *system.Violation
 	// The next alternative, where there is one: its tree, in which values are
 	// fixed that this alternative and the ones before have read.
 	next    *node
@@ -142,16 +182,9 @@ type extra struct {
 	context []known
 }
 
-type access struct {
-	loc      uint32
-	write    bool
-	old, new uint64
-}
-
-// known is a location with a value.
+// known is a location with the number of a value.
 type known struct {
-	loc   uint32
-	value uint64
+	loc, value uint32
 }
 
 // nothing is the extra of most.
@@ -161,7 +194,7 @@ var nothing = &extra{}
 const nobody = ^uint32(0)
 
 func newProgram(sys system.System) (*program, error) {
-	p := &program{sys: sys, roots: sys.Initial(), m: sys.NewMachine(), numbers: map[comp]uint32{}, byHash: map[uint64]*local{}}
+	p := &program{sys: sys, roots: sys.Initial(), m: sys.NewMachine(), numbers: map[comp]uint32{}, largeNums: map[uint64]uint32{}}
 	pieces, ok := system.As[system.Pieces](p.m)
 	if !ok {
 		return nil, errNoPieces
@@ -169,7 +202,9 @@ func newProgram(sys system.System) (*program, error) {
 	p.pieces = pieces
 	p.m.Track(true)
 	p.comps.Store(&[]*component{})
-	p.leaves.Store(&[]*leaf{})
+	// The number 0 is that of nothing.
+	p.branches.add()
+	p.uses.add(use{})
 	threads := 0
 	for _, r := range p.roots {
 		p.m.Load(r)
@@ -182,7 +217,66 @@ func newProgram(sys system.System) (*program, error) {
 }
 
 func (p *program) comp(i uint32) *component { return (*p.comps.Load())[i] }
-func (p *program) leaf(i uint32) *leaf      { return (*p.leaves.Load())[i] }
+func (p *program) leaf(i uint32) *leaf      { return p.leaves.at(i) }
+func (p *program) local(i uint32) *local    { return p.locals.at(i) }
+func (p *program) shape(l *leaf) shape      { return p.shapes.from(l.shape) }
+
+// kids returns the local states of the threads that a leaf creates.
+func (p *program) kids(l *leaf) []uint32 {
+	s := p.shape(l)
+	if s[1]&creates == 0 {
+		return nil
+	}
+	x := numbers(p.coded.from(l.values))
+	x.skip(s.extras())
+	kids := make([]uint32, len(s.kids()))
+	for i := range kids {
+		kids[i] = x.next()
+	}
+	return kids
+}
+
+// known returns the values of a leaf's accesses: each one before, and after if it writes.
+func (p *program) known(l *leaf) numbers {
+	s := p.shape(l)
+	x := numbers(p.coded.from(l.values))
+	x.skip(s.extras() + uint32(len(s.kids())))
+	return x
+}
+
+func (p *program) extra(l *leaf) *extra {
+	if p.shape(l).extras() == 0 {
+		return nothing
+	}
+	x := numbers(p.coded.from(l.values))
+	return p.extras.at(x.next())
+}
+
+// big marks numbers of values that do not fit.
+const big = 1 << 31
+
+// number returns the number of a value. The caller has the lock.
+func (p *program) number(v uint64) uint32 {
+	if v < big {
+		return uint32(v)
+	}
+	n, ok := p.largeNums[v]
+	if !ok {
+		i, x := p.large.add()
+		*x = v
+		n = big | i
+		p.largeNums[v] = n
+	}
+	return n
+}
+
+// value returns the value of a number.
+func (p *program) value(n uint32) uint64 {
+	if n < big {
+		return uint64(n)
+	}
+	return *p.large.at(n &^ big)
+}
 
 // component returns a component by its name. The caller has the lock.
 func (p *program) component(c comp) *component {
@@ -190,19 +284,17 @@ func (p *program) component(c comp) *component {
 		return p.comp(i)
 	}
 	all := *p.comps.Load()
-	x := &component{comp: c, index: uint32(len(all)), starts: make([]start, len(p.roots))}
+	x := &component{comp: c, index: uint32(len(all)), starts: make([]cond, len(p.roots))}
 	p.numbers[c] = x.index
 	for r, s := range p.roots {
 		p.m.Load(s)
 		st := &x.starts[r]
-		st.cond = cond{event: uint32(r), comp: x.index, value: uint64(nobody)}
+		*st = cond{event: uint32(r), value: nobody}
 		switch {
 		case !c.thread:
-			st.value = p.pieces.Value(system.Loc(c.number))
-			st.cond.value = st.value
+			st.value = p.number(p.pieces.Value(system.Loc(c.number)))
 		case int(c.number) < p.m.NumThreads():
-			st.local = p.local(x, p.pieces.Local(int(c.number), nil))
-			st.cond.value = uint64(st.local.id)
+			st.value = p.localOf(x, p.pieces.Local(int(c.number), nil))
 		}
 	}
 	all = append(all, x)
@@ -210,22 +302,51 @@ func (p *program) component(c comp) *component {
 	return x
 }
 
-// local returns a local state. The caller has the lock.
-func (p *program) local(c *component, part []uint64) *local {
+// localHash is what a local state is in the hash of a marking.
+func localHash(c *component, part []uint64) uint32 {
 	h := mix(uint64(c.index), 1)
 	for i, w := range part {
 		h ^= mix(w, uint64(c.number)<<20|uint64(i+2))
 	}
-	first := p.byHash[h]
-	for l := first; l != nil; l = l.same {
-		if l.thread == c.index && slices.Equal(l.part, part) {
-			return l
+	return uint32(h)
+}
+
+// localOf returns the number of a local state. The caller has the lock.
+func (p *program) localOf(c *component, part []uint64) uint32 {
+	p.bytes = binary.AppendUvarint(p.bytes[:0], uint64(len(part)))
+	for _, w := range part {
+		p.bytes = binary.AppendUvarint(p.bytes, w)
+	}
+	for n := range p.localsAt.all(localHash(c, part)) {
+		if l := p.local(n); l.thread == c.index && bytes.HasPrefix(p.coded.from(l.part), p.bytes) {
+			return n
 		}
 	}
-	l := &local{id: p.locals, thread: c.index, part: slices.Clone(part), hash: h, same: first}
-	p.locals++
-	p.byHash[h] = l
-	return l
+	n, l := p.locals.add()
+	l.thread, l.part = c.index, p.coded.add(p.bytes)
+	var room []uint64
+	p.localsAt.add(n, func(n uint32) uint32 {
+		l := p.local(n)
+		room = p.partOf(l, room)
+		if l.thread == c.index {
+			return localHash(c, room) // which may be about to be added
+		}
+		return localHash(p.comp(l.thread), room)
+	})
+	return n
+}
+
+// partOf writes a local state as the system knows it over dst.
+func (p *program) partOf(l *local, dst []uint64) []uint64 {
+	b := p.coded.from(l.part)
+	n, at := binary.Uvarint(b)
+	dst = dst[:0]
+	for range n {
+		v, k := binary.Uvarint(b[at:])
+		at += k
+		dst = append(dst, v)
+	}
+	return dst
 }
 
 // mix hashes a value at a place.
@@ -236,13 +357,23 @@ func mix(v, place uint64) uint64 {
 	return h ^ h>>31
 }
 
-func valueHash(loc system.Loc, v uint64) uint64 { return mix(v, uint64(loc)<<1|1) }
+func valueHash(loc system.Loc, v uint64) uint32 { return uint32(mix(v, uint64(loc)<<1|1)) }
 
 // runner executes transitions for one worker.
 type runner struct {
 	p      *program
 	m      system.Machine
 	pieces system.Pieces
+	before []uint64
+	asked  []asked
+}
+
+// asked is a location that a transition asked for.
+type asked struct {
+	known
+	name  system.Loc
+	write bool
+	after uint64 // what it is then
 }
 
 func newRunner(p *program) *runner {
@@ -254,17 +385,19 @@ func newRunner(p *program) *runner {
 
 // run executes an alternative of a local state, and adds it to the tree whose
 // root is given. path are the values that are known, context those of the
-// alternatives before; value tells all others.
-func (r *runner) run(l *local, root *node, alt uint64, context, path []known, value func(loc uint32) uint64) {
+// alternatives before; value tells the numbers of all others.
+func (r *runner) run(local uint32, root *node, alt uint64, context, path []known, value func(loc uint32) uint32) {
 	p := r.p
-	t := int(p.comp(l.thread).number)
-	var asked []known
-	var names []system.Loc
+	l := p.local(local)
+	thread := p.comp(l.thread)
+	t := int(thread.number)
+	r.before = p.partOf(l, r.before)
+	r.asked = r.asked[:0]
 	answer := func(loc system.Loc) uint64 {
 		p.mu.Lock()
 		c := p.component(comp{false, uint32(loc)})
 		p.mu.Unlock()
-		k := known{c.index, 0}
+		k := known{loc: c.index}
 		if i := find(path, c.index); i >= 0 {
 			k.value = path[i].value
 		} else if i := find(context, c.index); i >= 0 {
@@ -272,33 +405,31 @@ func (r *runner) run(l *local, root *node, alt uint64, context, path []known, va
 		} else {
 			k.value = value(c.index)
 		}
-		asked = append(asked, k)
-		names = append(names, loc)
-		return k.value
+		r.asked = append(r.asked, asked{known: k, name: loc})
+		return p.value(k.value)
+	}
+	named := func(loc system.Loc) int {
+		return slices.IndexFunc(r.asked, func(a asked) bool { return a.name == loc })
 	}
 	r.m.Load(p.roots[0])
-	out := r.pieces.StepOn(t, alt, l.part, answer)
+	out := r.pieces.StepOn(t, alt, r.before, answer)
 	for _, a := range r.pieces.Accesses() { // what was written without a look
-		if !slices.Contains(names, a.Loc) {
+		if named(a.Loc) < 0 {
 			answer(a.Loc)
 		}
 	}
-	lf := &leaf{kind: out.Kind, atEnd: out.AtEnd, before: l, extra: nothing}
-	if alt != 0 || out.Violation != nil || out.Next != 0 || out.Created {
-		lf.extra = &extra{alt: alt, viol: out.Violation, nextAlt: out.Next}
-	}
-	lf.acc = make([]access, len(asked))
-	for i, k := range asked {
-		lf.acc[i] = access{loc: k.loc, old: k.value, new: k.value}
+	bits := uint32(out.Kind)
+	if out.AtEnd {
+		bits |= atEnd
 	}
 	var after []uint64
 	if out.Kind == system.Moved {
 		after = r.pieces.Local(t, nil)
 		for _, a := range r.pieces.Accesses() {
 			if a.Write {
-				x := &lf.acc[slices.Index(names, a.Loc)]
-				x.write, x.new = true, r.pieces.Value(a.Loc)
-				lf.writes = true
+				x := &r.asked[named(a.Loc)]
+				x.write, x.after = true, r.pieces.Value(a.Loc)
+				bits |= anyWrites
 			}
 		}
 	}
@@ -315,8 +446,8 @@ func (r *runner) run(l *local, root *node, alt uint64, context, path []known, va
 		}
 		// As many threads as there were before.
 		r.m.Load(p.roots[0])
-		for i, k := range asked {
-			r.pieces.SetValue(names[i], k.value)
+		for _, a := range r.asked {
+			r.pieces.SetValue(a.name, p.value(a.value))
 		}
 		for u := r.m.NumThreads(); u < n; u++ {
 			children = append(children, child{u, parts[u]})
@@ -327,61 +458,114 @@ func (r *runner) run(l *local, root *node, alt uint64, context, path []known, va
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	n := root
+	for _, a := range r.asked {
+		n = p.grow(n, local, t, a, context)
+	}
+	if n.Load() != 0 {
+		return // another worker was faster
+	}
+	number, lf := p.leaves.add()
+	lf.after = nobody
+	var x *extra
+	var values []byte
+	put := func(n uint32) { values = binary.AppendUvarint(values, uint64(n)) }
+	if alt != 0 || out.Violation != nil || out.Kind == system.Moved && out.Next != 0 {
+		bits |= 1 << extraBit
+		var i uint32
+		i, x = p.extras.add()
+		*x = extra{alt: alt, viol: out.Violation}
+		put(i)
+	}
+	form := make(shape, 2, 8)
+	for _, a := range r.asked {
+		form = append(form, accessOf(a.loc, a.write))
+	}
 	if out.Kind == system.Moved {
-		lf.after = p.local(p.comp(l.thread), after)
-		lf.delta = l.hash ^ lf.after.hash
-		for i, a := range lf.acc {
-			if a.write {
-				lf.delta ^= valueHash(names[i], a.old) ^ valueHash(names[i], a.new)
-			}
+		lf.after = p.localOf(thread, after)
+		lf.delta = localHash(thread, r.before) ^ localHash(thread, after)
+		if len(children) > 0 {
+			bits |= creates
+			form = append(form, uint32(len(children)))
 		}
 		for _, c := range children {
-			x := p.local(p.component(comp{true, uint32(c.t)}), c.part)
-			lf.children = append(lf.children, x)
-			lf.delta ^= x.hash
+			y := p.component(comp{true, uint32(c.t)})
+			form = append(form, y.index)
+			put(p.localOf(y, c.part))
+			lf.delta ^= localHash(y, c.part)
 		}
 		if out.Next != 0 {
-			lf.next = &node{}
-			lf.context = slices.Clone(context)
-			for _, k := range asked {
-				if find(context, k.loc) < 0 {
-					lf.context = append(lf.context, k)
+			x.next, x.nextAlt = &node{}, out.Next
+			x.context = slices.Clone(context)
+			for _, a := range r.asked {
+				if find(context, a.loc) < 0 {
+					x.context = append(x.context, a.known)
 				}
 			}
 		}
 	}
-	n := root
-	for i, k := range asked {
-		q := n.question.Load()
-		if n.leaf.Load() != nil || q != nil && q.loc != k.loc {
-			panic(fmt.Sprintf("unfolding: thread %d asks for another location when the same values were read", t))
-		}
-		if q == nil {
-			q = &question{loc: k.loc}
-			if j := find(context, k.loc); j >= 0 {
-				q.fixed, q.value = true, context[j].value
-			}
-			n.question.Store(q)
-			p.fresh = append(p.fresh, interest{l, k.loc, false})
-		}
-		next := q.next(k.value)
-		if next == nil {
-			e := &edge{value: k.value, next: q.edges.Load()}
-			q.edges.Store(e)
-			next = &e.node
-		}
-		n = next
-		if lf.acc[i].write {
-			p.fresh = append(p.fresh, interest{l, k.loc, true})
+	form[0], form[1] = l.thread, bits|uint32(len(r.asked))<<shapeBits
+	for _, a := range r.asked {
+		put(a.value)
+		if a.write {
+			put(p.number(a.after))
+			lf.delta ^= valueHash(a.name, p.value(a.value)) ^ valueHash(a.name, a.after)
 		}
 	}
-	if n.leaf.Load() == nil {
-		all := *p.leaves.Load()
-		lf.id = uint32(len(all))
-		all = append(all, lf)
-		p.leaves.Store(&all)
-		n.leaf.Store(lf)
+	lf.shape, lf.values = p.shapeOf(form), p.coded.add(values)
+	n.Store(atLeaf | number)
+}
+
+// grow goes on from a node with an answer, which it enters if it is new. The caller has the lock.
+func (p *program) grow(n *node, local uint32, thread int, a asked, context []known) *node {
+	first := n.Load()
+	fixed := uint32(0)
+	if first != 0 {
+		if first >= atLeaf || p.branches.at(first).loc>>1 != a.loc {
+			panic(fmt.Sprintf("unfolding: thread %d asks for another location when the same values were read", thread))
+		}
+	} else {
+		if find(context, a.loc) >= 0 {
+			fixed = 1
+		}
+		p.fresh = append(p.fresh, interest{local, a.loc, false})
 	}
+	if a.write {
+		p.fresh = append(p.fresh, interest{local, a.loc, true})
+	}
+	if next := p.answer(first, a.value); next != nil {
+		return next
+	}
+	i, b := p.branches.add()
+	b.loc, b.value = a.loc<<1|fixed, a.value
+	if first == 0 {
+		n.Store(i)
+	} else {
+		f := p.branches.at(first)
+		b.next.Store(f.next.Load())
+		f.next.Store(i)
+	}
+	return &b.node
+}
+
+// shapeOf returns where a shape stands. The caller has the lock.
+func (p *program) shapeOf(s shape) uint32 {
+	for at := range p.shapesAt.all(s.hash()) {
+		if x := p.shapes.from(at); len(x) >= len(s) && slices.Equal(x[:len(s)], s) {
+			return at
+		}
+	}
+	at := p.shapes.add(s)
+	p.shapesAt.add(at, func(at uint32) uint32 { return shape(p.shapes.from(at)).hash() })
+	return at
+}
+
+func (s shape) hash() uint32 {
+	h := mix(uint64(s[0])<<32|uint64(s[1]), 0)
+	for i, a := range s.acc() {
+		h ^= mix(uint64(a), uint64(i+1))
+	}
+	return uint32(h)
 }
 
 func find(ks []known, loc uint32) int {
@@ -394,28 +578,36 @@ func find(ks []known, loc uint32) int {
 }
 
 // settle makes the interests known that were found since it was called last,
-// and returns how many there were. No worker runs.
-func (p *program) settle(round uint32) int {
-	n := 0
+// and tells whether there were any. No worker runs.
+func (p *program) settle() bool {
+	p.recent = nil
 	for _, f := range p.fresh {
-		i := slices.IndexFunc(f.l.uses, func(u use) bool { return u.loc == f.loc })
-		if i < 0 {
-			i = len(f.l.uses)
-			f.l.uses = append(f.l.uses, use{loc: f.loc, touch: round})
-			n++
+		l := p.local(f.local)
+		u := l.uses
+		for u != 0 && p.uses.at(u).access>>1 != f.loc {
+			u = p.uses.at(u).next
 		}
-		if u := &f.l.uses[i]; f.write && u.writes == 0 {
-			u.writes = round
-			n++
+		switch {
+		case u == 0:
+			u = p.uses.add(use{accessOf(f.loc, f.write), l.uses})
+			l.uses = u
+		case f.write && !isWrite(p.uses.at(u).access):
+			p.uses.at(u).access |= 1
+		default:
+			continue
 		}
+		if p.recent == nil {
+			p.recent = map[interest]bool{}
+		}
+		p.recent[f] = true
 		c := p.comp(f.loc)
-		c.users = p.include(c.users, f.l.thread)
+		c.users = p.include(c.users, l.thread)
 		if f.write {
-			c.writers = p.include(c.writers, f.l.thread)
+			c.writers = p.include(c.writers, l.thread)
 		}
 	}
 	p.fresh = p.fresh[:0]
-	return n
+	return p.recent != nil
 }
 
 // include adds a thread to a list that is in the order of their numbers.
@@ -425,4 +617,15 @@ func (p *program) include(list []uint32, thread uint32) []uint32 {
 		return list
 	}
 	return slices.Insert(list, i, thread)
+}
+
+// learnt returns what all of this occupies.
+func (p *program) learnt() uint64 {
+	n := uint64(p.locals.n)*16 + uint64(p.coded.n) + uint64(len(p.localsAt.slots)+len(p.shapesAt.slots))*4 +
+		uint64(p.leaves.n)*16 + uint64(p.shapes.n)*4 +
+		uint64(p.branches.n)*16 + uint64(p.extras.n)*64 + uint64(p.large.n)*32 + uint64(p.uses.n)*8
+	for _, c := range *p.comps.Load() {
+		n += 96 + uint64(len(c.starts))*24 + uint64(cap(c.users)+cap(c.writers))*4
+	}
+	return n
 }

@@ -3,7 +3,6 @@ package unfolding
 import (
 	"context"
 	"fmt"
-	"math"
 	"runtime/debug"
 	"sync/atomic"
 
@@ -59,7 +58,7 @@ func Run(ctx context.Context, sys system.System, o engine.Options) (*Result, err
 	err = u.run()
 	res.Duration, res.PeakRSS = watch.Elapsed(), watch.Memory().Peak()
 	res.Events, res.Cutoffs, res.Conditions = uint64(b.events.n)-uint64(len(b.roots)), uint64(b.cutoffs), uint64(b.conds.n-1)
-	res.Leaves = uint64(len(*b.leaves.Load()))
+	res.Leaves = uint64(b.leaves.n)
 	res.Transitions, res.MaxDepth = res.Events, int(u.size.Load())
 	res.StoreBytes = b.bytes()
 	res.MoreViolations = u.found.More
@@ -116,12 +115,12 @@ func (u *unfolder) run() (err error) {
 	b.onEvent = func(e uint32) bool {
 		n := uint64(e) + 1 - uint64(len(b.roots))
 		u.events.Store(n)
-		for v := b.leafOf(e).viol; v != nil; v = v.Also {
+		for v := b.extra(b.leafOf(e)).viol; v != nil; v = v.Also {
 			goOn := u.found.Add(v, "", func(v system.Violation) engine.Raw {
 				c := b.workers[0].c2
 				x := b.candidateOf(e)
 				c.load(x)
-				t := &trace.Trace{Initial: int(x.root), Steps: c.steps(x.leaf)}
+				t := &trace.Trace{Initial: int(x.root), Steps: c.steps(b.leaf(x.leaf))}
 				return engine.Raw{Violation: u.said(v, t), Trace: t}
 			})
 			u.violations.Store(int64(u.found.Len()))
@@ -130,7 +129,7 @@ func (u *unfolder) run() (err error) {
 				return false
 			}
 		}
-		if n > limit {
+		if n > limit || b.full() {
 			u.watch.Stop(stop)
 			return false
 		}
@@ -193,10 +192,4 @@ func (u *unfolder) deadlocks() {
 		}
 		return goOn
 	})
-}
-
-// bytes returns what the events and conditions occupy.
-func (b *builder) bytes() uint64 {
-	n := uint64(b.events.n)*24 + uint64(b.conds.n)*32 + uint64(b.reads.n)*8 + uint64(b.words.n)*4
-	return min(n, math.MaxInt64)
 }

@@ -13,7 +13,7 @@ func (c *config) steps(last *leaf) []trace.Step {
 	for _, e := range es {
 		ev := p.events.at(e)
 		c.stack = c.stack[:0]
-		c.pushPre(ev, p.leaf(ev.leaf))
+		c.pushPre(ev, p.shape(p.leaf(ev.leaf)))
 		for _, f := range c.stack {
 			if !p.isRoot(f) {
 				waits[e]++
@@ -44,7 +44,7 @@ func (c *config) steps(last *leaf) []trace.Step {
 			}
 			delete(ready, t)
 			l := p.leafOf(e)
-			steps = append(steps, trace.Step{Thread: int(p.comp(t).number), Alt: l.alt})
+			steps = append(steps, trace.Step{Thread: int(p.comp(t).number), Alt: p.extra(l).alt})
 			for _, f := range after[e] {
 				if waits[f]--; waits[f] == 0 {
 					if u := p.thread(f); u == t {
@@ -57,7 +57,7 @@ func (c *config) steps(last *leaf) []trace.Step {
 		}
 	}
 	if last != nil {
-		steps = append(steps, trace.Step{Thread: int(p.comp(last.before.thread).number), Alt: last.alt})
+		steps = append(steps, trace.Step{Thread: int(p.comp(p.shape(last).thread()).number), Alt: p.extra(last).alt})
 	}
 	return steps
 }

@@ -148,8 +148,9 @@ func dump(b *builder) string {
 	var s strings.Builder
 	for e := uint32(len(b.roots)); e < b.events.n; e++ {
 		ev, l := b.events.at(e), b.leafOf(e)
-		fmt.Fprintf(&s, "%d: thread %d %x alternative %d, size %d, cut %v, after", e, b.comp(l.before.thread).number, l.before.part, l.alt, ev.size, b.isCut(e))
-		for _, w := range b.words.from(ev.pre)[:l.numPre()] {
+		form := b.shape(l)
+		fmt.Fprintf(&s, "%d: thread %d %x alternative %d, size %d, cut %v, after", e, b.comp(form.thread()).number, b.partOf(b.local(b.cond(b.words.from(ev.pre)[0]).value), nil), b.extra(l).alt, ev.size(), b.isCut(e))
+		for _, w := range b.words.from(ev.pre)[:form.numPre()] {
 			fmt.Fprintf(&s, " %d", b.cond(w).event)
 		}
 		s.WriteString("\n")
