@@ -107,7 +107,7 @@ var engines = []Run{
 // two conflicting accesses next to each other.
 func TestConcurrent(t *testing.T) {
 	sources, brutes, loaded := concurrentPrograms(t, 1, 50_000, func(seed uint64) gogen.Shape {
-		return gogen.Shape{Goroutines: 1 + int(seed%3)/2, Steps: 4, Vars: seed%2 == 0, Polls: seed%3 == 0, RW: seed%4 < 2}
+		return gogen.Shape{Goroutines: 1 + int(seed%3)/2, Steps: 4, Vars: seed%2 == 0, Polls: seed%3 == 0, RW: seed%4 < 2, Groups: true}
 	})
 	count := map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(sources)) {

@@ -14,7 +14,8 @@ type Brute struct {
 	// program prints them. A race is not among them: see Race.
 	Outcomes map[gotable.Outcome]bool
 	// Race tells that in some interleaving two goroutines are about to access
-	// the same plain variable, one of them writing.
+	// the same plain variable, one of them writing, or one to add to a WaitGroup
+	// at zero and the other to wait for it.
 	Race   bool
 	States int
 }
@@ -33,6 +34,7 @@ type state struct {
 	reader []int
 	atomic []int
 	vars   []int
+	groups []int
 	regs   []int
 	alive  int
 }
@@ -43,7 +45,7 @@ func (s *state) clone() *state {
 	c := *s
 	c.pc, c.phase, c.closed, c.mutex = clone(s.pc), clone(s.phase), clone(s.closed), clone(s.mutex)
 	c.writer, c.held, c.reader, c.atomic = clone(s.writer), clone(s.held), clone(s.reader), clone(s.atomic)
-	c.vars, c.regs = clone(s.vars), clone(s.regs)
+	c.vars, c.groups, c.regs = clone(s.vars), clone(s.groups), clone(s.regs)
 	c.chans = make([][]int, len(s.chans))
 	for i := range c.chans {
 		c.chans[i] = clone(s.chans[i])
@@ -80,6 +82,7 @@ func (s *state) key() string {
 	put(s.reader...)
 	put(s.atomic...)
 	put(s.vars...)
+	put(s.groups...)
 	put(s.regs...)
 	put(s.alive)
 	return string(b)
@@ -93,7 +96,7 @@ func (p *Concurrent) BruteForce(limit int) (res Brute, ok bool) {
 	start := &state{
 		pc: make([]int, n), phase: make([]int, n), chans: make([][]int, len(p.Caps)), closed: make([]bool, len(p.Caps)),
 		mutex: make([]bool, p.Mutexes), writer: make([]int, p.RWMutexes), held: make([]bool, p.RWMutexes), reader: make([]int, p.RWMutexes),
-		atomic: make([]int, p.Atomics), vars: make([]int, p.Vars), regs: make([]int, max(1, p.regs)), alive: n - 1,
+		atomic: make([]int, p.Atomics), vars: make([]int, p.Vars), groups: clone(p.Groups), regs: make([]int, max(1, p.regs)), alive: n - 1,
 	}
 	res.Outcomes = map[gotable.Outcome]bool{}
 	seen := map[string]bool{start.key(): true}
@@ -134,6 +137,13 @@ func (p *Concurrent) next(s *state, g int) *Step {
 func (p *Concurrent) racing(s *state) bool {
 	for g := range p.Goroutines {
 		a := p.next(s, g)
+		if a != nil && a.Op == GroupAdd && s.groups[a.Obj] == 0 {
+			for h := range p.Goroutines {
+				if b := p.next(s, h); b != nil && b.Op == GroupWait && b.Obj == a.Obj {
+					return true
+				}
+			}
+		}
 		if a == nil || a.Op != Read && a.Op != Write {
 			continue
 		}
@@ -305,6 +315,14 @@ func (p *Concurrent) successors(s *state) (next []*state, ended []gotable.Outcom
 			step(func(t *state) { set(t, t.vars[st.Obj]) })
 		case Write:
 			step(func(t *state) { t.vars[st.Obj] = st.Val })
+		case GroupAdd:
+			step(func(t *state) { t.groups[st.Obj]++ })
+		case GroupDone:
+			step(func(t *state) { t.groups[st.Obj]-- })
+		case GroupWait:
+			if s.groups[st.Obj] == 0 {
+				step(func(*state) {})
+			}
 		case Done:
 			step(func(t *state) { t.alive-- })
 		case Wait:

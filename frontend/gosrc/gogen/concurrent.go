@@ -3,6 +3,7 @@ package gogen
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -28,6 +29,9 @@ const (
 	AtomicCAS            // reg = 1 if atomic Obj was Val and became Val+1
 	Read                 // reg = plain variable Obj
 	Write                // plain variable Obj = Val
+	GroupAdd             // group Obj, one more
+	GroupDone            // one less: the goroutine, or main before it began, has added it
+	GroupWait            // for group Obj
 	Done                 // the goroutine's last step: wg.Done()
 	Wait                 // the main goroutine's last step: wg.Wait()
 )
@@ -57,6 +61,7 @@ type Concurrent struct {
 	RWMutexes  int
 	Atomics    int
 	Vars       int
+	Groups     []int // WaitGroups: what main adds before it starts the others
 	Goroutines [][]Step
 	regs       int
 }
@@ -69,6 +74,7 @@ type Shape struct {
 	Plain      bool // half of the steps access these without a lock
 	Polls      bool // default cases and TryLock
 	RW         bool
+	Groups     bool // WaitGroups that are added to and waited for at any time
 }
 
 // NewConcurrent makes a random program.
@@ -83,6 +89,9 @@ func NewConcurrent(r *rand.Rand, s Shape) *Concurrent {
 	if s.Vars {
 		p.Vars = 1 + r.IntN(2)
 	}
+	if s.Groups {
+		p.Groups = []int{r.IntN(min(2, s.Goroutines) + 1)}
+	}
 	for g := range s.Goroutines + 1 {
 		n := r.IntN(s.Steps + 1)
 		if g > 0 {
@@ -92,13 +101,36 @@ func NewConcurrent(r *rand.Rand, s Shape) *Concurrent {
 		for len(steps) < n {
 			steps = append(steps, p.random(r, s, g)...)
 		}
+		for i, n := range p.Groups {
+			if 0 < g && g <= n { // one of those that main has added
+				steps = slices.Insert(steps, r.IntN(len(steps)+1), Step{Op: GroupDone, Obj: i, Reg: -1})
+			}
+		}
 		last := Done
 		if g == 0 {
 			last = Wait
 		}
 		p.Goroutines = append(p.Goroutines, append(steps, Step{Op: last, Reg: -1}))
 	}
+	if s.Groups {
+		p.handOver(r)
+	}
 	return p
+}
+
+// handOver lets one goroutine add to a WaitGroup, and another take that away when it has
+// been told by a channel that is for nothing else.
+func (p *Concurrent) handOver(r *rand.Rand) {
+	from := r.IntN(len(p.Goroutines))
+	to := (from + 1 + r.IntN(len(p.Goroutines)-1)) % len(p.Goroutines)
+	ch := len(p.Caps)
+	p.Caps = append(p.Caps, 1)
+	insert := func(g int, steps ...Step) {
+		at := r.IntN(len(p.Goroutines[g]))
+		p.Goroutines[g] = slices.Insert(p.Goroutines[g], at, steps...)
+	}
+	insert(from, Step{Op: GroupAdd, Reg: -1}, Step{Op: Send, Obj: ch, Reg: -1})
+	insert(to, Step{Op: Recv, Obj: ch, Reg: -1}, Step{Op: GroupDone, Reg: -1})
 }
 
 func (p *Concurrent) reg() int { p.regs++; return p.regs - 1 }
@@ -122,6 +154,16 @@ func (p *Concurrent) random(r *rand.Rand, s Shape, g int) []Step {
 	k := r.IntN(20)
 	if s.Plain && r.IntN(2) == 0 {
 		k = 15
+	}
+	if s.Groups && r.IntN(3) == 0 {
+		if r.IntN(2) == 0 {
+			return []Step{{Op: GroupWait, Reg: -1}}
+		}
+		steps := []Step{{Op: GroupAdd, Reg: -1}, {Op: GroupDone, Reg: -1}}
+		if r.IntN(2) == 0 {
+			steps = slices.Insert(steps, 1, inner())
+		}
+		return steps
 	}
 	switch {
 	case k < 3:
@@ -183,6 +225,9 @@ func (p *Concurrent) Source() string {
 		line("\tv%d := 0", i)
 	}
 	line("\tvar r [%d]int", max(1, p.regs))
+	for i, n := range p.Groups {
+		line("\tvar g%d sync.WaitGroup\n\tg%d.Add(%d)", i, i, n)
+	}
 	line("\twg.Add(%d)", len(p.Goroutines)-1)
 	for _, steps := range p.Goroutines[1:] {
 		line("\tgo func() {")
@@ -216,7 +261,11 @@ func (p *Concurrent) body(line func(string, ...any), in string, steps []Step) {
 		case Send:
 			line(in+"c%d <- %d", s.Obj, s.Val)
 		case Recv:
-			line(in+"r[%d] = <-c%d", s.Reg, s.Obj)
+			if s.Reg < 0 {
+				line(in+"<-c%d", s.Obj)
+			} else {
+				line(in+"r[%d] = <-c%d", s.Reg, s.Obj)
+			}
 		case Close:
 			line(in+"close(c%d)", s.Obj)
 		case Select:
@@ -257,6 +306,12 @@ func (p *Concurrent) body(line func(string, ...any), in string, steps []Step) {
 			line(in+"r[%d] = v%d", s.Reg, s.Obj)
 		case Write:
 			line(in+"v%d = %d", s.Obj, s.Val)
+		case GroupAdd:
+			line(in+"g%d.Add(1)", s.Obj)
+		case GroupDone:
+			line(in+"g%d.Done()", s.Obj)
+		case GroupWait:
+			line(in+"g%d.Wait()", s.Obj)
 		case Done:
 			line(in + "wg.Done()")
 		case Wait:

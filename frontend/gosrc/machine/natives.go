@@ -217,9 +217,8 @@ func init() {
 				return
 			}
 			n := int64(r[1])
-			if n > 0 && m.sys.races && m.empty(r[0]) {
-				m.ordered(g, r[0]+wgWaits, "WaitGroup.Add from zero", "WaitGroup.Wait")
-				m.mark(g, r[0]+wgAdds)
+			if n > 0 && m.sys.races {
+				m.begins(g, r[0])
 			}
 			if n < 0 {
 				m.release(g, r[0])
@@ -489,10 +488,32 @@ func (m *Machine) mark(g *goroutine, p uint64) {
 	m.shadow[a].r = r
 }
 
+// begins looks whether an Add finds the WaitGroup at p at zero, and so begins a new use
+// of it, though nothing orders it and an earlier Wait.
+//
+// Whether an Add finds zero depends on the order of it and other Adds and Dones, which are
+// independent otherwise (see shares.go). It matters only behind a Wait that is not ordered
+// with the Add. Then the Add reads what says so: one token, or that there is none. So it
+// depends on who put or takes that token, and in some explored order it finds zero if it
+// does in any. An Add and a Wait always depend on each other, so that equivalent
+// executions agree on which Waits are earlier, and clocks depend on the class alone. A Wait that comes later needs no
+// such thing: another class has it before the Add, whose zero lets it go on, unless
+// it can only go on by a Done for which there is no Add then, which is a panic.
+func (m *Machine) begins(g *goroutine, p uint64) {
+	zero := false
+	if m.unordered(m.shadow[m.addr(p+wgWaits)].r, g) != 0 {
+		zero = m.noShares(g, p)
+	} else {
+		zero = m.empty(p)
+	}
+	if zero {
+		m.ordered(g, p+wgWaits, "WaitGroup.Add from zero", "WaitGroup.Wait")
+		m.mark(g, p+wgAdds)
+	}
+}
+
 // ordered reports a race unless all that are remembered at a word come before g: an
-// Add that begins a new use of a WaitGroup, and a Wait, must be ordered. Whether the
-// counter is zero depends on who was first, so that this looks at the order that is
-// explored, as Go's race detector does.
+// Add that begins a new use of a WaitGroup, and a Wait, must be ordered.
 func (m *Machine) ordered(g *goroutine, p uint64, what, other string) {
 	earlier := m.unordered(m.shadow[m.addr(p)].r, g)
 	if earlier == 0 {
