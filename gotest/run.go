@@ -445,7 +445,8 @@ func Outcome(m *machine.Machine) string {
 	return s
 }
 
-// Explain repeats a failing execution and says what happened.
+// Explain looks for a shorter execution that fails in the same way as the one that was
+// found, and says what happened in it.
 func Explain(p *gosrc.Program, t *trace.Trace) (*Failure, error) {
 	if t.Violation == nil {
 		t.Violation = violationOf(p, t)
@@ -458,6 +459,15 @@ func Explain(p *gosrc.Program, t *trace.Trace) (*Failure, error) {
 		if v := violationOf(p, &short); v.Kind == t.Violation.Kind && (v.Kind == system.Deadlock || v.Message == t.Violation.Message) {
 			t = &short
 		}
+	}
+	return Repeat(p, t)
+}
+
+// Repeat repeats a failing execution as it is, and says what happened. It is an error if a
+// step cannot be taken, or if nothing fails.
+func Repeat(p *gosrc.Program, t *trace.Trace) (*Failure, error) {
+	if t.Violation == nil {
+		t.Violation = violationOf(p, t)
 	}
 	var steps []machine.TraceStep
 	for _, s := range t.Steps {
@@ -477,6 +487,9 @@ func Explain(p *gosrc.Program, t *trace.Trace) (*Failure, error) {
 	if v := e.Violation; v != nil {
 		f.Kind, f.Message, f.Pos = FailureKind(v.Kind), v.Message, v.Pos
 		return f, nil
+	}
+	if len(e.Running) > 0 || len(e.Stacks) == 0 {
+		return nil, errors.New("nothing fails in this execution")
 	}
 	f.Kind = Deadlock
 	if e.MainEnded {

@@ -196,7 +196,7 @@ func (s *session) replayFile(w io.Writer) error {
 	}
 	var f *gotest.Failure
 	if len(doc.Cycle) == 0 {
-		f, err = gotest.Explain(prog, doc.Trace())
+		f, err = gotest.Repeat(prog, doc.Trace())
 	} else if f, err = gotest.ExplainCycle(prog, doc.Trace(), stepsOf(doc.Cycle), gotest.FailureKind(doc.Failed.Kind)); err == nil {
 		f.Message = doc.Failed.Message
 	}

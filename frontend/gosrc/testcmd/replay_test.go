@@ -3,11 +3,13 @@ package testcmd
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"cpor/frontend/gosrc"
 	"cpor/gotest"
 	"cpor/system"
+	"cpor/trace"
 )
 
 // TestReplayNumbers: goroutines have numbers in the order in which the search met them, and a
@@ -114,11 +116,105 @@ func TestOrder(t *testing.T) {
 	if !follows(again) {
 		t.Error("the schedule is not that of the file's program")
 	}
-	f, err := gotest.Explain(again, doc.Trace())
+	f, err := gotest.Repeat(again, doc.Trace())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := Headline(f) + "\n" + Describe(again, f, textWidth); got != want {
 		t.Errorf("the replay shows\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestReplayAsItIs: what is shown is the execution of the file, also if a shorter one fails,
+// too; and if nothing fails in it, that is said.
+func TestReplayAsItIs(t *testing.T) {
+	dir := t.TempDir()
+	write := func(op string) {
+		for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.24\n", "m_test.go": `package m
+
+import (
+	"sync/atomic"
+	"testing"
+)
+
+func TestLong(t *testing.T) {
+	var n atomic.Int32
+	done := make(chan bool, 2)
+	for range 2 {
+		go func() { n.Add(1); done <- true }()
+	}
+	if n.Load() ` + op + ` 1 {
+		t.Error("bad")
+	}
+	<-done
+	<-done
+}
+`} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	load := func() (*gosrc.Package, *gosrc.Program) {
+		pkgs, err := gosrc.Load(t.Context(), []string{"."}, gosrc.Options{Dir: dir, Tests: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := pkgs[0].Compile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		prog, err := c.Test("TestLong", gosrc.Explore{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pkgs[0], prog
+	}
+	write("!=")
+	pkg, prog := load()
+	// All the others go on before the test does.
+	m := prog.NewMachine()
+	m.Load(prog.Initial()[0])
+	tr := &trace.Trace{}
+	for moved := true; moved; {
+		moved = false
+		for th := m.NumThreads() - 1; th >= 0 && !moved; th-- {
+			out := m.Step(th, 0)
+			if moved = out.Kind == system.Moved; moved {
+				tr.Steps = append(tr.Steps, trace.Step{Thread: th})
+			}
+			if out.Violation != nil {
+				moved = false
+				break
+			}
+		}
+	}
+	f, err := gotest.Repeat(prog, tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "f.json")
+	if err := (&session{config: &config{}}).save(file, pkg, prog, "TestLong", f); err != nil {
+		t.Fatal(err)
+	}
+	show := func() (string, error) {
+		var b strings.Builder
+		err := (&session{config: &config{dir: dir, replay: file}, ctx: t.Context()}).replayFile(&b)
+		return b.String(), err
+	}
+	got, err := show()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.ReplaceAll(Describe(prog, f, textWidth), dir+string(filepath.Separator), ""); !strings.Contains(got, want) {
+		t.Errorf("the replay shows\n%s\nwant\n%s", got, want)
+	}
+	short, err := gotest.Explain(prog, tr)
+	if err != nil || len(short.Trace.Steps) >= len(tr.Steps) {
+		t.Fatalf("no shorter execution fails (%v), so that this test shows nothing", err)
+	}
+	write("<")
+	if got, err := show(); err == nil || !strings.Contains(err.Error(), "nothing fails") {
+		t.Errorf("the program was mended; the replay shows %q, %v", got, err)
 	}
 }
