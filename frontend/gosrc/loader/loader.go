@@ -477,7 +477,7 @@ func (x *unit) strip(f *ast.File, kept bool) {
 			if x.ours[funcName(d)] {
 				continue
 			}
-			if x.mode == std.Stub && !kept {
+			if !kept {
 				if d.Name.Name == "init" && d.Recv == nil {
 					continue
 				}

@@ -8,6 +8,7 @@ import (
 	"embed"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -38,6 +39,9 @@ var Always = []string{"internal/cpor", "runtime"}
 var full = map[string]bool{}
 
 func init() {
+	for p := range bodies {
+		full[p] = true
+	}
 	for _, p := range strings.Fields(`
 		bufio bytes cmp compress/bzip2 compress/flate compress/gzip compress/lzw compress/zlib container/heap container/list container/ring
 		context crypto/internal/randutil database/sql database/sql/driver errors
@@ -46,7 +50,7 @@ func init() {
 		hash hash/adler32 hash/crc32 hash/crc64 hash/fnv
 		html html/template index/suffixarray io io/fs io/ioutil iter internal/bisect internal/byteorder internal/filepathlite internal/fmtsort internal/itoa internal/oserror internal/saferio internal/strconv
 		internal/stringslite log/internal log/slog log/slog/internal log/slog/internal/buffer
-		maps math math/big math/bits net/netip net/url math/cmplx math/rand math/rand/v2 path path/filepath reflect regexp regexp/syntax
+		maps math math/big math/bits net/netip net/url net/http net/http/httptest net/http/internal net/http/internal/ascii net/http/internal/httpcommon net/http/httptrace net/textproto mime mime/multipart mime/quotedprintable vendor/golang.org/x/net/http/httpguts vendor/golang.org/x/net/http/httpproxy vendor/golang.org/x/text/unicode/norm vendor/golang.org/x/text/unicode/bidi vendor/golang.org/x/text/secure/bidirule vendor/golang.org/x/text/transform vendor/golang.org/x/net/idna vendor/golang.org/x/net/http2/hpack math/cmplx math/rand math/rand/v2 path path/filepath reflect regexp regexp/syntax
 		slices sort strconv strings text/scanner testing/fstest testing/iotest testing/quick text/tabwriter text/template text/template/parse time unicode unicode/utf16 unicode/utf8
 	`) {
 		full[p] = true
@@ -104,9 +108,18 @@ var UserTags = []string{"purego", "disableunsafe", "math_big_pure_go"}
 // on each other by what they share for the sake of speed.
 const LostPool = "LostPool"
 
-// Kept tells whether the functions of a file of a package that is not interpreted are
-// interpreted all the same.
-func Kept(pkg, name string) bool { return pkg == "net" && name == "pipe.go" }
+// bodies are the files of packages of which only a part is interpreted: the functions of
+// the others lose their bodies.
+var bodies = map[string]string{
+	"net":           "pipe.go net.go ip.go ipsock.go parse.go mac.go port.go tcpsock.go udpsock.go unixsock.go",
+	"internal/poll": "fd.go",
+}
+
+// Kept tells whether the functions of a file of a package keep their bodies.
+func Kept(pkg, name string) bool {
+	files, part := bodies[pkg]
+	return ModeOf(pkg) != Stub && (!part || slices.Contains(strings.Fields(files), name))
+}
 
 // Zero tells whether the variables of a package that is not interpreted are zero: no
 // special instructions of the processor are there.
