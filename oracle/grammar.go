@@ -515,7 +515,7 @@ func (g *writer) naming() {
 func (g *writer) ofNames() string {
 	v, w := g.fresh("i"), g.fresh("j")
 	over := func(v string) string { return of(g, "forall", "exists") + " " + v + " in Pid " }
-	switch g.n(5) {
+	switch g.n(7) {
 	case 0:
 		return fmt.Sprintf("(%s{ Nf[%s] == op || Nx[%s] == %d })", over(v), v, v, g.n(3))
 	case 1:
@@ -524,6 +524,13 @@ func (g *writer) ofNames() string {
 		return fmt.Sprintf("(count %s in Pid { Nx[%s] != %d && %s != op }) %s 1", v, v, g.n(3), v, of(g, "==", "<", ">"))
 	case 3:
 		return fmt.Sprintf("(%s %s in Pid { Nx[%s] }) %s %d", of(g, "min", "max"), v, v, of(g, "==", "<"), g.n(3))
+	case 4, 5: // an index that is evaluated before
+		p := of(g, append([]string{"op"}, g.c.pids...)...)
+		guard := of(g, p+" == nil ||", p+" != nil &&", "b &&")
+		cond := of(g, "("+over(v)+"{ Nr[%[2]s][%[1]s] || Nx[%[2]s] == 1 })",
+			"("+over(v)+"{ %[1]s == %[2]s || "+over(w)+"{ Nr[%[2]s][%[3]s] && Nf[%[1]s] != Nf[%[2]s] } })",
+			"(count %[1]s in Pid { Nr[%[2]s][%[1]s] || Nr[op][%[2]s] }) < 2", "(max %[1]s in Pid { Nx[%[2]s] }) != 1")
+		return fmt.Sprintf("(%s %s)", guard, fmt.Sprintf(cond, v, p, w))
 	}
 	return fmt.Sprintf("(%s{ len(cn) > 0 || Nf[%s] != nil && op != %s })", over(v), v, v)
 }

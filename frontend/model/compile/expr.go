@@ -661,7 +661,8 @@ var negated = map[syntax.Op]syntax.Op{
 func (g *gen) quantifier(e *syntax.QuantExpr, to int32, when bool) {
 	// forall jumps on the first instance that is false, exists on the first
 	// that is true: to the label if that is the wanted outcome.
-	if of := e.Domain.Of; of != nil && (g.r.Uses[of].Symmetric || g.r.Uses[of].Kind == resolve.TypeObj) {
+	if g.r.Alike(&e.Domain) {
+		g.before(e.Cond)
 		g.allOf(e, to, when)
 		return
 	}
@@ -698,6 +699,24 @@ func (g *gen) allOf(e *syntax.QuantExpr, to int32, when bool) {
 	}
 	g.op(op, to, acc.Reg, 0)
 	g.drop(acc)
+}
+
+// before compiles what is evaluated before a quantifier over names or symmetric threads.
+func (g *gen) before(inside syntax.Expr) {
+	for _, e := range g.r.Before(inside) {
+		at := g.typeOf(e.X)
+		i := g.value(e.Index)
+		if at.Index != nil { // nil is 0
+			k := g.temp(g.intVar())
+			g.op(OpOffset, k.Reg, i.reg, -1)
+			g.free(i)
+			i = value{k.Reg, k}
+		}
+		t := g.temp(g.intVar())
+		g.emit(Instr{Op: OpIndex, A: t.Reg, B: g.constReg(0), C: i.reg, T: g.strideIndex(at, 1), Site: g.fault(e.Index)})
+		g.free(i)
+		g.drop(t)
+	}
 }
 
 // each compiles f for each value of the variable of a quantifier: unrolled, or, over
@@ -742,6 +761,9 @@ func (g *gen) instances(e syntax.Expr, v *syntax.Ident, f func(i int)) {
 
 // fold unrolls count, sum, min and max.
 func (g *gen) fold(e *syntax.FoldExpr, dst int32) {
+	if g.r.Alike(&e.Domain) {
+		g.before(e.X)
+	}
 	acc := g.temp(g.typeOf(e))
 	if e.Op == syntax.Count || e.Op == syntax.Sum {
 		g.move(acc.Reg, g.constReg(0))

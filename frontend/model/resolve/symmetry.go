@@ -184,6 +184,51 @@ func (c *checker) alike(e syntax.Expr, t *Type) {
 	})
 }
 
+// steady tells whether an expression is a variable, or a field of one, that has the same value for
+// whatever a quantifier's variable stands for.
+func (p *Program) steady(e syntax.Expr) bool {
+	switch e := e.(type) {
+	case *syntax.ParenExpr:
+		return p.steady(e.X)
+	case *syntax.Ident:
+		obj := p.Uses[e]
+		return obj != nil && (obj.Kind == SharedObj || obj.Kind == LocalObj)
+	case *syntax.SelectorExpr:
+		t := p.Types[e.X]
+		return p.Refs[e] == nil && t != nil && t.Kind == Struct && p.steady(e.X)
+	}
+	return false
+}
+
+// Alike tells whether what a quantifier goes through are names or symmetric threads.
+func (p *Program) Alike(d *syntax.Domain) bool {
+	return d.Of != nil && (p.Uses[d.Of].Symmetric || p.Uses[d.Of].Kind == TypeObj)
+}
+
+// Before returns what is evaluated before a quantifier, or count, sum, min or max, over names
+// or symmetric threads: whether an index in it that is a variable is within its
+// array does not depend on what the quantifier goes through, so it must not depend on the order
+// either which of them fails.
+func (p *Program) Before(inside syntax.Expr) []*syntax.IndexExpr {
+	var list []*syntax.IndexExpr
+	syntax.Walk(inside, func(n syntax.Node) bool {
+		x, ok := n.(syntax.Expr)
+		if !ok {
+			return true
+		}
+		if _, constant := p.Const[x]; constant || p.Refs[x] != nil {
+			return false
+		}
+		if i, ok := x.(*syntax.IndexExpr); ok {
+			if _, constant := p.Const[i.Index]; !constant && p.steady(i.Index) {
+				list = append(list, i)
+			}
+		}
+		return true
+	})
+	return list
+}
+
 // anyName tells whether an expression is the variable of a quantifier over names.
 func (c *checker) anyName(e syntax.Expr) bool {
 	id, ok := syntax.Unparen(e).(*syntax.Ident)
@@ -234,8 +279,12 @@ func (c *checker) mayFail(e syntax.Expr) string {
 			return "following a pointer"
 		}
 	case *syntax.IndexExpr:
-		if c.big[e.Index] == nil && !c.anyName(e.Index) {
-			return "an index that is not constant"
+		t := c.prog.Types[e.X]
+		if t != nil && t.Kind == Pointer {
+			return "following a pointer"
+		}
+		if c.big[e.Index] == nil && !c.anyName(e.Index) && (t == nil || t.Kind != Array || !c.prog.steady(e.Index)) {
+			return "an index that is neither constant nor a variable"
 		}
 	case *syntax.FoldExpr:
 		if e.Op == syntax.Sum {

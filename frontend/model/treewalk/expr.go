@@ -368,18 +368,34 @@ func (r *run) evalHere(e syntax.Expr) Value {
 		return a
 	case *syntax.QuantExpr:
 		found := !e.Exists
+		r.before(&e.Domain, e.Cond)
 		r.over(e.Var, &e.Domain, func() bool {
 			if r.eval(e.Cond).(bool) == e.Exists {
 				found = e.Exists
 			}
 			// Of symmetric threads all are looked at.
-			return found != e.Exists || e.Domain.Of != nil && (r.p.r.Uses[e.Domain.Of].Symmetric || r.p.r.Uses[e.Domain.Of].Kind == resolve.TypeObj)
+			return found != e.Exists || r.p.r.Alike(&e.Domain)
 		})
 		return found
 	case *syntax.FoldExpr:
 		return r.fold(e)
 	}
 	panic(fmt.Sprintf("no expression: %T", e))
+}
+
+// before evaluates what comes before a quantifier over names or symmetric threads: the
+// indices in it that are variables.
+func (r *run) before(d *syntax.Domain, inside syntax.Expr) {
+	if !r.p.r.Alike(d) {
+		return
+	}
+	for _, e := range r.p.r.Before(inside) {
+		k := known{}
+		mark := len(r.held)
+		r.operand(k, e.Index)
+		r.index(k, e.Index, r.typeOf(e.X).Len)
+		r.held = r.held[:mark]
+	}
 }
 
 // over calls f with each value of a quantifier's variable, until f returns false.
@@ -415,6 +431,7 @@ func (r *run) over(v *syntax.Ident, d *syntax.Domain, f func() bool) {
 
 // fold computes count, sum, min and max.
 func (r *run) fold(e *syntax.FoldExpr) Value {
+	r.before(&e.Domain, e.X)
 	result := new(big.Int)
 	mark, first := len(r.held), true
 	r.hold(result)
