@@ -65,7 +65,15 @@ func (c *coder) expr(x program.Expr) eval {
 		y := c.expr(x.X)
 		switch x.Name {
 		case "enabled":
-			return func(m *Machine) int32 { return m.askEnabled(int(y(m))) }
+			pos, process := x.Pos, slices.Contains(c.sys.procs, c.proc)
+			return func(m *Machine) int32 {
+				u := int(y(m))
+				if process && u == m.t && m.depth == 0 {
+					m.fail(system.Runtime, pos, true, "enabled(%d) asks about the process that asks, %s", u, m.proc.Name)
+					return 0
+				}
+				return m.askEnabled(u)
+			}
 		case "pc_value":
 			return func(m *Machine) int32 {
 				t := int(y(m))
@@ -639,7 +647,7 @@ func (c *coder) compile(p *proctype) {
 	if p.Provided != nil {
 		p.provided = c.expr(p.Provided)
 	}
-	for _, s := range p.Syms {
+	for _, s := range p.Syms[len(p.Params):] {
 		c.initial(&p.lay, s, s.Base, false, &p.inits)
 	}
 }

@@ -86,6 +86,21 @@ proctype C() { d_step { x = 4; if :: _last == 2 -> x = 6 :: else -> x = 11 fi };
 		{"_last is the receiver after a rendezvous", `chan c = [0] of { byte }; byte x;
 active proctype A() { c!1; x = 1; c!2 }
 active proctype B() { byte k; atomic { c?k; if :: _last == 0 -> x = 3 :: _last == 1 -> x = 4 fi; if :: _last == 0 -> x = 5 :: _last == 1 -> x = 6 fi }; c?k; (_last == 0); x = 9 }`, counts{4, 0, 1}},
+		{"globals are initialised by their types", `int i = 3; int j = i + 1; byte k = j; hidden int h = 4; byte m = h; short s = k + 2; byte a[2] = s;
+init { assert(j == 4 && k == 0); assert(m == 0 && s == 2); assert(a[1] == 0) }`, counts{5, 0, 0}},
+		{"channels are numbered in that order", `typedef T { chan c = [1] of { bit } }; T t; chan d = [1] of { bit };
+init { assert(d == 1 && t.c == 2); d!1; t.c!0 }`, counts{5, 0, 0}},
+		{"structures as parameters", `typedef U { byte z; bit q }; typedef T { byte a = 5; U b; short c; chan d = [1] of { bit } }; T g;
+proctype P(T x; byte y; U u) { byte s = x.a + y; assert(x.b.q == 1 && x.b.z == 7 && x.c == -2); assert(s == 9 && u.z == 3); x.d!1; x.a++ }
+active proctype Q(T x) { assert(x.a == 0 && x.c == 0) }
+init { T t; t.b.z = 7; t.b.q = 1; t.c = -2; atomic { run P(t, 4, 3, 1); run P(t, 4, t.b) }; t.d?1; run P(g, 4, g.b) }`, counts{367, 584, 126}},
+		{"an initialiser of a structure does nothing", `typedef T { byte a; byte b }; T t = 3; init { T u = 4; t.a = 1; assert(t.b == 0 && u.a == 0); u.b = 2 }`, counts{5, 0, 0}},
+		{"more fields than the messages have", `chan c = [1] of { bit }; chan b = [1] of { bit, bit }; proctype P(chan d) { byte x; d!1,2; if :: d?x,0 :: d?_,x :: d?<1,x> :: d?x,1 :: d?[1,x] -> x = 5 fi; x = 1 } init { run P(c) }`, counts{14, 2, 3}},
+		{"a channel of many messages", `chan c = [300] of { bit }; short n; init { do :: n < 300 -> c!1; n++ :: else -> break od; assert(len(c) == 300 && full(c)); c?1; n = len(c) }`, counts{906, 0, 0}},
+		{"what the preprocessor knows", `#if defined(__STDC__) && defined __LINE__
+init { assert(__LINE__ == 2); printf(__FILE__) }
+#endif`, counts{4, 0, 0}},
+		{"elements of one array take fields of one message", `chan q = [1] of { byte, byte }; byte x[2]; init { q!1,2; q?x[0],x[1]; assert(x[0] == 1 && x[1] == 2); q!3,4; q?x[0],x[0]; assert(x[0] == 4) }`, counts{8, 0, 0}},
 		{"variadic macros and __LINE__", `#define P(c, ...) printf(c, __VA_ARGS__)
 #define Q(...) __VA_ARGS__
 byte x;

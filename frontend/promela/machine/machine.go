@@ -867,7 +867,14 @@ func (m *Machine) match(c *inst, r *receiver) int {
 	for slot := range n {
 		ok := true
 		for f, a := range r.args {
-			if a.match != nil && f < len(c.c.Fields) && a.match(m) != m.field(c, slot, f) {
+			v := int32(0) // a field that the messages have not
+			if a.match == nil {
+				continue
+			}
+			if f < len(c.c.Fields) {
+				v = m.field(c, slot, f)
+			}
+			if a.match(m) != v {
 				ok = false
 				break
 			}
@@ -950,7 +957,11 @@ func (m *Machine) takes(f *edge, id int32, c *inst) bool {
 		return false
 	}
 	for i, a := range f.recv.args {
-		if a.match != nil && i < len(m.msg) && a.match(m) != m.msg[i] {
+		v := int32(0) // a field that the messages have not
+		if i < len(m.msg) {
+			v = m.msg[i]
+		}
+		if a.match != nil && a.match(m) != v {
 			return false
 		}
 	}
@@ -1043,7 +1054,7 @@ func (m *Machine) send(e *edge) {
 	m.evalMessage(e, c)
 	m.say(c, 1)
 	n := m.length(c)
-	if len(e.send.args) < len(c.c.Fields) {
+	if len(e.send.args) != len(c.c.Fields) {
 		m.fail(system.Runtime, e.src.Pos, false, "this send has %d fields, the messages of %s have %d", len(e.send.args), c.c.Name, len(c.c.Fields))
 	}
 	if n >= c.c.Cap {
@@ -1094,7 +1105,7 @@ func (m *Machine) receive(e *edge) {
 	}
 	m.say(c, 1)
 	m.tellReceived(c, slot, r.peek)
-	if len(r.args) < len(c.c.Fields) {
+	if len(r.args) != len(c.c.Fields) && !r.peek {
 		m.fail(system.Runtime, e.src.Pos, false, "this receive has %d fields, the messages of %s have %d", len(r.args), c.c.Name, len(c.c.Fields))
 	}
 	if !r.peek {
@@ -1130,8 +1141,11 @@ func (m *Machine) handshake(o option) {
 	m.evalMessage(o.e, c)
 	m.say(c, 2)
 	m.tellHandshake(c, int(o.other))
-	if len(o.e.send.args) < len(c.c.Fields) {
+	if len(o.e.send.args) != len(c.c.Fields) {
 		m.fail(system.Runtime, o.e.src.Pos, false, "this send has %d fields, the messages of %s have %d", len(o.e.send.args), c.c.Name, len(c.c.Fields))
+	}
+	if r := o.re.recv; r != nil && len(r.args) != len(c.c.Fields) {
+		m.fail(system.Runtime, o.re.src.Pos, false, "this receive has %d fields, the messages of %s have %d", len(r.args), c.c.Name, len(c.c.Fields))
 	}
 	id := o.e.send.ch(m)
 	if m.sys.trace != nil {
@@ -1230,10 +1244,8 @@ func (m *Machine) create(p *proctype, args []int32, priority int32, pos syntax.P
 			m.put(base, &p.lay.scalars[s.Base+k], first+int32(c)+1)
 		}
 	}
-	for i, s := range p.Params {
-		if i < len(args) {
-			m.put(base, &p.lay.scalars[s.Base], args[i])
-		}
+	for i, v := range args {
+		m.put(base, &p.lay.scalars[i], v)
 	}
 	for _, f := range p.inits {
 		f(m)

@@ -109,10 +109,8 @@ func (m *Machine) tellStart(p *proctype, args []int32) {
 	}
 	text := "start " + m.ThreadName(m.n-1)
 	var with []string
-	for i, s := range p.Params {
-		if i < len(args) {
-			with = append(with, s.Name.Text+" = "+m.value(p.Scalars[s.Base].Type, args[i]))
-		}
+	for i, v := range args {
+		with = append(with, p.Scalars[i].Name+" = "+m.value(p.Scalars[i].Type, v))
 	}
 	if len(with) > 0 {
 		text += " with " + strings.Join(with, ", ")

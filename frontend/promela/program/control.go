@@ -348,6 +348,9 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		if pl == nil {
 			return next
 		}
+		if _, number := x.(*Const); number && pl.Type.Name == "chan" && s.Ref.Field == nil {
+			b.fail(s.X.At(), 1, "a number cannot be assigned to the channel %s; another channel can", s.Ref.Name)
+		}
 		b.selfIndexed(pl)
 		if s.Ref.Field == nil && pl.Sym.Type.Kind != "" {
 			b.sameKind(s.X, pl.Sym)
@@ -383,11 +386,25 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 				b.fail(s.Pos, 1, "run cannot stand in a send, as in SPIN; assign the number of the process to a variable first")
 			}
 		}
-		b.arity(s.Pos, e.Ch, len(e.Args), true)
+		b.late = append(b.late, func() {
+			if len(e.Args) > b.widest {
+				b.fail(s.Pos, len(s.Ch.Name), "this send has %d fields, and no channel of the model has messages of more than %d", len(e.Args), b.widest)
+			}
+		})
 		return b.simple(e, next, c)
 	case *syntax.Recv:
 		e := &Edge{Kind: Recv, Stmt: s, Ch: b.chanExpr(s.Ch), Random: s.Random, Peek: s.Peek, Recv: b.recvArgs(s.Args, false)}
-		b.arity(s.Pos, e.Ch, len(e.Recv), false)
+		seen := map[string]bool{}
+		for _, a := range s.Args {
+			ref, ok := a.X.(*syntax.Ref)
+			if !ok || a.Eval || ref.Index != nil || ref.Field != nil || ref.Name == "_" || b.lookup(ref.Name) == nil {
+				continue
+			}
+			if seen[ref.Name] {
+				b.fail(ref.Pos, len(ref.Name), "%s takes two fields of this message", ref.Name)
+			}
+			seen[ref.Name] = true
+		}
 		return b.simple(e, next, c)
 	case *syntax.If:
 		at := b.choice(s, next, c)
@@ -469,26 +486,6 @@ type plain struct{ *syntax.Block }
 func (b *builder) p2sym(name string) (*Sym, bool) {
 	s := b.lookup(name)
 	return s, s != nil
-}
-
-// arity checks the number of fields where the channel is known.
-func (b *builder) arity(pos syntax.Pos, ch Expr, n int, send bool) {
-	l, ok := ch.(*Load)
-	if !ok || l.Place.Sym == nil || l.Place.Sym.Chans == nil {
-		return
-	}
-	reg := &b.p.Region
-	if l.Place.Global {
-		reg = &b.resolver.p.Globals
-	}
-	c := reg.Chans[l.Place.Sym.Chans[0]]
-	if n > len(c.Fields) {
-		what := "receive"
-		if send {
-			what = "send"
-		}
-		b.fail(pos, len(l.Place.Name), "this %s has %d fields, but the messages of %s have %d", what, n, c.Name, len(c.Fields))
-	}
 }
 
 // declSteps builds a declaration among statements: each variable is assigned
@@ -728,7 +725,9 @@ func (b *builder) loop(s *syntax.For, next *node, c context) *node {
 	body := &syntax.Block{Pos: s.Body.Pos}
 	ref := s.Var // what counts
 	if s.In != nil {
+		b.whole = true
 		pl := b.place(s.In)
+		b.whole = false
 		if pl == nil {
 			return next
 		}

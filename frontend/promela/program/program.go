@@ -101,6 +101,7 @@ type Proc struct {
 	Index    int
 	Decl     *syntax.Proctype
 	Params   []*Sym
+	Arity    int  // how many scalars the parameters are, which are the first of the region
 	Priority Expr // nil: 1
 	Provided Expr
 	States   []*State
@@ -261,6 +262,7 @@ type (
 	Call struct {
 		Name string
 		X    Expr
+		Pos  syntax.Pos
 	}
 	// At tells whether a process is in the state of a label.
 	At struct {

@@ -22,6 +22,7 @@ var basic = map[string]*Type{
 const (
 	maxScalars = 1 << 16 // of a region
 	maxArray   = 1 << 16
+	maxCap     = 1<<15 - 1
 	maxStates  = 1<<16 - 2
 )
 
@@ -36,7 +37,10 @@ type resolver struct {
 	// Of the process type that is being resolved:
 	proc    *Proc
 	scopes  []map[string]*Sym
+	widest  int  // how many fields the messages of a channel have at most
+	takes   bool // parameters are being declared
 	inDStep int
+	whole   bool     // an array may stand here without an index
 	polls   polling  // where the expression stands that is resolved next
 	late    []func() // what waits until all processes are resolved
 	remote  []func() // remote references, resolved when all automata are there
@@ -98,6 +102,7 @@ func (r *resolver) model(m *syntax.Model) {
 			}
 		}
 	}
+	r.order()
 	for _, p := range r.p.Procs {
 		r.params(p)
 	}
@@ -296,7 +301,9 @@ func (r *resolver) declare(reg *Region, d *syntax.VarDecl, v *syntax.Var, first 
 		}
 		reg.Scalars = appendScalars(reg.Scalars, name, t, d.Hidden)
 	}
-	r.fields(reg, s, v.Name.Text, s.Base)
+	if !r.takes { // a parameter is a copy of the argument, with its channels
+		r.fields(reg, s, v.Name.Text, s.Base)
+	}
 	switch {
 	case v.Chan != nil:
 		if !first {
@@ -331,7 +338,10 @@ func (r *resolver) declare(reg *Region, d *syntax.VarDecl, v *syntax.Var, first 
 			r.sameKind(v.Init, s)
 		}
 		if t.IsStruct() {
-			r.fail(v.Init.At(), 1, "a structure has no initialiser")
+			if !first {
+				r.fail(v.Init.At(), 1, "a structure has no initialiser")
+			}
+			s.Init = nil // SPIN takes one, and does nothing with it
 		}
 	}
 	return s
@@ -402,7 +412,11 @@ func (r *resolver) addChannel(reg *Region, c *Channel, name string) (int, bool) 
 	cc := *c
 	cc.Name, cc.Base = name, len(reg.Scalars)
 	if cc.Cap > 0 {
-		reg.Scalars = append(reg.Scalars, Scalar{Name: "len(" + name + ")", Type: basic["byte"]})
+		count := basic["byte"]
+		if cc.Cap > 255 {
+			count = basic["short"]
+		}
+		reg.Scalars = append(reg.Scalars, Scalar{Name: "len(" + name + ")", Type: count})
 		for k := range cc.Cap {
 			for f, ft := range cc.Fields {
 				reg.Scalars = append(reg.Scalars, Scalar{Name: fmt.Sprintf("%s[%d].%d", name, k, f), Type: ft})
@@ -468,8 +482,8 @@ func appendScalars(list []Scalar, name string, t *Type, hidden bool) []Scalar {
 
 func (r *resolver) channel(c *syntax.ChanInit, name string) *Channel {
 	n, ok := r.constant(c.Cap)
-	if !ok || n < 0 || n > 255 {
-		r.fail(c.Cap.At(), 1, "the capacity of channel %s has to be a constant from 0 to 255", name)
+	if !ok || n < 0 || n > maxCap {
+		r.fail(c.Cap.At(), 1, "the capacity of channel %s has to be a constant from 0 to %d", name, maxCap)
 		return nil
 	}
 	ch := &Channel{Name: name, Pos: c.Pos, Cap: int(n)}
@@ -481,10 +495,14 @@ func (r *resolver) channel(c *syntax.ChanInit, name string) *Channel {
 		if t.IsStruct() && len(c.Fields) == 1 {
 			ch.Struct = t
 		}
+		if r.unsendable(t, name, f.Pos) {
+			return nil
+		}
 		for _, s := range appendScalars(nil, "", t, false) {
 			ch.Fields = append(ch.Fields, s.Type)
 		}
 	}
+	r.widest = max(r.widest, len(ch.Fields))
 	if len(ch.Fields) == 1 {
 		ch.Fields[0] = wide(ch.Fields[0])
 	}
@@ -492,6 +510,22 @@ func (r *resolver) channel(c *syntax.ChanInit, name string) *Channel {
 		r.fail(c.Pos, 1, "the messages of channel %s have no fields", name)
 	}
 	return ch
+}
+
+// unsendable tells, and says, that a type has what SPIN's messages have not.
+func (r *resolver) unsendable(t *Type, name string, pos syntax.Pos) bool {
+	for _, f := range t.Fields {
+		switch {
+		case f.Len > 0 && f.Type.IsStruct():
+			r.fail(pos, len(t.Name), "the messages of channel %s cannot have the array of structures %s in %s", name, f.Name.Text, t.Name)
+		case f.Type.Name == "unsigned":
+			r.fail(pos, len(t.Name), "the messages of channel %s cannot have the unsigned %s in %s; a byte or a short can be sent", name, f.Name.Text, t.Name)
+		case !r.unsendable(f.Type, name, pos):
+			continue
+		}
+		return true
+	}
+	return false
 }
 
 // constant evaluates an expression of constants.
@@ -524,21 +558,65 @@ func (r *resolver) size(x syntax.Expr) (int32, bool) {
 	return r.constant(x)
 }
 
+// order gives the global variables the order in which SPIN initialises them: by their types, and
+// those of one type as they are declared. Channels are numbered in that order.
+func (r *resolver) order() {
+	g := &r.p.Globals
+	rank := func(s *Sym) int {
+		switch {
+		case s.Type.IsStruct():
+			return 7
+		case s.Type.Name == "unsigned":
+			return 0
+		}
+		return map[string]int{"bit": 1, "bool": 1, "byte": 2, "pid": 2, "chan": 3, "mtype": 4, "short": 5, "int": 6}[s.Type.Name]
+	}
+	slices.SortStableFunc(g.Syms, func(a, b *Sym) int { return rank(a) - rank(b) })
+	var chans []*Channel
+	for _, s := range g.Syms {
+		for i, c := range s.Chans {
+			chans = append(chans, g.Chans[c])
+			s.Chans[i] = len(chans) - 1
+		}
+	}
+	for i, f := range g.Fields {
+		chans = append(chans, g.Chans[f.Chan])
+		g.Fields[i].Chan = len(chans) - 1
+	}
+	g.Chans = chans
+}
+
 func (r *resolver) params(p *Proc) {
 	r.proc = p
+	r.takes = true
+	defer func() { r.takes = false }()
 	for _, d := range p.Decl.Params {
 		for _, v := range d.Vars {
 			s := r.declare(&p.Region, d, v, true)
 			if s == nil {
 				continue
 			}
-			if s.Type.IsStruct() {
-				r.fail(v.Name.Pos, len(v.Name.Text), "a parameter cannot be a structure")
+			if f := arrayIn(s.Type); f != nil {
+				r.fail(v.Name.Pos, len(v.Name.Text), "the parameter %s has an array, %s, which cannot be handed over", v.Name.Text, f.Name.Text)
 			}
 			p.Params = append(p.Params, s)
 			p.Syms = append(p.Syms, s)
 		}
 	}
+	p.Arity = len(p.Scalars)
+}
+
+// arrayIn returns an array in a structure; nil if there is none.
+func arrayIn(t *Type) *Sym {
+	for _, f := range t.Fields {
+		if f.Len > 0 {
+			return f
+		}
+		if g := arrayIn(f.Type); g != nil {
+			return g
+		}
+	}
+	return nil
 }
 
 func (r *resolver) lookup(name string) *Sym {
@@ -602,8 +680,9 @@ func (r *resolver) placeOf(s *Sym, ref *syntax.Ref) *Place {
 				// A constant that is out of range fails when it is come to.
 				pl.Index = append(pl.Index, Index{x, s.Len, stride, ref.Index.At()})
 			}
-		case s.Len > 0:
-			// An array without an index is its first element.
+		case s.Len > 0 && !r.whole:
+			r.fail(ref.Pos, len(ref.Name), "%s is an array, which wants an index here: %s[0] is its first element", ref.Name, ref.Name)
+			return nil
 		}
 		pl.Type, pl.Count = s.Type, s.Type.Size
 		if ref.Field == nil {
@@ -718,18 +797,31 @@ func (r *resolver) expr(x syntax.Expr) Expr {
 		if p.Decl.Init {
 			r.fail(x.Name.Pos, len(x.Name.Text), "init cannot be run")
 		}
-		if len(x.Args) != len(p.Params) {
-			r.fail(x.Name.Pos, len(x.Name.Text), "%s has %d parameters, and here %d arguments", p.Name, len(p.Params), len(x.Args))
-		}
 		if r.inDStep > 0 {
 			r.fail(x.Pos, 3, "run cannot stand in a d_step")
 		}
 		y := &Run{Proc: p, Pos: x.Pos}
 		for i, a := range x.Args {
-			y.Args = append(y.Args, r.expr(a))
-			if i < len(p.Params) && p.Params[i].Type.Name == "mtype" {
+			if ref, ok := a.(*syntax.Ref); ok && r.lookup(ref.Name) != nil {
+				// A structure is an argument for each of its fields.
+				if pl := r.place(ref); pl != nil {
+					for k := range pl.Count {
+						y.Args = append(y.Args, &Load{pl.scalar(k)})
+					}
+				}
+			} else {
+				y.Args = append(y.Args, r.expr(a))
+			}
+			if i < len(p.Params) && len(p.Params) == p.Arity && p.Params[i].Type.Name == "mtype" {
 				r.sameKind(a, p.Params[i])
 			}
+		}
+		if len(y.Args) != p.Arity {
+			fields := ""
+			if p.Arity != len(p.Params) || len(y.Args) != len(x.Args) {
+				fields = ", the fields of structures counted"
+			}
+			r.fail(x.Name.Pos, len(x.Name.Text), "%s has %d parameters, and here %d arguments%s", p.Name, p.Arity, len(y.Args), fields)
 		}
 		if x.Priority != nil {
 			y.Priority = r.expr(x.Priority)
@@ -750,7 +842,7 @@ func (r *resolver) expr(x syntax.Expr) Expr {
 		case "get_priority":
 			r.p.UsesPriority = true
 		}
-		return &Call{x.Name, r.expr(x.X)}
+		return &Call{x.Name, r.expr(x.X), x.Pos}
 	case *syntax.Special:
 		switch x.Name {
 		case "_last":

@@ -105,7 +105,7 @@ func (p *preprocessor) directive(hash Token, line []Token, ifs *[]frame) {
 			push(false)
 			return
 		}
-		push((p.macros[rest[0].Text] != nil) == (name.Text == "ifdef"))
+		push(p.defined(rest[0].Text) == (name.Text == "ifdef"))
 	case "if":
 		push(live && p.condition(name, rest))
 	case "elif":
@@ -246,6 +246,9 @@ func (p *preprocessor) expand(in []Token, active []string) []Token {
 		if t.Kind == Ident && m == nil && t.Text == "__LINE__" {
 			line, _ := t.Pos.Line()
 			t.Kind, t.Text = Num, strconv.Itoa(line)
+		}
+		if t.Kind == Ident && m == nil && t.Text == "__STDC__" {
+			t.Kind, t.Text = Num, "1"
 		}
 		if t.Kind == Ident && m == nil && t.Text == "__FILE__" {
 			t.Kind, t.Text = String, strconv.Quote(t.Pos.File.Name)
@@ -431,6 +434,11 @@ func paste(left, right []Token) []Token {
 	return append(out, right...)
 }
 
+// defined tells whether a name is that of a macro.
+func (p *preprocessor) defined(name string) bool {
+	return p.macros[name] != nil || name == "__LINE__" || name == "__FILE__" || name == "__STDC__"
+}
+
 // condition evaluates the expression of an #if.
 func (p *preprocessor) condition(at Token, line []Token) bool {
 	var in []Token
@@ -453,7 +461,7 @@ func (p *preprocessor) condition(at Token, line []Token) bool {
 			return false
 		}
 		v := "0"
-		if p.macros[name] != nil {
+		if p.defined(name) {
 			v = "1"
 		}
 		in = append(in, Token{Kind: Num, Text: v, Pos: t.Pos})

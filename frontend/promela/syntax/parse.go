@@ -158,11 +158,10 @@ func init() {
 		else empty enabled fi full hidden if inline init int len mtype nempty never nfull notrace od of
 		pc_value pid printf printm priority proctype provided run short show skip timeout trace typedef
 		unless unsigned xr xs goto eval select for true false ltl c_code c_expr c_decl c_track c_state
-		get_priority set_priority np_ local isolated return`) {
+		get_priority set_priority np_ local return`) {
 		keywords[w] = true
 	}
 	delete(keywords, "local") // only where a declaration begins
-	delete(keywords, "isolated")
 	delete(keywords, "pid")
 	keywords["pid"] = true
 }
@@ -256,7 +255,14 @@ func (p *parser) unit() (ok bool) {
 			if p.accept(";") {
 				continue
 			}
-			td.Fields = append(td.Fields, p.varDecl())
+			f := p.varDecl()
+			if f.Hidden {
+				p.errorAt(f.Pos, len("hidden"), "only a global variable can be hidden, not a field")
+			}
+			td.Fields = append(td.Fields, f)
+		}
+		if len(td.Fields) == 0 {
+			p.errorAt(td.Name.Pos, len(td.Name.Text), "typedef %s has no fields", td.Name.Text)
 		}
 		p.types[td.Name.Text] = true
 		p.model.Decls = append(p.model.Decls, td)
@@ -278,6 +284,9 @@ func (p *parser) unit() (ok bool) {
 					continue
 				}
 				m.Names = append(m.Names, p.name("a symbolic constant"))
+			}
+			if len(m.Names) == 0 {
+				p.errorAt(t.Pos, len(t.Text), "this mtype has no symbolic constants")
 			}
 			p.model.Decls = append(p.model.Decls, m)
 			return true
@@ -311,8 +320,8 @@ func (p *parser) inline() {
 	d := &Inline{Name: p.name("an inline")}
 	p.want("(", "inline")
 	for !p.accept(")") {
-		if p.accept(",") {
-			continue
+		if len(d.Params) > 0 {
+			p.want(",", "the list of parameters")
 		}
 		d.Params = append(d.Params, p.name("a parameter").Text)
 	}
@@ -379,6 +388,8 @@ func (p *parser) proctype() {
 	}
 	for {
 		switch {
+		case p.tok().isIdent("priority") && x.Provided != nil:
+			p.fail(p.tok(), "priority stands before provided")
 		case p.acceptWord("priority"):
 			x.Priority = p.primary()
 			continue
@@ -397,6 +408,9 @@ func (p *parser) proctype() {
 // params parses the parameters of one type: byte a, b
 func (p *parser) params() *VarDecl {
 	d := p.declHead()
+	if d.Hidden {
+		p.errorAt(d.Pos, len("hidden"), "only a global variable can be hidden, not a parameter")
+	}
 	for {
 		v := &Var{Name: p.name("a parameter")}
 		if p.tok().is("[") {
@@ -436,7 +450,7 @@ func (p *parser) atDecl() bool {
 	switch t.Text {
 	case "hidden", "show":
 		return true
-	case "local", "isolated":
+	case "local":
 		n := p.peek(1)
 		return n.Kind == Ident && p.typeName(n.Text)
 	}
@@ -455,7 +469,7 @@ func (p *parser) declHead() *VarDecl {
 			d.Hidden = true
 			p.i++
 			continue
-		case t.isIdent("show"), t.isIdent("local") && p.peek(1).Kind == Ident, t.isIdent("isolated") && p.peek(1).Kind == Ident:
+		case t.isIdent("show"), t.isIdent("local") && p.peek(1).Kind == Ident:
 			p.i++
 			continue
 		}
@@ -571,8 +585,8 @@ func (p *parser) chanInit() *ChanInit {
 	}
 	p.want("{", "the types of a message")
 	for !p.accept("}") {
-		if p.accept(",") {
-			continue
+		if len(c.Fields) > 0 {
+			p.want(",", "the list of the types of a message")
 		}
 		d := p.declHead()
 		if d.Type == "unsigned" {
@@ -891,32 +905,16 @@ func (p *parser) expandInline(d *Inline, result *Ref) Stmt {
 	}
 	p.i++ // (
 	var args [][]Token
-	var arg []Token
-	for depth := 1; ; {
-		x := p.tok()
-		if x.Kind == EOF {
-			p.fail(&t, "the arguments of %s want a )", d.Name.Text)
+	for !p.accept(")") {
+		if len(args) > 0 {
+			p.want(",", "the call of inline "+d.Name.Text)
 		}
-		switch {
-		case x.is("("), x.is("["), x.is("{"):
-			depth++
-		case x.is(")"), x.is("]"), x.is("}"):
-			depth--
+		from := p.i
+		p.expr() // that it is one is all that matters: what is put in are its tokens
+		if x := p.tok(); !x.is(",") && !x.is(")") {
+			p.fail(x, "found %s behind an argument of inline %s; arguments are expressions, and a #define takes statements, too", x.describe(), d.Name.Text)
 		}
-		if depth == 0 {
-			break
-		}
-		if x.is(",") && depth == 1 {
-			args = append(args, arg)
-			arg = nil
-			p.i++
-			continue
-		}
-		arg = append(arg, p.next())
-	}
-	p.i++ // )
-	if len(arg) > 0 || len(args) > 0 {
-		args = append(args, arg)
+		args = append(args, p.in[from:p.i])
 	}
 	if len(args) != len(d.Params) {
 		p.fail(&t, "inline %s has %d parameters, and here %d arguments", d.Name.Text, len(d.Params), len(args))
