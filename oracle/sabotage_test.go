@@ -12,9 +12,12 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/tools/txtar"
+
 	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
+	"cpor/engine/search/quotient"
 	"cpor/frontend/model"
 	"cpor/lockset"
 	"cpor/lockset/racetest"
@@ -70,6 +73,10 @@ func catchers(t *testing.T) []catcher {
 	}
 	drawn := func(seed uint64) string { return program(seed, oracle.Sizes) }
 	written := examples(t)
+	structures, err := txtar.ParseFile("../engine/search/quotient/testdata/isomorphism.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
 	return []catcher{
 		{"TestLockstepExamples", uint64(len(written)), []string{"eval/", "sync/", "select/", "encode/"}, func(seed uint64) (string, string) {
 			_, diff, _ := oracle.Lockstep("example.model", written[seed-1], 2000)
@@ -84,6 +91,28 @@ func catchers(t *testing.T) []catcher {
 		}},
 		{"TestVectorClocks", 1500, []string{"order/"}, func(seed uint64) (string, string) {
 			return ordered(t, racetest.Generate(seed-1, 3, 4))
+		}},
+		{"TestIsomorphism", uint64(len(structures.Files)), []string{"names/"}, func(seed uint64) (string, string) {
+			file := structures.Files[seed-1]
+			_, counts, _ := strings.Cut(file.Name, " ")
+			for _, c := range strings.Fields(counts) {
+				var n, orbits int
+				if _, err := fmt.Sscanf(c, "%d:%d", &n, &orbits); err != nil {
+					t.Fatal(file.Name, err)
+				}
+				m, err := model.Parse("structures.model", fmt.Sprintf("const N = %d\n%s", n, file.Data), model.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				q, err := quotient.New(m.System())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := len(q.Initial()); got != orbits {
+					return fmt.Sprintf("%d representatives, want %d", got, orbits), ""
+				}
+			}
+			return "", ""
 		}},
 		{"TestTheorem1", *count, nil, func(seed uint64) (string, string) {
 			return check(oracle.Generate(seed, configs[seed%uint64(len(configs))]))

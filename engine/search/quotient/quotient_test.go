@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/tools/txtar"
+
 	"cpor/cartesian"
 	"cpor/engine"
 	"cpor/engine/search"
@@ -137,39 +139,28 @@ func TestLift(t *testing.T) {
 // isomorphic: the initial states are all structures on n names, so this fails if two
 // isomorphic ones have different representatives, or two others the same one.
 func TestIsomorphism(t *testing.T) {
-	const begin = "type Pid symmetric(%d)\nthread T() { skip }\n"
-	const functions = begin + "var next [Pid]Pid\ninit { for p := range Pid { next[p] = choose(Pid) }; go T() }"
-	const partial = begin + "var next [Pid]Pid\ninit { for p := range Pid { if choose(0, 1) == 1 { next[p] = choose(Pid) } }; go T() }"
-	const relations = begin + "var r [Pid][Pid]bool\ninit { for p := range Pid { for q := range Pid { r[p][q] = choose(0, 1) == 1 } }; go T() }"
-	const graphs = begin + "var r [Pid][Pid]bool\ninit { for p := range Pid { for q := range Pid { if q == p { break }; b := choose(0, 1) == 1; r[p][q] = b; r[q][p] = b } }; go T() }"
-	const pointers = begin + "type N struct { next *N; seen bool }\nvar node [Pid]N\ninit { for p := range Pid { q := choose(Pid); node[p].next = &node[q] }; go T() }"
-	const bags = begin + "var b bag(3) Pid\nvar one Pid\ninit { for range 3 { b <- choose(Pid) }; one = choose(Pid); go T() }"
-	const threads = "type Pid symmetric(%d)\nsymmetric thread T(p, q Pid) { skip; if p == q { skip } }\ninit { for p := range Pid { go T(p, choose(Pid)) } }"
-	const chans = "type Pid symmetric(%d)\nvar c [Pid]chan(1) bool\nthread T(c chan bool, p Pid) { skip; c <- p == nil }\ninit { p := choose(Pid); go T(c[p], choose(Pid)) }"
-	for _, c := range []struct {
-		name, text string
-		n          int
-		orbits     int
-	}{
-		{"functions", functions, 2, 3}, {"functions", functions, 3, 7}, {"functions", functions, 5, 47}, // OEIS A001372
-		{"partial functions", partial, 2, 6}, {"partial functions", partial, 3, 16}, {"partial functions", partial, 4, 45}, // A126285
-		{"relations", relations, 2, 10}, {"relations", relations, 3, 104}, // A000595
-		{"graphs", graphs, 3, 4}, {"graphs", graphs, 4, 11}, {"graphs", graphs, 5, 34}, // A000088
-		{"pointers", pointers, 3, 7}, {"pointers", pointers, 4, 19}, {"threads", threads, 3, 7}, {"threads", threads, 4, 19},
-		// A multiset of 3 names and one more: aaa, aab, abc and which of these it is, or another one.
-		{"bags", bags, 4, 2 + 3 + 2},
-		{"channels", chans, 3, 2},
-	} {
-		if testing.Short() && c.n > 4 {
-			continue
-		}
-		sys := load(t, fmt.Sprintf(c.text, c.n))
-		q, err := quotient.New(sys)
-		if err != nil {
-			t.Fatal(c.name, err)
-		}
-		if n := len(q.Initial()); n != c.orbits {
-			t.Errorf("%s of %d: %d representatives of %d states, want %d", c.name, c.n, n, len(sys.Initial()), c.orbits)
+	models, err := txtar.ParseFile("testdata/isomorphism.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range models.Files {
+		name, counts, _ := strings.Cut(file.Name, " ")
+		for _, c := range strings.Fields(counts) {
+			var n, orbits int
+			if _, err := fmt.Sscanf(c, "%d:%d", &n, &orbits); err != nil {
+				t.Fatal(file.Name, err)
+			}
+			if testing.Short() && n > 4 {
+				continue
+			}
+			sys := load(t, fmt.Sprintf("const N = %d\n%s", n, file.Data))
+			q, err := quotient.New(sys)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			if got := len(q.Initial()); got != orbits {
+				t.Errorf("%s of %d: %d representatives of %d states, want %d", name, n, got, len(sys.Initial()), orbits)
+			}
 		}
 	}
 }

@@ -2,10 +2,12 @@ package machine
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"cpor/frontend/model/compile"
 	"cpor/frontend/model/resolve"
+	"cpor/sabotage"
 	"cpor/system"
 )
 
@@ -78,9 +80,14 @@ type renamer struct {
 	joined   []int32 // of the edge that is being made
 	label    uint64  // of it
 	hash     []uint64
-	order    []int32
+	order    []int32 // the vertices by rank
+	levels   []*level
+	loose    []bool  // by vertex, whether others have its rank
+	tied     []bool  // by name
+	with     []int32 // by thread, among the vertices
+	to       []int32
 	spare    []uint64
-	base     system.State // the state with its threads sorted
+	base     system.State // the state with its threads sorted, empty until it is needed
 	from     system.State
 	trial    system.State
 	best     system.State
@@ -146,7 +153,7 @@ func (r *renamer) cell(t *resolve.Type, named []compile.Named) cell {
 // depth returns how many indices that are names lead to the first scalar of a type.
 func depth(t *resolve.Type) int {
 	switch {
-	case t.Kind == resolve.Array && t.Index != nil:
+	case t.Kind == resolve.Array && t.Index != nil && !sabotage.Is("names/depth"):
 		return 1 + depth(t.Elem)
 	case t.Kind == resolve.Array:
 		return depth(t.Elem)
@@ -203,126 +210,225 @@ func (r *renamer) leafNames(dst [][]compile.Named, named []compile.Named, t *res
 // represent makes of a state the representative of its orbit.
 func (r *renamer) represent(state system.State) {
 	r.from = append(r.from[:0], state...)
-	r.base = append(r.base[:0], state...)
-	r.threads.represent(r.base)
+	r.base = r.base[:0]
 	n := r.s.threadsIn(state)
 	r.collect(n)
-	rank := make([]int32, r.names+n)
+	rank := r.at(0).rank[:0]
 	for i, t := range r.s.p.Sets {
-		for k := range t.Len {
-			rank[r.first[i]+k] = int32(r.first[i])
+		for range t.Len {
+			rank = append(rank, int32(r.first[i]))
 		}
 	}
-	for t := range n {
-		rank[r.names+t] = int32(r.names)
+	for range n {
+		rank = append(rank, int32(r.names))
 	}
+	r.levels[0].rank = rank
 	r.found = false
-	r.search(rank)
+	r.search(0)
 	copy(state, r.best)
 }
 
-// search tries the permutations that agree with the ranks, and keeps the least state.
-func (r *renamer) search(rank []int32) {
-	r.refine(rank)
-	// The first names of one rank, if there are any.
-	var class []int32
-	for v := range int32(r.names) {
-		if len(class) > 0 && rank[v] > rank[class[0]] {
+// level is what the search keeps while names are made the first ones in turn.
+type level struct {
+	rank  []int32 // by vertex
+	class []int32 // the names that have the same one
+	kinds []int32 // of these, no two of which are twins
+}
+
+func (r *renamer) at(depth int) *level {
+	if depth == len(r.levels) {
+		r.levels = append(r.levels, &level{})
+	}
+	return r.levels[depth]
+}
+
+// search tries the permutations that agree with the ranks at a depth, and keeps the least state.
+func (r *renamer) search(depth int) {
+	l := r.at(depth)
+	for {
+		if !r.refine(l.rank) {
+			r.rename(l.rank)
+			if !r.found || slices.Compare(r.trial, r.best) < 0 {
+				r.best, r.trial, r.found = r.trial, r.best, true
+			}
+			return
+		}
+		if r.alone(l.rank) { // any order
+			for i, v := range r.order[:r.names] {
+				l.rank[v] = int32(i)
+			}
 			continue
 		}
-		if len(class) > 0 && rank[v] == rank[class[0]] {
-			class = append(class, v)
-			continue
+		r.choose(l)
+		if len(l.kinds) > 1 {
+			break
 		}
-		if slices.Contains(rank[v+1:r.names], rank[v]) {
-			class = append(class[:0], v)
-		}
-	}
-	if len(class) == 0 {
-		r.rename(rank)
-		if !r.found || slices.Compare(r.trial, r.best) < 0 {
-			r.best, r.trial, r.found = r.trial, r.best, true
-		}
-		return
-	}
-	var kinds []int32 // no two of them are twins
-	for _, v := range class {
-		if !slices.ContainsFunc(kinds, func(u int32) bool { return r.twins(u, v) }) {
-			kinds = append(kinds, v)
+		for i, v := range l.class {
+			l.rank[v] += int32(i)
 		}
 	}
-	if len(kinds) == 1 {
-		for i, v := range class {
-			rank[v] += int32(i)
-		}
-		r.search(rank)
-		return
-	}
-	for _, first := range kinds {
-		next := slices.Clone(rank)
-		for _, v := range class {
+	for _, first := range l.kinds {
+		next := r.at(depth + 1)
+		next.rank = append(next.rank[:0], l.rank...)
+		for _, v := range l.class {
 			if v != first {
-				next[v]++
+				next.rank[v]++
 			}
 		}
-		r.search(next)
+		r.search(depth + 1)
 	}
+}
+
+// choose finds the names of the first rank that several have, and which of them are no twins.
+func (r *renamer) choose(l *level) {
+	at := 0
+	for l.rank[r.order[at]] != l.rank[r.order[at+1]] {
+		at++
+	}
+	l.class, l.kinds = l.class[:0], l.kinds[:0]
+	for ; at < r.names && (len(l.class) == 0 || l.rank[r.order[at]] == l.rank[l.class[0]]); at++ {
+		l.class = append(l.class, r.order[at])
+	}
+	for _, v := range l.class {
+		if !slices.ContainsFunc(l.kinds, func(u int32) bool { return !r.tied[u] && !r.tied[v] || r.twins(u, v) || sabotage.Is("names/twins") }) {
+			l.kinds = append(l.kinds, v)
+		}
+	}
+}
+
+// alone finds out which names are tied to others: an edge joins both, or edges join one thread with each.
+// What has a rank of its own ties nothing. Two names of one rank that are not
+// tied are twins, since the threads that go with one can change places with those that
+// go with the other: the ranks say that their edges are the same. It tells whether no name is tied.
+func (r *renamer) alone(rank []int32) bool {
+	r.loose = append(r.loose[:0], make([]bool, len(rank))...)
+	for i, v := range r.order[1:] {
+		if u := r.order[i]; rank[u] == rank[v] {
+			r.loose[u], r.loose[v] = true, true
+		}
+	}
+	r.tied = append(r.tied[:0], make([]bool, r.names)...)
+	r.with = append(r.with[:0], make([]int32, len(rank))...)
+	const several = -1
+	either := func(one, other int32) int32 {
+		if one == 0 {
+			return other
+		}
+		return several
+	}
+	all := true
+	tie := func(joined []int32) {
+		for _, v := range joined {
+			if int(v) < r.names && r.loose[v] {
+				r.tied[v], all = true, false
+			}
+		}
+	}
+	// With each thread goes no name, one, which is counted from 1, or several.
+	for i := range r.edges {
+		joined := r.vertices[r.edges[i].from:r.edges[i].to]
+		one := int32(0)
+		for _, v := range joined {
+			if int(v) < r.names && r.loose[v] && one != v+1 {
+				one = either(one, v+1)
+			}
+		}
+		if one == several {
+			tie(joined)
+		}
+		for _, t := range joined {
+			if int(t) >= r.names && r.loose[t] && one != 0 && r.with[t] != one {
+				r.with[t] = either(r.with[t], one)
+			}
+		}
+	}
+	for i := range r.edges {
+		joined := r.vertices[r.edges[i].from:r.edges[i].to]
+		if slices.ContainsFunc(joined, func(t int32) bool { return r.with[t] == several }) {
+			tie(joined)
+		}
+	}
+	return all || sabotage.Is("names/tied")
 }
 
 // twins tells whether the state is the same with two names exchanged, but for the order of
 // symmetric threads.
 func (r *renamer) twins(u, v int32) bool {
-	to := make([]int32, r.names)
-	for i := range to {
-		to[i] = int32(i)
+	if len(r.base) == 0 {
+		r.base = append(r.base, r.from...)
+		r.threads.represent(r.base)
 	}
-	to[u], to[v] = v, u
-	r.rename(to)
+	r.to = r.to[:0]
+	for i := range int32(r.names) {
+		r.to = append(r.to, i)
+	}
+	r.to[u], r.to[v] = v, u
+	r.rename(r.to)
 	return slices.Equal(r.trial, r.base)
 }
 
-// refine splits ranks until each vertex of a rank is in edges with vertices of the same ranks.
+// refine splits ranks until each vertex of a rank is in edges with vertices of the same ranks,
+// or no two names have the same one. It tells whether some have.
 // The rank of a vertex is how many have a smaller one.
-func (r *renamer) refine(rank []int32) {
+func (r *renamer) refine(rank []int32) bool {
 	r.order = r.order[:0]
 	for v := range rank {
 		r.order = append(r.order, int32(v))
 	}
-	for classes := 0; ; {
-		r.hash = append(r.hash[:0], make([]uint64, len(rank))...)
-		for i := range r.edges {
-			e := &r.edges[i]
-			all := e.label
-			for _, v := range r.vertices[e.from:e.to] {
-				all = scramble(all, uint64(rank[v]))
-			}
-			for k, v := range r.vertices[e.from:e.to] {
-				r.hash[v] += scramble(all, uint64(k))
-			}
+	slices.SortStableFunc(r.order, func(u, v int32) int { return int(rank[u] - rank[v]) })
+	for split := true; split; {
+		alike := false // some names
+		for i := range r.names - 1 {
+			alike = alike || rank[r.order[i]] == rank[r.order[i+1]]
 		}
-		slices.SortFunc(r.order, func(u, v int32) int {
-			return cmp.Or(cmp.Compare(rank[u], rank[v]), cmp.Compare(r.hash[u], r.hash[v]), cmp.Compare(u, v))
-		})
-		n := 0
-		was := int32(-1)
-		at := int32(0)
-		for i, v := range r.order {
-			if i == 0 || rank[v] != was || r.hash[v] != r.hash[r.order[i-1]] {
-				n++
-				at = int32(i)
+		if !alike {
+			return false
+		}
+		r.colour(rank)
+		split = false
+		for from := 0; from < len(r.order); {
+			to := from + 1
+			for to < len(r.order) && rank[r.order[to]] == rank[r.order[from]] {
+				to++
 			}
-			was = rank[v]
-			rank[v] = at
+			class := r.order[from:to]
+			if slices.ContainsFunc(class, func(v int32) bool { return r.hash[v] != r.hash[class[0]] }) {
+				split = true
+				slices.SortStableFunc(class, func(u, v int32) int { return cmp.Compare(r.hash[u], r.hash[v]) })
+				at := int32(from)
+				for i, v := range class {
+					if i > 0 && r.hash[v] != r.hash[class[i-1]] {
+						at = int32(from + i)
+					}
+					rank[v] = at
+				}
+			}
+			from = to
 		}
-		if n == classes {
-			return
+	}
+	return true
+}
+
+// colour hashes for each vertex the ranks of those that it is in edges with.
+func (r *renamer) colour(rank []int32) {
+	r.hash = append(r.hash[:0], make([]uint64, len(rank))...)
+	for i := range r.edges {
+		e := &r.edges[i]
+		all := e.label
+		for _, v := range r.vertices[e.from:e.to] {
+			all = scramble(all, uint64(rank[v]))
 		}
-		classes = n
+		for k, v := range r.vertices[e.from:e.to] {
+			r.hash[v] += scramble(all, uint64(k))
+		}
 	}
 }
 
 // scramble hashes a number together with another one.
-func scramble(h, v uint64) uint64 { return mix(int32(h>>40), h^mix(1, v+0x9e3779b97f4a7c15)) }
+func scramble(h, v uint64) uint64 {
+	hi, lo := bits.Mul64(h^0x9e3779b97f4a7c15, v^0xd6e8feb86659fd93)
+	return hi ^ lo
+}
 
 // collect makes the edges of the state.
 func (r *renamer) collect(n int) {
@@ -486,6 +592,9 @@ func (r *renamer) rename(to []int32) {
 		s.locs[r.moved(to, l, c.named)].put(r.trial, r.renamed(to, c, s.locs[l].get(r.from)))
 	}
 	for _, i := range r.bags {
+		if sabotage.Is("names/bag") {
+			break
+		}
 		r.sortBag(&s.p.Chans[i])
 	}
 	for t := range s.threadsIn(r.from) {
@@ -511,6 +620,9 @@ func (r *renamer) rename(to []int32) {
 
 // moved returns where a location, or a leaf, goes.
 func (r *renamer) moved(to []int32, l int, named []compile.Named) int {
+	if sabotage.Is("names/element") {
+		return l
+	}
 	for _, n := range named {
 		l += n.Stride * (int(to[r.first[n.Set]+n.Index]) - r.first[n.Set] - n.Index)
 	}
@@ -523,7 +635,7 @@ func (r *renamer) renamed(to []int32, c *cell, v uint64) uint64 {
 	case v == 0:
 	case c.kind == nameCell:
 		return uint64(int(to[r.first[c.set]+int(v)-1]) - r.first[c.set] + 1)
-	case c.kind == pointerCell:
+	case c.kind == pointerCell && !sabotage.Is("names/pointer"):
 		return uint64(r.moved(to, int(v-1), r.s.p.Locs[v-1].Named[c.depth:]) + 1)
 	case c.kind == chanCell:
 		l := r.s.p.Chans[v-1].First
