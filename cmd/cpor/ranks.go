@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"cpor/engine/cluster"
@@ -58,9 +60,9 @@ func (e *env) onRank(w *mpi.World, c *runConfig, command string, do func(*runCon
 		e.stdout, e.stderr = io.Discard, io.Discard
 	}
 	code, err := do(c)
-	if err != nil {
+	if err = cmp.Or(err, c.left); err != nil {
 		fmt.Fprintf(stderr, "cpor: rank %d: %v\n", w.Rank(), err)
-		if c.checkpoint != "" {
+		if _, serr := os.Stat(filepath.Join(c.checkpoint, "checkpoint")); c.checkpoint != "" && serr == nil {
 			fmt.Fprintf(stderr, "cpor: rank %d: %s\n", w.Rank(), printable(c.goOn("go on from the last checkpoint with: ")))
 		}
 		w.Abort(exitMistake)

@@ -17,6 +17,7 @@ import (
 
 	"cpor/engine"
 	"cpor/engine/checkpoint"
+	"cpor/engine/cluster"
 	"cpor/frontend"
 	"cpor/frontend/gosrc/testcmd"
 	"cpor/internal/cliflag"
@@ -42,6 +43,7 @@ type runConfig struct {
 	deadlock *bool
 
 	cluster bool
+	left    error // this rank has left a search that the others are in
 
 	checkpoint      string // the directory
 	checkpointEvery time.Duration
@@ -408,7 +410,11 @@ func (e *env) explore(c *runConfig, m *frontend.Program, t *engine.Task, out *tr
 	p.done()
 	var no *engine.Refusal
 	var oe *engine.OptionError
+	var left *cluster.Left
 	switch {
+	case errors.As(err, &left):
+		c.left = err
+		return exitMistake
 	case errors.As(err, &no) && no.Located:
 		return e.modelError(no.Err)
 	case errors.As(err, &no):

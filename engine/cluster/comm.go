@@ -50,6 +50,15 @@
 // that goes on is a new one, with counters that begin at 0.
 package cluster
 
+// Left is the error of a rank that has left what all ranks do together, while the others
+// may still wait for it: the job has to be aborted.
+type Left struct{ Err error }
+
+func (e *Left) Error() string { return e.Err.Error() }
+
+// Unwrap returns what went wrong.
+func (e *Left) Unwrap() error { return e.Err }
+
 // Comm is a rank's connection to the others. Messages between two ranks arrive
 // in the order in which they were sent; there is no order between messages of
 // different senders. Its methods are called from one goroutine.

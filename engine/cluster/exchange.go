@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 	"sync/atomic"
@@ -200,18 +199,15 @@ func (x *Exchange) Next() *Exchange {
 }
 
 // Run exchanges states until the search has ended or was stopped on all ranks,
-// and nothing of it is under way any more. The end of ctx requests a stop. The
+// and nothing of it is under way any more. The
 // error is one of the message-passing system or of Part.Arrive; the job
-// then has to be aborted.
-func (x *Exchange) Run(ctx context.Context, part Part) (Outcome, error) {
+// then has to be aborted ([Left]).
+func (x *Exchange) Run(part Part) (Outcome, error) {
 	x.part, x.began = part, time.Now()
 	nap := minNap
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		if ctx.Err() != nil {
-			x.RequestStop(context.Cause(ctx).Error())
-		}
 		did, err := x.turn()
 		if err != nil {
 			return Outcome{}, err

@@ -163,7 +163,7 @@ func (r *rank) round(perRank, i int) (cluster.Outcome, error) {
 		}
 	}()
 	<-r.gate.Ready()
-	return r.x.Run(context.Background(), r)
+	return r.x.Run(r)
 }
 
 // searchRank is search for one rank; it returns the rank's own number of states.

@@ -25,14 +25,17 @@ import (
 // returns what it found out so far in each of these cases. An error is either
 // an *engine.OptionError, and the result is nil, or it means that the tool itself
 // went wrong: a panic, or a trace that does not replay. The result then is what
-// was known by then.
+// was known by then. On several ranks, a [cluster.Left] is what the other ranks do not know of.
 func Run(ctx context.Context, sys system.System, newExpander Factory, o Options) (res *Result, err error) {
+	many := o.Ranks != nil && o.Ranks.Size() > 1
 	defer func() {
 		if v := recover(); v != nil {
 			err = &workers.PanicError{Value: v, Stack: debug.Stack()}
+			if many {
+				err = &cluster.Left{Err: err}
+			}
 		}
 	}()
-	many := o.Ranks != nil && o.Ranks.Size() > 1
 	if many {
 		if o.Store != statestore.Tree {
 			return nil, &engine.OptionError{Message: fmt.Sprintf("a search on several ranks stores states as trees: the %v store knows no parents on other ranks", o.Store)}

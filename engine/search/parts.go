@@ -313,7 +313,7 @@ func agree(c cluster.Comm, err error) error {
 	}
 	all, lost := x.Gather([]byte(said))
 	if lost != nil {
-		return lost
+		return &cluster.Left{Err: lost}
 	}
 	var each []string
 	for _, m := range all {
@@ -323,7 +323,7 @@ func agree(c cluster.Comm, err error) error {
 	}
 	m, lost := x.Broadcast([]byte(strings.Join(each, "\n")))
 	if lost != nil {
-		return lost
+		return &cluster.Left{Err: lost}
 	}
 	if len(m) > 0 {
 		return &engine.OptionError{Message: string(m)}

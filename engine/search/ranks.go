@@ -32,6 +32,7 @@ type ranks struct {
 	done    chan struct{}      // closed when it has ended
 	fault   error              // of the tool, once done is closed
 	traffic cluster.Traffic    // of the exchanges before
+	merged  bool               // all have the result, and nobody waits for this rank any more
 
 	// With a disk:
 	disk       diskWorker // of the goroutine that speaks
@@ -109,9 +110,15 @@ func (k *ranks) local(dst, s system.State) (system.State, error) {
 	return k.portable.Import(dst[:0], s)
 }
 
-// searchRanks searches together with the other ranks.
-func (r *run) searchRanks(res *Result) (*Result, error) {
+// searchRanks searches together with the other ranks. An error that they do not know of is a
+// [cluster.Left].
+func (r *run) searchRanks(res *Result) (_ *Result, err error) {
 	k := r.ranks
+	defer func() {
+		if err != nil && !k.merged {
+			err = &cluster.Left{Err: err}
+		}
+	}()
 	if r.parts == nil || r.o.Checkpoint.Parts.From == 0 {
 		if err := r.begin(); err != nil {
 			k.fault = k.end(err)
@@ -172,7 +179,12 @@ func (k *ranks) round() (cluster.Outcome, error) {
 		}
 	}()
 	<-k.gate.Ready()
-	return k.x.Run(k.run.watch.Context(), k) // it waits for the pool
+	x, all := k.x, k.run.watch.Context()
+	defer context.AfterFunc(all, func() {
+		_, _, reason, _ := engine.Judge(context.Cause(all), "", false)
+		x.RequestStop(reason)
+	})()
+	return x.Run(k) // it waits for the pool
 }
 
 // afterRound is what a rank says when all have paused and it has looked at its disk.
@@ -615,6 +627,7 @@ func (k *ranks) merge(res *Result, fault, stopped error) error {
 	if _, err = k.x.Broadcast(m); err != nil {
 		return err
 	}
+	k.merged = true
 	return errors.Join(fault, k.told(&end))
 }
 
@@ -668,6 +681,7 @@ func (k *ranks) serve(rb *rebuilder, res *Result) error {
 		}
 		if q.Result != nil {
 			*res = *q.Result
+			k.merged = true
 			return k.told(&q)
 		}
 		if q.State, err = k.local(nil, q.State); err != nil {

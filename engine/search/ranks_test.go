@@ -219,6 +219,71 @@ func TestRanksDiskFails(t *testing.T) {
 	}
 }
 
+// broken is a connection that fails, or panics, at its n-th message, or when the job is
+// aborted.
+type broken struct {
+	cluster.Comm
+	n       int
+	panic   bool
+	aborted *atomic.Bool
+}
+
+func (b *broken) Receive() (int, []byte, error) {
+	if b.aborted.Load() {
+		return 0, nil, errors.New("broken")
+	}
+	from, m, err := b.Comm.Receive()
+	if m == nil || err != nil {
+		return from, m, err
+	}
+	switch b.n--; {
+	case b.n > 0:
+		return from, m, nil
+	case b.panic:
+		panic("broken")
+	}
+	return 0, nil, errors.New("broken")
+}
+
+// TestRanksLeft breaks the connections: each rank says that it has left the search.
+func TestRanksLeft(t *testing.T) {
+	sys := mustNew(t, counters(3, 6))
+	for n := range 4 {
+		var aborted atomic.Bool
+		err := fake.Run(2, fake.Options{}, func(rank int, c cluster.Comm) error {
+			o := search.Options{Options: engine.Options{Workers: 2, Ranks: &broken{c, 1 + n, n%2 == 0, &aborted}}}
+			_, err := search.Run(t.Context(), sys, full.Factory(sys), o)
+			aborted.Store(true)
+			if left := new(cluster.Left); !errors.As(err, &left) || !strings.Contains(err.Error(), "broken") {
+				t.Errorf("after %d messages, rank %d: %v", n, rank, err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestRanksInterrupted has a user who wants no more.
+func TestRanksInterrupted(t *testing.T) {
+	sys := mustNew(t, counters(3, 6))
+	err := fake.Run(2, fake.Options{}, func(rank int, c cluster.Comm) error {
+		ctx, cancel := context.WithCancel(t.Context())
+		f := func() search.Expander {
+			return &breaking{full.Factory(sys)(), 1 + 10*rank, cancel}
+		}
+		r, err := search.Run(ctx, sys, f, search.Options{Options: engine.Options{Workers: 1, Ranks: c}})
+		if err == nil && (r.Verdict != engine.Incomplete || r.Reason != "interrupted") {
+			t.Errorf("rank %d: %v: %s", rank, r.Verdict, r.Reason)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestRanksRefuse asks for what a search on several ranks cannot do.
 func TestRanksRefuse(t *testing.T) {
 	sys := mustNew(t, counters(2, 2))
