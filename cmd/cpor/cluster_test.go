@@ -76,7 +76,7 @@ func eachLauncher(t *testing.T, test func(t *testing.T, launcher string)) {
 
 // clusterRow is a search whose counts on several ranks have to be those of one process.
 type clusterRow struct {
-	model string
+	model string // in benchmarks, or a path
 	args  []string
 }
 
@@ -96,6 +96,16 @@ var clusterRows = []clusterRow{
 	{"sharedarray.model", []string{"-all", "-por", "none", "-races", "hb"}},
 	{"cmis.model", []string{"-all", "-por", "none", "-races", "ld"}},
 	{"mattern.model", []string{"-all", "-D", "WAVES=1", "-por", "none"}},
+	{"testdata/cluster/symmetric.model", []string{"-por", "none"}},
+	{"testdata/cluster/names.model", []string{"-por", "cartesian"}},
+}
+
+// path is where the model stands.
+func (r clusterRow) path() string {
+	if strings.Contains(r.model, "/") {
+		return filepath.FromSlash(r.model)
+	}
+	return filepath.Join("..", "..", "benchmarks", r.model)
 }
 
 // counts are the members of the result that do not depend on the number of ranks.
@@ -153,7 +163,7 @@ func TestCluster(t *testing.T) {
 	}
 	eachLauncher(t, func(t *testing.T, launcher string) {
 		for _, row := range rows {
-			args := append([]string{"run", "-json", "-workers", "2", filepath.Join("..", "..", "benchmarks", row.model)}, row.args...)
+			args := append([]string{"run", "-json", "-workers", "2", row.path()}, row.args...)
 			out, err := exec.Command(bin, args...).Output()
 			if _, ok := err.(*exec.ExitError); err != nil && !ok {
 				t.Fatal(err)
@@ -279,7 +289,7 @@ func TestClusterFigures(t *testing.T) {
 			{"robots.model", []string{"-D", "R=3", "-por", "none"}},
 			{"philosophers.model", []string{"-D", "N=10", "-por", "none", "-all"}},
 		} {
-			args := slices.Concat([]string{"run", "-json"}, row.args, []string{filepath.Join("..", "..", "benchmarks", row.model)})
+			args := slices.Concat([]string{"run", "-json"}, row.args, []string{row.path()})
 			for _, n := range []int{1, 2, 4, 8, 16} {
 				f := measure(t, launch(launcher, n, bin, append(args, "-cluster", "-workers", "1")...))
 				tr := f.Traffic
