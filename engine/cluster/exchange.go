@@ -145,6 +145,7 @@ type buffer struct {
 	to     int
 	m      []byte
 	states int
+	last   sent // the last of them
 }
 
 // NewExchange returns a rank's side of the traffic. Where several exchanges follow
@@ -409,23 +410,13 @@ func (x *Exchange) receive() (did bool, err error) {
 // arrive hands the states of a message to the part.
 func (x *Exchange) arrive(from int, m []byte) error {
 	a := &x.arrival
+	last := sent{state: a.State[:0]}
 	for len(m) > 0 {
-		var head [3]uint64 // depth, parent, words
-		for i := range head {
-			v, n := binary.Uvarint(m)
-			if n <= 0 {
-				return damaged(from)
-			}
-			head[i], m = v, m[n:]
+		var ok bool
+		if m, ok = last.next(m); !ok {
+			return damaged(from)
 		}
-		a.Depth, a.From, a.Parent, a.State = int(head[0]), from, head[1], a.State[:0]
-		for range head[2] {
-			v, n := binary.Uvarint(m)
-			if n <= 0 {
-				return damaged(from)
-			}
-			a.State, m = append(a.State, v), m[n:]
-		}
+		a.Depth, a.From, a.Parent, a.State = last.depth, from, last.parent, last.state
 		if err := x.part.Arrive(a); err != nil {
 			return err
 		}

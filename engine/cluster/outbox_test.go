@@ -1,0 +1,81 @@
+package cluster
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestSent writes states of any kind into a message and reads them: they are the same, in the same
+// order. A message that is cut off is not read.
+func TestSent(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 14))
+		var all []sent
+		for range r.IntN(12) {
+			s := sent{depth: r.IntN(1 << 20), parent: r.Uint64() >> r.IntN(64)}
+			if len(all) > 0 && r.IntN(3) > 0 {
+				s = all[len(all)-1]
+				s.state = slices.Clone(s.state)
+			}
+			if n := r.IntN(6); r.IntN(4) == 0 {
+				s.state = slices.Grow(s.state[:min(n, len(s.state))], n)
+			}
+			for range r.IntN(3) {
+				s.state = append(s.state, r.Uint64()>>r.IntN(64))
+			}
+			if len(s.state) > 0 {
+				s.state[r.IntN(len(s.state))] ^= 0xff << r.IntN(64) * uint64(r.IntN(2))
+			}
+			all = append(all, s)
+		}
+		var m []byte
+		var ends []int
+		var to, from sent
+		for _, s := range all {
+			m = to.append(m, s.depth, s.parent, s.state)
+			ends = append(ends, len(m))
+		}
+		cut, reader := m[:r.IntN(len(m)+1)], sent{}
+		for n := 0; len(cut) > 0; n++ {
+			var ok bool
+			if cut, ok = reader.next(cut); !ok {
+				break
+			}
+			if n == len(all) || reader.depth != all[n].depth || !slices.Equal(reader.state, all[n].state) {
+				t.Fatalf("seed %d: state %d of a message that was cut off is another one", seed, n)
+			}
+		}
+		rest := m
+		for i, s := range all {
+			var ok bool
+			if rest, ok = from.next(rest); !ok || len(m)-len(rest) != ends[i] {
+				t.Fatalf("seed %d: state %d ends at byte %d, not %d: %v", seed, i, len(m)-len(rest), ends[i], ok)
+			}
+			if from.depth != s.depth || from.parent != s.parent || !slices.Equal(from.state, s.state) {
+				t.Fatalf("seed %d: state %d: %+v, want %+v", seed, i, from, s)
+			}
+		}
+	}
+}
+
+// FuzzSent reads what nobody has written: it ends, without a panic.
+func FuzzSent(f *testing.F) {
+	var s sent
+	f.Add(s.append(nil, 3, 77, []uint64{1, 0, 1 << 63}))
+	f.Add([]byte{otherParent | otherLength, 0, 0xff})
+	f.Add([]byte{otherLength, 200, 200, 1})
+	f.Fuzz(func(t *testing.T, m []byte) {
+		var s sent
+		for len(m) > 0 {
+			rest, ok := s.next(m)
+			if !ok {
+				return
+			}
+			if len(rest) >= len(m) {
+				t.Fatal("nothing was taken")
+			}
+			m = rest
+		}
+	})
+}
