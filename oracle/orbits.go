@@ -144,6 +144,11 @@ func describe(m system.Machine, rename func(string) string) string {
 			slices.Sort(all)
 			return strings.Join(all, " ")
 		}
+		if owner, waiting, ok := strings.Cut(text, ", waited for by "); ok { // a set, too: whoever is woken is a choice
+			all := strings.Split(waiting, " and ")
+			slices.Sort(all)
+			return owner + ", waited for by " + strings.Join(all, " and ")
+		}
 		return text
 	}
 	var lines []string
