@@ -14,7 +14,7 @@ import (
 )
 
 // anywhere are the flags of `cpor run` that mean something to every engine.
-var anywhere = []string{"D", "por", "workers", "timeout", "max-memory", "json", "trace", "minimise", "coverage", "q", "profile", "search"}
+var anywhere = []string{"D", "por", "workers", "timeout", "max-memory", "json", "trace", "trace-states", "minimise", "coverage", "q", "profile", "search"}
 
 // takes are the flags that mean something to the engines that take the option.
 var takes = map[string]engine.OptionSet{
@@ -108,7 +108,7 @@ func (c *runConfig) defineEngineFlags(f *cliflag.Set) {
 	for _, g := range groups {
 		f.Group(g.title, g.flags...)
 	}
-	f.Group("What is printed:", "json", "trace", "minimise", "coverage", "q", "profile")
+	f.Group("What is printed:", "json", "trace", "trace-states", "minimise", "coverage", "q", "profile")
 }
 
 // searchNames returns the values of -search.

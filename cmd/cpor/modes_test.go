@@ -96,6 +96,7 @@ func TestFlagUse(t *testing.T) {
 		"max-states":          {"3"},
 		"json":                {""},
 		"trace":               {"trace.json"},
+		"trace-states":        {""}, // refused without JSON; testdata/script/trace.txtar has the rest
 		"minimise":            {"0"},
 		"coverage":            {"coverage.txt"},
 		"q":                   {""},

@@ -82,7 +82,7 @@ func newReport(c *runConfig, m *frontend.Program, res *engine.Result) (*report, 
 
 // record writes down a trace, with its states if the file that it goes to shows them.
 func (c *runConfig) record(t *trace.Trace, sys system.System) (*trace.Record, error) {
-	if trace.NeedsStates(c.trace) {
+	if c.traceStates || trace.NeedsStates(c.trace) {
 		return t.RecordStates(sys)
 	}
 	return t.Record(sys)

@@ -22,7 +22,7 @@ import (
 
 // session are the flags of `cpor run` that may change when a search goes on: they do
 // not say what is explored.
-var session = []string{"workers", "timeout", "max-states", "max-transitions", "max-memory", "json", "trace", "minimise", "coverage", "q", "profile", "checkpoint-interval"}
+var session = []string{"workers", "timeout", "max-states", "max-transitions", "max-memory", "json", "trace", "trace-states", "minimise", "coverage", "q", "profile", "checkpoint-interval"}
 
 // checkpointHeader is what stands in front of a checkpoint.
 type checkpointHeader struct {

@@ -52,6 +52,7 @@ type runConfig struct {
 	parts, number   int                // of the checkpoint to go on from, see checkpointHeader
 	json            bool
 	trace           string
+	traceStates     bool
 	coverage        string // the file
 	quiet           bool
 	profile         string
@@ -96,6 +97,7 @@ func (c *runConfig) define() *cliflag.Set {
 	f.DurationVar(&c.checkpointEvery, "checkpoint-interval", 10*time.Minute, "with -checkpoint: the `time` from one checkpoint to the next (default 10m)")
 	f.BoolVar(&c.json, "json", false, "print the result as one JSON object")
 	f.StringVar(&c.trace, "trace", "", "write the whole trace of a violation to this `file`, as a table, or if its name ends in .json as JSON, in .states.json with the whole states, in .itf.json as ITF, in .svg as a message-sequence chart; with -all the further ones to file-2, file-3, ...")
+	f.BoolVar(&c.traceStates, "trace-states", false, "write the whole state at the beginning of a trace and after each step into the JSON, that of -json and of -trace x.json")
 	f.DurationVar(&c.MinimiseTime, "minimise", engine.DefaultMinimiseTime, "look for short traces for at most this `time` (default 30s); 0 leaves them as the search found them")
 	f.StringVar(&c.coverage, "coverage", "", "write the source to this `file`, or to the terminal if it is -, with how often each line was executed")
 	f.BoolVar(&c.quiet, "q", false, "print no progress, and of the result only the verdict and the violations")
@@ -180,6 +182,8 @@ func (c *runConfig) parse(args []string) error {
 		return errors.New("-max-states 0: the number must be above 0")
 	case f.Given("trace") && c.trace == "":
 		return errors.New("-trace needs the name of a file")
+	case c.traceStates && !c.json && !strings.EqualFold(filepath.Ext(c.trace), ".json"):
+		return errors.New("-trace-states writes the states into JSON: add -json, or -trace with a name that ends in .json")
 	case c.MinimiseTime < 0:
 		return fmt.Errorf("-minimise %v: the time must not be below 0", c.MinimiseTime)
 	case f.Given("checkpoint") && c.checkpoint == "":

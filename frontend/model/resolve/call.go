@@ -20,41 +20,72 @@ func charValue(text string) rune {
 }
 
 // insteadOf says what to write here instead of a call of a method, above all of those
-// that Go's packages sync and sync/atomic have.
-func insteadOf(s *syntax.SelectorExpr, args []syntax.Expr) string {
+// that Go's packages sync and sync/atomic have. It names the declaration that this needs
+// if the variable has another one.
+func (c *checker) insteadOf(s *syntax.SelectorExpr, args []syntax.Expr) string {
 	x, first := text(s.X), "n"
 	if len(args) > 0 {
 		first = text(args[0])
 	}
+	kind := Invalid
+	if id, ok := syntax.Unparen(s.X).(*syntax.Ident); ok {
+		if obj := c.scope.find(id.Name); obj != nil && (obj.Kind == SharedObj || obj.Kind == LocalObj) && c.complete(obj) && obj.Type != nil {
+			kind = obj.Type.Kind
+		}
+	}
+	// with says how to write it, and with which declaration unless it stands there.
+	with := func(write string, declared TypeKind, typ string) string {
+		if kind == declared {
+			return write
+		}
+		return fmt.Sprintf("%s, with var %s %s", write, x, typ)
+	}
 	switch s.Sel.Name {
 	case "Lock":
-		return fmt.Sprintf("write lock(%s), with var %[1]s mutex", x)
+		if kind == RWMutex {
+			return fmt.Sprintf("write lock(%s)", x)
+		}
+		return with(fmt.Sprintf("write lock(%s)", x), Mutex, "mutex")
 	case "Unlock":
 		return fmt.Sprintf("write unlock(%s)", x)
 	case "TryLock":
 		return fmt.Sprintf("write trylock(%s)", x)
 	case "RLock":
-		return fmt.Sprintf("write rlock(%s), with var %[1]s rwmutex", x)
+		return with(fmt.Sprintf("write rlock(%s)", x), RWMutex, "rwmutex")
 	case "TryRLock":
-		return fmt.Sprintf("write tryrlock(%s)", x)
+		return with(fmt.Sprintf("write tryrlock(%s)", x), RWMutex, "rwmutex")
 	case "RUnlock":
-		return fmt.Sprintf("write runlock(%s)", x)
+		return with(fmt.Sprintf("write runlock(%s)", x), RWMutex, "rwmutex")
 	case "Add":
-		return fmt.Sprintf("write add(%s, %s), with var %[1]s waitgroup; or atomic { %[1]s += %[2]s }, with comm var %[1]s int", x, first)
+		switch kind {
+		case WaitGroup:
+			return fmt.Sprintf("write add(%s, %s)", x, first)
+		case Int:
+			return fmt.Sprintf("write atomic { %s += %s }, with its result as atomic { %[1]s += %[2]s; y = %[1]s }", x, first)
+		}
+		return fmt.Sprintf("write add(%s, %s), with var %[1]s waitgroup; or atomic { %[1]s += %[2]s }, with var %[1]s atomic int", x, first)
 	case "Done":
-		return fmt.Sprintf("write done(%s), with var %[1]s waitgroup", x)
+		return with(fmt.Sprintf("write done(%s)", x), WaitGroup, "waitgroup")
 	case "Wait":
+		switch kind {
+		case WaitGroup:
+			return fmt.Sprintf("write wait(%s)", x)
+		case Cond:
+			return fmt.Sprintf("write wait(%s, m), with the mutex m", x)
+		}
 		return fmt.Sprintf("write wait(%s), with var %[1]s waitgroup; wait(%[1]s, m), with var %[1]s cond and the mutex m", x)
 	case "Signal":
-		return fmt.Sprintf("write signal(%s), with var %[1]s cond", x)
+		return with(fmt.Sprintf("write signal(%s)", x), Cond, "cond")
 	case "Broadcast":
-		return fmt.Sprintf("write broadcast(%s), with var %[1]s cond", x)
+		return with(fmt.Sprintf("write broadcast(%s)", x), Cond, "cond")
 	case "Load":
-		return fmt.Sprintf("write %s, with comm var %[1]s: reading it is one step", x)
+		return fmt.Sprintf("write %s, with var %[1]s atomic T: reading it is one step", x)
 	case "Store":
-		return fmt.Sprintf("write %s = %s, with comm var %[1]s: writing it is one step", x, first)
+		return fmt.Sprintf("write %s = %s, with var %[1]s atomic T: writing it is one step", x, first)
 	case "CompareAndSwap":
 		return fmt.Sprintf("write cas(%s, old, new)", x)
+	case "Swap":
+		return fmt.Sprintf("write atomic { y = %s; %[1]s = %s }", x, first)
 	case "Do":
 		return "what is done once has a variable: if cas(done, false, true) { ... }"
 	}
@@ -69,7 +100,7 @@ func (c *checker) call(e *syntax.CallExpr) operand {
 				c.errorf(e, "undefined: %s; %s", x.Name, advice[x.Name])
 				return bad()
 			}
-			c.errorf(e, "there are no methods: %s", insteadOf(s, e.Args))
+			c.errorf(e, "there are no methods: %s", c.insteadOf(s, e.Args))
 			return bad()
 		}
 		c.errorf(e, "%s is no function", text(e.Fun))

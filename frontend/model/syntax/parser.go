@@ -1439,9 +1439,9 @@ func (p *parser) atomicPackage() {
 	write := ""
 	switch {
 	case strings.HasPrefix(name, "Load"):
-		write = "write " + x + ": with comm var " + x + " reading it is one step"
+		write = "write " + x + ", with var " + x + " atomic T: reading it is one step"
 	case strings.HasPrefix(name, "Store"):
-		write = "write " + x + " = " + v + ": with comm var " + x + " writing it is one step"
+		write = "write " + x + " = " + v + ", with var " + x + " atomic T: writing it is one step"
 	case strings.HasPrefix(name, "Add"):
 		write = "write the statement as atomic { " + x + " += " + v + " }, with its result as atomic { " + x + " += " + v + "; y = " + x + " }"
 	case strings.HasPrefix(name, "Swap"):
