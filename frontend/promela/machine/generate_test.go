@@ -105,6 +105,13 @@ func (g *generator) model() string {
 	g.f("chan qa[2] = [1] of { byte };\n")
 	if g.whole {
 		g.f("mtype:fruit = { apple, pear }; mtype:fruit fr = apple; chan qt = [1] of { T }; T tt; chan cc = [1] of { chan }; chan ch; local byte lo; show byte sh;\n")
+		// Globals are initialised in an order of types, so that one can be 0 when another asks for it.
+		known := []string{"x", "u", "fr", "s", "arr[1]"}
+		for i, k := range g.r.Perm(5) {
+			g.f("%s g%d = %s + %d; ", []string{"byte", "int", "short", "bit", "mtype"}[k], i, g.pick(known...), g.n(4))
+			known = append(known, fmt.Sprintf("g%d", i))
+		}
+		g.f("\ntypedef E { byte e = 7; T t; short f }; typedef F { byte e = 7; mtype m; short f }; F ff; E ee; E es[2] = 3;\n")
 	}
 	if g.n(2) == 0 {
 		g.f("inline inc(v) { v++; %s }\n", g.pick("skip", "y = 1 - y", "if :: v > 2 -> v = 0 :: else fi"))
@@ -174,11 +181,17 @@ func (g *generator) model() string {
 			g.f("trace { if :: qm!red,_ :: qm!green,1; end: do :: qm?_,1 :: qm!_,_ od fi; qm?red,_ }\n")
 		}
 	}
+	if g.whole {
+		g.f("proctype D(F p; byte k) { byte a = p.e + g1; %s }\n", g.pick("z = p.f + k", "p.e++; y = p.e", "ff.m = p.m; a = k", "assert(p.f < 3)"))
+	}
 	g.f("proctype C(byte k) { byte a; %s }\n", g.pick("x = k", "a = k; y = 1", "q!k", "atomic { a = k; arr[1] = a }", "skip"))
 	return g.b.String()
 }
 
 func (g *generator) v() string {
+	if g.whole && g.n(12) == 0 {
+		return g.pick("g0", "g1", "g2", "g3", "g4", "ff.f", "es[1].t.b[y]")
+	}
 	return g.pick("x", "y", "z", "arr[0]", "arr[1]", "arr[y]", "m", "t.a", "t.b[1]", "a", "a", "s", "u")
 }
 
@@ -315,7 +328,11 @@ func (g *generator) simple() {
 		g.f("x = 1")
 	case 13:
 		if !g.inDStep && g.loops == 0 {
-			g.f("%s", g.pick("run C(x)", "a = run C(1)", "run C(a)"))
+			runs := []string{"run C(x)", "a = run C(1)", "run C(a)"}
+			if g.whole {
+				runs = append(runs, "run D(ff, x)", "a = run D(x, green, z, 2)")
+			}
+			g.f("%s", g.pick(runs...))
 			return
 		}
 		g.f("y = 0")
@@ -492,7 +509,7 @@ func (g *generator) options(ind string, loop bool) {
 var constructs = []string{
 	`trace \{`, `notrace \{`, `priority \d`, `set_priority`, `get_priority`, `D_proctype`, `provided`, `P\d\[\d\]@S\d`, `P\d\[\d\]:a`,
 	`enabled\(`, `_last`, `\n\t\t+\} unless`, `accept`, `progress`, `endK`, `goto .*K`, `for \(a in arr\)`, `for \(a :`, `select`,
-	`cc!q`, `qt!tt`, `qa\[y\]`, `d_step \{`, `atomic \{`, `timeout`, `run C\(`, `\?\?`, `!!`, `\?<`, `\?\[`, `eval\(`, `mtype:fruit`,
+	`cc!q`, `qt!tt`, `qa\[y\]`, `d_step \{`, `atomic \{`, `timeout`, `run C\(`, `run D\(ff`, `run D\(x`, `E es\[2\] = 3`, `int g\d = g`, `\?\?`, `!!`, `\?<`, `\?\[`, `eval\(`, `mtype:fruit`,
 	`inline`, `printm`, `printf`, `else`, `_ = x`, `rv!`, `rv\?`, `unsigned`, `short`, `_pid`, `_nr_pr`, `active \[2\]`, `->.*:.*\)`,
 	`do\n`, `break`, `byte d\d+ =`, `nempty|nfull`, `full|empty`, `len\(`,
 }
