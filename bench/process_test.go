@@ -26,6 +26,9 @@ func fakeCommand(how string) {
 	case "violation":
 		fmt.Println(`{"verdict":"violation","exhaustive":false,"violations":[{"kind":"assertion","message":"robots meet","pos":"a:1:2"}]}`)
 		os.Exit(1)
+	case "cut":
+		fmt.Println(`{"verdict":"violation","exhaustive":false,"reason":"time-out after 1s","violations":[{"kind":"assertion","message":"robots meet","pos":"a:1:2"}]}`)
+		os.Exit(1)
 	case "mistake":
 		fmt.Fprintln(os.Stderr, "a.model:3:1: unexpected }\n  }\n  ^")
 		fmt.Fprintln(os.Stderr, "a.model: 1 mistake")
@@ -64,6 +67,7 @@ func TestProcessRunner(t *testing.T) {
 	for how, want := range map[string]Outcome{
 		"limited":   {Status: Limited, Reason: "time-out after 1s"},
 		"violation": {Status: Failed, Reason: "assertion: robots meet (a:1:2)"},
+		"cut":       {Status: Failed, Reason: "time-out after 1s; it found assertion: robots meet (a:1:2)"},
 		"mistake":   {Status: Failed, Reason: "a.model: 1 mistake"},
 		"silent":    {Status: Failed, Reason: "no result (<nil>)"},
 		"arguments": {Status: Failed, Reason: "run -json -deadlock=false -por none -workers 3 -timeout 2s -max-memory 1048576 " +

@@ -226,6 +226,9 @@ func (p *processRunner) Run(ctx context.Context, r Request) Outcome {
 		if len(rep.Violations) > 0 {
 			v := rep.Violations[0]
 			out.Reason = strings.TrimSuffix(fmt.Sprintf("%s: %s (%s)", v.Kind, v.Message, v.Pos), " ()")
+			if rep.Reason != "" {
+				out.Reason = rep.Reason + "; it found " + out.Reason
+			}
 		}
 	default:
 		out.Status, out.Reason = Limited, rep.Reason

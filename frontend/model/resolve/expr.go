@@ -1007,7 +1007,11 @@ func (c *checker) at(e *syntax.AtExpr) operand {
 		if s := spell.Nearest(e.Label.Name, names); s != "" {
 			c.errorf(e.Label, "the thread %s has no label %s; did you mean %s?", obj.Name, e.Label.Name, s)
 		} else {
-			c.errorf(e.Label, "the thread %s has no label %s", obj.Name, e.Label.Name)
+			hint := ""
+			if f := c.scope.find(e.Label.Name); f != nil && f.Kind == FuncObj {
+				hint = fmt.Sprintf("; %s is a function, and its labels stand there without it, as in %s@label", f.Name, text(e.X))
+			}
+			c.errorf(e.Label, "the thread %s has no label %s%s", obj.Name, e.Label.Name, hint)
 		}
 		return bad()
 	}
