@@ -144,7 +144,7 @@ func (c *compiler) function() {
 	if linked != "" {
 		name = linked
 	}
-	if pkg := packageOf(fn); pkg != nil && (c.p.Standard(pkg) || linked != "") {
+	if pkg := packageOf(fn); pkg != nil && (c.p.Standard(pkg) || c.p.Replaced(pkg) || linked != "") {
 		if n, sync, ok := c.p.native(name); ok {
 			c.next = int32(f.Params + f.Results)
 			op := Native

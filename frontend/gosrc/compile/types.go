@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"cpor/frontend/gosrc/loader"
 )
 
 // Kind is how a type's values are represented.
@@ -337,6 +339,9 @@ func (t *Type) bytes() *layout {
 			}
 		}
 		l.size = (l.size + l.align - 1) / l.align * l.align
+		if size, align, ok := loader.SyncLayout(t.T); ok {
+			l.size, l.align = int(size), int(align)
+		}
 	case *types.Array:
 		part := t.Elem.bytes()
 		l.size, l.align = int(u.Len())*part.size, part.align

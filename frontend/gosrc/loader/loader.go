@@ -200,10 +200,19 @@ func (p *Program) Standard(pkg *types.Package) bool {
 	return u != nil && u.standard
 }
 
+// Replaced tells whether a package of the standard library is there with its tests, and
+// with our replacements.
+func (p *Program) Replaced(pkg *types.Package) bool {
+	u := p.units[pkg]
+	return u != nil && u.replaced
+}
+
 // unit is a package while it is checked.
 type unit struct {
 	id, path string
 	standard bool
+	tested   bool // tests of a package of the standard library
+	replaced bool // and the package itself, with our replacements
 	mode     std.Mode
 	version  string // of Go, for the type checker
 	filename []string
@@ -288,6 +297,15 @@ func (u *universe) user(f *packages.Package) *unit {
 	for _, e := range f.Errors {
 		x.errs = append(x.errs, e)
 	}
+	if own && std.Testable(f.ForTest) {
+		x.tested = true
+		x.replaced = slices.ContainsFunc(f.GoFiles, func(n string) bool {
+			return strings.HasPrefix(n, filepath.Join(u.build.GOROOT, "src")+string(filepath.Separator)) && !strings.HasSuffix(n, "_test.go")
+		})
+		if x.replaced {
+			x.mode = std.ModeOf(f.PkgPath)
+		}
+	}
 	u.units[f.ID] = x
 	for path, g := range f.Imports {
 		x.imports[path] = u.user(g)
@@ -336,7 +354,7 @@ func (u *universe) parse(roots []*unit) error {
 			if x.parseErr != nil {
 				return x.parseErr
 			}
-			if !x.standard {
+			if !x.standard && !x.replaced {
 				continue
 			}
 			for _, f := range x.files {
@@ -368,7 +386,13 @@ func (x *unit) parse(u *universe) {
 		x.parseStd(u)
 		return
 	}
+	if x.replaced {
+		x.parseStd(u)
+	}
 	for _, name := range x.filename {
+		if x.replaced && !strings.HasSuffix(name, "_test.go") {
+			continue
+		}
 		var text any
 		if t, ok := u.overlay[name]; ok {
 			text = t
@@ -563,7 +587,7 @@ func (u *universe) check() error {
 	for _, x := range u.order {
 		done[x] = make(chan struct{})
 	}
-	sizes := types.SizesFor("gc", u.build.GOARCH)
+	sizes := sizes{types.SizesFor("gc", u.build.GOARCH)}
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var wg sync.WaitGroup
 	for _, x := range u.order {
@@ -580,7 +604,7 @@ func (u *universe) check() error {
 	wg.Wait()
 	var errs []error
 	for _, x := range u.order {
-		if !x.standard {
+		if !x.standard && !x.tested {
 			errs = append(errs, x.errs...)
 		}
 	}
@@ -624,7 +648,7 @@ func (x *unit) check(fset *token.FileSet, sizes types.Sizes) {
 		},
 	}
 	x.types, _ = cfg.Check(x.path, fset, x.files, x.info)
-	if x.standard {
+	if x.standard || x.tested {
 		x.dropBroken()
 	}
 	if x.mode == std.Stub {
@@ -634,9 +658,38 @@ func (x *unit) check(fset *token.FileSet, sizes types.Sizes) {
 	}
 }
 
-// dropBroken takes the bodies off functions of the standard library that do not
-// compile with what package std replaces: they are refused where they are called.
+// dropUntyped takes the bodies off functions that use what has no type, because its
+// declaration does not compile: of such uses the type checker says nothing.
+func (x *unit) dropUntyped() {
+	untyped := func(n ast.Node) bool {
+		found := false
+		ast.Inspect(n, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				switch o := x.info.Uses[id].(type) {
+				case *types.Var, *types.Const, *types.Func, *types.TypeName:
+					found = found || o.Type() == types.Typ[types.Invalid]
+				}
+			}
+			return !found
+		})
+		return found
+	}
+	x.info.InitOrder = slices.DeleteFunc(x.info.InitOrder, func(i *types.Initializer) bool { return untyped(i.Rhs) })
+	for _, f := range x.files {
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil && untyped(fn.Body) {
+				fn.Body = nil
+			}
+		}
+	}
+}
+
+// dropBroken takes the bodies off functions of the standard library, and of its tests, that
+// do not compile with what package std replaces: they are refused where they are called.
 func (x *unit) dropBroken() {
+	if x.tested {
+		x.dropUntyped()
+	}
 	for _, err := range x.errs {
 		var te types.Error
 		if !errors.As(err, &te) {

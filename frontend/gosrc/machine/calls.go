@@ -464,9 +464,10 @@ func (m *Machine) race(g *goroutine, p uint64, earlier uint64, wrote, writes boo
 
 // exhausted gives up a computation that does not end.
 func (m *Machine) exhausted(g *goroutine) {
-	m.sys.giveUp(fmt.Sprintf("%s computes for more than %d million instructions without synchronising at %v", m.ThreadName(int(g.number)), stepBudget/1_000_000, m.userPos(m.stackOf(g))))
+	pos := m.userPos(m.stackOf(g))
+	m.sys.giveUp(fmt.Sprintf("%s computes for more than %d million instructions without synchronising at %s:%d", m.ThreadName(int(g.number)), stepBudget/1_000_000, pos.File, pos.Line))
 	g.status = failed
-	g.failure = &system.Violation{Kind: "endless", Pos: m.userPos(m.stackOf(g))}
+	g.failure = &system.Violation{Kind: "endless", Pos: pos}
 }
 
 // refuse notes that the program does what cannot be explored.

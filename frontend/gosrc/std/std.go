@@ -108,6 +108,12 @@ var UserTags = []string{"purego", "disableunsafe", "math_big_pure_go"}
 // on each other by what they share for the sake of speed.
 const LostPool = "LostPool"
 
+// Testable tells whether a package of GOROOT is explored as it is elsewhere when its own
+// tests are: with our replacements.
+func Testable(pkg string) bool {
+	return pkg != "" && !strings.Contains(pkg, ".") && ModeOf(pkg) != Stub
+}
+
 // bodies are the files of packages of which only a part is interpreted: the functions of
 // the others lose their bodies.
 var bodies = map[string]string{

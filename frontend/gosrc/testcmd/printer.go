@@ -84,7 +84,7 @@ func (t *text) run(_, test string) {
 }
 
 func (t *text) done(o outcome) {
-	if o.verdict == passed && !t.verbose {
+	if o.verdict == passed && !t.verbose && o.result.Slow == nil {
 		return
 	}
 	t.printf("%s", report(o))
