@@ -114,13 +114,13 @@ func (c *checker) scalarset(e *syntax.SymmetricType, name string) *Type {
 	n, ok := c.constInt(e.Len, "the number of names")
 	switch {
 	case !ok:
-		return invalidType
+		n = 1
 	case n < 1:
 		c.errorf(e.Len, "there is at least 1 name, not %d", n)
-		return invalidType
+		n = 1
 	case n > maxNames:
 		c.errorf(e.Len, "there are at most %d names, not %d", maxNames, n)
-		return invalidType
+		n = 1
 	}
 	t := &Type{Kind: Scalarset, Name: name, Len: int(n), Names: map[int64]string{0: "nil"}}
 	for i := range n {
