@@ -58,10 +58,19 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 		}
 	}
 	watch, err := engine.NewWatch(ctx, &o.Options)
+	if watch != nil {
+		defer watch.End()
+	}
+	if many {
+		// How much memory a process has before it searches differs from rank to rank.
+		if err != nil && o.MaxMemory > 0 {
+			err = fmt.Errorf("%w; -max-memory is divided among %d ranks", err, o.Ranks.Size())
+		}
+		err = agree(o.Ranks, err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer watch.End()
 	so := statestore.Options{Kind: o.Store, MaxBytes: watch.Memory().ForStores(), Workers: o.Workers}
 	switch {
 	case o.Checkpoint == nil:
@@ -89,8 +98,13 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 		so = d.so
 	}
 	store, err := statestore.New(so)
+	if many {
+		err = agree(o.Ranks, err)
+	} else if err != nil {
+		err = &engine.OptionError{Message: err.Error()}
+	}
 	if err != nil {
-		return nil, &engine.OptionError{Message: err.Error()}
+		return nil, err
 	}
 	if o.Checkpoint != nil {
 		if err := o.Checkpoint.Start(); err != nil {

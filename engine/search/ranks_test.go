@@ -265,6 +265,25 @@ func TestRanksLeft(t *testing.T) {
 	}
 }
 
+// TestRanksMistake has a mistake on one rank that the others do not see: all hear of it.
+func TestRanksMistake(t *testing.T) {
+	sys := mustNew(t, counters(2, 2))
+	err := fake.Run(3, fake.Options{}, func(rank int, c cluster.Comm) error {
+		o := search.Options{Options: engine.Options{Workers: 1, Ranks: c}}
+		if rank == 1 {
+			o.MaxMemory = 3 // a byte for each rank
+		}
+		_, err := search.Run(t.Context(), sys, full.Factory(sys), o)
+		if no := new(engine.OptionError); !errors.As(err, &no) || !strings.Contains(err.Error(), "too small") || !strings.Contains(err.Error(), "divided among 3 ranks") {
+			t.Errorf("rank %d: %v", rank, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestRanksInterrupted has a user who wants no more.
 func TestRanksInterrupted(t *testing.T) {
 	sys := mustNew(t, counters(3, 6))
