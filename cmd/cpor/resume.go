@@ -163,6 +163,10 @@ func (e *env) keepParts(c *runConfig, h checkpointHeader, dir func() *checkpoint
 			if err == nil {
 				var p *checkpoint.Pending
 				if p, err = dir().Begin(h, func(io.Writer) error { return nil }); err == nil {
+					if !told && c.Ranks != nil && c.Ranks.Size() > 1 {
+						told = true // before this rank can die
+						fmt.Fprintln(e.stderr, "cpor run:", printable(c.goOn("if a rank dies, go on from the last checkpoint with: ")))
+					}
 					err = p.Commit()
 				}
 			}
@@ -173,10 +177,6 @@ func (e *env) keepParts(c *runConfig, h checkpointHeader, dir func() *checkpoint
 			}
 			if err := dir().Keep(counts); err != nil {
 				warn(err)
-			}
-			if err == nil && !told && c.Ranks != nil && c.Ranks.Size() > 1 {
-				told = true
-				fmt.Fprintln(e.stderr, "cpor run:", printable(c.goOn("if a rank dies, go on from the last checkpoint with: ")))
 			}
 		},
 	}
