@@ -22,19 +22,24 @@ const (
 	// patience is by how much a forecast may be short of the truth for its way to go on
 	// alone.
 	patience = 1.5
+	// maxLead is how many times as much a way may have used as the other one because of what
+	// waits there.
+	maxLead = 8
 )
 
-// turns lets the ways explore in turns, each with all workers. They have equal time
-// until one of them can be seen to end soon: its frontier shrinks, so that what is left is
+// turns lets the ways explore in turns, each with all workers. The next is the one that
+// will at least have used less time when it ends: what it has used, and for each state or
+// event that waits what one took lately. Where a frontier explodes from the beginning, that is
+// many times what it has used, and the other way has nearly all of the time. What has to be done is no more than
+// what will have been done, so that the other one has used no more when a way ends than that way,
+// as long as what waits is not cheaper than what was done; and it never gets more than
+// maxLead times as much on that ground.
+//
+// When one of them can be seen to end soon, it goes on alone: its frontier shrinks, so that what is left is
 // a sum of a geometric series; it has done half of it or more by that forecast; and the
-// other one can not be seen to end in twice that time. Then that way goes on alone, for
+// other one can not be seen to end in twice that time. It does for
 // the time that was forecast and half as much again. Has it not ended by then, or is no longer
 // seen to end, the other one catches up before there is another such turn.
-//
-// So while way i has used the time t, the other one has used at most t, or what i had
-// used when it fell behind, and 1.5 times that: the first answer comes, whatever the
-// forecasts are worth, before 3.5 times (and the slices' lengths) what its way takes alone, and
-// before twice that time and a slice if no forecast was wrong.
 type turns struct {
 	mu   sync.Mutex
 	cond *sync.Cond
@@ -134,15 +139,17 @@ func (t *turns) next(slice time.Duration, alone int, until time.Duration) (int, 
 			return alone, alone, until
 		}
 	}
-	if d := a.used - b.used; d <= slice && d >= -slice {
-		for i, c := range t.ways {
-			left := c.left()
-			if left <= c.used && 2*left <= t.ways[1-i].left() {
-				return i, i, c.used + max(slice, time.Duration(patience*float64(left)))
-			}
+	least := [2]time.Duration{a.least(), b.least()}
+	for i, c := range t.ways {
+		if least[i] > least[1-i]+slice {
+			continue
+		}
+		left := c.left()
+		if left <= c.used && 2*left <= t.ways[1-i].left() {
+			return i, i, c.used + max(slice, time.Duration(patience*float64(left)))
 		}
 	}
-	if b.used < a.used {
+	if least[1] < least[0] {
 		return 1, -1, 0
 	}
 	return 0, -1, 0
@@ -168,21 +175,40 @@ func (c *course) sample() {
 // never is the time that is left where no end is to be seen.
 const never = time.Duration(math.MaxInt64 / 4)
 
-// left forecasts how much time the way still takes.
-func (c *course) left() time.Duration {
+// lately returns the way's last sample, and the one when it had done two thirds of that; ok is
+// false if there are none to tell anything by.
+func (c *course) lately() (then, now sample, ok bool) {
 	n := len(c.samples)
 	if n < 2 || c.samples[n-1].found < leastStates {
-		return never
+		return then, now, false
 	}
-	now := c.samples[n-1]
-	// The last third of what it has done.
+	now = c.samples[n-1]
 	i := n - 2
 	for i > 0 && c.samples[i].done > now.done*2/3 {
 		i--
 	}
-	then := c.samples[i]
+	then = c.samples[i]
+	return then, now, now.done > then.done
+}
+
+// least returns the least time that the way will have used when it ends, by what waits.
+func (c *course) least() time.Duration {
+	then, now, ok := c.lately()
+	if !ok {
+		return c.used
+	}
+	each := float64(now.used-then.used) / (now.done - then.done)
+	return time.Duration(min(float64(c.used)+now.queued*each, maxLead*float64(c.used)))
+}
+
+// left forecasts how much time the way still takes.
+func (c *course) left() time.Duration {
+	then, now, ok := c.lately()
+	if !ok {
+		return never
+	}
 	done, found := now.done-then.done, now.found-then.found
-	if done <= 0 || found >= 0.9*done {
+	if found >= 0.9*done {
 		return never
 	}
 	left := now.queued / (1 - found/done) / done * float64(now.used-then.used)

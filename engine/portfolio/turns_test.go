@@ -26,6 +26,7 @@ func TestNext(t *testing.T) {
 	const slice = 5 * time.Millisecond
 	grows := func(ms int) *course { return courseOf(ms, 1000, 2000, 3000, 4000, 5000) }
 	shrinks := func(ms int) *course { return courseOf(ms, 5000, 4200, 3400, 2600, 1800) }
+	explodes := func(ms int) *course { return courseOf(ms, 9000, 19000, 29000) }
 	for _, c := range []struct {
 		name  string
 		a, b  *course
@@ -41,6 +42,8 @@ func TestNext(t *testing.T) {
 		{"goes on alone", shrinks(150), grows(100), 0, 0, 0},
 		{"has had what was forecast", shrinks(300), grows(100), 0, 1, -1},
 		{"is no longer seen to end", grows(150), grows(100), 0, 1, -1},
+		{"what waits will take longer than the other one so far", explodes(10), grows(30), -1, 1, -1},
+		{"but for so long only", explodes(10), grows(50), -1, 0, -1},
 		{"nothing is known", &course{}, &course{}, -1, 0, -1},
 	} {
 		u := &turns{ways: []*course{c.a, c.b}}

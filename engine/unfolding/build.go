@@ -10,7 +10,7 @@ import (
 	"cpor/system"
 )
 
-var errNoPieces = errors.New("this system's states do not come apart into pieces, and an unfolding has no others")
+var errNoPieces = errors.New("this system's states do not come apart into pieces, which is all that an unfolding has: use -search stateful or -search stateless")
 
 // builder builds a prefix.
 type builder struct {
@@ -22,6 +22,10 @@ type builder struct {
 
 	levels  map[uint32][]*candidate // by size
 	pending int
+	// For the report of progress: the events that are dealt with, cut-off or looked for what
+	// follows them, and those that are not, in the prefix or candidates.
+	done    atomic.Uint64
+	waiting atomic.Int64
 	turn    func()                     // see engine.Options.Turn
 	onEvent func(e uint32) (goOn bool) // told of each event that was added
 	onLevel func(size uint32)          // told of each size before its events are added
@@ -101,6 +105,12 @@ func (b *builder) expand(es []uint32) {
 		found := make([][]*candidate, len(es))
 		b.parallel(len(es), func(w *worker, i int) {
 			found[i] = w.extensions(es[i], b.rootOf(es[i]), again)
+			n := len(found[i])
+			if !again {
+				n--
+				b.done.Add(1)
+			}
+			b.waiting.Add(int64(n))
 		})
 		for _, cs := range found {
 			b.queue(cs)
@@ -119,6 +129,7 @@ func (b *builder) build() {
 		roots = append(roots, uint32(r))
 		b.markings.add(startHash(uint32(r)), uint32(r))
 	}
+	b.waiting.Store(int64(len(roots)))
 	// One after the other: the first finds the locations.
 	b.expand(roots)
 	defer func() {
@@ -194,6 +205,9 @@ func (b *builder) insert(level []*candidate) []uint32 {
 		if !isCut {
 			b.markings.add(c.hash, e)
 			added = append(added, e)
+		} else {
+			b.waiting.Add(-1)
+			b.done.Add(1)
 		}
 		if b.onEvent != nil && !b.onEvent(e) {
 			b.stopped.Store(true)

@@ -85,8 +85,8 @@ type unfolder struct {
 	found *engine.Collector[engine.Raw]
 
 	// For the report of progress.
-	events, pending, size atomic.Uint64
-	violations            atomic.Int64
+	size       atomic.Uint64
+	violations atomic.Int64
 }
 
 // run builds the prefix and looks for deadlocks. The error says why it ended
@@ -100,7 +100,7 @@ func (u *unfolder) run() (err error) {
 	}()
 	defer context.AfterFunc(u.watch.Context(), func() { b.stopped.Store(true) })()
 	u.watch.Go(func() engine.Progress {
-		return engine.Progress{Counters: engine.Counters{Transitions: u.events.Load()}, Queued: u.pending.Load(), MaxDepth: int(u.size.Load()), Violations: int(u.violations.Load())}
+		return engine.Progress{Counters: engine.Counters{Transitions: b.done.Load()}, Queued: uint64(max(0, b.waiting.Load())), MaxDepth: int(u.size.Load()), Violations: int(u.violations.Load())}
 	})
 	if err := u.watch.Err(); err != nil {
 		return err
@@ -114,7 +114,6 @@ func (u *unfolder) run() (err error) {
 	b.turn = u.o.Turn
 	b.onEvent = func(e uint32) bool {
 		n := uint64(e) + 1 - uint64(len(b.roots))
-		u.events.Store(n)
 		for v := b.extra(b.leafOf(e)).viol; v != nil; v = v.Also {
 			goOn := u.found.Add(v, "", func(v system.Violation) engine.Raw {
 				c := b.workers[0].c2
@@ -137,7 +136,6 @@ func (u *unfolder) run() (err error) {
 	}
 	b.onLevel = func(size uint32) {
 		u.size.Store(uint64(size))
-		u.pending.Store(uint64(b.pending))
 		if u.watch.Err() != nil {
 			b.stopped.Store(true)
 		}
