@@ -75,6 +75,7 @@ init { byte x, y, z; c!1(2,3); c?<x,(y,z)>; c?[(x,y(z))]; c??(1,2,z); z == 3; c!
 		{"a select from a number in parentheses", `init { byte i; select (i : (1) .. 3) }`, counts{10, 2, 0}},
 		{"a select from a character", `init { byte i; select (i : 'a' .. 'd') }`, counts{13, 3, 0}},
 		{"characters behind a backslash", `init { byte x; x = '\0'; x == 48; x = '\\'; x == 92; x = '\f'; x == 12 }`, counts{8, 0, 0}},
+		{"a statement behind the call of an inline", `inline f() { skip } inline g() { f() f() } byte x; active proctype P() { g() x = 3; if :: f() x = 4 :: f() -> x = 2 fi; g() }`, counts{14, 0, 0}},
 		{"the value of an inline", `inline g(a) { return a+1 } inline f(a) { byte k; k = g(a); return k * 2 }
 byte x; typedef T { byte z[2] }; T t[2];
 inline h(a) { if :: a > 1 -> return 1 :: else -> return 2 fi }

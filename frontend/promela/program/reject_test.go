@@ -72,6 +72,7 @@ func TestRejected(t *testing.T) {
 		{"typedef U { byte a }; typedef T { U u[2] }; chan q = [1] of { T }; init { skip }", "the messages of channel q cannot have the array of structures u in T"},
 		{"typedef T { byte a[2] }; proctype P(T x) { skip } init { T t; run P(t) }", "the parameter x has an array, a, which cannot be handed over"},
 		{"typedef T { byte a; byte b }; proctype P(T x; byte y) { skip } init { T t; run P(t) }", "P has 3 parameters, and here 2 arguments, the fields of structures counted"},
+		{"active proctype P() { skip } ltl P { true; }", "1:34: P is a process type and cannot be a property, too"},
 		{"chan c; init { c = 0 }", "a number cannot be assigned to the channel c; another channel can"},
 		{"chan c; init { c!1 }", "no channel of the model has messages of more than 0"},
 		{"chan c = [40000] of { bit }; init { c!1 }", "the capacity of channel c has to be a constant from 0 to 32767"},

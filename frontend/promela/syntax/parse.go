@@ -27,6 +27,7 @@ type parser struct {
 	depth   int
 	runs    int      // run operators so far
 	inlines []string // that are being expanded
+	called  *Token   // the ) of the last one
 	results []*Ref   // what their values are assigned to; nil for one that is called for nothing
 	used    int      // tokens of inline bodies that were expanded
 	// noFormula are the tokens where no temporal formula in parentheses begins.
@@ -311,6 +312,8 @@ func (p *parser) ltl() {
 	}
 	p.want("{", "ltl")
 	l.Formula = p.formula(0)
+	for p.accept(";") {
+	}
 	p.want("}", "an ltl block")
 	p.model.LTLs = append(p.model.LTLs, l)
 }
@@ -640,14 +643,14 @@ func (p *parser) sequence(end string) []Stmt {
 	}
 }
 
-// separated tells whether a new statement may begin here: behind ; or -> or },
-// or on a new line.
+// separated tells whether a new statement may begin here: behind ; or -> or }, behind the
+// call of an inline, or on a new line.
 func (p *parser) separated() bool {
 	if p.tok().Newline || p.i == 0 {
 		return true
 	}
 	prev := &p.in[p.i-1]
-	return prev.is(";") || prev.is("->") || prev.is("}") || prev.isIdent("else")
+	return prev == p.called || prev.is(";") || prev.is("->") || prev.is("}") || prev.isIdent("else")
 }
 
 // statement parses one step, with its labels and its unless.
@@ -947,6 +950,7 @@ func (p *parser) expandInline(d *Inline, result *Ref) Stmt {
 	b := p.unlabeled(p.block(), "the inline "+d.Name.Text)
 	p.inlines, p.results = p.inlines[:len(p.inlines)-1], p.results[:len(p.results)-1]
 	p.in, p.i = in, i
+	p.called = &in[i-1]
 	return b
 }
 
