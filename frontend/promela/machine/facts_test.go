@@ -75,6 +75,11 @@ init { byte x, y, z; c!1(2,3); c?<x,(y,z)>; c?[(x,y(z))]; c??(1,2,z); z == 3; c!
 		{"a select from a number in parentheses", `init { byte i; select (i : (1) .. 3) }`, counts{10, 2, 0}},
 		{"a select from a character", `init { byte i; select (i : 'a' .. 'd') }`, counts{13, 3, 0}},
 		{"characters behind a backslash", `init { byte x; x = '\0'; x == 48; x = '\\'; x == 92; x = '\f'; x == 12 }`, counts{8, 0, 0}},
+		{"the first assignment of a for stands before its label and its unless", `byte n; active proctype P() { byte i; n == 1; if :: goto ab :: skip fi; i = 9;
+	ab: for (i : 0 .. 1) { n = n + i } unless { n == 5 };
+	ac: ad: select (i : 1 .. n); n = n + i; if :: n < 6 -> goto ad :: n == 6 -> goto ab :: else fi;
+	atomic { e: for (i : 0 .. 2) { n = i; if :: n == 1 -> i++; goto e :: else fi } } }
+active proctype Q() { n = 1; n = 5; n = 1 }`, counts{642, 513, 0}},
 		{"a statement behind the call of an inline", `inline f() { skip } inline g() { f() f() } byte x; active proctype P() { g() x = 3; if :: f() x = 4 :: f() -> x = 2 fi; g() }`, counts{14, 0, 0}},
 		{"the value of an inline", `inline g(a) { return a+1 } inline f(a) { byte k; k = g(a); return k * 2 }
 byte x; typedef T { byte z[2] }; T t[2];

@@ -218,7 +218,12 @@ func (b *builder) seq(stmts []syntax.Stmt, next *node, c context) *node {
 	}
 	var first *node
 	var link *node // the jump that the statement before goes on with
-	for i, s := range stmts {
+	for i := 0; i < len(stmts); i++ {
+		s := stmts[i]
+		if start, loop := b.counting(s); start != nil {
+			stmts = slices.Replace(slices.Clone(stmts), i, i+1, start, loop)
+			s = start
+		}
 		to := next
 		var l *node
 		if i < len(stmts)-1 {
@@ -415,7 +420,11 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		}
 		return at
 	case *syntax.For:
-		return b.loop(s, next, c)
+		start, loop := b.loop(s)
+		if start == nil {
+			return next
+		}
+		return b.seq([]syntax.Stmt{start, loop}, next, c)
 	case *syntax.Select:
 		return b.selection(s, next, c)
 	case *syntax.Atomic:
@@ -718,7 +727,40 @@ func (b *builder) counts(ref *syntax.Ref, what string) {
 	}
 }
 
-func (b *builder) loop(s *syntax.For, next *node, c context) *node {
+// counting splits a for, or a select that is a loop, behind a label or under an unless: in SPIN its
+// first assignment stands before both, so that a goto does not begin to count anew. It
+// returns nil if there is none.
+func (b *builder) counting(s syntax.Stmt) (start, rest syntax.Stmt) {
+	var inside func(s syntax.Stmt) (start, rest syntax.Stmt)
+	inside = func(s syntax.Stmt) (start, rest syntax.Stmt) {
+		switch s := s.(type) {
+		case *syntax.Labeled:
+			l := *s
+			start, l.Stmt = inside(s.Stmt)
+			return start, &l
+		case *syntax.Unless:
+			u := *s
+			start, u.Main = inside(s.Main)
+			return start, &u
+		case *syntax.For:
+			return b.loop(s)
+		case *syntax.Select:
+			if lo, _ := b.literal(s); lo == nil {
+				return b.climb(s)
+			}
+		}
+		return nil, nil
+	}
+	switch s.(type) {
+	case *syntax.Labeled, *syntax.Unless:
+		return inside(s)
+	}
+	return nil, nil
+}
+
+// loop returns what a for is made of: an assignment and a loop. They are nil if it is wrong, which
+// has been said then.
+func (b *builder) loop(s *syntax.For) (start, again syntax.Stmt) {
 	b.counts(s.Var, "for")
 	from, to := s.From, s.To
 	var rest []syntax.Stmt
@@ -729,16 +771,16 @@ func (b *builder) loop(s *syntax.For, next *node, c context) *node {
 		pl := b.place(s.In)
 		b.whole = false
 		if pl == nil {
-			return next
+			return nil, nil
 		}
 		from = &syntax.Const{Pos: s.Pos}
 		v := b.place(s.Var)
 		switch {
 		case v == nil:
-			return next
+			return nil, nil
 		case pl.Type.Name == "chan" && v.Type.IsStruct():
 			if ref = b.messages(s, pl, v); ref == nil {
-				return next
+				return nil, nil
 			}
 			to = &syntax.Binary{Pos: s.Pos, Op: "-", X: &syntax.ChanOp{Pos: s.Pos, Op: "len", Ch: s.In}, Y: &syntax.Const{Pos: s.Pos, Value: 1}}
 			// The messages go round: each is taken, looked at, and put back.
@@ -748,17 +790,14 @@ func (b *builder) loop(s *syntax.For, next *node, c context) *node {
 			to = &syntax.Const{Pos: s.Pos, Value: int32(b.arrayOf(s.In) - 1)}
 		default:
 			b.fail(s.In.Pos, len(s.In.Name), "for wants an array after in, or a channel of structures and a structure before it; %s is neither", s.In.Name)
-			return next
+			return nil, nil
 		}
 	}
 	body.Stmts = append(body.Stmts, &syntax.ExprStmt{Pos: s.Pos, X: &syntax.Binary{Pos: s.Var.Pos, Op: "<=", X: ref, Y: to}})
 	body.Stmts = append(append(body.Stmts, rest...), plain{s.Body},
 		&syntax.Assign{Pos: s.Var.Pos, Ref: ref, X: &syntax.Binary{Pos: s.Var.Pos, Op: "+", X: ref, Y: &syntax.Const{Pos: s.Pos, Value: 1}}})
 	done := &syntax.Block{Pos: s.Pos, Stmts: []syntax.Stmt{&syntax.Else{Pos: s.Pos}, &syntax.Break{Pos: s.Pos}}}
-	return b.seq([]syntax.Stmt{
-		&syntax.Assign{Pos: s.Pos, Ref: ref, X: from},
-		&syntax.If{Pos: s.Pos, Loop: true, Options: []*syntax.Block{body, done}},
-	}, next, c)
+	return &syntax.Assign{Pos: s.Pos, Ref: ref, X: from}, &syntax.If{Pos: s.Pos, Loop: true, Options: []*syntax.Block{body, done}}
 }
 
 // arrayOf returns the length of the array that a for goes through, as SPIN finds it: an
@@ -803,37 +842,68 @@ func (b *builder) messages(s *syntax.For, ch, v *Place) *syntax.Ref {
 // maxSelect is the widest range that SPIN makes one step of.
 const maxSelect = 32
 
+// literal returns the bounds of a select that is one step; nil if it is a loop.
+func (b *builder) literal(s *syntax.Select) (lo, hi *Const) {
+	if !s.Literal || s.Inlined() {
+		return nil, nil
+	}
+	lo, ok1 := b.expr(s.From).(*Const)
+	hi, ok2 := b.expr(s.To).(*Const)
+	if !ok1 || !ok2 || hi.Value-lo.Value > maxSelect {
+		return nil, nil
+	}
+	return lo, hi
+}
+
 func (b *builder) selection(s *syntax.Select, next *node, c context) *node {
+	lo, hi := b.literal(s)
+	if lo == nil {
+		start, loop := b.climb(s)
+		if start == nil {
+			return next
+		}
+		return b.seq([]syntax.Stmt{start, loop}, next, c)
+	}
 	b.counts(s.Var, "select")
 	pl := b.scalar(s.Var)
-	from, to := b.expr(s.From), b.expr(s.To)
-	if pl == nil {
+	if pl == nil || b.backwards(s, lo, hi) {
 		return next
 	}
-	lo, ok1 := from.(*Const)
-	hi, ok2 := to.(*Const)
-	if ok1 && ok2 && hi.Value < lo.Value {
+	n := b.node(s.Pos, c)
+	for v := lo.Value; v <= hi.Value; v++ {
+		b.edge(n, &Edge{Kind: Assign, Stmt: s, Place: pl, X: &Const{v}, Seq: b.element()}, next, c)
+	}
+	b.element()
+	b.element()
+	return n
+}
+
+// backwards tells, and says, that the bounds of a select leave nothing between them.
+func (b *builder) backwards(s *syntax.Select, lo, hi *Const) bool {
+	if hi.Value < lo.Value {
 		b.fail(s.Pos, 6, "select from %d to %d chooses from nothing", lo.Value, hi.Value)
-		return next
+		return true
 	}
-	if ok1 && ok2 && s.Literal && hi.Value-lo.Value <= maxSelect && !s.Inlined() {
-		n := b.node(s.Pos, c)
-		for v := lo.Value; v <= hi.Value; v++ {
-			b.edge(n, &Edge{Kind: Assign, Stmt: s, Place: pl, X: &Const{v}, Seq: b.element()}, next, c)
-		}
-		b.element()
-		b.element()
-		return n
+	return false
+}
+
+// climb returns what a select that is a loop is made of, as [builder.loop].
+func (b *builder) climb(s *syntax.Select) (start, rest syntax.Stmt) {
+	b.counts(s.Var, "select")
+	if b.scalar(s.Var) == nil {
+		return nil, nil
+	}
+	lo, ok1 := b.expr(s.From).(*Const)
+	hi, ok2 := b.expr(s.To).(*Const)
+	if ok1 && ok2 && b.backwards(s, lo, hi) {
+		return nil, nil
 	}
 	up := &syntax.Block{Pos: s.Pos, Stmts: []syntax.Stmt{
 		&syntax.ExprStmt{Pos: s.Pos, X: &syntax.Binary{Pos: s.Var.Pos, Op: "<", X: s.Var, Y: s.To}},
 		&syntax.Assign{Pos: s.Var.Pos, Ref: s.Var, X: &syntax.Binary{Pos: s.Var.Pos, Op: "+", X: s.Var, Y: &syntax.Const{Pos: s.Pos, Value: 1}}},
 	}}
 	stop := &syntax.Block{Pos: s.Pos, Stmts: []syntax.Stmt{&syntax.Break{Pos: s.Pos}}}
-	return b.seq([]syntax.Stmt{
-		&syntax.Assign{Pos: s.Pos, Ref: s.Var, X: s.From},
-		&syntax.If{Pos: s.Pos, Loop: true, Options: []*syntax.Block{up, stop}},
-	}, next, c)
+	return &syntax.Assign{Pos: s.Pos, Ref: s.Var, X: s.From}, &syntax.If{Pos: s.Pos, Loop: true, Options: []*syntax.Block{up, stop}}
 }
 
 // dstep builds a sequence that is one edge.

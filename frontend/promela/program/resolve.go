@@ -60,7 +60,10 @@ func Resolve(m *syntax.Model) (*Program, error) {
 }
 
 func (r *resolver) fail(pos syntax.Pos, n int, format string, args ...any) {
-	r.errs = append(r.errs, &syntax.Error{Pos: pos, Len: max(1, n), Text: fmt.Sprintf(format, args...)})
+	e := &syntax.Error{Pos: pos, Len: max(1, n), Text: fmt.Sprintf(format, args...)}
+	if !slices.ContainsFunc(r.errs, func(o *syntax.Error) bool { return *o == *e }) { // a label before a for has it looked at twice
+		r.errs = append(r.errs, e)
+	}
 }
 
 func (r *resolver) model(m *syntax.Model) {

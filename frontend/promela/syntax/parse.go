@@ -809,14 +809,25 @@ func (p *parser) simple() Stmt {
 	return p.exprStmt()
 }
 
-// unlabeled refuses a label at the beginning of a block: that is no place of its own.
+// unlabeled refuses a label at the beginning of a block: that is no place of its own. That of a for
+// is, because its first assignment stands before the label.
 func (p *parser) unlabeled(b *Block, what string) *Block {
 	if len(b.Stmts) > 0 {
-		if l, ok := b.Stmts[0].(*Labeled); ok {
+		if l, ok := b.Stmts[0].(*Labeled); ok && !beginsFor(l) {
 			p.errorAt(l.Label.Pos, len(l.Label.Text), "a label cannot stand before the first statement of %s; put it before the whole", what)
 		}
 	}
 	return b
+}
+
+func beginsFor(s Stmt) bool {
+	switch s := s.(type) {
+	case *Labeled:
+		return beginsFor(s.Stmt)
+	case *For:
+		return true
+	}
+	return false
 }
 
 // label parses Name: statement, and tells whether it is one.
