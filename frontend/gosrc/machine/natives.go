@@ -1036,7 +1036,11 @@ func stringNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64)
 			m.panicText(g, "strings: negative Repeat count")
 			return
 		}
-		r[2] = m.str(strings.Repeat(m.text(r[0]), int(n)))
+		if text := m.text(r[0]); n > 0 && int64(len(text)) > maxLen/n {
+			m.refuse(g, "makes a string of more than 67 million bytes by strings.Repeat")
+		} else {
+			r[2] = m.str(strings.Repeat(text, int(n)))
+		}
 	})
 	plain("strings.ReplaceAll", func(m *Machine, g *goroutine, r []uint64) {
 		r[3] = m.str(strings.ReplaceAll(m.text(r[0]), m.text(r[1]), m.text(r[2])))
@@ -1046,12 +1050,33 @@ func stringNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64)
 	})
 	plain("internal/cpor/digest.sum", func(m *Machine, g *goroutine, r []uint64) { r[2] = m.str(digest(r[0], m.text(r[1]))) })
 	plain("strconv.Itoa", func(m *Machine, g *goroutine, r []uint64) { r[1] = m.str(strconv.Itoa(int(int64(r[0])))) })
+	wrongBase := func(m *Machine, g *goroutine, base uint64) bool {
+		if 2 <= base && base <= 36 {
+			return false
+		}
+		m.leave(g)
+		m.panicText(g, "strconv: illegal AppendInt/FormatInt base")
+		return true
+	}
 	plain("strconv.FormatInt", func(m *Machine, g *goroutine, r []uint64) {
+		if wrongBase(m, g, r[1]) {
+			return
+		}
 		r[2] = m.str(strconv.FormatInt(int64(r[0]), int(r[1])))
 	})
-	plain("strconv.FormatUint", func(m *Machine, g *goroutine, r []uint64) { r[2] = m.str(strconv.FormatUint(r[0], int(r[1]))) })
+	plain("strconv.FormatUint", func(m *Machine, g *goroutine, r []uint64) {
+		if wrongBase(m, g, r[1]) {
+			return
+		}
+		r[2] = m.str(strconv.FormatUint(r[0], int(r[1])))
+	})
 	plain("strconv.Quote", func(m *Machine, g *goroutine, r []uint64) { r[1] = m.str(strconv.Quote(m.text(r[0]))) })
 	plain("strconv.FormatFloat", func(m *Machine, g *goroutine, r []uint64) {
+		if r[3] != 32 && r[3] != 64 {
+			m.leave(g)
+			m.panicText(g, "strconv: illegal AppendFloat/FormatFloat bitSize")
+			return
+		}
 		r[4] = m.str(strconv.FormatFloat(f64(r[0]), byte(r[1]), int(int64(r[2])), int(r[3])))
 	})
 	plain("strconv.FormatBool", func(m *Machine, g *goroutine, r []uint64) { r[1] = m.str(strconv.FormatBool(r[0] == 1)) })

@@ -165,7 +165,13 @@ func (m *Machine) run(g *goroutine) stop {
 				case r[i.C] == 0:
 					r[i.A] = r[i.B]
 				default:
-					r[i.A] = m.str(m.text(r[i.B]) + m.text(r[i.C]))
+					a, b := m.text(r[i.B]), m.text(r[i.C])
+					if len(a)+len(b) > maxLen {
+						f.pc = pc
+						m.refuse(g, "makes a string of more than 67 million bytes")
+						return atFault
+					}
+					r[i.A] = m.str(a + b)
 				}
 			case compile.Not:
 				r[i.A] = r[i.B] ^ 1
