@@ -26,10 +26,13 @@ const (
 	// take before they are compared, when plain expansion is chosen: what sampled is
 	// for a search by vectors.
 	behind = 8
-	// An estimate has settled if it is no less than this part of the one before.
+	// An estimate has settled if it is no less than this part of the two before, and so was
+	// the one before. One alone can be so by chance while the estimates fall, more so with
+	// several workers; and plain expansion chosen too early is dear: what it has
+	// covered by the time it is given up has to be expanded.
 	settled = 0.93
 	// Plain expansion is chosen if vectors cost this much of it, and given up if they
-	// promise that.
+	// promise that twice in succession.
 	worse, better = 1.04, 0.7
 	// Below this, vectors are so much better that sampling rests.
 	clear = 0.8
@@ -52,6 +55,8 @@ type policy struct {
 	spent    spent
 	estimate uint64  // the work at which the next estimate is made
 	last     float64 // estimate, 0 for none
+	former   float64 // the estimate before it
+	steady   bool    // the last estimate was above worse and had settled
 	sample   *sample
 	root     system.State // for the next sample
 	cost     uint64       // of all samples
@@ -153,11 +158,13 @@ func (p *policy) lookAhead(s system.State, v search.Visitor, stopped func() bool
 	if ratio == 0 || stopped() {
 		return
 	}
-	if p.last > worse && ratio > worse && ratio >= settled*p.last && work >= enough*p.first {
+	was := p.steady
+	p.steady = min(p.former, p.last, ratio) > worse && ratio >= settled*max(p.last, p.former)
+	if was && p.steady && work >= enough*p.first {
 		p.change(plainly, ratio)
 		return
 	}
-	p.last = ratio
+	p.former, p.last = p.last, ratio
 	if work < enough*p.first {
 		return
 	}
@@ -205,10 +212,12 @@ func (p *policy) lookBack(s system.State, stopped func() bool) {
 	if ratio == 0 {
 		return
 	}
-	p.last = ratio
-	if ratio < better {
+	// From one state vectors may save much that the others in the work set do not.
+	if p.last > 0 && max(p.last, ratio) < better {
 		p.change(byVectors, ratio)
+		return
 	}
+	p.last = ratio
 }
 
 // compare estimates how the costs of both ways are from s on, with samples of both; 0
@@ -235,7 +244,7 @@ func (p *policy) compare(s system.State, stopped func() bool) float64 {
 // change changes the way.
 func (p *policy) change(to way, ratio float64) {
 	p.changes = append(p.changes, Change{Cartesian: to == byVectors, States: p.spent.states[byVectors] + p.spent.states[plainly], Ratio: ratio})
-	p.sample, p.last = nil, 0
+	p.sample, p.last, p.former, p.steady = nil, 0, 0, false
 	p.next.Store(4 * p.spent.work)
 	p.now.Store(int32(to))
 }
