@@ -346,13 +346,21 @@ func TestClusterKill(t *testing.T) {
 			killed, over := make(chan bool, 1), make(chan bool, 1)
 			ctx, ended := context.WithCancel(t.Context())
 			if kills < *rankKills && chain < 6 {
-				time.AfterFunc(time.Duration(100+rand.IntN(1500))*time.Millisecond, func() {
+				saved := rand.IntN(4) > 0 // of the others some are killed before there is a checkpoint
+				go func() {
+					for saved && ctx.Err() == nil {
+						if _, err := os.Stat(filepath.Join(dir, "checkpoint")); err == nil {
+							break
+						}
+						time.Sleep(2 * time.Millisecond)
+					}
+					time.Sleep(time.Duration(100+rand.IntN(1000)) * time.Millisecond)
 					did := killRank(bin)
 					killed <- did
 					if did && n > 1 {
 						over <- endLauncher(ctx, cmd, bin)
 					}
-				})
+				}()
 			} else {
 				killed <- false
 			}
