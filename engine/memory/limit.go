@@ -17,6 +17,7 @@ import (
 	"os"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/shirou/gopsutil/v4/process"
@@ -60,8 +61,8 @@ var ErrReached = errors.New("the limit of memory was reached")
 // Limit is a limit on the memory of the process. The zero value has none.
 type Limit struct {
 	limit uint64
-	base  uint64 // resident at the start
-	peak  uint64 // largest resident set seen
+	base  uint64        // resident at the start
+	peak  atomic.Uint64 // largest resident set that Check has seen
 
 	collecting chan struct{} // closed when the forced collection has ended; nil: there was none
 	collected  time.Time     // when it was seen to have ended
@@ -151,7 +152,7 @@ func (m *Limit) ForStores() uint64 {
 // garbage does not help. It is called from one goroutine at a time.
 func (m *Limit) Check() error {
 	now := Resident()
-	m.peak = max(m.peak, now)
+	m.peak.Store(max(m.peak.Load(), now))
 	if m.limit == 0 {
 		return nil
 	}
@@ -196,8 +197,9 @@ func (m *Limit) running() bool {
 	}
 }
 
-// Peak returns the largest resident set of the process, in bytes.
-func (m *Limit) Peak() uint64 { return max(Peak(), m.peak) }
+// Peak returns the largest resident set of the process, in bytes. It may be called
+// while another goroutine calls Check.
+func (m *Limit) Peak() uint64 { return max(Peak(), m.peak.Load()) }
 
 // Reason is what to tell of a search that ended at the limit.
 func (m *Limit) Reason() string {

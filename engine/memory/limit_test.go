@@ -2,6 +2,7 @@ package memory
 
 import (
 	"runtime/debug"
+	"sync"
 	"testing"
 )
 
@@ -36,4 +37,28 @@ func TestNested(t *testing.T) {
 			t.Errorf("order %v: GOGC is %d in the end", order, p)
 		}
 	}
+}
+
+// TestPeakBesideCheck: a search asks for the peak while its watch still looks at the
+// memory. The race detector sees what is wrong with that.
+func TestPeakBesideCheck(t *testing.T) {
+	m, err := New(1 << 40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Release()
+	var looks sync.WaitGroup
+	looks.Go(func() {
+		for range 100 {
+			if err := m.Check(); err != nil {
+				t.Errorf("a terabyte is used up: %v", err)
+			}
+		}
+	})
+	for range 100 {
+		if m.Peak() == 0 {
+			t.Error("the peak is 0 bytes")
+		}
+	}
+	looks.Wait()
 }
