@@ -232,7 +232,8 @@ func (s *exploration) run(watch *engine.Watch) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // a search that is shorter than AfterFunc takes would pass
 	}
-	defer context.AfterFunc(ctx, func() { s.fail(context.Cause(ctx)) })()
+	release := s.heed(ctx)
+	defer release()
 	if err := watch.Err(); err != nil {
 		s.fail(err)
 	}
@@ -249,10 +250,26 @@ func (s *exploration) run(watch *engine.Watch) error {
 		})
 	}
 	wg.Wait()
+	release()
 	if s.err == nil && s.lasso == nil && !s.pool.closed {
 		return errPaused
 	}
 	return s.err
+}
+
+// heed ends the search when the context does, until release is called, which can be done
+// more than once. Behind release nobody else writes to s.
+func (s *exploration) heed(ctx context.Context) (release func()) {
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		s.fail(context.Cause(ctx))
+	})
+	return sync.OnceFunc(func() {
+		if !stop() {
+			<-ended
+		}
+	})
 }
 
 // fail ends the search with an error; the first one counts.

@@ -75,7 +75,8 @@ func (s *exploration) strongly(watch *engine.Watch) (err error) {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	defer context.AfterFunc(ctx, func() { s.fail(context.Cause(ctx)) })()
+	release := s.heed(ctx)
+	defer release()
 	if err := watch.Err(); err != nil {
 		s.fail(err)
 	}
@@ -89,8 +90,7 @@ func (s *exploration) strongly(watch *engine.Watch) (err error) {
 	if built {
 		s.strong = s.whole.fair(s)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	release()
 	if s.err == nil && !built {
 		return errPaused
 	}
