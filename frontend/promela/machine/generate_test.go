@@ -436,7 +436,9 @@ func (g *generator) stmt(ind string) {
 		}
 		g.f("select(a : %d .. %d)", g.n(2), 1+g.n(3))
 	case 12:
-		if first {
+		// Only that of a for may stand at the beginning of a block.
+		loop := g.loops == 0 && !guard && (first || g.n(3) == 0)
+		if first && !loop {
 			g.simple()
 			return
 		}
@@ -449,7 +451,15 @@ func (g *generator) stmt(ind string) {
 		}
 		g.labels++
 		g.f("%s: ", l)
-		g.simple()
+		if !loop {
+			g.simple()
+			return
+		}
+		g.loops++
+		g.f("for (a : %d .. %d) {\n", g.n(2), 1+g.n(2))
+		g.seq(1, in)
+		g.f("%s}", ind)
+		g.loops--
 	case 13:
 		g.f("byte d%d", g.labels)
 		if g.n(2) == 0 {
@@ -508,7 +518,7 @@ func (g *generator) options(ind string, loop bool) {
 // constructs are what the generator has to write, each in some model.
 var constructs = []string{
 	`trace \{`, `notrace \{`, `priority \d`, `set_priority`, `get_priority`, `D_proctype`, `provided`, `P\d\[\d\]@S\d`, `P\d\[\d\]:a`,
-	`enabled\(`, `_last`, `\n\t\t+\} unless`, `accept`, `progress`, `endK`, `goto .*K`, `for \(a in arr\)`, `for \(a :`, `select`,
+	`enabled\(`, `_last`, `\n\t\t+\} unless`, `accept`, `progress`, `endK`, `goto .*K`, `for \(a in arr\)`, `for \(a :`, `K\d+: for`, `goto K`, `\{\n\t*\w*K\d+: for`, `select`,
 	`cc!q`, `qt!tt`, `qa\[y\]`, `d_step \{`, `atomic \{`, `timeout`, `run C\(`, `run D\(ff`, `run D\(x`, `E es\[2\] = 3`, `int g\d = g`, `\?\?`, `!!`, `\?<`, `\?\[`, `eval\(`, `mtype:fruit`,
 	`inline`, `printm`, `printf`, `else`, `_ = x`, `rv!`, `rv\?`, `unsigned`, `short`, `_pid`, `_nr_pr`, `active \[2\]`, `->.*:.*\)`,
 	`do\n`, `break`, `byte d\d+ =`, `nempty|nfull`, `full|empty`, `len\(`,

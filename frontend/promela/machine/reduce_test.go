@@ -238,6 +238,56 @@ active proctype B() { g = 1 }`)
 	systemtest.Agree(t, s, systemtest.Engines(), true, 1000, 1)
 }
 
+// TestChannelAccesses: a step that changes a channel writes its location, and one that only asks about
+// it or waits for it reads that.
+func TestChannelAccesses(t *testing.T) {
+	const none, read, write = "none", "read", "write"
+	for _, x := range []struct {
+		stmt        string
+		empty, full string // what it does with the channel when that is empty, and when it is full
+	}{
+		{"q!2", write, read},
+		{"q!!2", write, read},
+		{"q?_", read, write},
+		{"q?1", read, write},
+		{"q?2", read, read},
+		{"q??1", read, write},
+		{"q?<_>", read, read},
+		{"q?[1]", read, read},
+		{"len(q) == 1", read, read},
+		{"full(q)", read, read},
+		{"nempty(q)", read, read},
+		{"empty(q)", read, read},
+		{"if :: nfull(q) :: else fi", read, read},
+		{"atomic { q?[1] -> q?_ }", read, write},
+		{"d_step { empty(q) -> q!1 }", write, read},
+		{"if :: x -> q!1 :: q?_ fi", read, write},
+		{"xs q; skip", none, none},
+		{"x = 1", none, none},
+	} {
+		s := parse(t, "chan q = [1] of { byte }; byte x;\nactive proctype I() { q!1 }\nactive proctype A() { "+x.stmt+" }")
+		m := s.newMachine()
+		m.Track(true)
+		for _, want := range []string{x.empty, x.full} {
+			mark, got := m.Mark(), none
+			m.Step(1, 0)
+			for _, a := range m.Accesses() {
+				if m.LocName(a.Loc) == "q" {
+					if got = read; a.Write {
+						got = write
+					}
+				}
+			}
+			if got != want {
+				t.Errorf("%s with %d messages: %s, want %s", x.stmt, m.length(&m.chans[0]), got, want)
+			}
+			m.Rewind(mark)
+			m.Step(0, 0)
+		}
+		systemtest.Conform(t, s, systemtest.Options{})
+	}
+}
+
 // TestNewReceiver: who waits for a rendezvous depends on the creation of processes that
 // can receive.
 func TestNewReceiver(t *testing.T) {

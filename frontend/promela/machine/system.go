@@ -32,11 +32,7 @@
 //     locations, as have channels that belong to a process.
 //   - Variables. Each scalar of the globals is a location. An index is evaluated
 //     first, so the element that is touched is the one that counts.
-//   - Channels. A channel with a capacity is one location: every send and receive
-//     that is possible writes it; one that is not, a receive that leaves the
-//     message, a poll, len, full, empty and their negations read it. Sorted sends
-//     and receives from anywhere do no more. A channel variable that something is
-//     assigned to is read as a variable.
+//   - Channels. A channel with a capacity is one location, see below.
 //   - Rendezvous. The sender's transition changes the receiver, so it writes the
 //     control of both. Who tries to send reads of each process whose type can
 //     receive so whether it is ready; a step writes that for its process if it
@@ -65,7 +61,39 @@
 //   - A fault is part of the transition in whose evaluation it occurs, and a
 //     transition that does nothing but fail is one with a self-loop.
 //
-// What has no such location is refused ([System.Irreducible]): timeout, enabled,
+// # Sends and receives
+//
+// A channel with a capacity is one location, its number of messages and all that they hold. Whatever
+// asks about it asks first how many messages it has, which reads the location
+// (Machine.length): a send, a receive, a poll, len, full, empty and their negations, executed or
+// waiting. Only two things change it, a send that puts a message in and a receive that takes one out, and
+// both store fields on the way, which writes the location (Machine.setField). A send to a full
+// channel that waits, or with -lossy loses its message, and a receive that leaves the message only read. So
+//
+//   - two steps that change one channel are dependent. Two sends are because the order of the messages is
+//     kept, two receives because each takes another message;
+//   - a step that changes a channel is dependent on each that looks at it: on a waiting receive that a send
+//     enables, on a waiting send that a receive does, and on conditions that become true or false;
+//   - two steps that only look are independent, as two reads of a variable are.
+//
+// A send to the tail and a receive from the head of a channel that is neither empty nor full commute, and are
+// taken for dependent all the same. The verdicts do not depend on that, it costs reduction. To have them
+// independent a channel needs a location for each end; a send into an empty channel, a receive out of a full
+// one, one that empties it, sorted sends, receives from anywhere and every question would have to touch both.
+// xr and xs, which are how SPIN learns that ends belong to one process, would add nothing: who
+// touches a location is known of each transition. They are no steps, and nothing rests on what they claim.
+//
+// Which channel is meant is part of it. A channel variable that something is assigned to is read as a
+// variable; one that nothing is assigned to keeps the channels of its declaration, and its index is read. The
+// number of a channel that belongs to a process depends on which processes there are, so whoever uses
+// it reads the number of processes, too, and its location is one of the process's locals. Arguments and what
+// fields are compared with are read as far as they are evaluated: a receive that stops at a field that
+// does not match depends on no later one. A channel without capacity has no location, since it never holds
+// anything: len is 0 in every state, and what a rendezvous touches is said above.
+//
+// # What is refused
+//
+// What no location stands for is refused ([System.Irreducible]): timeout, enabled,
 // np_, _last, priorities, never claims and trace assertions depend on all
 // processes, and so would every transition.
 //

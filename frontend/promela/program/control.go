@@ -294,7 +294,7 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 	case *syntax.DeclStmt:
 		return b.declSteps(s, next, c)
 	case *syntax.Labeled:
-		if _, ok := b.p2sym(s.Label.Text); ok {
+		if v, ok := b.p2sym(s.Label.Text); ok && !later(v, s.Label.Pos) {
 			b.fail(s.Label.Pos, len(s.Label.Text), "%s is a variable and cannot be a label, too", s.Label.Text)
 		}
 		if old, ok := b.defined[s.Label.Text]; ok {
@@ -357,6 +357,7 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 			b.fail(s.X.At(), 1, "a number cannot be assigned to the channel %s; another channel can", s.Ref.Name)
 		}
 		b.selfIndexed(pl)
+		b.noChannel(pl.Sym, s.X, true)
 		if s.Ref.Field == nil && pl.Sym.Type.Kind != "" {
 			b.sameKind(s.X, pl.Sym)
 		}
@@ -495,6 +496,11 @@ type plain struct{ *syntax.Block }
 func (b *builder) p2sym(name string) (*Sym, bool) {
 	s := b.lookup(name)
 	return s, s != nil
+}
+
+// later tells whether a global variable is declared behind a place of its file.
+func later(v *Sym, at syntax.Pos) bool {
+	return v.Global && v.Name.Pos.File == at.File && v.Name.Pos.Off > at.Off
 }
 
 // declSteps builds a declaration among statements: each variable is assigned

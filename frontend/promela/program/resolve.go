@@ -337,6 +337,7 @@ func (r *resolver) declare(reg *Region, d *syntax.VarDecl, v *syntax.Var, first 
 	case v.Init != nil:
 		s.Init = r.expr(v.Init)
 		r.early(d, v, s.Init)
+		r.noChannel(s, v.Init, true)
 		if t.Kind != "" {
 			r.sameKind(v.Init, s)
 		}
@@ -372,6 +373,34 @@ func (r *resolver) sameKind(x syntax.Expr, v *Sym) {
 		if _, is := names[n.Name]; is {
 			r.fail(n.Pos, len(n.Name), "%s is of type %s, and %s is a constant of %s", v.Name.Text, called(v.Type.Kind), n.Name, called(kind))
 		}
+	}
+}
+
+// noChannel refuses a channel as a part of what is assigned to a variable, as SPIN does; it may be
+// all of it, an index, or a field of a structure.
+func (r *resolver) noChannel(to *Sym, x syntax.Expr, whole bool) {
+	if to.Type.IsStruct() {
+		return
+	}
+	switch x := x.(type) {
+	case *syntax.Ref:
+		if s := r.lookup(x.Name); s != nil && s.Type.Name == "chan" && !whole {
+			r.fail(x.Pos, len(x.Name), "%s is a channel, whose number cannot be a part of what is assigned; len(%s) is how many messages it has", x.Name, x.Name)
+		}
+		if x.Index != nil {
+			r.noChannel(to, x.Index, true)
+		}
+	case *syntax.Unary:
+		r.noChannel(to, x.X, false)
+	case *syntax.Binary:
+		r.noChannel(to, x.X, false)
+		r.noChannel(to, x.Y, false)
+	case *syntax.Cond:
+		r.noChannel(to, x.If, false)
+		r.noChannel(to, x.Then, false)
+		r.noChannel(to, x.Else, false)
+	case *syntax.Call:
+		r.noChannel(to, x.X, false)
 	}
 }
 

@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,18 +19,21 @@ const maxDepth = 1000
 const maxInline = 200
 
 type parser struct {
-	in      []Token
-	i       int
-	errs    Errors
-	model   *Model
-	types   map[string]bool // typedefs so far
-	procs   map[string]bool // all process types
-	depth   int
-	runs    int      // run operators so far
-	inlines []string // that are being expanded
-	called  *Token   // the ) of the last one
-	results []*Ref   // what their values are assigned to; nil for one that is called for nothing
-	used    int      // tokens of inline bodies that were expanded
+	in    []Token
+	i     int
+	errs  Errors
+	model *Model
+	types map[string]bool // typedefs so far
+	procs map[string]bool // all process types
+	known map[string]bool // process types so far
+	// property: an ltl block is being parsed, of which SPIN makes a claim behind all.
+	property bool
+	depth    int
+	runs     int      // run operators so far
+	inlines  []string // that are being expanded
+	called   *Token   // the ) of the last one
+	results  []*Ref   // what their values are assigned to; nil for one that is called for nothing
+	used     int      // tokens of inline bodies that were expanded
 	// noFormula are the tokens where no temporal formula in parentheses begins.
 	noFormula map[int]bool
 	eof       Pos
@@ -51,7 +55,7 @@ func ParseWith(f *source.File, defines map[string]string, read func(name string)
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{in: in, types: map[string]bool{}, procs: map[string]bool{}, eof: Pos{f, source.Pos(len(f.Text))}}
+	p := &parser{in: in, types: map[string]bool{}, procs: map[string]bool{}, known: map[string]bool{}, eof: Pos{f, source.Pos(len(f.Text))}}
 	for i := range len(in) - 1 {
 		if in[i].isIdent("proctype") || in[i].isIdent("D_proctype") {
 			p.procs[in[i+1].Text] = true
@@ -311,7 +315,9 @@ func (p *parser) ltl() {
 		l.Name = p.name("the property")
 	}
 	p.want("{", "ltl")
+	p.property = true
 	l.Formula = p.formula(0)
+	p.property = false
 	for p.accept(";") {
 	}
 	p.want("}", "an ltl block")
@@ -371,6 +377,7 @@ func (p *parser) proctype() {
 		p.fail(p.tok(), "found %s where proctype should be", p.tok().describe())
 	}
 	x.Name = p.name("a process type")
+	p.known[x.Name.Text] = true
 	p.want("(", "proctype")
 	for first := true; !p.accept(")"); first = false {
 		t := p.tok()
@@ -838,6 +845,9 @@ func (p *parser) label() (Stmt, bool) {
 			return nil, false // P:var
 		}
 	}
+	if what := p.meaning(t.Text); what != "" {
+		p.errorAt(t.Pos, len(t.Text), "%s is %s and cannot be a label, too", t.Text, what)
+	}
 	p.i += 2
 	l := &Labeled{Label: Name{t.Pos, t.Text}}
 	n := p.tok()
@@ -853,6 +863,23 @@ func (p *parser) label() (Stmt, bool) {
 	l.Stmt = p.simple()
 	p.ends(start)
 	return l, true
+}
+
+// meaning returns what a name is that was declared above and is more to the scanner than a
+// name; empty if it is only one.
+func (p *parser) meaning(name string) string {
+	if p.types[name] {
+		return "a type"
+	}
+	if p.model.Inlines[name] != nil {
+		return "an inline"
+	}
+	for _, d := range p.model.Decls {
+		if m, ok := d.(*Mtype); ok && slices.ContainsFunc(m.Names, func(n Name) bool { return n.Text == name }) {
+			return "a symbolic constant"
+		}
+	}
+	return ""
 }
 
 func (p *parser) forStmt() Stmt {
@@ -887,9 +914,8 @@ func (p *parser) printf() Stmt {
 	}
 	p.i++
 	s := &Print{Pos: t.Pos, Format: unquote(f.Text)}
-	for p.tok().Kind == String { // strings that stand side by side are one
-		n := p.next()
-		s.Format += unquote(n.Text)
+	if n := p.tok(); n.Kind == String {
+		p.fail(n, "a second string; they are not joined in Promela, write one")
 	}
 	for p.accept(",") {
 		s.Args = append(s.Args, p.expr())
@@ -1272,6 +1298,9 @@ func (p *parser) remote() Expr {
 		return nil
 	}
 	r := &Remote{Pos: t.Pos, Proc: p.name("a process type")}
+	if !p.property && p.isProc(t.Text) && !p.known[t.Text] {
+		p.errorAt(t.Pos, len(t.Text), "%s is declared only below, and a process can be looked at only behind its declaration, as in SPIN; move that up", t.Text)
+	}
 	if p.accept("[") {
 		r.Pid = p.expr()
 		p.want("]", "the number of a process")
