@@ -281,31 +281,7 @@ func (n *nodes) enlarge(h uint64, x *index, force bool) bool {
 	if !n.ledger.take(nx.bytes(), force) {
 		return false
 	}
-	mask := uint32(1)<<x.idBits - 1
-	for i := range x.slots {
-		if atomic.LoadUint32(&x.slots[i]) == 0 {
-			atomic.CompareAndSwapUint32(&x.slots[i], 0, mask+1)
-		}
-	}
-	mask2 := uint32(1)<<nx.idBits - 1
-	count := int64(0)
-	for k := range x.slots {
-		e := atomic.LoadUint32(&x.slots[k])
-		if e == mask+1 {
-			continue
-		}
-		id := e & mask
-		h := hashNode(n.value(id))
-		at := nx.line(h) * indexSlots
-		for nx.slots[at] != 0 {
-			if at++; at == uint64(len(nx.slots)) {
-				at = 0
-			}
-		}
-		nx.slots[at] = uint32(h)&^mask2 | id
-		count++
-	}
-	nx.count.Store(count)
+	nx.count.Store(n.move(x, nx))
 	if !x.next.CompareAndSwap(nil, nx) {
 		n.ledger.give(nx.bytes())
 		return true
@@ -322,6 +298,36 @@ func (n *nodes) enlarge(h uint64, x *index, force bool) bool {
 			n.ledger.give(x.bytes())
 		}
 	}
+}
+
+// move is [table.move].
+func (n *nodes) move(x, nx *index) (count int64) {
+	mask, mask2 := uint32(1)<<x.idBits-1, uint32(1)<<nx.idBits-1
+	taken := make([]uint8, nx.lines())
+	for k := 0; k < len(x.slots); k += indexSlots {
+		line := (*[indexSlots]uint32)(x.slots[k:])
+		for j := range line {
+			e := atomic.LoadUint32(&line[j])
+			if e == 0 && !atomic.CompareAndSwapUint32(&line[j], 0, mask+1) {
+				e = atomic.LoadUint32(&line[j])
+			}
+			if e == 0 || e == mask+1 {
+				break
+			}
+			id := e & mask
+			h := hashNode(n.value(id))
+			i := nx.line(h)
+			for taken[i] == indexSlots {
+				if i++; i == nx.lines() {
+					i = 0
+				}
+			}
+			nx.slots[i*indexSlots+uint64(taken[i])] = uint32(h)&^mask2 | id
+			taken[i]++
+			count++
+		}
+	}
+	return count
 }
 
 // count returns how many values have numbers, numbers taken but not used

@@ -43,17 +43,20 @@ import (
 // # Growth
 //
 // A shard grows on its own, when its slab is nine tenths full, by a factor of
-// about growth, so little memory is free at any time. The sizes of the shards
-// are staggered, so that they do not all grow at the same moment: the load of
-// the whole table is the average over a step, not its worst point.
+// about growth, so little memory is free at any time; a small one doubles. The sizes
+// of the shards are staggered, so that they do not all grow at the same moment: the
+// load of the whole table is the average over a step, not its worst point.
 //
 //  1. A worker that finds the slab s too full takes the memory for a bigger one
 //     from the ledger. If it does not get it, s stays and gets fuller.
-//  2. It freezes s: it visits all slots and sets the empty ones to frozen, each by
-//     a compare-and-swap, which fails if an entry gets there first. After that,
-//     s does not change any more.
-//  3. It copies the entries to a new slab, which nobody else knows yet, so this
-//     takes no atomic operations.
+//  2. It freezes the lines of s, one after the other: it sets the first empty slot of
+//     a line to frozen by a compare-and-swap, which fails if an entry gets there
+//     first; then the slot behind it is tried. After that the line does not change
+//     any more: a path gets to a slot only over the slots before it in the line, and
+//     ends at the first that has no entry.
+//  3. It copies the entries of each line that it has frozen to a new slab, which
+//     nobody else knows yet, so this takes no atomic operations. The order of the
+//     entries is nearly that of the new slab's lines, so this is a walk through both.
 //  4. It sets s.next to the new slab by a compare-and-swap from nil, and then
 //     makes it the shard's slab.
 //
@@ -83,6 +86,9 @@ const (
 	// growth is the factor by which a slab grows. A small one keeps memory
 	// tight and costs copying: an entry is copied 1/(growth-1) times in all.
 	growth = 1.25
+	// doubling is how many lines a slab has from which it grows by that factor. Smaller
+	// ones double: below some 60,000 states there is no memory to be saved.
+	doubling = 8
 	// maxLoad is the share of slots in use at which a slab grows.
 	maxLoad = 0.9
 	// sampleSlots is the size from which a slab counts only every
@@ -144,9 +150,12 @@ func newSlab(lines int) *slab {
 }
 
 // nextLines returns the size for a shard that has outgrown a slab of so many
-// lines: the next number of a geometric series, which is shifted from shard to
-// shard by its phase, a number from 0 to 1.
+// lines: twice as many, or the next number of a geometric series, which is shifted
+// from shard to shard by its phase, a number from 0 to 1.
 func nextLines(phase float64, lines uint64) int {
+	if lines < doubling {
+		return 2 * int(lines)
+	}
 	const lg = 0.32192809488736235 // log2(growth)
 	j := math.Floor(math.Log2(float64(lines))/lg-phase) + 1
 	n := int(math.Exp2((j + phase) * lg))
@@ -284,30 +293,7 @@ func (t *table) enlarge(shard uint64, s *slab, force bool) bool {
 	if len(ns.slots) >= hugeSlots {
 		t.advise(unsafe.Pointer(&ns.slots[0]))
 	}
-	frozen := t.low + 1
-	for i := range s.slots {
-		if atomic.LoadUint64(&s.slots[i]) == 0 {
-			atomic.CompareAndSwapUint64(&s.slots[i], 0, frozen)
-		}
-	}
-	n := int64(0)
-	lines := ns.lines()
-	for k := range s.slots {
-		e := atomic.LoadUint64(&s.slots[k])
-		if e == frozen {
-			continue
-		}
-		i, _ := bits.Mul64(e&^t.low, lines)
-		at := i * lineSlots
-		for ns.slots[at] != 0 {
-			if at++; at == uint64(len(ns.slots)) {
-				at = 0
-			}
-		}
-		ns.slots[at] = e
-		n++
-	}
-	ns.count.Store(n)
+	ns.count.Store(t.move(s, ns))
 	if !s.next.CompareAndSwap(nil, ns) {
 		t.ledger.give(ns.bytes())
 		return true
@@ -325,6 +311,36 @@ func (t *table) enlarge(shard uint64, s *slab, force bool) bool {
 			t.ledger.give(s.bytes())
 		}
 	}
+}
+
+// move freezes s and copies its entries to ns, which nobody else knows. It returns
+// how many there are.
+func (t *table) move(s, ns *slab) (n int64) {
+	frozen := t.low + 1
+	lines := ns.lines()
+	taken := make([]uint8, lines) // slots, in the lines of ns
+	for k := uint64(0); k < uint64(len(s.slots)); k += lineSlots {
+		line := (*[lineSlots]uint64)(s.slots[k:])
+		for j := range line {
+			e := atomic.LoadUint64(&line[j])
+			if e == 0 && !atomic.CompareAndSwapUint64(&line[j], 0, frozen) {
+				e = atomic.LoadUint64(&line[j])
+			}
+			if e == 0 || e == frozen {
+				break
+			}
+			i, _ := bits.Mul64(e&^t.low, lines)
+			for taken[i] == lineSlots {
+				if i++; i == lines {
+					i = 0
+				}
+			}
+			ns.slots[i*lineSlots+uint64(taken[i])] = e
+			taken[i]++
+			n++
+		}
+	}
+	return n
 }
 
 // find returns the entry with e's hash part, of which m, if not nil, says that it
