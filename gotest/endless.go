@@ -119,10 +119,14 @@ func (g *graph) path(id int32) []trace.Step {
 	return steps
 }
 
-// explore explores all states. It returns a failing execution, or why it did not come
-// to an end.
-func (g *graph) explore(ctx context.Context, limit uint64) (failing []trace.Step, reason string) {
-	g.m.Load(g.p.Initial()[0])
+// lostEvery is how many states are explored before it is looked whether somebody waits for ever
+// in the next one: what follows such a state is such a state, too.
+const lostEvery = 32
+
+// explore explores all states that can be reached from one. It returns a failing execution
+// from there, or why it did not come to an end.
+func (g *graph) explore(ctx context.Context, from system.State, limit uint64) (failing []trace.Step, reason string) {
+	g.m.Load(from)
 	g.add(-1, trace.Step{})
 	for id := int32(0); int(id) < len(g.keys); id++ {
 		switch {
@@ -134,6 +138,13 @@ func (g *graph) explore(ctx context.Context, limit uint64) (failing []trace.Step
 			return nil, "given up"
 		}
 		g.load(id)
+		if id%lostEvery == 0 && lost(g.m) != nil {
+			return g.path(id), ""
+		}
+		if g.m.Over() { // goroutines of initialisers may go on for ever
+			g.edges = append(g.edges, nil)
+			continue
+		}
 		mark := g.m.Mark()
 		var out []edge
 		stuck := false
@@ -233,20 +244,25 @@ func (g *graph) components(nodes []int32, in []bool) [][]int32 {
 	return out
 }
 
-// forever looks for goroutines that never end. It returns a state that they are in, the
-// smallest one there is, a cycle that begins there, the kind of the failure, and what to say
-// of it.
-func (g *graph) forever() (at int32, cycle []trace.Step, kind FailureKind, what string, found bool) {
+// lasting is a component of a graph in which goroutines never end.
+type lasting struct {
+	at     int32 // the first state of it that was found
+	states []int32
+	kind   FailureKind
+	what   string // what to say of it
+}
+
+// forever looks for goroutines that never end: the component with the smallest state, or nil.
+func (g *graph) forever() *lasting {
 	in := make([]bool, len(g.keys))
 	nodes := make([]int32, len(g.keys))
 	for i := range nodes {
 		nodes[i], in[i] = int32(i), true
 	}
-	at = -1
-	var where []int32
-	note := func(scc []int32, k FailureKind, w string) {
-		if id := slices.Min(scc); at < 0 || id < at {
-			at, where, kind, what = id, scc, k, w
+	var found *lasting
+	note := func(scc []int32, kind FailureKind, what string) {
+		if id := slices.Min(scc); found == nil || id < found.at {
+			found = &lasting{id, scc, kind, what}
 		}
 	}
 	inside := make([]bool, len(g.keys))
@@ -277,10 +293,7 @@ func (g *graph) forever() (at int32, cycle []trace.Step, kind FailureKind, what 
 			inside[v] = false
 		}
 	}
-	if at >= 0 {
-		cycle = g.cycle(at, where)
-	}
-	return at, cycle, kind, what, at >= 0
+	return found
 }
 
 // cycle returns a way from a state back to it that stays in a component: one on which
@@ -397,19 +410,18 @@ func (r *run) endless(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if !p.IsMain() {
+		if err := r.tails(ctx, p); err != nil || r.res.Verdict == engine.Violated {
+			return err
+		}
+	}
 	g, err := r.states(ctx, p)
 	if g == nil {
 		return err
 	}
 	if !p.IsMain() {
-		if at, cycle, kind, what, found := g.forever(); found && (kind != Leak || p.Leaks()) {
-			f, err := ExplainCycle(p, &trace.Trace{Steps: g.path(at)}, cycle, kind)
-			if err != nil {
-				return err
-			}
-			f.Message = what + ": " + f.Message
-			r.res.Verdict, r.res.Failure, r.res.Reason, r.res.Program = engine.Violated, f, "", p
-			return nil
+		if l := g.forever(); l != nil && (l.kind != Leak || p.Leaks()) {
+			return r.lasts(p, g.path(l.at), g.cycle(l.at, l.states), l)
 		}
 	}
 	without := r.res.States
@@ -431,6 +443,25 @@ func (r *run) endless(ctx context.Context) error {
 	return nil
 }
 
+// lasts makes it the result that goroutines never end.
+func (r *run) lasts(p *gosrc.Program, steps, cycle []trace.Step, l *lasting) error {
+	f, err := ExplainCycle(p, &trace.Trace{Steps: steps}, cycle, l.kind)
+	if err != nil {
+		return err
+	}
+	f.Message = l.what + ": " + f.Message
+	r.res.Verdict, r.res.Failure, r.res.Reason, r.res.Program = engine.Violated, f, "", p
+	return nil
+}
+
+// failIn makes a failing execution of a program the result.
+func (r *run) failIn(p *gosrc.Program, steps []trace.Step) error {
+	old := r.p
+	r.p = p
+	defer func() { r.p = old }()
+	return r.fail(&trace.Trace{Steps: steps})
+}
+
 // states explores all states of a program. Without a graph the result says what was
 // found, or why it is incomplete.
 func (r *run) states(ctx context.Context, p *gosrc.Program) (*graph, error) {
@@ -439,7 +470,7 @@ func (r *run) states(ctx context.Context, p *gosrc.Program) (*graph, error) {
 	if r.o.MaxMemory > 0 {
 		limit = r.o.MaxMemory / 2
 	}
-	failing, reason := g.explore(ctx, limit)
+	failing, reason := g.explore(ctx, p.Initial()[0], limit)
 	r.res.States = uint64(len(g.keys))
 	r.res.Verdict = engine.Incomplete
 	if u := p.Unsupported(); u != nil {
@@ -450,11 +481,7 @@ func (r *run) states(ctx context.Context, p *gosrc.Program) (*graph, error) {
 		return nil, nil
 	}
 	if failing != nil {
-		old := r.p
-		r.p = p
-		err := r.fail(&trace.Trace{Steps: failing})
-		r.p = old
-		return nil, err
+		return nil, r.failIn(p, failing)
 	}
 	if reason != "" {
 		r.res.Reason = r.why(ctx, reason)

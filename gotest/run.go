@@ -451,7 +451,9 @@ func Explain(p *gosrc.Program, t *trace.Trace) (*Failure, error) {
 	if t.Violation == nil {
 		t.Violation = violationOf(p, t)
 	}
-	if t.Violation != nil && len(t.Steps) < maxSteps {
+	if t.Violation.Kind == system.Deadlock && goesOn(p, t.Steps) {
+		t = &trace.Trace{Steps: shortenLost(p, t.Steps), Violation: t.Violation}
+	} else if len(t.Steps) < maxSteps {
 		until := time.Now().Add(shortening)
 		short := *trace.Shorten(p.System, []*trace.Trace{t}, trace.Shortening{Scale: minimiseScale, Expired: func() bool { return time.Now().After(until) }})[0].Trace
 		// States that were stored do not know what the clock shows and what happened
@@ -488,7 +490,16 @@ func Repeat(p *gosrc.Program, t *trace.Trace) (*Failure, error) {
 		f.Kind, f.Message, f.Pos = FailureKind(v.Kind), v.Message, v.Pos
 		return f, nil
 	}
-	if len(e.Running) > 0 || len(e.Stacks) == 0 {
+	stuck := e.Stacks
+	if len(e.Running) > 0 {
+		// No engine takes this for the end of an execution.
+		f.Trace = &trace.Trace{Steps: t.Steps}
+		stuck, f.Stacks = e.Lost, f.Stacks[:0]
+		for _, s := range stuck {
+			f.Stacks = append(f.Stacks, stackOf(s))
+		}
+	}
+	if len(stuck) == 0 {
 		return nil, errors.New("nothing fails in this execution")
 	}
 	f.Kind = Deadlock
@@ -513,6 +524,9 @@ func Repeat(p *gosrc.Program, t *trace.Trace) (*Failure, error) {
 		verb = "waits"
 	}
 	f.Message = fmt.Sprintf("%s %s %s for ever", what, strings.Join(names, ", "), verb)
+	if len(e.Running) > 0 {
+		f.Message += ", whatever those do that go on"
+	}
 	return f, nil
 }
 

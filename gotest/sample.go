@@ -23,6 +23,10 @@ const (
 	maxSample = 2_000_000
 )
 
+// firstLook is after how many steps it is looked for the first time whether somebody waits for
+// ever while others go on; then again each time when the number has doubled.
+const firstLook = 128
+
 // sampler runs executions at random: every other one chooses evenly among the
 // threads that can go on, the others by PCT (Burckhardt, Kothari, Musuvathi,
 // Nagarakatte, ASPLOS 2010: random priorities, which are lowered at d-1 random
@@ -35,6 +39,7 @@ type sampler struct {
 	length int // of the longest execution so far, for PCT's points of change
 	prio   []int
 	low    int
+	tail   bool // stop when the test has ended, whoever goes on
 	order  []int
 	buf    system.State
 }
@@ -61,8 +66,18 @@ func (s *sampler) run(ctx context.Context, p *gosrc.Program, number int) (failed
 			changes = append(changes, s.rand.IntN(s.length))
 		}
 	}
-	for len(s.steps) < s.limit {
+	for look := firstLook; len(s.steps) < s.limit; {
 		s.m.(*machine.Machine).Forget()
+		if len(s.steps) == look {
+			look *= 2
+			if lost(s.m.(*machine.Machine)) != nil {
+				return true, true
+			}
+		}
+		if m := s.m.(*machine.Machine); m.Over() || s.tail && !m.Alive(0) {
+			s.length = max(s.length, len(s.steps))
+			return false, true
+		}
 		if len(s.steps)%256 == 255 && (ctx.Err() != nil || s.m.(*machine.Machine).Bytes() > maxGraph) {
 			return false, false
 		}

@@ -129,6 +129,7 @@ type gstate struct {
 	status    status
 	unstarted bool
 	daemon    bool // a timer: may wait for ever
+	behind    bool // an initialiser has started it, or one that did: the end of the test does not wait for it
 	parked    bool // it waits where polls can see it
 	delivered bool // a partner has completed what it waits for
 	timeout   bool // of a timer: it is a time-out that a test has set for itself

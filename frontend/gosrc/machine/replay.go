@@ -3,6 +3,7 @@ package machine
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"cpor/frontend/gosrc/compile"
@@ -23,6 +24,8 @@ type Ending struct {
 	Late bool
 	// Running are the goroutines that have not ended and do not wait for ever.
 	Running []Stack
+	// Lost are those of Stacks that can never go on, whatever the running ones do.
+	Lost []Stack
 }
 
 // Stack is where a goroutine was.
@@ -93,6 +96,7 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 		e.Stacks = rep.stacks
 		return e, nil
 	}
+	lost := m.Lost(nil)
 	for _, g := range m.gors {
 		if g.status != alive || g.daemon {
 			continue
@@ -103,8 +107,11 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 		switch {
 		case out.Kind != system.Blocked:
 			e.Running = append(e.Running, Stack{Goroutine: m.Describe(int(g.number)), What: "goes on for ever", Frames: m.places(m.stackOf(g))})
-		case !out.AtEnd:
+		case !out.AtEnd || g.behind && !e.MainEnded:
 			e.Stacks = append(e.Stacks, Stack{Goroutine: m.Describe(int(g.number)), What: m.waitsFor(g, rep), Frames: m.places(m.stackOf(g))})
+			if slices.Contains(lost, int(g.number)) {
+				e.Lost = append(e.Lost, e.Stacks[len(e.Stacks)-1])
+			}
 		}
 	}
 	return e, nil
@@ -281,32 +288,10 @@ func (m *Machine) wakers(g *goroutine, p uint64, what string) string {
 
 // reaches tells whether a goroutine's registers lead to an object.
 func (m *Machine) reaches(x *goroutine, id uint32) bool {
-	seen := map[uint32]bool{}
-	var list []uint32
-	add := func(w uint64) {
-		if k := uint32(w >> 32); k != 0 && !seen[k] {
-			seen[k] = true
-			list = append(list, k)
-		}
-	}
-	for i := range x.frames {
-		r := x.stack[x.frames[i].base:]
-		for _, s := range liveIn(x, i) {
-			m.refsOf(s.Type, r[s.Reg:int(s.Reg)+s.Type.Size], add)
-		}
-		if at := x.frames[i].fn.Defers; at >= 0 {
-			add(r[at])
-		}
-	}
-	for len(list) > 0 {
-		k := list[len(list)-1]
-		list = list[:len(list)-1]
-		if k == id {
-			return true
-		}
-		m.references(k, add)
-	}
-	return false
+	r := reach{m: m, seen: map[uint32]bool{}}
+	r.goroutine(x)
+	r.close()
+	return r.seen[id]
 }
 
 // places returns the calls of a stack, those of the standard library only where the
@@ -403,9 +388,23 @@ func (r *Report) raced(m *Machine, g *goroutine, p, earlier uint64, wrote, write
 // is there if the program was made with Options.Outcomes.
 func (m *Machine) Output() string { return m.text(m.outText) }
 
-// Alive tells whether a goroutine has not ended; timers are none.
+// Alive tells whether a goroutine has not ended that the end of a test must wait for:
+// neither a timer nor one that an initialiser has started.
 func (m *Machine) Alive(t int) bool {
-	return t < len(m.gors) && m.gors[t].status == alive && !m.gors[t].daemon
+	return t < len(m.gors) && m.gors[t].status == alive && !m.gors[t].daemon && !m.gors[t].behind
+}
+
+// Over tells whether all goroutines have ended that the end of a test must wait for.
+func (m *Machine) Over() bool {
+	if m.gors[0].status == alive {
+		return false
+	}
+	for t := range m.gors {
+		if m.Alive(t) {
+			return false
+		}
+	}
+	return true
 }
 
 // Living appends the numbers of the threads that have not ended.
@@ -422,7 +421,7 @@ func (m *Machine) Living(ts []int) []int {
 // does; nobody can run.
 func (m *Machine) Stuck() (some, first bool) {
 	for _, g := range m.gors {
-		if g.status == alive && !g.daemon && !m.exited {
+		if g.status == alive && !g.daemon && !g.behind && !m.exited {
 			some = true
 			first = first || g.number == 0
 		}

@@ -311,7 +311,7 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	}
 	if alt >= uint64(len(alts)) {
 		m.story.waits = g
-		return system.Outcome{Kind: system.Blocked, AtEnd: g.daemon || m.sys.noLeaks && m.gors[0].status == ended && t != 0}
+		return system.Outcome{Kind: system.Blocked, AtEnd: g.daemon || g.behind || m.sys.noLeaks && m.gors[0].status == ended && t != 0}
 	}
 	if m.report != nil {
 		m.report.synchronises(m, g, i, r)
@@ -618,7 +618,7 @@ func (m *Machine) create(g *goroutine) *goroutine {
 	m.out.Created = true
 	x := m.goroutine(int(n))
 	m.log = append(m.log, undo{kind: undoMade, a: uint32(n)})
-	x.gstate = gstate{status: alive, unstarted: true}
+	x.gstate = gstate{status: alive, unstarted: true, behind: m.setup || g.behind}
 	x.frames = x.frames[:0]
 	x.saved = 0
 	x.gstate.clock = m.snapshot(g)
