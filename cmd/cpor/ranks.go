@@ -36,7 +36,7 @@ func (e *env) runRank(c *runConfig) int {
 	w, err := mpi.Init()
 	switch {
 	case errors.Is(err, mpi.ErrNone):
-		return e.mistake("run", "-cluster: %v: start it with `mpirun -n 4 cpor run -cluster %s` (docs/cluster.md)", err, c.file)
+		return e.mistake("run", "-cluster: %v: start it with `%s` (docs/cluster.md)", err, commandLine(append(mpi.Command(4), "cpor", "run", "-cluster", c.file)))
 	case err != nil:
 		return e.mistake("run", "-cluster: %v", err)
 	}
@@ -81,7 +81,7 @@ func (c *runConfig) goOn(text string) string {
 		args = []string{"cpor", "resume", fmt.Sprintf("-max-memory=%d", c.MaxMemory), c.checkpoint}
 	}
 	if c.Ranks != nil && c.Ranks.Size() > 1 {
-		args = append([]string{"mpirun", "-n", fmt.Sprint(c.Ranks.Size())}, args...)
+		args = append(mpi.Command(c.Ranks.Size()), args...)
 	}
 	return text + commandLine(args)
 }

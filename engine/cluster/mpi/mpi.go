@@ -34,13 +34,14 @@ const Library = "CPOR_MPI_LIBRARY"
 
 // ErrNone is the error of Init if this process was not started by an MPI
 // launcher (mpirun, mpiexec, srun).
-var ErrNone = errors.New("not started by mpirun, mpiexec or srun")
+var ErrNone = errors.New("not started by mpirun, mpiexec or srun --mpi")
 
 // launcher is what the environment says about who started this process.
 type launcher struct {
 	name string
-	size int  // number of ranks; 0 if it does not say
-	open bool // it is more likely Open MPI than MPICH
+	size int      // number of ranks; 0 if it does not say
+	open bool     // it is more likely Open MPI than MPICH
+	with []string // the command that starts ranks like these, without their number
 }
 
 // launchers are the environment variables by which launchers tell the number of
@@ -49,11 +50,30 @@ type launcher struct {
 var launchers = []struct {
 	name, size string
 	open       bool
+	srun       bool // srun sets it, too
 }{
-	{"Open MPI's mpirun", "OMPI_COMM_WORLD_SIZE", true},
-	{"MPICH's mpirun", "PMI_SIZE", false},
-	{"MVAPICH's mpirun", "MPIRUN_NPROCS", false},
-	{"srun", "SLURM_STEP_NUM_TASKS", true},
+	{"Open MPI's mpirun", "OMPI_COMM_WORLD_SIZE", true, false},
+	{"MPICH's mpirun", "PMI_SIZE", false, true},
+	{"MVAPICH's mpirun", "MPIRUN_NPROCS", false, false},
+	{"srun", "SLURM_STEP_NUM_TASKS", true, true},
+}
+
+// Command returns the command that starts a program, whose name and arguments go behind it, on
+// so many ranks: with the launcher that started this process, or the one that is there.
+func Command(ranks int) []string {
+	return command(os.Getenv, ranks)
+}
+
+func command(env func(string) string, ranks int) []string {
+	l, ok := launched(env)
+	switch {
+	case ok:
+	case env("SLURM_JOB_ID") != "":
+		l.with = []string{"srun", "--mpi=pmix"}
+	default:
+		l.with = []string{"mpirun"}
+	}
+	return append(l.with, "-n", strconv.Itoa(ranks))
 }
 
 // Ranks returns as how many ranks a launcher says that it has started this program; 0 if
@@ -77,7 +97,14 @@ func launched(env func(string) string) (launcher, bool) {
 		if l.name == "srun" && env("PMIX_RANK") == "" && env("PMI_RANK") == "" {
 			continue // a step without an MPI: every task is a program of its own
 		}
-		return launcher{name: l.name, size: n, open: l.open}, true
+		found := launcher{name: l.name, size: n, open: l.open, with: []string{"mpirun"}}
+		// With --mpi=pmi2 srun sets what MPICH's mpirun sets, but for MPI_LOCALNRANKS.
+		if kind := env("SLURM_MPI_TYPE"); l.srun && kind != "" && s == env("SLURM_STEP_NUM_TASKS") && env("MPI_LOCALNRANKS") == "" {
+			found.name, found.with = "srun", []string{"srun", "--mpi=" + kind}
+		} else if l.name == "srun" {
+			found.with = []string{"srun"} // of a Slurm that does not tell the kind
+		}
+		return found, true
 	}
 	return launcher{}, false
 }
