@@ -138,6 +138,12 @@ func TestSpinCycles(t *testing.T) {
 			left["a claim that changes, and timeout"]++
 			continue
 		}
+		if p.UsesNonProgress && standsStill(s) {
+			// SPIN's verifier matches a state that a claim has reached alone, where np_ is false,
+			// with one that it has reached beside processes: its verdict depends on the order.
+			left["a claim that asks for np_ where no process can move"]++
+			continue
+		}
 		stored, errors, ok := spinCycles(t, dir, text, kind == "progress", fair)
 		if !ok {
 			left["SPIN does not finish"]++
