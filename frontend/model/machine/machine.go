@@ -54,6 +54,7 @@ type Machine struct {
 	childLaps   *laps    // the same for the start of a thread that is being created
 	childPasses int      // of all starts while init runs
 	futures     *futures // likewise
+	effects     *effects // likewise
 	syncs       syncs
 	story       story
 	counts      []uint64 // what was executed, see compile.Cover
@@ -241,6 +242,14 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	}
 	if pt.Retry {
 		return m.retry(t, pt, alt)
+	}
+	if m.sys.simple[pc-1] && !m.track && !m.story.on && !m.syncs.on && m.ask == nil && m.scratch == nil && !m.path.probing {
+		if m.effects == nil {
+			m.effects = newEffects(m.sys)
+		}
+		if m.effects.simple[pc-1] {
+			return m.recall(t, pc-1, pt)
+		}
 	}
 	// Field by field: copying an outcome as a whole waits for the stores of its parts.
 	x := &m.result

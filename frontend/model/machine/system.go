@@ -103,6 +103,7 @@ type System struct {
 	locks      []system.Loc // who owns a mutex or a monitor
 	monitors   []system.Loc // those of monitors
 	peeks      []int        // by Peek, if not dynamic: the thread, -1 if there is none
+	simple     []bool       // by point, see effects
 
 	// Counters counts what was executed, see compile.Cover.
 	system.Counters
@@ -158,6 +159,7 @@ func New(p *compile.Program) (*System, error) {
 		return nil, err
 	}
 	final.findLocks()
+	final.simple = final.findSimple(minEffectCode)
 	return final, nil
 }
 
