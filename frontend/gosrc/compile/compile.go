@@ -735,12 +735,15 @@ func (c *compiler) store(addr, val int32, t *Type) {
 }
 
 func (c *compiler) load(to, addr int32, t *Type) {
-	switch t.Size {
-	case 0:
+	switch {
+	case t.Size == 0:
 		c.emit(Instr{Op: CheckNil, A: addr})
-	case 1:
+	case t.Size == 1 && len(t.Locks) == 0:
 		c.emit(Instr{Op: LoadW, A: to, B: addr})
 	default:
+		if len(t.Locks) > 0 && !c.p.Memory && c.current != nil && !c.f.Untracked { // whoever uses a lock meanwhile is seen
+			c.pause(addr, -1)
+		}
 		c.emit(Instr{Op: Load, A: to, B: addr, N: c.typeIndex(t)})
 	}
 }

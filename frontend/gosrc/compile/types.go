@@ -89,6 +89,7 @@ type Type struct {
 	Len    int // of arrays
 	Fields []Field
 	Refs   []Ref
+	Locks  []Lock
 	Plain  bool // equal values are equal words
 	laid   atomic.Pointer[layout]
 }
@@ -99,6 +100,17 @@ type Field struct {
 	Off  int
 	Type *Type
 }
+
+// Lock is a value of package sync in a type whose state is copied with it.
+type Lock struct {
+	Off, Size int
+	// Counter is where its counter begins that has memory of its own, which
+	// a copy must not share; -1: it has none.
+	Counter int
+}
+
+// counters says where in the types of package sync their counters are.
+var counters = map[string]int{"sync.Mutex": -1, "sync.RWMutex": 2, "sync.WaitGroup": 0}
 
 // Ref is a word that refers to an object.
 type Ref struct {
@@ -211,6 +223,11 @@ func (p *Program) typeOf(t types.Type) *Type {
 				x.Plain = false
 			}
 		}
+		if n, ok := t.(*types.Named); ok {
+			if c, ok := counters[types.TypeString(n, nil)]; ok {
+				x.Locks = []Lock{{0, x.Size, c}}
+			}
+		}
 	case *types.Tuple:
 		x.Kind = Tuple
 		for i := range u.Len() {
@@ -227,13 +244,29 @@ func (p *Program) typeOf(t types.Type) *Type {
 				}
 			}
 		}
+		if len(x.Elem.Locks) > 0 {
+			for i := range x.Len {
+				x.addLocks(i*x.Elem.Size, x.Elem)
+			}
+		}
 	case *types.TypeParam:
 		panic(fmt.Sprintf("a type parameter is left: %v", t))
 	}
 	return x
 }
 
+func (x *Type) addLocks(at int, f *Type) {
+	for _, l := range f.Locks {
+		c := l.Counter
+		if c >= 0 {
+			c += at
+		}
+		x.Locks = append(x.Locks, Lock{at + l.Off, l.Size, c})
+	}
+}
+
 func (x *Type) add(name string, f *Type) {
+	x.addLocks(x.Size, f)
 	for _, r := range f.Refs {
 		x.Refs = append(x.Refs, Ref{x.Size + r.Off, r.Kind})
 	}

@@ -239,6 +239,9 @@ func (m *Machine) readers(p uint64, rep *Report) string {
 	if n == 0 {
 		return ""
 	}
+	if len(names) == 0 {
+		return "; it is the copy of a lock that was locked for reading"
+	}
 	return fmt.Sprintf("; locked for reading by %s", strings.Join(names, ", "))
 }
 

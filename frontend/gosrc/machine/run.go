@@ -297,13 +297,17 @@ func (m *Machine) run(g *goroutine) stop {
 					break frame
 				}
 				o := &m.objs[p>>32]
-				n := fn.Types[i.N].Size
+				t := fn.Types[i.N]
+				n := t.Size
 				if o.shared && !fn.Untracked && !m.setup {
 					f.pc = pc
 					m.access(g, p, n, false)
 				}
 				a := int(o.base + uint32(p))
 				copy(r[i.A:], m.mem[a:a+n])
+				if len(t.Locks) > 0 {
+					m.copyLocks(g, p, t, r[i.A:])
+				}
 			case compile.StoreW:
 				p := r[i.A]
 				if p>>32 == 0 {
@@ -330,6 +334,15 @@ func (m *Machine) run(g *goroutine) stop {
 					m.access(g, p, t.Size, true)
 				}
 				m.storeValue(p, t, r[i.B:])
+				for _, l := range t.Locks {
+					if l.Counter >= 0 && r[int(i.B)+l.Counter] != 0 {
+						x := m.copyShares(r[int(i.B)+l.Counter:])
+						m.set(m.addr(p)+uint32(l.Counter), x)
+						if m.objs[p>>32].shared {
+							m.publish(x)
+						}
+					}
+				}
 			case compile.CheckNil:
 				if r[i.A]>>32 == 0 {
 					f.pc = pc

@@ -3,6 +3,7 @@ package machine
 import (
 	"math/bits"
 
+	"cpor/frontend/gosrc/compile"
 	"cpor/system"
 )
 
@@ -197,4 +198,51 @@ func (m *Machine) scanNew(g *goroutine) {
 			m.touch(m.exists(int32(n)), false)
 		}
 	}
+}
+
+// copyLocks makes the state of locks and counters in a value that was loaded from p
+// its own: what is done to the value later is not done to them, and the other way round.
+func (m *Machine) copyLocks(g *goroutine, p uint64, t *compile.Type, v []uint64) {
+	for _, l := range t.Locks {
+		for i := range l.Size {
+			m.touchWord(p+uint64(l.Off+i), false)
+		}
+		if l.Counter < 0 {
+			continue
+		}
+		m.readShares(g, p+uint64(l.Counter))
+		if v[l.Counter] != 0 {
+			v[l.Counter] = m.copyShares(v[l.Counter:])
+		}
+	}
+}
+
+// copyShares returns a copy of the memory of shares.
+func (m *Machine) copyShares(v []uint64) uint64 {
+	n := int(v[1])
+	x := m.newObject(nil, plainObj, m.sys.wordType, n)
+	to, from := m.addr(x), m.addr(v[0])
+	copy(m.mem[to:int(to)+n], m.mem[from:int(from)+n])
+	return x
+}
+
+// readShares records that all tokens were looked at.
+func (m *Machine) readShares(g *goroutine, p uint64) {
+	for _, x := range m.gors {
+		if x.status == absent {
+			continue
+		}
+		m.touch(m.shareLoc(shareEntry, x.number, p, 0), false)
+		at, ok := m.entry(x.number, p)
+		if !ok {
+			continue
+		}
+		m.touch(m.shareLoc(shareAdds, x.number, p, 0), false)
+		for k := range shareMasks {
+			for used := m.mem[at+1+shareMasks+k]; used != 0; used &= used - 1 {
+				m.touch(m.shareLoc(sharePlace, x.number, p, 64*k+bits.TrailingZeros64(used)), false)
+			}
+		}
+	}
+	m.scanNew(g)
 }
