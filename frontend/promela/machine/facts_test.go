@@ -107,6 +107,63 @@ init { T t; t.b.z = 7; t.b.q = 1; t.c = -2; atomic { run P(t, 4, 3, 1); run P(t,
 init { assert(__LINE__ == 2); printf(__FILE__) }
 #endif`, counts{4, 0, 0}},
 		{"elements of one array take fields of one message", `chan q = [1] of { byte, byte }; byte x[2]; init { q!1,2; q?x[0],x[1]; assert(x[0] == 1 && x[1] == 2); q!3,4; q?x[0],x[0]; assert(x[0] == 4) }`, counts{8, 0, 0}},
+		{"a block has labels of its own", `byte x;
+active proctype A() {
+	{ x = 1; L: x++; if :: x < 4 -> goto L :: else fi };
+	{ x = 30; L: x++; if :: x < 34 -> goto L :: else fi };
+	x = 99
+}`, counts{19, 0, 0}},
+		{"a goto before makes one label of two", `byte x;
+active proctype A() {
+	{ x = 1; L: x++; if :: x < 4 -> goto L :: else fi };
+	if :: x < 50 -> goto L :: else fi;
+	{ x = 30; L: x++; if :: x < 34 -> goto L :: else fi };
+	x = 99
+}`, counts{71, 0, 0}},
+		{"P@L means the first of them", `byte x;
+active proctype A() {
+	{ x = 1; L: x = 2 };
+	{ x = 30; L: x = 31 };
+	x = 99
+}
+active proctype B() { A@L; x = 60 }`, counts{31, 10, 1}},
+		{"an inline has labels of its own", `byte x;
+inline f() { x++; L: x++; if :: x < 5 -> goto L :: else fi }
+active proctype A() { f(); x = 2; f(); }`, counts{17, 0, 0}},
+		{"unless there is one around", `byte x;
+inline f() { x++; L: x++; if :: x < 5 -> goto L :: else fi }
+active proctype A() {
+	f(); L: x++; f(); if :: x < 20 -> goto L :: else fi;
+}`, counts{52, 0, 0}},
+		{"a goto behind the block", `byte x;
+active proctype A() {
+	{ x = 1; L: x++ };
+	if :: x < 4 -> goto L :: else fi
+}`, counts{9, 0, 0}},
+		{"means the last", `byte x;
+active proctype A() {
+	{ x = 1; L: x++ };
+	{ x = 20; L: x = x + 2 };
+	if :: x < 40 -> goto L :: else fi
+}`, counts{25, 0, 0}},
+		{"and into atomics", `byte x;
+active proctype A() {
+	x = 1; if :: x > 2 -> goto L :: else fi;
+	atomic { x = 20; L: x = x + 2; if :: x > 50 -> goto M :: else fi };
+	if :: x < 40 -> goto L :: else -> if :: x > 60 -> goto M :: else fi fi;
+	atomic { x = 90; M: x++; x = 50 }
+}`, counts{26, 0, 0}},
+		{"inlines in inlines", `byte x;
+inline g(n) { x++; L: x++; if :: x < n -> goto L :: else fi }
+inline f(n) { x++; L: g(n); if :: x < n -> goto L :: else fi }
+active proctype A() { f(5); f(9); if :: x > 10 -> goto L :: x < 10 -> goto M :: x == 10 fi; M: skip }`, counts{20, 0, 0}},
+		{"labels of inlines and P@L", `byte x;
+inline f() { x++; L: x = x + 3; x++ }
+active proctype A() { f(); f(); L: x++; f() }
+active proctype B() { A@L; x = 60 }`, counts{141, 45, 1}},
+		{"two end labels", `byte x;
+active proctype A() {
+	do :: x < 3 -> x++; end: { x < 9; end1: x++ } :: x >= 3 -> { x = 7; end1: x == 9 } od }`, counts{11, 0, 0}},
 		{"variadic macros and __LINE__", `#define P(c, ...) printf(c, __VA_ARGS__)
 #define Q(...) __VA_ARGS__
 byte x;

@@ -113,7 +113,9 @@ func (g *generator) model() string {
 		}
 		g.f("\ntypedef E { byte e = 7; T t; short f }; typedef F { byte e = 7; mtype m; short f }; F ff; E ee; E es[2] = 3;\n")
 	}
-	if g.n(2) == 0 {
+	if g.whole && g.n(3) == 0 {
+		g.f("inline inc(v) { v++; %s: v = v + 1; if :: v < 4 -> goto LI :: %s fi }\n", g.pick("LI", "LI", "endx: LI", "acceptx: LI"), g.pick("else", "v > 2 -> LJ: v = 0", "else -> skip"))
+	} else if g.n(2) == 0 {
 		g.f("inline inc(v) { v++; %s }\n", g.pick("skip", "y = 1 - y", "if :: v > 2 -> v = 0 :: else fi"))
 	} else {
 		g.f("inline inc(v) { byte tmp = 1; v = v + tmp }\n")
@@ -446,6 +448,9 @@ func (g *generator) stmt(ind string) {
 		if g.whole && g.n(3) == 0 {
 			l = fmt.Sprintf("acceptK%d", g.labels)
 		}
+		if g.whole && g.depth > 1 && g.n(4) == 0 {
+			l = "K" // maybe that of another block
+		}
 		if !g.inDStep && g.unless == 0 {
 			g.marks = append(g.marks, l)
 		}
@@ -518,7 +523,7 @@ func (g *generator) options(ind string, loop bool) {
 // constructs are what the generator has to write, each in some model.
 var constructs = []string{
 	`trace \{`, `notrace \{`, `priority \d`, `set_priority`, `get_priority`, `D_proctype`, `provided`, `P\d\[\d\]@S\d`, `P\d\[\d\]:a`,
-	`enabled\(`, `_last`, `\n\t\t+\} unless`, `accept`, `progress`, `endK`, `goto .*K`, `for \(a in arr\)`, `for \(a :`, `K\d+: for`, `goto K`, `\{\n\t*\w*K\d+: for`, `select`,
+	`enabled\(`, `_last`, `\n\t\t+\} unless`, `accept`, `progress`, `endK`, `goto .*K`, `for \(a in arr\)`, `for \(a :`, `K\d+: for`, `goto K`, `inline.*goto LI`, `\bK: `, `\{\n\t*\w*K\d+: for`, `select`,
 	`cc!q`, `qt!tt`, `qa\[y\]`, `d_step \{`, `atomic \{`, `timeout`, `run C\(`, `run D\(ff`, `run D\(x`, `E es\[2\] = 3`, `int g\d = g`, `\?\?`, `!!`, `\?<`, `\?\[`, `eval\(`, `mtype:fruit`,
 	`inline`, `printm`, `printf`, `else`, `_ = x`, `rv!`, `rv\?`, `unsigned`, `short`, `_pid`, `_nr_pr`, `active \[2\]`, `->.*:.*\)`,
 	`do\n`, `break`, `byte d\d+ =`, `nempty|nfull`, `full|empty`, `len\(`,

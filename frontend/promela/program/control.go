@@ -45,9 +45,9 @@ type draft struct {
 type builder struct {
 	*resolver
 	p       *Proc
-	labels  map[string]*node
-	defined map[string]syntax.Pos
-	used    []syntax.Name
+	labels  []map[string]*label // by block, outermost first
+	defined []definition        // in the order of the text
+	used    []use
 	drafts  map[*State][]*draft
 	skipped []skipped
 	gotos   []*node
@@ -58,6 +58,29 @@ type builder struct {
 	made    int // states so far
 	regions int
 	end     *node
+}
+
+// label is what a name of labels means in a block and those in it. As in SPIN, it belongs to the block in
+// which it is first mentioned, and blocks beside each other, such as the calls of an inline,
+// have labels of their own. A goto goes to its last definition.
+type label struct {
+	at     *node // the last definition
+	defs   []definition
+	gotos  []*node
+	inline int // the call of an inline in which the last definition stands
+}
+
+// definition is a label before a statement.
+type definition struct {
+	name string
+	pos  syntax.Pos
+	at   *node
+}
+
+// use is a goto's label.
+type use struct {
+	syntax.Name
+	l *label
 }
 
 // context is where a statement stands.
@@ -81,7 +104,7 @@ func (r *resolver) process(p *Proc) {
 		}
 		r.scopes[0][s.Name.Text] = s
 	}
-	b := &builder{resolver: r, p: p, labels: map[string]*node{}, falls: map[*State]*node{}, first: map[syntax.Stmt]*Edge{}, defined: map[string]syntax.Pos{}, drafts: map[*State][]*draft{}}
+	b := &builder{resolver: r, p: p, labels: []map[string]*label{{}}, falls: map[*State]*node{}, first: map[syntax.Stmt]*Edge{}, drafts: map[*State][]*draft{}}
 	b.end = b.node(p.Decl.End, context{})
 	for _, s := range p.Params {
 		b.shadows(s.Name)
@@ -96,14 +119,24 @@ func (r *resolver) process(p *Proc) {
 		r.p.UsesPriority = true
 		p.Priority = r.expr(p.Decl.Priority)
 	}
-	for _, l := range b.used {
-		if _, ok := b.defined[l.Text]; !ok {
+	for _, u := range b.used {
+		if len(u.l.defs) > 0 {
+			continue
+		}
+		// It may be one of a block that the goto does not stand in.
+		at := slices.IndexFunc(b.defined, func(d definition) bool { return d.name == u.Text })
+		if at < 0 {
 			var names []string
-			for n := range b.defined {
-				names = append(names, n)
+			for _, d := range b.defined {
+				names = append(names, d.name)
 			}
-			r.fail(l.Pos, len(l.Text), "there is no label %s in %s%s", l.Text, p.Name, spell.DidYouMean(l.Text, names, ""))
+			r.fail(u.Pos, len(u.Text), "there is no label %s in %s%s", u.Text, p.Name, spell.DidYouMean(u.Text, names, ""))
 			return
+		}
+		for _, d := range b.defined[at:] {
+			if d.name == u.Text {
+				u.l.at.jump, u.l.at.region = d.at, d.at.region
+			}
 		}
 	}
 	if len(r.errs) > 0 {
@@ -133,13 +166,36 @@ func (b *builder) join(to *node, c context) *node {
 	return &node{jump: to, join: true, region: c.region, last: c.last}
 }
 
-func (b *builder) label(name string) *node {
-	n := b.labels[name]
-	if n == nil {
-		n = &node{name: name}
-		b.labels[name] = n
+// label returns what a label means where the builder is.
+func (b *builder) label(name string) *label {
+	for i := len(b.labels) - 1; i >= 0; i-- {
+		if l := b.labels[i][name]; l != nil {
+			return l
+		}
 	}
-	return n
+	l := &label{at: &node{name: name}}
+	b.labels[len(b.labels)-1][name] = l
+	return l
+}
+
+// define makes the node of a label before a statement.
+func (b *builder) define(s *syntax.Labeled) *node {
+	l := b.label(s.Label.Text)
+	if n := len(l.defs); n > 0 {
+		if l.inline == s.Inline {
+			line, _ := l.defs[n-1].pos.Line()
+			b.fail(s.Label.Pos, len(s.Label.Text), "label %s is defined again; it was in line %d", s.Label.Text, line)
+		}
+		l.at = &node{name: s.Label.Text}
+		for _, g := range l.gotos {
+			g.jump = l.at
+		}
+	}
+	l.inline = s.Inline
+	d := definition{s.Label.Text, s.Label.Pos, l.at}
+	l.defs = append(l.defs, d)
+	b.defined = append(b.defined, d)
+	return l.at
 }
 
 // edge adds a step to a node.
@@ -149,7 +205,7 @@ func (b *builder) edge(n *node, e *Edge, to *node, c context) *draft {
 		e.Pos = e.Stmt.At()
 	}
 	if e.Text == "" {
-		e.Text = b.resolver.p.Model.Text(e.Pos)
+		e.Text = b.resolver.p.Model.Text(e.Stmt, e.Pos)
 	}
 	d := &draft{Edge: e, to: to, region: c.region, last: c.last, escapes: c.escapes}
 	b.drafts[n.state] = append(b.drafts[n.state], d)
@@ -251,8 +307,10 @@ func (b *builder) seq(stmts []syntax.Stmt, next *node, c context) *node {
 // block builds statements with a scope of their own.
 func (b *builder) block(stmts []syntax.Stmt, next *node, c context) *node {
 	b.scopes = append(b.scopes, map[string]*Sym{})
+	b.labels = append(b.labels, map[string]*label{})
 	n := b.seq(stmts, next, c)
 	b.scopes = b.scopes[:len(b.scopes)-1]
+	b.labels = b.labels[:len(b.labels)-1]
 	return n
 }
 
@@ -297,12 +355,7 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		if v, ok := b.p2sym(s.Label.Text); ok && !later(v, s.Label.Pos) {
 			b.fail(s.Label.Pos, len(s.Label.Text), "%s is a variable and cannot be a label, too", s.Label.Text)
 		}
-		if old, ok := b.defined[s.Label.Text]; ok {
-			line, _ := old.Line()
-			b.fail(s.Label.Pos, len(s.Label.Text), "label %s is defined again; it was in line %d", s.Label.Text, line)
-		}
-		b.defined[s.Label.Text] = s.Label.Pos
-		l := b.label(s.Label.Text)
+		l := b.define(s)
 		l.region = c.region
 		l.jump = b.stmt(s.Stmt, next, c)
 		watched := special(s.Label.Text) || b.resolver.p.Model.Watched[b.p.Name+"@"+s.Label.Text]
@@ -314,8 +367,10 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		}
 		return l
 	case *syntax.Goto:
-		b.used = append(b.used, s.Label)
-		g := b.jump(b.label(s.Label.Text), c)
+		l := b.label(s.Label.Text)
+		b.used = append(b.used, use{s.Label, l})
+		g := b.jump(l.at, c)
+		l.gotos = append(l.gotos, g)
 		g.via, g.escapes = &gotoStmt{s.Pos, b.element()}, c.escapes
 		b.made++
 		g.seq = b.made
@@ -1029,7 +1084,7 @@ func (b *builder) finish(start *node) {
 		e := &Edge{Kind: Skip, Pos: pos, From: n.step, Atomic: atomic(n), Text: "goto"}
 		if n.via != nil {
 			n.step.Pos, e.Pos = n.via.pos, n.via.pos
-			e.Text = b.resolver.p.Model.Text(e.Pos)
+			e.Text = b.resolver.p.Model.Text(nil, e.Pos)
 		}
 		e.To = at(hunt(n.jump, e.Atomic), pos)
 		for _, esc := range n.escapes {
@@ -1043,10 +1098,12 @@ func (b *builder) finish(start *node) {
 		n.step.Edges = []*Edge{e}
 		return n.step
 	}
-	for name, l := range b.labels {
-		if s := at(hunt(l, false), b.defined[name]); s != nil {
-			s.Labels = append(s.Labels, name)
-			b.p.Labels[name] = s
+	for _, l := range b.defined {
+		if s := at(hunt(l.at, false), l.pos); s != nil {
+			s.Labels = append(s.Labels, l.name)
+			if b.p.Labels[l.name] == nil { // what looks at the process means the first
+				b.p.Labels[l.name] = s
+			}
 			s.mark()
 		}
 	}

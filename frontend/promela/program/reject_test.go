@@ -67,6 +67,8 @@ func TestRejected(t *testing.T) {
 		{"typedef W { byte a }; init { skip; W: skip }", "W is a type and cannot be a label, too"},
 		{"active proctype A() { P@L } active proctype P() { L: skip }", "1:23: P is declared only below"},
 		{"active proctype A() { P[1]:x == 1 } active proctype P() { byte x; x = 1 }", "1:23: P is declared only below"},
+		{"byte x; active proctype A() { goto L; { x = 1; L: x = 2 }; { x = 3; L: x = 4 } }", "1:69: label L is defined again; it was in line 1"},
+		{"byte x; active proctype A() { x = 1; L: { x = 2; L: x = 3 } }", "1:50: label L is defined again"},
 		{"never { P@L } active proctype P() { L: skip }", "1:9: P is declared only below"},
 		{"init { printf(x) }", "printf wants a format in quotes"},
 		{"init { byte x; x = 1 + ; }", "1:24: found \";\" where an expression should be"},

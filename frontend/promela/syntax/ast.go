@@ -18,11 +18,16 @@ type Model struct {
 	// Watched is the labels that something asks for, as Proc@Label.
 	Watched map[string]bool
 
-	ends map[Pos]source.Pos // of the statements that begin at a place: the byte after
+	ends  map[Pos]source.Pos // of the statements that begin at a place: the byte after
+	texts map[Stmt]string    // of those that have parts of a macro or of the arguments of an inline
 }
 
-// Text returns the text of the statement that begins at a place, on one line.
-func (m *Model) Text(pos Pos) string {
+// Text returns the text of a statement that begins at a place, on one line. If only a part of a macro is
+// in it, that is expanded, and so are the parameters of an inline.
+func (m *Model) Text(s Stmt, pos Pos) string {
+	if t, ok := m.texts[s]; ok {
+		return t
+	}
 	end, ok := m.ends[pos]
 	if !ok || end <= pos.Off {
 		return ""
@@ -144,8 +149,9 @@ type (
 	DeclStmt struct{ *VarDecl }
 	// Labeled is Name: Stmt.
 	Labeled struct {
-		Label Name
-		Stmt  Stmt
+		Inline int // the number of the call of an inline that it stands in; 0 if in none
+		Label  Name
+		Stmt   Stmt
 	}
 	// Assign is Ref = X.
 	Assign struct {

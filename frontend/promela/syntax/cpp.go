@@ -267,6 +267,7 @@ func (p *preprocessor) expand(in []Token, active []string) []Token {
 			continue
 		}
 		var args [][]Token
+		written := t.Text
 		if m.fn {
 			j := i + 1
 			if j >= len(in) || !in[j].is("(") {
@@ -307,6 +308,7 @@ func (p *preprocessor) expand(in []Token, active []string) []Token {
 			if m.more && len(args) == len(m.params)-1 {
 				args = append(args, nil)
 			}
+			written = joined(in[i : j+1])
 			if len(args) != len(m.params) {
 				p.fail(t, "macro %s has %d parameters, and here %d arguments", m.name, len(m.params), len(args))
 				i = j
@@ -316,9 +318,15 @@ func (p *preprocessor) expand(in []Token, active []string) []Token {
 		}
 		body := p.substitute(m, args, t, active)
 		body = p.expand(body, append(active[:len(active):len(active)], m.name))
+		here := &use{text: written, tokens: len(body)}
 		for k := range body {
 			body[k].Pos = t.Pos
 			body[k].Newline = false
+			if u := body[k].outermost(); u == nil {
+				body[k].use = here
+			} else if u != here {
+				u.outer = here
+			}
 		}
 		if len(body) > 0 {
 			body[0].Newline, body[0].Space = t.Newline, t.Space
@@ -339,6 +347,18 @@ func (p *preprocessor) expand(in []Token, active []string) []Token {
 		}
 	}
 	return out
+}
+
+// joined returns tokens as text, on one line.
+func joined(in []Token) string {
+	var b strings.Builder
+	for i, t := range in {
+		if i > 0 && t.Space {
+			b.WriteByte(' ')
+		}
+		b.WriteString(t.Text)
+	}
+	return b.String()
 }
 
 // substitute returns the body of a macro with its arguments put in.

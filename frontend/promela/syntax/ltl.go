@@ -1,7 +1,5 @@
 package syntax
 
-import "strings"
-
 // temporal gives each binary operator its precedence; all associate to the
 // right but && and ||.
 var temporal = map[string]int{"<->": 1, "->": 2, "||": 3, "&&": 4, "U": 5, "W": 5, "V": 5}
@@ -77,16 +75,7 @@ func (p *parser) unaryFormula() *Formula {
 }
 
 // textFrom returns the text of the tokens from the i-th to the present one.
-func (p *parser) textFrom(i int) string {
-	var b strings.Builder
-	for k := i; k < p.i; k++ {
-		if k > i && p.in[k].Space {
-			b.WriteByte(' ')
-		}
-		b.WriteString(p.in[k].Text)
-	}
-	return b.String()
-}
+func (p *parser) textFrom(i int) string { return joined(p.in[i:p.i]) }
 
 // parenthesised parses ( formula ), or returns nil if what stands in the
 // parentheses is the beginning of a longer expression.

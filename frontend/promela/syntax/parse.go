@@ -31,6 +31,8 @@ type parser struct {
 	depth    int
 	runs     int      // run operators so far
 	inlines  []string // that are being expanded
+	calls    []int    // their numbers among all calls
+	count    int      // of calls
 	called   *Token   // the ) of the last one
 	results  []*Ref   // what their values are assigned to; nil for one that is called for nothing
 	used     int      // tokens of inline bodies that were expanded
@@ -61,7 +63,7 @@ func ParseWith(f *source.File, defines map[string]string, read func(name string)
 			p.procs[in[i+1].Text] = true
 		}
 	}
-	p.model = &Model{Files: files, Inlines: map[string]*Inline{}, Watched: map[string]bool{}, ends: map[Pos]source.Pos{}}
+	p.model = &Model{Files: files, Inlines: map[string]*Inline{}, Watched: map[string]bool{}, ends: map[Pos]source.Pos{}, texts: map[Stmt]string{}}
 	defer func() {
 		if r := recover(); r != nil {
 			if _, ok := r.(giveUp); !ok {
@@ -664,9 +666,9 @@ func (p *parser) separated() bool {
 func (p *parser) statement() Stmt {
 	p.enter()
 	defer func() { p.depth-- }()
-	start := p.tok().Pos
+	start := p.i
 	s := p.simple()
-	p.ends(start)
+	p.ends(start, s)
 	for {
 		// An unless may stand behind a new line.
 		t := p.tok()
@@ -678,16 +680,41 @@ func (p *parser) statement() Stmt {
 	}
 }
 
-// ends notes where the statement ends that begins at start, if none has ended
-// that begins there, too.
-func (p *parser) ends(start Pos) {
-	if p.i == 0 {
+// ends notes the text of a statement that begins with token from and ends here.
+func (p *parser) ends(from int, s Stmt) {
+	if p.i == 0 || p.i <= from {
 		return
 	}
-	last := &p.in[p.i-1]
+	in := p.in[from:p.i]
+	switch s.(type) {
+	case *Assign, *ExprStmt, *Send, *Recv, *Assert, *Print, *SetPriority:
+		if _, ok := p.model.texts[s]; !ok && slices.ContainsFunc(in, func(t Token) bool { return t.use != nil || t.given }) {
+			p.model.texts[s] = written(in)
+			return
+		}
+	}
+	start, last := in[0].Pos, in[len(in)-1]
 	if _, ok := p.model.ends[start]; !ok && last.Pos.File == start.File {
 		p.model.ends[start] = last.Pos.Off + source.Pos(len(last.Text))
 	}
+}
+
+// written returns tokens as text, with the macros that are wholly among them as they are written.
+func written(in []Token) string {
+	var out []Token
+	for i := 0; i < len(in); {
+		t := in[i]
+		n := 1
+		for u := t.use; u != nil; u = u.outer {
+			end := i + u.tokens
+			if end <= len(in) && !slices.ContainsFunc(in[i:end], func(t Token) bool { return !t.from(u) }) {
+				t.Text, n = u.text, u.tokens
+			}
+		}
+		out = append(out, t)
+		i += n
+	}
+	return joined(out)
 }
 
 func (p *parser) simple() Stmt {
@@ -850,6 +877,9 @@ func (p *parser) label() (Stmt, bool) {
 	}
 	p.i += 2
 	l := &Labeled{Label: Name{t.Pos, t.Text}}
+	if n := len(p.calls); n > 0 {
+		l.Inline = p.calls[n-1]
+	}
 	n := p.tok()
 	if n.is("}") || n.is("::") || n.isIdent("fi") || n.isIdent("od") || n.is(";") {
 		// A label before nothing stands before a skip.
@@ -859,9 +889,9 @@ func (p *parser) label() (Stmt, bool) {
 	if p.atDecl() {
 		p.fail(n, "a label cannot stand before a declaration")
 	}
-	start := p.tok().Pos
+	from := p.i
 	l.Stmt = p.simple()
-	p.ends(start)
+	p.ends(from, l.Stmt)
 	return l, true
 }
 
@@ -974,7 +1004,8 @@ func (p *parser) expandInline(d *Inline, result *Ref) Stmt {
 			continue
 		}
 		for i, a := range args[k] {
-			a.Newline = i == 0 && b.Newline
+			a.Newline, a.given = i == 0 && b.Newline, true
+			a.Space = i > 0 && a.Space || i == 0 && b.Space
 			body = append(body, a)
 		}
 	}
@@ -983,9 +1014,11 @@ func (p *parser) expandInline(d *Inline, result *Ref) Stmt {
 	}
 	in, i := p.in, p.i
 	p.in, p.i = body, 0
+	p.count++
+	p.calls = append(p.calls, p.count)
 	p.inlines, p.results = append(p.inlines, d.Name.Text), append(p.results, result)
 	b := p.unlabeled(p.block(), "the inline "+d.Name.Text)
-	p.inlines, p.results = p.inlines[:len(p.inlines)-1], p.results[:len(p.results)-1]
+	p.inlines, p.results, p.calls = p.inlines[:len(p.inlines)-1], p.results[:len(p.results)-1], p.calls[:len(p.calls)-1]
 	p.in, p.i = in, i
 	p.called = &in[i-1]
 	return b

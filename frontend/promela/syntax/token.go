@@ -91,8 +91,36 @@ type Token struct {
 	fresh   bool // and no comment goes on to that line, so that a directive may begin here
 	Space   bool // white space or a comment is before it
 	noMacro bool // it came from the expansion of a macro of this name
+	given   bool // it came from the argument of an inline
 	Text    string
 	Pos     Pos
+	use     *use // the innermost one that it came from; nil if it stands in the text
+}
+
+// use is a macro that is expanded at one place.
+type use struct {
+	text   string // as it is written there, with its arguments
+	tokens int    // that it expands to
+	outer  *use   // in whose expansion it stands
+}
+
+// outermost returns the use in whose expansion all others stand that the token came from.
+func (t *Token) outermost() *use {
+	u := t.use
+	for u != nil && u.outer != nil {
+		u = u.outer
+	}
+	return u
+}
+
+// from tells whether the token came from the expansion of a use.
+func (t *Token) from(o *use) bool {
+	for u := t.use; u != nil; u = u.outer {
+		if u == o {
+			return true
+		}
+	}
+	return false
 }
 
 func (t *Token) is(op string) bool { return t.Kind == Op && t.Text == op }
