@@ -32,6 +32,7 @@ type Expander struct {
 // New returns an expander for one worker.
 func New(sys system.System) *Expander {
 	x := &Expander{m: sys.NewMachine(), obs: system.ObserversOf(sys)}
+	x.move.Len = 1
 	x.changing, _ = x.m.(system.Changing) // itself: what is around a machine can change more
 	return x
 }
@@ -78,10 +79,13 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 		for {
 			transitions++
 			x.end = m.Encode(x.end)
-			x.move = search.Move{Thread: t, Alt: alt, Len: 1, End: x.end}
+			// Field by field, as in the machine: a copy of all waits for the stores of its parts.
+			x.move.Thread, x.move.Alt, x.move.End = t, alt, x.end
 			if x.changing != nil {
 				if words, ok := x.changing.Changed(x.changed[:0]); ok {
 					x.changed, x.move.Changed = words, words
+				} else {
+					x.move.Changed = nil
 				}
 			}
 			m.Rewind(mark)
