@@ -164,6 +164,33 @@ active proctype B() { A@L; x = 60 }`, counts{141, 45, 1}},
 		{"two end labels", `byte x;
 active proctype A() {
 	do :: x < 3 -> x++; end: { x < 9; end1: x++ } :: x >= 3 -> { x = 7; end1: x == 9 } od }`, counts{11, 0, 0}},
+		{"an option has no labels of its own", `byte x;
+active proctype A() {
+	{ do :: x < 3 -> x++ :: x == 3 -> x = 4; goto L :: x == 5 -> M: x = 7; break od; x = 9; L: x = 5; if :: x == 5 -> goto M :: else fi };
+	{ x = 10; do :: x < 13 -> x++ :: x == 13 -> x = 14; goto L :: x == 15 -> M: x = 17; break od; x = 19; L: x = 15; if :: x == 15 -> goto M :: else fi }
+}`, counts{13, 1, 0}},
+		{"the body of a for has, and a side of an unless", `byte x;
+active proctype A() {
+	{ for (x : 1 .. 4) { if :: x == 2 -> goto L :: else -> x++ fi; L: x++ }; L: x = 5; if :: x == 5 -> x = 6; goto L :: x > 9 -> goto L :: else fi };
+	{ x = 10; { if :: x == 12 -> goto L :: else -> x++ fi; L: x++ } unless { x = 12; L: x = 13 } ; L: x = 15 }
+}`, counts{16, 1, 0}},
+		{"inlines that jump ahead", `byte n, w, sema; bool done[2];
+inline add(d) {
+	byte v, u;
+	atomic { n = n + d; v = n; u = w };
+	if :: v > 0 || u == 0 -> goto ret :: else fi;
+	assert(n == v && w == u); w = 0; sema = sema + u;
+ret:	skip
+}
+inline wait() {
+	byte v2;
+again:	v2 = n;
+	if :: v2 == 0 -> goto ret :: else -> atomic { if :: n == v2 -> w++ :: else -> goto again fi } fi;
+	sema > 0; sema--; assert(n == 0);
+ret:	skip
+}
+proctype G(byte i) { done[i] = true; add(-1) }
+init { add(2); atomic { run G(0); run G(1) }; wait(); assert(done[0] && done[1]) }`, counts{911, 1222, 0}},
 		{"variadic macros and __LINE__", `#define P(c, ...) printf(c, __VA_ARGS__)
 #define Q(...) __VA_ARGS__
 byte x;

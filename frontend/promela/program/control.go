@@ -114,6 +114,11 @@ func (r *resolver) process(p *Proc) {
 	if p.Decl.Provided != nil {
 		r.p.UsesProvided = true
 		p.Provided = r.full(p.Decl.Provided)
+		Each(p.Provided, func(x Expr) {
+			if l, ok := x.(*Load); ok && !l.Place.Global {
+				r.fail(l.Place.Pos, len(l.Place.Name), "provided can look at global variables and at _pid, as in SPIN, not at %s of %s", l.Place.Name, p.Name)
+			}
+		})
 	}
 	if p.Decl.Priority != nil {
 		r.p.UsesPriority = true
@@ -306,11 +311,17 @@ func (b *builder) seq(stmts []syntax.Stmt, next *node, c context) *node {
 
 // block builds statements with a scope of their own.
 func (b *builder) block(stmts []syntax.Stmt, next *node, c context) *node {
-	b.scopes = append(b.scopes, map[string]*Sym{})
 	b.labels = append(b.labels, map[string]*label{})
+	n := b.alternative(stmts, next, c)
+	b.labels = b.labels[:len(b.labels)-1]
+	return n
+}
+
+// alternative is block for an option, which has no braces and so no labels of its own.
+func (b *builder) alternative(stmts []syntax.Stmt, next *node, c context) *node {
+	b.scopes = append(b.scopes, map[string]*Sym{})
 	n := b.seq(stmts, next, c)
 	b.scopes = b.scopes[:len(b.scopes)-1]
-	b.labels = b.labels[:len(b.labels)-1]
 	return n
 }
 
@@ -615,7 +626,7 @@ func (b *builder) choice(s *syntax.If, next *node, c context) *node {
 	}
 	var list, elses []option
 	for _, o := range s.Options {
-		at := b.block(passOver(o.Stmts), after, in)
+		at := b.alternative(passOver(o.Stmts), after, in)
 		if _, ok := o.Stmts[0].(*syntax.Else); ok {
 			elses = append(elses, option{at, o})
 		} else {
@@ -683,7 +694,7 @@ func (b *builder) chain(s *syntax.If, next *node, c context) *node {
 		if i < len(options)-1 {
 			in.fall = b.jump(nil, c)
 		}
-		at.jump = b.block(o.Stmts, after, in)
+		at.jump = b.alternative(o.Stmts, after, in)
 		at = in.fall
 	}
 	return start

@@ -69,6 +69,8 @@ func TestRejected(t *testing.T) {
 		{"active proctype A() { P[1]:x == 1 } active proctype P() { byte x; x = 1 }", "1:23: P is declared only below"},
 		{"byte x; active proctype A() { goto L; { x = 1; L: x = 2 }; { x = 3; L: x = 4 } }", "1:69: label L is defined again; it was in line 1"},
 		{"byte x; active proctype A() { x = 1; L: { x = 2; L: x = 3 } }", "1:50: label L is defined again"},
+		{"byte x; proctype P(byte me) provided (x != me) { skip } init { run P(1) }", "1:44: provided can look at global variables and at _pid, as in SPIN, not at me of P"},
+		{"active proctype P() provided (x == 0) { byte x; x = 1 }", "provided can look at global variables"},
 		{"never { P@L } active proctype P() { L: skip }", "1:9: P is declared only below"},
 		{"init { printf(x) }", "printf wants a format in quotes"},
 		{"init { byte x; x = 1 + ; }", "1:24: found \";\" where an expression should be"},
