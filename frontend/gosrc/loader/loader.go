@@ -176,6 +176,8 @@ type Program struct {
 	Roots []*ssa.Package
 	// All are all packages, imported ones before those that import them.
 	All []*ssa.Package
+	// GOROOT is the folder of the Go installation.
+	GOROOT string
 
 	units map[*types.Package]*unit
 }
@@ -656,6 +658,9 @@ func (x *unit) check(fset *token.FileSet, sizes types.Sizes) {
 			return !strings.HasPrefix(fset.Position(i.Lhs[0].Pos()).Filename, std.Prefix)
 		})
 	}
+	if !x.standard {
+		x.dropUnneeded(fset)
+	}
 }
 
 // dropUntyped takes the bodies off functions that use what has no type, because its
@@ -713,7 +718,7 @@ func (x *unit) dropBroken() {
 
 // program makes the SSA packages.
 func (u *universe) program(roots []*unit) *Program {
-	p := &Program{Fset: u.fset, units: map[*types.Package]*unit{}}
+	p := &Program{Fset: u.fset, GOROOT: u.build.GOROOT, units: map[*types.Package]*unit{}}
 	p.SSA = ssa.NewProgram(u.fset, ssa.InstantiateGenerics|ssa.GlobalDebug)
 	for _, x := range u.order {
 		p.units[x.types] = x
