@@ -75,7 +75,7 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 	m.report = rep
 	late := map[int32]bool{}
 	for k, st := range steps {
-		if (!e.Early || m.gors[st.Thread].timeout) && m.early(st.Thread) {
+		if (!e.Early || m.gors[st.Thread].timeout) && m.Early(st.Thread) {
 			e.Early = true
 			if owner := m.ownerOf(m.gors[st.Thread]); owner != nil {
 				late[owner.number] = true
@@ -117,8 +117,8 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 	return e, nil
 }
 
-// early tells whether a step lets an alarm go off while somebody else could run.
-func (m *Machine) early(t int) bool {
+// Early tells whether the next step of a goroutine lets an alarm go off while somebody else could run.
+func (m *Machine) Early(t int) bool {
 	if t >= len(m.gors) {
 		return false
 	}
