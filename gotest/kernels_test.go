@@ -3,6 +3,7 @@ package gotest
 import (
 	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -56,7 +57,18 @@ func TestKernels(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("go.mod", "module k\n\ngo 1.24\n")
+	// Some use golang.org/x/sync, in the version of this module.
+	of, err := exec.Command("go", "list", "-m", "-f", "{{.GoVersion}} {{.Path}} {{.Version}}", "golang.org/x/sync").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, err := os.ReadFile(filepath.Join("..", "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	goVersion, sync, _ := strings.Cut(strings.TrimSpace(string(of)), " ")
+	write("go.mod", "module k\n\ngo "+goVersion+"\n\nrequire "+sync+"\n")
+	write("go.sum", string(sums))
 	step := *everyKernel
 	if testing.Short() {
 		step *= 8

@@ -122,7 +122,8 @@ func (c *Compiled) Test(name string, e Explore) (*Program, error) {
 
 // isMain tells whether a function called TestMain is one.
 func isMain(f *ssa.Function) bool {
-	return len(f.Params) == 1 && f.Params[0].Type().String() == "*testing.M"
+	p := f.Signature.Params() // the function's own are there when it is built
+	return p.Len() == 1 && p.At(0).Type().String() == "*testing.M"
 }
 
 // Main makes a system of a main package.

@@ -535,20 +535,20 @@ func (c *compiler) instruction(i ssa.Instruction) {
 	case *ssa.IndexAddr:
 		switch t := c.typ(i.X.Type()); t.Kind {
 		case Slice:
-			c.emit(Instr{Op: SliceAddr, A: c.slot[i], B: c.reg(i.X), C: c.index(i.Index), N: int32(t.Elem.Size)})
+			c.emit(Instr{Op: SliceAddr, A: c.slot[i], B: c.reg(i.X), C: c.reg(i.Index), N: int32(t.Elem.Size), K: c.sign(i.Index)})
 		default:
-			c.emit(Instr{Op: ElemAddr, A: c.slot[i], B: c.reg(i.X), C: c.index(i.Index), N: c.typeIndex(t.Elem)})
+			c.emit(Instr{Op: ElemAddr, A: c.slot[i], B: c.reg(i.X), C: c.reg(i.Index), N: c.typeIndex(t.Elem), K: c.sign(i.Index)})
 		}
 	case *ssa.Index:
 		if t := c.typ(i.X.Type()); t.Kind == String {
-			c.emit(Instr{Op: StrIndex, A: c.slot[i], B: c.reg(i.X), C: c.index(i.Index)})
+			c.emit(Instr{Op: StrIndex, A: c.slot[i], B: c.reg(i.X), C: c.reg(i.Index), K: c.sign(i.Index)})
 		} else {
-			c.emit(Instr{Op: ElemOf, A: c.slot[i], B: c.reg(i.X), C: c.index(i.Index), N: c.typeIndex(t)})
+			c.emit(Instr{Op: ElemOf, A: c.slot[i], B: c.reg(i.X), C: c.reg(i.Index), N: c.typeIndex(t), K: c.sign(i.Index)})
 		}
 	case *ssa.Lookup:
 		t := c.typ(i.X.Type())
 		if t.Kind == String {
-			c.emit(Instr{Op: StrIndex, A: c.slot[i], B: c.reg(i.X), C: c.index(i.Index)})
+			c.emit(Instr{Op: StrIndex, A: c.slot[i], B: c.reg(i.X), C: c.reg(i.Index), K: c.sign(i.Index)})
 			return
 		}
 		k := Kind(0)
@@ -592,11 +592,11 @@ func (c *compiler) instruction(i ssa.Instruction) {
 		call.Words = int(at)
 		c.emit(Instr{Op: MakeFunc, A: c.slot[i], N: c.addCall(call)})
 	case *ssa.MakeSlice:
-		c.emit(Instr{Op: MakeSlice, A: c.slot[i], B: c.index(i.Len), C: c.index(i.Cap), N: c.typeIndex(c.typ(i.Type()))})
+		c.emit(Instr{Op: MakeSlice, A: c.slot[i], B: c.reg(i.Len), C: c.reg(i.Cap), N: c.typeIndex(c.typ(i.Type()))})
 	case *ssa.MakeMap:
 		c.emit(Instr{Op: MakeMap, A: c.slot[i], N: c.typeIndex(c.typ(i.Type()))})
 	case *ssa.MakeChan:
-		c.emit(Instr{Op: MakeChan, A: c.slot[i], B: c.index(i.Size), N: c.typeIndex(c.typ(i.Type()))})
+		c.emit(Instr{Op: MakeChan, A: c.slot[i], B: c.reg(i.Size), N: c.typeIndex(c.typ(i.Type()))})
 	case *ssa.Slice:
 		c.slice(i)
 	case *ssa.Store:
@@ -720,7 +720,13 @@ func reversed(bs []*ssa.BasicBlock) []*ssa.BasicBlock {
 
 // index returns the register of an index or length, as a signed 64-bit integer:
 // an unsigned one that does not fit is negative, and out of range like it.
-func (c *compiler) index(v ssa.Value) int32 { return c.reg(v) }
+// sign returns 1 for an index without a sign: the message of a panic says what it is.
+func (c *compiler) sign(v ssa.Value) Kind {
+	if c.typ(v.Type()).Kind.Signed() {
+		return 0
+	}
+	return 1
+}
 
 func (c *compiler) store(addr, val int32, t *Type) {
 	if t.Size == 1 && len(t.Refs) == 0 {
@@ -813,9 +819,7 @@ func (c *compiler) builtinCall(cc *ssa.CallCommon, b *ssa.Builtin) int32 {
 	f.Params = int(at)
 	inner.next = at
 	result := inner.alloc(x.Result)
-	if b.Name() != "recover" { // it recovers only where a deferred function calls it
-		inner.builtin(cc, b, result)
-	}
+	inner.builtin(cc, b, result)
 	inner.retWords(result, 0)
 	inner.finish()
 	f.once.Do(func() {})
@@ -929,6 +933,12 @@ func (c *compiler) builtin(cc *ssa.CallCommon, b *ssa.Builtin, to int32) {
 		c.move(to, c.words(uint64(typ(0).Bytes())), 1)
 	case "Alignof":
 		c.move(to, c.words(uint64(typ(0).Align())), 1)
+	case "Offsetof":
+		if off, ok := c.offsetof(cc); ok {
+			c.move(to, c.words(uint64(off)), 1)
+		} else {
+			c.refuse("uses unsafe.Offsetof of what is no field")
+		}
 	case "SliceData":
 		c.move(to, arg(0), 1)
 	case "StringData":
@@ -941,6 +951,43 @@ func (c *compiler) builtin(cc *ssa.CallCommon, b *ssa.Builtin, to int32) {
 		c.move(to+2, arg(1), 1)
 	default:
 		c.refuse("uses %s", b.Name())
+	}
+}
+
+// offsetof returns what unsafe.Offsetof gives in a generic function; elsewhere it is a
+// constant. Of the fields that lead to the one in question those count that the selector
+// leaves out: they are embedded, and have the place where the selector begins.
+func (c *compiler) offsetof(cc *ssa.CallCommon) (off int, ok bool) {
+	begin := token.NoPos
+	if body := c.ssa.Syntax(); body != nil {
+		ast.Inspect(body, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok && call.Lparen == cc.Pos() && len(call.Args) == 1 {
+				begin = call.Args[0].Pos()
+			}
+			return true
+		})
+	}
+	v := cc.Args[0]
+	if load, ok := v.(*ssa.UnOp); ok && load.Op == token.MUL {
+		v = load.X
+	}
+	for first := true; ; first = false {
+		var t *Type
+		var x ssa.Value
+		field := 0
+		switch f := v.(type) {
+		case *ssa.FieldAddr:
+			x, t, field = f.X, c.typ(f.X.Type()).Elem, f.Field
+		case *ssa.Field:
+			x, t, field = f.X, c.typ(f.X.Type()), f.Field
+		default:
+			return off, !first
+		}
+		if !first && v.Pos() != begin {
+			return off, true
+		}
+		off += t.FieldOffset(field)
+		v = x
 	}
 }
 
@@ -1090,7 +1137,7 @@ func (c *compiler) convert(i *ssa.Convert) {
 	a, b := c.slot[i], c.reg(i.X)
 	switch {
 	case to.Kind == String && from.Kind == String, to.Kind == Pointer && from.Kind == Pointer,
-		to.Kind == Pointer && from.Kind == Uintptr, to.Kind == Uintptr && from.Kind == Pointer,
+		to.Kind == Uintptr && from.Kind == Pointer,
 		to.Kind == Slice && from.Kind == Slice:
 		if to.Kind == Pointer && from.Kind == Pointer {
 			if why := c.cast(i.X, to); why != "" {
@@ -1099,6 +1146,8 @@ func (c *compiler) convert(i *ssa.Convert) {
 			}
 		}
 		c.move(a, b, to.Size)
+	case to.Kind == Pointer && from.Kind == Uintptr:
+		c.emit(Instr{Op: ToPointer, A: a, B: b})
 	case to.Kind == String:
 		c.emit(Instr{Op: ToString, A: a, B: b, N: c.typeIndex(from)})
 	case from.Kind == String:
@@ -1136,14 +1185,15 @@ func (c *compiler) cast(x ssa.Value, to *Type) string {
 var sameWord = map[Kind]int{Int64: 64, Uint64: 64, Uintptr: 64, Float64: 64, Uint32: 32, Float32: 32}
 
 // slice compiles x[low:high:max]. The operands stand in three registers in a
-// row behind the result: B is what is sliced; the moves say which bounds there are.
+// row behind the result: B is what is sliced; the moves say which bounds there are, and, in To,
+// whether these have no sign.
 func (c *compiler) slice(i *ssa.Slice) {
 	t := c.typ(i.X.Type())
 	bound := func(v ssa.Value) Move {
 		if v == nil {
 			return Move{-1, 0, 0}
 		}
-		return Move{c.reg(v), 0, 1}
+		return Move{c.reg(v), int32(c.sign(v)), 1}
 	}
 	c.f.Moves = append(c.f.Moves, []Move{bound(i.Low), bound(i.High), bound(i.Max)})
 	c.emit(Instr{Op: SliceOp, A: c.slot[i], B: c.reg(i.X), C: c.typeIndex(t), N: int32(len(c.f.Moves) - 1)})

@@ -71,6 +71,7 @@ const (
 	ToString     // from integers, bytes and runes: r[A] = string(r[B]) of type N
 	FromStr      // r[A..] = []byte(r[B]) of type N
 	SliceOp      // see compiler.slice
+	ToPointer    // r[A] = the pointer that the number r[B] is
 	ToArrPtr     // r[A] = pointer of the slice r[B] with at least N elements
 	MakeIface    // r[A..] = r[B..] of type N
 	Assert       // r[A..] = r[B..].(type N); C is 1 for the form with ok, plus twice the type of the interface

@@ -238,8 +238,19 @@ func packageOf(f *ssa.Function) *types.Package {
 }
 
 // RuntimeName returns the name that package runtime has for the function: path.F,
-// path.(*T).M, path.F.func1.2, with [...] for the arguments of types.
+// path.(*T).M, path.F.func1.2, with [...] for the arguments of types. The path of a program
+// is main.
 func (f *Func) RuntimeName() string {
+	name := f.runtimeName()
+	if pkg := packageOf(f.SSA); pkg != nil && pkg.Name() == "main" {
+		if rest, ok := strings.CutPrefix(name, pkg.Path()+"."); ok {
+			return "main." + rest
+		}
+	}
+	return name
+}
+
+func (f *Func) runtimeName() string {
 	s := f.SSA.RelString(nil)
 	recv, rest, method := "", s, false
 	if strings.HasPrefix(s, "(") {

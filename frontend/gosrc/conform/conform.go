@@ -26,7 +26,7 @@ type Program struct {
 }
 
 // Load compiles main packages, by name, of one language version; dir is an empty
-// directory.
+// directory. A name that ends in .go is that of the file.
 func Load(ctx context.Context, dir, goVersion string, sources map[string]string) (map[string]*Program, error) {
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module programs\n\ngo "+goVersion+"\n"), 0o666); err != nil {
 		return nil, err
@@ -38,7 +38,11 @@ func Load(ctx context.Context, dir, goVersion string, sources map[string]string)
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o777); err != nil {
 			return nil, err
 		}
-		if err := os.WriteFile(filepath.Join(dir, sub, "main.go"), []byte(src), 0o666); err != nil {
+		file := "main.go"
+		if strings.HasSuffix(name, ".go") { // some look for their own name
+			file = filepath.Base(name)
+		}
+		if err := os.WriteFile(filepath.Join(dir, sub, file), []byte(src), 0o666); err != nil {
 			return nil, err
 		}
 	}

@@ -296,12 +296,12 @@ func (m *Machine) throw(g *goroutine, msg string) {
 }
 
 // throwIndex panics because of an index.
-func (m *Machine) throwIndex(g *goroutine, i int64, length int) {
-	msg := fmt.Sprintf("index out of range [%d]", i)
-	if i >= 0 {
-		msg += fmt.Sprintf(" with length %d", length)
+func (m *Machine) throwIndex(g *goroutine, i uint64, unsigned bool, length int) {
+	if int64(i) < 0 && !unsigned {
+		m.throw(g, fmt.Sprintf("index out of range [%d]", int64(i)))
+		return
 	}
-	m.throw(g, msg)
+	m.throw(g, fmt.Sprintf("index out of range [%d] with length %d", i, length))
 }
 
 // throwPlain panics with a runtime error whose text does not begin with "runtime
@@ -331,6 +331,9 @@ func (m *Machine) throwAssert(g *goroutine, from, t *compile.Type, id uint64) {
 func (m *Machine) recoverPanic(g *goroutine) (t, w uint64) {
 	p := g.panics
 	i := len(g.frames) - 1
+	if g.frames[i].fn.Name == "recover" && i > 0 {
+		i-- // defer recover(): its function is that of the statement
+	}
 	for i > 0 && !g.frames[i].deferred && g.frames[i-1].fn.SSA.Synthetic != "" {
 		i-- // called by a wrapper
 	}
@@ -371,22 +374,50 @@ func (m *Machine) stackOf(g *goroutine) []token {
 
 // caller returns the place of a call in the stack, as package runtime counts: 0 is the
 // function that asks. Behind the last one there is none: as in Go the one that runs
-// a test is the last.
-func (g *goroutine) caller(depth int) token {
+// a test is the last. Behind a function that a panic has called comes that of the run-time, and
+// then what has panicked, whose frames are gone here.
+func (m *Machine) caller(g *goroutine, depth int) token {
+	found := token{}
+	// visit tells whether the search ends at t.
+	visit := func(t token) bool {
+		switch {
+		case t.fn.Wraps():
+		case depth == 0:
+			found = t
+			return true
+		case t.fn.Name == "testing.tRunner":
+			return true
+		default:
+			depth--
+		}
+		return false
+	}
+	p := g.panics
 	for i := len(g.frames) - 2; i >= 0; i-- { // the native function has a frame
 		f := &g.frames[i]
-		if f.fn.Wraps() {
+		if visit(token{f.fn, f.pc}) {
+			return found
+		}
+		for p != nil && p.frame > i-1 {
+			p = p.next
+		}
+		if p == nil || !f.deferred || p.frame != i-1 || g.frames[i-1].mode != panicking {
 			continue
 		}
-		if depth == 0 {
-			return token{f.fn, f.pc}
+		by := m.sys.gopanic
+		if p.goexit {
+			by = m.sys.goexit
 		}
-		if f.fn.Name == "testing.tRunner" {
-			break
+		if visit(token{fn: by}) {
+			return found
 		}
-		depth--
+		for _, t := range p.stack[:max(0, len(p.stack)-i)] {
+			if visit(t) {
+				return found
+			}
+		}
 	}
-	return token{}
+	return found
 }
 
 // The kinds of violations of Go programs, besides a deadlock.
@@ -465,7 +496,11 @@ func (m *Machine) race(g *goroutine, p uint64, earlier uint64, wrote, writes boo
 // exhausted gives up a computation that does not end.
 func (m *Machine) exhausted(g *goroutine) {
 	pos := m.userPos(m.stackOf(g))
-	m.sys.giveUp(fmt.Sprintf("%s computes for more than %d million instructions without synchronising at %s:%d", m.ThreadName(int(g.number)), stepBudget/1_000_000, pos.File, pos.Line))
+	what := fmt.Sprintf("computes for more than %d million instructions without synchronising", stepBudget/1_000_000)
+	if m.budget < outOfMemory/2 {
+		what = fmt.Sprintf("takes more than %d million words of memory, of which an execution frees none,", maxWords/1_000_000)
+	}
+	m.sys.giveUp(fmt.Sprintf("%s %s at %s:%d", m.ThreadName(int(g.number)), what, pos.File, pos.Line))
 	g.status = failed
 	g.failure = &system.Violation{Kind: "endless", Pos: pos}
 }

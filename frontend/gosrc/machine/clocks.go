@@ -106,6 +106,20 @@ func (m *Machine) snapshot(g *goroutine) uint32 {
 	return h
 }
 
+// joinAll makes what all others have done happen before what g does from now on. They wait, and
+// what they do next is a step of its own.
+func (m *Machine) joinAll(g *goroutine) {
+	for _, x := range m.gors {
+		if x == g || x.status == absent {
+			continue
+		}
+		h, r := m.newClock(max(len(m.clock(x.clock)), int(x.number)+1))
+		copy(r, m.clock(x.clock))
+		r[x.number] = x.tick
+		m.join(g, h)
+	}
+}
+
 // acquire orders what released the synchronisation object at p before g.
 func (m *Machine) acquire(g *goroutine, p uint64) { m.join(g, m.shadow[m.addr(p)].s) }
 

@@ -228,7 +228,10 @@ func (e *encoder) goroutine(g *goroutine) {
 		if p.value[0] != 0 {
 			w = e.iface(m.p.TypeByID(p.value[0]), w)
 		}
-		e.word(p.value[0], w, flag(p.goexit)|flag(p.recovered)<<1, uint64(p.frame), madeWord(m.userToken(p.stack)))
+		e.word(p.value[0], w, flag(p.goexit)|flag(p.recovered)<<1, uint64(p.frame), uint64(len(p.stack)))
+		for _, t := range p.stack { // programs may ask for it
+			e.word(madeWord(t))
+		}
 	}
 	e.word(uint64(len(g.frames)))
 	for i := range g.frames {
@@ -451,8 +454,8 @@ func (d *decoder) goroutine(numbers []int32) int32 {
 		p := &panicRec{value: [2]uint64{d.next(), d.next()}}
 		fl := d.next()
 		p.goexit, p.recovered, p.frame = fl&1 != 0, fl&2 != 0, int(d.next())
-		if t := d.token(); t.fn != nil { // the place is a part of what is found
-			p.stack = []token{t}
+		for range d.next() {
+			p.stack = append(p.stack, d.token())
 		}
 		if last == nil {
 			st.panics = p

@@ -407,6 +407,9 @@ func (m *Machine) set(a uint32, v uint64) {
 func (m *Machine) newObject(g *goroutine, kind objKind, typ *compile.Type, size int) uint64 {
 	words := max(1, size)
 	base := len(m.mem)
+	if base+words > maxWords {
+		m.budget = outOfMemory
+	}
 	m.mem = zeroed(m.mem, words)
 	m.shadow = zeroedShadow(m.shadow, words)
 	o := object{base: uint32(base), size: uint32(words), typ: typ, kind: kind, creator: loadedBy, seq: int32(len(m.objs))}

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"go/types"
 	"math"
 
 	"cpor/frontend/gosrc/compile"
@@ -89,6 +90,9 @@ func (m *Machine) hash(t *compile.Type, v []uint64) (h uint64, bad *compile.Type
 			return 0, nil
 		}
 		d := m.p.TypeByID(v[0])
+		if incomparable(d) {
+			return 0, d
+		}
 		h, bad = m.hash(d, m.unboxed(d, &v[1]))
 		return mix(h, v[0]), bad
 	case compile.Struct:
@@ -114,6 +118,12 @@ func (m *Machine) hash(t *compile.Type, v []uint64) (h uint64, bad *compile.Type
 		return h, nil
 	}
 	return 0, t
+}
+
+// incomparable tells whether a type is one of structs or arrays whose values are never compared
+// because of a part: the run-time names the whole of it.
+func incomparable(t *compile.Type) bool {
+	return (t.Kind == compile.Struct || t.Kind == compile.Array) && !types.Comparable(t.T)
 }
 
 func mix(h, w uint64) uint64 {
@@ -148,6 +158,9 @@ func (m *Machine) equal(t *compile.Type, a, b []uint64) (eq bool, bad *compile.T
 			return true, nil
 		}
 		d := m.p.TypeByID(a[0])
+		if incomparable(d) {
+			return false, d
+		}
 		return m.equal(d, m.unboxed(d, &a[1]), m.unboxed(d, &b[1]))
 	case compile.Struct:
 		for _, f := range t.Fields {

@@ -281,6 +281,9 @@ func init() {
 	// Cond: how many have waited, how many of them were woken.
 	enter(native{name: "sync.condAdd", alts: always,
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+			if m.copied(g, r[0]) {
+				return
+			}
 			r[1] = m.mem[m.addr(r[0])]
 			m.put(r[0], r[1]+1)
 		}})
@@ -292,6 +295,9 @@ func init() {
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) { m.acquire(g, r[0]+1) }})
 	enter(native{name: "sync.condNotify", alts: always,
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+			if m.copied(g, r[0]) {
+				return
+			}
 			m.touchWord(r[0], false)
 			m.touchWord(r[0]+1, false)
 			all, woken := m.mem[m.addr(r[0])], m.mem[m.addr(r[0]+1)]
@@ -340,7 +346,7 @@ func init() {
 		g.frames = g.frames[:0]
 	})
 	enter(native{name: "testing/synctest.Wait", alts: func(m *Machine, g *goroutine, r []uint64) int { return int(flag(m.quiet(g))) },
-		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {}})
+		sync: func(m *Machine, g *goroutine, r []uint64, _ int) { m.joinAll(g) }})
 	plain("internal/cpor.Print", func(m *Machine, g *goroutine, r []uint64) { m.print(m.text(r[0])) })
 	enter(native{name: "internal/cpor.Write", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
 		m.touch(m.loc(locName{kind: stdoutLoc}), true)
@@ -391,7 +397,7 @@ func init() {
 	}
 	plain("runtime.callerPC", func(m *Machine, g *goroutine, r []uint64) {
 		r[1] = 0
-		if t := g.caller(int(int64(r[0]))); t.fn != nil {
+		if t := m.caller(g, int(int64(r[0]))); t.fn != nil {
 			r[1] = madeWord(t)
 		}
 	})
@@ -466,6 +472,26 @@ const (
 	rwHeld    = 1
 	rwReaders = 2
 )
+
+// condSelf is the word of a Cond that holds its own address once it was used.
+const condSelf = 2
+
+// copied tells whether a Cond is nil, or the copy of one that was used: the goroutine panics.
+func (m *Machine) copied(g *goroutine, p uint64) bool {
+	if m.nilSync(g, p) {
+		return true
+	}
+	m.touchWord(p+condSelf, false)
+	switch m.mem[m.addr(p+condSelf)] {
+	case p:
+		return false
+	case 0:
+		m.put(p+condSelf, p)
+		return false
+	}
+	m.panicText(g, "sync.Cond is copied")
+	return true
+}
 
 // The words of a WaitGroup behind the shares: their shadows have who has added from
 // zero, and who has waited.
@@ -908,6 +934,10 @@ func clockNatives() {
 			m.arm(x, int64(r[2]))
 		}
 		r[4] = flag(was)
+	}})
+	enter(native{name: "time.zoneData", run: func(m *Machine, g *goroutine, r []uint64) {
+		data, found, installed := m.sys.zones.data(m.p.GOROOT, m.text(r[0]))
+		r[1], r[2], r[3] = m.str(data), flag(found), flag(installed)
 	}})
 	enter(native{name: "time.timerChan", run: func(m *Machine, g *goroutine, r []uint64) {
 		m.set(m.addr(r[0]+chanTimer), flag(!m.sys.old))

@@ -50,7 +50,9 @@ func flag(b bool) (w uint64) {
 // turn tells whether a computation is interrupted before the instruction pc. It may wait
 // for another goroutine without synchronising, if it looks at memory that others
 // can reach.
-func (m *Machine) turn(fn *compile.Func, pc int32) bool { return m.met && fn.Interruptible(pc) }
+func (m *Machine) turn(fn *compile.Func, pc int32) bool {
+	return m.met && m.budget >= outOfMemory/2 && fn.Interruptible(pc)
+}
 
 // run computes until the next instruction synchronises. Each call of a function, and
 // each return, loads the frame anew.
@@ -359,7 +361,7 @@ func (m *Machine) run(g *goroutine) stop {
 			case compile.SliceAddr:
 				if r[i.C] >= r[i.B+1] {
 					f.pc = pc
-					m.throwIndex(g, int64(r[i.C]), int(r[i.B+1]))
+					m.throwIndex(g, r[i.C], i.K == 1, int(r[i.B+1]))
 					break frame
 				}
 				r[i.A] = r[i.B] + r[i.C]*uint64(i.N)
@@ -372,7 +374,7 @@ func (m *Machine) run(g *goroutine) stop {
 				t := fn.Types[i.N] // the array
 				if r[i.C] >= uint64(t.Len) {
 					f.pc = pc
-					m.throwIndex(g, int64(r[i.C]), int(t.Len))
+					m.throwIndex(g, r[i.C], i.K == 1, int(t.Len))
 					break frame
 				}
 				r[i.A] = r[i.B] + r[i.C]*uint64(t.Elem.Size)
@@ -380,7 +382,7 @@ func (m *Machine) run(g *goroutine) stop {
 				t := fn.Types[i.N]
 				if r[i.C] >= uint64(t.Len) {
 					f.pc = pc
-					m.throwIndex(g, int64(r[i.C]), int(t.Len))
+					m.throwIndex(g, r[i.C], i.K == 1, int(t.Len))
 					break frame
 				}
 				at := int(i.B) + int(r[i.C])*t.Elem.Size
@@ -389,7 +391,7 @@ func (m *Machine) run(g *goroutine) stop {
 				s := m.text(r[i.B])
 				if r[i.C] >= uint64(len(s)) {
 					f.pc = pc
-					m.throwIndex(g, int64(r[i.C]), int(len(s)))
+					m.throwIndex(g, r[i.C], i.K == 1, int(len(s)))
 					break frame
 				}
 				r[i.A] = uint64(s[r[i.C]])
@@ -417,6 +419,14 @@ func (m *Machine) run(g *goroutine) stop {
 					m.throw(g, msg)
 					break frame
 				}
+			case compile.ToPointer:
+				p := r[i.B]
+				if id := p >> 32; id >= uint64(len(m.objs)) || uint32(p) > m.objs[id].size && id != 0 {
+					f.pc = pc
+					m.refuse(g, "makes a pointer of a number that is no address here by unsafe.Pointer")
+					return atFault
+				}
+				r[i.A] = p
 			case compile.ToArrPtr:
 				if r[i.B+1] < uint64(i.N) {
 					f.pc = pc
@@ -741,7 +751,8 @@ func (m *Machine) endOf(g *goroutine) stop {
 const (
 	maxFrames = 1 << 16
 	maxLen    = 1 << 26
-	maxAlloc  = 1 << 48 // bytes of what Go allocates at most on amd64
+	maxWords  = maxLen + maxLen/4 // of all memory of an execution, with 32 bytes for each
+	maxAlloc  = 1 << 48           // bytes of what Go allocates at most on amd64
 
 	nilDereference = "invalid memory address or nil pointer dereference"
 )
@@ -895,15 +906,23 @@ func (m *Machine) slice(i *compile.Instr, fn *compile.Func, r []uint64) string {
 		}
 		return r[b[k].From]
 	}
+	// out is the message for the bound k of the value x; negative is how it is for one below 0.
+	out := func(k int, x uint64, negative, format string, args ...any) string {
+		const begin = "slice bounds out of range "
+		if int64(x) < 0 && b[k].To == 0 {
+			return fmt.Sprintf(begin+negative, int64(x))
+		}
+		return fmt.Sprintf(begin+format, append([]any{x}, args...)...)
+	}
 	if t.Kind == compile.String {
 		s := m.text(r[i.B])
 		low := get(0, 0)
 		high := get(1, uint64(len(s)))
 		if high > uint64(len(s)) {
-			return fmt.Sprintf("slice bounds out of range [:%d] with length %d", int64(high), len(s))
+			return out(1, high, "[:%d]", "[:%d] with length %d", len(s))
 		}
 		if low > high {
-			return fmt.Sprintf("slice bounds out of range [%d:%d]", int64(low), int64(high))
+			return out(0, low, "[%d:]", "[%d:%d]", high)
 		}
 		if low == 0 && high == uint64(len(s)) {
 			r[i.A] = r[i.B]
@@ -932,15 +951,15 @@ func (m *Machine) slice(i *compile.Instr, fn *compile.Func, r []uint64) string {
 	three := b[2].From >= 0
 	switch {
 	case top > capacity:
-		return fmt.Sprintf("slice bounds out of range [::%d] with %s %d", int64(top), what, capacity)
+		return out(2, top, "[::%d]", "[::%d] with %s %d", what, capacity)
 	case three && high > top:
-		return fmt.Sprintf("slice bounds out of range [:%d:%d]", int64(high), int64(top))
+		return out(1, high, "[:%d:]", "[:%d:%d]", top)
 	case high > top:
-		return fmt.Sprintf("slice bounds out of range [:%d] with %s %d", int64(high), what, capacity)
+		return out(1, high, "[:%d]", "[:%d] with %s %d", what, capacity)
 	case low > high && three:
-		return fmt.Sprintf("slice bounds out of range [%d:%d:]", int64(low), int64(high))
+		return out(0, low, "[%d::]", "[%d:%d:]", high)
 	case low > high:
-		return fmt.Sprintf("slice bounds out of range [%d:%d]", int64(low), int64(high))
+		return out(0, low, "[%d:]", "[%d:%d]", high)
 	}
 	if top > low {
 		p += low * uint64(size)

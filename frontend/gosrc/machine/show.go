@@ -196,7 +196,7 @@ func (m *Machine) LocName(l system.Loc) string {
 		return ""
 	}
 	if o.kind == mapObj {
-		if o.typ == nil {
+		if o.typ == nil || m.hidden(o) {
 			return ""
 		}
 		return m.rootName(id)
@@ -208,8 +208,21 @@ func (m *Machine) LocName(l system.Loc) string {
 	return m.describeWord(id<<32 | uint64(n.c))
 }
 
-// hidden tells whether an object was made in the standard library.
-func (m *Machine) hidden(o *object) bool { return o.made != nil && o.made.Hidden }
+// hidden tells whether an object was made in the standard library, or is a variable of it.
+func (m *Machine) hidden(o *object) bool {
+	if g := m.global(o); g != nil {
+		return m.p.Standard(g.SSA.Pkg.Pkg)
+	}
+	return o.made != nil && o.made.Hidden
+}
+
+// global returns the variable of a package that an object is, nil if it is none.
+func (m *Machine) global(o *object) *compile.Global {
+	if o.creator == loadedBy && o.seq > 0 && int(o.seq) <= len(m.p.Globals) {
+		return &m.p.Globals[o.seq-1]
+	}
+	return nil
+}
 
 // foreign tells whether an object's type is one of the standard library.
 func (m *Machine) foreign(o *object) bool {
@@ -255,8 +268,8 @@ const (
 func (m *Machine) path(id uint64, off int) (path string, leaf *compile.Type, inner int, first bool) {
 	o := &m.objs[id]
 	t := o.typ
-	if o.creator == loadedBy && o.seq > 0 && int(o.seq) <= len(m.p.Globals) {
-		t = m.p.Globals[o.seq-1].Type
+	if g := m.global(o); g != nil {
+		t = g.Type
 	}
 	if t == nil || o.kind != plainObj || t.Size == 0 {
 		return "", nil, plainWord, false
@@ -318,8 +331,8 @@ func (m *Machine) typeText(t *compile.Type) string {
 // rootName names an object as a whole: a variable, or its type.
 func (m *Machine) rootName(id uint64) string {
 	o := &m.objs[id]
-	if o.creator == loadedBy && o.seq > 0 && int(o.seq) <= len(m.p.Globals) {
-		return m.p.Globals[o.seq-1].SSA.Name()
+	if g := m.global(o); g != nil {
+		return g.SSA.Name()
 	}
 	if o.made != nil {
 		if n := o.made.MadeName(o.pc); n != "" {

@@ -349,6 +349,10 @@ func (m *Machine) finish(g *goroutine) system.Outcome {
 	if g.status == alive {
 		why = m.run(g)
 	}
+	if m.budget < outOfMemory/2 && why != atFault {
+		m.exhausted(g)
+		why = atFault
+	}
 	switch why {
 	case atSync:
 		m.arrive(g)

@@ -20,6 +20,10 @@ import (
 // is given up.
 const stepBudget = 50_000_000
 
+// outOfMemory is the budget of a computation that has taken too much memory: it is given up
+// like one that does not end.
+const outOfMemory = -1 << 60
+
 // Options say what is explored.
 type Options struct {
 	NoRaces bool // do not look for data races
@@ -76,9 +80,12 @@ type System struct {
 	nilPanics bool
 
 	crash                                 *compile.Func
+	gopanic, goexit                       *compile.Func // of the run-time, for stacks
 	runtimeError, plainError, assertError *compile.Type
 	stringType, errorType, wordType       *compile.Type
 	nilPanic                              *compile.Type
+
+	zones zones
 
 	// readsClock: the program can read the clock.
 	readsClock bool
@@ -131,6 +138,7 @@ func newSystem(p *compile.Program, o Options) (*System, error) {
 	s.exact = p.Uses("testing/synctest", "Test") || p.Uses("testing/synctest", "Run")
 	s.o.Idle = o.Idle || s.exact
 	s.crash = p.Lookup("internal/cpor", "crash")
+	s.gopanic, s.goexit = p.Lookup("runtime", "gopanic"), p.Lookup("runtime", "Goexit")
 	for _, pkg := range p.All {
 		if pkg.Pkg.Path() == "runtime" {
 			s.nilPanic = p.TypeOf(types.NewPointer(pkg.Pkg.Scope().Lookup("PanicNilError").Type()))

@@ -50,7 +50,7 @@ func init() {
 		hash hash/adler32 hash/crc32 hash/crc64 hash/fnv
 		html html/template index/suffixarray io io/fs io/ioutil iter internal/bisect internal/byteorder internal/filepathlite internal/fmtsort internal/itoa internal/oserror internal/saferio internal/strconv
 		internal/stringslite log/internal log/slog log/slog/internal log/slog/internal/buffer
-		maps math math/big math/bits net/netip net/url net/http net/http/httptest net/http/internal net/http/internal/ascii net/http/internal/httpcommon net/http/httptrace net/textproto mime mime/multipart mime/quotedprintable vendor/golang.org/x/net/http/httpguts vendor/golang.org/x/net/http/httpproxy vendor/golang.org/x/text/unicode/norm vendor/golang.org/x/text/unicode/bidi vendor/golang.org/x/text/secure/bidirule vendor/golang.org/x/text/transform vendor/golang.org/x/net/idna vendor/golang.org/x/net/http2/hpack math/cmplx math/rand math/rand/v2 path path/filepath reflect regexp regexp/syntax
+		maps math math/big math/bits net/netip net/url net/http net/http/httptest net/http/internal net/http/internal/ascii net/http/internal/httpcommon net/http/httptrace net/textproto mime mime/multipart mime/quotedprintable vendor/golang.org/x/net/http/httpguts vendor/golang.org/x/net/http/httpproxy vendor/golang.org/x/text/unicode/norm vendor/golang.org/x/text/unicode/bidi vendor/golang.org/x/text/secure/bidirule vendor/golang.org/x/text/transform vendor/golang.org/x/net/idna vendor/golang.org/x/net/http2/hpack math/cmplx math/rand math/rand/v2 path path/filepath reflect regexp regexp/syntax runtime/debug
 		slices sort strconv strings text/scanner testing/fstest testing/iotest testing/quick text/tabwriter text/template text/template/parse time unicode unicode/utf16 unicode/utf8
 	`) {
 		full[p] = true
@@ -58,7 +58,7 @@ func init() {
 }
 
 var whole = map[string]bool{
-	"internal/cpor": true, "internal/cpor/digest": true, "runtime": true, "runtime/debug": true, "internal/godebug": true, "internal/bytealg": true, "log": true, "sync/atomic": true,
+	"internal/cpor": true, "internal/cpor/digest": true, "runtime": true, "internal/godebug": true, "internal/bytealg": true, "log": true, "sync/atomic": true,
 	"testing": true, "testing/synctest": true, "flag": true, "unique": true, "os/signal": true, Check: true, "internal/reflectlite": true, "sync": true,
 	"crypto/rand": true, "crypto/md5": true, "crypto/sha1": true, "crypto/sha256": true, "crypto/sha512": true, "crypto/hmac": true, "crypto/subtle": true, "hash/maphash": true, "weak": true,
 }
@@ -77,7 +77,7 @@ func ModeOf(path string) Mode {
 // dropped are the files that are not read: what they do is not there, or ours.
 var dropped = map[string]bool{
 	"time/sleep.go": true, "time/tick.go": true, "time/sys_unix.go": true, "time/sys_windows.go": true,
-	"time/zoneinfo_read.go": true, "time/zoneinfo_unix.go": true, "time/zoneinfo_windows.go": true, "time/zoneinfo_goroot.go": true,
+	"time/zoneinfo_unix.go": true, "time/zoneinfo_windows.go": true, "time/zoneinfo_goroot.go": true,
 	"time/embed.go": true,
 }
 
