@@ -33,6 +33,22 @@ func version(text, with, without string) string {
 	return b.String()
 }
 
+// writeModule writes what makes a folder of kernels a module; some of them use golang.org/x/sync,
+// in the version of this module.
+func writeModule(t *testing.T, write func(name, text string)) {
+	of, err := exec.Command("go", "list", "-m", "-f", "{{.GoVersion}} {{.Path}} {{.Version}}", "golang.org/x/sync").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, err := os.ReadFile(filepath.Join("..", "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	goVersion, sync, _ := strings.Cut(strings.TrimSpace(string(of)), " ")
+	write("go.mod", "module k\n\ngo "+goVersion+"\n\nrequire "+sync+"\n")
+	write("go.sum", string(sums))
+}
+
 // TestKernels explores the faulty and the mended version of each kernel.
 func TestKernels(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join("..", "frontend", "gosrc", "testdata", "kernels", *kernelFiles))
@@ -57,18 +73,7 @@ func TestKernels(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Some use golang.org/x/sync, in the version of this module.
-	of, err := exec.Command("go", "list", "-m", "-f", "{{.GoVersion}} {{.Path}} {{.Version}}", "golang.org/x/sync").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	sums, err := os.ReadFile(filepath.Join("..", "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	goVersion, sync, _ := strings.Cut(strings.TrimSpace(string(of)), " ")
-	write("go.mod", "module k\n\ngo "+goVersion+"\n\nrequire "+sync+"\n")
-	write("go.sum", string(sums))
+	writeModule(t, write)
 	step := *everyKernel
 	if testing.Short() {
 		step *= 8
