@@ -71,6 +71,11 @@ func TestRejected(t *testing.T) {
 		{"byte x; active proctype A() { x = 1; L: { x = 2; L: x = 3 } }", "1:50: label L is defined again"},
 		{"byte x; proctype P(byte me) provided (x != me) { skip } init { run P(1) }", "1:44: provided can look at global variables and at _pid, as in SPIN, not at me of P"},
 		{"active proctype P() provided (x == 0) { byte x; x = 1 }", "provided can look at global variables"},
+		{"byte x; init { skip; L: x = 2 unless { x == 5 } }", "1:22: this label would stand within the unless, which SPIN refuses; write L: { ... unless ... }"},
+		{"byte x; init { skip; L: if :: x = 2 fi unless { x == 5 } }", "1:22: this label would stand within the unless"},
+		{"byte x; init { skip; L: d_step { x = 2 } unless { x == 5 } }", "1:22: this label would stand within the unless"},
+		{"byte x; init { skip; L: M: { x = 2 } unless { x == 5 } }", "1:22: this label would stand within the unless"},
+		{"byte x; init { { x = 1 } unless L: x == 5 }", "1:33: a label cannot stand before what unless goes on with"},
 		{"never { P@L } active proctype P() { L: skip }", "1:9: P is declared only below"},
 		{"init { printf(x) }", "printf wants a format in quotes"},
 		{"init { byte x; x = 1 + ; }", "1:24: found \";\" where an expression should be"},
@@ -209,6 +214,7 @@ func TestTaken(t *testing.T) {
 		"chan q = [1] of { bit }; byte x = q; typedef T { byte f }; T t; byte a[3]; init { x = q; x = (q); t.f = q + 1; a[q] = a[q] + 1; x = len(q) + q?[1]; assert(q + 1 == 2); q!q + 1; for (x : 0 .. q) { skip } }",
 		"active proctype A() { W: skip; V: skip; U: skip; T: skip } byte W; inline V() { skip } mtype = { U }; typedef T { byte a }",
 		"active proctype P() { L: P@L } ltl p { [] !B@L } active proctype B() { L: P[0]@L }",
+		"byte x; inline f() { x = 2 } init { skip; A: { x = 1 } unless { x == 5 }; B: atomic { x = 1 } unless { x == 5 }; C: f() unless { x == 5 }; D: do :: break od unless { x == 5 }; E: for (x : 1 .. 2) { skip } unless { x == 5 } }",
 		"proctype A(byte a, b;; int c) { skip;; } init { run A(1, 2, 3) }",
 	} {
 		m, err := syntax.Parse(source.New("m.pml", text), nil)

@@ -676,8 +676,28 @@ func (p *parser) statement() Stmt {
 			return s
 		}
 		p.i++
-		s = &Unless{t.Pos, s, p.simple()}
+		if l, ok := s.(*Labeled); ok && !labelled(l.Stmt) {
+			p.errorAt(l.Label.Pos, len(l.Label.Text), "this label would stand within the unless, which SPIN refuses; write %s: { ... unless ... }", l.Label.Text)
+		}
+		escape := p.simple()
+		if l, ok := escape.(*Labeled); ok {
+			p.errorAt(l.Label.Pos, len(l.Label.Text), "a label cannot stand before what unless goes on with")
+		}
+		s = &Unless{t.Pos, s, escape}
 	}
+}
+
+// labelled tells whether the label of a statement that unless comes behind is one of the whole.
+func labelled(s Stmt) bool {
+	switch s := s.(type) {
+	case *Block, *For:
+		return true
+	case *Atomic:
+		return !s.DStep
+	case *If:
+		return s.Loop
+	}
+	return false
 }
 
 // ends notes the text of a statement that begins with token from and ends here.
