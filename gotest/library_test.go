@@ -12,6 +12,8 @@ const libraryPrograms = `package m
 import (
 	"context"
 	"encoding/json"
+	"flag"
+	"os/user"
 	"reflect"
 	"runtime"
 	"runtime/debug"
@@ -122,6 +124,19 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
+// What is not there is said as Go says it.
+func TestNobody(t *testing.T) {
+	u, err := user.Current()
+	same(t, true, u == nil && err != nil)
+	_, ok := debug.ReadBuildInfo()
+	same(t, false, ok)
+	fs := flag.NewFlagSet("x", flag.ContinueOnError)
+	fs.Init("y", flag.PanicOnError)
+	same(t, "y", fs.Name())
+	same(t, flag.PanicOnError, fs.ErrorHandling())
+	same(t, true, runtime.MemProfileRate > 0)
+}
+
 // Here it is a goroutine of the program that panics.
 func TestOther(t *testing.T) {
 	c, done := make(chan int, 1), make(chan bool)
@@ -162,8 +177,11 @@ func TestLibrary(t *testing.T) {
 	if res := run("TestRace"); res.Failure == nil || res.Failure.Kind != Race {
 		t.Errorf("%+v", res)
 	}
-	if f := run("TestHelper").Failure; f == nil || f.Kind != Failed || f.Pos.Line != 49 {
+	if f := run("TestHelper").Failure; f == nil || f.Kind != Failed || f.Pos.Line != 51 {
 		t.Errorf("%+v", f)
+	}
+	if res := run("TestNobody"); res.Verdict != engine.Pass {
+		t.Errorf("%+v, %+v", res, res.Failure)
 	}
 	if res := run("TestStack"); res.Verdict != engine.Pass {
 		t.Errorf("%+v, %+v", res, res.Failure)

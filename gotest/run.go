@@ -536,7 +536,7 @@ func Repeat(p *gosrc.Program, t *trace.Trace) (*Failure, error) {
 		return f, nil
 	}
 	stuck := e.Stacks
-	if len(e.Running) > 0 {
+	if e.GoesOn {
 		// No engine takes this for the end of an execution.
 		f.Trace = &trace.Trace{Steps: t.Steps}
 		stuck, f.Stacks = e.Lost, f.Stacks[:0]
@@ -569,7 +569,7 @@ func Repeat(p *gosrc.Program, t *trace.Trace) (*Failure, error) {
 		verb = "waits"
 	}
 	f.Message = fmt.Sprintf("%s %s %s for ever", what, strings.Join(names, ", "), verb)
-	if len(e.Running) > 0 {
+	if e.GoesOn {
 		f.Message += ", whatever those do that go on"
 	}
 	return f, nil

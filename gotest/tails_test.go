@@ -58,6 +58,19 @@ func TestDeadlock(t *testing.T) {
 	mu.Lock()
 }
 
+// Nobody but the clock of a ticker can go on, for ever.
+func TestTicker(t *testing.T) {
+	tasks := make(chan func(), 1)
+	ended := make(chan bool)
+	go func() {
+		defer close(ended)
+		for range time.NewTicker(time.Second).C {
+			tasks <- nil
+		}
+	}()
+	<-ended
+}
+
 func TestCond(t *testing.T) {
 	var mu sync.Mutex
 	cond := sync.NewCond(&mu)
@@ -158,7 +171,7 @@ func TestMock(t *testing.T) {
 func TestTails(t *testing.T) {
 	c := load(t, tailPrograms)
 	for name, want := range map[string]FailureKind{
-		"TestPass": "", "TestLeak": Leak, "TestDeadlock": Deadlock, "TestCond": Leak, "TestGlobal": "", "TestTimer": "", "TestContext": "", "TestChain": "", "TestLock": "", "TestMock": "",
+		"TestPass": "", "TestLeak": Leak, "TestDeadlock": Deadlock, "TestTicker": Deadlock, "TestCond": Leak, "TestGlobal": "", "TestTimer": "", "TestContext": "", "TestChain": "", "TestLock": "", "TestMock": "",
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := c.Test(name, gosrc.Explore{})
@@ -187,6 +200,9 @@ func TestTails(t *testing.T) {
 				f := r.res.Failure
 				if r.res.Verdict != engine.Violated || f.Kind != want {
 					t.Fatalf("%+v, want %q", f, want)
+				}
+				if _, err := f.Trace.Record(p); err != nil {
+					t.Error(err)
 				}
 				again, err := Repeat(p, f.Trace)
 				if err != nil || again.Message != f.Message {

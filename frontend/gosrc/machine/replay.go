@@ -24,7 +24,9 @@ type Ending struct {
 	Late bool
 	// Running are the goroutines that have not ended and do not wait for ever.
 	Running []Stack
-	// Lost are those of Stacks that can never go on, whatever the running ones do.
+	// GoesOn tells whether somebody can go on, a timer perhaps.
+	GoesOn bool
+	// Lost are those of Stacks that can never go on, whatever the others do.
 	Lost []Stack
 }
 
@@ -98,13 +100,15 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 	}
 	lost := m.Lost(nil)
 	for _, g := range m.gors {
-		if g.status != alive || g.daemon {
+		if g.status != alive {
 			continue
 		}
 		mark := m.Mark()
 		out := m.Step(int(g.number), 0)
 		m.Rewind(mark)
+		e.GoesOn = e.GoesOn || out.Kind == system.Moved
 		switch {
+		case g.daemon:
 		case out.Kind != system.Blocked:
 			e.Running = append(e.Running, Stack{Goroutine: m.Describe(int(g.number)), What: "goes on for ever", Frames: m.places(m.stackOf(g))})
 		case !out.AtEnd || g.behind && !e.MainEnded:
