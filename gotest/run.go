@@ -452,8 +452,10 @@ func Explain(p *gosrc.Program, t *trace.Trace) (*Failure, error) {
 		t.Violation = violationOf(p, t)
 	}
 	if t.Violation.Kind == system.Deadlock && goesOn(p, t.Steps) {
-		t = &trace.Trace{Steps: shortenLost(p, t.Steps), Violation: t.Violation}
-	} else if len(t.Steps) < maxSteps {
+		// Time passes for ever.
+		return Repeat(p, &trace.Trace{Steps: shortenLost(p, t.Steps), Violation: t.Violation})
+	}
+	if len(t.Steps) < maxSteps {
 		until := time.Now().Add(shortening)
 		short := *trace.Shorten(p.System, []*trace.Trace{t}, trace.Shortening{Scale: minimiseScale, Expired: func() bool { return time.Now().After(until) }})[0].Trace
 		// States that were stored do not know what the clock shows and what happened
