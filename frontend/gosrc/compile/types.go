@@ -91,7 +91,9 @@ type Type struct {
 	Refs   []Ref
 	Locks  []Lock
 	Plain  bool // equal values are equal words
-	laid   atomic.Pointer[layout]
+	// Reflect: it is reflect.Value, which compares what stands in a box, not where that is.
+	Reflect bool
+	laid    atomic.Pointer[layout]
 }
 
 // Field is a field of a struct, or a part of a tuple.
@@ -224,8 +226,12 @@ func (p *Program) typeOf(t types.Type) *Type {
 			}
 		}
 		if n, ok := t.(*types.Named); ok {
-			if c, ok := counters[types.TypeString(n, nil)]; ok {
+			name := types.TypeString(n, nil)
+			if c, ok := counters[name]; ok {
 				x.Locks = []Lock{{0, x.Size, c}}
+			}
+			if name == "reflect.Value" {
+				x.Reflect, x.Plain = true, false
 			}
 		}
 	case *types.Tuple:

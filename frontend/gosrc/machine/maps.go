@@ -96,6 +96,12 @@ func (m *Machine) hash(t *compile.Type, v []uint64) (h uint64, bad *compile.Type
 		h, bad = m.hash(d, m.unboxed(d, &v[1]))
 		return mix(h, v[0]), bad
 	case compile.Struct:
+		if t.Reflect {
+			for _, w := range m.reflected(v) {
+				h = mix(h, w)
+			}
+			return h, nil
+		}
 		for _, f := range t.Fields {
 			if f.Name == "_" {
 				continue
@@ -163,6 +169,9 @@ func (m *Machine) equal(t *compile.Type, a, b []uint64) (eq bool, bad *compile.T
 		}
 		return m.equal(d, m.unboxed(d, &a[1]), m.unboxed(d, &b[1]))
 	case compile.Struct:
+		if t.Reflect {
+			return m.reflected(a) == m.reflected(b), nil
+		}
 		for _, f := range t.Fields {
 			if f.Name == "_" {
 				continue

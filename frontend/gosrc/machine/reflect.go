@@ -16,6 +16,47 @@ const maxResults = 48
 // maxNesting is how deep types may be nested that package reflect makes.
 const maxNesting = 200
 
+// The flags of a reflect.Value that tell how it is compared: package reflect has them too.
+const (
+	reflectAddressable = 1 << 0
+	reflectBoxed       = 1 << 3
+)
+
+// reflected returns what == compares of a reflect.Value (type, place, flags, method): two are
+// equal in Go if they have the same word in them. That is the value itself if it is no variable
+// and a pointer in all but name; else its address, which the values that were made of one
+// interface value share. An interface here holds a value of one word without an address: those
+// in it that are equal are taken for the same. A box is not written once it is in a Value.
+func (m *Machine) reflected(v []uint64) (w [5]uint64) {
+	copy(w[:], v[:4])
+	if v[0] == 0 || v[2]&reflectAddressable != 0 || m.objs[v[1]>>32].size != 1 {
+		return w
+	}
+	t := m.p.TypeByID(v[0])
+	pointer := pointerShaped(t)
+	if pointer {
+		w[2] &^= reflectBoxed // it does not matter where it came from
+	}
+	if pointer || v[2]&reflectBoxed != 0 && t.Size <= 1 {
+		w[1], w[4] = m.mem[m.addr(v[1])], 1
+	}
+	return w
+}
+
+// pointerShaped tells whether an interface of Go holds a value of the type itself, not its
+// address.
+func pointerShaped(t *compile.Type) bool {
+	switch t.Kind {
+	case compile.Pointer, compile.Chan, compile.Map, compile.Function:
+		return true
+	case compile.Struct:
+		return len(t.Fields) == 1 && pointerShaped(t.Fields[0].Type)
+	case compile.Array:
+		return t.Len == 1 && pointerShaped(t.Elem)
+	}
+	return false
+}
+
 // reflectNatives enters what package reflect needs of the machine. A type is its number,
 // a value a pointer to where it stands.
 func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))) {
