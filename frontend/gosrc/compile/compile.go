@@ -1120,6 +1120,10 @@ func (c *compiler) unary(i *ssa.UnOp) {
 	case token.XOR:
 		c.emit(Instr{Op: ComK, A: a, B: c.reg(i.X), K: t.Kind})
 	case token.MUL:
+		if from := c.headerCast(i.X); from != nil {
+			c.loadHeader(a, c.reg(i.X), from, t.Elem)
+			return
+		}
 		c.load(a, c.reg(i.X), c.typ(i.Type()))
 	case token.ARROW:
 		ok := int32(0)
@@ -1140,7 +1144,7 @@ func (c *compiler) convert(i *ssa.Convert) {
 		to.Kind == Uintptr && from.Kind == Pointer,
 		to.Kind == Slice && from.Kind == Slice:
 		if to.Kind == Pointer && from.Kind == Pointer {
-			if why := c.cast(i.X, to); why != "" {
+			if why := c.cast(i.X, to); why != "" && c.headerCast(i) == nil {
 				c.refuse("%s", why)
 				return
 			}
@@ -1179,6 +1183,61 @@ func (c *compiler) cast(x ssa.Value, to *Type) string {
 		}
 	}
 	return ""
+}
+
+// headerCast returns what v points to if v is a pointer that is taken for one to a slice of
+// bytes or a string by package unsafe, to what begins with a string or is a slice of bytes, and
+// only to load from it; else nil:
+//
+//	*(*[]byte)(unsafe.Pointer(&struct {
+//		string
+//		cap int
+//	}{s, len(s)}))
+//	*(*string)(unsafe.Pointer(&bytes))
+//
+// As with unsafe.String and unsafe.StringData the result is a copy: the program must not change
+// the bytes that it shares.
+func (c *compiler) headerCast(v ssa.Value) *Type {
+	i, ok := v.(*ssa.Convert)
+	if !ok {
+		return nil
+	}
+	x, ok := i.X.(*ssa.Convert)
+	if !ok || i.X.Type().Underlying() != types.Typ[types.UnsafePointer] {
+		return nil
+	}
+	from, to := c.typ(x.X.Type()).Elem, c.typ(i.Type()).Elem
+	if from == nil || to == nil {
+		return nil
+	}
+	bytes := func(t *Type) bool { return t.Kind == Slice && t.Elem.Kind == Uint8 }
+	header := from.Kind == Struct && len(from.Fields) == 2 && from.Fields[0].Type.Kind == String && from.Fields[1].Type.Kind == Int64
+	if !(header && bytes(to) || bytes(from) && to.Kind == String) {
+		return nil
+	}
+	for _, use := range *i.Referrers() {
+		switch use := use.(type) {
+		case *ssa.DebugRef:
+		case *ssa.UnOp:
+			if use.Op != token.MUL {
+				return nil
+			}
+		default:
+			return nil
+		}
+	}
+	return from
+}
+
+// loadHeader loads a value of type to from where one of type from stands: see headerCast.
+func (c *compiler) loadHeader(a, addr int32, from, to *Type) {
+	h := c.alloc(from.Size)
+	c.load(h, addr, from)
+	if to.Kind == String {
+		c.emit(Instr{Op: StrFrom, A: a, B: h, C: h + 1})
+		return
+	}
+	c.emit(Instr{Op: StrBytes, A: a, B: h, C: h + 1, N: c.typeIndex(to)})
 }
 
 // sameWord are the numbers whose words are their bits, by how many these are.

@@ -70,6 +70,7 @@ const (
 	Convert      // r[A] = r[B] of type Types[N], of type Types[C]
 	ToString     // from integers, bytes and runes: r[A] = string(r[B]) of type N
 	FromStr      // r[A..] = []byte(r[B]) of type N
+	StrBytes     // the same, if r[C] is the length; else it is refused
 	SliceOp      // see compiler.slice
 	ToPointer    // r[A] = the pointer that the number r[B] is
 	ToArrPtr     // r[A] = pointer of the slice r[B] with at least N elements

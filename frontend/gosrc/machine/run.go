@@ -405,6 +405,14 @@ func (m *Machine) run(g *goroutine) stop {
 			case compile.FromStr:
 				f.pc = pc
 				m.fromString(g, fn.Types[i.N], m.text(r[i.B]), r[i.A:])
+			case compile.StrBytes:
+				f.pc = pc
+				if s := m.text(r[i.B]); uint64(len(s)) == r[i.C] {
+					m.fromString(g, fn.Types[i.N], s, r[i.A:])
+				} else {
+					m.refuse(g, "takes a string for bytes by unsafe.Pointer, with a capacity that is not its length")
+					return atFault
+				}
 			case compile.StrFrom:
 				f.pc = pc
 				if n := int(r[i.C]); n > 0 {
