@@ -20,12 +20,13 @@ func Headline(f *gotest.Failure) string {
 	return said(f)
 }
 
-// said returns kind and message of a failure.
+// said returns kind and message of a failure. Messages of assertions may begin with empty lines.
 func said(f *gotest.Failure) string {
-	if kind := string(f.Kind); !strings.HasPrefix(f.Message, kind) && f.Kind != gotest.Race && f.Kind != gotest.Fatal && f.Kind != gotest.Exit {
-		return kind + ": " + f.Message
+	message := strings.TrimLeft(f.Message, " \t\r\n")
+	if kind := string(f.Kind); !strings.HasPrefix(message, kind) && f.Kind != gotest.Race && f.Kind != gotest.Fatal && f.Kind != gotest.Exit {
+		return kind + ": " + message
 	}
-	return f.Message
+	return message
 }
 
 // notes returns what is known of a failure beside its steps, a line each.
