@@ -197,6 +197,8 @@ func (m *Machine) waitsFor(g *goroutine, rep *Report) string {
 				if t, ok := rep.locked[lockKey{r[0], -1}]; ok {
 					s += " at " + m.at(t)
 				}
+			case int(h) < len(m.gors) && m.gors[h].status == ended:
+				s += ": it is the copy of a lock that " + m.ThreadName(int(h)) + " waited to lock for writing, which keeps new readers out"
 			default:
 				s += ": " + m.holder(g, h) + " waits to lock it for writing, which keeps new readers out" + m.readers(r[0], rep)
 			}
