@@ -76,10 +76,10 @@ const constBase = 1 << 28
 func (c *compiler) typ(t types.Type) *Type { return c.p.TypeOf(t) }
 
 func (c *compiler) emit(i Instr) int32 {
-	if c.p.Memory && c.current != nil && !c.f.Untracked {
+	if c.current != nil && !c.f.Untracked {
 		// The operation is the first one of its SSA instruction, or all that the instruction
 		// has computed before stands in registers that are live.
-		if a, b := i.accesses(); a >= 0 && (i.Op != ToString || c.f.Types[i.N].Kind == Slice) {
+		if a, b := i.accesses(); a >= 0 && (c.p.Memory && (i.Op != ToString || c.f.Types[i.N].Kind == Slice) || c.movesLocks(i)) {
 			c.pause(a, b)
 		}
 	}
@@ -98,6 +98,18 @@ func (c *compiler) emit(i Instr) int32 {
 		}
 	}
 	return int32(len(c.f.Code) - 1)
+}
+
+// movesLocks tells whether an operation copies or overwrites locks: it is a step of its own,
+// so that those are seen who use the lock before it and behind it.
+func (c *compiler) movesLocks(i Instr) bool {
+	switch i.Op {
+	case Load, Store:
+		return len(c.f.Types[i.N].Locks) > 0
+	case Append, Copy:
+		return len(c.f.Types[i.N].Elem.Locks) > 0
+	}
+	return false
 }
 
 // pause ends a transition before what comes next.
@@ -729,7 +741,7 @@ func (c *compiler) sign(v ssa.Value) Kind {
 }
 
 func (c *compiler) store(addr, val int32, t *Type) {
-	if t.Size == 1 && len(t.Refs) == 0 {
+	if t.Size == 1 && len(t.Refs) == 0 && len(t.Locks) == 0 {
 		c.emit(Instr{Op: StoreW, A: addr, B: val})
 		return
 	}
@@ -747,9 +759,6 @@ func (c *compiler) load(to, addr int32, t *Type) {
 	case t.Size == 1 && len(t.Locks) == 0:
 		c.emit(Instr{Op: LoadW, A: to, B: addr})
 	default:
-		if len(t.Locks) > 0 && !c.p.Memory && c.current != nil && !c.f.Untracked { // whoever uses a lock meanwhile is seen
-			c.pause(addr, -1)
-		}
 		c.emit(Instr{Op: Load, A: to, B: addr, N: c.typeIndex(t)})
 	}
 }

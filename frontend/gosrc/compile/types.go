@@ -112,7 +112,7 @@ type Lock struct {
 }
 
 // counters says where in the types of package sync their counters are.
-var counters = map[string]int{"sync.Mutex": -1, "sync.RWMutex": 2, "sync.WaitGroup": 0}
+var counters = map[string]int{"sync.Mutex": -1, "sync.RWMutex": 2, "sync.WaitGroup": 0, "sync.Once": -1, "sync.Cond": -1}
 
 // Ref is a word that refers to an object.
 type Ref struct {

@@ -33,6 +33,7 @@ func (m *Machine) storeValue(p uint64, t *compile.Type, v []uint64) {
 	if len(t.Refs) > 0 && m.objs[p>>32].shared {
 		m.publishValue(t, v)
 	}
+	m.ownLocks(p, t, 1)
 }
 
 // boxed returns the word of an interface for a value.

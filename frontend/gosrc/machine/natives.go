@@ -87,7 +87,7 @@ func init() {
 			return int(flag(m.mem[m.addr(r[0])] == 0))
 		},
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
-			if m.nilSync(g, r[0]) {
+			if m.badLock(g, r[0]) {
 				return
 			}
 			m.put(r[0], uint64(g.number)+1)
@@ -95,7 +95,7 @@ func init() {
 		}})
 	enter(native{name: "(*sync.Mutex).TryLock", alts: always,
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
-			if m.nilSync(g, r[0]) {
+			if m.badLock(g, r[0]) {
 				return
 			}
 			m.touchWord(r[0], false)
@@ -107,7 +107,7 @@ func init() {
 		}})
 	enter(native{name: "(*sync.Mutex).Unlock", alts: always,
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
-			if m.nilSync(g, r[0]) {
+			if m.badLock(g, r[0]) {
 				return
 			}
 			m.touchWord(r[0], true)
@@ -130,7 +130,7 @@ func init() {
 			return int(flag(m.mem[m.addr(r[0])] == 0))
 		},
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
-			if m.nilSync(g, r[0]) {
+			if m.badLock(g, r[0]) {
 				return
 			}
 			m.put(r[0], uint64(g.number)+1)
@@ -144,7 +144,7 @@ func init() {
 		}})
 	enter(native{name: "(*sync.RWMutex).TryLock", alts: always,
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
-			if m.nilSync(g, r[0]) {
+			if m.badLock(g, r[0]) {
 				return
 			}
 			m.touchWord(r[0], false)
@@ -159,7 +159,7 @@ func init() {
 		}})
 	enter(native{name: "(*sync.RWMutex).Unlock", alts: always,
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
-			if m.nilSync(g, r[0]) {
+			if m.badLock(g, r[0]) {
 				return
 			}
 			m.touchWord(r[0], true)
@@ -181,7 +181,7 @@ func init() {
 			return int(flag(m.mem[m.addr(r[0])] == 0))
 		},
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
-			if m.nilSync(g, r[0]) {
+			if m.badLock(g, r[0]) {
 				return
 			}
 			m.readShare(g, r[0])
@@ -189,7 +189,7 @@ func init() {
 		}})
 	enter(native{name: "(*sync.RWMutex).TryRLock", alts: always,
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
-			if m.nilSync(g, r[0]) {
+			if m.badLock(g, r[0]) {
 				return
 			}
 			m.touchWord(r[0], false)
@@ -200,7 +200,7 @@ func init() {
 		}})
 	enter(native{name: "(*sync.RWMutex).RUnlock", alts: always,
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
-			if m.nilSync(g, r[0]) {
+			if m.badLock(g, r[0]) {
 				return
 			}
 			if !m.takeShare(g, r[0]+rwReaders, true) {
@@ -213,7 +213,7 @@ func init() {
 	// WaitGroup: the shares.
 	enter(native{name: "(*sync.WaitGroup).Add", alts: always,
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
-			if m.nilSync(g, r[0]) {
+			if m.badLock(g, r[0]) {
 				return
 			}
 			n := int64(r[1])
@@ -244,7 +244,7 @@ func init() {
 			return int(flag(m.noShares(g, r[0])))
 		},
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
-			if m.nilSync(g, r[0]) {
+			if m.badLock(g, r[0]) {
 				return
 			}
 			m.acquire(g, r[0])
@@ -264,7 +264,7 @@ func init() {
 			return int(flag(m.mem[m.addr(r[0])] != 1))
 		},
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
-			if m.nilSync(g, r[0]) {
+			if m.badLock(g, r[0]) {
 				return
 			}
 			if r[1] = flag(m.mem[m.addr(r[0])] == 0); r[1] == 1 {
@@ -478,7 +478,7 @@ const condSelf = 2
 
 // copied tells whether a Cond is nil, or the copy of one that was used: the goroutine panics.
 func (m *Machine) copied(g *goroutine, p uint64) bool {
-	if m.nilSync(g, p) {
+	if m.badLock(g, p) {
 		return true
 	}
 	m.touchWord(p+condSelf, false)
@@ -578,6 +578,19 @@ func (m *Machine) nilSync(g *goroutine, p uint64) bool {
 	}
 	m.throw(g, nilDereference)
 	return true
+}
+
+// badLock tells whether the goroutine cannot use a lock: there is none. A race is reported if it
+// was overwritten, and nothing orders that and this but the lock itself, for which one may have
+// waited meanwhile. Copies that are made of a lock are no race, but steps of their own.
+func (m *Machine) badLock(g *goroutine, p uint64) bool {
+	if m.nilSync(g, p) {
+		return true
+	}
+	if w := m.shadow[m.addr(p)].w; w != 0 && m.sys.races && !m.setup && !m.before(w, g) {
+		m.race(g, p, w, true, true)
+	}
+	return false
 }
 
 // panicText panics with a string.

@@ -244,9 +244,7 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 	// pack(t int, p unsafe.Pointer) any
 	plain("reflect.pack", func(m *Machine, g *goroutine, r []uint64) {
 		t := m.p.TypeByID(r[0])
-		m.readAny(g, r[1], t.Size)
-		a := m.addr(r[1])
-		x, y := m.iface(g, t, m.mem[a:a+uint32(t.Size)])
+		x, y := m.iface(g, t, m.valueAt(g, t, r[1]))
 		r[2], r[3] = x, y
 	})
 	// alloc(t, n int) unsafe.Pointer
@@ -261,10 +259,8 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 	// assign(dt int, dp unsafe.Pointer, st int, sp unsafe.Pointer)
 	plain("reflect.assign", func(m *Machine, g *goroutine, r []uint64) {
 		dt, st := m.p.TypeByID(r[0]), m.p.TypeByID(r[2])
-		m.readAny(g, r[3], st.Size)
+		v := m.valueAt(g, st, r[3])
 		m.writeAny(g, r[1], dt.Size)
-		a := m.addr(r[3])
-		v := slices.Clone(m.mem[a : a+uint32(st.Size)])
 		if dt.Kind == compile.Interface && st.Kind != compile.Interface {
 			x, y := m.iface(g, st, v)
 			v = []uint64{x, y}
@@ -320,9 +316,7 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 	plain("reflect.mapSet", func(m *Machine, g *goroutine, r []uint64) {
 		t := m.p.TypeByID(r[0])
 		m.writeAny(g, r[1], 1)
-		m.readAny(g, r[3], t.Elem.Size)
-		a := m.addr(r[3])
-		unhashable(m, g, m.mapSet(g, r[1], key(m, t, r[2]), slices.Clone(m.mem[a:a+uint32(t.Elem.Size)])))
+		unhashable(m, g, m.mapSet(g, r[1], key(m, t, r[2]), m.valueAt(g, t.Elem, r[3])))
 	})
 	plain("reflect.mapDelete", func(m *Machine, g *goroutine, r []uint64) {
 		t := m.p.TypeByID(r[0])
@@ -378,8 +372,7 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 		}
 		for i := range int(s[1]) {
 			t := m.p.TypeOf(sig(ft).Params().At(i).Type())
-			a := m.addr(m.mem[int(m.addr(s[0]))+i])
-			words = append(words, m.mem[a:a+uint32(t.Size)]...)
+			words = append(words, m.valueAt(g, t, m.mem[int(m.addr(s[0]))+i])...)
 		}
 		return words, true
 	}
@@ -394,9 +387,7 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 	// callMethod(ft, t int, p unsafe.Pointer, name string, args []unsafe.Pointer) [48]uintptr
 	plain("reflect.callMethod", func(m *Machine, g *goroutine, r []uint64) {
 		t := m.p.TypeByID(r[1])
-		m.readAny(g, r[2], t.Size)
-		a := m.addr(r[2])
-		recv := m.mem[a : a+uint32(t.Size)]
+		recv := m.valueAt(g, t, r[2])
 		if t.Kind == compile.Interface {
 			w := recv[1]
 			t = m.p.TypeByID(recv[0])
@@ -425,8 +416,7 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 			ops[i] = compile.Operation{Send: o[0] == 1, Elem: m.p.TypeByID(o[1])}
 			words = append(words, o[2])
 			if p := o[3]; o[0] == 1 {
-				m.readAny(g, p, ops[i].Elem.Size)
-				words = append(words, m.mem[m.addr(p):m.addr(p)+uint32(ops[i].Elem.Size)]...)
+				words = append(words, m.valueAt(g, ops[i].Elem, p)...)
 			} else {
 				words = append(words, p)
 			}
@@ -459,9 +449,7 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 	// convertBasic(t int, p unsafe.Pointer, to int) unsafe.Pointer
 	plain("reflect.convertBasic", func(m *Machine, g *goroutine, r []uint64) {
 		from, to := m.p.TypeByID(r[0]), m.p.TypeByID(r[2])
-		m.readAny(g, r[1], from.Size)
-		a := m.addr(r[1])
-		v := slices.Clone(m.mem[a : a+uint32(from.Size)])
+		v := m.valueAt(g, from, r[1])
 		out := make([]uint64, to.Size)
 		switch number := func(k compile.Kind) bool {
 			return k.Integer() || k.Float() || k == compile.Complex64 || k == compile.Complex128
@@ -479,6 +467,15 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 		copy(m.mem[m.addr(p):], out)
 		r[3] = p
 	})
+}
+
+// valueAt returns a copy of the value at p.
+func (m *Machine) valueAt(g *goroutine, t *compile.Type, p uint64) []uint64 {
+	m.readAny(g, p, t.Size)
+	a := m.addr(p)
+	v := slices.Clone(m.mem[a : a+uint32(t.Size)])
+	m.copyLocks(g, p, t, v)
+	return v
 }
 
 // leave takes a native function's own frame away, so that its caller panics.

@@ -336,15 +336,6 @@ func (m *Machine) run(g *goroutine) stop {
 					m.access(g, p, t.Size, true)
 				}
 				m.storeValue(p, t, r[i.B:])
-				for _, l := range t.Locks {
-					if l.Counter >= 0 && r[int(i.B)+l.Counter] != 0 {
-						x := m.copyShares(r[int(i.B)+l.Counter:])
-						m.set(m.addr(p)+uint32(l.Counter), x)
-						if m.objs[p>>32].shared {
-							m.publish(x)
-						}
-					}
-				}
 			case compile.CheckNil:
 				if r[i.A]>>32 == 0 {
 					f.pc = pc
@@ -1034,8 +1025,10 @@ func (m *Machine) room(g *goroutine, t *compile.Type, x []uint64, k int) (p uint
 	p = m.newObject(g, plainObj, t.Elem, want*t.Elem.Size)
 	if n > 0 && t.Elem.Size > 0 {
 		m.read(g, x[0], n*t.Elem.Size)
+		m.readLocks(g, x[0], t.Elem, n)
 		from := m.addr(x[0])
 		copy(m.mem[m.addr(p):], m.mem[from:from+uint32(n*t.Elem.Size)])
+		m.ownLocks(p, t.Elem, n)
 	}
 	return p, want
 }
@@ -1048,6 +1041,7 @@ func (m *Machine) copyWords(g *goroutine, to, from uint64, t *compile.Type, n in
 	}
 	m.read(g, from, w)
 	m.write(g, to, w)
+	m.readLocks(g, from, t, n)
 	a, b := m.addr(to), m.addr(from)
 	if a >= m.fresh {
 		copy(m.mem[a:int(a)+w], m.mem[b:int(b)+w])
@@ -1060,6 +1054,7 @@ func (m *Machine) copyWords(g *goroutine, to, from uint64, t *compile.Type, n in
 			m.set(a+i-1, m.mem[b+i-1])
 		}
 	}
+	m.ownLocks(to, t, n)
 	if len(t.Refs) > 0 && m.objs[to>>32].shared {
 		for i := range n {
 			at := int(a) + i*t.Size

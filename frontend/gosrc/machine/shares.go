@@ -200,20 +200,58 @@ func (m *Machine) scanNew(g *goroutine) {
 	}
 }
 
+// Memory that programs can point to never shares the memory of a counter: who loads a value
+// from there gets a copy, and so does who stores one. Values in registers, boxes, maps and
+// buffers of channels are not changed, so they may share it.
+
 // copyLocks makes the state of locks and counters in a value that was loaded from p
 // its own: what is done to the value later is not done to them, and the other way round.
 func (m *Machine) copyLocks(g *goroutine, p uint64, t *compile.Type, v []uint64) {
+	m.readLocks(g, p, t, 1)
 	for _, l := range t.Locks {
-		for i := range l.Size {
-			m.touchWord(p+uint64(l.Off+i), false)
-		}
-		if l.Counter < 0 {
-			continue
-		}
-		m.readShares(g, p+uint64(l.Counter))
-		if v[l.Counter] != 0 {
+		if l.Counter >= 0 && v[l.Counter] != 0 {
 			v[l.Counter] = m.copyShares(v[l.Counter:])
 		}
+	}
+}
+
+// readLocks records that the state of locks and counters in n values at p was read.
+func (m *Machine) readLocks(g *goroutine, p uint64, t *compile.Type, n int) {
+	if len(t.Locks) == 0 {
+		return
+	}
+	for ; n > 0; n-- {
+		for _, l := range t.Locks {
+			for i := range l.Size {
+				m.touchWord(p+uint64(l.Off+i), false)
+			}
+			if l.Counter >= 0 {
+				m.readShares(g, p+uint64(l.Counter))
+			}
+		}
+		p += uint64(t.Size)
+	}
+}
+
+// ownLocks gives counters in n values that were written to p memory of their own.
+func (m *Machine) ownLocks(p uint64, t *compile.Type, n int) {
+	if len(t.Locks) == 0 {
+		return
+	}
+	for ; n > 0; n-- {
+		for _, l := range t.Locks {
+			if l.Counter < 0 {
+				continue
+			}
+			at := p + uint64(l.Counter)
+			if a := m.addr(at); m.mem[a] != 0 {
+				m.set(a, m.copyShares(m.mem[a:]))
+				if m.objs[p>>32].shared {
+					m.publish(m.mem[m.addr(at)])
+				}
+			}
+		}
+		p += uint64(t.Size)
 	}
 }
 
