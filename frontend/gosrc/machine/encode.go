@@ -155,16 +155,12 @@ func (m *Machine) encode(e *encoder) {
 	// Objects of the beginning that were changed.
 	count := len(e.dst)
 	e.word(0)
-	if f != nil && f != m && !slices.Equal(f.mem, m.mem[:len(f.mem)]) {
-		for id := 1; id < len(f.objs); id++ {
-			o := &f.objs[id]
-			if o.kind == mapObj && o.typ == nil {
-				continue // a part of a map
-			}
-			if changed(m, f, uint32(id)) {
+	if f != nil && f != m {
+		for _, id := range m.soiled(f) {
+			if changed(m, f, id) {
 				e.dst[count]++
 				e.word(uint64(id))
-				e.object(uint32(id))
+				e.object(id)
 			}
 		}
 	}
@@ -498,6 +494,12 @@ func (d *decoder) goroutine(numbers []int32) int32 {
 func (d *decoder) room(id uint32, size int) []uint64 {
 	m := d.m
 	o := &m.objs[id]
+	if int(id) < len(m.sys.first.objs) {
+		for a := o.base; a < o.base+o.size; a += 1 << pageBits {
+			m.soil(a)
+		}
+		m.soil(o.base + o.size - 1)
+	}
 	if o.size == 0 {
 		o.base, o.size = uint32(len(m.mem)), uint32(size)
 		m.mem = zeroed(m.mem, size)

@@ -39,7 +39,8 @@ func (s *System) Bare(st system.State) system.State {
 // remember notes that the shadow of a word is about to tell something, if it is a word of
 // the beginning; the others are few enough to be looked at.
 func (m *Machine) remember(a uint32) {
-	if a < m.first {
+	m.soil(a)
+	if a < m.end && m.sys.history() {
 		if s := &m.shadow[a]; s.w|s.r|uint64(s.s) == 0 {
 			m.marked = append(m.marked, a)
 		}

@@ -247,9 +247,9 @@ type Machine struct {
 	scratch  []alternative
 	known    [locKinds][]uint32 // see loc: numbers plus one, by goroutine
 
-	// Where clocks are a part of states: the end of the memory of the beginning, and the
-	// addresses in it whose shadows tell something.
-	first  uint32
+	beginning
+	// Where clocks are a part of states: the addresses in the memory of the beginning whose
+	// shadows tell something.
 	marked []uint32
 }
 
@@ -399,6 +399,7 @@ func (m *Machine) addr(p uint64) uint32 { return m.objs[p>>32].base + uint32(p) 
 func (m *Machine) set(a uint32, v uint64) {
 	if a < m.fresh {
 		m.log = append(m.log, undo{undoWord, a, m.mem[a]})
+		m.soil(a)
 	}
 	m.mem[a] = v
 }

@@ -92,6 +92,7 @@ type System struct {
 	failures   system.Names[violationName]
 
 	first   *Machine // in the initial state
+	owners  map[uint32]uint32
 	initial system.State
 
 	drawn  atomic.Bool // a random number was drawn
@@ -189,6 +190,7 @@ func (s *System) begin(fn *compile.Func, args []uint64) error {
 	g.gstate = gstate{status: alive, unstarted: true, children: g.children}
 	copy(m.push(g, fn, -1), args)
 	s.first = m
+	s.owners = m.owners()
 	s.initial = m.Encode(nil)
 	return nil
 }
@@ -243,14 +245,9 @@ func (s *System) NewMachine() system.Machine {
 // restore makes the initial state the live one.
 func (m *Machine) restore() {
 	f := m.sys.first
-	m.mem = append(m.mem[:0], f.mem...)
-	m.shadow = append(m.shadow[:0], f.shadow...)
-	m.objs = append(m.objs[:0], f.objs...)
+	m.clean(f)
 	m.clocks = append(m.clocks[:0], f.clocks...)
 	m.marked = m.marked[:0]
-	if m.sys.history() {
-		m.first = uint32(len(f.mem))
-	}
 	m.log, m.words, m.frames, m.states, m.tops = m.log[:0], m.words[:0], m.frames[:0], m.states[:0], m.tops[:0]
 	m.now, m.exited, m.clockWasRead, m.outText = f.now, f.exited, f.clockWasRead, f.outText
 	m.output = m.output[:0]
