@@ -173,7 +173,7 @@ func (e Explore) options() (machine.Options, error) {
 	if err != nil {
 		return machine.Options{}, err
 	}
-	return machine.Options{NoRaces: e.NoRaces, Stored: e.Stored, NoLeaks: e.NoLeaks, Outcomes: e.Outcomes, Idle: e.Time == IdleTime, Short: e.Short, NoFailed: e.NoFailed, Chosen: chosen}, nil
+	return machine.Options{NoRaces: e.NoRaces, Stored: e.Stored, NoLeaks: e.NoLeaks, Outcomes: e.Outcomes, Idle: e.Time == IdleTime, Short: e.Short, Args: e.Args, NoFailed: e.NoFailed, Chosen: chosen}, nil
 }
 
 func unsupported(u *machine.Unsupported) *Unsupported {

@@ -54,6 +54,8 @@ type Explore struct {
 	// Run and Skip choose subtests, as the flags of go test do.
 	Run, Skip string
 	Short     bool // what testing.Short returns
+	// Args are the arguments of the program, as os.Args has them behind its name.
+	Args []string `json:",omitempty"`
 	// NoFailed ends an execution quietly where the test calls t.Error or t.Fatal.
 	NoFailed bool `json:",omitempty"`
 	// Outcomes makes output a part of the state: prints of different goroutines are

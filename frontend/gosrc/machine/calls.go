@@ -496,7 +496,7 @@ func (m *Machine) race(g *goroutine, p uint64, earlier uint64, wrote, writes boo
 // exhausted gives up a computation that does not end.
 func (m *Machine) exhausted(g *goroutine) {
 	pos := m.userPos(m.stackOf(g))
-	what := fmt.Sprintf("computes for more than %d million instructions without synchronising", stepBudget/1_000_000)
+	what := fmt.Sprintf("computes for more than %d million instructions without synchronising", m.stepBudget()/1_000_000)
 	if m.budget < outOfMemory/2 {
 		what = fmt.Sprintf("takes more than %d million words of memory, of which an execution frees none,", maxWords/1_000_000)
 	}

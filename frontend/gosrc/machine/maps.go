@@ -126,10 +126,16 @@ func (m *Machine) hash(t *compile.Type, v []uint64) (h uint64, bad *compile.Type
 	return 0, t
 }
 
-// incomparable tells whether a type is one of structs or arrays whose values are never compared
-// because of a part: the run-time names the whole of it.
+// incomparable tells whether values of a type are never compared. If that is so because of a
+// part, the run-time names the whole of it.
 func incomparable(t *compile.Type) bool {
-	return (t.Kind == compile.Struct || t.Kind == compile.Array) && !types.Comparable(t.T)
+	switch t.Kind {
+	case compile.Map, compile.Function, compile.Slice:
+		return true
+	case compile.Struct, compile.Array:
+		return !types.Comparable(t.T)
+	}
+	return false
 }
 
 func mix(h, w uint64) uint64 {
@@ -338,6 +344,16 @@ func (m *Machine) growMap(g *goroutine, mp uint64) {
 	if m.objs[id].shared {
 		m.publish(entries)
 		m.publish(index)
+	}
+}
+
+// throwKey panics because a key cannot be hashed that is looked up or deleted: Go says so in
+// another way if the map is empty.
+func (m *Machine) throwKey(g *goroutine, mp uint64, bad *compile.Type) {
+	if mp == 0 || m.mem[m.addr(mp)+mapLen] == 0 {
+		m.throwPlain(g, "hash of unhashable type: "+typeString(bad))
+	} else {
+		m.throw(g, "hash of unhashable type "+typeString(bad))
 	}
 }
 

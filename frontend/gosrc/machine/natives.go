@@ -331,6 +331,15 @@ func init() {
 
 	plain("internal/cpor.Self", func(m *Machine, g *goroutine, r []uint64) { r[0] = uint64(g.number) })
 	plain("internal/cpor.Short", func(m *Machine, g *goroutine, r []uint64) { r[0] = flag(m.sys.o.Short) })
+	plain("internal/cpor.Testing", func(m *Machine, g *goroutine, r []uint64) { r[0] = flag(!m.sys.ends) })
+	plain("internal/cpor.Args", func(m *Machine, g *goroutine, r []uint64) { r[0] = uint64(1 + len(m.sys.o.Args)) })
+	plain("internal/cpor.Arg", func(m *Machine, g *goroutine, r []uint64) {
+		if i := int(r[0]); i > 0 {
+			r[1] = m.str(m.sys.o.Args[i-1])
+		} else {
+			r[1] = m.str(m.sys.command())
+		}
+	})
 	plain("internal/cpor.Chosen", func(m *Machine, g *goroutine, r []uint64) {
 		r[1] = flag(m.sys.o.Chosen == nil || m.sys.o.Chosen(m.text(r[0])))
 	})

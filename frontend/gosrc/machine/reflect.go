@@ -292,7 +292,7 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 	unhashable := func(m *Machine, g *goroutine, bad *compile.Type) bool {
 		if bad != nil {
 			m.leave(g)
-			m.throw(g, "hash of unhashable type "+bad.String())
+			m.throw(g, "hash of unhashable type "+typeString(bad))
 		}
 		return bad != nil
 	}

@@ -197,7 +197,7 @@ func (m *Machine) run(g *goroutine) stop {
 				eq, bad := m.equal(t, r[i.B:], r[i.C:])
 				if bad != nil {
 					f.pc = pc
-					m.throw(g, "comparing uncomparable type "+bad.String())
+					m.throw(g, "comparing uncomparable type "+typeString(bad))
 					break frame
 				}
 				r[i.A] = flag(eq == (i.Op == compile.EqT))
@@ -503,12 +503,12 @@ func (m *Machine) run(g *goroutine) stop {
 					m.read(g, mp, 1)
 					var bad *compile.Type
 					if at, bad = m.find(mp, r[i.C:]); bad != nil {
-						m.throw(g, "hash of unhashable type "+bad.String())
+						m.throwKey(g, mp, bad)
 						break frame
 					}
 				} else if !t.Key.Plain {
 					if _, bad := m.hash(t.Key, r[i.C:]); bad != nil {
-						m.throw(g, "hash of unhashable type "+bad.String())
+						m.throwKey(g, 0, bad)
 						break frame
 					}
 				}
@@ -530,7 +530,7 @@ func (m *Machine) run(g *goroutine) stop {
 				}
 				m.write(g, mp, 1)
 				if bad := m.mapSet(g, mp, r[i.B:], r[i.C:]); bad != nil {
-					m.throw(g, "hash of unhashable type "+bad.String())
+					m.throw(g, "hash of unhashable type "+typeString(bad))
 					break frame
 				}
 			case compile.MapDelete:
@@ -538,7 +538,12 @@ func (m *Machine) run(g *goroutine) stop {
 				if mp := r[i.A]; mp != 0 {
 					m.write(g, mp, 1)
 					if bad := m.mapDelete(mp, r[i.B:]); bad != nil {
-						m.throw(g, "hash of unhashable type "+bad.String())
+						m.throwKey(g, mp, bad)
+						break frame
+					}
+				} else if t := fn.Types[i.N]; !t.Key.Plain {
+					if _, bad := m.hash(t.Key, r[i.B:]); bad != nil {
+						m.throwKey(g, 0, bad)
 						break frame
 					}
 				}
@@ -611,6 +616,10 @@ func (m *Machine) run(g *goroutine) stop {
 				if i.Op == compile.AppendStr {
 					m.appendString(g, fn.Types[i.N], r[i.A:i.A+3], r[i.B:i.B+3], m.text(r[i.C]))
 				} else {
+					if n := r[i.B+1] + r[i.C+1]; int64(n) < 0 {
+						m.throw(g, "growslice: len out of range")
+						break frame
+					}
 					m.append(g, fn.Types[i.N], r[i.A:i.A+3], r[i.B:i.B+3], r[i.C:i.C+3])
 				}
 			case compile.Copy:

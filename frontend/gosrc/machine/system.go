@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"go/types"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +20,9 @@ import (
 // stepBudget is after how many instructions a computation that does not synchronise
 // is given up.
 const stepBudget = 50_000_000
+
+// setupBudget is the same for an initialiser: they run once for all executions.
+const setupBudget = 10 * stepBudget
 
 // outOfMemory is the budget of a computation that has taken too much memory: it is given up
 // like one that does not end.
@@ -38,6 +42,8 @@ type Options struct {
 	NoFailed bool
 	// Short is what testing.Short returns.
 	Short bool
+	// Args are the arguments of the program, without its name.
+	Args []string
 	// Stored: the search stores states. The clocks by which races are found are a part of
 	// them, and the clock that the program reads stands but for alarms.
 	Stored bool
@@ -162,6 +168,18 @@ func newSystem(p *compile.Program, o Options) (*System, error) {
 	return s, nil
 }
 
+// command returns the name of the program, as the go command builds it.
+func (s *System) command() string {
+	if len(s.p.Roots) == 0 {
+		return "program"
+	}
+	name := path.Base(s.p.Roots[0].Pkg.Path())
+	if !s.ends {
+		name += ".test"
+	}
+	return name
+}
+
 // begin runs the initialisers and puts the first goroutine before its first step.
 func (s *System) begin(fn *compile.Func, args []uint64) error {
 	m := &Machine{sys: s, p: s.p, setup: true}
@@ -195,11 +213,19 @@ func (s *System) begin(fn *compile.Func, args []uint64) error {
 	return nil
 }
 
+// stepBudget is after how many instructions a computation is given up.
+func (m *Machine) stepBudget() int64 {
+	if m.setup {
+		return setupBudget
+	}
+	return stepBudget
+}
+
 // initialise calls an initialiser; other goroutines run when it waits for them.
 func (m *Machine) initialise(g *goroutine, fn *compile.Func) error {
 	m.push(g, fn, -1)
 	for {
-		m.budget, m.met = stepBudget, false
+		m.budget, m.met = m.stepBudget(), false
 		moved := false
 		g.status = alive
 		if i := g.pending(); i != nil && !i.Op.Synchronises() {

@@ -42,7 +42,7 @@ func valueNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))
 	enterValue("TypeID", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) { r[2] = uint64(t.ID) })
 	enterValue("Comparable", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) {
 		_, bad := m.hash(t, v)
-		r[2] = flag(bad == nil)
+		r[2] = flag(bad == nil && !incomparable(t))
 	})
 	// Basic(spec string, v any) string
 	plain("internal/cpor.Basic", func(m *Machine, g *goroutine, r []uint64) {
@@ -78,6 +78,7 @@ func valueNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))
 			r[2] = uint64(len(t.Fields))
 		}
 	})
+	enterValue("Cap", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) { r[2] = v[2] }) // of a slice
 	// Bytes(v any) (b []byte, ok bool): a copy of a slice or an array of what bytes are
 	enterValue("Bytes", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) {
 		clear(r[2:6])

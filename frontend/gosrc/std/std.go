@@ -44,10 +44,10 @@ func init() {
 	}
 	for _, p := range strings.Fields(`
 		bufio bytes cmp compress/bzip2 compress/flate compress/gzip compress/lzw compress/zlib container/heap container/list container/ring
-		context crypto/internal/randutil database/sql database/sql/driver errors
+		context crypto/internal/randutil flag database/sql database/sql/driver errors
 		encoding encoding/ascii85 encoding/asn1 encoding/base32 encoding/base64 encoding/binary encoding/csv encoding/gob encoding/hex
 		encoding/json encoding/pem encoding/xml fmt
-		hash hash/adler32 hash/crc32 hash/crc64 hash/fnv
+		hash hash/adler32 hash/crc32 hash/crc64 hash/fnv internal/chacha8rand internal/testhash
 		html html/template index/suffixarray io io/fs io/ioutil iter internal/bisect internal/byteorder internal/filepathlite internal/fmtsort internal/itoa internal/oserror internal/saferio internal/strconv
 		internal/stringslite log/internal log/slog log/slog/internal log/slog/internal/buffer
 		maps math math/big math/bits net/netip net/url net/http net/http/httptest net/http/internal net/http/internal/ascii net/http/internal/httpcommon net/http/httptrace net/textproto mime mime/multipart mime/quotedprintable vendor/golang.org/x/net/http/httpguts vendor/golang.org/x/net/http/httpproxy vendor/golang.org/x/text/unicode/norm vendor/golang.org/x/text/unicode/bidi vendor/golang.org/x/text/secure/bidirule vendor/golang.org/x/text/transform vendor/golang.org/x/net/idna vendor/golang.org/x/net/http2/hpack math/cmplx math/rand math/rand/v2 path path/filepath reflect regexp regexp/syntax runtime/debug
@@ -59,7 +59,7 @@ func init() {
 
 var whole = map[string]bool{
 	"internal/cpor": true, "internal/cpor/digest": true, "runtime": true, "internal/godebug": true, "internal/bytealg": true, "log": true, "sync/atomic": true,
-	"testing": true, "testing/synctest": true, "flag": true, "unique": true, "os/signal": true, "os/user": true, Check: true, "internal/reflectlite": true, "sync": true,
+	"testing": true, "testing/synctest": true, "unique": true, "os/signal": true, "os/user": true, Check: true, "internal/reflectlite": true, "sync": true,
 	"crypto/rand": true, "crypto/md5": true, "crypto/sha1": true, "crypto/sha256": true, "crypto/sha512": true, "crypto/hmac": true, "crypto/subtle": true, "hash/maphash": true, "weak": true,
 }
 

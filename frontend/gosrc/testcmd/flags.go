@@ -64,7 +64,6 @@ var refused = map[string]string{
 	"p":          "tests do not run beside each other; the search itself uses -workers",
 	"shuffle":    "each test is explored alone, so their order does not matter",
 	"exec":       "nothing is executed: the tests are interpreted",
-	"args":       "the tests have no command line",
 	"c":          "nothing is compiled to a file",
 	"o":          "nothing is compiled to a file",
 	"vet":        "use go vet",
@@ -119,7 +118,7 @@ func (c *config) define() {
 func (c *config) parse(args []string) error {
 	c.define()
 	for _, a := range args {
-		if a == "--" {
+		if a == "--" || a == "-args" || a == "--args" {
 			break
 		}
 		name, _, _ := strings.Cut(strings.TrimLeft(a, "-"), "=")
@@ -128,8 +127,15 @@ func (c *config) parse(args []string) error {
 			return fmt.Errorf("-%s is a flag of go test that has no meaning here: %s", name, why)
 		}
 	}
+	rest := len(args) // where the arguments of the program begin
+	c.explore.Args = nil
+	if i := slices.IndexFunc(args, func(a string) bool {
+		return c.command != "test" && a == "--" || c.command == "test" && (a == "-args" || a == "--args")
+	}); i >= 0 {
+		rest, c.explore.Args = i, args[i+1:]
+	}
 	var err error
-	if c.patterns, err = c.Parse(args); err != nil {
+	if c.patterns, err = c.Parse(args[:rest]); err != nil {
 		return err
 	}
 	if len(c.patterns) == 0 {
@@ -193,14 +199,15 @@ func searches() string {
 
 func help(w io.Writer, c *config) {
 	if c.command == "test" {
-		fmt.Fprintln(w, `usage: cpor test [flags] [packages]
+		fmt.Fprintln(w, `usage: cpor test [flags] [packages] [-args ...]
 
 Explores Go tests under every schedule that matters: packages and tests are
 found as go test finds them, and each test either passes under every schedule or
 fails with the schedule that deadlocks, races, panics, leaks a goroutine or
-fails. Flags may stand before and after the packages.`)
+fails. Flags may stand before and after the packages; what comes behind -args
+are the flags and arguments of the tests.`)
 	} else {
-		fmt.Fprintln(w, `usage: cpor run [flags] PACKAGE
+		fmt.Fprintln(w, `usage: cpor run [flags] PACKAGE [-- arguments of the program]
 
 Explores a main package of Go (a directory, as ./cmd/worker) under every
 schedule that matters.`)
