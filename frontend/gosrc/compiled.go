@@ -17,6 +17,8 @@ import (
 // methods may be called from many goroutines at once.
 type Compiled struct {
 	loaded   *loader.Program
+	dir      string // the directory of the package, where tests run
+	from     string // where patterns are relative to, where a main package runs
 	mu       sync.Mutex
 	programs map[compile.Mode]*compile.Program
 }
@@ -40,7 +42,7 @@ func (p *Package) Compile() (*Compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Compiled{loaded: l, programs: map[compile.Mode]*compile.Program{}}, nil
+	return &Compiled{loaded: l, dir: p.Dir, from: p.from, programs: map[compile.Mode]*compile.Program{}}, nil
 }
 
 // Program is one test, or a main package, as a system.
@@ -98,6 +100,9 @@ func (c *Compiled) Test(name string, e Explore) (*Program, error) {
 	p := c.program(e)
 	for _, r := range p.Roots {
 		if fn := r.Func(name); fn != nil {
+			if e.Dir == "" {
+				e.Dir = c.dir
+			}
 			o, err := e.options()
 			if err != nil {
 				return nil, err
@@ -131,6 +136,9 @@ func (c *Compiled) Main(e Explore) (*Program, error) {
 	p := c.program(e)
 	for _, r := range p.Roots {
 		if fn := r.Func("main"); fn != nil && r.Pkg.Name() == "main" {
+			if e.Dir == "" {
+				e.Dir = c.from
+			}
 			o, err := e.options()
 			if err != nil {
 				return nil, err
@@ -173,7 +181,7 @@ func (e Explore) options() (machine.Options, error) {
 	if err != nil {
 		return machine.Options{}, err
 	}
-	return machine.Options{NoRaces: e.NoRaces, Stored: e.Stored, NoLeaks: e.NoLeaks, Outcomes: e.Outcomes, Idle: e.Time == IdleTime, Short: e.Short, Args: e.Args, NoFailed: e.NoFailed, Chosen: chosen}, nil
+	return machine.Options{NoRaces: e.NoRaces, Stored: e.Stored, NoLeaks: e.NoLeaks, Outcomes: e.Outcomes, Idle: e.Time == IdleTime, Short: e.Short, Args: e.Args, Dir: e.Dir, NoFailed: e.NoFailed, Chosen: chosen}, nil
 }
 
 func unsupported(u *machine.Unsupported) *Unsupported {

@@ -54,6 +54,9 @@ type Explore struct {
 	// Run and Skip choose subtests, as the flags of go test do.
 	Run, Skip string
 	Short     bool // what testing.Short returns
+	// Dir is the working directory of the program; empty: that of the package for tests, and
+	// where patterns are relative to for a main package.
+	Dir string `json:",omitempty"`
 	// Args are the arguments of the program, as os.Args has them behind its name.
 	Args []string `json:",omitempty"`
 	// NoFailed ends an execution quietly where the test calls t.Error or t.Fatal.

@@ -14,6 +14,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path/filepath"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -39,6 +40,7 @@ type Package struct {
 
 	loaded *loader.Package
 	tests  bool
+	from   string // where the patterns are relative to
 }
 
 // TestFunc is a test function of a package.
@@ -57,9 +59,13 @@ func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error)
 	if err != nil {
 		return nil, err
 	}
+	from, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, err
+	}
 	var out []*Package
 	for _, l := range found {
-		out = append(out, &Package{Path: l.Path, Name: l.Name, Dir: l.Dir, Errors: l.Errors, loaded: l, tests: o.Tests})
+		out = append(out, &Package{Path: l.Path, Name: l.Name, Dir: l.Dir, Errors: l.Errors, loaded: l, tests: o.Tests, from: from})
 	}
 	return out, nil
 }

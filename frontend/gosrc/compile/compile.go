@@ -1318,7 +1318,7 @@ func why(pkg *types.Package, name string, standard bool) string {
 		{"net", "programs that use the network cannot be explored; put an interface there"},
 		{"os/exec", "programs that start others cannot be explored; put an interface there"},
 		{"os/signal", "signals cannot be explored"},
-		{"os", "programs that use files cannot be explored; put an interface there"},
+		{"os", "this part of package os cannot be explored; put an interface there"},
 		{"syscall", "system calls cannot be explored"},
 		{"reflect", "this part of reflect cannot be explored"},
 		{"crypto", "cryptography cannot be explored"},

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"cpor/frontend/gosrc/compile"
 	"cpor/system"
@@ -326,6 +327,20 @@ func init() {
 				m.release(g, r[0])
 			}
 		}})
+	enter(native{name: "internal/cpor.Points", alts: always,
+		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+			for _, at := range []int{0, 2} {
+				m.touchWord(r[at], r[at+1] == 1)
+				m.acquire(g, r[at])
+			}
+			for _, at := range []int{0, 2} {
+				if r[at+1] == 1 {
+					m.release(g, r[at])
+				}
+			}
+		}})
+	plain("syscall.errnoText", func(m *Machine, g *goroutine, r []uint64) { r[1] = m.str(syscall.Errno(r[0]).Error()) })
+	diskNatives(plain)
 	atomics()
 	clockNatives()
 

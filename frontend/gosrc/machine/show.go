@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -235,7 +236,7 @@ func (m *Machine) foreign(o *object) bool {
 
 // inLibrary returns the function of the standard library that the user has called, and
 // that synchronises in its own way now; empty if a primitive was called.
-func (g *goroutine) inLibrary() string {
+func (m *Machine) inLibrary(g *goroutine) string {
 	n := len(g.frames)
 	i := n
 	for i > 0 && g.frames[i-1].fn.Hidden {
@@ -248,11 +249,42 @@ func (g *goroutine) inLibrary() string {
 	pkg := strings.TrimLeft(name, "(*")
 	pkg, _, _ = strings.Cut(pkg, ".")
 	switch pkg {
-	case "sync", "atomic", "time", "testing", "runtime", "os", "cpor", "fmt", "log", "rand":
+	case "sync", "atomic", "time", "runtime", "cpor", "log", "rand":
 		return ""
+	case "fmt", "testing": // only what they do with files
+		for i < n && !strings.HasPrefix(strings.TrimLeft(g.frames[i].fn.Name, "(*"), "os.") {
+			i++
+		}
+		if i == n {
+			return ""
+		}
+		name = g.frames[i].fn.Name
+		fallthrough
+	case "os":
+		if name == "os.Exit" {
+			return ""
+		}
+		return "in " + name + m.fileOf(&g.frames[i], g)
 	}
 	name, _, _ = strings.Cut(name, ".func")
 	return "in " + name
+}
+
+// fileOf returns the name of the file that a function of package os is called for.
+func (m *Machine) fileOf(f *frame, g *goroutine) string {
+	if len(f.fn.ParamTypes) == 0 {
+		return ""
+	}
+	w := g.stack[f.base]
+	t := f.fn.ParamTypes[0]
+	if t.Kind == compile.Pointer && t.Elem.Kind == compile.Struct && len(t.Elem.Fields) > 1 && t.Elem.Fields[1].Name == "name" && w>>32 != 0 {
+		t = t.Elem.Fields[1].Type
+		w = m.mem[m.addr(w)+1]
+	}
+	if t.Kind != compile.String {
+		return ""
+	}
+	return " " + strconv.Quote(m.text(w))
 }
 
 // What a word is a part of.
@@ -496,7 +528,7 @@ func (m *Machine) doing(g *goroutine) string {
 		}
 		return "begins " + strings.SplitN(m.ThreadName(int(g.number)), " #", 2)[0]
 	}
-	if s := g.inLibrary(); s != "" {
+	if s := m.inLibrary(g); s != "" {
 		return s
 	}
 	r := g.regs()

@@ -42,6 +42,8 @@ type Options struct {
 	NoFailed bool
 	// Short is what testing.Short returns.
 	Short bool
+	// Dir is the working directory, an absolute path.
+	Dir string
 	// Args are the arguments of the program, without its name.
 	Args []string
 	// Stored: the search stores states. The clocks by which races are found are a part of
@@ -92,6 +94,7 @@ type System struct {
 	nilPanic                              *compile.Type
 
 	zones zones
+	disk  disk
 
 	// readsClock: the program can read the clock.
 	readsClock bool
