@@ -207,7 +207,7 @@ func (p *Program) funcLocked(f *ssa.Function) *Func {
 	if pkg := packageOf(f); pkg != nil {
 		x.Hidden = p.Standard(pkg)
 		switch pkg.Path() {
-		case "sync", "sync/atomic", "internal/cpor", "testing", "testing/synctest", std.Check, "fmt", "time", "log", "runtime", "math/rand", "math/rand/v2", "os", "iter", "unique":
+		case "sync", "sync/atomic", "internal/cpor", "testing", "testing/synctest", std.Check, "fmt", "time", "log", "runtime", "math/rand", "math/rand/v2", "os", "iter", "unique", "net":
 			x.Untracked = p.Ours(f.Pos()) || f.Syntax() == nil
 		}
 	}

@@ -169,7 +169,7 @@ var imports = map[string]string{}
 func init() {
 	for _, path := range strings.Fields(`bufio bytes cmp compress/gzip container/heap container/list container/ring context
 		crypto/hmac crypto/md5 crypto/sha1 crypto/sha256 crypto/sha512 crypto/subtle encoding/binary encoding/gob encoding/hex encoding/json encoding/xml errors flag fmt hash/maphash io io/fs iter log maps math math/big math/bits math/cmplx math/rand math/rand/v2
-		log/slog net net/http net/http/httptest net/url os os/signal path/filepath reflect regexp runtime runtime/pprof slices sort strconv strings sync sync/atomic testing/quick text/scanner text/tabwriter text/template time unicode unicode/utf8
+		log/slog net net/http net/http/httptest net/rpc net/textproto net/url os os/signal path/filepath reflect regexp runtime runtime/pprof slices sort strconv strings sync sync/atomic syscall testing/quick text/scanner text/tabwriter text/template time unicode unicode/utf8
 		unique unsafe weak`) {
 		imports[path[strings.LastIndexByte(path, '/')+1:]] = path
 	}

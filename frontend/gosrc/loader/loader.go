@@ -411,7 +411,7 @@ func (x *unit) parse(u *universe) {
 func (x *unit) parseStd(u *universe) {
 	var ours []*ast.File
 	for _, s := range std.Files(x.path) {
-		f, err := parser.ParseFile(u.fset, std.Prefix+s.Name, s.Text, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(u.fset, std.Prefix+s.Name, s.Text, parser.SkipObjectResolution|parser.ParseComments) // with //go:linkname
 		if err != nil {
 			x.parseErr = fmt.Errorf("internal error: %w", err)
 			return
@@ -549,7 +549,7 @@ func (x *unit) strip(f *ast.File, kept bool) {
 }
 
 // change takes out of a file of the standard library the imports that package std names,
-// and puts [std.LostPool] in the place of pools.
+// and puts other names in the place of some, see [std.Instead].
 func (x *unit) change(f *ast.File) {
 	if x.mode == std.Stub {
 		return
@@ -562,9 +562,11 @@ func (x *unit) change(f *ast.File) {
 		}
 	}
 	ast.Inspect(f, func(n ast.Node) bool {
-		if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "Pool" {
-			if p, ok := s.X.(*ast.Ident); ok && p.Name == "sync" {
-				s.Sel.Name = std.LostPool
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if p, ok := s.X.(*ast.Ident); ok {
+				if name := std.Instead(x.path, p.Name, s.Sel.Name); name != "" {
+					s.Sel.Name = name
+				}
 			}
 		}
 		return true

@@ -339,6 +339,36 @@ func init() {
 				}
 			}
 		}})
+	// A second word of the same point.
+	plain("internal/cpor.Also", func(m *Machine, g *goroutine, r []uint64) {
+		write := r[1] == 1
+		m.touchWord(r[0], write)
+		m.acquire(g, r[0])
+		if write {
+			m.release(g, r[0])
+		}
+	})
+	// A point that is not there before the word, or the one behind it, has one of some
+	// bits. The one behind it is only looked at.
+	enter(native{name: "internal/cpor.WaitBits",
+		alts: func(m *Machine, g *goroutine, r []uint64) int {
+			m.touchWord(r[0], false)
+			m.touchWord(r[0]+1, false)
+			a := m.addr(r[0])
+			return int(flag((m.mem[a]|m.mem[a+1])&r[1] != 0))
+		},
+		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+			m.touchWord(r[0], true)
+			m.acquire(g, r[0])
+			m.acquire(g, r[0]+1)
+			m.release(g, r[0])
+		}})
+	// The library accesses bytes that it was given.
+	plain("internal/cpor.Accesses", func(m *Machine, g *goroutine, r []uint64) {
+		if n := int(r[1]); n > 0 && m.objs[r[0]>>32].shared && !m.setup {
+			m.access(g, r[0], n, r[3] == 1)
+		}
+	})
 	plain("syscall.errnoText", func(m *Machine, g *goroutine, r []uint64) { r[1] = m.str(syscall.Errno(r[0]).Error()) })
 	diskNatives(plain)
 	atomics()
@@ -886,14 +916,14 @@ func (m *Machine) ownerOf(g *goroutine) *goroutine {
 }
 
 // setsTimeout tells whether a goroutine that starts a timer runs a test, and the timer is a
-// time-out: a context's, or one with a channel. A function that is called when time is
+// time-out: a context's, a connection's deadline, or one with a channel. A function that is called when time is
 // over is none.
 func (g *goroutine) setsTimeout() bool {
 	tests, timeout := false, false
 	for i := range g.frames {
 		name := g.frames[i].fn.Name
 		tests = tests || name == "testing.tRunner"
-		timeout = timeout || name == "time.NewTimer" || strings.HasPrefix(name, "context.")
+		timeout = timeout || name == "time.NewTimer" || name == "(*net.netFD).setDeadline" || strings.HasPrefix(name, "context.")
 	}
 	return tests && timeout
 }

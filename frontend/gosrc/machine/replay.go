@@ -211,6 +211,9 @@ func (m *Machine) waitsFor(g *goroutine, rep *Report) string {
 				s += "; the last Signal or Broadcast, at " + m.at(at) + ", came when nobody waited"
 			}
 			return s + wakers(r[0], "call Signal or Broadcast")
+		case "internal/cpor.WaitBits":
+			what, by := g.waitsInNet()
+			return "waits to " + what + wakers(r[0], by)
 		case "(*sync.WaitGroup).Wait":
 			return fmt.Sprintf("waits for %s, whose counter is %d", m.pointee(r[0]), m.tokens(r[0])) + wakers(r[0], "call Done")
 		case "sync.onceBegin":
@@ -220,6 +223,21 @@ func (m *Machine) waitsFor(g *goroutine, rep *Report) string {
 		}
 	}
 	return "waits: " + m.doing(g)
+}
+
+// waitsInNet says what a goroutine waits for in our package net, and what would wake it.
+func (g *goroutine) waitsInNet() (what, by string) {
+	for i := len(g.frames) - 1; i >= 0; i-- {
+		switch g.frames[i].fn.Name {
+		case "(*net.netFD).Read":
+			return "read from a connection", "write to the other end or close one"
+		case "(*net.netFD).Write":
+			return "write to a connection whose buffer is full", "read from the other end or close one"
+		case "(*net.netFD).accept":
+			return "accept a connection", "dial or close the listener"
+		}
+	}
+	return "go on in package net", "let it"
 }
 
 // holder names a goroutine that holds something g waits for.

@@ -50,7 +50,7 @@ func init() {
 		hash hash/adler32 hash/crc32 hash/crc64 hash/fnv internal/chacha8rand internal/testhash
 		html html/template index/suffixarray io io/fs io/ioutil iter internal/bisect internal/byteorder internal/filepathlite internal/fmtsort internal/itoa internal/oserror internal/saferio internal/strconv
 		internal/stringslite log/internal log/slog log/slog/internal log/slog/internal/buffer
-		maps math math/big math/bits net/netip net/url net/http net/http/httptest net/http/internal net/http/internal/ascii net/http/internal/httpcommon net/http/httptrace net/textproto mime mime/multipart mime/quotedprintable vendor/golang.org/x/net/http/httpguts vendor/golang.org/x/net/http/httpproxy vendor/golang.org/x/text/unicode/norm vendor/golang.org/x/text/unicode/bidi vendor/golang.org/x/text/secure/bidirule vendor/golang.org/x/text/transform vendor/golang.org/x/net/idna vendor/golang.org/x/net/http2/hpack math/cmplx math/rand math/rand/v2 path path/filepath reflect regexp regexp/syntax runtime/debug
+		maps math math/big math/bits net/netip net/url net/http net/http/httptest net/http/internal net/http/internal/ascii net/http/internal/httpcommon net/http/httptrace net/http/cookiejar net/http/httputil net/http/internal/testcert net/mail net/rpc net/rpc/jsonrpc net/smtp net/textproto go/token mime mime/multipart mime/quotedprintable vendor/golang.org/x/net/http/httpguts vendor/golang.org/x/net/http/httpproxy vendor/golang.org/x/text/unicode/norm vendor/golang.org/x/text/unicode/bidi vendor/golang.org/x/text/secure/bidirule vendor/golang.org/x/text/transform vendor/golang.org/x/net/idna vendor/golang.org/x/net/http2/hpack math/cmplx math/rand math/rand/v2 path path/filepath reflect regexp regexp/syntax runtime/debug
 		slices sort strconv strings text/scanner testing/fstest testing/iotest testing/quick text/tabwriter text/template text/template/parse time unicode unicode/utf16 unicode/utf8
 	`) {
 		full[p] = true
@@ -103,6 +103,20 @@ var Tags = []string{"purego", "math_big_pure_go"}
 // themselves in Go alone, or without tricks of package unsafe, choose it by these.
 var UserTags = []string{"purego", "disableunsafe", "math_big_pure_go"}
 
+// Instead returns the name that takes the place of a name of an imported package in a package
+// of GOROOT, "" if that stays. Pools become those that lose what they are given, [LostPool]. A
+// server of package httptest has a timer that makes it tell what it waits for: nobody needs
+// that here, and its going off at any point would only multiply the schedules.
+func Instead(pkg, imported, name string) string {
+	switch {
+	case imported == "sync" && name == "Pool":
+		return LostPool
+	case pkg == "net/http/httptest" && imported == "time" && name == "AfterFunc":
+		return "NeverFunc"
+	}
+	return ""
+}
+
 // LostPool is the type of package sync that takes the place of sync.Pool in packages of
 // GOROOT: it loses what it is given, as a pool may. So calls of the library do not depend
 // on each other by what they share for the sake of speed.
@@ -117,7 +131,7 @@ func Testable(pkg string) bool {
 // bodies are the files of packages of which only a part is interpreted: the functions of
 // the others lose their bodies.
 var bodies = map[string]string{
-	"net":           "pipe.go net.go ip.go ipsock.go parse.go mac.go port.go tcpsock.go udpsock.go unixsock.go",
+	"net":           "pipe.go net.go ip.go ipsock.go ipsock_posix.go parse.go mac.go port.go dial.go error_posix.go error_unix.go error_windows.go lookup.go tcpsock.go tcpsock_posix.go udpsock.go udpsock_posix.go unixsock.go unixsock_posix.go",
 	"internal/poll": "fd.go",
 }
 
