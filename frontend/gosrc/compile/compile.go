@@ -955,9 +955,12 @@ func (c *compiler) builtin(cc *ssa.CallCommon, b *ssa.Builtin, to int32) {
 		c.emit(Instr{Op: FromStr, A: bytes, B: arg(0), N: c.typeIndex(c.typ(types.NewSlice(types.Typ[types.Uint8])))})
 		c.move(to, bytes, 1)
 	case "Slice":
-		c.move(to, arg(0), 1)
-		c.move(to+1, arg(1), 1)
-		c.move(to+2, arg(1), 1)
+		c.emit(Instr{Op: SliceOf, A: to, B: arg(0), C: arg(1), N: c.typeIndex(typ(0).Elem)})
+	case "Add":
+		at := c.alloc(1)
+		c.emit(Instr{Op: ToNumber, A: at, B: arg(0)})
+		c.emit(Instr{Op: Add, A: at, B: at, C: arg(1)})
+		c.emit(Instr{Op: ToPointer, A: to, B: at})
 	default:
 		c.refuse("uses %s", b.Name())
 	}
@@ -1150,7 +1153,6 @@ func (c *compiler) convert(i *ssa.Convert) {
 	a, b := c.slot[i], c.reg(i.X)
 	switch {
 	case to.Kind == String && from.Kind == String, to.Kind == Pointer && from.Kind == Pointer,
-		to.Kind == Uintptr && from.Kind == Pointer,
 		to.Kind == Slice && from.Kind == Slice:
 		if to.Kind == Pointer && from.Kind == Pointer {
 			if why := c.cast(i.X, to); why != "" && c.headerCast(i) == nil {
@@ -1158,7 +1160,12 @@ func (c *compiler) convert(i *ssa.Convert) {
 				return
 			}
 		}
+		if to.Kind == Pointer && from.Kind == Pointer && to.Elem != nil && from.Elem == nil && !c.p.Ours(c.ssa.Pos()) && c.headerCast(i) == nil {
+			c.emit(Instr{Op: CheckCast, A: b, N: c.typeIndex(to.Elem)})
+		}
 		c.move(a, b, to.Size)
+	case to.Kind == Uintptr && from.Kind == Pointer:
+		c.emit(Instr{Op: ToNumber, A: a, B: b})
 	case to.Kind == Pointer && from.Kind == Uintptr:
 		c.emit(Instr{Op: ToPointer, A: a, B: b})
 	case to.Kind == String:
@@ -1192,6 +1199,34 @@ func (c *compiler) cast(x ssa.Value, to *Type) string {
 		}
 	}
 	return ""
+}
+
+// castable tells whether a value of one type can be taken for one of another: its words mean the same.
+func castable(from, to *Type) bool {
+	return from == to || types.Identical(from.T.Underlying(), to.T.Underlying()) || sameWord[from.Kind] != 0 && sameWord[from.Kind] == sameWord[to.Kind]
+}
+
+// Holds tells whether a value of type to begins at the word w of n words that hold values of the
+// type one after the other.
+func (t *Type) Holds(w, n int, to *Type) bool {
+	if w < 0 || t.Size == 0 || w+to.Size > n {
+		return false
+	}
+	at := w % t.Size
+	if at == 0 && (castable(t, to) || to.Kind == Array && castable(t, to.Elem)) {
+		return true
+	}
+	switch t.Kind {
+	case Array:
+		return t.Elem.Holds(at, t.Size, to)
+	case Struct:
+		for _, f := range t.Fields {
+			if at >= f.Off && f.Type.Holds(at-f.Off, f.Type.Size, to) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // headerCast returns what v points to if v is a pointer that is taken for one to a slice of

@@ -73,6 +73,9 @@ const (
 	StrBytes     // the same, if r[C] is the length; else it is refused
 	SliceOp      // see compiler.slice
 	ToPointer    // r[A] = the pointer that the number r[B] is
+	ToNumber     // r[A] = the number of the pointer r[B], in bytes
+	CheckCast    // the program ends unless r[A] points to what can be taken for a value of type N
+	SliceOf      // r[A..] = unsafe.Slice(r[B], r[C]) with elements of type N
 	ToArrPtr     // r[A] = pointer of the slice r[B] with at least N elements
 	MakeIface    // r[A..] = r[B..] of type N
 	Assert       // r[A..] = r[B..].(type N); C is 1 for the form with ok, plus twice the type of the interface

@@ -400,6 +400,63 @@ func (t *Type) Align() int { return t.bytes().align }
 // FieldOffset returns where Go places a field of a struct, in bytes.
 func (t *Type) FieldOffset(i int) int { return t.bytes().offsets[i] }
 
+// ByteAt returns where Go places word w of the type, in bytes; false if nothing that has an
+// address begins there.
+func (t *Type) ByteAt(w int) (int, bool) {
+	if w == 0 {
+		return 0, true
+	}
+	switch t.Kind {
+	case Struct:
+		if _, _, ok := loader.SyncLayout(t.T); ok {
+			return 0, false
+		}
+		for i, f := range t.Fields {
+			if w >= f.Off && w < f.Off+f.Type.Size {
+				b, ok := f.Type.ByteAt(w - f.Off)
+				return t.FieldOffset(i) + b, ok
+			}
+		}
+	case Array:
+		b, ok := t.Elem.ByteAt(w % t.Elem.Size)
+		return w/t.Elem.Size*t.Elem.Bytes() + b, ok
+	case Slice, Interface, Complex128:
+		return 8 * w, true
+	case Complex64:
+		return 4 * w, true
+	}
+	return 0, false
+}
+
+// WordAt returns the word of the type that Go places at byte b; false if none begins there.
+func (t *Type) WordAt(b int) (int, bool) {
+	if b == 0 {
+		return 0, true
+	}
+	switch t.Kind {
+	case Struct:
+		if _, _, ok := loader.SyncLayout(t.T); ok {
+			return 0, false
+		}
+		for i, f := range t.Fields {
+			if at := b - t.FieldOffset(i); at >= 0 && at < f.Type.Bytes() {
+				w, ok := f.Type.WordAt(at)
+				return f.Off + w, ok
+			}
+		}
+	case Array:
+		if n := t.Elem.Bytes(); n > 0 && b < t.Bytes() {
+			w, ok := t.Elem.WordAt(b % n)
+			return b/n*t.Elem.Size + w, ok
+		}
+	case Slice, Interface, Complex128:
+		return b / 8, b%8 == 0
+	case Complex64:
+		return b / 4, b%4 == 0
+	}
+	return 0, false
+}
+
 // HasStrings tells whether values of the type have strings in them, which are
 // pointers to Go's allocator.
 func (t *Type) HasStrings() bool {

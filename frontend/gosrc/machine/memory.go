@@ -1,6 +1,8 @@
 package machine
 
 import (
+	"math"
+
 	"cpor/frontend/gosrc/compile"
 	"cpor/system"
 )
@@ -62,6 +64,39 @@ func (m *Machine) unboxed(t *compile.Type, w *uint64) []uint64 {
 }
 
 func words1(w *uint64) []uint64 { return []uint64{*w} }
+
+// numberOf returns the address of what p points to as a number: the object, and how many bytes
+// Go places before it.
+func (m *Machine) numberOf(p uint64) (uint64, bool) {
+	o := &m.objs[p>>32]
+	w := int(uint32(p))
+	if w == 0 || p>>32 == 0 || o.typ == nil || o.kind != plainObj || o.typ.Size == 0 {
+		return p, w == 0 || p>>32 == 0
+	}
+	b, ok := o.typ.ByteAt(w % o.typ.Size)
+	b += w / o.typ.Size * o.typ.Bytes()
+	return p&^math.MaxUint32 + uint64(b), ok
+}
+
+// pointerAt returns the pointer that numberOf made a number of, and more or fewer bytes in the
+// same variable.
+func (m *Machine) pointerAt(n uint64) (uint64, bool) {
+	id, b := n>>32, int(uint32(n))
+	if id == 0 || b == 0 {
+		return n, id < uint64(len(m.objs))
+	}
+	if id >= uint64(len(m.objs)) {
+		return 0, false
+	}
+	o := &m.objs[id]
+	if o.kind != plainObj || o.typ == nil || o.typ.Size == 0 || o.typ.Bytes() == 0 {
+		return 0, false
+	}
+	size := o.typ.Bytes()
+	w, ok := o.typ.WordAt(b % size)
+	w += b / size * o.typ.Size
+	return id<<32 + uint64(w), ok && w <= int(o.size)
+}
 
 // bytes returns the bytes of a []byte.
 func (m *Machine) bytes(s []uint64) []byte {

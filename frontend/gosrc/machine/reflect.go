@@ -29,10 +29,18 @@ const (
 // in it that are equal are taken for the same. A box is not written once it is in a Value.
 func (m *Machine) reflected(v []uint64) (w [5]uint64) {
 	copy(w[:], v[:4])
-	if v[0] == 0 || v[2]&reflectAddressable != 0 || m.objs[v[1]>>32].size != 1 {
+	if v[0] == 0 || v[2]&reflectAddressable != 0 {
 		return w
 	}
 	t := m.p.TypeByID(v[0])
+	o := &m.objs[v[1]>>32]
+	if t.Kind == compile.Uint8 && v[2]&reflectBoxed != 0 && o.typ == m.sys.wordType && o.size == 3 { // see charAt
+		w[1], w[4] = m.mem[o.base+1], m.mem[o.base+2]+2
+		return w
+	}
+	if o.size != 1 {
+		return w
+	}
 	pointer := pointerShaped(t)
 	if pointer {
 		w[2] &^= reflectBoxed // it does not matter where it came from
@@ -445,6 +453,12 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 			}
 			r[2] = madeWord(token{fn: m.p.CodeOf(m.p.FuncByIndex(w &^ compile.StaticFunc))})
 		}
+	})
+	// charAt(s string, i int) unsafe.Pointer: a byte of a string, and behind it which it is
+	plain("reflect.charAt", func(m *Machine, g *goroutine, r []uint64) {
+		p := m.newObject(g, plainObj, m.sys.wordType, 3)
+		copy(m.mem[m.addr(p):], []uint64{uint64(m.text(r[0])[r[1]]), r[0], r[1]})
+		r[2] = p
 	})
 	// convertBasic(t int, p unsafe.Pointer, to int) unsafe.Pointer
 	plain("reflect.convertBasic", func(m *Machine, g *goroutine, r []uint64) {

@@ -407,6 +407,10 @@ func (m *Machine) run(g *goroutine) stop {
 			case compile.StrFrom:
 				f.pc = pc
 				if n := int(r[i.C]); n > 0 {
+					if int64(uint32(r[i.B]))+int64(n) > int64(m.objs[r[i.B]>>32].size) {
+						m.refuse(g, "makes a string that is longer than the variable by unsafe.String")
+						return atFault
+					}
 					m.read(g, r[i.B], n)
 					r[i.A] = m.str(string(m.bytes([]uint64{r[i.B], uint64(n)})))
 				} else {
@@ -419,13 +423,48 @@ func (m *Machine) run(g *goroutine) stop {
 					break frame
 				}
 			case compile.ToPointer:
-				p := r[i.B]
-				if id := p >> 32; id >= uint64(len(m.objs)) || uint32(p) > m.objs[id].size && id != 0 {
+				p, ok := m.pointerAt(r[i.B])
+				if !ok {
 					f.pc = pc
-					m.refuse(g, "makes a pointer of a number that is no address here by unsafe.Pointer")
+					m.refuse(g, "makes a pointer of a number that is no address of a variable here by unsafe.Pointer")
 					return atFault
 				}
 				r[i.A] = p
+			case compile.ToNumber:
+				b, ok := m.numberOf(r[i.B])
+				if !ok {
+					f.pc = pc
+					m.refuse(g, "takes the address of a part of what is no plain variable by unsafe.Pointer")
+					return atFault
+				}
+				r[i.A] = b
+			case compile.CheckCast:
+				if p := r[i.A]; p>>32 != 0 {
+					o := &m.objs[p>>32]
+					if t := fn.Types[i.N]; t.Size > 0 && (o.kind != plainObj || !o.typ.Holds(int(uint32(p)), int(o.size), t)) {
+						f.pc = pc
+						m.refuse(g, "takes a pointer for a *"+t.String()+" by unsafe.Pointer, and points to something else")
+						return atFault
+					}
+				}
+			case compile.SliceOf:
+				p, n := r[i.B], int64(r[i.C])
+				t := fn.Types[i.N]
+				switch o := &m.objs[p>>32]; {
+				case n < 0:
+					f.pc = pc
+					m.throw(g, "unsafe.Slice: len out of range")
+					break frame
+				case p>>32 == 0 && n > 0:
+					f.pc = pc
+					m.throw(g, "unsafe.Slice: ptr is nil and len is not zero")
+					break frame
+				case n > maxLen || int64(uint32(p))+n*int64(t.Size) > int64(o.size):
+					f.pc = pc
+					m.refuse(g, "makes a slice that is longer than the variable by unsafe.Slice")
+					return atFault
+				}
+				r[i.A], r[i.A+1], r[i.A+2] = p, uint64(n), uint64(n)
 			case compile.ToArrPtr:
 				if r[i.B+1] < uint64(i.N) {
 					f.pc = pc
