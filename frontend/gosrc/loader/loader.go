@@ -404,6 +404,10 @@ func (x *unit) parse(u *universe) {
 			x.parseErr = err
 			return
 		}
+		if err := embed(f, filepath.Dir(name)); err != nil {
+			x.parseErr = fmt.Errorf("%s: %w", name, err)
+			return
+		}
 		x.files = append(x.files, f)
 	}
 }

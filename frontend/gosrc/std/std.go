@@ -44,14 +44,14 @@ func init() {
 	}
 	for _, p := range strings.Fields(`
 		bufio bytes cmp compress/bzip2 compress/flate compress/gzip compress/lzw compress/zlib container/heap container/list container/ring
-		context crypto/internal/randutil flag database/sql database/sql/driver errors
+		context crypto/internal/randutil flag database/sql database/sql/driver embed errors
 		encoding encoding/ascii85 encoding/asn1 encoding/base32 encoding/base64 encoding/binary encoding/csv encoding/gob encoding/hex
 		encoding/json encoding/pem encoding/xml fmt
 		hash hash/adler32 hash/crc32 hash/crc64 hash/fnv internal/chacha8rand internal/testhash
 		html html/template index/suffixarray io io/fs io/ioutil iter internal/bisect internal/byteorder internal/filepathlite internal/fmtsort internal/itoa internal/oserror internal/saferio internal/strconv
 		internal/stringslite log/internal log/slog log/slog/internal log/slog/internal/buffer
 		maps math math/big math/bits net/netip net/url net/http net/http/httptest net/http/internal net/http/internal/ascii net/http/internal/httpcommon net/http/httptrace net/http/cookiejar net/http/httputil net/http/internal/testcert net/mail net/rpc net/rpc/jsonrpc net/smtp net/textproto go/token mime mime/multipart mime/quotedprintable vendor/golang.org/x/net/http/httpguts vendor/golang.org/x/net/http/httpproxy vendor/golang.org/x/text/unicode/norm vendor/golang.org/x/text/unicode/bidi vendor/golang.org/x/text/secure/bidirule vendor/golang.org/x/text/transform vendor/golang.org/x/net/idna vendor/golang.org/x/net/http2/hpack math/cmplx math/rand math/rand/v2 path path/filepath reflect regexp regexp/syntax runtime/debug
-		slices sort strconv strings text/scanner testing/fstest testing/iotest testing/quick text/tabwriter text/template text/template/parse time unicode unicode/utf16 unicode/utf8
+		slices sort strconv strings text/scanner testing/fstest testing/slogtest archive/tar archive/zip go/ast go/build/constraint go/constant go/doc/comment go/format go/parser go/printer go/scanner go/token internal/lazyregexp image image/color image/color/palette image/draw image/gif image/internal/imageutil image/jpeg image/png go/internal/scannerhooks expvar net/mail net/http/cookiejar structs testing/iotest testing/quick text/tabwriter text/template text/template/parse time unicode unicode/utf16 unicode/utf8
 	`) {
 		full[p] = true
 	}
