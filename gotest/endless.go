@@ -58,6 +58,7 @@ type graph struct {
 	alive  []bool // the first goroutine has not ended
 	others []bool // another one has not ended
 	bytes  uint64
+	next   int32 // the first state that has not been explored
 	buf    system.State
 	key    []byte
 }
@@ -119,19 +120,33 @@ func (g *graph) path(id int32) []trace.Step {
 	return steps
 }
 
+// stopped is why a graph is not complete whose time was over.
+const stopped = "stopped"
+
+// How much of the time that is left the graph of states gets before the search with a bound on
+// timers, which has all bugs that need few of them to go off soon, and how much that one
+// gets; in percent.
+const (
+	graphFirst = 20
+	alarmsThen = 40
+)
+
 // lostEvery is how many states are explored before it is looked whether somebody waits for ever
 // in the next one: what follows such a state is such a state, too.
 const lostEvery = 32
 
 // explore explores all states that can be reached from one. It returns a failing execution
-// from there, or why it did not come to an end.
+// from there, or why it did not come to an end; if it was stopped it can go on.
 func (g *graph) explore(ctx context.Context, from system.State, limit uint64) (failing []trace.Step, reason string) {
-	g.m.Load(from)
-	g.add(-1, trace.Step{})
-	for id := int32(0); int(id) < len(g.keys); id++ {
+	if len(g.keys) == 0 {
+		g.m.Load(from)
+		g.add(-1, trace.Step{})
+	}
+	for ; int(g.next) < len(g.keys); g.next++ {
+		id := g.next
 		switch {
 		case id%64 == 0 && ctx.Err() != nil:
-			return nil, "stopped"
+			return nil, stopped
 		case g.bytes > limit:
 			return nil, fmt.Sprintf("%s states fill the memory", humanize.Comma(int64(len(g.keys))))
 		case g.p.Unsupported() != nil || g.p.GaveUp() != "":
@@ -454,12 +469,13 @@ func (r *run) lasts(p *gosrc.Program, steps, cycle []trace.Step, l *lasting) err
 	return nil
 }
 
-// failIn makes a failing execution of a program the result.
-func (r *run) failIn(p *gosrc.Program, steps []trace.Step) error {
+// failIn makes a failing execution of a program the result: the numbers of threads are that
+// program's.
+func (r *run) failIn(p *gosrc.Program, t *trace.Trace) error {
 	old := r.p
 	r.p = p
 	defer func() { r.p = old }()
-	return r.fail(&trace.Trace{Steps: steps})
+	return r.fail(t)
 }
 
 // states explores all states of a program. Without a graph the result says what was
@@ -470,7 +486,18 @@ func (r *run) states(ctx context.Context, p *gosrc.Program) (*graph, error) {
 	if r.o.MaxMemory > 0 {
 		limit = r.o.MaxMemory / 2
 	}
-	failing, reason := g.explore(ctx, p.Initial()[0], limit)
+	first, cancel := ctx, context.CancelFunc(func() {})
+	if !r.alarmed {
+		first, cancel = part(ctx, graphFirst)
+	}
+	failing, reason := g.explore(first, p.Initial()[0], limit)
+	cancel()
+	if reason == stopped && ctx.Err() == nil {
+		if err := r.alarms(ctx, alarmsThen); err != nil || r.res.Verdict != engine.Incomplete {
+			return nil, err
+		}
+		failing, reason = g.explore(ctx, nil, limit)
+	}
 	r.res.States = uint64(len(g.keys))
 	r.res.Verdict = engine.Incomplete
 	if u := p.Unsupported(); u != nil {
@@ -481,7 +508,7 @@ func (r *run) states(ctx context.Context, p *gosrc.Program) (*graph, error) {
 		return nil, nil
 	}
 	if failing != nil {
-		return nil, r.failIn(p, failing)
+		return nil, r.failIn(p, &trace.Trace{Steps: failing})
 	}
 	if reason != "" {
 		r.res.Reason = r.why(ctx, reason)

@@ -92,7 +92,7 @@ func explore(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) 
 		case Auto:
 			err = r.auto(ctx)
 		case DPOR:
-			_, err = r.dpor(ctx)
+			_, err = r.dpor(ctx, r.p)
 		case Full, Cartesian:
 			err = r.stateful(ctx, r.o.Engine)
 		case Random:
@@ -140,6 +140,10 @@ type run struct {
 	start time.Time
 	res   *Result
 	limit int // how long schedules at random may be by now
+	// covered says what the search with a bound on the timers has covered; alarmed tells
+	// whether there was one.
+	covered string
+	alarmed bool
 }
 
 // options are what the engines of the kernel are asked for.
@@ -169,7 +173,7 @@ func (r *run) auto(ctx context.Context) error {
 		defer cancel()
 	}
 	var out *stateless.Result
-	cyclic := false
+	var goesOn repeats
 	hit, err := r.beside(searching, 1, func(ctx context.Context) (err error) {
 		ctx, cancel := context.WithCancel(ctx)
 		var probe sync.WaitGroup
@@ -179,12 +183,12 @@ func (r *run) auto(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 			case <-time.After(probeAfter):
-				if cyclic = r.comesAgain(ctx); cyclic {
+				if goesOn = r.comesAgain(ctx); goesOn != ends {
 					cancel()
 				}
 			}
 		})
-		out, err = r.dpor(ctx)
+		out, err = r.dpor(ctx, r.p)
 		return err
 	})
 	switch {
@@ -194,50 +198,87 @@ func (r *run) auto(ctx context.Context) error {
 		return r.fail(hit)
 	case r.res.Verdict == engine.Pass || ctx.Err() != nil:
 		return nil
-	case cyclic || out != nil && strings.Contains(out.Reason, "cyclic"):
-		hit, err := r.beside(ctx, 2, r.endless)
-		if err == nil && hit != nil && r.res.Verdict != engine.Violated {
-			return r.fail(hit)
-		}
-		return err
 	}
-	hit, err = r.beside(ctx, 3, r.bounds)
+	if goesOn == grows {
+		r.res.Reason = "executions need not end, and no state comes again"
+	}
+	search := r.endless
+	if goesOn != again && (out == nil || !strings.Contains(out.Reason, "cyclic")) {
+		search = func(ctx context.Context) error {
+			if err := r.alarms(ctx, alarmShare); err != nil || r.res.Verdict != engine.Incomplete {
+				return err
+			}
+			return r.bounds(ctx)
+		}
+	}
+	hit, err = r.beside(ctx, 2, search)
 	if err == nil && hit != nil && r.res.Verdict != engine.Violated {
 		return r.fail(hit)
 	}
+	if r.res.Verdict == engine.Incomplete && r.covered != "" {
+		r.res.Reason += "; " + r.covered
+	}
 	return err
+}
+
+// part returns a context that ends when so many percent of the time that is left are over.
+func part(ctx context.Context, percent time.Duration) (context.Context, context.CancelFunc) {
+	if end, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(ctx, time.Now().Add(time.Until(end)*percent/100))
+	}
+	return context.WithCancel(ctx)
 }
 
 // probeAfter is how long the search without stored states may take before it is looked
 // whether it will ever end.
 const probeAfter = time.Second
 
-// comesAgain tells whether a state comes twice in an execution at random, so that
-// executions need not end.
-func (r *run) comesAgain(ctx context.Context) bool {
+// repeats says what executions at random do.
+type repeats int
+
+const (
+	ends  repeats = iota // most of them end
+	again                // a state comes twice in one, so that executions need not end
+	grows                // the first ones do not end, timers go off, and no state comes twice
+)
+
+// At how many executions, of how many steps, one looks whether they end.
+const (
+	looks      = 100
+	lookSteps  = 2000
+	growsAfter = 5
+)
+
+// comesAgain tells what executions at random do.
+func (r *run) comesAgain(ctx context.Context) repeats {
 	p, err := r.p.WithoutRaces()
 	if err != nil {
-		return false // the search says so
+		return ends // the search says so
 	}
 	defer func() { _ = recover() }() // the search says so
 	s := newSampler(p, r.o.Seed+4)
 	seen := map[string]bool{}
-	for i := 0; i < 100 && ctx.Err() == nil; i++ {
+	ended := false
+	for i := 0; i < looks && ctx.Err() == nil; i++ {
+		if i == growsAfter && !ended && p.Timed() && r.o.Timeout > 0 {
+			return grows
+		}
 		clear(seen)
 		s.begin(p)
-		for len(s.steps) < 2000 && ctx.Err() == nil {
-			if s.step(false, false).Kind != system.Moved {
+		for len(s.steps) < lookSteps && ctx.Err() == nil {
+			if s.step(false, false).Kind != system.Moved || s.m.(*machine.Machine).Over() {
+				ended = true
 				break
 			}
 			s.buf = s.m.Encode(s.buf)
 			key := stateKey(s.buf, nil)
 			if seen[string(key)] {
-				return true
+				return again
 			}
 			seen[string(key)] = true
 		}
 	}
-	return false
+	return ends
 }
 
 // beside runs a search, and schedules at random beside it until it is done; one that
@@ -325,12 +366,13 @@ func (r *run) fail(t *trace.Trace) error {
 	return nil
 }
 
-// dpor searches with optimal dynamic reduction.
-func (r *run) dpor(ctx context.Context) (*stateless.Result, error) {
+// dpor searches a program with optimal dynamic reduction: that of the run, or one whose
+// executions are some of its own.
+func (r *run) dpor(ctx context.Context, p *gosrc.Program) (*stateless.Result, error) {
 	var mu sync.Mutex
 	outcomes := map[string]bool{}
 	so := stateless.Options{Options: r.options(ctx), Reduction: stateless.DPOR}
-	if r.p.Outcomes() {
+	if p.Outcomes() {
 		so.All = true
 		so.Executed = func(m system.Machine) {
 			s := Outcome(m.(*machine.Machine))
@@ -339,15 +381,16 @@ func (r *run) dpor(ctx context.Context) (*stateless.Result, error) {
 			mu.Unlock()
 		}
 	}
-	out, err := stateless.Run(ctx, r.p.System, so)
+	out, err := stateless.Run(ctx, p.System, so)
 	if out == nil {
 		return nil, err
 	}
 	r.res.Verdict, r.res.Reason = out.Verdict, r.why(ctx, out.Reason)
-	r.res.Executions, r.res.Transitions = out.Executions, out.Transitions
+	r.res.Executions += out.Executions
+	r.res.Transitions += out.Transitions
 	r.res.Outcomes = slices.Sorted(maps.Keys(outcomes))
 	if err == nil && len(out.Violations) > 0 && out.Violations[0].Trace != nil {
-		err = r.fail(out.Violations[0].Trace)
+		err = r.failIn(p, out.Violations[0].Trace)
 	}
 	return out, err
 }

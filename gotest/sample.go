@@ -15,12 +15,17 @@ import (
 // would keep the others from what it waits for.
 const pctSteps = 300
 
-// maxSteps is the length at which a bounded execution is cut off, and one at random at
-// first: when one was cut off, the next one may have eight times as many steps, up to
-// maxSample.
+// maxSteps is the length at which a bounded execution is cut off.
+const maxSteps = 10_000
+
+// An execution at random is cut off after shortSample steps, or twice as many as the shortest one
+// had that has ended. When one was cut off, some may have longerBy times as many
+// steps, and so on up to maxSample: one of longerBy goes on to the next length, so that each
+// length gets as much of the time. Most bugs need few steps, some need many.
 const (
-	maxSteps  = 10_000
-	maxSample = 2_000_000
+	shortSample = 1250
+	longerBy    = 8
+	maxSample   = 2_000_000
 )
 
 // firstLook is after how many steps it is looked for the first time whether somebody waits for
@@ -35,17 +40,19 @@ type sampler struct {
 	m      system.Machine
 	rand   *rand.Rand
 	steps  []trace.Step
-	limit  int // when executions are cut off
+	limit  int // when the longest executions are cut off
 	length int // of the longest execution so far, for PCT's points of change
-	prio   []int
-	low    int
-	tail   bool // stop when the test has ended, whoever goes on
-	order  []int
-	buf    system.State
+	// shortest is the length of the shortest execution that has ended.
+	shortest int
+	prio     []int
+	low      int
+	tail     bool // stop when the test has ended, whoever goes on
+	order    []int
+	buf      system.State
 }
 
 func newSampler(p *gosrc.Program, seed uint64) *sampler {
-	return &sampler{m: p.NewMachine(), rand: rand.New(rand.NewPCG(seed, 1)), length: 10, limit: maxSteps}
+	return &sampler{m: p.NewMachine(), rand: rand.New(rand.NewPCG(seed, 1)), length: 10, limit: shortSample}
 }
 
 // begin makes the initial state the live one.
@@ -66,7 +73,11 @@ func (s *sampler) run(ctx context.Context, p *gosrc.Program, number int) (failed
 			changes = append(changes, s.rand.IntN(s.length))
 		}
 	}
-	for look := firstLook; len(s.steps) < s.limit; {
+	limit := min(max(shortSample, 2*s.shortest), s.limit)
+	for limit < s.limit && s.rand.IntN(longerBy) == 0 {
+		limit = min(longerBy*limit, s.limit)
+	}
+	for look := firstLook; len(s.steps) < limit; {
 		s.m.(*machine.Machine).Forget()
 		if len(s.steps) == look {
 			look *= 2
@@ -75,17 +86,17 @@ func (s *sampler) run(ctx context.Context, p *gosrc.Program, number int) (failed
 			}
 		}
 		if m := s.m.(*machine.Machine); m.Over() || s.tail && !m.Alive(0) {
-			s.length = max(s.length, len(s.steps))
+			s.noteEnd()
 			return false, true
 		}
-		if len(s.steps)%256 == 255 && (ctx.Err() != nil || s.m.(*machine.Machine).Bytes() > maxGraph) {
+		if len(s.steps)%16 == 15 && (ctx.Err() != nil || s.m.(*machine.Machine).Bytes() > maxGraph) {
 			return false, false
 		}
 		lower := pct && len(s.steps) < pctSteps && slices.Contains(changes, len(s.steps))
 		out := s.step(pct && len(s.steps) < pctSteps, lower)
 		if out.Kind != system.Moved {
 			some, _ := s.m.(*machine.Machine).Stuck()
-			s.length = max(s.length, len(s.steps))
+			s.noteEnd()
 			return some && s.stuck(), true
 		}
 		if out.Violation != nil {
@@ -95,8 +106,19 @@ func (s *sampler) run(ctx context.Context, p *gosrc.Program, number int) (failed
 			return false, false
 		}
 	}
-	s.limit = min(8*s.limit, maxSample)
+	if limit == s.limit {
+		s.limit = min(longerBy*s.limit, maxSample)
+	}
 	return false, false
+}
+
+// noteEnd notes how long an execution was that has ended.
+func (s *sampler) noteEnd() {
+	n := len(s.steps)
+	s.length = max(s.length, n)
+	if s.shortest == 0 || n < s.shortest {
+		s.shortest = n
+	}
 }
 
 // stuck tells whether somebody waits who may not.

@@ -38,7 +38,7 @@ func (r *run) tails(ctx context.Context, p *gosrc.Program) error {
 			return nil
 		}
 		if failed {
-			return r.failIn(p, slices.Clone(s.steps))
+			return r.failIn(p, &trace.Trace{Steps: slices.Clone(s.steps)})
 		}
 		m := s.m.(*machine.Machine)
 		if m.Over() || ctx.Err() != nil {
@@ -47,7 +47,7 @@ func (r *run) tails(ctx context.Context, p *gosrc.Program) error {
 		g := newGraph(p)
 		failing, reason := g.explore(ctx, m.Encode(nil), tailBytes)
 		if failing != nil {
-			return r.failIn(p, slices.Concat(s.steps, failing))
+			return r.failIn(p, &trace.Trace{Steps: slices.Concat(s.steps, failing)})
 		}
 		if reason != "" {
 			large++

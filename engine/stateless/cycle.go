@@ -28,6 +28,9 @@ func (w *worker) checkEndless() bool {
 	m.Load(w.r.initial)
 	seen := map[string]int{}
 	for i := 0; ; i++ {
+		if w.tree.stopped.Load() {
+			return true // large states take long
+		}
 		w.buf = m.Encode(w.buf)
 		key := unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(w.buf))), 8*len(w.buf))
 		if first, ok := seen[key]; ok {

@@ -95,6 +95,14 @@ func (p *Program) WithoutSlow() (*Program, error) {
 	return p.again(e)
 }
 
+// WithAlarms returns the same program; executions end quietly where more than n timers would
+// go off.
+func (p *Program) WithAlarms(n int) (*Program, error) {
+	e := p.how
+	e.Alarms = n
+	return p.again(e)
+}
+
 // Test makes a system of a test function.
 func (c *Compiled) Test(name string, e Explore) (*Program, error) {
 	p := c.program(e)
@@ -181,7 +189,7 @@ func (e Explore) options() (machine.Options, error) {
 	if err != nil {
 		return machine.Options{}, err
 	}
-	return machine.Options{NoRaces: e.NoRaces, Stored: e.Stored, NoLeaks: e.NoLeaks, Outcomes: e.Outcomes, Idle: e.Time == IdleTime, Short: e.Short, Args: e.Args, Dir: e.Dir, NoFailed: e.NoFailed, Chosen: chosen}, nil
+	return machine.Options{NoRaces: e.NoRaces, Stored: e.Stored, NoLeaks: e.NoLeaks, Outcomes: e.Outcomes, Idle: e.Time == IdleTime, Short: e.Short, Args: e.Args, Dir: e.Dir, NoFailed: e.NoFailed, Alarms: e.Alarms, Chosen: chosen}, nil
 }
 
 func unsupported(u *machine.Unsupported) *Unsupported {

@@ -61,6 +61,9 @@ type Explore struct {
 	Args []string `json:",omitempty"`
 	// NoFailed ends an execution quietly where the test calls t.Error or t.Fatal.
 	NoFailed bool `json:",omitempty"`
+	// Alarms is how many timers may go off, sleeps and time-outs among them, before an
+	// execution ends quietly; 0: any number.
+	Alarms int `json:",omitempty"`
 	// Outcomes makes output a part of the state: prints of different goroutines are
 	// explored in every order, and each execution's output can be told.
 	Outcomes bool

@@ -11,7 +11,7 @@ import (
 
 // An encoded state has, one after the other,
 //
-//   - whether the program has ended, the clock (if the program has read it), the
+//   - whether the program has ended, how many alarms have gone off (if that is bounded), the clock (if the program has read it), the
 //     output (if it is a part of the state);
 //   - the goroutines, parents first and children in the order of their creation,
 //     with their frames and the registers whose values may still be used;
@@ -123,7 +123,7 @@ func (m *Machine) encode(e *encoder) {
 	if m.clockWasRead {
 		clock = uint64(m.now)
 	}
-	e.word(flag(m.exited)|flag(m.clockWasRead)<<1, clock, m.outText)
+	e.word(flag(m.exited)|flag(m.clockWasRead)<<1|uint64(m.fired)<<2, clock, m.outText)
 	// The goroutines, parents first.
 	add := func(parent int32) {
 		var mine []int32
@@ -361,7 +361,7 @@ func (m *Machine) Load(s system.State) {
 	}
 	d := &decoder{m: m, s: s}
 	bits := d.next()
-	m.exited, m.clockWasRead = bits&1 == 1, bits&2 == 2
+	m.exited, m.clockWasRead, m.fired = bits&1 == 1, bits&2 == 2, int32(bits>>2)
 	m.now, m.outText = int64(d.next()), d.next()
 	for _, g := range m.gors {
 		g.gstate = gstate{}

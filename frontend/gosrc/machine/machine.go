@@ -47,6 +47,12 @@
 // The clock stands except when an alarm goes off: a sleeping goroutine, or the
 // goroutine that stands for a timer, goes on when no armed alarm is due earlier, and sets
 // the clock to its deadline. Arming an alarm reads the clock, going off writes it.
+//
+// With [Options.Alarms] = n the n-th alarm that goes off is the last one: whether one can go
+// off is a read of the clock then. That is a program like any other, whose executions are those
+// of the whole with at most n alarms: the alarms of an execution are dependent already, so that
+// a reduction takes no more of them, and takes one of each class. At its end somebody may
+// wait for an alarm that would still go off; that is no deadlock.
 package machine
 
 import (
@@ -202,6 +208,7 @@ type top struct {
 	marked                 int
 	outText                uint64
 	now                    int64
+	fired                  int32
 	exited, clockRead      bool
 }
 
@@ -216,6 +223,7 @@ type Machine struct {
 	clocks []uint32 // vector clocks: a length, then the components
 
 	now    int64 // nanoseconds
+	fired  int32 // alarms that have gone off, if that is bounded
 	exited bool  // main has returned, or os.Exit
 	// clockWasRead: the program has read the clock, so that what it is belongs to the
 	// state. Before that nobody can tell.
@@ -317,6 +325,7 @@ func (m *Machine) Rewind(mark system.Mark) {
 			t := m.tops[len(m.tops)-1]
 			m.tops = m.tops[:len(m.tops)-1]
 			m.objs, m.mem, m.shadow, m.clocks = m.objs[:t.objs], m.mem[:t.mem], m.shadow[:t.mem], m.clocks[:t.clocks]
+			m.fired = t.fired
 			m.now, m.exited, m.clockWasRead, m.outText = t.now, t.exited, t.clockRead, t.outText
 			m.output = m.output[:t.out]
 			m.marked = m.marked[:t.marked]
@@ -326,7 +335,7 @@ func (m *Machine) Rewind(mark system.Mark) {
 
 // begin puts into the undo log what a step of a goroutine may change.
 func (m *Machine) begin(g *goroutine) {
-	m.tops = append(m.tops, top{len(m.objs), len(m.mem), len(m.clocks), len(m.output), len(m.marked), m.outText, m.now, m.exited, m.clockWasRead})
+	m.tops = append(m.tops, top{len(m.objs), len(m.mem), len(m.clocks), len(m.output), len(m.marked), m.outText, m.now, m.fired, m.exited, m.clockWasRead})
 	m.log = append(m.log, undo{kind: undoTop})
 	m.fresh, m.freshObj = uint32(len(m.mem)), len(m.objs)
 	m.saveState(g)

@@ -790,6 +790,13 @@ func (m *Machine) due(g *goroutine) bool {
 	if !g.armed || m.idles(g) {
 		return false
 	}
+	if m.sys.o.Alarms > 0 {
+		m.clockRead()
+		if m.spent() {
+			m.sys.cut.Store(true)
+			return false
+		}
+	}
 	at := m.deadlineOf(g)
 	for _, x := range m.gors {
 		if x == g || x.status != alive {
@@ -808,6 +815,25 @@ func (m *Machine) due(g *goroutine) bool {
 		}
 	}
 	return !m.sys.o.Idle || m.quiet(g)
+}
+
+// spent tells whether no alarm may go off any more, however many are due.
+func (m *Machine) spent() bool { return m.sys.o.Alarms > 0 && int(m.fired) >= m.sys.o.Alarms }
+
+// cutShort tells whether an alarm would still go off, but may not.
+func (m *Machine) cutShort() bool {
+	if !m.spent() {
+		return false
+	}
+	track := m.track
+	m.track = false
+	defer func() { m.track = track }()
+	for _, x := range m.gors {
+		if x.status == alive && x.armed && !m.idles(x) {
+			return true
+		}
+	}
+	return false
 }
 
 // ticker returns the channel and the period of a ticker's goroutine; 0 if it is none.
@@ -889,6 +915,14 @@ func (m *Machine) fire(g *goroutine) {
 	m.touch(m.loc(locName{kind: clockLoc}), true)
 	m.alarm(g.number)
 	m.now = max(m.now, m.deadlineOf(g))
+	if !m.setup {
+		if m.sys.o.Alarms > 0 {
+			m.fired++
+		}
+		if !m.sys.timed.Load() {
+			m.sys.timed.Store(true)
+		}
+	}
 	g.armed = false
 	g.deadline = 0
 	m.join(g, g.reset)

@@ -311,7 +311,7 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	}
 	if alt >= uint64(len(alts)) {
 		m.story.waits = g
-		return system.Outcome{Kind: system.Blocked, AtEnd: g.daemon || g.behind || m.sys.noLeaks && m.gors[0].status == ended && t != 0}
+		return system.Outcome{Kind: system.Blocked, AtEnd: g.daemon || g.behind || m.sys.noLeaks && m.gors[0].status == ended && t != 0 || m.cutShort()}
 	}
 	if m.report != nil {
 		m.report.synchronises(m, g, i, r)

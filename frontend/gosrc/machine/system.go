@@ -49,6 +49,9 @@ type Options struct {
 	// Stored: the search stores states. The clocks by which races are found are a part of
 	// them, and the clock that the program reads stands but for alarms.
 	Stored bool
+	// Alarms is how many alarms may go off in an execution; 0: any number. An execution in
+	// which another one would go off ends there quietly.
+	Alarms int
 	// Chosen tells whether a subtest is run; nil: all.
 	Chosen func(name string) bool
 }
@@ -104,6 +107,8 @@ type System struct {
 	owners  map[uint32]uint32
 	initial system.State
 
+	timed  atomic.Bool // an alarm has gone off
+	cut    atomic.Bool // one has not because of Options.Alarms
 	drawn  atomic.Bool // a random number was drawn
 	ranged atomic.Bool // a map of several entries was ranged over
 	raced  *xsync.MapOf[system.Loc, string]
@@ -278,7 +283,7 @@ func (m *Machine) restore() {
 	m.clocks = append(m.clocks[:0], f.clocks...)
 	m.marked = m.marked[:0]
 	m.log, m.words, m.frames, m.states, m.tops = m.log[:0], m.words[:0], m.frames[:0], m.states[:0], m.tops[:0]
-	m.now, m.exited, m.clockWasRead, m.outText = f.now, f.exited, f.clockWasRead, f.outText
+	m.now, m.fired, m.exited, m.clockWasRead, m.outText = f.now, f.fired, f.exited, f.clockWasRead, f.outText
 	m.output = m.output[:0]
 	for _, g := range m.gors {
 		g.gstate = gstate{}
@@ -353,6 +358,13 @@ func (s *System) Fixed() []string {
 	}
 	return f
 }
+
+// Timed tells whether an alarm has gone off in what was run.
+func (s *System) Timed() bool { return s.timed.Load() }
+
+// Cut tells whether an alarm that was due has not gone off because of [Options.Alarms]: if
+// not, the executions are those without that bound.
+func (s *System) Cut() bool { return s.cut.Load() }
 
 // IsMain tells whether the program is a main package, and no test.
 func (s *System) IsMain() bool { return s.ends }
