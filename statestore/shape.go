@@ -115,8 +115,12 @@ type profile struct {
 	merges int    // how many merges have to be done
 	slots  []uint8
 	widths []uint8
-	room   uint64 // the widths, one in each byte, with the bytes' highest bits set
+	room   uint64             // the widths, one in each byte, with the bytes' highest bits set
+	own    [maxParts]bitField // by part: its number in the key; of no width if it is merged
 }
+
+// bitField is where a number stands in a key.
+type bitField struct{ shift, width uint8 }
 
 // highBits are the highest bits of the bytes of a word.
 const highBits = 0x8080808080808080

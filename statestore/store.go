@@ -64,6 +64,9 @@ type Options struct {
 	// Workers is the number of sessions that will insert at a time; 0 is
 	// taken as 1. More may be opened.
 	Workers int
+	// Young is how many states of a length a Tree store looks at before it chooses how to
+	// take them apart; 0 stands for 2,048. Tests that are about what comes afterwards take fewer.
+	Young int
 }
 
 // Store is a covered set. Its methods may be called from many goroutines at
@@ -144,6 +147,27 @@ type Deferring interface {
 	// session. At the first error, ErrFull or one of added's, it returns it and
 	// drops the others.
 	Settle(added func(Ref) error) error
+}
+
+// MaxNumbers is the largest number of parts of a state, see [Numbering].
+const MaxNumbers = maxParts
+
+// Numbering is implemented by sessions of a Tree store. A state is taken apart into a few
+// parts, the same bits of all states of a length, and the values that a part has taken are
+// numbered. So the same numbers are the same values, at all times and for all sessions.
+type Numbering interface {
+	Deferring
+	// Numbers returns the numbers of the parts of the state with that Ref, which was loaded last
+	// and is of that length. They are valid until the next call. It returns nil if the
+	// state has none: it was among the first ones, or is its own number.
+	Numbers(ref Ref, length int) []uint32
+	// Deferred returns the numbers of the state that Defer was told last, if it returned
+	// true, and is of that length, nil if it is of another one.
+	Deferred(length int) []uint32
+	// DeferNumbers is Defer for the state that differs from its parent in some parts:
+	// these have the numbers that stand at their places in numbers. The parent was loaded
+	// last. The error is nil or ErrFull.
+	DeferNumbers(parent Ref, parts uint32, numbers *[MaxNumbers]uint32) error
 }
 
 // Parted is what a [Session] of a Tree store can do besides, for a covered set

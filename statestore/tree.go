@@ -22,6 +22,7 @@ import (
 // exact, but positions change when a shard grows.
 type treeStore struct {
 	ledger *ledger
+	young  int // see Options.Young
 	table  *table
 
 	mu         sync.Mutex // guards what follows
@@ -88,7 +89,10 @@ func inverse(a uint64) uint64 {
 }
 
 func newTree(o Options) *treeStore {
-	t := &treeStore{nextClass: 1, ledger: newLedger(o)}
+	t := &treeStore{nextClass: 1, ledger: newLedger(o), young: youngStates}
+	if o.Young > 0 {
+		t.young = o.Young
+	}
 	t.ledger.take(int(unsafe.Sizeof(*t)), true)
 	t.table = newTable(shardBits, fragBits, t.ledger)
 	return t
@@ -148,7 +152,7 @@ func (t *treeStore) shapeOf(n int) *shape {
 	if sh, ok := t.shapes.Load(n); ok {
 		return sh.(*shape)
 	}
-	sh := &shape{n: n, young: newYoung(n)}
+	sh := &shape{n: n, young: newYoung(n, t.young)}
 	if number := t.numbered.Add(1); number < 1<<16 && n < 1<<13 {
 		sh.moves = number << 16
 	}
@@ -272,6 +276,13 @@ func (t *treeStore) addProfile(sh *shape, l *layout, numbers *[maxSlots]uint32) 
 			p.widths = append(p.widths, uint8(min(s.need+more, 32)))
 			p.room |= uint64(p.widths[i]) << (8 * i)
 		}
+		shift := uint8(0)
+		for i, slot := range p.slots {
+			if int(slot) < k {
+				p.own[slot] = bitField{shift, p.widths[i]}
+			}
+			shift += p.widths[i]
+		}
 		p.room |= highBits
 	} else {
 		p.slots = append(p.slots, uint8(slots[0].slot))
@@ -307,6 +318,7 @@ type treeSession struct {
 	parent     Ref      // the parent last inserted from, and its code
 	parentCode uint64
 	deferred   []deferred // insertions that Settle completes
+	words      []uint64   // see DeferNumbers
 	_          [64]byte
 	added      atomic.Uint64 // read by others
 	_          [56]byte
@@ -326,9 +338,10 @@ type scratch struct {
 // vertices above different words are looked up.
 type frame struct {
 	sh    *shape
-	valid bool // there is a base
-	base  Ref  // of the base if it was loaded, otherwise 0
-	ready bool // the shape is mature, and the slices have its size
+	valid bool   // there is a base
+	base  Ref    // of the base if it was loaded, otherwise 0
+	key   uint64 // of the base if it was loaded
+	ready bool   // the shape is mature, and the slices have its size
 	words []uint64
 	codes []uint32 // of the vertices; those of the tops are not used
 	ids   [maxSlots]uint32
@@ -337,10 +350,11 @@ type frame struct {
 	// Of the state that is compared with the base:
 	now     [maxSlots]uint32 // its numbers
 	nowSize uint64
-	changed uint32   // the parts and merges with other numbers than in the base
-	leaves  []int32  // the leaves with other values
-	dirty   []uint64 // vertices that are to be looked up
-	undo    []change // of codes
+	changed uint32            // the parts and merges with other numbers than in the base
+	latest  *[maxSlots]uint32 // now, or ids if the state has been made the base; nil if it has no numbers
+	leaves  []int32           // the leaves with other values
+	dirty   []uint64          // vertices that are to be looked up
+	undo    []change          // of codes
 	missed  []missed
 }
 
@@ -434,6 +448,7 @@ const (
 // and gets none because create is not set or there is no memory.
 func (x *treeSession) key(f *frame, s []uint64, changed []int32, create bool) (key uint64, ok bool) {
 	sh := f.sh
+	f.latest = nil
 	l := sh.layout.Load()
 	if l.direct != 0 && (len(s) == 0 || s[0] <= idsMask) {
 		if len(s) == 0 {
@@ -459,6 +474,14 @@ func (x *treeSession) key(f *frame, s []uint64, changed []int32, create bool) (k
 	if !ok {
 		return 0, false
 	}
+	f.latest = base
+	return x.join(f, l, base, create)
+}
+
+// join returns the key of the state whose numbers are in base, which are f.now or the
+// base's own; ok is false if a merge has no number.
+func (x *treeSession) join(f *frame, l *layout, base *[maxSlots]uint32, create bool) (key uint64, ok bool) {
+	sh := f.sh
 	k, done := len(sh.parts), 0
 	var have uint64 // lengths of the numbers in use after so many merges:
 	after := -1
@@ -730,6 +753,12 @@ func (x *treeSession) begin(f *frame, s []uint64, parent Ref, changed []int32) e
 	if !ok {
 		return ErrFull
 	}
+	x.push(f, key, parent)
+	return nil
+}
+
+// push adds an insertion of the state with a key to x.deferred.
+func (x *treeSession) push(f *frame, key uint64, parent Ref) {
 	if parent != x.parent || x.parentCode == 0 {
 		x.parentCode = x.t.codeOf(parent)
 		x.parent = parent
@@ -740,7 +769,6 @@ func (x *treeSession) begin(f *frame, s []uint64, parent Ref, changed []int32) e
 		code = codeAside
 	}
 	x.deferred = append(x.deferred, deferred{sh: f.sh, key: key, hash: mix(key), code: code})
-	return nil
 }
 
 // complete does the rest of an insertion.
@@ -768,13 +796,20 @@ func (x *treeSession) Defer(s []uint64, parent Ref, changed []int32) (bool, erro
 	if err := x.begin(f, s, parent, changed); err != nil {
 		return true, err
 	}
+	x.ask()
+	return true, nil
+}
+
+// ask asks for the memory that the insertion deferred last needs, or drops it if the
+// state is known to be covered.
+func (x *treeSession) ask() {
 	n := len(x.deferred)
 	d := &x.deferred[n-1]
 	if x.scratch != nil {
 		kept := &x.scratch.keys[d.hash>>(restBits-keptBits)&(1<<keptBits-1)]
 		if *kept == d.key {
 			x.deferred = x.deferred[:n-1]
-			return true, nil
+			return
 		}
 		*kept = d.key
 	}
@@ -784,7 +819,6 @@ func (x *treeSession) Defer(s []uint64, parent Ref, changed []int32) (bool, erro
 		d = &x.deferred[n-1-behind]
 		x.t.table.touch(d.hash>>restBits, d.hash<<fragBits)
 	}
-	return true, nil
 }
 
 // behind is by how many insertions asking for lines is behind asking for slabs.
@@ -992,7 +1026,7 @@ func (x *treeSession) Load(ref Ref, dst []uint64) []uint64 {
 		return append(dst[:0], word)
 	}
 	x.decode(f, &ids)
-	f.base = ref
+	f.base, f.key = ref, key
 	return append(dst[:0], f.words...)
 }
 

@@ -24,6 +24,7 @@ const (
 // then.
 type young struct {
 	n       int
+	most    int      // states
 	words   []uint64 // the states; nil when mature
 	parents []Ref
 	keys    []uint64 // when mature: the states' keys
@@ -36,7 +37,7 @@ func splitYoung(r Ref) (n, number int) {
 	return int(r >> youngBits), int(r & (1<<youngBits - 1))
 }
 
-func newYoung(n int) *young { return &young{n: n, index: make([]uint16, 64)} }
+func newYoung(n, most int) *young { return &young{n: n, most: most, index: make([]uint16, 64)} }
 
 func (y *young) bytes() int {
 	return int(unsafe.Sizeof(*y)) + 8*(cap(y.words)+cap(y.parents)+cap(y.keys)) + 2*cap(y.index)
@@ -46,7 +47,7 @@ func (y *young) state(number int) []uint64 { return y.words[(number-1)*y.n : num
 
 // full reports whether it is time to choose the shape.
 func (y *young) full() bool {
-	return len(y.parents) >= youngStates || len(y.parents) > 0 && len(y.words)+y.n > youngWords
+	return len(y.parents) >= y.most || len(y.parents) > 0 && len(y.words)+y.n > youngWords
 }
 
 // hashWords is the hash of a whole state.
