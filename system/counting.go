@@ -1,6 +1,7 @@
 package system
 
 import (
+	"encoding/binary"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -31,6 +32,7 @@ type Counters struct {
 	machines [][]uint64
 	others   []uint64 // what AddExecuted was told
 	before   []uint64 // see StartCounting
+	later    []func() // see CountLater
 
 	round atomic.Uint32        // how often CountedSoFar has asked
 	told  map[*uint64][]uint64 // what machines told last, by their first counter
@@ -42,7 +44,7 @@ type Counters struct {
 func (c *Counters) StartCounting(n int) []uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.machines, c.others, c.before = nil, make([]uint64, n), make([]uint64, n)
+	c.machines, c.others, c.before, c.later = nil, make([]uint64, n), make([]uint64, n), nil
 	return c.before
 }
 
@@ -55,10 +57,21 @@ func (c *Counters) CountMachine() []uint64 {
 	return own
 }
 
+// CountLater is called by a machine that does not add all it counts to its counters at once:
+// add does, and is called when no machine is at work.
+func (c *Counters) CountLater(add func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.later = append(c.later, add)
+}
+
 // Executed implements [Counting].
 func (c *Counters) Executed() []uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for _, add := range c.later {
+		add()
+	}
 	sum := slices.Clone(c.others)
 	for _, m := range c.machines {
 		add(sum, m)
@@ -116,6 +129,59 @@ func (c *Counters) Tell(own []uint64) {
 		c.told = map[*uint64][]uint64{}
 	}
 	c.told[&own[0]] = append(c.told[&own[0]][:0], own...)
+}
+
+// Tallies is what steps of a machine have counted, a list of counters each, so that one of
+// which nothing but the outcome is known can be counted again. The zero value is empty.
+type Tallies struct {
+	numbers map[string]int
+	lists   [][]int32 // by number
+	again   []uint64  // by number: how often it is to be added
+	key     []byte
+}
+
+// maxTallies bounds how many lists there are.
+const maxTallies = 1 << 16
+
+// Number returns the number of a list of counters. ok is false if there are too many lists.
+func (y *Tallies) Number(counters []int32) (number int, ok bool) {
+	y.key = y.key[:0]
+	for _, c := range counters {
+		y.key = binary.LittleEndian.AppendUint32(y.key, uint32(c))
+	}
+	n, ok := y.numbers[string(y.key)]
+	if !ok {
+		if len(y.lists) == maxTallies {
+			return 0, false
+		}
+		if y.numbers == nil {
+			y.numbers = map[string]int{}
+		}
+		n = len(y.lists)
+		y.numbers[string(y.key)] = n
+		y.lists = append(y.lists, slices.Clone(counters))
+		y.again = append(y.again, 0)
+	}
+	return n, true
+}
+
+// Repeat counts once more the list with a number.
+func (y *Tallies) Repeat(n int) { y.again[n]++ }
+
+// AddTo adds what has been counted again to the counters. y may be nil.
+func (y *Tallies) AddTo(counts []uint64) {
+	if y == nil {
+		return
+	}
+	for i, n := range y.again {
+		if n == 0 {
+			continue
+		}
+		y.again[i] = 0
+		for _, c := range y.lists[i] {
+			counts[c] += n
+		}
+	}
 }
 
 func add(sum, counts []uint64) {

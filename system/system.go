@@ -107,6 +107,7 @@
 //   - [Temporal]: the propositions of formulas
 //   - [Telling], [Narrating], [Showing]: what people want to see
 //   - [Changing]: which words of the state the steps have changed
+//   - [Repeating]: which bits of the state a step depends on, so that it need not be executed again
 //   - [Adding]: what a wrapper has added to the accesses
 //
 // Of systems:

@@ -19,6 +19,9 @@ type path struct {
 	// Where the execution went on, if no jump was taken after the first fromAt.
 	from, fromAt int
 	point        int  // where the step began
+	counter      int  // that commit was told
+	committed    bool // the step was counted
+	looked       bool // at the whole state, to find out whether any thread can move
 	trying       bool // only to find out which alternatives are enabled
 	probing      bool // the machine only finds out whether a thread can move
 }
@@ -48,7 +51,7 @@ func (p *path) begin(entry int) {
 	if p.n >= pathLen {
 		clear(p.early)
 	}
-	p.n, p.from, p.fromAt = 0, entry, 0
+	p.n, p.from, p.fromAt, p.committed = 0, entry, 0, false
 }
 
 // commit counts the step, which began with a counter.
@@ -57,10 +60,8 @@ func (m *Machine) commit(counter int) {
 	if p.trying || p.probing {
 		return
 	}
-	if r := m.sys.Round(); r != m.round {
-		m.round = r
-		m.sys.Tell(m.counts)
-	}
+	p.counter, p.committed = counter, true
+	m.tellCounts()
 	m.counts[counter]++
 	for _, c := range p.last[:p.n%pathLen] {
 		m.counts[c]++
@@ -69,6 +70,15 @@ func (m *Machine) commit(counter int) {
 		for c, n := range p.early {
 			m.counts[c] += n
 		}
+	}
+}
+
+// tellCounts tells what has been counted if it was asked for.
+func (m *Machine) tellCounts() {
+	if r := m.sys.Round(); r != m.round {
+		m.round = r
+		m.tallies.AddTo(m.counts)
+		m.sys.Tell(m.counts)
 	}
 }
 

@@ -50,11 +50,12 @@ type Machine struct {
 	enabled     []uint64 // see retry
 	ready       []offer
 	before      []uint64
-	laps        *laps    // made on demand
-	childLaps   *laps    // the same for the start of a thread that is being created
-	childPasses int      // of all starts while init runs
-	futures     *futures // likewise
-	effects     *effects // likewise
+	laps        *laps           // made on demand
+	childLaps   *laps           // the same for the start of a thread that is being created
+	childPasses int             // of all starts while init runs
+	futures     *futures        // likewise
+	tallies     *system.Tallies // likewise
+	tally       []int32         // scratch
 	syncs       syncs
 	story       story
 	counts      []uint64 // what was executed, see compile.Cover
@@ -233,23 +234,16 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	m.story.clear()
 	pc := m.pc(t)
 	if pc > len(m.p.Points) || m.p.Points[pc-1].Ended {
+		m.viol, m.path.committed, m.path.looked = nil, false, false
 		return system.Outcome{Kind: system.Ended}
 	}
 	pt := &m.p.Points[pc-1]
-	m.path.point = pc - 1
+	m.path.point, m.path.looked = pc-1, pt.Timeout
 	if pt.Timeout {
 		m.timeout = !m.path.probing && !m.moves()
 	}
 	if pt.Retry {
 		return m.retry(t, pt, alt)
-	}
-	if m.sys.simple[pc-1] && !m.track && !m.story.on && !m.syncs.on && m.ask == nil && m.scratch == nil && !m.path.probing {
-		if m.effects == nil {
-			m.effects = newEffects(m.sys)
-		}
-		if m.effects.simple[pc-1] {
-			return m.recall(t, pc-1, pt)
-		}
 	}
 	// Field by field: copying an outcome as a whole waits for the stores of its parts.
 	x := &m.result

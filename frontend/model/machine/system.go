@@ -86,6 +86,7 @@ type System struct {
 	chosen     []uint64 // the choices of init that lead to each of them
 	locs       []location
 	rings      []ring
+	ringOf     []int32 // by location: its ring, from 1; nil if there are no rings
 	dynamic    bool
 	count      int // the word with the number of threads, if dynamic
 	base       int // the first word of the slots
@@ -103,7 +104,6 @@ type System struct {
 	locks      []system.Loc // who owns a mutex or a monitor
 	monitors   []system.Loc // those of monitors
 	peeks      []int        // by Peek, if not dynamic: the thread, -1 if there is none
-	simple     []bool       // by point, see effects
 
 	// Counters counts what was executed, see compile.Cover.
 	system.Counters
@@ -159,7 +159,6 @@ func New(p *compile.Program) (*System, error) {
 		return nil, err
 	}
 	final.findLocks()
-	final.simple = final.findSimple(minEffectCode)
 	return final, nil
 }
 
@@ -221,6 +220,15 @@ func (s *System) layout(n int, dynamic bool) error {
 			r.slots = append(r.slots, s.locs[l:l+1+c.Leaves])
 		}
 		s.rings = append(s.rings, r)
+		if s.ringOf == nil {
+			s.ringOf = make([]int32, len(s.locs))
+		}
+		s.ringOf[c.First], s.ringOf[c.First+1] = int32(len(s.rings)), int32(len(s.rings))
+		for k := range c.Cap {
+			for i := range 1 + c.Leaves {
+				s.ringOf[slotLoc(c, k)+i] = int32(len(s.rings))
+			}
+		}
 	}
 	return nil
 }

@@ -325,7 +325,12 @@ func (c *coder) load(pl *program.Place) eval {
 				return l.get(m.words[m.fb+l.word])
 			}
 		}
-		return func(m *Machine) int32 { return l.get(m.words[m.fb+l.word]) }
+		return func(m *Machine) int32 {
+			if m.track {
+				m.use(&l)
+			}
+			return l.get(m.words[m.fb+l.word])
+		}
 	}
 	remote := pl.Sym.Remote
 	return func(m *Machine) int32 {
@@ -334,6 +339,9 @@ func (c *coder) load(pl *program.Place) eval {
 			m.touch(m.sys.locLocal(m.t, int(i)), false)
 		}
 		l := &list[i]
+		if m.track {
+			m.use(l)
+		}
 		return l.get(m.words[m.fb+l.word])
 	}
 }
@@ -376,12 +384,20 @@ func (c *coder) store(pl *program.Place) store {
 	remote := pl.Sym.Remote
 	if constant && !remote {
 		l := list[k]
-		return func(m *Machine, v int32) { m.put(m.fb, &l, v) }
+		return func(m *Machine, v int32) {
+			if m.track {
+				m.use(&l)
+			}
+			m.put(m.fb, &l, v)
+		}
 	}
 	return func(m *Machine, v int32) {
 		i := at(m)
 		if remote {
 			m.touch(m.sys.locLocal(m.t, int(i)), true)
+		}
+		if m.track {
+			m.use(&list[i])
 		}
 		m.put(m.fb, &list[i], v)
 	}

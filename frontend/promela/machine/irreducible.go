@@ -9,6 +9,22 @@ import (
 // Irreducible implements system.Irreducible: it names what the model uses that
 // depends on more than accesses show, and where.
 func (s *System) Irreducible(temporal bool) string {
+	if why := s.unlocated(true); why != "" {
+		return why
+	}
+	if temporal {
+		for _, q := range s.prog.Props {
+			if why := global(q.X, true); why != "" {
+				return "the formulas ask for " + q.Text + ": " + why
+			}
+		}
+	}
+	return ""
+}
+
+// unlocated names what the model uses that no location stands for, and where; timeout is among
+// it if asked.
+func (s *System) unlocated(timeout bool) string {
 	p := s.prog
 	switch {
 	case s.claim != nil:
@@ -22,13 +38,13 @@ func (s *System) Irreducible(temporal bool) string {
 		if pr.Priority != nil {
 			return fmt.Sprintf("%s has a priority, and whether a process may move then depends on all the others", pr.Name)
 		}
-		why := global(pr.Provided)
+		why := global(pr.Provided, timeout)
 		at := pr.Decl.Pos
 		for _, st := range pr.States {
 			for _, e := range st.Edges {
 				if why == "" {
 					at = e.Pos
-					eachExpr(e, func(x program.Expr) { why = first(why, global(x)) })
+					eachExpr(e, func(x program.Expr) { why = first(why, global(x, timeout)) })
 					if e.Kind == program.SetPrio {
 						why = "set_priority, and whether a process may move then depends on all the others"
 					}
@@ -38,13 +54,6 @@ func (s *System) Irreducible(temporal bool) string {
 		if why != "" {
 			pos := position(at)
 			return fmt.Sprintf("%s:%d: %s", pos.File, pos.Line, why)
-		}
-	}
-	if temporal {
-		for _, q := range p.Props {
-			if why := global(q.X); why != "" {
-				return "the formulas ask for " + q.Text + ": " + why
-			}
 		}
 	}
 	return ""
@@ -58,12 +67,15 @@ func first(a, b string) string {
 }
 
 // global says which part of an expression, if any, looks at the whole state.
-func global(x program.Expr) (why string) {
+func global(x program.Expr, timeout bool) (why string) {
 	program.Each(x, func(x program.Expr) {
 		switch x := x.(type) {
 		case *program.Special:
 			switch x.Name {
 			case "timeout":
+				if !timeout {
+					break
+				}
 				why = "timeout is true only if no process can move, so it depends on all of them"
 			case "_last":
 				why = "_last depends on every step"

@@ -36,6 +36,7 @@ type state struct {
 	end     bool // the process may wait here for ever
 	final   bool // only the death of the process is left
 	ready   bool // the process may take part in a rendezvous as the receiver
+	waits   bool // what the process can do here depends on timeout
 	accept  bool
 	prog    bool
 	escapes []escape // tried before the edges
@@ -123,9 +124,11 @@ type kept struct {
 
 // all is the accesses of all alternatives of a step.
 type all struct {
-	t   int // -1: nothing
-	log int // the length of the undo log
-	acc []system.Access
+	t      int // -1: nothing
+	log    int // the length of the undo log
+	acc    []system.Access
+	used   []system.Bits
+	looked bool
 }
 
 type undo struct {
@@ -168,15 +171,19 @@ type Machine struct {
 	vals    []int32    // arguments of processes that are being created
 	kept    kept       // the options of the last Step
 	moves   []claimMove
-	stutter bool     // no process can move, and the claim goes on alone
-	chained bool     // the step goes on behind a choice
-	all     all      // the accesses of such a step
-	edges   int      // taken since somebody began to count
-	path    []choice // of the last step
-	tooDeep bool     // the number of the alternative after it has too many digits
+	stutter bool          // no process can move, and the claim goes on alone
+	chained bool          // the step goes on behind a choice
+	all     all           // the accesses of such a step
+	used    []system.Bits // by the step, of what is local; while tracking is on
+	looked  bool          // the step looked at all processes
+	came    []int32       // the counters of the step, while tracking is on
+	edges   int           // taken since somebody began to count
+	path    []choice      // of the last step
+	tooDeep bool          // the number of the alternative after it has too many digits
 	counted counted
 	seen    []uint64 // how often processes came to their control states, from proctype.first
 	round   uint32   // see system.Counters.Round
+	repeat  repeat
 	// What Future has answered, by thread, process type and control state.
 	footprints map[[3]int]*system.Footprint
 }
@@ -327,11 +334,18 @@ func (m *Machine) setPC(to int32) {
 		}
 	}
 	m.set(m.fb, m.words[m.fb]&^(0xffff<<pcShift)|uint64(to)<<pcShift)
-	if r := m.sys.Round(); r != m.round {
-		m.round = r
-		m.sys.Tell(m.seen)
+	m.tellSeen()
+	m.come(m.proc.first + to)
+}
+
+// come counts that a process has come to a control state. While tracking is on, a step may be
+// taken to find out what there is to access, so that stepProcess counts when it is over.
+func (m *Machine) come(place int32) {
+	if m.track && m.sys.claim == nil {
+		m.came = append(m.came, place)
+		return
 	}
-	m.seen[m.proc.first+to]++
+	m.seen[place]++
 }
 
 // fail records a violation of the step that is being executed. A fatal one ends
@@ -364,7 +378,13 @@ func (m *Machine) stepProcess(t int, alt uint64) system.Outcome {
 	if !m.track {
 		return m.step(t, alt)
 	}
+	defer func() {
+		for _, place := range m.came {
+			m.seen[place]++
+		}
+	}()
 	mark := m.Mark()
+	m.used, m.looked = m.used[:0], false
 	out := m.step(t, alt)
 	if !m.chained || alt == 0 && out.Next == 0 {
 		return out
@@ -392,9 +412,11 @@ func (m *Machine) stepProcess(t int, alt uint64) system.Outcome {
 			a, more = o.Next, o.Next != 0
 		}
 		m.all.t, m.all.log = t, int(mark)
+		m.all.used, m.all.looked = append(m.all.used[:0], m.used...), m.looked
 		out = m.step(t, alt)
 	}
 	m.acc = append(m.acc[:0], m.all.acc...)
+	m.used, m.looked = append(m.used, m.all.used...), m.looked || m.all.looked
 	return out
 }
 
@@ -477,7 +499,7 @@ func following(path []choice) []choice {
 // behind are the first options.
 func (m *Machine) follow(t int, alt uint64, path []choice) system.Outcome {
 	m.path, m.tooDeep = m.path[:0], false
-	m.acc = m.acc[:0]
+	m.acc, m.came = m.acc[:0], m.came[:0]
 	m.viol, m.fatal, m.failed, m.chained = nil, false, 0, false
 	m.told, m.said = m.told[:0], m.said[:0]
 	m.story.deeds, m.story.t = m.story.deeds[:0], t
@@ -598,6 +620,10 @@ func (m *Machine) findOptions() {
 	if len(m.opts) > 0 || !m.sys.waits {
 		return
 	}
+	if m.failed == 0 && !m.proc.states[m.pc(m.t)].waits {
+		return // what is asked again gives the same answer
+	}
+	m.looked = true
 	if m.otherMoves() {
 		m.opts = m.opts[:0]
 		return
@@ -1227,7 +1253,7 @@ func (m *Machine) create(p *proctype, args []int32, priority int32, pos syntax.P
 	for w := base; w < base+int32(p.lay.words); w++ {
 		m.set(w, 0)
 	}
-	m.seen[int(p.first)+p.Start]++
+	m.come(p.first + int32(p.Start))
 	m.set(base, uint64(p.Index)|uint64(p.Start)<<pcShift|uint64(priority&0xff)<<prioShift)
 	m.setBits(0, nprocShift, 8, uint64(m.n+1))
 	first := int32(len(m.chans))

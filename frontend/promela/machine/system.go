@@ -120,18 +120,19 @@ type System struct {
 	// Counters counts how often processes came to their control states, from proctype.first.
 	system.Counters
 
-	prog    *program.Program
-	globals region
-	chans   []inst // of the globals
-	passing []int  // scalars of hidden globals that no state depends on
-	procs   []*proctype
-	initial []system.State
-	claims  int32 // what _nr_pr counts beside the processes
-	lossy   bool
-	strict  bool // a valid end state has empty channels
-	props   []eval
-	places  int32 // control states of all process types
-	waits   bool  // something that can be come to asks for timeout
+	prog      *program.Program
+	globals   region
+	chans     []inst     // of the globals
+	channelAt []*channel // by scalar of the globals: the channel with a buffer that begins there
+	passing   []int      // scalars of hidden globals that no state depends on
+	procs     []*proctype
+	initial   []system.State
+	claims    int32 // what _nr_pr counts beside the processes
+	lossy     bool
+	strict    bool // a valid end state has empty channels
+	props     []eval
+	places    int32 // control states of all process types
+	waits     bool  // something that can be come to asks for timeout
 
 	claim *proctype // nil if there is none
 	// What the claim does beside looking: it changes the state, it starts processes.
@@ -149,6 +150,8 @@ type System struct {
 
 	analysis sync.Once // of future
 	future   *futures
+
+	repeats bool // what steps depend on is known by locations, timeout aside
 
 	perProcess int  // locations of a process
 	meets      bool // there are rendezvous channels
@@ -176,7 +179,7 @@ type Options struct {
 // New makes the system of a resolved model. The error says what the initial
 // state violates.
 func New(p *program.Program, o Options) (*System, error) {
-	s := &System{prog: p, passing: passing(p), lossy: o.Lossy, strict: o.EmptyChannels, stored: stored(p), waits: waits(p)}
+	s := &System{prog: p, passing: passing(p), lossy: o.Lossy, strict: o.EmptyChannels, stored: stored(p)}
 	p.OrderEscapes(o.InnerFirst)
 	s.globals = layOut(&p.Globals, globalBits)
 	for _, c := range channels(&s.globals) {
@@ -201,6 +204,13 @@ func New(p *program.Program, o Options) (*System, error) {
 	}
 	for _, c := range p.Globals.Chans {
 		s.meets = s.meets || c.Cap == 0
+	}
+	s.findWaits()
+	s.channelAt = make([]*channel, len(s.globals.scalars))
+	for _, q := range s.chans {
+		if q.c.Cap > 0 {
+			s.channelAt[q.c.Base] = q.c
+		}
 	}
 	if o.Merged {
 		s.merge()
@@ -255,32 +265,54 @@ func New(p *program.Program, o Options) (*System, error) {
 	}
 	m.forget()
 	s.initial = []system.State{m.Encode(nil)}
+	s.repeats = s.unlocated(false) == "" && !p.UsesPriority && !p.UsesLast
 	return s, nil
 }
 
-// waits tells whether anything but dead code asks for timeout.
-func waits(p *program.Program) (is bool) {
-	in := func(x program.Expr) {
-		program.Each(x, func(x program.Expr) {
-			t, ok := x.(*program.Special)
-			is = is || ok && t.Name == "timeout"
+// findWaits finds what asks for timeout, dead code aside.
+func (s *System) findWaits() {
+	asks := func(f func(in func(program.Expr))) (is bool) {
+		f(func(x program.Expr) {
+			program.Each(x, func(x program.Expr) {
+				t, ok := x.(*program.Special)
+				is = is || ok && t.Name == "timeout"
+			})
 		})
+		return is
 	}
-	for _, q := range p.Props {
-		in(q.X)
-	}
-	for _, pr := range slices.Concat(p.Procs, p.Claims) {
-		in(pr.Provided)
-		for _, st := range pr.States {
-			for _, e := range edgesOf(st) {
-				eachExpr(e, in)
-				for _, g := range e.Guards {
-					eachExpr(g, in)
+	edges := func(st *program.State, in func(program.Expr), receives bool) {
+		for _, e := range edgesOf(st) {
+			for _, e := range append([]*program.Edge{e}, e.Guards...) {
+				if !receives || e.Kind == program.Recv {
+					eachExpr(e, in)
 				}
 			}
 		}
 	}
-	return is
+	// Whether a process may move, and what it receives, is asked for the sake of others, too.
+	everywhere := asks(func(in func(program.Expr)) {
+		for _, q := range s.prog.Props {
+			in(q.X)
+		}
+		for _, pr := range slices.Concat(s.prog.Procs, s.prog.Claims) {
+			in(pr.Provided)
+			for _, st := range pr.States {
+				edges(st, in, true)
+			}
+		}
+		for _, pr := range s.prog.Claims {
+			for _, st := range pr.States {
+				edges(st, in, false)
+			}
+		}
+	})
+	s.waits = everywhere
+	for _, p := range s.procs {
+		for i, st := range p.States {
+			p.states[i].waits = everywhere || asks(func(in func(program.Expr)) { edges(st, in, false) })
+			s.waits = s.waits || p.states[i].waits
+		}
+	}
 }
 
 // Initial implements system.System.

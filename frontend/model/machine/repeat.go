@@ -1,0 +1,103 @@
+package machine
+
+import "cpor/system"
+
+// maxTally is how many jumps a step may take that is counted again as a whole.
+const maxTally = 32
+
+var _ system.Repeating = (*Machine)(nil)
+
+// Repeats implements system.Repeating.
+func (m *Machine) Repeats() bool { return true }
+
+// Regime implements system.Repeating: how many threads there are. The length does not tell
+// if several slots share a word.
+func (m *Machine) Regime(s system.State) int { return m.sys.threadsIn(s) }
+
+// Scope implements system.Repeating. What a step does follows from the slot of its thread and
+// from the locations that it touches; a buffer is a ring, which is moved as a whole
+// when it is encoded.
+func (m *Machine) Scope(t int, dst []system.Bits) ([]system.Bits, bool) {
+	s := m.sys
+	w, sh := s.slot(t)
+	dst = append(dst,
+		system.Bits{Word: int32(w), Mask: s.pcMask << (sh + s.pcShift)},
+		system.Bits{Word: int32(w), Mask: maskOf(min(64, s.p.SlotBits)) << sh})
+	dst = s.slotBits(t, dst)
+	if m.viol != nil || m.path.looked {
+		return dst, false
+	}
+	for _, a := range m.acc {
+		i := int(a.Loc) - len(s.locs)
+		switch {
+		case i < 0 && s.ringOf != nil && s.ringOf[a.Loc] != 0:
+			dst = s.rings[s.ringOf[a.Loc]-1].bits(dst)
+		case i < 0:
+			l := &s.locs[a.Loc]
+			dst = append(dst, system.Bits{Word: int32(l.word), Mask: l.mask})
+		case i == 0: // the number of threads
+			if !s.dynamic {
+				return dst, false
+			}
+			dst = append(dst, system.Bits{Word: int32(s.count), Mask: ^uint64(0)})
+		default:
+			u := (i - 1) / s.p.PerThread
+			if u >= m.n {
+				return dst, false
+			}
+			dst = s.slotBits(u, dst)
+		}
+	}
+	return dst, true
+}
+
+// slotBits appends the bits of a thread's slot.
+func (s *System) slotBits(t int, dst []system.Bits) []system.Bits {
+	w, sh := s.slot(t)
+	for i := range s.slotWords {
+		dst = append(dst, system.Bits{Word: int32(w + i), Mask: maskOf(min(64, s.p.SlotBits-64*i)) << sh})
+	}
+	return dst
+}
+
+// bits appends the bits of a ring.
+func (r *ring) bits(dst []system.Bits) []system.Bits {
+	add := func(l *location) {
+		if n := len(dst); n > 0 && dst[n-1].Word == int32(l.word) {
+			dst[n-1].Mask |= l.mask
+			return
+		}
+		dst = append(dst, system.Bits{Word: int32(l.word), Mask: l.mask})
+	}
+	add(&r.head)
+	add(&r.tail)
+	for _, slot := range r.slots {
+		for i := range slot {
+			add(&slot[i])
+		}
+	}
+	return dst
+}
+
+// Tally implements system.Repeating.
+func (m *Machine) Tally() (int, bool) {
+	p := &m.path
+	if p.committed && p.n > maxTally {
+		return 0, false
+	}
+	if m.tallies == nil {
+		m.tallies = &system.Tallies{}
+		m.sys.CountLater(func() { m.tallies.AddTo(m.counts) })
+	}
+	m.tally = m.tally[:0]
+	if p.committed {
+		m.tally = append(append(m.tally, int32(p.counter)), p.last[:p.n]...)
+	}
+	return m.tallies.Number(m.tally)
+}
+
+// Repeat implements system.Repeating.
+func (m *Machine) Repeat(tally int) {
+	m.tellCounts()
+	m.tallies.Repeat(tally)
+}
