@@ -71,7 +71,7 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 	if err != nil {
 		return nil, err
 	}
-	so := statestore.Options{Kind: o.Store, MaxBytes: watch.Memory().ForStores(), Workers: o.Workers}
+	so := statestore.Options{Kind: o.Store, MaxBytes: watch.Memory().ForStores(), Workers: o.Workers, Young: o.Young}
 	switch {
 	case o.Checkpoint == nil:
 	case o.Checkpoint.Parts != nil:
@@ -366,6 +366,7 @@ type worker struct {
 	expander  Expander
 	session   statestore.Session
 	deferring statestore.Deferring       // session, if it is one
+	numbering statestore.Numbering       // session, if it is one and nobody else asks for moves
 	arrive    func(statestore.Ref) error // arrived
 	deferred  int                        // moves that are to be settled
 	// patient: they may wait until other states of the batch are expanded. A search that
@@ -421,6 +422,9 @@ func (w *worker) prepare() {
 	w.expander, w.session = w.run.newExpander(), w.run.store.NewSession()
 	if d, ok := w.session.(statestore.Deferring); ok && w.disk == nil && !sabotage.Is("search/queue") {
 		w.deferring, w.arrive = d, w.arrived
+		if w.hook == nil && w.box == nil {
+			w.numbering, _ = w.session.(statestore.Numbering)
+		}
 		w.patient = w.run.o.Checkpoint == nil && w.run.ranks == nil && w.run.parts == nil
 	}
 }
@@ -553,6 +557,25 @@ func (w *worker) Move(m *Move) {
 	if added {
 		w.queue(ref, m)
 		w.count()
+	}
+}
+
+// Numbers implements [Numbered].
+func (w *worker) Numbers() []uint32 {
+	if w.numbering == nil {
+		return nil
+	}
+	return w.numbering.Numbers(w.ref, len(w.state))
+}
+
+// Ended implements [Numbered].
+func (w *worker) Ended() []uint32 { return w.numbering.Deferred(len(w.state)) }
+
+// MoveNumbers implements [Numbered].
+func (w *worker) MoveNumbers(parts uint32, numbers *[statestore.MaxNumbers]uint32) {
+	if w.err == nil {
+		w.err = w.numbering.DeferNumbers(w.ref, parts, numbers)
+		w.deferred++
 	}
 }
 

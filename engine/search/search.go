@@ -92,6 +92,22 @@ type Coverer interface {
 	Cover(m *Move, arrive func(ref statestore.Ref) bool)
 }
 
+// Numbered is implemented by the driver's visitor, for expanders that remember what a step
+// does to a part of a state. It may be asked of the state that is expanded only, and not
+// while a hook looks on.
+type Numbered interface {
+	// Numbers returns the numbers that the covered set has for the parts of the expanded
+	// state (see [statestore.Numbering]). They are valid until the next move. It returns nil
+	// if there are none, and then the other methods must not be called.
+	Numbers() []uint32
+	// Ended returns the numbers of the end of the move that was told last, nil if there are
+	// none or it is of another length.
+	Ended() []uint32
+	// MoveNumbers receives a move as Visitor.Move does: its end differs from the
+	// expanded state in some parts, which have the numbers at their places in numbers.
+	MoveNumbers(parts uint32, numbers *[statestore.MaxNumbers]uint32)
+}
+
 // Covers is implemented by the driver's visitor, for expanders that measure what
 // they leave out.
 type Covers interface {

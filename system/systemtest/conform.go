@@ -48,6 +48,8 @@ type Options struct {
 //     [system.Renaming] says;
 //   - words that differ from the loaded state are among those that a [system.Changing]
 //     machine names;
+//   - in all states where the bits are the same that a [system.Repeating] machine names as the
+//     scope of a step, it does the same;
 //   - threads that do not exist yet wait for their creation;
 //   - observers are blocked or violate a property, and offer pieces.
 func Conform(t testing.TB, sys system.System, o Options) {
@@ -90,6 +92,9 @@ func conform(sys system.System, o Options) error {
 		}
 	}
 	if err := validated(sys, o.MaxStates); err != nil {
+		return err
+	}
+	if err := repeating(sys, int(o.MaxStates)); err != nil {
 		return err
 	}
 	r := rand.New(rand.NewPCG(o.Seed, 1))

@@ -18,15 +18,23 @@ import (
 
 // Expander is the expander of the full search. It is made by New.
 type Expander struct {
-	m        system.Machine
-	changing system.Changing // m, if it knows what has changed
-	changed  []int32
-	obs      system.Observers
-	end      system.State
-	move     search.Move
-	tail     [1]search.Step
-	deadlock system.Violation
-	counters search.Counters
+	m         system.Machine
+	changing  system.Changing  // m, if it knows what has changed
+	repeating system.Repeating // m, if it knows what its steps depend on
+	memory    *memory          // nil if there is no use for it, or none yet
+	changed   []int32
+	obs       system.Observers
+	end       system.State
+	move      search.Move
+	tail      [1]search.Step
+	deadlock  system.Violation
+	counters  search.Counters
+
+	// Of the state that is expanded:
+	state          system.State
+	loaded         bool // into m
+	mark           system.Mark
+	enabled, stuck bool // a thread that counts can move, and one may not stay
 }
 
 // New returns an expander for one worker.
@@ -34,6 +42,12 @@ func New(sys system.System) *Expander {
 	x := &Expander{m: sys.NewMachine(), obs: system.ObserversOf(sys)}
 	x.move.Len = 1
 	x.changing, _ = x.m.(system.Changing) // itself: what is around a machine can change more
+	if !sabotage.On {                     // what is broken on purpose is not to be hidden
+		if r, ok := x.m.(system.Repeating); ok && r.Repeats() { // itself, likewise
+			x.repeating = r
+		}
+	}
+
 	return x
 }
 
@@ -53,64 +67,82 @@ func (x *Expander) Counters() search.Counters {
 // and a deadlock if s is one: no thread is enabled, and one is blocked where
 // it may not stay. Threads that ended and observers take no part in it.
 func (x *Expander) Expand(s system.State, v search.Visitor) {
-	m := x.m
-	m.Load(s)
-	mark := m.Mark()
-	n := m.NumThreads()
-	enabled, stuck := false, false
+	x.state, x.loaded, x.enabled, x.stuck = s, false, false, false
 	stopper, _ := v.(search.Stopper)
-	var transitions, ended, blocked uint64
-	for t := 0; t < n; t++ {
-		out := m.Step(t, 0)
-		if out.Kind != system.Moved {
-			switch {
-			case x.obs.Has(t):
-			case out.Kind == system.Ended:
-				ended++
-			default:
-				transitions++
-				blocked++
-				stuck = stuck || !out.AtEnd || sabotage.Is("full/end")
+	stopped := false
+	if x.repeating != nil {
+		stopped = x.expandRemembering(v, stopper)
+	} else {
+		stopped = x.expand(v, stopper)
+	}
+	if x.stuck && !x.enabled && !stopped {
+		x.deadlock = system.Violation{Kind: system.Deadlock, Message: "deadlock"}
+		v.Violation(&x.deadlock, nil)
+	}
+}
+
+// load loads the state that is expanded.
+func (x *Expander) load() {
+	x.m.Load(x.state)
+	x.mark, x.loaded = x.m.Mark(), true
+}
+
+// expand is Expand by executing every step. It tells whether it was broken off.
+func (x *Expander) expand(v search.Visitor, stopper search.Stopper) (stopped bool) {
+	x.load()
+	for t := range x.m.NumThreads() {
+		for alt := uint64(0); ; {
+			out := x.m.Step(t, alt)
+			x.count(t, out.Kind, out.AtEnd)
+			if out.Kind != system.Moved {
+				break
 			}
-			continue
-		}
-		enabled = enabled || !x.obs.Has(t)
-		alt := uint64(0)
-		for {
-			transitions++
-			x.end = m.Encode(x.end)
-			// Field by field, as in the machine: a copy of all waits for the stores of its parts.
-			x.move.Thread, x.move.Alt, x.move.End = t, alt, x.end
-			if x.changing != nil {
-				if words, ok := x.changing.Changed(x.changed[:0]); ok {
-					x.changed, x.move.Changed = words, words
-				} else {
-					x.move.Changed = nil
-				}
-			}
-			m.Rewind(mark)
-			v.Move(&x.move)
-			if out.Violation != nil {
-				x.tail[0] = search.Step{Thread: t, Alt: alt}
-				v.Violation(out.Violation, x.tail[:])
-			}
+			x.tell(t, alt, out.Violation, v)
 			if out.Next == 0 || sabotage.Is("full/alternatives") && alt != 0 {
 				break
 			}
 			// A thread can have more alternatives than anybody can wait for, and each can
 			// take long: an atomic sequence that does not end.
 			if stopper != nil && stopper.Stopped() {
-				return
+				return true
 			}
 			alt = out.Next
-			out = m.Step(t, alt)
 		}
 	}
-	x.counters.Transitions += transitions
-	x.counters.EndedLoops += ended
-	x.counters.BlockedLoops += blocked
-	if stuck && !enabled {
-		x.deadlock = system.Violation{Kind: system.Deadlock, Message: "deadlock"}
-		v.Violation(&x.deadlock, nil)
+	return false
+}
+
+// count counts a step.
+func (x *Expander) count(t int, kind system.Kind, atEnd bool) {
+	switch {
+	case kind == system.Moved:
+		x.counters.Transitions++
+		x.enabled = x.enabled || !x.obs.Has(t)
+	case x.obs.Has(t):
+	case kind == system.Ended:
+		x.counters.EndedLoops++
+	default:
+		x.counters.Transitions++
+		x.counters.BlockedLoops++
+		x.stuck = x.stuck || !atEnd || sabotage.Is("full/end")
+	}
+}
+
+// tell sends v the transition that the machine has just taken, and takes it back.
+func (x *Expander) tell(t int, alt uint64, violation *system.Violation, v search.Visitor) {
+	x.end = x.m.Encode(x.end)
+	// Field by field, as in the machine: a copy of all waits for the stores of its parts.
+	x.move.Thread, x.move.Alt, x.move.End = t, alt, x.end
+	x.move.Changed = nil
+	if x.changing != nil {
+		if words, ok := x.changing.Changed(x.changed[:0]); ok {
+			x.changed, x.move.Changed = words, words
+		}
+	}
+	x.m.Rewind(x.mark)
+	v.Move(&x.move)
+	if violation != nil {
+		x.tail[0] = search.Step{Thread: t, Alt: alt}
+		v.Violation(violation, x.tail[:])
 	}
 }

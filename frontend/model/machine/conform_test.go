@@ -1,6 +1,7 @@
 package machine_test
 
 import (
+	"flag"
 	"testing"
 
 	"cpor/frontend/model"
@@ -50,4 +51,47 @@ func TestConform(t *testing.T) {
 			t.Fatalf("seed %d\n%s", seed, text)
 		}
 	}
+}
+
+var remembered = flag.Int("remembered", 400, "how many generated models are searched with steps remembered and executed")
+
+// TestRemember holds on generated models, with every construct and with the shapes that the
+// oracles are fed with, that a search which remembers steps finds what one finds that
+// executes them.
+func TestRemember(t *testing.T) {
+	n := *remembered
+	if testing.Short() {
+		n = min(n, 60)
+	}
+	compared, states := 0, uint64(0)
+	for seed := range uint64(n) {
+		text := oracle.Generate(seed, oracle.Everything)
+		switch seed % 3 {
+		case 1:
+			text = oracle.Program(seed, oracle.SizesNamed["tiny"][seed/3%6])
+		case 2:
+			text = oracle.Program(seed, oracle.Sizes[seed/3%uint64(len(oracle.Sizes))])
+		}
+		if _, err := model.Parse("generated.model", text, model.Options{}); err != nil {
+			continue
+		}
+		s := systemtest.Remember(t, func() system.System {
+			m, err := model.Parse("generated.model", text, model.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return m.System()
+		}, 20_000)
+		if s > 0 {
+			compared++
+			states += s
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d\n%s", seed, text)
+		}
+	}
+	if compared < n/3 || states < 20*uint64(n) {
+		t.Errorf("%d of %d models were compared, with %d states", compared, n, states)
+	}
+	t.Logf("%d of %d models, %d states", compared, n, states)
 }

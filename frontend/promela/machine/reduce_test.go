@@ -347,3 +347,37 @@ func parse(t *testing.T, text string) *System {
 	}
 	return s
 }
+
+// TestRemember holds on generated models that a search which
+// remembers steps finds what one finds that executes them.
+func TestRemember(t *testing.T) {
+	n := *reduceModels
+	if testing.Short() {
+		n = min(n, 10)
+	}
+	compared, states := 0, uint64(0)
+	for i := range uint64(n) {
+		seed := *spinFirst + i
+		if s, err := generated(seed); err != nil || manyWays(s) {
+			continue
+		}
+		s := systemtest.Remember(t, func() system.System {
+			s, err := generated(seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}, 20_000)
+		if s > 0 {
+			compared++
+			states += s
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d\n%s", seed, generate(seed))
+		}
+	}
+	if compared < n/3 {
+		t.Errorf("%d of %d models were compared", compared, n)
+	}
+	t.Logf("%d of %d models, %d states", compared, n, states)
+}
