@@ -406,7 +406,7 @@ func (m *Machine) addr(p uint64) uint32 { return m.objs[p>>32].base + uint32(p) 
 
 // set writes a word that the running step may change.
 func (m *Machine) set(a uint32, v uint64) {
-	if a < m.fresh {
+	if a < m.fresh && !m.setup { // initialisers are not taken back
 		m.log = append(m.log, undo{undoWord, a, m.mem[a]})
 		m.soil(a)
 	}

@@ -92,7 +92,7 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 			e.Late = out.Violation.Kind == Panicked && late[int32(st.Thread)]
 		}
 	}
-	e.Output = string(m.output)
+	e.Output = string(s.first.output) + string(m.output)
 	e.MainEnded = m.gors[0].status == ended
 	if e.Violation != nil {
 		e.Stacks = rep.stacks

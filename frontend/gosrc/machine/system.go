@@ -190,7 +190,7 @@ func (s *System) command() string {
 
 // begin runs the initialisers and puts the first goroutine before its first step.
 func (s *System) begin(fn *compile.Func, args []uint64) error {
-	m := &Machine{sys: s, p: s.p, setup: true}
+	m := &Machine{sys: s, p: s.p, setup: true, collect: true}
 	m.objs = append(m.objs, object{})
 	for _, g := range s.p.Globals {
 		m.newObject(nil, plainObj, g.Type, g.Type.Size)
@@ -213,6 +213,9 @@ func (s *System) begin(fn *compile.Func, args []uint64) error {
 	m.clocks = m.clocks[:0]
 	m.log, m.words, m.frames, m.states, m.tops = nil, nil, nil, nil, nil
 	m.setup = false
+	if s.o.Outcomes {
+		m.outText = m.str(string(m.output))
+	}
 	g.gstate = gstate{status: alive, unstarted: true, children: g.children}
 	copy(m.push(g, fn, -1), args)
 	s.first = m
