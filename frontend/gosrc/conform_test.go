@@ -13,6 +13,7 @@ const programs = `package m
 
 import (
 	"context"
+	"net"
 	"reflect"
 	"sync"
 	"sync/atomic"
@@ -137,6 +138,33 @@ func TestRecover(t *testing.T) {
 	f(1)
 }
 
+func TestNetwork(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		c.Write([]byte("ab"))
+		c.Close()
+	}()
+	go l.Close()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		return
+	}
+	c.SetReadDeadline(time.Now().Add(time.Second))
+	b := make([]byte, 1)
+	go c.Write(make([]byte, 3))
+	for err == nil {
+		_, err = c.Read(b)
+	}
+	c.Close()
+}
+
 var (
 	locks = map[string]*sync.Mutex{"a": {}}
 	all   = struct {
@@ -226,7 +254,7 @@ func compiled(t *testing.T, text string) *Compiled {
 
 func TestConform(t *testing.T) {
 	c := compiled(t, programs)
-	for _, name := range []string{"TestLocks", "TestChannels", "TestMisc", "TestTime", "TestGlobals", "TestPanics", "TestRecover", "TestReflect"} {
+	for _, name := range []string{"TestLocks", "TestChannels", "TestMisc", "TestTime", "TestGlobals", "TestPanics", "TestRecover", "TestReflect", "TestNetwork"} {
 		t.Run(name, func(t *testing.T) {
 			for _, e := range []Explore{{NoRaces: true}, {Stored: true}, {NoRaces: true, Granularity: MemoryAccesses}} {
 				p, err := c.Test(name, e)
