@@ -58,6 +58,7 @@ package machine
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"cpor/frontend/gosrc/compile"
 	"cpor/system"
@@ -413,6 +414,20 @@ func (m *Machine) set(a uint32, v uint64) {
 	m.mem[a] = v
 }
 
+// initialises returns where a goroutine is in the initialiser of a package of the standard
+// library, if the innermost one is that of such a package; else nil.
+func (g *goroutine) initialises() (*compile.Func, int32) {
+	for i := len(g.frames) - 1; i >= 0; i-- {
+		if f := &g.frames[i]; strings.HasSuffix(f.fn.Name, ".init") {
+			if f.fn.Hidden {
+				return f.fn, f.pc
+			}
+			break
+		}
+	}
+	return nil, 0
+}
+
 // newObject allocates memory, all zero.
 func (m *Machine) newObject(g *goroutine, kind objKind, typ *compile.Type, size int) uint64 {
 	words := max(1, size)
@@ -430,6 +445,8 @@ func (m *Machine) newObject(g *goroutine, kind objKind, typ *compile.Type, size 
 			t := g.userToken()
 			o.made, o.pc = t.fn, t.pc
 		}
+	} else if g != nil {
+		o.made, o.pc = g.initialises()
 	}
 	m.objs = append(m.objs, o)
 	return uint64(len(m.objs)-1) << 32

@@ -316,9 +316,9 @@ func (s *System) refuse(what string, stack []token, m *Machine) {
 			u.Path = append(u.Path, Place{t.fn.Name, pos})
 		}
 	}
-	if len(u.Path) == 0 { // the library's own initialisers
+	if len(u.Path) == 0 { // the library's own initialisers and goroutines
 		for _, t := range stack {
-			if pos := m.posOf(t); pos.Line > 0 {
+			if pos := m.posOf(t); pos.Line > 0 && t.fn.Name != "cpor.Refuse" {
 				u.Path = append(u.Path, Place{t.fn.Name, pos})
 			}
 		}
