@@ -201,9 +201,9 @@ func (e *Expander) Expand(s system.State, v search.Visitor) {
 	if way == plainly {
 		before := e.full.Counters()
 		e.full.Expand(s, v)
-		e.spent.plain(e.full.Counters(), before)
+		e.spent.plain(&e.policy.costs, e.full.Counters(), before)
 		return
 	}
 	e.vectors.Expand(s, v)
-	e.spent.vector(e.vectors.Effort())
+	e.spent.vector(&e.policy.costs, e.vectors.Effort())
 }

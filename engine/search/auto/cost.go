@@ -3,6 +3,7 @@ package auto
 import (
 	"cpor/cartesian"
 	"cpor/engine/search"
+	"cpor/system"
 )
 
 // The costs of what an expansion does, in hundredths of an executed transition. They
@@ -17,15 +18,30 @@ const (
 	costAccess = 50  // to write an access down and to compare it with those of other prefixes
 )
 
-// vectorCost returns the costs of a vector and of the plain expansion of its state.
-func vectorCost(e cartesian.Effort) (vector, plain uint64) {
-	return costState + uint64(costStep*e.Steps+costCopy*e.Copies+costEnd*e.Ends+costAccess*e.Accesses),
-		costState + uint64(costStep*e.FullSteps+costEnd*e.FullEnds)
+// costs are the costs of plain expansion, which differ from system to system.
+type costs struct {
+	state uint64 // as costState
+	step  uint64 // as costStep
 }
 
-// plainCost returns the cost of a plain expansion that counted d.
-func plainCost(d search.Counters) uint64 {
-	return costState + costStep*(d.Transitions+d.EndedLoops) + costEnd*(d.Transitions-d.BlockedLoops)
+// costsOf returns the costs for a system: the full search looks up most steps instead of executing
+// them if the machine can tell what they depend on.
+func costsOf(sys system.System) costs {
+	if r, ok := sys.NewMachine().(system.Repeating); ok && r.Repeats() {
+		return costs{420, 30}
+	}
+	return costs{costState, costStep}
+}
+
+// ofVector returns the costs of a vector and of the plain expansion of its state.
+func (c *costs) ofVector(e cartesian.Effort) (vector, plain uint64) {
+	return costState + uint64(costStep*e.Steps+costCopy*e.Copies+costEnd*e.Ends+costAccess*e.Accesses),
+		c.state + c.step*uint64(e.FullSteps) + costEnd*uint64(e.FullEnds)
+}
+
+// ofPlain returns the cost of a plain expansion that counted d.
+func (c *costs) ofPlain(d search.Counters) uint64 {
+	return c.state + c.step*(d.Transitions+d.EndedLoops) + costEnd*(d.Transitions-d.BlockedLoops)
 }
 
 // way is how a state is expanded.
@@ -45,17 +61,17 @@ type spent struct {
 	instead uint64    // what plain expansions of the same states would have cost
 }
 
-func (s *spent) vector(e cartesian.Effort) {
-	c, p := vectorCost(e)
+func (s *spent) vector(costs *costs, e cartesian.Effort) {
+	c, p := costs.ofVector(e)
 	s.states[byVectors]++
 	s.work += c
 	s.vectors += c
 	s.instead += p
 }
 
-func (s *spent) plain(after, before search.Counters) {
+func (s *spent) plain(costs *costs, after, before search.Counters) {
 	s.states[plainly]++
-	s.work += plainCost(search.Counters{
+	s.work += costs.ofPlain(search.Counters{
 		Transitions: after.Transitions - before.Transitions, EndedLoops: after.EndedLoops - before.EndedLoops,
 		BlockedLoops: after.BlockedLoops - before.BlockedLoops,
 	})

@@ -53,6 +53,7 @@ type policy struct {
 
 	mu       sync.Mutex // held by those who tell, and by the one who looks
 	spent    spent
+	costs    costs
 	estimate uint64  // the work at which the next estimate is made
 	last     float64 // estimate, 0 for none
 	former   float64 // the estimate before it
@@ -89,7 +90,7 @@ type Report struct {
 }
 
 func newPolicy(sys system.System, o Options) *policy {
-	p := &policy{sys: sys, o: o, first: first}
+	p := &policy{sys: sys, o: o, first: first, costs: costsOf(sys)}
 	if o.Choice == Early {
 		p.first = 50 * costStep
 	}

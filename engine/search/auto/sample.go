@@ -16,8 +16,9 @@ type sample struct {
 	store   statestore.Store
 	session statestore.Session
 	refs    []statestore.Ref // in the order in which they were covered
-	costs   []uint64         // of plain expansions of those that were expanded
-	from    statestore.Ref   // the state that is expanded
+	weights costs
+	costs   []uint64       // of plain expansions of those that were expanded
+	from    statestore.Ref // the state that is expanded
 	work    uint64
 	instead uint64      // what plain expansions would have cost
 	broken  bool        // the store is full
@@ -31,7 +32,7 @@ func newSample(sys system.System, o *cartesian.Options) (*sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sample{store: store, session: store.NewSession()}
+	s := &sample{store: store, session: store.NewSession(), weights: costsOf(sys)}
 	if o == nil {
 		s.plain = full.New(sys)
 	} else {
@@ -75,7 +76,7 @@ func (s *sample) grow(work uint64, stopped func() bool) {
 		s.state = s.session.Load(s.from, s.state)
 		if s.vectors != nil {
 			s.vectors.Expand(s.state, s)
-			cost, instead := vectorCost(s.vectors.Effort())
+			cost, instead := s.weights.ofVector(s.vectors.Effort())
 			s.work += cost
 			s.instead += instead
 			s.costs = append(s.costs, instead)
@@ -84,7 +85,7 @@ func (s *sample) grow(work uint64, stopped func() bool) {
 		before := s.plain.Counters()
 		s.plain.Expand(s.state, s)
 		var sp spent
-		sp.plain(s.plain.Counters(), before)
+		sp.plain(&s.weights, s.plain.Counters(), before)
 		s.work += sp.work
 		s.costs = append(s.costs, sp.work)
 	}
