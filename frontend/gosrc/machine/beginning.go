@@ -3,8 +3,8 @@ package machine
 import "slices"
 
 // The memory of the beginning is that of all global variables and of what the initialisers
-// have made: millions of words, if a program imports much, of which an execution changes
-// few. So a machine knows in which pages of it something was written since a state was
+// have made: megabytes, if a program imports much, of which an execution changes
+// little. So a machine knows in which pages of it something was written since a state was
 // loaded: only these are taken back to load another one, and only in these it is
 // looked for what differs from the beginning. That a page is known without need does no
 // harm, so steps that are taken back leave theirs.
