@@ -349,7 +349,8 @@ func init() {
 		}
 	})
 	// A point that is not there before the word, or the one behind it, has one of some
-	// bits. The one behind it is only looked at.
+	// bits. The one behind it is only looked at. Who gives releases, who takes acquires:
+	// to take bytes orders nothing before those who give more.
 	enter(native{name: "internal/cpor.WaitBits",
 		alts: func(m *Machine, g *goroutine, r []uint64) int {
 			m.touchWord(r[0], false)
@@ -359,9 +360,12 @@ func init() {
 		},
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
 			m.touchWord(r[0], true)
+			if r[2] == 1 {
+				m.release(g, r[0])
+				return
+			}
 			m.acquire(g, r[0])
 			m.acquire(g, r[0]+1)
-			m.release(g, r[0])
 		}})
 	// The library accesses bytes that it was given.
 	plain("internal/cpor.Accesses", func(m *Machine, g *goroutine, r []uint64) {
