@@ -1,0 +1,213 @@
+package division
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"cpor/system"
+	toy "cpor/system/toysystem"
+)
+
+// random returns a division into n parts, and one state after the other.
+func random(r *rand.Rand, n int) (*Division, func() []uint64) {
+	d := &Division{}
+	if r.IntN(4) > 0 {
+		d.Parts, d.Table = n, make([]uint16, 1<<(1+r.IntN(8)))
+		for i := range d.Table {
+			d.Table[i] = uint16(r.IntN(n))
+		}
+		for w := range 8 {
+			if r.IntN(3) == 0 {
+				d.Fields = append(d.Fields, Field{w, r.Uint64() | 1<<r.IntN(64)})
+			}
+		}
+	}
+	return d, func() []uint64 {
+		s := make([]uint64, r.IntN(10))
+		for i := range s {
+			s[i] = r.Uint64() >> r.IntN(64)
+		}
+		return s
+	}
+}
+
+// TestPart holds random divisions to what checkpoints and ranks rest on: the part is one of those there
+// are, a part is divided further when there are more, the words that are named decide alone, and a
+// division that was written and read is the same one.
+func TestPart(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 31))
+		n := 1 + r.IntN(9)
+		d, next := random(r, n)
+		text, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again Division
+		if err := json.Unmarshal(text, &again); err != nil || !reflect.DeepEqual(&again, d) || !again.Good(n) || !again.Good(3*n) {
+			t.Fatalf("seed %d: %s: %v, %+v", seed, text, err, again)
+		}
+		words := d.Words(n)
+		if (words == nil) != (d.Parts == 0) || d.Parts > 0 && d.Words(2*n) != nil {
+			t.Fatalf("seed %d: the words %v of a division into %d parts", seed, words, d.Parts)
+		}
+		for range 50 {
+			s := next()
+			p := d.Part(s, n)
+			if p < 0 || p >= n || again.Part(s, n) != p {
+				t.Fatalf("seed %d: part %d of %d, %d", seed, p, n, again.Part(s, n))
+			}
+			for _, more := range []int{2, 3, 12} {
+				if q := d.Part(s, more*n); q%n != p || q >= more*n {
+					t.Fatalf("seed %d: part %d of %d, but %d of %d", seed, q, more*n, p, n)
+				}
+			}
+			if q := d.Part(s, 12*n); q%(4*n) != d.Part(s, 4*n) {
+				t.Fatalf("seed %d: a part that was divided is divided in another way", seed)
+			}
+			if words == nil {
+				continue
+			}
+			for i := range s {
+				if i >= len(words) || !words[i] {
+					s[i] = r.Uint64()
+				}
+			}
+			if d.Part(s, n) != p {
+				t.Fatalf("seed %d: a word that is not named decides", seed)
+			}
+		}
+	}
+}
+
+// TestGood has divisions that no search has written.
+func TestGood(t *testing.T) {
+	for _, d := range []Division{
+		{Parts: 2},
+		{Parts: 2, Table: []uint16{0, 1, 1}},
+		{Parts: 2, Table: []uint16{0, 2}},
+		{Parts: 3, Table: []uint16{0, 2}},
+		{Parts: -1, Table: []uint16{0}},
+		{Parts: 2, Table: []uint16{0, 1}, Fields: []Field{{Word: -1}}},
+		{Fields: []Field{{Word: 1}}},
+		{Table: []uint16{0}},
+	} {
+		if d.Good(4) {
+			t.Errorf("%+v is taken for good", d)
+		}
+	}
+}
+
+func never() bool { return false }
+
+// TestChoose counts, over all states of some models, what leaves and how large the parts are: a
+// division that is chosen must be much better than the hash of the whole state, of which a
+// transition leaves with the probability 1-1/n. The choice is the same each time.
+func TestChoose(t *testing.T) {
+	for _, tt := range []struct {
+		file, params  string
+		n             int
+		leave, uneven float64 // at most
+	}{
+		{"robots.model", "", 2, 0.25, 1.3},
+		{"indexer.model", "N=4", 2, 0.25, 1.3},
+		{"filesystem.model", "N=3", 2, 0.25, 1.3},
+		{"philosophers.model", "N=7", 2, 0.25, 1.3},
+		{"philosophers.model", "N=7", 8, 0.6, 1.7},
+		{"cmis.model", "", 2, 0.25, 1.3},
+		{"cmis.pml", "", 2, 0.25, 1.3},
+	} {
+		sys := load(t, tt.file, tt.params)
+		d, said := Choose(sys, tt.n, nil, never)
+		if d.Parts != tt.n || !d.Good(tt.n) {
+			t.Errorf("%s: a division into %d parts, not %d", tt.file, d.Parts, tt.n)
+			continue
+		}
+		if again, _ := Choose(sys, tt.n, nil, never); !reflect.DeepEqual(again, d) {
+			t.Errorf("%s: another choice the second time", tt.file)
+		}
+		has := make([]int, tt.n)
+		states, moves, left := 0, 0, 0
+		explore(sys, func(s system.State) {
+			has[d.Part(s, tt.n)]++
+			states++
+		}, func(s, end system.State) {
+			moves++
+			if d.Part(s, tt.n) != d.Part(end, tt.n) {
+				left++
+			}
+		})
+		leave, uneven := float64(left)/float64(moves), float64(slices.Max(has)*tt.n)/float64(states)
+		t.Logf("%s %s, %d parts, %d states: leave %.3f (said %.3f), largest %.3f (said %.3f)", tt.file, tt.params, tt.n, states, leave, said.Leave, uneven, said.Largest)
+		if leave > tt.leave || uneven > tt.uneven {
+			t.Errorf("%s: %.3f of the transitions leave, the largest part is %.3f times the mean", tt.file, leave, uneven)
+		}
+	}
+}
+
+// TestChooseNothing has systems with nothing to choose, states as they are exported, and
+// samples that are broken off.
+func TestChooseNothing(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 32))
+		sys, err := toy.New(toy.Random(r, toy.Config{}))
+		if seed%2 == 0 { // states of several lengths
+			sys, err = toy.NewHeap(toy.RandomHeap(r, false))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		export := func(dst, s system.State) system.State { return append(append(dst, 7), s...) }
+		var left atomic.Int64
+		left.Store(r.Int64N(200))
+		for _, stopped := range []func() bool{never, func() bool { return left.Add(-1) < 0 }} {
+			for _, n := range []int{1, 2, 5, 1000} {
+				if d, _ := Choose(sys, n, export, stopped); !d.Good(n) {
+					t.Fatalf("seed %d: %+v", seed, d)
+				}
+			}
+		}
+	}
+	one := load(t, "robots.model", "")
+	if d, said := Choose(one, 1, nil, never); d.Parts != 0 || said.Leave != 0 {
+		t.Errorf("one part: %+v, %+v", d, said)
+	}
+	// A counter that counts alone: every level has one state.
+	p := toy.NewProgram()
+	x := p.Array("x", 0)
+	var code []toy.Node
+	for range 30 {
+		code = append(code, toy.Atomic(toy.Store(x, toy.Const(0), toy.Bin("+", toy.Load(x, toy.Const(0)), toy.Const(1)))))
+	}
+	p.Thread("Counter", 0, code...)
+	p.Start("Counter")
+	line, err := toy.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, _ := Choose(line, 2, nil, never); d.Parts != 0 {
+		t.Errorf("a line of states: %+v", d)
+	}
+	// Transitions with more alternatives than anybody can wait for.
+	if d, _ := Choose(toy.Endless{System: line}, 2, nil, never); !d.Good(2) {
+		t.Errorf("endless alternatives: %+v", d)
+	}
+}
+
+// BenchmarkChoose says how long it takes to choose a division.
+func BenchmarkChoose(b *testing.B) {
+	for _, m := range [][2]string{{"robots.model", "R=3"}, {"indexer.model", "N=8"}, {"filesystem.model", "N=7"}, {"philosophers.model", "N=12"}} {
+		sys := load(b, m[0], m[1])
+		b.Run(m[0], func(b *testing.B) {
+			for b.Loop() {
+				_, c := Choose(sys, 2, nil, never)
+				b.ReportMetric(c.Leave, "leave")
+				b.ReportMetric(c.Largest, "largest")
+			}
+		})
+	}
+}
