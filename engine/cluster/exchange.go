@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"cpor/engine/cluster/division"
 )
 
 // The kinds of messages: the first byte of each.
@@ -60,6 +62,8 @@ type Options struct {
 	// Parts is the number of parts of the covered set, 0 for one on each rank.
 	// Part i is on the rank i modulo the number of ranks.
 	Parts int
+	// Division says which part a state belongs to; nil stands for the zero Division.
+	Division *division.Division
 	// PauseAfter, if not 0, is when rank 0 lets the search pause.
 	PauseAfter time.Duration
 	// Report, if not nil, is called on rank 0 with the figures of all ranks, every
@@ -174,8 +178,12 @@ func NewExchange(c Comm, o Options) *Exchange {
 	if x.o.Parts == 0 {
 		x.o.Parts = c.Size()
 	}
+	if x.o.Division == nil {
+		x.o.Division = &division.Division{}
+	}
+	words := x.o.Division.Words(x.o.Parts)
 	for range o.Workers {
-		x.boxes = append(x.boxes, &Outbox{x: x, open: make([]*buffer, c.Size())})
+		x.boxes = append(x.boxes, &Outbox{x: x, open: make([]*buffer, c.Size()), words: words})
 	}
 	return x
 }
@@ -560,6 +568,8 @@ type Traffic struct {
 	Spared   uint64 `json:"spared"`   // such states that had been sent shortly before
 	Bytes    uint64 `json:"bytes"`    // of messages of states
 	Messages uint64 `json:"messages"` // of states
+	// Largest is how many states the rank with the most has, in terms of the mean of all.
+	Largest float64 `json:"largest"`
 	// Speaking is how long the goroutines that speak to other ranks, one on each, did
 	// not sleep.
 	Speaking time.Duration `json:"speaking_ns"`

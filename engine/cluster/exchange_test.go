@@ -95,8 +95,8 @@ func (w *worker) Process(b *statestore.Batch, i int, out *workers.Out) error {
 	}
 	for _, m := range w.r.g.successors(n) {
 		s := []uint64{m}
-		if to, hash := w.box.Owner(s); to != w.me {
-			w.box.Send(to, hash, b.Depth+1, n, s)
+		if to := w.box.Owner(s); to != w.me {
+			w.box.Send(to, b.Depth+1, n, s)
 		} else if w.r.insert(m) {
 			out.Add(b.Depth+1, statestore.Ref(m+1))
 		}
@@ -173,7 +173,7 @@ func searchRank(g graph, c cluster.Comm, i, perRank int, stopAt int64, o cluster
 	if i == 0 {
 		r.stopAt = stopAt
 	}
-	if to, _ := r.x.Outbox(0).Owner([]uint64{0}); to == i {
+	if r.x.Outbox(0).Owner([]uint64{0}) == i {
 		r.insert(0)
 		b := r.ws.Get(0)
 		b.Add(1)

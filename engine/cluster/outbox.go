@@ -5,54 +5,51 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/cespare/xxhash/v2"
+	"cpor/engine/cluster/division"
 )
 
 // Outbox is one worker's way out. It is not safe for concurrent use.
 type Outbox struct {
 	x      *Exchange
 	open   []*buffer // the buffer that is filled, by destination; nil if empty
-	bytes  []byte    // scratch
-	cache  [][]uint64
+	words  []bool    // that decide about the owner; nil are all
+	cache  []uint64  // states that were sent, each behind its length+1
+	stride int       // from one to the next
 	spared uint64
 }
 
-// cacheSize is the number of states that an outbox remembers to have sent. A
+// How many states an outbox remembers to have sent, and in how many words at most. A
 // state is the end of several moves, and those are often tried one soon after the
 // other; see docs/cluster.md for what it saves.
-const cacheSize = 1 << 14
+const cacheSize, cacheWords = 1 << 12, 1 << 20
 
-// Owner returns the rank that a state belongs to, and the hash that it goes by.
-func (o *Outbox) Owner(s []uint64) (rank int, hash uint64) {
-	hash = Hash(s, &o.bytes)
-	return int(hash % uint64(o.x.o.Parts) % uint64(o.x.comm.Size())), hash
+// Owner returns the rank that a state belongs to.
+func (o *Outbox) Owner(s []uint64) int {
+	return o.x.o.Division.Part(s, o.x.o.Parts) % o.x.comm.Size()
 }
 
-// Hash returns the hash that a state goes by: modulo the number of parts it is the
-// part of the covered set that the state belongs to. scratch is used again.
-func Hash(s []uint64, scratch *[]byte) uint64 {
-	b := (*scratch)[:0]
-	for _, w := range s {
-		b = binary.LittleEndian.AppendUint64(b, w)
+// Stays tells whether a state has the owner of another one from which it differs in
+// these words at most. It may also say that it has not.
+func (o *Outbox) Stays(changed []int32) bool {
+	if o.words == nil {
+		return false
 	}
-	*scratch = b
-	return xxhash.Sum64(b)
+	for _, i := range changed {
+		if int(i) < len(o.words) && o.words[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // Send sends a state to its owner, with the number of moves that lead to it and
 // the name of the state from which it was reached. It waits if too many
-// messages are under way. hash is the one that Owner returned.
-func (o *Outbox) Send(to int, hash uint64, depth int, parent uint64, s []uint64) {
-	if o.cache == nil {
-		o.cache = make([][]uint64, cacheSize)
-	}
-	// The low bits chose the rank.
-	at := &o.cache[hash>>32%cacheSize]
-	if slices.Equal(*at, s) {
+// messages are under way.
+func (o *Outbox) Send(to int, depth int, parent uint64, s []uint64) {
+	if o.sent(s) {
 		o.spared++
 		return
 	}
-	*at = append((*at)[:0], s...)
 	b := o.open[to]
 	if b == nil {
 		b = o.x.get(to)
@@ -64,6 +61,26 @@ func (o *Outbox) Send(to int, hash uint64, depth int, parent uint64, s []uint64)
 		o.open[to] = nil
 		o.x.out <- b
 	}
+}
+
+// sent tells whether a state is known to have been sent, and remembers it.
+func (o *Outbox) sent(s []uint64) bool {
+	if len(s) >= cacheWords {
+		return false
+	}
+	if len(s) >= o.stride {
+		o.stride = len(s) + 1
+		o.cache = make([]uint64, min(cacheSize, cacheWords/o.stride)*o.stride)
+	}
+	// A hash that is the same proves nothing, so the words are compared.
+	at, _ := bits.Mul64(division.Hash(s), uint64(len(o.cache)/o.stride))
+	room := o.cache[int(at)*o.stride:][:len(s)+1]
+	if room[0] == uint64(len(s))+1 && slices.Equal(room[1:], s) {
+		return true
+	}
+	room[0] = uint64(len(s)) + 1
+	copy(room[1:], s)
+	return false
 }
 
 // Flush sends what has been collected. A worker calls it before it becomes
@@ -85,7 +102,8 @@ type sent struct {
 	state  []uint64
 }
 
-// What the first byte of a state says, besides.
+// What the first byte of a state says. Behind what it announces come the words, eight by eight: a
+// byte that tells which of them have changed, and the changes.
 const (
 	otherParent = 1 << iota // depth and parent follow
 	otherLength             // the number of words follows
@@ -106,9 +124,17 @@ func (p *sent) append(m []byte, depth int, parent uint64, s []uint64) []byte {
 		m = binary.AppendUvarint(m, uint64(len(s)))
 		p.resize(len(s))
 	}
-	for i, w := range s {
-		m = appendChange(m, w^p.state[i])
-		p.state[i] = w
+	last := p.state[:len(s)]
+	for i := 0; i < len(s); i += 8 {
+		at := len(m)
+		m = append(m, 0)
+		for j := i; j < min(i+8, len(s)); j++ {
+			if x := s[j] ^ last[j]; x != 0 {
+				m[at] |= 1 << (j - i)
+				m = appendChange(m, x)
+				last[j] = s[j]
+			}
+		}
 	}
 	return m
 }
@@ -167,19 +193,30 @@ func (p *sent) next(m []byte) (rest []byte, ok bool) {
 	}
 	if head&otherLength != 0 {
 		length, n := binary.Uvarint(m)
-		if n <= 0 || length > uint64(len(m)) { // each word has a byte
+		if n <= 0 || length > 8*uint64(len(m)) { // a byte tells which of eight words have changed
 			return nil, false
 		}
 		p.resize(int(length))
 		m = m[n:]
 	}
-	for i := range p.state {
-		x, rest, ok := change(m)
-		if !ok {
+	for i := 0; i < len(p.state); i += 8 {
+		if len(m) == 0 {
 			return nil, false
 		}
-		p.state[i] ^= x
-		m = rest
+		changed := m[0]
+		m = m[1:]
+		for ; changed != 0; changed &= changed - 1 {
+			j := i + bits.TrailingZeros8(changed)
+			if j >= len(p.state) {
+				return nil, false
+			}
+			x, rest, ok := change(m)
+			if !ok {
+				return nil, false
+			}
+			p.state[j] ^= x
+			m = rest
+		}
 	}
 	return m, true
 }

@@ -11,6 +11,7 @@ import (
 
 	"cpor/engine"
 	"cpor/engine/cluster"
+	"cpor/engine/cluster/division"
 	"cpor/engine/memory"
 	"cpor/sabotage"
 	"cpor/statestore"
@@ -116,6 +117,9 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 		r.disk, d.run = d, r
 	}
 	if many {
+		if r.division, err = agreeDivision(r); err != nil {
+			return nil, err
+		}
 		r.ranks = newRanks(r)
 	}
 	r.hire()
@@ -178,11 +182,12 @@ type run struct {
 	pool        workers.Stats
 	states      atomic.Uint64 // counted only if there is a limit
 
-	before saved // by the searches that this one goes on with
-	found  *engine.Collector[*finding]
-	ranks  *ranks // nil if this process is alone
-	disk   *disk  // nil if all is in memory
-	parts  *parts // nil if the covered set is whole, or is not saved
+	before   saved // by the searches that this one goes on with
+	found    *engine.Collector[*finding]
+	ranks    *ranks             // nil if this process is alone
+	disk     *disk              // nil if all is in memory
+	division *division.Division // of the states among the ranks; nil if this process is alone
+	parts    *parts             // nil if the covered set is whole, or is not saved
 
 	making sync.Mutex // factories need not be safe for concurrent use
 }
@@ -384,6 +389,7 @@ type worker struct {
 	parent *statestore.Trail // if the store is not loadable
 	trail  *statestore.Trail // the same with the state itself, made on demand
 	depth  int               // of its successors
+	home   int               // the rank that it belongs to, -1: not known yet
 	out    *workers.Out
 	err    error // why the search has to end
 	broken bool  // the expander was told to break off
@@ -425,7 +431,7 @@ func (w *worker) prepare() {
 		if w.hook == nil && w.box == nil {
 			w.numbering, _ = w.session.(statestore.Numbering)
 		}
-		w.patient = w.run.o.Checkpoint == nil && w.run.ranks == nil && w.run.parts == nil
+		w.patient = w.run.o.Checkpoint == nil && w.run.parts == nil
 	}
 }
 
@@ -441,14 +447,14 @@ func (w *worker) Process(b *statestore.Batch, i int, out *workers.Out) error {
 	if turn := w.run.o.Turn; turn != nil {
 		turn()
 	}
-	w.ref, w.depth, w.out = b.Refs[i], b.Depth+1, out
+	w.ref, w.depth, w.out, w.home = b.Refs[i], b.Depth+1, out, -1
 	switch s := b.State(i); {
 	case w.disk != nil:
 		if err := w.take(b.Refs[i], s); err != nil {
 			return err
 		}
 	case s != nil && w.loadable:
-		return w.accept(b.Depth, s, b.Refs[i])
+		return w.accept(b, i, s)
 	case w.loadable:
 		w.buf = w.session.Load(w.ref, w.buf)
 		w.state = w.buf
@@ -465,9 +471,7 @@ func (w *worker) Process(b *statestore.Batch, i int, out *workers.Out) error {
 		before = w.expander.Counters()
 	}
 	w.expander.Expand(w.state, w)
-	if w.deferred > 0 && (!w.patient || w.deferred >= settleAt || i == b.Len()-1) {
-		w.settle()
-	}
+	w.settleSome(b, i)
 	if i%publishEvery == publishEvery-1 || i == b.Len()-1 {
 		c := w.expander.Counters()
 		w.public.transitions.Store(c.Transitions)
@@ -495,7 +499,7 @@ func (w *worker) Stopped() bool {
 // Covered implements [Covers].
 func (w *worker) Covered(s system.State) (is, known bool) {
 	if w.box != nil {
-		if to, _ := w.box.Owner(w.abroad(s)); to != w.run.ranks.rank {
+		if w.box.Owner(w.abroad(s)) != w.run.ranks.rank {
 			return false, false
 		}
 	}
@@ -516,6 +520,21 @@ func (w *worker) abroad(s system.State) system.State {
 	return w.exported
 }
 
+// destination returns the rank that the end of a move belongs to, and the end as it goes
+// there if it is another one.
+func (w *worker) destination(m *Move) (rank int, end system.State) {
+	// The state that is expanded can be of another rank: whoever goes on with a checkpoint
+	// shares out what is to be expanded.
+	if m.Changed != nil && len(m.End) == len(w.state) && w.run.ranks.portable == nil && w.box.Stays(m.Changed) {
+		if w.home < 0 {
+			w.home = w.box.Owner(w.state)
+		}
+		return w.home, m.End
+	}
+	end = w.abroad(m.End)
+	return w.box.Owner(end), end
+}
+
 // Move inserts the end of a move, and queues it if it is new.
 func (w *worker) Move(m *Move) {
 	if w.hook != nil {
@@ -525,13 +544,12 @@ func (w *worker) Move(m *Move) {
 		return
 	}
 	if w.box != nil {
-		end := w.abroad(m.End)
-		if to, hash := w.box.Owner(end); to != w.run.ranks.rank {
+		if to, end := w.destination(m); to != w.run.ranks.rank {
 			parent := uint64(w.ref)
 			if w.disk != nil {
 				parent = w.disk.from
 			}
-			w.box.Send(to, hash, w.depth, parent, end)
+			w.box.Send(to, w.depth, parent, end)
 			return
 		}
 	}
@@ -593,6 +611,14 @@ func (w *worker) queue(ref statestore.Ref, m *Move) {
 // for those of other states. More of them give the memory more time, and have longer
 // been out of the caches.
 const settleAt = 32
+
+// settleSome covers the ends of the deferred moves if they cannot wait any longer, when item i
+// of b is done.
+func (w *worker) settleSome(b *statestore.Batch, i int) {
+	if w.deferred > 0 && (!w.patient || w.deferred >= settleAt || i == b.Len()-1) {
+		w.settle()
+	}
+}
 
 // settle covers the ends of the deferred moves.
 func (w *worker) settle() {

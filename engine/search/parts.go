@@ -1,20 +1,24 @@
 package search
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"cpor/engine"
 	"cpor/engine/cluster"
+	"cpor/engine/cluster/division"
 	"cpor/statestore"
 	"cpor/system"
 )
 
-// parts is how the covered set of a search is divided: a state belongs to the part that
-// is the remainder of its hash, and part i is on the rank that is the remainder of i. A
+// parts is how the covered set of a search is divided: a state belongs to the part that its division
+// says ([division.Division]), and part i is on the rank that is the remainder of i. A
 // search begins with as many parts as ranks. It goes on with the same parts on fewer
 // ranks, each of which then has several of them ([statestore.Join]). For more ranks each
 // part is split into several that begin as copies of it: all have its states, which
@@ -29,6 +33,8 @@ type parts struct {
 	ranks int
 	own   []part // of this rank, each a tree
 	saves int    // the number of the last checkpoint, see engine.Parts
+
+	division *division.Division // of all states; nil if it is still to be chosen
 }
 
 // part is a part of this rank.
@@ -42,6 +48,7 @@ type part struct {
 type savedPart struct {
 	Part, Count int
 	Extra       uint64
+	Division    *division.Division
 	Findings    []savedFinding
 	Search      *saved // of the whole rank, in the first of its parts
 }
@@ -64,8 +71,11 @@ func divide(from, rank, ranks int) (*parts, error) {
 	return p, nil
 }
 
+// of returns the part that a state belongs to.
+func (p *parts) of(s []uint64) int { return p.division.Part(s, p.count) }
+
 // slot returns which of the own parts a state of this rank belongs to.
-func (p *parts) slot(hash uint64) int { return int(hash % uint64(p.count) / uint64(p.ranks)) }
+func (p *parts) slot(s []uint64) int { return p.of(s) / p.ranks }
 
 // store makes the store of this rank of its parts.
 func (p *parts) store() (statestore.Store, error) {
@@ -76,11 +86,7 @@ func (p *parts) store() (statestore.Store, error) {
 	for _, o := range p.own {
 		all = append(all, o.store)
 	}
-	return statestore.Join(all, func(s []uint64) int {
-		var room [256]byte
-		scratch := room[:0]
-		return p.slot(cluster.Hash(s, &scratch))
-	})
+	return statestore.Join(all, p.slot)
 }
 
 // runParts is Run for a search that keeps its parts apart: on ranks, or in one process
@@ -104,7 +110,17 @@ func runParts(sys system.System, newExpander Factory, o Options, watch *engine.W
 	}
 	r := newRun(sys, newExpander, o, watch, store)
 	r.parts = p
+	switch {
+	case p.division != nil: // of the checkpoint
+	case many:
+		if p.division, err = agreeDivision(r); err != nil {
+			return nil, err
+		}
+	default:
+		p.division = &division.Division{}
+	}
 	if many {
+		r.division = p.division
 		r.ranks = newRanks(r)
 	}
 	r.hire()
@@ -170,6 +186,13 @@ func (p *parts) load(from *engine.Parts, slot int, so statestore.Options) (kept 
 	if s.Part != old || s.Count != from.From {
 		return nil, nil, engine.Unreadable(fmt.Errorf("part %d of %d stands where part %d of %d was to be", s.Part, s.Count, old, from.From))
 	}
+	switch d := s.Division; {
+	case d == nil:
+		return nil, nil, engine.Unreadable(fmt.Errorf("part %d of %d does not say which states it has: was it written by another version of cpor?", s.Part, s.Count))
+	case !d.Good(from.From), p.division != nil && !reflect.DeepEqual(d, p.division):
+		return nil, nil, engine.Unreadable(fmt.Errorf("part %d of %d is not of a search that is divided as the other parts say", s.Part, s.Count))
+	}
+	p.division = s.Division
 	if o.store, err = statestore.Restore(f, so); errors.Is(err, statestore.ErrFull) {
 		return nil, nil, err
 	} else if err != nil {
@@ -193,13 +216,12 @@ func (p *parts) load(from *engine.Parts, slot int, so statestore.Options) (kept 
 			kept.Findings = append(kept.Findings, f)
 		}
 	}
-	var scratch []byte
 	next := 0
 	for b := ws.Pop(0); b != nil; b = ws.Pop(0) {
 		mine := &statestore.Batch{Depth: b.Depth}
 		for i, ref := range b.Refs {
 			if state := b.State(i); state != nil {
-				if int(cluster.Hash(state, &scratch)%uint64(p.count)) == o.number {
+				if p.of(state) == o.number {
 					mine.AddState(ref, state, nil)
 				}
 				continue
@@ -263,9 +285,8 @@ func (r *run) saveParts() error {
 		}
 	}()
 	var failed error
-	var scratch []byte
 	for slot, o := range r.parts.own {
-		s := savedPart{Part: o.number, Count: r.parts.count, Extra: o.extra}
+		s := savedPart{Part: o.number, Count: r.parts.count, Extra: o.extra, Division: r.parts.division}
 		if slot == 0 {
 			k := r.keepsakes()
 			s.Search = &k
@@ -281,7 +302,7 @@ func (r *run) saveParts() error {
 			mine.Depth = b.Depth
 			for i, ref := range b.Refs {
 				if state := b.State(i); state != nil {
-					if r.parts.slot(cluster.Hash(state, &scratch)) == slot {
+					if r.parts.slot(state) == slot {
 						mine.AddState(ref, state, nil)
 					}
 				} else if at, ref := statestore.Apart(ref); at == slot {
@@ -330,3 +351,52 @@ func agree(c cluster.Comm, err error) error {
 	}
 	return nil
 }
+
+// agreeDivision returns on every rank how rank 0 divides the states among them.
+func agreeDivision(r *run) (*division.Division, error) {
+	var m []byte
+	d := &division.Division{}
+	if r.o.Ranks.Rank() == 0 {
+		d = r.sampled()
+		var err error
+		if m, err = json.Marshal(d); err != nil {
+			return nil, err
+		}
+	}
+	x := cluster.NewExchange(r.o.Ranks, cluster.Options{})
+	m, err := x.Broadcast(m)
+	if err == nil {
+		err = json.Unmarshal(m, d)
+	}
+	if err != nil {
+		return nil, &cluster.Left{Err: err}
+	}
+	return d, nil
+}
+
+// sampled chooses a division for the ranks. What it executes does not count as executed: the
+// search will do it again.
+func (r *run) sampled() *division.Division {
+	if counts, ok := system.As[system.Counting](r.sys); ok && !r.o.Shared {
+		before := counts.Executed()
+		defer func() {
+			back := counts.Executed()
+			for i := range back {
+				back[i] = before[i] - back[i] // modulo 2^64, as sums are
+			}
+			counts.AddExecuted(back)
+		}()
+	}
+	var export func(dst, s system.State) system.State
+	if p, ok := system.As[system.Portable](r.sys); ok {
+		export = p.Export
+	}
+	end := time.Now().Add(longestSample)
+	d, _ := division.Choose(r.sys, r.o.Ranks.Size(), export, func() bool {
+		return r.watch.Context().Err() != nil || time.Now().After(end)
+	})
+	return d
+}
+
+// longestSample is how long the sample of a division may take.
+const longestSample = 500 * time.Millisecond

@@ -27,6 +27,11 @@ type ranks struct {
 	gate    *workers.Gate
 	session statestore.Session // of the goroutine that speaks
 	open    *statestore.Batch  // arrivals that are not queued yet
+	// If what is lost at the end of a search is lost for good, states are stored together.
+	deferring statestore.Deferring // session, or nil
+	deferred  int                  // states that wait for that
+	depth     int                  // of these
+
 	stop    context.CancelFunc // ends the pool
 	pause   chan struct{}      // closed to pause it
 	done    chan struct{}      // closed when it has ended
@@ -60,7 +65,7 @@ const arrivals = 4 * statestore.BatchSize
 
 func newRanks(r *run) *ranks {
 	k := &ranks{run: r, rank: r.o.Ranks.Rank(), session: r.store.NewSession()}
-	o := cluster.Options{Workers: r.o.Workers}
+	o := cluster.Options{Workers: r.o.Workers, Division: r.division}
 	if r.parts != nil {
 		o.Parts, o.PauseAfter = r.parts.count, r.o.Checkpoint.Every
 	}
@@ -81,6 +86,9 @@ func newRanks(r *run) *ranks {
 			return ""
 		}
 	}
+	if r.parts == nil && r.disk == nil {
+		k.deferring, _ = k.session.(statestore.Deferring)
+	}
 	k.portable, _ = system.As[system.Portable](r.sys)
 	k.x = cluster.NewExchange(r.o.Ranks, o)
 	k.home = k.x.Outbox(0)
@@ -89,8 +97,7 @@ func newRanks(r *run) *ranks {
 
 // owns tells whether a state belongs to this rank.
 func (k *ranks) owns(s system.State) bool {
-	to, _ := k.home.Owner(k.export(nil, s))
-	return to == k.rank
+	return k.home.Owner(k.export(nil, s)) == k.rank
 }
 
 // export returns a state as it goes to other ranks, in the memory of dst if it is not
@@ -379,6 +386,10 @@ func (k *ranks) Arrive(a *cluster.Arrival) error {
 		k.batch(a.Depth, true).AddState(parent, state, nil)
 		return nil
 	}
+	if k.deferring != nil {
+		k.takeLater(a.Depth, parent, state)
+		return nil
+	}
 	ref, added, err := k.session.Insert(state, parent)
 	switch {
 	case err != nil:
@@ -391,11 +402,52 @@ func (k *ranks) Arrive(a *cluster.Arrival) error {
 	return nil
 }
 
+// takeLater stores a state together with some others of the same message.
+func (k *ranks) takeLater(depth int, parent statestore.Ref, s system.State) {
+	if depth != k.depth {
+		k.settle()
+		k.depth = depth
+	}
+	ok, err := k.deferring.Defer(s, parent, nil)
+	switch {
+	case err != nil:
+	case ok:
+		if k.deferred++; k.deferred >= settleAt {
+			k.settle()
+		}
+	default:
+		var ref statestore.Ref
+		var added bool
+		if ref, added, err = k.session.Insert(s, parent); added {
+			k.batch(depth, false).Add(ref)
+		}
+	}
+	if err != nil {
+		k.end(k.run.full(err))
+	}
+}
+
+// settle stores what waits for that. If there is no room any more the search ends, and what is
+// lost is missed by nobody.
+func (k *ranks) settle() {
+	if k.deferred == 0 {
+		return
+	}
+	k.deferred = 0
+	err := k.deferring.Settle(func(ref statestore.Ref) error {
+		k.batch(k.depth, false).Add(ref)
+		return nil
+	})
+	if err != nil {
+		k.end(k.run.full(err))
+	}
+}
+
 // batch returns the open batch, of a depth, and either with states or without.
 func (k *ranks) batch(depth int, states bool) *statestore.Batch {
 	b := k.open
 	if b != nil && (b.Depth != depth || b.Full() || b.Len() > 0 && (b.State(0) != nil) != states) {
-		k.Arrived()
+		k.push()
 		b = nil
 	}
 	if b == nil {
@@ -408,6 +460,12 @@ func (k *ranks) batch(depth int, states bool) *statestore.Batch {
 
 // Arrived implements [cluster.Part].
 func (k *ranks) Arrived() {
+	k.settle()
+	k.push()
+}
+
+// push hands the open batch to the workers.
+func (k *ranks) push() {
 	if k.open != nil {
 		k.gate.Push(k.open)
 		k.open = nil
@@ -446,17 +504,31 @@ func (w *worker) Idle() {
 	}
 }
 
-// accept stores a state that another rank has sent, and queues it if it is new.
-func (w *worker) accept(depth int, s system.State, parent statestore.Ref) error {
+// accept stores item i of a batch, the state s that another rank has sent, and queues it if
+// it is new.
+func (w *worker) accept(b *statestore.Batch, i int, s system.State) error {
+	w.depth = b.Depth // as if it were the end of a move of this rank
+	parent := b.Refs[i]
+	if w.deferring != nil {
+		ok, err := w.deferring.Defer(s, parent, nil)
+		if err != nil {
+			return err
+		}
+		if ok {
+			w.deferred++
+			w.settleSome(b, i)
+			return w.err
+		}
+	}
 	ref, added, err := w.session.Insert(s, parent)
 	if err != nil {
 		return err
 	}
 	if added {
-		w.maxDepth = max(w.maxDepth, depth)
-		w.out.Add(depth, ref)
+		w.err = w.arrived(ref)
 	}
-	return nil
+	w.settleSome(b, i)
+	return w.err
 }
 
 // share is what a rank tells rank 0 when the search is over.
@@ -571,6 +643,7 @@ func (k *ranks) merge(res *Result, fault, stopped error) error {
 			counting.AddExecuted(s.Executed)
 		}
 		res.add(&s.Result)
+		res.Traffic.Largest = max(res.Traffic.Largest, float64(s.Result.States))
 		learned[rank] = s.Learned
 		k.unreadable = cmp.Or(k.unreadable, s.Failed)
 		for i := range counted {
@@ -590,6 +663,7 @@ func (k *ranks) merge(res *Result, fault, stopped error) error {
 			found.Add(&f.Violation, state, func(system.Violation) sharedFinding { return f })
 		}
 	}
+	res.Traffic.Largest *= float64(len(all)) / float64(max(res.States, 1))
 	if res.States > 0 {
 		bytes := res.StoreBytes
 		if res.Disk != nil {

@@ -60,6 +60,12 @@ func TestRanks(t *testing.T) {
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 11))
 		systems[fmt.Sprintf("random %d", seed)] = mustNew(t, toy.Random(r, toy.Config{Observer: seed%2 == 0}))
+		// States of several lengths.
+		heap, err := toy.NewHeap(toy.RandomHeap(r, seed%2 == 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		systems[fmt.Sprintf("heap %d", seed)] = heap
 	}
 	for name, sys := range systems {
 		for reduction := range factories(sys) {
@@ -89,6 +95,21 @@ func TestRanks(t *testing.T) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// TestRanksStay has the states of a search that stay where they are: most of them, where with a
+// hash of the whole state half of the ends of moves would be another rank's; and both ranks have about
+// the same number.
+func TestRanksStay(t *testing.T) {
+	for name, sys := range map[string]system.System{"philosophers": mustNew(t, philosophers(7)), "counters": mustNew(t, counters(4, 9))} {
+		o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1000}}
+		r := onRanks(t, 2, sys, func() search.Factory { return full.Factory(sys) }, o)
+		tr := r.Traffic
+		t.Logf("%s: %d states, %d transitions, %d sent, %d spared, largest %.3f", name, r.States, r.Transitions, tr.States, tr.Spared, tr.Largest)
+		if tr.States == 0 || tr.States+tr.Spared > r.Transitions/4 || tr.Largest < 1 || tr.Largest > 1.3 {
+			t.Errorf("%s: %d of %d transitions lead to another rank; the larger one has %.3f times the mean", name, tr.States+tr.Spared, r.Transitions, tr.Largest)
 		}
 	}
 }

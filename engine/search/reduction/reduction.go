@@ -310,6 +310,7 @@ func (r *Reduction) tell(out *engine.Result, res *search.Result, t *engine.Task,
 		if tr := res.Traffic; tr.States > 0 {
 			sent.Label = "traffic"
 			sent.Text = fmt.Sprintf("%s states in %s messages, %.1f bytes a state", human.Count(tr.States), human.Count(tr.Messages), float64(tr.Bytes)/float64(tr.States))
+			sent.Text += fmt.Sprintf("; the largest rank has %.2f times the mean of the states", tr.Largest)
 		}
 		out.Figures = append(out.Figures, sent)
 	}
