@@ -462,6 +462,9 @@ func init() {
 	at := func(m *Machine, pc uint64) (t token, pos gotoken.Position) {
 		if i := pc>>32 - 1; pc != 0 && i < uint64(m.p.NumFuncs()) {
 			t = token{m.p.FuncByIndex(i), int32(uint32(pc))}
+			if int64(uint32(pc)) > int64(len(t.fn.Pos)) { // behind the function
+				return token{}, pos
+			}
 			if int(t.pc) < len(t.fn.Pos) {
 				pos = m.p.Fset.Position(t.fn.Pos[t.pc])
 			}

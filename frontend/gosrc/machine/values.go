@@ -278,7 +278,11 @@ func (m *Machine) address(p uint64) uint64 {
 		return 0x480000 + (p&^compile.StaticFunc)*32
 	}
 	o := &m.objs[p>>32]
-	return 0xc000000000 + uint64(uint32(o.creator+1))<<26 + uint64(uint32(o.seq))<<6 + 8*uint64(uint32(p))
+	off := 8 * uint64(uint32(p))
+	if n, ok := m.numberOf(p); ok {
+		off = uint64(uint32(n))
+	}
+	return 0xc000000000 + uint64(uint32(o.creator+1))<<26 + uint64(uint32(o.seq))<<6 + off
 }
 
 // less orders keys as fmt prints them.
