@@ -5,6 +5,7 @@
 //
 // Comm is what is needed of a message-passing system; package cluster/mpi has
 // it from MPI, and package cluster/fake from channels, with delays, for tests.
+// Who owns a state is for package cluster/division to say.
 // Exchange is one rank's side of the traffic: outgoing states are collected in
 // a buffer for each worker and destination, handed over when full, received
 // by their owner, and at the end everybody knows that it is the end.
