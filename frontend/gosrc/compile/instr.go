@@ -72,7 +72,7 @@ const (
 	FromStr      // r[A..] = []byte(r[B]) of type N
 	StrBytes     // the same, if r[C] is the length; else it is refused
 	SliceOp      // see compiler.slice
-	ToPointer    // r[A] = the pointer that the number r[B] is
+	ToPointer    // r[A] = the pointer that the number r[B] is, in bytes as of ToNumber
 	ToNumber     // r[A] = the number of the pointer r[B], in bytes
 	CheckCast    // the program ends unless r[A] points to what can be taken for a value of type N
 	SliceOf      // r[A..] = unsafe.Slice(r[B], r[C]) with elements of type N
