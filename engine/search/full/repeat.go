@@ -50,8 +50,17 @@ type context struct{ length, regime int }
 
 // layout is what is known of the states of a context.
 type layout struct {
-	number uint32           // from 1
-	leads  [][2]system.Bits // by thread: bits that tell where it stands, and more of its own
+	number  uint32 // from 1
+	threads []standing
+}
+
+// standing is where a thread stood when it was looked at last. In the state that is expanded next
+// it mostly stands there still, and does the same.
+type standing struct {
+	leads  [2]system.Bits // bits that tell where it stands, and more of its own
+	at     uint64         // of the first of them
+	scope  int32          // of its steps from there; 0 if it is not known
+	effect int32          // the place of that of its first alternative
 }
 
 // scope is bits of a state. Their values are packed: of each word what is from the lowest
@@ -146,7 +155,7 @@ func (y *memory) of(c context) *layout {
 
 // enter makes the layout of a new context.
 func (y *memory) enter(c context, threads int) *layout {
-	l := &layout{number: uint32(len(y.contexts) + 1), leads: make([][2]system.Bits, threads)}
+	l := &layout{number: uint32(len(y.contexts) + 1), threads: make([]standing, threads)}
 	y.contexts[c], y.last, y.layout = l, c, l
 	return l
 }
@@ -195,10 +204,8 @@ func (y *memory) guessing(s system.State, thread uint32, leads *[2]system.Bits) 
 	return nil
 }
 
-// look gathers the values of a scope, and returns the place for an effect with them.
-func (y *memory) look(s system.State, thread, alt uint32, scope int32) (at int) {
-	sc := &y.scopes[scope]
-	sc.pack(s, &y.values)
+// place returns the place for an effect with the values.
+func (y *memory) place(thread, alt uint32) (at int) {
 	h := (uint64(thread) ^ uint64(alt)<<32) * mixer
 	for _, v := range y.values {
 		hi, lo := bits.Mul64(h^v, mixer)
@@ -256,8 +263,8 @@ func (y *memory) is(e *effect, thread, alt uint32, scope int32) bool {
 	return e.thread == thread && e.alt == alt && e.scope == scope && e.values == y.values
 }
 
-// place returns the place for what an effect makes of a part.
-func (y *memory) place(effect, part, from uint32) *made {
+// end returns the place for what an effect makes of a part.
+func (y *memory) end(effect, part, from uint32) *made {
 	h := (uint64(effect)<<32 ^ uint64(part)<<29 ^ uint64(from)) * mixer
 	return &y.ends[h>>40&uint64(len(y.ends)-1)]
 }
@@ -288,17 +295,30 @@ func (x *Expander) expandRemembering(v search.Visitor, stopper search.Stopper) (
 		x.load()
 		l = y.enter(c, x.m.NumThreads())
 	}
-	for t := range l.leads {
-		thread, scope := l.name(t), int32(0)
-		if g := y.guessed(x.state, thread, &l.leads[t]); g != nil {
-			scope = g.scope
+	for t := range l.threads {
+		st := &l.threads[t]
+		thread, scope := l.name(t), st.scope
+		if at := x.state[st.leads[0].Word] & st.leads[0].Mask; scope == 0 || at != st.at {
+			scope, st.scope = 0, 0
+			if g := y.guessed(x.state, thread, &st.leads); g != nil {
+				if scope = g.scope; !g.close {
+					st.at, st.scope = at, scope
+				}
+			}
 		}
 		for alt := uint64(0); ; {
 			kind, next := system.Moved, uint64(0)
 			effect := -1
 			if scope > 0 && alt>>32 == 0 {
-				if effect = y.look(x.state, thread, uint32(alt), scope); !y.is(&y.effects[effect], thread, uint32(alt), scope) {
-					effect = -1
+				y.scopes[scope].pack(x.state, &y.values)
+				effect = int(st.effect) & (len(y.effects) - 1)
+				if !y.is(&y.effects[effect], thread, uint32(alt), scope) {
+					if effect = y.place(thread, uint32(alt)); !y.is(&y.effects[effect], thread, uint32(alt), scope) {
+						effect = -1
+					}
+				}
+				if alt == 0 {
+					st.effect = int32(effect)
 				}
 			}
 			switch {
@@ -346,7 +366,7 @@ func (x *Expander) repeat(effect, t int, alt uint64, v search.Visitor, numbered 
 		known := true
 		for set := e.parts; set != 0; set &= set - 1 {
 			p := uint32(bits.TrailingZeros8(set)) % statestore.MaxNumbers
-			d := y.place(e.serial, p, y.numbers[p])
+			d := y.end(e.serial, p, y.numbers[p])
 			if d.effect != e.serial || d.part != p || d.from != y.numbers[p] {
 				known = false
 				break
@@ -388,11 +408,11 @@ func (x *Expander) note(e *effect, end, numbers []uint32) {
 			continue
 		}
 		e.parts |= 1 << p
-		d := y.place(e.serial, uint32(p), numbers[p])
+		d := y.end(e.serial, uint32(p), numbers[p])
 		if d.effect != 0 {
 			if y.replaced++; y.replaced > len(y.ends) && len(y.ends) < maxEnds {
 				y.ends, y.replaced = make([]made, 2*len(y.ends)), 0
-				d = y.place(e.serial, uint32(p), numbers[p])
+				d = y.end(e.serial, uint32(p), numbers[p])
 			}
 		}
 		*d = made{effect: e.serial, part: uint32(p), from: numbers[p], to: end[p]}
@@ -426,10 +446,12 @@ func (x *Expander) learn(l *layout, thread uint32, t int, alt uint64, scope int3
 	if len(y.bits) < 2 || thread == 0 || alt>>32 != 0 || out.Next>>32 != 0 || out.Violation != nil {
 		return out.Kind, out.Next, scope
 	}
-	g := y.guessing(x.state, thread, &l.leads[t])
+	st := &l.threads[t]
+	st.scope = 0 // it changes
+	g := y.guessing(x.state, thread, &st.leads)
 	if ok && !g.close && g.scope >= 0 && y.widen(g.scope, fewWords) < 0 {
 		g.scope = closer
-		g = y.guessing(x.state, thread, &l.leads[t])
+		g = y.guessing(x.state, thread, &st.leads)
 	}
 	switch {
 	case !ok:
@@ -443,12 +465,13 @@ func (x *Expander) learn(l *layout, thread uint32, t int, alt uint64, scope int3
 	if g.scope < 0 {
 		return out.Kind, out.Next, g.scope
 	}
-	place := y.look(x.state, thread, uint32(alt), g.scope)
+	y.scopes[g.scope].pack(x.state, &y.values)
+	place := y.place(thread, uint32(alt))
 	if y.effects[place].thread != 0 {
 		if y.lost++; y.lost > len(y.effects) && len(y.effects) < maxEffects {
 			n := 2 * len(y.effects)
 			y.effects, y.after, y.lost = make([]effect, n), make([]values, n), 0
-			place = y.look(x.state, thread, uint32(alt), g.scope)
+			place = y.place(thread, uint32(alt))
 		}
 	}
 	if y.serial++; y.serial == 0 {
