@@ -428,7 +428,7 @@ func (w *worker) prepare() {
 	w.expander, w.session = w.run.newExpander(), w.run.store.NewSession()
 	if d, ok := w.session.(statestore.Deferring); ok && w.disk == nil && !sabotage.Is("search/queue") {
 		w.deferring, w.arrive = d, w.arrived
-		if w.hook == nil && w.box == nil {
+		if w.hook == nil && (w.box == nil || w.run.ranks.portable == nil) {
 			w.numbering, _ = w.session.(statestore.Numbering)
 		}
 		w.patient = w.run.o.Checkpoint == nil && w.run.parts == nil
@@ -526,13 +526,18 @@ func (w *worker) destination(m *Move) (rank int, end system.State) {
 	// The state that is expanded can be of another rank: whoever goes on with a checkpoint
 	// shares out what is to be expanded.
 	if m.Changed != nil && len(m.End) == len(w.state) && w.run.ranks.portable == nil && w.box.Stays(m.Changed) {
-		if w.home < 0 {
-			w.home = w.box.Owner(w.state)
-		}
-		return w.home, m.End
+		return w.homeOf(), m.End
 	}
 	end = w.abroad(m.End)
 	return w.box.Owner(end), end
+}
+
+// homeOf returns the rank that the expanded state belongs to.
+func (w *worker) homeOf() int {
+	if w.home < 0 {
+		w.home = w.box.Owner(w.state)
+	}
+	return w.home
 }
 
 // Move inserts the end of a move, and queues it if it is new.
@@ -580,7 +585,7 @@ func (w *worker) Move(m *Move) {
 
 // Numbers implements [Numbered].
 func (w *worker) Numbers() []uint32 {
-	if w.numbering == nil {
+	if w.numbering == nil || w.box != nil && w.homeOf() != w.run.ranks.rank {
 		return nil
 	}
 	return w.numbering.Numbers(w.ref, len(w.state))
@@ -588,6 +593,9 @@ func (w *worker) Numbers() []uint32 {
 
 // Ended implements [Numbered].
 func (w *worker) Ended() []uint32 { return w.numbering.Deferred(len(w.state)) }
+
+// Stays implements [Numbered].
+func (w *worker) Stays(changed []int32) bool { return w.box == nil || w.box.Stays(changed) }
 
 // MoveNumbers implements [Numbered].
 func (w *worker) MoveNumbers(parts uint32, numbers *[statestore.MaxNumbers]uint32) {

@@ -103,6 +103,9 @@ type Numbered interface {
 	// Ended returns the numbers of the end of the move that was told last, nil if there are
 	// none or it is of another length.
 	Ended() []uint32
+	// Stays tells whether MoveNumbers may be told of moves that change these words at most. It
+	// is the same for all states with numbers.
+	Stays(changed []int32) bool
 	// MoveNumbers receives a move as Visitor.Move does: its end differs from the
 	// expanded state in some parts, which have the numbers at their places in numbers.
 	MoveNumbers(parts uint32, numbers *[statestore.MaxNumbers]uint32)

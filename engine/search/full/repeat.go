@@ -391,7 +391,7 @@ func (x *Expander) repeat(effect, t int, alt uint64, v search.Visitor, numbered 
 	}
 	x.move.Thread, x.move.Alt, x.move.End, x.move.Changed = t, alt, x.end, x.changed
 	v.Move(&x.move)
-	if len(numbers) > 0 {
+	if len(numbers) > 0 && numbered.Stays(x.changed) {
 		x.note(e, numbered.Ended(), numbers)
 	}
 }
