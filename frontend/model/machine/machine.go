@@ -234,7 +234,7 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	m.story.clear()
 	pc := m.pc(t)
 	if pc > len(m.p.Points) || m.p.Points[pc-1].Ended {
-		m.viol, m.path.committed, m.path.looked = nil, false, false
+		m.viol, m.created, m.path.committed, m.path.looked = nil, false, false, false
 		return system.Outcome{Kind: system.Ended}
 	}
 	pt := &m.p.Points[pc-1]

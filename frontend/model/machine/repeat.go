@@ -24,7 +24,7 @@ func (m *Machine) Scope(t int, dst []system.Bits) ([]system.Bits, bool) {
 		system.Bits{Word: int32(w), Mask: s.pcMask << (sh + s.pcShift)},
 		system.Bits{Word: int32(w), Mask: maskOf(min(64, s.p.SlotBits)) << sh})
 	dst = s.slotBits(t, dst)
-	if m.viol != nil || m.path.looked {
+	if m.viol != nil || m.path.looked || m.created { // a new thread's slot is in no state before
 		return dst, false
 	}
 	for _, a := range m.acc {
