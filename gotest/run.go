@@ -289,6 +289,7 @@ func (r *run) beside(ctx context.Context, seed uint64, search func(context.Conte
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	p := r.p // failIn takes another one for a while
 	var g sync.WaitGroup
 	var hit *trace.Trace
 	var broken *workers.PanicError
@@ -300,12 +301,12 @@ func (r *run) beside(ctx context.Context, seed uint64, search func(context.Conte
 				cancel()
 			}
 		}()
-		s := newSampler(r.p, r.o.Seed+seed)
+		s := newSampler(p, r.o.Seed+seed)
 		s.limit = max(s.limit, r.limit)
 		for i := 0; ctx.Err() == nil; i++ {
-			failed, _ := s.run(ctx, r.p, i)
+			failed, _ := s.run(ctx, p, i)
 			r.limit = s.limit
-			if r.p.Unsupported() != nil || r.p.GaveUp() != "" {
+			if p.Unsupported() != nil || p.GaveUp() != "" {
 				cancel()
 				return
 			}
