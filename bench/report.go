@@ -7,20 +7,23 @@ import (
 	"fmt"
 	"html/template"
 	"strings"
+	"sync"
 	"time"
 )
 
 //go:embed report.html.tmpl
 var reportTemplate string
 
-var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
-	"anchor": anchor,
-	"cell":   cellClass,
-	"span":   func(g Grid) int { return len(g.Header) },
-	"first": func(g Grid, i int) bool {
-		return g.Lines[i].Group != "" && (i == 0 || g.Lines[i-1].Group != g.Lines[i].Group)
-	},
-}).Parse(reportTemplate))
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("report").Funcs(template.FuncMap{
+		"anchor": anchor,
+		"cell":   cellClass,
+		"span":   func(g Grid) int { return len(g.Header) },
+		"first": func(g Grid, i int) bool {
+			return g.Lines[i].Group != "" && (i == 0 || g.Lines[i-1].Group != g.Lines[i].Group)
+		},
+	}).Parse(reportTemplate))
+})
 
 // page is what the template shows.
 type page struct {
@@ -63,7 +66,7 @@ func htmlReport(r *Results, sections []Section) ([]byte, error) {
 		p.Sections = append(p.Sections, ps)
 	}
 	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, &p); err != nil {
+	if err := pageTemplate().Execute(&b, &p); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil

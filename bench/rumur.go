@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"sync"
 
 	"cpor/benchmarks"
 )
@@ -91,11 +92,13 @@ func runRumur(ctx context.Context, path string) Outcome {
 	return parsed
 }
 
-var rumurSummary = regexp.MustCompile(`<summary states="([0-9]+)" rules_fired="([0-9]+)" errors="([0-9]+)"`)
+var rumurSummary = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`<summary states="([0-9]+)" rules_fired="([0-9]+)" errors="([0-9]+)"`)
+})
 
 // parseRumur reads what a verifier printed.
 func parseRumur(b []byte) (Outcome, error) {
-	m := rumurSummary.FindSubmatch(b)
+	m := rumurSummary().FindSubmatch(b)
 	if m == nil {
 		return Outcome{}, errors.New("no summary in what Rumur's verifier printed")
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"cpor/benchmarks"
@@ -169,7 +170,7 @@ func (v *verifier) run(ctx context.Context) Outcome {
 	if out.Status == Interrupted {
 		return out
 	}
-	if m := panDepth.FindSubmatch(stdout); m != nil {
+	if m := panDepth().FindSubmatch(stdout); m != nil {
 		v.reached, _ = strconv.Atoi(string(m[1]))
 	}
 	parsed, perr := parsePan(stdout)
@@ -189,17 +190,25 @@ func (v *verifier) run(ctx context.Context) Outcome {
 // coarse is the time below which SPIN's clock is too coarse.
 const coarse = 500 * time.Millisecond
 
-var panFigures = regexp.MustCompile(`(?m)^\s*([0-9.e+]+)\s+(states, stored|transitions \(|actual memory usage|equivalent memory usage|(?:shared )?memory used for hash table|total actual memory usage|total shared memory usage)`)
-var panElapsed = regexp.MustCompile(`(?m)elapsed time ([0-9.e+]+) seconds`)
-var panDepth = regexp.MustCompile(`depth reached ([0-9]+)`)
-var panErrors = regexp.MustCompile(`errors: ([0-9]+)`)
+var panFigures = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^\s*([0-9.e+]+)\s+(states, stored|transitions \(|actual memory usage|equivalent memory usage|(?:shared )?memory used for hash table|total actual memory usage|total shared memory usage)`)
+})
+var panElapsed = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)elapsed time ([0-9.e+]+) seconds`)
+})
+var panDepth = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`depth reached ([0-9]+)`)
+})
+var panErrors = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`errors: ([0-9]+)`)
+})
 
 // parsePan reads what a verifier printed. Transitions do not count the one with
 // which SPIN enters the initial state.
 func parsePan(b []byte) (Outcome, error) {
 	var o Outcome
 	f := map[string]float64{}
-	for _, m := range panFigures.FindAllSubmatch(b, -1) {
+	for _, m := range panFigures().FindAllSubmatch(b, -1) {
 		x, err := strconv.ParseFloat(string(m[1]), 64)
 		if err != nil {
 			return o, err
@@ -207,8 +216,8 @@ func parsePan(b []byte) (Outcome, error) {
 		f[string(m[2])] = x
 	}
 	states, ok := f["states, stored"]
-	elapsed := panElapsed.FindSubmatch(b)
-	errs := panErrors.FindSubmatch(b)
+	elapsed := panElapsed().FindSubmatch(b)
+	errs := panErrors().FindSubmatch(b)
 	if !ok || elapsed == nil || errs == nil {
 		return o, errors.New("no statistics in what SPIN's verifier printed")
 	}

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 
 	"cpor/detect/computation"
 	"cpor/internal/spell"
@@ -126,10 +127,12 @@ func mergeSupport(a, b []int) []int {
 	return slices.Compact(out)
 }
 
-var identRE = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
+var identRE = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
+})
 
 func quoteName(s string) string {
-	if _, word := words[s]; identRE.MatchString(s) && !word {
+	if _, word := words[s]; identRE().MatchString(s) && !word {
 		return s
 	}
 	return strconv.Quote(s)

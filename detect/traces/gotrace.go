@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 
 	"cpor/detect/computation"
 
@@ -14,7 +15,9 @@ import (
 )
 
 // assignment finds what a log message assigns.
-var assignment = regexp.MustCompile(`([\pL_][\pL\pN_.]*)=([^\s,;]+)`)
+var assignment = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`([\pL_][\pL\pN_.]*)=([^\s,;]+)`)
+})
 
 // goroutines reads an execution trace.
 type goroutines struct {
@@ -89,7 +92,7 @@ func (t *goroutines) event(ev *trace.Event) {
 		}
 		l := ev.Log()
 		vars := []variable{{"blocked", computation.StringValue("")}}
-		for _, m := range assignment.FindAllStringSubmatch(l.Message, -1) {
+		for _, m := range assignment().FindAllStringSubmatch(l.Message, -1) {
 			vars = append(vars, variable{m[1], computation.ParseToken(m[2])})
 		}
 		text := l.Message

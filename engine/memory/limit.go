@@ -15,7 +15,10 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"runtime"
 	"runtime/debug"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -208,21 +211,44 @@ func (m *Limit) Reason() string {
 
 // self is this process as the operating system sees it; nil if it cannot be
 // asked.
-var self = func() *process.Process {
+var self = sync.OnceValue(func() *process.Process {
 	p, err := process.NewProcess(int32(os.Getpid()))
 	if err != nil {
 		return nil
 	}
 	return p
-}()
+})
 
 // Resident returns the memory that the process occupies, in bytes; where the
 // operating system does not tell, what the Go runtime has obtained from it.
 func Resident() uint64 {
-	if self != nil {
-		if mi, err := self.MemoryInfo(); err == nil && mi.RSS > 0 {
+	if n := procRSS(); n > 0 {
+		return n
+	}
+	if p := self(); p != nil {
+		if mi, err := p.MemoryInfo(); err == nil && mi.RSS > 0 {
 			return mi.RSS
 		}
 	}
 	return runtimeMemory()
+}
+
+// procRSS returns the resident set as Linux's /proc has it, 0 if there is none. That is what
+// the library does, too, which asks more of the system before it can: a short search would
+// pay for that each time.
+func procRSS() uint64 {
+	if runtime.GOOS != "linux" {
+		return 0
+	}
+	statm, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(statm), " ")
+	pages, _, _ := strings.Cut(rest, " ")
+	n, err := strconv.ParseUint(pages, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n * uint64(os.Getpagesize())
 }

@@ -29,7 +29,9 @@ type Dir struct {
 }
 
 // ours are the names of the files: what another process has left of them is removed.
-var ours = regexp.MustCompile(`^cpor-[0-9]+\.spill$`)
+var ours = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^cpor-[0-9]+\.spill$`)
+})
 
 // Open takes a directory, which it makes if it is not there, and removes what a search
 // that was killed has left of its files. The error says that another search has it,
@@ -59,7 +61,7 @@ func Open(path string) (*Dir, error) {
 func (d *Dir) sweep() error {
 	files, err := os.ReadDir(d.path)
 	for _, f := range files {
-		if ours.MatchString(f.Name()) {
+		if ours().MatchString(f.Name()) {
 			err = errors.Join(err, os.Remove(filepath.Join(d.path, f.Name())))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -25,7 +26,9 @@ type Kept struct {
 // same numbers again while the last checkpoint of another one is still good.
 func (k Kept) name() string { return fmt.Sprintf("cpor-%d-%016x.spill", k.ID, k.Sum) }
 
-var keptName = regexp.MustCompile(`^cpor-[0-9]+-[0-9a-f]{16}\.spill(\.new)?$`)
+var keptName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^cpor-[0-9]+-[0-9a-f]{16}\.spill(\.new)?$`)
+})
 
 func (f *file) kept() Kept { return Kept{f.id, f.size, f.all.Sum64()} }
 
@@ -83,7 +86,7 @@ func KeepOnly(dir string, files []Kept) error {
 	}
 	all, err := os.ReadDir(dir)
 	for _, f := range all {
-		if keptName.MatchString(f.Name()) && !keep[f.Name()] {
+		if keptName().MatchString(f.Name()) && !keep[f.Name()] {
 			err = errors.Join(err, os.Remove(filepath.Join(dir, f.Name())))
 		}
 	}

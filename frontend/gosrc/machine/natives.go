@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"cpor/frontend/gosrc/compile"
@@ -50,6 +51,7 @@ func enter(n native) {
 
 // lookupNative finds a native function for package compile.
 func lookupNative(name string) (number int, sync, ok bool) {
+	enterNatives()
 	i, ok := nativeByName[name]
 	if !ok {
 		return 0, false, false
@@ -75,7 +77,9 @@ func drawsRandom(i *compile.Instr) bool {
 
 func always(m *Machine, g *goroutine, r []uint64) int { return 1 }
 
-func init() {
+// enterNatives fills in natives when the first of them is looked up: those who check models in
+// other languages need not wait for it.
+var enterNatives = sync.OnceFunc(func() {
 	plain := func(name string, run func(m *Machine, g *goroutine, r []uint64)) { enter(native{name: name, run: run}) }
 
 	// Locks. The first word of a mutex is the number of its holder plus one.
@@ -526,7 +530,7 @@ func init() {
 	valueNatives(plain)
 	linkedNatives(plain)
 	reflectNatives(plain)
-}
+})
 
 // The words of an RWMutex.
 const (

@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Mode is how a package is treated.
@@ -36,9 +37,9 @@ const Check = "cpor/check"
 // Always are the packages that every program has.
 var Always = []string{"internal/cpor", "runtime"}
 
-var full = map[string]bool{}
-
-func init() {
+// full are the packages of Mode Full. They are asked for by programs of Go only.
+var full = sync.OnceValue(func() map[string]bool {
+	full := map[string]bool{}
 	for p := range bodies {
 		full[p] = true
 	}
@@ -55,7 +56,8 @@ func init() {
 	`) {
 		full[p] = true
 	}
-}
+	return full
+})
 
 var whole = map[string]bool{
 	"internal/cpor": true, "internal/cpor/digest": true, "internal/cpor/data": true, "runtime": true, "internal/godebug": true, "internal/bytealg": true, "log": true, "sync/atomic": true,
@@ -68,7 +70,7 @@ func ModeOf(path string) Mode {
 	switch {
 	case whole[path]:
 		return Whole
-	case full[path]:
+	case full()[path]:
 		return Full
 	}
 	return Stub

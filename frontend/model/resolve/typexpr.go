@@ -316,7 +316,7 @@ func sizedOdd(name string) bool {
 	case "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64":
 		return false
 	}
-	return sized[name] != nil
+	return sized()[name] != nil
 }
 
 // declaredType fills in a declared type.

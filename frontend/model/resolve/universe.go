@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+	"sync"
 
 	"cpor/frontend/model/source"
 )
@@ -212,7 +213,7 @@ var (
 )
 
 // sized are the types intN and uintN by name.
-var sized = func() map[string]*Type {
+var sized = sync.OnceValue(func() map[string]*Type {
 	m := map[string]*Type{}
 	for n := 1; n <= 64; n++ {
 		u := &Type{Kind: Int, Name: "uint" + strconv.Itoa(n), Bits: n}
@@ -223,7 +224,7 @@ var sized = func() map[string]*Type {
 		}
 	}
 	return m
-}()
+})
 
 // builtins are the functions that are always there, with the numbers of their
 // arguments; -1 means any number.
@@ -269,8 +270,8 @@ func (c *checker) newUniverse() *scope {
 	typ("rwmutex", rwType)
 	typ("waitgroup", groupType)
 	typ("cond", condType)
-	typ("byte", sized["uint8"])
-	for name, t := range sized {
+	typ("byte", sized()["uint8"])
+	for name, t := range sized() {
 		typ(name, t)
 	}
 	for name := range builtins {
