@@ -215,12 +215,7 @@ type learning struct {
 
 // Learned implements [search.Learning].
 func (x *learning) Learned() []byte {
-	l := learned{Merged: map[system.Loc][]uint64{}, Suspects: x.suspects(), Over: x.over()}
-	for loc := range x.s.merged {
-		if w := word(x.s.merged[loc].Load()); w != virgin {
-			l.Merged[system.Loc(loc)] = x.s.exportWord(nil, w)
-		}
-	}
+	l := learned{Merged: x.s.learned(), Suspects: x.suspects(), Over: x.over()}
 	m, err := json.Marshal(&l)
 	if err != nil {
 		panic(err) // numbers only

@@ -2,7 +2,10 @@ package lockset_test
 
 import (
 	"context"
+	"errors"
+	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,21 +13,28 @@ import (
 	"cpor/engine"
 	"cpor/engine/cluster"
 	"cpor/engine/cluster/fake"
+	"cpor/engine/resumetest"
 	"cpor/engine/search"
 	"cpor/frontend/model"
 	"cpor/lockset"
 	"cpor/system"
 )
 
-// onRanks searches on n ranks over an unkind network and returns the result of rank 0. The
+// onRanks searches on n ranks over an unkind network, each with what own returns, and returns the result of rank 0. The
 // others have to come to the same verdict and counts.
-func onRanks(t *testing.T, n int, sys system.System, w way, o search.Options) *search.Result {
+func onRanks(t *testing.T, n int, sys system.System, w way, o search.Options, own ...func() (system.System, *engine.Checkpoint)) *search.Result {
 	t.Helper()
 	results := make([]*search.Result, n)
+	systems, kept := slices.Repeat([]system.System{sys}, n), make([]*engine.Checkpoint, n)
+	for rank := range kept {
+		if len(own) > 0 {
+			systems[rank], kept[rank] = own[0]()
+		}
+	}
 	err := fake.Run(n, fake.Options{Seed: uint64(n), MaxDelay: 100 * time.Microsecond}, func(rank int, c cluster.Comm) (err error) {
 		o := o
-		o.Ranks = c
-		_, results[rank], err = lockset.Run(context.Background(), sys, w.o, w.factory, o)
+		o.Ranks, o.Checkpoint = c, kept[rank]
+		_, results[rank], err = lockset.Run(context.Background(), systems[rank], w.o, w.factory, o)
 		return err
 	})
 	if err != nil {
@@ -160,6 +170,133 @@ func TestRanksStop(t *testing.T) {
 			o = engine.Options{Workers: 2, All: true, Timeout: time.Nanosecond}
 			if res := onRanks(t, 3, sys, w, search.Options{Options: o}); res.Verdict == engine.Pass || res.Exhaustive {
 				t.Errorf("seed %d, %s: %v in no time", seed, w.name, res.Verdict)
+			}
+		}
+	}
+}
+
+// TestRanksResume interrupts searches that remember locks and orders on ranks, while they keep
+// checkpoints, and goes on on other numbers of ranks or in one process. There the numbers in the
+// states mean something else: the result is that of a search that was never interrupted.
+func TestRanksResume(t *testing.T) {
+	seeds := uint64(30)
+	switch {
+	case *long:
+		seeds = 3000
+	case testing.Short():
+		seeds = 5
+	}
+	interrupted, split, joined, again := 0, 0, 0, 0
+	for seed := range seeds {
+		sys := randomProgram(t, seed)
+		if len(sys.Initial()) == 0 {
+			continue
+		}
+		for _, w := range ways {
+			if w.c != nil && (w.c.Sleep || w.c.Persistent) {
+				continue // refused: what sleeps is stored with the states
+			}
+			r := rand.New(rand.NewPCG(seed, 22))
+			o := engine.Options{Workers: 2, All: true, MaxViolations: 1000, KeepTraces: true, MaxStates: 20_000}
+			wrapped, want, err := lockset.Run(context.Background(), sys, w.o, w.factory, search.Options{Options: o})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want.Reason != "" {
+				continue // too large
+			}
+			anew := !w.counts && len(wrapped.Initial()[0]) > len(sys.Initial()[0])
+			s, limit, times := new(resumetest.Shelf), uint64(0), 0
+			for {
+				o := search.Options{Options: o}
+				o.Workers, o.MaxStates = 1+r.IntN(3), 0
+				n := r.IntN(6)
+				switch {
+				case s.Parts > 0 && n > s.Parts:
+					split++
+				case s.Parts > max(n, 1):
+					joined++
+				}
+				if r.IntN(3) > 0 {
+					limit += 1 + r.Uint64N(1+want.States/2)
+					o.MaxStates = limit
+				} else {
+					o.Timeout = time.Duration(1+r.IntN(3000)) * time.Microsecond
+				}
+				every := time.Duration(r.IntN(3)) * time.Millisecond
+				got := new(search.Result)
+				if n > 0 {
+					got = onRanks(t, n, sys, w, o, func() (system.System, *engine.Checkpoint) { return randomProgram(t, seed), s.Checkpoint(every) })
+				} else {
+					o.Checkpoint = s.Checkpoint(every)
+					if _, got, err = lockset.Run(context.Background(), sys, w.o, w.factory, o); err != nil {
+						t.Fatalf("seed %d, %s, interrupted %d times: %v", seed, w.name, times, err)
+					}
+				}
+				if got.Reason != "" {
+					times++
+					if got.Verdict == engine.Pass || s.Said != nil || times > 10_000 {
+						t.Fatalf("seed %d, %s, %d ranks, interrupted %d times: %v, %s, %v", seed, w.name, n, times, got.Verdict, got.Reason, s.Said)
+					}
+					continue
+				}
+				if got, want := told(&got.Result, !anew), told(&want.Result, !anew); got != want {
+					t.Errorf("seed %d, %s, at last on %d ranks, interrupted %d times:\n%s\nwant\n%s", seed, w.name, n, times, got, want)
+				}
+				break
+			}
+			if interrupted += times; times > 0 && anew {
+				again++
+			}
+		}
+	}
+	t.Logf("%d times interrupted, %d went on on more ranks than there were parts, %d on fewer; %d began anew", interrupted, split, joined, again)
+	if interrupted < 2*int(seeds) || split == 0 || joined == 0 || again == 0 {
+		t.Errorf("only %d times interrupted, %d on more ranks, %d on fewer; %d began anew", interrupted, split, joined, again)
+	}
+}
+
+// TestRanksResumeDamage has parts of other searches, cut off, or without what the numbers mean: all
+// ranks refuse them.
+func TestRanksResumeDamage(t *testing.T) {
+	for _, seed := range []uint64{4, 12} {
+		sys := randomProgram(t, seed)
+		for _, w := range ways[:3] {
+			s := new(resumetest.Shelf)
+			begin := func() map[int][]byte {
+				*s = resumetest.Shelf{}
+				o := search.Options{Options: engine.Options{Workers: 1, MaxStates: 5, All: true}}
+				if res := onRanks(t, 3, sys, w, o, func() (system.System, *engine.Checkpoint) { return randomProgram(t, seed), s.Checkpoint(0) }); s.Parts != 3 {
+					t.Fatalf("seed %d, %s: %v: %s", seed, w.name, res.Verdict, res.Reason)
+				}
+				return s.Now
+			}
+			parts := begin()
+			for name, damage := range map[string][]byte{
+				"cut off": parts[1][:len(parts[1])/2], "of another rank": parts[2], "too long": append(slices.Clone(parts[1]), 0), "empty": {}, "a record": parts[1][:200],
+			} {
+				for at := range 3 {
+					if name == "of another rank" && at == 2 {
+						continue
+					}
+					s.Now = map[int][]byte{0: parts[0], 1: parts[1], 2: parts[2]}
+					s.Now[at] = damage
+					for _, n := range []int{1, 2, 3, 4} {
+						var wrong *engine.OptionError
+						systems := make([]system.System, n)
+						for rank := range systems {
+							systems[rank] = randomProgram(t, seed)
+						}
+						err := fake.Run(n, fake.Options{Seed: uint64(n)}, func(rank int, c cluster.Comm) error {
+							o := search.Options{Options: engine.Options{Workers: 1, All: true, Ranks: c, Checkpoint: s.Checkpoint(0)}}
+							_, _, err := lockset.Run(context.Background(), systems[rank], w.o, w.factory, o)
+							return err
+						})
+						if !errors.As(err, &wrong) {
+							t.Errorf("seed %d, %s, part %d %s, %d ranks: %v", seed, w.name, at, name, n, err)
+						}
+					}
+				}
 			}
 		}
 	}

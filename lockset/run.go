@@ -2,6 +2,8 @@ package lockset
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -33,33 +35,43 @@ func Run(ctx context.Context, sys system.System, o Options, newFactory func(syst
 	start := begun
 	inState := map[system.Loc]bool{}
 	first, before := 0, (*kept)(nil)
-	if c := so.Checkpoint; c != nil {
-		if so.Ranks != nil || c.Parts != nil {
-			return nil, nil, &engine.OptionError{Message: "-races keeps what the states speak of in one process: with -checkpoint it cannot be combined with -cluster"}
-		}
-		if c.From != nil {
-			before = new(kept)
-			if err := engine.ReadRecord(c.From, before); err != nil {
-				return nil, nil, err
-			}
-			start = start.Add(-before.Elapsed)
-			for _, l := range before.InState {
-				inState[l] = true
-			}
-			if first = before.Attempt; len(before.Suspects) > 0 {
-				// That attempt was over, and the next one had no checkpoint yet.
-				for _, l := range before.Suspects {
-					inState[l] = true
-				}
-				first, before = first+1, nil
-			}
+	var adopted *numbers
+	goOn := func(p *progress) {
+		first, start = p.Attempt, start.Add(-p.Elapsed)
+		for _, l := range p.InState {
+			inState[l] = true
 		}
 	}
 	ranks := so.Ranks != nil && so.Ranks.Size() > 1
+	switch c := so.Checkpoint; {
+	case c == nil:
+	case c.Parts != nil && c.Parts.From > 0:
+		rank := 0
+		if ranks {
+			rank = so.Ranks.Rank()
+		}
+		// What is wrong with the part tells the search, which reads it again, to all ranks.
+		if k, n, err := firstPart(c.Parts, rank); err == nil {
+			goOn(&k.progress)
+			adopted = n
+		}
+	case c.From != nil:
+		before = new(kept)
+		if err := engine.ReadRecord(c.From, before); err != nil {
+			return nil, nil, err
+		}
+		if goOn(&before.progress); len(before.Suspects) > 0 {
+			// That attempt was over, and the next one had no checkpoint yet.
+			for _, l := range before.Suspects {
+				inState[l] = true
+			}
+			first, before = first+1, nil
+		}
+	}
 	if _, ok := so.Ranks.(*cluster.Conn); ranks && !ok {
 		so.Ranks = cluster.Connect(so.Ranks) // each attempt is a search
 	}
-	opened := false
+	opened, saves := false, 0
 	for attempt := first; ; attempt++ {
 		var suspects suspicion
 		run, cancel := context.WithCancel(ctx)
@@ -79,21 +91,38 @@ func Run(ctx context.Context, sys system.System, o Options, newFactory func(syst
 			return nil, nil, err
 		}
 		if c := so.Checkpoint; c != nil {
-			own := keeping(c, func() *kept {
-				k := &kept{Attempt: attempt, Suspects: suspects.all(), Elapsed: time.Since(start)}
-				for l := range inState {
-					k.InState = append(k.InState, l)
-				}
-				slices.Sort(k.InState)
-				s.keep(k)
-				return k
-			})
+			now := func() progress {
+				return progress{attempt, slices.Sorted(maps.Keys(inState)), suspects.all(), time.Since(start)}
+			}
+			var own *engine.Checkpoint
+			if c.Parts == nil {
+				own = keeping(c, func() *kept { return s.keep(now()) })
+			} else {
+				own = keepingParts(c, attempt > first, &saves, func() *keptPart { return &keptPart{now(), s.learned()} }, func(k *keptPart) error {
+					if k.Attempt != attempt || !slices.Equal(k.InState, slices.Sorted(maps.Keys(inState))) {
+						return engine.Unreadable(errors.New("its parts are of different searches"))
+					}
+					// If that attempt was over, it is so at once, on all ranks.
+					for _, l := range k.Suspects {
+						opts.Suspect(l)
+					}
+					if err := s.learn(k.Merged, opts.Suspect); err != nil {
+						return engine.Unreadable(err)
+					}
+					return nil
+				})
+			}
 			own.Open = func() error {
 				if opened || c.Open == nil {
 					return nil
 				}
 				opened = true
 				return c.Open()
+			}
+			if adopted != nil {
+				// If it cannot be, the search refuses the part.
+				_ = s.adopt(adopted)
+				adopted = nil
 			}
 			if before != nil {
 				if err := s.recall(before); err != nil {

@@ -1,6 +1,7 @@
 package lockset
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -8,21 +9,37 @@ import (
 	"time"
 
 	"cpor/engine"
+	"cpor/engine/search"
 	"cpor/system"
 )
 
-// kept is what a checkpoint of [Run] has besides that of the search: what the numbers in
-// the states mean, and how far Run is.
-type kept struct {
+// progress is how far Run is.
+type progress struct {
 	Attempt  int
 	InState  []system.Loc
 	Suspects []system.Loc // found in this attempt, which then need not go on
 	Elapsed  time.Duration
+}
 
+// numbers are what the numbers in states mean.
+type numbers struct {
 	Sets      [][]system.Loc
 	Owners    []keptOwner
 	Histories [][]keptKnown
-	Merged    []uint32
+}
+
+// kept is what a checkpoint of [Run] has besides that of the search, in one process.
+type kept struct {
+	progress
+	numbers
+	Merged []uint32
+}
+
+// keptPart is what a part of a checkpoint has besides that of the search, of the rank that
+// wrote it. What the numbers in its states mean the search keeps itself.
+type keptPart struct {
+	progress
+	Merged map[system.Loc][]uint64 // see learned
 }
 
 type keptOwner struct {
@@ -35,76 +52,168 @@ type keptKnown struct {
 	By  []knower
 }
 
-// keep fills in what the system knows. No machine may step.
-func (s *System) keep(k *kept) {
-	k.Sets = s.table.sets
+// numbers returns what the numbers mean. No machine may step.
+func (s *System) numbers() (n numbers) {
+	s.table.mu.RLock()
+	defer s.table.mu.RUnlock()
+	n.Sets = s.table.sets
 	for _, o := range s.table.owners {
-		k.Owners = append(k.Owners, keptOwner{o.thread, o.held})
+		n.Owners = append(n.Owners, keptOwner{o.thread, o.held})
 	}
 	if s.histories != nil {
+		s.histories.mu.RLock()
+		defer s.histories.mu.RUnlock()
 		for _, h := range s.histories.list[raced+1:] {
 			var ks []keptKnown
 			for _, x := range h {
 				ks = append(ks, keptKnown{x.how, x.by})
 			}
-			k.Histories = append(k.Histories, ks)
+			n.Histories = append(n.Histories, ks)
 		}
 	}
+	return n
+}
+
+// keep returns what the system knows. No machine may step.
+func (s *System) keep(p progress) *kept {
+	k := &kept{progress: p, numbers: s.numbers()}
 	for i := range s.merged {
 		k.Merged = append(k.Merged, s.merged[i].Load())
 	}
+	return k
 }
 
-// recall takes up what keep has written, in place of what the system knows. It comes before
-// any machine is made. The error says that it is not of this system.
-func (s *System) recall(k *kept) error {
+// speaking returns the system with other numbers. The error says that they are not of this
+// system.
+func (s *System) speaking(n *numbers) (*System, error) {
 	t := NewTable()
-	for i, locks := range k.Sets {
+	for i, locks := range n.Sets {
 		if !slices.IsSorted(locks) || t.Of(locks) != Set(i) {
-			return errors.New("sets of locks that cannot be")
+			return nil, errors.New("sets of locks that cannot be")
 		}
 	}
-	for i, o := range k.Owners {
+	for i, o := range n.Owners {
 		if int(o.Held) >= len(t.sets) || t.ownerNumber(owner{o.Thread, o.Held}) != uint32(i) {
-			return errors.New("owners of locations that cannot be")
+			return nil, errors.New("owners of locations that cannot be")
 		}
 	}
-	if len(k.Merged) != len(s.merged) || s.histories == nil && len(k.Histories) > 0 {
-		return fmt.Errorf("%d locations, not %d", len(k.Merged), len(s.merged))
+	if s.histories == nil && len(n.Histories) > 0 {
+		return nil, errors.New("histories, of which there are none here")
 	}
-	// The initial states name by numbers, too: these must be the ones that they had.
-	if len(t.sets) < len(s.table.sets) || len(t.owners) < len(s.table.owners) {
-		return errors.New("fewer sets of locks than the initial states have")
-	}
-	for i, locks := range s.table.sets {
-		if !slices.Equal(locks, t.sets[i]) {
-			return errors.New("other sets of locks than the initial states have")
-		}
-	}
-	if !slices.Equal(s.table.owners, t.owners[:len(s.table.owners)]) {
-		return errors.New("other owners than the initial states have")
-	}
-	s.table = t
+	other := *s
+	other.table = t
 	if s.histories != nil {
 		h := newHistories()
-		for i, ks := range k.Histories {
+		for i, ks := range n.Histories {
 			var l []known
 			for _, x := range ks {
 				l = append(l, known{x.How, x.By})
 			}
 			if h.of(l) != order(i)+raced+1 {
-				return errors.New("histories that cannot be")
+				return nil, errors.New("histories that cannot be")
 			}
 		}
-		for i, l := range s.histories.list {
-			if i > int(raced) && (i >= len(h.list) || !slices.EqualFunc(l, h.list[i], func(a, b known) bool { return a.how == b.how && slices.Equal(a.by, b.by) })) {
-				return errors.New("other histories than the initial states have")
-			}
+		other.histories = h
+	}
+	return &other, nil
+}
+
+// includes tells whether all numbers of another system mean the same in this one.
+func (s *System) includes(o *System) bool {
+	a, b := s.table, o.table
+	if len(b.sets) > len(a.sets) || len(b.owners) > len(a.owners) || !slices.Equal(a.owners[:len(b.owners)], b.owners) {
+		return false
+	}
+	for i, locks := range b.sets {
+		if !slices.Equal(locks, a.sets[i]) {
+			return false
 		}
-		s.histories = h
+	}
+	if s.histories == nil {
+		return true
+	}
+	same := func(a, b known) bool { return a.how == b.how && slices.Equal(a.by, b.by) }
+	for i, l := range o.histories.list {
+		if i >= len(s.histories.list) || !slices.EqualFunc(l, s.histories.list[i], same) {
+			return false
+		}
+	}
+	return true
+}
+
+// adopt takes numbers in place of those that the system has. It comes before any machine is
+// made. The error says that they are not of this system.
+func (s *System) adopt(n *numbers) error {
+	o, err := s.speaking(n)
+	if err != nil {
+		return err
+	}
+	// The initial states name by numbers, too: these must be the ones that they had.
+	if !o.includes(s) {
+		return errors.New("other sets of locks, owners or histories than the initial states have")
+	}
+	s.table, s.histories = o.table, o.histories
+	return nil
+}
+
+// recall takes up what keep has returned, in place of what the system knows. It comes before
+// any machine is made. The error says that it is not of this system.
+func (s *System) recall(k *kept) error {
+	if len(k.Merged) != len(s.merged) {
+		return fmt.Errorf("%d locations, not %d", len(k.Merged), len(s.merged))
+	}
+	if err := s.adopt(&k.numbers); err != nil {
+		return err
 	}
 	for i, m := range k.Merged {
 		s.merged[i].Store(m)
+	}
+	return nil
+}
+
+// Numbers implements [system.Portable].
+func (s *System) Numbers() ([]byte, error) { return json.Marshal(s.numbers()) }
+
+// Foreign implements [system.Portable].
+func (s *System) Foreign(b []byte) (system.Portable, error) {
+	var n numbers
+	if err := json.Unmarshal(b, &n); err != nil {
+		return nil, err
+	}
+	o, err := s.speaking(&n)
+	if err != nil || s.includes(o) {
+		return nil, err
+	}
+	return o, nil
+}
+
+// learned returns the merged histories as they go to other ranks.
+func (s *System) learned() map[system.Loc][]uint64 {
+	all := map[system.Loc][]uint64{}
+	for loc := range s.merged {
+		if w := word(s.merged[loc].Load()); w != virgin {
+			all[system.Loc(loc)] = s.exportWord(nil, w)
+		}
+	}
+	return all
+}
+
+// learn joins histories that learned has returned, and calls suspect for those that
+// break the rule by that.
+func (s *System) learn(all map[system.Loc][]uint64, suspect func(system.Loc)) error {
+	c := newCache(s.table)
+	for loc, words := range all {
+		if int(loc) >= len(s.merged) {
+			return errForeign
+		}
+		w, rest, err := s.importWord(words)
+		if err != nil || len(rest) > 0 {
+			return errForeign
+		}
+		now, problem := c.join(s.class[loc], word(s.merged[loc].Load()), w)
+		if s.merged[loc].Store(uint32(now)); problem != fine {
+			suspect(loc)
+		}
 	}
 	return nil
 }
@@ -122,5 +231,65 @@ func keeping(c *engine.Checkpoint, state func() *kept) *engine.Checkpoint {
 			return save(w)
 		})
 	}
+	return &own
+}
+
+// firstPart returns what stands in the first part that a rank takes up.
+func firstPart(from *engine.Parts, rank int) (*keptPart, *numbers, error) {
+	f, err := from.Open(search.FirstPart(rank, from.From))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	var k keptPart
+	if err := engine.ReadRecord(f, &k); err != nil {
+		return nil, nil, err
+	}
+	b, err := search.NumbersOf(f)
+	if err != nil {
+		return nil, nil, err
+	}
+	var n numbers
+	if err := json.Unmarshal(b, &n); err != nil {
+		return nil, nil, engine.Unreadable(err)
+	}
+	return &k, &n, nil
+}
+
+// keepingParts is keeping for a search that is divided among ranks: each part begins with
+// what state returns, and take is given that of each part that is read, unless the attempt is a new one.
+// The checkpoints of all attempts are numbered together, by last.
+func keepingParts(c *engine.Checkpoint, anew bool, last *int, state func() *keptPart, take func(*keptPart) error) *engine.Checkpoint {
+	own, parts := *c, *c.Parts
+	own.Interned, own.Parts = true, &parts
+	if anew {
+		parts.From = 0
+	}
+	before := *last
+	parts.Open = func(part int) (io.ReadCloser, error) {
+		f, err := c.Parts.Open(part)
+		if err != nil {
+			return nil, err
+		}
+		var k keptPart
+		if err = engine.ReadRecord(f, &k); err == nil {
+			err = take(&k)
+		}
+		if err != nil {
+			f.Close()
+			return nil, err
+		}
+		return f, nil
+	}
+	parts.Write = func(n, part int, save func(io.Writer) error) error {
+		*last = before + n
+		return c.Parts.Write(before+n, part, func(w io.Writer) error {
+			if err := engine.WriteRecord(w, state()); err != nil {
+				return err
+			}
+			return save(w)
+		})
+	}
+	parts.Commit = func(n, count int, err error) { c.Parts.Commit(before+n, count, err) }
 	return &own
 }

@@ -18,15 +18,24 @@ const _ = uint(62 - keyBits - joinedBits)
 // joined is one store for the states of several, none of which has the states of
 // another.
 type joined struct {
-	parts []Store
-	part  func(s []uint64) int
+	parts   []Store
+	placing func() Placing
 }
 
-// Join makes one store of several of the kind Tree, all without sessions: a state
-// belongs to the one that part tells. It is for a covered set that was divided
+// Placing says where the states of a joined store stand. It is for one goroutine.
+type Placing interface {
+	// Place returns the part that a state belongs to, and as what it stands there,
+	// valid until the next call.
+	Place(s []uint64) (part int, there []uint64)
+	// Here returns, in the memory of dst, the state that stands as s in a part.
+	Here(part int, dst, s []uint64) []uint64
+}
+
+// Join makes one store of several of the kind Tree, all without sessions: each of its
+// sessions has a placing of its own. It is for a covered set that was divided
 // among more processes than there are now. Sessions of it defer nothing, which
 // costs some of the speed.
-func Join(parts []Store, part func(s []uint64) int) (Store, error) {
+func Join(parts []Store, placing func() Placing) (Store, error) {
 	if len(parts) > MaxJoined {
 		return nil, fmt.Errorf("%d stores: at most %d can be joined", len(parts), MaxJoined)
 	}
@@ -35,7 +44,7 @@ func Join(parts []Store, part func(s []uint64) int) (Store, error) {
 			return nil, errors.New("only stores of the kind tree can be joined")
 		}
 	}
-	return &joined{parts, part}, nil
+	return &joined{parts, placing}, nil
 }
 
 // Within returns the Ref in a joined store of a state that has the Ref r in its i-th
@@ -49,7 +58,7 @@ func Apart(r Ref) (i int, of Ref) {
 
 // NewSession implements [Store].
 func (j *joined) NewSession() Session {
-	x := &joinedSession{j: j}
+	x := &joinedSession{Placing: j.placing()}
 	for _, s := range j.parts {
 		x.parts = append(x.parts, s.NewSession())
 	}
@@ -106,13 +115,14 @@ func (j *joined) Stats() Stats {
 
 // joinedSession is a session of each part.
 type joinedSession struct {
-	j     *joined
+	Placing
 	parts []Session
+	buf   []uint64
 }
 
 // Insert implements [Session]. To a part, a parent in another one is away.
 func (x *joinedSession) Insert(s []uint64, parent Ref) (Ref, bool, error) {
-	i := x.j.part(s)
+	i, s := x.Place(s)
 	of, p := Apart(parent)
 	if parent != 0 && of != i {
 		p = Away(p)
@@ -123,7 +133,7 @@ func (x *joinedSession) Insert(s []uint64, parent Ref) (Ref, bool, error) {
 
 // Find implements [Session].
 func (x *joinedSession) Find(s []uint64) (Ref, bool) {
-	i := x.j.part(s)
+	i, s := x.Place(s)
 	r, ok := x.parts[i].Find(s)
 	return Within(i, r), ok
 }
@@ -131,7 +141,8 @@ func (x *joinedSession) Find(s []uint64) (Ref, bool) {
 // Load implements [Session].
 func (x *joinedSession) Load(ref Ref, dst []uint64) []uint64 {
 	i, r := Apart(ref)
-	return x.parts[i].Load(r, dst)
+	x.buf = x.parts[i].Load(r, x.buf)
+	return x.Here(i, dst, x.buf)
 }
 
 // Parents implements [Session].

@@ -81,6 +81,26 @@ func TestParted(t *testing.T) {
 	}
 }
 
+// otherwise is a placing by which states stand otherwise in parts of odd numbers.
+type otherwise struct {
+	of  func([]uint64) int
+	buf []uint64
+}
+
+func (x *otherwise) Place(s []uint64) (int, []uint64) {
+	i := x.of(s)
+	x.buf = x.Here(i, x.buf, s)
+	return i, x.buf
+}
+
+func (x *otherwise) Here(i int, dst, s []uint64) []uint64 {
+	dst = append(dst[:0], s...)
+	if i%2 == 1 {
+		dst[len(dst)-1] = ^dst[len(dst)-1]
+	}
+	return dst
+}
+
 // TestJoined inserts random graphs of states into a joined store, and as much into its
 // parts apart: the same states are new, each is loaded as it was, and its parent is among
 // its candidates.
@@ -100,7 +120,7 @@ func TestJoined(t *testing.T) {
 				}
 				all = append(all, s)
 			}
-			store, err := Join(all, of)
+			store, err := Join(all, func() Placing { return &otherwise{of: of} })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,6 +154,9 @@ func TestJoined(t *testing.T) {
 			for i, parent := range parents {
 				if got := x.Load(refs[i], nil); !slices.Equal(got, state(i)) {
 					t.Fatalf("state %d is loaded as %v", i, got)
+				}
+				if at, ref := Apart(refs[i]); at%2 == 1 && slices.Equal(all[at].NewSession().Load(ref, nil), state(i)) {
+					t.Fatalf("state %d stands as it is in part %d", i, at)
 				}
 				if ref, ok := x.Find(state(i)); !ok {
 					t.Fatalf("state %d is not found", i)

@@ -265,6 +265,13 @@ type Portable interface {
 	// Import appends to dst the state of this process that was exported as s. The error
 	// says that s is no such state. It may be called from any goroutine.
 	Import(dst, s State) (State, error)
+	// Numbers returns what the numbers in states mean by now, as JSON, for states that are
+	// kept as they are. No machine may step.
+	Numbers() ([]byte, error)
+	// Foreign returns what exports and imports the states of another process, which has
+	// returned b from Numbers; nil if all its numbers mean the same in this one. The error says that b
+	// is not of the same system.
+	Foreign(b []byte) (Portable, error)
 }
 
 // Bare returns the part of an encoded state that is the model's, which is all

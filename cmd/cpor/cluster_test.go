@@ -321,12 +321,24 @@ func TestClusterKill(t *testing.T) {
 		t.Skip("starts many processes")
 	}
 	bin := buildCommand(t)
+	benchmark := func(name string) string { return filepath.Join("..", "..", "benchmarks", name+".model") }
+	for _, c := range []struct {
+		name string
+		args []string
+		want killedResult
+	}{
+		{"states", []string{"-por", "none", "-D", "R=3", benchmark("robots")}, killedResult{"pass", true, 326759, 980277, 0}},
+		{"races", []string{"-por", "none", "-races", "ld", "-D", "N=6", benchmark("filesystem")}, killedResult{"pass", true, 531441, 2834352, 0}},
+	} {
+		t.Run(c.name, func(t *testing.T) { killRanks(t, bin, c.args, c.want) })
+	}
+}
+
+func killRanks(t *testing.T, bin string, what []string, want killedResult) {
 	eachLauncher(t, func(t *testing.T, launcher string) {
 		dir := filepath.Join(t.TempDir(), "checkpoints")
-		first := []string{"run", "-cluster", "-json", "-q", "-workers", "1", "-por", "none", "-D", "R=3", "-checkpoint", dir, "-checkpoint-interval", "20ms",
-			filepath.Join("..", "..", "benchmarks", "robots.model")}
+		first := slices.Concat([]string{"run", "-cluster", "-json", "-q", "-workers", "1", "-checkpoint", dir, "-checkpoint-interval", "20ms"}, what)
 		again := []string{"resume", "-json", "-q", "-workers", "1", "-checkpoint-interval", "20ms", dir}
-		want := killedResult{"pass", true, 326759, 980277, 0}
 		kills, resumed, chain, stuck := 0, 0, 0, 0
 		for args := first; kills < *rankKills || chain > 0; {
 			n := 1 + rand.IntN(4)

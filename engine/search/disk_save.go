@@ -167,9 +167,7 @@ func resumeDisk(sys system.System, newExpander Factory, o Options, watch *engine
 	}
 	r := newRun(sys, newExpander, o, watch, store)
 	r.before, r.disk, d.run = all, d, r
-	if c, ok := system.As[system.Counting](sys); ok {
-		c.AddExecuted(all.Executed)
-	}
+	all.recount(sys, &o)
 	r.hire()
 	if err := d.read(bufio.NewReader(from), &s); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,6 +36,7 @@ type parts struct {
 	saves int    // the number of the last checkpoint, see engine.Parts
 
 	division *division.Division // of all states; nil if it is still to be chosen
+	portable system.Portable    // nil: states are the same everywhere
 }
 
 // part is a part of this rank.
@@ -42,6 +44,9 @@ type part struct {
 	number int
 	store  statestore.Store
 	extra  uint64 // states that count in another part
+	// foreign says what the numbers in its states mean; nil: the same as elsewhere in
+	// this process.
+	foreign system.Portable
 }
 
 // savedPart stands in front of a part.
@@ -51,12 +56,26 @@ type savedPart struct {
 	Division    *division.Division
 	Findings    []savedFinding
 	Search      *saved // of the whole rank, in the first of its parts
+	// Numbers is what the numbers in the states mean, of a system that is portable.
+	Numbers json.RawMessage `json:",omitempty"`
+}
+
+// FirstPart returns which of so many parts a rank takes up first.
+func FirstPart(rank, from int) int { return rank % from }
+
+// NumbersOf returns what the numbers in the states of a part mean (see [system.Portable]); r
+// gives what the search has written.
+func NumbersOf(r io.Reader) ([]byte, error) {
+	var s savedPart
+	err := engine.ReadRecord(r, &s)
+	return s.Numbers, err
 }
 
 // divide returns how a search is divided that goes on with so many parts, or that begins
 // if there are none.
-func divide(from, rank, ranks int) (*parts, error) {
+func divide(sys system.System, from, rank, ranks int) (*parts, error) {
 	p := &parts{count: from, rank: rank, ranks: ranks}
+	p.portable, _ = system.As[system.Portable](sys)
 	if from == 0 {
 		p.count = ranks
 	}
@@ -71,22 +90,76 @@ func divide(from, rank, ranks int) (*parts, error) {
 	return p, nil
 }
 
-// of returns the part that a state belongs to.
-func (p *parts) of(s []uint64) int { return p.division.Part(s, p.count) }
+// placing says where the states of a rank stand. Those of a part have the numbers of
+// whoever began it.
+type placing struct {
+	*parts
+	exported, there system.State
+}
 
-// slot returns which of the own parts a state of this rank belongs to.
-func (p *parts) slot(s []uint64) int { return p.of(s) / p.ranks }
+func (p *parts) placing() statestore.Placing { return &placing{parts: p} }
+
+// Place implements [statestore.Placing].
+func (x *placing) Place(s []uint64) (slot int, there []uint64) {
+	if x.portable == nil {
+		return x.division.Part(s, x.count) / x.ranks, s
+	}
+	x.exported = x.portable.Export(x.exported[:0], s)
+	slot = x.division.Part(x.exported, x.count) / x.ranks
+	if x.own[slot].foreign == nil {
+		return slot, s
+	}
+	x.there = imported(x.own[slot].foreign, x.there, x.exported)
+	return slot, x.there
+}
+
+// Here implements [statestore.Placing].
+func (x *placing) Here(slot int, dst, s []uint64) []uint64 {
+	f := x.own[slot].foreign
+	if f == nil {
+		return append(dst[:0], s...)
+	}
+	x.exported = f.Export(x.exported[:0], s)
+	return imported(x.portable, dst, x.exported)
+}
+
+// at returns as what a state would stand in one of the own parts.
+func (p *parts) at(slot int, s system.State) system.State {
+	f := p.own[slot].foreign
+	if f == nil {
+		return s
+	}
+	return imported(f, nil, p.portable.Export(nil, s))
+}
+
+// imported returns, in the memory of dst, a state that the same system has exported.
+func imported(p system.Portable, dst, s []uint64) []uint64 {
+	to, err := p.Import(dst[:0], s)
+	if err != nil {
+		panic(err)
+	}
+	return to
+}
+
+// export returns a state as it goes to other ranks, in the memory of dst if it is not
+// the same.
+func (p *parts) export(dst, s system.State) system.State {
+	if p.portable == nil {
+		return s
+	}
+	return p.portable.Export(dst[:0], s)
+}
 
 // store makes the store of this rank of its parts.
 func (p *parts) store() (statestore.Store, error) {
-	if len(p.own) == 1 {
+	if len(p.own) == 1 && p.own[0].foreign == nil {
 		return p.own[0].store, nil
 	}
 	var all []statestore.Store
 	for _, o := range p.own {
 		all = append(all, o.store)
 	}
-	return statestore.Join(all, p.slot)
+	return statestore.Join(all, p.placing)
 }
 
 // runParts is Run for a search that keeps its parts apart: on ranks, or in one process
@@ -97,7 +170,7 @@ func runParts(sys system.System, newExpander Factory, o Options, watch *engine.W
 	if many {
 		rank, ranks = o.Ranks.Rank(), o.Ranks.Size()
 	}
-	p, kept, work, err := open(o.Checkpoint, rank, ranks, so)
+	p, kept, work, err := open(sys, o.Checkpoint, rank, ranks, so)
 	if many {
 		err = agree(o.Ranks, err)
 	}
@@ -139,8 +212,8 @@ func runParts(sys system.System, newExpander Factory, o Options, watch *engine.W
 }
 
 // open returns the parts of a rank, with what a checkpoint has of them.
-func open(c *engine.Checkpoint, rank, ranks int, so statestore.Options) (p *parts, kept []*saved, work []*statestore.Batch, err error) {
-	if p, err = divide(c.Parts.From, rank, ranks); err != nil {
+func open(sys system.System, c *engine.Checkpoint, rank, ranks int, so statestore.Options) (p *parts, kept []*saved, work []*statestore.Batch, err error) {
+	if p, err = divide(sys, c.Parts.From, rank, ranks); err != nil {
 		return nil, nil, nil, err
 	}
 	if c.Parts.From == 0 {
@@ -193,6 +266,12 @@ func (p *parts) load(from *engine.Parts, slot int, so statestore.Options) (kept 
 		return nil, nil, engine.Unreadable(fmt.Errorf("part %d of %d is not of a search that is divided as the other parts say", s.Part, s.Count))
 	}
 	p.division = s.Division
+	if p.portable != nil {
+		if o.foreign, err = p.portable.Foreign(s.Numbers); err != nil {
+			return nil, nil, engine.Unreadable(err)
+		}
+	}
+	here := p.placing()
 	if o.store, err = statestore.Restore(f, so); errors.Is(err, statestore.ErrFull) {
 		return nil, nil, err
 	} else if err != nil {
@@ -212,17 +291,19 @@ func (p *parts) load(from *engine.Parts, slot int, so statestore.Options) (kept 
 			kept = &saved{}
 		}
 		for _, f := range s.Findings {
-			f.Ref = statestore.Within(slot, f.Ref)
+			f.Ref, f.State = statestore.Within(slot, f.Ref), here.Here(slot, nil, f.State)
 			kept.Findings = append(kept.Findings, f)
 		}
 	}
 	next := 0
+	var exported, local system.State
 	for b := ws.Pop(0); b != nil; b = ws.Pop(0) {
 		mine := &statestore.Batch{Depth: b.Depth}
 		for i, ref := range b.Refs {
 			if state := b.State(i); state != nil {
-				if p.of(state) == o.number {
-					mine.AddState(ref, state, nil)
+				local = here.Here(slot, local, state)
+				if exported = p.export(exported, local); p.division.Part(exported, p.count) == o.number {
+					mine.AddState(ref, local, nil)
 				}
 				continue
 			}
@@ -249,9 +330,7 @@ func (r *run) goOn(kept []*saved, work []*statestore.Batch) {
 			r.find(&s.Findings[i], nil)
 		}
 		r.found.More += s.More
-		if c, ok := system.As[system.Counting](r.sys); ok && s.Executed != nil {
-			c.AddExecuted(s.Executed)
-		}
+		s.recount(r.sys, &r.o)
 	}
 	r.states.Store(r.covered())
 }
@@ -285,15 +364,21 @@ func (r *run) saveParts() error {
 		}
 	}()
 	var failed error
+	place := r.parts.placing()
 	for slot, o := range r.parts.own {
 		s := savedPart{Part: o.number, Count: r.parts.count, Extra: o.extra, Division: r.parts.division}
+		if p := cmp.Or(o.foreign, r.parts.portable); p != nil {
+			var err error
+			s.Numbers, err = p.Numbers()
+			failed = errors.Join(failed, err)
+		}
 		if slot == 0 {
 			k := r.keepsakes()
 			s.Search = &k
 		}
 		for f := range r.found.All() {
 			if at, ref := statestore.Apart(f.ref); at == slot {
-				s.Findings = append(s.Findings, savedFinding{f.violation, ref, f.state, f.tail})
+				s.Findings = append(s.Findings, savedFinding{f.violation, ref, r.parts.at(slot, f.state), f.tail})
 			}
 		}
 		ws := statestore.NewWorkSet(1)
@@ -302,8 +387,8 @@ func (r *run) saveParts() error {
 			mine.Depth = b.Depth
 			for i, ref := range b.Refs {
 				if state := b.State(i); state != nil {
-					if r.parts.slot(state) == slot {
-						mine.AddState(ref, state, nil)
+					if of, there := place.Place(state); of == slot {
+						mine.AddState(ref, there, nil)
 					}
 				} else if at, ref := statestore.Apart(ref); at == slot {
 					mine.Add(ref)

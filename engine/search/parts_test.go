@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,78 +14,25 @@ import (
 	"cpor/cartesian"
 	"cpor/engine"
 	"cpor/engine/cluster/fake"
+	"cpor/engine/resumetest"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/system"
 	toy "cpor/system/toysystem"
 )
 
-// shelf keeps checkpoints of ranks in memory.
-type shelf struct {
-	mu    sync.Mutex
-	parts int               // of the one that counts
-	now   map[int][]byte    // its parts
-	next  map[[2]int][]byte // those that are written
-	fail  func(part int) error
-	said  error
-}
-
-// checkpoint is the shelf as one rank sees it.
-func (s *shelf) checkpoint(every time.Duration) *engine.Checkpoint {
-	return &engine.Checkpoint{Every: every, Parts: &engine.Parts{
-		From: s.parts,
-		Open: func(part int) (io.ReadCloser, error) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			b, ok := s.now[part]
-			if !ok {
-				return nil, fmt.Errorf("there is no part %d", part)
-			}
-			return io.NopCloser(bytes.NewReader(b)), nil
-		},
-		Write: func(n, part int, save func(io.Writer) error) error {
-			if s.fail != nil {
-				if err := s.fail(part); err != nil {
-					return err
-				}
-			}
-			var b bytes.Buffer
-			if err := save(&b); err != nil {
-				return err
-			}
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.next[[2]int{n, part}] = b.Bytes()
-			return nil
-		},
-		Commit: func(n, parts int, err error) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if s.said = err; err != nil {
-				return
-			}
-			s.parts, s.now = parts, map[int][]byte{}
-			for part := range parts {
-				s.now[part] = s.next[[2]int{n, part}]
-			}
-			s.next = map[[2]int][]byte{}
-		},
-	}}
-}
-
 // searchOn searches on n ranks, or in a process of its own if n is 0, and returns what
 // rank 0 does.
-func searchOn(n int, s *shelf, every time.Duration, sys system.System, factory func() search.Factory, o search.Options) (*search.Result, error) {
+func searchOn(n int, s *resumetest.Shelf, every time.Duration, sys system.System, factory func() search.Factory, o search.Options) (*search.Result, error) {
 	if n == 0 {
-		o.Checkpoint = s.checkpoint(every)
+		o.Checkpoint = s.Checkpoint(every)
 		return search.Run(context.Background(), sys, factory(), o)
 	}
-	s.next = map[[2]int][]byte{}
 	var g errgroup.Group
 	results, errs := make([]*search.Result, n), make([]error, n)
 	for i, c := range fake.New(n, fake.Options{Seed: uint64(n), MaxDelay: 100 * time.Microsecond}) {
 		o := o
-		o.Ranks, o.Checkpoint = c, s.checkpoint(every)
+		o.Ranks, o.Checkpoint = c, s.Checkpoint(every)
 		g.Go(func() error {
 			results[i], errs[i] = search.Run(context.Background(), sys, factory(), o)
 			return nil
@@ -133,16 +78,16 @@ func TestRanksResume(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := &shelf{next: map[[2]int][]byte{}}
+			s := new(resumetest.Shelf)
 			limit := uint64(0)
 			for {
 				o := o
 				o.Workers = 1 + r.IntN(3)
 				n := r.IntN(6)
 				switch {
-				case s.parts > 0 && n > s.parts:
+				case s.Parts > 0 && n > s.Parts:
 					split++
-				case s.parts > max(n, 1):
+				case s.Parts > max(n, 1):
 					joined++
 				}
 				if r.IntN(3) > 0 {
@@ -160,8 +105,8 @@ func TestRanksResume(t *testing.T) {
 					if got.Verdict == engine.Pass {
 						t.Fatalf("an interrupted search passed: %s", got.Reason)
 					}
-					if s.parts == 0 && got.Transitions > 0 || s.said != nil {
-						t.Fatalf("seed %d, %s, %d ranks: no checkpoint of a search that was interrupted: %v", seed, name, n, s.said)
+					if s.Parts == 0 && got.Transitions > 0 || s.Said != nil {
+						t.Fatalf("seed %d, %s, %d ranks: no checkpoint of a search that was interrupted: %v", seed, name, n, s.Said)
 					}
 					continue
 				}
@@ -184,40 +129,40 @@ func TestRanksDamage(t *testing.T) {
 	sys := mustNew(t, counters(4, 5))
 	factory := func() search.Factory { return full.Factory(sys) }
 	o := search.Options{Options: engine.Options{Workers: 1, MaxStates: 100}}
-	s := &shelf{next: map[[2]int][]byte{}}
-	if _, err := searchOn(3, s, 0, sys, factory, o); err != nil || s.parts != 3 {
-		t.Fatal(err, s.parts)
+	s := new(resumetest.Shelf)
+	if _, err := searchOn(3, s, 0, sys, factory, o); err != nil || s.Parts != 3 {
+		t.Fatal(err, s.Parts)
 	}
-	before := s.now
+	before := s.Now
 	o.MaxStates = 200
-	s.fail = func(part int) error {
+	s.Fail = func(part int) error {
 		if part == 1 {
 			return errors.New("no space left")
 		}
 		return nil
 	}
-	if _, err := searchOn(3, s, 0, sys, factory, o); err != nil || s.said == nil || fmt.Sprint(s.said) != "rank 1: no space left" {
-		t.Errorf("%v, %v", err, s.said)
+	if _, err := searchOn(3, s, 0, sys, factory, o); err != nil || s.Said == nil || fmt.Sprint(s.Said) != "rank 1: no space left" {
+		t.Errorf("%v, %v", err, s.Said)
 	}
 	for part, b := range before {
-		if !bytes.Equal(s.now[part], b) {
+		if !bytes.Equal(s.Now[part], b) {
 			t.Errorf("part %d of a checkpoint was overwritten by one that failed", part)
 		}
 	}
 	var wrong *engine.OptionError
 	for name, damage := range map[string][]byte{"cut off": before[1][:len(before[1])/2], "of another rank": before[2], "too long": append(bytes.Clone(before[1]), 0)} {
-		s.now = map[int][]byte{0: before[0], 1: damage, 2: before[2]}
+		s.Now = map[int][]byte{0: before[0], 1: damage, 2: before[2]}
 		for _, n := range []int{0, 2, 3, 4} {
 			if _, err := searchOn(n, s, 0, sys, factory, o); !errors.As(err, &wrong) {
 				t.Errorf("%s, %d ranks: %v", name, n, err)
 			}
 		}
 	}
-	s.now = map[int][]byte{0: before[0], 2: before[2]}
+	s.Now = map[int][]byte{0: before[0], 2: before[2]}
 	if _, err := searchOn(3, s, 0, sys, factory, o); !errors.As(err, &wrong) {
 		t.Errorf("a missing part: %v", err)
 	}
-	s.parts = 40
+	s.Parts = 40
 	if _, err := searchOn(2, s, 0, sys, factory, o); !errors.As(err, &wrong) || fmt.Sprint(err) != "the checkpoint has 40 parts, and a rank can take 16: give it 3 ranks or more" {
 		t.Errorf("too many parts: %v", err)
 	}

@@ -19,6 +19,7 @@ type saved struct {
 	Findings []savedFinding
 	More     uint64
 	Executed []uint64 // see system.Counting
+	Counts   []uint64 // Options.Counts
 }
 
 // savedFinding is a finding; its trail stands with the work set.
@@ -128,7 +129,20 @@ func (r *run) keepsakes() saved {
 	if c, ok := system.As[system.Counting](r.sys); ok {
 		s.Executed = c.Executed()
 	}
+	for _, c := range r.o.Counts {
+		s.Counts = append(s.Counts, c.Load())
+	}
 	return s
+}
+
+// recount adds what a search has counted besides (Options.Counts) and executed.
+func (s *saved) recount(sys system.System, o *Options) {
+	if c, ok := system.As[system.Counting](sys); ok && s.Executed != nil {
+		c.AddExecuted(s.Executed)
+	}
+	for i, n := range s.Counts {
+		o.Counts[i].Add(n)
+	}
 }
 
 // resume is Run for a search that goes on.
@@ -150,9 +164,7 @@ func resume(sys system.System, newExpander Factory, o Options, watch *engine.Wat
 	}
 	r := newRun(sys, newExpander, o, watch, store)
 	r.before = s
-	if c, ok := system.As[system.Counting](sys); ok {
-		c.AddExecuted(s.Executed)
-	}
+	s.recount(sys, &o)
 	trails, err := statestore.RestoreWork(r.ws, from)
 	if err != nil {
 		return nil, engine.Unreadable(err)

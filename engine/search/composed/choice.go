@@ -120,11 +120,6 @@ func (m *memory) forget(ref statestore.Ref, before visited) {
 func (x *Expander) SaveMemory(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	put := func(n uint64) { out.Write(binary.LittleEndian.AppendUint64(out.AvailableBuffer(), n)) }
-	cuts := uint64(0)
-	if x.o.Cuts != nil {
-		cuts = x.o.Cuts.Load()
-	}
-	put(cuts)
 	n := uint64(0)
 	if x.choice != nil {
 		for i := range x.choice.memory.shards {
@@ -158,13 +153,10 @@ func (x *Expander) RestoreMemory(r io.Reader) error {
 		return err
 	}
 	word := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
-	if err := get(2); err != nil {
+	if err := get(1); err != nil {
 		return err
 	}
-	cuts, n := word(0), word(1)
-	if x.o.Cuts != nil {
-		x.o.Cuts.Store(cuts)
-	}
+	n := word(0)
 	if n > 0 && x.choice == nil {
 		return errors.New("a memory of sleep sets where there are none")
 	}

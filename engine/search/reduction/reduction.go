@@ -174,10 +174,6 @@ func (r *Reduction) check(v *engine.Values, o *engine.Options) error {
 	switch {
 	case o.Disk != "" && store != statestore.Tree && store != statestore.Plain:
 		return fmt.Errorf("-disk needs a store from which states can be had back, tree or plain: -store %v cannot be combined with it", store)
-	case v.Given("cluster") && v.Given("checkpoint") && r.OnLocks:
-		return fmt.Errorf("-por %s keeps what it has seen of locks in each process, and a checkpoint of ranks has none of it: -checkpoint cannot be combined with -cluster here", r.Name)
-	case v.Given("cluster") && v.Given("checkpoint") && rule != lockset.None:
-		return fmt.Errorf("the states of -races %v name locks by numbers of one process, which a checkpoint of ranks has not: -checkpoint cannot be combined with -cluster here", rule)
 	case r.OnLocks && (rule == lockset.LD || rule == lockset.HB):
 		return fmt.Errorf("-races %v needs every interleaving, because it depends on the order of the accesses: -por %s checks ld'; -por none checks %v, and so does -search stateless with every reduction", rule, r.Name, rule)
 	case !r.OnLocks && !r.everyRule() && rule != lockset.None:
