@@ -20,4 +20,4 @@ end:	do
 	od
 }
 
-ltl answered { [] (len(requests) == 1 -> <> len(requests) == 0) }
+ltl answered { [] (len(requests) == 1 -> <> (len(requests) == 0)) }

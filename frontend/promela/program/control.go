@@ -245,6 +245,11 @@ func (b *builder) local(d *syntax.VarDecl, v *syntax.Var, first bool) *Sym {
 	if b.shadows(v.Name) {
 		return nil
 	}
+	for _, names := range b.labels {
+		if names[name] != nil {
+			b.fail(v.Name.Pos, len(name), "%s is a label and cannot be a variable, too", name)
+		}
+	}
 	s := b.declare(&b.p.Region, d, v, first)
 	if s == nil {
 		return nil
@@ -261,8 +266,7 @@ func (b *builder) local(d *syntax.VarDecl, v *syntax.Var, first bool) *Sym {
 // before the process type.
 func (b *builder) shadows(n syntax.Name) bool {
 	g := b.globals[n.Text]
-	at := b.p.Decl.Pos
-	if g == nil || g.Name.Pos.File == at.File && g.Name.Pos.Off > at.Off {
+	if g == nil || g.Order >= b.p.Decl.Known {
 		return false
 	}
 	line, _ := g.Name.Pos.Line()
@@ -309,19 +313,13 @@ func (b *builder) seq(stmts []syntax.Stmt, next *node, c context) *node {
 	return first
 }
 
-// block builds statements with a scope of their own.
+// block builds statements with a scope of their own, and labels of their own. An option has no braces, and so
+// neither.
 func (b *builder) block(stmts []syntax.Stmt, next *node, c context) *node {
 	b.labels = append(b.labels, map[string]*label{})
-	n := b.alternative(stmts, next, c)
-	b.labels = b.labels[:len(b.labels)-1]
-	return n
-}
-
-// alternative is block for an option, which has no braces and so no labels of its own.
-func (b *builder) alternative(stmts []syntax.Stmt, next *node, c context) *node {
 	b.scopes = append(b.scopes, map[string]*Sym{})
 	n := b.seq(stmts, next, c)
-	b.scopes = b.scopes[:len(b.scopes)-1]
+	b.labels, b.scopes = b.labels[:len(b.labels)-1], b.scopes[:len(b.scopes)-1]
 	return n
 }
 
@@ -351,6 +349,12 @@ func single(s syntax.Stmt) bool {
 }
 
 func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
+	if b.p.Decl == b.resolver.p.Model.Trace {
+		switch s.(type) {
+		case *syntax.Block, *syntax.Atomic, *syntax.Unless:
+			b.fail(s.At(), 1, "this is no event: a trace assertion is made of sends and receives, if, do and goto")
+		}
+	}
 	switch s := s.(type) {
 	case *syntax.Block:
 		c.guard, c.fall = false, nil
@@ -363,7 +367,7 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 	case *syntax.DeclStmt:
 		return b.declSteps(s, next, c)
 	case *syntax.Labeled:
-		if v, ok := b.p2sym(s.Label.Text); ok && !later(v, s.Label.Pos) {
+		if b.variable(s.Label.Text) {
 			b.fail(s.Label.Pos, len(s.Label.Text), "%s is a variable and cannot be a label, too", s.Label.Text)
 		}
 		l := b.define(s)
@@ -378,6 +382,9 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		}
 		return l
 	case *syntax.Goto:
+		if b.variable(s.Label.Text) {
+			b.fail(s.Label.Pos, len(s.Label.Text), "%s is a variable and cannot be a label, too", s.Label.Text)
+		}
 		l := b.label(s.Label.Text)
 		b.used = append(b.used, use{s.Label, l})
 		g := b.jump(l.at, c)
@@ -408,6 +415,7 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 	case *syntax.ExprStmt:
 		x := b.full(s.X)
 		b.starts(x, s.X.At())
+		b.looks(x, s.X.At())
 		return b.simple(&Edge{Kind: Cond, Stmt: s, X: x}, next, c)
 	case *syntax.Assign:
 		if s.Ref.Name == "_" && s.Ref.Index == nil && s.Ref.Field == nil {
@@ -429,11 +437,15 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		}
 		return b.simple(&Edge{Kind: Assign, Stmt: s, Place: pl, X: x}, next, c)
 	case *syntax.Assert:
-		return b.simple(&Edge{Kind: Assert, Stmt: s, X: b.full(s.X)}, next, c)
+		x := b.full(s.X)
+		b.looks(x, s.X.At())
+		return b.simple(&Edge{Kind: Assert, Stmt: s, X: x}, next, c)
 	case *syntax.Print:
 		e := &Edge{Kind: Print, Stmt: s, Format: s.Format}
 		for _, x := range s.Args {
-			e.Args = append(e.Args, b.expr(x))
+			y := b.expr(x)
+			b.looks(y, x.At())
+			e.Args = append(e.Args, y)
 		}
 		return b.simple(e, next, c)
 	case *syntax.Send:
@@ -443,7 +455,7 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 				e.Args = append(e.Args, &Special{Name: "_"}) // any value
 				continue
 			}
-			if ref, ok := x.(*syntax.Ref); ok && b.lookup(ref.Name) != nil {
+			if ref, ok := x.(*syntax.Ref); ok && b.lookup(ref) != nil {
 				if pl := b.place(ref); pl != nil {
 					for i := range pl.Count {
 						e.Args = append(e.Args, &Load{pl.scalar(i)})
@@ -469,7 +481,7 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		seen := map[string]bool{}
 		for _, a := range s.Args {
 			ref, ok := a.X.(*syntax.Ref)
-			if !ok || a.Eval || ref.Index != nil || ref.Field != nil || ref.Name == "_" || b.lookup(ref.Name) == nil {
+			if !ok || a.Eval || ref.Index != nil || ref.Field != nil || ref.Name == "_" || b.lookup(ref) == nil {
 				continue
 			}
 			if seen[ref.Name] {
@@ -508,6 +520,9 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		b.element()
 		return b.entry(at, s.Body, c)
 	case *syntax.Unless:
+		if c.region < 0 {
+			return b.either(s, next, c)
+		}
 		in := c
 		after := b.join(next, c)
 		in.last, c.last = false, false
@@ -521,7 +536,7 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 	case *syntax.Exclusive:
 		for _, ref := range s.Refs {
 			b.chanExpr(ref)
-			if v := b.lookup(ref.Name); v != nil && (ref.Index != nil || v.Len > 0) {
+			if v := b.lookup(ref); v != nil && (ref.Index != nil || v.Len > 0) {
 				b.fail(ref.Pos, len(ref.Name), "xr and xs are about a channel, as in SPIN, and not about an array of channels or one of its elements")
 			}
 		}
@@ -542,6 +557,16 @@ func (b *builder) starts(x Expr, pos syntax.Pos) {
 	}
 }
 
+// looks refuses in a d_step a condition, an assertion or a printf that looks at a variable of another
+// process, as SPIN does.
+func (b *builder) looks(x Expr, pos syntax.Pos) {
+	Each(x, func(x Expr) {
+		if _, ok := x.(*RemoteLoad); ok && b.inDStep > 0 {
+			b.fail(pos, 1, "a d_step cannot look at a variable of another process here, as in SPIN; assign it to a variable, or write atomic")
+		}
+	})
+}
+
 // selfIndexed refuses an assignment to an element whose index looks at the same array, as
 // SPIN does.
 func (b *builder) selfIndexed(pl *Place) {
@@ -559,14 +584,12 @@ func (b *builder) selfIndexed(pl *Place) {
 // plain is a block without an entry of its own, as the body of a for has none.
 type plain struct{ *syntax.Block }
 
-func (b *builder) p2sym(name string) (*Sym, bool) {
-	s := b.lookup(name)
-	return s, s != nil
-}
-
-// later tells whether a global variable is declared behind a place of its file.
-func later(v *Sym, at syntax.Pos) bool {
-	return v.Global && v.Name.Pos.File == at.File && v.Name.Pos.Off > at.Off
+// variable tells whether a name is that of a variable that is declared above.
+func (b *builder) variable(name string) bool {
+	if g := b.globals[name]; g != nil && g.Order < b.p.Decl.Known {
+		return true
+	}
+	return b.inner(name) != nil
 }
 
 // declSteps builds a declaration among statements: each variable is assigned
@@ -626,7 +649,7 @@ func (b *builder) choice(s *syntax.If, next *node, c context) *node {
 	}
 	var list, elses []option
 	for _, o := range s.Options {
-		at := b.alternative(passOver(o.Stmts), after, in)
+		at := b.seq(passOver(o.Stmts), after, in)
 		if _, ok := o.Stmts[0].(*syntax.Else); ok {
 			elses = append(elses, option{at, o})
 		} else {
@@ -694,10 +717,25 @@ func (b *builder) chain(s *syntax.If, next *node, c context) *node {
 		if i < len(options)-1 {
 			in.fall = b.jump(nil, c)
 		}
-		at.jump = b.alternative(o.Stmts, after, in)
+		at.jump = b.seq(o.Stmts, after, in)
 		at = in.fall
 	}
 	return start
+}
+
+// either builds an unless in a d_step: what it guards if that can begin, and else the escape, as
+// SPIN's verifier takes it.
+func (b *builder) either(s *syntax.Unless, next *node, c context) *node {
+	if c.guard {
+		b.fail(s.Pos, len("unless"), "an unless cannot be the first of an option in a d_step, where SPIN ignores a part of it; nothing interrupts a d_step")
+	}
+	side := func(s syntax.Stmt) *syntax.Block {
+		if block, ok := s.(*syntax.Block); ok {
+			return block
+		}
+		return &syntax.Block{Pos: s.At(), Stmts: []syntax.Stmt{s}}
+	}
+	return b.chain(&syntax.If{Pos: s.Pos, Options: []*syntax.Block{side(s.Main), side(s.Escape)}}, next, c)
 }
 
 // guards collects what has to be executable for a d_step to begin, as SPIN does: the
@@ -875,7 +913,7 @@ func (b *builder) loop(s *syntax.For) (start, again syntax.Stmt) {
 // arrayOf returns the length of the array that a for goes through, as SPIN finds it: an
 // index is overlooked, and a field belongs to no array. It is 0 if there is none.
 func (b *builder) arrayOf(ref *syntax.Ref) int {
-	if s := b.lookup(ref.Name); s != nil && ref.Field == nil {
+	if s := b.lookup(ref); s != nil && ref.Field == nil {
 		return s.Len
 	}
 	return 0
@@ -986,28 +1024,39 @@ func (b *builder) dstep(s *syntax.Atomic, next *node, c context) *node {
 		b.element()
 		return at
 	}
+	first := s.Body.Stmts
+	for len(first) > 0 {
+		if u, ok := first[0].(*syntax.Unless); ok {
+			b.fail(u.Pos, len("unless"), "a d_step cannot begin with an unless, as in SPIN; nothing interrupts a d_step")
+		}
+		inner, ok := first[0].(*syntax.Block)
+		if !ok {
+			break
+		}
+		first = inner.Stmts
+	}
 	b.inDStep++
 	b.regions++
 	in := context{region: -b.regions}
 	out := &node{region: in.region} // behind the d_step
-	first := b.block(s.Body.Stmts, out, in)
+	start := b.block(s.Body.Stmts, out, in)
 	b.inDStep--
 	e := &Edge{Kind: DStep, Stmt: s, Text: "d_step"}
 	n := b.simple(e, next, c)
-	for i := 0; first.state == nil && first.jump != nil; i++ {
+	for i := 0; start.state == nil && start.jump != nil; i++ {
 		if i > 1<<16 {
 			if len(b.errs) == 0 { // else statements are missing
 				b.fail(s.Pos, 1, "this jumps in circles and never comes to a statement")
 			}
 			return n
 		}
-		first = first.jump
+		start = start.jump
 	}
-	if first.state == nil {
+	if start.state == nil {
 		e.Kind = Skip // an empty d_step
 		return n
 	}
-	e.Inner = first.state
+	e.Inner = start.state
 	b.guards(e, s.Body, false)
 	e.Always = e.Always || len(e.Guards) == 0
 	return n

@@ -18,9 +18,6 @@ func (r *resolver) ltl(l *syntax.LTL) {
 			r.fail(l.Name.Pos, len(l.Name.Text), "a second property with the name %s", out.Name)
 		}
 	}
-	if r.procs[out.Name] != nil {
-		r.fail(l.Name.Pos, len(l.Name.Text), "%s is a process type and cannot be a property, too", out.Name)
-	}
 	out.Formula = r.formula(l.Formula)
 	r.p.LTLs = append(r.p.LTLs, out)
 }

@@ -33,6 +33,7 @@ type Sym struct {
 	Len    int // of an array; 0 if it is none
 	Base   int // its first scalar: in the globals, in the process, or in the structure
 	Global bool
+	Order  int // of a global variable: how many declarations of the model stand above its own
 	Hidden bool
 	Init   Expr     // nil: 0
 	List   []Expr   // of an array

@@ -40,10 +40,12 @@ type resolver struct {
 	widest  int  // how many fields the messages of a channel have at most
 	takes   bool // parameters are being declared
 	inDStep int
-	whole   bool     // an array may stand here without an index
-	polls   polling  // where the expression stands that is resolved next
-	late    []func() // what waits until all processes are resolved
-	remote  []func() // remote references, resolved when all automata are there
+	enabled syntax.Pos // the first enabled(...)
+	meets   bool       // there are rendezvous channels
+	whole   bool       // an array may stand here without an index
+	polls   polling    // where the expression stands that is resolved next
+	late    []func()   // what waits until all processes are resolved
+	remote  []func()   // remote references, resolved when all automata are there
 }
 
 // Resolve resolves a parsed model. The error is a [syntax.Errors].
@@ -86,7 +88,7 @@ func (r *resolver) model(m *syntax.Model) {
 			r.p.Procs = append(r.p.Procs, p)
 		}
 	}
-	for _, d := range m.Decls {
+	for i, d := range m.Decls {
 		switch d := d.(type) {
 		case *syntax.Typedef:
 			r.typedef(d)
@@ -94,7 +96,7 @@ func (r *resolver) model(m *syntax.Model) {
 			r.scopes = nil
 			for _, v := range d.Vars {
 				if s := r.declare(&r.p.Globals, d, v, true); s != nil {
-					s.Global = true
+					s.Global, s.Order = true, i
 					if old := r.globals[s.Name.Text]; old != nil {
 						line, _ := old.Name.Pos.Line()
 						r.fail(s.Name.Pos, len(s.Name.Text), "%s is declared again; it was in line %d", s.Name.Text, line)
@@ -107,6 +109,10 @@ func (r *resolver) model(m *syntax.Model) {
 	}
 	r.order()
 	for _, p := range r.p.Procs {
+		if g := r.globals[p.Name]; g != nil && g.Order < p.Decl.Known {
+			line, _ := g.Name.Pos.Line()
+			r.fail(p.Decl.Name.Pos, len(p.Name), "%s is declared again; it is a variable in line %d", p.Name, line)
+		}
 		r.params(p)
 	}
 	for _, p := range r.p.Procs {
@@ -117,6 +123,9 @@ func (r *resolver) model(m *syntax.Model) {
 			if c.Name == d.Name.Text {
 				r.fail(d.Name.Pos, len(d.Name.Text), "a second never claim with the name %s", c.Name)
 			}
+		}
+		if r.procs[d.Name.Text] != nil {
+			r.fail(d.Name.Pos, len(d.Name.Text), "%s is a process type and cannot be a claim, too", d.Name.Text)
 		}
 		c := &Proc{Name: d.Name.Text, Index: len(r.p.Procs), Decl: d, Labels: map[string]*State{}}
 		r.p.Claims = append(r.p.Claims, c)
@@ -133,6 +142,9 @@ func (r *resolver) model(m *syntax.Model) {
 	}
 	for _, f := range append(r.late, r.remote...) {
 		f()
+	}
+	if r.enabled.IsValid() && r.meets {
+		r.fail(r.enabled, len("enabled"), "enabled cannot be asked in a model with rendezvous channels, as in SPIN")
 	}
 	for _, p := range r.p.Procs {
 		if p.Decl.Active == nil && !p.Decl.Init {
@@ -285,7 +297,7 @@ func (r *resolver) declare(reg *Region, d *syntax.VarDecl, v *syntax.Var, first 
 	if t == nil {
 		return nil
 	}
-	if _, ok := r.p.Mtypes[v.Name.Text]; ok {
+	if _, ok := r.p.Mtypes[v.Name.Text]; ok && reg == &r.p.Globals {
 		r.fail(v.Name.Pos, len(v.Name.Text), "%s is a symbolic constant and cannot be a variable, too", v.Name.Text)
 	}
 	s := &Sym{Name: v.Name, Type: t, Len: r.length(v), Base: len(reg.Scalars), Hidden: d.Hidden}
@@ -357,7 +369,7 @@ func (r *resolver) sameKind(x syntax.Expr, v *Sym) {
 	if !ok || n.Index != nil || n.Field != nil {
 		return
 	}
-	if _, is := r.p.Mtypes[n.Name]; !is || v.Type.Name != "mtype" {
+	if !n.Symbolic || v.Type.Name != "mtype" {
 		return
 	}
 	if _, is := r.kinds[v.Type.Kind][n.Name]; is {
@@ -384,7 +396,7 @@ func (r *resolver) noChannel(to *Sym, x syntax.Expr, whole bool) {
 	}
 	switch x := x.(type) {
 	case *syntax.Ref:
-		if s := r.lookup(x.Name); s != nil && s.Type.Name == "chan" && !whole {
+		if s := r.lookup(x); s != nil && s.Type.Name == "chan" && !whole {
 			r.fail(x.Pos, len(x.Name), "%s is a channel, whose number cannot be a part of what is assigned; len(%s) is how many messages it has", x.Name, x.Name)
 		}
 		if x.Index != nil {
@@ -519,6 +531,7 @@ func (r *resolver) channel(c *syntax.ChanInit, name string) *Channel {
 		return nil
 	}
 	ch := &Channel{Name: name, Pos: c.Pos, Cap: int(n)}
+	r.meets = r.meets || n == 0
 	for _, f := range c.Fields {
 		t := r.typ(f.Type, f.Kind, 0, f.Pos)
 		if t == nil {
@@ -651,13 +664,29 @@ func arrayIn(t *Type) *Sym {
 	return nil
 }
 
-func (r *resolver) lookup(name string) *Sym {
+// lookup returns what a name means where it stands; nil if nothing. A global variable is known
+// behind its declaration.
+func (r *resolver) lookup(ref *syntax.Ref) *Sym {
+	if ref.Symbolic {
+		return nil
+	}
+	if s := r.inner(ref.Name); s != nil {
+		return s
+	}
+	if s := r.globals[ref.Name]; s != nil && s.Order < ref.Known {
+		return s
+	}
+	return nil
+}
+
+// inner returns the local variable of that name; nil if there is none.
+func (r *resolver) inner(name string) *Sym {
 	for i := len(r.scopes) - 1; i >= 0; i-- {
 		if s := r.scopes[i][name]; s != nil {
 			return s
 		}
 	}
-	return r.globals[name]
+	return nil
 }
 
 func (r *resolver) visible() []string {
@@ -678,14 +707,18 @@ func (r *resolver) visible() []string {
 
 // place resolves a variable, an element or a field.
 func (r *resolver) place(ref *syntax.Ref) *Place {
-	s := r.lookup(ref.Name)
+	s := r.lookup(ref)
 	if s == nil {
 		more := spell.DidYouMean(ref.Name, r.visible(), "")
-		if r.procs[ref.Name] != nil {
-			more = "; it is a process type: a process is looked at with " + ref.Name + "[pid]@label or " + ref.Name + "[pid]:variable"
+		_, constant := r.p.Mtypes[ref.Name]
+		if ref.Symbolic {
+			r.fail(ref.Pos, len(ref.Name), "%s is a symbolic constant, and a variable should be here", ref.Name)
+			return nil
 		}
-		if r.p.Model.Inlines[ref.Name] != nil {
-			more = "; it is an inline, and a call of it is a statement"
+		if g := r.globals[ref.Name]; g != nil && g.Order == ref.Known && r.proc == nil {
+			more = "; it is declared in the same declaration, and known only behind it; make two declarations of this one"
+		} else if g != nil || constant || r.procs[ref.Name] != nil || r.p.Model.Inlines[ref.Name] != nil {
+			more = "; it is declared only below, and a name is known behind its declaration, as in SPIN; move that up"
 		}
 		r.fail(ref.Pos, len(ref.Name), "undeclared variable: %s%s", ref.Name, more)
 		return nil
@@ -784,8 +817,8 @@ func (r *resolver) expr(x syntax.Expr) Expr {
 	case *syntax.Const:
 		return &Const{x.Value}
 	case *syntax.Ref:
-		if v, ok := r.p.Mtypes[x.Name]; ok && r.lookup(x.Name) == nil {
-			return &Const{int32(v)}
+		if x.Symbolic {
+			return &Const{int32(r.p.Mtypes[x.Name])}
 		}
 		if pl := r.scalar(x); pl != nil {
 			return &Load{pl}
@@ -834,7 +867,7 @@ func (r *resolver) expr(x syntax.Expr) Expr {
 		}
 		y := &Run{Proc: p, Pos: x.Pos}
 		for i, a := range x.Args {
-			if ref, ok := a.(*syntax.Ref); ok && r.lookup(ref.Name) != nil {
+			if ref, ok := a.(*syntax.Ref); ok && r.lookup(ref) != nil {
 				// A structure is an argument for each of its fields.
 				if pl := r.place(ref); pl != nil {
 					for k := range pl.Count {
@@ -871,6 +904,9 @@ func (r *resolver) expr(x syntax.Expr) Expr {
 		switch x.Name {
 		case "enabled":
 			r.p.UsesEnabled = true
+			if !r.enabled.IsValid() {
+				r.enabled = x.Pos
+			}
 		case "get_priority":
 			r.p.UsesPriority = true
 		}
@@ -945,6 +981,9 @@ func (r *resolver) remoteRef(x *syntax.Remote) Expr {
 		pid = r.expr(x.Pid)
 	}
 	if x.Label != "" {
+		if r.inDStep > 0 {
+			r.fail(x.Pos, len(x.Proc.Text), "a d_step cannot ask where another process is, as in SPIN; write atomic")
+		}
 		y := &At{Proc: p, Pid: pid, Label: x.Label}
 		r.remote = append(r.remote, func() {
 			y.State = p.Labels[x.Label]
@@ -990,12 +1029,7 @@ func (r *resolver) recvArgs(args []syntax.RecvArg, poll bool) []RecvArg {
 			continue
 		}
 		ref, isRef := a.X.(*syntax.Ref)
-		if isRef && !a.Eval {
-			if _, ok := r.p.Mtypes[ref.Name]; ok && r.lookup(ref.Name) == nil {
-				isRef = false
-			}
-		}
-		if !isRef || a.Eval {
+		if !isRef || a.Eval || ref.Symbolic {
 			out = append(out, RecvArg{Match: r.expr(a.X)})
 			continue
 		}

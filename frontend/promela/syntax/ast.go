@@ -103,6 +103,7 @@ type Proctype struct {
 	Priority      Expr
 	Body          *Block
 	End           Pos // of the closing brace
+	Known         int // how many declarations of the model stand above
 }
 
 // Inline is an inline definition.
@@ -210,7 +211,8 @@ type (
 		Pos      Pos
 		Var      *Ref
 		From, To Expr
-		// Literal tells that both bounds are written as numbers, without a sign or parentheses.
+		// Literal tells that both bounds are written as numbers, without a sign or parentheses, and all in
+		// the form that SPIN's scanner writes out.
 		Literal bool
 		inline  bool
 	}
@@ -292,13 +294,15 @@ type (
 		Pos   Pos
 		Value int32
 	}
-	// Ref is a variable, an element or a field: Name[Index].Field. A name
-	// that is an mtype constant is a Ref, too, until it is resolved.
+	// Ref is a variable, an element or a field: Name[Index].Field. A symbolic constant
+	// is a Ref, too.
 	Ref struct {
-		Pos   Pos
-		Name  string
-		Index Expr // nil if there is none
-		Field *Ref // nil if there is none
+		Pos      Pos
+		Name     string
+		Index    Expr // nil if there is none
+		Field    *Ref // nil if there is none
+		Symbolic bool // it is a symbolic constant
+		Known    int  // how many declarations of the model stand above
 	}
 	// Unary is Op X, Op one of ! - ~.
 	Unary struct {

@@ -1,8 +1,8 @@
 package syntax
 
-// temporal gives each binary operator its precedence; all associate to the
-// right but && and ||.
-var temporal = map[string]int{"<->": 1, "->": 2, "||": 3, "&&": 4, "U": 5, "W": 5, "V": 5}
+// temporal gives each binary operator of an ltl block its precedence, those of expressions
+// included; all associate to the left, as in SPIN's grammar.
+var temporal = map[string]int{"->": 1, "<->": 1, "||": 2, "&&": 3, "U": 4, "W": 4, "V": 4}
 
 var temporalWords = map[string]string{
 	"always": "[]", "eventually": "<>", "next": "X", "X": "X",
@@ -13,107 +13,109 @@ var temporalWords = map[string]string{
 // temporalOp returns the operator that stands here and how many tokens it has.
 func (p *parser) temporalOp() (string, int) {
 	t, n := p.tok(), p.peek(1)
+	joined := !n.Space && !n.Newline
 	switch {
-	case t.is("[") && n.is("]"):
+	case t.is("[") && n.is("]") && joined:
 		return "[]", 2
-	case t.is("<") && n.is(">"):
+	case t.is("<") && n.is(">") && joined:
 		return "<>", 2
-	case t.is("<") && n.is("->"):
+	case t.is("<") && n.is("->") && joined:
 		return "<->", 2
-	case t.is("->"), t.is("&&"), t.is("||"), t.is("!"):
+	case t.is("->"), t.is("!"):
 		return t.Text, 1
 	case t.Kind == Ident && temporalWords[t.Text] != "":
 		return temporalWords[t.Text], 1
 	}
+	if t.Kind == Op && (temporal[t.Text] > 0 || precedence[t.Text] > 0) {
+		return t.Text, 1
+	}
 	return "", 0
 }
 
+// binds returns the precedence of a binary operator in an ltl block; 0 if it is none.
+func binds(op string) int {
+	if n := temporal[op]; n > 0 {
+		return n
+	}
+	if n := precedence[op]; n > 0 {
+		return n + len(temporal)
+	}
+	return 0
+}
+
+// formula parses operators that bind more tightly than min, temporal ones and those of expressions
+// in one, as SPIN's grammar has them.
 func (p *parser) formula(min int) *Formula {
 	p.enter()
 	defer func() { p.depth-- }()
 	first := p.i
 	x := p.unaryFormula()
 	for {
-		pos := p.tok().Pos
+		t := p.tok()
 		op, n := p.temporalOp()
-		prec := temporal[op]
+		prec := binds(op)
 		if prec == 0 || prec <= min {
 			return x
 		}
 		p.i += n
-		next := prec - 1 // to the right
-		if op == "&&" || op == "||" {
-			next = prec
+		y := p.formula(prec)
+		if temporal[op] > 0 {
+			x = &Formula{Pos: t.Pos, Op: op, X: x, Y: y}
+		} else {
+			x = &Formula{Pos: x.Pos, Prop: &Binary{t.Pos, op, p.value(x, op), p.value(y, op)}}
 		}
-		x = &Formula{Pos: pos, Op: op, X: x, Y: p.formula(next)}
 		x.Text = p.textFrom(first)
 	}
+}
+
+// value returns a formula without temporal operators as an expression that an operator computes with.
+func (p *parser) value(f *Formula, op string) Expr {
+	switch f.Op {
+	case "":
+		return f.Prop
+	case "!":
+		return &Unary{f.Pos, "!", p.value(f.X, op)}
+	case "&&", "||":
+		return &Binary{f.Pos, f.Op, p.value(f.X, op), p.value(f.Y, op)}
+	case "->":
+		return &Binary{f.Pos, "||", &Unary{f.Pos, "!", p.value(f.X, op)}, p.value(f.Y, op)}
+	}
+	p.errorAt(f.Pos, len(f.Op), "%s binds more tightly than %s, as in SPIN, and a formula has no value to compute with; put the operand in parentheses: %s (... %s ...)", f.Op, op, f.Op, op)
+	panic(giveUp{})
 }
 
 func (p *parser) unaryFormula() *Formula {
 	p.enter()
 	defer func() { p.depth-- }()
-	t := p.tok()
-	switch op, n := p.temporalOp(); op {
-	case "!", "[]", "<>", "X":
-		first := p.i
+	t, first := p.tok(), p.i
+	switch op, n := p.temporalOp(); {
+	case op == "!", op == "[]", op == "<>", op == "X":
 		p.i += n
 		f := &Formula{Pos: t.Pos, Op: op, X: p.unaryFormula()}
 		f.Text = p.textFrom(first)
 		return f
-	}
-	if t.is("(") {
-		if f := p.parenthesised(); f != nil {
-			return f
+	case op == "-", t.is("~"):
+		p.i++
+		x := p.value(p.unaryFormula(), t.Text)
+		f := &Formula{Pos: t.Pos, Prop: &Unary{t.Pos, t.Text, x}}
+		if c, ok := x.(*Const); ok && op == "-" {
+			f.Prop = &Const{t.Pos, -c.Value}
 		}
+		f.Text = p.textFrom(first)
+		return f
+	case t.is("("):
+		p.i++
+		f := p.formula(0)
+		p.want(")", "a formula in parentheses")
+		return f
 	}
-	// A proposition binds tighter than && and ||.
-	first := p.i
-	f := &Formula{Pos: t.Pos, Prop: p.binary(2)}
+	if t.isIdent("run") {
+		p.fail(t, "run cannot stand in an ltl block")
+	}
+	f := &Formula{Pos: t.Pos, Prop: p.primary()}
 	f.Text = p.textFrom(first)
 	return f
 }
 
 // textFrom returns the text of the tokens from the i-th to the present one.
 func (p *parser) textFrom(i int) string { return joined(p.in[i:p.i]) }
-
-// parenthesised parses ( formula ), or returns nil if what stands in the
-// parentheses is the beginning of a longer expression.
-func (p *parser) parenthesised() (f *Formula) {
-	save, errs := p.i, len(p.errs)
-	depth := p.depth
-	if p.noFormula[save] {
-		return nil
-	}
-	defer func() {
-		// Nested parentheses are tried once each.
-		if f == nil {
-			if p.noFormula == nil {
-				p.noFormula = map[int]bool{}
-			}
-			p.noFormula[save] = true
-		}
-	}()
-	defer func() {
-		if r := recover(); r != nil {
-			if _, ok := r.(giveUp); !ok {
-				panic(r)
-			}
-			p.i, p.errs, p.depth, f = save, p.errs[:errs], depth, nil
-		}
-	}()
-	p.i++
-	f = p.formula(0)
-	p.want(")", "a formula in parentheses")
-	if t := p.tok(); t.Kind == Op && precedence[t.Text] > 2 && !p.startsTemporal() {
-		p.i = save
-		return nil
-	}
-	return f
-}
-
-// startsTemporal tells whether < begins <-> here.
-func (p *parser) startsTemporal() bool {
-	_, n := p.temporalOp()
-	return n > 0
-}

@@ -25,9 +25,12 @@ type parser struct {
 	model *Model
 	types map[string]bool // typedefs so far
 	procs map[string]bool // all process types
-	known map[string]bool // process types so far
-	// property: an ltl block is being parsed, of which SPIN makes a claim behind all.
+	// named are the symbolic constants, types and process types so far, which are no plain names
+	// any more.
+	named map[string]named
+	// property: an ltl block is being parsed. That is done behind all, as SPIN does.
 	property bool
+	ltls     []int // where these blocks begin
 	depth    int
 	runs     int      // run operators so far
 	inlines  []string // that are being expanded
@@ -36,10 +39,22 @@ type parser struct {
 	called   *Token   // the ) of the last one
 	results  []*Ref   // what their values are assigned to; nil for one that is called for nothing
 	used     int      // tokens of inline bodies that were expanded
-	// noFormula are the tokens where no temporal formula in parentheses begins.
-	noFormula map[int]bool
-	eof       Pos
+	eof      Pos
 }
+
+// named is what a name means that is no plain one.
+type named struct {
+	what string
+	pos  Pos
+}
+
+// What a name can mean.
+const (
+	aConstant = "a symbolic constant"
+	aType     = "a type"
+	aProcess  = "a process type"
+	anInline  = "an inline"
+)
 
 // giveUp ends the parser from wherever it is.
 type giveUp struct{}
@@ -57,7 +72,8 @@ func ParseWith(f *source.File, defines map[string]string, read func(name string)
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{in: in, types: map[string]bool{}, procs: map[string]bool{}, known: map[string]bool{}, eof: Pos{f, source.Pos(len(f.Text))}}
+	in = separated(in)
+	p := &parser{in: in, types: map[string]bool{}, procs: map[string]bool{}, named: map[string]named{}, eof: Pos{f, source.Pos(len(f.Text))}}
 	for i := range len(in) - 1 {
 		if in[i].isIdent("proctype") || in[i].isIdent("D_proctype") {
 			p.procs[in[i+1].Text] = true
@@ -102,8 +118,17 @@ func (p *parser) next() Token {
 
 // fail records a message at a token and gives up on the construct.
 func (p *parser) fail(t *Token, format string, args ...any) {
-	p.errorAt(t.Pos, max(1, len(t.Text)), format, args...)
+	p.errorAt(t.Pos, max(1, len(t.Text)), format+p.broken(), args...)
 	panic(giveUp{})
+}
+
+// broken is what to say of a mistake at the beginning of a line where SPIN ends the statement at
+// the end of the line before; empty elsewhere.
+func (p *parser) broken() string {
+	if p.i == 0 || p.i > len(p.in) || !p.in[p.i-1].implied && !p.tok().implied {
+		return ""
+	}
+	return "; the end of a line ends a statement, as in SPIN, unless it is in parentheses or an operator or a comma is the last of the line"
 }
 
 func (p *parser) errorAt(pos Pos, n int, format string, args ...any) {
@@ -114,6 +139,9 @@ func (p *parser) errorAt(pos Pos, n int, format string, args ...any) {
 }
 
 func (t *Token) describe() string {
+	if t.implied {
+		return "the end of the line"
+	}
 	switch t.Kind {
 	case EOF:
 		return "the end of the file"
@@ -154,9 +182,41 @@ func (p *parser) name(what string) Name {
 	if keywords[t.Text] {
 		p.fail(t, "%s is a word of the language and cannot be the name of %s", t.Text, what)
 	}
+	if p.property && temporalWords[t.Text] != "" {
+		p.fail(t, "%s is an operator in an ltl block, as in SPIN, and cannot be the name of %s there", t.Text, what)
+	}
+	p.plain(t, what)
 	p.i++
 	return Name{t.Pos, t.Text}
 }
+
+// plain refuses a name that means something already, which SPIN's scanner tells from all others.
+func (p *parser) plain(t *Token, what string) {
+	m := p.meaning(t.Text)
+	switch {
+	case m == "":
+	case m == what:
+		line, _ := p.named[t.Text].pos.Line()
+		p.fail(t, "%s is declared again; it was in line %d", t.Text, line)
+	default:
+		p.fail(t, "%s is %s and cannot be %s, too", t.Text, m, what)
+	}
+}
+
+// meaning returns what a name is that was declared above and is more to the scanner than a
+// name; empty if it is only one.
+func (p *parser) meaning(name string) string {
+	if n, ok := p.named[name]; ok {
+		return n.what
+	}
+	if p.model.Inlines[name] != nil {
+		return anInline
+	}
+	return ""
+}
+
+// predefined are the names that are there already.
+var predefined = map[string]bool{"_": true, "_p": true, "_pid": true, "_nr_pr": true, "_last": true, "_priority": true}
 
 var keywords = map[string]bool{}
 
@@ -168,9 +228,6 @@ func init() {
 		get_priority set_priority np_ local return`) {
 		keywords[w] = true
 	}
-	delete(keywords, "local") // only where a declaration begins
-	delete(keywords, "pid")
-	keywords["pid"] = true
 }
 
 var basicTypes = map[string]bool{"bit": true, "bool": true, "byte": true, "short": true, "int": true, "unsigned": true, "pid": true, "chan": true, "mtype": true}
@@ -178,11 +235,11 @@ var basicTypes = map[string]bool{"bit": true, "bool": true, "byte": true, "short
 // file parses all top-level units; after a mistake it goes on with the next.
 func (p *parser) file() {
 	for p.tok().Kind != EOF {
-		if p.accept(";") {
+		if p.accept(";") || p.accept("->") {
 			continue
 		}
 		start := p.i
-		if !p.unit() {
+		if !p.guarded(p.unit) {
 			// Skip to what begins a unit.
 			if p.i == start {
 				p.i++
@@ -205,11 +262,16 @@ func (p *parser) file() {
 			}
 		}
 	}
+	for _, at := range p.ltls {
+		p.i = at
+		p.guarded(p.ltl)
+	}
 }
 
 var unitWords = map[string]bool{"proctype": true, "active": true, "init": true, "never": true, "ltl": true, "inline": true, "typedef": true, "D_proctype": true, "trace": true, "notrace": true}
 
-func (p *parser) unit() (ok bool) {
+// guarded calls a function that may give up, and tells whether it did not.
+func (p *parser) guarded(f func()) (ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
 			if _, is := r.(giveUp); !is || len(p.errs) >= maxErrors {
@@ -219,6 +281,11 @@ func (p *parser) unit() (ok bool) {
 		}
 	}()
 	p.depth, p.inlines = 0, nil
+	f()
+	return true
+}
+
+func (p *parser) unit() {
 	t := p.tok()
 	if t.Kind != Ident {
 		p.fail(t, "found %s where a declaration should begin", t.describe())
@@ -228,7 +295,7 @@ func (p *parser) unit() (ok bool) {
 		p.proctype()
 	case "init":
 		p.i++
-		x := &Proctype{Pos: t.Pos, Name: Name{t.Pos, "init"}, Init: true}
+		x := &Proctype{Pos: t.Pos, Name: Name{t.Pos, "init"}, Init: true, Known: p.declared()}
 		if p.acceptWord("priority") {
 			x.Priority = p.primary()
 		}
@@ -236,15 +303,15 @@ func (p *parser) unit() (ok bool) {
 		p.model.Decls = append(p.model.Decls, x)
 	case "never":
 		p.i++
-		x := &Proctype{Pos: t.Pos, Name: Name{t.Pos, fmt.Sprintf("never_%d", len(p.model.Nevers))}, Never: true}
+		x := &Proctype{Pos: t.Pos, Name: Name{t.Pos, fmt.Sprintf("never_%d", len(p.model.Nevers))}, Never: true, Known: p.declared()}
 		if p.tok().Kind == Ident {
-			x.Name = p.name("the claim")
+			x.Name = p.name("a claim")
 		}
 		p.body(x)
 		p.model.Nevers = append(p.model.Nevers, x)
 	case "trace", "notrace":
 		p.i++
-		x := &Proctype{Pos: t.Pos, Name: Name{t.Pos, t.Text}}
+		x := &Proctype{Pos: t.Pos, Name: Name{t.Pos, t.Text}, Known: p.declared()}
 		p.body(x)
 		if p.model.Trace != nil {
 			p.errorAt(t.Pos, len(t.Text), "a second event trace; a model has at most one trace or notrace")
@@ -253,25 +320,27 @@ func (p *parser) unit() (ok bool) {
 	case "inline":
 		p.inline()
 	case "ltl":
-		p.ltl()
+		p.ltls = append(p.ltls, p.i)
+		p.i = closing(p.in, p.i)
 	case "typedef":
 		p.i++
-		td := &Typedef{Name: p.name("a typedef")}
+		td := &Typedef{Name: p.name(aType)}
 		p.want("{", "typedef")
+		if t := p.tok(); t.is("}") {
+			p.errorAt(td.Name.Pos, len(td.Name.Text), "typedef %s has no fields", td.Name.Text)
+		}
 		for !p.accept("}") {
-			if p.accept(";") {
-				continue
-			}
 			f := p.varDecl()
 			if f.Hidden {
 				p.errorAt(f.Pos, len("hidden"), "only a global variable can be hidden, not a field")
 			}
 			td.Fields = append(td.Fields, f)
-		}
-		if len(td.Fields) == 0 {
-			p.errorAt(td.Name.Pos, len(td.Name.Text), "typedef %s has no fields", td.Name.Text)
+			if t := p.tok(); !t.is("}") && !p.accept(";") && !p.in[p.i-1].is("}") {
+				p.fail(t, "found %s where a \";\" or a new line should separate two fields", t.describe())
+			}
 		}
 		p.types[td.Name.Text] = true
+		p.named[td.Name.Text] = named{aType, td.Name.Pos}
 		p.model.Decls = append(p.model.Decls, td)
 	case "c_code", "c_expr", "c_decl", "c_track", "c_state":
 		p.fail(t, "%s: C code in a model is not supported, because a model is explored without a C compiler; write it in Promela", t.Text)
@@ -283,43 +352,48 @@ func (p *parser) unit() (ok bool) {
 		if p.accept(":") {
 			kind = p.name("an mtype").Text
 		}
-		if p.accept("=") || p.tok().is("{") {
+		if p.accept("=") || p.tok().is("{") && kind == "" {
 			m := &Mtype{Pos: t.Pos, Kind: kind}
 			p.want("{", "mtype")
+			if p.tok().is("}") {
+				p.fail(t, "this mtype has no symbolic constants")
+			}
 			for !p.accept("}") {
-				if p.accept(",") {
+				if len(m.Names) > 0 && p.accept(",") {
 					continue
 				}
-				m.Names = append(m.Names, p.name("a symbolic constant"))
+				m.Names = append(m.Names, p.name(aConstant))
 			}
-			if len(m.Names) == 0 {
-				p.errorAt(t.Pos, len(t.Text), "this mtype has no symbolic constants")
+			for _, n := range m.Names {
+				p.named[n.Text] = named{aConstant, n.Pos}
 			}
 			p.model.Decls = append(p.model.Decls, m)
-			return true
+			return
 		}
 		p.i = save
 		p.model.Decls = append(p.model.Decls, p.varDecl())
 	default:
 		if p.atDecl() {
 			p.model.Decls = append(p.model.Decls, p.varDecl())
-			return true
+			return
 		}
 		p.fail(t, "found %s where a declaration should begin%s", t.describe(), nearUnit(t.Text, p.types))
 	}
-	return true
 }
+
+// declared returns how many declarations stand above.
+func (p *parser) declared() int { return len(p.model.Decls) }
 
 func (p *parser) ltl() {
 	t := p.next()
 	l := &LTL{Pos: t.Pos}
 	if p.tok().Kind == Ident {
-		l.Name = p.name("the property")
+		l.Name = p.name("a property")
 	}
 	p.want("{", "ltl")
 	p.property = true
+	defer func() { p.property = false }()
 	l.Formula = p.formula(0)
-	p.property = false
 	for p.accept(";") {
 	}
 	p.want("}", "an ltl block")
@@ -328,7 +402,12 @@ func (p *parser) ltl() {
 
 func (p *parser) inline() {
 	p.i++
-	d := &Inline{Name: p.name("an inline")}
+	t := p.tok()
+	if old := p.model.Inlines[t.Text]; t.Kind == Ident && old != nil {
+		line, _ := old.Name.Pos.Line()
+		p.fail(t, "inline %s is declared again; it was in line %d", t.Text, line)
+	}
+	d := &Inline{Name: p.name(anInline)}
 	p.want("(", "inline")
 	for !p.accept(")") {
 		if len(d.Params) > 0 {
@@ -355,10 +434,6 @@ func (p *parser) inline() {
 			break
 		}
 	}
-	if old := p.model.Inlines[d.Name.Text]; old != nil {
-		line, _ := old.Name.Pos.Line()
-		p.errorAt(d.Name.Pos, len(d.Name.Text), "inline %s is declared again; it was in line %d", d.Name.Text, line)
-	}
 	p.model.Inlines[d.Name.Text] = d
 }
 
@@ -378,8 +453,9 @@ func (p *parser) proctype() {
 	default:
 		p.fail(p.tok(), "found %s where proctype should be", p.tok().describe())
 	}
-	x.Name = p.name("a process type")
-	p.known[x.Name.Text] = true
+	x.Name = p.name(aProcess)
+	x.Known = p.declared()
+	p.named[x.Name.Text] = named{aProcess, x.Name.Pos}
 	p.want("(", "proctype")
 	for first := true; !p.accept(")"); first = false {
 		t := p.tok()
@@ -460,11 +536,8 @@ func (p *parser) atDecl() bool {
 		return false
 	}
 	switch t.Text {
-	case "hidden", "show":
+	case "hidden", "show", "local":
 		return true
-	case "local":
-		n := p.peek(1)
-		return n.Kind == Ident && p.typeName(n.Text)
 	}
 	if basicTypes[t.Text] {
 		return true
@@ -473,19 +546,9 @@ func (p *parser) atDecl() bool {
 }
 
 func (p *parser) declHead() *VarDecl {
-	d := &VarDecl{Pos: p.tok().Pos}
-	for {
-		t := p.tok()
-		switch {
-		case t.isIdent("hidden"):
-			d.Hidden = true
-			p.i++
-			continue
-		case t.isIdent("show"), t.isIdent("local") && p.peek(1).Kind == Ident:
-			p.i++
-			continue
-		}
-		break
+	d := &VarDecl{Pos: p.tok().Pos, Hidden: p.tok().isIdent("hidden")}
+	if t := p.tok(); t.isIdent("hidden") || t.isIdent("show") || t.isIdent("local") {
+		p.i++
 	}
 	t := p.tok()
 	if t.Kind != Ident || !basicTypes[t.Text] && !p.types[t.Text] {
@@ -518,8 +581,7 @@ func (p *parser) varDecl() *VarDecl {
 	d := p.declHead()
 	for {
 		v := &Var{Name: p.name("a variable")}
-		switch v.Name.Text {
-		case "_pid", "_nr_pr", "_last", "_priority":
+		if predefined[v.Name.Text] {
 			p.errorAt(v.Name.Pos, len(v.Name.Text), "%s is there already and cannot be declared", v.Name.Text)
 		}
 		if p.accept(":") {
@@ -652,10 +714,10 @@ func (p *parser) sequence(end string) []Stmt {
 	}
 }
 
-// separated tells whether a new statement may begin here: behind ; or -> or }, behind the
-// call of an inline, or on a new line.
+// separated tells whether a new statement may begin here: behind ; or -> or }, or behind the
+// call of an inline.
 func (p *parser) separated() bool {
-	if p.tok().Newline || p.i == 0 {
+	if p.i == 0 {
 		return true
 	}
 	prev := &p.in[p.i-1]
@@ -669,11 +731,16 @@ func (p *parser) statement() Stmt {
 	start := p.i
 	s := p.simple()
 	p.ends(start, s)
-	for {
-		// An unless may stand behind a new line.
+	if p.tok().implied && p.peek(1).isIdent("unless") && &p.in[p.i-1] == p.called {
+		p.i++ // the body of the inline ends with a brace, behind which a line may end
+	}
+	for n := 0; ; n++ {
 		t := p.tok()
 		if !t.isIdent("unless") {
 			return s
+		}
+		if n > 0 {
+			p.fail(t, "a second unless; put braces around one of the two: { ... unless ... } unless ...")
 		}
 		p.i++
 		if l, ok := s.(*Labeled); ok && !labelled(l.Stmt) {
@@ -759,8 +826,6 @@ func (p *parser) simple() Stmt {
 		if s.Loop {
 			end = "od"
 		}
-		for p.accept(";") {
-		}
 		if !p.tok().is("::") {
 			p.fail(p.tok(), "found %s where the first option (::) of %s should begin", p.tok().describe(), t.Text)
 		}
@@ -781,14 +846,20 @@ func (p *parser) simple() Stmt {
 	case "select":
 		p.i++
 		p.want("(", "select")
+		first := p.i
 		s := &Select{Pos: t.Pos, Var: p.ref(), inline: len(p.inlines) > 0}
 		p.want(":", "select")
-		s.Literal = p.tok().Kind == Num && p.peek(1).is("..")
+		// SPIN's scanner writes out one like select(x : 1 .. 3), on one line and with a name of
+		// letters and digits alone.
+		s.Literal = p.tok().Kind == Num && p.peek(1).is("..") && !strings.Contains(s.Var.Name, "_")
 		s.From = p.expr()
 		p.want("..", "select")
 		s.Literal = s.Literal && p.tok().Kind == Num && p.peek(1).is(")")
 		s.To = p.expr()
 		p.want(")", "select")
+		for _, t := range p.in[first:p.i] {
+			s.Literal = s.Literal && !t.Newline
+		}
 		return s
 	case "goto":
 		p.i++
@@ -848,6 +919,8 @@ func (p *parser) simple() Stmt {
 		}
 		p.i++
 		return &Assign{t.Pos, p.results[n-1], p.expr()}
+	case "unless":
+		p.fail(t, "there is no statement before this unless on the same line; only behind a } it may begin a line, as in SPIN")
 	case "inline", "proctype", "init", "active", "never", "typedef":
 		p.fail(t, "%s cannot stand here; is a \"}\" missing above?", t.Text)
 	}
@@ -887,13 +960,12 @@ func beginsFor(s Stmt) bool {
 // label parses Name: statement, and tells whether it is one.
 func (p *parser) label() (Stmt, bool) {
 	t := p.tok()
-	for _, d := range p.model.Decls {
-		if x, ok := d.(*Proctype); ok && x.Name.Text == t.Text {
-			return nil, false // P:var
-		}
+	if p.meaning(t.Text) == aProcess && p.peek(2).Kind == Ident {
+		return nil, false // P:var
 	}
-	if what := p.meaning(t.Text); what != "" {
-		p.errorAt(t.Pos, len(t.Text), "%s is %s and cannot be a label, too", t.Text, what)
+	p.plain(t, "a label")
+	if predefined[t.Text] {
+		p.errorAt(t.Pos, len(t.Text), "%s is there already and cannot be a label", t.Text)
 	}
 	p.i += 2
 	l := &Labeled{Label: Name{t.Pos, t.Text}}
@@ -901,7 +973,7 @@ func (p *parser) label() (Stmt, bool) {
 		l.Inline = p.calls[n-1]
 	}
 	n := p.tok()
-	if n.is("}") || n.is("::") || n.isIdent("fi") || n.isIdent("od") || n.is(";") {
+	if n.is("}") || n.is("::") || n.isIdent("fi") || n.isIdent("od") || n.is(";") || n.is("->") {
 		// A label before nothing stands before a skip.
 		l.Stmt = &ExprStmt{t.Pos, &Const{t.Pos, 1}}
 		return l, true
@@ -913,23 +985,6 @@ func (p *parser) label() (Stmt, bool) {
 	l.Stmt = p.simple()
 	p.ends(from, l.Stmt)
 	return l, true
-}
-
-// meaning returns what a name is that was declared above and is more to the scanner than a
-// name; empty if it is only one.
-func (p *parser) meaning(name string) string {
-	if p.types[name] {
-		return "a type"
-	}
-	if p.model.Inlines[name] != nil {
-		return "an inline"
-	}
-	for _, d := range p.model.Decls {
-		if m, ok := d.(*Mtype); ok && slices.ContainsFunc(m.Names, func(n Name) bool { return n.Text == name }) {
-			return "a symbolic constant"
-		}
-	}
-	return ""
 }
 
 func (p *parser) forStmt() Stmt {
@@ -948,6 +1003,7 @@ func (p *parser) forStmt() Stmt {
 		p.fail(p.tok(), "found %s where for wants \":\" or \"in\"", p.tok().describe())
 	}
 	p.want(")", "for")
+	p.accept(";")
 	if !p.tok().is("{") {
 		p.fail(p.tok(), "found %s where for wants \"{\"", p.tok().describe())
 	}
@@ -1012,7 +1068,7 @@ func (p *parser) expandInline(d *Inline, result *Ref) Stmt {
 	var body []Token
 	for _, b := range d.Body {
 		k := -1
-		if b.Kind == Ident {
+		if b.Kind == Ident && p.meaning(b.Text) != aConstant {
 			for i, name := range d.Params {
 				if name == b.Text {
 					k = i
@@ -1048,7 +1104,7 @@ func (p *parser) expandInline(d *Inline, result *Ref) Stmt {
 // receive, or a condition.
 func (p *parser) exprStmt() Stmt {
 	t := p.tok()
-	if t.Kind == Ident && !keywords[t.Text] {
+	if t.Kind == Ident && !keywords[t.Text] && p.meaning(t.Text) == "" {
 		save := p.i
 		ref := p.ref()
 		op := p.tok()
@@ -1154,6 +1210,8 @@ func (p *parser) recvArg() RecvArg {
 			p.fail(n, "a receive matches a number, a name, or eval(...) of an expression")
 		}
 		return RecvArg{X: &Const{t.Pos, -c.Value}}
+	case t.Kind == Ident && p.meaning(t.Text) == aConstant:
+		return RecvArg{X: p.primary()}
 	case t.Kind == Ident && !keywords[t.Text]:
 		return RecvArg{X: p.ref()}
 	}
@@ -1165,8 +1223,14 @@ func (p *parser) recvArg() RecvArg {
 func (p *parser) ref() *Ref {
 	p.enter()
 	defer func() { p.depth-- }()
+	switch t := p.tok(); p.meaning(t.Text) {
+	case aProcess:
+		p.fail(t, "%s is a process type: a process is looked at with %s[pid]@label or %s[pid]:variable", t.Text, t.Text, t.Text)
+	case anInline:
+		p.fail(t, "%s is an inline, and a call of it is a statement", t.Text)
+	}
 	n := p.name("a variable")
-	r := &Ref{Pos: n.Pos, Name: n.Text}
+	r := &Ref{Pos: n.Pos, Name: n.Text, Known: p.declared()}
 	if p.tok().is("[") {
 		p.i++
 		r.Index = p.expr()
@@ -1268,7 +1332,7 @@ func (p *parser) primary() Expr {
 		if t.is("(") {
 			p.i++
 			x := p.expr()
-			if p.accept("->") {
+			if !p.property && p.accept("->") { // in an ltl block, that is an implication
 				c := &Cond{Pos: t.Pos, If: x, Then: p.expr()}
 				p.want(":", "the conditional expression (c -> a : b)")
 				c.Else = p.expr()
@@ -1311,6 +1375,10 @@ func (p *parser) primary() Expr {
 		if keywords[t.Text] {
 			break
 		}
+		if p.meaning(t.Text) == aConstant {
+			p.i++
+			return &Ref{Pos: t.Pos, Name: t.Text, Symbolic: true}
+		}
 		if r := p.remote(); r != nil {
 			return r
 		}
@@ -1350,8 +1418,8 @@ func (p *parser) remote() Expr {
 	if !sep.is("@") && !(sep.is(":") && p.peek(i+1).Kind == Ident && !keywords[p.peek(i+1).Text] && p.isProc(t.Text)) {
 		return nil
 	}
-	r := &Remote{Pos: t.Pos, Proc: p.name("a process type")}
-	if !p.property && p.isProc(t.Text) && !p.known[t.Text] {
+	r := &Remote{Pos: t.Pos, Proc: p.processName()}
+	if p.isProc(t.Text) && p.meaning(t.Text) != aProcess {
 		p.errorAt(t.Pos, len(t.Text), "%s is declared only below, and a process can be looked at only behind its declaration, as in SPIN; move that up", t.Text)
 	}
 	if p.accept("[") {
@@ -1367,17 +1435,26 @@ func (p *parser) remote() Expr {
 	return r
 }
 
+// processName parses the name of a process type, which may be declared only below.
+func (p *parser) processName() Name {
+	if t := p.tok(); t.Kind == Ident && p.meaning(t.Text) == aProcess {
+		p.i++
+		return Name{t.Pos, t.Text}
+	}
+	return p.name("another process type")
+}
+
 // isProc tells whether a process type of that name is declared somewhere.
 func (p *parser) isProc(name string) bool { return p.procs[name] }
 
 func (p *parser) run() Expr {
 	p.runs++
 	t := p.next()
-	x := &Run{Pos: t.Pos, Name: p.name("a process type")}
+	x := &Run{Pos: t.Pos, Name: p.processName()}
 	p.want("(", "run")
 	for !p.accept(")") {
-		if p.accept(",") {
-			continue
+		if len(x.Args) > 0 {
+			p.want(",", "the arguments of a process")
 		}
 		x.Args = append(x.Args, p.expr())
 	}
