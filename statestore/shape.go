@@ -1,6 +1,7 @@
 package statestore
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 	"sync"
@@ -289,9 +290,12 @@ func learn(n int, examples [][]uint64, parent func(i int) int) (cuts []int, dist
 		size *= 2
 	}
 	set := make([]uint64, size)
-	count2 := func(i, j int) float64 {
+	// count2 counts the different values between two places, and no further than
+	// to a limit.
+	count2 := func(i, j int, limit float64) float64 {
 		if len(examples) == 0 {
-			return float64(at[j] - at[i])
+			d := float64(at[j] - at[i])
+			return d * d // squares make equal distances the best
 		}
 		clear(set)
 		c := 0
@@ -306,28 +310,32 @@ func learn(n int, examples [][]uint64, parent func(i int) int) (cuts []int, dist
 			}
 			if set[k] == 0 {
 				set[k] = h
-				c++
+				if c++; float64(c) > limit {
+					break
+				}
 			}
 		}
 		return float64(c)
+	}
+	// Most pairs of places are so far apart that they need not be counted to the end: the sum of
+	// the best choice is not above that of any other, so that no part of it is, and more bits
+	// have no fewer values.
+	k := min(maxParts, g)
+	limit := 0.0
+	for a := range k {
+		limit += count2(a*g/k, (a+1)*g/k, math.Inf(1)) + price[(a+1)*g/k]
 	}
 	d := make([][]float64, g+1)
 	for i := range d {
 		d[i] = make([]float64, g+1)
 		for j := i + 1; j <= g; j++ {
-			d[i][j] = count2(i, j)
-		}
-	}
-	if len(examples) == 0 {
-		// Squares make equal distances the best.
-		for i := range d {
-			for j := range d[i] {
-				d[i][j] *= d[i][j]
+			d[i][j] = max(d[i][j-1], limit+1)
+			if d[i][j-1] <= limit {
+				d[i][j] = count2(i, j, limit)
 			}
 		}
 	}
 	// best[k][j]: the least sum for the places up to j in k parts.
-	k := min(maxParts, g)
 	best := make([][]float64, k+1)
 	from := make([][]int, k+1)
 	for a := range best {
@@ -357,7 +365,9 @@ func learn(n int, examples [][]uint64, parent func(i int) int) (cuts []int, dist
 		cuts = append(cuts, at[i])
 		distinct[a] = make([]float64, k+1)
 		for b, j := range chosen {
-			distinct[a][b] = d[i][j]
+			if distinct[a][b] = d[i][j]; i < j && d[i][j] > limit {
+				distinct[a][b] = count2(i, j, math.Inf(1))
+			}
 		}
 	}
 	return cuts, distinct
