@@ -38,6 +38,7 @@ import (
 	"strings"
 
 	"cpor/cmd/cpor/interrupt"
+	"cpor/engine/memory"
 )
 
 // The exit codes.
@@ -57,6 +58,7 @@ type env struct {
 }
 
 func main() {
+	memory.Start()
 	os.Exit(runMain(&env{ctx: interrupt.Context, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}, os.Args[1:]))
 }
 

@@ -105,6 +105,33 @@ func letGo() {
 	}
 }
 
+// roomAtStart is the percentage for the garbage collector until it has run for the first time: the
+// heap may grow to 16 MB before that.
+const roomAtStart = 400
+
+// Start is to be called once, when the process begins. A search that ends within a few
+// megabytes is then not bothered by the garbage collector, which would otherwise begin at
+// four. GOGC in the environment has precedence.
+func Start() {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	percent := debug.SetGCPercent(roomAtStart)
+	// What is unreachable is noticed by the first collection.
+	runtime.AddCleanup(new([64]byte), afterFirst, percent)
+}
+
+// afterFirst gives the garbage collector the percentage that it has by itself.
+func afterFirst(percent int) {
+	settings.mu.Lock()
+	defer settings.mu.Unlock()
+	if settings.holders > 0 {
+		settings.percent = percent
+	} else {
+		debug.SetGCPercent(percent)
+	}
+}
+
 // New prepares the process for a limit of so many bytes, 0 for none. It returns
 // an error if the limit leaves no room to search. Release ends the limit.
 func New(limit uint64) (*Limit, error) {

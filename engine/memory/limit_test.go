@@ -1,9 +1,11 @@
 package memory
 
 import (
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"testing"
+	"time"
 )
 
 // TestNested: the settings come back when the last limit ends, in whatever order
@@ -61,4 +63,53 @@ func TestPeakBesideCheck(t *testing.T) {
 		}
 	}
 	looks.Wait()
+}
+
+// TestStart: the first collection ends the patience of the beginning, with and without a limit.
+func TestStart(t *testing.T) {
+	t.Setenv("GOGC", "")
+	percent := debug.SetGCPercent(77)
+	defer debug.SetGCPercent(percent)
+	// now returns the percentage without a limit.
+	now := func() int {
+		settings.mu.Lock()
+		defer settings.mu.Unlock()
+		if settings.holders > 0 {
+			return settings.percent
+		}
+		p := debug.SetGCPercent(77)
+		debug.SetGCPercent(p)
+		return p
+	}
+	for _, limited := range []bool{false, true} {
+		Start()
+		m := &Limit{}
+		if limited {
+			var err error
+			if m, err = New(1 << 40); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// A collection of another test's can have come first.
+		for deadline := time.Now().Add(20 * time.Second); now() != 77; {
+			if time.Now().After(deadline) {
+				t.Fatalf("limited: %v: GOGC is %d after a collection", limited, now())
+			}
+			runtime.GC()
+		}
+		if p := debug.SetGCPercent(garbagePercent); limited && p != garbagePercent {
+			t.Errorf("GOGC is %d while the memory is limited", p)
+		} else {
+			debug.SetGCPercent(p)
+		}
+		m.Release()
+		if p := now(); p != 77 {
+			t.Errorf("limited: %v: GOGC is %d in the end", limited, p)
+		}
+	}
+	t.Setenv("GOGC", "50")
+	Start()
+	if p := now(); p != 77 {
+		t.Errorf("GOGC is %d, though the environment sets it", p)
+	}
 }
