@@ -161,6 +161,9 @@ type Numbering interface {
 	// and is of that length. They are valid until the next call. It returns nil if the
 	// state has none: it was among the first ones, or is its own number.
 	Numbers(ref Ref, length int) []uint32
+	// Parts returns in which parts of a state of that length some bits of a word stand, as a
+	// set. The state that was loaded last is of that length; else it returns none.
+	Parts(length int, word int32, mask uint64) (parts uint32)
 	// Deferred returns the numbers of the state that Defer was told last, if it returned
 	// true, and is of that length, nil if it is of another one.
 	Deferred(length int) []uint32

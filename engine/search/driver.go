@@ -591,6 +591,11 @@ func (w *worker) Numbers() []uint32 {
 	return w.numbering.Numbers(w.ref, len(w.state))
 }
 
+// Parts implements [Numbered].
+func (w *worker) Parts(word int32, mask uint64) uint32 {
+	return w.numbering.Parts(len(w.state), word, mask)
+}
+
 // Ended implements [Numbered].
 func (w *worker) Ended() []uint32 { return w.numbering.Deferred(len(w.state)) }
 

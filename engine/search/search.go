@@ -100,6 +100,9 @@ type Numbered interface {
 	// state (see [statestore.Numbering]). They are valid until the next move. It returns nil
 	// if there are none, and then the other methods must not be called.
 	Numbers() []uint32
+	// Parts returns the set of the parts in which some bits of a word of the expanded state
+	// stand.
+	Parts(word int32, mask uint64) uint32
 	// Ended returns the numbers of the end of the move that was told last, nil if there are
 	// none or it is of another length.
 	Ended() []uint32

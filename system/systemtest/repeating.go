@@ -140,13 +140,13 @@ func (m executingMachine) Unwrap() system.Machine { return m.Machine }
 func (s executing) Unwrap() system.System { return s.System }
 
 // Remember holds that a full search which remembers steps finds what one finds that
-// executes all of them: it compares the states, what is counted and what is violated, where
+// executes all of them, and so does one in which scopes have hardly any room: it compares the states, what is counted and what is violated, where
 // the covered set takes states apart from early on. newSystem returns a system, the same one each time.
 // It returns how many states were compared, 0 if there are more than limit.
 func Remember(t testing.TB, newSystem func() system.System, limit uint64) (states uint64) {
 	t.Helper()
-	var results [2]*search.Result
-	var counts [2][]uint64
+	var results [3]*search.Result
+	var counts [3][]uint64
 	for i := range results {
 		sys := newSystem()
 		made := sys
@@ -155,7 +155,11 @@ func Remember(t testing.TB, newSystem func() system.System, limit uint64) (state
 		}
 		o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1 << 20, MaxStates: limit, KeepTraces: true}}
 		o.Young = 16
-		r, err := search.Run(context.Background(), made, full.Factory(made), o)
+		factory := full.Factory
+		if i == 2 {
+			factory = full.Narrow
+		}
+		r, err := search.Run(context.Background(), made, factory(made), o)
 		if err != nil {
 			t.Error(err)
 			return 0
@@ -168,12 +172,14 @@ func Remember(t testing.TB, newSystem func() system.System, limit uint64) (state
 			counts[i] = c.Executed()
 		}
 	}
-	a, b := results[0], results[1]
-	if a.Counters != b.Counters || a.EndedLoops != b.EndedLoops || a.BlockedLoops != b.BlockedLoops || len(a.Violations) != len(b.Violations) {
-		t.Errorf("executed: %+v, %d violations; remembered: %+v, %d violations", a.Counters, len(a.Violations), b.Counters, len(b.Violations))
-	}
-	if !slices.Equal(counts[0], counts[1]) {
-		t.Errorf("what was executed is counted as %d when steps are executed and as %d when they are remembered", counts[0], counts[1])
+	a := results[0]
+	for i, b := range results[1:] {
+		if a.Counters != b.Counters || a.EndedLoops != b.EndedLoops || a.BlockedLoops != b.BlockedLoops || a.States != b.States || len(a.Violations) != len(b.Violations) {
+			t.Errorf("executed: %d states, %+v, %d violations; remembered (%d): %d states, %+v, %d violations", a.States, a.Counters, len(a.Violations), i, b.States, b.Counters, len(b.Violations))
+		}
+		if !slices.Equal(counts[0], counts[i+1]) {
+			t.Errorf("what was executed is counted as %d when steps are executed and as %d when they are remembered (%d)", counts[0], counts[i+1], i)
+		}
 	}
 	return a.States
 }

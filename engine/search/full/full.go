@@ -22,6 +22,7 @@ type Expander struct {
 	changing  system.Changing  // m, if it knows what has changed
 	repeating system.Repeating // m, if it knows what its steps depend on
 	memory    *memory          // nil if there is no use for it, or none yet
+	words     int              // how many a scope may have there
 	changed   []int32
 	obs       system.Observers
 	end       system.State
@@ -39,7 +40,7 @@ type Expander struct {
 
 // New returns an expander for one worker.
 func New(sys system.System) *Expander {
-	x := &Expander{m: sys.NewMachine(), obs: system.ObserversOf(sys)}
+	x := &Expander{m: sys.NewMachine(), obs: system.ObserversOf(sys), words: maxWords}
 	x.move.Len = 1
 	x.changing, _ = x.m.(system.Changing) // itself: what is around a machine can change more
 	if !sabotage.On {                     // what is broken on purpose is not to be hidden
@@ -54,6 +55,15 @@ func New(sys system.System) *Expander {
 // Factory returns the factory that gives every worker its own expander.
 func Factory(sys system.System) search.Factory {
 	return func() search.Expander { return New(sys) }
+}
+
+// Narrow is Factory for tests: nearly every step touches more than may be in a scope.
+func Narrow(sys system.System) search.Factory {
+	return func() search.Expander {
+		x := New(sys)
+		x.words = 1
+		return x
+	}
 }
 
 // Counters returns the counts since the expander was made.

@@ -26,23 +26,27 @@ import (
 // it is found. A place from where the steps of a thread touch too much together, as those that
 // index an array do, is told apart by more of what is the thread's own.
 type memory struct {
-	contexts map[context]*layout
-	last     context
-	layout   *layout // of last
-	scopes   []scope // the first one is none
-	guesses  []guess
-	effects  []effect
-	after    []values // by effect: the values of its scope afterwards
-	ends     []made
-	serial   uint32 // of the effect that was entered last
-	lost     int    // effects that have taken the place of others
-	replaced int    // the same of ends
-	credit   int
-	pause    int // so many states are expanded without it
-	bits     []system.Bits
-	values   values
-	numbers  [statestore.MaxNumbers]uint32
-	to       [statestore.MaxNumbers]uint32
+	contexts  map[context]*layout
+	last      context
+	layout    *layout // of last
+	scopes    []scope // the first one is none
+	guesses   []guess
+	effects   []effect
+	after     []values // by effect: the values of its scope afterwards
+	ends      []made
+	wides     []wideStep
+	serial    uint32 // of the effect that was entered last
+	most      int    // words of a scope
+	lost      int    // effects that have taken the place of others
+	replaced  int    // the same of ends
+	widesLost int    // the same of wides
+	credit    int
+	pause     int           // so many states are expanded without it
+	bits      []system.Bits // of the last step: where the thread stood, and its scope
+	masks     []uint64      // scratch, 0
+	values    values
+	numbers   [statestore.MaxNumbers]uint32
+	to        [statestore.MaxNumbers]uint32
 }
 
 // context is what has to be equal for bits to mean the same.
@@ -84,6 +88,8 @@ type guess struct {
 	thread uint32 // with the number of the context; 0: none
 	scope  int32  // 0 if it is not known, -1 if its steps are to be executed, or closer
 	close  bool   // more of the thread's own bits are in at
+	parts  uint8  // if scope is -1: in which its steps touch anything, see wideStep; 0 if it is not known
+	luck   int16  // with these
 }
 
 // closer marks a place from where steps touch too much together, so that they are told
@@ -138,8 +144,10 @@ const (
 	mixer = 0x9E3779B97F4A7C15
 )
 
-func newMemory() *memory {
+// newMemory returns a memory whose scopes have so many words at most.
+func newMemory(most int) *memory {
 	return &memory{
+		most:     most,
 		contexts: map[context]*layout{}, credit: maxCredit,
 		scopes: make([]scope, 1), guesses: make([]guess, 1<<guessBits), effects: make([]effect, minEffects), after: make([]values, minEffects), ends: make([]made, minEnds),
 	}
@@ -195,7 +203,7 @@ func (y *memory) guessing(s system.State, thread uint32, leads *[2]system.Bits) 
 		at := s[lead.Word] & lead.Mask
 		g, is := y.guess(thread, at, i > 0)
 		if !is {
-			*g = guess{at: at, thread: thread, close: i > 0}
+			*g = guess{at: at, thread: thread, close: i > 0, luck: firstLuck}
 		}
 		if g.scope != closer || i > 0 {
 			return g
@@ -205,9 +213,11 @@ func (y *memory) guessing(s system.State, thread uint32, leads *[2]system.Bits) 
 }
 
 // place returns the place for an effect with the values.
-func (y *memory) place(thread, alt uint32) (at int) {
+func (y *memory) place(thread, alt uint32) (at int) { return y.placeOf(thread, alt, &y.values) }
+
+func (y *memory) placeOf(thread, alt uint32, values *values) (at int) {
 	h := (uint64(thread) ^ uint64(alt)<<32) * mixer
-	for _, v := range y.values {
+	for _, v := range values {
 		hi, lo := bits.Mul64(h^v, mixer)
 		h = hi ^ lo
 	}
@@ -258,6 +268,26 @@ func (sc *scope) add(b system.Bits) (ok bool) {
 	return true
 }
 
+// has tells whether some bits are in the scope.
+func (sc *scope) has(list []system.Bits) bool {
+	if len(list) == 0 || len(list) > sc.n {
+		return false
+	}
+next:
+	for _, b := range list {
+		for i := range sc.words[:sc.n] {
+			if w := &sc.words[i]; w.word == b.Word {
+				if b.Mask&^w.mask != 0 {
+					return false
+				}
+				continue next
+			}
+		}
+		return false
+	}
+	return true
+}
+
 // is tells whether an effect is that of a step, for which its place was looked up.
 func (y *memory) is(e *effect, thread, alt uint32, scope int32) bool {
 	return e.thread == thread && e.alt == alt && e.scope == scope && e.values == y.values
@@ -273,7 +303,7 @@ func (y *memory) end(effect, part, from uint32) *made {
 func (x *Expander) expandRemembering(v search.Visitor, stopper search.Stopper) (stopped bool) {
 	y := x.memory
 	if y == nil {
-		y = newMemory()
+		y = newMemory(x.words)
 		x.memory = y
 	}
 	if y.pause > 0 {
@@ -334,15 +364,7 @@ func (x *Expander) expandRemembering(v search.Visitor, stopper search.Stopper) (
 					x.repeat(effect, t, alt, v, numbered, numbers)
 				}
 			case scope < 0:
-				if !x.loaded {
-					x.load()
-				}
-				out := x.m.Step(t, alt)
-				kind, next = out.Kind, out.Next
-				x.count(t, kind, out.AtEnd)
-				if kind == system.Moved {
-					x.tell(t, alt, out.Violation, v)
-				}
+				kind, next = x.stepWide(st, thread, t, alt, v, numbered, numbers)
 			default:
 				kind, next, scope = x.learn(l, thread, t, alt, scope, v)
 			}
@@ -410,12 +432,67 @@ func (x *Expander) note(e *effect, end, numbers []uint32) {
 		e.parts |= 1 << p
 		d := y.end(e.serial, uint32(p), numbers[p])
 		if d.effect != 0 {
-			if y.replaced++; y.replaced > len(y.ends) && len(y.ends) < maxEnds {
-				y.ends, y.replaced = make([]made, 2*len(y.ends)), 0
+			if y.replaced++; y.replaced > len(y.ends)/4 && len(y.ends) < maxEnds {
+				y.moreEnds()
 				d = y.end(e.serial, uint32(p), numbers[p])
 			}
 		}
 		*d = made{effect: e.serial, part: uint32(p), from: numbers[p], to: end[p]}
+	}
+}
+
+// execute takes a step that is not remembered.
+func (x *Expander) execute(t int, alt uint64, v search.Visitor) (kind system.Kind, next uint64) {
+	if !x.loaded {
+		x.load()
+	}
+	out := x.m.Step(t, alt)
+	kind, next = out.Kind, out.Next
+	x.count(t, kind, out.AtEnd)
+	if kind == system.Moved {
+		x.tell(t, alt, out.Violation, v)
+	}
+	return kind, next
+}
+
+// track takes a step with its scope, which is in y.bits, and its tally; ok is false if it may not
+// be remembered.
+func (x *Expander) track(t int, alt uint64, v search.Visitor) (out system.Outcome, tally int, ok bool) {
+	if !x.loaded {
+		x.load()
+	}
+	y := x.memory
+	x.m.Track(true)
+	out = x.m.Step(t, alt)
+	if y.bits, ok = x.repeating.Scope(t, y.bits[:0]); ok {
+		tally, ok = x.repeating.Tally()
+		y.gather(len(x.state))
+	}
+	x.count(t, out.Kind, out.AtEnd)
+	if out.Kind == system.Moved {
+		x.tell(t, alt, out.Violation, v)
+	}
+	x.m.Track(false)
+	return out, tally, ok
+}
+
+// gather joins the bits of the last step that stand in one word of a state of so many.
+func (y *memory) gather(words int) {
+	if len(y.masks) < words {
+		y.masks = make([]uint64, words)
+	}
+	n := 2
+	for _, b := range y.bits[2:] {
+		if y.masks[b.Word] == 0 {
+			y.bits[n].Word = b.Word
+			n++
+		}
+		y.masks[b.Word] |= b.Mask
+	}
+	y.bits = y.bits[:n]
+	for i := range y.bits[2:] {
+		b := &y.bits[2+i]
+		b.Mask, y.masks[b.Word] = y.masks[b.Word], 0
 	}
 }
 
@@ -426,30 +503,17 @@ func (x *Expander) learn(l *layout, thread uint32, t int, alt uint64, scope int3
 	if y.credit -= missCost; y.credit < 0 {
 		y.pause, y.credit = pause, maxCredit/4
 	}
-	if !x.loaded {
-		x.load()
-	}
-	x.m.Track(true)
-	out := x.m.Step(t, alt)
-	var ok bool
-	var tally int
-	if y.bits, ok = x.repeating.Scope(t, y.bits[:0]); ok {
-		tally, ok = x.repeating.Tally()
-	}
-	x.count(t, out.Kind, out.AtEnd)
-	if out.Kind == system.Moved {
-		x.tell(t, alt, out.Violation, v)
-	} else {
+	out, tally, ok := x.track(t, alt, v)
+	if out.Kind != system.Moved {
 		x.end = append(x.end[:0], x.state...)
 	}
-	x.m.Track(false)
 	if len(y.bits) < 2 || thread == 0 || alt>>32 != 0 || out.Next>>32 != 0 || out.Violation != nil {
 		return out.Kind, out.Next, scope
 	}
 	st := &l.threads[t]
 	st.scope = 0 // it changes
 	g := y.guessing(x.state, thread, &st.leads)
-	if ok && !g.close && g.scope >= 0 && y.widen(g.scope, fewWords) < 0 {
+	if ok && !g.close && g.scope >= 0 && y.widen(g.scope, min(fewWords, y.most)) < 0 {
 		g.scope = closer
 		g = y.guessing(x.state, thread, &st.leads)
 	}
@@ -457,7 +521,7 @@ func (x *Expander) learn(l *layout, thread uint32, t int, alt uint64, scope int3
 	case !ok:
 		g.scope = -1
 	case g.scope >= 0:
-		g.scope = y.widen(g.scope, maxWords)
+		g.scope = y.widen(g.scope, y.most)
 	}
 	if g.scope > 0 && !y.within(g.scope, x.state, x.end) {
 		g.scope = -1
@@ -468,9 +532,8 @@ func (x *Expander) learn(l *layout, thread uint32, t int, alt uint64, scope int3
 	y.scopes[g.scope].pack(x.state, &y.values)
 	place := y.place(thread, uint32(alt))
 	if y.effects[place].thread != 0 {
-		if y.lost++; y.lost > len(y.effects) && len(y.effects) < maxEffects {
-			n := 2 * len(y.effects)
-			y.effects, y.after, y.lost = make([]effect, n), make([]values, n), 0
+		if y.lost++; y.lost > len(y.effects)/4 && len(y.effects) < maxEffects {
+			y.moreEffects()
 			place = y.place(thread, uint32(alt))
 		}
 	}
@@ -486,17 +549,41 @@ func (x *Expander) learn(l *layout, thread uint32, t int, alt uint64, scope int3
 	return out.Kind, out.Next, g.scope
 }
 
+// moreEffects doubles the table of effects.
+func (y *memory) moreEffects() {
+	effects, after := y.effects, y.after
+	n := 2 * len(effects)
+	y.effects, y.after, y.lost = make([]effect, n), make([]values, n), 0
+	for i := range effects {
+		if e := &effects[i]; e.thread != 0 {
+			place := y.placeOf(e.thread, e.alt, &e.values)
+			y.effects[place], y.after[place] = *e, after[i]
+		}
+	}
+}
+
+// moreEnds doubles the table of what effects make of parts.
+func (y *memory) moreEnds() {
+	ends := y.ends
+	y.ends, y.replaced = make([]made, 2*len(ends)), 0
+	for i := range ends {
+		if d := &ends[i]; d.effect != 0 {
+			*y.end(d.effect, d.part, d.from) = *d
+		}
+	}
+}
+
 // widen returns a scope that has the bits of another one and those of the last step, -1 if
 // there are too many.
 func (y *memory) widen(scope int32, words int) int32 {
+	if sc := &y.scopes[scope]; sc.n <= words && sc.has(y.bits[2:]) {
+		return scope
+	}
 	sc := y.scopes[scope]
 	for _, b := range y.bits[2:] {
 		if !sc.add(b) || sc.n > words {
 			return -1
 		}
-	}
-	if sc == y.scopes[scope] {
-		return scope
 	}
 	if len(y.scopes) == maxScopes {
 		return -1
