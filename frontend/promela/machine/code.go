@@ -611,9 +611,14 @@ func (c *coder) edge(e *program.Edge) *edge {
 		out.recv = &receiver{ch: c.chanExpr(e.Ch), args: c.recvArgs(e.Recv), random: e.Random, peek: e.Peek}
 	case program.SetPrio:
 		x, y := c.expr(e.X), c.expr(e.Y)
+		own := e.Stmt.(*syntax.SetPriority).Own
 		out.do = func(m *Machine) {
 			if t := int(x(m)); t >= 0 && t < m.n {
-				m.setBits(m.base[t], prioShift, 8, uint64(uint32(y(m)))&0xff)
+				v := y(m)
+				if !own && (v < 1 || v > 255) {
+					m.fail(system.Runtime, e.Pos, true, "priority %d is out of range, it can be from 1 to 255", v)
+				}
+				m.setBits(m.base[t], prioShift, 8, uint64(uint32(v))&0xff)
 			}
 		}
 	}

@@ -152,7 +152,7 @@ func (r *resolver) model(m *syntax.Model) {
 		}
 		n := int32(1)
 		if p.Decl.Active != nil {
-			v, ok := r.size(p.Decl.Active)
+			v, ok := r.size(p.Decl.Active, false)
 			if !ok {
 				r.fail(p.Decl.Active.At(), 1, "the number of active processes has to be a constant")
 			}
@@ -256,9 +256,6 @@ func (r *resolver) typ(name, kind string, width int, pos syntax.Pos) *Type {
 		return &Type{Name: name, Bits: max(1, width), Size: 1}
 	}
 	if name == "mtype" && kind != "" {
-		if r.kinds[kind] == nil {
-			r.fail(pos, len(name), "there is no mtype:%s", kind)
-		}
 		return &Type{Name: name, Kind: kind, Bits: 8, Size: 1}
 	}
 	if t := basic[name]; t != nil {
@@ -275,7 +272,7 @@ func (r *resolver) length(v *syntax.Var) int {
 	if v.Array == nil {
 		return 0
 	}
-	n, ok := r.size(v.Array)
+	n, ok := r.size(v.Array, true)
 	if !ok {
 		r.fail(v.Array.At(), 1, "the length of array %s has to be a constant", v.Name.Text)
 		return 1
@@ -369,7 +366,7 @@ func (r *resolver) sameKind(x syntax.Expr, v *Sym) {
 	if !ok || n.Index != nil || n.Field != nil {
 		return
 	}
-	if !n.Symbolic || v.Type.Name != "mtype" {
+	if !n.Symbolic || n.Number || v.Type.Name != "mtype" {
 		return
 	}
 	if _, is := r.kinds[v.Type.Kind][n.Name]; is {
@@ -589,18 +586,22 @@ func (r *resolver) constant(x syntax.Expr) (int32, bool) {
 
 // size is constant, but takes a global variable for the constant that it is
 // initialised with, as SPIN does where it wants the length of an array or the number
-// of processes.
-func (r *resolver) size(x syntax.Expr) (int32, bool) {
-	if ref, ok := x.(*syntax.Ref); ok && ref.Index == nil && ref.Field == nil {
-		if s := r.globals[ref.Name]; s != nil {
-			c, ok := s.Init.(*Const)
-			if !ok || s.Len > 0 {
-				return 0, false
-			}
-			return c.Value, true
-		}
+// of processes. A length of which SPIN does not know more is 8.
+func (r *resolver) size(x syntax.Expr, length bool) (int32, bool) {
+	ref, ok := x.(*syntax.Ref)
+	if !ok || r.lookup(ref) == nil {
+		return r.constant(x)
 	}
-	return r.constant(x)
+	s := r.lookup(ref)
+	switch c, ok := s.Init.(*Const); {
+	case s.Len > 0:
+		return 0, false
+	case ok && (c.Value > 0 || !length):
+		return c.Value, true
+	case length:
+		return 8, true
+	}
+	return 0, s.Init == nil
 }
 
 // order gives the global variables the order in which SPIN initialises them: by their types, and

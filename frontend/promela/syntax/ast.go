@@ -243,10 +243,11 @@ type (
 		Send bool
 		Refs []*Ref
 	}
-	// SetPriority is set_priority(Pid, X).
+	// SetPriority is set_priority(Pid, X) or, with Own, an assignment to _priority.
 	SetPriority struct {
 		Pos    Pos
 		Pid, X Expr
+		Own    bool
 	}
 )
 
@@ -302,6 +303,7 @@ type (
 		Index    Expr // nil if there is none
 		Field    *Ref // nil if there is none
 		Symbolic bool // it is a symbolic constant
+		Number   bool // it is one that was given to an inline, and so a number without a kind to SPIN
 		Known    int  // how many declarations of the model stand above
 	}
 	// Unary is Op X, Op one of ! - ~.

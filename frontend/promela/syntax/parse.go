@@ -297,7 +297,7 @@ func (p *parser) unit() {
 		p.i++
 		x := &Proctype{Pos: t.Pos, Name: Name{t.Pos, "init"}, Init: true, Known: p.declared()}
 		if p.acceptWord("priority") {
-			x.Priority = p.primary()
+			x.Priority = p.priority()
 		}
 		p.body(x)
 		p.model.Decls = append(p.model.Decls, x)
@@ -442,7 +442,7 @@ func (p *parser) proctype() {
 	if t := p.tok(); p.acceptWord("active") {
 		x.Active = &Const{t.Pos, 1}
 		if p.accept("[") {
-			x.Active = p.expr()
+			x.Active = p.size()
 			p.want("]", "active")
 		}
 	}
@@ -462,6 +462,8 @@ func (p *parser) proctype() {
 		for p.accept(";") {
 		}
 		switch {
+		case !first && !t.is(";") && !t.is(","):
+			p.fail(t, "found %s where a \";\" should separate two parameters", t.describe())
 		case first && t.is(";"), !first && p.tok().is(")"):
 			p.errorAt(t.Pos, 1, "nothing stands on one side of this \";\", which SPIN refuses; leave it out")
 			if p.accept(")") {
@@ -479,7 +481,7 @@ func (p *parser) proctype() {
 		case p.tok().isIdent("priority") && x.Provided != nil:
 			p.fail(p.tok(), "priority stands before provided")
 		case p.acceptWord("priority"):
-			x.Priority = p.primary()
+			x.Priority = p.priority()
 			continue
 		case p.acceptWord("provided"):
 			p.want("(", "provided")
@@ -576,6 +578,41 @@ func (p *parser) width() int {
 	return n
 }
 
+// priority parses the priority of a process: a number, as in SPIN.
+func (p *parser) priority() Expr {
+	t := p.tok()
+	if t.Kind != Num && t.Kind != Char && p.meaning(t.Text) != aConstant {
+		p.fail(t, "found %s where a priority wants a number, as in SPIN", t.describe())
+	}
+	x := p.primary()
+	if c, ok := x.(*Const); ok && (c.Value < 1 || c.Value > 255) {
+		p.errorAt(t.Pos, len(t.Text), "priority %d: it can be from 1 to 255", c.Value)
+	}
+	return x
+}
+
+// size parses the length of an array, the capacity of a channel and the number of processes: a name
+// alone, or numbers with + - * / %, as in SPIN.
+func (p *parser) size() Expr {
+	t := p.tok()
+	if t.Kind == Ident && p.peek(1).is("]") {
+		return p.expr()
+	}
+	first := p.i
+	x := p.expr()
+	for _, t := range p.in[first:p.i] {
+		switch {
+		case t.Kind == Num, t.Kind == Char, t.isIdent("true"), t.isIdent("false"), t.isIdent("skip"), p.meaning(t.Text) == aConstant:
+		case t.Kind == Op && strings.Contains("()+-*/%", t.Text):
+		case t.Kind == Ident:
+			p.fail(&t, "%s stands in the computation of a size, which SPIN makes of numbers alone; use a #define", t.Text)
+		default:
+			p.fail(&t, "%s stands in the computation of a size, where SPIN has + - * / %% alone; use a #define with the value", t.Text)
+		}
+	}
+	return x
+}
+
 // varDecl parses byte a, b[3] = 1, ...
 func (p *parser) varDecl() *VarDecl {
 	d := p.declHead()
@@ -591,7 +628,7 @@ func (p *parser) varDecl() *VarDecl {
 			v.Width = p.width()
 		}
 		if p.accept("[") {
-			v.Array = p.expr()
+			v.Array = p.size()
 			p.want("]", "the length of an array")
 		}
 		if p.accept("=") {
@@ -652,7 +689,7 @@ func (p *parser) constants() []Expr {
 func (p *parser) chanInit() *ChanInit {
 	c := &ChanInit{Pos: p.tok().Pos}
 	p.want("[", "a channel")
-	c.Cap = p.expr()
+	c.Cap = p.size()
 	p.want("]", "the capacity of a channel")
 	if !p.acceptWord("of") {
 		p.fail(p.tok(), "found %s where a channel wants: of { types of the message }", p.tok().describe())
@@ -884,9 +921,14 @@ func (p *parser) simple() Stmt {
 	case "printm":
 		p.i++
 		p.want("(", "printm")
-		s := &Print{Pos: t.Pos, Mtype: true, Args: []Expr{p.expr()}}
-		if p.accept(",") { // printm(x, kind)
-			p.name("an mtype")
+		s := &Print{Pos: t.Pos, Mtype: true}
+		switch x := p.tok(); {
+		case x.Kind == Ident && p.meaning(x.Text) == aConstant && !x.given:
+			s.Args = []Expr{p.primary()}
+		case x.Kind == Ident && p.meaning(x.Text) == "":
+			s.Args = []Expr{p.ref()}
+		default:
+			p.fail(x, "found %s where printm wants a variable, or a symbolic constant that is written there, as in SPIN", x.describe())
 		}
 		p.want(")", "printm")
 		return s
@@ -906,9 +948,14 @@ func (p *parser) simple() Stmt {
 		p.want(")", "set_priority")
 		return s
 	case "_priority":
-		if p.peek(1).is("=") {
+		me := &Special{t.Pos, "_pid"}
+		switch op := p.peek(1); {
+		case op.is("="):
 			p.i += 2
-			return &SetPriority{Pos: t.Pos, Pid: &Special{t.Pos, "_pid"}, X: p.expr()}
+			return &SetPriority{Pos: t.Pos, Pid: me, X: p.expr(), Own: true}
+		case op.is("++"), op.is("--"):
+			p.i += 2
+			return &SetPriority{Pos: t.Pos, Pid: me, X: &Binary{op.Pos, op.Text[:1], &Call{t.Pos, "get_priority", me}, &Const{op.Pos, 1}}, Own: true}
 		}
 	case "c_code", "c_expr", "c_decl", "c_track", "c_state":
 		p.fail(t, "%s: C code in a model is not supported, because a model is explored without a C compiler; write it in Promela", t.Text)
@@ -1060,10 +1107,16 @@ func (p *parser) expandInline(d *Inline, result *Ref) Stmt {
 		if x := p.tok(); !x.is(",") && !x.is(")") {
 			p.fail(x, "found %s behind an argument of inline %s; arguments are expressions, and a #define takes statements, too", x.describe(), d.Name.Text)
 		}
+		p.argument(d, p.in[from:p.i])
 		args = append(args, p.in[from:p.i])
 	}
 	if len(args) != len(d.Params) {
 		p.fail(&t, "inline %s has %d parameters, and here %d arguments", d.Name.Text, len(d.Params), len(args))
+	}
+	for k, name := range d.Params {
+		if slices.ContainsFunc(d.Body, func(b Token) bool { return b.isIdent(name) }) {
+			p.replaces(d, k, args[k])
+		}
 	}
 	var body []Token
 	for _, b := range d.Body {
@@ -1098,6 +1151,47 @@ func (p *parser) expandInline(d *Inline, result *Ref) Stmt {
 	p.in, p.i = in, i
 	p.called = &in[i-1]
 	return b
+}
+
+// argument refuses what SPIN makes another argument of, because it puts the tokens of one side by
+// side and reads them again.
+func (p *parser) argument(d *Inline, arg []Token) {
+	for i, t := range arg {
+		var n Token
+		if i+1 < len(arg) {
+			n = arg[i+1]
+		}
+		switch {
+		case t.isIdent("run"):
+			p.fail(&t, "run cannot stand in an argument of inline %s, as in SPIN; assign the number of the process to a variable first", d.Name.Text)
+		case t.is(","):
+			p.fail(&t, "an argument of inline %s cannot have a comma in it, as in SPIN; assign the value to a variable first", d.Name.Text)
+		case t.is("!") && n.is("!"), t.is("-") && n.is("-"):
+			p.fail(&t, "%s %s is %s%s to SPIN in an argument of inline %s; put the operand in parentheses", t.Text, t.Text, t.Text, t.Text, d.Name.Text)
+		}
+	}
+}
+
+// replaces refuses an argument that SPIN does not put in for the k-th parameter: the name of another parameter, and
+// what has the name of its own in front of a dot or behind one.
+func (p *parser) replaces(d *Inline, k int, arg []Token) {
+	var b strings.Builder
+	for _, t := range arg {
+		b.WriteString(t.Text)
+	}
+	text, name := b.String(), d.Params[k]
+	if text == name {
+		return
+	}
+	if slices.Contains(d.Params, text) {
+		p.fail(&arg[0], "%s is the name of another parameter of inline %s, for which SPIN would take it; give one of the two another name", text, d.Name.Text)
+	}
+	for i := range text {
+		rest, found := strings.CutPrefix(text[i:], name)
+		if found && (i > 0 && text[i-1] == '.' || strings.HasPrefix(rest, ".")) {
+			p.fail(&arg[0], "%s has %s beside a dot, the name of the parameter of inline %s that it stands for, which SPIN refuses; give the parameter another name", text, name, d.Name.Text)
+		}
+	}
 }
 
 // exprStmt parses what begins with an expression: an assignment, a send, a
@@ -1141,26 +1235,21 @@ func (p *parser) exprStmt() Stmt {
 
 // sendArgs parses a, b, c or a(b, c).
 func (p *parser) sendArgs() []Expr {
-	first := p.sendArg()
-	args := []Expr{first}
+	args := []Expr{p.sendArg()}
 	if p.tok().is("(") && !p.tok().Newline {
-		if _, ok := first.(*Ref); ok || isConst(first) {
-			p.i++
+		p.i++
+		args = append(args, p.sendArg())
+		for p.accept(",") {
 			args = append(args, p.sendArg())
-			for p.accept(",") {
-				args = append(args, p.sendArg())
-			}
-			p.want(")", "a send")
-			return args
 		}
+		p.want(")", "a send")
+		return args
 	}
 	for p.accept(",") {
 		args = append(args, p.sendArg())
 	}
 	return args
 }
-
-func isConst(x Expr) bool { _, ok := x.(*Const); return ok }
 
 func (p *parser) sendArg() Expr { return p.expr() }
 
@@ -1377,7 +1466,7 @@ func (p *parser) primary() Expr {
 		}
 		if p.meaning(t.Text) == aConstant {
 			p.i++
-			return &Ref{Pos: t.Pos, Name: t.Text, Symbolic: true}
+			return &Ref{Pos: t.Pos, Name: t.Text, Symbolic: true, Number: t.given}
 		}
 		if r := p.remote(); r != nil {
 			return r
@@ -1459,7 +1548,7 @@ func (p *parser) run() Expr {
 		x.Args = append(x.Args, p.expr())
 	}
 	if p.acceptWord("priority") {
-		x.Priority = p.primary()
+		x.Priority = p.priority()
 	}
 	return x
 }
