@@ -36,9 +36,11 @@ const (
 	// leastRoom is the least memory beside the process as it is with which to
 	// start at all.
 	leastRoom = 8 << 20
-	// garbagePercent replaces GOGC while the memory is limited. Collections
-	// are cheap: nearly all of the heap is tables without pointers.
+	// garbagePercent replaces GOGC from when the process has the part frugal of its limit.
+	// Collections are cheap then: nearly all of the heap is tables without pointers. Of a
+	// short search they would take a tenth of the time.
 	garbagePercent = 20
+	frugal         = 0.25
 	// margin is the part of the limit, and leastMargin how many bytes of it,
 	// with which left the search ends: the workers go on allocating until the
 	// next look, and until they hear of the end. How much does not depend on the
@@ -69,7 +71,7 @@ type Limit struct {
 
 	collecting chan struct{} // closed when the forced collection has ended; nil: there was none
 	collected  time.Time     // when it was seen to have ended
-
+	saving     bool          // see save
 }
 
 // settings are those of the garbage collector without limits. Several limits can
@@ -78,8 +80,9 @@ type Limit struct {
 var settings struct {
 	mu      sync.Mutex
 	holders int
-	percent int
 	limit   int64
+	frugal  bool
+	percent int // if frugal: what it was before
 }
 
 // hold tells the garbage collector of a limit of the heap.
@@ -87,7 +90,6 @@ func hold(limit int64) {
 	settings.mu.Lock()
 	defer settings.mu.Unlock()
 	if settings.holders == 0 {
-		settings.percent = debug.SetGCPercent(garbagePercent)
 		settings.limit = debug.SetMemoryLimit(limit)
 	} else if limit < debug.SetMemoryLimit(-1) {
 		debug.SetMemoryLimit(limit)
@@ -100,8 +102,25 @@ func letGo() {
 	settings.mu.Lock()
 	defer settings.mu.Unlock()
 	if settings.holders--; settings.holders == 0 {
-		debug.SetGCPercent(settings.percent)
+		if settings.frugal {
+			debug.SetGCPercent(settings.percent)
+			settings.frugal = false
+		}
 		debug.SetMemoryLimit(settings.limit)
+	}
+}
+
+// save tells the garbage collector to keep less garbage if the process has come some way
+// to its limit.
+func (m *Limit) save(resident uint64) {
+	if m.saving || float64(resident) < frugal*float64(m.limit) {
+		return
+	}
+	m.saving = true
+	settings.mu.Lock()
+	defer settings.mu.Unlock()
+	if !settings.frugal {
+		settings.frugal, settings.percent = true, debug.SetGCPercent(garbagePercent)
 	}
 }
 
@@ -125,7 +144,7 @@ func Start() {
 func afterFirst(percent int) {
 	settings.mu.Lock()
 	defer settings.mu.Unlock()
-	if settings.holders > 0 {
+	if settings.frugal {
 		settings.percent = percent
 	} else {
 		debug.SetGCPercent(percent)
@@ -154,7 +173,9 @@ func New(limit uint64) (*Limit, error) {
 	outside := base - min(base, runtimeMemory())
 	forHeap := int64(heapCeiling*float64(limit)) - int64(outside)
 	hold(max(forHeap, 0))
-	return &Limit{limit: limit, base: base}, nil
+	m := &Limit{limit: limit, base: base}
+	m.save(base)
+	return m, nil
 }
 
 // Release gives the garbage collector its settings back.
@@ -186,6 +207,7 @@ func (m *Limit) Check() error {
 	if m.limit == 0 {
 		return nil
 	}
+	m.save(now)
 	room := max(uint64(margin*float64(m.limit)), leastMargin)
 	left := m.limit - min(m.limit, now)
 	if left > 2*room {

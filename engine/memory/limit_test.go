@@ -65,6 +65,32 @@ func TestPeakBesideCheck(t *testing.T) {
 	looks.Wait()
 }
 
+// TestFrugal: garbage is kept as without a limit until the process has come some way to it.
+func TestFrugal(t *testing.T) {
+	percent := debug.SetGCPercent(77)
+	defer debug.SetGCPercent(percent)
+	m, err := New(1 << 40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := func() int {
+		p := debug.SetGCPercent(77)
+		debug.SetGCPercent(p)
+		return p
+	}
+	if err := m.Check(); err != nil || now() != 77 {
+		t.Errorf("GOGC is %d far from the limit (%v)", now(), err)
+	}
+	m.save(1 << 39)
+	if now() != garbagePercent {
+		t.Errorf("GOGC is %d half way to the limit", now())
+	}
+	m.Release()
+	if now() != 77 {
+		t.Errorf("GOGC is %d in the end", now())
+	}
+}
+
 // TestStart: the first collection ends the patience of the beginning, with and without a limit.
 func TestStart(t *testing.T) {
 	t.Setenv("GOGC", "")
@@ -74,7 +100,7 @@ func TestStart(t *testing.T) {
 	now := func() int {
 		settings.mu.Lock()
 		defer settings.mu.Unlock()
-		if settings.holders > 0 {
+		if settings.frugal {
 			return settings.percent
 		}
 		p := debug.SetGCPercent(77)
@@ -89,6 +115,7 @@ func TestStart(t *testing.T) {
 			if m, err = New(1 << 40); err != nil {
 				t.Fatal(err)
 			}
+			m.save(1 << 40)
 		}
 		// A collection of another test's can have come first.
 		for deadline := time.Now().Add(20 * time.Second); now() != 77; {
