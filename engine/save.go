@@ -25,8 +25,8 @@ type Checkpoint struct {
 	// it up if err, which is what went wrong besides, is not nil; it tells whether the checkpoint
 	// is the one that counts now. What goes wrong is Write's matter: it does not end the exploration.
 	Write func(save func(w io.Writer) error) (finish func(err error) bool)
-	// Dir is the directory in which checkpoints are kept, and files that they name; it is
-	// there when Open has returned.
+	// Dir is the directory in which checkpoints are kept, and files that they name, on all
+	// ranks; it is there when Open has returned.
 	Dir string
 	// From, if not nil, gives what was written: the exploration goes on there. The
 	// other options that say what is explored have to be the same, limits and the
@@ -52,8 +52,9 @@ type Parts struct {
 	// it will last.
 	Write func(n, part int, save func(w io.Writer) error) error
 	// Commit makes the n-th checkpoint, of so many parts, the one that counts, or if err
-	// is not nil gives it up and says why. It is called on one rank, when no rank writes.
-	Commit func(n, parts int, err error)
+	// is not nil gives it up and says why; it tells whether that checkpoint counts now. It is
+	// called on one rank, when no rank writes.
+	Commit func(n, parts int, err error) bool
 }
 
 // Unkept returns why an exploration of a system cannot be kept, an error of type

@@ -3,6 +3,7 @@ package lockset_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -186,7 +187,7 @@ func TestRanksResume(t *testing.T) {
 	case testing.Short():
 		seeds = 5
 	}
-	interrupted, split, joined, again := 0, 0, 0, 0
+	interrupted, split, joined, again, refused := 0, 0, 0, 0, 0
 	for seed := range seeds {
 		sys := randomProgram(t, seed)
 		if len(sys.Initial()) == 0 {
@@ -207,10 +208,21 @@ func TestRanksResume(t *testing.T) {
 			}
 			anew := !w.counts && len(wrapped.Initial()[0]) > len(sys.Initial()[0])
 			s, limit, times := new(resumetest.Shelf), uint64(0), 0
+			onDisk := seed%5 == 4
+			if onDisk {
+				s.Dir = t.TempDir()
+			}
 			for {
 				o := search.Options{Options: o}
 				o.Workers, o.MaxStates = 1+r.IntN(3), 0
 				n := r.IntN(6)
+				if onDisk {
+					// The files of several ranks have numbers of each.
+					if n = 1 + r.IntN(2); s.Parts > 0 {
+						n = min(n*s.Parts, max(s.Parts, 6/s.Parts*s.Parts))
+					}
+					o.Disk, o.SpillEvery = filepath.Join(t.TempDir(), "disk"), max(want.States/4, 1)
+				}
 				switch {
 				case s.Parts > 0 && n > s.Parts:
 					split++
@@ -245,13 +257,22 @@ func TestRanksResume(t *testing.T) {
 				}
 				break
 			}
+			if onDisk && s.Parts > 1 {
+				o := search.Options{Options: engine.Options{Workers: 1, All: true, Disk: filepath.Join(t.TempDir(), "disk"), Checkpoint: s.Checkpoint(0)}, SpillEvery: 100}
+				_, _, err := lockset.Run(context.Background(), sys, w.o, w.factory, o)
+				if wrong := new(engine.OptionError); err != nil && !(errors.As(err, &wrong) && strings.Contains(err.Error(), fmt.Sprintf("go on with %d ranks", s.Parts))) {
+					t.Errorf("seed %d, %s: %d disks in one process: %v", seed, w.name, s.Parts, err)
+				} else if err != nil {
+					refused++
+				}
+			}
 			if interrupted += times; times > 0 && anew {
 				again++
 			}
 		}
 	}
-	t.Logf("%d times interrupted, %d went on on more ranks than there were parts, %d on fewer; %d began anew", interrupted, split, joined, again)
-	if interrupted < 2*int(seeds) || split == 0 || joined == 0 || again == 0 {
+	t.Logf("%d times interrupted, %d went on on more ranks than there were parts, %d on fewer; %d began anew; %d times the disks were refused", interrupted, split, joined, again, refused)
+	if interrupted < 2*int(seeds) || split == 0 || joined == 0 || again == 0 || refused == 0 {
 		t.Errorf("only %d times interrupted, %d on more ranks, %d on fewer; %d began anew", interrupted, split, joined, again)
 	}
 }

@@ -290,6 +290,6 @@ func keepingParts(c *engine.Checkpoint, anew bool, last *int, state func() *kept
 			return save(w)
 		})
 	}
-	parts.Commit = func(n, count int, err error) { c.Parts.Commit(before+n, count, err) }
+	parts.Commit = func(n, count int, err error) bool { return c.Parts.Commit(before+n, count, err) }
 	return &own
 }

@@ -216,8 +216,6 @@ func (c *runConfig) choose(f *cliflag.Set) (err error) {
 		return errors.New("-profile profiles one process: it cannot be combined with -cluster")
 	case c.Disk != "" && c.MaxMemory == 0:
 		return errors.New("-disk says where to go on when the memory ends: add -max-memory SIZE, which says how much there is")
-	case c.Disk != "" && c.cluster && c.checkpoint != "":
-		return errors.New("-checkpoint keeps what one process has on its disk: it cannot be combined with both -disk and -cluster")
 	case c.cluster && c.Validate:
 		return errors.New("-validate checks a search of one process: it cannot be combined with -cluster")
 	}

@@ -132,6 +132,9 @@ func (e *env) keepCheckpoints(c *runConfig, m *frontend.Program, t *engine.Task)
 			if err == nil && c.Disk == "" {
 				err = spill.KeepOnly(c.checkpoint, nil) // of another search that was there before
 			}
+			if err == nil {
+				err = spill.KeepRanks(c.checkpoint, 0)
+			}
 			if err != nil {
 				warn(err)
 			}
@@ -158,7 +161,7 @@ func (e *env) keepParts(c *runConfig, h checkpointHeader, dir func() *checkpoint
 		Write: func(n, part int, save func(io.Writer) error) error {
 			return checkpoint.WritePart(c.checkpoint, from+n, part, save)
 		},
-		Commit: func(n, parts int, err error) {
+		Commit: func(n, parts int, err error) bool {
 			h.Parts, h.Number = parts, from+n
 			if err == nil {
 				var p *checkpoint.Pending
@@ -175,9 +178,20 @@ func (e *env) keepParts(c *runConfig, h checkpointHeader, dir func() *checkpoint
 			} else {
 				counts = h.Number
 			}
-			if err := dir().Keep(counts); err != nil {
-				warn(err)
+			kerr := dir().Keep(counts)
+			if ranks := 1; err == nil {
+				switch {
+				case c.Disk == "":
+					ranks = 0
+				case c.Ranks != nil:
+					ranks = c.Ranks.Size()
+				}
+				kerr = errors.Join(kerr, spill.KeepOnly(c.checkpoint, nil), spill.KeepRanks(c.checkpoint, ranks))
 			}
+			if kerr != nil {
+				warn(kerr)
+			}
+			return err == nil
 		},
 	}
 }

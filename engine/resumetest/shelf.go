@@ -15,6 +15,7 @@ type Shelf struct {
 	Parts int                  // of the checkpoint that counts
 	Now   map[int][]byte       // its parts
 	Fail  func(part int) error // why one cannot be written, nil if it can
+	Dir   string               // for the files that checkpoints name; empty: they name none
 	Said  error                // why the last one does not count
 
 	mu     sync.Mutex
@@ -27,7 +28,7 @@ func (s *Shelf) Checkpoint(every time.Duration) *engine.Checkpoint {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	from := s.number
-	return &engine.Checkpoint{Every: every, Parts: &engine.Parts{
+	return &engine.Checkpoint{Every: every, Dir: s.Dir, Parts: &engine.Parts{
 		From: s.Parts,
 		Open: func(part int) (io.ReadCloser, error) {
 			s.mu.Lock()
@@ -59,17 +60,18 @@ func (s *Shelf) Checkpoint(every time.Duration) *engine.Checkpoint {
 			s.next[[2]int{from + n, part}] = b.Bytes()
 			return nil
 		},
-		Commit: func(n, parts int, err error) {
+		Commit: func(n, parts int, err error) bool {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if s.Said = err; err != nil {
-				return
+				return false
 			}
 			s.number, s.Parts, s.Now = from+n, parts, map[int][]byte{}
 			for part := range parts {
 				s.Now[part] = s.next[[2]int{from + n, part}]
 			}
 			s.next = nil
+			return true
 		},
 	}}
 }

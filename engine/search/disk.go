@@ -59,7 +59,8 @@ type disk struct {
 	sessions []statestore.Session
 	items    uint64 // that the pool had processed at the last drop
 
-	there map[spill.Kept]bool // the files that the last checkpoint has
+	there   map[spill.Kept]bool // the files that the last checkpoint has
+	session int                 // how often a search on ranks has gone on
 
 	mu    sync.Mutex
 	pause chan struct{}
@@ -117,8 +118,6 @@ func from(hash uint64, depth int) uint64 {
 }
 
 func depthOf(e spill.Entry) int { return int(e.From & (1<<depthBits - 1)) }
-
-var noDiskInParts = &engine.OptionError{Message: "-disk with -cluster keeps no checkpoints: they would have to have what each rank has on its disk; -checkpoint cannot be combined with both"}
 
 // openDisk takes the directory and divides the memory.
 func openDisk(o *Options, room uint64) (*disk, error) {
@@ -272,20 +271,24 @@ func (d *disk) search(report func(queued int)) error {
 	if c == nil {
 		return d.explore(report, nil)
 	}
-	keep := c.NewKeeper()
-	defer keep.Wait()
-	err := d.explore(report, keep)
+	save := d.commit
+	if c.Parts == nil {
+		keep := c.NewKeeper()
+		defer keep.Wait()
+		save = func() error { return d.save(keep) }
+	}
+	err := d.explore(report, save)
 	if engine.Interrupted(err) && d.failed == nil {
-		d.save(keep) // if it fails, err is not the first reason
+		save() // if it fails, err is not the first reason
 	}
 	return err
 }
 
-// explore works off the work set. keep is nil if there are no checkpoints.
-func (d *disk) explore(report func(queued int), keep *engine.Keeper) error {
+// explore works off the work set. save writes a checkpoint; it is nil if there are none.
+func (d *disk) explore(report func(queued int), save func() error) error {
 	r := d.run
 	var every time.Duration
-	if keep != nil {
+	if save != nil {
 		every = r.o.Checkpoint.Every
 	}
 	last := time.Now() // when a checkpoint was written
@@ -312,7 +315,7 @@ func (d *disk) explore(report func(queued int), keep *engine.Keeper) error {
 			if werr := r.watch.Err(); werr != nil {
 				return werr
 			}
-			if serr := d.save(keep); serr != nil {
+			if serr := save(); serr != nil {
 				return serr
 			}
 			last = time.Now()

@@ -23,66 +23,95 @@ type savedDisk struct {
 	Set          [spill.Shards][]spill.Kept
 	Waiting      []spill.KeptQueue
 	Work, Open   int
+
+	// On ranks: which one wrote it, and how often the search had gone on by then.
+	Rank, Session int
 }
 
-// save writes a checkpoint. No worker may be at work. An error is one that ends the search.
-func (d *disk) save(keep *engine.Keeper) error {
-	r := d.run
+// freeze brings all that is covered to the disk, and returns what names it, and the files.
+func (d *disk) freeze() (s *savedDisk, files []spill.Kept, err error) {
 	d.collect()
 	if err := d.flush(true); err != nil {
-		return err
+		return nil, nil, err
 	}
-	if r.watch.Err() == nil { // else the search is to end
+	if d.run.watch.Err() == nil { // else the search is to end
 		if err := d.shards(func(i int, _ func(spill.Entry) []uint64) error { return d.set.Merge(i) }); err != nil {
-			return d.stop(err)
+			return nil, nil, d.stop(err)
 		}
 	}
-	keep.Wait() // what it holds is released
-	s := savedDisk{States: d.states, Drops: d.drops, Looks: d.looked, Set: d.set.Kept()}
-	var files []spill.Kept
+	s = &savedDisk{States: d.states, Drops: d.drops, Looks: d.looked, Set: d.set.Kept(), Session: d.session}
 	for _, runs := range s.Set {
 		files = append(files, runs...)
 	}
 	for _, q := range d.waiting {
 		k, err := q.Kept()
 		if err != nil {
-			return d.stop(err)
+			return nil, nil, d.stop(err)
 		}
 		s.Waiting = append(s.Waiting, k)
 		files = append(files, k.Segments...)
 	}
+	return s, files, nil
+}
+
+// save writes a checkpoint. No worker may be at work. An error is one that ends the search.
+func (d *disk) save(keep *engine.Keeper) error {
+	keep.Wait() // what it holds is released
+	s, files, err := d.freeze()
+	if err != nil {
+		return err
+	}
 	d.dir.Hold()
-	to, there := r.o.Checkpoint.Dir, d.there
-	keep.WriteWith(func(w io.Writer) error { return d.write(w, &s) }, func() error {
-		for _, k := range files {
-			if there[k] {
-				continue
+	to := d.run.o.Checkpoint.Dir
+	there := d.there
+	all, _ := d.run.withFindings()
+	keep.WriteWith(func(w io.Writer) error {
+		return d.write(w, s, func() error {
+			if err := engine.WriteRecord(w, &all); err != nil {
+				return err
 			}
-			if err := d.dir.Keep(k, to); err != nil {
-				return fmt.Errorf("a file of -disk cannot be kept: %w", err)
-			}
-		}
-		return checkpoint.SyncDir(to)
-	}, func(counts bool) {
+			return engine.WriteRecord(w, s)
+		})
+	}, func() error { return d.bring(files, there, to) }, func(counts bool) {
 		if counts {
-			// What stays though it should not takes room and is tried again.
-			_ = spill.KeepOnly(to, files)
-			d.there = map[spill.Kept]bool{}
-			for _, k := range files {
-				d.there[k] = true
-			}
+			d.counts(files, to)
 		}
 		_ = d.dir.Release()
 	})
 	return nil
 }
 
-// write writes what a checkpoint has.
-func (d *disk) write(w io.Writer, s *savedDisk) error {
+// bring brings the files of a checkpoint to where they are kept, but for those that are there.
+func (d *disk) bring(files []spill.Kept, there map[spill.Kept]bool, to string) error {
+	for _, k := range files {
+		if there[k] {
+			continue
+		}
+		if err := d.dir.Keep(k, to); err != nil {
+			return fmt.Errorf("a file of -disk cannot be kept: %w", err)
+		}
+	}
+	return checkpoint.SyncDir(to)
+}
+
+// counts is told that a checkpoint with these files counts.
+func (d *disk) counts(files []spill.Kept, to string) {
+	// What stays though it should not takes room and is tried again.
+	_ = spill.KeepOnly(to, files)
+	d.there = map[spill.Kept]bool{}
+	for _, k := range files {
+		d.there[k] = true
+	}
+}
+
+// write writes what a checkpoint has: first what head writes, which has s, then the states that
+// are to be expanded and those that are to be looked for.
+func (d *disk) write(w io.Writer, s *savedDisk, head func() error) error {
 	r := d.run
 	var batches []*statestore.Batch
 	owner := []int{}
-	for id := range r.o.Workers {
+	s.Work, s.Open = 0, 0
+	for id := range r.o.Workers + 1 {
 		for b := r.ws.Pop(id); b != nil; b = r.ws.Pop(id) {
 			batches, owner = append(batches, b), append(owner, id)
 			s.Work += b.Len()
@@ -96,11 +125,12 @@ func (d *disk) write(w io.Writer, s *savedDisk) error {
 	for _, l := range d.open {
 		s.Open += len(l)
 	}
-	all, _ := r.withFindings()
-	if err := engine.WriteRecord(w, &all); err != nil {
-		return err
+	var late []late
+	if r.ranks != nil {
+		late = r.ranks.late
+		s.Open += len(late)
 	}
-	if err := engine.WriteRecord(w, s); err != nil {
+	if err := head(); err != nil {
 		return err
 	}
 	out := bufio.NewWriter(w)
@@ -133,6 +163,11 @@ func (d *disk) write(w io.Writer, s *savedDisk) error {
 			if err := write(e.From, buf); err != nil {
 				return err
 			}
+		}
+	}
+	for _, l := range late {
+		if err := write(l.from, l.state); err != nil {
+			return err
 		}
 	}
 	return out.Flush()
@@ -191,6 +226,12 @@ func (d *disk) restore(watch *engine.Watch, dir string, s *savedDisk) error {
 	// It goes on as if memory had been full just now.
 	d.dropped, d.states, d.since, d.drops, d.looked = true, s.States, s.States, s.Drops+1, s.Looks
 	err := d.set.Restore(watch.Context(), dir, s.Set)
+	d.there = map[spill.Kept]bool{}
+	for _, runs := range s.Set {
+		for _, k := range runs {
+			d.there[k] = true
+		}
+	}
 	for _, k := range s.Waiting {
 		if err != nil {
 			break
@@ -198,6 +239,9 @@ func (d *disk) restore(watch *engine.Watch, dir string, s *savedDisk) error {
 		var q *spill.Queue
 		if q, err = spill.RestoreQueue(watch.Context(), d.dir, dir, k); err == nil {
 			d.waiting = append(d.waiting, q)
+			for _, g := range k.Segments {
+				d.there[g] = true
+			}
 		}
 	}
 	return err
@@ -205,46 +249,59 @@ func (d *disk) restore(watch *engine.Watch, dir string, s *savedDisk) error {
 
 // read takes up the work set and the candidates.
 func (d *disk) read(in *bufio.Reader, s *savedDisk) error {
+	q := d.newFiller()
+	err := readStates(in, s.Work, func(depth uint64, state system.State) error {
+		q.add(int(depth), state)
+		return nil
+	})
+	q.flush()
+	if err == nil {
+		err = readStates(in, s.Open, d.candidate)
+	}
+	if err != nil {
+		return err
+	}
+	return engine.AtEnd(in)
+}
+
+// readStates reads n of the states that write has written, each with its number; a state is
+// valid until f returns.
+func readStates(in *bufio.Reader, n int, f func(number uint64, state system.State) error) error {
 	var state system.State
-	read := func() (number uint64, err error) {
-		if number, err = binary.ReadUvarint(in); err != nil {
-			return 0, err
+	for range n {
+		number, err := binary.ReadUvarint(in)
+		if err != nil {
+			return engine.Unreadable(err)
 		}
-		n, err := binary.ReadUvarint(in)
-		state = state[:0]
-		for ; n > 0 && err == nil; n-- {
+		words, err := binary.ReadUvarint(in)
+		for state = state[:0]; words > 0 && err == nil; words-- {
 			var v uint64
 			v, err = binary.ReadUvarint(in)
 			state = append(state, v)
 		}
-		return number, err
-	}
-	q := d.newFiller()
-	for range s.Work {
-		depth, err := read()
 		if err != nil {
 			return engine.Unreadable(err)
 		}
-		q.add(int(depth), state)
-	}
-	q.flush()
-	for range s.Open {
-		from, err := read()
-		if err != nil {
-			return engine.Unreadable(err)
-		}
-		ref, added, err := d.sessions[0].Insert(state, 0)
-		if errors.Is(err, statestore.ErrFull) {
-			return &engine.OptionError{Message: "the checkpoint needs more memory than -max-memory allows"}
-		}
-		if err != nil {
+		if err := f(number, state); err != nil {
 			return err
 		}
-		if added {
-			h := spill.Hash(state)
-			i := spill.Shard(h)
-			d.open[i] = append(d.open[i], spill.Entry{Hash: h, Ref: ref, From: from})
-		}
 	}
-	return engine.AtEnd(in)
+	return nil
+}
+
+// candidate takes up a state that is to be looked for.
+func (d *disk) candidate(from uint64, state system.State) error {
+	ref, added, err := d.sessions[0].Insert(state, 0)
+	if errors.Is(err, statestore.ErrFull) {
+		return &engine.OptionError{Message: "the checkpoint needs more memory than -max-memory allows"}
+	}
+	if err != nil {
+		return err
+	}
+	if added {
+		h := spill.Hash(state)
+		i := spill.Shard(h)
+		d.open[i] = append(d.open[i], spill.Entry{Hash: h, Ref: ref, From: from})
+	}
+	return nil
 }

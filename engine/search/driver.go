@@ -76,9 +76,6 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 	switch {
 	case o.Checkpoint == nil:
 	case o.Checkpoint.Parts != nil:
-		if o.Disk != "" {
-			return nil, noDiskInParts
-		}
 		return runParts(sys, newExpander, o, watch, so)
 	case o.Checkpoint.From != nil && o.Disk != "":
 		return resumeDisk(sys, newExpander, o, watch, so)

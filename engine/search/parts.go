@@ -52,12 +52,14 @@ type part struct {
 // savedPart stands in front of a part.
 type savedPart struct {
 	Part, Count int
+	Ranks       int
 	Extra       uint64
 	Division    *division.Division
 	Findings    []savedFinding
 	Search      *saved // of the whole rank, in the first of its parts
 	// Numbers is what the numbers in the states mean, of a system that is portable.
 	Numbers json.RawMessage `json:",omitempty"`
+	Disk    *savedDisk      `json:",omitempty"` // in place of the covered set and what follows
 }
 
 // FirstPart returns which of so many parts a rank takes up first.
@@ -152,8 +154,8 @@ func (p *parts) export(dst, s system.State) system.State {
 
 // store makes the store of this rank of its parts.
 func (p *parts) store() (statestore.Store, error) {
-	if len(p.own) == 1 && p.own[0].foreign == nil {
-		return p.own[0].store, nil
+	if p.own[0].store != nil && (len(p.own) == 1 || p.own[1].store == nil) && p.own[0].foreign == nil {
+		return p.own[0].store, nil // all of it, with a disk
 	}
 	var all []statestore.Store
 	for _, o := range p.own {
@@ -170,7 +172,24 @@ func runParts(sys system.System, newExpander Factory, o Options, watch *engine.W
 	if many {
 		rank, ranks = o.Ranks.Rank(), o.Ranks.Size()
 	}
-	p, kept, work, err := open(sys, o.Checkpoint, rank, ranks, so)
+	var d *disk
+	var t *taken
+	var err error
+	if o.Disk != "" {
+		if d, err = openDisk(&o, so.MaxBytes); d != nil {
+			defer d.close()
+			so = d.so
+			d.dir.Number(0, rank)
+			t = &taken{disk: d, watch: watch, dir: o.Checkpoint.Dir, writers: map[int]bool{}}
+		}
+		if many {
+			err = agree(o.Ranks, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	p, kept, work, err := open(sys, o.Checkpoint, rank, ranks, so, t)
 	if many {
 		err = agree(o.Ranks, err)
 	}
@@ -183,6 +202,16 @@ func runParts(sys system.System, newExpander Factory, o Options, watch *engine.W
 	}
 	r := newRun(sys, newExpander, o, watch, store)
 	r.parts = p
+	if d != nil {
+		r.disk, d.run = d, r
+		err = d.resume(t)
+		if many {
+			err = agree(o.Ranks, err) // before there is an exchange for the search
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case p.division != nil: // of the checkpoint
 	case many:
@@ -202,6 +231,9 @@ func runParts(sys system.System, newExpander Factory, o Options, watch *engine.W
 	if many {
 		return r.searchRanks(res)
 	}
+	if t != nil && t.over != nil {
+		return r.end(res, watch.Err())
+	}
 	if o.Checkpoint.Parts.From == 0 {
 		err = r.begin()
 	}
@@ -212,15 +244,20 @@ func runParts(sys system.System, newExpander Factory, o Options, watch *engine.W
 }
 
 // open returns the parts of a rank, with what a checkpoint has of them.
-func open(sys system.System, c *engine.Checkpoint, rank, ranks int, so statestore.Options) (p *parts, kept []*saved, work []*statestore.Batch, err error) {
+func open(sys system.System, c *engine.Checkpoint, rank, ranks int, so statestore.Options, t *taken) (p *parts, kept []*saved, work []*statestore.Batch, err error) {
 	if p, err = divide(sys, c.Parts.From, rank, ranks); err != nil {
 		return nil, nil, nil, err
 	}
-	if c.Parts.From == 0 {
+	if c.Parts.From == 0 || t != nil {
 		if p.own[0].store, err = statestore.New(so); err != nil {
 			return nil, nil, nil, &engine.OptionError{Message: err.Error()}
 		}
-	} else {
+	}
+	if c.Parts.From > 0 && t != nil {
+		if kept, work, err = p.takeDisk(c.Parts, t); err != nil {
+			return nil, nil, nil, err
+		}
+	} else if c.Parts.From > 0 {
 		so.MaxBytes /= uint64(len(p.own))
 		for slot := range p.own {
 			k, w, err := p.load(c.Parts, slot, so)
@@ -242,6 +279,31 @@ func open(sys system.System, c *engine.Checkpoint, rank, ranks int, so statestor
 	return p, kept, work, err
 }
 
+// head reads what stands in front of a part, of so many.
+func (p *parts) head(f io.Reader, slot, from int) (*savedPart, error) {
+	var s savedPart
+	err := engine.ReadRecord(f, &s)
+	if err != nil {
+		return nil, err
+	}
+	if s.Part != p.own[slot].number%from || s.Count != from {
+		return nil, engine.Unreadable(fmt.Errorf("part %d of %d stands where part %d of %d was to be", s.Part, s.Count, p.own[slot].number%from, from))
+	}
+	switch d := s.Division; {
+	case d == nil:
+		return nil, engine.Unreadable(fmt.Errorf("part %d of %d does not say which states it has: was it written by another version of cpor?", s.Part, s.Count))
+	case !d.Good(from), p.division != nil && !reflect.DeepEqual(d, p.division):
+		return nil, engine.Unreadable(fmt.Errorf("part %d of %d is not of a search that is divided as the other parts say", s.Part, s.Count))
+	}
+	p.division = s.Division
+	if p.portable != nil {
+		if p.own[slot].foreign, err = p.portable.Foreign(s.Numbers); err != nil {
+			return nil, engine.Unreadable(err)
+		}
+	}
+	return &s, nil
+}
+
 // load reads a part; what it returns are what the rank that wrote it has kept, if that
 // stands in it and is not for a copy, and the items of the work set.
 func (p *parts) load(from *engine.Parts, slot int, so statestore.Options) (kept *saved, work []*statestore.Batch, err error) {
@@ -252,24 +314,9 @@ func (p *parts) load(from *engine.Parts, slot int, so statestore.Options) (kept 
 		return nil, nil, &engine.OptionError{Message: err.Error()}
 	}
 	defer f.Close()
-	var s savedPart
-	if err := engine.ReadRecord(f, &s); err != nil {
+	s, err := p.head(f, slot, from.From)
+	if err != nil {
 		return nil, nil, err
-	}
-	if s.Part != old || s.Count != from.From {
-		return nil, nil, engine.Unreadable(fmt.Errorf("part %d of %d stands where part %d of %d was to be", s.Part, s.Count, old, from.From))
-	}
-	switch d := s.Division; {
-	case d == nil:
-		return nil, nil, engine.Unreadable(fmt.Errorf("part %d of %d does not say which states it has: was it written by another version of cpor?", s.Part, s.Count))
-	case !d.Good(from.From), p.division != nil && !reflect.DeepEqual(d, p.division):
-		return nil, nil, engine.Unreadable(fmt.Errorf("part %d of %d is not of a search that is divided as the other parts say", s.Part, s.Count))
-	}
-	p.division = s.Division
-	if p.portable != nil {
-		if o.foreign, err = p.portable.Foreign(s.Numbers); err != nil {
-			return nil, nil, engine.Unreadable(err)
-		}
 	}
 	here := p.placing()
 	if o.store, err = statestore.Restore(f, so); errors.Is(err, statestore.ErrFull) {
@@ -349,6 +396,25 @@ func (r *run) covered() uint64 {
 	return n
 }
 
+// savedPart returns what stands in front of one of the own parts, without findings, and what
+// writes the part.
+func (r *run) savedPart(slot int) (s *savedPart, write func(func(io.Writer) error) error, err error) {
+	o := r.parts.own[slot]
+	s = &savedPart{Part: o.number, Count: r.parts.count, Ranks: r.parts.ranks, Extra: o.extra, Division: r.parts.division}
+	if p := cmp.Or(o.foreign, r.parts.portable); p != nil {
+		if s.Numbers, err = p.Numbers(); err != nil {
+			return nil, nil, err
+		}
+	}
+	if slot == 0 {
+		k := r.keepsakes()
+		s.Search = &k
+	}
+	return s, func(save func(io.Writer) error) error {
+		return r.o.Checkpoint.Parts.Write(r.parts.saves, o.number, save)
+	}, nil
+}
+
 // saveParts writes the own parts of the next checkpoint. No worker may be at work.
 func (r *run) saveParts() error {
 	r.parts.saves++
@@ -366,15 +432,9 @@ func (r *run) saveParts() error {
 	var failed error
 	place := r.parts.placing()
 	for slot, o := range r.parts.own {
-		s := savedPart{Part: o.number, Count: r.parts.count, Extra: o.extra, Division: r.parts.division}
-		if p := cmp.Or(o.foreign, r.parts.portable); p != nil {
-			var err error
-			s.Numbers, err = p.Numbers()
-			failed = errors.Join(failed, err)
-		}
-		if slot == 0 {
-			k := r.keepsakes()
-			s.Search = &k
+		s, write, err := r.savedPart(slot)
+		if err != nil {
+			return errors.Join(failed, err)
 		}
 		for f := range r.found.All() {
 			if at, ref := statestore.Apart(f.ref); at == slot {
@@ -396,8 +456,8 @@ func (r *run) saveParts() error {
 			}
 			ws.Push(0, mine)
 		}
-		err := r.o.Checkpoint.Parts.Write(r.parts.saves, o.number, func(w io.Writer) error {
-			if err := engine.WriteRecord(w, &s); err != nil {
+		err = write(func(w io.Writer) error {
+			if err := engine.WriteRecord(w, s); err != nil {
 				return err
 			}
 			if err := statestore.Save(o.store, w); err != nil {

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"cpor/engine"
 	"cpor/engine/cluster"
 	"cpor/statestore"
+	"cpor/statestore/spill"
 	"cpor/system"
 	"cpor/trace"
 	"cpor/workers"
@@ -43,6 +45,7 @@ type ranks struct {
 	disk       diskWorker // of the goroutine that speaks
 	unreadable string     // why traces cannot be rebuilt: the disk of a rank; empty if they can
 
+	saved  time.Time   // when the last checkpoint was written, on rank 0
 	late   []late      // arrived when there was no room
 	came   uint64      // states that have arrived
 	noRoom atomic.Bool // the store in memory has to be dropped
@@ -199,6 +202,7 @@ type afterRound struct {
 	Work   bool   // it has states to expand, or candidates
 	States uint64 // that it knows to be covered
 	Reason string // it wants the search to end
+	Save   bool   // of rank 0: a checkpoint is to be written
 }
 
 // rounds is round for a search with a disk. What a rank has left to do is known when
@@ -215,6 +219,7 @@ type afterRound struct {
 // its disk, there is nothing left to do anywhere, and nothing can come.
 func (k *ranks) rounds() (cluster.Outcome, error) {
 	d := k.run.disk
+	k.saved = time.Now()
 	for {
 		d.begin()
 		out, err := k.round()
@@ -253,6 +258,9 @@ func (k *ranks) rounds() (cluster.Outcome, error) {
 		if most := k.run.o.MaxStates; most > 0 && sum.States > most {
 			sum.Reason = cmp.Or(sum.Reason, engine.StateLimit(most).Reason)
 		}
+		if c := k.run.o.Checkpoint; c != nil && c.Every > 0 && sum.Reason == "" && sum.Work {
+			sum.Save = time.Since(k.saved) >= c.Every
+		}
 		if m, err = json.Marshal(sum); err != nil {
 			return out, err
 		}
@@ -265,6 +273,12 @@ func (k *ranks) rounds() (cluster.Outcome, error) {
 		if sum.Reason != "" || !sum.Work {
 			return cluster.Outcome{Ended: sum.Reason == "", Reason: sum.Reason}, nil
 		}
+		if sum.Save {
+			if err := k.save(); err != nil {
+				return out, err
+			}
+			k.saved = time.Now()
+		}
 		k.goOn()
 	}
 }
@@ -272,6 +286,9 @@ func (k *ranks) rounds() (cluster.Outcome, error) {
 // between does what there is to do for the disk while all ranks pause.
 func (k *ranks) between() error {
 	r, d := k.run, k.run.disk
+	if d.failed != nil {
+		return d.failed
+	}
 	if err := d.look(); err != nil {
 		return err
 	}
@@ -322,27 +339,60 @@ func (k *ranks) tooLate(depth int, from uint64, s system.State) {
 // save writes a checkpoint together with the other ranks: it counts if all have
 // written their parts.
 func (k *ranks) save() error {
-	err := k.fault
-	if err == nil {
+	err, d := k.fault, k.run.disk
+	var files []spill.Kept
+	switch {
+	case err != nil:
+	case d != nil:
+		files, err = d.saveParts()
+	default:
 		err = k.run.saveParts()
 	}
-	said := ""
+	var mine afterSave
 	if err != nil {
-		said = fmt.Sprintf("rank %d: %v", k.rank, err)
+		mine.Error = fmt.Sprintf("rank %d: %v", k.rank, err)
 	}
-	all, lost := k.x.Gather([]byte(said))
-	if lost != nil || k.rank != 0 {
+	mine.Over = d != nil && d.failed != nil
+	m, err := json.Marshal(mine)
+	if err != nil {
+		return err
+	}
+	all, lost := k.x.Gather(m)
+	if lost != nil {
 		return lost
 	}
-	var failed error
-	for _, m := range all {
-		if len(m) > 0 {
-			failed = errors.Join(failed, errors.New(string(m)))
+	if k.rank == 0 {
+		var failed error
+		over := false
+		for rank, m := range all {
+			var one afterSave
+			if err := json.Unmarshal(m, &one); err != nil {
+				return fmt.Errorf("what rank %d says cannot be read: %w", rank, err)
+			}
+			over = over || one.Over
+			if one.Error != "" {
+				failed = errors.Join(failed, errors.New(one.Error))
+			}
+		}
+		// If a disk has failed, the search ends and says so.
+		p := k.run.parts
+		if m = []byte{0}; !over && k.run.o.Checkpoint.Parts.Commit(p.saves, p.count, failed) {
+			m[0] = 1
 		}
 	}
-	p := k.run.parts
-	k.run.o.Checkpoint.Parts.Commit(p.saves, p.count, failed)
-	return nil
+	if d == nil {
+		return nil
+	}
+	if m, lost = k.x.Broadcast(m); lost == nil && len(m) == 1 && m[0] == 1 {
+		d.counts(files, d.keptIn())
+	}
+	return lost
+}
+
+// afterSave is what a rank says when it has written its parts of a checkpoint.
+type afterSave struct {
+	Error string
+	Over  bool // its disk has failed
 }
 
 // goOn begins the exchange behind a pause.

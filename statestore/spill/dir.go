@@ -57,6 +57,16 @@ func Open(path string) (*Dir, error) {
 	return d, nil
 }
 
+// fileBits are the bits of a file's number that count the files of a directory.
+const fileBits = 28
+
+// Number gives files numbers that differ from those of other processes of one search that
+// give other ranks, and from those before it went on, which give other sessions. It comes before
+// any file.
+func (d *Dir) Number(session, rank int) {
+	d.numbers.Store(uint64(session)<<(fileBits+20) | uint64(rank)<<fileBits)
+}
+
 // sweep removes the files.
 func (d *Dir) sweep() error {
 	files, err := os.ReadDir(d.path)

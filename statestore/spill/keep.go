@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sync"
 
 	"github.com/cespare/xxhash/v2"
@@ -93,6 +94,27 @@ func KeepOnly(dir string, files []Kept) error {
 	return err
 }
 
+// RankDir is where a rank brings its files to: its own part of a directory that all
+// ranks see. It is made when there is something to bring.
+func RankDir(dir string, rank int) string { return filepath.Join(dir, fmt.Sprintf("rank-%d", rank)) }
+
+// KeepRanks removes from a directory what ranks with these and higher numbers have brought there.
+func KeepRanks(dir string, from int) error {
+	all, err := os.ReadDir(dir)
+	for _, f := range all {
+		var rank int
+		if n, _ := fmt.Sscanf(f.Name(), "rank-%d", &rank); n != 1 || rank < from || !f.IsDir() || RankDir(dir, rank) != filepath.Join(dir, f.Name()) {
+			continue
+		}
+		if kerr := KeepOnly(RankDir(dir, rank), nil); kerr != nil {
+			err = errors.Join(err, kerr)
+			continue
+		}
+		os.Remove(RankDir(dir, rank)) // stays if somebody has put something there
+	}
+	return err
+}
+
 // Hold lets files that are removed stay until Release.
 func (d *Dir) Hold() {
 	d.mu.Lock()
@@ -162,7 +184,7 @@ func (d *Dir) fetch(ctx context.Context, k Kept, from string, block func(at int6
 	}
 	d.wrote(f)
 	d.written.Add(-f.size)
-	for last := d.numbers.Load(); k.ID > last && !d.numbers.CompareAndSwap(last, k.ID); {
+	for last := d.numbers.Load(); k.ID > last && k.ID>>fileBits == last>>fileBits && !d.numbers.CompareAndSwap(last, k.ID); {
 		last = d.numbers.Load()
 	}
 	return f, nil
@@ -179,11 +201,14 @@ func (s *Set) Kept() (files [Shards][]Kept) {
 	return files
 }
 
-// Restore fills an empty set with files that Keep has brought to a directory. The error
-// is a *Damaged one, ctx's cause, or what the system said.
+// Restore adds to a set files that Keep has brought to a directory, those that it has not yet. The error
+// is a *Damaged one, ctx's cause, or what the system said. A state may be in several of them.
 func (s *Set) Restore(ctx context.Context, from string, files [Shards][]Kept) error {
 	for i := range files {
 		for _, k := range files[i] {
+			if slices.ContainsFunc(s.shards[i].runs, func(r *run) bool { return r.f.kept() == k }) {
+				continue
+			}
 			r := &run{}
 			f, err := s.dir.fetch(ctx, k, from, func(at int64, b []byte) error {
 				hash, n := binary.Uvarint(b)
