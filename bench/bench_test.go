@@ -387,11 +387,14 @@ func TestCorpusReport(t *testing.T) {
 			}})
 		}
 		record("spin", toolchain, 1, 10)
+		record("spin", usualToolchain, 1, 9)
 		for round := 1; round <= 3; round++ {
 			record("cpor", config("none", 1), round, 2)
 			record("cpor", config("none", 2), round, 3)
 			record("spin", spinConfig(spinModes[0]), round, 4)
 			record("spin", spinConfig(spinModes[1]), round, 6)
+			record("cpor", config("auto", 2), round, 1)
+			record("spin", spinConfig(usual), round, 5)
 		}
 	}
 	goldenReport(t, "corpus.txt", peers, ms)

@@ -87,7 +87,7 @@ func moreSpinModes(workers int) []spinMode {
 type verifier struct {
 	path  string
 	depth int // -m, the length of the search's stack
-	table int // -w, the logarithm of the length of the hash table
+	table int // -w, the logarithm of the length of the hash table; 0: what it has by itself
 	args  []string
 
 	reached int // how long the stack became in the last run
@@ -165,8 +165,11 @@ const tooDeep = "the search's stack is too short"
 
 // run runs a verifier. -E leaves deadlocks out, as cpor's runs do.
 func (v *verifier) run(ctx context.Context) Outcome {
-	out, stdout, stderr, err := execute(ctx, filepath.Dir(v.path), v.path,
-		append([]string{"-n", "-E", "-m" + strconv.Itoa(v.depth), "-w" + strconv.Itoa(v.table)}, v.args...)...)
+	args := []string{"-n", "-E", "-m" + strconv.Itoa(v.depth)}
+	if v.table > 0 {
+		args = append(args, "-w"+strconv.Itoa(v.table))
+	}
+	out, stdout, stderr, err := execute(ctx, filepath.Dir(v.path), v.path, append(args, v.args...)...)
 	if out.Status == Interrupted {
 		return out
 	}
