@@ -32,6 +32,7 @@ type generator struct {
 	twice  int      // 1 if the last process is there twice
 	prio   bool     // with priorities
 	calm   bool     // without assertions, and without an index that can be out of range
+	stored bool     // rv stores a message, so that enabled can be asked
 }
 
 // whole writes a model with every construct of the language.
@@ -100,11 +101,16 @@ func (g *generator) model() string {
 	g.f("typedef T { byte a; bit b[2] };\n")
 	g.f("byte x = %d; bit y; int z; byte arr[3]; mtype m = green; T t; short s; unsigned u : 3;\n", g.n(3))
 	g.f("chan q = [%d] of { byte };\n", 1+g.n(2))
-	g.f("chan rv = [0] of { byte, bit };\n")
+	g.stored = g.whole && g.n(4) == 0
+	if g.stored {
+		g.f("chan rv = [1] of { byte, bit };\n")
+	} else {
+		g.f("chan rv = [0] of { byte, bit };\n")
+	}
 	g.f("chan qm = [%d] of { mtype, byte };\n", 1+g.n(2))
 	g.f("chan qa[2] = [1] of { byte };\n")
 	if g.whole {
-		g.f("mtype:fruit = { apple, pear }; mtype:fruit fr = apple; chan qt = [1] of { T }; T tt; chan cc = [1] of { chan }; chan ch; local byte lo; show byte sh;\n")
+		g.f("mtype:fruit = { apple, pear }; mtype:fruit fr = apple; chan qt = [1] of { T }; T tt; chan cc = [1] of { chan }; chan ch; local byte lo; show byte sh; byte w_x;\n")
 		// Globals are initialised in an order of types, so that one can be 0 when another asks for it.
 		known := []string{"x", "u", "fr", "s", "arr[1]"}
 		for i, k := range g.r.Perm(5) {
@@ -228,7 +234,7 @@ func (g *generator) cond() string {
 			return fmt.Sprintf("P%d[%d]@S%d", other, g.pids[other], other)
 		case k == 1 && other != g.proc && other < len(g.pids):
 			return fmt.Sprintf("P%d[%d]:a %s 1", other, g.pids[other], g.pick("==", "<"))
-		case k == 2 && other != g.proc && other < len(g.pids) && !g.prio:
+		case k == 2 && other != g.proc && other < len(g.pids) && !g.prio && g.stored:
 			return fmt.Sprintf("enabled(%d)", g.pids[other])
 		case k == 3:
 			return fmt.Sprintf("_last == %d", g.n(2))
@@ -290,7 +296,7 @@ func (g *generator) simple() {
 			g.f("if :: lo < 2 -> lo++; goto %s :: else fi", g.marks[g.n(len(g.marks))])
 		case k == 8 && g.loops == 0:
 			g.loops++
-			g.f("for (a in arr) { %s }", g.pick("skip", "arr[a] = 1", "x = arr[a]"))
+			g.f("for (%s) { %s }", g.pick("a in arr", "a in arr", "w_x in arr", "tt in qt"), g.pick("skip", "arr[a] = 1", "x = arr[a]", "x = w_x"))
 			g.loops--
 		case k == 9 && g.inDStep:
 			g.f("if :: x = 1 :: y = 1 :: x > 0 -> sh = 2 fi")
@@ -374,7 +380,7 @@ func (g *generator) stmt(ind string) {
 		g.f("%sod", ind)
 		g.loops--
 	case 4, 5:
-		if g.inDStep {
+		if g.inDStep && !(g.whole && !guard) {
 			g.simple()
 			return
 		}
@@ -397,7 +403,7 @@ func (g *generator) stmt(ind string) {
 		g.inDStep = false
 		g.open = open
 	case 7:
-		if g.inDStep || g.unless > 0 && !(g.whole && g.unless < 2) || guard {
+		if g.inDStep && !g.whole || g.unless > 0 && !(g.whole && g.unless < 2) || guard || g.inDStep && first {
 			g.simple()
 			return
 		}
@@ -413,6 +419,16 @@ func (g *generator) stmt(ind string) {
 		g.seq(1+g.n(2), in)
 		g.f("%s}", ind)
 	case 9:
+		if g.inDStep && g.whole && !guard {
+			// A label of the d_step's own.
+			l := fmt.Sprintf("D%d", g.labels)
+			g.labels++
+			g.f("if :: %s -> goto %s :: else fi; ", g.cond(), l)
+			g.simple()
+			g.f("; %s: ", l)
+			g.simple()
+			return
+		}
 		if g.inDStep {
 			g.simple()
 			return
@@ -436,7 +452,11 @@ func (g *generator) stmt(ind string) {
 			g.simple()
 			return
 		}
-		g.f("select(a : %d .. %d)", g.n(2), 1+g.n(3))
+		counter := "a"
+		if g.whole {
+			counter = g.pick("a", "a", "w_x")
+		}
+		g.f("select(%s : %d .. %d)", counter, g.n(2), 1+g.n(3))
 	case 12:
 		// Only that of a for may stand at the beginning of a block.
 		loop := g.loops == 0 && !guard && (first || g.n(3) == 0)
@@ -466,6 +486,13 @@ func (g *generator) stmt(ind string) {
 		g.f("%s}", ind)
 		g.loops--
 	case 13:
+		if g.whole && g.n(3) == 0 {
+			// One that is used behind its declaration.
+			d := fmt.Sprintf("d%d", g.labels)
+			g.labels++
+			g.f("%s", strings.ReplaceAll(g.pick("byte D[2]; D[1] = x; y = D[0]; D[0] = 1", "T D; x = D.a; D.a = a; D.b[1] = 1", "mtype D = m; m = D", "short D = x - 1; D--; z = D", "E D; D.e++; x = D.e + D.t.a", "unsigned D : 2 = x; D++; y = D"), "D", d))
+			return
+		}
 		g.f("byte d%d", g.labels)
 		if g.n(2) == 0 {
 			g.f(" = %s", g.expr())
@@ -525,6 +552,7 @@ var constructs = []string{
 	`trace \{`, `notrace \{`, `priority \d`, `set_priority`, `get_priority`, `D_proctype`, `provided`, `P\d\[\d\]@S\d`, `P\d\[\d\]:a`,
 	`enabled\(`, `_last`, `\n\t\t+\} unless`, `accept`, `progress`, `endK`, `goto .*K`, `for \(a in arr\)`, `for \(a :`, `K\d+: for`, `goto K`, `inline.*goto LI`, `\bK: `, `\{\n\t*\w*K\d+: for`, `select`,
 	`cc!q`, `qt!tt`, `qa\[y\]`, `d_step \{`, `atomic \{`, `timeout`, `run C\(`, `run D\(ff`, `run D\(x`, `E es\[2\] = 3`, `int g\d = g`, `\?\?`, `!!`, `\?<`, `\?\[`, `eval\(`, `mtype:fruit`,
+	`in qt`, `goto D\d`, `select\(w_x`, `T d\d+;`, `rv = \[1\]`, `d_step \{[^}]*\{[^}]*\} unless`, `d_step \{[^}]*atomic`,
 	`inline`, `printm`, `printf`, `else`, `_ = x`, `rv!`, `rv\?`, `unsigned`, `short`, `_pid`, `_nr_pr`, `active \[2\]`, `->.*:.*\)`,
 	`do\n`, `break`, `byte d\d+ =`, `nempty|nfull`, `full|empty`, `len\(`,
 }

@@ -51,7 +51,7 @@ type builder struct {
 	drafts  map[*State][]*draft
 	skipped []skipped
 	gotos   []*node
-	breaks  []*node               // outside of what is atomic
+	breaks  []*node               // outside of a d_step
 	falls   map[*State]*node      // in a d_step
 	first   map[syntax.Stmt]*Edge // in a d_step: the edge of a statement
 	states  []*State
@@ -403,8 +403,9 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		g.via, g.escapes = &gotoStmt{s.Pos, b.element()}, c.escapes
 		b.made++
 		g.seq = b.made
-		if c.region == 0 {
+		if c.region >= 0 {
 			b.breaks = append(b.breaks, g)
+			g.last = c.last
 		}
 		return g
 	case passed:
@@ -427,7 +428,7 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		if pl == nil {
 			return next
 		}
-		if _, number := x.(*Const); number && pl.Type.Name == "chan" && s.Ref.Field == nil {
+		if constant(s.X) && pl.Type.Name == "chan" && s.Ref.Field == nil {
 			b.fail(s.X.At(), 1, "a number cannot be assigned to the channel %s; another channel can", s.Ref.Name)
 		}
 		b.selfIndexed(pl)
@@ -546,6 +547,17 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		return b.simple(&Edge{Kind: SetPrio, Stmt: s, X: b.expr(s.Pid), Y: b.expr(s.X)}, next, c)
 	}
 	panic("promela: statement")
+}
+
+// constant tells whether an expression is a number or a symbolic constant, and not computed of such.
+func constant(x syntax.Expr) bool {
+	switch x := x.(type) {
+	case *syntax.Const:
+		return x.Value >= 0 // SPIN has no negative numbers, only a minus before them
+	case *syntax.Ref:
+		return x.Symbolic
+	}
+	return false
 }
 
 // starts refuses a condition that starts a process and is more than that, as SPIN does:
@@ -873,6 +885,9 @@ func (b *builder) counting(s syntax.Stmt) (start, rest syntax.Stmt) {
 func (b *builder) loop(s *syntax.For) (start, again syntax.Stmt) {
 	b.counts(s.Var, "for")
 	from, to := s.From, s.To
+	if s.In == nil && b.backwards(s.Pos, "for", from, to) {
+		return nil, nil
+	}
 	var rest []syntax.Stmt
 	body := &syntax.Block{Pos: s.Body.Pos}
 	ref := s.Var // what counts
@@ -976,7 +991,7 @@ func (b *builder) selection(s *syntax.Select, next *node, c context) *node {
 	}
 	b.counts(s.Var, "select")
 	pl := b.scalar(s.Var)
-	if pl == nil || b.backwards(s, lo, hi) {
+	if pl == nil || b.backwards(s.Pos, "select", s.From, s.To) {
 		return next
 	}
 	n := b.node(s.Pos, c)
@@ -988,13 +1003,16 @@ func (b *builder) selection(s *syntax.Select, next *node, c context) *node {
 	return n
 }
 
-// backwards tells, and says, that the bounds of a select leave nothing between them.
-func (b *builder) backwards(s *syntax.Select, lo, hi *Const) bool {
-	if hi.Value < lo.Value {
-		b.fail(s.Pos, 6, "select from %d to %d chooses from nothing", lo.Value, hi.Value)
-		return true
+// backwards tells, and says, that two constants leave nothing between them.
+func (b *builder) backwards(pos syntax.Pos, what string, from, to syntax.Expr) bool {
+	if !constant(from) || !constant(to) {
+		return false
 	}
-	return false
+	lo, hi := b.expr(from).(*Const).Value, b.expr(to).(*Const).Value
+	if hi < lo {
+		b.fail(pos, len(what), "%s from %d to %d chooses from nothing", what, lo, hi)
+	}
+	return hi < lo
 }
 
 // climb returns what a select that is a loop is made of, as [builder.loop].
@@ -1003,9 +1021,7 @@ func (b *builder) climb(s *syntax.Select) (start, rest syntax.Stmt) {
 	if b.scalar(s.Var) == nil {
 		return nil, nil
 	}
-	lo, ok1 := b.expr(s.From).(*Const)
-	hi, ok2 := b.expr(s.To).(*Const)
-	if ok1 && ok2 && b.backwards(s, lo, hi) {
+	if b.backwards(s.Pos, "select", s.From, s.To) {
 		return nil, nil
 	}
 	up := &syntax.Block{Pos: s.Pos, Stmts: []syntax.Stmt{
@@ -1197,7 +1213,7 @@ func (b *builder) finish(start *node) {
 		b.leads(g, element(g.jump), 4)
 	}
 	for _, g := range b.breaks {
-		b.leads(g, hunt(g.jump, false), 5)
+		b.leads(g, hunt(g.jump, g.region > 0 && !g.last), 5)
 	}
 	for s, n := range b.falls {
 		if n == nil {

@@ -227,6 +227,11 @@ func (r *resolver) typedef(d *syntax.Typedef) {
 			}
 			if v.Init != nil {
 				s.Init = r.expr(v.Init)
+				Each(s.Init, func(x Expr) {
+					if l, ok := x.(*Load); ok {
+						r.fail(l.Place.Pos, len(l.Place.Name), "a field is initialised with constants, as in SPIN, and %s is a variable", l.Place.Name)
+					}
+				})
 			}
 			t.Size += s.Scalars()
 			if t.Size > maxScalars {
