@@ -367,7 +367,7 @@ func (a *archive) shape(t *treeStore, sh *shape, all []*nodes) {
 		copy(sh.sampled[i][:], row)
 	}
 	if a.reading() && len(sh.vertex) > 0 {
-		t.ledger.take(len(sh.vertex)*int(unsafe.Sizeof(vertex{}))+4*len(sh.leafOf), true)
+		t.payShape(sh)
 	}
 	l := sh.layout.Load()
 	there := l != nil

@@ -69,6 +69,7 @@ type shape struct {
 	moves   uint32 // what distinguishes its moves from other shapes' (see move); 0: has none
 	layout  atomic.Pointer[layout]
 	mature  atomic.Bool // the parts are chosen, the young states are in the table
+	shared  bool        // with other stores; set before a session works
 	mu      sync.Mutex  // guards what follows while the shape is young
 	young   *young
 	vertex  []vertex

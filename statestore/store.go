@@ -173,6 +173,32 @@ type Numbering interface {
 	DeferNumbers(parent Ref, parts uint32, numbers *[MaxNumbers]uint32) error
 }
 
+// Sharing is implemented by sessions of a Tree store whose shapes other stores have, too
+// ([Share]). A part of a state then has the same bits in all of them, but another number in
+// each. Numbers of a session are those of its store.
+type Sharing interface {
+	Numbering
+	// Shared returns where the parts of states of a length begin, in bits, and behind them the
+	// number of all bits; nil if the length has no shape that is shared.
+	Shared(length int) (cuts []int)
+	// PartsOf returns how many parts states of a length with a shape that is shared have.
+	PartsOf(length int) int
+	// Number returns the numbers of the parts of a state, which is not stored; they are
+	// valid until the next call. parent and changed are those of Defer. It returns false if the
+	// state's length has no shape that is shared, or there is no memory for a number.
+	Number(s []uint64, parent Ref, changed []int32) (numbers []uint32, ok bool)
+	// Part appends the bits of the part with a number, word by word, each from the lowest
+	// bit that is of the part.
+	Part(dst []uint64, length, part int, number uint32) []uint64
+	// PartNumber is the inverse of Part in another store. The error is ErrFull, or there
+	// can be no such part.
+	PartNumber(length, part int, value []uint64) (number uint32, err error)
+	// Put writes a part, as Part tells it, into a state.
+	Put(s []uint64, part int, value []uint64)
+	// DeferState is Defer for the state with these numbers. The error is nil or ErrFull.
+	DeferState(length int, numbers *[MaxNumbers]uint32, parent Ref) error
+}
+
 // Parted is what a [Session] of a Tree store can do besides, for a covered set
 // that is divided among several stores, each on a machine of its own: the parent
 // of a state can be in another store than the state. What is known of a

@@ -912,18 +912,28 @@ func (x *treeSession) insertYoung(f *frame, s []uint64, parent Ref) (ref Ref, ad
 	return youngRef(sh.n, n), true, nil
 }
 
-// settle makes a shape mature: it chooses the parts and moves the young states
-// into the table of states. The shape's mutex is locked.
-func (x *treeSession) settle(f *frame) error {
-	t, sh, y := x.t, f.sh, f.sh.young
+// needNodes makes the tables of nodes of parts.
+func (t *treeStore) needNodes() {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.inner == nil {
 		t.inner = t.newNodes()
 		for i := range t.partNodes {
 			t.partNodes[i] = t.newNodes()
 		}
 	}
-	t.mu.Unlock()
+}
+
+// payShape takes the memory of a shape's vertices.
+func (t *treeStore) payShape(sh *shape) {
+	t.ledger.take(len(sh.vertex)*int(unsafe.Sizeof(vertex{}))+4*len(sh.leafOf), true)
+}
+
+// settle makes a shape mature: it chooses the parts and moves the young states
+// into the table of states. The shape's mutex is locked.
+func (x *treeSession) settle(f *frame) error {
+	t, sh, y := x.t, f.sh, f.sh.young
+	t.needNodes()
 	if sh.layout.Load() == nil {
 		l := &layout{}
 		if sh.n <= 1 {
@@ -942,7 +952,7 @@ func (x *treeSession) settle(f *frame) error {
 			for i := range distinct {
 				copy(sh.sampled[i][:], distinct[i])
 			}
-			t.ledger.take(len(sh.vertex)*int(unsafe.Sizeof(vertex{}))+4*len(sh.leafOf), true)
+			t.payShape(sh)
 		}
 		sh.layout.Store(l)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cpor/engine/cluster/division"
+	"cpor/statestore"
 )
 
 // The kinds of messages: the first byte of each.
@@ -27,6 +28,9 @@ type Part interface {
 	// Arrive takes a state that another rank has reached and this one owns. It
 	// must not wait for other ranks. The state is valid during the call.
 	Arrive(a *Arrival) error
+	// Means says what a number of a rank means, before a state with it arrives: in states of
+	// that length the part has the value, word by word. The value is valid during the call.
+	Means(from, length, part int, number uint32, value []uint64) error
 	// Arrived is called at the end of each message.
 	Arrived()
 	// Passive tells whether no worker holds a state or looks for one, and the
@@ -50,6 +54,11 @@ type Arrival struct {
 	From   int    // the rank that sent it
 	Parent uint64 // names the state from which it was reached, on the rank that sent it
 	State  []uint64
+	// If ByNumbers is set, the state has Length words instead, and its parts are what the sender's
+	// Numbers mean.
+	ByNumbers bool
+	Length    int
+	Numbers   [statestore.MaxNumbers]uint32
 }
 
 // Options say how large things are. The zero value is for use.
@@ -116,6 +125,7 @@ type Exchange struct {
 	states     uint64     // sent
 	bytes      uint64     // sent
 	arrival    Arrival
+	read       sent // of the message that is read
 	det        detector
 	began      time.Time // when Run did
 	ended      time.Time // when Run did
@@ -187,6 +197,9 @@ func NewExchange(c Comm, o Options) *Exchange {
 	}
 	return x
 }
+
+// Parts returns the number of parts of the covered set.
+func (x *Exchange) Parts() int { return x.o.Parts }
 
 // Outbox returns a worker's way out.
 func (x *Exchange) Outbox(worker int) *Outbox { return x.boxes[worker] }
@@ -417,15 +430,28 @@ func (x *Exchange) receive() (did bool, err error) {
 
 // arrive hands the states of a message to the part.
 func (x *Exchange) arrive(from int, m []byte) error {
-	a := &x.arrival
-	last := sent{state: a.State[:0]}
+	a, last := &x.arrival, &x.read
+	*last = sent{state: last.state[:0], value: last.value[:0]}
 	for len(m) > 0 {
 		var ok bool
 		if m, ok = last.next(m); !ok {
 			return damaged(from)
 		}
-		a.Depth, a.From, a.Parent, a.State = last.depth, from, last.parent, last.state
-		if err := x.part.Arrive(a); err != nil {
+		var err error
+		switch last.kind {
+		case byPart:
+			if err = x.part.Means(from, last.of, last.part, last.number, last.value); err != nil {
+				return fmt.Errorf("a part of states from rank %d: %w", from, err)
+			}
+			continue
+		case byNumbers:
+			a.State, a.Length, a.Numbers = nil, last.length, last.numbers
+		default:
+			a.State = last.state
+		}
+		a.ByNumbers = last.kind == byNumbers
+		a.Depth, a.From, a.Parent = last.depth, from, last.parent
+		if err = x.part.Arrive(a); err != nil {
 			return err
 		}
 	}
@@ -564,10 +590,12 @@ func (x *Exchange) leave() (did bool, err error) {
 
 // Traffic is what a rank has sent in a search.
 type Traffic struct {
-	States   uint64 `json:"states"`   // that belong to other ranks, sent to them
-	Spared   uint64 `json:"spared"`   // such states that had been sent shortly before
-	Bytes    uint64 `json:"bytes"`    // of messages of states
-	Messages uint64 `json:"messages"` // of states
+	States uint64 `json:"states"` // that belong to other ranks, sent to them
+	// ByNumbers is how many of these were told by the numbers of their parts.
+	ByNumbers uint64 `json:"by_numbers"`
+	Spared    uint64 `json:"spared"`   // such states that had been sent shortly before
+	Bytes     uint64 `json:"bytes"`    // of messages of states
+	Messages  uint64 `json:"messages"` // of states
 	// Largest is how many states the rank with the most has, in terms of the mean of all.
 	Largest float64 `json:"largest"`
 	// Speaking is how long the goroutines that speak to other ranks, one on each, did
@@ -578,6 +606,7 @@ type Traffic struct {
 // Add adds what another rank has sent.
 func (t *Traffic) Add(u Traffic) {
 	t.States += u.States
+	t.ByNumbers += u.ByNumbers
 	t.Spared += u.Spared
 	t.Bytes += u.Bytes
 	t.Messages += u.Messages
@@ -589,6 +618,7 @@ func (x *Exchange) Traffic() Traffic {
 	t := Traffic{States: x.states, Bytes: x.bytes, Messages: x.sent, Speaking: x.ended.Sub(x.began) - x.slept}
 	for _, o := range x.boxes {
 		t.Spared += o.spared
+		t.ByNumbers += o.byNumbers
 	}
 	return t
 }

@@ -111,6 +111,10 @@ func (r *rank) Arrive(a *cluster.Arrival) error {
 	r.gate.Push(b)
 	return nil
 }
+func (r *rank) Means(from, length, part int, number uint32, value []uint64) error {
+	panic("nothing is sent by numbers")
+}
+
 func (r *rank) Arrived()                   {}
 func (r *rank) Passive() bool              { return r.gate.Passive() }
 func (r *rank) Progress() cluster.Progress { return cluster.Progress{States: uint64(r.states.Load())} }

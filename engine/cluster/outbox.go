@@ -2,13 +2,19 @@ package cluster
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"slices"
 
 	"cpor/engine/cluster/division"
+	"cpor/statestore"
 )
 
 // Outbox is one worker's way out. It is not safe for concurrent use.
+//
+// A state is told by its words, or by the numbers that the sender's store has for its parts
+// ([statestore.Sharing]). What a number means is told to each rank once by each outbox, before the
+// first state with it, and the rank remembers what number it has for that part itself.
 type Outbox struct {
 	x      *Exchange
 	open   []*buffer // the buffer that is filled, by destination; nil if empty
@@ -16,17 +22,45 @@ type Outbox struct {
 	cache  []uint64  // states that were sent, each behind its length+1
 	stride int       // from one to the next
 	spared uint64
+
+	told      map[int][]told // by the length of states: by rank, what was told to it
+	toldOf    []told         // of the length that states had last
+	length    int            // that
+	numbered  []numbered     // states that were sent by numbers
+	value     []uint64
+	byNumbers uint64 // states that were sent so
+}
+
+// told is which numbers of which part a rank knows, a bit for each.
+type told [statestore.MaxNumbers][]uint64
+
+// numbered is a state by the numbers of its parts.
+type numbered struct {
+	numbers [statestore.MaxNumbers]uint32
+	length  int32 // of the state, in words
+}
+
+// Parts is what an outbox asks for the parts of states; it is a [statestore.Sharing].
+type Parts interface {
+	Part(dst []uint64, length, part int, number uint32) []uint64
 }
 
 // How many states an outbox remembers to have sent, and in how many words at most. A
 // state is the end of several moves, and those are often tried one soon after the
 // other; see docs/cluster.md for what it saves.
-const cacheSize, cacheWords = 1 << 12, 1 << 20
+const (
+	cacheBits  = 12
+	cacheSize  = 1 << cacheBits
+	cacheWords = 1 << 20
+)
 
 // Owner returns the rank that a state belongs to.
 func (o *Outbox) Owner(s []uint64) int {
 	return o.x.o.Division.Part(s, o.x.o.Parts) % o.x.comm.Size()
 }
+
+// OwnerOf is Owner for a state by the sum of the terms of the division's fields, if that tells.
+func (o *Outbox) OwnerOf(sum uint64) int { return o.x.o.Division.PartOf(sum) % o.x.comm.Size() }
 
 // Stays tells whether a state has the owner of another one from which it differs in
 // these words at most. It may also say that it has not.
@@ -50,17 +84,74 @@ func (o *Outbox) Send(to int, depth int, parent uint64, s []uint64) {
 		o.spared++
 		return
 	}
+	b := o.buffer(to)
+	b.m = b.last.append(b.m, depth, parent, s)
+	o.added(b)
+}
+
+// buffer returns the buffer that is filled for a rank.
+func (o *Outbox) buffer(to int) *buffer {
 	b := o.open[to]
 	if b == nil {
 		b = o.x.get(to)
 		o.open[to] = b
 	}
-	b.m = b.last.append(b.m, depth, parent, s)
+	return b
+}
+
+// added sends a buffer to which a state was added if it is full.
+func (o *Outbox) added(b *buffer) {
 	b.states++
 	if len(b.m) >= o.x.o.BufferBytes {
-		o.open[to] = nil
+		o.open[b.to] = nil
 		o.x.out <- b
 	}
+}
+
+// SendNumbers is Send for a state of a length that is told by the numbers of its k parts,
+// numbers[:k]. from knows what they mean.
+func (o *Outbox) SendNumbers(to int, depth int, parent uint64, length, k int, numbers *[statestore.MaxNumbers]uint32, from Parts) {
+	if length != o.length {
+		if o.told == nil {
+			o.told, o.numbered = map[int][]told{}, make([]numbered, cacheSize)
+		}
+		if o.told[length] == nil {
+			o.told[length] = make([]told, o.x.comm.Size())
+		}
+		o.toldOf, o.length = o.told[length], length
+	}
+	h := uint64(0)
+	for i, n := range numbers {
+		h = (h ^ uint64(n)) * numberFactors[i]
+	}
+	// The state itself is compared, as in sent.
+	if same := &o.numbered[h>>(64-cacheBits)]; same.numbers == *numbers && same.length == int32(length) {
+		o.spared++
+		return
+	} else {
+		same.numbers, same.length = *numbers, int32(length)
+	}
+	b := o.buffer(to)
+	for p, known := range o.toldOf[to][:k] {
+		n := numbers[p]
+		if at := int(n / 64); at >= len(known) || known[at]>>(n%64)&1 == 0 {
+			if at >= len(known) {
+				known = append(known, make([]uint64, max(at+1-len(known), len(known)))...)
+				o.toldOf[to][p] = known
+			}
+			known[at] |= 1 << (n % 64)
+			o.value = from.Part(o.value[:0], length, p, n)
+			b.m = appendPart(b.m, length, p, n, o.value)
+		}
+	}
+	b.m = b.last.appendNumbers(b.m, depth, parent, length, numbers)
+	o.byNumbers++
+	o.added(b)
+}
+
+// numberFactors are odd numbers with nothing in common.
+var numberFactors = [statestore.MaxNumbers]uint64{
+	0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xA0761D6478BD642F, 0xE7037ED1A0B428DB,
 }
 
 // sent tells whether a state is known to have been sent, and remembers it.
@@ -100,25 +191,32 @@ type sent struct {
 	depth  int
 	parent uint64
 	state  []uint64
+
+	length  int // of the states that are told by numbers
+	numbers [statestore.MaxNumbers]uint32
+
+	// What the record that was read last is.
+	kind   byte
+	of     int // byPart: the length of states
+	part   int
+	number uint32
+	value  []uint64
 }
 
-// What the first byte of a state says. Behind what it announces come the words, eight by eight: a
-// byte that tells which of them have changed, and the changes.
+// What the first byte of a record says. Behind what it announces come the words, eight by eight: a
+// byte that tells which of them have changed, and the changes; or a byte that tells which
+// numbers have changed, and these.
 const (
 	otherParent = 1 << iota // depth and parent follow
 	otherLength             // the number of words follows
+	byNumbers               // a state by numbers
+	byPart                  // no state: what a number of a part means
 )
 
 // append appends a state, which becomes the one before the next.
 func (p *sent) append(m []byte, depth int, parent uint64, s []uint64) []byte {
 	head := len(m)
-	m = append(m, 0)
-	if depth != p.depth || parent != p.parent {
-		m[head] |= otherParent
-		m = binary.AppendUvarint(m, uint64(depth))
-		m = appendChange(m, parent^p.parent)
-		p.depth, p.parent = depth, parent
-	}
+	m = p.appendHead(m, 0, depth, parent)
 	if len(s) != len(p.state) {
 		m[head] |= otherLength
 		m = binary.AppendUvarint(m, uint64(len(s)))
@@ -135,6 +233,51 @@ func (p *sent) append(m []byte, depth int, parent uint64, s []uint64) []byte {
 				last[j] = s[j]
 			}
 		}
+	}
+	return m
+}
+
+// appendHead appends what all records of states begin with.
+func (p *sent) appendHead(m []byte, head byte, depth int, parent uint64) []byte {
+	if depth == p.depth && parent == p.parent {
+		return append(m, head)
+	}
+	m = append(m, head|otherParent)
+	m = binary.AppendUvarint(m, uint64(depth))
+	m = appendChange(m, parent^p.parent)
+	p.depth, p.parent = depth, parent
+	return m
+}
+
+// appendNumbers is append for a state that is told by numbers.
+func (p *sent) appendNumbers(m []byte, depth int, parent uint64, length int, numbers *[statestore.MaxNumbers]uint32) []byte {
+	head := len(m)
+	m = p.appendHead(m, byNumbers, depth, parent)
+	if length != p.length {
+		m[head] |= otherLength
+		m = binary.AppendUvarint(m, uint64(length))
+		p.length = length
+	}
+	at := len(m)
+	m = append(m, 0)
+	for i, n := range numbers {
+		if n != p.numbers[i] {
+			m[at] |= 1 << i
+			m = binary.AppendUvarint(m, uint64(n))
+			p.numbers[i] = n
+		}
+	}
+	return m
+}
+
+// appendPart appends what a number of a part of states of a length means.
+func appendPart(m []byte, length, part int, number uint32, value []uint64) []byte {
+	m = append(m, byPart)
+	for _, n := range [...]uint64{uint64(length), uint64(part), uint64(number), uint64(len(value))} {
+		m = binary.AppendUvarint(m, n)
+	}
+	for _, x := range value {
+		m = appendChange(m, x)
 	}
 	return m
 }
@@ -174,10 +317,14 @@ func (p *sent) resize(n int) {
 	p.state = p.state[:n]
 }
 
-// next takes the next state from a message that is not empty, and returns the rest of it.
+// next takes the next record from a message that is not empty, and returns the rest of it.
 func (p *sent) next(m []byte) (rest []byte, ok bool) {
 	head, m := m[0], m[1:]
-	if head >= otherLength<<1 {
+	p.kind = head &^ (otherParent | otherLength)
+	switch {
+	case p.kind == byPart && head == byPart:
+		return p.nextPart(m)
+	case p.kind != 0 && p.kind != byNumbers:
 		return nil, false
 	}
 	if head&otherParent != 0 {
@@ -191,13 +338,25 @@ func (p *sent) next(m []byte) (rest []byte, ok bool) {
 		}
 		p.depth, p.parent, m = int(depth), p.parent^x, rest
 	}
+	length := uint64(0)
 	if head&otherLength != 0 {
-		length, n := binary.Uvarint(m)
-		if n <= 0 || length > 8*uint64(len(m)) { // a byte tells which of eight words have changed
+		n := 0
+		if length, n = binary.Uvarint(m); n <= 0 {
+			return nil, false
+		}
+		m = m[n:]
+	}
+	if p.kind == byNumbers {
+		if head&otherLength != 0 {
+			p.length = int(length)
+		}
+		return p.nextNumbers(m)
+	}
+	if head&otherLength != 0 {
+		if length > 8*uint64(len(m)) { // a byte tells which of eight words have changed
 			return nil, false
 		}
 		p.resize(int(length))
-		m = m[n:]
 	}
 	for i := 0; i < len(p.state); i += 8 {
 		if len(m) == 0 {
@@ -217,6 +376,47 @@ func (p *sent) next(m []byte) (rest []byte, ok bool) {
 			p.state[j] ^= x
 			m = rest
 		}
+	}
+	return m, true
+}
+
+// nextNumbers takes the numbers of a state.
+func (p *sent) nextNumbers(m []byte) (rest []byte, ok bool) {
+	if len(m) == 0 || m[0] >= 1<<statestore.MaxNumbers {
+		return nil, false
+	}
+	changed, m := m[0], m[1:]
+	for ; changed != 0; changed &= changed - 1 {
+		x, n := binary.Uvarint(m)
+		if n <= 0 || x > math.MaxUint32 {
+			return nil, false
+		}
+		p.numbers[bits.TrailingZeros8(changed)] = uint32(x)
+		m = m[n:]
+	}
+	return m, true
+}
+
+// nextPart takes what a number of a part means: p.value.
+func (p *sent) nextPart(m []byte) (rest []byte, ok bool) {
+	var head [4]uint64
+	for i := range head {
+		x, n := binary.Uvarint(m)
+		if n <= 0 || x > math.MaxUint32 {
+			return nil, false
+		}
+		head[i], m = x, m[n:]
+	}
+	if head[3] > uint64(len(m)) {
+		return nil, false
+	}
+	p.of, p.part, p.number, p.value = int(head[0]), int(head[1]), uint32(head[2]), p.value[:0]
+	for range head[3] {
+		x, rest, ok := change(m)
+		if !ok {
+			return nil, false
+		}
+		p.value, m = append(p.value, x), rest
 	}
 	return m, true
 }

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"cpor/statestore"
 )
 
 // TestSent writes states of any kind into a message and reads them: they are the same, in the same
@@ -59,12 +61,79 @@ func TestSent(t *testing.T) {
 	}
 }
 
+// TestSentNumbers has states by numbers among others, and what the numbers mean.
+func TestSentNumbers(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 15))
+		var m []byte
+		var to, from sent
+		type record struct {
+			sent
+			value []uint64
+		}
+		var all []record
+		now := sent{length: 3}
+		for range 1 + r.IntN(12) {
+			now.kind = [...]byte{0, byNumbers, byPart}[r.IntN(3)]
+			if r.IntN(2) == 0 {
+				now.depth, now.parent = r.IntN(1<<20), r.Uint64()
+			}
+			x := record{}
+			switch now.kind {
+			case 0:
+				now.state = []uint64{r.Uint64(), 7, r.Uint64() >> r.IntN(64)}
+				m = to.append(m, now.depth, now.parent, now.state)
+			case byNumbers:
+				now.numbers[r.IntN(len(now.numbers))] = r.Uint32() >> r.IntN(32)
+				if r.IntN(4) == 0 {
+					now.length = r.IntN(100)
+				}
+				m = to.appendNumbers(m, now.depth, now.parent, now.length, &now.numbers)
+			default:
+				now.of, now.part, now.number = r.IntN(1000), r.IntN(6), r.Uint32()
+				for range r.IntN(4) {
+					x.value = append(x.value, r.Uint64()>>r.IntN(64))
+				}
+				m = appendPart(m, now.of, now.part, now.number, x.value)
+			}
+			x.sent = now
+			all = append(all, x)
+		}
+		rest := m
+		for i, x := range all {
+			var ok bool
+			if rest, ok = from.next(rest); !ok || from.kind != x.kind {
+				t.Fatalf("seed %d: record %d is read as %+v (%v), not %+v", seed, i, from, ok, x)
+			}
+			same := from.depth == x.depth && from.parent == x.parent
+			switch x.kind {
+			case 0:
+				same = same && slices.Equal(from.state, x.state)
+			case byNumbers:
+				same = same && from.numbers == x.numbers && from.length == x.length
+			default:
+				same = from.of == x.of && from.part == x.part && from.number == x.number && slices.Equal(from.value, x.value)
+			}
+			if !same {
+				t.Fatalf("seed %d: record %d: %+v, want %+v", seed, i, from, x)
+			}
+		}
+		if len(rest) > 0 {
+			t.Fatalf("seed %d: %d bytes are left", seed, len(rest))
+		}
+	}
+}
+
 // FuzzSent reads what nobody has written: it ends, without a panic.
 func FuzzSent(f *testing.F) {
 	var s sent
 	f.Add(s.append(nil, 3, 77, []uint64{1, 0, 1 << 63}))
 	f.Add([]byte{otherParent | otherLength, 0, 0xff})
 	f.Add([]byte{otherLength, 200, 200, 1})
+	f.Add(appendPart(nil, 7, 1, 1000, []uint64{5, 1 << 40}))
+	f.Add(s.appendNumbers(nil, 4, 78, 7, &[statestore.MaxNumbers]uint32{1, 2, 1 << 31}))
+	f.Add([]byte{byPart, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
+	f.Add([]byte{byNumbers | otherLength, 3, 0xff})
 	f.Fuzz(func(t *testing.T, m []byte) {
 		var s sent
 		for len(m) > 0 {

@@ -73,6 +73,9 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 		return nil, err
 	}
 	so := statestore.Options{Kind: o.Store, MaxBytes: watch.Memory().ForStores(), Workers: o.Workers, Young: o.Young}
+	if o.StoreBytes > 0 {
+		so.MaxBytes = o.StoreBytes
+	}
 	switch {
 	case o.Checkpoint == nil:
 	case o.Checkpoint.Parts != nil:
@@ -116,6 +119,11 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 	if many {
 		if r.division, err = agreeDivision(r); err != nil {
 			return nil, err
+		}
+		if d == nil { // with a disk stores begin anew
+			if err := statestore.Share(store, r.division.Shapes); err != nil {
+				return nil, err
+			}
 		}
 		r.ranks = newRanks(r)
 	}
@@ -218,11 +226,20 @@ func (r *run) search() error {
 func (r *run) begin() error {
 	w := r.workers[0]
 	b := r.ws.Get(0)
+	var full error
 	for _, s := range r.sys.Initial() {
 		if r.ranks != nil && !r.ranks.owns(s) {
 			continue
 		}
 		ref, added, err := w.session.Insert(s, 0)
+		if err != nil && r.parts != nil && r.disk == nil {
+			// The checkpoint has it as a state that is still to be stored.
+			kept := r.ws.Get(0)
+			kept.AddState(0, s, nil)
+			r.ws.Push(0, kept)
+			full = err
+			continue
+		}
 		if err != nil {
 			return r.full(err)
 		}
@@ -246,6 +263,9 @@ func (r *run) begin() error {
 		}
 	}
 	r.ws.Push(0, b)
+	if full != nil {
+		return r.full(full)
+	}
 	// The pool would look at the context only now and then.
 	return r.watch.Err()
 }
@@ -378,6 +398,7 @@ type worker struct {
 	loadable bool
 	hook     Hook
 	box      *cluster.Outbox // nil if there are no other ranks
+	homes    *homes          // nil if no states go to other ranks by numbers
 	disk     *diskWorker     // nil if all is in memory
 
 	// The state that is expanded.
@@ -387,9 +408,13 @@ type worker struct {
 	trail  *statestore.Trail // the same with the state itself, made on demand
 	depth  int               // of its successors
 	home   int               // the rank that it belongs to, -1: not known yet
-	out    *workers.Out
-	err    error // why the search has to end
-	broken bool  // the expander was told to break off
+	// If numbers tell who owns states of its length:
+	owners  *owners
+	numbers [statestore.MaxNumbers]uint32 // of its parts
+	sum     uint64                        // of its terms, if home is known
+	out     *workers.Out
+	err     error // why the search has to end
+	broken  bool  // the expander was told to break off
 
 	buf      system.State
 	exported system.State // see abroad
@@ -427,6 +452,10 @@ func (w *worker) prepare() {
 		w.deferring, w.arrive = d, w.arrived
 		if w.hook == nil && (w.box == nil || w.run.ranks.portable == nil) {
 			w.numbering, _ = w.session.(statestore.Numbering)
+			// A rank that has several parts has several stores, and none of them is told numbers.
+			if sharing, ok := w.session.(statestore.Sharing); ok && w.box != nil && w.run.ranks.x.Parts() == w.run.o.Ranks.Size() {
+				w.homes = &homes{sharing: sharing, division: w.run.division, parts: w.run.ranks.x.Parts()}
+			}
 		}
 		w.patient = w.run.o.Checkpoint == nil && w.run.parts == nil
 	}
@@ -444,7 +473,7 @@ func (w *worker) Process(b *statestore.Batch, i int, out *workers.Out) error {
 	if turn := w.run.o.Turn; turn != nil {
 		turn()
 	}
-	w.ref, w.depth, w.out, w.home = b.Refs[i], b.Depth+1, out, -1
+	w.ref, w.depth, w.out, w.home, w.owners = b.Refs[i], b.Depth+1, out, -1, nil
 	switch s := b.State(i); {
 	case w.disk != nil:
 		if err := w.take(b.Refs[i], s); err != nil {
@@ -531,7 +560,12 @@ func (w *worker) destination(m *Move) (rank int, end system.State) {
 
 // homeOf returns the rank that the expanded state belongs to.
 func (w *worker) homeOf() int {
-	if w.home < 0 {
+	switch {
+	case w.home >= 0:
+	case w.owners != nil:
+		w.sum = w.owners.sum(&w.numbers)
+		w.home = w.box.OwnerOf(w.sum)
+	default:
 		w.home = w.box.Owner(w.state)
 	}
 	return w.home
@@ -547,6 +581,9 @@ func (w *worker) Move(m *Move) {
 	}
 	if w.box != nil {
 		if to, end := w.destination(m); to != w.run.ranks.rank {
+			if w.sendNumbers(to, m) {
+				return
+			}
 			parent := uint64(w.ref)
 			if w.disk != nil {
 				parent = w.disk.from
@@ -582,10 +619,24 @@ func (w *worker) Move(m *Move) {
 
 // Numbers implements [Numbered].
 func (w *worker) Numbers() []uint32 {
-	if w.numbering == nil || w.box != nil && w.homeOf() != w.run.ranks.rank {
+	if w.numbering == nil {
 		return nil
 	}
-	return w.numbering.Numbers(w.ref, len(w.state))
+	numbers := w.numbering.Numbers(w.ref, len(w.state))
+	if w.box == nil || numbers == nil {
+		return numbers
+	}
+	if w.homes != nil {
+		if w.owners = w.homes.of(len(w.state)); w.owners != nil {
+			w.numbers = [statestore.MaxNumbers]uint32{}
+			copy(w.numbers[:], numbers)
+			return numbers
+		}
+	}
+	if w.homeOf() != w.run.ranks.rank {
+		return nil
+	}
+	return numbers
 }
 
 // Parts implements [Numbered].
@@ -597,14 +648,17 @@ func (w *worker) Parts(word int32, mask uint64) uint32 {
 func (w *worker) Ended() []uint32 { return w.numbering.Deferred(len(w.state)) }
 
 // Stays implements [Numbered].
-func (w *worker) Stays(changed []int32) bool { return w.box == nil || w.box.Stays(changed) }
+func (w *worker) Stays(changed []int32) bool {
+	return w.box == nil || w.owners != nil || w.box.Stays(changed)
+}
 
 // MoveNumbers implements [Numbered].
 func (w *worker) MoveNumbers(parts uint32, numbers *[statestore.MaxNumbers]uint32) {
-	if w.err == nil {
-		w.err = w.numbering.DeferNumbers(w.ref, parts, numbers)
-		w.deferred++
+	if w.err != nil || w.owners != nil && w.leaves(parts, numbers) {
+		return
 	}
+	w.err = w.numbering.DeferNumbers(w.ref, parts, numbers)
+	w.deferred++
 }
 
 // queue puts the end of a move into the work set.

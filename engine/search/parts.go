@@ -218,6 +218,11 @@ func runParts(sys system.System, newExpander Factory, o Options, watch *engine.W
 		if p.division, err = agreeDivision(r); err != nil {
 			return nil, err
 		}
+		if d == nil { // with a disk stores begin anew
+			if err := statestore.Share(store, p.division.Shapes); err != nil {
+				return nil, err
+			}
+		}
 	default:
 		p.division = &division.Division{}
 	}
@@ -322,6 +327,9 @@ func (p *parts) load(from *engine.Parts, slot int, so statestore.Options) (kept 
 	if o.store, err = statestore.Restore(f, so); errors.Is(err, statestore.ErrFull) {
 		return nil, nil, err
 	} else if err != nil {
+		return nil, nil, engine.Unreadable(err)
+	}
+	if err := statestore.Share(o.store, p.division.Shapes); err != nil {
 		return nil, nil, engine.Unreadable(err)
 	}
 	ws := statestore.NewWorkSet(1)
@@ -537,8 +545,10 @@ func (r *run) sampled() *division.Division {
 		export = p.Export
 	}
 	end := time.Now().Add(longestSample)
-	d, _ := division.Choose(r.sys, r.o.Ranks.Size(), export, func() bool {
-		return r.watch.Context().Err() != nil || time.Now().After(end)
+	d, _ := division.Choose(r.sys, r.o.Ranks.Size(), division.Options{
+		Export:   export,
+		Stopped:  func() bool { return r.watch.Context().Err() != nil || time.Now().After(end) },
+		Examples: r.o.Young,
 	})
 	return d
 }

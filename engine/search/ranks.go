@@ -33,6 +33,8 @@ type ranks struct {
 	deferring statestore.Deferring // session, or nil
 	deferred  int                  // states that wait for that
 	depth     int                  // of these
+	sharing   statestore.Sharing   // session, or nil
+	names     []map[int]*names     // by rank and length of states
 
 	stop    context.CancelFunc // ends the pool
 	pause   chan struct{}      // closed to pause it
@@ -52,6 +54,20 @@ type ranks struct {
 
 	portable system.Portable // nil: states are the same on all ranks
 	arrived  system.State    // of this process
+}
+
+// names is what the numbers of another rank mean for states of one length.
+type names struct {
+	// own is by part and number the number that this rank has for the same, 0 if there is none.
+	own [statestore.MaxNumbers][]uint32
+	// unnumbered are parts for whose numbers there was no memory.
+	unnumbered map[partName][]uint64
+}
+
+// partName is a part with a number of another rank.
+type partName struct {
+	part   int
+	number uint32
 }
 
 // late is a state that arrived when there was no room.
@@ -93,6 +109,10 @@ func newRanks(r *run) *ranks {
 		k.deferring, _ = k.session.(statestore.Deferring)
 	}
 	k.portable, _ = system.As[system.Portable](r.sys)
+	if k.portable == nil && r.disk == nil {
+		k.sharing, _ = k.session.(statestore.Sharing)
+	}
+	k.names = make([]map[int]*names, r.o.Ranks.Size())
 	k.x = cluster.NewExchange(r.o.Ranks, o)
 	k.home = k.x.Outbox(0)
 	return k
@@ -400,6 +420,7 @@ func (k *ranks) goOn() {
 	k.traffic.Add(k.x.Traffic())
 	k.x = k.x.Next()
 	k.home = k.x.Outbox(0)
+	clear(k.names) // the outboxes are new and tell all again
 	for i, w := range k.run.workers {
 		w.box = k.x.Outbox(i)
 	}
@@ -417,6 +438,9 @@ func (k *ranks) end(err error) error {
 func (k *ranks) Arrive(a *cluster.Arrival) error {
 	_, parent := statestore.Apart(statestore.Ref(a.Parent))
 	parent = statestore.Away(parent)
+	if a.ByNumbers {
+		return k.arriveNumbers(a, parent)
+	}
 	state, err := k.local(k.arrived, a.State)
 	if err != nil {
 		return fmt.Errorf("a state from rank %d: %w", a.From, err)
@@ -449,6 +473,90 @@ func (k *ranks) Arrive(a *cluster.Arrival) error {
 	case added:
 		k.batch(a.Depth, false).Add(ref)
 	}
+	return nil
+}
+
+// Means implements [cluster.Part].
+func (k *ranks) Means(from, length, part int, number uint32, value []uint64) error {
+	if k.sharing == nil || k.sharing.Shared(length) == nil {
+		return fmt.Errorf("states of %d words cannot be told by numbers: do all ranks run the same cpor?", length)
+	}
+	own, err := k.sharing.PartNumber(length, part, value)
+	if err != nil && !errors.Is(err, statestore.ErrFull) {
+		return err
+	}
+	if k.names[from] == nil {
+		k.names[from] = map[int]*names{}
+	}
+	n := k.names[from][length]
+	if n == nil {
+		n = &names{unnumbered: map[partName][]uint64{}}
+		k.names[from][length] = n
+	}
+	if err != nil {
+		k.end(k.run.full(err))
+		n.unnumbered[partName{part, number}] = slices.Clone(value)
+		return nil
+	}
+	if more := int(number) + 1 - len(n.own[part]); more > 0 {
+		n.own[part] = append(n.own[part], make([]uint32, max(more, len(n.own[part])))...)
+	}
+	n.own[part][number] = own
+	return nil
+}
+
+// arriveNumbers is Arrive for a state that is told by numbers. To store it costs so little that it
+// is not left to the workers.
+func (k *ranks) arriveNumbers(a *cluster.Arrival, parent statestore.Ref) error {
+	n := k.names[a.From][a.Length]
+	if n == nil {
+		return fmt.Errorf("a state from rank %d has numbers that mean nothing: do all ranks run the same cpor?", a.From)
+	}
+	var own [statestore.MaxNumbers]uint32
+	numbers, all := k.sharing.PartsOf(a.Length), true
+	for p, number := range a.Numbers[:numbers] {
+		if int(number) < len(n.own[p]) {
+			own[p] = n.own[p][number]
+		}
+		all = all && own[p] != 0
+	}
+	if all && k.deferring != nil {
+		if a.Depth != k.depth {
+			k.settle()
+			k.depth = a.Depth
+		}
+		if err := k.sharing.DeferState(a.Length, &own, parent); err != nil {
+			k.end(k.run.full(err))
+		} else if k.deferred++; k.deferred >= settleAt {
+			k.settle()
+		}
+		return nil
+	}
+	if all {
+		err := k.sharing.DeferState(a.Length, &own, parent)
+		if err == nil {
+			err = k.sharing.Settle(func(ref statestore.Ref) error {
+				k.batch(a.Depth, false).Add(ref)
+				return nil
+			})
+		}
+		if err == nil {
+			return nil
+		}
+		k.end(k.run.full(err))
+	}
+	// The search ends; until then the state is kept as it is.
+	state := make(system.State, a.Length)
+	for p, number := range a.Numbers[:numbers] {
+		value, known := n.unnumbered[partName{p, number}]
+		if own[p] != 0 {
+			value = k.sharing.Part(nil, a.Length, p, own[p])
+		} else if !known {
+			return fmt.Errorf("a state from rank %d has a number that means nothing: do all ranks run the same cpor?", a.From)
+		}
+		k.sharing.Put(state, p, value)
+	}
+	k.batch(a.Depth, true).AddState(parent, state, nil)
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"cpor/engine"
 	"cpor/engine/cluster"
 	"cpor/engine/cluster/fake"
+	"cpor/engine/resumetest"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/statestore"
@@ -67,6 +68,7 @@ func TestRanks(t *testing.T) {
 		}
 		systems[fmt.Sprintf("heap %d", seed)] = heap
 	}
+	byNumbers := uint64(0)
 	for name, sys := range systems {
 		for reduction := range factories(sys) {
 			factory := func() search.Factory { return factories(sys)[reduction] }
@@ -75,9 +77,13 @@ func TestRanks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, n := range []int{1, 2, 3, 8} {
+			for i, n := range []int{1, 2, 3, 8, 2, 3} {
 				t.Run(fmt.Sprintf("%s/%s/%d", name, reduction, n), func(t *testing.T) {
+					if i > 2 { // states are told by numbers from early on
+						o.Young = 4
+					}
 					got := onRanks(t, n, sys, factory, o)
+					byNumbers += got.Traffic.ByNumbers
 					if got.Verdict != want.Verdict || got.Exhaustive != want.Exhaustive || got.States != want.States || got.Transitions != want.Transitions || got.EndedLoops != want.EndedLoops {
 						t.Errorf("%v, %d states, %d transitions, %d loops of ended threads; in one process %v, %d, %d, %d",
 							got.Verdict, got.States, got.Transitions, got.EndedLoops, want.Verdict, want.States, want.Transitions, want.EndedLoops)
@@ -96,6 +102,50 @@ func TestRanks(t *testing.T) {
 				})
 			}
 		}
+	}
+	t.Logf("%d states were told by numbers", byNumbers)
+	if byNumbers < 1000 {
+		t.Errorf("only %d states were told by numbers", byNumbers)
+	}
+}
+
+// TestRanksMemory gives ranks hardly any memory, so that there is none for what other ranks tell them,
+// goes on with the last checkpoint and a little more, until it is enough: nothing is lost.
+func TestRanksMemory(t *testing.T) {
+	ended, out := 0, 0
+	for seed := range uint64(12) {
+		r := rand.New(rand.NewPCG(seed, 35))
+		sys := mustNew(t, counters(3+r.IntN(2), 4+r.IntN(4)))
+		factory := func() search.Factory { return full.Factory(sys) }
+		o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1000}, Young: 4}
+		want, err := search.Run(t.Context(), sys, factory(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &resumetest.Shelf{}
+		o.StoreBytes = 40_000
+		for ; ; o.StoreBytes += 500 + r.Uint64N(4000) {
+			got, err := searchOn(2+int(seed%2), s, time.Hour, sys, factory, o)
+			if no := new(engine.OptionError); errors.As(err, &no) {
+				continue // the checkpoint alone needs more
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Reason != "" {
+				out++
+				continue
+			}
+			if g, w := shown(got), shown(want); g != w {
+				t.Errorf("seed %d:\n%swant\n%s", seed, g, w)
+			}
+			ended++
+			break
+		}
+	}
+	t.Logf("%d times without memory", out)
+	if out < 24 || ended != 12 {
+		t.Errorf("%d times without memory, %d searches ended", out, ended)
 	}
 }
 

@@ -19,8 +19,10 @@ type Options struct {
 	// starts. The hook that it returns (nil for none) is called by that worker
 	// only.
 	Hook func(worker int) Hook
-	// Young, for tests, is [statestore.Options.Young].
+	// Young, for tests, is [statestore.Options.Young], and on ranks [division.Options.Examples].
 	Young int
+	// StoreBytes, for tests, is [statestore.Options.MaxBytes] if it is not 0.
+	StoreBytes uint64
 	// SpillEvery, for tests, drops what is in memory after so many new states if there
 	// is an Options.Disk, also without a limit of memory, and on ranks lets some states
 	// arrive as if there were no room.

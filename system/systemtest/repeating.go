@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"cpor/engine"
+	"cpor/engine/cluster"
+	"cpor/engine/cluster/fake"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/system"
@@ -140,46 +142,63 @@ func (m executingMachine) Unwrap() system.Machine { return m.Machine }
 func (s executing) Unwrap() system.System { return s.System }
 
 // Remember holds that a full search which remembers steps finds what one finds that
-// executes all of them, and so does one in which scopes have hardly any room: it compares the states, what is counted and what is violated, where
+// executes all of them, in one process and on several ranks, and so does one in which scopes have hardly any room: it compares the states, what is counted and what is violated, where
 // the covered set takes states apart from early on. newSystem returns a system, the same one each time.
 // It returns how many states were compared, 0 if there are more than limit.
 func Remember(t testing.TB, newSystem func() system.System, limit uint64) (states uint64) {
 	t.Helper()
-	var results [3]*search.Result
-	var counts [3][]uint64
-	for i := range results {
-		sys := newSystem()
-		made := sys
-		if i == 0 {
-			made = executing{sys}
-		}
-		o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1 << 20, MaxStates: limit, KeepTraces: true}}
-		o.Young = 16
-		factory := full.Factory
-		if i == 2 {
-			factory = full.Narrow
-		}
+	o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1 << 20, MaxStates: limit, KeepTraces: true}, Young: 16}
+	searched := func(sys, made system.System, factory func(system.System) search.Factory, ranks cluster.Comm) (*search.Result, []uint64, error) {
+		o := o
+		o.Ranks = ranks
 		r, err := search.Run(context.Background(), made, factory(made), o)
-		if err != nil {
-			t.Error(err)
-			return 0
-		}
-		if !r.Exhaustive {
-			return 0
-		}
-		results[i] = r
 		if c, ok := system.As[system.Counting](sys); ok {
-			counts[i] = c.Executed()
+			return r, c.Executed(), err
+		}
+		return r, nil, err
+	}
+	sys := newSystem()
+	want, executed, err := searched(sys, executing{sys}, full.Factory, nil)
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	if !want.Exhaustive {
+		return 0
+	}
+	check := func(how string, r *search.Result, counts []uint64, err error) {
+		t.Helper()
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v", how, err)
+		case r.States != want.States || r.Transitions != want.Transitions || r.EndedLoops != want.EndedLoops || r.BlockedLoops != want.BlockedLoops || len(r.Violations) != len(want.Violations):
+			t.Errorf("executed: %+v, %d violations; remembered%s: %+v, %d violations", want.Counters, len(want.Violations), how, r.Counters, len(r.Violations))
+		case !slices.Equal(counts, executed):
+			t.Errorf("what was executed is counted as %d when steps are executed and as %d when they are remembered%s", executed, counts, how)
 		}
 	}
-	a := results[0]
-	for i, b := range results[1:] {
-		if a.Counters != b.Counters || a.EndedLoops != b.EndedLoops || a.BlockedLoops != b.BlockedLoops || a.States != b.States || len(a.Violations) != len(b.Violations) {
-			t.Errorf("executed: %d states, %+v, %d violations; remembered (%d): %d states, %+v, %d violations", a.States, a.Counters, len(a.Violations), i, b.States, b.Counters, len(b.Violations))
-		}
-		if !slices.Equal(counts[0], counts[i+1]) {
-			t.Errorf("what was executed is counted as %d when steps are executed and as %d when they are remembered (%d)", counts[0], counts[i+1], i)
-		}
+	for how, factory := range map[string]func(system.System) search.Factory{"": full.Factory, " in narrow scopes": full.Narrow} {
+		sys := newSystem()
+		r, counts, err := searched(sys, sys, factory, nil)
+		check(how, r, counts, err)
 	}
-	return a.States
+	_, interning := system.As[system.Interning](sys)
+	if _, portable := system.As[system.Portable](sys); interning && !portable {
+		return want.States // its states mean nothing to other processes
+	}
+	err = fake.Run(2, fake.Options{Seed: want.States}, func(rank int, c cluster.Comm) error {
+		sys := newSystem()
+		r, counts, err := searched(sys, sys, full.Factory, c)
+		if rank == 0 {
+			if len(want.Violations) > 0 {
+				counts = executed // traces are rebuilt by other steps, which count, too
+			}
+			check(" on ranks", r, counts, err)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return want.States
 }

@@ -3,6 +3,7 @@ package division
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"cpor/statestore"
 	"cpor/system"
 )
 
@@ -51,15 +53,27 @@ type Chosen struct {
 	Largest float64 // the largest part in terms of the mean, in the mean of some phases of the search
 }
 
-// Choose returns a division of the states of a system into n parts. States are taken as
-// export writes them, nil for as they are. When stopped says so, Choose returns soon; both are called by
-// several goroutines at a time. What it executes is counted ([system.Counting]).
-func Choose(sys system.System, n int, export func(dst, s system.State) system.State, stopped func() bool) (*Division, Chosen) {
-	return choose(sys, n, export, stopped, 1)
+// Options say how Choose takes its sample. Export and Stopped are called by several goroutines at a
+// time.
+type Options struct {
+	// Export writes a state as other ranks see it; nil if they see it as it is. Only then there
+	// are shapes.
+	Export func(dst, s system.State) system.State
+	// Stopped, if not nil, tells that Choose is to return soon.
+	Stopped func() bool
+	// Examples is how many states of a length make a shape; 0 stands for 512.
+	Examples int
+
+	seed uint64 // other samples for each
 }
 
-// choose is Choose with other samples for each seed.
-func choose(sys system.System, n int, export func(dst, s system.State) system.State, stopped func() bool, seed uint64) (*Division, Chosen) {
+// Choose returns a division of the states of a system into n parts. What it executes is
+// counted ([system.Counting]).
+func Choose(sys system.System, n int, o Options) (*Division, Chosen) {
+	export, stopped, seed := o.Export, o.Stopped, o.seed
+	if stopped == nil {
+		stopped = func() bool { return false }
+	}
 	if n < 2 || n > mostParts {
 		return &Division{}, Chosen{Leave: 1 - 1/float64(n), Largest: 1}
 	}
@@ -77,11 +91,16 @@ func choose(sys system.System, n int, export func(dst, s system.State) system.St
 	}
 	together(walks)
 	best := &Division{}
+	var cuts []statestore.Shape
+	if export == nil {
+		cuts = train.shapes(cmp.Or(o.Examples, leastExamples))
+	}
 	chosen := judge.judge(n, judge.each(func(s system.State) int32 { return int32(best.Part(s, n)) }))
 	cost := chosen.cost() * worth
 	for fields := range train.parts(n) {
+		fields = split(fields, cuts)
 		empty := newDivision(fields, n)
-		place := func(s system.State) int32 { return int32(empty.place(s)) }
+		place := func(s system.State) int32 { return int32(empty.place(empty.sum(s))) }
 		var places, judged *values
 		together([]func(){func() { places = train.each(place) }, func() { judged = judge.each(place) }})
 		var ds [tries]*Division
@@ -104,7 +123,71 @@ func choose(sys system.System, n int, export func(dst, s system.State) system.St
 			break // with more values, more moves leave
 		}
 	}
+	best.Shapes = cuts
 	return best, chosen
+}
+
+// leastExamples is how many states of a length there must be in a sample for a shape, and mostExamples
+// from how many it is learnt.
+const leastExamples, mostExamples = 512, 1 << 11
+
+// shapes returns the shapes of those lengths of states of which the sample has enough.
+func (w *walk) shapes(least int) (all []statestore.Shape) {
+	lengths := map[int][]int{}
+	for i, s := range w.states {
+		lengths[len(s)] = append(lengths[len(s)], i)
+	}
+	for _, n := range slices.Sorted(maps.Keys(lengths)) {
+		of := lengths[n]
+		if n < 2 || len(of) < least {
+			continue
+		}
+		// Every other one is where the one before it came from.
+		var examples [][]uint64
+		var before []int
+		number := map[int]int{}
+		add := func(i int) int {
+			k, ok := number[i]
+			if !ok {
+				k = len(examples)
+				number[i] = k
+				examples, before = append(examples, w.states[i]), append(before, -1)
+			}
+			return k
+		}
+		for j := range min(len(of), mostExamples/2) {
+			i := of[j*len(of)/min(len(of), mostExamples/2)]
+			k := add(i)
+			if p := w.before[i]; p >= 0 && len(w.states[p]) == n {
+				before[k] = add(p)
+			}
+		}
+		all = append(all, statestore.Learn(examples, func(i int) int { return before[i] }))
+	}
+	return all
+}
+
+// split cuts fields where a shape has cuts.
+func split(fields []Field, shapes []statestore.Shape) (all []Field) {
+	for _, f := range fields {
+		// By the places of cuts within the word, each the lowest bit of what comes behind it.
+		var at uint64
+		for _, sh := range shapes {
+			for _, c := range sh.Cuts {
+				if c/64 == f.Word && f.Word < sh.Length {
+					at |= 1 << (c % 64)
+				}
+			}
+		}
+		for rest := f.Bits; rest != 0; {
+			first := rest & -rest
+			next := at &^ (first<<1 - 1) // the cuts above it
+			below := next&-next - 1      // all bits, if there are none
+			all = append(all, Field{f.Word, rest & below})
+			rest &^= below
+		}
+	}
+	return all
 }
 
 // together calls functions at the same time. It panics if one of them does.
@@ -137,6 +220,7 @@ type walk struct {
 	words  int // of the longest state
 	used   int // words of all states that are kept
 	states []system.State
+	before []int  // by state: one of those from which it was reached, -1 if there is none
 	level  []int  // the first state of each level
 	moves  []move // from these states
 	slab   []uint64
@@ -174,12 +258,16 @@ func (w *walk) exported(s system.State) system.State {
 // run walks through at most so many levels with at most so many states each, and tells whether
 // it came to an end.
 func (w *walk) run(width, levels int, stopped func() bool) (ended bool) {
-	w.states, w.level, w.moves, w.words, w.used, w.slab = nil, nil, nil, 0, 0, nil
+	w.states, w.before, w.level, w.moves, w.words, w.used, w.slab = nil, nil, nil, nil, 0, 0, nil
 	seen := make(map[uint64]struct{}, 4*width)
-	var now, next []system.State
+	type reached struct {
+		system.State
+		before int
+	}
+	var now, next []reached
 	for _, s := range w.sys.Initial() {
 		if len(now) < width {
-			now = append(now, s)
+			now = append(now, reached{s, -1})
 			seen[Hash(s)] = struct{}{}
 		}
 	}
@@ -195,11 +283,11 @@ func (w *walk) run(width, levels int, stopped func() bool) (ended bool) {
 			if stopped() {
 				return false
 			}
-			from := w.exported(s)
-			w.states = append(w.states, from)
+			from := w.exported(s.State)
+			w.states, w.before = append(w.states, from), append(w.before, s.before)
 			w.words = max(w.words, len(from))
 			m := w.machine
-			m.Load(s)
+			m.Load(s.State)
 			mark := m.Mark()
 			for t := range m.NumThreads() {
 				for alt, more := uint64(0), true; more && alt < mostAlternatives; {
@@ -223,9 +311,9 @@ func (w *walk) run(width, levels int, stopped func() bool) (ended bool) {
 					// Each new state is among the next ones with the same probability.
 					fresh++
 					if len(next) < width {
-						next = append(next, kept)
+						next = append(next, reached{kept, len(w.states) - 1})
 					} else if i := w.random.IntN(fresh); i < width {
-						next[i] = kept
+						next[i] = reached{kept, len(w.states) - 1}
 					}
 				}
 			}

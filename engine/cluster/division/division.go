@@ -18,17 +18,24 @@ import (
 	"unsafe"
 
 	"github.com/cespare/xxhash/v2"
+
+	"cpor/statestore"
 )
 
 // Division says to which part a state belongs. The zero Division goes by a hash of the
 // whole state. A Division must not be changed when it is in use.
 type Division struct {
-	// Fields are the bits that are hashed, each word at most once.
+	// Fields are the bits that are hashed, each bit at most once. In states of a length that
+	// has a shape, each field is in one part.
 	Fields []Field `json:"fields,omitempty"`
 	// Table tells the part by the highest bits of the hash; its length is a power of two.
 	Table []uint16 `json:"table,omitempty"`
 	// Parts is how many parts the table knows.
 	Parts int `json:"parts,omitempty"`
+	// Shapes say how the stores of all parts take states apart, so that states can be told by the
+	// numbers of their parts ([statestore.Sharing]). They say nothing about who has
+	// a state.
+	Shapes []statestore.Shape `json:"shapes,omitempty"`
 }
 
 // Field is some bits of a word of a state. A state that does not have the word counts
@@ -46,30 +53,43 @@ func (d *Division) Part(s []uint64, n int) int {
 	if d.Parts == 0 {
 		return int(Hash(s) % uint64(n))
 	}
-	part := int(d.Table[d.place(s)])
+	part := int(d.Table[d.place(d.sum(s))])
 	if n > d.Parts {
 		part += d.Parts * int(Hash(s)%uint64(n/d.Parts))
 	}
 	return part
 }
 
-// place returns the place in the table of a state.
-func (d *Division) place(s []uint64) int {
-	return int(d.hash(s) >> (65 - bits.Len(uint(len(d.Table)))&63))
+// ByFields tells whether the fields alone say which of n parts a state belongs to: then it is
+// PartOf the sum of the fields' terms.
+func (d *Division) ByFields(n int) bool { return d.Parts > 0 && d.Parts == n }
+
+// PartOf returns the part of d.Parts that a state belongs to, by the sum of the terms of all
+// fields.
+func (d *Division) PartOf(sum uint64) int { return int(d.Table[d.place(sum)]) }
+
+// Term returns what field i of a state, whose word is x, adds to the sum.
+func (d *Division) Term(i int, x uint64) uint64 {
+	x &= d.Fields[i].Bits
+	return (x ^ x>>29) * factors[i%len(factors)]
 }
 
-// hash returns a hash of the fields.
-func (d *Division) hash(s []uint64) uint64 {
-	h := uint64(0)
+// place returns the place in the table for a sum.
+func (d *Division) place(sum uint64) int {
+	h := sum ^ sum>>32
+	h *= mix2
+	h ^= h >> 29
+	return int(h >> (65 - bits.Len(uint(len(d.Table)))&63))
+}
+
+// sum returns the sum of the terms of a state's fields.
+func (d *Division) sum(s []uint64) (sum uint64) {
 	for i, f := range d.Fields {
 		if f.Word < len(s) {
-			x := s[f.Word] & f.Bits
-			h += (x ^ x>>29) * factors[i%len(factors)] // none waits for the one before
+			sum += d.Term(i, s[f.Word]) // none waits for the one before
 		}
 	}
-	h ^= h >> 32
-	h *= mix2
-	return h ^ h>>29
+	return sum
 }
 
 const (
@@ -89,6 +109,11 @@ var factors = func() (f [16]uint64) {
 
 // Good tells whether d is a division into n parts that can be used: it comes from a file.
 func (d *Division) Good(n int) bool {
+	for i := range d.Shapes {
+		if !d.Shapes[i].Good() {
+			return false
+		}
+	}
 	if d.Parts == 0 {
 		return len(d.Fields) == 0 && len(d.Table) == 0
 	}
@@ -110,7 +135,7 @@ func (d *Division) Good(n int) bool {
 
 // Words returns which words of a state decide about its part of n; nil are all.
 func (d *Division) Words(n int) []bool {
-	if d.Parts != n {
+	if !d.ByFields(n) {
 		return nil
 	}
 	words := []bool{}

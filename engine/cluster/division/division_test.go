@@ -2,12 +2,14 @@ package division
 
 import (
 	"encoding/json"
+	"math/bits"
 	"math/rand/v2"
 	"reflect"
 	"slices"
 	"sync/atomic"
 	"testing"
 
+	"cpor/statestore"
 	"cpor/system"
 	toy "cpor/system/toysystem"
 )
@@ -51,6 +53,9 @@ func TestPart(t *testing.T) {
 		if err := json.Unmarshal(text, &again); err != nil || !reflect.DeepEqual(&again, d) || !again.Good(n) || !again.Good(3*n) {
 			t.Fatalf("seed %d: %s: %v, %+v", seed, text, err, again)
 		}
+		if d.ByFields(n) != (d.Parts > 0) || d.ByFields(2*n) {
+			t.Fatalf("seed %d: the fields alone say which of %d parts", seed, n)
+		}
 		words := d.Words(n)
 		if (words == nil) != (d.Parts == 0) || d.Parts > 0 && d.Words(2*n) != nil {
 			t.Fatalf("seed %d: the words %v of a division into %d parts", seed, words, d.Parts)
@@ -60,6 +65,15 @@ func TestPart(t *testing.T) {
 			p := d.Part(s, n)
 			if p < 0 || p >= n || again.Part(s, n) != p {
 				t.Fatalf("seed %d: part %d of %d, %d", seed, p, n, again.Part(s, n))
+			}
+			if d.ByFields(n) {
+				sum := uint64(0)
+				for i, f := range d.Fields {
+					sum += d.Term(i, word(s, f.Word))
+				}
+				if q := d.PartOf(sum); q != p {
+					t.Fatalf("seed %d: part %d by the sum of the terms, not %d", seed, q, p)
+				}
 			}
 			for _, more := range []int{2, 3, 12} {
 				if q := d.Part(s, more*n); q%n != p || q >= more*n {
@@ -104,6 +118,55 @@ func TestGood(t *testing.T) {
 
 func never() bool { return false }
 
+// TestSplit cuts fields where shapes have cuts: they have the same bits together, and none has bits of
+// two parts.
+func TestSplit(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 33))
+		var fields []Field
+		for w := range 4 {
+			if r.IntN(2) == 0 {
+				fields = append(fields, Field{w, r.Uint64() | 1<<r.IntN(64)})
+			}
+		}
+		var shapes []statestore.Shape
+		for range r.IntN(3) {
+			sh := statestore.Shape{Length: 2 + r.IntN(4), Cuts: []int{0}}
+			for range r.IntN(5) {
+				sh.Cuts = append(sh.Cuts, r.IntN(64*sh.Length))
+			}
+			sh.Cuts = append(sh.Cuts, 64*sh.Length)
+			slices.Sort(sh.Cuts)
+			sh.Cuts = slices.Compact(sh.Cuts)
+			shapes = append(shapes, sh)
+		}
+		var together [4]uint64
+		all := split(fields, shapes)
+		for _, f := range all {
+			if f.Bits == 0 || together[f.Word]&f.Bits != 0 {
+				t.Fatalf("seed %d: %v of %v", seed, all, fields)
+			}
+			together[f.Word] |= f.Bits
+			for _, sh := range shapes {
+				for _, cut := range sh.Cuts {
+					lowest, highest := 64*f.Word+bits.TrailingZeros64(f.Bits), 64*f.Word+bits.Len64(f.Bits)-1
+					if f.Word < sh.Length && lowest < cut && highest >= cut {
+						t.Fatalf("seed %d: %+v has bits of both sides of %d", seed, f, cut)
+					}
+				}
+			}
+		}
+		for _, f := range fields {
+			if together[f.Word] != f.Bits {
+				t.Fatalf("seed %d: %v of %v", seed, all, fields)
+			}
+		}
+		if len(shapes) == 0 && !slices.Equal(all, fields) {
+			t.Fatalf("seed %d: %v of %v without a shape", seed, all, fields)
+		}
+	}
+}
+
 // TestChoose counts, over all states of some models, what leaves and how large the parts are: a
 // division that is chosen must be much better than the hash of the whole state, of which a
 // transition leaves with the probability 1-1/n. The choice is the same each time.
@@ -122,12 +185,18 @@ func TestChoose(t *testing.T) {
 		{"cmis.pml", "", 2, 0.25, 1.3},
 	} {
 		sys := load(t, tt.file, tt.params)
-		d, said := Choose(sys, tt.n, nil, never)
+		d, said := Choose(sys, tt.n, Options{})
+		if len(d.Shapes) == 0 {
+			t.Errorf("%s: no shape of states", tt.file)
+		}
+		if text, err := json.Marshal(d); err != nil || !sameText(text, d) {
+			t.Errorf("%s: %s is read as another division (%v)", tt.file, text, err)
+		}
 		if d.Parts != tt.n || !d.Good(tt.n) {
 			t.Errorf("%s: a division into %d parts, not %d", tt.file, d.Parts, tt.n)
 			continue
 		}
-		if again, _ := Choose(sys, tt.n, nil, never); !reflect.DeepEqual(again, d) {
+		if again, _ := Choose(sys, tt.n, Options{}); !reflect.DeepEqual(again, d) {
 			t.Errorf("%s: another choice the second time", tt.file)
 		}
 		has := make([]int, tt.n)
@@ -149,6 +218,12 @@ func TestChoose(t *testing.T) {
 	}
 }
 
+// sameText tells whether a text is that of d.
+func sameText(text []byte, d *Division) bool {
+	var again Division
+	return json.Unmarshal(text, &again) == nil && reflect.DeepEqual(&again, d)
+}
+
 // TestChooseNothing has systems with nothing to choose, states as they are exported, and
 // samples that are broken off.
 func TestChooseNothing(t *testing.T) {
@@ -166,14 +241,14 @@ func TestChooseNothing(t *testing.T) {
 		left.Store(r.Int64N(200))
 		for _, stopped := range []func() bool{never, func() bool { return left.Add(-1) < 0 }} {
 			for _, n := range []int{1, 2, 5, 1000} {
-				if d, _ := Choose(sys, n, export, stopped); !d.Good(n) {
+				if d, _ := Choose(sys, n, Options{Export: export, Stopped: stopped}); !d.Good(n) {
 					t.Fatalf("seed %d: %+v", seed, d)
 				}
 			}
 		}
 	}
 	one := load(t, "robots.model", "")
-	if d, said := Choose(one, 1, nil, never); d.Parts != 0 || said.Leave != 0 {
+	if d, said := Choose(one, 1, Options{}); d.Parts != 0 || said.Leave != 0 {
 		t.Errorf("one part: %+v, %+v", d, said)
 	}
 	// A counter that counts alone: every level has one state.
@@ -189,11 +264,11 @@ func TestChooseNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d, _ := Choose(line, 2, nil, never); d.Parts != 0 {
+	if d, _ := Choose(line, 2, Options{}); d.Parts != 0 {
 		t.Errorf("a line of states: %+v", d)
 	}
 	// Transitions with more alternatives than anybody can wait for.
-	if d, _ := Choose(toy.Endless{System: line}, 2, nil, never); !d.Good(2) {
+	if d, _ := Choose(toy.Endless{System: line}, 2, Options{}); !d.Good(2) {
 		t.Errorf("endless alternatives: %+v", d)
 	}
 }
@@ -204,7 +279,7 @@ func BenchmarkChoose(b *testing.B) {
 		sys := load(b, m[0], m[1])
 		b.Run(m[0], func(b *testing.B) {
 			for b.Loop() {
-				_, c := Choose(sys, 2, nil, never)
+				_, c := Choose(sys, 2, Options{})
 				b.ReportMetric(c.Leave, "leave")
 				b.ReportMetric(c.Largest, "largest")
 			}

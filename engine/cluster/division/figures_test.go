@@ -103,7 +103,7 @@ func TestFigures(t *testing.T) {
 		var all []*one
 		for _, n := range []int{2, 8, 64} {
 			for seed := range uint64(3) {
-				d, said := choose(sys, n, nil, func() bool { return false }, 1+seed)
+				d, said := Choose(sys, n, Options{seed: seed})
 				all = append(all, &one{n: n, d: d, said: said, has: make([]int, n)})
 			}
 		}

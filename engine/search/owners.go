@@ -1,0 +1,148 @@
+package search
+
+import (
+	"math/bits"
+
+	"cpor/engine/cluster/division"
+	"cpor/statestore"
+)
+
+// homes tells who owns a state by the numbers of its parts. It remembers what each part adds to the sum
+// of the terms of a division's fields, so that no state has to be taken apart.
+type homes struct {
+	sharing  statestore.Sharing
+	division *division.Division
+	parts    int // of the covered set
+	lengths  map[int]*owners
+	length   int     // that was asked for last
+	last     *owners // of that
+}
+
+// owners is what homes knows of states of one length.
+type owners struct {
+	homes  *homes
+	length int
+	parts  int    // of a state
+	which  uint32 // parts with fields
+	fields [statestore.MaxNumbers][]field
+	terms  [statestore.MaxNumbers][]uint64 // by number: the sum of the part's terms and 1, 0 if it is not known
+	value  []uint64
+}
+
+// field is a field of a division as bits of a part.
+type field struct {
+	number int  // in the division
+	word   int  // of those of the part
+	shift  uint // to its place in the state's word
+}
+
+// of returns nil if it cannot be told by numbers who owns states of a length.
+func (h *homes) of(length int) *owners {
+	if length != h.length || h.lengths == nil {
+		o, known := h.lengths[length]
+		if !known {
+			if h.lengths == nil {
+				h.lengths = map[int]*owners{}
+			}
+			o = h.learn(length)
+			h.lengths[length] = o
+		}
+		h.length, h.last = length, o
+	}
+	return h.last
+}
+
+func (h *homes) learn(length int) *owners {
+	cuts := h.sharing.Shared(length)
+	if cuts == nil || !h.division.ByFields(h.parts) {
+		return nil
+	}
+	o := &owners{homes: h, length: length, parts: len(cuts) - 1}
+	for i, f := range h.division.Fields {
+		lowest, highest := 64*f.Word+bits.TrailingZeros64(f.Bits), 64*f.Word+bits.Len64(f.Bits)-1
+		if f.Word >= length {
+			continue // of longer states
+		}
+		p := 0
+		for lowest >= cuts[p+1] {
+			p++
+		}
+		if highest >= cuts[p+1] {
+			return nil // it would have been cut
+		}
+		b := field{number: i, word: f.Word - cuts[p]/64}
+		if b.word == 0 {
+			b.shift = uint(cuts[p] % 64)
+		}
+		o.fields[p] = append(o.fields[p], b)
+		o.which |= 1 << p
+	}
+	return o
+}
+
+// term returns what the part with a number adds to the sum.
+func (o *owners) term(part int, number uint32) uint64 {
+	known := o.terms[part]
+	if int(number) < len(known) && known[number] != 0 {
+		return known[number] - 1
+	}
+	if more := int(number) + 1 - len(known); more > 0 {
+		known = append(known, make([]uint64, max(more, len(known)))...)
+		o.terms[part] = known
+	}
+	o.value = o.homes.sharing.Part(o.value[:0], o.length, part, number)
+	sum := uint64(0)
+	for _, f := range o.fields[part] {
+		sum += o.homes.division.Term(f.number, o.value[f.word]<<f.shift)
+	}
+	known[number] = sum + 1
+	return sum
+}
+
+// sum returns the sum of the terms of a state.
+func (o *owners) sum(numbers *[statestore.MaxNumbers]uint32) (sum uint64) {
+	for set := o.which; set != 0; set &= set - 1 {
+		p := bits.TrailingZeros32(set)
+		sum += o.term(p, numbers[p])
+	}
+	return sum
+}
+
+// leaves sends the end of a move that is told by numbers to its owner, and tells whether it is another
+// rank than this one.
+func (w *worker) leaves(parts uint32, numbers *[statestore.MaxNumbers]uint32) bool {
+	o, to := w.owners, w.homeOf()
+	if deciding := parts & o.which; deciding != 0 {
+		sum := w.sum
+		for ; deciding != 0; deciding &= deciding - 1 {
+			p := bits.TrailingZeros32(deciding) % statestore.MaxNumbers
+			sum += o.term(p, numbers[p]) - o.term(p, w.numbers[p])
+		}
+		to = w.box.OwnerOf(sum)
+	}
+	if to == w.run.ranks.rank {
+		return false
+	}
+	all := w.numbers
+	for ; parts != 0; parts &= parts - 1 {
+		p := bits.TrailingZeros32(parts) % statestore.MaxNumbers
+		all[p] = numbers[p]
+	}
+	w.box.SendNumbers(to, w.depth, uint64(w.ref), o.length, o.parts, &all, w.homes.sharing)
+	return true
+}
+
+// sendNumbers sends the end of a move to a rank by numbers, if it can be told so.
+func (w *worker) sendNumbers(to int, m *Move) bool {
+	if w.homes == nil {
+		return false
+	}
+	numbers, ok := w.homes.sharing.Number(m.End, w.ref, m.Changed)
+	if !ok {
+		return false
+	}
+	var all [statestore.MaxNumbers]uint32
+	k := copy(all[:], numbers)
+	w.box.SendNumbers(to, w.depth, uint64(w.ref), len(m.End), k, &all, w.homes.sharing)
+	return true
+}
