@@ -44,6 +44,9 @@ func (s *System) arrivals(count []uint64, f func(at system.Pos, n uint64)) {
 		for _, e := range order {
 			f(position(e.Pos), sum[e])
 		}
+		for _, e := range p.Cut {
+			f(position(e.Pos), 0)
+		}
 	}
 }
 
@@ -73,11 +76,8 @@ func (s *System) Unreached() []Statement {
 			}
 		}
 		from := len(out)
-		for _, st := range p.States {
-			if inner[st] {
-				continue
-			}
-			for _, e := range st.Edges {
+		list := func(edges []*program.Edge) {
+			for _, e := range edges {
 				if reached[e] || e.Kind == program.Skip || e.Kind == program.Else {
 					continue
 				}
@@ -88,6 +88,12 @@ func (s *System) Unreached() []Statement {
 				out = append(out, Statement{p.Name, position(e.Pos), e.Text, e.Kind == program.Assert})
 			}
 		}
+		for _, st := range p.States {
+			if !inner[st] {
+				list(st.Edges)
+			}
+		}
+		list(p.Cut)
 		slices.SortStableFunc(out[from:], func(a, b Statement) int {
 			return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
 		})

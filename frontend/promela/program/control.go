@@ -1292,6 +1292,19 @@ func (b *builder) number(first *State) {
 	}
 	slices.SortFunc(b.p.bySeq, func(x, y *State) int { return x.seq - y.seq })
 	b.p.States = order
+	led := map[*Edge]bool{}
+	for _, s := range order {
+		for _, e := range s.Edges {
+			led[e] = true
+		}
+	}
+	for _, s := range b.states {
+		for _, d := range b.drafts[s] {
+			if d.From == s && d.region >= 0 && !led[d.Edge] {
+				b.p.Cut = append(b.p.Cut, d.Edge)
+			}
+		}
+	}
 	b.p.Start, b.p.End = first.ID, b.end.state.ID
 }
 

@@ -109,6 +109,8 @@ type Proc struct {
 	Start    int
 	End      int // the state in which only the death of the process is left
 	Labels   map[string]*State
+	// Cut are the statements that nothing leads to, such as those behind a loop without break.
+	Cut []*Edge
 	// Elements is how many numbers SPIN gives to the parts of the process type,
 	// the last to its end; First is the first of them in the model.
 	Elements, First int
