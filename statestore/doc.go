@@ -44,7 +44,9 @@
 // table.go holds the growing lock-free table, on which the rest stands; its comment
 // explains the concurrency step by step. nodes.go numbers the shared parts of
 // states. shape.go says how a state is taken apart and put into eight bytes, and
-// tree.go is the store that does it. young.go is how it learns where to cut.
+// tree.go is the store that does it. young.go is how it learns where to cut, numbering.go how
+// a state is stored by the numbers of its parts, and shared.go how stores of several processes tell each
+// other what these mean.
 //
 // # Why not a library
 //

@@ -8,7 +8,8 @@
 // Who owns a state is for package cluster/division to say.
 // Exchange is one rank's side of the traffic: outgoing states are collected in
 // a buffer for each worker and destination, handed over when full, received
-// by their owner, and at the end everybody knows that it is the end.
+// by their owner, and at the end everybody knows that it is the end. A state is told by its
+// words, or by the numbers of its parts, see [Outbox].
 //
 // # Back-pressure
 //

@@ -9,6 +9,8 @@
 // takes both from a sample of the system, as Nicol and Ciardo (Automated
 // parallelization of discrete state-space generation, 1997) do for Petri nets.
 //
+// From the same sample comes how the stores of all parts take states apart.
+//
 // A division is a function of the state alone, the same in every process, whatever the
 // sample was like: what depends on the sample is only how fast the search is.
 package division
