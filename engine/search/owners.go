@@ -2,6 +2,7 @@ package search
 
 import (
 	"math/bits"
+	"slices"
 
 	"cpor/engine/cluster/division"
 	"cpor/statestore"
@@ -12,7 +13,8 @@ import (
 type homes struct {
 	sharing  statestore.Sharing
 	division *division.Division
-	parts    int // of the covered set
+	parts    int    // of the covered set
+	most     uint32 // see mostNumbers
 	lengths  map[int]*owners
 	length   int     // that was asked for last
 	last     *owners // of that
@@ -27,6 +29,16 @@ type owners struct {
 	fields [statestore.MaxNumbers][]field
 	terms  [statestore.MaxNumbers][]uint64 // by number: the sum of the part's terms and 1, 0 if it is not known
 	value  []uint64
+}
+
+// mostNumbers is how many numbers of a part are told: the tables that say what they mean have room for all
+// below the largest one, on each worker for each other rank. Nor is a part with so many values told
+// often by the same one.
+const mostNumbers = 1 << 20
+
+// tellable tells whether a state can be told by its numbers.
+func (h *homes) tellable(numbers *[statestore.MaxNumbers]uint32) bool {
+	return slices.Max(numbers[:]) < h.most
 }
 
 // field is a field of a division as bits of a part.
@@ -86,14 +98,17 @@ func (o *owners) term(part int, number uint32) uint64 {
 	if int(number) < len(known) && known[number] != 0 {
 		return known[number] - 1
 	}
-	if more := int(number) + 1 - len(known); more > 0 {
-		known = append(known, make([]uint64, max(more, len(known)))...)
-		o.terms[part] = known
-	}
 	o.value = o.homes.sharing.Part(o.value[:0], o.length, part, number)
 	sum := uint64(0)
 	for _, f := range o.fields[part] {
 		sum += o.homes.division.Term(f.number, o.value[f.word]<<f.shift)
+	}
+	if number >= o.homes.most {
+		return sum
+	}
+	if more := int(number) + 1 - len(known); more > 0 {
+		known = append(known, make([]uint64, max(more, len(known)))...)
+		o.terms[part] = known
 	}
 	known[number] = sum + 1
 	return sum
@@ -128,7 +143,16 @@ func (w *worker) leaves(parts uint32, numbers *[statestore.MaxNumbers]uint32) bo
 		p := bits.TrailingZeros32(parts) % statestore.MaxNumbers
 		all[p] = numbers[p]
 	}
-	w.box.SendNumbers(to, w.depth, uint64(w.ref), o.length, o.parts, &all, w.homes.sharing)
+	if w.homes.tellable(&all) {
+		w.box.SendNumbers(to, w.depth, uint64(w.ref), o.length, o.parts, &all, w.homes.sharing)
+		return true
+	}
+	w.exported = slices.Grow(w.exported[:0], o.length)[:o.length]
+	for p := range o.parts {
+		o.value = w.homes.sharing.Part(o.value[:0], o.length, p, all[p])
+		w.homes.sharing.Put(w.exported, p, o.value)
+	}
+	w.box.Send(to, w.depth, uint64(w.ref), w.exported)
 	return true
 }
 
@@ -143,6 +167,9 @@ func (w *worker) sendNumbers(to int, m *Move) bool {
 	}
 	var all [statestore.MaxNumbers]uint32
 	k := copy(all[:], numbers)
+	if !w.homes.tellable(&all) {
+		return false
+	}
 	w.box.SendNumbers(to, w.depth, uint64(w.ref), len(m.End), k, &all, w.homes.sharing)
 	return true
 }

@@ -77,10 +77,13 @@ func TestRanks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i, n := range []int{1, 2, 3, 8, 2, 3} {
+			for i, n := range []int{1, 3, 8, 2, 2, 3} {
 				t.Run(fmt.Sprintf("%s/%s/%d", name, reduction, n), func(t *testing.T) {
 					if i > 2 { // states are told by numbers from early on
 						o.Young = 4
+					}
+					if i > 3 { // some of them
+						o.MostNumbers = 4
 					}
 					got := onRanks(t, n, sys, factory, o)
 					byNumbers += got.Traffic.ByNumbers

@@ -23,6 +23,9 @@ type Options struct {
 	Young int
 	// StoreBytes, for tests, is [statestore.Options.MaxBytes] if it is not 0.
 	StoreBytes uint64
+	// MostNumbers, for tests, is how many numbers of each part of states a rank tells other
+	// ranks, if it is not 0.
+	MostNumbers uint32
 	// SpillEvery, for tests, drops what is in memory after so many new states if there
 	// is an Options.Disk, also without a limit of memory, and on ranks lets some states
 	// arrive as if there were no room.
