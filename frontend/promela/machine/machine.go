@@ -402,6 +402,7 @@ func (m *Machine) stepProcess(t int, alt uint64) system.Outcome {
 	}()
 	mark := m.Mark()
 	m.used, m.looked = m.used[:0], false
+	m.edges = 0
 	out := m.step(t, alt)
 	if !m.chained || alt == 0 && out.Next == 0 {
 		return out
@@ -409,10 +410,16 @@ func (m *Machine) stepProcess(t int, alt uint64) system.Outcome {
 	// What decides which alternatives there are is looked at on the way through
 	// any of them, so each shows the accesses of all.
 	if m.all.t != t || m.all.log != int(mark) {
-		m.Rewind(mark)
 		m.all.acc = m.all.acc[:0]
-		m.edges = 0
-		for a, more := uint64(0), true; more; {
+		a, more := uint64(0), true
+		if alt == 0 { // the first one has just been taken
+			m.all.acc = append(m.all.acc, m.acc...)
+			a, more = out.Next, out.Next != 0
+		} else {
+			m.edges = 0
+		}
+		m.Rewind(mark)
+		for more {
 			if m.edges > maxTracked {
 				// There are too many. Every transition looks at where its own process
 				// is, so this one now depends on all.
