@@ -202,7 +202,22 @@ func TestLearnAnything(t *testing.T) {
 		for range rapid.IntRange(0, 30).Draw(t, "examples") {
 			examples = append(examples, rapid.SliceOfN(rapid.OneOf(rapid.Just(uint64(0)), rapid.Uint64()), n, n).Draw(t, "s"))
 		}
-		cuts, _ := learn(n, examples, func(i int) int { return i - 1 - i%3 })
+		cuts, distinct := learn(n, examples, func(i int) int { return i - 1 - i%3 })
+		for a := range distinct {
+			for b := a + 1; b < len(cuts) && len(examples) > 0; b++ {
+				values := map[string]bool{}
+				for _, s := range examples {
+					var v []byte
+					for i := cuts[a]; i < cuts[b]; i++ {
+						v = append(v, byte(s[i/64]>>(i%64)&1))
+					}
+					values[string(v)] = true
+				}
+				if distinct[a][b] != float64(len(values)) {
+					t.Fatalf("%v different values from bit %d to %d, want %d", distinct[a][b], cuts[a], cuts[b], len(values))
+				}
+			}
+		}
 		sh := &shape{n: n}
 		sh.build(cuts, func(word int32, mask uint64) int { return int(word*word) % 7 })
 		covered := make([]uint64, n)
@@ -274,5 +289,53 @@ func TestTooLong(t *testing.T) {
 	x := mustNew(t, Options{}).NewSession()
 	if _, _, err := x.Insert(make([]uint64, maxLength+1), 0); err == nil {
 		t.Error("no error for a state that is too long")
+	}
+}
+
+// TestParts holds that the parts of a bit are those whose numbers change with it.
+func TestParts(t *testing.T) {
+	const words = 5
+	rng := rand.New(rand.NewPCG(3, 4))
+	x := mustNew(t, Options{Young: 16}).NewSession().(*treeSession)
+	var ref Ref
+	for range 200 {
+		s := make([]uint64, words)
+		for i := range s {
+			s[i] = rng.Uint64() & rng.Uint64()
+		}
+		r, _, err := x.Insert(s, ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ref = r
+	}
+	s := x.Load(ref, nil)
+	all := uint32(0)
+	for bit := range 64 * words {
+		before := slices.Clone(x.Numbers(ref, words))
+		end := slices.Clone(s)
+		end[bit/64] ^= 1 << (bit % 64)
+		if ok, err := x.Defer(end, ref, nil); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		changed := uint32(0)
+		for p, n := range x.Deferred(words) {
+			if n != before[p] {
+				changed |= 1 << p
+			}
+		}
+		if parts := x.Parts(words, int32(bit/64), 1<<(bit%64)); parts != changed {
+			t.Errorf("bit %d is in the parts %b, and its change changes %b", bit, parts, changed)
+		}
+		all |= changed
+		if err := x.Settle(func(Ref) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if bits.OnesCount32(all) < 2 {
+		t.Errorf("only %b of the parts have changed", all)
+	}
+	if parts := x.Parts(words+1, 0, 1); parts != 0 {
+		t.Errorf("parts %b of a state of another length", parts)
 	}
 }
