@@ -3,6 +3,7 @@ package syntax
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -313,6 +314,9 @@ func (p *preprocessor) expand(in []Token, active []string) []Token {
 				p.fail(t, "macro %s has %d parameters, and here %d arguments", m.name, len(m.params), len(args))
 				i = j
 				continue
+			}
+			if len(active) == 0 && j+1 < len(in) && slices.ContainsFunc(in[i+1:j+1], func(x Token) bool { return x.Newline }) {
+				in[j+1].Newline = true // as the C preprocessor writes it
 			}
 			i = j
 		}

@@ -1347,28 +1347,9 @@ func (p *parser) binary(min int) Expr {
 		if op.Kind != Op || prec == 0 || prec <= min {
 			return x
 		}
-		if op.is(">") && p.closesPeek() || op.is("<") && p.peek(1).is("->") { // a <-> b is a formula
-			return x
-		}
 		p.i++
 		x = &Binary{op.Pos, op.Text, x, p.binary(prec)}
 	}
-}
-
-// closesPeek tells whether this > ends q?<...>: nothing that begins an
-// expression follows.
-func (p *parser) closesPeek() bool {
-	n := p.peek(1)
-	if n.Newline || n.Kind == EOF {
-		return true
-	}
-	switch n.Kind {
-	case Num, Char:
-		return false
-	case Ident:
-		return n.Text == "fi" || n.Text == "od"
-	}
-	return !(n.is("(") || n.is("-") || n.is("!") || n.is("~"))
 }
 
 func (p *parser) unary() Expr {
