@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"cpor/sabotage"
 	"cpor/system"
@@ -76,17 +77,21 @@ type histories struct {
 	mu    sync.RWMutex
 	list  [][]known
 	index map[string]order
+	given atomic.Pointer[[][]known] // list, for those who only read
 }
 
 func newHistories() *histories {
-	return &histories{list: [][]known{nil, nil}, index: map[string]order{}}
+	h := &histories{list: [][]known{nil, nil}, index: map[string]order{}}
+	h.give()
+	return h
 }
 
-func (h *histories) get(o order) []known {
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	return h.list[o]
+func (h *histories) give() {
+	list := h.list
+	h.given.Store(&list)
 }
+
+func (h *histories) get(o order) []known { return (*h.given.Load())[o] }
 
 // of returns the number of a history, which may be changed afterwards, but not
 // what it points to.
@@ -122,6 +127,7 @@ func (h *histories) of(ks []known) order {
 	}
 	o = order(len(h.list))
 	h.list = append(h.list, slices.Clone(ks))
+	h.give()
 	h.index[string(key)] = o
 	return o
 }

@@ -187,6 +187,41 @@ func (s *System) Foreign(b []byte) (system.Portable, error) {
 	return o, nil
 }
 
+// Translator implements [system.Portable].
+func (s *System) Translator(to system.Portable) func(dst, st system.State) system.State {
+	o := to.(*System) // of Foreign
+	known := map[word]word{}
+	var buf []uint64
+	translate := func(w word) (t word) {
+		t, ok := known[w]
+		if ok {
+			return t
+		}
+		var err error
+		if s.rule == HB {
+			buf = s.exportOrder(buf[:0], order(w))
+			t, _, err = o.importOrder(buf)
+		} else {
+			buf = s.exportWord(buf[:0], w)
+			t, _, err = o.importWord(buf)
+		}
+		if err != nil {
+			panic(err) // it has just been exported
+		}
+		known[w] = t
+		return t
+	}
+	return func(dst, st system.State) system.State {
+		own := len(dst) + len(st) - s.words
+		dst = append(dst, st...)
+		for slot := range s.slots {
+			w, sh := &dst[own+slot/2], 32*(slot&1)
+			*w = *w&^(uint64(1<<32-1)<<sh) | uint64(translate(word(*w>>sh)))<<sh
+		}
+		return dst
+	}
+}
+
 // learned returns the merged histories as they go to other ranks.
 func (s *System) learned() map[system.Loc][]uint64 {
 	all := map[system.Loc][]uint64{}

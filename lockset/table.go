@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"cpor/system"
 )
@@ -22,6 +23,11 @@ type Table struct {
 
 	owners []owner
 	owned  map[owner]uint32
+
+	// What stands behind the numbers that have been given, for those who only read. It
+	// is there before anybody has the number.
+	givenSets   atomic.Pointer[[][]system.Loc]
+	givenOwners atomic.Pointer[[]owner]
 }
 
 // owner is the only thread that has accessed a location yet, and the locks that
@@ -33,7 +39,19 @@ type owner struct {
 
 // NewTable returns a table with the empty set.
 func NewTable() *Table {
-	return &Table{sets: [][]system.Loc{nil}, index: map[string]Set{"": 0}, meets: map[[2]Set]Set{}, owned: map[owner]uint32{}}
+	t := &Table{sets: [][]system.Loc{nil}, index: map[string]Set{"": 0}, meets: map[[2]Set]Set{}, owned: map[owner]uint32{}}
+	t.giveSets()
+	return t
+}
+
+func (t *Table) giveSets() {
+	sets := t.sets
+	t.givenSets.Store(&sets)
+}
+
+func (t *Table) giveOwners() {
+	owners := t.owners
+	t.givenOwners.Store(&owners)
 }
 
 // key encodes a set in increasing order over buf.
@@ -61,17 +79,14 @@ func (t *Table) Of(locks []system.Loc) Set {
 	}
 	s = Set(len(t.sets))
 	t.sets = append(t.sets, slices.Clone(locks))
+	t.giveSets()
 	t.index[string(k)] = s
 	return s
 }
 
 // Locks returns the locks of a set in increasing order. They must not be
 // changed.
-func (t *Table) Locks(s Set) []system.Loc {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return t.sets[s]
-}
+func (t *Table) Locks(s Set) []system.Loc { return (*t.givenSets.Load())[s] }
 
 // Intersect returns the intersection of two sets.
 func (t *Table) Intersect(a, b Set) Set {
@@ -112,17 +127,14 @@ func (t *Table) ownerNumber(o owner) uint32 {
 	if !ok {
 		n = uint32(len(t.owners))
 		t.owners = append(t.owners, o)
+		t.giveOwners()
 		t.owned[o] = n
 	}
 	return n
 }
 
 // ownerOf returns the owner of a number.
-func (t *Table) ownerOf(n uint32) owner {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return t.owners[n]
-}
+func (t *Table) ownerOf(n uint32) owner { return (*t.givenOwners.Load())[n] }
 
 // cache is a machine's view of a table, without locking for what it has seen.
 type cache struct {

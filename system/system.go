@@ -272,6 +272,9 @@ type Portable interface {
 	// returned b from Numbers; nil if all its numbers mean the same in this one. The error says that b
 	// is not of the same system.
 	Foreign(b []byte) (Portable, error)
+	// Translator returns what appends to dst the state that s is in a process that Foreign has
+	// returned, or the other way round. It is for one goroutine.
+	Translator(to Portable) func(dst, s State) State
 }
 
 // Bare returns the part of an encoded state that is the model's, which is all

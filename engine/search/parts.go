@@ -97,9 +97,20 @@ func divide(sys system.System, from, rank, ranks int) (*parts, error) {
 type placing struct {
 	*parts
 	exported, there system.State
+	to, from        []func(dst, s system.State) system.State // by slot; nil: states are the same there
 }
 
-func (p *parts) placing() statestore.Placing { return &placing{parts: p} }
+func (p *parts) placing() statestore.Placing {
+	x := &placing{parts: p}
+	for _, o := range p.own {
+		var to, from func(dst, s system.State) system.State
+		if o.foreign != nil {
+			to, from = p.portable.Translator(o.foreign), o.foreign.Translator(p.portable)
+		}
+		x.to, x.from = append(x.to, to), append(x.from, from)
+	}
+	return x
+}
 
 // Place implements [statestore.Placing].
 func (x *placing) Place(s []uint64) (slot int, there []uint64) {
@@ -108,21 +119,19 @@ func (x *placing) Place(s []uint64) (slot int, there []uint64) {
 	}
 	x.exported = x.portable.Export(x.exported[:0], s)
 	slot = x.division.Part(x.exported, x.count) / x.ranks
-	if x.own[slot].foreign == nil {
+	if x.to[slot] == nil {
 		return slot, s
 	}
-	x.there = imported(x.own[slot].foreign, x.there, x.exported)
+	x.there = x.to[slot](x.there[:0], s)
 	return slot, x.there
 }
 
 // Here implements [statestore.Placing].
 func (x *placing) Here(slot int, dst, s []uint64) []uint64 {
-	f := x.own[slot].foreign
-	if f == nil {
+	if x.from[slot] == nil {
 		return append(dst[:0], s...)
 	}
-	x.exported = f.Export(x.exported[:0], s)
-	return imported(x.portable, dst, x.exported)
+	return x.from[slot](dst[:0], s)
 }
 
 // at returns as what a state would stand in one of the own parts.
@@ -131,16 +140,7 @@ func (p *parts) at(slot int, s system.State) system.State {
 	if f == nil {
 		return s
 	}
-	return imported(f, nil, p.portable.Export(nil, s))
-}
-
-// imported returns, in the memory of dst, a state that the same system has exported.
-func imported(p system.Portable, dst, s []uint64) []uint64 {
-	to, err := p.Import(dst[:0], s)
-	if err != nil {
-		panic(err)
-	}
-	return to
+	return p.portable.Translator(f)(nil, s)
 }
 
 // export returns a state as it goes to other ranks, in the memory of dst if it is not
