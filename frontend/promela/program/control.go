@@ -660,6 +660,7 @@ func (b *builder) choice(s *syntax.If, next *node, c context) *node {
 		body *syntax.Block
 	}
 	var list, elses []option
+	b.oneElse(s)
 	for _, o := range s.Options {
 		at := b.seq(passOver(o.Stmts), after, in)
 		if _, ok := o.Stmts[0].(*syntax.Else); ok {
@@ -676,6 +677,18 @@ func (b *builder) choice(s *syntax.If, next *node, c context) *node {
 	b.made++
 	out.seq = b.made
 	return first
+}
+
+// oneElse refuses a second else in a selection.
+func (b *builder) oneElse(s *syntax.If) {
+	n := 0
+	for _, o := range s.Options {
+		if _, ok := o.Stmts[0].(*syntax.Else); ok {
+			if n++; n == 2 {
+				b.fail(o.Stmts[0].At(), len("else"), "a second else in this selection")
+			}
+		}
+	}
 }
 
 // passed is a statement that is no step.
@@ -715,6 +728,7 @@ func (b *builder) chain(s *syntax.If, next *node, c context) *node {
 		in.brk, after = next, start
 	}
 	var options, elses []*syntax.Block
+	b.oneElse(s)
 	for _, o := range s.Options {
 		if _, ok := o.Stmts[0].(*syntax.Else); ok {
 			elses = append(elses, o)

@@ -194,6 +194,8 @@ func (p *parser) name(what string) Name {
 func (p *parser) plain(t *Token, what string) {
 	m := p.meaning(t.Text)
 	switch {
+	case predefined[t.Text] && what != "a variable":
+		p.fail(t, "%s is there already and cannot be %s", t.Text, what)
 	case m == "":
 	case m == what:
 		line, _ := p.named[t.Text].pos.Line()
@@ -1011,9 +1013,6 @@ func (p *parser) label() (Stmt, bool) {
 		return nil, false // P:var
 	}
 	p.plain(t, "a label")
-	if predefined[t.Text] {
-		p.errorAt(t.Pos, len(t.Text), "%s is there already and cannot be a label", t.Text)
-	}
 	p.i += 2
 	l := &Labeled{Label: Name{t.Pos, t.Text}}
 	if n := len(p.calls); n > 0 {
