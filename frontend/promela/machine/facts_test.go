@@ -54,6 +54,8 @@ active proctype B() { M m; if :: q?m :: skip fi; atomic { for (m in q) { m.b = 1
 		{"priorities that are counted up, and one that is out of range when it is assigned", `byte x; active proctype P() priority 2 { _priority--; x = 1; _priority = 300; x = 2 } active proctype Q() { x = 3; x = 4 }`, counts{28, 7, 0}},
 		{"an unless in a d_step", `byte x, y; active [2] proctype P() { d_step { x = 3; { x == 1; x = 2 } unless { x == 3; x = 5 }; y++ }; d_step { skip; { y > 1; x = 0 } unless { y = y + 1; x = 1 } }; assert(x != 1) }`, counts{33, 16, 2}},
 		{"an option has no scope of its own", `byte g; init { byte i; do :: i < 2 -> byte z = 1; z = i + 1; i++ :: i == 2 -> z = z + g; break od; g = z }`, counts{13, 0, 0}},
+		{"a select that is a loop stops at once in a d_step", `byte w, k = 3; init { d_step { select(w : 1 .. k); w = w + 1 }; assert(w == 2) }`, counts{4, 0, 0}},
+		{"and chooses in a D_proctype", `byte w_x; active D_proctype P() { select(w_x : 1 .. 2) }`, counts{8, 0, 1}},
 		{"_priority", `byte cnt;
 active proctype medium() priority 5 { set_priority(0, 8); printf("%d", _priority); cnt++ }
 active proctype high() priority 10 { _priority = 9; cnt++ }

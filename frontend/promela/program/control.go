@@ -669,6 +669,9 @@ func (b *builder) choice(s *syntax.If, next *node, c context) *node {
 			list = append(list, option{at, o})
 		}
 	}
+	if s.Climbs {
+		slices.Reverse(list)
+	}
 	for _, o := range append(list, elses...) {
 		b.option(head, o.at, o.body, in)
 	}
@@ -735,6 +738,9 @@ func (b *builder) chain(s *syntax.If, next *node, c context) *node {
 		} else {
 			options = append(options, o)
 		}
+	}
+	if s.Climbs {
+		slices.Reverse(options)
 	}
 	at := start
 	options = append(options, elses...)
@@ -1043,7 +1049,7 @@ func (b *builder) climb(s *syntax.Select) (start, rest syntax.Stmt) {
 		&syntax.Assign{Pos: s.Var.Pos, Ref: s.Var, X: &syntax.Binary{Pos: s.Var.Pos, Op: "+", X: s.Var, Y: &syntax.Const{Pos: s.Pos, Value: 1}}},
 	}}
 	stop := &syntax.Block{Pos: s.Pos, Stmts: []syntax.Stmt{&syntax.Break{Pos: s.Pos}}}
-	return &syntax.Assign{Pos: s.Pos, Ref: s.Var, X: s.From}, &syntax.If{Pos: s.Pos, Loop: true, Options: []*syntax.Block{up, stop}}
+	return &syntax.Assign{Pos: s.Pos, Ref: s.Var, X: s.From}, &syntax.If{Pos: s.Pos, Loop: true, Options: []*syntax.Block{up, stop}, Climbs: true}
 }
 
 // dstep builds a sequence that is one edge.

@@ -197,6 +197,8 @@ type (
 		Pos     Pos
 		Loop    bool
 		Options []*Block
+		// Climbs: it is the loop of a select, whose last option SPIN puts before the other.
+		Climbs bool
 	}
 	// For is for (Var : From .. To) or, with In, for (Var in In).
 	For struct {
