@@ -1,67 +1,27 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"runtime"
-	"runtime/pprof"
-	"runtime/trace"
 	"strings"
+
+	"github.com/pkg/profile"
 )
 
 // profileMode is a value of -profile.
 type profileMode struct {
 	name   string
-	start  func(*os.File) (stop func() error, err error)
-	file   string
+	option func(*profile.Profile)
+	file   string // as pkg/profile names it
 	viewer string
 }
 
-// The profiles are those of the standard library itself: a library around them brings others,
-// whose tables every start of the program would wait for.
 var profileModes = []profileMode{
-	{"cpu", cpuProfile, "cpu.pprof", "go tool pprof -http=:"},
-	{"mem", memProfile, "mem.pprof", "go tool pprof -http=:"},
-	{"mutex", mutexProfile, "mutex.pprof", "go tool pprof -http=:"},
-	{"block", blockProfile, "block.pprof", "go tool pprof -http=:"},
-	{"trace", traceProfile, "trace.out", "go tool trace"},
-}
-
-func cpuProfile(f *os.File) (func() error, error) {
-	return func() error { pprof.StopCPUProfile(); return nil }, pprof.StartCPUProfile(f)
-}
-
-func traceProfile(f *os.File) (func() error, error) {
-	return func() error { trace.Stop(); return nil }, trace.Start(f)
-}
-
-func memProfile(f *os.File) (func() error, error) {
-	old := runtime.MemProfileRate
-	runtime.MemProfileRate = 4096 // bytes
-	return func() error {
-		err := pprof.Lookup("heap").WriteTo(f, 0)
-		runtime.MemProfileRate = old
-		return err
-	}, nil
-}
-
-func mutexProfile(f *os.File) (func() error, error) {
-	old := runtime.SetMutexProfileFraction(1)
-	return func() error {
-		err := pprof.Lookup("mutex").WriteTo(f, 0)
-		runtime.SetMutexProfileFraction(old)
-		return err
-	}, nil
-}
-
-func blockProfile(f *os.File) (func() error, error) {
-	runtime.SetBlockProfileRate(1)
-	return func() error {
-		err := pprof.Lookup("block").WriteTo(f, 0)
-		runtime.SetBlockProfileRate(0)
-		return err
-	}, nil
+	{"cpu", profile.CPUProfile, "cpu.pprof", "go tool pprof -http=:"},
+	{"mem", profile.MemProfile, "mem.pprof", "go tool pprof -http=:"},
+	{"mutex", profile.MutexProfile, "mutex.pprof", "go tool pprof -http=:"},
+	{"block", profile.BlockProfile, "block.pprof", "go tool pprof -http=:"},
+	{"trace", profile.TraceProfile, "trace.out", "go tool trace"},
 }
 
 func profileNames() []string {
@@ -92,20 +52,21 @@ func lookupProfile(name string) profileMode {
 
 // startProfile starts a profile, written to a file in the working directory
 // when stop is called, which returns the file's name.
-func startProfile(name string) (stop func() (string, error), err error) {
+func startProfile(name string) (stop func() string, err error) {
 	m := lookupProfile(name)
+	// The library ends the process where it cannot write, with the exit code
+	// that means a violation here; so that is tried first.
 	f, err := os.Create(m.file)
 	if err != nil {
 		return nil, pathError(err)
 	}
-	end, err := m.start(f)
-	if err != nil {
-		f.Close()
+	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	return func() (string, error) {
-		err := end()
-		return m.file, errors.Join(err, f.Close())
+	p := profile.Start(m.option, profile.ProfilePath("."), profile.NoShutdownHook, profile.Quiet)
+	return func() string {
+		p.Stop()
+		return m.file
 	}, nil
 }
 

@@ -307,10 +307,8 @@ func (e *env) run(c *runConfig, m *frontend.Program) int {
 			return e.mistake("run", "-profile: %v", err)
 		}
 		defer func() {
-			name, err := stop()
-			if err != nil {
-				fmt.Fprintf(e.stderr, "cpor run: the profile %s could not be written: %v\n", name, err)
-			} else if !c.quiet {
+			name := stop()
+			if !c.quiet {
 				fmt.Fprintf(e.stderr, "profile: %s; look at it with: %s\n", name, profileViewer(c.profile, name))
 			}
 		}()
