@@ -63,8 +63,8 @@ type Arrival struct {
 
 // Options say how large things are. The zero value is for use.
 type Options struct {
-	// BufferBytes is the size of a message of states at which it is sent; 0
-	// chooses one by the number of ranks and workers.
+	// BufferBytes is the size of a message of states at which it is sent, but for the first
+	// ones, which are smaller; 0 chooses one by the number of ranks and workers.
 	BufferBytes int
 	// Workers is the number of workers of this rank.
 	Workers int
@@ -95,9 +95,10 @@ type Outcome struct {
 const (
 	// underWay is how many messages to one rank may be under way.
 	underWay = 4
-	// A message of states has between minBuffer and maxBuffer bytes; the buffers
-	// of all workers for all ranks together take about allBuffers.
+	// A message of states has between minBuffer and maxBuffer bytes, the first ones up to
+	// firstBuffer; the buffers of all workers for all ranks together take about allBuffers.
 	minBuffer, maxBuffer = 1 << 10, 1 << 16
+	firstBuffer          = 1 << 12
 	allBuffers           = 1 << 27
 	// The speaking goroutine sleeps between minNap and maxNap when there is
 	// nothing to do.
@@ -193,7 +194,11 @@ func NewExchange(c Comm, o Options) *Exchange {
 	}
 	words := x.o.Division.Words(x.o.Parts)
 	for range o.Workers {
-		x.boxes = append(x.boxes, &Outbox{x: x, open: make([]*buffer, c.Size()), words: words})
+		b := &Outbox{x: x, open: make([]*buffer, c.Size()), full: make([]int, c.Size()), words: words}
+		for i := range b.full {
+			b.full[i] = min(firstBuffer, o.BufferBytes)
+		}
+		x.boxes = append(x.boxes, b)
 	}
 	return x
 }

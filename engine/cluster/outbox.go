@@ -18,6 +18,7 @@ import (
 type Outbox struct {
 	x      *Exchange
 	open   []*buffer // the buffer that is filled, by destination; nil if empty
+	full   []int     // at how many bytes it is sent, by destination
 	words  []bool    // that decide about the owner; nil are all
 	cache  []uint64  // states that were sent, each behind its length+1
 	stride int       // from one to the next
@@ -34,11 +35,8 @@ type Outbox struct {
 // told is which numbers of which part a rank knows, a bit for each.
 type told [statestore.MaxNumbers][]uint64
 
-// numbered is a state by the numbers of its parts.
-type numbered struct {
-	numbers [statestore.MaxNumbers]uint32
-	length  int32 // of the state, in words
-}
+// numbered is a state by the numbers of its parts, two in each word, and its length.
+type numbered [statestore.MaxNumbers/2 + 1]uint64
 
 // Parts is what an outbox asks for the parts of states; it is a [statestore.Sharing].
 type Parts interface {
@@ -59,8 +57,9 @@ func (o *Outbox) Owner(s []uint64) int {
 	return o.x.o.Division.Part(s, o.x.o.Parts) % o.x.comm.Size()
 }
 
-// OwnerOf is Owner for a state by the sum of the terms of the division's fields, if that tells.
-func (o *Outbox) OwnerOf(sum uint64) int { return o.x.o.Division.PartOf(sum) % o.x.comm.Size() }
+// OwnerOf is Owner for a state by the sum of the terms of the division's fields, if there are as many
+// parts as ranks and that tells.
+func (o *Outbox) OwnerOf(sum uint64) int { return o.x.o.Division.PartOf(sum) }
 
 // Stays tells whether a state has the owner of another one from which it differs in
 // these words at most. It may also say that it has not.
@@ -102,7 +101,10 @@ func (o *Outbox) buffer(to int) *buffer {
 // added sends a buffer to which a state was added if it is full.
 func (o *Outbox) added(b *buffer) {
 	b.states++
-	if len(b.m) >= o.x.o.BufferBytes {
+	if len(b.m) >= o.full[b.to] {
+		// Where few states are under way, the receiver would wait for what is collected here. So a
+		// message is not much more than a 32nd of what was sent before it.
+		o.full[b.to] = min(o.full[b.to]+len(b.m)/32, o.x.o.BufferBytes)
 		o.open[b.to] = nil
 		o.x.out <- b
 	}
@@ -120,17 +122,19 @@ func (o *Outbox) SendNumbers(to int, depth int, parent uint64, length, k int, nu
 		}
 		o.toldOf, o.length = o.told[length], length
 	}
+	now := numbered{statestore.MaxNumbers / 2: uint64(length)}
 	h := uint64(0)
-	for i, n := range numbers {
-		h = (h ^ uint64(n)) * numberFactors[i]
+	for i := range statestore.MaxNumbers / 2 {
+		now[i] = uint64(numbers[2*i])<<32 | uint64(numbers[2*i+1])
+		h = bits.RotateLeft64(h^now[i], 29) * mixer
 	}
-	// The state itself is compared, as in sent.
-	if same := &o.numbered[h>>(64-cacheBits)]; same.numbers == *numbers && same.length == int32(length) {
+	// The state itself is compared, as in sent; word by word, which is faster than all at once.
+	last := &o.numbered[h>>(64-cacheBits)]
+	if last[0] == now[0] && last[1] == now[1] && last[2] == now[2] && last[3] == now[3] {
 		o.spared++
 		return
-	} else {
-		same.numbers, same.length = *numbers, int32(length)
 	}
+	*last = now
 	b := o.buffer(to)
 	for p, known := range o.toldOf[to][:k] {
 		n := numbers[p]
@@ -149,10 +153,10 @@ func (o *Outbox) SendNumbers(to int, depth int, parent uint64, length, k int, nu
 	o.added(b)
 }
 
-// numberFactors are odd numbers with nothing in common.
-var numberFactors = [statestore.MaxNumbers]uint64{
-	0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xA0761D6478BD642F, 0xE7037ED1A0B428DB,
-}
+const mixer = 0x9E3779B97F4A7C15
+
+// The four words of a numbered state that are compared are all.
+var _ = [1]struct{}{}[statestore.MaxNumbers/2+1-4]
 
 // sent tells whether a state is known to have been sent, and remembers it.
 func (o *Outbox) sent(s []uint64) bool {
