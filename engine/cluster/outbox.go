@@ -38,6 +38,11 @@ type told [statestore.MaxNumbers][]uint64
 // numbered is a state by the numbers of its parts, two in each word, and its length.
 type numbered [statestore.MaxNumbers/2 + 1]uint64
 
+// MostNumbers is how many numbers of a part can be told: the tables that say what they mean have room for all
+// below the largest one, on each worker for each other rank. Nor is a part with so many values told
+// often by the same one.
+const MostNumbers = 1 << 20
+
 // Parts is what an outbox asks for the parts of states; it is a [statestore.Sharing].
 type Parts interface {
 	Part(dst []uint64, length, part int, number uint32) []uint64
@@ -111,7 +116,7 @@ func (o *Outbox) added(b *buffer) {
 }
 
 // SendNumbers is Send for a state of a length that is told by the numbers of its k parts,
-// numbers[:k]. from knows what they mean.
+// numbers[:k], all below MostNumbers. from knows what they mean.
 func (o *Outbox) SendNumbers(to int, depth int, parent uint64, length, k int, numbers *[statestore.MaxNumbers]uint32, from Parts) {
 	if length != o.length {
 		if o.told == nil {
@@ -411,7 +416,7 @@ func (p *sent) nextPart(m []byte) (rest []byte, ok bool) {
 		}
 		head[i], m = x, m[n:]
 	}
-	if head[3] > uint64(len(m)) {
+	if head[2] >= MostNumbers || head[3] > uint64(len(m)) {
 		return nil, false
 	}
 	p.of, p.part, p.number, p.value = int(head[0]), int(head[1]), uint32(head[2]), p.value[:0]

@@ -90,7 +90,7 @@ func TestSentNumbers(t *testing.T) {
 				}
 				m = to.appendNumbers(m, now.depth, now.parent, now.length, &now.numbers)
 			default:
-				now.of, now.part, now.number = r.IntN(1000), r.IntN(6), r.Uint32()
+				now.of, now.part, now.number = r.IntN(1000), r.IntN(6), r.Uint32N(MostNumbers)
 				for range r.IntN(4) {
 					x.value = append(x.value, r.Uint64()>>r.IntN(64))
 				}
@@ -120,6 +120,16 @@ func TestSentNumbers(t *testing.T) {
 		}
 		if len(rest) > 0 {
 			t.Fatalf("seed %d: %d bytes are left", seed, len(rest))
+		}
+	}
+}
+
+// TestSentTooMany has a number for which a table would be too large.
+func TestSentTooMany(t *testing.T) {
+	for number, want := range map[uint32]bool{MostNumbers - 1: true, MostNumbers: false, 1 << 31: false} {
+		var s sent
+		if _, ok := s.next(appendPart(nil, 3, 0, number, []uint64{1})); ok != want {
+			t.Errorf("the number %d is read: %v", number, ok)
 		}
 	}
 }

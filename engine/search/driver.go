@@ -455,7 +455,7 @@ func (w *worker) prepare() {
 			w.numbering, _ = w.session.(statestore.Numbering)
 			// A rank that has several parts has several stores, and none of them is told numbers.
 			if sharing, ok := w.session.(statestore.Sharing); ok && w.box != nil && w.run.ranks.x.Parts() == w.run.o.Ranks.Size() {
-				w.homes = &homes{sharing: sharing, division: w.run.division, parts: w.run.ranks.x.Parts(), most: cmp.Or(w.run.o.MostNumbers, mostNumbers)}
+				w.homes = &homes{sharing: sharing, division: w.run.division, parts: w.run.ranks.x.Parts(), most: cmp.Or(w.run.o.MostNumbers, cluster.MostNumbers)}
 			}
 		}
 		w.patient = w.run.o.Checkpoint == nil && w.run.parts == nil

@@ -14,7 +14,7 @@ type homes struct {
 	sharing  statestore.Sharing
 	division *division.Division
 	parts    int    // of the covered set
-	most     uint32 // see mostNumbers
+	most     uint32 // see [cluster.MostNumbers]
 	lengths  map[int]*owners
 	length   int     // that was asked for last
 	last     *owners // of that
@@ -30,11 +30,6 @@ type owners struct {
 	terms  [statestore.MaxNumbers][]uint64 // by number: the sum of the part's terms and 1, 0 if it is not known
 	value  []uint64
 }
-
-// mostNumbers is how many numbers of a part are told: the tables that say what they mean have room for all
-// below the largest one, on each worker for each other rank. Nor is a part with so many values told
-// often by the same one.
-const mostNumbers = 1 << 20
 
 // tellable tells whether a state can be told by its numbers.
 func (h *homes) tellable(numbers *[statestore.MaxNumbers]uint32) bool {
