@@ -93,7 +93,7 @@ func killAndResume(t *testing.T, bin string, args []string, every string, want k
 			}
 			stop := func() bool { return true }
 			if killed < *kills {
-				stop = time.AfterFunc(time.Duration(50+rand.IntN(800))*time.Millisecond, func() { cmd.Process.Kill() }).Stop
+				stop = time.AfterFunc(time.Duration(20+rand.IntN(500))*time.Millisecond, func() { cmd.Process.Kill() }).Stop
 			}
 			err := cmd.Wait()
 			stop()
