@@ -86,7 +86,7 @@ func Choose(sys system.System, n int, o Options) (*Division, Chosen) {
 	width := max(1, size/max(1, len(train.level)))
 	// What is good for one sample has to be good for another one.
 	walks := []func(){func() { judge.run(width, mostLevels, stopped) }}
-	if ended && width > size/mostLevels {
+	if ended && width > 2*size/mostLevels {
 		walks = append(walks, func() { train.run(width, mostLevels, stopped) })
 	}
 	together(walks)
@@ -101,14 +101,15 @@ func Choose(sys system.System, n int, o Options) (*Division, Chosen) {
 		fields = split(fields, cuts)
 		empty := newDivision(fields, n)
 		place := func(s system.State) int32 { return int32(empty.place(empty.sum(s))) }
-		var places, judged *values
+		var places, judged values
 		together([]func(){func() { places = train.each(place) }, func() { judged = judge.each(place) }})
+		among := train.graph(n, places)
 		var ds [tries]*Division
 		var cs [tries]Chosen
 		var all []func()
 		for i := range tries {
 			all = append(all, func() {
-				ds[i] = train.anneal(newDivision(fields, n), places, rand.New(rand.NewPCG(seed, uint64(i))))
+				ds[i] = among.anneal(newDivision(fields, n), rand.New(rand.NewPCG(seed, uint64(i))))
 				cs[i] = judge.judge(n, judged.in(ds[i].Table))
 			})
 		}
@@ -134,8 +135,9 @@ const leastExamples, mostExamples = 512, 1 << 11
 // shapes returns the shapes of those lengths of states of which the sample has enough.
 func (w *walk) shapes(least int) (all []statestore.Shape) {
 	lengths := map[int][]int{}
-	for i, s := range w.states {
-		lengths[len(s)] = append(lengths[len(s)], i)
+	for i, k := range w.states {
+		n := len(w.met[k])
+		lengths[n] = append(lengths[n], i)
 	}
 	for _, n := range slices.Sorted(maps.Keys(lengths)) {
 		of := lengths[n]
@@ -151,14 +153,14 @@ func (w *walk) shapes(least int) (all []statestore.Shape) {
 			if !ok {
 				k = len(examples)
 				number[i] = k
-				examples, before = append(examples, w.states[i]), append(before, -1)
+				examples, before = append(examples, w.met[w.states[i]]), append(before, -1)
 			}
 			return k
 		}
 		for j := range min(len(of), mostExamples/2) {
 			i := of[j*len(of)/min(len(of), mostExamples/2)]
 			k := add(i)
-			if p := w.before[i]; p >= 0 && len(w.states[p]) == n {
+			if p := w.before[i]; p >= 0 && len(w.met[w.states[p]]) == n {
 				before[k] = add(p)
 			}
 		}
@@ -217,21 +219,27 @@ type walk struct {
 	machine system.Machine
 	random  *rand.Rand
 
-	words  int // of the longest state
-	used   int // words of all states that are kept
-	states []system.State
-	before []int  // by state: one of those from which it was reached, -1 if there is none
-	level  []int  // the first state of each level
-	moves  []move // from these states
+	words  int            // of the longest state
+	used   int            // words of all that was met
+	met    []system.State // states and ends of moves, as they are exported, each once
+	hashes []uint64       // of these
+	places []int32        // into met, from 1: an open table by hashes
+	states []int32        // the sample: numbers among met
+	before []int          // by state of the sample: one of those from which it was reached, -1 if there is none
+	level  []int          // the first state of each level
+	moves  []move         // from these states
 	slab   []uint64
 }
 
 // move is one transition of a walk.
 type move struct {
-	thread    int
-	at        int // the number of from among the states
-	from, end system.State
+	thread int32
+	at     int32 // the number of the state from which it leads, of the sample
+	end    int32 // among met
 }
+
+// from returns the state that a move leads from.
+func (w *walk) from(m *move) system.State { return w.met[w.states[m.at]] }
 
 func newWalk(sys system.System, export func(dst, s system.State) system.State, seed uint64) *walk {
 	return &walk{sys: sys, export: export, machine: sys.NewMachine(), random: rand.New(rand.NewPCG(seed, 1997))}
@@ -247,28 +255,57 @@ func (w *walk) keep(s system.State) system.State {
 	return w.slab[at:len(w.slab):len(w.slab)]
 }
 
-// exported returns a copy of s as it is exported; s was kept.
-func (w *walk) exported(s system.State) system.State {
-	if w.export == nil {
-		return s
+// meet returns the number of a state among those that were met, and whether it is new. Two states
+// with the same hash are one here.
+func (w *walk) meet(s system.State) (number int32, fresh bool) {
+	if 2*len(w.met) >= len(w.places) {
+		w.places = make([]int32, max(1<<10, 4*len(w.places)))
+		for i, h := range w.hashes {
+			*w.place(h) = int32(i) + 1
+		}
 	}
-	return w.export(nil, s)
+	h := Hash(s)
+	p := w.place(h)
+	if *p > 0 {
+		return *p - 1, false
+	}
+	if w.export != nil {
+		s = w.export(nil, s)
+	} else {
+		s = w.keep(s)
+	}
+	w.met, w.hashes = append(w.met, s), append(w.hashes, h)
+	w.words = max(w.words, len(s))
+	w.used += len(s)
+	*p = int32(len(w.met))
+	return *p - 1, true
+}
+
+// place returns where the number of a state stands that has a hash, or is to stand.
+func (w *walk) place(h uint64) *int32 {
+	mask := uint64(len(w.places) - 1)
+	for at := h; ; at++ {
+		if p := &w.places[at&mask]; *p == 0 || w.hashes[*p-1] == h {
+			return p
+		}
+	}
 }
 
 // run walks through at most so many levels with at most so many states each, and tells whether
 // it came to an end.
 func (w *walk) run(width, levels int, stopped func() bool) (ended bool) {
-	w.states, w.before, w.level, w.moves, w.words, w.used, w.slab = nil, nil, nil, nil, 0, 0, nil
-	seen := make(map[uint64]struct{}, 4*width)
+	*w = walk{sys: w.sys, export: w.export, machine: w.machine, random: w.random}
 	type reached struct {
-		system.State
-		before int
+		system.State // as the machine takes it
+		number       int32
+		before       int
 	}
 	var now, next []reached
 	for _, s := range w.sys.Initial() {
 		if len(now) < width {
-			now = append(now, reached{s, -1})
-			seen[Hash(s)] = struct{}{}
+			if number, fresh := w.meet(s); fresh {
+				now = append(now, reached{s, number, -1})
+			}
 		}
 	}
 	var end system.State
@@ -278,14 +315,13 @@ func (w *walk) run(width, levels int, stopped func() bool) (ended bool) {
 		}
 		w.level = append(w.level, len(w.states))
 		next = next[:0]
-		fresh := 0
+		count := 0
 		for _, s := range now {
 			if stopped() {
 				return false
 			}
-			from := w.exported(s.State)
-			w.states, w.before = append(w.states, from), append(w.before, s.before)
-			w.words = max(w.words, len(from))
+			at := len(w.states)
+			w.states, w.before = append(w.states, s.number), append(w.before, s.before)
 			m := w.machine
 			m.Load(s.State)
 			mark := m.Mark()
@@ -300,20 +336,21 @@ func (w *walk) run(width, levels int, stopped func() bool) (ended bool) {
 					if out.Kind != system.Moved {
 						continue
 					}
-					w.used += len(end)
-					kept := w.keep(end)
-					w.moves = append(w.moves, move{t, len(w.states) - 1, from, w.exported(kept)})
-					h := Hash(kept)
-					if _, old := seen[h]; old {
+					number, fresh := w.meet(end)
+					w.moves = append(w.moves, move{int32(t), int32(at), number})
+					if !fresh {
 						continue
 					}
-					seen[h] = struct{}{}
+					kept := w.met[number]
+					if w.export != nil {
+						kept = w.keep(end)
+					}
 					// Each new state is among the next ones with the same probability.
-					fresh++
+					count++
 					if len(next) < width {
-						next = append(next, reached{kept, len(w.states) - 1})
-					} else if i := w.random.IntN(fresh); i < width {
-						next[i] = reached{kept, len(w.states) - 1}
+						next = append(next, reached{kept, number, at})
+					} else if i := w.random.IntN(count); i < width {
+						next[i] = reached{kept, number, at}
 					}
 				}
 			}
@@ -339,37 +376,41 @@ func word(s system.State, i int) uint64 {
 
 // atoms finds the atoms of a walk.
 func (w *walk) atoms() []*atom {
-	var all []*atom
-	for i := range w.words {
-		var who [64]uint64 // the threads that change each bit
-		var varying uint64
-		var changing []int32
-		for k := range w.moves {
-			m := &w.moves[k]
-			d := word(m.from, i) ^ word(m.end, i)
+	// By word: the threads that change each bit, the bits that change, and the moves.
+	who := make([][64]uint64, w.words)
+	varying := make([]uint64, w.words)
+	changing := make([][]int32, w.words)
+	for k := range w.moves {
+		m := &w.moves[k]
+		from, end := w.from(m), w.met[m.end]
+		for i := range max(len(from), len(end)) {
+			d := word(from, i) ^ word(end, i)
 			if d == 0 {
 				continue
 			}
-			changing = append(changing, int32(k))
-			varying |= d
+			changing[i] = append(changing[i], int32(k))
+			varying[i] |= d
 			for ; d != 0; d &= d - 1 {
-				who[bits.TrailingZeros64(d)] |= 1 << (m.thread & 63)
+				who[i][bits.TrailingZeros64(d)] |= 1 << (m.thread & 63)
 			}
 		}
+	}
+	var all []*atom
+	for i := range w.words {
 		first := len(all)
 		last := uint64(0)
-		for v := varying; v != 0; v &= v - 1 {
+		for v := varying[i]; v != 0; v &= v - 1 {
 			b := bits.TrailingZeros64(v)
-			if len(all) == first || who[b] != last {
+			if len(all) == first || who[i][b] != last {
 				all = append(all, &atom{Field: Field{Word: i}})
-				last = who[b]
+				last = who[i][b]
 			}
 			all[len(all)-1].Bits |= 1 << b
 		}
 		for _, a := range all[first:] {
-			for _, k := range changing {
+			for _, k := range changing[i] {
 				m := &w.moves[k]
-				if (word(m.from, i)^word(m.end, i))&a.Bits != 0 {
+				if (word(w.from(m), i)^word(w.met[m.end], i))&a.Bits != 0 {
 					a.moves = append(a.moves, k)
 				}
 			}
@@ -382,8 +423,8 @@ func (w *walk) atoms() []*atom {
 	}
 	for _, a := range all {
 		a.value = make([]uint64, len(w.states))
-		for i, s := range w.states {
-			v := (word(s, a.Word)&a.Bits ^ uint64(a.Word)<<32) * mix1
+		for i, k := range w.states {
+			v := (word(w.met[k], a.Word)&a.Bits ^ uint64(a.Word)<<32) * mix1
 			a.value[i] = (v ^ v>>29) * mix2
 		}
 	}
@@ -536,75 +577,91 @@ func newDivision(fields []Field, n int) *Division {
 	return d
 }
 
-// values is something that a walk's states and the ends of its moves have.
-type values struct{ states, ends []int32 }
+// values are something that each of those that a walk has met has.
+type values []int32
 
 // each computes values.
-func (w *walk) each(f func(s system.State) int32) *values {
-	v := &values{make([]int32, len(w.states)), make([]int32, len(w.moves))}
-	for i, s := range w.states {
-		v.states[i] = f(s)
-	}
-	for k := range w.moves {
-		v.ends[k] = f(w.moves[k].end)
+func (w *walk) each(f func(s system.State) int32) values {
+	v := make(values, len(w.met))
+	for i, s := range w.met {
+		v[i] = f(s)
 	}
 	return v
 }
 
 // in returns what stands in a table at the places v.
-func (v *values) in(table []uint16) *values {
-	to := &values{make([]int32, len(v.states)), make([]int32, len(v.ends))}
-	for i, p := range v.states {
-		to.states[i] = int32(table[p])
-	}
-	for i, p := range v.ends {
-		to.ends[i] = int32(table[p])
+func (v values) in(table []uint16) values {
+	to := make(values, len(v))
+	for i, p := range v {
+		to[i] = int32(table[p])
 	}
 	return to
 }
 
-// anneal says which place is in which part, by simulated annealing. places are those of the walk.
-func (w *walk) anneal(d *Division, places *values, random *rand.Rand) *Division {
-	n := d.Parts
-	type node struct {
-		place int32
-		load  [phases]float64
-		next  []link
-	}
-	var nodes []*node
-	number := make([]int32, len(d.Table)) // by place, from 1
-	of := func(p int32) int32 {
+// graph is what a walk says of the places of its states.
+type graph struct {
+	nodes []node // the places that there are
+	mean  [phases]float64
+}
+
+type node struct {
+	place int32
+	load  [phases]float64 // states in each phase
+	next  []link
+}
+
+// link leads to a node with a part of the moves.
+type link struct {
+	to     int32
+	weight float64
+}
+
+// graph returns the graph of the places of a walk, for n parts.
+func (w *walk) graph(n int, places values) *graph {
+	g := &graph{}
+	number := make([]int32, slices.Max(places)+1) // by place, from 1
+	of := func(p int32) uint64 {
 		if number[p] == 0 {
-			nodes = append(nodes, &node{place: p})
-			number[p] = int32(len(nodes))
+			g.nodes = append(g.nodes, node{place: p})
+			number[p] = int32(len(g.nodes))
 		}
-		return number[p] - 1
+		return uint64(number[p] - 1)
 	}
-	var mean [phases]float64
-	for i, p := range places.states {
+	for i, k := range w.states {
 		phase := i * phases / len(w.states)
-		nodes[of(p)].load[phase]++
-		mean[phase] += 1 / float64(n)
+		g.nodes[of(places[k])].load[phase]++
+		g.mean[phase] += 1 / float64(n)
 	}
-	weights := map[[2]int32]int{}
+	var pairs []uint64
 	for k := range w.moves {
-		a, b := of(places.states[w.moves[k].at]), of(places.ends[k])
+		m := &w.moves[k]
+		a, b := of(places[w.states[m.at]]), of(places[m.end])
 		if a != b {
-			weights[[2]int32{min(a, b), max(a, b)}]++
+			pairs = append(pairs, min(a, b)<<32|max(a, b))
 		}
 	}
-	// In the order of the numbers: that of a map would make another table each time.
-	for _, ab := range sortedPairs(weights) {
-		a, b := nodes[ab[0]], nodes[ab[1]]
-		weight := float64(weights[ab]) / float64(len(w.moves))
-		a.next = append(a.next, link{ab[1], weight})
-		b.next = append(b.next, link{ab[0], weight})
+	slices.Sort(pairs)
+	for len(pairs) > 0 {
+		p, count := pairs[0], 1
+		for count < len(pairs) && pairs[count] == p {
+			count++
+		}
+		pairs = pairs[count:]
+		a, b, weight := p>>32, p&(1<<32-1), float64(count)/float64(len(w.moves))
+		g.nodes[a].next = append(g.nodes[a].next, link{int32(b), weight})
+		g.nodes[b].next = append(g.nodes[b].next, link{int32(a), weight})
 	}
+	return g
+}
+
+// anneal says which place is in which part, by simulated annealing.
+func (g *graph) anneal(d *Division, random *rand.Rand) *Division {
+	n, nodes, mean := d.Parts, g.nodes, &g.mean
 	var has [phases][]float64
 	for i := range has {
 		has[i] = make([]float64, n)
-		for _, x := range nodes {
-			has[i][d.Table[x.place]] += x.load[i]
+		for j := range nodes {
+			has[i][d.Table[nodes[j].place]] += nodes[j].load[i]
 		}
 	}
 	steps := min(stepsOf*len(nodes), mostSteps)
@@ -613,7 +670,7 @@ func (w *walk) anneal(d *Division, places *values, random *rand.Rand) *Division 
 		if i%cooling == 0 {
 			heat = hot * math.Pow(cold/hot, float64(i)/float64(steps))
 		}
-		x := nodes[random.IntN(len(nodes))]
+		x := &nodes[random.IntN(len(nodes))]
 		from := d.Table[x.place]
 		to := uint16(random.IntN(n))
 		if len(x.next) > 0 && random.IntN(4) > 0 {
@@ -631,7 +688,7 @@ func (w *walk) anneal(d *Division, places *values, random *rand.Rand) *Division 
 				delta -= l.weight
 			}
 		}
-		for i, load := range x.load {
+		for i, load := range &x.load {
 			if load != 0 {
 				a, b := has[i][from]-mean[i], has[i][to]-mean[i]
 				delta += 2 * load * (load - a + b) * uneven / (mean[i] * mean[i] * phases * float64(n))
@@ -641,7 +698,7 @@ func (w *walk) anneal(d *Division, places *values, random *rand.Rand) *Division 
 			continue
 		}
 		d.Table[x.place] = to
-		for i, load := range x.load {
+		for i, load := range &x.load {
 			has[i][from] -= load
 			has[i][to] += load
 		}
@@ -649,25 +706,10 @@ func (w *walk) anneal(d *Division, places *values, random *rand.Rand) *Division 
 	return d
 }
 
-// link leads to a node with a part of the moves.
-type link struct {
-	to     int32
-	weight float64
-}
-
-func sortedPairs(m map[[2]int32]int) [][2]int32 {
-	all := make([][2]int32, 0, len(m))
-	for ab := range m {
-		all = append(all, ab)
-	}
-	slices.SortFunc(all, func(a, b [2]int32) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
-	return all
-}
-
 // judge says what the walk says of a division into n parts, those of its states and ends.
-func (w *walk) judge(n int, parts *values) (c Chosen) {
-	for k, p := range parts.ends {
-		if parts.states[w.moves[k].at] != p {
+func (w *walk) judge(n int, parts values) (c Chosen) {
+	for k := range w.moves {
+		if m := &w.moves[k]; parts[w.states[m.at]] != parts[m.end] {
 			c.Leave += 1 / float64(len(w.moves))
 		}
 	}
@@ -678,8 +720,8 @@ func (w *walk) judge(n int, parts *values) (c Chosen) {
 			continue
 		}
 		clear(has)
-		for _, p := range parts.states[lo:hi] {
-			has[p]++
+		for _, k := range w.states[lo:hi] {
+			has[parts[k]]++
 		}
 		c.Largest += slices.Max(has) * float64(n) / float64(hi-lo) / phases
 	}
