@@ -23,7 +23,8 @@ const (
 	leastStates, mostStates = 8192, 1 << 17
 	statesOfPart            = 512
 	mostWords               = 1 << 22
-	// mostParts is the largest number of parts for which the sample is large enough.
+	// mostParts is the largest number of parts for which the sample is large enough to say
+	// which bits should decide.
 	mostParts = mostStates / statesOfPart
 	// mostLevels is how deep a sample goes.
 	mostLevels = 512
@@ -74,10 +75,13 @@ func Choose(sys system.System, n int, o Options) (*Division, Chosen) {
 	if stopped == nil {
 		stopped = func() bool { return false }
 	}
-	if n < 2 || n > mostParts {
-		return &Division{}, Chosen{Leave: 1 - 1/float64(n), Largest: 1}
+	if n < 2 {
+		return &Division{}, Chosen{Largest: 1}
 	}
 	size := min(max(leastStates, n*statesOfPart), mostStates)
+	if n > mostParts {
+		size = leastStates // for shapes only
+	}
 	train, judge := newWalk(sys, export, 2*seed), newWalk(sys, export, 2*seed+1)
 	ended := train.run(size/mostLevels, mostLevels, stopped)
 	if n := len(train.states); n > 0 && train.used > 0 {
@@ -85,7 +89,10 @@ func Choose(sys system.System, n int, o Options) (*Division, Chosen) {
 	}
 	width := max(1, size/max(1, len(train.level)))
 	// What is good for one sample has to be good for another one.
-	walks := []func(){func() { judge.run(width, mostLevels, stopped) }}
+	var walks []func()
+	if n <= mostParts {
+		walks = append(walks, func() { judge.run(width, mostLevels, stopped) })
+	}
 	if ended && width > 2*size/mostLevels {
 		walks = append(walks, func() { train.run(width, mostLevels, stopped) })
 	}
@@ -94,6 +101,12 @@ func Choose(sys system.System, n int, o Options) (*Division, Chosen) {
 	var cuts []statestore.Shape
 	if export == nil {
 		cuts = train.shapes(cmp.Or(o.Examples, leastExamples))
+	}
+	if len(cuts) > 0 {
+		best = byAll(train.words, n, cuts)
+	}
+	if n > mostParts {
+		return best, Chosen{Leave: 1 - 1/float64(n), Largest: 1}
 	}
 	chosen := judge.judge(n, judge.each(func(s system.State) int32 { return int32(best.Part(s, n)) }))
 	cost := chosen.cost() * worth
@@ -120,12 +133,22 @@ func Choose(sys system.System, n int, o Options) (*Division, Chosen) {
 				best, chosen, cost, better = ds[i], cs[i], c, true
 			}
 		}
-		if !better && best.Parts > 0 {
+		if !better && len(best.Table) > 0 {
 			break // with more values, more moves leave
 		}
 	}
 	best.Shapes = cuts
 	return best, chosen
+}
+
+// byAll returns the division into n parts that goes by all bits of states of at most so many words, so
+// that it is known from the numbers of their parts, in place of the hash of the whole state.
+func byAll(words, n int, shapes []statestore.Shape) *Division {
+	var all []Field
+	for i := range words {
+		all = append(all, Field{i, ^uint64(0)})
+	}
+	return &Division{Fields: split(all, shapes), Parts: n, Shapes: shapes}
 }
 
 // leastExamples is how many states of a length there must be in a sample for a shape, and mostExamples

@@ -25,14 +25,15 @@ import (
 )
 
 // Division says to which part a state belongs. The zero Division goes by a hash of the
-// whole state. A Division must not be changed when it is in use.
+// whole state; one whose fields are all bits does so, too, but is known from the numbers of parts. A Division must not be changed when it is in use.
 type Division struct {
 	// Fields are the bits that are hashed, each bit at most once. In states of a length that
 	// has a shape, each field is in one part.
 	Fields []Field `json:"fields,omitempty"`
-	// Table tells the part by the highest bits of the hash; its length is a power of two.
+	// Table tells the part by the highest bits of the hash; its length is a power of two. Without
+	// a table all parts get as much of what the hash can be.
 	Table []uint16 `json:"table,omitempty"`
-	// Parts is how many parts the table knows.
+	// Parts is how many parts there are.
 	Parts int `json:"parts,omitempty"`
 	// Shapes say how the stores of all parts take states apart, so that states can be told by the
 	// numbers of their parts ([statestore.Sharing]). They say nothing about who has
@@ -55,7 +56,7 @@ func (d *Division) Part(s []uint64, n int) int {
 	if d.Parts == 0 {
 		return int(Hash(s) % uint64(n))
 	}
-	part := int(d.Table[d.place(d.sum(s))])
+	part := d.PartOf(d.sum(s))
 	if n > d.Parts {
 		part += d.Parts * int(Hash(s)%uint64(n/d.Parts))
 	}
@@ -68,7 +69,13 @@ func (d *Division) ByFields(n int) bool { return d.Parts > 0 && d.Parts == n }
 
 // PartOf returns the part of d.Parts that a state belongs to, by the sum of the terms of all
 // fields.
-func (d *Division) PartOf(sum uint64) int { return int(d.Table[d.place(sum)]) }
+func (d *Division) PartOf(sum uint64) int {
+	if len(d.Table) == 0 {
+		high, _ := bits.Mul64(mixed(sum), uint64(d.Parts))
+		return int(high)
+	}
+	return int(d.Table[d.place(sum)])
+}
 
 // Term returns what field i of a state, whose word is x, adds to the sum.
 func (d *Division) Term(i int, x uint64) uint64 {
@@ -78,10 +85,14 @@ func (d *Division) Term(i int, x uint64) uint64 {
 
 // place returns the place in the table for a sum.
 func (d *Division) place(sum uint64) int {
+	return int(mixed(sum) >> (65 - bits.Len(uint(len(d.Table)))&63))
+}
+
+// mixed returns a number that depends on all bits of a sum, in its highest bits above all.
+func mixed(sum uint64) uint64 {
 	h := sum ^ sum>>32
 	h *= mix2
-	h ^= h >> 29
-	return int(h >> (65 - bits.Len(uint(len(d.Table)))&63))
+	return h ^ h>>29
 }
 
 // sum returns the sum of the terms of a state's fields.
@@ -119,7 +130,7 @@ func (d *Division) Good(n int) bool {
 	if d.Parts == 0 {
 		return len(d.Fields) == 0 && len(d.Table) == 0
 	}
-	if d.Parts < 0 || n%d.Parts != 0 || len(d.Table) == 0 || len(d.Table)&(len(d.Table)-1) != 0 {
+	if d.Parts < 0 || n%d.Parts != 0 || len(d.Fields) == 0 && len(d.Table) == 0 || len(d.Table)&(len(d.Table)-1) != 0 {
 		return false
 	}
 	for _, p := range d.Table {

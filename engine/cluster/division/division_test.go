@@ -27,6 +27,9 @@ func random(r *rand.Rand, n int) (*Division, func() []uint64) {
 				d.Fields = append(d.Fields, Field{w, r.Uint64() | 1<<r.IntN(64)})
 			}
 		}
+		if len(d.Fields) > 0 && r.IntN(4) == 0 {
+			d.Table = nil
+		}
 	}
 	return d, func() []uint64 {
 		s := make([]uint64, r.IntN(10))
@@ -112,6 +115,31 @@ func TestGood(t *testing.T) {
 	} {
 		if d.Good(4) {
 			t.Errorf("%+v is taken for good", d)
+		}
+	}
+}
+
+// TestByAll holds the division that goes by all bits to what it is for: it knows by the numbers of parts who
+// has a state, also among more ranks than a sample can say anything about, and the parts have about the size
+// that a hash of the whole state gives them.
+func TestByAll(t *testing.T) {
+	for _, m := range [][2]string{{"robots.model", "R=2"}, {"indexer.model", "N=4"}, {"filesystem.model", "N=3"}, {"philosophers.model", "N=7"}} {
+		sys := load(t, m[0], m[1])
+		const n = 300
+		d, c := Choose(sys, n, Options{Examples: 64})
+		if !d.Good(n) || !d.ByFields(n) || len(d.Shapes) == 0 || c.Leave < 0.99 {
+			t.Fatalf("%v: %d parts, %d shapes: %+v", m, d.Parts, len(d.Shapes), c)
+		}
+		d.Parts = 32
+		states := 0
+		var has, hashed [32]int
+		explore(sys, func(s system.State) {
+			states++
+			has[d.Part(s, 32)]++
+			hashed[Hash(s)%32]++
+		}, func(s, end system.State) {})
+		if got, want := slices.Max(has[:]), slices.Max(hashed[:]); got > want+want/4 {
+			t.Errorf("%v: the largest of 32 parts of %d states has %d, with a hash of the whole state %d", m, states, got, want)
 		}
 	}
 }
