@@ -45,8 +45,8 @@ type draft struct {
 type builder struct {
 	*resolver
 	p       *Proc
-	labels  []map[string]*label // by block, outermost first
-	defined []definition        // in the order of the text
+	labels  []*block     // outermost first
+	defined []definition // in the order of the text
 	used    []use
 	drafts  map[*State][]*draft
 	skipped []skipped
@@ -64,10 +64,27 @@ type builder struct {
 // which it is first mentioned, and blocks beside each other, such as the calls of an inline,
 // have labels of their own. A goto goes to its last definition.
 type label struct {
+	in     *block
 	at     *node // the last definition
 	defs   []definition
 	gotos  []*node
 	inline int // the call of an inline in which the last definition stands
+}
+
+// block is a block with the names of labels that are its own.
+type block struct {
+	around *block // nil for a process type
+	labels map[string]*label
+}
+
+// within tells whether o is b or around it.
+func (b *block) within(o *block) bool {
+	for ; b != nil; b = b.around {
+		if b == o {
+			return true
+		}
+	}
+	return false
 }
 
 // definition is a label before a statement.
@@ -75,6 +92,7 @@ type definition struct {
 	name string
 	pos  syntax.Pos
 	at   *node
+	in   *block // the label's
 }
 
 // use is a goto's label.
@@ -104,7 +122,7 @@ func (r *resolver) process(p *Proc) {
 		}
 		r.scopes[0][s.Name.Text] = s
 	}
-	b := &builder{resolver: r, p: p, labels: []map[string]*label{{}}, falls: map[*State]*node{}, first: map[syntax.Stmt]*Edge{}, drafts: map[*State][]*draft{}}
+	b := &builder{resolver: r, p: p, labels: []*block{{labels: map[string]*label{}}}, falls: map[*State]*node{}, first: map[syntax.Stmt]*Edge{}, drafts: map[*State][]*draft{}}
 	b.end = b.node(p.Decl.End, context{})
 	for _, s := range p.Params {
 		b.shadows(s.Name)
@@ -128,9 +146,8 @@ func (r *resolver) process(p *Proc) {
 		if len(u.l.defs) > 0 {
 			continue
 		}
-		// It may be one of a block that the goto does not stand in.
-		at := slices.IndexFunc(b.defined, func(d definition) bool { return d.name == u.Text })
-		if at < 0 {
+		d := b.elsewhere(u)
+		if d == nil {
 			var names []string
 			for _, d := range b.defined {
 				names = append(names, d.name)
@@ -138,11 +155,7 @@ func (r *resolver) process(p *Proc) {
 			r.fail(u.Pos, len(u.Text), "there is no label %s in %s%s", u.Text, p.Name, spell.DidYouMean(u.Text, names, ""))
 			return
 		}
-		for _, d := range b.defined[at:] {
-			if d.name == u.Text {
-				u.l.at.jump, u.l.at.region = d.at, d.at.region
-			}
-		}
+		u.l.at.jump, u.l.at.region = d.at, d.at.region
 	}
 	if len(r.errs) > 0 {
 		return
@@ -171,15 +184,33 @@ func (b *builder) join(to *node, c context) *node {
 	return &node{jump: to, join: true, region: c.region, last: c.last}
 }
 
+// elsewhere finds the label of a goto in whose block it is not defined. As in SPIN, that is the first of those in
+// the blocks around, or if there is none the last one in the process type, even in a block that the
+// goto does not stand in.
+func (b *builder) elsewhere(u use) *definition {
+	var last *definition
+	for i := range b.defined {
+		switch d := &b.defined[i]; {
+		case d.name != u.Text:
+		case u.l.in.within(d.in):
+			return d
+		default:
+			last = d
+		}
+	}
+	return last
+}
+
 // label returns what a label means where the builder is.
 func (b *builder) label(name string) *label {
 	for i := len(b.labels) - 1; i >= 0; i-- {
-		if l := b.labels[i][name]; l != nil {
+		if l := b.labels[i].labels[name]; l != nil {
 			return l
 		}
 	}
-	l := &label{at: &node{name: name}}
-	b.labels[len(b.labels)-1][name] = l
+	in := b.labels[len(b.labels)-1]
+	l := &label{in: in, at: &node{name: name}}
+	in.labels[name] = l
 	return l
 }
 
@@ -197,7 +228,7 @@ func (b *builder) define(s *syntax.Labeled) *node {
 		}
 	}
 	l.inline = s.Inline
-	d := definition{s.Label.Text, s.Label.Pos, l.at}
+	d := definition{s.Label.Text, s.Label.Pos, l.at, l.in}
 	l.defs = append(l.defs, d)
 	b.defined = append(b.defined, d)
 	return l.at
@@ -245,8 +276,8 @@ func (b *builder) local(d *syntax.VarDecl, v *syntax.Var, first bool) *Sym {
 	if b.shadows(v.Name) {
 		return nil
 	}
-	for _, names := range b.labels {
-		if names[name] != nil {
+	for _, in := range b.labels {
+		if in.labels[name] != nil {
 			b.fail(v.Name.Pos, len(name), "%s is a label and cannot be a variable, too", name)
 		}
 	}
@@ -316,7 +347,7 @@ func (b *builder) seq(stmts []syntax.Stmt, next *node, c context) *node {
 // block builds statements with a scope of their own, and labels of their own. An option has no braces, and so
 // neither.
 func (b *builder) block(stmts []syntax.Stmt, next *node, c context) *node {
-	b.labels = append(b.labels, map[string]*label{})
+	b.labels = append(b.labels, &block{around: b.labels[len(b.labels)-1], labels: map[string]*label{}})
 	b.scopes = append(b.scopes, map[string]*Sym{})
 	n := b.seq(stmts, next, c)
 	b.labels, b.scopes = b.labels[:len(b.labels)-1], b.scopes[:len(b.scopes)-1]
