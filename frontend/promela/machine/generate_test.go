@@ -120,7 +120,7 @@ func (g *generator) model() string {
 		g.f("\ntypedef E { byte e = 7; T t; short f }; typedef F { byte e = 7; mtype m; short f }; F ff; E ee; E es[2] = 3;\n")
 	}
 	if g.whole && g.n(3) == 0 {
-		g.f("inline inc(v) { v++; %s: v = v + 1; if :: v < 4 -> goto LI :: %s fi }\n", g.pick("LI", "LI", "endx: LI", "acceptx: LI"), g.pick("else", "v > 2 -> LJ: v = 0", "else -> skip"))
+		g.f("inline inc(v) { v++; %s: v = v + 1; if :: %s :: %s fi }\n", g.pick("LI", "LI", "endx: LI", "acceptx: LI"), g.pick("v < 4 -> goto LI", "{ v < 4; v = v; goto LI }"), g.pick("else", "v > 2 -> LJ: v = 0", "else -> skip"))
 	} else if g.n(2) == 0 {
 		g.f("inline inc(v) { v++; %s }\n", g.pick("skip", "y = 1 - y", "if :: v > 2 -> v = 0 :: else fi"))
 	} else {
@@ -543,6 +543,8 @@ func (g *generator) options(ind string, loop bool) {
 	case 2:
 		if loop {
 			g.f("%s:: break\n", ind)
+		} else if !g.inDStep {
+			g.f("%s:: d_step { else -> x = 2 }\n", ind)
 		}
 	}
 }
@@ -552,7 +554,7 @@ var constructs = []string{
 	`trace \{`, `notrace \{`, `priority \d`, `set_priority`, `get_priority`, `D_proctype`, `provided`, `P\d\[\d\]@S\d`, `P\d\[\d\]:a`,
 	`enabled\(`, `_last`, `\n\t\t+\} unless`, `accept`, `progress`, `endK`, `goto .*K`, `for \(a in arr\)`, `for \(a :`, `K\d+: for`, `goto K`, `inline.*goto LI`, `\bK: `, `\{\n\t*\w*K\d+: for`, `select`,
 	`cc!q`, `qt!tt`, `qa\[y\]`, `d_step \{`, `atomic \{`, `timeout`, `run C\(`, `run D\(ff`, `run D\(x`, `E es\[2\] = 3`, `int g\d = g`, `\?\?`, `!!`, `\?<`, `\?\[`, `eval\(`, `mtype:fruit`,
-	`in qt`, `goto D\d`, `select\(w_x`, `T d\d+;`, `rv = \[1\]`, `d_step \{[^}]*\{[^}]*\} unless`, `d_step \{[^}]*atomic`,
+	`in qt`, `goto D\d`, `select\(w_x`, `T d\d+;`, `rv = \[1\]`, `d_step \{ else`, `d_step \{[^}]*\{[^}]*\} unless`, `d_step \{[^}]*atomic`,
 	`inline`, `printm`, `printf`, `else`, `_ = x`, `rv!`, `rv\?`, `unsigned`, `short`, `_pid`, `_nr_pr`, `active \[2\]`, `->.*:.*\)`,
 	`do\n`, `break`, `byte d\d+ =`, `nempty|nfull`, `full|empty`, `len\(`,
 }

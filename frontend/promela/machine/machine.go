@@ -826,6 +826,9 @@ func (m *Machine) dstepEnabled(e *edge) bool {
 		return true
 	}
 	n := len(m.opts)
+	if e.src.Otherwise {
+		return n == 0
+	}
 	for _, g := range e.guards {
 		if g.kind == program.Send && m.isRendezvous(g) {
 			return true // fatal when it is executed

@@ -127,17 +127,25 @@ func (r *resolver) process(p *Proc) {
 	for _, s := range p.Params {
 		b.shadows(s.Name)
 	}
-	start := b.body(p.Decl.Body.Stmts)
-	b.element() // the end
 	if p.Decl.Provided != nil {
 		r.p.UsesProvided = true
 		p.Provided = r.full(p.Decl.Provided)
+		indices := map[Expr]bool{} // SPIN does not look at them
 		Each(p.Provided, func(x Expr) {
-			if l, ok := x.(*Load); ok && !l.Place.Global {
-				r.fail(l.Place.Pos, len(l.Place.Name), "provided can look at global variables and at _pid, as in SPIN, not at %s of %s", l.Place.Name, p.Name)
+			l, ok := x.(*Load)
+			if !ok {
+				return
+			}
+			for _, i := range l.Place.Index {
+				Each(i.X, func(x Expr) { indices[x] = true })
+			}
+			if !l.Place.Global && !indices[x] {
+				r.fail(l.Place.Pos, len(l.Place.Name), "provided can look at global variables and at _pid, as in SPIN, and at %s of %s in an index only", l.Place.Name, p.Name)
 			}
 		})
 	}
+	start := b.body(p.Decl.Body.Stmts)
+	b.element() // the end
 	if p.Decl.Priority != nil {
 		r.p.UsesPriority = true
 		p.Priority = r.expr(p.Decl.Priority)
@@ -821,7 +829,11 @@ func (b *builder) guards(e *Edge, s syntax.Stmt, option bool) {
 			b.guards(e, o.Stmts[0], true)
 		}
 	case *syntax.Else:
-		e.Always = true
+		if option {
+			e.Always = true
+		} else {
+			e.Otherwise = true
+		}
 	case *syntax.ExprStmt, *syntax.Send, *syntax.Recv:
 		if g := b.first[s]; g != nil {
 			e.Guards = append(e.Guards, g)
@@ -1125,7 +1137,7 @@ func (b *builder) dstep(s *syntax.Atomic, next *node, c context) *node {
 	}
 	e.Inner = start.state
 	b.guards(e, s.Body, false)
-	e.Always = e.Always || len(e.Guards) == 0
+	e.Always = e.Always || len(e.Guards) == 0 && !e.Otherwise
 	return n
 }
 

@@ -186,9 +186,11 @@ type Edge struct {
 	// Seq is the number of the statement among the elements of its process type,
 	// from 1; 0 if it is a jump that the text does not show.
 	Seq int
-	// Guards of a d_step: it can begin if one of them is executable, or Always.
-	Guards []*Edge
-	Always bool
+	// Guards of a d_step: it can begin if one of them is executable, or Always, or Otherwise, if no
+	// edge of the state before it is executable: it begins with else.
+	Guards    []*Edge
+	Always    bool
+	Otherwise bool
 }
 
 // RecvArg is one scalar that a receive takes: stored in Place, compared with
