@@ -251,6 +251,15 @@ type Account interface {
 	WriteFile(name string) error
 }
 
+// Looping is implemented by accounts of an execution that violates a temporal property.
+type Looping interface {
+	Account
+	// Lasso returns the property, the steps, and the index of the first one of those that are
+	// repeated for ever: the number of steps if the last state is, -1 if what comes behind
+	// the steps does not matter.
+	Lasso() (p Property, t *trace.Trace, loop int)
+}
+
 // Figure is something that only some engines tell.
 type Figure struct {
 	Key   string // in the JSON object; empty: not there

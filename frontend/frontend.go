@@ -42,15 +42,32 @@ type Program struct {
 	// CoverageSoFar tells the same while an exploration is at work: what had been
 	// executed when it was called before. It is nil if Coverage is; Never says nothing.
 	CoverageSoFar func() *Coverage
-	// WriteTrail writes an execution of System as the language's own tool replays
+	// WriteTrail writes an execution as the language's own tool replays
 	// it; nil if there is no such format. The error says what is against it.
-	WriteTrail func(w io.Writer, steps []trace.Step) error
+	WriteTrail func(w io.Writer, x *Execution) error
 	// Replay, if not nil, is an execution that a flag of the front end has asked
 	// for. It is shown, and nothing is searched.
-	Replay *trace.Trace
+	Replay *Execution
 	// Sources are the files that it was made of, as they were then: the model's
 	// own, and those that it includes.
 	Sources []*source.File
+}
+
+// Execution is an execution of a program, finite or with a loop.
+type Execution struct {
+	*trace.Trace
+	// System is what the trace is of: the program's, or that of a property.
+	System system.System
+	// Loop is the index of the first step of those that are repeated for ever, the number of steps
+	// if the last state is; -1 if the execution is finite.
+	Loop int
+	// Properties are those that it may violate, the likeliest first, if the trace itself
+	// claims nothing. They are all about System.
+	Properties []Property
+	// Open, if not empty, says why the execution is not what it was said to be.
+	Open string
+	// Note, if not empty, is what else has to be said of it.
+	Note string
 }
 
 // Source returns the file of that name; nil if it is none of the program's.

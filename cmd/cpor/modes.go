@@ -285,11 +285,7 @@ func (c *runConfig) properties(m *frontend.Program) ([]engine.Property, error) {
 	var ps []engine.Property
 	for _, p := range m.Properties {
 		if (c.ltl == "" || c.ltl == "all") && !p.Asked || c.ltl == p.Name {
-			q := engine.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text, Kind: p.Kind, System: p.System}
-			for _, x := range p.Predicates {
-				q.Predicates = append(q.Predicates, engine.Predicate(x))
-			}
-			ps = append(ps, q)
+			ps = append(ps, engineProperty(&p))
 		}
 	}
 	if len(ps) == 0 {
@@ -300,6 +296,15 @@ func (c *runConfig) properties(m *frontend.Program) ([]engine.Property, error) {
 		return nil, fmt.Errorf("-ltl %s: the model has no such property%s; it has %s", c.ltl, spell.DidYouMean(c.ltl, names, ""), strings.Join(names, ", "))
 	}
 	return ps, nil
+}
+
+// engineProperty returns a property as the engines take it.
+func engineProperty(p *frontend.Property) engine.Property {
+	q := engine.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text, Kind: p.Kind, System: p.System}
+	for _, x := range p.Predicates {
+		q.Predicates = append(q.Predicates, engine.Predicate(x))
+	}
+	return q
 }
 
 // propertyNames returns the names of the properties that -ltl all checks.

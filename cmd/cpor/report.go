@@ -40,6 +40,7 @@ type report struct {
 type finding struct {
 	engine.Finding
 	record *trace.Record
+	system system.System // of the trace
 }
 
 // newReport prepares a result. The error is one of the tool: a trace that does not
@@ -65,7 +66,7 @@ func newReport(c *runConfig, m *frontend.Program, res *engine.Result) (*report, 
 		sys = res.System
 	}
 	for _, v := range res.Violations {
-		f := finding{Finding: v}
+		f := finding{Finding: v, system: sys}
 		if v.Trace != nil {
 			var err error
 			if f.record, err = c.record(v.Trace, sys); err != nil {

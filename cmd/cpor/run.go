@@ -23,7 +23,6 @@ import (
 	"cpor/internal/cliflag"
 	"cpor/internal/human"
 	"cpor/system"
-	"cpor/trace"
 )
 
 // runConfig is what the flags of `cpor run` say.
@@ -96,7 +95,7 @@ func (c *runConfig) define() *cliflag.Set {
 	f.StringVar(&c.checkpoint, "checkpoint", "", "keep in this `directory` what is needed to go on with \"cpor resume\" after a power cut, a limit or an interruption")
 	f.DurationVar(&c.checkpointEvery, "checkpoint-interval", 10*time.Minute, "with -checkpoint: the `time` from one checkpoint to the next (default 10m)")
 	f.BoolVar(&c.json, "json", false, "print the result as one JSON object")
-	f.StringVar(&c.trace, "trace", "", "write the whole trace of a violation to this `file`, as a table, or if its name ends in .json as JSON, in .states.json with the whole states, in .itf.json as ITF, in .svg as a message-sequence chart; with -all the further ones to file-2, file-3, ...")
+	f.StringVar(&c.trace, "trace", "", "write the whole trace of a violation to this `file`, as a table, or if its name ends in .json as JSON, in .states.json with the whole states, in .itf.json as ITF, in .svg as a message-sequence chart, and in .trail, of a model in Promela, as a trail that spin -t replays; with -all the further ones to file-2, file-3, ...")
 	f.BoolVar(&c.traceStates, "trace-states", false, "write the whole state at the beginning of a trace and after each step into the JSON, that of -json and of -trace x.json")
 	f.DurationVar(&c.MinimiseTime, "minimise", engine.DefaultMinimiseTime, "look for short traces for at most this `time` (default 30s); 0 leaves them as the search found them")
 	f.StringVar(&c.coverage, "coverage", "", "write the source to this `file`, or to the terminal if it is -, with how often each line was executed")
@@ -200,6 +199,9 @@ func (c *runConfig) parse(args []string) error {
 	c.kept, _ = split(args)
 	c.IgnoreDeadlocks = !*c.deadlock
 	if c.own["replay"] != "" {
+		if f.Given("fair") || f.Given("strong-fair") {
+			c.ltl = "all" // fairness is a matter of temporal properties
+		}
 		f.Visit(func(fl *flag.Flag) {
 			if !slices.Contains(replayed, fl.Name) && !ofFrontEnd(fl.Name) && err == nil {
 				err = fmt.Errorf("-%s has no meaning with -replay, which searches nothing", fl.Name)
@@ -292,9 +294,7 @@ func (e *env) run(c *runConfig, m *frontend.Program) int {
 			return e.mistake("run", "-trace: %v", err)
 		}
 		defer out.cleanUp()
-		if err := c.trailed(m, &out); err != nil {
-			return e.mistake("run", "%v", err)
-		}
+		c.trailed(m, &out)
 	}
 	if c.coverage != "" {
 		if err := c.openCoverage(m); err != nil {
@@ -528,8 +528,8 @@ func printable(s string) string {
 type traceFile struct {
 	name    string
 	created bool // by us, and empty
-	// trail writes a trace in the format of the language's own tool; nil for others.
-	trail func(io.Writer, []trace.Step) error
+	// trail is whose traces are written in the format of the language's own tool; nil for others.
+	trail *frontend.Program
 }
 
 // openTrace makes sure, before a search that may take long, that the trace can
@@ -560,8 +560,12 @@ func (t *traceFile) write(found []finding) ([]string, error) {
 	for _, f := range found {
 		var w interface{ WriteFile(string) error }
 		switch {
-		case t.trail != nil && f.Trace != nil:
-			w = trailWriter{t.trail, f.Trace.Steps}
+		case t.trail != nil:
+			trail := newTrail(t.trail, &f)
+			if trail == nil {
+				continue
+			}
+			w = trail
 		case f.Account != nil:
 			w = f.Account
 		case f.record != nil:

@@ -7,6 +7,7 @@ import (
 
 	"cpor/engine"
 	"cpor/ltl"
+	"cpor/ltl/buchi"
 	"cpor/system"
 	"cpor/trace"
 )
@@ -20,6 +21,9 @@ type Counterexample struct {
 	Initial  int
 	Stem     []trace.Step
 	Loop     []trace.Step
+	// Prefix: however the execution goes on behind the stem, it does not satisfy the formula.
+	// There is no loop then.
+	Prefix bool
 
 	// What the replay found.
 	Record *trace.Record // of stem and loop
@@ -28,6 +32,17 @@ type Counterexample struct {
 	// of Props: 1 + len(Stem) + len(Loop) rows.
 	Values [][]bool
 	states []itfState
+	// undefined is a proposition that could not be evaluated.
+	undefined *system.Violation
+}
+
+// Lasso implements engine.Looping.
+func (x *Counterexample) Lasso() (p engine.Property, t *trace.Trace, loop int) {
+	loop = len(x.Stem)
+	if x.Prefix {
+		loop = -1
+	}
+	return x.Property, &trace.Trace{Initial: x.Initial, Steps: slices.Concat(x.Stem, x.Loop)}, loop
 }
 
 // counterexample makes an execution of the cycle that a search has found, and
@@ -67,8 +82,13 @@ func (c *checker) counterexample(s *exploration, parts []ltl.Formula) (*Countere
 	return x, nil
 }
 
+// unproven says why an execution is no counterexample, although each of its steps can be taken.
+type unproven string
+
+func (u unproven) Error() string { return string(u) }
+
 // errHolds says that a formula holds on an execution.
-var errHolds = errors.New("the formula holds on it")
+var errHolds = unproven("the formula holds on it")
 
 // trim moves steps from the end of the stem that the loop repeats into the
 // loop: a b (c b)* is a (b c)*.
@@ -119,7 +139,10 @@ func (x *Counterexample) replay(sys system.System, o *Options) error {
 		for i, name := range x.Props {
 			// One that cannot be evaluated is not asked for here: the search has
 			// made sure of that.
-			holds, _ := m.Eval(number[name])
+			holds, fault := m.Eval(number[name])
+			if fault != nil && x.undefined == nil {
+				x.undefined = fault
+			}
 			row = append(row, holds)
 			if holds {
 				letter |= 1 << i
@@ -160,18 +183,21 @@ func (x *Counterexample) replay(sys system.System, o *Options) error {
 			threads++
 		}
 	}
+	if x.Prefix {
+		return x.excluded(word)
+	}
 	if len(x.Loop) == 0 {
 		if len(met) != threads {
-			return fmt.Errorf("the execution ends where a thread is enabled")
+			return unproven("the execution ends where a thread is enabled")
 		}
 	} else if !slices.Equal(x.states[len(x.Stem)].encoded, x.states[len(x.states)-1].encoded) {
-		return fmt.Errorf("the loop does not end where it begins")
+		return unproven("the loop does not end where it begins")
 	}
 	if o.Fair && len(met) != threads {
-		return fmt.Errorf("the loop is not fair")
+		return unproven("the loop is not fair")
 	}
 	if o.Strong && len(moved) < len(on) { // who moved was enabled
-		return fmt.Errorf("the loop is not strongly fair")
+		return unproven("the loop is not strongly fair")
 	}
 	holds, err := x.Part.Holds(word)
 	if err != nil {
@@ -197,4 +223,69 @@ func enabled(obs *system.Observers, m system.Machine, off, on map[int]bool) {
 		}
 		m.Rewind(mark)
 	}
+}
+
+// excluded checks that no continuation of the stem, whose letters are all but the last of the
+// word's, satisfies the formula: no run of its automaton is left behind them.
+func (x *Counterexample) excluded(word ltl.Lasso) error {
+	a, err := buchi.Translate(x.Part, buchi.Options{})
+	if err != nil {
+		return err
+	}
+	bit := map[string]int{}
+	for i, name := range word.Atoms {
+		bit[name] = i
+	}
+	at := map[int]bool{}
+	if !a.Empty() {
+		at[a.Init] = true
+	}
+	for _, letter := range slices.Concat(word.Stem, word.Loop) {
+		own := uint64(0)
+		for i, name := range a.Atoms {
+			own |= letter >> bit[name] & 1 << i
+		}
+		next := map[int]bool{}
+		for q := range at {
+			for _, t := range a.Out[q] {
+				if t.Label.Matches(own) {
+					next[t.Dst] = true
+				}
+			}
+		}
+		at = next
+	}
+	if len(at) > 0 {
+		return unproven("the steps can go on in a way that satisfies the formula")
+	}
+	return nil
+}
+
+// Judge tells whether an execution of t's only property violates it. Loop is the index of the first step
+// of those that are repeated for ever, the number of steps if the last state is, and -1 if the
+// execution is the beginning of all those that go on so. The account shows the execution in
+// any case; why says in words why it is no violation, and is empty if it is one.
+func Judge(t *engine.Task, execution *trace.Trace, loop int) (account *Counterexample, why string, err error) {
+	p := t.Properties[0]
+	sys := t.System
+	if p.System != nil {
+		sys = p.System
+	}
+	stem := loop
+	if loop < 0 {
+		stem = len(execution.Steps)
+	}
+	x := &Counterexample{Property: p, Part: p.Formula, Initial: execution.Initial, Stem: execution.Steps[:stem], Loop: execution.Steps[stem:], Prefix: loop < 0}
+	err = x.replay(sys, &Options{Options: t.Options, Fair: fair.Of(t.Flags), Strong: strong.Of(t.Flags)})
+	var no unproven
+	switch {
+	case err == nil && x.undefined != nil:
+		return x, "a part of the formula has no value in a state that it comes to: " + x.undefined.Message, nil
+	case errors.As(err, &no):
+		if no == errHolds {
+			no = unproven(p.Called() + " holds on it")
+		}
+		return x, no.Error(), nil
+	}
+	return x, "", err
 }

@@ -47,9 +47,19 @@ func observe(obs *system.Observers, m system.Machine) itfState {
 // shownProps is the largest number of propositions that get a column each.
 const shownProps = 6
 
-// WriteText prints the execution as a table with the values of the
+// WriteText prints the property, and the execution as a table with the values of the
 // propositions, width columns wide.
 func (x *Counterexample) WriteText(w io.Writer, width int) error {
+	fmt.Fprintf(w, "%s { %s } does not hold", x.Property.Called(), x.Property.Text)
+	if x.Part != x.Property.Formula {
+		fmt.Fprintf(w, ", namely its part\n  %s", x.Part)
+	}
+	fmt.Fprint(w, "\n\n")
+	return x.WriteTable(w, width)
+}
+
+// WriteTable prints the execution as WriteText does, and says nothing of the property.
+func (x *Counterexample) WriteTable(w io.Writer, width int) error {
 	tw := table.NewWriter()
 	tw.SetStyle(table.StyleLight)
 	tw.Style().Options.DrawBorder = false
@@ -101,15 +111,15 @@ func (x *Counterexample) WriteText(w io.Writer, width int) error {
 		row(strconv.Itoa(i+1), e.Thread, e.Text+"  ("+shortPos(e.Pos)+")", i+1)
 	}
 	if len(x.Loop) == 0 {
+		end := "(no thread is enabled)"
+		if x.Prefix {
+			end = "(however it goes on)"
+		}
 		tw.AppendSeparator()
-		tw.AppendRow(table.Row{"", "", "(no thread is enabled)"})
+		tw.AppendRow(table.Row{"", "", end})
 	}
 	tw.SetColumnConfigs([]table.ColumnConfig{{Number: 3, WidthMax: max(30, width-40)}})
-	fmt.Fprintf(w, "%s { %s } does not hold", x.Property.Called(), x.Property.Text)
-	if x.Part != x.Property.Formula {
-		fmt.Fprintf(w, ", namely its part\n  %s", x.Part)
-	}
-	fmt.Fprintf(w, "\n\n%s", b.String())
+	fmt.Fprint(w, b.String())
 	if b.Len() > 0 {
 		fmt.Fprintln(w)
 	}
@@ -131,7 +141,7 @@ type jsonCounterexample struct {
 	Part         string        `json:"part"`
 	Initial      int           `json:"initial"`
 	Trace        []trace.Event `json:"trace"`
-	Loop         int           `json:"loop"` // index into trace of the loop's first step; len(trace) if it stutters
+	Loop         int           `json:"loop"` // index into trace of the loop's first step; len(trace) if it stutters, -1 if what comes does not matter
 	Propositions []string      `json:"propositions"`
 	Values       [][]bool      `json:"values"` // by state: one more than steps
 }
@@ -139,10 +149,11 @@ type jsonCounterexample struct {
 // MarshalJSON returns the counterexample as an object of the kind ltl with a trace
 // and the index of the step where the loop begins.
 func (x *Counterexample) MarshalJSON() ([]byte, error) {
+	_, _, loop := x.Lasso()
 	j := jsonCounterexample{
 		Kind: "ltl", Message: x.Property.Called() + " does not hold", Pos: trace.PosString(x.Property.Pos),
 		Property: x.Property.Name, Formula: x.Property.Text, Part: x.Part.String(), Initial: x.Initial,
-		Trace: x.Record.Events, Loop: len(x.Stem), Propositions: x.Props, Values: x.Values,
+		Trace: x.Record.Events, Loop: loop, Propositions: x.Props, Values: x.Values,
 	}
 	if j.Trace == nil {
 		j.Trace = []trace.Event{}
@@ -218,13 +229,17 @@ func (x *Counterexample) WriteITF(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", " ")
 	enc.SetEscapeHTML(false)
-	return enc.Encode(map[string]any{
+	out := map[string]any{
 		"#meta": map[string]any{
 			"format": "ITF", "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
 			"source": x.Property.Pos.File, "description": x.Property.Called() + " { " + x.Property.Text + " }",
 		},
-		"vars": names, "states": states, "loop": min(len(x.Stem), n-1),
-	})
+		"vars": names, "states": states,
+	}
+	if !x.Prefix {
+		out["loop"] = min(len(x.Stem), n-1)
+	}
+	return enc.Encode(out)
 }
 
 // WriteFile writes the counterexample to a file: as ITF if the name ends in

@@ -18,7 +18,6 @@ package promela
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"cpor/frontend"
 	"cpor/frontend/model/source"
@@ -39,7 +38,7 @@ func init() {
 			{Name: "lossy", Bool: true, Usage: "a message that is sent to a full channel is lost, and the sender goes on (spin -m)"},
 			{Name: "empty-channels", Bool: true, Usage: "an end state is valid only if all channels are empty (pan -q)"},
 			{Name: "inner-escapes", Bool: true, Usage: "of unless statements around each other the inner ones are tried first (pan -J)"},
-			{Name: "replay", Usage: "show the execution of a trail `file`, SPIN's or one that -trace x.trail has written, and search nothing"},
+			{Name: "replay", Usage: "show the execution of a trail `file`, SPIN's or one that -trace x.trail has written, with its cycle, check what it violates, and search nothing"},
 			{Name: "semantics", Usage: "the `way` in which statements become steps: pure, the default: those of spin -o1 -o2 -o3; merged: one with the steps behind it that touch only locals, and locals that are not needed any more are 0: fewer states", Check: func(s string) error {
 				if s != "pure" && s != "merged" {
 					return errors.New("want pure or merged")
@@ -78,11 +77,7 @@ func load(f *source.File, o frontend.Options) (*frontend.Program, error) {
 	if search.Merged && o.Flags["replay"] != "" {
 		return nil, errors.New("-semantics merged has no meaning with -replay: a trail has the steps of pure semantics")
 	}
-	s, err := machine.New(p, search)
-	if err != nil {
-		return nil, err
-	}
-	props, err := properties(p, s, opts)
+	s, props, err := build(p, search, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +95,7 @@ func load(f *source.File, o frontend.Options) (*frontend.Program, error) {
 		s.Arrivals(func(at system.Pos, n uint64) { c.Counts = append(c.Counts, frontend.Count{Pos: at, N: n}) })
 		return c
 	}
-	out := &frontend.Program{System: s, Properties: props, Params: map[string]any{}, Edges: true, Coverage: coverage, CoverageSoFar: soFar, WriteTrail: s.WriteTrail, Sources: m.Files}
+	out := &frontend.Program{System: s, Properties: props, Params: map[string]any{}, Edges: true, Coverage: coverage, CoverageSoFar: soFar, WriteTrail: trails{p, s, props}.write, Sources: m.Files}
 	if search.Merged {
 		out.Untimed = "-semantics merged leaves states out that a property over time can tell apart; take -semantics pure with -ltl"
 	}
@@ -109,11 +104,21 @@ func load(f *source.File, o frontend.Options) (*frontend.Program, error) {
 		if err != nil {
 			return nil, err
 		}
-		if out.Replay, err = s.ReadTrail(strings.NewReader(trail.Text)); err != nil {
+		if out.Replay, err = read(p, opts, out, trail.Text); err != nil {
 			return nil, fmt.Errorf("%s: %v", name, err)
 		}
 	}
 	return out, nil
+}
+
+// build makes the system that is searched, and the properties.
+func build(p *program.Program, search, opts machine.Options) (*machine.System, []frontend.Property, error) {
+	s, err := machine.New(p, search)
+	if err != nil {
+		return nil, nil, err
+	}
+	props, err := properties(p, s, opts)
+	return s, props, err
 }
 
 // properties returns what is checked over time: ltl blocks, never claims, and the cycles

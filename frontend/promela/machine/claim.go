@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"slices"
 
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
@@ -36,13 +37,14 @@ func (s *System) Accepting() string {
 // on, no process is at a progress label.
 func NonProgress(p *program.Program) *program.Proc {
 	first, cycle, end := &program.State{ID: 0}, &program.State{ID: 1, Accept: true}, &program.State{ID: 2}
-	np := func() *program.Edge {
-		return &program.Edge{Kind: program.Cond, X: &program.Special{Name: "np_"}, To: cycle, Text: "np_"}
+	// SPIN's numbers of the moves, which follow each other, are used in trails.
+	np := func(seq int) *program.Edge {
+		return &program.Edge{Kind: program.Cond, X: &program.Special{Name: "np_"}, To: cycle, Text: "np_", Seq: seq}
 	}
-	first.Edges = []*program.Edge{np(), {Kind: program.Cond, X: &program.Const{Value: 1}, To: first, Text: "true"}}
-	cycle.Edges = []*program.Edge{np()}
+	first.Edges = []*program.Edge{np(1), {Kind: program.Cond, X: &program.Const{Value: 1}, To: first, Text: "true", Seq: 2}}
+	cycle.Edges = []*program.Edge{np(3)}
 	return &program.Proc{
-		Name: "np_", Index: len(p.Procs), States: []*program.State{first, cycle, end}, End: 2,
+		Name: "np_", Index: len(p.Procs), First: 9997, Elements: 3, Type: p.Types(), States: []*program.State{first, cycle, end}, End: 2,
 		Decl: &syntax.Proctype{Name: syntax.Name{Text: "np_"}},
 	}
 }
@@ -52,7 +54,8 @@ type claimMove struct {
 	to      int32
 	viol    *system.Violation
 	failed  int
-	changes []undo // the words that it changes, with their new values
+	changes []undo  // the words that it changes, with their new values
+	by      []*edge // while tracking is on: the edges
 }
 
 // alone returns the number of the thread that is the claim without a process.
@@ -69,7 +72,7 @@ func (m *Machine) claimMoves() []claimMove {
 	t, fb, proc, opts, edge := m.t, m.fb, m.proc, m.opts, m.at
 	viol, fatal, failed := m.viol, m.fatal, m.failed
 	m.proc, m.t, m.opts = m.sys.claim, 0, nil
-	m.moves = m.moves[:0]
+	m.moves, m.claimWay = m.moves[:0], m.claimWay[:0]
 	m.claimFrom(at, nil, 0, 0, m.Mark())
 	m.t, m.fb, m.proc, m.opts, m.at = t, fb, proc, opts, edge
 	m.viol, m.fatal, m.failed = viol, fatal, failed
@@ -87,7 +90,7 @@ func (m *Machine) claimFrom(at int32, viol *system.Violation, failed, depth int,
 		m.at = nil
 		m.viol = nil
 		m.fail(system.Runtime, s.src.Pos, true, "this atomic sequence of the claim does not end")
-		m.moves = append(m.moves, claimMove{at, m.viol, 1, nil})
+		m.moves = append(m.moves, claimMove{to: at, viol: m.viol, failed: 1})
 		return
 	}
 	m.opts = m.opts[:0]
@@ -97,6 +100,9 @@ func (m *Machine) claimFrom(at int32, viol *system.Violation, failed, depth int,
 		m.Rewind(before)
 		m.viol, m.failed = nil, 0
 		m.run(o.e)
+		if m.track {
+			m.claimWay = append(m.claimWay[:depth], o.e)
+		}
 		v, n := viol, failed+m.failed
 		if v == nil {
 			v = m.viol
@@ -114,7 +120,7 @@ func (m *Machine) claimFrom(at int32, viol *system.Violation, failed, depth int,
 				v.Object = m.proc.Name
 			}
 		}
-		m.moves = append(m.moves, claimMove{o.e.to, v, n, m.since(begin)})
+		m.moves = append(m.moves, claimMove{o.e.to, v, n, m.since(begin), slices.Clone(m.claimWay)})
 	}
 	m.Rewind(before)
 }
@@ -185,6 +191,7 @@ func (m *Machine) stepClaim(t int, alt uint64) system.Outcome {
 		}
 	}
 	m.setBits(0, claimShift, 16, uint64(mine.to))
+	m.claimed = mine.by
 	m.failed += mine.failed
 	if out.Violation == nil {
 		out.Violation = mine.viol
@@ -252,6 +259,7 @@ func (m *Machine) stepChanging(t int, alt uint64) system.Outcome {
 	}
 	out.Next = next
 	m.setBits(0, claimShift, 16, uint64(moves[k].to))
+	m.claimed = moves[k].by
 	m.failed += moves[k].failed
 	if out.Violation == nil {
 		out.Violation = moves[k].viol

@@ -155,35 +155,39 @@ type Machine struct {
 	fb   int32
 	proc *proctype
 
-	opts    []option
-	timeout bool    // timeout is true
-	msg     []int32 // what is being sent
-	viol    *system.Violation
-	fatal   bool // the violation ends the search, as it does SPIN's
-	failed  int  // violations of the step
-	at      *edge
-	told    []told  // the edges of the step, while tracking is on
-	said    []int32 // the messages of told
-	story   story
-	diedAt  system.Pos // where the process ended that the step ended
-	depth   int        // of questions about other processes
-	moving  answer     // whether a process can move in the loaded state
-	vals    []int32    // arguments of processes that are being created
-	kept    kept       // the options of the last Step
-	moves   []claimMove
-	stutter bool          // no process can move, and the claim goes on alone
-	chained bool          // the step goes on behind a choice
-	all     all           // the accesses of such a step
-	used    []system.Bits // by the step, of what is local; while tracking is on
-	looked  bool          // the step looked at all processes
-	came    []int32       // the counters of the step, while tracking is on
-	edges   int           // taken since somebody began to count
-	path    []choice      // of the last step
-	tooDeep bool          // the number of the alternative after it has too many digits
-	counted counted
-	seen    []uint64 // how often processes came to their control states, from proctype.first
-	round   uint32   // see system.Counters.Round
-	repeat  repeat
+	opts     []option
+	timeout  bool    // timeout is true
+	msg      []int32 // what is being sent
+	viol     *system.Violation
+	fatal    bool // the violation ends the search, as it does SPIN's
+	failed   int  // violations of the step
+	at       *edge
+	told     []told  // the edges of the step, while tracking is on
+	said     []int32 // the messages of told
+	story    story
+	diedAt   system.Pos // where the process ended that the step ended
+	depth    int        // of questions about other processes
+	moving   answer     // whether a process can move in the loaded state
+	vals     []int32    // arguments of processes that are being created
+	kept     kept       // the options of the last Step
+	moves    []claimMove
+	claimWay []*edge       // of the move that claimFrom is at, while tracking is on
+	claimed  []*edge       // of the claim's move in the last step, while tracking is on
+	goesOn   func() bool   // if not nil: asked behind each statement whether the step is to go on
+	prefers  func() int    // if not nil: which of opts a step by its choices takes behind them
+	stutter  bool          // no process can move, and the claim goes on alone
+	chained  bool          // the step goes on behind a choice
+	all      all           // the accesses of such a step
+	used     []system.Bits // by the step, of what is local; while tracking is on
+	looked   bool          // the step looked at all processes
+	came     []int32       // the counters of the step, while tracking is on
+	edges    int           // taken since somebody began to count
+	path     []choice      // of the last step
+	tooDeep  bool          // the number of the alternative after it has too many digits
+	counted  counted
+	seen     []uint64 // how often processes came to their control states, from proctype.first
+	round    uint32   // see system.Counters.Round
+	repeat   repeat
 	// What Future has answered, by thread, process type and control state.
 	footprints map[[3]int]*system.Footprint
 }
@@ -569,6 +573,8 @@ func (m *Machine) follow(t int, alt uint64, path []choice) system.Outcome {
 				alt /= c
 			} else if d = 0; len(m.path) < len(path) {
 				d = path[len(m.path)].taken
+			} else if m.prefers != nil {
+				d = uint64(m.prefers())
 			}
 			k = int(d)
 			m.path = append(m.path, choice{d, c})
@@ -600,6 +606,9 @@ func (m *Machine) follow(t int, alt uint64, path []choice) system.Outcome {
 		}
 		m.execute(o)
 		m.edges++
+		if m.goesOn != nil && !m.goesOn() {
+			break
+		}
 		if m.sys.prog.UsesLast {
 			m.setBits(0, lastShift, 8, uint64(last))
 		}

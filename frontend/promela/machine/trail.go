@@ -2,8 +2,11 @@ package machine
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"strings"
 
 	"cpor/frontend/promela/program"
@@ -15,30 +18,165 @@ import (
 // was executed, the receiver's behind the sender's. Elements are numbered over the
 // whole model, statements and what they are nested in, as SPIN's parser makes
 // them ([program.Edge.Seq]). Lines with a negative depth say how to read the others:
-// -4 that statements were merged, -2 that there is a claim, -1 that a cycle begins.
-// The format is not documented; it is that of spin -t of SPIN 6.5.2.
+//
+//	-1:-1:-1  here a cycle begins, and the last line ends it
+//	-2:T:-2   there is a claim, the process type number T ([program.Program.ClaimType]). It is
+//	          process 0 in this trail, and the others have a number that is greater by one.
+//	          It moves first, and then one of them; alone where none can.
+//	-4:-4:-4  statements were merged: a line can stand for further ones of its process behind it
+//	-5 to -8  from a verifier that was compiled with -DPERMUTED: the order in which it tries
+//	          things. The lines are in the order in which they were executed all the same. If
+//	          the last number of -5 is not 0, the processes of the initial state were made from
+//	          the last to the first.
+//
+// The format is not documented; it is that of SPIN 6.5.2, of what its verifier writes and
+// spin -t replays.
 
-// WriteTrail writes the steps of an execution from the initial state so that spin -t
-// replays it. The error says why that cannot be, or is the writer's.
-func (s *System) WriteTrail(w io.Writer, steps []trace.Step) error {
-	if s.claim != nil || s.trace != nil {
-		return fmt.Errorf("a trail of a model with a claim or a trace assertion cannot be written")
+// Trail is what a trail says, before it is known whether it is one of the model.
+type Trail struct {
+	// Claim is the number of the claim's process type; -1 if there is no claim.
+	Claim int
+	// Follows tells whether there are moves of the claim, and Moved is the first one's statement.
+	Follows bool
+	Moved   int
+	// Reversed tells whether the processes of the initial state are those of the model from the last
+	// to the first, as the verifier's -p_... makes them.
+	Reversed bool
+	merged   bool
+	lines    []line // of processes, the claim aside
+	loop     int    // the index of the first line of the cycle, -1 if there is none
+}
+
+// line is a step of a trail.
+type line struct{ number, depth, process, element int }
+
+// maxElement bounds the numbers of elements.
+const maxElement = math.MaxInt32
+
+// ParseTrail reads a trail. The error names the line.
+func ParseTrail(r io.Reader) (*Trail, error) {
+	t := &Trail{Claim: -1, loop: -1}
+	in := bufio.NewReader(r)
+	for n := 1; ; n++ {
+		text, err := in.ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		if len(text) > 100 {
+			text = text[:100]
+		}
+		if trimmed := strings.TrimSpace(text); trimmed != "" {
+			if wrong := t.add(n, trimmed); wrong != nil {
+				return nil, fmt.Errorf("line %d: %w", n, wrong)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("line %d: there is no end of line behind %q: the trail is cut off", n, trimmed)
+			}
+		}
+		if err != nil {
+			return t, nil
+		}
 	}
+}
+
+// add reads a line.
+func (t *Trail) add(n int, text string) error {
+	parts := strings.Split(text, ":")
+	var v [3]int
+	for i := range parts {
+		k, err := strconv.ParseInt(parts[i], 10, 64)
+		if len(parts) != 3 || err != nil || k != int64(int(k)) {
+			return fmt.Errorf("this is no step of a trail, depth:process:statement, but %q", text)
+		}
+		v[i] = int(k)
+	}
+	l := line{n, v[0], v[1], v[2]}
+	switch {
+	case l.depth == -1 && t.loop >= 0:
+		return errors.New("a second cycle begins here, and a trail has one at most")
+	case l.depth == -1:
+		t.loop = len(t.lines)
+	case l.depth == -2 && t.Claim >= 0:
+		return errors.New("a second claim, and a trail has one at most")
+	case l.depth == -2 && (len(t.lines) > 0 || t.loop >= 0):
+		return errors.New("the claim is named behind the first step, and belongs before it")
+	case l.depth == -2 && (l.process < 0 || l.process > math.MaxUint8):
+		return fmt.Errorf("there is no process type with the number %d", l.process)
+	case l.depth == -2:
+		t.Claim = l.process
+	case l.depth == -4:
+		t.merged = true
+	case l.depth == -5:
+		t.Reversed = l.element != 0
+	case l.depth <= -6 && l.depth >= -8: // which order was taken
+	case l.depth < 0:
+		return fmt.Errorf("a mark with the number %d is not known", l.depth)
+	case l.process < 0 || l.element < 0 || l.element > maxElement:
+		return errors.New("processes and statements have numbers from 0 on")
+	case t.Claim >= 0 && l.process == 0:
+		if !t.Follows {
+			t.Follows, t.Moved = true, l.element
+		}
+	default:
+		if t.Claim >= 0 {
+			l.process--
+		}
+		if l.process >= program.MaxProcesses {
+			return fmt.Errorf("there is no process with the number %d: a model has at most %d", l.process, program.MaxProcesses)
+		}
+		t.lines = append(t.lines, l)
+	}
+	return nil
+}
+
+// HasCycle tells whether the trail is one of an execution that goes on for ever.
+func (t *Trail) HasCycle() bool { return t.loop >= 0 }
+
+// WriteTrail writes the steps of an execution from the initial state so that spin -t replays it.
+// Those from loop on are repeated for ever, the last state if loop is len(steps); if it is
+// negative, the execution is finite. claim is the number of the claim's process type that the trail
+// names, -1 for none; its moves are written if it is a part of the system. v is what the execution
+// violates, nil for nothing. The error says why that cannot be, or is the writer's.
+func (s *System) WriteTrail(w io.Writer, steps []trace.Step, loop, claim int, v *system.Violation) error {
 	out := bufio.NewWriter(w)
+	shift := 0
+	if claim >= 0 {
+		fmt.Fprintf(out, "-2:%d:-2\n", claim)
+		shift = 1
+	}
 	m := s.newMachine()
 	m.Track(true)
 	depth := 0
+	write := func(process, element int) {
+		depth++
+		fmt.Fprintf(out, "%d:%d:%d\n", depth, process, element)
+	}
 	for i, st := range steps {
-		if o := m.Step(st.Thread, st.Alt); o.Kind != system.Moved {
+		if i == loop {
+			fmt.Fprintln(out, "-1:-1:-1")
+		}
+		o := m.Step(st.Thread, st.Alt)
+		if o.Kind != system.Moved {
 			return fmt.Errorf("step %d of the trace cannot be taken", i+1)
 		}
-		for _, d := range m.told {
-			if d.element() < 0 {
-				continue
+		if s.claim != nil {
+			for _, e := range m.claimed {
+				if e.src.Seq > 0 {
+					write(0, s.claim.First+e.src.Seq-1)
+				}
 			}
-			depth++
-			fmt.Fprintf(out, "%d:%d:%d\n", depth, d.t, d.element())
+			if v != nil && i == len(steps)-1 && v.Object == s.claim.Name {
+				break // the claim's move is what is wrong, not what comes behind it
+			}
 		}
+		for _, d := range m.told {
+			if d.element() >= 0 {
+				write(d.t+shift, d.element())
+			}
+		}
+	}
+	if loop == len(steps) {
+		fmt.Fprintln(out, "-1:-1:-1")
 	}
 	return out.Flush()
 }
@@ -54,179 +192,18 @@ func (d told) element() int {
 	return d.proc.First + d.e.src.Seq - 1
 }
 
-// line is a step of a trail.
-type line struct{ depth, process, element int }
-
-// ReadTrail reads a trail that SPIN's verifier or WriteTrail has written for the model,
-// and returns the execution. It ends where the trail ends, or before if the trail ends
-// inside of an atomic sequence.
-func (s *System) ReadTrail(r io.Reader) (*trace.Trace, error) {
-	if s.claim != nil || s.trace != nil {
-		return nil, fmt.Errorf("a trail of a model with a claim or a trace assertion cannot be read")
-	}
-	var lines []line
-	merged := false
-	in := bufio.NewScanner(r)
-	for n := 1; in.Scan(); n++ {
-		text := strings.TrimSpace(in.Text())
-		if text == "" {
-			continue
-		}
-		var l line
-		if k, err := fmt.Sscanf(text, "%d:%d:%d", &l.depth, &l.process, &l.element); k != 3 || err != nil {
-			return nil, fmt.Errorf("line %d is no step of a trail, depth:process:statement, but %q", n, text)
-		}
-		switch {
-		case l.depth == -4:
-			merged = true
-		case l.depth == -2:
-			return nil, fmt.Errorf("line %d: the trail is one with a claim, which cannot be read", n)
-		case l.depth == -1:
-			return nil, fmt.Errorf("line %d: the trail is one of a cycle, which cannot be read", n)
-		case l.depth < 0:
-			return nil, fmt.Errorf("line %d: the trail comes from a search in another order (pan -p_...), which cannot be read", n)
-		case l.process < 0 || l.process >= program.MaxProcesses || l.element < 0:
-			return nil, fmt.Errorf("line %d: there is no process or statement with a number below 0", n)
-		default:
-			lines = append(lines, l)
-		}
-	}
-	if err := in.Err(); err != nil {
-		return nil, err
-	}
-	f := &follower{m: s.newMachine(), lines: lines, merged: merged, steps: s.elements()}
-	f.m.Track(true)
-	return f.follow()
-}
-
 // elements returns the numbers of all statements that are steps.
 func (s *System) elements() map[int]bool {
 	out := map[int]bool{}
 	for _, p := range s.procs {
 		out[p.First+p.Elements-1] = true
-		add := func(e *program.Edge) {
-			if e.Seq > 0 {
-				out[p.First+e.Seq-1] = true
-			}
-		}
 		for _, st := range p.States {
-			for _, e := range st.Edges {
-				add(e)
-			}
-			for _, x := range st.Escapes {
-				add(x.Edge)
+			for _, e := range edgesOf(st) {
+				if e.Seq > 0 {
+					out[p.First+e.Seq-1] = true
+				}
 			}
 		}
 	}
 	return out
-}
-
-// follower finds the execution of a trail.
-type follower struct {
-	m      *Machine
-	lines  []line
-	merged bool         // a line may stand for further statements behind it
-	steps  map[int]bool // the elements that are steps here, too
-}
-
-// maxSilent bounds how many steps without a line are taken one after the other.
-const maxSilent = 1 << 16
-
-func (f *follower) follow() (*trace.Trace, error) {
-	t := &trace.Trace{}
-	var last system.Outcome
-	at, silent := f.skip(0), 0
-	for at < len(f.lines) {
-		l := f.lines[at]
-		alt, n, ok := f.choose(l.process, at)
-		if !ok {
-			name := "there is no such process then"
-			if l.process < f.m.n {
-				_, text, _ := f.m.Next(l.process)
-				name = f.m.ThreadName(l.process) + " is at: " + text
-			}
-			return nil, fmt.Errorf("step %d of the trail, statement %d of process %d, cannot be taken, so it is of another model: %s", l.depth, l.element, l.process, name)
-		}
-		if silent++; n > at {
-			silent = 0
-		} else if silent > maxSilent {
-			return nil, fmt.Errorf("step %d of the trail is never reached", l.depth)
-		}
-		last = f.m.Step(l.process, alt)
-		t.Steps = append(t.Steps, trace.Step{Thread: l.process, Alt: alt})
-		at = f.skip(n)
-	}
-	t.Violation = last.Violation
-	if t.Violation == nil && f.stuck() {
-		t.Violation = &system.Violation{Kind: system.Deadlock, Message: "deadlock"}
-	}
-	return t, nil
-}
-
-// skip passes over lines that are no steps here: jumps.
-func (f *follower) skip(at int) int {
-	for at < len(f.lines) && !f.steps[f.lines[at].element] {
-		at++
-	}
-	return at
-}
-
-// choose finds the alternative of a process that the trail goes on with from line at,
-// and the line behind it. If statements were merged, and none fits, it is the only
-// alternative.
-func (f *follower) choose(t, at int) (best uint64, next int, ok bool) {
-	m := f.m
-	mark := m.Mark()
-	count := 0
-	for alt, more := uint64(0), true; more; {
-		out := m.Step(t, alt)
-		if out.Kind != system.Moved {
-			return 0, 0, false
-		}
-		count++
-		n, fits := f.match(at)
-		m.Rewind(mark)
-		if fits && (!ok || n > next) {
-			best, next, ok = alt, n, true
-		}
-		alt, more = out.Next, out.Next != 0
-	}
-	if !ok && f.merged && count == 1 {
-		return 0, at, true
-	}
-	return best, next, ok
-}
-
-// match compares what the last step did with the lines from at on. The trail of a
-// violation ends in the middle of an atomic sequence.
-func (f *follower) match(at int) (int, bool) {
-	for i, d := range f.m.told {
-		at = f.skip(at)
-		switch {
-		case d.element() < 0:
-		case at == len(f.lines):
-			return at, i > 0
-		case f.lines[at].process == d.t && f.lines[at].element == d.element():
-			at++
-		case f.merged && i > 0:
-		default:
-			return 0, false
-		}
-	}
-	return at, true
-}
-
-// stuck tells whether the state is an invalid end state.
-func (f *follower) stuck() bool {
-	is := false
-	mark := f.m.Mark()
-	for t := range f.m.n {
-		out := f.m.Step(t, 0)
-		f.m.Rewind(mark)
-		if out.Kind == system.Moved {
-			return false
-		}
-		is = is || out.Kind == system.Blocked && !out.AtEnd
-	}
-	return is
 }

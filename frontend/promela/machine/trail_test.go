@@ -15,7 +15,9 @@ import (
 	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
+	"cpor/frontend/model/source"
 	"cpor/frontend/promela/program"
+	"cpor/frontend/promela/syntax"
 	"cpor/system"
 )
 
@@ -115,6 +117,15 @@ func shortest(t *testing.T, s *System) *search.Result {
 	return res
 }
 
+// readTrail reads a trail and finds its execution.
+func readTrail(s *System, text string) (*Followed, error) {
+	t, err := ParseTrail(strings.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	return s.Follow(t)
+}
+
 // TestWriteTrail writes trails and lets SPIN replay them.
 func TestWriteTrail(t *testing.T) {
 	for _, x := range violations {
@@ -122,11 +133,11 @@ func TestWriteTrail(t *testing.T) {
 			s := parse(t, x.text)
 			v := shortest(t, s).Violations[0]
 			var b bytes.Buffer
-			if err := s.WriteTrail(&b, v.Trace.Steps); err != nil {
+			if err := s.WriteTrail(&b, v.Trace.Steps, -1, -1, v.Violation); err != nil {
 				t.Fatal(err)
 			}
 			// What is written can be read.
-			back, err := s.ReadTrail(bytes.NewReader(b.Bytes()))
+			back, err := readTrail(s, b.String())
 			if err != nil {
 				t.Fatalf("%v\n%s", err, b.String())
 			}
@@ -164,15 +175,13 @@ func TestReadTrail(t *testing.T) {
 				out := command(t, dir, "spin", args...)
 				out += command(t, dir, "cc", "-w", "-DSAFETY", "-o", "pan", "pan.c")
 				out += command(t, dir, "./pan", "-n")
-				f, err := os.Open(filepath.Join(dir, "m.pml.trail"))
+				f, err := os.ReadFile(filepath.Join(dir, "m.pml.trail"))
 				if err != nil {
 					t.Fatalf("%v\n%s", err, out)
 				}
-				defer f.Close()
-				got, err := s.ReadTrail(f)
+				got, err := readTrail(s, string(f))
 				if err != nil {
-					text, _ := os.ReadFile(f.Name())
-					t.Fatalf("%v\n%s", err, text)
+					t.Fatalf("%v\n%s", err, f)
 				}
 				if got.Violation == nil || got.Violation.Kind != want.Kind || want.Kind != system.Deadlock && len(shortestPlaces(t, s, got.Violation)) == 0 {
 					t.Errorf("%+v, want %+v", got.Violation, want.Violation)
@@ -199,22 +208,82 @@ func shortestPlaces(t *testing.T, s *System, v *system.Violation) (at []system.P
 	return at
 }
 
-// TestBadTrails: a trail that is none, or another model's, is refused with its place.
+// TestBadTrails: a trail that is none, or another model's, is refused with its line.
 func TestBadTrails(t *testing.T) {
 	s := parse(t, violations[0].text)
 	for _, x := range []struct{ text, want string }{
-		{"nonsense", "line 1 is no step"},
-		{"1:0:0\n-1:-1:-1\n", "line 2: the trail is one of a cycle"},
-		{"-2:0:-2\n", "with a claim"},
-		{"-5:0:0\n", "another order"},
-		{"1:7:0\n", "no such process"},
-		{"1:0:1\n", "cannot be taken"},
-		{"1:-3:1\n", "below 0"},
+		{"nonsense", `line 1: this is no step of a trail, depth:process:statement, but "nonsense"`},
+		{"1:0:0\n2:0\n", "line 2: this is no step"},
+		{"1:0:0:0\n", "line 1: this is no step"},
+		{"1:0:0x\n", "line 1: this is no step"},
+		{"1:0:99999999999999999999\n", "line 1: this is no step"},
+		{"1:0:0", `line 1: there is no end of line behind "1:0:0": the trail is cut off`},
+		{"1:0:0\n-1:-1:-1\n-1:-1:-1\n", "line 3: a second cycle"},
+		{"-2:1:-2\n-2:1:-2\n", "line 2: a second claim"},
+		{"1:0:0\n-2:1:-2\n", "line 2: the claim is named behind the first step"},
+		{"-2:300:-2\n", "line 1: there is no process type with the number 300"},
+		{"-3:0:0\n", "line 1: a mark with the number -3 is not known"},
+		{"1:7:0\n", "line 1: step 1 of the trail, statement 0 of process 7, cannot be taken, so it is of another model: there is no such process"},
+		{"1:0:1\n", "line 1: step 1 of the trail, statement 1 of process 0, cannot be taken, so it is of another model: A[0] is at: t = x"},
+		{"1:0:0\n2:0:0\n", "line 2: step 2 of the trail, statement 0 of process 0, cannot be taken"},
+		{"1:-3:1\n", "line 1: processes and statements have numbers from 0 on"},
+		{"1:0:-3\n", "line 1: processes and statements have numbers from 0 on"},
+		{"1:255:0\n", "line 1: there is no process with the number 255"},
+		{"1:0:0\n2:0:12345\n", "line 2: the model has no statement with the number 12345"},
 	} {
-		if _, err := s.ReadTrail(strings.NewReader(x.text)); err == nil || !strings.Contains(err.Error(), x.want) {
+		if _, err := readTrail(s, x.text); err == nil || !strings.HasPrefix(err.Error(), x.want) {
 			t.Errorf("%q: %v, want %q", x.text, err, x.want)
 		}
 	}
+}
+
+// FuzzTrails: whatever a trail says, it is refused, or shows an execution.
+func FuzzTrails(f *testing.F) {
+	texts := []string{
+		violations[1].text,
+		"byte x; short n; active [2] proctype A() { do :: x = 1 - x :: atomic { x++; if :: n++ :: n-- fi; x-- } :: d_step { x == 1; x = 0 } od }\nnever { do :: true :: x == 1 -> break od; accept: do :: x < 3 od }",
+		violations[2].text,
+	}
+	var systems []*System
+	for _, text := range texts {
+		m, err := syntax.Parse(source.New("m.pml", text), nil)
+		if err != nil {
+			f.Fatal(err)
+		}
+		p, err := program.Resolve(m)
+		if err != nil {
+			f.Fatal(err)
+		}
+		var o Options
+		if len(p.Claims) > 0 {
+			o.Claim = p.Claims[0]
+		}
+		s, err := New(p, o)
+		if err != nil {
+			f.Fatal(err)
+		}
+		systems = append(systems, s)
+	}
+	f.Add(uint8(0), "1:0:0\n2:0:1\n")
+	f.Add(uint8(1), "-2:1:-2\n-4:-4:-4\n1:0:20\n2:1:0\n-1:-1:-1\n3:0:20\n4:1:0\n")
+	f.Add(uint8(1), "1:0:2\n-1:-1:-1\n3:0:3\n")
+	f.Add(uint8(2), "-5:0:2\n1:0:0\n1:1:6\n")
+	f.Fuzz(func(t *testing.T, which uint8, text string) {
+		s := systems[int(which)%len(systems)]
+		x, err := readTrail(s, text)
+		if err != nil || x.Aside {
+			return
+		}
+		m := s.newMachine()
+		for i, st := range x.Steps {
+			if out := m.Step(st.Thread, st.Alt); out.Kind != system.Moved {
+				t.Fatalf("step %d of %v cannot be taken", i+1, x.Steps)
+			}
+		}
+		if x.Loop > len(x.Steps) || x.Loop < -1 {
+			t.Fatalf("the loop begins with step %d of %d", x.Loop, len(x.Steps))
+		}
+	})
 }
 
 // TestTold: a step is told with the messages by name, with their values where the text

@@ -114,8 +114,21 @@ type Proc struct {
 	// Elements is how many numbers SPIN gives to the parts of the process type,
 	// the last to its end; First is the first of them in the model.
 	Elements, First int
+	// Type is SPIN's number of the process type: claims and the trace assertion count.
+	Type int
 
 	bySeq []*State
+}
+
+// Types returns how many process types SPIN makes of the model: those of the text, claims and the
+// trace assertion among them, and behind them a claim for each ltl formula, in their order.
+// The claim that it adds for non-progress cycles has the next number.
+func (p *Program) Types() int {
+	n := len(p.Procs) + len(p.Claims) + len(p.LTLs)
+	if p.Trace != nil {
+		n++
+	}
+	return n
 }
 
 // State is a control state.

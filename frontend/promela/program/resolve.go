@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -945,12 +946,22 @@ func (r *resolver) number() {
 	if r.p.Trace != nil {
 		all = append(all, r.p.Trace)
 	}
-	if len(r.p.Model.Files) == 1 {
-		slices.SortStableFunc(all, func(a, b *Proc) int { return int(a.Decl.Pos.Off) - int(b.Decl.Pos.Off) })
+	// A claim or a trace assertion stands before the declaration that comes next.
+	later := func(p *Proc) int {
+		if p.Decl.Never || p == r.p.Trace {
+			return 0
+		}
+		return 1
 	}
+	slices.SortStableFunc(all, func(a, b *Proc) int {
+		if a.Decl.Known != b.Decl.Known || later(a) != later(b) || a.Decl.Pos.File != b.Decl.Pos.File {
+			return cmp.Or(cmp.Compare(a.Decl.Known, b.Decl.Known), cmp.Compare(later(a), later(b)))
+		}
+		return cmp.Compare(a.Decl.Pos.Off, b.Decl.Pos.Off)
+	})
 	n := 0
-	for _, p := range all {
-		p.First = n
+	for i, p := range all {
+		p.First, p.Type = n, i
 		n += p.Elements
 	}
 }
