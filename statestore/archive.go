@@ -9,9 +9,8 @@ import (
 	"unsafe"
 )
 
-// Save writes a store, to be read by Restore. No session may work meanwhile. The
-// large tables are written as they stand in memory, so that it takes little more
-// time than copying them, and about the bytes that Stats says the store has.
+// Save writes what a store is but for its states, to be read by Restore; SaveStates writes
+// these. No session may work from the one to the other.
 //
 // Nothing here finds damage: whoever writes to a place where it can happen has to
 // add checksums.
@@ -21,7 +20,8 @@ func Save(s Store, w io.Writer) error {
 	return a.err
 }
 
-// Restore reads what Save has written, into a store of that kind. The options'
+// Restore reads what Save has written, into a store of that kind, which is to be used
+// when RestoreStates has read its states. The options'
 // limit of memory holds from the beginning: ErrFull means that the store does not
 // fit. A Bitstate store has the size that it had.
 func Restore(r io.Reader, o Options) (Store, error) {
@@ -40,10 +40,17 @@ func Restore(r io.Reader, o Options) (Store, error) {
 // saved is a store that can be saved.
 type saved interface {
 	Store
-	// archive writes the store to a, or reads it from there if it is empty.
+	// archive writes the store but for its states to a, or reads it from there if it is empty.
 	archive(a *archive)
 	// count adds a session that has added n states.
 	count(n uint64)
+	// writeStates writes the states that are not kept, or all.
+	writeStates(w *stateWriter, all bool)
+	// readStates reads what writeStates has written, once or several times one behind the
+	// other, and completes the store.
+	readStates(r *stateReader)
+	// keep notes that all states are kept.
+	keep()
 }
 
 // archive writes values, or reads them: the same code says for both what they are
@@ -179,44 +186,48 @@ func (a *archive) fail(what string) {
 	}
 }
 
-// table is a table of states.
+// table is a table of states, without these.
 func (a *archive) table(t *table) {
 	for shard := range t.dir {
-		var slots []uint64
-		if s := t.dir[shard].Load(); s != nil {
-			for next := s.next.Load(); next != nil; next = s.next.Load() {
-				s = next
-			}
-			slots = s.slots
+		n := 0
+		if s := t.latest(uint64(shard)); s != nil {
+			n = len(s.slots)
 		}
-		list(a, &slots, t.ledger)
-		if !a.reading() || a.err != nil || len(slots) == 0 {
+		n = a.size(n, lineSlots)
+		if !a.reading() || a.err != nil || n == 0 {
 			continue
 		}
-		if len(slots)%lineSlots != 0 {
-			a.fail("a table")
-			return
-		}
-		s := &slab{slots: slots, limit: int64(maxLoad * float64(len(slots)))}
-		if len(slots) >= sampleSlots {
+		s := &slab{limit: int64(maxLoad * float64(n))}
+		if n >= sampleSlots {
 			s.mask = sampleRate - 1
 		}
-		n := int64(0)
-		for _, e := range slots {
-			if e != 0 {
-				n++
-			}
+		if !t.ledger.take(8*n+s.bytes(), false) {
+			a.err = ErrFull
+			return
 		}
-		s.count.Store(n)
-		t.ledger.take(int(unsafe.Sizeof(*s)), true)
+		s.kept = newKept(n / lineSlots)
+		t.ledger.take(keptBytes(s.kept), true) // what fitted before is to fit again
+		s.slots = make([]uint64, n)
+		if n >= hugeSlots {
+			t.advise(unsafe.Pointer(&s.slots[0]))
+		}
 		t.dir[shard].Store(s)
 	}
 }
 
-// nodes is a table of nodes. The numbers that were taken and are not in use stay
-// lost: they are in no entry of the index.
+// size is a number of slots, in lines of so many.
+func (a *archive) size(n, line int) int {
+	number(a, &n)
+	if a.reading() && a.err == nil && (n < 0 || n > 1<<37 || n%line != 0) {
+		a.fail("a table")
+		return 0
+	}
+	return n
+}
+
+// nodes is a table of nodes, without these.
 func (a *archive) nodes(n *nodes) {
-	last := min(n.last.Load(), n.room.Load())
+	last := n.end()
 	number(a, &last)
 	if a.err != nil || last > maxNode {
 		a.fail("a number of nodes")
@@ -233,54 +244,28 @@ func (a *archive) nodes(n *nodes) {
 		}
 		n.last.Store(last)
 	}
-	for first := uint64(0); last > 0 && first <= uint64(last); {
-		c, _ := place(uint32(first))
-		chunk := n.chunks[c]
-		chunk = chunk[:min(uint64(len(chunk)), uint64(last)-first+1)]
-		a.words(chunk)
-		first += uint64(len(chunk))
-	}
 	for i := range n.index {
-		var slots []uint32
+		slots := 0
 		var idBits uint8
-		if x := n.index[i].Load(); x != nil {
-			for next := x.next.Load(); next != nil; next = x.next.Load() {
-				x = next
-			}
-			slots, idBits = x.slots, x.idBits
+		if x := n.latest(i); x != nil {
+			slots, idBits = len(x.slots), x.idBits
 		}
 		number(a, &idBits)
-		list(a, &slots, n.ledger)
-		if !a.reading() || a.err != nil || len(slots) == 0 {
+		slots = a.size(slots, indexSlots)
+		if !a.reading() || a.err != nil || slots == 0 {
 			continue
 		}
-		if len(slots)%indexSlots != 0 {
+		if idBits > 31 {
 			a.fail("an index")
 			return
 		}
-		x := &index{slots: slots, idBits: idBits, limit: int64(indexMaxLoad * float64(len(slots)))}
-		count := int64(0)
-		for _, e := range slots {
-			if e != 0 {
-				count++
-			}
+		x := &index{idBits: idBits, limit: int64(indexMaxLoad * float64(slots))}
+		if !n.ledger.take(4*slots+x.bytes(), false) {
+			a.err = ErrFull
+			return
 		}
-		x.count.Store(count)
-		n.ledger.take(int(unsafe.Sizeof(*x)), true)
+		x.slots = make([]uint32, slots)
 		n.index[i].Store(x)
-	}
-}
-
-// words are words whose number is known.
-func (a *archive) words(p []uint64) {
-	if a.err != nil || len(p) == 0 {
-		return
-	}
-	b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(p))), 8*len(p))
-	if a.reading() {
-		_, a.err = io.ReadFull(a.r, b)
-	} else {
-		_, a.err = a.w.Write(b)
 	}
 }
 
@@ -376,7 +361,7 @@ func (a *archive) shape(t *treeStore, sh *shape, all []*nodes) {
 		if a.reading() {
 			l = &layout{}
 		}
-		a.layout(l, all)
+		a.layout(l, len(sh.parts), all)
 		if a.reading() {
 			sh.layout.Store(l)
 		}
@@ -386,8 +371,8 @@ func (a *archive) shape(t *treeStore, sh *shape, all []*nodes) {
 	sh.mature.Store(mature)
 }
 
-// layout is the layout of a shape.
-func (a *archive) layout(l *layout, all []*nodes) {
+// layout is the layout of a shape of k parts.
+func (a *archive) layout(l *layout, k int, all []*nodes) {
 	number(a, &l.direct)
 	n := len(l.merges)
 	number(a, &n)
@@ -420,9 +405,12 @@ func (a *archive) layout(l *layout, all []*nodes) {
 		list(a, &p.slots, nil)
 		list(a, &p.widths, nil)
 		number(a, &p.room)
-		if p.class>>idsBits >= 1<<classBits || p.merges > len(l.merges) {
+		if p.class>>idsBits >= 1<<classBits || p.merges > len(l.merges) || len(p.widths) > len(p.slots) || k > maxParts {
 			a.fail("a profile")
 			return
+		}
+		if a.reading() {
+			p.place(k)
 		}
 	}
 }
@@ -457,28 +445,31 @@ func (a *archive) orphans(t *treeStore) {
 // archive implements saved.
 func (p *plainStore) archive(a *archive) {
 	a.table(p.table)
-	var chunks [][]uint64
-	if c := p.arena.chunks.Load(); c != nil {
-		chunks = *c
+	var used []uint32
+	if !a.reading() {
+		used = p.leave()
 	}
-	n := len(chunks)
-	number(a, &n)
-	if a.err != nil || n < 0 || n > 1<<(addressBits-chunkShift) {
+	list(a, &used, nil)
+	if !a.reading() || a.err != nil || len(used) == 0 {
+		return
+	}
+	if uint64(len(used))<<chunkShift >= 1<<addressBits {
 		a.fail("a number of chunks")
 		return
 	}
-	if a.reading() {
-		chunks = make([][]uint64, n)
-	}
+	chunks := make([][]uint64, len(used))
 	words := uint64(0)
-	for i := range chunks {
-		list(a, &chunks[i], p.ledger)
-		words += uint64(len(chunks[i]))
+	for i, n := range used {
+		if !p.ledger.take(8*int(n)+chunkHeader, false) {
+			a.err = ErrFull
+			return
+		}
+		chunks[i] = make([]uint64, n)
+		words += uint64(n)
 	}
-	if a.reading() && n > 0 {
-		p.arena.chunks.Store(&chunks)
-		p.arena.words.Store(words)
-	}
+	p.arena.used = used
+	p.arena.chunks.Store(&chunks)
+	p.arena.words.Store(words)
 }
 
 // count implements saved.
@@ -487,30 +478,22 @@ func (p *plainStore) count(n uint64) { p.NewSession().(*plainSession).added.Stor
 // archive implements saved.
 func (c *compactStore) archive(a *archive) {
 	for shard := range c.dir {
-		var slots []uint32
-		if s := c.dir[shard].Load(); s != nil {
-			for next := s.next.Load(); next != nil; next = s.next.Load() {
-				s = next
-			}
-			slots = s.slots
+		n := 0
+		if s := c.latest(uint64(shard)); s != nil {
+			n = len(s.slots)
 		}
-		list(a, &slots, c.ledger)
-		if !a.reading() || a.err != nil || len(slots) == 0 {
+		n = a.size(n, shortLine)
+		if !a.reading() || a.err != nil || n == 0 {
 			continue
 		}
-		if len(slots)%shortLine != 0 {
-			a.fail("a table")
+		s := &shortSlab{limit: int64(maxLoad * float64(n))}
+		if !c.ledger.take(4*n+s.bytes(), false) {
+			a.err = ErrFull
 			return
 		}
-		s := &shortSlab{slots: slots, limit: int64(maxLoad * float64(len(slots)))}
-		n := int64(0)
-		for _, e := range slots {
-			if e != 0 {
-				n++
-			}
-		}
-		s.count.Store(n)
-		c.ledger.take(int(unsafe.Sizeof(*s)), true)
+		s.kept = newKept(n / shortLine)
+		c.ledger.take(keptBytes(s.kept), true)
+		s.slots = make([]uint32, n)
 		c.dir[shard].Store(s)
 	}
 }

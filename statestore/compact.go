@@ -39,9 +39,12 @@ type shortSlab struct {
 	count   atomic.Int64
 	next    atomic.Pointer[shortSlab]
 	growing atomic.Bool
+	kept    *[]uint8 // see slab
 }
 
-func (s *shortSlab) bytes() int { return cap(s.slots)*4 + int(unsafe.Sizeof(*s)) }
+func (s *shortSlab) bytes() int {
+	return cap(s.slots)*4 + int(unsafe.Sizeof(*s)) + keptBytes(s.kept)
+}
 
 func (s *shortSlab) lines() uint64 { return uint64(len(s.slots)) / shortLine }
 
@@ -182,6 +185,9 @@ func (c *compactStore) enlarge(shard uint64, s *shortSlab, force bool) bool {
 		return true
 	}
 	ns := newShortSlab(nextLines(float64(shard)/(1<<compactShards), s.lines()))
+	if s.kept != nil {
+		ns.kept = newKept(int(ns.lines()))
+	}
 	if !c.ledger.take(ns.bytes(), force) {
 		return false
 	}
@@ -201,6 +207,9 @@ func (c *compactStore) enlarge(shard uint64, s *shortSlab, force bool) bool {
 			if at++; at == uint64(len(ns.slots)) {
 				at = 0
 			}
+		}
+		if s.kept != nil && k%shortLine < int((*s.kept)[k/shortLine]) {
+			at = keepFirst(ns.slots, ns.kept, at/shortLine, shortLine, at)
 		}
 		ns.slots[at] = e
 		n++

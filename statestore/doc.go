@@ -46,7 +46,7 @@
 // states. shape.go says how a state is taken apart and put into eight bytes, and
 // tree.go is the store that does it. young.go is how it learns where to cut, numbering.go how
 // a state is stored by the numbers of its parts, and shared.go how stores of several processes tell each
-// other what these mean.
+// other what these mean. archive.go and log.go keep a store in files: the states in a log that only grows.
 //
 // # Why not a library
 //

@@ -37,6 +37,10 @@ type nodes struct {
 	ledger *ledger
 	number int // among the tables of a store
 
+	// The numbers that were taken and stand for no value: they are in no entry of the index, and
+	// never will be. Guarded by mu.
+	lost []uint32
+	kept uint32 // the last number that is in a log (see SaveStates)
 }
 
 const (
@@ -129,8 +133,9 @@ func (n *nodes) take() uint32 {
 				size = 1 << (bits.Len32(first) - 4)
 			}
 			if !n.ledger.take(int(size)*8, first == 0) {
-				n.mu.Unlock()
 				// The number is lost, but so is the search.
+				n.lost = append(n.lost, id)
+				n.mu.Unlock()
 				return 0
 			}
 			n.chunks[c] = make([]uint64, size)

@@ -25,7 +25,8 @@ const (
 	addressBits = 36
 	chunkShift  = 13 // of an address to the number of its chunk, from 1
 	chunkWords  = 1 << chunkShift
-	recordWords = 2 // before the state's own: the parent, the number of words
+	recordWords = 2      // before the state's own: the parent, the number of words
+	chunkHeader = 24 + 8 // bytes of a slice, in chunks, and of what is known of it besides
 )
 
 // arena holds records: a state with its parent. They never move. Each session
@@ -34,6 +35,8 @@ type arena struct {
 	mu     sync.Mutex                 // guards making chunks
 	chunks atomic.Pointer[[][]uint64] // replaced when one is added
 	words  atomic.Uint64              // in all chunks
+	used   []uint32                   // words of each chunk that its session had filled when it left it; guarded by mu
+	kept   []uint32                   // words of each chunk that are in a log (see SaveStates)
 }
 
 // record returns the parent and the state at an address.
@@ -52,15 +55,25 @@ func (a *arena) add(words int, l *ledger) uint64 {
 		chunks = *p
 	}
 	n := uint64(len(chunks) + 1)
-	const header = 24 // of a slice, in chunks
-	if n<<chunkShift >= 1<<addressBits || !l.take(8*words+header, false) {
+	if n<<chunkShift >= 1<<addressBits || !l.take(8*words+chunkHeader, false) {
 		return 0
 	}
 	a.words.Add(uint64(words))
 	// Readers of the old slice do not look behind its end.
 	chunks = append(chunks, make([]uint64, words))
+	a.used = append(a.used, 0)
 	a.chunks.Store(&chunks)
 	return n
+}
+
+// leave notes how far a session has filled its chunk.
+func (a *arena) leave(x *plainSession) {
+	if x.number == 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.used[x.number-1] = uint32(len((*a.chunks.Load())[x.number-1]) - len(x.chunk))
 }
 
 func newPlain(o Options) *plainStore {
@@ -107,6 +120,7 @@ func (p *plainStore) NewSession() Session {
 type plainSession struct {
 	p       *plainStore
 	chunk   []uint64 // what is left of the session's chunk
+	number  uint64   // of the chunk, 0: none
 	address uint64   // of its first word
 	words   int      // the size of the last chunk
 	matcher matcher
@@ -188,7 +202,8 @@ func (x *plainSession) fill(need int) bool {
 	if n == 0 {
 		return false
 	}
-	x.words = size
+	x.p.arena.leave(x)
+	x.words, x.number = size, n
 	x.address = n << chunkShift
 	x.chunk = (*x.p.arena.chunks.Load())[n-1]
 	return true

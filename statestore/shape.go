@@ -124,6 +124,17 @@ type profile struct {
 // bitField is where a number stands in a key.
 type bitField struct{ shift, width uint8 }
 
+// place says where the numbers of k parts stand.
+func (p *profile) place(k int) {
+	shift := uint8(0)
+	for i, w := range p.widths {
+		if slot := int(p.slots[i]); slot < k {
+			p.own[slot] = bitField{shift, w}
+		}
+		shift += w
+	}
+}
+
 // highBits are the highest bits of the bytes of a word.
 const highBits = 0x8080808080808080
 

@@ -111,6 +111,12 @@ func TestSharing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if err := SaveStates(stores[1], &b, true); err != nil {
+			t.Fatal(err)
+		}
+		if err := RestoreStates(restored, &b); err != nil {
+			t.Fatal(err)
+		}
 		_, other := sharedStates(rand.New(rand.NewPCG(seed, 42)), n)
 		if err := Share(restored, []Shape{other}); (err == nil) != slices.Equal(other.Cuts, sh.Cuts) {
 			t.Errorf("seed %d: cuts %v in place of %v: %v", seed, other.Cuts, sh.Cuts, err)

@@ -114,14 +114,16 @@ type slab struct {
 	limit   int64  // count at which it grows
 	mask    uint32 // an insertion is counted if the masked hash bits are 0
 	growing atomic.Bool
-	_       [11]byte
-	count   atomic.Int64
-	next    atomic.Pointer[slab]
+	// kept says of each line how many of its entries are in a log, those that stand first in it
+	// (see SaveStates); nil: none. It changes only while no session works.
+	kept  *[]uint8
+	count atomic.Int64
+	next  atomic.Pointer[slab]
 }
 
 func (s *slab) lines() uint64 { return uint64(len(s.slots)) / lineSlots }
 
-func (s *slab) bytes() int { return cap(s.slots)*8 + int(unsafe.Sizeof(*s)) }
+func (s *slab) bytes() int { return cap(s.slots)*8 + int(unsafe.Sizeof(*s)) + keptBytes(s.kept) }
 
 // newTable returns a table of 1<<shardBits shards whose entries have a low part
 // of lowBits bits.
@@ -287,6 +289,9 @@ func (t *table) enlarge(shard uint64, s *slab, force bool) bool {
 		return true
 	}
 	ns := newSlab(nextLines(float64(shard)*t.unit, s.lines()))
+	if s.kept != nil {
+		ns.kept = newKept(int(ns.lines()))
+	}
 	if !t.ledger.take(ns.bytes(), force) {
 		return false
 	}
@@ -314,7 +319,7 @@ func (t *table) enlarge(shard uint64, s *slab, force bool) bool {
 }
 
 // move freezes s and copies its entries to ns, which nobody else knows. It returns
-// how many there are.
+// how many there are. In each line of ns those that are kept stand first, as in s.
 func (t *table) move(s, ns *slab) (n int64) {
 	frozen := t.low + 1
 	lines := ns.lines()
@@ -335,9 +340,13 @@ func (t *table) move(s, ns *slab) (n int64) {
 					i = 0
 				}
 			}
-			ns.slots[i*lineSlots+uint64(taken[i])] = e
+			at := i*lineSlots + uint64(taken[i])
 			taken[i]++
 			n++
+			if s.kept != nil && j < int((*s.kept)[k/lineSlots]) {
+				at = keepFirst(ns.slots, ns.kept, i, lineSlots, at)
+			}
+			ns.slots[at] = e
 		}
 	}
 	return n

@@ -276,13 +276,7 @@ func (t *treeStore) addProfile(sh *shape, l *layout, numbers *[maxSlots]uint32) 
 			p.widths = append(p.widths, uint8(min(s.need+more, 32)))
 			p.room |= uint64(p.widths[i]) << (8 * i)
 		}
-		shift := uint8(0)
-		for i, slot := range p.slots {
-			if int(slot) < k {
-				p.own[slot] = bitField{shift, p.widths[i]}
-			}
-			shift += p.widths[i]
-		}
+		p.place(k)
 		p.room |= highBits
 	} else {
 		p.slots = append(p.slots, uint8(slots[0].slot))

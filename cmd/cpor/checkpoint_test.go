@@ -112,6 +112,10 @@ func killAndResume(t *testing.T, bin string, args []string, every string, want k
 				if got != want {
 					t.Fatalf("after %d kills: %+v, want %+v", killed, got, want)
 				}
+				// The log of the last checkpoint, and of one that was killed behind it.
+				if logs, err := filepath.Glob(filepath.Join(dir, "states-*")); err != nil || len(logs) > 2 {
+					t.Fatalf("after %d kills: %d logs are left, %v", killed, len(logs), err)
+				}
 				break
 			}
 			if code := cmd.ProcessState.ExitCode(); code != -1 {

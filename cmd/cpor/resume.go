@@ -129,6 +129,9 @@ func (e *env) keepCheckpoints(c *runConfig, m *frontend.Program, t *engine.Task)
 			} else {
 				err = p.Commit()
 			}
+			if err == nil {
+				err = p.Sweep()
+			}
 			if err == nil && c.Disk == "" {
 				err = spill.KeepOnly(c.checkpoint, nil) // of another search that was there before
 			}

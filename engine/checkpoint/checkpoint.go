@@ -2,9 +2,13 @@
 // believed: it is there whole or not at all, and damage is found.
 //
 // A file begins with a magic line, and is then a sequence of blocks, each with its
-// length, its number and a checksum of both and of its bytes (xxhash), and ends
-// with an empty block. A new file is written beside the old one, synced, and
+// length, its number and a checksum of both and of its bytes (xxhash); the last one has the
+// mark of its log. A new file is written beside the old one, synced, and
 // renamed over it: whenever the power fails, the one or the other is there.
+//
+// What only grows in a search, its states, stands in a file of its own beside that, a log, to which each
+// checkpoint adds what is new (see [Mark]): so the old and the new checkpoint have most of what they take
+// in common.
 //
 // The format is our own because it has to be written at the speed of memory,
 // with a search waiting for it, and read back as a stream: what the archive
@@ -27,11 +31,13 @@ import (
 )
 
 const (
-	magic      = "cpor checkpoint, format 1\n"
+	magic      = "cpor checkpoint, format 2\n"
 	blockBytes = 1 << 20
 	// A block's header: its length, its number, and the sum of both and of its
 	// bytes.
 	headerBytes = 4 + 4 + 8
+	// lastBlock is added to the length of the last block of a checkpoint, which has a mark.
+	lastBlock = 1 << 31
 )
 
 // name is the file's name in the directory of a search.
@@ -71,37 +77,42 @@ func (d *Dir) File() string { return filepath.Join(d.path, name) }
 type Pending struct {
 	dir  *Dir
 	file *os.File
+	log  *logWriter // nil: nothing was added to one
+	mark Mark
 }
 
-// Begin writes a checkpoint: the header as JSON, then what fill writes. It counts from
+// Begin writes a checkpoint: the header as JSON, then what fill writes, to which it can [Append]. It counts from
 // Commit on; until then the one before it does.
 func (d *Dir) Begin(header any, fill func(w io.Writer) error) (*Pending, error) {
-	f, err := begin(d.File()+".new", header, fill)
+	p, err := begin(d.File()+".new", header, fill)
 	if err != nil {
 		return nil, err
 	}
-	return &Pending{d, f}, nil
+	p.dir = d
+	return p, nil
 }
 
 // begin writes a file. If it fails nothing is left of it.
-func begin(path string, header any, fill func(w io.Writer) error) (*os.File, error) {
+func begin(path string, header any, fill func(w io.Writer) error) (*Pending, error) {
 	f, err := os.Create(path)
 	if err != nil {
 		return nil, failed(err)
 	}
-	if err := writeAll(f, header, fill); err != nil {
-		f.Close()
-		os.Remove(path)
+	w := &writer{w: f, buf: make([]byte, headerBytes, headerBytes+blockBytes), dir: filepath.Dir(path)}
+	err = w.all(header, fill)
+	p := &Pending{file: f, log: w.log, mark: w.has}
+	if err != nil {
+		p.GiveUp()
 		return nil, failed(err)
 	}
-	return f, nil
+	return p, nil
 }
 
-func writeAll(f *os.File, header any, fill func(w io.Writer) error) error {
-	if _, err := io.WriteString(f, magic); err != nil {
+// all writes a file.
+func (w *writer) all(header any, fill func(w io.Writer) error) error {
+	if _, err := io.WriteString(w.w, magic); err != nil {
 		return err
 	}
-	w := &writer{w: f, buf: make([]byte, headerBytes, headerBytes+blockBytes)}
 	head, err := json.Marshal(header)
 	if err != nil {
 		return err
@@ -118,6 +129,29 @@ func writeAll(f *os.File, header any, fill func(w io.Writer) error) error {
 	return w.end()
 }
 
+// sync waits until the system has the file and its log on the disk, and closes them. If it fails
+// nothing is left of the file.
+func (p *Pending) sync() (err error) {
+	if p.log != nil {
+		err = p.log.sync()
+		p.log = nil
+	}
+	if err == nil {
+		err = p.file.Sync()
+	}
+	if cerr := p.file.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = SyncDir(filepath.Dir(p.file.Name())) // where a new log has a name
+	}
+	if err != nil {
+		os.Remove(p.file.Name())
+		return failed(err)
+	}
+	return nil
+}
+
 // partHeader stands in a part.
 type partHeader struct{ Checkpoint, Part int }
 
@@ -129,22 +163,11 @@ func partFile(dir string, n, part int) string {
 // that one of them has taken, and waits until the system has it on the disk. It counts
 // when a checkpoint is committed that refers to it.
 func WritePart(dir string, n, part int, fill func(w io.Writer) error) error {
-	f, err := begin(partFile(dir, n, part), partHeader{n, part}, fill)
+	p, err := begin(partFile(dir, n, part), partHeader{n, part}, fill)
 	if err != nil {
 		return err
 	}
-	err = f.Sync()
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = SyncDir(dir)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-		return failed(err)
-	}
-	return nil
+	return p.sync()
 }
 
 // OpenPart opens a part of the n-th checkpoint. The errors are those of Open, and that
@@ -162,28 +185,55 @@ func OpenPart(dir string, n, part int) (*Reader, error) {
 	return r, nil
 }
 
-// Keep removes the parts of all checkpoints but the n-th.
+// Keep removes the parts of all checkpoints but the n-th, and the logs that its parts do not have.
 func (d *Dir) Keep(n int) error {
 	files, err := os.ReadDir(d.path)
+	var marks []Mark
 	for _, f := range files {
+		path := filepath.Join(d.path, f.Name())
 		var part, of int
-		if k, _ := fmt.Sscanf(f.Name(), "part-%d-of-checkpoint-%d", &part, &of); k == 2 && of != n {
-			err = errors.Join(err, os.Remove(filepath.Join(d.path, f.Name())))
+		switch k, _ := fmt.Sscanf(f.Name(), "part-%d-of-checkpoint-%d", &part, &of); {
+		case k != 2:
+		case of != n:
+			err = errors.Join(err, os.Remove(path))
+		default:
+			m, merr := markOf(path)
+			if merr != nil {
+				return errors.Join(err, merr) // which logs to keep is not known
+			}
+			marks = append(marks, m)
 		}
 	}
-	return err
+	return errors.Join(err, sweepLogs(d.path, marks...))
+}
+
+// markOf reads the mark in the last block of a file.
+func markOf(path string) (Mark, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Mark{}, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return Mark{}, err
+	}
+	b := make([]byte, headerBytes+markBytes)
+	at := st.Size() - int64(len(b))
+	if _, err := f.ReadAt(b, max(at, 0)); err != nil {
+		return Mark{}, cut(err)
+	}
+	if binary.LittleEndian.Uint32(b) != lastBlock|markBytes || sum(b) != binary.LittleEndian.Uint64(b[8:]) {
+		return Mark{}, &Damaged{path, at, "the checksum of a block is wrong"}
+	}
+	return parseMark(b[headerBytes:]), nil
 }
 
 // Commit makes a checkpoint the one that counts: it waits until the system has it on
 // the disk, and renames it.
 func (p *Pending) Commit() error {
-	err := p.file.Sync()
-	if cerr := p.file.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		os.Remove(p.file.Name())
-		return failed(err)
+	if err := p.sync(); err != nil {
+		return err
 	}
 	if err := os.Rename(p.file.Name(), p.dir.File()); err != nil {
 		return failed(err)
@@ -194,8 +244,29 @@ func (p *Pending) Commit() error {
 	return nil
 }
 
-// GiveUp removes a checkpoint that is not to count.
+// Sweep removes the logs that a checkpoint which counts does not have, and the parts of others. It is not for
+// one that has parts: see Keep.
+func (p *Pending) Sweep() error {
+	files, err := os.ReadDir(p.dir.path)
+	for _, f := range files {
+		var part, of int
+		if k, _ := fmt.Sscanf(f.Name(), "part-%d-of-checkpoint-%d", &part, &of); k == 2 {
+			err = errors.Join(err, os.Remove(filepath.Join(p.dir.path, f.Name())))
+		}
+	}
+	return errors.Join(err, sweepLogs(p.dir.path, p.mark))
+}
+
+// GiveUp removes a checkpoint that is not to count. What it has added to a log stays, for the next one, unless the log
+// is new.
 func (p *Pending) GiveUp() {
+	switch {
+	case p.log == nil:
+	case p.log.made:
+		p.log.undo()
+	default:
+		p.log.f.Close()
+	}
 	p.file.Close()
 	os.Remove(p.file.Name())
 }
@@ -221,6 +292,12 @@ type writer struct {
 	w      io.Writer
 	buf    []byte // header and bytes of the block that is filled
 	number uint32
+	mark   *Mark // of a log: how far it goes
+
+	// Of a checkpoint:
+	dir string     // that of the log
+	log *logWriter // what was added to
+	has Mark       // how far its log goes
 }
 
 func (w *writer) Write(p []byte) (n int, err error) {
@@ -239,23 +316,33 @@ func (w *writer) Write(p []byte) (n int, err error) {
 
 // flush writes the block.
 func (w *writer) flush() error {
-	binary.LittleEndian.PutUint32(w.buf, uint32(len(w.buf)-headerBytes))
+	return w.block(uint32(len(w.buf) - headerBytes))
+}
+
+// block writes the block, with something as its length.
+func (w *writer) block(length uint32) error {
+	binary.LittleEndian.PutUint32(w.buf, length)
 	binary.LittleEndian.PutUint32(w.buf[4:], w.number)
-	binary.LittleEndian.PutUint64(w.buf[8:], sum(w.buf))
+	s := sum(w.buf)
+	binary.LittleEndian.PutUint64(w.buf[8:], s)
 	w.number++
+	if w.mark != nil {
+		w.mark.add(len(w.buf), s)
+	}
 	_, err := w.w.Write(w.buf)
 	w.buf = w.buf[:headerBytes]
 	return err
 }
 
-// end writes what is left, and the empty block.
+// end writes what is left, and the last block.
 func (w *writer) end() error {
 	if len(w.buf) > headerBytes {
 		if err := w.flush(); err != nil {
 			return err
 		}
 	}
-	return w.flush()
+	w.buf = w.has.append(w.buf)
+	return w.block(lastBlock | markBytes)
 }
 
 // sum is the checksum of a block.
@@ -277,6 +364,10 @@ type Reader struct {
 	block  []byte
 	rest   []byte // of the block
 	ended  bool
+
+	// Of a log: how far it is to be read, and how far it was.
+	log  *Mark
+	seen Mark
 }
 
 // Damaged is the error for a file that is not what was written.
@@ -369,11 +460,22 @@ func (r *Reader) next() error {
 	if r.block == nil {
 		r.block = make([]byte, headerBytes+blockBytes)
 	}
+	if r.log != nil && r.seen.Length >= r.log.Length {
+		if r.seen != *r.log {
+			return &Damaged{r.path, r.at, "it is not what the checkpoint names"}
+		}
+		r.ended = true
+		return nil
+	}
 	b := r.block[:headerBytes]
 	if _, err := io.ReadFull(r.r, b); err != nil {
 		return r.early(err)
 	}
 	size := binary.LittleEndian.Uint32(b)
+	last := r.log == nil && size == lastBlock|markBytes
+	if last {
+		size = markBytes
+	}
 	if size > blockBytes {
 		return &Damaged{r.path, r.at, "a block has a length that cannot be"}
 	}
@@ -390,8 +492,11 @@ func (r *Reader) next() error {
 	r.number++
 	r.at += int64(len(b))
 	r.rest = b[headerBytes:]
-	if size == 0 {
-		r.ended = true
+	if r.log != nil {
+		r.seen.add(len(b), binary.LittleEndian.Uint64(b[8:]))
+	}
+	if last {
+		r.ended, r.rest = true, nil
 		if _, err := r.r.ReadByte(); err != io.EOF {
 			return &Damaged{r.path, r.at, "something stands behind its end"}
 		}

@@ -15,8 +15,8 @@ import (
 )
 
 // Chain is an exploration that is interrupted by a limit, a time-out or the context,
-// while it keeps checkpoints every few microseconds, and each time goes on where the
-// last checkpoint stands, until it comes to its end.
+// while it keeps checkpoints every few microseconds, some of which fail, and each time goes on where the
+// last checkpoint that counts stands, until it comes to its end.
 type Chain struct {
 	R *rand.Rand
 	// Options are those of an exploration that is not interrupted.
@@ -42,6 +42,7 @@ const links = 10000
 func (c *Chain) Explore(t testing.TB) (interrupted int) {
 	t.Helper()
 	var file []byte
+	logs, now := new(logs), uint64(0) // and the log of the file
 	for ; interrupted < links; interrupted++ {
 		o := c.Options
 		if c.Workers > 0 {
@@ -49,19 +50,29 @@ func (c *Chain) Explore(t testing.TB) (interrupted int) {
 		}
 		k := &engine.Checkpoint{Every: time.Duration(c.R.IntN(300)) * time.Microsecond}
 		k.Write = func(save func(io.Writer) error) func(error) bool {
-			b := written(t, save)
+			p := &paper{logs: logs, fail: c.R.IntN(8) == 0}
+			err := save(p)
+			if err != nil && !(p.fail && errors.Is(err, errNoRoom)) {
+				t.Error(err)
+			}
+			lost := err != nil || c.R.IntN(8) == 0 // between what was written and the disk
+			if lost && c.R.IntN(2) == 0 {
+				logs.forget(now) // what only the lost one has may be swept away
+			}
 			return func(err error) bool {
 				if err != nil {
 					t.Error(err)
+				}
+				if lost || err != nil {
 					return false
 				}
-				file = b
+				file, now = p.Bytes(), p.has.ID
 				return true
 			}
 		}
 		k.Dir = c.Dir
 		if file != nil {
-			k.From = bytes.NewReader(file)
+			k.From = sheet{bytes.NewReader(file), logs}
 		}
 		o.Checkpoint = k
 		ctx, cancel := context.WithCancel(context.Background())

@@ -18,6 +18,7 @@ type Shelf struct {
 	Dir   string               // for the files that checkpoints name; empty: they name none
 	Said  error                // why the last one does not count
 
+	logs   logs
 	mu     sync.Mutex
 	number int               // of the one that counts
 	next   map[[2]int][]byte // what is written, by checkpoint and part
@@ -37,7 +38,7 @@ func (s *Shelf) Checkpoint(every time.Duration) *engine.Checkpoint {
 			if !ok {
 				return nil, fmt.Errorf("there is no part %d", part)
 			}
-			return io.NopCloser(bytes.NewReader(b)), nil
+			return sheet{bytes.NewReader(b), &s.logs}, nil
 		},
 		Write: func(n, part int, save func(io.Writer) error) error {
 			if s.Fail != nil {
@@ -45,8 +46,8 @@ func (s *Shelf) Checkpoint(every time.Duration) *engine.Checkpoint {
 					return err
 				}
 			}
-			var b bytes.Buffer
-			if err := save(&b); err != nil {
+			b := &paper{logs: &s.logs}
+			if err := save(b); err != nil {
 				return err
 			}
 			s.mu.Lock()

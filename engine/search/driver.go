@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"cpor/engine"
+	"cpor/engine/checkpoint"
 	"cpor/engine/cluster"
 	"cpor/engine/cluster/division"
 	"cpor/engine/memory"
@@ -188,7 +189,8 @@ type run struct {
 	pool        workers.Stats
 	states      atomic.Uint64 // counted only if there is a limit
 
-	before   saved // by the searches that this one goes on with
+	before   saved           // by the searches that this one goes on with
+	mark     checkpoint.Mark // of the last checkpoint of the store, if it is whole
 	found    *engine.Collector[*finding]
 	ranks    *ranks             // nil if this process is alone
 	disk     *disk              // nil if all is in memory

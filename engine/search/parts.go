@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cpor/engine"
+	"cpor/engine/checkpoint"
 	"cpor/engine/cluster"
 	"cpor/engine/cluster/division"
 	"cpor/statestore"
@@ -43,7 +44,8 @@ type parts struct {
 type part struct {
 	number int
 	store  statestore.Store
-	extra  uint64 // states that count in another part
+	extra  uint64          // states that count in another part
+	mark   checkpoint.Mark // of its last checkpoint
 	// foreign says what the numbers in its states mean; nil: the same as elsewhere in
 	// this process.
 	foreign system.Portable
@@ -324,10 +326,8 @@ func (p *parts) load(from *engine.Parts, slot int, so statestore.Options) (kept 
 		return nil, nil, err
 	}
 	here := p.placing()
-	if o.store, err = statestore.Restore(f, so); errors.Is(err, statestore.ErrFull) {
+	if o.store, o.mark, err = engine.RestoreStore(f, so); err != nil {
 		return nil, nil, err
-	} else if err != nil {
-		return nil, nil, engine.Unreadable(err)
 	}
 	if err := statestore.Share(o.store, p.division.Shapes); err != nil {
 		return nil, nil, engine.Unreadable(err)
@@ -340,7 +340,9 @@ func (p *parts) load(from *engine.Parts, slot int, so statestore.Options) (kept 
 		return nil, nil, err
 	}
 	o.extra = o.store.Len()
-	if copied == 0 {
+	if copied > 0 {
+		o.mark = checkpoint.Mark{} // the log goes on with the part that it is of
+	} else {
 		o.extra = s.Extra
 		if kept = s.Search; kept == nil {
 			kept = &saved{}
@@ -439,7 +441,8 @@ func (r *run) saveParts() error {
 	}()
 	var failed error
 	place := r.parts.placing()
-	for slot, o := range r.parts.own {
+	for slot := range r.parts.own {
+		o := &r.parts.own[slot]
 		s, write, err := r.savedPart(slot)
 		if err != nil {
 			return errors.Join(failed, err)
@@ -468,7 +471,7 @@ func (r *run) saveParts() error {
 			if err := engine.WriteRecord(w, s); err != nil {
 				return err
 			}
-			if err := statestore.Save(o.store, w); err != nil {
+			if err := engine.SaveStore(w, o.store, &o.mark); err != nil {
 				return err
 			}
 			return statestore.SaveWork(ws, nil, w)

@@ -101,7 +101,7 @@ func (r *run) save(w io.Writer) error {
 	if err := engine.WriteRecord(w, &s); err != nil {
 		return err
 	}
-	if err := statestore.Save(r.store, w); err != nil {
+	if err := engine.SaveStore(w, r.store, &r.mark); err != nil {
 		return err
 	}
 	if err := statestore.SaveWork(r.ws, trails, w); err != nil {
@@ -152,18 +152,18 @@ func resume(sys system.System, newExpander Factory, o Options, watch *engine.Wat
 	if err := engine.ReadRecord(from, &s); err != nil {
 		return nil, err
 	}
-	store, err := statestore.Restore(from, so)
+	store, mark, err := engine.RestoreStore(from, so)
 	if errors.Is(err, statestore.ErrFull) {
 		return nil, &engine.OptionError{Message: "the checkpoint needs more memory than -max-memory allows"}
 	}
 	if err != nil {
-		return nil, engine.Unreadable(err)
+		return nil, err
 	}
 	if err := o.Checkpoint.Start(); err != nil {
 		return nil, err
 	}
 	r := newRun(sys, newExpander, o, watch, store)
-	r.before = s
+	r.before, r.mark = s, mark
 	s.recount(sys, &o)
 	trails, err := statestore.RestoreWork(r.ws, from)
 	if err != nil {

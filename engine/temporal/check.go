@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cpor/engine"
+	"cpor/engine/checkpoint"
 	"cpor/ltl"
 	"cpor/ltl/buchi"
 	"cpor/statestore"
@@ -210,7 +211,8 @@ type checker struct {
 	current *atomic.Pointer[exploration]
 	number  map[string]int // of the propositions
 	store   statestore.Store
-	keeping *keeping // nil: there are no checkpoints
+	mark    checkpoint.Mark // of its last checkpoint
+	keeping *keeping        // nil: there are no checkpoints
 	start   time.Time
 	before  time.Duration // of the searches that this one goes on with
 }
@@ -320,12 +322,13 @@ func (c *checker) check() error {
 		if from.Pass < 0 || from.Pass >= len(passes) {
 			return engine.Unreadable(errors.New("there is no such conjunct"))
 		}
-		if c.store, err = statestore.Restore(c.keeping.c.From, so); errors.Is(err, statestore.ErrFull) {
+		if c.store, c.mark, err = engine.RestoreStore(c.keeping.c.From, so); errors.Is(err, statestore.ErrFull) {
 			return errNoRoom
 		} else if err != nil {
-			return engine.Unreadable(err)
+			return err
 		}
 	} else {
+		c.mark = checkpoint.Mark{} // that of another store says nothing about this one
 		if c.store, err = statestore.New(so); err != nil {
 			return err
 		}

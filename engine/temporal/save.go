@@ -303,7 +303,7 @@ func (c *checker) save(w io.Writer, s *exploration, n int) error {
 	if err := engine.WriteRecord(w, &out); err != nil {
 		return err
 	}
-	if err := statestore.Save(c.store, w); err != nil {
+	if err := engine.SaveStore(w, c.store, &c.mark); err != nil {
 		return err
 	}
 	a := &archive{w: bufio.NewWriter(w)}

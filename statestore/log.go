@@ -1,0 +1,717 @@
+package statestore
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// What a store has of its states only grows: an entry of a table, a node, a record of a state stays
+// what it is. So a log of them, in which each stands once, says all, and who saves a store
+// again and again has to add only what is new. The tables are built anew from the log, with the sizes
+// that they had: these stand in what Save writes, with the little that changes.
+//
+// Which entries are in the log is known by their places: in each line of a table those that
+// are kept stand first, and a byte beside the line counts them. Entries are added behind them, and
+// when a slab grows they are put first again. So the count takes a byte for each 64, and finding what is new
+// one look at each line that is not full of what is kept. Nodes and records are kept up to
+// a number.
+//
+// The log is a sequence of sections, each begins with a letter.
+const (
+	sectionNodes   = 'n' // the table; the numbers from, to; their values; how many of them are lost, and these
+	sectionEntries = 'e' // the shard; how many; the entries
+	sectionShort   = 's' // the same for a Compact store
+	sectionRecords = 'r' // the chunk; the words from, to; these
+)
+
+// SaveStates adds to a log the states that are not kept there, or writes all of them, to be read by
+// RestoreStates. They are kept when Keep is called.
+func SaveStates(s Store, w io.Writer, all bool) error {
+	out := &stateWriter{w: w}
+	s.(saved).writeStates(out, all)
+	return out.err
+}
+
+// Keep notes that what SaveStates has written is in the log. No session may have worked since
+// then.
+func Keep(s Store) { s.(saved).keep() }
+
+// RestoreStates reads a log into a store that Restore has made.
+func RestoreStates(s Store, r io.Reader) error {
+	in := &stateReader{r: bufio.NewReaderSize(r, 1<<16)}
+	s.(saved).readStates(in)
+	return in.err
+}
+
+// stateWriter writes sections. After an error it does nothing any more.
+type stateWriter struct {
+	w   io.Writer
+	err error
+	buf []byte
+}
+
+// section writes the head of a section.
+func (w *stateWriter) section(kind byte, numbers ...uint64) {
+	w.buf = append(w.buf[:0], kind)
+	for _, n := range numbers {
+		w.buf = binary.AppendUvarint(w.buf, n)
+	}
+	w.bytes(w.buf)
+}
+
+func (w *stateWriter) bytes(b []byte) {
+	if w.err == nil {
+		_, w.err = w.w.Write(b)
+	}
+}
+
+// stateReader reads sections. After an error it does nothing any more.
+type stateReader struct {
+	r   *bufio.Reader
+	err error
+	buf []uint64
+}
+
+// next returns the kind of the next section, 0 at the end and after an error.
+func (r *stateReader) next() byte {
+	if r.err != nil {
+		return 0
+	}
+	kind, err := r.r.ReadByte()
+	if err == io.EOF {
+		return 0
+	}
+	r.err = err
+	return kind
+}
+
+// number reads a number, which is at most most.
+func (r *stateReader) number(most uint64) uint64 {
+	if r.err != nil {
+		return 0
+	}
+	n, err := binary.ReadUvarint(r.r)
+	if r.err = early(err); r.err == nil && n > most {
+		r.wrong("a number that cannot be")
+		return 0
+	}
+	return n
+}
+
+func (r *stateReader) bytes(b []byte) {
+	if r.err == nil {
+		_, err := io.ReadFull(r.r, b)
+		r.err = early(err)
+	}
+}
+
+func (r *stateReader) wrong(what string) {
+	if r.err == nil {
+		r.err = fmt.Errorf("statestore: %s in the log of states", what)
+	}
+}
+
+// early makes of an end within a section what it is.
+func early(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// asBytes are the bytes of numbers.
+func asBytes[T uint32 | uint64](p []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(p))), len(p)*int(unsafe.Sizeof(*new(T))))
+}
+
+func newKept(lines int) *[]uint8 {
+	k := make([]uint8, lines)
+	return &k
+}
+
+func keptBytes(kept *[]uint8) int {
+	if kept == nil {
+		return 0
+	}
+	return cap(*kept) + int(unsafe.Sizeof(*kept))
+}
+
+// keepFirst makes room for an entry that is kept in a line of so many slots that has been filled up to
+// the slot at. It returns where.
+func keepFirst[T uint32 | uint64](slots []T, kept *[]uint8, line, size, at uint64) uint64 {
+	first := line*size + uint64((*kept)[line])
+	(*kept)[line]++
+	slots[at] = slots[first]
+	return first
+}
+
+// appendNew adds to dst the entries of slots, in lines of so many, that are not kept, or all.
+func appendNew[T uint32 | uint64](dst, slots []T, kept *[]uint8, line int, all bool) []T {
+	all = all || kept == nil
+	for k := 0; k < len(slots); k += line {
+		from := 0
+		if !all {
+			from = int((*kept)[k/line])
+		}
+		for _, e := range slots[k+from : k+line] {
+			if e == 0 {
+				break
+			}
+			dst = append(dst, e)
+		}
+	}
+	return dst
+}
+
+// keepAll notes that all entries of slots are kept.
+func keepAll[T uint32 | uint64](slots []T, kept *[]uint8, line int) {
+	for k := 0; k < len(slots); k += line {
+		n := int((*kept)[k/line])
+		for n < line && slots[k+n] != 0 {
+			n++
+		}
+		(*kept)[k/line] = uint8(n)
+	}
+}
+
+// latest returns the slab that a shard has, nil if it has none.
+func (t *table) latest(shard uint64) *slab {
+	s := t.dir[shard].Load()
+	if s != nil {
+		for next := s.next.Load(); next != nil; next = s.next.Load() {
+			s = next
+		}
+	}
+	return s
+}
+
+func (t *table) writeStates(w *stateWriter, all bool) {
+	var fresh []uint64
+	for shard := range t.dir {
+		s := t.latest(uint64(shard))
+		if s == nil || w.err != nil {
+			continue
+		}
+		if fresh = appendNew(fresh[:0], s.slots, s.kept, lineSlots, all); len(fresh) > 0 {
+			w.section(sectionEntries, uint64(shard), uint64(len(fresh)))
+			w.bytes(asBytes(fresh))
+		}
+	}
+}
+
+func (t *table) keep() {
+	for shard := range t.dir {
+		s := t.latest(uint64(shard))
+		if s == nil {
+			continue
+		}
+		if s.kept == nil {
+			s.kept = newKept(int(s.lines()))
+			t.ledger.take(keptBytes(s.kept), true)
+		}
+		keepAll(s.slots, s.kept, lineSlots)
+	}
+}
+
+// readStates reads a section, and returns how many entries it has.
+func (t *table) readStates(r *stateReader) uint64 {
+	shard := r.number(uint64(len(t.dir) - 1))
+	s := t.dir[shard].Load()
+	if s == nil {
+		r.wrong("a shard that cannot be")
+		return 0
+	}
+	n := r.number(uint64(len(s.slots)))
+	if uint64(cap(r.buf)) < n {
+		r.buf = make([]uint64, n)
+	}
+	entries := r.buf[:n]
+	r.bytes(asBytes(entries))
+	if r.err != nil {
+		return 0
+	}
+	for _, e := range entries {
+		if !t.place(s, e, true) {
+			r.wrong("an entry that cannot be")
+			return 0
+		}
+	}
+	return n
+}
+
+// place puts an entry into a slab that nobody else uses. It returns false if it is no entry, or is there,
+// also with another low part if only is set, or has no room.
+func (t *table) place(s *slab, e uint64, only bool) bool {
+	if e&t.low == 0 {
+		return false
+	}
+	lines := s.lines()
+	i, _ := bits.Mul64(e&^t.low, lines)
+	for range lines {
+		line := (*[lineSlots]uint64)(s.slots[i*lineSlots:])
+		for j := range line {
+			if line[j] == 0 {
+				line[j] = e
+				(*s.kept)[i] = uint8(j + 1)
+				s.count.Add(1)
+				return true
+			}
+			if only && (line[j]^e)&^t.low == 0 || line[j] == e {
+				return false
+			}
+		}
+		if i++; i == lines {
+			i = 0
+		}
+	}
+	return false
+}
+
+// latest is [table.latest].
+func (n *nodes) latest(shard int) *index {
+	x := n.index[shard].Load()
+	if x != nil {
+		for next := x.next.Load(); next != nil; next = x.next.Load() {
+			x = next
+		}
+	}
+	return x
+}
+
+// end returns the last number that can stand for a value.
+func (n *nodes) end() uint32 { return min(n.last.Load(), n.room.Load()) }
+
+// each calls f for the memory of the numbers from to last, piece by piece, each with its first number.
+func (n *nodes) each(from, last uint32, f func(first uint32, values []uint64)) {
+	for at := uint64(from); at <= uint64(last); {
+		c, o := place(uint32(at))
+		values := n.chunks[c][o:]
+		values = values[:min(uint64(len(values)), uint64(last)-at+1)]
+		f(uint32(at), values)
+		at += uint64(len(values))
+	}
+}
+
+func (n *nodes) writeStates(w *stateWriter, all bool) {
+	from, to := n.kept+1, n.end()
+	if all {
+		from = 1
+	}
+	if from > to {
+		return
+	}
+	w.section(sectionNodes, uint64(n.number), uint64(from), uint64(to))
+	n.each(from, to, func(_ uint32, values []uint64) { w.bytes(asBytes(values)) })
+	var lost []uint64
+	for _, id := range n.lost {
+		if id >= from && id <= to {
+			lost = append(lost, uint64(id))
+		}
+	}
+	w.buf = binary.AppendUvarint(w.buf[:0], uint64(len(lost)))
+	for _, id := range lost {
+		w.buf = binary.AppendUvarint(w.buf, id)
+	}
+	w.bytes(w.buf)
+}
+
+// readStates reads the rest of a section.
+func (n *nodes) readStates(r *stateReader) {
+	last := uint64(n.last.Load())
+	from := r.number(last)
+	to := r.number(last)
+	if from != uint64(n.kept)+1 || to < from {
+		r.wrong("a table of nodes that does not go on")
+	}
+	if r.err != nil {
+		return
+	}
+	n.each(uint32(from), uint32(to), func(_ uint32, values []uint64) { r.bytes(asBytes(values)) })
+	lost := map[uint32]bool{}
+	for range r.number(last) {
+		id := uint32(r.number(last))
+		if r.err != nil {
+			return
+		}
+		lost[id] = true
+		n.lost = append(n.lost, id)
+	}
+	if !n.placeAll(uint32(from), uint32(to), lost) {
+		r.wrong("a node that cannot be")
+	}
+	n.kept = uint32(to)
+}
+
+// placeAll puts the numbers from to last into the index, but for those that are lost. It returns false if one of them
+// cannot be. Nearly each takes a cache miss, so memory is asked for ahead, by several goroutines, each for shards of its own.
+func (n *nodes) placeAll(from, last uint32, lost map[uint32]bool) bool {
+	const ahead, many = 16, 1 << 14
+	share := func(which, of uint64) bool {
+		good := true
+		n.each(from, last, func(first uint32, values []uint64) {
+			for i, v := range values {
+				if i+ahead < len(values) {
+					if h := hashNode(values[i+ahead]); h>>(64-indexShardBits)%of == which {
+						n.touch(h)
+					}
+				}
+				h, id := hashNode(v), first+uint32(i)
+				if h>>(64-indexShardBits)%of == which && good && (len(lost) == 0 || !lost[id]) {
+					good = n.place(id, v, h)
+				}
+			}
+		})
+		return good
+	}
+	of := 1
+	if last-from > many {
+		of = min(runtime.GOMAXPROCS(0), indexShards)
+	}
+	var wg sync.WaitGroup
+	var bad atomic.Bool
+	for which := range of {
+		wg.Go(func() {
+			if !share(uint64(which), uint64(of)) {
+				bad.Store(true)
+			}
+		})
+	}
+	wg.Wait()
+	return !bad.Load()
+}
+
+// touch begins to load the line of a hash into the cache.
+func (n *nodes) touch(h uint64) {
+	if x := n.index[h>>(64-indexShardBits)].Load(); x != nil {
+		prefetch(unsafe.Pointer(&x.slots[x.line(h)*indexSlots]))
+	}
+}
+
+// place puts a number of a value with the hash h into the index, which nobody else uses. It returns false if the value has one,
+// or the number no room.
+func (n *nodes) place(id uint32, v, h uint64) bool {
+	x := n.index[h>>(64-indexShardBits)].Load()
+	if x == nil {
+		return false
+	}
+	mask := uint32(1)<<x.idBits - 1
+	if id > mask {
+		return false
+	}
+	i, tag := x.line(h), uint32(h)&^mask
+	for range x.lines() {
+		line := (*[indexSlots]uint32)(x.slots[i*indexSlots:])
+		for j, e := range line {
+			if e == 0 {
+				line[j] = tag | id
+				x.count.Add(1)
+				return true
+			}
+			if (e^tag)&^mask == 0 && n.value(e&mask) == v {
+				return false
+			}
+		}
+		if i++; i == x.lines() {
+			i = 0
+		}
+	}
+	return false
+}
+
+// writeStates implements saved.
+func (t *treeStore) writeStates(w *stateWriter, all bool) {
+	t.mu.Lock()
+	tables := t.allNodes()
+	for _, n := range tables {
+		n.mu.Lock()
+		for _, x := range t.sessions {
+			// A number that a session has taken for a value which another one was faster to
+			// number would get another value when the log has it already.
+			if spare := &x.spare[n.number]; *spare != 0 {
+				n.lost = append(n.lost, *spare)
+				*spare = 0
+			}
+		}
+		n.mu.Unlock()
+	}
+	t.mu.Unlock()
+	for _, n := range tables {
+		n.writeStates(w, all)
+	}
+	t.table.writeStates(w, all)
+}
+
+// keep implements saved.
+func (t *treeStore) keep() {
+	t.mu.Lock()
+	for _, n := range t.allNodes() {
+		n.kept = n.end()
+	}
+	t.mu.Unlock()
+	t.table.keep()
+}
+
+// readStates implements saved.
+func (t *treeStore) readStates(r *stateReader) {
+	var tables [maxTables]*nodes
+	for _, n := range t.allNodes() {
+		tables[n.number] = n
+	}
+	have := uint64(0)
+	for kind := r.next(); kind != 0; kind = r.next() {
+		switch kind {
+		case sectionNodes:
+			if n := tables[r.number(maxTables-1)]; n != nil {
+				n.readStates(r)
+			} else {
+				r.wrong("a table of nodes that there is not")
+			}
+		case sectionEntries:
+			have += t.table.readStates(r)
+		default:
+			r.wrong("a section of another store")
+		}
+	}
+	for _, n := range t.allNodes() {
+		if n.kept != n.last.Load() {
+			r.wrong("not all of a table of nodes")
+		}
+	}
+	t.shapes.Range(func(_, s any) bool {
+		if sh := s.(*shape); !sh.mature.Load() {
+			have += uint64(len(sh.young.parents))
+		}
+		return true
+	})
+	if have < t.Len() {
+		r.wrong("not all of the states")
+	}
+}
+
+// leave notes how far all chunks are filled, and returns it.
+func (p *plainStore) leave() []uint32 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, x := range p.sessions {
+		p.arena.leave(x)
+	}
+	return p.arena.used
+}
+
+// writeStates implements saved.
+func (p *plainStore) writeStates(w *stateWriter, all bool) {
+	for i, to := range p.leave() {
+		from := uint32(0)
+		if !all && i < len(p.arena.kept) {
+			from = p.arena.kept[i]
+		}
+		if from < to {
+			w.section(sectionRecords, uint64(i), uint64(from), uint64(to))
+			w.bytes(asBytes((*p.arena.chunks.Load())[i][from:to]))
+		}
+	}
+}
+
+// keep implements saved.
+func (p *plainStore) keep() { p.arena.kept = append(p.arena.kept[:0], p.leave()...) }
+
+// readStates implements saved.
+func (p *plainStore) readStates(r *stateReader) {
+	var chunks [][]uint64
+	if c := p.arena.chunks.Load(); c != nil {
+		chunks = *c
+	}
+	kept := make([]uint32, len(chunks))
+	for kind := r.next(); kind != 0; kind = r.next() {
+		if kind != sectionRecords || len(chunks) == 0 {
+			r.wrong("a section of another store")
+			return
+		}
+		i := r.number(uint64(len(chunks) - 1))
+		from := r.number(uint64(len(chunks[i])))
+		to := r.number(uint64(len(chunks[i])))
+		if r.err == nil && (from != uint64(kept[i]) || to < from) {
+			r.wrong("a chunk that does not go on")
+		}
+		if r.err != nil {
+			return
+		}
+		r.bytes(asBytes(chunks[i][from:to]))
+		kept[i] = uint32(to)
+	}
+	if r.err != nil {
+		return
+	}
+	p.arena.kept = kept
+	// Nearly each entry takes a cache miss, so memory is asked for some entries ahead.
+	var waiting [16]struct {
+		s *slab
+		e uint64
+	}
+	have := uint64(0)
+	place := func(s *slab, e uint64) bool {
+		w := &waiting[have%uint64(len(waiting))]
+		good := w.s == nil || p.table.place(w.s, w.e, false)
+		w.s, w.e = s, e
+		have++
+		return good
+	}
+	for i, c := range chunks {
+		if int(kept[i]) != len(c) {
+			r.wrong("not all of a chunk")
+			return
+		}
+		for at := uint64(0); at < uint64(len(c)); {
+			if at+recordWords > uint64(len(c)) || c[at+1] > uint64(len(c))-at-recordWords || at >= chunkWords {
+				r.wrong("a state that cannot be")
+				return
+			}
+			end := at + recordWords + c[at+1]
+			shard, e := p.entry(c[at+recordWords : end])
+			s := p.table.dir[shard].Load()
+			if s != nil {
+				p.table.touch(shard, e)
+			}
+			if s == nil || !place(s, e|((uint64(i)+1)<<chunkShift|at)) {
+				r.wrong("a state that cannot be")
+				return
+			}
+			at = end
+		}
+	}
+	states := have
+	for range waiting {
+		if !place(nil, 0) {
+			r.wrong("a state that cannot be")
+			return
+		}
+	}
+	if states < p.Len() {
+		r.wrong("not all of the states")
+	}
+}
+
+// latest is [table.latest].
+func (c *compactStore) latest(shard uint64) *shortSlab {
+	s := c.dir[shard].Load()
+	if s != nil {
+		for next := s.next.Load(); next != nil; next = s.next.Load() {
+			s = next
+		}
+	}
+	return s
+}
+
+// writeStates implements saved.
+func (c *compactStore) writeStates(w *stateWriter, all bool) {
+	var fresh []uint32
+	for shard := range c.dir {
+		s := c.latest(uint64(shard))
+		if s == nil || w.err != nil {
+			continue
+		}
+		if fresh = appendNew(fresh[:0], s.slots, s.kept, shortLine, all); len(fresh) > 0 {
+			w.section(sectionShort, uint64(shard), uint64(len(fresh)))
+			w.bytes(asBytes(fresh))
+		}
+	}
+}
+
+// keep implements saved.
+func (c *compactStore) keep() {
+	for shard := range c.dir {
+		s := c.latest(uint64(shard))
+		if s == nil {
+			continue
+		}
+		if s.kept == nil {
+			s.kept = newKept(int(s.lines()))
+			c.ledger.take(keptBytes(s.kept), true)
+		}
+		keepAll(s.slots, s.kept, shortLine)
+	}
+}
+
+// readStates implements saved.
+func (c *compactStore) readStates(r *stateReader) {
+	var entries []uint32
+	have := uint64(0)
+	for kind := r.next(); kind != 0; kind = r.next() {
+		if kind != sectionShort {
+			r.wrong("a section of another store")
+			return
+		}
+		s := c.dir[r.number(uint64(len(c.dir)-1))].Load()
+		if s == nil {
+			r.wrong("a shard that cannot be")
+			return
+		}
+		n := r.number(uint64(len(s.slots)))
+		if uint64(cap(entries)) < n {
+			entries = make([]uint32, n)
+		}
+		entries = entries[:n]
+		r.bytes(asBytes(entries))
+		if r.err != nil {
+			return
+		}
+		for _, e := range entries {
+			if !s.place(e) {
+				r.wrong("an entry that cannot be")
+				return
+			}
+		}
+		have += n
+	}
+	if have < c.Len() {
+		r.wrong("not all of the states")
+	}
+}
+
+// place is [table.place].
+func (s *shortSlab) place(e uint32) bool {
+	if e < shortFirst {
+		return false
+	}
+	lines := s.lines()
+	i := s.line(e)
+	for range lines {
+		line := (*[shortLine]uint32)(s.slots[i*shortLine:])
+		for j := range line {
+			if line[j] == 0 {
+				line[j] = e
+				(*s.kept)[i] = uint8(j + 1)
+				s.count.Add(1)
+				return true
+			}
+			if line[j] == e {
+				return false
+			}
+		}
+		if i++; i == lines {
+			i = 0
+		}
+	}
+	return false
+}
+
+// writeStates implements saved: all bits stand in what Save writes, since they change anywhere.
+func (b *bitstateStore) writeStates(*stateWriter, bool) {}
+
+// keep implements saved.
+func (b *bitstateStore) keep() {}
+
+// readStates implements saved.
+func (b *bitstateStore) readStates(r *stateReader) {
+	if r.next() != 0 {
+		r.err = errors.New("statestore: a log of states of another store")
+	}
+}
