@@ -3,6 +3,7 @@ package statestore
 import (
 	"errors"
 	"fmt"
+	"unsafe"
 )
 
 // MaxJoined is how many stores Join can make one of.
@@ -33,7 +34,7 @@ type Placing interface {
 
 // Join makes one store of several of the kind Tree, all without sessions: each of its
 // sessions has a placing of its own. It is for a covered set that was divided
-// among more processes than there are now. Sessions of it defer nothing, which
+// among more processes than there are now. Sessions of it know no numbers, which
 // costs some of the speed.
 func Join(parts []Store, placing func() Placing) (Store, error) {
 	if len(parts) > MaxJoined {
@@ -60,7 +61,7 @@ func Apart(r Ref) (i int, of Ref) {
 func (j *joined) NewSession() Session {
 	x := &joinedSession{Placing: j.placing()}
 	for _, s := range j.parts {
-		x.parts = append(x.parts, s.NewSession())
+		x.parts = append(x.parts, s.NewSession().(*treeSession))
 	}
 	return x
 }
@@ -116,19 +117,49 @@ func (j *joined) Stats() Stats {
 // joinedSession is a session of each part.
 type joinedSession struct {
 	Placing
-	parts []Session
+	parts []*treeSession
 	buf   []uint64
 }
 
-// Insert implements [Session]. To a part, a parent in another one is away.
+var _ Deferring = (*joinedSession)(nil)
+
+// Insert implements [Session].
 func (x *joinedSession) Insert(s []uint64, parent Ref) (Ref, bool, error) {
-	i, s := x.Place(s)
+	i, there := x.Place(s)
+	r, added, err := x.parts[i].Insert(there, parentIn(i, parent))
+	return Within(i, r), added, err
+}
+
+// parentIn returns what a parent is to the i-th part: one in another part is away.
+func parentIn(i int, parent Ref) Ref {
 	of, p := Apart(parent)
 	if parent != 0 && of != i {
 		p = Away(p)
 	}
-	r, added, err := x.parts[i].Insert(s, p)
-	return Within(i, r), added, err
+	return p
+}
+
+// Defer implements [Deferring].
+func (x *joinedSession) Defer(s []uint64, parent Ref, changed []int32) (bool, error) {
+	i, there := x.Place(s)
+	p := parentIn(i, parent)
+	if p&away != 0 || unsafe.SliceData(there) != unsafe.SliceData(s) {
+		changed = nil // against what the part has loaded last, or other words
+	}
+	return x.parts[i].Defer(there, p, changed)
+}
+
+// Settle implements [Deferring]. The order is that in each part.
+func (x *joinedSession) Settle(added func(Ref) error) error {
+	var err error
+	for i, p := range x.parts {
+		if err != nil {
+			p.drop()
+			continue
+		}
+		err = p.Settle(func(r Ref) error { return added(Within(i, r)) })
+	}
+	return err
 }
 
 // Find implements [Session].
@@ -151,7 +182,7 @@ func (x *joinedSession) Parents(ref Ref, yield func(Ref) bool) { x.Candidates(x.
 // Hint implements [Parted].
 func (x *joinedSession) Hint(ref Ref) uint64 {
 	i, r := Apart(ref)
-	hint := x.parts[i].(Parted).Hint(r)
+	hint := x.parts[i].Hint(r)
 	if hint == 0 || hint&hintCode != 0 || Ref(hint)&away != 0 {
 		return hint
 	}
@@ -173,7 +204,7 @@ func (x *joinedSession) Candidates(hint uint64, yield func(Ref) bool) {
 		if only >= 0 && i != only || !more {
 			continue
 		}
-		p.(Parted).Candidates(hint, func(r Ref) bool {
+		p.Candidates(hint, func(r Ref) bool {
 			more = yield(Within(i, r))
 			return more
 		})

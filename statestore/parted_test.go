@@ -1,6 +1,7 @@
 package statestore
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -176,5 +177,101 @@ func TestJoined(t *testing.T) {
 	}
 	if _, err := Join(make([]Store, MaxJoined+1), nil); err == nil {
 		t.Error("too many stores are joined")
+	}
+}
+
+// TestJoinedDeferring defers the insertions into a joined store, as a search does: each state is told
+// to be new once, a part whose states stand otherwise is not misled by what has changed,
+// and after an error no state is covered that was not told.
+func TestJoinedDeferring(t *testing.T) {
+	const n = 12_000
+	for _, parts := range []int{1, 2, 5} {
+		of := func(s []uint64) int { return int(s[0] * 0xD6E8FEB86659FD93 >> 40 % uint64(parts)) }
+		var all []Store
+		for range parts {
+			s, err := New(Options{Kind: Tree})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, s)
+		}
+		store, err := Join(all, func() Placing { return &otherwise{of: of} })
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := store.NewSession().(Deferring)
+		r := rand.New(rand.NewPCG(uint64(parts), 5))
+		state := func(i int) []uint64 { return []uint64{uint64(i), uint64(i % 7), uint64(i / 11)} }
+		told := map[Ref]bool{}
+		var refs []Ref
+		added := func(ref Ref) error {
+			if told[ref] {
+				t.Fatalf("%d parts: the state %x is new again", parts, ref)
+			}
+			told[ref] = true
+			refs = append(refs, ref)
+			return nil
+		}
+		first, _, err := x.Insert(state(0), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		added(first)
+		insert := func(i int, parent Ref, changed []int32) {
+			t.Helper()
+			ok, err := x.Defer(state(i), parent, changed)
+			if err == nil && !ok {
+				var ref Ref
+				if ref, ok, err = x.Insert(state(i), parent); ok {
+					added(ref)
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for len(refs) < n {
+			parent := refs[r.IntN(len(refs))]
+			from := x.Load(parent, nil)
+			for range 1 + r.IntN(8) {
+				i := r.IntN(n)
+				var changed []int32
+				for k, w := range state(i) {
+					if w != from[k] {
+						changed = append(changed, int32(k))
+					}
+				}
+				insert(i, parent, changed)
+			}
+			if err := x.Settle(added); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range n {
+			if ref, ok := x.Find(state(i)); !ok || !told[ref] || !slices.Equal(x.Load(ref, nil), state(i)) {
+				t.Fatalf("%d parts: state %d is found as %x: %v", parts, i, ref, ok)
+			}
+		}
+		// The third new state of sixty is refused.
+		for i := n; i < n+60; i++ {
+			insert(i, first, nil)
+		}
+		refused := errors.New("refused")
+		before, left := store.Len(), 3
+		if err := x.Settle(func(Ref) error {
+			if left--; left == 0 {
+				return refused
+			}
+			return nil
+		}); err != refused || store.Len() != before+3 {
+			t.Errorf("%d parts: %v after %d new states", parts, err, store.Len()-before)
+		}
+		count := uint64(0)
+		for i := n; i < n+60; i++ {
+			insert(i, first, nil)
+		}
+		if err := x.Settle(func(Ref) error { count++; return nil }); err != nil || count != 57 || store.Len() != before+60 {
+			t.Errorf("%d parts: %v, %d of 57 states that had been dropped are new", parts, err, count)
+		}
 	}
 }

@@ -831,13 +831,19 @@ func (x *treeSession) Settle(added func(Ref) error) error {
 			err = added(ref)
 		}
 		if err != nil {
-			if x.scratch != nil {
-				clear(x.scratch.keys[:]) // some are of those that are dropped
-			}
+			x.drop()
 			return err
 		}
 	}
 	return nil
+}
+
+// drop forgets the insertions that were deferred and are not complete.
+func (x *treeSession) drop() {
+	x.deferred = x.deferred[:0]
+	if x.scratch != nil {
+		clear(x.scratch.keys[:]) // some are of those that are dropped
+	}
 }
 
 // refOf returns the Ref of the state with a key whose entry has codeAside.
