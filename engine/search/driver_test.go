@@ -394,7 +394,7 @@ func TestInexactStores(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	sys := mustNew(t, counters(6, 9))
+	sys := mustNew(t, counters(8, 12))
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
 	tests := []struct {
@@ -453,7 +453,7 @@ func TestMoreViolations(t *testing.T) {
 }
 
 func TestProgress(t *testing.T) {
-	sys := mustNew(t, counters(6, 9))
+	sys := mustNew(t, counters(8, 12))
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var calls int
