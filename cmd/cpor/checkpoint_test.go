@@ -60,6 +60,7 @@ ltl recurrence { []<> (x == 1) -> []<> (y == 2) }
 		{"temporal, weakly fair", []string{"-ltl", "all", "-por", "none", "-fair", counters}, "20ms", whole},
 		{"temporal, strongly fair", []string{"-ltl", "all", "-por", "none", "-strong-fair", counters}, "300ms", whole},
 		{"stored states", []string{"-por", "none", "-D", "R=3", robots}, "20ms", killedResult{"pass", true, 326759, 980277, 0}},
+		{"stored states, plain", []string{"-por", "none", "-store", "plain", "-D", "R=3", robots}, "20ms", killedResult{"pass", true, 326759, 980277, 0}},
 		{"executions", []string{"-search", "stateless", writers}, "20ms", killedResult{"pass", true, 0, 0, 15 * 14 * 13 * 12 * 11 * 10 * 9 * 8 * 7 * 6 / (120 * 120)}},
 	} {
 		t.Run(tt.name, func(t *testing.T) { killAndResume(t, bin, tt.args, tt.every, tt.want) })
@@ -148,6 +149,88 @@ func TestCheckpointFullDisk(t *testing.T) {
 	for _, want := range []string{"no space left", "the search goes on", "limit of 2,000 states"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("nothing says %q:\n%s", want, got)
+		}
+	}
+}
+
+// TestCheckpointFiles has the files of a checkpoint in other places than they were written, without
+// what belongs to them, and damaged: who goes on with all of them comes to the end, the others are told which file it is.
+func TestCheckpointFiles(t *testing.T) {
+	robots := filepath.Join("..", "..", "benchmarks", "robots.model")
+	begin := func(states string, flags ...string) (dir, log string) {
+		t.Helper()
+		dir = filepath.Join(t.TempDir(), "checkpoints")
+		args := slices.Concat([]string{"run", "-por", "none", "-workers", "1", "-max-states", states, "-checkpoint", dir}, flags, []string{robots})
+		if stdout, stderr, code := inProcess(t, args...); code != exitIncomplete {
+			t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
+		}
+		logs, err := filepath.Glob(filepath.Join(dir, "states-*"))
+		if err != nil || len(logs) != 1 {
+			t.Fatal(logs, err)
+		}
+		return dir, logs[0]
+	}
+	resume := func(dir string, wantCode int, want ...string) {
+		t.Helper()
+		stdout, stderr, code := inProcess(t, "resume", dir)
+		got := stdout + stderr
+		if code != wantCode {
+			t.Errorf("exit code %d, want %d\n%s", code, wantCode, got)
+		}
+		for _, w := range want {
+			if !strings.Contains(strings.Join(strings.Fields(got), " "), w) {
+				t.Errorf("nothing says %q:\n%s", w, got)
+			}
+		}
+	}
+	for _, store := range []string{"tree", "plain", "compact"} {
+		dir, log := begin("3000", "-store", store)
+		other, foreign := begin("3500", "-store", store)
+		whole, err := os.ReadFile(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		theirs, err := os.ReadFile(foreign)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put := func(b []byte) {
+			t.Helper()
+			if err := os.WriteFile(log, b, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		name := filepath.Base(log)
+		put(theirs)
+		resume(dir, exitMistake, name, "is no log of this checkpoint")
+		put(whole[:len(whole)/2])
+		resume(dir, exitMistake, name, "is damaged")
+		changed := bytes.Clone(whole)
+		changed[len(changed)/2] ^= 4
+		put(changed)
+		resume(dir, exitMistake, name, "is damaged", "checksum")
+		if err := os.Remove(log); err != nil {
+			t.Fatal(err)
+		}
+		resume(dir, exitMistake, name, "no such file")
+		// What was not there before is of a checkpoint that did not come to its end.
+		put(append(bytes.Clone(whole), theirs...))
+		elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+		if err := os.CopyFS(elsewhere, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		if stdout, stderr, code := inProcess(t, "resume", "-max-states", "4000", dir); code != exitIncomplete {
+			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+		}
+		for _, d := range []string{dir, elsewhere, other} {
+			code := exitPass
+			if store == "compact" {
+				code = exitIncomplete // it is not exact
+			}
+			resume(d, code, "states 4,877")
+			if logs, err := filepath.Glob(filepath.Join(d, "states-*")); err != nil || len(logs) != 1 {
+				t.Error(logs, err)
+			}
 		}
 	}
 }
