@@ -499,28 +499,44 @@ func (a *archive) length(n *int) {
 	}
 }
 
-// colours is a table of colours.
+// colours is a table of colours, without its free places.
 func (a *archive) colours(c *colours) {
+	var entries []uint32
 	for i := range c.shards {
 		s := &c.shards[i]
-		size := int(s.size)
+		size, used := int(s.size), int(s.used)
 		a.length(&size)
+		a.length(&used)
+		if a.err == nil && used >= size {
+			a.fail("a number of colours")
+		}
 		if a.err != nil {
 			return
 		}
-		if a.w == nil {
-			c.held.Add(-int64(4 * len(s.slots)))
-			s.alloc(c, uint64(size))
-		}
-		a.words(s.slots)
+		entries = entries[:0]
 		if a.w != nil {
+			for at := 0; at < len(s.slots); at += c.words {
+				if e := s.slots[at : at+c.words]; (uint64(e[0])|uint64(e[1])<<32)&refMask != 0 {
+					entries = append(entries, e...)
+				}
+			}
+			a.words(entries)
 			continue
 		}
-		for at := 0; at < len(s.slots); at += c.words {
-			if (uint64(s.slots[at])|uint64(s.slots[at+1])<<32)&refMask != 0 {
-				s.used++
+		c.held.Add(-int64(4 * len(s.slots)))
+		s.alloc(c, uint64(size))
+		entries = slices.Grow(entries, used*c.words)[:used*c.words]
+		a.words(entries)
+		for at := 0; at < len(entries) && a.err == nil; at += c.words {
+			e := entries[at : at+c.words]
+			key := (uint64(e[0]) | uint64(e[1])<<32) & refMask
+			if key == 0 || colourHash(key)>>56 != uint64(i) {
+				a.fail("a colour")
+				return
 			}
+			copy(s.place(c, key), e)
 		}
+		s.used = uint64(used)
 	}
 }
 
