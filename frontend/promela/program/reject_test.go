@@ -127,6 +127,7 @@ func TestRejected(t *testing.T) {
 		{"proctype A() { skip } chan q = [1] of { byte }; init { q!run A() }", "run cannot stand in a send"},
 		{"chan q = [1] of { byte }; init { byte x; for (x in q) { skip } }", "for wants an array after in, or a channel"},
 		{"typedef T { byte a }; T v; chan q = [1] of { T, byte }; init { for (v in q) { skip } }", "for needs a variable here of the type"},
+		{"chan q = [1] of { byte }; active proctype P() { q?_pid }", "1:51: _pid cannot be assigned, and nothing received into it; to receive what is the same write eval(_pid)"},
 		{"init { byte _pid; skip }", "_pid is there already"},
 		{"byte L; init { L: skip }", "L is a variable and cannot be a label, too"},
 		{"init { 'ab' }", "1:8:"},

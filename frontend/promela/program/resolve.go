@@ -727,6 +727,10 @@ func (r *resolver) place(ref *syntax.Ref) *Place {
 		} else if g != nil || constant || r.procs[ref.Name] != nil || r.p.Model.Inlines[ref.Name] != nil {
 			more = "; it is declared only below, and a name is known behind its declaration, as in SPIN; move that up"
 		}
+		if ref.Name == "_pid" {
+			r.fail(ref.Pos, len(ref.Name), "_pid cannot be assigned, and nothing received into it; to receive what is the same write eval(_pid)")
+			return nil
+		}
 		r.fail(ref.Pos, len(ref.Name), "undeclared variable: %s%s", ref.Name, more)
 		return nil
 	}

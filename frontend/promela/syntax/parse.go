@@ -1132,7 +1132,7 @@ func (p *parser) expandInline(d *Inline, result *Ref) Stmt {
 			continue
 		}
 		for i, a := range args[k] {
-			a.Newline, a.given = i == 0 && b.Newline, true
+			a.Newline, a.given, a.param = i == 0 && b.Newline, true, b.Pos
 			a.Space = i > 0 && a.Space || i == 0 && b.Space
 			body = append(body, a)
 		}
@@ -1197,6 +1197,10 @@ func (p *parser) replaces(d *Inline, k int, arg []Token) {
 // receive, or a condition.
 func (p *parser) exprStmt() Stmt {
 	t := p.tok()
+	pos := t.Pos
+	if t.given {
+		pos = t.param // the statement stands in the inline, whatever it begins with
+	}
 	if t.Kind == Ident && !keywords[t.Text] && p.meaning(t.Text) == "" {
 		save := p.i
 		ref := p.ref()
@@ -1208,18 +1212,18 @@ func (p *parser) exprStmt() Stmt {
 			if d := p.model.Inlines[p.tok().Text]; d != nil && p.tok().Kind == Ident && p.peek(1).is("(") {
 				return p.expandInline(d, ref)
 			}
-			return &Assign{t.Pos, ref, p.expr()}
+			return &Assign{pos, ref, p.expr()}
 		case op.is("++"), op.is("--"):
 			p.i++
-			return &Assign{t.Pos, ref, &Binary{op.Pos, op.Text[:1], ref, &Const{op.Pos, 1}}}
+			return &Assign{pos, ref, &Binary{op.Pos, op.Text[:1], ref, &Const{op.Pos, 1}}}
 		case sameLine && (op.is("!") || op.is("!!")):
 			p.i++
-			s := &Send{Pos: t.Pos, Ch: ref, Sorted: op.is("!!")}
+			s := &Send{Pos: pos, Ch: ref, Sorted: op.is("!!")}
 			s.Args = p.sendArgs()
 			return s
 		case sameLine && (op.is("?") || op.is("??")) && !p.peek(1).is("["):
 			p.i++
-			s := &Recv{Pos: t.Pos, Ch: ref, Random: op.Text == "??"}
+			s := &Recv{Pos: pos, Ch: ref, Random: op.Text == "??"}
 			s.Peek = p.accept("<")
 			s.Args = p.recvArgs()
 			if s.Peek {
@@ -1229,7 +1233,7 @@ func (p *parser) exprStmt() Stmt {
 		}
 		p.i = save
 	}
-	return &ExprStmt{t.Pos, p.expr()}
+	return &ExprStmt{pos, p.expr()}
 }
 
 // sendArgs parses a, b, c or a(b, c).
