@@ -50,8 +50,8 @@ type Dir struct {
 	lock *flock.Flock
 }
 
-// OpenDir takes a directory, which it makes if it is not there. The error says
-// that another process has it, or what the system said.
+// OpenDir takes a directory, which it makes if it is not there, and removes logs there that no checkpoint has. The
+// error says that another process has it, or what the system said.
 func OpenDir(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		return nil, fmt.Errorf("the directory for checkpoints: %w", err)
@@ -64,7 +64,35 @@ func OpenDir(path string) (*Dir, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s: another search keeps its checkpoints there", path)
 	}
-	return &Dir{path, l}, nil
+	d := &Dir{path, l}
+	if err := d.sweepUnnamed(); err != nil {
+		d.Close()
+		return nil, fmt.Errorf("the directory for checkpoints: %w", err)
+	}
+	return d, nil
+}
+
+// sweepUnnamed removes the logs of searches that were killed before their checkpoint was complete. It removes none
+// if it cannot be told which ones the files have that are there.
+func (d *Dir) sweepUnnamed() error {
+	files, err := os.ReadDir(d.path)
+	if err != nil {
+		return err
+	}
+	var marks []Mark
+	for _, f := range files {
+		if part, of := 0, 0; f.Name() != name {
+			if k, _ := fmt.Sscanf(f.Name(), "part-%d-of-checkpoint-%d", &part, &of); k != 2 {
+				continue
+			}
+		}
+		m, err := markOf(filepath.Join(d.path, f.Name()))
+		if err != nil {
+			return nil
+		}
+		marks = append(marks, m)
+	}
+	return sweepLogs(d.path, marks...)
 }
 
 // Close lets others have the directory.
