@@ -16,9 +16,9 @@ import (
 
 // scoped is what a step did in a state, with the values of its scope there.
 type scoped struct {
-	scope  []system.Bits
-	values []uint64
-	after  []uint64
+	scope  system.Scope
+	values []uint64 // of Reads
+	after  []uint64 // of Reads and Writes
 	out    system.Outcome
 	tally  int
 	state  system.State
@@ -48,7 +48,7 @@ func repeating(sys system.System, states int) error {
 	for _, s := range sys.Initial() {
 		add(s)
 	}
-	m.Track(true)
+	r.Learn(true)
 	threads := map[[2]int]int{}
 	for i := 0; i < len(queue) && i < states; i++ {
 		s := queue[i]
@@ -62,12 +62,11 @@ func repeating(sys system.System, states int) error {
 		for t := range m.NumThreads() {
 			for alt, more := uint64(0), true; more; {
 				now := scoped{out: m.Step(t, alt), state: s}
-				bits, ok := r.Scope(t, nil)
-				if len(bits) < 2 && ok {
+				ok := r.Scope(t, &now.scope)
+				if now.scope.At.Mask == 0 && ok {
 					return fmt.Errorf("%s: the scope does not tell where the thread stood", m.ThreadName(t))
 				}
 				if ok {
-					now.scope = bits[2:]
 					now.tally, ok = r.Tally()
 				}
 				end := m.Encode(nil)
@@ -86,8 +85,10 @@ func repeating(sys system.System, states int) error {
 				if !ok {
 					continue
 				}
-				for _, b := range now.scope {
+				for _, b := range now.scope.Reads {
 					now.values = append(now.values, s[b.Word]&b.Mask)
+				}
+				for _, b := range now.changed() {
 					now.after = append(now.after, end[b.Word]&b.Mask)
 				}
 				known[at] = append(known[at], now)
@@ -97,14 +98,17 @@ func repeating(sys system.System, states int) error {
 	return nil
 }
 
+// changed returns the bits that are as in after.
+func (k *scoped) changed() []system.Bits { return slices.Concat(k.scope.Reads, k.scope.Writes) }
+
 // compare compares a step in state s with all that were known of it elsewhere.
 func (now *scoped) compare(m system.Machine, t int, s, end system.State, ok bool, known []scoped) error {
 	differs := func(k *scoped, what string) error {
-		return fmt.Errorf("%s: %s, though the bits of its scope %x are the same\nin %x\nand %x", m.ThreadName(t), what, k.scope, k.state, s)
+		return fmt.Errorf("%s: %s, though the bits of its scope %+v are the same\nin %x\nand %x", m.ThreadName(t), what, k.scope, k.state, s)
 	}
 	for i := range known {
 		k := &known[i]
-		if !slices.EqualFunc(k.scope, k.values, func(b system.Bits, v uint64) bool { return s[b.Word]&b.Mask == v }) {
+		if !slices.EqualFunc(k.scope.Reads, k.values, func(b system.Bits, v uint64) bool { return s[b.Word]&b.Mask == v }) {
 			continue
 		}
 		a, b := &k.out, &now.out
@@ -117,8 +121,12 @@ func (now *scoped) compare(m system.Machine, t int, s, end system.State, ok bool
 			continue
 		}
 		want := slices.Clone(s)
-		for i, b := range k.scope {
+		for i, b := range k.changed() {
 			want[b.Word] = want[b.Word]&^b.Mask | k.after[i]
+		}
+		for i := range k.scope.Copies {
+			c := &k.scope.Copies[i]
+			want[c.To.Word] = want[c.To.Word]&^c.To.Mask | c.Of(s)
 		}
 		if !slices.Equal(want, end) {
 			return differs(k, fmt.Sprintf("its step leads to %x, not to %x", end, want))

@@ -8,8 +8,8 @@ import (
 	"cpor/system"
 )
 
-// wideStep is what a step does that touches too much for a scope, as one does that takes a
-// message out of a long channel. It is found by the numbers of all parts of the stored state in
+// wideStep is what a step does that reads too much for a scope, as one does that looks through a
+// long channel. It is found by the numbers of all parts of the stored state in
 // which it touches anything, and so more seldom than by its scope; but these
 // are few numbers, however much stands in the parts, and those of the end are in
 // it, too.
@@ -29,8 +29,9 @@ const (
 	minWides, maxWides = 1 << 9, 1 << 15
 
 	// The steps of a place are looked up as long as its luck lasts: one that is found
-	// pays for so many that are executed with their accesses recorded.
-	firstLuck, maxLuck, hitLuck = 1 << 8, 1 << 10, 2
+	// pays for so many that are executed with their scope noted. One that cannot be
+	// remembered at all costs more.
+	firstLuck, maxLuck, hitLuck, badLuck = 1 << 8, 1 << 10, 2, 1 << 4
 )
 
 // wideAt returns the place for a step of a thread that touches some parts.
@@ -54,26 +55,28 @@ func (y *memory) moreWides() {
 	}
 }
 
-// stepWide takes a step whose scope is too wide, or which must be executed each time.
+// parted returns the numbers of some parts.
+func parted(numbers []uint32, parts uint8) (from [statestore.MaxNumbers]uint32) {
+	for p := range numbers {
+		if parts>>p&1 != 0 {
+			from[p] = numbers[p]
+		}
+	}
+	return from
+}
+
+// stepWide takes a step that has no effect, from a place with wide steps.
 func (x *Expander) stepWide(st *standing, thread uint32, t int, alt uint64, v search.Visitor, numbered search.Numbered, numbers []uint32) (kind system.Kind, next uint64) {
 	y := x.memory
-	g := y.guessed(x.state, thread, &st.leads)
-	if len(numbers) == 0 || g == nil || g.scope != -1 || g.luck < 0 || alt>>32 != 0 {
+	pl := y.whole(st.place)
+	if pl.luck < 0 || alt>>32 != 0 {
 		return x.execute(t, alt, v)
 	}
-	var from [statestore.MaxNumbers]uint32
-	if g.parts != 0 {
-		if y.wides == nil {
-			y.moreWides()
-		}
-		for p := range numbers {
-			if g.parts>>p&1 != 0 {
-				from[p] = numbers[p]
-			}
-		}
-		e := y.wideAt(thread, uint32(alt), g.parts, &from)
-		if e.thread == thread && e.alt == uint32(alt) && e.parts == g.parts && e.from == from {
-			g.luck = min(g.luck+hitLuck, maxLuck)
+	if pl.parts != 0 && len(numbers) > 0 {
+		from := parted(numbers, pl.parts)
+		e := y.wideAt(thread, uint32(alt), pl.parts, &from)
+		if e.thread == thread && e.alt == uint32(alt) && e.parts == pl.parts && e.from == from {
+			pl.luck = min(pl.luck+hitLuck, maxLuck)
 			x.repeating.Repeat(int(e.tally))
 			x.count(t, e.kind, e.atEnd)
 			if e.kind == system.Moved {
@@ -82,37 +85,40 @@ func (x *Expander) stepWide(st *standing, thread uint32, t int, alt uint64, v se
 			return e.kind, uint64(e.next)
 		}
 	}
-	g.luck--
-	out, tally, ok := x.track(t, alt, v)
-	if !ok {
-		g.luck = -1
-		return out.Kind, out.Next
+	pl.luck--
+	return x.learn(st, thread, t, alt, v, numbered, numbers)
+}
+
+// learnWide remembers the step that was taken last, an alternative of a thread from a place.
+func (x *Expander) learnWide(pl *place, thread uint32, alt uint64, out system.Outcome, tally int, numbered search.Numbered, numbers []uint32) {
+	y := x.memory
+	if len(numbers) == 0 {
+		return
 	}
-	if out.Next>>32 != 0 || out.Violation != nil {
-		return out.Kind, out.Next
+	parts := uint32(pl.parts)
+	for _, list := range [][]system.Bits{y.step.Reads, y.step.Writes} {
+		for _, b := range list {
+			parts |= numbered.Parts(b.Word, b.Mask)
+		}
 	}
-	parts := uint32(g.parts)
-	for _, b := range y.bits[2:] {
-		parts |= numbered.Parts(b.Word, b.Mask)
+	for i := range y.step.Copies {
+		c := &y.step.Copies[i]
+		from := c.Source()
+		parts |= numbered.Parts(c.To.Word, c.To.Mask) | numbered.Parts(from.Word, from.Mask)
 	}
 	if parts == 0 || parts == 1<<len(numbers)-1 {
 		// No other state has the same numbers.
-		g.luck = -1
-		return out.Kind, out.Next
+		pl.luck = -1
+		return
 	}
-	g.parts = uint8(parts)
+	pl.parts = uint8(parts)
 	e := wideStep{
 		thread: thread, alt: uint32(alt), next: uint32(out.Next), tally: int32(tally),
-		kind: out.Kind, atEnd: out.AtEnd, parts: g.parts,
-	}
-	for p := range numbers {
-		if g.parts>>p&1 != 0 {
-			e.from[p] = numbers[p]
-		}
+		kind: out.Kind, atEnd: out.AtEnd, parts: pl.parts, from: parted(numbers, pl.parts),
 	}
 	if out.Kind == system.Moved {
 		if len(x.end) != len(x.state) {
-			return out.Kind, out.Next
+			return
 		}
 		x.changed = x.changed[:0]
 		for w := range x.end {
@@ -121,18 +127,18 @@ func (x *Expander) stepWide(st *standing, thread uint32, t int, alt uint64, v se
 			}
 		}
 		if !numbered.Stays(x.changed) {
-			return out.Kind, out.Next
+			return
 		}
 		end := numbered.Ended()
 		if len(end) != len(numbers) {
-			return out.Kind, out.Next
+			return
 		}
 		for p := range end {
 			if end[p] == numbers[p] {
 				continue
 			}
-			if g.parts>>p&1 == 0 {
-				return out.Kind, out.Next
+			if pl.parts>>p&1 == 0 {
+				return
 			}
 			e.changes |= 1 << p
 			e.to[p] = end[p]
@@ -141,13 +147,12 @@ func (x *Expander) stepWide(st *standing, thread uint32, t int, alt uint64, v se
 	if y.wides == nil {
 		y.moreWides()
 	}
-	place := y.wideAt(thread, uint32(alt), g.parts, &e.from)
+	place := y.wideAt(thread, uint32(alt), pl.parts, &e.from)
 	if place.thread != 0 {
 		if y.widesLost++; y.widesLost > len(y.wides)/4 && len(y.wides) < maxWides {
 			y.moreWides()
-			place = y.wideAt(thread, uint32(alt), g.parts, &e.from)
+			place = y.wideAt(thread, uint32(alt), pl.parts, &e.from)
 		}
 	}
 	*place = e
-	return out.Kind, out.Next
 }

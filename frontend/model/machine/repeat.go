@@ -14,41 +14,43 @@ func (m *Machine) Repeats() bool { return true }
 // if several slots share a word.
 func (m *Machine) Regime(s system.State) int { return m.sys.threadsIn(s) }
 
+// Learn implements system.Repeating.
+func (m *Machine) Learn(on bool) { m.Track(on) }
+
 // Scope implements system.Repeating. What a step does follows from the slot of its thread and
-// from the locations that it touches; a buffer is a ring, which is moved as a whole
-// when it is encoded.
-func (m *Machine) Scope(t int, dst []system.Bits) ([]system.Bits, bool) {
+// from the locations that it touches, and these comprise all that it changes; a buffer is a
+// ring, which is moved as a whole when it is encoded.
+func (m *Machine) Scope(t int, sc *system.Scope) bool {
 	s := m.sys
 	w, sh := s.slot(t)
-	dst = append(dst,
-		system.Bits{Word: int32(w), Mask: s.pcMask << (sh + s.pcShift)},
-		system.Bits{Word: int32(w), Mask: maskOf(min(64, s.p.SlotBits)) << sh})
-	dst = s.slotBits(t, dst)
+	sc.At = system.Bits{Word: int32(w), Mask: s.pcMask << (sh + s.pcShift)}
+	sc.Own = system.Bits{Word: int32(w), Mask: maskOf(min(64, s.p.SlotBits)) << sh}
+	sc.Reads, sc.Writes, sc.Copies = s.slotBits(t, sc.Reads[:0]), sc.Writes[:0], sc.Copies[:0]
 	if m.viol != nil || m.path.looked || m.created { // a new thread's slot is in no state before
-		return dst, false
+		return false
 	}
 	for _, a := range m.acc {
 		i := int(a.Loc) - len(s.locs)
 		switch {
 		case i < 0 && s.ringOf != nil && s.ringOf[a.Loc] != 0:
-			dst = s.rings[s.ringOf[a.Loc]-1].bits(dst)
+			sc.Reads = s.rings[s.ringOf[a.Loc]-1].bits(sc.Reads)
 		case i < 0:
 			l := &s.locs[a.Loc]
-			dst = append(dst, system.Bits{Word: int32(l.word), Mask: l.mask})
+			sc.Reads = append(sc.Reads, system.Bits{Word: int32(l.word), Mask: l.mask})
 		case i == 0: // the number of threads
 			if !s.dynamic {
-				return dst, false
+				return false
 			}
-			dst = append(dst, system.Bits{Word: int32(s.count), Mask: ^uint64(0)})
+			sc.Reads = append(sc.Reads, system.Bits{Word: int32(s.count), Mask: ^uint64(0)})
 		default:
 			u := (i - 1) / s.p.PerThread
 			if u >= m.n {
-				return dst, false
+				return false
 			}
-			dst = s.slotBits(u, dst)
+			sc.Reads = s.slotBits(u, sc.Reads)
 		}
 	}
-	return dst, true
+	return true
 }
 
 // slotBits appends the bits of a thread's slot.

@@ -80,6 +80,7 @@ func (c *coder) expr(x program.Expr) eval {
 				m.touch(m.sys.locProcesses(), false)
 				if t >= 0 && t < m.n {
 					m.touch(m.sys.locControl(t), false)
+					m.saw(m.base[t], pcMask)
 					return int32(m.pc(t))
 				}
 				return 0
@@ -102,6 +103,7 @@ func (c *coder) expr(x program.Expr) eval {
 			t := pid(m)
 			if t >= 0 {
 				m.touch(m.sys.locControl(int(t)), false)
+				m.saw(m.base[t], pcMask)
 			}
 			return b2i(t >= 0 && int(m.words[m.base[t]]&0xff) == index && m.pc(int(t)) == id)
 		}
@@ -118,6 +120,7 @@ func (c *coder) expr(x program.Expr) eval {
 			i := at(m)
 			m.touch(m.sys.locLocal(int(t), int(i)), false)
 			l := &p.lay.scalars[i]
+			m.saw(m.base[t]+l.word, l.mask)
 			return l.get(m.words[m.base[t]+l.word])
 		}
 	case *program.Special:
@@ -301,18 +304,20 @@ func (c *coder) load(pl *program.Place) eval {
 		if constant {
 			l := list[k]
 			return func(m *Machine) int32 {
-				if m.track {
+				if m.watch {
 					m.touch(system.Loc(k), false)
+					m.saw(l.word, l.mask)
 				}
 				return l.get(m.words[l.word])
 			}
 		}
 		return func(m *Machine) int32 {
 			i := at(m)
-			if m.track {
-				m.touch(system.Loc(i), false)
-			}
 			l := &list[i]
+			if m.watch {
+				m.touch(system.Loc(i), false)
+				m.saw(l.word, l.mask)
+			}
 			return l.get(m.words[l.word])
 		}
 	}
@@ -321,13 +326,16 @@ func (c *coder) load(pl *program.Place) eval {
 		l := list[k]
 		if pl.Sym.Remote {
 			return func(m *Machine) int32 {
-				m.touch(m.sys.locLocal(m.t, k), false)
+				if m.watch {
+					m.touch(m.sys.locLocal(m.t, k), false)
+					m.saw(m.fb+l.word, l.mask)
+				}
 				return l.get(m.words[m.fb+l.word])
 			}
 		}
 		return func(m *Machine) int32 {
-			if m.track {
-				m.use(&l)
+			if m.learn {
+				m.saw(m.fb+l.word, l.mask)
 			}
 			return l.get(m.words[m.fb+l.word])
 		}
@@ -339,8 +347,8 @@ func (c *coder) load(pl *program.Place) eval {
 			m.touch(m.sys.locLocal(m.t, int(i)), false)
 		}
 		l := &list[i]
-		if m.track {
-			m.use(l)
+		if m.learn {
+			m.saw(m.fb+l.word, l.mask)
 		}
 		return l.get(m.words[m.fb+l.word])
 	}
@@ -385,9 +393,6 @@ func (c *coder) store(pl *program.Place) store {
 	if constant && !remote {
 		l := list[k]
 		return func(m *Machine, v int32) {
-			if m.track {
-				m.use(&l)
-			}
 			m.put(m.fb, &l, v)
 		}
 	}
@@ -395,9 +400,6 @@ func (c *coder) store(pl *program.Place) store {
 		i := at(m)
 		if remote {
 			m.touch(m.sys.locLocal(m.t, int(i)), true)
-		}
-		if m.track {
-			m.use(&list[i])
 		}
 		m.put(m.fb, &list[i], v)
 	}

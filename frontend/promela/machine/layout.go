@@ -38,6 +38,8 @@ const (
 	pcShift    = 8  // 16 bits: its control state
 	prioShift  = 24 // 8 bits: its priority, if the model has priorities
 	processBit = 32
+
+	pcMask = 0xffff << pcShift
 )
 
 // region is the layout of the globals or of a process type.

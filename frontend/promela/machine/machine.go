@@ -124,11 +124,9 @@ type kept struct {
 
 // all is the accesses of all alternatives of a step.
 type all struct {
-	t      int // -1: nothing
-	log    int // the length of the undo log
-	acc    []system.Access
-	used   []system.Bits
-	looked bool
+	t   int // -1: nothing
+	log int // the length of the undo log
+	acc []system.Access
 }
 
 type undo struct {
@@ -146,7 +144,9 @@ type Machine struct {
 	n     int     // processes
 	chans []inst
 	log   []undo
-	track bool
+	track bool // accesses are told
+	learn bool // what a step reads and writes is noted
+	watch bool // one of both
 	hash  uint64
 	acc   []system.Access
 
@@ -171,19 +171,18 @@ type Machine struct {
 	vals     []int32    // arguments of processes that are being created
 	kept     kept       // the options of the last Step
 	moves    []claimMove
-	claimWay []*edge       // of the move that claimFrom is at, while tracking is on
-	claimed  []*edge       // of the claim's move in the last step, while tracking is on
-	goesOn   func() bool   // if not nil: asked behind each statement whether the step is to go on
-	prefers  func() int    // if not nil: which of opts a step by its choices takes behind them
-	stutter  bool          // no process can move, and the claim goes on alone
-	chained  bool          // the step goes on behind a choice
-	all      all           // the accesses of such a step
-	used     []system.Bits // by the step, of what is local; while tracking is on
-	looked   bool          // the step looked at all processes
-	came     []int32       // the counters of the step, while tracking is on
-	edges    int           // taken since somebody began to count
-	path     []choice      // of the last step
-	tooDeep  bool          // the number of the alternative after it has too many digits
+	claimWay []*edge     // of the move that claimFrom is at, while tracking is on
+	claimed  []*edge     // of the claim's move in the last step, while tracking is on
+	goesOn   func() bool // if not nil: asked behind each statement whether the step is to go on
+	prefers  func() int  // if not nil: which of opts a step by its choices takes behind them
+	stutter  bool        // no process can move, and the claim goes on alone
+	chained  bool        // the step goes on behind a choice
+	all      all         // the accesses of such a step
+	notes    notes       // of the step, while learning is on
+	came     []int32     // the counters of the step, while it is watched
+	edges    int         // taken since somebody began to count
+	path     []choice    // of the last step
+	tooDeep  bool        // the number of the alternative after it has too many digits
 	counted  counted
 	seen     []uint64 // how often processes came to their control states, from proctype.first
 	round    uint32   // see system.Counters.Round
@@ -215,7 +214,15 @@ func (m *Machine) setBits(word int32, shift, width uint, v uint64) {
 	m.set(word, m.words[word]&^mask|v<<shift&mask)
 }
 
+// put stores a value that does not depend on anything that the step has not looked at.
 func (m *Machine) put(base int32, l *scalar, v int32) {
+	if m.learn {
+		m.wrote(base+l.word, l.mask)
+	}
+	m.overwrite(base, l, v)
+}
+
+func (m *Machine) overwrite(base int32, l *scalar, v int32) {
 	w := base + l.word
 	m.set(w, m.words[w]&^l.mask|uint64(uint32(v))<<l.shift&l.mask)
 }
@@ -293,7 +300,7 @@ const maxChanged = 16
 func (m *Machine) Hash() uint64 { return m.hash }
 
 // Track implements system.Machine.
-func (m *Machine) Track(on bool) { m.track = on }
+func (m *Machine) Track(on bool) { m.track, m.watch = on, on || m.learn }
 
 // NumThreads implements system.Machine.
 func (m *Machine) NumThreads() int {
@@ -354,15 +361,18 @@ func (m *Machine) setPC(to int32) {
 			m.touch(m.sys.locReady(m.t), true)
 		}
 	}
-	m.set(m.fb, m.words[m.fb]&^(0xffff<<pcShift)|uint64(to)<<pcShift)
+	if m.learn {
+		m.wrote(m.fb, pcMask)
+	}
+	m.set(m.fb, m.words[m.fb]&^pcMask|uint64(to)<<pcShift)
 	m.tellSeen()
 	m.come(m.proc.first + to)
 }
 
-// come counts that a process has come to a control state. While tracking is on, a step may be
+// come counts that a process has come to a control state. While a step is watched, it may be
 // taken to find out what there is to access, so that stepProcess counts when it is over.
 func (m *Machine) come(place int32) {
-	if m.track && m.sys.claim == nil {
+	if m.watch && m.sys.claim == nil {
 		m.came = append(m.came, place)
 		return
 	}
@@ -396,7 +406,7 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 
 // stepProcess is Step of a process.
 func (m *Machine) stepProcess(t int, alt uint64) system.Outcome {
-	if !m.track {
+	if !m.watch {
 		return m.step(t, alt)
 	}
 	defer func() {
@@ -405,10 +415,9 @@ func (m *Machine) stepProcess(t int, alt uint64) system.Outcome {
 		}
 	}()
 	mark := m.Mark()
-	m.used, m.looked = m.used[:0], false
 	m.edges = 0
 	out := m.step(t, alt)
-	if !m.chained || alt == 0 && out.Next == 0 {
+	if !m.track || !m.chained || alt == 0 && out.Next == 0 {
 		return out
 	}
 	// What decides which alternatives there are is looked at on the way through
@@ -440,11 +449,9 @@ func (m *Machine) stepProcess(t int, alt uint64) system.Outcome {
 			a, more = o.Next, o.Next != 0
 		}
 		m.all.t, m.all.log = t, int(mark)
-		m.all.used, m.all.looked = append(m.all.used[:0], m.used...), m.looked
 		out = m.step(t, alt)
 	}
 	m.acc = append(m.acc[:0], m.all.acc...)
-	m.used, m.looked = append(m.used, m.all.used...), m.looked || m.all.looked
 	return out
 }
 
@@ -528,6 +535,9 @@ func following(path []choice) []choice {
 func (m *Machine) follow(t int, alt uint64, path []choice) system.Outcome {
 	m.path, m.tooDeep = m.path[:0], false
 	m.acc, m.came = m.acc[:0], m.came[:0]
+	if m.learn {
+		m.forgetNotes()
+	}
 	m.viol, m.fatal, m.failed, m.chained = nil, false, 0, false
 	m.told, m.said = m.told[:0], m.said[:0]
 	m.story.deeds, m.story.t = m.story.deeds[:0], t
@@ -537,12 +547,12 @@ func (m *Machine) follow(t int, alt uint64, path []choice) system.Outcome {
 		return system.Outcome{Kind: system.Blocked, AtEnd: true}
 	}
 	m.enter(t)
-	if (alt != 0 || path != nil) && m.kept.t == t && m.kept.log == len(m.log) && !m.track {
+	if (alt != 0 || path != nil) && m.kept.t == t && m.kept.log == len(m.log) && !m.watch {
 		m.opts = append(m.opts[:0], m.kept.opts...)
 	} else {
 		m.findOptions()
 		m.kept.t = -1
-		if len(m.opts) > 1 && !m.track && m.viol == nil {
+		if len(m.opts) > 1 && !m.watch && m.viol == nil {
 			m.kept.t, m.kept.log = t, len(m.log)
 			m.kept.opts = append(m.kept.opts[:0], m.opts...)
 		}
@@ -656,7 +666,7 @@ func (m *Machine) findOptions() {
 	if m.failed == 0 && !m.proc.states[m.pc(m.t)].waits {
 		return // what is asked again gives the same answer
 	}
-	m.looked = true
+	m.notes.more = true // it looks at all processes
 	if m.otherMoves() {
 		m.opts = m.opts[:0]
 		return
@@ -901,15 +911,19 @@ func (m *Machine) channel(id int32) *inst {
 }
 
 func (m *Machine) length(c *inst) int {
-	if m.track {
-		m.touchChannel(c, false)
-	}
 	l := &c.c.scalars[0]
+	if m.watch {
+		m.touchChannel(c, false)
+		m.saw(c.base+l.word, l.mask)
+	}
 	return int(l.get(m.words[c.base+l.word]))
 }
 
 func (m *Machine) field(c *inst, slot, f int) int32 {
 	l := &c.c.scalars[1+slot*len(c.c.Fields)+f]
+	if m.learn {
+		m.saw(c.base+l.word, l.mask)
+	}
 	return l.get(m.words[c.base+l.word])
 }
 
@@ -918,6 +932,21 @@ func (m *Machine) setField(c *inst, slot, f int, v int32) {
 		m.touchChannel(c, true)
 	}
 	m.put(c.base, &c.c.scalars[1+slot*len(c.c.Fields)+f], v)
+}
+
+// moveMessage moves a message from one slot to another one, whatever it is.
+func (m *Machine) moveMessage(c *inst, to, from int) {
+	n := len(c.c.Fields)
+	for f := range n {
+		a, b := &c.c.scalars[1+to*n+f], &c.c.scalars[1+from*n+f]
+		if m.learn {
+			m.moved(c.base, a, b)
+		}
+		if m.track {
+			m.touchChannel(c, true)
+		}
+		m.overwrite(c.base, a, b.get(m.words[c.base+b.word]))
+	}
 }
 
 // match returns the slot that a receive takes, -1 if none.
@@ -963,7 +992,10 @@ func (m *Machine) rendezvous(e *edge, c *inst) {
 		if !m.proc.ready {
 			continue
 		}
-		m.touch(m.sys.locReady(u), false)
+		if m.watch {
+			m.touch(m.sys.locReady(u), false)
+			m.saw(m.fb, pcMask)
+		}
 		s := &m.proc.states[m.pc(u)]
 		if !s.ready || !m.permitted() {
 			continue
@@ -1066,6 +1098,7 @@ func (m *Machine) execute(o option) {
 	if e == death {
 		m.diedAt = position(m.proc.Decl.End)
 		m.log = append(m.log, undo{word: -1})
+		m.notes.more = true
 		m.touch(m.sys.locProcesses(), true)
 		for w := m.fb; w < m.end; w++ {
 			m.set(w, 0)
@@ -1128,9 +1161,7 @@ func (m *Machine) send(e *edge) {
 		for slot = 0; slot < n && m.less(c, slot); slot++ {
 		}
 		for k := n; k > slot; k-- {
-			for f := range c.c.Fields {
-				m.setField(c, k, f, m.field(c, k-1, f))
-			}
+			m.moveMessage(c, k, k-1)
 		}
 	}
 	for f, v := range m.msg {
@@ -1163,7 +1194,11 @@ func (m *Machine) receive(e *edge) {
 	slot := m.match(c, r)
 	m.msg = m.msg[:0]
 	for f := range c.c.Fields {
-		m.msg = append(m.msg, m.field(c, slot, f))
+		l := &c.c.scalars[1+slot*len(c.c.Fields)+f]
+		if m.learn && f < len(r.args) && r.args[f].store != nil {
+			m.saw(c.base+l.word, l.mask)
+		}
+		m.msg = append(m.msg, l.get(m.words[c.base+l.word]))
 	}
 	m.say(c, 1)
 	m.tellReceived(c, slot, r.peek)
@@ -1176,9 +1211,7 @@ func (m *Machine) receive(e *edge) {
 		}
 		n := m.length(c)
 		for k := slot; k < n-1; k++ {
-			for f := range c.c.Fields {
-				m.setField(c, k, f, m.field(c, k+1, f))
-			}
+			m.moveMessage(c, k, k+1)
 		}
 		for f := range c.c.Fields {
 			m.setField(c, n-1, f, 0)
@@ -1281,6 +1314,7 @@ func (m *Machine) create(p *proctype, args []int32, priority int32, pos syntax.P
 		return 0
 	}
 	t, fb, proc, at := m.t, m.fb, m.proc, m.at
+	m.notes.more = true
 	base := m.end
 	m.log = append(m.log, undo{word: -1})
 	for int(base)+p.lay.words > len(m.words) {

@@ -278,9 +278,6 @@ func (s set) written(index map[*program.Sym]int, e *program.Edge) {
 // bury sets to 0 what is dead behind an edge that the entered process has taken.
 func (m *Machine) bury(e *edge) {
 	for i := range e.dead {
-		if m.track {
-			m.use(&e.dead[i])
-		}
 		m.put(m.fb, &e.dead[i], 0)
 	}
 }

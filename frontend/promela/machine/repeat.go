@@ -1,6 +1,10 @@
 package machine
 
-import "cpor/system"
+import (
+	"slices"
+
+	"cpor/system"
+)
 
 var _ system.Repeating = (*Machine)(nil)
 
@@ -50,90 +54,148 @@ func (m *Machine) Regime(s system.State) int {
 	return n
 }
 
-// use records that the step uses a local of its process.
-func (m *Machine) use(l *scalar) {
-	m.used = append(m.used, system.Bits{Word: m.fb + l.word, Mask: l.mask})
+// maxNoted bounds what is noted of a step that is long.
+const maxNoted = 1 << 8
+
+// notes are the bits of the state that a step has looked at, written and moved. What it has
+// written before it looked at it is not what it depends on.
+type notes struct {
+	more    bool    // it depends on more, or changes more
+	words   []noted // by word
+	touched []int32 // words of which something is noted
+	copies  []system.Copy
 }
 
-// maxUsed bounds what is looked through of a step that is long.
-const maxUsed = 1 << 8
+// noted is what is noted of a word.
+type noted struct {
+	read    uint64
+	written uint64 // or moved to
+	moved   uint64 // moved to, and not written since
+}
+
+// Learn implements system.Repeating.
+func (m *Machine) Learn(on bool) { m.learn, m.watch = on, on || m.track }
+
+// forgetNotes begins the notes of a step.
+func (m *Machine) forgetNotes() {
+	n := &m.notes
+	if len(n.words) < len(m.words) {
+		n.words = make([]noted, len(m.words))
+		n.touched = n.touched[:0]
+	}
+	for _, w := range n.touched {
+		n.words[w] = noted{}
+	}
+	n.touched, n.copies, n.more = n.touched[:0], n.copies[:0], false
+}
+
+// of returns what is noted of a word.
+func (n *notes) of(word int32) *noted {
+	if int(word) >= len(n.words) { // of a process that the step has created
+		n.more = true
+		return &noted{}
+	}
+	w := &n.words[word]
+	if w.read|w.written == 0 {
+		n.touched = append(n.touched, word)
+	}
+	return w
+}
+
+// saw notes that the step looks at bits of a word.
+func (m *Machine) saw(word int32, mask uint64) {
+	if !m.learn {
+		return
+	}
+	n := &m.notes
+	w := n.of(word)
+	w.read |= mask &^ w.written
+	if w.moved&mask != 0 {
+		for i := range n.copies {
+			if c := &n.copies[i]; c.To.Word == word && c.To.Mask&mask != 0 {
+				from := c.Source()
+				n.of(from.Word).read |= from.Mask
+			}
+		}
+	}
+}
+
+// wrote notes that the step writes bits of a word: a value that follows from what it has seen.
+func (m *Machine) wrote(word int32, mask uint64) {
+	w := m.notes.of(word)
+	w.written |= mask
+	w.moved &^= mask
+}
+
+// moved notes that the step gives a scalar the value of another one of the same region and
+// type, which it does not look at.
+func (m *Machine) moved(base int32, to, from *scalar) {
+	n := &m.notes
+	c := system.Copy{To: system.Bits{Word: base + to.word, Mask: to.mask}, From: base + from.word, Left: int(to.shift) - int(from.shift)}
+	switch w := n.of(c.From); {
+	case w.moved&from.mask != 0: // it has come from elsewhere itself
+		for i := range n.copies {
+			if d := &n.copies[i]; d.To.Word == c.From && d.To.Mask == from.mask {
+				c.From, c.Left = d.From, c.Left+d.Left
+				break
+			}
+		}
+	case w.written&from.mask != 0:
+		m.wrote(c.To.Word, to.mask)
+		return
+	}
+	w := n.of(c.To.Word)
+	if w.written&to.mask != 0 {
+		n.copies = slices.DeleteFunc(n.copies, func(d system.Copy) bool { return d.To == c.To })
+	}
+	w.written |= to.mask
+	w.moved |= to.mask
+	n.more = n.more || len(n.copies) == maxNoted
+	if !n.more {
+		n.copies = append(n.copies, c)
+	}
+}
 
 // Scope implements system.Repeating.
-func (m *Machine) Scope(t int, dst []system.Bits) ([]system.Bits, bool) {
-	s := m.sys
+func (m *Machine) Scope(t int, sc *system.Scope) bool {
+	sc.At, sc.Own = system.Bits{}, system.Bits{}
+	sc.Reads, sc.Writes, sc.Copies = sc.Reads[:0], sc.Writes[:0], sc.Copies[:0]
 	if t >= m.n {
-		return dst, false // not there, or not any more
+		return false // not there, or not any more
 	}
-	at := m.base[t]
-	dst = append(dst,
-		system.Bits{Word: at, Mask: 0xffff << pcShift},
-		system.Bits{Word: at, Mask: ^uint64(0)})
-	if m.looked || m.viol != nil || len(m.used) > maxUsed {
-		return dst, false
+	n, at := &m.notes, m.base[t]
+	sc.At = system.Bits{Word: at, Mask: pcMask}
+	sc.Own = system.Bits{Word: at, Mask: ^uint64(0)}
+	if n.more || m.viol != nil || len(n.touched) > maxNoted {
+		return false
 	}
-	dst = append(append(dst, dst[0]), m.used...)
-	first := s.locProcesses()
-	region := func(r *region, chans []*channel, base int32, k int) {
-		for _, c := range chans {
-			if c.Base == k && c.Cap > 0 {
-				dst = addBits(dst, base, c.scalars)
-				return
-			}
+	sc.Reads = append(sc.Reads, sc.At)
+	for _, word := range n.touched {
+		w := &n.words[word]
+		if w.read != 0 {
+			sc.Reads = append(sc.Reads, system.Bits{Word: word, Mask: w.read})
 		}
-		dst = addBits(dst, base, r.scalars[k:k+1])
-	}
-	for _, a := range m.acc {
-		switch {
-		case a.Loc < first:
-			k := int(a.Loc)
-			if q := s.channelAt[k]; q != nil {
-				dst = addBits(dst, 0, q.scalars)
-			} else {
-				dst = addBits(dst, 0, s.globals.scalars[k:k+1])
-			}
-		case a.Loc == first: // which processes there are is a matter of the regime
-			if a.Write {
-				return dst, false
-			}
-		default:
-			k := int(a.Loc - first - 1)
-			u, i := k/s.perProcess, k%s.perProcess-2
-			if u >= m.n {
-				if a.Write {
-					return dst, false
-				}
-				continue // it is not there
-			}
-			if i < 0 {
-				dst = append(dst, system.Bits{Word: m.base[u], Mask: 0xffff << pcShift})
-				continue
-			}
-			p := s.procs[m.types[u]]
-			if i >= len(p.lay.scalars) {
-				return dst, false
-			}
-			region(&p.lay, p.chans, m.base[u], i)
+		if set := w.written &^ w.moved; set != 0 {
+			sc.Writes = append(sc.Writes, system.Bits{Word: word, Mask: set})
 		}
 	}
-	return dst, true
-}
-
-// addBits appends the bits of some scalars.
-func addBits(dst []system.Bits, base int32, list []scalar) []system.Bits {
-	for i := range list {
-		l := &list[i]
-		if n := len(dst) - 1; n > 1 && dst[n].Word == base+l.word {
-			dst[n].Mask |= l.mask
+	for _, c := range n.copies {
+		if n.words[c.To.Word].moved&c.To.Mask == 0 {
+			continue // it was written afterwards
+		}
+		c.Left &= 63
+		if k := len(sc.Copies) - 1; k >= 0 && sc.Copies[k].To.Word == c.To.Word && sc.Copies[k].From == c.From && sc.Copies[k].Left == c.Left {
+			sc.Copies[k].To.Mask |= c.To.Mask
 			continue
 		}
-		dst = append(dst, system.Bits{Word: base + l.word, Mask: l.mask})
+		sc.Copies = append(sc.Copies, c)
 	}
-	return dst
+	return true
 }
 
 // Tally implements system.Repeating.
 func (m *Machine) Tally() (int, bool) {
-	if len(m.came) > maxUsed {
+	if len(m.came) > maxNoted {
 		return 0, false
 	}
 	r := &m.repeat

@@ -34,7 +34,7 @@ const failed = 2
 func (m *Machine) Terms(dst []int64) []int64 {
 	dst = dst[:0]
 	track, acc := m.track, len(m.acc)
-	m.track = false
+	m.Track(false)
 	for i := range m.sys.props {
 		holds, v := m.Eval(i)
 		switch {
@@ -52,7 +52,8 @@ func (m *Machine) Terms(dst []int64) []int64 {
 			n++
 		}
 	}
-	m.track, m.acc = track, m.acc[:acc]
+	m.Track(track)
+	m.acc = m.acc[:acc]
 	return append(dst, n)
 }
 
