@@ -23,6 +23,8 @@ func TestPreprocessor(t *testing.T) {
 		{"paste", "#define l(n) lab ## n\nl(3)", "lab3"},
 		{"string", "#define s(x) printf(#x)\ns(a b)", `printf ( "a b" )`},
 		{"several lines", "#define two x = 1; \\\n\ty = 2\ntwo\nz", "x = 1 ; y = 2/z"},
+		{"white space behind a backslash", "#define two x = 1; \\ \t\n\ty = 2 \\\r\n;\ntwo\nz", "x = 1 ; y = 2 ;/z"},
+		{"a comment and a string that go on", "// a \\\r\n b\nc \"d\\ \ne\"", "c \"d\\ \ne\""},
 		{"if", "#define N 2\n#if N > 1 && defined(N)\na\n#else\nb\n#endif", "a"},
 		{"elif", "#if 0\na\n#elif 1\nb\n#elif 1\nc\n#else\nd\n#endif", "b"},
 		{"ifndef", "#ifndef X\na\n#endif\n#ifdef X\nb\n#endif", "a"},

@@ -151,6 +151,22 @@ func (s *scanner) fail(off, n int, format string, args ...any) {
 func isLetter(c byte) bool { return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' }
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 
+// splice returns the length of what joins a line with the next one if text begins with it: a backslash at the end of
+// the line, with white space behind it at most, as the C preprocessor has it. Otherwise it is 0.
+func splice(text string) int {
+	if text == "" || text[0] != '\\' {
+		return 0
+	}
+	n := 1
+	for n < len(text) && strings.IndexByte(" \t\r\f\v", text[n]) >= 0 {
+		n++
+	}
+	if n == len(text) || text[n] != '\n' {
+		return 0
+	}
+	return n + 1
+}
+
 // next returns the next token. Lines that a backslash ends go on.
 func (s *scanner) next() Token {
 	text := s.file.Text
@@ -165,20 +181,13 @@ func (s *scanner) next() Token {
 			s.space = true
 			s.off++
 			continue
-		case c == '\\' && strings.HasPrefix(text[s.off:], "\\\n"):
+		case splice(text[s.off:]) > 0:
 			s.space = true
-			s.off += 2
-			continue
-		case c == '\\' && strings.HasPrefix(text[s.off:], "\\\r\n"):
-			s.space = true
-			s.off += 3
+			s.off += splice(text[s.off:])
 			continue
 		case c == '/' && strings.HasPrefix(text[s.off:], "//"):
 			for s.off < len(text) && text[s.off] != '\n' {
-				if text[s.off] == '\\' && strings.HasPrefix(text[s.off:], "\\\n") {
-					s.off++
-				}
-				s.off++
+				s.off += max(1, splice(text[s.off:]))
 			}
 			s.space = true
 			continue
@@ -222,10 +231,11 @@ func (s *scanner) next() Token {
 	case c == '"':
 		s.off++
 		for s.off < len(text) && text[s.off] != '"' && text[s.off] != '\n' {
-			if text[s.off] == '\\' && s.off+1 < len(text) {
-				s.off++
+			n := splice(text[s.off:])
+			if n == 0 && text[s.off] == '\\' && s.off+1 < len(text) {
+				n = 2
 			}
-			s.off++
+			s.off += max(1, n)
 		}
 		t.Kind = String
 		if s.off >= len(text) || text[s.off] != '"' {
