@@ -104,6 +104,7 @@ init { byte i; for (i : 1 .. 2) { run P(2) } ; _nr_pr == 1; assert(len(c) != 2) 
 active proctype A() { a!ping(3); b?pong; a!ping(4) }
 active proctype B() { byte n; atomic { a?ping(n) -> n++ } d_step { n++; n-- } b!pong; assert(n == 3) }`, "assertion violated"},
 	{"stuck", `chan c = [1] of { byte }; byte y; active proctype A() { c!1; { c!2; y = 1 } unless { y == 7 } } active proctype B() { byte i; select (i : 1 .. 3); c?eval(i); c?3 }`, "trail ends"},
+	{"unless", `byte x; active proctype P() { d_step { x = 0; { x = 1 } unless { x = 2 } }; x = x + 2; assert(x != 3) }`, "assertion violated"},
 	{"inline", `byte x; inline twice(v) { v++; if :: v > 1 -> v++ :: else fi; v-- }
 active proctype A() { twice(x); twice(x); assert(x == 1) }`, "assertion violated"},
 }

@@ -806,7 +806,10 @@ func (b *builder) either(s *syntax.Unless, next *node, c context) *node {
 		}
 		return &syntax.Block{Pos: s.At(), Stmts: []syntax.Stmt{s}}
 	}
-	return b.chain(&syntax.If{Pos: s.Pos, Options: []*syntax.Block{side(s.Main), side(s.Escape)}}, next, c)
+	n := b.chain(&syntax.If{Pos: s.Pos, Options: []*syntax.Block{side(s.Main), side(s.Escape)}}, next, c)
+	b.element() // of the unless, and of where it ends
+	b.element()
+	return n
 }
 
 // guards collects what has to be executable for a d_step to begin, as SPIN does: the
