@@ -86,9 +86,13 @@ func (c *runConfig) judged(m *frontend.Program) (f finding, shown *temporal.Coun
 	for i := range r.Properties {
 		p := engineProperty(&r.Properties[i])
 		t := &engine.Task{System: sys, Properties: []engine.Property{p}, Options: c.Options, Flags: &c.values}
-		x, no, err := temporal.Judge(t, r.Trace, r.Loop)
+		x, no, fault, err := temporal.Judge(t, r.Trace, r.Loop)
 		if err != nil {
 			return f, nil, "", err
+		}
+		if fault != nil {
+			r.Violation, f.Violation, f.record.Violation = fault, fault, fault
+			return f, nil, "", nil
 		}
 		if no == "" {
 			f.Account = x

@@ -264,8 +264,9 @@ func (x *Counterexample) excluded(word ltl.Lasso) error {
 // Judge tells whether an execution of t's only property violates it. Loop is the index of the first step
 // of those that are repeated for ever, the number of steps if the last state is, and -1 if the
 // execution is the beginning of all those that go on so. The account shows the execution in
-// any case; why says in words why it is no violation, and is empty if it is one.
-func Judge(t *engine.Task, execution *trace.Trace, loop int) (account *Counterexample, why string, err error) {
+// any case; why says in words why it is no violation, and is empty if it is one. A fault is a part of the
+// formula that cannot be evaluated in a state that the execution comes to.
+func Judge(t *engine.Task, execution *trace.Trace, loop int) (account *Counterexample, why string, fault *system.Violation, err error) {
 	p := t.Properties[0]
 	sys := t.System
 	if p.System != nil {
@@ -279,13 +280,13 @@ func Judge(t *engine.Task, execution *trace.Trace, loop int) (account *Counterex
 	err = x.replay(sys, &Options{Options: t.Options, Fair: fair.Of(t.Flags), Strong: strong.Of(t.Flags)})
 	var no unproven
 	switch {
-	case err == nil && x.undefined != nil:
-		return x, "a part of the formula has no value in a state that it comes to: " + x.undefined.Message, nil
 	case errors.As(err, &no):
+		why, err = no.Error(), nil
 		if no == errHolds {
-			no = unproven(p.Called() + " holds on it")
+			why = p.Called() + " holds on it"
 		}
-		return x, no.Error(), nil
+	case err != nil:
+		return nil, "", nil, err
 	}
-	return x, "", err
+	return x, why, x.undefined, nil
 }

@@ -426,15 +426,11 @@ func (f *follower) ways(at, last int) []way {
 	if f.merged && last >= 0 && last < m.n && f.silent(last) && !f.isNext(at, last) {
 		out = append(out, way{last, []choice{}, at})
 	}
-	if l.process >= m.n {
-		return out
+	if l.process < m.n && m.sys.procs[m.types[l.process]].has(l.element) {
+		fits := f.fitting(l.process, at)
+		slices.SortStableFunc(fits, func(a, b way) int { return b.at - a.at })
+		out = append(out, fits...)
 	}
-	if p := m.sys.procs[m.types[l.process]]; !p.has(l.element) {
-		return out
-	}
-	fits := f.fitting(l.process, at)
-	slices.SortStableFunc(fits, func(a, b way) int { return b.at - a.at })
-	out = append(out, fits...)
 	for t := 0; t < m.n && f.merged && len(out) == 0; t++ {
 		// Somebody waits for what another process does without a line.
 		if f.silent(t) && !f.isNext(at, t) || f.silent(t) && f.from(at, t) < 0 {

@@ -85,7 +85,7 @@ func TestSpinTrails(t *testing.T) {
 				continue
 			}
 			name := strings.Join(strings.Fields(k.name+" "+v.spin+" "+v.cc+" "+v.run), " ")
-			p, err := loaded(text, string(trail))
+			p, err := loaded(text, string(trail)+"\n") // an empty one is a trail, too
 			shown := trailtest.Shown{Why: fmt.Sprint(err)}
 			if err == nil {
 				if shown, err = trailtest.Show(p, v.fair); err != nil {
@@ -104,6 +104,10 @@ func TestSpinTrails(t *testing.T) {
 			case strings.Contains(pan, "event_trace error") && strings.Contains(text, "rv!"):
 				// SPIN's verifier asks a trace assertion about a rendezvous send that nobody receives.
 				left["a send that nobody receives"]++
+				continue
+			case strings.Contains(pan, "block in d_step") && strings.Contains(text, "rv!"):
+				// SPIN's verifier lets some d_steps go off in the middle of a rendezvous.
+				left["a d_step in the middle of a rendezvous"]++
 				continue
 			case v.cc == "-DPERMUTED" && remote.MatchString(text[max(0, strings.LastIndex(text, "never")):]):
 				// SPIN's verifier takes the process with the number for one of the type that is named.

@@ -415,7 +415,18 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		watched := special(s.Label.Text) || b.resolver.p.Model.Watched[b.p.Name+"@"+s.Label.Text]
 		if at := l.jump; at.via != nil && watched {
 			// A goto with such a label has a step before it.
-			l.jump = b.simple(&Edge{Kind: Cond, X: &Const{1}, Stmt: s, Text: "skip"}, at, c)
+			e := &Edge{Kind: Cond, X: &Const{1}, Stmt: s, Text: "skip"}
+			l.jump = b.simple(e, at, c)
+			if !special(s.Label.Text) {
+				// SPIN puts the step in the goto's place when it comes to the first reference,
+				// and the goto has a number from there.
+				b.p.Elements--
+				e.Seq = at.via.seq
+				if b.p.moved == nil {
+					b.p.moved = map[string]bool{}
+				}
+				b.p.moved[s.Label.Text] = true
+			}
 		} else if at.join && at.jump.state != nil && at.jump.state.Pos == s.Stmt.At() {
 			l.jump = at.jump // the head of a loop
 		}

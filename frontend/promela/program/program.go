@@ -118,6 +118,7 @@ type Proc struct {
 	Type int
 
 	bySeq []*State
+	moved map[string]bool // labels of gotos whose numbers are given where the label is referred to first
 }
 
 // Types returns how many process types SPIN makes of the model: those of the text, claims and the

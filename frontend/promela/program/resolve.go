@@ -1005,6 +1005,10 @@ func (r *resolver) remoteRef(x *syntax.Remote) Expr {
 		if r.inDStep > 0 {
 			r.fail(x.Pos, len(x.Proc.Text), "a d_step cannot ask where another process is, as in SPIN; write atomic")
 		}
+		if p.moved[x.Label] && r.proc != nil {
+			delete(p.moved, x.Label)
+			r.proc.Elements++
+		}
 		y := &At{Proc: p, Pid: pid, Label: x.Label}
 		r.remote = append(r.remote, func() {
 			y.State = p.Labels[x.Label]

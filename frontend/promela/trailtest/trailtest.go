@@ -80,11 +80,14 @@ func Show(p *frontend.Program, fair bool) (Shown, error) {
 	s := Shown{Why: x.Open}
 	for i := range x.Properties {
 		q := &x.Properties[i]
-		_, no, err := temporal.Judge(&engine.Task{System: x.System, Properties: []engine.Property{property(q)}, Flags: v}, x.Trace, x.Loop)
+		_, no, fault, err := temporal.Judge(&engine.Task{System: x.System, Properties: []engine.Property{property(q)}, Flags: v}, x.Trace, x.Loop)
 		if err != nil {
 			return Shown{}, err
 		}
-		if no == "" {
+		switch {
+		case fault != nil:
+			return Shown{Kind: fault.Kind}, nil
+		case no == "":
 			return Shown{Property: q}, nil
 		}
 		if s.Why == "" {
@@ -102,6 +105,8 @@ func Agrees(pan string, s Shown) bool {
 	switch {
 	case strings.Contains(pan, "invalid end state"):
 		return s.Kind == system.Deadlock
+	case strings.Contains(pan, "accept stutter") && s.Kind == system.Deadlock:
+		return true // the state is an invalid end state, too
 	case strings.Contains(pan, "accept stutter"), strings.Contains(pan, "acceptance cycle"):
 		return formula || claim || accept
 	case strings.Contains(pan, "non-progress cycle"):
