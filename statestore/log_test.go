@@ -14,19 +14,16 @@ import (
 // restores them from the log at some of these times, to go on with what was restored: the states, their names
 // and parents are those of the store that was never saved. Some of the times saving fails.
 func TestLog(t *testing.T) {
-	seeds := uint64(12)
-	if testing.Short() {
-		seeds = 4
+	seeds, most := uint64(9), 20_000
+	if testing.Short() || slow > 1 {
+		seeds, most = 4, 6000
 	}
 	for seed := range seeds {
 		for _, kind := range []Kind{Tree, Plain, Compact, Bitstate} {
 			r := rand.New(rand.NewPCG(seed, 31))
-			n := 20_000
+			n := most
 			if seed%3 == 0 {
 				n = 3000
-			}
-			if testing.Short() {
-				n /= 2
 			}
 			states, parents := someStates(n, seed)
 			o := Options{Kind: kind, Workers: 4, Young: 1 + r.IntN(200)}

@@ -130,7 +130,11 @@ func TestLogGrows(t *testing.T) {
 	l := newLogged(t, dir)
 	r := rand.New(rand.NewPCG(1, 2))
 	var good []byte // what the last good one has
-	for i := range 200 {
+	times := 200
+	if testing.Short() {
+		times = 60
+	}
+	for i := range times {
 		if r.IntN(5) > 0 {
 			l.note(r.IntN(5000))
 		}
