@@ -148,9 +148,12 @@ func defineFrontEndFlags(f *cliflag.Set, own map[string]string, without ...strin
 	}
 }
 
-// defineParams defines -D, which collects NAME=VALUE.
+// defineParams defines -D, which collects NAME=VALUE. NAME alone is 1, as for a C compiler and SPIN.
 func defineParams(f *cliflag.Set, params map[string]string) {
-	f.Func("D", "`NAME=VALUE` gives a constant of the model another value; may be repeated", func(s string) error {
+	f.Func("D", "`NAME=VALUE` gives a constant of the model another value, NAME alone 1; may be repeated", func(s string) error {
+		if s != "" && !strings.Contains(s, "=") {
+			s += "=1"
+		}
 		name, value, err := cliflag.Assignment(s)
 		if err == nil {
 			params[name] = value
