@@ -116,14 +116,15 @@ type way struct {
 	at   int // the line behind it
 }
 
-// Bounds on what is tried: steps, steps until a cycle comes back, alternatives of a transition, and those of
-// them that fit.
+// Bounds on what is tried: steps, steps until a cycle comes back, alternatives of a transition, those of
+// them that fit, and statements on the way through alternatives that do not.
 const (
-	maxTaken   = 1 << 20
-	maxCycling = 1 << 18
-	maxTries   = 1 << 16
-	maxWays    = 64
-	maxEdges   = 1 << 22 // statements
+	maxTaken    = 1 << 20
+	maxCycling  = 1 << 18
+	maxTries    = 1 << 16
+	maxWays     = 64
+	maxEdges    = 1 << 22 // statements
+	maxAllEdges = 1 << 25 // statements in all
 )
 
 // findLines finds the lines of each process that are steps.
@@ -258,6 +259,9 @@ func (f *follower) stands(t int) string {
 // lost says where the trail is none of the model.
 func (f *follower) lost() error {
 	l := f.lines[f.far]
+	if f.m.edges >= maxAllEdges {
+		return fmt.Errorf("line %d: there are too many ways to it to try them all", l.number)
+	}
 	return fmt.Errorf("line %d: step %d of the trail, statement %d of process %d, cannot be taken, so it is of another model: %s", l.number, l.depth, l.element, l.process, f.why)
 }
 
@@ -478,8 +482,8 @@ func (f *follower) fitting(t, at int) []way {
 	m.prefers = nil
 	var out []way
 	var failed *way
-	m.edges = 0
-	for path, tries := []choice{}, 0; path != nil && tries < maxTries && m.edges < maxEdges && len(out) < maxWays; tries++ {
+	start := m.edges
+	for path, tries := []choice{}, 0; path != nil && tries < maxTries && m.edges-start < maxEdges && m.edges < maxAllEdges && len(out) < maxWays; tries++ {
 		*g = guide{f: f, at: at, bad: -1, ended: -1}
 		o := m.follow(t, 0, path)
 		told := len(m.told)
@@ -612,8 +616,8 @@ func (m *Machine) number(t int, mark system.Mark) (uint64, bool) {
 func (m *Machine) counting(t int, mark system.Mark) (uint64, bool) {
 	want := slices.Clone(m.path)
 	path := []choice{}
-	m.edges = 0
-	for n := uint64(0); n < maxTries && m.edges < maxEdges && path != nil; n++ {
+	start := m.edges
+	for n := uint64(0); n < maxTries && m.edges-start < maxEdges && path != nil; n++ {
 		m.Rewind(mark)
 		m.follow(t, 0, path)
 		if slices.Equal(m.path, want) {
