@@ -311,7 +311,7 @@ func TestClusterFigures(t *testing.T) {
 	})
 }
 
-var rankKills = flag.Int("rankkills", 3, "how often a rank of a search with checkpoints is killed, for each MPI")
+var rankKills = flag.Int("rankkills", 2, "how often a rank of a search with checkpoints is killed, for each MPI")
 
 // TestClusterKill kills a random rank of a search that keeps checkpoints at a random
 // moment, and goes on with the last checkpoint on another number of ranks, or in one

@@ -18,7 +18,7 @@ import (
 	"cpor/system/systemtest"
 )
 
-var reduceModels = flag.Int("reduce", 40, "how many generated models the reductions are tried on")
+var reduceModels = flag.Int("reduce", 25, "how many generated models the reductions are tried on")
 
 // reducible returns the small models of which no reduction is refused.
 func reducible(t *testing.T) map[string]*System {

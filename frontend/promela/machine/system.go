@@ -306,6 +306,8 @@ func (s *System) findWaits() {
 			}
 		}
 	})
+	// enabled(p) is asked with timeout being true, too, and then sees what p can do so.
+	everywhere = everywhere || s.prog.UsesEnabled && s.prog.UsesTimeout
 	s.waits = everywhere
 	for _, p := range s.procs {
 		for i, st := range p.States {
