@@ -102,6 +102,24 @@ func (x *otherwise) Here(i int, dst, s []uint64) []uint64 {
 	return dst
 }
 
+// joinedStore joins so many stores; of says which of them a state is in.
+func joinedStore(t *testing.T, parts int) (store Store, all []Store, of func([]uint64) int) {
+	t.Helper()
+	of = func(s []uint64) int { return int(s[0] * 0xD6E8FEB86659FD93 >> 40 % uint64(parts)) }
+	for range parts {
+		s, err := New(Options{Kind: Tree})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	store, err := Join(all, func() Placing { return &otherwise{of: of} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store, all, of
+}
+
 // TestJoined inserts random graphs of states into a joined store, and as much into its
 // parts apart: the same states are new, each is loaded as it was, and its parent is among
 // its candidates.
@@ -112,19 +130,7 @@ func TestJoined(t *testing.T) {
 	}
 	for _, parts := range []int{1, 2, 5, MaxJoined} {
 		t.Run(fmt.Sprint(parts), func(t *testing.T) {
-			of := func(s []uint64) int { return int(s[0] * 0xD6E8FEB86659FD93 >> 40 % uint64(parts)) }
-			var all []Store
-			for range parts {
-				s, err := New(Options{Kind: Tree})
-				if err != nil {
-					t.Fatal(err)
-				}
-				all = append(all, s)
-			}
-			store, err := Join(all, func() Placing { return &otherwise{of: of} })
-			if err != nil {
-				t.Fatal(err)
-			}
+			store, all, of := joinedStore(t, parts)
 			x := store.NewSession()
 			r := rand.New(rand.NewPCG(uint64(parts), 3))
 			state := func(i int) []uint64 { return []uint64{uint64(i), uint64(i % 7), uint64(i / 11)}[:2+i%2] }
@@ -186,19 +192,7 @@ func TestJoined(t *testing.T) {
 func TestJoinedDeferring(t *testing.T) {
 	const n = 12_000
 	for _, parts := range []int{1, 2, 5} {
-		of := func(s []uint64) int { return int(s[0] * 0xD6E8FEB86659FD93 >> 40 % uint64(parts)) }
-		var all []Store
-		for range parts {
-			s, err := New(Options{Kind: Tree})
-			if err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, s)
-		}
-		store, err := Join(all, func() Placing { return &otherwise{of: of} })
-		if err != nil {
-			t.Fatal(err)
-		}
+		store, _, _ := joinedStore(t, parts)
 		x := store.NewSession().(Deferring)
 		r := rand.New(rand.NewPCG(uint64(parts), 5))
 		state := func(i int) []uint64 { return []uint64{uint64(i), uint64(i % 7), uint64(i / 11)} }
