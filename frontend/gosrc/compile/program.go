@@ -38,6 +38,7 @@ type Program struct {
 	mu         sync.Mutex
 	types      typeutil.Map
 	typeList   atomic.Pointer[[]*Type]
+	referring  []*Type // by typeOf: what they refer to is to be laid out
 	globals    map[*ssa.Global]int
 	funcOf     map[*ssa.Function]*Func
 	funcs      atomic.Pointer[[]*Func]

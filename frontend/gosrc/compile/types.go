@@ -145,7 +145,35 @@ func (p *Program) TypeOf(t types.Type) *Type {
 	return p.typeOf(t)
 }
 
+// typeOf lays out a type. What is behind a reference is laid out only when that is done: in
+//
+//	type A struct{ p *B }
+//	type B struct { v int; a A }
+//
+// B contains A, so its layout needs the size of A, and A needs nothing of B. A type cannot contain
+// itself, so a type that is met while it is being laid out is behind a reference.
 func (p *Program) typeOf(t types.Type) *Type {
+	x := p.lay(t)
+	for len(p.referring) > 0 {
+		last := len(p.referring) - 1
+		r := p.referring[last]
+		p.referring = p.referring[:last]
+		switch u := r.T.Underlying().(type) {
+		case *types.Pointer:
+			r.Elem = p.lay(u.Elem())
+		case *types.Map:
+			r.Key, r.Elem = p.lay(u.Key()), p.lay(u.Elem())
+		case *types.Chan:
+			r.Elem = p.lay(u.Elem())
+		case *types.Slice:
+			r.Elem = p.lay(u.Elem())
+		}
+	}
+	return x
+}
+
+// lay is typeOf without what is behind references, which it enters in p.referring.
+func (p *Program) lay(t types.Type) *Type {
 	t = types.Unalias(t)
 	if x, ok := p.types.At(t).(*Type); ok {
 		return x
@@ -200,17 +228,17 @@ func (p *Program) typeOf(t types.Type) *Type {
 		}
 	case *types.Pointer:
 		ref(Pointer)
-		x.Elem = p.typeOf(u.Elem())
+		p.referring = append(p.referring, x)
 	case *types.Map:
 		ref(Map)
-		x.Key, x.Elem = p.typeOf(u.Key()), p.typeOf(u.Elem())
+		p.referring = append(p.referring, x)
 	case *types.Chan:
 		ref(Chan)
-		x.Elem = p.typeOf(u.Elem())
+		p.referring = append(p.referring, x)
 	case *types.Slice:
 		x.Kind, x.Size = Slice, 3
 		x.Refs = []Ref{{0, RefPointer}}
-		x.Elem = p.typeOf(u.Elem())
+		p.referring = append(p.referring, x)
 	case *types.Signature:
 		word(Function)
 		x.Refs = []Ref{{0, RefFunc}}
@@ -220,7 +248,7 @@ func (p *Program) typeOf(t types.Type) *Type {
 	case *types.Struct:
 		x.Kind, x.Plain = Struct, true
 		for i := range u.NumFields() {
-			x.add(u.Field(i).Name(), p.typeOf(u.Field(i).Type()))
+			x.add(u.Field(i).Name(), p.lay(u.Field(i).Type()))
 			if u.Field(i).Name() == "_" {
 				x.Plain = false
 			}
@@ -237,10 +265,10 @@ func (p *Program) typeOf(t types.Type) *Type {
 	case *types.Tuple:
 		x.Kind = Tuple
 		for i := range u.Len() {
-			x.add(u.At(i).Name(), p.typeOf(u.At(i).Type()))
+			x.add(u.At(i).Name(), p.lay(u.At(i).Type()))
 		}
 	case *types.Array:
-		x.Kind, x.Len, x.Elem = Array, int(u.Len()), p.typeOf(u.Elem())
+		x.Kind, x.Len, x.Elem = Array, int(u.Len()), p.lay(u.Elem())
 		x.Plain = x.Elem.Plain
 		x.Size = x.Len * x.Elem.Size
 		if len(x.Elem.Refs) > 0 {
@@ -378,7 +406,7 @@ func (t *Type) bytes() *layout {
 			}
 		}
 		l.size = (l.size + l.align - 1) / l.align * l.align
-		if size, align, ok := loader.SyncLayout(t.T); ok {
+		if size, align, ok := loader.LayoutInGo(t.T); ok {
 			l.size, l.align = int(size), int(align)
 		}
 	case *types.Array:
@@ -408,7 +436,7 @@ func (t *Type) ByteAt(w int) (int, bool) {
 	}
 	switch t.Kind {
 	case Struct:
-		if _, _, ok := loader.SyncLayout(t.T); ok {
+		if _, _, ok := loader.LayoutInGo(t.T); ok {
 			return 0, false
 		}
 		for i, f := range t.Fields {
@@ -435,7 +463,7 @@ func (t *Type) WordAt(b int) (int, bool) {
 	}
 	switch t.Kind {
 	case Struct:
-		if _, _, ok := loader.SyncLayout(t.T); ok {
+		if _, _, ok := loader.LayoutInGo(t.T); ok {
 			return 0, false
 		}
 		for i, f := range t.Fields {

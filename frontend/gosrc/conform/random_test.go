@@ -18,6 +18,7 @@ import (
 
 var (
 	sequential = flag.Int("sequential", 30, "number of random sequential programs")
+	recursive  = flag.Int("recursive", 40, "number of random programs with recursive types")
 	concurrent = flag.Int("concurrent", 30, "number of random concurrent programs")
 	first      = flag.Uint64("first", 0, "the first seed")
 )
@@ -35,6 +36,24 @@ func TestSequential(t *testing.T) {
 		for i := from; i < min(n, from+batch); i++ {
 			seed := *first + uint64(i)
 			sources[fmt.Sprint("seed ", seed)] = gogen.Sequential(rand.New(rand.NewPCG(seed, 2)), seed%4 == 0)
+		}
+		same(t, sources)
+		t.Logf("%d programs", min(n, from+batch))
+	}
+}
+
+// TestRecursive does the same with programs whose types refer to each other.
+func TestRecursive(t *testing.T) {
+	n := *recursive
+	if testing.Short() {
+		n = min(n, 10)
+	}
+	const batch = 100
+	for from := 0; from < n; from += batch {
+		sources := map[string]string{}
+		for i := from; i < min(n, from+batch); i++ {
+			seed := *first + uint64(i)
+			sources[fmt.Sprint("seed ", seed)] = gogen.Recursive(rand.New(rand.NewPCG(seed, 3)))
 		}
 		same(t, sources)
 		t.Logf("%d programs", min(n, from+batch))

@@ -2,42 +2,69 @@ package loader
 
 import (
 	"go/types"
+	"hash/maphash"
+	"log"
+	"os"
+	"reflect"
+	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
+	"unique"
 	"unsafe"
+	"weak"
 )
 
-// sizes are what unsafe.Sizeof, Alignof and Offsetof give in constants. Types of package
-// sync are ours and have other sizes than Go's; programs that fill cache lines count with
-// those, and would not compile otherwise.
+// sizes are what unsafe.Sizeof, Alignof and Offsetof give in constants. The types of the
+// standard library that are replaced have other sizes than Go's; programs that fill cache
+// lines count with Go's, and would not compile otherwise.
 type sizes struct{ types.Sizes }
 
 type layout struct{ size, align int64 }
 
-// inGo are the types of package sync in the Go that has compiled cpor.
-var inGo = map[string]layout{
-	"Mutex":     {int64(unsafe.Sizeof(sync.Mutex{})), int64(unsafe.Alignof(sync.Mutex{}))},
-	"RWMutex":   {int64(unsafe.Sizeof(sync.RWMutex{})), int64(unsafe.Alignof(sync.RWMutex{}))},
-	"WaitGroup": {int64(unsafe.Sizeof(sync.WaitGroup{})), int64(unsafe.Alignof(sync.WaitGroup{}))},
-	"Once":      {int64(unsafe.Sizeof(sync.Once{})), int64(unsafe.Alignof(sync.Once{}))},
-	"Cond":      {int64(unsafe.Sizeof(sync.Cond{})), int64(unsafe.Alignof(sync.Cond{}))},
-	"Pool":      {int64(unsafe.Sizeof(sync.Pool{})), int64(unsafe.Alignof(sync.Pool{}))},
-	"Map":       {int64(unsafe.Sizeof(sync.Map{})), int64(unsafe.Alignof(sync.Map{}))},
+func layoutOf[T any]() layout {
+	var x T
+	return layout{int64(unsafe.Sizeof(x)), int64(unsafe.Alignof(x))}
 }
 
-// SyncLayout returns the size and the alignment that Go gives a type of package sync, in
-// bytes; ok is false if it is none, or one that is not ours.
-func SyncLayout(t types.Type) (size, align int64, ok bool) {
+// inGo are the replaced types as the Go that has compiled cpor lays them out. The size of a
+// generic one does not depend on its arguments.
+var inGo = map[string]layout{
+	"sync.Mutex":          layoutOf[sync.Mutex](),
+	"sync.RWMutex":        layoutOf[sync.RWMutex](),
+	"sync.WaitGroup":      layoutOf[sync.WaitGroup](),
+	"sync.Once":           layoutOf[sync.Once](),
+	"sync.Cond":           layoutOf[sync.Cond](),
+	"sync.Pool":           layoutOf[sync.Pool](),
+	"sync.Map":            layoutOf[sync.Map](),
+	"sync/atomic.Bool":    layoutOf[atomic.Bool](),
+	"sync/atomic.Pointer": layoutOf[atomic.Pointer[int]](),
+	"sync/atomic.Value":   layoutOf[atomic.Value](),
+	"strings.Builder":     layoutOf[strings.Builder](),
+	"reflect.Value":       layoutOf[reflect.Value](),
+	"time.Timer":          layoutOf[time.Timer](),
+	"time.Ticker":         layoutOf[time.Ticker](),
+	"weak.Pointer":        layoutOf[weak.Pointer[int]](),
+	"unique.Handle":       layoutOf[unique.Handle[int]](),
+	"hash/maphash.Hash":   layoutOf[maphash.Hash](),
+	"os.File":             layoutOf[os.File](),
+	"log.Logger":          layoutOf[log.Logger](),
+}
+
+// LayoutInGo returns the size and the alignment that Go gives a type of its standard library
+// that is replaced, in bytes; ok is false if it is none.
+func LayoutInGo(t types.Type) (size, align int64, ok bool) {
 	n, ok := types.Unalias(t).(*types.Named)
-	if !ok || n.Obj().Pkg() == nil || n.Obj().Pkg().Path() != "sync" {
+	if !ok || n.Obj().Pkg() == nil {
 		return 0, 0, false
 	}
-	l, ok := inGo[n.Obj().Name()]
+	l, ok := inGo[n.Obj().Pkg().Path()+"."+n.Obj().Name()]
 	return l.size, l.align, ok
 }
 
 // Alignof implements [types.Sizes].
 func (s sizes) Alignof(t types.Type) int64 {
-	if _, align, ok := SyncLayout(t); ok {
+	if _, align, ok := LayoutInGo(t); ok {
 		return align
 	}
 	switch u := t.Underlying().(type) {
@@ -67,7 +94,7 @@ func (s sizes) Offsetsof(fields []*types.Var) []int64 {
 
 // Sizeof implements [types.Sizes].
 func (s sizes) Sizeof(t types.Type) int64 {
-	if size, _, ok := SyncLayout(t); ok {
+	if size, _, ok := LayoutInGo(t); ok {
 		return size
 	}
 	switch u := t.Underlying().(type) {
