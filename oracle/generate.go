@@ -153,10 +153,22 @@ func (g *generator) model() {
 	for range 2 + g.r.IntN(max(1, g.Threads-1)) {
 		g.line("go T%d(%d)", g.r.IntN(types), g.r.IntN(3))
 	}
+	// From a source of its own, so that all else of a seed's model stays as it is.
+	own := rand.New(rand.NewPCG(uint64(g.b.Len()), 77))
+	if g.Choices && own.IntN(4) == 0 {
+		g.line("choose {")
+		g.line("case:")
+		g.line("\tgo T%d(%d)", own.IntN(types), own.IntN(3))
+		g.line("case:")
+		g.line("}")
+	}
 	g.indent--
 	g.line("}")
 	if g.Invariants && g.one(3) {
 		g.line("invariant inv { %s }", g.invariant())
+		if own.IntN(2) == 0 {
+			g.line("invariant too { %s != %d || x < 3 }", pick(g, g.shared), own.IntN(4))
+		}
 	}
 }
 

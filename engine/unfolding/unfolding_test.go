@@ -273,3 +273,29 @@ func TestWords(t *testing.T) {
 		t.Errorf("found %q, want %q", said, want)
 	}
 }
+
+// TestCreationInChoice: the initial states have different numbers of threads, and a thread that is
+// created takes the place of one that another initial state has.
+func TestCreationInChoice(t *testing.T) {
+	const text = `var x int
+thread C() {}
+thread A() {}
+thread T() { go C() }
+init {
+	go T()
+	choose {
+	case:
+		go T()
+	case:
+	}
+}
+invariant i { x == 0 }
+invariant j { x == 0 }
+`
+	for _, workers := range []int{1, 3} {
+		res := run(t, parse(t, text), engine.Options{Workers: workers, All: true})
+		if len(res.Violations) > 0 || !res.Exhaustive {
+			t.Errorf("%d workers: %+v", workers, res)
+		}
+	}
+}

@@ -115,6 +115,21 @@ func (m *Machine) setThreads(n int) {
 	m.set(m.sys.count, uint64(n))
 }
 
+// clearFrom clears the slots of threads that do not exist. The loaded state may have had more
+// threads than the one that is put together, and a creation expects an empty slot.
+func (m *Machine) clearFrom(n int) {
+	if !m.sys.dynamic {
+		return
+	}
+	for i := m.sys.length(n); i < len(m.words); i++ {
+		m.set(i, 0)
+	}
+	if per := m.sys.perWord; per > 1 && n%per > 0 && n < len(m.sys.slots) {
+		w, sh := m.sys.slot(n)
+		m.set(w, m.words[w]&maskOf(int(sh)))
+	}
+}
+
 // grow makes room for the slots of n threads.
 func (m *Machine) grow(n int) {
 	for len(m.words) < m.sys.length(n) {
@@ -203,6 +218,7 @@ func (m *Machine) SetValue(l system.Loc, v uint64) {
 	switch {
 	case !ok:
 		m.setThreads(int(v))
+		m.clearFrom(int(v))
 	case k == 0 && v != 0:
 		m.setThreads(max(m.n, t+1))
 		if m.p.TypeBits > 0 {
