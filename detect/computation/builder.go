@@ -81,6 +81,12 @@ type assignment struct {
 	value ValueID
 }
 
+// initial is an assignment to a variable in local state 0.
+type initial struct {
+	assignment
+	pos pos
+}
+
 // Builder collects the events of a computation, in any order, and then builds
 // it. An event is described by a call of Event and then any number of calls of
 // Entry, Assign and Text, which add to the last event.
@@ -89,7 +95,7 @@ type Builder struct {
 	hosts    []string
 	hostID   map[string]int
 	events   [][]rawEvent // per host
-	inits    [][]assignment
+	inits    [][]initial
 	declared []bool
 	names    []string
 	nameID   map[string]int
@@ -182,10 +188,11 @@ func (b *Builder) NameBytes(name []byte) int {
 	return b.Name(string(name))
 }
 
-// Init gives a variable a value in the local state 0 of the host.
-func (b *Builder) Init(host, name int, v Value) {
+// Init gives a variable a value in the local state 0 of the host; line is where
+// it stands, 0 if nowhere.
+func (b *Builder) Init(host, name int, v Value, line int) {
 	b.declared[host] = true
-	b.inits[host] = append(b.inits[host], assignment{name, b.values.ID(v)})
+	b.inits[host] = append(b.inits[host], initial{assignment{name, b.values.ID(v)}, pos{uint32(line), b.source}})
 }
 
 // Event starts the next event, one of the host, which stands at the line.
@@ -554,7 +561,7 @@ func cyclic(c *Computation, done Cut) error {
 // columns makes the variables of a process from the assignments of its events.
 func (b *Builder) columns(p *process, h int) {
 	col := make(map[int]int)
-	set := func(a assignment, state int32) {
+	set := func(a assignment, state int32) *Variable {
 		x, ok := col[a.name]
 		if !ok {
 			x = len(p.vars)
@@ -575,9 +582,10 @@ func (b *Builder) columns(p *process, h int) {
 		if a.value != last {
 			v.Changes = append(v.Changes, Change{state, a.value})
 		}
+		return v
 	}
 	for _, a := range b.inits[h] {
-		set(a, 0)
+		set(a.assignment, 0).Init = b.at(a.pos)
 	}
 	for k := range b.events[h] {
 		e := &b.events[h][k]

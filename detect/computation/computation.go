@@ -73,6 +73,7 @@ type Change struct {
 type Variable struct {
 	Name    string
 	Changes []Change // by ascending State; consecutive values differ
+	Init    Pos      // where its value in local state 0 stands in the log
 }
 
 // At returns the variable's value in local state k.

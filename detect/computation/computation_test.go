@@ -192,7 +192,7 @@ func TestVariablesAndCuts(t *testing.T) {
 	b := NewBuilder("run")
 	p, q := b.Host("p"), b.Host("q")
 	x := b.Name("x")
-	b.Init(p, x, IntValue(0))
+	b.Init(p, x, IntValue(0), 0)
 	event := func(h int, clock Cut, v *Value) {
 		b.Event(h, 0)
 		b.SetClock(clock)

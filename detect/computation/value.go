@@ -13,8 +13,7 @@ import (
 type Kind uint8
 
 // The kinds of values. Undefined is the value of a variable that was never
-// assigned, and of an expression that has no value (a comparison of a string
-// with a number, a division by zero).
+// assigned, and of an expression that has no value (a division by zero).
 const (
 	Undefined Kind = iota
 	Bool

@@ -164,6 +164,10 @@ func (f *detectFlags) run(ctx context.Context, files []string, stdin io.Reader, 
 	fits := false
 	for x := range execs {
 		n, err := p.Expand(predicate.NamesOf(execs[x].Computation))
+		// A value of the wrong type does not mean that the predicate is about others.
+		if bad := (*predicate.Error)(nil); errors.As(err, &bad) && bad.IllTyped {
+			return f.mistake("%v", err)
+		}
 		if err != nil && wrong == nil {
 			wrong = err
 		}

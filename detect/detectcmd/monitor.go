@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -329,9 +331,12 @@ func (c *monitorCommand) run(ctx context.Context, stdin io.Reader, tcp, httpList
 	case err != nil && !errors.Is(err, context.Canceled):
 		return c.mistake("%v", err)
 	}
-	holds, err := c.s.End()
+	holds, unassigned, err := c.s.End()
 	if err != nil {
 		return c.mistake("%v", err)
+	}
+	for _, v := range slices.Sorted(maps.Keys(unassigned)) {
+		c.log("note: %s", undefinedOn(v, unassigned[v]))
 	}
 	verdict := map[detect.Modality]string{detect.Poss: "possibly", detect.Def: "definitely"}[c.modality]
 	answer := "no"

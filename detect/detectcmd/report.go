@@ -242,7 +242,7 @@ func (r *report) print(w io.Writer, f *detectFlags) error {
 		r.explain(out)
 	}
 	for _, v := range slices.Sorted(maps.Keys(r.Unassigned)) {
-		fmt.Fprintf(out, "note       %s is undefined on %s, which never assign it\n", v, listed(r.Unassigned[v]))
+		fmt.Fprintf(out, "note       %s\n", undefinedOn(v, r.Unassigned[v]))
 	}
 	fmt.Fprintf(out, "%s\n", r.answer())
 	labels := r.labels()
@@ -265,6 +265,11 @@ func (r *report) print(w io.Writer, f *detectFlags) error {
 	fmt.Fprintf(out, "lattice    %s\n", r.lattice())
 	_, err := io.WriteString(w, out.String())
 	return err
+}
+
+// undefinedOn says which hosts never assign a variable of the predicate.
+func undefinedOn(name string, hosts []string) string {
+	return fmt.Sprintf("%s is undefined on %s, which never assign it", name, listed(hosts))
 }
 
 // listed names the hosts, the first few of many.

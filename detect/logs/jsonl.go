@@ -88,7 +88,7 @@ func readJSONLines(b *builders, data []byte) error {
 		for h, vars := range l.Init {
 			id := x.Host(h)
 			x.Declare(id)
-			flattened("", vars, func(name string, v computation.Value) { x.Init(id, x.Name(name), v) })
+			flattened("", vars, func(name string, v computation.Value) { x.Init(id, x.Name(name), v, line) })
 		}
 		if l.Host == "" {
 			continue

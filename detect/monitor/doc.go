@@ -21,8 +21,9 @@
 //
 // # What is accepted
 //
-// An event that contradicts one that arrived before is refused, and only such a
-// one: see clocks.go. One that was there already is a duplicate if its content is
+// An event that contradicts one that arrived before is refused (see clocks.go),
+// and so is one that gives a variable a type that does not fit the predicate
+// (see types.go). One that was there already is a duplicate if its content is
 // the same (a sum of it is kept), and refused otherwise.
 //
 // # Memory

@@ -14,6 +14,7 @@ import (
 	"strconv"
 
 	"cpor/detect/computation"
+	"cpor/detect/predicate"
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/gofrs/flock"
@@ -434,6 +435,8 @@ type hostCheckpoint struct {
 	Rows    []rowCheckpoint     `json:"rows"`
 	Sums    []byte              `json:"sums"` // little-endian
 	Early   []json.RawMessage   `json:"early,omitempty"`
+	// Seen has, by variable of the predicate, a value of each type that it had.
+	Seen [][]predicate.Sighting `json:"seen,omitempty"`
 }
 
 type stateCheckpoint struct {
@@ -465,6 +468,7 @@ func (m *Monitor) checkpoint() (*checkpoint, error) {
 	for _, h := range m.hosts {
 		hc := hostCheckpoint{Arrived: h.arrived, Last: h.last}
 		if m.detected == nil {
+			hc.Seen = h.seen
 			hc.Current = values(h.cur)
 			for _, s := range h.states {
 				hc.States = append(hc.States, stateCheckpoint{s.at, s.clock, values(h.tuples[s.tuple]), s.text, s.later})
@@ -541,9 +545,13 @@ func (m *Monitor) restore(cp *checkpoint) error {
 		h.states = nil
 		h.tuples, h.tupleID, h.ofValue = nil, map[string]int32{}, nil
 		h.class, h.classID = nil, map[string]int32{}
+		if len(hc.Seen) == len(h.vars) {
+			h.seen = hc.Seen
+		}
 		set := func(values []computation.Value) {
 			for x, v := range values {
 				h.cur[x] = m.valueID(v)
+				h.sight(x, v, "before the checkpoint")
 			}
 		}
 		for _, s := range hc.States {

@@ -117,11 +117,12 @@ type host struct {
 	states  []state // ascending by at; the first one may begin before what is needed
 	early   map[int32]*event
 	tuples  [][]computation.ValueID
-	tupleID map[string]int32 // by their values
-	ofValue []int32          // instead of tupleID for one variable: the tuple plus 1, by value
-	joint   []int            // the variables, as indices in vars, that stand in joint literals
-	class   []int32          // by tuple, -1 if it is not known yet
-	classID map[string]int32 // by truth of the literals and values of the joint variables
+	tupleID map[string]int32       // by their values
+	ofValue []int32                // instead of tupleID for one variable: the tuple plus 1, by value
+	seen    [][]predicate.Sighting // by variable: a value of each type that it had
+	joint   []int                  // the variables, as indices in vars, that stand in joint literals
+	class   []int32                // by tuple, -1 if it is not known yet
+	classID map[string]int32       // by truth of the literals and values of the joint variables
 }
 
 // state is a local state that the monitor keeps.
@@ -135,7 +136,8 @@ type state struct {
 	later bool
 }
 
-// New returns a monitor. The error is ErrNeedHosts, or an *predicate.Error.
+// New returns a monitor. The error is ErrNeedHosts, or an *predicate.Error; that
+// the predicate does not fit the initial values is one, too.
 func New(cfg Config) (*Monitor, error) {
 	if len(cfg.Hosts) == 0 {
 		if cfg.Predicate.UsesAllHosts() {
@@ -171,11 +173,17 @@ func New(cfg Config) (*Monitor, error) {
 	for _, h := range m.hosts {
 		sort.Strings(h.vars)
 		h.cur = make([]computation.ValueID, len(h.vars))
+		h.seen = make([][]predicate.Sighting, len(h.vars))
 		for x, name := range h.vars {
-			h.cur[x] = m.valueID(cfg.Init[h.name][name])
+			v := cfg.Init[h.name][name]
+			h.cur[x] = m.valueID(v)
+			h.sight(x, v, "in the initial state")
 		}
 		h.rows = []row{{0, h.last.Clone()}}
 		h.states = []state{{clock: h.last.Clone(), tuple: h.tuple()}}
+	}
+	if err := m.typed(nil); err != nil {
+		return nil, err
 	}
 	if cfg.Modality == detect.Def {
 		conj := predicate.Normalise(node)
@@ -301,6 +309,9 @@ func (m *Monitor) check(e *event) (fresh bool, err error) {
 	if err := m.fits(e); err != nil {
 		return false, err
 	}
+	if err := m.typed(e); err != nil {
+		return false, err
+	}
 	return true, nil
 }
 
@@ -329,6 +340,7 @@ func (m *Monitor) Full() bool { return m.full }
 func (m *Monitor) add(e *event) error {
 	h := m.hosts[e.host]
 	m.events++
+	m.sights(e)
 	if e.own > h.arrived+1 {
 		e = e.clone()
 		m.learn(e, true)

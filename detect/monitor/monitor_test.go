@@ -108,7 +108,7 @@ func prefix(t *testing.T, c *computation.Computation, arrived []*Event) *computa
 	}
 	for h, vars := range initial(c) {
 		for name, v := range vars {
-			r.Init(r.Host(h), r.Name(name), v)
+			r.Init(r.Host(h), r.Name(name), v, 0)
 		}
 	}
 	have := map[string]int32{}
@@ -316,7 +316,7 @@ func TestBounded(t *testing.T) {
 
 // TestAfterwards: after the detection, events are taken but take no memory.
 func TestAfterwards(t *testing.T) {
-	p, err := predicate.Parse("p1.x")
+	p, err := predicate.Parse("p1.x < 0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,7 +329,7 @@ func TestAfterwards(t *testing.T) {
 			t.Fatal(err)
 		}
 		if k == 500 {
-			err := m.Add(&Event{Host: "p1", Clock: map[string]int32{"p1": 501}, Vars: map[string]computation.Value{"x": computation.BoolValue(true)}})
+			err := m.Add(&Event{Host: "p1", Clock: map[string]int32{"p1": 501}, Vars: map[string]computation.Value{"x": computation.IntValue(-1)}})
 			if err != nil || m.Detected() == nil {
 				t.Fatal(err)
 			}

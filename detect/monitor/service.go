@@ -122,14 +122,20 @@ func (s *Service) Status() Status {
 	return s.m.Status()
 }
 
-// End is Monitor.End; without a monitor, ErrNeedHosts.
-func (s *Service) End() (bool, error) {
+// End is Monitor.End; without a monitor, ErrNeedHosts. If the predicate does not
+// hold, it also returns, by variable, the hosts that never assigned a variable of
+// the predicate, and an error if no host did that could have.
+func (s *Service) End() (holds bool, unassigned map[string][]string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.m == nil {
-		return false, ErrNeedHosts
+		return false, nil, ErrNeedHosts
 	}
-	return s.m.End()
+	if holds, err = s.m.End(); holds || err != nil {
+		return holds, nil, err
+	}
+	unassigned, err = s.m.neverAssigned()
+	return false, unassigned, err
 }
 
 // Accepted counts what a source brought.
@@ -222,18 +228,25 @@ func (s *Service) declare(r *logs.Record) error {
 	if s.m != nil && s.m.events > 0 {
 		return nil
 	}
+	cfg := s.cfg
 	if r.Hosts != nil && !s.fixed {
-		s.cfg.Hosts = r.Hosts
+		cfg.Hosts = r.Hosts
 	}
-	for h, vars := range r.Init {
-		if s.cfg.Init == nil {
-			s.cfg.Init = map[string]map[string]computation.Value{}
+	init := map[string]map[string]computation.Value{}
+	for _, from := range []map[string]map[string]computation.Value{s.cfg.Init, r.Init} {
+		for h, vars := range from {
+			if init[h] == nil {
+				init[h] = map[string]computation.Value{}
+			}
+			maps.Copy(init[h], vars)
 		}
-		if s.cfg.Init[h] == nil {
-			s.cfg.Init[h] = map[string]computation.Value{}
-		}
-		maps.Copy(s.cfg.Init[h], vars)
 	}
+	cfg.Init = init
+	// A declaration that is refused changes nothing.
+	if _, err := New(cfg); err != nil && !errors.Is(err, ErrNeedHosts) {
+		return err
+	}
+	s.cfg = cfg
 	if s.j != nil { // it has no events yet
 		if err := errors.Join(s.j.Close(), os.Remove(s.path)); err != nil {
 			return err

@@ -25,19 +25,24 @@
 //
 // Operators, by falling precedence: - (unary); * / %; + -;
 // == != < <= > >= in "not in" subset =~ !~; ! (not); && (and); || (or);
-// => (implies); <=> (iff). Functions: len, abs, min, max, defined, union,
-// intersection. Literals: integers, numbers, strings in double or single
+// => (implies); <=> (iff). Functions: len, abs, min, max, defined, string (the
+// text of any value), union, intersection. Literals: integers, numbers, strings in double or single
 // quotes, true, false, sets {1, 2} and ranges {1..5}, lists [1, 2].
 //
 // # Undefined
 //
 // A variable that was not assigned yet is undefined, and so is an expression
-// that has no value: an order between a string and a number, a division by zero.
-// The connectives are Kleene's: false && undefined is false, true || undefined
+// that has no value, such as a division by zero. The connectives are Kleene's: false && undefined is false, true || undefined
 // is true, !undefined is undefined. A predicate holds in a state only when it is
 // true there, so an undefined one neither holds nor does its negation.
-// defined(x) tells whether x has a value; count counts what is true. Values of
-// different kinds are different (3 != "3" is true).
+// defined(x) tells whether x has a value; count counts what is true.
+//
+// # Types
+//
+// A value is a boolean, a number, a string, a list or a set. Expand refuses a
+// predicate if a value that one of its variables has in the log is of the wrong
+// type for its place: otherwise it would count as one for which the predicate
+// does not hold, and the answer would be a wrong no. See Check.
 //
 // # From text to conjunction
 //

@@ -55,13 +55,14 @@ const (
 	Union           // of sets
 	Intersection    // of sets
 	Defined         // whether the operand has a value
+	Text            // the operand's text, whatever its type
 )
 
 var opText = map[Op]string{
 	And: "&&", Or: "||", Iff: "<=>", Eq: "==", Ne: "!=", Lt: "<", Le: "<=", Gt: ">", Ge: ">=", In: "in", NotIn: "not in",
 	Subset: "subset", Match: "=~", NoMatch: "!~", Add: "+", Sub: "-", Mul: "*", Div: "/", Mod: "%",
 	Len: "len", Abs: "abs", Min: "min", Max: "max", Sum: "sum", Count: "count", Union: "union", Intersection: "intersection",
-	Defined: "defined", IsTrue: "istrue",
+	Defined: "defined", IsTrue: "istrue", Text: "string",
 }
 
 var binaryOps = map[string]Op{
@@ -69,7 +70,7 @@ var binaryOps = map[string]Op{
 	"=~": Match, "!~": NoMatch, "+": Add, "-": Sub, "*": Mul, "/": Div, "%": Mod,
 }
 
-var callOps = map[string]Op{"len": Len, "abs": Abs, "defined": Defined, "min": Min, "max": Max, "union": Union,
+var callOps = map[string]Op{"len": Len, "abs": Abs, "defined": Defined, "string": Text, "min": Min, "max": Max, "union": Union,
 	"intersection": Intersection, "count": Count, "sum": Sum, "set": MakeSet}
 
 // Node is a predicate or a part of it for the processes of one computation:
@@ -84,6 +85,7 @@ type Node struct {
 	Re      *regexp.Regexp    // Match, NoMatch
 	support []int             // ascending
 	text    string
+	off     int // where it stands in the predicate
 }
 
 // Support returns the processes on whose local states the node depends, in
@@ -94,14 +96,17 @@ func (n *Node) Support() []int { return n.support }
 func (n *Node) String() string { return n.text }
 
 // newNode returns a node with its support and text, or a constant if all its
-// operands are constants.
+// operands are constants and it has a value: what has none stays as it was
+// written, so that Expand can report it.
 func newNode(n Node) *Node {
-	constant := n.Op != Var
+	constant := n.Op != Var && n.Op != Const
 	for _, k := range n.Kids {
 		constant = constant && k.Op == Const
 	}
-	if constant && n.Op != Const {
-		n = Node{Op: Const, Val: (&n).Eval(nil)}
+	if constant && wellTyped(&n) {
+		if v := (&n).Eval(nil); v.Defined() {
+			n = Node{Op: Const, Val: v, off: n.off}
+		}
 	}
 	switch n.Op {
 	case Var:
@@ -177,7 +182,7 @@ func (n *Node) print() string {
 		return "[" + list() + "]"
 	case MakeRange:
 		return "{" + n.Kids[0].operand() + ".." + n.Kids[1].operand() + "}"
-	case Len, Abs, Min, Max, Sum, Count, Union, Intersection, Defined, IsTrue:
+	case Len, Abs, Min, Max, Sum, Count, Union, Intersection, Defined, IsTrue, Text:
 		return opText[n.Op] + "(" + list() + ")"
 	}
 	return join(" " + opText[n.Op] + " ")
@@ -191,7 +196,7 @@ func (n *Node) operand() string {
 			return "(" + n.text + ")"
 		}
 		return n.text
-	case Var, MakeSet, MakeList, MakeRange, Len, Abs, Min, Max, Sum, Count, Union, Intersection, Defined, IsTrue:
+	case Var, MakeSet, MakeList, MakeRange, Len, Abs, Min, Max, Sum, Count, Union, Intersection, Defined, IsTrue, Text:
 		return n.text
 	case Not:
 		return n.text
@@ -269,10 +274,11 @@ func (n *Node) Eval(get func(*Node) computation.Value) computation.Value {
 func (n *Node) apply(v []computation.Value) computation.Value {
 	var none computation.Value
 	switch n.Op {
-	case Eq:
-		return computation.BoolValue(same(v[0], v[1]))
-	case Ne:
-		return computation.BoolValue(!same(v[0], v[1]))
+	case Eq, Ne:
+		if !comparable(typeOf(v[0]), typeOf(v[1])) {
+			return none
+		}
+		return computation.BoolValue(same(v[0], v[1]) == (n.Op == Eq))
 	case Lt, Le, Gt, Ge:
 		c, ok := compare(v[0], v[1])
 		if !ok {
@@ -299,6 +305,11 @@ func (n *Node) apply(v []computation.Value) computation.Value {
 			return none
 		}
 		return computation.BoolValue(n.Re.MatchString(v[0].Text()) == (n.Op == Match))
+	case Text:
+		if v[0].Kind() == computation.String {
+			return v[0]
+		}
+		return computation.StringValue(v[0].String())
 	case Len:
 		switch v[0].Kind() {
 		case computation.String:
@@ -412,7 +423,7 @@ func same(a, b computation.Value) bool {
 	return a.Equal(b)
 }
 
-// compare orders two numbers, strings or booleans; ok is false for other kinds.
+// compare orders two numbers or two strings; ok is false for other kinds.
 func compare(a, b computation.Value) (c int, ok bool) {
 	switch {
 	case a.Kind() == computation.Int && b.Kind() == computation.Int:
@@ -513,18 +524,22 @@ type Names struct {
 	// Variables returns the names of the variables of a process. A nil function
 	// switches off the check of the variables' names, for events still to come.
 	Variables func(process int) []string
+	// Values returns a value of each type that a variable of a process takes. With
+	// a nil function, variables may have any type; see Check.
+	Values func(process int, name string) []Sighting
 }
 
 // NamesOf returns the names of a computation.
 func NamesOf(c *computation.Computation) Names {
-	return Names{c.Names(), func(i int) []string {
+	variables := func(i int) []string {
 		vars := c.Variables(i)
 		names := make([]string, len(vars))
 		for k := range vars {
 			names[k] = vars[k].Name
 		}
 		return names
-	}}
+	}
+	return Names{c.Names(), variables, func(i int, name string) []Sighting { return sightings(c, i, name) }}
 }
 
 // MaxNodes bounds the size of an expanded predicate.
@@ -542,9 +557,10 @@ type expander struct {
 }
 
 // Expand replaces the quantifiers of the predicate by what they mean for the
-// processes. The error is an *Error: an unknown host, a variable that no
-// process assigns (or that the one named does not), a constant that is no
-// boolean where one is needed, or a result of more than MaxNodes nodes.
+// processes. The error is an *Error: an unknown host, a pattern that matches no
+// host, a variable that no process assigns (or that the one named does not), a
+// value of the wrong type (see Check), a constant expression without a value, or
+// a result of more than MaxNodes nodes.
 func (p *Predicate) Expand(names Names) (*Node, error) {
 	e := &expander{p: p, names: names, index: map[string]int{}, bound: map[string]int{}, vars: map[string]*Node{}, checked: map[*expr]bool{}}
 	for i, h := range names.Hosts {
@@ -561,12 +577,8 @@ func (p *Predicate) Expand(names Names) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.Op == Const && n.Val.Defined() && n.Val.Kind() != computation.Bool {
-		return nil, e.errorf(p.root.off, "the predicate is %v, not a condition", n.Val.Kind())
-	}
-	switch n.Op {
-	case Add, Sub, Mul, Div, Mod, Neg, Len, Abs, Min, Max, Sum, Count, MakeSet, MakeList, MakeRange, Union, Intersection:
-		return nil, e.errorf(p.root.off, "the predicate is not a condition")
+	if err := p.Check(n, names.Values); err != nil {
+		return nil, err
 	}
 	return n, nil
 }
@@ -620,7 +632,7 @@ func (e *expander) errorf(off int, format string, args ...any) error {
 }
 
 func (p *Predicate) errorf(off int, format string, args ...any) error {
-	return &Error{p.text, off, fmt.Sprintf(format, args...)}
+	return &Error{Text: p.text, Offset: off, Msg: fmt.Sprintf(format, args...)}
 }
 
 func (e *expander) host(h *hostRef) (int, error) {
@@ -648,13 +660,13 @@ func (e *expander) expand(x *expr) (*Node, error) {
 	}
 	switch x.op {
 	case "const":
-		return newNode(Node{Op: Const, Val: x.val}), nil
+		return newNode(Node{Op: Const, Val: x.val, off: x.off}), nil
 	case "host":
 		i, err := e.host(x.host)
 		if err != nil {
 			return nil, err
 		}
-		return newNode(Node{Op: Const, Val: computation.StringValue(e.names.Hosts[i])}), nil
+		return newNode(Node{Op: Const, Val: computation.StringValue(e.names.Hosts[i]), off: x.off}), nil
 	case "var":
 		return e.variable(x)
 	case "forall", "exists", "agg":
@@ -670,24 +682,24 @@ func (e *expander) expand(x *expr) (*Node, error) {
 	}
 	switch x.op {
 	case "!":
-		return newNode(Node{Op: Not, Kids: kids}), nil
+		return newNode(Node{Op: Not, Kids: kids, off: x.off}), nil
 	case "&&":
-		return newNode(Node{Op: And, Kids: flatten(And, kids)}), nil
+		return newNode(Node{Op: And, Kids: flatten(And, kids), off: x.off}), nil
 	case "||":
-		return newNode(Node{Op: Or, Kids: flatten(Or, kids)}), nil
+		return newNode(Node{Op: Or, Kids: flatten(Or, kids), off: x.off}), nil
 	case "=>":
-		not := newNode(Node{Op: Not, Kids: kids[:1]})
-		return newNode(Node{Op: Or, Kids: flatten(Or, []*Node{not, kids[1]})}), nil
+		not := newNode(Node{Op: Not, Kids: kids[:1], off: x.off})
+		return newNode(Node{Op: Or, Kids: flatten(Or, []*Node{not, kids[1]}), off: x.off}), nil
 	case "neg":
-		return newNode(Node{Op: Neg, Kids: kids}), nil
+		return newNode(Node{Op: Neg, Kids: kids, off: x.off}), nil
 	case "list":
-		return newNode(Node{Op: MakeList, Kids: kids}), nil
+		return newNode(Node{Op: MakeList, Kids: kids, off: x.off}), nil
 	case "set":
-		return newNode(Node{Op: MakeSet, Kids: kids}), nil
+		return newNode(Node{Op: MakeSet, Kids: kids, off: x.off}), nil
 	case "range":
-		return newNode(Node{Op: MakeRange, Kids: kids}), nil
+		return newNode(Node{Op: MakeRange, Kids: kids, off: x.off}), nil
 	case "call":
-		return newNode(Node{Op: callOps[x.name], Kids: kids}), nil
+		return newNode(Node{Op: callOps[x.name], Kids: kids, off: x.off}), nil
 	case "=~", "!~":
 		if kids[1].Op != Const || kids[1].Val.Kind() != computation.String {
 			return nil, e.errorf(x.kids[1].off, "the pattern of %s has to be a constant string", x.op)
@@ -696,9 +708,9 @@ func (e *expander) expand(x *expr) (*Node, error) {
 		if err != nil {
 			return nil, e.errorf(x.kids[1].off, "%v", err)
 		}
-		return newNode(Node{Op: binaryOps[x.op], Kids: kids, Re: re}), nil
+		return newNode(Node{Op: binaryOps[x.op], Kids: kids, Re: re, off: x.off}), nil
 	}
-	return newNode(Node{Op: binaryOps[x.op], Kids: kids}), nil
+	return newNode(Node{Op: binaryOps[x.op], Kids: kids, off: x.off}), nil
 }
 
 func flatten(op Op, kids []*Node) []*Node {
@@ -742,11 +754,11 @@ func (e *expander) variable(x *expr) (*Node, error) {
 		}
 		e.checked[x] = true
 	}
-	key := strconv.Itoa(i) + "." + x.name
+	key := strconv.Itoa(i) + "." + x.name + "@" + strconv.Itoa(x.off)
 	if n, ok := e.vars[key]; ok {
 		return n, nil
 	}
-	n := newNode(Node{Op: Var, Process: i, Host: e.names.Hosts[i], Name: x.name})
+	n := newNode(Node{Op: Var, Process: i, Host: e.names.Hosts[i], Name: x.name, off: x.off})
 	e.vars[key] = n
 	return n, nil
 }
@@ -799,11 +811,11 @@ func (e *expander) quantifier(x *expr) (*Node, error) {
 	}
 	switch x.op {
 	case "forall":
-		return newNode(Node{Op: And, Kids: flatten(And, kids)}), nil
+		return newNode(Node{Op: And, Kids: flatten(And, kids), off: x.off}), nil
 	case "exists":
-		return newNode(Node{Op: Or, Kids: flatten(Or, kids)}), nil
+		return newNode(Node{Op: Or, Kids: flatten(Or, kids), off: x.off}), nil
 	}
-	return newNode(Node{Op: callOps[x.name], Kids: kids}), nil
+	return newNode(Node{Op: callOps[x.name], Kids: kids, off: x.off}), nil
 }
 
 func (e *expander) domain(v *headVar) ([]int, error) {
@@ -812,6 +824,9 @@ func (e *expander) domain(v *headVar) ([]int, error) {
 		if v.all || v.re != nil && v.re.MatchString(h) {
 			hosts = append(hosts, i)
 		}
+	}
+	if v.re != nil && len(hosts) == 0 {
+		return nil, e.errorf(v.off, "no host matches %q", v.re)
 	}
 	for k := range v.set {
 		i, err := e.host(&v.set[k])

@@ -13,6 +13,8 @@ type Error struct {
 	Text   string // the whole predicate
 	Offset int    // of the mistake, in bytes
 	Msg    string
+	// IllTyped is set when a value in the log, or a constant, has the wrong type.
+	IllTyped bool
 }
 
 // Error prints the message with the predicate and a caret under the mistake.
@@ -67,7 +69,7 @@ var operators = []string{
 func lex(src string) ([]token, error) {
 	var toks []token
 	fail := func(off int, format string, args ...any) ([]token, error) {
-		return nil, &Error{src, off, fmt.Sprintf(format, args...)}
+		return nil, &Error{Text: src, Offset: off, Msg: fmt.Sprintf(format, args...)}
 	}
 	for i := 0; i < len(src); {
 		r, w := utf8.DecodeRuneInString(src[i:])

@@ -64,7 +64,7 @@ const maxDepth = 1000
 
 // The functions with their least and greatest number of arguments, -1 for any.
 var functions = map[string][2]int{
-	"len": {1, 1}, "abs": {1, 1}, "defined": {1, 1}, "min": {1, -1}, "max": {1, -1},
+	"len": {1, 1}, "abs": {1, 1}, "defined": {1, 1}, "string": {1, 1}, "min": {1, -1}, "max": {1, -1},
 	"union": {1, -1}, "intersection": {1, -1},
 }
 
@@ -105,7 +105,7 @@ func (t token) describe() string {
 }
 
 func (p *parser) errorf(off int, format string, args ...any) error {
-	return &Error{p.src, off, fmt.Sprintf(format, args...)}
+	return &Error{Text: p.src, Offset: off, Msg: fmt.Sprintf(format, args...)}
 }
 
 func (p *parser) peek() token { return p.toks[p.pos] }

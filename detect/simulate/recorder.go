@@ -34,7 +34,7 @@ func NewRecorder(names []string) *Recorder {
 // Init gives a variable its value in the initial local state of process i.
 func (r *Recorder) Init(i int, assigns ...Assign) {
 	for _, a := range assigns {
-		r.builder.Init(i, r.builder.Name(a.Name), a.Value)
+		r.builder.Init(i, r.builder.Name(a.Name), a.Value, 0)
 	}
 }
 
