@@ -10,6 +10,7 @@ import (
 
 	"cpor/engine"
 	"cpor/frontend"
+	"cpor/internal/human"
 	"cpor/ltl"
 	"cpor/system"
 	"cpor/trace"
@@ -53,7 +54,8 @@ const jumpName = "the_predicate_of_the_page"
 // Jump returns a shortest path, in steps, from the state at the end of p on to one in
 // which a predicate holds; the state itself counts. The predicate is an expression as
 // in the program's own ltl properties. The error says that it makes no sense, that
-// no such state can be reached, or that none was among the first limit states.
+// no such state can be reached, or that none was among the first limit states, and
+// in how many states the predicate cannot be evaluated.
 func (x *Explorer) Jump(ctx context.Context, p Path, predicate string, limit int) (Path, error) {
 	holds, err := x.predicate(predicate)
 	if err != nil {
@@ -138,22 +140,28 @@ func newPredicate(sys system.System, q *frontend.Property) (*predicate, error) {
 	return p, nil
 }
 
-// holds evaluates the predicate in the live state. What cannot be evaluated there, such
-// as an index out of bounds, does not hold.
-func (p *predicate) holds(m system.Machine) bool {
+// holds evaluates the predicate in the live state. The error says why it cannot be
+// evaluated there, such as an index out of bounds.
+func (p *predicate) holds(m system.Machine) (bool, error) {
 	t, _ := system.As[system.Temporal](m)
 	if p.whole >= 0 {
 		v, bad := t.Eval(p.whole)
-		return v && bad == nil
+		if bad != nil {
+			return false, errors.New(bad.Message)
+		}
+		return v, nil
 	}
 	letter := uint64(0)
 	for k, i := range p.props {
-		if v, bad := t.Eval(i); v && bad == nil {
+		v, bad := t.Eval(i)
+		if bad != nil {
+			return false, errors.New(bad.Message)
+		}
+		if v {
 			letter |= 1 << k
 		}
 	}
-	v, err := p.formula.Holds(ltl.Lasso{Atoms: p.atoms, Loop: []uint64{letter}})
-	return v && err == nil
+	return p.formula.Holds(ltl.Lasso{Atoms: p.atoms, Loop: []uint64{letter}})
 }
 
 // nearest searches breadth-first. It writes every state down, as package search would
@@ -176,12 +184,28 @@ func (x *Explorer) nearest(ctx context.Context, p Path, pred *predicate, limit i
 	}
 	nodes := []node{{state: m.Encode(nil), parent: -1}}
 	seen := map[string]bool{engine.StateKey(pred.sys, &obs, m): true}
+	// The states in which the condition has no value are no witnesses, but they do not
+	// count as states in which it is false, either.
+	failed, reason := 0, error(nil)
+	none := func(format string, args ...any) error {
+		msg := fmt.Sprintf(format, args...)
+		if failed > 0 {
+			msg += fmt.Sprintf("; in %s it cannot be evaluated: %v", human.Plural(failed, "state"), reason)
+		}
+		return errors.New(msg)
+	}
 	for i := 0; i < len(nodes); i++ {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return Path{}, errors.New("the search for such a state was stopped")
 		}
 		m.Load(nodes[i].state)
-		if pred.holds(m) {
+		ok, err := pred.holds(m)
+		if err != nil {
+			if failed++; failed == 1 {
+				reason = err
+			}
+		}
+		if ok && err == nil {
 			var steps []trace.Step
 			for k := i; nodes[k].parent >= 0; k = nodes[k].parent {
 				steps = append(steps, nodes[k].step)
@@ -194,7 +218,7 @@ func (x *Explorer) nearest(ctx context.Context, p Path, pred *predicate, limit i
 			return found, nil
 		}
 		if len(nodes) > limit {
-			return Path{}, fmt.Errorf("none of the first %d states from here satisfies it; \"search from here\" goes further, for an assertion", limit)
+			return Path{}, none("none of the first %d states from here satisfies it; \"search from here\" goes further, for an assertion", limit)
 		}
 		eachMove(m, &obs, false, func(s trace.Step, _ system.Outcome) {
 			if key := engine.StateKey(pred.sys, &obs, m); !seen[key] {
@@ -203,7 +227,7 @@ func (x *Explorer) nearest(ctx context.Context, p Path, pred *predicate, limit i
 			}
 		})
 	}
-	return Path{}, errors.New("no state that can be reached from here satisfies it")
+	return Path{}, none("no state that can be reached from here satisfies it")
 }
 
 // eachMove calls visit after each transition of the live state, which stays as it is. With
