@@ -3,7 +3,8 @@
 
 import { h, svg, replace, plural } from "./dom.js";
 import { get, post, source } from "./api.js";
-import { attempt, encodePath, decodePath } from "./main.js";
+import { attempt } from "./message.js";
+import { encodePath, decodePath } from "./path.js";
 
 const ROW = 46; // pixels
 const GUTTER = 46;

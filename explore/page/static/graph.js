@@ -2,7 +2,8 @@
 
 import { h, svg, replace, count, plural } from "./dom.js";
 import { post } from "./api.js";
-import { attempt, encodePath } from "./main.js";
+import { attempt } from "./message.js";
+import { encodePath } from "./path.js";
 import { Canvas } from "./canvas.js";
 
 const DX = 30;

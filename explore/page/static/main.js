@@ -10,41 +10,11 @@
 
 import { h, replace } from "./dom.js";
 import { get } from "./api.js";
+import { attempt } from "./message.js";
 import { Execution } from "./execution.js";
 import { SearchView } from "./search.js";
 import { GraphView } from "./graph.js";
 import { PrefixView } from "./prefix.js";
-
-const message = document.getElementById("message");
-
-export function tell(text) {
-  message.hidden = !text;
-  replace(message, text ? [document.createTextNode(text), h("button", { type: "button", title: "close", onclick: () => tell("") }, "×")] : []);
-}
-
-// attempt runs what may fail, and shows why it did.
-export async function attempt(f) {
-  try {
-    tell("");
-    return await f();
-  } catch (e) {
-    tell(e.message);
-  }
-}
-
-export function encodePath(p) {
-  return `${p.initial}:${p.steps.map(([t, a]) => (a ? `${t}.${a}` : t)).join(",")}`;
-}
-
-export function decodePath(s) {
-  const m = /^(\d+):([\d.,]*)$/.exec(s);
-  if (!m) throw new Error("the path in the address is damaged");
-  const steps = m[2] === "" ? [] : m[2].split(",").map((x) => {
-    const [t, a] = x.split(".");
-    return [Number(t), Number(a ?? 0)];
-  });
-  return { initial: Number(m[1]), steps };
-}
 
 class Page {
   constructor(info) {

@@ -2,7 +2,8 @@
 
 import { h, svg, replace, count, short, size, plural } from "./dom.js";
 import { get, post } from "./api.js";
-import { attempt, decodePath } from "./main.js";
+import { attempt } from "./message.js";
+import { decodePath } from "./path.js";
 
 // words splits flags as a shell does, with quotes.
 export function words(text) {
