@@ -31,7 +31,7 @@ import (
 func init() {
 	frontend.Register(frontend.FrontEnd{
 		Name:       "Promela",
-		Extensions: []string{".pml", ".prom", ".promela", ".spin"},
+		Extensions: []string{".pml", ".prom", ".promela", ".spin", ".pm", ".prm", ".pr", ".p"},
 		Load:       load,
 		Flags: []frontend.Flag{
 			{Name: "claim", Usage: "a `file` with never claims, which -ltl checks like those of the model (spin -N)"},

@@ -46,10 +46,11 @@ func (f *Set) Group(title string, flags ...string) {
 // stand behind "--" are not. The error is flag.ErrHelp if help was asked for,
 // and otherwise a mistake in words.
 func (f *Set) Parse(args []string) ([]string, error) {
+	args = f.definitions(args)
 	var files []string
 	for {
 		if err := f.FlagSet.Parse(args); err != nil {
-			return nil, f.explain(err, args)
+			return nil, f.explain(err)
 		}
 		rest := f.Args()
 		if len(rest) == 0 {
@@ -63,23 +64,35 @@ func (f *Set) Parse(args []string) ([]string, error) {
 	}
 }
 
+// definitions takes -DN=3 apart, as compilers write it, into -D and N=3.
+func (f *Set) definitions(args []string) []string {
+	if f.Lookup("D") == nil {
+		return args
+	}
+	var out []string
+	for i, a := range args {
+		if a == "--" {
+			return append(out, args[i:]...)
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(a, "-"), "-"), "=")
+		value, ok := strings.CutPrefix(a, "-D")
+		if ok && value != "" && !strings.HasPrefix(value, "=") && f.Lookup(name) == nil {
+			out = append(out, "-D", value)
+			continue
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
 // explain turns an error of the standard library into words that help.
-func (f *Set) explain(err error, args []string) error {
+func (f *Set) explain(err error) error {
 	if errors.Is(err, flag.ErrHelp) {
 		return err
 	}
 	text := err.Error()
 	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
 		name = strings.TrimPrefix(name, "-")
-		if rest, ok := strings.CutPrefix(name, "D"); ok && rest != "" && f.Lookup("D") != nil {
-			value := ""
-			for _, a := range args {
-				if strings.HasPrefix(strings.TrimLeft(a, "-"), name) {
-					value = strings.TrimPrefix(strings.TrimLeft(a, "-"), "D")
-				}
-			}
-			return fmt.Errorf("a space comes after -D: -D %s", value)
-		}
 		return fmt.Errorf("unknown flag -%s%s", name, spell.DidYouMean(name, f.names(), "-"))
 	}
 	if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {

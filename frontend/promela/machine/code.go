@@ -63,8 +63,7 @@ func (c *coder) expr(x program.Expr) eval {
 		}
 	case *program.Call:
 		y := c.expr(x.X)
-		switch x.Name {
-		case "enabled":
+		if x.Name == "enabled" {
 			pos, process := x.Pos, slices.Contains(c.sys.procs, c.proc)
 			return func(m *Machine) int32 {
 				u := int(y(m))
@@ -73,17 +72,6 @@ func (c *coder) expr(x program.Expr) eval {
 					return 0
 				}
 				return m.askEnabled(u)
-			}
-		case "pc_value":
-			return func(m *Machine) int32 {
-				t := int(y(m))
-				m.touch(m.sys.locProcesses(), false)
-				if t >= 0 && t < m.n {
-					m.touch(m.sys.locControl(t), false)
-					m.saw(m.base[t], pcMask)
-					return int32(m.pc(t))
-				}
-				return 0
 			}
 		}
 		return func(m *Machine) int32 {

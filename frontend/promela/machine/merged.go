@@ -19,7 +19,7 @@ import (
 // of the same process, with steps b of others in between. No b can look at what c reads
 // or writes: not at the locals (none that a remote reference names counts as local), not at
 // the place of the process (a state with a label is left alone, and a model that asks for
-// pc_value, enabled, priorities or _last is not merged at all), and no rendezvous can be
+// enabled, priorities or _last is not merged at all), and no rendezvous can be
 // taken in a state whose only edge is c. b is no timeout either, since c could move. So
 // a, c, b are an execution, too, with the same end, the same violations on the way,
 // and no state between a and c. Invalid end states stay, because a process before

@@ -177,7 +177,7 @@ func TestMergedStates(t *testing.T) {
 		{"globals", "byte g, h; init { g = 1; h = 2; g = 3 }", 5, 5},
 		{"a label", "byte g; init { byte x, y; g = 1; x = 1; L: y = x; g = y }", 6, 5},
 		{"a remote reference", "byte g; active proctype P() { byte x; g = 1; x = 1; x = 2 } active proctype Q() { P[0]:x == 1 }", 9, 9},
-		{"control is asked for", "byte g; active proctype P() { byte x; g = 1; x = 1; x = 2 } active proctype Q() { pc_value(0) == 2 }", 11, 11},
+		{"control is asked for", "byte g; active proctype P() { byte x; g = 1; x = 1; x = 2 } active proctype Q() { enabled(0) }", 13, 13},
 		{"provided", "byte g; active proctype P() provided (g < 2) { byte x; g = 1; x = 1; g = x }", 5, 5},
 		{"a cycle", "init { byte x; do :: x = 1 - x od }", 2, 2},
 		{"dead values", "byte g; init { byte x; if :: x = 1 :: x = 2 fi; x > 0; g = 0; g = 1 }", 10, 7},

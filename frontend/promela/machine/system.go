@@ -42,7 +42,7 @@
 //     the rendezvous writes.
 //   - Processes. run and death read and write the number of processes, so any two
 //     of them are dependent: numbers of processes mean the same in every order of
-//     independent transitions. _nr_pr, remote references, pc_value, a process
+//     independent transitions. _nr_pr, remote references, a process
 //     that waits for its death, channels of processes and attempts at a rendezvous
 //     read it. A process number that is free (the last process died, or there was
 //     none) counts as a thread that waits to be created.

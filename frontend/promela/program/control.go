@@ -259,17 +259,30 @@ func (b *builder) edge(n *node, e *Edge, to *node, c context) *draft {
 // body builds the body of a process type: declarations before the first
 // statement are initialised when the process is created.
 func (b *builder) body(stmts []syntax.Stmt) *node {
-	for len(stmts) > 0 {
-		d, ok := stmts[0].(*syntax.DeclStmt)
-		if !ok {
-			break
+	for ; len(stmts) > 0; stmts = stmts[1:] {
+		switch s := stmts[0].(type) {
+		case *syntax.DeclStmt:
+			for _, v := range s.Vars {
+				b.local(s.VarDecl, v, true)
+			}
+			continue
+		case *syntax.Exclusive: // no statement: declarations may follow
+			b.exclusive(s)
+			continue
 		}
-		for _, v := range d.Vars {
-			b.local(d.VarDecl, v, true)
-		}
-		stmts = stmts[1:]
+		break
 	}
 	return b.seq(stmts, b.end, context{})
+}
+
+// exclusive checks xr or xs, which is no step: it only says who uses the channel.
+func (b *builder) exclusive(s *syntax.Exclusive) {
+	for _, ref := range s.Refs {
+		b.chanExpr(ref)
+		if v := b.lookup(ref); v != nil && (ref.Index != nil || v.Len > 0) {
+			b.fail(ref.Pos, len(ref.Name), "xr and xs are about a channel, as in SPIN, and not about an array of channels or one of its elements")
+		}
+	}
 }
 
 func (b *builder) local(d *syntax.VarDecl, v *syntax.Var, first bool) *Sym {
@@ -585,13 +598,8 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		b.element()
 		return &node{jump: main, unless: true, region: c.region}
 	case *syntax.Exclusive:
-		for _, ref := range s.Refs {
-			b.chanExpr(ref)
-			if v := b.lookup(ref); v != nil && (ref.Index != nil || v.Len > 0) {
-				b.fail(ref.Pos, len(ref.Name), "xr and xs are about a channel, as in SPIN, and not about an array of channels or one of its elements")
-			}
-		}
-		return next // no step: it only says who uses the channel
+		b.exclusive(s)
+		return next
 	case *syntax.SetPriority:
 		b.resolver.p.UsesPriority = true
 		return b.simple(&Edge{Kind: SetPrio, Stmt: s, X: b.expr(s.Pid), Y: b.expr(s.X)}, next, c)

@@ -277,7 +277,7 @@ type (
 		Random bool
 		Pos    syntax.Pos
 	}
-	// Call is enabled, pc_value or get_priority of a process.
+	// Call is enabled or get_priority of a process.
 	Call struct {
 		Name string
 		X    Expr

@@ -209,6 +209,7 @@ func TestRejected(t *testing.T) {
 		{"byte U; ltl p { [] (U == 0) } init { skip }", "1:21: U is an operator in an ltl block"},
 		{"byte next; ltl p { [] (next == 0) } init { skip }", "where an expression should be"},
 		{"ltl p { [] !P@W } active proctype P() { W: skip }", "1:15: W is an operator in an ltl block, as in SPIN, and cannot be the name of a label there"},
+		{"active proctype A() { skip } active proctype B() { assert(pc_value(0) != 4) }", "1:59: pc_value gives the number that SPIN's verifier has"},
 		{"byte x; ltl p { [] x == 0 } init { skip }", "1:17: [] binds more tightly than ==, as in SPIN, and a formula has no value to compute with; put the operand in parentheses: [] (... == ...)"},
 		{"byte x; ltl p { <> !x >= 2 } init { skip }", "<> binds more tightly than >="},
 		{"byte x; ltl p { (x -> 1 : 2) } init { skip }", "found \":\" where"},

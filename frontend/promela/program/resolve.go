@@ -920,6 +920,8 @@ func (r *resolver) expr(x syntax.Expr) Expr {
 			}
 		case "get_priority":
 			r.p.UsesPriority = true
+		case "pc_value":
+			r.fail(x.Pos, len("pc_value"), "pc_value gives the number that SPIN's verifier has for a control state, which cpor does not know; put a label at the place and ask for it: P[0]@label")
 		}
 		return &Call{x.Name, r.expr(x.X), x.Pos}
 	case *syntax.Special:
