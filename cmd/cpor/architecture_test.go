@@ -1,0 +1,292 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layer is a part of the house: rooms, each a folder with all packages below it that have no
+// room of their own, and what it is for.
+type layer struct {
+	name  string
+	rooms [][2]string
+}
+
+// forTests is the layer that only tests import. The picture leaves it out.
+const forTests = "for tests"
+
+// layers declares which way imports run: a package imports only packages of its own room and
+// of rooms that stand below it here. Tests may import what they like.
+var layers = []layer{
+	{forTests, [][2]string{
+		{"oracle", "random models, and what a reduction preserves"},
+		{"system/systemtest", "a system against the contract"},
+		{"system/toysystem", "small systems as Go data"},
+		{"engine/resumetest", "interruptions and damage"},
+		{"engine/cluster/fake", "ranks in one process"},
+		{"lockset/racetest", "races by brute force"},
+		{"ltl/ltltest", "formulas as text"},
+		{"frontend/model/treewalk", "a second interpreter of models"},
+		{"frontend/model/chunktest", "many models in a file"},
+		{"frontend/promela/trailtest", "trails and SPIN"},
+		{"frontend/gosrc/conform", "outcomes of Go programs"},
+		{"frontend/gosrc/gogen", "random Go programs"},
+		{"frontend/gosrc/gotable", "Go programs with their outcomes"},
+	}},
+	{"what users start and import", [][2]string{
+		{"cmd/cpor", "flags, printing, exit codes"},
+		{"bench", "tables, peers, plots"},
+		{"benchmarks", "what is measured"},
+		{"examples", "models to begin with"},
+		{"check", "a Go test under every schedule"},
+		{"frontend/gosrc/testcmd", "cpor test"},
+		{"gotest", "one Go test, with all engines"},
+		{"explore", "the page in the browser"},
+	}},
+	{"how to explore", [][2]string{
+		{"engine/all", "every engine registers"},
+		{"engine/portfolio", "two engines in turns"},
+		{"engine/search/auto", "vectors or plain expansion, by measurement"},
+		{"cartesian", "cartesian vectors"},
+		{"engine/stateless", "executions one after the other"},
+		{"engine/search/composed", "lock-based reduction"},
+		{"engine/search/full", "every transition"},
+		{"engine/temporal", "temporal properties"},
+		{"engine/unfolding", "events instead of states"},
+		{"engine/search/reduction", "expanders become engines"},
+		{"lockset", "disciplines and races, by wrapping a system"},
+		{"engine/search", "the driver of stateful searches"},
+		{"engine/forecast", "how long a search takes"},
+		{"engine", "options, results, the rules of honesty"},
+	}},
+	{"machinery", [][2]string{
+		{"engine/cluster", "traffic between ranks"},
+		{"engine/checkpoint", "files that are whole"},
+		{"engine/memory", "a limit of memory"},
+		{"workers", "work-sharing pool"},
+		{"statestore", "covered set, work set"},
+		{"lockset/persistent", "persistent sets"},
+	}},
+	{"what is explored", [][2]string{
+		{"frontend/gosrc", "Go"},
+		{"frontend/promela", "SPIN's language"},
+		{"frontend/model", "cpor's own language"},
+		{"frontend", "the registry of languages"},
+		{"frontend/model/source", "texts and places"},
+	}},
+	{"recorded runs", [][2]string{
+		{"detect", "Poss and Def of computations"},
+	}},
+	{"the ground", [][2]string{
+		{"trace", "replay, shorten, print"},
+		{"system", "the concurrent system as everybody sees it"},
+		{"ltl", "formulas and automata"},
+		{"sabotage", "faults by name, for the test of the tests"},
+		{"internal", "flags, words, numbers for people"},
+	}},
+}
+
+// rooms are all folders of the layers, from the top, with their places.
+func rooms(layers []layer) (names []string, place map[string]int) {
+	place = map[string]int{}
+	for _, l := range layers {
+		for _, r := range l.rooms {
+			place[r[0]] = len(names)
+			names = append(names, r[0])
+		}
+	}
+	return names, place
+}
+
+// roomOf returns the room of a package, by its folder; "" if it has none.
+func roomOf(place map[string]int, folder string) string {
+	for ; folder != "."; folder = path.Dir(folder) {
+		if _, ok := place[folder]; ok {
+			return folder
+		}
+	}
+	return ""
+}
+
+// imports returns what the packages of the module import of each other, by folder.
+func imports(t *testing.T) map[string][]string {
+	t.Helper()
+	list := exec.Command("go", "list", "-f",
+		`{{.Module.Path}} {{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, "./...")
+	list.Dir = root
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line)
+		from := strings.TrimPrefix(f[1], f[0]+"/")
+		found[from] = nil
+		for _, to := range f[2:] {
+			if rest, ok := strings.CutPrefix(to, f[0]+"/"); ok {
+				found[from] = append(found[from], rest)
+			}
+		}
+	}
+	return found
+}
+
+// upward returns what is wrong with imports: packages without a room, rooms without a
+// package, and imports that do not run downwards.
+func upward(layers []layer, imports map[string][]string) []string {
+	names, place := rooms(layers)
+	var wrong []string
+	empty := maps.Clone(place)
+	for _, from := range slices.Sorted(maps.Keys(imports)) {
+		room := roomOf(place, from)
+		if room == "" {
+			wrong = append(wrong, from+" has no room in layers")
+			continue
+		}
+		delete(empty, room)
+		for _, to := range imports[from] {
+			if below := roomOf(place, to); below != "" && place[below] < place[room] {
+				wrong = append(wrong, fmt.Sprintf("%s imports %s, but the room %s stands above %s",
+					from, to, below, room))
+			}
+		}
+	}
+	for _, room := range names {
+		if _, ok := empty[room]; ok {
+			wrong = append(wrong, "the room "+room+" has no package")
+		}
+	}
+	return wrong
+}
+
+// arrows returns the imports between rooms without those that follow from others: the
+// transitive reduction. Imports have to run downwards.
+func arrows(layers []layer, imports map[string][]string) [][2]int {
+	names, place := rooms(layers)
+	direct := make([]map[int]bool, len(names))
+	for i := range direct {
+		direct[i] = map[int]bool{}
+	}
+	for from, tos := range imports {
+		a := place[roomOf(place, from)]
+		for _, to := range tos {
+			if b := place[roomOf(place, to)]; b != a {
+				direct[a][b] = true
+			}
+		}
+	}
+	reach := make([]map[int]bool, len(names))
+	var out [][2]int
+	for a := len(names) - 1; a >= 0; a-- {
+		reach[a] = map[int]bool{}
+		for _, b := range slices.Sorted(maps.Keys(direct[a])) { // the highest first
+			if !reach[a][b] {
+				out = append(out, [2]int{a, b})
+				reach[a][b] = true
+				maps.Copy(reach[a], reach[b])
+			}
+		}
+	}
+	slices.SortFunc(out, func(x, y [2]int) int { return slices.Compare(x[:], y[:]) })
+	return out
+}
+
+// mermaid draws the rooms and the imports between them.
+func mermaid(layers []layer, imports map[string][]string) string {
+	var b strings.Builder
+	b.WriteString("```mermaid\nflowchart TB\n")
+	n, drawn := 0, map[int]bool{}
+	for i, l := range layers {
+		if l.name == forTests {
+			n += len(l.rooms)
+			continue
+		}
+		fmt.Fprintf(&b, "    subgraph layer%d [%s]\n", i, l.name)
+		for _, r := range l.rooms {
+			fmt.Fprintf(&b, "        n%d[\"%s<br/>%s\"]\n", n, r[0], r[1])
+			drawn[n] = true
+			n++
+		}
+		b.WriteString("    end\n")
+	}
+	for _, a := range arrows(layers, imports) {
+		if drawn[a[0]] {
+			fmt.Fprintf(&b, "    n%d --> n%d\n", a[0], a[1])
+		}
+	}
+	b.WriteString("```\n")
+	return b.String()
+}
+
+// TestImportsRunDownwards: every package has its room in layers, imports only what stands
+// below it, and docs/architecture.md shows these imports (-update writes them).
+func TestImportsRunDownwards(t *testing.T) {
+	found := imports(t)
+	for _, w := range upward(layers, found) {
+		t.Error(w)
+	}
+	if t.Failed() {
+		return
+	}
+	const begin = "<!-- The imports, generated: go test ./cmd/cpor -run Downwards -update -->\n"
+	const end = "<!-- end -->\n"
+	name := filepath.Join(root, "docs", "architecture.md")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(text), begin)
+	drawn, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("%s has no place for the imports", name)
+	}
+	want := mermaid(layers, found)
+	if drawn == want {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s shows other imports; go test ./cmd/cpor -run Downwards -update draws these:\n%s",
+			name, want)
+	}
+	if err := os.WriteFile(name, []byte(before+begin+want+end+after), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestUpward(t *testing.T) {
+	house := []layer{
+		{"top", [][2]string{{"a", "above"}, {"b/c", "within b"}}},
+		{"bottom", [][2]string{{"b", "below"}, {"d", "nothing"}}},
+	}
+	for _, tt := range []struct {
+		imports map[string][]string
+		wrong   string
+		arrows  string
+	}{
+		{map[string][]string{"a/x": {"b/c", "b"}, "b/c": {"b/e"}, "b/e": {"b"}, "b": nil, "d": nil},
+			"[]", "[[0 1] [1 2]]"},
+		{map[string][]string{"a": {"d", "b"}, "b/c/f": {"b/c"}, "b/c": nil, "b": nil, "d": nil},
+			"[]", "[[0 2] [0 3]]"},
+		{map[string][]string{"a": nil, "b": {"b/c"}, "b/c": nil, "d": {"a/x"}, "e": nil},
+			"[b imports b/c, but the room b/c stands above b d imports a/x, but the room a " +
+				"stands above d e has no room in layers]", ""},
+		{map[string][]string{"a": nil, "b": nil, "b/c": nil}, "[the room d has no package]", ""},
+	} {
+		if got := fmt.Sprint(upward(house, tt.imports)); got != tt.wrong {
+			t.Errorf("%v: %s, want %s", tt.imports, got, tt.wrong)
+		}
+		if tt.arrows != "" {
+			if got := fmt.Sprint(arrows(house, tt.imports)); got != tt.arrows {
+				t.Errorf("%v: arrows %s, want %s", tt.imports, got, tt.arrows)
+			}
+		}
+	}
+}
