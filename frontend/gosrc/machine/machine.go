@@ -141,6 +141,7 @@ type gstate struct {
 	delivered bool // a partner has completed what it waits for
 	timeout   bool // of a timer: it is a time-out that a test has set for itself
 	late      bool // its own time-out has expired; only with NoFailed
+	bubble    bool // it runs in a bubble of testing/synctest
 	armed     bool
 	children  int32
 	allocs    int32
@@ -341,7 +342,7 @@ func (m *Machine) begin(g *goroutine) {
 	m.fresh, m.freshObj = uint32(len(m.mem)), len(m.objs)
 	m.saveState(g)
 	g.tick++
-	if m.sys.o.Idle {
+	if m.sys.o.Idle || m.sys.bubbles {
 		m.touch(m.loc(locName{kind: awakeLoc, a: g.number}), true)
 	}
 }

@@ -407,8 +407,9 @@ var enterNatives = sync.OnceFunc(func() {
 		g.status = ended
 		g.frames = g.frames[:0]
 	})
-	enter(native{name: "testing/synctest.Wait", alts: func(m *Machine, g *goroutine, r []uint64) int { return int(flag(m.quiet(g))) },
+	enter(native{name: "testing/synctest.Wait", alts: func(m *Machine, g *goroutine, r []uint64) int { return int(flag(m.settled(g))) },
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) { m.joinAll(g) }})
+	plain("testing/synctest.bubble", func(m *Machine, g *goroutine, r []uint64) { g.bubble = r[0] != 0 })
 	plain("internal/cpor.Print", func(m *Machine, g *goroutine, r []uint64) { m.print(m.text(r[0])) })
 	enter(native{name: "internal/cpor.Write", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
 		m.touch(m.loc(locName{kind: stdoutLoc}), true)
@@ -760,10 +761,10 @@ const tickRoom = 1000
 // its vector clock. So it grows along happens-before, and is the same in executions that
 // are equivalent: whom a clock tells what time it is nobody can say who is not ordered.
 // Where states are stored the clock stands, since no state would come again; so it does
-// in the initialisers, whose steps are not counted, and in programs that use
-// testing/synctest, which promises it.
-func (m *Machine) ticks() bool {
-	return !m.setup && m.sys.races && m.sys.readsClock && !m.sys.exact && !m.sys.o.Stored
+// in the initializers, whose steps are not counted, and in bubbles of testing/synctest, which
+// promises it.
+func (m *Machine) ticks(g *goroutine) bool {
+	return !m.setup && m.sys.races && m.sys.readsClock && !g.bubble && !m.sys.o.Stored
 }
 
 // steps returns how many steps happened before now, as far as g can tell.
@@ -782,7 +783,7 @@ func (m *Machine) arm(x *goroutine, d int64) {
 	m.clockRead()
 	m.alarm(x.number)
 	x.armed = true
-	if m.ticks() && d > 0 && d < math.MaxInt64-tickRoom {
+	if m.ticks(x) && d > 0 && d < math.MaxInt64-tickRoom {
 		// What the clock is ahead of the time that has passed is no part of a deadline:
 		// those of the same length go off in every order.
 		d = (d + tickRoom - 1) / tickRoom * tickRoom
@@ -825,7 +826,31 @@ func (m *Machine) due(g *goroutine) bool {
 			}
 		}
 	}
-	return !m.sys.o.Idle || m.quiet(g)
+	if !m.sys.o.Idle && !g.bubble {
+		return true
+	}
+	// Time does not pass for an alarm that is due by now, so it need not wait for anybody.
+	m.clockRead()
+	return at <= m.now || m.quiet(g, true)
+}
+
+// settled tells whether synctest.Wait may return: nobody else in the bubble can run, and no
+// alarm is due by now.
+func (m *Machine) settled(g *goroutine) bool {
+	if !m.quiet(g, false) {
+		return false
+	}
+	m.clockRead()
+	for _, x := range m.gors {
+		if x == g || x.status != alive || x.bubble != g.bubble {
+			continue
+		}
+		m.touch(m.loc(locName{kind: alarmLoc, a: x.number}), false)
+		if x.armed && !m.idles(x) && m.deadlineOf(x) <= m.now {
+			return false
+		}
+	}
+	return true
 }
 
 // spent tells whether no alarm may go off any more, however many are due.
@@ -881,22 +906,29 @@ func (m *Machine) deadlineOf(g *goroutine) int64 {
 	return g.deadline
 }
 
-// quiet tells whether nobody can run but those who wait for their alarms. The
-// enabledness of x changes only by transitions of x, and by transitions of others
+// quiet tells whether nobody can run but those who wait for their alarms: nobody in the
+// bubble, if g is in one. Before time passes, who waits for that in synctest.Wait goes on.
+// The enabledness of x changes only by transitions of x, and by transitions of others
 // that they are awake for; all these write awake locations.
-func (m *Machine) quiet(g *goroutine) bool {
+func (m *Machine) quiet(g *goroutine, passes bool) bool {
 	quiet := true
 	for _, x := range m.gors {
-		if x == g || x.status == absent {
+		if x == g || x.status == absent || g.bubble && !x.bubble {
 			continue
 		}
 		m.touch(m.loc(locName{kind: awakeLoc, a: x.number}), false)
-		if quiet && x.status == alive && m.ready(x) {
+		if quiet && x.status == alive && (m.ready(x) || passes && m.inWait(x)) {
 			quiet = false
 		}
 	}
 	m.scanNew(g)
 	return quiet
+}
+
+// inWait tells whether a goroutine is in synctest.Wait.
+func (m *Machine) inWait(x *goroutine) bool {
+	i := x.pending()
+	return i != nil && i.Op == compile.Sync && natives[i.N].name == "testing/synctest.Wait"
 }
 
 // ready tells whether a goroutine can go on without an alarm.
@@ -979,7 +1011,7 @@ func clockNatives() {
 			m.clockRead()
 			m.clockWasRead = true
 			r[0] = uint64(m.now)
-			if m.ticks() {
+			if m.ticks(g) {
 				r[0] += m.steps(g)
 			}
 		}})

@@ -622,7 +622,7 @@ func (m *Machine) create(g *goroutine) *goroutine {
 	m.out.Created = true
 	x := m.goroutine(int(n))
 	m.log = append(m.log, undo{kind: undoMade, a: uint32(n)})
-	x.gstate = gstate{status: alive, unstarted: true, behind: m.setup || g.behind}
+	x.gstate = gstate{status: alive, unstarted: true, behind: m.setup || g.behind, bubble: g.bubble}
 	x.frames = x.frames[:0]
 	x.saved = 0
 	x.gstate.clock = m.snapshot(g)

@@ -34,8 +34,8 @@ type Options struct {
 	NoLeaks bool // goroutines may wait for ever when the test has ended
 	// Outcomes makes output a part of the state.
 	Outcomes bool
-	// Idle lets time pass only when nobody can run. It is so as well in programs that
-	// use package testing/synctest.
+	// Idle lets time pass only when nobody can run. In a bubble of package
+	// testing/synctest it always does.
 	Idle bool
 	// NoFailed ends an execution quietly where the test fails, and where it panics when
 	// its own time-out has expired.
@@ -83,7 +83,7 @@ type System struct {
 	races   bool
 	noLeaks bool
 	ends    bool // the end of the first goroutine ends all
-	exact   bool // the clock stands but for alarms
+	bubbles bool // some goroutines may run in a bubble of testing/synctest
 	counts  bool // the program asks how many goroutines there are
 	polls   bool // the program has a select with a default
 	old     bool // timers as before Go 1.23
@@ -150,8 +150,7 @@ func Compile(l *loader.Program, mode compile.Mode) *compile.Program {
 
 func newSystem(p *compile.Program, o Options) (*System, error) {
 	s := &System{p: p, o: o, races: !o.NoRaces, noLeaks: o.NoLeaks, raced: xsync.NewMapOf[system.Loc, string]()}
-	s.exact = p.Uses("testing/synctest", "Test") || p.Uses("testing/synctest", "Run")
-	s.o.Idle = o.Idle || s.exact
+	s.bubbles = p.Uses("testing/synctest", "Test") || p.Uses("testing/synctest", "Run")
 	s.crash = p.Lookup("internal/cpor", "crash")
 	s.gopanic, s.goexit = p.Lookup("runtime", "gopanic"), p.Lookup("runtime", "Goexit")
 	for _, pkg := range p.All {
