@@ -213,7 +213,7 @@ func (e *encoder) goroutine(g *goroutine) {
 		failure = m.sys.failureNumber(g.failure)
 	}
 	children := uint64(g.children)
-	e.word(parent, uint64(name.n), flags, children, uint64(g.rands), uint64(uint32(g.which)), left, failure, madeWord(g.made))
+	e.word(parent, uint64(name.n), flags, children, uint64(g.rands), uint64(uint32(g.which)), left, failure, madeWord(g.made), uint64(g.reads), madeWord(g.clockAt))
 	n := 0
 	for p := g.panics; p != nil; p = p.next {
 		n++
@@ -445,6 +445,7 @@ func (d *decoder) goroutine(numbers []int32) int32 {
 		st.failure = m.sys.failure(f)
 	}
 	g.made = d.token()
+	st.reads, st.clockAt = int32(d.next()), d.token()
 	var last *panicRec
 	for range d.next() {
 		p := &panicRec{value: [2]uint64{d.next(), d.next()}}

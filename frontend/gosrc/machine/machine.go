@@ -152,6 +152,8 @@ type gstate struct {
 	reset     uint32 // of a timer: the clock of who has armed it again
 	which     int32  // the case that was completed, with delivered
 	deadline  int64
+	reads     int32 // of the clock, at clockAt and nowhere else in between
+	clockAt   token
 	panics    *panicRec
 	failure   *system.Violation
 }

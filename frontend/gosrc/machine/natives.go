@@ -393,6 +393,11 @@ var enterNatives = sync.OnceFunc(func() {
 			r[1] = m.str(m.sys.command())
 		}
 	})
+	plain("internal/cpor.Pooled", func(m *Machine, g *goroutine, r []uint64) {
+		if !m.setup && !m.sys.pooled.Load() {
+			m.sys.pooled.Store(true)
+		}
+	})
 	plain("internal/cpor.Chosen", func(m *Machine, g *goroutine, r []uint64) {
 		r[1] = flag(m.sys.o.Chosen == nil || m.sys.o.Chosen(m.text(r[0])))
 	})
@@ -497,8 +502,13 @@ var enterNatives = sync.OnceFunc(func() {
 		m.touch(m.loc(locName{kind: countLoc}), false)
 		n := 0
 		for _, x := range m.gors {
-			if x.status == alive && !x.daemon {
+			switch {
+			case x.daemon:
+			case x.status == alive:
 				n++
+			case x.status == ended:
+				// Natively it may still be on its way out.
+				m.sys.counted.Store(true)
 			}
 		}
 		r[0] = uint64(n)
@@ -1005,11 +1015,39 @@ func (g *goroutine) setsTimeout() bool {
 	return tests && timeout
 }
 
+// patience is how often a goroutine reads the clock at one place before time passes for it.
+const patience = 16
+
+// waitsForClock lets time pass where a goroutine reads the clock again and again at one place:
+//
+//	for time.Since(start) < time.Millisecond {
+//	}
+//
+// The more often, the more passes, so that a loop that only waits for the clock ends, as
+// it does natively. In a bubble of testing/synctest it does not end.
+func (m *Machine) waitsForClock(g *goroutine) {
+	if m.setup || g.bubble {
+		return
+	}
+	if at := g.userToken(); at != g.clockAt {
+		g.clockAt, g.reads = at, 0
+	}
+	if g.reads++; g.reads <= patience {
+		return
+	}
+	m.sys.waited.Store(true)
+	if jump := int64(1) << min(g.reads-patience, 44); m.now < math.MaxInt64/2 {
+		m.touch(m.loc(locName{kind: clockLoc}), true)
+		m.now += jump
+	}
+}
+
 func clockNatives() {
 	for _, name := range []string{"internal/cpor.Now", nanotime} {
 		enter(native{name: name, alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
 			m.clockRead()
 			m.clockWasRead = true
+			m.waitsForClock(g)
 			r[0] = uint64(m.now)
 			if m.ticks(g) {
 				r[0] += m.steps(g)

@@ -107,11 +107,14 @@ type System struct {
 	owners  map[uint32]uint32
 	initial system.State
 
-	timed  atomic.Bool // an alarm has gone off
-	cut    atomic.Bool // one has not because of Options.Alarms
-	drawn  atomic.Bool // a random number was drawn
-	ranged atomic.Bool // a map of several entries was ranged over
-	raced  *xsync.MapOf[system.Loc, string]
+	timed   atomic.Bool // an alarm has gone off
+	cut     atomic.Bool // one has not because of Options.Alarms
+	drawn   atomic.Bool // a random number was drawn
+	pooled  atomic.Bool // a value came out of a sync.Pool
+	counted atomic.Bool // goroutines were counted when some had ended
+	waited  atomic.Bool // time has passed for a loop that reads the clock
+	ranged  atomic.Bool // a map of several entries was ranged over
+	raced   *xsync.MapOf[system.Loc, string]
 
 	mu          sync.Mutex
 	unsupported *Unsupported
@@ -357,6 +360,15 @@ func (s *System) Fixed() []string {
 	}
 	if s.drawn.Load() {
 		f = append(f, "random numbers")
+	}
+	if s.pooled.Load() {
+		f = append(f, "what sync.Pool keeps (all)")
+	}
+	if s.counted.Load() {
+		f = append(f, "when a goroutine that has nothing left to do is gone (at once)")
+	}
+	if s.waited.Load() {
+		f = append(f, "how often a loop reads the clock before time passes")
 	}
 	return f
 }
