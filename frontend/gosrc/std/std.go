@@ -34,6 +34,9 @@ const Prefix = "$std/"
 // ours instead of it.
 const Check = "cpor/check"
 
+// checkFolder holds our files of Check, whatever the module is called.
+const checkFolder = "files/cpor/check"
+
 // Always are the packages that every program has.
 var Always = []string{"internal/cpor", "runtime"}
 
@@ -156,6 +159,9 @@ var files embed.FS
 // Files returns our files of a package.
 func Files(pkg string) []File {
 	dir := path.Join("files", pkg)
+	if pkg == Check {
+		dir = checkFolder
+	}
 	entries, err := fs.ReadDir(files, dir)
 	if err != nil {
 		return nil
