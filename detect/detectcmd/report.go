@@ -31,13 +31,15 @@ type report struct {
 	// Unassigned has the hosts that never assign a variable of the predicate, by
 	// variable: it is undefined there.
 	Unassigned map[string][]string `json:"unassigned,omitempty"`
-	Modality   string              `json:"modality"`
-	Predicate  string              `json:"predicate"`
-	Conjuncts  []conjunct          `json:"conjuncts,omitempty"`
-	Algorithm  string              `json:"algorithm"`
-	Verdict    string              `json:"verdict"` // possible, impossible, definite, not definite, incomplete, does not apply
-	Exhaustive bool                `json:"exhaustive"`
-	Reason     string              `json:"reason"`
+	// NoValue says which operands of the predicate have no value in some state.
+	NoValue    []string   `json:"no_value,omitempty"`
+	Modality   string     `json:"modality"`
+	Predicate  string     `json:"predicate"`
+	Conjuncts  []conjunct `json:"conjuncts,omitempty"`
+	Algorithm  string     `json:"algorithm"`
+	Verdict    string     `json:"verdict"` // possible, impossible, definite, not definite, incomplete, does not apply
+	Exhaustive bool       `json:"exhaustive"`
+	Reason     string     `json:"reason"`
 
 	States      int64   `json:"states"`
 	Transitions int64   `json:"transitions"`
@@ -95,6 +97,7 @@ func newReport(f *detectFlags, c *computation.Computation, n *predicate.Node, re
 		DurationMS: ms(elapsed), LatticeBound: res.LatticeBound, c: c, n: n, res: res,
 	}
 	r.unassigned()
+	r.NoValue = withoutValue(c, n)
 	alarm := res.Holds == (res.Modality == detect.Poss)
 	switch {
 	case !res.Exhaustive:
@@ -243,6 +246,9 @@ func (r *report) print(w io.Writer, f *detectFlags) error {
 	}
 	for _, v := range slices.Sorted(maps.Keys(r.Unassigned)) {
 		fmt.Fprintf(out, "note       %s\n", undefinedOn(v, r.Unassigned[v]))
+	}
+	for _, note := range r.NoValue {
+		fmt.Fprintf(out, "note       %s\n", note)
 	}
 	fmt.Fprintf(out, "%s\n", r.answer())
 	labels := r.labels()
