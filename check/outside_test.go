@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-var outside = flag.Bool("outside", false, "do what docs/go.md says about other modules; needs the module proxy")
+var outside = flag.Bool("outside", false,
+	"do what docs/go.md says about other modules; needs the module proxy")
 
 // TestOutside makes a module beside this one by the steps of docs/go.md, and runs its test:
 // as it stands there, and without the lock.
@@ -68,8 +69,8 @@ func TestOutside(t *testing.T) {
 	if out, err := run(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	wrong := strings.NewReplacer("mu.Lock()", "", "mu.Unlock()", "", "var mu sync.Mutex", "").Replace(source)
-	write("pool_test.go", wrong)
+	unlocked := strings.NewReplacer("mu.Lock()", "", "mu.Unlock()", "", "var mu sync.Mutex", "")
+	write("pool_test.go", unlocked.Replace(source))
 	if out, err := run(); err == nil || !strings.Contains(out, "data race") {
 		t.Fatalf("without the lock: %v\n%s", err, out)
 	}

@@ -24,10 +24,12 @@ func withoutValue(c *computation.Computation, n *predicate.Node) []string {
 		case predicate.Div, predicate.Mod:
 			zero := func(v computation.Value) bool { return v.IsNumber() && v.Float() == 0 }
 			if where, ok := firstState(c, n.Kids[1], zero); ok {
-				notes = append(notes, fmt.Sprintf("%v has no value where %v is 0: first %s", n, n.Kids[1], where))
+				notes = append(notes,
+					fmt.Sprintf("%v has no value where %v is 0: first %s", n, n.Kids[1], where))
 			}
 		case predicate.MakeRange:
-			if where, ok := firstState(c, n, func(v computation.Value) bool { return !v.Defined() }); ok {
+			none := func(v computation.Value) bool { return !v.Defined() }
+			if where, ok := firstState(c, n, none); ok {
 				notes = append(notes, fmt.Sprintf("%v has no value: first %s", n, where))
 			}
 		}
@@ -39,7 +41,9 @@ func withoutValue(c *computation.Computation, n *predicate.Node) []string {
 
 // firstState describes the first local state in which all variables of a node of one
 // process have a value and the node's value is one of those looked for.
-func firstState(c *computation.Computation, n *predicate.Node, is func(computation.Value) bool) (string, bool) {
+func firstState(
+	c *computation.Computation, n *predicate.Node, is func(computation.Value) bool,
+) (string, bool) {
 	if len(n.Support()) != 1 {
 		return "", false
 	}

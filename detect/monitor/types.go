@@ -22,7 +22,7 @@ func (m *Monitor) typed(e *event) error {
 		return nil // the answer is known
 	}
 	if e != nil && !slices.ContainsFunc(e.vars, func(v logs.Var) bool { return m.isNew(e, v) }) {
-		return nil
+		return nil // as nearly always
 	}
 	return m.cfg.Predicate.Check(m.node, func(process int, name string) []predicate.Sighting {
 		h := m.hosts[process]
@@ -45,7 +45,12 @@ func (m *Monitor) typed(e *event) error {
 func (m *Monitor) isNew(e *event, v logs.Var) bool {
 	h := m.hosts[e.host]
 	x, ok := slices.BinarySearch(h.vars, v.Name)
-	return ok && v.Value.Defined() && !slices.ContainsFunc(h.seen[x], func(s predicate.Sighting) bool { return s.Same(v.Value) })
+	return ok && h.isNew(x, v.Value)
+}
+
+func (h *host) isNew(x int, v computation.Value) bool {
+	same := func(s predicate.Sighting) bool { return s.Same(v) }
+	return v.Defined() && !slices.ContainsFunc(h.seen[x], same)
 }
 
 // sights notes the types of the values that the event assigns.
@@ -61,19 +66,21 @@ func (m *Monitor) sights(e *event) {
 
 // sight notes the type of a value of variable x.
 func (h *host) sight(x int, v computation.Value, where string) {
-	if v.Defined() && !slices.ContainsFunc(h.seen[x], func(s predicate.Sighting) bool { return s.Same(v) }) {
+	if h.isNew(x, v) {
 		h.seen[x] = append(h.seen[x], predicate.NewSighting(v, where))
 	}
 }
 
-func (e *event) where(h *host) string { return fmt.Sprintf("in event %d of host %s", e.own, h.name) }
+func (e *event) where(h *host) string {
+	return fmt.Sprintf("in event %d of host %s", e.own, h.name)
+}
 
 // neverAssigned returns the hosts that never gave a variable of the predicate a
 // value, by variable. The error is that of predicate.Expand about a variable
 // that the predicate cannot do without.
 func (m *Monitor) neverAssigned() (map[string][]string, error) {
 	none := map[string][]string{}
-	_, err := m.cfg.Predicate.Expand(predicate.Names{Hosts: m.cfg.Hosts, Variables: func(i int) []string {
+	assigned := func(i int) []string {
 		var names []string
 		h := m.hosts[i]
 		for x, name := range h.vars {
@@ -84,6 +91,8 @@ func (m *Monitor) neverAssigned() (map[string][]string, error) {
 			}
 		}
 		return names
-	}})
+	}
+	names := predicate.Names{Hosts: m.cfg.Hosts, Variables: assigned}
+	_, err := m.cfg.Predicate.Expand(names)
 	return none, err
 }

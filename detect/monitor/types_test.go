@@ -58,16 +58,20 @@ func literal(v any) string {
 	return fmt.Sprint(v)
 }
 
-var mixedValues = []any{true, false, 0, 1, 2, "a", "1", []any{1, 2}, []any{"a"}, []any{}, []any{true, 1}}
+var mixedValues = []any{
+	true, false, 0, 1, 2, "a", "1", []any{1, 2}, []any{"a"}, []any{}, []any{true, 1},
+}
 
 func drawTerm(rng *rand.Rand, depth int) *term {
 	if depth == 0 || rng.IntN(8) == 0 {
 		if rng.IntN(3) == 0 {
 			return &term{op: "lit", lit: mixedValues[rng.IntN(len(mixedValues))]}
 		}
-		return &term{op: "var", name: []string{"p1", "p2"}[rng.IntN(2)] + "." + []string{"b", "n", "s", "l", "m"}[rng.IntN(5)]}
+		host, name := []string{"p1", "p2"}[rng.IntN(2)], "bnslm"[rng.IntN(5)]
+		return &term{op: "var", name: host + "." + string(name)}
 	}
-	ops := []string{"&&", "||", "=>", "<=>", "==", "!=", "==", "<", ">=", "in", "not in", "+", "*", "!", "-", "len", "string"}
+	ops := []string{"&&", "||", "=>", "<=>", "==", "!=", "==", "<", ">=", "in", "not in",
+		"+", "*", "!", "-", "len", "string"}
 	op := ops[rng.IntN(len(ops))]
 	x := &term{op: op, kids: []*term{drawTerm(rng, depth-1)}}
 	if !slices.Contains([]string{"!", "-", "len", "string"}, op) {
@@ -227,7 +231,8 @@ func drawLog(rng *rand.Rand) (text string, h history, events []*Event) {
 	h = history{}
 	var lines []string
 	draw := func(name string, k int) any {
-		kinds := map[string][]any{"b": {true, false}, "n": {0, 1, 2}, "s": {"a", "1"}, "l": {[]any{1, 2}, []any{"a"}, []any{}}}
+		kinds := map[string][]any{"b": {true, false}, "n": {0, 1, 2}, "s": {"a", "1"},
+			"l": {[]any{1, 2}, []any{"a"}, []any{}}}
 		values := kinds[name]
 		if values == nil || k > 0 && rng.IntN(20) == 0 {
 			values = mixedValues

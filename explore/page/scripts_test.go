@@ -88,7 +88,8 @@ func TestCircle(t *testing.T) {
 	if c := circle(imports, "a", nil, map[string]bool{}); fmt.Sprint(c) != "[b d b]" {
 		t.Errorf("the circle is %v", c)
 	}
-	text := "import { a,\n  b } from \"./x.js\";\nexport function f() {}\nimport \"./y.js\";\nexport { c } from './z.js';\n"
+	text := "import { a,\n  b } from \"./x.js\";\nexport function f() {}\n" +
+		"import \"./y.js\";\nexport { c } from './z.js';\n"
 	var got []string
 	for _, m := range importLine.FindAllStringSubmatch(text, -1) {
 		got = append(got, m[1])
