@@ -24,6 +24,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -149,7 +150,7 @@ func (c Config) program(t *testing.T, k key) (*gosrc.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := gosrc.Explore{NoLeaks: c.Leaks}
+	e := gosrc.Explore{NoLeaks: c.Leaks, Halted: new(atomic.Bool), MaxMemory: c.MaxMemory}
 	if c.TimeIdle {
 		e.Time = gosrc.IdleTime
 	}

@@ -44,6 +44,7 @@ var Engines = []Engine{Auto, DPOR, Full, Cartesian, Random}
 type Options struct {
 	Engine    Engine        // empty: Auto
 	Timeout   time.Duration // 0: none
+	Start     time.Time     // from when on Timeout counts; zero: from the call of Run on
 	Workers   int           // 0: one for each CPU
 	Seed      uint64        // of sampled schedules
 	MaxMemory uint64        // in bytes; 0: as much as there is

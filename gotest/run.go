@@ -31,7 +31,10 @@ import (
 // is found as well when time passes only when nobody can run. Otherwise the result's
 // Slow tells of it, and the search goes on without it.
 func Run(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) {
-	start := time.Now()
+	start := o.Start
+	if start.IsZero() {
+		start = time.Now()
+	}
 	res, err := explore(ctx, p, o)
 	if err != nil || !p.SlowAllowed() || res.Failure == nil || !res.Failure.late && (res.Failure.Kind != Failed || res.Failure.Note == "") {
 		return res, err
@@ -42,6 +45,7 @@ func Run(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) {
 		l.asked = o.Timeout
 		if o.Timeout > 0 {
 			l.Timeout = max(time.Millisecond, (o.Timeout-time.Since(start))*share/100)
+			l.Start = time.Time{}
 		}
 		return l
 	}
@@ -68,7 +72,10 @@ func Run(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) {
 
 // explore explores a program as it is.
 func explore(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) {
-	r := &run{p: p, o: o, start: time.Now(), res: &Result{}}
+	r := &run{p: p, o: o, start: o.Start, res: &Result{}}
+	if r.start.IsZero() {
+		r.start = time.Now()
+	}
 	r.o.Engine = cmp.Or(o.Engine, Auto)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -76,10 +83,16 @@ func explore(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) 
 		ctx, cancel = context.WithDeadline(ctx, r.start.Add(o.Timeout))
 		defer cancel()
 	}
+	r.program = p
+	defer p.Halt(false)
 	var watching sync.WaitGroup
-	watching.Go(func() { watch(ctx, p, cancel) })
+	watching.Go(func() {
+		watch(ctx, p, cancel)
+		r.halt()
+	})
 	defer watching.Wait()
 	defer cancel()
+	defer r.stop(nil)
 	var err error
 	stateful := r.o.Engine == Full || r.o.Engine == Cartesian
 	switch {
@@ -106,10 +119,41 @@ func explore(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) 
 	if u := p.Unsupported(); u != nil {
 		return nil, u
 	}
+	if p.Halted() && (err != nil || r.res.Verdict == engine.Pass) {
+		// An execution was broken off, or the replay of one, whatever the search thinks of it.
+		err = nil
+		r.res.Verdict, r.res.Reason = engine.Incomplete, r.why(ctx, "interrupted")
+	}
 	if err == nil && p.GaveUp() != "" && r.res.Verdict != engine.Violated {
 		r.res.Verdict, r.res.Reason = engine.Incomplete, p.GaveUp()
 	}
 	return r.res, err
+}
+
+// halting ends the computations of a program when the time is over, unless a failure is being explained.
+type halting struct {
+	mu      sync.Mutex
+	over    bool // nothing is to be halted any more
+	program *gosrc.Program
+}
+
+// halt ends the computations.
+func (h *halting) halt() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.over {
+		h.program.Halt(true)
+	}
+}
+
+// stop makes halt do nothing from now on. Computations of p may run again, if it is not nil.
+func (h *halting) stop(p *gosrc.Program) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.over = true
+	if p != nil {
+		p.Halt(false)
+	}
 }
 
 // watch ends the exploration when the program did what cannot be explored.
@@ -140,6 +184,7 @@ type run struct {
 	start time.Time
 	res   *Result
 	limit int // how long schedules at random may be by now
+	halting
 	// covered says what the search with a bound on the timers has covered; alarmed tells
 	// whether there was one.
 	covered string
@@ -359,6 +404,7 @@ func (r *run) sample(ctx context.Context, s *sampler, i int) (stop bool, err err
 
 // fail makes a failing execution the result.
 func (r *run) fail(t *trace.Trace) error {
+	r.stop(r.p)
 	f, err := Explain(r.p, t)
 	if err != nil {
 		return err

@@ -85,6 +85,9 @@ func (s *sampler) run(ctx context.Context, p *gosrc.Program, number int) (failed
 				return true, true
 			}
 		}
+		if p.Halted() {
+			return false, false
+		}
 		if m := s.m.(*machine.Machine); m.Over() || s.tail && !m.Alive(0) {
 			s.noteEnd()
 			return false, true
@@ -102,7 +105,7 @@ func (s *sampler) run(ctx context.Context, p *gosrc.Program, number int) (failed
 		if out.Violation != nil {
 			return true, true
 		}
-		if p.Unsupported() != nil || p.GaveUp() != "" {
+		if p.Unsupported() != nil || p.GaveUp() != "" || p.Halted() {
 			return false, false
 		}
 	}

@@ -69,7 +69,6 @@ var layers = []layer{
 	{"machinery", [][2]string{
 		{"engine/cluster", "traffic between ranks"},
 		{"engine/checkpoint", "files that are whole"},
-		{"engine/memory", "a limit of memory"},
 		{"workers", "work-sharing pool"},
 		{"statestore", "covered set, work set"},
 		{"lockset/persistent", "persistent sets"},
@@ -89,6 +88,7 @@ var layers = []layer{
 		{"system", "the concurrent system as everybody sees it"},
 		{"ltl", "formulas and automata"},
 		{"sabotage", "faults by name, for the test of the tests"},
+		{"engine/memory", "a limit of memory"},
 		{"internal", "flags, words, numbers for people"},
 	}},
 }

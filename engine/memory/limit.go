@@ -23,6 +23,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/shirou/gopsutil/v4/mem"
 	"github.com/shirou/gopsutil/v4/process"
 )
 
@@ -266,6 +267,19 @@ var self = sync.OnceValue(func() *process.Process {
 		return nil
 	}
 	return p
+})
+
+// largestDefault is the largest limit that Default gives, in bytes.
+const largestDefault = 4 << 30
+
+// Default returns the limit for those who give none and want one, in bytes: a quarter of the
+// memory of the machine, and 4 GiB at most.
+var Default = sync.OnceValue(func() uint64 {
+	m, err := mem.VirtualMemory()
+	if err != nil || m.Total == 0 {
+		return largestDefault
+	}
+	return min(m.Total/4, largestDefault)
 })
 
 // Resident returns the memory that the process occupies, in bytes; where the

@@ -73,6 +73,17 @@ func (p *Program) WithoutRaces() (*Program, error) {
 	return p.again(e)
 }
 
+// Halt makes all computations of the program end soon, if it was made with [Explore.Halted]; false lets
+// new ones run.
+func (p *Program) Halt(is bool) {
+	if p.how.Halted != nil {
+		p.how.Halted.Store(is)
+	}
+}
+
+// Halted tells whether computations have to end.
+func (p *Program) Halted() bool { return p.how.Halted != nil && p.how.Halted.Load() }
+
 // Explore returns how the program is explored.
 func (p *Program) Explore() Explore { return p.how }
 
@@ -189,7 +200,7 @@ func (e Explore) options() (machine.Options, error) {
 	if err != nil {
 		return machine.Options{}, err
 	}
-	return machine.Options{NoRaces: e.NoRaces, Stored: e.Stored, NoLeaks: e.NoLeaks, Outcomes: e.Outcomes, Idle: e.Time == IdleTime, Short: e.Short, Args: e.Args, Dir: e.Dir, NoFailed: e.NoFailed, Alarms: e.Alarms, Chosen: chosen}, nil
+	return machine.Options{NoRaces: e.NoRaces, Stored: e.Stored, NoLeaks: e.NoLeaks, Outcomes: e.Outcomes, Idle: e.Time == IdleTime, Short: e.Short, Args: e.Args, Dir: e.Dir, NoFailed: e.NoFailed, Alarms: e.Alarms, Chosen: chosen, Halted: e.Halted, MaxMemory: e.MaxMemory}, nil
 }
 
 func unsupported(u *machine.Unsupported) *Unsupported {

@@ -3,6 +3,7 @@ package gosrc
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"cpor/system"
 )
@@ -54,6 +55,12 @@ type Explore struct {
 	// Run and Skip choose subtests, as the flags of go test do.
 	Run, Skip string
 	Short     bool // what testing.Short returns
+	// Halted, once it is true, ends every computation of the program, its initializers too: what
+	// they come to means nothing then. Nil: never.
+	Halted *atomic.Bool `json:"-"`
+	// MaxMemory is how many bytes the process may take before an execution that wants more memory
+	// is given up; 0: there is no limit.
+	MaxMemory uint64 `json:"-"`
 	// Dir is the working directory of the program; empty: that of the package for tests, and
 	// where patterns are relative to for a main package.
 	Dir string `json:",omitempty"`

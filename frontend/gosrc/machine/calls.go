@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"cpor/frontend/gosrc/compile"
+	"cpor/internal/human"
 	"cpor/system"
 )
 
@@ -496,9 +497,17 @@ func (m *Machine) race(g *goroutine, p uint64, earlier uint64, wrote, writes boo
 // exhausted gives up a computation that does not end.
 func (m *Machine) exhausted(g *goroutine) {
 	pos := m.userPos(m.stackOf(g))
+	if m.sys.halted() { // whoever has said so knows why
+		g.status = failed
+		g.failure = &system.Violation{Kind: "halted", Pos: pos}
+		return
+	}
 	what := fmt.Sprintf("computes for more than %d million instructions without synchronising", m.stepBudget()/1_000_000)
 	if m.budget < outOfMemory/2 {
 		what = fmt.Sprintf("takes more than %d million words of memory, of which an execution frees none,", maxWords/1_000_000)
+	}
+	if m.sys.full.Load() {
+		what = fmt.Sprintf("wants more memory than the limit of %s allows (-max-memory)", human.Size(m.sys.o.MaxMemory))
 	}
 	m.sys.giveUp(fmt.Sprintf("%s %s at %s:%d", m.ThreadName(int(g.number)), what, pos.File, pos.Line))
 	g.status = failed

@@ -57,9 +57,12 @@ package machine
 
 import (
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"unsafe"
 
+	"cpor/engine/memory"
 	"cpor/frontend/gosrc/compile"
 	"cpor/system"
 )
@@ -247,9 +250,11 @@ type Machine struct {
 	outText  uint64 // what was printed, if it is part of the state
 	output   []byte // what was printed, if it is collected
 	collect  bool
-	budget   int64
-	met      bool // this step has come to memory that others can reach
-	setup    bool // the initialisers run
+	budget   int64 // instructions until it is asked whether to go on
+	left     int64 // those behind them
+	reserved int64 // bytes that the memory is about to grow by
+	met      bool  // this step has come to memory that others can reach
+	setup    bool  // the initialisers run
 	told     told
 	story    story
 	action   uint64
@@ -435,11 +440,16 @@ func (g *goroutine) initialises() (*compile.Func, int32) {
 func (m *Machine) newObject(g *goroutine, kind objKind, typ *compile.Type, size int) uint64 {
 	words := max(1, size)
 	base := len(m.mem)
-	if base+words > maxWords {
+	grows := base+words > cap(m.mem)
+	if grows && !m.mayGrow(words) {
 		m.budget = outOfMemory
 	}
 	m.mem = zeroed(m.mem, words)
 	m.shadow = zeroedShadow(m.shadow, words)
+	if grows {
+		m.sys.growing.Add(-m.reserved)
+		m.reserved = 0
+	}
 	o := object{base: uint32(base), size: uint32(words), typ: typ, kind: kind, creator: loadedBy, seq: int32(len(m.objs))}
 	if g != nil && !m.setup {
 		o.creator, o.seq = g.number, g.allocs
@@ -453,6 +463,39 @@ func (m *Machine) newObject(g *goroutine, kind objKind, typ *compile.Type, size 
 	}
 	m.objs = append(m.objs, o)
 	return uint64(len(m.objs)-1) << 32
+}
+
+// wordBytes is what a word of memory takes, its shadow included.
+const wordBytes = 8 + int(unsafe.Sizeof(shadow{}))
+
+// mayGrow tells whether the memory may grow by so many words: the program is not to take more than it
+// may have, nor the process more than its limit.
+func (m *Machine) mayGrow(words int) bool {
+	n := len(m.mem) + words
+	if n < 1<<20 {
+		return true
+	}
+	if n > maxWords || m.sys.halted() {
+		return false
+	}
+	limit := m.sys.o.MaxMemory
+	if limit == 0 {
+		return true
+	}
+	// The slices grow by a quarter, and the old ones are there until they are copied.
+	// Other machines of the program may grow at the same time.
+	m.reserved = int64(n+n/4) * int64(wordBytes)
+	fits := func() bool { return memory.Resident()+uint64(m.sys.growing.Load()) <= limit }
+	m.sys.growing.Add(m.reserved)
+	if fits() {
+		return true
+	}
+	debug.FreeOSMemory()
+	if fits() {
+		return true
+	}
+	m.sys.full.Store(true)
+	return false
 }
 
 func zeroed(s []uint64, n int) []uint64 {

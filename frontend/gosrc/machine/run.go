@@ -51,7 +51,20 @@ func flag(b bool) (w uint64) {
 // for another goroutine without synchronising, if it looks at memory that others
 // can reach.
 func (m *Machine) turn(fn *compile.Func, pc int32) bool {
-	return m.met && m.budget >= outOfMemory/2 && fn.Interruptible(pc)
+	return m.met && m.budget >= outOfMemory/2 && !m.sys.halted() && fn.Interruptible(pc)
+}
+
+// slice is how many instructions are executed until it is asked whether to go on.
+const slice = 500_000
+
+// refill tells whether a computation that has used its instructions goes on.
+func (m *Machine) refill() bool {
+	for m.budget < 0 && m.budget >= outOfMemory/2 && m.left > 0 && !m.sys.halted() {
+		n := min(slice, m.left)
+		m.left -= n
+		m.budget += n
+	}
+	return m.budget >= 0
 }
 
 // run computes until the next instruction synchronises. Each call of a function, and
@@ -234,7 +247,7 @@ func (m *Machine) run(g *goroutine) stop {
 			case compile.Imag:
 				r[i.A] = r[i.B+1]
 			case compile.Jump:
-				if i.N <= pc && m.budget < 0 {
+				if i.N <= pc && m.budget < 0 && !m.refill() {
 					f.pc = i.N
 					if m.turn(fn, i.N) {
 						return atTurn
@@ -247,12 +260,12 @@ func (m *Machine) run(g *goroutine) stop {
 			case compile.If:
 				if r[i.A] != 0 {
 					pc = i.N
-					if m.budget < 0 {
+					if m.budget < 0 && !m.refill() {
 						f.pc = pc
 						if m.turn(fn, pc) {
 							return atTurn
 						}
-						if m.budget < -stepBudget || !m.met {
+						if m.budget < -stepBudget || !m.met || m.sys.halted() {
 							m.exhausted(g)
 							return atFault
 						}
@@ -262,12 +275,12 @@ func (m *Machine) run(g *goroutine) stop {
 			case compile.IfNot:
 				if r[i.A] == 0 {
 					pc = i.N
-					if m.budget < 0 {
+					if m.budget < 0 && !m.refill() {
 						f.pc = pc
 						if m.turn(fn, pc) {
 							return atTurn
 						}
-						if m.budget < -stepBudget || !m.met {
+						if m.budget < -stepBudget || !m.met || m.sys.halted() {
 							m.exhausted(g)
 							return atFault
 						}

@@ -266,7 +266,7 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 		}
 	}
 	m.cur = g
-	m.budget, m.met = m.stepBudget(), false
+	m.budget, m.left, m.met = slice, m.stepBudget()-slice, false
 	m.action = uint64(t) << 48
 	if g.unstarted {
 		m.touch(m.exists(g.number), false)

@@ -52,6 +52,11 @@ type Options struct {
 	// Alarms is how many alarms may go off in an execution; 0: any number. An execution in
 	// which another one would go off ends there quietly.
 	Alarms int
+	// Halted, once it is true, ends every computation: what it comes to means nothing. Nil: never.
+	Halted *atomic.Bool
+	// MaxMemory is how many bytes the process may take before an execution that wants more
+	// memory is given up; 0: there is no limit.
+	MaxMemory uint64
 	// Chosen tells whether a subtest is run; nil: all.
 	Chosen func(name string) bool
 }
@@ -107,13 +112,15 @@ type System struct {
 	owners  map[uint32]uint32
 	initial system.State
 
-	timed   atomic.Bool // an alarm has gone off
-	cut     atomic.Bool // one has not because of Options.Alarms
-	drawn   atomic.Bool // a random number was drawn
-	pooled  atomic.Bool // a value came out of a sync.Pool
-	counted atomic.Bool // goroutines were counted when some had ended
-	waited  atomic.Bool // time has passed for a loop that reads the clock
-	ranged  atomic.Bool // a map of several entries was ranged over
+	timed   atomic.Bool  // an alarm has gone off
+	cut     atomic.Bool  // one has not because of Options.Alarms
+	drawn   atomic.Bool  // a random number was drawn
+	pooled  atomic.Bool  // a value came out of a sync.Pool
+	counted atomic.Bool  // goroutines were counted when some had ended
+	growing atomic.Int64 // bytes that memories are about to grow by
+	full    atomic.Bool  // the process may not take more memory
+	waited  atomic.Bool  // time has passed for a loop that reads the clock
+	ranged  atomic.Bool  // a map of several entries was ranged over
 	raced   *xsync.MapOf[system.Loc, string]
 
 	mu          sync.Mutex
@@ -226,6 +233,9 @@ func (s *System) begin(fn *compile.Func, args []uint64) error {
 	return nil
 }
 
+// halted tells whether computations have to end.
+func (s *System) halted() bool { return s.o.Halted != nil && s.o.Halted.Load() }
+
 // stepBudget is after how many instructions a computation is given up.
 func (m *Machine) stepBudget() int64 {
 	if m.setup {
@@ -238,7 +248,7 @@ func (m *Machine) stepBudget() int64 {
 func (m *Machine) initialise(g *goroutine, fn *compile.Func) error {
 	m.push(g, fn, -1)
 	for {
-		m.budget, m.met = m.stepBudget(), false
+		m.budget, m.left, m.met = slice, m.stepBudget()-slice, false
 		moved := false
 		g.status = alive
 		if i := g.pending(); i != nil && !i.Op.Synchronises() {

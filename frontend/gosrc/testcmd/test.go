@@ -1,6 +1,7 @@
 package testcmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -8,9 +9,11 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"cpor/engine"
+	"cpor/engine/memory"
 	"cpor/frontend/gosrc"
 	"cpor/gotest"
 	"cpor/internal/human"
@@ -185,10 +188,15 @@ func (s *session) one(c *gosrc.Compiled, p *gosrc.Package, test string) outcome 
 	s.out.run(p.Path, test)
 	begin := time.Now()
 	o := outcome{pkg: p.Path, test: test}
-	prog, err := program(c, test, s.explore)
+	prog, over, err := s.prepare(c, test)
 	var res *gotest.Result
-	if err == nil {
-		res, err = gotest.Run(s.ctx, prog, s.options())
+	switch {
+	case over:
+		res, err = &gotest.Result{Verdict: engine.Incomplete, Reason: s.reason() + " in the initialization of the program"}, nil
+	case err == nil:
+		opts := s.options()
+		opts.Start = begin
+		res, err = gotest.Run(s.ctx, prog, opts)
 	}
 	o.result, o.elapsed = res, time.Since(begin)
 	switch no := new(gosrc.Unsupported); {
@@ -224,6 +232,30 @@ func (s *session) one(c *gosrc.Compiled, p *gosrc.Package, test string) outcome 
 	return o
 }
 
+// prepare makes the program of a test, which executes its initializers; over tells whether the time was
+// over before they ended.
+func (s *session) prepare(c *gosrc.Compiled, test string) (prog *gosrc.Program, over bool, err error) {
+	e := s.explore
+	e.Halted, e.MaxMemory = new(atomic.Bool), s.options().MaxMemory
+	ctx, cancel := s.ctx, context.CancelFunc(func() {})
+	if s.timeout > 0 {
+		ctx, cancel = context.WithTimeout(ctx, s.timeout)
+	}
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { e.Halted.Store(true) })
+	prog, err = program(c, test, e)
+	over = !stop()
+	return prog, over, err
+}
+
+// reason says why the exploration of a test ended early.
+func (s *session) reason() string {
+	if s.ctx.Err() != nil {
+		return "interrupted"
+	}
+	return fmt.Sprintf("time-out after %v", s.timeout)
+}
+
 // textWidth is the width of tables: with the four columns before them they fit on a terminal
 // of 80 columns.
 const textWidth = 76
@@ -240,7 +272,7 @@ func program(c *gosrc.Compiled, test string, e gosrc.Explore) (*gosrc.Program, e
 
 func (s *session) options() gotest.Options {
 	return gotest.Options{
-		Engine: gotest.Engine(s.search), Timeout: s.timeout, Workers: s.workers, Seed: s.seed, MaxMemory: s.maxMemory,
+		Engine: gotest.Engine(s.search), Timeout: s.timeout, Workers: s.workers, Seed: s.seed, MaxMemory: cmp.Or(s.maxMemory, memory.Default()),
 	}
 }
 
