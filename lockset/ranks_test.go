@@ -3,6 +3,7 @@ package lockset_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -50,11 +51,13 @@ func onRanks(t *testing.T, n int, sys system.System, w way, o search.Options, ow
 	return results[0]
 }
 
+var ranksSeeds = flag.Uint64("ranks", 10, "how many programs TestRanks and TestRanksResume run")
+
 // TestRanks holds searches that remember locks and orders on several ranks to those of one
 // process: the same verdicts and violations, and where the order of the search does not
 // matter, the same counts.
 func TestRanks(t *testing.T) {
-	seeds := uint64(40)
+	seeds := *ranksSeeds
 	switch {
 	case *long:
 		seeds = 3000
@@ -180,7 +183,7 @@ func TestRanksStop(t *testing.T) {
 // checkpoints, and goes on on other numbers of ranks or in one process. There the numbers in the
 // states mean something else: the result is that of a search that was never interrupted.
 func TestRanksResume(t *testing.T) {
-	seeds := uint64(30)
+	seeds := *ranksSeeds
 	switch {
 	case *long:
 		seeds = 3000

@@ -62,7 +62,7 @@ func TestStatelessDisciplines(t *testing.T) {
 		{Threads: 3, Statements: 3, Awaits: true, Breach: 5},
 		{Threads: 2, Statements: 4, Awaits: true, Atomic: true, Breach: 5},
 	}
-	n := 300
+	n := 100
 	if testing.Short() {
 		n = 24
 	}
