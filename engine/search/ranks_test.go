@@ -3,6 +3,7 @@ package search_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -46,6 +47,8 @@ func onRanks(t *testing.T, n int, sys system.System, newExpander func() search.F
 	return results[0]
 }
 
+var onRanksSeeds = flag.Uint64("ranks", 12, "how many pairs of random systems TestRanks runs")
+
 // TestRanks holds the search on several ranks to that of one process: the same
 // counts, verdicts and violations, each with a trace that replays.
 func TestRanks(t *testing.T) {
@@ -54,7 +57,7 @@ func TestRanks(t *testing.T) {
 		"counters":     mustNew(t, counters(4, 4)),
 		"one state":    mustNew(t, counters(1, 1)),
 	}
-	seeds := uint64(60)
+	seeds := *onRanksSeeds
 	if testing.Short() {
 		seeds = 4
 	}
