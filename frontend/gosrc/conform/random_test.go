@@ -19,7 +19,7 @@ import (
 var (
 	sequential = flag.Int("sequential", 30, "number of random sequential programs")
 	recursive  = flag.Int("recursive", 40, "number of random programs with recursive types")
-	concurrent = flag.Int("concurrent", 30, "number of random concurrent programs")
+	concurrent = flag.Int("concurrent", 10, "number of random concurrent programs")
 	first      = flag.Uint64("first", 0, "the first seed")
 )
 

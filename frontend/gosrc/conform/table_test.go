@@ -17,7 +17,7 @@ import (
 var (
 	only  = flag.String("only", "", "the programs of the table whose names contain this")
 	limit = flag.Duration("limit", 5*time.Second, "for each search")
-	every = flag.Int("every", 4, "take every n-th program of the table only")
+	every = flag.Int("every", 12, "take every n-th program of the table only")
 )
 
 // loadTable compiles the programs of the table.
