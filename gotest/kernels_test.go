@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	everyKernel = flag.Int("every", 10, "take every n-th kernel only")
+	everyKernel = flag.Int("every", 30, "take every n-th kernel only")
 	kernelFiles = flag.String("kernels", "*.txtar", "take the kernels of the files that match `pattern` only")
 )
 
