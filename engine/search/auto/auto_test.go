@@ -20,7 +20,7 @@ import (
 	toy "cpor/system/toysystem"
 )
 
-var mixtures = flag.Int("mixtures", 1500, "so many random systems are explored by mixtures")
+var mixtures = flag.Int("mixtures", 375, "so many random systems are explored by mixtures")
 
 func TestParseChoice(t *testing.T) {
 	for _, c := range []struct {
