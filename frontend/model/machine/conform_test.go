@@ -53,7 +53,7 @@ func TestConform(t *testing.T) {
 	}
 }
 
-var remembered = flag.Int("remembered", 400, "how many generated models are searched with steps remembered and executed")
+var remembered = flag.Int("remembered", 100, "how many generated models are searched with steps remembered and executed")
 
 // TestRemember holds on generated models, with every construct and with the shapes that the
 // oracles are fed with, that a search which remembers steps finds what one finds that
