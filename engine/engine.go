@@ -67,11 +67,17 @@ type Options struct {
 	// Shared says that other explorations use the system at the same time, so that what
 	// it counts ([system.Counting]) must not be asked for.
 	Shared bool
-	// Turn, if not nil, is called by each worker before it goes on with a further state or
-	// event, and can keep it waiting for another exploration's turn to be over. It does
-	// not wait once the context of the exploration has ended. The searches with
-	// stored states and the unfolding call it.
+	// Turn, if not nil, is called by each worker before it goes on, after at most
+	// [TurnStates] states or events. It can work on something else meanwhile, or keep the
+	// worker waiting for another exploration's turn to be over. It does not wait once the
+	// context of the exploration has ended. The searches with stored states and the
+	// unfolding call it.
 	Turn func()
+	// Dive lets a search with stored states follow random executions in a small share of its
+	// work (package dive). It finds some violations earlier and changes nothing in a
+	// search that passes, except what [system.Counting] counts. It is not for
+	// All, Validate, Checkpoint and Ranks.
+	Dive bool
 	// Validate checks the engine's own claims and the machine while it runs. A
 	// difference is an error of the exploration.
 	Validate bool
@@ -110,6 +116,9 @@ type Options struct {
 	// when the exploration ends as incomplete.
 	Checkpoint *Checkpoint
 }
+
+// TurnStates is how many states a worker expands at most before it calls [Options.Turn].
+const TurnStates = 16
 
 // OptionError says what is wrong with options: the user's mistake.
 type OptionError struct{ Message string }

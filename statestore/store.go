@@ -36,6 +36,9 @@ const (
 
 var kindNames = [...]string{Tree: "tree", Plain: "plain", Compact: "compact", Bitstate: "bitstate"}
 
+// Inexact tells whether a store of this kind can take a new state for a covered one.
+func (k Kind) Inexact() bool { return k == Compact || k == Bitstate }
+
 // String returns the kind's name as ParseKind takes it.
 func (k Kind) String() string {
 	if k < 0 || int(k) >= len(kindNames) {

@@ -12,6 +12,9 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"cpor/engine"
+	"cpor/engine/search/reduction"
+	"cpor/engine/stateless"
+	"cpor/engine/unfolding"
 	"cpor/frontend"
 	"cpor/frontend/model/source"
 	"cpor/internal/human"
@@ -443,6 +446,9 @@ func (r *report) writeVerdict(p *printer) {
 		s = "incomplete: " + r.res.Reason + "; no violation so far"
 	}
 	p.printf("%s\n", p.wrap(name+": "+s, 2))
+	if next := r.next(); next != "" && !r.c.quiet {
+		p.printf("%s\n", p.wrap("try next: "+next, 2))
+	}
 	if r.ltl != "" {
 		p.printf("%s\n", p.wrap("not checked: "+r.ltl, 2))
 	}
@@ -452,6 +458,28 @@ func (r *report) writeVerdict(p *printer) {
 	if len(r.traces) > 0 {
 		p.printf("%s\n", p.wrap("trace written to "+strings.Join(r.traces, ", "), 2))
 	}
+}
+
+// next says what to try after an incomplete result, and why. It is empty if there is nothing to
+// say, or a checkpoint that says how to go on.
+func (r *report) next() string {
+	if r.verdict() != engine.Incomplete || r.c.mode.Temporal || r.c.cluster || r.c.checkpoint != "" {
+		return ""
+	}
+	inMemory := strings.Contains(r.res.Reason, "memory")
+	switch store := reduction.Store.Of(&r.c.values); {
+	case r.c.MaxDepth > 0 && r.res.CutExecutions > 0:
+		return "a larger -max-depth, because executions were cut off"
+	case r.c.mode.Name == stateless.Mode, r.c.mode.Name == unfolding.Mode:
+		return "-search stateful, which covers a state once, however many executions lead to it"
+	case r.c.mode.Name == reduction.Mode && store.Inexact() && !inMemory:
+		return "-store tree, which omits no state"
+	case r.c.mode.Name == reduction.Mode && inMemory && !store.Inexact() && r.c.Disk == "":
+		return "-store compact, which takes a few bytes for each state and can omit one, or -disk DIR, which is slower and omits none"
+	case r.c.mode.Name == reduction.Mode && r.c.por == "" && r.c.Disk == "" && system.WhyIrreducible(r.program.System, false) == "":
+		return "-search auto, which also unfolds: where threads seldom meet, that is exponentially smaller"
+	}
+	return "smaller constants (-D NAME=VALUE), because most bugs show in small instances, or a higher limit"
 }
 
 // writeProperties prints the verdict on each temporal property.

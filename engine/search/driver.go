@@ -418,6 +418,8 @@ type worker struct {
 	out     *workers.Out
 	err     error // why the search has to end
 	broken  bool  // the expander was told to break off
+	// unturned counts the states expanded since the last call of Options.Turn.
+	unturned int
 
 	buf      system.State
 	exported system.State // see abroad
@@ -474,7 +476,10 @@ func (w *worker) Process(b *statestore.Batch, i int, out *workers.Out) error {
 		w.prepare()
 	}
 	if turn := w.run.o.Turn; turn != nil {
-		turn()
+		if w.unturned++; w.unturned == engine.TurnStates {
+			w.unturned = 0
+			turn()
+		}
 	}
 	w.ref, w.depth, w.out, w.home, w.owners = b.Refs[i], b.Depth+1, out, -1, nil
 	switch s := b.State(i); {

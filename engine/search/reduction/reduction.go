@@ -22,6 +22,7 @@ import (
 	"sync/atomic"
 
 	"cpor/engine"
+	"cpor/engine/dive"
 	"cpor/engine/search"
 	"cpor/engine/search/quotient"
 	"cpor/engine/search/validate"
@@ -195,6 +196,7 @@ var errDifference = errors.New("the validation found a difference")
 
 // run is Entry.Run.
 func (r *Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, error) {
+	begun := ctx
 	o := search.Options{Options: t.Options, Store: Store.Of(t.Flags)}
 	var report func(error)
 	var mu sync.Mutex
@@ -213,6 +215,17 @@ func (r *Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, er
 		}
 		o.Hook = validate.Hook(t.System, report)
 	}
+	var diver *dive.Diver
+	if r.dives(t) {
+		var cancel context.CancelCauseFunc
+		ctx, cancel = context.WithCancelCause(ctx)
+		defer cancel(nil)
+		diver = dive.New(t.System, &t.Options, func() { cancel(engine.AtViolation) })
+		o.Turn = diver.Turn
+		if turn := t.Turn; turn != nil {
+			o.Turn = func() { turn(); diver.Turn() }
+		}
+	}
 	plan := r.Plan(t, report)
 	o.Counts = plan.Counts
 	res, shown, err := r.search(ctx, t, plan, o)
@@ -221,6 +234,11 @@ func (r *Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, er
 	}
 	if err != nil {
 		return nil, err
+	}
+	if diver != nil && diver.Found() != nil && len(res.Violations) == 0 {
+		if err := surface(begun, t, &res.Result, diver.Found()); err != nil {
+			return nil, err
+		}
 	}
 	r.tell(&res.Result, res, t, plan)
 	lockset.Report(&res.Result, t.Flags, shown)
@@ -233,6 +251,27 @@ func (r *Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, er
 		}
 	}
 	return &res.Result, nil
+}
+
+// dives tells whether random executions are followed beside the search. Races are no
+// matter of one execution's steps, so that a search that looks for them has none.
+func (r *Reduction) dives(t *engine.Task) bool {
+	return t.Dive && !t.All && !t.Validate && t.Checkpoint == nil && t.Ranks == nil &&
+		lockset.Races.Of(t.Flags) == lockset.None
+}
+
+// surface makes the violation that a dive has found that of the search, which it has ended.
+func surface(ctx context.Context, t *engine.Task, res *engine.Result, f *dive.Found) (err error) {
+	o := t.Options
+	res.Violations, err = engine.Finish(ctx, t.System, []engine.Raw{{Violation: *f.Trace.Violation, Trace: f.Trace}}, &o)
+	if err != nil {
+		return err
+	}
+	fault := res.Judge(engine.AtViolation, "", true)
+	res.Figures = append(res.Figures, engine.Figure{
+		Key: "dive", Value: f.Number, Label: "found by", Text: "random execution " + human.Count(f.Number) + " beside the search",
+	})
+	return fault
 }
 
 // search runs the search, with races checked if they are to be. It returns the
