@@ -1,9 +1,12 @@
 package engine
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 	"sync"
+
+	"github.com/cespare/xxhash/v2"
 
 	"cpor/system"
 )
@@ -19,7 +22,8 @@ const defaultMaxViolations = 100
 // assertion. T is what an engine keeps of a violation. It is safe for concurrent
 // use, but for All and More, which are for the time after.
 type Collector[T any] struct {
-	// More counts what was left out.
+	// More counts what was left out. Each violation counts once, but beyond maxLeftOut different
+	// ones, and over a checkpoint, one can count again.
 	More uint64
 
 	all, ignoreDeadlocks bool
@@ -30,8 +34,11 @@ type Collector[T any] struct {
 	order []key
 	// How many are kept of each object at a place, and of each place.
 	objects, places map[key]int
-	out             map[key]bool // objects that were left out
+	out             map[[2]uint64]struct{} // hashes of what was left out
 }
+
+// maxLeftOut is how many different violations that are left out a collector can tell apart.
+const maxLeftOut = 1 << 18
 
 // key tells distinct violations apart: by kind, place and object, deadlocks by
 // state.
@@ -57,7 +64,7 @@ func NewCollector[T any](o *Options) *Collector[T] {
 	if most <= 0 {
 		most = defaultMaxViolations
 	}
-	return &Collector[T]{all: o.All, ignoreDeadlocks: o.IgnoreDeadlocks, max: most, found: map[key]T{}, objects: map[key]int{}, places: map[key]int{}, out: map[key]bool{}}
+	return &Collector[T]{all: o.All, ignoreDeadlocks: o.IgnoreDeadlocks, max: most, found: map[key]T{}, objects: map[key]int{}, places: map[key]int{}, out: map[[2]uint64]struct{}{}}
 }
 
 // Len returns how many violations are kept.
@@ -117,23 +124,34 @@ func (c *Collector[T]) add(k key, keep func() T) {
 			}
 		}
 		if victim < 0 {
-			if c.objects[object] > 0 || !c.out[object] {
-				c.More++
-			}
-			c.out[object] = true
+			c.leaveOut(k)
 			return
 		}
 		o, p := c.order[victim].levels()
 		c.objects[o]--
 		c.places[p]--
 		delete(c.found, c.order[victim])
+		c.leaveOut(c.order[victim])
 		c.order = slices.Delete(c.order, victim, victim+1)
-		c.More++
 	}
 	c.found[k] = keep()
 	c.order = append(c.order, k)
 	c.objects[object]++
 	c.places[place]++
+}
+
+// leaveOut counts a violation that is not kept, unless it was counted before: two paths can end
+// in the same deadlock.
+func (c *Collector[T]) leaveOut(k key) {
+	text := fmt.Sprint(k.kind, "\x00", k.pos, "\x00", k.object, "\x00") + k.state
+	h := [2]uint64{xxhash.Sum64String(text), xxhash.Sum64String("\x00" + text)}
+	if _, known := c.out[h]; known {
+		return
+	}
+	if len(c.out) < maxLeftOut {
+		c.out[h] = struct{}{}
+	}
+	c.More++
 }
 
 // StateKey returns the live state of m, a machine of sys, as a string. What became

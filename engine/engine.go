@@ -194,8 +194,8 @@ type Result struct {
 	// Violations are the distinct violations: at most one unless Options.All;
 	// otherwise ordered by place, kind and the length of the trace.
 	Violations []Finding
-	// MoreViolations counts the findings beyond Options.MaxViolations that
-	// equal none of those kept; they can equal each other.
+	// MoreViolations counts the distinct violations beyond Options.MaxViolations. It is
+	// an upper bound beyond 262,144 of them, on several ranks, and after a checkpoint.
 	MoreViolations uint64
 
 	// Properties has what was found out about each temporal property that was
