@@ -27,6 +27,7 @@ import (
 type Options struct {
 	Dir   string   // where patterns are relative to; empty: the working directory
 	Tags  []string // build tags
+	Flags []string // further ones of the go command, such as -mod=vendor
 	Tests bool     // with the packages' tests
 	// Overlay replaces or adds files, by absolute path.
 	Overlay map[string][]byte
@@ -55,7 +56,7 @@ type TestFunc struct {
 // error means that the go command could not be used, or that the patterns make no
 // sense to it.
 func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error) {
-	found, err := loader.Load(ctx, patterns, loader.Options{Dir: o.Dir, Tags: o.Tags, Tests: o.Tests, Overlay: o.Overlay})
+	found, err := loader.Load(ctx, patterns, loader.Options{Dir: o.Dir, Tags: o.Tags, Flags: o.Flags, Tests: o.Tests, Overlay: o.Overlay})
 	if err != nil {
 		return nil, err
 	}

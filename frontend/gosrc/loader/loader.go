@@ -42,6 +42,7 @@ import (
 type Options struct {
 	Dir   string   // where patterns are relative to
 	Tags  []string // build tags
+	Flags []string // further ones of the go command
 	Tests bool     // with the packages' tests
 	// Overlay replaces or adds files of the user, by absolute path.
 	Overlay map[string][]byte
@@ -108,6 +109,7 @@ func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error)
 		Overlay: o.Overlay,
 	}
 	cfg.BuildFlags = []string{"-tags=" + strings.Join(append(slices.Clone(std.UserTags), o.Tags...), ",")}
+	cfg.BuildFlags = append(cfg.BuildFlags, o.Flags...)
 	found, err := packages.Load(cfg, patterns...)
 	if err != nil {
 		return nil, err

@@ -31,6 +31,10 @@ type config struct {
 	failFast bool
 	short    bool
 	count    int
+	mod      string
+	modFile  string
+	// unused are flags that were given and change nothing.
+	unused []string
 
 	timeout   time.Duration
 	workers   int
@@ -52,26 +56,36 @@ type config struct {
 
 // refused are flags of go test that have no meaning here, with the reason.
 var refused = map[string]string{
-	"race":       "races are always looked for",
-	"bench":      "benchmarks measure time, and time is virtual here",
-	"benchmem":   "benchmarks measure time, and time is virtual here",
-	"benchtime":  "benchmarks measure time, and time is virtual here",
 	"fuzz":       "fuzzing makes inputs; cpor makes schedules of a given one",
 	"fuzztime":   "fuzzing makes inputs; cpor makes schedules of a given one",
-	"cover":      "what is covered here are schedules",
-	"cpu":        "every number of processors is covered by every schedule",
-	"parallel":   "tests do not run beside each other; the search itself uses -workers",
-	"p":          "tests do not run beside each other; the search itself uses -workers",
-	"shuffle":    "each test is explored alone, so their order does not matter",
 	"exec":       "nothing is executed: the tests are interpreted",
 	"c":          "nothing is compiled to a file",
 	"o":          "nothing is compiled to a file",
-	"vet":        "use go vet",
 	"n":          "no commands are run",
 	"x":          "no commands are run",
 	"work":       "there is no work directory",
 	"cpuprofile": "to profile the search is a matter of cpor run -profile",
 	"memprofile": "to profile the search is a matter of cpor run -profile",
+}
+
+// ignored are flags of go test that change nothing here, with the reason, so that a command line
+// for go test works as it is. Those with a value say what it is.
+var ignored = []struct{ name, value, why string }{
+	{"race", "", "races are always looked for"},
+	{"cover", "", "what is covered here are schedules, and no profile is written"},
+	{"covermode", "mode", "as -cover"},
+	{"coverpkg", "packages", "as -cover"},
+	{"coverprofile", "file", "as -cover: the file is not written"},
+	{"shuffle", "order", "each test is explored alone, so the order of tests does not matter"},
+	{"parallel", "number", "tests do not run beside each other; the search itself uses -workers"},
+	{"p", "number", "packages are explored one after another; the search itself uses -workers"},
+	{"cpu", "list", "every number of processors is covered by every schedule"},
+	{"vet", "checks", "cpor does not run go vet"},
+	{"fullpath", "", "places are shown with paths relative to the working directory"},
+	{"bench", "regexp", "benchmarks measure time, and time is virtual here"},
+	{"benchmem", "", "as -bench"},
+	{"benchtime", "time", "as -bench"},
+	{"trimpath", "", "nothing is compiled to a file"},
 }
 
 const maxWorkers = 4096
@@ -85,13 +99,15 @@ func (c *config) define() {
 		f.StringVar(&c.list, "list", "", "only list the tests that match this `regexp`")
 		f.BoolVar(&c.short, "short", false, "testing.Short() returns true")
 		f.BoolVar(&c.failFast, "failfast", false, "explore no further test after a failure")
-		f.IntVar(&c.count, "count", 1, "1: each test is explored once; another `number` is refused")
+		f.IntVar(&c.count, "count", 1, "tests are explored once, whatever the `number`, because that covers every schedule")
 		f.BoolVar(&c.leaks, "leaks", true, "goroutines that wait for ever after the end of the test are a failure; -leaks=false accepts them")
 	}
 	f.BoolVar(&c.verbose, "v", false, "tell of each test, also of those that pass")
 	f.BoolVar(&c.json, "json", false, "print events as go test -json does, with further fields")
 	f.StringVar(&c.dir, "C", "", "change to this `dir` first")
 	f.StringVar(&c.tags, "tags", "", "build tags: a comma-separated `list`")
+	f.StringVar(&c.mod, "mod", "", "how modules are loaded, as for the go command: the `mode` readonly, vendor or mod")
+	f.StringVar(&c.modFile, "modfile", "", "use this `file` instead of go.mod, as the go command does")
 	f.DurationVar(&c.timeout, "timeout", 30*time.Second, "for each test: what has not been covered after this `time` makes it incomplete; 0 is no limit")
 	f.IntVar(&c.workers, "workers", runtime.GOMAXPROCS(0), "the `number` of workers that search at the same time (default: the number of CPUs)")
 	f.Var((*cliflag.Size)(&c.maxMemory), "max-memory", "end the search before the process takes more memory than this `size`, such as 500MB or 2GiB (default: a quarter of the machine's memory, 4GiB at most)")
@@ -104,13 +120,46 @@ func (c *config) define() {
 	f.StringVar(&c.replay, "replay", "", "show the execution in this `file`, which -trace has written, once more")
 
 	if c.command == "test" {
-		f.Group("What is explored:", "run", "skip", "list", "short", "failfast", "count", "leaks", "C", "tags")
+		f.Group("What is explored:", "run", "skip", "list", "short", "failfast", "count", "leaks", "C", "tags", "mod", "modfile")
 	} else {
-		f.Group("What is explored:", "C", "tags")
+		f.Group("What is explored:", "C", "tags", "mod", "modfile")
 	}
 	f.Group("How it is explored:", "search", "time", "granularity", "choices", "seed", "workers")
 	f.Group("Limits:", "timeout", "max-memory")
 	f.Group("What is shown:", "v", "json", "trace", "replay")
+	if c.command == "test" {
+		c.defineIgnored(f)
+	}
+}
+
+// defineIgnored defines the flags that change nothing.
+func (c *config) defineIgnored(f *cliflag.Set) {
+	var names []string
+	for _, g := range ignored {
+		note := func(string) error {
+			c.unused = append(c.unused, "-"+g.name)
+			return nil
+		}
+		if g.value == "" {
+			f.BoolFunc(g.name, "ignored: "+g.why, note)
+		} else {
+			f.Func(g.name, "ignored, with its `"+g.value+"`: "+g.why, note)
+		}
+		names = append(names, g.name)
+	}
+	f.Group("Accepted, because go test has them:", names...)
+}
+
+// goFlags returns the flags that the go command gets as they are.
+func (c *config) goFlags() []string {
+	var flags []string
+	if c.mod != "" {
+		flags = append(flags, "-mod="+c.mod)
+	}
+	if c.modFile != "" {
+		flags = append(flags, "-modfile="+c.modFile)
+	}
+	return flags
 }
 
 // parse reads the command line. The error is in words about the user's mistake,
@@ -142,8 +191,8 @@ func (c *config) parse(args []string) error {
 		c.patterns = []string{"."}
 	}
 	switch {
-	case c.count != 1 && c.command == "test":
-		return fmt.Errorf("-count %d: a test is explored under every schedule at once; to repeat that shows nothing new", c.count)
+	case c.count < 1 && c.command == "test":
+		return fmt.Errorf("-count %d: want at least 1", c.count)
 	case c.workers < 1 || c.workers > maxWorkers:
 		return fmt.Errorf("-workers %d: want 1 to %d", c.workers, maxWorkers)
 	case c.timeout < 0:
@@ -152,6 +201,9 @@ func (c *config) parse(args []string) error {
 		return errors.New("-trace needs the name of a file")
 	case c.Given("replay") && c.replay == "":
 		return errors.New("-replay needs the name of a file")
+	}
+	if c.count > 1 {
+		c.unused = append(c.unused, "-count")
 	}
 	switch c.time {
 	case "auto", "any", "idle":

@@ -36,6 +36,7 @@ type Saved struct {
 	Dir     string        `json:"dir"`
 	Base    string        `json:"base"`
 	Tags    string        `json:"tags,omitempty"`
+	GoFlags []string      `json:"go_flags,omitempty"` // with which it was loaded
 	Explore gosrc.Explore `json:"explore"`
 	// Failed is what is to be told of the failure; the record knows its steps only.
 	Failed  savedFailure `json:"failure"`
@@ -109,7 +110,7 @@ func (s *session) save(name string, p *gosrc.Package, prog *gosrc.Program, test 
 		return err
 	}
 	doc := Saved{
-		Package: p.Path, Test: test, Dir: p.Dir, Base: here, Tags: s.tags, Explore: prog.Explore(), Initial: f.Trace.Initial, Record: record,
+		Package: p.Path, Test: test, Dir: p.Dir, Base: here, Tags: s.tags, GoFlags: s.goFlags(), Explore: prog.Explore(), Initial: f.Trace.Initial, Record: record,
 		Failed: savedFailure{Kind: string(f.Kind), Headline: said(f), Pos: trace.PosString(f.Pos), Notes: notes(f), Message: f.Message},
 	}
 	threads := 0
@@ -157,7 +158,7 @@ func stepsOf(saved []savedStep) (steps []trace.Step) {
 // Program loads the program that the execution is of, by its import path, from a directory
 // within its module. Its goroutines have the numbers that the schedule needs.
 func (d *Saved) Program(ctx context.Context, dir string) (*gosrc.Program, error) {
-	pkgs, err := gosrc.Load(ctx, []string{d.Package}, gosrc.Options{Dir: dir, Tags: tagList(d.Tags), Tests: d.Test != ""})
+	pkgs, err := gosrc.Load(ctx, []string{d.Package}, gosrc.Options{Dir: dir, Tags: tagList(d.Tags), Flags: d.GoFlags, Tests: d.Test != ""})
 	if err != nil {
 		return nil, err
 	}

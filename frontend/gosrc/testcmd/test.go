@@ -51,6 +51,9 @@ func start(ctx context.Context, command string, args []string, stdout, stderr io
 	if err != nil {
 		return mistake("%v (\"cpor help %s\" tells more)", err, command)
 	}
+	if len(c.unused) > 0 {
+		fmt.Fprintf(stderr, "cpor %s: ignored, because every schedule is explored once (\"cpor help %[1]s\" has the reasons): %s\n", command, strings.Join(c.unused, " "))
+	}
 	s := &session{config: c, ctx: ctx, out: newPrinter(stdout, c)}
 	if c.replay != "" {
 		if err := s.replayFile(stdout); err != nil {
@@ -58,7 +61,7 @@ func start(ctx context.Context, command string, args []string, stdout, stderr io
 		}
 		return exitFailure // what was shown is a failure
 	}
-	pkgs, err := gosrc.Load(ctx, c.patterns, gosrc.Options{Dir: c.dir, Tags: tagList(c.tags), Tests: command == "test"})
+	pkgs, err := gosrc.Load(ctx, c.patterns, gosrc.Options{Dir: c.dir, Tags: tagList(c.tags), Flags: c.goFlags(), Tests: command == "test"})
 	if err != nil {
 		return mistake("%v", err)
 	}
