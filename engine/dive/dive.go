@@ -35,9 +35,9 @@ import (
 )
 
 const (
-	// after is how many calls of Turn come before the first dive: a search of a few
-	// milliseconds has none.
-	after = 2048 / engine.TurnStates
+	// after is how many calls of Turn come before the first dive: a search of a tenth of a
+	// second has none, and finds what it finds breadth first, with the shortest trace.
+	after = 32_000 / engine.TurnStates
 	// A call is worth early steps up to call number eager, and late steps from then on.
 	eager = 400_000 / engine.TurnStates
 	early = engine.TurnStates / 2

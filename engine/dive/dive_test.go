@@ -164,10 +164,10 @@ func TestBesideSearch(t *testing.T) {
 		}
 		return res
 	}
-	right := load(t, "m.model", strings.Replace("const LOCKED = 8\n"+forgot, "N = 8", "N = 5", 1))
+	right := load(t, "m.model", strings.Replace("const LOCKED = 8\n"+forgot, "N = 8", "N = 6", 1))
 	for _, workers := range []int{1, 3} {
 		with, without := run(right, engine.Options{Workers: workers, Dive: true}), run(right, engine.Options{Workers: workers})
-		if with.Verdict != engine.Pass || with.Counters != without.Counters || with.States < 10_000 {
+		if with.Verdict != engine.Pass || with.Counters != without.Counters || with.States < 50_000 {
 			t.Errorf("%d workers: %s with %+v, without dives %+v", workers, with.Verdict, with.Counters, without.Counters)
 		}
 	}
