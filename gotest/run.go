@@ -405,7 +405,7 @@ func (r *run) sample(ctx context.Context, s *sampler, i int) (stop bool, err err
 // fail makes a failing execution the result.
 func (r *run) fail(t *trace.Trace) error {
 	r.stop(r.p)
-	f, err := Explain(r.p, t)
+	f, err := explain(r.p, t, r.explained())
 	if err != nil {
 		return err
 	}
@@ -513,8 +513,34 @@ func (r *run) bounds(ctx context.Context) error {
 	return nil
 }
 
-// shortening is how long it may take to look for a shorter schedule that fails.
-const shortening = 3 * time.Second
+// How long it may take to look for a shorter schedule that fails, and how much of that may lie
+// behind the user's time-out. A step that computes for long is broken off a little later.
+const (
+	shortening = 3 * time.Second
+	overtime   = 400 * time.Millisecond
+	breakOff   = 100 * time.Millisecond
+)
+
+// explained returns until when a failure may be made shorter.
+func (r *run) explained() time.Time {
+	until := time.Now().Add(shortening)
+	if r.o.Timeout == 0 {
+		return until
+	}
+	end := r.start.Add(r.o.Timeout)
+	if now := time.Now(); end.Before(now) {
+		end = now
+	}
+	if end = end.Add(overtime); end.Before(until) {
+		return end
+	}
+	return until
+}
+
+// over returns a function that tells whether a moment has passed.
+func over(until time.Time) func() bool {
+	return func() bool { return !time.Now().Before(until) }
+}
 
 // minimiseScale divides the bounds of the search for a short failing schedule: a
 // transition of a Go program takes much longer than one of a model.
@@ -538,34 +564,65 @@ func Outcome(m *machine.Machine) string {
 // Explain looks for a shorter execution that fails in the same way as the one that was
 // found, and says what happened in it.
 func Explain(p *gosrc.Program, t *trace.Trace) (*Failure, error) {
+	return explain(p, t, time.Now().Add(shortening))
+}
+
+// explain is Explain, which looks for a shorter execution until then.
+func explain(p *gosrc.Program, t *trace.Trace, until time.Time) (*Failure, error) {
 	if t.Violation == nil {
 		t.Violation = violationOf(p, t)
 	}
 	if t.Violation.Kind == system.Deadlock && goesOn(p, t.Steps) {
 		// Time passes for ever.
-		return Repeat(p, &trace.Trace{Steps: shortenLost(p, t.Steps), Violation: t.Violation})
+		short := t.Steps
+		if !breaksOff(p, until, func() { short = shortenLost(p, t.Steps, over(until)) }) {
+			short = t.Steps
+		}
+		return Repeat(p, &trace.Trace{Steps: short, Violation: t.Violation})
 	}
 	if len(t.Steps) < maxSteps {
-		until := time.Now().Add(shortening)
-		short := *trace.Shorten(p.System, []*trace.Trace{t}, trace.Shortening{Scale: minimiseScale, Expired: func() bool { return time.Now().After(until) }})[0].Trace
+		short := t
+		whole := breaksOff(p, until, func() {
+			short = trace.Shorten(p.System, []*trace.Trace{t}, trace.Shortening{Scale: minimiseScale, Expired: over(until)})[0].Trace
+		})
 		// States that were stored do not know what the clock shows and what happened
 		// before: only what fails from the beginning counts.
-		if v := violationOf(p, &short); v.Kind == t.Violation.Kind && (v.Kind == system.Deadlock || v.Message == t.Violation.Message) {
-			t = &short
+		short = &trace.Trace{Initial: short.Initial, Steps: short.Steps, Violation: short.Violation}
+		if v := violationOf(p, short); whole && v.Kind == t.Violation.Kind && (v.Kind == system.Deadlock || v.Message == t.Violation.Message) {
+			t = short
 		}
 	}
 	f, err := Repeat(p, t)
 	if err == nil && f.Note != "" {
-		if g, err := Repeat(p, unhurried(p, t)); err == nil && g.Note == "" && g.Kind == f.Kind && g.Message == f.Message {
+		// This decides whether the failure counts, so it gets time of its own.
+		if g, err := Repeat(p, unhurried(p, t, over(time.Now().Add(overtime)))); err == nil && g.Note == "" && g.Kind == f.Kind && g.Message == f.Message {
 			return g, nil
 		}
 	}
 	return f, err
 }
 
+// breaksOff runs f, which is to end by itself when a moment has passed. Computations of p that still
+// run a little later are halted; the result tells whether none was.
+func breaksOff(p *gosrc.Program, until time.Time, f func()) (whole bool) {
+	halted := make(chan struct{})
+	alarm := time.AfterFunc(time.Until(until)+breakOff, func() {
+		p.Halt(true)
+		close(halted)
+	})
+	f()
+	if alarm.Stop() {
+		return true
+	}
+	<-halted
+	p.Halt(false)
+	return false
+}
+
 // unhurried returns an execution like t in which time passes only when nobody can run: the
-// goroutines go on as there, and whoever else can run does so before time passes.
-func unhurried(p *gosrc.Program, t *trace.Trace) *trace.Trace {
+// goroutines go on as there, and whoever else can run does so before time passes. It is cut off
+// when the time is over.
+func unhurried(p *gosrc.Program, t *trace.Trace, expired func() bool) *trace.Trace {
 	m := p.NewMachine().(*machine.Machine)
 	out := &trace.Trace{Initial: t.Initial}
 	left := slices.Clone(t.Steps)
@@ -582,7 +639,7 @@ func unhurried(p *gosrc.Program, t *trace.Trace) *trace.Trace {
 		failed = got.Violation != nil
 		return true
 	}
-	for limit := 2*len(t.Steps) + 100; limit > 0 && !failed; limit-- {
+	for limit := 2*len(t.Steps) + 100; limit > 0 && !failed && !expired(); limit-- {
 		moved := false
 		waiting := map[int]bool{} // goroutines that cannot take their next step
 		for i, s := range left {

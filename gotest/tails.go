@@ -54,7 +54,7 @@ func (r *run) tails(ctx context.Context, p *gosrc.Program) error {
 			continue
 		}
 		if l := g.forever(); l != nil && (l.kind != Leak || p.Leaks()) {
-			steps, at := g.shorten(slices.Concat(s.steps, g.path(l.at)), l)
+			steps, at := g.shorten(slices.Concat(s.steps, g.path(l.at)), l, over(r.explained()))
 			return r.lasts(p, steps, g.cycle(at, l.states), l)
 		}
 	}
@@ -86,20 +86,20 @@ func goesOn(p *gosrc.Program, steps []trace.Step) bool {
 }
 
 // shortenLost leaves out steps of an execution in which some wait for ever while others go on.
-func shortenLost(p *gosrc.Program, steps []trace.Step) []trace.Step {
+func shortenLost(p *gosrc.Program, steps []trace.Step, expired func() bool) []trace.Step {
 	m := p.NewMachine().(*machine.Machine)
 	for _, s := range steps {
 		m.Step(s.Thread, s.Alt)
 	}
 	who, over := lost(m), !m.Alive(0)
-	return leaveOut(p, m, steps, func() bool { return !m.Alive(0) == over && slices.Equal(lost(m), who) })
+	return leaveOut(p, m, steps, expired, func() bool { return !m.Alive(0) == over && slices.Equal(lost(m), who) })
 }
 
 // shorten leaves out steps of an execution that ends in a component, and returns where what
 // is left ends.
-func (g *graph) shorten(steps []trace.Step, l *lasting) (short []trace.Step, at int32) {
+func (g *graph) shorten(steps []trace.Step, l *lasting, expired func() bool) (short []trace.Step, at int32) {
 	at = l.at
-	short = leaveOut(g.p, g.m, steps, func() bool {
+	short = leaveOut(g.p, g.m, steps, expired, func() bool {
 		g.buf = g.m.Encode(g.buf)
 		g.key = stateKey(g.buf, g.key)
 		id, ok := g.ids[string(g.key)]
@@ -112,11 +112,10 @@ func (g *graph) shorten(steps []trace.Step, l *lasting) (short []trace.Step, at 
 }
 
 // leaveOut leaves out steps of an execution as long as what is left ends well, for which
-// m is its end.
-func leaveOut(p *gosrc.Program, m *machine.Machine, steps []trace.Step, well func() bool) []trace.Step {
-	until := time.Now().Add(shortening)
+// m is its end, and until the time has expired.
+func leaveOut(p *gosrc.Program, m *machine.Machine, steps []trace.Step, expired, well func() bool) []trace.Step {
 	for size := len(steps) / 2; size > 0; size /= 2 {
-		for i := 0; i+size <= len(steps) && time.Now().Before(until); {
+		for i := 0; i+size <= len(steps) && !expired(); {
 			kept := without(p, m, steps, i, i+size)
 			if kept != nil && len(kept) < len(steps) && well() {
 				steps = kept
@@ -126,7 +125,7 @@ func leaveOut(p *gosrc.Program, m *machine.Machine, steps []trace.Step, well fun
 		}
 	}
 	// Steps of one goroutine are drawn together.
-	for i := 0; i+1 < len(steps) && time.Now().Before(until); i++ {
+	for i := 0; i+1 < len(steps) && !expired(); i++ {
 		t := steps[i].Thread
 		k := slices.IndexFunc(steps[i+1:], func(s trace.Step) bool { return s.Thread == t }) + i + 1
 		if k <= i+1 {
