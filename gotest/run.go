@@ -119,7 +119,7 @@ func explore(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) 
 	if u := p.Unsupported(); u != nil {
 		return nil, u
 	}
-	if p.Halted() && (err != nil || r.res.Verdict == engine.Pass) {
+	if r.brokenOff || p.Halted() && (err != nil || r.res.Verdict == engine.Pass) {
 		// An execution was broken off, or the replay of one, whatever the search thinks of it.
 		err = nil
 		r.res.Verdict, r.res.Reason = engine.Incomplete, r.why(ctx, "interrupted")
@@ -184,6 +184,8 @@ type run struct {
 	start time.Time
 	res   *Result
 	limit int // how long schedules at random may be by now
+	// brokenOff tells that all that failed was an execution that was broken off.
+	brokenOff bool
 	halting
 	// covered says what the search with a bound on the timers has covered; alarmed tells
 	// whether there was one.
@@ -404,8 +406,18 @@ func (r *run) sample(ctx context.Context, s *sampler, i int) (stop bool, err err
 
 // fail makes a failing execution the result.
 func (r *run) fail(t *trace.Trace) error {
+	// What ends when computations are halted may have failed for no other reason.
+	doubtful := r.p.Halted()
 	r.stop(r.p)
+	if doubtful && !breaksOff(r.p, time.Now().Add(overtime), func() { t.Violation = violationOf(r.p, t) }) {
+		r.brokenOff = true
+		return nil
+	}
 	f, err := explain(r.p, t, r.explained())
+	if err != nil && doubtful {
+		r.brokenOff = true
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -244,6 +244,7 @@ type Machine struct {
 
 	track    bool
 	accesses []system.Access
+	touched  []uint32 // for each location where it may stand in accesses, if these are many
 	out      system.Outcome
 	fresh    uint32 // memory from here on was allocated in this step
 	freshObj int
@@ -602,14 +603,38 @@ func (m *Machine) touch(l system.Loc, write bool) {
 	if !m.track {
 		return
 	}
-	for i := range m.accesses {
-		if a := &m.accesses[i]; a.Loc == l {
-			a.Write = a.Write || write
+	n := len(m.accesses)
+	if n <= fewAccesses {
+		for i := range m.accesses {
+			if a := &m.accesses[i]; a.Loc == l {
+				a.Write = a.Write || write
+				return
+			}
+		}
+	} else if int(l) < len(m.touched) {
+		// What stands there may be of an earlier step.
+		if i := int(m.touched[l]); i < n && m.accesses[i].Loc == l {
+			m.accesses[i].Write = m.accesses[i].Write || write
 			return
 		}
 	}
 	m.accesses = append(m.accesses, system.Access{Loc: l, Write: write})
+	from := n
+	if n == fewAccesses {
+		from = 0
+	}
+	if n >= fewAccesses {
+		for i, a := range m.accesses[from:] {
+			if need := int(a.Loc) + 1 - len(m.touched); need > 0 {
+				m.touched = append(m.touched, make([]uint32, need)...)
+			}
+			m.touched[a.Loc] = uint32(from + i)
+		}
+	}
 }
+
+// fewAccesses is up to how many accesses of a step are looked through one by one.
+const fewAccesses = 32
 
 // word returns the location of a word of an object.
 func (m *Machine) word(p uint64) system.Loc {
