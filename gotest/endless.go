@@ -458,6 +458,79 @@ func (r *run) endless(ctx context.Context) error {
 	return nil
 }
 
+// covered is what the graph of all states shows.
+type covered struct {
+	p       *gosrc.Program // whose steps these are
+	states  int
+	failing []trace.Step
+	lasting *lasting
+	cycle   []trace.Step
+}
+
+// cover explores the graph of all states of a program whose executions end, beside the search
+// without them: where many executions come to the same states it ends long before that one. It
+// returns nil if the graph shows nothing new, because it was not finished or time plays a part,
+// which states do not know of.
+func (r *run) cover(ctx context.Context) (c *covered) {
+	defer func() {
+		if recover() != nil {
+			c = nil // the search says so
+		}
+	}()
+	p, err := r.p.WithoutRaces()
+	if err != nil {
+		return nil
+	}
+	limit := uint64(maxGraph)
+	if r.o.MaxMemory > 0 {
+		limit = r.o.MaxMemory / 4
+	}
+	explored := func() *graph {
+		g := newGraph(p)
+		c = &covered{p: p}
+		var reason string
+		c.failing, reason = g.explore(ctx, p.Initial()[0], limit)
+		c.states = len(g.keys)
+		if reason != "" || p.Timed() || p.Halted() || p.Unsupported() != nil || p.GaveUp() != "" {
+			return nil
+		}
+		return g
+	}
+	g := explored()
+	if g == nil {
+		return nil
+	}
+	if c.failing == nil && !p.IsMain() {
+		if l := g.forever(); l != nil && (l.kind != Leak || p.Leaks()) {
+			c.lasting, c.failing, c.cycle = l, g.path(l.at), g.cycle(l.at, l.states)
+		}
+	}
+	if c.failing != nil || !r.p.Races() {
+		return c
+	}
+	if p, err = r.p.Stored(); err != nil {
+		return nil
+	}
+	*g = graph{} // its memory is needed
+	if explored() == nil {
+		return nil
+	}
+	return c
+}
+
+// settle makes it the result what the graph of all states has shown.
+func (r *run) settle(c *covered) error {
+	r.res.States, r.res.Executions, r.res.Tests = uint64(c.states), 0, c.p.Tests()
+	switch {
+	case c.lasting != nil:
+		return r.lasts(c.p, c.failing, c.cycle, c.lasting)
+	case c.failing != nil:
+		return r.failIn(c.p, &trace.Trace{Steps: c.failing})
+	}
+	r.res.Verdict, r.res.Reason = engine.Pass, ""
+	return nil
+}
+
 // lasts makes it the result that goroutines never end.
 func (r *run) lasts(p *gosrc.Program, steps, cycle []trace.Step, l *lasting) error {
 	f, err := ExplainCycle(p, &trace.Trace{Steps: steps}, cycle, l.kind)

@@ -15,6 +15,7 @@ import (
 
 	"cpor/engine"
 	"cpor/frontend/gosrc"
+	"cpor/frontend/gosrc/machine"
 	"cpor/system"
 	"cpor/trace"
 )
@@ -72,6 +73,13 @@ type Result struct {
 	// Slow is a failure that a slow machine would see: a time-out of the test itself that
 	// expires while somebody can run. It is no verdict, see [Run].
 	Slow *Failure
+	// SlowProgram is what the trace of Slow belongs to.
+	SlowProgram *gosrc.Program
+	// Tests are the test and its subtests, as far as they ran, in the order in which they began.
+	// None for a main package.
+	Tests []machine.TestRun
+	// Parallel tells whether the test called t.Parallel, so that it may run beside others.
+	Parallel bool
 	// Failure is the failure that was found, or nil.
 	Failure *Failure
 	// Program is what the failure's trace belongs to: the program that was given, or the same
@@ -115,6 +123,10 @@ type Failure struct {
 	// Note is a further remark, such as that the failure needs time to pass while
 	// somebody could run.
 	Note string
+
+	// Slept is where the test itself sleeps, if the failure needs that to end while somebody else
+	// could run; without a function otherwise.
+	Slept Frame
 
 	late bool // a panic of the test itself, whose own time-out has expired too early
 }

@@ -24,50 +24,82 @@ import (
 	"cpor/workers"
 )
 
-// Run explores a program. If a test says by t.Error or t.Fatal that it has failed, and
-// that needed time to pass while somebody could run, it may be a time-out of the test
-// itself that has expired too early. So may be a panic in the goroutine of the test
-// behind a time-out that it has set itself. With [gosrc.AutoTime] such a failure counts if it
-// is found as well when time passes only when nobody can run. Otherwise the result's
-// Slow tells of it, and the search goes on without it.
+// Run explores a program. With [gosrc.AutoTime] three kinds of failures that need time to pass while
+// somebody could run may be the fault of a test that does not wait long enough:
+//
+//   - any failure that needs a time.Sleep of the test itself to end early. It counts if it is found
+//     as well when those sleeps, and only those, end when nobody else can run;
+//   - t.Error and t.Fatal, which may be a time-out of the test itself that expires too early, and
+//     a panic of the test behind a time-out that it has set. They count if they are found as well
+//     when time passes only when nobody can run.
+//
+// Otherwise the result's Slow tells of it, and the search goes on without it.
 func Run(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) {
 	start := o.Start
 	if start.IsZero() {
 		start = time.Now()
 	}
 	res, err := explore(ctx, p, o)
-	if err != nil || !p.SlowAllowed() || res.Failure == nil || !res.Failure.late && (res.Failure.Kind != Failed || res.Failure.Note == "") {
+	if err != nil || !p.SlowAllowed() || res.Failure == nil {
 		return res, err
 	}
-	slow := res.Failure
+	slow, of := res.Failure, res.Program
+	ways := []func() (*gosrc.Program, error){p.Idle, p.WithoutSlow}
+	run := explore
+	switch {
+	case slow.Slept.Func != "":
+		ways, run = []func() (*gosrc.Program, error){p.Patient}, Run
+	case !slow.late && (slow.Kind != Failed || slow.Note == ""):
+		return res, nil
+	}
 	left := func(share time.Duration) Options {
 		l := o
-		l.asked = o.Timeout
+		l.asked = cmp.Or(o.asked, o.Timeout)
 		if o.Timeout > 0 {
 			l.Timeout = max(time.Millisecond, (o.Timeout-time.Since(start))*share/100)
 			l.Start = time.Time{}
 		}
 		return l
 	}
-	samples := res.Samples
-	for i, with := range []func() (*gosrc.Program, error){p.Idle, p.WithoutSlow} {
+	seen := res
+	for i, with := range ways {
 		q, err := with()
 		if err != nil {
 			return nil, err
 		}
-		if res, err = explore(ctx, q, left(time.Duration(40+60*i))); err != nil {
+		share := time.Duration(100)
+		if i < len(ways)-1 {
+			share = 40
+		}
+		if res, err = run(ctx, q, left(share)); err != nil {
 			return nil, err
 		}
-		samples += res.Samples
+		res.Samples += seen.Samples
+		res.Tests = union(seen.Tests, res.Tests)
+		seen = res
 		if res.Failure != nil {
 			break
 		}
 	}
-	res.Samples, res.Duration = samples, time.Since(start)
-	if res.Failure == nil {
-		res.Slow = slow
+	res.Duration = time.Since(start)
+	if res.Failure == nil && res.Slow == nil {
+		res.Slow, res.SlowProgram = slow, of
 	}
 	return res, nil
+}
+
+// union is what is known of the tests of two explorations of the same program.
+func union(a, b []machine.TestRun) []machine.TestRun {
+	out := slices.Clone(a)
+	for _, t := range b {
+		i := slices.IndexFunc(out, func(x machine.TestRun) bool { return x.Name == t.Name })
+		if i < 0 {
+			out = append(out, t)
+			continue
+		}
+		out[i].Ended, out[i].Skipped, out[i].Why = out[i].Ended || t.Ended, out[i].Skipped || t.Skipped, cmp.Or(out[i].Why, t.Why)
+	}
+	return out
 }
 
 // explore explores a program as it is.
@@ -116,6 +148,7 @@ func explore(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) 
 	}
 	r.res.Duration = time.Since(r.start)
 	r.res.Fixed, r.res.Raced = p.Fixed(), p.Raced()
+	r.res.Tests, r.res.Parallel = union(p.Tests(), r.res.Tests), p.Parallel()
 	if u := p.Unsupported(); u != nil {
 		return nil, u
 	}
@@ -221,6 +254,7 @@ func (r *run) auto(ctx context.Context) error {
 	}
 	var out *stateless.Result
 	var goesOn repeats
+	var beside *covered
 	hit, err := r.beside(searching, 1, func(ctx context.Context) (err error) {
 		ctx, cancel := context.WithCancel(ctx)
 		var probe sync.WaitGroup
@@ -230,7 +264,10 @@ func (r *run) auto(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 			case <-time.After(probeAfter):
-				if goesOn = r.comesAgain(ctx); goesOn != ends {
+				if goesOn = r.comesAgain(ctx); goesOn == ends {
+					beside = r.cover(ctx)
+				}
+				if goesOn != ends || beside != nil {
 					cancel()
 				}
 			}
@@ -243,7 +280,11 @@ func (r *run) auto(ctx context.Context) error {
 		return err
 	case hit != nil:
 		return r.fail(hit)
-	case r.res.Verdict == engine.Pass || ctx.Err() != nil:
+	case r.res.Verdict == engine.Pass:
+		return nil
+	case beside != nil:
+		return r.settle(beside)
+	case ctx.Err() != nil:
 		return nil
 	}
 	if goesOn == grows {
@@ -690,6 +731,7 @@ func Repeat(p *gosrc.Program, t *trace.Trace) (*Failure, error) {
 		f.Stacks = append(f.Stacks, stackOf(s))
 	}
 	if e.Early {
+		f.Slept = Frame{Func: e.Slept.Func, Pos: e.Slept.Pos}
 		f.Note = "it needs time to pass while somebody could run"
 	}
 	if v := e.Violation; v != nil {

@@ -98,6 +98,14 @@ func (p *Program) Idle() (*Program, error) {
 	return p.again(e)
 }
 
+// Patient returns the same program; where the test function itself sleeps, time passes only when
+// nobody else can run.
+func (p *Program) Patient() (*Program, error) {
+	e := p.how
+	e.Patient = true
+	return p.again(e)
+}
+
 // WithoutSlow returns the same program; executions end quietly where the test calls
 // t.Error or t.Fatal.
 func (p *Program) WithoutSlow() (*Program, error) {
@@ -200,7 +208,7 @@ func (e Explore) options() (machine.Options, error) {
 	if err != nil {
 		return machine.Options{}, err
 	}
-	return machine.Options{NoRaces: e.NoRaces, Stored: e.Stored, NoLeaks: e.NoLeaks, Outcomes: e.Outcomes, Idle: e.Time == IdleTime, Short: e.Short, Args: e.Args, Dir: e.Dir, NoFailed: e.NoFailed, Alarms: e.Alarms, Chosen: chosen, Halted: e.Halted, MaxMemory: e.MaxMemory}, nil
+	return machine.Options{NoRaces: e.NoRaces, Stored: e.Stored, NoLeaks: e.NoLeaks, Outcomes: e.Outcomes, Idle: e.Time == IdleTime, Patient: e.Patient, Short: e.Short, Args: e.Args, Dir: e.Dir, NoFailed: e.NoFailed, Alarms: e.Alarms, Chosen: chosen, Halted: e.Halted, MaxMemory: e.MaxMemory}, nil
 }
 
 func unsupported(u *machine.Unsupported) *Unsupported {

@@ -13,8 +13,8 @@ type Time string
 
 // The ways.
 const (
-	// AutoTime is AnyTime, but a test that calls t.Error or t.Fatal because of that has not
-	// failed.
+	// AutoTime is AnyTime, but what fails because the test itself sleeps or waits for too short a
+	// time is no failure.
 	AutoTime Time = "auto"
 	// AnyTime: an armed timer may fire at any later step, in the order of the
 	// deadlines, equal ones in every order.
@@ -66,6 +66,9 @@ type Explore struct {
 	Dir string `json:",omitempty"`
 	// Args are the arguments of the program, as os.Args has them behind its name.
 	Args []string `json:",omitempty"`
+	// Patient lets time pass only when nobody else can run where the test function, or that of a
+	// subtest, calls time.Sleep in a _test.go file. Other timers are as Time says.
+	Patient bool `json:",omitempty"`
 	// NoFailed ends an execution quietly where the test calls t.Error or t.Fatal.
 	NoFailed bool `json:",omitempty"`
 	// Alarms is how many timers may go off, sleeps and time-outs among them, before an

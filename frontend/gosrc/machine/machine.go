@@ -350,7 +350,7 @@ func (m *Machine) begin(g *goroutine) {
 	m.fresh, m.freshObj = uint32(len(m.mem)), len(m.objs)
 	m.saveState(g)
 	g.tick++
-	if m.sys.o.Idle || m.sys.bubbles {
+	if m.sys.o.Idle || m.sys.o.Patient || m.sys.bubbles {
 		m.touch(m.loc(locName{kind: awakeLoc, a: g.number}), true)
 	}
 }

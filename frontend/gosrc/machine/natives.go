@@ -401,6 +401,10 @@ var enterNatives = sync.OnceFunc(func() {
 	plain("internal/cpor.Chosen", func(m *Machine, g *goroutine, r []uint64) {
 		r[1] = flag(m.sys.o.Chosen == nil || m.sys.o.Chosen(m.text(r[0])))
 	})
+	plain("internal/cpor.Began", func(m *Machine, g *goroutine, r []uint64) { m.sys.tests.began(m.text(r[0]), g.number) })
+	plain("internal/cpor.Ended", func(m *Machine, g *goroutine, r []uint64) { m.sys.tests.ended(m.text(r[0])) })
+	plain("internal/cpor.Skipped", func(m *Machine, g *goroutine, r []uint64) { m.sys.tests.skipped(m.text(r[0]), m.text(r[1])) })
+	plain("internal/cpor.Parallel", func(m *Machine, g *goroutine, r []uint64) { m.sys.tests.parallel.Store(true) })
 	// Peek and Mark order nothing: package testing uses them where Go has a lock that
 	// programs may not rely on.
 	enter(native{name: "internal/cpor.Peek", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
@@ -836,7 +840,7 @@ func (m *Machine) due(g *goroutine) bool {
 			}
 		}
 	}
-	if !m.sys.o.Idle && !g.bubble {
+	if !m.sys.o.Idle && !g.bubble && !(m.sys.o.Patient && m.testSleeps(g)) {
 		return true
 	}
 	// Time does not pass for an alarm that is due by now, so it need not wait for anybody.
@@ -1000,6 +1004,21 @@ func (m *Machine) ownerOf(g *goroutine) *goroutine {
 		return nil
 	}
 	return m.gors[m.sys.threads.Name(uint32(g.number)).parent]
+}
+
+// testSleeps tells whether a goroutine is a test that sleeps: it runs the test function or that of a
+// subtest, and waits in a time.Sleep that a _test.go file calls.
+func (m *Machine) testSleeps(g *goroutine) bool {
+	i := g.pending()
+	if i == nil || g.unstarted || i.Op != compile.Sync || natives[i.N].name != "internal/cpor.Await" {
+		return false
+	}
+	for k := range g.frames {
+		if g.frames[k].fn.Name == "testing.tRunner" {
+			return strings.HasSuffix(m.posOf(g.userToken()).File, "_test.go")
+		}
+	}
+	return false
 }
 
 // setsTimeout tells whether a goroutine that starts a timer runs a test, and the timer is a

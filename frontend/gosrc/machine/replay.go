@@ -19,6 +19,8 @@ type Ending struct {
 	// MainEnded tells whether the test, or main, has ended.
 	MainEnded bool
 	Early     bool // an alarm went off while somebody could run
+	// Slept is where the test itself slept when that was so; without a function if it did not.
+	Slept Place
 	// Late tells whether the violation is a panic of a test whose own time-out has expired
 	// while somebody could run.
 	Late bool
@@ -77,8 +79,12 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 	m.report = rep
 	late := map[int32]bool{}
 	for k, st := range steps {
-		if (!e.Early || m.gors[st.Thread].timeout) && m.Early(st.Thread) {
+		sleeps := e.Slept.Func == "" && st.Thread < len(m.gors) && m.testSleeps(m.gors[st.Thread])
+		if (!e.Early || sleeps || m.gors[st.Thread].timeout) && m.Early(st.Thread) {
 			e.Early = true
+			if sleeps {
+				e.Slept = m.places([]token{m.gors[st.Thread].userToken()})[0]
+			}
 			if owner := m.ownerOf(m.gors[st.Thread]); owner != nil {
 				late[owner.number] = true
 			}

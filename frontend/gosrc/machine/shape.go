@@ -21,7 +21,7 @@ func (m *Machine) Shape(t int) system.Shape {
 	}
 	g := m.gors[t]
 	i := g.pending()
-	if i == nil || i.Op != compile.Sync || g.unstarted || m.sys.o.Idle || m.sys.bubbles || m.sys.ends || m.sys.o.NoFailed || !natives[i.N].oneWord {
+	if i == nil || i.Op != compile.Sync || g.unstarted || m.sys.o.Idle || m.sys.o.Patient || m.sys.bubbles || m.sys.ends || m.sys.o.NoFailed || !natives[i.N].oneWord {
 		return system.AnyShape
 	}
 	if r := g.regs(); r[0]>>32 == 0 {

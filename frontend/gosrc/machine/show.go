@@ -120,6 +120,9 @@ func (m *Machine) ThreadName(t int) string {
 	if n.parent < 0 {
 		return m.sys.title
 	}
+	if name := m.sys.tests.of(int32(t)); name != "" {
+		return name
+	}
 	path := ""
 	for n.parent >= 0 {
 		if path != "" {

@@ -37,6 +37,8 @@ type Options struct {
 	// Idle lets time pass only when nobody can run. In a bubble of package
 	// testing/synctest it always does.
 	Idle bool
+	// Patient is Idle for the sleeps of the test itself, see [Machine.testSleeps].
+	Patient bool
 	// NoFailed ends an execution quietly where the test fails, and where it panics when
 	// its own time-out has expired.
 	NoFailed bool
@@ -122,6 +124,8 @@ type System struct {
 	waited  atomic.Bool  // time has passed for a loop that reads the clock
 	ranged  atomic.Bool  // a map of several entries was ranged over
 	raced   *xsync.MapOf[system.Loc, string]
+
+	tests tests // those that ran, and how they ended
 
 	mu          sync.Mutex
 	unsupported *Unsupported

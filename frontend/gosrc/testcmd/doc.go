@@ -2,6 +2,6 @@
 // Go: which packages and tests, in which order, and what is printed of them. How one
 // test is explored stands in package gocheck.
 //
-// The text is that of go test, with --- INCOMPLETE and --- REFUSED beside PASS and
-// FAIL; -json prints the events of test2json, with further fields.
+// The text is that of go test, with --- INCOMPLETE, --- REFUSED and --- TIMING beside PASS, SKIP
+// and FAIL; -json prints the events of test2json, with further fields.
 package testcmd

@@ -111,7 +111,7 @@ func (c *config) define() {
 	f.DurationVar(&c.timeout, "timeout", 30*time.Second, "for each test: what has not been covered after this `time` makes it incomplete; 0 is no limit")
 	f.IntVar(&c.workers, "workers", runtime.GOMAXPROCS(0), "the `number` of workers that search at the same time (default: the number of CPUs)")
 	f.Var((*cliflag.Size)(&c.maxMemory), "max-memory", "end the search before the process takes more memory than this `size`, such as 500MB or 2GiB (default: a quarter of the machine's memory, 4GiB at most)")
-	f.StringVar(&c.time, "time", "auto", "`when` timers fire: any: time may pass at any point, as on a slow machine; idle: only when nobody can run; auto: as any, but a test that calls t.Error or t.Fatal because of that has not failed")
+	f.StringVar(&c.time, "time", "auto", "`when` timers fire: any: time may pass at any point, as on a slow machine; idle: only when nobody can run; auto: as any, but what fails because the test itself sleeps or waits for too short a time is no failure (TIMING, or a note)")
 	f.StringVar(&c.grain, "granularity", "sync", "`where` a goroutine may be interrupted: sync: before what synchronises, and a data race is a failure; memory: before each access to memory that others can reach, too, and data races are none (for code that races on purpose)")
 	f.StringVar(&c.choices, "choices", "", "`what` of the run time is explored beside the schedules: map, every order in which loops range over maps")
 	f.StringVar(&c.search, "search", "auto", "`how`: "+searches()+"; full and cartesian store states")

@@ -48,6 +48,8 @@ type text struct {
 	*config
 	w   *bufio.Writer
 	err error
+	// last are reports that come behind those of failures.
+	last []string
 }
 
 func (t *text) printf(format string, args ...any) {
@@ -84,11 +86,36 @@ func (t *text) run(_, test string) {
 }
 
 func (t *text) done(o outcome) {
-	if o.verdict == passed && !t.verbose && o.result.Slow == nil {
+	switch {
+	case (o.verdict == passed || o.verdict == skipped) && !t.verbose && o.result.Slow == nil:
+		return
+	case o.verdict == timing:
+		t.last = append(t.last, report(o)+t.subtests(o))
 		return
 	}
-	t.printf("%s", report(o))
+	t.printf("%s%s", report(o), t.subtests(o))
 	t.flush()
+}
+
+// subtests are the lines about the subtests of a test: all with -v, otherwise those that failed.
+func (t *text) subtests(o outcome) string {
+	var b strings.Builder
+	for _, s := range o.subtests {
+		if t.verbose || s.verdict == failing {
+			b.WriteString(s.line(o.test))
+		}
+	}
+	return b.String()
+}
+
+// line is the line about a subtest of a test, as go test shows it.
+func (s subtest) line(test string) string {
+	indent := strings.Repeat("    ", strings.Count(s.name, "/")-strings.Count(test, "/"))
+	line := fmt.Sprintf("%s--- %s: %s\n", indent, s.verdict, s.name)
+	if s.note != "" {
+		line += indent + "    " + s.note + "\n"
+	}
+	return line
 }
 
 // wrap breaks a line so that it fits into a report on a terminal of 80 columns. Words stay
@@ -133,6 +160,10 @@ func report(o outcome) string {
 
 func (t *text) end(pkg string, all []outcome, elapsed time.Duration) {
 	worst := sum(all)
+	for _, r := range t.last {
+		t.printf("%s", r)
+	}
+	t.last = nil
 	if worst.verdict == failing || t.verbose {
 		t.printf("%s\n", worst.verdict)
 	}
@@ -148,13 +179,16 @@ func (t *text) end(pkg string, all []outcome, elapsed time.Duration) {
 		t.printf("\tevery schedule: %s", worst.summary)
 	}
 	t.printf("\n")
+	if s := alone(all); s != "" {
+		t.printf("%s\n", wrap("    "+s))
+	}
 	t.flush()
 }
 
 // sum is what became of a package: the worst of its tests.
 func sum(all []outcome) outcome {
 	worst := outcome{verdict: passed}
-	rank := map[verdict]int{passed: 0, unfinished: 1, unexplored: 2, failing: 3}
+	rank := map[verdict]int{passed: 0, skipped: 0, timing: 1, unfinished: 2, unexplored: 3, failing: 4}
 	var executions, states uint64
 	for _, o := range all {
 		if rank[o.verdict] > rank[worst.verdict] {
@@ -187,7 +221,7 @@ type event struct {
 	Output  string   `json:",omitempty"`
 
 	// The fields below are cpor's own, in the events that end a test.
-	Verdict    string       `json:",omitempty"` // pass, fail, incomplete, refused
+	Verdict    string       `json:",omitempty"` // pass, skip, timing, fail, incomplete, refused
 	Exhaustive *bool        `json:",omitempty"`
 	Reason     string       `json:",omitempty"` // why it is incomplete or refused
 	Executions uint64       `json:",omitempty"`
@@ -278,7 +312,7 @@ func (e *events) done(o outcome) {
 		ev.Reason = o.summary
 	}
 	if r := o.result; r != nil {
-		exhaustive := o.verdict == passed
+		exhaustive := o.verdict == passed || o.verdict == skipped
 		ev.Exhaustive, ev.Executions, ev.States, ev.Samples, ev.Fixed, ev.Raced = &exhaustive, r.Executions, r.States, r.Samples, r.Fixed, r.Raced
 		if f := r.Failure; f != nil {
 			ev.Failure = &failureJSON{Kind: string(f.Kind), Message: f.Message, Pos: trace.PosString(f.Pos), Note: f.Note, Output: f.Output}
@@ -286,6 +320,12 @@ func (e *events) done(o outcome) {
 				ev.Failure.Stacks = append(ev.Failure.Stacks, stackOf(st))
 			}
 		}
+	}
+	for _, s := range o.subtests {
+		e.put(event{Action: "run", Package: o.pkg, Test: s.name})
+		e.output(o.pkg, s.name, "=== RUN   "+s.name+"\n")
+		e.output(o.pkg, s.name, s.line(o.test))
+		e.put(event{Action: action(s.verdict), Package: o.pkg, Test: s.name, Elapsed: new(float64), Verdict: strings.ToLower(string(s.verdict))})
 	}
 	if o.test != "" {
 		e.put(ev)
@@ -295,8 +335,11 @@ func (e *events) done(o outcome) {
 // action is what readers of test2json understand. What is not a pass is a fail to
 // them; Verdict says what it is.
 func action(v verdict) string {
-	if v == passed {
+	switch v {
+	case passed, timing:
 		return "pass"
+	case skipped:
+		return "skip"
 	}
 	return "fail"
 }
@@ -305,6 +348,9 @@ func (e *events) end(pkg string, all []outcome, elapsed time.Duration) {
 	worst := sum(all)
 	s := elapsed.Seconds()
 	e.output(pkg, "", fmt.Sprintf("%s\t%s\t%.3fs\n", map[bool]string{true: "ok  ", false: string(worst.verdict)}[worst.verdict == passed], pkg, s))
+	if s := alone(all); s != "" {
+		e.output(pkg, "", s+"\n")
+	}
 	e.put(event{Action: action(worst.verdict), Package: pkg, Elapsed: &s, Verdict: strings.ToLower(string(worst.verdict))})
 }
 

@@ -17,6 +17,7 @@ import (
 	"cpor/frontend/gosrc"
 	"cpor/gotest"
 	"cpor/internal/human"
+	"cpor/trace"
 )
 
 // The exit codes.
@@ -120,13 +121,23 @@ type outcome struct {
 	summary   string // one line
 	details   string // lines, such as the trace
 	result    *gotest.Result
+	subtests  []subtest
 	elapsed   time.Duration
+}
+
+// subtest is what became of a subtest.
+type subtest struct {
+	name    string
+	verdict verdict
+	note    string // one line; may be empty
 }
 
 type verdict string
 
 const (
 	passed     verdict = "PASS"
+	skipped    verdict = "SKIP"
+	timing     verdict = "TIMING" // it fails only if a sleep of the test is too short
 	failing    verdict = "FAIL"
 	unfinished verdict = "INCOMPLETE"
 	unexplored verdict = "REFUSED"
@@ -186,6 +197,21 @@ func (s *session) pkg(p *gosrc.Package) {
 	s.out.end(p.Path, done, time.Since(begin))
 }
 
+// alone says of the tests that may run beside each other that they did not; empty if there are fewer
+// than two.
+func alone(all []outcome) string {
+	n := 0
+	for _, o := range all {
+		if o.result != nil && o.result.Parallel {
+			n++
+		}
+	}
+	if n < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%d tests that call t.Parallel were explored one by one, not beside each other", n)
+}
+
 // one explores one test, or the main package if it has no name.
 func (s *session) one(c *gosrc.Compiled, p *gosrc.Package, test string) outcome {
 	s.out.run(p.Path, test)
@@ -217,12 +243,28 @@ func (s *session) one(c *gosrc.Compiled, p *gosrc.Package, test string) outcome 
 		o.verdict, o.summary = failing, res.Reason
 	case res.Verdict == engine.Pass:
 		o.verdict, o.summary = passed, "every schedule: "+explored(res)+fixed(res)
+		if t := res.Tests; len(t) > 0 && t[0].Skipped && !t[0].Ended {
+			o.verdict, o.summary = skipped, cmp.Or(strings.TrimSpace(t[0].Why), "skipped")
+		}
 	default:
 		o.verdict, o.summary = unfinished, explored(res)+", no failure; "+res.Reason+fixed(res)
 	}
-	if err == nil && res.Slow != nil {
+	switch {
+	case err != nil || res.Slow == nil:
+	case res.Slow.Slept.Func != "":
+		f := res.Slow
+		note := s.relative(fmt.Sprintf("the test sleeps at %s where it should synchronize: if that is not long enough, %s", trace.PosString(f.Slept.Pos), lines.ReplaceAllString(Headline(f), " ")))
+		if o.verdict != passed {
+			o.summary += "; " + note
+			break
+		}
+		o.verdict = timing
+		o.summary = note + " (-time any makes it a failure; without it, " + o.summary + ")"
+		o.details = s.relative(Describe(res.SlowProgram, f, textWidth))
+	default:
 		o.summary += "; " + s.relative(fmt.Sprintf("on a slow machine the test itself may say %q (%s:%d): it needs time to pass while somebody could run (-time any shows it)", lines.ReplaceAllString(strings.TrimSpace(res.Slow.Message), " "), res.Slow.Pos.File, res.Slow.Pos.Line))
 	}
+	o.subtests = subtests(o)
 	switch o.verdict {
 	case failing:
 		s.failed++
@@ -233,6 +275,36 @@ func (s *session) one(c *gosrc.Compiled, p *gosrc.Package, test string) outcome 
 	}
 	s.out.done(o)
 	return o
+}
+
+// subtests says what became of the subtests of a test. That a test has failed ends its exploration, so
+// that of a failed test those that did not fail are incomplete.
+func subtests(o outcome) (out []subtest) {
+	r := o.result
+	if r == nil || len(r.Tests) == 0 || o.verdict == unexplored {
+		return nil
+	}
+	for _, t := range r.Tests[1:] {
+		sub := subtest{name: t.Name, verdict: o.verdict}
+		switch {
+		case r.Failure != nil && inside(r.Failure, t.Name):
+			sub.note, _, _ = strings.Cut(said(r.Failure), "\n")
+		case o.verdict == failing:
+			sub.verdict = unfinished
+		case o.verdict == timing:
+			sub.verdict = passed
+		case o.verdict == passed && t.Skipped && !t.Ended:
+			sub.verdict, sub.note = skipped, lines.ReplaceAllString(strings.TrimSpace(t.Why), " ")
+		}
+		out = append(out, sub)
+	}
+	return out
+}
+
+// inside tells whether a failure is that of a subtest or of one within it.
+func inside(f *gotest.Failure, name string) bool {
+	rest, ok := strings.CutPrefix(f.Message, name)
+	return ok && f.Kind == gotest.Failed && (strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, "/") || strings.HasPrefix(rest, " failed"))
 }
 
 // prepare makes the program of a test, which executes its initializers; over tells whether the time was
