@@ -122,6 +122,8 @@ type Property struct {
 	Kind string
 	// System, if not nil, is the system that it is about, instead of the program's.
 	System system.System
+	// Refused, if not nil, is why it cannot be checked.
+	Refused error
 	// Asked properties are checked only if the user names them.
 	Asked bool
 	// Predicates are the state predicates of the formula that may fail to be
@@ -165,6 +167,7 @@ func (o *Options) ReadFile(name string) (*source.File, error) {
 type Flag struct {
 	Name  string
 	Bool  bool   // it takes no value
+	Many  bool   // it may be repeated: the values are joined by line ends
 	Usage string // with the name of the value in back quotes
 	// Check says what is wrong with a value; nil if nothing can be.
 	Check func(value string) error

@@ -13,6 +13,8 @@ import (
 // checkConfig is what the flags of `cpor check` say.
 type checkConfig struct {
 	params map[string]string
+	own    map[string]string // the flags of the front ends
+	lang   string            // of the standard input
 	quiet  bool
 }
 
@@ -20,8 +22,11 @@ func (c *checkConfig) define() *cliflag.Set {
 	f := cliflag.New("check")
 	c.params = map[string]string{}
 	defineParams(f, c.params)
+	defineLanguage(f, &c.lang)
 	f.BoolVar(&c.quiet, "q", false, "print nothing if there is no mistake")
-	f.Group("Flags:", "D", "q")
+	f.Group("Flags:", "D", "U", "lang", "q")
+	c.own = map[string]string{}
+	defineFrontEndFlags(f, c.own, "replay", "claim", "lossy", "empty-channels", "inner-escapes", "semantics") // of no use to check
 	return f
 }
 
@@ -47,10 +52,13 @@ func checkCommand(e *env, args []string) int {
 	if err == nil {
 		file, err = oneFile(files)
 	}
+	if err == nil {
+		file, err = inLanguage(file, c.lang)
+	}
 	if err != nil {
 		return e.mistake("check", "%v (\"cpor help check\" tells more)", err)
 	}
-	m, err := e.load(&file, frontend.Options{Params: c.params})
+	m, err := e.load(&file, frontend.Options{Params: c.params, Flags: c.own})
 	if err != nil {
 		return e.modelError(err)
 	}

@@ -32,6 +32,7 @@ type pageConfig struct {
 	command   string
 	params    map[string]string
 	own       map[string]string // the flags of the front ends
+	lang      string            // of the standard input
 	noBrowser bool
 	port      int
 	test      string // a Go test
@@ -44,10 +45,12 @@ func (c *pageConfig) define() *cliflag.Set {
 	defineParams(f, c.params)
 	f.BoolVar(&c.noBrowser, "no-browser", false, "open no browser, only print the address")
 	f.IntVar(&c.port, "port", 0, "serve the page on this `port` of 127.0.0.1 (default: any that is free)")
-	f.Group("Flags:", "D", "no-browser", "port")
+	f.Group("Flags:", "D", "U", "no-browser", "port")
 	if c.command == "explore" {
 		f.StringVar(&c.test, "test", "", "explore this `test` of a Go package; without it a main package")
 		f.Group("Go packages:", "test")
+		defineLanguage(f, &c.lang)
+		f.Group("The standard input:", "lang")
 	}
 	c.set = f
 	defineFrontEndFlags(f, c.own, "replay") // that asks for an execution
@@ -113,7 +116,10 @@ func exploreCommand(e *env, args []string) int {
 	if c.set.Given("test") {
 		return e.mistake(c.command, "-test is for Go packages, and %s is none", files[0])
 	}
-	file := files[0]
+	file, err := inLanguage(files[0], c.lang)
+	if err != nil {
+		return e.mistake(c.command, "%v", err)
+	}
 	m, err := e.load(&file, frontend.Options{Params: c.params, Flags: c.own})
 	if err != nil {
 		return e.modelError(err)
@@ -126,7 +132,7 @@ func exploreCommand(e *env, args []string) int {
 // ofModels returns a flag that was given and is for models only; "" if there is none.
 func (c *pageConfig) ofModels() (name string) {
 	c.set.Visit(func(f *flag.Flag) {
-		if f.Name == "D" || ofFrontEnd(f.Name) {
+		if f.Name == "D" || f.Name == "U" || f.Name == "lang" || ofFrontEnd(f.Name) {
 			name = f.Name
 		}
 	})
@@ -220,7 +226,7 @@ func viewCommand(e *env, args []string) int {
 	if len(files) > 1 {
 		kept.Model = files[1]
 	}
-	if kept.Model == "" || kept.Model == "<stdin>" {
+	if kept.Model == "" || isStdin(kept.Model) {
 		return e.serve(c, s)
 	}
 	params := maps.Clone(kept.Params)
@@ -435,7 +441,9 @@ func kept(c *pageConfig) []string {
 		flags = append(flags, "-D="+name+"="+c.params[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.own)) {
-		flags = append(flags, "-"+name+"="+c.own[name])
+		for value := range strings.SplitSeq(c.own[name], "\n") {
+			flags = append(flags, "-"+name+"="+value)
+		}
 	}
 	return flags
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // anywhere are the flags of `cpor run` that mean something to every engine.
-var anywhere = []string{"D", "por", "workers", "timeout", "max-memory", "json", "trace", "trace-states", "minimise", "coverage", "q", "profile", "search"}
+var anywhere = []string{"D", "U", "lang", "por", "workers", "timeout", "max-memory", "json", "trace", "trace-states", "minimise", "coverage", "q", "profile", "search"}
 
 // takes are the flags that mean something to the engines that take the option.
 var takes = map[string]engine.OptionSet{
@@ -74,7 +74,7 @@ func (c *runConfig) defineEngineFlags(f *cliflag.Set) {
 		title string
 		flags []string
 	}{
-		{"What is searched:", []string{"D", "ltl", "por", "deadlock", "all"}},
+		{"What is searched:", []string{"D", "U", "lang", "ltl", "por", "deadlock", "all"}},
 		{"How, and how far:", []string{"workers", "cluster", "timeout", "max-states", "max-memory", "disk", "checkpoint", "checkpoint-interval", "validate"}},
 		{"Search without stored states:", []string{"search", "max-depth", "max-transitions"}},
 	}
@@ -285,6 +285,9 @@ func (c *runConfig) properties(m *frontend.Program) ([]engine.Property, error) {
 	var ps []engine.Property
 	for _, p := range m.Properties {
 		if (c.ltl == "" || c.ltl == "all") && !p.Asked || c.ltl == p.Name {
+			if p.Refused != nil {
+				return nil, p.Refused
+			}
 			ps = append(ps, engineProperty(&p))
 		}
 	}

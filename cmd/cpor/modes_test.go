@@ -116,6 +116,8 @@ func TestFlagUse(t *testing.T) {
 		"invisible":           {"first", "composed"},
 		"max-depth":           {"4"},
 		"deepen":              {""},
+		"U":                   {"N"},
+		"lang":                nil, // refused with a file; testdata/script/promela.txtar has the rest
 		"undo":                {"replay"},
 		"max-transitions":     {"3"},
 		"ltl":                 {"p"},

@@ -18,7 +18,7 @@ import (
 
 // replayed are the flags that mean something beside -replay, besides those of front
 // ends.
-var replayed = []string{"D", "trace", "trace-states", "q", "fair", "strong-fair"}
+var replayed = []string{"D", "U", "lang", "trace", "trace-states", "q", "fair", "strong-fair"}
 
 // replay shows an execution that a flag of the front end has read.
 func (e *env) replay(c *runConfig, m *frontend.Program) int {

@@ -29,6 +29,7 @@ import (
 type runConfig struct {
 	file   string
 	params map[string]string
+	lang   string            // of the standard input, as an ending; may be empty
 	own    map[string]string // the flags of the front ends
 
 	search string // the mode that -search asks for; "" if it was not given
@@ -66,6 +67,7 @@ func (c *runConfig) define() *cliflag.Set {
 	f := cliflag.New("run")
 	c.params = map[string]string{}
 	defineParams(f, c.params)
+	defineLanguage(f, &c.lang)
 	f.Func("search", searchUsage(), func(s string) error {
 		if m := engine.LookupMode(s); m == nil || m.Summary == "" {
 			return errors.New("want " + either(searchNames()))
@@ -124,6 +126,9 @@ func defineFrontEndFlags(f *cliflag.Set, own map[string]string, without ...strin
 					delete(own, g.Name)
 					return nil
 				}
+				if old, ok := own[g.Name]; ok && g.Many {
+					s = old + "\n" + s
+				}
 				own[g.Name] = s
 				if g.Check != nil {
 					return g.Check(s)
@@ -160,7 +165,48 @@ func defineParams(f *cliflag.Set, params map[string]string) {
 		}
 		return err
 	})
+	f.Func("U", "take back an earlier -D of this `NAME`, as a C compiler does", func(s string) error {
+		if s == "" || strings.Contains(s, "=") {
+			return errors.New("want a name")
+		}
+		delete(params, s)
+		return nil
+	})
 }
+
+// defineLanguage defines -lang, which says what the standard input holds.
+func defineLanguage(f *cliflag.Set, lang *string) {
+	f.Func("lang", "the `language` of the standard input: promela, or the ending of a file's name (default model)", func(s string) error {
+		ending := "." + strings.TrimPrefix(strings.ToLower(s), ".")
+		for _, fe := range frontend.FrontEnds() {
+			if strings.EqualFold(fe.Name, s) {
+				ending = fe.Extensions[0]
+			}
+			if slices.Contains(fe.Extensions, ending) {
+				*lang = ending
+				return nil
+			}
+		}
+		return errors.New("want model, promela, or the ending of a file's name")
+	})
+}
+
+// inLanguage returns the name of a file whose language is that of -lang, if it was given.
+func inLanguage(file, lang string) (string, error) {
+	switch {
+	case lang == "":
+		return file, nil
+	case file != "-":
+		return "", fmt.Errorf("-lang says what the standard input holds, and the ending of %s says it already", file)
+	}
+	return stdin + lang, nil
+}
+
+// stdin is what the standard input is called, with the ending of its language behind it.
+const stdin = "<stdin>"
+
+// isStdin tells whether a file is the standard input, by the name that it gets.
+func isStdin(name string) bool { return strings.HasPrefix(name, stdin) }
 
 // parse reads the command line. It returns an error in words about the user's
 // mistake, or flag.ErrHelp.
@@ -170,7 +216,10 @@ func (c *runConfig) parse(args []string) error {
 	if err != nil {
 		return err
 	}
-	if c.file, err = oneFile(files); err != nil {
+	if c.file, err = oneFile(files); err == nil {
+		c.file, err = inLanguage(c.file, c.lang)
+	}
+	if err != nil {
 		return err
 	}
 	switch {
@@ -477,7 +526,9 @@ func unfinished(res *engine.Result) bool {
 // load reads a model. The file - is the standard input, and gets another name.
 func (e *env) load(file *string, o frontend.Options) (*frontend.Program, error) {
 	if *file == "-" {
-		*file = "<stdin>"
+		*file = stdin
+	}
+	if isStdin(*file) {
 		return frontend.Read(*file, e.stdin, o)
 	}
 	return frontend.Load(*file, o)

@@ -18,6 +18,7 @@ package promela
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"cpor/frontend"
 	"cpor/frontend/model/source"
@@ -34,6 +35,7 @@ func init() {
 		Extensions: []string{".pml", ".prom", ".promela", ".spin", ".pm", ".prm", ".pr", ".p"},
 		Load:       load,
 		Flags: []frontend.Flag{
+			{Name: "I", Many: true, Usage: "look in this `directory`, too, for files that are included; may be repeated"},
 			{Name: "claim", Usage: "a `file` with never claims, which -ltl checks like those of the model (spin -N)"},
 			{Name: "lossy", Bool: true, Usage: "a message that is sent to a full channel is lost, and the sender goes on (spin -m)"},
 			{Name: "empty-channels", Bool: true, Usage: "an end state is valid only if all channels are empty (pan -q)"},
@@ -58,7 +60,7 @@ func load(f *source.File, o frontend.Options) (*frontend.Program, error) {
 		}
 		more = append(more, claim)
 	}
-	m, err := syntax.ParseWith(f, o.Params, o.ReadFile, more...)
+	m, err := syntax.ParseWith(f, o.Params, strings.FieldsFunc(o.Flags["I"], func(r rune) bool { return r == '\n' }), o.ReadFile, more...)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +133,7 @@ func properties(p *program.Program, s *machine.System, opts machine.Options) ([]
 	}
 	taken := map[string]bool{}
 	for _, l := range p.LTLs {
-		q := frontend.Property{Name: l.Name, Text: l.Text, Formula: l.Formula, Pos: place(l.Pos)}
+		q := frontend.Property{Name: l.Name, Text: l.Text, Formula: l.Formula, Pos: place(l.Pos), Refused: l.Refused}
 		if p.UsesNumber {
 			// To SPIN, a formula is a claim, and so one more that runs.
 			o := opts

@@ -78,7 +78,7 @@ func read(p *program.Program, o machine.Options, of *frontend.Program, text stri
 		return nil, err
 	}
 	if !trail.Reversed {
-		x, err := trails{p, of.System.(*machine.System), of.Properties}.read(trail)
+		x, err := trails{p, of.System.(*machine.System), slices.DeleteFunc(slices.Clone(of.Properties), func(q frontend.Property) bool { return q.Refused != nil })}.read(trail)
 		if err == nil {
 			return x, nil
 		}

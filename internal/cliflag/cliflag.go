@@ -64,21 +64,18 @@ func (f *Set) Parse(args []string) ([]string, error) {
 	}
 }
 
-// definitions takes -DN=3 apart, as compilers write it, into -D and N=3.
+// definitions takes -DN=3 apart, as compilers write it, into -D and N=3; so -UN and -Idir.
 func (f *Set) definitions(args []string) []string {
-	if f.Lookup("D") == nil {
-		return args
-	}
 	var out []string
 	for i, a := range args {
 		if a == "--" {
 			return append(out, args[i:]...)
 		}
-		name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(a, "-"), "-"), "=")
-		value, ok := strings.CutPrefix(a, "-D")
-		if ok && value != "" && !strings.HasPrefix(value, "=") && f.Lookup(name) == nil {
-			out = append(out, "-D", value)
-			continue
+		if len(a) > 2 && a[0] == '-' && a[2] != '=' && strings.Contains("DUI", a[1:2]) && f.Lookup(a[1:2]) != nil {
+			if name, _, _ := strings.Cut(a[1:], "="); f.Lookup(name) == nil {
+				out = append(out, a[:2], a[2:])
+				continue
+			}
 		}
 		out = append(out, a)
 	}

@@ -19,6 +19,9 @@ func (r *resolver) ltl(l *syntax.LTL) {
 		}
 	}
 	out.Formula = r.formula(l.Formula)
+	if l.NoValue != nil {
+		out.Refused = syntax.Errors{l.NoValue}
+	}
 	r.p.LTLs = append(r.p.LTLs, out)
 }
 

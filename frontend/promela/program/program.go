@@ -320,6 +320,8 @@ type LTL struct {
 	Pos     syntax.Pos
 	Text    string
 	Formula ltl.Formula
+	// Refused, if not nil, is why it cannot be checked.
+	Refused error
 }
 
 // Prop is an atomic proposition: a part of a formula without temporal operators,

@@ -210,8 +210,6 @@ func TestRejected(t *testing.T) {
 		{"byte next; ltl p { [] (next == 0) } init { skip }", "where an expression should be"},
 		{"ltl p { [] !P@W } active proctype P() { W: skip }", "1:15: W is an operator in an ltl block, as in SPIN, and cannot be the name of a label there"},
 		{"active proctype A() { skip } active proctype B() { assert(pc_value(0) != 4) }", "1:59: pc_value gives the number that SPIN's verifier has"},
-		{"byte x; ltl p { [] x == 0 } init { skip }", "1:17: [] binds more tightly than ==, as in SPIN, and a formula has no value to compute with; put the operand in parentheses: [] (... == ...)"},
-		{"byte x; ltl p { <> !x >= 2 } init { skip }", "<> binds more tightly than >="},
 		{"byte x; ltl p { (x -> 1 : 2) } init { skip }", "found \":\" where"},
 		{"ltl p { [ ] true } init { skip }", "1:9: found \"[\" where"},
 		{"byte x, y; init { x = y\n + 1 }", "2:2: found \"+\" where an expression should be; the end of a line ends a statement"},
@@ -336,6 +334,32 @@ func TestTaken(t *testing.T) {
 		}
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestNoValue: a formula that computes with the value of a formula is refused where it is checked,
+// and not before.
+func TestNoValue(t *testing.T) {
+	for _, tt := range []struct{ formula, want string }{
+		{"[] x == 0", "1:17: [] binds more tightly than ==, as in SPIN, and a formula has no value to compute with; put the operand in parentheses: [] (... == ...)"},
+		{"<> !x >= 2", "<> binds more tightly than >="},
+		{"[] (x == 0)", ""},
+	} {
+		m, err := syntax.Parse(source.New("m.pml", "byte x; ltl p { "+tt.formula+" } init { skip }"), nil)
+		var p *Program
+		if err == nil {
+			p, err = Resolve(m)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", tt.formula, err)
+		}
+		got := ""
+		if p.LTLs[0].Refused != nil {
+			got = p.LTLs[0].Refused.Error()
+		}
+		if !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") {
+			t.Errorf("%s: refused with %q, want %q", tt.formula, got, tt.want)
 		}
 	}
 }

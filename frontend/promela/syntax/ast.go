@@ -118,6 +118,9 @@ type LTL struct {
 	Name    Name // the text is empty if it has none
 	Pos     Pos
 	Formula *Formula
+	// NoValue, if not nil, is why the formula cannot be checked: it computes with the value of a
+	// formula.
+	NoValue *Error
 }
 
 // Formula is a formula of linear temporal logic. Op is one of ! && || -> <->

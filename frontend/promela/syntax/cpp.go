@@ -27,6 +27,7 @@ const (
 // preprocessor expands a model into the tokens that the parser sees.
 type preprocessor struct {
 	read   func(name string) (*source.File, error)
+	dirs   []string // where files are looked for that are not beside the one that includes them
 	errs   *Errors
 	macros map[string]*macro
 	out    []Token
@@ -72,7 +73,9 @@ func (p *preprocessor) file(f *source.File) {
 		for t = s.next(); t.Kind != EOF && !t.fresh; t = s.next() {
 			dir = append(dir, t)
 		}
-		flush()
+		if !p.inCall(line) { // arguments of a macro may have an #if in them
+			flush()
+		}
 		p.directive(hash, dir, &ifs)
 		live = len(ifs) == 0 || ifs[len(ifs)-1].live
 	}
@@ -80,6 +83,24 @@ func (p *preprocessor) file(f *source.File) {
 	for _, fr := range ifs {
 		*p.errs = append(*p.errs, &Error{fr.pos, 1, "this #if has no #endif"})
 	}
+}
+
+// inCall tells whether tokens end within the arguments of a macro.
+func (p *preprocessor) inCall(line []Token) bool {
+	depth := 0 // of the call that is open
+	for i, t := range line {
+		switch {
+		case depth > 0 && t.is("("):
+			depth++
+		case depth > 0 && t.is(")"):
+			depth--
+		case depth == 0 && t.is("(") && i > 0 && line[i-1].Kind == Ident:
+			if m := p.macros[line[i-1].Text]; m != nil && m.fn {
+				depth = 1
+			}
+		}
+	}
+	return depth > 0
 }
 
 // directive executes one line that begins with #.
@@ -160,21 +181,40 @@ func (p *preprocessor) directive(hash Token, line []Token, ifs *[]frame) {
 }
 
 func (p *preprocessor) include(name Token, rest []Token) {
-	if len(rest) != 1 || rest[0].Kind != String {
-		p.fail(name, "#include wants a file in quotes, such as #include \"defs.h\"")
+	text := joined(rest)
+	system := len(text) > 2 && text[0] == '<' && text[len(text)-1] == '>'
+	if !system && (len(rest) != 1 || rest[0].Kind != String) {
+		p.fail(name, "#include wants a file, such as #include \"defs.h\"")
 		return
 	}
 	if p.depth >= maxIncludes {
 		p.fail(rest[0], "files include each other more than %d deep", maxIncludes)
 		return
 	}
-	path := rest[0].Text[1 : len(rest[0].Text)-1]
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(rest[0].Pos.File.Name), path)
+	path := text[1 : len(text)-1]
+	dirs := p.dirs
+	switch {
+	case filepath.IsAbs(path):
+		dirs = []string{""}
+	case !system:
+		dirs = append([]string{filepath.Dir(rest[0].Pos.File.Name)}, dirs...)
+	case len(dirs) == 0:
+		p.fail(rest[0], "%s stands in no directory that is known: name it with -I", text)
+		return
 	}
-	f, err := p.read(path)
-	if err != nil {
-		p.fail(rest[0], "%s", err)
+	var f *source.File
+	var first error
+	for _, d := range dirs {
+		var err error
+		if f, err = p.read(filepath.Join(d, path)); err == nil {
+			break
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	if f == nil {
+		p.fail(rest[0], "%s", first)
 		return
 	}
 	p.depth++
@@ -658,10 +698,10 @@ func (e *ifExpr) unary() int64 {
 
 // expandFile returns the tokens of a model with the preprocessor's work done, and
 // the files that they came from. defines are those of the command line, NAME to
-// VALUE.
-func expandFile(f *source.File, defines map[string]string, read func(string) (*source.File, error), more []*source.File) ([]Token, []*source.File, error) {
+// VALUE, dirs the directories where included files are looked for beside that of the file.
+func expandFile(f *source.File, defines map[string]string, dirs []string, read func(string) (*source.File, error), more []*source.File) ([]Token, []*source.File, error) {
 	var errs Errors
-	p := &preprocessor{read: read, errs: &errs, macros: map[string]*macro{}}
+	p := &preprocessor{read: read, dirs: dirs, errs: &errs, macros: map[string]*macro{}}
 	for name, value := range defines {
 		s := &scanner{file: source.New("-D "+name, value), errs: &errs}
 		m := &macro{name: name}

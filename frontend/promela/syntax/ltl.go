@@ -1,5 +1,7 @@
 package syntax
 
+import "fmt"
+
 // temporal gives each binary operator of an ltl block its precedence, those of expressions
 // included; all associate to the left, as in SPIN's grammar.
 var temporal = map[string]int{"->": 1, "<->": 1, "||": 2, "&&": 3, "U": 4, "W": 4, "V": 4}
@@ -80,8 +82,10 @@ func (p *parser) value(f *Formula, op string) Expr {
 	case "->":
 		return &Binary{f.Pos, "||", &Unary{f.Pos, "!", p.value(f.X, op)}, p.value(f.Y, op)}
 	}
-	p.errorAt(f.Pos, len(f.Op), "%s binds more tightly than %s, as in SPIN, and a formula has no value to compute with; put the operand in parentheses: %s (... %s ...)", f.Op, op, f.Op, op)
-	panic(giveUp{})
+	if p.noValue == nil {
+		p.noValue = &Error{f.Pos, len(f.Op), fmt.Sprintf("%s binds more tightly than %s, as in SPIN, and a formula has no value to compute with; put the operand in parentheses: %s (... %s ...)", f.Op, op, f.Op, op)}
+	}
+	return &Const{Pos: f.Pos}
 }
 
 func (p *parser) unaryFormula() *Formula {

@@ -19,12 +19,13 @@ const maxDepth = 1000
 const maxInline = 200
 
 type parser struct {
-	in    []Token
-	i     int
-	errs  Errors
-	model *Model
-	types map[string]bool // typedefs so far
-	procs map[string]bool // all process types
+	noValue *Error // of the formula that is parsed
+	in      []Token
+	i       int
+	errs    Errors
+	model   *Model
+	types   map[string]bool // typedefs so far
+	procs   map[string]bool // all process types
 	// named are the symbolic constants, types and process types so far, which are no plain names
 	// any more.
 	named map[string]named
@@ -63,12 +64,13 @@ type giveUp struct{}
 // includes. defines are those of the command line; more are files that are appended to
 // it, as spin -N appends one with a never claim.
 func Parse(f *source.File, defines map[string]string, more ...*source.File) (*Model, error) {
-	return ParseWith(f, defines, source.Read, more...)
+	return ParseWith(f, defines, nil, source.Read, more...)
 }
 
-// ParseWith is Parse with a way to read the files that the model includes.
-func ParseWith(f *source.File, defines map[string]string, read func(name string) (*source.File, error), more ...*source.File) (m *Model, err error) {
-	in, files, err := expandFile(f, defines, read, more)
+// ParseWith is Parse with a way to read the files that the model includes, and directories where they
+// are looked for if they are not beside the one that includes them.
+func ParseWith(f *source.File, defines map[string]string, dirs []string, read func(name string) (*source.File, error), more ...*source.File) (m *Model, err error) {
+	in, files, err := expandFile(f, defines, dirs, read, more)
 	if err != nil {
 		return nil, err
 	}
@@ -396,6 +398,7 @@ func (p *parser) ltl() {
 	p.property = true
 	defer func() { p.property = false }()
 	l.Formula = p.formula(0)
+	l.NoValue, p.noValue = p.noValue, nil
 	for p.accept(";") {
 	}
 	p.want("}", "an ltl block")

@@ -31,6 +31,7 @@ func TestPreprocessor(t *testing.T) {
 		{"dead text", "#if 0\ndon't look\n#endif\na", "a"},
 		{"nested if", "#if 0\n#if 1\na\n#endif\n#else\nb\n#endif", "b"},
 		{"undef", "#define N 1\n#undef N\nN", "N"},
+		{"comments do not nest", "/* a /* b */ c // d /* e\nf", "c/f"},
 		{"comments", "a /* x\n y */ b // c\nd", "a/b/d"},
 		{"empty", "#define nothing\nnothing a", "a"},
 		{"arguments over lines", "#define f(a,b) a b\nf(1,\n2)\nc", "1 2/c"},
