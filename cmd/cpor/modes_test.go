@@ -116,7 +116,7 @@ func TestFlagUse(t *testing.T) {
 		"invisible":           {"first", "composed"},
 		"max-depth":           {"4"},
 		"deepen":              {""},
-		"U":                   {"N"},
+		"U":                   nil, // takes back an earlier -D; testdata/script/promela.txtar
 		"lang":                nil, // refused with a file; testdata/script/promela.txtar has the rest
 		"undo":                {"replay"},
 		"max-transitions":     {"3"},
