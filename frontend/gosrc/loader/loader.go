@@ -58,6 +58,7 @@ type Package struct {
 	plain, inTest, xTest *packages.Package
 	overlay              map[string][]byte
 	goroot               string
+	withC                func() ([]*packages.Package, error) // finds the packages with cgo
 }
 
 // TestFiles returns the names of the package's test files: those of the package
@@ -114,6 +115,18 @@ func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error)
 	if err != nil {
 		return nil, err
 	}
+	withC := sync.OnceValues(func() ([]*packages.Package, error) {
+		cfg := *cfg
+		cfg.Env = append(slices.Clone(cfg.Env), "CGO_ENABLED=1")
+		return packages.Load(&cfg, patterns...)
+	})
+	if only := onlyC(found); len(only) > 0 {
+		with, err := withC()
+		if err != nil {
+			return nil, err
+		}
+		takeC(only, found, with)
+	}
 	goroot, err := goroot(ctx, o.Dir)
 	if err != nil {
 		return nil, err
@@ -124,7 +137,7 @@ func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error)
 		if p := byPath[path]; p != nil {
 			return p
 		}
-		p := &Package{Path: path, overlay: o.Overlay, goroot: goroot}
+		p := &Package{Path: path, overlay: o.Overlay, goroot: goroot, withC: withC}
 		byPath[path] = p
 		order = append(order, p)
 		return p
@@ -217,6 +230,9 @@ type unit struct {
 	standard bool
 	tested   bool // tests of a package of the standard library
 	replaced bool // and the package itself, with our replacements
+	found    *packages.Package
+	cgo      bool            // some of its files import "C"
+	lost     map[string]bool // names of what C computes, which are not there
 	mode     std.Mode
 	version  string // of Go, for the type checker
 	filename []string
@@ -246,8 +262,18 @@ type universe struct {
 // Compile type-checks the package with its tests and what they import. If it does
 // not compile, the error lists why.
 func (p *Package) Compile(tests bool) (*Program, error) {
+	for {
+		u, prog, err := p.compile(tests)
+		if err == nil || u == nil || !p.retake(u) {
+			return prog, err
+		}
+	}
+}
+
+// compile is Compile with the files as they are; the universe is there if packages do not compile.
+func (p *Package) compile(tests bool) (*universe, *Program, error) {
 	if len(p.Errors) > 0 {
-		return nil, errors.Join(p.Errors...)
+		return nil, nil, errors.Join(p.Errors...)
 	}
 	u := &universe{fset: token.NewFileSet(), build: build.Default, units: map[string]*unit{}, overlay: p.overlay}
 	u.build.CgoEnabled = false
@@ -268,21 +294,21 @@ func (p *Package) Compile(tests bool) (*Program, error) {
 		roots = append(roots, u.user(p.plain))
 	}
 	if len(roots) == 0 {
-		return nil, fmt.Errorf("%s: no Go files", p.Path)
+		return nil, nil, fmt.Errorf("%s: no Go files", p.Path)
 	}
 	for _, path := range std.Always {
 		roots = append(roots, u.std(path))
 	}
 	if err := u.parse(roots); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, r := range roots {
 		u.visit(r)
 	}
 	if err := u.check(); err != nil {
-		return nil, err
+		return u, nil, err
 	}
-	return u.program(roots[:len(roots)-len(std.Always)]), nil
+	return nil, u.program(roots[:len(roots)-len(std.Always)]), nil
 }
 
 // user returns the unit of a package that go/packages has found.
@@ -294,7 +320,7 @@ func (u *universe) user(f *packages.Package) *unit {
 	if x := u.units[f.ID]; x != nil {
 		return x
 	}
-	x := &unit{id: f.ID, path: f.PkgPath, filename: f.GoFiles, imports: map[string]*unit{}}
+	x := &unit{id: f.ID, path: f.PkgPath, filename: f.GoFiles, found: f, imports: map[string]*unit{}}
 	if f.Module != nil && f.Module.GoVersion != "" {
 		x.version = "go" + f.Module.GoVersion
 	}
@@ -406,11 +432,18 @@ func (x *unit) parse(u *universe) {
 			x.parseErr = err
 			return
 		}
+		if importsC(f) {
+			x.cgo = true
+			withoutC(f)
+		}
 		if err := embed(f, filepath.Dir(name)); err != nil {
 			x.parseErr = fmt.Errorf("%s: %w", name, err)
 			return
 		}
 		x.files = append(x.files, f)
+	}
+	if x.cgo {
+		x.loseC()
 	}
 }
 
@@ -661,6 +694,7 @@ func (x *unit) check(fset *token.FileSet, sizes types.Sizes) {
 	if x.standard || x.tested {
 		x.dropBroken()
 	}
+	x.dropC()
 	if x.mode == std.Stub {
 		x.info.InitOrder = slices.DeleteFunc(x.info.InitOrder, func(i *types.Initializer) bool {
 			return !strings.HasPrefix(fset.Position(i.Lhs[0].Pos()).Filename, std.Prefix)
@@ -711,15 +745,8 @@ func (x *unit) dropBroken() {
 		x.info.InitOrder = slices.DeleteFunc(x.info.InitOrder, func(i *types.Initializer) bool {
 			return i.Rhs.Pos() <= te.Pos && te.Pos < i.Rhs.End()
 		})
-		for _, f := range x.files {
-			if te.Pos < f.FileStart || te.Pos >= f.FileEnd {
-				continue
-			}
-			for _, d := range f.Decls {
-				if fn, ok := d.(*ast.FuncDecl); ok && fn.Pos() <= te.Pos && te.Pos < fn.End() {
-					fn.Body = nil
-				}
-			}
+		if fn := x.funcAt(te.Pos); fn != nil {
+			fn.Body = nil
 		}
 	}
 }

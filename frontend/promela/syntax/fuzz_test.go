@@ -54,7 +54,7 @@ func FuzzPreprocessor(f *testing.F) {
 		if len(text) > 1<<13 {
 			return
 		}
-		out, files, err := expandFile(source.New("fuzz.pml", text), map[string]string{"N": "3", "F": "f(x)"}, source.Read, nil)
+		out, files, err := expandFile(source.New("fuzz.pml", text), map[string]string{"N": "3", "F": "f(x)"}, nil, source.Read, nil)
 		if err != nil && err.Error() == "" {
 			t.Error("refused without a message")
 		}

@@ -46,7 +46,7 @@ func TestPreprocessor(t *testing.T) {
 		{"the file", "__FILE__", "\"t.pml\""},
 		{"division", "#if 7/2 == 3 && 7%2 == 1\na\n#endif", "a"},
 	} {
-		out, _, err := expandFile(source.New("t.pml", c.text), nil, source.Read, nil)
+		out, _, err := expandFile(source.New("t.pml", c.text), nil, nil, source.Read, nil)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
