@@ -303,6 +303,7 @@ func (b *tab) picture(name string) {
 
 // TestBrowser clicks through every view of the page in a real browser.
 func TestBrowser(t *testing.T) {
+	needsLong(t)
 	browser := startBrowser(t)
 	dir := mirror(t)
 	work := t.TempDir()

@@ -20,9 +20,7 @@ var kills = flag.Int("kills", 5, "how often a search with checkpoints is killed"
 // goes on with the last checkpoint each time: in the end the result is that of a
 // search that nobody disturbed.
 func TestKill(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts many processes")
-	}
+	needsLong(t)
 	bin := buildCommand(t)
 	robots := filepath.Join("..", "..", "benchmarks", "robots.model")
 	writers := filepath.Join(t.TempDir(), "writers.model")

@@ -145,9 +145,7 @@ var (
 // TestCluster runs the command on ranks of each MPI: the counts and violations are
 // those of one process. With -clusterstates N these are the rows of table 1, too.
 func TestCluster(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts many processes")
-	}
+	needsLong(t)
 	bin := buildCommand(t)
 	rows := clusterRows
 	for _, ref := range benchmarks.Reference() {
@@ -187,9 +185,7 @@ func TestCluster(t *testing.T) {
 // exit code is that of a mistake. What goes wrong without a launcher is in
 // testdata/script/cluster.txtar.
 func TestClusterMistakes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts many processes")
-	}
+	needsLong(t)
 	bin := buildCommand(t)
 	robots := filepath.Join("..", "..", "benchmarks", "robots.model")
 	eachLauncher(t, func(t *testing.T, launcher string) {
@@ -218,9 +214,7 @@ func TestClusterMistakes(t *testing.T) {
 
 // TestClusterLimits ends searches on several ranks early, or lets them go on on a disk.
 func TestClusterLimits(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts many processes")
-	}
+	needsLong(t)
 	bin := buildCommand(t)
 	eachLauncher(t, func(t *testing.T, launcher string) {
 		clusterDisk(t, launcher, bin)
@@ -318,9 +312,7 @@ var rankKills = flag.Int("rankkills", 2, "how often a rank of a search with chec
 // process: the job ends, it has been told how to go on, and in the end the result is
 // that of a search that nobody disturbed.
 func TestClusterKill(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts many processes")
-	}
+	needsLong(t)
 	bin := buildCommand(t)
 	benchmark := func(name string) string { return filepath.Join("..", "..", "benchmarks", name+".model") }
 	for _, c := range []struct {

@@ -250,3 +250,11 @@ func cmdFill(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(f.Truncate(n))
 	ts.Check(f.Close())
 }
+
+// needsLong skips a test that takes long, unless -long is given, as .ci/run gives it.
+func needsLong(t *testing.T) {
+	t.Helper()
+	if !*long {
+		t.Skip("takes long: go test ./cmd/cpor -long")
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -63,6 +64,9 @@ func Describe(p *gosrc.Program, f *gotest.Failure, width int) string {
 		if err == nil {
 			rec.Final = nil // the stacks below say more
 			first := shorten(rec, len(f.Trace.Steps))
+			if len(f.Cycle) == 0 {
+				rec.Events = fold(rec.Events)
+			}
 			err = rec.WriteTable(&b, trace.TableOptions{Width: width, OmitViolation: true, MaxSteps: 60})
 			if n := len(rec.Events); len(f.Cycle) > 0 {
 				steps := fmt.Sprintf("steps %d to %d lead", first+1, n)
@@ -101,8 +105,12 @@ func shorten(rec *trace.Record, n int) (left int) {
 			left = len(events)
 		}
 		e.Accesses = slices.DeleteFunc(e.Accesses, func(a trace.Access) bool { return !a.Write && !telling(a.Value) })
-		if n := len(events); n > left && strings.HasPrefix(e.Text, "in ") {
-			if last := &events[n-1]; last.Step.Thread == e.Step.Thread && last.Pos == e.Pos && last.Text == e.Text {
+		if k := len(events); k > left && events[k-1].Step.Thread == e.Step.Thread {
+			last := &events[k-1]
+			again := strings.HasPrefix(e.Text, "in ") && last.Pos == e.Pos && last.Text == e.Text
+			// What has no place is done by the library, behind the call or the beginning above.
+			inside := e.Pos.Line == 0 && last.Pos.Line == 0 && i < len(rec.Events)-1
+			if again || inside {
 				last.Accesses = append(last.Accesses, e.Accesses...)
 				continue
 			}
@@ -130,6 +138,56 @@ func shorten(rec *trace.Record, n int) (left int) {
 	}
 	return left
 }
+
+// How long a part of an execution may be whose repetitions are folded, and how often it has to come.
+const (
+	foldedPart  = 12
+	foldedTimes = 4
+)
+
+// fold leaves out what comes again and again: of the repetitions of a part, which differ in numbers
+// only, the first and the last are kept, with a row between them that counts the others.
+func fold(events []trace.Event) []trace.Event {
+	keys := make([]string, len(events))
+	for i, e := range events {
+		keys[i] = fmt.Sprint(e.Step.Thread, e.Pos, numbers.ReplaceAllString(e.Text, "0"))
+		for _, a := range e.Accesses {
+			keys[i] += fmt.Sprint(" ", a.Loc, a.Write)
+		}
+	}
+	var out []trace.Event
+	for i := 0; i < len(events); {
+		part, times := 0, 0
+		for k := 1; k <= foldedPart && i+foldedTimes*k <= len(events); k++ {
+			n := 1
+			for i+(n+1)*k <= len(events) && slices.Equal(keys[i:i+k], keys[i+n*k:i+(n+1)*k]) {
+				n++
+			}
+			if n >= foldedTimes && n*k > part*times {
+				part, times = k, n
+			}
+		}
+		if (times-2)*part < 2 { // a row would replace no more than a row
+			out = append(out, events[i])
+			i++
+			continue
+		}
+		first, end := len(out)+1, i+times*part
+		out = append(out, events[i:i+part]...)
+		steps := fmt.Sprintf("step %d", first)
+		if part > 1 {
+			steps = fmt.Sprintf("steps %d to %d", first, first+part-1)
+		}
+		e := events[i+part]
+		out = append(out, trace.Event{Step: e.Step, Thread: e.Thread, Text: fmt.Sprintf("... %s again, %d times", steps, times-2)})
+		out = append(out, events[end-part:end]...)
+		i = end
+	}
+	return out
+}
+
+// numbers are what repetitions may differ in.
+var numbers = regexp.MustCompile(`[0-9]+`)
 
 // longName is the length at which names of goroutines are cut off in tables.
 const longName = 24

@@ -1,10 +1,13 @@
 package testcmd
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"cpor/gotest"
 	"cpor/system"
+	"cpor/trace"
 )
 
 func TestHeadline(t *testing.T) {
@@ -21,6 +24,38 @@ func TestHeadline(t *testing.T) {
 	} {
 		if got := Headline(&gotest.Failure{Kind: tt.kind, Message: tt.message, Pos: at}); got != tt.want {
 			t.Errorf("%s, %q: got %q, want %q", tt.kind, tt.message, got, tt.want)
+		}
+	}
+}
+
+func TestFold(t *testing.T) {
+	event := func(thread int, text string) trace.Event {
+		return trace.Event{Step: trace.Step{Thread: thread}, Pos: system.Pos{File: "a.go", Line: thread + 1}, Text: text}
+	}
+	var loop, varied []trace.Event
+	for i := range 6 {
+		loop = append(loop, event(0, fmt.Sprintf("send %d", i)), event(1, "goes on"))
+		varied = append(varied, event(0, strings.Repeat("x", i)))
+	}
+	for _, tt := range []struct {
+		name   string
+		events []trace.Event
+		want   string
+	}{
+		{"a loop", append([]trace.Event{event(0, "begins")}, append(loop, event(0, "ends"))...),
+			"begins|send 0|goes on|... steps 2 to 3 again, 4 times|send 5|goes on|ends"},
+		{"one step", []trace.Event{event(0, "a 1"), event(0, "a 2"), event(0, "a 3"), event(0, "a 4"), event(0, "a 5")},
+			"a 1|... step 1 again, 3 times|a 5"},
+		{"too few", loop[:6], "send 0|goes on|send 1|goes on|send 2|goes on"},
+		{"others", varied, "|x|xx|xxx|xxxx|xxxxx"},
+		{"none", nil, ""},
+	} {
+		var got []string
+		for _, e := range fold(tt.events) {
+			got = append(got, e.Text)
+		}
+		if g := strings.Join(got, "|"); g != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, g, tt.want)
 		}
 	}
 }
