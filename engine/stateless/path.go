@@ -76,6 +76,7 @@ type path struct {
 	head     []int32 // by location: its newest record, -1
 	raceList []race
 	serial   uint64
+	lowest   int // the shortest that it was since somebody asked
 	cand     []int32
 }
 
@@ -131,6 +132,7 @@ func (p *path) push(c *node, useSleep bool) {
 
 // truncate takes back all but the first n transitions.
 func (p *path) truncate(n int) {
+	p.lowest = min(p.lowest, n)
 	for k := len(p.events) - 1; k >= n; k-- {
 		ev := &p.events[k]
 		if p.hb {
@@ -261,6 +263,20 @@ func (p *path) candidate(f int32) {
 	p.cand = append(p.cand, 0)
 	copy(p.cand[i+1:], p.cand[i:])
 	p.cand[i] = f
+}
+
+// recordOf returns the record of an event's access to a location; -1 if it has none.
+func (p *path) recordOf(e int32, l system.Loc) int32 {
+	end := int32(len(p.recs))
+	if int(e)+1 < len(p.events) {
+		end = p.events[e+1].recs
+	}
+	for r := p.events[e].recs; r < end; r++ {
+		if p.recs[r].loc == l {
+			return r
+		}
+	}
+	return -1
 }
 
 func (p *path) headOf(l system.Loc) int32 {

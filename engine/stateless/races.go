@@ -193,16 +193,12 @@ func (w *worker) without(roots []int32, blocked bool, touched, base []system.Acc
 	}
 	var cand []int32
 	for _, a := range touched {
-		for r := w.headOf(a.Loc); r >= 0; r = w.recs[r].prev {
+		if r := w.lastWrite(roots, a.Loc); r >= 0 {
 			g := w.recs[r].event
-			if !w.recs[r].write || w.removed(roots, int(g)) {
-				continue
-			}
 			if int(w.events[g].thread) != v.thread && (prior < 0 || !w.before(int(g), prior)) && !slices.Contains(cand, g) &&
 				(blocked || v.all || !affects(w.events[g].node.acc, base)) {
 				cand = append(cand, g)
 			}
-			break
 		}
 	}
 	for _, g := range cand {
@@ -263,6 +259,24 @@ func (w *worker) removed(roots []int32, j int) bool {
 		}
 	}
 	return false
+}
+
+// lastWrite returns the record of the last write to a location that is not left out with the roots; -1
+// if there is none. What writes to it behind a root that touches it happens after that root, so the
+// search begins before the first of these: it would go through the whole execution otherwise.
+func (w *worker) lastWrite(roots []int32, l system.Loc) int32 {
+	r := w.headOf(l)
+	for _, f := range roots {
+		if k := w.recordOf(f, l); k >= 0 && k <= r {
+			r = w.recs[k].prev
+		}
+	}
+	for ; r >= 0; r = w.recs[r].prev {
+		if r = w.recs[r].lastWrite; r < 0 || !w.removed(roots, int(w.recs[r].event)) {
+			return r
+		}
+	}
+	return -1
 }
 
 // sequence puts the events from the first root on into w.v, without the roots
@@ -350,10 +364,12 @@ func (w *worker) lookAhead(depth int, v []step) {
 	if w.ahead == nil {
 		w.ahead = newRunner(w.e.sys, w.r.initial, w.e.o.Undo == Replay, true)
 	}
-	k := 0
+	// What was the same the last time is so still, as far as the path was not cut off since.
+	k := min(depth, w.same, w.lowest, len(w.aheadAt))
 	for k < depth && k < len(w.aheadAt) && w.aheadAt[k] == w.events[k].serial {
 		k++
 	}
+	w.same, w.lowest = depth, len(w.events)
 	w.ahead.truncate(k)
 	w.aheadAt = w.aheadAt[:k]
 	for ; k < depth; k++ {

@@ -53,6 +53,7 @@ type worker struct {
 
 	ahead   *runner // looks ahead, for races
 	aheadAt []uint64
+	same    int // how much of it was the same as the path when lookAhead was called last
 	rev     reversal
 	v       []step
 	root    [1]int32
