@@ -8,6 +8,7 @@
 package frontend
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -171,6 +172,27 @@ type Flag struct {
 	Usage string // with the name of the value in back quotes
 	// Check says what is wrong with a value; nil if nothing can be.
 	Check func(value string) error
+}
+
+// FormulaFlag is the flag of the front ends whose languages have ltl properties: a formula that
+// becomes the property FormulaName.
+var FormulaFlag = Flag{Name: "f", Usage: "check this `formula` as if it stood in the file: -f '[] (x < 3)' is ltl " + FormulaName + " { [] (x < 3) } with -ltl " + FormulaName, Check: func(s string) error {
+	if strings.TrimSpace(s) == "" {
+		return errors.New("want a formula, such as '[] (x < 3)'")
+	}
+	return nil
+}}
+
+// FormulaName is the name of the property that FormulaFlag makes.
+const FormulaName = "formula"
+
+// Formula returns the formula of FormulaFlag as a file; nil if it was not given.
+func (o *Options) Formula() *source.File {
+	text, ok := o.Flags[FormulaFlag.Name]
+	if !ok {
+		return nil
+	}
+	return source.New("-"+FormulaFlag.Name, "ltl "+FormulaName+" {\n"+text+"\n}\n")
 }
 
 // FrontEnd reads the files of one language.

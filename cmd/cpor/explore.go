@@ -53,7 +53,7 @@ func (c *pageConfig) define() *cliflag.Set {
 		f.Group("The standard input:", "lang")
 	}
 	c.set = f
-	defineFrontEndFlags(f, c.own, "replay") // that asks for an execution
+	defineFrontEndFlags(f, c.own, "replay", frontend.FormulaFlag.Name) // that asks for an execution
 	return f
 }
 

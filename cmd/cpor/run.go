@@ -118,7 +118,7 @@ func defineFrontEndFlags(f *cliflag.Set, own map[string]string, without ...strin
 	for _, fe := range frontend.FrontEnds() {
 		var names []string
 		for _, g := range fe.Flags {
-			if slices.Contains(without, g.Name) {
+			if slices.Contains(without, g.Name) || f.Lookup(g.Name) != nil { // another one has it, too
 				continue
 			}
 			set := func(s string) error {
@@ -251,6 +251,13 @@ func (c *runConfig) parse(args []string) error {
 	c.Dive = c.coverage == "" // dives would count what they execute
 	c.kept, _ = split(args)
 	c.IgnoreDeadlocks = !*c.deadlock
+	formula := c.own[frontend.FormulaFlag.Name] != ""
+	if formula {
+		if f.Given("ltl") {
+			return errors.New("-f checks a formula of its own; leave -ltl out")
+		}
+		c.ltl = frontend.FormulaName
+	}
 	if c.own["replay"] != "" {
 		if f.Given("fair") || f.Given("strong-fair") {
 			c.ltl = "all" // fairness is a matter of temporal properties
@@ -264,7 +271,13 @@ func (c *runConfig) parse(args []string) error {
 			return err
 		}
 	}
-	return c.choose(f)
+	if err := c.choose(f); err != nil {
+		return err
+	}
+	if formula && !c.mode.Temporal {
+		return fmt.Errorf("-f checks a formula over time, which %s does not", c.mode.Asked)
+	}
+	return nil
 }
 
 // oneFile returns the only file of the arguments.

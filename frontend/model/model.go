@@ -22,6 +22,8 @@ type Options struct {
 	Params map[string]string
 	// ReadFile reads a file that the model includes; nil if it cannot include any.
 	ReadFile func(name string) (*source.File, error)
+
+	formula *source.File // with one more property; may be nil
 }
 
 // Model is a loaded model.
@@ -40,6 +42,9 @@ func load(f *source.File, o Options) (*Model, error) {
 	files, err := included(f, o.ReadFile)
 	if err != nil {
 		return nil, err
+	}
+	if o.formula != nil {
+		files = append(files, o.formula)
 	}
 	r, err := resolve.Check(source.Join(files), resolve.Options{Params: o.Params})
 	if err != nil {
@@ -78,8 +83,9 @@ func init() {
 	frontend.Register(frontend.FrontEnd{
 		Name: "cpor's language", Extensions: []string{".model"}, Default: true,
 		Format: syntax.Format,
+		Flags:  []frontend.Flag{frontend.FormulaFlag},
 		Load: func(f *source.File, o frontend.Options) (*frontend.Program, error) {
-			m, err := load(f, Options{Params: o.Params, ReadFile: o.ReadFile})
+			m, err := load(f, Options{Params: o.Params, ReadFile: o.ReadFile, formula: o.Formula()})
 			if err != nil {
 				return nil, err
 			}

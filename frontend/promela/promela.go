@@ -36,6 +36,7 @@ func init() {
 		Load:       load,
 		Flags: []frontend.Flag{
 			{Name: "I", Many: true, Usage: "look in this `directory`, too, for files that are included; may be repeated"},
+			frontend.FormulaFlag,
 			{Name: "claim", Usage: "a `file` with never claims, which -ltl checks like those of the model (spin -N)"},
 			{Name: "lossy", Bool: true, Usage: "a message that is sent to a full channel is lost, and the sender goes on (spin -m)"},
 			{Name: "empty-channels", Bool: true, Usage: "an end state is valid only if all channels are empty (pan -q)"},
@@ -60,11 +61,14 @@ func load(f *source.File, o frontend.Options) (*frontend.Program, error) {
 		}
 		more = append(more, claim)
 	}
+	if f := o.Formula(); f != nil {
+		more = append(more, f)
+	}
 	m, err := syntax.ParseWith(f, o.Params, strings.FieldsFunc(o.Flags["I"], func(r rune) bool { return r == '\n' }), o.ReadFile, more...)
 	if err != nil {
 		return nil, err
 	}
-	if more != nil && len(m.Nevers) == 0 {
+	if o.Flags["claim"] != "" && len(m.Nevers) == 0 {
 		return nil, fmt.Errorf("%s: there is no never claim in it", more[0].Name)
 	}
 	p, err := program.Resolve(m)
