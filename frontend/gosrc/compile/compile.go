@@ -184,6 +184,12 @@ func (c *compiler) function() {
 		c.finish()
 		return
 	}
+	if pkg := packageOf(fn); len(fn.Blocks) == 0 && pkg != nil && std.NoFeatures(pkg.Path(), fn.Name()) {
+		c.next = int32(f.Params + f.Results)
+		c.retWords(c.words(make([]uint64, f.Results)...), f.Results)
+		c.finish()
+		return
+	}
 	if len(fn.Blocks) == 0 {
 		c.next = int32(f.Params + f.Results)
 		c.pos = fn.Pos()
@@ -1132,6 +1138,12 @@ func (c *compiler) unary(i *ssa.UnOp) {
 	case token.XOR:
 		c.emit(Instr{Op: ComK, A: a, B: c.reg(i.X), K: t.Kind})
 	case token.MUL:
+		if cast := castOf(i.X); cast != nil && madeBy(cast) {
+			if _, ok := c.ifaceCast(cast); ok {
+				c.emit(Instr{Op: IfaceFrom, A: a, B: c.slot[cast]})
+				return
+			}
+		}
 		if from := c.headerCast(i.X); from != nil {
 			c.loadHeader(a, c.reg(i.X), from, t.Elem)
 			return
@@ -1154,6 +1166,20 @@ func (c *compiler) convert(i *ssa.Convert) {
 	switch {
 	case to.Kind == String && from.Kind == String, to.Kind == Pointer && from.Kind == Pointer,
 		to.Kind == Slice && from.Kind == Slice:
+		if whole, ok := c.ifaceCast(i); ok {
+			switch {
+			case whole && (private(i) || madeBy(i)):
+				c.emit(Instr{Op: IfaceWords, A: a, B: b, N: c.typeIndex(to.Elem)})
+				return
+			case whole && !read(i):
+				c.refuse("puts an interface together by unsafe.Pointer, which others see")
+				return
+			case whole:
+				c.emit(Instr{Op: CheckIface, A: b})
+			}
+			c.move(a, b, to.Size)
+			return
+		}
 		if to.Kind == Pointer && from.Kind == Pointer {
 			if why := c.cast(i.X, to); why != "" && c.headerCast(i) == nil {
 				c.refuse("%s", why)
@@ -1192,7 +1218,7 @@ func (c *compiler) cast(x ssa.Value, to *Type) string {
 			if types.Identical(p.Elem().Underlying(), to.T.Underlying().(*types.Pointer).Elem().Underlying()) {
 				return ""
 			}
-			if a, b := sameWord[c.typ(p.Elem()).Kind], sameWord[to.Elem.Kind]; a != 0 && a == b {
+			if castable(c.typ(p.Elem()), to.Elem) {
 				return ""
 			}
 			return fmt.Sprintf("takes a *%v for a %v by unsafe.Pointer", p.Elem(), to)
@@ -1202,7 +1228,11 @@ func (c *compiler) cast(x ssa.Value, to *Type) string {
 }
 
 // castable tells whether a value of one type can be taken for one of another: its words mean the same.
+// Every pointer can be taken for an unsafe.Pointer, as for atomic.LoadPointer.
 func castable(from, to *Type) bool {
+	if from.Kind == Pointer && to.Kind == Pointer && to.Elem == nil {
+		return true
+	}
 	return from == to || types.Identical(from.T.Underlying(), to.T.Underlying()) || sameWord[from.Kind] != 0 && sameWord[from.Kind] == sameWord[to.Kind]
 }
 
@@ -1271,6 +1301,193 @@ func (c *compiler) headerCast(v ssa.Value) *Type {
 		}
 	}
 	return from
+}
+
+// ifaceCast tells whether v is a pointer to an interface that is taken for one to the words that it
+// has in Go, and whether more is done with that than to load the first of them, which stands for the
+// type:
+//
+//	(*struct{ Type, Data unsafe.Pointer })(unsafe.Pointer(&x)).Type
+//
+// The first word is a number here, which is as good as an address for all that compares them.
+func (c *compiler) ifaceCast(i *ssa.Convert) (whole, ok bool) {
+	x, ok := i.X.(*ssa.Convert)
+	if !ok || i.X.Type().Underlying() != types.Typ[types.UnsafePointer] {
+		return false, false
+	}
+	from, to := c.typ(x.X.Type()).Elem, c.typ(i.Type()).Elem
+	if from == nil || to == nil || from.Kind != Interface || to.Kind != Struct || to.Size != 2 {
+		return false, false
+	}
+	first := -1
+	for k, f := range to.Fields {
+		switch {
+		case f.Type.Size == 0:
+		case f.Type.Kind != Pointer || f.Type.Elem != nil:
+			return false, false
+		case first < 0:
+			first = k
+		}
+	}
+	for _, use := range *i.Referrers() {
+		switch use := use.(type) {
+		case *ssa.DebugRef:
+		case *ssa.FieldAddr:
+			if use.Field != first || !onlyLoaded(use) {
+				return true, true
+			}
+		default:
+			return true, true
+		}
+	}
+	return false, true
+}
+
+// private tells whether nobody but a cast knows the interface that it takes apart, whose variable was
+// made for it: func f(x any) *words { return (*words)(unsafe.Pointer(&x)) }.
+func private(i *ssa.Convert) bool {
+	to, ok := i.X.(*ssa.Convert)
+	if !ok {
+		return false
+	}
+	v, ok := to.X.(*ssa.Alloc)
+	if !ok || len(*to.Referrers()) > 2 {
+		return false
+	}
+	stores := 0
+	for _, use := range *v.Referrers() {
+		switch use := use.(type) {
+		case *ssa.DebugRef:
+		case *ssa.Store:
+			if stores++; use.Addr != v || stores > 1 || use.Block() != i.Block() {
+				return false
+			}
+		case *ssa.Convert:
+			if use != to {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	for _, use := range *to.Referrers() {
+		if _, is := use.(*ssa.DebugRef); !is && use != ssa.Instruction(i) {
+			return false
+		}
+	}
+	return stores == 1
+}
+
+// castOf returns the conversion of the address of a local variable by unsafe.Pointer, if there is one
+// and only one.
+func castOf(v ssa.Value) (cast *ssa.Convert) {
+	a, ok := v.(*ssa.Alloc)
+	if !ok {
+		return nil
+	}
+	for _, use := range *a.Referrers() {
+		to, ok := use.(*ssa.Convert)
+		if !ok {
+			continue
+		}
+		for _, use := range *to.Referrers() {
+			if i, ok := use.(*ssa.Convert); ok {
+				if cast != nil {
+					return nil
+				}
+				cast = i
+			}
+		}
+	}
+	return cast
+}
+
+// madeBy tells whether the interface whose address a cast takes is made by nothing else, and loaded
+// behind that only:
+//
+//	var x any
+//	w := (*words)(unsafe.Pointer(&x))
+//	w.Type, w.Data = t, d
+//	return x
+func madeBy(i *ssa.Convert) bool {
+	to, ok := i.X.(*ssa.Convert)
+	if !ok {
+		return false
+	}
+	v, ok := to.X.(*ssa.Alloc)
+	if !ok || castOf(v) != i {
+		return false
+	}
+	for _, use := range *to.Referrers() {
+		if _, is := use.(*ssa.DebugRef); !is && use != ssa.Instruction(i) {
+			return false
+		}
+	}
+	for _, use := range *v.Referrers() {
+		switch use := use.(type) {
+		case *ssa.DebugRef:
+		case *ssa.Convert:
+			if use != to {
+				return false
+			}
+		case *ssa.UnOp:
+			if use.Op != token.MUL || !behind(i, use) {
+				return false
+			}
+		case *ssa.Store: // return x, if x is a result
+			if u := resultLoad(use.Val); use.Addr != v || u == nil || u.X != v {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// behind tells whether an instruction is always executed before another one is.
+func behind(first, then ssa.Instruction) bool {
+	if first.Block() != then.Block() {
+		return first.Block().Dominates(then.Block())
+	}
+	instrs := first.Block().Instrs
+	return slices.Index(instrs, first) < slices.Index(instrs, then)
+}
+
+// read tells whether the pointer that a cast makes is only read through.
+func read(i *ssa.Convert) bool {
+	for _, use := range *i.Referrers() {
+		switch use := use.(type) {
+		case *ssa.DebugRef:
+		case *ssa.FieldAddr:
+			if !onlyLoaded(use) {
+				return false
+			}
+		case *ssa.UnOp:
+			if use.Op != token.MUL {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// onlyLoaded tells whether nothing is done with an address but to load from it.
+func onlyLoaded(a ssa.Value) bool {
+	for _, use := range *a.Referrers() {
+		switch use := use.(type) {
+		case *ssa.DebugRef:
+		case *ssa.UnOp:
+			if use.Op != token.MUL {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // loadHeader loads a value of type to from where one of type from stands: see headerCast.

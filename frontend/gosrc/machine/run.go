@@ -452,7 +452,11 @@ func (m *Machine) run(g *goroutine) stop {
 				}
 				r[i.A] = b
 			case compile.CheckCast:
-				if p := r[i.A]; p>>32 != 0 {
+				if p := r[i.A]; p>>32 == 0 && p != 0 {
+					f.pc = pc
+					m.refuse(g, "takes what stands for a type in an interface for a *"+fn.Types[i.N].String()+" by unsafe.Pointer")
+					return atFault
+				} else if p != 0 {
 					o := &m.objs[p>>32]
 					if t := fn.Types[i.N]; t.Size > 0 && (o.kind != plainObj || !o.typ.Holds(int(uint32(p)), int(o.size), t)) {
 						f.pc = pc
@@ -460,6 +464,34 @@ func (m *Machine) run(g *goroutine) stop {
 						return atFault
 					}
 				}
+			case compile.CheckIface:
+				if v, ok := m.ifaceAt(r[i.A]); ok && v[0] != 0 && !m.p.TypeByID(v[0]).IsAddress() {
+					f.pc = pc
+					m.refuse(g, "takes an interface that holds a "+m.p.TypeByID(v[0]).String()+" apart by unsafe.Pointer")
+					return atFault
+				}
+			case compile.IfaceWords:
+				f.pc = pc
+				v, _ := m.ifaceAt(r[i.B])
+				words := [2]uint64{v[0], v[1]}
+				if words[0] != 0 {
+					if t := m.p.TypeByID(words[0]); !t.IsAddress() && t.Size == 1 {
+						p := m.newObject(g, plainObj, t, 1)
+						m.mem[m.addr(p)] = words[1]
+						words[1] = p
+					}
+				}
+				p := m.newObject(g, plainObj, fn.Types[i.N], 2)
+				copy(m.mem[m.addr(p):], words[:])
+				r[i.A] = p
+			case compile.IfaceFrom:
+				v, ok := m.ifaceFrom(r[i.B])
+				if !ok {
+					f.pc = pc
+					m.refuse(g, "puts an interface together by unsafe.Pointer, of what is no type or no value of it")
+					return atFault
+				}
+				r[i.A], r[i.A+1] = v[0], v[1]
 			case compile.SliceOf:
 				p, n := r[i.B], int64(r[i.C])
 				t := fn.Types[i.N]

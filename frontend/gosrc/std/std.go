@@ -48,7 +48,7 @@ var full = sync.OnceValue(func() map[string]bool {
 	}
 	for _, p := range strings.Fields(`
 		bufio bytes cmp compress/bzip2 compress/flate compress/gzip compress/lzw compress/zlib container/heap container/list container/ring
-		context crypto/internal/randutil flag database/sql database/sql/driver embed errors
+		context crypto crypto/internal/randutil flag database/sql database/sql/driver embed errors
 		encoding encoding/ascii85 encoding/asn1 encoding/base32 encoding/base64 encoding/binary encoding/csv encoding/gob encoding/hex
 		encoding/json encoding/pem encoding/xml fmt
 		hash hash/adler32 hash/crc32 hash/crc64 hash/fnv internal/chacha8rand internal/testhash
@@ -66,6 +66,20 @@ var whole = map[string]bool{
 	"internal/cpor": true, "internal/cpor/digest": true, "internal/cpor/data": true, "runtime": true, "internal/godebug": true, "internal/bytealg": true, "log": true, "sync/atomic": true,
 	"testing": true, "testing/synctest": true, "unique": true, "os/signal": true, "os/user": true, Check: true, "internal/reflectlite": true, "sync": true,
 	"crypto/rand": true, "crypto/md5": true, "crypto/sha1": true, "crypto/sha256": true, "crypto/sha512": true, "crypto/hmac": true, "crypto/subtle": true, "hash/maphash": true, "weak": true,
+}
+
+// NoFeatures tells whether a function in assembly asks the processor what it is able to do. It has no
+// special features here, which is a processor that Go supports, too.
+func NoFeatures(path, name string) bool {
+	return slices.Contains(features[path], name)
+}
+
+var features = map[string][]string{
+	"golang.org/x/sys/cpu":                           {"cpuid", "xgetbv", "getisar0", "getisar1", "getmmfr1", "getpfr0", "getzfr0"},
+	"github.com/klauspost/compress/internal/cpuinfo": {"x86extensions"},
+	"github.com/klauspost/cpuid":                     {"asmCpuid", "asmCpuidex", "asmXgetbv", "asmRdtscpAsm", "asmDarwinHasAVX512"},
+	"github.com/klauspost/cpuid/v2":                  {"asmCpuid", "asmCpuidex", "asmXgetbv", "asmRdtscpAsm", "asmDarwinHasAVX512", "getMidr", "getProcFeatures", "getInstAttributes", "getVectorLength"},
+	"github.com/minio/sha256-simd":                   {"cpuid"},
 }
 
 // ModeOf returns how the package of that import path is treated.
