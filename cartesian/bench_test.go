@@ -6,7 +6,7 @@ import (
 
 	"cpor/engine/search"
 	"cpor/system"
-	toy "cpor/system/toysystem"
+	toy "cpor/testkit/toysystem"
 )
 
 // null receives moves and drops them.

@@ -3,7 +3,7 @@ package cartesian
 import (
 	"testing"
 
-	toy "cpor/system/toysystem"
+	toy "cpor/testkit/toysystem"
 )
 
 // TestReferenceCounts compares the searches of the paper's benchmarks with the

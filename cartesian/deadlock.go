@@ -2,8 +2,8 @@ package cartesian
 
 import (
 	"cpor/engine/search"
-	"cpor/sabotage"
 	"cpor/system"
+	"cpor/testkit/sabotage"
 )
 
 // The deadlocks of a vector. Choose for each thread one of its prefixes that

@@ -8,7 +8,7 @@ import (
 
 	"cpor/engine/search"
 	"cpor/system"
-	toy "cpor/system/toysystem"
+	toy "cpor/testkit/toysystem"
 )
 
 // collector counts what an expansion reports.

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"cpor/engine/search"
-	"cpor/sabotage"
 	"cpor/system"
+	"cpor/testkit/sabotage"
 )
 
 // Options say how vectors are computed. The zero value is CalcCV as the

@@ -8,7 +8,7 @@ import (
 
 	"cpor/engine/search"
 	"cpor/system"
-	toy "cpor/system/toysystem"
+	toy "cpor/testkit/toysystem"
 )
 
 // TestMoves replays the moves of random programs: each leads to its end, in so

@@ -6,7 +6,7 @@ import (
 	"cpor/engine/search"
 	fullsearch "cpor/engine/search/full"
 	"cpor/frontend/model"
-	generated "cpor/oracle"
+	generated "cpor/testkit/oracle"
 )
 
 // TestModelOracleBites leaves the self-loops of ended threads out and holds

@@ -11,7 +11,7 @@ import (
 
 	"cpor/engine/search"
 	"cpor/system"
-	toy "cpor/system/toysystem"
+	toy "cpor/testkit/toysystem"
 )
 
 var long = flag.Bool("long", false, "run the oracle on a million programs")

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"cpor/system"
-	toy "cpor/system/toysystem"
+	toy "cpor/testkit/toysystem"
 )
 
 // The paper's benchmarks as toy programs, at the granularity of the reference

@@ -1,8 +1,8 @@
 package cartesian
 
 import (
-	"cpor/sabotage"
 	"cpor/system"
+	"cpor/testkit/sabotage"
 )
 
 // owner says which threads did something: nobody, one thread, or several.

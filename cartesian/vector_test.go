@@ -12,7 +12,7 @@ import (
 	"cpor/engine/search"
 	"cpor/engine/search/validate"
 	"cpor/system"
-	toy "cpor/system/toysystem"
+	toy "cpor/testkit/toysystem"
 )
 
 // TestAgainstNaive compares every vector of the searches of random programs

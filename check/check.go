@@ -30,8 +30,8 @@ import (
 
 	"cpor/engine"
 	"cpor/frontend/gosrc"
+	"cpor/frontend/gosrc/gotest"
 	"cpor/frontend/gosrc/testcmd"
-	"cpor/gotest"
 	"cpor/internal/human"
 )
 

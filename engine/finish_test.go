@@ -7,7 +7,7 @@ import (
 
 	"cpor/engine"
 	"cpor/system"
-	"cpor/system/toysystem"
+	"cpor/testkit/toysystem"
 	"cpor/trace"
 )
 

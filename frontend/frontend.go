@@ -16,7 +16,7 @@ import (
 	"slices"
 	"strings"
 
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 	"cpor/ltl"
 	"cpor/system"
 	"cpor/trace"

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 )
 
 func TestRegistry(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"cpor/engine/search/full"
 	"cpor/frontend"
 	_ "cpor/frontend/model" // the languages
-	"cpor/frontend/model/chunktest"
 	_ "cpor/frontend/promela"
+	"cpor/testkit/chunktest"
 )
 
 // TestPagesForNewcomers runs the examples of the pages for those who come from

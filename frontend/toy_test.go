@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"cpor/frontend"
-	"cpor/frontend/model/source"
-	"cpor/system/systemtest"
-	"cpor/system/toysystem"
+	"cpor/frontend/source"
+	"cpor/testkit/systemtest"
+	"cpor/testkit/toysystem"
 )
 
 // A front end is one package, and one line where it registers. This one is all of

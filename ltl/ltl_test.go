@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	. "cpor/ltl"
-	"cpor/ltl/ltltest"
+	"cpor/testkit/ltltest"
 )
 
 var (

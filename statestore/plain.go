@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"cpor/sabotage"
+	"cpor/testkit/sabotage"
 )
 
 // plainStore is the store of kind Plain: whole states in an arena, and a table

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"cpor/system"
-	toy "cpor/system/toysystem"
+	toy "cpor/testkit/toysystem"
 )
 
 // enumerated is an execution with what it shows.

@@ -18,7 +18,7 @@ import (
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/system"
-	toy "cpor/system/toysystem"
+	toy "cpor/testkit/toysystem"
 	"cpor/trace"
 )
 

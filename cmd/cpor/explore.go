@@ -22,7 +22,7 @@ import (
 	"cpor/frontend"
 	"cpor/frontend/gosrc"
 	"cpor/frontend/gosrc/testcmd"
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 	"cpor/internal/cliflag"
 	"cpor/internal/spell"
 )

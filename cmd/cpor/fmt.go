@@ -2,7 +2,7 @@ package main
 
 import (
 	"cpor/frontend"
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 	"cpor/internal/cliflag"
 	"errors"
 	"flag"

@@ -16,7 +16,7 @@ import (
 	"cpor/engine/stateless"
 	"cpor/engine/unfolding"
 	"cpor/frontend"
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 	"cpor/internal/human"
 	"cpor/system"
 	"cpor/trace"

@@ -16,7 +16,7 @@ import (
 	"cpor/engine/checkpoint"
 	"cpor/engine/cluster/mpi"
 	"cpor/frontend"
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 	"cpor/statestore/spill"
 )
 

@@ -15,10 +15,10 @@ import (
 
 	"cpor/engine"
 	"cpor/frontend"
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 	"cpor/internal/cliflag"
 	"cpor/system"
-	"cpor/system/toysystem"
+	"cpor/testkit/toysystem"
 )
 
 // inProcess runs a command line in this process.

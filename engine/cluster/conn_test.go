@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"cpor/engine/cluster"
-	"cpor/engine/cluster/fake"
+	"cpor/testkit/fakeranks"
 )
 
 // TestConn has one exchange after the other on the same connections, over a network on
@@ -22,7 +22,7 @@ func TestConn(t *testing.T) {
 	for seed := range uint64(n) {
 		const ranks = 5
 		g := graph{nodes: 200, seed: seed}
-		comms := fake.New(ranks, fake.Options{Seed: seed, MaxDelay: 2 * time.Millisecond})
+		comms := fakeranks.New(ranks, fakeranks.Options{Seed: seed, MaxDelay: 2 * time.Millisecond})
 		conns := make([]cluster.Comm, ranks)
 		for i := range comms {
 			conns[i] = cluster.Connect(comms[i])

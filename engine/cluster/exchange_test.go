@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"cpor/engine/cluster"
-	"cpor/engine/cluster/fake"
 	"cpor/statestore"
+	"cpor/testkit/fakeranks"
 	"cpor/workers"
 )
 
@@ -223,7 +223,7 @@ func TestExchange(t *testing.T) {
 	}
 	for seed := range uint64(n) {
 		g := graph{nodes: 20 << (seed % 8), seed: seed}
-		comms := fake.New(1+int(seed%5), fake.Options{Seed: seed, MaxDelay: time.Duration(seed%4) * 300 * time.Microsecond})
+		comms := fakeranks.New(1+int(seed%5), fakeranks.Options{Seed: seed, MaxDelay: time.Duration(seed%4) * 300 * time.Microsecond})
 		o := cluster.Options{BufferBytes: 1 + int(seed%3)*100, ReportEvery: time.Millisecond}
 		got, out := search(t, g, comms, 1+int(seed%3), 0, o)
 		if want := g.reachable(); got != want || !out.Ended {
@@ -243,7 +243,7 @@ func TestPause(t *testing.T) {
 	pauses.Store(0)
 	for seed := range uint64(n) {
 		g := graph{nodes: 200 << (seed % 6), seed: seed + 5000}
-		comms := fake.New(1+int(seed%5), fake.Options{Seed: seed, MaxDelay: time.Duration(seed%4) * 300 * time.Microsecond})
+		comms := fakeranks.New(1+int(seed%5), fakeranks.Options{Seed: seed, MaxDelay: time.Duration(seed%4) * 300 * time.Microsecond})
 		for i := range comms {
 			comms[i] = cluster.Connect(comms[i])
 		}
@@ -276,7 +276,7 @@ func TestStop(t *testing.T) {
 		if g.atLeast(2000) < 2000 {
 			continue
 		}
-		comms := fake.New(2+int(seed%3), fake.Options{Seed: seed, MaxDelay: 200 * time.Microsecond})
+		comms := fakeranks.New(2+int(seed%3), fakeranks.Options{Seed: seed, MaxDelay: 200 * time.Microsecond})
 		_, out := search(t, g, comms, 2, 50, cluster.Options{BufferBytes: 64})
 		if out.Ended || out.Reason != "enough" {
 			t.Errorf("seed %d: %+v", seed, out)

@@ -13,7 +13,7 @@ import (
 	"cpor/engine/portfolio"
 	"cpor/frontend/model"
 	"cpor/system"
-	"cpor/system/toysystem"
+	"cpor/testkit/toysystem"
 )
 
 func explore(t *testing.T, sys system.System, o engine.Options) (*engine.Result, error) {

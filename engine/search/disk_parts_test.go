@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"cpor/engine"
-	"cpor/engine/resumetest"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/statestore/spill"
+	"cpor/testkit/resumetest"
 )
 
 // keepsFiles returns a shelf for checkpoints that name files.

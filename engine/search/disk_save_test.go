@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"cpor/engine"
-	"cpor/engine/resumetest"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/statestore"
+	"cpor/testkit/resumetest"
 )
 
 // TestResumeDisk interrupts searches with a disk again and again, while they keep checkpoints

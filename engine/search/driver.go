@@ -15,9 +15,9 @@ import (
 	"cpor/engine/cluster"
 	"cpor/engine/cluster/division"
 	"cpor/engine/memory"
-	"cpor/sabotage"
 	"cpor/statestore"
 	"cpor/system"
+	"cpor/testkit/sabotage"
 	"cpor/workers"
 )
 

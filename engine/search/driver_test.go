@@ -20,7 +20,7 @@ import (
 	"cpor/engine/search/full"
 	"cpor/statestore"
 	"cpor/system"
-	toy "cpor/system/toysystem"
+	toy "cpor/testkit/toysystem"
 	"cpor/trace"
 	"cpor/workers"
 )

@@ -13,12 +13,12 @@ import (
 
 	"cpor/cartesian"
 	"cpor/engine"
-	"cpor/engine/cluster/fake"
-	"cpor/engine/resumetest"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/system"
-	toy "cpor/system/toysystem"
+	"cpor/testkit/fakeranks"
+	"cpor/testkit/resumetest"
+	toy "cpor/testkit/toysystem"
 )
 
 // searchOn searches on n ranks, or in a process of its own if n is 0, and returns what
@@ -30,7 +30,7 @@ func searchOn(n int, s *resumetest.Shelf, every time.Duration, sys system.System
 	}
 	var g errgroup.Group
 	results, errs := make([]*search.Result, n), make([]error, n)
-	for i, c := range fake.New(n, fake.Options{Seed: uint64(n), MaxDelay: 100 * time.Microsecond}) {
+	for i, c := range fakeranks.New(n, fakeranks.Options{Seed: uint64(n), MaxDelay: 100 * time.Microsecond}) {
 		o := o
 		o.Ranks, o.Checkpoint = c, s.Checkpoint(every)
 		g.Go(func() error {

@@ -15,13 +15,13 @@ import (
 
 	"cpor/engine"
 	"cpor/engine/cluster"
-	"cpor/engine/cluster/fake"
-	"cpor/engine/resumetest"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/statestore"
 	"cpor/system"
-	toy "cpor/system/toysystem"
+	"cpor/testkit/fakeranks"
+	"cpor/testkit/resumetest"
+	toy "cpor/testkit/toysystem"
 )
 
 // onRanks runs a search on n ranks over an unkind network, and returns the
@@ -29,7 +29,7 @@ import (
 func onRanks(t *testing.T, n int, sys system.System, newExpander func() search.Factory, o search.Options) *search.Result {
 	t.Helper()
 	results := make([]*search.Result, n)
-	err := fake.Run(n, fake.Options{Seed: uint64(n), MaxDelay: 100 * time.Microsecond}, func(rank int, c cluster.Comm) (err error) {
+	err := fakeranks.Run(n, fakeranks.Options{Seed: uint64(n), MaxDelay: 100 * time.Microsecond}, func(rank int, c cluster.Comm) (err error) {
 		o := o
 		o.Ranks = c
 		results[rank], err = search.Run(context.Background(), sys, newExpander(), o)
@@ -278,7 +278,7 @@ func TestRanksDiskFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	wrong := 0
-	err := fake.Run(3, fake.Options{}, func(rank int, c cluster.Comm) error {
+	err := fakeranks.Run(3, fakeranks.Options{}, func(rank int, c cluster.Comm) error {
 		o := o
 		o.Ranks = c
 		_, err := search.Run(t.Context(), sys, full.Factory(sys), o)
@@ -328,7 +328,7 @@ func TestRanksLeft(t *testing.T) {
 	sys := mustNew(t, counters(3, 6))
 	for n := range 4 {
 		var aborted atomic.Bool
-		err := fake.Run(2, fake.Options{}, func(rank int, c cluster.Comm) error {
+		err := fakeranks.Run(2, fakeranks.Options{}, func(rank int, c cluster.Comm) error {
 			o := search.Options{Options: engine.Options{Workers: 2, Ranks: &broken{c, 1 + n, n%2 == 0, &aborted}}}
 			_, err := search.Run(t.Context(), sys, full.Factory(sys), o)
 			aborted.Store(true)
@@ -346,7 +346,7 @@ func TestRanksLeft(t *testing.T) {
 // TestRanksMistake has a mistake on one rank that the others do not see: all hear of it.
 func TestRanksMistake(t *testing.T) {
 	sys := mustNew(t, counters(2, 2))
-	err := fake.Run(3, fake.Options{}, func(rank int, c cluster.Comm) error {
+	err := fakeranks.Run(3, fakeranks.Options{}, func(rank int, c cluster.Comm) error {
 		o := search.Options{Options: engine.Options{Workers: 1, Ranks: c}}
 		if rank == 1 {
 			o.MaxMemory = 3 // a byte for each rank
@@ -365,7 +365,7 @@ func TestRanksMistake(t *testing.T) {
 // TestRanksInterrupted has a user who wants no more.
 func TestRanksInterrupted(t *testing.T) {
 	sys := mustNew(t, counters(3, 6))
-	err := fake.Run(2, fake.Options{}, func(rank int, c cluster.Comm) error {
+	err := fakeranks.Run(2, fakeranks.Options{}, func(rank int, c cluster.Comm) error {
 		ctx, cancel := context.WithCancel(t.Context())
 		f := func() search.Expander {
 			return &breaking{full.Factory(sys)(), 1 + 10*rank, cancel}
@@ -386,7 +386,7 @@ func TestRanksRefuse(t *testing.T) {
 	sys := mustNew(t, counters(2, 2))
 	for _, kind := range []statestore.Kind{statestore.Plain, statestore.Compact, statestore.Bitstate} {
 		o := search.Options{Store: kind}
-		o.Ranks = fake.New(2, fake.Options{})[0]
+		o.Ranks = fakeranks.New(2, fakeranks.Options{})[0]
 		_, err := search.Run(context.Background(), sys, full.Factory(sys), o)
 		var wrong *engine.OptionError
 		if !errors.As(err, &wrong) {

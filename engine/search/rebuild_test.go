@@ -7,7 +7,7 @@ import (
 
 	"cpor/statestore"
 	"cpor/system"
-	toy "cpor/system/toysystem"
+	toy "cpor/testkit/toysystem"
 )
 
 // single is an expander of single transitions for systems without choices.

@@ -12,13 +12,13 @@ import (
 
 	"cpor/cartesian"
 	"cpor/engine"
-	"cpor/engine/resumetest"
 	"cpor/engine/search"
 	"cpor/engine/search/auto"
 	"cpor/engine/search/full"
 	"cpor/statestore"
 	"cpor/system"
-	toy "cpor/system/toysystem"
+	"cpor/testkit/resumetest"
+	toy "cpor/testkit/toysystem"
 )
 
 // shown is what a search has to say of a system, however often it was interrupted.

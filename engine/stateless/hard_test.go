@@ -10,7 +10,7 @@ import (
 
 	"cpor/engine"
 	"cpor/system"
-	toy "cpor/system/toysystem"
+	toy "cpor/testkit/toysystem"
 )
 
 // hardModels returns the models of testdata/hard.models.

@@ -16,9 +16,9 @@ import (
 
 	"cpor/engine"
 	"cpor/frontend/model"
-	"cpor/oracle"
 	"cpor/system"
-	toy "cpor/system/toysystem"
+	"cpor/testkit/oracle"
+	toy "cpor/testkit/toysystem"
 	"cpor/trace"
 )
 

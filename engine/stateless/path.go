@@ -1,8 +1,8 @@
 package stateless
 
 import (
-	"cpor/sabotage"
 	"cpor/system"
+	"cpor/testkit/sabotage"
 )
 
 // event is a transition on a worker's path, with its place in the

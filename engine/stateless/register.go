@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"cpor/engine"
+	"cpor/engine/lockset"
 	"cpor/internal/human"
-	"cpor/lockset"
 )
 
 // Mode is the name of the searches without stored states.

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"cpor/engine"
-	"cpor/engine/resumetest"
 	"cpor/system"
-	toy "cpor/system/toysystem"
+	"cpor/testkit/resumetest"
+	toy "cpor/testkit/toysystem"
 )
 
 // told is what a search has to say of a system, however often it was interrupted: with

@@ -1,7 +1,7 @@
 package stateless
 
 import (
-	"cpor/lockset/persistent"
+	"cpor/engine/lockset/persistent"
 	"cpor/system"
 )
 

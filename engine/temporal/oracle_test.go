@@ -12,7 +12,7 @@ import (
 	"cpor/engine"
 	"cpor/engine/temporal"
 	"cpor/frontend/model"
-	"cpor/oracle"
+	"cpor/testkit/oracle"
 )
 
 var (

@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"cpor/engine"
-	"cpor/engine/resumetest"
 	"cpor/engine/temporal"
 	"cpor/frontend/model"
-	"cpor/oracle"
+	"cpor/testkit/oracle"
+	"cpor/testkit/resumetest"
 )
 
 // summary is what a check says of its properties, however often it was interrupted.

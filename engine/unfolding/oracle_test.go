@@ -13,9 +13,9 @@ import (
 
 	"cpor/engine/search/full"
 	"cpor/frontend/model"
-	"cpor/oracle"
 	"cpor/system"
-	"cpor/system/toysystem"
+	"cpor/testkit/oracle"
+	"cpor/testkit/toysystem"
 	"cpor/trace"
 )
 

@@ -14,8 +14,8 @@ import (
 
 	"cpor/engine"
 	"cpor/frontend/model"
-	"cpor/oracle"
 	"cpor/system"
+	"cpor/testkit/oracle"
 )
 
 var update = flag.Bool("update", false, "draw the pictures of the documentation anew")

@@ -13,9 +13,9 @@ import (
 	"cpor/benchmarks"
 	"cpor/engine"
 	"cpor/frontend/model"
-	"cpor/oracle"
 	"cpor/system"
-	"cpor/system/toysystem"
+	"cpor/testkit/oracle"
+	"cpor/testkit/toysystem"
 )
 
 func parse(t testing.TB, text string, params ...string) system.System {

@@ -5,7 +5,7 @@ import (
 
 	"cpor/engine"
 	"cpor/engine/stateless"
-	"cpor/system/systemtest"
+	"cpor/testkit/systemtest"
 )
 
 // programs have all that synchronises, with values of all kinds in the heap.

@@ -9,8 +9,8 @@ import (
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/frontend/model"
-	"cpor/frontend/model/chunktest"
 	"cpor/system"
+	"cpor/testkit/chunktest"
 )
 
 // TestLanguageReference runs the examples of the language reference. A model

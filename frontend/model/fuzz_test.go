@@ -11,8 +11,8 @@ import (
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/frontend/model"
-	"cpor/oracle"
 	"cpor/system"
+	"cpor/testkit/oracle"
 )
 
 // tryModel takes a text through the whole pipeline: it is refused with a

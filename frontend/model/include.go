@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"cpor/frontend/model/source"
 	"cpor/frontend/model/syntax"
+	"cpor/frontend/source"
 )
 
 // included returns a file and those that it includes, each once, in the order in which they

@@ -11,8 +11,8 @@ import (
 	"cpor/frontend/model/compile"
 	"cpor/frontend/model/machine"
 	"cpor/frontend/model/resolve"
-	"cpor/frontend/model/source"
 	"cpor/frontend/model/syntax"
+	"cpor/frontend/source"
 	"cpor/system"
 )
 

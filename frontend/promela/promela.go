@@ -21,10 +21,10 @@ import (
 	"strings"
 
 	"cpor/frontend"
-	"cpor/frontend/model/source"
 	"cpor/frontend/promela/machine"
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
+	"cpor/frontend/source"
 	"cpor/ltl"
 	"cpor/system"
 )

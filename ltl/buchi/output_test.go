@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"cpor/ltl"
-	"cpor/ltl/ltltest"
+	"cpor/testkit/ltltest"
 )
 
 // Each formula of the golden file with its automaton as text and in HOA, state-based and generalised.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"cpor/ltl"
-	"cpor/ltl/ltltest"
+	"cpor/testkit/ltltest"
 )
 
 var (

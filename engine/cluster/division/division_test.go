@@ -11,7 +11,7 @@ import (
 
 	"cpor/statestore"
 	"cpor/system"
-	toy "cpor/system/toysystem"
+	toy "cpor/testkit/toysystem"
 )
 
 // random returns a division into n parts, and one state after the other.

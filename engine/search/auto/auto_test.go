@@ -14,10 +14,10 @@ import (
 	"cpor/engine/search/auto"
 	"cpor/engine/search/full"
 	"cpor/frontend/model"
-	"cpor/oracle"
 	"cpor/statestore"
 	"cpor/system"
-	toy "cpor/system/toysystem"
+	"cpor/testkit/oracle"
+	toy "cpor/testkit/toysystem"
 )
 
 var mixtures = flag.Int("mixtures", 375, "so many random systems are explored by mixtures")

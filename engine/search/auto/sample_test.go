@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"cpor/cartesian"
-	toy "cpor/system/toysystem"
+	toy "cpor/testkit/toysystem"
 )
 
 // TestSampleStops: a sample of either kind ends when the search is to end, also within a state.

@@ -8,9 +8,9 @@ import (
 	"math/bits"
 	"sync"
 
+	"cpor/engine/lockset"
+	"cpor/engine/lockset/persistent"
 	"cpor/engine/search"
-	"cpor/lockset"
-	"cpor/lockset/persistent"
 	"cpor/statestore"
 	"cpor/system"
 )

@@ -8,13 +8,13 @@ import (
 
 	"cpor/benchmarks"
 	"cpor/engine"
+	"cpor/engine/lockset"
 	"cpor/engine/search"
 	"cpor/engine/search/composed"
 	"cpor/engine/search/full"
 	"cpor/frontend/model"
-	"cpor/lockset"
-	"cpor/oracle"
 	"cpor/system"
+	"cpor/testkit/oracle"
 )
 
 // communicating returns the text of a model of threads that use three bits as

@@ -6,13 +6,13 @@ import (
 
 	"cpor/benchmarks"
 	"cpor/cartesian"
+	"cpor/engine/lockset"
 	"cpor/engine/search"
 	"cpor/engine/search/composed"
 	"cpor/engine/search/full"
 	"cpor/frontend/model"
-	"cpor/lockset"
-	"cpor/oracle"
 	"cpor/system"
+	"cpor/testkit/oracle"
 )
 
 // suite are the lock-based models of the project, with constants that keep them

@@ -9,13 +9,13 @@ import (
 	"testing"
 
 	"cpor/engine"
+	"cpor/engine/lockset"
 	"cpor/engine/search"
 	"cpor/engine/search/composed"
 	"cpor/engine/search/full"
 	"cpor/frontend/model"
-	"cpor/lockset"
-	"cpor/oracle"
 	"cpor/system"
+	"cpor/testkit/oracle"
 )
 
 var (

@@ -9,11 +9,11 @@ import (
 
 	"cpor/engine"
 	"cpor/engine/cluster"
-	"cpor/engine/cluster/fake"
 	"cpor/engine/search"
 	"cpor/engine/search/composed"
 	"cpor/frontend/model"
-	"cpor/oracle"
+	"cpor/testkit/fakeranks"
+	"cpor/testkit/oracle"
 )
 
 // TestRanks holds composed transitions on ranks, without a check of the discipline, to one
@@ -56,7 +56,7 @@ func TestRanks(t *testing.T) {
 			}
 			for _, n := range []int{2, 5} {
 				results, all := make([]*search.Result, n), make([]uint64, n)
-				err := fake.Run(n, fake.Options{Seed: seed, MaxDelay: 100 * time.Microsecond}, func(rank int, c cluster.Comm) (err error) {
+				err := fakeranks.Run(n, fakeranks.Options{Seed: seed, MaxDelay: 100 * time.Microsecond}, func(rank int, c cluster.Comm) (err error) {
 					results[rank], all[rank], err = explore(c, 0)
 					return err
 				})

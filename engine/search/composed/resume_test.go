@@ -9,11 +9,11 @@ import (
 
 	"cpor/engine"
 	"cpor/engine/cluster"
-	"cpor/engine/cluster/fake"
-	"cpor/engine/resumetest"
 	"cpor/engine/search"
 	"cpor/engine/search/composed"
 	"cpor/frontend/model"
+	"cpor/testkit/fakeranks"
+	"cpor/testkit/resumetest"
 )
 
 // TestResumeCuts interrupts searches that have cut moves off, and cut none off when they go on:
@@ -76,7 +76,7 @@ init { go T() }
 		for i := range kept {
 			kept[i] = s.Checkpoint(0)
 		}
-		err := fake.Run(c.ranks, fake.Options{}, func(rank int, comm cluster.Comm) (err error) {
+		err := fakeranks.Run(c.ranks, fakeranks.Options{}, func(rank int, comm cluster.Comm) (err error) {
 			results[rank], all[rank], err = explore(search.Options{Options: engine.Options{MaxStates: c.most, Ranks: comm, Checkpoint: kept[rank]}})
 			return err
 		})

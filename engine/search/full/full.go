@@ -12,8 +12,8 @@ package full
 
 import (
 	"cpor/engine/search"
-	"cpor/sabotage"
 	"cpor/system"
+	"cpor/testkit/sabotage"
 )
 
 // Expander is the expander of the full search. It is made by New.

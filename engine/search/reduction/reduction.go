@@ -23,11 +23,11 @@ import (
 
 	"cpor/engine"
 	"cpor/engine/dive"
+	"cpor/engine/lockset"
 	"cpor/engine/search"
 	"cpor/engine/search/quotient"
 	"cpor/engine/search/validate"
 	"cpor/internal/human"
-	"cpor/lockset"
 	"cpor/statestore"
 	"cpor/system"
 )

@@ -11,7 +11,7 @@ import (
 	"cpor/engine/search/full"
 	"cpor/engine/search/validate"
 	"cpor/frontend/model"
-	"cpor/oracle"
+	"cpor/testkit/oracle"
 )
 
 var long = flag.Bool("long", false, "validate many more models")

@@ -13,7 +13,7 @@ import (
 	"cpor/engine/search/full"
 	"cpor/engine/search/validate"
 	"cpor/system"
-	"cpor/system/toysystem"
+	"cpor/testkit/toysystem"
 )
 
 // collect takes differences from many goroutines.

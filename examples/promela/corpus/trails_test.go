@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"cpor/frontend"
-	"cpor/frontend/promela/trailtest"
+	"cpor/testkit/trailtest"
 )
 
 // replayed loads a model with a trail.

@@ -12,7 +12,7 @@ import (
 
 	"cpor/engine"
 	"cpor/frontend/gosrc"
-	"cpor/gotest"
+	"cpor/frontend/gosrc/gotest"
 )
 
 var all = flag.Bool("all", false, "explore all examples, not only every sixth")

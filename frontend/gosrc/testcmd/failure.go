@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"cpor/frontend/gosrc"
-	"cpor/gotest"
+	"cpor/frontend/gosrc/gotest"
 	"cpor/trace"
 )
 

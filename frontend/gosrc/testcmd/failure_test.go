@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"cpor/gotest"
+	"cpor/frontend/gosrc/gotest"
 	"cpor/system"
 	"cpor/trace"
 )

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"cpor/frontend/gosrc"
-	"cpor/gotest"
+	"cpor/frontend/gosrc/gotest"
 	"cpor/internal/cliflag"
 )
 

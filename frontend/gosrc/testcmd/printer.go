@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"cpor/gotest"
+	"cpor/frontend/gosrc/gotest"
 	"cpor/trace"
 )
 

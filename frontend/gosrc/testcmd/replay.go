@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"cpor/frontend/gosrc"
-	"cpor/gotest"
+	"cpor/frontend/gosrc/gotest"
 	"cpor/internal/human"
 	"cpor/trace"
 )

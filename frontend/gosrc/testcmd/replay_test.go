@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"cpor/frontend/gosrc"
-	"cpor/gotest"
+	"cpor/frontend/gosrc/gotest"
 	"cpor/system"
 	"cpor/trace"
 )

@@ -15,7 +15,7 @@ import (
 	"cpor/engine"
 	"cpor/engine/memory"
 	"cpor/frontend/gosrc"
-	"cpor/gotest"
+	"cpor/frontend/gosrc/gotest"
 	"cpor/internal/human"
 	"cpor/trace"
 )

@@ -3,8 +3,8 @@ package compile
 import (
 	"slices"
 
-	"cpor/sabotage"
 	"cpor/system"
+	"cpor/testkit/sabotage"
 )
 
 // blocking tells how a segment of these instructions may block.

@@ -2,8 +2,8 @@ package compile
 
 import (
 	"cpor/frontend/model/resolve"
-	"cpor/frontend/model/source"
 	"cpor/frontend/model/syntax"
+	"cpor/frontend/source"
 )
 
 // class gives the locations of a shared variable, which follow first, the class

@@ -2,8 +2,8 @@ package compile
 
 import (
 	"cpor/frontend/model/resolve"
-	"cpor/frontend/model/source"
 	"cpor/frontend/model/syntax"
+	"cpor/frontend/source"
 )
 
 // Cover says what of the source a program's counters are about. A machine counts the

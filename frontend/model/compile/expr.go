@@ -6,7 +6,7 @@ import (
 
 	"cpor/frontend/model/resolve"
 	"cpor/frontend/model/syntax"
-	"cpor/sabotage"
+	"cpor/testkit/sabotage"
 )
 
 // isPure tells whether an expression is local computation without an effect:

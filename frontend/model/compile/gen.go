@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"cpor/frontend/model/resolve"
-	"cpor/frontend/model/source"
 	"cpor/frontend/model/syntax"
+	"cpor/frontend/source"
 	"cpor/system"
 )
 

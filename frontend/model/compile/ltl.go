@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"cpor/frontend/model/resolve"
-	"cpor/frontend/model/source"
 	"cpor/frontend/model/syntax"
+	"cpor/frontend/source"
 	"cpor/ltl"
 )
 

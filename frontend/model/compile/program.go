@@ -94,8 +94,8 @@ package compile
 
 import (
 	"cpor/frontend/model/resolve"
-	"cpor/frontend/model/source"
 	"cpor/frontend/model/syntax"
+	"cpor/frontend/source"
 	"cpor/system"
 )
 

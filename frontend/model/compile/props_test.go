@@ -6,7 +6,7 @@ import (
 
 	"cpor/frontend/model/compile"
 	"cpor/frontend/model/resolve"
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 )
 
 // TestPropositions looks at the propositions of formulas: those that differ in the values of

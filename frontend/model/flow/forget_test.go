@@ -7,7 +7,7 @@ import (
 
 	"cpor/frontend/model/compile"
 	"cpor/frontend/model/resolve"
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 )
 
 // TestForget lets analyses forget what they know after some values, or at once: what they

@@ -4,8 +4,8 @@ import (
 	"math/bits"
 
 	"cpor/frontend/model/compile"
-	"cpor/sabotage"
 	"cpor/system"
+	"cpor/testkit/sabotage"
 )
 
 // Bits is a set of small numbers.

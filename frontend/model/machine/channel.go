@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"cpor/frontend/model/compile"
-	"cpor/sabotage"
 	"cpor/system"
+	"cpor/testkit/sabotage"
 )
 
 func rangeMessage(v int64, t *compile.IntType) string {

@@ -4,11 +4,11 @@ import (
 	"flag"
 	"testing"
 
+	"cpor/engine/lockset"
 	"cpor/frontend/model"
-	"cpor/lockset"
-	"cpor/oracle"
 	"cpor/system"
-	"cpor/system/systemtest"
+	"cpor/testkit/oracle"
+	"cpor/testkit/systemtest"
 )
 
 // TestConform checks the contract of package system on generated models, and on

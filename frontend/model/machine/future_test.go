@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"cpor/frontend/model"
-	"cpor/oracle"
 	"cpor/system"
+	"cpor/testkit/oracle"
 )
 
 // TestFuturesBound takes random walks through random models: whatever a thread

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 
 	"cpor/frontend/model/compile"
-	"cpor/sabotage"
 	"cpor/system"
+	"cpor/testkit/sabotage"
 )
 
 // undo is an entry of the undo log: word was old.

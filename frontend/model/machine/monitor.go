@@ -4,8 +4,8 @@ import (
 	"math/bits"
 
 	"cpor/frontend/model/compile"
-	"cpor/sabotage"
 	"cpor/system"
+	"cpor/testkit/sabotage"
 )
 
 // A monitor has Java's semantics and three locations: who is in it, how often

@@ -7,8 +7,8 @@ import (
 
 	"cpor/frontend/model/compile"
 	"cpor/frontend/model/resolve"
-	"cpor/sabotage"
 	"cpor/system"
+	"cpor/testkit/sabotage"
 )
 
 // The names of a Scalarset can be exchanged (Ip and Dill 1996): there is no operation on

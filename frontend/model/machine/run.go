@@ -6,8 +6,8 @@ import (
 	"math/bits"
 
 	"cpor/frontend/model/compile"
-	"cpor/sabotage"
 	"cpor/system"
+	"cpor/testkit/sabotage"
 )
 
 // MaxChoice is the largest number of values that choose may choose from: each

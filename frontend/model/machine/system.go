@@ -22,7 +22,7 @@ import (
 
 	"cpor/frontend/model/compile"
 	"cpor/frontend/model/resolve"
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 	"cpor/system"
 )
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"cpor/frontend/model/resolve"
-	"cpor/frontend/model/source"
 	"cpor/frontend/model/syntax"
+	"cpor/frontend/source"
 )
 
 var mutants = flag.Int("mutants", 30, "how `often` each model is broken by TestNoCascades")

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"cpor/frontend/model/chunktest"
 	"cpor/frontend/model/resolve"
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
+	"cpor/testkit/chunktest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

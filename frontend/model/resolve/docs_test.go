@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"cpor/frontend/model/chunktest"
 	"cpor/frontend/model/resolve"
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
+	"cpor/testkit/chunktest"
 )
 
 // TestDocs checks the examples of the language reference. A fragment is put into

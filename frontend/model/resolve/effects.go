@@ -3,8 +3,8 @@ package resolve
 import (
 	"slices"
 
-	"cpor/frontend/model/source"
 	"cpor/frontend/model/syntax"
+	"cpor/frontend/source"
 )
 
 // A function has no effects if its calls change nothing but its own variables, wait

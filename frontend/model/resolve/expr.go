@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math/big"
 
-	"cpor/frontend/model/source"
 	"cpor/frontend/model/syntax"
+	"cpor/frontend/source"
 	"cpor/internal/human"
 	"cpor/internal/spell"
 )

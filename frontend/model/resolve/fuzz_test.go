@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"cpor/frontend/model/resolve"
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 )
 
 // FuzzCheck looks for texts that make Check panic or hang, or accept what its

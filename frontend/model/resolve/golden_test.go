@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"cpor/frontend/model/resolve"
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 )
 
 // TestRendering compares the whole text that the user sees.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"cpor/frontend/model/resolve"
-	"cpor/frontend/model/source"
 	"cpor/frontend/model/syntax"
+	"cpor/frontend/source"
 )
 
 // ltlPrelude has names for formulas; the formula begins in line 10.

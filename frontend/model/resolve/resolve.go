@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"cpor/frontend/model/source"
 	"cpor/frontend/model/syntax"
+	"cpor/frontend/source"
 	"cpor/internal/spell"
 )
 

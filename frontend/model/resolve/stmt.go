@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"cpor/frontend/model/source"
 	"cpor/frontend/model/syntax"
+	"cpor/frontend/source"
 	"cpor/internal/human"
 )
 

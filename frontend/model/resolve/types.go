@@ -15,8 +15,8 @@
 package resolve
 
 import (
-	"cpor/frontend/model/source"
 	"cpor/frontend/model/syntax"
+	"cpor/frontend/source"
 )
 
 // Type is a resolved type. Types are canonical: two types are identical if and

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"cpor/frontend/model/resolve"
-	"cpor/frontend/model/source"
 	"cpor/frontend/model/syntax"
+	"cpor/frontend/source"
 )
 
 const typesModel = `

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 )
 
 // Underlying returns what a declared type stands for, and other types unchanged.

@@ -19,7 +19,7 @@
 // grammar, and its messages speak of Go.
 package syntax
 
-import "cpor/frontend/model/source"
+import "cpor/frontend/source"
 
 // File is a parsed model file.
 type File struct {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 )
 
 // Format returns the text of a model file in the layout of cpor fmt, which is gofmt's as

@@ -1,6 +1,6 @@
 package syntax
 
-import "cpor/frontend/model/source"
+import "cpor/frontend/source"
 
 type (
 	// LTLDecl is ltl name { formula }: a property of the executions.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 	"cpor/internal/human"
 )
 

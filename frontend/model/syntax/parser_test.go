@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"cpor/frontend/model/chunktest"
-	"cpor/frontend/model/source"
 	"cpor/frontend/model/syntax"
+	"cpor/frontend/source"
+	"cpor/testkit/chunktest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

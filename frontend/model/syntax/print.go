@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 )
 
 // String returns the text of an expression, a type or a simple statement, in

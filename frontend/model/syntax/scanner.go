@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 )
 
 // token is a lexical token's kind.

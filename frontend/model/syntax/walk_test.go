@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 )
 
 // nodes has every type of node.

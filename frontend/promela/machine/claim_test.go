@@ -11,9 +11,9 @@ import (
 
 	"cpor/engine"
 	"cpor/engine/temporal"
-	"cpor/frontend/model/source"
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
+	"cpor/frontend/source"
 	"cpor/ltl"
 )
 

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"cpor/frontend/model/source"
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
+	"cpor/frontend/source"
 	"cpor/system"
 )
 

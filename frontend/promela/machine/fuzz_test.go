@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"cpor/frontend/model/source"
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
+	"cpor/frontend/source"
 	"cpor/system"
 )
 

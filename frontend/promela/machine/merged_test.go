@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"cpor/frontend/model/source"
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
+	"cpor/frontend/source"
 	"cpor/system"
-	"cpor/system/systemtest"
+	"cpor/testkit/systemtest"
 )
 
 var mergedModels = flag.Int("merged", 100, "how many generated models are searched with merged semantics, too")

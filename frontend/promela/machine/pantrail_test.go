@@ -13,7 +13,7 @@ import (
 	"cpor/frontend"
 	_ "cpor/frontend/promela"
 	"cpor/frontend/promela/machine"
-	"cpor/frontend/promela/trailtest"
+	"cpor/testkit/trailtest"
 )
 
 // kinds are what SPIN's verifier looks for, with its flags.

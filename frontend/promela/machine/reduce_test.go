@@ -11,11 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"cpor/frontend/model/source"
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
+	"cpor/frontend/source"
 	"cpor/system"
-	"cpor/system/systemtest"
+	"cpor/testkit/systemtest"
 )
 
 var reduceModels = flag.Int("reduce", 25, "how many generated models the reductions are tried on")

@@ -3,11 +3,11 @@ package machine
 import (
 	"testing"
 
-	"cpor/frontend/model/source"
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
+	"cpor/frontend/source"
 	"cpor/system"
-	"cpor/system/systemtest"
+	"cpor/testkit/systemtest"
 )
 
 // moving are models whose steps write what they have not looked at, and move what they do not look at

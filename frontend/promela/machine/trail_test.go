@@ -15,9 +15,9 @@ import (
 	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
-	"cpor/frontend/model/source"
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
+	"cpor/frontend/source"
 	"cpor/system"
 )
 

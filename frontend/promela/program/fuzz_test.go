@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"cpor/frontend/model/source"
 	"cpor/frontend/promela/syntax"
+	"cpor/frontend/source"
 )
 
 // FuzzResolve: what can be parsed is resolved, with automata whose edges lead to

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"cpor/frontend/model/source"
 	"cpor/frontend/promela/syntax"
+	"cpor/frontend/source"
 )
 
 // TestRejected holds what SPIN 6.5.2 rejects, and embedded C: each is refused with its

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"cpor/frontend/model/source"
 	"cpor/frontend/promela/syntax"
+	"cpor/frontend/source"
 )
 
 // TestText: steps are named by the text of the model. Macros that are wholly in a step keep their names, of

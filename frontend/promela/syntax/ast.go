@@ -3,7 +3,7 @@ package syntax
 import (
 	"strings"
 
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 )
 
 // Model is a parsed model.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 )
 
 // macro is a #define.

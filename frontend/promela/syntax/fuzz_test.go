@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 )
 
 // seeds are models to begin with.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 )
 
 // maxErrors is after how many messages the parser gives up.

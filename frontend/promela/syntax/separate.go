@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 )
 
 // separated puts in the semicolons that SPIN's scanner takes the ends of lines for, and takes out

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 )
 
 // TestPreprocessor compares the tokens behind the preprocessor, one blank

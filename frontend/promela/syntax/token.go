@@ -18,7 +18,7 @@ import (
 	"fmt"
 	"strings"
 
-	"cpor/frontend/model/source"
+	"cpor/frontend/source"
 )
 
 // Pos is a place in one of the files of a model. The zero value is no place.

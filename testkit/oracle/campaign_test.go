@@ -1,0 +1,188 @@
+package oracle_test
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"runtime"
+	"runtime/metrics"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cpor/testkit/oracle"
+)
+
+// tally counts what became of the programs of a run, so that nothing is left
+// out silently.
+type tally struct {
+	mu       sync.Mutex
+	compared uint64
+	over     map[string]uint64 // programs that were not compared, by reason
+	parts    map[string]uint64 // comparisons that were left out, or weaker, by what and why
+	reports  []string          // of differences, up to maxReports
+	differed uint64
+}
+
+// maxReports bounds the differences that are shrunk and reported; a run goes on
+// behind them, and counts them all.
+const maxReports = 20
+
+func (c *tally) note(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.parts == nil {
+		c.parts = map[string]uint64{}
+	}
+	c.parts[fmt.Sprintf(format, args...)]++
+}
+
+// room tells whether another difference will be reported.
+func (c *tally) room() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.reports) < maxReports
+}
+
+func (c *tally) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var b strings.Builder
+	skipped := uint64(0)
+	for _, n := range c.over {
+		skipped += n
+	}
+	fmt.Fprintf(&b, "%d models compared, %d differ, %d passed over", c.compared, c.differed, skipped)
+	list := func(m map[string]uint64) {
+		keys := slices.SortedFunc(maps.Keys(m), func(a, b string) int {
+			return cmp.Or(cmp.Compare(m[b], m[a]), strings.Compare(a, b))
+		})
+		for _, k := range keys {
+			fmt.Fprintf(&b, "\n\t%8d %s", m[k], k)
+		}
+	}
+	list(c.over)
+	if len(c.parts) > 0 {
+		b.WriteString("\nand of these comparisons")
+		list(c.parts)
+	}
+	return b.String()
+}
+
+// parallel runs a check on models with different seeds until n of them were
+// compared. Others, for which it returns a reason, are passed over and counted.
+// After a difference it goes on. It prints what it has done every minute, and at
+// the end.
+func parallel(t *testing.T, n uint64, check func(seed uint64) (diff, over string)) {
+	t.Helper()
+	campaign(t, n, &tally{}, check)
+}
+
+// campaign is parallel with a tally of its own, or checks the one seed that -seed names.
+func campaign(t *testing.T, n uint64, c *tally, check func(seed uint64) (diff, over string)) {
+	t.Helper()
+	if *seed != 0 {
+		d, over := check(*seed)
+		if d != "" {
+			t.Errorf("seed %d: %s", *seed, d)
+		}
+		t.Logf("seed %d: %s", *seed, cmp.Or(over, "compared"))
+		return
+	}
+	c.over = map[string]uint64{}
+	var wg sync.WaitGroup
+	begin, started := time.Now(), uint64(0)
+	workers := runtime.GOMAXPROCS(0)
+	now := make([]uint64, workers) // the seed that each is at
+	for w := range workers {
+		wg.Go(func() {
+			for {
+				c.mu.Lock()
+				if c.compared >= n || started > 20*n+100 {
+					c.mu.Unlock()
+					return
+				}
+				s := *first + started
+				started++
+				now[w] = s
+				c.mu.Unlock()
+				d, over := check(s)
+				c.mu.Lock()
+				switch {
+				case over != "":
+					c.over[over]++
+				case d != "":
+					c.differed++
+					if len(c.reports) < maxReports {
+						c.reports = append(c.reports, d)
+						t.Errorf("seed %d: %s", s, d)
+						fmt.Printf("%s seed %d: %s\n", t.Name(), s, d)
+					}
+					fallthrough
+				default:
+					c.compared++
+				}
+				c.mu.Unlock()
+			}
+		})
+	}
+	stop := make(chan bool)
+	go observe(stop, func() string {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return fmt.Sprintf("%s at seeds %v of %d to %d", t.Name(), now, *first, *first+started-1)
+	}, c)
+	wg.Wait()
+	close(stop)
+	t.Logf("seeds %d to %d, %s: %v", *first, *first+started-1, time.Since(begin).Round(time.Millisecond), c)
+	if c.compared < n {
+		t.Errorf("only %d models were compared, want %d", c.compared, n)
+	}
+}
+
+// maxHeap is how much a run may hold; one that needs more ends with the seeds
+// that it is at, rather than with the machine's memory.
+const maxHeap = 6 << 30
+
+// observe prints every minute where a run is, and ends one that takes too much memory.
+func observe(stop chan bool, where func() string, what fmt.Stringer) {
+	begin := time.Now()
+	for i := 1; ; i++ {
+		select {
+		case <-stop:
+			return
+		case <-time.After(time.Second):
+		}
+		heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+		metrics.Read(heap)
+		if held := heap[0].Value.Uint64(); held > maxHeap {
+			panic(fmt.Sprintf("%s: %d MB held", where(), held>>20))
+		}
+		if i%60 == 0 {
+			fmt.Printf("%s %s: %v\n", time.Since(begin).Round(time.Second), where(), what)
+		}
+	}
+}
+
+// refusal names why a program cannot be compared: its text is refused, or init
+// fails or blocks.
+func refusal(err error) string {
+	e := strings.Split(err.Error(), "\n")[0]
+	for _, what := range []string{"init fails", "init blocks", "never exists", "patience"} {
+		if strings.Contains(e, what) {
+			return what
+		}
+	}
+	return "refused by the language"
+}
+
+// sizes returns the sizes of the programs of a run.
+func sizes(t *testing.T) []oracle.Size {
+	list := oracle.SizesNamed[*size]
+	if list == nil {
+		t.Fatalf("there is no size %q: tiny, mixed or large", *size)
+	}
+	return list
+}

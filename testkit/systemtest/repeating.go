@@ -1,0 +1,215 @@
+package systemtest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"cpor/engine"
+	"cpor/engine/cluster"
+	"cpor/engine/search"
+	"cpor/engine/search/full"
+	"cpor/system"
+	"cpor/testkit/fakeranks"
+)
+
+// scoped is what a step did in a state, with the values of its scope there.
+type scoped struct {
+	scope  system.Scope
+	values []uint64 // of Reads
+	after  []uint64 // of Reads and Writes
+	out    system.Outcome
+	tally  int
+	state  system.State
+}
+
+// repeating checks what a [system.Repeating] machine says of its steps: in every two states
+// where the bits of a step's scope are the same, it has the same outcome.
+func repeating(sys system.System, states int) error {
+	m := sys.NewMachine()
+	r, ok := m.(system.Repeating)
+	if !ok || !r.Repeats() {
+		return nil
+	}
+	type step struct {
+		length, regime, thread int
+		alt                    uint64
+	}
+	known := map[step][]scoped{}
+	seen := map[string]bool{}
+	var queue []system.State
+	add := func(s system.State) {
+		if k := fmt.Sprint(s); !seen[k] {
+			seen[k] = true
+			queue = append(queue, slices.Clone(s))
+		}
+	}
+	for _, s := range sys.Initial() {
+		add(s)
+	}
+	r.Learn(true)
+	threads := map[[2]int]int{}
+	for i := 0; i < len(queue) && i < states; i++ {
+		s := queue[i]
+		regime := r.Regime(s)
+		m.Load(s)
+		if n, ok := threads[[2]int{len(s), regime}]; ok && n != m.NumThreads() {
+			return fmt.Errorf("states of one length and regime have %d threads and %d", n, m.NumThreads())
+		}
+		threads[[2]int{len(s), regime}] = m.NumThreads()
+		mark := m.Mark()
+		for t := range m.NumThreads() {
+			for alt, more := uint64(0), true; more; {
+				now := scoped{out: m.Step(t, alt), state: s}
+				ok := r.Scope(t, &now.scope)
+				if now.scope.At.Mask == 0 && ok {
+					return fmt.Errorf("%s: the scope does not tell where the thread stood", m.ThreadName(t))
+				}
+				if ok {
+					now.tally, ok = r.Tally()
+				}
+				end := m.Encode(nil)
+				m.Rewind(mark)
+				alt, more = now.out.Next, now.out.Next != 0
+				at := step{len(s), regime, t, alt}
+				if now.out.Kind == system.Moved && now.out.Violation == nil {
+					add(end)
+				}
+				if ok && now.out.Violation != nil {
+					return fmt.Errorf("%s: a step that violates a property has a scope", m.ThreadName(t))
+				}
+				if err := now.compare(m, t, s, end, ok, known[at]); err != nil {
+					return err
+				}
+				if !ok {
+					continue
+				}
+				for _, b := range now.scope.Reads {
+					now.values = append(now.values, s[b.Word]&b.Mask)
+				}
+				for _, b := range now.changed() {
+					now.after = append(now.after, end[b.Word]&b.Mask)
+				}
+				known[at] = append(known[at], now)
+			}
+		}
+	}
+	return nil
+}
+
+// changed returns the bits that are as in after.
+func (k *scoped) changed() []system.Bits { return slices.Concat(k.scope.Reads, k.scope.Writes) }
+
+// compare compares a step in state s with all that were known of it elsewhere.
+func (now *scoped) compare(m system.Machine, t int, s, end system.State, ok bool, known []scoped) error {
+	differs := func(k *scoped, what string) error {
+		return fmt.Errorf("%s: %s, though the bits of its scope %+v are the same\nin %x\nand %x", m.ThreadName(t), what, k.scope, k.state, s)
+	}
+	for i := range known {
+		k := &known[i]
+		if !slices.EqualFunc(k.scope.Reads, k.values, func(b system.Bits, v uint64) bool { return s[b.Word]&b.Mask == v }) {
+			continue
+		}
+		a, b := &k.out, &now.out
+		switch {
+		case !ok:
+			return differs(k, "its step cannot be repeated in one of two states")
+		case a.Kind != b.Kind || a.Next != b.Next || a.AtEnd != b.AtEnd || k.tally != now.tally:
+			return differs(k, fmt.Sprintf("its step is %+v or %+v", *a, *b))
+		case a.Kind != system.Moved:
+			continue
+		}
+		want := slices.Clone(s)
+		for i, b := range k.changed() {
+			want[b.Word] = want[b.Word]&^b.Mask | k.after[i]
+		}
+		for i := range k.scope.Copies {
+			c := &k.scope.Copies[i]
+			want[c.To.Word] = want[c.To.Word]&^c.To.Mask | c.Of(s)
+		}
+		if !slices.Equal(want, end) {
+			return differs(k, fmt.Sprintf("its step leads to %x, not to %x", end, want))
+		}
+	}
+	return nil
+}
+
+// executing hides what the machines of a system can do beside executing.
+type executing struct{ system.System }
+
+type executingMachine struct{ system.Machine }
+
+func (s executing) NewMachine() system.Machine { return executingMachine{s.System.NewMachine()} }
+
+// Unwrap makes known what else there is: a search asks for what it must not look
+// behind wrappers for itself.
+func (m executingMachine) Unwrap() system.Machine { return m.Machine }
+
+// Unwrap does the same for the system.
+func (s executing) Unwrap() system.System { return s.System }
+
+// Remember holds that a full search which remembers steps finds what one finds that
+// executes all of them, in one process and on several ranks, and so does one in which scopes have hardly any room: it compares the states, what is counted and what is violated, where
+// the covered set takes states apart from early on. newSystem returns a system, the same one each time.
+// It returns how many states were compared, 0 if there are more than limit.
+func Remember(t testing.TB, newSystem func() system.System, limit uint64) (states uint64) {
+	t.Helper()
+	o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1 << 20, MaxStates: limit, KeepTraces: true}, Young: 16}
+	searched := func(sys, made system.System, factory func(system.System) search.Factory, ranks cluster.Comm) (*search.Result, []uint64, error) {
+		o := o
+		o.Ranks = ranks
+		r, err := search.Run(context.Background(), made, factory(made), o)
+		if c, ok := system.As[system.Counting](sys); ok {
+			return r, c.Executed(), err
+		}
+		return r, nil, err
+	}
+	sys := newSystem()
+	want, executed, err := searched(sys, executing{sys}, full.Factory, nil)
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	if !want.Exhaustive {
+		return 0
+	}
+	check := func(how string, r *search.Result, counts []uint64, err error) {
+		t.Helper()
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v", how, err)
+		case r.States != want.States || r.Transitions != want.Transitions || r.EndedLoops != want.EndedLoops || r.BlockedLoops != want.BlockedLoops || len(r.Violations) != len(want.Violations):
+			t.Errorf("executed: %+v, %d violations; remembered%s: %+v, %d violations", want.Counters, len(want.Violations), how, r.Counters, len(r.Violations))
+		case !slices.Equal(counts, executed):
+			t.Errorf("what was executed is counted as %d when steps are executed and as %d when they are remembered%s", executed, counts, how)
+		}
+	}
+	for how, factory := range map[string]func(system.System) search.Factory{"": full.Factory, " in narrow scopes": full.Narrow} {
+		sys := newSystem()
+		r, counts, err := searched(sys, sys, factory, nil)
+		check(how, r, counts, err)
+	}
+	_, interning := system.As[system.Interning](sys)
+	if _, portable := system.As[system.Portable](sys); interning && !portable {
+		return want.States // its states mean nothing to other processes
+	}
+	if want.States%2 == 0 {
+		o.MostNumbers = 8 // other states go to the other rank as words
+	}
+	err = fakeranks.Run(2, fakeranks.Options{Seed: want.States}, func(rank int, c cluster.Comm) error {
+		sys := newSystem()
+		r, counts, err := searched(sys, sys, full.Factory, c)
+		if rank == 0 {
+			if len(want.Violations) > 0 {
+				counts = executed // traces are rebuilt by other steps, which count, too
+			}
+			check(" on ranks", r, counts, err)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return want.States
+}
