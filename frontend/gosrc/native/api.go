@@ -1,0 +1,211 @@
+package native
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cpor/system"
+)
+
+// Op is a kind of synchronization operation: what a thread does next.
+type Op uint8
+
+// The operations.
+const (
+	OpNone        Op = iota
+	OpStart          // a new goroutine runs
+	OpGo             // a go statement
+	OpSend           // on a channel
+	OpRecv           // from a channel, by a receive or a range
+	OpSelect         // a select with several cases, or with a default
+	OpClose          // of a channel
+	OpLen            // len of a channel
+	OpMet            // goes on after a partner has completed its operation on a channel
+	OpLock           // of a mutex, or of an RWMutex for writing
+	OpTryLock        //
+	OpUnlock         //
+	OpRLock          //
+	OpTryRLock       //
+	OpRUnlock        //
+	OpAdd            // WaitGroup.Add, Done
+	OpWait           // WaitGroup.Wait
+	OpOnce           // Once.Do
+	OpOnceDone       // the function of a Once has returned
+	OpCondWait       // Cond.Wait: enters the queue
+	OpCondWoken      // Cond.Wait: goes on after a signal
+	OpSignal         // Cond.Signal
+	OpBroadcast      // Cond.Broadcast
+	OpLoad           // of an atomic
+	OpStore          // of an atomic
+	OpUpdate         // of an atomic: Add, Swap, CompareAndSwap, And, Or
+	OpMap            // an operation on a sync.Map
+	OpSleep          // time.Sleep: goes on when time has passed
+	OpTimer          // a timer fires
+	OpTimerSet       // a timer is made, reset or stopped
+	OpYield          // runtime.Gosched
+	OpBubble         // synctest.Wait, or the end of a bubble
+	OpOutside        // waits for what is outside: a socket, a file, a process
+	numOps
+)
+
+// Choice is who runs next, and in which way.
+type Choice struct {
+	Thread int32 // a number of [Binary.ThreadName]
+	// Alt counts the alternatives of the thread's next operation that can run, from 0: the
+	// cases of a select that are ready, partners at a channel without a buffer.
+	Alt int32
+}
+
+// Pending is what a thread does next, known before it runs.
+type Pending struct {
+	Thread int32
+	Op     Op
+	// Enabled is how many alternatives can run now; 0: the thread is blocked, or it has ended.
+	Enabled int32
+	// Accesses are those of the operation. Of a blocked thread they are the reads of the guard.
+	// If the operation has several enabled alternatives, they are those of alternative 0.
+	Accesses []system.Access
+	// Alts are the accesses of the alternatives from 1 on.
+	Alts  [][]system.Access
+	AtEnd bool // it may wait for ever without that being a deadlock or a leak
+	Early bool // an alarm that would go off though somebody else can run
+	Ended bool
+	Pos   system.Pos
+	Text  string // "Lock Pool.mu"; may be empty
+}
+
+// Step is one transition as it was executed: a synchronization operation, and the
+// computation that follows it up to the next one.
+type Step struct {
+	Choice
+	Op       Op
+	Accesses []system.Access // each location once; the computation's accesses to memory are left out
+	// Values has a word for each access: what somebody who reads the location to find out
+	// whether it can run sees behind the step. Nil: not known.
+	Values []uint64
+	// After has each thread whose Pending the step has changed, itself and new ones included.
+	After   []Pending
+	Created bool // it has created a thread
+	Failure *Failure
+	Pos     system.Pos
+}
+
+// Frame is a call on a stack.
+type Frame struct {
+	Func string
+	Pos  system.Pos
+}
+
+// Stack is what a goroutine was doing.
+type Stack struct {
+	Thread int32
+	What   string // "writes", "waits to lock a mutex"
+	Frames []Frame
+}
+
+// Failure is what is wrong with an execution.
+type Failure struct {
+	Kind    system.ViolationKind
+	Message string
+	Pos     system.Pos
+	Object  string // of a race: the address's object
+	Stacks  []Stack
+}
+
+// End is how an execution ended.
+type End uint8
+
+// The ends of executions.
+const (
+	Passed   End = iota // the test ended, and nobody waits
+	Failed              // the test ended and failed, or a step has a Failure after which the others went on
+	Deadlock            // nobody can run, and the test has not ended
+	Leak                // the test has ended, and goroutines wait for what nobody can give
+	Crashed             // the last step ended the process: a panic, a fatal error, a data race
+	Exited              // os.Exit, or the end of main
+	Cut                 // Policy.MaxSteps was reached
+	TooLarge            // the limit of memory or of time for one step was reached
+	Skipped             // the test skipped itself
+)
+
+// Execution is one execution of a test.
+type Execution struct {
+	First   []Pending // the threads before the first step
+	Steps   []Step
+	End     End
+	Failure *Failure // of a deadlock or leak, with a stack for each thread that waits; else that of a step
+	Output  []byte
+	// Outside names what was used that is not under control, such as real sockets.
+	Outside []string
+	// WroteOutside: memory that existed before the test began was written.
+	WroteOutside bool
+	// Hash is a hash of everything that happened: equal choices must give equal hashes.
+	Hash uint64
+}
+
+// PolicyKind is how an execution goes on when the prefix is used up.
+type PolicyKind uint8
+
+// The kinds of policies.
+const (
+	// Straight runs the last thread as long as it can run, with alternative 0, and then the
+	// oldest one that can.
+	Straight PolicyKind = iota
+	// Random takes each enabled alternative of each thread with equal probability.
+	Random
+	// PCT gives threads random priorities and changes them at Depth-1 random points.
+	PCT
+)
+
+// Policy is how an execution goes on when the prefix is used up.
+type Policy struct {
+	Kind     PolicyKind
+	Seed     uint64
+	Depth    int  // of PCT
+	Length   int  // of PCT: about how many steps an execution has
+	MaxSteps int  // after which the execution is cut off; 0: a million
+	Quiet    bool // Straight only: timers go off only when nobody else can run
+	// Brief leaves out the accesses and what changes with each step: Steps have only
+	// Choice, Op and Failure. It is for sampling.
+	Brief bool
+}
+
+// Diverged is the error for a prefix that cannot be followed, or that led elsewhere.
+type Diverged struct {
+	At   int // the index of the choice
+	What string
+}
+
+func (d *Diverged) Error() string {
+	return fmt.Sprintf("step %d: %s: the execution does not depend on the choices alone", d.At+1, d.What)
+}
+
+// Mode is how executions begin equal.
+type Mode uint8
+
+// The modes.
+const (
+	Auto   Mode = iota // Repeat if the test allows it, else Fork
+	Repeat             // in the same process: the test writes nothing that existed before it
+	Fork               // each execution in a child of the process, which has one thread
+	Fresh              // each execution in a new process
+)
+
+// Limits bound what the executions of a process may take.
+type Limits struct {
+	Memory uint64        // bytes of an execution; 0: 4 GiB
+	Step   time.Duration // for one step, by the clock on the wall; 0: ten seconds
+}
+
+// Process executes one test again and again. It is for one goroutine.
+type Process interface {
+	// Run executes the test from its beginning with the choices of prefix and goes on
+	// by p. The result is valid until the next call. A prefix that cannot be
+	// followed is an error of type *[Diverged]; the process can be used further.
+	Run(ctx context.Context, prefix []Choice, p Policy) (*Execution, error)
+	// Mode tells how executions begin equal, as far as is known by now.
+	Mode() Mode
+	// Close ends the process.
+	Close() error
+}
