@@ -13,39 +13,39 @@ type Op uint8
 
 // The operations.
 const (
-	OpNone        Op = iota
-	OpStart          // a new goroutine runs
-	OpGo             // a go statement
-	OpSend           // on a channel
-	OpRecv           // from a channel, by a receive or a range
-	OpSelect         // a select with several cases, or with a default
-	OpClose          // of a channel
-	OpLen            // len of a channel
-	OpMet            // goes on after a partner has completed its operation on a channel
-	OpLock           // of a mutex, or of an RWMutex for writing
-	OpTryLock        //
-	OpUnlock         //
-	OpRLock          //
-	OpTryRLock       //
-	OpRUnlock        //
-	OpAdd            // WaitGroup.Add, Done
-	OpWait           // WaitGroup.Wait
-	OpOnce           // Once.Do
-	OpOnceDone       // the function of a Once has returned
-	OpCondWait       // Cond.Wait: enters the queue
-	OpCondWoken      // Cond.Wait: goes on after a signal
-	OpSignal         // Cond.Signal
-	OpBroadcast      // Cond.Broadcast
-	OpLoad           // of an atomic
-	OpStore          // of an atomic
-	OpUpdate         // of an atomic: Add, Swap, CompareAndSwap, And, Or
-	OpMap            // an operation on a sync.Map
-	OpSleep          // time.Sleep: goes on when time has passed
-	OpTimer          // a timer fires
-	OpTimerSet       // a timer is made, reset or stopped
-	OpYield          // runtime.Gosched
-	OpBubble         // synctest.Wait, or the end of a bubble
-	OpOutside        // waits for what is outside: a socket, a file, a process
+	OpNone      Op = iota
+	OpStart        // a new goroutine runs
+	OpGo           // a go statement
+	OpSend         // on a channel
+	OpRecv         // from a channel, by a receive or a range
+	OpSelect       // a select with several cases, or with a default
+	OpClose        // of a channel
+	OpLen          // len of a channel
+	OpMet          // goes on after a partner has completed its operation on a channel
+	OpLock         // of a mutex, or of an RWMutex for writing
+	OpTryLock      //
+	OpUnlock       //
+	OpRLock        //
+	OpTryRLock     //
+	OpRUnlock      //
+	OpAdd          // WaitGroup.Add, Done
+	OpWait         // WaitGroup.Wait
+	OpOnce         // Once.Do
+	OpOnceDone     // the function of a Once has returned
+	OpCondWait     // Cond.Wait: enters the queue
+	OpCondWoken    // Cond.Wait: goes on after a signal
+	OpSignal       // Cond.Signal
+	OpBroadcast    // Cond.Broadcast
+	OpLoad         // of an atomic
+	OpStore        // of an atomic
+	OpUpdate       // of an atomic: Add, Swap, CompareAndSwap, And, Or
+	OpMap          // an operation on a sync.Map
+	OpSleep        // time.Sleep: goes on when time has passed
+	OpTimer        // a timer fires
+	OpTimerSet     // a timer is made, reset or stopped
+	OpYield        // runtime.Gosched
+	OpBubble       // synctest.Wait, or the end of a bubble
+	OpOutside      // waits for what is outside: a socket, a file, a process
 	numOps
 )
 
