@@ -33,7 +33,7 @@
 // amounts to (place replication; Farwer, Leuschel; Rodríguez, Schwoon, Baldan
 // 2011), but nothing needs to know who may read, and no copies are stored.
 // Taking and giving back what is read would order readings in every way; see
-// docs/performance.md for what that costs.
+// docs/design/unfolding.md for what that costs.
 //
 // A configuration is a set of events with their histories in which no two
 // exclude each other: no condition is taken twice, and whoever read a condition

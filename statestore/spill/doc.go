@@ -44,7 +44,7 @@
 // # Why not a library
 //
 // An embedded store (cockroachdb/pebble) was measured for the same questions and the
-// same additions; docs/performance.md has the figures. It was slower, since it is made to keep what
+// same additions; docs/design/memory.md has the figures. It was slower, since it is made to keep what
 // is written when the power fails and to answer single questions, and it would
 // have brought some thirty modules along.
 package spill

@@ -7,7 +7,7 @@ import (
 )
 
 // The costs of what an expansion does, in hundredths of an executed transition. They
-// were fitted to the processor times of both ways on 23 models (docs/performance.md). Only
+// were fitted to the processor times of both ways on 23 models (docs/design/reductions.md). Only
 // their ratios matter, and not much: a wrong weight moves the point where both ways
 // are alike, and there either will do.
 const (

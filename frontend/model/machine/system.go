@@ -8,7 +8,7 @@
 // through one function that keeps the undo log and, while tracking is on, the
 // hash. Nothing is allocated per transition.
 //
-// The interpreter is a loop over register instructions; docs/performance.md
+// The interpreter is a loop over register instructions; docs/design/full-search.md
 // says what else was tried.
 package machine
 
