@@ -207,6 +207,12 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.Value, e.Stack) }
 
+// Unwrap returns the value of the panic if that is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
 const (
 	// shareEvery is the shortest time between two batches that a worker gives
 	// away early. Waking a sleeping worker costs a few microseconds, so that

@@ -159,15 +159,13 @@ func (w *worker) evaluate(first int) (alts []alternative, touched []system.Acces
 	}
 	shape = system.ShapeOf(w.ahead.m, q)
 	for alt := uint64(0); ; {
-		out := w.ahead.try(q, alt)
-		acc := slices.Clone(w.ahead.m.Accesses())
+		out, acc := w.ahead.peek(q, alt)
 		if alt == 0 {
 			touched = acc
 		} else {
 			touched = join(touched, acc)
 		}
 		if out.Kind == system.Moved {
-			w.ahead.undo()
 			alts = append(alts, alternative{alt, acc})
 		}
 		if out.Next == 0 {

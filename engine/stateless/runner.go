@@ -2,6 +2,7 @@ package stateless
 
 import (
 	"fmt"
+	"slices"
 
 	"cpor/system"
 	"cpor/trace"
@@ -12,6 +13,7 @@ import (
 // executing the remaining steps again (Stoller 2002, section 8.4).
 type runner struct {
 	m       system.Machine
+	costly  system.Costly // the machine, if its steps cost much; else nil
 	initial system.State
 	replay  bool
 	steps   []trace.Step
@@ -20,6 +22,7 @@ type runner struct {
 
 func newRunner(sys system.System, initial system.State, replay, track bool) *runner {
 	r := &runner{m: sys.NewMachine(), initial: initial, replay: replay}
+	r.costly, _ = r.m.(system.Costly)
 	r.m.Track(track)
 	r.m.Load(initial)
 	return r
@@ -35,6 +38,20 @@ func (r *runner) try(t int, alt uint64) system.Outcome {
 		r.marks = append(r.marks, mark)
 	}
 	return out
+}
+
+// peek says what a step would come to, but for violations, and what it would access.
+func (r *runner) peek(t int, alt uint64) (system.Outcome, []system.Access) {
+	if r.costly != nil {
+		out := r.costly.Peek(t, alt)
+		return out, slices.Clone(r.m.Accesses())
+	}
+	out := r.try(t, alt)
+	acc := slices.Clone(r.m.Accesses())
+	if out.Kind == system.Moved {
+		r.undo()
+	}
+	return out, acc
 }
 
 // undo takes the last step back.

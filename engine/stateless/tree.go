@@ -123,13 +123,18 @@ func (x *node) reopen() {
 
 // takeChild takes the first pending child; nil if there is none.
 func (x *node) takeChild() *node {
-	if x.pending == 0 {
-		return nil
+	c := x.firstPending()
+	if c != nil {
+		c.status = running
+		x.pending--
 	}
-	for c := x.first; c != nil; c = c.next {
+	return c
+}
+
+// firstPending returns the child that takeChild would take.
+func (x *node) firstPending() *node {
+	for c := x.first; c != nil && x.pending > 0; c = c.next {
 		if c.status == pending {
-			c.status = running
-			x.pending--
 			return c
 		}
 	}

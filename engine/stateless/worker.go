@@ -7,6 +7,7 @@ import (
 	"cpor/engine"
 	"cpor/engine/search/composed"
 	"cpor/system"
+	"cpor/trace"
 )
 
 // end tells how an execution ended.
@@ -62,6 +63,7 @@ type worker struct {
 
 	static    staticChoice
 	visible   *composed.Visibility // nil unless invisible transitions come first
+	coming    []trace.Step         // by foresee
 	nextCheck int                  // the depth at which to look for a cycle
 	buf       system.State
 }
@@ -182,6 +184,9 @@ func (w *worker) move() {
 
 // execute runs one execution that begins with the node n to its end.
 func (w *worker) execute(n *node) end {
+	if w.r.costly != nil {
+		w.foresee(n)
+	}
 	c := n
 	for {
 		if c != w.tree.root {
@@ -207,6 +212,20 @@ func (w *worker) execute(n *node) end {
 		}
 		c = next
 	}
+}
+
+// foresee tells the machine which steps come first: n, and the first branch below it.
+func (w *worker) foresee(n *node) {
+	w.coming = w.coming[:0]
+	w.tree.lock()
+	if n == w.tree.root {
+		n = n.firstPending()
+	}
+	for ; n != nil; n = n.firstPending() {
+		w.coming = append(w.coming, trace.Step{Thread: int(n.thread), Alt: n.alt})
+	}
+	w.tree.unlock()
+	w.r.costly.Foresee(len(w.coming), func(i int) (int, uint64) { return w.coming[i].Thread, w.coming[i].Alt })
 }
 
 // advance executes the transition of c. It returns false if the search is to
@@ -256,14 +275,20 @@ func (w *worker) chooseFree(c *node) (*node, end) {
 	threads := w.r.m.NumThreads()
 	w.stuck = w.stuck[:0]
 	slept := false
+	first := w.last
+	if w.r.costly != nil {
+		if t := w.r.costly.Cheapest(); t >= 0 {
+			first = t
+		}
+	}
 	for i := -1; i < threads; i++ {
 		t := i
 		switch {
 		case i < 0:
-			if t = w.last; t >= threads {
+			if t = first; t >= threads {
 				continue
 			}
-		case i == w.last:
+		case i == first:
 			continue
 		}
 		shape := system.ShapeOf(w.r.m, t)

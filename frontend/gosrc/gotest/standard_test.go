@@ -20,7 +20,7 @@ var (
 )
 
 // TestStandard explores tests of the standard library itself and logs a row of the table
-// in docs/design/go-conformance.md for each package, with what was refused and what differs.
+// in docs/go.md for each package, with what was refused and what differs.
 func TestStandard(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads packages with their tests")

@@ -1,0 +1,137 @@
+package replay
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"cpor/frontend/gosrc/native"
+	"cpor/system"
+)
+
+// event is a transition with its causal past: what its thread did before, and who wrote last
+// what it touches. Two executions that have an event in common did the same up to there, as
+// far as its thread can tell.
+type event struct {
+	id     uint64
+	thread int32
+	alt    int32
+	op     native.Op
+	prev   *event          // of the thread; nil: it is its first
+	acc    []system.Access // in the numbering of the engines
+	from   []*event        // by access: who wrote the location last; nil: nobody
+	wrote  []*version      // by access: what the location is behind the event; nil: it was read
+	births []int32         // the threads that it has created
+	fault  *system.Violation
+	native *native.Failure
+	pos    system.Pos
+
+	known
+}
+
+// known is what is known of a thread behind one of its events: what it is about to do, and what
+// it did, for each past of what it touches that some execution had. Lists only grow at
+// their heads, so that readers need no lock.
+type known struct {
+	pending atomic.Pointer[pending]
+	next    atomic.Pointer[link]
+}
+
+// link is an element of a list of events.
+type link struct {
+	ev   *event
+	more *link
+}
+
+// version is what a location is, as far as it decides what threads can do. Versions are equal
+// if and only if they are the same.
+type version struct{ value uint64 }
+
+// pending is what a thread is about to do.
+type pending struct {
+	acc     []system.Access // of all alternatives
+	seen    []*version      // by access: what it depends on
+	alts    [][]system.Access
+	enabled int32
+	atEnd   bool
+	early   bool
+	ended   bool
+	op      native.Op
+	pos     system.Pos
+	text    string
+	more    *pending
+}
+
+// graph is what all executions so far have shown. An event is made under the lock.
+type graph struct {
+	mu      sync.Mutex
+	serial  uint64
+	values  map[uint64]*version // by value, for processes that tell values
+	threads atomic.Pointer[[]*known]
+	places  map[string]*place // by encoded state
+}
+
+// zero is the version of a location that nobody has written.
+var zero = &version{}
+
+// root is what is known of a thread before its first event.
+func (g *graph) root(t int) *known {
+	if ts := g.threads.Load(); ts != nil && t < len(*ts) {
+		return (*ts)[t]
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var old []*known
+	if ts := g.threads.Load(); ts != nil {
+		old = *ts
+	}
+	if t < len(old) {
+		return old[t]
+	}
+	grown := slices.Clone(old)
+	for len(grown) <= t {
+		grown = append(grown, &known{})
+	}
+	g.threads.Store(&grown)
+	return grown[t]
+}
+
+// versionOf returns the version of a value.
+func (g *graph) versionOf(v uint64) *version {
+	if v == 0 {
+		return zero
+	}
+	if g.values == nil {
+		g.values = map[uint64]*version{}
+	}
+	x := g.values[v]
+	if x == nil {
+		x = &version{v}
+		g.values[v] = x
+	}
+	return x
+}
+
+// Locations of engines: those of the program, and the existence of threads.
+func located(l system.Loc) system.Loc { return 2 * l }
+func exists(t int32) system.Loc       { return 2*system.Loc(t) + 1 }
+
+func relocated(acc []system.Access) []system.Access {
+	out := make([]system.Access, 0, len(acc)+1)
+	for _, a := range acc {
+		out = append(out, system.Access{Loc: located(a.Loc), Write: a.Write})
+	}
+	return out
+}
+
+// join appends the accesses of b that are not in a; a write counts more than a read.
+func join(a, b []system.Access) []system.Access {
+	for _, x := range b {
+		if i := slices.IndexFunc(a, func(y system.Access) bool { return y.Loc == x.Loc }); i >= 0 {
+			a[i].Write = a[i].Write || x.Write
+		} else {
+			a = append(a, x)
+		}
+	}
+	return a
+}

@@ -1,0 +1,576 @@
+package replay
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"cpor/frontend/gosrc/native"
+	"cpor/system"
+)
+
+// Machine implements [system.Machine] and [system.Costly].
+type Machine struct {
+	s        *System
+	last     []*event   // by thread: its last event; nil: none
+	writer   []*event   // by location: who wrote it last
+	version  []*version // by location; nil: zero
+	threads  int        // one more than the largest number of a thread that exists
+	at       *place
+	log      []undo
+	accesses []system.Access
+
+	// What the engine will do: from the place hintAt on.
+	hint   []native.Choice
+	hintAt int
+}
+
+// place is a point of an execution.
+type place struct {
+	depth  int
+	choice native.Choice // that led here
+	before *place        // nil at the beginning
+	ev     *event
+}
+
+// undo is what a step has changed.
+type undo struct {
+	kind    undoKind
+	n       int // a thread, a location, a number
+	ev      *event
+	version *version
+	at      *place
+}
+
+type undoKind uint8
+
+const (
+	undoLast undoKind = iota
+	undoWriter
+	undoThreads
+	undoPlace
+)
+
+// Stop is the value of a panic that ends a search: an execution could not be made.
+type Stop struct{ Err error }
+
+func (s *Stop) Error() string { return s.Err.Error() }
+
+func (s *Stop) Unwrap() error { return s.Err }
+
+var beginning = &place{}
+
+// Load implements [system.Machine].
+func (m *Machine) Load(s system.State) {
+	m.Rewind(0)
+	m.log = m.log[:0]
+	p := m.s.placeOf(s)
+	if p.depth == 0 {
+		return
+	}
+	events := make([]*event, p.depth)
+	for ; p.before != nil; p = p.before {
+		events[p.depth-1] = p.ev
+	}
+	for _, ev := range events {
+		m.apply(ev, native.Choice{Thread: ev.thread, Alt: ev.alt})
+	}
+}
+
+// Encode implements [system.Machine]: a state is which event is the last of each thread. Executions that
+// differ in the order of independent events lead to the same state.
+func (m *Machine) Encode(dst system.State) system.State {
+	dst = dst[:0]
+	for _, ev := range m.last {
+		if ev == nil {
+			dst = append(dst, 0)
+		} else {
+			dst = append(dst, ev.id)
+		}
+	}
+	for len(dst) > 1 && dst[len(dst)-1] == 0 {
+		dst = dst[:len(dst)-1]
+	}
+	if len(dst) == 0 {
+		dst = append(dst, 0)
+	}
+	m.s.remember(dst, m.at)
+	return dst
+}
+
+// Hash implements [system.Machine].
+func (m *Machine) Hash() uint64 {
+	h := uint64(0)
+	for t, ev := range m.last {
+		if ev != nil {
+			h ^= (ev.id + 1) * (2*uint64(t) + 1) * 0x9e3779b97f4a7c15
+		}
+	}
+	return h
+}
+
+// Track implements [system.Machine]: accesses are always known.
+func (m *Machine) Track(bool) {}
+
+// NumThreads implements [system.Machine].
+func (m *Machine) NumThreads() int { return m.threads }
+
+// Accesses implements [system.Machine].
+func (m *Machine) Accesses() []system.Access { return m.accesses }
+
+// Mark implements [system.Machine].
+func (m *Machine) Mark() system.Mark { return system.Mark(len(m.log)) }
+
+// Rewind implements [system.Machine].
+func (m *Machine) Rewind(mark system.Mark) {
+	for i := len(m.log) - 1; i >= int(mark); i-- {
+		u := &m.log[i]
+		switch u.kind {
+		case undoLast:
+			m.last[u.n] = u.ev
+		case undoWriter:
+			m.writer[u.n], m.version[u.n] = u.ev, u.version
+		case undoThreads:
+			m.threads = u.n
+		case undoPlace:
+			m.at = u.at
+		}
+	}
+	m.log = m.log[:mark]
+}
+
+func (m *Machine) lastOf(t int) *event {
+	if t < len(m.last) {
+		return m.last[t]
+	}
+	return nil
+}
+
+func (m *Machine) writerOf(l system.Loc) *event {
+	if int(l) < len(m.writer) {
+		return m.writer[l]
+	}
+	return nil
+}
+
+func (m *Machine) versionOf(l system.Loc) *version {
+	if int(l) < len(m.version) && m.version[l] != nil {
+		return m.version[l]
+	}
+	return zero
+}
+
+// known returns what is known of a thread in its local state.
+func (m *Machine) known(t int) *known {
+	if ev := m.lastOf(t); ev != nil {
+		return &ev.known
+	}
+	return m.s.graph.root(t)
+}
+
+// exists tells whether a thread exists.
+func (m *Machine) exists(t int) bool {
+	return m.lastOf(t) != nil || t < len(m.s.first) && m.s.first[t] || m.writerOf(exists(int32(t))) != nil
+}
+
+// find returns what a thread is known to be about to do, nil if that is not known.
+func (m *Machine) find(t int) *pending {
+	for p := m.known(t).pending.Load(); p != nil; p = p.more {
+		if m.fits(p) {
+			return p
+		}
+	}
+	return nil
+}
+
+func (m *Machine) fits(p *pending) bool {
+	for i := range p.acc {
+		if m.versionOf(p.acc[i].Loc) != p.seen[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// event returns what a thread is known to do, nil if that is not known.
+func (m *Machine) event(t int, alt int32) *event {
+	for l := m.known(t).next.Load(); l != nil; l = l.more {
+		if l.ev.alt == alt && m.follows(l.ev) {
+			return l.ev
+		}
+	}
+	return nil
+}
+
+func (m *Machine) follows(ev *event) bool {
+	for i := range ev.acc {
+		if m.writerOf(ev.acc[i].Loc) != ev.from[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// apply lets an event happen.
+func (m *Machine) apply(ev *event, c native.Choice) {
+	t := int(ev.thread)
+	for t >= len(m.last) {
+		m.last = append(m.last, nil)
+	}
+	m.log = append(m.log, undo{kind: undoPlace, at: m.at}, undo{kind: undoLast, n: t, ev: m.last[t]})
+	m.at = &place{depth: m.at.depth + 1, choice: c, before: m.at, ev: ev}
+	m.last[t] = ev
+	for i, a := range ev.acc {
+		if !a.Write {
+			continue
+		}
+		l := int(a.Loc)
+		for l >= len(m.writer) {
+			m.writer, m.version = append(m.writer, nil), append(m.version, nil)
+		}
+		m.log = append(m.log, undo{kind: undoWriter, n: l, ev: m.writer[l], version: m.version[l]})
+		m.writer[l], m.version[l] = ev, ev.wrote[i]
+	}
+	for _, b := range ev.births {
+		if int(b) >= m.threads {
+			m.log = append(m.log, undo{kind: undoThreads, n: m.threads})
+			m.threads = int(b) + 1
+		}
+	}
+}
+
+// Step implements [system.Machine].
+func (m *Machine) Step(t int, alt uint64) system.Outcome {
+	out, p := m.look(t, alt)
+	if out.Kind != system.Moved {
+		return out
+	}
+	c := native.Choice{Thread: int32(t), Alt: int32(alt)}
+	ev := m.event(t, c.Alt)
+	if ev == nil {
+		m.run(&c)
+		if ev = m.event(t, c.Alt); ev == nil {
+			panic(&Stop{fmt.Errorf("the step %d:%d was not executed", t, alt)})
+		}
+	}
+	if m.s.exact.Load() && !sameAccesses(p.alts[alt], ev.acc) {
+		m.s.exact.Store(false)
+	}
+	m.accesses = append(m.accesses[:0], ev.acc...)
+	m.apply(ev, c)
+	out.Created = len(ev.births) > 0
+	out.Violation = ev.fault
+	return out
+}
+
+// Peek implements [system.Costly].
+func (m *Machine) Peek(t int, alt uint64) system.Outcome {
+	if m.s.exact.Load() {
+		out, _ := m.look(t, alt)
+		return out
+	}
+	mark := m.Mark()
+	out := m.Step(t, alt)
+	m.Rewind(mark)
+	return out
+}
+
+// look says what a step would come to, but for violations.
+func (m *Machine) look(t int, alt uint64) (system.Outcome, *pending) {
+	m.accesses = m.accesses[:0]
+	if !m.exists(t) {
+		m.accesses = append(m.accesses, system.Access{Loc: exists(int32(t))})
+		return system.Outcome{Kind: system.Blocked, AtEnd: true}, nil
+	}
+	p := m.find(t)
+	if p == nil {
+		m.s.looked.Add(1)
+		m.run(nil)
+		if p = m.find(t); p == nil {
+			panic(&Stop{fmt.Errorf("what thread %d does next was not told", t)})
+		}
+	}
+	switch {
+	case p.ended:
+		return system.Outcome{Kind: system.Ended}, p
+	case alt >= uint64(p.enabled):
+		m.accesses = append(m.accesses, p.acc...)
+		return system.Outcome{Kind: system.Blocked, AtEnd: p.atEnd}, p
+	}
+	m.accesses = append(m.accesses, p.alts[alt]...)
+	out := system.Outcome{Kind: system.Moved}
+	if alt+1 < uint64(p.enabled) {
+		out.Next = alt + 1
+	}
+	return out, p
+}
+
+// Foresee implements [system.Costly].
+func (m *Machine) Foresee(n int, step func(i int) (t int, alt uint64)) {
+	m.hint, m.hintAt = m.hint[:0], m.at.depth
+	for i := range n {
+		t, alt := step(i)
+		m.hint = append(m.hint, native.Choice{Thread: int32(t), Alt: int32(alt)})
+	}
+}
+
+// Cheapest implements [system.Costly].
+func (m *Machine) Cheapest() int {
+	// The thread that went last goes on in the executions that were run.
+	if m.at.ev != nil && m.cheap(int(m.at.ev.thread)) {
+		return int(m.at.ev.thread)
+	}
+	for t := range m.threads {
+		if m.cheap(t) {
+			return t
+		}
+	}
+	return -1
+}
+
+func (m *Machine) cheap(t int) bool {
+	return m.exists(t) && m.event(t, 0) != nil && m.find(t) != nil
+}
+
+// choices returns the choices that led here.
+func (m *Machine) choices() []native.Choice {
+	cs := make([]native.Choice, m.at.depth, m.at.depth+len(m.hint)+1)
+	for p := m.at; p.before != nil; p = p.before {
+		cs[p.depth-1] = p.choice
+	}
+	return cs
+}
+
+// run runs the program up to the live state and on: by the choice c, if it is not nil, and then as the
+// engine is foreseen to go on. What happens becomes known.
+func (m *Machine) run(c *native.Choice) {
+	prefix := m.choices()
+	here := len(prefix)
+	if c != nil {
+		prefix = append(prefix, *c)
+	}
+	if k := len(prefix) - m.hintAt; k >= 0 && k < len(m.hint) && m.hintAt <= here && slices.Equal(prefix[m.hintAt:], m.hint[:k]) {
+		prefix = append(prefix, m.hint[k:]...)
+	}
+	// What was foreseen need not be possible: then only what is asked for is done.
+	err := m.s.execute(prefix, func(x *native.Execution) error { return m.absorb(x, here) })
+	if err != nil && len(prefix) > here+1 {
+		prefix = prefix[:here]
+		if c != nil {
+			prefix = append(prefix, *c)
+		}
+		err = m.s.execute(prefix, func(x *native.Execution) error { return m.absorb(x, here) })
+	}
+	if err != nil {
+		panic(&Stop{err})
+	}
+}
+
+// absorb makes what an execution did behind its first steps, which led to the live state, known.
+func (m *Machine) absorb(x *native.Execution, here int) error {
+	mark := m.Mark()
+	defer m.Rewind(mark)
+	if len(x.Steps) < here {
+		return &native.Diverged{At: len(x.Steps), What: "the execution has ended"}
+	}
+	i := here
+	for p := m.at; p.before != nil; p = p.before {
+		i--
+		st := &x.Steps[i]
+		if st.Choice != p.choice || !m.s.same(p.ev, st) {
+			return &native.Diverged{At: i, What: fmt.Sprintf("thread %s does something else", m.ThreadName(int(p.choice.Thread)))}
+		}
+	}
+	now := map[int32]*native.Pending{}
+	note := func(ps []native.Pending) {
+		for k := range ps {
+			now[ps[k].Thread] = &ps[k]
+		}
+	}
+	note(x.First)
+	for k := range x.Steps[:here] {
+		note(x.Steps[k].After)
+	}
+	learn := func(k int) error {
+		for t, p := range now {
+			if err := m.learn(t, p, k); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := learn(here); err != nil {
+		return err
+	}
+	for k := here; k < len(x.Steps); k++ {
+		st := &x.Steps[k]
+		ev, err := m.intern(st, k)
+		if err != nil {
+			return err
+		}
+		m.apply(ev, st.Choice)
+		note(st.After)
+		if k == len(x.Steps)-1 && (x.End == native.Crashed || x.End == native.Exited) {
+			for t := range now {
+				now[t] = &native.Pending{Thread: t, Ended: true}
+			}
+		}
+		if err := learn(k + 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// learn notes what a thread is about to do in the live state.
+func (m *Machine) learn(t int32, p *native.Pending, at int) error {
+	q := m.find(int(t))
+	if q != nil {
+		if q.enabled != p.Enabled || q.ended != p.Ended {
+			return &native.Diverged{At: at, What: fmt.Sprintf("thread %s can do something else", m.ThreadName(int(t)))}
+		}
+		return nil
+	}
+	q = &pending{enabled: p.Enabled, atEnd: p.AtEnd, early: p.Early, ended: p.Ended, op: p.Op, pos: p.Pos, text: p.Text}
+	first := m.lastOf(int(t)) == nil && !(int(t) < len(m.s.first) && m.s.first[t])
+	alternative := func(acc []system.Access) {
+		a := relocated(acc)
+		if first {
+			a = append(a, system.Access{Loc: exists(t)})
+		}
+		q.acc = join(q.acc, a)
+		if len(q.alts) < int(q.enabled) {
+			q.alts = append(q.alts, a)
+		}
+	}
+	alternative(p.Accesses)
+	for _, a := range p.Alts {
+		alternative(a)
+	}
+	for len(q.alts) < int(q.enabled) {
+		q.alts = append(q.alts, q.alts[0])
+	}
+	for _, a := range q.acc {
+		q.seen = append(q.seen, m.versionOf(a.Loc))
+	}
+	k := m.known(int(t))
+	g := &m.s.graph
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	q.more = k.pending.Load()
+	k.pending.Store(q)
+	return nil
+}
+
+// intern returns the event that a step is in the live state.
+func (m *Machine) intern(st *native.Step, at int) (*event, error) {
+	t := int(st.Thread)
+	k := m.known(t)
+	ev := m.event(t, st.Alt)
+	if ev != nil {
+		if !m.s.same(ev, st) {
+			return nil, &native.Diverged{At: at, What: fmt.Sprintf("thread %s does something else", m.ThreadName(t))}
+		}
+		return ev, nil
+	}
+	ev = &event{thread: st.Thread, alt: st.Alt, op: st.Op, prev: m.lastOf(t), pos: st.Pos, acc: relocated(st.Accesses)}
+	if ev.prev == nil && !(t < len(m.s.first) && m.s.first[t]) {
+		ev.acc = append(ev.acc, system.Access{Loc: exists(st.Thread)})
+	}
+	told := len(ev.acc)
+	for i := range st.After {
+		if b := st.After[i].Thread; !m.exists(int(b)) {
+			ev.births = append(ev.births, b)
+			ev.acc = append(ev.acc, system.Access{Loc: exists(b), Write: true})
+		}
+	}
+	for _, a := range ev.acc {
+		ev.from = append(ev.from, m.writerOf(a.Loc))
+	}
+	if f := st.Failure; f != nil {
+		ev.native = f
+		ev.fault = &system.Violation{Kind: f.Kind, Message: f.Message, Pos: f.Pos, Object: f.Object}
+	}
+	g := &m.s.graph
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i, a := range ev.acc {
+		switch {
+		case !a.Write:
+			ev.wrote = append(ev.wrote, nil)
+		case i < told && i < len(st.Values):
+			ev.wrote = append(ev.wrote, g.versionOf(st.Values[i]))
+		default:
+			ev.wrote = append(ev.wrote, &version{1})
+		}
+	}
+	for l := k.next.Load(); l != nil; l = l.more {
+		if l.ev.alt == st.Alt && m.follows(l.ev) { // another worker was faster
+			return l.ev, nil
+		}
+	}
+	g.serial++
+	ev.id = g.serial
+	k.next.Store(&link{ev, k.next.Load()})
+	m.s.events.Add(1)
+	return ev, nil
+}
+
+// ThreadName implements [system.Machine].
+func (m *Machine) ThreadName(t int) string { return m.s.names.ThreadName(t) }
+
+// LocName implements [system.Machine].
+func (m *Machine) LocName(l system.Loc) string {
+	if l%2 == 1 {
+		return ""
+	}
+	return m.s.names.LocName(l / 2)
+}
+
+// Next implements [system.Machine].
+func (m *Machine) Next(t int) (pos system.Pos, text string, ok bool) {
+	if !m.exists(t) {
+		return system.Pos{}, "", false
+	}
+	p := m.find(t)
+	if p == nil {
+		m.run(nil)
+		p = m.find(t)
+	}
+	if p == nil || p.ended {
+		return system.Pos{}, "", false
+	}
+	return p.pos, p.text, true
+}
+
+// Locals implements [system.Machine].
+func (m *Machine) Locals(int) []system.Binding { return nil }
+
+// ValueString implements [system.Machine].
+func (m *Machine) ValueString(system.Loc) string { return "" }
+
+// key is an encoded state as a key of a map.
+func key(s system.State) string {
+	b := make([]byte, 0, 8*len(s))
+	for _, w := range s {
+		b = binary.LittleEndian.AppendUint64(b, w)
+	}
+	return string(b)
+}
+
+func sameAccesses(a, b []system.Access) bool {
+	if len(a) > len(b) {
+		return false
+	}
+	for _, x := range a {
+		if !slices.Contains(b, x) {
+			return false
+		}
+	}
+	for _, x := range b {
+		if x.Loc%2 == 0 && !slices.Contains(a, x) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,215 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"cpor/frontend/gosrc/native"
+	"cpor/system"
+)
+
+// Names says what threads and locations are called.
+type Names interface {
+	ThreadName(t int) string
+	LocName(l system.Loc) string
+}
+
+// System is a program that is run again and again. Its methods may be called from many goroutines at once.
+type System struct {
+	ctx   context.Context
+	open  func() (native.Process, error)
+	names Names
+	o     Options
+
+	graph graph
+	first []bool        // the threads of the beginning
+	exact atomic.Bool   // what threads are about to touch is what they touch
+	idle  chan struct{} // a token for each process that may run
+	mu    sync.Mutex
+	free  []native.Process
+
+	runs, looked, events atomic.Uint64
+	outside              atomic.Pointer[[]string]
+	wroteOutside         atomic.Bool
+	cut                  atomic.Bool
+}
+
+// Options say how programs are run.
+type Options struct {
+	Processes int // at most so many at once; 0: one
+	MaxSteps  int // after so many steps an execution is cut off
+}
+
+// New returns the system of a program of which open makes processes. It runs it once. Close ends
+// the processes. When ctx is cancelled, a step that needs an execution panics with a *[Stop].
+func New(ctx context.Context, open func() (native.Process, error), names Names, o Options) (*System, error) {
+	s := &System{ctx: ctx, open: open, names: names, o: o, idle: make(chan struct{}, max(1, o.Processes))}
+	s.exact.Store(true)
+	for range cap(s.idle) {
+		s.idle <- struct{}{}
+	}
+	s.graph.places = map[string]*place{}
+	m := &Machine{s: s, at: beginning}
+	err := s.execute(nil, func(x *native.Execution) error {
+		for i := range x.First {
+			t := int(x.First[i].Thread)
+			for t >= len(s.first) {
+				s.first = append(s.first, false)
+			}
+			s.first[t] = true
+		}
+		m.threads = len(s.first)
+		return m.absorb(x, 0)
+	})
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Close ends the processes.
+func (s *System) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, p := range s.free {
+		errs = append(errs, p.Close())
+	}
+	s.free = nil
+	return errors.Join(errs...)
+}
+
+// Initial implements [system.System].
+func (s *System) Initial() []system.State { return []system.State{{0}} }
+
+// NewMachine implements [system.System].
+func (s *System) NewMachine() system.Machine {
+	return &Machine{s: s, at: beginning, threads: len(s.first)}
+}
+
+// execute runs the program once, and gives f what happened.
+func (s *System) execute(prefix []native.Choice, f func(*native.Execution) error) error {
+	select {
+	case <-s.idle:
+	case <-s.ctx.Done():
+		return context.Cause(s.ctx)
+	}
+	defer func() { s.idle <- struct{}{} }()
+	if s.ctx.Err() != nil {
+		return context.Cause(s.ctx)
+	}
+	p, err := s.take()
+	if err != nil {
+		return err
+	}
+	s.runs.Add(1)
+	x, err := p.Run(s.ctx, prefix, native.Policy{MaxSteps: s.o.MaxSteps})
+	var diverged *native.Diverged
+	if err != nil && !errors.As(err, &diverged) {
+		return errors.Join(err, p.Close())
+	}
+	if err == nil {
+		s.note(x)
+		err = f(x)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free = append(s.free, p)
+	return err
+}
+
+func (s *System) take() (native.Process, error) {
+	s.mu.Lock()
+	if n := len(s.free); n > 0 {
+		p := s.free[n-1]
+		s.free = s.free[:n-1]
+		s.mu.Unlock()
+		return p, nil
+	}
+	s.mu.Unlock()
+	return s.open()
+}
+
+// note notes what matters for the verdict.
+func (s *System) note(x *native.Execution) {
+	if x.WroteOutside {
+		s.wroteOutside.Store(true)
+	}
+	if x.End == native.Cut || x.End == native.TooLarge {
+		s.cut.Store(true)
+	}
+	for _, o := range x.Outside {
+		for {
+			old := s.outside.Load()
+			var list []string
+			if old != nil {
+				list = *old
+			}
+			if slices.Contains(list, o) {
+				break
+			}
+			list = append(slices.Clone(list), o)
+			if s.outside.CompareAndSwap(old, &list) {
+				break
+			}
+		}
+	}
+}
+
+// same tells whether a step is an event.
+func (s *System) same(ev *event, st *native.Step) bool {
+	if ev.thread != st.Thread || ev.alt != st.Alt || (ev.fault != nil) != (st.Failure != nil) {
+		return false
+	}
+	for i, a := range st.Accesses {
+		if i >= len(ev.acc) || ev.acc[i].Loc != located(a.Loc) || ev.acc[i].Write != a.Write {
+			return false
+		}
+	}
+	return len(st.Accesses) == len(ev.acc) || ev.acc[len(st.Accesses)].Loc%2 == 1
+}
+
+// remember notes which place an encoded state is.
+func (s *System) remember(state system.State, p *place) {
+	s.graph.mu.Lock()
+	defer s.graph.mu.Unlock()
+	if k := key(state); s.graph.places[k] == nil {
+		s.graph.places[k] = p
+	}
+}
+
+// placeOf returns the place that an encoded state is.
+func (s *System) placeOf(state system.State) *place {
+	s.graph.mu.Lock()
+	defer s.graph.mu.Unlock()
+	if p := s.graph.places[key(state)]; p != nil {
+		return p
+	}
+	return beginning
+}
+
+// Counts is what a search has cost.
+type Counts struct {
+	Runs   uint64 // executions of the program
+	Looked uint64 // of these, those to find out what a thread would do
+	Events uint64 // transitions with different pasts
+}
+
+// Counts returns what it has cost so far.
+func (s *System) Counts() Counts {
+	return Counts{Runs: s.runs.Load(), Looked: s.looked.Load(), Events: s.events.Load()}
+}
+
+// Outside names what executions used that is not under control.
+func (s *System) Outside() []string {
+	if l := s.outside.Load(); l != nil {
+		return *l
+	}
+	return nil
+}
+
+// Cut tells whether an execution was cut off.
+func (s *System) Cut() bool { return s.cut.Load() }
