@@ -71,8 +71,11 @@ type Pending struct {
 	AtEnd bool // it may wait for ever without that being a deadlock or a leak
 	Early bool // an alarm that would go off though somebody else can run
 	Ended bool
-	Pos   system.Pos
-	Text  string // "Lock Pool.mu"; may be empty
+	// Deadline, of OpSleep and OpTimer, is when it goes on, in nanoseconds of the virtual clock.
+	Deadline int64
+	Sleeps   bool // the test itself sleeps
+	Pos      system.Pos
+	Text     string // "Lock Pool.mu"; may be empty
 }
 
 // Step is one transition as it was executed: a synchronization operation, and the
@@ -86,7 +89,8 @@ type Step struct {
 	Values []uint64
 	// After has each thread whose Pending the step has changed, itself and new ones included.
 	After   []Pending
-	Created bool // it has created a thread
+	Created bool  // it has created a thread
+	Now     int64 // the virtual clock behind the step, in nanoseconds
 	Failure *Failure
 	Pos     system.Pos
 }

@@ -22,6 +22,7 @@ type event struct {
 	from   []*event        // by access: who wrote the location last; nil: nobody
 	wrote  []*version      // by access: what the location is behind the event; nil: it was read
 	births []int32         // the threads that it has created
+	now    int64           // what the clock shows behind it
 	fault  *system.Violation
 	native *native.Failure
 	pos    system.Pos
@@ -54,8 +55,10 @@ type pending struct {
 	alts    [][]system.Access
 	enabled int32
 	atEnd   bool
-	early   bool
 	ended   bool
+	alarm   bool  // it goes on when time has passed
+	sleeps  bool  // the test itself sleeps
+	due     int64 // of an alarm: when
 	op      native.Op
 	pos     system.Pos
 	text    string
@@ -112,9 +115,18 @@ func (g *graph) versionOf(v uint64) *version {
 	return x
 }
 
-// Locations of engines: those of the program, and the existence of threads.
-func located(l system.Loc) system.Loc { return 2 * l }
-func exists(t int32) system.Loc       { return 2*system.Loc(t) + 1 }
+// Locations of engines: those of the program, the existence of threads, and what a view adds.
+func located(l system.Loc) system.Loc { return 3 * (l + 1) }
+func exists(t int32) system.Loc       { return 3*system.Loc(t) + 1 }
+func awake(t int32) system.Loc        { return 3*system.Loc(t) + 5 }
+
+const (
+	alive system.Loc = 0 // whether the execution goes on
+	clock system.Loc = 2
+)
+
+// told tells whether a location is one of the program, and which.
+func told(l system.Loc) (system.Loc, bool) { return l/3 - 1, l%3 == 0 && l > 0 }
 
 func relocated(acc []system.Access) []system.Access {
 	out := make([]system.Access, 0, len(acc)+1)

@@ -15,6 +15,8 @@ type Machine struct {
 	last     []*event   // by thread: its last event; nil: none
 	writer   []*event   // by location: who wrote it last
 	version  []*version // by location; nil: zero
+	now      int64      // what the clock shows
+	over     bool       // the execution has ended quietly
 	threads  int        // one more than the largest number of a thread that exists
 	at       *place
 	log      []undo
@@ -40,6 +42,7 @@ type undo struct {
 	ev      *event
 	version *version
 	at      *place
+	now     int64
 }
 
 type undoKind uint8
@@ -49,6 +52,8 @@ const (
 	undoWriter
 	undoThreads
 	undoPlace
+	undoNow
+	undoOver
 )
 
 // Stop is the value of a panic that ends a search: an execution could not be made.
@@ -134,6 +139,10 @@ func (m *Machine) Rewind(mark system.Mark) {
 			m.threads = u.n
 		case undoPlace:
 			m.at = u.at
+		case undoNow:
+			m.now = u.now
+		case undoOver:
+			m.over = false
 		}
 	}
 	m.log = m.log[:mark]
@@ -231,6 +240,14 @@ func (m *Machine) apply(ev *event, c native.Choice) {
 		m.log = append(m.log, undo{kind: undoWriter, n: l, ev: m.writer[l], version: m.version[l]})
 		m.writer[l], m.version[l] = ev, ev.wrote[i]
 	}
+	if ev.now != m.now {
+		m.log = append(m.log, undo{kind: undoNow, now: m.now})
+		m.now = ev.now
+	}
+	if m.s.view.NoFailed && ev.quiet() {
+		m.log = append(m.log, undo{kind: undoOver})
+		m.over = true
+	}
 	for _, b := range ev.births {
 		if int(b) >= m.threads {
 			m.log = append(m.log, undo{kind: undoThreads, n: m.threads})
@@ -257,9 +274,15 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 		m.s.exact.Store(false)
 	}
 	m.accesses = append(m.accesses[:0], ev.acc...)
+	m.viewed(t, p)
 	m.apply(ev, c)
 	out.Created = len(ev.births) > 0
-	out.Violation = ev.fault
+	if out.Violation = ev.fault; m.over {
+		out.Violation = nil
+		for i := range m.accesses {
+			m.accesses[i].Write = m.accesses[i].Write || m.accesses[i].Loc == alive
+		}
+	}
 	return out
 }
 
@@ -282,6 +305,36 @@ func (m *Machine) look(t int, alt uint64) (system.Outcome, *pending) {
 		m.accesses = append(m.accesses, system.Access{Loc: exists(int32(t))})
 		return system.Outcome{Kind: system.Blocked, AtEnd: true}, nil
 	}
+	if m.over {
+		m.accesses = append(m.accesses, system.Access{Loc: alive})
+		return system.Outcome{Kind: system.Blocked, AtEnd: true}, nil
+	}
+	p := m.pending(t)
+	switch {
+	case p.ended:
+		return system.Outcome{Kind: system.Ended}, p
+	case alt >= uint64(p.enabled):
+		m.accesses = append(m.accesses, p.acc...)
+		if m.s.view.NoFailed {
+			m.accesses = append(m.accesses, system.Access{Loc: alive})
+		}
+		return system.Outcome{Kind: system.Blocked, AtEnd: p.atEnd}, p
+	}
+	m.accesses = append(m.accesses, p.alts[alt]...)
+	if !m.viewed(t, p) {
+		m.accesses = append(m.accesses[:0], p.acc...)
+		m.viewed(t, p)
+		return system.Outcome{Kind: system.Blocked, AtEnd: p.atEnd}, p
+	}
+	out := system.Outcome{Kind: system.Moved}
+	if alt+1 < uint64(p.enabled) {
+		out.Next = alt + 1
+	}
+	return out, p
+}
+
+// pending returns what a thread is about to do.
+func (m *Machine) pending(t int) *pending {
 	p := m.find(t)
 	if p == nil {
 		m.s.looked.Add(1)
@@ -290,20 +343,49 @@ func (m *Machine) look(t int, alt uint64) (system.Outcome, *pending) {
 			panic(&Stop{fmt.Errorf("what thread %d does next was not told", t)})
 		}
 	}
-	switch {
-	case p.ended:
-		return system.Outcome{Kind: system.Ended}, p
-	case alt >= uint64(p.enabled):
-		m.accesses = append(m.accesses, p.acc...)
-		return system.Outcome{Kind: system.Blocked, AtEnd: p.atEnd}, p
-	}
-	m.accesses = append(m.accesses, p.alts[alt]...)
-	out := system.Outcome{Kind: system.Moved}
-	if alt+1 < uint64(p.enabled) {
-		out.Next = alt + 1
-	}
-	return out, p
+	return p
 }
+
+// viewed adds what the view lets an enabled step access, and tells whether the view lets it happen.
+//
+// Time that passes only when nobody can run makes an alarm depend on whether others can. That changes only by
+// transitions: those of the others, and those of threads that are awake for them. So each transition
+// writes that its thread is awake, and an alarm reads it of all.
+func (m *Machine) viewed(t int, p *pending) bool {
+	v := m.s.view
+	if v.NoFailed {
+		m.accesses = append(m.accesses, system.Access{Loc: alive})
+	}
+	if v.Time == Any {
+		return true
+	}
+	m.accesses = append(m.accesses, system.Access{Loc: awake(int32(t)), Write: true})
+	if !p.alarm {
+		return true
+	}
+	m.accesses = append(m.accesses, system.Access{Loc: clock, Write: true})
+	if v.Time == Patient && !p.sleeps {
+		return true
+	}
+	waits := false
+	for x := range m.threads {
+		if x == t {
+			continue
+		}
+		m.accesses = append(m.accesses, system.Access{Loc: awake(int32(x))})
+		if !waits && p.due > m.now && m.exists(x) {
+			q := m.pending(x)
+			waits = q.enabled > 0 && !q.alarm
+		}
+	}
+	return !waits
+}
+
+// quiet tells whether an execution ends with the event where failures of the test are none.
+func (ev *event) quiet() bool { return ev.fault != nil && ev.fault.Kind == failed }
+
+// failed is the kind of the violation that the test itself says that it has failed.
+const failed system.ViolationKind = "failed"
 
 // Foresee implements [system.Costly].
 func (m *Machine) Foresee(n int, step func(i int) (t int, alt uint64)) {
@@ -341,6 +423,9 @@ func (m *Machine) choices() []native.Choice {
 	return cs
 }
 
+// policy is how the program goes on.
+func (m *Machine) policy() native.Policy { return native.Policy{Quiet: m.s.view.Time == Idle} }
+
 // run runs the program up to the live state and on: by the choice c, if it is not nil, and then as the
 // engine is foreseen to go on. What happens becomes known.
 func (m *Machine) run(c *native.Choice) {
@@ -353,13 +438,13 @@ func (m *Machine) run(c *native.Choice) {
 		prefix = append(prefix, m.hint[k:]...)
 	}
 	// What was foreseen need not be possible: then only what is asked for is done.
-	err := m.s.execute(prefix, func(x *native.Execution) error { return m.absorb(x, here) })
+	err := m.s.execute(prefix, m.policy(), func(x *native.Execution) error { return m.absorb(x, here) })
 	if err != nil && len(prefix) > here+1 {
 		prefix = prefix[:here]
 		if c != nil {
 			prefix = append(prefix, *c)
 		}
-		err = m.s.execute(prefix, func(x *native.Execution) error { return m.absorb(x, here) })
+		err = m.s.execute(prefix, m.policy(), func(x *native.Execution) error { return m.absorb(x, here) })
 	}
 	if err != nil {
 		panic(&Stop{err})
@@ -431,7 +516,8 @@ func (m *Machine) learn(t int32, p *native.Pending, at int) error {
 		}
 		return nil
 	}
-	q = &pending{enabled: p.Enabled, atEnd: p.AtEnd, early: p.Early, ended: p.Ended, op: p.Op, pos: p.Pos, text: p.Text}
+	q = &pending{enabled: p.Enabled, atEnd: p.AtEnd, ended: p.Ended, op: p.Op, pos: p.Pos, text: p.Text,
+		alarm: p.Op == native.OpSleep || p.Op == native.OpTimer, sleeps: p.Sleeps, due: p.Deadline}
 	first := m.lastOf(int(t)) == nil && !(int(t) < len(m.s.first) && m.s.first[t])
 	alternative := func(acc []system.Access) {
 		a := relocated(acc)
@@ -473,11 +559,11 @@ func (m *Machine) intern(st *native.Step, at int) (*event, error) {
 		}
 		return ev, nil
 	}
-	ev = &event{thread: st.Thread, alt: st.Alt, op: st.Op, prev: m.lastOf(t), pos: st.Pos, acc: relocated(st.Accesses)}
+	ev = &event{thread: st.Thread, alt: st.Alt, op: st.Op, prev: m.lastOf(t), pos: st.Pos, now: st.Now, acc: relocated(st.Accesses)}
 	if ev.prev == nil && !(t < len(m.s.first) && m.s.first[t]) {
 		ev.acc = append(ev.acc, system.Access{Loc: exists(st.Thread)})
 	}
-	told := len(ev.acc)
+	shown := len(ev.acc)
 	for i := range st.After {
 		if b := st.After[i].Thread; !m.exists(int(b)) {
 			ev.births = append(ev.births, b)
@@ -498,7 +584,7 @@ func (m *Machine) intern(st *native.Step, at int) (*event, error) {
 		switch {
 		case !a.Write:
 			ev.wrote = append(ev.wrote, nil)
-		case i < told && i < len(st.Values):
+		case i < shown && i < len(st.Values):
 			ev.wrote = append(ev.wrote, g.versionOf(st.Values[i]))
 		default:
 			ev.wrote = append(ev.wrote, &version{1})
@@ -521,10 +607,10 @@ func (m *Machine) ThreadName(t int) string { return m.s.names.ThreadName(t) }
 
 // LocName implements [system.Machine].
 func (m *Machine) LocName(l system.Loc) string {
-	if l%2 == 1 {
-		return ""
+	if x, ok := told(l); ok {
+		return m.s.names.LocName(x)
 	}
-	return m.s.names.LocName(l / 2)
+	return ""
 }
 
 // Next implements [system.Machine].
@@ -532,12 +618,8 @@ func (m *Machine) Next(t int) (pos system.Pos, text string, ok bool) {
 	if !m.exists(t) {
 		return system.Pos{}, "", false
 	}
-	p := m.find(t)
-	if p == nil {
-		m.run(nil)
-		p = m.find(t)
-	}
-	if p == nil || p.ended {
+	p := m.pending(t)
+	if p.ended {
 		return system.Pos{}, "", false
 	}
 	return p.pos, p.text, true
@@ -568,7 +650,7 @@ func sameAccesses(a, b []system.Access) bool {
 		}
 	}
 	for _, x := range b {
-		if x.Loc%2 == 0 && !slices.Contains(a, x) {
+		if _, ok := told(x.Loc); ok && !slices.Contains(a, x) {
 			return false
 		}
 	}

@@ -18,10 +18,9 @@ import (
 // recorded is a process whose program is another system: it is stepped by its own machine, and
 // all that is told of it is what a process tells.
 type recorded struct {
-	sys     system.System
-	m       system.Machine
-	forgets bool // tells no accesses of the last alternative of a choice, for the test of the check
-	runs    int
+	sys  system.System
+	m    system.Machine
+	runs int
 }
 
 func newRecorded(sys system.System) *recorded {

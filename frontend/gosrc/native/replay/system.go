@@ -19,6 +19,35 @@ type Names interface {
 
 // System is a program that is run again and again. Its methods may be called from many goroutines at once.
 type System struct {
+	*program
+	view View
+}
+
+// View is which of a program's executions a system has.
+type View struct {
+	Time Time
+	// NoFailed ends an execution quietly where the test calls t.Error or t.Fatal.
+	NoFailed bool
+}
+
+// Time says when time passes.
+type Time uint8
+
+// The ways.
+const (
+	// Any: while somebody can run as well.
+	Any Time = iota
+	// Patient: as Any, except that it does not pass for the sleeps of the test itself.
+	Patient
+	// Idle: only when nobody can run.
+	Idle
+)
+
+// With returns another view of the same program. What is known of it is shared.
+func (s *System) With(v View) *System { return &System{s.program, v} }
+
+// program is what all views share.
+type program struct {
 	ctx   context.Context
 	open  func() (native.Process, error)
 	names Names
@@ -46,14 +75,14 @@ type Options struct {
 // New returns the system of a program of which open makes processes. It runs it once. Close ends
 // the processes. When ctx is cancelled, a step that needs an execution panics with a *[Stop].
 func New(ctx context.Context, open func() (native.Process, error), names Names, o Options) (*System, error) {
-	s := &System{ctx: ctx, open: open, names: names, o: o, idle: make(chan struct{}, max(1, o.Processes))}
+	s := &System{program: &program{ctx: ctx, open: open, names: names, o: o, idle: make(chan struct{}, max(1, o.Processes))}}
 	s.exact.Store(true)
 	for range cap(s.idle) {
 		s.idle <- struct{}{}
 	}
 	s.graph.places = map[string]*place{}
 	m := &Machine{s: s, at: beginning}
-	err := s.execute(nil, func(x *native.Execution) error {
+	err := s.execute(nil, native.Policy{}, func(x *native.Execution) error {
 		for i := range x.First {
 			t := int(x.First[i].Thread)
 			for t >= len(s.first) {
@@ -71,7 +100,7 @@ func New(ctx context.Context, open func() (native.Process, error), names Names, 
 }
 
 // Close ends the processes.
-func (s *System) Close() error {
+func (s *program) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error
@@ -91,7 +120,7 @@ func (s *System) NewMachine() system.Machine {
 }
 
 // execute runs the program once, and gives f what happened.
-func (s *System) execute(prefix []native.Choice, f func(*native.Execution) error) error {
+func (s *program) execute(prefix []native.Choice, p native.Policy, f func(*native.Execution) error) error {
 	select {
 	case <-s.idle:
 	case <-s.ctx.Done():
@@ -101,15 +130,16 @@ func (s *System) execute(prefix []native.Choice, f func(*native.Execution) error
 	if s.ctx.Err() != nil {
 		return context.Cause(s.ctx)
 	}
-	p, err := s.take()
+	process, err := s.take()
 	if err != nil {
 		return err
 	}
 	s.runs.Add(1)
-	x, err := p.Run(s.ctx, prefix, native.Policy{MaxSteps: s.o.MaxSteps})
+	p.MaxSteps = s.o.MaxSteps
+	x, err := process.Run(s.ctx, prefix, p)
 	var diverged *native.Diverged
 	if err != nil && !errors.As(err, &diverged) {
-		return errors.Join(err, p.Close())
+		return errors.Join(err, process.Close())
 	}
 	if err == nil {
 		s.note(x)
@@ -117,11 +147,11 @@ func (s *System) execute(prefix []native.Choice, f func(*native.Execution) error
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.free = append(s.free, p)
+	s.free = append(s.free, process)
 	return err
 }
 
-func (s *System) take() (native.Process, error) {
+func (s *program) take() (native.Process, error) {
 	s.mu.Lock()
 	if n := len(s.free); n > 0 {
 		p := s.free[n-1]
@@ -134,7 +164,7 @@ func (s *System) take() (native.Process, error) {
 }
 
 // note notes what matters for the verdict.
-func (s *System) note(x *native.Execution) {
+func (s *program) note(x *native.Execution) {
 	if x.WroteOutside {
 		s.wroteOutside.Store(true)
 	}
@@ -160,7 +190,7 @@ func (s *System) note(x *native.Execution) {
 }
 
 // same tells whether a step is an event.
-func (s *System) same(ev *event, st *native.Step) bool {
+func (s *program) same(ev *event, st *native.Step) bool {
 	if ev.thread != st.Thread || ev.alt != st.Alt || (ev.fault != nil) != (st.Failure != nil) {
 		return false
 	}
@@ -169,11 +199,11 @@ func (s *System) same(ev *event, st *native.Step) bool {
 			return false
 		}
 	}
-	return len(st.Accesses) == len(ev.acc) || ev.acc[len(st.Accesses)].Loc%2 == 1
+	return len(st.Accesses) == len(ev.acc) || ev.acc[len(st.Accesses)].Loc%3 == 1
 }
 
 // remember notes which place an encoded state is.
-func (s *System) remember(state system.State, p *place) {
+func (s *program) remember(state system.State, p *place) {
 	s.graph.mu.Lock()
 	defer s.graph.mu.Unlock()
 	if k := key(state); s.graph.places[k] == nil {
@@ -182,7 +212,7 @@ func (s *System) remember(state system.State, p *place) {
 }
 
 // placeOf returns the place that an encoded state is.
-func (s *System) placeOf(state system.State) *place {
+func (s *program) placeOf(state system.State) *place {
 	s.graph.mu.Lock()
 	defer s.graph.mu.Unlock()
 	if p := s.graph.places[key(state)]; p != nil {
@@ -199,12 +229,12 @@ type Counts struct {
 }
 
 // Counts returns what it has cost so far.
-func (s *System) Counts() Counts {
+func (s *program) Counts() Counts {
 	return Counts{Runs: s.runs.Load(), Looked: s.looked.Load(), Events: s.events.Load()}
 }
 
 // Outside names what executions used that is not under control.
-func (s *System) Outside() []string {
+func (s *program) Outside() []string {
 	if l := s.outside.Load(); l != nil {
 		return *l
 	}
@@ -212,4 +242,4 @@ func (s *System) Outside() []string {
 }
 
 // Cut tells whether an execution was cut off.
-func (s *System) Cut() bool { return s.cut.Load() }
+func (s *program) Cut() bool { return s.cut.Load() }
