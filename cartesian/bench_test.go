@@ -66,8 +66,10 @@ type stepCounter struct {
 	steps *int
 }
 
-// Unwrap returns the machine whose steps are counted.
-func (c stepCounter) Unwrap() system.Machine { return c.Machine }
+// Capabilities implements system.Machine: those of the wrapped one.
+func (c stepCounter) Capabilities() system.MachineCapabilities {
+	return c.Machine.Capabilities()
+}
 
 func (c stepCounter) Step(t int, alt uint64) system.Outcome {
 	*c.steps++

@@ -69,16 +69,20 @@ type wrapped struct {
 
 func (w wrapped) NewMachine() system.Machine { return w.wrap(w.System.NewMachine()) }
 
-// Unwrap returns the system whose machines are changed.
-func (w wrapped) Unwrap() system.System { return w.System }
+// Capabilities implements system.System: those of the wrapped one.
+func (w wrapped) Capabilities() system.Capabilities {
+	return w.System.Capabilities()
+}
 
 // constantHash gives all states the same hash.
 type constantHash struct{ system.Machine }
 
 func (constantHash) Hash() uint64 { return 42 }
 
-// Unwrap returns the machine that it wraps.
-func (c constantHash) Unwrap() system.Machine { return c.Machine }
+// Capabilities implements system.Machine: those of the wrapped one.
+func (c constantHash) Capabilities() system.MachineCapabilities {
+	return c.Machine.Capabilities()
+}
 
 // TestHashIsNotTrusted runs with a hash that tells no states apart. The search
 // must be the same.
@@ -161,14 +165,20 @@ func (f fickle) Step(t int, alt uint64) system.Outcome {
 	return out
 }
 
-// Unwrap returns the machine that it wraps.
-func (l liar) Unwrap() system.Machine { return l.Machine }
+// Capabilities implements system.Machine: those of the wrapped one.
+func (l liar) Capabilities() system.MachineCapabilities {
+	return l.Machine.Capabilities()
+}
 
-// Unwrap returns the machine that it wraps.
-func (p *pathHash) Unwrap() system.Machine { return p.Machine }
+// Capabilities implements system.Machine: those of the wrapped one.
+func (p *pathHash) Capabilities() system.MachineCapabilities {
+	return p.Machine.Capabilities()
+}
 
-// Unwrap returns the machine that it wraps.
-func (f fickle) Unwrap() system.Machine { return f.Machine }
+// Capabilities implements system.Machine: those of the wrapped one.
+func (f fickle) Capabilities() system.MachineCapabilities {
+	return f.Machine.Capabilities()
+}
 
 // TestCheckRejects lets machines lie in several ways.
 func TestCheckRejects(t *testing.T) {

@@ -80,7 +80,7 @@ const DefaultMinimiseTime = 30 * time.Second
 // Shorten is [trace.Shorten] within the limits of o, until ctx ends. What it executes
 // does not count as executed ([system.Counting]).
 func (o *Options) Shorten(ctx context.Context, sys system.System, ts []*trace.Trace, anyViolation bool) []trace.Short {
-	if counts, ok := system.As[system.Counting](sys); ok && !o.Shared {
+	if counts := sys.Capabilities().Counting; counts != nil && !o.Shared {
 		before := counts.Executed()
 		defer func() {
 			back := counts.Executed()

@@ -160,7 +160,7 @@ var FiniteExecutions = Need{What: "executions that end"}
 
 // Propositions are needed by engines that check temporal properties.
 var Propositions = Need{"propositions", func(sys system.System) error {
-	if _, ok := system.As[system.Temporal](sys.NewMachine()); !ok {
+	if sys.NewMachine().Capabilities().Temporal == nil {
 		return &OptionError{"temporal properties cannot be checked here: the system has no propositions"}
 	}
 	return nil

@@ -62,7 +62,7 @@ type Parts struct {
 // Unkept returns why an exploration of a system cannot be kept, an error of type
 // [*OptionError]; nil if it can.
 func (c *Checkpoint) Unkept(sys system.System) error {
-	if in, ok := system.As[system.Interning](sys); ok && !c.Interned {
+	if in := sys.Capabilities().Interning; in != nil && !c.Interned {
 		return &OptionError{Message: fmt.Sprintf("-checkpoint cannot keep this search: its states name %s by numbers of one process", in.Interns())}
 	}
 	return nil

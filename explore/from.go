@@ -42,8 +42,20 @@ func (f *from) NewMachine() system.Machine {
 	return m
 }
 
-// Unwrap returns the system with its own initial states.
-func (f *from) Unwrap() system.System { return f.System }
+// Capabilities implements system.System.
+func (f *from) Capabilities() system.Capabilities {
+	inner := f.System.Capabilities()
+	return system.Capabilities{
+		Observing:   inner.Observing,
+		Irreducible: inner.Irreducible,
+		Symmetric:   inner.Symmetric,
+		Beginning:   nil, // nobody chose this state
+		Counting:    inner.Counting,
+		Remembering: inner.Remembering,
+		Interning:   inner.Interning,
+		Portable:    inner.Portable,
+	}
+}
 
 // MaxJump is how many states Jump looks at.
 const MaxJump = 1_000_000
@@ -120,8 +132,8 @@ type predicate struct {
 
 func newPredicate(sys system.System, q *frontend.Property) (*predicate, error) {
 	p := &predicate{sys: sys, formula: q.Formula, atoms: q.Formula.Atoms(), whole: -1}
-	t, ok := system.As[system.Temporal](sys.NewMachine())
-	if !ok {
+	t := sys.NewMachine().Capabilities().Temporal
+	if t == nil {
 		return nil, errors.New("conditions on states cannot be evaluated for this program")
 	}
 	number := map[string]int{}
@@ -143,7 +155,7 @@ func newPredicate(sys system.System, q *frontend.Property) (*predicate, error) {
 // holds evaluates the predicate in the live state. The error says why it cannot be
 // evaluated there, such as an index out of bounds.
 func (p *predicate) holds(m system.Machine) (bool, error) {
-	t, _ := system.As[system.Temporal](m)
+	t := m.Capabilities().Temporal
 	if p.whole >= 0 {
 		v, bad := t.Eval(p.whole)
 		if bad != nil {

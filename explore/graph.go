@@ -144,7 +144,7 @@ func (b *grapher) full(ctx context.Context) error {
 				b.m.Rewind(mark)
 			}
 		}
-		if n, ok := system.As[system.Narrating](b.m); ok {
+		if n := b.m.Capabilities().Narrating; n != nil {
 			n.Narrate(true)
 		}
 		texts := map[int]string{}
@@ -155,7 +155,7 @@ func (b *grapher) full(ctx context.Context) error {
 		}
 		eachMove(b.m, &b.obs, true, func(s trace.Step, out system.Outcome) {
 			text := texts[s.Thread]
-			if told, ok := system.As[system.Telling](b.m); ok {
+			if told := b.m.Capabilities().Telling; told != nil {
 				_, text = told.Told()
 			}
 			to := b.add(i, s, 0)

@@ -315,7 +315,7 @@ func (x *Explorer) Moves(p Path) ([]Move, error) {
 	if err != nil {
 		return nil, err
 	}
-	tells, _ := system.As[system.Narrating](m)
+	tells := m.Capabilities().Narrating
 	if tells != nil {
 		tells.Narrate(true)
 	}
@@ -332,7 +332,7 @@ func (x *Explorer) Moves(p Path) ([]Move, error) {
 			mark := m.Mark()
 			out := m.Step(th.Number, alt)
 			if out.Kind == system.Moved {
-				if told, ok := system.As[system.Telling](m); ok {
+				if told := m.Capabilities().Telling; told != nil {
 					pos, text := told.Told()
 					mv.Pos, mv.Text = placeOf(pos), text
 				}

@@ -17,7 +17,6 @@ import (
 // the program can reach. Whether what has none cannot be executed is for the engine to
 // say ([engine.Preserved]).
 type Counting interface {
-	System
 	// Executed returns the counts of all machines of the system, with what
 	// AddExecuted was told. It must not be called while a machine is at work.
 	Executed() []uint64

@@ -1,4 +1,4 @@
-package system_test
+package system
 
 import (
 	"go/ast"
@@ -12,21 +12,38 @@ import (
 // TestOptionalInterfaces wants each interface beside the core in the package comment,
 // where whoever writes an engine looks for what can be asked.
 func TestOptionalInterfaces(t *testing.T) {
-	files, err := filepath.Glob("*.go")
+	var doc string
+	for _, f := range ownFiles(t) {
+		doc += f.Doc.Text()
+	}
+	for _, name := range interfaces(t) {
+		if !strings.Contains(doc, "["+name+"]") {
+			t.Errorf("the package comment does not name [%s]", name)
+		}
+	}
+}
+
+// ownFiles parses the files of the package.
+func ownFiles(t *testing.T) (files []*ast.File) {
+	names, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var doc string
-	var names []string
-	for _, name := range files {
+	for _, name := range names {
 		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.Name.Name != "system" {
-			continue
+		if !strings.HasSuffix(name, "_test.go") {
+			files = append(files, f)
 		}
-		doc += f.Doc.Text()
+	}
+	return files
+}
+
+// interfaces returns the names of the exported interfaces of the package.
+func interfaces(t *testing.T) (names []string) {
+	for _, f := range ownFiles(t) {
 		for _, d := range f.Decls {
 			g, ok := d.(*ast.GenDecl)
 			if !ok || g.Tok != token.TYPE {
@@ -43,9 +60,5 @@ func TestOptionalInterfaces(t *testing.T) {
 	if len(names) < 3 {
 		t.Fatalf("only the interfaces %v", names)
 	}
-	for _, name := range names {
-		if !strings.Contains(doc, "["+name+"]") {
-			t.Errorf("the package comment does not name [%s]", name)
-		}
-	}
+	return names
 }

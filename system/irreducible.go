@@ -4,19 +4,8 @@ package system
 // than their accesses tell, such as whether any other thread is enabled. A
 // reduction could leave out what matters, so that only the full search is sound.
 type Irreducible interface {
-	System
-
 	// Irreducible says why, in words that complete "no reduction is sound: ";
 	// it is empty if the accesses tell everything. With temporal set it is
 	// about reductions that are to keep temporal properties.
 	Irreducible(temporal bool) string
-}
-
-// WhyIrreducible returns why no reduction of a system is sound; empty if
-// nothing is known against it.
-func WhyIrreducible(sys System, temporal bool) string {
-	if s, ok := As[Irreducible](sys); ok {
-		return s.Irreducible(temporal)
-	}
-	return ""
 }

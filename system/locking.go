@@ -73,7 +73,6 @@ const (
 
 // Locking is implemented by machines that know about locks.
 type Locking interface {
-	Machine
 	// Class returns the class of a location.
 	Class(l Loc) Class
 	// NumClassified returns a number such that all locations of the classes

@@ -45,30 +45,3 @@ func TestNames(t *testing.T) {
 		t.Errorf("%v allocations for a known name", n)
 	}
 }
-
-type machine struct{ Machine }
-
-func (machine) Local(int, []uint64) []uint64                               { return []uint64{7} }
-func (machine) SetLocal(int, []uint64)                                     {}
-func (machine) Value(Loc) uint64                                           { return 0 }
-func (machine) SetValue(Loc, uint64)                                       {}
-func (machine) Accesses() []Access                                         { return nil }
-func (machine) StepOn(int, uint64, []uint64, func(Loc) uint64) (o Outcome) { return o }
-
-type wrapper struct{ Machine }
-
-func (w wrapper) Unwrap() Machine { return w.Machine }
-
-// TestAs looks behind wrappers, and through nothing else.
-func TestAs(t *testing.T) {
-	p, ok := As[Pieces](wrapper{wrapper{machine{}}})
-	if !ok || p.Local(0, nil)[0] != 7 {
-		t.Error("the pieces behind two wrappers are not found")
-	}
-	if _, ok := As[Renaming](wrapper{machine{}}); ok {
-		t.Error("an interface that nobody implements is found")
-	}
-	if _, ok := As[Pieces](struct{ Machine }{machine{}}); ok {
-		t.Error("As looks behind something that is no wrapper")
-	}
-}

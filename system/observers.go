@@ -3,8 +3,6 @@ package system
 // Observing is implemented by systems with observers. Their machines implement
 // [Pieces].
 type Observing interface {
-	System
-
 	// Observer tells whether thread t is an observer: a thread that the tool
 	// added to check a global property by one atomic step that reads what the
 	// property reads. An observer is blocked while its property holds. Its
@@ -29,12 +27,12 @@ type observer struct {
 // ObserversOf returns the observers of a system.
 func ObserversOf(sys System) Observers {
 	var o Observers
-	s, ok := As[Observing](sys)
-	if !ok {
+	s := sys.Capabilities().Observing
+	if s == nil {
 		return o
 	}
 	m := sys.NewMachine()
-	pieces, _ := As[Pieces](m)
+	pieces := m.Capabilities().Pieces
 	for t := range m.NumThreads() {
 		if !s.Observer(t) {
 			continue
@@ -61,7 +59,7 @@ func (o *Observers) Reset(m Machine) {
 	if len(o.list) == 0 {
 		return
 	}
-	pieces, _ := As[Pieces](m)
+	pieces := m.Capabilities().Pieces
 	for _, w := range o.list {
 		pieces.SetLocal(w.thread, w.local)
 	}

@@ -40,9 +40,6 @@ func (c *Copy) Source() Bits { return Bits{c.From, bits.RotateLeft64(c.To.Mask, 
 // step does there without executing it (full search; Blom, van de Pol, Weber,
 // LTSmin, CAV 2010, call it transition caching).
 type Repeating interface {
-	Machine
-	// Repeats tells whether there is any use in asking for scopes.
-	Repeats() bool
 	// Regime returns a number for a state: in all states of one length and one regime
 	// there are the same threads, and what a step touches stands at the same bits.
 	Regime(s State) int

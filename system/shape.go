@@ -25,13 +25,3 @@ type Shaped interface {
 	// on the thread's local part only, and holds wherever the thread exists.
 	Shape(t int) Shape
 }
-
-// ShapeOf returns the shape of the next transition of thread t, [AnyShape] if
-// the machine does not know. It does not look behind wrappers, which may add
-// accesses.
-func ShapeOf(m Machine, t int) Shape {
-	if s, ok := m.(Shaped); ok {
-		return s.Shape(t)
-	}
-	return AnyShape
-}

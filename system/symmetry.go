@@ -6,8 +6,6 @@ package system
 // states that such permutations make of one state are its orbit; the initial
 // states need not be closed under them.
 type Symmetric interface {
-	System
-
 	// Symmetry says what can be exchanged, in words; it is empty if nothing can.
 	Symmetry() string
 
@@ -15,12 +13,4 @@ type Symmetric interface {
 	// representative of its orbit: an element of it, the same one for all of them. The
 	// function is for one goroutine.
 	Representatives() func(s State)
-}
-
-// SymmetryOf says what can be exchanged in a system; it is empty if nothing can.
-func SymmetryOf(sys System) string {
-	if s, ok := As[Symmetric](sys); ok {
-		return s.Symmetry()
-	}
-	return ""
 }

@@ -93,11 +93,18 @@
 // systemtest.Conform checks a system against all that is said here, and
 // systemtest.Agree the engines against each other.
 //
-// # Optional interfaces
+// # Capabilities
 //
-// What only some systems can tell stands in interfaces beside the core, which
-// an engine asks for with [As] and must be able to do without, or refuse. Of
-// machines:
+// What only some systems can tell stands in interfaces beside the core. An
+// engine finds them in the [Capabilities] of a system and the
+// [MachineCapabilities] of a machine, and must be able to do without, or refuse:
+//
+//	pieces := m.Capabilities().Pieces
+//	if pieces == nil {
+//		return &engine.Refusal{...}
+//	}
+//
+// Of machines:
 //
 //   - [Pieces]: local parts and values; [Renaming]: what a location is called
 //     after Load
@@ -109,6 +116,7 @@
 //   - [Changing]: which words of the state the steps have changed
 //   - [Repeating]: which bits of the state a step depends on, so that it need not be executed again
 //   - [Adding]: what a wrapper has added to the accesses
+//   - [Costly]: which steps cost much, and which are known
 //
 // Of systems:
 //
@@ -120,10 +128,15 @@
 //   - [Remembering], [Interning], [Portable]: what an encoded state has beside the
 //     model's state, why it means nothing in another process, and how it does
 //
-// A wrapper (a system whose machines add something to those of another) has a
-// method Unwrap, and As looks behind it; so what a wrapper does not change it
-// need not forward. A wrapper that makes an interface untrue implements it
-// itself.
+// A wrapper (a system whose machines add something to those of another) answers
+// for the whole. It names every capability: one that stays true it takes over
+// from the wrapped system, one that it makes untrue it implements itself or
+// sets to nil. Nobody looks behind a wrapper, so one that forgets something
+// offers less. Two tests hold this: no type gets the method Capabilities by
+// embedding a System or a Machine, and a literal that leaves a field out fails.
+//
+// If a machine forwards Changing, for example, its Encode must be the wrapped
+// machine's: package quotient encodes another state, and sets it to nil.
 //
 // # Pieces
 //
@@ -243,9 +256,12 @@ func (v *Violation) Find(want *Violation) *Violation {
 // Remembering is implemented by systems whose states say more than the state of
 // what they model: what a check remembers of the way there.
 type Remembering interface {
-	System
 	// Bare returns the part of an encoded state that is the model's.
 	Bare(s State) State
+	// Ordered tells whether what is remembered may differ between two orders of transitions
+	// that are independent by their accesses. Then a search that stores no states and
+	// executes one order only misses what the check would find in another.
+	Ordered() bool
 }
 
 // Interning is implemented by systems whose states name things by numbers that
@@ -277,15 +293,6 @@ type Portable interface {
 	Translator(to Portable) func(dst, s State) State
 }
 
-// Bare returns the part of an encoded state that is the model's, which is all
-// of it unless the system is [Remembering].
-func Bare(sys System, s State) State {
-	if r, ok := sys.(Remembering); ok {
-		return r.Bare(s)
-	}
-	return s
-}
-
 // Pos is a place in the system's source; the zero value means none.
 type Pos struct {
 	File string
@@ -308,6 +315,9 @@ type System interface {
 
 	// NewMachine returns a machine whose live state is the first initial one.
 	NewMachine() Machine
+
+	// Capabilities tells what else the system offers. It is always the same.
+	Capabilities() Capabilities
 }
 
 // Mark is a position in a machine's undo log.
@@ -375,4 +385,8 @@ type Machine interface {
 
 	// ValueString returns the value of a location as users see it.
 	ValueString(l Loc) string
+
+	// Capabilities tells what else the machine offers. It is always the same; who asks
+	// often keeps the answer.
+	Capabilities() MachineCapabilities
 }

@@ -4,8 +4,6 @@ package system
 // that says more than what [Machine.Next] said before: which alternative was
 // taken, and all statements of a transition that has several.
 type Telling interface {
-	Machine
-
 	// Told returns the place and the text of what the last Step did. Tracking
 	// must have been on, and a machine that is [Narrating] must have been told to.
 	Told() (pos Pos, text string)
@@ -15,8 +13,6 @@ type Telling interface {
 // beside reading and writing variables: what was sent, to where, which case was
 // taken, and what a blocked thread waits for.
 type Narrating interface {
-	Machine
-
 	// Narrate switches the recording on or off; it needs tracking. A new
 	// machine has it off, because a search needs none of it.
 	Narrate(on bool)
@@ -79,7 +75,6 @@ type Deed struct {
 
 // Showing is implemented by machines that can show their whole state to people.
 type Showing interface {
-	Machine
 	// Variables returns what is shared in the live state: each variable or
 	// element of one, and each object such as a channel with its contents, in
 	// the order of their declaration.
@@ -89,7 +84,6 @@ type Showing interface {
 // Beginning is implemented by systems that can say how their initial states come
 // about.
 type Beginning interface {
-	System
 	// Choices returns the choices of the initialisation that lead to an initial
 	// state, each with its place: "choose(0, 2) is 1 at 12:7". Nil if there are
 	// none.

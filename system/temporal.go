@@ -3,8 +3,6 @@ package system
 // Temporal is implemented by machines whose states can be labelled with the
 // atomic propositions of temporal properties.
 type Temporal interface {
-	Machine
-
 	// NumProps returns the number of propositions.
 	NumProps() int
 

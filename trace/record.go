@@ -212,13 +212,13 @@ func (t *Trace) record(sys system.System, states bool) (*Record, error) {
 		return nil, err
 	}
 	p.m.Track(true)
-	p.tells, _ = system.As[system.Narrating](p.m)
+	p.tells = p.m.Capabilities().Narrating
 	if p.tells != nil {
 		p.tells.Narrate(true)
 	}
 	p.m.Load(p.initial)
 	r := &Record{Initial: t.Initial, Violation: t.Violation, Events: make([]Event, 0, len(t.Steps))}
-	if b, ok := system.As[system.Beginning](sys); ok {
+	if b := sys.Capabilities().Beginning; b != nil {
 		r.Choices = b.Choices(t.Initial)
 	}
 	if states {
@@ -257,7 +257,7 @@ func (t *Trace) record(sys system.System, states bool) (*Record, error) {
 				mail.carry(r.Events, &ev, i, d)
 			}
 		}
-		if m, ok := system.As[system.Telling](p.m); ok {
+		if m := p.m.Capabilities().Telling; m != nil {
 			ev.Pos, ev.Text = m.Told()
 		}
 		if last == nil {
@@ -283,7 +283,7 @@ func (t *Trace) record(sys system.System, states bool) (*Record, error) {
 		return nil, err
 	}
 	r.Final = p.threads(violated)
-	if _, ok := system.As[system.Showing](p.m); states && !ok {
+	if states && p.m.Capabilities().Showing == nil {
 		r.touched()
 	}
 	return r, nil
@@ -292,7 +292,7 @@ func (t *Trace) record(sys system.System, states bool) (*Record, error) {
 // state writes down the live state.
 func (p *player) state(violated map[int][]system.Binding) State {
 	s := State{Threads: p.threads(violated)}
-	if m, ok := system.As[system.Showing](p.m); ok {
+	if m := p.m.Capabilities().Showing; m != nil {
 		s.Shared = m.Variables()
 	}
 	return s

@@ -99,6 +99,9 @@ func init() {
 	}})
 }
 
+// Capabilities implements system.System: there are none.
+func (f *faulty) Capabilities() system.Capabilities { return system.Capabilities{} }
+
 func (f *faulty) Initial() []system.State {
 	if f.fault == "before" {
 		panic("before")
@@ -116,6 +119,11 @@ func (f *faulty) NewMachine() system.Machine {
 type faultyMachine struct {
 	system.Machine
 	fault string
+}
+
+// Capabilities implements system.Machine: there are none.
+func (m *faultyMachine) Capabilities() system.MachineCapabilities {
+	return system.MachineCapabilities{}
 }
 
 func (m *faultyMachine) Step(t int, alt uint64) system.Outcome {

@@ -124,7 +124,7 @@ func (m *Machine) add(guard, others []system.Access) {
 
 // Shape implements [system.Shaped].
 func (m *Machine) Shape(t int) system.Shape {
-	s := system.ShapeOf(m.inner, t)
+	s := m.shaped.Shape(t)
 	if m.sys.dependences && m.sys.guards {
 		s |= system.MayVary
 	}
@@ -133,18 +133,14 @@ func (m *Machine) Shape(t int) system.Shape {
 
 // Future implements [system.Futures]: it bounds what Accesses says.
 func (m *Machine) Future(t int) *system.Footprint {
-	inner, ok := system.As[system.Futures](m.inner)
-	if !ok {
-		return nil
-	}
-	f := inner.Future(t)
+	f := m.futures.Future(t)
 	if f == nil || !m.sys.dependences || m.sys.rule == HB || m.sys.rule == None {
 		return f
 	}
 	reads := slices.Clone(f.Reads)
 	if m.sys.guards {
 		for u := range m.inner.NumThreads() {
-			g := inner.Future(u)
+			g := m.futures.Future(u)
 			if g == nil {
 				return nil
 			}

@@ -13,7 +13,12 @@ import (
 type Machine struct {
 	sys   *System
 	inner system.Machine
-	locks system.Locking // what inner knows about locks
+	// What inner can tell; all but locks may be nil.
+	locks     system.Locking
+	futures   system.Futures
+	shaped    system.Shaped
+	narrating system.Narrating
+
 	cache *cache
 	words []uint64 // the state of the lockset algorithm, two locations in each
 	log   []undo
@@ -50,11 +55,12 @@ type finding struct {
 
 func (s *System) newMachine() *Machine {
 	m := &Machine{sys: s, inner: s.inner.NewMachine(), cache: newCache(s.table)}
-	m.locks, _ = system.As[system.Locking](m.inner)
+	can := m.inner.Capabilities()
+	m.locks, m.futures, m.shaped, m.narrating = can.Locking, can.Futures, can.Shaped, can.Narrating
 	m.inner.Track(s.rule != None)
 	if s.rule == HB {
 		m.hb = &ordering{orders: orders{s.histories, map[memoKey]order{}}, shifts: map[system.Loc][]int{}}
-		m.hb.syncs, _ = system.As[system.Synchronising](m.inner)
+		m.hb.syncs = can.Synchronising
 		m.hb.syncs.RecordSyncs(true)
 	}
 	return m
@@ -358,10 +364,6 @@ func place(p system.Pos) string {
 	}
 	return fmt.Sprintf("%d:%d", p.Line, p.Col)
 }
-
-// Unwrap returns the machine that m wraps; see [system.As]. Steps on pieces
-// check nothing: what the rules know of the locations is no part of the pieces.
-func (m *Machine) Unwrap() system.Machine { return m.inner }
 
 // ThreadName implements system.Machine.
 func (m *Machine) ThreadName(t int) string { return m.inner.ThreadName(t) }

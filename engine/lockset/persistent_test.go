@@ -20,8 +20,8 @@ import (
 // The searches execute transitions to see what they access, which is at most as
 // much; this is the reference that the paper's algorithms are told apart by.
 func pendInvisOps(m *Machine, t int, next []system.Access) []system.Access {
-	locking, _ := system.As[system.Locking](m.inner)
-	futures, _ := system.As[system.Futures](m.inner)
+	locking := m.inner.Capabilities().Locking
+	futures := m.inner.Capabilities().Futures
 	locks := locking.Held(t, nil)
 	for _, a := range next {
 		if locking.Class(a.Loc) == system.Lock && !slices.Contains(locks, a.Loc) {

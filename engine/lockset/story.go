@@ -6,9 +6,7 @@ var _ system.Narrating = (*Machine)(nil)
 
 // Narrate implements system.Narrating.
 func (m *Machine) Narrate(on bool) {
-	if n, ok := system.As[system.Narrating](m.inner); ok {
-		n.Narrate(on)
-	}
+	m.narrating.Narrate(on)
 	m.narrate = on
 }
 
@@ -22,15 +20,7 @@ func (m *Machine) again(mark system.Mark, t int, alt uint64) {
 }
 
 // Story implements system.Narrating.
-func (m *Machine) Story() system.Story {
-	if n, ok := system.As[system.Narrating](m.inner); ok {
-		return n.Story()
-	}
-	return system.Story{}
-}
+func (m *Machine) Story() system.Story { return m.narrating.Story() }
 
 // Internal implements system.Narrating.
-func (m *Machine) Internal(l system.Loc) bool {
-	n, ok := system.As[system.Narrating](m.inner)
-	return ok && n.Internal(l)
-}
+func (m *Machine) Internal(l system.Loc) bool { return m.narrating.Internal(l) }

@@ -34,8 +34,7 @@ type Options struct {
 }
 
 // System behaves as the system that it wraps, and reports where its threads
-// break a rule. What the system offers beyond the
-// core it offers as well ([system.As]).
+// break a rule. It offers nearly all that the system offers beyond the core ([System.Capabilities]).
 type System struct {
 	inner       system.System
 	obs         system.Observers
@@ -57,8 +56,10 @@ type System struct {
 // New wraps sys. The error says that the system does not know about locks, or
 // what is wrong with the options.
 func New(sys system.System, o Options) (*System, error) {
-	inner, ok := system.As[system.Locking](sys.NewMachine())
-	if !ok {
+	m := sys.NewMachine()
+	can := m.Capabilities()
+	inner := can.Locking
+	if inner == nil {
 		return nil, fmt.Errorf("races cannot be checked here: the system does not tell which locations its locks protect")
 	}
 	if inner.NumClassified() < 0 {
@@ -68,7 +69,7 @@ func New(sys system.System, o Options) (*System, error) {
 	s := &System{inner: sys, obs: system.ObserversOf(sys), rule: o.Rule, table: NewTable(), suspect: o.Suspect, dependences: o.Dependences}
 	s.guards = inner.HasGuards()
 	if s.rule == HB {
-		if _, ok := system.As[system.Synchronising](inner); !ok {
+		if can.Synchronising == nil {
 			return nil, fmt.Errorf("-races hb cannot be checked here: the system does not tell how its transitions synchronise")
 		}
 		s.histories = newHistories()
@@ -81,7 +82,7 @@ func New(sys system.System, o Options) (*System, error) {
 		case !c.Data() || s.rule == None:
 			s.slot = append(s.slot, untracked)
 			continue
-		case s.rule == LDPrime && o.Merge != nil && o.Merge(l) && !named(inner.LocName(l), o.InitThread):
+		case s.rule == LDPrime && o.Merge != nil && o.Merge(l) && !named(m.LocName(l), o.InitThread):
 			s.slot = append(s.slot, inMerged)
 			continue
 		}
@@ -98,12 +99,12 @@ func New(sys system.System, o Options) (*System, error) {
 	if err := s.initThreads(o.InitThread); err != nil {
 		return nil, err
 	}
-	m := s.newMachine()
+	first := s.newMachine()
 	for _, st := range sys.Initial() {
-		m.inner.Load(st)
-		m.words = append(m.words[:0], make([]uint64, s.words)...)
-		m.pending()
-		s.initial = append(s.initial, m.Encode(nil))
+		first.inner.Load(st)
+		first.words = append(first.words[:0], make([]uint64, s.words)...)
+		first.pending()
+		s.initial = append(s.initial, first.Encode(nil))
 	}
 	return s, nil
 }
@@ -183,15 +184,15 @@ func (s *System) Interns() string { return "the locks that -races remembers" }
 // Bare implements [system.Remembering].
 func (s *System) Bare(st system.State) system.State { return st[:len(st)-s.words] }
 
+// Ordered implements [system.Remembering].
+func (s *System) Ordered() bool { return s.rule != None && !s.dependences }
+
 // NewMachine implements system.System.
 func (s *System) NewMachine() system.Machine {
 	m := s.newMachine()
 	m.Load(s.initial[0])
 	return m
 }
-
-// Unwrap returns the system that s wraps; see [system.As].
-func (s *System) Unwrap() system.System { return s.inner }
 
 // lockNames returns the names of the locks of a set, as in "holding m, k".
 func (m *Machine) lockNames(set Set) string {

@@ -46,9 +46,9 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 		if o.Hook != nil {
 			return nil, &engine.OptionError{Message: "a search on several ranks cannot be validated while it runs"}
 		}
-		_, portable := system.As[system.Portable](sys)
-		if in, ok := system.As[system.Interning](sys); ok && !portable {
-			return nil, &engine.OptionError{Message: fmt.Sprintf("states cannot be sent to other ranks: they name %s by numbers of one process", in.Interns())}
+		can := sys.Capabilities()
+		if what := can.Unportable(); what != "" {
+			return nil, &engine.OptionError{Message: fmt.Sprintf("states cannot be sent to other ranks: they name %s by numbers of one process", what)}
 		}
 		o.MaxMemory /= uint64(o.Ranks.Size())
 		if _, ok := o.Ranks.(*cluster.Conn); !ok {

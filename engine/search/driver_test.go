@@ -155,7 +155,7 @@ func TestCounts(t *testing.T) {
 // observers and the values of the cells.
 func deadlockKey(sys system.System, m system.Machine) string {
 	obs := system.ObserversOf(sys)
-	pieces := m.(system.Pieces)
+	pieces := m.Capabilities().Pieces
 	var k []any
 	for t := range m.NumThreads() {
 		if !obs.Has(t) {

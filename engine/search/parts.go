@@ -79,7 +79,7 @@ func NumbersOf(r io.Reader) ([]byte, error) {
 // if there are none.
 func divide(sys system.System, from, rank, ranks int) (*parts, error) {
 	p := &parts{count: from, rank: rank, ranks: ranks}
-	p.portable, _ = system.As[system.Portable](sys)
+	p.portable = sys.Capabilities().Portable
 	if from == 0 {
 		p.count = ranks
 	}
@@ -533,7 +533,7 @@ func agreeDivision(r *run) (*division.Division, error) {
 // sampled chooses a division for the ranks. What it executes does not count as executed: the
 // search will do it again.
 func (r *run) sampled() *division.Division {
-	if counts, ok := system.As[system.Counting](r.sys); ok && !r.o.Shared {
+	if counts := r.sys.Capabilities().Counting; counts != nil && !r.o.Shared {
 		before := counts.Executed()
 		defer func() {
 			back := counts.Executed()
@@ -544,7 +544,7 @@ func (r *run) sampled() *division.Division {
 		}()
 	}
 	var export func(dst, s system.State) system.State
-	if p, ok := system.As[system.Portable](r.sys); ok {
+	if p := r.sys.Capabilities().Portable; p != nil {
 		export = p.Export
 	}
 	end := time.Now().Add(longestSample)

@@ -108,7 +108,7 @@ func newRanks(r *run) *ranks {
 	if r.parts == nil && r.disk == nil {
 		k.deferring, _ = k.session.(statestore.Deferring)
 	}
-	k.portable, _ = system.As[system.Portable](r.sys)
+	k.portable = r.sys.Capabilities().Portable
 	if k.portable == nil && r.disk == nil {
 		k.sharing, _ = k.session.(statestore.Sharing)
 	}
@@ -768,8 +768,8 @@ func (k *ranks) merge(res *Result, fault, stopped error) error {
 		})
 	}
 	mine.Failed = k.diskFailed()
-	counting, counts := system.As[system.Counting](k.run.sys)
-	if counts {
+	counting := k.run.sys.Capabilities().Counting
+	if counting != nil {
 		mine.Executed = counting.Executed()
 	}
 	for _, c := range k.run.o.Counts {
@@ -797,7 +797,7 @@ func (k *ranks) merge(res *Result, fault, stopped error) error {
 		if err := json.Unmarshal(m, &s); err != nil {
 			return fmt.Errorf("the result of another rank cannot be read: %w", err)
 		}
-		if counts && rank != 0 {
+		if counting != nil && rank != 0 {
 			counting.AddExecuted(s.Executed)
 		}
 		res.add(&s.Result)

@@ -99,7 +99,7 @@ func TestBackwards(t *testing.T) {
 	}
 	// A state that no transition reaches.
 	m := sys.NewMachine()
-	m.(system.Pieces).SetValue(0, 77)
+	m.Capabilities().Pieces.SetValue(0, 77)
 	s := m.Encode(nil)
 	ref, _, _ := l.Insert(s, 0)
 	rb := &rebuilder{sys: sys, expander: x1, session: l, machine: m}

@@ -126,7 +126,7 @@ func (r *run) withFindings() (s saved, trails []*statestore.Trail) {
 // keepsakes returns what the search keeps, without findings.
 func (r *run) keepsakes() saved {
 	s := saved{Counters: r.counted(), MaxDepth: r.maxDepth(), Elapsed: r.before.Elapsed + r.watch.Elapsed(), More: r.found.More}
-	if c, ok := system.As[system.Counting](r.sys); ok {
+	if c := r.sys.Capabilities().Counting; c != nil {
 		s.Executed = c.Executed()
 	}
 	for _, c := range r.o.Counts {
@@ -137,7 +137,7 @@ func (r *run) keepsakes() saved {
 
 // recount adds what a search has counted besides (Options.Counts) and executed.
 func (s *saved) recount(sys system.System, o *Options) {
-	if c, ok := system.As[system.Counting](sys); ok && s.Executed != nil {
+	if c := sys.Capabilities().Counting; c != nil && s.Executed != nil {
 		c.AddExecuted(s.Executed)
 	}
 	for i, n := range s.Counts {

@@ -47,7 +47,7 @@ type mazurkiewicz struct {
 
 func newMazurkiewicz(sys system.System) *mazurkiewicz {
 	z := &mazurkiewicz{m: sys.NewMachine()}
-	z.parts, _ = system.As[system.Pieces](z.m)
+	z.parts = z.m.Capabilities().Pieces
 	z.m.Track(true)
 	return z
 }

@@ -45,7 +45,7 @@ func (w *worker) races(end end) {
 			continue
 		}
 		n := w.path.len()
-		w.rev = reversal{thread: q, event: n, all: system.ShapeOf(w.r.m, q)&system.MayChoose != 0}
+		w.rev = reversal{thread: q, event: n, all: w.r.can.Shape(q)&system.MayChoose != 0}
 		clear(w.memo)
 		reads := slices.Clone(w.r.m.Accesses())
 		w.without(nil, true, reads, reads)
@@ -157,7 +157,7 @@ func (w *worker) evaluate(first int) (alts []alternative, touched []system.Acces
 	if q >= w.ahead.m.NumThreads() {
 		return nil, nil, 0, false
 	}
-	shape = system.ShapeOf(w.ahead.m, q)
+	shape = w.ahead.can.Shape(q)
 	for alt := uint64(0); ; {
 		out, acc := w.ahead.peek(q, alt)
 		if alt == 0 {

@@ -13,7 +13,8 @@ import (
 // executing the remaining steps again (Stoller 2002, section 8.4).
 type runner struct {
 	m       system.Machine
-	costly  system.Costly // the machine, if its steps cost much; else nil
+	can     system.MachineCapabilities // of m
+	costly  system.Costly              // of m, if its steps cost much; else nil
 	initial system.State
 	replay  bool
 	steps   []trace.Step
@@ -22,7 +23,8 @@ type runner struct {
 
 func newRunner(sys system.System, initial system.State, replay, track bool) *runner {
 	r := &runner{m: sys.NewMachine(), initial: initial, replay: replay}
-	r.costly, _ = r.m.(system.Costly)
+	r.can = r.m.Capabilities()
+	r.costly = r.can.Costly
 	r.m.Track(track)
 	r.m.Load(initial)
 	return r

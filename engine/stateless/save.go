@@ -96,7 +96,7 @@ func (e *explorer) save(w io.Writer) error {
 		s.Findings = append(s.Findings, savedFinding{r.Violation, r.Trace.Initial, r.Trace.Steps})
 	}
 	s.Nodes = size(t.root)
-	if c, ok := system.As[system.Counting](e.sys); ok {
+	if c := e.sys.Capabilities().Counting; c != nil {
 		s.Executed = c.Executed()
 	}
 	if err := engine.WriteRecord(w, &s); err != nil {
@@ -159,7 +159,7 @@ func (e *explorer) restore(from io.Reader) error {
 	if err := engine.ReadRecord(from, &s); err != nil {
 		return err
 	}
-	if c, ok := system.As[system.Counting](e.sys); ok {
+	if c := e.sys.Capabilities().Counting; c != nil {
 		c.AddExecuted(s.Executed)
 	}
 	initial := e.sys.Initial()
@@ -249,7 +249,7 @@ func (tr *treeReader) node(x *node) error {
 		}
 		x.thread, x.alt = int32(thread), v[2]
 		if tr.shapes {
-			x.shape = system.ShapeOf(tr.r.m, int(thread))
+			x.shape = tr.r.can.Shape(int(thread))
 		}
 		if out := tr.r.try(int(thread), x.alt); out.Kind != system.Moved {
 			return fmt.Errorf("thread %d is %v where it has taken a transition", thread, out.Kind)

@@ -291,7 +291,7 @@ func (w *worker) chooseFree(c *node) (*node, end) {
 		case i == first:
 			continue
 		}
-		shape := system.ShapeOf(w.r.m, t)
+		shape := w.r.can.Shape(t)
 		for alt := uint64(0); ; {
 			x := sleeping(sleep, t, alt)
 			if x != nil && !x.multi {

@@ -120,7 +120,7 @@ func Run(ctx context.Context, sys system.System, props []engine.Property, o Opti
 	if (o.Fair || o.Strong) && o.Reduction != None {
 		return nil, &engine.OptionError{Message: fmt.Sprintf("fairness and the reduction %s do not go together: reordering independent transitions can remove the state in which a thread was disabled and so change which executions are fair; check without a reduction", o.Reduction)}
 	}
-	m, err := temporal(sys)
+	m, labels, err := temporal(sys)
 	if err != nil {
 		return nil, err
 	}
@@ -152,10 +152,10 @@ func Run(ctx context.Context, sys system.System, props []engine.Property, o Opti
 		if p.Text == "" {
 			p.Text = p.Formula.String()
 		}
-		sys, m := sys, m
+		sys, m, labels := sys, m, labels
 		if p.System != nil {
 			sys = p.System
-			if m, err = temporal(sys); err != nil {
+			if m, labels, err = temporal(sys); err != nil {
 				return results, err
 			}
 		}
@@ -163,7 +163,7 @@ func Run(ctx context.Context, sys system.System, props []engine.Property, o Opti
 		if p.Whole {
 			o.Reduction = None
 		}
-		c := &checker{sys: sys, m: m, o: o, p: p, r: &Result{Property: p}, watch: watch, current: &current, number: map[string]int{}, keeping: k}
+		c := &checker{sys: sys, m: m, labels: labels, o: o, p: p, r: &Result{Property: p}, watch: watch, current: &current, number: map[string]int{}, keeping: k}
 		if k != nil && k.from != nil {
 			kept := &k.from.Current
 			if i < k.from.Property {
@@ -177,8 +177,8 @@ func Run(ctx context.Context, sys system.System, props []engine.Property, o Opti
 				continue
 			}
 		}
-		for i := range m.NumProps() {
-			c.number[m.PropName(i)] = i
+		for i := range labels.NumProps() {
+			c.number[labels.PropName(i)] = i
 		}
 		if err := c.check(); err != nil {
 			return results, err
@@ -192,18 +192,20 @@ func Run(ctx context.Context, sys system.System, props []engine.Property, o Opti
 }
 
 // temporal returns a machine of a system, which must know propositions.
-func temporal(sys system.System) (system.Temporal, error) {
-	m, ok := system.As[system.Temporal](sys.NewMachine())
-	if !ok {
-		return nil, &engine.OptionError{Message: "temporal properties cannot be checked here: the system has no propositions"}
+func temporal(sys system.System) (system.Machine, system.Temporal, error) {
+	m := sys.NewMachine()
+	props := m.Capabilities().Temporal
+	if props == nil {
+		return nil, nil, &engine.OptionError{Message: "temporal properties cannot be checked here: the system has no propositions"}
 	}
-	return m, nil
+	return m, props, nil
 }
 
 // checker checks one property.
 type checker struct {
 	sys     system.System
-	m       system.Temporal
+	m       system.Machine
+	labels  system.Temporal // of m
 	o       Options
 	p       engine.Property
 	r       *Result
@@ -400,7 +402,7 @@ func (c *checker) check() error {
 
 // newSearch prepares a pass.
 func (c *checker) newSearch(p pass, threads, workers int) (*exploration, error) {
-	s := &exploration{sys: c.sys, m: c.m, obs: system.ObserversOf(c.sys), o: &c.o, reduction: c.o.Reduction, threads: threads, store: c.store, budget: c.watch.Memory().ForStores()}
+	s := &exploration{sys: c.sys, labels: c.labels, obs: system.ObserversOf(c.sys), o: &c.o, reduction: c.o.Reduction, threads: threads, store: c.store, budget: c.watch.Memory().ForStores()}
 	if err := s.polarities(ltl.And(p.parts...), p.both); err != nil {
 		return nil, err
 	}
@@ -440,7 +442,7 @@ func (c *checker) initialStates() (found bool, err error) {
 			if !ok {
 				return false, fmt.Errorf("the system has no proposition %q", p.Prop)
 			}
-			if _, v := c.m.Eval(i); v != nil {
+			if _, v := c.labels.Eval(i); v != nil {
 				c.r.Verdict, c.r.Reason = engine.Incomplete, errFault.Error()
 				u := *v
 				u.Pos = p.Pos

@@ -116,14 +116,14 @@ func (x *Counterexample) replay(sys system.System, o *Options) error {
 		return err
 	}
 	x.Record = rec
-	m, err := temporal(sys)
+	m, labels, err := temporal(sys)
 	if err != nil {
 		return err
 	}
 	obs := system.ObserversOf(sys)
 	number := map[string]int{}
-	for i := range m.NumProps() {
-		number[m.PropName(i)] = i
+	for i := range labels.NumProps() {
+		number[labels.PropName(i)] = i
 	}
 	x.Props = x.Part.Atoms()
 	m.Load(sys.Initial()[x.Initial])
@@ -139,7 +139,7 @@ func (x *Counterexample) replay(sys system.System, o *Options) error {
 		for i, name := range x.Props {
 			// One that cannot be evaluated is not asked for here: the search has
 			// made sure of that.
-			holds, fault := m.Eval(number[name])
+			holds, fault := labels.Eval(number[name])
 			if fault != nil && x.undefined == nil {
 				x.undefined = fault
 			}

@@ -69,10 +69,10 @@ type guard struct {
 
 // exploration is one search of the product of a program with one automaton.
 type exploration struct {
-	sys system.System
-	m   system.Temporal // for the names of the propositions
-	obs system.Observers
-	o   *Options
+	sys    system.System
+	labels system.Temporal // for the names of the propositions
+	obs    system.Observers
+	o      *Options
 
 	reduction Reduction
 	props     []int  // the propositions of the formula
@@ -122,17 +122,17 @@ type lasso struct {
 
 // polarities finds out how the propositions of a formula occur.
 func (s *exploration) polarities(f ltl.Formula, both map[string]bool) error {
-	s.pos, s.neg = make([]bool, s.m.NumProps()), make([]bool, s.m.NumProps())
+	s.pos, s.neg = make([]bool, s.labels.NumProps()), make([]bool, s.labels.NumProps())
 	pol := f.Polarities()
 	for name := range both {
 		pol[name] |= ltl.Positive | ltl.Negative
 	}
-	for i := range s.m.NumProps() {
-		p := pol[s.m.PropName(i)]
+	for i := range s.labels.NumProps() {
+		p := pol[s.labels.PropName(i)]
 		if p == 0 {
 			continue
 		}
-		delete(pol, s.m.PropName(i))
+		delete(pol, s.labels.PropName(i))
 		s.props = append(s.props, i)
 		s.pos[i], s.neg[i] = p&ltl.Positive != 0, p&ltl.Negative != 0
 	}
@@ -316,7 +316,8 @@ type candidate struct {
 // expander executes the transitions of a state, for one worker.
 type expander struct {
 	s       *exploration
-	m       system.Temporal
+	m       system.Machine
+	labels  system.Temporal // of m
 	session statestore.Session
 	val     *validator
 
@@ -334,8 +335,8 @@ type expander struct {
 }
 
 func newExpander(s *exploration) *expander {
-	m, _ := temporal(s.sys)
-	x := &expander{s: s, m: m, session: s.store.NewSession()}
+	m, labels, _ := temporal(s.sys)
+	x := &expander{s: s, m: m, labels: labels, session: s.store.NewSession()}
 	if s.o.Validate {
 		x.val = &validator{obs: &s.obs, m: s.sys.NewMachine()}
 	}
@@ -351,7 +352,7 @@ func (x *expander) load(state system.State, all bool) *system.Violation {
 	x.m.Load(state)
 	if all {
 		for _, c := range s.checks {
-			if _, v := x.m.Eval(c.prop); v != nil {
+			if _, v := x.labels.Eval(c.prop); v != nil {
 				v = s.undefined(c.prop, v)
 				v.Pos = c.pos
 				return v
@@ -360,7 +361,7 @@ func (x *expander) load(state system.State, all bool) *system.Violation {
 	}
 	x.letter = 0
 	for i, p := range s.atoms {
-		holds, v := x.m.Eval(p)
+		holds, v := x.labels.Eval(p)
 		if v != nil && s.needed[i] {
 			return s.undefined(p, v)
 		}
@@ -374,7 +375,7 @@ func (x *expander) load(state system.State, all bool) *system.Violation {
 // undefined says that a proposition has no value.
 func (s *exploration) undefined(p int, v *system.Violation) *system.Violation {
 	u := *v
-	u.Message = fmt.Sprintf("the proposition %s: %s", s.m.PropName(p), v.Message)
+	u.Message = fmt.Sprintf("the proposition %s: %s", s.labels.PropName(p), v.Message)
 	return &u
 }
 
@@ -443,7 +444,7 @@ func (x *expander) decide(report func(t int, alt uint64, v *system.Violation)) (
 	mark := m.Mark()
 	m.Track(reduce)
 	if reduce {
-		x.before = m.Terms(x.before)
+		x.before = x.labels.Terms(x.before)
 	}
 	x.words, x.moves = x.words[:0], x.moves[:0]
 	enabled := 0
@@ -500,11 +501,11 @@ func (x *expander) alternatives(t int, c *candidate, mark system.Mark, reduce bo
 			}
 			acc := m.Accesses()
 			c.acc = append(c.acc, acc...)
-			c.late = c.late || m.Late(t, acc)
+			c.late = c.late || x.labels.Late(t, acc)
 			if c.possible && c.transparent {
-				x.after = m.Terms(x.after)
+				x.after = x.labels.Terms(x.after)
 				for _, p := range s.props {
-					rise, fall := m.Change(p, acc, x.before, x.after)
+					rise, fall := x.labels.Change(p, acc, x.before, x.after)
 					if rise || fall {
 						c.invisible = false
 					}
@@ -539,7 +540,7 @@ func (x *expander) choose(n int) *candidate {
 			if c.conflict == 0 {
 				c.conflict = 1
 				for u := range n {
-					if u != t && !x.s.obs.Has(u) && x.m.Conflicts(t, c.acc, u) {
+					if u != t && !x.s.obs.Has(u) && x.labels.Conflicts(t, c.acc, u) {
 						c.conflict = 2
 						break
 					}

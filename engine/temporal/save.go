@@ -131,7 +131,7 @@ func newKeeping(sys system.System, props []engine.Property, c *engine.Checkpoint
 	}
 	k.rest = k.from.Elapsed
 	for i, s := range k.sys {
-		if counts, ok := system.As[system.Counting](s); ok {
+		if counts := s.Capabilities().Counting; counts != nil {
 			counts.AddExecuted(k.from.Executed[i])
 		}
 	}
@@ -260,7 +260,7 @@ func (c *checker) save(w io.Writer, s *exploration, n int) error {
 		out.Done = append(out.Done, r.keep())
 	}
 	for i, sys := range k.sys {
-		if counts, ok := system.As[system.Counting](sys); ok {
+		if counts := sys.Capabilities().Counting; counts != nil {
 			out.Executed[i] = counts.Executed()
 		}
 	}

@@ -199,7 +199,7 @@ func (c *checker) unchanging(open []constant) []constant {
 		visit(s)
 	}
 	own := c.sys.NewMachine()
-	m, err := temporal(c.sys)
+	m, labels, err := temporal(c.sys)
 	if err != nil {
 		return nil
 	}
@@ -212,7 +212,7 @@ func (c *checker) unchanging(open []constant) []constant {
 		queue[0], queue = nil, queue[1:]
 		words -= len(s)
 		m.Load(s)
-		open = slices.DeleteFunc(open, func(x constant) bool { return !c.holds(m, x.part) })
+		open = slices.DeleteFunc(open, func(x constant) bool { return !c.holds(labels, x.part) })
 		own.Load(s)
 		mark := own.Mark()
 		for t := range own.NumThreads() {
@@ -234,9 +234,9 @@ func (c *checker) unchanging(open []constant) []constant {
 
 func ended(ctx context.Context) bool { return ctx.Err() != nil }
 
-// holds evaluates a part in the live state of m; one that cannot be evaluated is taken to
+// holds evaluates a part in the live state; one that cannot be evaluated is taken to
 // change.
-func (c *checker) holds(m system.Temporal, f ltl.Formula) bool {
+func (c *checker) holds(labels system.Temporal, f ltl.Formula) bool {
 	ok := true
 	var eval func(f ltl.Formula) bool
 	eval = func(f ltl.Formula) bool {
@@ -253,7 +253,7 @@ func (c *checker) holds(m system.Temporal, f ltl.Formula) bool {
 				ok = false
 				return false
 			}
-			v, viol := m.Eval(i)
+			v, viol := labels.Eval(i)
 			ok = ok && viol == nil
 			return v
 		case ltl.OpNot:

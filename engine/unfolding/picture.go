@@ -281,7 +281,7 @@ func (d *drawing) cond(k uint32, m system.Machine) int {
 	} else {
 		loc := system.Loc(comp.number)
 		x.Text = m.LocName(loc) + " = " + m.ValueString(loc)
-		if tells, ok := system.As[system.Narrating](m); ok && tells.Internal(loc) && !isObject(x.Text) {
+		if tells := m.Capabilities().Narrating; tells != nil && tells.Internal(loc) && !isObject(x.Text) {
 			x.W = dotWidth
 		} else {
 			x.Short = cutText(x.Text)

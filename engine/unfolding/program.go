@@ -195,8 +195,8 @@ const nobody = ^uint32(0)
 
 func newProgram(sys system.System) (*program, error) {
 	p := &program{sys: sys, roots: sys.Initial(), m: sys.NewMachine(), numbers: map[comp]uint32{}, largeNums: map[uint64]uint32{}}
-	pieces, ok := system.As[system.Pieces](p.m)
-	if !ok {
+	pieces := p.m.Capabilities().Pieces
+	if pieces == nil {
 		return nil, errNoPieces
 	}
 	p.pieces = pieces
@@ -379,7 +379,7 @@ type asked struct {
 func newRunner(p *program) *runner {
 	m := p.sys.NewMachine()
 	m.Track(true)
-	pieces, _ := system.As[system.Pieces](m)
+	pieces := m.Capabilities().Pieces
 	return &runner{p: p, m: m, pieces: pieces}
 }
 

@@ -28,7 +28,7 @@ var picture = &engine.FlagOf[string]{
 
 // Pieces are needed by engines that put states together.
 var Pieces = engine.Need{What: "states that come apart into pieces", Unmet: func(sys system.System) error {
-	if _, ok := system.As[system.Pieces](sys.NewMachine()); !ok {
+	if sys.NewMachine().Capabilities().Pieces == nil {
 		return &engine.Refusal{Err: errNoPieces}
 	}
 	return nil

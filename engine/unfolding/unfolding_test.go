@@ -227,7 +227,13 @@ func TestViolations(t *testing.T) {
 // noPieces hides the pieces of a system.
 type noPieces struct{ system.System }
 
+// Capabilities implements system.System: there are none.
+func (s noPieces) Capabilities() system.Capabilities { return system.Capabilities{} }
+
 type wholeMachine struct{ system.Machine }
+
+// Capabilities implements system.Machine: there are none.
+func (wholeMachine) Capabilities() system.MachineCapabilities { return system.MachineCapabilities{} }
 
 func (s noPieces) NewMachine() system.Machine { return wholeMachine{s.System.NewMachine()} }
 

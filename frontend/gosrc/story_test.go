@@ -79,8 +79,8 @@ func TestMessages(t *testing.T) {
 	// Told is about the last step, whoever was asked about what comes next.
 	own := p.NewMachine()
 	own.Track(true)
-	n, _ := system.As[system.Narrating](own)
-	tells, _ := system.As[system.Telling](own)
+	n := own.Capabilities().Narrating
+	tells := own.Capabilities().Telling
 	n.Narrate(true)
 	for i, s := range tr.Steps {
 		own.Step(s.Thread, s.Alt)

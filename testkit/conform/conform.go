@@ -265,8 +265,12 @@ type recorder struct {
 	found map[gotable.Outcome]bool
 }
 
-// Unwrap lets [system.As] look behind it.
-func (r *recorder) Unwrap() system.System { return r.System }
+// Capabilities implements [system.System].
+func (r *recorder) Capabilities() system.Capabilities {
+	inner := r.System.Capabilities()
+	inner.Remembering = nil // outcomes are told apart by more
+	return inner
+}
 
 // NewMachine implements [system.System].
 func (r *recorder) NewMachine() system.Machine {
@@ -279,8 +283,12 @@ type recording struct {
 	accesses []system.Access
 }
 
-// Unwrap lets [system.As] look behind it.
-func (m *recording) Unwrap() system.Machine { return m.Machine }
+// Capabilities implements [system.Machine].
+func (m *recording) Capabilities() system.MachineCapabilities {
+	inner := m.Machine.Capabilities()
+	inner.Shaped, inner.Changing, inner.Repeating = nil, nil, nil // steps do more
+	return inner
+}
 
 // Step implements [system.Machine].
 func (m *recording) Step(t int, alt uint64) system.Outcome {

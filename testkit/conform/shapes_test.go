@@ -127,6 +127,7 @@ func TestShapes(t *testing.T) {
 // the same place that are said to be the same everywhere.
 func shapes(sys system.System, limit int) (compared int, err error) {
 	m := sys.NewMachine()
+	can := m.Capabilities()
 	m.Track(true)
 	seen := map[string]string{}
 	steps := 0
@@ -135,7 +136,7 @@ func shapes(sys system.System, limit int) (compared int, err error) {
 		mark := m.Mark()
 		for t := 0; t < m.NumThreads() && err == nil && steps < limit; t++ {
 			for alt, more := uint64(0), true; more && err == nil && steps < limit; {
-				promise := system.ShapeOf(m, t)
+				promise := can.Shape(t)
 				pos, what, _ := m.Next(t)
 				steps++
 				out := m.Step(t, alt)

@@ -28,8 +28,8 @@ func NewGraph(sys system.System, limit int) (g *Graph, ok bool) {
 	g = &Graph{}
 	number := map[string]int{}
 	m := sys.NewMachine()
-	values, ok := system.As[system.Temporal](m)
-	if !ok {
+	values := m.Capabilities().Temporal
+	if values == nil {
 		return nil, false
 	}
 	for p := range values.NumProps() {

@@ -92,7 +92,8 @@ func Lockstep(name, text string, most int) (sem *Semantics, diff string, err err
 	l.m = l.sys.NewMachine()
 	l.m.Track(true)
 	l.obs = system.ObserversOf(l.sys)
-	l.locking, _ = system.As[system.Locking](l.m)
+	l.can = l.m.Capabilities()
+	l.locking = l.can.Locking
 	l.locs = map[string]system.Loc{}
 	for i := range l.locking.NumClassified() {
 		l.locs[l.m.LocName(system.Loc(i))] = system.Loc(i)
@@ -195,7 +196,8 @@ func (w *way) String() string {
 type lockstep struct {
 	sys     system.System
 	m       system.Machine
-	locking system.Locking // m too
+	can     system.MachineCapabilities // of m
+	locking system.Locking             // m too
 	obs     system.Observers
 	walk    *treewalk.Program
 	initial []*treewalk.State
@@ -249,7 +251,7 @@ func (l *lockstep) resolve(name, text string, m *model.Model) error {
 	var props []string
 	unwritten := map[int]bool{} // cannot be written as invariants
 	if m != nil {
-		t, _ := system.As[system.Temporal](m.System().NewMachine())
+		t := m.System().NewMachine().Capabilities().Temporal
 		for i := range t.NumProps() {
 			props = append(props, t.PropName(i))
 		}
@@ -358,7 +360,7 @@ func (l *lockstep) compare(p pair) {
 			}
 		}
 	}
-	temporal, _ := system.As[system.Temporal](l.m)
+	temporal := l.can.Temporal
 	for i, inv := range l.props {
 		if inv == nil {
 			continue
@@ -455,7 +457,7 @@ func (l *lockstep) shape(t int) {
 	if l.obs.Has(t) {
 		return
 	}
-	here := &shaped{promise: system.ShapeOf(l.m, t)}
+	here := &shaped{promise: l.can.Shape(t)}
 	touched := map[system.Access]bool{}
 	for alt, more := uint64(0), true; more; here.alternatives++ {
 		mark := l.m.Mark()

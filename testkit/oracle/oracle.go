@@ -88,7 +88,7 @@ type hook struct {
 
 func localKey(m system.Machine, t int, buf []uint64) string {
 	b := binary.AppendUvarint(nil, uint64(t))
-	pieces, _ := system.As[system.Pieces](m)
+	pieces := m.Capabilities().Pieces
 	for _, w := range pieces.Local(t, buf) {
 		b = binary.LittleEndian.AppendUint64(b, w)
 	}

@@ -16,7 +16,7 @@ import (
 // the same relations of threads to locks, must have the same representative. n is -1 if
 // there are more states than most, or more names than it can exchange in words.
 func OrbitsOf(sys system.System, most int) (n int, wrong string) {
-	sym, _ := system.As[system.Symmetric](sys)
+	sym := sys.Capabilities().Symmetric
 	represent := sym.Representatives()
 	m, other := sys.NewMachine(), sys.NewMachine()
 	inWords := inWords
@@ -83,7 +83,7 @@ func OrbitsOf(sys system.System, most int) (n int, wrong string) {
 // meets tells whether threads meet at channels without a buffer: then a thread
 // remembers something that is neither in its local part nor in a variable.
 func meets(m system.Machine) bool {
-	locs, _ := system.As[system.Locking](m)
+	locs := m.Capabilities().Locking
 	for l := range locs.NumClassified() {
 		if strings.HasSuffix(m.LocName(system.Loc(l)), ".parked") {
 			return true
@@ -126,8 +126,8 @@ var nameOf = regexp.MustCompile(`Pid#[0-2]|\bN[a-z]*[0-9]*(\[[0-2]\])+`)
 // describe describes a state so that it makes no difference which thread of a kind is
 // which. rename, if it is not nil, exchanges the names in a text; what has none is left out.
 func describe(m system.Machine, rename func(string) string) string {
-	shows, _ := system.As[system.Showing](m)
-	pieces, _ := system.As[system.Pieces](m)
+	shows := m.Capabilities().Showing
+	pieces := m.Capabilities().Pieces
 	vars := shows.Variables()
 	names := make([]string, m.NumThreads())
 	for t := range names {
@@ -214,7 +214,7 @@ func describe(m system.Machine, rename func(string) string) string {
 // Orbits returns what was reached, with representatives in the place of deadlocked
 // states; local states are left out.
 func Orbits(sys system.System, r *Reach) *Reach {
-	sym, _ := system.As[system.Symmetric](sys)
+	sym := sys.Capabilities().Symmetric
 	represent := sym.Representatives()
 	orbits := &Reach{Violations: r.Violations, Deadlocks: map[string]bool{}}
 	for text := range r.Deadlocks {

@@ -20,8 +20,8 @@ var index = regexp.MustCompile(`\[\d+\]`)
 func Races(sys system.System, most int) (racy map[string]bool, ok bool) {
 	m := sys.NewMachine()
 	m.Track(true)
-	syncs, ok := system.As[system.Synchronising](m)
-	if !ok {
+	syncs := m.Capabilities().Synchronising
+	if syncs == nil {
 		return nil, false
 	}
 	syncs.RecordSyncs(true)
@@ -154,7 +154,7 @@ func (r *racer) step(o *ordered, t int) {
 		}
 	}
 	data, indivisible := r.syncs.DataAccesses()
-	classes, _ := system.As[system.Locking](r.m)
+	classes := r.m.Capabilities().Locking
 	for _, a := range data {
 		if !classes.Class(a.Loc).Data() {
 			continue

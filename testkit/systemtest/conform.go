@@ -314,8 +314,8 @@ func same(a, b []system.Access) bool {
 
 // names checks that m names all words that differ from the loaded state, if it knows.
 func names(m system.Machine, loaded system.State) error {
-	c, ok := m.(system.Changing)
-	if !ok {
+	c := m.Capabilities().Changing
+	if c == nil {
 		return nil
 	}
 	changed, known := c.Changed(nil)
@@ -340,7 +340,7 @@ func (w *walk) afterLoad(m system.Machine) error {
 	if m.NumThreads() != fresh.NumThreads() {
 		return fmt.Errorf("a state has %d threads, and %d when it is loaded", m.NumThreads(), fresh.NumThreads())
 	}
-	renaming, renames := system.As[system.Renaming](m)
+	renaming := m.Capabilities().Renaming
 	mark, freshMark := m.Mark(), fresh.Mark()
 	for t := range m.NumThreads() {
 		if a, b := m.ThreadName(t), fresh.ThreadName(t); a != b {
@@ -360,7 +360,7 @@ func (w *walk) afterLoad(m system.Machine) error {
 			var want []system.Access
 			known := true
 			for _, a := range accesses {
-				if renames {
+				if renaming != nil {
 					// What the transition itself makes has no name before it.
 					var ok bool
 					a.Loc, ok = renaming.Renamed(a.Loc)
@@ -380,15 +380,15 @@ func (w *walk) afterLoad(m system.Machine) error {
 
 // observers checks the observers in an initial state, the live one of m.
 func observers(sys system.System, m system.Machine) error {
-	obs, ok := system.As[system.Observing](sys)
-	if !ok {
+	obs := sys.Capabilities().Observing
+	if obs == nil {
 		return nil
 	}
 	for t := range m.NumThreads() {
 		if !obs.Observer(t) {
 			continue
 		}
-		if _, ok := system.As[system.Pieces](m); !ok {
+		if m.Capabilities().Pieces == nil {
 			return errors.New("the system has observers and offers no pieces")
 		}
 		mark := m.Mark()

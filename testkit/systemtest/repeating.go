@@ -28,8 +28,8 @@ type scoped struct {
 // where the bits of a step's scope are the same, it has the same outcome.
 func repeating(sys system.System, states int) error {
 	m := sys.NewMachine()
-	r, ok := m.(system.Repeating)
-	if !ok || !r.Repeats() {
+	r := m.Capabilities().Repeating
+	if r == nil {
 		return nil
 	}
 	type step struct {
@@ -142,12 +142,15 @@ type executingMachine struct{ system.Machine }
 
 func (s executing) NewMachine() system.Machine { return executingMachine{s.System.NewMachine()} }
 
-// Unwrap makes known what else there is: a search asks for what it must not look
-// behind wrappers for itself.
-func (m executingMachine) Unwrap() system.Machine { return m.Machine }
+// Capabilities implements [system.Machine].
+func (m executingMachine) Capabilities() system.MachineCapabilities {
+	can := m.Machine.Capabilities()
+	can.Changing, can.Repeating = nil, nil
+	return can
+}
 
-// Unwrap does the same for the system.
-func (s executing) Unwrap() system.System { return s.System }
+// Capabilities implements [system.System].
+func (s executing) Capabilities() system.Capabilities { return s.System.Capabilities() }
 
 // Remember holds that a full search which remembers steps finds what one finds that
 // executes all of them, in one process and on several ranks, and so does one in which scopes have hardly any room: it compares the states, what is counted and what is violated, where
@@ -160,7 +163,7 @@ func Remember(t testing.TB, newSystem func() system.System, limit uint64) (state
 		o := o
 		o.Ranks = ranks
 		r, err := search.Run(context.Background(), made, factory(made), o)
-		if c, ok := system.As[system.Counting](sys); ok {
+		if c := sys.Capabilities().Counting; c != nil {
 			return r, c.Executed(), err
 		}
 		return r, nil, err
@@ -190,8 +193,8 @@ func Remember(t testing.TB, newSystem func() system.System, limit uint64) (state
 		r, counts, err := searched(sys, sys, factory, nil)
 		check(how, r, counts, err)
 	}
-	_, interning := system.As[system.Interning](sys)
-	if _, portable := system.As[system.Portable](sys); interning && !portable {
+	can := sys.Capabilities()
+	if can.Unportable() != "" {
 		return want.States // its states mean nothing to other processes
 	}
 	if want.States%2 == 0 {

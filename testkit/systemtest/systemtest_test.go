@@ -90,7 +90,11 @@ type faulty struct {
 }
 
 func (f faulty) NewMachine() system.Machine { return f.lie(f.System.NewMachine()) }
-func (f faulty) Unwrap() system.System      { return f.System }
+
+// Capabilities implements system.System: those of the wrapped one.
+func (f faulty) Capabilities() system.Capabilities {
+	return f.System.Capabilities()
+}
 
 // byTouch numbers locations in the order in which a run touches them first.
 type byTouch struct {
@@ -98,7 +102,10 @@ type byTouch struct {
 	numbers map[system.Loc]system.Loc
 }
 
-func (m *byTouch) Unwrap() system.Machine { return m.Machine }
+// Capabilities implements system.Machine: those of the wrapped one.
+func (m *byTouch) Capabilities() system.MachineCapabilities {
+	return m.Machine.Capabilities()
+}
 
 func (m *byTouch) Accesses() []system.Access {
 	var as []system.Access
@@ -116,7 +123,10 @@ func (m *byTouch) Accesses() []system.Access {
 // namesByMark names threads by how many steps were taken.
 type namesByMark struct{ system.Machine }
 
-func (m namesByMark) Unwrap() system.Machine { return m.Machine }
+// Capabilities implements system.Machine: those of the wrapped one.
+func (m namesByMark) Capabilities() system.MachineCapabilities {
+	return m.Machine.Capabilities()
+}
 
 func (m namesByMark) ThreadName(t int) string {
 	return m.Machine.ThreadName(t) + "'"[:min(1, int(m.Mark()))]
@@ -125,14 +135,24 @@ func (m namesByMark) ThreadName(t int) string {
 // forgetsRenaming says that locations keep their names.
 type forgetsRenaming struct{ system.Machine }
 
-func (m forgetsRenaming) Unwrap() system.Machine { return m.Machine }
+// Capabilities implements system.Machine: those of the wrapped one.
+func (m forgetsRenaming) Capabilities() system.MachineCapabilities {
+	can := m.Machine.Capabilities()
+	can.Renaming = m
+	return can
+}
 
 func (m forgetsRenaming) Renamed(l system.Loc) (system.Loc, bool) { return l, true }
 
 // forgetsChanges says that nothing has changed.
 type forgetsChanges struct{ system.Machine }
 
-func (m forgetsChanges) Unwrap() system.Machine { return m.Machine }
+// Capabilities implements system.Machine: those of the wrapped one.
+func (m forgetsChanges) Capabilities() system.MachineCapabilities {
+	can := m.Machine.Capabilities()
+	can.Changing = m
+	return can
+}
 
 func (m forgetsChanges) Changed(dst []int32) ([]int32, bool) { return dst, true }
 
@@ -150,7 +170,10 @@ type liar struct {
 	accesses func() []system.Access
 }
 
-func (m *liar) Unwrap() system.Machine { return m.Machine }
+// Capabilities implements system.Machine: those of the wrapped one.
+func (m *liar) Capabilities() system.MachineCapabilities {
+	return m.Machine.Capabilities()
+}
 
 func (m *liar) Load(s system.State) {
 	if m.load != nil {
@@ -226,6 +249,13 @@ type liarPieces struct {
 	ask   func(v uint64) uint64
 }
 
+// Capabilities implements system.Machine: its pieces are wrong.
+func (m *liarPieces) Capabilities() system.MachineCapabilities {
+	can := m.Machine.Capabilities()
+	can.Pieces = m
+	return can
+}
+
 func (m *liarPieces) Accesses() []system.Access { return m.liar.Accesses() }
 
 func (m *liarPieces) Local(t int, dst []uint64) []uint64 {
@@ -263,7 +293,10 @@ type wrongSystem struct {
 	observer func(t int) bool
 }
 
-func (s wrongSystem) Unwrap() system.System { return s.System }
+// Capabilities implements system.System: those of the wrapped one.
+func (s wrongSystem) Capabilities() system.Capabilities {
+	return s.System.Capabilities()
+}
 
 func (s wrongSystem) Initial() []system.State {
 	if s.initial != nil {
@@ -275,10 +308,20 @@ func (s wrongSystem) Initial() []system.State {
 // observing is a wrongSystem with observers.
 type observing struct{ wrongSystem }
 
+// Capabilities implements system.System: it has the observers that the test names.
+func (s observing) Capabilities() system.Capabilities {
+	can := s.System.Capabilities()
+	can.Observing = s
+	return can
+}
+
 func (s observing) Observer(t int) bool { return s.observer(t) }
 
 // noPieces hides that a machine offers pieces.
 type noPieces struct{ system.Machine }
+
+// Capabilities implements system.Machine: there are none.
+func (noPieces) Capabilities() system.MachineCapabilities { return system.MachineCapabilities{} }
 
 // report keeps what a test would have reported.
 type report struct {
@@ -312,7 +355,7 @@ func TestConformBites(t *testing.T) {
 	}
 	pieces := func(lie func(m system.Pieces, l *liarPieces)) func(system.System) system.System {
 		return machines(func(m system.Machine) system.Machine {
-			p := m.(system.Pieces)
+			p := m.Capabilities().Pieces
 			l := &liarPieces{liar: &liar{Machine: m}, Pieces: p}
 			lie(p, l)
 			return l
@@ -408,7 +451,7 @@ func TestConformBites(t *testing.T) {
 			l.step = func(t int, alt uint64) system.Outcome {
 				out := m.Step(t, alt)
 				if n := m.NumThreads(); n > 1 && out.Kind == system.Moved {
-					p := m.(system.Pieces)
+					p := m.Capabilities().Pieces
 					p.SetLocal((t+1)%n, p.Local(t, nil))
 				}
 				return out
@@ -503,7 +546,7 @@ func TestHeapForms(t *testing.T) {
 		for range 10 {
 			m := sys.NewMachine()
 			m.Track(true)
-			renaming := m.(system.Renaming)
+			renaming := m.Capabilities().Renaming
 			seen := map[system.Loc]bool{}
 			for range 30 {
 				th := r.IntN(m.NumThreads())

@@ -231,8 +231,8 @@ func differ(x *frontend.Execution, out string) string {
 	for _, s := range x.Steps {
 		m.Step(s.Thread, s.Alt)
 	}
-	show, ok := system.As[system.Showing](m)
-	if !ok {
+	show := m.Capabilities().Showing
+	if show == nil {
 		return "no variables are shown"
 	}
 	have := map[string]string{}

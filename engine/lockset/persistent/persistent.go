@@ -47,10 +47,11 @@ type Thread struct {
 // Chooser chooses persistent sets. It serves one worker.
 type Chooser struct {
 	observers    system.Observers
+	of           system.Machine             // the last one that was asked
+	can          system.MachineCapabilities // of it
 	chosen, best []bool
 	work         []int
 	owner        map[system.Loc]int // by location of a lock
-	locking      system.Locking     // of the machine
 	locks        []system.Loc
 }
 
@@ -69,14 +70,17 @@ func (c *Chooser) Choose(m system.Machine, threads []Thread) []bool {
 		c.chosen, c.best = make([]bool, 2*n), make([]bool, 2*n)
 	}
 	c.chosen, c.best = c.chosen[:n], c.best[:n]
-	futures, ok := system.As[system.Futures](m)
-	if !ok {
+	if c.of != m {
+		c.of, c.can = m, m.Capabilities()
+	}
+	futures := c.can.Futures
+	if futures == nil {
 		for t := range c.best {
 			c.best[t] = true
 		}
 		return c.best
 	}
-	c.findOwners(m, n)
+	c.findOwners(n)
 	clear(c.best)
 	least := 0
 	for seed := range threads {
@@ -108,16 +112,16 @@ func (c *Chooser) Choose(m system.Machine, threads []Thread) []bool {
 }
 
 // findOwners finds out who owns which locks.
-func (c *Chooser) findOwners(m system.Machine, threads int) {
+func (c *Chooser) findOwners(threads int) {
 	clear(c.owner)
-	var ok bool
-	if c.locking, ok = system.As[system.Locking](m); !ok {
+	locking := c.can.Locking
+	if locking == nil {
 		return
 	}
 	for t := range threads {
-		c.locks = c.locking.Held(t, c.locks)
+		c.locks = locking.Held(t, c.locks)
 		for _, at := range c.locks {
-			if c.locking.Class(at) == system.TriedLock {
+			if locking.Class(at) == system.TriedLock {
 				continue // others can see who owns it
 			}
 			c.owner[at] = t
@@ -131,7 +135,7 @@ func (c *Chooser) ownerOf(l system.Loc) (owner int, ok bool) {
 	if len(c.owner) == 0 {
 		return 0, false
 	}
-	for l > 0 && c.locking.Class(l) == system.LockState {
+	for l > 0 && c.can.Locking.Class(l) == system.LockState {
 		l--
 	}
 	owner, ok = c.owner[l]

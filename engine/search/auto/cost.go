@@ -27,7 +27,7 @@ type costs struct {
 // costsOf returns the costs for a system: the full search looks up most steps instead of executing
 // them if the machine can tell what they depend on.
 func costsOf(sys system.System) costs {
-	if r, ok := sys.NewMachine().(system.Repeating); ok && r.Repeats() {
+	if sys.NewMachine().Capabilities().Repeating != nil {
 		return costs{420, 30}
 	}
 	return costs{costState, costStep}

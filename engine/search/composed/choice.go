@@ -8,7 +8,6 @@ import (
 	"math/bits"
 	"sync"
 
-	"cpor/engine/lockset"
 	"cpor/engine/lockset/persistent"
 	"cpor/engine/search"
 	"cpor/statestore"
@@ -211,7 +210,7 @@ func (x *Expander) choose(sys system.System, m *memory) error {
 		return ErrSingle
 	}
 	c := &choice{memory: m}
-	if s, ok := system.As[*lockset.System](sys); ok && s.Rule() != lockset.None && !s.Dependences() {
+	if r := sys.Capabilities().Remembering; r != nil && r.Ordered() {
 		return ErrDependences
 	}
 	if x.o.Persistent {

@@ -146,6 +146,7 @@ type Expander struct {
 	m        system.Machine
 	locks    system.Locking // what m knows about locks
 	pieces   system.Pieces  // of m, to see what composed transitions write in the end; nil if there are none
+	adding   system.Adding  // of m; nil if it adds nothing to what transitions access
 	class    []system.Class // of the classified locations
 	end      system.State
 	move     search.Move
@@ -173,8 +174,10 @@ func Factory(sys system.System, o Options) (search.Factory, error) {
 
 func newExpander(sys system.System, o Options, memory *memory) (*Expander, error) {
 	m := sys.NewMachine()
-	l, ok := system.As[system.Locking](m)
-	if !ok {
+	x := &Expander{}
+	x.use(m)
+	l := x.locks
+	if l == nil {
 		return nil, ErrNoLocks
 	}
 	if obs := system.ObserversOf(sys); obs.Any() {
@@ -184,8 +187,7 @@ func newExpander(sys system.System, o Options, memory *memory) (*Expander, error
 		o.MaxInvisible = DefaultMaxInvisible
 	}
 	m.Track(true)
-	x := &Expander{o: o, m: m, locks: l}
-	x.pieces, _ = system.As[system.Pieces](m)
+	x.o = o
 	if o.Persistent || o.Sleep {
 		if err := x.choose(sys, memory); err != nil {
 			return nil, err
@@ -195,6 +197,23 @@ func newExpander(sys system.System, o Options, memory *memory) (*Expander, error
 		x.class = append(x.class, l.Class(i))
 	}
 	return x, nil
+}
+
+// use makes m the machine that transitions are taken on.
+func (x *Expander) use(m system.Machine) {
+	if x.m == m {
+		return
+	}
+	can := m.Capabilities()
+	x.m, x.locks, x.pieces, x.adding = m, can.Locking, can.Pieces, can.Adding
+}
+
+// ownAccesses returns what the last step accessed by itself, without what wrappers added.
+func (x *Expander) ownAccesses() []system.Access {
+	if x.adding != nil {
+		return x.adding.OwnAccesses()
+	}
+	return x.m.Accesses()
 }
 
 // Counters returns the counts since the expander was made. Transitions are
@@ -378,7 +397,7 @@ func (x *Expander) invisibleNext(t int) bool {
 func (x *Expander) visible(how system.Blocking, out system.Outcome) bool {
 	x.decided = x.decided[:0]
 	visible := out.Next != 0 || out.Created || how >= system.BlocksOnObject
-	for _, a := range system.OwnAccesses(x.m) {
+	for _, a := range x.ownAccesses() {
 		class := system.Communication
 		if int(a.Loc) < len(x.class) {
 			class = x.class[a.Loc]

@@ -20,8 +20,8 @@ import (
 // before. A step can violate several properties, since a thread goes on after a
 // violation of the locking discipline: they are chained (system.Violation.Also).
 //
-// The optional interfaces of the wrapped machine are about its transitions: what
-// they tell of a state, of how a thread blocks and of what it may access in the
+// What the wrapped machine offers beside the core is about its transitions: what
+// it tells of a state, of how a thread blocks and of what it may access in the
 // future holds for the composed ones, too; StepOn takes a single transition.
 type System struct {
 	system.System
@@ -39,11 +39,20 @@ func NewSystem(sys system.System, o Options) (*System, error) {
 	return &System{sys, o}, nil
 }
 
-// Unwrap returns the wrapped system.
-func (s *System) Unwrap() system.System { return s.System }
-
-// Bare implements [system.Remembering].
-func (s *System) Bare(state system.State) system.State { return system.Bare(s.System, state) }
+// Capabilities implements [system.System]: the states are those of the wrapped system.
+func (s *System) Capabilities() system.Capabilities {
+	inner := s.System.Capabilities()
+	return system.Capabilities{
+		Observing:   inner.Observing,
+		Irreducible: inner.Irreducible,
+		Symmetric:   inner.Symmetric,
+		Beginning:   inner.Beginning,
+		Counting:    inner.Counting,
+		Remembering: inner.Remembering,
+		Interning:   inner.Interning,
+		Portable:    inner.Portable,
+	}
+}
 
 // NewMachine implements [system.System].
 func (s *System) NewMachine() system.Machine { return s.newMachine() }
@@ -87,8 +96,27 @@ type machine struct {
 	accesses []system.Access
 }
 
-// Unwrap returns the machine of the wrapped system.
-func (m *machine) Unwrap() system.Machine { return m.Machine }
+// Capabilities implements [system.Machine]: what is said of states holds, and of single
+// transitions what holds for all that follow as well.
+func (m *machine) Capabilities() system.MachineCapabilities {
+	inner := m.Machine.Capabilities()
+	return system.MachineCapabilities{
+		Pieces:        inner.Pieces,
+		Renaming:      inner.Renaming,
+		Futures:       inner.Futures,
+		Shaped:        nil, // a composed transition may access more
+		Locking:       inner.Locking,
+		Synchronising: inner.Synchronising,
+		Temporal:      inner.Temporal,
+		Telling:       inner.Telling,
+		Narrating:     inner.Narrating,
+		Showing:       inner.Showing,
+		Changing:      nil, // not asked for
+		Repeating:     nil, // it tells of single transitions
+		Adding:        nil, // likewise
+		Costly:        nil,
+	}
+}
 
 // Track implements [system.Machine]. Accesses are recorded always: they tell
 // where a composed transition ends.

@@ -20,7 +20,6 @@ func NewVisibility(sys system.System) (*Visibility, error) {
 // of m, a machine of the same system, is enabled and invisible. The live state
 // stays as it is. Tracking must be on.
 func (v *Visibility) InvisibleNext(m system.Machine, t int) bool {
-	v.x.m = m
-	v.x.locks, _ = system.As[system.Locking](m)
+	v.x.use(m)
 	return v.x.invisibleNext(t)
 }

@@ -42,13 +42,11 @@ type Expander struct {
 func New(sys system.System) *Expander {
 	x := &Expander{m: sys.NewMachine(), obs: system.ObserversOf(sys), words: maxWords}
 	x.move.Len = 1
-	x.changing, _ = x.m.(system.Changing) // itself: what is around a machine can change more
-	if !sabotage.On {                     // what is broken on purpose is not to be hidden
-		if r, ok := x.m.(system.Repeating); ok && r.Repeats() { // itself, likewise
-			x.repeating = r
-		}
+	can := x.m.Capabilities()
+	x.changing = can.Changing
+	if !sabotage.On { // what is broken on purpose is not to be hidden
+		x.repeating = can.Repeating
 	}
-
 	return x
 }
 

@@ -7,14 +7,24 @@ import (
 	"cpor/system"
 )
 
+// endless is a system with the machine wide.
+type endless struct {
+	system.System
+	m *wide
+}
+
+func (e endless) NewMachine() system.Machine        { return e.m }
+func (e endless) Capabilities() system.Capabilities { return system.Capabilities{} }
+
 // wide is one thread with alternatives without end.
 type wide struct {
-	system.System
 	system.Machine
 	steps int
 }
 
-func (w *wide) NewMachine() system.Machine           { return w }
+func (w *wide) Capabilities() system.MachineCapabilities {
+	return system.MachineCapabilities{}
+}
 func (w *wide) Load(system.State)                    {}
 func (w *wide) Mark() system.Mark                    { return 0 }
 func (w *wide) Rewind(system.Mark)                   {}
@@ -36,7 +46,7 @@ func (s *stopped) Stopped() bool                              { return s.moves >
 // alternatives of a transition.
 func TestStopped(t *testing.T) {
 	w, v := &wide{}, &stopped{}
-	New(w).Expand(system.State{0}, v)
+	New(endless{m: w}).Expand(system.State{0}, v)
 	if v.moves != 3 || w.steps != 3 {
 		t.Errorf("%d moves, %d steps", v.moves, w.steps)
 	}

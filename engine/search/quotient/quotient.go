@@ -61,8 +61,9 @@ var _ search.Quotient = (*System)(nil)
 
 // New returns the quotient of a system. The error says that it knows no symmetry.
 func New(sys system.System) (*System, error) {
-	sym, ok := system.As[system.Symmetric](sys)
-	if !ok || sym.Symmetry() == "" {
+	can := sys.Capabilities()
+	sym := can.Symmetric
+	if can.Symmetry() == "" {
 		return nil, &engine.OptionError{Message: "-symmetry on needs a symmetry that can be used: a model declares one with symmetric thread, or with type Pid symmetric(N); if it has monitors or conditions, no thread may create threads"}
 	}
 	q := &System{plain: sys, sym: sym}
@@ -82,8 +83,20 @@ func New(sys system.System) (*System, error) {
 // Initial implements [system.System]: the representatives.
 func (q *System) Initial() []system.State { return q.initial }
 
-// Unwrap makes the optional interfaces of the plain system known.
-func (q *System) Unwrap() system.System { return q.plain }
+// Capabilities implements [system.System]: a representative is a state of the plain system.
+func (q *System) Capabilities() system.Capabilities {
+	plain := q.plain.Capabilities()
+	return system.Capabilities{
+		Observing:   plain.Observing,
+		Irreducible: plain.Irreducible,
+		Symmetric:   plain.Symmetric,
+		Beginning:   nil, // there are fewer initial states
+		Counting:    plain.Counting,
+		Remembering: plain.Remembering,
+		Interning:   plain.Interning,
+		Portable:    plain.Portable,
+	}
+}
 
 // Plain implements [search.Quotient].
 func (q *System) Plain() system.System { return q.plain }
@@ -101,8 +114,26 @@ type machine struct {
 	represent func(system.State)
 }
 
-// Unwrap makes the optional interfaces of the plain machine known.
-func (m *machine) Unwrap() system.Machine { return m.Machine }
+// Capabilities implements [system.Machine]: its live state is one of the plain machine.
+func (m *machine) Capabilities() system.MachineCapabilities {
+	plain := m.Machine.Capabilities()
+	return system.MachineCapabilities{
+		Pieces:        plain.Pieces,
+		Renaming:      plain.Renaming,
+		Futures:       plain.Futures,
+		Shaped:        nil,
+		Locking:       plain.Locking,
+		Synchronising: plain.Synchronising,
+		Temporal:      plain.Temporal,
+		Telling:       plain.Telling,
+		Narrating:     plain.Narrating,
+		Showing:       plain.Showing,
+		Changing:      nil, // the representative can differ elsewhere
+		Repeating:     nil, // likewise
+		Adding:        plain.Adding,
+		Costly:        nil,
+	}
+}
 
 // Encode implements [system.Machine].
 func (m *machine) Encode(dst system.State) system.State {

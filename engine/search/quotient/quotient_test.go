@@ -171,7 +171,7 @@ func TestIsomorphism(t *testing.T) {
 func TestAutomorphism(t *testing.T) {
 	for _, text := range named {
 		sys := load(t, text)
-		sym, _ := system.As[system.Symmetric](sys)
+		sym := sys.Capabilities().Symmetric
 		represent := sym.Representatives()
 		m := sys.NewMachine()
 		successors := func(s system.State) map[string]int {

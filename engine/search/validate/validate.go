@@ -88,11 +88,10 @@ func Hook(sys system.System, report func(error)) func(worker int) search.Hook {
 		first := sys.Initial()[0]
 		h.remembers = len(system.Bare(sys, first)) < len(first)
 		if !h.remembers {
-			h.whole, _ = system.As[system.Pieces](h.m)
-			h.other, _ = system.As[system.Pieces](h.fresh)
+			h.whole = h.m.Capabilities().Pieces
+			h.other = h.fresh.Capabilities().Pieces
 		}
-		_, renames := system.As[system.Renaming](h.m)
-		h.heap = renames && h.whole == nil
+		h.heap = h.whole == nil && h.m.Capabilities().Renaming != nil
 		h.m.Track(true)
 		h.fresh.Track(true)
 		return h

@@ -72,8 +72,10 @@ type faulty struct {
 	fault func(m system.Machine) system.Machine
 }
 
-// Unwrap returns the system without the fault.
-func (f *faulty) Unwrap() system.System { return f.System }
+// Capabilities implements system.System: those of the wrapped one.
+func (f *faulty) Capabilities() system.Capabilities {
+	return f.System.Capabilities()
+}
 
 func (f *faulty) NewMachine() system.Machine { return f.fault(f.System.NewMachine()) }
 
@@ -145,29 +147,48 @@ func (m *untrackedIsIdle) Step(t int, alt uint64) system.Outcome {
 func (m *movesOthers) Step(t int, alt uint64) system.Outcome {
 	out := m.Machine.Step(t, alt)
 	if n := m.NumThreads(); n > 1 && out.Kind == system.Moved {
-		p := m.Machine.(system.Pieces)
+		p := m.Machine.Capabilities().Pieces
 		p.SetLocal((t+1)%n, p.Local(t, nil))
 	}
 	return out
 }
 
-// Unwrap returns the machine without the fault.
-func (m *forgetsWrites) Unwrap() system.Machine { return m.Machine }
+// Capabilities implements system.Machine: steps on pieces are wrong.
+func (m *wrongPieces) Capabilities() system.MachineCapabilities {
+	can := m.Machine.Capabilities()
+	can.Pieces = m
+	return can
+}
 
-// Unwrap returns the machine without the fault.
-func (m *forgetsReads) Unwrap() system.Machine { return m.Machine }
+// Capabilities implements system.Machine: those of the wrapped one.
+func (m *forgetsWrites) Capabilities() system.MachineCapabilities {
+	return m.Machine.Capabilities()
+}
 
-// Unwrap returns the machine without the fault.
-func (m *wrongHash) Unwrap() system.Machine { return m.Machine }
+// Capabilities implements system.Machine: those of the wrapped one.
+func (m *forgetsReads) Capabilities() system.MachineCapabilities {
+	return m.Machine.Capabilities()
+}
 
-// Unwrap returns the machine without the fault.
-func (m *noUndo) Unwrap() system.Machine { return m.Machine }
+// Capabilities implements system.Machine: those of the wrapped one.
+func (m *wrongHash) Capabilities() system.MachineCapabilities {
+	return m.Machine.Capabilities()
+}
 
-// Unwrap returns the machine without the fault.
-func (m *untrackedIsIdle) Unwrap() system.Machine { return m.Machine }
+// Capabilities implements system.Machine: those of the wrapped one.
+func (m *noUndo) Capabilities() system.MachineCapabilities {
+	return m.Machine.Capabilities()
+}
 
-// Unwrap returns the machine without the fault.
-func (m *movesOthers) Unwrap() system.Machine { return m.Machine }
+// Capabilities implements system.Machine: those of the wrapped one.
+func (m *untrackedIsIdle) Capabilities() system.MachineCapabilities {
+	return m.Machine.Capabilities()
+}
+
+// Capabilities implements system.Machine: those of the wrapped one.
+func (m *movesOthers) Capabilities() system.MachineCapabilities {
+	return m.Machine.Capabilities()
+}
 
 // TestBites makes sure that each kind of fault is noticed.
 func TestBites(t *testing.T) {
@@ -180,7 +201,7 @@ func TestBites(t *testing.T) {
 		{"reads", func(m system.Machine) system.Machine { return &forgetsReads{m} }, "independent"},
 		{"hash", func(m system.Machine) system.Machine { return &wrongHash{Machine: m} }, "hash"},
 		{"undo", func(m system.Machine) system.Machine { return &noUndo{m} }, "undo log"},
-		{"pieces", func(m system.Machine) system.Machine { return &wrongPieces{m, m.(system.Pieces)} }, "on pieces"},
+		{"pieces", func(m system.Machine) system.Machine { return &wrongPieces{m, m.Capabilities().Pieces} }, "on pieces"},
 		{"tracking", func(m system.Machine) system.Machine { return &untrackedIsIdle{Machine: m} }, "without tracking"},
 		{"locals", func(m system.Machine) system.Machine { return &movesOthers{m} }, "local part"},
 	} {

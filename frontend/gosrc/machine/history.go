@@ -36,6 +36,9 @@ func (s *System) Bare(st system.State) system.State {
 	return st[:len(st)-1-int(st[len(st)-1])]
 }
 
+// Ordered implements [system.Remembering].
+func (s *System) Ordered() bool { return s.history() }
+
 // remember notes that the shadow of a word is about to tell something, if it is a word of
 // the beginning; the others are few enough to be looked at.
 func (m *Machine) remember(a uint32) {

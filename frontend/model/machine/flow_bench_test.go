@@ -5,7 +5,6 @@ import (
 
 	"cpor/benchmarks"
 	"cpor/frontend/model"
-	"cpor/system"
 )
 
 // BenchmarkFutures measures what it costs a new machine to bound the futures of
@@ -26,7 +25,7 @@ func BenchmarkFutures(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				m := sys.NewMachine()
-				f, _ := system.As[system.Futures](m)
+				f := m.Capabilities().Futures
 				for _, s := range states {
 					m.Load(s)
 					for t := range m.NumThreads() {
@@ -43,7 +42,7 @@ func BenchmarkConflicts(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				m := parsed(b, name).System().NewMachine()
-				c, _ := system.As[system.Temporal](m)
+				c := m.Capabilities().Temporal
 				c.Conflicts(0, nil, 1)
 			}
 		})

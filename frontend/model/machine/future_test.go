@@ -39,7 +39,7 @@ func TestFuturesBound(t *testing.T) {
 		mc := sys.NewMachine()
 		mc.Track(true)
 		mc.Load(sys.Initial()[r.IntN(len(sys.Initial()))])
-		fs := mc.(system.Futures)
+		fs := mc.Capabilities().Futures
 		var past [][]*system.Footprint // by state and thread
 		parent := map[int]int{}
 		for range 60 {
@@ -133,7 +133,7 @@ init { go T() }`, "writes x y"},
 			}
 			sys := m.System()
 			mc := sys.NewMachine()
-			f := mc.(system.Futures).Future(0)
+			f := mc.Capabilities().Futures.Future(0)
 			var b strings.Builder
 			list := func(what string, may func(system.Loc) bool) {
 				var names []string

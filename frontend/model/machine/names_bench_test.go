@@ -41,7 +41,7 @@ func BenchmarkRepresentatives(b *testing.B) {
 			}
 			sys := m.System()
 			states := reached(sys, 5000)
-			sym, _ := system.As[system.Symmetric](sys)
+			sym := sys.Capabilities().Symmetric
 			represent := sym.Representatives()
 			var s system.State
 			b.ReportAllocs()

@@ -7,9 +7,6 @@ const maxTally = 32
 
 var _ system.Repeating = (*Machine)(nil)
 
-// Repeats implements system.Repeating.
-func (m *Machine) Repeats() bool { return true }
-
 // Regime implements system.Repeating: how many threads there are. The length does not tell
 // if several slots share a word.
 func (m *Machine) Regime(s system.State) int { return m.sys.threadsIn(s) }

@@ -17,12 +17,6 @@ type repeat struct {
 	tallies *system.Tallies
 }
 
-// Repeats implements system.Repeating: what no location stands for is not in the scope of a
-// step. A step that asks for timeout tells so by itself.
-func (m *Machine) Repeats() bool {
-	return m.sys.repeats
-}
-
 // Regime implements system.Repeating: where the variables of a process stand follows from
 // the types of those before it.
 func (m *Machine) Regime(s system.State) int {

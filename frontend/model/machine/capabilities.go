@@ -1,0 +1,37 @@
+package machine
+
+import "cpor/system"
+
+// Capabilities implements [system.System].
+func (s *System) Capabilities() system.Capabilities {
+	return system.Capabilities{
+		Observing:   s,
+		Irreducible: s,
+		Symmetric:   s,
+		Beginning:   s,
+		Counting:    s,
+		Remembering: nil,
+		Interning:   nil,
+		Portable:    nil,
+	}
+}
+
+// Capabilities implements [system.Machine].
+func (m *Machine) Capabilities() system.MachineCapabilities {
+	return system.MachineCapabilities{
+		Pieces:        m,
+		Renaming:      m,
+		Futures:       m,
+		Shaped:        m,
+		Locking:       m,
+		Synchronising: m,
+		Temporal:      m,
+		Telling:       nil, // what Next says is enough
+		Narrating:     m,
+		Showing:       m,
+		Changing:      m,
+		Repeating:     m,
+		Adding:        nil,
+		Costly:        nil,
+	}
+}

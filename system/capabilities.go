@@ -1,0 +1,128 @@
+package system
+
+// Capabilities is what a [System] offers beside the core. A field is nil if the system does
+// not offer it.
+//
+// An engine asks the system that it was given, and no other: a wrapper answers for itself. So a
+// wrapper decides for each field whether what the wrapped system says holds for the whole, and
+// states it. A test wants every field named wherever a value is made: who adds a field here is
+// told which wrappers have to decide.
+type Capabilities struct {
+	// Observing: some threads check invariants.
+	Observing Observing
+	// Irreducible: transitions may depend on more than their accesses tell.
+	Irreducible Irreducible
+	// Symmetric: which states are the same but for names.
+	Symmetric Symmetric
+	// Beginning: the choices behind an initial state.
+	Beginning Beginning
+	// Counting: how often what was executed.
+	Counting Counting
+	// Remembering: what an encoded state has beside the model's state.
+	Remembering Remembering
+	// Interning: why an encoded state means nothing in another process.
+	Interning Interning
+	// Portable: how it does mean something there.
+	Portable Portable
+}
+
+// MachineCapabilities is what a [Machine] offers beside the core, as [Capabilities] is for a
+// system. What it names shares the live state and the undo log of the machine.
+type MachineCapabilities struct {
+	// Pieces: local parts and values, as they are and set.
+	Pieces Pieces
+	// Renaming: what a location is called after Load.
+	Renaming Renaming
+	// Futures: what a thread may still access.
+	Futures Futures
+	// Shaped: what the next transition of a thread can be.
+	Shaped Shaped
+	// Locking: what locks protect.
+	Locking Locking
+	// Synchronising: what happens before what.
+	Synchronising Synchronising
+	// Temporal: the propositions of formulas.
+	Temporal Temporal
+	// Telling, Narrating, Showing: what people want to see.
+	Telling   Telling
+	Narrating Narrating
+	Showing   Showing
+	// Changing: which words of the state the steps have changed.
+	Changing Changing
+	// Repeating: which bits of the state a step depends on.
+	Repeating Repeating
+	// Adding: what a wrapper has added to the accesses.
+	Adding Adding
+	// Costly: which steps cost much, and which are known.
+	Costly Costly
+}
+
+// Bare returns the part of an encoded state that is the model's, which is all
+// of it unless the system is [Remembering].
+func (c *Capabilities) Bare(s State) State {
+	if c.Remembering != nil {
+		return c.Remembering.Bare(s)
+	}
+	return s
+}
+
+// WhyIrreducible returns why no reduction of a system is sound; empty if
+// nothing is known against it.
+func (c *Capabilities) WhyIrreducible(temporal bool) string {
+	if c.Irreducible != nil {
+		return c.Irreducible.Irreducible(temporal)
+	}
+	return ""
+}
+
+// Symmetry says what can be exchanged in a system; it is empty if nothing can.
+func (c *Capabilities) Symmetry() string {
+	if c.Symmetric != nil {
+		return c.Symmetric.Symmetry()
+	}
+	return ""
+}
+
+// Unportable returns what keeps the encoded states of a system from meaning anything in another
+// process, in words that complete "its states name"; empty if nothing does.
+func (c *Capabilities) Unportable() string {
+	if c.Interning != nil && c.Portable == nil {
+		return c.Interning.Interns()
+	}
+	return ""
+}
+
+// Shape returns the shape of the next transition of thread t, [AnyShape] if
+// the machine does not know.
+func (c *MachineCapabilities) Shape(t int) Shape {
+	if c.Shaped != nil {
+		return c.Shaped.Shape(t)
+	}
+	return AnyShape
+}
+
+// Bare is [Capabilities.Bare] of a system.
+func Bare(sys System, s State) State {
+	c := sys.Capabilities()
+	return c.Bare(s)
+}
+
+// WhyIrreducible is [Capabilities.WhyIrreducible] of a system.
+func WhyIrreducible(sys System, temporal bool) string {
+	c := sys.Capabilities()
+	return c.WhyIrreducible(temporal)
+}
+
+// SymmetryOf is [Capabilities.Symmetry] of a system.
+func SymmetryOf(sys System) string {
+	c := sys.Capabilities()
+	return c.Symmetry()
+}
+
+// Adding is implemented by machines of wrappers that let transitions access more
+// than in the wrapped system, so that fewer of them are independent.
+type Adding interface {
+	// OwnAccesses returns what the last Step accessed in the wrapped system. It is
+	// valid as long as what Accesses returns.
+	OwnAccesses() []Access
+}
