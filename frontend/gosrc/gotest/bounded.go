@@ -2,9 +2,8 @@ package gotest
 
 import (
 	"context"
+	"fmt"
 
-	"cpor/frontend/gosrc"
-	"cpor/frontend/gosrc/machine"
 	"cpor/system"
 	"cpor/trace"
 )
@@ -14,14 +13,15 @@ import (
 // thread goes on though the last one could. It reduces nothing, because what a
 // reduction leaves out may stand for schedules with fewer preemptions.
 type bounded struct {
-	ctx   context.Context
-	p     *gosrc.Program
-	m     system.Machine
-	steps []trace.Step
-	nodes uint64
-	cut   bool // an execution was cut off
-	found bool // steps are a failing execution
-	stop  bool
+	ctx    context.Context
+	p      system.System
+	broken func() bool // the search has to end
+	m      system.Machine
+	steps  []trace.Step
+	nodes  uint64
+	cut    bool // an execution was cut off
+	found  bool // steps are a failing execution
+	stop   bool
 }
 
 // explore explores with a bound. It returns whether it came to an end.
@@ -32,11 +32,36 @@ func (b *bounded) explore(preemptions int) bool {
 	return !b.stop && !b.found
 }
 
+// upward explores with growing bounds until the time is over. It returns the largest bound that was covered, -1 if none.
+func (b *bounded) upward() (covered int) {
+	covered = -1
+	for n := 0; b.ctx.Err() == nil; n++ {
+		if !b.explore(n) || b.cut {
+			break
+		}
+		covered = n
+	}
+	return covered
+}
+
+// preemptions says what a bound covers; empty if it is negative.
+func preemptions(covered int) string {
+	switch {
+	case covered == 0:
+		return "; every schedule without preemptions was covered"
+	case covered == 1:
+		return "; every schedule with at most 1 preemption was covered"
+	case covered > 1:
+		return fmt.Sprintf("; every schedule with at most %d preemptions was covered", covered)
+	}
+	return ""
+}
+
 // node explores what follows the live state, whose last step was one of thread
 // last.
 func (b *bounded) node(last, left int) {
 	b.nodes++
-	if b.p.Unsupported() != nil || b.p.GaveUp() != "" || b.nodes%64 == 0 && b.ctx.Err() != nil {
+	if b.broken() || b.nodes%64 == 0 && b.ctx.Err() != nil {
 		b.stop = true
 		return
 	}
@@ -63,12 +88,10 @@ func (b *bounded) node(last, left int) {
 		}
 	}
 	if !any {
-		if some, _ := b.m.(*machine.Machine).Stuck(); some {
-			for t := range b.m.NumThreads() {
-				if out := b.m.Step(t, 0); out.Kind == system.Blocked && !out.AtEnd {
-					b.found = true
-					return
-				}
+		for t := range b.m.NumThreads() {
+			if out := b.m.Step(t, 0); out.Kind == system.Blocked && !out.AtEnd {
+				b.found = true
+				return
 			}
 		}
 	}

@@ -83,8 +83,12 @@ type Result struct {
 	// Failure is the failure that was found, or nil.
 	Failure *Failure
 	// Program is what the failure's trace belongs to: the program that was given, or the same
-	// where time passes in another way.
+	// where time passes in another way. Nil if it ran natively.
 	Program *gosrc.Program
+	// Native is what the failure's trace, or that of Slow, belongs to if the test ran natively.
+	Native *NativeSystem
+	// Runs is how often the test ran natively; 0 if it was interpreted.
+	Runs uint64
 	// Outcomes are the ends of all executions if the program was made with
 	// gosrc.Explore.Outcomes: what was printed, and the failure, each once and
 	// sorted. They are all that there are if the verdict is not Incomplete.

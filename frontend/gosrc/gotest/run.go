@@ -537,31 +537,15 @@ func (r *run) stateful(ctx context.Context, e Engine) error {
 
 // bounds explores with growing bounds on the preemptions until the time is over.
 func (r *run) bounds(ctx context.Context) error {
-	b := &bounded{ctx: ctx, p: r.p, m: r.p.NewMachine()}
-	reason := r.res.Reason
-	covered := -1
-	for n := 0; ctx.Err() == nil; n++ {
-		done := b.explore(n)
-		if b.found {
-			return r.fail(&trace.Trace{Steps: slices.Clone(b.steps)})
-		}
-		if !done || b.cut {
-			break
-		}
-		covered = n
+	broken := func() bool { return r.p.Unsupported() != nil || r.p.GaveUp() != "" }
+	b := &bounded{ctx: ctx, p: r.p, broken: broken, m: r.p.NewMachine()}
+	covered := b.upward()
+	if b.found {
+		return r.fail(&trace.Trace{Steps: slices.Clone(b.steps)})
 	}
-	if r.p.Unsupported() != nil || r.p.GaveUp() != "" {
-		return nil
-	}
-	r.res.Verdict = engine.Incomplete
-	r.res.Reason = reason
-	switch {
-	case covered == 0:
-		r.res.Reason += "; every schedule without preemptions was covered"
-	case covered == 1:
-		r.res.Reason += "; every schedule with at most 1 preemption was covered"
-	case covered > 1:
-		r.res.Reason += fmt.Sprintf("; every schedule with at most %d preemptions was covered", covered)
+	if !broken() {
+		r.res.Verdict = engine.Incomplete
+		r.res.Reason += preemptions(covered)
 	}
 	return nil
 }
@@ -761,21 +745,24 @@ func Repeat(p *gosrc.Program, t *trace.Trace) (*Failure, error) {
 	if len(f.Stacks) > 0 && len(f.Stacks[0].Frames) > 0 {
 		f.Pos = f.Stacks[0].Frames[0].Pos
 	}
-	what := "deadlock"
-	if f.Kind == Leak {
+	f.Message = waitForEver(f.Kind, names)
+	if e.GoesOn {
+		f.Message += ", whatever those do that go on"
+	}
+	return f, nil
+}
+
+// waitForEver is the message of a deadlock or a leak.
+func waitForEver(kind FailureKind, names []string) string {
+	what := "deadlock:"
+	if kind == Leak {
 		what = "leak: the test has ended, and"
-	} else {
-		what += ":"
 	}
 	verb := "wait"
 	if len(names) == 1 {
 		verb = "waits"
 	}
-	f.Message = fmt.Sprintf("%s %s %s for ever", what, strings.Join(names, ", "), verb)
-	if e.GoesOn {
-		f.Message += ", whatever those do that go on"
-	}
-	return f, nil
+	return fmt.Sprintf("%s %s %s for ever", what, strings.Join(names, ", "), verb)
 }
 
 func stackOf(s machine.Stack) Stack {
@@ -787,7 +774,7 @@ func stackOf(s machine.Stack) Stack {
 }
 
 // violationOf returns what an execution violates at its end.
-func violationOf(p *gosrc.Program, t *trace.Trace) *system.Violation {
+func violationOf(p system.System, t *trace.Trace) *system.Violation {
 	m := p.NewMachine()
 	m.Track(true)
 	for i, s := range t.Steps {

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -16,6 +17,7 @@ type Machine struct {
 	writer   []*event   // by location: who wrote it last
 	version  []*version // by location; nil: zero
 	now      int64      // what the clock shows
+	fired    int        // how many alarms have gone off
 	over     bool       // the execution has ended quietly
 	threads  int        // one more than the largest number of a thread that exists
 	at       *place
@@ -54,6 +56,7 @@ const (
 	undoPlace
 	undoNow
 	undoOver
+	undoFired
 )
 
 // Stop is the value of a panic that ends a search: an execution could not be made.
@@ -143,6 +146,8 @@ func (m *Machine) Rewind(mark system.Mark) {
 			m.now = u.now
 		case undoOver:
 			m.over = false
+		case undoFired:
+			m.fired--
 		}
 	}
 	m.log = m.log[:mark]
@@ -244,6 +249,10 @@ func (m *Machine) apply(ev *event, c native.Choice) {
 		m.log = append(m.log, undo{kind: undoNow, now: m.now})
 		m.now = ev.now
 	}
+	if m.s.view.Alarms > 0 && alarm(ev.op) {
+		m.log = append(m.log, undo{kind: undoFired})
+		m.fired++
+	}
 	if m.s.view.NoFailed && ev.quiet() {
 		m.log = append(m.log, undo{kind: undoOver})
 		m.over = true
@@ -318,13 +327,16 @@ func (m *Machine) look(t int, alt uint64) (system.Outcome, *pending) {
 		if m.s.view.NoFailed {
 			m.accesses = append(m.accesses, system.Access{Loc: alive})
 		}
-		return system.Outcome{Kind: system.Blocked, AtEnd: p.atEnd}, p
+		return system.Outcome{Kind: system.Blocked, AtEnd: m.mayWait(t, p)}, p
 	}
 	m.accesses = append(m.accesses, p.alts[alt]...)
 	if !m.viewed(t, p) {
 		m.accesses = append(m.accesses[:0], p.acc...)
 		m.viewed(t, p)
-		return system.Outcome{Kind: system.Blocked, AtEnd: p.atEnd}, p
+		for i := range m.accesses {
+			m.accesses[i].Write = false
+		}
+		return system.Outcome{Kind: system.Blocked, AtEnd: m.mayWait(t, p)}, p
 	}
 	out := system.Outcome{Kind: system.Moved}
 	if alt+1 < uint64(p.enabled) {
@@ -356,6 +368,13 @@ func (m *Machine) viewed(t int, p *pending) bool {
 	if v.NoFailed {
 		m.accesses = append(m.accesses, system.Access{Loc: alive})
 	}
+	if v.Alarms > 0 && p.alarm {
+		m.accesses = append(m.accesses, system.Access{Loc: clock, Write: true})
+		if m.fired >= v.Alarms {
+			m.s.spent.Store(true)
+			return false
+		}
+	}
 	if v.Time == Any {
 		return true
 	}
@@ -363,7 +382,9 @@ func (m *Machine) viewed(t int, p *pending) bool {
 	if !p.alarm {
 		return true
 	}
-	m.accesses = append(m.accesses, system.Access{Loc: clock, Write: true})
+	if v.Alarms == 0 {
+		m.accesses = append(m.accesses, system.Access{Loc: clock, Write: true})
+	}
 	if v.Time == Patient && !p.sleeps {
 		return true
 	}
@@ -381,8 +402,53 @@ func (m *Machine) viewed(t int, p *pending) bool {
 	return !waits
 }
 
+// mayWait tells whether a thread that is blocked may be so for ever.
+func (m *Machine) mayWait(t int, p *pending) bool {
+	v := m.s.view
+	if p.atEnd || v.NoLeaks && t != 0 && m.exists(0) && m.pending(0).ended {
+		return true
+	}
+	if v.Alarms == 0 || m.fired < v.Alarms {
+		return false
+	}
+	for x := range m.threads { // another alarm would go off
+		if m.exists(x) {
+			if q := m.pending(x); q.alarm && q.enabled > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Early tells whether the next step of a thread lets time pass while somebody else can run, and whether
+// it is a sleep of the test itself.
+func (m *Machine) Early(t int) (early, sleeps bool) {
+	if !m.exists(t) {
+		return false, false
+	}
+	p := m.pending(t)
+	if !p.alarm || p.due <= m.now {
+		return false, false
+	}
+	for x := range m.threads {
+		if x != t && m.exists(x) {
+			if q := m.pending(x); q.enabled > 0 && !q.alarm {
+				return true, p.sleeps
+			}
+		}
+	}
+	return false, false
+}
+
+// Ended tells whether a thread has ended.
+func (m *Machine) Ended(t int) bool { return m.exists(t) && m.pending(t).ended }
+
 // quiet tells whether an execution ends with the event where failures of the test are none.
 func (ev *event) quiet() bool { return ev.fault != nil && ev.fault.Kind == failed }
+
+// alarm tells whether an operation waits for time to pass.
+func alarm(op native.Op) bool { return op == native.OpSleep || op == native.OpTimer }
 
 // failed is the kind of the violation that the test itself says that it has failed.
 const failed system.ViolationKind = "failed"
@@ -439,7 +505,7 @@ func (m *Machine) run(c *native.Choice) {
 	}
 	// What was foreseen need not be possible: then only what is asked for is done.
 	err := m.s.execute(prefix, m.policy(), func(x *native.Execution) error { return m.absorb(x, here) })
-	if err != nil && len(prefix) > here+1 {
+	if errors.As(err, new(*native.Diverged)) && len(prefix) > here+1 {
 		prefix = prefix[:here]
 		if c != nil {
 			prefix = append(prefix, *c)
@@ -465,6 +531,9 @@ func (m *Machine) absorb(x *native.Execution, here int) error {
 		if st.Choice != p.choice || !m.s.same(p.ev, st) {
 			return &native.Diverged{At: i, What: fmt.Sprintf("thread %s does something else", m.ThreadName(int(p.choice.Thread)))}
 		}
+	}
+	if x.End == native.Cut {
+		return ErrEndless
 	}
 	now := map[int32]*native.Pending{}
 	note := func(ps []native.Pending) {
@@ -517,7 +586,7 @@ func (m *Machine) learn(t int32, p *native.Pending, at int) error {
 		return nil
 	}
 	q = &pending{enabled: p.Enabled, atEnd: p.AtEnd, ended: p.Ended, op: p.Op, pos: p.Pos, text: p.Text,
-		alarm: p.Op == native.OpSleep || p.Op == native.OpTimer, sleeps: p.Sleeps, due: p.Deadline}
+		alarm: alarm(p.Op), sleeps: p.Sleeps, due: p.Deadline}
 	first := m.lastOf(int(t)) == nil && !(int(t) < len(m.s.first) && m.s.first[t])
 	alternative := func(acc []system.Access) {
 		a := relocated(acc)

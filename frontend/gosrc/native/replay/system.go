@@ -9,6 +9,7 @@ import (
 
 	"cpor/frontend/gosrc/native"
 	"cpor/system"
+	"cpor/trace"
 )
 
 // Names says what threads and locations are called.
@@ -28,6 +29,11 @@ type View struct {
 	Time Time
 	// NoFailed ends an execution quietly where the test calls t.Error or t.Fatal.
 	NoFailed bool
+	// NoLeaks accepts threads that wait for ever when the test has ended.
+	NoLeaks bool
+	// Alarms is how many alarms may go off in an execution; 0: any number. Where another one
+	// would go off, nobody waits in vain.
+	Alarms int
 }
 
 // Time says when time passes.
@@ -64,13 +70,18 @@ type program struct {
 	outside              atomic.Pointer[[]string]
 	wroteOutside         atomic.Bool
 	cut                  atomic.Bool
+	spent                atomic.Bool // an alarm has not gone off because of View.Alarms
+	skipped              atomic.Pointer[string]
 }
 
 // Options say how programs are run.
 type Options struct {
 	Processes int // at most so many at once; 0: one
-	MaxSteps  int // after so many steps an execution is cut off
+	MaxSteps  int // after so many free steps an execution is cut off; 0: never
 }
+
+// ErrEndless is the error for an execution that was cut off after Options.MaxSteps.
+var ErrEndless = errors.New("an execution takes so many steps that it may have no end")
 
 // New returns the system of a program of which open makes processes. It runs it once. Close ends
 // the processes. When ctx is cancelled, a step that needs an execution panics with a *[Stop].
@@ -135,7 +146,9 @@ func (s *program) execute(prefix []native.Choice, p native.Policy, f func(*nativ
 		return err
 	}
 	s.runs.Add(1)
-	p.MaxSteps = s.o.MaxSteps
+	if p.MaxSteps == 0 && s.o.MaxSteps > 0 {
+		p.MaxSteps = len(prefix) + s.o.MaxSteps
+	}
 	x, err := process.Run(s.ctx, prefix, p)
 	var diverged *native.Diverged
 	if err != nil && !errors.As(err, &diverged) {
@@ -168,8 +181,12 @@ func (s *program) note(x *native.Execution) {
 	if x.WroteOutside {
 		s.wroteOutside.Store(true)
 	}
-	if x.End == native.Cut || x.End == native.TooLarge {
+	switch x.End {
+	case native.TooLarge:
 		s.cut.Store(true)
+	case native.Skipped:
+		text := string(x.Output)
+		s.skipped.CompareAndSwap(nil, &text)
 	}
 	for _, o := range x.Outside {
 		for {
@@ -241,5 +258,50 @@ func (s *program) Outside() []string {
 	return nil
 }
 
-// Cut tells whether an execution was cut off.
+// Cut tells whether an execution was cut off because it takes too much memory or time.
 func (s *program) Cut() bool { return s.cut.Load() }
+
+// Spent tells whether an alarm that was due has not gone off because of [View.Alarms].
+func (s *program) Spent() bool { return s.spent.Load() }
+
+// ForgetSpent makes Spent tell of executions from now on.
+func (s *program) ForgetSpent() { s.spent.Store(false) }
+
+// Skipped returns what the test said when it skipped itself; ok is false if it never did.
+func (s *program) Skipped() (why string, ok bool) {
+	if p := s.skipped.Load(); p != nil {
+		return *p, true
+	}
+	return "", false
+}
+
+// Sample runs the program once by a policy. It returns the steps, up to the first failure, and whether
+// there was one.
+func (s *program) Sample(p native.Policy) (steps []trace.Step, failed, ended bool, err error) {
+	err = s.execute(nil, p, func(x *native.Execution) error {
+		for i := range x.Steps {
+			st := &x.Steps[i]
+			steps = append(steps, trace.Step{Thread: int(st.Thread), Alt: uint64(st.Alt)})
+			if failed = st.Failure != nil; failed {
+				break
+			}
+		}
+		failed = failed || x.Failure != nil
+		ended = x.End != native.Cut && x.End != native.TooLarge
+		return nil
+	})
+	return steps, failed, ended, err
+}
+
+// Repeat runs the program once, with these steps and no more, and gives f what happened. That is valid until f
+// returns.
+func (s *program) Repeat(steps []trace.Step, f func(*native.Execution)) error {
+	prefix := make([]native.Choice, len(steps))
+	for i, st := range steps {
+		prefix[i] = native.Choice{Thread: int32(st.Thread), Alt: int32(st.Alt)}
+	}
+	return s.execute(prefix, native.Policy{MaxSteps: max(1, len(steps))}, func(x *native.Execution) error {
+		f(x)
+		return nil
+	})
+}

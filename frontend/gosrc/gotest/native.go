@@ -1,0 +1,518 @@
+package gotest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"cpor/engine"
+	"cpor/engine/stateless"
+	"cpor/frontend/gosrc"
+	"cpor/frontend/gosrc/machine"
+	"cpor/frontend/gosrc/native"
+	"cpor/frontend/gosrc/native/replay"
+	"cpor/system"
+	"cpor/trace"
+	"cpor/workers"
+)
+
+// NativeSystem is a test that runs natively.
+type NativeSystem struct {
+	*replay.System
+	names replay.Names
+	test  string
+}
+
+// Native says what is to run natively, and how.
+type Native struct {
+	Test string
+	// Open starts a process that runs the test. It may be called from many goroutines at once.
+	Open  func() (native.Process, error)
+	Names replay.Names
+	// Time and NoLeaks are as in gosrc.Explore.
+	Time    gosrc.Time
+	NoLeaks bool
+}
+
+// nativeSteps is how many steps an execution may take that was not told which; one that takes more
+// does not end.
+const nativeSteps = 50_000
+
+// NeedsInterpreter is the error of [RunNative] for a test that only stored states can deal with.
+type NeedsInterpreter struct{ Why string }
+
+func (e *NeedsInterpreter) Error() string { return e.Why }
+
+// RunNative explores a test that runs natively, as [Run] does one that is interpreted: optimal dynamic
+// reduction, and schedules at random and by PCT beside it; growing bounds on timers and on preemptions
+// for what is too large. The result is a pass only if the search has come to its end, all
+// executions with equal choices were equal, and nothing was used that is not under control.
+//
+// With gosrc.AutoTime failures are judged as Run does. The error is a *[NeedsInterpreter], an *engine.OptionError, or that of
+// a process.
+func RunNative(ctx context.Context, n Native, o Options) (*Result, error) {
+	r := &nativeRun{n: n, o: o, start: o.Start, res: &Result{}}
+	if r.start.IsZero() {
+		r.start = time.Now()
+	}
+	switch o.Engine {
+	case "", Auto, DPOR, Random:
+	default:
+		return nil, &NeedsInterpreter{fmt.Sprintf("-search %s stores states", o.Engine)}
+	}
+	if o.Workers < 0 {
+		return nil, mistake("%d workers", o.Workers)
+	}
+	if o.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, r.start.Add(o.Timeout))
+		defer cancel()
+	}
+	// Failures are explained a little beyond the end of the time.
+	processes, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	defer context.AfterFunc(ctx, func() {
+		time.AfterFunc(overtime, func() {
+			if r.explaining.Load() {
+				time.AfterFunc(overtime, stop)
+			} else {
+				stop()
+			}
+		})
+	})()
+	sys, err := replay.New(processes, n.Open, n.Names, replay.Options{Processes: max(1, o.Workers) + 1, MaxSteps: nativeSteps})
+	if err != nil {
+		return r.ended(ctx, err)
+	}
+	defer sys.Close()
+	r.sys = sys
+	err = r.judge(ctx)
+	r.res.Runs = sys.Counts().Runs
+	r.res.Duration = time.Since(r.start)
+	return r.ended(ctx, err)
+}
+
+// nativeRun is one exploration.
+type nativeRun struct {
+	n     Native
+	o     Options
+	start time.Time
+	sys   *replay.System
+	res   *Result
+	mu    sync.Mutex
+	// explaining tells that a failure was found, so that some more executions are needed.
+	explaining atomic.Bool
+}
+
+// ended makes the result of an exploration that ended with an error or without.
+func (r *nativeRun) ended(ctx context.Context, err error) (*Result, error) {
+	res := r.res
+	res.Duration = time.Since(r.start)
+	res.Tests = []machine.TestRun{{Name: r.n.Test, Ended: true}}
+	if r.sys != nil {
+		if why, ok := r.sys.Skipped(); ok {
+			res.Tests = []machine.TestRun{{Name: r.n.Test, Skipped: true, Why: skipReason(why)}}
+		}
+	}
+	var diverged *native.Diverged
+	switch {
+	case res.Failure != nil:
+		return res, nil
+	case errors.As(err, &diverged):
+		res.Verdict = engine.Incomplete
+		res.Reason = fmt.Sprintf("the test depends on more than its schedule, so that it cannot be covered (step %d: %s)", diverged.At+1, diverged.What)
+		return res, nil
+	case errors.Is(err, replay.ErrEndless):
+		return nil, &NeedsInterpreter{fmt.Sprintf("an execution takes more than %d steps", nativeSteps)}
+	case ctx.Err() != nil && (err != nil || res.Verdict != engine.Pass):
+		res.Verdict = engine.Incomplete
+		if res.Reason == "" {
+			res.Reason = r.over(ctx)
+		}
+		return res, nil
+	case err != nil:
+		return nil, err
+	}
+	if res.Verdict == engine.Pass {
+		switch out := r.sys.Outside(); {
+		case len(out) > 0:
+			res.Verdict = engine.Incomplete
+			res.Reason = "sampled, with the outside world: what it does with " + strings.Join(out, ", ") + " is not under control"
+		case r.sys.Cut():
+			res.Verdict, res.Reason = engine.Incomplete, "an execution takes too much memory or time"
+		}
+	}
+	return res, nil
+}
+
+// skipReason is what a test said when it skipped itself.
+func skipReason(output string) string {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}
+
+// over says why an exploration ended early.
+func (r *nativeRun) over(ctx context.Context) string {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Sprintf("time-out after %v", r.o.Timeout)
+	}
+	return "interrupted"
+}
+
+// judge explores, and decides whether a failure that needs time to pass early is one, as [Run] does.
+func (r *nativeRun) judge(ctx context.Context) error {
+	v := replay.View{NoLeaks: r.n.NoLeaks}
+	if r.n.Time == gosrc.IdleTime {
+		v.Time = replay.Idle
+	}
+	err := r.explore(ctx, v)
+	f := r.res.Failure
+	if err != nil || f == nil || r.n.Time != "" && r.n.Time != gosrc.AutoTime {
+		return err
+	}
+	if f.Slept.Func != "" {
+		if err := r.again(ctx, replay.View{Time: replay.Patient, NoLeaks: r.n.NoLeaks}, f); err != nil || r.res.Failure == nil {
+			return err
+		}
+		if f = r.res.Failure; f.Slept.Func != "" {
+			return nil
+		}
+	}
+	if !f.late && (f.Kind != Failed || f.Note == "") {
+		return nil
+	}
+	idle, cancel := part(ctx, 40)
+	defer cancel()
+	if err := r.again(idle, replay.View{Time: replay.Idle, NoLeaks: r.n.NoLeaks}, f); err != nil || r.res.Failure != nil {
+		return err
+	}
+	return r.again(ctx, replay.View{NoFailed: true, NoLeaks: r.n.NoLeaks}, f)
+}
+
+// again explores another view because of a failure, which is a note if there is none there.
+func (r *nativeRun) again(ctx context.Context, v replay.View, f *Failure) error {
+	of, samples, slow := r.res.Native, r.res.Samples, r.res.Slow
+	r.res = &Result{Samples: samples, Slow: cmp.Or(slow, f), Native: of}
+	err := r.explore(ctx, v)
+	if r.res.Failure != nil {
+		r.res.Slow = nil
+	}
+	return err
+}
+
+// explore explores one view.
+func (r *nativeRun) explore(ctx context.Context, v replay.View) error {
+	sys := r.sys.With(v)
+	r.res.Verdict, r.res.Reason, r.res.Failure = engine.Incomplete, "", nil
+	if r.o.Engine == Random {
+		if _, ok := ctx.Deadline(); !ok {
+			return mistake("schedules at random never end: give a time-out")
+		}
+		_, err := r.sampling(ctx, sys, v, 0)
+		if err == nil && r.res.Failure == nil {
+			r.res.Reason = "schedules at random cover nothing"
+		}
+		return err
+	}
+	if stop, err := r.sampling(ctx, sys, v, 100); stop || err != nil {
+		return err
+	}
+	searching, cancel := part(ctx, 60)
+	defer cancel()
+	if r.o.Timeout == 0 || r.o.Engine == DPOR {
+		searching = ctx
+	}
+	if err := r.beside(searching, sys, v, func(ctx context.Context) error { return r.dpor(ctx, sys) }); err != nil || r.res.Failure != nil ||
+		r.res.Verdict == engine.Pass || ctx.Err() != nil || r.o.Engine == DPOR || r.o.Timeout == 0 {
+		return err
+	}
+	return r.beside(ctx, sys, v, func(ctx context.Context) error { return r.bounds(ctx, v) })
+}
+
+// beside runs a search, and schedules at random beside it.
+func (r *nativeRun) beside(ctx context.Context, sys *replay.System, v replay.View, search func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var g sync.WaitGroup
+	var sampled error
+	g.Go(func() {
+		var stop bool
+		if stop, sampled = r.sampling(ctx, sys, v, 0); stop {
+			cancel()
+		}
+	})
+	err := search(ctx)
+	cancel()
+	g.Wait()
+	if r.res.Failure != nil {
+		r.res.Verdict, r.res.Reason = engine.Violated, ""
+		return nil
+	}
+	if err == nil && !errors.Is(sampled, context.Canceled) && !errors.Is(sampled, context.DeadlineExceeded) {
+		err = sampled
+	}
+	return err
+}
+
+// sampling runs schedules at random and by PCT until one fails, or until the time is over; a number bounds
+// them, and how long they may take. Views that leave executions out are not sampled.
+func (r *nativeRun) sampling(ctx context.Context, sys *replay.System, v replay.View, most int) (stop bool, err error) {
+	if v.Time != replay.Any || v.NoFailed || v.Alarms > 0 {
+		return false, nil
+	}
+	until := time.Now().Add(20 * time.Millisecond)
+	length := 10
+	for i := 0; ctx.Err() == nil && (most == 0 || i < most && time.Now().Before(until)); i++ {
+		p := native.Policy{Kind: native.Random, Seed: r.o.Seed + uint64(i) + 1, Brief: true, MaxSteps: nativeSteps}
+		if i%2 == 1 {
+			p.Kind, p.Depth, p.Length = native.PCT, 1+i/2%3, length
+		}
+		steps, failed, ended, err := sys.Sample(p)
+		if err != nil {
+			return false, err
+		}
+		if ended {
+			length = max(length, len(steps))
+		}
+		r.mu.Lock()
+		r.res.Samples++
+		r.mu.Unlock()
+		if failed {
+			return true, r.fail(sys, &trace.Trace{Steps: steps})
+		}
+	}
+	return false, nil
+}
+
+// dpor searches a view by optimal dynamic reduction.
+func (r *nativeRun) dpor(ctx context.Context, sys *replay.System) error {
+	o := engine.Options{Workers: r.o.Workers, MaxMemory: r.o.MaxMemory, KeepTraces: true}
+	if d, ok := ctx.Deadline(); ok {
+		o.Timeout = max(time.Until(d), time.Millisecond)
+	}
+	var out *stateless.Result
+	var err error
+	if stopped := caught(func() {
+		out, err = stateless.Run(ctx, sys, stateless.Options{Options: o, Reduction: stateless.DPOR})
+	}); stopped != nil {
+		return stopped
+	}
+	var stop *replay.Stop
+	var broken *workers.PanicError
+	if errors.As(err, &broken) && errors.As(broken.Unwrap(), &stop) {
+		err = stop.Err
+	}
+	if out == nil {
+		return err
+	}
+	r.mu.Lock()
+	r.res.Verdict, r.res.Reason = out.Verdict, out.Reason
+	r.res.Executions += out.Executions
+	r.res.Transitions += out.Transitions
+	r.mu.Unlock()
+	if err == nil && len(out.Violations) > 0 && out.Violations[0].Trace != nil {
+		return r.fail(sys, out.Violations[0].Trace)
+	}
+	if err != nil && ctx.Err() != nil {
+		var diverged *native.Diverged
+		if !errors.As(err, &diverged) {
+			err = nil
+		}
+		r.res.Verdict = engine.Incomplete
+	}
+	return err
+}
+
+// bounds explores with growing bounds on the timers that go off, and then on preemptions.
+func (r *nativeRun) bounds(ctx context.Context, v replay.View) error {
+	reason := r.over(ctx)
+	if r.o.Timeout > 0 {
+		reason = fmt.Sprintf("time-out after %v", r.o.Timeout)
+	}
+	covered := ""
+	timing, cancel := part(ctx, alarmShare)
+	defer cancel()
+	for n := 1; timing.Err() == nil; n++ {
+		bound := v
+		bound.Alarms = n
+		sys := r.sys.With(bound)
+		sys.ForgetSpent()
+		if err := r.dpor(timing, sys); err != nil || r.res.Failure != nil {
+			return err
+		}
+		if r.res.Verdict != engine.Pass {
+			break
+		}
+		if !sys.Spent() {
+			return nil // no timer was kept from going off
+		}
+		r.res.Verdict = engine.Incomplete
+		timers := fmt.Sprintf("%d timers go", n)
+		if n == 1 {
+			timers = "1 timer goes"
+		}
+		covered = fmt.Sprintf("; every schedule in which at most %s off was covered", timers)
+	}
+	sys := r.sys.With(v)
+	b := &bounded{ctx: ctx, p: sys, broken: func() bool { return false }, m: sys.NewMachine()}
+	most := -1
+	err := caught(func() { most = b.upward() })
+	if b.found {
+		return r.fail(sys, &trace.Trace{Steps: slices.Clone(b.steps)})
+	}
+	r.res.Verdict, r.res.Reason = engine.Incomplete, reason+covered+preemptions(most)
+	if ctx.Err() != nil {
+		err = nil
+	}
+	return err
+}
+
+// caught calls f, and returns the error with which a machine has stopped it.
+func caught(f func()) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			stop, ok := v.(*replay.Stop)
+			if !ok {
+				panic(v)
+			}
+			err = stop.Err
+		}
+	}()
+	f()
+	return nil
+}
+
+// fail makes a failing execution the result, unless there is one.
+func (r *nativeRun) fail(sys *replay.System, t *trace.Trace) error {
+	r.explaining.Store(true)
+	until := time.Now().Add(shortening)
+	if r.o.Timeout > 0 {
+		if end := r.start.Add(r.o.Timeout); end.Before(until) {
+			until = end
+			if now := time.Now(); until.Before(now) {
+				until = now
+			}
+			until = until.Add(overtime)
+		}
+	}
+	s := &NativeSystem{sys, r.n.Names, r.n.Test}
+	f, err := s.explain(t, until)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.res.Failure == nil {
+		r.res.Verdict, r.res.Failure, r.res.Native, r.res.Reason = engine.Violated, f, s, ""
+	}
+	return nil
+}
+
+// explain looks for a shorter execution that fails in the same way, and says what happened in it.
+func (s *NativeSystem) explain(t *trace.Trace, until time.Time) (f *Failure, err error) {
+	stopped := caught(func() {
+		if t.Violation == nil {
+			t.Violation = violationOf(s, t)
+		}
+		short := trace.Shorten(s, []*trace.Trace{t}, trace.Shortening{Scale: nativeScale, Expired: over(until)})[0].Trace
+		t = &trace.Trace{Initial: short.Initial, Steps: short.Steps, Violation: short.Violation}
+		f, err = s.Repeat(t)
+	})
+	return f, errors.Join(err, stopped)
+}
+
+// nativeScale divides the bounds of the search for a short failing schedule: each new step may be
+// an execution.
+const nativeScale = 256
+
+// Repeat repeats a failing execution as it is, and says what happened. It is an error if a step cannot
+// be taken, or if nothing fails.
+func (s *NativeSystem) Repeat(t *trace.Trace) (*Failure, error) {
+	f := &Failure{Trace: t}
+	late := map[int]bool{}
+	var failed *system.Violation
+	ended := false
+	err := caught(func() {
+		m := s.NewMachine().(*replay.Machine)
+		for i, st := range t.Steps {
+			if early, sleeps := m.Early(st.Thread); early {
+				f.Note = "it needs time to pass while somebody could run"
+				if sleeps && f.Slept.Func == "" {
+					pos, _, _ := m.Next(st.Thread)
+					f.Slept = Frame{Func: "time.Sleep", Pos: pos}
+				}
+				late[s.parent(st.Thread)] = true
+			}
+			out := m.Step(st.Thread, st.Alt)
+			if out.Kind != system.Moved {
+				panic(&replay.Stop{Err: fmt.Errorf("step %d is %v", i+1, out.Kind)})
+			}
+			if failed = out.Violation; failed != nil {
+				f.late = failed.Kind == machine.Panicked && late[st.Thread]
+			}
+		}
+		ended = m.Ended(0)
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = s.System.Repeat(t.Steps, func(x *native.Execution) {
+		f.Output = string(x.Output)
+		why := x.Failure
+		for i := range x.Steps {
+			if x.Steps[i].Failure != nil {
+				why = x.Steps[i].Failure
+			}
+		}
+		if why == nil {
+			return
+		}
+		for _, st := range why.Stacks {
+			k := Stack{Goroutine: s.names.ThreadName(int(st.Thread)), What: st.What}
+			for _, fr := range st.Frames {
+				k.Frames = append(k.Frames, Frame{Func: fr.Func, Pos: fr.Pos})
+			}
+			f.Stacks = append(f.Stacks, k)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if failed != nil {
+		f.Kind, f.Message, f.Pos = FailureKind(failed.Kind), failed.Message, failed.Pos
+		return f, nil
+	}
+	if t.Violation == nil || t.Violation.Kind != system.Deadlock {
+		return nil, errors.New("nothing fails in this execution")
+	}
+	f.Kind = Deadlock
+	if ended {
+		f.Kind = Leak
+	}
+	var names []string
+	for _, k := range f.Stacks {
+		names = append(names, k.Goroutine)
+	}
+	if len(f.Stacks) > 0 && len(f.Stacks[0].Frames) > 0 {
+		f.Pos = f.Stacks[0].Frames[0].Pos
+	}
+	f.Message = waitForEver(f.Kind, names)
+	return f, nil
+}
+
+// parent returns who set the alarm that a thread waits for: for the thread of a timer, the one that
+// has made it.
+func (s *NativeSystem) parent(t int) int {
+	if p, ok := s.names.(interface{ Threads(n int) [][2]int32 }); ok {
+		if all := p.Threads(t + 1); t < len(all) && all[t][0] >= 0 {
+			return int(all[t][0])
+		}
+	}
+	return t
+}

@@ -1,0 +1,107 @@
+package gotest
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"cpor/engine"
+	"cpor/engine/stateless"
+	"cpor/frontend/gosrc/native"
+	"cpor/frontend/gosrc/native/replay/replaytest"
+	"cpor/system"
+	"cpor/testkit/toysystem"
+)
+
+// runToy runs a small system as if it were a test that is compiled.
+func runToy(ctx context.Context, sys system.System, o Options) (*Result, error) {
+	return RunNative(ctx, Native{Test: "T", Names: replaytest.Numbers{}, Open: func() (native.Process, error) { return replaytest.New(sys), nil }}, o)
+}
+
+// A test that runs natively passes if and only if nothing of what is explored fails, and a failure is told.
+func TestNativeVerdicts(t *testing.T) {
+	verdicts := map[engine.Verdict]int{}
+	for seed := range uint64(150) {
+		p := toysystem.Random(rand.New(rand.NewPCG(seed, 28)), toysystem.Config{NoLoops: true})
+		sys, err := toysystem.New(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := stateless.Run(t.Context(), sys, stateless.Options{Options: engine.Options{Workers: 1, MaxTransitions: 3000}, Reduction: stateless.DPOR})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want.Verdict == engine.Incomplete {
+			continue
+		}
+		got, err := runToy(t.Context(), sys, Options{Workers: 2, Timeout: 20 * time.Second})
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%v", seed, err, p)
+		}
+		if got.Verdict != want.Verdict || got.Verdict == engine.Pass && got.Executions != want.Executions {
+			t.Fatalf("seed %d: %v, %d executions (%s), want %v, %d\n%v", seed, got.Verdict, got.Executions, got.Reason, want.Verdict, want.Executions, p)
+		}
+		verdicts[got.Verdict]++
+		if f := got.Failure; (f != nil) != (got.Verdict == engine.Violated) || f != nil && (f.Kind == "" || f.Message == "") {
+			t.Fatalf("seed %d: %+v", seed, f)
+		} else if f != nil {
+			if _, err := f.Trace.Record(got.Native); err != nil {
+				t.Errorf("seed %d: %v", seed, err)
+			}
+		}
+	}
+	if verdicts[engine.Pass] == 0 || verdicts[engine.Violated] == 0 {
+		t.Error(verdicts)
+	}
+}
+
+// toy makes the system of a program.
+func toy(t *testing.T, make func(p *toysystem.Program)) system.System {
+	p := toysystem.NewProgram()
+	make(p)
+	sys, err := toysystem.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sys
+}
+
+// What is not covered is no pass, and the result says what was.
+func TestNativeLimits(t *testing.T) {
+	large := toy(t, func(p *toysystem.Program) {
+		x := p.Scalar("x", 0)
+		for _, n := range []string{"a", "b", "c", "d", "e"} {
+			var code []toysystem.Node
+			for range 8 {
+				code = append(code, toysystem.Atomic(toysystem.Store(x, nil, toysystem.Const(1))))
+			}
+			p.Thread(n, 0, code...)
+			p.Start(n)
+		}
+	})
+	res, err := runToy(t.Context(), large, Options{Timeout: time.Second})
+	if err != nil || res.Verdict != engine.Incomplete || res.Reason == "" || res.Samples == 0 {
+		t.Errorf("%+v, %v", res, err)
+	}
+	if d := res.Duration; d > 2*time.Second {
+		t.Errorf("the time-out of a second took %v", d)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(200*time.Millisecond, cancel)
+	if res, err = runToy(ctx, large, Options{}); err != nil || res.Verdict != engine.Incomplete || res.Reason != "interrupted" {
+		t.Errorf("%+v, %v", res, err)
+	}
+	endless := toy(t, func(p *toysystem.Program) {
+		p.Thread("a", 0, toysystem.Atomic(toysystem.Goto(0)))
+		p.Start("a")
+	})
+	var needs *NeedsInterpreter
+	if _, err := runToy(t.Context(), endless, Options{Timeout: 20 * time.Second}); !errors.As(err, &needs) {
+		t.Error(err)
+	}
+	if _, err := runToy(t.Context(), endless, Options{Engine: Full}); !errors.As(err, &needs) {
+		t.Error(err)
+	}
+}
