@@ -35,6 +35,25 @@ func (c *Compiled) program(e Explore) *compile.Program {
 	return p
 }
 
+// largeTexts is how many bytes the strings of a program may have that nobody may need any more.
+const largeTexts = 32 << 20
+
+// Tidy frees what the tests so far have left behind, if it is much: strings that an execution has made are
+// kept, because other executions may make them again. No program that Test has returned may be in use.
+func (c *Compiled) Tidy() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for mode, p := range c.programs {
+		n := 0
+		for i := range p.Strings.Len() {
+			n += len(p.Text(uint64(i)))
+		}
+		if n > largeTexts {
+			delete(c.programs, mode)
+		}
+	}
+}
+
 // Compile type-checks the package, with its tests if it was loaded with them. The
 // error lists what is wrong.
 func (p *Package) Compile() (*Compiled, error) {

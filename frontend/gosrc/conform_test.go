@@ -5,6 +5,7 @@ import (
 
 	"cpor/engine"
 	"cpor/engine/stateless"
+	"cpor/frontend/gosrc/machine"
 	"cpor/testkit/systemtest"
 )
 
@@ -252,7 +253,9 @@ func compiled(t *testing.T, text string) *Compiled {
 	return c
 }
 
+// Garbage is collected as often as can be.
 func TestConform(t *testing.T) {
+	defer machine.CollectAfter(machine.CollectAfter(1))
 	c := compiled(t, programs)
 	for _, name := range []string{"TestLocks", "TestChannels", "TestMisc", "TestTime", "TestGlobals", "TestPanics", "TestRecover", "TestReflect", "TestNetwork"} {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cpor/engine"
+	"cpor/engine/memory"
 )
 
 // The executions of a test with a ticker, or with a time-out that is set again and again, have
@@ -61,7 +62,7 @@ func (r *run) upTo(ctx context.Context, n int) (done bool, err error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
-	watching.Go(func() { watch(ctx, p, cancel) })
+	watching.Go(func() { watch(ctx, p, &memory.Limit{}, cancel) }) // that of the run is watched
 	defer watching.Wait()
 	defer cancel()
 	if _, err = r.dpor(ctx, p); err != nil || r.res.Verdict == engine.Violated {

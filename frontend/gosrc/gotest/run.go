@@ -14,6 +14,7 @@ import (
 
 	"cpor/cartesian"
 	"cpor/engine"
+	"cpor/engine/memory"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/engine/stateless"
@@ -117,15 +118,20 @@ func explore(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) 
 	}
 	r.program = p
 	defer p.Halt(false)
+	limit, err := memory.New(o.MaxMemory)
+	if err != nil {
+		return nil, mistake("%v", err)
+	}
+	defer limit.Release()
 	var watching sync.WaitGroup
+	full := false
 	watching.Go(func() {
-		watch(ctx, p, cancel)
+		full = watch(ctx, p, limit, cancel)
 		r.halt()
 	})
 	defer watching.Wait()
 	defer cancel()
 	defer r.stop(nil)
-	var err error
 	stateful := r.o.Engine == Full || r.o.Engine == Cartesian
 	switch {
 	case o.Workers < 0:
@@ -146,6 +152,9 @@ func explore(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) 
 			err = mistake("there is no engine %s", r.o.Engine)
 		}
 	}
+	r.stop(nil)
+	cancel()
+	watching.Wait()
 	r.res.Duration = time.Since(r.start)
 	r.res.Fixed, r.res.Raced = p.Fixed(), p.Raced()
 	r.res.Tests, r.res.Parallel = union(p.Tests(), r.res.Tests), p.Parallel()
@@ -159,6 +168,9 @@ func explore(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) 
 	}
 	if err == nil && p.GaveUp() != "" && r.res.Verdict != engine.Violated {
 		r.res.Verdict, r.res.Reason = engine.Incomplete, p.GaveUp()
+	}
+	if full && err == nil && r.res.Verdict == engine.Incomplete {
+		r.res.Reason = limit.Reason()
 	}
 	return r.res, err
 }
@@ -189,18 +201,20 @@ func (h *halting) stop(p *gosrc.Program) {
 	}
 }
 
-// watch ends the exploration when the program did what cannot be explored.
-func watch(ctx context.Context, p *gosrc.Program, cancel context.CancelFunc) {
-	t := time.NewTicker(10 * time.Millisecond)
+// watch ends the exploration when the program did what cannot be explored, or when the process has
+// reached its limit of memory; full tells of the latter.
+func watch(ctx context.Context, p *gosrc.Program, limit *memory.Limit, cancel context.CancelFunc) (full bool) {
+	t := time.NewTicker(memory.CheckEvery)
 	defer t.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return false
 		case <-t.C:
-			if p.Unsupported() != nil || p.GaveUp() != "" {
+			full = limit.Check() != nil
+			if full || p.Unsupported() != nil || p.GaveUp() != "" {
 				cancel()
-				return
+				return full
 			}
 		}
 	}

@@ -47,6 +47,9 @@ func (m *Machine) clean(f *Machine) {
 		m.listed = make([]bool, m.end>>pageBits+1)
 		return
 	}
+	if m.roomy() { // for the next execution, one that is not as long as the longest so far
+		m.mem, m.shadow = slices.Clone(m.mem[:m.end]), slices.Clone(m.shadow[:m.end])
+	}
 	m.mem, m.shadow, m.objs = m.mem[:m.end], m.shadow[:m.end], m.objs[:len(f.objs)]
 	for _, p := range m.pages {
 		from, to := m.span(p)

@@ -163,6 +163,7 @@ func (m *Machine) access(g *goroutine, p uint64, n int, write bool) {
 	a := m.addr(p)
 	races := m.sys.races
 	for i := range uint32(n) {
+		m.goesOn(int(i))
 		s := &m.shadow[a+i]
 		if s.w == e || !write && s.r == e {
 			continue

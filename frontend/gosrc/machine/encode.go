@@ -399,9 +399,7 @@ func (m *Machine) Load(s system.State) {
 
 // part makes a part of a map.
 func (m *Machine) part(size int) uint64 {
-	base := len(m.mem)
-	m.mem = zeroed(m.mem, size)
-	m.shadow = zeroedShadow(m.shadow, size)
+	base := m.load(size)
 	m.objs = append(m.objs, object{base: uint32(base), size: uint32(size), kind: mapObj, creator: loadedBy, seq: -1})
 	return uint64(len(m.objs)-1) << 32
 }
@@ -502,9 +500,7 @@ func (d *decoder) room(id uint32, size int) []uint64 {
 		m.soil(o.base + o.size - 1)
 	}
 	if o.size == 0 {
-		o.base, o.size = uint32(len(m.mem)), uint32(size)
-		m.mem = zeroed(m.mem, size)
-		m.shadow = zeroedShadow(m.shadow, size)
+		o.base, o.size = uint32(m.load(size)), uint32(size)
 	}
 	return m.mem[o.base : o.base+o.size]
 }

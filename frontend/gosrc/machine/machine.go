@@ -58,7 +58,6 @@ package machine
 import (
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"unsafe"
 
@@ -95,6 +94,7 @@ type object struct {
 // Creators that are no goroutines.
 const (
 	loadedBy = -1 // an object of the state that was loaded, or of the beginning
+	nobody   = -2 // the number is free
 )
 
 // shadow is what is known of a word of memory besides its value.
@@ -202,6 +202,8 @@ const (
 	undoState // a goroutine's gstate
 	undoMade  // a goroutine that was created
 	undoTop   // lengths, at the beginning of a step
+	undoReuse // the number of an object was free
+	undoNothing
 )
 
 type undo struct {
@@ -248,6 +250,7 @@ type Machine struct {
 	out      system.Outcome
 	fresh    uint32 // memory from here on was allocated in this step
 	freshObj int
+	began    int    // where this step begins in the log
 	outText  uint64 // what was printed, if it is part of the state
 	output   []byte // what was printed, if it is collected
 	collect  bool
@@ -266,6 +269,7 @@ type Machine struct {
 	known    [locKinds][]uint32 // see loc: numbers plus one, by goroutine
 
 	beginning
+	collector
 	// Where clocks are a part of states: the addresses in the memory of the beginning whose
 	// shadows tell something.
 	marked []uint32
@@ -334,11 +338,19 @@ func (m *Machine) Rewind(mark system.Mark) {
 		case undoTop:
 			t := m.tops[len(m.tops)-1]
 			m.tops = m.tops[:len(m.tops)-1]
+			if len(m.free) > 0 && t.objs < len(m.objs) {
+				m.forget(t.objs)
+			}
 			m.objs, m.mem, m.shadow, m.clocks = m.objs[:t.objs], m.mem[:t.mem], m.shadow[:t.mem], m.clocks[:t.clocks]
 			m.fired = t.fired
 			m.now, m.exited, m.clockWasRead, m.outText = t.now, t.exited, t.clockRead, t.outText
 			m.output = m.output[:t.out]
 			m.marked = m.marked[:t.marked]
+		case undoReuse:
+			if m.objs[u.a].creator != nobody { // else it was freed once more
+				m.objs[u.a] = dead
+				m.free = append(m.free, u.a)
+			}
 		}
 	}
 }
@@ -347,7 +359,7 @@ func (m *Machine) Rewind(mark system.Mark) {
 func (m *Machine) begin(g *goroutine) {
 	m.tops = append(m.tops, top{len(m.objs), len(m.mem), len(m.clocks), len(m.output), len(m.marked), m.outText, m.now, m.fired, m.exited, m.clockWasRead})
 	m.log = append(m.log, undo{kind: undoTop})
-	m.fresh, m.freshObj = uint32(len(m.mem)), len(m.objs)
+	m.fresh, m.freshObj, m.began = uint32(len(m.mem)), len(m.objs), len(m.log)
 	m.saveState(g)
 	g.tick++
 	if m.sys.o.Idle || m.sys.o.Patient || m.sys.bubbles {
@@ -440,17 +452,7 @@ func (g *goroutine) initialises() (*compile.Func, int32) {
 // newObject allocates memory, all zero.
 func (m *Machine) newObject(g *goroutine, kind objKind, typ *compile.Type, size int) uint64 {
 	words := max(1, size)
-	base := len(m.mem)
-	grows := base+words > cap(m.mem)
-	if grows && !m.mayGrow(words) {
-		m.budget = outOfMemory
-	}
-	m.mem = zeroed(m.mem, words)
-	m.shadow = zeroedShadow(m.shadow, words)
-	if grows {
-		m.sys.growing.Add(-m.reserved)
-		m.reserved = 0
-	}
+	base := m.extend(words)
 	o := object{base: uint32(base), size: uint32(words), typ: typ, kind: kind, creator: loadedBy, seq: int32(len(m.objs))}
 	if g != nil && !m.setup {
 		o.creator, o.seq = g.number, g.allocs
@@ -462,8 +464,38 @@ func (m *Machine) newObject(g *goroutine, kind objKind, typ *compile.Type, size 
 	} else if g != nil {
 		o.made, o.pc = g.initialises()
 	}
-	m.objs = append(m.objs, o)
-	return uint64(len(m.objs)-1) << 32
+	return uint64(m.number(o)) << 32
+}
+
+// extend makes room for so many words, all zero, and returns where they begin. If there is no
+// memory left, or the computation has to end, it panics, see [aborted].
+func (m *Machine) extend(words int) int {
+	m.allocated(words)
+	base := len(m.mem)
+	if base+words > cap(m.mem) && !m.mayGrow(words) {
+		m.sys.growing.Add(-m.reserved)
+		m.reserved = 0
+		m.budget = outOfMemory
+		panic(aborted{})
+	}
+	halted := m.sys.halted
+	mem := grown(m.mem, words, halted)
+	m.shadow = grown(m.shadow[:base], words, halted)
+	m.mem = mem
+	if m.reserved > 0 {
+		m.sys.growing.Add(-m.reserved)
+		m.reserved = 0
+	}
+	return base
+}
+
+// load makes room for words of a state that is loaded, and returns where they begin.
+func (m *Machine) load(words int) int {
+	base := len(m.mem)
+	never := func() bool { return false }
+	m.mem = grown(m.mem, words, never)
+	m.shadow = grown(m.shadow[:base], words, never)
+	return base
 }
 
 // wordBytes is what a word of memory takes, its shadow included.
@@ -497,20 +529,6 @@ func (m *Machine) mayGrow(words int) bool {
 	}
 	m.sys.full.Store(true)
 	return false
-}
-
-func zeroed(s []uint64, n int) []uint64 {
-	l := len(s)
-	s = slices.Grow(s, n)[:l+n]
-	clear(s[l:])
-	return s
-}
-
-func zeroedShadow(s []shadow, n int) []shadow {
-	l := len(s)
-	s = slices.Grow(s, n)[:l+n]
-	clear(s[l:])
-	return s
 }
 
 // publish makes what a word refers to reachable for all goroutines.

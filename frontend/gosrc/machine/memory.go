@@ -114,8 +114,11 @@ func (m *Machine) bytes(s []uint64) []byte {
 // text returns a string.
 func (m *Machine) text(s uint64) string { return m.p.Text(s) }
 
-// str returns the number of a string.
-func (m *Machine) str(s string) uint64 { return m.p.String(s) }
+// str returns the number of a string. It takes of the budget of the step what it costs to make it.
+func (m *Machine) str(s string) uint64 {
+	m.budget -= int64(len(s) / 16)
+	return m.p.String(s)
+}
 
 // exists is the location that says whether a goroutine exists.
 func (m *Machine) exists(n int32) system.Loc { return m.loc(locName{kind: existLoc, a: n}) }

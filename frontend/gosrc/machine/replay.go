@@ -75,7 +75,7 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 	m.Track(true)
 	m.collect = true
 	e := &Ending{}
-	rep := &Report{accesses: map[uint64]access{}, locked: map[lockKey]token{}, missed: map[uint64]token{}}
+	rep := &Report{accesses: map[wordAccess]access{}, locked: map[lockKey]token{}, missed: map[uint64]token{}}
 	m.report = rep
 	late := map[int32]bool{}
 	for k, st := range steps {
@@ -341,7 +341,7 @@ func (m *Machine) places(stack []token) []Place {
 
 // Report finds out more about a violation while an execution is repeated.
 type Report struct {
-	accesses map[uint64]access // by word and kind
+	accesses map[wordAccess]access
 	stacks   []Stack
 	locked   map[lockKey]token // where locks were taken that are held
 	missed   map[uint64]token  // the last wake-up of a Cond that woke nobody
@@ -379,17 +379,16 @@ type access struct {
 	stack []token
 }
 
-func accessKey(m *Machine, p uint64, g int32, write bool) uint64 {
-	k := uint64(m.addr(p))<<24 | uint64(g)<<1
-	if write {
-		k |= 1
-	}
-	return k
+// wordAccess is an access of a goroutine to a word.
+type wordAccess struct {
+	p         uint64
+	goroutine int32
+	write     bool
 }
 
 // note remembers an access.
 func (r *Report) note(m *Machine, g *goroutine, p uint64, write bool) {
-	r.accesses[accessKey(m, p, g.number, write)] = access{epoch(g), m.stackOf(g)}
+	r.accesses[wordAccess{p, g.number, write}] = access{epoch(g), m.stackOf(g)}
 }
 
 // failed notes where a goroutine has failed.
@@ -413,7 +412,7 @@ func (r *Report) raced(m *Machine, g *goroutine, p, earlier uint64, wrote, write
 	t := int32(earlier>>32) - 1
 	r.stacks = []Stack{
 		{Goroutine: m.Describe(int(g.number)), What: verb(writes) + what, Frames: m.places(m.stackOf(g))},
-		{Goroutine: m.Describe(int(t)), What: "earlier " + verb(wrote) + what, Frames: m.places(r.accesses[accessKey(m, p, t, wrote)].stack)},
+		{Goroutine: m.Describe(int(t)), What: "earlier " + verb(wrote) + what, Frames: m.places(r.accesses[wordAccess{p, t, wrote}].stack)},
 	}
 }
 

@@ -59,6 +59,10 @@ const slice = 500_000
 
 // refill tells whether a computation that has used its instructions goes on.
 func (m *Machine) refill() bool {
+	if m.overdue && !m.sys.halted() {
+		m.reclaim()
+	}
+	m.shorten()
 	for m.budget < 0 && m.budget >= outOfMemory/2 && m.left > 0 && !m.sys.halted() {
 		n := min(slice, m.left)
 		m.left -= n
@@ -299,7 +303,7 @@ func (m *Machine) run(g *goroutine) stop {
 					break frame
 				}
 				o := &m.objs[p>>32]
-				if o.shared && !fn.Untracked && !m.setup {
+				if o.shared && !fn.Untracked {
 					f.pc = pc
 					m.access(g, p, 1, false)
 				}
@@ -314,7 +318,7 @@ func (m *Machine) run(g *goroutine) stop {
 				o := &m.objs[p>>32]
 				t := fn.Types[i.N]
 				n := t.Size
-				if o.shared && !fn.Untracked && !m.setup {
+				if o.shared && !fn.Untracked {
 					f.pc = pc
 					m.access(g, p, n, false)
 				}
@@ -331,7 +335,7 @@ func (m *Machine) run(g *goroutine) stop {
 					break frame
 				}
 				o := &m.objs[p>>32]
-				if o.shared && !fn.Untracked && !m.setup {
+				if o.shared && !fn.Untracked {
 					f.pc = pc
 					m.access(g, p, 1, true)
 				}
@@ -344,7 +348,7 @@ func (m *Machine) run(g *goroutine) stop {
 					break frame
 				}
 				t := fn.Types[i.N]
-				if m.objs[p>>32].shared && !fn.Untracked && !m.setup {
+				if m.objs[p>>32].shared && !fn.Untracked {
 					f.pc = pc
 					m.access(g, p, t.Size, true)
 				}
@@ -644,6 +648,7 @@ func (m *Machine) run(g *goroutine) stop {
 					a := m.addr(r[i.A])
 					for k := range uint32(n) {
 						m.set(a+k, 0)
+						m.goesOn(int(k))
 					}
 				}
 			case compile.RangeOf:
@@ -791,7 +796,7 @@ func (m *Machine) run(g *goroutine) stop {
 				m.panic(g, r[i.A], r[i.A+1])
 				break frame
 			case compile.Pause:
-				if (m.objs[r[i.A]>>32].shared || i.B >= 0 && m.objs[r[i.B]>>32].shared) && !m.setup {
+				if m.objs[r[i.A]>>32].shared || i.B >= 0 && m.objs[r[i.B]>>32].shared {
 					f.pc = pc + 1
 					return atTurn
 				}
@@ -1120,7 +1125,12 @@ func (m *Machine) room(g *goroutine, t *compile.Type, x []uint64, k int) (p uint
 		m.read(g, x[0], n*t.Elem.Size)
 		m.readLocks(g, x[0], t.Elem, n)
 		from := m.addr(x[0])
-		copy(m.mem[m.addr(p):], m.mem[from:from+uint32(n*t.Elem.Size)])
+		to, w := m.addr(p), uint32(n*t.Elem.Size)
+		for i := uint32(0); i < w; i += chunk {
+			k := min(w-i, chunk)
+			copy(m.mem[to+i:to+i+k], m.mem[from+i:from+i+k])
+			m.goesOn(int(i + k - 1))
+		}
 		m.ownLocks(p, t.Elem, n)
 	}
 	return p, want
@@ -1136,15 +1146,18 @@ func (m *Machine) copyWords(g *goroutine, to, from uint64, t *compile.Type, n in
 	m.write(g, to, w)
 	m.readLocks(g, from, t, n)
 	a, b := m.addr(to), m.addr(from)
-	if a >= m.fresh {
+	m.budget -= int64(w / 16)
+	if a >= m.fresh && w < chunk {
 		copy(m.mem[a:int(a)+w], m.mem[b:int(b)+w])
 	} else if a <= b {
 		for i := range uint32(w) {
 			m.set(a+i, m.mem[b+i])
+			m.goesOn(int(i))
 		}
 	} else {
 		for i := uint32(w); i > 0; i-- {
 			m.set(a+i-1, m.mem[b+i-1])
+			m.goesOn(int(i))
 		}
 	}
 	m.ownLocks(to, t, n)

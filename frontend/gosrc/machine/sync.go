@@ -246,7 +246,11 @@ func (m *Machine) alternatives(g *goroutine, i *compile.Instr, r []uint64) []alt
 }
 
 // Step implements [system.Machine].
-func (m *Machine) Step(t int, alt uint64) system.Outcome {
+func (m *Machine) Step(t int, alt uint64) (out system.Outcome) {
+	defer m.caught(&out)
+	if m.overdue && !m.sys.halted() {
+		m.reclaim()
+	}
 	m.accesses = m.accesses[:0]
 	m.out = system.Outcome{}
 	if t >= len(m.gors) || m.gors[t].status == absent {
@@ -323,7 +327,7 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	m.begin(g)
 	g.parked = false
 	m.execute(g, i, r, alts[alt])
-	out := m.finish(g)
+	out = m.finish(g)
 	if alt+1 < uint64(len(alts)) {
 		out.Next = alt + 1
 	}

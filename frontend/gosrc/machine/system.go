@@ -256,7 +256,12 @@ func (m *Machine) initialise(g *goroutine, fn *compile.Func) error {
 		moved := false
 		g.status = alive
 		if i := g.pending(); i != nil && !i.Op.Synchronises() {
-			m.finish(g)
+			m.cur = g
+			func() {
+				var out system.Outcome
+				defer m.caught(&out)
+				m.finish(g)
+			}()
 			g.status = alive
 			moved = true
 		}
@@ -299,6 +304,7 @@ func (s *System) NewMachine() system.Machine {
 func (m *Machine) restore() {
 	f := m.sys.first
 	m.clean(f)
+	m.free, m.since, m.overdue = m.free[:0], 0, false
 	m.clocks = append(m.clocks[:0], f.clocks...)
 	m.marked = m.marked[:0]
 	m.log, m.words, m.frames, m.states, m.tops = m.log[:0], m.words[:0], m.frames[:0], m.states[:0], m.tops[:0]

@@ -23,7 +23,8 @@ type printer interface {
 	begin(pkg string)
 	run(pkg, test string)
 	done(o outcome)
-	end(pkg string, all []outcome, elapsed time.Duration)
+	// end ends a package; left is how many tests an interruption has left out.
+	end(pkg string, all []outcome, left int, elapsed time.Duration)
 	close(s *session) error
 }
 
@@ -158,8 +159,8 @@ func report(o outcome) string {
 	return b.String()
 }
 
-func (t *text) end(pkg string, all []outcome, elapsed time.Duration) {
-	worst := sum(all)
+func (t *text) end(pkg string, all []outcome, left int, elapsed time.Duration) {
+	worst := sum(all, left)
 	for _, r := range t.last {
 		t.printf("%s", r)
 	}
@@ -173,6 +174,8 @@ func (t *text) end(pkg string, all []outcome, elapsed time.Duration) {
 	}
 	t.printf("%s\t%s\t%.3fs", word, pkg, elapsed.Seconds())
 	switch {
+	case left > 0:
+		t.printf(" [%s]", interrupted(left))
 	case len(all) == 0:
 		t.printf(" [no tests to run]")
 	case worst.verdict == passed:
@@ -185,9 +188,12 @@ func (t *text) end(pkg string, all []outcome, elapsed time.Duration) {
 	t.flush()
 }
 
-// sum is what became of a package: the worst of its tests.
-func sum(all []outcome) outcome {
+// sum is what became of a package: the worst of its tests, of which so many were left out.
+func sum(all []outcome, left int) outcome {
 	worst := outcome{verdict: passed}
+	if left > 0 {
+		worst.verdict = unfinished
+	}
 	rank := map[verdict]int{passed: 0, skipped: 0, timing: 1, unfinished: 2, unexplored: 3, failing: 4}
 	var executions, states uint64
 	for _, o := range all {
@@ -344,14 +350,18 @@ func action(v verdict) string {
 	return "fail"
 }
 
-func (e *events) end(pkg string, all []outcome, elapsed time.Duration) {
-	worst := sum(all)
+func (e *events) end(pkg string, all []outcome, left int, elapsed time.Duration) {
+	worst := sum(all, left)
 	s := elapsed.Seconds()
 	e.output(pkg, "", fmt.Sprintf("%s\t%s\t%.3fs\n", map[bool]string{true: "ok  ", false: string(worst.verdict)}[worst.verdict == passed], pkg, s))
 	if s := alone(all); s != "" {
 		e.output(pkg, "", s+"\n")
 	}
-	e.put(event{Action: action(worst.verdict), Package: pkg, Elapsed: &s, Verdict: strings.ToLower(string(worst.verdict))})
+	ev := event{Action: action(worst.verdict), Package: pkg, Elapsed: &s, Verdict: strings.ToLower(string(worst.verdict))}
+	if left > 0 {
+		ev.Reason = interrupted(left)
+	}
+	e.put(ev)
 }
 
 func (e *events) close(*session) error { return e.err }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -63,6 +64,10 @@ func start(ctx context.Context, command string, args []string, stdout, stderr io
 		return exitFailure // what was shown is a failure
 	}
 	pkgs, err := gosrc.Load(ctx, c.patterns, gosrc.Options{Dir: c.dir, Tags: tagList(c.tags), Flags: c.goFlags(), Tests: command == "test"})
+	if ctx.Err() != nil {
+		fmt.Fprintf(stderr, "cpor %s: interrupted while packages were loaded; nothing was explored\n", command)
+		return exitIncomplete
+	}
 	if err != nil {
 		return mistake("%v", err)
 	}
@@ -175,10 +180,14 @@ func (s *session) pkg(p *gosrc.Package) {
 	}
 	s.out.begin(p.Path)
 	if s.command == "test" && len(tests) == 0 {
-		s.out.end(p.Path, nil, time.Since(begin))
+		s.out.end(p.Path, nil, 0, time.Since(begin))
 		return
 	}
-	compiled, err := p.Compile()
+	compiled, err := s.compile(p)
+	if s.ctx.Err() != nil {
+		s.out.end(p.Path, nil, max(1, len(tests)), time.Since(begin))
+		return
+	}
 	if err != nil {
 		s.refused++
 		s.out.broken(p.Path, []error{err})
@@ -188,13 +197,43 @@ func (s *session) pkg(p *gosrc.Package) {
 	if s.command == "run" {
 		done = append(done, s.one(compiled, p, ""))
 	}
-	for _, t := range tests {
-		if s.ctx.Err() != nil || s.failFast && s.failed > 0 {
+	left := 0
+	for i, t := range tests {
+		if s.ctx.Err() != nil {
+			left = len(tests) - i
+			break
+		}
+		if s.failFast && s.failed > 0 {
 			break
 		}
 		done = append(done, s.one(compiled, p, t.Name))
+		compiled.Tidy()
 	}
-	s.out.end(p.Path, done, time.Since(begin))
+	s.out.end(p.Path, done, left, time.Since(begin))
+}
+
+// compile compiles a package. An interruption does not wait for it: the command is about to end.
+func (s *session) compile(p *gosrc.Package) (*gosrc.Compiled, error) {
+	type result struct {
+		compiled *gosrc.Compiled
+		err      error
+	}
+	done := make(chan result, 1)
+	go func() {
+		c, err := p.Compile()
+		done <- result{c, err}
+	}()
+	select {
+	case r := <-done:
+		return r.compiled, r.err
+	case <-s.ctx.Done():
+		return nil, s.ctx.Err()
+	}
+}
+
+// interrupted says how many tests were not begun.
+func interrupted(left int) string {
+	return fmt.Sprintf("interrupted, %s not begun", human.Plural(uint64(left), "test"))
 }
 
 // alone says of the tests that may run beside each other that they did not; empty if there are fewer
@@ -220,8 +259,8 @@ func (s *session) one(c *gosrc.Compiled, p *gosrc.Package, test string) outcome 
 	prog, over, err := s.prepare(c, test)
 	var res *gotest.Result
 	switch {
-	case over:
-		res, err = &gotest.Result{Verdict: engine.Incomplete, Reason: s.reason() + " in the initialization of the program"}, nil
+	case over != "":
+		res, err = &gotest.Result{Verdict: engine.Incomplete, Reason: over + " in the initialization of the program"}, nil
 	case err == nil:
 		opts := s.options()
 		opts.Start = begin
@@ -307,19 +346,43 @@ func inside(f *gotest.Failure, name string) bool {
 	return ok && f.Kind == gotest.Failed && (strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, "/") || strings.HasPrefix(rest, " failed"))
 }
 
-// prepare makes the program of a test, which executes its initializers; over tells whether the time was
-// over before they ended.
-func (s *session) prepare(c *gosrc.Compiled, test string) (prog *gosrc.Program, over bool, err error) {
+// prepare makes the program of a test, which executes its initializers; over says why it had to end
+// before they did, and is empty if they have ended.
+func (s *session) prepare(c *gosrc.Compiled, test string) (prog *gosrc.Program, over string, err error) {
 	e := s.explore
 	e.Halted, e.MaxMemory = new(atomic.Bool), s.options().MaxMemory
+	limit, err := memory.New(e.MaxMemory)
+	if err != nil {
+		return nil, "", err
+	}
+	defer limit.Release()
 	ctx, cancel := s.ctx, context.CancelFunc(func() {})
 	if s.timeout > 0 {
 		ctx, cancel = context.WithTimeout(ctx, s.timeout)
 	}
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() { e.Halted.Store(true) })
+	done := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		t := time.NewTicker(memory.CheckEvery)
+		defer t.Stop()
+		for over == "" {
+			select {
+			case <-done:
+				return
+			case <-ctx.Done():
+				over = s.reason()
+			case <-t.C:
+				if limit.Check() != nil {
+					over = limit.Reason()
+				}
+			}
+		}
+		e.Halted.Store(true)
+	})
 	prog, err = program(c, test, e)
-	over = !stop()
+	close(done)
+	watching.Wait()
 	return prog, over, err
 }
 

@@ -1,0 +1,356 @@
+package machine
+
+import (
+	"slices"
+
+	"cpor/system"
+)
+
+// Garbage of a long execution.
+//
+// An execution that allocates in a loop would need memory in proportion to its length, so a machine
+// frees what nobody can refer to any more: not the goroutines, and not the undo log, which may bring
+// back any state since the last [Machine.Forget]. A word that could be a reference counts as one,
+// wherever it stands, as in Boehm and Weiser, "Garbage collection in an uncooperative environment",
+// Software: Practice and Experience 18 (9), 1988. So nothing needs to be known about the types of
+// registers and of old values, and an integer that looks like a reference keeps an object, which
+// does no harm.
+//
+// The roots are all registers (those above the frames, too: taking a step back may bring their frames
+// back), the values of panics, the changed pages of the memory of the beginning, and the old values in
+// the undo log. That is enough to go back: an object that an earlier state refers to is referred to by a
+// word of that state, which is there still, or whose old value is in the log, and so on along the
+// way to the object.
+//
+// A reference is an object's number and an offset, so memory can move: what is left slides together, in
+// its order, and the addresses in the log follow. Numbers stay as they are. Those of freed objects are used
+// again, by objects with names (creator and count) of their own; taking back the step that did so frees
+// the number again. Where memory is, and which number an object has, is no part of encoded states and of the
+// names of locations, so whether garbage was collected makes no difference to what is explored.
+
+// leastGarbage is after how many new words it is looked for garbage.
+var leastGarbage = 1 << 20
+
+// CollectAfter sets after how many new words it is looked for garbage, and returns how many it was before: a
+// test that sets few sees that it makes no difference. No machine may run meanwhile.
+func CollectAfter(words int) (before int) {
+	before, leastGarbage = leastGarbage, words
+	return before
+}
+
+// objectWords is about how many words an object costs besides its memory.
+const objectWords = 2
+
+// collector is what a machine knows of its garbage.
+type collector struct {
+	free    []uint32 // numbers that can be used again
+	since   int      // words that were allocated since the last collection
+	wait    int      // how many have to be
+	overdue bool     // it is time to collect
+	marks   []bool   // by object
+	stack   []uint32 // objects that are to be looked through
+	// How many records of the running step there were when they were looked through.
+	shortened int
+}
+
+// allocated notes that so many words were, and makes the running computation collect garbage
+// when there may be much.
+func (m *Machine) allocated(words int) {
+	m.since += words + objectWords
+	if m.since >= max(m.wait, leastGarbage) && !m.overdue && m.sys.first != m {
+		m.overdue = true
+		// It is asked at the next jump back whether to go on.
+		if m.budget >= 0 {
+			m.left += m.budget + 1
+			m.budget = -1
+		}
+	}
+}
+
+// dead is the object of a number that is free.
+var dead = object{creator: nobody, seq: -1}
+
+// reclaim frees the memory of objects that are not in use. No reference may stand anywhere but
+// in the roots.
+func (m *Machine) reclaim() {
+	m.overdue, m.since = false, 0
+	first := 1
+	switch {
+	case m.sys.first != nil:
+		first = len(m.sys.first.objs)
+	case m.setup:
+		first = len(m.p.Globals) + 1
+	}
+	m.marks = slices.Grow(m.marks[:0], len(m.objs))[:len(m.objs)]
+	clear(m.marks)
+	m.stack = m.stack[:0]
+	for _, g := range m.gors {
+		if g.status == absent {
+			continue
+		}
+		m.markWords(g.stack, first)
+		m.markPanics(g.panics, first)
+	}
+	for i := range m.states {
+		m.markPanics(m.states[i].panics, first)
+	}
+	m.markWords(m.words, first)
+	for _, u := range m.log {
+		if u.kind == undoWord {
+			m.markWord(u.b, first)
+		}
+	}
+	if m.setup {
+		for id := 1; id < first; id++ {
+			m.markObject(uint32(id), first)
+		}
+	}
+	for _, p := range m.pages {
+		from, to := m.span(p)
+		m.markWords(m.mem[from:to], first)
+	}
+	for n := 0; len(m.stack) > 0; n++ {
+		id := m.stack[len(m.stack)-1]
+		m.stack = m.stack[:len(m.stack)-1]
+		m.markObject(id, first)
+		if n%1024 == 0 && m.sys.halted() {
+			return // it means nothing any more
+		}
+	}
+	m.compact(first)
+	live := len(m.mem) - int(m.end)
+	m.wait = live
+}
+
+func (m *Machine) markPanics(p *panicRec, first int) {
+	for ; p != nil; p = p.next {
+		m.markWord(p.value[1], first)
+	}
+}
+
+func (m *Machine) markObject(id uint32, first int) {
+	o := &m.objs[id]
+	m.markWords(m.mem[o.base:o.base+o.size], first)
+}
+
+func (m *Machine) markWords(ws []uint64, first int) {
+	n := uint64(len(m.marks))
+	for _, w := range ws {
+		if id := w >> 32; id >= uint64(first) && id < n && !m.marks[id] {
+			m.marks[id] = true
+			m.stack = append(m.stack, uint32(id))
+		}
+	}
+}
+
+func (m *Machine) markWord(w uint64, first int) { m.markWords([]uint64{w}, first) }
+
+// block is a piece of memory that moves.
+type block struct{ from, to, size, id uint32 }
+
+// compact frees all objects from the first one on that are not marked.
+func (m *Machine) compact(first int) {
+	var live []block
+	freed := 0
+	for id := first; id < len(m.objs); id++ {
+		switch o := &m.objs[id]; {
+		case m.marks[id]:
+			live = append(live, block{from: o.base, size: o.size, id: uint32(id)})
+		case o.creator != nobody:
+			freed += int(o.size)
+			*o = dead
+			if !m.setup {
+				m.free = append(m.free, uint32(id))
+			}
+		}
+	}
+	if freed == 0 {
+		return
+	}
+	if !m.setup { // else they are sorted
+		slices.SortFunc(live, func(a, b block) int { return int(a.from) - int(b.from) })
+	}
+	// Memory between objects of the beginning does not move.
+	at := uint32(0)
+	for id := range first {
+		o := &m.objs[id]
+		at = max(at, o.base+o.size)
+	}
+	start := at
+	for i := range live {
+		b := &live[i]
+		b.to = at
+		if b.from != b.to {
+			copy(m.mem[b.to:b.to+b.size], m.mem[b.from:b.from+b.size])
+			copy(m.shadow[b.to:b.to+b.size], m.shadow[b.from:b.from+b.size])
+			m.objs[b.id].base = b.to
+		}
+		at += b.size
+	}
+	if m.setup {
+		// Those of the beginning are found by their addresses.
+		end := start
+		for id := first; id < len(m.objs); id++ {
+			if o := &m.objs[id]; o.creator == nobody {
+				o.base = end
+			} else {
+				end = o.base + o.size
+			}
+		}
+	}
+	// moved returns where what was at an address is; edge: or what comes behind it.
+	moved := func(a uint32, edge bool) (uint32, bool) {
+		if a < start {
+			return a, true
+		}
+		i, exact := slices.BinarySearchFunc(live, a, func(b block, a uint32) int { return int(b.from) - int(a) })
+		if !exact && i > 0 && !edge {
+			i--
+		}
+		switch {
+		case i == len(live):
+			return at, edge
+		case edge:
+			return live[i].to, true
+		case a < live[i].from || a >= live[i].from+live[i].size:
+			return 0, false
+		}
+		return live[i].to + a - live[i].from, true
+	}
+	for i := range m.log {
+		switch u := &m.log[i]; u.kind {
+		case undoWord, undoShadowW, undoShadowR, undoShadowS:
+			a, ok := moved(u.a, false)
+			if !ok { // of an object that is in no state that can come back
+				u.kind = undoNothing
+				continue
+			}
+			u.a = a
+		}
+	}
+	for i := range m.tops {
+		a, _ := moved(uint32(m.tops[i].mem), true)
+		m.tops[i].mem = int(a)
+	}
+	m.fresh, _ = moved(m.fresh, true)
+	m.mem, m.shadow = m.mem[:at], m.shadow[:at]
+	if m.roomy() {
+		m.mem, m.shadow = slices.Clone(m.mem), slices.Clone(m.shadow)
+	}
+}
+
+// roomy tells whether most of the room for memory is unused, and much.
+func (m *Machine) roomy() bool {
+	return cap(m.mem) > 1<<23 && len(m.mem) < cap(m.mem)/4
+}
+
+// number returns the number of a new object.
+func (m *Machine) number(o object) uint32 {
+	if n := len(m.free); n > 0 {
+		id := m.free[n-1]
+		m.free = m.free[:n-1]
+		if int(id) < m.freshObj && !m.setup {
+			m.log = append(m.log, undo{kind: undoReuse, a: id})
+		}
+		if o.creator == loadedBy {
+			o.seq = int32(id)
+		}
+		m.objs[id] = o
+		return id
+	}
+	m.objs = append(m.objs, o)
+	return uint32(len(m.objs) - 1)
+}
+
+// forget drops free numbers that no object has any more.
+func (c *collector) forget(objs int) {
+	c.free = slices.DeleteFunc(c.free, func(id uint32) bool { return int(id) >= objs })
+}
+
+// aborted is what a computation panics with that can get no memory, or has to end in the middle of an
+// operation; see [Machine.finish].
+type aborted struct{}
+
+// chunk is how many words are copied until it is asked whether to go on.
+const chunk = 1 << 18
+
+// grown returns a slice with n zeros behind s. It panics if the computation has to end.
+func grown[T any](s []T, n int, halted func() bool) []T {
+	l := len(s)
+	if l+n <= cap(s) {
+		s = s[:l+n]
+		for from := l; from < len(s); from += chunk {
+			clear(s[from:min(len(s), from+chunk)])
+			if from > l && halted() {
+				panic(aborted{})
+			}
+		}
+		return s
+	}
+	room := 2 * l
+	if l >= 1<<16 {
+		room = l + l/4
+	}
+	to := make([]T, l+n, max(l+n, room, 64))
+	for from := 0; from < l; from += chunk {
+		copy(to[from:], s[from:min(l, from+chunk)])
+		if from > 0 && halted() {
+			panic(aborted{})
+		}
+	}
+	return to
+}
+
+// goesOn panics if a long operation on memory has to end; i is how many words it has done.
+func (m *Machine) goesOn(i int) {
+	if i%chunk == chunk-1 && m.sys.halted() {
+		panic(aborted{})
+	}
+}
+
+// caught makes the end of an operation that was aborted that of its computation. It is deferred.
+func (m *Machine) caught(out *system.Outcome) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if _, ok := v.(aborted); !ok {
+		panic(v)
+	}
+	g := m.cur
+	m.exhausted(g)
+	g.frames = g.frames[:0]
+	m.out.Kind = system.Moved
+	*out = m.out
+}
+
+// longLog is how many records a step may have in the log before it is looked whether some are
+// of words that it has changed before.
+const longLog = 1 << 21
+
+// shorten drops records of the running step that tell what an earlier one does: taking the step
+// back ends with the first one of a word.
+func (m *Machine) shorten() {
+	if len(m.log)-m.began < max(longLog, 2*m.shortened) {
+		return
+	}
+	type key struct {
+		kind undoKind
+		a    uint32
+	}
+	seen := map[key]bool{}
+	left := m.log[:m.began]
+	for _, u := range m.log[m.began:] {
+		switch u.kind {
+		case undoWord, undoShadowW, undoShadowR, undoShadowS:
+			if k := (key{u.kind, u.a}); seen[k] {
+				continue
+			} else {
+				seen[k] = true
+			}
+		}
+		left = append(left, u)
+	}
+	m.log = left
+	m.shortened = len(m.log) - m.began
+}
