@@ -1,0 +1,127 @@
+package native
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"cpor/system"
+)
+
+// BuildOptions say what is built.
+type BuildOptions struct {
+	Dir     string   // of the module; empty: the working directory
+	Package string   // as the go command names it: ./pool
+	Tags    []string // of the build, besides ours
+	Cache   string   // where overlays and binaries are kept; empty: below the user's cache directory
+	Env     []string // further environment, of the build and of the tests
+	Args    []string // of the test binary, such as -test.short
+	// Main: the tests stand for main functions. The end of one ends its goroutines.
+	Main bool
+}
+
+// Binary is a test binary that runs under our scheduler. It is safe for concurrent use.
+type Binary struct {
+	o       BuildOptions
+	file    string
+	pkgDir  string
+	goroot  string
+	temp    string
+	polls   bool
+	symbols *symbols
+	threads system.Names[threadName]
+	locs    system.Names[locName]
+	names   names
+}
+
+// uninstrumented packages are not looked at for data races: their own locks are no
+// synchronization of the program.
+var uninstrumented = []string{"testing", "internal/poll", "os", "internal/godebug", "internal/testlog", "syscall", "flag", "sync", "internal/sync"}
+
+// Build compiles the tests of a package. It is an [Unsupported] error if there is no native
+// machine for the platform, or for the version of Go; other errors are those of the go command.
+func Build(ctx context.Context, o BuildOptions) (*Binary, error) {
+	out, err := goCommand(ctx, o, "env", "GOROOT", "GOVERSION", "GOOS", "GOARCH")
+	if err != nil {
+		return nil, err
+	}
+	env := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if len(env) != 4 {
+		return nil, fmt.Errorf("go env says %q", out)
+	}
+	if env[2] != "linux" || env[3] != "amd64" {
+		return nil, &Unsupported{"there is none for " + env[2] + "/" + env[3] + ", only for linux/amd64"}
+	}
+	if o.Cache == "" {
+		dir, err := os.UserCacheDir()
+		if err != nil {
+			return nil, err
+		}
+		o.Cache = filepath.Join(dir, "cpor", "native")
+	}
+	overlay, err := makeOverlay(env[0], env[1], env[3], o.Cache)
+	if err != nil {
+		return nil, err
+	}
+	temp, err := os.MkdirTemp("", "cpor-native-")
+	if err != nil {
+		return nil, err
+	}
+	b := &Binary{o: o, goroot: env[0], temp: temp, file: filepath.Join(temp, "tests")}
+	tags := append([]string{"race", "faketime"}, o.Tags...)
+	args := []string{"test", "-c", "-vet=off", "-overlay", overlay, "-tags", strings.Join(tags, ","), "-o", b.file, "-gcflags=all=-race -d=checkptr=0"}
+	for _, p := range uninstrumented {
+		flags := ""
+		if p == "testing" {
+			flags = "-l"
+		}
+		args = append(args, "-gcflags="+p+"="+flags)
+	}
+	if _, err := goCommand(ctx, o, append(args, o.Package)...); err != nil {
+		b.Close()
+		return nil, err
+	}
+	if _, err := os.Stat(b.file); err != nil {
+		b.Close()
+		return nil, fmt.Errorf("%s has no tests", o.Package)
+	}
+	if out, err = goCommand(ctx, o, "list", "-f", "{{.Dir}}", o.Package); err != nil {
+		b.Close()
+		return nil, err
+	}
+	b.pkgDir = strings.TrimSpace(string(out))
+	if b.polls, err = polls(ctx, o); err != nil {
+		b.Close()
+		return nil, err
+	}
+	if b.symbols, err = readSymbols(b.file, b.goroot); err != nil {
+		b.Close()
+		return nil, err
+	}
+	b.threads.Number(threadName{-1, 0})
+	return b, nil
+}
+
+// Close removes the binary.
+func (b *Binary) Close() error { return os.RemoveAll(b.temp) }
+
+func goCommand(ctx context.Context, o BuildOptions, args ...string) ([]byte, error) {
+	c := exec.CommandContext(ctx, "go", args...)
+	c.Dir = o.Dir
+	c.Env = append(append(os.Environ(), "CGO_ENABLED=0"), o.Env...)
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if err != nil {
+		if text := strings.TrimSpace(stderr.String()); text != "" {
+			return nil, errors.New(text)
+		}
+		return nil, fmt.Errorf("go %s: %w", args[0], err)
+	}
+	return out, nil
+}

@@ -1,0 +1,13 @@
+package native
+
+var opNames = [...]string{"", "starts", "go", "send", "receive", "select", "close", "len", "goes on", "Lock", "TryLock", "Unlock",
+	"RLock", "TryRLock", "RUnlock", "WaitGroup.Add", "WaitGroup.Wait", "Once.Do", "Once.Do", "Cond.Wait", "Cond.Wait", "Cond.Signal",
+	"Cond.Broadcast", "atomic load", "atomic store", "atomic update", "sync.Map", "Sleep", "timer", "timer", "Gosched", "synctest.Wait", "outside"}
+
+// String returns the name of the operation.
+func (o Op) String() string {
+	if int(o) < len(opNames) {
+		return opNames[o]
+	}
+	return "unknown"
+}

@@ -1,0 +1,524 @@
+package native
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"cpor/system"
+)
+
+// process is a test binary that waits for commands.
+type process struct {
+	b      *Binary
+	test   string
+	limits Limits
+	mode   Mode // as asked for
+	now    Mode // Repeat or Fork; Auto: not known yet
+
+	cmd  *exec.Cmd
+	in   *os.File
+	out  *os.File
+	r    *bufio.Reader
+	buf  []byte
+	rec  []uint32
+	stop chan struct{}
+
+	stacks  map[uint32][]uint64
+	threads []int32 // numbers by the numbers in this execution
+	locs    []system.Loc
+	x       Execution
+}
+
+// Start starts a process for a test function of the package.
+func (b *Binary) Start(test string, mode Mode, l Limits) (Process, error) {
+	if l.Memory == 0 {
+		l.Memory = 4 << 30
+	}
+	if l.Step == 0 {
+		l.Step = 10 * time.Second
+	}
+	p := &process{b: b, test: test, limits: l, mode: mode, stacks: map[uint32][]uint64{}}
+	if mode == Repeat || mode == Fork {
+		p.now = mode
+	}
+	if _, err := b.thread(-1, 0, 1, func() string { return test }); err != nil {
+		return nil, err
+	}
+	return p, p.start()
+}
+
+func (p *process) start() error {
+	inR, inW, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	c := exec.Command(p.b.file, p.b.o.Args...)
+	c.Dir = p.b.pkgDir
+	c.Env = append(os.Environ(), p.b.o.Env...)
+	c.Env = append(c.Env, "CPOR_TEST="+p.test, "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1", "GOGC=off", "GOMEMLIMIT=off", "GOTRACEBACK=single", "PWD="+p.b.pkgDir)
+	c.ExtraFiles = []*os.File{inR, outW}
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	var stderr tail
+	c.Stdout, c.Stderr = &stderr, &stderr
+	err = c.Start()
+	inR.Close()
+	outW.Close()
+	if err != nil {
+		inW.Close()
+		outR.Close()
+		return err
+	}
+	p.cmd, p.in, p.out = c, inW, outR
+	p.r = bufio.NewReaderSize(outR, 1<<16)
+	clear(p.stacks)
+	return nil
+}
+
+// tail keeps the end of what a process prints outside of executions.
+type tail struct{ b []byte }
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.b = append(t.b, b...)
+	if n := len(t.b); n > 8192 {
+		t.b = slices.Clone(t.b[n-4096:])
+	}
+	return len(b), nil
+}
+
+func (p *process) Close() error {
+	if p.cmd == nil {
+		return nil
+	}
+	p.in.Close()
+	syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+	p.cmd.Wait()
+	p.out.Close()
+	p.cmd = nil
+	return nil
+}
+
+func (p *process) Mode() Mode {
+	if p.now == Auto {
+		return p.mode
+	}
+	return p.now
+}
+
+// The flags of a command.
+const (
+	cmdFork = 1 << iota
+	cmdBrief
+	cmdQuiet
+	cmdPolls
+	cmdWatch
+	cmdProbe
+	cmdMain
+)
+
+// watch asks for the stack of an access.
+type watch struct{ epoch, object, offset uint64 }
+
+// Run implements [Process].
+func (p *process) Run(ctx context.Context, prefix []Choice, pol Policy) (*Execution, error) {
+	if p.cmd == nil || p.mode == Fresh {
+		p.Close()
+		if err := p.start(); err != nil {
+			return nil, err
+		}
+	}
+	fork := p.now == Fork || p.now == Auto && p.mode != Fresh
+	x, w, err := p.run(ctx, prefix, pol, fork, nil)
+	if err != nil {
+		return x, err
+	}
+	if p.now == Auto {
+		p.now = Repeat
+	}
+	if x.WroteOutside && p.now == Repeat && p.mode != Fresh {
+		// The next execution would not begin as this one has.
+		p.now = Fork
+		if !fork {
+			p.Close()
+		}
+	}
+	if w != nil && x.Failure != nil {
+		choices := make([]Choice, len(x.Steps))
+		for i, s := range x.Steps {
+			choices[i] = s.Choice
+		}
+		found, step := *x, len(x.Steps)-1
+		found.Steps = slices.Clone(x.Steps)
+		for i := range found.Steps {
+			found.Steps[i].After = slices.Clone(found.Steps[i].After)
+		}
+		found.First = slices.Clone(x.First)
+		if p.cmd == nil {
+			if err := p.start(); err != nil {
+				return nil, err
+			}
+		}
+		y, _, err := p.run(ctx, choices[:len(choices)], pol, p.now == Fork, w)
+		if err == nil && y.Failure != nil {
+			found.Failure.Stacks = append(found.Failure.Stacks, y.Failure.Stacks[1:]...)
+		}
+		if step >= 0 {
+			found.Steps[step].Failure = found.Failure
+		}
+		p.x = found
+		if p.now == Repeat && x.WroteOutside {
+			p.Close()
+		}
+		return &p.x, nil
+	}
+	return x, nil
+}
+
+func (p *process) run(ctx context.Context, prefix []Choice, pol Policy, fork bool, w *watch) (*Execution, *watch, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	var c [24]uint32
+	if fork {
+		c[0] |= cmdFork
+	}
+	if pol.Brief {
+		c[0] |= cmdBrief
+	}
+	if pol.Quiet {
+		c[0] |= cmdQuiet
+	}
+	if p.b.polls {
+		c[0] |= cmdPolls
+	}
+	if p.now != Fork && p.mode != Fresh {
+		c[0] |= cmdProbe
+	}
+	if p.b.o.Main {
+		c[0] |= cmdMain
+	}
+	c[1] = uint32(len(prefix))
+	c[2] = uint32(pol.MaxSteps)
+	if c[2] == 0 {
+		c[2] = 1_000_000
+	}
+	c[3] = uint32(pol.Kind)
+	c[4], c[5] = uint32(pol.Seed), uint32(pol.Seed>>32)
+	c[6], c[7] = uint32(pol.Depth), uint32(pol.Length)
+	if w != nil {
+		c[0] |= cmdWatch
+		c[8], c[9] = uint32(w.epoch), uint32(w.epoch>>32)
+		c[10], c[11] = uint32(w.object), uint32(w.object>>32)
+		c[12], c[13] = uint32(w.offset), uint32(w.offset>>32)
+	}
+	limit := p.limits.Memory / 6
+	c[14], c[15] = uint32(limit), uint32(limit>>32)
+	p.buf = p.buf[:0]
+	for _, v := range c {
+		p.buf = binary.LittleEndian.AppendUint32(p.buf, v)
+	}
+	for i, ch := range prefix {
+		key, ok := p.b.key(ch.Thread)
+		if !ok {
+			return nil, nil, &Diverged{i, fmt.Sprintf("there is no thread %d", ch.Thread)}
+		}
+		p.buf = binary.LittleEndian.AppendUint64(p.buf, key)
+		p.buf = binary.LittleEndian.AppendUint64(p.buf, uint64(ch.Alt))
+	}
+	deadline := time.Now().Add(p.limits.Step)
+	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
+		deadline = d
+	}
+	stop := context.AfterFunc(ctx, func() { p.out.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	p.out.SetReadDeadline(deadline)
+	if _, err := p.in.Write(p.buf); err != nil {
+		return p.died(ctx, err)
+	}
+	return p.read(ctx, len(prefix))
+}
+
+// died says what became of a process that does not answer.
+func (p *process) died(ctx context.Context, err error) (*Execution, *watch, error) {
+	var text string
+	if t, ok := p.cmd.Stderr.(*tail); ok {
+		p.Close()
+		text = strings.TrimSpace(string(t.b))
+	}
+	if ctx.Err() != nil {
+		return nil, nil, ctx.Err()
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		p.x = Execution{End: TooLarge, Failure: &Failure{Kind: "limit", Message: fmt.Sprintf("the execution ran for more than %v", p.limits.Step)}}
+		return &p.x, nil, nil
+	}
+	if text != "" {
+		if len(text) > 2000 {
+			text = text[:2000]
+		}
+		return nil, nil, fmt.Errorf("the test process has ended: %s", text)
+	}
+	return nil, nil, fmt.Errorf("the test process has ended: %w", err)
+}
+
+// The kinds of records.
+const (
+	recThread = iota + 1
+	recLoc
+	recStack
+	recStep
+	recPending
+	recFailure
+	recEnd
+	recOutput
+	recDied
+)
+
+// The kinds of failures.
+const (
+	failRace = iota
+	failPanic
+	failFatal
+	failTest
+	failExit
+	failLimit
+	failDiverged
+	failWait
+	failWatched = 99
+)
+
+var failKinds = map[uint32]system.ViolationKind{failRace: "race", failPanic: "panic", failFatal: "fatal", failTest: "failed", failExit: "exit", failLimit: "limit"}
+
+// next reads a record.
+func (p *process) next() (kind uint32, rec []uint32, err error) {
+	var head [4]byte
+	if _, err := io.ReadFull(p.r, head[:]); err != nil {
+		return 0, nil, err
+	}
+	h := binary.LittleEndian.Uint32(head[:])
+	n := int(h>>4) - 1
+	if n < 0 {
+		return 0, nil, fmt.Errorf("a record of %d words", n)
+	}
+	p.buf = slices.Grow(p.buf[:0], 4*n)[:4*n]
+	if _, err := io.ReadFull(p.r, p.buf); err != nil {
+		return 0, nil, err
+	}
+	p.rec = slices.Grow(p.rec[:0], n)[:n]
+	for i := range p.rec {
+		p.rec[i] = binary.LittleEndian.Uint32(p.buf[4*i:])
+	}
+	return h & 15, p.rec, nil
+}
+
+func word(r []uint32) uint64 { return uint64(r[0]) | uint64(r[1])<<32 }
+
+func text(r []uint32) (string, []uint32) {
+	n := int(r[0])
+	b := make([]byte, 0, n+3)
+	for _, w := range r[1 : 1+(n+3)/4] {
+		b = binary.LittleEndian.AppendUint32(b, w)
+	}
+	return string(b[:n]), r[1+(n+3)/4:]
+}
+
+func words(r []uint32) []uint64 {
+	pcs := make([]uint64, 0, len(r)/2)
+	for ; len(r) >= 2; r = r[2:] {
+		pcs = append(pcs, word(r))
+	}
+	return pcs
+}
+
+func (p *process) accesses(r []uint32) ([]system.Access, error) {
+	as := make([]system.Access, len(r))
+	for i, w := range r {
+		if int(w>>1) >= len(p.locs) {
+			return nil, fmt.Errorf("an access to location %d of %d", w>>1, len(p.locs))
+		}
+		as[i] = system.Access{Loc: p.locs[w>>1], Write: w&1 == 1}
+	}
+	return as, nil
+}
+
+// read reads what an execution tells.
+func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, error) {
+	p.threads, p.locs = p.threads[:0], p.locs[:0]
+	p.x = Execution{First: p.x.First[:0], Steps: p.x.Steps[:0]}
+	x := &p.x
+	var failure *Failure
+	var watched *watch
+	var waiting []Stack
+	var diverged string
+	var died error
+	ended := false
+	for !ended {
+		kind, r, err := p.next()
+		if err != nil {
+			return p.died(ctx, err)
+		}
+		switch kind {
+		case recThread:
+			parent := int32(r[1])
+			if parent >= 0 {
+				parent = p.threads[parent]
+			}
+			fn, made := word(r[5:]), word(r[7:])
+			t, err := p.b.thread(parent, r[2], word(r[3:]), func() string {
+				f := p.b.symbols.function(fn)
+				name := f.Func[strings.LastIndex(f.Func, "/")+1:]
+				if _, after, ok := strings.Cut(name, "."); ok {
+					name = after
+				}
+				if made != 0 {
+					at := p.b.symbols.frame(made)
+					return fmt.Sprintf("%s:%d %s", filepath.Base(at.Pos.File), at.Pos.Line, name)
+				}
+				return name
+			})
+			if err != nil {
+				return nil, nil, err
+			}
+			p.threads = append(p.threads, t)
+		case recLoc:
+			n := locName{kind: r[1], creator: -1, offset: word(r[4:]), sub: word(r[6:])}
+			if o := word(r[2:]); o != 0 {
+				n.creator, n.seq = p.threads[o>>30&(1<<14-1)], uint32(o&(1<<30-1))
+			}
+			if n.kind >= 12 { // shares
+				n.sub = uint64(p.threads[n.sub>>16])<<16 | n.sub&0xffff
+			}
+			p.locs = append(p.locs, system.Loc(p.b.locs.Number(n)))
+		case recStack:
+			p.stacks[r[0]] = words(r[1:])
+		case recStep:
+			as, err := p.accesses(r[6:])
+			if err != nil {
+				return nil, nil, err
+			}
+			x.Steps = append(x.Steps, Step{Choice: Choice{p.threads[r[0]], int32(r[1])}, Op: Op(r[2]), Created: r[2]>>8&1 == 1,
+				Now: int64(word(r[4:])), Accesses: as, Pos: p.b.symbols.pos(p.stacks[r[3]])})
+		case recPending:
+			list := &x.First
+			if n := len(x.Steps); n > 0 {
+				list = &x.Steps[n-1].After
+			}
+			if r[1]>>16&1 == 1 {
+				*list = append(*list, Pending{Thread: p.threads[r[0]], Ended: true})
+				break
+			}
+			as, err := p.accesses(r[7 : 7+r[6]])
+			if err != nil {
+				return nil, nil, err
+			}
+			if r[1]>>19&1 == 1 {
+				last := &(*list)[len(*list)-1]
+				last.Alts = append(last.Alts, as)
+				break
+			}
+			q := Pending{Thread: p.threads[r[0]], Op: Op(r[1]), Enabled: int32(r[2]), Accesses: as,
+				AtEnd: r[1]>>17&1 == 1, Early: r[1]>>18&1 == 1, Deadline: int64(word(r[4:])), Pos: p.b.symbols.pos(p.stacks[r[3]])}
+			q.Sleeps = q.Op == OpSleep && strings.HasSuffix(q.Pos.File, "_test.go") && p.b.symbols.inTest(p.stacks[r[3]])
+			*list = append(*list, q)
+		case recFailure:
+			msg, rest := text(r[9:])
+			thread, pcs := int32(rest[0]), words(rest[1:])
+			if thread >= 0 && int(thread)&(1<<14-1) < len(p.threads) {
+				thread = p.threads[thread&(1<<14-1)]
+			}
+			st := Stack{Thread: thread, Frames: p.b.symbols.stack(pcs)}
+			switch r[0] {
+			case failWait:
+				st.What = "waits: " + Op(r[1]).String()
+				waiting = append(waiting, st)
+			case failWatched:
+				if failure != nil {
+					failure.Stacks = append(failure.Stacks, st)
+				}
+			case failDiverged:
+				diverged = msg
+			default:
+				failure = &Failure{Kind: failKinds[r[0]], Message: msg, Pos: p.b.symbols.pos(pcs), Stacks: []Stack{st}}
+				if r[0] == failExit {
+					failure.Message = "os.Exit(" + msg + ")"
+				}
+				if r[0] == failRace {
+					o, off := word(r[3:]), word(r[5:])
+					creator, seq := int32(-1), uint32(0)
+					if o != 0 {
+						creator, seq = p.threads[o>>30&(1<<14-1)], uint32(o&(1<<30-1))
+					}
+					failure.Object = p.b.objectName(creator, seq, off)
+					verb := map[bool]string{false: "reads", true: "writes"}
+					failure.Stacks[0].What = verb[r[7]&2 != 0]
+					other := p.threads[word(r[1:])>>30&(1<<14-1)]
+					if msg == "" {
+						failure.Message = fmt.Sprintf("data race: one goroutine %s what another %s", verb[r[7]&2 != 0], verb[r[7]&1 != 0])
+						watched = &watch{word(r[1:]), o, off}
+					} else {
+						failure.Message = "data race: " + msg + " are not ordered"
+					}
+					_ = other
+				}
+			}
+		case recOutput:
+			s, _ := text(r)
+			x.Output = []byte(s)
+		case recEnd:
+			x.End, x.Hash = End(r[0]), word(r[2:])
+			x.WroteOutside = r[1]&1 != 0
+			if r[1]&2 != 0 {
+				x.Outside = []string{"files, sockets or processes"}
+			}
+			if r[1]&8 != 0 {
+				defer clear(p.stacks)
+			}
+			ended = true
+		case recDied:
+			died = fmt.Errorf("the process of an execution has ended with the status %#x", r[0])
+			x.End = Crashed
+			failure = &Failure{Kind: "fatal", Message: died.Error()}
+			if r[0] == 3<<8 {
+				return p.died(ctx, died)
+			}
+			ended = true
+		}
+	}
+	if x.End == End(9) {
+		return x, nil, &Diverged{len(x.Steps), diverged}
+	}
+	switch x.End {
+	case Deadlock, Leak:
+		x.Failure = &Failure{Kind: system.Deadlock, Message: fmt.Sprintf("%d goroutines wait for ever", len(waiting)), Stacks: waiting}
+		if len(waiting) == 1 {
+			x.Failure.Message = "1 goroutine waits for ever"
+		}
+		for _, w := range waiting {
+			for _, f := range w.Frames {
+				if x.Failure.Pos.Line == 0 && p.b.symbols.users(f) {
+					x.Failure.Pos = f.Pos
+				}
+			}
+		}
+	default:
+		x.Failure = failure
+		if n := len(x.Steps); n > 0 && failure != nil {
+			x.Steps[n-1].Failure = failure
+		}
+	}
+	return x, watched, nil
+}

@@ -1,0 +1,118 @@
+package native
+
+// A rule changes a file of the installed Go distribution, by the names of what it declares.
+type rule struct {
+	file string // below GOROOT/src
+	kind ruleKind
+	name string // of a function, "(*T).Method" for a method; of a constant
+	code string // statements, or the constant's value
+	// optional: the distribution may do without what is named.
+	optional bool
+}
+
+type ruleKind uint8
+
+const (
+	atHead  ruleKind = iota // the statements come before the function's own
+	toValue                 // the constant has another value
+)
+
+// rules put our scheduler and race detector into the run-time, and a point before each
+// operation that synchronizes.
+var rules = []rule{
+	// Goroutines: who is made, who has ended, who runs next.
+	{file: "runtime/proc.go", name: "newproc", code: `if cporOn && cporNewproc(fn, sys.GetCallerPC()) { return }`},
+	{file: "runtime/proc.go", name: "goexit0", code: `if cporOn { cporGoexit(gp) }`},
+	{file: "runtime/proc.go", name: "schedule", code: `if cporOn { cporHookSchedule() }`},
+	{file: "runtime/proc.go", name: "execute", code: `if cporOn { cporHookResumed(gp) }`},
+	{file: "runtime/proc.go", name: "ready", code: `if cporOn && cporHookReady(gp) { return }`},
+	{file: "runtime/proc.go", name: "Gosched", code: `if cporOn && cporHookYield() { return }`},
+	{file: "runtime/proc.go", kind: toValue, name: "haveSysmon", code: "false"},
+	{file: "runtime/debug.go", name: "GOMAXPROCS", code: `if cporOn { return int(gomaxprocs) }`},
+
+	// Channels.
+	{file: "runtime/chan.go", name: "chansend", code: `if cporOn { if done, ok := cporChansend(c, ep, block); done { return ok } }`},
+	{file: "runtime/chan.go", name: "chanrecv", code: `if cporOn { if done, s, ok := cporChanrecv(c, ep, block); done { return s, ok } }`},
+	{file: "runtime/chan.go", name: "closechan", code: `if cporOn && cporClosechan(c) { return }`},
+	{file: "runtime/chan.go", name: "chanlen", code: `if cporOn { cporChanlen(c) }`},
+	{file: "runtime/select.go", name: "selectgo", code: `if cporOn { if done, i, ok := cporSelectgo(cas0, nsends, nrecvs, block); done { return i, ok } }`},
+	{file: "runtime/select.go", name: "block", code: `if cporOn { cporBlock() }`},
+
+	// Time.
+	{file: "runtime/time.go", name: "timeSleep", code: `if cporOn && cporSleep(ns) { return }`},
+	{file: "runtime/time.go", name: "newTimer", code: `if cporOn { if t := cporNewTimer(when, period, f, arg, c); t != nil { return t } }`},
+	{file: "runtime/time.go", name: "stopTimer", code: `if cporOn { if done, was := cporSetTimer(t, 0, 0, false); done { return was } }`},
+	{file: "runtime/time.go", name: "resetTimer", code: `if cporOn { if done, was := cporSetTimer(t, when, period, true); done { return was } }`},
+	{file: "runtime/time_fake.go", name: "write", code: `if fd == 1 || fd == 2 { if cporWrite(fd, p, n) { return n }; return write1(fd, p, n) }`},
+
+	// Ends.
+	{file: "runtime/panic.go", name: "fatalpanic", code: `cporFatalpanic(msgs)`},
+	{file: "runtime/panic.go", name: "throw", code: `if cporOn { cporHookThrow(s) }`},
+	{file: "runtime/panic.go", name: "fatal", code: `if cporOn { cporHookThrow(s) }`},
+	{file: "runtime/runtime.go", name: "syscall_Exit", code: `cporExits(int32(code))`},
+
+	// What differs from run to run.
+	{file: "runtime/rand.go", name: "rand", code: `if x, ok := cporDraw(); ok { return x }`},
+	{file: "runtime/rand.go", name: "cheaprand", code: `if cporOn { return 1 }`},
+	{file: "runtime/rand.go", name: "randinit", code: `startupRand = cporStartup[:]`},
+	{file: "runtime/panic.go", name: "newdefer", code: `if cporOn { d := new(_defer); d.heap = true; return d }`},
+	{file: "runtime/mgc.go", name: "GC", code: `if cporOn { return }`},
+	{file: "runtime/mfinal.go", name: "createfing", code: `if cporOn { return }`},
+	{file: "runtime/mcleanup.go", name: "(*cleanupQueue).createGs", code: `if cporOn { return }`, optional: true},
+
+	// Package sync.
+	{file: "internal/sync/mutex.go", name: "(*Mutex).Lock", code: `if cporDo(cporOpLock, unsafe.Pointer(m), 0) >= 0 { return }`},
+	{file: "internal/sync/mutex.go", name: "(*Mutex).TryLock", code: `if r := cporDo(cporOpTryLock, unsafe.Pointer(m), 0); r >= 0 { return r == 1 }`},
+	{file: "internal/sync/mutex.go", name: "(*Mutex).Unlock", code: `if r := cporDo(cporOpUnlock, unsafe.Pointer(m), 0); r >= 0 { if r == 0 { fatal("sync: unlock of unlocked mutex") }; return }`},
+	{file: "sync/rwmutex.go", name: "(*RWMutex).RLock", code: `if cporDo(cporOpRLock, unsafe.Pointer(rw), 0) >= 0 { return }`},
+	{file: "sync/rwmutex.go", name: "(*RWMutex).TryRLock", code: `if r := cporDo(cporOpTryRLock, unsafe.Pointer(rw), 0); r >= 0 { return r == 1 }`},
+	{file: "sync/rwmutex.go", name: "(*RWMutex).RUnlock", code: `if r := cporDo(cporOpRUnlock, unsafe.Pointer(rw), 0); r >= 0 { if r == 0 { fatal("sync: RUnlock of unlocked RWMutex") }; return }`},
+	{file: "sync/rwmutex.go", name: "(*RWMutex).Lock", code: `if cporDo(cporOpAnnounce, unsafe.Pointer(rw), 0) >= 0 { cporDo(cporOpWait, unsafe.Pointer(rw), 1); return }`},
+	{file: "sync/rwmutex.go", name: "(*RWMutex).TryLock", code: `if r := cporDo(cporOpTryWLock, unsafe.Pointer(rw), 0); r >= 0 { return r == 1 }`},
+	{file: "sync/rwmutex.go", name: "(*RWMutex).Unlock", code: `if r := cporDo(cporOpWUnlock, unsafe.Pointer(rw), 0); r >= 0 { if r == 0 { fatal("sync: Unlock of unlocked RWMutex") }; return }`},
+	{file: "sync/waitgroup.go", name: "(*WaitGroup).Add", code: `if r := cporDo(cporOpAdd, unsafe.Pointer(wg), uintptr(delta)); r >= 0 { if r == 1 { panic("sync: negative WaitGroup counter") }; return }`},
+	{file: "sync/waitgroup.go", name: "(*WaitGroup).Wait", code: `if cporDo(cporOpWait, unsafe.Pointer(wg), 0) >= 0 { return }`},
+	{file: "sync/once.go", name: "(*Once).Do", code: `if r := cporDo(cporOpOnce, unsafe.Pointer(o), 0); r >= 0 { if r == 2 { defer cporDo(cporOpOnceDone, unsafe.Pointer(o), 0); f() }; return }`},
+	{file: "sync/cond.go", name: "(*Cond).Wait", code: `if cporOn() { c.checker.check(); if t := cporDo(cporOpCondWait, unsafe.Pointer(&c.notify), 0); t >= 0 { c.L.Unlock(); cporDo(cporOpCondWoken, unsafe.Pointer(&c.notify), uintptr(t)); c.L.Lock(); return } }`},
+	{file: "sync/cond.go", name: "(*Cond).Signal", code: `if cporOn() { c.checker.check(); if cporDo(cporOpSignal, unsafe.Pointer(&c.notify), 0) >= 0 { return } }`},
+	{file: "sync/cond.go", name: "(*Cond).Broadcast", code: `if cporOn() { c.checker.check(); if cporDo(cporOpBroadcast, unsafe.Pointer(&c.notify), 0) >= 0 { return } }`},
+	{file: "sync/cond.go", name: "(*copyChecker).check", code: `cporCalm(1); defer cporCalm(-1)`},
+	{file: "sync/pool.go", name: "(*Pool).Put", code: `if cporOn() { return }`},
+	{file: "sync/pool.go", name: "(*Pool).Get", code: `if cporOn() { if p.New != nil { return p.New() }; return nil }`},
+	{file: "sync/map.go", name: "(*Map).Load", code: `defer cporWhole(cporOpMap, unsafe.Pointer(m), 0)()`},
+	{file: "sync/map.go", name: "(*Map).Store", code: `defer cporWhole(cporOpMap, unsafe.Pointer(m), 1)()`},
+	{file: "sync/map.go", name: "(*Map).Clear", code: `defer cporWhole(cporOpMap, unsafe.Pointer(m), 1)()`},
+	{file: "sync/map.go", name: "(*Map).LoadOrStore", code: `defer cporWhole(cporOpMap, unsafe.Pointer(m), 1)()`},
+	{file: "sync/map.go", name: "(*Map).LoadAndDelete", code: `defer cporWhole(cporOpMap, unsafe.Pointer(m), 1)()`},
+	{file: "sync/map.go", name: "(*Map).Delete", code: `defer cporWhole(cporOpMap, unsafe.Pointer(m), 1)()`},
+	{file: "sync/map.go", name: "(*Map).Swap", code: `defer cporWhole(cporOpMap, unsafe.Pointer(m), 1)()`},
+	{file: "sync/map.go", name: "(*Map).CompareAndSwap", code: `defer cporWhole(cporOpMap, unsafe.Pointer(m), 1)()`},
+	{file: "sync/map.go", name: "(*Map).CompareAndDelete", code: `defer cporWhole(cporOpMap, unsafe.Pointer(m), 1)()`},
+	{file: "sync/map.go", name: "(*Map).Range", code: `if cporOn() { cporRange(m, f); return }`},
+
+	// Package testing.
+	{file: "testing/testing.go", name: "(*M).Run", code: `if m.cporMain() { return 0 }`},
+	{file: "testing/testing.go", name: "(*common).Error", code: `c.checkFuzzFn("Error"); c.cporFails(fmt.Sprintln(args...))`},
+	{file: "testing/testing.go", name: "(*common).Errorf", code: `c.checkFuzzFn("Errorf"); c.cporFails(fmt.Sprintf(format, args...))`},
+	{file: "testing/testing.go", name: "(*common).Fatal", code: `c.checkFuzzFn("Fatal"); c.cporFails(fmt.Sprintln(args...))`},
+	{file: "testing/testing.go", name: "(*common).Fatalf", code: `c.checkFuzzFn("Fatalf"); c.cporFails(fmt.Sprintf(format, args...))`},
+	{file: "testing/testing.go", name: "(*common).Fail", code: `c.cporFails(c.name + " failed")`},
+	{file: "testing/testing.go", name: "(*common).FailNow", code: `c.cporFails(c.name + " failed")`},
+}
+
+// added are files of ours in the packages of the distribution: a path below GOROOT/src and a
+// file of this package's overlay. Those that are there are replaced.
+var added = [][2]string{
+	{"runtime/race.go", "runtime_race.go.txt"},
+	{"runtime/cpor_sched.go", "runtime_sched.go.txt"},
+	{"runtime/cpor_clocks.go", "runtime_clocks.go.txt"},
+	{"runtime/cpor_tell.go", "runtime_tell.go.txt"},
+	{"internal/sync/cpor.go", "sync_cpor.go.txt"},
+	{"sync/cpor.go", "sync_cpor.go.txt"},
+	{"sync/cpor_map.go", "sync_map.go.txt"},
+	{"sync/atomic/cpor.go", "sync_cpor.go.txt"},
+	{"testing/cpor.go", "testing_cpor.go.txt"},
+}
+
+// emptied are files of assembly that lead to the race detector of the distribution.
+var emptied = []string{"runtime/race_amd64.s", "runtime/race_arm64.s"}
