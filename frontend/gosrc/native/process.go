@@ -386,7 +386,7 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 				}
 				if made != 0 {
 					at := p.b.symbols.frame(made)
-					return fmt.Sprintf("%s:%d %s", filepath.Base(at.Pos.File), at.Pos.Line, name)
+					return fmt.Sprintf("%s (made %s:%d)", name, filepath.Base(at.Pos.File), at.Pos.Line)
 				}
 				return name
 			})

@@ -83,18 +83,23 @@ func (s *symbols) pos(pcs []uint64) system.Pos {
 	return system.Pos{}
 }
 
-// stack returns the frames of a stack, without ours and the run-time's.
+// stack returns the frames of a stack that are not of Go's own library, or, if there are none,
+// those that are not of the run-time.
 func (s *symbols) stack(pcs []uint64) []Frame {
-	var fs []Frame
+	var own, others []Frame
 	for _, pc := range pcs {
 		f := s.frame(pc)
-		name := f.Func
-		if f.Pos.Line == 0 || strings.HasPrefix(name, "runtime.") || strings.Contains(name, ".cpor") || strings.Contains(name, ").cpor") || strings.HasPrefix(name, "internal/sync.") {
-			continue
+		switch {
+		case s.users(f):
+			own = append(own, f)
+		case f.Pos.Line > 0 && !strings.HasPrefix(f.Func, "runtime.") && !strings.Contains(f.Func, ".cpor"):
+			others = append(others, f)
 		}
-		fs = append(fs, f)
 	}
-	return fs
+	if own == nil {
+		return others
+	}
+	return own
 }
 
 // polls tells whether a package outside of Go's library has a select with a default: then it
