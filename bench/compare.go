@@ -17,7 +17,7 @@ import (
 // compare runs every engine with each of its reductions on models of the user's.
 var compare = Table{
 	Name:       "compare",
-	Summary:    "every engine and reduction on models of your own: states, transitions, time, memory, who wins",
+	Summary:    "every engine and reduction on your own models: states, transitions, time, memory, the winner",
 	Run:        runCompare,
 	Report:     reportCompare,
 	Benchmarks: benchmarks.Names(),

@@ -22,7 +22,7 @@ import (
 // while they run, one on executions and one on states.
 var dporTable = Table{
 	Name:       "dpor",
-	Summary:    "state-less searches (dynamic reduction) beside the cartesian one, in transitions",
+	Summary:    "stateless searches (dynamic reduction) and the Cartesian one, in transitions",
 	Run:        runDPOR,
 	Report:     reportDPOR,
 	Benchmarks: dporNames(),

@@ -24,7 +24,7 @@ import (
 // The exit codes of the command.
 const (
 	exitDone        = 0 // everything that was asked for was measured or has its reason in the report
-	exitUnexpected  = 1 // a figure is not what it must be
+	exitUnexpected  = 1 // a figure is wrong
 	exitMistake     = 2 // a mistake in the command
 	exitInterrupted = 3 // stopped, or nothing could be measured
 )
@@ -46,7 +46,7 @@ type options struct {
 // Main is the sub-command `cpor bench`: args are its arguments. The report goes
 // to stdout and to a directory, progress and what could not be measured to
 // stderr. When ctx ends, Main ends soon and leaves valid files with what it
-// has. It returns the exit code: 0 measured, 1 a figure is not what it must be,
+// has. It returns the exit code: 0 measured, 1 a figure is wrong,
 // 2 a mistake in the command, 3 interrupted or nothing could be measured.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return run(ctx, args, stdout, stderr, nil)
@@ -149,10 +149,10 @@ func ofTable(rs *Results, name string) []Measurement {
 func parse(args []string, stdout io.Writer) (*options, error) {
 	o := &options{}
 	f := cliflag.New("bench")
-	f.DurationVar(&o.limit, "limit", 60*time.Second, "end a run after this `time`; its row then says that it does not fit")
+	f.DurationVar(&o.limit, "limit", 60*time.Second, "end a run after this `time`; its row then says so")
 	f.IntVar(&o.rounds, "rounds", 0, "repeat each run `n` times (default: 3, in peers 5; in table1 runs over 2 s only once)")
 	f.StringVar(&o.dir, "o", "", "write the results to this new or empty `directory` (default bench-results/DATE-TIME)")
-	f.IntVar(&o.workers, "workers", runtime.NumCPU(), "the `number` of workers that stands for all")
+	f.IntVar(&o.workers, "workers", runtime.NumCPU(), "the `number` of workers")
 	f.Var((*cliflag.Size)(&o.maxMemory), "max-memory", "end a run before it takes more memory than this `size` (default: 80% of what is free)")
 	f.StringVar(&o.por, "por", "", "the `reduction` of the runs of scale, or the only one of compare, as in cpor run")
 	f.Func("D", "take only rows with NAME=VALUE; in scale, compare and peers, run the model with it: -D `NAME=VALUE`", func(s string) error {
@@ -191,9 +191,9 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 func usage(w io.Writer, f *cliflag.Set) {
 	fmt.Fprintln(w, `usage: cpor bench [TABLE...] [NAME...] [flags]
 
-Measures tables and puts the papers' or other tools' figures beside. Without a
-table it measures table1. Names restrict it to rows of these benchmarks; compare and
-scale also take files of models.
+Measures tables, and shows the papers' or other tools' figures beside them. The
+default table is table1. Names select rows of these benchmarks; compare and scale
+also take model files.
 
 Tables:`)
 	for _, t := range tables {
@@ -205,7 +205,7 @@ Tables:`)
 The results go to a directory: results.json, results.csv, benchmarks.txt for
 benchstat, and report.html, a page with tables and plots.
 
-Exit codes: 0 measured, 1 a figure is not what it must be, 2 a mistake in the
+Exit codes: 0 measured, 1 a figure is wrong, 2 a mistake in the
 command, 3 interrupted, or nothing could be measured.`)
 }
 

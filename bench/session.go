@@ -95,7 +95,7 @@ func (s *Session) Note(format string, args ...any) {
 	s.progress.line("cpor bench: " + note)
 }
 
-// Unexpected tells the user that a figure is not what it must be. The command
+// Unexpected tells the user that a figure is wrong. The command
 // then returns exit code 1.
 func (s *Session) Unexpected(format string, args ...any) {
 	what := fmt.Sprintf(format, args...)

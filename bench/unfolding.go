@@ -54,7 +54,7 @@ func (w unfoldingWay) size(o *Outcome) uint64 {
 }
 
 // unfoldingSweep is a program with a growing constant. cyclic says that an
-// execution can go on for ever, which a search without stored states cannot end.
+// execution can run forever, which a search without stored states cannot end.
 type unfoldingSweep struct {
 	model, name string
 	values      []int

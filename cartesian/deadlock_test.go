@@ -66,7 +66,7 @@ func TestDeadlockCombinations(t *testing.T) {
 			}
 			return ends
 		}, 3, 3},
-		{"one goes on for ever", 24, func(i int) toy.Node {
+		{"one goes on forever", 24, func(i int) toy.Node {
 			if i == 23 {
 				return toy.Atomic(toy.Goto(1))
 			}
@@ -88,7 +88,7 @@ func TestDeadlockCombinations(t *testing.T) {
 }
 
 // TestObserverDoesNotVeto: the observer reads x, which the only thread has
-// written before it is blocked for ever. The deadlock is found whether the
+// written before it is blocked forever. The deadlock is found whether the
 // invariant holds or is violated, and also where the observer has ended.
 func TestObserverDoesNotVeto(t *testing.T) {
 	for _, tt := range []struct{ start, below int64 }{

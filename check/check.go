@@ -48,7 +48,7 @@ type Config struct {
 	// TimeIdle lets timers fire only when no goroutine can run. Otherwise time may
 	// pass at any point, as on a slow machine.
 	TimeIdle bool
-	// Leaks accepts goroutines that wait for ever after the end of the test.
+	// Leaks accepts goroutines that wait forever after the end of the test.
 	Leaks bool
 	// Incomplete accepts an exploration that has not covered every schedule, if none
 	// of those it covered fails. The test's log says what was covered.

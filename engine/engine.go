@@ -250,7 +250,7 @@ type Finding struct {
 }
 
 // Account is an execution as it is shown to people and programs, for violations
-// that are no matter of a single step, such as a loop that is run for ever.
+// that are no matter of a single step, such as a loop that is run forever.
 type Account interface {
 	json.Marshaler
 	// WriteText writes it for people, at most width columns wide.
@@ -264,7 +264,7 @@ type Account interface {
 type Looping interface {
 	Account
 	// Lasso returns the property, the steps, and the index of the first one of those that are
-	// repeated for ever: the number of steps if the last state is, -1 if what comes behind
+	// repeated forever: the number of steps if the last state is, -1 if what comes behind
 	// the steps does not matter.
 	Lasso() (p Property, t *trace.Trace, loop int)
 }

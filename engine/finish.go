@@ -24,7 +24,7 @@ type Raw struct {
 
 // ErrOmitted is a reason for a trace to be missing that is no fault of the tool:
 // the store took one state for another.
-var ErrOmitted = errors.New("the store took one state for another on the way, so that the trace cannot be rebuilt")
+var ErrOmitted = errors.New("the store confused two states on the way, so the trace cannot be rebuilt")
 
 // Finish makes findings of what an exploration found: each trace is replayed
 // through the plain semantics, then a short one takes its place unless o.KeepTraces

@@ -11,7 +11,7 @@ import (
 	"cpor/trace"
 )
 
-// stuck returns a system of n threads that wait for ever, one step after the
+// stuck returns a system of n threads that wait forever, one step after the
 // beginning of another that ends.
 func stuck(t *testing.T, n int) system.System {
 	t.Helper()

@@ -63,7 +63,7 @@ type Parts struct {
 // [*OptionError]; nil if it can.
 func (c *Checkpoint) Unkept(sys system.System) error {
 	if in := sys.Capabilities().Interning; in != nil && !c.Interned {
-		return &OptionError{Message: fmt.Sprintf("-checkpoint cannot keep this search: its states name %s by numbers of one process", in.Interns())}
+		return &OptionError{Message: fmt.Sprintf("-checkpoint cannot save this search, because its states name %s by numbers local to a process", in.Interns())}
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ type Keeper struct {
 	done chan struct{} // the last one is complete
 }
 
-// NewKeeper returns a keeper. Wait has to be called at the end.
+// NewKeeper returns a keeper. Wait must be called at the end.
 func (c *Checkpoint) NewKeeper() *Keeper {
 	k := &Keeper{c, make(chan struct{})}
 	close(k.done)
@@ -197,5 +197,5 @@ func AtEnd(r io.Reader) error {
 
 // Unreadable is the error for a checkpoint that cannot be taken up.
 func Unreadable(err error) error {
-	return &OptionError{Message: fmt.Sprintf("the checkpoint cannot be taken up: %v", err)}
+	return &OptionError{Message: fmt.Sprintf("the checkpoint cannot be resumed: %v", err)}
 }

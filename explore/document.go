@@ -35,8 +35,8 @@ type Document struct {
 	Arrows []Arrow    `json:"arrows"`
 	// Violation is what the first state violates; empty for nothing.
 	Violation string `json:"violation,omitempty"`
-	// Loop is the row to which an execution returns that is run for ever, the
-	// number of rows if the last state stays for ever; -1 if it ends.
+	// Loop is the row to which an execution returns that is run forever, the
+	// number of rows if the last state stays forever; -1 if it ends.
 	Loop int `json:"loop"`
 	// Cut is the row before which a global state of a recorded run lies; -1: none.
 	Cut int `json:"cut"`

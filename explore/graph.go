@@ -46,7 +46,7 @@ type Node struct {
 	// the path of a move.
 	Covered bool `json:"covered"`
 	Passed  bool `json:"passed"`
-	// End: no thread is enabled. Deadlock: and one should not wait for ever.
+	// End: no thread is enabled. Deadlock: and one should not wait forever.
 	End      bool `json:"end"`
 	Deadlock bool `json:"deadlock"`
 	// Violation is what a transition to the state violates.

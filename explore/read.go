@@ -548,11 +548,11 @@ func (k *Kept) Restore(ctx context.Context, x *Explorer) {
 		}
 		full, err := x.restored(d)
 		if err != nil {
-			d.Notes = append(d.Notes, "Only what stands in the file is shown: "+err.Error())
+			d.Notes = append(d.Notes, "Showing only the contents of the file: "+err.Error())
 			continue
 		}
 		if d.Loop < 0 && d.Kind != "deadlock" && full.broken() == "" {
-			d.Notes = append(d.Notes, "Only what stands in the file is shown: "+x.File+" violates nothing at the end of this execution; "+otherModel)
+			d.Notes = append(d.Notes, "Showing only the contents of the file: "+x.File+" violates nothing at the end of this execution; "+otherModel)
 			continue
 		}
 		full.Kind, full.Message, full.Pos, full.Title, full.Loop = d.Kind, d.Message, d.Pos, d.Title, d.Loop

@@ -59,7 +59,7 @@ type Execution struct {
 	*trace.Trace
 	// System is what the trace is of: the program's, or that of a property.
 	System system.System
-	// Loop is the index of the first step of those that are repeated for ever, the number of steps
+	// Loop is the index of the first step of those that are repeated forever, the number of steps
 	// if the last state is; -1 if the execution is finite.
 	Loop int
 	// Properties are those that it may violate, the likeliest first, if the trace itself
@@ -176,7 +176,7 @@ type Flag struct {
 
 // FormulaFlag is the flag of the front ends whose languages have ltl properties: a formula that
 // becomes the property FormulaName.
-var FormulaFlag = Flag{Name: "f", Usage: "check this `formula` as if it stood in the file: -f '[] (x < 3)' is ltl " + FormulaName + " { [] (x < 3) } with -ltl " + FormulaName, Check: func(s string) error {
+var FormulaFlag = Flag{Name: "f", Usage: "check this `formula` as if it were in the file: -f '[] (x < 3)' is ltl " + FormulaName + " { [] (x < 3) } with -ltl " + FormulaName, Check: func(s string) error {
 	if strings.TrimSpace(s) == "" {
 		return errors.New("want a formula, such as '[] (x < 3)'")
 	}
@@ -280,7 +280,7 @@ func Formatted(f *source.File) (string, error) {
 				known = append(known, x.Extensions...)
 			}
 		}
-		return "", fmt.Errorf("%s: nothing here formats such files, only those that end in %s", f.Name, strings.Join(known, ", "))
+		return "", fmt.Errorf("%s: cannot format such files, only those ending in %s", f.Name, strings.Join(known, ", "))
 	}
 	return fe.Format(f)
 }
@@ -294,7 +294,7 @@ func IsFormattable(path string) bool {
 func compile(f *source.File, o Options) (*Program, error) {
 	fe := of(f.Name)
 	if fe == nil {
-		return nil, fmt.Errorf("%s: nothing here reads such files", f.Name)
+		return nil, fmt.Errorf("%s: unknown file type", f.Name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Flags)) {
 		if !slices.ContainsFunc(fe.Flags, func(g Flag) bool { return g.Name == name }) {

@@ -24,8 +24,8 @@ const (
 	OpEventually       // <> f
 	OpAlways           // [] f
 	OpUntil            // f U g: g comes, and f until then
-	OpRelease          // f R g: g up to and including the first f, or for ever
-	OpWeakUntil        // f W g: f U g, or f for ever
+	OpRelease          // f R g: g up to and including the first f, or forever
+	OpWeakUntil        // f W g: f U g, or f forever
 	OpStrongRelease    // f M g: f R g, and f comes
 )
 

@@ -193,7 +193,7 @@ func (p *player) check(want, last *system.Violation) error {
 
 // deadlocked tells whether the live state is a deadlock: every thread but the
 // observers is blocked or has ended, and one is blocked where it should not be
-// for ever. The live state stays as it is.
+// forever. The live state stays as it is.
 func (p *player) deadlocked() bool {
 	enabled, blocked := p.obs.Deadlock(p.m)
 	return enabled < 0 && len(blocked) > 0

@@ -16,7 +16,7 @@ import (
 // but the system: [Shorten] looks for it in the plain semantics, one state after
 // the other.
 //
-// The first search is breadth-first, and what it finds is as short as can be. The
+// The first search is breadth-first, and what it finds is as short as possible. The
 // second one goes by context switches, as iterative context bounding does
 // (Musuvathi, Qadeer 2007): it reaches far where few switches are enough, as
 // they mostly are. Only where both end at their bounds, the execution that was

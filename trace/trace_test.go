@@ -64,7 +64,7 @@ func lostUpdate() *toy.Program {
 }
 
 // ring is n philosophers who all take the left fork first, and one idler who
-// may wait for ever.
+// may wait forever.
 func ring(n int) *toy.Program {
 	p := toy.NewProgram()
 	fork := p.Array("fork", make([]int64, n)...)

@@ -56,7 +56,7 @@ func checkCommand(e *env, args []string) int {
 		file, err = inLanguage(file, c.lang)
 	}
 	if err != nil {
-		return e.mistake("check", "%v (\"cpor help check\" tells more)", err)
+		return e.mistake("check", "%v (see \"cpor help check\")", err)
 	}
 	m, err := e.load(&file, frontend.Options{Params: c.params, Flags: c.own})
 	if err != nil {

@@ -25,13 +25,13 @@ type command struct {
 func commands() []*command {
 	return append([]*command{
 		{name: "run", summary: "search a model for violations", run: runCommand, help: runHelp},
-		{name: "resume", summary: "go on with a search from its checkpoint", run: resumeCommand, help: resumeHelp},
-		{name: "check", summary: "look for mistakes in a model without running it", run: checkCommand, help: checkHelp},
-		{name: "fmt", summary: "lay out models as gofmt does Go programs", run: fmtCommand, help: fmtHelp},
-		{name: "explore", summary: "explore a model by hand, in a page in the browser", run: exploreCommand, help: exploreHelp},
-		{name: "view", summary: "look at a trace or a result in a page in the browser", run: viewCommand, help: viewHelp},
+		{name: "resume", summary: "resume a search from its checkpoint", run: resumeCommand, help: resumeHelp},
+		{name: "check", summary: "report mistakes in a model without searching it", run: checkCommand, help: checkHelp},
+		{name: "fmt", summary: "format models as gofmt does Go programs", run: fmtCommand, help: fmtHelp},
+		{name: "explore", summary: "explore a model by hand in the browser", run: exploreCommand, help: exploreHelp},
+		{name: "view", summary: "show a trace or a result in the browser", run: viewCommand, help: viewHelp},
 	}, append(elsewhere,
-		&command{name: "completion", summary: "print a script that completes commands and flags in a shell", run: completionCommand, help: completionHelp},
+		&command{name: "completion", summary: "print a shell completion script", run: completionCommand, help: completionHelp},
 		&command{name: "man", summary: "print the manual page", run: manCommand, help: manHelp},
 		&command{name: "help", summary: "print help", run: helpCommand, help: overview},
 		&command{name: "version", summary: "print the version of cpor", run: versionCommand, help: func(w io.Writer) {
@@ -86,8 +86,8 @@ func commandNames() []string {
 }
 
 func overview(w io.Writer) {
-	fmt.Fprint(w, `cpor explores every interleaving of a concurrent system that matters, on all
-cores, and says truthfully what it covered.
+	fmt.Fprint(w, `cpor finds concurrency bugs by exploring every interleaving that matters, on all
+cores, or proves that there are none within the bounds you set.
 
 usage: cpor COMMAND [flags] [arguments]
 
@@ -96,7 +96,7 @@ usage: cpor COMMAND [flags] [arguments]
 		fmt.Fprintf(w, "  %-10s %s\n", c.name, c.summary)
 	}
 	fmt.Fprintln(w, `
-"cpor help COMMAND" tells more about each. To begin:
+"cpor help COMMAND" describes a command. To begin:
 
   cpor run benchmarks/robots.model
 

@@ -65,15 +65,15 @@ func shellNames() []string {
 func completionHelp(w io.Writer) {
 	fmt.Fprintln(w, `usage: cpor completion bash|zsh|fish
 
-Prints a script for the shell, which then completes commands, flags and the names of
-reductions, searches, stores and tables; everything else is a file. To load it:
+Prints a script that makes the shell complete commands, flags, and the names of
+reductions, searches, stores and tables, and file names elsewhere. To load it:
 
   source <(cpor completion bash)      in ~/.bashrc
   source <(cpor completion zsh)       in ~/.zshrc, after compinit
   cpor completion fish | source       in ~/.config/fish/config.fish
 
-cpor completion words WORD... is what the scripts ask: it prints what the last of the
-words after cpor could become, one a line.`)
+The scripts call "cpor completion words WORD...", which prints the completions of the
+last word after cpor, one per line.`)
 }
 
 func completionCommand(e *env, args []string) int {

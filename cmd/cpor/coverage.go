@@ -29,9 +29,9 @@ func (c *runConfig) executesAll() bool {
 // can be executed.
 func (c *runConfig) whyNotAll() string {
 	if c.values.Given("invisible") {
-		return "with -invisible, accesses that the locking discipline makes needless are left out"
+		return "with -invisible, accesses that the locking discipline makes redundant are skipped"
 	}
-	return fmt.Sprintf("%s%s need not execute everything; -por cartesian, -search stateless and -search unfolding tell", c.mode.Prefix, c.entry.Name)
+	return fmt.Sprintf("%s%s need not execute everything; use -por cartesian, -search stateless or -search unfolding", c.mode.Prefix, c.entry.Name)
 }
 
 // vacuous says, behind the verdict that there is no violation, which properties say
@@ -63,9 +63,9 @@ func (r *report) vacuous() string {
 	}
 	switch {
 	case rest == 1:
-		parts = append(parts, "1 part of an invariant says nothing")
+		parts = append(parts, "1 part of an invariant is vacuous")
 	case rest > 1:
-		parts = append(parts, fmt.Sprintf("%d parts of invariants say nothing", rest))
+		parts = append(parts, fmt.Sprintf("%d parts of invariants are vacuous", rest))
 	}
 	if parts == nil {
 		return ""
@@ -101,7 +101,7 @@ func (r *report) writeUnreached(p *printer) {
 // written afterwards.
 func (c *runConfig) openCoverage(m *frontend.Program) error {
 	if m.Coverage == nil {
-		return fmt.Errorf("it is not known what is executed of %s", c.file)
+		return fmt.Errorf("cannot tell what was executed of %s", c.file)
 	}
 	if c.coverage == "-" {
 		return nil
@@ -178,7 +178,7 @@ func (r *report) annotate(b *bytes.Buffer) {
 		}
 	}
 	if partial {
-		fmt.Fprintf(b, "\n* Of the statements in the line some are executed and some are not.\n")
+		fmt.Fprintf(b, "\n* Some statements in this line were executed and some were not.\n")
 	}
 	for i, n := range r.unreached {
 		if i == 0 {
@@ -194,9 +194,9 @@ func (c *runConfig) checkCoverage(given bool) error {
 	case !given:
 		return nil
 	case c.coverage == "":
-		return errors.New("-coverage needs the name of a file, or - for the terminal")
+		return errors.New("-coverage needs a file name, or - for the terminal")
 	case c.coverage == "-" && c.json:
-		return errors.New("-coverage - writes to the standard output, as -json does: give -coverage a file")
+		return errors.New("-coverage - and -json both write to standard output: give -coverage a file")
 	case c.coverage == c.trace && c.coverage != "-":
 		return fmt.Errorf("-coverage and -trace would both write to %s", c.coverage)
 	}

@@ -16,7 +16,7 @@ var elsewhere = []*command{
 		},
 	},
 	{
-		name: "bench", summary: "measure the papers' tables, speed-up and other checkers",
+		name: "bench", summary: "run the papers' benchmarks, and compare with other checkers",
 		run: func(e *env, args []string) int {
 			// The measurements of package detect have flags of their own.
 			if len(args) > 0 && args[0] == "detect" {
@@ -26,13 +26,13 @@ var elsewhere = []*command{
 		},
 	},
 	{
-		name: "detect", summary: "tell what could have happened in a recorded distributed run",
+		name: "detect", summary: "report what could have happened in a recorded run",
 		run: func(e *env, args []string) int {
 			return detectcmd.Detect(e.ctx, args, e.stdin, e.stdout, e.stderr)
 		},
 	},
 	{
-		name: "monitor", summary: "tell the same of a run that goes on",
+		name: "monitor", summary: "report the same while the system runs",
 		run: func(e *env, args []string) int {
 			return detectcmd.Monitor(e.ctx, args, e.stdin, e.stdout, e.stderr)
 		},

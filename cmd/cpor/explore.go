@@ -43,11 +43,11 @@ func (c *pageConfig) define() *cliflag.Set {
 	f := cliflag.New(c.command)
 	c.params, c.own = map[string]string{}, map[string]string{}
 	defineParams(f, c.params)
-	f.BoolVar(&c.noBrowser, "no-browser", false, "open no browser, only print the address")
+	f.BoolVar(&c.noBrowser, "no-browser", false, "print the address without opening a browser")
 	f.IntVar(&c.port, "port", 0, "serve the page on this `port` of 127.0.0.1 (default: any that is free)")
 	f.Group("Flags:", "D", "U", "no-browser", "port")
 	if c.command == "explore" {
-		f.StringVar(&c.test, "test", "", "explore this `test` of a Go package; without it a main package")
+		f.StringVar(&c.test, "test", "", "explore this `test` of a Go package; the default is a main package")
 		f.Group("Go packages:", "test")
 		defineLanguage(f, &c.lang)
 		f.Group("The standard input:", "lang")
@@ -61,12 +61,11 @@ func exploreHelp(w io.Writer) {
 	fmt.Fprintln(w, `usage: cpor explore [flags] FILE.model
        cpor explore -test NAME [flags] PACKAGE
 
-Opens a page in the browser in which a model is explored by hand: take the
-transitions that are enabled, go back, jump to a state, search from there, watch
-a search, look at the state graph. So is a test of a Go package, or a main
-package, named by its directory ("./cmd/worker"), without the check for data
-races, which is that of "cpor test". The page is served on 127.0.0.1 to nobody
-else, until Ctrl-C.`)
+Opens a page in the browser to explore a model by hand: take enabled transitions,
+go back, jump to a state, search from there, watch a search, look at the state
+graph. It also explores a test of a Go package, or a main package named by its
+directory ("./cmd/worker"), but does not check for data races; "cpor test" does.
+The page is served on 127.0.0.1 only, until Ctrl-C.`)
 	(&pageConfig{command: "explore"}).define().Describe(w)
 }
 
@@ -74,13 +73,12 @@ func viewHelp(w io.Writer) {
 	fmt.Fprintln(w, `usage: cpor view [flags] FILE.json [FILE.model]
        cpor view [flags] FILE.json [PACKAGE]
 
-Opens a page in the browser that shows an execution step by step: a trace that
-"cpor run -trace FILE.json" or "cpor test -trace FILE.json" has written, or the
-result that "cpor run -json" or "cpor detect -json" has printed. If the model or
-the Go package is there, too, the whole state at each step is shown, and one can
-go on from there as with "cpor explore"; a trace of a model whose constants were
-given with -D needs them again. The page is served on 127.0.0.1 to nobody else,
-until Ctrl-C.`)
+Opens a page in the browser that shows an execution step by step: a trace written
+by "cpor run -trace FILE.json" or "cpor test -trace FILE.json", or the output of
+"cpor run -json" or "cpor detect -json". If the model or the Go package is
+available, the page shows the whole state at each step, and lets you continue
+from there as with "cpor explore". Constants that were set with -D must be set
+again. The page is served on 127.0.0.1 only, until Ctrl-C.`)
 	(&pageConfig{command: "view"}).define().Describe(w)
 }
 
@@ -103,12 +101,12 @@ func (c *pageConfig) parse(args []string, most int, what string) ([]string, erro
 // exploreCommand is `cpor explore`.
 func exploreCommand(e *env, args []string) int {
 	c := &pageConfig{command: "explore"}
-	files, err := c.parse(args, 1, "which model? Give a file: benchmarks/robots.model")
+	files, err := c.parse(args, 1, "which model? Name a file, such as benchmarks/robots.model")
 	if errors.Is(err, flag.ErrHelp) {
 		exploreHelp(e.stdout)
 		return exitPass
 	} else if err != nil {
-		return e.mistake(c.command, "%v (\"cpor help explore\" tells more)", err)
+		return e.mistake(c.command, "%v (see \"cpor help explore\")", err)
 	}
 	if goPackage(files) {
 		return e.exploreGo(c, files[0])
@@ -208,12 +206,12 @@ func goProgram(ctx context.Context, dir, test string) (*gosrc.Program, error) {
 // viewCommand is `cpor view`.
 func viewCommand(e *env, args []string) int {
 	c := &pageConfig{command: "view"}
-	files, err := c.parse(args, 2, "which trace? Give a file that -trace FILE.json of cpor run or cpor test has written")
+	files, err := c.parse(args, 2, "which trace? Name a file written by -trace FILE.json of cpor run or cpor test")
 	if errors.Is(err, flag.ErrHelp) {
 		viewHelp(e.stdout)
 		return exitPass
 	} else if err != nil {
-		return e.mistake(c.command, "%v (\"cpor help view\" tells more)", err)
+		return e.mistake(c.command, "%v (see \"cpor help view\")", err)
 	}
 	kept, err := explore.Read(files[0])
 	if err != nil {
@@ -243,7 +241,7 @@ func viewCommand(e *env, args []string) int {
 		// The file tells what happened all the same.
 		for _, d := range kept.Documents {
 			first, _, _ := strings.Cut(err.Error(), "\n")
-			d.Notes = append(d.Notes, "Only what stands in the file is shown, because the model cannot be loaded: "+first)
+			d.Notes = append(d.Notes, "Showing only the contents of the file, because the model cannot be loaded: "+first)
 		}
 	default:
 		e.explorable(c, s, kept.Model, m)
@@ -281,7 +279,7 @@ func (e *env) viewGo(c *pageConfig, s *page.Server, files []string) int {
 		return e.mistake(c.command, "%s does not fit the package in %s: %v", files[0], dir, err)
 	case err != nil:
 		d := s.Kept.Documents[0]
-		d.Notes = append(d.Notes, "Only what stands in the file is shown: "+err.Error())
+		d.Notes = append(d.Notes, "Showing only the contents of the file: "+err.Error())
 		return e.serve(c, s)
 	}
 	s.ReadSource = readSource // the places are those of the program, from here
@@ -324,7 +322,7 @@ func readSource(name string) (string, error) {
 	case err != nil:
 		return "", pathError(err)
 	case !info.Mode().IsRegular() || info.Size() > maxSource:
-		return "", fmt.Errorf("%s is no file with a text of a size that can be shown", name)
+		return "", fmt.Errorf("%s is not a text file small enough to show", name)
 	}
 	f, err := source.Read(name)
 	if err != nil {
@@ -387,14 +385,14 @@ func (e *env) planned(c *pageConfig, x *explore.Explorer, flags []string, at *ex
 	for _, a := range flags {
 		name, _, _ := strings.Cut(strings.TrimLeft(a, "-"), "=")
 		if strings.HasPrefix(a, "-") && (slices.Contains(elsewhereOnly, name) || ofFrontEnd(name)) {
-			return nil, fmt.Errorf("-%s has no meaning for a search of the page", name)
+			return nil, fmt.Errorf("-%s has no effect in a search of the page", name)
 		}
 		if a == "--" {
 			return nil, errors.New("-- is no flag")
 		}
 	}
 	if err := r.parse(slices.Concat(flags, []string{"--", x.File})); errors.Is(err, flag.ErrHelp) {
-		return nil, errors.New("\"cpor help run\" tells about the flags")
+		return nil, errors.New("\"cpor help run\" describes the flags")
 	} else if err != nil {
 		return nil, err
 	}
@@ -419,9 +417,9 @@ func (e *env) planned(c *pageConfig, x *explore.Explorer, flags []string, at *ex
 	if at != nil {
 		switch {
 		case r.mode.Temporal:
-			return nil, errors.New("temporal properties speak of whole executions: they are checked from the beginning only")
+			return nil, errors.New("temporal properties are about whole executions: they can only be checked from the initial state")
 		case r.checkpoint != "":
-			return nil, errors.New("\"cpor resume\" goes on from the beginning of a model: a search from here keeps no checkpoint")
+			return nil, errors.New("a search from this state cannot write checkpoints: \"cpor resume\" continues only searches from the initial state")
 		}
 		if t.System, err = own.From(*at); err != nil {
 			return nil, err
@@ -459,13 +457,13 @@ func (e *env) serve(c *pageConfig, s *page.Server) int {
 		return e.mistake(c.command, "cannot listen on port %d of 127.0.0.1: %v", c.port, err)
 	}
 	err = s.Serve(e.ctx, l, func(address string) {
-		fmt.Fprintf(e.stdout, "%s\nis the page, until Ctrl-C\n", address)
+		fmt.Fprintf(e.stdout, "%s\nserves the page until Ctrl-C\n", address)
 		if c.noBrowser {
 			return
 		}
 		browser.Stdout, browser.Stderr = io.Discard, io.Discard
 		if err := browser.OpenURL(address); err != nil {
-			fmt.Fprintf(e.stderr, "cpor %s: no browser could be opened (%v): open the address yourself\n", c.command, err)
+			fmt.Fprintf(e.stderr, "cpor %s: cannot open a browser (%v): open the address yourself\n", c.command, err)
 		}
 	})
 	if err != nil && !errors.Is(err, context.Canceled) {

@@ -77,7 +77,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("the first step: %+v", d)
 		}
 		for flags, want := range map[string]string{
-			`["-json"]`:                             "-json has no meaning for a search of the page",
+			`["-json"]`:                             "-json has no effect in a search of the page",
 			`["-D", "ATOMIC=false"]`:                "-D has no meaning",
 			`["-lossy"]`:                            "-lossy has no meaning",
 			`["other.model"]`:                       "one model at a time",
@@ -153,7 +153,7 @@ func TestPage(t *testing.T) {
 			Path *struct{ Steps [][2]int }
 		}
 		for _, c := range []struct{ pkg, title string }{
-			{"./pubsub/bug", "deadlock: TestUnsubscribe, TestUnsubscribe.func1 #1 (made hub_test.go:9) wait for ever"},
+			{"./pubsub/bug", "deadlock: TestUnsubscribe, TestUnsubscribe.func1 #1 (made hub_test.go:9) wait forever"},
 			{"./racymap/bug", "data race on Counter.hits"},
 		} {
 			file := filepath.Join(work, path.Base(path.Dir(c.pkg))+".json")
@@ -195,7 +195,7 @@ func TestPage(t *testing.T) {
 		var d document
 		address := startPage(t, work, "view", "-no-browser", gone)
 		fetch(t, address, "GET", "/api/document?n=0", "", &d)
-		if d.Path != nil || len(d.Rows) < 3 || !slices.ContainsFunc(d.Notes, func(n string) bool { return strings.HasPrefix(n, "Only what stands in the file is shown: ") }) {
+		if d.Path != nil || len(d.Rows) < 3 || !slices.ContainsFunc(d.Notes, func(n string) bool { return strings.HasPrefix(n, "Showing only the contents of the file: ") }) {
 			t.Errorf("without the package: %+v", d)
 		}
 		var src struct{ Text string }

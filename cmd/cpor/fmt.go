@@ -22,9 +22,9 @@ type fmtConfig struct {
 
 func (c *fmtConfig) define() *cliflag.Set {
 	f := cliflag.New("fmt")
-	f.BoolVar(&c.write, "w", false, "write files that are laid out otherwise, instead of printing them")
-	f.BoolVar(&c.list, "l", false, "print the names of files that are laid out otherwise; the exit code is 1 if there are any")
-	f.BoolVar(&c.diff, "d", false, "print what would change; the exit code is 1 if anything would")
+	f.BoolVar(&c.write, "w", false, "rewrite files that are not formatted, instead of printing them")
+	f.BoolVar(&c.list, "l", false, "print the names of files that are not formatted; exit code 1 if there are any")
+	f.BoolVar(&c.diff, "d", false, "print a diff of what would change; exit code 1 if there is any")
 	f.Group("Flags:", "w", "l", "d")
 	return f
 }
@@ -32,12 +32,12 @@ func (c *fmtConfig) define() *cliflag.Set {
 func fmtHelp(w io.Writer) {
 	fmt.Fprintln(w, `usage: cpor fmt [flags] [FILE.model | DIRECTORY ...]
 
-Lays out models as gofmt does Go programs, and prints them. Without a file the
-standard input is read. Of a directory all models in and below it are taken, but
-for those in directories that are called testdata or begin with a dot.`)
+Formats models as gofmt does Go programs, and prints them. Without a file it
+reads standard input. For a directory it formats all models in and below it,
+except in directories named testdata or beginning with a dot.`)
 	new(fmtConfig).define().Describe(w)
 	fmt.Fprintln(w, `
-Exit codes: 0, or with -l or -d 1 if a file is laid out otherwise; 2 a mistake.`)
+Exit codes: 0 formatted; with -l or -d, 1 if a file is not formatted; 2 a mistake.`)
 }
 
 // fmtCommand is `cpor fmt`.
@@ -49,10 +49,10 @@ func fmtCommand(e *env, args []string) int {
 		return exitPass
 	}
 	if err == nil && c.write && (len(files) == 0 || len(files) == 1 && files[0] == "-") {
-		err = errors.New("-w writes files, and the standard input is none")
+		err = errors.New("-w rewrites files and cannot be used with standard input")
 	}
 	if err != nil {
-		return e.mistake("fmt", "%v (\"cpor help fmt\" tells more)", err)
+		return e.mistake("fmt", "%v (see \"cpor help fmt\")", err)
 	}
 	if len(files) == 0 {
 		files = []string{"-"}

@@ -2,7 +2,7 @@
 // matters, on all cores, and says truthfully what it covered.
 //
 //	cpor run [flags] FILE.model      search a model
-//	cpor resume [flags] DIR          go on with a search from its checkpoint
+//	cpor resume [flags] DIR          resume a search from its checkpoint
 //	cpor check [flags] FILE.model    look for mistakes in a model, run nothing
 //	cpor bench [TABLE...]            the papers' tables, measured
 //	cpor help [COMMAND]
@@ -78,9 +78,8 @@ func runMain(e *env, args []string) (code int) {
 func (e *env) internalError(what string) {
 	fmt.Fprintf(e.stderr, `cpor: internal error: %s
 
-This is a fault of cpor %s and not of your model. Its verdict would be worth
-nothing, so it gives none (exit code 2). Please report it with the model, this
-command line and the text above:
+This is a bug in cpor %s, not in your model, so there is no verdict (exit code 2).
+Please report it with the model, this command line and the text above:
 	cpor %s
 `, strings.TrimRight(what, "\n"), version(), commandLine(os.Args[1:]))
 }

@@ -9,7 +9,7 @@ import (
 func manHelp(w io.Writer) {
 	fmt.Fprintln(w, `usage: cpor man
 
-Prints the manual page, made of the help of all commands. To read it, or to install it:
+Prints the manual page, made from the help of all commands. To read or install it:
 
   cpor man | man -l -
   cpor man > /usr/local/share/man/man1/cpor.1`)

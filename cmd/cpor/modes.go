@@ -213,11 +213,11 @@ func (c *runConfig) choose(f *cliflag.Set) (err error) {
 	case f.Given("max-transitions") && c.MaxTransitions == 0:
 		return errors.New("-max-transitions 0: the number must be above 0")
 	case c.cluster && c.profile != "":
-		return errors.New("-profile profiles one process: it cannot be combined with -cluster")
+		return errors.New("-profile profiles a single process and cannot be combined with -cluster")
 	case c.Disk != "" && c.MaxMemory == 0:
-		return errors.New("-disk says where to go on when the memory ends: add -max-memory SIZE, which says how much there is")
+		return errors.New("-disk needs -max-memory SIZE: the search continues on disk beyond that memory")
 	case c.cluster && c.Validate:
-		return errors.New("-validate checks a search of one process: it cannot be combined with -cluster")
+		return errors.New("-validate checks a single process and cannot be combined with -cluster")
 	}
 	if c.entry.Check != nil {
 		if err := c.entry.Check(&c.values, &c.Options); err != nil {
@@ -260,7 +260,7 @@ func (c *runConfig) checkMode(f *cliflag.Set) (err error) {
 		}
 		switch {
 		case c.mode.Unkept != "" && takes[fl.Name] == engine.TakesCheckpoint:
-			err = fmt.Errorf("-%s: %s cannot be kept: %s", fl.Name, c.mode.Asked, c.mode.Unkept)
+			err = fmt.Errorf("-%s: %s cannot be saved: %s", fl.Name, c.mode.Asked, c.mode.Unkept)
 		case fl.Name == "ltl":
 			err = fmt.Errorf("-ltl has no meaning with %s, which %s", c.mode.Asked, c.mode.Without)
 		case c.mode.Default:

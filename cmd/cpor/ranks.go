@@ -63,7 +63,7 @@ func (e *env) onRank(w *mpi.World, c *runConfig, command string, do func(*runCon
 	if err = cmp.Or(err, c.left); err != nil {
 		fmt.Fprintf(stderr, "cpor: rank %d: %v\n", w.Rank(), err)
 		if _, serr := os.Stat(filepath.Join(c.checkpoint, "checkpoint")); c.checkpoint != "" && serr == nil {
-			fmt.Fprintf(stderr, "cpor: rank %d: %s\n", w.Rank(), printable(c.goOn("go on from the last checkpoint with: ")))
+			fmt.Fprintf(stderr, "cpor: rank %d: %s\n", w.Rank(), printable(c.goOn("resume from the last checkpoint with: ")))
 		}
 		w.Abort(exitMistake)
 		return exitMistake

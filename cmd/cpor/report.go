@@ -148,11 +148,11 @@ func (r *report) lengths() string {
 		return ""
 	}
 	s := map[trace.Minimality]string{
-		trace.AsFound:        "as the search found it, not minimised",
-		trace.Cut:            fmt.Sprintf("not minimised to the end in %v: -minimise gives it more time", r.c.MinimiseTime),
-		trace.Local:          "one of which nothing can be left out; there may be shorter ones, and other runs may show them",
+		trace.AsFound:        "as found, not minimized",
+		trace.Cut:            fmt.Sprintf("not fully minimized in %v: raise -minimise", r.c.MinimiseTime),
+		trace.Local:          "irreducible; there may be shorter ones, and other runs may show them",
 		trace.FewestSwitches: "with the fewest context switches",
-		trace.Shortest:       "as short as can be",
+		trace.Shortest:       "as short as possible",
 	}[least]
 	if n > 1 && least != trace.Shortest {
 		s = "of the traces at least one is " + s
@@ -392,7 +392,7 @@ func (r *report) writeViolation(p *printer, i int, f finding) {
 	}
 	p.printf("\n")
 	if n := len(f.record.Events); n > maxSteps && r.c.trace == "" {
-		p.printf("%s\n\n", p.wrap(fmt.Sprintf("That is a part of the trace; -trace FILE writes all %d steps.", n), 0))
+		p.printf("%s\n\n", p.wrap(fmt.Sprintf("This is only part of the trace; -trace FILE writes all %d steps.", n), 0))
 	}
 }
 
@@ -436,7 +436,7 @@ func (r *report) writeVerdict(p *printer) {
 				s = "1 violation found"
 			}
 			if r.res.MoreViolations > 0 {
-				s += fmt.Sprintf(", and %s more that are not shown", human.Count(r.res.MoreViolations))
+				s += fmt.Sprintf(", and %s more not shown", human.Count(r.res.MoreViolations))
 			}
 			if !r.res.Exhaustive {
 				s += "; not everything was covered (" + r.res.Reason + ")"
@@ -471,13 +471,13 @@ func (r *report) next() string {
 	case r.c.MaxDepth > 0 && r.res.CutExecutions > 0:
 		return "a larger -max-depth, because executions were cut off"
 	case r.c.mode.Name == stateless.Mode, r.c.mode.Name == unfolding.Mode:
-		return "-search stateful, which covers a state once, however many executions lead to it"
+		return "-search stateful, which covers each state once, however many executions lead to it"
 	case r.c.mode.Name == reduction.Mode && store.Inexact() && !inMemory:
 		return "-store tree, which omits no state"
 	case r.c.mode.Name == reduction.Mode && inMemory && !store.Inexact() && r.c.Disk == "":
-		return "-store compact, which takes a few bytes for each state and can omit one, or -disk DIR, which is slower and omits none"
+		return "-store compact, which takes a few bytes a state but can omit states, or -disk DIR, which is slower but exact"
 	case r.c.mode.Name == reduction.Mode && r.c.por == "" && r.c.Disk == "" && system.WhyIrreducible(r.program.System, false) == "":
-		return "-search auto, which also unfolds: where threads seldom meet, that is exponentially smaller"
+		return "-search auto, which also unfolds: exponentially smaller where threads rarely interact"
 	}
 	return "smaller constants (-D NAME=VALUE), because most bugs show in small instances, or a higher limit"
 }
@@ -495,11 +495,11 @@ func (r *report) writeProperties(p *printer) {
 		if n := len(prop.Vacuous); n > 0 && prop.Verdict == engine.Pass {
 			switch {
 			case prop.Empty:
-				verdict += ", but it says nothing"
+				verdict += ", but it is vacuous"
 			case n == 1:
-				verdict += ", but 1 part of it says nothing"
+				verdict += ", but 1 part of it is vacuous"
 			default:
-				verdict += fmt.Sprintf(", but %d parts of it say nothing", n)
+				verdict += fmt.Sprintf(", but %d parts of it are vacuous", n)
 			}
 		}
 		p.printf("%s: %s %s\n", r.c.file, prop.Property.Called(), verdict)
@@ -527,7 +527,7 @@ func (r *report) writeScope(p *printer) {
 	if r.c.Validate {
 		p.printf("The reduction was checked while it ran: no difference found.\n")
 	}
-	p.printf("%s\n", p.wrap("Only ltl properties were checked; assertions, invariants and deadlocks are for cpor run without -ltl.", 0))
+	p.printf("%s\n", p.wrap("Only ltl properties were checked; run without -ltl to check assertions, invariants and deadlocks.", 0))
 	for _, f := range r.res.Figures {
 		if f.Label != "" && f.Text != "" {
 			p.printf("%s %s\n", strings.ToUpper(f.Label[:1])+f.Label[1:], f.Text)

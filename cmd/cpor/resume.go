@@ -157,7 +157,7 @@ func (e *env) keepParts(c *runConfig, h checkpointHeader, dir func() *checkpoint
 		Open: func(part int) (io.ReadCloser, error) {
 			r, err := checkpoint.OpenPart(c.checkpoint, from, part)
 			if err != nil {
-				return nil, fmt.Errorf("%w (all ranks have to see the directory)", pathError(err))
+				return nil, fmt.Errorf("%w (all ranks must see the directory)", pathError(err))
 			}
 			return r, nil
 		},
@@ -171,7 +171,7 @@ func (e *env) keepParts(c *runConfig, h checkpointHeader, dir func() *checkpoint
 				if p, err = dir().Begin(h, func(io.Writer) error { return nil }); err == nil {
 					if !told && c.Ranks != nil && c.Ranks.Size() > 1 {
 						told = true // before this rank can die
-						fmt.Fprintln(e.stderr, "cpor run:", printable(c.goOn("if a rank dies, go on from the last checkpoint with: ")))
+						fmt.Fprintln(e.stderr, "cpor run:", printable(c.goOn("if a rank dies, resume from the last checkpoint with: ")))
 					}
 					err = p.Commit()
 				}
@@ -202,11 +202,11 @@ func (e *env) keepParts(c *runConfig, h checkpointHeader, dir func() *checkpoint
 func resumeHelp(w io.Writer) {
 	fmt.Fprintln(w, `usage: cpor resume [flags] DIR
 
-Goes on with a search from the checkpoint that "cpor run -checkpoint DIR" has
-kept in a directory, as if it had never been interrupted: the model, its
-constants and all that says what is searched are those of then. One with -disk needs
--max-memory again, and may have another directory. One that was begun with -cluster goes on on as many ranks as "mpirun -n 4 cpor resume DIR" starts, or
-without mpirun in one process. What may be different this time:`)
+Resumes a search from the checkpoint that "cpor run -checkpoint DIR" has written,
+as if it had never been interrupted, with the same model, constants and search
+flags. A search with -disk needs -max-memory again, and may use another directory.
+A search started with -cluster resumes on the ranks that "mpirun -n 4 cpor resume
+DIR" starts, or without mpirun in one process. Flags that may change:`)
 	f := new(runConfig).define()
 	f.VisitAll(func(fl *flag.Flag) {
 		if slices.Contains(session, fl.Name) || fl.Name == "disk" {
@@ -214,8 +214,8 @@ without mpirun in one process. What may be different this time:`)
 		}
 	})
 	fmt.Fprintln(w, `
-"cpor help run" says what these are. Limits that are not given again are off. The
-search keeps its checkpoints in DIR again. Exit codes are those of cpor run.`)
+"cpor help run" describes these flags. Limits that are not repeated are off. The
+search continues to write checkpoints to DIR. Exit codes are those of cpor run.`)
 }
 
 // isDisk tells whether an argument is the flag -disk.
@@ -233,15 +233,15 @@ func resumeCommand(e *env, args []string) int {
 		return exitPass
 	}
 	if err == nil && len(dirs) != 1 {
-		err = errors.New("which search? Give the directory of its checkpoints")
+		err = errors.New("which search? Name the directory of its checkpoints")
 	}
 	f.Visit(func(fl *flag.Flag) {
 		if !slices.Contains(session, fl.Name) && fl.Name != "disk" && err == nil {
-			err = fmt.Errorf("-%s cannot change when a search goes on", fl.Name)
+			err = fmt.Errorf("-%s cannot change when a search is resumed", fl.Name)
 		}
 	})
 	if err != nil {
-		return e.mistake("resume", "%v (\"cpor help resume\" tells more)", err)
+		return e.mistake("resume", "%v (see \"cpor help resume\")", err)
 	}
 	var h checkpointHeader
 	r, err := checkpoint.Open(dirs[0], &h)
@@ -254,17 +254,17 @@ func resumeCommand(e *env, args []string) int {
 	perr := c.parse(slices.Concat(h.Flags, again, changing, []string{"-checkpoint=" + dirs[0], "--", h.File}))
 	load := func() (*frontend.Program, int) {
 		if b := build(); h.Build != b {
-			return nil, e.mistake("resume", "%s was written by another cpor, %s; this one is %s", r.Path(), h.Build, b)
+			return nil, e.mistake("resume", "%s was written by another build of cpor, %s; this one is %s", r.Path(), h.Build, b)
 		}
 		if changed := changes(h.Files); changed != "" {
 			fmt.Fprint(e.stderr, printable(changed))
-			return nil, e.mistake("resume", "the model has changed since the search began: what it has covered says nothing about the new one")
+			return nil, e.mistake("resume", "the model has changed since the search began, so its checkpoint does not apply")
 		}
 		if perr != nil {
 			return nil, e.mistake("resume", "%v", perr)
 		}
 		if was, _ := split(h.Flags); c.Disk != "" && !slices.ContainsFunc(was, isDisk) {
-			return nil, e.mistake("resume", "this search was begun without -disk: it goes on in memory only")
+			return nil, e.mistake("resume", "this search was started without -disk and can only continue in memory")
 		}
 		m, err := frontend.Load(c.file, frontend.Options{Params: c.params, Flags: c.own, Files: h.Files})
 		if err != nil {
@@ -282,7 +282,7 @@ func resumeCommand(e *env, args []string) int {
 			return e.mistake("resume", "-cluster: %v", err)
 		}
 		return e.onRank(w, &c, "resume", func(*runConfig) (int, error) {
-			return e.mistake("resume", "this search was begun without -cluster, and its states are not divided among ranks: it goes on in one process, with \"cpor resume %s\" and without mpirun or srun", printable(dirs[0])), nil
+			return e.mistake("resume", "this search was started without -cluster, so it can only continue in one process: use \"cpor resume %s\" and without mpirun or srun", printable(dirs[0])), nil
 		})
 	}
 	m, code := load()

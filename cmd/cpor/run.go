@@ -83,25 +83,25 @@ func (c *runConfig) define() *cliflag.Set {
 		return nil
 	})
 	f.StringVar(&c.ltl, "ltl", "", "check the ltl property of this `name`, or all; instead of searching for assertions, invariants and deadlocks")
-	f.IntVar(&c.Workers, "workers", runtime.GOMAXPROCS(0), "the `number` of workers that search at the same time (default: the number of CPUs)")
-	c.deadlock = f.Bool("deadlock", true, "report deadlocks; -deadlock=false does not")
-	f.BoolVar(&c.All, "all", false, "go on after a violation and report all distinct ones")
-	f.BoolVar(&c.Validate, "validate", false, "check the reduction and the machine while they run: every claimed independence is executed in both orders, every state is loaded and hashed anew; slow; a difference is an internal error")
+	f.IntVar(&c.Workers, "workers", runtime.GOMAXPROCS(0), "the `number` of concurrent workers (default: the number of CPUs)")
+	c.deadlock = f.Bool("deadlock", true, "report deadlocks; -deadlock=false ignores them")
+	f.BoolVar(&c.All, "all", false, "report all distinct violations instead of stopping at the first")
+	f.BoolVar(&c.Validate, "validate", false, "check the reduction and the machine during the search: execute each claimed independence in both orders, reload and rehash every state; slow; a difference is an internal error")
 	f.DurationVar(&c.Timeout, "timeout", 0, "end the search after this `time`, such as 90s or 1h30m")
 	f.Uint64Var(&c.MaxStates, "max-states", 0, "end the search after this `number` of states")
-	f.IntVar(&c.MaxDepth, "max-depth", 0, "with "+takers("max-depth")+": cut executions off after this `number` of transitions; every violation that can be reached within it is found, and the result is incomplete if something was cut off; with -por none or sleep (the default with a bound)")
+	f.IntVar(&c.MaxDepth, "max-depth", 0, "with "+takers("max-depth")+": cut executions off after this `number` of transitions; finds every violation within the bound, and the result is incomplete if an execution was cut off; with -por none or sleep (the default with a bound)")
 	f.Uint64Var(&c.MaxTransitions, "max-transitions", 0, "with "+takers("max-transitions")+": end the search after this `number` of transitions")
 	f.Var((*cliflag.Size)(&c.MaxMemory), "max-memory", "end the search before the process takes more memory than this `size`, such as 500MB or 2GiB")
-	f.StringVar(&c.Disk, "disk", "", "with -max-memory: go on beyond that memory, with the states in this `directory` on a local disk; exact, and slower")
-	f.BoolVar(&c.cluster, "cluster", false, "search together with the other processes that mpirun, mpiexec or srun has started; docs/cluster.md tells how")
-	f.StringVar(&c.checkpoint, "checkpoint", "", "keep in this `directory` what is needed to go on with \"cpor resume\" after a power cut, a limit or an interruption")
-	f.DurationVar(&c.checkpointEvery, "checkpoint-interval", 10*time.Minute, "with -checkpoint: the `time` from one checkpoint to the next (default 10m)")
+	f.StringVar(&c.Disk, "disk", "", "with -max-memory: continue beyond that memory with states in this `directory` on a local disk; exact, but slower")
+	f.BoolVar(&c.cluster, "cluster", false, "search together with the other processes started by mpirun, mpiexec or srun (docs/cluster.md)")
+	f.StringVar(&c.checkpoint, "checkpoint", "", "write checkpoints to this `directory`, so that \"cpor resume\" can continue after a power cut, a limit or an interruption")
+	f.DurationVar(&c.checkpointEvery, "checkpoint-interval", 10*time.Minute, "with -checkpoint: the `time` between checkpoints (default 10m)")
 	f.BoolVar(&c.json, "json", false, "print the result as one JSON object")
-	f.StringVar(&c.trace, "trace", "", "write the whole trace of a violation to this `file`, as a table, or if its name ends in .json as JSON, in .states.json with the whole states, in .itf.json as ITF, in .svg as a message-sequence chart, and in .trail, of a model in Promela, as a trail that spin -t replays; with -all the further ones to file-2, file-3, ...")
-	f.BoolVar(&c.traceStates, "trace-states", false, "write the whole state at the beginning of a trace and after each step into the JSON, that of -json and of -trace x.json")
-	f.DurationVar(&c.MinimiseTime, "minimise", engine.DefaultMinimiseTime, "look for short traces for at most this `time` (default 30s); 0 leaves them as the search found them")
-	f.StringVar(&c.coverage, "coverage", "", "write the source to this `file`, or to the terminal if it is -, with how often each line was executed")
-	f.BoolVar(&c.quiet, "q", false, "print no progress, and of the result only the verdict and the violations")
+	f.StringVar(&c.trace, "trace", "", "write the trace of a violation to this `file`: as a table, or by its ending as JSON (.json), JSON with whole states (.states.json), ITF (.itf.json), a message-sequence chart (.svg), or for Promela a trail that spin -t replays (.trail); with -all, further traces go to file-2, file-3, ...")
+	f.BoolVar(&c.traceStates, "trace-states", false, "include the initial state and the state after each step in the JSON of -json and -trace x.json")
+	f.DurationVar(&c.MinimiseTime, "minimise", engine.DefaultMinimiseTime, "spend at most this `time` on shortening traces (default 30s); 0 shows them as found")
+	f.StringVar(&c.coverage, "coverage", "", "write the source with the number of executions of each line to this `file`, or - for the terminal")
+	f.BoolVar(&c.quiet, "q", false, "print only the verdict and the violations, and no progress")
 	f.Func("profile", "write a profile of the search to the working directory; `what`: "+strings.Join(profileNames(), ", "), func(s string) error {
 		c.profile = s
 		return checkProfile(s)
@@ -155,7 +155,7 @@ func defineFrontEndFlags(f *cliflag.Set, own map[string]string, without ...strin
 
 // defineParams defines -D, which collects NAME=VALUE. NAME alone is 1, as for a C compiler and SPIN.
 func defineParams(f *cliflag.Set, params map[string]string) {
-	f.Func("D", "`NAME=VALUE` gives a constant of the model another value, NAME alone 1; may be repeated", func(s string) error {
+	f.Func("D", "`NAME=VALUE` sets a constant of the model; NAME alone sets it to 1; may be repeated", func(s string) error {
 		if s != "" && !strings.Contains(s, "=") {
 			s += "=1"
 		}
@@ -165,7 +165,7 @@ func defineParams(f *cliflag.Set, params map[string]string) {
 		}
 		return err
 	})
-	f.Func("U", "take back an earlier -D of this `NAME`, as a C compiler does", func(s string) error {
+	f.Func("U", "undo an earlier -D of this `NAME`, as a C compiler does", func(s string) error {
 		if s == "" || strings.Contains(s, "=") {
 			return errors.New("want a name")
 		}
@@ -176,7 +176,7 @@ func defineParams(f *cliflag.Set, params map[string]string) {
 
 // defineLanguage defines -lang, which says what the standard input holds.
 func defineLanguage(f *cliflag.Set, lang *string) {
-	f.Func("lang", "the `language` of the standard input: promela, or the ending of a file's name (default model)", func(s string) error {
+	f.Func("lang", "the `language` of standard input: promela, or a file name ending (default model)", func(s string) error {
 		ending := "." + strings.TrimPrefix(strings.ToLower(s), ".")
 		for _, fe := range frontend.FrontEnds() {
 			if strings.EqualFold(fe.Name, s) {
@@ -187,7 +187,7 @@ func defineLanguage(f *cliflag.Set, lang *string) {
 				return nil
 			}
 		}
-		return errors.New("want model, promela, or the ending of a file's name")
+		return errors.New("want model, promela, or a file name ending")
 	})
 }
 
@@ -197,7 +197,7 @@ func inLanguage(file, lang string) (string, error) {
 	case lang == "":
 		return file, nil
 	case file != "-":
-		return "", fmt.Errorf("-lang says what the standard input holds, and the ending of %s says it already", file)
+		return "", fmt.Errorf("-lang applies to standard input only; the language of %s follows from its ending", file)
 	}
 	return stdin + lang, nil
 }
@@ -232,15 +232,15 @@ func (c *runConfig) parse(args []string) error {
 	case f.Given("max-states") && c.MaxStates == 0:
 		return errors.New("-max-states 0: the number must be above 0")
 	case f.Given("trace") && c.trace == "":
-		return errors.New("-trace needs the name of a file")
+		return errors.New("-trace needs a file name")
 	case c.traceStates && !c.json && !strings.EqualFold(filepath.Ext(c.trace), ".json"):
-		return errors.New("-trace-states writes the states into JSON: add -json, or -trace with a name that ends in .json")
+		return errors.New("-trace-states adds states to JSON: add -json, or -trace with a name ending in .json")
 	case c.MinimiseTime < 0:
 		return fmt.Errorf("-minimise %v: the time must not be below 0", c.MinimiseTime)
 	case f.Given("checkpoint") && c.checkpoint == "":
-		return errors.New("-checkpoint needs the name of a directory")
+		return errors.New("-checkpoint needs a directory name")
 	case f.Given("checkpoint-interval") && c.checkpoint == "":
-		return errors.New("-checkpoint-interval says how often a checkpoint is written; add -checkpoint DIR")
+		return errors.New("-checkpoint-interval needs -checkpoint DIR")
 	case c.checkpointEvery <= 0:
 		return fmt.Errorf("-checkpoint-interval %v: the time must be above 0", c.checkpointEvery)
 	}
@@ -254,7 +254,7 @@ func (c *runConfig) parse(args []string) error {
 	formula := c.own[frontend.FormulaFlag.Name] != ""
 	if formula {
 		if f.Given("ltl") {
-			return errors.New("-f checks a formula of its own; leave -ltl out")
+			return errors.New("-f and -ltl cannot be combined")
 		}
 		c.ltl = frontend.FormulaName
 	}
@@ -264,7 +264,7 @@ func (c *runConfig) parse(args []string) error {
 		}
 		f.Visit(func(fl *flag.Flag) {
 			if !slices.Contains(replayed, fl.Name) && !ofFrontEnd(fl.Name) && err == nil {
-				err = fmt.Errorf("-%s has no meaning with -replay, which searches nothing", fl.Name)
+				err = fmt.Errorf("-%s has no effect with -replay, which does not search", fl.Name)
 			}
 		})
 		if err != nil {
@@ -284,12 +284,12 @@ func (c *runConfig) parse(args []string) error {
 func oneFile(files []string) (string, error) {
 	for _, f := range files {
 		if len(files) > 1 && (f == "true" || f == "false") {
-			return "", fmt.Errorf("a flag that is on or off takes its value with an equals sign, as in -deadlock=%s", f)
+			return "", fmt.Errorf("a Boolean flag takes its value with an equals sign, as in -deadlock=%s", f)
 		}
 	}
 	switch {
 	case len(files) == 0:
-		return "", errors.New("which model? Give a file: benchmarks/robots.model")
+		return "", errors.New("which model? Name a file, such as benchmarks/robots.model")
 	case len(files) > 1:
 		return "", fmt.Errorf("one model at a time, not %d: %s", len(files), commandLine(files))
 	}
@@ -301,13 +301,12 @@ func runHelp(w io.Writer) {
 	fmt.Fprintln(w, `usage: cpor run [flags] FILE.model
 
 Searches the interleavings of a model for violated assertions and invariants,
-run-time errors and deadlocks, until the first violation or until everything is
-covered, and shows how a violation comes about. A search with stored states also
-follows random executions, in a small share of its work, and so finds deep
-violations early. Flags may stand before or after
-the file; the file - is the standard input. A directory with a Go program, as
-in "cpor run ./cmd/worker", is explored as "cpor test" explores a test, with the
-flags of that command ("cpor help test").`)
+run-time errors and deadlocks, until it finds a violation or has covered
+everything, and prints a trace of the violation. A search with stored states also
+spends a small share of its work on random executions, to find deep violations
+early. Flags may come before or after the file, and the file - is standard input.
+A directory with a Go program, as in "cpor run ./cmd/worker", is explored as "cpor
+test" explores a test, with the flags of that command ("cpor help test").`)
 	f.Describe(w)
 	fmt.Fprintln(w, `
 Reductions (-por):`)
@@ -335,7 +334,7 @@ func runCommand(e *env, args []string) int {
 		runHelp(e.stdout)
 		return exitPass
 	} else if err != nil {
-		return e.mistake("run", "%v (\"cpor help run\" tells more)", err)
+		return e.mistake("run", "%v (see \"cpor help run\")", err)
 	}
 	if c.cluster {
 		return e.runRank(&c)
@@ -504,7 +503,7 @@ func (e *env) explore(c *runConfig, m *frontend.Program, t *engine.Task, out *tr
 	if c.checkpoint != "" {
 		res.How = append(res.How, engine.Figure{Key: "checkpoint", Value: c.checkpoint, Text: "checkpoints in " + c.checkpoint})
 		if _, err := os.Stat(filepath.Join(c.checkpoint, "checkpoint")); err == nil && unfinished(res) {
-			res.Figures = append(res.Figures, engine.Figure{Label: "go on with", Text: c.goOn("")})
+			res.Figures = append(res.Figures, engine.Figure{Label: "resume with", Text: c.goOn("")})
 		}
 	}
 	for _, w := range res.Warnings {

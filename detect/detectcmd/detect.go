@@ -24,11 +24,11 @@ import (
 
 const detectUsage = `usage: cpor detect -poss EXPR | -def EXPR [flags] LOG...
 
-Tells whether the system whose run the log recorded could have passed (-poss),
-or must have passed (-def), through a global state that satisfies the predicate.
-LOG is in the format of ShiViz and GoVector or in JSON lines, or a trace: of
-OpenTelemetry (OTLP as JSON), of Jaeger, or of Go's execution tracer; several
-files are the parts of one run, "-" is stdin. For example
+Reports whether the recorded system could have passed (-poss), or must have passed
+(-def), through a global state that satisfies the predicate. LOG is a log in the
+format of ShiViz and GoVector or JSON lines, or a trace of OpenTelemetry (OTLP as
+JSON), Jaeger, or Go's execution tracer. Several files are parts of one run, and
+"-" is standard input. For example
 
 	cpor detect -poss 'exists i < j: i.crit && j.crit' run.log
 
@@ -71,8 +71,8 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	f.StringVar(&f.logs.Delimiter, "delimiter", "", "the `regexp` between several executions in a file; its group trace is their name")
 	f.StringVar(&f.assign, "assign", "", "finds the assignments in an event's text: a `regexp` with groups name and value (default: name=value and JSON)")
 	f.BoolVar(&f.logs.Lenient, "lenient", false, "repair vector clocks where possible, and say so")
-	f.BoolVar(&f.force, "force", false, fmt.Sprintf("with -lenient, answer even if more than %d events had to be left out", maxDropped))
-	f.StringVar(&f.trace, "trace", "", "look at the execution of that `name`, or number, only")
+	f.BoolVar(&f.force, "force", false, fmt.Sprintf("with -lenient, answer even if more than %d events had to be dropped", maxDropped))
+	f.StringVar(&f.trace, "trace", "", "analyze only the execution with that `name` or number")
 	f.StringVar(&f.opt.Algorithm, "algorithm", detect.Auto, "of -poss: "+strings.Join(detect.Algorithms(detect.Poss), ", ")+"; of -def: "+strings.Join(detect.Algorithms(detect.Def), ", "))
 	f.BoolVar(&f.weak, "weak", true, "search only the events that can change the predicate (weak vector clocks)")
 	f.BoolVar(&f.split, "split", true, "search the parts of a disjunction separately (-poss)")
@@ -82,9 +82,9 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	f.BoolVar(&f.dominance, "dominance", true, "explore a run that dominates alone (psdef)")
 	f.IntVar(&f.opt.Workers, "workers", 0, "goroutines (default: the number of processors)")
 	f.DurationVar(&f.timeout, "timeout", 0, "stop after that `time`")
-	f.Int64Var(&f.opt.MaxStates, "max-states", 0, "stop after so many explored states")
+	f.Int64Var(&f.opt.MaxStates, "max-states", 0, "stop after this many explored states")
 	f.Var(&maxBytes, "max-memory", "stop when the visited states take more than that `size`")
-	f.BoolVar(&f.explain, "explain", false, "show the conjuncts that were searched for, and their supports")
+	f.BoolVar(&f.explain, "explain", false, "show the conjuncts of the predicate and their supports")
 	f.BoolVar(&f.json, "json", false, "print one JSON object")
 	f.BoolVar(&f.quiet, "quiet", false, "no progress on stderr")
 	f.StringVar(&f.svg, "svg", "", "write a space-time diagram with the cut to `FILE`")
@@ -110,7 +110,7 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 		return f.mistake("-format %s: want %s", f.logs.Format, strings.Join(logs.Formats, ", "))
 	}
 	if f.force && !f.logs.Lenient {
-		return f.mistake("-force is about the repairs of -lenient")
+		return f.mistake("-force needs -lenient")
 	}
 	f.opt.MaxBytes = int64(maxBytes)
 	f.opt.Full, f.opt.Whole = !f.weak, !f.split
@@ -255,7 +255,7 @@ func (f *detectFlags) repaired(x logs.Execution) error {
 		fmt.Fprintf(f.stderr, "repaired: and %d more\n", x.Repairs.More)
 	}
 	if n := x.Repairs.Dropped; n > maxDropped && !f.force {
-		return fmt.Errorf("the repair left out %d events: what is left may be another run than the one that was logged; -force answers all the same", n)
+		return fmt.Errorf("the repair dropped %d events, so the rest may be a different run; -force answers anyway", n)
 	}
 	return nil
 }

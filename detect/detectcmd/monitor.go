@@ -29,11 +29,11 @@ import (
 
 const monitorUsage = `usage: cpor monitor -poss EXPR | -def EXPR [flags]
 
-Reads events as they happen, those of a host in their order and those of
-different hosts in any, from stdin or from clients, as JSON lines or in the
-layouts of ShiViz, and tells as soon as it is certain that the system could have
-passed (-poss), or must have passed (-def), through a global state that satisfies
-the predicate. For example
+Reads events as they happen, as JSON lines or in the layouts of ShiViz, from
+standard input or from clients: those of a host in order, those of different hosts
+in any order. It reports as soon as it is certain that the system could have passed
+(-poss), or must have passed (-def), through a global state that satisfies the
+predicate. For example
 
 	tail -f run.jsonl | cpor monitor -poss 'exists i < j: i.crit && j.crit' -hosts p1,p2,p3
 	cpor monitor -poss 'p1.x > p2.y' -tcp 127.0.0.1:7700 -journal run.journal
@@ -43,9 +43,9 @@ line is safe; an HTTP client posts them to /events, and finds /status. An event
 that contradicts an earlier one is refused to its sender. With -journal, what was
 acknowledged survives a restart; FILE.lock beside it keeps a second monitor away.
 
-Whoever can connect can send events, so that it listens on the loopback
-interface only. With -public it listens on any address, and then -token-file is
-needed, whose content clients have to know: a TCP client sends "token TOKEN" as
+Anyone who can connect can send events, so it listens on the loopback interface
+only. With -public it listens on any address and needs -token-file, whose content
+clients must know: a TCP client sends "token TOKEN" as
 its first line, an HTTP client the header "Authorization: Bearer TOKEN". Nothing
 is encrypted unless -tls-cert and -tls-key are given.
 
@@ -65,11 +65,11 @@ func Monitor(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		hosts, names cliflag.List
 		tcp          = f.String("tcp", "", "listen for clients on that `address`")
 		httpAddr     = f.String("http", "", "serve HTTP on that `address`")
-		journal      = f.String("journal", "", "keep the events in `FILE`, and go on from there")
-		keep         = f.Bool("keep", false, "go on after the detection")
+		journal      = f.String("journal", "", "keep the events in `FILE`, and continue from there")
+		keep         = f.Bool("keep", false, "continue after the detection")
 		maxKept      = f.Int("max-states", 0, "keep at most `n` local states and branches in memory")
 		public       = f.Bool("public", false, "listen on addresses beyond the loopback interface, too; needs -token-file")
-		token        = f.String("token-file", "", "clients have to know the first line of `FILE`, of at least 16 characters")
+		token        = f.String("token-file", "", "clients must know the first line of `FILE`, at least 16 characters")
 		tlsCert      = f.String("tls-cert", "", "serve TLS with the certificate in the PEM `FILE`")
 		tlsKey       = f.String("tls-key", "", "and its key in the PEM `FILE`")
 		conns        = f.Int("max-connections", monitor.DefaultConnections, "serve at most `n` connections at a time")
@@ -94,21 +94,21 @@ func Monitor(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	if *tcp == "" && *httpAddr == "" {
 		for _, name := range []string{"public", "token-file", "tls-cert", "tls-key", "max-connections", "idle-timeout"} {
 			if f.Given(name) {
-				return f.mistake("-%s is about clients: give -tcp or -http, too", name)
+				return f.mistake("-%s needs -tcp or -http", name)
 			}
 		}
 	}
 	switch {
 	case f.Given("server-names") && *httpAddr == "":
-		return f.mistake("-server-names is about HTTP clients: give -http, too")
+		return f.mistake("-server-names needs -http")
 	case f.Given("journal-limit") && *journal == "":
-		return f.mistake("-journal-limit is about the journal: give -journal, too")
+		return f.mistake("-journal-limit needs -journal")
 	case *maxKept < 0 || *conns <= 0 || *idle <= 0:
-		return f.mistake("-max-states, -max-connections and -idle-timeout have to be positive")
+		return f.mistake("-max-states, -max-connections and -idle-timeout must be positive")
 	case (*tlsCert == "") != (*tlsKey == ""):
 		return f.mistake("-tls-cert and -tls-key belong together")
 	case *public && *token == "":
-		return f.mistake("-public needs -token-file: anybody could send events")
+		return f.mistake("-public needs -token-file, because anyone could send events")
 	}
 	cfg := monitor.Config{MaxStates: *maxKept, MaxBytes: int64(memory)}
 	text := *poss
@@ -206,7 +206,7 @@ func readToken(path string) (string, error) {
 	line, _, _ := strings.Cut(string(data), "\n")
 	token := strings.TrimSpace(line)
 	if len(token) < minToken || strings.ContainsAny(token, " \t") {
-		return "", fmt.Errorf("%s: the first line has to be one word of at least %d characters", path, minToken)
+		return "", fmt.Errorf("%s: the first line must be one word of at least %d characters", path, minToken)
 	}
 	return token, nil
 }
@@ -219,7 +219,7 @@ func listen(addr string, public bool) (net.Listener, error) {
 		return nil, err
 	}
 	if !public && !resolved.IP.IsLoopback() {
-		return nil, fmt.Errorf("%s is not on the loopback interface: anybody who reaches it could send events; say 127.0.0.1:%d, or -public with -token-file", addr, resolved.Port)
+		return nil, fmt.Errorf("%s is not on the loopback interface: anyone who reaches it could send events; use 127.0.0.1:%d, or -public with -token-file", addr, resolved.Port)
 	}
 	return net.ListenTCP("tcp", resolved)
 }

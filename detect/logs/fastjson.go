@@ -19,7 +19,7 @@ type fastLine struct {
 }
 
 // parse reads a line if it is an event and nothing else, its clock by the
-// scanner; ok is unset if it has to be read by ParseLine.
+// scanner; ok is unset if it must be read by ParseLine.
 func (l *fastLine) parse(text []byte, clock *clockScanner) (ok bool) {
 	*l = fastLine{names: l.names[:0], vals: l.vals[:0]}
 	valid := false // json.Valid has seen the line

@@ -701,8 +701,8 @@ func TestForeign(t *testing.T) {
 	addr, _ := serve(t, s)
 	for line, want := range map[string]string{
 		"token 0123456789abcdef": "ok 1\n",
-		"token 0123456789abcdeg": "error the first line has to be: token TOKEN\n",
-		"{}":                     "error the first line has to be: token TOKEN\n",
+		"token 0123456789abcdeg": "error the first line must be: token TOKEN\n",
+		"{}":                     "error the first line must be: token TOKEN\n",
 	} {
 		conn, err := net.Dial("tcp", addr)
 		if err != nil {

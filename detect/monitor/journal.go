@@ -53,7 +53,7 @@ type Damage struct {
 
 // String is a message for people.
 func (d *Damage) String() string {
-	return fmt.Sprintf("line %d is damaged (%v): the monitor goes on from the line before; %d lines were left out and put into %s", d.Line, d.Err, d.Lines, d.Rest)
+	return fmt.Sprintf("line %d is damaged (%v): the monitor continues from the line before; %d lines were skipped and moved to %s", d.Line, d.Err, d.Lines, d.Rest)
 }
 
 // ErrLocked is returned by OpenJournal when another monitor has the journal.
@@ -145,7 +145,7 @@ func (j *Journal) open(cfg Config) (*Monitor, error) {
 // nothing was.
 func (j *Journal) Damage() *Damage { return j.damage }
 
-var errNoJournal = errors.New("line 1: this is no journal of a monitor; it was not touched")
+var errNoJournal = errors.New("line 1: not a monitor journal; the file was not touched")
 
 // isJournal reports errNoJournal unless the file at path is missing, empty or
 // begins with the header of a journal.
@@ -241,7 +241,7 @@ func (j *Journal) replayLine(n int, text []byte, cfg Config) error {
 	var l journalLine
 	if err := json.Unmarshal(text, &l); err != nil {
 		if n == 1 || n == 2 && bytes.HasPrefix(text, []byte(`{"checkpoint"`)) {
-			return fmt.Errorf("%w; nothing can be known of what came before", err)
+			return fmt.Errorf("%w; everything before it is lost", err)
 		}
 		return &damaged{err}
 	}
@@ -253,7 +253,7 @@ func (j *Journal) replayLine(n int, text []byte, cfg Config) error {
 	case n == 2 && l.Checkpoint != nil:
 		var cp checkpoint
 		if err := json.Unmarshal(l.Checkpoint, &cp); err != nil || xxhash.Sum64(l.Checkpoint) != l.Sum {
-			return errors.New("the checkpoint is damaged; nothing can be known of what came before")
+			return errors.New("the checkpoint is damaged; everything before it is lost")
 		}
 		return j.m.restore(&cp)
 	case l.Event == nil:

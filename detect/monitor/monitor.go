@@ -30,7 +30,7 @@ type Config struct {
 
 // ErrNeedHosts is returned by New when the predicate speaks about all hosts and
 // they were not given.
-var ErrNeedHosts = errors.New("the predicate speaks about all hosts: they have to be known in advance")
+var ErrNeedHosts = errors.New("the predicate speaks about all hosts: they must be known in advance")
 
 // ErrFull is returned when Config.MaxStates or Config.MaxBytes is reached. What
 // was taken until then is kept: a monitor with a higher bound can go on from its
@@ -321,7 +321,7 @@ func (h *host) repeated(e *event) error {
 	if old := h.early[e.own]; old != nil {
 		sum = old.sum
 	} else if at := int(e.own) - 1 - (int(h.arrived) - len(h.sums)); at < 0 {
-		return fmt.Errorf("event %d of host %s came long ago, and what it said is not known any more: send only events from %d on", e.own, h.name, int(h.arrived)-len(h.sums)+1)
+		return fmt.Errorf("event %d of host %s came long ago, and its content is no longer known: send only events from %d on", e.own, h.name, int(h.arrived)-len(h.sums)+1)
 	} else {
 		sum = h.sums[at]
 	}

@@ -173,7 +173,7 @@ func (s *Server) serveConn(ctx context.Context, conn net.Conn) {
 	patient := &patientConn{conn, s.idle()}
 	if s.Token != "" {
 		if !s.readToken(&patientConn{conn, firstTimeout}) {
-			fmt.Fprintf(patient, "error the first line has to be: token TOKEN\n")
+			fmt.Fprintf(patient, "error the first line must be: token TOKEN\n")
 			return
 		}
 	}

@@ -10,7 +10,7 @@
 // checkpoint adds what is new (see [Mark]): so the old and the new checkpoint have most of what they take
 // in common.
 //
-// The format is our own because it has to be written at the speed of memory,
+// The format is our own because it must be written at the speed of memory,
 // with a search waiting for it, and read back as a stream: what the archive
 // formats add (names, indices, compression) is of no use here.
 package checkpoint
@@ -54,20 +54,20 @@ type Dir struct {
 // error says that another process has it, or what the system said.
 func OpenDir(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o777); err != nil {
-		return nil, fmt.Errorf("the directory for checkpoints: %w", err)
+		return nil, fmt.Errorf("checkpoint directory: %w", err)
 	}
 	l := flock.New(filepath.Join(path, "lock"))
 	ok, err := l.TryLock()
 	if err != nil {
-		return nil, fmt.Errorf("the directory for checkpoints: %w", err)
+		return nil, fmt.Errorf("checkpoint directory: %w", err)
 	}
 	if !ok {
-		return nil, fmt.Errorf("%s: another search keeps its checkpoints there", path)
+		return nil, fmt.Errorf("%s: another search writes its checkpoints there", path)
 	}
 	d := &Dir{path, l}
 	if err := d.sweepUnnamed(); err != nil {
 		d.Close()
-		return nil, fmt.Errorf("the directory for checkpoints: %w", err)
+		return nil, fmt.Errorf("checkpoint directory: %w", err)
 	}
 	return d, nil
 }
@@ -437,9 +437,9 @@ func (r *Reader) begin(header any) error {
 	const kind = "cpor checkpoint, format "
 	if string(got[:n]) != magic {
 		if n >= len(kind) && string(got[:len(kind)]) == kind {
-			return fmt.Errorf("%s was written by another version of cpor, which has another format", r.path)
+			return fmt.Errorf("%s was written by another version of cpor, in another format", r.path)
 		}
-		return fmt.Errorf("%s is no checkpoint of cpor", r.path)
+		return fmt.Errorf("%s is not a cpor checkpoint", r.path)
 	}
 	r.at = int64(len(magic))
 	var length [8]byte
@@ -448,7 +448,7 @@ func (r *Reader) begin(header any) error {
 	}
 	size := binary.LittleEndian.Uint64(length[:])
 	if size > 1<<30 {
-		return &Damaged{r.path, r.at, "its header has a length that cannot be"}
+		return &Damaged{r.path, r.at, "its header has an impossible length"}
 	}
 	head := make([]byte, size)
 	if _, err := io.ReadFull(r, head); err != nil {
@@ -505,7 +505,7 @@ func (r *Reader) next() error {
 		size = markBytes
 	}
 	if size > blockBytes {
-		return &Damaged{r.path, r.at, "a block has a length that cannot be"}
+		return &Damaged{r.path, r.at, "a block has an impossible length"}
 	}
 	b = r.block[:headerBytes+int(size)]
 	if _, err := io.ReadFull(r.r, b[headerBytes:]); err != nil {
@@ -526,7 +526,7 @@ func (r *Reader) next() error {
 	if last {
 		r.ended, r.rest = true, nil
 		if _, err := r.r.ReadByte(); err != io.EOF {
-			return &Damaged{r.path, r.at, "something stands behind its end"}
+			return &Damaged{r.path, r.at, "there is data after its end"}
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ const flagGroup = "Locks and races:"
 
 // Races is the flag that chooses the rule.
 var Races = &engine.FlagOf[Rule]{
-	FlagInfo: engine.FlagInfo{Name: "races", Group: flagGroup, Usage: "the `rule` for races: ld' (a lock protects what several threads write; the default of -por locks), ld (Eraser's, which lets the first thread initialise), hb (happens-before: no synchronisation orders two accesses) or none (the default otherwise). With stored states ld and hb need -por none, which is taken if no -por is given; with -search stateless every reduction checks every rule"},
+	FlagInfo: engine.FlagInfo{Name: "races", Group: flagGroup, Usage: "the `rule` for races: ld' (a lock protects what several threads write; the default of -por locks), ld (Eraser's, which lets the first thread initialize), hb (happens-before: no synchronization orders two accesses) or none (the default otherwise). With stored states ld and hb need -por none, the default then; with -search stateless every reduction checks every rule"},
 	Parse:    func(_ Rule, s string) (Rule, error) { return ParseRule(s) },
 }
 
@@ -43,7 +43,7 @@ func Given(v *engine.Values) Options {
 // CheckInitThread refuses -init-thread where no rule knows it.
 func CheckInitThread(v *engine.Values) error {
 	if r := Races.Of(v); len(InitThread.Of(v)) > 0 && r != LDPrime && r != LD {
-		return errors.New("-init-thread means nothing without -races ld' or ld")
+		return errors.New("-init-thread needs -races ld' or ld")
 	}
 	return nil
 }

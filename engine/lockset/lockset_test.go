@@ -271,7 +271,7 @@ init { go T1(); go T2() }
 		if got := run(t, text, with(map[string]string{"x": "T1[0]"}), how); len(got) > 0 {
 			t.Errorf("T1 initialises x: %q", got)
 		}
-		if got := run(t, text, with(map[string]string{"x": "T2[0]"}), how); len(got) == 0 || !strings.Contains(got[0], "before T2[0], which is to initialise it") {
+		if got := run(t, text, with(map[string]string{"x": "T2[0]"}), how); len(got) == 0 || !strings.Contains(got[0], "before T2[0], which should initialize it") {
 			t.Errorf("T2 does not initialise x: %q", got)
 		}
 	}

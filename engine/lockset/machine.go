@@ -351,7 +351,7 @@ func (m *Machine) describe(f *finding) string {
 	case notUnshared:
 		return what + ", although it is declared unshared and another thread has used it"
 	case wrongInit:
-		return what + fmt.Sprintf(", before %s, which is to initialise it", m.inner.ThreadName(s.init[s.slot[f.loc]]))
+		return what + fmt.Sprintf(", before %s, which should initialize it", m.inner.ThreadName(s.init[s.slot[f.loc]]))
 	case unordered:
 		return what + ", and nothing orders that with " + anyOther
 	}

@@ -60,7 +60,7 @@ func New(sys system.System, o Options) (*System, error) {
 	can := m.Capabilities()
 	inner := can.Locking
 	if inner == nil {
-		return nil, fmt.Errorf("races cannot be checked here: the system does not tell which locations its locks protect")
+		return nil, fmt.Errorf("races cannot be checked here: the system does not report which locations its locks protect")
 	}
 	if inner.NumClassified() < 0 {
 		// What is known of a location would have to follow its object.
@@ -70,7 +70,7 @@ func New(sys system.System, o Options) (*System, error) {
 	s.guards = inner.HasGuards()
 	if s.rule == HB {
 		if can.Synchronising == nil {
-			return nil, fmt.Errorf("-races hb cannot be checked here: the system does not tell how its transitions synchronise")
+			return nil, fmt.Errorf("-races hb cannot be checked here: the system does not report how its transitions synchronize")
 		}
 		s.histories = newHistories()
 	}

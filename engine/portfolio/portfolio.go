@@ -32,14 +32,14 @@ const Mode = "auto"
 func init() {
 	engine.RegisterMode(engine.Mode{
 		Name: Mode, Asked: "-search " + Mode, Rank: 4,
-		Summary: "unfolds and searches with stored states in turns until one of them has the answer",
+		Summary: "alternates between an unfolding and a search with stored states until one has the answer",
 		Of:      "a portfolio", Lacks: "is not for -search auto, which chooses itself", Without: "need not store states",
-		Unkept: "one of its two ways is an unfolding, of which nothing is written; -search stateful is the other one and can be kept",
+		Unkept: "half of it is an unfolding, which cannot be saved; use -search stateful, which can",
 		Label:  "search", Prefix: "auto, ",
 	})
 	engine.Register(engine.Entry{
 		Name: "portfolio", Mode: Mode, Default: true,
-		Summary:   "with -search auto: an unfolding and a search with stored states share the workers, and the first answer counts",
+		Summary:   "with -search auto: an unfolding and a search with stored states in turns; the first answer counts",
 		Preserves: engine.Violations | engine.Deadlocks,
 		Counts:    engine.CountTransitions | engine.CountStore,
 		Takes:     engine.TakesAll | engine.TakesDeadlocks,

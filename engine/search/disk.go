@@ -122,10 +122,10 @@ func depthOf(e spill.Entry) int { return int(e.From & (1<<depthBits - 1)) }
 // openDisk takes the directory and divides the memory.
 func openDisk(o *Options, room uint64) (*disk, error) {
 	if room == 0 && o.SpillEvery == 0 {
-		return nil, &engine.OptionError{Message: "-disk goes on where the memory ends: say how much there is with -max-memory"}
+		return nil, &engine.OptionError{Message: "-disk needs -max-memory SIZE: the search continues on disk beyond that memory"}
 	}
 	if o.Store != statestore.Tree && o.Store != statestore.Plain {
-		return nil, &engine.OptionError{Message: fmt.Sprintf("-disk needs a store from which states can be had back, tree or plain: -store %v cannot be combined with it", o.Store)}
+		return nil, &engine.OptionError{Message: fmt.Sprintf("-disk requires -store tree or plain, from which states can be recovered; -store %v cannot be combined with it", o.Store)}
 	}
 	path, above := o.Disk, ""
 	if o.Ranks != nil && o.Ranks.Size() > 1 {

@@ -41,14 +41,14 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 	}()
 	if many {
 		if o.Store != statestore.Tree {
-			return nil, &engine.OptionError{Message: fmt.Sprintf("a search on several ranks stores states as trees: the %v store knows no parents on other ranks", o.Store)}
+			return nil, &engine.OptionError{Message: fmt.Sprintf("-cluster requires -store tree; the %v store cannot link to parents on other ranks", o.Store)}
 		}
 		if o.Hook != nil {
-			return nil, &engine.OptionError{Message: "a search on several ranks cannot be validated while it runs"}
+			return nil, &engine.OptionError{Message: "-validate checks a single process and cannot be combined with -cluster"}
 		}
 		can := sys.Capabilities()
 		if what := can.Unportable(); what != "" {
-			return nil, &engine.OptionError{Message: fmt.Sprintf("states cannot be sent to other ranks: they name %s by numbers of one process", what)}
+			return nil, &engine.OptionError{Message: fmt.Sprintf("states cannot be sent to other ranks, because they name %s by numbers local to a process", what)}
 		}
 		o.MaxMemory /= uint64(o.Ranks.Size())
 		if _, ok := o.Ranks.(*cluster.Conn); !ok {

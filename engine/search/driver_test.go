@@ -439,7 +439,7 @@ func TestLimits(t *testing.T) {
 }
 
 func TestMoreViolations(t *testing.T) {
-	// Two threads choose one of 20 values each and then wait for ever.
+	// Two threads choose one of 20 values each and then wait forever.
 	p := toy.NewProgram()
 	x := p.Scalar("x", 0)
 	p.Thread("T", 1, toy.Choose(0, 0, 19), toy.Await(toy.Load(x, nil)))

@@ -85,7 +85,7 @@ func divide(sys system.System, from, rank, ranks int) (*parts, error) {
 	}
 	p.count *= (ranks + p.count - 1) / p.count
 	if most := (p.count + ranks - 1) / ranks; most > statestore.MaxJoined {
-		return nil, &engine.OptionError{Message: fmt.Sprintf("the checkpoint has %d parts, and a rank can take %d: give it %d ranks or more",
+		return nil, &engine.OptionError{Message: fmt.Sprintf("the checkpoint has %d parts and a rank can take %d: use %d ranks or more",
 			p.count, statestore.MaxJoined, (p.count+statestore.MaxJoined-1)/statestore.MaxJoined)}
 	}
 	for i := rank; i < p.count; i += ranks {
@@ -294,7 +294,7 @@ func (p *parts) head(f io.Reader, slot, from int) (*savedPart, error) {
 		return nil, err
 	}
 	if s.Part != p.own[slot].number%from || s.Count != from {
-		return nil, engine.Unreadable(fmt.Errorf("part %d of %d stands where part %d of %d was to be", s.Part, s.Count, p.own[slot].number%from, from))
+		return nil, engine.Unreadable(fmt.Errorf("part %d of %d is where part %d of %d was to be", s.Part, s.Count, p.own[slot].number%from, from))
 	}
 	switch d := s.Division; {
 	case d == nil:

@@ -270,7 +270,7 @@ func (k *ranks) rounds() (cluster.Outcome, error) {
 		for rank, m := range all {
 			var one afterRound
 			if err := json.Unmarshal(m, &one); err != nil {
-				return out, fmt.Errorf("what rank %d says cannot be read: %w", rank, err)
+				return out, fmt.Errorf("the message from rank %d cannot be read: %w", rank, err)
 			}
 			sum.Work, sum.Reason = sum.Work || one.Work, cmp.Or(sum.Reason, one.Reason)
 			sum.States += one.States
@@ -288,7 +288,7 @@ func (k *ranks) rounds() (cluster.Outcome, error) {
 			return out, err
 		}
 		if err := json.Unmarshal(m, &sum); err != nil {
-			return out, fmt.Errorf("what rank 0 says cannot be read: %w", err)
+			return out, fmt.Errorf("the message from rank 0 cannot be read: %w", err)
 		}
 		if sum.Reason != "" || !sum.Work {
 			return cluster.Outcome{Ended: sum.Reason == "", Reason: sum.Reason}, nil
@@ -387,7 +387,7 @@ func (k *ranks) save() error {
 		for rank, m := range all {
 			var one afterSave
 			if err := json.Unmarshal(m, &one); err != nil {
-				return fmt.Errorf("what rank %d says cannot be read: %w", rank, err)
+				return fmt.Errorf("the message from rank %d cannot be read: %w", rank, err)
 			}
 			over = over || one.Over
 			if one.Error != "" {
@@ -479,7 +479,7 @@ func (k *ranks) Arrive(a *cluster.Arrival) error {
 // Means implements [cluster.Part].
 func (k *ranks) Means(from, length, part int, number uint32, value []uint64) error {
 	if k.sharing == nil || k.sharing.Shared(length) == nil {
-		return fmt.Errorf("states of %d words cannot be told by numbers: do all ranks run the same cpor?", length)
+		return fmt.Errorf("states of %d words cannot be sent by numbers: do all ranks run the same cpor?", length)
 	}
 	own, err := k.sharing.PartNumber(length, part, value)
 	if err != nil && !errors.Is(err, statestore.ErrFull) {
@@ -510,7 +510,7 @@ func (k *ranks) Means(from, length, part int, number uint32, value []uint64) err
 func (k *ranks) arriveNumbers(a *cluster.Arrival, parent statestore.Ref) error {
 	n := k.names[a.From][a.Length]
 	if n == nil {
-		return fmt.Errorf("a state from rank %d has numbers that mean nothing: do all ranks run the same cpor?", a.From)
+		return fmt.Errorf("a state from rank %d has unknown numbers: do all ranks run the same cpor?", a.From)
 	}
 	var own [statestore.MaxNumbers]uint32
 	numbers, all := k.sharing.PartsOf(a.Length), true
@@ -552,7 +552,7 @@ func (k *ranks) arriveNumbers(a *cluster.Arrival, parent statestore.Ref) error {
 		if own[p] != 0 {
 			value = k.sharing.Part(nil, a.Length, p, own[p])
 		} else if !known {
-			return fmt.Errorf("a state from rank %d has a number that means nothing: do all ranks run the same cpor?", a.From)
+			return fmt.Errorf("a state from rank %d has an unknown number: do all ranks run the same cpor?", a.From)
 		}
 		k.sharing.Put(state, p, value)
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // firstCheck is the length of an execution at which the search looks for the
-// first time whether the execution could go on for ever. The length doubles
+// first time whether the execution could run forever. The length doubles
 // each time, so that looking costs no more than executing.
 const firstCheck = 1 << 10
 
@@ -19,7 +19,7 @@ func (w *worker) checkEndless() bool {
 		return true
 	}
 	if w.path.len() >= DefaultMaxDepth {
-		w.e.stop(stopped("an execution has more than %s transitions, and a state-less search does not notice if it never ends; bound its length (-max-depth)",
+		w.e.stop(stopped("an execution has more than %s transitions, and a stateless search cannot tell whether it ever ends; bound its length (-max-depth)",
 			human.Count(DefaultMaxDepth)))
 		return false
 	}
@@ -34,7 +34,7 @@ func (w *worker) checkEndless() bool {
 		w.buf = m.Encode(w.buf)
 		key := unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(w.buf))), 8*len(w.buf))
 		if first, ok := seen[key]; ok {
-			w.e.stop(stopped("the system is cyclic: the state after %d transitions comes again after %d, so that a state-less search never ends; bound the length of executions (-max-depth, or -deepen), or search with stored states",
+			w.e.stop(stopped("the system is cyclic: the state after %d transitions comes again after %d, so a stateless search never ends; bound the length of executions (-max-depth, or -deepen), or search with stored states",
 				first, i))
 			return false
 		}

@@ -6,7 +6,7 @@
 //	res, err := stateless.Run(ctx, sys, stateless.Options{Reduction: stateless.DPOR})
 //	fmt.Println(res.Executions, res.BlockedExecutions, res.Transitions, res.MaxDepth)
 //
-// It is for acyclic systems: one that can go on for ever is noticed and the
+// It is for acyclic systems: one that can run forever is noticed and the
 // search given up, unless Options.MaxDepth bounds it or Options.Deepen makes
 // it search with growing bounds. A search that cut something off is incomplete.
 //

@@ -81,7 +81,7 @@ func ParseUndo(s string) (Undo, error) {
 	case "replay":
 		return Replay, nil
 	}
-	return 0, fmt.Errorf("unknown way to undo; want log or replay")
+	return 0, fmt.Errorf("unknown undo mode; want log or replay")
 }
 
 // DefaultMaxDepth is the length of an execution at which a search without a

@@ -39,11 +39,11 @@ func Run(ctx context.Context, sys system.System, o Options) (*Result, error) {
 	case o.FirstDepth < 0:
 		return nil, optionError("a negative bound on the depth")
 	case (o.MaxDepth > 0 || o.Deepen) && !o.Reduction.Bounded():
-		return nil, optionError("a search with a bound on the depth has no reduction %v: a violation within the bound may be found only behind transitions that the reduction takes first; use sleep (or none), which find all that are within the bound", o.Reduction)
+		return nil, optionError("a search with a bound on the depth has no reduction %v: it may miss violations within the bound; use sleep or none, which find them all", o.Reduction)
 	case (o.MaxDepth > 0 || o.Deepen) && o.InvisibleFirst:
-		return nil, optionError("a search with a bound on the depth cannot explore invisible transitions first: a violation within the bound may be found only behind them")
+		return nil, optionError("a search with a bound on the depth cannot explore invisible transitions first, because it may miss violations within the bound")
 	case o.Undo > Replay:
-		return nil, optionError("way to undo %d", o.Undo)
+		return nil, optionError("invalid undo mode %d", o.Undo)
 	case o.InvisibleFirst && o.Reduction.dynamic():
 		return nil, optionError("a search that explores invisible transitions first has no dynamic reduction: use none, sleep, persistent or persistent+sleep")
 	}

@@ -80,7 +80,7 @@ type Result struct {
 	// Reason says why the search is not complete; empty if it is, or if the
 	// property is violated.
 	Reason string
-	// Trivial is set if the formula holds for every word (1) or for none (-1).
+	// Trivial is set if the formula holds forevery word (1) or for none (-1).
 	Trivial int
 
 	// States and Transitions of the program's (reduced) graph, as far as the
@@ -118,7 +118,7 @@ type Fault struct {
 // as Incomplete.
 func Run(ctx context.Context, sys system.System, props []engine.Property, o Options) ([]*Result, error) {
 	if (o.Fair || o.Strong) && o.Reduction != None {
-		return nil, &engine.OptionError{Message: fmt.Sprintf("fairness and the reduction %s do not go together: reordering independent transitions can remove the state in which a thread was disabled and so change which executions are fair; check without a reduction", o.Reduction)}
+		return nil, &engine.OptionError{Message: fmt.Sprintf("fairness and the reduction %s cannot be combined: reordering independent transitions can remove the state in which a thread was disabled and so change which executions are fair; check without a reduction", o.Reduction)}
 	}
 	m, labels, err := temporal(sys)
 	if err != nil {

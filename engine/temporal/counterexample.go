@@ -108,7 +108,7 @@ func (x *Counterexample) trim() {
 
 // replay executes the steps by the plain semantics and checks that the
 // execution is one, that its loop is a loop, that the formula does not hold on
-// it, and that it is fair if it has to be.
+// it, and that it is fair if it must be.
 func (x *Counterexample) replay(sys system.System, o *Options) error {
 	t := &trace.Trace{Initial: x.Initial, Steps: slices.Concat(x.Stem, x.Loop)}
 	rec, err := t.Record(sys)
@@ -262,7 +262,7 @@ func (x *Counterexample) excluded(word ltl.Lasso) error {
 }
 
 // Judge tells whether an execution of t's only property violates it. Loop is the index of the first step
-// of those that are repeated for ever, the number of steps if the last state is, and -1 if the
+// of those that are repeated forever, the number of steps if the last state is, and -1 if the
 // execution is the beginning of all those that go on so. The account shows the execution in
 // any case; why says in words why it is no violation, and is empty if it is one. A fault is a part of the
 // formula that cannot be evaluated in a state that the execution comes to.

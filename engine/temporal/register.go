@@ -19,12 +19,12 @@ import (
 const Mode = "ltl"
 
 var fair = &engine.FlagOf[bool]{
-	FlagInfo: engine.FlagInfo{Name: "fair", Bool: true, Group: "What is searched:", Usage: "with -ltl: only weakly fair executions count, in which no thread that stays enabled is left out forever; needs -por none"},
+	FlagInfo: engine.FlagInfo{Name: "fair", Bool: true, Group: "What is searched:", Usage: "with -ltl: only weakly fair executions count, in which no thread that stays enabled is ignored forever; needs -por none"},
 	Parse:    engine.ParseBool,
 }
 
 var strong = &engine.FlagOf[bool]{
-	FlagInfo: engine.FlagInfo{Name: "strong-fair", Bool: true, Group: "What is searched:", Usage: "with -ltl: only strongly fair executions count, in which no thread that is enabled again and again is left out forever; needs -por none"},
+	FlagInfo: engine.FlagInfo{Name: "strong-fair", Bool: true, Group: "What is searched:", Usage: "with -ltl: only strongly fair executions count, in which no thread that is enabled infinitely often is ignored forever; needs -por none"},
 	Parse:    engine.ParseBool,
 }
 
@@ -59,13 +59,13 @@ func init() {
 			Flags:     []engine.Flag{fair, strong},
 			Check: func(v *engine.Values, _ *engine.Options) error {
 				if fair.Of(v) && strong.Of(v) {
-					return errors.New("-fair and -strong-fair do not go together: what is strongly fair is weakly fair; leave -fair out")
+					return errors.New("-fair and -strong-fair cannot be combined: strongly fair executions are weakly fair; remove -fair")
 				}
 				if strong.Of(v) && r.reduction != None {
-					return fmt.Errorf("-strong-fair and -por %s do not go together: reordering independent transitions changes which executions are fair; use -por none", r.reduction)
+					return fmt.Errorf("-strong-fair and -por %s cannot be combined: reordering independent transitions changes which executions are fair; use -por none", r.reduction)
 				}
 				if fair.Of(v) && r.reduction != None {
-					return fmt.Errorf("-fair and -por %s do not go together: reordering independent transitions changes which executions are fair; use -por none", r.reduction)
+					return fmt.Errorf("-fair and -por %s cannot be combined: reordering independent transitions changes which executions are fair; use -por none", r.reduction)
 				}
 				return nil
 			},
@@ -139,10 +139,10 @@ func (r Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, err
 	if fault != nil {
 		out.Verdict = engine.Violated
 		out.Violations = append(out.Violations, engine.Finding{Violation: &fault.Violation, Trace: fault.Trace})
-		note := "An execution runs into an error that the formula does not speak of; it is shown above."
+		note := "An execution runs into an error outside the formula, shown above."
 		if fault.Trace.Violation == nil {
-			note = "A part of the formula has no value in a state that an execution comes to, shown above. " +
-				"Each part without temporal operators is evaluated in every state, && and || from left to right: guard it where it stands, as in <> (p != nil && p.v == 1)."
+			note = "Part of the formula has no value in a reachable state, shown above. " +
+				"Each part without temporal operators is evaluated in every state, && and || from left to right, so guard it in place, as in <> (p != nil && p.v == 1)."
 		}
 		if !told {
 			out.Notes = append(out.Notes, note)

@@ -53,11 +53,11 @@ func (c *checker) vacuous() (why []string, all bool) {
 			continue
 		}
 		told[x.conjunct] = true
-		s := fmt.Sprintf("%s always holds, so that the rest does not matter", x.part)
+		s := fmt.Sprintf("%s always holds, so the rest does not matter", x.part)
 		if x.part.Op() == ltl.OpNot {
-			s = fmt.Sprintf("%s never holds, so that the rest does not matter", x.part.Operands()[0])
+			s = fmt.Sprintf("%s never holds, so the rest does not matter", x.part.Operands()[0])
 		} else if n := negation(x.part); n != (ltl.Formula{}) {
-			s = fmt.Sprintf("%s never holds, so that the rest does not matter", n)
+			s = fmt.Sprintf("%s never holds, so the rest does not matter", n)
 		}
 		if len(conjuncts) > 1 {
 			s = fmt.Sprintf("%s: %s", x.conjunct, s)

@@ -32,11 +32,11 @@ init { go P(0); go P(1); go Q() }
 		empty   bool
 		why     []string
 	}{
-		{"[] !(P[0]@crit && Q[0]@after)", true, []string{"Q[0]@after never holds, so that the rest does not matter"}},
+		{"[] !(P[0]@crit && Q[0]@after)", true, []string{"Q[0]@after never holds, so the rest does not matter"}},
 		{"[] !(P[0]@crit && P[1]@crit)", false, nil},
-		{"[] (bad -> <> P[0]@crit)", true, []string{"bad never holds, so that the rest does not matter"}},
-		{"[] (want[0] && turn == 1 -> <> P[0]@crit)", true, []string{"turn == 1 never holds, so that the rest does not matter"}},
-		{"[] (want[0] && P[1]@crit && P[0]@crit -> <> bad)", true, []string{"never holds, so that the rest does not matter"}},
+		{"[] (bad -> <> P[0]@crit)", true, []string{"bad never holds, so the rest does not matter"}},
+		{"[] (want[0] && turn == 1 -> <> P[0]@crit)", true, []string{"turn == 1 never holds, so the rest does not matter"}},
+		{"[] (want[0] && P[1]@crit && P[0]@crit -> <> bad)", true, []string{"never holds, so the rest does not matter"}},
 		{"[] (P[0]@crit -> want[0])", false, nil},
 		{"[] (P[0]@crit -> !bad)", false, nil},
 		{"[] !bad", false, nil},

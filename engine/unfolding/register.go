@@ -20,7 +20,7 @@ var picture = &engine.FlagOf[string]{
 	FlagInfo: engine.FlagInfo{Name: "prefix", Group: flagGroup, Usage: "with -search unfolding: draw the prefix to `FILE` in SVG"},
 	Parse: func(_, s string) (string, error) {
 		if !strings.HasSuffix(s, ".svg") {
-			return "", errors.New("want a file whose name ends in .svg")
+			return "", errors.New("want a file name ending in .svg")
 		}
 		return s, nil
 	},
@@ -37,14 +37,14 @@ var Pieces = engine.Need{What: "states that come apart into pieces", Unmet: func
 func init() {
 	engine.RegisterMode(engine.Mode{
 		Name: Mode, Asked: "-search " + Mode, Rank: 3,
-		Summary: "stores events instead of states, for programs of many threads that have little to do with each other",
+		Summary: "stores events instead of states, for many threads that rarely interact",
 		Of:      "an unfolding", Lacks: "is not for unfoldings", Without: "stores no states",
-		Unkept: "its prefix, the extensions that wait and the histories that the workers share are in memory only; -search stateless stores no states either and can be kept",
+		Unkept: "an unfolding is kept in memory only; use -search stateless, which can be saved",
 		Label:  "search", Prefix: "unfolding, ",
 	})
 	engine.Register(engine.Entry{
 		Name: "events", Mode: Mode, Default: true,
-		Summary:   "with -search unfolding: one event for each transition in each causal past; keeps every local state, assertion, invariant and deadlock",
+		Summary:   "with -search unfolding: one event for each transition in each causal past; preserves every local state, assertion, invariant and deadlock",
 		Preserves: engine.Violations | engine.Deadlocks | engine.Locals | engine.Steps,
 		Reduces:   true,
 		Needs:     []engine.Need{Pieces},

@@ -47,7 +47,7 @@ type Explore struct {
 	// happened before is a part of the states then, and the clock that the program
 	// reads stands but for timers.
 	Stored bool `json:",omitempty"`
-	// NoLeaks accepts goroutines that wait for ever after the end of the test.
+	// NoLeaks accepts goroutines that wait forever after the end of the test.
 	NoLeaks bool
 	// Maps explores every order in which loops range over maps; otherwise it is that
 	// of insertion.

@@ -69,9 +69,9 @@ func (m *Model) coverage(cover *compile.Cover, counts []uint64) *frontend.Covera
 		case compile.SpotStatement:
 			if k, ok := group[s.In]; ok {
 				behind[k]++
-				c.Never[k].What = fmt.Sprintf("is never executed, nor are %d statements behind it", behind[k])
+				c.Never[k].What = fmt.Sprintf("is never executed, nor are the %d statements after it", behind[k])
 				if behind[k] == 1 {
-					c.Never[k].What = "is never executed, nor is the statement behind it"
+					c.Never[k].What = "is never executed, nor is the statement after it"
 				}
 				continue
 			}
@@ -83,7 +83,7 @@ func (m *Model) coverage(cover *compile.Cover, counts []uint64) *frontend.Covera
 			}
 			n.Text, n.What, n.Property, n.Label = "label "+s.Name, "is never reached, and a property names it", true, true
 		case compile.SpotOperand:
-			n.What, n.Property, n.Waiting = "is never evaluated: what stands before it decides", true, true
+			n.What, n.Property, n.Waiting = "is never evaluated: the part before it always decides", true, true
 		case compile.SpotThreadOf:
 			n.Text, n.What, n.Property, n.Waiting = s.Name, "never exists", true, true
 		default: // init and the invariants are always executed

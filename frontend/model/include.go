@@ -48,7 +48,7 @@ func included(f *source.File, read func(name string) (*source.File, error)) ([]*
 				continue
 			}
 			if read == nil {
-				return wrong("nothing can be included here: this text is no file")
+				return wrong("include needs a model that is a file")
 			}
 			g, err := read(name)
 			if err != nil {

@@ -82,11 +82,11 @@ init {
 		t.Skip("goes through the choices until a limit")
 	}
 	_, err := model.Parse("test.model", text, model.Options{})
-	if err == nil || !strings.Contains(err.Error(), "more than 262144 ways to go through its choices; make them in a thread") {
+	if err == nil || !strings.Contains(err.Error(), "more than 262144 combinations of choices; make them in a thread") {
 		t.Errorf("error %v", err)
 	}
 	_, err = model.Parse("test.model", strings.Replace(text, "for range 40 {", "for range 1 << 16 { x = 0 }\nfor range 12 {", 1), model.Options{})
-	if err == nil || !strings.Contains(err.Error(), "more than 67108864 passes of loops in all ways to go through its choices; make them in a thread") {
+	if err == nil || !strings.Contains(err.Error(), "more than 67108864 loop iterations over all combinations of its choices; make them in a thread") {
 		t.Errorf("error %v", err)
 	}
 	m, err := model.Parse("test.model", strings.Replace(text, "40", "10", 1), model.Options{})

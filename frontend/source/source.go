@@ -124,7 +124,7 @@ func ReadFrom(name string, r io.Reader) (*File, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(text) > MaxSize {
-		return nil, fmt.Errorf("%s: is larger than %d MiB, which no model file should be", name, MaxSize>>20)
+		return nil, fmt.Errorf("%s: is larger than %d MiB, the limit for model files", name, MaxSize>>20)
 	}
 	return New(name, string(text)), nil
 }

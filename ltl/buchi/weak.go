@@ -12,7 +12,7 @@ import (
 // minimal one is unique (Löding 2001). Dax, Eisinger and Klaedtke (ATVA 2007) get it from a nondeterministic
 // automaton: determinise by subsets as if the words were finite, decide for each component whether its words
 // are accepted by testing one cycle, and minimise as a finite automaton. The result is right if
-// the language is an obligation; else it has to be compared with the original.
+// the language is an obligation; else it must be compared with the original.
 
 // subsets is the deterministic automaton of sets of states. It is complete: the
 // empty set is a state.

@@ -94,7 +94,7 @@ func (f *file) read(at int64, number uint32, buf []byte) ([]byte, error) {
 	}
 	size := binary.LittleEndian.Uint32(buf)
 	if size > mostBytes || at+headerBytes+int64(size) > f.size {
-		return nil, damaged("a block has a length that cannot be")
+		return nil, damaged("a block has an impossible length")
 	}
 	whole := headerBytes + int(size)
 	if whole > len(buf) {

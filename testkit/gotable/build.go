@@ -72,7 +72,7 @@ func Build(dir, goVersion string, programs map[string]string, flags ...string) (
 var progPkg = regexp.MustCompile(`\b(programs/)?prog[0-9]+x\.`)
 
 // Run executes a program and returns how it ended. One that runs longer than
-// the limit is killed and called a livelock: the limit has to be generous.
+// the limit is killed and called a livelock: the limit must be generous.
 func (b *Binary) Run(name string, limit time.Duration) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()

@@ -166,8 +166,8 @@ const maxUntils = 5
 func (g *Graph) States() int { return len(g.states) }
 
 // Violated tells whether an infinite execution violates a formula; one that ends
-// stays in its last state for ever. fair leaves out executions in which a thread is
-// enabled for ever and never moves (weak fairness). It decides by strongly connected components of the product with the
+// stays in its last state forever. fair leaves out executions in which a thread is
+// enabled forever and never moves (weak fairness). It decides by strongly connected components of the product with the
 // tableau of the negated formula, fairness as marks on components. ok is false if the
 // formula is too large.
 func (g *Graph) Violated(f ltl.Formula, fair bool) (violated, ok bool) {
@@ -369,7 +369,7 @@ func (g *Graph) ViolatedStrongly(f ltl.Formula) (violated, ok bool) {
 }
 
 // Undefined tells whether a predicate of a property cannot be evaluated in a state in
-// which it has to be.
+// which it must be.
 func (g *Graph) Undefined(p engine.Property) bool {
 	for _, q := range p.Predicates {
 		for i, name := range g.props {

@@ -114,7 +114,7 @@ func Init() (*World, error) {
 		"MPI_Abort": &w.fn.abort, "MPI_Finalize": &w.fn.finalize,
 	} {
 		if *to, err = purego.Dlsym(lib, name); err != nil {
-			return nil, fmt.Errorf("%s is no MPI library: %w", w.path, err)
+			return nil, fmt.Errorf("%s is not an MPI library: %w", w.path, err)
 		}
 	}
 	if err := w.start(); err != nil {

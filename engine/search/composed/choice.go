@@ -390,7 +390,7 @@ func (c *choice) expand(x *Expander, v search.Visitor, cover search.Coverer) {
 		return
 	}
 	// All that the set leads to has been expanded before, or sleeps: the
-	// others could be put off for ever.
+	// others could be put off forever.
 	for t := range c.next {
 		if !chosen[t] && !asleep.has(t) {
 			c.explore(x, v, cover, t, asleep)

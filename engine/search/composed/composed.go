@@ -26,7 +26,7 @@
 // set. That stores the states between visible ones, too, so it is slower; it
 // is there because it makes no use of composition, and so checks it. A thread
 // is preferred only if its invisible transitions come to an end within
-// MaxInvisible, so that nobody is put off for ever.
+// MaxInvisible, so that nobody is put off forever.
 //
 // # What is preserved
 //
@@ -44,7 +44,7 @@
 // After its visible transition, a thread's next, invisible transition alone is
 // a persistent set (theorem 2), so nothing is lost by executing it at once. The
 // only danger is a chain of invisible transitions without end, which would put
-// all others off for ever. The chain is therefore cut after MaxInvisible
+// all others off forever. The chain is therefore cut after MaxInvisible
 // transitions: the state there is treated as a visible one, in which every
 // thread has a move, as it is always sound to take a transition for visible.
 // The cuts are counted, for they may be a violation of the paper's condition
@@ -97,7 +97,7 @@
 // explored, with the local states and violations on their way. If w leads to a
 // deadlock, q in the second case would still be enabled there: so only the first
 // case applies, and the deadlock itself is reached. Without persistent sets the
-// same holds for every state: sleep sets alone save transitions and no states.
+// same holds forevery state: sleep sets alone save transitions and no states.
 //
 // The discipline is checked on the way as before, since what breaks LD' is a set
 // of accesses and not their order. What a failing guard reads of data can depend on
@@ -135,10 +135,10 @@ type Options struct {
 }
 
 // ErrObservers refuses systems with invariants.
-var ErrObservers = errors.New("the lock-based reduction keeps deadlocks, assertions and run-time errors, but no invariants: they speak of states between the visible ones, which it leaves out; use -por cartesian or -por none")
+var ErrObservers = errors.New("the lock-based reduction preserves deadlocks, assertions and run-time errors, but not invariants, because it skips states between the visible ones; use -por cartesian or -por none")
 
 // ErrNoLocks refuses systems that do not implement [system.Locking].
-var ErrNoLocks = errors.New("the lock-based reduction needs a system that tells what its locks protect")
+var ErrNoLocks = errors.New("the lock-based reduction needs a system that reports what its locks protect")
 
 // Expander composes transitions. It implements [search.Expander].
 type Expander struct {
@@ -250,7 +250,7 @@ func (x *Expander) invisible(v search.Visitor) bool {
 		case k == 0:
 			continue
 		case k > x.o.MaxInvisible:
-			// Postponing the others for it could be for ever.
+			// Postponing the others for it could be forever.
 			if x.o.Cuts != nil {
 				x.o.Cuts.Add(1)
 			}

@@ -29,7 +29,7 @@ var maxInvisible = &engine.FlagOf[int]{
 }
 
 var selectFlag = &engine.FlagOf[selection]{
-	FlagInfo: engine.FlagInfo{Name: "select", Group: "Locks and races:", Usage: "with -por locks, `which` of a state's moves are explored: all (the default), persistent (a persistent set, by Stoller's algorithm 2-LD), sleep (sleep sets) or persistent+sleep; none of them loses an assertion, a deadlock or a control point", Try: []string{"persistent", "sleep", "persistent+sleep"}},
+	FlagInfo: engine.FlagInfo{Name: "select", Group: "Locks and races:", Usage: "with -por locks, `which` of a state's moves are explored: all (the default), persistent (a persistent set, by Stoller's algorithm 2-LD), sleep (sleep sets) or persistent+sleep; each preserves every assertion, deadlock and control point", Try: []string{"persistent", "sleep", "persistent+sleep"}},
 	Parse: func(_ selection, s string) (selection, error) {
 		for _, x := range selections {
 			if x.name == s {
@@ -51,7 +51,7 @@ var locking = engine.Need{What: "what locks protect", Unmet: func(sys system.Sys
 func init() {
 	e := engine.Entry{
 		Name: "locks", Rank: 2,
-		Summary:   "one move is a visible transition and the invisible ones that follow it (accesses to data that locks protect, releases); checks that locks do protect the data (-races ld'); keeps every assertion, deadlock and control point",
+		Summary:   "one move is a visible transition and the invisible ones that follow it (accesses to data that locks protect, releases); checks that locks protect the data (-races ld'); preserves every assertion, deadlock and control point",
 		Preserves: engine.Violations | engine.Deadlocks,
 		Reduces:   true,
 		Needs:     []engine.Need{locking, engine.FiniteExecutions},
@@ -59,7 +59,7 @@ func init() {
 	}
 	register(e, Options{})
 	e.Name, e.Rank = "invisible-first", 3
-	e.Summary = "the same classes of transitions as locks, but single: an invisible transition is explored alone; for comparison"
+	e.Summary = "the same classes as locks, but single transitions: an invisible one is explored alone; for comparison"
 	e.Flags = []engine.Flag{maxInvisible}
 	register(e, Options{InvisibleFirst: true})
 }
@@ -72,9 +72,9 @@ func register(e engine.Entry, base Options) {
 			if sel := selectFlag.Of(v); sel.persistent || sel.sleep {
 				switch {
 				case o.Disk != "":
-					return fmt.Errorf("-select %s keeps in memory what it knows of each state: -disk cannot be combined with it", sel.name)
+					return fmt.Errorf("-select %s keeps data about each state in memory and cannot be combined with -disk", sel.name)
 				case v.Given("cluster"):
-					return fmt.Errorf("-select %s stores with each state which threads sleep there, and whoever arrives has to know at once which of them wake: on ranks the state can be another's, so -cluster cannot be combined with it", sel.name)
+					return fmt.Errorf("-select %s must know at once which threads sleep in a state, which may belong to another rank, so it cannot be combined with -cluster", sel.name)
 				}
 			}
 			if n := maxInvisible.Of(v); v.Given("max-invisible") && n < 1 {

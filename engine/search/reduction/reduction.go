@@ -37,7 +37,7 @@ const Mode = "stateful"
 
 // Store is the flag that chooses the store.
 var Store = &engine.FlagOf[statestore.Kind]{
-	FlagInfo: engine.FlagInfo{Name: "store", Group: "How, and how far:", Usage: "how the covered states are stored: the exact `store`s tree (compressed, the default) and plain, or compact (hash compaction) and bitstate, which can omit states: a search with them is never exhaustive", Values: []string{"tree", "plain", "compact", "bitstate"}, Try: []string{"plain"}},
+	FlagInfo: engine.FlagInfo{Name: "store", Group: "How, and how far:", Usage: "how the covered states are stored: the exact `store`s tree (compressed, the default) and plain, or compact (hash compaction) and bitstate, which can omit states, so a search with them is never exhaustive", Values: []string{"tree", "plain", "compact", "bitstate"}, Try: []string{"plain"}},
 	Parse:    func(_ statestore.Kind, s string) (statestore.Kind, error) { return statestore.ParseKind(s) },
 }
 
@@ -45,7 +45,7 @@ var Store = &engine.FlagOf[statestore.Kind]{
 var Symmetry = &engine.FlagOf[Use]{
 	FlagInfo: engine.FlagInfo{
 		Name: "symmetry", Group: "What is searched:",
-		Usage:  "`whether` states that differ only by a symmetry that the model declares are one: on (the default if it declares any, without -races and -validate) or off",
+		Usage:  "`whether` states that differ only by a declared symmetry count as one: on (the default if the model declares any, without -races and -validate) or off",
 		Values: []string{"on", "off"},
 		Try:    []string{"off"},
 	},
@@ -73,7 +73,7 @@ const (
 func init() {
 	engine.RegisterMode(engine.Mode{
 		Name: Mode, Asked: "-search " + Mode, Default: true, Rank: 1,
-		Summary: "(the default) stores the states that it has covered",
+		Summary: "(the default) stores the covered states",
 		Of:      "a search with stored states", Lacks: "stores no states",
 		Label: "reduction",
 		Choose: func(v *engine.Values, _ *engine.Options) string {
@@ -174,17 +174,17 @@ func (r *Reduction) check(v *engine.Values, o *engine.Options) error {
 	store := Store.Of(v)
 	switch {
 	case o.Disk != "" && store != statestore.Tree && store != statestore.Plain:
-		return fmt.Errorf("-disk needs a store from which states can be had back, tree or plain: -store %v cannot be combined with it", store)
+		return fmt.Errorf("-disk requires -store tree or plain, from which states can be recovered; -store %v cannot be combined with it", store)
 	case r.OnLocks && (rule == lockset.LD || rule == lockset.HB):
 		return fmt.Errorf("-races %v needs every interleaving, because it depends on the order of the accesses: -por %s checks ld'; -por none checks %v, and so does -search stateless with every reduction", rule, r.Name, rule)
 	case !r.OnLocks && !r.everyRule() && rule != lockset.None:
-		return fmt.Errorf("-races %v cannot be checked with -por %s, which leaves out the accesses that it looks for: use -por none, or -search stateless, or -por locks for ld'", rule, r.Name)
+		return fmt.Errorf("-races %v cannot be checked with -por %s, which skips the accesses it looks for: use -por none, or -search stateless, or -por locks for ld'", rule, r.Name)
 	case Symmetry.Of(v) != WhereItCan && rule != lockset.None && !r.OnLocks:
-		return fmt.Errorf("-symmetry cannot be combined with -races %v, which remembers which thread did what: it is off", rule)
+		return fmt.Errorf("-symmetry cannot be combined with -races %v, which records which thread did what", rule)
 	case Symmetry.Of(v) != WhereItCan && o.Validate:
-		return errors.New("-symmetry cannot be combined with -validate, with which it is off: that runs what the search does once more on the states as they are")
+		return errors.New("-symmetry cannot be combined with -validate, which repeats the search's steps on the original states")
 	case rule != lockset.None && o.Validate:
-		return fmt.Errorf("-validate runs transitions on pieces of states, to which the memory of -races %v does not belong: use -races none with it", rule)
+		return fmt.Errorf("-validate runs transitions on pieces of states, without the data of -races %v: use -races none with it", rule)
 	case r.OnLocks || r.everyRule():
 		return lockset.CheckInitThread(v)
 	}
@@ -360,7 +360,7 @@ func (r *Reduction) tell(out *engine.Result, res *search.Result, t *engine.Task,
 		out.Figures = append(out.Figures, used)
 	}
 	if d := res.Disk; d != nil {
-		out.How = append(out.How, engine.Figure{Key: "disk", Value: t.Disk, Text: "beyond memory on disk in " + t.Disk})
+		out.How = append(out.How, engine.Figure{Key: "disk", Value: t.Disk, Text: "beyond memory, on disk in " + t.Disk})
 		disk := human.Size(d.Most) + " at most, " + human.Size(d.Written) + " written, " + human.Size(d.Read) + " read"
 		if d.Drops == 0 {
 			disk += "; all was in memory, too"
@@ -379,7 +379,7 @@ func (r *Reduction) tell(out *engine.Result, res *search.Result, t *engine.Task,
 		memory = human.Size(res.PeakRSS)
 	}
 	if res.OmissionProbability > 0 {
-		omissions = fmt.Sprintf("a reachable state was left out with a probability of %.2g", res.OmissionProbability)
+		omissions = fmt.Sprintf("a reachable state was omitted with probability %.2g", res.OmissionProbability)
 	}
 	out.Figures = append(out.Figures,
 		engine.Figure{Key: "bytes_per_state", Value: res.BytesPerState, Label: "store", Text: size},

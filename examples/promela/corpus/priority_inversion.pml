@@ -1,5 +1,5 @@
 /* Priorities as in SPIN 6: a high process waits for a low one that holds a lock, while one in the
-   middle runs for ever. Nothing is blocked, and nothing goes on (see the claim). */
+   middle runs forever. Nothing is blocked, and nothing goes on (see the claim). */
 bool lock;
 byte done;
 

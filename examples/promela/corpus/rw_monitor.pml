@@ -1,6 +1,6 @@
 /* Readers and writers through a monitor process with rendezvous; writers have
    precedence. -D BUG: the monitor decides whom it lets in before anybody asks, and waits
-   for ever for a reader that waits for a writer. */
+   forever for a reader that waits for a writer. */
 #ifndef R
 #define R 3
 #endif

@@ -313,7 +313,7 @@ export class Execution {
       const top = loop * ROW + 6;
       const bottom = height - 6;
       const x = 6;
-      if (loop < rows.length) parts.push(svg("path", { class: "loop", d: `M${x + 10},${bottom} H${x} V${top} H${x + 9}`, "marker-end": "url(#tip)" }), svg("text", { class: "looptext", x: x + 14, y: height + 14 }, `↺ steps ${loop + 1} to ${rows.length} are repeated for ever`));
+      if (loop < rows.length) parts.push(svg("path", { class: "loop", d: `M${x + 10},${bottom} H${x} V${top} H${x + 9}`, "marker-end": "url(#tip)" }), svg("text", { class: "looptext", x: x + 14, y: height + 14 }, `↺ steps ${loop + 1} to ${rows.length} are repeated forever`));
       else parts.push(svg("text", { class: "looptext", x: x + 14, y: height + 14 }, "↺ nothing more happens"));
     }
     if (cut >= 0) {

@@ -1560,7 +1560,7 @@ func linkname(fn *ssa.Function) string {
 // why says why a function without a body cannot be explored.
 func why(pkg *types.Package, name string, standard bool) string {
 	if !standard {
-		return fmt.Sprintf("calls %s, which needs C (cgo) or assembly, or is linked to the run-time: that cannot be explored", name)
+		return fmt.Sprintf("calls %s, which needs C (cgo) or assembly, or is linked to the runtime: that cannot be explored", name)
 	}
 	path := ""
 	if pkg != nil {

@@ -24,7 +24,7 @@ import (
 //   - a set of states that cannot be left (a bottom component) with steps in it. A test
 //     that has not ended there never ends, and goroutines that are left there are a
 //     leak: they never end, although they do not wait;
-//   - a cycle that even a fair run-time may go round for ever: a test that has not ended
+//   - a cycle that even a fair run-time may go round forever: a test that has not ended
 //     need not end. Fair is a cycle if each action that is possible again and again on
 //     it is taken on it (strong fairness; the cases of a select and the goroutines are
 //     actions of their own). Which components have such a cycle is found as in Emerson and
@@ -33,7 +33,7 @@ import (
 //
 // States that say what happened before, too, are more. So the graph is explored without
 // that first; then once more with it, for data races. If only the second one does not come
-// to an end, races were looked for in the schedules at random only.
+// to an end, races were looked for in the random schedules only.
 
 // maxGraph is how many bytes of states are kept if the user gives no bound.
 const maxGraph = 1 << 30
@@ -131,7 +131,7 @@ const (
 	alarmsThen = 40
 )
 
-// lostEvery is how many states are explored before it is looked whether somebody waits for ever
+// lostEvery is how many states are explored before it is looked whether somebody waits forever
 // in the next one: what follows such a state is such a state, too.
 const lostEvery = 32
 
@@ -156,7 +156,7 @@ func (g *graph) explore(ctx context.Context, from system.State, limit uint64) (f
 		if id%lostEvery == 0 && lost(g.m) != nil {
 			return g.path(id), ""
 		}
-		if g.m.Over() { // goroutines of initialisers may go on for ever
+		if g.m.Over() { // goroutines of initialisers may run forever
 			g.edges = append(g.edges, nil)
 			continue
 		}
@@ -298,7 +298,7 @@ func (g *graph) forever() *lasting {
 		case !leaves && g.alive[v]:
 			note(scc, Livelock, "livelock: the test never ends")
 		case !leaves && g.others[v]:
-			note(scc, Leak, "leak: the test has ended, and others go on for ever")
+			note(scc, Leak, "leak: the test has ended, and other goroutines run forever")
 		case g.alive[v]:
 			if cycle := g.fair(scc); cycle != nil {
 				note(cycle, Livelock, "livelock: the test need not end, even if every goroutine gets its turn")
@@ -449,7 +449,7 @@ func (r *run) endless(ctx context.Context) error {
 			return err
 		}
 		if g == nil {
-			r.res.Reason = fmt.Sprintf("executions need not end: every state was covered (%s), but data races were looked for in the schedules at random only: with what happened before %s",
+			r.res.Reason = fmt.Sprintf("executions need not end: every state was covered (%s), but data races were checked in random schedules only: with happens-before %s",
 				humanize.Comma(int64(without)), r.res.Reason)
 			return nil
 		}
@@ -590,7 +590,7 @@ func (r *run) states(ctx context.Context, p *gosrc.Program) (*graph, error) {
 	return g, nil
 }
 
-// ExplainCycle says what goes on for ever behind an execution; the message names the
+// ExplainCycle says what goes on forever behind an execution; the message names the
 // goroutines. The error says that the cycle does not lead back to where it begins.
 func ExplainCycle(p *gosrc.Program, t *trace.Trace, cycle []trace.Step, kind FailureKind) (*Failure, error) {
 	m := p.NewMachine()

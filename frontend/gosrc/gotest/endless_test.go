@@ -158,7 +158,7 @@ func TestEndless(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// Without schedules at random beside it.
+			// Without random schedules beside it.
 			r := &run{p: p, o: Options{Workers: 1, Timeout: time.Minute}, start: time.Now(), res: &Result{}}
 			if err := r.endless(t.Context()); err != nil {
 				t.Fatal(err)

@@ -1,5 +1,5 @@
 // Package gotest runs one Go test, or one main package, under every schedule that
-// matters, with all engines that help: schedules at random and by PCT at once, the
+// matters, with all engines that help: random schedules and by PCT at once, the
 // systematic search beside them, and stored states where a search without them
 // would not end.
 //
@@ -34,7 +34,7 @@ const (
 	Full Engine = "full"
 	// Cartesian: cartesian reduction, with stored states.
 	Cartesian Engine = "cartesian"
-	// Random: schedules at random and by PCT until the time is over.
+	// Random: random schedules and by PCT until the time is over.
 	Random Engine = "random"
 )
 
@@ -60,7 +60,7 @@ type Result struct {
 	// that.
 	Reason      string
 	Executions  uint64 // of the systematic search, to their end
-	Samples     uint64 // schedules at random
+	Samples     uint64 // random schedules
 	States      uint64 // stored
 	Transitions uint64
 	Duration    time.Duration
@@ -101,8 +101,8 @@ type FailureKind string
 // The kinds of failures.
 const (
 	Race     FailureKind = "race"
-	Deadlock FailureKind = "deadlock" // the test itself waits for ever
-	Leak     FailureKind = "leak"     // the test has ended, others wait for ever
+	Deadlock FailureKind = "deadlock" // the test itself waits forever
+	Leak     FailureKind = "leak"     // the test has ended, others wait forever
 	Panic    FailureKind = "panic"
 	Failed   FailureKind = "failed" // t.Error, t.Fatal and friends
 	Fatal    FailureKind = "fatal"  // unlock of unlocked mutex, concurrent map writes
@@ -116,13 +116,13 @@ type Failure struct {
 	Message string // the first line for people
 	Pos     system.Pos
 	Trace   *trace.Trace // the schedule
-	// Cycle is what goes on for ever behind the schedule: steps that lead back to the same
+	// Cycle is what goes on forever behind the schedule: steps that lead back to the same
 	// state. Without one the failure is what the schedule ends with.
 	Cycle []trace.Step
 	// Output is what the execution printed and logged.
 	Output string
 	// Stacks are those of the goroutines that matter: the two of a race, the one
-	// that failed, those that wait for ever with what they wait for.
+	// that failed, those that wait forever with what they wait for.
 	Stacks []Stack
 	// Note is a further remark, such as that the failure needs time to pass while
 	// somebody could run.

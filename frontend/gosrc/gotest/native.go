@@ -50,7 +50,7 @@ type NeedsInterpreter struct{ Why string }
 func (e *NeedsInterpreter) Error() string { return e.Why }
 
 // RunNative explores a test that runs natively, as [Run] does one that is interpreted: optimal dynamic
-// reduction, and schedules at random and by PCT beside it; growing bounds on timers and on preemptions
+// reduction, and random schedules and by PCT beside it; growing bounds on timers and on preemptions
 // for what is too large. The result is a pass only if the search has come to its end, all
 // executions with equal choices were equal, and nothing was used that is not under control.
 //
@@ -212,11 +212,11 @@ func (r *nativeRun) explore(ctx context.Context, v replay.View) error {
 	r.res.Verdict, r.res.Reason, r.res.Failure = engine.Incomplete, "", nil
 	if r.o.Engine == Random {
 		if _, ok := ctx.Deadline(); !ok {
-			return mistake("schedules at random never end: give a time-out")
+			return mistake("random schedules never end: set -timeout")
 		}
 		_, err := r.sampling(ctx, sys, v, 0)
 		if err == nil && r.res.Failure == nil {
-			r.res.Reason = "schedules at random cover nothing"
+			r.res.Reason = "random schedules cover nothing"
 		}
 		return err
 	}
@@ -235,7 +235,7 @@ func (r *nativeRun) explore(ctx context.Context, v replay.View) error {
 	return r.beside(ctx, sys, v, func(ctx context.Context) error { return r.bounds(ctx, v) })
 }
 
-// beside runs a search, and schedules at random beside it.
+// beside runs a search, and random schedules beside it.
 func (r *nativeRun) beside(ctx context.Context, sys *replay.System, v replay.View, search func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -260,7 +260,7 @@ func (r *nativeRun) beside(ctx context.Context, sys *replay.System, v replay.Vie
 	return err
 }
 
-// sampling runs schedules at random and by PCT until one fails, or until the time is over; a number bounds
+// sampling runs random schedules and by PCT until one fails, or until the time is over; a number bounds
 // them, and how long they may take. Views that leave executions out are not sampled.
 func (r *nativeRun) sampling(ctx context.Context, sys *replay.System, v replay.View, most int) (stop bool, err error) {
 	if v.Time != replay.Any || v.NoFailed || v.Alarms > 0 {
@@ -442,7 +442,7 @@ func (s *NativeSystem) Repeat(t *trace.Trace) (*Failure, error) {
 		m := s.NewMachine().(*replay.Machine)
 		for i, st := range t.Steps {
 			if early, sleeps := m.Early(st.Thread); early {
-				f.Note = "it needs time to pass while somebody could run"
+				f.Note = "it needs time to pass while a goroutine could run"
 				if sleeps && f.Slept.Func == "" {
 					pos, _, _ := m.Next(st.Thread)
 					f.Slept = Frame{Func: "time.Sleep", Pos: pos}

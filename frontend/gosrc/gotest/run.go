@@ -230,7 +230,7 @@ type run struct {
 	o     Options
 	start time.Time
 	res   *Result
-	limit int // how long schedules at random may be by now
+	limit int // how long random schedules may be by now
 	// brokenOff tells that all that failed was an execution that was broken off.
 	brokenOff bool
 	halting
@@ -249,7 +249,7 @@ func (r *run) options(ctx context.Context) engine.Options {
 	return o
 }
 
-// auto runs a few schedules at random, then the search with more of them beside it.
+// auto runs a few random schedules, then the search with more of them beside it.
 func (r *run) auto(ctx context.Context) error {
 	if !r.p.Outcomes() {
 		s := newSampler(r.p, r.o.Seed)
@@ -302,7 +302,7 @@ func (r *run) auto(ctx context.Context) error {
 		return nil
 	}
 	if goesOn == grows {
-		r.res.Reason = "executions need not end, and no state comes again"
+		r.res.Reason = "executions need not end, and no state repeats"
 	}
 	search := r.endless
 	if goesOn != again && (out == nil || !strings.Contains(out.Reason, "cyclic")) {
@@ -383,7 +383,7 @@ func (r *run) comesAgain(ctx context.Context) repeats {
 	return ends
 }
 
-// beside runs a search, and schedules at random beside it until it is done; one that
+// beside runs a search, and random schedules beside it until it is done; one that
 // fails ends the search and is returned.
 func (r *run) beside(ctx context.Context, seed uint64, search func(context.Context) error) (*trace.Trace, error) {
 	if r.p.Outcomes() {
@@ -430,10 +430,10 @@ func (r *run) beside(ctx context.Context, seed uint64, search func(context.Conte
 	return hit, err
 }
 
-// random runs schedules at random until the time is over.
+// random runs random schedules until the time is over.
 func (r *run) random(ctx context.Context) error {
 	if _, ok := ctx.Deadline(); !ok {
-		return mistake("schedules at random never end: give a time-out")
+		return mistake("random schedules never end: set -timeout")
 	}
 	s := newSampler(r.p, r.o.Seed)
 	for i := 0; ctx.Err() == nil; i++ {
@@ -441,7 +441,7 @@ func (r *run) random(ctx context.Context) error {
 			return err
 		}
 	}
-	r.res.Verdict, r.res.Reason = engine.Incomplete, "schedules at random cover nothing"
+	r.res.Verdict, r.res.Reason = engine.Incomplete, "random schedules cover nothing"
 	return nil
 }
 
@@ -624,7 +624,7 @@ func explain(p *gosrc.Program, t *trace.Trace, until time.Time) (*Failure, error
 		t.Violation = violationOf(p, t)
 	}
 	if t.Violation.Kind == system.Deadlock && goesOn(p, t.Steps) {
-		// Time passes for ever.
+		// Time passes forever.
 		short := t.Steps
 		if !breaksOff(p, until, func() { short = shortenLost(p, t.Steps, over(until)) }) {
 			short = t.Steps
@@ -730,7 +730,7 @@ func Repeat(p *gosrc.Program, t *trace.Trace) (*Failure, error) {
 	}
 	if e.Early {
 		f.Slept = Frame{Func: e.Slept.Func, Pos: e.Slept.Pos}
-		f.Note = "it needs time to pass while somebody could run"
+		f.Note = "it needs time to pass while a goroutine could run"
 	}
 	if v := e.Violation; v != nil {
 		f.Kind, f.Message, f.Pos = FailureKind(v.Kind), v.Message, v.Pos
@@ -776,7 +776,7 @@ func waitForEver(kind FailureKind, names []string) string {
 	if len(names) == 1 {
 		verb = "waits"
 	}
-	return fmt.Sprintf("%s %s %s for ever", what, strings.Join(names, ", "), verb)
+	return fmt.Sprintf("%s %s %s forever", what, strings.Join(names, ", "), verb)
 }
 
 func stackOf(s machine.Stack) Stack {

@@ -10,7 +10,7 @@ import (
 	"cpor/trace"
 )
 
-// A goroutine of an initialiser that goes on for ever and looks at the clock, so that
+// A goroutine of an initialiser that goes on forever and looks at the clock, so that
 // states do not come again.
 const tailPrograms = `package m
 
@@ -58,7 +58,7 @@ func TestDeadlock(t *testing.T) {
 	mu.Lock()
 }
 
-// Nobody but the clock of a ticker can go on, for ever.
+// Nobody but the clock of a ticker can go on, forever.
 func TestTicker(t *testing.T) {
 	tasks := make(chan func(), 1)
 	ended := make(chan bool)
@@ -166,7 +166,7 @@ func TestMock(t *testing.T) {
 }
 `
 
-// TestTails: goroutines that wait for ever are found though others go on for ever, and
+// TestTails: goroutines that wait forever are found though others run forever, and
 // those of initialisers are no leak.
 func TestTails(t *testing.T) {
 	c := load(t, tailPrograms)

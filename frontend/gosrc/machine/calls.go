@@ -502,7 +502,7 @@ func (m *Machine) exhausted(g *goroutine) {
 		g.failure = &system.Violation{Kind: "halted", Pos: pos}
 		return
 	}
-	what := fmt.Sprintf("computes for more than %d million instructions without synchronising", m.stepBudget()/1_000_000)
+	what := fmt.Sprintf("computes for more than %d million instructions without synchronizing", m.stepBudget()/1_000_000)
 	if m.budget < outOfMemory/2 {
 		what = fmt.Sprintf("takes more than %d million words of memory, of which an execution frees none,", maxWords/1_000_000)
 	}

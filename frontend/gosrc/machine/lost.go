@@ -10,7 +10,7 @@ import (
 // partial deadlock detection and recovery via garbage collection", ASPLOS 2025). Nobody is
 // lost by being left out: a goroutine that waits reaches nothing for others as long as
 // nobody reaches what it waits for, global variables are reached by all, and timers can
-// always go on. Goroutines of initialisers may wait for ever.
+// always go on. Goroutines of initialisers may wait forever.
 func (m *Machine) Lost(ts []int) []int {
 	if m.exited {
 		return ts

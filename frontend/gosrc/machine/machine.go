@@ -138,7 +138,7 @@ const (
 type gstate struct {
 	status    status
 	unstarted bool
-	daemon    bool // a timer: may wait for ever
+	daemon    bool // a timer: may wait forever
 	behind    bool // an initialiser has started it, or one that did: the end of the test does not wait for it
 	parked    bool // it waits where polls can see it
 	delivered bool // a partner has completed what it waits for

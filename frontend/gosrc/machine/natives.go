@@ -518,7 +518,7 @@ var enterNatives = sync.OnceFunc(func() {
 		r[0] = uint64(n)
 	}})
 	// A random number is a choice. The systematic search takes one value, that of
-	// alternative 0; schedules at random take others.
+	// alternative 0; random schedules take others.
 	for _, name := range slices.Sorted(maps.Keys(draws)) {
 		enter(native{name: name, alts: always, sync: func(m *Machine, g *goroutine, r []uint64, which int) {
 			m.sys.drawn.Store(true)
@@ -1220,7 +1220,7 @@ func linkedNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64)
 			return
 		}
 		if o := m.objs[r[0]>>32]; r[0]>>32 == 0 || o.kind != plainObj || !holdsBytes(o.typ) || uint64(uint32(r[0]))+r[2] > uint64(o.size) {
-			m.refuse(g, "hashes memory that is no bytes by a function of the run-time")
+			m.refuse(g, "hashes memory that is no bytes by a function of the runtime")
 			return
 		}
 		m.readAny(g, r[0], int(r[2]))

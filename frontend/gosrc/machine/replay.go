@@ -24,7 +24,7 @@ type Ending struct {
 	// Late tells whether the violation is a panic of a test whose own time-out has expired
 	// while somebody could run.
 	Late bool
-	// Running are the goroutines that have not ended and do not wait for ever.
+	// Running are the goroutines that have not ended and do not wait forever.
 	Running []Stack
 	// GoesOn tells whether somebody can go on, a timer perhaps.
 	GoesOn bool
@@ -69,7 +69,7 @@ func (s *System) NameThreads(names [][2]int32) error {
 
 // Replay repeats an execution and finds out what people want to know of it. The
 // violation is the one that the last step makes; without one, the goroutines that
-// wait for ever are told.
+// wait forever are told.
 func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 	m := s.NewMachine().(*Machine)
 	m.Track(true)
@@ -116,7 +116,7 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 		switch {
 		case g.daemon:
 		case out.Kind != system.Blocked:
-			e.Running = append(e.Running, Stack{Goroutine: m.Describe(int(g.number)), What: "goes on for ever", Frames: m.places(m.stackOf(g))})
+			e.Running = append(e.Running, Stack{Goroutine: m.Describe(int(g.number)), What: "goes on forever", Frames: m.places(m.stackOf(g))})
 		case !out.AtEnd || g.behind && !e.MainEnded:
 			e.Stacks = append(e.Stacks, Stack{Goroutine: m.Describe(int(g.number)), What: m.waitsFor(g, rep), Frames: m.places(m.stackOf(g))})
 			if slices.Contains(lost, int(g.number)) {
@@ -163,25 +163,25 @@ func (m *Machine) waitsFor(g *goroutine, rep *Report) string {
 	switch i.Op {
 	case compile.Send:
 		if r[i.A] == 0 {
-			return "sends to a nil channel, which waits for ever"
+			return "sends to a nil channel, which waits forever"
 		}
 		return "waits to " + m.doing(g) + m.chanState(r[i.A]) + wakers(r[i.A], "receive from it")
 	case compile.Recv:
 		if r[i.B] == 0 {
-			return "receives from a nil channel, which waits for ever"
+			return "receives from a nil channel, which waits forever"
 		}
 		return "waits to " + m.doing(g) + wakers(r[i.B], "send to it or close it")
 	case compile.SelectOp:
 		cs := m.cases(g, i)
 		if len(cs) == 0 {
-			return "select {} waits for ever"
+			return "select {} waits forever"
 		}
 		s := "waits in a select"
 		for k, c := range g.top().fn.Selects[i.N].Cases {
 			s += "\n\t- to " + cs[k]
 			switch p := r[c.Chan]; {
 			case p == 0:
-				s += ", for ever"
+				s += ", forever"
 			case c.Send:
 				s += m.chanState(p) + wakers(p, "receive from it")
 			default:
@@ -449,7 +449,7 @@ func (m *Machine) Living(ts []int) []int {
 	return ts
 }
 
-// Stuck tells whether some goroutine waits for ever, and whether the first one
+// Stuck tells whether some goroutine waits forever, and whether the first one
 // does; nobody can run.
 func (m *Machine) Stuck() (some, first bool) {
 	for _, g := range m.gors {

@@ -343,7 +343,7 @@ func (m *Machine) Draws(t int) bool {
 }
 
 // Action names what a thread did in the last step: the instruction, and the case that was
-// taken. Equal actions are what a fair run-time does not leave out for ever.
+// taken. Equal actions are what a fair run-time does not leave out forever.
 func (m *Machine) Action() uint64 { return m.action }
 
 // finish computes up to the next synchronisation.

@@ -31,7 +31,7 @@ const outOfMemory = -1 << 60
 // Options say what is explored.
 type Options struct {
 	NoRaces bool // do not look for data races
-	NoLeaks bool // goroutines may wait for ever when the test has ended
+	NoLeaks bool // goroutines may wait forever when the test has ended
 	// Outcomes makes output a part of the state.
 	Outcomes bool
 	// Idle lets time pass only when nobody can run. In a bubble of package
@@ -278,14 +278,14 @@ func (m *Machine) initialise(g *goroutine, fn *compile.Func) error {
 			return errors.New(m.sys.gaveUp)
 		}
 		if v := m.out.Violation; v != nil {
-			return fmt.Errorf("%s:%d: an initialiser fails: %s", v.Pos.File, v.Pos.Line, v.Message)
+			return fmt.Errorf("%s:%d: an initializer fails: %s", v.Pos.File, v.Pos.Line, v.Message)
 		}
 		if len(g.frames) == 0 {
 			g.status = alive
 			return nil
 		}
 		if !moved {
-			return fmt.Errorf("%s: the initialisers of packages wait for ever", m.userPos(m.stackOf(g)).File)
+			return fmt.Errorf("%s: the package initializers wait forever", m.userPos(m.stackOf(g)).File)
 		}
 	}
 }

@@ -68,7 +68,7 @@ type Pending struct {
 	Accesses []system.Access
 	// Alts are the accesses of the alternatives from 1 on.
 	Alts  [][]system.Access
-	AtEnd bool // it may wait for ever without that being a deadlock or a leak
+	AtEnd bool // it may wait forever without that being a deadlock or a leak
 	Early bool // an alarm that would go off though somebody else can run
 	Ended bool
 	// Deadline, of OpSleep and OpTimer, is when it goes on, in nanoseconds of the virtual clock.

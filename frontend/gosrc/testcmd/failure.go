@@ -73,7 +73,7 @@ func Describe(p *gosrc.Program, f *gotest.Failure, width int) string {
 				if first+1 == n {
 					steps = fmt.Sprintf("step %d leads", n)
 				}
-				fmt.Fprintf(&b, "%s back to the state before: so it may go on for ever\n", steps)
+				fmt.Fprintf(&b, "%s back to the state before: so it may run forever\n", steps)
 			}
 		}
 		if err != nil {

@@ -56,28 +56,28 @@ type config struct {
 
 // refused are flags of go test that have no meaning here, with the reason.
 var refused = map[string]string{
-	"fuzz":       "fuzzing makes inputs; cpor makes schedules of a given one",
-	"fuzztime":   "fuzzing makes inputs; cpor makes schedules of a given one",
+	"fuzz":       "cpor explores schedules for given inputs; it does not generate inputs",
+	"fuzztime":   "cpor explores schedules for given inputs; it does not generate inputs",
 	"exec":       "nothing is executed: the tests are interpreted",
 	"c":          "nothing is compiled to a file",
 	"o":          "nothing is compiled to a file",
 	"n":          "no commands are run",
 	"x":          "no commands are run",
 	"work":       "there is no work directory",
-	"cpuprofile": "to profile the search is a matter of cpor run -profile",
-	"memprofile": "to profile the search is a matter of cpor run -profile",
+	"cpuprofile": "profile the search with cpor run -profile",
+	"memprofile": "profile the search with cpor run -profile",
 }
 
 // ignored are flags of go test that change nothing here, with the reason, so that a command line
 // for go test works as it is. Those with a value say what it is.
 var ignored = []struct{ name, value, why string }{
-	{"race", "", "races are always looked for"},
+	{"race", "", "races are always checked"},
 	{"cover", "", "what is covered here are schedules, and no profile is written"},
 	{"covermode", "mode", "as -cover"},
 	{"coverpkg", "packages", "as -cover"},
 	{"coverprofile", "file", "as -cover: the file is not written"},
 	{"shuffle", "order", "each test is explored alone, so the order of tests does not matter"},
-	{"parallel", "number", "tests do not run beside each other; the search itself uses -workers"},
+	{"parallel", "number", "tests run one at a time; the search itself uses -workers"},
 	{"p", "number", "packages are explored one after another; the search itself uses -workers"},
 	{"cpu", "list", "every number of processors is covered by every schedule"},
 	{"vet", "checks", "cpor does not run go vet"},
@@ -95,29 +95,29 @@ func (c *config) define() {
 	c.Set = f
 	if c.command == "test" {
 		f.StringVar(&c.run, "run", "", "explore the tests and subtests whose names match this `regexp`, A/b as with go test")
-		f.StringVar(&c.skip, "skip", "", "leave out the tests and subtests that match this `regexp`")
+		f.StringVar(&c.skip, "skip", "", "skip the tests and subtests that match this `regexp`")
 		f.StringVar(&c.list, "list", "", "only list the tests that match this `regexp`")
 		f.BoolVar(&c.short, "short", false, "testing.Short() returns true")
 		f.BoolVar(&c.failFast, "failfast", false, "explore no further test after a failure")
-		f.IntVar(&c.count, "count", 1, "tests are explored once, whatever the `number`, because that covers every schedule")
-		f.BoolVar(&c.leaks, "leaks", true, "goroutines that wait for ever after the end of the test are a failure; -leaks=false accepts them")
+		f.IntVar(&c.count, "count", 1, "ignored: tests are explored once, whatever the `number`, because that covers every schedule")
+		f.BoolVar(&c.leaks, "leaks", true, "goroutines that wait forever after the end of the test are a failure; -leaks=false accepts them")
 	}
-	f.BoolVar(&c.verbose, "v", false, "tell of each test, also of those that pass")
+	f.BoolVar(&c.verbose, "v", false, "report each test, including those that pass")
 	f.BoolVar(&c.json, "json", false, "print events as go test -json does, with further fields")
 	f.StringVar(&c.dir, "C", "", "change to this `dir` first")
 	f.StringVar(&c.tags, "tags", "", "build tags: a comma-separated `list`")
 	f.StringVar(&c.mod, "mod", "", "how modules are loaded, as for the go command: the `mode` readonly, vendor or mod")
 	f.StringVar(&c.modFile, "modfile", "", "use this `file` instead of go.mod, as the go command does")
-	f.DurationVar(&c.timeout, "timeout", 30*time.Second, "for each test: what has not been covered after this `time` makes it incomplete; 0 is no limit")
-	f.IntVar(&c.workers, "workers", runtime.GOMAXPROCS(0), "the `number` of workers that search at the same time (default: the number of CPUs)")
+	f.DurationVar(&c.timeout, "timeout", 30*time.Second, "report a test as incomplete if it is not covered after this `time`; 0 is no limit")
+	f.IntVar(&c.workers, "workers", runtime.GOMAXPROCS(0), "the `number` of concurrent workers (default: the number of CPUs)")
 	f.Var((*cliflag.Size)(&c.maxMemory), "max-memory", "end the search before the process takes more memory than this `size`, such as 500MB or 2GiB (default: a quarter of the machine's memory, 4GiB at most)")
-	f.StringVar(&c.time, "time", "auto", "`when` timers fire: any: time may pass at any point, as on a slow machine; idle: only when nobody can run; auto: as any, but what fails because the test itself sleeps or waits for too short a time is no failure (TIMING, or a note)")
-	f.StringVar(&c.grain, "granularity", "sync", "`where` a goroutine may be interrupted: sync: before what synchronises, and a data race is a failure; memory: before each access to memory that others can reach, too, and data races are none (for code that races on purpose)")
-	f.StringVar(&c.choices, "choices", "", "`what` of the run time is explored beside the schedules: map, every order in which loops range over maps")
+	f.StringVar(&c.time, "time", "auto", "`when` timers fire: any: time may pass at any point, as on a slow machine; idle: only when no goroutine can run; auto: as any, but it is not a failure if the test itself sleeps or waits too briefly (TIMING, or a note)")
+	f.StringVar(&c.grain, "granularity", "sync", "`where` a goroutine may be interrupted: sync: before synchronization, and a data race is a failure; memory: also before each access to shared memory, and data races are not failures (for code that races on purpose)")
+	f.StringVar(&c.choices, "choices", "", "`what` is explored besides schedules: map, every order in which loops range over maps")
 	f.StringVar(&c.search, "search", "auto", "`how`: "+searches()+"; full and cartesian store states")
-	f.Uint64Var(&c.seed, "seed", 0, "the `number` that the schedules at random begin with")
+	f.Uint64Var(&c.seed, "seed", 0, "the `number` that seeds the random schedules")
 	f.StringVar(&c.trace, "trace", "", "write the failing execution to this `file`, as a table; as JSON for -replay and \"cpor view\" if its name ends in .json, as a chart if in .svg; further ones to file-2, ...")
-	f.StringVar(&c.replay, "replay", "", "show the execution in this `file`, which -trace has written, once more")
+	f.StringVar(&c.replay, "replay", "", "show the execution in this `file`, written by -trace, again")
 
 	if c.command == "test" {
 		f.Group("What is explored:", "run", "skip", "list", "short", "failfast", "count", "leaks", "C", "tags", "mod", "modfile")
@@ -198,9 +198,9 @@ func (c *config) parse(args []string) error {
 	case c.timeout < 0:
 		return fmt.Errorf("-timeout %v: the time must not be negative", c.timeout)
 	case c.Given("trace") && c.trace == "":
-		return errors.New("-trace needs the name of a file")
+		return errors.New("-trace needs a file name")
 	case c.Given("replay") && c.replay == "":
-		return errors.New("-replay needs the name of a file")
+		return errors.New("-replay needs a file name")
 	}
 	if c.count > 1 {
 		c.unused = append(c.unused, "-count")
@@ -253,20 +253,19 @@ func help(w io.Writer, c *config) {
 	if c.command == "test" {
 		fmt.Fprintln(w, `usage: cpor test [flags] [packages] [-args ...]
 
-Explores Go tests under every schedule that matters: packages and tests are
-found as go test finds them, and each test either passes under every schedule or
-fails with the schedule that deadlocks, races, panics, leaks a goroutine or
-fails. Flags may stand before and after the packages; what comes behind -args
-are the flags and arguments of the tests.`)
+Explores Go tests under every schedule that matters. Packages and tests are found
+as go test finds them. Each test either passes under every schedule, or fails
+with a schedule that deadlocks, races, panics, leaks a goroutine or fails. Flags
+may come before or after the packages. Arguments after -args go to the tests.`)
 	} else {
 		fmt.Fprintln(w, `usage: cpor run [flags] PACKAGE [-- arguments of the program]
 
-Explores a main package of Go (a directory, as ./cmd/worker) under every
+Explores a Go main package (a directory such as ./cmd/worker) under every
 schedule that matters.`)
 	}
 	c.Describe(w)
 	fmt.Fprintln(w, `
 Exit codes: 0 every schedule of every test was covered, 1 a failure, 2 a mistake
-in the command or the package, or a program that does what cannot be explored, 3
+in the command or the package, or a program that cannot be explored, 3
 incomplete.`)
 }

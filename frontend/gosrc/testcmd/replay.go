@@ -45,7 +45,7 @@ type Saved struct {
 	Threads [][2]int32  `json:"threads"`
 	Steps   []savedStep `json:"steps"`
 	// Cycle are steps that lead back to where they begin, if the failure is that they may
-	// come again for ever.
+	// come again forever.
 	Cycle  []savedStep     `json:"cycle,omitempty"`
 	Record json.RawMessage `json:"record"`
 }
@@ -138,7 +138,7 @@ func ReadSaved(name string) (*Saved, error) {
 	}
 	doc := new(Saved)
 	if err := json.Unmarshal(text, doc); err != nil || doc.Package == "" {
-		return nil, fmt.Errorf("%s is no file that -trace FILE.json has written", name)
+		return nil, fmt.Errorf("%s is not a file written by -trace FILE.json", name)
 	}
 	return doc, nil
 }
@@ -163,7 +163,7 @@ func (d *Saved) Program(ctx context.Context, dir string) (*gosrc.Program, error)
 		return nil, err
 	}
 	if len(pkgs) != 1 || len(pkgs[0].Errors) > 0 {
-		return nil, fmt.Errorf("package %s cannot be loaded from here; name its directory (-C DIR; for cpor view, behind the file)", d.Package)
+		return nil, fmt.Errorf("package %s cannot be loaded from here; name its directory (-C DIR; for cpor view, after the file)", d.Package)
 	}
 	compiled, err := pkgs[0].Compile()
 	if err != nil {

@@ -51,7 +51,7 @@ func start(ctx context.Context, command string, args []string, stdout, stderr io
 		return exitPass
 	}
 	if err != nil {
-		return mistake("%v (\"cpor help %s\" tells more)", err, command)
+		return mistake("%v (see \"cpor help %s\")", err, command)
 	}
 	if len(c.unused) > 0 {
 		fmt.Fprintf(stderr, "cpor %s: ignored, because every schedule is explored once (\"cpor help %[1]s\" has the reasons): %s\n", command, strings.Join(c.unused, " "))
@@ -65,7 +65,7 @@ func start(ctx context.Context, command string, args []string, stdout, stderr io
 	}
 	pkgs, err := gosrc.Load(ctx, c.patterns, gosrc.Options{Dir: c.dir, Tags: tagList(c.tags), Flags: c.goFlags(), Tests: command == "test"})
 	if ctx.Err() != nil {
-		fmt.Fprintf(stderr, "cpor %s: interrupted while packages were loaded; nothing was explored\n", command)
+		fmt.Fprintf(stderr, "cpor %s: interrupted while loading packages; nothing was explored\n", command)
 		return exitIncomplete
 	}
 	if err != nil {
@@ -248,7 +248,7 @@ func alone(all []outcome) string {
 	if n < 2 {
 		return ""
 	}
-	return fmt.Sprintf("%d tests that call t.Parallel were explored one by one, not beside each other", n)
+	return fmt.Sprintf("%d tests that call t.Parallel were explored one by one, not concurrently", n)
 }
 
 // one explores one test, or the main package if it has no name.
@@ -301,7 +301,7 @@ func (s *session) one(c *gosrc.Compiled, p *gosrc.Package, test string) outcome 
 		o.summary = note + " (-time any makes it a failure; without it, " + o.summary + ")"
 		o.details = s.relative(Describe(res.SlowProgram, f, textWidth))
 	default:
-		o.summary += "; " + s.relative(fmt.Sprintf("on a slow machine the test itself may say %q (%s:%d): it needs time to pass while somebody could run (-time any shows it)", lines.ReplaceAllString(strings.TrimSpace(res.Slow.Message), " "), res.Slow.Pos.File, res.Slow.Pos.Line))
+		o.summary += "; " + s.relative(fmt.Sprintf("on a slow machine the test itself may say %q (%s:%d): it needs time to pass while a goroutine could run (-time any shows it)", lines.ReplaceAllString(strings.TrimSpace(res.Slow.Message), " "), res.Slow.Pos.File, res.Slow.Pos.Line))
 	}
 	o.subtests = subtests(o)
 	switch o.verdict {

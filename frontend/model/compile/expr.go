@@ -1128,7 +1128,7 @@ func (g *gen) selectOp(n syntax.Node, cases []SelectCase) *Var {
 
 func (g *gen) noRendezvousInAtomic(n syntax.Node, c syntax.Expr) {
 	if t := g.typeOf(c); g.quiet > 0 && t != nil && t.Kind == resolve.Chan && t.Cap == 0 {
-		g.errorf(n, "an operation on a channel without a buffer cannot stand in an atomic block or in init: it needs the other side to take a step")
+		g.errorf(n, "an operation on a channel without a buffer is not allowed in an atomic block or in init: it needs the other side to take a step")
 	}
 }
 

@@ -531,7 +531,7 @@ func (g *gen) lockOp(name string, e *syntax.CallExpr) {
 			break
 		}
 		if g.quiet > 0 {
-			g.errorf(e, "wait cannot stand in an atomic block or in init: it gives the monitor up until another thread notifies")
+			g.errorf(e, "wait is not allowed in an atomic block or in init: it gives the monitor up until another thread notifies")
 		}
 		depth := g.temp(depthType)
 		in.Op, in.A = OpWait, depth.Reg
@@ -552,7 +552,7 @@ func (g *gen) lockOp(name string, e *syntax.CallExpr) {
 // and in the next one, once signalled, it locks m again.
 func (g *gen) condWait(e *syntax.CallExpr, c *object) {
 	if g.quiet > 0 {
-		g.errorf(e, "wait cannot stand in an atomic block or in init: it gives the mutex up until another thread signals")
+		g.errorf(e, "wait is not allowed in an atomic block or in init: it gives the mutex up until another thread signals")
 	}
 	m := g.object(e.Args[1])
 	for _, ops := range [][2]Op{{OpCondWait, OpUnlock}, {OpCondWoken, OpLock}} {

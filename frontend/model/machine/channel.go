@@ -114,7 +114,7 @@ func (m *Machine) poll(in *compile.Instr, regs []int64) (status, int) {
 		return reached, 0
 	}
 	if ch.Cap == 0 {
-		return m.fault(in, "poll needs a channel with a buffer: in %s no message waits", ch.Name)
+		return m.fault(in, "poll needs a channel with a buffer: %s never holds a message", ch.Name)
 	}
 	m.messages(c, ch, regs, func(int) { regs[in.A] = 1 })
 	if m.story.on {
@@ -356,7 +356,7 @@ func (m *Machine) selectCase(in *compile.Instr, regs []int64) (status, int) {
 			if ch := m.rendezvous(&cases[i], regs); ch != nil {
 				rendezvous = true
 				if c := &cases[i]; c.Keep || c.Pattern != "" {
-					return m.fault(in, "match and peek need a channel with a buffer: in %s nothing waits to be looked at", ch.Name)
+					return m.fault(in, "match and peek need a channel with a buffer: %s never holds a message", ch.Name)
 				}
 			}
 		}

@@ -20,7 +20,7 @@ const (
 )
 
 // laps looks for loops without end: a transition that comes back to where it
-// was, with everything as it was, does so for ever, since no other thread can
+// was, with everything as it was, does so forever, since no other thread can
 // step in between. It compares with one earlier pass, which is replaced
 // whenever their number has doubled (Brent, An improved Monte Carlo
 // factorization algorithm, BIT 20, 1980, section 2), so that a cycle is found
@@ -73,10 +73,10 @@ func (m *Machine) lap(in *compile.Instr, at int, regs []int64) (status, int) {
 		l.outer = in
 	}
 	if l.circle && l.same(m, at, regs) {
-		return m.fault(l.outer, "a loop without end: everything is as it was some passes ago, and no other thread can step in between")
+		return m.fault(l.outer, "an endless loop: the state repeats, and no other thread can run in between")
 	}
 	if m.budget < 0 {
-		return m.fault(l.outer, "more than %d passes of loops in one transition: a loop without end, or too much computation for one transition", Budget)
+		return m.fault(l.outer, "more than %d loop iterations in one transition: an endless loop, or too much computation for one transition", Budget)
 	}
 	return reached, 0
 }

@@ -97,7 +97,7 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 	case compile.OpRUnlock:
 		n := m.read(l + rwReaders)
 		if n == 0 {
-			return m.fault(in, "runlock of %s, which nobody has locked for reading", name)
+			return m.fault(in, "runlock of %s, which no thread has locked for reading", name)
 		}
 		m.write(l+rwReaders, n-1)
 		m.syncs.add(system.Release, l+rwReaders)

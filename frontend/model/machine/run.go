@@ -128,7 +128,7 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 			i := regs[in.C]
 			if uint64(i) >= uint64(s.Len) && !(sabotage.Is("eval/index") && i == s.Len && s.Len > 1) {
 				if s.Named {
-					return m.fault(in, "the index is nil, which names nobody")
+					return m.fault(in, "the index is nil")
 				}
 				return m.fault(in, "index out of range [%d] with length %d", i, s.Len)
 			}

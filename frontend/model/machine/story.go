@@ -399,7 +399,7 @@ func (m *Machine) tellNotReady(cases []compile.SelectCase, def int, regs []int64
 		recv := c.Kind == compile.SelRecv
 		switch {
 		case ch == nil:
-			m.wait1("a channel that is nil, for ever")
+			m.wait1("a channel that is nil, forever")
 		case recv && c.Pattern != "":
 			m.wait1(fmt.Sprintf("a message in %s that matches %s", ch.Name, c.Pattern))
 		case recv && ch.Cap > 0:

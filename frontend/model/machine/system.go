@@ -302,12 +302,12 @@ func (s *System) runInit() error {
 	runs, passes := 0, 0
 	for alt, more := uint64(0), true; more; {
 		if runs++; runs > maxInitRuns {
-			return fmt.Errorf("%s: init has more than %d ways to go through its choices; make them in a thread", s.p.Source.Name, maxInitRuns)
+			return fmt.Errorf("%s: init has more than %d combinations of choices; make them in a thread", s.p.Source.Name, maxInitRuns)
 		}
 		tried := alt
 		st := s.initialise(m, alt)
 		if passes += Budget - m.budget + m.childPasses; passes > maxInitPasses {
-			return fmt.Errorf("%s: init has more than %d passes of loops in all ways to go through its choices; make them in a thread", s.p.Source.Name, maxInitPasses)
+			return fmt.Errorf("%s: init has more than %d loop iterations over all combinations of its choices; make them in a thread", s.p.Source.Name, maxInitPasses)
 		}
 		alt = m.nextAlt()
 		more = alt != 0
@@ -315,13 +315,13 @@ func (s *System) runInit() error {
 		case dropped:
 			continue
 		case blocked, stay:
-			return &InitError{s.pos(s.p.Resolved.Init.Pos()), "init blocks: it runs before the threads, so nothing can ever let it go on"}
+			return &InitError{s.pos(s.p.Resolved.Init.Pos()), "init blocks: it runs before the threads, so nothing can ever unblock it"}
 		case failed:
 			return &InitError{m.viol.Pos, "init fails: " + m.viol.Message}
 		}
 		for l := range s.p.Locs {
 			if info := &s.p.Locs[l]; (info.Mutex || info.Role == compile.MonitorOwner || info.Role == compile.RWWriter || info.Role == compile.RWReaders) && m.read(l) != 0 {
-				return &InitError{s.pos(s.p.Resolved.Init.Pos()), "init ends while it holds " + info.Name + ": nobody could ever unlock it"}
+				return &InitError{s.pos(s.p.Resolved.Init.Pos()), "init ends while it holds " + info.Name + ": no thread could ever unlock it"}
 			}
 		}
 		if m.n == s.observers {
@@ -346,7 +346,7 @@ func (s *System) runInit() error {
 		}
 	}
 	if len(s.initial) == 0 {
-		return &InitError{s.pos(s.p.Resolved.Init.Pos()), "no outcome of init is as assumed: there is nothing to explore"}
+		return &InitError{s.pos(s.p.Resolved.Init.Pos()), "no outcome of init satisfies the assumptions: there is nothing to explore"}
 	}
 	return nil
 }

@@ -181,7 +181,7 @@ func (c *checker) function(e *syntax.CallExpr, obj *Object) operand {
 // passed checks the arguments for a function or a thread.
 func (c *checker) passed(n syntax.Node, args []syntax.Expr, obj *Object) {
 	if !c.broken(obj) && len(args) != len(obj.Params) {
-		m := c.errorf(n, "%s has %s, and is given %d", obj.Name, human.Plural(len(obj.Params), "parameter"), len(args))
+		m := c.errorf(n, "%s has %s, but got %d", obj.Name, human.Plural(len(obj.Params), "parameter"), len(args))
 		m.Note(obj.Pos, "the declaration of %s", obj.Name)
 	}
 	for i, a := range args {
@@ -241,7 +241,7 @@ func (c *checker) conversion(e *syntax.CallExpr, obj *Object) operand {
 		if from.isBool() && t.Kind == Int {
 			hint = "; write if"
 		} else if from.Kind == Scalarset || t.Kind == Scalarset {
-			hint = "; which of the names is which makes no difference, so they have no numbers"
+			hint = "; the names are interchangeable, so they have no numbers"
 		} else if from.isInt() && t.Kind == Bool {
 			hint = "; compare it: " + text(e.Args[0]) + " != 0"
 		}
@@ -262,9 +262,9 @@ func (c *checker) builtin(e *syntax.CallExpr, name string) operand {
 		case name == "choose" && n == 0:
 			c.errorf(e, "choose has two operands, the bounds: choose(lo, hi)")
 		case want.max > want.min:
-			c.errorf(e, "%s has %d or %d operands, and is given %d", name, want.min, want.max, n)
+			c.errorf(e, "%s has %d or %d operands, but got %d", name, want.min, want.max, n)
 		default:
-			c.errorf(e, "%s has %s, and is given %d", name, human.Plural(want.min, "operand"), n)
+			c.errorf(e, "%s has %s, but got %d", name, human.Plural(want.min, "operand"), n)
 		}
 		return bad()
 	}
@@ -275,7 +275,7 @@ func (c *checker) builtin(e *syntax.CallExpr, name string) operand {
 		return c.poll(e)
 	case "match", "peek":
 		c.arguments(e)
-		c.errorf(e, "%s says which message is received: it stands only in a receive, <-%s, and in poll(%[2]s)", name, text(e))
+		c.errorf(e, "%s says which message is received: it is allowed only in a receive, <-%s, and in poll(%[2]s)", name, text(e))
 		return bad()
 	case "empty", "full":
 		if c.channel(e.Args[0], name) == nil {
@@ -294,7 +294,7 @@ func (c *checker) builtin(e *syntax.CallExpr, name string) operand {
 		return c.print(e)
 	case "timeout":
 		if c.noEffects != awaited || c.body == nil {
-			c.errorf(e, "timeout() stands only in the condition of an await, which can be a case of a select")
+			c.errorf(e, "timeout() is allowed only in the condition of an await, which can be a case of a select")
 		} else if c.body == c.init {
 			c.errorf(e, "timeout() is never true in init: no thread can move before it has ended")
 		}
@@ -454,9 +454,9 @@ func (c *checker) assume(e *syntax.CallExpr) operand {
 	switch {
 	case !c.effect(e, "assume"):
 	case c.body == nil:
-		c.errorf(e, "assume stands only in init")
+		c.errorf(e, "assume is allowed only in init")
 	case c.body.obj != nil && c.body.obj.Kind == ThreadObj:
-		c.errorf(e, "assume stands only in init, where it drops outcomes of choices; a thread waits with await(%s)", text(e.Args[0]))
+		c.errorf(e, "assume is allowed only in init, where it drops outcomes of choices; a thread waits with await(%s)", text(e.Args[0]))
 	case c.body.assumes == nil:
 		c.body.assumes = e
 	}
@@ -518,7 +518,7 @@ func (c *checker) lock(e *syntax.CallExpr, name string) operand {
 		c.waitMutex(e, t)
 	}
 	if ok && name == "wait" && (t == monitorType || t == condType) && c.body != nil && c.body.atomic > 0 {
-		c.errorf(e, "wait cannot stand in an atomic block: it gives the %s up until another thread %s", map[bool]string{true: "monitor", false: "mutex"}[t == monitorType],
+		c.errorf(e, "wait is not allowed in an atomic block: it gives the %s up until another thread %s", map[bool]string{true: "monitor", false: "mutex"}[t == monitorType],
 			map[bool]string{true: "notifies", false: "signals"}[t == monitorType])
 	}
 	return result

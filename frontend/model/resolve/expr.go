@@ -101,7 +101,7 @@ func (c *checker) check(e syntax.Expr, hint *Type) operand {
 	case *syntax.IntLit:
 		return c.intLit(e)
 	case *syntax.StringLit:
-		c.errorf(e, "there are no strings: a string stands only as the message of an assert, or in a print")
+		c.errorf(e, "there are no strings: a string is allowed only as the message of an assert, or in a print")
 		return bad()
 	case *syntax.ParenExpr:
 		return c.any(e.X, hint)
@@ -127,7 +127,7 @@ func (c *checker) check(e syntax.Expr, hint *Type) operand {
 	case *syntax.CompositeLit:
 		return c.literal(e, hint)
 	case *syntax.MakeExpr:
-		c.errorf(e, "make stands only as the initial value of a shared variable: var c = make(chan T, n)")
+		c.errorf(e, "make is allowed only as the initial value of a shared variable: var c = make(chan T, n)")
 		return bad()
 	case *syntax.QuantExpr:
 		return c.quantifier(e)
@@ -159,7 +159,7 @@ func (c *checker) ident(e *syntax.Ident) operand {
 			return value(untypedNil)
 		case obj == c.universe.names["iota"]:
 			if c.iota == nil {
-				c.errorf(e, "iota stands only in the declaration of a constant")
+				c.errorf(e, "iota is allowed only in a constant declaration")
 				return bad()
 			}
 			return constOf(untypedInt, c.iota)
@@ -832,7 +832,7 @@ func (c *checker) index(e *syntax.IndexExpr) operand {
 	if t.Index != nil {
 		switch {
 		case i.typ == untypedNil:
-			c.errorf(e.Index, "nil names nobody: there is no element of it")
+			c.errorf(e.Index, "nil is not a valid index")
 			return bad()
 		case i.typ != t.Index:
 			c.errorf(e.Index, "%s is indexed by %s; %s is none", text(e.X), t.Index, c.show(&i))
@@ -1195,7 +1195,7 @@ func (c *checker) literal(e *syntax.CompositeLit, hint *Type) operand {
 		return bad()
 	}
 	if o := t.object(); o != "" && !c.sharedInit {
-		c.errorf(e, "%s contains %s: a literal of it stands only as the initial value of a shared variable", t, o)
+		c.errorf(e, "%s contains %s: a literal of it is allowed only as the initial value of a shared variable", t, o)
 		return bad()
 	}
 	switch t.Kind {
@@ -1206,7 +1206,7 @@ func (c *checker) literal(e *syntax.CompositeLit, hint *Type) operand {
 		return bad()
 	case Array:
 		if t.Index != nil && len(e.Values) > 0 {
-			c.errorf(e, "a literal of %s would tell the names apart: assign the elements in init, for p := range %s { ... }", t, t.Index)
+			c.errorf(e, "a literal of %s would distinguish the names: assign the elements in init, for p := range %s { ... }", t, t.Index)
 			return bad()
 		}
 		if !open && c.elements(e, t.Elem, t.Len) < 0 {
@@ -1292,7 +1292,7 @@ func (c *checker) fields(e *syntax.CompositeLit, t *Type) {
 			c.assign(&x, t.Fields[i].Type, "the field "+t.Fields[i].Name)
 		}
 		if n := len(e.Values); n < len(t.Fields) {
-			c.list.Add(e.End()-1, e.End(), "too few values: %s has %s; name the fields to leave some out", t, human.Plural(len(t.Fields), "field"))
+			c.list.Add(e.End()-1, e.End(), "too few values: %s has %s; name the fields to omit some", t, human.Plural(len(t.Fields), "field"))
 		}
 		return
 	}
@@ -1329,9 +1329,9 @@ func (c *checker) meet(n syntax.Node, t *Type) {
 	}
 	switch {
 	case c.body == c.init:
-		c.errorf(n, "an operation on an unbuffered channel cannot stand in init, which runs before the threads: nobody is there to meet")
+		c.errorf(n, "an operation on an unbuffered channel cannot stand in init, which runs before the threads: there is no other side")
 	case c.body.atomic > 0:
-		c.errorf(n, "an operation on an unbuffered channel cannot stand in an atomic block: it needs a step of another thread")
+		c.errorf(n, "an operation on an unbuffered channel is not allowed in an atomic block: it needs a step of another thread")
 	case c.body.meets == source.NoPos:
 		c.body.meets = n.Pos()
 	}

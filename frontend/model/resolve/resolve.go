@@ -730,7 +730,7 @@ func (c *checker) checkCalls() {
 		seen[b] = true
 		if b.assumes != nil && !told[b.assumes] {
 			told[b.assumes] = true
-			c.errorf(b.assumes, "assume stands only in init, and the thread %s calls %s: a thread waits with await", thread.Name, b.obj.Name)
+			c.errorf(b.assumes, "assume is allowed only in init, and the thread %s calls %s: a thread waits with await", thread.Name, b.obj.Name)
 		}
 		for _, call := range b.calls {
 			assumes(thread, c.bodies[call.callee], seen)

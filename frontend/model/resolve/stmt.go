@@ -552,7 +552,7 @@ func (c *checker) define(s *syntax.AssignStmt) {
 			continue
 		}
 		if slices.ContainsFunc(declared, func(d *syntax.Ident) bool { return d.Name == id.Name }) {
-			c.errorf(id, "%s stands twice on the left of ':='", id.Name)
+			c.errorf(id, "%s appears twice on the left of ':='", id.Name)
 			continue
 		}
 		if old := c.scope.names[id.Name]; old != nil && old.Kind == LocalObj {
@@ -578,7 +578,7 @@ func (c *checker) rangeClause(s *syntax.RangeStmt) {
 			c.errorf(s.Value, "a range over %s has one variable", names)
 		}
 		if c.body != c.init {
-			c.errorf(s.X, "a range over %s would tell the names apart by its order: it stands only in init; a thread takes any of them with choose(%[1]s), and says something of all in await(forall p in %[1]s { ... })", names)
+			c.errorf(s.X, "a range over %s would distinguish the names by its order: it is allowed only in init; a thread takes any of them with choose(%[1]s), or all in await(forall p in %[1]s { ... })", names)
 		}
 		over := operand{mode: mType, typ: names, expr: s.X}
 		c.rangeVar(s, s.Key, names, &over)
@@ -702,7 +702,7 @@ func (c *checker) switchStmt(s *syntax.SwitchStmt) {
 				continue
 			}
 			if old := seen[y.val.String()]; old != nil {
-				c.errorf(v, "the case %s stands twice in this switch", text(v)).Note(old.Pos(), "the other one")
+				c.errorf(v, "the case %s appears twice in this switch", text(v)).Note(old.Pos(), "the other one")
 			} else {
 				seen[y.val.String()] = v
 			}
@@ -796,7 +796,7 @@ func (c *checker) branch(s *syntax.BranchStmt) {
 	case syntax.Goto:
 		return // collectLabels has checked it
 	case syntax.Fallthrough:
-		c.errorf(s, "fallthrough stands only at the end of a case of a switch")
+		c.errorf(s, "fallthrough is allowed only at the end of a switch case")
 		return
 	}
 	for i := len(c.body.targets) - 1; i >= 0; i-- {
@@ -817,9 +817,9 @@ func (c *checker) branch(s *syntax.BranchStmt) {
 	}
 	switch {
 	case s.Label == nil && s.Tok == syntax.Break:
-		c.errorf(s, "break stands outside of for, switch and select")
+		c.errorf(s, "break outside of for, switch and select")
 	case s.Label == nil:
-		c.errorf(s, "continue stands outside of a for")
+		c.errorf(s, "continue outside of a for loop")
 	case c.body.labels[s.Label.Name] == nil:
 		c.noLabel(s.Label)
 	case s.Tok == syntax.Break:

@@ -85,7 +85,7 @@ func (c *checker) symmetric(e syntax.Node, inside bool) {
 		switch x := x.(type) {
 		case *syntax.Ident:
 			if t := c.numbered(x); t != nil {
-				c.errorf(x, "%s is the number of a thread of %s, which is symmetric: it stands only in %[2]s[%[1]s], and in comparisons with another such number, %[1]s == j", x.Name, t.Name)
+				c.errorf(x, "%s is the number of a thread of %s, which is symmetric: it is allowed only in %[2]s[%[1]s], and in comparisons with another such number, %[1]s == j", x.Name, t.Name)
 			}
 		case *syntax.BinaryExpr:
 			if t := c.numbered(x.X); t != nil && (x.Op == syntax.Eq || x.Op == syntax.Ne) && c.numbered(x.Y) == t {
@@ -152,7 +152,7 @@ func (c *checker) inSteps(n syntax.Node, what string) {
 	if c.body == nil || c.body == c.init || c.body.atomic > 0 || c.noEffects == awaited {
 		return
 	}
-	c.errorf(n, "%s takes several steps, and their order would tell the names apart; put it into an atomic block", what)
+	c.errorf(n, "%s takes several steps, and their order would distinguish the names; put it into an atomic block", what)
 }
 
 // alike checks what is said of each name of a type: it is evaluated in some order, so

@@ -215,19 +215,19 @@ func (k *census) stmt(s syntax.Stmt) (n int, why string) {
 	case *syntax.ForStmt:
 		return k.times(s, s.Body, k.passes(s))
 	}
-	return k.unknown(s, "it takes a run to see how often this is executed")
+	return k.unknown(s, "the number of executions of this is known only at run time")
 }
 
 func (k *census) times(s syntax.Stmt, body *syntax.Block, passes int64) (n int, why string) {
 	if passes < 0 {
-		return k.unknown(s, "how often the loop goes round is not constant")
+		return k.unknown(s, "the number of iterations of the loop is not constant")
 	}
 	n, why = k.list(body.Stmts)
 	if why != "" {
 		return 0, why
 	}
 	if n > 0 && passes > 1<<20 {
-		return k.unknown(s, "the loop goes round too often")
+		return k.unknown(s, "the loop has too many iterations")
 	}
 	return n * int(passes), ""
 }

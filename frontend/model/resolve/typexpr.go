@@ -82,7 +82,7 @@ func (c *checker) typeExpr(e syntax.TypeExpr, at typePlace) *Type {
 	case *syntax.ArrayType:
 		if e.Len == nil {
 			c.typ(e.Elem, at)
-			c.errorf(e, "[...] stands only in a literal: [...]int{1, 2, 3}")
+			c.errorf(e, "[...] is allowed only in a literal: [...]int{1, 2, 3}")
 			return invalidType
 		}
 		var n int64
@@ -157,7 +157,7 @@ func (c *checker) typeExpr(e syntax.TypeExpr, at typePlace) *Type {
 
 	case *syntax.SymmetricType:
 		c.constInt(e.Len, "the number of names")
-		c.errorf(e, "symmetric(%s) stands only in the declaration of a type, type Pid symmetric(%[1]s), which is used by its name", text(e.Len))
+		c.errorf(e, "symmetric(%s) is allowed only in a type declaration, type Pid symmetric(%[1]s)", text(e.Len))
 		return invalidType
 
 	case *syntax.AtomicType:
@@ -181,7 +181,7 @@ func (c *checker) atomic(e syntax.TypeExpr, at typePlace) (t *Type, atomic bool)
 	c.prog.TypeOf[a] = t
 	c.whenKnown(func() {
 		if o := t.object(); o != "" {
-			c.errorf(e, "atomic says nothing about %s, which synchronises anyway; leave it out", o)
+			c.errorf(e, "atomic says nothing about %s, which synchronizes anyway; remove it", o)
 		}
 	})
 	return t, true
@@ -206,7 +206,7 @@ func (c *checker) chanType(e *syntax.ChanType, at typePlace) *Type {
 			return invalidType
 		}
 		if n == 0 && e.Bag {
-			c.errorf(e.Cap, "a bag holds at least one message: nobody meets in it")
+			c.errorf(e.Cap, "the capacity of a bag is at least 1")
 			return invalidType
 		}
 		size = n

@@ -16,7 +16,7 @@ func (c *checker) view(e syntax.Expr, what string) *Type {
 	}
 	if want := builtins[name].min; len(call.Args) != want {
 		c.arguments(call)
-		c.errorf(call, "%s has %s, and is given %d", name, human.Plural(want, "operand"), len(call.Args))
+		c.errorf(call, "%s has %s, but got %d", name, human.Plural(want, "operand"), len(call.Args))
 		return nil
 	}
 	inner, within := c.viewCall(call.Args[0])
@@ -34,7 +34,7 @@ func (c *checker) view(e syntax.Expr, what string) *Type {
 		c.prog.Types[e] = t
 	}
 	if t.Cap == 0 {
-		c.errorf(call, "%s needs a channel with a buffer: in %s nothing waits to be looked at", name, text(call.Args[0]))
+		c.errorf(call, "%s needs a channel with a buffer: %s never holds a message", name, text(call.Args[0]))
 		return nil
 	}
 	if name == "match" {
@@ -150,7 +150,7 @@ func (c *checker) poll(e *syntax.CallExpr) operand {
 		return bad()
 	}
 	if t.Cap == 0 {
-		c.errorf(e, "poll needs a channel with a buffer: in %s no message waits", text(e.Args[0]))
+		c.errorf(e, "poll needs a channel with a buffer: %s never holds a message", text(e.Args[0]))
 		return bad()
 	}
 	return value(boolType)

@@ -664,7 +664,7 @@ func (p *parser) typ() TypeExpr {
 	case tLbrack:
 		p.next()
 		if p.s.tok == tEllipsis {
-			p.fail("[...] stands only in a literal: [...]int{1, 2, 3}")
+			p.fail("[...] is allowed only in a literal: [...]int{1, 2, 3}")
 		}
 		return p.arrayType(pos)
 	case tStruct:

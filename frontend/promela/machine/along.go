@@ -267,7 +267,7 @@ func (a *along) any() trace.Step {
 	return found
 }
 
-// lasso adds the moves to an execution that goes on for ever: the claim goes round until it is where it was.
+// lasso adds the moves to an execution that goes on forever: the claim goes round until it is where it was.
 func (a *along) lasso(start int32) (*Followed, error) {
 	loop, n := a.x.Loop, a.steps()
 	type edge struct {

@@ -15,7 +15,7 @@ import (
 // Followed is the execution that a trail tells.
 type Followed struct {
 	*trace.Trace
-	// Loop is the index of the first step of those that are repeated for ever, the number of steps
+	// Loop is the index of the first step of those that are repeated forever, the number of steps
 	// if the last state is; -1 if the execution is finite.
 	Loop int
 	// Open says why the execution is not what the trail claims; empty if it is. If the cycle does

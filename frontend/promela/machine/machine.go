@@ -33,7 +33,7 @@ type proctype struct {
 // state is a control state, compiled.
 type state struct {
 	edges   []*edge
-	end     bool // the process may wait here for ever
+	end     bool // the process may wait here forever
 	final   bool // only the death of the process is left
 	ready   bool // the process may take part in a rendezvous as the receiver
 	waits   bool // what the process can do here depends on timeout

@@ -129,11 +129,11 @@ func (t *Trail) add(n int, text string) error {
 	return nil
 }
 
-// HasCycle tells whether the trail is one of an execution that goes on for ever.
+// HasCycle tells whether the trail is one of an execution that goes on forever.
 func (t *Trail) HasCycle() bool { return t.loop >= 0 }
 
 // WriteTrail writes the steps of an execution from the initial state so that spin -t replays it.
-// Those from loop on are repeated for ever, the last state if loop is len(steps); if it is
+// Those from loop on are repeated forever, the last state if loop is len(steps); if it is
 // negative, the execution is finite. claim is the number of the claim's process type that the trail
 // names, -1 for none; its moves are written if it is a part of the system. v is what the execution
 // violates, nil for nothing. The error says why that cannot be, or is the writer's.

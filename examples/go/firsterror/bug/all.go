@@ -2,7 +2,7 @@
 package all
 
 // Run runs the functions and returns the first error. Whoever fails after the
-// first one waits for ever: nobody receives a second error.
+// first one waits forever: nobody receives a second error.
 func Run(fs ...func() error) error {
 	errs := make(chan error)
 	for _, f := range fs {

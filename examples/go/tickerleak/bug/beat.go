@@ -20,5 +20,5 @@ func Start(d time.Duration, f func()) *Beat {
 }
 
 // Stop ends the calls. A ticker that is stopped does not close its channel: the
-// goroutine waits for ever.
+// goroutine waits forever.
 func (b *Beat) Stop() { b.ticker.Stop() }

@@ -10,7 +10,7 @@ import (
 var ErrTimeout = errors.New("request: timeout")
 
 // Do returns what ask returns, or ErrTimeout. After a timeout the goroutine
-// waits for ever: nobody receives its answer.
+// waits forever: nobody receives its answer.
 func Do(ask func() string, d time.Duration) (string, error) {
 	answer := make(chan string)
 	go func() { answer <- ask() }()

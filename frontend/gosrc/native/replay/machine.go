@@ -402,7 +402,7 @@ func (m *Machine) viewed(t int, p *pending) bool {
 	return !waits
 }
 
-// mayWait tells whether a thread that is blocked may be so for ever.
+// mayWait tells whether a thread that is blocked may be so forever.
 func (m *Machine) mayWait(t int, p *pending) bool {
 	v := m.s.view
 	if p.atEnd || v.NoLeaks && t != 0 && m.exists(0) && m.pending(0).ended {

@@ -29,7 +29,7 @@ type View struct {
 	Time Time
 	// NoFailed ends an execution quietly where the test calls t.Error or t.Fatal.
 	NoFailed bool
-	// NoLeaks accepts threads that wait for ever when the test has ended.
+	// NoLeaks accepts threads that wait forever when the test has ended.
 	NoLeaks bool
 	// Alarms is how many alarms may go off in an execution; 0: any number. Where another one
 	// would go off, nobody waits in vain.
