@@ -78,22 +78,22 @@ func TestPage(t *testing.T) {
 		}
 		for flags, want := range map[string]string{
 			`["-json"]`:                             "-json has no effect in a search of the page",
-			`["-D", "ATOMIC=false"]`:                "-D has no meaning",
-			`["-lossy"]`:                            "-lossy has no meaning",
+			`["-D", "ATOMIC=false"]`:                "-D has no effect",
+			`["-lossy"]`:                            "-lossy has no effect",
 			`["other.model"]`:                       "one model at a time",
 			`["--", "x"]`:                           "-- is no flag",
 			`["-h"]`:                                "cpor help run",
 			`["-por=magic"]`:                        "magic",
 			`["-workers=0"]`:                        "a search needs at least one worker",
 			`["-ltl=all"]`:                          "no ltl property",
-			`["-checkpoint-interval=1s"]`:           "add -checkpoint DIR",
+			`["-checkpoint-interval=1s"]`:           "needs -checkpoint DIR",
 			`["-search=stateless", "-store=plain"]`: "-store has no meaning",
 		} {
 			if status, text := fetch(t, address, "POST", "/api/search", `{"flags": `+flags+`}`, nil); status != http.StatusBadRequest || !strings.Contains(text, want) {
 				t.Errorf("%s: %d %s, want %s", flags, status, text, want)
 			}
 		}
-		if status, text := fetch(t, address, "POST", "/api/search", `{"flags": ["-checkpoint=x"], "here": true, "initial": 0, "steps": []}`, nil); status != http.StatusBadRequest || !strings.Contains(text, "a search from here keeps no checkpoint") {
+		if status, text := fetch(t, address, "POST", "/api/search", `{"flags": ["-checkpoint=x"], "here": true, "initial": 0, "steps": []}`, nil); status != http.StatusBadRequest || !strings.Contains(text, "cannot write checkpoints") {
 			t.Errorf("a checkpoint from here: %d %s", status, text)
 		}
 	})

@@ -302,11 +302,12 @@ func runHelp(w io.Writer) {
 
 Searches the interleavings of a model for violated assertions and invariants,
 run-time errors and deadlocks, until it finds a violation or has covered
-everything, and prints a trace of the violation. A search with stored states also
-spends a small share of its work on random executions, to find deep violations
-early. Flags may come before or after the file, and the file - is standard input.
-A directory with a Go program, as in "cpor run ./cmd/worker", is explored as "cpor
-test" explores a test, with the flags of that command ("cpor help test").`)
+everything, and prints a trace of the violation. A search with stored states
+also spends a small share of its work on random executions, to find deep
+violations early. Flags may come before or after the file, and the file - is
+standard input. A directory with a Go program, as in "cpor run ./cmd/worker", is
+explored as "cpor test" explores a test, with the flags of that command ("cpor
+help test").`)
 	f.Describe(w)
 	fmt.Fprintln(w, `
 Reductions (-por):`)

@@ -415,7 +415,7 @@ func (s *session) options() gotest.Options {
 }
 
 func explored(r *gotest.Result) string {
-	random := human.Plural(r.Samples, "schedule") + " at random"
+	random := human.Plural(r.Samples, "random schedule")
 	switch {
 	case r.Samples == 0:
 		return countBoth(r.Executions, r.States)
