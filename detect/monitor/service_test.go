@@ -205,9 +205,9 @@ func TestTornJournal(t *testing.T) {
 	// Another journal is refused, and so is a file that is none, which is not
 	// touched.
 	for text, want := range map[string]string{
-		"{\"host\":\"p1\"}\n": "line 1: this is no journal of a monitor",
-		"my only copy":        "line 1: this is no journal of a monitor",
-		"{\"journal\":":       "line 1: this is no journal of a monitor",
+		"{\"host\":\"p1\"}\n": "line 1: not a monitor journal",
+		"my only copy":        "line 1: not a monitor journal",
+		"{\"journal\":":       "line 1: not a monitor journal",
 		strings.Replace(string(data), `"version":2`, `"version":3`, 1): "version 3 is not known",
 		strings.Replace(string(data), `"p3"`, `"p4"`, 1):               "it is about the hosts [p1 p2 p4]",
 	} {

@@ -135,8 +135,8 @@ func TestOldStays(t *testing.T) {
 func TestForeign(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")
 	for content, want := range map[string]string{
-		"":                                   "is no checkpoint",
-		"model text, long enough for a head": "is no checkpoint",
+		"":                                   "is not a cpor checkpoint",
+		"model text, long enough for a head": "is not a cpor checkpoint",
 		"cpor checkpoint, format 7\nxxxx":    "another version",
 		magic:                                "ends too early",
 	} {

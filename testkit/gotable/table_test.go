@@ -62,7 +62,7 @@ func check(t *testing.T, p Program, b *Binary) {
 		return
 	}
 	if slices.ContainsFunc(p.Flags, func(f string) bool { return strings.Contains(f, "idle") }) {
-		return // time passes in the real one though somebody could run
+		return // time passes in the real one though a goroutine could run
 	}
 	for range *rounds {
 		got, err := b.Run(p.Name, limit)

@@ -24,7 +24,7 @@ func TestEffects(t *testing.T) {
 	seen := map[any]bool{}
 	for i, op := range ArithOps {
 		if seen[op] {
-			t.Errorf("operator %d stands twice", i)
+			t.Errorf("operator %d appears twice", i)
 		}
 		seen[op] = true
 	}

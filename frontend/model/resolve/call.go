@@ -429,7 +429,7 @@ func (c *checker) choose(e *syntax.CallExpr) operand {
 			return value(t)
 		}
 		c.arguments(e)
-		c.errorf(e, "choose has 2 operands, and is given 1 that is no type; any name of a symmetric type is choose(Pid)")
+		c.errorf(e, "choose has 2 operands, but got 1 that is not a type; any name of a symmetric type is choose(Pid)")
 		return bad()
 	}
 	var bound [2]operand
