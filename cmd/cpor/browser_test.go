@@ -513,7 +513,7 @@ func TestBrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 		b = openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
-		b.waitText(".headline .note", "Only what stands in the file is shown")
+		b.waitText(".headline .note", "Showing only the contents of the file")
 		b.waitText("#steps .effect", "<b>T 1 saw 0")
 		b.wait("document.title !== 'bad' && !document.querySelector('#steps b, #steps script')", "nothing of the model is markup")
 	})
@@ -538,7 +538,7 @@ func TestBrowser(t *testing.T) {
 		b.picture("messages")
 		// Without the constant it is another model: only the file is shown, and why.
 		b = openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
-		b.waitText(".headline .note", "Only what stands in the file is shown")
+		b.waitText(".headline .note", "Showing only the contents of the file")
 		b.wait("document.querySelectorAll('.message').length >= 4", "each message is an arrow")
 	})
 	t.Run("go", func(t *testing.T) {

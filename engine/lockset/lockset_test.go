@@ -288,7 +288,7 @@ func TestOptions(t *testing.T) {
 		thread   string
 		want     string
 	}{
-		{lockset.LDPrime, "x", "U[0]", "U[0], which is to initialise x, is no thread of the initial state; there are T[0]"},
+		{lockset.LDPrime, "x", "U[0]", "U[0], which should initialize x, is no thread of the initial state; there are T[0]"},
 		{lockset.LDPrime, "nix", "T[0]", "nix, which T[0] is to initialise, is no variable that locks protect"},
 		{lockset.LDPrime, "m", "T[0]", "m, which T[0] is to initialise, is no variable that locks protect"},
 		{lockset.LDPrime, "c", "T[0]", "c, which T[0] is to initialise, is no variable that locks protect"},

@@ -166,7 +166,7 @@ func TestRanksDamage(t *testing.T) {
 		t.Errorf("a missing part: %v", err)
 	}
 	s.Parts = 40
-	if _, err := searchOn(2, s, 0, sys, factory, o); !errors.As(err, &wrong) || fmt.Sprint(err) != "the checkpoint has 40 parts, and a rank can take 16: give it 3 ranks or more" {
+	if _, err := searchOn(2, s, 0, sys, factory, o); !errors.As(err, &wrong) || fmt.Sprint(err) != "the checkpoint has 40 parts and a rank can take 16: use 3 ranks or more" {
 		t.Errorf("too many parts: %v", err)
 	}
 }
