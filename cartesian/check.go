@@ -92,7 +92,7 @@ func (p *Prefix) take(m system.Machine, k int) bool {
 	got := m.Accesses()
 	if k == 0 && (p.Alt != 0 || t.Outcome.Next != 0) {
 		got = slices.DeleteFunc(slices.Clone(got), func(a system.Access) bool {
-			return !a.Write && !slices.Contains(t.Accesses, a)
+			return !a.Write && !slices.ContainsFunc(t.Accesses, a.Same)
 		})
 	}
 	return validate.SameAccesses(got, t.Accesses)
@@ -145,7 +145,7 @@ func (c *checker) conflicts(p, q *Prefix) {
 			for _, b := range at[x.Loc] {
 				y := q.Transitions[b].Accesses
 				if a == len(p.Transitions)-1 && b == len(q.Transitions)-1 ||
-					!x.Write && !slices.Contains(y, system.Access{Loc: x.Loc, Write: true}) {
+					!slices.ContainsFunc(y, x.Orders) {
 					continue
 				}
 				c.fail(p, a, q, b, "transitions conflict at %s, and are not both the last", c.e.base.LocName(x.Loc))

@@ -20,7 +20,7 @@ func naive(sys system.System, s system.State) *Vector {
 	dependent := func(a, b Transition) bool {
 		for _, x := range a.Accesses {
 			for _, y := range b.Accesses {
-				if x.Loc == y.Loc && (x.Write || y.Write) {
+				if x.Orders(y) {
 					return true
 				}
 			}

@@ -160,6 +160,10 @@ type Loc uint32
 type Access struct {
 	Loc   Loc
 	Write bool // false: the location was read and not written
+	// Op is what the transition does to the location, if that commutes, and Room how much of it
+	// others may do before; 0 for an ordinary access.
+	Op   Op
+	Room uint16
 }
 
 // Kind tells what became of a thread that was asked to step.

@@ -100,8 +100,12 @@ func (m *Machine) Accesses() []system.Access {
 		return nil
 	case m.copy:
 		return m.acc
+	case m.sys.rule == None:
+		return m.inner.Accesses()
 	}
-	return m.inner.Accesses()
+	// What commutes in the system does not commute in what the rule remembers.
+	m.acc = system.Plain(append(m.acc[:0], m.inner.Accesses()...))
+	return m.acc
 }
 
 // A mark is the inner machine's mark and the length of the own log.
@@ -208,7 +212,7 @@ func (m *Machine) class(l system.Loc) system.Class {
 }
 
 func (m *Machine) keepAccesses() {
-	m.acc = append(m.acc[:0], m.inner.Accesses()...)
+	m.acc = system.Plain(append(m.acc[:0], m.inner.Accesses()...))
 	m.own = append(m.own[:0], m.acc...)
 	m.copy = true
 }

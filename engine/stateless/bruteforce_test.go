@@ -37,7 +37,7 @@ type prefix struct {
 // depend is the dependence of accesses, a second time.
 func depend(a, b []system.Access) bool {
 	for _, x := range a {
-		if slices.ContainsFunc(b, func(y system.Access) bool { return x.Loc == y.Loc && x.Write || x.Loc == y.Loc && y.Write }) {
+		if slices.ContainsFunc(b, x.Orders) {
 			return true
 		}
 	}

@@ -49,9 +49,11 @@ type insertion struct {
 type record struct {
 	loc       system.Loc
 	write     bool
+	op        system.Op
 	event     int32
 	prev      int32 // the location's record before, -1 if none
 	lastWrite int32 // the location's newest record that is a write, this one included; -1
+	before    int32 // of an operation: the record before it and the equal ones just before it; -1
 }
 
 // path is the execution that a worker is at: the transitions from the root,
@@ -113,14 +115,10 @@ func (p *path) push(c *node, useSleep bool) {
 	p.sleepAt = append(p.sleepAt, int32(to))
 	if useSleep {
 		for i := from; i < int32(to); i++ {
-			if x := p.sleep[i]; x.thread != c.thread && (!conflict(x.acc, c.acc) || sabotage.Is("sleep/never woken")) {
-				p.sleep = append(p.sleep, x)
-			}
+			p.sleepOn(p.sleep[i], c)
 		}
 		for x := c.parent.first; x != c; x = x.next {
-			if x.thread != c.thread && (!conflict(x.acc, c.acc) || sabotage.Is("sleep/never woken")) {
-				p.sleep = append(p.sleep, x)
-			}
+			p.sleepOn(x, c)
 		}
 	}
 	p.serial++
@@ -128,6 +126,19 @@ func (p *path) push(c *node, useSleep bool) {
 	if p.hb {
 		p.order(c)
 	}
+}
+
+// sleepOn lets a transition x that sleeps before c sleep on behind c, if they are independent.
+func (p *path) sleepOn(x, c *node) {
+	if x.thread == c.thread || conflict(x.acc, c.acc) && !sabotage.Is("sleep/never woken") {
+		return
+	}
+	if commutes(x.acc) {
+		if left := spent(x.acc, c.acc); &left[0] != &x.acc[0] {
+			x = &node{thread: x.thread, alt: x.alt, multi: x.multi, shape: x.shape, acc: left}
+		}
+	}
+	p.sleep = append(p.sleep, x)
 }
 
 // truncate takes back all but the first n transitions.
@@ -207,23 +218,19 @@ func (p *path) order(c *node) {
 	p.cand = p.cand[:0]
 	for _, a := range c.acc {
 		h := p.headOf(a.Loc)
-		lastWrite := int32(-1)
+		p.candidates(h, a)
+		lastWrite, before := int32(-1), h
 		if h >= 0 {
 			lastWrite = p.recs[h].lastWrite
-		}
-		if a.Write {
-			for r := h; r >= 0 && r != lastWrite; r = p.recs[r].prev {
-				p.candidate(p.recs[r].event)
+			if a.Op != 0 && p.recs[h].is(a.Op) {
+				before = p.recs[h].before
 			}
-		}
-		if lastWrite >= 0 {
-			p.candidate(p.recs[lastWrite].event)
 		}
 		r := int32(len(p.recs))
 		if a.Write {
 			lastWrite = r
 		}
-		p.recs = append(p.recs, record{loc: a.Loc, write: a.Write, event: int32(e), prev: h, lastWrite: lastWrite})
+		p.recs = append(p.recs, record{loc: a.Loc, write: a.Write, op: a.Op, event: int32(e), prev: h, lastWrite: lastWrite, before: before})
 		p.head[a.Loc] = r
 	}
 	for _, f := range p.cand {
@@ -249,6 +256,42 @@ func (p *path) addRace(f int32) {
 	p.raceList = p.raceList[:n+1]
 	r := &p.raceList[n]
 	r.event, r.state, r.open = f, unsettled, r.open[:0]
+}
+
+// is tells whether the record is of a certain operation that was executed.
+func (r *record) is(op system.Op) bool { return r.write && r.op == op }
+
+// candidates inserts into cand the events that an access depends on, from the record h on, but for those that
+// happen before another one of them anyway: the newest write of a location and what reads it
+// since. If that write is an operation, it is all equal ones of its row. What is equal to the
+// access itself is left out.
+func (p *path) candidates(h int32, a system.Access) {
+	if a.Op != 0 && h >= 0 && p.recs[h].is(a.Op) {
+		h = p.recs[h].before
+	}
+	for r := h; r >= 0; r = p.recs[r].prev {
+		x := &p.recs[r]
+		if !x.write {
+			if a.Write {
+				p.candidate(x.event)
+			}
+			continue
+		}
+		if a.Op != 0 && x.op == a.Op {
+			// Only who looks comes here with nothing found: a read in between would order them.
+			if a.Write {
+				return
+			}
+			continue
+		}
+		p.candidate(x.event)
+		if x.op != 0 {
+			for r = x.prev; r >= 0 && p.recs[r].is(x.op); r = p.recs[r].prev {
+				p.candidate(p.recs[r].event)
+			}
+		}
+		return
+	}
 }
 
 // candidate inserts an event into cand, which is kept in descending order.

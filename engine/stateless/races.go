@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"cpor/system"
+	"cpor/testkit/sabotage"
 )
 
 // reversal is the search for what has to be explored so that a thread takes
@@ -191,7 +192,8 @@ func (w *worker) without(roots []int32, blocked bool, touched, base []system.Acc
 	}
 	var cand []int32
 	for _, a := range touched {
-		if r := w.lastWrite(roots, a.Loc); r >= 0 {
+		w.writes = w.lastWrites(roots, a, w.writes[:0])
+		for _, r := range w.writes {
 			g := w.recs[r].event
 			if int(w.events[g].thread) != v.thread && (prior < 0 || !w.before(int(g), prior)) && !slices.Contains(cand, g) &&
 				(blocked || v.all || !affects(w.events[g].node.acc, base)) {
@@ -236,7 +238,7 @@ func (w *worker) known(roots []int32, base []system.Access) bool {
 		if a.Write {
 			x |= 1
 		}
-		key = binary.AppendUvarint(key, x)
+		key = append(binary.AppendUvarint(key, x), byte(a.Op))
 	}
 	w.key = key
 	if _, ok := w.memo[string(key)]; ok {
@@ -275,6 +277,34 @@ func (w *worker) lastWrite(roots []int32, l system.Loc) int32 {
 		}
 	}
 	return -1
+}
+
+// lastWrites appends to dst the records of the writes of a location that an access depends on and that
+// happen before no other such write, without what is left out with the roots: the last write, or all operations of
+// the last row of equal ones that are not equal to the access.
+func (w *worker) lastWrites(roots []int32, a system.Access, dst []int32) []int32 {
+	r := w.lastWrite(roots, a.Loc)
+	if a.Op != 0 {
+		for r >= 0 && (!w.recs[r].is(a.Op) && !w.recs[r].write || w.recs[r].is(a.Op) || w.removed(roots, int(w.recs[r].event))) {
+			r = w.recs[r].prev
+		}
+	}
+	if r < 0 {
+		return dst
+	}
+	dst = append(dst, r)
+	if op := w.recs[r].op; op != 0 && !sabotage.Is("commuting/last write") {
+		for r = w.recs[r].prev; r >= 0; r = w.recs[r].prev {
+			if w.removed(roots, int(w.recs[r].event)) {
+				continue
+			}
+			if !w.recs[r].is(op) {
+				break
+			}
+			dst = append(dst, r)
+		}
+	}
+	return dst
 }
 
 // sequence puts the events from the first root on into w.v, without the roots
@@ -387,7 +417,7 @@ func affects(f, e []system.Access) bool {
 			continue
 		}
 		for j := range e {
-			if e[j].Loc == f[i].Loc {
+			if e[j].Loc == f[i].Loc && e[j].Orders(f[i]) {
 				return true
 			}
 		}
@@ -409,35 +439,37 @@ func (w *worker) ruledOut(acc []system.Access, roots []int32) bool {
 	return true
 }
 
-// covers tells whether what conflicts with a conflicts with one of acc.
+// covers tells whether what conflicts with a conflicts with one of acc. An operation is covered by
+// an equal one only if there is room for any number of them.
 func covers(acc []system.Access, a system.Access) bool {
 	for i := range acc {
-		if acc[i].Loc == a.Loc && (acc[i].Write || !a.Write) {
+		if acc[i].Loc == a.Loc && (acc[i].Write || !a.Write) && (acc[i].Op == 0 || acc[i].Op == a.Op && a.Room == system.Unlimited) {
 			return true
 		}
 	}
 	return false
 }
 
-// meet returns the accesses that are in both.
+// meet returns the accesses that are in both: what depends on one of the result depends on both. Of an
+// operation and an ordinary access that is the operation, and of two operations nothing.
 func meet(a, b []system.Access) []system.Access {
 	var c []system.Access
 	for _, x := range a {
 		for _, y := range b {
-			if x.Loc == y.Loc {
-				c = append(c, system.Access{Loc: x.Loc, Write: x.Write && y.Write})
+			if x.Loc == y.Loc && (x.Op == 0 || y.Op == 0 || x.Op == y.Op) {
+				c = append(c, system.Access{Loc: x.Loc, Write: x.Write && y.Write, Op: max(x.Op, y.Op)})
 			}
 		}
 	}
 	return c
 }
 
-// join returns the accesses that are in one of the two.
+// join returns the accesses that are in one of the two. What stands in both is ordinary.
 func join(a, b []system.Access) []system.Access {
 	c := slices.Clone(a)
 	for _, x := range b {
 		if i := slices.IndexFunc(c, func(y system.Access) bool { return y.Loc == x.Loc }); i >= 0 {
-			c[i].Write = c[i].Write || x.Write
+			c[i] = system.Access{Loc: x.Loc, Write: c[i].Write || x.Write}
 		} else {
 			c = append(c, x)
 		}

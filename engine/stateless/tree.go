@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"cpor/system"
+	"cpor/testkit/sabotage"
 )
 
 // status tells how far the exploration of a node has come.
@@ -233,16 +234,91 @@ func relate(c *node, v []step) relation {
 			continue
 		}
 		if v[i].thread == c.thread {
-			if v[i].alt == c.alt {
-				return initial
+			if v[i].alt != c.alt || commutes(c.acc) && dependsOn(&v[i], v[:i]) {
+				return dependent
 			}
-			return dependent
+			return initial
 		}
-		if conflict(v[i].acc, c.acc) {
+		if orders(v[i].acc, c.acc) {
 			return dependent
 		}
 	}
+	if commutes(c.acc) && !fits(c.acc, v) {
+		return dependent
+	}
 	return unrelated
+}
+
+// dependsOn tells whether a step depends on one of those before it.
+func dependsOn(s *step, before []step) bool {
+	return slices.ContainsFunc(before, func(b step) bool { return !b.gone && orders(b.acc, s.acc) })
+}
+
+// fits tells whether there is room for the operations of v, all of them, before a transition, and for
+// its own before each step of v. Nothing else makes it dependent on one of them.
+func fits(acc []system.Access, v []step) bool {
+	for _, a := range acc {
+		if a.Op == 0 {
+			continue
+		}
+		n := 0
+		for i := range v {
+			if v[i].gone {
+				continue
+			}
+			for _, b := range v[i].acc {
+				if b.Loc != a.Loc {
+					continue
+				}
+				if a.Write && b.Room == 0 && !sabotage.Is("commuting/room") {
+					return false
+				}
+				if b.Write {
+					n++
+				}
+			}
+		}
+		if n > int(a.Room) && !sabotage.Is("commuting/room") {
+			return false
+		}
+	}
+	return true
+}
+
+// commutes tells whether there is an operation among accesses.
+func commutes(acc []system.Access) bool {
+	for i := range acc {
+		if acc[i].Op != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// spend takes away the room that the operations of a transition use of a step that comes after
+// it now and did not before.
+func spend(acc []system.Access, s *step) {
+	s.acc = spent(s.acc, acc)
+}
+
+// spent returns acc with the room that is left when a transition with accesses first comes before.
+func spent(acc, first []system.Access) []system.Access {
+	cloned := false
+	for _, f := range first {
+		if f.Op == 0 || !f.Write {
+			continue
+		}
+		for i := range acc {
+			if acc[i].Loc != f.Loc || acc[i].Op != f.Op || acc[i].Room == 0 || acc[i].Room == system.Unlimited {
+				continue
+			}
+			if !cloned {
+				acc, cloned = slices.Clone(acc), true
+			}
+			acc[i].Room--
+		}
+	}
+	return acc
 }
 
 // insert puts the sequence v into the wakeup tree of node e, whose child cur
@@ -275,8 +351,16 @@ func insert(e, cur *node, v []step, more bool, p *pool) bool {
 		if c.free || c.first == nil {
 			return true
 		}
+		if r == unrelated {
+			for k := range v {
+				spend(c.acc, &v[k])
+			}
+		}
 		if r == initial {
 			i := slices.IndexFunc(v, func(s step) bool { return !s.gone && s.thread == c.thread })
+			for k := range v[:i] {
+				spend(c.acc, &v[k])
+			}
 			v[i].gone = true
 			for len(v) > 0 && v[0].gone { // mostly it is the first
 				v = v[1:]
@@ -303,12 +387,24 @@ func insert(e, cur *node, v []step, more bool, p *pool) bool {
 	return true
 }
 
-// conflict tells whether two transitions of different threads are dependent:
-// they touch a common location and one writes.
+// conflict tells whether two transitions of different threads and the same state are dependent.
 func conflict(a, b []system.Access) bool {
 	for i := range a {
 		for j := range b {
-			if a[i].Loc == b[j].Loc && (a[i].Write || b[j].Write) {
+			if a[i].Loc == b[j].Loc && a[i].Conflicts(b[j]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// orders tells whether two transitions of different threads are dependent that were executed one
+// after the other.
+func orders(a, b []system.Access) bool {
+	for i := range a {
+		for j := range b {
+			if a[i].Loc == b[j].Loc && a[i].Orders(b[j]) {
 				return true
 			}
 		}

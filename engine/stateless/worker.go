@@ -60,6 +60,7 @@ type worker struct {
 	root    [1]int32
 	memo    map[string]struct{}
 	key     []byte
+	writes  []int32
 
 	static    staticChoice
 	visible   *composed.Visibility // nil unless invisible transitions come first

@@ -27,7 +27,7 @@ func dependent(a, b *event) bool {
 	}
 	for _, x := range a.accesses {
 		for _, y := range b.accesses {
-			if x.Loc == y.Loc && (x.Write || y.Write) {
+			if x.Orders(y) {
 				return true
 			}
 		}

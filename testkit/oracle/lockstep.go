@@ -464,7 +464,7 @@ func (l *lockstep) shape(t int) {
 		out := l.m.Step(t, alt)
 		here.blocked = here.blocked || out.Kind == system.Blocked
 		for _, a := range l.m.Accesses() {
-			touched[a] = true
+			touched[system.Access{Loc: a.Loc, Write: a.Write}] = true
 		}
 		l.m.Rewind(mark)
 		alt, more = out.Next, out.Next != 0

@@ -89,7 +89,7 @@ func (c *tracer) event(t int, alt uint64) event {
 func conflict(a, b []system.Access) bool {
 	for _, x := range a {
 		for _, y := range b {
-			if x.Loc == y.Loc && (x.Write || y.Write) {
+			if x.Orders(y) {
 				return true
 			}
 		}

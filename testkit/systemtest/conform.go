@@ -243,7 +243,7 @@ func independent(a, b *event) bool {
 	}
 	for _, x := range a.accesses {
 		for _, y := range b.accesses {
-			if x.Loc == y.Loc && (x.Write || y.Write) {
+			if x.Orders(y) {
 				return false
 			}
 		}
@@ -299,13 +299,13 @@ func sorted(s []string) []string {
 	return s
 }
 
-// same tells whether the accesses are the same but for their order.
+// same tells whether the accesses are the same but for their order and room.
 func same(a, b []system.Access) bool {
 	if len(a) != len(b) {
 		return false
 	}
 	for _, x := range a {
-		if !slices.Contains(b, x) {
+		if !slices.ContainsFunc(b, x.Same) {
 			return false
 		}
 	}

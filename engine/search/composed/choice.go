@@ -239,7 +239,7 @@ func (c *choice) survey(x *Expander, v search.Visitor, first bool) (deadlock, wh
 			if out.Kind != system.Moved {
 				if out.Kind == system.Blocked {
 					stuck = stuck || !out.AtEnd
-					c.accesses = append(c.accesses, m.Accesses()...)
+					c.accesses = merge(c.accesses, len(c.accesses), m.Accesses())
 				}
 				x.countLoop(out, first)
 				break
@@ -290,7 +290,8 @@ func (c *choice) take(x *Expander, t int, alt uint64, out system.Outcome, start 
 	c.options = append(c.options, o)
 }
 
-// merge adds accesses to those of a path, which stand in all from first on.
+// merge adds accesses to those of a path, which stand in all from first on, as ordinary ones: what
+// several transitions do together is no single operation.
 func merge(all []system.Access, first int, accesses []system.Access) []system.Access {
 next:
 	for _, a := range accesses {
@@ -300,7 +301,7 @@ next:
 				continue next
 			}
 		}
-		all = append(all, a)
+		all = append(all, system.Access{Loc: a.Loc, Write: a.Write})
 	}
 	return all
 }

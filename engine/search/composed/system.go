@@ -132,7 +132,7 @@ func (m *machine) Step(t int, alt uint64) system.Outcome {
 	first := inner.Step(t, alt)
 	m.accesses = m.accesses[:0]
 	if first.Kind != system.Moved {
-		m.accesses = append(m.accesses, inner.Accesses()...)
+		m.accesses = merge(m.accesses, 0, inner.Accesses())
 		return first
 	}
 	var violations []system.Violation

@@ -247,7 +247,7 @@ func (h *hook) effects() {
 		h.m.Load(h.state)
 		h.m.Step(t.step.Thread, t.step.Alt)
 		for l, before := range h.values {
-			if now := h.whole.Value(l); now != before && !slices.Contains(t.accesses, system.Access{Loc: l, Write: true}) {
+			if now := h.whole.Value(l); now != before && !slices.ContainsFunc(t.accesses, func(a system.Access) bool { return a.Loc == l && a.Write }) {
 				h.fail(steps, "the transition changed %s from %d to %d and did not say so", h.m.LocName(l), before, now)
 			}
 		}
@@ -294,14 +294,26 @@ func (h *hook) pieces(t *transition) {
 	}
 }
 
-// SameAccesses tells whether two transitions had the same accesses.
+// SameAccesses tells whether two transitions had the same accesses, but for their room.
 func SameAccesses(a, b []system.Access) bool {
 	if len(a) != len(b) {
 		return false
 	}
 	for _, x := range a {
-		if !slices.Contains(b, x) {
+		if !slices.ContainsFunc(b, x.Same) {
 			return false
+		}
+	}
+	return true
+}
+
+// spent tells whether an access has at most one operation less room than another one of the same location.
+func spent(before, after []system.Access) bool {
+	for _, x := range before {
+		for _, y := range after {
+			if x.Loc == y.Loc && y.Room < x.Room && y.Room != x.Room-1 {
+				return false
+			}
 		}
 	}
 	return true
@@ -316,7 +328,7 @@ func dependent(a, b *transition) bool {
 	}
 	for _, x := range a.accesses {
 		for _, y := range b.accesses {
-			if x.Loc == y.Loc && (x.Write || y.Write) {
+			if x.Conflicts(y) {
 				return true
 			}
 		}
@@ -359,6 +371,8 @@ func (h *hook) commute(a, b *transition) {
 			h.fail(steps, "the second transition is independent of the first one and yet another one after it")
 		} else if !SameAccesses(h.m.Accesses(), second.accesses) {
 			h.fail(steps, "the second transition is independent of the first one and yet has other accesses after it")
+		} else if !spent(second.accesses, h.m.Accesses()) {
+			h.fail(steps, "the second transition has room for %v, and after the first one for %v", second.accesses, h.m.Accesses())
 		}
 		return h.m.Encode(buf), h.m.Hash(), found
 	}

@@ -13,7 +13,7 @@ func (p *Program) blocking(code []int) system.Blocking {
 	how := system.Nonblocking
 	for _, at := range code {
 		switch p.Code[at].Op {
-		case OpLoad, OpStore, OpCas, OpPeek, OpPeekAt, OpThreads, OpTimeout:
+		case OpLoad, OpStore, OpBump, OpCas, OpPeek, OpPeekAt, OpThreads, OpTimeout:
 			data = true
 		case OpEnter:
 			how = max(how, system.BlocksEntering)

@@ -66,6 +66,7 @@ var effects = [numOps]Effect{
 	OpIndex: {Regs: "wrr"}, OpOffset: {Regs: "wr-"}, OpDeref: {Regs: "wr-"}, OpRef: {Regs: "wr-"},
 	OpLoad:      {Regs: "wr-", Loc: 'B', Locs: 1, Read: true},
 	OpStore:     {Regs: "rr-", Loc: 'A', Locs: 1, Write: true},
+	OpBump:      {Regs: "-rr", Loc: 'B', Locs: 1, Read: true, Write: true},
 	OpLoadLocal: {Regs: "wr-"}, OpStoreLocal: {Regs: "rr-"},
 	OpCas:     {Regs: "wrr", Loc: 'B', Locs: 1, Read: true, Write: true},
 	OpLock:    {Regs: "-r-", Loc: 'B', Locs: 1, Read: true, Write: true},

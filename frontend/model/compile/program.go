@@ -58,6 +58,7 @@
 //	Load      A = the shared location B
 //	Store     the shared location A = B
 //	LoadLocal A = Fields[B]; StoreLocal: Fields[A] = B
+//	Bump      C, a register, is added to location B, or subtracted if D is 1
 //	Cas       A = (location B equals C), then location B = D
 //	Lock, Unlock  the mutex at location B
 //	ChanRef   A = the reference to the channel at location B
@@ -176,6 +177,7 @@ const (
 	OpSignal
 	OpPrint
 	OpTimeout
+	OpBump
 	numOps
 )
 

@@ -364,6 +364,18 @@ func (g *gen) update(s syntax.Node, lhs syntax.Expr, op syntax.Op, rhs syntax.Ex
 		g.free(v)
 		return
 	}
+	if pl.shared && g.quiet > 0 && (op == syntax.Add || op == syntax.Sub) && g.bitsOf(t) <= 32 {
+		a := g.address(pl, 0)
+		v := operand()
+		in := Instr{Op: OpBump, B: a.reg, C: v.reg, T: g.typeIndex(t), Site: g.fault(s)}
+		if op == syntax.Sub {
+			in.D = 1
+		}
+		g.emit(in)
+		g.free(a, v)
+		g.release(pl)
+		return
+	}
 	x := g.temp(t)
 	g.load(pl, 0, x.Reg)
 	v := operand()

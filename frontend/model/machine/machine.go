@@ -190,13 +190,25 @@ func (m *Machine) access(l system.Loc, write bool) {
 	if sabotage.On && m.unseen(l) {
 		return
 	}
+	m.note(system.Access{Loc: l, Write: write})
+}
+
+// note adds an access to those of the step. Several accesses to a location
+// are an ordinary one.
+func (m *Machine) note(a system.Access) {
+	l := a.Loc
 	for i := len(m.acc) - 1; i >= 0; i-- {
-		if m.acc[i].Loc == l {
-			m.acc[i].Write = m.acc[i].Write || write
+		if b := &m.acc[i]; b.Loc == l {
+			*b = system.Access{Loc: l, Write: b.Write || a.Write}
 			return
 		}
 	}
-	m.acc = append(m.acc, system.Access{Loc: l, Write: write})
+	m.acc = append(m.acc, a)
+	m.fetch(l)
+}
+
+// fetch gets the value of a location in a step on pieces, if it has not got it.
+func (m *Machine) fetch(l system.Loc) {
 	if m.ask == nil {
 		return
 	}
@@ -213,10 +225,59 @@ func (m *Machine) read(l int) int64 {
 	return m.sys.locs[l].load(m.words)
 }
 
+// value returns the value of a location, of which the caller says what it does with it.
+func (m *Machine) value(l int) int64 {
+	m.fetch(system.Loc(l))
+	return m.sys.locs[l].load(m.words)
+}
+
+// operate records that the step does an operation to a location, or looks at what the operation changes:
+// it would do the same if it were executed so many more times before. If op is 0, it is an ordinary access.
+func (m *Machine) operate(l int, write bool, op system.Op, room int64) {
+	if !m.track {
+		return
+	}
+	if m.syncs.on {
+		m.observe(system.Loc(l), false)
+		if write {
+			m.observe(system.Loc(l), true)
+		}
+	}
+	if sabotage.On && m.unseen(system.Loc(l)) {
+		return
+	}
+	a := system.Access{Loc: system.Loc(l), Write: write}
+	if op != 0 {
+		a.Op, a.Room = op, system.Room(room)
+		if sabotage.Is("commuting/bounds") {
+			a.Room = system.Unlimited
+		}
+	}
+	m.note(a)
+}
+
+// bump adds d to a location whose value was old and stays from lo to hi.
+func (m *Machine) bump(l int, old, d, lo, hi int64) {
+	switch {
+	case d > 0:
+		m.operate(l, true, system.Addition(d), (hi-old-d)/d)
+	case d < 0:
+		m.operate(l, true, system.Addition(d), (old+d-lo)/-d)
+	default:
+		m.operate(l, true, 0, 0)
+	}
+	m.put(l, old+d)
+}
+
 func (m *Machine) write(l int, v int64) {
 	if m.track {
 		m.access(system.Loc(l), true)
 	}
+	m.put(l, v)
+}
+
+// put changes the value of a location.
+func (m *Machine) put(l int, v int64) {
 	f := &m.sys.locs[l]
 	w := m.words[f.word]
 	m.set(int(f.word), w&^f.mask|uint64(v)<<f.shift&f.mask)
@@ -293,7 +354,9 @@ func (m *Machine) attempt(t int, pt *compile.Point, alt uint64, out *system.Outc
 			m.Rewind(mark)
 		}
 		for i := range m.acc {
-			m.acc[i].Write = false
+			if a := &m.acc[i]; a.Write { // what it would have done
+				a.Write, a.Op, a.Room = false, 0, 0
+			}
 		}
 		if pt.Thread.Observer { // it has looked, and the invariant holds
 			m.commit(m.path.point)
@@ -383,6 +446,7 @@ func (m *Machine) retry(t int, pt *compile.Point, alt uint64) system.Outcome {
 	}
 	m.path.trying = false
 	addReads := func() {
+		system.Plain(m.acc) // another alternative may look
 		on := m.syncs.on
 		m.syncs.on = false // what is not executed does not synchronise
 		for _, a := range touched {

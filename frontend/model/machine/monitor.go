@@ -32,23 +32,25 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 	name := m.p.Locs[l].Name
 	switch in.Op {
 	case compile.OpUp:
-		n := m.read(l)
+		n := m.value(l)
 		if n == maxSemaphore {
+			m.read(l)
 			return m.fault(in, "up of %s, which is at its maximum of %d", name, maxSemaphore)
 		}
-		m.write(l, n+1)
+		m.bump(l, n, 1, 0, maxSemaphore)
 		m.syncs.add(system.Release, l)
 		if m.story.on {
 			m.act("up %s (now %d)", name, n+1)
 		}
 		return reached, 0
 	case compile.OpDown:
-		n := m.read(l)
+		n := m.value(l)
 		if n == 0 {
+			m.read(l)
 			m.waitsFor(l)
 			return blocked, 0
 		}
-		m.write(l, n-1)
+		m.bump(l, n, -1, 0, maxSemaphore)
 		if m.story.on {
 			m.act("down %s (now %d)", name, n-1)
 		}
@@ -144,21 +146,25 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 		}
 		return reached, 0
 	case compile.OpGroupAdd:
-		n := m.read(l) + regs[in.C]
+		old := m.value(l)
+		n := old + regs[in.C]
 		if n < 0 || n > maxGroup {
+			m.read(l)
 			return m.fault(in, "the counter of %s is %d, and %d is added: it is from 0 to %d", name, n-regs[in.C], regs[in.C], maxGroup)
 		}
-		m.write(l, n)
+		m.bump(l, old, regs[in.C], 0, maxGroup)
 		m.syncs.add(system.Release, l)
 		if m.story.on {
 			m.act("add %d to %s (now %d)", regs[in.C], name, n)
 		}
 		return reached, 0
 	case compile.OpGroupWait:
-		if n := m.read(l); n != 0 && !(sabotage.Is("sync/group") && n == 1) {
+		if n := m.value(l); n != 0 && !(sabotage.Is("sync/group") && n == 1) {
+			m.operate(l, false, system.Addition(-1), n-1) // blocked as long as others leave one
 			m.waitsFor(l)
 			return blocked, 0
 		}
+		m.read(l)
 		m.syncs.add(system.Acquire, l)
 		if m.story.on {
 			m.act("%s is at 0", name)

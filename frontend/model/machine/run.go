@@ -147,6 +147,18 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 			regs[in.A] = m.read(int(regs[in.B]))
 		case compile.OpStore:
 			m.write(int(regs[in.A]), regs[in.B])
+		case compile.OpBump:
+			l, d := int(regs[in.B]), regs[in.C]
+			if in.D != 0 {
+				d = -d
+			}
+			old := m.value(l)
+			t := &m.p.Types[in.T]
+			if v := old + d; v < t.Min || v > t.Max {
+				m.read(l)
+				return m.outOfRange(in, v)
+			}
+			m.bump(l, old, d, t.Min, t.Max)
 		case compile.OpLoadLocal:
 			f := tt.Fields[regs[in.B]]
 			if m.scratch != nil && m.scratchOf == tt {
