@@ -1,6 +1,8 @@
 package cartesian
 
 import (
+	"math"
+
 	"cpor/system"
 	"cpor/testkit/sabotage"
 )
@@ -32,10 +34,15 @@ func (o owner) other(thread int32) bool { return o != nobody && o != ownedBy(thr
 
 // location is what the vector under construction did to one shared location,
 // once for the reads and once for the writes (a location that a transition
-// both reads and writes stands as a write).
+// both reads and writes stands as a write), and likewise for one commuting operation
+// and for those that look whether it has been done ([system.Op]).
 type location struct {
 	generation uint32
-	uses       [2]uses // reads, writes
+	uses       [4]uses // reads, writes, operations, looks
+	op         system.Op
+	used       int // operations in the vector
+	room       int // for how many operations each of them leaves room
+	patience   int // for how many each of those that look does
 }
 
 // uses are the accesses of one kind to one location.
@@ -89,29 +96,62 @@ func (t *table) at(l system.Loc) *location {
 }
 
 const (
-	reads  = 0
-	writes = 1
+	reads      = 0
+	writes     = 1
+	operations = 2
+	looks      = 3
 )
 
-func use(a system.Access) int {
+// use tells as what an access counts. Of the operations of a location it is the first one that counts as one.
+func (l *location) use(a system.Access) int {
+	if a.Op != 0 && a.Op == l.op {
+		if a.Write {
+			return operations
+		}
+		return looks
+	}
 	if a.Write {
 		return writes
 	}
 	return reads
 }
 
+// conflicts tells with how many of the accesses of a kind an access conflicts: all, none, or, of who looks, as
+// many of the operations as are too many for it.
+func (l *location) conflicts(a system.Access, kind int) int {
+	const all, none = math.MaxInt, 0
+	use := l.use(a)
+	count := 0
+	switch {
+	case kind == writes || kind <= writes && a.Write || use <= writes && (a.Write || kind == operations):
+		return all
+	case use <= writes || kind <= writes || use == looks && kind == looks || sabotage.Is("cartesian/room"):
+		return none
+	case use == looks:
+		count = max(0, l.used-int(a.Room))
+	case kind == operations && l.used+1 > min(l.room, int(a.Room)+1), kind == looks && l.used+1 > l.patience:
+		count = all
+	}
+	return count
+}
+
 // inside tells whether an access of the thread conflicts with a transition of
 // another thread that is not its prefix's last.
 func (t *table) inside(thread int32, a system.Access) bool {
 	loc := t.at(a.Loc)
-	return loc.uses[writes].inner.other(thread) ||
-		a.Write && !sabotage.Is("cartesian/inside") && loc.uses[reads].inner.other(thread)
+	for kind := range loc.uses {
+		if loc.uses[kind].inner.other(thread) && loc.conflicts(a, kind) > 0 && !(kind == reads && sabotage.Is("cartesian/inside")) {
+			return true
+		}
+	}
+	return false
 }
 
 // bury notes that a transition of the thread with this access is not its
 // prefix's last any more.
 func (t *table) bury(thread int32, a system.Access) {
-	u := &t.at(a.Loc).uses[use(a)]
+	loc := t.at(a.Loc)
+	u := &loc.uses[loc.use(a)]
 	u.inner = u.inner.with(thread)
 }
 
@@ -120,19 +160,21 @@ func (t *table) bury(thread int32, a system.Access) {
 // conflicts with nothing inside.
 func (e *Expander) clash(thread int32, a system.Access) bool {
 	loc := e.table.at(a.Loc)
-	any := e.end(&loc.uses[writes], thread)
-	if a.Write && !sabotage.Is("cartesian/clash") && e.end(&loc.uses[reads], thread) {
-		any = true
+	any := false
+	for kind := range loc.uses {
+		if n := loc.conflicts(a, kind); n > 0 && !(kind == reads && sabotage.Is("cartesian/clash")) && e.end(&loc.uses[kind], thread, n) {
+			any = true
+		}
 	}
 	return any
 }
 
-// end ends the prefixes of other threads whose last transition is in u, and
+// end ends the prefixes of other threads whose last transition is in u, up to so many, and
 // tells whether there are any, those that had ended before included. A prefix
 // that has ended keeps its last transition, so its node leaves the list: each
 // node is visited once, or belongs to the thread itself, which happens once
 // until somebody else adds a node.
-func (e *Expander) end(u *uses, thread int32) bool {
+func (e *Expander) end(u *uses, thread int32, most int) bool {
 	any := u.fixed.other(thread)
 	if !u.last.other(thread) {
 		return any
@@ -142,10 +184,11 @@ func (e *Expander) end(u *uses, thread int32) bool {
 	for n := u.list; n != 0; {
 		nd := &e.table.nodes[n]
 		next := nd.next
-		if p := e.prefixes[nd.prefix]; p.thread == thread {
+		if p := e.prefixes[nd.prefix]; p.thread == thread || most == 0 {
 			nd.next, kept = kept, n
-			u.last = ownedBy(thread)
+			u.last = u.last.with(p.thread)
 		} else {
+			most--
 			p.extendable = false
 			u.fixed = u.fixed.with(p.thread)
 			any = true
@@ -160,7 +203,19 @@ func (e *Expander) end(u *uses, thread int32) bool {
 // the same access inside a prefix, that decides every conflict already.
 func (e *Expander) enter(i int32, a system.Access) {
 	thread := e.prefixes[i].thread
-	u := &e.table.at(a.Loc).uses[use(a)]
+	loc := e.table.at(a.Loc)
+	if a.Op != 0 && loc.op == 0 {
+		loc.op, loc.room, loc.patience = a.Op, math.MaxInt, math.MaxInt
+	}
+	use := loc.use(a)
+	switch use {
+	case operations:
+		loc.used++
+		loc.room = min(loc.room, int(a.Room)+1)
+	case looks:
+		loc.patience = min(loc.patience, int(a.Room))
+	}
+	u := &loc.uses[use]
 	if u.inner.with(thread) == u.inner {
 		return
 	}
@@ -173,7 +228,12 @@ func (e *Expander) enter(i int32, a system.Access) {
 // transition of another thread's prefix that could still be extended.
 func (e *Expander) disturbs(thread int32, a system.Access) bool {
 	loc := e.table.at(a.Loc)
-	return e.growing(&loc.uses[writes], thread) || a.Write && e.growing(&loc.uses[reads], thread)
+	for kind := range loc.uses {
+		if loc.conflicts(a, kind) > 0 && e.growing(&loc.uses[kind], thread) {
+			return true
+		}
+	}
+	return false
 }
 
 func (e *Expander) growing(u *uses, thread int32) bool {

@@ -355,6 +355,7 @@ func (w *worker) insertWhole(i *insertion) {
 func (w *worker) insertAt(depth int, last step, more bool) bool {
 	w.v = append(w.v, last)
 	u := w.v
+	w.measure(depth, u)
 	undecided := false
 	for _, x := range w.asleep(depth) {
 		switch r := relate(x, u); {
@@ -384,6 +385,25 @@ func (w *worker) insertAt(depth int, last step, more bool) bool {
 	w.tree.lock()
 	defer w.tree.unlock()
 	return insert(cur.parent, cur, u, more, &w.pool)
+}
+
+// measure finds out how much room there is for the operations of a sequence that is to be inserted at a depth.
+// Where they come from, others may have come before them that are left out.
+func (w *worker) measure(depth int, v []step) {
+	last := len(v) - 1
+	for last >= 0 && !slices.ContainsFunc(v[last].acc, func(a system.Access) bool { return a.Op != 0 && a.Room != system.Unlimited }) {
+		last--
+	}
+	if last < 0 {
+		return
+	}
+	w.lookAhead(depth, nil)
+	for i := range v[:last+1] {
+		w.ahead.step(int(v[i].thread), v[i].alt)
+		if commutes(v[i].acc) {
+			v[i].acc = slices.Clone(w.ahead.m.Accesses())
+		}
+	}
 }
 
 // lookAhead brings the machine that looks ahead to the state behind the first
