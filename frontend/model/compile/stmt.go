@@ -364,7 +364,7 @@ func (g *gen) update(s syntax.Node, lhs syntax.Expr, op syntax.Op, rhs syntax.Ex
 		g.free(v)
 		return
 	}
-	if pl.shared && g.quiet > 0 && (op == syntax.Add || op == syntax.Sub) && g.bitsOf(t) <= 32 {
+	if pl.shared && g.quiet > 0 && (op == syntax.Add || op == syntax.Sub) && g.bitsOf(t) <= 32 && (rhs == nil || g.ready(rhs)) {
 		a := g.address(pl, 0)
 		v := operand()
 		in := Instr{Op: OpBump, B: a.reg, C: v.reg, T: g.typeIndex(t), Site: g.fault(s)}
@@ -383,6 +383,20 @@ func (g *gen) update(s syntax.Node, lhs syntax.Expr, op syntax.Op, rhs syntax.Ex
 	g.free(v)
 	g.store(pl, 0, func() value { return value{x.Reg, x} })
 	g.release(pl)
+}
+
+// ready tells whether an expression is a constant or a local variable in a register: its value is there, and
+// nothing happens when it is taken.
+func (g *gen) ready(e syntax.Expr) bool {
+	if _, ok := g.constant(e); ok {
+		return true
+	}
+	id, ok := unparen(e).(*syntax.Ident)
+	if !ok {
+		return false
+	}
+	b := g.env[g.r.Uses[id]]
+	return b != nil && b.mem == nil && len(b.vars) == 1
 }
 
 func (g *gen) exprStmt(e syntax.Expr) {
