@@ -315,7 +315,9 @@ func spent(acc, first []system.Access) []system.Access {
 			if !cloned {
 				acc, cloned = slices.Clone(acc), true
 			}
-			acc[i].Room--
+			if !sabotage.Is("commuting/spent") {
+				acc[i].Room--
+			}
 		}
 	}
 	return acc

@@ -84,7 +84,7 @@ func catchers(t *testing.T) []catcher {
 		}},
 		{"TestEngines (full)", *count / 5, []string{"full/", "search/", "store/"}, engine("full", drawn)},
 		{"TestEngines (cartesian)", *count / 5, []string{"cartesian/", "access/"}, engine("cartesian", drawn)},
-		{"TestEngines (stateless)", *count / 5, []string{"persistent/", "sleep/"}, engine("stateless", drawn)},
+		{"TestEngines (stateless)", *count / 5, []string{"persistent/", "sleep/", "commuting/"}, engine("stateless", drawn)},
 		{"TestEnginesExamples", uint64(len(written)), nil, engine("", func(seed uint64) string { return written[seed-1] })},
 		{"TestProgramLockstep", *count / 5, []string{"eval/", "sync/", "select/", "undo/", "encode/"}, func(seed uint64) (string, string) {
 			return walk(program(seed, oracle.Sizes), &tally{})

@@ -64,6 +64,7 @@ var List = []struct{ Name, What string }{
 	{"cartesian/stale", "prefixes see what those of the last state accessed"},
 	{"cartesian/choice", "a prefix goes on behind a choice with its first alternative"},
 	{"cartesian/conflict", "a longer prefix that ends in a conflict counts as infinite"},
+	{"cartesian/room", "operations that commute two by two are taken for ones that all commute"},
 	{"cartesian/one combination", "deadlocks are looked for in one combination of alternatives"},
 	{"search/queue", "now and then a new state is not queued"},
 	{"search/infinite", "the end of every second move of a thread is taken for infinite"},
@@ -75,5 +76,9 @@ var List = []struct{ Name, What string }{
 	{"order/closed", "a receive from a closed channel comes after no close"},
 	{"order/down", "taking from a semaphore releases, too"},
 	{"order/shifted", "the slots of a channel are numbered anew within a step"},
+	{"commuting/bounds", "an addition that can fail commutes with any number of others"},
+	{"commuting/room", "what commutes with each transition of a sequence is put before all of it"},
+	{"commuting/spent", "what sleeps has room again when an operation has passed by"},
+	{"commuting/last write", "of a row of additions only the last one has written"},
 	{"sleep/never woken", "a sleeping thread is not woken by what it depends on"},
 }
