@@ -315,9 +315,7 @@ func spent(acc, first []system.Access) []system.Access {
 			if !cloned {
 				acc, cloned = slices.Clone(acc), true
 			}
-			if !sabotage.Is("commuting/spent") {
-				acc[i].Room--
-			}
+			acc[i].Room--
 		}
 	}
 	return acc

@@ -78,7 +78,5 @@ var List = []struct{ Name, What string }{
 	{"order/shifted", "the slots of a channel are numbered anew within a step"},
 	{"commuting/bounds", "an addition that can fail commutes with any number of others"},
 	{"commuting/room", "what commutes with each transition of a sequence is put before all of it"},
-	{"commuting/spent", "what sleeps has room again when an operation has passed by"},
-	{"commuting/last write", "of a row of additions only the last one has written"},
 	{"sleep/never woken", "a sleeping thread is not woken by what it depends on"},
 }
