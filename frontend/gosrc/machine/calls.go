@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"slices"
 
 	"cpor/frontend/gosrc/compile"
 	"cpor/internal/human"
@@ -516,6 +517,9 @@ func (m *Machine) exhausted(g *goroutine) {
 
 // refuse notes that the program does what cannot be explored.
 func (m *Machine) refuse(g *goroutine, what string) {
+	if m.setup {
+		m.refused = slices.Clone(g.frames)
+	}
 	m.sys.refuse(what, m.stackOf(g), m)
 	g.status = failed
 	g.failure = &system.Violation{Kind: "unsupported", Message: what, Pos: m.userPos(m.stackOf(g))}

@@ -157,6 +157,9 @@ func (m *Machine) setSync(a uint32, h uint32) {
 
 // access records that g reads or writes n words at p, and looks for races.
 func (m *Machine) access(g *goroutine, p uint64, n int, write bool) {
+	if m.objs[p>>32].poisoned {
+		m.touchesPoison(g, p)
+	}
 	m.budget -= accessCost
 	m.met = true
 	e := epoch(g)

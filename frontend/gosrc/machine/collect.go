@@ -318,7 +318,9 @@ func (m *Machine) caught(out *system.Outcome) {
 		panic(v)
 	}
 	g := m.cur
-	m.exhausted(g)
+	if g.status != failed { // else it was refused
+		m.exhausted(g)
+	}
 	g.frames = g.frames[:0]
 	m.out.Kind = system.Moved
 	*out = m.out

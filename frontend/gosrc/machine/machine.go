@@ -79,16 +79,18 @@ const (
 
 // object is a piece of memory.
 type object struct {
-	base    uint32 // in mem
-	size    uint32 // words
-	typ     *compile.Type
-	fn      *compile.Func // of a closure
-	kind    objKind
-	shared  bool  // several goroutines can reach it
-	creator int32 // a thread, or loadedBy
-	seq     int32
-	pc      int32 // where it was made: an instruction of made
-	made    *compile.Func
+	base   uint32 // in mem
+	size   uint32 // words
+	typ    *compile.Type
+	fn     *compile.Func // of a closure
+	kind   objKind
+	shared bool // several goroutines can reach it
+	// An initializer that was given up would have set it; it is shared then.
+	poisoned bool
+	creator  int32 // a thread, or loadedBy
+	seq      int32
+	pc       int32 // where it was made: an instruction of made
+	made     *compile.Func
 }
 
 // Creators that are no goroutines.
@@ -254,11 +256,12 @@ type Machine struct {
 	outText  uint64 // what was printed, if it is part of the state
 	output   []byte // what was printed, if it is collected
 	collect  bool
-	budget   int64 // instructions until it is asked whether to go on
-	left     int64 // those behind them
-	reserved int64 // bytes that the memory is about to grow by
-	met      bool  // this step has come to memory that others can reach
-	setup    bool  // the initialisers run
+	budget   int64   // instructions until it is asked whether to go on
+	left     int64   // those behind them
+	reserved int64   // bytes that the memory is about to grow by
+	met      bool    // this step has come to memory that others can reach
+	setup    bool    // the initialisers run
+	refused  []frame // of the initializer that was refused last
 	told     told
 	story    story
 	action   uint64

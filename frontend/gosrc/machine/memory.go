@@ -9,14 +9,14 @@ import (
 
 // read tells that the running function reads n words at a pointer.
 func (m *Machine) read(g *goroutine, p uint64, n int) {
-	if o := &m.objs[p>>32]; o.shared && !g.top().fn.Untracked && !m.setup {
+	if o := &m.objs[p>>32]; o.shared && (o.poisoned || !g.top().fn.Untracked && !m.setup) {
 		m.access(g, p, n, false)
 	}
 }
 
 // write tells that the running function writes n words at a pointer.
 func (m *Machine) write(g *goroutine, p uint64, n int) {
-	if o := &m.objs[p>>32]; o.shared && !g.top().fn.Untracked && !m.setup {
+	if o := &m.objs[p>>32]; o.shared && (o.poisoned || !g.top().fn.Untracked && !m.setup) {
 		m.access(g, p, n, true)
 	}
 }

@@ -33,6 +33,7 @@ type native struct {
 	// oneWord: it touches the word that its first argument points to, and nothing else, and
 	// is never blocked. How it touches it differs if varies.
 	oneWord, varies bool
+	memory          bool // its first argument is the address of what it synchronizes by
 }
 
 var natives []native
@@ -45,6 +46,7 @@ func enter(n native) {
 	}
 	n.oneWord = strings.HasPrefix(n.name, "sync/atomic.") || n.name == "internal/cpor.Point"
 	n.varies = strings.Contains(n.name, "CompareAndSwap")
+	n.memory = n.oneWord || strings.HasPrefix(n.name, "(*sync.") || strings.HasPrefix(n.name, "sync.")
 	nativeByName[n.name] = len(natives)
 	natives = append(natives, n)
 }
@@ -373,7 +375,7 @@ var enterNatives = sync.OnceFunc(func() {
 		}})
 	// The library accesses bytes that it was given.
 	plain("internal/cpor.Accesses", func(m *Machine, g *goroutine, r []uint64) {
-		if n := int(r[1]); n > 0 && m.objs[r[0]>>32].shared && !m.setup {
+		if n := int(r[1]); n > 0 && (m.objs[r[0]>>32].poisoned || m.objs[r[0]>>32].shared && !m.setup) {
 			m.access(g, r[0], n, r[3] == 1)
 		}
 	})

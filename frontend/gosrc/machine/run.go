@@ -303,7 +303,7 @@ func (m *Machine) run(g *goroutine) stop {
 					break frame
 				}
 				o := &m.objs[p>>32]
-				if o.shared && !fn.Untracked {
+				if o.shared && (o.poisoned || !fn.Untracked && !m.setup) {
 					f.pc = pc
 					m.access(g, p, 1, false)
 				}
@@ -318,7 +318,7 @@ func (m *Machine) run(g *goroutine) stop {
 				o := &m.objs[p>>32]
 				t := fn.Types[i.N]
 				n := t.Size
-				if o.shared && !fn.Untracked {
+				if o.shared && (o.poisoned || !fn.Untracked && !m.setup) {
 					f.pc = pc
 					m.access(g, p, n, false)
 				}
@@ -335,7 +335,7 @@ func (m *Machine) run(g *goroutine) stop {
 					break frame
 				}
 				o := &m.objs[p>>32]
-				if o.shared && !fn.Untracked {
+				if o.shared && (o.poisoned || !fn.Untracked && !m.setup) {
 					f.pc = pc
 					m.access(g, p, 1, true)
 				}
@@ -348,7 +348,7 @@ func (m *Machine) run(g *goroutine) stop {
 					break frame
 				}
 				t := fn.Types[i.N]
-				if m.objs[p>>32].shared && !fn.Untracked {
+				if o := &m.objs[p>>32]; o.shared && (o.poisoned || !fn.Untracked && !m.setup) {
 					f.pc = pc
 					m.access(g, p, t.Size, true)
 				}
@@ -796,7 +796,7 @@ func (m *Machine) run(g *goroutine) stop {
 				m.panic(g, r[i.A], r[i.A+1])
 				break frame
 			case compile.Pause:
-				if m.objs[r[i.A]>>32].shared || i.B >= 0 && m.objs[r[i.B]>>32].shared {
+				if (m.objs[r[i.A]>>32].shared || i.B >= 0 && m.objs[r[i.B]>>32].shared) && !m.setup {
 					f.pc = pc + 1
 					return atTurn
 				}

@@ -292,6 +292,10 @@ func (m *Machine) Step(t int, alt uint64) (out system.Outcome) {
 		m.begin(g)
 		return m.finish(g)
 	}
+	if m.sys.poison != nil && m.poisons(i, r) {
+		m.begin(g)
+		m.touchesPoison(g, r[0])
+	}
 	alts := m.alternatives(g, i, r)
 	m.scratch = alts
 	if alt > 0 && len(alts) == 1 && drawsRandom(i) {

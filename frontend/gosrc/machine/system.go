@@ -127,6 +127,9 @@ type System struct {
 
 	tests tests // those that ran, and how they ended
 
+	// By object: why it was not set.
+	poison map[uint32]poison
+
 	mu          sync.Mutex
 	unsupported *Unsupported
 	gaveUp      string
@@ -271,8 +274,11 @@ func (m *Machine) initialise(g *goroutine, fn *compile.Func) error {
 				break
 			}
 		}
-		if m.sys.unsupported != nil {
-			return m.sys.unsupported
+		if u := m.sys.unsupported; u != nil {
+			if !m.giveUp(g, u) {
+				return u
+			}
+			moved = true
 		}
 		if m.sys.gaveUp != "" {
 			return errors.New(m.sys.gaveUp)

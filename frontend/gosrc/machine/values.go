@@ -204,13 +204,13 @@ func valueNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))
 
 // readAny and writeAny are accesses that the library does for the user.
 func (m *Machine) readAny(g *goroutine, p uint64, n int) {
-	if m.objs[p>>32].shared && !m.setup {
+	if o := &m.objs[p>>32]; o.shared && (o.poisoned || !m.setup) {
 		m.access(g, p, n, false)
 	}
 }
 
 func (m *Machine) writeAny(g *goroutine, p uint64, n int) {
-	if m.objs[p>>32].shared && !m.setup {
+	if o := &m.objs[p>>32]; o.shared && (o.poisoned || !m.setup) {
 		m.access(g, p, n, true)
 	}
 }
