@@ -43,7 +43,11 @@ func (p *Program) Effects(rest *Func, behind int32, whole []*Func) []*ssa.Global
 	for len(e.todo) > 0 {
 		f := e.todo[len(e.todo)-1]
 		e.todo = e.todo[:len(e.todo)-1]
-		for _, b := range e.blocks(f) {
+		blocks := e.blocks(f)
+		if len(blocks) == 0 {
+			e.unknown(f)
+		}
+		for _, b := range blocks {
 			e.instructions(b.Instrs)
 		}
 	}
@@ -125,6 +129,27 @@ func (e *effects) call(f *ssa.Function) {
 		}
 	}
 	e.todo = append(e.todo, f)
+}
+
+// unknown notes that a function without a body may be called: it calls C, or is not written in Go. It may change
+// the variables of its package and of those that this imports; of the standard library, what is registered.
+func (e *effects) unknown(f *ssa.Function) {
+	pkg := packageOf(f)
+	if pkg == nil || e.p.Standard(pkg) {
+		return
+	}
+	for _, x := range append(pkg.Imports(), pkg) {
+		if e.p.Standard(x) && !slices.Contains([]string{"crypto", "database/sql", "encoding/gob", "expvar", "image", "net/http"}, x.Path()) {
+			continue
+		}
+		if s := e.p.SSA.Package(x); s != nil {
+			for _, m := range s.Members {
+				if g, ok := m.(*ssa.Global); ok {
+					e.changed(g)
+				}
+			}
+		}
+	}
 }
 
 func (e *effects) instructions(is []ssa.Instruction) {
