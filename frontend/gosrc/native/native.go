@@ -1,3 +1,67 @@
 // Package native runs Go tests at native speed under our own scheduler: it compiles them with
 // the ordinary toolchain and an overlay, and drives the process.
+//
+// # How it works
+//
+// The compiler's race instrumentation (-gcflags=all=-race -tags race, without cgo) calls the
+// run-time at every access to memory. An overlay ([rules]) replaces what it calls by vector
+// clocks of ours, and puts our scheduler into the installed Go's own packages: at the head of
+// the functions that synchronize stands a point. Nothing of Go's source is kept here: the rules
+// name functions, they are found on the syntax tree of the installed distribution, and the
+// overlay that results is kept in the user's cache, by version and rules. If a rule finds
+// nothing, [Build] returns an [Unsupported] error.
+//
+// The process has one thread for goroutines (GOMAXPROCS=1, no sysmon, no preemption by
+// signals). At a point the goroutine says what it is about to do, and with what; then the
+// scheduler (overlay/runtime_sched.go.txt) chooses a goroutine and one of the ways in which it
+// can go on, and switches to it. So who can run is known before anybody does: a goroutine
+// whose mutex is locked waits at its point and in no queue of Go's. A meeting at a channel
+// without a buffer is done by the one who comes to the other. The state of locks stands in
+// Go's own words, so that copying one copies it.
+//
+// # What is a transition
+//
+// What package machine says: one synchronization operation, with the computation that follows
+// it up to the next one, and the same locations: the parts of a channel, the tokens of a
+// WaitGroup and of readers, the alarms, the existence of a goroutine. A point of package
+// testing, or of the library's own bookkeeping (files, settings), is none: such calls are
+// found by their callers on the stack.
+//
+// # Names
+//
+// A goroutine is the n-th child of another one. A location is an object, which is named by
+// who allocated it and how many it had allocated before, and an offset; or a global variable's
+// address. These names are the same in executions in which the same happens before.
+// Processes of a [Binary] share the numbers that stand for them.
+//
+// # What is under control
+//
+//   - Time: it stands except when an alarm goes off. Each sleep and each timer is a thread
+//     that may go on when no alarm is due earlier.
+//   - Map iteration, hash seeds, math/rand: each goroutine draws from a sequence of its own.
+//     sync.Pool keeps nothing.
+//   - The garbage collector: it never runs within an execution, whose memory is limited
+//     ([Limits]); between executions in one process it runs when the heap has grown. Finalizers
+//     and cleanups never run.
+//
+// What is not: real files, sockets and processes. A system call sets [Execution.Outside], and a
+// goroutine that the network poller has woken goes on at once. Bubbles of testing/synctest
+// are refused: such an execution ends with [TooLarge] and says so.
+//
+// # Executions begin equal
+//
+// Either the process forks for each execution ([Fork]), with what the initialisers of packages
+// have left; the child has one thread. Or the test runs again in the same process ([Repeat]):
+// the instrumentation sees every write, and a write to memory that existed before the execution
+// sets [Execution.WroteOutside]. Then the process is given up, and the next one forks. What
+// the instrumentation does not see (assembly, the run-time's own maps) writes to memory of the
+// program only in operations that report the write.
+//
+// # Why answers are sound
+//
+// The argument for races and transitions is that of package machine. That the same choices lead
+// to the same execution is not assumed: [Execution.Hash] covers the choices, the operations and
+// all accesses, and a choice that cannot be taken is a [Diverged] error. Known to differ from
+// package machine: a plain copy of a lock is no access to the lock, so that such a copy, and
+// who locks meanwhile, are seen in one order only.
 package native

@@ -19,6 +19,7 @@ import (
 
 var (
 	long = flag.Bool("long", false, "compile and run programs")
+	most = flag.Duration("most", 5*time.Minute, "how long to run programs")
 	only = flag.String("only", "", "run only the programs whose name contains this")
 )
 
@@ -170,8 +171,12 @@ func TestOutcomes(t *testing.T) {
 	files["all_test.go"] = "package m\n\nimport \"testing\"\n" + imports.String() + tests.String()
 	b := build(t, native.BuildOptions{Dir: module(t, gotable.DefaultGoVersion, files), Package: ".", Main: true})
 	found, expected, complete := 0, 0, 0
+	begun := time.Now()
 	for i, prog := range run {
 		t.Run(prog.Name, func(t *testing.T) {
+			if time.Since(begun) > *most {
+				t.Skip("no time left: -most")
+			}
 			p := start(t, b, fmt.Sprintf("Test_p%d", i), native.Auto)
 			got := map[gotable.Outcome]bool{}
 			see := func(x *native.Execution) {
@@ -188,7 +193,7 @@ func TestOutcomes(t *testing.T) {
 				}
 				got[o] = true
 			}
-			for seed := range uint64(100) {
+			for seed := range uint64(50) {
 				x, err := p.Run(t.Context(), nil, native.Policy{Kind: native.Random, Seed: seed, MaxSteps: 2000})
 				if err != nil {
 					t.Fatal(err)
@@ -198,7 +203,7 @@ func TestOutcomes(t *testing.T) {
 					return
 				}
 			}
-			done := all(t, p, 1500, see)
+			done := all(t, p, 400, see)
 			if done {
 				complete++
 			}
@@ -229,5 +234,209 @@ func TestDiverged(t *testing.T) {
 	}
 	if x, err := p.Run(context.Background(), []native.Choice{{}}, native.Policy{}); err != nil || x.End != native.Passed {
 		t.Errorf("%v, %v", x, err)
+	}
+}
+
+const various = `package a
+
+import (
+	"os"
+	"sync"
+	"testing"
+)
+
+func TestFive(t *testing.T) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	n, c := 0, make(chan int, 2)
+	for i := range 5 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			mu.Lock()
+			n++
+			mu.Unlock()
+			c <- i
+		}()
+	}
+	for range 5 {
+		<-c
+	}
+	wg.Wait()
+	if n != 5 {
+		t.Fatal(n)
+	}
+}
+
+var count int
+
+func TestGlobal(t *testing.T) {
+	if count++; count != 1 {
+		t.Fatal("begins with", count)
+	}
+}
+
+func TestRace(t *testing.T) {
+	x, done := 0, make(chan bool)
+	go func() {
+		x++
+		close(done)
+	}()
+	x++
+	<-done
+}
+
+func TestBytes(t *testing.T) { // no race: different bytes of a word
+	var x [8]byte
+	var wg sync.WaitGroup
+	for i := range x {
+		wg.Go(func() { x[i] = 1 })
+	}
+	wg.Wait()
+}
+
+func TestSpin(t *testing.T) {
+	for i := 0; ; i++ {
+		count = i
+	}
+}
+
+func TestHog(t *testing.T) {
+	var all [][]byte
+	for {
+		all = append(all, make([]byte, 1<<20))
+	}
+}
+
+func TestLeak(t *testing.T)  { go func() { select {} }() }
+func TestDead(t *testing.T)  { <-make(chan int) }
+func TestPanic(t *testing.T) { go func() { panic("boom") }() }
+func TestError(t *testing.T) { t.Error("wrong", 7) }
+func TestSkip(t *testing.T)  { t.Skip("not today") }
+func TestExit(t *testing.T)  { os.Exit(3) }
+func TestFile(t *testing.T)  { os.ReadFile("a_test.go") }
+func TestFatal(t *testing.T) { new(sync.Mutex).Unlock() }
+`
+
+// TestEnds: how executions end, in every mode.
+func TestEnds(t *testing.T) {
+	needLong(t)
+	b := build(t, native.BuildOptions{Package: ".", Dir: module(t, "1.26", map[string]string{"a_test.go": various})})
+	for _, c := range []struct {
+		test    string
+		end     native.End
+		message string
+		stacks  int
+		mode    native.Mode // what Auto comes to
+		outside bool
+	}{
+		{"TestFive", native.Passed, "", 0, native.Repeat, false},
+		{"TestGlobal", native.Passed, "", 0, native.Fork, false},
+		{"TestRace", native.Crashed, "data race", 2, native.Repeat, false},
+		{"TestBytes", native.Passed, "", 0, native.Repeat, false},
+		{"TestHog", native.TooLarge, "memory", 1, native.Repeat, false},
+		{"TestLeak", native.Leak, "1 goroutine waits", 1, native.Repeat, false},
+		{"TestDead", native.Deadlock, "1 goroutine waits", 1, native.Repeat, false},
+		{"TestPanic", native.Crashed, "boom", 1, native.Repeat, false},
+		{"TestError", native.Crashed, "wrong 7", 1, native.Repeat, false},
+		{"TestSkip", native.Skipped, "", 0, native.Repeat, false},
+		{"TestExit", native.Exited, "os.Exit(3)", 1, native.Repeat, false},
+		{"TestFile", native.Passed, "", 0, native.Repeat, true},
+		{"TestFatal", native.Crashed, "sync: unlock of unlocked mutex", 1, native.Repeat, false},
+	} {
+		t.Run(c.test, func(t *testing.T) {
+			hashes := map[uint64]bool{}
+			for _, mode := range []native.Mode{native.Auto, native.Fork, native.Fresh} {
+				p, err := b.Start(c.test, mode, native.Limits{Memory: 256 << 20})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for range 3 {
+					x, err := p.Run(t.Context(), nil, native.Policy{Kind: native.Random, Seed: 5})
+					if err != nil {
+						t.Fatal(mode, err)
+					}
+					if x.End != c.end || c.message == "" && x.Failure != nil {
+						t.Fatalf("mode %d: end %d, %+v", mode, x.End, x.Failure)
+					}
+					if x.Failure != nil && (!strings.Contains(x.Failure.Message, c.message) || len(x.Failure.Stacks) != c.stacks) {
+						t.Errorf("mode %d: %+v", mode, x.Failure)
+					}
+					if c.outside != (x.Outside != nil) {
+						t.Errorf("mode %d: outside: %v", mode, x.Outside)
+					}
+					hashes[x.Hash] = true
+				}
+				if mode == native.Auto && p.Mode() != c.mode {
+					t.Errorf("executions begin in mode %d, not %d", p.Mode(), c.mode)
+				}
+				p.Close()
+			}
+			if len(hashes) != 1 {
+				t.Errorf("equal choices give %d different executions", len(hashes))
+			}
+		})
+	}
+	t.Run("spins", func(t *testing.T) {
+		for _, mode := range []native.Mode{native.Auto, native.Repeat, native.Fork} {
+			p, err := b.Start("TestSpin", mode, native.Limits{Step: 500 * time.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			begun := time.Now()
+			for range 2 { // the second process is a new one
+				x, err := p.Run(t.Context(), nil, native.Policy{})
+				if err != nil || x.End != native.TooLarge {
+					t.Errorf("%+v, %v", x, err)
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			if _, err := p.Run(ctx, nil, native.Policy{}); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("cancelled: %v", err)
+			}
+			cancel()
+			if d := time.Since(begun); d > 10*time.Second {
+				t.Errorf("took %v", d)
+			}
+			p.Close()
+		}
+	})
+}
+
+// BenchmarkFive is executions of five goroutines around a mutex and a channel.
+func BenchmarkFive(b *testing.B) {
+	if !*long {
+		b.Skip("compiles Go's library once: -long")
+	}
+	dir := b.TempDir()
+	for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.26\n", "a_test.go": various} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			b.Fatal(err)
+		}
+	}
+	bin, err := native.Build(b.Context(), native.BuildOptions{Package: ".", Dir: dir})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer bin.Close()
+	for _, c := range []struct {
+		name  string
+		mode  native.Mode
+		brief bool
+	}{{"repeat", native.Repeat, false}, {"repeat-brief", native.Repeat, true}, {"fork", native.Fork, false}} {
+		b.Run(c.name, func(b *testing.B) {
+			p, err := bin.Start("TestFive", c.mode, native.Limits{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer p.Close()
+			seed := uint64(0)
+			for b.Loop() {
+				seed++
+				if x, err := p.Run(b.Context(), nil, native.Policy{Kind: native.Random, Seed: seed, Brief: c.brief}); err != nil || x.End != native.Passed {
+					b.Fatal(x, err)
+				}
+			}
+		})
 	}
 }

@@ -45,6 +45,11 @@ var rules = []rule{
 	{file: "runtime/time.go", name: "resetTimer", code: `if cporOn { if done, was := cporSetTimer(t, when, period, true); done { return was } }`},
 	{file: "runtime/time_fake.go", name: "write", code: `if fd == 1 || fd == 2 { if cporWrite(fd, p, n) { return n }; return write1(fd, p, n) }`},
 
+	{file: "runtime/synctest.go", name: "synctestRun", code: `if cporOn { cporSynctest() }`},
+
+	// Outside.
+	{file: "runtime/proc.go", name: "entersyscall", code: `if cporOn { cporOutside = true }`},
+
 	// Ends.
 	{file: "runtime/panic.go", name: "fatalpanic", code: `cporFatalpanic(msgs)`},
 	{file: "runtime/panic.go", name: "throw", code: `if cporOn { cporHookThrow(s) }`},
