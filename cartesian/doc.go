@@ -1,15 +1,14 @@
-// Package cartesian is Cartesian partial-order reduction (Gueta, Flanagan,
-// Yahav, Sagiv, "Cartesian Partial-Order Reduction", SPIN 2007): an expander
-// that offers for a state the prefixes of a cartesian vector instead of single
-// transitions.
+// Package cartesian implements Cartesian partial-order reduction (Gueta, Flanagan,
+// Yahav, Sagiv, "Cartesian Partial-Order Reduction", SPIN 2007): an expander that returns the
+// prefixes of a Cartesian vector of a state instead of single transitions.
 //
 // # The idea
 //
-// A cartesian vector of a state s has for each thread a prefix: a path of
+// A Cartesian vector of a state s has a prefix for each thread: a path of
 // transitions of that thread alone that begins in s, such that two transitions
 // of different prefixes are dependent only if each is the last of its prefix
-// (the paper's definition 2). A search that takes in each state some prefix as
-// a whole, and switches threads only at the end of prefixes, still reaches
+// (the paper's definition 2). A search that takes whole prefixes, and switches threads only at
+// their ends, still reaches
 // every local state of every thread (theorem 1), hence every violated
 // assertion, and every deadlock. So the longer the prefixes, the fewer states.
 //
@@ -36,12 +35,11 @@
 //
 // The next transition of a blocked thread is a self-loop that reads what its
 // guard read, and that of an ended thread a self-loop without access. Either is
-// added like any other transition and is then its prefix's last. That matters:
-// a prefix that was taken for infinite because its thread has ended, without
-// the self-loop, would have its last real transition as its last; others could
-// add a transition that conflicts with it and go on from there, nobody would go
-// on from its own end, and local states would be lost. A transition that creates a thread is dependent with
-// the last transition of a prefix that nobody sees, the blocked unborn child's,
+// added like any other transition and is then its prefix's last. That matters. Without the
+// self-loop, a prefix marked infinite because its thread has ended would end with its last real
+// transition. Others could add a conflicting transition and continue from there, nothing would
+// continue from its own end, and local states would be lost. A transition that creates a thread
+// is dependent with the last transition of an implicit prefix, that of the blocked unborn child,
 // so its prefix ends with it.
 //
 // # Operations that commute
@@ -88,15 +86,15 @@
 //
 // # Cost
 //
-// One vector costs time linear in its length. A prefix runs on a machine of its
-// own, which it gets only when it is extended beyond its first transition. A
+// One vector costs time linear in its length. A prefix gets its own machine when it is extended
+// beyond its first transition. A
 // table indexed by location knows who accessed a location inside a prefix, and
 // whose last transition did, so that a transition is checked in time linear in
 // its accesses (table.go). Cycles are found by the machine's incremental hash
 // in a small set, and confirmed by re-execution: a hash alone never decides
 // (cycle.go). Nothing allocates in the steady state. The table and the set are
-// our own because both are emptied once for each state, by a generation stamp,
-// and no library's map can do that without touching or freeing its memory.
+// our own because both are cleared for each state by a generation stamp, which no library map
+// offers.
 //
 // Other packages obtain the whole vector of a state by [Expander.Vector];
 // [Options.Check] verifies definition 2 on every vector while a search runs.

@@ -13,8 +13,8 @@
 // test function does outside of Every is explored, too, and everything that it uses
 // has to be what cpor can interpret.
 //
-// The sources have to be where they were when the test was compiled, as they are when
-// go test runs it.
+// The sources must be where they were when the test was compiled, as they are when go test runs
+// it.
 package check
 
 import (

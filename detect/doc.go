@@ -14,21 +14,21 @@
 // # The algorithms
 //
 //	interval    Poss  the default: see intervalSearch
-//	psposs      Poss  PSPoss, with any of its optimisations switched off
+//	psposs      Poss  PSPoss, with any of its optimizations switched off
 //	gw          both  Garg and Waldecker, for conjunctions of 1-local predicates
 //	psdef       Def   PSDef
 //	lattice     both  Cooper and Marzullo: every consistent global state
 //
-// The default for Poss is interval, and psposs beside it after a while for
-// predicates of which interval sees little (see both). The default for Def is gw where it applies. Where it does not, gw first tries
+// The default for Poss is interval, joined by psposs after a while for predicates that interval
+// prunes little (see both). The default for Def is gw where it applies. Where it does not, gw
+// first tries
 // to avoid the 1-local conjuncts, and psdef does the rest.
 //
 // Every algorithm works on a problem: the computation reduced to the events that
 // matter for the predicate, with the clauses as bit masks. Every answer is
 // replayed on the computation itself before it is returned.
 //
-// The searches do not run on the driver of package workers: a global state here
-// is a vector of a few small integers that is changed in place, sleep sets make
-// the covered set superfluous, and a transition costs about as much as one call
-// through an interface and a table would.
+// The searches do not use package workers: a global state is a vector of a few small integers
+// that changes in place, sleep sets make a covered set unnecessary, and a transition costs about
+// as much as one call through an interface and a table.
 package detect

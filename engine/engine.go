@@ -1,21 +1,18 @@
-// Package engine is the vocabulary of all that explores: what can be asked of an
-// exploration ([Options]), what it says while it runs ([Progress]) and what it
-// found out ([Result]), and the registry of the engines and reductions that
-// there are ([Register], [Entries]). The machinery that every engine needs
-// around its own algorithm stands here once:
+// Package engine defines the vocabulary of explorations: what can be asked of one ([Options]),
+// what it reports while it runs ([Progress]) and what it found ([Result]), and the registry of
+// engines and reductions ([Register], [Entries]). It also provides what every engine needs
+// around its algorithm:
 //
 //   - [Watch] ends an exploration in time: time-out, memory, interruption; and
 //     reports progress;
-//   - [Collector] keeps the distinct violations;
-//   - [Judge] has the rules of honesty: what did not cover everything is never
-//     a pass;
-//   - [Finish] replays and minimises the traces, and says in words what a
-//     deadlock is.
+//   - [Collector] keeps distinct violations;
+//   - [Judge] decides the verdict: a run that did not cover everything is never a pass;
+//   - [Finish] replays and minimizes the traces, and describes deadlocks in words.
 //
 // An engine is a package below this one that explores, and a file that registers
 // it. Everything else follows from its [Entry]: the command's flags and help,
-// the errors for what does not fit together, and the tests that hold an engine
-// to what it promises. Package engine/all imports them all.
+// the errors for invalid combinations, and the tests of what an engine promises. Package
+// engine/all imports them all.
 package engine
 
 import (

@@ -195,7 +195,7 @@ func AtEnd(r io.Reader) error {
 	return nil
 }
 
-// Unreadable is the error for a checkpoint that cannot be taken up.
+// Unreadable is the error for a checkpoint that cannot be resumed.
 func Unreadable(err error) error {
 	return &OptionError{Message: fmt.Sprintf("the checkpoint cannot be resumed: %v", err)}
 }

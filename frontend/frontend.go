@@ -1,10 +1,9 @@
 // Package frontend loads what a user names on the command line: a model file of
 // one of the languages that registered a front end, by the ending of the file's
-// name. Behind it stands a system.System, whatever the language; nobody who
-// explores needs to know which.
+// name. The result is a system.System, so engines do not depend on the language.
 //
-// A front end is a package that calls [Register] when it is initialised. The
-// command imports it for that, and is done.
+// A front end is a package that calls [Register] when it is initialized. The
+// command only has to import it.
 package frontend
 
 import (

@@ -1,5 +1,6 @@
-// Package ltl has formulas of linear temporal logic: how they are made and printed, their meaning on a lasso-shaped
-// word, and the rewriting that makes them small before package buchi translates them to automata.
+// Package ltl implements formulas of linear temporal logic: constructing and printing them,
+// evaluating them on lasso-shaped words, and simplifying them before package buchi translates
+// them to automata.
 //
 // # Formulas
 //
@@ -10,8 +11,8 @@
 //	f := ltl.Always(ltl.Implies(ltl.Atom("request"), ltl.Eventually(ltl.Atom("reply"))))
 //	f.String() // [](request -> <>reply)
 //
-// Nothing here reads it: each language of models has temporal formulas over its own expressions, and
-// its parser reads both. An atom is a name only; what it means is the affair of whoever made it.
+// There is no parser here: each model language parses temporal formulas over its own
+// expressions. An atom is only a name; its creator defines its meaning.
 //
 // # What a checker needs to know of a formula
 //
@@ -20,7 +21,8 @@
 //     the formula although it changes an atom, if it changes it only in the harmless direction: the transparency
 //     of Siegel, "Transparent partial order reduction" (Formal Methods in System Design 2012).
 //   - [Formula.Holds]: the truth value on a word given as stem and loop. It is computed from the
-//     definition of the operators, is independent of any automaton, and so judges them in the tests.
+//     definition of the operators, without an automaton, and serves as the oracle for automata
+//     in tests.
 //
 // # Simplification
 //
@@ -36,5 +38,5 @@
 // # Why our own
 //
 // There is no maintained Go library for LTL. The formulas of model checkers in other
-// languages (Spot, LTL3BA, Owl) would bring a C++ or Java toolchain to the user.
+// languages (Spot, LTL3BA, Owl) would require a C++ or Java toolchain.
 package ltl

@@ -16,9 +16,9 @@
 //		work.Put(w, b)
 //	}
 //
-// Of all workers that insert equal states, one is told that it added the state.
-// A work item is a [Ref], eight bytes, because the state can be had back from the
-// store. A path to a state is found over [Session.Parents], which names candidates
+// If several workers insert equal states, exactly one of them adds the state.
+// A work item is a [Ref], eight bytes, because the store can recover the state. Paths to a state
+// are rebuilt through [Session.Parents], which names candidates
 // that are checked by executing from them.
 //
 // # Kinds
@@ -32,27 +32,27 @@
 //	Compact   no     no        5, for millions of states
 //	Bitstate  no     no        what it is given
 //
-// Compact and Bitstate cannot give a state back and know no parents: what they
-// keep of a state is less than that would take. There a work item carries the
-// encoded state itself, and a [Trail]: the chain of the hashes that lead to it.
-// Trails are a tree that shares its stems, and the garbage collector has the
-// branches on which there is no work any more. A trace is rebuilt by replaying the
+// Compact and Bitstate keep less than a state, so they can neither load it nor name its parent.
+// There a work item carries the encoded state, and a [Trail]: the chain of the hashes that lead
+// to it.
+// Trails form a tree with shared stems; the garbage collector frees branches without work. A
+// trace is rebuilt by replaying the
 // hashes forwards.
 //
 // # Reading it
 //
-// table.go holds the growing lock-free table, on which the rest stands; its comment
-// explains the concurrency step by step. nodes.go numbers the shared parts of
-// states. shape.go says how a state is taken apart and put into eight bytes, and
-// tree.go is the store that does it. young.go is how it learns where to cut, numbering.go how
+// table.go holds the growing lock-free table, the basis of the rest; its comment explains the
+// concurrency step by step. nodes.go numbers the shared parts of
+// states. shape.go explains how a state is split and packed into eight bytes, and tree.go is the
+// store that does it. young.go is how it learns where to cut, numbering.go how
 // a state is stored by the numbers of its parts, and shared.go how stores of several processes tell each
 // other what these mean. archive.go and log.go keep a store in files: the states in a log that only grows.
 //
 // # Why not a library
 //
-// The maps of xsync, and all others we know, store a key in 16 bytes and more,
-// double when they grow, and have no room for a state's parent; a search is mostly
-// memory accesses to this set, so its bytes are its speed. xsync's striped counters
+// xsync's maps, and all others we know, take 16 bytes or more for a key, double when they grow,
+// and have no room for a state's parent. A search mostly waits for memory accesses to this set,
+// so its size determines its speed. xsync's striped counters
 // are used for counting events. Its queues are bounded, and a frontier is not; see
 // [WorkSet]. Whole states are hashed with xxhash, single words with two
 // multiplications (see hashNode).

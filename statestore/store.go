@@ -9,7 +9,7 @@ import (
 // life of its store, and a stored state has exactly one Ref.
 //
 // For a store that is not [Store.Loadable] a Ref is a hash of the state: good
-// for recognising the state again, but the state cannot be had back from it.
+// for recognizing the state again, but the state cannot be recovered from it.
 type Ref uint64
 
 // ErrFull is returned by [Session.Insert] when the state is not covered and
@@ -92,7 +92,7 @@ type Store interface {
 	// one: true for Tree and Plain.
 	Exact() bool
 
-	// Loadable reports whether a state can be had back from its Ref, and
+	// Loadable reports whether a state can be recovered from its Ref, and
 	// whether its parent is known: true for Tree and Plain. For the others the
 	// work set has to carry the states themselves and their [Trail].
 	Loadable() bool
@@ -110,7 +110,7 @@ type Session interface {
 	// Insert adds the state s unless it is covered; parent is the state from
 	// which s was reached, 0 for an initial state. It returns the state's Ref
 	// and whether it was added: of all Inserts of equal states, in all
-	// sessions, exactly one is told so. The error is nil or ErrFull. The
+	// sessions, exactly one gets true. The error is nil or ErrFull. The
 	// store keeps nothing of s.
 	Insert(s []uint64, parent Ref) (ref Ref, added bool, err error)
 

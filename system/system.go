@@ -1,7 +1,6 @@
-// Package system defines the concurrent system as every explorer sees it. It
-// knows no language: the model language, Promela and Go programs, which have a
-// heap, stand behind these interfaces, and every expander, search and trace
-// stands in front of them.
+// Package system defines the interface of a concurrent system. The model language, Promela and
+// Go programs implement it. Every expander, search and trace uses it, and none knows the
+// language behind it.
 //
 // # What a system is
 //
@@ -11,19 +10,18 @@
 // state each thread has a next transition: it is enabled, or it is blocked (a
 // self-loop that reads every location its guard read), or the thread has ended
 // (a self-loop without access). A transition may have several alternatives
-// (choose, select): they are what makes a thread non-deterministic.
+// (choose, select): they make a thread non-deterministic.
 //
-// An access that decides which alternatives are enabled belongs to every one of
-// them. So what a thread does next, its alternatives and their numbers
-// included, is a function of its local part and of the values of the locations
-// that any one of the alternatives shows among its accesses, and independence
-// is symmetrical: if a transition changes what is enabled in another thread,
-// each alternative there depends on it, before and after.
+// An access that decides which alternatives are enabled belongs to each of them. So what a
+// thread does next, including its alternatives and their numbers, is a function of its local
+// part and of the values of the locations among the accesses of any alternative. Independence is
+// symmetric: if a transition changes what is enabled in another thread, each alternative there
+// depends on it, before and after.
 //
 // # Machines
 //
-// A [Machine] holds one live state and steps it. It is made for one goroutine;
-// every worker has its own. A search works like this:
+// A [Machine] holds one live state and steps it. It serves one goroutine; every worker has its
+// own. A search works like this:
 //
 //	m.Load(s)                      // the encoded state s becomes the live state
 //	mark := m.Mark()
@@ -40,35 +38,31 @@
 //
 // # Encoded states, and systems without a fixed size
 //
-// A [State] is a sequence of words that nobody above this package may look
-// into. Only three things are promised of it: two states are equal if and only
+// A [State] is a sequence of words that is opaque to all packages above this one. It has three
+// properties: two states are equal if and only
 // if their encodings are equal word for word; Load accepts what Encode
 // returned, on every machine of the same system; and its length may differ
 // from state to state.
 //
-// The last promise is what a system with a heap needs. Such a machine keeps
-// objects in its live state however it likes; Encode writes first the threads'
-// local parts and then the objects in the order in which a canonical traversal
-// from the threads reaches them (so that states which differ only in addresses
-// or garbage are equal), and Load lays them out again. [Renaming] tells wrappers
-// what became of a location.
+// The last property serves systems with a heap. Such a machine may represent objects in its live
+// state in any way. Encode writes the threads' local parts, then the objects in the order of a
+// canonical traversal from the threads (so states that differ only in addresses or garbage are
+// equal), and Load lays them out again. [Renaming] tells wrappers the new name of a location.
 //
 // # Locations and threads have names
 //
 // Engines compare executions: whether two transitions touch the same location,
-// on two machines that were loaded with the same state, or in a run that is
-// recorded and another one that takes its place. So a [Loc] must not depend on
+// on two machines that were loaded with the same state, or in a recorded run and its
+// replacement. So a [Loc] must not depend on
 // the order in which a run happens to allocate. A location is a name: a
 // variable of the program; or a field of the object that is the n-th one that
 // some thread has allocated since the last Load; or a field of the n-th object
-// of the state that was loaded. A [Loc] is a small number that stands for a
-// name, handed out once for each name by the system object and then the same
-// on all its machines ([Names] does that). It means the same in every execution
-// that begins with Load of the same state and in which the same happens; where
-// locations do not come and go, in every execution. Numbers may have gaps:
-// tables by location are grown on demand and must bear locations that a run
-// never touches, but a system hands out small numbers first, so that they can
-// be dense.
+// of the state that was loaded. A [Loc] is a small number that stands for a name. The system
+// assigns it once, and it is the same on all its machines ([Names] does that). It means the same
+// in every execution that begins with Load of the same state and takes the same steps; if
+// locations are never created, in every execution. Numbers may have gaps, so tables indexed by
+// location must grow on demand and tolerate unused locations, but a system assigns small numbers
+// first.
 //
 // Threads are numbered from 0, and a thread keeps its number, which stands for
 // a name as well: one of the threads of the beginning, or the n-th child of its
@@ -79,25 +73,24 @@
 // belong to a thread that does not exist yet: its next transition is blocked,
 // AtEnd, and reads the existence of the thread, which its creation writes.
 //
-// # What an engine must heed
+// # Rules for engines
 //
-// Only Step, Load and the setters of [Pieces] change the live state, and all but
-// Load can be rewound: an engine may keep a mark and come back to it as often as
-// it likes. There are accesses only after Track(true), and those of a blocked
-// transition matter as well: they say whose steps can let the thread go on. A
-// step that violates a property is a step like others: the thread has ended,
-// the state behind it counts, the others go on. A deadlock is nothing that a
-// step tells; [Observers.Deadlock] finds it, and knows which threads are
-// observers, that is, invariants. Where [WhyIrreducible] has an answer, only
-// what executes every transition of every state is sound.
-// systemtest.Conform checks a system against all that is said here, and
+// Only Step, Load and the setters of [Pieces] change the live state, and all but Load can be
+// rewound, to the same mark any number of times. Accesses are recorded only after Track(true).
+// Those of a blocked transition matter, too: they say whose steps can unblock the thread. A step
+// that violates a property is an ordinary step: its thread has ended, the state after it counts,
+// and other threads continue. Steps do not report deadlocks; [Observers.Deadlock] finds it, and
+// knows which threads are
+// observers, that is, invariants. Where [WhyIrreducible] returns a reason, only an engine that
+// executes every transition of every state is sound.
+// systemtest.Conform checks a system against these rules, and
 // systemtest.Agree the engines against each other.
 //
 // # Capabilities
 //
-// What only some systems can tell stands in interfaces beside the core. An
+// Optional features are interfaces beside the core. An
 // engine finds them in the [Capabilities] of a system and the
-// [MachineCapabilities] of a machine, and must be able to do without, or refuse:
+// [MachineCapabilities] of a machine, and must work without them, or refuse:
 //
 //	pieces := m.Capabilities().Pieces
 //	if pieces == nil {
@@ -114,7 +107,8 @@
 //   - [Temporal]: the propositions of formulas
 //   - [Telling], [Narrating], [Showing]: what people want to see
 //   - [Changing]: which words of the state the steps have changed
-//   - [Repeating]: which bits of the state a step depends on, so that it need not be executed again
+//   - [Repeating]: which bits of the state a step depends on, so it can be looked up instead of
+//     executed
 //   - [Adding]: what a wrapper has added to the accesses
 //   - [Costly]: which steps cost much, and which are known
 //
@@ -128,11 +122,10 @@
 //   - [Remembering], [Interning], [Portable]: what an encoded state has beside the
 //     model's state, why it means nothing in another process, and how it does
 //
-// A wrapper (a system whose machines add something to those of another) answers
-// for the whole. It names every capability: one that stays true it takes over
-// from the wrapped system, one that it makes untrue it implements itself or
-// sets to nil. Nobody looks behind a wrapper, so one that forgets something
-// offers less. Two tests hold this: no type gets the method Capabilities by
+// A wrapper (a system whose machines add something to those of another) must list every
+// capability. It passes on what remains valid, and implements itself or sets to nil what does
+// not. No engine looks behind a wrapper, so one that forgets a capability offers less. Two tests
+// hold this: no type gets the method Capabilities by
 // embedding a System or a Machine, and a literal that leaves a field out fails.
 //
 // If a machine forwards Changing, for example, its Encode must be the wrapped
@@ -143,8 +136,8 @@
 // If a machine implements [Pieces], its states come apart: [Pieces.Local] and
 // [Pieces.Value] return the pieces, [Pieces.SetLocal] and [Pieces.SetValue] put
 // a state together from pieces. [Pieces.StepOn] runs one transition on a local
-// part and the values of just the locations that it asks for, as an engine
-// needs that never stores global states (an unfolding).
+// part and the values of just the locations that it asks for. An engine that never stores global
+// states (an unfolding) needs that.
 package system
 
 // State is an encoded state: opaque words. See the package documentation for

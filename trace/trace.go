@@ -1,12 +1,10 @@
-// Package trace holds executions: it replays, minimises, records, prints and
-// exports them.
+// Package trace replays, minimizes, records, prints and exports executions.
 //
 // A [Trace] is a full interleaving from an initial state in which every step is
 // one transition: the index of the initial state, and for each step the thread
-// that took it and which alternative it chose. That is all that a search has to
-// produce; everything that people want to see is recomputed from it by running
-// it through the plain semantics, one [system.Machine.Step] after the other, so
-// that nothing a reduction or a store did can creep into what is shown.
+// that took it and which alternative it chose. A search produces nothing more. Names, places and
+// values are recomputed by running the steps in the plain semantics, one [system.Machine.Step]
+// after another, so a reduction or a store cannot distort what is shown.
 //
 //	tr := &trace.Trace{Initial: 0, Steps: steps, Violation: v}
 //	err := tr.Replay(sys)       // does it show what it claims?
@@ -14,8 +12,8 @@
 //	rec, err := tr.Record(sys)  // names, places, accesses, values
 //	rec.WriteTable(os.Stdout, trace.TableOptions{Width: 80})
 //
-// The table is drawn with go-pretty. Minimising is our own: it needs the
-// independence of transitions (two transitions of different threads are
+// The table is drawn with go-pretty. Minimizing is our own, because it needs the independence of
+// transitions (two transitions of different threads are
 // dependent if they touch a common location and one writes), which no library
 // knows.
 package trace

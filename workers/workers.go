@@ -1,8 +1,8 @@
 // Package workers is the work-sharing pool of a parallel search: n goroutines
 // that work through the batches of a [statestore.WorkSet] until nothing is left
 // (Gueta, Flanagan, Yahav, Sagiv, SPIN 2007, figure 6, for any number of
-// processors). What they do with an item is up to a [Worker]; the pool itself
-// knows nothing of states and transitions, so that every search can use it.
+// processors). What happens to an item is up to a [Worker]; the pool knows nothing about states
+// and transitions, so every search can use it.
 //
 //	ws := statestore.NewWorkSet(n)
 //	ws.Push(0, initialBatch)
@@ -16,14 +16,12 @@
 // full; a worker with nothing else to do works on its unfinished one. When
 // there are idle workers and a CPU for them, and nothing to steal, a worker
 // gives away its unfinished batch or half of the batch it works on, at most
-// every few microseconds, so that it does not lose more by giving than the
-// others win.
+// every few microseconds, so that giving does not cost more than it gains.
 //
 // An idle worker sweeps the queues a few times and then sleeps until it is
-// woken. Workers are woken only while fewer of them are active than there are
-// CPUs, the one that fell asleep last first, and those beyond the number of CPUs
-// start asleep: 64 workers on two CPUs do not get into each other's way, and the
-// same few of them work, with warm caches.
+// woken. Workers are woken only while fewer are active than there are CPUs, most recently asleep
+// first, and those beyond the number of CPUs start asleep. So 64 workers on two CPUs do not
+// compete, and the same few work, with warm caches.
 //
 // # Termination
 //
@@ -42,9 +40,9 @@
 // to take.
 //
 // The workers run in an errgroup (golang.org/x/sync), which hands on the first
-// error and cancels the others. The pool is our own because the libraries for
-// it (pond, ants, tunny) run closures from one queue: they neither batch, nor
-// steal, nor know when work that creates work has come to its end.
+// error and cancels the others. We do not use a library because those for pools (pond, ants,
+// tunny) run closures from one queue: they neither batch nor steal, and cannot tell when work
+// that creates work is done.
 package workers
 
 import (

@@ -61,7 +61,7 @@ type Arrival struct {
 	Numbers   [statestore.MaxNumbers]uint32
 }
 
-// Options say how large things are. The zero value is for use.
+// Options say how large things are. The zero value is ready to use.
 type Options struct {
 	// BufferBytes is the size of a message of states at which it is sent, but for the first
 	// ones, which are smaller; 0 chooses one by the number of ranks and workers.

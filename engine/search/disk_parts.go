@@ -115,7 +115,7 @@ func (p *parts) takeDisk(from *engine.Parts, t *taken) (kept []*saved, work []*s
 		}
 	}
 	if t.over != nil && t.watch.Err() == nil {
-		return nil, nil, &engine.OptionError{Message: fmt.Sprintf("the checkpoint cannot be taken up: -disk: %v", t.over)}
+		return nil, nil, &engine.OptionError{Message: fmt.Sprintf("the checkpoint cannot be resumed: -disk: %v", t.over)}
 	}
 	// It goes on as if memory had been full just now.
 	d.dropped, d.since = true, d.states

@@ -198,7 +198,7 @@ func resumeDisk(sys system.System, newExpander Factory, o Options, watch *engine
 	}
 	over := d.restore(watch, o.Checkpoint.Dir, &s)
 	if watch.Err() == nil && over != nil {
-		return nil, &engine.OptionError{Message: fmt.Sprintf("the checkpoint cannot be taken up: -disk: %v", over)}
+		return nil, &engine.OptionError{Message: fmt.Sprintf("the checkpoint cannot be resumed: -disk: %v", over)}
 	}
 	r := newRun(sys, newExpander, o, watch, store)
 	r.before, r.disk, d.run = all, d, r

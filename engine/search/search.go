@@ -1,5 +1,4 @@
-// Package search is the one driver of every stateful search, and the interface
-// of the expanders that stand before it.
+// Package search is the driver of every stateful search, and the interface of its expanders.
 //
 // A stateful search is always the same loop (Gueta, Flanagan, Yahav, Sagiv,
 // SPIN 2007, figure 6): take a state from the work set, ask an [Expander] for
@@ -13,21 +12,20 @@
 //		...
 //	}
 //
-// What makes the searches different is the expander. Package search/full has
-// the one that offers every single transition; package cartesian offers the
-// prefixes of a cartesian vector. A new reduction is a new Expander and nothing
-// else: the pool (package workers), the stores (package statestore), limits,
-// progress and traces are there already.
+// Searches differ only in the expander. Package search/full returns every transition; package
+// cartesian returns the prefixes of a Cartesian vector. A new reduction is only a new Expander:
+// the pool (package workers), the stores (package statestore), limits, progress and traces exist
+// already.
 //
 // # Traces
 //
-// A state is stored with its parent, not with the way from there. A trace is
+// A state is stored with its parent, not with the path from there. A trace is
 // rebuilt backwards by re-execution: each candidate for the parent is expanded
-// again, and one of its moves has to end in the child. A store that cannot give
-// states back has its work items carry the hashes of their ancestors; then the
-// trace is rebuilt forwards along these. Either way each step has been executed
+// again, and one of its moves must end in the child. If a store cannot recover states, work
+// items carry the hashes of their ancestors, and the trace is rebuilt forward along these.
+// Either way each step has been executed
 // when the trace is complete, and it is replayed through the plain semantics
-// and minimised (package trace) before anybody sees it.
+// and minimized (package trace) before it is shown.
 //
 // # Memory
 //
