@@ -7,14 +7,13 @@
 //		})
 //	}
 //
-// The function is not called by go test itself: [Every] reads the sources of the test's
-// package, interprets the test function from its beginning, and explores its schedules
-// as the command `cpor test` does. There Every only calls its argument. So what the
-// test function does outside of Every is explored, too, and everything that it uses
-// has to be what cpor can interpret.
+// go test does not run the function natively. [Every] reads the sources of the test's
+// package, interprets the whole test function, and explores its schedules as the command
+// `cpor test` does; there, Every only calls its argument. So code of the test outside of
+// Every is explored, too, and everything it uses must be supported by cpor.
 //
-// The sources must be where they were when the test was compiled, as they are when go test runs
-// it.
+// The sources must be where they were when the test was compiled, as they are when go
+// test runs it.
 package check
 
 import (

@@ -210,7 +210,7 @@ type finding struct {
 }
 
 // search works off the work set in this process. It returns nil if everything was
-// covered, otherwise why not.
+// covered, and otherwise the reason why not.
 func (r *run) search() error {
 	var report func(queued int)
 	if r.o.Progress != nil {

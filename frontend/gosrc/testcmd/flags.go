@@ -253,10 +253,10 @@ func help(w io.Writer, c *config) {
 	if c.command == "test" {
 		fmt.Fprintln(w, `usage: cpor test [flags] [packages] [-args ...]
 
-Explores Go tests under every schedule that matters. Packages and tests are found
-as go test finds them. Each test either passes under every schedule, or fails
-with a schedule that deadlocks, races, panics, leaks a goroutine or fails. Flags
-may come before or after the packages. Arguments after -args go to the tests.`)
+Explores Go tests under every schedule that matters. It finds packages and tests
+as go test does. Each test either passes under every schedule, or fails with a
+schedule that deadlocks, races, panics, leaks a goroutine or fails. Flags may
+come before or after the packages. Arguments after -args go to the tests.`)
 	} else {
 		fmt.Fprintln(w, `usage: cpor run [flags] PACKAGE [-- arguments of the program]
 
