@@ -51,6 +51,8 @@ const (
 	// Withdraw takes a message back that its sender had put into a channel
 	// without a buffer, because it does something else instead.
 	Withdraw
+	// Print prints Value, as the program has it, with its line breaks.
+	Print
 )
 
 // Deed is one thing that a step did.
@@ -60,7 +62,7 @@ type Deed struct {
 	// It is empty if the text of the step says all.
 	Text string
 	// Channel and Value are what Send, Receive and Withdraw are about, as people
-	// see them.
+	// see them, and Value what Print prints.
 	Channel, Value string
 	// Object tells channels of one name apart.
 	Object uint64

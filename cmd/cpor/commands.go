@@ -28,6 +28,7 @@ func commands() []*command {
 		{name: "resume", summary: "resume a search from its checkpoint", run: resumeCommand, help: resumeHelp},
 		{name: "check", summary: "report mistakes in a model without searching it", run: checkCommand, help: checkHelp},
 		{name: "fmt", summary: "format models as gofmt does Go programs", run: fmtCommand, help: fmtHelp},
+		{name: "simulate", summary: "run one execution, at random or step by step", run: simulateCommand, help: simulateHelp},
 		{name: "explore", summary: "explore a model by hand in the browser", run: exploreCommand, help: exploreHelp},
 		{name: "view", summary: "show a trace or a result in the browser", run: viewCommand, help: viewHelp},
 	}, append(elsewhere,

@@ -142,7 +142,7 @@ func (e *env) exploreGo(c *pageConfig, dir string) int {
 	if name := c.ofModels(); name != "" {
 		return e.mistake(c.command, "-%s is for models, and %s is a Go package", name, dir)
 	}
-	sys, err := goProgram(e.ctx, dir, c.test)
+	sys, err := goProgram(e.ctx, dir, c.test, gosrc.Explore{NoRaces: true})
 	if err != nil {
 		return e.mistake(c.command, "%v", err)
 	}
@@ -171,7 +171,7 @@ func refusedBy(sys *gosrc.Program) func() error {
 
 // goProgram makes a system of a test, or of a main package. Data races are left out:
 // what happened before is in no state that one could go back to.
-func goProgram(ctx context.Context, dir, test string) (*gosrc.Program, error) {
+func goProgram(ctx context.Context, dir, test string, x gosrc.Explore) (*gosrc.Program, error) {
 	pkgs, err := gosrc.Load(ctx, []string{"."}, gosrc.Options{Dir: dir, Tests: test != ""})
 	if err != nil {
 		return nil, err
@@ -198,9 +198,9 @@ func goProgram(ctx context.Context, dir, test string) (*gosrc.Program, error) {
 		return nil, err
 	}
 	if test == "" {
-		return compiled.Main(gosrc.Explore{NoRaces: true})
+		return compiled.Main(x)
 	}
-	return compiled.Test(test, gosrc.Explore{NoRaces: true})
+	return compiled.Test(test, x)
 }
 
 // viewCommand is `cpor view`.

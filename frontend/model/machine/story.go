@@ -96,7 +96,7 @@ func (m *Machine) print(in *compile.Instr, regs []int64) {
 		m.chose(in, what)
 		return
 	}
-	m.act("%s", what)
+	m.story.deeds = append(m.story.deeds, system.Deed{Kind: system.Print, Text: what, Value: strings.Join(parts, " ") + "\n"})
 }
 
 func (m *Machine) wait1(what string) {

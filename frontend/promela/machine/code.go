@@ -586,9 +586,20 @@ func (c *coder) edge(e *program.Edge) *edge {
 		for _, a := range e.Args {
 			args = append(args, c.expr(a))
 		}
+		format := e.Format
+		if s, ok := e.Stmt.(*syntax.Print); ok && s.Mtype {
+			format = "%e"
+		}
 		out.do = func(m *Machine) {
+			var values []int32
 			for _, a := range args {
-				a(m)
+				v := a(m)
+				if m.story.on {
+					values = append(values, v)
+				}
+			}
+			if m.story.on {
+				m.story.deeds = append(m.story.deeds, system.Deed{Kind: system.Print, Value: m.printed(format, values)})
 			}
 		}
 	case program.Send:

@@ -2,7 +2,9 @@ package machine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cpor/frontend/promela/program"
@@ -46,6 +48,54 @@ func (m *Machine) Internal(l system.Loc) bool {
 // act records a deed in words.
 func (m *Machine) act(format string, args ...any) {
 	m.story.deeds = append(m.story.deeds, system.Deed{Text: fmt.Sprintf(format, args...)})
+}
+
+// printed returns what printf prints.
+func (m *Machine) printed(format string, args []int32) string {
+	var b strings.Builder
+	for i := 0; i < len(format); i++ {
+		c := format[i]
+		if i+1 == len(format) || c != '%' && c != '\\' {
+			b.WriteByte(c)
+			continue
+		}
+		i++
+		switch next := format[i]; {
+		case c == '\\' && next == 'n':
+			b.WriteByte('\n')
+		case c == '\\' && next == 't':
+			b.WriteByte('\t')
+		case c == '\\' || next == '%':
+			b.WriteByte(next)
+		case len(args) == 0:
+			b.WriteString(format[i-1 : i+1])
+		default:
+			b.WriteString(m.printedValue(next, args[0]))
+			args = args[1:]
+		}
+	}
+	return b.String()
+}
+
+func (m *Machine) printedValue(verb byte, v int32) string {
+	switch verb {
+	case 'c':
+		return string([]byte{byte(v)})
+	case 'e':
+		names := m.sys.prog.Names
+		for _, kind := range slices.Sorted(maps.Keys(names)) {
+			if name := names[kind][int(v)]; name != "" {
+				return name
+			}
+		}
+	case 'o':
+		return strconv.FormatUint(uint64(uint32(v)), 8)
+	case 'u':
+		return strconv.FormatUint(uint64(uint32(v)), 10)
+	case 'x':
+		return strconv.FormatUint(uint64(uint32(v)), 16)
+	}
+	return strconv.Itoa(int(v))
 }
 
 // spoken returns the message that is being sent or received.

@@ -1,0 +1,342 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cpor/frontend"
+	"cpor/frontend/gosrc"
+	"cpor/internal/cliflag"
+	"cpor/internal/human"
+	"cpor/system"
+	"cpor/trace"
+)
+
+// simulateConfig is what the flags of `cpor simulate` say.
+type simulateConfig struct {
+	params      map[string]string
+	own         map[string]string // the flags of the front ends
+	lang        string            // of the standard input
+	seed        uint64
+	steps       int
+	show        bool
+	interactive bool
+	test        string // a Go test
+	set         *cliflag.Set
+}
+
+func (c *simulateConfig) define() *cliflag.Set {
+	f := cliflag.New("simulate")
+	c.params, c.own = map[string]string{}, map[string]string{}
+	defineParams(f, c.params)
+	defineLanguage(f, &c.lang)
+	f.Uint64Var(&c.seed, "seed", 1, "draw with this `number`: the same execution each time")
+	f.IntVar(&c.steps, "n", 10000, "stop after so many `steps`")
+	f.BoolVar(&c.show, "p", false, "print each step, too")
+	f.BoolVar(&c.interactive, "i", false, "ask for each step, on the standard input")
+	f.Group("Flags:", "D", "U", "lang", "seed", "n", "p", "i")
+	f.StringVar(&c.test, "test", "", "run this `test` of a Go package; without it a main package")
+	f.Group("Go packages:", "test")
+	defineFrontEndFlags(f, c.own, "claim", frontend.FormulaFlag.Name)
+	c.set = f
+	return f
+}
+
+func simulateHelp(w io.Writer) {
+	fmt.Fprintln(w, `usage: cpor simulate [flags] FILE.model
+       cpor simulate [flags] FILE.pml
+       cpor simulate -test NAME [flags] PACKAGE
+
+Runs one execution of a model, or of a Go program, and prints what it prints. In
+each state it draws one of the threads that can go on, and then one of their
+alternatives. With -i it asks which. With -replay it follows a trail that SPIN or
+cpor has written, and goes on at random behind it. What a process of Promela prints
+is indented by its number, as by SPIN.
+
+A simulation proves nothing: "cpor run" searches all executions.`)
+	new(simulateConfig).define().Describe(w)
+	fmt.Fprintln(w, `
+Exit codes: 0 the execution has ended or was stopped, 1 a violation, 2 a mistake.`)
+}
+
+// simulateCommand is `cpor simulate`.
+func simulateCommand(e *env, args []string) int {
+	c := new(simulateConfig)
+	files, err := c.define().Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		simulateHelp(e.stdout)
+		return exitPass
+	}
+	var file string
+	if err == nil {
+		file, err = oneFile(files)
+	}
+	switch {
+	case err != nil:
+	case c.steps < 1:
+		err = fmt.Errorf("-n %d: want a number of steps from 1 on", c.steps)
+	case c.interactive && c.set.Given("seed"):
+		err = errors.New("-seed draws steps, and -i asks for them; leave one of them out")
+	case c.interactive && file == "-":
+		err = errors.New("-i reads the standard input, so the model has to stand in a file")
+	}
+	if err != nil {
+		return e.mistake("simulate", "%v (\"cpor help simulate\" tells more)", err)
+	}
+	s := &simulation{c: c, e: e, in: bufio.NewScanner(e.stdin), rand: rand.New(rand.NewPCG(c.seed, 0))}
+	if goPackage(files) {
+		wrong := ""
+		c.set.Visit(func(f *flag.Flag) {
+			if f.Name == "D" || f.Name == "U" || f.Name == "lang" || ofFrontEnd(f.Name) {
+				wrong = f.Name
+			}
+		})
+		if wrong != "" {
+			return e.mistake("simulate", "-%s is for models, and %s is a Go package", wrong, file)
+		}
+		p, err := goProgram(e.ctx, file, c.test, gosrc.Explore{NoRaces: true, Outcomes: true})
+		if err != nil {
+			return e.mistake("simulate", "%v", err)
+		}
+		return s.run(p, nil)
+	}
+	if c.test != "" {
+		return e.mistake("simulate", "-test is for Go packages, and %s is none", file)
+	}
+	if file, err = inLanguage(file, c.lang); err != nil {
+		return e.mistake("simulate", "%v", err)
+	}
+	m, err := e.load(&file, frontend.Options{Params: c.params, Flags: c.own})
+	if err != nil {
+		return e.modelError(err)
+	}
+	s.indented = m.WriteTrail != nil
+	if r := m.Replay; r != nil {
+		return s.run(r.System, r.Trace)
+	}
+	return s.run(m.System, nil)
+}
+
+// simulation is one execution that is shown while it goes on.
+type simulation struct {
+	c        *simulateConfig
+	e        *env
+	in       *bufio.Scanner
+	rand     *rand.Rand
+	indented bool // what a thread prints is indented by its number
+	m        system.Machine
+	obs      system.Observers
+	printed  int    // how much of a Go program's output
+	open     bool   // the last line that was printed has no end
+	stopped  string // why -i ended it
+}
+
+// outputting is a machine whose state comprises what the program has printed.
+type outputting interface{ Output() string }
+
+// run follows the steps of t, if there are any, and goes on from there.
+func (s *simulation) run(sys system.System, t *trace.Trace) int {
+	s.m, s.obs = sys.NewMachine(), system.ObserversOf(sys)
+	initial := sys.Initial()
+	at := 0
+	if t != nil {
+		at = t.Initial
+	} else if !s.c.interactive {
+		at = s.rand.IntN(len(initial))
+	}
+	s.m.Load(initial[at])
+	s.m.Track(true)
+	if n := s.m.Capabilities().Narrating; n != nil {
+		n.Narrate(true)
+	}
+	if why := s.invariants(); why != "" {
+		return s.end(0, why, exitViolation)
+	}
+	for n := 0; ; n++ {
+		if s.e.ctx.Err() != nil {
+			return s.end(n, "interrupted", exitPass)
+		}
+		var step trace.Step
+		ok := t != nil && n < len(t.Steps)
+		if ok {
+			step = t.Steps[n]
+		} else if step, ok = s.choose(n); !ok {
+			return s.finish(n)
+		} else if n >= s.c.steps {
+			return s.end(n, "it could go on (-n)", exitPass)
+		}
+		if v := s.take(n, step); v != nil {
+			return s.end(n+1, trace.Headline(v), exitViolation)
+		}
+		if why := s.invariants(); why != "" {
+			return s.end(n+1, why, exitViolation)
+		}
+	}
+}
+
+// choose draws a thread that can go on and one of its alternatives, or asks for it; false if none
+// can, or nobody answers.
+func (s *simulation) choose(n int) (trace.Step, bool) {
+	var threads [][]trace.Step
+	mark := s.m.Mark()
+	for t := range s.m.NumThreads() {
+		if s.obs.Has(t) {
+			continue
+		}
+		var steps []trace.Step
+		for alt, more := uint64(0), true; more; {
+			out := s.m.Step(t, alt)
+			s.m.Rewind(mark)
+			if out.Kind == system.Moved {
+				steps = append(steps, trace.Step{Thread: t, Alt: alt})
+			}
+			alt, more = out.Next, out.Next != 0
+		}
+		if len(steps) > 0 {
+			threads = append(threads, steps)
+		}
+	}
+	if len(threads) == 0 {
+		return trace.Step{}, false
+	}
+	if s.c.interactive {
+		return s.ask(n, slices.Concat(threads...))
+	}
+	steps := threads[s.rand.IntN(len(threads))]
+	return steps[s.rand.IntN(len(steps))], true
+}
+
+// ask shows the steps and reads which one to take.
+func (s *simulation) ask(n int, steps []trace.Step) (trace.Step, bool) {
+	s.newline()
+	fmt.Fprintf(s.e.stdout, "step %d:\n", n+1)
+	mark := s.m.Mark()
+	for i, step := range steps {
+		name := s.m.ThreadName(step.Thread)
+		pos, text := s.text(step)
+		s.m.Rewind(mark)
+		fmt.Fprintf(s.e.stdout, "  %d: %s\n", i+1, line(name, pos, text))
+	}
+	for {
+		fmt.Fprintf(s.e.stdout, "which? (1-%d, or q) ", len(steps))
+		if !s.in.Scan() {
+			fmt.Fprintln(s.e.stdout)
+			s.stopped = "the standard input has ended"
+			return trace.Step{}, false
+		}
+		answer := strings.TrimSpace(s.in.Text())
+		if answer == "q" {
+			s.stopped = "stopped"
+			return trace.Step{}, false
+		}
+		if i, err := strconv.Atoi(answer); err == nil && i >= 1 && i <= len(steps) {
+			return steps[i-1], true
+		}
+		fmt.Fprintf(s.e.stdout, "%q is no number from 1 to %d\n", answer, len(steps))
+	}
+}
+
+// text takes a step and returns its place and its text.
+func (s *simulation) text(step trace.Step) (system.Pos, string) {
+	pos, text, _ := s.m.Next(step.Thread)
+	s.m.Step(step.Thread, step.Alt)
+	if t := s.m.Capabilities().Telling; t != nil {
+		pos, text = t.Told()
+	}
+	return pos, text
+}
+
+func line(name string, pos system.Pos, text string) string {
+	if pos.File == "" {
+		return name + ": " + text
+	}
+	return fmt.Sprintf("%s %s:%d: %s", name, pos.File, pos.Line, text)
+}
+
+// take takes a step and shows it; the result is what it violates.
+func (s *simulation) take(n int, step trace.Step) *system.Violation {
+	name := s.m.ThreadName(step.Thread)
+	if s.c.show {
+		mark := s.m.Mark()
+		pos, text := s.text(step)
+		s.m.Rewind(mark)
+		s.newline()
+		fmt.Fprintf(s.e.stdout, "%3d: %s\n", n+1, line(name, pos, text))
+	}
+	out := s.m.Step(step.Thread, step.Alt)
+	if t := s.m.Capabilities().Narrating; t != nil {
+		for _, d := range t.Story().Deeds {
+			if d.Kind == system.Print {
+				s.print(step.Thread, d.Value)
+			}
+		}
+	}
+	if o, ok := s.m.(outputting); ok {
+		all := o.Output()
+		s.print(step.Thread, all[min(s.printed, len(all)):])
+		s.printed = len(all)
+	}
+	return out.Violation
+}
+
+// print prints what a thread prints.
+func (s *simulation) print(t int, text string) {
+	if text == "" {
+		return
+	}
+	if s.indented {
+		text = strings.Repeat(" ", 6+4*t) + text
+	}
+	io.WriteString(s.e.stdout, text)
+	s.open = !strings.HasSuffix(text, "\n")
+}
+
+func (s *simulation) newline() {
+	if s.open {
+		fmt.Fprintln(s.e.stdout)
+		s.open = false
+	}
+}
+
+// invariants says which invariant does not hold.
+func (s *simulation) invariants() string {
+	mark := s.m.Mark()
+	for t := range s.m.NumThreads() {
+		if s.obs.Has(t) {
+			v := s.m.Step(t, 0).Violation
+			s.m.Rewind(mark)
+			if v != nil {
+				return trace.Headline(v)
+			}
+		}
+	}
+	return ""
+}
+
+// finish says how an execution ends in which nobody can go on, or nobody wants to.
+func (s *simulation) finish(n int) int {
+	if s.stopped != "" {
+		return s.end(n, s.stopped, exitPass)
+	}
+	if _, blocked := s.obs.Deadlock(s.m); len(blocked) > 0 {
+		var names []string
+		for _, t := range blocked {
+			names = append(names, s.m.ThreadName(t))
+		}
+		return s.end(n, "deadlock: "+strings.Join(names, ", ")+" cannot go on", exitViolation)
+	}
+	return s.end(n, "nobody can go on", exitPass)
+}
+
+func (s *simulation) end(n int, why string, code int) int {
+	s.newline()
+	fmt.Fprintf(s.e.stdout, "after %s: %s\n", human.Plural(n, "step"), printable(why))
+	return code
+}
