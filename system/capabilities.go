@@ -55,6 +55,8 @@ type MachineCapabilities struct {
 	Adding Adding
 	// Costly: which steps cost much, and which are known.
 	Costly Costly
+	// Expanding: machine code that expands whole states.
+	Expanding Expanding
 }
 
 // Bare returns the part of an encoded state that is the model's, which is all

@@ -37,6 +37,7 @@ func (m *Machine) Capabilities() system.MachineCapabilities {
 		Repeating:     nil, // and a step depends on them
 		Adding:        m,
 		Costly:        nil,
+		Expanding:     nil,
 	}
 	if inner.Futures != nil {
 		c.Futures = m

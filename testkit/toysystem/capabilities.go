@@ -33,6 +33,7 @@ func (m *machine) Capabilities() system.MachineCapabilities {
 		Repeating:     nil,
 		Adding:        nil,
 		Costly:        nil,
+		Expanding:     nil,
 	}
 }
 
@@ -56,6 +57,7 @@ func (m *heapMachine) Capabilities() system.MachineCapabilities {
 		Repeating:     nil,
 		Adding:        nil,
 		Costly:        nil,
+		Expanding:     nil,
 	}
 }
 

@@ -115,6 +115,7 @@ func (m *machine) Capabilities() system.MachineCapabilities {
 		Repeating:     nil, // it tells of single transitions
 		Adding:        nil, // likewise
 		Costly:        nil,
+		Expanding:     nil,
 	}
 }
 

@@ -30,6 +30,7 @@ type Expander struct {
 	tail      [1]search.Step
 	deadlock  system.Violation
 	counters  search.Counters
+	code      code
 
 	// Of the state that is expanded:
 	state          system.State
@@ -46,6 +47,7 @@ func New(sys system.System) *Expander {
 	x.changing = can.Changing
 	if !sabotage.On { // what is broken on purpose is not to be hidden
 		x.repeating = can.Repeating
+		x.code.machine = can.Expanding
 	}
 	return x
 }
@@ -78,9 +80,12 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 	x.state, x.loaded, x.enabled, x.stuck = s, false, false, false
 	stopper, _ := v.(search.Stopper)
 	stopped := false
-	if x.repeating != nil {
+	switch x.choose() {
+	case byCode:
+		stopped = x.expandByCode(v, stopper)
+	case byMemory:
 		stopped = x.expandRemembering(v, stopper)
-	} else {
+	default:
 		stopped = x.expand(v, stopper)
 	}
 	if x.stuck && !x.enabled && !stopped {
@@ -99,25 +104,32 @@ func (x *Expander) load() {
 func (x *Expander) expand(v search.Visitor, stopper search.Stopper) (stopped bool) {
 	x.load()
 	for t := range x.m.NumThreads() {
-		for alt := uint64(0); ; {
-			out := x.m.Step(t, alt)
-			x.count(t, out.Kind, out.AtEnd)
-			if out.Kind != system.Moved {
-				break
-			}
-			x.tell(t, alt, out.Violation, v)
-			if out.Next == 0 || sabotage.Is("full/alternatives") && alt != 0 {
-				break
-			}
-			// A thread can have more alternatives than anybody can wait for, and each can
-			// take long: an atomic sequence that does not end.
-			if stopper != nil && stopper.Stopped() {
-				return true
-			}
-			alt = out.Next
+		if x.steps(t, v, stopper) {
+			return true
 		}
 	}
 	return false
+}
+
+// steps executes every step of a thread of the loaded state. It tells whether it was broken off.
+func (x *Expander) steps(t int, v search.Visitor, stopper search.Stopper) (stopped bool) {
+	for alt := uint64(0); ; {
+		out := x.m.Step(t, alt)
+		x.count(t, out.Kind, out.AtEnd)
+		if out.Kind != system.Moved {
+			return false
+		}
+		x.tell(t, alt, out.Violation, v)
+		if out.Next == 0 || sabotage.Is("full/alternatives") && alt != 0 {
+			return false
+		}
+		// A thread can have more alternatives than anybody can wait for, and each can
+		// take long: an atomic sequence that does not end.
+		if stopper != nil && stopper.Stopped() {
+			return true
+		}
+		alt = out.Next
+	}
 }
 
 // count counts a step.

@@ -132,6 +132,7 @@ func (m *machine) Capabilities() system.MachineCapabilities {
 		Repeating:     nil, // likewise
 		Adding:        plain.Adding,
 		Costly:        nil,
+		Expanding:     nil,
 	}
 }
 

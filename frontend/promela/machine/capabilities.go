@@ -37,5 +37,6 @@ func (m *Machine) Capabilities() system.MachineCapabilities {
 		Repeating:     repeating,
 		Adding:        nil,
 		Costly:        nil,
+		Expanding:     m,
 	}
 }

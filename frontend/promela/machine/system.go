@@ -111,6 +111,7 @@ import (
 	"slices"
 	"sync"
 
+	"cpor/frontend/code"
 	"cpor/frontend/promela/program"
 	"cpor/system"
 )
@@ -151,7 +152,8 @@ type System struct {
 	analysis sync.Once // of future
 	future   *futures
 
-	repeats bool // what steps depend on is known by locations, timeout aside
+	code    code.Later // the system as machine code
+	repeats bool       // what steps depend on is known by locations, timeout aside
 
 	perProcess int  // locations of a process
 	meets      bool // there are rendezvous channels

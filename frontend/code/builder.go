@@ -1,0 +1,397 @@
+package code
+
+import (
+	"encoding/binary"
+
+	"cpor/frontend/code/wasm"
+)
+
+// What the memory of a module holds, from address 0 on: numbers that functions pass to each
+// other, the state that is expanded, lists of a few words, notes, outcomes, and tables.
+const (
+	// Scratch is the address of 4 KiB that the functions of a language use as they like.
+	Scratch = 64
+	source  = 8 << 10 // the state that is expanded, of at most MaxWords
+	// MaxWords is how many words a state may have; larger ones are left to the reference.
+	MaxWords = 1 << 12
+	// Lists is the address of LIST bytes of working memory.
+	Lists = source + 8*MaxWords
+	// ListBytes is how many there are.
+	ListBytes = 256 << 10
+	notes     = Lists + ListBytes
+	noteBytes = 64 << 10
+	outcomes  = notes + noteBytes
+	outBytes  = 2 << 20
+	tables    = outcomes + outBytes
+
+	// reserve is room for a header for each thread, so that each can be left to the reference.
+	reserve = MaxThreads * header
+	// MaxThreads is how many threads a state may have.
+	MaxThreads = 1 << 10
+)
+
+// An outcome in memory is a header, then the state. Offsets are from the state's first byte.
+const (
+	header    = 32
+	atKind    = -32 // one byte: see kind
+	atAtEnd   = -31 // one byte
+	atThread  = -30 // two bytes
+	atWords   = -28 // four bytes
+	atAlt     = -24 // eight bytes
+	atChanged = -16 // eight bytes, the same as system.Successor.Changed
+	atNote    = -8  // eight bytes: a number that is noted once, plus one; 0 for none
+)
+
+// kind is what an outcome is.
+type kind byte
+
+const (
+	skipped kind = iota // it was on the way to others
+	moved
+	blocked
+	ended
+	left
+)
+
+// Builder makes a module that expands states.
+type Builder struct {
+	*wasm.Module
+	// Next is where the next outcome goes, Note where the next note.
+	Next, Note wasm.Global
+	// Open is a function that begins an outcome: it copies a state of so many words, at
+	// an address, behind a header without a kind, and returns the address of the copy. That is
+	// at Next, which stays; 0 means that there is no room.
+	Open *wasm.Func // (from, words i32) i32
+
+	at int // the end of the tables
+}
+
+// NewBuilder returns a module with the functions that every language needs.
+func NewBuilder() *Builder {
+	b := &Builder{Module: wasm.NewModule(0), at: tables}
+	b.Next, b.Note = b.Global(outcomes), b.Global(notes)
+	b.Open = b.open()
+	return b
+}
+
+// Source is the address of the state that is expanded.
+const Source = source
+
+// open makes Open.
+func (b *Builder) open() *wasm.Func {
+	f := b.Func([]wasm.Type{wasm.I32, wasm.I32}, []wasm.Type{wasm.I32})
+	const from, words = wasm.Local(0), wasm.Local(1)
+	to, end, out := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32)
+	f.GetGlobal(b.Next)
+	f.I32(header)
+	f.Op(wasm.I32Add)
+	f.Tee(out)
+	f.Tee(to)
+	f.Get(words)
+	f.I32(3)
+	f.Op(wasm.I32Shl, wasm.I32Add)
+	f.Tee(end)
+	f.I32(outcomes + outBytes - reserve)
+	f.Op(wasm.I32GtU)
+	f.If()
+	f.I32(0)
+	f.Op(wasm.Return)
+	f.End()
+	f.Get(out)
+	f.I32(header)
+	f.Op(wasm.I32Sub)
+	f.I64(0)
+	f.Mem(wasm.I64Store, header+atChanged)
+	f.Get(out)
+	f.I32(header)
+	f.Op(wasm.I32Sub)
+	f.I64(0)
+	f.Mem(wasm.I64Store, header+atNote)
+	f.Get(out)
+	f.I32(header)
+	f.Op(wasm.I32Sub)
+	f.Get(words)
+	f.Mem(wasm.I32Store, header+atWords)
+	copyWords(f, to, from, end)
+	f.Get(out)
+	return f
+}
+
+// copyWords copies words to an address up to another one. It changes the locals, and may copy
+// up to seven words too many: there is room.
+func copyWords(f *wasm.Func, to, from, end wasm.Local) {
+	loop := f.Loop()
+	// The last first: where it is within the memory, so are the others, which wazero knows.
+	for at := 48; at >= 0; at -= 16 {
+		f.Copy16(to, from, at)
+	}
+	for _, l := range []wasm.Local{from, to} {
+		f.Get(l)
+		f.I32(64)
+		f.Op(wasm.I32Add)
+		f.Set(l)
+	}
+	f.Get(to)
+	f.Get(end)
+	f.Op(wasm.I32LtU)
+	f.BrIf(loop)
+	f.End()
+}
+
+// Direct is an outcome that one function opens and closes, of a state that is expanded at Source.
+type Direct struct {
+	b         *Builder
+	f         *wasm.Func
+	end, from wasm.Local
+}
+
+// Direct makes the locals for outcomes of a function.
+func (b *Builder) Direct(f *wasm.Func) *Direct {
+	return &Direct{b: b, f: f, end: f.Local(wasm.I32), from: f.Local(wasm.I32)}
+}
+
+// Open copies the state at Source behind a header, and sets a local to the address of the
+// copy. It goes to a label if there is no room.
+func (d *Direct) Open(state wasm.Local, full wasm.Label) {
+	f := d.f
+	f.GetGlobal(d.b.Next)
+	f.I32(header)
+	f.Op(wasm.I32Add)
+	f.Tee(state)
+	f.I32(0)
+	f.Mem(wasm.I32Load, source+atWords)
+	f.I32(3)
+	f.Op(wasm.I32Shl, wasm.I32Add)
+	f.Tee(d.end)
+	f.I32(outcomes + outBytes - reserve)
+	f.Op(wasm.I32GtU)
+	f.BrIf(full)
+	f.I32(source)
+	f.Set(d.from)
+	copyWords(f, state, d.from, d.end)
+	f.GetGlobal(d.b.Next)
+	f.I32(header)
+	f.Op(wasm.I32Add)
+	f.Set(state)
+}
+
+// Close ends the outcome: a step of a thread by alternative alt, with the words that have
+// changed and a number that is noted.
+func (d *Direct) Close(state, thread, alt wasm.Local, changed func(), note int32) {
+	f := d.f
+	head := func(at int, push func()) {
+		f.GetGlobal(d.b.Next)
+		push()
+		f.Mem(wasm.I64Store, header+at)
+	}
+	head(atKind, func() {
+		f.I32(0)
+		f.Mem(wasm.I32Load, source+atWords)
+		f.Op(wasm.I64ExtendI32U)
+		f.I64(32)
+		f.Op(wasm.I64Shl)
+		f.Get(thread)
+		f.I32(16)
+		f.Op(wasm.I32Shl)
+		f.I32(int32(moved))
+		f.Op(wasm.I32Or, wasm.I64ExtendI32U, wasm.I64Or)
+	})
+	head(atAlt, func() {
+		f.Get(alt)
+		f.Op(wasm.I64ExtendI32U)
+	})
+	head(atChanged, changed)
+	head(atNote, func() { f.I64(int64(note) + 1) })
+	f.Get(d.end)
+	f.SetGlobal(d.b.Next)
+}
+
+// field pushes the address of a header's field, which Mem then has the offset 0 for.
+func field(f *wasm.Func, state wasm.Local, at int) {
+	f.Get(state)
+	f.I32(int32(at))
+	f.Op(wasm.I32Add)
+}
+
+// Words pushes how many words the state of an outcome has.
+func (b *Builder) Words(f *wasm.Func, state wasm.Local) {
+	field(f, state, atWords)
+	f.Mem(wasm.I32Load, 0)
+}
+
+// SetWords gives an outcome's state another number of words.
+func (b *Builder) SetWords(f *wasm.Func, state wasm.Local, words func()) {
+	field(f, state, atWords)
+	words()
+	f.Mem(wasm.I32Store, 0)
+}
+
+// Changed adds to the words of an outcome that may have changed those whose bits mask
+// pushes.
+func (b *Builder) Changed(f *wasm.Func, state wasm.Local, mask func()) {
+	field(f, state, atChanged)
+	field(f, state, atChanged)
+	f.Mem(wasm.I64Load, 0)
+	mask()
+	f.Op(wasm.I64Or)
+	f.Mem(wasm.I64Store, 0)
+}
+
+// Inherit gives an outcome the changes of another one.
+func (b *Builder) Inherit(f *wasm.Func, state, from wasm.Local) {
+	field(f, state, atChanged)
+	field(f, from, atChanged)
+	f.Mem(wasm.I64Load, 0)
+	f.Mem(wasm.I64Store, 0)
+}
+
+// Close ends the outcome that has been opened at Next: a step of a thread by an
+// alternative.
+func (b *Builder) Close(f *wasm.Func, state, thread wasm.Local, alt func()) {
+	field(f, state, atKind)
+	f.Get(thread)
+	f.I32(16)
+	f.Op(wasm.I32Shl)
+	f.I32(int32(moved))
+	f.Op(wasm.I32Or)
+	f.Mem(wasm.I32Store, 0)
+	field(f, state, atAlt)
+	alt()
+	f.Mem(wasm.I64Store, 0)
+	b.advance(f, state)
+}
+
+// Skip keeps an open outcome in memory as one that is not told.
+func (b *Builder) Skip(f *wasm.Func, state wasm.Local) {
+	field(f, state, atKind)
+	f.I32(int32(skipped))
+	f.Mem(wasm.I32Store, 0)
+	b.advance(f, state)
+}
+
+func (b *Builder) advance(f *wasm.Func, state wasm.Local) {
+	b.Words(f, state)
+	f.I32(3)
+	f.Op(wasm.I32Shl)
+	f.Get(state)
+	f.Op(wasm.I32Add)
+	f.SetGlobal(b.Next)
+}
+
+// bare adds an outcome without a state. flags pushes what comes with its kind.
+func (b *Builder) bare(f *wasm.Func, thread wasm.Local, k kind, flags func()) {
+	f.GetGlobal(b.Next)
+	f.Get(thread)
+	f.I32(16)
+	f.Op(wasm.I32Shl)
+	f.I32(int32(k))
+	f.Op(wasm.I32Or)
+	if flags != nil {
+		flags()
+		f.I32(8)
+		f.Op(wasm.I32Shl, wasm.I32Or)
+	}
+	f.Mem(wasm.I32Store, 0)
+	f.GetGlobal(b.Next)
+	f.I32(0)
+	f.Mem(wasm.I32Store, header+atWords)
+	f.GetGlobal(b.Next)
+	f.I32(header)
+	f.Op(wasm.I32Add)
+	f.SetGlobal(b.Next)
+}
+
+// Blocked adds the outcome of a blocked thread; atEnd pushes 1 if it may wait for ever, else 0.
+func (b *Builder) Blocked(f *wasm.Func, thread wasm.Local, atEnd func()) {
+	b.bare(f, thread, blocked, atEnd)
+}
+
+// Ended adds the outcome of a thread that has ended.
+func (b *Builder) Ended(f *wasm.Func, thread wasm.Local) { b.bare(f, thread, ended, nil) }
+
+// Left leaves a thread to the reference: what is at mark and behind it is taken back. There has
+// to be room for a header, which Open leaves.
+func (b *Builder) Left(f *wasm.Func, thread, mark, note wasm.Local) {
+	f.Get(mark)
+	f.SetGlobal(b.Next)
+	f.Get(note)
+	f.SetGlobal(b.Note)
+	b.bare(f, thread, left, nil)
+}
+
+// Crowded pushes 1 if there may be no room for what one more thread adds beside its steps.
+func (b *Builder) Crowded(f *wasm.Func) {
+	f.GetGlobal(b.Next)
+	f.I32(outcomes + outBytes - reserve)
+	f.Op(wasm.I32GtU)
+	f.GetGlobal(b.Note)
+	f.I32(notes + noteBytes - 256)
+	f.Op(wasm.I32GtU, wasm.I32Or)
+}
+
+// Tell adds a note: a number that whoever runs the module is told, unless the thread is left to
+// the reference.
+func (b *Builder) Tell(f *wasm.Func, note func()) {
+	f.GetGlobal(b.Note)
+	note()
+	f.Mem(wasm.I32Store, 0)
+	f.GetGlobal(b.Note)
+	f.I32(1)
+	f.Mem(wasm.I32Store, 4)
+	f.GetGlobal(b.Note)
+	f.I32(8)
+	f.Op(wasm.I32Add)
+	f.SetGlobal(b.Note)
+}
+
+// Multiply has each note from an address, which it changes, to another one count so many times.
+func (b *Builder) Multiply(f *wasm.Func, from, to, times wasm.Local) {
+	done := f.Block()
+	loop := f.Loop()
+	f.Get(from)
+	f.Get(to)
+	f.Op(wasm.I32GeU)
+	f.BrIf(done)
+	f.Get(from)
+	f.Get(times)
+	f.Mem(wasm.I32Store, 4)
+	f.Get(from)
+	f.I32(8)
+	f.Op(wasm.I32Add)
+	f.Set(from)
+	f.Br(loop)
+	f.End()
+	f.End()
+}
+
+// Table puts numbers into the memory and returns the address of the first.
+func (b *Builder) Table(numbers []int32) int {
+	at := b.at
+	var bytes []byte
+	for _, n := range numbers {
+		bytes = binary.LittleEndian.AppendUint32(bytes, uint32(n))
+	}
+	b.Data(at, bytes)
+	b.at += (len(bytes) + 7) &^ 7
+	return at
+}
+
+// Finish makes a program of the module. expand(words i32) expands the state at Source.
+func (b *Builder) Finish(expand *wasm.Func, info Info) *Program {
+	f := b.Func([]wasm.Type{wasm.I32}, []wasm.Type{wasm.I64})
+	f.I32(outcomes)
+	f.SetGlobal(b.Next)
+	f.I32(notes)
+	f.SetGlobal(b.Note)
+	f.Get(0)
+	f.Call(expand)
+	f.GetGlobal(b.Next)
+	f.Op(wasm.I64ExtendI32U)
+	f.GetGlobal(b.Note)
+	f.Op(wasm.I64ExtendI32U)
+	f.I64(32)
+	f.Op(wasm.I64Shl, wasm.I64Or)
+	b.Export("expand", f)
+	b.SetPages((b.at + 64<<10 - 1) / (64 << 10))
+	return &Program{Info: info, module: b.Encode()}
+}

@@ -1,0 +1,2241 @@
+package machine
+
+import (
+	"slices"
+
+	"cpor/frontend/code"
+	"cpor/frontend/code/wasm"
+	"cpor/frontend/promela/program"
+)
+
+// The emitter compiles a system to a WebAssembly module (package code). It has for each control
+// state a function that lists the enabled options of a process, as collectEdges does, and for each
+// edge one that takes it on a copy of the state, as execute does; branch, chain and expand join
+// them, as follow does. A process's variables are found from an address, so that one
+// function serves all processes of a type, wherever they stand in the state.
+//
+// A function that does not know what to do, or meets what is an error, says so, and the thread is
+// left to the machine. So does one for a construct that the emitter does not
+// know: its place in the program is counted.
+type emitter struct {
+	*code.Builder
+	sys *System
+
+	gathers, receivers, executes, takes, expands wasm.Sig
+	gather0, recv0, expand0                      int32 // places in the table of the functions of control state 0
+
+	none   int32 // returns its list: a state that receives nothing
+	edges  map[*edge]int32
+	accept map[*edge]int32
+	todo   []func()
+	left   map[*state]bool // what is left to the machine, wholly or in part
+	of     *state
+
+	first, words, atEnd int // tables: by type, by type, by control state
+	tables              map[*scalar]int
+	base, meet          *wasm.Func
+	later               func(gather0 int32) // completes emitViaList's function
+	branch              *wasm.Func
+}
+
+// What functions of one step pass to each other in memory.
+const (
+	atFields  = code.Scratch     // how many fields the message has that is being sent
+	atMessage = code.Scratch + 8 // and what they are
+	maxFields = 64
+)
+
+// Bounds of what is compiled.
+const (
+	maxCandidates = 32      // channels that an expression may be
+	maxElements   = 1 << 14 // of an array whose index is computed
+	entry         = 8       // bytes of an option in a list
+)
+
+// beyond is what the emitter panics with at a construct that it does not know.
+type beyond struct{}
+
+// emit returns the system as a module, nil if it is nothing that code can execute.
+func emit(s *System) *code.Program {
+	p := s.prog
+	if s.claim != nil || s.trace != nil || s.strict || p.UsesPriority || p.UsesProvided || p.UsesEnabled || len(s.procs) == 0 {
+		return nil
+	}
+	if s.globals.words > code.MaxWords/2 {
+		return nil
+	}
+	e := &emitter{
+		Builder: code.NewBuilder(), sys: s, edges: map[*edge]int32{}, accept: map[*edge]int32{},
+		left: map[*state]bool{}, tables: map[*scalar]int{},
+	}
+	i32 := func(n int) []wasm.Type { return slices.Repeat([]wasm.Type{wasm.I32}, n) }
+	e.gathers = e.Sig(i32(4), i32(1))   // state, process, its address, list: how many options; -1
+	e.receivers = e.Sig(i32(6), i32(1)) // state, process, its address, channel, list, sender: list; 0
+	e.executes = e.Sig(i32(4), i32(1))  // state, process, its address, partner: see stepDone
+	e.takes = e.Sig(i32(3), i32(1))     // state, process, its address: the same
+	e.expands = e.Sig(i32(3), i32(1))   // state, process, its address: how many outcomes; -1
+	e.branch = e.Func([]wasm.Type{wasm.I32, wasm.I32, wasm.I32, wasm.I32, wasm.I64, wasm.I64, wasm.I32, wasm.I32}, i32(1))
+
+	var first, words []int32
+	atEnd := make([]byte, (int(s.places)+3)&^3)
+	for _, t := range s.procs {
+		first = append(first, t.first)
+		words = append(words, int32(8*t.lay.words))
+		for i := range t.states {
+			if t.states[i].final || t.states[i].end {
+				atEnd[int(t.first)+i] = 1
+			}
+		}
+	}
+	e.first, e.words = e.Table(first), e.Table(words)
+	e.base = e.emitBase()
+	packed := make([]int32, len(atEnd)/4)
+	for i, b := range atEnd {
+		packed[i/4] |= int32(b) << (8 * (i % 4))
+	}
+	e.atEnd = e.Table(packed)
+
+	most, places := 1, 0
+	var gathers, receivers, expands []*wasm.Func
+	viaList := e.emitViaList()
+	for _, t := range s.procs {
+		inner := insides(t.Proc)
+		for i := range t.states {
+			st := &t.states[i]
+			f := e.Func(i32(4), i32(1))
+			g := e.Func(i32(6), i32(1))
+			gathers, receivers = append(gathers, f), append(receivers, g)
+			h := viaList
+			if e.direct(t, st) && !inner[st.src] {
+				h = e.Func(i32(3), i32(1))
+			}
+			expands = append(expands, h)
+			if inner[st.src] {
+				f.I32(-1)
+				g.I32(0)
+				continue
+			}
+			places++
+			n := len(st.edges) + len(st.escapes)
+			if s.meets {
+				n *= program.MaxProcesses * 4
+			}
+			most = max(most, n)
+			e.todo = append(e.todo, func() {
+				e.of = st
+				e.emitGather(f, t, st)
+				e.emitReceivers(g, t, st)
+				if h != viaList {
+					e.function(h, t, -1, func(x *fn) { x.direct(st) })
+				}
+			})
+		}
+	}
+	if most*entry > code.ListBytes/4 {
+		return nil
+	}
+	for _, f := range gathers {
+		at := e.Elem(f)
+		if f == gathers[0] {
+			e.gather0 = at
+		}
+	}
+	for _, f := range expands {
+		at := e.Elem(f)
+		if f == expands[0] && e.expand0 == 0 {
+			e.expand0 = at
+		}
+	}
+	for _, f := range receivers {
+		at := e.Elem(f)
+		if f == receivers[0] {
+			e.recv0 = at
+		}
+	}
+	e.later(e.gather0)
+	e.meet = e.emitMeet()
+	chain := e.emitChain(most)
+	e.emitBranch(chain)
+	expand := e.emitExpand()
+	for len(e.todo) > 0 {
+		f := e.todo[0]
+		e.todo = e.todo[1:]
+		f()
+	}
+	return e.Finish(expand, code.Info{Places: places, Left: len(e.left)})
+}
+
+// fn is a function of a process type that is being made: its first locals are the state's
+// address, the process, and the address of its part of the state.
+type fn struct {
+	*wasm.Func
+	e       *emitter
+	p       *proctype
+	trouble wasm.Label // where to go if the machine has to do it
+
+	// The words that have been written: of the globals, of the process, and others.
+	mine, global uint64
+	others       wasm.Local
+	dynamic      bool // others is used
+	free32       []wasm.Local
+}
+
+const (
+	cur  = wasm.Local(0)
+	self = wasm.Local(1)
+	fb   = wasm.Local(2)
+)
+
+// function makes the body of a function, which ends with a return. If it is beyond the
+// emitter, the function only returns failed.
+func (e *emitter) function(f *wasm.Func, p *proctype, failed int32, body func(x *fn)) {
+	of := e.of
+	defer func() {
+		if v := recover(); v != nil {
+			if _, ok := v.(beyond); !ok {
+				panic(v)
+			}
+			e.left[of] = true
+			f.Reset()
+			f.I32(failed)
+		}
+	}()
+	x := &fn{Func: f, e: e, p: p}
+	x.others = f.Local(wasm.I64)
+	x.trouble = f.Block()
+	body(x)
+	f.End()
+	f.I32(failed)
+}
+
+// temp returns a local of type i32; done gives it back.
+func (x *fn) temp() wasm.Local {
+	if n := len(x.free32); n > 0 {
+		l := x.free32[n-1]
+		x.free32 = x.free32[:n-1]
+		return l
+	}
+	return x.Local(wasm.I32)
+}
+
+func (x *fn) done(l ...wasm.Local) { x.free32 = append(x.free32, l...) }
+
+// fail goes to trouble.
+func (x *fn) fail() { x.Br(x.trouble) }
+
+// addConst adds a number to the top of the stack.
+func (x *fn) addConst(v int) {
+	if v != 0 {
+		x.I32(int32(v))
+		x.Op(wasm.I32Add)
+	}
+}
+
+// bits is how wide a scalar is.
+func (l *scalar) bits() int { return 64 - int(l.down) }
+
+// normal gives the value on the stack, of which bits from down on count, its sign or no
+// sign.
+func (x *fn) normal(bits int, signed bool) {
+	switch {
+	case bits >= 32:
+	case signed:
+		x.I32(int32(32 - bits))
+		x.Op(wasm.I32Shl)
+		x.I32(int32(32 - bits))
+		x.Op(wasm.I32ShrS)
+	default:
+		x.I32(1<<bits - 1)
+		x.Op(wasm.I32And)
+	}
+}
+
+// loads and stores of whole bytes.
+func loads(bits int, signed bool) (wasm.Access, bool) {
+	switch {
+	case bits == 8 && signed:
+		return wasm.I32Load8S, true
+	case bits == 8:
+		return wasm.I32Load8U, true
+	case bits == 16 && signed:
+		return wasm.I32Load16S, true
+	case bits == 16:
+		return wasm.I32Load16U, true
+	case bits == 32:
+		return wasm.I32Load, true
+	}
+	return 0, false
+}
+
+func stores(bits int) wasm.Access {
+	switch bits {
+	case 8:
+		return wasm.I32Store8
+	case 16:
+		return wasm.I32Store16
+	}
+	return wasm.I32Store
+}
+
+// load pushes a scalar of the region at an address.
+func (x *fn) load(base wasm.Local, l *scalar) {
+	at, shift := 8*int(l.word)+int(l.shift)/8, int(l.shift)%8
+	x.Get(base)
+	if a, ok := loads(l.bits(), l.signed); ok && shift == 0 {
+		x.Mem(a, at)
+		return
+	}
+	if shift+l.bits() <= 8 {
+		x.Mem(wasm.I32Load8U, at)
+		if shift > 0 {
+			x.I32(int32(shift))
+			x.Op(wasm.I32ShrU)
+		}
+	} else {
+		x.Mem(wasm.I64Load, 8*int(l.word))
+		if l.shift > 0 {
+			x.I64(int64(l.shift))
+			x.Op(wasm.I64ShrU)
+		}
+		x.Op(wasm.I32WrapI64)
+	}
+	x.normal(l.bits(), l.signed)
+}
+
+// wrote notes that a word of a region has been written.
+func (x *fn) wrote(base wasm.Local, word int32) {
+	if word >= 64 {
+		return // no state of that length has a set of its changed words
+	}
+	if base == cur {
+		x.global |= 1 << word
+	} else {
+		x.mine |= 1 << word
+	}
+}
+
+// store stores a local in a scalar of the region at an address.
+func (x *fn) store(base wasm.Local, l *scalar, v wasm.Local) {
+	at, shift := 8*int(l.word)+int(l.shift)/8, int(l.shift)%8
+	x.wrote(base, l.word)
+	x.Get(base)
+	if _, ok := loads(l.bits(), false); ok && shift == 0 {
+		x.Get(v)
+		x.Mem(stores(l.bits()), at)
+		return
+	}
+	if shift+l.bits() <= 8 {
+		m := int32(1)<<l.bits() - 1
+		x.Get(base)
+		x.Mem(wasm.I32Load8U, at)
+		x.I32(^(m << shift))
+		x.Op(wasm.I32And)
+		x.Get(v)
+		x.I32(m)
+		x.Op(wasm.I32And)
+		x.I32(int32(shift))
+		x.Op(wasm.I32Shl, wasm.I32Or)
+		x.Mem(wasm.I32Store8, at)
+		return
+	}
+	x.Get(base)
+	x.Mem(wasm.I64Load, 8*int(l.word))
+	x.I64(int64(^l.mask))
+	x.Op(wasm.I64And)
+	x.Get(v)
+	x.Op(wasm.I64ExtendI32U)
+	x.I64(int64(l.shift))
+	x.Op(wasm.I64Shl)
+	x.I64(int64(l.mask))
+	x.Op(wasm.I64And, wasm.I64Or)
+	x.Mem(wasm.I64Store, 8*int(l.word))
+}
+
+// storeConst stores a number in a scalar.
+func (x *fn) storeConst(base wasm.Local, l *scalar, v int32) {
+	t := x.temp()
+	x.I32(v)
+	x.Set(t)
+	x.store(base, l, t)
+	x.done(t)
+}
+
+// element is a scalar that is known at run time only: number k of a list, between lo and hi in steps,
+// all of one type.
+type element struct {
+	base   wasm.Local
+	list   []scalar
+	k      wasm.Local
+	bits   int
+	signed bool
+	affine bool
+	at, by int // the place in bits is at + k*by
+	table  int // or stands there
+}
+
+// element describes the scalars of a list with some numbers.
+func (x *fn) element(base wasm.Local, list []scalar, k wasm.Local, numbers []int) element {
+	l := &list[numbers[0]]
+	d := element{base: base, list: list, k: k, bits: l.bits(), signed: l.signed, affine: true}
+	place := func(k int) int { return int(list[k].word)*64 + int(list[k].shift) }
+	if len(numbers) > 1 {
+		span := numbers[1] - numbers[0]
+		if d.by = (place(numbers[1]) - place(numbers[0])) / span; d.by*span != place(numbers[1])-place(numbers[0]) {
+			d.affine = false
+		}
+	}
+	d.at = place(numbers[0]) - numbers[0]*d.by
+	for _, k := range numbers {
+		if list[k].bits() != d.bits || list[k].signed != d.signed {
+			panic(beyond{})
+		}
+		d.affine = d.affine && place(k) == d.at+k*d.by
+	}
+	if !d.affine {
+		at, ok := x.e.tables[&list[0]]
+		if !ok {
+			places := make([]int32, len(list))
+			for i := range list {
+				places[i] = int32(place(i))
+			}
+			at = x.e.Table(places)
+			x.e.tables[&list[0]] = at
+		}
+		d.table = at
+	}
+	return d
+}
+
+// bytes tells whether the element is whole bytes at a place of whole bytes.
+func (d *element) bytes() bool {
+	_, ok := loads(d.bits, false)
+	return ok && d.affine && d.at%8 == 0 && d.by%8 == 0
+}
+
+// byteAddress pushes the address of the first byte of an element of whole bytes.
+func (x *fn) byteAddress(d *element) {
+	x.Get(d.base)
+	x.Get(d.k)
+	if d.by != 8 {
+		x.I32(int32(d.by / 8))
+		x.Op(wasm.I32Mul)
+	}
+	x.Op(wasm.I32Add)
+	x.addConst(d.at / 8)
+}
+
+// wordAddress sets word to the address of the element's word, and shift to its place there.
+func (x *fn) wordAddress(d *element, word, shift wasm.Local) {
+	x.Get(d.k)
+	if d.affine {
+		x.I32(int32(d.by))
+		x.Op(wasm.I32Mul)
+		x.addConst(d.at)
+	} else {
+		x.I32(2)
+		x.Op(wasm.I32Shl)
+		x.Mem(wasm.I32Load, d.table)
+	}
+	x.Tee(shift)
+	x.I32(6)
+	x.Op(wasm.I32ShrU)
+	x.I32(3)
+	x.Op(wasm.I32Shl)
+	x.Get(d.base)
+	x.Op(wasm.I32Add)
+	x.Set(word)
+	x.Get(shift)
+	x.I32(63)
+	x.Op(wasm.I32And)
+	x.Set(shift)
+}
+
+// loadElement pushes an element.
+func (x *fn) loadElement(d *element) {
+	if d.bytes() {
+		a, _ := loads(d.bits, d.signed)
+		x.byteAddress(d)
+		x.Mem(a, 0)
+		return
+	}
+	word, shift := x.temp(), x.temp()
+	x.wordAddress(d, word, shift)
+	x.Get(word)
+	x.Mem(wasm.I64Load, 0)
+	x.Get(shift)
+	x.Op(wasm.I64ExtendI32U, wasm.I64ShrU, wasm.I32WrapI64)
+	x.normal(d.bits, d.signed)
+	x.done(word, shift)
+}
+
+// storeElement stores a local in an element.
+func (x *fn) storeElement(d *element, v wasm.Local) {
+	word, shift := x.temp(), x.temp()
+	defer x.done(word, shift)
+	if d.bytes() {
+		x.byteAddress(d)
+		x.Tee(word)
+		x.Get(v)
+		x.Mem(stores(d.bits), 0)
+	} else {
+		x.wordAddress(d, word, shift)
+		mask := int64(1)<<d.bits - 1
+		x.Get(word)
+		x.Get(word)
+		x.Mem(wasm.I64Load, 0)
+		x.I64(mask)
+		x.Get(shift)
+		x.Op(wasm.I64ExtendI32U, wasm.I64Shl)
+		x.I64(-1)
+		x.Op(wasm.I64Xor, wasm.I64And)
+		x.Get(v)
+		x.Op(wasm.I64ExtendI32U)
+		x.I64(mask)
+		x.Op(wasm.I64And)
+		x.Get(shift)
+		x.Op(wasm.I64ExtendI32U, wasm.I64Shl, wasm.I64Or)
+		x.Mem(wasm.I64Store, 0)
+	}
+	x.dynamic = true
+	x.Get(x.others)
+	x.I64(1)
+	x.Get(word)
+	x.Get(cur)
+	x.Op(wasm.I32Sub)
+	x.I32(3)
+	x.Op(wasm.I32ShrU, wasm.I64ExtendI32U, wasm.I64Shl, wasm.I64Or)
+	x.Set(x.others)
+}
+
+// flush tells which words the function has changed.
+func (x *fn) flush() {
+	if x.mine|x.global == 0 && !x.dynamic {
+		return
+	}
+	x.e.Changed(x.Func, cur, x.changes)
+}
+
+// changes pushes the set of these words.
+func (x *fn) changes() {
+	x.I64(int64(x.global))
+	if x.mine != 0 {
+		x.I64(int64(x.mine))
+		x.Get(fb)
+		x.Get(cur)
+		x.Op(wasm.I32Sub)
+		x.I32(3)
+		x.Op(wasm.I32ShrU, wasm.I64ExtendI32U, wasm.I64Shl, wasm.I64Or)
+	}
+	if x.dynamic {
+		x.Get(x.others)
+		x.Op(wasm.I64Or)
+	}
+}
+
+// where is a scalar of a variable: a constant one, or one whose number is in a local.
+type where struct {
+	constant bool
+	base     wasm.Local
+	l        *scalar
+	d        element
+}
+
+// index sets a local to the number of a place's scalar in its region, with the indices
+// checked. numbers are all that it can be.
+func (x *fn) index(pl *program.Place) (k wasm.Local, numbers []int) {
+	numbers = []int{pl.Base}
+	k = x.temp()
+	x.I32(int32(pl.Base))
+	v := x.temp()
+	for _, i := range pl.Index {
+		if len(numbers)*i.Len > maxElements {
+			panic(beyond{})
+		}
+		var next []int
+		for _, n := range numbers {
+			for j := range i.Len {
+				next = append(next, n+j*i.Stride)
+			}
+		}
+		numbers = next
+		x.expr(i.X)
+		x.Tee(v)
+		x.I32(int32(i.Len))
+		x.Op(wasm.I32GeU)
+		x.If()
+		x.Br(x.trouble)
+		x.End()
+		x.Get(v)
+		if i.Stride != 1 {
+			x.I32(int32(i.Stride))
+			x.Op(wasm.I32Mul)
+		}
+		x.Op(wasm.I32Add)
+	}
+	x.done(v)
+	x.Set(k)
+	slices.Sort(numbers)
+	return k, numbers
+}
+
+// fixed returns the number of a place's scalar if its indices are constants.
+func fixed(pl *program.Place) (k int, ok bool) {
+	k = pl.Base
+	for _, i := range pl.Index {
+		c, is := i.X.(*program.Const)
+		if !is || c.Value < 0 || int(c.Value) >= i.Len {
+			return 0, false
+		}
+		k += int(c.Value) * i.Stride
+	}
+	return k, true
+}
+
+// at finds a place in a region at an address.
+func (x *fn) at(pl *program.Place, base wasm.Local, list []scalar) where {
+	if k, ok := fixed(pl); ok {
+		return where{constant: true, base: base, l: &list[k]}
+	}
+	k, numbers := x.index(pl)
+	return where{d: x.element(base, list, k, numbers)}
+}
+
+// place finds a place of the globals or of the process.
+func (x *fn) place(pl *program.Place) where {
+	if pl.Count > 1 {
+		panic(beyond{})
+	}
+	if pl.Global {
+		return x.at(pl, cur, x.e.sys.globals.scalars)
+	}
+	return x.at(pl, fb, x.p.lay.scalars)
+}
+
+func (x *fn) read(w where) {
+	if w.constant {
+		x.load(w.base, w.l)
+		return
+	}
+	x.loadElement(&w.d)
+	x.done(w.d.k)
+}
+
+func (x *fn) write(w where, v wasm.Local) {
+	if w.constant {
+		x.store(w.base, w.l, v)
+		return
+	}
+	x.storeElement(&w.d, v)
+	x.done(w.d.k)
+}
+
+// assign stores a local in a place.
+func (x *fn) assign(pl *program.Place, v wasm.Local) { x.write(x.place(pl), v) }
+
+var binaries = map[string]wasm.Op{
+	"+": wasm.I32Add, "-": wasm.I32Sub, "*": wasm.I32Mul, "&": wasm.I32And, "|": wasm.I32Or, "^": wasm.I32Xor,
+	"==": wasm.I32Eq, "!=": wasm.I32Ne, "<": wasm.I32LtS, ">": wasm.I32GtS, "<=": wasm.I32LeS, ">=": wasm.I32GeS,
+	"<<": wasm.I32Shl, ">>": wasm.I32ShrS,
+}
+
+// expr pushes the value of an expression.
+func (x *fn) expr(y program.Expr) {
+	switch y := y.(type) {
+	case *program.Const:
+		x.I32(y.Value)
+	case *program.Load:
+		x.read(x.place(y.Place))
+	case *program.Unary:
+		switch y.Op {
+		case "!":
+			x.expr(y.X)
+			x.Op(wasm.I32Eqz)
+		case "-":
+			x.I32(0)
+			x.expr(y.X)
+			x.Op(wasm.I32Sub)
+		case "~":
+			x.expr(y.X)
+			x.I32(-1)
+			x.Op(wasm.I32Xor)
+		default:
+			panic(beyond{})
+		}
+	case *program.Binary:
+		x.binary(y)
+	case *program.If:
+		x.expr(y.C)
+		x.IfValue(wasm.I32)
+		x.expr(y.X)
+		x.Else()
+		x.expr(y.Y)
+		x.End()
+	case *program.ChanOp:
+		x.chanOp(y)
+	case *program.Poll:
+		v := x.temp()
+		x.onChannel(y.Ch, func(c *channel) {
+			if c.Cap == 0 {
+				x.fail()
+				return
+			}
+			x.match(c, y.Args, y.Random, v)
+		})
+		x.Get(v)
+		x.I32(0)
+		x.Op(wasm.I32GeS)
+		x.done(v)
+	case *program.At:
+		x.remote(y.Proc, y.Pid, func(at wasm.Local) {
+			id := -1
+			if y.State != nil {
+				id = y.State.ID
+			}
+			x.Get(at)
+			x.Mem(wasm.I32Load16U, pcShift/8)
+			x.I32(int32(id))
+			x.Op(wasm.I32Eq)
+		})
+	case *program.RemoteLoad:
+		x.remote(y.Proc, y.Pid, func(at wasm.Local) {
+			x.read(x.at(y.Place, at, x.e.sys.procs[y.Proc.Index].lay.scalars))
+		})
+	case *program.Special:
+		switch y.Name {
+		case "timeout":
+			x.I32(0) // where it decides anything, the machine is asked
+		case "_pid":
+			x.Get(self)
+		case "_nr_pr":
+			x.Get(cur)
+			x.Mem(wasm.I32Load8U, nprocShift/8)
+			x.addConst(int(x.e.sys.claims))
+		case "_last":
+			x.Get(cur)
+			x.Mem(wasm.I32Load8U, lastShift/8)
+		default:
+			panic(beyond{})
+		}
+	default:
+		panic(beyond{})
+	}
+}
+
+func (x *fn) binary(y *program.Binary) {
+	switch y.Op {
+	case "&&", "||":
+		x.expr(y.X)
+		x.IfValue(wasm.I32)
+		if y.Op == "&&" {
+			x.expr(y.Y)
+			x.I32(0)
+			x.Op(wasm.I32Ne)
+			x.Else()
+			x.I32(0)
+		} else {
+			x.I32(1)
+			x.Else()
+			x.expr(y.Y)
+			x.I32(0)
+			x.Op(wasm.I32Ne)
+		}
+		x.End()
+		return
+	case "/", "%":
+		a, b := x.temp(), x.temp()
+		x.expr(y.X)
+		x.Set(a)
+		x.expr(y.Y)
+		x.Tee(b)
+		x.Op(wasm.I32Eqz)
+		x.BrIf(x.trouble)
+		// The quotient of the smallest number and -1 is none to the processor.
+		x.Get(b)
+		x.I32(-1)
+		x.Op(wasm.I32Eq)
+		x.IfValue(wasm.I32)
+		x.I32(0)
+		if y.Op == "/" {
+			x.Get(a)
+			x.Op(wasm.I32Sub)
+		}
+		x.Else()
+		x.Get(a)
+		x.Get(b)
+		if y.Op == "/" {
+			x.Op(wasm.I32DivS)
+		} else {
+			x.Op(wasm.I32RemS)
+		}
+		x.End()
+		x.done(a, b)
+		return
+	}
+	op, ok := binaries[y.Op]
+	if !ok {
+		panic(beyond{})
+	}
+	x.expr(y.X)
+	x.expr(y.Y)
+	x.Op(op)
+}
+
+// remote pushes what f does of another process, whose address it is given; 0 if there is no
+// such process.
+func (x *fn) remote(p *program.Proc, pid program.Expr, f func(at wasm.Local)) {
+	at := x.temp()
+	if pid == nil {
+		panic(beyond{})
+	}
+	u := x.temp()
+	x.expr(pid)
+	x.Tee(u)
+	x.Get(cur)
+	x.Mem(wasm.I32Load8U, nprocShift/8)
+	x.Op(wasm.I32LtU)
+	x.IfValue(wasm.I32)
+	x.Get(cur)
+	x.Get(u)
+	x.Call(x.e.base)
+	x.Tee(at)
+	x.Mem(wasm.I32Load8U, procShift/8)
+	x.I32(int32(p.Index))
+	x.Op(wasm.I32Eq)
+	x.IfValue(wasm.I32)
+	f(at)
+	x.Else()
+	x.I32(0)
+	x.End()
+	x.Else()
+	x.I32(0)
+	x.End()
+	x.done(at, u)
+}
+
+// known returns the channel that an expression always is, or for a variable that keeps the
+// channels of its declaration those that it can be.
+func (e *emitter) known(ch program.Expr) (ids []int, ok bool) {
+	l, is := ch.(*program.Load)
+	if !is || !l.Place.Global || l.Place.Sym.Chans == nil || e.sys.stored[l.Place.Sym] {
+		return nil, false
+	}
+	return l.Place.Sym.Chans, true
+}
+
+// channelID pushes the number of the channel that an expression is.
+func (x *fn) channelID(ch program.Expr) {
+	l, _ := ch.(*program.Load)
+	ids, ok := x.e.known(ch)
+	if !ok {
+		x.expr(ch)
+		return
+	}
+	first := l.Place.Sym.Base
+	if k, is := fixed(l.Place); is {
+		x.I32(int32(ids[k-first]) + 1)
+		return
+	}
+	k, _ := x.index(l.Place)
+	table := make([]int32, len(ids))
+	for i, id := range ids {
+		table[i] = int32(id) + 1
+	}
+	at := x.e.Table(table)
+	x.Get(k)
+	x.I32(int32(first))
+	x.Op(wasm.I32Sub)
+	x.I32(2)
+	x.Op(wasm.I32Shl)
+	x.Mem(wasm.I32Load, at)
+	x.done(k)
+}
+
+// onChannel does f with the channel that an expression is: f is called for each that it can be.
+func (x *fn) onChannel(ch program.Expr, f func(c *channel)) {
+	all := x.e.sys.chans
+	var can []int
+	if ids, ok := x.e.known(ch); ok {
+		if k, is := fixed(ch.(*program.Load).Place); is {
+			f(all[ids[k-ch.(*program.Load).Place.Sym.Base]].c)
+			return
+		}
+		can = slices.Clone(ids)
+		slices.Sort(can)
+		can = slices.Compact(can)
+	} else {
+		for i := range all {
+			can = append(can, i)
+		}
+	}
+	if len(can) > maxCandidates || len(can) == 0 {
+		panic(beyond{})
+	}
+	id := x.temp()
+	x.channelID(ch)
+	x.Set(id)
+	end := x.Block()
+	bad := x.Block()
+	labels := make([]wasm.Label, len(can))
+	for i := range can {
+		labels[len(can)-1-i] = x.Block()
+	}
+	targets := slices.Repeat([]wasm.Label{bad}, len(all)+2)
+	for i, c := range can {
+		targets[c+1] = labels[i]
+	}
+	x.Get(id)
+	x.BrTable(targets...)
+	for _, c := range can {
+		x.End()
+		f(all[c].c)
+		x.Br(end)
+	}
+	x.End()
+	x.fail()
+	x.End()
+	x.done(id)
+}
+
+func (x *fn) chanOp(y *program.ChanOp) {
+	v := x.temp()
+	x.onChannel(y.Ch, func(c *channel) {
+		if c.Cap == 0 {
+			r := int32(1) // empty, nfull
+			if y.Op == "len" || y.Op == "nempty" || y.Op == "full" {
+				r = 0
+			}
+			x.I32(r)
+			x.Set(v)
+			return
+		}
+		x.load(cur, &c.scalars[0])
+		switch y.Op {
+		case "len":
+		case "nempty":
+			x.I32(0)
+			x.Op(wasm.I32GtS)
+		case "full":
+			x.I32(int32(c.Cap))
+			x.Op(wasm.I32GeS)
+		case "nfull":
+			x.I32(int32(c.Cap))
+			x.Op(wasm.I32LtS)
+		case "empty":
+			x.Op(wasm.I32Eqz)
+		default:
+			panic(beyond{})
+		}
+		x.Set(v)
+	})
+	x.Get(v)
+	x.done(v)
+}
+
+// message describes field f of the message in a slot of a channel, whose number is in a
+// local. k is a local to use.
+func (x *fn) message(c *channel, f int, slot, k wasm.Local) element {
+	n := len(c.Fields)
+	numbers := make([]int, c.Cap)
+	for s := range c.Cap {
+		numbers[s] = 1 + s*n + f
+	}
+	x.Get(slot)
+	if n > 1 {
+		x.I32(int32(n))
+		x.Op(wasm.I32Mul)
+	}
+	x.addConst(1 + f)
+	x.Set(k)
+	return x.element(cur, c.scalars, k, numbers)
+}
+
+// match sets a local to the slot of the message that a receive takes from a channel with a
+// buffer, -1 if none.
+func (x *fn) match(c *channel, args []program.RecvArg, random bool, slot wasm.Local) {
+	n, k := x.temp(), x.temp()
+	x.load(cur, &c.scalars[0])
+	x.Set(n)
+	x.I32(0)
+	x.Set(slot)
+	found := x.Block()
+	next := x.Loop()
+	none := x.Block()
+	x.Get(slot)
+	x.Get(n)
+	x.Op(wasm.I32GeS)
+	x.BrIf(none)
+	differs := x.Block()
+	for f, a := range args {
+		if a.Match == nil {
+			continue
+		}
+		x.expr(a.Match)
+		switch {
+		case f >= len(c.Fields):
+			x.I32(0)
+		case random:
+			d := x.message(c, f, slot, k)
+			x.loadElement(&d)
+		default:
+			x.load(cur, &c.scalars[1+f])
+		}
+		x.Op(wasm.I32Ne)
+		x.BrIf(differs)
+	}
+	x.Br(found)
+	x.End()
+	if random {
+		x.Get(slot)
+		x.I32(1)
+		x.Op(wasm.I32Add)
+		x.Set(slot)
+		x.Br(next)
+	}
+	x.End()
+	x.I32(-1)
+	x.Set(slot)
+	x.End() // next
+	x.End()
+	x.done(n, k)
+}
+
+// move copies the message in slot from to slot to.
+func (x *fn) move(c *channel, to, from wasm.Local) {
+	k, v := x.temp(), x.temp()
+	for f := range c.Fields {
+		d := x.message(c, f, from, k)
+		x.loadElement(&d)
+		x.Set(v)
+		d = x.message(c, f, to, k)
+		x.storeElement(&d, v)
+	}
+	x.done(k, v)
+}
+
+// truncated gives the value on the stack a type.
+func (x *fn) truncated(t *program.Type) { x.normal(t.Bits, t.Signed) }
+
+// enabled pushes whether an edge can be taken, a rendezvous and else aside.
+func (x *fn) enabled(e *edge) {
+	src := e.src
+	switch src.Kind {
+	case program.Skip, program.Assign, program.Assert, program.Print, program.Clear:
+		x.I32(1)
+	case program.Cond:
+		if program.Runs(src.X) > 0 {
+			panic(beyond{})
+		}
+		x.expr(src.X)
+	case program.Send:
+		v := x.temp()
+		x.onChannel(src.Ch, func(c *channel) {
+			switch {
+			case c.Cap == 0:
+				x.fail()
+				return
+			case x.e.sys.lossy:
+				x.I32(1)
+			default:
+				x.load(cur, &c.scalars[0])
+				x.I32(int32(c.Cap))
+				x.Op(wasm.I32LtS)
+			}
+			x.Set(v)
+		})
+		x.Get(v)
+		x.done(v)
+	case program.Recv:
+		v := x.temp()
+		x.onChannel(src.Ch, func(c *channel) {
+			if c.Cap == 0 {
+				x.I32(-1)
+				x.Set(v)
+				return
+			}
+			x.match(c, src.Recv, src.Random, v)
+		})
+		x.Get(v)
+		x.I32(0)
+		x.Op(wasm.I32GeS)
+		x.done(v)
+	default:
+		panic(beyond{})
+	}
+}
+
+// emitGather makes the function that lists the options of a process in a control state.
+func (e *emitter) emitGather(f *wasm.Func, p *proctype, s *state) {
+	e.function(f, p, -1, func(x *fn) {
+		if p.Decl.Deterministic {
+			panic(beyond{})
+		}
+		const list = wasm.Local(3)
+		end := x.Local(wasm.I32)
+		x.Get(list)
+		x.Set(end)
+		add := func(exec int32) {
+			x.Get(end)
+			x.I64(int64(exec))
+			x.Mem(wasm.I64Store, 0)
+			x.Get(end)
+			x.I32(entry)
+			x.Op(wasm.I32Add)
+			x.Set(end)
+		}
+		count := func() {
+			x.Get(end)
+			x.Get(list)
+			x.Op(wasm.I32Sub)
+			x.I32(3)
+			x.Op(wasm.I32ShrU)
+		}
+		if s.final {
+			x.Get(self)
+			x.Get(cur)
+			x.Mem(wasm.I32Load8U, nprocShift/8)
+			x.I32(1)
+			x.Op(wasm.I32Sub, wasm.I32Eq)
+			x.If()
+			add(e.edge(p, death))
+			x.End()
+			count()
+			x.Op(wasm.Return)
+			return
+		}
+		try := func(y *edge) {
+			if y.kind == program.Send && x.e.mayMeet(y.src.Ch) {
+				x.onChannel(y.src.Ch, func(c *channel) {
+					if c.Cap > 0 {
+						if !e.sys.lossy {
+							x.load(cur, &c.scalars[0])
+							x.I32(int32(c.Cap))
+							x.Op(wasm.I32LtS)
+							x.If()
+						}
+						add(e.edge(p, y))
+						if !e.sys.lossy {
+							x.End()
+						}
+						return
+					}
+					x.evaluate(c, y)
+					x.Get(cur)
+					x.Get(self)
+					x.channelID(y.src.Ch)
+					x.Get(end)
+					x.I32(e.edge(p, y))
+					x.Call(e.meet)
+					x.Tee(end)
+					x.Op(wasm.I32Eqz)
+					x.BrIf(x.trouble)
+				})
+				return
+			}
+			x.can(y, func() {
+				x.Get(end)
+				x.Get(list)
+				x.Op(wasm.I32Eq)
+			}, func() { add(e.edge(p, y)) })
+		}
+		for i, y := range s.escapes {
+			if y.e.kind == program.Send && x.e.mayMeet(y.e.src.Ch) {
+				panic(beyond{})
+			}
+			if i > 0 && y.from != s.escapes[i-1].from {
+				if slices.ContainsFunc(s.escapes[:i], func(z escape) bool { return z.from == y.from }) {
+					panic(beyond{})
+				}
+				x.settle(end, list, count)
+			}
+			try(y.e)
+		}
+		if len(s.escapes) > 0 {
+			x.settle(end, list, count)
+		}
+		for _, y := range s.edges {
+			try(y)
+		}
+		if s.waits {
+			x.Get(end)
+			x.Get(list)
+			x.Op(wasm.I32Eq)
+			x.BrIf(x.trouble)
+		}
+		count()
+		x.Op(wasm.Return)
+	})
+}
+
+// settle returns what has been listed if anything has.
+func (x *fn) settle(end, list wasm.Local, count func()) {
+	x.Get(end)
+	x.Get(list)
+	x.Op(wasm.I32Ne)
+	x.If()
+	count()
+	x.Op(wasm.Return)
+	x.End()
+}
+
+// mayMeet tells whether an expression may be a channel without capacity.
+func (e *emitter) mayMeet(ch program.Expr) bool {
+	ids, ok := e.known(ch)
+	if !ok {
+		return e.sys.meets
+	}
+	return slices.ContainsFunc(ids, func(id int) bool { return e.sys.chans[id].c.Cap == 0 })
+}
+
+// evaluate puts the message that an edge sends to a channel where the receivers look for it.
+func (x *fn) evaluate(c *channel, e *edge) {
+	if len(c.Fields) > maxFields || len(e.src.Args) != len(c.Fields) {
+		x.fail()
+		return
+	}
+	v := x.temp()
+	for i, t := range c.Fields {
+		x.expr(e.src.Args[i])
+		x.truncated(t)
+		x.Set(v)
+		x.I32(0)
+		x.Get(v)
+		x.Mem(wasm.I32Store, atMessage+4*i)
+	}
+	x.I32(0)
+	x.I32(int32(len(c.Fields)))
+	x.Mem(wasm.I32Store, atFields)
+	x.done(v)
+}
+
+// emitReceivers makes the function that lists what a process in a control state does with a
+// message that is being sent to a channel without capacity.
+func (e *emitter) emitReceivers(f *wasm.Func, p *proctype, s *state) {
+	const id, list, sender = wasm.Local(3), wasm.Local(4), wasm.Local(5)
+	if !s.ready {
+		f.Get(list)
+		return
+	}
+	e.function(f, p, 0, func(x *fn) {
+		if len(s.escapes) > 0 {
+			panic(beyond{})
+		}
+		end := x.Local(wasm.I32)
+		x.Get(list)
+		x.Set(end)
+		for _, y := range s.edges {
+			if y.kind == program.DStep && y.src.Inner != nil && slices.ContainsFunc(y.src.Inner.Edges, (&coder{sys: e.sys}).receives) {
+				panic(beyond{})
+			}
+			if y.kind != program.Recv || !x.e.mayMeet(y.src.Ch) {
+				continue
+			}
+			no := x.Block()
+			x.channelID(y.src.Ch)
+			x.Get(id)
+			x.Op(wasm.I32Ne)
+			x.BrIf(no)
+			// The number of fields must be right, or it is an error, which the machine tells.
+			x.I32(0)
+			x.Mem(wasm.I32Load, atFields)
+			x.I32(int32(len(y.src.Recv)))
+			x.Op(wasm.I32Ne)
+			x.BrIf(x.trouble)
+			for i, a := range y.src.Recv {
+				if a.Match == nil {
+					continue
+				}
+				x.expr(a.Match)
+				x.I32(0)
+				x.Mem(wasm.I32Load, atMessage+4*i)
+				x.Op(wasm.I32Ne)
+				x.BrIf(no)
+			}
+			x.Get(end)
+			x.Get(sender)
+			x.Mem(wasm.I32Store, 0)
+			x.Get(end)
+			x.Get(self)
+			x.I32(16)
+			x.Op(wasm.I32Shl)
+			x.I32(e.take(p, y))
+			x.Op(wasm.I32Or)
+			x.Mem(wasm.I32Store, 4)
+			x.Get(end)
+			x.I32(entry)
+			x.Op(wasm.I32Add)
+			x.Set(end)
+			x.End()
+		}
+		x.Get(end)
+		x.Op(wasm.Return)
+	})
+}
+
+// What a function that takes an edge returns: 0 in trouble, stepDone, or goesOn with the process
+// that goes on, times 4.
+const (
+	stepDone = 1
+	goesOn   = 2
+)
+
+// take returns the place in the table of the function that takes the receiver's part of a
+// rendezvous.
+func (e *emitter) take(p *proctype, y *edge) int32 {
+	if at, ok := e.accept[y]; ok {
+		return at
+	}
+	f := e.Func(slices.Repeat([]wasm.Type{wasm.I32}, 3), []wasm.Type{wasm.I32})
+	at := e.Elem(f)
+	if at >= 1<<16 {
+		panic(beyond{})
+	}
+	e.accept[y] = at
+	of := e.of
+	e.todo = append(e.todo, func() {
+		e.of = of
+		e.function(f, p, 0, func(x *fn) {
+			v := x.temp()
+			for i, a := range y.src.Recv {
+				if a.Place == nil {
+					continue
+				}
+				x.I32(0)
+				x.Mem(wasm.I32Load, atMessage+4*i)
+				x.Set(v)
+				x.assign(a.Place, v)
+			}
+			x.arrive(y)
+			x.flush()
+			x.goOn(y, self)
+		})
+	})
+	return at
+}
+
+// goOn returns from a function that has taken an edge.
+func (x *fn) goOn(y *edge, who wasm.Local) {
+	if y.atomic {
+		x.Get(who)
+		x.I32(2)
+		x.Op(wasm.I32Shl)
+		x.I32(goesOn)
+		x.Op(wasm.I32Or)
+	} else {
+		x.I32(stepDone)
+	}
+	x.Op(wasm.Return)
+}
+
+// arrive moves the process to where an edge leads, as setPC and bury do.
+func (x *fn) arrive(y *edge) {
+	x.Get(fb)
+	x.I32(y.to)
+	x.Mem(wasm.I32Store16, pcShift/8)
+	x.wrote(fb, 0)
+	x.e.Tell(x.Func, func() { x.I32(x.p.first + y.to) })
+	for i := range y.dead {
+		x.storeConst(fb, &y.dead[i], 0)
+	}
+}
+
+// edge returns the place in the table of the function that takes an edge.
+func (e *emitter) edge(p *proctype, y *edge) int32 {
+	if at, ok := e.edges[y]; ok {
+		return at
+	}
+	f := e.Func(slices.Repeat([]wasm.Type{wasm.I32}, 4), []wasm.Type{wasm.I32})
+	at := e.Elem(f)
+	e.edges[y] = at
+	of := e.of
+	e.todo = append(e.todo, func() {
+		e.of = of
+		e.function(f, p, 0, func(x *fn) { x.execute(y) })
+	})
+	return at
+}
+
+// execute is Machine.execute.
+func (x *fn) execute(y *edge) {
+	const partner = wasm.Local(3)
+	if y == death {
+		e := x.e
+		e.SetWords(x.Func, cur, func() {
+			x.Get(fb)
+			x.Get(cur)
+			x.Op(wasm.I32Sub)
+			x.I32(3)
+			x.Op(wasm.I32ShrU)
+		})
+		x.Get(cur)
+		x.Get(self)
+		x.Mem(wasm.I32Store8, nprocShift/8)
+		x.last(self)
+		x.I32(stepDone)
+		x.Op(wasm.Return)
+		return
+	}
+	if y.kind == program.Send && x.e.mayMeet(y.src.Ch) {
+		x.onChannel(y.src.Ch, func(c *channel) {
+			if c.Cap > 0 {
+				x.send(c, y)
+				return
+			}
+			x.evaluate(c, y)
+			who, at := x.temp(), x.temp()
+			x.Get(partner)
+			x.I32(16)
+			x.Op(wasm.I32ShrU)
+			x.Set(who)
+			// As setPC; what is dead dies when the receiver has got its message.
+			x.Get(fb)
+			x.I32(y.to)
+			x.Mem(wasm.I32Store16, pcShift/8)
+			x.wrote(fb, 0)
+			x.e.Tell(x.Func, func() { x.I32(x.p.first + y.to) })
+			x.Get(cur)
+			x.Get(who)
+			x.Get(cur)
+			x.Get(who)
+			x.Call(x.e.base)
+			x.Get(partner)
+			x.I32(0xffff)
+			x.Op(wasm.I32And)
+			x.CallIndirect(x.e.takes)
+			x.Tee(at)
+			x.Op(wasm.I32Eqz)
+			x.BrIf(x.trouble)
+			for i := range y.dead {
+				x.storeConst(fb, &y.dead[i], 0)
+			}
+			x.last(who)
+			x.flush()
+			x.Get(at)
+			x.Op(wasm.Return)
+			x.done(who, at)
+		})
+	} else {
+		x.run(y)
+	}
+	x.arrive(y)
+	x.last(self)
+	x.flush()
+	x.goOn(y, self)
+}
+
+// last sets _last.
+func (x *fn) last(who wasm.Local) {
+	if x.e.sys.prog.UsesLast {
+		x.Get(cur)
+		x.Get(who)
+		x.Mem(wasm.I32Store8, lastShift/8)
+		x.wrote(cur, 0)
+	}
+}
+
+// run is Machine.run: what an edge does, without the move.
+func (x *fn) run(y *edge) {
+	src := y.src
+	switch src.Kind {
+	case program.Skip, program.Clear, program.Else:
+	case program.Cond:
+		if program.Runs(src.X) > 0 {
+			panic(beyond{})
+		}
+	case program.Assign:
+		v := x.temp()
+		x.expr(src.X)
+		x.Set(v)
+		x.assign(src.Place, v)
+		x.done(v)
+	case program.Assert:
+		x.expr(src.X)
+		x.Op(wasm.I32Eqz)
+		x.BrIf(x.trouble)
+	case program.Print:
+		for _, a := range src.Args {
+			x.expr(a)
+			x.Op(wasm.Drop)
+		}
+	case program.Send:
+		x.onChannel(src.Ch, func(c *channel) {
+			if c.Cap == 0 {
+				x.fail()
+				return
+			}
+			x.send(c, y)
+		})
+	case program.Recv:
+		x.onChannel(src.Ch, func(c *channel) {
+			if c.Cap == 0 || len(c.Fields) != len(src.Recv) && !src.Peek {
+				x.fail()
+				return
+			}
+			x.receive(c, y)
+		})
+	case program.DStep:
+		x.dstep(y)
+	default:
+		panic(beyond{})
+	}
+}
+
+// send is Machine.send to a channel with a buffer.
+func (x *fn) send(c *channel, y *edge) {
+	if len(y.src.Args) != len(c.Fields) {
+		x.fail()
+		return
+	}
+	var vals []wasm.Local
+	for i, t := range c.Fields {
+		v := x.temp()
+		x.expr(y.src.Args[i])
+		x.truncated(t)
+		x.Set(v)
+		vals = append(vals, v)
+	}
+	n, slot, k, to := x.temp(), x.temp(), x.temp(), x.temp()
+	full := x.Block()
+	x.load(cur, &c.scalars[0])
+	x.Tee(n)
+	x.Tee(slot)
+	x.I32(int32(c.Cap))
+	x.Op(wasm.I32GeS)
+	x.BrIf(full)
+	if y.src.Sorted {
+		x.I32(0)
+		x.Set(slot)
+		found := x.Block()
+		next := x.Loop()
+		x.Get(slot)
+		x.Get(n)
+		x.Op(wasm.I32GeS)
+		x.BrIf(found)
+		// While the message there is not greater than the one that is being sent.
+		less := x.Block()
+		for f := range vals {
+			d := x.message(c, f, slot, k)
+			x.loadElement(&d)
+			x.Tee(to)
+			x.Get(vals[f])
+			x.Op(wasm.I32LtS)
+			x.BrIf(less)
+			x.Get(to)
+			x.Get(vals[f])
+			x.Op(wasm.I32Ne)
+			x.BrIf(found)
+		}
+		x.End()
+		x.Get(slot)
+		x.I32(1)
+		x.Op(wasm.I32Add)
+		x.Set(slot)
+		x.Br(next)
+		x.End()
+		x.End()
+		from := x.temp()
+		x.Get(n)
+		x.Set(to)
+		moved := x.Block()
+		again := x.Loop()
+		x.Get(to)
+		x.Get(slot)
+		x.Op(wasm.I32LeS)
+		x.BrIf(moved)
+		x.Get(to)
+		x.I32(1)
+		x.Op(wasm.I32Sub)
+		x.Set(from)
+		x.move(c, to, from)
+		x.Get(from)
+		x.Set(to)
+		x.Br(again)
+		x.End()
+		x.End()
+		x.done(from)
+	}
+	for f := range vals {
+		d := x.message(c, f, slot, k)
+		x.storeElement(&d, vals[f])
+	}
+	x.Get(n)
+	x.I32(1)
+	x.Op(wasm.I32Add)
+	x.Set(n)
+	x.store(cur, &c.scalars[0], n)
+	x.End()
+	x.done(vals...)
+	x.done(n, slot, k, to)
+}
+
+// receive is Machine.receive from a channel with a buffer.
+func (x *fn) receive(c *channel, y *edge) {
+	src := y.src
+	slot, n, k, next := x.temp(), x.temp(), x.temp(), x.temp()
+	x.match(c, src.Recv, src.Random, slot)
+	x.Get(slot)
+	x.I32(0)
+	x.Op(wasm.I32LtS)
+	x.BrIf(x.trouble)
+	var vals []wasm.Local
+	for f := range c.Fields {
+		v := x.temp()
+		d := x.message(c, f, slot, k)
+		x.loadElement(&d)
+		x.Set(v)
+		vals = append(vals, v)
+	}
+	if !src.Peek {
+		x.load(cur, &c.scalars[0])
+		x.I32(1)
+		x.Op(wasm.I32Sub)
+		x.Set(n)
+		if c.Cap > 1 {
+			moved := x.Block()
+			again := x.Loop()
+			x.Get(slot)
+			x.Get(n)
+			x.Op(wasm.I32GeS)
+			x.BrIf(moved)
+			x.Get(slot)
+			x.I32(1)
+			x.Op(wasm.I32Add)
+			x.Set(next)
+			x.move(c, slot, next)
+			x.Get(next)
+			x.Set(slot)
+			x.Br(again)
+			x.End()
+			x.End()
+		}
+		zero := x.temp()
+		x.I32(0)
+		x.Set(zero)
+		for f := range c.Fields {
+			d := x.message(c, f, n, k)
+			x.storeElement(&d, zero)
+		}
+		x.done(zero)
+		x.store(cur, &c.scalars[0], n)
+	}
+	for i, a := range src.Recv {
+		if a.Place != nil && i < len(vals) {
+			x.assign(a.Place, vals[i])
+		}
+	}
+	x.done(vals...)
+	x.done(slot, n, k, next)
+}
+
+// dstep is Machine.dstep.
+func (x *fn) dstep(y *edge) {
+	// The states in which it can be.
+	inner := map[*state]int{}
+	var list []*state
+	var visit func(s *state)
+	visit = func(s *state) {
+		if s == nil {
+			return
+		}
+		if _, ok := inner[s]; ok {
+			return
+		}
+		inner[s] = len(list)
+		list = append(list, s)
+		visit(s.fall)
+		for _, f := range s.edges {
+			if f.kind == program.DStep {
+				panic(beyond{})
+			}
+			if !f.leaves {
+				visit(&x.p.states[f.to])
+			}
+		}
+	}
+	visit(y.inner)
+	at, steps := x.temp(), x.temp()
+	x.I32(0)
+	x.Set(at)
+	x.I32(code.ListBytes) // a d_step that takes longer is the machine's
+	x.Set(steps)
+	over := x.Block()
+	again := x.Loop()
+	x.Get(steps)
+	x.I32(1)
+	x.Op(wasm.I32Sub)
+	x.Tee(steps)
+	x.Op(wasm.I32Eqz)
+	x.BrIf(x.trouble)
+	labels := make([]wasm.Label, len(list))
+	for i := range list {
+		labels[len(list)-1-i] = x.Block()
+	}
+	x.Get(at)
+	x.BrTable(labels...)
+	for i, s := range list {
+		x.End()
+		certain := false
+		for _, f := range s.edges {
+			if f.kind == program.Send && x.e.mayMeet(f.src.Ch) {
+				panic(beyond{})
+			}
+			certain = f.kind == program.Else || f.plain && f.can == nil
+			if !certain {
+				x.enabled(f)
+				x.If()
+			}
+			x.run(f)
+			if f.leaves {
+				x.Br(over)
+			} else {
+				x.I32(int32(inner[&x.p.states[f.to]]))
+				x.Set(at)
+				x.Br(again)
+			}
+			if certain {
+				break
+			}
+			x.End()
+		}
+		if certain {
+			continue
+		}
+		if s.fall == nil {
+			x.fail()
+			continue
+		}
+		if inner[s.fall] != i+1 { // otherwise it stands behind
+			x.I32(int32(inner[s.fall]))
+			x.Set(at)
+			x.Br(again)
+		}
+	}
+	x.End() // again
+	x.End() // over
+	x.done(at, steps)
+}
+
+// emitBase makes the function that finds a process.
+func (e *emitter) emitBase() *wasm.Func {
+	f := e.Func([]wasm.Type{wasm.I32, wasm.I32}, []wasm.Type{wasm.I32})
+	const state, u = wasm.Local(0), wasm.Local(1)
+	at := f.Local(wasm.I32)
+	f.Get(state)
+	f.I32(int32(8 * e.sys.globals.words))
+	f.Op(wasm.I32Add)
+	f.Set(at)
+	done := f.Block()
+	loop := f.Loop()
+	f.Get(u)
+	f.Op(wasm.I32Eqz)
+	f.BrIf(done)
+	e.step(f, at)
+	f.Get(u)
+	f.I32(1)
+	f.Op(wasm.I32Sub)
+	f.Set(u)
+	f.Br(loop)
+	f.End()
+	f.End()
+	f.Get(at)
+	return f
+}
+
+// step advances the address of a process to the one behind it.
+func (e *emitter) step(f *wasm.Func, at wasm.Local) {
+	f.Get(at)
+	f.Get(at)
+	f.Mem(wasm.I32Load8U, procShift/8)
+	f.I32(2)
+	f.Op(wasm.I32Shl)
+	f.Mem(wasm.I32Load, e.words)
+	f.Op(wasm.I32Add)
+	f.Set(at)
+}
+
+// controlState pushes the number among all of the control state of the process at an address.
+func (e *emitter) controlState(f *wasm.Func, at wasm.Local) {
+	f.Get(at)
+	f.Mem(wasm.I32Load8U, procShift/8)
+	f.I32(2)
+	f.Op(wasm.I32Shl)
+	f.Mem(wasm.I32Load, e.first)
+	f.Get(at)
+	f.Mem(wasm.I32Load16U, pcShift/8)
+	f.Op(wasm.I32Add)
+}
+
+// emitMeet makes the function that lists the receivers of the message that is being sent: it
+// takes the state, the sender, the channel, the list and the sender's function, and returns the
+// end of the list; 0 in trouble.
+func (e *emitter) emitMeet() *wasm.Func {
+	f := e.Func(slices.Repeat([]wasm.Type{wasm.I32}, 5), []wasm.Type{wasm.I32})
+	const state, t, id, list, sender = wasm.Local(0), wasm.Local(1), wasm.Local(2), wasm.Local(3), wasm.Local(4)
+	u, at, n := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32)
+	f.Get(state)
+	f.Mem(wasm.I32Load8U, nprocShift/8)
+	f.Set(n)
+	f.Get(state)
+	f.I32(int32(8 * e.sys.globals.words))
+	f.Op(wasm.I32Add)
+	f.Set(at)
+	done := f.Block()
+	loop := f.Loop()
+	f.Get(u)
+	f.Get(n)
+	f.Op(wasm.I32GeS)
+	f.BrIf(done)
+	f.Get(u)
+	f.Get(t)
+	f.Op(wasm.I32Ne)
+	f.If()
+	for _, l := range []wasm.Local{state, u, at, id, list, sender} {
+		f.Get(l)
+	}
+	e.controlState(f, at)
+	f.I32(e.recv0)
+	f.Op(wasm.I32Add)
+	f.CallIndirect(e.receivers)
+	f.Tee(list)
+	f.Op(wasm.I32Eqz)
+	f.BrIf(done)
+	f.End()
+	e.step(f, at)
+	f.Get(u)
+	f.I32(1)
+	f.Op(wasm.I32Add)
+	f.Set(u)
+	f.Br(loop)
+	f.End()
+	f.End()
+	f.Get(list)
+	return f
+}
+
+// maxDepth bounds the choices behind each other in one transition.
+const maxDepth = 64
+
+// emitBranch makes the function that takes each of some options from a state, and goes on behind
+// it: state, process, its address, options, number and weight of the alternative, list,
+// depth. It returns how many outcomes there are; 0 in trouble.
+func (e *emitter) emitBranch(chain *wasm.Func) {
+	f := e.branch
+	const state, t, at, count, alt, weight, list, depth = wasm.Local(0), wasm.Local(1), wasm.Local(2), wasm.Local(3), wasm.Local(4), wasm.Local(5), wasm.Local(6), wasm.Local(7)
+	k, to, r, item := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32)
+	number := f.Local(wasm.I64)
+	ends, note := f.Local(wasm.I32), f.Local(wasm.I32)
+	trouble := f.Block()
+	done := f.Block()
+	f.Get(alt)
+	f.Set(number)
+	f.Get(list)
+	f.Set(item)
+	loop := f.Loop()
+	f.Get(k)
+	f.Get(count)
+	f.Op(wasm.I32GeS)
+	f.BrIf(done)
+	f.Get(state)
+	e.Words(f, state)
+	f.Call(e.Open)
+	f.Tee(to)
+	f.Op(wasm.I32Eqz)
+	f.BrIf(trouble)
+	f.GetGlobal(e.Note)
+	f.Set(note)
+	f.Get(depth)
+	f.If()
+	e.Inherit(f, to, state)
+	f.End()
+	f.Get(to)
+	f.Get(t)
+	f.Get(at)
+	f.Get(state)
+	f.Op(wasm.I32Sub)
+	f.Get(to)
+	f.Op(wasm.I32Add)
+	f.Get(item)
+	f.Mem(wasm.I32Load, 4)
+	f.Get(item)
+	f.Mem(wasm.I32Load, 0)
+	f.CallIndirect(e.executes)
+	f.Tee(r)
+	f.Op(wasm.I32Eqz)
+	f.BrIf(trouble)
+	f.Get(r)
+	f.I32(stepDone)
+	f.Op(wasm.I32Eq)
+	f.If()
+	e.close(f, to, number)
+	f.I32(1)
+	f.Set(r)
+	f.Else()
+	f.Get(to)
+	f.Get(r)
+	f.Get(number)
+	f.Get(weight)
+	f.Get(count)
+	f.Op(wasm.I64ExtendI32U, wasm.I64Mul)
+	f.Get(list)
+	f.Get(count)
+	f.I32(3)
+	f.Op(wasm.I32Shl, wasm.I32Add)
+	f.Get(depth)
+	f.I32(1)
+	f.Op(wasm.I32Add)
+	f.Get(note)
+	f.Call(chain)
+	f.Tee(r)
+	f.Op(wasm.I32Eqz)
+	f.BrIf(trouble)
+	f.End()
+	f.Get(ends)
+	f.Get(r)
+	f.Op(wasm.I32Add)
+	f.Set(ends)
+	f.Get(number)
+	f.Get(weight)
+	f.Op(wasm.I64Add)
+	f.Set(number)
+	f.Get(item)
+	f.I32(entry)
+	f.Op(wasm.I32Add)
+	f.Set(item)
+	f.Get(k)
+	f.I32(1)
+	f.Op(wasm.I32Add)
+	f.Set(k)
+	f.Br(loop)
+	f.End()
+	f.End()
+	f.Get(ends)
+	f.Op(wasm.Return)
+	f.End()
+	f.I32(0)
+}
+
+// close ends an outcome: hidden variables that pass are 0, and the thread is that of the
+// transition.
+func (e *emitter) close(f *wasm.Func, state, number wasm.Local) {
+	if len(e.sys.passing) > 0 {
+		x := &fn{Func: f, e: e, p: e.sys.procs[0]}
+		v := f.Local(wasm.I32)
+		var words uint64
+		for _, k := range e.sys.passing {
+			l := &e.sys.globals.scalars[k]
+			x.store(state, l, v)
+			if l.word < 64 {
+				words |= 1 << l.word
+			}
+		}
+		e.Changed(f, state, func() { f.I64(int64(words)) })
+	}
+	t := f.Local(wasm.I32)
+	f.I32(0)
+	f.Mem(wasm.I32Load, atThread)
+	f.Set(t)
+	e.Close(f, state, t, func() { f.Get(number) })
+}
+
+// atThread is where the thread stands whose steps are executed.
+const atThread = code.Scratch + 4
+
+// emitChain makes the function that goes on in an atomic sequence, in an outcome that is
+// open: state, what the last step returned, number and weight of the alternative, list,
+// depth, the first note of that step. It returns how many outcomes there are; 0 in trouble. A step
+// counts once for each outcome behind it, as where the machine executes each way from the start.
+func (e *emitter) emitChain(most int) *wasm.Func {
+	f := e.Func([]wasm.Type{wasm.I32, wasm.I32, wasm.I64, wasm.I64, wasm.I32, wasm.I32, wasm.I32}, []wasm.Type{wasm.I32})
+	const state, r, alt, weight, list, depth, note = wasm.Local(0), wasm.Local(1), wasm.Local(2), wasm.Local(3), wasm.Local(4), wasm.Local(5), wasm.Local(6)
+	noted := f.Local(wasm.I32)
+	t, at, count := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32)
+	trouble := f.Block()
+	f.Get(depth)
+	f.I32(maxDepth)
+	f.Op(wasm.I32GtU)
+	f.BrIf(trouble)
+	f.Get(list)
+	f.I32(int32(code.Lists + code.ListBytes - entry*most))
+	f.Op(wasm.I32GtU)
+	f.BrIf(trouble)
+	f.Get(weight)
+	f.I64(1 << 50)
+	f.Op(wasm.I64GtU)
+	f.BrIf(trouble)
+	loop := f.Loop()
+	e.Crowded(f)
+	f.BrIf(trouble)
+	f.Get(r)
+	f.I32(2)
+	f.Op(wasm.I32ShrU)
+	f.Set(t)
+	f.Get(state)
+	f.Get(t)
+	f.Call(e.base)
+	f.Set(at)
+	f.Get(state)
+	f.Get(t)
+	f.Get(at)
+	f.Get(list)
+	e.controlState(f, at)
+	f.I32(e.gather0)
+	f.Op(wasm.I32Add)
+	f.CallIndirect(e.gathers)
+	f.Tee(count)
+	f.I32(0)
+	f.Op(wasm.I32LtS)
+	f.BrIf(trouble)
+	f.Get(count)
+	f.Op(wasm.I32Eqz)
+	f.If() // atomicity is lost
+	e.close(f, state, alt)
+	f.I32(1)
+	f.Op(wasm.Return)
+	f.End()
+	f.Get(count)
+	f.I32(1)
+	f.Op(wasm.I32Eq)
+	f.If()
+	f.Get(state)
+	f.Get(t)
+	f.Get(at)
+	f.Get(list)
+	f.Mem(wasm.I32Load, 4)
+	f.Get(list)
+	f.Mem(wasm.I32Load, 0)
+	f.CallIndirect(e.executes)
+	f.Tee(r)
+	f.Op(wasm.I32Eqz)
+	f.BrIf(trouble)
+	f.Get(r)
+	f.I32(stepDone)
+	f.Op(wasm.I32Ne)
+	f.BrIf(loop)
+	e.close(f, state, alt)
+	f.I32(1)
+	f.Op(wasm.Return)
+	f.End()
+	e.Skip(f, state)
+	f.GetGlobal(e.Note)
+	f.Set(noted)
+	for _, l := range []wasm.Local{state, t, at, count, alt, weight, list, depth} {
+		f.Get(l)
+	}
+	f.Call(e.branch)
+	f.Set(count)
+	e.Multiply(f, note, noted, count)
+	f.Get(count)
+	f.Op(wasm.Return)
+	f.End()
+	f.End()
+	f.I32(0)
+	return f
+}
+
+// emitExpand makes the function that expands a state.
+func (e *emitter) emitExpand() *wasm.Func {
+	f := e.Func([]wasm.Type{wasm.I32}, nil)
+	const words = wasm.Local(0)
+	state, t, at, n, count := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32)
+	mark, note, place := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32)
+	f.I32(code.Source)
+	f.Set(state)
+	e.SetWords(f, state, func() { f.Get(words) })
+	f.Get(state)
+	f.Mem(wasm.I32Load8U, nprocShift/8)
+	f.Set(n)
+	f.I32(int32(code.Source + 8*e.sys.globals.words))
+	f.Set(at)
+	done := f.Block()
+	loop := f.Loop()
+	f.Get(t)
+	f.Get(n)
+	f.Op(wasm.I32GeS)
+	f.BrIf(done)
+	f.I32(0)
+	f.Get(t)
+	f.Mem(wasm.I32Store, atThread)
+	f.GetGlobal(e.Next)
+	f.Set(mark)
+	f.GetGlobal(e.Note)
+	f.Set(note)
+	known := f.Block()
+	trouble := f.Block()
+	e.Crowded(f)
+	f.BrIf(trouble)
+	f.Get(state)
+	f.Get(t)
+	f.Get(at)
+	e.controlState(f, at)
+	f.Tee(place)
+	f.I32(e.expand0)
+	f.Op(wasm.I32Add)
+	f.CallIndirect(e.expands)
+	f.Tee(count)
+	f.I32(0)
+	f.Op(wasm.I32LtS)
+	f.BrIf(trouble)
+	f.Get(count)
+	f.BrIf(known)
+	e.Blocked(f, t, func() {
+		f.Get(place)
+		f.Mem(wasm.I32Load8U, e.atEnd)
+	})
+	f.Br(known)
+	f.End()
+	e.Left(f, t, mark, note)
+	f.End()
+	e.step(f, at)
+	f.Get(t)
+	f.I32(1)
+	f.Op(wasm.I32Add)
+	f.Set(t)
+	f.Br(loop)
+	f.End()
+	f.End()
+	return f
+}
+
+// emitViaList makes the function that expands a process in any control state: it lists the
+// options and takes each.
+func (e *emitter) emitViaList() *wasm.Func {
+	f := e.Func(slices.Repeat([]wasm.Type{wasm.I32}, 3), []wasm.Type{wasm.I32})
+	count := f.Local(wasm.I32)
+	f.Get(cur)
+	f.Get(self)
+	f.Get(fb)
+	f.I32(code.Lists)
+	e.controlState(f, fb)
+	e.later = func(gather0 int32) {
+		f.I32(gather0)
+		f.Op(wasm.I32Add)
+		f.CallIndirect(e.gathers)
+		f.Tee(count)
+		f.I32(0)
+		f.Op(wasm.I32LeS)
+		f.If()
+		f.Get(count)
+		f.Op(wasm.Return)
+		f.End()
+		f.Get(cur)
+		f.Get(self)
+		f.Get(fb)
+		f.Get(count)
+		f.I64(0)
+		f.I64(1)
+		f.I32(code.Lists)
+		f.I32(0)
+		f.Call(e.branch)
+		f.Tee(count)
+		f.Op(wasm.I32Eqz)
+		f.If()
+		f.I32(-1)
+		f.Op(wasm.Return)
+		f.End()
+		f.Get(count)
+	}
+	return f
+}
+
+// direct tells whether one function can take each step of a process in a control state as it finds
+// it: none goes on, and none needs another process.
+func (e *emitter) direct(p *proctype, s *state) bool {
+	if s.final || len(s.escapes) > 0 || p.Decl.Deterministic {
+		return false
+	}
+	return !slices.ContainsFunc(s.edges, func(y *edge) bool { return y.atomic || y.kind == program.Send && e.mayMeet(y.src.Ch) })
+}
+
+// direct makes the body of the function that expands a process in a control state.
+func (x *fn) direct(s *state) {
+	e := x.e
+	d := e.Direct(x.Func)
+	source, sourceFB, count := x.Local(wasm.I32), x.Local(wasm.I32), x.Local(wasm.I32)
+	x.Get(cur)
+	x.Set(source)
+	x.Get(fb)
+	x.Set(sourceFB)
+	take := func(y *edge) {
+		d.Open(cur, x.trouble)
+		x.Get(sourceFB)
+		x.Get(source)
+		x.Op(wasm.I32Sub)
+		x.Get(cur)
+		x.Op(wasm.I32Add)
+		x.Set(fb)
+		x.mine, x.global, x.dynamic = 0, 0, false
+		x.I64(0)
+		x.Set(x.others)
+		x.run(y)
+		x.Get(fb)
+		x.I32(y.to)
+		x.Mem(wasm.I32Store16, pcShift/8)
+		x.wrote(fb, 0)
+		for i := range y.dead {
+			x.storeConst(fb, &y.dead[i], 0)
+		}
+		x.last(self)
+		for _, k := range e.sys.passing {
+			x.storeConst(cur, &e.sys.globals.scalars[k], 0)
+		}
+		d.Close(cur, self, count, x.changes, x.p.first+y.to)
+		x.Get(source)
+		x.Set(cur)
+		x.Get(sourceFB)
+		x.Set(fb)
+		x.Get(count)
+		x.I32(1)
+		x.Op(wasm.I32Add)
+		x.Set(count)
+	}
+	for _, y := range s.edges {
+		x.can(y, func() {
+			x.Get(count)
+			x.Op(wasm.I32Eqz)
+		}, func() { take(y) })
+	}
+	if s.waits {
+		x.Get(count)
+		x.Op(wasm.I32Eqz)
+		x.BrIf(x.trouble)
+	}
+	x.Get(count)
+	x.Op(wasm.Return)
+}
+
+// can does something if an edge that is no rendezvous can be taken. first pushes whether no
+// edge before it can.
+func (x *fn) can(y *edge, first, then func()) {
+	switch {
+	case y.kind == program.DStep && y.src.Always:
+		then()
+		return
+	case y.kind == program.Else, y.kind == program.DStep && y.src.Otherwise:
+		first()
+	case y.kind == program.DStep:
+		if len(y.guards) == 0 {
+			panic(beyond{})
+		}
+		// One of them is enough, and the others must not fail.
+		v := x.temp()
+		x.I32(1)
+		x.Set(v)
+		can := x.Block()
+		for _, g := range y.guards {
+			x.enabled(g)
+			x.BrIf(can)
+		}
+		x.I32(0)
+		x.Set(v)
+		x.End()
+		x.Get(v)
+		x.done(v)
+	case y.plain && y.can == nil && (y.kind != program.Cond || program.Runs(y.src.X) == 0):
+		then()
+		return
+	default:
+		x.enabled(y)
+	}
+	x.If()
+	then()
+	x.End()
+}

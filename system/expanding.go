@@ -1,0 +1,39 @@
+package system
+
+// Expanding is implemented by machines of systems that can be compiled to machine code, which
+// executes all steps of a state in one call. It is the same system, faster: the machine itself
+// stays the reference, and executes what the code leaves to it.
+type Expanding interface {
+	// Compiled returns the machine code, for the goroutine of this machine. It is nil as long
+	// as it is not ready, which the first call begins to prepare in the background; gone
+	// tells that it never will be.
+	Compiled() (code Code, gone bool)
+}
+
+// Code expands states for one goroutine.
+type Code interface {
+	// Expand executes every step of every thread from s, for Next to tell. It returns
+	// false if the state has to be left to the reference altogether.
+	Expand(s State) bool
+	// Next tells the next outcome, in the order of threads and of alternatives. It returns false
+	// behind the last one.
+	Next(x *Successor) bool
+}
+
+// Successor is one outcome that machine code tells.
+type Successor struct {
+	Thread int
+	// Left means that the reference machine has to execute all steps of the thread: there is
+	// a violation among them, or the code does not know this place in the program. Nothing
+	// else is told of the thread, and the other fields mean nothing.
+	Left  bool
+	Kind  Kind
+	AtEnd bool   // as in Outcome
+	Alt   uint64 // as for Step
+	// End is the state behind the step, valid until the next call of Expand. Nobody
+	// may write to it.
+	End State
+	// Changed has a bit for each word in which End can differ from the expanded state. It is
+	// 0 if that is not known.
+	Changed uint64
+}
