@@ -145,7 +145,7 @@ func (s executing) NewMachine() system.Machine { return executingMachine{s.Syste
 // Capabilities implements [system.Machine].
 func (m executingMachine) Capabilities() system.MachineCapabilities {
 	can := m.Machine.Capabilities()
-	can.Changing, can.Repeating = nil, nil
+	can.Changing, can.Repeating, can.Expanding = nil, nil, nil
 	return can
 }
 
@@ -188,7 +188,7 @@ func Remember(t testing.TB, newSystem func() system.System, limit uint64) (state
 			t.Errorf("what was executed is counted as %d when steps are executed and as %d when they are remembered%s", executed, counts, how)
 		}
 	}
-	for how, factory := range map[string]func(system.System) search.Factory{"": full.Factory, " in narrow scopes": full.Narrow} {
+	for how, factory := range map[string]func(system.System) search.Factory{"": full.Factory, " in narrow scopes": full.Narrow, ", and as machine code": full.Coded} {
 		sys := newSystem()
 		r, counts, err := searched(sys, sys, factory, nil)
 		check(how, r, counts, err)

@@ -1,21 +1,32 @@
 package full
 
 import (
+	"math"
 	"math/bits"
-	"os"
+	"runtime"
+	"sync/atomic"
 	"time"
 
+	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/system"
 )
 
-// way is how a state is expanded. All tell the same.
+// A state can be expanded in three ways, and all tell the visitor the same: the machine executes
+// every step; it executes only those that are not remembered; or machine code executes all of them
+// in one call ([system.Expanding]), and the machine only what the code leaves to it. Which of the last two
+// is faster depends on the model, by a factor of three either way: what is remembered is found by a few
+// words and comes with the numbers of the stored parts; code executes what is never found
+// again, such as steps that read arrays. So it is measured. The first of the ways only
+// serves where neither memory nor code can.
+
+// way is how a state is expanded.
 type way uint8
 
 const (
-	byStep   way = iota // by the machine, step by step
-	byMemory            // the same, with the steps that are remembered not executed
-	byCode              // by machine code
+	byStep way = iota
+	byMemory
+	byCode
 	ways
 )
 
@@ -24,37 +35,115 @@ type code struct {
 	machine system.Expanding // nil if there is no code, and will be none
 	code    system.Code      // nil if it is not ready
 	next    system.Successor
+	forced  bool // for tests: nothing else is used
+	used    *atomic.Uint64
 
-	now   way
-	left  int // states that are still expanded this way
-	since time.Time
-	steps uint64 // transitions when that began
-	costs [ways]float64
-	tried int
+	now       way
+	left      int  // the states that are still expanded this way
+	measuring bool // how long they take is measured
+	window    int  // the number of these states among those of a measurement
+	cost      [ways]float64
+	stay      int // how many states one measurement decides about
+	steps     uint64
+	spent     time.Duration
 }
 
 const (
-	patience = 1 << 12 // transitions before code is compiled: small models end before
+	// patience is how many transitions are taken before code is compiled. Small models end
+	// before.
+	patience = 1 << 13
+	// A measurement is of windows of states, which are expanded in two ways in turns. The best of
+	// each way's windows counts: a process is interrupted now and then. The first few of each
+	// fill caches.
+	windowStates, windows, warming = 96, 16, 4
+	// What was found out counts for so many states: twice as many each time.
+	firstStay, lastStay = 1 << 13, 1 << 19
 )
+
+// Coded is Factory for tests: every state is expanded by machine code, as soon as there is any.
+func Coded(sys system.System) search.Factory {
+	return func() search.Expander {
+		x := New(sys)
+		x.code.forced = true
+		return x
+	}
+}
+
+// otherwise is the way without code.
+func (x *Expander) otherwise() way {
+	if x.repeating != nil {
+		return byMemory
+	}
+	return byStep
+}
 
 // choose chooses how the next state is expanded.
 func (x *Expander) choose() way {
 	c := &x.code
-	if c.machine != nil && c.code == nil && x.counters.Transitions > patience {
+	switch {
+	case c.code != nil:
+	case c.machine == nil || x.counters.Transitions < patience && !c.forced:
+		return x.otherwise()
+	default:
+		x.compile()
+		if c.code == nil {
+			return x.otherwise()
+		}
+	}
+	if c.forced {
+		return byCode
+	}
+	if c.left == 0 {
+		c.turn(x.otherwise())
+	}
+	c.left--
+	if c.now != byCode {
+		return x.otherwise() // nothing may be remembered any more
+	}
+	return byCode
+}
+
+// compile asks for the code.
+func (x *Expander) compile() {
+	c := &x.code
+	for {
 		code, gone := c.machine.Compiled()
 		if c.code = code; gone {
 			c.machine = nil
 		}
+		if !c.forced || code != nil || gone {
+			break
+		}
+		runtime.Gosched()
 	}
-	switch f := os.Getenv("CPORWAY"); {
-	case f == "step":
-		return byStep
-	case c.code != nil && f != "memory":
-		return byCode
-	case x.repeating != nil:
-		return byMemory
+	c.measuring, c.window, c.stay = true, 0, firstStay
+}
+
+// turn decides how the next states are expanded, when those of the last decision are.
+func (c *code) turn(other way) {
+	if !c.measuring {
+		c.measuring, c.window = true, 0
+	} else if c.window > warming && c.steps > 0 {
+		c.cost[c.now] = min(c.cost[c.now], float64(c.spent)/float64(c.steps))
 	}
-	return byStep
+	if c.window == 0 {
+		c.cost = [ways]float64{math.Inf(1), math.Inf(1), math.Inf(1)}
+	}
+	c.steps, c.spent = 0, 0
+	if c.window == windows {
+		c.measuring = false
+		if c.now = byCode; c.cost[other] < c.cost[byCode] {
+			c.now = other
+		}
+		c.left = c.stay
+		c.stay = min(2*c.stay, lastStay)
+		return
+	}
+	if c.now = byCode; c.window%2 == 1 {
+		c.now = other
+	}
+	c.window++
+	c.left = windowStates
 }
 
 // expandByCode is expand by machine code. What that leaves is executed.
@@ -62,6 +151,9 @@ func (x *Expander) expandByCode(v search.Visitor, stopper search.Stopper) (stopp
 	c := &x.code
 	if !c.code.Expand(x.state) {
 		return x.expand(v, stopper)
+	}
+	if c.used != nil {
+		c.used.Add(1)
 	}
 	n := &c.next
 	for c.code.Next(n) {
@@ -92,4 +184,12 @@ func (x *Expander) expandByCode(v search.Visitor, stopper search.Stopper) (stopp
 		}
 	}
 	return false
+}
+
+// figures tells how many of the states were expanded by machine code.
+func figures(used uint64) []engine.Figure {
+	if used == 0 {
+		return nil
+	}
+	return []engine.Figure{{Key: "compiled_states", Value: used}}
 }

@@ -11,6 +11,8 @@
 package full
 
 import (
+	"time"
+
 	"cpor/engine/search"
 	"cpor/system"
 	"cpor/testkit/sabotage"
@@ -80,13 +82,22 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 	x.state, x.loaded, x.enabled, x.stuck = s, false, false, false
 	stopper, _ := v.(search.Stopper)
 	stopped := false
-	switch x.choose() {
+	how := x.choose()
+	measured, began, steps := x.code.measuring && x.code.code != nil, time.Time{}, x.counters.Transitions
+	if measured {
+		began = time.Now()
+	}
+	switch how {
 	case byCode:
 		stopped = x.expandByCode(v, stopper)
 	case byMemory:
 		stopped = x.expandRemembering(v, stopper)
 	default:
 		stopped = x.expand(v, stopper)
+	}
+	if measured {
+		x.code.spent += time.Since(began)
+		x.code.steps += x.counters.Transitions - steps
 	}
 	if x.stuck && !x.enabled && !stopped {
 		x.deadlock = system.Violation{Kind: system.Deadlock, Message: "deadlock"}

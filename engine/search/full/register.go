@@ -1,6 +1,8 @@
 package full
 
 import (
+	"sync/atomic"
+
 	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/reduction"
@@ -16,7 +18,18 @@ func init() {
 			Stable:    engine.CountStates | engine.CountTransitions | engine.CountAttempts | engine.CountLoops,
 		},
 		Plan: func(*engine.Task, func(error)) *reduction.Plan {
-			return &reduction.Plan{Factory: func(sys system.System) (search.Factory, error) { return Factory(sys), nil }}
+			used := new(atomic.Uint64)
+			return &reduction.Plan{
+				Factory: func(sys system.System) (search.Factory, error) {
+					return func() search.Expander {
+						x := New(sys)
+						x.code.used = used
+						return x
+					}, nil
+				},
+				Counts:  []*atomic.Uint64{used},
+				Figures: func() []engine.Figure { return figures(used.Load()) },
+			}
 		},
 	})
 }
