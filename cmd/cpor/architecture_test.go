@@ -78,6 +78,7 @@ var layers = []layer{
 		{"frontend/promela", "SPIN's language"},
 		{"frontend/model", "cpor's own language"},
 		{"frontend", "the registry of languages"},
+		{"frontend/code", "models as machine code"},
 		{"frontend/source", "texts and places"},
 	}},
 	{"recorded runs", [][2]string{

@@ -49,7 +49,6 @@ const (
 	skipped kind = iota // it was on the way to others
 	moved
 	blocked
-	ended
 	left
 )
 
@@ -305,9 +304,6 @@ func (b *Builder) bare(f *wasm.Func, thread wasm.Local, k kind, flags func()) {
 func (b *Builder) Blocked(f *wasm.Func, thread wasm.Local, atEnd func()) {
 	b.bare(f, thread, blocked, atEnd)
 }
-
-// Ended adds the outcome of a thread that has ended.
-func (b *Builder) Ended(f *wasm.Func, thread wasm.Local) { b.bare(f, thread, ended, nil) }
 
 // Left leaves a thread to the reference: what is at mark and behind it is taken back. There has
 // to be room for a header, which Open leaves.

@@ -55,9 +55,6 @@ type Program struct {
 	module []byte
 }
 
-// Size returns the size of the module in bytes.
-func (p *Program) Size() int { return len(p.module) }
-
 // Compiled is a program as machine code. Its methods may be called from many goroutines.
 type Compiled struct {
 	Info
@@ -166,8 +163,6 @@ func (x *Instance) Next(s *system.Successor) bool {
 			}
 		case blocked:
 			s.Kind, s.AtEnd = system.Blocked, first>>8&0xff != 0
-		case ended:
-			s.Kind = system.Ended
 		case left:
 			s.Left = true
 		}

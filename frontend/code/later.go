@@ -16,8 +16,9 @@ type result struct {
 	err error
 }
 
-// Get returns the machine code if there is some by now. The first call begins to
-// make it, of what emit returns: nil if the system is beyond the emitter. gone tells that there never will be any.
+// Get returns the machine code if there is some by now. The first call begins to make it, of
+// what emit returns: nil if the system is beyond the emitter. gone tells that there never will
+// be any.
 func (l *Later) Get(emit func() *Program) (c *Compiled, gone bool) {
 	l.once.Do(func() {
 		go func() {

@@ -22,9 +22,9 @@ type emitter struct {
 	sys *System
 
 	gathers, receivers, executes, takes, expands wasm.Sig
-	gather0, recv0, expand0                      int32 // places in the table of the functions of control state 0
 
-	none   int32 // returns its list: a state that receives nothing
+	gather0, recv0, expand0 int32 // places in the table of the functions of control state 0
+
 	edges  map[*edge]int32
 	accept map[*edge]int32
 	todo   []func()
@@ -58,10 +58,10 @@ type beyond struct{}
 // emit returns the system as a module, nil if it is nothing that code can execute.
 func emit(s *System) *code.Program {
 	p := s.prog
-	if s.claim != nil || s.trace != nil || s.strict || p.UsesPriority || p.UsesProvided || p.UsesEnabled || len(s.procs) == 0 {
+	if s.claim != nil || s.trace != nil || s.strict || p.UsesPriority || p.UsesProvided || p.UsesEnabled {
 		return nil
 	}
-	if s.globals.words > code.MaxWords/2 {
+	if len(s.procs) == 0 || s.globals.words > code.MaxWords/2 {
 		return nil
 	}
 	e := &emitter{
@@ -74,7 +74,7 @@ func emit(s *System) *code.Program {
 	e.executes = e.Sig(i32(4), i32(1))  // state, process, its address, partner: see stepDone
 	e.takes = e.Sig(i32(3), i32(1))     // state, process, its address: the same
 	e.expands = e.Sig(i32(3), i32(1))   // state, process, its address: how many outcomes; -1
-	e.branch = e.Func([]wasm.Type{wasm.I32, wasm.I32, wasm.I32, wasm.I32, wasm.I64, wasm.I64, wasm.I32, wasm.I32}, i32(1))
+	e.branch = e.Func(slices.Concat(i32(4), []wasm.Type{wasm.I64, wasm.I64}, i32(2)), i32(1))
 
 	var first, words []int32
 	atEnd := make([]byte, (int(s.places)+3)&^3)
@@ -360,8 +360,8 @@ func (x *fn) storeConst(base wasm.Local, l *scalar, v int32) {
 	x.done(t)
 }
 
-// element is a scalar that is known at run time only: number k of a list, between lo and hi in steps,
-// all of one type.
+// element is a scalar that is known at run time only: number k of a list, of those that have all
+// one type.
 type element struct {
 	base   wasm.Local
 	list   []scalar
