@@ -1,0 +1,131 @@
+package code
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+
+	"cpor/frontend/code/wasm"
+	"cpor/system"
+)
+
+// counter makes a program of two threads over a state of some words: thread 0 adds 1 to the first word,
+// which is noted as number 1, up to limit, where it waits for good; thread 1 is left to the reference,
+// and notes what is to be taken back.
+func counter(limit int64) *Program {
+	b := NewBuilder()
+	f := b.Func([]wasm.Type{wasm.I32}, nil)
+	state, thread, alt := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32)
+	note := f.Local(wasm.I32)
+	f.I32(Source)
+	f.Set(state)
+	b.SetWords(f, state, func() { f.Get(0) })
+	f.Get(state)
+	f.Mem(wasm.I64Load, 0)
+	f.I64(limit)
+	f.Op(wasm.I64LtU)
+	f.If()
+	full := f.Block()
+	d := b.Direct(f)
+	d.Open(state, full)
+	f.Get(state)
+	f.Get(state)
+	f.Mem(wasm.I64Load, 0)
+	f.I64(1)
+	f.Op(wasm.I64Add)
+	f.Mem(wasm.I64Store, 0)
+	d.Close(state, thread, alt, func() { f.I64(1) }, 1)
+	f.End()
+	f.Else()
+	b.Blocked(f, thread, func() { f.I32(1) })
+	f.End()
+	f.I32(1)
+	f.Set(thread)
+	f.GetGlobal(b.Next)
+	f.Set(alt)
+	f.GetGlobal(b.Note)
+	f.Set(note)
+	b.Tell(f, func() { f.I32(0) })
+	b.Left(f, thread, alt, note)
+	return b.Finish(f, Info{Places: 1})
+}
+
+// TestInstances expands states with several instances of one program at a time.
+func TestInstances(t *testing.T) {
+	var later Later
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			var c *Compiled
+			for c == nil {
+				gone := false
+				if c, gone = later.Get(func() *Program { return counter(100) }); gone {
+					t.Error("not compiled")
+					return
+				}
+				runtime.Gosched()
+			}
+			counts := make([]uint64, 2)
+			began := 0
+			x, err := c.New(counts, func() { began++ })
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			s := system.State{0, 7, ^uint64(0)}
+			var n system.Successor
+			for i := range uint64(100) {
+				if !x.Expand(s) || !x.Next(&n) {
+					t.Errorf("%x is not expanded", s)
+					return
+				}
+				want := system.State{i + 1, 7, ^uint64(0)}
+				if n.Left || n.Kind != system.Moved || n.Thread != 0 || n.Changed != 1 || !slices.Equal(n.End, want) {
+					t.Errorf("from %x: %+v", s, n)
+				}
+				s = slices.Clone(n.End)
+				if !x.Next(&n) || !n.Left || n.Thread != 1 || x.Next(&n) {
+					t.Errorf("thread 1 from %x: %+v", s, n)
+				}
+			}
+			if !x.Expand(s) || !x.Next(&n) || n.Left || n.Kind != system.Blocked || !n.AtEnd {
+				t.Errorf("from %x: %+v", s, n)
+			}
+			if !slices.Equal(counts, []uint64{0, 100}) || began != 101 {
+				t.Errorf("%d are noted in %d states", counts, began)
+			}
+			if x.Expand(make(system.State, MaxWords+1)) {
+				t.Error("a state that is too large is expanded")
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestRefused holds that a module which cannot be compiled is an error, and one that traps is not
+// used again.
+func TestRefused(t *testing.T) {
+	b := NewBuilder()
+	f := b.Func([]wasm.Type{wasm.I32}, nil)
+	f.Op(wasm.I32Add) // of nothing
+	if _, err := b.Finish(f, Info{}).Start(); err == nil {
+		t.Error("an invalid module is compiled")
+	}
+	b = NewBuilder()
+	f = b.Func([]wasm.Type{wasm.I32}, nil)
+	f.Op(wasm.Unreachable)
+	c, err := b.Finish(f, Info{}).Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := c.New(nil, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if x.Expand(system.State{1}) {
+			t.Error("a trap expands a state")
+		}
+	}
+}
