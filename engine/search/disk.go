@@ -38,15 +38,15 @@ import (
 // A state that was being expanded when the store was full is expanded again from the
 // beginning, as after a checkpoint; its transitions count once.
 type disk struct {
-	run     *run
-	so      statestore.Options
-	dir     *spill.Dir
-	above   string // the directory above it if that is to be removed, too
-	set     *spill.Set
-	waiting []*spill.Queue // behind the work set, the oldest first
-	least   int            // how many entries of a worker are enough for a look
-	most    int            // how many entries are kept in memory
-	chunk   int            // how many words of waiting states are read at a time
+	run    *run
+	so     statestore.Options
+	dir    *spill.Dir
+	above  string // the directory above it if that is to be removed, too
+	set    *spill.Set
+	queues []*spill.Queue // behind the work set, the oldest first
+	least  int            // how many entries of a worker are enough for a look
+	most   int            // how many entries are kept in memory
+	chunk  int            // how many words of waiting states are read at a time
 
 	dropped  bool                        // the store in memory has not all that is covered
 	open     [spill.Shards][]spill.Entry // candidates that the workers have handed in
@@ -54,8 +54,9 @@ type disk struct {
 	kept     int // of all own ones: what is covered and not on the disk
 	looked   int // at the disk
 	drops    int
-	states   uint64 // covered
-	since    uint64 // the states that were covered at the last drop
+	states   uint64    // covered
+	since    uint64    // the states that were covered at the last drop
+	sides    []*onDisk // of the workers
 	sessions []statestore.Session
 	items    uint64 // that the pool had processed at the last drop
 
@@ -160,7 +161,7 @@ func openDisk(o *Options, room uint64) (*disk, error) {
 
 // close removes what is on the disk.
 func (d *disk) close() {
-	for _, q := range d.waiting {
+	for _, q := range d.queues {
 		q.Close()
 	}
 	d.set.Close()
@@ -182,7 +183,7 @@ func (d *disk) stop(err error) error {
 	return d.failed
 }
 
-// covered returns how many states are known to be covered.
+// covered implements [place]: the states that are known to be covered.
 func (d *disk) covered() uint64 {
 	if !d.dropped {
 		return d.run.store.Len()
@@ -190,33 +191,105 @@ func (d *disk) covered() uint64 {
 	return d.states
 }
 
-// diskWorker is a worker's side.
-type diskWorker struct {
+// noted are the states that one goroutine has found to be new to the store in memory.
+type noted struct {
 	fresh [spill.Shards][]spill.Entry
 	count int
 	from  uint64 // of the ends of moves from the state that is expanded
 }
 
-// take makes a state the one that is expanded: it is given if it comes from the disk.
-func (w *worker) take(ref statestore.Ref, s system.State) error {
-	if s == nil {
-		w.buf = w.session.Load(ref, w.buf)
+// onDisk is the destination of a worker of a search with a disk.
+type onDisk struct {
+	noted
+	disk    *disk
+	w       *worker
+	session statestore.Session
+}
+
+// join implements [place].
+func (d *disk) join(w *worker) destination {
+	x := &onDisk{disk: d, w: w, session: d.run.store.NewSession()}
+	d.sides = append(d.sides, x)
+	return x
+}
+
+// Take implements [destination]. An item that carries its state comes from the disk.
+func (x *onDisk) Take(b *statestore.Batch, i int) (bool, error) {
+	w := x.w
+	if s := b.State(i); s == nil {
+		w.buf = x.session.Load(w.ref, w.buf)
 	} else {
 		w.buf = append(w.buf[:0], s...)
 		// So that it is not looked for if a move leads back to it.
-		if _, _, err := w.session.Insert(w.buf, 0); err != nil {
-			return w.run.disk.full(err)
+		if _, _, err := x.session.Insert(w.buf, 0); err != nil {
+			return false, x.disk.full(err)
 		}
 	}
 	w.state = w.buf
-	w.disk.from = from(spill.Hash(w.state), w.depth)
-	return nil
+	x.from = from(spill.Hash(w.state), w.depth)
+	return true, nil
 }
 
-// note takes down a state that is new to the store in memory.
-func (w *worker) note(s system.State, ref statestore.Ref) { w.run.disk.note(w.disk, s, ref, w.out) }
+// Cover implements [destination].
+func (x *onDisk) Cover(m *Move) (statestore.Ref, outcome, error) {
+	return x.cover(m.End, x.w.out)
+}
 
-func (d *disk) note(w *diskWorker, s system.State, ref statestore.Ref, out *workers.Out) {
+func (x *onDisk) cover(s system.State, out *workers.Out) (statestore.Ref, outcome, error) {
+	ref, added, err := x.session.Insert(s, 0)
+	if err != nil {
+		return 0, isFull, x.disk.full(err)
+	}
+	if !added {
+		return ref, wasKnown, nil
+	}
+	x.disk.note(&x.noted, s, ref, out)
+	if x.disk.dropped {
+		return ref, isElsewhere, nil // it may be on the disk
+	}
+	return ref, isNew, nil
+}
+
+// CoverNow implements [destination].
+func (x *onDisk) CoverNow(*Move) (statestore.Ref, outcome, error) {
+	return 0, isFull, errors.New("search: an expander that remembers states by their references cannot search with a disk")
+}
+
+// Initial implements [destination].
+func (x *onDisk) Initial(s system.State) (statestore.Ref, outcome, error) {
+	ref, what, err := x.cover(s, nil)
+	if errors.Is(err, errNoRoom) {
+		err = statestore.ErrFull // not even these have room
+	}
+	return ref, what, err
+}
+
+// Flush implements [destination].
+func (x *onDisk) Flush(bool) error { return nil }
+
+// Queue implements [destination].
+func (x *onDisk) Queue(ref statestore.Ref, _ *Move) { x.w.out.Add(x.w.depth, ref) }
+
+// Idle implements [destination].
+func (x *onDisk) Idle() {}
+
+// Find implements [destination].
+func (x *onDisk) Find(s system.State) (is, known bool) {
+	_, is = x.session.Find(s)
+	return is, is || !x.disk.dropped
+}
+
+// Parent implements [destination].
+func (x *onDisk) Parent() uint64 { return x.from }
+
+// Trail implements [destination].
+func (x *onDisk) Trail() *statestore.Trail { return nil }
+
+// Numbered implements [destination].
+func (x *onDisk) Numbered() Numbered { return nil }
+
+// note takes down a state that is new to the store in memory.
+func (d *disk) note(w *noted, s system.State, ref statestore.Ref, out *workers.Out) {
 	h := spill.Hash(s)
 	list := &w.fresh[spill.Shard(h)]
 	*list = append(*list, spill.Entry{Hash: h, Ref: ref, From: w.from})
@@ -250,42 +323,16 @@ func (d *disk) full(err error) error {
 	return err
 }
 
-// cover inserts the end of a move.
-func (w *worker) cover(m *Move) {
-	ref, added, err := w.session.Insert(m.End, 0)
-	switch {
-	case err != nil:
-		w.err = w.run.disk.full(err)
-	case added:
-		w.note(m.End, ref)
-		if !w.run.disk.dropped {
-			w.queue(ref, m)
-			w.count()
-		}
-	}
+// search implements [place].
+func (d *disk) search(res *Result, fresh bool) (*Result, error) {
+	return d.run.alone(res, fresh, d.explore)
 }
 
-// search is run.search with a disk.
-func (d *disk) search(report func(queued int)) error {
-	c := d.run.o.Checkpoint
-	if c == nil {
-		return d.explore(report, nil)
-	}
-	save := d.commit
-	if c.Parts == nil {
-		keep := c.NewKeeper()
-		defer keep.Wait()
-		save = func() error { return d.save(keep) }
-	}
-	err := d.explore(report, save)
-	if engine.Interrupted(err) && d.failed == nil {
-		save() // if it fails, err is not the first reason
-	}
-	return err
-}
+// explore works off the work set.
+func (d *disk) explore(report func(queued int)) error { return d.exploreSaving(report, nil) }
 
-// explore works off the work set. save writes a checkpoint; it is nil if there are none.
-func (d *disk) explore(report func(queued int), save func() error) error {
+// exploreSaving works off the work set. save writes a checkpoint; it is nil if there are none.
+func (d *disk) exploreSaving(report func(queued int), save func() error) error {
 	r := d.run
 	var every time.Duration
 	if save != nil {
@@ -383,12 +430,12 @@ func (d *disk) collect() {
 		to = &d.own
 		d.states = d.run.store.Len()
 	}
-	var all []*diskWorker
-	for _, w := range d.run.workers {
-		all = append(all, w.disk)
+	var all []*noted
+	for _, x := range d.sides {
+		all = append(all, &x.noted)
 	}
 	if k := d.run.ranks; k != nil {
-		all = append(all, &k.disk)
+		all = append(all, &k.noted)
 	}
 	for _, w := range all {
 		for i, l := range w.fresh {
@@ -469,9 +516,9 @@ func (d *disk) queue(open *[spill.Shards][]spill.Entry) error {
 		r.before.MaxDepth = max(r.before.MaxDepth, depth)
 		for i, l := range open {
 			for ; at[i] < len(l) && depthOf(l[at[i]]) == depth; at[i]++ {
-				if n := len(d.waiting); n > 0 {
+				if n := len(d.queues); n > 0 {
 					// Others are before it.
-					if err := d.waiting[n-1].Push(depth, d.sessions[0].Load(l[at[i]].Ref, nil)); err != nil {
+					if err := d.queues[n-1].Push(depth, d.sessions[0].Load(l[at[i]].Ref, nil)); err != nil {
 						return d.stop(err)
 					}
 				} else {
@@ -543,7 +590,7 @@ func (d *disk) drop() error {
 		return err
 	}
 	q := spill.NewQueue(d.dir)
-	d.waiting = slices.Insert(d.waiting, 0, q)
+	d.queues = slices.Insert(d.queues, 0, q)
 	var all []*statestore.Batch
 	for id := range r.o.Workers + 1 { // the last queue is for states of other ranks
 		for b := r.ws.Pop(id); b != nil; b = r.ws.Pop(id) {
@@ -585,10 +632,8 @@ func (d *disk) hire() {
 	for range min(runtime.GOMAXPROCS(0), spill.Shards) {
 		d.sessions = append(d.sessions, d.run.store.NewSession())
 	}
-	for _, w := range d.run.workers {
-		if w.expander != nil {
-			w.session = d.run.store.NewSession()
-		}
+	for _, x := range d.sides {
+		x.session = d.run.store.NewSession()
 	}
 }
 
@@ -597,14 +642,14 @@ func (d *disk) refill() error {
 	words := 0
 	var s []uint64
 	f := d.newFiller()
-	for words < d.chunk && len(d.waiting) > 0 {
-		q := d.waiting[0]
+	for words < d.chunk && len(d.queues) > 0 {
+		q := d.queues[0]
 		depth, t, ok, err := q.Pop(s)
 		if err != nil {
 			return d.stop(err)
 		}
 		if !ok {
-			d.waiting = d.waiting[1:]
+			d.queues = d.queues[1:]
 			continue
 		}
 		s = t
@@ -641,12 +686,25 @@ func (f *filler) flush() {
 	f.b = ws.Get(0)
 }
 
-// queued returns how many states wait on the disk.
-func (d *disk) queued() (n int) {
-	for _, q := range d.waiting {
+// waiting implements [place]: the states that wait on the disk.
+func (d *disk) waiting() (n int) {
+	for _, q := range d.queues {
 		n += int(q.Len())
 	}
 	return n
+}
+
+// figures implements [place].
+func (d *disk) figures(res *Result) {
+	res.Disk = d.stats()
+	res.BytesPerState = float64(res.StoreBytes+res.Disk.Bytes) / float64(max(res.States, 1))
+}
+
+// past implements [place].
+func (d *disk) past() (history, func(*finding), func() error) {
+	d.flush(true) // if it fails, the traces are missing
+	p := newPast(d)
+	return p, func(f *finding) { f.ref, _ = p.Find(f.state) }, func() error { return d.failed }
 }
 
 // stats returns figures.

@@ -234,7 +234,7 @@ func (p *parts) takeFiles(t *taken, s *savedDisk, same bool) error {
 		} else if q, err = p.sift(q, d.dir); err != nil {
 			return err
 		}
-		d.waiting = append(d.waiting, q)
+		d.queues = append(d.queues, q)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (d *disk) freeze() (s *savedDisk, files []spill.Kept, err error) {
 	for _, runs := range s.Set {
 		files = append(files, runs...)
 	}
-	for _, q := range d.waiting {
+	for _, q := range d.queues {
 		k, err := q.Kept()
 		if err != nil {
 			return nil, nil, d.stop(err)
@@ -173,52 +173,26 @@ func (d *disk) write(w io.Writer, s *savedDisk, head func() error) error {
 	return out.Flush()
 }
 
-// resumeDisk is resume with a disk.
-func resumeDisk(sys system.System, newExpander Factory, o Options, watch *engine.Watch, so statestore.Options) (*Result, error) {
-	from := o.Checkpoint.From
-	var all saved
-	if err := engine.ReadRecord(from, &all); err != nil {
-		return nil, err
+// keepingDisk is a disk whose search writes checkpoints.
+type keepingDisk struct{ *disk }
+
+// search implements [place].
+func (k keepingDisk) search(res *Result, fresh bool) (*Result, error) {
+	return k.run.alone(res, fresh, k.explore)
+}
+
+func (k keepingDisk) explore(report func(queued int)) error {
+	save := k.commit
+	if c := k.run.o.Checkpoint; c.Parts == nil {
+		keep := c.NewKeeper()
+		defer keep.Wait()
+		save = func() error { return k.save(keep) }
 	}
-	var s savedDisk
-	if err := engine.ReadRecord(from, &s); err != nil {
-		return nil, err
+	err := k.exploreSaving(report, save)
+	if engine.Interrupted(err) && k.failed == nil {
+		save() // if it fails, err is not the first reason
 	}
-	d, err := openDisk(&o, so.MaxBytes)
-	if err != nil {
-		return nil, err
-	}
-	defer d.close()
-	store, err := statestore.New(d.so)
-	if err != nil {
-		return nil, &engine.OptionError{Message: err.Error()}
-	}
-	if err := o.Checkpoint.Start(); err != nil {
-		return nil, err
-	}
-	over := d.restore(watch, o.Checkpoint.Dir, &s)
-	if watch.Err() == nil && over != nil {
-		return nil, &engine.OptionError{Message: fmt.Sprintf("the checkpoint cannot be resumed: -disk: %v", over)}
-	}
-	r := newRun(sys, newExpander, o, watch, store)
-	r.before, r.disk, d.run = all, d, r
-	all.recount(sys, &o)
-	r.hire()
-	if err := d.read(bufio.NewReader(from), &s); err != nil {
-		return nil, err
-	}
-	for i := range all.Findings {
-		r.find(&all.Findings[i], nil)
-	}
-	r.found.More += all.More
-	r.before.Findings = nil
-	res := &Result{Result: engine.Result{Workers: o.Workers}}
-	if over != nil {
-		// It has to end before all is there: the last checkpoint stays the one that counts.
-		d.failed = &engine.Stop{Reason: "not all of the disk was read"}
-		return r.end(res, watch.Err())
-	}
-	return r.end(res, r.search())
+	return err
 }
 
 // restore takes up the files of a checkpoint, unless the watch ends that.
@@ -238,7 +212,7 @@ func (d *disk) restore(watch *engine.Watch, dir string, s *savedDisk) error {
 		}
 		var q *spill.Queue
 		if q, err = spill.RestoreQueue(watch.Context(), d.dir, dir, k); err == nil {
-			d.waiting = append(d.waiting, q)
+			d.queues = append(d.queues, q)
 			for _, g := range k.Segments {
 				d.there[g] = true
 			}

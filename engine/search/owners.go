@@ -120,51 +120,51 @@ func (o *owners) sum(numbers *[statestore.MaxNumbers]uint32) (sum uint64) {
 
 // leaves sends the end of a move that is told by numbers to its owner, and tells whether it is another
 // rank than this one.
-func (w *worker) leaves(parts uint32, numbers *[statestore.MaxNumbers]uint32) bool {
-	o, to := w.owners, w.homeOf()
+func (a *abroad) leaves(parts uint32, numbers *[statestore.MaxNumbers]uint32) bool {
+	o, to := a.owners, a.homeOf()
 	if deciding := parts & o.which; deciding != 0 {
-		sum := w.sum
+		sum := a.sum
 		for ; deciding != 0; deciding &= deciding - 1 {
 			p := bits.TrailingZeros32(deciding) % statestore.MaxNumbers
-			sum += o.term(p, numbers[p]) - o.term(p, w.numbers[p])
+			sum += o.term(p, numbers[p]) - o.term(p, a.numbers[p])
 		}
-		to = w.box.OwnerOf(sum)
+		to = a.box.OwnerOf(sum)
 	}
-	if to == w.run.ranks.rank {
+	if to == a.k.rank {
 		return false
 	}
-	all := w.numbers
+	all := a.numbers
 	for ; parts != 0; parts &= parts - 1 {
 		p := bits.TrailingZeros32(parts) % statestore.MaxNumbers
 		all[p] = numbers[p]
 	}
-	if w.homes.tellable(&all) {
-		w.box.SendNumbers(to, w.depth, uint64(w.ref), o.length, o.parts, &all, w.homes.sharing)
+	if a.homes.tellable(&all) {
+		a.box.SendNumbers(to, a.w.depth, uint64(a.w.ref), o.length, o.parts, &all, a.homes.sharing)
 		return true
 	}
-	w.exported = slices.Grow(w.exported[:0], o.length)[:o.length]
+	a.exported = slices.Grow(a.exported[:0], o.length)[:o.length]
 	for p := range o.parts {
-		o.value = w.homes.sharing.Part(o.value[:0], o.length, p, all[p])
-		w.homes.sharing.Put(w.exported, p, o.value)
+		o.value = a.homes.sharing.Part(o.value[:0], o.length, p, all[p])
+		a.homes.sharing.Put(a.exported, p, o.value)
 	}
-	w.box.Send(to, w.depth, uint64(w.ref), w.exported)
+	a.box.Send(to, a.w.depth, uint64(a.w.ref), a.exported)
 	return true
 }
 
 // sendNumbers sends the end of a move to a rank by numbers, if it can be told so.
-func (w *worker) sendNumbers(to int, m *Move) bool {
-	if w.homes == nil {
+func (a *abroad) sendNumbers(to int, m *Move) bool {
+	if a.homes == nil {
 		return false
 	}
-	numbers, ok := w.homes.sharing.Number(m.End, w.ref, m.Changed)
+	numbers, ok := a.homes.sharing.Number(m.End, a.w.ref, m.Changed)
 	if !ok {
 		return false
 	}
 	var all [statestore.MaxNumbers]uint32
 	k := copy(all[:], numbers)
-	if !w.homes.tellable(&all) {
+	if !a.homes.tellable(&all) {
 		return false
 	}
-	w.box.SendNumbers(to, w.depth, uint64(w.ref), len(m.End), k, &all, w.homes.sharing)
+	a.box.SendNumbers(to, a.w.depth, uint64(a.w.ref), len(m.End), k, &all, a.homes.sharing)
 	return true
 }

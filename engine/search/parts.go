@@ -166,90 +166,6 @@ func (p *parts) store() (statestore.Store, error) {
 	return statestore.Join(all, p.placing)
 }
 
-// runParts is Run for a search that keeps its parts apart: on ranks, or in one process
-// that goes on with what ranks have begun.
-func runParts(sys system.System, newExpander Factory, o Options, watch *engine.Watch, so statestore.Options) (*Result, error) {
-	rank, ranks := 0, 1
-	many := o.Ranks != nil && o.Ranks.Size() > 1
-	if many {
-		rank, ranks = o.Ranks.Rank(), o.Ranks.Size()
-	}
-	var d *disk
-	var t *taken
-	var err error
-	if o.Disk != "" {
-		if d, err = openDisk(&o, so.MaxBytes); d != nil {
-			defer d.close()
-			so = d.so
-			d.dir.Number(0, rank)
-			t = &taken{disk: d, watch: watch, dir: o.Checkpoint.Dir, writers: map[int]bool{}}
-		}
-		if many {
-			err = agree(o.Ranks, err)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	p, kept, work, err := open(sys, o.Checkpoint, rank, ranks, so, t)
-	if many {
-		err = agree(o.Ranks, err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	store, err := p.store()
-	if err != nil {
-		return nil, err
-	}
-	r := newRun(sys, newExpander, o, watch, store)
-	r.parts = p
-	if d != nil {
-		r.disk, d.run = d, r
-		err = d.resume(t)
-		if many {
-			err = agree(o.Ranks, err) // before there is an exchange for the search
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	switch {
-	case p.division != nil: // of the checkpoint
-	case many:
-		if p.division, err = agreeDivision(r); err != nil {
-			return nil, err
-		}
-		if d == nil { // with a disk stores begin anew
-			if err := statestore.Share(store, p.division.Shapes); err != nil {
-				return nil, err
-			}
-		}
-	default:
-		p.division = &division.Division{}
-	}
-	if many {
-		r.division = p.division
-		r.ranks = newRanks(r)
-	}
-	r.hire()
-	r.goOn(kept, work)
-	res := &Result{Result: engine.Result{Workers: o.Workers}}
-	if many {
-		return r.searchRanks(res)
-	}
-	if t != nil && t.over != nil {
-		return r.end(res, watch.Err())
-	}
-	if o.Checkpoint.Parts.From == 0 {
-		err = r.begin()
-	}
-	if err == nil {
-		err = r.search()
-	}
-	return r.end(res, err)
-}
-
 // open returns the parts of a rank, with what a checkpoint has of them.
 func open(sys system.System, c *engine.Checkpoint, rank, ranks int, so statestore.Options, t *taken) (p *parts, kept []*saved, work []*statestore.Batch, err error) {
 	if p, err = divide(sys, c.Parts.From, rank, ranks); err != nil {
@@ -389,21 +305,7 @@ func (r *run) goOn(kept []*saved, work []*statestore.Batch) {
 		r.found.More += s.More
 		s.recount(r.sys, &r.o)
 	}
-	r.states.Store(r.covered())
-}
-
-// covered returns how many states this process has covered.
-func (r *run) covered() uint64 {
-	if r.disk != nil {
-		return r.disk.covered()
-	}
-	n := r.store.Len()
-	if r.parts != nil {
-		for _, o := range r.parts.own {
-			n -= o.extra
-		}
-	}
-	return n
+	r.states.Store(r.place.covered())
 }
 
 // savedPart returns what stands in front of one of the own parts, without findings, and what

@@ -22,6 +22,7 @@ import (
 // ranks is this rank's side of a search on several, the part that speaks to the
 // others.
 type ranks struct {
+	place   // of the states of this rank
 	run     *run
 	x       *cluster.Exchange
 	rank    int
@@ -44,13 +45,15 @@ type ranks struct {
 	merged  bool               // all have the result, and nobody waits for this rank any more
 
 	// With a disk:
-	disk       diskWorker // of the goroutine that speaks
-	unreadable string     // why traces cannot be rebuilt: the disk of a rank; empty if they can
+	noted      noted  // of the goroutine that speaks
+	unreadable string // why traces cannot be rebuilt: the disk of a rank; empty if they can
 
 	saved  time.Time   // when the last checkpoint was written, on rank 0
 	late   []late      // arrived when there was no room
 	came   uint64      // states that have arrived
 	noRoom atomic.Bool // the store in memory has to be dropped
+
+	sides []*abroad // of the workers
 
 	portable system.Portable // nil: states are the same on all ranks
 	arrived  system.State    // of this process
@@ -83,7 +86,7 @@ type late struct {
 const arrivals = 4 * statestore.BatchSize
 
 func newRanks(r *run) *ranks {
-	k := &ranks{run: r, rank: r.o.Ranks.Rank(), session: r.store.NewSession()}
+	k := &ranks{place: r.place, run: r, rank: r.o.Ranks.Rank(), session: r.store.NewSession()}
 	o := cluster.Options{Workers: r.o.Workers, Division: r.division}
 	if r.parts != nil {
 		o.Parts, o.PauseAfter = r.parts.count, r.o.Checkpoint.Every
@@ -140,16 +143,15 @@ func (k *ranks) local(dst, s system.State) (system.State, error) {
 	return k.portable.Import(dst[:0], s)
 }
 
-// searchRanks searches together with the other ranks. An error that they do not know of is a
-// [cluster.Left].
-func (r *run) searchRanks(res *Result) (_ *Result, err error) {
-	k := r.ranks
+// search implements [place]. An error that the other ranks do not know of is a [cluster.Left].
+func (k *ranks) search(res *Result, fresh bool) (_ *Result, err error) {
+	r := k.run
 	defer func() {
 		if err != nil && !k.merged {
 			err = &cluster.Left{Err: err}
 		}
 	}()
-	if r.parts == nil || r.o.Checkpoint.Parts.From == 0 {
+	if fresh {
 		if err := r.begin(); err != nil {
 			k.fault = k.end(err)
 		}
@@ -256,8 +258,8 @@ func (k *ranks) rounds() (cluster.Outcome, error) {
 			_, _, mine.Reason, fault = engine.Judge(err, "", false)
 			k.fault = errors.Join(k.fault, fault)
 		}
-		mine.States = k.run.covered()
-		mine.Work = k.run.ws.Len() > 0 || k.disk.count > 0
+		mine.States = k.covered()
+		mine.Work = k.run.ws.Len() > 0 || k.noted.count > 0
 		m, err := json.Marshal(mine)
 		if err != nil {
 			return out, err
@@ -341,8 +343,8 @@ func (k *ranks) cover(depth int, from uint64, s system.State) {
 	case err != nil:
 		k.tooLate(depth, from, s)
 	case added:
-		k.disk.from = from
-		d.note(&k.disk, s, ref, nil)
+		k.noted.from = from
+		d.note(&k.noted, s, ref, nil)
 		if !d.dropped {
 			k.batch(depth, false).Add(ref)
 		}
@@ -421,8 +423,8 @@ func (k *ranks) goOn() {
 	k.x = k.x.Next()
 	k.home = k.x.Outbox(0)
 	clear(k.names) // the outboxes are new and tell all again
-	for i, w := range k.run.workers {
-		w.box = k.x.Outbox(i)
+	for _, a := range k.sides {
+		a.box = k.x.Outbox(a.w.id)
 	}
 }
 
@@ -654,41 +656,6 @@ func (k *ranks) Pause() { close(k.pause) }
 // Done implements [cluster.Part].
 func (k *ranks) Done() <-chan struct{} { return k.done }
 
-// Idle implements [workers.Idler]: what is collected for other ranks is sent
-// before a worker has nothing to do.
-func (w *worker) Idle() {
-	if w.box != nil {
-		w.box.Flush()
-	}
-}
-
-// accept stores item i of a batch, the state s that another rank has sent, and queues it if
-// it is new.
-func (w *worker) accept(b *statestore.Batch, i int, s system.State) error {
-	w.depth = b.Depth // as if it were the end of a move of this rank
-	parent := b.Refs[i]
-	if w.deferring != nil {
-		ok, err := w.deferring.Defer(s, parent, nil)
-		if err != nil {
-			return err
-		}
-		if ok {
-			w.deferred++
-			w.settleSome(b, i)
-			return w.err
-		}
-	}
-	ref, added, err := w.session.Insert(s, parent)
-	if err != nil {
-		return err
-	}
-	if added {
-		w.err = w.arrived(ref)
-	}
-	w.settleSome(b, i)
-	return w.err
-}
-
 // share is what a rank tells rank 0 when the search is over.
 type share struct {
 	Result   Result // its counts
@@ -754,15 +721,10 @@ func (k *ranks) merge(res *Result, fault, stopped error) error {
 	if fault != nil {
 		mine.Fault = fmt.Sprintf("rank %d: %v", k.rank, fault)
 	}
-	rb := &rebuilder{sys: k.run.sys, expander: k.run.newExpander(), session: k.session, machine: k.run.sys.NewMachine()}
-	if d := k.run.disk; d != nil {
-		d.flush(true)
-		rb.session = newPast(d)
-	}
+	from, find, _ := k.past()
+	rb := &rebuilder{sys: k.run.sys, expander: k.run.newExpander(), session: from, machine: k.run.sys.NewMachine()}
 	for f := range k.run.found.All() {
-		if p, ok := rb.session.(*past); ok {
-			f.ref, _ = p.Find(f.state)
-		}
+		find(f)
 		mine.Findings = append(mine.Findings, sharedFinding{
 			f.violation, k.rank, k.export(nil, f.state), f.ref, rb.session.(statestore.Parted).Hint(f.ref), f.tail,
 		})

@@ -61,9 +61,18 @@ func (r *run) maxDepth() int {
 	return d
 }
 
-// searchSaving is search with checkpoints: the pool is paused for each. A worker
+// keeping is a memoryPlace whose search writes checkpoints.
+type keeping struct{ memoryPlace }
+
+// search implements [place].
+func (k keeping) search(res *Result, fresh bool) (*Result, error) {
+	return k.alone(res, fresh, k.explore)
+}
+
+// explore works off the work set. The pool is paused for each checkpoint. A worker
 // finishes the state that it expands before that, so that no transition counts twice.
-func (r *run) searchSaving(report func(queued int)) error {
+func (k keeping) explore(report func(queued int)) error {
+	r := k.run
 	every := r.o.Checkpoint.Every
 	keep := r.o.Checkpoint.NewKeeper()
 	defer keep.Wait()
@@ -143,52 +152,6 @@ func (s *saved) recount(sys system.System, o *Options) {
 	for i, n := range s.Counts {
 		o.Counts[i].Add(n)
 	}
-}
-
-// resume is Run for a search that goes on.
-func resume(sys system.System, newExpander Factory, o Options, watch *engine.Watch, so statestore.Options) (*Result, error) {
-	from := o.Checkpoint.From
-	var s saved
-	if err := engine.ReadRecord(from, &s); err != nil {
-		return nil, err
-	}
-	store, mark, err := engine.RestoreStore(from, so)
-	if errors.Is(err, statestore.ErrFull) {
-		return nil, &engine.OptionError{Message: "the checkpoint needs more memory than -max-memory allows"}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := o.Checkpoint.Start(); err != nil {
-		return nil, err
-	}
-	r := newRun(sys, newExpander, o, watch, store)
-	r.before, r.mark = s, mark
-	s.recount(sys, &o)
-	trails, err := statestore.RestoreWork(r.ws, from)
-	if err != nil {
-		return nil, engine.Unreadable(err)
-	}
-	if len(trails) != len(s.Findings) {
-		return nil, engine.Unreadable(errors.New("as many trails as violations are missing"))
-	}
-	r.hire()
-	if x, ok := r.workers[0].expander.(Remembering); ok {
-		if err := x.RestoreMemory(from); err != nil {
-			return nil, engine.Unreadable(err)
-		}
-	}
-	// What stands behind the end, if nothing else, is the check that it is the end.
-	if err := engine.AtEnd(from); err != nil {
-		return nil, err
-	}
-	r.states.Store(store.Len())
-	for i := range s.Findings {
-		r.find(&s.Findings[i], trails[i])
-	}
-	r.found.More += s.More
-	r.before.Findings = nil
-	return r.end(&Result{Result: engine.Result{Workers: o.Workers}}, r.search())
 }
 
 // find enters a finding of before.

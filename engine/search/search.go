@@ -90,7 +90,13 @@ type Coverer interface {
 	Cover(m *Move, arrive func(ref statestore.Ref) bool)
 }
 
-// Numbered is implemented by the driver's visitor, for expanders that remember what a step
+// Numbering is implemented by the driver's visitor.
+type Numbering interface {
+	// Numbered returns nil if moves cannot be told by numbers. It is always the same.
+	Numbered() Numbered
+}
+
+// Numbered takes moves by numbers, for expanders that remember what a step
 // does to a part of a state. It may be asked of the state that is expanded only, and not
 // while a hook looks on.
 type Numbered interface {

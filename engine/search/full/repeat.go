@@ -19,9 +19,12 @@ func (x *Expander) expandRemembering(v search.Visitor, stopper search.Stopper) (
 		y.pause--
 		return x.expand(v, stopper)
 	}
-	numbered, ok := v.(search.Numbered)
+	var numbered search.Numbered
+	if d, ok := v.(search.Numbering); ok {
+		numbered = d.Numbered()
+	}
 	var numbers []uint32
-	if ok {
+	if numbered != nil {
 		numbers = y.numbers[:copy(y.numbers[:], numbered.Numbers())]
 	}
 	c := context{len(x.state), x.repeating.Regime(x.state)}

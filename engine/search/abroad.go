@@ -1,0 +1,164 @@
+package search
+
+import (
+	"cmp"
+	"errors"
+
+	"cpor/engine/cluster"
+	"cpor/statestore"
+	"cpor/system"
+)
+
+// abroad is the destination of a worker of a search on ranks: it sends the end of a move to the rank that
+// owns it, and asks another destination if that is this one.
+type abroad struct {
+	destination // of the states of this rank
+	w           *worker
+	k           *ranks
+	box         *cluster.Outbox
+	numbered    Numbered // destination, if states are told by numbers
+	homes       *homes   // nil if no states go to other ranks by numbers
+
+	// Of the state that is expanded:
+	home int // the rank that it belongs to, -1: not known yet
+	// If numbers tell who owns states of its length:
+	owners  *owners
+	numbers [statestore.MaxNumbers]uint32 // of its parts
+	sum     uint64                        // of its terms, if home is known
+
+	exported system.State // see export
+}
+
+// join implements [place].
+func (k *ranks) join(w *worker) destination {
+	a := &abroad{destination: k.place.join(w), w: w, k: k, box: k.x.Outbox(w.id)}
+	if d, ok := a.destination.(*deferred); ok && k.portable == nil && d.numbering != nil {
+		a.numbered = d
+		// A rank that has several parts has several stores, and none of them is told numbers.
+		if sharing, ok := d.numbering.(statestore.Sharing); ok && k.x.Parts() == k.run.o.Ranks.Size() {
+			a.homes = &homes{sharing: sharing, division: k.run.division, parts: k.x.Parts(), most: cmp.Or(k.run.o.MostNumbers, cluster.MostNumbers)}
+		}
+	}
+	k.sides = append(k.sides, a)
+	return a
+}
+
+// Take implements [destination].
+func (a *abroad) Take(b *statestore.Batch, i int) (bool, error) {
+	a.home, a.owners = -1, nil
+	return a.destination.Take(b, i)
+}
+
+// Cover implements [destination].
+func (a *abroad) Cover(m *Move) (statestore.Ref, outcome, error) {
+	to, end := a.ownerOf(m)
+	if to == a.k.rank {
+		return a.destination.Cover(m)
+	}
+	if !a.sendNumbers(to, m) {
+		a.box.Send(to, a.w.depth, a.Parent(), end)
+	}
+	return 0, isElsewhere, nil
+}
+
+// CoverNow implements [destination].
+func (a *abroad) CoverNow(*Move) (statestore.Ref, outcome, error) {
+	return 0, isFull, errors.New("search: an expander that remembers states by their references cannot search on ranks")
+}
+
+// Initial implements [destination].
+func (a *abroad) Initial(s system.State) (statestore.Ref, outcome, error) {
+	if !a.k.owns(s) {
+		return 0, isElsewhere, nil
+	}
+	return a.destination.Initial(s)
+}
+
+// Idle implements [destination]: what is collected for other ranks is sent.
+func (a *abroad) Idle() { a.box.Flush() }
+
+// Find implements [destination].
+func (a *abroad) Find(s system.State) (is, known bool) {
+	if a.box.Owner(a.export(s)) != a.k.rank {
+		return false, false
+	}
+	return a.destination.Find(s)
+}
+
+// Numbered implements [destination].
+func (a *abroad) Numbered() Numbered {
+	if a.numbered == nil {
+		return nil
+	}
+	return a
+}
+
+// export returns a state as it goes to other ranks, valid until the next call.
+func (a *abroad) export(s system.State) system.State {
+	if a.k.portable == nil {
+		return s
+	}
+	a.exported = a.k.export(a.exported, s)
+	return a.exported
+}
+
+// ownerOf returns the rank that the end of a move belongs to, and the end as it goes
+// there if it is another one.
+func (a *abroad) ownerOf(m *Move) (rank int, end system.State) {
+	// The state that is expanded can be of another rank: whoever goes on with a checkpoint
+	// shares out what is to be expanded.
+	if m.Changed != nil && len(m.End) == len(a.w.state) && a.k.portable == nil && a.box.Stays(m.Changed) {
+		return a.homeOf(), m.End
+	}
+	end = a.export(m.End)
+	return a.box.Owner(end), end
+}
+
+// homeOf returns the rank that the expanded state belongs to.
+func (a *abroad) homeOf() int {
+	switch {
+	case a.home >= 0:
+	case a.owners != nil:
+		a.sum = a.owners.sum(&a.numbers)
+		a.home = a.box.OwnerOf(a.sum)
+	default:
+		a.home = a.box.Owner(a.w.state)
+	}
+	return a.home
+}
+
+// Numbers implements [Numbered].
+func (a *abroad) Numbers() []uint32 {
+	numbers := a.numbered.Numbers()
+	if numbers == nil {
+		return nil
+	}
+	if a.homes != nil {
+		if a.owners = a.homes.of(len(a.w.state)); a.owners != nil {
+			a.numbers = [statestore.MaxNumbers]uint32{}
+			copy(a.numbers[:], numbers)
+			return numbers
+		}
+	}
+	if a.homeOf() != a.k.rank {
+		return nil
+	}
+	return numbers
+}
+
+// Parts implements [Numbered].
+func (a *abroad) Parts(word int32, mask uint64) uint32 { return a.numbered.Parts(word, mask) }
+
+// Ended implements [Numbered].
+func (a *abroad) Ended() []uint32 { return a.numbered.Ended() }
+
+// Stays implements [Numbered].
+func (a *abroad) Stays(changed []int32) bool { return a.owners != nil || a.box.Stays(changed) }
+
+// MoveNumbers implements [Numbered].
+func (a *abroad) MoveNumbers(parts uint32, numbers *[statestore.MaxNumbers]uint32) {
+	if a.w.err != nil || a.owners != nil && a.leaves(parts, numbers) {
+		return
+	}
+	a.numbered.MoveNumbers(parts, numbers)
+}
