@@ -65,7 +65,7 @@ type destination interface {
 }
 
 // place is where all that a search covers is. It makes the destinations of its workers.
-// [compose] chooses it, before the search begins.
+// [Run] chooses it, before the search begins.
 type place interface {
 	// join returns the destination of a worker. One worker joins at a time.
 	join(w *worker) destination

@@ -50,10 +50,12 @@ type finding struct {
 }
 
 // newRun returns a search with an empty work set.
-func newRun(sys system.System, newExpander Factory, o Options, watch *engine.Watch, store statestore.Store) *run {
+func newRun(
+	sys system.System, newExpander Factory, o Options, watch *engine.Watch, store statestore.Store,
+) *run {
 	return &run{
 		sys: sys, obs: system.ObserversOf(sys), o: o, newExpander: newExpander, watch: watch,
-		store: store, ws: statestore.NewWorkSet(o.Workers + 1), // the last queue is for states of other ranks
+		store: store, ws: statestore.NewWorkSet(o.Workers + 1), // the last queue is for what comes from elsewhere
 		found: engine.NewCollector[*finding](&o.Options),
 	}
 }
@@ -68,7 +70,9 @@ func (r *run) hire() {
 
 // alone searches in this process. explore works off the work set; it returns nil if everything
 // was covered, and otherwise the reason why not.
-func (r *run) alone(res *Result, fresh bool, explore func(report func(queued int)) error) (_ *Result, err error) {
+func (r *run) alone(
+	res *Result, fresh bool, explore func(report func(queued int)) error,
+) (_ *Result, err error) {
 	if fresh {
 		err = r.begin()
 	}
@@ -388,8 +392,10 @@ func (w *worker) violation(v *system.Violation, tail []Step) {
 		return
 	}
 	goOn := r.found.Add(v, state, func(v system.Violation) *finding {
-		f := &finding{violation: v, ref: w.ref, state: slices.Clone(w.state), tail: slices.Clone(tail), trail: w.to.Trail()}
-		return f
+		return &finding{
+			violation: v, ref: w.ref, trail: w.to.Trail(),
+			state: slices.Clone(w.state), tail: slices.Clone(tail),
+		}
 	})
 	switch {
 	case !goOn:

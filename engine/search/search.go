@@ -142,7 +142,7 @@ type Stopper interface{ Stopped() bool }
 // Expander computes the moves of a state. One expander serves one worker; it
 // owns its machines.
 type Expander interface {
-	// Expand calls v forevery move of state s and forevery violation on
+	// Expand calls v for every move of state s and for every violation on
 	// the paths of the moves, deadlocks included. It keeps nothing of s.
 	Expand(s system.State, v Visitor)
 	// Counters returns the counts since the expander was made. It is called
