@@ -168,7 +168,11 @@ func failure(out string) (text, ending string, ok bool) {
 		}
 		switch {
 		case mark == "panic: ":
-			return out[:i], mark + line, true
+			text := out[:i]
+			if strings.HasSuffix(text, "\t") { // behind those that it came upon
+				text = text[:max(0, strings.LastIndex("\n"+text, "\n"+mark))]
+			}
+			return text, mark + line, true
 		case strings.HasPrefix(line, "all goroutines are asleep"), strings.HasPrefix(line, "no goroutines (main called runtime.Goexit)"):
 			return out[:i], "deadlock", true
 		}
