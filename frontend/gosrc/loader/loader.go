@@ -195,6 +195,9 @@ type Program struct {
 	GOROOT string
 
 	units map[*types.Package]*unit
+
+	once sync.Once // for used, see Uses
+	used map[[2]string]bool
 }
 
 // Mode returns how a package is treated.
@@ -773,17 +776,20 @@ func (u *universe) program(roots []*unit) *Program {
 // Uses tells whether some package that is not of the standard library names a
 // function of it.
 func (p *Program) Uses(path, name string) bool {
-	for _, u := range p.units {
-		if u.standard || u.info == nil {
-			continue
-		}
-		for _, o := range u.info.Uses {
-			if o.Name() == name && o.Pkg() != nil && o.Pkg().Path() == path {
-				return true
+	p.once.Do(func() {
+		p.used = map[[2]string]bool{}
+		for _, u := range p.units {
+			if u.standard || u.info == nil {
+				continue
+			}
+			for _, o := range u.info.Uses {
+				if f, ok := o.(*types.Func); ok && f.Pkg() != nil {
+					p.used[[2]string{f.Pkg().Path(), f.Name()}] = true
+				}
 			}
 		}
-	}
-	return false
+	})
+	return p.used[[2]string{path, name}]
 }
 
 // Links tells whether some package that is not of the standard library links to a function

@@ -9,7 +9,6 @@ import (
 	"io"
 	"regexp"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -361,30 +360,40 @@ func (s *session) prepare(c *gosrc.Compiled, test string) (prog *gosrc.Program, 
 		ctx, cancel = context.WithTimeout(ctx, s.timeout)
 	}
 	defer cancel()
-	done := make(chan struct{})
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		t := time.NewTicker(memory.CheckEvery)
-		defer t.Stop()
-		for over == "" {
-			select {
-			case <-done:
-				return
-			case <-ctx.Done():
-				over = s.reason()
-			case <-t.C:
-				if limit.Check() != nil {
-					over = limit.Reason()
-				}
+	type result struct {
+		prog *gosrc.Program
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		prog, err := program(c, test, e)
+		done <- result{prog, err}
+	}()
+	t := time.NewTicker(memory.CheckEvery)
+	defer t.Stop()
+	for over == "" {
+		select {
+		case r := <-done:
+			return r.prog, "", r.err
+		case <-ctx.Done():
+			over = s.reason()
+		case <-t.C:
+			if limit.Check() != nil {
+				over = limit.Reason()
 			}
 		}
-		e.Halted.Store(true)
-	})
-	prog, err = program(c, test, e)
-	close(done)
-	watching.Wait()
-	return prog, over, err
+	}
+	// Initializers end soon, but a large package may be about to be compiled: nobody waits for that.
+	e.Halted.Store(true)
+	select {
+	case <-done:
+	case <-time.After(grace):
+	}
+	return nil, over, nil
 }
+
+// grace is how long one waits for initializers that have to end.
+const grace = 200 * time.Millisecond
 
 // reason says why the exploration of a test ended early.
 func (s *session) reason() string {
