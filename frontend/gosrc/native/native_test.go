@@ -198,7 +198,8 @@ func TestOutcomes(t *testing.T) {
 			got := map[gotable.Outcome]bool{}
 			see := func(x *native.Execution) {
 				o := outcome(x, fmt.Sprintf("p%d", i))
-				if o.Ending == "livelock" && !slices.Contains(prog.Outcomes, o) {
+				// Of a program that races a table tells nothing else, and a bound is no outcome.
+				if !slices.Contains(prog.Outcomes, o) && (o.Ending == "livelock" || slices.Contains(prog.Outcomes, gotable.Outcome{Ending: "race"})) {
 					return
 				}
 				if !got[o] && !slices.Contains(prog.Outcomes, o) {
