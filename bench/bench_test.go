@@ -22,7 +22,6 @@ import (
 
 var (
 	update = flag.Bool("update", false, "write the golden files anew")
-	long   = flag.Bool("long", false, "also run what takes longer")
 )
 
 // fakeVariable makes the test binary behave as the command, in the way that

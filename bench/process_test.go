@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"cpor/benchmarks"
 )
 
@@ -167,7 +169,7 @@ func TestTwins(t *testing.T) {
 		{"cmis", "C=2 N=8", true, 16430, 0},
 		{"cmis", "C=4 N=16", true, 1014131, 0},
 	} {
-		if c.long && !*long {
+		if c.long && !sample.Long() {
 			continue
 		}
 		ps, err := benchmarks.ParseParams(c.params)

@@ -2,8 +2,9 @@ package benchmarks_test
 
 import (
 	"context"
-	"flag"
 	"testing"
+
+	"cpor/testkit/sample"
 
 	"cpor/benchmarks"
 	"cpor/cartesian"
@@ -13,8 +14,6 @@ import (
 	"cpor/frontend/model"
 	"cpor/system"
 )
-
-var long = flag.Bool("long", false, "also count the rows that take more than a few seconds")
 
 // counts searches a whole system and returns the counts, and how many
 // self-loops of ended threads come in addition.
@@ -61,12 +60,12 @@ func TestReferenceCounts(t *testing.T) {
 			por  string
 			want *benchmarks.Counts
 		}{{"none", r.Full}, {"cartesian", r.Cartesian}} {
-			if s.want == nil || s.want.Transitions > few() && !*long {
+			if s.want == nil || s.want.Transitions > few() && !sample.Long() {
 				continue
 			}
 			t.Run(r.Benchmark+" "+r.Params.String()+" "+s.por, func(t *testing.T) {
 				workers := []int{2}
-				if s.want.Transitions < few()/10 || *long {
+				if s.want.Transitions < few()/10 || sample.Long() {
 					workers = []int{1, 2, 8}
 				}
 				for _, w := range workers {
@@ -91,7 +90,7 @@ func TestReferenceCounts(t *testing.T) {
 // the cartesian columns those that docs/benchmarks.md lists.
 func TestPaperCounts(t *testing.T) {
 	for _, r := range benchmarks.Table1() {
-		if p := r.Standard; p != nil && r.Benchmark != "philosophers" && (p.Transitions < few()/10 || *long) {
+		if p := r.Standard; p != nil && r.Benchmark != "philosophers" && (p.Transitions < few()/10 || sample.Long()) {
 			t.Run(r.Benchmark+" "+r.Params.String()+" none", func(t *testing.T) {
 				got, ended := counts(t, r.Benchmark, r.Params, "none", 2)
 				if got.States != p.States || got.Transitions != p.Transitions && got.Transitions+ended != p.Transitions {
@@ -100,7 +99,7 @@ func TestPaperCounts(t *testing.T) {
 			})
 		}
 		p := r.Cartesian
-		if p == nil || p.Transitions > few()/10 && !*long {
+		if p == nil || p.Transitions > few()/10 && !sample.Long() {
 			continue
 		}
 		var states, attempts bool

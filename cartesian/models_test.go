@@ -3,6 +3,8 @@ package cartesian
 import (
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/engine/search"
 	fullsearch "cpor/engine/search/full"
 	"cpor/frontend/model"
@@ -15,10 +17,7 @@ import (
 func TestModelOracleBites(t *testing.T) {
 	lost := map[bool]int{}
 	c := generated.Config{Threads: 3, Statements: 6, Awaits: true, Atomic: true, Locks: true, Choices: true}
-	seeds := uint64(3000)
-	if testing.Short() {
-		seeds = 600
-	}
+	seeds := sample.Of[uint64](300, 750, 6000)
 	for seed := uint64(1); seed <= seeds; seed++ {
 		m, err := model.Parse("generated.model", generated.Generate(seed, c), model.Options{})
 		if err != nil {

@@ -1,11 +1,12 @@
 package cartesian
 
 import (
-	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"testing"
+
+	"cpor/testkit/sample"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -13,8 +14,6 @@ import (
 	"cpor/system"
 	toy "cpor/testkit/toysystem"
 )
-
-var long = flag.Bool("long", false, "run the oracle on a million programs")
 
 // mixes are the settings of the program generator; a seed's setting is chosen
 // by its remainder.
@@ -123,15 +122,9 @@ func oracle(tb testing.TB, seed uint64, options ...Options) (diff string, ok boo
 // invariants included) and the deadlocks of a cartesian search are those of the
 // full search. A million programs take about ten minutes on two cores:
 //
-//	go test ./cartesian -run Theorem1 -long -timeout 1h
+//	go test ./cartesian -run Theorem1 -long -times 25 -timeout 1h
 func TestTheorem1(t *testing.T) {
-	programs := uint64(4000)
-	if testing.Short() {
-		programs = 400
-	}
-	if *long {
-		programs = 1_000_000
-	}
+	programs := sample.Of[uint64](200, 1000, 40_000)
 	const parts = 4
 	for part := range uint64(parts) {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {

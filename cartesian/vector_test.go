@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -19,10 +21,7 @@ import (
 // with the one that a transcription of the paper's pseudo-code computes.
 func TestAgainstNaive(t *testing.T) {
 	vectors, created, choices, observed := 0, 0, 0, 0
-	seeds := uint64(250)
-	if testing.Short() {
-		seeds = 30
-	}
+	seeds := sample.Of[uint64](30, 62, 500)
 	for seed := range seeds {
 		p, sys := program(t, seed)
 		obs := system.ObserversOf(sys)

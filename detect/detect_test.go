@@ -2,18 +2,17 @@ package detect
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"cpor/detect/computation"
 	"cpor/detect/predicate"
 	"cpor/detect/simulate"
 )
-
-var long = flag.Bool("long", false, "run the long tests")
 
 func mustExpand(t testing.TB, text string, c *computation.Computation) *predicate.Node {
 	t.Helper()
@@ -78,13 +77,7 @@ func variants() []variant {
 // TestOracle: every algorithm agrees with brute force over all cuts and all
 // observations.
 func TestOracle(t *testing.T) {
-	rounds := 2500
-	if testing.Short() {
-		rounds = 150
-	}
-	if *long {
-		rounds = 200_000
-	}
+	rounds := sample.Of(150, 600, 5000)
 	defer func(table, next int, old time.Duration) { maxTable, maxNext, headStart = table, next, old }(maxTable, maxNext, headStart)
 	vs := variants()
 	stats := map[string]int{}

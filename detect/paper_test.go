@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"cpor/detect/computation"
 	"cpor/detect/simulate"
 )
@@ -232,9 +234,7 @@ func TestConjunctive(t *testing.T) {
 
 // TestLarge: N = 64 and S = 10,000, where the lattice is hopeless.
 func TestLarge(t *testing.T) {
-	if !*long {
-		t.Skip("-long")
-	}
+	sample.Skip(t)
 	c := conjunctive(64, 10_000)
 	n := mustExpand(t, allX, c)
 	for _, opt := range []Options{{Workers: 1}, LevelsByName(t, "both").Options, {Algorithm: GargWaldecker}} {

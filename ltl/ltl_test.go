@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"pgregory.net/rapid"
 
 	. "cpor/ltl"
@@ -17,7 +19,6 @@ import (
 
 var (
 	update = flag.Bool("update", false, "rewrite the golden files")
-	long   = flag.Bool("long", false, "run the long versions of the random tests")
 )
 
 // formulas generates formulas of at most the given depth, over the atoms a, b, c.
@@ -344,7 +345,7 @@ func TestImplicationExhaustively(t *testing.T) {
 			all = append(all, Lasso{[]string{"a", "b"}, []uint64{s & 3, s >> 2}, []uint64{l & 3, l >> 2}})
 		}
 	}
-	if !*long {
+	if !sample.Long() {
 		all = all[:128]
 	}
 	tables := map[Formula][]bool{}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"cpor/testkit/sample"
 )
 
 // The benchmarks run with, for instance,
@@ -27,7 +29,7 @@ var systems = []counters{
 // An insertion is one move: one in a few is of a new state.
 func BenchmarkSearch(b *testing.B) {
 	sizes := []int{100_000, 1_000_000}
-	if *long {
+	if sample.Long() {
 		sizes = append(sizes, 10_000_000)
 	}
 	for _, n := range sizes {

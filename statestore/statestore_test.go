@@ -1,7 +1,6 @@
 package statestore
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -12,8 +11,6 @@ import (
 
 	"pgregory.net/rapid"
 )
-
-var long = flag.Bool("long", false, "run the long tests")
 
 func mustNew(t testing.TB, o Options) Store {
 	t.Helper()

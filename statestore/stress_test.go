@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"cpor/testkit/sample"
 )
 
 // TestContention lets many workers insert the same states in nearly the same order
@@ -14,8 +16,8 @@ import (
 func TestContention(t *testing.T) {
 	const workers = 64
 	n := max(20_000/slow, 6000)
-	if *long {
-		n = 1_000_000
+	if sample.Long() {
+		n = 200_000
 	}
 	for _, kind := range []Kind{Tree, Plain, Compact} {
 		st := mustNew(t, Options{Kind: kind, Workers: workers})

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/system"
 	toy "cpor/testkit/toysystem"
 )
@@ -123,10 +125,7 @@ func walks(sys system.System, r *rand.Rand) *Trace {
 // TestShortest compares what is found with a walk through all executions of random
 // programs: the very steps have to be the same. What was found first must not matter.
 func TestShortest(t *testing.T) {
-	programs := 600
-	if testing.Short() {
-		programs = 150
-	}
+	programs := sample.Of(150, 150, 600)
 	compared, dead := 0, 0
 	for seed := range programs {
 		r := rand.New(rand.NewPCG(uint64(seed), 23))
@@ -176,10 +175,7 @@ func TestShortest(t *testing.T) {
 // TestFewestSwitchesOfAll compares the search by context switches with a relaxation over
 // the whole graph of random programs, until nothing changes.
 func TestFewestSwitchesOfAll(t *testing.T) {
-	programs := 300
-	if testing.Short() {
-		programs = 80
-	}
+	programs := sample.Of(80, 80, 300)
 	compared := 0
 	for seed := range programs {
 		r := rand.New(rand.NewPCG(uint64(seed), 29))

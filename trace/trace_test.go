@@ -14,6 +14,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"cpor/testkit/sample"
+
 	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
@@ -24,7 +26,6 @@ import (
 
 var (
 	update = flag.Bool("update", false, "rewrite the golden files")
-	long   = flag.Bool("long", false, "run the long tests")
 )
 
 func mustNew(t testing.TB, p *toy.Program) system.System {
@@ -346,10 +347,7 @@ func last(sys system.System, tr *trace.Trace) system.State {
 // TestMinimise minimises the traces of long random walks over random programs:
 // to their violations, to their deadlocks, and to wherever they end.
 func TestMinimise(t *testing.T) {
-	programs := 1500
-	if *long {
-		programs = 100_000
-	}
+	programs := sample.Of(300, 1500, 15_000)
 	violations, shorter, fewer := 0, 0, 0
 	for seed := range programs {
 		r := rand.New(rand.NewPCG(uint64(seed), 11))

@@ -7,16 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"cpor/statestore"
 )
 
 // TestPause pauses pools at random moments and lets them go on: every item is
 // still processed exactly once.
 func TestPause(t *testing.T) {
-	runs := 500
-	if testing.Short() {
-		runs = 60
-	}
+	runs := sample.Of(60, 125, 500)
 	paused := 0
 	for seed := range runs {
 		r := rand.New(rand.NewPCG(uint64(seed), 8))
@@ -83,10 +82,7 @@ func (w *idler) Process(b *statestore.Batch, i int, out *Out) error {
 // and closes it when the pool is passive and nothing is outside: every item is
 // processed.
 func TestGate(t *testing.T) {
-	runs := 300
-	if testing.Short() {
-		runs = 40
-	}
+	runs := sample.Of(40, 75, 300)
 	for seed := range runs {
 		r := rand.New(rand.NewPCG(uint64(seed), 9))
 		d := randomDAG(r, 1+r.IntN(2000))

@@ -3,7 +3,6 @@ package workers
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -12,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"cpor/statestore"
 )
-
-var long = flag.Bool("long", false, "run the long tests")
 
 // dag is a workload that is known only by walking it: node n has children
 // n*fan+1 ... with a random fan; every node is reached once.
@@ -86,10 +85,7 @@ func (d *dag) run(t *testing.T, workers, cpus int, depthFirst bool) Stats {
 // more workers than CPUs: each item is processed exactly once, and the pool
 // ends. A pool that ends too early loses items, one that does not end hangs.
 func TestTermination(t *testing.T) {
-	runs := 2000
-	if *long {
-		runs = 200_000
-	}
+	runs := sample.Of(500, 2000, 20_000)
 	if testing.Short() {
 		runs = 200
 	}

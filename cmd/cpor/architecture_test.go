@@ -28,6 +28,7 @@ var layers = []layer{
 	{forTests, [][2]string{
 		{"testkit/oracle", "random models, and what a reduction preserves"},
 		{"testkit/systemtest", "a system against the contract"},
+		{"testkit/sample", "how much of a long test runs"},
 		{"testkit/toysystem", "small systems as Go data"},
 		{"testkit/resumetest", "interruptions and damage"},
 		{"testkit/fakeranks", "ranks in one process"},

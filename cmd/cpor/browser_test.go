@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -303,7 +305,7 @@ func (b *tab) picture(name string) {
 
 // TestBrowser clicks through every view of the page in a real browser.
 func TestBrowser(t *testing.T) {
-	needsLong(t)
+	sample.Skip(t)
 	browser := startBrowser(t)
 	dir := mirror(t)
 	work := t.TempDir()

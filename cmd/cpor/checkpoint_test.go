@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cpor/testkit/sample"
 )
 
 var kills = flag.Int("kills", 5, "how often a search with checkpoints is killed")
@@ -20,7 +22,7 @@ var kills = flag.Int("kills", 5, "how often a search with checkpoints is killed"
 // goes on with the last checkpoint each time: in the end the result is that of a
 // search that nobody disturbed.
 func TestKill(t *testing.T) {
-	needsLong(t)
+	sample.Skip(t)
 	bin := buildCommand(t)
 	robots := filepath.Join("..", "..", "benchmarks", "robots.model")
 	writers := filepath.Join(t.TempDir(), "writers.model")

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"cpor/benchmarks"
 )
 
@@ -145,7 +147,7 @@ var (
 // TestCluster runs the command on ranks of each MPI: the counts and violations are
 // those of one process. With -clusterstates N these are the rows of table 1, too.
 func TestCluster(t *testing.T) {
-	needsLong(t)
+	sample.Skip(t)
 	bin := buildCommand(t)
 	rows := clusterRows
 	for _, ref := range benchmarks.Reference() {
@@ -185,7 +187,7 @@ func TestCluster(t *testing.T) {
 // exit code is that of a mistake. What goes wrong without a launcher is in
 // testdata/script/cluster.txtar.
 func TestClusterMistakes(t *testing.T) {
-	needsLong(t)
+	sample.Skip(t)
 	bin := buildCommand(t)
 	robots := filepath.Join("..", "..", "benchmarks", "robots.model")
 	eachLauncher(t, func(t *testing.T, launcher string) {
@@ -214,7 +216,7 @@ func TestClusterMistakes(t *testing.T) {
 
 // TestClusterLimits ends searches on several ranks early, or lets them go on on a disk.
 func TestClusterLimits(t *testing.T) {
-	needsLong(t)
+	sample.Skip(t)
 	bin := buildCommand(t)
 	eachLauncher(t, func(t *testing.T, launcher string) {
 		clusterDisk(t, launcher, bin)
@@ -312,7 +314,7 @@ var rankKills = flag.Int("rankkills", 2, "how often a rank of a search with chec
 // process: the job ends, it has been told how to go on, and in the end the result is
 // that of a search that nobody disturbed.
 func TestClusterKill(t *testing.T) {
-	needsLong(t)
+	sample.Skip(t)
 	bin := buildCommand(t)
 	benchmark := func(name string) string { return filepath.Join("..", "..", "benchmarks", name+".model") }
 	for _, c := range []struct {

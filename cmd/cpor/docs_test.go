@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"github.com/google/go-cmp/cmp"
 
 	"cpor/engine"
@@ -119,7 +121,7 @@ func runDoc(t *testing.T, dir, text string) string {
 			i++
 		}
 		block := strings.Join(lines[start:i], "")
-		if line == "```console long" && !*long {
+		if line == "```console long" && !sample.Long() {
 			out.WriteString(block)
 			continue
 		}

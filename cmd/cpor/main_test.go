@@ -13,13 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 var (
 	update = flag.Bool("update", false, "rewrite the expected outputs")
-	long   = flag.Bool("long", false, "also run what takes long")
 )
 
 // TestMain makes the test binary stand in for cpor when a test runs cpor.
@@ -59,7 +60,7 @@ func TestScript(t *testing.T) {
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "long" {
-				return *long, nil
+				return sample.Long(), nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
@@ -249,12 +250,4 @@ func cmdFill(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Check(f.Truncate(n))
 	ts.Check(f.Close())
-}
-
-// needsLong skips a test that takes long, unless -long is given, as .ci/run gives it.
-func needsLong(t *testing.T) {
-	t.Helper()
-	if !*long {
-		t.Skip("takes long: go test ./cmd/cpor -long")
-	}
 }

@@ -21,6 +21,8 @@ import (
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"cpor/detect/computation"
 	"cpor/detect/logs"
 	"cpor/detect/predicate"
@@ -64,13 +66,7 @@ func contradicts(e, f *Event) bool {
 func TestNothingInvalid(t *testing.T) {
 	defer func(old int) { minTrim = old }(minTrim)
 	minTrim = 1
-	rounds := 400
-	if testing.Short() {
-		rounds = 150
-	}
-	if *long {
-		rounds = 20_000
-	}
+	rounds := sample.Of(150, 300, 2000)
 	dir := t.TempDir()
 	refused := 0
 	for seed := range rounds {
@@ -538,10 +534,7 @@ const longPiece = 64 << 10
 func TestManyConnections(t *testing.T) {
 	s := newService(t, "p1.x && p2.x", "")
 	addr, _ := serve(t, &Server{Service: s, MaxConnections: 20})
-	dials := 10_000
-	if testing.Short() {
-		dials = 1000
-	}
+	dials := sample.Of(1000, 2500, 10_000)
 	good, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
@@ -720,10 +713,7 @@ func TestForeign(t *testing.T) {
 // restarts in between: what was acknowledged is never lost, and what is there is
 // valid.
 func TestClients(t *testing.T) {
-	seeds := 15
-	if *long {
-		seeds = 500
-	}
+	seeds := sample.Of(15, 15, 100)
 	for seed := range seeds {
 		rng := rand.New(rand.NewPCG(uint64(seed), 8))
 		c := randomComputation(rng)

@@ -2,19 +2,18 @@ package monitor
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
+
+	"cpor/testkit/sample"
 
 	"cpor/detect"
 	"cpor/detect/computation"
 	"cpor/detect/predicate"
 	"cpor/detect/simulate"
 )
-
-var long = flag.Bool("long", false, "run the long tests")
 
 func randomComputation(rng *rand.Rand) *computation.Computation {
 	n := rng.IntN(4) + 1
@@ -171,13 +170,7 @@ func TestOnline(t *testing.T) {
 	minTrim = 1
 	dir := t.TempDir()
 	announced := 0
-	rounds := 1500
-	if testing.Short() {
-		rounds = 400
-	}
-	if *long {
-		rounds = 50_000
-	}
+	rounds := sample.Of(400, 800, 8000)
 	for seed := range rounds {
 		rng := rand.New(rand.NewPCG(uint64(seed), 9))
 		c := randomComputation(rng)
@@ -276,10 +269,7 @@ func TestBounded(t *testing.T) {
 			// A token goes round; x is true where it is, n counts.
 			clock := map[string]int32{}
 			kept := map[int]int{}
-			rounds := 20_000
-			if testing.Short() {
-				rounds = 3000
-			}
+			rounds := sample.Of(3000, 5000, 20_000)
 			for round := range rounds {
 				for _, h := range m.Hosts() {
 					for step := range 2 {

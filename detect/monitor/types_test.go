@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/detect"
 	"cpor/detect/computation"
 	"cpor/detect/logs"
@@ -292,13 +294,7 @@ var evidence = regexp.MustCompile(`(p[12]\.[a-z]) is ("[^"]*"|\[[^\]]*\]|\w+) at
 // wrong type for, and the others have its answers. What an error says about the
 // log is there.
 func TestTypesGenerated(t *testing.T) {
-	rounds := 6000
-	if testing.Short() {
-		rounds = 1000
-	}
-	if *long {
-		rounds = 300_000
-	}
+	rounds := sample.Of(1000, 3000, 30_000)
 	count := map[string]int{}
 	for seed := range rounds {
 		rng := rand.New(rand.NewPCG(uint64(seed), 77))

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"cpor/testkit/sample"
 )
 
 type head struct{ Name string }
@@ -88,10 +90,7 @@ func TestDamage(t *testing.T) {
 			t.Errorf("%s: something else was read", what)
 		}
 	}
-	n := 150
-	if testing.Short() {
-		n = 30
-	}
+	n := sample.Of(30, 37, 150)
 	for i := range n {
 		at := rand.IntN(len(whole))
 		if i < 60 {

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"cpor/testkit/sample"
 )
 
 // logged is a search that keeps what it has noted.
@@ -130,10 +132,7 @@ func TestLogGrows(t *testing.T) {
 	l := newLogged(t, dir)
 	r := rand.New(rand.NewPCG(1, 2))
 	var good []byte // what the last good one has
-	times := 200
-	if testing.Short() {
-		times = 60
-	}
+	times := sample.Of(60, 60, 200)
 	for i := range times {
 		if r.IntN(5) > 0 {
 			l.note(r.IntN(5000))
@@ -350,10 +349,7 @@ func TestLogDamage(t *testing.T) {
 			t.Errorf("%s: something else was read", what)
 		}
 	}
-	n := 100
-	if testing.Short() {
-		n = 20
-	}
+	n := sample.Of(20, 25, 100)
 	for i := range n {
 		at := rand.IntN(len(whole))
 		if i < 10 {

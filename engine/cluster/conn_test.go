@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"golang.org/x/sync/errgroup"
 
 	"cpor/engine/cluster"
@@ -15,10 +17,7 @@ import (
 // which a rank can be in the search while another still waits for the broadcast that
 // comes before it: what comes too early is not lost.
 func TestConn(t *testing.T) {
-	n := 40
-	if testing.Short() {
-		n = 10
-	}
+	n := sample.Of(10, 10, 40)
 	for seed := range uint64(n) {
 		const ranks = 5
 		g := graph{nodes: 200, seed: seed}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"golang.org/x/sync/errgroup"
 
 	"cpor/engine/cluster"
@@ -217,10 +219,7 @@ func searchRank(g graph, c cluster.Comm, i, perRank int, stopAt int64, o cluster
 // TestExchange searches random graphs on several ranks over an unkind network:
 // every reachable state is found, and nobody ends before that.
 func TestExchange(t *testing.T) {
-	n := 60
-	if testing.Short() {
-		n = 12
-	}
+	n := sample.Of(12, 15, 60)
 	for seed := range uint64(n) {
 		g := graph{nodes: 20 << (seed % 8), seed: seed}
 		comms := fakeranks.New(1+int(seed%5), fakeranks.Options{Seed: seed, MaxDelay: time.Duration(seed%4) * 300 * time.Microsecond})
@@ -236,10 +235,7 @@ func TestExchange(t *testing.T) {
 // same connections: nothing is lost on the way from one to the next, and stops that are
 // asked for meanwhile hold.
 func TestPause(t *testing.T) {
-	n := 60
-	if testing.Short() {
-		n = 12
-	}
+	n := sample.Of(12, 15, 60)
 	pauses.Store(0)
 	for seed := range uint64(n) {
 		g := graph{nodes: 200 << (seed % 6), seed: seed + 5000}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/engine"
 	"cpor/engine/lockset"
 	"cpor/engine/search"
@@ -13,13 +15,7 @@ import (
 // TestDisk drops what a search has in memory again and again, where it remembers locks
 // and orders: the result is that of a search in memory.
 func TestDisk(t *testing.T) {
-	seeds := uint64(40)
-	switch {
-	case *long:
-		seeds = 5000
-	case testing.Short():
-		seeds = 6
-	}
+	seeds := sample.Of[uint64](6, 15, 200)
 	compared, found, drops := 0, 0, 0
 	for seed := range seeds {
 		sys := randomProgram(t, seed)

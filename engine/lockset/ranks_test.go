@@ -3,7 +3,6 @@ package lockset_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"cpor/testkit/sample"
 
 	"cpor/engine"
 	"cpor/engine/cluster"
@@ -51,19 +52,11 @@ func onRanks(t *testing.T, n int, sys system.System, w way, o search.Options, ow
 	return results[0]
 }
 
-var ranksSeeds = flag.Uint64("ranks", 10, "how many programs TestRanks and TestRanksResume run")
-
 // TestRanks holds searches that remember locks and orders on several ranks to those of one
 // process: the same verdicts and violations, and where the order of the search does not
 // matter, the same counts.
 func TestRanks(t *testing.T) {
-	seeds := *ranksSeeds
-	switch {
-	case *long:
-		seeds = 3000
-	case testing.Short():
-		seeds = 6
-	}
+	seeds := sample.Of[uint64](3, 5, 40)
 	compared, found, counted, again := 0, 0, 0, 0
 	for seed := range seeds {
 		sys := randomProgram(t, seed)
@@ -183,13 +176,7 @@ func TestRanksStop(t *testing.T) {
 // checkpoints, and goes on on other numbers of ranks or in one process. There the numbers in the
 // states mean something else: the result is that of a search that was never interrupted.
 func TestRanksResume(t *testing.T) {
-	seeds := *ranksSeeds
-	switch {
-	case *long:
-		seeds = 3000
-	case testing.Short():
-		seeds = 5
-	}
+	seeds := sample.Of[uint64](3, 5, 40)
 	interrupted, split, joined, again, refused := 0, 0, 0, 0, 0
 	for seed := range seeds {
 		sys := randomProgram(t, seed)

@@ -2,13 +2,14 @@ package lockset_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+
+	"cpor/testkit/sample"
 
 	"cpor/engine"
 	"cpor/engine/lockset"
@@ -22,8 +23,6 @@ import (
 	"cpor/testkit/racetest"
 	"cpor/testkit/resumetest"
 )
-
-var long = flag.Bool("long", false, "run the long tests")
 
 // way is a way to search that a checkpoint has to keep.
 type way struct {
@@ -83,13 +82,7 @@ func randomProgram(t *testing.T, seed uint64) system.System {
 // TestResume interrupts searches that remember locks and orders: the result is that of a
 // search that was never interrupted.
 func TestResume(t *testing.T) {
-	seeds := uint64(60)
-	switch {
-	case *long:
-		seeds = 5000
-	case testing.Short():
-		seeds = 8
-	}
+	seeds := sample.Of[uint64](8, 20, 300)
 	interrupted, again := 0, 0
 	for seed := range seeds {
 		sys := randomProgram(t, seed)
@@ -147,13 +140,7 @@ func TestResume(t *testing.T) {
 
 // TestResumeUnstored is TestResume for searches that store no states.
 func TestResumeUnstored(t *testing.T) {
-	seeds := uint64(60)
-	switch {
-	case *long:
-		seeds = 5000
-	case testing.Short():
-		seeds = 8
-	}
+	seeds := sample.Of[uint64](8, 20, 300)
 	interrupted, compared := 0, 0
 	for seed := range seeds {
 		plain := randomProgram(t, seed)

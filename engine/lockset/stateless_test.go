@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/engine"
 	"cpor/engine/lockset"
 	"cpor/engine/search"
@@ -62,13 +64,7 @@ func TestStatelessDisciplines(t *testing.T) {
 		{Threads: 3, Statements: 3, Awaits: true, Breach: 5},
 		{Threads: 2, Statements: 4, Awaits: true, Atomic: true, Breach: 5},
 	}
-	n := 100
-	if testing.Short() {
-		n = 24
-	}
-	if *disciplines > 0 {
-		n = *disciplines
-	}
+	n := sample.Of(24, 40, 300)
 	broken, kept := 0, 0
 	for seed := -1; seed < n; seed++ {
 		text := guardReadsInBetween

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"cpor/benchmarks"
 	"cpor/engine"
 	_ "cpor/engine/all"
@@ -96,10 +98,7 @@ func TestToys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := uint64(150)
-	if testing.Short() {
-		n = 30
-	}
+	n := sample.Of[uint64](15, 37, 150)
 	o := engine.Options{All: true, MaxViolations: 1 << 20, KeepTraces: true}
 	for seed := range n {
 		sys, err := toysystem.New(toysystem.Random(rand.New(rand.NewPCG(seed, 1)), toysystem.Config{Observer: seed%3 == 0}))

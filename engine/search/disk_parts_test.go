@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
@@ -32,13 +34,7 @@ func keepsFiles(t *testing.T) *resumetest.Shelf {
 // are short of memory all the time, and goes on on other numbers of ranks or in one process: the
 // result is that of a search in memory that was never interrupted.
 func TestRanksResumeDisk(t *testing.T) {
-	seeds := uint64(8)
-	switch {
-	case *long:
-		seeds = 1000
-	case testing.Short():
-		seeds = 2
-	}
+	seeds := sample.Of[uint64](2, 4, 40)
 	interrupted, split, joined, drops := 0, 0, 0, 0
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 23))

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
@@ -22,13 +24,7 @@ import (
 // every few microseconds and are short of memory all the time, and goes on in another directory with
 // other numbers of workers: the result is that of a search in memory.
 func TestResumeDisk(t *testing.T) {
-	seeds := uint64(10)
-	switch {
-	case *long:
-		seeds = 1000
-	case testing.Short():
-		seeds = 4
-	}
+	seeds := sample.Of[uint64](2, 5, 50)
 	interrupted, drops := 0, 0
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 14))

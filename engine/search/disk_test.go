@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
@@ -33,13 +35,7 @@ func spilled(t testing.TB) string {
 // TestDisk searches with next to no memory: the result is that of a search in memory, with
 // traces, with every reduction and any number of workers.
 func TestDisk(t *testing.T) {
-	seeds := uint64(24)
-	switch {
-	case *long:
-		seeds = 2000
-	case testing.Short():
-		seeds = 4
-	}
+	seeds := sample.Of[uint64](4, 10, 100)
 	drops, looks := 0, 0
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 13))
@@ -203,11 +199,11 @@ func TestDiskMemory(t *testing.T) {
 		fmt.Printf("result: %s %d %d %d %.1f %d %d\n", r.Verdict, r.States, r.PeakRSS, r.Disk.Drops, r.Duration.Seconds(), r.Disk.Most, r.Disk.Read)
 		return
 	}
-	if testing.Short() || raceEnabled {
+	if testing.Short() || sample.Race {
 		t.Skip("takes seconds, and the race detector's own memory counts as the process's")
 	}
 	limits := []uint64{45e6}
-	if *long {
+	if sample.Long() {
 		limits = []uint64{40e6, 45e6, 50e6, 60e6, 100e6}
 	}
 	for _, limit := range limits {

@@ -3,7 +3,6 @@ package search_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -13,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"cpor/testkit/sample"
 
 	"cpor/cartesian"
 	"cpor/engine"
@@ -24,8 +25,6 @@ import (
 	"cpor/trace"
 	"cpor/workers"
 )
-
-var long = flag.Bool("long", false, "run the long tests")
 
 func mustNew(t testing.TB, p *toy.Program) system.System {
 	t.Helper()
@@ -126,7 +125,7 @@ func TestCounts(t *testing.T) {
 	for _, tt := range tests {
 		for _, n := range []int{1, 2, 4, 64} {
 			t.Run(fmt.Sprintf("%s/workers=%d", tt.name, n), func(t *testing.T) {
-				if raceEnabled && tt.want.states > 10_000 {
+				if sample.Race && tt.want.states > 10_000 {
 					t.Skip("too slow with the race detector")
 				}
 				r := run(t, mustNew(t, tt.p), search.Options{Options: engine.Options{Workers: n, All: true}})
@@ -232,10 +231,8 @@ func refer(sys system.System) *reference {
 // reference on random programs, for several numbers of workers, and checks and
 // minimises every trace.
 func TestAgainstReference(t *testing.T) {
-	programs := 300
-	if *long {
-		programs = 30_000
-	} else if raceEnabled {
+	programs := sample.Of(50, 300, 5000)
+	if sample.Race {
 		programs = 50
 	}
 	found := 0
@@ -317,10 +314,8 @@ func checkTrace(t *testing.T, sys system.System, v engine.Finding, ref *referenc
 // reference: the same violations and deadlocks, and each with a trace that
 // shows it, although the paths that led there are moves of many transitions.
 func TestCartesianTraces(t *testing.T) {
-	programs := 300
-	if *long {
-		programs = 30_000
-	} else if raceEnabled || testing.Short() {
+	programs := sample.Of(50, 300, 5000)
+	if sample.Race {
 		programs = 50
 	}
 	for seed := range programs {
@@ -554,10 +549,7 @@ func TestStopper(t *testing.T) {
 
 // TestStress runs many more workers than CPUs, mainly for the race detector.
 func TestStress(t *testing.T) {
-	rounds := 3
-	if *long {
-		rounds = 100
-	}
+	rounds := sample.Of(3, 3, 20)
 	sys := mustNew(t, counters(5, 4))
 	for range rounds {
 		r := run(t, sys, search.Options{Options: engine.Options{Workers: 64}})
@@ -587,7 +579,7 @@ func TestAllocations(t *testing.T) {
 
 	// The whole search: the shards of the store's tables and the batches grow
 	// now and then, nothing else allocates.
-	if raceEnabled {
+	if sample.Race {
 		return
 	}
 	sys = mustNew(t, philosophers(9))

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/engine"
 	"cpor/engine/search"
 	"cpor/statestore"
@@ -38,7 +40,7 @@ func TestMemoryLimit(t *testing.T) {
 		fmt.Printf("result: %s\n", js)
 		return
 	}
-	if testing.Short() || raceEnabled {
+	if testing.Short() || sample.Race {
 		t.Skip("takes seconds, and the race detector's own memory counts as the process's")
 	}
 	type test struct {
@@ -49,15 +51,18 @@ func TestMemoryLimit(t *testing.T) {
 	kinds := []statestore.Kind{statestore.Tree, statestore.Plain, statestore.Compact, statestore.Bitstate}
 	var tests []test
 	for _, kind := range kinds {
+		if !sample.Long() && kind != statestore.Tree && kind != statestore.Bitstate {
+			continue
+		}
 		limit := uint64(60e6)
 		if kind == statestore.Tree || kind == statestore.Compact {
 			limit = 42e6 // they take millions of states as it is
 		}
 		tests = append(tests, test{limit, 8, kind})
 	}
-	if *long {
-		for _, limit := range []uint64{60e6, 100e6, 200e6, 500e6} {
-			for _, workers := range []int{1, 2, 16} {
+	if sample.Long() {
+		for _, limit := range []uint64{60e6, 200e6} {
+			for _, workers := range []int{1, 16} {
 				for _, kind := range kinds {
 					tests = append(tests, test{limit, workers, kind})
 				}

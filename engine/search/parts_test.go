@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"golang.org/x/sync/errgroup"
 
 	"cpor/cartesian"
@@ -51,10 +53,7 @@ func searchOn(n int, s *resumetest.Shelf, every time.Duration, sys system.System
 // and goes on with other numbers of ranks, in one process, too: the result is that of
 // a search that was never interrupted, and each violation has a trace that replays.
 func TestRanksResume(t *testing.T) {
-	seeds := uint64(40)
-	if testing.Short() {
-		seeds = 6
-	}
+	seeds := sample.Of[uint64](3, 8, 80)
 	interrupted, split, joined := 0, 0, 0
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 21))

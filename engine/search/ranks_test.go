@@ -3,7 +3,6 @@ package search_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"cpor/testkit/sample"
 
 	"cpor/engine"
 	"cpor/engine/cluster"
@@ -47,8 +48,6 @@ func onRanks(t *testing.T, n int, sys system.System, newExpander func() search.F
 	return results[0]
 }
 
-var onRanksSeeds = flag.Uint64("ranks", 12, "how many pairs of random systems TestRanks runs")
-
 // TestRanks holds the search on several ranks to that of one process: the same
 // counts, verdicts and violations, each with a trace that replays.
 func TestRanks(t *testing.T) {
@@ -57,10 +56,7 @@ func TestRanks(t *testing.T) {
 		"counters":     mustNew(t, counters(4, 4)),
 		"one state":    mustNew(t, counters(1, 1)),
 	}
-	seeds := *onRanksSeeds
-	if testing.Short() {
-		seeds = 4
-	}
+	seeds := sample.Of[uint64](2, 6, 60)
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 11))
 		systems[fmt.Sprintf("random %d", seed)] = mustNew(t, toy.Random(r, toy.Config{Observer: seed%2 == 0}))
@@ -195,13 +191,7 @@ func TestRanksStop(t *testing.T) {
 
 // TestRanksDisk is TestRanks for ranks that drop what they have in memory again and again.
 func TestRanksDisk(t *testing.T) {
-	seeds := uint64(16)
-	switch {
-	case *long:
-		seeds = 1000
-	case testing.Short():
-		seeds = 3
-	}
+	seeds := sample.Of[uint64](2, 5, 60)
 	drops, looks, found := 0, 0, 0
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 17))

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"cpor/engine"
 	"cpor/engine/checkpoint"
 	"cpor/engine/search"
@@ -87,9 +89,9 @@ func (d *watched) checkpoint(every time.Duration) *engine.Checkpoint {
 func TestRoom(t *testing.T) {
 	n, every := 12, 20*time.Millisecond
 	switch {
-	case raceEnabled:
+	case sample.Race:
 		n, every = 6, 200*time.Millisecond
-	case testing.Short():
+	case !sample.Long():
 		n = 9
 	}
 	sys := mustNew(t, counters(5, n))
@@ -154,7 +156,7 @@ func TestRoom(t *testing.T) {
 				t.Errorf("at most %.2f times the store in the end, %.2f times at its time; %.2f times in what they share",
 					times(d.most), ratio, times(d.log))
 			}
-			if d.written < parts-1 || ratio == 0 && !raceEnabled {
+			if d.written < parts-1 || ratio == 0 && !sample.Race {
 				t.Errorf("%d checkpoints", d.written)
 			}
 		})

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/cartesian"
 	"cpor/engine"
 	"cpor/engine/search"
@@ -37,10 +39,7 @@ func shown(r *search.Result) string {
 // other numbers of workers: the result is that of a search that was never
 // interrupted.
 func TestResume(t *testing.T) {
-	seeds := uint64(40)
-	if testing.Short() {
-		seeds = 8
-	}
+	seeds := sample.Of[uint64](4, 10, 80)
 	interrupted := 0
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 12))
@@ -75,7 +74,7 @@ func TestResume(t *testing.T) {
 			}
 		}
 	}
-	if interrupted < 100 && !testing.Short() {
+	if interrupted < 2*int(seeds) {
 		t.Errorf("only %d searches were interrupted", interrupted)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"cpor/engine"
 	"cpor/system"
 	toy "cpor/testkit/toysystem"
@@ -105,7 +107,7 @@ thread T(i uint2) { atomic { if x != i { y = i } }; atomic { await(x == 0 || y !
 init { go T(0); go T(1); go T(2) }`, 0},
 	}
 	rounds := 1
-	if raceEnabled {
+	if sample.Race {
 		rounds = 2
 	}
 	for _, m := range models {
@@ -117,7 +119,7 @@ init { go T(0); go T(1); go T(2) }`, 0},
 		for _, red := range []Reduction{DPOR, Sleep, PersistentSleep} {
 			for _, workers := range []int{1, 8, 64} {
 				for range rounds {
-					if raceEnabled && workers == 1 {
+					if sample.Race && workers == 1 {
 						continue
 					}
 					res := explore(t, sys, Options{Options: engine.Options{Workers: workers, IgnoreDeadlocks: true}, Reduction: red})

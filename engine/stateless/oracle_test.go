@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/engine"
 	"cpor/frontend/model"
 	"cpor/system"
@@ -23,10 +25,8 @@ import (
 )
 
 var (
-	long   = flag.Bool("long", false, "larger programs")
-	number = flag.Int("programs", 0, "so many programs in each test")
-	seed   = flag.Uint64("seed", 0, "check this seed only, and print the program")
-	from   = flag.Uint64("from", 0, "begin with the seed after this one")
+	seed = flag.Uint64("seed", 0, "check this seed only, and print the program")
+	from = flag.Uint64("from", 0, "begin with the seed after this one")
 )
 
 func TestMain(m *testing.M) {
@@ -279,10 +279,7 @@ type figures struct {
 
 // check makes programs from seeds, on all CPUs, until n of them were compared.
 func check(t *testing.T, n int, program func(seed uint64) (text string, sys system.System, err error)) {
-	most := 4000
-	if *long {
-		most = 60_000
-	}
+	most := sample.Of(4000, 4000, 10_000)
 	var f figures
 	one := func(number uint64) bool {
 		text, sys, err := program(number)
@@ -353,17 +350,12 @@ func check(t *testing.T, n int, program func(seed uint64) (text string, sys syst
 	}
 }
 
-// programs is how many programs a test compares.
+// programs is how many programs a test compares that has n to itself.
 func programs(n int) int {
-	switch {
-	case *number > 0:
-		return *number
-	case testing.Short():
-		return n / 25
-	case raceEnabled:
-		return n / 10
+	if sample.Race {
+		n /= 2
 	}
-	return n
+	return sample.Of(n/25, n/5, 5*n)
 }
 
 // TestToyPrograms holds every reduction to all interleavings of random acyclic

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/benchmarks"
 	"cpor/engine"
 	"cpor/engine/temporal"
@@ -243,7 +245,11 @@ func TestSPIN(t *testing.T) {
 	if err != nil {
 		t.Skip("gcc is not on the PATH")
 	}
-	for _, k := range knownModels {
+	models := knownModels
+	if !sample.Long() {
+		models = models[:1]
+	}
+	for _, k := range models {
 		dir := t.TempDir()
 		text := k.promela
 		for _, p := range k.props {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/engine"
 	"cpor/engine/temporal"
 	"cpor/frontend/model"
@@ -16,8 +18,7 @@ import (
 )
 
 var (
-	programs = flag.Uint64("programs", 0, "check this `number` of random programs")
-	first    = flag.Uint64("first", 0, "the `seed` of the first random program")
+	first = flag.Uint64("first", 0, "the `seed` of the first random program")
 )
 
 // randomFormula writes a formula over atoms in the model language.
@@ -101,13 +102,7 @@ var configs = []oracle.Config{
 // TestRandomPrograms holds every reduction, with one worker and with several, fair and
 // not, to the verdict of the full graph.
 func TestRandomPrograms(t *testing.T) {
-	n := uint64(120)
-	switch {
-	case *programs > 0:
-		n = *programs
-	case testing.Short():
-		n = 40
-	}
+	n := sample.Of[uint64](15, 40, 400)
 	checked, runs, violations, reduced, undefined := 0, 0, 0, 0, 0
 	for seed := *first; seed < *first+n; seed++ {
 		c := configs[seed%uint64(len(configs))]

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/engine"
 	"cpor/engine/temporal"
 	"cpor/frontend/model"
@@ -42,10 +44,7 @@ func summary(rs []*temporal.Result, exact, counts bool) string {
 // interrupted, with one worker in every number and step, with other numbers of workers in
 // all that does not depend on their timing.
 func TestResume(t *testing.T) {
-	seeds := uint64(16)
-	if testing.Short() {
-		seeds = 4
-	}
+	seeds := sample.Of[uint64](3, 4, 32)
 	interrupted, checked := 0, 0
 	for seed := uint64(0); seed < seeds; seed++ {
 		text := oracle.Generate(seed, configs[seed%4])

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/engine/search/full"
 	"cpor/frontend/model"
 	"cpor/system"
@@ -20,8 +22,6 @@ import (
 )
 
 var (
-	long  = flag.Bool("long", false, "compare on a million generated models")
-	count = flag.Uint64("models", 1000, "how many generated models are compared")
 	first = flag.Uint64("first", 1, "the seed of the first model")
 	seed  = flag.Uint64("seed", 0, "check this seed only, and print the model")
 )
@@ -157,11 +157,7 @@ func TestModels(t *testing.T) {
 		d, ok := checkModel(text, keeps[seed/uint64(len(configs))%3])
 		return d, ok, text
 	}
-	n := *count
-	if *long {
-		n = 1_000_000
-	}
-	compare(t, n, one)
+	compare(t, sample.Of[uint64](50, 250, 5000), one)
 }
 
 // TestToys is the same on programs that are written down as data.
@@ -175,7 +171,7 @@ func TestToys(t *testing.T) {
 		d, ok := check(sys, keeps[seed%3])
 		return d, ok, p.String()
 	}
-	compare(t, 4**count, one)
+	compare(t, sample.Of[uint64](200, 800, 20_000), one)
 }
 
 // compare checks programs with different seeds until n were compared; those
@@ -188,9 +184,6 @@ func compare(t *testing.T, n uint64, one func(seed uint64) (diff string, ok bool
 			t.Fatal(d)
 		}
 		return
-	}
-	if testing.Short() {
-		n /= 20
 	}
 	var next, done, passed atomic.Uint64
 	var failed atomic.Int64

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"cpor/benchmarks"
 	"cpor/engine"
 	"cpor/frontend/model"
@@ -99,10 +101,7 @@ func TestCounts(t *testing.T) {
 
 // TestWorkers: the prefix is the same for any number of workers, event by event.
 func TestWorkers(t *testing.T) {
-	n := uint64(300)
-	if testing.Short() {
-		n = 40
-	}
+	n := sample.Of[uint64](40, 75, 300)
 	for seed := range n {
 		var sys system.System
 		if seed%2 == 0 {

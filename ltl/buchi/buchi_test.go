@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/ltl"
 )
 
@@ -53,13 +55,7 @@ func randomWord(r *rand.Rand, atoms int) ltl.Lasso {
 // the result and for the generalised automaton before it; and no word is
 // accepted by the automata of both a formula and its negation.
 func TestRandomFormulas(t *testing.T) {
-	n := 800
-	if testing.Short() {
-		n = 60
-	}
-	if *long {
-		n = 60000
-	}
+	n := sample.Of(60, 200, 4000)
 	r := rand.New(rand.NewPCG(1, 2))
 	words, accepted, states := 0, 0, 0
 	for range n {
@@ -105,10 +101,7 @@ func TestRandomFormulas(t *testing.T) {
 
 // The same for each formula of the literature.
 func TestPatternsOnWords(t *testing.T) {
-	words := 100
-	if testing.Short() {
-		words = 20
-	}
+	words := sample.Of(20, 25, 100)
 	r := rand.New(rand.NewPCG(3, 4))
 	sections, formulas := patterns(t)
 	for _, section := range sections {

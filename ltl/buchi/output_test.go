@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/ltl"
 	"cpor/testkit/ltltest"
 )
@@ -168,10 +170,7 @@ func TestDeterministicOutput(t *testing.T) {
 	for _, f := range formulas["dac"] {
 		first[f] = mustTranslate(t, f, Options{})
 	}
-	again := 4
-	if testing.Short() {
-		again = 2
-	}
+	again := sample.Of(2, 2, 4)
 	for range again {
 		wg.Go(func() {
 			for f, a := range first {
@@ -332,10 +331,7 @@ func TestStrengths(t *testing.T) {
 // Formulas with many recurring conditions take another path; see suspend.
 func TestFairnessAssumptions(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
-	formulas, enough := 8, 100
-	if testing.Short() {
-		formulas, enough = 2, 25
-	}
+	formulas, enough := sample.Of(2, 2, 16), sample.Of(25, 25, 200)
 	accepted, rejected := 0, 0
 	for n := minSuspended - 1; n <= 16; n += 4 {
 		var fair []ltl.Formula

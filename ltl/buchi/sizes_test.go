@@ -15,7 +15,6 @@ import (
 
 var (
 	update = flag.Bool("update", false, "rewrite the golden files")
-	long   = flag.Bool("long", false, "run the long versions of the random tests")
 	each   = flag.Bool("each", false, "log the size of each automaton in the comparison with Spot")
 )
 

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/statestore"
 )
 
@@ -55,10 +57,7 @@ func randomState(r *rand.Rand, kinds int) []uint64 {
 // TestSet compares a set with a map. The hashes are bad on purpose: many states have
 // the same, so that everything rests on comparing states.
 func TestSet(t *testing.T) {
-	seeds := uint64(18)
-	if testing.Short() {
-		seeds = 3
-	}
+	seeds := sample.Of[uint64](3, 4, 18)
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 3))
 		d := open(t)

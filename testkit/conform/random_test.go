@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,25 +12,24 @@ import (
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"cpor/frontend/gosrc"
 	"cpor/testkit/gogen"
 	"cpor/testkit/gotable"
 )
 
 var (
-	sequential = flag.Int("sequential", 30, "number of random sequential programs")
-	recursive  = flag.Int("recursive", 40, "number of random programs with recursive types")
-	concurrent = flag.Int("concurrent", 10, "number of random concurrent programs")
+	sequential = flag.Int("sequential", 0, "number of random sequential programs")
+	recursive  = flag.Int("recursive", 0, "number of random programs with recursive types")
+	concurrent = flag.Int("concurrent", 0, "number of random concurrent programs")
 	first      = flag.Uint64("first", 0, "the first seed")
 )
 
 // TestSequential runs random sequential programs in the machine and compiled by the
 // real compiler: they must print the same.
 func TestSequential(t *testing.T) {
-	n := *sequential
-	if testing.Short() {
-		n = min(n, 5)
-	}
+	n := cmp.Or(*sequential, sample.Of(5, 10, 100))
 	const batch = 100 // what is compiled together
 	for from := 0; from < n; from += batch {
 		sources := map[string]string{}
@@ -44,10 +44,7 @@ func TestSequential(t *testing.T) {
 
 // TestRecursive does the same with programs whose types refer to each other.
 func TestRecursive(t *testing.T) {
-	n := *recursive
-	if testing.Short() {
-		n = min(n, 10)
-	}
+	n := cmp.Or(*recursive, sample.Of(10, 15, 100))
 	const batch = 100
 	for from := 0; from < n; from += batch {
 		sources := map[string]string{}
@@ -144,10 +141,7 @@ func TestConcurrent(t *testing.T) {
 // try, at most so many of them for each, and returns their sources, what it found, and
 // the programs, by name.
 func concurrentPrograms(t *testing.T, stream uint64, most int, shape func(seed uint64) gogen.Shape) (map[string]string, map[string]gogen.Brute, map[string]*Program) {
-	n := *concurrent
-	if testing.Short() {
-		n = min(n, 5)
-	}
+	n := cmp.Or(*concurrent, sample.Of(5, 6, 30))
 	sources := map[string]string{}
 	brutes := map[string]gogen.Brute{}
 	for i := range uint64(n) {

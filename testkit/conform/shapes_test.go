@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cpor/testkit/sample"
 
 	"cpor/engine"
 	"cpor/engine/stateless"
@@ -66,10 +69,7 @@ func lockFree(r *rand.Rand, name string) string {
 // everywhere, it is; and the reduction, which asks it, explores each Mazurkiewicz trace
 // once.
 func TestShapes(t *testing.T) {
-	n := 4 * *concurrent
-	if testing.Short() {
-		n = min(n, 20)
-	}
+	n := 4 * cmp.Or(*concurrent, sample.Of(5, 6, 30))
 	var src strings.Builder
 	src.WriteString("package m\n\nimport (\n\t\"sync\"\n\t\"sync/atomic\"\n\t\"testing\"\n)\n\nvar _ atomic.Int64\nvar _ sync.Mutex\n\n")
 	var names []string

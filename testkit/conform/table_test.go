@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"cpor/frontend/gosrc"
 	"cpor/testkit/gotable"
 )
@@ -17,8 +20,19 @@ import (
 var (
 	only  = flag.String("only", "", "the programs of the table whose names contain this")
 	limit = flag.Duration("limit", 5*time.Second, "for each search")
-	every = flag.Int("every", 12, "take every n-th program of the table only")
+	every = flag.Int("every", 0, "take every n-th program of the table only")
 )
+
+// thin returns how many of a list stand for one that is taken; -times does not multiply it.
+func thin(short, usual, long int) int {
+	switch {
+	case testing.Short():
+		return short
+	case sample.Long():
+		return long
+	}
+	return usual
+}
 
 // loadTable compiles the programs of the table.
 func loadTable(t *testing.T) ([]gotable.Program, map[string]*Program) {
@@ -28,10 +42,7 @@ func loadTable(t *testing.T) ([]gotable.Program, map[string]*Program) {
 	}
 	byVersion := map[string]map[string]string{}
 	var chosen []gotable.Program
-	n := *every
-	if testing.Short() {
-		n *= 20
-	}
+	n := cmp.Or(*every, thin(240, 24, 4))
 	for i, p := range all {
 		if !strings.Contains(p.Name, *only) || i%n != 0 {
 			continue

@@ -1,11 +1,14 @@
 package conform
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"cpor/testkit/sample"
 
 	"cpor/frontend/gosrc"
 	"cpor/system"
@@ -131,10 +134,7 @@ func allTraces(sys system.System, limit int) (traces, executions int, ok bool) {
 // TestExecutionsAreTraces: the optimal dynamic reduction explores each Mazurkiewicz
 // trace once.
 func TestExecutionsAreTraces(t *testing.T) {
-	n := *concurrent
-	if testing.Short() {
-		n = min(n, 10)
-	}
+	n := cmp.Or(*concurrent, sample.Of(10, 10, 30))
 	sources := map[string]string{}
 	for i := range uint64(n) {
 		seed := *first + i

@@ -1,17 +1,20 @@
 package gogen
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"cpor/testkit/gotable"
 )
 
 var (
-	concurrent = flag.Int("concurrent", 60, "number of random concurrent programs that real Go runs")
+	concurrent = flag.Int("concurrent", 0, "number of random concurrent programs that real Go runs")
 	rounds     = flag.Int("rounds", 5, "how often it runs each")
 )
 
@@ -24,7 +27,7 @@ func TestBruteForceContainsReality(t *testing.T) {
 	sources := map[string]string{}
 	sets := map[string]Brute{}
 	kinds := map[string]int{}
-	for seed := range uint64(*concurrent) {
+	for seed := range uint64(cmp.Or(*concurrent, sample.Of(20, 20, 200))) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		p := NewConcurrent(r, Shape{Goroutines: 1 + int(seed%2), Steps: 4, Vars: seed%5 == 0, Polls: seed%3 == 0, RW: seed%2 == 0})
 		b, ok := p.BruteForce(300_000)

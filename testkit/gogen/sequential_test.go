@@ -1,16 +1,19 @@
 package gogen
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"cpor/testkit/gotable"
 )
 
-var sequential = flag.Int("sequential", 40, "number of random sequential programs that are compiled")
+var sequential = flag.Int("sequential", 0, "number of random sequential programs that are compiled")
 
 // TestSequentialCompiles checks the generator: what it makes compiles and ends, and
 // prints the same in two runs.
@@ -19,7 +22,7 @@ func TestSequentialCompiles(t *testing.T) {
 		t.Skip("compiles and runs programs")
 	}
 	sources := map[string]string{}
-	for seed := range uint64(*sequential) {
+	for seed := range uint64(cmp.Or(*sequential, sample.Of(10, 10, 100))) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		sources[fmt.Sprint(seed)] = Sequential(r, seed%2 == 0)
 	}

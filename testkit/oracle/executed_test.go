@@ -73,10 +73,7 @@ func TestExecuted(t *testing.T) {
 	if full == nil || len(others) < 7 {
 		t.Fatalf("only %d engines promise to execute everything", len(others))
 	}
-	n := *count / 25
-	if testing.Short() {
-		n = *count / 100
-	}
+	n := models(35, 35, 140)
 	compared, found := make([]int, len(others)), 0
 	for seed := uint64(1); seed <= uint64(n); seed++ {
 		text := oracle.Generate(seed, configs[seed%uint64(len(configs))])

@@ -13,10 +13,7 @@ import (
 // TestFormatGenerated: formatting changes no generated program, and what is formatted stays
 // as it is.
 func TestFormatGenerated(t *testing.T) {
-	n := *count / 5
-	if testing.Short() {
-		n = *count / 40
-	}
+	n := models(80, 200, 1000)
 	for seed := *first; seed < *first+n; seed++ {
 		text := program(seed, oracle.Sizes)
 		before := nodes(t, text)

@@ -13,10 +13,7 @@ func program(seed uint64, sizes []oracle.Size) string {
 }
 
 func TestProgramLockstep(t *testing.T) {
-	n := *count / 5
-	if testing.Short() {
-		n = *count / 40
-	}
+	n := models(60, 150, 1500)
 	c, of := &tally{}, sizes(t)
 	campaign(t, n, c, func(seed uint64) (string, string) { return walk(program(seed, of), c) })
 }
@@ -32,7 +29,7 @@ func TestPairs(t *testing.T) {
 	of := sizes(t)
 	seen := map[oracle.Pair]int{}
 	refused := 0
-	n, workers := 5**count/2, uint64(runtime.GOMAXPROCS(0))
+	n, workers := max(8750, *count), uint64(runtime.GOMAXPROCS(0))
 	for w := range workers {
 		wg.Go(func() {
 			for seed := *first + w; seed < *first+n; seed += workers {

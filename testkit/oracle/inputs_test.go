@@ -2,6 +2,7 @@ package oracle_test
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -16,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"cpor/detect/computation"
 	"cpor/detect/logs"
 	"cpor/detect/predicate"
@@ -29,7 +32,7 @@ import (
 )
 
 var (
-	inputs   = flag.Uint64("inputs", 60_000, "how many mutated inputs to feed to the scanners and parsers, all together")
+	inputs   = flag.Uint64("inputs", 0, "how many mutated inputs to feed to the scanners and parsers, all together")
 	scanners = flag.String("scanner", "", "only the scanners and parsers whose names begin so")
 )
 
@@ -307,10 +310,7 @@ func (s *scanner) tried(text []byte) (fault string) {
 // refused with a message. It is fast, since nothing steers it; the fuzz targets
 // of the packages follow coverage instead.
 func TestInputs(t *testing.T) {
-	n := *inputs
-	if testing.Short() {
-		n /= 6
-	}
+	n := cmp.Or(*inputs, sample.Of[uint64](10_000, 30_000, 300_000))
 	total := uint64(0)
 	for i := range allScanners {
 		total += allScanners[i].share

@@ -17,10 +17,7 @@ const lockstepPairs = 600
 // TestLockstep compares the compiled machine with the tree walker, which has
 // been written from the language's documentation, on generated models.
 func TestLockstep(t *testing.T) {
-	n := *count / 10
-	if testing.Short() {
-		n = *count / 50
-	}
+	n := models(50, 100, 700)
 	c := &tally{}
 	campaign(t, n, c, func(seed uint64) (string, string) {
 		return walk(oracle.Generate(seed, configs[seed%uint64(len(configs))]), c)

@@ -1,12 +1,15 @@
 package oracle_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"cpor/testkit/sample"
 
 	"cpor/cartesian"
 	"cpor/engine/search"
@@ -17,8 +20,7 @@ import (
 )
 
 var (
-	long     = flag.Bool("long", false, "hold the reductions to the full search on a million models")
-	count    = flag.Uint64("models", 3500, "how many models to hold the reductions to the full search on")
+	count    = flag.Uint64("models", 0, "how many models a test takes; 0: as -short and -long say")
 	first    = flag.Uint64("first", 1, "the seed of the first model")
 	many     = flag.Int("workers", 0, "how many workers the engines with more than one have; 0: as the table says")
 	turns    = flag.Bool("turns", false, "let the configurations of an engine (its workers, stores and orders) take turns over the models, for a run over very many")
@@ -49,6 +51,11 @@ var configs = []oracle.Config{
 // matter either.
 func cartesianFactory(sys system.System, maxLength int) search.Factory {
 	return func() search.Expander { return cartesian.New(sys, cartesian.Options{MaxLength: maxLength}) }
+}
+
+// models returns how many models a test takes.
+func models(short, usual, long uint64) uint64 {
+	return cmp.Or(*count, sample.Of(short, usual, long))
 }
 
 // check compares the cartesian search, with 1 worker and with 4, with the full
@@ -106,14 +113,7 @@ func show(t *testing.T, text string) string {
 // the cartesian search, and both on many workers reach the same local states
 // of each thread, the same violations and the same deadlocks.
 func TestTheorem1(t *testing.T) {
-	n := *count
-	switch {
-	case *long:
-		n = 1_000_000
-	case testing.Short():
-		n /= 30
-	}
-	parallel(t, n, func(seed uint64) (string, string) {
+	parallel(t, models(100, 400, 10_000), func(seed uint64) (string, string) {
 		text := show(t, oracle.Generate(seed, configs[seed%uint64(len(configs))]))
 		d, over := check(text)
 		if d != "" {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/engine"
 	"cpor/engine/lockset"
 	"cpor/frontend/model"
@@ -66,10 +68,7 @@ func tables(t *testing.T, e *engine.Entry, text string, o engine.Options) (table
 // with any number of workers, and for those that promise to find every violation, the
 // same as with the full search. With All every violation has to have the same trace.
 func TestSameTraces(t *testing.T) {
-	n := uint64(20)
-	if testing.Short() {
-		n = 5
-	}
+	n := sample.Of[uint64](5, 5, 20)
 	var es []*engine.Entry
 	for _, e := range engine.Entries("") {
 		if e.Preserves&engine.Violations != 0 && e.Preserves&engine.Deadlocks != 0 && e.Takes&engine.TakesAll != 0 {

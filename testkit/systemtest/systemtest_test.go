@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/system"
 	"cpor/testkit/systemtest"
 	"cpor/testkit/toysystem"
@@ -25,10 +27,7 @@ func heap(t *testing.T, seed uint64, loops bool) (system.System, *toysystem.Heap
 }
 
 func rounds(n uint64) uint64 {
-	if testing.Short() {
-		return n / 10
-	}
-	return n
+	return sample.Of(n/10, n/4, n)
 }
 
 // TestConformHeap checks the contract on systems that allocate.

@@ -1,11 +1,14 @@
 package auto_test
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"cpor/testkit/sample"
 
 	"cpor/benchmarks"
 	"cpor/cartesian"
@@ -20,7 +23,7 @@ import (
 	toy "cpor/testkit/toysystem"
 )
 
-var mixtures = flag.Int("mixtures", 375, "so many random systems are explored by mixtures")
+var mixtures = flag.Int("mixtures", 0, "so many random systems are explored by mixtures")
 
 func TestParseChoice(t *testing.T) {
 	for _, c := range []struct {
@@ -168,10 +171,7 @@ func TestPhases(t *testing.T) {
 // TestMixtures: whatever is chosen for each state, and whenever, the same local states,
 // violations and deadlocks are reached as by the full search.
 func TestMixtures(t *testing.T) {
-	n := *mixtures
-	if testing.Short() {
-		n /= 10
-	}
+	n := cmp.Or(*mixtures, sample.Of(37, 200, 1500))
 	mixed, plain, refused, large := 0, 0, 0, 0
 	for i := range n {
 		seed := uint64(i)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/benchmarks"
 	"cpor/engine"
 	"cpor/engine/lockset"
@@ -66,13 +68,7 @@ func communicating(seed uint64) string {
 // TestSelections holds persistent and sleep sets to the full search on models
 // whose threads communicate at every step. Sleep sets alone keep every state.
 func TestSelections(t *testing.T) {
-	n := 600
-	switch {
-	case *long:
-		n = 200_000
-	case testing.Short():
-		n = 200
-	}
+	n := sample.Of(100, 200, 2000)
 	fewer := map[composed.Options]int{}
 	for seed := range n {
 		text := communicating(uint64(seed))

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/engine"
 	"cpor/engine/lockset"
 	"cpor/engine/search"
@@ -19,7 +21,6 @@ import (
 )
 
 var (
-	long = flag.Bool("long", false, "hold the reduction to the full search on 200,000 models")
 	seed = flag.Int("seed", -1, "check this seed only, and print the model")
 )
 
@@ -169,13 +170,7 @@ func broken(r *oracle.Reach) bool {
 // violations and deadlocks as the full one, and where it does not, both find
 // that out.
 func TestTheorems(t *testing.T) {
-	n := 900
-	switch {
-	case *long:
-		n = 200_000
-	case testing.Short():
-		n = 80
-	}
+	n := sample.Of(80, 250, 3000)
 	if *seed >= 0 {
 		text := oracle.GenerateLocks(uint64(*seed), configs[*seed%len(configs)])
 		t.Log("\n" + text)

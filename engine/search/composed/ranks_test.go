@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"cpor/engine"
 	"cpor/engine/cluster"
 	"cpor/engine/search"
@@ -19,13 +21,7 @@ import (
 // TestRanks holds composed transitions on ranks, without a check of the discipline, to one
 // process: the same states, transitions and violations, and as many moves cut off.
 func TestRanks(t *testing.T) {
-	seeds := uint64(20)
-	switch {
-	case *long:
-		seeds = 3000
-	case testing.Short():
-		seeds = 4
-	}
+	seeds := sample.Of[uint64](4, 8, 60)
 	compared, cut := 0, 0
 	for seed := range seeds {
 		text := oracle.GenerateLocks(seed, configs[seed%uint64(len(configs))])

@@ -2,8 +2,9 @@ package validate_test
 
 import (
 	"context"
-	"flag"
 	"testing"
+
+	"cpor/testkit/sample"
 
 	"cpor/cartesian"
 	"cpor/engine"
@@ -14,18 +15,10 @@ import (
 	"cpor/testkit/oracle"
 )
 
-var long = flag.Bool("long", false, "validate many more models")
-
 // TestModels validates searches of random models in the language, with the
 // cartesian search's own checks switched on, too.
 func TestModels(t *testing.T) {
-	n := uint64(400)
-	switch {
-	case *long:
-		n = 10_000
-	case testing.Short():
-		n = 40
-	}
+	n := sample.Of[uint64](40, 120, 1500)
 	refused := uint64(0)
 	for seed := range n {
 		text := oracle.Generate(seed, oracle.Everything)

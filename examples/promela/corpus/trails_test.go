@@ -37,7 +37,7 @@ func TestTrails(t *testing.T) {
 	wrote, replays, read, right := 0, 0, 0, 0
 	for i := range all {
 		r := &all[i]
-		if !r.Violated || weight(all, r) > bound() || !*large && *only == "" && i%5 != 0 {
+		if !r.Violated || weight(all, r) > bound() || !*large && *only == "" && i%40 != 0 {
 			continue
 		}
 		text, err := Text(r.Model)

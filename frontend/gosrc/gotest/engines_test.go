@@ -1,6 +1,7 @@
 package gotest
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -10,13 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"cpor/engine"
 	"cpor/frontend/gosrc"
 	"cpor/testkit/gogen"
 )
 
 var (
-	generated = flag.Int("generated", 40, "number of random tests that all engines explore")
+	generated = flag.Int("generated", 0, "number of random tests that all engines explore")
 	seed      = flag.Uint64("first", 0, "the first seed")
 )
 
@@ -24,10 +27,7 @@ var (
 // schedule: the verdict must be that of the full search, and that of the brute force of
 // package gogen where that knows it (of leaks it knows nothing).
 func TestEnginesAgree(t *testing.T) {
-	n := *generated
-	if testing.Short() {
-		n = min(n, 10)
-	}
+	n := cmp.Or(*generated, sample.Of(10, 20, 120))
 	var src strings.Builder
 	src.WriteString("package m\n\nimport (\n\t\"sync\"\n\t\"sync/atomic\"\n\t\"testing\"\n)\n\nvar _ atomic.Int64\n")
 	brutes := map[string]gogen.Brute{}

@@ -10,13 +10,15 @@ import (
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"golang.org/x/tools/txtar"
 
 	"cpor/frontend/gosrc"
 )
 
 var (
-	everyKernel = flag.Int("every", 30, "take every n-th kernel only")
+	everyKernel = flag.Int("every", 0, "take every n-th kernel only")
 	kernelFiles = flag.String("kernels", "*.txtar", "take the kernels of the files that match `pattern` only")
 )
 
@@ -75,8 +77,13 @@ func TestKernels(t *testing.T) {
 	}
 	writeModule(t, write)
 	step := *everyKernel
-	if testing.Short() {
-		step *= 8
+	if step == 0 {
+		switch step = 60; {
+		case testing.Short():
+			step = 240
+		case sample.Long():
+			step = 10
+		}
 	}
 	want := map[string][]string{}
 	for i, f := range files {

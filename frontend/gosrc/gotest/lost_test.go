@@ -1,12 +1,15 @@
 package gotest
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"cpor/testkit/sample"
 
 	"cpor/frontend/gosrc"
 	"cpor/frontend/gosrc/machine"
@@ -18,10 +21,7 @@ import (
 // ever must not take a step any more, whatever the others do. The goroutines of these programs share
 // all they have, so that finer ways to reach something are for TestTails.
 func TestLostNeverMove(t *testing.T) {
-	n, walks := *generated, 20
-	if testing.Short() {
-		n = min(n, 15)
-	}
+	n, walks := cmp.Or(*generated, sample.Of(15, 20, 120)), 20
 	var src strings.Builder
 	src.WriteString("package m\n\nimport (\n\t\"sync\"\n\t\"sync/atomic\"\n\t\"testing\"\n)\n\nvar _ sync.Mutex\nvar _ atomic.Int64\n")
 	for i := range uint64(n) {

@@ -1,6 +1,7 @@
 package gotest
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"cpor/testkit/sample"
+
 	"golang.org/x/tools/txtar"
 
 	"cpor/engine"
@@ -22,7 +25,7 @@ import (
 )
 
 var (
-	mutants     = flag.Int("mutants", 12, "explore this many mutants of the kernels")
+	mutants     = flag.Int("mutants", 0, "explore this many mutants of the kernels")
 	firstMutant = flag.Uint64("first-mutant", 1, "the first seed of a mutant")
 )
 
@@ -93,10 +96,7 @@ func mutate(r *rand.Rand, text string) (string, error) {
 
 // TestMutants holds that whatever compiles gets a verdict or is refused, and in time.
 func TestMutants(t *testing.T) {
-	n := *mutants
-	if testing.Short() {
-		n = 3
-	}
+	n := cmp.Or(*mutants, sample.Of(3, 6, 60))
 	all := kernels(t)
 	dir := t.TempDir()
 	texts := map[string]string{}

@@ -1,8 +1,11 @@
 package machine_test
 
 import (
+	"cmp"
 	"flag"
 	"testing"
+
+	"cpor/testkit/sample"
 
 	"cpor/engine/lockset"
 	"cpor/frontend/model"
@@ -16,10 +19,7 @@ import (
 // under a rule depends on what others did or will do, so that the wrapper has to say
 // that it accesses more; happens-before needs that not.
 func TestConform(t *testing.T) {
-	seeds := uint64(60)
-	if testing.Short() {
-		seeds = 12
-	}
+	seeds := sample.Of[uint64](12, 15, 60)
 	for seed := range seeds {
 		config := oracle.Everything
 		if seed%2 == 1 {
@@ -53,16 +53,13 @@ func TestConform(t *testing.T) {
 	}
 }
 
-var remembered = flag.Int("remembered", 100, "how many generated models are searched with steps remembered and executed")
+var remembered = flag.Int("remembered", 0, "how many generated models are searched with steps remembered and executed")
 
 // TestRemember holds on generated models, with every construct and with the shapes that the
 // oracles are fed with, that a search which remembers steps finds what one finds that
 // executes them.
 func TestRemember(t *testing.T) {
-	n := *remembered
-	if testing.Short() {
-		n = min(n, 60)
-	}
+	n := cmp.Or(*remembered, sample.Of(30, 60, 600))
 	compared, states := 0, uint64(0)
 	for seed := range uint64(n) {
 		text := oracle.Generate(seed, oracle.Everything)

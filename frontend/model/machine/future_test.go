@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/frontend/model"
 	"cpor/system"
 	"cpor/testkit/oracle"
@@ -24,10 +26,7 @@ func TestFuturesBound(t *testing.T) {
 		{Threads: 3, Statements: 5, Invariants: true, Loops: true, Atomic: true, Pointers: true},
 	}
 	steps, bounded := 0, 0
-	seeds := uint64(1500)
-	if testing.Short() {
-		seeds = 400
-	}
+	seeds := sample.Of[uint64](200, 400, 1500)
 	for seed := range seeds {
 		text := oracle.Generate(seed, configs[seed%uint64(len(configs))])
 		m, err := model.Parse("generated.model", text, model.Options{})

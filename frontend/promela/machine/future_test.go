@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/engine"
 	"cpor/engine/temporal"
 	"cpor/frontend/promela/program"
@@ -39,10 +41,7 @@ func formulas(seed uint64) (s *System, l *program.LTL, text string) {
 // each state on in which it has been.
 func TestFutureBounds(t *testing.T) {
 	systems := reducible(t)
-	n, walks := 100, 3
-	if testing.Short() {
-		n, walks = 10, 1
-	}
+	n, walks := sample.Of(10, 20, 200), sample.Of(1, 1, 3)
 	for seed := range uint64(n) {
 		if s, _, _ := formulas(seed); s != nil && s.Irreducible(false) == "" && !manyWays(s) {
 			systems[fmt.Sprintf("seed %d", seed)] = s
@@ -109,10 +108,7 @@ func TestFutureBounds(t *testing.T) {
 // TestFormulasReduced compares the verdicts on formulas with and without reductions, and has C1
 // checked by brute force.
 func TestFormulasReduced(t *testing.T) {
-	n := uint64(*reduceModels) * 3
-	if testing.Short() {
-		n = 20
-	}
+	n := sample.Of[uint64](20, 30, 150)
 	compared, smaller, held, refused := 0, 0, 0, 0
 	for i := range n {
 		seed := *spinFirst + i
@@ -164,10 +160,7 @@ func TestCorpusReduced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit := uint64(20000)
-	if testing.Short() {
-		limit = 2000
-	}
+	limit := sample.Of[uint64](2000, 5000, 20000)
 	compared, smaller := 0, 0
 	for _, f := range files {
 		s, err := load(t, f, Options{Watched: true})

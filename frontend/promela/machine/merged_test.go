@@ -2,11 +2,12 @@ package machine
 
 import (
 	"encoding/binary"
-	"flag"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"testing"
+
+	"cpor/testkit/sample"
 
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
@@ -14,8 +15,6 @@ import (
 	"cpor/system"
 	"cpor/testkit/systemtest"
 )
-
-var mergedModels = flag.Int("merged", 100, "how many generated models are searched with merged semantics, too")
 
 // seenBy is what a search of everything has seen.
 type seenBy struct {
@@ -140,10 +139,7 @@ func TestMerged(t *testing.T) {
 		try(filepath.Base(f), p, Options{}, 1000)
 		try(filepath.Base(f)+" lossy, inner first", p, Options{Lossy: true, InnerFirst: true}, 1000)
 	}
-	n := *mergedModels
-	if testing.Short() {
-		n = min(n, 40)
-	}
+	n := sample.Of(40, 40, 400)
 	for i := range uint64(n) {
 		seed := *spinFirst + i
 		text := generate(seed)
@@ -209,10 +205,7 @@ func TestMergedStates(t *testing.T) {
 
 // TestMergedReductions runs every engine with merged semantics.
 func TestMergedReductions(t *testing.T) {
-	compared, n := 0, 60
-	if testing.Short() {
-		n = 10
-	}
+	compared, n := 0, sample.Of(10, 20, 120)
 	for i := range uint64(n) {
 		seed := *spinFirst + i
 		m, err := syntax.Parse(source.New("t.pml", generate(seed)), nil)

@@ -2,7 +2,6 @@ package machine
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -11,14 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
 	"cpor/frontend/source"
 	"cpor/system"
 	"cpor/testkit/systemtest"
 )
-
-var reduceModels = flag.Int("reduce", 25, "how many generated models the reductions are tried on")
 
 // reducible returns the small models of which no reduction is refused.
 func reducible(t *testing.T) map[string]*System {
@@ -53,11 +52,7 @@ func TestConform(t *testing.T) {
 	}
 	for name, s := range systems {
 		t.Run(name, func(t *testing.T) {
-			o := systemtest.Options{MaxStates: 20, Walks: 2, Steps: 20}
-			if !testing.Short() {
-				o.MaxStates, o.Walks = 400, 20
-			}
-			systemtest.Conform(t, s, o)
+			systemtest.Conform(t, s, systemtest.Options{MaxStates: sample.Of[uint64](20, 40, 400), Walks: sample.Of(2, 3, 20), Steps: 20})
 		})
 	}
 }
@@ -65,14 +60,11 @@ func TestConform(t *testing.T) {
 // TestReductions runs every engine on the small models and on generated ones, and
 // compares what they say with the search that reduces nothing.
 func TestReductions(t *testing.T) {
-	limit := uint64(3000)
-	if testing.Short() {
-		limit = 150
-	}
+	limit := sample.Of[uint64](150, 600, 3000)
 	compared := 0
 	systems := reducible(t)
 	for i, name := range slices.Sorted(maps.Keys(systems)) {
-		if testing.Short() && i%4 != 0 {
+		if !sample.Long() && i%4 != 0 {
 			continue
 		}
 		s := systems[name]
@@ -83,10 +75,7 @@ func TestReductions(t *testing.T) {
 	if compared < 300 {
 		t.Errorf("only %d runs compared", compared)
 	}
-	n, refused := *reduceModels, 0
-	if testing.Short() {
-		n = min(n, 3)
-	}
+	n, refused := sample.Of(3, 6, 50), 0
 	for i := range uint64(n) {
 		seed := *spinFirst + i
 		s, err := generated(seed)
@@ -351,10 +340,7 @@ func parse(t *testing.T, text string) *System {
 // TestRemember holds on generated models that a search which
 // remembers steps finds what one finds that executes them.
 func TestRemember(t *testing.T) {
-	n := *reduceModels
-	if testing.Short() {
-		n = min(n, 10)
-	}
+	n := sample.Of(6, 12, 60)
 	compared, states := 0, uint64(0)
 	for i := range uint64(n) {
 		seed := *spinFirst + i

@@ -3,6 +3,8 @@ package machine
 import (
 	"testing"
 
+	"cpor/testkit/sample"
+
 	"cpor/frontend/promela/program"
 	"cpor/frontend/promela/syntax"
 	"cpor/frontend/source"
@@ -81,10 +83,7 @@ func TestMoving(t *testing.T) {
 					}
 					return s
 				}
-				n := uint64(1000)
-				if testing.Short() {
-					n = 200
-				}
+				n := sample.Of[uint64](200, 250, 1000)
 				systemtest.Conform(t, newSystem(), systemtest.Options{MaxStates: n, Walks: 5, Steps: 50})
 				states := systemtest.Remember(t, newSystem, 100_000)
 				t.Logf("%d states", states)

@@ -22,7 +22,7 @@ import (
 )
 
 var (
-	spinModels = flag.Int("spin", 10, "how many generated models are compared with SPIN's verifier")
+	spinModels = flag.Int("spin", 3, "how many generated models are compared with SPIN's verifier")
 	spinFirst  = flag.Uint64("first", 1, "the first seed")
 	spinTime   = flag.Duration("spintime", 5*time.Second, "how long SPIN's verifier may take for a model")
 	spinKeep   = flag.String("keep", "", "a folder for the models that differ")

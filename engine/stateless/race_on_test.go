@@ -1,5 +1,0 @@
-//go:build race
-
-package stateless
-
-const raceEnabled = true
