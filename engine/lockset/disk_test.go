@@ -39,7 +39,7 @@ func TestDisk(t *testing.T) {
 				continue // too large
 			}
 			o.MaxStates, o.Disk = 0, filepath.Join(t.TempDir(), "disk")
-			got := explore(search.Options{Options: o, SpillEvery: max(want.States/8, 1)})
+			got := explore(search.Options{Options: o}.With(search.Sizes{SpillEvery: max(want.States/8, 1)}))
 			if got, want := told(&got.Result, w.counts), told(&want.Result, w.counts); got != want {
 				t.Errorf("seed %d, %s:\n%s\nin memory\n%s", seed, w.name, got, want)
 			}

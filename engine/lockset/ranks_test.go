@@ -83,7 +83,7 @@ func TestRanks(t *testing.T) {
 			for _, n := range []int{2, 3, 5} {
 				o := search.Options{Options: o}
 				if n == 3 {
-					o.Disk, o.SpillEvery = filepath.Join(t.TempDir(), "disk"), max(res.States/8, 1)
+					o.Disk, o.Sizes().SpillEvery = filepath.Join(t.TempDir(), "disk"), max(res.States/8, 1)
 				}
 				if got := told(&onRanks(t, n, sys, w, o).Result, counts); got != want {
 					t.Errorf("seed %d, %s, %d ranks:\n%s\nin one process\n%s", seed, w.name, n, got, want)
@@ -211,7 +211,7 @@ func TestRanksResume(t *testing.T) {
 					if n = 1 + r.IntN(2); s.Parts > 0 {
 						n = min(n*s.Parts, max(s.Parts, 6/s.Parts*s.Parts))
 					}
-					o.Disk, o.SpillEvery = filepath.Join(t.TempDir(), "disk"), max(want.States/4, 1)
+					o.Disk, o.Sizes().SpillEvery = filepath.Join(t.TempDir(), "disk"), max(want.States/4, 1)
 				}
 				switch {
 				case s.Parts > 0 && n > s.Parts:
@@ -248,7 +248,7 @@ func TestRanksResume(t *testing.T) {
 				break
 			}
 			if onDisk && s.Parts > 1 {
-				o := search.Options{Options: engine.Options{Workers: 1, All: true, Disk: filepath.Join(t.TempDir(), "disk"), Checkpoint: s.Checkpoint(0)}, SpillEvery: 100}
+				o := search.Options{Options: engine.Options{Workers: 1, All: true, Disk: filepath.Join(t.TempDir(), "disk"), Checkpoint: s.Checkpoint(0)}}.With(search.Sizes{SpillEvery: 100})
 				_, _, err := lockset.Run(context.Background(), sys, w.o, w.factory, o)
 				if wrong := new(engine.OptionError); err != nil && !(errors.As(err, &wrong) && strings.Contains(err.Error(), fmt.Sprintf("go on with %d ranks", s.Parts))) {
 					t.Errorf("seed %d, %s: %d disks in one process: %v", seed, w.name, s.Parts, err)

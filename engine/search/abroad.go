@@ -36,7 +36,7 @@ func (k *ranks) join(w *worker) destination {
 		a.numbered = d
 		// A rank that has several parts has several stores, and none of them is told numbers.
 		if sharing, ok := d.numbering.(statestore.Sharing); ok && k.x.Parts() == k.run.o.Ranks.Size() {
-			a.homes = &homes{sharing: sharing, division: k.run.division, parts: k.x.Parts(), most: cmp.Or(k.run.o.MostNumbers, cluster.MostNumbers)}
+			a.homes = &homes{sharing: sharing, division: k.run.division, parts: k.x.Parts(), most: cmp.Or(k.run.o.sizes.MostNumbers, cluster.MostNumbers)}
 		}
 	}
 	k.sides = append(k.sides, a)

@@ -71,9 +71,9 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 	if many {
 		c.rank, c.ranks = o.Ranks.Rank(), o.Ranks.Size()
 	}
-	c.so = statestore.Options{Kind: o.Store, MaxBytes: watch.Memory().ForStores(), Workers: o.Workers, Young: o.Young}
-	if o.StoreBytes > 0 {
-		c.so.MaxBytes = o.StoreBytes
+	c.so = statestore.Options{Kind: o.Store, MaxBytes: watch.Memory().ForStores(), Workers: o.Workers, Young: o.sizes.Young}
+	if o.sizes.StoreBytes > 0 {
+		c.so.MaxBytes = o.sizes.StoreBytes
 	}
 	if o.Disk != "" {
 		if c.disk, err = openDisk(&o, c.so.MaxBytes); c.disk != nil {

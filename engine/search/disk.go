@@ -122,7 +122,7 @@ func depthOf(e spill.Entry) int { return int(e.From & (1<<depthBits - 1)) }
 
 // openDisk takes the directory and divides the memory.
 func openDisk(o *Options, room uint64) (*disk, error) {
-	if room == 0 && o.SpillEvery == 0 {
+	if room == 0 && o.sizes.SpillEvery == 0 {
 		return nil, &engine.OptionError{Message: "-disk needs -max-memory SIZE: the search continues on disk beyond that memory"}
 	}
 	if o.Store != statestore.Tree && o.Store != statestore.Plain {
@@ -153,8 +153,8 @@ func openDisk(o *Options, room uint64) (*disk, error) {
 	if room == 0 {
 		d.most, d.chunk = 1<<20, 1<<20
 	}
-	if o.SpillEvery > 0 {
-		d.most, d.chunk = max(int(o.SpillEvery)/4, 1), 64
+	if o.sizes.SpillEvery > 0 {
+		d.most, d.chunk = max(int(o.sizes.SpillEvery)/4, 1), 64
 	}
 	return d, nil
 }
@@ -411,12 +411,12 @@ func (d *disk) work(ctx context.Context, po workers.Options) error {
 // makeRoom drops the store in memory if there is no room, or a test wants it.
 func (d *disk) makeRoom(noRoom bool) error {
 	r := d.run
-	if every := r.o.SpillEvery; !noRoom && (every == 0 || d.states-d.since < every) {
+	if every := r.o.sizes.SpillEvery; !noRoom && (every == 0 || d.states-d.since < every) {
 		return nil
 	}
 	// On ranks, it can have been others' states that took the room.
 	few := r.pool.Items-d.items < fewItems && (r.ranks == nil || d.states-d.since < fewItems)
-	if noRoom && d.drops > 0 && few && r.o.SpillEvery == 0 {
+	if noRoom && d.drops > 0 && few && r.o.sizes.SpillEvery == 0 {
 		return r.watch.OutOfMemory()
 	}
 	return d.drop()

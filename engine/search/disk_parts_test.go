@@ -48,7 +48,7 @@ func TestRanksResumeDisk(t *testing.T) {
 			s, limit, times := keepsFiles(t), uint64(0), 0
 			for {
 				o := o
-				o.Workers, o.Disk, o.SpillEvery = 1+r.IntN(3), spilled(t), 1+r.Uint64N(1+want.States)
+				o.Workers, o.Disk, o.Sizes().SpillEvery = 1+r.IntN(3), spilled(t), 1+r.Uint64N(1+want.States)
 				n := r.IntN(6)
 				switch {
 				case s.Parts > 0 && n > s.Parts:
@@ -93,7 +93,7 @@ func TestRanksResumeDiskDamage(t *testing.T) {
 	sys := mustNew(t, counters(4, 5))
 	factory := func() search.Factory { return full.Factory(sys) }
 	s := keepsFiles(t)
-	o := search.Options{Options: engine.Options{Workers: 1, MaxStates: 600, Disk: spilled(t)}, SpillEvery: 100}
+	o := search.Options{Options: engine.Options{Workers: 1, MaxStates: 600, Disk: spilled(t)}}.With(search.Sizes{SpillEvery: 100})
 	if _, err := searchOn(3, s, 0, sys, factory, o); err != nil || s.Parts != 3 {
 		t.Fatal(err, s.Parts)
 	}

@@ -53,7 +53,7 @@ func TestResumeDisk(t *testing.T) {
 				o := o
 				o.Options = e
 				o.Disk = spilled(t)
-				o.SpillEvery = 1 + r.Uint64N(1+want.States)
+				o.Sizes().SpillEvery = 1 + r.Uint64N(1+want.States)
 				var err error
 				if got, err = search.Run(ctx, sys, factory, o); err != nil {
 					return nil, err
@@ -79,7 +79,7 @@ func TestResumeDiskDamage(t *testing.T) {
 	sys := mustNew(t, counters(4, 5))
 	dir := t.TempDir()
 	var file []byte
-	o := search.Options{Options: engine.Options{Workers: 1, MaxStates: 600, Disk: spilled(t)}, SpillEvery: 100}
+	o := search.Options{Options: engine.Options{Workers: 1, MaxStates: 600, Disk: spilled(t)}}.With(search.Sizes{SpillEvery: 100})
 	interrupt := func(dir string) (kept []string) {
 		o := o
 		o.Checkpoint = resumetest.Last(t, &file)

@@ -50,13 +50,13 @@ func TestDisk(t *testing.T) {
 				o := o
 				o.Store, o.Disk = kind, spilled(t)
 				o.Workers = 1 + r.IntN(4)
-				o.SpillEvery = 1 + r.Uint64N(1+want.States/2)
+				o.Sizes().SpillEvery = 1 + r.Uint64N(1+want.States/2)
 				got, err := search.Run(t.Context(), sys, factory, o)
 				if err != nil {
 					t.Fatalf("seed %d, %s: %v", seed, reduction, err)
 				}
 				if shown(got) != shown(want) {
-					t.Errorf("seed %d, %s, %v, %d workers, dropped after %d: on disk:\n%swant\n%s", seed, reduction, kind, o.Workers, o.SpillEvery, shown(got), shown(want))
+					t.Errorf("seed %d, %s, %v, %d workers, dropped after %d: on disk:\n%swant\n%s", seed, reduction, kind, o.Workers, o.Sizes().SpillEvery, shown(got), shown(want))
 				}
 				drops, looks = drops+got.Disk.Drops, looks+got.Disk.Looks
 			}
@@ -84,7 +84,7 @@ func TestDiskLimits(t *testing.T) {
 		},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
-		o := search.Options{Options: engine.Options{Workers: 1, Disk: spilled(t)}, SpillEvery: 100}
+		o := search.Options{Options: engine.Options{Workers: 1, Disk: spilled(t)}}.With(search.Sizes{SpillEvery: 100})
 		set(&o, cancel)
 		r, err := search.Run(ctx, sys, full.Factory(sys), o)
 		cancel()
@@ -113,7 +113,7 @@ func TestDiskFails(t *testing.T) {
 		sys := mustNew(t, counters(3, 6)) // 343 states
 		dir := filepath.Join(t.TempDir(), "spilled")
 		after, seen := 50+r.IntN(200), 0
-		o := search.Options{Options: engine.Options{Workers: 1, Disk: dir}, SpillEvery: 30}
+		o := search.Options{Options: engine.Options{Workers: 1, Disk: dir}}.With(search.Sizes{SpillEvery: 30})
 		o.Hook = func(int) search.Hook {
 			return watching(func(system.State) {
 				if seen++; seen < after {
@@ -166,8 +166,8 @@ func TestDiskRefusals(t *testing.T) {
 	sys := mustNew(t, counters(2, 2))
 	for want, o := range map[string]search.Options{
 		"-max-memory":           {},
-		"-store compact":        {Store: statestore.Compact, SpillEvery: 1},
-		"another search has it": {SpillEvery: 1},
+		"-store compact":        search.Options{Store: statestore.Compact}.With(search.Sizes{SpillEvery: 1}),
+		"another search has it": search.Options{}.With(search.Sizes{SpillEvery: 1}),
 	} {
 		o.Disk = spilled(t)
 		if want == "another search has it" {
@@ -239,7 +239,7 @@ func BenchmarkDisk(b *testing.B) {
 		most uint64
 	}{{"memory", 0}, {"kept", 1 << 40}, {"half", 50_000}, {"tenth", 10_000}} {
 		b.Run(tt.name, func(b *testing.B) {
-			o := search.Options{Options: engine.Options{Workers: 1}, SpillEvery: tt.most}
+			o := search.Options{Options: engine.Options{Workers: 1}}.With(search.Sizes{SpillEvery: tt.most})
 			if tt.most > 0 {
 				o.Disk = spilled(b)
 			}

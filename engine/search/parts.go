@@ -453,7 +453,7 @@ func (r *run) sampled() *division.Division {
 	d, _ := division.Choose(r.sys, r.o.Ranks.Size(), division.Options{
 		Export:   export,
 		Stopped:  func() bool { return r.watch.Context().Err() != nil || time.Now().After(end) },
-		Examples: r.o.Young,
+		Examples: r.o.sizes.Young,
 	})
 	return d
 }

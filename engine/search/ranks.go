@@ -451,7 +451,7 @@ func (k *ranks) Arrive(a *cluster.Arrival) error {
 		k.arrived = state
 	}
 	if k.run.disk != nil {
-		if k.came++; k.run.o.SpillEvery > 0 && k.came%16 == 0 {
+		if k.came++; k.run.o.sizes.SpillEvery > 0 && k.came%16 == 0 {
 			k.tooLate(a.Depth, a.Parent, state) // as if there were no room
 			return nil
 		}

@@ -79,10 +79,10 @@ func TestRanks(t *testing.T) {
 			for i, n := range []int{1, 3, 8, 2, 2, 3} {
 				t.Run(fmt.Sprintf("%s/%s/%d", name, reduction, n), func(t *testing.T) {
 					if i > 2 { // states are told by numbers from early on
-						o.Young = 4
+						o.Sizes().Young = 4
 					}
 					if i > 3 { // some of them
-						o.MostNumbers = 4
+						o.Sizes().MostNumbers = 4
 					}
 					got := onRanks(t, n, sys, factory, o)
 					byNumbers += got.Traffic.ByNumbers
@@ -119,14 +119,14 @@ func TestRanksMemory(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 35))
 		sys := mustNew(t, counters(3+r.IntN(2), 4+r.IntN(4)))
 		factory := func() search.Factory { return full.Factory(sys) }
-		o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1000}, Young: 4}
+		o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1000}}.With(search.Sizes{Young: 4})
 		want, err := search.Run(t.Context(), sys, factory(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := &resumetest.Shelf{}
-		o.StoreBytes = 40_000
-		for ; ; o.StoreBytes += 500 + r.Uint64N(4000) {
+		o.Sizes().StoreBytes = 40_000
+		for ; ; o.Sizes().StoreBytes += 500 + r.Uint64N(4000) {
 			got, err := searchOn(2+int(seed%2), s, time.Hour, sys, factory, o)
 			if no := new(engine.OptionError); errors.As(err, &no) {
 				continue // the checkpoint alone needs more
@@ -204,10 +204,10 @@ func TestRanksDisk(t *testing.T) {
 			}
 			n := 2 + int(seed%3)
 			o.Disk, o.Workers = spilled(t), 1+r.IntN(3)
-			o.SpillEvery = 1 + r.Uint64N(1+want.States/uint64(n))
+			o.Sizes().SpillEvery = 1 + r.Uint64N(1+want.States/uint64(n))
 			got := onRanks(t, n, sys, func() search.Factory { return factories(sys)[reduction] }, o)
 			if shown(got) != shown(want) {
-				t.Errorf("seed %d, %s, %d ranks of %d workers, dropped after %d: on disk:\n%swant\n%s", seed, reduction, n, o.Workers, o.SpillEvery, shown(got), shown(want))
+				t.Errorf("seed %d, %s, %d ranks of %d workers, dropped after %d: on disk:\n%swant\n%s", seed, reduction, n, o.Workers, o.Sizes().SpillEvery, shown(got), shown(want))
 			}
 			drops, looks = drops+got.Disk.Drops, looks+got.Disk.Looks
 			if len(got.Violations) > 0 {
@@ -241,7 +241,7 @@ func TestRanksDiskFails(t *testing.T) {
 	// Rank 1 still has to look for most of its states when its directory goes.
 	sys := mustNew(t, counters(4, 7))
 	dir := filepath.Join(t.TempDir(), "spilled")
-	o := search.Options{Options: engine.Options{Workers: 1, Disk: dir}, SpillEvery: 20}
+	o := search.Options{Options: engine.Options{Workers: 1, Disk: dir}}.With(search.Sizes{SpillEvery: 20})
 	var made atomic.Int32
 	r := onRanks(t, 3, sys, func() search.Factory {
 		mine := full.Factory(sys)

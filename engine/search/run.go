@@ -19,23 +19,38 @@ type Options struct {
 	// starts. The hook that it returns (nil for none) is called by that worker
 	// only.
 	Hook func(worker int) Hook
-	// Young, for tests, is [statestore.Options.Young], and on ranks [division.Options.Examples].
-	Young int
-	// StoreBytes, for tests, is [statestore.Options.MaxBytes] if it is not 0.
-	StoreBytes uint64
-	// MostNumbers, for tests, is how many numbers of each part of states a rank tells other
-	// ranks, if it is not 0.
-	MostNumbers uint32
-	// SpillEvery, for tests, drops what is in memory after so many new states if there
-	// is an Options.Disk, also without a limit of memory, and on ranks lets some states
-	// arrive as if there were no room.
-	SpillEvery uint64
 	// Counts are what expanders count beside their Counters. A search on several ranks
 	// sets them, on each rank, to the sum of those of all when it ends.
 	Counts []*atomic.Uint64
 	// Learning, if not nil, joins what the ranks of a search have learned beside its
 	// states. A search in one process does not call it.
 	Learning Learning
+
+	sizes Sizes
+}
+
+// Sizes replace sizes that a search chooses by itself, so that the tests bring a small search to what only
+// large ones meet. Zero leaves the choice to the search.
+type Sizes struct {
+	// Young is [statestore.Options.Young], and on ranks [division.Options.Examples].
+	Young int
+	// StoreBytes is [statestore.Options.MaxBytes].
+	StoreBytes uint64
+	// MostNumbers is how many numbers of each part of states a rank tells other ranks.
+	MostNumbers uint32
+	// SpillEvery drops what is in memory after so many new states if there
+	// is an Options.Disk, also without a limit of memory, and on ranks lets some states
+	// arrive as if there were no room.
+	SpillEvery uint64
+}
+
+// Sizes returns the sizes that are set, to be read and changed.
+func (o *Options) Sizes() *Sizes { return &o.sizes }
+
+// With returns the options with other sizes.
+func (o Options) With(s Sizes) Options {
+	o.sizes = s
+	return o
 }
 
 // Learning is what a search on several ranks learns on each of them beside its states,

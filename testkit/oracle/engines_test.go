@@ -117,9 +117,9 @@ var engines = []subject{
 	stateful("full, 1 worker", full.Factory, search.Options{Options: engine.Options{Workers: 1}}),
 	stateful("full, 4 workers", full.Factory, search.Options{Options: engine.Options{Workers: 4}}),
 	stateful("full, plain store", full.Factory, search.Options{Options: engine.Options{Workers: 2}, Store: statestore.Plain}),
-	stateful("full, on disk", full.Factory, search.Options{Options: engine.Options{Workers: 2}, SpillEvery: 400}),
-	stateful("cartesian, on disk", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 1}, SpillEvery: 150}),
-	stateful("mixed, on disk", chosen(7), search.Options{Options: engine.Options{Workers: 3}, SpillEvery: 300}),
+	stateful("full, on disk", full.Factory, search.Options{Options: engine.Options{Workers: 2}}.With(search.Sizes{SpillEvery: 400})),
+	stateful("cartesian, on disk", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 1}}.With(search.Sizes{SpillEvery: 150})),
+	stateful("mixed, on disk", chosen(7), search.Options{Options: engine.Options{Workers: 3}}.With(search.Sizes{SpillEvery: 300})),
 	stateful("full, compact store", full.Factory, search.Options{Options: engine.Options{Workers: 1}, Store: statestore.Compact}),
 	stateful("cartesian, 1 worker", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 1}}),
 	stateful("cartesian, 4 workers", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 4}}),
@@ -140,7 +140,7 @@ var engines = []subject{
 	stateful("cartesian, bits", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 1}, Store: statestore.Bitstate}),
 	symmetric("symmetric full, 1 worker", full.Factory, search.Options{Options: engine.Options{Workers: 1}}),
 	symmetric("symmetric full, 4 workers", full.Factory, search.Options{Options: engine.Options{Workers: 4}}),
-	symmetric("symmetric full, on disk", full.Factory, search.Options{Options: engine.Options{Workers: 2}, SpillEvery: 100}),
+	symmetric("symmetric full, on disk", full.Factory, search.Options{Options: engine.Options{Workers: 2}}.With(search.Sizes{SpillEvery: 100})),
 	symmetric("symmetric full, compact store", full.Factory, search.Options{Options: engine.Options{Workers: 1}, Store: statestore.Compact}),
 	symmetric("symmetric cartesian, 1 worker", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 1}}),
 	symmetric("symmetric cartesian, 4 workers", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 4}}),
@@ -278,14 +278,14 @@ func stateful(name string, factory func(system.System) search.Factory, o search.
 	return subject{name, always, func(p *subjectProgram) (string, string) {
 		o := o // checks run at the same time
 		o.Workers = crowd(o.Workers)
-		if o.SpillEvery > 0 {
+		if o.Sizes().SpillEvery > 0 {
 			// With less all workers are stopped, and the disk is read, for each state.
-			o.SpillEvery = max(o.SpillEvery, 16*uint64(o.Workers))
+			o.Sizes().SpillEvery = max(o.Sizes().SpillEvery, 16*uint64(o.Workers))
 		}
 		if o.Store == statestore.Bitstate && len(p.reach.Locals)%16 != 0 {
 			return "", "only one program in 16, for the size of the store"
 		}
-		if o.SpillEvery > 0 {
+		if o.Sizes().SpillEvery > 0 {
 			dir, err := os.MkdirTemp("", "spilled")
 			if err != nil {
 				return err.Error(), ""
@@ -318,7 +318,7 @@ func symmetric(name string, factory func(system.System) search.Factory, o search
 		}
 		o := o // checks run at the same time
 		o.Workers = crowd(o.Workers)
-		if o.SpillEvery > 0 {
+		if o.Sizes().SpillEvery > 0 {
 			dir, err := os.MkdirTemp("", "spilled")
 			if err != nil {
 				return err.Error(), ""

@@ -158,7 +158,7 @@ func (s executing) Capabilities() system.Capabilities { return s.System.Capabili
 // It returns how many states were compared, 0 if there are more than limit.
 func Remember(t testing.TB, newSystem func() system.System, limit uint64) (states uint64) {
 	t.Helper()
-	o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1 << 20, MaxStates: limit, KeepTraces: true}, Young: 16}
+	o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1 << 20, MaxStates: limit, KeepTraces: true}}.With(search.Sizes{Young: 16})
 	searched := func(sys, made system.System, factory func(system.System) search.Factory, ranks cluster.Comm) (*search.Result, []uint64, error) {
 		o := o
 		o.Ranks = ranks
@@ -198,7 +198,7 @@ func Remember(t testing.TB, newSystem func() system.System, limit uint64) (state
 		return want.States // its states mean nothing to other processes
 	}
 	if want.States%2 == 0 {
-		o.MostNumbers = 8 // other states go to the other rank as words
+		o.Sizes().MostNumbers = 8 // other states go to the other rank as words
 	}
 	err = fakeranks.Run(2, fakeranks.Options{Seed: want.States}, func(rank int, c cluster.Comm) error {
 		sys := newSystem()

@@ -53,7 +53,7 @@ init { go T() }
 	}
 	for _, disk := range []string{"", filepath.Join(t.TempDir(), "disk")} {
 		var file []byte
-		o := search.Options{Options: engine.Options{MaxStates: whole.States / 2, Disk: disk}, SpillEvery: whole.States / 8}
+		o := search.Options{Options: engine.Options{MaxStates: whole.States / 2, Disk: disk}}.With(search.Sizes{SpillEvery: whole.States / 8})
 		o.Checkpoint = resumetest.Last(t, &file)
 		o.Checkpoint.Dir = t.TempDir()
 		if res, _, err := explore(o); err != nil || res.Exhaustive || file == nil {
