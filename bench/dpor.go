@@ -57,7 +57,7 @@ func size(model, name string, n int, traces uint64) dporRow {
 	return dporRow{sweep{model: model, params: benchmarks.Params{{Name: name, Value: strconv.Itoa(n)}}}, traces}
 }
 
-// dporRows are the programs that a state-less search can do: the acyclic ones.
+// dporRows are the programs that a stateless search can do: the acyclic ones.
 // Those of dporCyclic are tried once each, so that the reason why they are left
 // out is the search's own.
 var (
@@ -175,7 +175,7 @@ func runDPOR(ctx context.Context, s *Session) error {
 		case out.Status == Interrupted:
 			return nil
 		case out.Status == Done:
-			s.Unexpected("%s: the program is thought to be cyclic, and a state-less search has done all of it", label)
+			s.Unexpected("%s: the program is thought to be cyclic, and a stateless search has done all of it", label)
 		}
 		reason, _, _ := strings.Cut(out.Reason, ";")
 		s.Record(Measurement{Benchmark: name, Tool: "cpor", Round: 0, Outcome: Outcome{Status: Skipped, Reason: reason}, Config: benchmarks.Params{{Name: "search", Value: w.name}}})
@@ -199,13 +199,13 @@ func reportDPOR(ms []Measurement, machine Machine) []Section {
 	g := Grid{
 		Header: []string{"", "full states", "transitions", "cartesian states", "transitions", "time", "dpor executions", "transitions", "time", "p+s executions", "transitions", "time", "cartesian / dpor"},
 		Notes: []string{
-			"transitions: of the cartesian search, those added to prefixes; of a state-less one, those executed to explore, each as often as an execution comes through it, not those executed to go back or to look ahead.",
+			"transitions: of the cartesian search, those added to prefixes; of a stateless one, those executed to explore, each as often as an execution comes through it, not those executed to go back or to look ahead.",
 			"executions of dpor: one for each Mazurkiewicz trace; where their number is known, it is checked. p+s: persistent and sleep sets without stored states.",
-			"cartesian / dpor: transitions of the one by those of the other. Above 1 dpor explores less. A cartesian search meets each of its states once, however many executions lead there, and a state-less one does not know that it has been there.",
+			"cartesian / dpor: transitions of the one by those of the other. Above 1 dpor explores less. A cartesian search meets each of its states once, however many executions lead there, and a stateless one does not know that it has been there.",
 			"–: not within the limit.",
 		},
 	}
-	out := Grid{Header: []string{"left out", "what the state-less search says"}}
+	out := Grid{Header: []string{"left out", "what the stateless search says"}}
 	var rows []string
 	for i := range ms {
 		row := ms[i].row()
@@ -254,7 +254,7 @@ func reportDPOR(ms []Measurement, machine Machine) []Section {
 	}
 	sec := Section{
 		Title: "Dynamic partial-order reduction beside the cartesian one",
-		Text: []string{fmt.Sprintf("Measured on %s (%s) with one worker; times are medians of the searches' own. The programs are acyclic: a state-less search of others never ends.",
+		Text: []string{fmt.Sprintf("Measured on %s (%s) with one worker; times are medians of the searches' own. The programs are acyclic: a stateless search of others never ends.",
 			human.Plural(machine.Cores, "core"), machine.CPU)},
 	}
 	if len(g.Lines) > 0 {

@@ -51,7 +51,7 @@ type Part struct {
 	Values []float64 // one for each bar
 }
 
-// palette is Okabe and Ito's, which the colour-blind can tell apart, and which
+// palette is Okabe and Ito's, which the color-blind can tell apart, and which
 // differs in lightness when it is printed in grey.
 var palette = []color.NRGBA{
 	{0xD5, 0x5E, 0x00, 0xFF}, // vermilion

@@ -56,7 +56,7 @@ type Outcome struct {
 	Attempts    uint64 `json:"attempts,omitempty"`
 	// EndedLoops counts the self-loops of ended threads in a full search.
 	EndedLoops uint64 `json:"ended_loops,omitempty"`
-	// Executions counts those of a state-less search.
+	// Executions counts those of a stateless search.
 	Executions uint64 `json:"executions,omitempty"`
 
 	Search time.Duration `json:"search_ns"` // by the tool's own clock

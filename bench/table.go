@@ -54,7 +54,7 @@ type Grid struct {
 
 // Line is a line of a grid.
 type Line struct {
-	// Group is a heading above the line; equal ones of neighbours are shown once.
+	// Group is a heading above the line; equal ones of neighbors are shown once.
 	Group string
 	Cells []string
 }
@@ -63,7 +63,7 @@ type Line struct {
 var tables = []Table{table1, scale, peers, siegelTable}
 
 // Register adds a table, so that `cpor bench NAME` measures it. It is meant for
-// the initialisation of a program; a name that is taken is an error of the
+// the initialization of a program; a name that is taken is an error of the
 // program.
 func Register(t Table) {
 	if t.Name == "" || t.Run == nil || t.Report == nil || slices.ContainsFunc(tables, func(o Table) bool { return o.Name == t.Name }) {

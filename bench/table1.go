@@ -446,7 +446,7 @@ func reportTable1(ms []Measurement, machine Machine) []Section {
 	return []Section{sec}
 }
 
-// ranges joins neighbouring rows of the same benchmark: filesystem N=9 to N=17.
+// ranges joins neighboring rows of the same benchmark: filesystem N=9 to N=17.
 func ranges(rows []string) []string {
 	var rs []string
 	first := ""

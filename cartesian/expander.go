@@ -196,7 +196,7 @@ func (e *Expander) endState(p *prefix, s system.State) system.State {
 		return p.end
 	case p.machine != nil:
 		e.encoded[0] = p.machine.Encode(e.encoded[0])
-	default: // a machine of its own was not worth while
+	default: // a machine of its own was not worthwhile
 		e.effort.Steps++
 		mark := e.base.Mark()
 		e.base.Step(int(p.thread), p.alt)

@@ -50,7 +50,7 @@ func Algorithms(m Modality) []string {
 }
 
 // Options chooses how to search. The zero value is the default: the best
-// algorithm with all optimisations on all processors, without limits.
+// algorithm with all optimizations on all processors, without limits.
 type Options struct {
 	Algorithm string // one of the constants above; "" is Auto
 
@@ -445,7 +445,7 @@ func Holds(c *computation.Computation, n *predicate.Node, cut computation.Cut) b
 }
 
 // verify replays an answer on the computation before it is shown: the witness
-// is consistent and satisfies the predicate, the observation is a linearisation
+// is consistent and satisfies the predicate, the observation is a linearization
 // of all events in which no state satisfies it. An error is a mistake in this
 // package.
 func verify(c *computation.Computation, n *predicate.Node, res *Result) error {

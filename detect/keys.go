@@ -64,7 +64,7 @@ func newKeySet(words int) *keySet {
 func hashKey(key []uint64) uint64 {
 	h := uint64(0)
 	for _, x := range key {
-		// The finaliser of MurmurHash3 on each word.
+		// The finalizer of MurmurHash3 on each word.
 		h ^= x
 		h ^= h >> 33
 		h *= 0xff51afd7ed558ccd

@@ -121,7 +121,7 @@ func c1(s int) *computation.Computation {
 	return r.Computation()
 }
 
-// TestC1: without the optimisation of section 5, all interleavings of the
+// TestC1: without the optimization of section 5, all interleavings of the
 // transitions of processes 1 and 3 are considered, and time is quadratic; with
 // it, it is linear.
 func TestC1(t *testing.T) {

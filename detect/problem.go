@@ -19,7 +19,7 @@ import (
 // to carry clocks around in a running system: off line, the order of the
 // relevant events can be read off the full clocks. It is sound for Poss and for
 // Def, because the cuts of the restricted partial order are exactly the
-// restrictions of the cuts, its linearisations exactly those of the
+// restrictions of the cuts, its linearizations exactly those of the
 // linearisations, and a global state satisfies the predicate or does not
 // according to its relevant events alone.
 type problem struct {

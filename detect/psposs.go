@@ -2,7 +2,7 @@ package detect
 
 // psposs is persistent-set selective search with PSPoss (paper, figures 2 and
 // 3), with or without sleep sets (Godefroid 1996, figure 5.2) and persistent
-// sets: the four levels of optimisation of section 7.
+// sets: the four levels of optimization of section 7.
 //
 // The search is depth-first on one state that is changed in place and changed
 // back, with the wait-for graph kept incrementally: wait[i] counts the processes

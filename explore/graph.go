@@ -269,7 +269,7 @@ func (w *marker) Violation(*system.Violation, []search.Step) {}
 const sweeps = 8
 
 // place puts the nodes into layers by their distance from the initial states, and
-// within a layer in the order of the middle of their neighbours (the barycentre
+// within a layer in the order of the middle of their neighbors (the barycentre
 // heuristic of Sugiyama, Tagawa and Toda, 1981). Layers by distance are what a state
 // graph is read by, and what layout libraries, which break cycles first, do not give.
 func (b *grapher) place() {

@@ -410,7 +410,7 @@ func conjuncts(f Formula) []Formula {
 	return []Formula{f}
 }
 
-// fold recognises one operand of an expanded G, R or M: together with parts it
+// fold recognizes one operand of an expanded G, R or M: together with parts it
 // is equivalent to folded.
 func fold(f Formula) (folded Formula, parts []Formula, ok bool) {
 	n := f.node()

@@ -11,7 +11,7 @@ import (
 
 // treeStore is the store of kind Tree. A state is a key (see shape), and a key is
 // an entry in a table: mix makes of the key a number of the same size, from which
-// the key can be had back; its highest shardBits bits are the entry's shard, the
+// the key can be recovered; its highest shardBits bits are the entry's shard, the
 // rest is the entry's hash part. The low part of the entry tells the parent.
 //
 // # Parents
@@ -323,7 +323,7 @@ type scratch struct {
 	recent [1 << recentBits]recent
 	moves  [1 << moveBits]move
 	// keys that the session has deferred: most ends of moves that are covered are ends
-	// of moves of neighbours, which are expanded soon after each other.
+	// of moves of neighbors, which are expanded soon after each other.
 	keys [1 << keptBits]uint64
 }
 

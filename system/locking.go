@@ -45,7 +45,7 @@ func (c Class) String() string {
 	case Unshared:
 		return "unshared"
 	case Lock, LockState, TriedLock:
-		return "synchronisation"
+		return "synchronization"
 	case Existence:
 		return "existence"
 	}

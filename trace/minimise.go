@@ -7,7 +7,7 @@ import (
 	"cpor/system"
 )
 
-// The budgets keep minimising from taking longer than the search that found
+// The budgets keep minimizing from taking longer than the search that found
 // the trace. They are counted in executed transitions, not in time, so that the
 // result is the same on every machine.
 const (

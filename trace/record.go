@@ -12,7 +12,7 @@ import (
 // plain data: names and printed values, independent of the system.
 type Record struct {
 	Initial   int               // index of the initial state
-	Choices   []string          // the choices of the initialisation that lead to it
+	Choices   []string          // the choices of the initialization that lead to it
 	Events    []Event           // one for each step
 	Violation *system.Violation // what the execution shows; may be nil
 	Final     []Thread          // the threads after the last step, without observers

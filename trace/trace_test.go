@@ -317,7 +317,7 @@ func TestReplayErrors(t *testing.T) {
 	}
 }
 
-// minimal checks that a minimised trace shows the same and is not longer.
+// minimal checks that a minimized trace shows the same and is not longer.
 func minimal(t *testing.T, sys system.System, before *trace.Trace, p *toy.Program) *trace.Trace {
 	t.Helper()
 	after := before.Minimise(sys, trace.DefaultBudget)
@@ -344,7 +344,7 @@ func last(sys system.System, tr *trace.Trace) system.State {
 	return m.Encode(nil)
 }
 
-// TestMinimise minimises the traces of long random walks over random programs:
+// TestMinimise minimizes the traces of long random walks over random programs:
 // to their violations, to their deadlocks, and to wherever they end.
 func TestMinimise(t *testing.T) {
 	programs := sample.Of(300, 1500, 15_000)
@@ -429,7 +429,7 @@ func TestFewestSwitches(t *testing.T) {
 	}
 }
 
-// TestLongTrace minimises a trace that is too long for the exact search.
+// TestLongTrace minimizes a trace that is too long for the exact search.
 func TestLongTrace(t *testing.T) {
 	p := toy.NewProgram()
 	const threads = 12

@@ -478,7 +478,7 @@ func (o *Out) AddState(depth int, ref statestore.Ref, s []uint64, t *statestore.
 }
 
 // Stopped tells whether the pool is to end: at an error, a limit, or because
-// the context is cancelled.
+// the context is canceled.
 func (o *Out) Stopped() bool { return o.pool.stop.Load() }
 
 // Pause lets all workers pause as soon as they have finished their items. It is for a

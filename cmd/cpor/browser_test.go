@@ -260,7 +260,7 @@ func (b *tab) theme(name string) {
 // maxPicture bounds the pictures of the documentation, in bytes.
 const maxPicture = 150_000
 
-// picture takes a picture of the page. It must not be of one colour, and nothing may be
+// picture takes a picture of the page. It must not be of one color, and nothing may be
 // wider than the page.
 func (b *tab) picture(name string) {
 	b.Helper()

@@ -48,7 +48,7 @@ ltl p { [] (done < 2) }
 ltl q { <> (done == 2) }
 init { go T(0); go T(1); go D() }
 `,
-	// The first access to x needs no lock if it initialises x.
+	// The first access to x needs no lock if it initializes x.
 	"locked.model": `const N = 2
 var x int
 mutex m

@@ -66,7 +66,7 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	var maxBytes cliflag.Size
 	f.StringVar(&poss, "poss", "", "the `predicate` that could have held")
 	f.StringVar(&def, "def", "", "the `predicate` that must have held")
-	f.StringVar(&f.logs.Format, "format", "", "of the log, "+strings.Join(logs.Formats, ", ")+" (default: recognised)")
+	f.StringVar(&f.logs.Format, "format", "", "of the log, "+strings.Join(logs.Formats, ", ")+" (default: detected)")
 	f.StringVar(&f.logs.Regexp, "regexp", "", "the parser of a ShiViz log: a `regexp` with groups host, clock, event, and perhaps more for variables")
 	f.StringVar(&f.logs.Delimiter, "delimiter", "", "the `regexp` between several executions in a file; its group trace is their name")
 	f.StringVar(&f.assign, "assign", "", "finds the assignments in an event's text: a `regexp` with groups name and value (default: name=value and JSON)")

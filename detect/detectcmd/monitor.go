@@ -75,7 +75,7 @@ func Monitor(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		conns        = f.Int("max-connections", monitor.DefaultConnections, "serve at most `n` connections at a time")
 		idle         = f.Duration("idle-timeout", monitor.DefaultIdle, "close a connection that sends nothing for that `time`")
 		memory       = cliflag.Size(1 << 30)
-		format       = f.String("format", "", "of the events, shiviz or jsonl (default: recognised)")
+		format       = f.String("format", "", "of the events, shiviz or jsonl (default: detected)")
 		assign       = f.String("assign", "", "finds the assignments in an event's text, see cpor detect")
 		asJSON       = f.Bool("json", false, "print JSON objects")
 		limit        = cliflag.Size(monitor.DefaultLimit)

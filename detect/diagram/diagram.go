@@ -31,7 +31,7 @@ type Options struct {
 	Title string
 	// Cut is drawn in, if it is not nil.
 	Cut computation.Cut
-	// Order, if it is not nil, is a linearisation of all events; each event then
+	// Order, if it is not nil, is a linearization of all events; each event then
 	// has a column of its own, in this order.
 	Order []computation.Event
 	// Labels are drawn at the cut, one for each process: what holds there.

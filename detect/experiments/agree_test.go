@@ -12,7 +12,7 @@ import (
 )
 
 // TestLevelsAgree: on the protocols, all levels give the answer of the search
-// without optimisations, also for invariants that are weakened so that they are
+// without optimizations, also for invariants that are weakened so that they are
 // sometimes violated: a pair of primary and secondary that lacks some pairs.
 func TestLevelsAgree(t *testing.T) {
 	answers := map[bool]int{}

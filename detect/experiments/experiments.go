@@ -1,6 +1,6 @@
 // Package experiments repeats the measurements of section 7 of Stoller,
 // Unnikrishnan and Liu (2000) on the simulators of package simulate: the table of
-// explored transitions and states for the four levels of optimisation, the
+// explored transitions and states for the four levels of optimization, the
 // growth with the number of processes, and figures 6 and 7.
 //
 // Run measures one example at one size; Paper holds what the paper says; Fit
@@ -35,7 +35,7 @@ var Examples = []Example{
 	{"primary-secondary", simulate.PrimarySecondary, func(int) string { return simulate.NotIpr }, 9, 60},
 }
 
-// Levels are the paper's four levels of optimisation, and ours beyond them:
+// Levels are the paper's four levels of optimization, and ours beyond them:
 // sequences in one step (section 5), and the interval search on the part of the
 // computation that matters.
 var Levels = append(append([]detect.Level(nil), detect.Levels...),

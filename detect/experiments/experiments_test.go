@@ -8,7 +8,7 @@ import (
 )
 
 // TestBelowThePaper: at the paper's sizes, fewer transitions than its best
-// column, and the same order of magnitude without optimisations, so that the
+// column, and the same order of magnitude without optimizations, so that the
 // comparison means something.
 func TestBelowThePaper(t *testing.T) {
 	cfg := &Config{Runs: 3, Seed: 1, Workers: 2}

@@ -7,7 +7,7 @@
 // expression is given by Options, or stands in the first line of the file, with
 // the regular expression of the delimiter between several executions in the
 // second (perhaps empty), as the ShiViz site wants it; or it is one of the two
-// default layouts, which are recognised:
+// default layouts, which are recognized:
 //
 //	host {"host":2, "other":1}         event text
 //	event text                         host {"host":2, "other":1}

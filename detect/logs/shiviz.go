@@ -283,7 +283,7 @@ func isClockLine(line []byte) bool {
 	return c == '"' || c == ' ' || c == '}' || c == '\\'
 }
 
-// layout recognises which of the two default layouts a log has, "" if none: by
+// layout recognizes which of the two default layouts a log has, "" if none: by
 // the first line with a clock if it is the first or the second one that is not
 // blank; else by the last line, which in ShiViz's layout has a clock.
 func layout(data []byte, delim *regexp.Regexp) string {

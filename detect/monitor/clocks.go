@@ -15,7 +15,7 @@ import (
 //   - V[j] >= m: C <= V and C[i] < k. A clock contains the clocks of the events
 //     that it contains, and no event depends on itself.
 //
-// It is enough to compare an event with its neighbours, because the clocks of a
+// It is enough to compare an event with its neighbors, because the clocks of a
 // host do not fall: with the known event of its own host just before it and the
 // one just after it; with the last known event of each other host that it
 // contains; and with the first known event of each other host that contains it.

@@ -44,10 +44,10 @@
 //
 // HB reports two conflicting accesses of different threads in one execution of
 // which neither happens before the other. What happens before what follows from
-// how the steps synchronise ([system.Synchronising]); docs/locks.md says what
+// how the steps synchronize ([system.Synchronising]); docs/locks.md says what
 // that is in the model language, and what it means that two indivisible steps
 // are not in a race. It is a property of executions, so it needs all
-// interleavings, or one of each Mazurkiewicz trace: each synchronisation is
+// interleavings, or one of each Mazurkiewicz trace: each synchronization is
 // between dependent steps, so that equivalent executions have the same
 // happens-before.
 //
@@ -98,7 +98,7 @@
 // A search that executes one order of independent steps needs
 // Options.Dependences for LD and LDPrime: see dependences.go. HB works as it is.
 //
-// Locksets are interned, and their intersections memoised, as Eraser does; both
+// Locksets are interned, and their intersections memoized, as Eraser does; both
 // in one [Table] for all machines of a system with a cache in each machine. This
 // is our own, because what a library offers as a set is not a small number.
 package lockset

@@ -19,7 +19,7 @@ var Races = &engine.FlagOf[Rule]{
 	Parse:    func(_ Rule, s string) (Rule, error) { return ParseRule(s) },
 }
 
-// InitThread is the flag that names the threads that initialise variables.
+// InitThread is the flag that names the threads that initialize variables.
 var InitThread = &engine.FlagOf[map[string]string]{
 	FlagInfo: engine.FlagInfo{Name: "init-thread", Group: flagGroup, Usage: "`VAR=THREAD` exempts the first access to each location of a variable, which must be that thread's, from -races ld' or ld; may be repeated"},
 	Parse: func(old map[string]string, s string) (map[string]string, error) {

@@ -288,12 +288,12 @@ func TestOptions(t *testing.T) {
 		thread   string
 		want     string
 	}{
-		{lockset.LDPrime, "x", "U[0]", "U[0], which should initialize x, is no thread of the initial state; there are T[0]"},
-		{lockset.LDPrime, "nix", "T[0]", "nix, which T[0] is to initialise, is no variable that locks protect"},
-		{lockset.LDPrime, "m", "T[0]", "m, which T[0] is to initialise, is no variable that locks protect"},
-		{lockset.LDPrime, "c", "T[0]", "c, which T[0] is to initialise, is no variable that locks protect"},
-		{lockset.LDPrime, "u", "T[0]", "u is declared unshared: a thread that initialises it contradicts that"},
-		{lockset.HB, "x", "T[0]", "means something to the rules ld and ld' only, not to hb"},
+		{lockset.LDPrime, "x", "U[0]", "U[0], which should initialize x, is not a thread of the initial state; there are T[0]"},
+		{lockset.LDPrime, "nix", "T[0]", "nix, which T[0] should initialize, is not a variable that locks protect"},
+		{lockset.LDPrime, "m", "T[0]", "m, which T[0] should initialize, is not a variable that locks protect"},
+		{lockset.LDPrime, "c", "T[0]", "c, which T[0] should initialize, is not a variable that locks protect"},
+		{lockset.LDPrime, "u", "T[0]", "u is declared unshared: an initializing thread contradicts that"},
+		{lockset.HB, "x", "T[0]", "matters only for the rules ld and ld' only, not to hb"},
 	} {
 		_, err := lockset.New(m.System(), lockset.Options{Rule: tt.rule, InitThread: map[string]string{tt.variable: tt.thread}})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

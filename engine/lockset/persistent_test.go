@@ -73,7 +73,7 @@ thread Second() { down(sem); synchronized (o) { v = 2 } }
 thread Third() { down(sem); v = 3 }
 init { go First(); go Second(); go Third() }
 `
-	// Main is to initialise v, and has not done so.
+	// Main is to initialize v, and has not done so.
 	initial := `
 monitor o, k
 var v, w uint4

@@ -56,7 +56,7 @@ thread Writer() { lock(m); x = 1; unlock(m) }
 init { go Setter(); go Waiter(); go Writer() }
 `
 
-// TestStatelessDisciplines holds LD and LD' in state-less searches, with every
+// TestStatelessDisciplines holds LD and LD' in stateless searches, with every
 // reduction, to all interleavings: the same variables break them.
 func TestStatelessDisciplines(t *testing.T) {
 	configs := []oracle.LockConfig{

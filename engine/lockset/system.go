@@ -12,7 +12,7 @@ import (
 // Options say what is checked.
 type Options struct {
 	Rule Rule
-	// InitThread names, for some variables, the thread that initialises them:
+	// InitThread names, for some variables, the thread that initializes them:
 	// its first access to each location of the variable must be the first of
 	// all, and is exempt from the discipline. Keys are names of variables or of
 	// single locations (A or A[3]), values are names of threads that exist in
@@ -138,7 +138,7 @@ func (s *System) initThreads(names map[string]string) error {
 		return nil
 	}
 	if s.rule != LD && s.rule != LDPrime {
-		return fmt.Errorf("a thread that initialises variables means something to the rules ld and ld' only, not to %s", s.rule)
+		return fmt.Errorf("an initializing thread matters only for the rules ld and ld', not for %s", s.rule)
 	}
 	m := s.inner.NewMachine()
 	var threads []string
@@ -148,7 +148,7 @@ func (s *System) initThreads(names map[string]string) error {
 	for variable, thread := range names {
 		t := slices.Index(threads, thread)
 		if t < 0 {
-			return fmt.Errorf("%s, which is to initialise %s, is no thread of the initial state; there are %s", thread, variable, strings.Join(threads, ", "))
+			return fmt.Errorf("%s, which should initialize %s, is not a thread of the initial state; there are %s", thread, variable, strings.Join(threads, ", "))
 		}
 		found := false
 		for i, l := range s.slots {
@@ -158,12 +158,12 @@ func (s *System) initThreads(names map[string]string) error {
 			}
 			found = true
 			if s.class[l] == system.Unshared {
-				return fmt.Errorf("%s is declared unshared: a thread that initialises it contradicts that", name)
+				return fmt.Errorf("%s is declared unshared: an initializing thread contradicts that", name)
 			}
 			s.init[i] = t
 		}
 		if !found {
-			return fmt.Errorf("%s, which %s is to initialise, is no variable that locks protect", variable, thread)
+			return fmt.Errorf("%s, which %s should initialize, is not a variable that locks protect", variable, thread)
 		}
 	}
 	return nil

@@ -13,7 +13,7 @@
 // # Reductions
 //
 // [None] explores every interleaving. [Sleep], [Persistent] and
-// [PersistentSleep] are Stoller's state-less selective search with sleep sets
+// [PersistentSleep] are Stoller's stateless selective search with sleep sets
 // and persistent sets, the latter computed from what each thread may access in
 // its future ([system.Futures]). [DPOR] finds out about dependences while it
 // runs: it looks at the races of each execution and inserts into the search

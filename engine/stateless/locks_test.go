@@ -72,7 +72,7 @@ func outcomeOf(sys system.System, res *Result) outcome {
 	return o
 }
 
-// agree compares the state-less searches with the full search of a system that
+// agree compares the stateless searches with the full search of a system that
 // checks LD'. Where the discipline is violated, all must find that out.
 func agree(sys system.System) (diff string, ok bool) {
 	if _, _, ok := interleavings(sys, 400); !ok {

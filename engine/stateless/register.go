@@ -47,7 +47,7 @@ func init() {
 		Name: Mode, Asked: "-search " + Mode, Rank: 2,
 		Summary: "runs one execution after another, for acyclic models",
 		Of:      "a search without stored states", Lacks: "needs stored states", Without: "stores no states",
-		Label: "search", Prefix: "state-less, ",
+		Label: "search", Prefix: "stateless, ",
 		Choose: func(v *engine.Values, o *engine.Options) string {
 			switch {
 			case invisible.Of(v) == invisibleFirst:

@@ -89,7 +89,7 @@ type Result struct {
 	Transitions int
 	Reduced     uint64
 	Automaton   int    // states of the largest automaton
-	StoreBytes  uint64 // of the store, the colours and the stacks
+	StoreBytes  uint64 // of the store, the colors and the stacks
 	Time        time.Duration
 
 	// Vacuous says in words which parts of a formula that holds decide on it alone, so

@@ -9,7 +9,7 @@ import (
 )
 
 // colours holds, for each program state that a search has come to, some bits: what
-// the cycle proviso must know of the state, and the colours of its vertices in the
+// the cycle proviso must know of the state, and the colors of its vertices in the
 // product. It is a hash table in shards with a lock each. An entry is a few 32-bit
 // words: the state's reference in the lowest refBits bits, and behind it the bits. So
 // a state with one worker and a small automaton takes 8 or 12 bytes and

@@ -27,7 +27,7 @@
 //
 // Program states stand in the tree store (package statestore). For each state that the
 // search has come to, a table (colours.go) has a few bits: what the proviso
-// below must know, and the colours of its vertices in the product. That is all
+// below must know, and the colors of its vertices in the product. That is all
 // that is kept of a state; its transitions are executed again when they are needed
 // again. explore.go executes them, cndfs.go searches, pool.go shares work.
 //
@@ -128,7 +128,7 @@
 // de Pol, "Improved multi-core nested depth-first search" (ATVA 2012): each
 // worker runs one, and they share what is finished. With one worker it is the
 // classical nested search of Courcoubetis, Vardi, Wolper, Yannakakis (1992).
-// Fairness is a generalised acceptance condition with one set for each thread, in
+// Fairness is a generalized acceptance condition with one set for each thread, in
 // the product as a counter (Choueka 1974).
 //
 // A cycle of the product stays in one component of the automaton, and most components

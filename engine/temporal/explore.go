@@ -23,7 +23,7 @@ var (
 	errThreads = errors.New("more threads")
 )
 
-// The bits of a state's entry in the colours: whether it has been claimed and, if
+// The bits of a state's entry in the colors: whether it has been claimed and, if
 // the search is reduced, whether it is safe and which of its transitions belong to
 // the graph.
 const (
@@ -165,7 +165,7 @@ func (s *exploration) automaton(a *buchi.Automaton, number map[string]int) error
 	return nil
 }
 
-// The colours of a vertex: blue; red, if there are nested searches; cyan for each
+// The colors of a vertex: blue; red, if there are nested searches; cyan for each
 // worker; pink for each worker, if there are nested searches and several workers.
 // Pink is the set R of the algorithm, whose vertices become red together; a search that can
 // go on with several workers has it, too.
@@ -192,7 +192,7 @@ func (s *exploration) pink(w int) int {
 // vertices returns how many vertices a program state has.
 func (s *exploration) vertices() int { return s.a.States() * int(s.levels) }
 
-// eachOf returns how many bits the colours of a vertex take for n workers.
+// eachOf returns how many bits the colors of a vertex take for n workers.
 func (s *exploration) eachOf(n int) int {
 	switch {
 	case !s.nested:

@@ -18,12 +18,12 @@ import (
 )
 
 // What a check keeps of itself is what it has found out about the properties and conjuncts
-// before, and the search at hand as it is: the store, the colours, and the stacks of
+// before, and the search at hand as it is: the store, the colors, and the stacks of
 // the workers. A search breaks off where a worker would go on with the next vertex of its
 // stack; what a limit or a signal breaks off within an expansion is expanded anew. So, with
 // one worker, it goes on exactly as it would have done.
 //
-// The stacks belong to the workers, whose colours the vertices on them have. With more
+// The stacks belong to the workers, whose colors the vertices on them have. With more
 // workers the new ones begin where all begin, with an empty stack. With fewer of them the stacks
 // that are left over are worked off by turns (exploration.slots), and their workers take
 // nothing new: so the argument of the algorithm, which does not say how fast
@@ -33,7 +33,7 @@ import (
 // vacuous) and is done anew. So is the decomposition for strong fairness, behind the
 // product, which is kept.
 
-// saved is what a check keeps besides the store, the colours and the stacks.
+// saved is what a check keeps besides the store, the colors and the stacks.
 type saved struct {
 	Property int // the one at hand
 	Done     []savedResult
@@ -405,7 +405,7 @@ func (c *checker) resume(s *exploration) error {
 // errNoRoom refuses a checkpoint that is too large.
 var errNoRoom = &engine.OptionError{Message: "the checkpoint needs more memory than -max-memory allows"}
 
-// recolour takes over the colours of a search with fewer workers, n.
+// recolour takes over the colors of a search with fewer workers, n.
 func (s *exploration) recolour(old *colours, n int) {
 	was := &exploration{nested: s.nested, pinks: s.pinks, workers: make([]*worker, n), colours: old}
 	vertices := uint32(s.vertices())
@@ -499,7 +499,7 @@ func (a *archive) length(n *int) {
 	}
 }
 
-// colours is a table of colours, without its free places.
+// colours is a table of colors, without its free places.
 func (a *archive) colours(c *colours) {
 	var entries []uint32
 	for i := range c.shards {

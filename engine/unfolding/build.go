@@ -86,7 +86,7 @@ func (b *builder) parallel(n int, f func(w *worker, i int)) {
 	wg.Wait()
 }
 
-// minShare is how much work makes a further worker worth while.
+// minShare is how much work makes a further worker worthwhile.
 const minShare = 4
 
 // queue puts candidates into the level of their size.

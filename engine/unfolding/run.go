@@ -32,7 +32,7 @@ const (
 
 // Run builds a complete finite prefix of the unfolding of a system and checks
 // it. It ends when the prefix is complete, at the first violation (unless
-// Options.All), at a limit, or when ctx is cancelled, and returns what it found
+// Options.All), at a limit, or when ctx is canceled, and returns what it found
 // out so far in each of these cases. Options.MaxTransitions bounds the number
 // of events. An error is either an *engine.OptionError or an *engine.Refusal,
 // and the result is nil, or it means that the tool itself went wrong.

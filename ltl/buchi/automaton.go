@@ -60,7 +60,7 @@ type Automaton struct {
 // States returns the number of states.
 func (a *Automaton) States() int { return len(a.Out) }
 
-// Transitions returns the number of transitions; one that is labelled with a
+// Transitions returns the number of transitions; one that is labeled with a
 // disjunction counts once for each disjunct.
 func (a *Automaton) Transitions() int {
 	n := 0
@@ -180,7 +180,7 @@ type GeneralisedTransition struct {
 	Dst   int
 }
 
-// Generalised is a transition-based generalised Büchi automaton: it accepts a
+// Generalised is a transition-based generalized Büchi automaton: it accepts a
 // word if one of its runs takes transitions of each acceptance set infinitely often.
 // Otherwise it is as Automaton.
 type Generalised struct {

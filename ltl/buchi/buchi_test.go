@@ -52,7 +52,7 @@ func randomWord(r *rand.Rand, atoms int) ltl.Lasso {
 }
 
 // The automaton accepts a word if and only if the formula holds on it, for
-// the result and for the generalised automaton before it; and no word is
+// the result and for the generalized automaton before it; and no word is
 // accepted by the automata of both a formula and its negation.
 func TestRandomFormulas(t *testing.T) {
 	n := sample.Of(60, 200, 4000)

@@ -8,7 +8,7 @@ import (
 )
 
 // graph is an automaton during the translation: a label is any Boolean function of
-// the atoms. If final is nil, acceptance is generalised and on the edges; else it is
+// the atoms. If final is nil, acceptance is generalized and on the edges; else it is
 // on the states, sets is 0 and all edges have acc 0.
 type graph struct {
 	m     *bdd.Manager

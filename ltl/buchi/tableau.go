@@ -8,7 +8,7 @@ import (
 	"cpor/ltl/buchi/internal/bdd"
 )
 
-// tableau translates formulas to generalised automata after Couvreur (FM 1999).
+// tableau translates formulas to generalized automata after Couvreur (FM 1999).
 //
 // A formula f in negation normal form is expanded to a Boolean function over
 // three kinds of variables: the atoms, now; Next[g], "g holds at the next letter"; and

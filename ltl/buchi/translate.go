@@ -64,7 +64,7 @@ func Translate(f ltl.Formula, o Options) (*Automaton, error) {
 	return t.automaton(g)
 }
 
-// TranslateGeneralised returns a transition-based generalised Büchi automaton for f: the stage
+// TranslateGeneralised returns a transition-based generalized Büchi automaton for f: the stage
 // before the degeneralisation. Errors as for Translate.
 func TranslateGeneralised(f ltl.Formula, o Options) (*Generalised, error) {
 	t, err := newTranslation(f, o)

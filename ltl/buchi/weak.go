@@ -11,7 +11,7 @@ import (
 // A weak deterministic automaton exists exactly for the obligation properties, and the
 // minimal one is unique (Löding 2001). Dax, Eisinger and Klaedtke (ATVA 2007) get it from a nondeterministic
 // automaton: determinise by subsets as if the words were finite, decide for each component whether its words
-// are accepted by testing one cycle, and minimise as a finite automaton. The result is right if
+// are accepted by testing one cycle, and minimize as a finite automaton. The result is right if
 // the language is an obligation; else it must be compared with the original.
 
 // subsets is the deterministic automaton of sets of states. It is complete: the
@@ -27,7 +27,7 @@ type subsets struct {
 // within tenths of a second.
 const maxBlocks = 50000
 
-// maxSubsets bounds the states of a deterministic automaton: minimise takes the
+// maxSubsets bounds the states of a deterministic automaton: minimize takes the
 // square of their number in the worst case.
 const maxSubsets = 1000
 
@@ -108,7 +108,7 @@ func (g *graph) minimalWeak(limit int) *graph {
 	}
 	r := &graph{m: g.m, out: d.out, final: make([]bool, len(d.sets))}
 	s := r.structure()
-	// Löding's colours, from the bottom up: the largest one that is not above those of the
+	// Löding's colors, from the bottom up: the largest one that is not above those of the
 	// successors and is even in an accepting component, odd in a rejecting one. States
 	// without a cycle have a parity, too, which makes equivalent states agree.
 	colour := make([]int, s.count)

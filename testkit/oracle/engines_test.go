@@ -43,7 +43,7 @@ type subject struct {
 type subjectProgram struct {
 	sys   system.System
 	reach *oracle.Reach
-	most  uint64 // transitions of a state-less search
+	most  uint64 // transitions of a stateless search
 	// interleavings is the number of complete executions, NaN if it is not known.
 	interleavings float64
 
@@ -498,7 +498,7 @@ func racing(name string, run func(system.System) ([]engine.Finding, bool, error)
 const maxGraph = 1000
 
 const (
-	// maxWorkUnknown bounds the transitions of one state-less search if it is not
+	// maxWorkUnknown bounds the transitions of one stateless search if it is not
 	// known how many interleavings there are.
 	maxWorkUnknown = 10_000
 	// maxReference bounds the states of the full search that takes the place of

@@ -25,7 +25,7 @@ var (
 	many     = flag.Int("workers", 0, "how many workers the engines with more than one have; 0: as the table says")
 	turns    = flag.Bool("turns", false, "let the configurations of an engine (its workers, stores and orders) take turns over the models, for a run over very many")
 	only     = flag.String("engine", "", "hold this engine of the table to brute force, and no other")
-	maxWork  = flag.Uint64("transitions", 200_000, "how many transitions a state-less search may need; a program that needs more is passed over by that engine")
+	maxWork  = flag.Uint64("transitions", 200_000, "how many transitions a stateless search may need; a program that needs more is passed over by that engine")
 	failures = flag.String("failures", filepath.Join(os.TempDir(), "cpor-oracle"), "the directory where shrunk models that fail are written")
 	size     = flag.String("size", "mixed", "how large the programs over the whole grammar are: tiny, mixed or large")
 	seed     = flag.Uint64("seed", 0, "check the model of this seed only, and print it")

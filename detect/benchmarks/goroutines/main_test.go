@@ -17,7 +17,7 @@ func TestTrace(t *testing.T) {
 	if err := run(&buf, 3, 6, false); err != nil {
 		t.Skip("another trace is being taken: ", err)
 	}
-	execs, err := logs.Read([]logs.Input{{Name: "run.trace", Data: buf.Bytes()}}, logs.Options{}) // recognised
+	execs, err := logs.Read([]logs.Input{{Name: "run.trace", Data: buf.Bytes()}}, logs.Options{}) // recognized
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func TestSpans(t *testing.T) {
 		if err := write(&buf, spans); err != nil {
 			t.Fatal(err)
 		}
-		execs, err := logs.Read([]logs.Input{{Name: name, Data: buf.Bytes()}}, logs.Options{}) // recognised
+		execs, err := logs.Read([]logs.Input{{Name: name, Data: buf.Bytes()}}, logs.Options{}) // recognized
 		if err != nil {
 			t.Fatal(err)
 		}

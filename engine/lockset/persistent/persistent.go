@@ -129,7 +129,7 @@ func (c *Chooser) findOwners(threads int) {
 	}
 }
 
-// ownerOf returns who owns the synchronisation object that a location belongs
+// ownerOf returns who owns the synchronization object that a location belongs
 // to; ok is false if nobody does, or it belongs to none.
 func (c *Chooser) ownerOf(l system.Loc) (owner int, ok bool) {
 	if len(c.owner) == 0 {

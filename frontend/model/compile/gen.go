@@ -93,7 +93,7 @@ type inlined struct {
 	syncs   int // the monitors entered around the call
 }
 
-// labelRange is the code of a labelled statement.
+// labelRange is the code of a labeled statement.
 type labelRange struct {
 	name     *syntax.Ident
 	inlined  bool // it belongs to a function that was inlined
@@ -646,7 +646,7 @@ func (g *gen) mayFail(from int) bool {
 	return fails
 }
 
-// mark gives the first points of a labelled statement its label: those that it
+// mark gives the first points of a labeled statement its label: those that it
 // comes to before any other one. used tells whether a property names the label.
 //
 // A point that is the first one by one way and not by another would be at the

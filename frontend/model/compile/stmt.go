@@ -575,7 +575,7 @@ func (g *gen) lockOp(name string, e *syntax.CallExpr) {
 }
 
 // condWait compiles wait(c, m): the thread waits for c and unlocks m in one transition,
-// and in the next one, once signalled, it locks m again.
+// and in the next one, once signaled, it locks m again.
 func (g *gen) condWait(e *syntax.CallExpr, c *object) {
 	if g.quiet > 0 {
 		g.errorf(e, "wait is not allowed in an atomic block or in init: it gives the mutex up until another thread signals")

@@ -448,7 +448,7 @@ func (m *Machine) retry(t int, pt *compile.Point, alt uint64) system.Outcome {
 	addReads := func() {
 		system.Plain(m.acc) // another alternative may look
 		on := m.syncs.on
-		m.syncs.on = false // what is not executed does not synchronise
+		m.syncs.on = false // what is not executed does not synchronize
 		for _, a := range touched {
 			if sabotage.Is("access/alternatives") {
 				break

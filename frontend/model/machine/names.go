@@ -21,7 +21,7 @@ import (
 // nil is 0 and stays, so that what is not alive or was never set stays as well.
 //
 // The representative of a state is the least one of some states of its orbit, of which the
-// threads are sorted. Which ones is found out by colours, as by the programs for graph
+// threads are sorted. Which ones is found out by colors, as by the programs for graph
 // isomorphism (McKay, Practical graph isomorphism, Congressus Numerantium 30, 1981). Names and symmetric
 // threads are vertices; each thread and each location is an edge with a label, which
 // joins the names and threads in it. Vertices have ranks, which are refined by those of their
@@ -30,7 +30,7 @@ import (
 // states of an orbit come to the same ones. Two names are twins if exchanging
 // them gives the same state, but for the order of threads; then one of them is enough.
 // So there is no bound, and the states need not be compared with all that the permutations make.
-// Where neither colours nor twins help, as with names in a ring, there are as many
+// Where neither colors nor twins help, as with names in a ring, there are as many
 // as names; only graphs that are hard for the programs above are hard here.
 
 // cellKind says what a permutation of names does to a value.

@@ -101,7 +101,7 @@ func (c *checker) eachCase(k *syntax.SelectCase) {
 	}
 }
 
-// firstLabel finds a labelled statement.
+// firstLabel finds a labeled statement.
 func firstLabel(s syntax.Stmt) *syntax.LabeledStmt {
 	l, _ := syntax.Find(s, func(*syntax.LabeledStmt) bool { return true })
 	return l

@@ -54,7 +54,7 @@ type Type struct {
 type Field struct {
 	Name   string
 	Type   *Type
-	Atomic bool // each access to it synchronises
+	Atomic bool // each access to it synchronizes
 }
 
 // TypeKind tells the types apart.

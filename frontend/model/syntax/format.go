@@ -374,7 +374,7 @@ func (f *formatter) semicolon(i int, own bool) {
 		before--
 	}
 	empty := before < 0 || f.items[before].opens() || f.items[before].tok == tSemi || f.items[before].clause
-	label := before >= 0 && f.items[before].label // the semicolon is what is labelled
+	label := before >= 0 && f.items[before].label // the semicolon is what is labeled
 	next := i + 1
 	for next < len(f.items) && f.items[next].tok == tSemi {
 		next++

@@ -215,7 +215,7 @@ func TestGrammarInEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := readGrammar(t)
-	// Scopes of meta. have no colour; the engine gives them to what stands inside, too.
+	// Scopes of meta. have no color; the engine gives them to what stands inside, too.
 	coloured := func(scope string) string {
 		if strings.HasPrefix(scope, "meta.") {
 			return ""

@@ -485,7 +485,7 @@ func (c *coder) priority(x program.Expr, p *proctype) eval {
 // mustChannel returns the channel with a number, or fails.
 func (m *Machine) mustChannel(id int32, pos syntax.Pos, fatal bool) *inst {
 	if id == 0 {
-		m.fail(system.Runtime, pos, fatal, "this channel has not been initialised")
+		m.fail(system.Runtime, pos, fatal, "this channel has not been initialized")
 		return nil
 	}
 	q := m.channel(id)

@@ -376,7 +376,7 @@ func (m *Machine) Conflicts(t int, acc []system.Access, u int) bool {
 	return false
 }
 
-// Late implements system.Temporal: sends had better wait.
+// Late implements system.Temporal: sends should wait.
 func (m *Machine) Late(int, []system.Access) bool {
 	return slices.ContainsFunc(m.told, func(d told) bool { return d.e.kind == program.Send })
 }

@@ -111,7 +111,7 @@ func (g *generator) model() string {
 	g.f("chan qa[2] = [1] of { byte };\n")
 	if g.whole {
 		g.f("mtype:fruit = { apple, pear }; mtype:fruit fr = apple; chan qt = [1] of { T }; T tt; chan cc = [1] of { chan }; chan ch; local byte lo; show byte sh; byte w_x;\n")
-		// Globals are initialised in an order of types, so that one can be 0 when another asks for it.
+		// Globals are initialized in an order of types, so that one can be 0 when another asks for it.
 		known := []string{"x", "u", "fr", "s", "arr[1]"}
 		for i, k := range g.r.Perm(5) {
 			g.f("%s g%d = %s + %d; ", []string{"byte", "int", "short", "bit", "mtype"}[k], i, g.pick(known...), g.n(4))

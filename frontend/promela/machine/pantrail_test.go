@@ -173,7 +173,7 @@ func TestSpinReplays(t *testing.T) {
 		if out := trailtest.Shell(dir, "timeout 5 spin -a m.pml"); strings.Contains(out, "Error") {
 			continue // SPIN does not take the model
 		}
-		// Globals that are initialised with others have other values in spin -t than in SPIN's verifier.
+		// Globals that are initialized with others have other values in spin -t than in SPIN's verifier.
 		values := !strings.Contains(text, " g0 = ")
 		switch wrong := trailtest.Replay(dir, "", "m.pml", "x.trail", b.Bytes(), x, values); wrong {
 		case "":

@@ -257,7 +257,7 @@ func (b *builder) edge(n *node, e *Edge, to *node, c context) *draft {
 }
 
 // body builds the body of a process type: declarations before the first
-// statement are initialised when the process is created.
+// statement are initialized when the process is created.
 func (b *builder) body(stmts []syntax.Stmt) *node {
 	for ; len(stmts) > 0; stmts = stmts[1:] {
 		switch s := stmts[0].(type) {

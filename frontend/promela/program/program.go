@@ -37,8 +37,8 @@ type Sym struct {
 	Hidden bool
 	Init   Expr     // nil: 0
 	List   []Expr   // of an array
-	Chans  []int    // by element: the channel that it is initialised with; nil if none
-	Chan   *Channel // of a field: what it is initialised with; nil if nothing
+	Chans  []int    // by element: the channel that it is initialized with; nil if none
+	Chan   *Channel // of a field: what it is initialized with; nil if nothing
 	Remote bool     // something reads it from outside its process
 }
 
@@ -70,7 +70,7 @@ type Region struct {
 	Fields  []Field
 }
 
-// Field is a field of a structure that is initialised with a channel.
+// Field is a field of a structure that is initialized with a channel.
 type Field struct{ Scalar, Chan int }
 
 // Program is a resolved model.

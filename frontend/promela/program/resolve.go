@@ -230,7 +230,7 @@ func (r *resolver) typedef(d *syntax.Typedef) {
 				s.Init = r.expr(v.Init)
 				Each(s.Init, func(x Expr) {
 					if l, ok := x.(*Load); ok {
-						r.fail(l.Place.Pos, len(l.Place.Name), "a field is initialised with constants, as in SPIN, and %s is a variable", l.Place.Name)
+						r.fail(l.Place.Pos, len(l.Place.Name), "a field is initialized with constants, as in SPIN, and %s is a variable", l.Place.Name)
 					}
 				})
 			}
@@ -293,7 +293,7 @@ func (r *resolver) length(v *syntax.Var) int {
 	return int(n)
 }
 
-// declare makes a variable of a region; first tells whether initialisers are
+// declare makes a variable of a region; first tells whether initializers are
 // those of the region's creation.
 func (r *resolver) declare(reg *Region, d *syntax.VarDecl, v *syntax.Var, first bool) *Sym {
 	t := r.typ(d.Type, d.Kind, v.Width, d.Pos)
@@ -325,7 +325,7 @@ func (r *resolver) declare(reg *Region, d *syntax.VarDecl, v *syntax.Var, first 
 	switch {
 	case v.Chan != nil:
 		if !first {
-			r.fail(v.Chan.Pos, 1, "a channel with an initialiser has to be declared at the start of the proctype")
+			r.fail(v.Chan.Pos, 1, "a channel with an initializer must be declared at the start of the proctype")
 			return s
 		}
 		c := r.channel(v.Chan, v.Name.Text)
@@ -345,7 +345,7 @@ func (r *resolver) declare(reg *Region, d *syntax.VarDecl, v *syntax.Var, first 
 		}
 	case v.List != nil:
 		if !first {
-			r.fail(v.Name.Pos, len(v.Name.Text), "a list of values cannot initialise an array here, only at the start of the proctype")
+			r.fail(v.Name.Pos, len(v.Name.Text), "a list of values cannot initialize an array here, only at the start of the proctype")
 			return s
 		}
 		r.list(s, v)
@@ -358,7 +358,7 @@ func (r *resolver) declare(reg *Region, d *syntax.VarDecl, v *syntax.Var, first 
 		}
 		if t.IsStruct() {
 			if !first {
-				r.fail(v.Init.At(), 1, "a structure has no initialiser")
+				r.fail(v.Init.At(), 1, "a structure has no initializer")
 			}
 			s.Init = nil // SPIN takes one, and does nothing with it
 		}
@@ -419,7 +419,7 @@ func (r *resolver) noChannel(to *Sym, x syntax.Expr, whole bool) {
 	}
 }
 
-// early refuses that v is initialised with a variable of the same declaration, which SPIN
+// early refuses that v is initialized with a variable of the same declaration, which SPIN
 // does not know before the declaration has ended.
 func (r *resolver) early(d *syntax.VarDecl, v *syntax.Var, x Expr) {
 	Each(x, func(x Expr) {
@@ -478,7 +478,7 @@ func (r *resolver) addChannel(reg *Region, c *Channel, name string) (int, bool) 
 	return len(reg.Chans) - 1, true
 }
 
-// fields makes the channels that the fields of a variable are initialised with. base is
+// fields makes the channels that the fields of a variable are initialized with. base is
 // its first scalar.
 func (r *resolver) fields(reg *Region, s *Sym, name string, base int) {
 	if !s.Type.IsStruct() {
@@ -610,7 +610,7 @@ func (r *resolver) size(x syntax.Expr, length bool) (int32, bool) {
 	return 0, s.Init == nil
 }
 
-// order gives the global variables the order in which SPIN initialises them: by their types, and
+// order gives the global variables the order in which SPIN initializes them: by their types, and
 // those of one type as they are declared. Channels are numbered in that order.
 func (r *resolver) order() {
 	g := &r.p.Globals

@@ -642,14 +642,14 @@ func (p *parser) varDecl() *VarDecl {
 				v.Chan = p.chanInit()
 			case p.tok().is("{"):
 				if v.Array == nil {
-					p.errorAt(v.Name.Pos, len(v.Name.Text), "%s is no array, so that { ... } cannot initialise it", v.Name.Text)
+					p.errorAt(v.Name.Pos, len(v.Name.Text), "%s is no array, so that { ... } cannot initialize it", v.Name.Text)
 				}
 				v.List = p.constants()
 			default:
 				n := p.runs
 				v.Init = p.expr()
 				if p.runs > n {
-					p.errorAt(v.Name.Pos, len(v.Name.Text), "run cannot stand in the initialiser of %s, as in SPIN; assign it in a statement behind the declaration", v.Name.Text)
+					p.errorAt(v.Name.Pos, len(v.Name.Text), "run is not allowed in the initializer of %s, as in SPIN; assign it in a statement after the declaration", v.Name.Text)
 				}
 			}
 		}
