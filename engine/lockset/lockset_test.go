@@ -293,7 +293,7 @@ func TestOptions(t *testing.T) {
 		{lockset.LDPrime, "m", "T[0]", "m, which T[0] should initialize, is not a variable that locks protect"},
 		{lockset.LDPrime, "c", "T[0]", "c, which T[0] should initialize, is not a variable that locks protect"},
 		{lockset.LDPrime, "u", "T[0]", "u is declared unshared: an initializing thread contradicts that"},
-		{lockset.HB, "x", "T[0]", "matters only for the rules ld and ld' only, not to hb"},
+		{lockset.HB, "x", "T[0]", "matters only for the rules ld and ld', not for hb"},
 	} {
 		_, err := lockset.New(m.System(), lockset.Options{Rule: tt.rule, InitThread: map[string]string{tt.variable: tt.thread}})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
