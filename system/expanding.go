@@ -7,17 +7,17 @@ type Expanding interface {
 	// Compiled returns the machine code, for the goroutine of this machine. It is nil as long
 	// as it is not ready, which the first call begins to prepare in the background; gone
 	// tells that it never will be.
-	Compiled() (code Code, gone bool)
+	Compiled() (code *Code, gone bool)
 }
 
 // Code expands states for one goroutine.
-type Code interface {
+type Code struct {
 	// Expand executes every step of every thread from s, for Next to tell. It returns
 	// false if the state has to be left to the reference altogether.
-	Expand(s State) bool
+	Expand func(s State) bool
 	// Next tells the next outcome, in the order of threads and of alternatives. It returns false
 	// behind the last one.
-	Next(x *Successor) bool
+	Next func(x *Successor) bool
 }
 
 // Successor is one outcome that machine code tells.

@@ -111,6 +111,7 @@
 //     executed
 //   - [Adding]: what a wrapper has added to the accesses
 //   - [Costly]: which steps cost much, and which are known
+//   - [Expanding]: machine code that expands whole states
 //
 // Of systems:
 //

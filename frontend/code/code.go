@@ -92,7 +92,7 @@ func (p *Program) Start() (c *Compiled, err error) {
 // note is a number that code has noted, and how often.
 type note struct{ number, times uint32 }
 
-// Instance executes a program for one goroutine. It implements [system.Code].
+// Instance executes a program for one goroutine: its methods are a [system.Code].
 type Instance struct {
 	compiled *Compiled // holds the code
 	expand   api.Function
@@ -123,7 +123,7 @@ func (c *Compiled) New(counts []uint64, begin func()) (*Instance, error) {
 	}, nil
 }
 
-// Expand implements [system.Code].
+// Expand is that of [system.Code].
 func (x *Instance) Expand(s system.State) bool {
 	if x.broken || len(s) > MaxWords {
 		return false
@@ -144,7 +144,7 @@ func (x *Instance) Expand(s system.State) bool {
 	return true
 }
 
-// Next implements [system.Code].
+// Next is that of [system.Code].
 func (x *Instance) Next(s *system.Successor) bool {
 	for x.at < x.end {
 		h := x.words[x.at/8:][:header/8]

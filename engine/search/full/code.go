@@ -33,7 +33,7 @@ const (
 // code is what an expander knows of machine code.
 type code struct {
 	machine system.Expanding // nil if there is no code, and will be none
-	code    system.Code      // nil if it is not ready
+	code    *system.Code     // nil if it is not ready
 	next    system.Successor
 	forced  bool // for tests: nothing else is used
 	used    *atomic.Uint64
