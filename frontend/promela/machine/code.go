@@ -130,6 +130,24 @@ func (c *coder) expr(x program.Expr) eval {
 	panic(fmt.Sprintf("promela: expression %T", x))
 }
 
+// addition returns the operation of an assignment that adds a number to a global scalar; 0 if it is
+// another one.
+func addition(e *program.Edge) system.Op {
+	b, ok := e.X.(*program.Binary)
+	if !ok || b.Op != "+" && b.Op != "-" || !e.Place.Global || len(e.Place.Index) > 0 {
+		return 0
+	}
+	x, ok := b.X.(*program.Load)
+	n, number := b.Y.(*program.Const)
+	if !ok || !number || !x.Place.Global || len(x.Place.Index) > 0 || x.Place.Base != e.Place.Base {
+		return 0
+	}
+	if b.Op == "-" {
+		return system.Addition(-int64(n.Value))
+	}
+	return system.Addition(int64(n.Value))
+}
+
 // chanExpr compiles an expression that is a channel. A global that keeps the
 // channels that it was declared with need not be looked up.
 func (c *coder) chanExpr(x program.Expr) eval {
@@ -571,7 +589,24 @@ func (c *coder) edge(e *program.Edge) *edge {
 		}
 		out.can = func(m *Machine) bool { return x(m) != 0 }
 	case program.Assign:
-		x, st := c.expr(e.X), c.store(e.Place)
+		x := c.expr(e.X)
+		if op := addition(e); op != 0 {
+			k := e.Place.Base
+			l := c.sys.globals.scalars[k]
+			out.do = func(m *Machine) {
+				// Nobody sees which value it was: arithmetic wraps around and cannot fail.
+				track := m.track
+				m.track = false
+				v := x(m)
+				m.track = track
+				if track {
+					m.operate(system.Loc(k), op)
+				}
+				m.put(0, &l, v)
+			}
+			break
+		}
+		st := c.store(e.Place)
 		out.do = func(m *Machine) { st(m, x(m)) }
 	case program.Assert:
 		x, pos := c.expr(e.X), e.Pos

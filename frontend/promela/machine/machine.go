@@ -451,7 +451,7 @@ func (m *Machine) stepProcess(t int, alt uint64) system.Outcome {
 		m.all.t, m.all.log = t, int(mark)
 		out = m.step(t, alt)
 	}
-	m.acc = append(m.acc[:0], m.all.acc...)
+	m.acc = system.Plain(append(m.acc[:0], m.all.acc...)) // what one alternative does, another one may look at
 	return out
 }
 

@@ -342,11 +342,20 @@ func (m *Machine) touch(l system.Loc, write bool) {
 func addAccess(acc []system.Access, l system.Loc, write bool) []system.Access {
 	for i := len(acc) - 1; i >= 0; i-- {
 		if acc[i].Loc == l {
-			acc[i].Write = acc[i].Write || write
+			acc[i] = system.Access{Loc: l, Write: acc[i].Write || write}
 			return acc
 		}
 	}
 	return append(acc, system.Access{Loc: l, Write: write})
+}
+
+// operate records an operation to a location, which nothing limits. With another access to it
+// the step has an ordinary one.
+func (m *Machine) operate(l system.Loc, op system.Op) {
+	n := len(m.acc)
+	if m.touch(l, true); len(m.acc) > n {
+		m.acc[n].Op, m.acc[n].Room = op, system.Unlimited
+	}
 }
 
 // touchChannel records an access to a buffered channel.

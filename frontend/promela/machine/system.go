@@ -31,7 +31,8 @@
 //     look at them or change them. Locals that a remote reference names have
 //     locations, as have channels that belong to a process.
 //   - Variables. Each scalar of the globals is a location. An index is evaluated
-//     first, so the element that is touched is the one that counts.
+//     first, so the element that is touched is the one that counts. Adding a number to a
+//     global scalar commutes with adding the same number ([system.Op]): arithmetic wraps around.
 //   - Channels. A channel with a capacity is one location, see below.
 //   - Rendezvous. The sender's transition changes the receiver, so it writes the
 //     control of both. Who tries to send reads of each process whose type can
