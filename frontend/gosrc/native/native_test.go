@@ -16,16 +16,16 @@ import (
 
 	"cpor/frontend/gosrc/native"
 	"cpor/testkit/gotable"
+	"cpor/testkit/sample"
 )
 
 var (
-	long = flag.Bool("long", false, "compile and run programs")
 	most = flag.Duration("most", 5*time.Minute, "how long to run programs")
 	only = flag.String("only", "", "run only the programs whose name matches this regular expression")
 )
 
 func needLong(t *testing.T) {
-	if !*long {
+	if !sample.Long() {
 		t.Skip("compiles Go's library once: -long")
 	}
 }
@@ -423,7 +423,7 @@ func TestEnds(t *testing.T) {
 
 // BenchmarkFive is executions of five goroutines around a mutex and a channel.
 func BenchmarkFive(b *testing.B) {
-	if !*long {
+	if !sample.Long() {
 		b.Skip("compiles Go's library once: -long")
 	}
 	dir := b.TempDir()
