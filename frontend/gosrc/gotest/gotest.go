@@ -16,6 +16,7 @@ import (
 	"cpor/engine"
 	"cpor/frontend/gosrc"
 	"cpor/frontend/gosrc/machine"
+	"cpor/frontend/gosrc/native"
 	"cpor/system"
 	"cpor/trace"
 )
@@ -87,8 +88,12 @@ type Result struct {
 	Program *gosrc.Program
 	// Native is what the failure's trace, or that of Slow, belongs to if the test ran natively.
 	Native *NativeSystem
-	// Runs is how often the test ran natively; 0 if it was interpreted.
+	// Runs is how often the test ran natively, and Mode how these executions began equal; 0 if it
+	// was interpreted.
 	Runs uint64
+	Mode native.Mode
+	// Release, if not nil, ends the processes that Native needs. It is called once.
+	Release func()
 	// Outcomes are the ends of all executions if the program was made with
 	// gosrc.Explore.Outcomes: what was printed, and the failure, each once and
 	// sorted. They are all that there are if the verdict is not Incomplete.

@@ -44,6 +44,9 @@ type Native struct {
 // does not end.
 const nativeSteps = 50_000
 
+// sampledFor is how long a test is sampled that cannot be covered.
+const sampledFor = 2 * time.Second
+
 // NeedsInterpreter is the error of [RunNative] for a test that only stored states can deal with.
 type NeedsInterpreter struct{ Why string }
 
@@ -56,7 +59,7 @@ func (e *NeedsInterpreter) Error() string { return e.Why }
 //
 // With gosrc.AutoTime failures are judged as Run does. The error is a *[NeedsInterpreter], an *engine.OptionError, or that of
 // a process.
-func RunNative(ctx context.Context, n Native, o Options) (*Result, error) {
+func RunNative(ctx context.Context, n Native, o Options) (res *Result, err error) {
 	r := &nativeRun{n: n, o: o, start: o.Start, res: &Result{}}
 	if r.start.IsZero() {
 		r.start = time.Now()
@@ -76,24 +79,32 @@ func RunNative(ctx context.Context, n Native, o Options) (*Result, error) {
 	}
 	// Failures are explained a little beyond the end of the time.
 	processes, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
 	defer context.AfterFunc(ctx, func() {
 		time.AfterFunc(overtime, func() {
-			if r.explaining.Load() {
-				time.AfterFunc(overtime, stop)
-			} else {
+			if !r.explaining.Load() {
 				stop()
 			}
 		})
 	})()
 	sys, err := replay.New(processes, n.Open, n.Names, replay.Options{Processes: max(1, o.Workers) + 1, MaxSteps: nativeSteps})
 	if err != nil {
+		stop()
 		return r.ended(ctx, err)
 	}
-	defer sys.Close()
 	r.sys = sys
+	defer func() {
+		release := func() {
+			_ = sys.Close() // the processes have nothing to say any more
+			stop()
+		}
+		if res == nil {
+			release()
+		} else {
+			res.Release = release
+		}
+	}()
 	err = r.judge(ctx)
-	r.res.Runs = sys.Counts().Runs
+	r.res.Runs, r.res.Mode = sys.Counts().Runs, sys.Mode()
 	r.res.Duration = time.Since(r.start)
 	return r.ended(ctx, err)
 }
@@ -126,7 +137,7 @@ func (r *nativeRun) ended(ctx context.Context, err error) (*Result, error) {
 		return res, nil
 	case errors.As(err, &diverged):
 		res.Verdict = engine.Incomplete
-		res.Reason = fmt.Sprintf("the test depends on more than its schedule, so that it cannot be covered (step %d: %s)", diverged.At+1, diverged.What)
+		res.Reason = fmt.Sprintf("sampled only, because equal choices do not lead to equal executions (step %d: %s)", diverged.At+1, diverged.What)
 		return res, nil
 	case errors.Is(err, replay.ErrEndless):
 		return nil, &NeedsInterpreter{fmt.Sprintf("an execution takes more than %d steps", nativeSteps)}
@@ -228,7 +239,16 @@ func (r *nativeRun) explore(ctx context.Context, v replay.View) error {
 	if r.o.Timeout == 0 || r.o.Engine == DPOR {
 		searching = ctx
 	}
-	if err := r.beside(searching, sys, v, func(ctx context.Context) error { return r.dpor(ctx, sys) }); err != nil || r.res.Failure != nil ||
+	err := r.beside(searching, sys, v, func(ctx context.Context) error { return r.dpor(ctx, sys) })
+	if errors.As(err, new(*native.Diverged)) && r.res.Failure == nil && ctx.Err() == nil {
+		// It cannot be covered, but it can be sampled.
+		some, cancel := context.WithTimeout(ctx, sampledFor)
+		defer cancel()
+		if stop, _ := r.sampling(some, sys, v, 0); stop && r.res.Failure != nil {
+			return nil
+		}
+	}
+	if err != nil || r.res.Failure != nil ||
 		r.res.Verdict == engine.Pass || ctx.Err() != nil || r.o.Engine == DPOR || r.o.Timeout == 0 {
 		return err
 	}
@@ -299,7 +319,7 @@ func (r *nativeRun) dpor(ctx context.Context, sys *replay.System) error {
 	var out *stateless.Result
 	var err error
 	if stopped := caught(func() {
-		out, err = stateless.Run(ctx, sys, stateless.Options{Options: o, Reduction: stateless.DPOR})
+		out, err = stateless.Run(ctx, sys, stateless.Options{Options: o, Reduction: stateless.DPOR, Executed: func(m system.Machine) { m.(*replay.Machine).Verify() }})
 	}); stopped != nil {
 		return stopped
 	}
@@ -307,6 +327,15 @@ func (r *nativeRun) dpor(ctx context.Context, sys *replay.System) error {
 	var broken *workers.PanicError
 	if errors.As(err, &broken) && errors.As(broken.Unwrap(), &stop) {
 		err = stop.Err
+	}
+	var found *replay.Found
+	switch {
+	case stop == nil && broken != nil:
+		// What it told does not fit together, so it is no verdict.
+		first, _, _ := strings.Cut(fmt.Sprint(broken.Value), "\n")
+		return &native.Diverged{What: first}
+	case errors.As(err, &found):
+		return r.fail(sys, &trace.Trace{Steps: found.Steps, Violation: found.Violation})
 	}
 	if out == nil {
 		return err
@@ -414,6 +443,38 @@ func (r *nativeRun) fail(sys *replay.System, t *trace.Trace) error {
 	return nil
 }
 
+// ThreadNames returns who the first n threads are, as machine.System does.
+func (s *NativeSystem) ThreadNames(n int) [][2]int32 {
+	if p, ok := s.names.(interface{ Threads(n int) [][2]int32 }); ok {
+		return p.Threads(n)
+	}
+	return nil
+}
+
+// RepeatNative repeats a failing execution of a test, and says what happened. The system has to be closed.
+func RepeatNative(ctx context.Context, n Native, t *trace.Trace, kind string) (*NativeSystem, *Failure, error) {
+	sys, err := replay.New(ctx, n.Open, n.Names, replay.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	v := replay.View{NoLeaks: n.NoLeaks}
+	s := &NativeSystem{sys.With(v), n.Names, n.Test}
+	if k := FailureKind(kind); k == Deadlock || k == Leak {
+		t.Violation = &system.Violation{Kind: system.Deadlock, Message: "deadlock"}
+	}
+	f, err := s.Repeat(t)
+	if err != nil {
+		return nil, nil, errors.Join(err, sys.Close())
+	}
+	return s, f, nil
+}
+
+// Record writes down what people want to see of an execution of a program that is interpreted or runs natively.
+func Record(sys system.System, t *trace.Trace) (rec *trace.Record, err error) {
+	stopped := caught(func() { rec, err = t.Record(sys) })
+	return rec, errors.Join(stopped, err)
+}
+
 // explain looks for a shorter execution that fails in the same way, and says what happened in it.
 func (s *NativeSystem) explain(t *trace.Trace, until time.Time) (f *Failure, err error) {
 	stopped := caught(func() {
@@ -424,7 +485,70 @@ func (s *NativeSystem) explain(t *trace.Trace, until time.Time) (f *Failure, err
 		t = &trace.Trace{Initial: short.Initial, Steps: short.Steps, Violation: short.Violation}
 		f, err = s.Repeat(t)
 	})
-	return f, errors.Join(err, stopped)
+	if found := (*replay.Found)(nil); errors.As(stopped, &found) {
+		// On the way there is a data race.
+		stopped = caught(func() { f, err = s.Repeat(&trace.Trace{Steps: found.Steps, Violation: found.Violation}) })
+	}
+	if err = errors.Join(err, stopped); errors.As(err, new(*native.Diverged)) {
+		if g := s.told(t); g != nil {
+			return g, nil
+		}
+	}
+	return f, err
+}
+
+// told repeats a failing execution of a test that depends on more than its schedule, and returns what the
+// process tells of it; nil if nothing fails now.
+func (s *NativeSystem) told(t *trace.Trace) *Failure {
+	f := &Failure{Trace: t}
+	err := s.System.Repeat(t.Steps, 1, func(x *native.Execution) {
+		why, kind := x.Failure, FailureKind("")
+		for i := range x.Steps {
+			if g := x.Steps[i].Failure; g != nil {
+				why, kind = g, FailureKind(g.Kind)
+			}
+		}
+		if kind == "" {
+			kind = map[native.End]FailureKind{native.Deadlock: Deadlock, native.Leak: Leak}[x.End]
+		}
+		if why != nil {
+			f.Kind, f.Message, f.Pos = kind, why.Message, why.Pos
+			f.Output = string(x.Output)
+			f.Stacks = s.stacks(why)
+		}
+	})
+	if err != nil || f.Kind == "" {
+		return nil
+	}
+	if f.Kind == Deadlock || f.Kind == Leak {
+		f.waits()
+	}
+	f.Note = "the test depends on more than its schedule, so that this may not come again"
+	return f
+}
+
+// stacks are those of a failure.
+func (s *NativeSystem) stacks(why *native.Failure) (out []Stack) {
+	for _, st := range why.Stacks {
+		k := Stack{Goroutine: s.Title(st.Thread), What: st.What}
+		for _, fr := range st.Frames {
+			k.Frames = append(k.Frames, Frame{Func: fr.Func, Pos: fr.Pos})
+		}
+		out = append(out, k)
+	}
+	return out
+}
+
+// waits gives a deadlock or a leak its place and message, from the stacks of those who wait.
+func (f *Failure) waits() {
+	var names []string
+	for _, k := range f.Stacks {
+		names = append(names, k.Goroutine)
+	}
+	if len(f.Stacks) > 0 && len(f.Stacks[0].Frames) > 0 {
+		f.Pos = f.Stacks[0].Frames[0].Pos
+	}
+	f.Message = waitForEver(f.Kind, names)
 }
 
 // nativeScale divides the bounds of the search for a short failing schedule: each new step may be
@@ -462,7 +586,11 @@ func (s *NativeSystem) Repeat(t *trace.Trace) (*Failure, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = s.System.Repeat(t.Steps, func(x *native.Execution) {
+	further := 0
+	if failed == nil {
+		further = 1 // that there is none shows who waits
+	}
+	err = s.System.Repeat(t.Steps, further, func(x *native.Execution) {
 		f.Output = string(x.Output)
 		why := x.Failure
 		for i := range x.Steps {
@@ -473,13 +601,7 @@ func (s *NativeSystem) Repeat(t *trace.Trace) (*Failure, error) {
 		if why == nil {
 			return
 		}
-		for _, st := range why.Stacks {
-			k := Stack{Goroutine: s.names.ThreadName(int(st.Thread)), What: st.What}
-			for _, fr := range st.Frames {
-				k.Frames = append(k.Frames, Frame{Func: fr.Func, Pos: fr.Pos})
-			}
-			f.Stacks = append(f.Stacks, k)
-		}
+		f.Stacks = s.stacks(why)
 	})
 	if err != nil {
 		return nil, err
@@ -495,24 +617,15 @@ func (s *NativeSystem) Repeat(t *trace.Trace) (*Failure, error) {
 	if ended {
 		f.Kind = Leak
 	}
-	var names []string
-	for _, k := range f.Stacks {
-		names = append(names, k.Goroutine)
-	}
-	if len(f.Stacks) > 0 && len(f.Stacks[0].Frames) > 0 {
-		f.Pos = f.Stacks[0].Frames[0].Pos
-	}
-	f.Message = waitForEver(f.Kind, names)
+	f.waits()
 	return f, nil
 }
 
 // parent returns who set the alarm that a thread waits for: for the thread of a timer, the one that
 // has made it.
 func (s *NativeSystem) parent(t int) int {
-	if p, ok := s.names.(interface{ Threads(n int) [][2]int32 }); ok {
-		if all := p.Threads(t + 1); t < len(all) && all[t][0] >= 0 {
-			return int(all[t][0])
-		}
+	if all := s.ThreadNames(t + 1); t < len(all) && all[t][0] >= 0 {
+		return int(all[t][0])
 	}
 	return t
 }

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"cpor/frontend/gosrc"
 	"cpor/frontend/gosrc/gotest"
+	"cpor/system"
 	"cpor/trace"
 )
 
@@ -52,7 +52,7 @@ func notes(f *gotest.Failure) []string {
 // Describe returns a failing execution for people: a table of its steps at most
 // width columns wide, what it printed, and the stacks of the goroutines that
 // matter.
-func Describe(p *gosrc.Program, f *gotest.Failure, width int) string {
+func Describe(p system.System, f *gotest.Failure, width int) string {
 	var b bytes.Buffer
 	if f.Note != "" {
 		fmt.Fprintf(&b, "%s\n", f.Note)
@@ -60,7 +60,7 @@ func Describe(p *gosrc.Program, f *gotest.Failure, width int) string {
 	if f.Trace != nil {
 		t := *f.Trace
 		t.Steps = slices.Concat(t.Steps, f.Cycle)
-		rec, err := t.Record(p)
+		rec, err := gotest.Record(p, &t)
 		if err == nil {
 			rec.Final = nil // the stacks below say more
 			first := shorten(rec, len(f.Trace.Steps))

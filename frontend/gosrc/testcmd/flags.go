@@ -41,6 +41,7 @@ type config struct {
 	maxMemory uint64
 	seed      uint64
 	search    string
+	machine   string
 	trace     string
 	replay    string
 
@@ -116,6 +117,9 @@ func (c *config) define() {
 	f.StringVar(&c.choices, "choices", "", "`what` is explored besides schedules: map, every order in which loops range over maps")
 	f.StringVar(&c.search, "search", "auto", "`how`: "+searches()+"; full and cartesian store states")
 	f.Uint64Var(&c.seed, "seed", 0, "the `number` that seeds the random schedules")
+	if c.command == "test" {
+		f.StringVar(&c.machine, "machine", interpreted, "what runs the tests: the `machine` interpreted, or native, which compiles the test and controls its schedule (linux/amd64)")
+	}
 	f.StringVar(&c.trace, "trace", "", "write the failing execution to this `file`, as a table; as JSON for -replay and \"cpor view\" if its name ends in .json, as a chart if in .svg; further ones to file-2, ...")
 	f.StringVar(&c.replay, "replay", "", "show the execution in this `file`, written by -trace, again")
 
@@ -124,7 +128,11 @@ func (c *config) define() {
 	} else {
 		f.Group("What is explored:", "C", "tags", "mod", "modfile")
 	}
-	f.Group("How it is explored:", "search", "time", "granularity", "choices", "seed", "workers")
+	if c.command == "test" {
+		f.Group("How it is explored:", "machine", "search", "time", "granularity", "choices", "seed", "workers")
+	} else {
+		f.Group("How it is explored:", "search", "time", "granularity", "choices", "seed", "workers")
+	}
 	f.Group("Limits:", "timeout", "max-memory")
 	f.Group("What is shown:", "v", "json", "trace", "replay")
 	if c.command == "test" {
@@ -223,6 +231,19 @@ func (c *config) parse(args []string) error {
 		c.explore.Maps = true
 	default:
 		return fmt.Errorf("-choices %s: want map", c.choices)
+	}
+	switch {
+	case c.command != "test" || c.machine == interpreted:
+	case c.machine != nativeMachine:
+		return fmt.Errorf("-machine %s: want interpreted or native", c.machine)
+	case c.choices != "":
+		return errors.New("-choices is for -machine interpreted: natively, loops range over maps in one order")
+	case c.explore.Granularity != gosrc.Synchronisation:
+		return errors.New("-granularity memory is for -machine interpreted: natively, goroutines are interrupted before what synchronizes")
+	case c.search == string(gotest.Full) || c.search == string(gotest.Cartesian):
+		return fmt.Errorf("-search %s stores states, which -machine native cannot", c.search)
+	case strings.Contains(c.run, "/") || strings.Contains(c.skip, "/"):
+		return errors.New("-run and -skip of subtests are for -machine interpreted: natively, a test runs with all its subtests")
 	}
 	if !slices.Contains(gotest.Engines, gotest.Engine(c.search)) {
 		return fmt.Errorf("-search %s: want %s", c.search, searches())

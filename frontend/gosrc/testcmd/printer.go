@@ -231,6 +231,8 @@ type event struct {
 	Exhaustive *bool        `json:",omitempty"`
 	Reason     string       `json:",omitempty"` // why it is incomplete or refused
 	Executions uint64       `json:",omitempty"`
+	Machine    string       `json:",omitempty"` // native, if the test ran natively
+	Runs       uint64       `json:",omitempty"` // how often it ran natively
 	States     uint64       `json:",omitempty"`
 	Samples    uint64       `json:",omitempty"`
 	Fixed      []string     `json:",omitempty"` // choices of the run time that were not explored
@@ -320,6 +322,9 @@ func (e *events) done(o outcome) {
 	if r := o.result; r != nil {
 		exhaustive := o.verdict == passed || o.verdict == skipped
 		ev.Exhaustive, ev.Executions, ev.States, ev.Samples, ev.Fixed, ev.Raced = &exhaustive, r.Executions, r.States, r.Samples, r.Fixed, r.Raced
+		if ev.Runs = r.Runs; r.Runs > 0 {
+			ev.Machine = nativeMachine
+		}
 		if f := r.Failure; f != nil {
 			ev.Failure = &failureJSON{Kind: string(f.Kind), Message: f.Message, Pos: trace.PosString(f.Pos), Note: f.Note, Output: f.Output}
 			for _, st := range f.Stacks {

@@ -3,6 +3,7 @@ package testcmd
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -38,6 +39,8 @@ type Saved struct {
 	Tags    string        `json:"tags,omitempty"`
 	GoFlags []string      `json:"go_flags,omitempty"` // with which it was loaded
 	Explore gosrc.Explore `json:"explore"`
+	// Machine is "native" if the test ran natively; else it is empty.
+	Machine string `json:"machine,omitempty"`
 	// Failed is what is to be told of the failure; the record knows its steps only.
 	Failed  savedFailure `json:"failure"`
 	Initial int          `json:"initial"`
@@ -76,20 +79,19 @@ func (s *session) writeTrace(p *gosrc.Package, test string, res *gotest.Result) 
 		ext := filepath.Ext(name)
 		name = strings.TrimSuffix(name, ext) + "-" + strconv.Itoa(s.traces) + ext
 	}
-	if err := s.save(name, p, res.Program, test, res.Failure); err != nil && s.traceErr == nil {
+	if err := s.save(name, p, programOf(res), test, res.Failure); err != nil && s.traceErr == nil {
 		s.traceErr = err
 	}
 }
 
-func (s *session) save(name string, p *gosrc.Package, prog *gosrc.Program, test string, f *gotest.Failure) error {
+func (s *session) save(name string, p *gosrc.Package, prog program, test string, f *gotest.Failure) error {
 	lower := strings.ToLower(name)
 	switch {
 	case strings.HasSuffix(lower, ".svg"), trace.NeedsStates(name):
-		record := f.Trace.Record
+		rec, err := gotest.Record(prog, f.Trace)
 		if trace.NeedsStates(name) {
-			record = f.Trace.RecordStates
+			rec, err = f.Trace.RecordStates(prog)
 		}
-		rec, err := record(prog)
 		if err != nil {
 			return err
 		}
@@ -97,7 +99,7 @@ func (s *session) save(name string, p *gosrc.Package, prog *gosrc.Program, test 
 	case !strings.HasSuffix(lower, ".json"):
 		return os.WriteFile(name, []byte(Headline(f)+"\n\n"+Describe(prog, f, textWidth)), 0o666)
 	}
-	rec, err := f.Trace.Record(prog)
+	rec, err := gotest.Record(prog, f.Trace)
 	if err != nil {
 		return err
 	}
@@ -110,7 +112,7 @@ func (s *session) save(name string, p *gosrc.Package, prog *gosrc.Program, test 
 		return err
 	}
 	doc := Saved{
-		Package: p.Path, Test: test, Dir: p.Dir, Base: here, Tags: s.tags, GoFlags: s.goFlags(), Explore: prog.Explore(), Initial: f.Trace.Initial, Record: record,
+		Package: p.Path, Test: test, Dir: p.Dir, Base: here, Tags: s.tags, GoFlags: s.goFlags(), Explore: s.how(prog), Initial: f.Trace.Initial, Record: record,
 		Failed: savedFailure{Kind: string(f.Kind), Headline: said(f), Pos: trace.PosString(f.Pos), Notes: notes(f), Message: f.Message},
 	}
 	threads := 0
@@ -123,6 +125,9 @@ func (s *session) save(name string, p *gosrc.Package, prog *gosrc.Program, test 
 	}
 	doc.Steps, doc.Cycle = keep(f.Trace.Steps), keep(f.Cycle)
 	doc.Threads = prog.ThreadNames(threads)
+	if _, ok := prog.(*gotest.NativeSystem); ok {
+		doc.Machine = nativeMachine
+	}
 	text, err := json.MarshalIndent(doc, "", "  ")
 	if err != nil {
 		return err
@@ -158,6 +163,9 @@ func stepsOf(saved []savedStep) (steps []trace.Step) {
 // Program loads the program that the execution is of, by its import path, from a directory
 // within its module. Its goroutines have the numbers that the schedule needs.
 func (d *Saved) Program(ctx context.Context, dir string) (*gosrc.Program, error) {
+	if d.Machine == nativeMachine {
+		return nil, errors.New("the test ran natively, and cannot be gone through step by step (cpor test -replay shows it once more)")
+	}
 	pkgs, err := gosrc.Load(ctx, []string{d.Package}, gosrc.Options{Dir: dir, Tags: tagList(d.Tags), Flags: d.GoFlags, Tests: d.Test != ""})
 	if err != nil {
 		return nil, err
@@ -169,7 +177,7 @@ func (d *Saved) Program(ctx context.Context, dir string) (*gosrc.Program, error)
 	if err != nil {
 		return nil, err
 	}
-	prog, err := program(compiled, d.Test, d.Explore)
+	prog, err := made(compiled, d.Test, d.Explore)
 	if err != nil {
 		return nil, err
 	}
@@ -191,6 +199,9 @@ func (s *session) replayFile(w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if doc.Machine == nativeMachine {
+		return s.replayNative(w, doc)
+	}
 	prog, err := doc.Program(s.ctx, s.dir)
 	if err != nil {
 		return err
@@ -204,10 +215,15 @@ func (s *session) replayFile(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: the program has changed since, or other flags were given: %w", s.replay, err)
 	}
+	return s.again(w, doc, prog, f)
+}
+
+// again shows the failure of a file.
+func (s *session) again(w io.Writer, doc *Saved, prog program, f *gotest.Failure) error {
 	name := doc.Test
 	if name == "" {
 		name = doc.Package
 	}
-	_, err = fmt.Fprintf(w, "%s\n%s", wrap(name+": "+s.relative(Headline(f))), s.relative(Describe(prog, f, textWidth)))
+	_, err := fmt.Fprintf(w, "%s\n%s", wrap(name+": "+s.relative(Headline(f))), s.relative(Describe(prog, f, textWidth)))
 	return err
 }

@@ -116,6 +116,8 @@ type session struct {
 
 	failed, refused, incomplete, traces int
 	traceErr                            error
+
+	binary *binary // of the package that is explored, if something of it runs natively
 }
 
 // outcome is what became of one test.
@@ -182,7 +184,12 @@ func (s *session) pkg(p *gosrc.Package) {
 		s.out.end(p.Path, nil, 0, time.Since(begin))
 		return
 	}
-	compiled, err := s.compile(p)
+	defer s.removeBinary()
+	var compiled *gosrc.Compiled
+	var err error
+	if s.machine != nativeMachine {
+		compiled, err = s.compile(p)
+	}
 	if s.ctx.Err() != nil {
 		s.out.end(p.Path, nil, max(1, len(tests)), time.Since(begin))
 		return
@@ -206,7 +213,9 @@ func (s *session) pkg(p *gosrc.Package) {
 			break
 		}
 		done = append(done, s.one(compiled, p, t.Name))
-		compiled.Tidy()
+		if compiled != nil {
+			compiled.Tidy()
+		}
 	}
 	s.out.end(p.Path, done, left, time.Since(begin))
 }
@@ -255,6 +264,10 @@ func (s *session) one(c *gosrc.Compiled, p *gosrc.Package, test string) outcome 
 	s.out.run(p.Path, test)
 	begin := time.Now()
 	o := outcome{pkg: p.Path, test: test}
+	if s.machine == nativeMachine {
+		res, err := s.native(p, test, begin)
+		return s.judge(p, o, res, err, begin)
+	}
 	prog, over, err := s.prepare(c, test)
 	var res *gotest.Result
 	switch {
@@ -265,6 +278,15 @@ func (s *session) one(c *gosrc.Compiled, p *gosrc.Package, test string) outcome 
 		opts.Start = begin
 		res, err = gotest.Run(s.ctx, prog, opts)
 	}
+	return s.judge(p, o, res, err, begin)
+}
+
+// judge tells what became of a test.
+func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err error, begin time.Time) outcome {
+	test := o.test
+	if res != nil && res.Release != nil {
+		defer res.Release()
+	}
 	o.result, o.elapsed = res, time.Since(begin)
 	switch no := new(gosrc.Unsupported); {
 	case errors.As(err, &no):
@@ -274,18 +296,18 @@ func (s *session) one(c *gosrc.Compiled, p *gosrc.Package, test string) outcome 
 	case res.Failure != nil:
 		o.verdict = failing
 		head, rest, _ := strings.Cut(s.relative(Headline(res.Failure)), "\n")
-		o.summary = fmt.Sprintf("%s (%s explored)\n%s", head, explored(res), rest)
-		o.details = s.relative(Describe(res.Program, res.Failure, textWidth))
+		o.summary = fmt.Sprintf("%s (%s explored%s)\n%s", head, explored(res), natively(res), rest)
+		o.details = s.relative(Describe(programOf(res), res.Failure, textWidth))
 		s.writeTrace(p, test, res)
 	case res.Verdict == engine.Violated: // without an account of it
 		o.verdict, o.summary = failing, res.Reason
 	case res.Verdict == engine.Pass:
-		o.verdict, o.summary = passed, "every schedule: "+explored(res)+fixed(res)
+		o.verdict, o.summary = passed, "every schedule: "+explored(res)+fixed(res)+natively(res)
 		if t := res.Tests; len(t) > 0 && t[0].Skipped && !t[0].Ended {
 			o.verdict, o.summary = skipped, cmp.Or(strings.TrimSpace(t[0].Why), "skipped")
 		}
 	default:
-		o.verdict, o.summary = unfinished, explored(res)+", no failure; "+res.Reason+fixed(res)
+		o.verdict, o.summary = unfinished, explored(res)+", no failure; "+res.Reason+fixed(res)+natively(res)
 	}
 	switch {
 	case err != nil || res.Slow == nil:
@@ -298,7 +320,7 @@ func (s *session) one(c *gosrc.Compiled, p *gosrc.Package, test string) outcome 
 		}
 		o.verdict = timing
 		o.summary = note + " (-time any makes it a failure; without it, " + o.summary + ")"
-		o.details = s.relative(Describe(res.SlowProgram, f, textWidth))
+		o.details = s.relative(Describe(slowProgramOf(res), f, textWidth))
 	default:
 		o.summary += "; " + s.relative(fmt.Sprintf("on a slow machine the test itself may say %q (%s:%d): it needs time to pass while a goroutine could run (-time any shows it)", lines.ReplaceAllString(strings.TrimSpace(res.Slow.Message), " "), res.Slow.Pos.File, res.Slow.Pos.Line))
 	}
@@ -366,7 +388,7 @@ func (s *session) prepare(c *gosrc.Compiled, test string) (prog *gosrc.Program, 
 	}
 	done := make(chan result, 1)
 	go func() {
-		prog, err := program(c, test, e)
+		prog, err := made(c, test, e)
 		done <- result{prog, err}
 	}()
 	t := time.NewTicker(memory.CheckEvery)
@@ -410,7 +432,7 @@ const textWidth = 76
 // lines are the ends of lines with what is empty around them.
 var lines = regexp.MustCompile(`\s*\n\s*`)
 
-func program(c *gosrc.Compiled, test string, e gosrc.Explore) (*gosrc.Program, error) {
+func made(c *gosrc.Compiled, test string, e gosrc.Explore) (*gosrc.Program, error) {
 	if test == "" {
 		return c.Main(e)
 	}

@@ -17,14 +17,14 @@ type event struct {
 	thread int32
 	alt    int32
 	op     native.Op
-	prev   *event          // of the thread; nil: it is its first
-	acc    []system.Access // in the numbering of the engines
-	from   []*event        // by access: who wrote the location last; nil: nobody
-	wrote  []*version      // by access: what the location is behind the event; nil: it was read
-	births []int32         // the threads that it has created
-	now    int64           // what the clock shows behind it
-	fault  *system.Violation
-	native *native.Failure
+	prev   *event            // of the thread; nil: it is its first
+	acc    []system.Access   // in the numbering of the engines
+	from   []*event          // by access: who wrote the location last; nil: nobody
+	wrote  []*version        // by access: what the location is behind the event; nil: it was read
+	births []int32           // the threads that it has created
+	now    int64             // what the clock shows behind it
+	fault  *system.Violation // nil for a data race, which is none of the event's alone
+	crash  bool              // nothing can happen behind it
 	pos    system.Pos
 
 	known
@@ -72,6 +72,13 @@ type graph struct {
 	values  map[uint64]*version // by value, for processes that tell values
 	threads atomic.Pointer[[]*known]
 	places  map[string]*place // by encoded state
+	// races are the data races of executions, by the encoded state behind the second access. Whether there is
+	// one there is no function of that access's past.
+	races map[string]*system.Violation
+	// complete are the encoded states at the end of executions that were run not long ago; recent are
+	// their keys in the order in which they came.
+	complete map[string]bool
+	recent   []string
 }
 
 // zero is the version of a location that nobody has written.

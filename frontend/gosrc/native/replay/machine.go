@@ -8,6 +8,7 @@ import (
 
 	"cpor/frontend/gosrc/native"
 	"cpor/system"
+	"cpor/trace"
 )
 
 // Machine implements [system.Machine] and [system.Costly].
@@ -18,6 +19,7 @@ type Machine struct {
 	version  []*version // by location; nil: zero
 	now      int64      // what the clock shows
 	fired    int        // how many alarms have gone off
+	dead     bool       // the process would have ended
 	over     bool       // the execution has ended quietly
 	threads  int        // one more than the largest number of a thread that exists
 	at       *place
@@ -57,6 +59,7 @@ const (
 	undoNow
 	undoOver
 	undoFired
+	undoDead
 )
 
 // Stop is the value of a panic that ends a search: an execution could not be made.
@@ -88,6 +91,13 @@ func (m *Machine) Load(s system.State) {
 // Encode implements [system.Machine]: a state is which event is the last of each thread. Executions that
 // differ in the order of independent events lead to the same state.
 func (m *Machine) Encode(dst system.State) system.State {
+	dst = m.state(dst)
+	m.s.remember(dst, m.at)
+	return dst
+}
+
+// state is Encode without a way back.
+func (m *Machine) state(dst system.State) system.State {
 	dst = dst[:0]
 	for _, ev := range m.last {
 		if ev == nil {
@@ -102,7 +112,6 @@ func (m *Machine) Encode(dst system.State) system.State {
 	if len(dst) == 0 {
 		dst = append(dst, 0)
 	}
-	m.s.remember(dst, m.at)
 	return dst
 }
 
@@ -148,6 +157,8 @@ func (m *Machine) Rewind(mark system.Mark) {
 			m.over = false
 		case undoFired:
 			m.fired--
+		case undoDead:
+			m.dead = false
 		}
 	}
 	m.log = m.log[:mark]
@@ -253,6 +264,9 @@ func (m *Machine) apply(ev *event, c native.Choice) {
 		m.log = append(m.log, undo{kind: undoFired})
 		m.fired++
 	}
+	if ev.crash {
+		m.die()
+	}
 	if m.s.view.NoFailed && ev.quiet() {
 		m.log = append(m.log, undo{kind: undoOver})
 		m.over = true
@@ -262,6 +276,14 @@ func (m *Machine) apply(ev *event, c native.Choice) {
 			m.log = append(m.log, undo{kind: undoThreads, n: m.threads})
 			m.threads = int(b) + 1
 		}
+	}
+}
+
+// die notes that nothing can happen any more.
+func (m *Machine) die() {
+	if !m.dead {
+		m.log = append(m.log, undo{kind: undoDead})
+		m.dead = true
 	}
 }
 
@@ -286,7 +308,12 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	m.viewed(t, p)
 	m.apply(ev, c)
 	out.Created = len(ev.births) > 0
-	if out.Violation = ev.fault; m.over {
+	out.Violation = ev.fault
+	if v := m.race(); v != nil {
+		out.Violation = v
+		m.die()
+	}
+	if m.over {
 		out.Violation = nil
 		for i := range m.accesses {
 			m.accesses[i].Write = m.accesses[i].Write || m.accesses[i].Loc == alive
@@ -313,6 +340,9 @@ func (m *Machine) look(t int, alt uint64) (system.Outcome, *pending) {
 	if !m.exists(t) {
 		m.accesses = append(m.accesses, system.Access{Loc: exists(int32(t))})
 		return system.Outcome{Kind: system.Blocked, AtEnd: true}, nil
+	}
+	if m.dead {
+		return system.Outcome{Kind: system.Ended}, nil
 	}
 	if m.over {
 		m.accesses = append(m.accesses, system.Access{Loc: alive})
@@ -352,10 +382,115 @@ func (m *Machine) pending(t int) *pending {
 		m.s.looked.Add(1)
 		m.run(nil)
 		if p = m.find(t); p == nil {
+			if v := m.race(); v != nil {
+				panic(&Stop{&Found{m.steps(m.at.depth), v}})
+			}
 			panic(&Stop{fmt.Errorf("what thread %d does next was not told", t)})
 		}
 	}
 	return p
+}
+
+// Found is the error for a data race that was found in an execution that no step has told of.
+type Found struct {
+	Steps     []trace.Step
+	Violation *system.Violation
+}
+
+func (f *Found) Error() string { return f.Violation.Message }
+
+// race returns the data race that the last step is known to make; nil if there is none.
+func (m *Machine) race() *system.Violation {
+	if !m.s.raced.Load() {
+		return nil
+	}
+	m.s.graph.mu.Lock()
+	defer m.s.graph.mu.Unlock()
+	return m.s.graph.races[key(m.state(nil))]
+}
+
+// steps returns the first n steps that led here.
+func (m *Machine) steps(n int) []trace.Step {
+	out := make([]trace.Step, n)
+	for p := m.at; p.before != nil; p = p.before {
+		if p.depth <= n {
+			out[p.depth-1] = trace.Step{Thread: int(p.choice.Thread), Alt: uint64(p.choice.Alt)}
+		}
+	}
+	return out
+}
+
+// Verify runs the execution that led here, which has come to its end, unless it was run not long ago. All its events are
+// known, but a data race shows only where both accesses happen.
+func (m *Machine) Verify() {
+	k := key(m.state(nil))
+	g := &m.s.graph
+	g.mu.Lock()
+	ran := g.complete[k]
+	g.mu.Unlock()
+	if ran || m.dead || m.over {
+		return
+	}
+	m.s.verified.Add(1)
+	m.hint = m.hint[:0]
+	prefix := m.choices()
+	err := m.s.execute(prefix, m.policy(), func(x *native.Execution) error {
+		if n := len(x.Steps); n > len(prefix) {
+			return &native.Diverged{At: len(prefix), What: "the execution goes on"}
+		}
+		return m.absorb(x, len(prefix))
+	})
+	if err != nil {
+		panic(&Stop{err})
+	}
+	m.noteEnd()
+}
+
+// found notes that the first n steps that led here end with a data race.
+func (m *Machine) found(n int, f *native.Failure) *Found {
+	found := &Found{m.steps(n), violation(f)}
+	c := &Machine{s: m.s, at: beginning, threads: len(m.s.first)}
+	for _, st := range found.Steps {
+		c.apply(c.event(st.Thread, int32(st.Alt)), native.Choice{Thread: int32(st.Thread), Alt: int32(st.Alt)})
+	}
+	c.noteRace(found.Violation)
+	return found
+}
+
+// noteEnd notes that the execution that led here was run to its end.
+func (m *Machine) noteEnd() {
+	k := key(m.state(nil))
+	g := &m.s.graph
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.complete[k] {
+		return
+	}
+	if len(g.recent) < remembered {
+		g.recent = append(g.recent, k)
+	} else {
+		i := int(m.s.ends.Load() % remembered)
+		delete(g.complete, g.recent[i])
+		g.recent[i] = k
+	}
+	m.s.ends.Add(1)
+	g.complete[k] = true
+}
+
+// remembered is how many ends of executions are remembered.
+const remembered = 1 << 12
+
+// noteRace notes that the last step makes a data race.
+func (m *Machine) noteRace(v *system.Violation) {
+	g := &m.s.graph
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.races[key(m.state(nil))] = v
+	m.s.raced.Store(true)
+}
+
+func violation(f *native.Failure) *system.Violation {
+	return &system.Violation{Kind: f.Kind, Message: f.Message, Pos: f.Pos, Object: f.Object}
 }
 
 // viewed adds what the view lets an enabled step access, and tells whether the view lets it happen.
@@ -450,6 +585,9 @@ func (ev *event) quiet() bool { return ev.fault != nil && ev.fault.Kind == faile
 // alarm tells whether an operation waits for time to pass.
 func alarm(op native.Op) bool { return op == native.OpSleep || op == native.OpTimer }
 
+// raced is the kind of data races.
+const raced system.ViolationKind = "race"
+
 // failed is the kind of the violation that the test itself says that it has failed.
 const failed system.ViolationKind = "failed"
 
@@ -521,6 +659,11 @@ func (m *Machine) run(c *native.Choice) {
 func (m *Machine) absorb(x *native.Execution, here int) error {
 	mark := m.Mark()
 	defer m.Rewind(mark)
+	if n := len(x.Steps); n > 0 && n <= here {
+		if f := x.Steps[n-1].Failure; f != nil && f.Kind == raced {
+			return m.found(n, f)
+		}
+	}
 	if len(x.Steps) < here {
 		return &native.Diverged{At: len(x.Steps), What: "the execution has ended"}
 	}
@@ -529,7 +672,7 @@ func (m *Machine) absorb(x *native.Execution, here int) error {
 		i--
 		st := &x.Steps[i]
 		if st.Choice != p.choice || !m.s.same(p.ev, st) {
-			return &native.Diverged{At: i, What: fmt.Sprintf("thread %s does something else", m.ThreadName(int(p.choice.Thread)))}
+			return &native.Diverged{At: i, What: m.otherwise(p.choice.Thread, st)}
 		}
 	}
 	if x.End == native.Cut {
@@ -558,30 +701,44 @@ func (m *Machine) absorb(x *native.Execution, here int) error {
 	}
 	for k := here; k < len(x.Steps); k++ {
 		st := &x.Steps[k]
-		ev, err := m.intern(st, k)
+		ev, err := m.intern(st, k, k == len(x.Steps)-1 && ended(x))
 		if err != nil {
 			return err
 		}
 		m.apply(ev, st.Choice)
 		note(st.After)
-		if k == len(x.Steps)-1 && (x.End == native.Crashed || x.End == native.Exited) {
-			for t := range now {
-				now[t] = &native.Pending{Thread: t, Ended: true}
-			}
+		if f := st.Failure; f != nil && f.Kind == raced {
+			m.noteRace(violation(f))
+		}
+		if k == len(x.Steps)-1 && ended(x) {
+			return nil // what threads were about to do is not told
 		}
 		if err := learn(k + 1); err != nil {
 			return err
 		}
 	}
+	m.noteEnd()
 	return nil
 }
+
+// otherwise says that a thread does something else than it did with the same past.
+func (m *Machine) otherwise(t int32, st *native.Step) string {
+	what := m.ThreadName(int(t)) + " does something else than in another execution with the same past"
+	if st.Pos.Line > 0 {
+		what += fmt.Sprintf(" (%s at %s:%d)", st.Op, st.Pos.File, st.Pos.Line)
+	}
+	return what
+}
+
+// ended tells whether the process has ended with the last step of an execution.
+func ended(x *native.Execution) bool { return x.End == native.Crashed || x.End == native.Exited }
 
 // learn notes what a thread is about to do in the live state.
 func (m *Machine) learn(t int32, p *native.Pending, at int) error {
 	q := m.find(int(t))
 	if q != nil {
 		if q.enabled != p.Enabled || q.ended != p.Ended {
-			return &native.Diverged{At: at, What: fmt.Sprintf("thread %s can do something else", m.ThreadName(int(t)))}
+			return &native.Diverged{At: at, What: m.ThreadName(int(t)) + " can do something else than in another execution with the same past"}
 		}
 		return nil
 	}
@@ -618,13 +775,13 @@ func (m *Machine) learn(t int32, p *native.Pending, at int) error {
 }
 
 // intern returns the event that a step is in the live state.
-func (m *Machine) intern(st *native.Step, at int) (*event, error) {
+func (m *Machine) intern(st *native.Step, at int, last bool) (*event, error) {
 	t := int(st.Thread)
 	k := m.known(t)
 	ev := m.event(t, st.Alt)
 	if ev != nil {
 		if !m.s.same(ev, st) {
-			return nil, &native.Diverged{At: at, What: fmt.Sprintf("thread %s does something else", m.ThreadName(t))}
+			return nil, &native.Diverged{At: at, What: m.otherwise(st.Thread, st)}
 		}
 		return ev, nil
 	}
@@ -642,9 +799,9 @@ func (m *Machine) intern(st *native.Step, at int) (*event, error) {
 	for _, a := range ev.acc {
 		ev.from = append(ev.from, m.writerOf(a.Loc))
 	}
-	if f := st.Failure; f != nil {
-		ev.native = f
-		ev.fault = &system.Violation{Kind: f.Kind, Message: f.Message, Pos: f.Pos, Object: f.Object}
+	if f := st.Failure; f != nil && f.Kind != raced {
+		ev.fault = violation(f)
+		ev.crash = last
 	}
 	g := &m.s.graph
 	g.mu.Lock()
@@ -672,26 +829,29 @@ func (m *Machine) intern(st *native.Step, at int) (*event, error) {
 }
 
 // ThreadName implements [system.Machine].
-func (m *Machine) ThreadName(t int) string { return m.s.names.ThreadName(t) }
+func (m *Machine) ThreadName(t int) string { return m.s.Title(int32(t)) }
 
-// LocName implements [system.Machine].
-func (m *Machine) LocName(l system.Loc) string {
-	if x, ok := told(l); ok {
-		return m.s.names.LocName(x)
-	}
-	return ""
-}
+// LocName implements [system.Machine]. Locations are parts of what the text of a step is about, which people need
+// not see.
+func (m *Machine) LocName(system.Loc) string { return "" }
 
 // Next implements [system.Machine].
 func (m *Machine) Next(t int) (pos system.Pos, text string, ok bool) {
-	if !m.exists(t) {
+	if !m.exists(t) || m.dead {
 		return system.Pos{}, "", false
 	}
 	p := m.pending(t)
 	if p.ended {
 		return system.Pos{}, "", false
 	}
-	return p.pos, p.text, true
+	text = p.text
+	if text == "" {
+		text = p.op.String()
+	}
+	if line := m.s.lines.at(p.pos); line != "" {
+		text += ": " + line
+	}
+	return p.pos, text, true
 }
 
 // Locals implements [system.Machine].

@@ -42,7 +42,12 @@ func found(res *stateless.Result) string {
 
 func explore(t testing.TB, sys system.System, workers int) (*stateless.Result, error) {
 	return stateless.Run(t.Context(), sys, stateless.Options{
-		Options: engine.Options{Workers: workers, All: true, MaxTransitions: 5_000}, Reduction: stateless.DPOR,
+		Options: engine.Options{Workers: workers, All: true, MaxTransitions: 50_000}, Reduction: stateless.DPOR,
+		Executed: func(m system.Machine) {
+			if m, ok := m.(*Machine); ok {
+				m.Verify()
+			}
+		},
 	})
 }
 

@@ -3,7 +3,10 @@ package replay
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -12,11 +15,8 @@ import (
 	"cpor/trace"
 )
 
-// Names says what threads and locations are called.
-type Names interface {
-	ThreadName(t int) string
-	LocName(l system.Loc) string
-}
+// Names says what threads are called.
+type Names interface{ ThreadName(t int32) string }
 
 // System is a program that is run again and again. Its methods may be called from many goroutines at once.
 type System struct {
@@ -60,18 +60,23 @@ type program struct {
 	o     Options
 
 	graph graph
+	lines lines
 	first []bool        // the threads of the beginning
 	exact atomic.Bool   // what threads are about to touch is what they touch
 	idle  chan struct{} // a token for each process that may run
 	mu    sync.Mutex
 	free  []native.Process
 
-	runs, looked, events atomic.Uint64
-	outside              atomic.Pointer[[]string]
-	wroteOutside         atomic.Bool
-	cut                  atomic.Bool
-	spent                atomic.Bool // an alarm has not gone off because of View.Alarms
-	skipped              atomic.Pointer[string]
+	runs, looked, verified, events, ends atomic.Uint64
+
+	raced atomic.Bool // there are data races in graph
+
+	outside      atomic.Pointer[[]string]
+	wroteOutside atomic.Bool
+	cut          atomic.Bool
+	spent        atomic.Bool // an alarm has not gone off because of View.Alarms
+	skipped      atomic.Pointer[string]
+	mode         atomic.Uint32 // a native.Mode
 }
 
 // Options say how programs are run.
@@ -92,6 +97,8 @@ func New(ctx context.Context, open func() (native.Process, error), names Names, 
 		s.idle <- struct{}{}
 	}
 	s.graph.places = map[string]*place{}
+	s.graph.races = map[string]*system.Violation{}
+	s.graph.complete = map[string]bool{}
 	m := &Machine{s: s, at: beginning}
 	err := s.execute(nil, native.Policy{}, func(x *native.Execution) error {
 		for i := range x.First {
@@ -150,6 +157,7 @@ func (s *program) execute(prefix []native.Choice, p native.Policy, f func(*nativ
 		p.MaxSteps = len(prefix) + s.o.MaxSteps
 	}
 	x, err := process.Run(s.ctx, prefix, p)
+	s.mode.Store(uint32(process.Mode()))
 	var diverged *native.Diverged
 	if err != nil && !errors.As(err, &diverged) {
 		return errors.Join(err, process.Close())
@@ -208,7 +216,7 @@ func (s *program) note(x *native.Execution) {
 
 // same tells whether a step is an event.
 func (s *program) same(ev *event, st *native.Step) bool {
-	if ev.thread != st.Thread || ev.alt != st.Alt || (ev.fault != nil) != (st.Failure != nil) {
+	if ev.thread != st.Thread || ev.alt != st.Alt || (ev.fault != nil) != (st.Failure != nil && st.Failure.Kind != raced) {
 		return false
 	}
 	for i, a := range st.Accesses {
@@ -242,12 +250,14 @@ func (s *program) placeOf(state system.State) *place {
 type Counts struct {
 	Runs   uint64 // executions of the program
 	Looked uint64 // of these, those to find out what a thread would do
-	Events uint64 // transitions with different pasts
+	// Verified counts those of executions all of whose events were known.
+	Verified uint64
+	Events   uint64 // transitions with different pasts
 }
 
 // Counts returns what it has cost so far.
 func (s *program) Counts() Counts {
-	return Counts{Runs: s.runs.Load(), Looked: s.looked.Load(), Events: s.events.Load()}
+	return Counts{Runs: s.runs.Load(), Looked: s.looked.Load(), Verified: s.verified.Load(), Events: s.events.Load()}
 }
 
 // Outside names what executions used that is not under control.
@@ -260,6 +270,25 @@ func (s *program) Outside() []string {
 
 // Cut tells whether an execution was cut off because it takes too much memory or time.
 func (s *program) Cut() bool { return s.cut.Load() }
+
+// Title returns the name of a thread, with a number among those of the same name: worker #2 (made pool.go:18).
+func (s *program) Title(t int32) string {
+	name := s.names.ThreadName(t)
+	what, where, ok := strings.Cut(name, " (made ")
+	if !ok {
+		return name
+	}
+	n := 1
+	for x := range t {
+		if s.names.ThreadName(x) == name {
+			n++
+		}
+	}
+	return fmt.Sprintf("%s #%d (made %s", what, n, where)
+}
+
+// Mode tells how executions begin equal.
+func (s *program) Mode() native.Mode { return native.Mode(s.mode.Load()) }
 
 // Spent tells whether an alarm that was due has not gone off because of [View.Alarms].
 func (s *program) Spent() bool { return s.spent.Load() }
@@ -293,15 +322,44 @@ func (s *program) Sample(p native.Policy) (steps []trace.Step, failed, ended boo
 	return steps, failed, ended, err
 }
 
-// Repeat runs the program once, with these steps and no more, and gives f what happened. That is valid until f
+// Repeat runs the program once, with these steps and so many further ones, and gives f what happened. That is valid until f
 // returns.
-func (s *program) Repeat(steps []trace.Step, f func(*native.Execution)) error {
+func (s *program) Repeat(steps []trace.Step, further int, f func(*native.Execution)) error {
 	prefix := make([]native.Choice, len(steps))
 	for i, st := range steps {
 		prefix[i] = native.Choice{Thread: int32(st.Thread), Alt: int32(st.Alt)}
 	}
-	return s.execute(prefix, native.Policy{MaxSteps: max(1, len(steps))}, func(x *native.Execution) error {
+	return s.execute(prefix, native.Policy{MaxSteps: max(1, len(steps)+further)}, func(x *native.Execution) error {
 		f(x)
 		return nil
 	})
+}
+
+// lines are the lines of source files.
+type lines struct {
+	mu    sync.Mutex
+	files map[string][]string
+}
+
+// at returns the line of a place without what surrounds it; empty if it cannot be read.
+func (l *lines) at(p system.Pos) string {
+	if p.Line == 0 {
+		return ""
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text, ok := l.files[p.File]
+	if !ok {
+		if b, err := os.ReadFile(p.File); err == nil {
+			text = strings.Split(string(b), "\n")
+		}
+		if l.files == nil {
+			l.files = map[string][]string{}
+		}
+		l.files[p.File] = text
+	}
+	if p.Line > len(text) {
+		return ""
+	}
+	return strings.TrimSpace(text[p.Line-1])
 }

@@ -156,7 +156,4 @@ func (p *Process) Run(ctx context.Context, prefix []native.Choice, pol native.Po
 type Numbers struct{}
 
 // ThreadName implements replay.Names.
-func (Numbers) ThreadName(t int) string { return fmt.Sprint("T", t) }
-
-// LocName implements replay.Names.
-func (Numbers) LocName(l system.Loc) string { return fmt.Sprint("x", l) }
+func (Numbers) ThreadName(t int32) string { return fmt.Sprint("T", t) }
