@@ -231,7 +231,7 @@ func TestOptionErrors(t *testing.T) {
 		{sys, Options{Options: engine.Options{Workers: -1}}, "-1 workers"},
 		{sys, Options{Options: engine.Options{Workers: 1 << 20}}, "workers"},
 		{sys, Options{Reduction: 77}, "reduction 77"},
-		{sys, Options{Undo: 7}, "way to undo 7"},
+		{sys, Options{Undo: 7}, "invalid undo mode 7"},
 		{sys, Options{Options: engine.Options{MaxDepth: -3}}, "negative bound"},
 		{sys, Options{FirstDepth: -3}, "negative bound"},
 		{sys, Options{InvisibleFirst: true, Reduction: DPOR}, "no dynamic reduction"},
