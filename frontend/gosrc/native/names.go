@@ -28,7 +28,6 @@ type names struct {
 	keys    []uint64 // of threads, by number
 	numbers map[uint64]int32
 	titles  []string
-	locs    map[system.Loc]string
 }
 
 // thread returns the number of a thread.

@@ -26,13 +26,12 @@ type process struct {
 	mode   Mode // as asked for
 	now    Mode // Repeat or Fork; Auto: not known yet
 
-	cmd  *exec.Cmd
-	in   *os.File
-	out  *os.File
-	r    *bufio.Reader
-	buf  []byte
-	rec  []uint32
-	stop chan struct{}
+	cmd *exec.Cmd
+	in  *os.File
+	out *os.File
+	r   *bufio.Reader
+	buf []byte
+	rec []uint32
 
 	stacks  map[uint32][]uint64
 	threads []int32 // numbers by the numbers in this execution
@@ -172,7 +171,7 @@ func (p *process) Run(ctx context.Context, prefix []Choice, pol Policy) (*Execut
 				return nil, err
 			}
 		}
-		y, _, err := p.run(ctx, choices[:len(choices)], pol, p.now == Fork, w)
+		y, _, err := p.run(ctx, choices, pol, p.now == Fork, w)
 		if err == nil && y.Failure != nil {
 			found.Failure.Stacks = append(found.Failure.Stacks, y.Failure.Stacks[1:]...)
 		}
@@ -465,14 +464,12 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 					failure.Object = p.b.objectName(creator, seq, off)
 					verb := map[bool]string{false: "reads", true: "writes"}
 					failure.Stacks[0].What = verb[r[7]&2 != 0]
-					other := p.threads[word(r[1:])>>30&(1<<14-1)]
 					if msg == "" {
 						failure.Message = fmt.Sprintf("data race: one goroutine %s what another %s", verb[r[7]&2 != 0], verb[r[7]&1 != 0])
 						watched = &watch{word(r[1:]), o, off}
 					} else {
 						failure.Message = "data race: " + msg + " are not ordered"
 					}
-					_ = other
 				}
 			}
 		case recOutput:
