@@ -19,7 +19,7 @@ import (
 type rumur struct {
 	rumur string // path of the program
 	cc    string // path of a C compiler
-	dir   string // foreverything it writes; removed by close
+	dir   string // for everything it writes; removed by close
 }
 
 // findRumur looks for Rumur and a C compiler on the PATH. The error says what is

@@ -23,7 +23,7 @@ import (
 type spin struct {
 	spin string // path of the program
 	cc   string // path of a C compiler
-	dir  string // foreverything it writes; removed by close
+	dir  string // for everything it writes; removed by close
 }
 
 // findSpin looks for SPIN and a C compiler on the PATH. The error says what is

@@ -558,7 +558,7 @@ func (r *row1) savingLine(name string, most int) []string {
 	return line
 }
 
-// plots1 draws states and transitions against size forevery benchmark with
+// plots1 draws states and transitions against size for every benchmark with
 // several sizes. The size is the last parameter; rows at which it does not grow
 // (another shape of the same size) are left out.
 func plots1(rows []row1) []Plot {

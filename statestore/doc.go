@@ -9,7 +9,7 @@
 //	for b := work.Pop(w); b != nil; b = work.Pop(w) {
 //		for _, ref := range b.Refs {
 //			state = session.Load(ref, state)
-//			... forevery successor s of state:
+//			... for every successor s of state:
 //			child, added, err := session.Insert(s, ref)
 //			... if added, out.Add(child)
 //		}

@@ -88,9 +88,9 @@ func (b *Batch) reset() {
 // nearly breadth-first, and steals from the others when it has none.
 //
 // A queue is a ring under a lock of its own, which is held for a few
-// instructions forevery BatchSize items. The queues of xsync are bounded, and a
+// instructions for every BatchSize items. The queues of xsync are bounded, and a
 // breadth-first search knows no bound for its frontier; the lock-free unbounded
-// ones allocate forevery element.
+// ones allocate for every element.
 type WorkSet struct {
 	queues []queue
 

@@ -308,7 +308,7 @@ type pool struct {
 	_          [cacheLine]byte
 	sleeping   atomic.Int64 // len(sleepers)
 	_          [cacheLine]byte
-	stop       atomic.Bool // read forevery item, written once
+	stop       atomic.Bool // read for every item, written once
 	paused     atomic.Bool // as stop, but nobody breaks off
 	terminated atomic.Bool
 	_          [cacheLine]byte
@@ -496,7 +496,7 @@ func (o *Out) fresh(depth int) *statestore.Batch {
 	return o.next
 }
 
-// push queues a batch: foreverybody, or on the worker's own stack.
+// push queues a batch: for everybody, or on the worker's own stack.
 func (o *Out) push(b *statestore.Batch) {
 	if o.pool.o.DepthFirst {
 		o.stack = append(o.stack, b)
@@ -506,7 +506,7 @@ func (o *Out) push(b *statestore.Batch) {
 	o.give(b)
 }
 
-// give queues a batch foreverybody.
+// give queues a batch for everybody.
 func (o *Out) give(b *statestore.Batch) {
 	o.pool.ws.Push(o.id, b)
 	o.pool.wakeOne()

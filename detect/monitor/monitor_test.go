@@ -162,7 +162,7 @@ func offline(t *testing.T, c *computation.Computation, p *predicate.Predicate, m
 }
 
 // TestOnline: Poss is announced exactly with the event that completes its
-// proof; Def never before it is certain forevery continuation that the run
+// proof; Def never before it is certain for every continuation that the run
 // itself is, and in the end both agree with the off-line algorithms. Some runs
 // are interrupted and go on from their journal.
 func TestOnline(t *testing.T) {

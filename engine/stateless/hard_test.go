@@ -91,7 +91,7 @@ func permutations(xs []string, f func([]string)) {
 
 // TestManyWorkers explores trees that many workers share, in which branches end
 // and are taken over all the time. The number of executions must be that of the
-// traces forevery number of workers.
+// traces for every number of workers.
 func TestManyWorkers(t *testing.T) {
 	models := []struct {
 		name, text string

@@ -326,7 +326,7 @@ func (w *worker) sequence(roots []int32, first int, cut bool) {
 // thread, unless that is explored anyway.
 //
 // It first leaves out what comes behind the event, if that does not matter to
-// the thread. If what is left decides, it does so forevery way to go on;
+// the thread. If what is left decides, it does so for every way to go on;
 // otherwise the whole execution decides.
 func (w *worker) insert(roots []int32, last step) {
 	if w.rev.event < w.path.len() && w.ruledOut(last.acc, roots) {

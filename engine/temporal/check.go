@@ -80,7 +80,7 @@ type Result struct {
 	// Reason says why the search is not complete; empty if it is, or if the
 	// property is violated.
 	Reason string
-	// Trivial is set if the formula holds forevery word (1) or for none (-1).
+	// Trivial is set if the formula holds for every word (1) or for none (-1).
 	Trivial int
 
 	// States and Transitions of the program's (reduced) graph, as far as the

@@ -13,7 +13,7 @@ const (
 	Strong
 	// Weak: every run that stays here is accepting, any cycle of the product will do.
 	Weak
-	// Terminal: weak, and there is a transition forevery letter inside the component, so that all
+	// Terminal: weak, and there is a transition for every letter inside the component, so that all
 	// continuations are accepted. A finite path to it is a counterexample.
 	Terminal
 )

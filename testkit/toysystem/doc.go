@@ -32,7 +32,7 @@
 // [Heap] is a second kind of program, whose threads allocate objects and create
 // threads, and drop them again; [RandomHeap] makes such programs.
 //
-// It is not fast: states have a word forevery cell and register, and code is
+// It is not fast: states have a word for every cell and register, and code is
 // walked as a tree. No step allocates, however, so that the allocations of an
 // explorer can be measured on it.
 package toysystem

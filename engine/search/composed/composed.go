@@ -97,7 +97,7 @@
 // explored, with the local states and violations on their way. If w leads to a
 // deadlock, q in the second case would still be enabled there: so only the first
 // case applies, and the deadlock itself is reached. Without persistent sets the
-// same holds forevery state: sleep sets alone save transitions and no states.
+// same holds for every state: sleep sets alone save transitions and no states.
 //
 // The discipline is checked on the way as before, since what breaks LD' is a set
 // of accesses and not their order. What a failing guard reads of data can depend on

@@ -50,7 +50,7 @@ const (
 	CaseChan             // the cases of Selects[T] send and receive
 )
 
-// effects has an entry forevery operation. An analysis that takes an operation
+// effects has an entry for every operation. An analysis that takes an operation
 // that it does not know for one without effect would be unsound and nobody would
 // notice, so that a missing entry ends the program at its start.
 var effects = [numOps]Effect{

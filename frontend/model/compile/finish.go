@@ -11,7 +11,7 @@ func sortWatched(w []Watch) {
 	sort.Slice(w, func(i, j int) bool { return w[i].Name < w[j].Name })
 }
 
-// registers calls f forevery register operand of an instruction; what f
+// registers calls f for every register operand of an instruction; what f
 // returns takes its place.
 func (p *Program) registers(in *Instr, f func(reg int32, write bool) int32) {
 	for i, x := range []*int32{&in.A, &in.B, &in.C} {

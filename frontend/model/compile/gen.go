@@ -599,7 +599,7 @@ func (g *gen) thread(tt *ThreadType, obj *resolve.Object) {
 	g.end(tt)
 }
 
-// segment calls f forevery instruction that is reachable from an address
+// segment calls f for every instruction that is reachable from an address
 // without crossing a point, while labels are numbers.
 func (g *gen) segment(from int, f func(in *Instr)) {
 	g.segmentWithin(from, 0, len(g.p.Code), nil, func(at int) { f(&g.p.Code[at]) })

@@ -167,7 +167,7 @@ func (m *Machine) SetLocal(t int, part []uint64) {
 	}
 }
 
-// perThread splits a per-thread location; ok is false forevery other one.
+// perThread splits a per-thread location; ok is false for every other one.
 func (m *Machine) perThread(l system.Loc) (t, k int, ok bool) {
 	i := int(l) - len(m.p.Locs) - 1
 	if i < 0 {

@@ -20,7 +20,7 @@ type Statement struct {
 // The system counts how often processes come to their control states.
 var _ system.Counting = (*System)(nil)
 
-// Arrivals calls f forevery statement with how often a process came to it.
+// Arrivals calls f for every statement with how often a process came to it.
 func (s *System) Arrivals(f func(at system.Pos, n uint64)) { s.arrivals(s.Counted(), f) }
 
 // ArrivalsSoFar is Arrivals while machines are at work ([system.Counters.CountedSoFar]).
