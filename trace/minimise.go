@@ -44,13 +44,14 @@ func (t *Trace) Minimise(sys system.System, budget int) *Trace {
 	return t.minimise(sys, budget, func() bool { return false })
 }
 
-// minimise is Minimise with the budget used up when expired says so.
+// minimise is Minimise, which ends with what it has when expired says so.
 func (t *Trace) minimise(sys system.System, budget int, expired func() bool) *Trace {
 	p, err := newPlayer(sys, t.Initial)
 	if err != nil || p.replay(t) != nil {
 		return t
 	}
-	z := &minimiser{player: p, claim: t.Violation, initial: t.Initial, budget: budget, expired: expired}
+	p.expired = expired
+	z := &minimiser{player: p, claim: t.Violation, initial: t.Initial, budget: budget}
 	if z.claim == nil || z.claim.Kind == system.Deadlock {
 		z.final = p.m.Encode(nil)
 	}
@@ -90,7 +91,6 @@ type minimiser struct {
 	initial int
 	final   system.State // the last state, if it must stay; else nil
 	budget  int
-	expired func() bool
 	buf     system.State
 }
 
@@ -382,6 +382,9 @@ func (z *minimiser) schedule(steps []Step) []Step {
 			for first := range g.rows {
 				if first > 0 && (first >= 8 || len(steps) > 10_000) {
 					break
+				}
+				if z.expired() {
+					return best
 				}
 				try(g.greedy(first, back, longest))
 			}

@@ -138,7 +138,11 @@ type player struct {
 	m       system.Machine
 	initial system.State
 	tells   system.Narrating // nil if the machine is none
+	expired func() bool      // tells whether to end at once; nil: never
 }
+
+// errExpired ends the replay of an execution when there is no time left.
+var errExpired = errors.New("the time is over")
 
 func newPlayer(sys system.System, initial int) (*player, error) {
 	states := sys.Initial()
@@ -150,6 +154,9 @@ func newPlayer(sys system.System, initial int) (*player, error) {
 
 // step executes one step of a trace on the live state.
 func (p *player) step(i int, s Step) (system.Outcome, error) {
+	if i&63 == 0 && p.expired != nil && p.expired() {
+		return system.Outcome{}, errExpired
+	}
 	if s.Thread < 0 || s.Thread >= p.m.NumThreads() {
 		return system.Outcome{}, &NotEnabledError{Index: i, Step: s, Reason: "there is no such thread yet"}
 	}

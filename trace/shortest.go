@@ -295,8 +295,9 @@ func (z *shortener) steps(f func(t int, alt uint64, out *system.Outcome)) (deadl
 			continue
 		}
 		for alt := uint64(0); ; {
-			// A thread can have any number of alternatives, each of which can take long.
-			if alt > 0 && (z.transitions > searchTransitions/z.scale || z.expired()) {
+			// A thread can have any number of alternatives, and a state hundreds of threads;
+			// each step can take long.
+			if alt > 0 && z.transitions > searchTransitions/z.scale || z.transitions&15 == 0 && z.expired() {
 				return false, false
 			}
 			out := z.m.Step(t, alt)
@@ -394,9 +395,6 @@ func (z *shortener) breadthFirst(states int, near *Trace) {
 			if bounded = len(seen) > states || z.transitions > searchTransitions/z.scale || len(nextWords) > searchWords/z.scale; bounded {
 				break
 			}
-			if at&15 == 0 && z.expired() {
-				return
-			}
 			ws := curWords[s.from:s.to]
 			z.m.Load(ws[:len(ws)-width])
 			copy(counts, ws[len(ws)-width:])
@@ -477,7 +475,7 @@ func (z *shortener) breadthFirst(states int, near *Trace) {
 				z.goals[g].found, z.goals[g].minimal = execution(nodes, c), Shortest
 				if bounded {
 					// The rest of the layer may have one with fewer switches.
-					z.goals[g].found = z.goals[g].found.Minimise(z.sys, 0)
+					z.goals[g].found = z.goals[g].found.minimise(z.sys, 0, z.expired)
 				}
 			}
 		}
@@ -583,7 +581,7 @@ func (z *shortener) bySwitches() {
 		z.buf = append(z.buf[:0], s...)
 		push(node{parent: -1, thread: -1, alt: uint64(i)}, 0, z.buf)
 	}
-	for popped := 0; len(q) > 0; popped++ {
+	for len(q) > 0 {
 		a := heap.Pop(&q).(arrival)
 		waiting -= len(a.words)
 		for g := range z.goals {
@@ -591,7 +589,7 @@ func (z *shortener) bySwitches() {
 				z.goals[g].found, z.goals[g].minimal = execution(nodes, &best[g]), FewestSwitches
 			}
 		}
-		if !z.missing() || len(cost) > searchStates/z.scale || z.transitions > searchTransitions/z.scale || waiting > searchWords/z.scale || popped&15 == 0 && z.expired() {
+		if !z.missing() || len(cost) > searchStates/z.scale || z.transitions > searchTransitions/z.scale || waiting > searchWords/z.scale {
 			return
 		}
 		at := nodes[a.node]

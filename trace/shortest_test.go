@@ -302,6 +302,63 @@ func TestShortenBounds(t *testing.T) {
 	}
 }
 
+// counting counts the steps of a system's machines.
+type counting struct {
+	system.System
+	steps *int
+}
+
+type countingMachine struct {
+	system.Machine
+	steps *int
+}
+
+func (c counting) NewMachine() system.Machine {
+	return countingMachine{c.System.NewMachine(), c.steps}
+}
+
+func (m countingMachine) Step(t int, alt uint64) system.Outcome {
+	*m.steps++
+	return m.Machine.Step(t, alt)
+}
+
+// TestShortenInTime: whenever the time is over, the search takes 64 more steps at most,
+// in whichever stage it is, and what it returns shows the violation.
+func TestShortenInTime(t *testing.T) {
+	const few, long = 64, 60
+	tried := 0
+	for seed := uint64(0); tried < 3; seed++ {
+		r := rand.New(rand.NewPCG(seed, 37))
+		inner, err := toy.New(toy.Random(r, toy.Config{Threads: 4}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr := walk(inner, r)
+		if tr == nil || len(tr.Steps) < long {
+			continue
+		}
+		tried++
+		for at := 1; ; at += 1 + at/3 {
+			steps, asked, since := 0, 0, -1
+			got := Shorten(counting{inner, &steps}, []*Trace{tr}, Shortening{Scale: searchStates / 2, Expired: func() bool {
+				if asked++; asked == at {
+					since = steps
+				}
+				return asked >= at
+			}})[0]
+			if err := got.Replay(inner); err != nil {
+				t.Fatalf("seed %d, over at question %d: %v", seed, at, err)
+			}
+			if since < 0 {
+				break // it ended before
+			}
+			if steps-since > few {
+				t.Fatalf("seed %d, over at question %d: %d further steps", seed, at, steps-since)
+			}
+		}
+	}
+}
+
 // TestShortenEndless: a state with more alternatives than can ever be looked at does not
 // keep the search for a short trace from its bounds.
 func TestShortenEndless(t *testing.T) {
