@@ -29,6 +29,9 @@ type Story struct {
 	Calls []Call   // the calls around the statement, the outermost first
 	Deeds []Deed   // what the step did, in its order
 	Waits []string // of a step that is blocked: what it waits for ("m, held by P[1]")
+	// Within: the step is in the same call of a library as the last step of its thread, or as
+	// the last one before the library called the program back.
+	Within bool
 }
 
 // Call is a call of a function.

@@ -38,6 +38,7 @@ type Event struct {
 	Pos      system.Pos    // place of the statement
 	Text     string        // source text of the statement
 	Calls    []system.Call // the calls of functions around it, the outermost first
+	Within   bool          // it goes on with an earlier step's call of a library (system.Story)
 	Deeds    []string      // what the step did beside accesses to variables, in words
 	Messages []Message     // what it sent and received
 	Accesses []Access      // in the order of the machine's report
@@ -252,7 +253,7 @@ func (t *Trace) record(sys system.System, states bool) (*Record, error) {
 		ev.Accesses = p.accesses()
 		if p.tells != nil {
 			story := p.tells.Story()
-			ev.Calls = story.Calls
+			ev.Calls, ev.Within = story.Calls, story.Within
 			for _, d := range story.Deeds {
 				if d.Text != "" {
 					ev.Deeds = append(ev.Deeds, d.Text)

@@ -189,6 +189,7 @@ func (r *Record) writeSteps(b *bufio.Writer, o TableOptions, file string) {
 	// A column costs its padding and its separator beyond its own width.
 	column := (o.Width - number - 2 - 3*len(threads)) / len(threads)
 	listed := o.Width - number - 2 - 6 - longest
+	labels := clipNames(names, longest)
 	columns := inColumns(rows, names, column, listed)
 
 	t := newTable()
@@ -228,7 +229,7 @@ func (r *Record) writeSteps(b *bufio.Writer, o TableOptions, file string) {
 		case w.thread == last:
 			out = append(out, "", w.cell(listed))
 		default:
-			out = append(out, clipName(w.name, longest), w.cell(listed))
+			out = append(out, labels[w.thread], w.cell(listed))
 		}
 		t.AppendRow(out)
 		last = w.thread
@@ -378,6 +379,11 @@ func (r *Record) writeFinal(b *bufio.Writer, o TableOptions, file string) {
 		locals = max(locals, longestWord(bindings(t.Locals)))
 	}
 	longest = min(longest, o.Width/3)
+	names := map[int]string{}
+	for _, t := range shown {
+		names[t.Number] = t.Name
+	}
+	labels := clipNames(names, longest)
 	rest := o.Width - longest - 2 - 6
 	// Both columns are as wide as their words need, if there is room.
 	next = max(1, min(max(rest*3/5, next+2), rest-min(locals, rest/2)))
@@ -388,7 +394,7 @@ func (r *Record) writeFinal(b *bufio.Writer, o TableOptions, file string) {
 	}
 	t.AppendHeader(table.Row{"thread", second, "locals"})
 	for _, th := range shown {
-		t.AppendRow(table.Row{clipName(th.Name, longest), th.next(file, next), wrap(bindings(th.Locals), rest-next, "")})
+		t.AppendRow(table.Row{labels[th.Number], th.next(file, next), wrap(bindings(th.Locals), rest-next, "")})
 	}
 	fmt.Fprintln(b, t.Render())
 	if more > 0 {
@@ -533,9 +539,25 @@ func longestWord(s string) int {
 
 func clip(s string, width int) string { return text.Snip(s, width, "~") }
 
-// clipName shortens a thread's name, but not its index.
+// clipNames shortens the names of threads. Those that would look the same are wrapped instead.
+func clipNames(names map[int]string, width int) map[int]string {
+	out := map[int]string{}
+	same := map[string]int{}
+	for n, s := range names {
+		out[n] = clipName(s, width)
+		same[out[n]]++
+	}
+	for n, s := range out {
+		if same[s] > 1 {
+			out[n] = wrap(names[n], width, "")
+		}
+	}
+	return out
+}
+
+// clipName shortens a thread's name, but not what tells it from others: P[3], worker #2.1.
 func clipName(s string, width int) string {
-	i := strings.LastIndexByte(s, '[')
+	i := max(strings.LastIndexByte(s, '['), strings.LastIndex(s, " #"))
 	if n := text.StringWidth(s); n > width && i > 0 && len(s)-i < width-1 {
 		return clip(s[:i], width-(len(s)-i)) + s[i:]
 	}

@@ -92,3 +92,61 @@ func TestMessages(t *testing.T) {
 		}
 	}
 }
+
+// TestStoryOfLibrary: what a call of the standard library does is told as that call, further steps
+// in it as such, and its own objects are not told.
+func TestStoryOfLibrary(t *testing.T) {
+	c := compiled(t, `package m
+
+import (
+	"context"
+	"testing"
+)
+
+func TestContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	child, stop := context.WithCancel(ctx)
+	cancel()
+	_ = child.Err()
+	stop()
+}
+`)
+	p, err := c.Test("TestContext", Explore{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := p.NewMachine()
+	tr := &trace.Trace{}
+	for m.Step(0, 0).Kind == system.Moved {
+		tr.Steps = append(tr.Steps, trace.Step{})
+	}
+	rec, err := tr.Record(p.System)
+	if err != nil {
+		t.Fatal(err)
+	}
+	within := 0
+	lines := map[string][]int{}
+	for _, e := range rec.Events {
+		if e.Within {
+			within++
+		} else if e.Pos.Line > 0 {
+			lines[e.Text] = append(lines[e.Text], e.Pos.Line)
+		}
+		for _, a := range e.Accesses {
+			if a.Loc != "" {
+				t.Errorf("%s: access to %s", e.Text, a.Loc)
+			}
+		}
+		if len(e.Deeds) > 0 {
+			t.Errorf("%s: deeds %q", e.Text, e.Deeds)
+		}
+	}
+	if within == 0 {
+		t.Error("no call has several steps")
+	}
+	for text, want := range map[string][]int{"context.WithCancel(...)": {10}, "func of context.WithCancel": {11, 13}, "(*context.cancelCtx).Err(...)": {12}} {
+		if got := lines[text]; !slices.Equal(got, want) {
+			t.Errorf("%s at lines %v, want %v", text, got, want)
+		}
+	}
+}

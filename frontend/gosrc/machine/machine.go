@@ -114,6 +114,7 @@ type frame struct {
 	dst      int32 // the caller's register for the results, -1: nobody wants them
 	mode     mode
 	deferred bool // called by its caller's defers
+	told     bool // a step in this call was narrated
 }
 
 // mode is what a frame does about its deferred calls.

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"fmt"
 	"go/types"
 	"os"
@@ -200,13 +201,13 @@ func (m *Machine) LocName(l system.Loc) string {
 		return ""
 	}
 	if o.kind == mapObj {
-		if o.typ == nil || m.hidden(o) {
+		if o.typ == nil || m.hidden(o) || o.inside() {
 			return ""
 		}
 		return m.rootName(id)
 	}
 	_, leaf, inner, first := m.path(id, int(n.c))
-	if leaf == nil || inner == lockWord || !first || m.hidden(o) || m.foreign(o) {
+	if leaf == nil || inner == lockWord || !first || m.hidden(o) || o.inside() || m.foreign(o) {
 		return ""
 	}
 	return m.describeWord(id<<32 | uint64(n.c))
@@ -218,6 +219,16 @@ func (m *Machine) hidden(o *object) bool {
 		return m.p.Standard(g.SSA.Pkg.Pkg)
 	}
 	return o.made != nil && o.made.Hidden
+}
+
+// inside tells whether an object was made in a call of the standard library: the innermost
+// code of the program was at a call.
+func (o *object) inside() bool {
+	if o.made == nil || int(o.pc) >= len(o.made.Code) {
+		return false
+	}
+	op := o.made.Code[o.pc].Op
+	return op >= compile.CallF && op <= compile.CallM
 }
 
 // global returns the variable of a package that an object is, nil if it is none.
@@ -241,10 +252,7 @@ func (m *Machine) foreign(o *object) bool {
 // that synchronises in its own way now; empty if a primitive was called.
 func (m *Machine) inLibrary(g *goroutine) string {
 	n := len(g.frames)
-	i := n
-	for i > 0 && g.frames[i-1].fn.Hidden {
-		i--
-	}
+	i := g.hidden()
 	if i == n || i == 0 {
 		return ""
 	}
@@ -267,10 +275,22 @@ func (m *Machine) inLibrary(g *goroutine) string {
 		if name == "os.Exit" {
 			return ""
 		}
-		return "in " + name + m.fileOf(&g.frames[i], g)
+		return name + "(" + cmp.Or(m.fileOf(&g.frames[i], g), "...") + ")"
 	}
-	name, _, _ = strings.Cut(name, ".func")
-	return "in " + name
+	if outer, _, ok := strings.Cut(name, ".func"); ok { // a cancel function
+		return "func of " + outer
+	}
+	return name + "(...)"
+}
+
+// hidden returns the index of the outermost frame of those on top that are of the standard
+// library, which is the number of frames if none is.
+func (g *goroutine) hidden() int {
+	i := len(g.frames)
+	for i > 0 && g.frames[i-1].fn.Hidden {
+		i--
+	}
+	return i
 }
 
 // fileOf returns the name of the file that a function of package os is called for.
@@ -287,7 +307,7 @@ func (m *Machine) fileOf(f *frame, g *goroutine) string {
 	if t.Kind != compile.String {
 		return ""
 	}
-	return " " + strconv.Quote(m.text(w))
+	return strconv.Quote(m.text(w))
 }
 
 // What a word is a part of.
@@ -434,6 +454,9 @@ func (m *Machine) Next(t int) (system.Pos, string, bool) {
 func (m *Machine) Told() (system.Pos, string) {
 	t := &m.told
 	text := t.text
+	if t.library && text != "" {
+		return t.pos, text
+	}
 	if len(t.cases) > 0 && m.out.Kind == system.Moved {
 		switch {
 		case t.thread < len(m.gors) && m.gors[t.thread].parked:

@@ -25,6 +25,8 @@ type told struct {
 	pos                    system.Pos
 	text                   string
 	cases                  []string
+	library                bool // the library does it in its own way
+	within                 bool // the call of the library that does it was told before
 }
 
 // Narrate implements system.Narrating.
@@ -45,6 +47,12 @@ func (m *Machine) foretell(g *goroutine) {
 // describe says what a goroutine does next.
 func (m *Machine) describe(g *goroutine) told {
 	d := told{thread: int(g.number), partner: -1, pos: m.userPos(m.stackOf(g)), text: m.doing(g)}
+	if i := g.hidden(); i < len(g.frames) && !g.unstarted {
+		d.library = i == 0 || m.inLibrary(g) != ""
+		if i > 0 {
+			d.within, g.frames[i].told = g.frames[i].told, true
+		}
+	}
 	if i := g.pending(); i != nil && i.Op == compile.SelectOp && !g.unstarted && !g.delivered {
 		d.cases = m.cases(g, i)
 	} else if i != nil && i.Op == compile.Go && !g.unstarted {
@@ -134,7 +142,15 @@ func (m *Machine) filled(c, n uint64) int {
 
 // Story implements system.Narrating.
 func (m *Machine) Story() system.Story {
-	s := system.Story{Deeds: m.story.deeds}
+	if m.told.library {
+		for i := range m.story.deeds {
+			m.story.deeds[i].Text = ""
+		}
+		if m.told.child > 0 && m.out.Kind == system.Moved {
+			m.story.deeds = append(m.story.deeds, system.Deed{Text: "go " + m.ThreadName(m.told.child)})
+		}
+	}
+	s := system.Story{Deeds: m.story.deeds, Within: m.told.within}
 	g := m.story.waits
 	if g == nil {
 		return s

@@ -107,10 +107,14 @@ func shorten(rec *trace.Record, n int) (left int) {
 		e.Accesses = slices.DeleteFunc(e.Accesses, func(a trace.Access) bool { return !a.Write && !telling(a.Value) })
 		if k := len(events); k > left && events[k-1].Step.Thread == e.Step.Thread {
 			last := &events[k-1]
-			again := strings.HasPrefix(e.Text, "in ") && last.Pos == e.Pos && last.Text == e.Text
+			again := e.Within && last.Pos == e.Pos
 			// What has no place is done by the library, behind the call or the beginning above.
 			inside := e.Pos.Line == 0 && last.Pos.Line == 0 && i < len(rec.Events)-1
 			if again || inside {
+				if again {
+					last.Text = join(last.Text, e.Text)
+				}
+				last.Deeds = append(last.Deeds, e.Deeds...)
 				last.Accesses = append(last.Accesses, e.Accesses...)
 				continue
 			}
@@ -137,6 +141,22 @@ func shorten(rec *trace.Record, n int) (left int) {
 		}
 	}
 	return left
+}
+
+// join returns the text of two steps in one call of the library: "Cond.Wait c" of "Cond.Wait c:
+// begins to wait" and "Cond.Wait c: is woken".
+func join(a, b string) string {
+	stem := func(s string) string {
+		s, _, _ = strings.Cut(s, ": ")
+		return s
+	}
+	switch {
+	case a == b, strings.HasSuffix(a, ", "+b):
+		return a
+	case stem(a) == stem(b):
+		return stem(a)
+	}
+	return a + ", " + b
 }
 
 // How long a part of an execution may be whose repetitions are folded, and how often it has to come.

@@ -59,3 +59,35 @@ func TestFold(t *testing.T) {
 		}
 	}
 }
+
+// TestShorten: steps in one call of the library are one row, unless somebody else steps between
+// them; further calls are further rows.
+func TestShorten(t *testing.T) {
+	step := func(thread, line int, within bool, text string) trace.Event {
+		return trace.Event{Step: trace.Step{Thread: thread}, Pos: system.Pos{File: "a.go", Line: line}, Within: within, Text: text}
+	}
+	const call = "context.WithCancel(...)"
+	for _, tt := range []struct {
+		name   string
+		events []trace.Event
+		want   string
+	}{
+		{"one call", []trace.Event{step(0, 1, false, call), step(0, 1, true, call), step(0, 2, false, "close c")}, call + "|close c"},
+		{"two calls", []trace.Event{step(0, 1, false, call), step(0, 1, false, call)}, call + "|" + call},
+		{"somebody between", []trace.Event{step(0, 1, false, call), step(1, 9, false, "close c"), step(0, 1, true, call)}, call + "|close c|" + call},
+		{"called back", []trace.Event{step(0, 1, false, "Once.Do o"), step(0, 5, false, "lock m"), step(0, 1, true, "Once.Do o: done")},
+			"Once.Do o|lock m|Once.Do o: done"},
+		{"nothing called back", []trace.Event{step(0, 1, false, "Once.Do o"), step(0, 1, true, "Once.Do o: done")}, "Once.Do o"},
+		{"different deeds", []trace.Event{step(0, 1, false, "WaitGroup.Add w 1"), step(0, 1, true, "go f #1")}, "WaitGroup.Add w 1, go f #1"},
+	} {
+		rec := &trace.Record{Events: tt.events}
+		shorten(rec, len(tt.events))
+		var got []string
+		for _, e := range rec.Events {
+			got = append(got, e.Text)
+		}
+		if g := strings.Join(got, "|"); g != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, g, tt.want)
+		}
+	}
+}
