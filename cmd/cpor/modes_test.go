@@ -201,10 +201,10 @@ func TestFlagUse(t *testing.T) {
 							used = used || cmp.Diff(without[model], got) != ""
 						} else if strings.Contains(got, "internal error") {
 							t.Errorf("%v: %s", args, got)
-						} else if !namesBoth(got, name, base) && !strings.Contains(got, "no thread of the initial state") && !strings.Contains(got, "too small") {
+						} else if !namesBoth(got, name, base) && !strings.Contains(got, "is not a thread of the initial state") && !strings.Contains(got, "too small") {
 							t.Errorf("%v: refused with %q, which does not name both flags", args, got)
 						} else {
-							used = used || strings.Contains(got, "too small") || strings.Contains(got, "no thread of the initial state")
+							used = used || strings.Contains(got, "too small") || strings.Contains(got, "is not a thread of the initial state")
 						}
 					}
 				}

@@ -204,7 +204,7 @@ func TestOptionErrors(t *testing.T) {
 	p := m.Properties()[0]
 	_, err = temporal.Run(context.Background(), m.System(), []engine.Property{{Name: p.Name, Formula: p.Formula}}, temporal.Options{Fair: true, Reduction: temporal.Transparent})
 	var oe *engine.OptionError
-	if !errors.As(err, &oe) || !strings.Contains(err.Error(), "do not go together") {
+	if !errors.As(err, &oe) || !strings.Contains(err.Error(), "cannot be combined") {
 		t.Errorf("fair with a reduction: %v", err)
 	}
 }

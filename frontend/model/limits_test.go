@@ -62,7 +62,7 @@ init { go T() }`
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(res.Violations) != 1 || !strings.Contains(res.Violations[0].Message, "more than 4194304 passes of loops in one transition") || res.Violations[0].Pos.Line != 3 {
+	if len(res.Violations) != 1 || !strings.Contains(res.Violations[0].Message, "more than 4194304 loop iterations in one transition") || res.Violations[0].Pos.Line != 3 {
 		t.Errorf("violations %+v, want one for the limit in line 3", res.Violations)
 	}
 }

@@ -17,9 +17,8 @@ import (
 type Process struct {
 	Runs int // executions so far
 
-	sys  system.System
-	m    system.Machine
-	runs int
+	sys system.System
+	m   system.Machine
 }
 
 // New returns a process of a system, whose first initial state is the beginning.
