@@ -25,7 +25,7 @@ type Successor struct {
 	Thread int
 	// Left means that the reference machine has to execute all steps of the thread: there is
 	// a violation among them, or the code does not know this place in the program. Nothing
-	// else is told of the thread, and the other fields mean nothing.
+	// else is known of the thread, and the other fields mean nothing.
 	Left  bool
 	Kind  Kind
 	AtEnd bool   // as in Outcome

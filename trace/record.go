@@ -38,7 +38,7 @@ type Event struct {
 	Pos      system.Pos    // place of the statement
 	Text     string        // source text of the statement
 	Calls    []system.Call // the calls of functions around it, the outermost first
-	Within   bool          // it goes on with an earlier step's call of a library (system.Story)
+	Within   bool          // it continues an earlier step's call of a library (system.Story)
 	Deeds    []string      // what the step did beside accesses to variables, in words
 	Messages []Message     // what it sent and received
 	Accesses []Access      // in the order of the machine's report

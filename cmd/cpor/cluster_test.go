@@ -194,7 +194,7 @@ func TestClusterMistakes(t *testing.T) {
 		for _, c := range []struct{ args, want string }{
 			{"no.model", "no.model: no such file"},
 			{"-D M=1 " + robots, "there is no constant M"},
-			{"-store compact " + robots, "stores states as trees"},
+			{"-store compact " + robots, "-cluster requires -store tree"},
 			{"-checkpoint " + robots + " " + robots, "not a directory"},
 		} {
 			_, errs, code := mpirun(t, launcher, 2, bin, append([]string{"run", "-cluster"}, strings.Fields(c.args)...)...)
@@ -208,7 +208,7 @@ func TestClusterMistakes(t *testing.T) {
 			t.Fatal(code)
 		}
 		out, errs, code := mpirun(t, launcher, 2, bin, "resume", dir)
-		if code != exitMistake || strings.Count(errs, "begun without -cluster") != 1 || out != "" {
+		if code != exitMistake || strings.Count(errs, "started without -cluster") != 1 || out != "" {
 			t.Errorf("on ranks: exit code %d\n%s%s", code, out, errs)
 		}
 	})

@@ -16,7 +16,7 @@ type abroad struct {
 	w           *worker
 	k           *ranks
 	box         *cluster.Outbox
-	numbered    Numbered // destination, if states are told by numbers
+	numbered    Numbered // destination, if states are passed as numbers
 	homes       *homes   // nil if no states go to other ranks by numbers
 
 	// Of the state that is expanded:
@@ -34,7 +34,7 @@ func (k *ranks) join(w *worker) destination {
 	a := &abroad{destination: k.place.join(w), w: w, k: k, box: k.x.Outbox(w.id)}
 	if d, ok := a.destination.(*deferred); ok && k.portable == nil && d.numbering != nil {
 		a.numbered = d
-		// A rank that has several parts has several stores, and none of them is told numbers.
+		// A rank that has several parts has several stores, and none of them takes numbers.
 		if sharing, ok := d.numbering.(statestore.Sharing); ok && k.x.Parts() == k.run.o.Ranks.Size() {
 			a.homes = &homes{sharing: sharing, division: k.run.division, parts: k.x.Parts(), most: cmp.Or(k.run.o.sizes.MostNumbers, cluster.MostNumbers)}
 		}
@@ -105,7 +105,7 @@ func (a *abroad) export(s system.State) system.State {
 // ownerOf returns the rank that the end of a move belongs to, and the end as it goes
 // there if it is another one.
 func (a *abroad) ownerOf(m *Move) (rank int, end system.State) {
-	// The state that is expanded can be of another rank: whoever goes on with a checkpoint
+	// The state that is expanded can be of another rank: whoever resumes a checkpoint
 	// shares out what is to be expanded.
 	if m.Changed != nil && len(m.End) == len(a.w.state) && a.k.portable == nil && a.box.Stays(m.Changed) {
 		return a.homeOf(), m.End

@@ -224,7 +224,7 @@ func (anew) enter(*run, func(error) error) error { return nil }
 func (anew) goOn(*run) (bool, error)             { return false, nil }
 func (anew) fresh() bool                         { return true }
 
-// fromFile goes on with a checkpoint of one file.
+// fromFile resumes a checkpoint of one file.
 type fromFile struct {
 	c    *engine.Checkpoint
 	all  saved
@@ -276,7 +276,7 @@ func (f *fromFile) goOn(r *run) (bool, error) {
 
 func (*fromFile) fresh() bool { return false }
 
-// fromDisk goes on with a checkpoint of a search with a disk.
+// fromDisk resumes a checkpoint of a search with a disk.
 type fromDisk struct {
 	c    *engine.Checkpoint
 	all  saved
@@ -325,7 +325,7 @@ func (f *fromDisk) goOn(r *run) (bool, error) {
 
 func (*fromDisk) fresh() bool { return false }
 
-// refind enters the findings of before.
+// refind enters the findings of the interrupted search.
 func (r *run) refind(s *saved, trails []*statestore.Trail) {
 	for i := range s.Findings {
 		r.find(&s.Findings[i], trails[i])
@@ -334,8 +334,8 @@ func (r *run) refind(s *saved, trails []*statestore.Trail) {
 	r.before.Findings = nil
 }
 
-// fromParts begins or goes on with a search that keeps its parts apart: on ranks, or in one process
-// that goes on with what ranks have begun.
+// fromParts begins or resumes a search that keeps its parts apart: on ranks, or in one process
+// that resumes what ranks have begun.
 type fromParts struct {
 	c     *engine.Checkpoint
 	parts *parts

@@ -60,7 +60,7 @@ type destination interface {
 	Parent() uint64
 	// Trail returns the ancestors of that state, itself included; nil if the store knows them.
 	Trail() *statestore.Trail
-	// Numbered returns the destination for moves that are told by numbers; nil if there is none.
+	// Numbered returns the destination for moves that are passed as numbers; nil if there is none.
 	Numbered() Numbered
 }
 

@@ -30,7 +30,7 @@ type run struct {
 	states      atomic.Uint64 // counted only if there is a limit
 	found       *engine.Collector[*finding]
 
-	before   saved  // by the searches that this one goes on with
+	before   saved  // by the searches that this one resumes
 	copies   uint64 // states of the store that count elsewhere
 	most     uint64 // how many states this process may cover by itself; 0 for any number
 	again    bool   // a state that was not expanded to its end will be expanded again

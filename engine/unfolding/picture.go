@@ -475,7 +475,7 @@ func (r *Result) Draw(file string) (note string, err error) {
 	return note, err
 }
 
-// style is that of the lines and boxes; nothing is told by a color alone.
+// style is that of the lines and boxes; color is never the only cue.
 const style = `
 text { fill: #1a1a1a }
 .head { font-weight: bold }

@@ -300,7 +300,7 @@ func (b *Builder) bare(f *wasm.Func, thread wasm.Local, k kind, flags func()) {
 	f.SetGlobal(b.Next)
 }
 
-// Blocked adds the outcome of a blocked thread; atEnd pushes 1 if it may wait for ever, else 0.
+// Blocked adds the outcome of a blocked thread; atEnd pushes 1 if it may wait forever, else 0.
 func (b *Builder) Blocked(f *wasm.Func, thread wasm.Local, atEnd func()) {
 	b.bare(f, thread, blocked, atEnd)
 }

@@ -42,7 +42,7 @@ import (
 	"cpor/system"
 )
 
-// Info is what people are told of a program.
+// Info describes a program to people.
 type Info struct {
 	// Places is how many places in the program threads can be at, and Left of how many of
 	// them the code leaves everything or something to the reference.

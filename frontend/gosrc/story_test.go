@@ -93,7 +93,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestStoryOfLibrary: what a call of the standard library does is told as that call, further steps
+// TestStoryOfLibrary: what a call of the standard library does is shown as that call, further steps
 // in it as such, and its own objects are not told.
 func TestStoryOfLibrary(t *testing.T) {
 	c := compiled(t, `package m

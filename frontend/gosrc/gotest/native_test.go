@@ -20,7 +20,7 @@ func runToy(ctx context.Context, sys system.System, o Options) (*Result, error) 
 	return RunNative(ctx, Native{Test: "T", Names: replaytest.Numbers{}, Open: func() (native.Process, error) { return replaytest.New(sys), nil }}, o)
 }
 
-// A test that runs natively passes if and only if nothing of what is explored fails, and a failure is told.
+// A test that runs natively passes if and only if nothing of what is explored fails, and a failure is reported.
 func TestNativeVerdicts(t *testing.T) {
 	verdicts := map[engine.Verdict]int{}
 	for seed := range uint64(150) {

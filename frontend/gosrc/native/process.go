@@ -500,9 +500,9 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 	}
 	switch x.End {
 	case Deadlock, Leak:
-		x.Failure = &Failure{Kind: system.Deadlock, Message: fmt.Sprintf("%d goroutines wait for ever", len(waiting)), Stacks: waiting}
+		x.Failure = &Failure{Kind: system.Deadlock, Message: fmt.Sprintf("%d goroutines wait forever", len(waiting)), Stacks: waiting}
 		if len(waiting) == 1 {
-			x.Failure.Message = "1 goroutine waits for ever"
+			x.Failure.Message = "1 goroutine waits forever"
 		}
 		for _, w := range waiting {
 			for _, f := range w.Frames {

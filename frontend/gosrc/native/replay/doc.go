@@ -35,7 +35,7 @@
 // The argument needs that memory which is not shown as accessed is ordered by what is shown. In a
 // program without data races it is. The process looks for races by happens-before in each
 // execution, and a program with one gets no verdict but that race; why an execution is
-// run in which the first race shows is told in package machine.
+// run in which the first race shows is described in package machine.
 //
 // So a machine of this package conforms to package system if the process does, two of its states are
 // equal if they hold the same events, and the proof of package stateless holds for it
