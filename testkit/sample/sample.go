@@ -3,7 +3,7 @@
 //	seeds := sample.Of(4, 24, 1000)
 //
 // takes 4 seeds with -short, 24 by default, and 1000 with -long. By default `go test ./...`
-// takes a sample of each test, so that people run it. The step `.ci/run long` runs the tests
+// takes a sample of each test, so that people run it. The step `.ci/run full` runs the tests
 // of every package that imports this one with -long, and a campaign of days is
 //
 //	go test ./engine/search -run TestDisk -long -times 100 -timeout 0
