@@ -317,6 +317,12 @@ func (c counting) NewMachine() system.Machine {
 	return countingMachine{c.System.NewMachine(), c.steps}
 }
 
+func (c counting) Capabilities() system.Capabilities { return c.System.Capabilities() }
+
+func (m countingMachine) Capabilities() system.MachineCapabilities {
+	return m.Machine.Capabilities()
+}
+
 func (m countingMachine) Step(t int, alt uint64) system.Outcome {
 	*m.steps++
 	return m.Machine.Step(t, alt)

@@ -262,7 +262,7 @@ func TestRanksResume(t *testing.T) {
 		}
 	}
 	t.Logf("%d times interrupted, %d went on on more ranks than there were parts, %d on fewer; %d began anew; %d times the disks were refused", interrupted, split, joined, again, refused)
-	if interrupted < 2*int(seeds) || split == 0 || joined == 0 || again == 0 || refused == 0 {
+	if sample.Long() && (interrupted < 2*int(seeds) || split == 0 || joined == 0 || again == 0 || refused == 0) {
 		t.Errorf("only %d times interrupted, %d on more ranks, %d on fewer; %d began anew", interrupted, split, joined, again)
 	}
 }

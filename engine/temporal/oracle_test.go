@@ -191,7 +191,7 @@ func TestRandomPrograms(t *testing.T) {
 		}
 	}
 	t.Logf("%d programs, %d runs, %d violated, %d with states without a value, %d reduced graphs", checked, runs, violations, undefined, reduced)
-	if checked < int(n)/4 || violations < checked/4 || reduced < checked/4 || undefined == 0 {
+	if checked < int(n)/4 || violations < checked/4 || reduced < checked/4 || undefined == 0 && !testing.Short() {
 		t.Errorf("the random programs test too little")
 	}
 }

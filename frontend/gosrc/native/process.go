@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"cpor/system"
@@ -71,7 +70,7 @@ func (p *process) start() error {
 	c.Env = append(os.Environ(), p.b.o.Env...)
 	c.Env = append(c.Env, "CPOR_TEST="+p.test, "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1", "GOGC=off", "GOMEMLIMIT=off", "GOTRACEBACK=single", "PWD="+p.b.pkgDir)
 	c.ExtraFiles = []*os.File{inR, outW}
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	ownGroup(c)
 	var stderr tail
 	c.Stdout, c.Stderr = &stderr, &stderr
 	err = c.Start()
@@ -104,7 +103,7 @@ func (p *process) Close() error {
 		return nil
 	}
 	p.in.Close()
-	syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+	killGroup(p.cmd)
 	p.cmd.Wait()
 	p.out.Close()
 	p.cmd = nil

@@ -1,0 +1,14 @@
+package native
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// ownGroup puts a command's process into a group of its own, which dies with this process.
+func ownGroup(c *exec.Cmd) {
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// killGroup kills a started command with the processes that it has forked.
+func killGroup(c *exec.Cmd) { syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
