@@ -58,20 +58,23 @@ func fake(_ context.Context, r Request) Outcome {
 		for _, p := range benchmarks.Table1() {
 			if rowName(p.Benchmark, p.Params) == row {
 				if f := modes[k].paper(&p); f != nil {
-					c = &benchmarks.Counts{States: f.States, Transitions: f.Transitions, Attempts: f.Transitions}
+					c = &benchmarks.Counts{States: f.States, Transitions: f.Transitions,
+						Attempts: f.Transitions}
 				}
 			}
 		}
 	}
 	if c == nil || c.States > 1e6 {
-		return Outcome{Status: Limited, Reason: "time-out after 1m0s", States: 12345, Transitions: 23456, Search: time.Minute}
+		return Outcome{Status: Limited, Reason: "time-out after 1m0s", States: 12345,
+			Transitions: 23456, Search: time.Minute}
 	}
 	steals, failed, idle := uint64(3*r.Workers), uint64(r.Workers), 0.01*float64(r.Workers)
 	d := time.Duration(c.Transitions) * time.Microsecond / time.Duration(min(r.Workers, 2))
 	o := Outcome{
 		Status: Done, States: c.States, Transitions: c.Transitions - ended, EndedLoops: ended,
-		Search: d, Wall: d + 7*time.Millisecond, StoreBytes: 12 * c.States, PeakRSS: 20e6 + 12*c.States,
-		Steals: &steals, FailedCAS: &failed, IdleShare: &idle,
+		Search: d, Wall: d + 7*time.Millisecond, StoreBytes: 12 * c.States,
+		PeakRSS: 20e6 + 12*c.States,
+		Steals:  &steals, FailedCAS: &failed, IdleShare: &idle,
 	}
 	if c.Attempts > 0 {
 		o.Attempts = c.Attempts - ended
@@ -82,7 +85,8 @@ func fake(_ context.Context, r Request) Outcome {
 }
 
 // bench runs the command with a runner and returns what it said.
-func bench(t *testing.T, ctx context.Context, r Runner, args ...string) (code int, stdout, stderr, dir string) {
+func bench(t *testing.T, ctx context.Context, r Runner, args ...string) (code int, stdout, stderr,
+	dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "results")
 	var o, e bytes.Buffer
@@ -194,10 +198,12 @@ func goldenReport(t *testing.T, name string, table Table, ms []Measurement) {
 }
 
 // fixedMachine keeps golden files independent of where the tests run.
-var fixedMachine = Machine{CPU: "Testium", Cores: 2, Memory: 8 << 30, OS: "linux", Arch: "amd64", Go: "go1.26"}
+var fixedMachine = Machine{CPU: "Testium", Cores: 2, Memory: 8 << 30, OS: "linux", Arch: "amd64",
+	Go: "go1.26"}
 
 func TestTable1(t *testing.T) {
-	code, stdout, stderr, dir := bench(t, context.Background(), runnerFunc(fake), "table1", "-workers", "2", "-rounds", "2")
+	code, stdout, stderr, dir := bench(t, context.Background(), runnerFunc(fake), "table1",
+		"-workers", "2", "-rounds", "2")
 	if code != exitDone {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
@@ -213,7 +219,9 @@ func TestTable1(t *testing.T) {
 	// Every row of the paper is there, full and cartesian.
 	for _, r := range benchmarks.Table1() {
 		for _, m := range modes {
-			if !slices.ContainsFunc(rs.Measurements, func(x Measurement) bool { return x.Benchmark == r.Benchmark }) {
+			if !slices.ContainsFunc(rs.Measurements, func(x Measurement) bool {
+				return x.Benchmark == r.Benchmark
+			}) {
 				t.Errorf("%s %s %s is missing", r.Benchmark, r.Params, m.title)
 			}
 		}
@@ -244,7 +252,8 @@ func measurements(t *testing.T, args ...string) []Measurement {
 	t.Helper()
 	dir := t.TempDir()
 	s := &Session{
-		Workers: 2, Limit: time.Minute, rounds: 2, runner: runnerFunc(fake), dir: dir, stderr: &bytes.Buffer{},
+		Workers: 2, Limit: time.Minute, rounds: 2, runner: runnerFunc(fake), dir: dir,
+		stderr:   &bytes.Buffer{},
 		results:  &Results{Start: time.Now()},
 		sections: func(*Results) []Section { return nil },
 		written:  time.Now(),
@@ -290,28 +299,36 @@ func TestGoldenReports(t *testing.T) {
 			}
 			for _, por := range []string{"none", "cartesian"} {
 				for _, w := range []int{1, 2} {
-					out := fake(context.Background(), Request{Model: r.benchmark, Params: ps, POR: por, Workers: w})
+					out := fake(context.Background(), Request{Model: r.benchmark, Params: ps,
+						POR: por, Workers: w})
 					out.Search += time.Duration(round) * time.Millisecond
 					out.CPU = out.Wall
-					ms = append(ms, Measurement{Benchmark: r.benchmark, Params: ps, Tool: "cpor", Config: config(por, w), Round: round, Outcome: out})
+					ms = append(ms, Measurement{Benchmark: r.benchmark, Params: ps, Tool: "cpor",
+						Config: config(por, w), Round: round, Outcome: out})
 				}
 			}
 			for i, m := range spinModes {
-				out := fake(context.Background(), Request{Model: r.benchmark, Params: ps, POR: "none", Workers: 1})
+				out := fake(context.Background(), Request{Model: r.benchmark, Params: ps,
+					POR: "none", Workers: 1})
 				out.Search = out.Search * time.Duration(i+2) / 2
 				out.Wall = out.Search + time.Millisecond
 				out.StoreBytes *= uint64(10 - i)
-				ms = append(ms, Measurement{Benchmark: r.benchmark, Params: ps, Tool: "spin", Config: spinConfig(m), Round: round, Outcome: out})
+				ms = append(ms, Measurement{Benchmark: r.benchmark, Params: ps, Tool: "spin",
+					Config: spinConfig(m), Round: round, Outcome: out})
 			}
 			for i, m := range moreSpinModes(2) {
-				out := fake(context.Background(), Request{Model: r.benchmark, Params: ps, POR: "none", Workers: 1})
+				out := fake(context.Background(), Request{Model: r.benchmark, Params: ps,
+					POR: "none", Workers: 1})
 				out.Wall, out.CPU = out.Wall*time.Duration(i+1), out.Wall*2
-				ms = append(ms, Measurement{Benchmark: r.benchmark, Params: ps, Tool: "spin", Config: spinConfig(m), Round: round, Outcome: out})
+				ms = append(ms, Measurement{Benchmark: r.benchmark, Params: ps, Tool: "spin",
+					Config: spinConfig(m), Round: round, Outcome: out})
 			}
 			for _, n := range rumurThreads(&rumur{}, r.benchmark, 2) {
-				out := fake(context.Background(), Request{Model: r.benchmark, Params: ps, POR: "none", Workers: n})
+				out := fake(context.Background(), Request{Model: r.benchmark, Params: ps,
+					POR: "none", Workers: n})
 				out.Wall, out.CPU = out.Wall*10, out.Wall*9
-				ms = append(ms, Measurement{Benchmark: r.benchmark, Params: ps, Tool: "rumur", Config: rumurConfig(n), Round: round, Outcome: out})
+				ms = append(ms, Measurement{Benchmark: r.benchmark, Params: ps, Tool: "rumur",
+					Config: rumurConfig(n), Round: round, Outcome: out})
 			}
 		}
 	}
@@ -343,20 +360,22 @@ func TestStoppedHalfWay(t *testing.T) {
 	for _, table := range []string{"table1", "scale"} {
 		ctx, cancel := context.WithCancel(context.Background())
 		n := 0
-		code, stdout, _, dir := bench(t, ctx, runnerFunc(func(ctx context.Context, r Request) Outcome {
-			if n++; n == 10 {
-				cancel()
-				return Outcome{Status: Interrupted}
-			}
-			return fake(ctx, r)
-		}), table)
+		code, stdout, _, dir := bench(t, ctx,
+			runnerFunc(func(ctx context.Context, r Request) Outcome {
+				if n++; n == 10 {
+					cancel()
+					return Outcome{Status: Interrupted}
+				}
+				return fake(ctx, r)
+			}), table)
 		cancel()
 		if code != exitInterrupted || !strings.Contains(stdout, "stopped") {
 			t.Errorf("%s: exit code %d, want %d\n%s", table, code, exitInterrupted, stdout)
 		}
 		rs := checkFiles(t, dir)
 		if rs.Complete || len(rs.Measurements) != 9 || n != 10 {
-			t.Errorf("%s: complete %v, %d measurements of %d runs, want 9 of 10", table, rs.Complete, len(rs.Measurements), n)
+			t.Errorf("%s: complete %v, %d measurements of %d runs, want 9 of 10", table,
+				rs.Complete, len(rs.Measurements), n)
 		}
 	}
 }
@@ -380,10 +399,13 @@ func TestCorpusReport(t *testing.T) {
 			t.Fatal(err)
 		}
 		record := func(tool string, config benchmarks.Params, round, slow int) {
-			cpu := time.Duration(slow)*time.Duration(r.Transitions)*time.Microsecond + time.Duration(round)*time.Millisecond
-			ms = append(ms, Measurement{Benchmark: r.Model, Params: ps, Tool: tool, Config: config, Round: round, Outcome: Outcome{
-				Status: Done, States: r.States, Transitions: r.Transitions, Search: cpu, Wall: cpu / 2, CPU: cpu, StoreBytes: r.States * uint64(slow),
-			}})
+			cpu := time.Duration(slow)*time.Duration(
+				r.Transitions)*time.Microsecond + time.Duration(round)*time.Millisecond
+			ms = append(ms, Measurement{Benchmark: r.Model, Params: ps, Tool: tool, Config: config,
+				Round: round, Outcome: Outcome{
+					Status: Done, States: r.States, Transitions: r.Transitions, Search: cpu,
+					Wall: cpu / 2, CPU: cpu, StoreBytes: r.States * uint64(slow),
+				}})
 		}
 		record("spin", toolchain, 1, 10)
 		record("spin", usualToolchain, 1, 9)
@@ -405,20 +427,22 @@ func TestFilesWhileRunning(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "r")
 	n := 0
 	var o, e bytes.Buffer
-	run(context.Background(), []string{"robots", "-rounds", "1", "-o", dir}, &o, &e, runnerFunc(func(ctx context.Context, r Request) Outcome {
-		if n > 0 {
-			b, err := os.ReadFile(filepath.Join(dir, jsonFile))
-			if err != nil {
-				t.Fatal(err)
+	run(context.Background(), []string{"robots", "-rounds", "1", "-o", dir}, &o, &e,
+		runnerFunc(func(ctx context.Context, r Request) Outcome {
+			if n > 0 {
+				b, err := os.ReadFile(filepath.Join(dir, jsonFile))
+				if err != nil {
+					t.Fatal(err)
+				}
+				var rs Results
+				if err := json.Unmarshal(b, &rs); err != nil || len(rs.Measurements) != n ||
+					rs.Complete {
+					t.Errorf("after %d runs: %d measurements, %v", n, len(rs.Measurements), err)
+				}
 			}
-			var rs Results
-			if err := json.Unmarshal(b, &rs); err != nil || len(rs.Measurements) != n || rs.Complete {
-				t.Errorf("after %d runs: %d measurements, %v", n, len(rs.Measurements), err)
-			}
-		}
-		n++
-		return fake(ctx, r)
-	}))
+			n++
+			return fake(ctx, r)
+		}))
 	if n == 0 {
 		t.Error("nothing ran")
 	}
@@ -426,19 +450,26 @@ func TestFilesWhileRunning(t *testing.T) {
 
 func TestUnexpected(t *testing.T) {
 	for name, change := range map[string]func(r Request, o *Outcome){
-		"a count is wrong":         func(r Request, o *Outcome) { o.States++ },
-		"runs disagree":            func(r Request, o *Outcome) { o.Transitions += uint64(r.Workers) },
-		"a run fails":              func(r Request, o *Outcome) { o.Status, o.Reason = Failed, "no such thing" },
+		"a count is wrong": func(r Request, o *Outcome) { o.States++ },
+		"runs disagree": func(r Request, o *Outcome) {
+			o.Transitions += uint64(r.Workers)
+		},
+		"a run fails": func(r Request, o *Outcome) {
+			o.Status, o.Reason = Failed,
+				"no such thing"
+		},
 		"only the attempts differ": func(r Request, o *Outcome) { o.Attempts++ },
 	} {
-		code, stdout, _, dir := bench(t, context.Background(), runnerFunc(func(ctx context.Context, r Request) Outcome {
-			o := fake(ctx, r)
-			if r.Model == "indexer" && r.POR == "cartesian" {
-				change(r, &o)
-			}
-			return o
-		}), "indexer", "robots", "-D", "N=8", "-workers", "2")
-		if code != exitUnexpected || !strings.Contains(stdout, "UNEXPECTED: indexer N=8, cartesian") {
+		code, stdout, _, dir := bench(t, context.Background(),
+			runnerFunc(func(ctx context.Context, r Request) Outcome {
+				o := fake(ctx, r)
+				if r.Model == "indexer" && r.POR == "cartesian" {
+					change(r, &o)
+				}
+				return o
+			}), "indexer", "robots", "-D", "N=8", "-workers", "2")
+		if code != exitUnexpected || !strings.Contains(stdout,
+			"UNEXPECTED: indexer N=8, cartesian") {
 			t.Errorf("%s: exit code %d\n%s", name, code, stdout)
 		}
 		if rs := checkFiles(t, dir); len(rs.Unexpected) == 0 || !rs.Complete {
@@ -454,7 +485,8 @@ func TestSelection(t *testing.T) {
 		code int
 	}{
 		{[]string{"robots"}, []string{"robots R=2", "robots R=3"}, 0},
-		{[]string{"table1", "robots", "sharedptr"}, []string{"robots R=2", "robots R=3", "sharedptr N=100"}, 0},
+		{[]string{"table1", "robots", "sharedptr"}, []string{"robots R=2", "robots R=3",
+			"sharedptr N=100"}, 0},
 		{[]string{"indexer", "-D", "N=5"}, []string{"indexer N=5"}, 0},
 		{[]string{"-D", "N=5", "indexer"}, []string{"indexer N=5"}, 0},
 		{[]string{"-D", "C=2"}, []string{"cmis C=2 N=8"}, 0},
@@ -502,7 +534,8 @@ func TestMistakes(t *testing.T) {
 	}{
 		{[]string{"tabel1"}, `unknown table or benchmark "tabel1"; did you mean table1?`},
 		{[]string{"quux"}, `there are`},
-		{[]string{"table1", filepath.Join("..", "benchmarks", "robots.model")}, "table1 has rows of its own: models of yours are measured by cpor bench compare"},
+		{[]string{"table1", filepath.Join("..", "benchmarks", "robots.model")},
+			"table1 has rows of its own: models of yours are measured by cpor bench compare"},
 		{[]string{"compare"}, "compare needs models"},
 		{[]string{"nosuch.model"}, "nosuch.model: no such file"},
 		{[]string{"-limit", "0"}, "must be above 0"},
@@ -520,16 +553,19 @@ func TestMistakes(t *testing.T) {
 		if !slices.Contains(args, "-o") {
 			args = append(args, "-o", filepath.Join(t.TempDir(), "r"))
 		}
-		code := run(context.Background(), args, &o, &e, runnerFunc(func(context.Context, Request) Outcome {
-			t.Errorf("%v: a run was started", c.args)
-			return Outcome{}
-		}))
+		code := run(context.Background(), args, &o, &e,
+			runnerFunc(func(context.Context, Request) Outcome {
+				t.Errorf("%v: a run was started", c.args)
+				return Outcome{}
+			}))
 		if code != exitMistake || !strings.Contains(e.String(), c.says) {
-			t.Errorf("%v: exit code %d, %q; want %d, %q", c.args, code, e.String(), exitMistake, c.says)
+			t.Errorf("%v: exit code %d, %q; want %d, %q", c.args, code, e.String(), exitMistake,
+				c.says)
 		}
 	}
 	var o, e bytes.Buffer
-	if code := Main(context.Background(), []string{"-h"}, &o, &e); code != exitDone || !strings.Contains(o.String(), "peers") || e.Len() > 0 {
+	if code := Main(context.Background(), []string{"-h"}, &o, &e); code != exitDone ||
+		!strings.Contains(o.String(), "peers") || e.Len() > 0 {
 		t.Errorf("-h: exit code %d\n%s%s", code, &o, &e)
 	}
 }
@@ -537,14 +573,17 @@ func TestMistakes(t *testing.T) {
 // TestMissingPeer checks that the rest goes on where SPIN is missing.
 func TestMissingPeer(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	code, stdout, stderr, dir := bench(t, context.Background(), runnerFunc(fake), "peers", "table1", "sharedptr")
-	if code != exitDone || !strings.Contains(stderr, "spin is not on the PATH") || !strings.Contains(stdout, "sharedptr") {
+	code, stdout, stderr, dir := bench(t, context.Background(), runnerFunc(fake), "peers", "table1",
+		"sharedptr")
+	if code != exitDone || !strings.Contains(stderr, "spin is not on the PATH") ||
+		!strings.Contains(stdout, "sharedptr") {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	if rs := checkFiles(t, dir); len(rs.Notes) != 1 {
 		t.Errorf("notes: %v", rs.Notes)
 	}
-	if code, _, _, _ := bench(t, context.Background(), runnerFunc(fake), "peers"); code != exitInterrupted {
+	if code, _, _, _ := bench(t, context.Background(), runnerFunc(fake),
+		"peers"); code != exitInterrupted {
 		t.Errorf("nothing measured: exit code %d, want %d", code, exitInterrupted)
 	}
 }
@@ -560,15 +599,20 @@ func TestRegister(t *testing.T) {
 			out := s.Do(ctx, "mine", time.Second, func(context.Context) Outcome {
 				return Outcome{Status: Done, States: 3, Search: time.Second}
 			})
-			s.Record(Measurement{Benchmark: "own", Tool: "cpor", Round: 1, Outcome: out, Extra: map[string]float64{"apples": 7}})
+			s.Record(Measurement{Benchmark: "own", Tool: "cpor", Round: 1, Outcome: out,
+				Extra: map[string]float64{"apples": 7}})
 			return fmt.Errorf("the pears are missing")
 		},
 		Report: func(ms []Measurement, _ Machine) []Section {
-			return []Section{{Title: "Mine", Grids: []Grid{{Header: []string{"", "apples"}, Lines: []Line{{Cells: []string{"own", digits(ms[0].Extra["apples"])}}}}}}}
+			return []Section{
+				{Title: "Mine", Grids: []Grid{
+					{Header: []string{"", "apples"}, Lines: []Line{
+						{Cells: []string{"own", digits(ms[0].Extra["apples"])}}}}}}}
 		},
 	})
 	code, stdout, stderr, dir := bench(t, context.Background(), runnerFunc(fake), "mine")
-	if code != exitDone || !strings.Contains(stdout, "7.00") || !strings.Contains(stderr, "mine: the pears are missing") {
+	if code != exitDone || !strings.Contains(stdout, "7.00") || !strings.Contains(stderr,
+		"mine: the pears are missing") {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	checkFiles(t, dir)
@@ -576,7 +620,8 @@ func TestRegister(t *testing.T) {
 	if err != nil || !bytes.Contains(b, []byte("apples")) {
 		t.Errorf("%s has no apples: %v", csvFile, err)
 	}
-	for _, bad := range []Table{{}, {Name: "table1", Run: table1.Run, Report: table1.Report}, {Name: "x", Run: table1.Run}} {
+	for _, bad := range []Table{{}, {Name: "table1", Run: table1.Run, Report: table1.Report},
+		{Name: "x", Run: table1.Run}} {
 		func() {
 			defer func() {
 				if recover() == nil {
@@ -594,10 +639,14 @@ func TestCompare(t *testing.T) {
 	var ms []Measurement
 	for round := 1; round <= 3; round++ {
 		for i, e := range compared("") {
-			out := Outcome{Status: Done, States: uint64(100 * (i + 1)), Transitions: uint64(1000 * (i + 1)), Search: time.Duration(20+10*i+round) * time.Millisecond, PeakRSS: uint64(90-i) << 20}
+			out := Outcome{Status: Done, States: uint64(100 * (i + 1)),
+				Transitions: uint64(1000 * (i + 1)),
+				Search:      time.Duration(20+10*i+round) * time.Millisecond,
+				PeakRSS:     uint64(90-i) << 20}
 			switch e.Name {
 			case "locks":
-				out = Outcome{Status: Failed, Reason: "locking discipline: x is written by two threads, holding no lock"}
+				out = Outcome{Status: Failed, Reason: "locking discipline: x is written by two " +
+					"threads, holding no lock"}
 			case "events":
 				out = Outcome{Status: Limited, Reason: "time-out after 1s"}
 			}
@@ -610,12 +659,16 @@ func TestCompare(t *testing.T) {
 				if o.Status == Done {
 					o.Search += m.shift
 				}
-				ms = append(ms, Measurement{Benchmark: m.name, Tool: "cpor", Round: round, Outcome: o, Load: m.load,
-					Config: benchmarks.Params{{Name: "search", Value: e.Mode}, {Name: "por", Value: e.Name}}})
+				ms = append(ms, Measurement{Benchmark: m.name, Tool: "cpor", Round: round,
+					Outcome: o, Load: m.load,
+					Config: benchmarks.Params{{Name: "search", Value: e.Mode},
+						{Name: "por", Value: e.Name}}})
 			}
 		}
 	}
-	ms = append(ms, Measurement{Benchmark: "never", Tool: "cpor", Round: 1, Outcome: Outcome{Status: Limited, Reason: "time-out after 1s"},
-		Config: benchmarks.Params{{Name: "search", Value: "stateful"}, {Name: "por", Value: "none"}}})
+	ms = append(ms, Measurement{Benchmark: "never", Tool: "cpor", Round: 1, Outcome: Outcome{
+		Status: Limited, Reason: "time-out after 1s"},
+		Config: benchmarks.Params{{Name: "search", Value: "stateful"},
+			{Name: "por", Value: "none"}}})
 	goldenReport(t, "compare.txt", compare, ms)
 }

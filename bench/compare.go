@@ -16,8 +16,9 @@ import (
 
 // compare runs every engine with each of its reductions on models of the user's.
 var compare = Table{
-	Name:       "compare",
-	Summary:    "every engine and reduction on your own models: states, transitions, time, memory, the winner",
+	Name: "compare",
+	Summary: "every engine and reduction on your own models: states, transitions, time, " +
+		"memory, the winner",
 	Run:        runCompare,
 	Report:     reportCompare,
 	Benchmarks: benchmarks.Names(),
@@ -60,7 +61,8 @@ func runCompare(ctx context.Context, s *Session) error {
 					s.Drop(1, est)
 					continue
 				}
-				r := Request{Model: model, Params: s.Params, Mode: e.Mode, POR: e.Name, Workers: 1, Limit: s.Limit, MaxMemory: s.MaxMemory}
+				r := Request{Model: model, Params: s.Params, Mode: e.Mode, POR: e.Name, Workers: 1,
+					Limit: s.Limit, MaxMemory: s.MaxMemory}
 				if e.Takes&engine.TakesAll != 0 {
 					r.Flags = []string{"-all"}
 				}
@@ -69,8 +71,10 @@ func runCompare(ctx context.Context, s *Session) error {
 					return nil
 				}
 				over[e] = out.Status != Done
-				s.Record(Measurement{Benchmark: name(model), Params: s.Params, Tool: "cpor", Round: round, Outcome: out,
-					Config: benchmarks.Params{{Name: "search", Value: e.Mode}, {Name: "por", Value: e.Name}}})
+				s.Record(Measurement{Benchmark: name(model), Params: s.Params, Tool: "cpor",
+					Round: round, Outcome: out,
+					Config: benchmarks.Params{{Name: "search", Value: e.Mode},
+						{Name: "por", Value: e.Name}}})
 			}
 		}
 	}
@@ -91,8 +95,10 @@ func reportCompare(ms []Measurement, machine Machine) []Section {
 	}
 	sec := Section{
 		Title: "Engines and reductions beside each other",
-		Text: []string{fmt.Sprintf("Measured on %s (%s) with one worker; all violations are collected, deadlocks are not reported. Times are the searches' own: "+
-			"the median of the rounds, in which the engines take turns, with the smallest and the largest.", human.Plural(machine.Cores, "core"), machine.CPU)},
+		Text: []string{fmt.Sprintf("Measured on %s (%s) with one worker; all violations are "+
+			"collected, deadlocks are not reported. Times are the searches' own: "+
+			"the median of the rounds, in which the engines take turns, with the smallest and "+
+			"the largest.", human.Plural(machine.Cores, "core"), machine.CPU)},
 	}
 	var rows []string
 	for i := range ms {
@@ -145,7 +151,8 @@ func compareGrid(row string, ms []Measurement, machine Machine) Grid {
 			best, winner = d, r
 		}
 	}
-	g := Grid{Caption: row, Header: []string{"search", "states", "transitions", "executions", "time", "from", "to", "× best", "MB"}}
+	g := Grid{Caption: row, Header: []string{"search", "states", "transitions", "executions",
+		"time", "from", "to", "× best", "MB"}}
 	number := func(n uint64) string {
 		if n == 0 {
 			return ""
@@ -154,15 +161,18 @@ func compareGrid(row string, ms []Measurement, machine Machine) Grid {
 	}
 	var reasons []string
 	for _, r := range all {
-		group := cmp.Or(strings.TrimSuffix(engine.LookupMode(r.entry.Mode).Prefix, ", "), r.entry.Mode)
+		group := cmp.Or(strings.TrimSuffix(engine.LookupMode(r.entry.Mode).Prefix, ", "),
+			r.entry.Mode)
 		if len(r.times) == 0 {
-			g.Lines = append(g.Lines, Line{Group: group, Cells: []string{r.entry.Name, "–", "", "", "", "", "", "", ""}})
+			g.Lines = append(g.Lines, Line{Group: group, Cells: []string{r.entry.Name, "–", "", "",
+				"", "", "", "", ""}})
 			reasons = append(reasons, fmt.Sprintf("– %s: %s", r.way, r.last.Reason))
 			continue
 		}
 		d := seconds(median(r.times))
 		g.Lines = append(g.Lines, Line{Group: group, Cells: []string{
-			r.entry.Name, number(r.last.States), number(r.last.Transitions), number(r.last.Executions), duration(d),
+			r.entry.Name, number(r.last.States), number(r.last.Transitions),
+			number(r.last.Executions), duration(d),
 			duration(seconds(r.times[0])), duration(seconds(r.times[len(r.times)-1])),
 			times(float64(d) / float64(max(best, 1))), short(float64(r.last.PeakRSS) / 1e6),
 		}})
@@ -187,25 +197,35 @@ func compareGrid(row string, ms []Measurement, machine Machine) Grid {
 		if err != nil {
 			return nil
 		}
-		if i := slices.IndexFunc(all, func(r *result) bool { return r.way == wayName(e) && len(r.times) > 0 }); i >= 0 {
+		if i := slices.IndexFunc(all, func(r *result) bool {
+			return r.way == wayName(e) && len(r.times) > 0
+		}); i >= 0 {
 			return all[i]
 		}
 		return nil
 	}
-	if c, d := of("stateful", "cartesian"), of("stateless", "dpor"); c != nil && d != nil && d.last.Transitions > 0 {
-		g.Notes = append(g.Notes, fmt.Sprintf("Cartesian takes %s of the transitions of dpor.", times2(float64(c.last.Transitions)/float64(d.last.Transitions))))
+	if c, d := of("stateful", "cartesian"), of("stateless", "dpor"); c != nil && d != nil &&
+		d.last.Transitions > 0 {
+		g.Notes = append(g.Notes, fmt.Sprintf("Cartesian takes %s of the transitions of dpor.",
+			times2(float64(c.last.Transitions)/float64(d.last.Transitions))))
 	}
 	g.Notes = append(g.Notes, reasons...)
 	if winner != nil && best < tooShort {
-		g.Notes = append(g.Notes, fmt.Sprintf("Too short: below %v a search mostly starts and ends; its times say nothing. Take larger constants (-D).", tooShort))
+		g.Notes = append(g.Notes,
+			fmt.Sprintf("Too short: below %v a search mostly starts and ends; its times say "+
+				"nothing. Take larger constants (-D).", tooShort))
 	}
 	if cores := float64(max(machine.Cores, 1)); load-1 > busy*cores {
-		g.Notes = append(g.Notes, fmt.Sprintf("Too busy: the load was up to %.1f on %s while this was measured; the times are of little meaning.", load, human.Plural(machine.Cores, "core")))
+		g.Notes = append(g.Notes,
+			fmt.Sprintf("Too busy: the load was up to %.1f on %s while this was measured; the "+
+				"times are of little meaning.", load, human.Plural(machine.Cores, "core")))
 	} else if load > 0 {
-		g.Notes = append(g.Notes, fmt.Sprintf("The load was at most %.1f on %s.", load, human.Plural(machine.Cores, "core")))
+		g.Notes = append(g.Notes, fmt.Sprintf("The load was at most %.1f on %s.", load,
+			human.Plural(machine.Cores, "core")))
 	}
 	if winner == nil {
-		g.Notes = append(g.Notes, "No search covered everything: raise -limit or -max-memory, or take smaller constants (-D).")
+		g.Notes = append(g.Notes, "No search covered everything: raise -limit or -max-memory, or "+
+			"take smaller constants (-D).")
 	}
 	return g
 }

@@ -20,7 +20,8 @@ const corpusName = "corpus"
 // corpusRows are runs of the corpus from tens of states to a million. All hold.
 var corpusRows = []string{
 	"mutex_peterson", "condition_variable", "rw_monitor", "mutex_bakery", "ring_hs N=4", "paxos",
-	"raft_election", "window_selective", "mutex_mcs", "mutex_szymanski N=3", "lift FLOORS=7", "seqlock R=2",
+	"raft_election", "window_selective", "mutex_mcs", "mutex_szymanski N=3", "lift FLOORS=7",
+	"seqlock R=2",
 }
 
 // inCorpus tells measurements of the corpus from those of the benchmarks.
@@ -31,7 +32,8 @@ func inCorpus(m *Measurement) bool {
 
 var (
 	toolchain = benchmarks.Params{{Name: "mode", Value: "compile"}}
-	// What people run: SPIN with its reduction, its options and its table as they are by themselves.
+	// What people run: SPIN with its reduction, its options and its table as they are by
+	// themselves.
 	usual          = spinMode{name: "usual"}
 	usualToolchain = benchmarks.Params{{Name: "mode", Value: "compile usual"}}
 	corpusCPU      = func(m *Measurement) float64 { return m.CPU.Seconds() }
@@ -76,9 +78,12 @@ func runCorpusRow(ctx context.Context, s *Session, sp *spin, r *corpus.Run, roun
 	}
 	estimate := 50*time.Millisecond + time.Duration(r.Transitions)*time.Microsecond
 	own := func(por string, workers int) contender {
-		return contender{tool: "cpor", exact: por == "none", config: config(por, workers), run: func(ctx context.Context) Outcome {
-			return s.runner.Run(ctx, Request{Model: file, Params: ps, POR: por, Workers: workers, MaxMemory: s.MaxMemory, Limit: s.Limit})
-		}}
+		return contender{tool: "cpor", exact: por == "none", config: config(por, workers),
+			run: func(ctx context.Context) Outcome {
+				return s.runner.Run(ctx, Request{Model: file, Params: ps, POR: por,
+					Workers:   workers,
+					MaxMemory: s.MaxMemory, Limit: s.Limit})
+			}}
 	}
 	all := []contender{own("none", 1), own("auto", s.Workers)}
 	if s.Workers > 1 {
@@ -94,13 +99,15 @@ func runCorpusRow(ctx context.Context, s *Session, sp *spin, r *corpus.Run, roun
 		}
 		var v *verifier
 		var compiled Outcome
-		out := s.Do(ctx, r.Name()+", SPIN "+m.name+", compiling", 3*time.Second, func(ctx context.Context) Outcome {
-			var err error
-			if v, compiled, err = sp.compile(ctx, r.Model, text, ps, options, append([]string{"-DNOCLAIM"}, m.flags...)); err != nil {
-				return Outcome{Status: Failed, Reason: err.Error()}
-			}
-			return within(ctx, s.Limit, v.calibrate)
-		})
+		out := s.Do(ctx, r.Name()+", SPIN "+m.name+", compiling", 3*time.Second,
+			func(ctx context.Context) Outcome {
+				var err error
+				if v, compiled, err = sp.compile(ctx, r.Model, text, ps, options,
+					append([]string{"-DNOCLAIM"}, m.flags...)); err != nil {
+					return Outcome{Status: Failed, Reason: err.Error()}
+				}
+				return within(ctx, s.Limit, v.calibrate)
+			})
 		if out.Status == Interrupted {
 			return nil
 		}
@@ -111,11 +118,13 @@ func runCorpusRow(ctx context.Context, s *Session, sp *spin, r *corpus.Run, roun
 			v.table = 0
 		}
 		if m.name == spinModes[0].name || m.name == usual.name {
-			s.Record(Measurement{Benchmark: r.Model, Params: ps, Tool: "spin", Config: built, Round: 1, Outcome: compiled})
+			s.Record(Measurement{Benchmark: r.Model, Params: ps, Tool: "spin", Config: built,
+				Round: 1, Outcome: compiled})
 		}
-		all = append(all, contender{tool: "spin", exact: m.exact, config: spinConfig(m), run: func(ctx context.Context) Outcome {
-			return within(ctx, s.Limit, v.run)
-		}})
+		all = append(all, contender{tool: "spin", exact: m.exact, config: spinConfig(m),
+			run: func(ctx context.Context) Outcome {
+				return within(ctx, s.Limit, v.run)
+			}})
 	}
 	s.Plan(rounds*len(all), time.Duration(rounds*len(all))*estimate)
 	for round := 1; round <= rounds; round++ {
@@ -126,11 +135,13 @@ func runCorpusRow(ctx context.Context, s *Session, sp *spin, r *corpus.Run, roun
 			if out.Status == Interrupted {
 				return nil
 			}
-			s.Record(Measurement{Benchmark: r.Model, Params: ps, Tool: c.tool, Config: c.config, Round: round, Outcome: out})
+			s.Record(Measurement{Benchmark: r.Model, Params: ps, Tool: c.tool, Config: c.config,
+				Round: round, Outcome: out})
 			if out.Status != Done {
 				s.Note("peers, %s: %s", label, out.Reason)
 			} else if c.exact && out.States != r.States {
-				s.Unexpected("%s: %d states, and %d in the corpus' table", label, out.States, r.States)
+				s.Unexpected("%s: %d states, and %d in the corpus' table", label, out.States,
+					r.States)
 			}
 		}
 	}
@@ -145,24 +156,32 @@ func reportCorpus(ms []Measurement) []Section {
 	sec := Section{
 		Title: "Promela models beside SPIN",
 		Text: []string{
-			"Models of examples/promela/corpus as they are, in cpor and in SPIN (spin -o1 -o2 -o3 -a, -O3 -DSAFETY -DNOREDUCE -DNOCLAIM), " +
-				"one worker, with the same number of states, which is checked. All take turns, round by round. Times are processor time of the whole process, " +
-				"user and system; to the verdict means with spin and the C compiler, which are measured once a row. " +
-				"Ratios are medians over the rounds, with the smallest and the largest; above 1 cpor is faster or smaller. Rates are transitions that SPIN counts a second of processor time.",
+			"Models of examples/promela/corpus as they are, in cpor and in SPIN (spin -o1 -o2 " +
+				"-o3 -a, -O3 -DSAFETY -DNOREDUCE -DNOCLAIM), one worker, with the same number of " +
+				"states, which is checked. All take turns, round by round. Times are processor " +
+				"time of the whole process, user and system; to the verdict means with spin and " +
+				"the C compiler, which are measured once a row. Ratios are medians over the " +
+				"rounds, with the smallest and the largest; above 1 cpor is faster or smaller. " +
+				"Rates are transitions that SPIN counts a second of processor time.",
 		},
 	}
-	speed := Grid{Caption: "Processor time, one worker", Header: []string{"", "states", "cpor t/s", "SPIN t/s", "search", "to the verdict"}}
-	memory := Grid{Caption: "Bytes a state against -DCOLLAPSE, and processor time against it", Header: []string{"", "cpor", "COLLAPSE", "ratio", "search, COLLAPSE"}}
+	speed := Grid{Caption: "Processor time, one worker", Header: []string{"", "states", "cpor t/s",
+		"SPIN t/s", "search", "to the verdict"}}
+	memory := Grid{Caption: "Bytes a state against -DCOLLAPSE, and processor time against it",
+		Header: []string{"", "cpor", "COLLAPSE", "ratio", "search, COLLAPSE"}}
 	most := slices.Max(append(workerCounts(ms), 1)) // none yet while the first row is compiled
 	if most > 1 {
 		memory.Header = append(memory.Header, fmt.Sprintf("wall, %d workers", most))
 	}
 	clock := Grid{
-		Caption: fmt.Sprintf("By the clock as people run both: `spin -a`, the compiler and a verifier with SPIN's own reduction and table; `cpor run` with %s", human.Plural(most, "worker")),
-		Header:  []string{"", "states", "SPIN's", "cpor", "spin, cc", "verifier", "ratio"},
+		Caption: fmt.Sprintf("By the clock as people run both: `spin -a`, the compiler and a "+
+			"verifier with SPIN's own reduction and table; `cpor run` with %s",
+			human.Plural(most, "worker")),
+		Header: []string{"", "states", "SPIN's", "cpor", "spin, cc", "verifier", "ratio"},
 	}
 	bars := Bars{Parts: []Part{{Name: "search, SPIN's processor time over cpor's", Color: 1}}}
-	verdicts := Bars{Parts: []Part{{Name: "to the verdict, SPIN's processor time over cpor's", Color: 2}}}
+	verdicts := Bars{Parts: []Part{{Name: "to the verdict, SPIN's processor time over cpor's",
+		Color: 2}}}
 	var searches, totals, clocks, sizes []float64
 	var rows []string
 	for _, m := range ms {
@@ -170,7 +189,9 @@ func reportCorpus(ms []Measurement) []Section {
 			rows = append(rows, m.row())
 		}
 	}
-	took := func(seconds float64) string { return duration(time.Duration(seconds * float64(time.Second))) }
+	took := func(seconds float64) string {
+		return duration(time.Duration(seconds * float64(time.Second)))
+	}
 	mid := func(c []Measurement, of func(*Measurement) float64) float64 {
 		var xs []float64
 		for i := range c {
@@ -209,27 +230,34 @@ func reportCorpus(ms []Measurement) []Section {
 		}
 		auto := cell(ms, row, "cpor", config("auto", most).String())
 		people := cell(ms, row, "spin", spinConfig(usual).String())
-		if built := mid(cell(ms, row, "spin", usualToolchain.String()), corpusWall); built > 0 && len(auto) > 0 {
+		if built := mid(cell(ms, row, "spin", usualToolchain.String()), corpusWall); built > 0 &&
+			len(auto) > 0 {
 			verdict := ratios(with(people, built), auto, corpusWall)
 			stored := func(m *Measurement) float64 { return float64(m.States) }
 			clock.Lines = append(clock.Lines, Line{Cells: []string{
 				row, count(uint64(mid(auto, stored))), count(uint64(mid(people, stored))),
-				took(mid(auto, corpusWall)), took(built), took(mid(people, corpusWall)), spread(verdict),
+				took(mid(auto, corpusWall)), took(built), took(mid(people, corpusWall)),
+				spread(verdict),
 			}})
 			if len(verdict) > 0 {
 				clocks = append(clocks, median(verdict))
 			}
 		}
-		speed.Lines = append(speed.Lines, Line{Cells: []string{row, count(uint64(states)), rate(full), rate(plain), spread(search), spread(total)}})
+		speed.Lines = append(speed.Lines,
+			Line{Cells: []string{row, count(uint64(states)), rate(full), rate(plain),
+				spread(search), spread(total)}})
 		bytes := func(m *Measurement) float64 { return m.BytesPerState() }
 		b, bc := mid(full, bytes), mid(collapse, bytes)
 		quotient := "–"
 		if b > 0 && bc > 0 {
 			quotient = times(bc / b)
 		}
-		cells := []string{row, some(b), some(bc), quotient, spread(ratios(collapse, full, corpusCPU))}
+		cells := []string{row, some(b), some(bc), quotient,
+			spread(ratios(collapse, full, corpusCPU))}
 		if most > 1 {
-			cells = append(cells, spread(ratios(plain, cell(ms, row, "cpor", config("none", most).String()), corpusWall)))
+			cells = append(cells,
+				spread(ratios(plain, cell(ms, row, "cpor", config("none", most).String()),
+					corpusWall)))
 		}
 		memory.Lines = append(memory.Lines, Line{Cells: cells})
 		if len(search) > 0 {
@@ -264,10 +292,13 @@ func reportCorpus(ms []Measurement) []Section {
 		sec.Grids = append(sec.Grids, clock)
 	}
 	if len(bars.Labels) > 0 {
-		sec.Plots = append(sec.Plots, Plot{Title: "Search: processor time, SPIN over cpor", Y: "ratio", Bars: &bars})
+		sec.Plots = append(sec.Plots, Plot{Title: "Search: processor time, SPIN over cpor",
+			Y: "ratio", Bars: &bars})
 	}
 	if len(verdicts.Labels) > 0 {
-		sec.Plots = append(sec.Plots, Plot{Title: "From the command line to the verdict: processor time, SPIN over cpor", Y: "ratio", Bars: &verdicts})
+		sec.Plots = append(sec.Plots,
+			Plot{Title: "From the command line to the verdict: processor time, SPIN over cpor",
+				Y: "ratio", Bars: &verdicts})
 	}
 	return []Section{sec}
 }

@@ -54,7 +54,8 @@ type dporRow struct {
 }
 
 func size(model, name string, n int, traces uint64) dporRow {
-	return dporRow{sweep{model: model, params: benchmarks.Params{{Name: name, Value: strconv.Itoa(n)}}}, traces}
+	return dporRow{sweep{model: model, params: benchmarks.Params{
+		{Name: name, Value: strconv.Itoa(n)}}}, traces}
 }
 
 // dporRows are the programs that a stateless search can do: the acyclic ones.
@@ -62,18 +63,22 @@ func size(model, name string, n int, traces uint64) dporRow {
 // out is the search's own.
 var (
 	dporRows = []dporRow{
-		size("lastzero", "N", 5, 64), size("lastzero", "N", 8, 704), size("lastzero", "N", 10, 3328), size("lastzero", "N", 12, 15360),
+		size("lastzero", "N", 5, 64), size("lastzero", "N", 8, 704),
+		size("lastzero", "N", 10, 3328), size("lastzero", "N", 12, 15360),
 		size("readers", "N", 8, 256), size("readers", "N", 12, 4096),
 		size("increments", "N", 3, 36), size("increments", "N", 4, 576),
 		size("indexer", "N", 11, 1), size("indexer", "N", 13, 64), size("indexer", "N", 15, 4096),
-		size("filesystem", "N", 13, 1), size("filesystem", "N", 14, 2), size("filesystem", "N", 17, 16), size("filesystem", "N", 20, 128),
+		size("filesystem", "N", 13, 1), size("filesystem", "N", 14, 2),
+		size("filesystem", "N", 17, 16), size("filesystem", "N", 20, 128),
 		{sweep{model: "sharedarray"}, 66},
 		{sweep{model: "sharedptr"}, 0},
 		{sweep{model: "cmis"}, 1},
 		{sweep{model: "m_ex"}, 3},
-		{sweep{model: "haltexception", params: benchmarks.Params{{Name: "LOCAL", Value: "false"}, {Name: "ITEMS", Value: "2"}, {Name: "SIZE", Value: "2"}}}, 0},
+		{sweep{model: "haltexception", params: benchmarks.Params{{Name: "LOCAL", Value: "false"},
+			{Name: "ITEMS", Value: "2"}, {Name: "SIZE", Value: "2"}}}, 0},
 	}
-	dporCyclic = []string{"robots", "philosophers", "clean", "coordbarrier", "dissbarrier", "mpsc", "prodcons"}
+	dporCyclic = []string{"robots", "philosophers", "clean", "coordbarrier", "dissbarrier", "mpsc",
+		"prodcons"}
 )
 
 func dporNames() []string {
@@ -89,7 +94,8 @@ func dporNames() []string {
 // anyModel returns the text of a benchmark of any of the papers.
 func anyModel(name string) ([]byte, error) {
 	var errs []error
-	for _, text := range []func(string) ([]byte, error){benchmarks.Model, benchmarks.DPORModel, benchmarks.LockModel, benchmarks.Siegel, benchmarks.UnfoldingModel} {
+	for _, text := range []func(string) ([]byte, error){benchmarks.Model, benchmarks.DPORModel,
+		benchmarks.LockModel, benchmarks.Siegel, benchmarks.UnfoldingModel} {
 		b, err := text(name)
 		if err == nil {
 			return b, nil
@@ -117,13 +123,16 @@ func runDPOR(ctx context.Context, s *Session) error {
 	}
 	chosen := func(r sweep) bool {
 		return (len(s.Names) == 0 || slices.Contains(s.Names, r.model)) &&
-			!slices.ContainsFunc(s.Params, func(p benchmarks.Param) bool { return r.params.Map()[p.Name] != p.Value })
+			!slices.ContainsFunc(s.Params, func(p benchmarks.Param) bool {
+				return r.params.Map()[p.Name] != p.Value
+			})
 	}
 	const est = 300 * time.Millisecond
 	run := func(r sweep, w dporWay, label string) Outcome {
 		return s.Run(ctx, Request{
-			Model: filepath.Join(dir, r.model+".model"), Params: r.params, Mode: w.mode, POR: w.por, Workers: 1,
-			Limit: s.Limit, MaxMemory: s.MaxMemory,
+			Model: filepath.Join(dir, r.model+".model"), Params: r.params, Mode: w.mode, POR: w.por,
+			Workers: 1,
+			Limit:   s.Limit, MaxMemory: s.MaxMemory,
 		}, label, est)
 	}
 	rounds := s.Rounds(3)
@@ -152,9 +161,11 @@ func runDPOR(ctx context.Context, s *Session) error {
 					long[label] = true
 					s.Note("%s: %s", label, out.Reason)
 				case w.name == "dpor" && r.traces > 0 && out.Executions != r.traces:
-					s.Unexpected("%s: %d executions, and the program has %d Mazurkiewicz traces", label, out.Executions, r.traces)
+					s.Unexpected("%s: %d executions, and the program has %d Mazurkiewicz traces",
+						label, out.Executions, r.traces)
 				}
-				m := Measurement{Benchmark: r.model, Params: r.params, Tool: "cpor", Round: round, Outcome: out, Config: benchmarks.Params{{Name: "search", Value: w.name}}}
+				m := Measurement{Benchmark: r.model, Params: r.params, Tool: "cpor", Round: round,
+					Outcome: out, Config: benchmarks.Params{{Name: "search", Value: w.name}}}
 				if w.stateless() {
 					m.Extra = map[string]float64{"executions": float64(out.Executions)}
 				}
@@ -175,10 +186,13 @@ func runDPOR(ctx context.Context, s *Session) error {
 		case out.Status == Interrupted:
 			return nil
 		case out.Status == Done:
-			s.Unexpected("%s: the program is thought to be cyclic, and a stateless search has done all of it", label)
+			s.Unexpected("%s: the program is thought to be cyclic, and a stateless search has "+
+				"done all of it", label)
 		}
 		reason, _, _ := strings.Cut(out.Reason, ";")
-		s.Record(Measurement{Benchmark: name, Tool: "cpor", Round: 0, Outcome: Outcome{Status: Skipped, Reason: reason}, Config: benchmarks.Params{{Name: "search", Value: w.name}}})
+		s.Record(Measurement{Benchmark: name, Tool: "cpor", Round: 0, Outcome: Outcome{
+			Status: Skipped, Reason: reason}, Config: benchmarks.Params{
+			{Name: "search", Value: w.name}}})
 	}
 	return nil
 }
@@ -197,11 +211,18 @@ func reportDPOR(ms []Measurement, machine Machine) []Section {
 		return found
 	}
 	g := Grid{
-		Header: []string{"", "full states", "transitions", "cartesian states", "transitions", "time", "dpor executions", "transitions", "time", "p+s executions", "transitions", "time", "cartesian / dpor"},
+		Header: []string{"", "full states", "transitions", "cartesian states", "transitions",
+			"time", "dpor executions", "transitions", "time", "p+s executions", "transitions",
+			"time", "cartesian / dpor"},
 		Notes: []string{
-			"transitions: of the cartesian search, those added to prefixes; of a stateless one, those executed to explore, each as often as an execution comes through it, not those executed to go back or to look ahead.",
-			"executions of dpor: one for each Mazurkiewicz trace; where their number is known, it is checked. p+s: persistent and sleep sets without stored states.",
-			"cartesian / dpor: transitions of the one by those of the other. Above 1 dpor explores less. A cartesian search meets each of its states once, however many executions lead there, and a stateless one does not know that it has been there.",
+			"transitions: of the cartesian search, those added to prefixes; of a stateless one, " +
+				"those executed to explore, each as often as an execution comes through it, not " +
+				"those executed to go back or to look ahead.",
+			"executions of dpor: one for each Mazurkiewicz trace; where their number is known, " +
+				"it is checked. p+s: persistent and sleep sets without stored states.",
+			"cartesian / dpor: transitions of the one by those of the other. Above 1 dpor " +
+				"explores less. A cartesian search meets each of its states once, however many " +
+				"executions lead there, and a stateless one does not know that it has been there.",
 			"–: not within the limit.",
 		},
 	}
@@ -254,7 +275,8 @@ func reportDPOR(ms []Measurement, machine Machine) []Section {
 	}
 	sec := Section{
 		Title: "Dynamic partial-order reduction beside the cartesian one",
-		Text: []string{fmt.Sprintf("Measured on %s (%s) with one worker; times are medians of the searches' own. The programs are acyclic: a stateless search of others never ends.",
+		Text: []string{fmt.Sprintf("Measured on %s (%s) with one worker; times are medians of "+
+			"the searches' own. The programs are acyclic: a stateless search of others never ends.",
 			human.Plural(machine.Cores, "core"), machine.CPU)},
 	}
 	if len(g.Lines) > 0 {

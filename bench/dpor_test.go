@@ -20,7 +20,8 @@ func TestDPOR(t *testing.T) {
 			o := Outcome{Status: Done, States: 5000, Transitions: 3000, Search: time.Millisecond}
 			name := strings.TrimSuffix(filepath.Base(r.Model), ".model")
 			if slices.Contains(dporCyclic, name) {
-				return Outcome{Status: Limited, Reason: "the system is cyclic: it never ends; bound it"}
+				return Outcome{Status: Limited, Reason: "the system is cyclic: it never ends; " +
+					"bound it"}
 			}
 			if r.Mode == stateless.Mode {
 				o.States, o.Transitions = 0, 400
@@ -39,7 +40,8 @@ func TestDPOR(t *testing.T) {
 			return o
 		})
 		var out, errs bytes.Buffer
-		code := run(context.Background(), []string{"dpor", "-rounds", "2", "-o", t.TempDir()}, &out, &errs, runner)
+		code := run(context.Background(), []string{"dpor", "-rounds", "2", "-o", t.TempDir()}, &out,
+			&errs, runner)
 		want := exitDone
 		if wrong {
 			want = exitUnexpected
@@ -47,7 +49,8 @@ func TestDPOR(t *testing.T) {
 		if code != want {
 			t.Errorf("exit code %d, want %d\n%s%s", code, want, &out, &errs)
 		}
-		for _, s := range []string{"7.50", "lastzero N=12", "15360", "the system is cyclic: it never ends", "robots", "–"} {
+		for _, s := range []string{"7.50", "lastzero N=12", "15360",
+			"the system is cyclic: it never ends", "robots", "–"} {
 			if !strings.Contains(out.String(), s) {
 				t.Errorf("the report has no %s:\n%s", s, &out)
 			}

@@ -15,7 +15,8 @@ const columns = 80
 // writeSections prints the sections for a terminal.
 func writeSections(w io.Writer, sections []Section) {
 	for _, s := range sections {
-		fmt.Fprintf(w, "\n%s\n%s\n", s.Title, strings.Repeat("=", text.StringWidthWithoutEscSequences(s.Title)))
+		fmt.Fprintf(w, "\n%s\n%s\n", s.Title,
+			strings.Repeat("=", text.StringWidthWithoutEscSequences(s.Title)))
 		for _, t := range s.Text {
 			fmt.Fprintf(w, "%s\n", wrap(t))
 		}
@@ -48,7 +49,8 @@ func (g *Grid) String() string {
 	t.SetStyle(style)
 	configs := []table.ColumnConfig{{Number: 1, Align: text.AlignLeft}}
 	for i := 1; i < len(g.Header); i++ {
-		configs = append(configs, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
+		configs = append(configs, table.ColumnConfig{Number: i + 1, Align: text.AlignRight,
+			AlignHeader: text.AlignRight})
 	}
 	t.SetColumnConfigs(configs)
 	t.AppendHeader(cells(g.Header))

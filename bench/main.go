@@ -23,7 +23,8 @@ import (
 
 // The exit codes of the command.
 const (
-	exitDone        = 0 // everything that was asked for was measured or has its reason in the report
+	// everything that was asked for was measured or has its reason in the report
+	exitDone        = 0
 	exitUnexpected  = 1 // a figure is wrong
 	exitMistake     = 2 // a mistake in the command
 	exitInterrupted = 3 // stopped, or nothing could be measured
@@ -85,7 +86,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, runner Ru
 		return complain("-o: %v", err)
 	}
 	s := &Session{
-		Names: names, Params: o.params, POR: o.por, Workers: o.workers, Limit: o.limit, MaxMemory: o.memory(), Large: o.large, Transitions: o.trans,
+		Names: names, Params: o.params, POR: o.por, Workers: o.workers, Limit: o.limit,
+		MaxMemory: o.memory(), Large: o.large, Transitions: o.trans,
 		rounds: o.rounds, runner: runner, dir: o.dir, stderr: stderr,
 		results: &Results{Command: args, Machine: thisMachine(), Start: time.Now(), Notes: []string{}, Unexpected: []string{}, Measurements: []Measurement{}},
 		written: time.Now(),
@@ -116,11 +118,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, runner Ru
 	if s.err != nil {
 		return complain("cannot write the results: %v", s.err)
 	}
-	fmt.Fprintf(stdout, "\nThe results are in %s; open %s.\n", o.dir, filepath.Join(o.dir, htmlFile))
+	fmt.Fprintf(stdout, "\nThe results are in %s; open %s.\n", o.dir,
+		filepath.Join(o.dir, htmlFile))
 	for _, u := range s.results.Unexpected {
 		fmt.Fprintf(stdout, "UNEXPECTED: %s\n", u)
 	}
-	measured := slices.ContainsFunc(s.results.Measurements, func(m Measurement) bool { return m.Status == Done })
+	measured := slices.ContainsFunc(s.results.Measurements, func(m Measurement) bool {
+		return m.Status == Done
+	})
 	switch {
 	case len(s.results.Unexpected) > 0:
 		return exitUnexpected
@@ -149,21 +154,29 @@ func ofTable(rs *Results, name string) []Measurement {
 func parse(args []string, stdout io.Writer) (*options, error) {
 	o := &options{}
 	f := cliflag.New("bench")
-	f.DurationVar(&o.limit, "limit", 60*time.Second, "end a run after this `time`; its row then says so")
-	f.IntVar(&o.rounds, "rounds", 0, "repeat each run `n` times (default: 3, in peers 5; in table1 runs over 2 s only once)")
-	f.StringVar(&o.dir, "o", "", "write the results to this new or empty `directory` (default bench-results/DATE-TIME)")
+	f.DurationVar(&o.limit, "limit", 60*time.Second,
+		"end a run after this `time`; its row then says so")
+	f.IntVar(&o.rounds, "rounds", 0, "repeat each run `n` times (default: 3, in peers 5; in "+
+		"table1 runs over 2 s only once)")
+	f.StringVar(&o.dir, "o", "", "write the results to this new or empty `directory` (default "+
+		"bench-results/DATE-TIME)")
 	f.IntVar(&o.workers, "workers", runtime.NumCPU(), "the `number` of workers")
-	f.Var((*cliflag.Size)(&o.maxMemory), "max-memory", "end a run before it takes more memory than this `size` (default: 80% of what is free)")
-	f.StringVar(&o.por, "por", "", "the `reduction` of the runs of scale, or the only one of compare, as in cpor run")
-	f.Func("D", "take only rows with NAME=VALUE; in scale, compare and peers, run the model with it: -D `NAME=VALUE`", func(s string) error {
+	f.Var((*cliflag.Size)(&o.maxMemory), "max-memory",
+		"end a run before it takes more memory than this `size` (default: 80% of what is free)")
+	f.StringVar(&o.por, "por", "", "the `reduction` of the runs of scale, or the only one of "+
+		"compare, as in cpor run")
+	f.Func("D", "take only rows with NAME=VALUE; in scale, compare and peers, run the model with "+
+		"it: -D `NAME=VALUE`", func(s string) error {
 		name, value, err := cliflag.Assignment(s)
 		if err == nil {
 			o.params = append(o.params, benchmarks.Param{Name: name, Value: value})
 		}
 		return err
 	})
-	f.BoolVar(&o.large, "large", false, "in peers, run also a model with 43 million states, which takes minutes a run")
-	f.Uint64Var(&o.trans, "transitions", 1_000_000, "in siegel, let N grow while a graph has at most this `number` of transitions")
+	f.BoolVar(&o.large, "large", false, "in peers, run also a model with 43 million states, "+
+		"which takes minutes a run")
+	f.Uint64Var(&o.trans, "transitions", 1_000_000, "in siegel, let N grow while a graph has at "+
+		"most this `number` of transitions")
 	var err error
 	if o.args, err = f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -252,14 +265,17 @@ func (o *options) choose() (chosen []Table, names, unknown []string) {
 		for _, t := range tables {
 			candidates = append(candidates, t.Name)
 		}
-		unknown = append(unknown, fmt.Sprintf("unknown table or benchmark %q%s", a, didYouMean(a, candidates)))
+		unknown = append(unknown, fmt.Sprintf("unknown table or benchmark %q%s", a,
+			didYouMean(a, candidates)))
 	}
 	if i := slices.IndexFunc(names, isFile); i >= 0 {
 		chosen = slices.DeleteFunc(chosen, func(t Table) bool {
 			if t.Files {
 				return false
 			}
-			unknown = append(unknown, fmt.Sprintf("%s has rows of its own: models of yours are measured by cpor bench %s %s", t.Name, compare.Name, names[i]))
+			unknown = append(unknown,
+				fmt.Sprintf("%s has rows of its own: models of yours are measured by cpor bench "+
+					"%s %s", t.Name, compare.Name, names[i]))
 			return true
 		})
 		if len(unknown) > 0 {
@@ -268,7 +284,8 @@ func (o *options) choose() (chosen []Table, names, unknown []string) {
 	}
 	for _, t := range chosen {
 		if t.Named && len(names) == 0 {
-			unknown = append(unknown, fmt.Sprintf("%s needs models: cpor bench %s my.model", t.Name, t.Name))
+			unknown = append(unknown, fmt.Sprintf("%s needs models: cpor bench %s my.model", t.Name,
+				t.Name))
 			return nil, nil, unknown
 		}
 	}
@@ -293,7 +310,8 @@ func (o *options) choose() (chosen []Table, names, unknown []string) {
 func didYouMean(name string, candidates []string) string {
 	best, at := 3, ""
 	for _, c := range candidates {
-		if d := levenshtein.Distance(strings.ToLower(name), c, nil); d < best && d < max(len(name), len(c)) {
+		if d := levenshtein.Distance(strings.ToLower(name), c, nil); d < best &&
+			d < max(len(name), len(c)) {
 			best, at = d, c
 		}
 	}

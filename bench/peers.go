@@ -99,7 +99,8 @@ func runPeers(ctx context.Context, s *Session) error {
 			runs += len(threads)
 			builds += len(threads)
 		}
-		s.Plan(runs*rounds+builds, time.Duration(runs*rounds)*peerEstimate(r)+time.Duration(builds)*compiling(r))
+		s.Plan(runs*rounds+builds, time.Duration(runs*rounds)*peerEstimate(r)+time.Duration(
+			builds)*compiling(r))
 	}
 	for _, r := range rows {
 		if ctx.Err() != nil {
@@ -120,7 +121,8 @@ func peerEstimate(r systemRow) time.Duration {
 	if r == largeRow {
 		return 2 * time.Minute
 	}
-	if ref := findReference(strings.TrimSpace(r.benchmark + " " + r.params)); ref != nil && ref.Full != nil {
+	if ref := findReference(strings.TrimSpace(r.benchmark + " " + r.params)); ref != nil &&
+		ref.Full != nil {
 		return time.Duration(float64(ref.Full.Transitions) / 2e6 * float64(time.Second))
 	}
 	return 100 * time.Millisecond
@@ -148,7 +150,8 @@ func rumurConfig(threads int) benchmarks.Params {
 	return benchmarks.Params{{Name: "threads", Value: strconv.Itoa(threads)}}
 }
 
-func runPeerRow(ctx context.Context, s *Session, sp *spin, ru *rumur, modes []spinMode, r systemRow, rounds int) error {
+func runPeerRow(ctx context.Context, s *Session, sp *spin, ru *rumur, modes []spinMode, r systemRow,
+	rounds int) error {
 	ps, err := benchmarks.ParseParams(r.params)
 	if err != nil {
 		return err
@@ -159,8 +162,9 @@ func runPeerRow(ctx context.Context, s *Session, sp *spin, ru *rumur, modes []sp
 			tool: "cpor", config: config(por, workers), exact: por == "none",
 			run: func(ctx context.Context) Outcome {
 				return s.runner.Run(ctx, Request{
-					Model: r.benchmark, Params: ps, POR: por, Workers: workers, MaxMemory: s.MaxMemory,
-					Limit: s.Limit,
+					Model: r.benchmark, Params: ps, POR: por, Workers: workers,
+					MaxMemory: s.MaxMemory,
+					Limit:     s.Limit,
 				})
 			},
 		}
@@ -168,13 +172,14 @@ func runPeerRow(ctx context.Context, s *Session, sp *spin, ru *rumur, modes []sp
 	all := []contender{own("none", 1)}
 	for _, m := range modes {
 		var v *verifier
-		out := s.Do(ctx, row+", SPIN "+m.name+", compiling", compiling(r), func(ctx context.Context) Outcome {
-			var err error
-			if v, err = sp.build(ctx, r.benchmark, ps, m); err != nil {
-				return Outcome{Status: Failed, Reason: err.Error()}
-			}
-			return within(ctx, s.Limit, v.calibrate)
-		})
+		out := s.Do(ctx, row+", SPIN "+m.name+", compiling", compiling(r),
+			func(ctx context.Context) Outcome {
+				var err error
+				if v, err = sp.build(ctx, r.benchmark, ps, m); err != nil {
+					return Outcome{Status: Failed, Reason: err.Error()}
+				}
+				return within(ctx, s.Limit, v.calibrate)
+			})
 		if out.Status == Interrupted {
 			return nil
 		}
@@ -182,9 +187,10 @@ func runPeerRow(ctx context.Context, s *Session, sp *spin, ru *rumur, modes []sp
 			s.Note("peers, %s, SPIN %s: %s", row, m.name, out.Reason)
 			continue
 		}
-		all = append(all, contender{tool: "spin", config: spinConfig(m), exact: m.exact, run: func(ctx context.Context) Outcome {
-			return within(ctx, s.Limit, v.run)
-		}})
+		all = append(all, contender{tool: "spin", config: spinConfig(m), exact: m.exact,
+			run: func(ctx context.Context) Outcome {
+				return within(ctx, s.Limit, v.run)
+			}})
 	}
 	for _, n := range rumurThreads(ru, r.benchmark, s.Workers) {
 		var path string
@@ -202,9 +208,12 @@ func runPeerRow(ctx context.Context, s *Session, sp *spin, ru *rumur, modes []sp
 			s.Note("peers, %s, Rumur: %s", row, out.Reason)
 			continue
 		}
-		all = append(all, contender{tool: "rumur", config: rumurConfig(n), exact: true, run: func(ctx context.Context) Outcome {
-			return within(ctx, s.Limit, func(ctx context.Context) Outcome { return runRumur(ctx, path) })
-		}})
+		all = append(all, contender{tool: "rumur", config: rumurConfig(n), exact: true,
+			run: func(ctx context.Context) Outcome {
+				return within(ctx, s.Limit, func(ctx context.Context) Outcome {
+					return runRumur(ctx, path)
+				})
+			}})
 	}
 	all = append(all, own("cartesian", 1))
 	if s.Workers > 1 {
@@ -220,7 +229,8 @@ func runPeerRow(ctx context.Context, s *Session, sp *spin, ru *rumur, modes []sp
 			if out.Status == Interrupted {
 				return nil
 			}
-			s.Record(Measurement{Benchmark: r.benchmark, Params: ps, Tool: c.tool, Config: c.config, Round: round, Outcome: out})
+			s.Record(Measurement{Benchmark: r.benchmark, Params: ps, Tool: c.tool, Config: c.config,
+				Round: round, Outcome: out})
 			if out.Status != Done {
 				s.Note("peers, %s: %s", label, out.Reason)
 				continue
@@ -231,7 +241,8 @@ func runPeerRow(ctx context.Context, s *Session, sp *spin, ru *rumur, modes []sp
 			if states == 0 {
 				states = out.States
 			} else if states != out.States {
-				s.Unexpected("%s: %d states, and %d in another exact search of the same system", label, out.States, states)
+				s.Unexpected("%s: %d states, and %d in another exact search of the same system",
+					label, out.States, states)
 			}
 		}
 	}
@@ -257,7 +268,8 @@ func ratios(over, under []Measurement, of func(*Measurement) float64) []float64 
 	var xs []float64
 	for i := range over {
 		for j := range under {
-			if over[i].Round != under[j].Round || over[i].Status != Done || under[j].Status != Done {
+			if over[i].Round != under[j].Round || over[i].Status != Done ||
+				under[j].Status != Done {
 				continue
 			}
 			if a, b := of(&over[i]), of(&under[j]); a > 0 && b > 0 {
@@ -273,7 +285,8 @@ func spread(xs []float64) string {
 	if len(xs) == 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%s (%s–%s)", places(median(xs)), places(slices.Min(xs)), places(slices.Max(xs)))
+	return fmt.Sprintf("%s (%s–%s)", places(median(xs)), places(slices.Min(xs)),
+		places(slices.Max(xs)))
 }
 
 // some formats a figure with three digits, or a dash if there is none.
@@ -314,7 +327,9 @@ func peerWays(ms []Measurement) []peerWay {
 		switch mode := m.Config.Map()["mode"]; {
 		case m.Tool == "rumur":
 			w.name = "Rumur " + m.Config.Map()["threads"]
-		case m.Tool == "spin" && !slices.ContainsFunc(spinModes, func(m spinMode) bool { return m.name == mode }):
+		case m.Tool == "spin" && !slices.ContainsFunc(spinModes, func(m spinMode) bool {
+			return m.name == mode
+		}):
 			w.name = "SPIN " + mode
 		default:
 			continue
@@ -334,37 +349,50 @@ func reportTwins(ms []Measurement) []Section {
 	sec := Section{
 		Title: "Beside SPIN",
 		Text: []string{
-			"The same systems in cpor and in SPIN's compiled verifier (-O3 -DSAFETY), at the same granularity and with the same number of states, " +
-				"which is checked. All take turns, round by round, on the same machine. Ratios are medians over the rounds, with the smallest and the largest; " +
-				"above 1 cpor is faster or smaller. Rates are transitions that SPIN counts, for both, over the search's own time: " +
-				"cpor also counts the self-loops of blocked threads, which SPIN has not. Wall is the whole process, from outside, without compiling. " +
-				"Searches below a tenth of a second mostly measure how a process starts.",
+			"The same systems in cpor and in SPIN's compiled verifier (-O3 -DSAFETY), at the " +
+				"same granularity and with the same number of states, which is checked. All take " +
+				"turns, round by round, on the same machine. Ratios are medians over the rounds, " +
+				"with the smallest and the largest; above 1 cpor is faster or smaller. Rates are " +
+				"transitions that SPIN counts, for both, over the search's own time: cpor also " +
+				"counts the self-loops of blocked threads, which SPIN has not. Wall is the whole " +
+				"process, from outside, without compiling. Searches below a tenth of a second " +
+				"mostly measure how a process starts.",
 		},
 	}
-	plain, collapse, reduced := spinConfig(spinModes[0]).String(), spinConfig(spinModes[1]).String(), spinConfig(spinModes[2]).String()
+	plain, collapse, reduced := spinConfig(spinModes[0]).String(),
+		spinConfig(spinModes[1]).String(), spinConfig(spinModes[2]).String()
 	speed := Grid{
 		Caption: "Full search, one worker, against SPIN -DNOREDUCE",
 		Header:  []string{"", "states", "cpor t/s", "SPIN t/s", "rate", "wall"},
 	}
 	comp := Grid{
-		Caption: "Full search, one worker, against SPIN -DNOREDUCE -DCOLLAPSE; and all workers against SPIN -DNOREDUCE",
-		Header:  []string{"", "rate, COLLAPSE", "wall, COLLAPSE", "wall, all workers"},
+		Caption: "Full search, one worker, against SPIN -DNOREDUCE -DCOLLAPSE; and all workers " +
+			"against SPIN -DNOREDUCE",
+		Header: []string{"", "rate, COLLAPSE", "wall, COLLAPSE", "wall, all workers"},
 	}
 	memory := Grid{
-		Caption: "Memory of the store in bytes a state, links and hash tables included; peak of the process in MB",
-		Header:  []string{"", "cpor", "SPIN", "ratio", "COLLAPSE", "ratio", "cpor MB", "SPIN MB", "COLL. MB"},
+		Caption: "Memory of the store in bytes a state, links and hash tables included; peak of " +
+			"the process in MB",
+		Header: []string{"", "cpor", "SPIN", "ratio", "COLLAPSE", "ratio", "cpor MB", "SPIN MB",
+			"COLL. MB"},
 	}
 	reduction := Grid{
-		Caption: "Each with its own reduction: cartesian, one worker, against SPIN without -DNOREDUCE",
-		Header:  []string{"", "full", "cpor states", "SPIN states", "wall"},
+		Caption: "Each with its own reduction: cartesian, one worker, against SPIN without " +
+			"-DNOREDUCE",
+		Header: []string{"", "full", "cpor states", "SPIN states", "wall"},
 	}
 	others := Grid{
-		Caption: "Each way beside cpor's full search with one worker: ratios of wall and of processor time (CPU), above 1 cpor is faster; peak of the process in MB",
-		Header:  []string{"", "states", "wall", "CPU", "MB"},
+		Caption: "Each way beside cpor's full search with one worker: ratios of wall and of " +
+			"processor time (CPU), above 1 cpor is faster; peak of the process in MB",
+		Header: []string{"", "states", "wall", "CPU", "MB"},
 		Notes: []string{
-			"The number behind a name is that of the cores or threads. HC4 and SPIN's breadth-first search with several cores store hashes of states and may take two for one.",
-			"Rumur's time is that of its process, for its own clock knows seconds only. It has the systems that benchmarks/murphi has.",
-			"SPIN's memory is what it says itself; that of a multi-core search has its work queues in it.",
+			"The number behind a name is that of the cores or threads. HC4 and SPIN's " +
+				"breadth-first search with several cores store hashes of states and may take two " +
+				"for one.",
+			"Rumur's time is that of its process, for its own clock knows seconds only. It has " +
+				"the systems that benchmarks/murphi has.",
+			"SPIN's memory is what it says itself; that of a multi-core search has its work " +
+				"queues in it.",
 		},
 	}
 	var rates, collRates, walls, mems, collMems []float64
@@ -420,10 +448,13 @@ func reportTwins(ms []Measurement) []Section {
 		if most > 1 {
 			allWall = spread(ratios(sp, cell(ms, row, "cpor", config("none", most).String()), wall))
 		}
-		comp.Lines = append(comp.Lines, Line{Cells: []string{row, spread(collRate), spread(ratios(sc, full, wall)), allWall}})
+		comp.Lines = append(comp.Lines,
+			Line{Cells: []string{row, spread(collRate), spread(ratios(sc, full, wall)), allWall}})
 		b, bp, bc := mid(full, bytes), mid(sp, bytes), mid(sc, bytes)
 		rss := func(c []Measurement) string {
-			if x := mid(c, func(m *Measurement) float64 { return float64(m.PeakRSS) / 1e6 }); x > 0 {
+			if x := mid(c, func(m *Measurement) float64 {
+				return float64(m.PeakRSS) / 1e6
+			}); x > 0 {
 				return short(x)
 			}
 			return "–"
@@ -435,18 +466,22 @@ func reportTwins(ms []Measurement) []Section {
 			return times(a / b)
 		}
 		memory.Lines = append(memory.Lines, Line{Cells: []string{
-			row, some(b), some(bp), quotient(bp, b), some(bc), quotient(bc, b), rss(full), rss(sp), rss(sc),
+			row, some(b), some(bp), quotient(bp, b), some(bc), quotient(bc, b), rss(full), rss(sp),
+			rss(sc),
 		}})
 		peak := func(m *Measurement) float64 { return float64(m.PeakRSS) / 1e6 }
 		processor := func(m *Measurement) float64 { return m.CPU.Seconds() }
 		for _, w := range ways {
 			if c := cell(ms, row, w.tool, w.config); len(c) > 0 && mid(c, peak) > 0 {
 				others.Lines = append(others.Lines, Line{Cells: []string{
-					row + ", " + w.name, stored(c), spread(ratios(c, full, wall)), spread(ratios(c, full, processor)), short(mid(c, peak)),
+					row + ", " + w.name, stored(c), spread(ratios(c, full, wall)),
+					spread(ratios(c, full, processor)), short(mid(c, peak)),
 				}})
 			}
 		}
-		reduction.Lines = append(reduction.Lines, Line{Cells: []string{row, stored(full), stored(cart), stored(sr), spread(ratios(sr, cart, wall))}})
+		reduction.Lines = append(reduction.Lines,
+			Line{Cells: []string{row, stored(full), stored(cart), stored(sr),
+				spread(ratios(sr, cart, wall))}})
 		if len(rate) > 0 {
 			rates = append(rates, median(rate))
 			walls = append(walls, median(wallRatio))
@@ -478,7 +513,8 @@ func reportTwins(ms []Measurement) []Section {
 		sec.Grids = append(sec.Grids, others)
 	}
 	if len(bars.Labels) > 0 {
-		sec.Plots = []Plot{{Title: "Transitions per second, cpor over SPIN (one core each)", Y: "ratio", Bars: &bars}}
+		sec.Plots = []Plot{{Title: "Transitions per second, cpor over SPIN (one core each)",
+			Y: "ratio", Bars: &bars}}
 	}
 	return []Section{sec}
 }

@@ -19,17 +19,21 @@ import (
 func fakeCommand(how string) {
 	switch how {
 	case "done":
-		fmt.Println(`{"verdict":"pass","exhaustive":true,"states":5,"transitions":7,"attempts":8,"ended_loops":2,
+		fmt.Println(
+			`{"verdict":"pass","exhaustive":true,"states":5,"transitions":7,"attempts":8,"ended_loops":2,
 			"duration_ms":1.5,"store_bytes":80,"peak_rss_bytes":123456789,"steals":4,"failed_cas":0,"idle_share":0.25}`)
 		os.Exit(0)
 	case "limited":
-		fmt.Println(`{"verdict":"incomplete","exhaustive":false,"reason":"time-out after 1s","states":5}`)
+		fmt.Println(
+			`{"verdict":"incomplete","exhaustive":false,"reason":"time-out after 1s","states":5}`)
 		os.Exit(3)
 	case "violation":
-		fmt.Println(`{"verdict":"violation","exhaustive":false,"violations":[{"kind":"assertion","message":"robots meet","pos":"a:1:2"}]}`)
+		fmt.Println(
+			`{"verdict":"violation","exhaustive":false,"violations":[{"kind":"assertion","message":"robots meet","pos":"a:1:2"}]}`)
 		os.Exit(1)
 	case "cut":
-		fmt.Println(`{"verdict":"violation","exhaustive":false,"reason":"time-out after 1s","violations":[{"kind":"assertion","message":"robots meet","pos":"a:1:2"}]}`)
+		fmt.Println(
+			`{"verdict":"violation","exhaustive":false,"reason":"time-out after 1s","violations":[{"kind":"assertion","message":"robots meet","pos":"a:1:2"}]}`)
 		os.Exit(1)
 	case "mistake":
 		fmt.Fprintln(os.Stderr, "a.model:3:1: unexpected }\n  }\n  ^")
@@ -56,24 +60,29 @@ func TestProcessRunner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := Request{Model: "robots", Params: ps, POR: "none", Workers: 3, Limit: 2 * time.Second, MaxMemory: 1 << 20, Flags: []string{"-store", "plain"}}
+	req := Request{Model: "robots", Params: ps, POR: "none", Workers: 3, Limit: 2 * time.Second,
+		MaxMemory: 1 << 20, Flags: []string{"-store", "plain"}}
 	try := func(how string) Outcome {
 		t.Setenv(fakeVariable, how)
 		return p.Run(context.Background(), req)
 	}
-	if o := try("done"); o.Status != Done || o.States != 5 || o.Transitions != 7 || o.Attempts != 8 || o.EndedLoops != 2 ||
-		o.Search != 1500*time.Microsecond || o.Wall <= 0 || o.StoreBytes != 80 || o.PeakRSS != 123456789 ||
+	if o := try("done"); o.Status != Done || o.States != 5 || o.Transitions != 7 ||
+		o.Attempts != 8 || o.EndedLoops != 2 ||
+		o.Search != 1500*time.Microsecond || o.Wall <= 0 || o.StoreBytes != 80 ||
+		o.PeakRSS != 123456789 ||
 		*o.Steals != 4 || *o.FailedCAS != 0 || *o.IdleShare != 0.25 || o.BytesPerState() != 16 {
 		t.Errorf("done: %+v", o)
 	}
 	for how, want := range map[string]Outcome{
 		"limited":   {Status: Limited, Reason: "time-out after 1s"},
 		"violation": {Status: Failed, Reason: "assertion: robots meet (a:1:2)"},
-		"cut":       {Status: Failed, Reason: "time-out after 1s; it found assertion: robots meet (a:1:2)"},
-		"mistake":   {Status: Failed, Reason: "a.model: 1 mistake"},
-		"silent":    {Status: Failed, Reason: "no result (<nil>)"},
-		"arguments": {Status: Failed, Reason: "run -json -deadlock=false -por none -workers 3 -timeout 2s -max-memory 1048576 " +
-			"-D N=4 -D R=3 -store plain " + filepath.Join(p.dir, "robots.model")},
+		"cut": {Status: Failed, Reason: "time-out after 1s; it found assertion: robots " +
+			"meet (a:1:2)"},
+		"mistake": {Status: Failed, Reason: "a.model: 1 mistake"},
+		"silent":  {Status: Failed, Reason: "no result (<nil>)"},
+		"arguments": {Status: Failed, Reason: "run -json -deadlock=false -por none -workers 3 " +
+			"-timeout 2s -max-memory 1048576 -D N=4 -D R=3 -store plain " + filepath.Join(p.dir,
+			"robots.model")},
 	} {
 		if o := try(how); o.Status != want.Status || o.Reason != want.Reason {
 			t.Errorf("%s: %s, %q; want %s, %q", how, o.Status, o.Reason, want.Status, want.Reason)
@@ -83,7 +92,8 @@ func TestProcessRunner(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
 	start := time.Now()
-	if o := p.Run(ctx, req); o.Status != Interrupted || time.Since(start) > patience+10*time.Second {
+	if o := p.Run(ctx, req); o.Status != Interrupted ||
+		time.Since(start) > patience+10*time.Second {
 		t.Errorf("interrupted: %+v after %v", o, time.Since(start))
 	}
 	for _, name := range benchmarks.Names() {
@@ -126,7 +136,8 @@ func TestParsePan(t *testing.T) {
 			t.Errorf("%s: %+v, %v", c.file, o, err)
 			continue
 		}
-		if c.status == Done && (o.States != c.states || o.Transitions != c.transitions || o.Search != c.search ||
+		if c.status == Done && (o.States != c.states || o.Transitions != c.transitions ||
+			o.Search != c.search ||
 			o.BytesPerState() < c.perState-1 || o.BytesPerState() > c.perState+1) {
 			t.Errorf("%s: %+v, %.1f bytes a state", c.file, o, o.BytesPerState())
 		}
@@ -188,16 +199,19 @@ func TestTwins(t *testing.T) {
 			if o.Status == Done {
 				o = v.run(context.Background())
 			}
-			if o.Status != Done || o.States != c.states || c.transitions > 0 && o.Transitions != c.transitions {
+			if o.Status != Done || o.States != c.states || c.transitions > 0 &&
+				o.Transitions != c.transitions {
 				t.Errorf("%s %s, %s: %s %s, %d states and %d transitions, want %d and %d",
-					c.model, c.params, m.name, o.Status, o.Reason, o.States, o.Transitions, c.states, c.transitions)
+					c.model, c.params, m.name, o.Status, o.Reason, o.States, o.Transitions,
+					c.states, c.transitions)
 			}
 		}
 	}
 	if _, err := sp.build(context.Background(), "nosuch", nil, spinModes[0]); err == nil {
 		t.Error("a model without a twin was built")
 	}
-	if _, err := sp.build(context.Background(), "robots", benchmarks.Params{{Name: "N", Value: ")"}}, spinModes[0]); err == nil {
+	if _, err := sp.build(context.Background(), "robots", benchmarks.Params{
+		{Name: "N", Value: ")"}}, spinModes[0]); err == nil {
 		t.Error("nonsense was built")
 	}
 }
@@ -218,8 +232,10 @@ func TestSpinMore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o := v.calibrate(context.Background()); o.Status != Done || o.States != 6561 || o.PeakRSS == 0 || o.StoreBytes == 0 {
-			t.Errorf("%s: %s %s, %d states in %d bytes of %d, want 6561", m.name, o.Status, o.Reason, o.States, o.StoreBytes, o.PeakRSS)
+		if o := v.calibrate(context.Background()); o.Status != Done || o.States != 6561 ||
+			o.PeakRSS == 0 || o.StoreBytes == 0 {
+			t.Errorf("%s: %s %s, %d states in %d bytes of %d, want 6561", m.name, o.Status,
+				o.Reason, o.States, o.StoreBytes, o.PeakRSS)
 		}
 	}
 }
@@ -253,8 +269,10 @@ func TestRumur(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o := runRumur(context.Background(), path); o.Status != Done || o.States != c.states || o.Transitions == 0 || o.PeakRSS == 0 {
-			t.Errorf("%s %s: %s %s, %d states, want %d", c.model, c.params, o.Status, o.Reason, o.States, c.states)
+		if o := runRumur(context.Background(), path); o.Status != Done || o.States != c.states ||
+			o.Transitions == 0 || o.PeakRSS == 0 {
+			t.Errorf("%s %s: %s %s, %d states, want %d", c.model, c.params, o.Status, o.Reason,
+				o.States, c.states)
 		}
 	}
 	for _, ps := range []string{"M=1", "N=)"} {
@@ -276,7 +294,8 @@ func TestWithin(t *testing.T) {
 		<-ctx.Done()
 		return Outcome{Status: Interrupted}
 	}
-	if o := within(context.Background(), time.Millisecond, wait); o.Status != Limited || o.Reason == "" {
+	if o := within(context.Background(), time.Millisecond, wait); o.Status != Limited ||
+		o.Reason == "" {
 		t.Errorf("at the limit: %+v", o)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -284,7 +303,9 @@ func TestWithin(t *testing.T) {
 	if o := within(ctx, time.Hour, wait); o.Status != Interrupted {
 		t.Errorf("interrupted: %+v", o)
 	}
-	if o := within(context.Background(), time.Hour, func(context.Context) Outcome { return Outcome{Status: Done} }); o.Status != Done {
+	if o := within(context.Background(), time.Hour, func(context.Context) Outcome {
+		return Outcome{Status: Done}
+	}); o.Status != Done {
 		t.Errorf("done: %+v", o)
 	}
 }
@@ -293,7 +314,8 @@ func TestRatios(t *testing.T) {
 	m := func(round int, s Status, d time.Duration) Measurement {
 		return Measurement{Round: round, Outcome: Outcome{Status: s, Search: d}}
 	}
-	over := []Measurement{m(1, Done, 4), m(2, Done, 6), m(3, Limited, 60), m(4, Done, 9), m(5, Done, 0)}
+	over := []Measurement{m(1, Done, 4), m(2, Done, 6), m(3, Limited, 60), m(4, Done, 9),
+		m(5, Done, 0)}
 	under := []Measurement{m(2, Done, 2), m(1, Done, 2), m(3, Done, 2), m(5, Done, 1)}
 	got := ratios(over, under, func(m *Measurement) float64 { return float64(m.Search) })
 	if !slices.Equal(got, []float64{2, 3}) {
@@ -308,13 +330,16 @@ func TestRatios(t *testing.T) {
 }
 
 func TestPlots(t *testing.T) {
-	line := func(pts ...Point) Plot { return Plot{Title: "a <b>", Series: []Series{{Name: "s", Points: pts}}} }
+	line := func(pts ...Point) Plot {
+		return Plot{Title: "a <b>", Series: []Series{{Name: "s", Points: pts}}}
+	}
 	for name, p := range map[string]Plot{
 		"one point":   line(Point{3, 4}),
 		"all equal":   line(Point{1, 1}, Point{2, 1}),
 		"with a zero": line(Point{0, 0}, Point{2, 5}),
 		"large":       line(Point{1, 1}, Point{2, 1e18}),
-		"bars":        {Title: "a <b>", Bars: &Bars{Labels: []string{"x", "y"}, Parts: []Part{{Name: "p", Values: []float64{0, 0}}, {Name: "q", Values: []float64{0, 1}}}}},
+		"bars": {Title: "a <b>", Bars: &Bars{Labels: []string{"x", "y"}, Parts: []Part{
+			{Name: "p", Values: []float64{0, 0}}, {Name: "q", Values: []float64{0, 1}}}}},
 	} {
 		for _, log := range []bool{false, true} {
 			p.LogX, p.LogY = log, log
@@ -324,8 +349,10 @@ func TestPlots(t *testing.T) {
 				continue
 			}
 			s := string(svg)
-			if !strings.HasPrefix(s, "<svg ") || !strings.Contains(s, `viewBox="`) || !strings.Contains(s, "</svg>") ||
-				strings.Contains(s, "NaN") || strings.Contains(s, "Inf") || strings.Contains(s, "<b>") {
+			if !strings.HasPrefix(s, "<svg ") || !strings.Contains(s, `viewBox="`) ||
+				!strings.Contains(s, "</svg>") ||
+				strings.Contains(s, "NaN") || strings.Contains(s, "Inf") ||
+				strings.Contains(s, "<b>") {
 				t.Errorf("%s, log %v: %.300s", name, log, s)
 			}
 		}
@@ -342,19 +369,22 @@ func TestPlots(t *testing.T) {
 
 func TestFormats(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		0: "0", 500 * time.Nanosecond: "0.500µs", 12345 * time.Microsecond: "12.3ms", 999600 * time.Microsecond: "1000ms",
-		1500 * time.Millisecond: "1.50s", 90 * time.Second: "90.0s", 20 * time.Minute: "20.0min",
+		0: "0", 500 * time.Nanosecond: "0.500µs", 12345 * time.Microsecond: "12.3ms",
+		999600 * time.Microsecond: "1000ms",
+		1500 * time.Millisecond:   "1.50s", 90 * time.Second: "90.0s", 20 * time.Minute: "20.0min",
 	} {
 		if got := duration(d); got != want {
 			t.Errorf("duration(%d) = %q, want %q", d, got, want)
 		}
 	}
-	for x, want := range map[float64]string{0: "0", 9999: "9999", 12345: "12.3k", 7098917: "7.10M", 3.2e9: "3.20G"} {
+	for x, want := range map[float64]string{0: "0", 9999: "9999", 12345: "12.3k", 7098917: "7.10M",
+		3.2e9: "3.20G"} {
 		if got := short(x); got != want {
 			t.Errorf("short(%g) = %q, want %q", x, got, want)
 		}
 	}
-	for d, want := range map[time.Duration]string{0: "0 s", 61 * time.Second: "61 s", 20 * time.Minute: "20 min", 3 * time.Hour: "3.0 h"} {
+	for d, want := range map[time.Duration]string{0: "0 s", 61 * time.Second: "61 s",
+		20 * time.Minute: "20 min", 3 * time.Hour: "3.0 h"} {
 		if got := roughly(d); got != want {
 			t.Errorf("roughly(%v) = %q, want %q", d, got, want)
 		}

@@ -65,7 +65,8 @@ type Machine struct {
 }
 
 func thisMachine() Machine {
-	m := Machine{CPU: "unknown", Cores: runtime.NumCPU(), OS: runtime.GOOS, Arch: runtime.GOARCH, Go: runtime.Version()}
+	m := Machine{CPU: "unknown", Cores: runtime.NumCPU(), OS: runtime.GOOS, Arch: runtime.GOARCH,
+		Go: runtime.Version()}
 	if infos, err := cpu.Info(); err == nil && len(infos) > 0 && infos[0].ModelName != "" {
 		m.CPU = strings.Join(strings.Fields(infos[0].ModelName), " ")
 	}
@@ -150,13 +151,15 @@ func (r *Results) csv() ([]byte, error) {
 	w := csv.NewWriter(&b)
 	head := []string{
 		"table", "benchmark", "params", "tool", "config", "round", "status", "reason",
-		"states", "transitions", "attempts", "ended_loops", "search_seconds", "wall_seconds", "cpu_seconds",
+		"states", "transitions", "attempts", "ended_loops", "search_seconds", "wall_seconds",
+		"cpu_seconds",
 		"store_bytes", "bytes_per_state", "peak_rss_bytes", "steals", "failed_cas", "idle_share",
 	}
 	lines := [][]string{append(head, extra...)}
 	for _, m := range r.Measurements {
 		line := []string{
-			m.Table, m.Benchmark, m.Params.String(), m.Tool, m.Config.String(), strconv.Itoa(m.Round), string(m.Status), m.Reason,
+			m.Table, m.Benchmark, m.Params.String(), m.Tool, m.Config.String(),
+			strconv.Itoa(m.Round), string(m.Status), m.Reason,
 			whole(m.States), whole(m.Transitions), whole(m.Attempts), whole(m.EndedLoops),
 			number(m.Search.Seconds()), number(m.Wall.Seconds()), number(m.CPU.Seconds()),
 			whole(m.StoreBytes), number(m.BytesPerState()), whole(m.PeakRSS), "", "", "",
@@ -217,7 +220,8 @@ func (r *Results) benchmarks() ([]byte, error) {
 			Name:  benchfmt.Name(strings.Join(name, "/")),
 			Iters: 1,
 			Values: []benchfmt.Value{
-				{Value: m.Search.Seconds(), Unit: "sec/op", OrigValue: float64(m.Search.Nanoseconds()), OrigUnit: "ns/op"},
+				{Value: m.Search.Seconds(), Unit: "sec/op",
+					OrigValue: float64(m.Search.Nanoseconds()), OrigUnit: "ns/op"},
 				{Value: m.Wall.Seconds(), Unit: "wall-sec/op"},
 				{Value: float64(m.States), Unit: "states"},
 				{Value: float64(m.Transitions), Unit: "transitions"},
@@ -231,9 +235,11 @@ func (r *Results) benchmarks() ([]byte, error) {
 		for _, unit := range slices.Sorted(maps.Keys(m.Extra)) {
 			res.Values = append(res.Values, benchfmt.Value{Value: m.Extra[unit], Unit: unit})
 		}
-		for _, c := range [][2]string{{"goos", r.Machine.OS}, {"goarch", r.Machine.Arch}, {"pkg", "cpor/bench"}, {"cpu", r.Machine.CPU}} {
+		for _, c := range [][2]string{{"goos", r.Machine.OS}, {"goarch", r.Machine.Arch},
+			{"pkg", "cpor/bench"}, {"cpu", r.Machine.CPU}} {
 			if c[1] != "" {
-				res.Config = append(res.Config, benchfmt.Config{Key: c[0], Value: []byte(c[1]), File: true})
+				res.Config = append(res.Config, benchfmt.Config{Key: c[0], Value: []byte(c[1]),
+					File: true})
 			}
 		}
 		if err := w.Write(&res); err != nil {

@@ -31,7 +31,8 @@ func findRumur() (*rumur, error) {
 	}
 	cc := findCC()
 	if cc == "" {
-		return nil, errors.New("there is rumur, but no C compiler on the PATH (on Debian: apt-get install gcc)")
+		return nil, errors.New("there is rumur, but no C compiler on the PATH (on Debian: " +
+			"apt-get install gcc)")
 	}
 	dir, err := os.MkdirTemp("", "cpor-bench-rumur-")
 	return &rumur{path, cc, dir}, err
@@ -42,7 +43,8 @@ func (r *rumur) close() error { return os.RemoveAll(r.dir) }
 // build makes a verifier with so many threads and returns its path. Murphi's constants
 // are in the text: those of ps are put there. All values are computed with 32
 // bits, as the model's are with more than the eight that Rumur would choose.
-func (r *rumur) build(ctx context.Context, model string, ps benchmarks.Params, threads int) (string, error) {
+func (r *rumur) build(ctx context.Context, model string, ps benchmarks.Params, threads int) (string,
+	error) {
 	text, err := benchmarks.Murphi(model)
 	if err != nil {
 		return "", err
@@ -61,8 +63,10 @@ func (r *rumur) build(ctx context.Context, model string, ps benchmarks.Params, t
 	if err := os.WriteFile(filepath.Join(dir, model+".m"), text, 0o666); err != nil {
 		return "", err
 	}
-	_, stdout, stderr, err := execute(ctx, dir, r.rumur, "--deadlock-detection", "off", "--threads", strconv.Itoa(threads),
-		"--value-type", "int32_t", "--output-format", "machine-readable", "--output", model+".c", model+".m")
+	_, stdout, stderr, err := execute(ctx, dir, r.rumur, "--deadlock-detection", "off", "--threads",
+		strconv.Itoa(threads),
+		"--value-type", "int32_t", "--output-format", "machine-readable", "--output", model+".c",
+		model+".m")
 	if err != nil {
 		return "", fmt.Errorf("rumur: %s", lastLine(append(stdout, stderr...)))
 	}
@@ -85,10 +89,12 @@ func runRumur(ctx context.Context, path string) Outcome {
 	}
 	parsed, perr := parseRumur(stdout)
 	if perr != nil {
-		out.Status, out.Reason = Failed, fmt.Sprintf("%v: %s (%v)", perr, lastLine(append(stdout, stderr...)), err)
+		out.Status, out.Reason = Failed, fmt.Sprintf("%v: %s (%v)", perr,
+			lastLine(append(stdout, stderr...)), err)
 		return out
 	}
-	parsed.Wall, parsed.CPU, parsed.PeakRSS, parsed.Search = out.Wall, out.CPU, out.PeakRSS, out.Wall
+	parsed.Wall, parsed.CPU, parsed.PeakRSS, parsed.Search = out.Wall, out.CPU, out.PeakRSS,
+		out.Wall
 	return parsed
 }
 

@@ -208,7 +208,8 @@ func (p *processRunner) Run(ctx context.Context, r Request) Outcome {
 		}
 		return out
 	}
-	out.States, out.Transitions, out.Attempts, out.EndedLoops = rep.States, rep.Transitions, rep.Attempts, rep.EndedLoops
+	out.States, out.Transitions, out.Attempts, out.EndedLoops = rep.States, rep.Transitions,
+		rep.Attempts, rep.EndedLoops
 	out.Executions = rep.Executions
 	out.Search = time.Duration(rep.DurationMS * float64(time.Millisecond))
 	out.StoreBytes = rep.StoreBytes
@@ -225,7 +226,8 @@ func (p *processRunner) Run(ctx context.Context, r Request) Outcome {
 		out.Status, out.Reason = Failed, "it found a violation and did not cover everything"
 		if len(rep.Violations) > 0 {
 			v := rep.Violations[0]
-			out.Reason = strings.TrimSuffix(fmt.Sprintf("%s: %s (%s)", v.Kind, v.Message, v.Pos), " ()")
+			out.Reason = strings.TrimSuffix(fmt.Sprintf("%s: %s (%s)", v.Kind, v.Message, v.Pos),
+				" ()")
 			if rep.Reason != "" {
 				out.Reason = rep.Reason + "; it found " + out.Reason
 			}
@@ -242,7 +244,8 @@ const patience = 5 * time.Second
 // execute runs a command in dir and measures it from outside. Status is
 // Interrupted if ctx ended first; otherwise it is for the caller to set. A
 // process that could not start or returned a code above 0 is an error.
-func execute(ctx context.Context, dir, name string, args ...string) (out Outcome, stdout, stderr []byte, err error) {
+func execute(ctx context.Context, dir, name string, args ...string) (out Outcome, stdout,
+	stderr []byte, err error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
 	cmd.Cancel = func() error {

@@ -80,15 +80,18 @@ func runScale(ctx context.Context, s *Session) error {
 					s.Drop(1, est)
 					continue
 				}
-				label := fmt.Sprintf("%s %s, %s, %s", name(sw.model), sw.params, sw.por, human.Plural(w, "worker"))
+				label := fmt.Sprintf("%s %s, %s, %s", name(sw.model), sw.params, sw.por,
+					human.Plural(w, "worker"))
 				out := s.Run(ctx, Request{
-					Model: sw.model, Params: sw.params, POR: sw.por, Workers: w, Limit: s.Limit, MaxMemory: s.MaxMemory,
+					Model: sw.model, Params: sw.params, POR: sw.por, Workers: w, Limit: s.Limit,
+					MaxMemory: s.MaxMemory,
 				}, label, est)
 				if out.Status == Interrupted {
 					return nil
 				}
 				s.Record(Measurement{
-					Benchmark: name(sw.model), Params: sw.params, Tool: "cpor", Config: config(sw.por, w), Round: round, Outcome: out,
+					Benchmark: name(sw.model), Params: sw.params, Tool: "cpor",
+					Config: config(sw.por, w), Round: round, Outcome: out,
 				})
 				if out.Status != Done {
 					s.Note("%s: %s", label, out.Reason)
@@ -97,8 +100,11 @@ func runScale(ctx context.Context, s *Session) error {
 				}
 				if first == nil {
 					first = &out
-				} else if e, err := engine.Lookup(reduction.Mode, sw.por); err == nil && e.Stable&engine.CountStates != 0 && (out.States != first.States || out.Transitions != first.Transitions) {
-					s.Unexpected("%s: %d states and %d transitions, and %d and %d with other workers",
+				} else if e, err := engine.Lookup(reduction.Mode, sw.por); err == nil &&
+					e.Stable&engine.CountStates != 0 && (out.States != first.States ||
+					out.Transitions != first.Transitions) {
+					s.Unexpected("%s: %d states and %d transitions, and %d and %d with other "+
+						"workers",
 						label, out.States, out.Transitions, first.States, first.Transitions)
 				}
 			}
@@ -118,10 +124,13 @@ func reportScale(ms []Measurement, machine Machine) []Section {
 	}
 	sec := Section{
 		Title: "Speed-up over the number of workers",
-		Text: []string{fmt.Sprintf("Measured on %s (%s). With more workers than cores the best possible is the speed-up of %s; "+
-			"what counts there is that it does not fall. Efficiency is the speed-up over the workers that can run at the same time. "+
+		Text: []string{fmt.Sprintf("Measured on %s (%s). With more workers than cores the best "+
+			"possible is the speed-up of %s; "+
+			"what counts there is that it does not fall. Efficiency is the speed-up over the "+
+			"workers that can run at the same time. "+
 			"The time is the median of the rounds, in which the numbers of workers take turns.",
-			human.Plural(machine.Cores, "core"), machine.CPU, human.Plural(machine.Cores, "worker"))},
+			human.Plural(machine.Cores, "core"), machine.CPU,
+			human.Plural(machine.Cores, "worker"))},
 	}
 	type key struct{ row, por string }
 	var keys []key
@@ -134,10 +143,12 @@ func reportScale(ms []Measurement, machine Machine) []Section {
 	for i, k := range keys {
 		g := Grid{
 			Caption: k.row + ", " + k.por,
-			Header:  []string{"workers", "time", "speed-up", "effic.", "trans./s", "B/state", "peak MB", "idle %", "steals", "failed CAS"},
+			Header: []string{"workers", "time", "speed-up", "effic.", "trans./s", "B/state",
+				"peak MB", "idle %", "steals", "failed CAS"},
 		}
 		bars := Bars{Parts: []Part{
-			{Name: "searching", Color: 1}, {Name: "idle", Color: 3}, {Name: "starting and ending the process", Color: grey},
+			{Name: "searching", Color: 1}, {Name: "idle", Color: 3},
+			{Name: "starting and ending the process", Color: grey},
 		}}
 		series := Series{Name: k.row + ", " + k.por, Color: i % grey}
 		one, _ := medianTime(cell(ms, k.row, "cpor", config(k.por, 1).String()), searchTime)
@@ -146,8 +157,10 @@ func reportScale(ms []Measurement, machine Machine) []Section {
 			d, ok := medianTime(c, searchTime)
 			if !ok {
 				if len(c) > 0 {
-					g.Lines = append(g.Lines, Line{Cells: []string{strconv.Itoa(w), "–", "", "", "", "", "", "", "", ""}})
-					g.Notes = append(g.Notes, fmt.Sprintf("– %s: %s", human.Plural(w, "worker"), c[0].Reason))
+					g.Lines = append(g.Lines,
+						Line{Cells: []string{strconv.Itoa(w), "–", "", "", "", "", "", "", "", ""}})
+					g.Notes = append(g.Notes, fmt.Sprintf("– %s: %s", human.Plural(w, "worker"),
+						c[0].Reason))
 				}
 				continue
 			}
@@ -167,14 +180,21 @@ func reportScale(ms []Measurement, machine Machine) []Section {
 				}
 				return median(xs), len(xs) > 0
 			}
-			put := func(col int, format func(float64) string, of func(*Measurement) (float64, bool)) {
+			put := func(col int, format func(float64) string, of func(*Measurement) (float64,
+				bool)) {
 				if v, ok := mid(of); ok {
 					line[col] = format(v)
 				}
 			}
-			put(4, short, func(m *Measurement) (float64, bool) { return m.Rate(m.Transitions), true })
-			put(5, digits, func(m *Measurement) (float64, bool) { return m.BytesPerState(), m.StoreBytes > 0 })
-			put(6, short, func(m *Measurement) (float64, bool) { return float64(m.PeakRSS) / 1e6, m.PeakRSS > 0 })
+			put(4, short, func(m *Measurement) (float64, bool) {
+				return m.Rate(m.Transitions), true
+			})
+			put(5, digits, func(m *Measurement) (float64, bool) {
+				return m.BytesPerState(), m.StoreBytes > 0
+			})
+			put(6, short, func(m *Measurement) (float64, bool) {
+				return float64(m.PeakRSS) / 1e6, m.PeakRSS > 0
+			})
 			put(7, percent, idleShare)
 			put(8, short, func(m *Measurement) (float64, bool) { return deref(m.Steals) })
 			put(9, short, func(m *Measurement) (float64, bool) { return deref(m.FailedCAS) })
@@ -182,7 +202,8 @@ func reportScale(ms []Measurement, machine Machine) []Section {
 			idle, _ := mid(idleShare)
 			wall, _ := medianTime(c, wallTime)
 			bars.Labels = append(bars.Labels, strconv.Itoa(w))
-			for j, v := range []float64{d.Seconds() * (1 - idle), d.Seconds() * idle, max(0, (wall - d).Seconds())} {
+			for j, v := range []float64{d.Seconds() * (1 - idle), d.Seconds() * idle,
+				max(0, (wall - d).Seconds())} {
 				bars.Parts[j].Values = append(bars.Parts[j].Values, v)
 			}
 		}
@@ -192,10 +213,12 @@ func reportScale(ms []Measurement, machine Machine) []Section {
 		if len(series.Points) > 0 {
 			speed.Series = append(speed.Series, series)
 		}
-		sec.Plots = append(sec.Plots, Plot{Title: k.row + ", " + k.por + ": where the time goes", X: "workers", Y: "seconds", Bars: &bars})
+		sec.Plots = append(sec.Plots, Plot{Title: k.row + ", " + k.por + ": where the time goes",
+			X: "workers", Y: "seconds", Bars: &bars})
 	}
 	if ws := workerCounts(ms); len(speed.Series) > 0 {
-		ideal := Series{Name: "possible on " + human.Plural(machine.Cores, "core"), Color: grey, Paper: true}
+		ideal := Series{Name: "possible on " + human.Plural(machine.Cores, "core"), Color: grey,
+			Paper: true}
 		for _, w := range ws {
 			ideal.Points = append(ideal.Points, Point{float64(w), float64(min(w, machine.Cores))})
 		}

@@ -59,12 +59,16 @@ func (s *Session) Drop(runs int, estimate time.Duration) { s.progress.plan(-runs
 
 // Run runs a request, shows that it runs under the label, and tells the
 // progress that work with this estimate is done.
-func (s *Session) Run(ctx context.Context, r Request, label string, estimate time.Duration) Outcome {
-	return s.Do(ctx, label, estimate, func(ctx context.Context) Outcome { return s.runner.Run(ctx, r) })
+func (s *Session) Run(ctx context.Context, r Request, label string,
+	estimate time.Duration) Outcome {
+	return s.Do(ctx, label, estimate, func(ctx context.Context) Outcome {
+		return s.runner.Run(ctx, r)
+	})
 }
 
 // Do runs work that is not a request as Run does.
-func (s *Session) Do(ctx context.Context, label string, estimate time.Duration, work func(context.Context) Outcome) Outcome {
+func (s *Session) Do(ctx context.Context, label string, estimate time.Duration,
+	work func(context.Context) Outcome) Outcome {
 	if ctx.Err() != nil {
 		return Outcome{Status: Interrupted, Reason: "interrupted"}
 	}

@@ -81,8 +81,10 @@ func runSiegel(ctx context.Context, s *Session) error {
 				ps := benchmarks.Params{{Name: "N", Value: strconv.Itoa(n)}}
 				label := fmt.Sprintf("%s %s, N=%d, %s", x.model, x.property, n, red.name)
 				out := s.Run(ctx, Request{
-					Model: filepath.Join(dir, x.model+".model"), Params: ps, Mode: temporal.Mode, POR: red.por, Workers: 1, Limit: s.Limit, MaxMemory: s.MaxMemory,
-					Flags: []string{"-ltl", x.property, "-max-states", strconv.FormatUint(s.Transitions, 10)},
+					Model: filepath.Join(dir, x.model+".model"), Params: ps, Mode: temporal.Mode,
+					POR: red.por, Workers: 1, Limit: s.Limit, MaxMemory: s.MaxMemory,
+					Flags: []string{"-ltl", x.property, "-max-states",
+						strconv.FormatUint(s.Transitions, 10)},
 				}, label, est)
 				if out.Status == Interrupted {
 					return nil
@@ -96,7 +98,8 @@ func runSiegel(ctx context.Context, s *Session) error {
 				}
 				s.Record(Measurement{
 					Benchmark: x.model, Params: ps, Tool: "cpor", Round: 1, Outcome: out,
-					Config: benchmarks.Params{{Name: "ltl", Value: x.property}, {Name: "por", Value: red.por}},
+					Config: benchmarks.Params{{Name: "ltl", Value: x.property},
+						{Name: "por", Value: red.por}},
 				})
 				if over {
 					s.Drop(mostSiegel-n, time.Duration(mostSiegel-n)*est)
@@ -112,7 +115,8 @@ func runSiegel(ctx context.Context, s *Session) error {
 func siegelCurve(ms []Measurement, x siegelExperiment, por string) map[int]float64 {
 	c := map[int]float64{}
 	for _, m := range ms {
-		if m.Benchmark != x.model || m.Status != Done || m.Config.Map()["ltl"] != x.property || m.Config.Map()["por"] != por {
+		if m.Benchmark != x.model || m.Status != Done || m.Config.Map()["ltl"] != x.property ||
+			m.Config.Map()["por"] != por {
 			continue
 		}
 		if n, err := strconv.Atoi(m.Params.Map()["N"]); err == nil {
@@ -161,9 +165,10 @@ func reportSiegel(ms []Measurement, _ Machine) []Section {
 	}
 	sec := Section{
 		Title: "Transparent partial-order reduction (Siegel 2012, figure 4)",
-		Text: []string{"Transitions in the graph of the program without reduction, with ample sets whose transitions are " +
-			"invisible to the property, and with transparent ones, while they stay within the limit. The graphs are built by one " +
-			"worker, depth-first as in the paper."},
+		Text: []string{"Transitions in the graph of the program without reduction, with ample " +
+			"sets whose transitions are invisible to the property, and with transparent ones, " +
+			"while they stay within the limit. The graphs are built by one worker, depth-first " +
+			"as in the paper."},
 	}
 	for _, x := range siegelExperiments {
 		curves := map[string]map[int]float64{}
@@ -186,7 +191,8 @@ func reportSiegel(ms []Measurement, _ Machine) []Section {
 		if x.graph != "" {
 			title = "(" + x.graph + ") " + title
 		}
-		g := Grid{Caption: title, Header: []string{"N", "full", "invisible", "transparent", "full/inv.", "inv./transp."}}
+		g := Grid{Caption: title, Header: []string{"N", "full", "invisible", "transparent",
+			"full/inv.", "inv./transp."}}
 		for _, n := range ns {
 			cell := func(por string) string {
 				if v := curves[por][n]; v > 0 {
@@ -201,7 +207,8 @@ func reportSiegel(ms []Measurement, _ Machine) []Section {
 				return ""
 			}
 			g.Lines = append(g.Lines, Line{Cells: []string{
-				strconv.Itoa(n), cell("none"), cell("invisible"), cell("transparent"), ratio("none", "invisible"), ratio("invisible", "transparent"),
+				strconv.Itoa(n), cell("none"), cell("invisible"), cell("transparent"),
+				ratio("none", "invisible"), ratio("invisible", "transparent"),
 			}})
 		}
 		var parts []string
@@ -214,7 +221,8 @@ func reportSiegel(ms []Measurement, _ Machine) []Section {
 			}
 		}
 		if len(parts) > 0 {
-			g.Notes = append(g.Notes, "Growth from one N to the next at the end: "+strings.Join(parts, ", ")+".")
+			g.Notes = append(g.Notes, "Growth from one N to the next at the end: "+
+				strings.Join(parts, ", ")+".")
 		}
 		for _, red := range siegelReductions {
 			if len(curves[red.por]) < len(ns) {

@@ -35,7 +35,8 @@ func findSpin() (*spin, error) {
 	}
 	s := &spin{spin: path}
 	if s.cc = findCC(); s.cc == "" {
-		return nil, errors.New("there is spin, but no C compiler on the PATH (on Debian: apt-get install gcc)")
+		return nil, errors.New("there is spin, but no C compiler on the PATH (on Debian: apt-get " +
+			"install gcc)")
 	}
 	s.dir, err = os.MkdirTemp("", "cpor-bench-spin-")
 	return s, err
@@ -77,8 +78,10 @@ func moreSpinModes(workers int) []spinMode {
 	ms := []spinMode{{name: "hc4", flags: []string{"-DNOREDUCE", "-DHC4"}}}
 	if n := strconv.Itoa(workers); workers > 1 {
 		ms = append(ms,
-			spinMode{name: "cores " + n, flags: []string{"-DNOREDUCE", "-DNCORE=" + n}, exact: true},
-			spinMode{name: "bfs " + n, flags: []string{"-DNOREDUCE", "-DBFS_PAR"}, args: []string{"-u" + n}})
+			spinMode{name: "cores " + n, flags: []string{"-DNOREDUCE", "-DNCORE=" + n},
+				exact: true},
+			spinMode{name: "bfs " + n, flags: []string{"-DNOREDUCE", "-DBFS_PAR"}, args: []string{
+				"-u" + n}})
 	}
 	return ms
 }
@@ -96,7 +99,8 @@ type verifier struct {
 // build makes a verifier. -o2 keeps SPIN from leaving variables out of the state
 // that are never read, and -o3 from making one step of several local
 // statements: both would change the number of states.
-func (s *spin) build(ctx context.Context, model string, ps benchmarks.Params, m spinMode) (*verifier, error) {
+func (s *spin) build(ctx context.Context, model string, ps benchmarks.Params,
+	m spinMode) (*verifier, error) {
 	text, err := benchmarks.Promela(model)
 	if err != nil {
 		return nil, err
@@ -110,7 +114,8 @@ func (s *spin) build(ctx context.Context, model string, ps benchmarks.Params, m 
 
 // compile makes a verifier of a text, and returns how long SPIN and the compiler took
 // together. flags are the compiler's besides -O3 and -DSAFETY.
-func (s *spin) compile(ctx context.Context, model string, text []byte, ps benchmarks.Params, options, flags []string) (*verifier, Outcome, error) {
+func (s *spin) compile(ctx context.Context, model string, text []byte, ps benchmarks.Params,
+	options, flags []string) (*verifier, Outcome, error) {
 	var out Outcome
 	dir, err := os.MkdirTemp(s.dir, model+"-")
 	if err != nil {
@@ -169,7 +174,8 @@ func (v *verifier) run(ctx context.Context) Outcome {
 	if v.table > 0 {
 		args = append(args, "-w"+strconv.Itoa(v.table))
 	}
-	out, stdout, stderr, err := execute(ctx, filepath.Dir(v.path), v.path, append(args, v.args...)...)
+	out, stdout, stderr, err := execute(ctx, filepath.Dir(v.path), v.path,
+		append(args, v.args...)...)
 	if out.Status == Interrupted {
 		return out
 	}
@@ -178,7 +184,8 @@ func (v *verifier) run(ctx context.Context) Outcome {
 	}
 	parsed, perr := parsePan(stdout)
 	if perr != nil {
-		out.Status, out.Reason = Failed, fmt.Sprintf("%v: %s (%v)", perr, lastLine(append(stdout, stderr...)), err)
+		out.Status, out.Reason = Failed, fmt.Sprintf("%v: %s (%v)", perr,
+			lastLine(append(stdout, stderr...)), err)
 		return out
 	}
 	parsed.Wall, parsed.CPU = out.Wall, out.CPU
@@ -194,7 +201,8 @@ func (v *verifier) run(ctx context.Context) Outcome {
 const coarse = 500 * time.Millisecond
 
 var panFigures = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^\s*([0-9.e+]+)\s+(states, stored|transitions \(|actual memory usage|equivalent memory usage|(?:shared )?memory used for hash table|total actual memory usage|total shared memory usage)`)
+	return regexp.MustCompile(
+		`(?m)^\s*([0-9.e+]+)\s+(states, stored|transitions \(|actual memory usage|equivalent memory usage|(?:shared )?memory used for hash table|total actual memory usage|total shared memory usage)`)
 })
 var panElapsed = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)elapsed time ([0-9.e+]+) seconds`)
@@ -248,7 +256,8 @@ func parsePan(b []byte) (Outcome, error) {
 	case bytes.Contains(b, []byte("max search depth too small")):
 		o.Status, o.Reason = Limited, tooDeep
 	case string(errs[1]) != "0":
-		o.Status, o.Reason = Failed, "SPIN found an error: "+strings.TrimSpace(string(bytes.SplitN(b, []byte("\n"), 2)[0]))
+		o.Status, o.Reason = Failed, "SPIN found an error: "+
+			strings.TrimSpace(string(bytes.SplitN(b, []byte("\n"), 2)[0]))
 	case bytes.Contains(b, []byte("Search not completed")):
 		o.Status, o.Reason = Failed, "SPIN's search was not completed"
 	default:

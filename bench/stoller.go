@@ -17,8 +17,9 @@ import (
 // stoller compares the lock-based reduction with the full search at two
 // granularities, with and without the check of the locking discipline.
 var stoller = Table{
-	Name:       "stoller",
-	Summary:    "figure 4 of Stoller 2002: lock-based reduction, and what checking the discipline costs",
+	Name: "stoller",
+	Summary: "figure 4 of Stoller 2002: lock-based reduction, and what checking the " +
+		"discipline costs",
 	Run:        runStoller,
 	Report:     reportStoller,
 	Benchmarks: benchmarks.LockNames(),
@@ -54,7 +55,8 @@ var atomicities = []atomicity{
 var stollerRows = []sweep{
 	{model: "m_ex"},
 	{model: "haltexception"},
-	{model: "haltexception", params: benchmarks.Params{{Name: "ITEMS", Value: "30"}, {Name: "SIZE", Value: "15"}}},
+	{model: "haltexception", params: benchmarks.Params{{Name: "ITEMS", Value: "30"},
+		{Name: "SIZE", Value: "15"}}},
 	{model: "clean"},
 	{model: "clean", params: benchmarks.Params{{Name: "MOD", Value: "250"}}},
 	{model: "philosophers", params: benchmarks.Params{{Name: "N", Value: "4"}}},
@@ -94,7 +96,9 @@ func runStoller(ctx context.Context, s *Session) error {
 		if len(s.Names) > 0 && !slices.Contains(s.Names, row.model) {
 			continue
 		}
-		if slices.ContainsFunc(s.Params, func(p benchmarks.Param) bool { return row.params.Map()[p.Name] != p.Value }) {
+		if slices.ContainsFunc(s.Params, func(p benchmarks.Param) bool {
+			return row.params.Map()[p.Name] != p.Value
+		}) {
 			continue
 		}
 		for _, a := range atomicities {
@@ -117,12 +121,17 @@ func runStoller(ctx context.Context, s *Session) error {
 		for _, j := range jobs {
 			params := slices.Clone(j.params)
 			if j.param != "" {
-				params = append(params, benchmarks.Param{Name: j.param, Value: strconv.FormatBool(j.param == "LINE")})
+				params = append(params, benchmarks.Param{
+					Name: j.param, Value: strconv.FormatBool(j.param == "LINE")})
 			}
-			label := fmt.Sprintf("%s, %s, races %s, store %s", rowName(j.model, j.params), j.atomicity.name, j.races, j.store)
+			label := fmt.Sprintf("%s, %s, races %s, store %s", rowName(j.model, j.params),
+				j.atomicity.name, j.races, j.store)
 			out := s.Run(ctx, Request{
-				Model: filepath.Join(dir, j.model+".model"), Params: params, POR: j.atomicity.por, Workers: 1,
-				Limit: s.Limit, MaxMemory: s.MaxMemory, Flags: []string{"-races", j.races, "-store", j.store},
+				Model: filepath.Join(dir, j.model+".model"), Params: params, POR: j.atomicity.por,
+				Workers: 1,
+				Limit:   s.Limit, MaxMemory: s.MaxMemory, Flags: []string{"-races", j.races,
+					"-store",
+					j.store},
 			}, label, est)
 			if out.Status == Interrupted {
 				return nil
@@ -130,12 +139,14 @@ func runStoller(ctx context.Context, s *Session) error {
 			// Without the check a reduced search covers everything under
 			// an assumption, and calls itself incomplete. Its figures are
 			// whole.
-			if out.Status == Limited && j.atomicity.por == "locks" && j.races == "none" && strings.Contains(out.Reason, "assumed") {
+			if out.Status == Limited && j.atomicity.por == "locks" && j.races == "none" &&
+				strings.Contains(out.Reason, "assumed") {
 				out.Status, out.Reason = Done, ""
 			}
 			s.Record(Measurement{
 				Benchmark: j.model, Params: j.params, Tool: "cpor", Round: round, Outcome: out,
-				Config: benchmarks.Params{{Name: "atomicity", Value: j.atomicity.name}, {Name: "races", Value: j.races}, {Name: "store", Value: j.store}},
+				Config: benchmarks.Params{{Name: "atomicity", Value: j.atomicity.name},
+					{Name: "races", Value: j.races}, {Name: "store", Value: j.store}},
 			})
 			switch {
 			case out.Status != Done:
@@ -157,7 +168,8 @@ func reportStoller(ms []Measurement, machine Machine) []Section {
 	find := func(row, atomicity, races, store string) []Measurement {
 		var found []Measurement
 		for _, m := range ms {
-			if c := m.Config.Map(); m.row() == row && c["atomicity"] == atomicity && c["races"] == races && c["store"] == store && m.Status == Done {
+			if c := m.Config.Map(); m.row() == row && c["atomicity"] == atomicity &&
+				c["races"] == races && c["store"] == store && m.Status == Done {
 				found = append(found, m)
 			}
 		}
@@ -175,13 +187,25 @@ func reportStoller(ms []Measurement, machine Machine) []Section {
 		return nil
 	}
 	g := Grid{
-		Header: []string{"atomicity", "lockset", "paper states", "times fewer", "paper MB", "times less", "states", "times fewer", "store", "times less", "plain store", "times less", "CPU", "lockset costs"},
+		Header: []string{"atomicity", "lockset", "paper states", "times fewer", "paper MB",
+			"times less", "states", "times fewer", "store", "times less", "plain store",
+			"times less", "CPU", "lockset costs"},
 		Notes: []string{
-			"times fewer, times less: than bytecode atomicity with lockset off, the comparison of the paper's section 10; in the rows of accesses, than these with lockset off.",
-			"bytecode: each instruction is a transition, as in the paper, so that most are ones that only their thread can see (skip). accesses: the same programs without these, so that a transition is an access to a field or an operation on a monitor. The factors of accesses are what the reduction gains on a model written in this language.",
-			"CPU: user and system time of the whole process, as in the paper; a process that does nothing takes some 10 ms. lockset costs: that time with the discipline checked, by the time without it.",
-			"store: compressed (-store tree); large stores compress better, so that memory shrinks less than the states do. plain store: without compression. Both include what is there before the first state.",
-			"reduced: the composed transitions C(M) (-por locks). cartesian: the cartesian reduction, for comparison.",
+			"times fewer, times less: than bytecode atomicity with lockset off, the comparison " +
+				"of the paper's section 10; in the rows of accesses, than these with lockset off.",
+			"bytecode: each instruction is a transition, as in the paper, so that most are ones " +
+				"that only their thread can see (skip). accesses: the same programs without " +
+				"these, so that a transition is an access to a field or an operation on a " +
+				"monitor. The factors of accesses are what the reduction gains on a model " +
+				"written in this language.",
+			"CPU: user and system time of the whole process, as in the paper; a process that " +
+				"does nothing takes some 10 ms. lockset costs: that time with the discipline " +
+				"checked, by the time without it.",
+			"store: compressed (-store tree); large stores compress better, so that memory " +
+				"shrinks less than the states do. plain store: without compression. Both include " +
+				"what is there before the first state.",
+			"reduced: the composed transitions C(M) (-por locks). cartesian: the cartesian " +
+				"reduction, for comparison.",
 		},
 	}
 	var rows []string
@@ -200,11 +224,14 @@ func reportStoller(ms []Measurement, machine Machine) []Section {
 				if len(got) == 0 {
 					continue
 				}
-				cells := []string{a.name, map[bool]string{false: "off", true: "on"}[races != "none"], "", "", "", ""}
+				cells := []string{
+					a.name, map[bool]string{false: "off", true: "on"}[races != "none"], "", "", "",
+					""}
 				if p := paper(&ms[i], a.name, races != "none"); p != nil {
 					cells[2], cells[4] = count(p.States), digits(p.Megabytes)
 					if basePaper != nil {
-						cells[3], cells[5] = times(float64(basePaper.States)/float64(p.States)), times(basePaper.Megabytes/p.Megabytes)
+						cells[3], cells[5] = times(float64(basePaper.States)/float64(p.States)),
+							times(basePaper.Megabytes/p.Megabytes)
 					}
 				}
 				m := &got[0]
@@ -218,20 +245,25 @@ func reportStoller(ms []Measurement, machine Machine) []Section {
 					cost = times(float64(d) / float64(off))
 				}
 				plain, plainLess := "", ""
-				if p := find(row, a.name, races, "plain"); len(p) > 0 && len(basePlain) > 0 && p[0].StoreBytes > 0 {
+				if p := find(row, a.name, races, "plain"); len(p) > 0 && len(basePlain) > 0 &&
+					p[0].StoreBytes > 0 {
 					plain = short(float64(p[0].StoreBytes))
 					plainLess = times(float64(basePlain[0].StoreBytes) / float64(p[0].StoreBytes))
 				}
-				cells = append(cells, count(m.States), fewer, short(float64(m.StoreBytes)), less, plain, plainLess, duration(d), cost)
+				cells = append(cells, count(m.States), fewer, short(float64(m.StoreBytes)), less,
+					plain, plainLess, duration(d), cost)
 				g.Lines = append(g.Lines, Line{Group: row, Cells: cells})
 			}
 		}
 	}
 	return []Section{{
 		Title: "Lock-based reduction (Stoller 2002, figure 4)",
-		Text: []string{fmt.Sprintf("Measured on %s (%s) with one worker; times are medians. The programs are written anew from the paper's "+
-			"descriptions, so the factors compare, and the figures do not. The paper's check of the discipline is part of each state; "+
-			"here histories are merged over the executions first, which costs no states where the discipline holds.",
+		Text: []string{fmt.Sprintf("Measured on %s (%s) with one worker; times are medians. The "+
+			"programs are written anew from the paper's "+
+			"descriptions, so the factors compare, and the figures do not. The paper's check of "+
+			"the discipline is part of each state; "+
+			"here histories are merged over the executions first, which costs no states where "+
+			"the discipline holds.",
 			human.Plural(machine.Cores, "core"), machine.CPU)},
 		Grids: []Grid{g},
 	}}

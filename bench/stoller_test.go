@@ -28,13 +28,15 @@ func TestStoller(t *testing.T) {
 					o.States = mex
 				}
 				if slices.Contains(r.Flags, "none") {
-					o.Status, o.Reason = Limited, "the locking discipline was assumed and not checked"
+					o.Status, o.Reason = Limited, "the locking discipline was assumed and not "+
+						"checked"
 				}
 			}
 			return o
 		})
 		var out, errs bytes.Buffer
-		code := run(context.Background(), []string{"stoller", "-rounds", "1", "-o", t.TempDir()}, &out, &errs, runner)
+		code := run(context.Background(), []string{"stoller", "-rounds", "1", "-o", t.TempDir()},
+			&out, &errs, runner)
 		want := exitDone
 		if mex != 9 {
 			want = exitUnexpected
@@ -42,7 +44,8 @@ func TestStoller(t *testing.T) {
 		if code != want {
 			t.Errorf("exit code %d, want %d\n%s%s", code, want, &out, &errs)
 		}
-		for _, s := range []string{"201688", "256", "haltexception", "100", "60.0", "1.30", "accesses, reduced", "5.00"} {
+		for _, s := range []string{"201688", "256", "haltexception", "100", "60.0", "1.30",
+			"accesses, reduced", "5.00"} {
 			if !strings.Contains(out.String(), s) {
 				t.Errorf("the report has no %s:\n%s", s, &out)
 			}

@@ -66,7 +66,8 @@ var tables = []Table{table1, scale, peers, siegelTable}
 // the initialization of a program; a name that is taken is an error of the
 // program.
 func Register(t Table) {
-	if t.Name == "" || t.Run == nil || t.Report == nil || slices.ContainsFunc(tables, func(o Table) bool { return o.Name == t.Name }) {
+	if t.Name == "" || t.Run == nil || t.Report == nil || slices.ContainsFunc(tables,
+		func(o Table) bool { return o.Name == t.Name }) {
 		panic(fmt.Sprintf("bench: table %q cannot be registered", t.Name))
 	}
 	tables = append(tables, t)

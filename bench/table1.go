@@ -46,7 +46,8 @@ var modes = []mode{
 
 // config identifies how cpor ran.
 func config(por string, workers int) benchmarks.Params {
-	return benchmarks.Params{{Name: "por", Value: por}, {Name: "workers", Value: strconv.Itoa(workers)}}
+	return benchmarks.Params{{Name: "por", Value: por},
+		{Name: "workers", Value: strconv.Itoa(workers)}}
 }
 
 // rowName identifies a row as Measurement.row does.
@@ -91,7 +92,8 @@ func runTable1(ctx context.Context, s *Session) error {
 		}
 	}
 	if len(rows) == 0 {
-		s.Note("table1 has no row for %s", strings.TrimSpace(strings.Join(s.Names, " ")+" "+s.Params.String()))
+		s.Note("table1 has no row for %s", strings.TrimSpace(strings.Join(s.Names, " ")+" "+
+			s.Params.String()))
 		return nil
 	}
 	workers := []int{1}
@@ -128,8 +130,10 @@ func runTable1(ctx context.Context, s *Session) error {
 				s.Drop(len(workers)*rounds, time.Duration(len(workers)*planned(est, rounds)))
 				for _, w := range workers {
 					s.Record(Measurement{
-						Benchmark: rows[i].Benchmark, Params: rows[i].Params, Tool: "cpor", Config: config(m.por, w),
-						Outcome: Outcome{Status: Skipped, Reason: "not tried: " + row + " did not fit"},
+						Benchmark: rows[i].Benchmark, Params: rows[i].Params, Tool: "cpor",
+						Config: config(m.por, w),
+						Outcome: Outcome{Status: Skipped, Reason: "not tried: " + row +
+							" did not fit"},
 					})
 				}
 				continue
@@ -165,7 +169,8 @@ func estimate(s *Session, r *benchmarks.PaperRow, m mode) time.Duration {
 
 // runRow runs one search of a row with each number of workers, and returns
 // whether it fits.
-func runRow(ctx context.Context, s *Session, r *benchmarks.PaperRow, m mode, workers []int, rounds int, est time.Duration) bool {
+func runRow(ctx context.Context, s *Session, r *benchmarks.PaperRow, m mode, workers []int,
+	rounds int, est time.Duration) bool {
 	fits := true
 	var first *Outcome
 	long := false // enough to be measured once with each number of workers
@@ -175,20 +180,25 @@ func runRow(ctx context.Context, s *Session, r *benchmarks.PaperRow, m mode, wor
 				s.Drop(1, time.Duration(planned(est, rounds)/rounds))
 				if round == 1 {
 					s.Record(Measurement{
-						Benchmark: r.Benchmark, Params: r.Params, Tool: "cpor", Config: config(m.por, w),
-						Outcome: Outcome{Status: Skipped, Reason: "not tried: more workers did not fit either"},
+						Benchmark: r.Benchmark, Params: r.Params, Tool: "cpor",
+						Config: config(m.por, w),
+						Outcome: Outcome{Status: Skipped,
+							Reason: "not tried: more workers did not fit either"},
 					})
 				}
 				continue
 			}
-			req := Request{Model: r.Benchmark, Params: r.Params, POR: m.por, Workers: w, Limit: s.Limit, MaxMemory: s.MaxMemory}
-			label := fmt.Sprintf("%s %s, %s, %s", r.Benchmark, r.Params, m.title, human.Plural(w, "worker"))
+			req := Request{Model: r.Benchmark, Params: r.Params, POR: m.por, Workers: w,
+				Limit: s.Limit, MaxMemory: s.MaxMemory}
+			label := fmt.Sprintf("%s %s, %s, %s", r.Benchmark, r.Params, m.title,
+				human.Plural(w, "worker"))
 			out := s.Run(ctx, req, label, time.Duration(planned(est, rounds)/rounds))
 			if out.Status == Interrupted {
 				return true
 			}
 			s.Record(Measurement{
-				Benchmark: r.Benchmark, Params: r.Params, Tool: "cpor", Config: config(m.por, w), Round: round, Outcome: out,
+				Benchmark: r.Benchmark, Params: r.Params, Tool: "cpor", Config: config(m.por, w),
+				Round: round, Outcome: out,
 			})
 			switch out.Status {
 			case Limited:
@@ -203,7 +213,8 @@ func runRow(ctx context.Context, s *Session, r *benchmarks.PaperRow, m mode, wor
 			if first == nil {
 				first = &out
 				checkReference(s, r, m, &out)
-			} else if out.States != first.States || out.Transitions != first.Transitions || out.Attempts != first.Attempts {
+			} else if out.States != first.States || out.Transitions != first.Transitions ||
+				out.Attempts != first.Attempts {
 				s.Unexpected("%s: %d states and %d transitions, and %d and %d in another run",
 					label, out.States, out.Transitions, first.States, first.Transitions)
 			}
@@ -219,7 +230,8 @@ func checkReference(s *Session, r *benchmarks.PaperRow, m mode, out *Outcome) {
 	if ref == nil || m.ref(ref) == nil {
 		return
 	}
-	want, got := *m.ref(ref), benchmarks.Counts{States: out.States, Transitions: out.Transitions, Attempts: out.Attempts}
+	want, got := *m.ref(ref), benchmarks.Counts{States: out.States, Transitions: out.Transitions,
+		Attempts: out.Attempts}
 	if ref.EndedLoops {
 		got.Transitions += out.EndedLoops
 		got.Attempts += out.EndedLoops
@@ -228,8 +240,10 @@ func checkReference(s *Session, r *benchmarks.PaperRow, m mode, out *Outcome) {
 		got.Attempts = 0
 	}
 	if got != want {
-		s.Unexpected("%s %s, %s: %d states, %d transitions, %d attempts; the reference implementation has %d, %d, %d",
-			r.Benchmark, r.Params, m.title, got.States, got.Transitions, got.Attempts, want.States, want.Transitions, want.Attempts)
+		s.Unexpected("%s %s, %s: %d states, %d transitions, %d attempts; the reference "+
+			"implementation has %d, %d, %d",
+			r.Benchmark, r.Params, m.title, got.States, got.Transitions, got.Attempts, want.States,
+			want.Transitions, want.Attempts)
 	}
 }
 
@@ -247,7 +261,8 @@ type row1 struct {
 // the paper did in some rows: its full figure tells.
 func (r *row1) loops() bool {
 	o, p := r.counts[0], r.paper.Standard
-	return o != nil && p != nil && p.Transitions != o.Transitions && p.Transitions == o.Transitions+o.EndedLoops
+	return o != nil && p != nil && p.Transitions != o.Transitions &&
+		p.Transitions == o.Transitions+o.EndedLoops
 }
 
 // transitions returns the counted transitions as the paper counts them: in a
@@ -323,26 +338,33 @@ func reportTable1(ms []Measurement, machine Machine) []Section {
 	sec := Section{
 		Title: "Table 1: full and cartesian search beside the paper",
 		Text: []string{
-			"Every row of Table 1 of Gueta, Flanagan, Yahav, Sagiv, SPIN 2007, measured here, beside the paper's figure. " +
-				"= marks figures that agree with the paper exactly, ≠ those that differ; docs/benchmarks.md gives the reason of each difference. " +
+			"Every row of Table 1 of Gueta, Flanagan, Yahav, Sagiv, SPIN 2007, measured here, " +
+				"beside the paper's figure. = marks figures that agree with the paper exactly, ≠ " +
+				"those that differ; docs/benchmarks.md gives the reason of each difference. " +
 				"Times are medians of the search's own time; the paper's are of a machine of 2007.",
 		},
 	}
 	var counts [2]Grid
 	var compared, sameStates, sameTransitions [2]int
-	counts[0] = Grid{Caption: "Full search", Header: []string{"", "states", "paper", "", "transitions", "paper", ""}}
-	counts[1] = Grid{Caption: "Cartesian search", Header: []string{"", "states", "paper", "", "transitions", "attempts", "paper", ""}}
+	counts[0] = Grid{Caption: "Full search", Header: []string{"", "states", "paper", "",
+		"transitions", "paper", ""}}
+	counts[1] = Grid{Caption: "Cartesian search", Header: []string{"", "states", "paper", "",
+		"transitions", "attempts", "paper", ""}}
 	times := Grid{
-		Caption: fmt.Sprintf("Time of the search with 1 worker and with %d, on %s", most, human.Plural(machine.Cores, "core")),
-		Header:  []string{"", "full 1", fmt.Sprintf("full %d", most), "×", "paper", "cart. 1", fmt.Sprintf("cart. %d", most), "×", "paper", "on 4"},
+		Caption: fmt.Sprintf("Time of the search with 1 worker and with %d, on %s", most,
+			human.Plural(machine.Cores, "core")),
+		Header: []string{"", "full 1", fmt.Sprintf("full %d", most), "×", "paper", "cart. 1",
+			fmt.Sprintf("cart. %d", most), "×", "paper", "on 4"},
 	}
 	if most == 1 {
 		times.Caption = "Time of the search with 1 worker"
 		times.Header = []string{"", "full 1", "paper", "cart. 1", "paper", "on 4"}
 	}
 	saving := Grid{
-		Caption: "Saving of the cartesian search in per cent: states, transitions (attempts), time with 1 worker, and time of more workers against one",
-		Header:  []string{"", "states", "paper", "trans.", "paper", "time", "paper", "workers", "paper"},
+		Caption: "Saving of the cartesian search in per cent: states, transitions (attempts), " +
+			"time with 1 worker, and time of more workers against one",
+		Header: []string{"", "states", "paper", "trans.", "paper", "time", "paper", "workers",
+			"paper"},
 	}
 	ended := false
 	why := map[string][]string{} // reason -> rows
@@ -406,19 +428,25 @@ func reportTable1(ms []Measurement, machine Machine) []Section {
 	}
 	if ended {
 		for k := range counts {
-			counts[k].Notes = append(counts[k].Notes, "e: with the self-loops of ended threads, which the paper counts in this row and cpor reports apart.")
+			counts[k].Notes = append(counts[k].Notes,
+				"e: with the self-loops of ended threads, which the paper counts in this row and "+
+					"cpor reports apart.")
 		}
 	}
-	counts[1].Notes = append(counts[1].Notes, "The paper's transitions are attempts: those added to a prefix and those tried and rejected.")
+	counts[1].Notes = append(counts[1].Notes, "The paper's transitions are attempts: those added "+
+		"to a prefix and those tried and rejected.")
 	for _, reason := range slices.Sorted(maps.Keys(why)) {
-		times.Notes = append(times.Notes, "– "+reason+": "+strings.Join(ranges(why[reason]), "; ")+".")
+		times.Notes = append(times.Notes, "– "+reason+": "+strings.Join(ranges(why[reason]), "; ")+
+			".")
 	}
-	times.Notes = append(times.Notes, "×: the time of 1 worker over that of more, for runs above 100ms. on 4: the paper's concurrent variant with four processors.")
+	times.Notes = append(times.Notes, "×: the time of 1 worker over that of more, for runs above "+
+		"100ms. on 4: the paper's concurrent variant with four processors.")
 	for k := range counts {
 		if compared[k] > 0 {
 			sec.Facts = append(sec.Facts, Fact{
 				"Rows with the paper's figures, " + modes[k].title,
-				fmt.Sprintf("states %d of %d, transitions %d of %d", sameStates[k], compared[k], sameTransitions[k], compared[k]),
+				fmt.Sprintf("states %d of %d, transitions %d of %d", sameStates[k], compared[k],
+					sameTransitions[k], compared[k]),
 			})
 		}
 	}
@@ -434,7 +462,8 @@ func reportTable1(ms []Measurement, machine Machine) []Section {
 	if len(speed) > 0 {
 		sec.Facts = append(sec.Facts, Fact{
 			fmt.Sprintf("Median speed-up of %d workers", most),
-			fmt.Sprintf("%s (%s over half a second)", times2(median(speed)), human.Plural(len(speed), "run")),
+			fmt.Sprintf("%s (%s over half a second)", times2(median(speed)),
+				human.Plural(len(speed), "run")),
 		})
 	}
 	for _, g := range []Grid{counts[0], counts[1], times, saving} {

@@ -20,8 +20,9 @@ import (
 // unfoldingTable puts the unfolding beside searches that store states and one
 // that stores nothing, on programs that grow in the number of their threads.
 var unfoldingTable = Table{
-	Name:       "unfolding",
-	Summary:    "events beside states: full, cartesian, dpor and unfolding while threads are added, each with the same time",
+	Name: "unfolding",
+	Summary: "events beside states: full, cartesian, dpor and unfolding while threads are " +
+		"added, each with the same time",
 	Run:        runUnfolding,
 	Report:     reportUnfolding,
 	Benchmarks: unfoldingNames(),
@@ -82,9 +83,11 @@ var unfoldingSweeps = []unfoldingSweep{
 	{model: "hashtable", name: "N", values: []int{8, 16, 32, 64, 128}},
 	{model: "filesystem", name: "N", values: []int{4, 8, 16, 20, 24, 26, 27}},
 	// As many blocks for each inode as there are with the 32 and 26 of the source.
-	{model: "filesystem", name: "N", values: []int{8, 16, 32, 64}, as: "filesystem with room", grows: func(n int) benchmarks.Params {
-		return benchmarks.Params{{Name: "inodes", Value: strconv.Itoa(2 * n)}, {Name: "blocks", Value: strconv.Itoa(2 * n * 26 / 32)}}
-	}},
+	{model: "filesystem", name: "N", values: []int{8, 16, 32, 64}, as: "filesystem with room",
+		grows: func(n int) benchmarks.Params {
+			return benchmarks.Params{{Name: "inodes", Value: strconv.Itoa(2 * n)},
+				{Name: "blocks", Value: strconv.Itoa(2 * n * 26 / 32)}}
+		}},
 	{model: "pipeline", name: "N", values: []int{2, 4, 8, 16, 32, 64}},
 	{model: "election", name: "N", values: []int{2, 4, 6, 8, 12, 16, 32}},
 	{model: "rwlock", name: "N", values: []int{1, 2, 3, 4, 5, 6, 8}},
@@ -133,7 +136,9 @@ func runUnfolding(ctx context.Context, s *Session) error {
 		}
 		for _, v := range sw.values {
 			params := sw.params(v)
-			if slices.ContainsFunc(s.Params, func(p benchmarks.Param) bool { return params.Map()[p.Name] != p.Value }) {
+			if slices.ContainsFunc(s.Params, func(p benchmarks.Param) bool {
+				return params.Map()[p.Name] != p.Value
+			}) {
 				continue
 			}
 			for _, w := range unfoldingWays {
@@ -154,7 +159,8 @@ func runUnfolding(ctx context.Context, s *Session) error {
 			}
 			label := rowName(r.sweep.title(), r.params) + ", " + r.way.name
 			out := s.Run(ctx, Request{
-				Model: filepath.Join(dir, r.sweep.model+".model"), Params: r.params, Mode: r.way.mode, POR: r.way.por, Workers: 1,
+				Model: filepath.Join(dir, r.sweep.model+".model"), Params: r.params,
+				Mode: r.way.mode, POR: r.way.por, Workers: 1,
 				Limit: s.Limit, MaxMemory: s.MaxMemory,
 			}, label, est)
 			if out.Status == Interrupted {
@@ -164,7 +170,8 @@ func runUnfolding(ctx context.Context, s *Session) error {
 				s.Note("%s: %s", label, out.Reason)
 				over[key] = true
 			}
-			s.Record(Measurement{Benchmark: r.sweep.title(), Params: r.params, Tool: "cpor", Round: round, Outcome: out,
+			s.Record(Measurement{Benchmark: r.sweep.title(), Params: r.params, Tool: "cpor",
+				Round: round, Outcome: out,
 				Config: benchmarks.Params{{Name: "search", Value: r.way.name}},
 				Extra:  map[string]float64{"size": float64(r.way.size(&out))}})
 		}
@@ -188,9 +195,12 @@ func reportUnfolding(ms []Measurement, machine Machine) []Section {
 	g := Grid{
 		Header: []string{""},
 		Notes: []string{
-			"states, executions, events: how many a search that covers everything has. An execution of dpor has as many transitions as it is long, and an event is one transition.",
+			"states, executions, events: how many a search that covers everything has. An " +
+				"execution of dpor has as many transitions as it is long, and an event is one " +
+				"transition.",
 			"MB: peak memory of the process.",
-			"–: not within the time, or a smaller size was not; or, for dpor, a program whose executions do not end.",
+			"–: not within the time, or a smaller size was not; or, for dpor, a program whose " +
+				"executions do not end.",
 		},
 	}
 	for _, w := range unfoldingWays {
@@ -198,7 +208,8 @@ func reportUnfolding(ms []Measurement, machine Machine) []Section {
 	}
 	sec := Section{
 		Title: "Events beside states",
-		Text: []string{fmt.Sprintf("Measured on %s (%s) with one worker; each way has the same time for a program. Times are medians of the searches' own.",
+		Text: []string{fmt.Sprintf("Measured on %s (%s) with one worker; each way has the same "+
+			"time for a program. Times are medians of the searches' own.",
 			human.Plural(machine.Cores, "core"), machine.CPU)},
 	}
 	var rows []string
@@ -228,13 +239,15 @@ func reportUnfolding(ms []Measurement, machine Machine) []Section {
 				continue
 			}
 			d, _ := medianTime(got, searchTime)
-			cells = append(cells, count(uint64(got[0].Extra["size"])), duration(d), short(float64(got[0].PeakRSS)/1e6))
+			cells = append(cells, count(uint64(got[0].Extra["size"])), duration(d),
+				short(float64(got[0].PeakRSS)/1e6))
 		}
 		g.Lines = append(g.Lines, Line{Cells: cells})
 	}
 	sec.Grids = []Grid{g}
 	for _, sw := range unfoldingSweeps {
-		sizes := Plot{Title: sw.title() + ": states, executions, events", X: sw.name, Y: "how many", LogY: true}
+		sizes := Plot{Title: sw.title() + ": states, executions, events", X: sw.name, Y: "how many",
+			LogY: true}
 		times := Plot{Title: sw.title() + ": time", X: sw.name, Y: "seconds", LogY: true}
 		for i, w := range unfoldingWays {
 			size, took := Series{Name: w.name, Color: i}, Series{Name: w.name, Color: i}

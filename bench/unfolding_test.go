@@ -31,7 +31,8 @@ func TestUnfolding(t *testing.T) {
 		return Outcome{Status: Done, States: 5151, Transitions: 1, Search: time.Millisecond}
 	})
 	var out, errs bytes.Buffer
-	if code := run(context.Background(), []string{"unfolding", "philosophers", "filesystem", "-o", t.TempDir()}, &out, &errs, runner); code != exitDone {
+	if code := run(context.Background(), []string{"unfolding", "philosophers", "filesystem", "-o",
+		t.TempDir()}, &out, &errs, runner); code != exitDone {
 		t.Fatalf("exit code %d\n%s%s", code, &out, &errs)
 	}
 	for _, s := range []string{"philosophers N=100", "4242", "77", "5151", "–"} {
@@ -39,7 +40,8 @@ func TestUnfolding(t *testing.T) {
 			t.Errorf("the report has no %s:\n%s", s, &out)
 		}
 	}
-	for key, want := range map[string]int{"filesystem stateful none": 2, "philosophers stateless dpor": 0, "philosophers unfolding events": 7} {
+	for key, want := range map[string]int{"filesystem stateful none": 2,
+		"philosophers stateless dpor": 0, "philosophers unfolding events": 7} {
 		if tried[key] != want {
 			t.Errorf("%s was tried %d times, want %d", key, tried[key], want)
 		}

@@ -168,10 +168,12 @@ var table1 = sync.OnceValue(func() []PaperRow {
 	for _, r := range records("data/gueta-2007-table1.csv") {
 		row := PaperRow{Benchmark: r.text("benchmark"), Params: r.params()}
 		if r.text("std_states") != "" {
-			row.Standard = &PaperFigures{r.num("std_states"), r.num("std_transitions"), r.ms("std_ms")}
+			row.Standard = &PaperFigures{r.num("std_states"), r.num("std_transitions"),
+				r.ms("std_ms")}
 		}
 		if r.text("cart_states") != "" {
-			row.Cartesian = &PaperFigures{r.num("cart_states"), r.num("cart_transitions"), r.ms("cart_ms")}
+			row.Cartesian = &PaperFigures{r.num("cart_states"), r.num("cart_transitions"),
+				r.ms("cart_ms")}
 			row.Concurrent = r.ms("cart_4proc_ms")
 		}
 		rows = append(rows, row)
@@ -192,7 +194,8 @@ var reference = sync.OnceValue(func() []ReferenceRow {
 			row.Full = &Counts{r.num("full_states"), r.num("full_transitions"), 0}
 		}
 		if r.text("cart_states") != "" {
-			row.Cartesian = &Counts{r.num("cart_states"), r.num("cart_transitions"), r.num("cart_attempts")}
+			row.Cartesian = &Counts{r.num("cart_states"), r.num("cart_transitions"),
+				r.num("cart_attempts")}
 		}
 		rows = append(rows, row)
 	}

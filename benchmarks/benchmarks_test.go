@@ -54,7 +54,8 @@ func TestHeaders(t *testing.T) {
 		}
 		text := string(b)
 		header, _, _ := strings.Cut(text, "\nconst")
-		for _, want := range []string{"// Source: ", "// What it models: ", "// Granularity: ", "// Parameters (-D NAME=VALUE):"} {
+		for _, want := range []string{"// Source: ", "// What it models: ", "// Granularity: ",
+			"// Parameters (-D NAME=VALUE):"} {
 			if !strings.Contains(header, want) {
 				t.Errorf("%s: the header has no %q", name, want)
 			}
@@ -91,12 +92,14 @@ func TestTable1(t *testing.T) {
 		if len(r.Params) == 0 {
 			t.Errorf("%s has no parameters", r.Benchmark)
 		}
-		if again, err := ParseParams(r.Params.String()); err != nil || again.String() != r.Params.String() {
+		if again, err := ParseParams(r.Params.String()); err != nil ||
+			again.String() != r.Params.String() {
 			t.Errorf("%v: parsed again %v, %v", r.Params, again, err)
 		}
 	}
 	last := rows[len(rows)-1]
-	if last.Params.Int("C") != 127 || last.Cartesian.Transitions != 221954 || last.Standard != nil || last.Concurrent.Milliseconds() != 27328 {
+	if last.Params.Int("C") != 127 || last.Cartesian.Transitions != 221954 ||
+		last.Standard != nil || last.Concurrent.Milliseconds() != 27328 {
 		t.Errorf("last row: %+v", last)
 	}
 }
@@ -116,7 +119,8 @@ func TestReference(t *testing.T) {
 		}
 	}
 	if ended != 2 {
-		t.Errorf("%d rows count the self-loops of ended threads, want sharedarray and sharedptr", ended)
+		t.Errorf("%d rows count the self-loops of ended threads, want sharedarray and sharedptr",
+			ended)
 	}
 }
 

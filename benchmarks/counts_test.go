@@ -17,7 +17,8 @@ import (
 
 // counts searches a whole system and returns the counts, and how many
 // self-loops of ended threads come in addition.
-func counts(t *testing.T, name string, ps benchmarks.Params, por string, workers int) (benchmarks.Counts, uint64) {
+func counts(t *testing.T, name string, ps benchmarks.Params, por string,
+	workers int) (benchmarks.Counts, uint64) {
 	t.Helper()
 	text, err := benchmarks.Model(name)
 	if err != nil {
@@ -28,7 +29,8 @@ func counts(t *testing.T, name string, ps benchmarks.Params, por string, workers
 		t.Fatal(err)
 	}
 	sys := m.System()
-	res, err := search.Run(context.Background(), sys, factory(sys, por), search.Options{Options: engine.Options{Workers: workers, IgnoreDeadlocks: true}})
+	res, err := search.Run(context.Background(), sys, factory(sys, por), search.Options{
+		Options: engine.Options{Workers: workers, IgnoreDeadlocks: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +51,9 @@ func factory(sys system.System, por string) search.Factory {
 	if por == "none" {
 		return full.Factory(sys)
 	}
-	return func() search.Expander { return cartesian.New(sys, cartesian.Options{IgnoreDeadlocks: true}) }
+	return func() search.Expander {
+		return cartesian.New(sys, cartesian.Options{IgnoreDeadlocks: true})
+	}
 }
 
 // TestReferenceCounts pins cpor to the reference implementation: states,
@@ -90,11 +94,14 @@ func TestReferenceCounts(t *testing.T) {
 // the cartesian columns those that docs/benchmarks.md lists.
 func TestPaperCounts(t *testing.T) {
 	for _, r := range benchmarks.Table1() {
-		if p := r.Standard; p != nil && r.Benchmark != "philosophers" && (p.Transitions < few()/10 || sample.Long()) {
+		if p := r.Standard; p != nil && r.Benchmark != "philosophers" &&
+			(p.Transitions < few()/10 || sample.Long()) {
 			t.Run(r.Benchmark+" "+r.Params.String()+" none", func(t *testing.T) {
 				got, ended := counts(t, r.Benchmark, r.Params, "none", 2)
-				if got.States != p.States || got.Transitions != p.Transitions && got.Transitions+ended != p.Transitions {
-					t.Errorf("%+v and %d self-loops of ended threads, the paper has %+v", got, ended, *p)
+				if got.States != p.States || got.Transitions != p.Transitions &&
+					got.Transitions+ended != p.Transitions {
+					t.Errorf("%+v and %d self-loops of ended threads, the paper has %+v", got,
+						ended, *p)
 				}
 			})
 		}
@@ -147,7 +154,8 @@ func TestPhilosophersDeadlock(t *testing.T) {
 			if por == "none" {
 				factory = full.Factory(sys)
 			}
-			res, err := search.Run(context.Background(), sys, factory, search.Options{Options: engine.Options{Workers: 2, All: true}})
+			res, err := search.Run(context.Background(), sys, factory, search.Options{
+				Options: engine.Options{Workers: 2, All: true}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,8 +163,10 @@ func TestPhilosophersDeadlock(t *testing.T) {
 			if name == "philosophers" {
 				want = 1
 			}
-			if len(res.Violations) != want || want > 0 && res.Violations[0].Kind != system.Deadlock {
-				t.Errorf("%s, %s: %d violations, want %d deadlocks", name, por, len(res.Violations), want)
+			if len(res.Violations) != want || want > 0 &&
+				res.Violations[0].Kind != system.Deadlock {
+				t.Errorf("%s, %s: %d violations, want %d deadlocks", name, por, len(res.Violations),
+					want)
 			}
 		}
 	}

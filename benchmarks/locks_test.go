@@ -30,7 +30,8 @@ func TestStollerFigure4(t *testing.T) {
 		t.Errorf("%d rows", len(rows))
 	}
 	for _, r := range rows {
-		if r.States == 0 || r.Megabytes <= 0 || r.Seconds <= 0 || !slices.Contains(LockNames(), r.Benchmark) {
+		if r.States == 0 || r.Megabytes <= 0 || r.Seconds <= 0 || !slices.Contains(LockNames(),
+			r.Benchmark) {
 			t.Errorf("%+v", r)
 		}
 	}

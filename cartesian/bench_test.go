@@ -38,13 +38,16 @@ func counters(threads, n int64) *toy.Program {
 // TestNoAllocations: no allocation in the steady state, in no order.
 func TestNoAllocations(t *testing.T) {
 	for name, p := range map[string]*toy.Program{
-		"counters": counters(3, 100), "philosophers": philosophers(5), "indexer": indexer(12), "robots": robots(3),
+		"counters": counters(3, 100), "philosophers": philosophers(5), "indexer": indexer(12),
+		"robots": robots(3),
 	} {
 		sys := build(t, p)
 		for o := range numOrders {
 			e := New(sys, Options{Order: o})
 			var states []system.State
-			x := &explorer{limit: 20, onMove: func(s system.State, _ *search.Move) { states = append(states, s) }}
+			x := &explorer{limit: 20, onMove: func(s system.State, _ *search.Move) {
+				states = append(states, s)
+			}}
 			x.run(sys, e)
 			var v null
 			all := func() {
@@ -85,13 +88,16 @@ func TestLinearSteps(t *testing.T) {
 			p := counters(4, n)
 			if loop { // after n transitions each
 				p = toy.NewProgram()
-				p.Thread("T", 1, toy.Atomic(toy.Set(0, mod(add(reg(0), num(1)), num(n))), toy.Goto(0)))
+				p.Thread("T", 1, toy.Atomic(toy.Set(0, mod(add(reg(0), num(1)), num(n))),
+					toy.Goto(0)))
 				for range 4 {
 					p.Start("T")
 				}
 			}
 			steps := 0
-			sys := wrapped{build(t, p), func(m system.Machine) system.Machine { return stepCounter{m, &steps} }}
+			sys := wrapped{build(t, p), func(m system.Machine) system.Machine {
+				return stepCounter{m, &steps}
+			}}
 			e := New(sys, Options{})
 			e.Expand(sys.Initial()[0], &null{})
 			length := int(e.counters.Transitions)
@@ -110,16 +116,18 @@ func BenchmarkVector(b *testing.B) {
 	for _, order := range []Order{RoundRobin, DepthFirst} {
 		for _, threads := range []int64{2, 16} {
 			for n := int64(10); n <= 100_000; n *= 10 {
-				b.Run(fmt.Sprintf("order=%v/threads=%d/length=%d", order, threads, threads*n), func(b *testing.B) {
-					sys := build(b, counters(threads, n))
-					e := New(sys, Options{Order: order})
-					s := sys.Initial()[0]
-					var v null
-					for b.Loop() {
-						e.Expand(s, &v)
-					}
-					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(e.counters.Transitions), "ns/transition")
-				})
+				b.Run(fmt.Sprintf("order=%v/threads=%d/length=%d", order, threads, threads*n),
+					func(b *testing.B) {
+						sys := build(b, counters(threads, n))
+						e := New(sys, Options{Order: order})
+						s := sys.Initial()[0]
+						var v null
+						for b.Loop() {
+							e.Expand(s, &v)
+						}
+						b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(
+							e.counters.Transitions), "ns/transition")
+					})
 			}
 		}
 	}
@@ -132,7 +140,8 @@ func BenchmarkContention(b *testing.B) {
 		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
 			p := toy.NewProgram()
 			x := p.Scalar("x", 0)
-			p.Thread("T", 2, toy.Choose(1, 0, 7, toy.Set(0, toy.Load(x, nil))), toy.Atomic(toy.Store(x, nil, num(1))))
+			p.Thread("T", 2, toy.Choose(1, 0, 7, toy.Set(0, toy.Load(x, nil))),
+				toy.Atomic(toy.Store(x, nil, num(1))))
 			for range threads {
 				p.Start("T")
 			}
@@ -143,7 +152,8 @@ func BenchmarkContention(b *testing.B) {
 			for b.Loop() {
 				e.Expand(s, &v)
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(e.counters.Attempts), "ns/attempt")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(e.counters.Attempts),
+				"ns/attempt")
 		})
 	}
 }

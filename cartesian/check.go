@@ -110,7 +110,8 @@ func (c *checker) alone(p *Prefix) {
 		}
 		after := c.m.Encode(nil)
 		if t.Outcome.Kind != system.Moved && (k != last || !slices.Equal(before, after)) {
-			c.fail(p, k, nil, 0, "a self-loop (%v) changes the state or is not the last transition", t.Outcome.Kind)
+			c.fail(p, k, nil, 0, "a self-loop (%v) changes the state or is not the last transition",
+				t.Outcome.Kind)
 		}
 		if k > 0 && t.Outcome.Next != 0 {
 			c.fail(p, k, nil, 0, "a choice inside a prefix")
@@ -123,7 +124,9 @@ func (c *checker) alone(p *Prefix) {
 			if !slices.Equal(after, p.End) {
 				c.fail(p, k+1, nil, 0, "the prefix does not end where it claims to")
 			}
-			if p.Infinite && !slices.ContainsFunc(states, func(s system.State) bool { return slices.Equal(s, after) }) {
+			if p.Infinite && !slices.ContainsFunc(states, func(s system.State) bool {
+				return slices.Equal(s, after)
+			}) {
 				c.fail(p, k+1, nil, 0, "the prefix is not infinite")
 			}
 		}
@@ -148,7 +151,8 @@ func (c *checker) conflicts(p, q *Prefix) {
 					!slices.ContainsFunc(y, x.Orders) {
 					continue
 				}
-				c.fail(p, a, q, b, "transitions conflict at %s, and are not both the last", c.e.base.LocName(x.Loc))
+				c.fail(p, a, q, b, "transitions conflict at %s, and are not both the last",
+					c.e.base.LocName(x.Loc))
 				return
 			}
 		}
@@ -174,11 +178,13 @@ func (c *checker) commute(p, q *Prefix) {
 				other := c.m.Hash()
 				c.m.Rewind(mark)
 				if !one || !two || !three || !four || !slices.Equal(c.buf[0], c.buf[1]) {
-					c.fail(p, a, q, b, "transitions %v and %v of threads %d and %d are not independent", p.Transitions[a], q.Transitions[b], p.Thread, q.Thread)
+					c.fail(p, a, q, b, "transitions %v and %v of threads %d and %d are not "+
+						"independent", p.Transitions[a], q.Transitions[b], p.Thread, q.Thread)
 					return
 				}
 				if hash != other {
-					c.fail(p, a, q, b, "the next transitions of threads %d and %d lead to one state with two hashes", p.Thread, q.Thread)
+					c.fail(p, a, q, b, "the next transitions of threads %d and %d lead to one "+
+						"state with two hashes", p.Thread, q.Thread)
 					return
 				}
 			}
@@ -195,6 +201,7 @@ func (e *Expander) checkDeadlock(s system.State, tail []search.Step) {
 		m.Step(step.Thread, step.Alt)
 	}
 	if enabled, blocked := e.obs.Deadlock(m); enabled >= 0 || len(blocked) == 0 {
-		e.o.Check(validate.NewDifference(e.sys, s, tail, "cartesian: the composed state is no deadlock"))
+		e.o.Check(validate.NewDifference(e.sys, s, tail,
+			"cartesian: the composed state is no deadlock"))
 	}
 }

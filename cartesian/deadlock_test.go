@@ -75,7 +75,9 @@ func TestDeadlockCombinations(t *testing.T) {
 	} {
 		sys := build(t, twoWays(tt.threads, tt.last))
 		var c collector
-		New(sys, Options{MaxDeadlocks: tt.max, Check: func(err error) { t.Errorf("%s: %v", tt.name, err) }}).Expand(sys.Initial()[0], &c)
+		New(sys, Options{MaxDeadlocks: tt.max, Check: func(err error) {
+			t.Errorf("%s: %v", tt.name, err)
+		}}).Expand(sys.Initial()[0], &c)
 		if len(c.deadlocks) != tt.want {
 			t.Errorf("%s: got %d deadlocks, want %d", tt.name, len(c.deadlocks), tt.want)
 		}
@@ -99,7 +101,8 @@ func TestObserverDoesNotVeto(t *testing.T) {
 		p := toy.NewProgram()
 		x := p.Scalar("x", tt.start)
 		holds := toy.Bin("<", toy.Load(x, nil), num(tt.below))
-		p.Thread("T", 0, toy.Atomic(toy.Store(x, nil, num(1))), toy.Await(toy.Bin("==", toy.Load(x, nil), num(7))))
+		p.Thread("T", 0, toy.Atomic(toy.Store(x, nil, num(1))),
+			toy.Await(toy.Bin("==", toy.Load(x, nil), num(7))))
 		p.Invariant("inv", holds)
 		p.Start("T")
 		p.Start("inv")

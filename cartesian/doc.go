@@ -44,21 +44,25 @@
 //
 // # Operations that commute
 //
-// Definition 2 compares pairs. Of operations that commute as long as there is room ([system.Op]) each pair
-// may do so, and all together not: three done at 2. So the table counts: all operations of a vector on a location
-// must fit into the room of each, and of each blocked thread that looks, which is still blocked then. An operation that is too many
-// conflicts with all accesses that have no room for it, like a write. As it is added only if these are last
-// transitions, whose prefixes end with that, and its own ends as well, and as all operations that come later are too many, too, those
-// that are not the last of their prefixes have room for each other, and for any one that is.
+// Definition 2 compares pairs. Of operations that commute as long as there is room ([system.Op])
+// each pair may do so, and all together not: three done at 2. So the table counts: all
+// operations of a vector on a location must fit into the room of each, and of each blocked
+// thread that looks, which is still blocked then. An operation that is too many conflicts with
+// all accesses that have no room for it, like a write. As it is added only if these are last
+// transitions, whose prefixes end with that, and its own ends as well, and as all operations
+// that come later are too many, too, those that are not the last of their prefixes have room for
+// each other, and for any one that is.
 //
-// That is what theorem 1 uses. Where a path from s executes the last transition of a prefix q for the first time,
-// it has executed nothing else of other threads but transitions that are not the last of theirs. All of q has room for these, so
-// that q does the same without them, by Fewer, which is its own run; and they have room for q's, so that
-// they do the same behind it, by More. The same holds for a thread that is blocked. In "What is executed" and with deadlocks only
-// transitions that are not the last are put together.
+// That is what theorem 1 uses. Where a path from s executes the last transition of a prefix q
+// for the first time, it has executed nothing else of other threads but transitions that are not
+// the last of theirs. All of q has room for these, so that q does the same without them, by
+// Fewer, which is its own run; and they have room for q's, so that they do the same behind it,
+// by More. The same holds for a thread that is blocked. In "What is executed" and with deadlocks
+// only transitions that are not the last are put together.
 //
-// So ten workers that end with done(wg), and one that waits, have a vector in which nine workers have come to
-// their end, and only the done that would let the waiting one go on is dependent on it: 11 states.
+// So ten workers that end with done(wg), and one that waits, have a vector in which nine workers
+// have come to their end, and only the done that would let the waiting one go on is dependent on
+// it: 11 states.
 //
 // # Deadlocks
 //

@@ -169,7 +169,8 @@ func (e *Expander) Expand(s system.State, v search.Visitor) {
 		return
 	}
 	for _, p := range e.prefixes {
-		e.move = search.Move{Thread: int(p.thread), Alt: p.alt, Len: max(1, p.moved()), Infinite: p.infinite}
+		e.move = search.Move{Thread: int(p.thread), Alt: p.alt, Len: max(1, p.moved()),
+			Infinite: p.infinite}
 		if !p.infinite {
 			e.move.End = e.endState(p, s)
 			e.effort.Ends++
@@ -267,7 +268,8 @@ func (e *Expander) first(t int32, s system.State) {
 		}
 		e.base.Rewind(mark)
 		alt, more = out.Next, out.Next != 0
-		if n := len(e.prefixes) - begin; n%stopInterval == 0 && e.stopper != nil && e.stopper.Stopped() {
+		if n := len(e.prefixes) - begin; n%stopInterval == 0 && e.stopper != nil &&
+			e.stopper.Stopped() {
 			e.stopped = true
 			return
 		}

@@ -57,7 +57,8 @@ func TestGenerations(t *testing.T) {
 			}
 		}
 		(&explorer{}).run(sys, e)
-		got := search.Counters{Transitions: e.counters.Transitions - before.Transitions, Attempts: e.counters.Attempts - before.Attempts}
+		got := search.Counters{Transitions: e.counters.Transitions - before.Transitions,
+			Attempts: e.counters.Attempts - before.Attempts}
 		if i == 0 {
 			want = got
 		} else if got != want {
@@ -93,13 +94,15 @@ func TestCreationEndsThePrefix(t *testing.T) {
 	p := toy.NewProgram()
 	p.MaxThreads = 2
 	x := p.Scalar("x", 0)
-	p.Thread("Parent", 0, toy.Atomic(), toy.Atomic(toy.Spawn("Child")), toy.Atomic(toy.Store(x, nil, num(1))), toy.Atomic(toy.Store(x, nil, num(2))))
+	p.Thread("Parent", 0, toy.Atomic(), toy.Atomic(toy.Spawn("Child")),
+		toy.Atomic(toy.Store(x, nil, num(1))), toy.Atomic(toy.Store(x, nil, num(2))))
 	p.Thread("Child", 1, toy.Atomic(toy.Set(0, toy.Load(x, nil))))
 	p.Start("Parent")
 	sys := build(t, p)
 	v := New(sys, Options{}).Vector(sys.Initial()[0])
 	if got := len(v.Prefixes[0].Transitions); got != 2 || v.Prefixes[0].Infinite {
-		t.Errorf("the prefix has %d transitions, infinite %v, want 2, false", got, v.Prefixes[0].Infinite)
+		t.Errorf("the prefix has %d transitions, infinite %v, want 2, false", got,
+			v.Prefixes[0].Infinite)
 	}
 	want, _ := explore(sys, newFull(sys), 0)
 	got, _ := explore(sys, New(sys, Options{}), 0)
@@ -114,7 +117,8 @@ func TestInfiniteLoops(t *testing.T) {
 	p := toy.NewProgram()
 	x := p.Scalar("x", 0)
 	p.Thread("Spin", 0, toy.Atomic(toy.Goto(0)))
-	p.Thread("Lasso", 0, toy.Atomic(toy.Store(x, nil, num(1))), toy.Atomic(toy.Store(x, nil, num(2))), toy.Atomic(toy.Goto(0)))
+	p.Thread("Lasso", 0, toy.Atomic(toy.Store(x, nil, num(1))),
+		toy.Atomic(toy.Store(x, nil, num(2))), toy.Atomic(toy.Goto(0)))
 	p.Thread("End", 0)
 	for _, name := range []string{"Spin", "Lasso", "End"} {
 		p.Start(name)
@@ -124,7 +128,8 @@ func TestInfiniteLoops(t *testing.T) {
 	want := []int{1, 4, 1}
 	for i, q := range v.Prefixes {
 		if len(q.Transitions) != want[i] || !q.Infinite {
-			t.Errorf("thread %d: %d transitions, infinite %v, want %d, true", i, len(q.Transitions), q.Infinite, want[i])
+			t.Errorf("thread %d: %d transitions, infinite %v, want %d, true", i, len(q.Transitions),
+				q.Infinite, want[i])
 		}
 	}
 }

@@ -16,7 +16,8 @@ import (
 // oracle must find lost local states, and none with the self-loops.
 func TestModelOracleBites(t *testing.T) {
 	lost := map[bool]int{}
-	c := generated.Config{Threads: 3, Statements: 6, Awaits: true, Atomic: true, Locks: true, Choices: true}
+	c := generated.Config{Threads: 3, Statements: 6, Awaits: true, Atomic: true, Locks: true,
+		Choices: true}
 	seeds := sample.Of[uint64](300, 750, 6000)
 	for seed := uint64(1); seed <= seeds; seed++ {
 		m, err := model.Parse("generated.model", generated.Generate(seed, c), model.Options{})

@@ -42,7 +42,8 @@ func naive(sys system.System, s system.State) *Vector {
 	threads := m.NumThreads()
 	for t := range threads {
 		for alt, more := uint64(0), true; more; {
-			r := &run{Prefix: Prefix{Thread: t, Alt: alt, End: s}, extendable: true, states: []system.State{s}}
+			r := &run{Prefix: Prefix{Thread: t, Alt: alt, End: s}, extendable: true,
+				states: []system.State{s}}
 			tr, target := next(r)
 			r.Transitions = append(r.Transitions, tr)
 			r.End = target
@@ -101,7 +102,9 @@ func naive(sys system.System, s system.State) *Vector {
 			if tr.Outcome.Created {
 				r.extendable = false
 			}
-			if r.extendable && slices.ContainsFunc(r.states, func(q system.State) bool { return slices.Equal(q, target) }) {
+			if r.extendable && slices.ContainsFunc(r.states, func(q system.State) bool {
+				return slices.Equal(q, target)
+			}) {
 				r.Infinite = true
 				r.extendable = false
 			}

@@ -111,7 +111,8 @@ func oracle(tb testing.TB, seed uint64, options ...Options) (diff string, ok boo
 	for _, o := range options {
 		got, _ := explore(sys, New(sys, o), 0)
 		if diff := cmp.Diff(want, got); diff != "" {
-			return fmt.Sprintf("seed %d, order %v: full search (-) and cartesian (+) differ:\n%s\n%v", seed, o.Order, diff, p), true
+			return fmt.Sprintf("seed %d, order %v: full search (-) and cartesian (+) "+
+				"differ:\n%s\n%v", seed, o.Order, diff, p), true
 		}
 	}
 	return "", true

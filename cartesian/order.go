@@ -57,7 +57,8 @@ func ParseOrder(name string) (Order, error) {
 			return Order(o), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown order %q: the orders are %s", name, strings.Join(orderNames[:], ", "))
+	return 0, fmt.Errorf("unknown order %q: the orders are %s", name,
+		strings.Join(orderNames[:], ", "))
 }
 
 // String returns the order's name.

@@ -43,10 +43,13 @@ func robots(robots int) *toy.Program {
 			toy.Store(a, cell, num(0)),
 			toy.Set(x, add(reg(x), reg(dx))),
 			toy.Set(y, add(reg(y), reg(dy))),
-			toy.If(or(eq(reg(x), num(n-1)), eq(reg(x), num(0))), toy.Set(dx, mul(reg(dx), num(-1)))),
-			toy.If(or(eq(reg(y), num(n-1)), eq(reg(y), num(0))), toy.Set(dy, mul(reg(dy), num(-1)))),
+			toy.If(or(eq(reg(x), num(n-1)), eq(reg(x), num(0))),
+				toy.Set(dx, mul(reg(dx), num(-1)))),
+			toy.If(or(eq(reg(y), num(n-1)), eq(reg(y), num(0))),
+				toy.Set(dy, mul(reg(dy), num(-1)))),
 		),
-		toy.Atomic(toy.Assert(or(toy.Not(toy.Load(a, cell)), or(eq(reg(x), num(9)), eq(reg(x), num(2)))), "robots meet off their rows")),
+		toy.Atomic(toy.Assert(or(toy.Not(toy.Load(a, cell)),
+			or(eq(reg(x), num(9)), eq(reg(x), num(2)))), "robots meet off their rows")),
 		toy.Atomic(toy.Store(a, cell, num(1)), toy.Goto(0)),
 	)
 	for _, x := range []int64{0, 4, 7}[:robots] {
@@ -70,7 +73,8 @@ func sharedArray(n int64) *toy.Program {
 			toy.If(toy.Bin("<", own, num(n)), toy.Goto(0)),
 		),
 		toy.Atomic(
-			toy.Store(counter, nil, add(add(toy.Load(counter, nil), num(1)), toy.Load(idx, toy.Bin("-", num(1), self)))),
+			toy.Store(counter, nil, add(add(toy.Load(counter, nil), num(1)),
+				toy.Load(idx, toy.Bin("-", num(1), self)))),
 			toy.Assert(toy.Bin("<=", toy.Load(counter, nil), num(2*n+4)), "counter"),
 		),
 	)
@@ -90,7 +94,8 @@ func sharedPtr(n int64) *toy.Program {
 		other := num(1 - t)
 		target := toy.Load(ptr, nil)
 		xy := func(k int64) toy.Expr {
-			return toy.Bin("&&", toy.Bin("<=", num(3), toy.Load(v, num(k))), toy.Bin("<=", toy.Load(v, num(k)), num(9)))
+			return toy.Bin("&&", toy.Bin("<=", num(3), toy.Load(v, num(k))),
+				toy.Bin("<=", toy.Load(v, num(k)), num(9)))
 		}
 		p.Thread(fmt.Sprintf("T%d", t+1), 1,
 			toy.Atomic(toy.Store(ptr, nil, other)),

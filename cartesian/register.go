@@ -13,7 +13,8 @@ import (
 var OrderFlag = &engine.FlagOf[Order]{
 	FlagInfo: engine.FlagInfo{
 		Name: "cv-order", Group: "What is searched:",
-		Usage:  "the `order` in which the prefixes of a Cartesian vector grow: " + strings.Join(OrderNames(), ", ") + " (default " + OrderNames()[0] + ")",
+		Usage: "the `order` in which the prefixes of a Cartesian vector grow: " +
+			strings.Join(OrderNames(), ", ") + " (default " + OrderNames()[0] + ")",
 		Values: OrderNames(),
 		Try:    OrderNames()[1:],
 	},
@@ -23,8 +24,9 @@ var OrderFlag = &engine.FlagOf[Order]{
 func init() {
 	reduction.Register(reduction.Reduction{
 		Entry: engine.Entry{
-			Name:      "cartesian",
-			Summary:   "Cartesian partial-order reduction; preserves every local state, assertion, invariant and deadlock",
+			Name: "cartesian",
+			Summary: "Cartesian partial-order reduction; preserves every local state, " +
+				"assertion, invariant and deadlock",
 			Preserves: engine.Violations | engine.Deadlocks | engine.Locals | engine.Steps | engine.Waits,
 			Reduces:   true,
 			Stable:    engine.CountStates | engine.CountTransitions | engine.CountAttempts | engine.CountLoops,

@@ -102,7 +102,8 @@ const (
 	looks      = 3
 )
 
-// use tells as what an access counts. Of the operations of a location it is the first one that counts as one.
+// use tells as what an access counts. Of the operations of a location it is the first one that
+// counts as one.
 func (l *location) use(a system.Access) int {
 	if a.Op != 0 && a.Op == l.op {
 		if a.Write {
@@ -116,20 +117,23 @@ func (l *location) use(a system.Access) int {
 	return reads
 }
 
-// conflicts tells with how many of the accesses of a kind an access conflicts: all, none, or, of who looks, as
-// many of the operations as are too many for it.
+// conflicts tells with how many of the accesses of a kind an access conflicts: all, none, or, of
+// who looks, as many of the operations as are too many for it.
 func (l *location) conflicts(a system.Access, kind int) int {
 	const all, none = math.MaxInt, 0
 	use := l.use(a)
 	count := 0
 	switch {
-	case kind == writes || kind <= writes && a.Write || use <= writes && (a.Write || kind == operations):
+	case kind == writes || kind <= writes && a.Write || use <= writes &&
+		(a.Write || kind == operations):
 		return all
-	case use <= writes || kind <= writes || use == looks && kind == looks || sabotage.Is("cartesian/room"):
+	case use <= writes || kind <= writes || use == looks && kind == looks ||
+		sabotage.Is("cartesian/room"):
 		return none
 	case use == looks:
 		count = max(0, l.used-int(a.Room))
-	case kind == operations && l.used+1 > min(l.room, int(a.Room)+1), kind == looks && l.used+1 > l.patience:
+	case kind == operations && l.used+1 > min(l.room, int(a.Room)+1), kind == looks &&
+		l.used+1 > l.patience:
 		count = all
 	}
 	return count
@@ -140,7 +144,8 @@ func (l *location) conflicts(a system.Access, kind int) int {
 func (t *table) inside(thread int32, a system.Access) bool {
 	loc := t.at(a.Loc)
 	for kind := range loc.uses {
-		if loc.uses[kind].inner.other(thread) && loc.conflicts(a, kind) > 0 && !(kind == reads && sabotage.Is("cartesian/inside")) {
+		if loc.uses[kind].inner.other(thread) && loc.conflicts(a, kind) > 0 &&
+			!(kind == reads && sabotage.Is("cartesian/inside")) {
 			return true
 		}
 	}
@@ -162,7 +167,9 @@ func (e *Expander) clash(thread int32, a system.Access) bool {
 	loc := e.table.at(a.Loc)
 	any := false
 	for kind := range loc.uses {
-		if n := loc.conflicts(a, kind); n > 0 && !(kind == reads && sabotage.Is("cartesian/clash")) && e.end(&loc.uses[kind], thread, n) {
+		if n := loc.conflicts(a, kind); n > 0 &&
+			!(kind == reads && sabotage.Is("cartesian/clash")) && e.end(&loc.uses[kind], thread,
+			n) {
 			any = true
 		}
 	}

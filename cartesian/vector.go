@@ -55,5 +55,6 @@ func (e *Expander) vector(s system.State) *Vector {
 
 // record keeps the last transition of a prefix.
 func (p *prefix) record(out system.Outcome) {
-	p.transitions = append(p.transitions, Transition{Outcome: out, Accesses: slices.Clone(p.accesses)})
+	p.transitions = append(p.transitions,
+		Transition{Outcome: out, Accesses: slices.Clone(p.accesses)})
 }

@@ -46,7 +46,9 @@ func TestAgainstNaive(t *testing.T) {
 				}
 			}
 			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-				t.Fatalf("seed %d: the paper's pseudo-code (-) and the expander (+) differ:\n%s\n%v", seed, diff, p)
+				t.Fatalf(
+					"seed %d: the paper's pseudo-code (-) and the expander (+) differ:\n%s\n%v",
+					seed, diff, p)
 			}
 		}
 		x.run(sys, f)
@@ -56,7 +58,8 @@ func TestAgainstNaive(t *testing.T) {
 	}
 	t.Logf("%d vectors", vectors)
 	if vectors < 8*int(seeds) || created == 0 || choices == 0 || observed == 0 {
-		t.Errorf("%d vectors, %d creations, %d choices, %d observers", vectors, created, choices, observed)
+		t.Errorf("%d vectors, %d creations, %d choices, %d observers", vectors, created, choices,
+			observed)
 	}
 }
 
@@ -133,7 +136,9 @@ type liar struct {
 }
 
 func (l liar) Accesses() []system.Access {
-	return slices.DeleteFunc(slices.Clone(l.Machine.Accesses()), func(a system.Access) bool { return a.Loc == l.loc && a.Write })
+	return slices.DeleteFunc(slices.Clone(l.Machine.Accesses()), func(a system.Access) bool {
+		return a.Loc == l.loc && a.Write
+	})
 }
 
 // pathHash tells apart how a state was reached.
@@ -184,8 +189,10 @@ func TestCheckRejects(t *testing.T) {
 	p := toy.NewProgram()
 	x := p.Scalar("x", 0)
 	y := p.Scalar("y", 0)
-	p.Thread("W", 0, toy.Atomic(toy.Store(y, nil, num(1))), toy.Atomic(toy.Store(x, nil, num(1))), toy.Atomic(toy.Store(x, nil, num(2))))
-	p.Thread("R", 2, toy.Atomic(toy.Set(1, num(7))), toy.Atomic(toy.Set(0, toy.Load(x, nil))), toy.Atomic(toy.Set(1, num(2))))
+	p.Thread("W", 0, toy.Atomic(toy.Store(y, nil, num(1))), toy.Atomic(toy.Store(x, nil, num(1))),
+		toy.Atomic(toy.Store(x, nil, num(2))))
+	p.Thread("R", 2, toy.Atomic(toy.Set(1, num(7))), toy.Atomic(toy.Set(0, toy.Load(x, nil))),
+		toy.Atomic(toy.Set(1, num(2))))
 	p.Start("W")
 	p.Start("R")
 	sys := build(t, p)
@@ -194,9 +201,15 @@ func TestCheckRejects(t *testing.T) {
 		name, want string
 		wrap       func(system.Machine) system.Machine
 	}{
-		{"a hidden write", "not independent", func(m system.Machine) system.Machine { return liar{m, 0} }},
-		{"a hash that is not the state's", "hash", func(m system.Machine) system.Machine { return &pathHash{Machine: m} }},
-		{"a step that does not repeat", "does not repeat", func(m system.Machine) system.Machine { return fickle{m, &steps} }},
+		{"a hidden write", "not independent", func(m system.Machine) system.Machine {
+			return liar{m, 0}
+		}},
+		{"a hash that is not the state's", "hash", func(m system.Machine) system.Machine {
+			return &pathHash{Machine: m}
+		}},
+		{"a step that does not repeat", "does not repeat", func(m system.Machine) system.Machine {
+			return fickle{m, &steps}
+		}},
 	} {
 		var found []error
 		bad := wrapped{sys, tt.wrap}
@@ -240,7 +253,8 @@ func TestParseOrder(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, o, err)
 		}
 	}
-	if _, err := ParseOrder("fastest"); err == nil || !strings.Contains(err.Error(), "round-robin, reverse") {
+	if _, err := ParseOrder("fastest"); err == nil || !strings.Contains(err.Error(),
+		"round-robin, reverse") {
 		t.Errorf("got %v", err)
 	}
 	if got := Order(77).String(); got != "order(77)" {

@@ -107,9 +107,11 @@ func (c Config) every(t *testing.T) {
 	case res.Failure != nil:
 		t.Fatal(a.text)
 	case res.Verdict != engine.Pass && c.Incomplete:
-		t.Logf("incomplete: %s, no failure; %s", human.Plural(res.Executions, "execution"), res.Reason)
+		t.Logf("incomplete: %s, no failure; %s", human.Plural(res.Executions, "execution"),
+			res.Reason)
 	case res.Verdict != engine.Pass:
-		t.Fatalf("incomplete: %s, no failure; %s", human.Plural(res.Executions, "execution"), res.Reason)
+		t.Fatalf("incomplete: %s, no failure; %s", human.Plural(res.Executions, "execution"),
+			res.Reason)
 	default:
 		t.Logf("every schedule: %s", human.Plural(res.Executions, "execution"))
 	}
@@ -135,7 +137,8 @@ func (c Config) explore(t *testing.T, k key) (a answer) {
 }
 
 func (c Config) program(t *testing.T, k key) (*gosrc.Program, error) {
-	pkgs, err := gosrc.Load(t.Context(), []string{"."}, gosrc.Options{Dir: k.dir, Tags: tags(), Tests: true})
+	pkgs, err := gosrc.Load(t.Context(), []string{"."}, gosrc.Options{Dir: k.dir, Tags: tags(),
+		Tests: true})
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,8 @@ func TestFailures(t *testing.T) {
 	}
 	for _, want := range []string{
 		`--- FAIL: TestRacy`, `check_test.go:\d+:\d+: data race on n: `, `begins count.func1`,
-		`--- FAIL: TestProcesses`, `calls exec.Command: programs that start others cannot be explored`,
+		`--- FAIL: TestProcesses`,
+		`calls exec.Command: programs that start others cannot be explored`,
 	} {
 		if !regexp.MustCompile(want).Match(out) {
 			t.Errorf("no %q in\n%s", want, out)

@@ -22,7 +22,8 @@ func TestOutside(t *testing.T) {
 	}
 	_, section, ok := strings.Cut(string(text), "**In your own module.**")
 	block := regexp.MustCompile("(?s)```(\\w*)\n(.*?)```\n").FindAllStringSubmatch(section, 3)
-	if !ok || len(block) < 3 || block[0][1] != "" || block[1][1] != "go" || block[2][1] != "console" {
+	if !ok || len(block) < 3 || block[0][1] != "" || block[1][1] != "go" ||
+		block[2][1] != "console" {
 		t.Fatal("docs/go.md no longer says how another module imports this package")
 	}
 	replace, source, commands := block[0][2], block[1][2], block[2][2]

@@ -86,7 +86,8 @@ func randomPredicate(rng *rand.Rand, n, depth int, hosts []string) string {
 		switch rng.IntN(11) {
 		case 9: // linear in several hosts
 			op := []string{"==", "<", "<=", ">", ">="}[rng.IntN(5)]
-			return fmt.Sprintf("%s.y + 2 * %s.z - %s.y %s %d", host(), host(), host(), op, rng.IntN(7)-2)
+			return fmt.Sprintf("%s.y + 2 * %s.z - %s.y %s %d", host(), host(), host(), op,
+				rng.IntN(7)-2)
 		case 10:
 			op := []string{"==", "!=", "<", "<=", ">", ">="}[rng.IntN(6)]
 			return fmt.Sprintf("sum(k: k.y) %s %d", op, rng.IntN(2*n+1))
@@ -124,7 +125,8 @@ func randomPredicate(rng *rand.Rand, n, depth int, hosts []string) string {
 	if rng.IntN(2) == 0 {
 		head, bound = v+[]string{" != ", " < ", ", "}[rng.IntN(3)]+w, []string{v, w}
 	}
-	return fmt.Sprintf("%s %s: %s", q, head, randomPredicate(rng, n, depth-1, append(append([]string(nil), hosts...), bound...)))
+	return fmt.Sprintf("%s %s: %s", q, head, randomPredicate(rng, n, depth-1,
+		append(append([]string(nil), hosts...), bound...)))
 }
 
 // localPredicate returns a random conjunction of 1-local predicates.
@@ -132,7 +134,8 @@ func localPredicate(rng *rand.Rand, n int) string {
 	var parts []string
 	for i := range n {
 		if rng.IntN(4) > 0 {
-			parts = append(parts, fmt.Sprintf([]string{"p%[1]d.x", "!p%[1]d.x", "p%[1]d.y != 0", "(p%[1]d.y == p%[1]d.z || p%[1]d.x)"}[rng.IntN(4)], i+1))
+			parts = append(parts, fmt.Sprintf([]string{"p%[1]d.x", "!p%[1]d.x", "p%[1]d.y != 0",
+				"(p%[1]d.y == p%[1]d.z || p%[1]d.x)"}[rng.IntN(4)], i+1))
 		}
 	}
 	if parts == nil {

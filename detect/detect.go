@@ -18,8 +18,9 @@ type Modality uint8
 
 // The two modalities of Cooper and Marzullo (paper, section 2).
 const (
-	Poss Modality = iota // in some history, the system passes through a state that satisfies the predicate
-	Def                  // in every history
+	// in some history, the system passes through a state that satisfies the predicate
+	Poss Modality = iota
+	Def           // in every history
 )
 
 // String returns "poss" or "def".
@@ -32,12 +33,13 @@ func (m Modality) String() string {
 
 // The algorithms.
 const (
-	Auto          = "auto"     // the best that applies; of two, the first that answers
-	Interval      = "interval" // Poss: search over intervals of the lattice, our own
-	PSPoss        = "psposs"   // Poss: the paper's, sections 4 and 5
-	PSDef         = "psdef"    // Def: the paper's, section 6
-	Lattice       = "lattice"  // both: Cooper and Marzullo 1991
-	GargWaldecker = "gw"       // both: Garg and Waldecker 1994, 1996; conjunctions of 1-local predicates only
+	Auto     = "auto"     // the best that applies; of two, the first that answers
+	Interval = "interval" // Poss: search over intervals of the lattice, our own
+	PSPoss   = "psposs"   // Poss: the paper's, sections 4 and 5
+	PSDef    = "psdef"    // Def: the paper's, section 6
+	Lattice  = "lattice"  // both: Cooper and Marzullo 1991
+	// both: Garg and Waldecker 1994, 1996; conjunctions of 1-local predicates only
+	GargWaldecker = "gw"
 )
 
 // Algorithms returns the names of the algorithms for the modality, the default
@@ -127,19 +129,22 @@ type Result struct {
 
 // ErrNotLocal is returned when Garg and Waldecker's algorithm is asked for a
 // predicate that is no conjunction of 1-local predicates.
-var ErrNotLocal = errors.New("the predicate is no conjunction of 1-local predicates, which Garg and Waldecker's algorithm needs")
+var ErrNotLocal = errors.New("the predicate is no conjunction of 1-local predicates, which Garg " +
+	"and Waldecker's algorithm needs")
 
 // Detect answers the question for the predicate, which must have been expanded
 // for the computation. The error is about the options (ErrNotLocal among them);
 // a search that ctx or a limit stops returns a Result that is not Exhaustive.
-func Detect(ctx context.Context, c *computation.Computation, n *predicate.Node, m Modality, opt Options) (*Result, error) {
+func Detect(ctx context.Context, c *computation.Computation, n *predicate.Node, m Modality,
+	opt Options) (*Result, error) {
 	if opt.Workers <= 0 {
 		opt.Workers = runtime.GOMAXPROCS(0)
 	}
 	if opt.Algorithm == "" {
 		opt.Algorithm = Auto
 	}
-	r := &run{ctx: ctx, opt: &opt, res: &Result{Modality: m, Algorithm: opt.Algorithm, LatticeBound: 1}}
+	r := &run{ctx: ctx, opt: &opt, res: &Result{Modality: m, Algorithm: opt.Algorithm,
+		LatticeBound: 1}}
 	for i := range c.N() {
 		r.res.LatticeBound *= float64(c.States(i))
 	}
@@ -191,7 +196,8 @@ func (r *run) timeout() {
 }
 
 func (r *run) stats() Stats {
-	return Stats{States: r.states.Load(), Transitions: r.transitions.Load(), Events: r.events.Load(), StoreBytes: r.bytes.Load()}
+	return Stats{States: r.states.Load(), Transitions: r.transitions.Load(),
+		Events: r.events.Load(), StoreBytes: r.bytes.Load()}
 }
 
 func (r *run) progress() (stop func()) {
@@ -297,7 +303,8 @@ func (r *run) detect(c *computation.Computation, n *predicate.Node, m Modality) 
 		known = known || a == r.opt.Algorithm
 	}
 	if !known {
-		return fmt.Errorf("there is no algorithm %q for %v; there are %v", r.opt.Algorithm, m, Algorithms(m))
+		return fmt.Errorf("there is no algorithm %q for %v; there are %v", r.opt.Algorithm, m,
+			Algorithms(m))
 	}
 	if m == Def {
 		r.def(c, n)
@@ -451,31 +458,36 @@ func Holds(c *computation.Computation, n *predicate.Node, cut computation.Cut) b
 func verify(c *computation.Computation, n *predicate.Node, res *Result) error {
 	if res.Witness != nil {
 		if !c.Consistent(res.Witness) || !Holds(c, n, res.Witness) {
-			return fmt.Errorf("internal error: %s: the witness %s is none", res.Algorithm, c.Describe(res.Witness))
+			return fmt.Errorf("internal error: %s: the witness %s is none", res.Algorithm,
+				c.Describe(res.Witness))
 		}
 	}
 	if res.Observation == nil {
 		return nil
 	}
 	if at, ok := satisfied(c, n, res.Observation); ok {
-		return fmt.Errorf("internal error: %s: the observation passes through %s, which satisfies the predicate", res.Algorithm, c.Describe(at))
+		return fmt.Errorf("internal error: %s: the observation passes through %s, which "+
+			"satisfies the predicate", res.Algorithm, c.Describe(at))
 	}
 	cut := c.Initial()
 	for _, e := range res.Observation {
 		if cut[e.Process]+1 != e.Index || !c.Enabled(cut, e.Process) {
-			return fmt.Errorf("internal error: %s: event %d of %s is not enabled in the observation at %s", res.Algorithm, e.Index, c.Name(e.Process), c.Describe(cut))
+			return fmt.Errorf("internal error: %s: event %d of %s is not enabled in the "+
+				"observation at %s", res.Algorithm, e.Index, c.Name(e.Process), c.Describe(cut))
 		}
 		cut[e.Process]++
 	}
 	if !c.Final().Leq(cut) {
-		return fmt.Errorf("internal error: %s: the observation ends early, at %s", res.Algorithm, c.Describe(cut))
+		return fmt.Errorf("internal error: %s: the observation ends early, at %s", res.Algorithm,
+			c.Describe(cut))
 	}
 	return nil
 }
 
 // satisfied returns the first cut of the observation that satisfies the
 // predicate. It evaluates the predicate only where one of its variables changes.
-func satisfied(c *computation.Computation, n *predicate.Node, events []computation.Event) (computation.Cut, bool) {
+func satisfied(c *computation.Computation, n *predicate.Node,
+	events []computation.Event) (computation.Cut, bool) {
 	type column struct {
 		v    *computation.Variable
 		next int
@@ -508,7 +520,9 @@ func satisfied(c *computation.Computation, n *predicate.Node, events []computati
 	names := map[*predicate.Node]string{}
 	collect(n, func(v *predicate.Node) { names[v] = key(v) })
 	holds := func() bool {
-		return n.Eval(func(v *predicate.Node) computation.Value { return c.Values().Value(values[names[v]]) }).IsTrue()
+		return n.Eval(func(v *predicate.Node) computation.Value {
+			return c.Values().Value(values[names[v]])
+		}).IsTrue()
 	}
 	cut := c.Initial()
 	for i := range cut {

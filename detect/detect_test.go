@@ -44,7 +44,8 @@ func variants() []variant {
 		{"full", Poss, Options{Full: true}},
 		{"whole, full", Poss, Options{Whole: true, Full: true, Check: true}},
 		{"sequences", Poss, Options{Algorithm: PSPoss}},
-		{"sequences, full, whole", Poss, Options{Algorithm: PSPoss, Full: true, Whole: true, Check: true}},
+		{"sequences, full, whole", Poss, Options{Algorithm: PSPoss, Full: true, Whole: true,
+			Check: true}},
 		{"lattice", Poss, Options{Algorithm: Lattice}},
 		{"lattice, full", Poss, Options{Algorithm: Lattice, Full: true}},
 		{"gw", Poss, Options{Algorithm: GargWaldecker}},
@@ -57,7 +58,8 @@ func variants() []variant {
 		{"psdef, many workers", Def, Options{Algorithm: PSDef, Workers: 8, NoDominance: true}},
 		{"psdef, full", Def, Options{Algorithm: PSDef, Full: true}},
 		{"psdef, no dominance", Def, Options{Algorithm: PSDef, NoDominance: true}},
-		{"psdef, no dominance, full", Def, Options{Algorithm: PSDef, NoDominance: true, Full: true}},
+		{"psdef, no dominance, full", Def, Options{Algorithm: PSDef, NoDominance: true,
+			Full: true}},
 		{"psdef, no persistent sets", Def, Options{Algorithm: PSDef, NoPersistent: true}},
 		{"lattice", Def, Options{Algorithm: Lattice}},
 		{"lattice, full", Def, Options{Algorithm: Lattice, Full: true}},
@@ -78,7 +80,10 @@ func variants() []variant {
 // observations.
 func TestOracle(t *testing.T) {
 	rounds := sample.Of(150, 600, 5000)
-	defer func(table, next int, old time.Duration) { maxTable, maxNext, headStart = table, next, old }(maxTable, maxNext, headStart)
+	defer func(table, next int, old time.Duration) {
+		maxTable, maxNext, headStart = table, next,
+			old
+	}(maxTable, maxNext, headStart)
 	vs := variants()
 	stats := map[string]int{}
 	for seed := range rounds {
@@ -110,14 +115,20 @@ func TestOracle(t *testing.T) {
 				holds = want.def
 			}
 			if res.Holds != holds || !res.Exhaustive {
-				t.Fatalf("seed %d, %v %s, %s: %v, brute force says %v\nconjunctions %v", seed, v.m, v.name, text, res.Holds, holds, res.Conjunctions)
+				t.Fatalf("seed %d, %v %s, %s: %v, brute force says %v\nconjunctions %v", seed, v.m,
+					v.name, text, res.Holds, holds, res.Conjunctions)
 			}
-			if (res.Witness != nil) != (v.m == Poss && holds) || (res.Observation != nil) != (v.m == Def && !holds && c.TotalEvents() > 0) {
-				t.Fatalf("seed %d, %v %s, %s: the evidence does not go with the answer", seed, v.m, v.name, text)
+			if (res.Witness != nil) != (v.m == Poss && holds) ||
+				(res.Observation != nil) != (v.m == Def && !holds && c.TotalEvents() > 0) {
+				t.Fatalf("seed %d, %v %s, %s: the evidence does not go with the answer", seed, v.m,
+					v.name, text)
 			}
-			if v.m == Poss && v.opt.Algorithm != Lattice && v.opt.Algorithm != GargWaldecker && !v.opt.NoSleep && v.opt.Whole && (headStart > 0 || v.opt.Algorithm != "") { // two searches add their counts
+			// two searches add their counts
+			if v.m == Poss && v.opt.Algorithm != Lattice && v.opt.Algorithm != GargWaldecker &&
+				!v.opt.NoSleep && v.opt.Whole && (headStart > 0 || v.opt.Algorithm != "") {
 				if s := res.Stats; !res.Holds && s.Transitions != s.States-1 {
-					t.Fatalf("seed %d, %s, %s: N_T = %d, N_S = %d", seed, v.name, text, s.Transitions, s.States)
+					t.Fatalf("seed %d, %s, %s: N_T = %d, N_S = %d", seed, v.name, text,
+						s.Transitions, s.States)
 				}
 			}
 		}
@@ -133,8 +144,10 @@ func TestOracle(t *testing.T) {
 // ended.
 func TestStopped(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
-	c := simulate.Random(rng, simulate.RandomConfig{Processes: 6, Events: 20_000, Messages: 0.3, Variables: 3, Values: 50, Assign: 0.6})
-	for _, text := range []string{"sum(i: i.y) == 301", "p1.y * p2.y + p3.y * p4.y == -7", "forall i: i.y > 60", "exists i < j: i.y == j.y + 100"} {
+	c := simulate.Random(rng, simulate.RandomConfig{Processes: 6, Events: 20_000, Messages: 0.3,
+		Variables: 3, Values: 50, Assign: 0.6})
+	for _, text := range []string{"sum(i: i.y) == 301", "p1.y * p2.y + p3.y * p4.y == -7",
+		"forall i: i.y > 60", "exists i < j: i.y == j.y + 100"} {
 		n := mustExpand(t, text, c)
 		for _, v := range variants() {
 			ctx, cancel := context.WithCancel(context.Background())

@@ -75,7 +75,8 @@ type branch struct {
 }
 
 func (r *run) interval(c *computation.Computation, parts []*predicate.Conjunction) {
-	is := &intervalSearch{r: r, problems: make([]*problem, len(parts)), jump: r.opt.Algorithm == Interval, choose: r.opt.Algorithm == Interval}
+	is := &intervalSearch{r: r, problems: make([]*problem, len(parts)),
+		jump: r.opt.Algorithm == Interval, choose: r.opt.Algorithm == Interval}
 	items := make([]interval, len(parts))
 	for x, part := range parts {
 		p := compile(c, part, !r.opt.Full, r.stopped.Load)
@@ -195,7 +196,8 @@ func (w *intervalWorker) join(s, row []int32) {
 // chooseClause returns a false clause, with its branches in w.best, or -1 if
 // the predicate holds in s; ok is false if some clause is false in the whole
 // interval.
-func (w *intervalWorker) chooseClause(is *intervalSearch, p *problem, s, ub []int32) (x int, ok bool) {
+func (w *intervalWorker) chooseClause(is *intervalSearch, p *problem, s, ub []int32) (x int,
+	ok bool) {
 	acc := w.acc[:p.words]
 	p.truth(s, acc)
 	chosen, fewest := -1, 0

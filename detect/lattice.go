@@ -155,7 +155,8 @@ func (l *latticeSearch) pathTo(final []uint64, levels [][]uint64) []int {
 
 // CountStates counts the consistent global states of the computation, all of
 // them, as far as limit; exact is unset if there are more.
-func CountStates(ctx context.Context, c *computation.Computation, limit int64) (n int64, exact bool) {
+func CountStates(ctx context.Context, c *computation.Computation, limit int64) (n int64,
+	exact bool) {
 	p := compile(c, &predicate.Conjunction{}, false, func() bool { return false })
 	l := newLattice(&run{ctx: ctx, opt: &Options{}, res: &Result{}}, p)
 	w := l.pack.words

@@ -10,8 +10,11 @@ type Level struct {
 // computation and the whole predicate: no optimization, sleep sets only,
 // persistent sets only, both.
 var Levels = []Level{
-	{"none", Options{Algorithm: PSPoss, Full: true, Whole: true, NoSequences: true, NoPersistent: true, NoSleep: true}},
-	{"sleep", Options{Algorithm: PSPoss, Full: true, Whole: true, NoSequences: true, NoPersistent: true}},
-	{"persistent", Options{Algorithm: PSPoss, Full: true, Whole: true, NoSequences: true, NoSleep: true}},
+	{"none", Options{Algorithm: PSPoss, Full: true, Whole: true, NoSequences: true,
+		NoPersistent: true, NoSleep: true}},
+	{"sleep", Options{Algorithm: PSPoss, Full: true, Whole: true, NoSequences: true,
+		NoPersistent: true}},
+	{"persistent", Options{Algorithm: PSPoss, Full: true, Whole: true, NoSequences: true,
+		NoSleep: true}},
 	{"both", Options{Algorithm: PSPoss, Full: true, Whole: true, NoSequences: true}},
 }

@@ -98,7 +98,8 @@ func isLinear(n *predicate.Node) bool {
 
 // compileLinear finds the linear form of the only literal of clause x; nil if it
 // has none. It returns nil, too, when stop says so.
-func (p *problem) compileLinear(x int, cl *predicate.Clause, at map[int]int, tuples []tupleTable, stop func() bool) *linear {
+func (p *problem) compileLinear(x int, cl *predicate.Clause, at map[int]int, tuples []tupleTable,
+	stop func() bool) *linear {
 	if len(cl.Joint) != 1 || len(cl.Local) > 0 {
 		return nil
 	}
@@ -163,7 +164,8 @@ func (p *problem) rangeTree(i int, sum []term, table tupleTable) *rangeTree {
 				total = undefinedPart
 				break
 			}
-			if v.Kind() != computation.Int || v.Int() > maxLinear>>16 || v.Int() < -(maxLinear>>16) {
+			if v.Kind() != computation.Int || v.Int() > maxLinear>>16 ||
+				v.Int() < -(maxLinear>>16) {
 				return nil
 			}
 			if total += term.factor * v.Int(); total > maxLinear || total < -maxLinear {

@@ -81,7 +81,8 @@ func TestC0(t *testing.T) {
 	// "The selective search avoids exploring s1,2, s3,1, and the four transitions
 	// incident on them": from s1,1 to s2,1, and on to s2,2, s3,2 and s3,3 as the
 	// lowest-numbered false conjunct says.
-	res, err := Detect(context.Background(), c, mustExpand(t, "p1.p == 2 && p2.p == 3", c), Poss, LevelsByName(t, "both").Options)
+	res, err := Detect(context.Background(), c, mustExpand(t, "p1.p == 2 && p2.p == 3", c), Poss,
+		LevelsByName(t, "both").Options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +165,8 @@ func TestThreeProcesses(t *testing.T) {
 			}
 		}
 		c := r.Computation()
-		res, err := Detect(context.Background(), c, mustExpand(t, "p1.x >= 0 && p2.x + p3.x < 0", c), Poss, opt)
+		res, err := Detect(context.Background(), c, mustExpand(t, "p1.x >= 0 && p2.x + p3.x < 0",
+			c), Poss, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +189,9 @@ func TestThreeProcesses(t *testing.T) {
 // of the conjunction of the x have to be looked at, and ruled out.
 func conjunctive(n, s int) *computation.Computation {
 	r := simulate.NewRecorder(simulate.Names("p", n))
-	x := func(b bool) simulate.Assign { return simulate.Assign{Name: "x", Value: computation.BoolValue(b)} }
+	x := func(b bool) simulate.Assign {
+		return simulate.Assign{Name: "x", Value: computation.BoolValue(b)}
+	}
 	for i := range n {
 		r.Init(i, x(false))
 	}
@@ -220,7 +224,9 @@ func TestConjunctive(t *testing.T) {
 		}
 		bound := int64(c.N()) * int64(c.MaxStates())
 		n := mustExpand(t, allX, c)
-		for _, opt := range []Options{{}, {Full: true}, {Algorithm: PSPoss}, LevelsByName(t, "both").Options, LevelsByName(t, "persistent").Options, {Algorithm: GargWaldecker}} {
+		for _, opt := range []Options{{}, {Full: true}, {Algorithm: PSPoss},
+			LevelsByName(t, "both").Options, LevelsByName(t, "persistent").Options,
+			{Algorithm: GargWaldecker}} {
 			res, err := Detect(context.Background(), c, n, Poss, opt)
 			if err != nil {
 				t.Fatal(err)
@@ -237,7 +243,8 @@ func TestLarge(t *testing.T) {
 	sample.Skip(t)
 	c := conjunctive(64, 10_000)
 	n := mustExpand(t, allX, c)
-	for _, opt := range []Options{{Workers: 1}, LevelsByName(t, "both").Options, {Algorithm: GargWaldecker}} {
+	for _, opt := range []Options{{Workers: 1}, LevelsByName(t, "both").Options,
+		{Algorithm: GargWaldecker}} {
 		start := time.Now()
 		res, err := Detect(context.Background(), c, n, Poss, opt)
 		if err != nil || res.Holds {
@@ -245,7 +252,8 @@ func TestLarge(t *testing.T) {
 		}
 		t.Logf("%s full=%v: %v, %+v", res.Algorithm, opt.Full, time.Since(start), res.Stats)
 	}
-	res, err := Detect(context.Background(), c, n, Poss, Options{Algorithm: Lattice, Full: true, MaxStates: 1_000_000})
+	res, err := Detect(context.Background(), c, n, Poss, Options{Algorithm: Lattice, Full: true,
+		MaxStates: 1_000_000})
 	if err != nil || res.Exhaustive {
 		t.Error("the lattice was not hopeless")
 	}
@@ -257,15 +265,18 @@ func TestLarge(t *testing.T) {
 //
 // ns/N²S is the time divided by that, for the search alone.
 func BenchmarkConjunctive(b *testing.B) {
-	for _, size := range []struct{ n, s int }{{8, 1250}, {8, 10_000}, {16, 10_000}, {32, 10_000}, {64, 1250}, {64, 10_000}} {
+	for _, size := range []struct{ n, s int }{{8, 1250}, {8, 10_000}, {16, 10_000}, {32, 10_000},
+		{64, 1250}, {64, 10_000}} {
 		c := conjunctive(size.n, size.s)
 		n := mustExpand(b, allX, c)
-		for _, level := range []Level{LevelBoth(), {"interval", Options{Workers: 1}}, {"gw", Options{Algorithm: GargWaldecker}}} {
+		for _, level := range []Level{LevelBoth(), {"interval", Options{Workers: 1}},
+			{"gw", Options{Algorithm: GargWaldecker}}} {
 			b.Run(fmt.Sprintf("%s/N=%d/S=%d", level.Name, size.n, size.s), func(b *testing.B) {
 				var res *Result
 				for b.Loop() {
 					var err error
-					if res, err = Detect(context.Background(), c, n, Poss, level.Options); err != nil {
+					if res, err = Detect(context.Background(), c, n, Poss,
+						level.Options); err != nil {
 						b.Fatal(err)
 					}
 				}

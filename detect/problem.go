@@ -52,8 +52,9 @@ type clause struct {
 	// could make the clause true: one that satisfies the process's own literal, or
 	// differs from k in a variable of the joint literals; last+1 if there is none.
 	next   [][]int32
-	linear *linear   // the form of its only literal, if it has one
-	sub    [][]int32 // by position in support, by class: number of the tuple of the clause's joint variables
+	linear *linear // the form of its only literal, if it has one
+	// by position in support, by class: number of the tuple of the clause's joint variables
+	sub [][]int32
 }
 
 // jointLiteral is a literal on several processes. Its value is looked up in a
@@ -61,11 +62,12 @@ type clause struct {
 type jointLiteral struct {
 	node    *predicate.Node
 	support []int
-	sub     [][]int32 // by position in support, by class: number of the tuple of the literal's variables
-	stride  []int
-	table   []bool
-	slot    map[*predicate.Node]slot
-	values  [][][]computation.Value // by position in support, by tuple: the values
+	// by position in support, by class: number of the tuple of the literal's variables
+	sub    [][]int32
+	stride []int
+	table  []bool
+	slot   map[*predicate.Node]slot
+	values [][][]computation.Value // by position in support, by tuple: the values
 }
 
 type slot struct{ pos, index int }
@@ -84,7 +86,8 @@ var (
 
 // compile makes the problem of a conjunction. It returns nil as soon as stop
 // says so.
-func compile(c *computation.Computation, conj *predicate.Conjunction, weak bool, stop func() bool) *problem {
+func compile(c *computation.Computation, conj *predicate.Conjunction, weak bool,
+	stop func() bool) *problem {
 	p := &problem{c: c, conj: conj, words: max(1, (len(conj.Clauses)+63)/64)}
 	if weak {
 		p.hosts = conj.Support()
@@ -384,7 +387,8 @@ func (p *problem) compileJoint(x int, cl *predicate.Clause, at map[int]int, tupl
 
 // project numbers the values of some of the joint variables of process i, and
 // returns the number for each class, and the values for each number.
-func (p *problem) project(i int, names []string, table tupleTable) (sub []int32, values [][]computation.Value) {
+func (p *problem) project(i int, names []string, table tupleTable) (sub []int32,
+	values [][]computation.Value) {
 	cols := make([]int, len(names))
 	for x, name := range names {
 		cols[x] = slices.Index(table.names, name)

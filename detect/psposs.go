@@ -40,7 +40,8 @@ type frame struct {
 }
 
 func newPSPoss(r *run, p *problem) *psposs {
-	d := &psposs{r: r, p: p, s: make([]int32, p.n), next: make([][]int32, p.n), wait: make([]int32, p.n),
+	d := &psposs{r: r, p: p, s: make([]int32, p.n), next: make([][]int32, p.n),
+		wait:   make([]int32, p.n),
 		asleep: make([]bool, p.n), seen: make([]bool, p.n), acc: make([]uint64, p.words)}
 	for i := range d.s {
 		d.arm(i)
@@ -161,7 +162,8 @@ func (d *psposs) enter(moved int32) (done bool) {
 				return true
 			}
 			// A state match: nothing to explore.
-			d.frames = append(d.frames, frame{from: len(d.todo), to: len(d.todo), at: len(d.todo), moved: moved})
+			d.frames = append(d.frames, frame{from: len(d.todo), to: len(d.todo), at: len(d.todo),
+				moved: moved})
 			return false
 		}
 		d.r.bytes.Store(d.visited.bytes())

@@ -64,7 +64,9 @@ func NewCollector[T any](o *Options) *Collector[T] {
 	if most <= 0 {
 		most = defaultMaxViolations
 	}
-	return &Collector[T]{all: o.All, ignoreDeadlocks: o.IgnoreDeadlocks, max: most, found: map[key]T{}, objects: map[key]int{}, places: map[key]int{}, out: map[[2]uint64]struct{}{}}
+	return &Collector[T]{all: o.All, ignoreDeadlocks: o.IgnoreDeadlocks, max: most,
+		found: map[key]T{}, objects: map[key]int{}, places: map[key]int{},
+		out: map[[2]uint64]struct{}{}}
 }
 
 // Len returns how many violations are kept.
@@ -94,7 +96,8 @@ func (c *Collector[T]) Ignores(v *system.Violation) bool {
 // already or ignored. state is the [StateKey] of a deadlock, "" otherwise; keep
 // makes what is kept of the violation, only if it is. It returns false if the
 // exploration is to end: [AtViolation].
-func (c *Collector[T]) Add(v *system.Violation, state string, keep func(system.Violation) T) (goOn bool) {
+func (c *Collector[T]) Add(v *system.Violation, state string,
+	keep func(system.Violation) T) (goOn bool) {
 	if c.Ignores(v) {
 		return true
 	}
@@ -119,7 +122,8 @@ func (c *Collector[T]) add(k key, keep func() T) {
 		victim := -1
 		for i := len(c.order) - 1; i >= 0 && victim < 0; i-- {
 			o, p := c.order[i].levels()
-			if c.objects[object] == 0 && c.objects[o] > 1 || c.places[place] == 0 && c.places[p] > 1 {
+			if c.objects[object] == 0 && c.objects[o] > 1 || c.places[place] == 0 &&
+				c.places[p] > 1 {
 				victim = i
 			}
 		}

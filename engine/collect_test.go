@@ -19,11 +19,14 @@ func TestCollector(t *testing.T) {
 	}
 	var deadlocks, races, assertions []added
 	for i := range 200 {
-		deadlocks = append(deadlocks, added{system.Violation{Kind: system.Deadlock}, fmt.Sprint("state ", i)})
-		races = append(races, added{system.Violation{Kind: system.Runtime, Pos: at(1), Object: fmt.Sprint("x", i)}, ""})
+		deadlocks = append(deadlocks, added{system.Violation{Kind: system.Deadlock},
+			fmt.Sprint("state ", i)})
+		races = append(races, added{system.Violation{Kind: system.Runtime, Pos: at(1),
+			Object: fmt.Sprint("x", i)}, ""})
 	}
 	for i := range 3 {
-		assertions = append(assertions, added{system.Violation{Kind: system.Assertion, Pos: at(10 + i)}, ""})
+		assertions = append(assertions,
+			added{system.Violation{Kind: system.Assertion, Pos: at(10 + i)}, ""})
 	}
 	count := func(kind system.ViolationKind, vs []system.Violation) (n int) {
 		for _, v := range vs {
@@ -56,8 +59,10 @@ func TestCollector(t *testing.T) {
 			}
 		}
 		got := slices.Collect(f.All())
-		if d, r, a := count(system.Deadlock, got), count(system.Runtime, got), count(system.Assertion, got); d != tt.deadlocks || r != tt.races || a != tt.assertions {
-			t.Errorf("%s: %d deadlocks, %d races, %d assertions; want %d, %d, %d", tt.name, d, r, a, tt.deadlocks, tt.races, tt.assertions)
+		if d, r, a := count(system.Deadlock, got), count(system.Runtime, got),
+			count(system.Assertion, got); d != tt.deadlocks || r != tt.races || a != tt.assertions {
+			t.Errorf("%s: %d deadlocks, %d races, %d assertions; want %d, %d, %d", tt.name, d, r, a,
+				tt.deadlocks, tt.races, tt.assertions)
 		}
 		if f.Len() != len(got) {
 			t.Errorf("%s: %d kept, %d say so", tt.name, len(got), f.Len())

@@ -29,21 +29,32 @@ func TestJudge(t *testing.T) {
 	}{
 		{"all covered", nil, "", false, engine.Pass, true, "", false},
 		{"all covered, a violation", nil, "", true, engine.Violated, true, "", false},
-		{"an inexact store", nil, "the store is inexact", false, engine.Incomplete, false, "the store is inexact", false},
-		{"an inexact store, a violation", nil, "the store is inexact", true, engine.Violated, false, "the store is inexact", false},
-		{"the first violation", engine.AtViolation, "", true, engine.Violated, false, "stopped at the first violation", false},
-		{"a limit", engine.StateLimit(12345), "", false, engine.Incomplete, false, "limit of 12,345 states", false},
-		{"a limit, wrapped, and a gap", fmt.Errorf("worker 3: %w", engine.TransitionLimit(1000)), "cut", false, engine.Incomplete, false, "limit of 1,000 transitions", false},
-		{"a limit, a violation before", engine.StateLimit(1), "", true, engine.Violated, false, "limit of 1 states", false},
-		{"interrupted", context.Canceled, "", false, engine.Incomplete, false, "interrupted", false},
-		{"interrupted by a deadline", timeUp.Err(), "", false, engine.Incomplete, false, "interrupted", false},
+		{"an inexact store", nil, "the store is inexact", false, engine.Incomplete, false,
+			"the store is inexact", false},
+		{"an inexact store, a violation", nil, "the store is inexact", true, engine.Violated, false,
+			"the store is inexact", false},
+		{"the first violation", engine.AtViolation, "", true, engine.Violated, false,
+			"stopped at the first violation", false},
+		{"a limit", engine.StateLimit(12345), "", false, engine.Incomplete, false,
+			"limit of 12,345 states", false},
+		{"a limit, wrapped, and a gap", fmt.Errorf("worker 3: %w", engine.TransitionLimit(1000)),
+			"cut", false, engine.Incomplete, false, "limit of 1,000 transitions", false},
+		{"a limit, a violation before", engine.StateLimit(1), "", true, engine.Violated, false,
+			"limit of 1 states", false},
+		{"interrupted", context.Canceled, "", false, engine.Incomplete, false, "interrupted",
+			false},
+		{"interrupted by a deadline", timeUp.Err(), "", false, engine.Incomplete, false,
+			"interrupted", false},
 		{"a fault", boom, "", false, engine.Incomplete, false, "internal error", true},
-		{"a fault, a violation before", boom, "", true, engine.Violated, false, "internal error", true},
+		{"a fault, a violation before", boom, "", true, engine.Violated, false, "internal error",
+			true},
 	} {
 		var r engine.Result
 		fault := r.Judge(tt.err, tt.gap, tt.found)
-		if r.Verdict != tt.verdict || r.Exhaustive != tt.exhaustive || r.Reason != tt.reason || (fault != nil) != tt.fault {
-			t.Errorf("%s: %s, exhaustive %v, %q, fault %v", tt.name, r.Verdict, r.Exhaustive, r.Reason, fault)
+		if r.Verdict != tt.verdict || r.Exhaustive != tt.exhaustive || r.Reason != tt.reason ||
+			(fault != nil) != tt.fault {
+			t.Errorf("%s: %s, exhaustive %v, %q, fault %v", tt.name, r.Verdict, r.Exhaustive,
+				r.Reason, fault)
 		}
 		if r.Verdict == engine.Pass && !r.Exhaustive || r.Exhaustive == (r.Reason != "") {
 			t.Errorf("%s: a dishonest result: %+v", tt.name, r)
@@ -56,13 +67,17 @@ func TestDoubt(t *testing.T) {
 	for _, tt := range []struct {
 		before, after engine.Result
 	}{
-		{engine.Result{Verdict: engine.Pass, Exhaustive: true}, engine.Result{Verdict: engine.Incomplete, Reason: "doubt"}},
-		{engine.Result{Verdict: engine.Violated, Exhaustive: true}, engine.Result{Verdict: engine.Violated, Reason: "doubt"}},
-		{engine.Result{Verdict: engine.Incomplete, Reason: "limit"}, engine.Result{Verdict: engine.Incomplete, Reason: "limit"}},
+		{engine.Result{Verdict: engine.Pass, Exhaustive: true}, engine.Result{
+			Verdict: engine.Incomplete, Reason: "doubt"}},
+		{engine.Result{Verdict: engine.Violated, Exhaustive: true}, engine.Result{
+			Verdict: engine.Violated, Reason: "doubt"}},
+		{engine.Result{Verdict: engine.Incomplete, Reason: "limit"}, engine.Result{
+			Verdict: engine.Incomplete, Reason: "limit"}},
 	} {
 		r := tt.before
 		r.Doubt("doubt")
-		if r.Verdict != tt.after.Verdict || r.Exhaustive != tt.after.Exhaustive || r.Reason != tt.after.Reason {
+		if r.Verdict != tt.after.Verdict || r.Exhaustive != tt.after.Exhaustive ||
+			r.Reason != tt.after.Reason {
 			t.Errorf("%+v became %+v", tt.before, r)
 		}
 	}
@@ -78,7 +93,8 @@ func TestWatch(t *testing.T) {
 		{engine.Options{MaxMemory: 1000}, "too small"},
 	} {
 		var oe *engine.OptionError
-		if _, err := engine.NewWatch(t.Context(), &tt.o); !errors.As(err, &oe) || !strings.Contains(err.Error(), tt.want) {
+		if _, err := engine.NewWatch(t.Context(), &tt.o); !errors.As(err, &oe) ||
+			!strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: %v", tt.o, err)
 		}
 	}
@@ -128,12 +144,13 @@ func TestWatch(t *testing.T) {
 	w.End()
 
 	reports := make(chan engine.Progress, 1)
-	w = start(t.Context(), engine.Options{ProgressInterval: time.Millisecond, Progress: func(p engine.Progress) {
-		select {
-		case reports <- p:
-		default:
-		}
-	}})
+	w = start(t.Context(), engine.Options{ProgressInterval: time.Millisecond,
+		Progress: func(p engine.Progress) {
+			select {
+			case reports <- p:
+			default:
+			}
+		}})
 	w.Go(func() engine.Progress { return engine.Progress{MaxDepth: 7} })
 	if p := <-reports; p.MaxDepth != 7 || p.Elapsed <= 0 || p.Memory == 0 {
 		t.Errorf("%+v", p)
@@ -167,7 +184,8 @@ func TestWatchMemory(t *testing.T) {
 		hold = append(hold, b)
 		time.Sleep(time.Millisecond)
 	}
-	if err := context.Cause(w.Context()); err == nil || !strings.Contains(err.Error(), "of memory") {
+	if err := context.Cause(w.Context()); err == nil || !strings.Contains(err.Error(),
+		"of memory") {
 		t.Errorf("%v after %d MiB", err, len(hold))
 	}
 }
@@ -175,8 +193,10 @@ func TestWatchMemory(t *testing.T) {
 // TestFlags: values, defaults, several times, mistakes.
 func TestFlags(t *testing.T) {
 	depth := &engine.FlagOf[int]{FlagInfo: engine.FlagInfo{Name: "depth"}, Parse: engine.ParseInt}
-	on := &engine.FlagOf[bool]{FlagInfo: engine.FlagInfo{Name: "on", Bool: true}, Parse: engine.ParseBool}
-	list := &engine.FlagOf[[]string]{FlagInfo: engine.FlagInfo{Name: "list"}, Parse: func(old []string, s string) ([]string, error) { return append(old, s), nil }}
+	on := &engine.FlagOf[bool]{FlagInfo: engine.FlagInfo{Name: "on", Bool: true},
+		Parse: engine.ParseBool}
+	list := &engine.FlagOf[[]string]{FlagInfo: engine.FlagInfo{Name: "list"},
+		Parse: func(old []string, s string) ([]string, error) { return append(old, s), nil }}
 	var none *engine.Values
 	if depth.Of(none) != 0 || none.Given("depth") {
 		t.Error("no values have a value")
@@ -187,7 +207,8 @@ func TestFlags(t *testing.T) {
 		s    string
 		want string
 	}{
-		{depth, "12", ""}, {depth, "x", "want a number"}, {depth, "99999999999999999999", "value out of range"},
+		{depth, "12", ""}, {depth, "x", "want a number"}, {depth, "99999999999999999999",
+			"value out of range"},
 		{on, "true", ""}, {on, "perhaps", "want true or false"},
 		{list, "a", ""}, {list, "b", ""},
 	} {
@@ -196,7 +217,8 @@ func TestFlags(t *testing.T) {
 			t.Errorf("-%s %s: %v, want %q", set.f.About().Name, set.s, err, set.want)
 		}
 	}
-	if depth.Of(v) != 12 || !on.Of(v) || strings.Join(list.Of(v), "") != "ab" || !v.Given("depth") || v.Given("other") {
+	if depth.Of(v) != 12 || !on.Of(v) || strings.Join(list.Of(v), "") != "ab" ||
+		!v.Given("depth") || v.Given("other") {
 		t.Errorf("%d %v %v", depth.Of(v), on.Of(v), list.Of(v))
 	}
 	other := new(engine.Values)

@@ -24,7 +24,8 @@ type Raw struct {
 
 // ErrOmitted is a reason for a trace to be missing that is no fault of the tool:
 // the store took one state for another.
-var ErrOmitted = errors.New("the store confused two states on the way, so the trace cannot be rebuilt")
+var ErrOmitted = errors.New("the store confused two states on the way, so the trace cannot be " +
+	"rebuilt")
 
 // Finish makes findings of what an exploration found: each trace is replayed
 // through the plain semantics, then a short one takes its place unless o.KeepTraces
@@ -48,7 +49,9 @@ func Finish(ctx context.Context, sys system.System, raws []Raw, o *Options) ([]F
 		if err != nil {
 			fs[i].TraceMissing = err.Error()
 			if stop := new(Stop); !errors.Is(err, ErrOmitted) && !errors.As(err, &stop) {
-				errs = append(errs, fmt.Errorf("internal error: the trace of a violation (%s: %s): %w", v.Kind, v.Message, err))
+				errs = append(errs,
+					fmt.Errorf("internal error: the trace of a violation (%s: %s): %w", v.Kind,
+						v.Message, err))
 			}
 			continue
 		}
@@ -68,8 +71,10 @@ func Finish(ctx context.Context, sys system.System, raws []Raw, o *Options) ([]F
 	}
 	slices.SortStableFunc(fs, func(a, b Finding) int {
 		return cmp.Or(
-			cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col),
-			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Object, b.Object), a.Trace.Compare(b.Trace), cmp.Compare(a.Message, b.Message))
+			cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line),
+			cmp.Compare(a.Pos.Col, b.Pos.Col),
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Object, b.Object), a.Trace.Compare(b.Trace),
+			cmp.Compare(a.Message, b.Message))
 	})
 	return fs, errors.Join(errs...)
 }
@@ -79,7 +84,8 @@ const DefaultMinimiseTime = 30 * time.Second
 
 // Shorten is [trace.Shorten] within the limits of o, until ctx ends. What it executes
 // does not count as executed ([system.Counting]).
-func (o *Options) Shorten(ctx context.Context, sys system.System, ts []*trace.Trace, anyViolation bool) []trace.Short {
+func (o *Options) Shorten(ctx context.Context, sys system.System, ts []*trace.Trace,
+	anyViolation bool) []trace.Short {
 	if counts := sys.Capabilities().Counting; counts != nil && !o.Shared {
 		before := counts.Executed()
 		defer func() {
@@ -123,9 +129,11 @@ func DescribeDeadlock(sys system.System, t *trace.Trace) string {
 	case n == 1:
 		return fmt.Sprintf("deadlock: %s is blocked", names[0])
 	case n > maxNames:
-		return fmt.Sprintf("deadlock: %s and %d more are blocked", strings.Join(names[:maxNames], ", "), n-maxNames)
+		return fmt.Sprintf("deadlock: %s and %d more are blocked", strings.Join(names[:maxNames],
+			", "), n-maxNames)
 	case n > 1:
-		return fmt.Sprintf("deadlock: %s and %s are blocked", strings.Join(names[:n-1], ", "), names[n-1])
+		return fmt.Sprintf("deadlock: %s and %s are blocked", strings.Join(names[:n-1], ", "),
+			names[n-1])
 	}
 	return "deadlock"
 }

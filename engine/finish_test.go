@@ -17,7 +17,8 @@ func stuck(t *testing.T, n int) system.System {
 	t.Helper()
 	p := toysystem.NewProgram()
 	x := p.Scalar("x", 0)
-	p.Thread("W", 0, toysystem.Await(toysystem.Bin("==", toysystem.Load(x, nil), toysystem.Const(2))))
+	p.Thread("W", 0, toysystem.Await(toysystem.Bin("==", toysystem.Load(x, nil),
+		toysystem.Const(2))))
 	p.Thread("E", 0, toysystem.Atomic(toysystem.Store(x, nil, toysystem.Const(1))))
 	for range n {
 		p.Start("W")
@@ -62,20 +63,26 @@ func TestFinish(t *testing.T) {
 	if err != nil || len(fs) != 2 {
 		t.Fatalf("%v, %v", fs, err)
 	}
-	if f := fs[0]; f.Trace == nil || f.Message != "deadlock: W[0] and W[1] are blocked" || f.TraceMissing != "" {
+	if f := fs[0]; f.Trace == nil || f.Message != "deadlock: W[0] and W[1] are blocked" ||
+		f.TraceMissing != "" {
 		t.Errorf("%+v", f)
 	}
 	if f := fs[1]; f.Trace != nil || f.TraceMissing != engine.ErrOmitted.Error() {
 		t.Errorf("%+v", f)
 	}
 	for _, raw := range []engine.Raw{
-		{Violation: deadlock, Trace: &trace.Trace{}},                                  // E can go on
-		{Violation: assertion, Trace: &trace.Trace{Steps: []trace.Step{{Thread: 2}}}}, // no such violation
-		{Violation: deadlock, Trace: &trace.Trace{Steps: []trace.Step{{Thread: 0}}}},  // a step that is not enabled
+		// E can go on
+		{Violation: deadlock, Trace: &trace.Trace{}},
+		// no such violation
+		{Violation: assertion, Trace: &trace.Trace{Steps: []trace.Step{{Thread: 2}}}},
+		// a step that is not enabled
+		{Violation: deadlock, Trace: &trace.Trace{Steps: []trace.Step{{Thread: 0}}}},
 		{Violation: deadlock, Missing: errors.New("lost")},
 	} {
 		fs, err := engine.Finish(t.Context(), sys, []engine.Raw{raw}, new(engine.Options))
-		if err == nil || !strings.Contains(err.Error(), "internal error: the trace of a violation") || len(fs) != 1 || fs[0].Trace != nil || fs[0].TraceMissing == "" {
+		if err == nil || !strings.Contains(err.Error(),
+			"internal error: the trace of a violation") || len(fs) != 1 || fs[0].Trace != nil ||
+			fs[0].TraceMissing == "" {
 			t.Errorf("%+v: %v, %v", raw, fs, err)
 		}
 	}

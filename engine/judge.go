@@ -39,7 +39,8 @@ func timeUp(d time.Duration) *Stop { return &Stop{fmt.Sprintf("time-out after %v
 // What found a violation is violated. What covered everything and found none is
 // a pass. Everything else is incomplete, with the reason. fault is err if that is
 // neither a [Stop] nor the end of a context: the tool itself went wrong.
-func Judge(err error, gap string, found bool) (v Verdict, exhaustive bool, reason string, fault error) {
+func Judge(err error, gap string, found bool) (v Verdict, exhaustive bool, reason string,
+	fault error) {
 	var stop *Stop
 	switch {
 	case err == nil:

@@ -161,7 +161,8 @@ var FiniteExecutions = Need{What: "executions that end"}
 // Propositions are needed by engines that check temporal properties.
 var Propositions = Need{"propositions", func(sys system.System) error {
 	if sys.NewMachine().Capabilities().Temporal == nil {
-		return &OptionError{"temporal properties cannot be checked here: the system has no propositions"}
+		return &OptionError{"temporal properties cannot be checked here: the system has no " +
+			"propositions"}
 	}
 	return nil
 }}
@@ -217,7 +218,8 @@ func LookupMode(name string) *Mode {
 func Register(e Entry) {
 	for _, old := range entries {
 		if old.Mode == e.Mode && (old.Name == e.Name || old.Default && e.Default) {
-			panic(fmt.Sprintf("engine: %s, %s: two entries of one name, or two defaults", e.Mode, e.Name))
+			panic(fmt.Sprintf("engine: %s, %s: two entries of one name, or two defaults", e.Mode,
+				e.Name))
 		}
 	}
 	entries = append(entries, &e)
@@ -276,7 +278,8 @@ func Lookup(mode, name string) (*Entry, error) {
 // none at all.
 func Unknown(mode, name string) error {
 	names := Names(mode)
-	return fmt.Errorf("unknown reduction; want %s%s", strings.Join(names, ", "), spell.DidYouMean(name, names, ""))
+	return fmt.Errorf("unknown reduction; want %s%s", strings.Join(names, ", "),
+		spell.DidYouMean(name, names, ""))
 }
 
 // Chosen returns the entry that a mode takes if the user has not chosen one.

@@ -22,10 +22,11 @@ type Checkpoint struct {
 	// Open, if not nil, is called once, before the exploration starts and after it has
 	// refused what it cannot keep: it takes the place where checkpoints are kept.
 	Open func() error
-	// Write keeps what save writes, to what may be a [checkpoint.Appender]; the exploration waits meanwhile. finish, which
-	// is called once and may take long, completes it while the exploration goes on, or gives
-	// it up if err, which is what went wrong besides, is not nil; it tells whether the checkpoint
-	// is the one that counts now. What goes wrong is Write's matter: it does not end the exploration.
+	// Write keeps what save writes, to what may be a [checkpoint.Appender]; the exploration waits
+	// meanwhile. finish, which is called once and may take long, completes it while the exploration
+	// goes on, or gives it up if err, which is what went wrong besides, is not nil; it tells
+	// whether the checkpoint is the one that counts now. What goes wrong is Write's matter: it does
+	// not end the exploration.
 	Write func(save func(w io.Writer) error) (finish func(err error) bool)
 	// Dir is the directory in which checkpoints are kept, and files that they name, on all
 	// ranks; it is there when Open has returned.
@@ -63,7 +64,9 @@ type Parts struct {
 // [*OptionError]; nil if it can.
 func (c *Checkpoint) Unkept(sys system.System) error {
 	if in := sys.Capabilities().Interning; in != nil && !c.Interned {
-		return &OptionError{Message: fmt.Sprintf("-checkpoint cannot save this search, because its states name %s by numbers local to a process", in.Interns())}
+		return &OptionError{
+			Message: fmt.Sprintf("-checkpoint cannot save this search, because its states name "+
+				"%s by numbers local to a process", in.Interns())}
 	}
 	return nil
 }
@@ -96,7 +99,8 @@ func (k *Keeper) Write(save func(w io.Writer) error) {
 
 // WriteWith is Write for a checkpoint that names files: while the exploration goes on, files
 // brings them to where they are kept, and after is told whether the checkpoint counts.
-func (k *Keeper) WriteWith(save func(w io.Writer) error, files func() error, after func(counts bool)) {
+func (k *Keeper) WriteWith(save func(w io.Writer) error, files func() error,
+	after func(counts bool)) {
 	<-k.done
 	finish, done := k.c.Write(save), make(chan struct{})
 	k.done = done
@@ -125,7 +129,9 @@ func SaveStore(w io.Writer, s statestore.Store, m *checkpoint.Mark) error {
 	if err := statestore.Save(s, w); err != nil {
 		return err
 	}
-	next, err := checkpoint.Append(w, *m, func(w io.Writer, anew bool) error { return statestore.SaveStates(s, w, anew) })
+	next, err := checkpoint.Append(w, *m, func(w io.Writer, anew bool) error {
+		return statestore.SaveStates(s, w, anew)
+	})
 	if err != nil {
 		return err
 	}
@@ -136,13 +142,15 @@ func SaveStore(w io.Writer, s statestore.Store, m *checkpoint.Mark) error {
 	return nil
 }
 
-// RestoreStore reads what SaveStore has written, and returns the mark. The error is [statestore.ErrFull] or
-// of type [*OptionError].
+// RestoreStore reads what SaveStore has written, and returns the mark. The error is
+// [statestore.ErrFull] or of type [*OptionError].
 func RestoreStore(r io.Reader, o statestore.Options) (statestore.Store, checkpoint.Mark, error) {
 	s, err := statestore.Restore(r, o)
 	if err == nil {
 		var m checkpoint.Mark
-		m, err = checkpoint.Appended(r, func(r io.Reader) error { return statestore.RestoreStates(s, r) })
+		m, err = checkpoint.Appended(r, func(r io.Reader) error {
+			return statestore.RestoreStates(s, r)
+		})
 		if err == nil {
 			return s, m, nil
 		}

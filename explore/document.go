@@ -138,7 +138,8 @@ func placeOf(p system.Pos) Place { return Place{p.File, p.Line, p.Col} }
 // steps are dependent if they are of the same thread or touch a common location that
 // one of them writes.
 type order struct {
-	clocks  [][]int32 // by row and column: the number of the column's rows that happened before, with it
+	// by row and column: the number of the column's rows that happened before, with it
+	clocks  [][]int32
 	column  []int
 	nth     []int32       // of its column, from 1
 	last    map[int]int   // by column
@@ -190,7 +191,8 @@ func (o *order) add(column int, touches []touch, after ...int) []int {
 	direct := slices.DeleteFunc(slices.Clone(from), func(f int) bool {
 		return slices.ContainsFunc(from, func(g int) bool { return g != f && o.before(f, g) })
 	})
-	o.clocks, o.column, o.nth = append(o.clocks, clock), append(o.column, column), append(o.nth, nth)
+	o.clocks, o.column, o.nth = append(o.clocks, clock), append(o.column, column),
+		append(o.nth, nth)
 	o.last[column] = row
 	for _, t := range touches {
 		if t.write {

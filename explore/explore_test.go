@@ -55,7 +55,9 @@ func load(t *testing.T, file string, params ...string) *explore.Explorer {
 // channels, with choices, with an invariant, and SPIN's language.
 func programs(t *testing.T) []*explore.Explorer {
 	pml := filepath.Join(t.TempDir(), "two.pml")
-	if err := os.WriteFile(pml, []byte("byte x; chan c = [1] of { byte };\nactive [2] proctype P() { byte y; y = x; if :: c!y :: x = y + 1 fi }\nltl p { [] (x < 9) }\n"), 0o666); err != nil {
+	if err := os.WriteFile(pml,
+		[]byte("byte x; chan c = [1] of { byte };\nactive [2] proctype P() { byte y; y = x; if "+
+			":: c!y :: x = y + 1 fi }\nltl p { [] (x < 9) }\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	return []*explore.Explorer{
@@ -145,7 +147,8 @@ func TestPlay(t *testing.T) {
 						want[d.Columns[c]+"\x00"+b.Name] = b.Value
 					}
 					if stands[c].Text != th.Text || stands[c].Pos.Line != th.Pos.Line {
-						t.Errorf("after step %d, %s stands at %q, not %q", k, th.Name, stands[c].Text, th.Text)
+						t.Errorf("after step %d, %s stands at %q, not %q", k, th.Name,
+							stands[c].Text, th.Text)
 					}
 				}
 				got := map[string]string{}
@@ -221,7 +224,9 @@ func taken(t *testing.T, x *explore.Explorer, names ...string) explore.Path {
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(moves, func(m explore.Move) bool { return m.Name == name && m.State == "enabled" })
+		i := slices.IndexFunc(moves, func(m explore.Move) bool {
+			return m.Name == name && m.State == "enabled"
+		})
 		if i < 0 {
 			t.Fatalf("%s cannot move after %v", name, p.Steps)
 		}
@@ -231,7 +236,8 @@ func taken(t *testing.T, x *explore.Explorer, names ...string) explore.Path {
 }
 
 // wrongWay violates the invariant of peterson-wrong.model with its last step.
-var wrongWay = []string{"Process[0]", "Process[1]", "Process[1]", "Process[1]", "Process[0]", "Process[0]"}
+var wrongWay = []string{"Process[0]", "Process[1]", "Process[1]", "Process[1]", "Process[0]",
+	"Process[0]"}
 
 func TestViolationIsTold(t *testing.T) {
 	x := load(t, tutorial+"peterson-wrong.model")
@@ -258,7 +264,8 @@ func TestViolationIsTold(t *testing.T) {
 func TestBadPaths(t *testing.T) {
 	x := load(t, tutorial+"counter.model")
 	for _, p := range []explore.Path{
-		{Initial: 1}, {Initial: -1}, {Steps: []explore.Step{{7, 0}}}, {Steps: []explore.Step{{1 << 63, 0}}},
+		{Initial: 1}, {Initial: -1}, {Steps: []explore.Step{{7, 0}}},
+		{Steps: []explore.Step{{1 << 63, 0}}},
 		{Steps: []explore.Step{{0, 0}, {0, 0}, {0, 0}, {0, 0}}},
 	} {
 		if _, err := x.Play(p); err == nil {
@@ -288,9 +295,12 @@ func TestJump(t *testing.T) {
 		{x: counter, predicate: "counter == 1 && done == 2", steps: 6},
 		{x: counter, from: []explore.Step{{0, 0}, {0, 0}}, predicate: "counter == 2", steps: 4},
 		{x: counter, predicate: "counter == 3", err: "no state that can be reached from here"},
-		{x: counter, predicate: "10 / counter == 4", err: "no state that can be reached from here satisfies it; in 4 states it cannot be evaluated: division by zero"},
+		{x: counter, predicate: "10 / counter == 4",
+			err: "no state that can be reached from here satisfies it; in 4 states it cannot be " +
+				"evaluated: division by zero"},
 		{x: counter, predicate: "10 / counter == 5", steps: 4},
-		{x: peterson, predicate: "!flag[turn + 7]", err: "it cannot be evaluated: index out of range [7] with length 2"},
+		{x: peterson, predicate: "!flag[turn + 7]",
+			err: "it cannot be evaluated: index out of range [7] with length 2"},
 		{x: counter, predicate: "countr == 3", err: "did you mean counter?"},
 		{x: counter, predicate: "counter", err: "the condition counter:"},
 		{x: counter, predicate: " ", err: "which states?"},
@@ -322,18 +332,21 @@ func TestJump(t *testing.T) {
 			}
 		}
 	}
-	if _, err := counter.Jump(ctx, explore.Path{}, "counter == 3", 5); err == nil || !strings.Contains(err.Error(), "none of the first 5 states") {
+	if _, err := counter.Jump(ctx, explore.Path{}, "counter == 3", 5); err == nil ||
+		!strings.Contains(err.Error(), "none of the first 5 states") {
 		t.Errorf("a bound is not told: %v", err)
 	}
 	over, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := counter.Jump(over, explore.Path{}, "counter == 3", 100); err == nil || !strings.Contains(err.Error(), "stopped") {
+	if _, err := counter.Jump(over, explore.Path{}, "counter == 3", 100); err == nil ||
+		!strings.Contains(err.Error(), "stopped") {
 		t.Errorf("a jump goes on: %v", err)
 	}
 }
 
 // plan prepares a search.
-func plan(t *testing.T, x *explore.Explorer, mode, por string, at *explore.Path, o engine.Options) *explore.Plan {
+func plan(t *testing.T, x *explore.Explorer, mode, por string, at *explore.Path,
+	o engine.Options) *explore.Plan {
 	t.Helper()
 	e, err := engine.Lookup(mode, por)
 	if err != nil {
@@ -365,11 +378,13 @@ func TestSearchFrom(t *testing.T) {
 			at      *explore.Path
 			verdict string
 		}{{nil, "violation"}, {&lost, "violation"}, {&saved, "pass"}} {
-			s := x.Start(t.Context(), plan(t, x, e.Mode, e.Name, c.at, engine.Options{Workers: 1}), c.at)
+			s := x.Start(t.Context(), plan(t, x, e.Mode, e.Name, c.at, engine.Options{Workers: 1}),
+				c.at)
 			s.Wait()
 			st := s.Status()
 			if st.Verdict != c.verdict || st.Running {
-				t.Errorf("%s %s from %v: %s %s %s, want %s", e.Mode, e.Name, c.at, st.Verdict, st.Reason, st.Error, c.verdict)
+				t.Errorf("%s %s from %v: %s %s %s, want %s", e.Mode, e.Name, c.at, st.Verdict,
+					st.Reason, st.Error, c.verdict)
 				continue
 			}
 			if c.verdict == "pass" {
@@ -382,7 +397,8 @@ func TestSearchFrom(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := d.Rows[len(d.Rows)-1].Violation; !strings.Contains(got, "an update was lost") {
+			if got := d.Rows[len(d.Rows)-1].Violation; !strings.Contains(got,
+				"an update was lost") {
 				t.Errorf("%s %s: the last step violates %q", e.Mode, e.Name, got)
 			}
 			if c.at != nil && !slices.Equal(d.Path.Steps[:len(c.at.Steps)], c.at.Steps) {
@@ -397,7 +413,8 @@ func TestSearchFrom(t *testing.T) {
 func TestForecast(t *testing.T) {
 	// It takes long enough to be stopped, on any machine.
 	x := load(t, "../benchmarks/philosophers.model", "N=14")
-	s := x.Start(t.Context(), plan(t, x, "stateful", "none", nil, engine.Options{Workers: 1, IgnoreDeadlocks: true}), nil)
+	s := x.Start(t.Context(), plan(t, x, "stateful", "none", nil, engine.Options{
+		Workers: 1, IgnoreDeadlocks: true}), nil)
 	said := ""
 	for said == "" && s.Status().Running {
 		said = s.Status().Forecast
@@ -426,7 +443,8 @@ func TestStop(t *testing.T) {
 		t.Errorf("verdict %q, reason %q", st.Verdict, st.Reason)
 	}
 	for i := 1; i < len(st.Samples); i++ {
-		if st.Samples[i].Seconds < st.Samples[i-1].Seconds || st.Samples[i].States < st.Samples[i-1].States {
+		if st.Samples[i].Seconds < st.Samples[i-1].Seconds ||
+			st.Samples[i].States < st.Samples[i-1].States {
 			t.Errorf("sample %d: %v after %v", i, st.Samples[i], st.Samples[i-1])
 		}
 	}
@@ -440,15 +458,23 @@ func TestEngineFails(t *testing.T) {
 		run  func() (*engine.Result, error)
 		want string
 	}{
-		{func() (*engine.Result, error) { return nil, &engine.OptionError{Message: "no such store"} }, "no such store"},
-		{func() (*engine.Result, error) { return nil, errors.New("a fault") }, "internal error: a fault"},
+		{func() (*engine.Result, error) {
+			return nil, &engine.OptionError{Message: "no such store"}
+		}, "no such store"},
+		{func() (*engine.Result, error) { return nil, errors.New("a fault") },
+			"internal error: a fault"},
 		{func() (*engine.Result, error) { panic("a fault") }, "internal error: a fault"},
 	} {
-		e := &engine.Entry{Run: func(context.Context, *engine.Task) (*engine.Result, error) { return c.run() }}
+		e := &engine.Entry{Run: func(context.Context, *engine.Task) (*engine.Result, error) {
+			return c.run()
+		}}
 		done := false
-		s := x.Start(t.Context(), &explore.Plan{Entry: e, Task: &engine.Task{}, Done: func() { done = true }}, nil)
+		s := x.Start(t.Context(), &explore.Plan{Entry: e, Task: &engine.Task{}, Done: func() {
+			done = true
+		}}, nil)
 		s.Wait()
-		if st := s.Status(); st.Verdict != "error" || !strings.HasPrefix(st.Error, c.want) || st.Running || !done {
+		if st := s.Status(); st.Verdict != "error" || !strings.HasPrefix(st.Error, c.want) ||
+			st.Running || !done {
 			t.Errorf("%s: %q, %q", c.want, st.Verdict, st.Error)
 		}
 	}
@@ -459,7 +485,8 @@ func TestEngineFails(t *testing.T) {
 func TestGraph(t *testing.T) {
 	for _, x := range programs(t) {
 		states := func(por string) int {
-			s := x.Start(t.Context(), plan(t, x, "stateful", por, nil, engine.Options{Workers: 1, All: true}), nil)
+			s := x.Start(t.Context(), plan(t, x, "stateful", por, nil, engine.Options{
+				Workers: 1, All: true}), nil)
 			s.Wait()
 			st := s.Status()
 			return int(st.Samples[len(st.Samples)-1].States)
@@ -500,7 +527,8 @@ func TestGraph(t *testing.T) {
 					t.Errorf("%s: %d nodes, %d states", x.File, len(g.Nodes), states("none"))
 				}
 				if por == "cartesian" && covered != states("cartesian") {
-					t.Errorf("%s: %d nodes are covered, %d states", x.File, covered, states("cartesian"))
+					t.Errorf("%s: %d nodes are covered, %d states", x.File, covered,
+						states("cartesian"))
 				}
 			}
 			if por == "none" && g.Complete && covered != len(g.Nodes) {
@@ -513,10 +541,12 @@ func TestGraph(t *testing.T) {
 	if err != nil || g.Complete || len(g.Nodes) != explore.MaxGraph {
 		t.Errorf("a large graph: %v, %d nodes, complete %v", err, len(g.Nodes), g.Complete)
 	}
-	if _, err := big.Graph(t.Context(), "magic"); err == nil || !strings.Contains(err.Error(), "unknown reduction") {
+	if _, err := big.Graph(t.Context(), "magic"); err == nil || !strings.Contains(err.Error(),
+		"unknown reduction") {
 		t.Errorf("an unknown reduction: %v", err)
 	}
-	if _, err := big.Graph(t.Context(), "locks"); err == nil || !strings.Contains(err.Error(), "locking discipline") {
+	if _, err := big.Graph(t.Context(), "locks"); err == nil || !strings.Contains(err.Error(),
+		"locking discipline") {
 		t.Errorf("a reduction that rests on what is not checked: %v", err)
 	}
 }
@@ -547,7 +577,8 @@ func TestPrefix(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !p.Complete || len(p.Events) == 0 || len(p.Paths) != len(p.Events) {
-			t.Errorf("%s: %d events, %d paths, complete: %v", x.File, len(p.Events), len(p.Paths), p.Complete)
+			t.Errorf("%s: %d events, %d paths, complete: %v", x.File, len(p.Events), len(p.Paths),
+				p.Complete)
 		}
 		for i, path := range p.Paths {
 			d, err := x.Play(path)
@@ -558,8 +589,10 @@ func TestPrefix(t *testing.T) {
 				continue // of an invariant
 			}
 			e, last := &p.Events[i], d.Rows[len(d.Rows)-1]
-			if name := p.Columns[e.Column].Name; !strings.HasPrefix(name, "invariant") && (d.Columns[last.Column] != name || last.Text != e.Text || last.Pos.Line != e.Line) {
-				t.Errorf("%s: event %d is %s: %d: %s, and its path ends with %s: %d: %s", x.File, i+1, name, e.Line, e.Text, d.Columns[last.Column], last.Pos.Line, last.Text)
+			if name := p.Columns[e.Column].Name; !strings.HasPrefix(name, "invariant") &&
+				(d.Columns[last.Column] != name || last.Text != e.Text || last.Pos.Line != e.Line) {
+				t.Errorf("%s: event %d is %s: %d: %s, and its path ends with %s: %d: %s", x.File,
+					i+1, name, e.Line, e.Text, d.Columns[last.Column], last.Pos.Line, last.Text)
 			}
 		}
 	}
@@ -585,7 +618,9 @@ func TestRead(t *testing.T) {
 			}
 			for _, record := range []func(*trace.Trace) (*trace.Record, error){
 				func(tr *trace.Trace) (*trace.Record, error) { return tr.Record(x.Program.System) },
-				func(tr *trace.Trace) (*trace.Record, error) { return tr.RecordStates(x.Program.System) },
+				func(tr *trace.Trace) (*trace.Record, error) {
+					return tr.RecordStates(x.Program.System)
+				},
 			} {
 				rec, err := record(tracesOf(p))
 				if err != nil {
@@ -600,8 +635,10 @@ func TestRead(t *testing.T) {
 					t.Fatal(err)
 				}
 				d := k.Documents[0]
-				if len(d.Rows) != len(want.Rows) || !slices.Equal(d.Columns, want.Columns) && len(d.Rows) > 0 && rec.States != nil {
-					t.Fatalf("%d rows of %v, want %d of %v", len(d.Rows), d.Columns, len(want.Rows), want.Columns)
+				if len(d.Rows) != len(want.Rows) || !slices.Equal(d.Columns, want.Columns) &&
+					len(d.Rows) > 0 && rec.States != nil {
+					t.Fatalf("%d rows of %v, want %d of %v", len(d.Rows), d.Columns, len(want.Rows),
+						want.Columns)
 				}
 				for i := range d.Rows {
 					if d.Rows[i].Text != want.Rows[i].Text || d.Rows[i].Pos != want.Rows[i].Pos {
@@ -620,7 +657,8 @@ func TestRead(t *testing.T) {
 				full, _ := json.Marshal(k.Documents[0].Rows)
 				played, _ := json.Marshal(want.Rows)
 				if string(full) != string(played) {
-					t.Errorf("%s: restored:\n%s\nplayed:\n%s\nnotes: %v", x.File, full, played, k.Documents[0].Notes)
+					t.Errorf("%s: restored:\n%s\nplayed:\n%s\nnotes: %v", x.File, full, played,
+						k.Documents[0].Notes)
 				}
 			}
 		}
@@ -634,9 +672,13 @@ func TestRestoreOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, _ := json.Marshal(rec)
-	text = bytes.Replace(text, []byte(`"pos":""`), []byte(`"kind":"invariant","message":"invariant mutual_exclusion does not hold","pos":"x.model:1:1"`), 1)
+	text = bytes.Replace(text, []byte(`"pos":""`),
+		[]byte(
+			`"kind":"invariant","message":"invariant mutual_exclusion does not hold","pos":"x.model:1:1"`), 1)
 	for file, want := range map[string]string{
-		tutorial + "peterson.model": "are others than they were then", tutorial + "counter.model": "has no thread Process[0]", tutorial + "peterson-wrong.model": "",
+		tutorial + "peterson.model":       "are others than they were then",
+		tutorial + "counter.model":        "has no thread Process[0]",
+		tutorial + "peterson-wrong.model": "",
 	} {
 		k, err := kept(t, string(text))
 		if err != nil {
@@ -644,7 +686,8 @@ func TestRestoreOther(t *testing.T) {
 		}
 		k.Restore(t.Context(), load(t, file))
 		d := k.Documents[0]
-		if notes := strings.Join(d.Notes, " "); !strings.Contains(notes, want) || (want == "") != (notes == "") || (d.Path == nil) != (want != "") {
+		if notes := strings.Join(d.Notes, " "); !strings.Contains(notes, want) ||
+			(want == "") != (notes == "") || (d.Path == nil) != (want != "") {
 			t.Errorf("%s: path %v, notes %q, want %q", file, d.Path, notes, want)
 		}
 	}
@@ -661,16 +704,19 @@ func TestReadBad(t *testing.T) {
 		`{"trace": 3}`:              "damaged",
 		`{"vars": [], "states":[]}`: "ITF",
 		`{"trace": [], "loop": 2}`:  "returns to step 2 of 0",
-		`{"model": "m.model", "verdict": "pass", "violations": []}`: "m.model: pass: there is no execution",
-		`{"modality": "poss", "hosts": [], "log": "nowhere.log"}`:   "nowhere.log, which the result is about, is not there",
-		`{"model": "m.model", "violations": [{"kind": 1}]}`:         "damaged",
-		`{"trace": [{"thread": 7}]}`:                                "damaged",
+		`{"model": "m.model", "verdict": "pass", "violations": []}`: "m.model: pass: there is no " +
+			"execution",
+		`{"modality": "poss", "hosts": [], "log": "nowhere.log"}`: "nowhere.log, which the " +
+			"result is about, is not there",
+		`{"model": "m.model", "violations": [{"kind": 1}]}`: "damaged",
+		`{"trace": [{"thread": 7}]}`:                        "damaged",
 	} {
 		if _, err := kept(t, text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", text, err, want)
 		}
 	}
-	if _, err := explore.Read(filepath.Join(t.TempDir(), "none.json")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := explore.Read(filepath.Join(t.TempDir(), "none.json")); !errors.Is(err,
+		os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
@@ -681,7 +727,8 @@ func TestRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result := `{"log": %q, "hosts": [], "modality": "poss", "predicate": "p", "verdict": "possible", "witness": {"cut": [
+	result :=
+		`{"log": %q, "hosts": [], "modality": "poss", "predicate": "p", "verdict": "possible", "witness": {"cut": [
 		{"host": "node1", "state": %d}, {"host": "node2", "state": 7}, {"host": "node3", "state": 11}, {"host": "node4", "state": 7}]}}`
 	k, err := kept(t, fmt.Sprintf(result, log, 10))
 	if err != nil {
@@ -689,7 +736,8 @@ func TestRecorded(t *testing.T) {
 	}
 	d := k.Documents[0]
 	if d.Cut != 35 || len(d.Rows) != d.Total || len(d.Arrows) == 0 || d.Title != "possible: p" {
-		t.Errorf("cut %d, %d rows of %d, %d messages, %s", d.Cut, len(d.Rows), d.Total, len(d.Arrows), d.Title)
+		t.Errorf("cut %d, %d rows of %d, %d messages, %s", d.Cut, len(d.Rows), d.Total,
+			len(d.Arrows), d.Title)
 	}
 	before := map[int]int{}
 	for i, r := range d.Rows {
@@ -706,7 +754,8 @@ func TestRecorded(t *testing.T) {
 		t.Errorf("events before the cut (- want):\n%s", diff)
 	}
 	for _, state := range []int{99, 1} { // there is no such event; the cut is not consistent
-		if _, err := kept(t, fmt.Sprintf(result, log, state)); err == nil || !strings.Contains(err.Error(), "another one than the result is about") {
+		if _, err := kept(t, fmt.Sprintf(result, log, state)); err == nil ||
+			!strings.Contains(err.Error(), "another one than the result is about") {
 			t.Errorf("state %d: %v", state, err)
 		}
 	}
@@ -716,7 +765,8 @@ func TestRecorded(t *testing.T) {
 // what is executed for the page.
 func TestCoverage(t *testing.T) {
 	load := func() *frontend.Program {
-		p, err := frontend.Load("../docs/tutorial/counter.model", frontend.Options{Params: map[string]string{"THREADS": "4"}})
+		p, err := frontend.Load("../docs/tutorial/counter.model", frontend.Options{
+			Params: map[string]string{"THREADS": "4"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -732,7 +782,8 @@ func TestCoverage(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := x.Start(t.Context(), &explore.Plan{Name: "none", Entry: e, Program: own,
-		Task: &engine.Task{System: own.System, Options: engine.Options{Workers: 2, All: true, KeepTraces: true}, Flags: new(engine.Values)}}, nil)
+		Task: &engine.Task{System: own.System, Options: engine.Options{Workers: 2, All: true,
+			KeepTraces: true}, Flags: new(engine.Values)}}, nil)
 	before := 0
 	for s.Status().Running {
 		c := s.Coverage()
@@ -744,7 +795,8 @@ func TestCoverage(t *testing.T) {
 	}
 	s.Wait()
 	c := s.Coverage()
-	if c.Means == "" || len(c.Files) != 1 || c.Executed < before || c.Executed < 4 || c.Lines < c.Executed {
+	if c.Means == "" || len(c.Files) != 1 || c.Executed < before || c.Executed < 4 ||
+		c.Lines < c.Executed {
 		t.Errorf("%d of %d lines, before the end %d", c.Executed, c.Lines, before)
 	}
 	want := map[int]bool{}

@@ -82,10 +82,13 @@ func (x *Explorer) predicate(text string) (*predicate, error) {
 		return nil, errors.New("which states? Write a condition, such as counter == 2 && Lock@held")
 	}
 	if x.Reload == nil {
-		return nil, errors.New("conditions on states cannot be evaluated for this program: its language has no temporal properties")
+		return nil, errors.New("conditions on states cannot be evaluated for this program: its " +
+			"language has no temporal properties")
 	}
-	if strings.ContainsAny(text, "{};\n\r\\") || strings.Contains(text, "//") || strings.Contains(text, "/*") {
-		return nil, errors.New("a condition is one expression, without braces, semicolons, comments and further lines")
+	if strings.ContainsAny(text, "{};\n\r\\") || strings.Contains(text, "//") ||
+		strings.Contains(text, "/*") {
+		return nil, errors.New("a condition is one expression, without braces, semicolons, " +
+			"comments and further lines")
 	}
 	file, ok := x.Source(x.File)
 	if !ok {
@@ -147,7 +150,8 @@ func newPredicate(sys system.System, q *frontend.Property) (*predicate, error) {
 		p.props = append(p.props, number[a])
 	}
 	if len(p.atoms) > 64 && p.whole < 0 {
-		return nil, fmt.Errorf("the condition has %d parts, and at most 64 are possible", len(p.atoms))
+		return nil, fmt.Errorf("the condition has %d parts, and at most 64 are possible",
+			len(p.atoms))
 	}
 	return p, nil
 }
@@ -181,7 +185,8 @@ func (p *predicate) holds(m system.Machine) (bool, error) {
 func (x *Explorer) nearest(ctx context.Context, p Path, pred *predicate, limit int) (Path, error) {
 	t := p.trace()
 	if err := t.Replay(pred.sys); err != nil {
-		return Path{}, fmt.Errorf("the state cannot be reached when the condition is watched: %w", err)
+		return Path{}, fmt.Errorf("the state cannot be reached when the condition is watched: %w",
+			err)
 	}
 	m := pred.sys.NewMachine()
 	obs := system.ObserversOf(pred.sys)
@@ -202,7 +207,8 @@ func (x *Explorer) nearest(ctx context.Context, p Path, pred *predicate, limit i
 	none := func(format string, args ...any) error {
 		msg := fmt.Sprintf(format, args...)
 		if failed > 0 {
-			msg += fmt.Sprintf("; in %s it cannot be evaluated: %v", human.Plural(failed, "state"), reason)
+			msg += fmt.Sprintf("; in %s it cannot be evaluated: %v", human.Plural(failed, "state"),
+				reason)
 		}
 		return errors.New(msg)
 	}
@@ -225,12 +231,14 @@ func (x *Explorer) nearest(ctx context.Context, p Path, pred *predicate, limit i
 			slices.Reverse(steps)
 			found := pathOf(p.Initial, append(t.Steps, steps...))
 			if err := found.trace().Replay(x.Program.System); err != nil {
-				return Path{}, fmt.Errorf("the way there cannot be taken when the condition is not watched: %w", err)
+				return Path{}, fmt.Errorf("the way there cannot be taken when the condition is "+
+					"not watched: %w", err)
 			}
 			return found, nil
 		}
 		if len(nodes) > limit {
-			return Path{}, none("none of the first %d states from here satisfies it; \"search from here\" goes further, for an assertion", limit)
+			return Path{}, none("none of the first %d states from here satisfies it; \"search "+
+				"from here\" goes further, for an assertion", limit)
 		}
 		eachMove(m, &obs, false, func(s trace.Step, _ system.Outcome) {
 			if key := engine.StateKey(pred.sys, &obs, m); !seen[key] {
@@ -245,7 +253,8 @@ func (x *Explorer) nearest(ctx context.Context, p Path, pred *predicate, limit i
 // eachMove calls visit after each transition of the live state, which stays as it is. With
 // told, machines that are Telling can tell of it: some of them want to be asked for what
 // comes next before.
-func eachMove(m system.Machine, obs *system.Observers, told bool, visit func(s trace.Step, out system.Outcome)) {
+func eachMove(m system.Machine, obs *system.Observers, told bool,
+	visit func(s trace.Step, out system.Outcome)) {
 	mark := m.Mark()
 	for t := range m.NumThreads() {
 		if obs.Has(t) {

@@ -79,7 +79,8 @@ type grapher struct {
 // what is wrong with the name, or that the reduction cannot explore the program.
 func (x *Explorer) Graph(ctx context.Context, name string) (*Graph, error) {
 	sys := x.Program.System
-	b := &grapher{sys: sys, obs: *x.observers(), m: sys.NewMachine(), index: map[string]int{}, edges: map[[3]int]int{}, column: map[int]int{},
+	b := &grapher{sys: sys, obs: *x.observers(), m: sys.NewMachine(), index: map[string]int{},
+		edges: map[[3]int]int{}, column: map[int]int{},
 		g: &Graph{Nodes: []Node{}, Edges: []Edge{}, Columns: []string{}, Reduction: name}}
 	if err := b.full(ctx); err != nil {
 		return nil, err

@@ -107,18 +107,22 @@ func (x *Explorer) refused() error {
 func play(sys system.System, obs *system.Observers, t *trace.Trace) (*Document, error) {
 	whole := *t
 	t = &whole
-	d := &Document{Loop: -1, Cut: -1, Rows: []Row{}, Vars: []Var{}, Arrows: []Arrow{}, Notes: []string{}, Next: []Standing{}}
+	d := &Document{Loop: -1, Cut: -1, Rows: []Row{}, Vars: []Var{}, Arrows: []Arrow{},
+		Notes: []string{}, Next: []Standing{}}
 	if v := t.Violation; v != nil {
 		d.Kind, d.Message, d.Pos = string(v.Kind), v.Message, placeOf(v.Pos)
 	}
 	// What an observer does is to find that a property does not hold, which is told of
 	// the state itself.
-	t.Steps = slices.DeleteFunc(slices.Clone(t.Steps), func(s trace.Step) bool { return s.Thread >= 0 && obs.Has(s.Thread) })
+	t.Steps = slices.DeleteFunc(slices.Clone(t.Steps), func(s trace.Step) bool {
+		return s.Thread >= 0 && obs.Has(s.Thread)
+	})
 	d.Total = len(t.Steps)
 	t.Violation = nil
 	if len(t.Steps) > maxRows {
 		t.Steps = t.Steps[:maxRows]
-		d.Notes = append(d.Notes, fmt.Sprintf("Only the first %d of %d steps are shown.", maxRows, d.Total))
+		d.Notes = append(d.Notes, fmt.Sprintf("Only the first %d of %d steps are shown.", maxRows,
+			d.Total))
 	}
 	rec, err := t.RecordStates(sys)
 	if err != nil {
@@ -139,7 +143,8 @@ func play(sys system.System, obs *system.Observers, t *trace.Trace) (*Document, 
 	for i, s := range t.Steps {
 		ev := &rec.Events[i]
 		out := m.Step(s.Thread, s.Alt)
-		row := Row{Pos: placeOf(ev.Pos), Text: ev.Text, Deeds: ev.Deeds, Accesses: []Access{}, Set: []Value{}}
+		row := Row{Pos: placeOf(ev.Pos), Text: ev.Text, Deeds: ev.Deeds, Accesses: []Access{},
+			Set: []Value{}}
 		for _, c := range ev.Calls {
 			row.Calls = append(row.Calls, Call{c.Func, placeOf(c.Pos)})
 		}
@@ -155,7 +160,8 @@ func play(sys system.System, obs *system.Observers, t *trace.Trace) (*Document, 
 		for _, msg := range ev.Messages {
 			switch text := msg.Channel + ": " + msg.Value; {
 			case msg.Direct:
-				d.Arrows = append(d.Arrows, within(i, w.column[s.Thread], w.column[msg.With], msg.Sent, text, msg.Value))
+				d.Arrows = append(d.Arrows, within(i, w.column[s.Thread], w.column[msg.With],
+					msg.Sent, text, msg.Value))
 			case !msg.Sent && msg.Other >= 0:
 				d.Arrows = append(d.Arrows, Arrow{From: msg.Other, To: i, Text: text})
 			}
@@ -328,7 +334,8 @@ func (x *Explorer) Moves(p Path) ([]Move, error) {
 	for i := range now.Threads {
 		th := &now.Threads[i]
 		for alt, more, n := uint64(0), true, 0; more && n < maxAlternatives; n++ {
-			mv := Move{Name: th.Name, Step: Step{uint64(th.Number), alt}, Writes: []Access{}, Standing: standing(th)}
+			mv := Move{Name: th.Name, Step: Step{uint64(th.Number), alt}, Writes: []Access{},
+				Standing: standing(th)}
 			mark := m.Mark()
 			out := m.Step(th.Number, alt)
 			if out.Kind == system.Moved {
@@ -344,7 +351,8 @@ func (x *Explorer) Moves(p Path) ([]Move, error) {
 					}
 				}
 				for _, a := range m.Accesses() {
-					if name := m.LocName(a.Loc); a.Write && name != "" && (tells == nil || !tells.Internal(a.Loc)) {
+					if name := m.LocName(a.Loc); a.Write && name != "" &&
+						(tells == nil || !tells.Internal(a.Loc)) {
 						mv.Writes = append(mv.Writes, Access{name, true, m.ValueString(a.Loc)})
 					}
 				}

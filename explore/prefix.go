@@ -26,7 +26,8 @@ func (x *Explorer) Prefix(ctx context.Context) (*Prefix, error) {
 	if err := x.Unfolds(); err != nil {
 		return nil, err
 	}
-	res, err := unfolding.Run(ctx, x.Program.System, engine.Options{Workers: 1, All: true, MaxTransitions: unfolding.MaxDrawn, IgnoreDeadlocks: true, KeepTraces: true})
+	res, err := unfolding.Run(ctx, x.Program.System, engine.Options{Workers: 1, All: true,
+		MaxTransitions: unfolding.MaxDrawn, IgnoreDeadlocks: true, KeepTraces: true})
 	if err != nil {
 		return nil, err
 	}

@@ -154,13 +154,16 @@ func parse(text []byte, dir string) (*Kept, error) {
 		}
 		return k, nil
 	case has("states") && has("vars"):
-		return nil, errors.New("this is a trace in the format ITF, which has lost the steps; write it with -trace FILE.json, without .itf")
+		return nil, errors.New("this is a trace in the format ITF, which has lost the steps; " +
+			"write it with -trace FILE.json, without .itf")
 	}
-	return nil, errors.New("this is neither a trace (-trace FILE.json of cpor run and cpor test) nor a result (cpor run -json, cpor detect -json)")
+	return nil, errors.New("this is neither a trace (-trace FILE.json of cpor run and cpor test) " +
+		"nor a result (cpor run -json, cpor detect -json)")
 }
 
 func notJSON(err error) error {
-	return fmt.Errorf("this is no JSON (%v); want a trace (cpor run -trace FILE.json) or a result (cpor run -json, cpor detect -json)", err)
+	return fmt.Errorf("this is no JSON (%v); want a trace (cpor run -trace FILE.json) or a "+
+		"result (cpor run -json, cpor detect -json)", err)
 }
 
 func parseGo(text []byte) (*Kept, error) {
@@ -206,7 +209,8 @@ func parseResult(text []byte) (*Kept, error) {
 		k.Documents = append(k.Documents, d)
 	}
 	if len(k.Documents) == 0 {
-		return nil, fmt.Errorf("%s: there is no execution in the result; \"cpor explore %s\" explores the model by hand", k.Summary, r.Model)
+		return nil, fmt.Errorf("%s: there is no execution in the result; \"cpor explore %s\" "+
+			"explores the model by hand", k.Summary, r.Model)
 	}
 	return k, nil
 }
@@ -220,7 +224,8 @@ func printed(v any) string {
 }
 
 func empty() *Document {
-	return &Document{Loop: -1, Cut: -1, Rows: []Row{}, Vars: []Var{}, Arrows: []Arrow{}, Notes: []string{}, Columns: []string{}}
+	return &Document{Loop: -1, Cut: -1, Rows: []Row{}, Vars: []Var{}, Arrows: []Arrow{},
+		Notes: []string{}, Columns: []string{}}
 }
 
 // parsePlace reads FILE:LINE:COL.
@@ -260,7 +265,8 @@ func parseTrace(text []byte) (*Document, error) {
 		d.Notes = append(d.Notes, "There is no trace: "+j.Missing)
 	}
 	if len(j.Trace) > maxRows {
-		d.Notes = append(d.Notes, fmt.Sprintf("Only the first %d of %d steps are shown.", maxRows, len(j.Trace)))
+		d.Notes = append(d.Notes, fmt.Sprintf("Only the first %d of %d steps are shown.", maxRows,
+			len(j.Trace)))
 		j.Trace, j.Final, j.Values, j.States = j.Trace[:maxRows], nil, nil, nil
 	}
 	for _, c := range j.Choices {
@@ -271,7 +277,8 @@ func parseTrace(text []byte) (*Document, error) {
 		r.columnOf(f.Thread)
 	}
 	// What an observer does is to find that a property does not hold.
-	if n := len(j.Trace); n > 0 && j.Kind == "invariant" && strings.HasPrefix(j.Trace[n-1].Thread, "invariant ") {
+	if n := len(j.Trace); n > 0 && j.Kind == "invariant" && strings.HasPrefix(j.Trace[n-1].Thread,
+		"invariant ") {
 		j.Trace = j.Trace[:n-1]
 		j.States = j.States[:min(n, len(j.States))]
 		d.Total--
@@ -317,14 +324,16 @@ func parseTrace(text []byte) (*Document, error) {
 	}
 	ord := newOrder()
 	for k, e := range j.Trace {
-		row := Row{Column: r.columnOf(e.Thread), Pos: parsePlace(e.Pos), Text: e.Text, Deeds: e.Deeds, Accesses: []Access{}, Set: []Value{}, alt: e.Alt}
+		row := Row{Column: r.columnOf(e.Thread), Pos: parsePlace(e.Pos), Text: e.Text,
+			Deeds: e.Deeds, Accesses: []Access{}, Set: []Value{}, alt: e.Alt}
 		for _, c := range e.Calls {
 			row.Calls = append(row.Calls, Call{c.Func, parsePlace(c.Pos)})
 		}
 		for _, m := range e.Messages {
 			switch text := m.Channel + ": " + m.Value; {
 			case m.With != "":
-				d.Arrows = append(d.Arrows, within(k, row.Column, r.columnOf(m.With), m.Kind == "send", text, m.Value))
+				d.Arrows = append(d.Arrows, within(k, row.Column, r.columnOf(m.With),
+					m.Kind == "send", text, m.Value))
 			case m.Kind == "receive" && m.Step > 0 && m.Step <= k:
 				d.Arrows = append(d.Arrows, Arrow{From: m.Step - 1, To: k, Text: text})
 			}
@@ -369,13 +378,15 @@ func parseTrace(text []byte) (*Document, error) {
 	}
 	if n := len(d.Rows); n > 0 && !whole {
 		for i := range j.Final {
-			d.Rows[n-1].Next = append(d.Rows[n-1].Next, kept(&j.Final[i], r.columnOf(j.Final[i].Thread)))
+			d.Rows[n-1].Next = append(d.Rows[n-1].Next,
+				kept(&j.Final[i], r.columnOf(j.Final[i].Thread)))
 		}
 	}
 	if j.Loop != nil {
 		d.Loop = *j.Loop
 		if d.Loop < 0 || d.Loop > len(d.Rows) {
-			return nil, fmt.Errorf("the trace is damaged: it returns to step %d of %d", d.Loop, len(d.Rows))
+			return nil, fmt.Errorf("the trace is damaged: it returns to step %d of %d", d.Loop,
+				len(d.Rows))
 		}
 	}
 	return d, nil
@@ -444,12 +455,14 @@ func parseDetect(text []byte, dir string) (*Kept, error) {
 		for _, w := range j.Witness.Cut {
 			i, ok := c.Process(w.Host)
 			if !ok || w.State < 0 || w.State > c.Events(i) {
-				return nil, fmt.Errorf("the log %s is another one than the result is about: there is no state %d of %s in it", j.Log, w.State, w.Host)
+				return nil, fmt.Errorf("the log %s is another one than the result is about: "+
+					"there is no state %d of %s in it", j.Log, w.State, w.Host)
 			}
 			cut[i] = w.State
 		}
 		if !c.Consistent(cut) {
-			return nil, fmt.Errorf("the log %s is another one than the result is about: its cut is not consistent", j.Log)
+			return nil, fmt.Errorf("the log %s is another one than the result is about: its cut "+
+				"is not consistent", j.Log)
 		}
 	}
 	d := recorded(c, cut)
@@ -477,7 +490,8 @@ func logFiles(log, dir string) ([]string, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("the log %s, which the result is about, is not there; begin in the directory where cpor detect ran", log)
+	return nil, fmt.Errorf("the log %s, which the result is about, is not there; begin in the "+
+		"directory where cpor detect ran", log)
 }
 
 // recorded returns the document of a recorded run: the events in an order in which
@@ -496,7 +510,8 @@ func recorded(c *computation.Computation, cut computation.Cut) *Document {
 	}
 	d.Total = len(events)
 	if len(events) > maxRows {
-		d.Notes = append(d.Notes, fmt.Sprintf("Only the first %d of %d events are shown.", maxRows, len(events)))
+		d.Notes = append(d.Notes, fmt.Sprintf("Only the first %d of %d events are shown.", maxRows,
+			len(events)))
 		events = events[:maxRows]
 		if d.Cut > maxRows {
 			d.Cut = -1
@@ -513,9 +528,12 @@ func recorded(c *computation.Computation, cut computation.Cut) *Document {
 	for k, e := range events {
 		rowOf[e] = k
 		at := c.Pos(e.Process, e.Index)
-		row := Row{Column: e.Process, Pos: Place{File: at.Source, Line: at.Line}, Text: c.Text(e.Process, e.Index), Accesses: []Access{}, Depends: []int{}, Set: []Value{}}
+		row := Row{Column: e.Process, Pos: Place{File: at.Source, Line: at.Line},
+			Text: c.Text(e.Process, e.Index), Accesses: []Access{}, Depends: []int{},
+			Set: []Value{}}
 		if e.Index > 1 {
-			row.Depends = append(row.Depends, rowOf[computation.Event{Process: e.Process, Index: e.Index - 1}])
+			row.Depends = append(row.Depends,
+				rowOf[computation.Event{Process: e.Process, Index: e.Index - 1}])
 		}
 		for _, m := range c.Messages(e.Process, e.Index) {
 			if from := rowOf[m.From]; m.From.Process != e.Process {
@@ -524,7 +542,8 @@ func recorded(c *computation.Computation, cut computation.Cut) *Document {
 			}
 		}
 		for _, v := range c.Variables(e.Process) {
-			r.set(&row, r.enter(Var{Name: v.Name, Group: c.Name(e.Process)}), valueAt(c, v, e.Index))
+			r.set(&row, r.enter(Var{Name: v.Name, Group: c.Name(e.Process)}),
+				valueAt(c, v, e.Index))
 		}
 		d.Rows = append(d.Rows, row)
 	}
@@ -552,10 +571,12 @@ func (k *Kept) Restore(ctx context.Context, x *Explorer) {
 			continue
 		}
 		if d.Loop < 0 && d.Kind != "deadlock" && full.broken() == "" {
-			d.Notes = append(d.Notes, "Showing only the contents of the file: "+x.File+" violates nothing at the end of this execution; "+otherModel)
+			d.Notes = append(d.Notes, "Showing only the contents of the file: "+x.File+
+				" violates nothing at the end of this execution; "+otherModel)
 			continue
 		}
-		full.Kind, full.Message, full.Pos, full.Title, full.Loop = d.Kind, d.Message, d.Pos, d.Title, d.Loop
+		full.Kind, full.Message, full.Pos, full.Title, full.Loop = d.Kind, d.Message, d.Pos,
+			d.Title, d.Loop
 		full.Notes = append(full.Notes, without(d.Notes, full.Notes)...)
 		full.addPropositions(d)
 		k.Documents[i] = full
@@ -566,7 +587,8 @@ func (k *Kept) Restore(ctx context.Context, x *Explorer) {
 // everything is to be seen of it: in sys, the system that it was found in. One can go on
 // from there if x can execute it, too, which is what goOn says; its system may look for less.
 // The error says that the execution does not fit sys.
-func (k *Kept) RestoreSchedule(x *Explorer, sys system.System, t *trace.Trace) (goOn bool, err error) {
+func (k *Kept) RestoreSchedule(x *Explorer, sys system.System, t *trace.Trace) (goOn bool,
+	err error) {
 	d := k.Documents[0]
 	obs := system.ObserversOf(sys)
 	full, err := play(sys, &obs, t)
@@ -596,8 +618,10 @@ func fits(d, other *Document) error {
 	}
 	for k := range d.Rows {
 		a, b := &d.Rows[k], &other.Rows[k]
-		if a.Text != b.Text || a.Pos.Line != b.Pos.Line || d.Columns[a.Column] != other.Columns[b.Column] {
-			return fmt.Errorf("step %d is %q of %s (line %d), not %q of %s (line %d)", k+1, b.Text, other.Columns[b.Column], b.Pos.Line, a.Text, d.Columns[a.Column], a.Pos.Line)
+		if a.Text != b.Text || a.Pos.Line != b.Pos.Line ||
+			d.Columns[a.Column] != other.Columns[b.Column] {
+			return fmt.Errorf("step %d is %q of %s (line %d), not %q of %s (line %d)", k+1, b.Text,
+				other.Columns[b.Column], b.Pos.Line, a.Text, d.Columns[a.Column], a.Pos.Line)
 		}
 	}
 	return nil
@@ -616,7 +640,8 @@ func (x *Explorer) restored(d *Document) (*Document, error) {
 	sys := x.Program.System
 	states := sys.Initial()
 	if d.initial < 0 || d.initial >= len(states) {
-		return nil, fmt.Errorf("it begins in initial state %d, and %s has %d", d.initial, x.File, len(states))
+		return nil, fmt.Errorf("it begins in initial state %d, and %s has %d", d.initial, x.File,
+			len(states))
 	}
 	m := sys.NewMachine()
 	m.Load(states[d.initial])
@@ -628,13 +653,16 @@ func (x *Explorer) restored(d *Document) (*Document, error) {
 			t++
 		}
 		if t == m.NumThreads() {
-			return nil, fmt.Errorf("at step %d, %s has no thread %s", k+1, x.File, d.Columns[row.Column])
+			return nil, fmt.Errorf("at step %d, %s has no thread %s", k+1, x.File,
+				d.Columns[row.Column])
 		}
 		if pos, text, _ := m.Next(t); placeOf(pos).Line != row.Pos.Line && text != row.Text {
-			return nil, fmt.Errorf("at step %d, %s would execute %q (line %d); %s", k+1, d.Columns[row.Column], text, pos.Line, otherModel)
+			return nil, fmt.Errorf("at step %d, %s would execute %q (line %d); %s", k+1,
+				d.Columns[row.Column], text, pos.Line, otherModel)
 		}
 		if out := m.Step(t, row.alt); out.Kind != system.Moved {
-			return nil, fmt.Errorf("step %d cannot be executed in %s: %s is %v; %s", k+1, x.File, d.Columns[row.Column], out.Kind, otherModel)
+			return nil, fmt.Errorf("step %d cannot be executed in %s: %s is %v; %s", k+1, x.File,
+				d.Columns[row.Column], out.Kind, otherModel)
 		}
 		p.Steps = append(p.Steps, Step{uint64(t), row.alt})
 	}
@@ -655,7 +683,9 @@ const otherModel = "the model or its constants are others than they were then"
 
 // without returns the notes of a list that another one has not.
 func without(notes, others []string) []string {
-	return slices.DeleteFunc(slices.Clone(notes), func(n string) bool { return slices.Contains(others, n) })
+	return slices.DeleteFunc(slices.Clone(notes), func(n string) bool {
+		return slices.Contains(others, n)
+	})
 }
 
 // addPropositions takes over the values of propositions.

@@ -101,7 +101,8 @@ var errStopped = &engine.Stop{Reason: "stopped by hand"}
 // begins, nil if it is the program's own. The search ends with ctx at the latest.
 func (x *Explorer) Start(ctx context.Context, p *Plan, at *Path) *Search {
 	ctx, cancel := context.WithCancelCause(ctx)
-	s := &Search{cancel: cancel, over: make(chan struct{}), every: 1, p: p.Program, counts: p.Entry.Counts}
+	s := &Search{cancel: cancel, over: make(chan struct{}), every: 1, p: p.Program,
+		counts: p.Entry.Counts}
 	s.status = Status{Name: p.Name, Running: true, From: at, Samples: []Sample{}, Figures: []Figure{}, Found: []string{}, Counts: counted(p.Entry.Counts)}
 	t := *p.Task
 	t.Progress, t.ProgressInterval = s.report, reportEvery
@@ -136,7 +137,8 @@ func counted(c engine.CounterSet) []string {
 		what engine.CounterSet
 		name string
 	}{
-		{engine.CountStates, "states"}, {engine.CountExecutions, "executions"}, {engine.CountTransitions, "transitions"}, {engine.CountDepth, "depth"},
+		{engine.CountStates, "states"}, {engine.CountExecutions, "executions"},
+		{engine.CountTransitions, "transitions"}, {engine.CountDepth, "depth"},
 	} {
 		if c&n.what != 0 {
 			names = append(names, n.name)
@@ -151,8 +153,9 @@ func (s *Search) report(p engine.Progress) {
 	defer s.mu.Unlock()
 	s.status.Forecast, _ = s.fore.Tell(p, s.counts)
 	s.sample(Sample{
-		Seconds: p.Elapsed.Seconds(), States: p.States, Executions: p.Executions, Transitions: p.Transitions,
-		Queued: p.Queued, Depth: p.MaxDepth, Memory: p.Memory, Violations: p.Violations,
+		Seconds: p.Elapsed.Seconds(), States: p.States, Executions: p.Executions,
+		Transitions: p.Transitions,
+		Queued:      p.Queued, Depth: p.MaxDepth, Memory: p.Memory, Violations: p.Violations,
 	}, false)
 }
 
@@ -184,7 +187,9 @@ func (s *Search) end(x *Explorer, p *Plan, res *engine.Result, err error) {
 	st.Running, st.Forecast = false, ""
 	if err != nil {
 		st.Verdict, st.Error = "error", err.Error()
-		if no := new(engine.Refusal); !errors.As(err, &no) && !errors.As(err, new(*engine.OptionError)) && !strings.HasPrefix(st.Error, "internal error") {
+		if no := new(engine.Refusal); !errors.As(err, &no) &&
+			!errors.As(err, new(*engine.OptionError)) && !strings.HasPrefix(st.Error,
+			"internal error") {
 			st.Error = "internal error: " + st.Error
 		}
 		return
@@ -198,8 +203,9 @@ func (s *Search) end(x *Explorer, p *Plan, res *engine.Result, err error) {
 		memory = st.Samples[n-1].Memory
 	}
 	s.sample(Sample{
-		Seconds: res.Duration.Seconds(), States: res.States, Executions: res.Executions, Transitions: res.Transitions,
-		Depth: res.MaxDepth, Memory: memory, Violations: len(res.Violations),
+		Seconds: res.Duration.Seconds(), States: res.States, Executions: res.Executions,
+		Transitions: res.Transitions,
+		Depth:       res.MaxDepth, Memory: memory, Violations: len(res.Violations),
 	}, true)
 	st.Figures = append(st.Figures, Figure{"time", human.Duration(res.Duration)})
 	for _, fs := range [][]engine.Figure{res.How, res.Figures} {
@@ -261,7 +267,8 @@ func finding(x *Explorer, sys system.System, at *Path, f *engine.Finding) (*Docu
 	}
 	if f.Trace == nil {
 		d := empty()
-		d.Kind, d.Message, d.Pos, d.Title = string(f.Kind), f.Message, placeOf(f.Pos), trace.Headline(f.Violation)
+		d.Kind, d.Message, d.Pos, d.Title = string(f.Kind), f.Message, placeOf(f.Pos),
+			trace.Headline(f.Violation)
 		d.Notes = append(d.Notes, "There is no trace: "+f.TraceMissing)
 		return d, nil
 	}
@@ -281,7 +288,8 @@ func finding(x *Explorer, sys system.System, at *Path, f *engine.Finding) (*Docu
 	if err != nil {
 		return nil, err
 	}
-	d.Kind, d.Message, d.Pos, d.Title = string(f.Kind), f.Message, placeOf(f.Pos), trace.Headline(f.Violation)
+	d.Kind, d.Message, d.Pos, d.Title = string(f.Kind), f.Message, placeOf(f.Pos),
+		trace.Headline(f.Violation)
 	return d, nil
 }
 

@@ -175,12 +175,14 @@ type Flag struct {
 
 // FormulaFlag is the flag of the front ends whose languages have ltl properties: a formula that
 // becomes the property FormulaName.
-var FormulaFlag = Flag{Name: "f", Usage: "check this `formula` as if it were in the file: -f '[] (x < 3)' is ltl " + FormulaName + " { [] (x < 3) } with -ltl " + FormulaName, Check: func(s string) error {
-	if strings.TrimSpace(s) == "" {
-		return errors.New("want a formula, such as '[] (x < 3)'")
-	}
-	return nil
-}}
+var FormulaFlag = Flag{Name: "f", Usage: "check this `formula` as if it were in the file: -f '[] " +
+	"(x < 3)' is ltl " + FormulaName + " { [] (x < 3) } with -ltl " + FormulaName,
+	Check: func(s string) error {
+		if strings.TrimSpace(s) == "" {
+			return errors.New("want a formula, such as '[] (x < 3)'")
+		}
+		return nil
+	}}
 
 // FormulaName is the name of the property that FormulaFlag makes.
 const FormulaName = "formula"
@@ -217,7 +219,8 @@ var frontEnds []FrontEnd
 func Register(f FrontEnd) {
 	for _, x := range f.Extensions {
 		if old := byExtension(x); old != nil {
-			panic(fmt.Sprintf("frontend: both %s and %s want files that end in %s", old.Name, f.Name, x))
+			panic(fmt.Sprintf("frontend: both %s and %s want files that end in %s", old.Name,
+				f.Name, x))
 		}
 	}
 	frontEnds = append(frontEnds, f)
@@ -279,7 +282,8 @@ func Formatted(f *source.File) (string, error) {
 				known = append(known, x.Extensions...)
 			}
 		}
-		return "", fmt.Errorf("%s: cannot format such files, only those ending in %s", f.Name, strings.Join(known, ", "))
+		return "", fmt.Errorf("%s: cannot format such files, only those ending in %s", f.Name,
+			strings.Join(known, ", "))
 	}
 	return fe.Format(f)
 }
@@ -303,7 +307,8 @@ func compile(f *source.File, o Options) (*Program, error) {
 					of = append(of, x.Name)
 				}
 			}
-			return nil, fmt.Errorf("-%s is an option for files in %s, and %s is none", name, strings.Join(of, " and "), f.Name)
+			return nil, fmt.Errorf("-%s is an option for files in %s, and %s is none", name,
+				strings.Join(of, " and "), f.Name)
 		}
 	}
 	return fe.Load(f, o)

@@ -19,8 +19,10 @@ func TestRegistry(t *testing.T) {
 		t.Error("loaded without a front end")
 	}
 	no := errors.New("a toy")
-	Register(FrontEnd{Name: "toys", Extensions: []string{".toy"}, Load: func(*source.File, Options) (*Program, error) { return nil, no }})
-	Register(FrontEnd{Name: "all", Extensions: []string{".all"}, Default: true, Load: func(*source.File, Options) (*Program, error) { return &Program{}, nil }})
+	Register(FrontEnd{Name: "toys", Extensions: []string{".toy"},
+		Load: func(*source.File, Options) (*Program, error) { return nil, no }})
+	Register(FrontEnd{Name: "all", Extensions: []string{".all"}, Default: true,
+		Load: func(*source.File, Options) (*Program, error) { return &Program{}, nil }})
 	if err := load("a/x.TOY"); err != no {
 		t.Errorf("x.TOY: %v", err)
 	}

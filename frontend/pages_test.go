@@ -39,7 +39,8 @@ func TestPagesForNewcomers(t *testing.T) {
 				t.Errorf("%s:%d: %v", page, ex.Line, err)
 				continue
 			}
-			res, err := search.Run(context.Background(), p.System, full.Factory(p.System), search.Options{Options: engine.Options{MaxStates: 100_000}})
+			res, err := search.Run(context.Background(), p.System, full.Factory(p.System),
+				search.Options{Options: engine.Options{MaxStates: 100_000}})
 			if err != nil {
 				t.Errorf("%s:%d: %v", page, ex.Line, err)
 				continue

@@ -38,7 +38,8 @@ func loadToy(f *source.File, o frontend.Options) (*frontend.Program, error) {
 		}
 		v, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			mistakes.Add(at, at+source.Pos(len(text)), "%s is neither a number nor a constant", text)
+			mistakes.Add(at, at+source.Pos(len(text)), "%s is neither a number nor a constant",
+				text)
 		}
 		return v
 	}
@@ -68,14 +69,20 @@ func loadToy(f *source.File, o frontend.Options) (*frontend.Program, error) {
 			}
 			switch load := toysystem.Load(v, nil); w[i] {
 			case '=':
-				code = append(code, toysystem.Atomic(toysystem.Store(v, nil, toysystem.Const(number(at+source.Pos(i+1), w[i+1:])))))
+				code = append(code,
+					toysystem.Atomic(toysystem.Store(v, nil,
+						toysystem.Const(number(at+source.Pos(i+1), w[i+1:])))))
 			case '+':
 				code = append(code, toysystem.Atomic(toysystem.Set(0, load)),
-					toysystem.Atomic(toysystem.Store(v, nil, toysystem.Bin("+", toysystem.Reg(0), toysystem.Const(1)))))
+					toysystem.Atomic(toysystem.Store(v, nil, toysystem.Bin("+", toysystem.Reg(0),
+						toysystem.Const(1)))))
 			case '?':
 				code = append(code, toysystem.Await(load))
 			case '!':
-				code = append(code, toysystem.Atomic(toysystem.Assert(toysystem.Bin("==", load, toysystem.Const(number(at+source.Pos(i+1), w[i+1:]))), w)))
+				code = append(code,
+					toysystem.Atomic(
+						toysystem.Assert(toysystem.Bin("==", load,
+							toysystem.Const(number(at+source.Pos(i+1), w[i+1:]))), w)))
 			}
 		}
 		if len(code) > 0 {
@@ -123,11 +130,13 @@ func TestToy(t *testing.T) {
 			t.Errorf("%v: %+v, %v", tt.params, out, err)
 		}
 	}
-	p, err := frontend.Read("safe.toy", strings.NewReader("const N 2\nx+ done=1\ndone? x+ x!N\n"), frontend.Options{})
+	p, err := frontend.Read("safe.toy", strings.NewReader("const N 2\nx+ done=1\ndone? x+ x!N\n"),
+		frontend.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := systemtest.Engines()[0].Run(p.System, 1, 10000); err != nil || len(out.Violations) > 0 || p.Params["N"] != int64(2) {
+	if out, err := systemtest.Engines()[0].Run(p.System, 1, 10000); err != nil ||
+		len(out.Violations) > 0 || p.Params["N"] != int64(2) {
 		t.Errorf("%+v, %v, constants %v", out, err, p.Params)
 	}
 }

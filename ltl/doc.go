@@ -4,9 +4,10 @@
 //
 // # Formulas
 //
-// A [Formula] is immutable and hash-consed (with the standard library's package unique), so == is
-// structural equality and a formula is a map key. The constructors ([And], [Until], ...) fold trivial identities; && and ||
-// are flat, sorted, and free of duplicates. [Formula.String] prints the usual syntax:
+// A [Formula] is immutable and hash-consed (with the standard library's package unique), so ==
+// is structural equality and a formula is a map key. The constructors ([And], [Until], ...) fold
+// trivial identities; && and || are flat, sorted, and free of duplicates. [Formula.String]
+// prints the usual syntax:
 //
 //	f := ltl.Always(ltl.Implies(ltl.Atom("request"), ltl.Eventually(ltl.Atom("reply"))))
 //	f.String() // [](request -> <>reply)
@@ -32,7 +33,8 @@
 //   - Etessami, Holzmann: Optimizing Büchi automata (CONCUR 2000);
 //   - Duret-Lutz: Spot's temporal logic formulas (the document that comes with Spot).
 //
-// [Formula.Class] is the syntactic part of it: pure eventuality and universality, and the place in the hierarchy
+// [Formula.Class] is the syntactic part of it: pure eventuality and universality, and the place
+// in the hierarchy
 // of temporal properties (Manna, Pnueli 1990; grammar after Cerna, Pelanek 2003).
 //
 // # Why our own

@@ -53,7 +53,8 @@ func lassos() *rapid.Generator[Lasso] {
 }
 
 func randomLasso(r *rand.Rand) Lasso {
-	w := Lasso{Atoms: []string{"a", "b", "c"}, Stem: make([]uint64, r.IntN(5)), Loop: make([]uint64, 1+r.IntN(4))}
+	w := Lasso{Atoms: []string{"a", "b", "c"}, Stem: make([]uint64, r.IntN(5)),
+		Loop: make([]uint64, 1+r.IntN(4))}
 	for _, part := range [][]uint64{w.Stem, w.Loop} {
 		for i := range part {
 			part[i] = r.Uint64N(8)
@@ -89,7 +90,8 @@ func TestPrint(t *testing.T) {
 		{And(Until(a, b), c), "c && (a U b)"},
 		{Until(a, Until(b, c)), "a U (b U c)"},
 		{Until(Until(a, b), c), "(a U b) U c"},
-		{Until(a, Release(b, WeakUntil(c, StrongRelease(d, Atom("e"))))), "a U (b R (c W (d M e)))"},
+		{Until(a, Release(b, WeakUntil(c, StrongRelease(d, Atom("e"))))),
+			"a U (b R (c W (d M e)))"},
 		{Always(Eventually(a)), "[]<>a"},
 		{Not(Always(a)), "![]a"},
 		{Next(Next(a)), "X X a"},
@@ -116,8 +118,10 @@ func TestPrint(t *testing.T) {
 
 func TestZeroFormula(t *testing.T) {
 	var zero Formula
-	if zero.String() != "false" || zero.Op() != OpFalse || Not(zero) != True() || zero.Size() != 1 ||
-		And(zero, Atom("a")).String() != "false" || Or(zero, Atom("a")) != Atom("a") || zero.Simplify().String() != "false" {
+	if zero.String() != "false" || zero.Op() != OpFalse || Not(zero) != True() ||
+		zero.Size() != 1 ||
+		And(zero, Atom("a")).String() != "false" || Or(zero, Atom("a")) != Atom("a") ||
+		zero.Simplify().String() != "false" {
 		t.Error("the zero Formula is not false")
 	}
 }
@@ -162,19 +166,22 @@ func TestHolds(t *testing.T) {
 		{"a -> b", nil, []uint64{a}, false},
 		{"[](a -> <>b)", []uint64{a}, []uint64{0, a, b}, true},
 	} {
-		if got := holds(t, ltltest.MustParse(t, c.f), Lasso{[]string{"a", "b"}, c.stem, c.loop}); got != c.want {
+		if got := holds(t, ltltest.MustParse(t, c.f), Lasso{[]string{"a", "b"}, c.stem,
+			c.loop}); got != c.want {
 			t.Errorf("%s on %v %v: %v", c.f, c.stem, c.loop, got)
 		}
 	}
 	strong := StrongRelease(Atom("a"), Atom("b"))
-	if holds(t, strong, Lasso{[]string{"a", "b"}, nil, []uint64{b}}) || !holds(t, strong, Lasso{[]string{"a", "b"}, []uint64{b, a | b}, []uint64{0}}) {
+	if holds(t, strong, Lasso{[]string{"a", "b"}, nil, []uint64{b}}) ||
+		!holds(t, strong, Lasso{[]string{"a", "b"}, []uint64{b, a | b}, []uint64{0}}) {
 		t.Errorf("%s", strong)
 	}
 }
 
 func TestHoldsErrors(t *testing.T) {
 	f := Atom("a")
-	if _, err := f.Holds(Lasso{Atoms: []string{"a"}, Stem: []uint64{1}}); !errors.Is(err, ErrNoLoop) {
+	if _, err := f.Holds(Lasso{Atoms: []string{"a"}, Stem: []uint64{1}}); !errors.Is(err,
+		ErrNoLoop) {
 		t.Errorf("no loop: %v", err)
 	}
 	for _, w := range []Lasso{
@@ -287,7 +294,8 @@ func TestRewritingKeepsMeaning(t *testing.T) {
 			vs, _ := simple.Holds(w)
 			vn, _ := normal.Holds(w)
 			if v != vs || v != vn {
-				t.Fatalf("%s is %v on %v, simplified %s %v, NNF %s %v", f, v, w, simple, vs, normal, vn)
+				t.Fatalf("%s is %v on %v, simplified %s %v, NNF %s %v", f, v, w, simple, vs, normal,
+					vn)
 			}
 			if vg, _ := g.Holds(w); implied && v && !vg {
 				t.Fatalf("%s => %s is claimed, but not on %v", f, g, w)
@@ -335,14 +343,16 @@ func TestImplicationExhaustively(t *testing.T) {
 		}
 	}
 	for _, f := range append([]Formula(nil), next...) {
-		next = append(next, Eventually(f), Always(f), Until(a, f), Release(a, f), Until(f, b), Release(f, b))
+		next = append(next, Eventually(f), Always(f), Until(a, f), Release(a, f), Until(f, b),
+			Release(f, b))
 	}
 	// The truth table of a formula over these words is its fingerprint.
 	var all []Lasso
 	for stem := range 16 {
 		for loop := range 16 {
 			s, l := uint64(stem), uint64(loop)
-			all = append(all, Lasso{[]string{"a", "b"}, []uint64{s & 3, s >> 2}, []uint64{l & 3, l >> 2}})
+			all = append(all, Lasso{[]string{"a", "b"}, []uint64{s & 3, s >> 2},
+				[]uint64{l & 3, l >> 2}})
 		}
 	}
 	if !sample.Long() {
@@ -408,7 +418,8 @@ func TestPolarityIsMonotone(t *testing.T) {
 		f, w := formulas(5).Draw(t, "f"), lassos().Draw(t, "w")
 		p := f.Polarities()
 		v, _ := f.Holds(w)
-		changed := Lasso{Atoms: w.Atoms, Stem: append([]uint64(nil), w.Stem...), Loop: append([]uint64(nil), w.Loop...)}
+		changed := Lasso{Atoms: w.Atoms, Stem: append([]uint64(nil), w.Stem...),
+			Loop: append([]uint64(nil), w.Loop...)}
 		for _, part := range [][]uint64{changed.Stem, changed.Loop} {
 			for i := range part {
 				for bit, a := range w.Atoms {
@@ -542,7 +553,8 @@ func TestCompareIsAnOrder(t *testing.T) {
 }
 
 func BenchmarkSimplify(b *testing.B) {
-	f := ltltest.MustParse(b, "[]((p && !r && <>r) -> ((q -> (!r U (s && !r))) U r)) && ([]<>p -> []<>q) && !(a U (b U c))")
+	f := ltltest.MustParse(b, "[]((p && !r && <>r) -> ((q -> (!r U (s && !r))) U r)) && ([]<>p "+
+		"-> []<>q) && !(a U (b U c))")
 	for b.Loop() {
 		f.Simplify()
 	}

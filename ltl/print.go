@@ -8,13 +8,15 @@ import (
 )
 
 var symbolOf = map[Op]string{
-	OpNot: "!", OpAnd: " && ", OpOr: " || ", OpImplies: " -> ", OpIff: " <-> ", OpNext: "X ", OpEventually: "<>",
-	OpAlways: "[]", OpUntil: " U ", OpRelease: " R ", OpWeakUntil: " W ", OpStrongRelease: " M ",
+	OpNot: "!", OpAnd: " && ", OpOr: " || ", OpImplies: " -> ", OpIff: " <-> ", OpNext: "X ",
+	OpEventually: "<>",
+	OpAlways:     "[]", OpUntil: " U ", OpRelease: " R ", OpWeakUntil: " W ",
+	OpStrongRelease: " M ",
 }
 
-// String prints f; different formulas are printed differently. Atoms that are no identifiers, or are
-// a name of an operator (U W R V M G F X), stand in double quotes with Go's escapes. Only the
-// parentheses around && in || are left out: no reader has to know how strongly U or -> binds
+// String prints f; different formulas are printed differently. Atoms that are no identifiers, or
+// are a name of an operator (U W R V M G F X), stand in double quotes with Go's escapes. Only
+// the parentheses around && in || are left out: no reader has to know how strongly U or -> binds
 // and to which side it associates.
 func (f Formula) String() string {
 	var b strings.Builder
@@ -37,7 +39,8 @@ func (f Formula) print(b *strings.Builder) {
 			if i > 0 || len(operands) == 1 {
 				b.WriteString(symbolOf[n.op])
 			}
-			if inner := g.Op(); inner >= OpAnd && inner != OpNext && inner != OpEventually && inner != OpAlways &&
+			if inner := g.Op(); inner >= OpAnd && inner != OpNext && inner != OpEventually &&
+				inner != OpAlways &&
 				(n.op != OpOr || inner != OpAnd) {
 				b.WriteByte('(')
 				g.print(b)
@@ -57,7 +60,8 @@ func quoteName(name string) string {
 		return strconv.Quote(name)
 	}
 	for i, r := range name {
-		if r == utf8.RuneError || r != '_' && r != '@' && !unicode.IsLetter(r) && (i == 0 || r != '.' && !unicode.IsDigit(r)) {
+		if r == utf8.RuneError || r != '_' && r != '@' && !unicode.IsLetter(r) &&
+			(i == 0 || r != '.' && !unicode.IsDigit(r)) {
 			return strconv.Quote(name)
 		}
 	}

@@ -22,7 +22,8 @@ type Simplifier struct {
 
 // NewSimplifier returns a Simplifier with an empty memory.
 func NewSimplifier() *Simplifier {
-	return &Simplifier{implied: map[pair]bool{}, nnfs: map[nnfKey]Formula{}, done: map[Formula]Formula{}}
+	return &Simplifier{implied: map[pair]bool{}, nnfs: map[nnfKey]Formula{},
+		done: map[Formula]Formula{}}
 }
 
 // Simplify returns f simplified, in negation normal form.
@@ -144,7 +145,8 @@ func (s *Simplifier) rewriteEventually(f Formula) Formula {
 		if e, rest := split(a, OpOr, isClass(Eventual)); e != nil {
 			return Or(append(e, Eventually(Or(rest...)))...)
 		}
-		// F of each operand alone is simpler for X u (u universal: F X u is F u) and may be for G y.
+		// F of each operand alone is simpler for X u (u universal: F X u is F u) and may be for G
+		// y.
 		for _, x := range a.Operands() {
 			alone := Formula{}
 			switch m := x.node(); {
@@ -250,11 +252,15 @@ func (s *Simplifier) rewriteUntil(f Formula) Formula {
 			return Until(an.left, b)
 		}
 	case OpAnd: // only the letters before the first b matter
-		if drop, rest := split(a, OpAnd, func(x Formula) bool { return s.notImplies(b, x) }); drop != nil {
+		if drop, rest := split(a, OpAnd, func(x Formula) bool {
+			return s.notImplies(b, x)
+		}); drop != nil {
 			return Until(And(rest...), b)
 		}
 	case OpOr:
-		if drop, rest := split(a, OpOr, func(x Formula) bool { return s.implies(x, b) }); drop != nil {
+		if drop, rest := split(a, OpOr, func(x Formula) bool {
+			return s.implies(x, b)
+		}); drop != nil {
 			return Until(Or(rest...), b)
 		}
 	}
@@ -279,7 +285,9 @@ func (s *Simplifier) rewriteStrongRelease(f Formula) Formula {
 		if q, rest := split(b, OpAnd, isClass(pure)); q != nil {
 			return And(append(q, StrongRelease(a, And(rest...)))...)
 		}
-		drop, rest := split(b, OpAnd, func(x Formula) bool { return x.Is(Eventual) && s.implies(a, x) })
+		drop, rest := split(b, OpAnd, func(x Formula) bool {
+			return x.Is(Eventual) && s.implies(a, x)
+		})
 		if drop != nil {
 			return StrongRelease(a, And(rest...))
 		}
@@ -315,11 +323,15 @@ func (s *Simplifier) rewriteStrongRelease(f Formula) Formula {
 		if q, rest := split(a, OpAnd, isClass(pure)); q != nil {
 			return And(append(q, StrongRelease(And(rest...), b))...)
 		}
-		if drop, rest := split(a, OpAnd, func(x Formula) bool { return s.implies(b, x) }); drop != nil {
+		if drop, rest := split(a, OpAnd, func(x Formula) bool {
+			return s.implies(b, x)
+		}); drop != nil {
 			return StrongRelease(And(rest...), b)
 		}
 	case OpOr:
-		if drop, rest := split(a, OpOr, func(x Formula) bool { return s.impliesNot(x, b) }); drop != nil {
+		if drop, rest := split(a, OpOr, func(x Formula) bool {
+			return s.impliesNot(x, b)
+		}); drop != nil {
 			return StrongRelease(Or(rest...), b)
 		}
 	}
@@ -381,7 +393,9 @@ next:
 				continue
 			}
 			// Unit resolution.
-			if drop, rest := split(y, OpOr, func(z Formula) bool { return s.impliesNot(x, z) }); drop != nil {
+			if drop, rest := split(y, OpOr, func(z Formula) bool {
+				return s.impliesNot(x, z)
+			}); drop != nil {
 				return And(append(without(j), Or(rest...))...)
 			}
 			if x.Is(Universal) {

@@ -405,7 +405,8 @@ func (a *archive) layout(l *layout, k int, all []*nodes) {
 		list(a, &p.slots, nil)
 		list(a, &p.widths, nil)
 		number(a, &p.room)
-		if p.class>>idsBits >= 1<<classBits || p.merges > len(l.merges) || len(p.widths) > len(p.slots) || k > maxParts {
+		if p.class>>idsBits >= 1<<classBits || p.merges > len(l.merges) ||
+			len(p.widths) > len(p.slots) || k > maxParts {
 			a.fail("a profile")
 			return
 		}
@@ -611,7 +612,8 @@ func (a *archive) work(ws *WorkSet, trails *[]*Trail) {
 		for _, n := range ns {
 			b.trails = append(b.trails, trail(n))
 		}
-		if len(b.ends) > 0 && (len(b.ends) != len(b.Refs) || len(b.trails) != len(b.Refs) || b.ends[len(b.ends)-1] != len(b.words)) || !slices.IsSorted(b.ends) {
+		if len(b.ends) > 0 && (len(b.ends) != len(b.Refs) || len(b.trails) != len(b.Refs) ||
+			b.ends[len(b.ends)-1] != len(b.words)) || !slices.IsSorted(b.ends) {
 			a.fail("a batch")
 			return
 		}

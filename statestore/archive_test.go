@@ -102,7 +102,8 @@ func TestArchive(t *testing.T) {
 			if st2.Len() != st.Len() {
 				t.Errorf("%v: %d states, want %d", kind, st2.Len(), st.Len())
 			}
-			if got, want := st2.Bytes(), st.Bytes(); want > 1<<20 && (got > want+want/10 || got < want-want/10) {
+			if got, want := st2.Bytes(), st.Bytes(); want > 1<<20 &&
+				(got > want+want/10 || got < want-want/10) {
 				t.Errorf("%v, %d states: %d bytes, before %d", kind, n, got, want)
 			}
 			if want := st.Bytes(); want > 1<<20 && uint64(size) > want {
@@ -137,7 +138,8 @@ func TestArchive(t *testing.T) {
 				added := insert(x, i)
 				ref := refs[i]
 				if added2 := insert(y, i); added != added2 || ref != refs[i] {
-					t.Fatalf("%v: state %d, new: %#x, %v; restored %#x, %v", kind, i, ref, added, refs[i], added2)
+					t.Fatalf("%v: state %d, new: %#x, %v; restored %#x, %v", kind, i, ref, added,
+						refs[i], added2)
 				}
 			}
 			for i := range states {
@@ -146,7 +148,8 @@ func TestArchive(t *testing.T) {
 			// What is cut off is told.
 			for range 20 {
 				cut := rand.IntN(len(whole))
-				if _, err := Restore(bytes.NewReader(whole[:cut]), o); !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+				if _, err := Restore(bytes.NewReader(whole[:cut]), o); !errors.Is(err, io.EOF) &&
+					!errors.Is(err, io.ErrUnexpectedEOF) {
 					t.Fatalf("%v: the first %d of %d bytes: %v", kind, cut, len(whole), err)
 				}
 				if len(states2) == 0 {
@@ -158,7 +161,8 @@ func TestArchive(t *testing.T) {
 				}
 				cut = rand.IntN(len(states2))
 				if err := RestoreStates(st, bytes.NewReader(states2[:cut])); err == nil {
-					t.Fatalf("%v: the first %d of %d bytes of states are taken for all", kind, cut, len(states2))
+					t.Fatalf("%v: the first %d of %d bytes of states are taken for all", kind, cut,
+						len(states2))
 				}
 			}
 			if kind != Bitstate && st.Bytes() > 1<<20 {

@@ -39,7 +39,8 @@ func BenchmarkSearch(b *testing.B) {
 					if workers > 1 && (n != 1_000_000 || c.words != 10) {
 						continue
 					}
-					b.Run(fmt.Sprintf("states=%d/words=%d/%v/workers=%d", n, c.words, kind, workers), func(b *testing.B) {
+					b.Run(fmt.Sprintf("states=%d/words=%d/%v/workers=%d", n, c.words, kind,
+						workers), func(b *testing.B) {
 						for range b.N {
 							runtime.GC()
 							st := mustNew(b, Options{Kind: kind, Workers: workers})
@@ -49,7 +50,8 @@ func BenchmarkSearch(b *testing.B) {
 							cpu = cpuTime() - cpu
 							states := float64(st.Len())
 							b.ReportMetric(float64(d.Nanoseconds())/float64(inserts), "ns/insert")
-							b.ReportMetric(float64(cpu.Nanoseconds())/float64(inserts), "cpu-ns/insert")
+							b.ReportMetric(float64(cpu.Nanoseconds())/float64(inserts),
+								"cpu-ns/insert")
 							b.ReportMetric(float64(inserts)/states, "inserts/state")
 							b.ReportMetric(float64(st.Bytes())/states, "B/state")
 							b.ReportMetric(0, "ns/op")
@@ -89,7 +91,8 @@ func BenchmarkInsert(b *testing.B) {
 					b.ResetTimer()
 					for range b.N {
 						load := percentile(refs, func(r Ref) { s = x.Load(r, s) })
-						hit := (percentile(refs, moves(true)) - percentile(refs, moves(false))) / float64(c.threads)
+						hit := (percentile(refs, moves(true)) - percentile(refs,
+							moves(false))) / float64(c.threads)
 						b.ReportMetric(load, "ns/load")
 						b.ReportMetric(hit, "ns/hit")
 						b.ReportMetric(0, "ns/op")

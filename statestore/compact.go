@@ -58,7 +58,8 @@ func newShortSlab(lines int) *shortSlab {
 }
 
 func newCompact(o Options) *compactStore {
-	c := &compactStore{dir: make([]atomic.Pointer[shortSlab], 1<<compactShards), ledger: newLedger(o)}
+	c := &compactStore{dir: make([]atomic.Pointer[shortSlab], 1<<compactShards),
+		ledger: newLedger(o)}
 	c.ledger.take(8*len(c.dir)+int(unsafe.Sizeof(*c)), true)
 	return c
 }

@@ -14,7 +14,10 @@ import (
 func TestDefer(t *testing.T) {
 	st := mustNew(t, Options{Kind: Tree, Workers: 3})
 	const n = 20000
-	state := func(i int) []uint64 { return []uint64{uint64(i % 7), uint64(i / 7 % 50), uint64(i / 350), 5} }
+	state := func(i int) []uint64 {
+		return []uint64{uint64(i % 7), uint64(i / 7 % 50),
+			uint64(i / 350), 5}
+	}
 	var mu sync.Mutex
 	found := map[Ref]int{}
 	deferred := 0
@@ -55,7 +58,8 @@ func TestDefer(t *testing.T) {
 	}
 	wg.Wait()
 	if st.Len() != n || len(found) != n || deferred < 3*n {
-		t.Errorf("%d states stored and %d reported of %d, %d insertions deferred", st.Len(), len(found), n, deferred)
+		t.Errorf("%d states stored and %d reported of %d, %d insertions deferred", st.Len(),
+			len(found), n, deferred)
 	}
 	x := st.NewSession()
 	for i := range n {

@@ -84,7 +84,8 @@ func TestFull(t *testing.T) {
 						t.Fatalf("%v: %x is not found in the full store", kind, s)
 					}
 					if _, added, err := x.Insert(s, 0); added || err != nil {
-						t.Fatalf("%v: Insert of %x, which is covered, into the full store: %v, %v", kind, s, added, err)
+						t.Fatalf("%v: Insert of %x, which is covered, into the full store: %v, %v",
+							kind, s, added, err)
 					}
 					n++
 				}
@@ -100,7 +101,8 @@ func TestFull(t *testing.T) {
 			if limit > 2_000_000 && kind != Compact && float64(st.Bytes()) < 0.7*float64(limit) {
 				t.Errorf("%v: full with %d bytes of %d", kind, st.Bytes(), limit)
 			}
-			t.Logf("%v, limit %d: %d states, %d bytes (%d at the start)", kind, limit, n, st.Bytes(), start)
+			t.Logf("%v, limit %d: %d states, %d bytes (%d at the start)", kind, limit, n,
+				st.Bytes(), start)
 		}
 	}
 }
@@ -150,7 +152,8 @@ func TestBitstateOmissions(t *testing.T) {
 		if st.Bytes() > max(bytes, 8) {
 			t.Errorf("%d bytes instead of %d", st.Bytes(), bytes)
 		}
-		t.Logf("%d bytes: %v of %d states omitted, estimated %.0f, probability %.2g", bytes, got, n, want, st.OmissionProbability())
+		t.Logf("%d bytes: %v of %d states omitted, estimated %.0f, probability %.2g", bytes, got, n,
+			want, st.OmissionProbability())
 	}
 }
 

@@ -13,20 +13,21 @@ import (
 	"unsafe"
 )
 
-// What a store has of its states only grows: an entry of a table, a node, a record of a state stays
-// what it is. So a log of them, in which each stands once, says all, and who saves a store
-// again and again has to add only what is new. The tables are built anew from the log, with the sizes
-// that they had: these stand in what Save writes, with the little that changes.
+// What a store has of its states only grows: an entry of a table, a node, a record of a state
+// stays what it is. So a log of them, in which each stands once, says all, and who saves a store
+// again and again has to add only what is new. The tables are built anew from the log, with the
+// sizes that they had: these stand in what Save writes, with the little that changes.
 //
-// Which entries are in the log is known by their places: in each line of a table those that
-// are kept stand first, and a byte beside the line counts them. Entries are added behind them, and
-// when a slab grows they are put first again. So the count takes a byte for each 64, and finding what is new
-// one look at each line that is not full of what is kept. Nodes and records are kept up to
-// a number.
+// Which entries are in the log is known by their places: in each line of a table those that are
+// kept stand first, and a byte beside the line counts them. Entries are added behind them, and
+// when a slab grows they are put first again. So the count takes a byte for each 64, and finding
+// what is new one look at each line that is not full of what is kept. Nodes and records are kept
+// up to a number.
 //
 // The log is a sequence of sections, each begins with a letter.
 const (
-	sectionNodes   = 'n' // the table; the numbers from, to; their values; how many of them are lost, and these
+	// the table; the numbers from, to; their values; how many of them are lost, and these
+	sectionNodes   = 'n'
 	sectionEntries = 'e' // the shard; how many; the entries
 	sectionShort   = 's' // the same for a Compact store
 	sectionRecords = 'r' // the chunk; the words from, to; these
@@ -129,7 +130,8 @@ func early(err error) error {
 
 // asBytes are the bytes of numbers.
 func asBytes[T uint32 | uint64](p []T) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(p))), len(p)*int(unsafe.Sizeof(*new(T))))
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(p))),
+		len(p)*int(unsafe.Sizeof(*new(T))))
 }
 
 func newKept(lines int) *[]uint8 {
@@ -144,8 +146,8 @@ func keptBytes(kept *[]uint8) int {
 	return cap(*kept) + int(unsafe.Sizeof(*kept))
 }
 
-// keepFirst makes room for an entry that is kept in a line of so many slots that has been filled up to
-// the slot at. It returns where.
+// keepFirst makes room for an entry that is kept in a line of so many slots that has been filled
+// up to the slot at. It returns where.
 func keepFirst[T uint32 | uint64](slots []T, kept *[]uint8, line, size, at uint64) uint64 {
 	first := line*size + uint64((*kept)[line])
 	(*kept)[line]++
@@ -247,8 +249,8 @@ func (t *table) readStates(r *stateReader) uint64 {
 	return n
 }
 
-// place puts an entry into a slab that nobody else uses. It returns false if it is no entry, or is there,
-// also with another low part if only is set, or has no room.
+// place puts an entry into a slab that nobody else uses. It returns false if it is no entry, or
+// is there, also with another low part if only is set, or has no room.
 func (t *table) place(s *slab, e uint64, only bool) bool {
 	if e&t.low == 0 {
 		return false
@@ -289,7 +291,8 @@ func (n *nodes) latest(shard int) *index {
 // end returns the last number that can stand for a value.
 func (n *nodes) end() uint32 { return min(n.last.Load(), n.room.Load()) }
 
-// each calls f for the memory of the numbers from to last, piece by piece, each with its first number.
+// each calls f for the memory of the numbers from to last, piece by piece, each with its first
+// number.
 func (n *nodes) each(from, last uint32, f func(first uint32, values []uint64)) {
 	for at := uint64(from); at <= uint64(last); {
 		c, o := place(uint32(at))
@@ -350,8 +353,9 @@ func (n *nodes) readStates(r *stateReader) {
 	n.kept = uint32(to)
 }
 
-// placeAll puts the numbers from to last into the index, but for those that are lost. It returns false if one of them
-// cannot be. Nearly each takes a cache miss, so memory is asked for ahead, by several goroutines, each for shards of its own.
+// placeAll puts the numbers from to last into the index, but for those that are lost. It returns
+// false if one of them cannot be. Nearly each takes a cache miss, so memory is asked for ahead,
+// by several goroutines, each for shards of its own.
 func (n *nodes) placeAll(from, last uint32, lost map[uint32]bool) bool {
 	const ahead, many = 16, 1 << 14
 	share := func(which, of uint64) bool {
@@ -395,8 +399,8 @@ func (n *nodes) touch(h uint64) {
 	}
 }
 
-// place puts a number of a value with the hash h into the index, which nobody else uses. It returns false if the value has one,
-// or the number no room.
+// place puts a number of a value with the hash h into the index, which nobody else uses. It
+// returns false if the value has one, or the number no room.
 func (n *nodes) place(id uint32, v, h uint64) bool {
 	x := n.index[h>>(64-indexShardBits)].Load()
 	if x == nil {
@@ -570,7 +574,8 @@ func (p *plainStore) readStates(r *stateReader) {
 			return
 		}
 		for at := uint64(0); at < uint64(len(c)); {
-			if at+recordWords > uint64(len(c)) || c[at+1] > uint64(len(c))-at-recordWords || at >= chunkWords {
+			if at+recordWords > uint64(len(c)) || c[at+1] > uint64(len(c))-at-recordWords ||
+				at >= chunkWords {
 				r.wrong("a state that cannot be")
 				return
 			}

@@ -10,9 +10,10 @@ import (
 	"unsafe"
 )
 
-// TestLog saves stores again and again while several sessions fill them, each time only what is new, and
-// restores them from the log at some of these times, to go on with what was restored: the states, their names
-// and parents are those of the store that was never saved. Some of the times saving fails.
+// TestLog saves stores again and again while several sessions fill them, each time only what is
+// new, and restores them from the log at some of these times, to go on with what was restored:
+// the states, their names and parents are those of the store that was never saved. Some of the
+// times saving fails.
 func TestLog(t *testing.T) {
 	seeds, most := uint64(9), 20_000
 	if testing.Short() || slow > 1 {
@@ -45,7 +46,8 @@ func TestLog(t *testing.T) {
 				}
 				if r.IntN(4) == 0 {
 					broken := &brokenWriter{r.IntN(1000)}
-					if err := SaveStates(st, broken, all); err != nil && !errors.Is(err, errBroken) {
+					if err := SaveStates(st, broken, all); err != nil &&
+						!errors.Is(err, errBroken) {
 						t.Fatal(err)
 					}
 					continue // as if the log had never been written to
@@ -60,7 +62,8 @@ func TestLog(t *testing.T) {
 				file, log = head.Bytes(), append(log, more.Bytes()...)
 				more.Reset()
 				if err := SaveStates(st, &more, false); err != nil || more.Len() > 0 {
-					t.Fatalf("%v: nothing is new, and %d bytes are written, %v", kind, more.Len(), err)
+					t.Fatalf("%v: nothing is new, and %d bytes are written, %v", kind, more.Len(),
+						err)
 				}
 				if r.IntN(4) > 0 {
 					continue
@@ -85,16 +88,18 @@ func TestLog(t *testing.T) {
 			for i, s := range states {
 				ref, ok := x.Find(s)
 				if !ok || ref != refs[i] {
-					t.Fatalf("seed %d, %v: state %d is %#x, %v, and was %#x", seed, kind, i, ref, ok, refs[i])
+					t.Fatalf("seed %d, %v: state %d is %#x, %v, and was %#x", seed, kind, i, ref,
+						ok, refs[i])
 				}
 			}
 		}
 	}
 }
 
-// insertTogether inserts the states from the first one on with several sessions at a time, several of them each. It
-// returns how many were new.
-func insertTogether(t *testing.T, st Store, states [][]uint64, parents []int, refs []Ref, first int) uint64 {
+// insertTogether inserts the states from the first one on with several sessions at a time,
+// several of them each. It returns how many were new.
+func insertTogether(t *testing.T, st Store, states [][]uint64, parents []int, refs []Ref,
+	first int) uint64 {
 	const workers = 4
 	before := st.Len()
 	given := slices.Clone(refs) // states whose parents are inserted just now have none
@@ -169,8 +174,8 @@ func (w *brokenWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestLogLostNumbers has a number that a session took for a node which another one was faster to number: it
-// stands for no value, also when the node's table is built anew.
+// TestLogLostNumbers has a number that a session took for a node which another one was faster to
+// number: it stands for no value, also when the node's table is built anew.
 func TestLogLostNumbers(t *testing.T) {
 	st := newTree(Options{Young: 1})
 	x := st.NewSession().(*treeSession)
@@ -253,8 +258,8 @@ func TestSlabSize(t *testing.T) {
 	}
 }
 
-// FuzzRestoreStates reads logs that nobody has written: an error, and nothing worse, and memory only for what
-// the store has.
+// FuzzRestoreStates reads logs that nobody has written: an error, and nothing worse, and memory
+// only for what the store has.
 func FuzzRestoreStates(f *testing.F) {
 	var file bytes.Buffer
 	for _, kind := range []Kind{Tree, Plain, Compact} {

@@ -30,7 +30,8 @@ func TestParted(t *testing.T) {
 	}
 	n := sample.Of(8_000, 15000, 60_000)
 	state := func(i int) []uint64 {
-		s := []uint64{uint64(i), uint64(i % 7), uint64(i / 11), uint64(i) * 0x9E3779B97F4A7C15 >> 50}
+		s := []uint64{uint64(i), uint64(i % 7), uint64(i / 11),
+			uint64(i) * 0x9E3779B97F4A7C15 >> 50}
 		return s[:2+i%3] // three lengths
 	}
 	var states []at
@@ -76,7 +77,8 @@ func TestParted(t *testing.T) {
 			})
 		}
 		if !found {
-			t.Fatalf("state %d of store %d: its parent %d of store %d is not among the candidates of %#x", i, me.store, me.parent, want.store, hint)
+			t.Fatalf("state %d of store %d: its parent %d of store %d is not among the "+
+				"candidates of %#x", i, me.store, me.parent, want.store, hint)
 		}
 	}
 }
@@ -129,7 +131,9 @@ func TestJoined(t *testing.T) {
 			store, all, of := joinedStore(t, parts)
 			x := store.NewSession()
 			r := rand.New(rand.NewPCG(uint64(parts), 3))
-			state := func(i int) []uint64 { return []uint64{uint64(i), uint64(i % 7), uint64(i / 11)}[:2+i%2] }
+			state := func(i int) []uint64 {
+				return []uint64{uint64(i), uint64(i % 7), uint64(i / 11)}[:2+i%2]
+			}
 			refs, parents := []Ref{}, []int{}
 			for i := range n {
 				parent := -1
@@ -158,7 +162,8 @@ func TestJoined(t *testing.T) {
 				if got := x.Load(refs[i], nil); !slices.Equal(got, state(i)) {
 					t.Fatalf("state %d is loaded as %v", i, got)
 				}
-				if at, ref := Apart(refs[i]); at%2 == 1 && slices.Equal(all[at].NewSession().Load(ref, nil), state(i)) {
+				if at, ref := Apart(refs[i]); at%2 == 1 &&
+					slices.Equal(all[at].NewSession().Load(ref, nil), state(i)) {
 					t.Fatalf("state %d stands as it is in part %d", i, at)
 				}
 				if ref, ok := x.Find(state(i)); !ok {
@@ -182,8 +187,8 @@ func TestJoined(t *testing.T) {
 	}
 }
 
-// TestJoinedDeferring defers the insertions into a joined store, as a search does: each state is told
-// to be new once, a part whose states stand otherwise is not misled by what has changed,
+// TestJoinedDeferring defers the insertions into a joined store, as a search does: each state is
+// told to be new once, a part whose states stand otherwise is not misled by what has changed,
 // and after an error no state is covered that was not told.
 func TestJoinedDeferring(t *testing.T) {
 	const n = 12_000
@@ -238,7 +243,8 @@ func TestJoinedDeferring(t *testing.T) {
 			}
 		}
 		for i := range n {
-			if ref, ok := x.Find(state(i)); !ok || !told[ref] || !slices.Equal(x.Load(ref, nil), state(i)) {
+			if ref, ok := x.Find(state(i)); !ok || !told[ref] || !slices.Equal(x.Load(ref, nil),
+				state(i)) {
 				t.Fatalf("%d parts: state %d is found as %x: %v", parts, i, ref, ok)
 			}
 		}
@@ -260,8 +266,10 @@ func TestJoinedDeferring(t *testing.T) {
 		for i := n; i < n+60; i++ {
 			insert(i, first, nil)
 		}
-		if err := x.Settle(func(Ref) error { count++; return nil }); err != nil || count != 57 || store.Len() != before+60 {
-			t.Errorf("%d parts: %v, %d of 57 states that had been dropped are new", parts, err, count)
+		if err := x.Settle(func(Ref) error { count++; return nil }); err != nil || count != 57 ||
+			store.Len() != before+60 {
+			t.Errorf("%d parts: %v, %d of 57 states that had been dropped are new", parts, err,
+				count)
 		}
 	}
 }

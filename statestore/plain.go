@@ -35,8 +35,9 @@ type arena struct {
 	mu     sync.Mutex                 // guards making chunks
 	chunks atomic.Pointer[[][]uint64] // replaced when one is added
 	words  atomic.Uint64              // in all chunks
-	used   []uint32                   // words of each chunk that its session had filled when it left it; guarded by mu
-	kept   []uint32                   // words of each chunk that are in a log (see SaveStates)
+	// words of each chunk that its session had filled when it left it; guarded by mu
+	used []uint32
+	kept []uint32 // words of each chunk that are in a log (see SaveStates)
 }
 
 // record returns the parent and the state at an address.

@@ -65,18 +65,19 @@ const (
 // many bits together, the new profile has two adjacent ones merged: the pair is
 // numbered in a table of its own. There can be merges until one number is left.
 type shape struct {
-	n       int    // words
-	moves   uint32 // what distinguishes its moves from other shapes' (see move); 0: has none
-	layout  atomic.Pointer[layout]
-	mature  atomic.Bool // the parts are chosen, the young states are in the table
-	shared  bool        // with other stores; set before a session works
-	mu      sync.Mutex  // guards what follows while the shape is young
-	young   *young
-	vertex  []vertex
-	leafOf  []int32 // leaves of word i: leafOf[i] to leafOf[i+1]
-	leaves  int
-	parts   []part
-	sampled [maxParts + 1][maxParts + 1]float64 // different values of parts i to j-1 among the young states
+	n      int    // words
+	moves  uint32 // what distinguishes its moves from other shapes' (see move); 0: has none
+	layout atomic.Pointer[layout]
+	mature atomic.Bool // the parts are chosen, the young states are in the table
+	shared bool        // with other stores; set before a session works
+	mu     sync.Mutex  // guards what follows while the shape is young
+	young  *young
+	vertex []vertex
+	leafOf []int32 // leaves of word i: leafOf[i] to leafOf[i+1]
+	leaves int
+	parts  []part
+	// different values of parts i to j-1 among the young states
+	sampled [maxParts + 1][maxParts + 1]float64
 
 	profileMu sync.Mutex // guards changes of layout
 }
@@ -177,7 +178,8 @@ func (sh *shape) build(cuts []int, weigh func(word int32, mask uint64) int) {
 				mask &= 1<<(end%64) - 1
 			}
 			part = append(part, open{int32(len(sh.vertex)), weigh(int32(w), mask)})
-			sh.vertex = append(sh.vertex, vertex{mask: mask, word: int32(w), shift: uint8(lo % 64), part: uint8(p), parent: -1})
+			sh.vertex = append(sh.vertex, vertex{mask: mask, word: int32(w), shift: uint8(lo % 64),
+				part: uint8(p), parent: -1})
 			sh.leafOf[w+1] = int32(len(sh.vertex))
 			lo = end
 		}
@@ -192,7 +194,8 @@ func (sh *shape) build(cuts []int, weigh func(word int32, mask uint64) int) {
 		for len(queue) > 1 {
 			a, b := queue[0], queue[1]
 			v := int32(len(sh.vertex))
-			sh.vertex = append(sh.vertex, vertex{left: a.vertex, right: b.vertex, part: uint8(p), parent: -1})
+			sh.vertex = append(sh.vertex, vertex{left: a.vertex, right: b.vertex, part: uint8(p),
+				parent: -1})
 			sh.vertex[a.vertex].parent, sh.vertex[b.vertex].parent = v, v
 			c := open{v, a.weight + b.weight}
 			queue = queue[2:]
@@ -264,7 +267,8 @@ func learn(n int, examples [][]uint64, parent func(i int) int) (cuts []int, dist
 	for k := step; k < len(vary); k += step {
 		best := k
 		for d := -(step - 1) / 2; d <= step/2; d++ {
-			if j := k + d; j > 0 && j < len(vary) && (crossing[j] < crossing[best] || crossing[j] == crossing[best] && abs(d) < abs(best-k)) {
+			if j := k + d; j > 0 && j < len(vary) && (crossing[j] < crossing[best] ||
+				crossing[j] == crossing[best] && abs(d) < abs(best-k)) {
 				best = j
 			}
 		}

@@ -79,9 +79,9 @@ func (sh *Shape) make() *shape {
 	return s
 }
 
-// Share lets a Tree store take states apart as shapes say, which have to be good ones. All stores of the same
-// shapes know the same parts of states, so that they can tell each other what their numbers
-// mean: [Sharing]. It is called before a session works. The error says that the
+// Share lets a Tree store take states apart as shapes say, which have to be good ones. All
+// stores of the same shapes know the same parts of states, so that they can tell each other what
+// their numbers mean: [Sharing]. It is called before a session works. The error says that the
 // store has taken states of a length apart in another way.
 func Share(s Store, shapes []Shape) error {
 	t, ok := s.(*treeStore)
@@ -101,17 +101,23 @@ func (t *treeStore) share(from *shape) error {
 	sh := t.shapeOf(from.n)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	same := func(a, b vertex) bool { return a.mask == b.mask && a.word == b.word && a.part == b.part }
+	same := func(a, b vertex) bool {
+		return a.mask == b.mask && a.word == b.word &&
+			a.part == b.part
+	}
 	switch {
 	case sh.mature.Load():
-		if sh.leaves != from.leaves || !slices.EqualFunc(sh.vertex[:sh.leaves], from.vertex[:from.leaves], same) {
-			return fmt.Errorf("statestore: states of %d words have been taken apart in another way", from.n)
+		if sh.leaves != from.leaves || !slices.EqualFunc(sh.vertex[:sh.leaves],
+			from.vertex[:from.leaves], same) {
+			return fmt.Errorf("statestore: states of %d words have been taken apart in another way",
+				from.n)
 		}
 	case len(sh.young.parents) > 0:
 		return fmt.Errorf("statestore: states of %d words have not been taken apart", from.n)
 	default:
 		t.needNodes()
-		sh.vertex, sh.leafOf, sh.leaves, sh.parts, sh.sampled = from.vertex, from.leafOf, from.leaves, from.parts, from.sampled
+		sh.vertex, sh.leafOf, sh.leaves, sh.parts, sh.sampled = from.vertex, from.leafOf,
+			from.leaves, from.parts, from.sampled
 		t.payShape(sh)
 		sh.layout.Store(&layout{})
 		before := sh.young.bytes()
@@ -209,7 +215,8 @@ func (x *treeSession) PartNumber(length, part int, value []uint64) (number uint3
 	}
 	first, last := sh.leavesOf(part)
 	if len(value) != last-first {
-		return 0, fmt.Errorf("statestore: part %d of states of %d words has %d values, not %d", part, length, last-first, len(value))
+		return 0, fmt.Errorf("statestore: part %d of states of %d words has %d values, not %d",
+			part, length, last-first, len(value))
 	}
 	if !f.ready {
 		x.prepare(f)

@@ -53,7 +53,8 @@ func TestSharing(t *testing.T) {
 			}
 			sessions[i] = stores[i].NewSession().(Sharing)
 		}
-		if cuts := sessions[0].Shared(n); !slices.Equal(cuts, sh.Cuts) || sessions[0].PartsOf(n) != len(cuts)-1 || sessions[0].Shared(n+1) != nil {
+		if cuts := sessions[0].Shared(n); !slices.Equal(cuts, sh.Cuts) ||
+			sessions[0].PartsOf(n) != len(cuts)-1 || sessions[0].Shared(n+1) != nil {
 			t.Fatalf("seed %d: cuts %v, want %v", seed, cuts, sh.Cuts)
 		}
 		// The other store has numbers of its own.
@@ -118,7 +119,8 @@ func TestSharing(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, other := sharedStates(rand.New(rand.NewPCG(seed, 42)), n)
-		if err := Share(restored, []Shape{other}); (err == nil) != slices.Equal(other.Cuts, sh.Cuts) {
+		if err := Share(restored, []Shape{other}); (err == nil) != slices.Equal(other.Cuts,
+			sh.Cuts) {
 			t.Errorf("seed %d: cuts %v in place of %v: %v", seed, other.Cuts, sh.Cuts, err)
 		}
 		if err := Share(restored, []Shape{sh}); err != nil {
@@ -141,7 +143,8 @@ func TestShareMistakes(t *testing.T) {
 		"a short row":    func(s *Shape) { s.Distinct[0] = nil },
 	} {
 		bad := sh
-		bad.Cuts, bad.Weights, bad.Distinct = slices.Clone(sh.Cuts), slices.Clone(sh.Weights), slices.Clone(sh.Distinct)
+		bad.Cuts, bad.Weights, bad.Distinct = slices.Clone(sh.Cuts), slices.Clone(sh.Weights),
+			slices.Clone(sh.Distinct)
 		if change(&bad); bad.Good() {
 			t.Errorf("%s: %+v is taken for good", name, bad)
 		}
@@ -176,7 +179,8 @@ func TestShareMistakes(t *testing.T) {
 	for _, bad := range []struct {
 		length, part int
 		value        []uint64
-	}{{2, 0, []uint64{1}}, {3, -1, nil}, {3, MaxNumbers, nil}, {3, 0, nil}, {3, 0, make([]uint64, 9)}} {
+	}{{2, 0, []uint64{1}}, {3, -1, nil}, {3, MaxNumbers, nil}, {3, 0, nil},
+		{3, 0, make([]uint64, 9)}} {
 		if n, err := x.PartNumber(bad.length, bad.part, bad.value); err == nil || err == ErrFull {
 			t.Errorf("%+v has the number %d: %v", bad, n, err)
 		}

@@ -67,7 +67,8 @@ func TestMatchesMap(t *testing.T) {
 						s = rapid.SliceOfN(word, 0, 12).Draw(t, "s")
 					}
 					key := fmt.Sprint(s)
-					if ref, ok := x.Find(s); ok != (model[key] != nil) || ok && ref != model[key].ref {
+					if ref, ok := x.Find(s); ok != (model[key] != nil) || ok &&
+						ref != model[key].ref {
 						t.Fatalf("Find(%x) = %#x, %v", s, ref, ok)
 					}
 					ref, added, err := x.Insert(s, parent)
@@ -76,7 +77,8 @@ func TestMatchesMap(t *testing.T) {
 					}
 					if m := model[key]; m != nil {
 						if added || ref != m.ref {
-							t.Fatalf("Insert(%x) again = %#x, %v; first was %#x", s, ref, added, m.ref)
+							t.Fatalf("Insert(%x) again = %#x, %v; first was %#x", s, ref, added,
+								m.ref)
 						}
 						continue
 					}
@@ -302,7 +304,8 @@ func TestSearch(t *testing.T) {
 						t.Fatalf("64 workers found %d states, one finds %d", n, len(one[0]))
 					}
 				}
-				t.Logf("%d states, %.1f bytes each, %+v", n, float64(st.Bytes())/float64(n), st.Stats())
+				t.Logf("%d states, %.1f bytes each, %+v", n, float64(st.Bytes())/float64(n),
+					st.Stats())
 			})
 		}
 	}

@@ -230,7 +230,8 @@ func TestBytesPerState(t *testing.T) {
 			t.Errorf("%+v: up to %.2f bytes a state, want at most %d", c, worst, limit)
 		}
 		stats := st.Stats()
-		if stats.OtherBytes > 150_000 || stats.Bytes < stats.RootBytes+stats.NodeBytes+stats.IndexBytes {
+		if stats.OtherBytes > 150_000 ||
+			stats.Bytes < stats.RootBytes+stats.NodeBytes+stats.IndexBytes {
 			t.Errorf("the parts do not sum up: %+v", stats)
 		}
 		t.Logf("%+v: at most %.2f bytes a state over 100,000 states", c, worst)

@@ -131,7 +131,8 @@ func (t *treeStore) Stats() Stats {
 
 // allNodes returns the tables of nodes there are; mu is locked.
 func (t *treeStore) allNodes() (all []*nodes) {
-	for _, n := range append(append([]*nodes{t.inner, t.whole}, t.partNodes[:]...), t.mergeNodes[:]...) {
+	for _, n := range append(append([]*nodes{t.inner, t.whole}, t.partNodes[:]...),
+		t.mergeNodes[:]...) {
 		if n != nil {
 			all = append(all, n)
 		}
@@ -288,7 +289,8 @@ func (t *treeStore) addProfile(sh *shape, l *layout, numbers *[maxSlots]uint32) 
 	}
 	nl.profiles = append(nl.profiles[:len(nl.profiles):len(nl.profiles)], p)
 	if ok {
-		t.classes[class].Store(&classInfo{shape: sh, layout: nl, profile: &nl.profiles[len(nl.profiles)-1]})
+		t.classes[class].Store(&classInfo{shape: sh, layout: nl,
+			profile: &nl.profiles[len(nl.profiles)-1]})
 	}
 	sh.layout.Store(nl)
 }
@@ -344,12 +346,13 @@ type frame struct {
 	// Of the state that is compared with the base:
 	now     [maxSlots]uint32 // its numbers
 	nowSize uint64
-	changed uint32            // the parts and merges with other numbers than in the base
-	latest  *[maxSlots]uint32 // now, or ids if the state has been made the base; nil if it has no numbers
-	leaves  []int32           // the leaves with other values
-	dirty   []uint64          // vertices that are to be looked up
-	undo    []change          // of codes
-	missed  []missed
+	changed uint32 // the parts and merges with other numbers than in the base
+	// now, or ids if the state has been made the base; nil if it has no numbers
+	latest *[maxSlots]uint32
+	leaves []int32  // the leaves with other values
+	dirty  []uint64 // vertices that are to be looked up
+	undo   []change // of codes
+	missed []missed
 }
 
 // missed is a change of a part that was not among the session's recent moves.
@@ -440,7 +443,8 @@ const (
 // key returns the key of s, whose shape has its vertices. changed, if not nil, are the
 // words in which s can differ from the base. ok is false if a part of s has no number,
 // and gets none because create is not set or there is no memory.
-func (x *treeSession) key(f *frame, s []uint64, changed []int32, create bool) (key uint64, ok bool) {
+func (x *treeSession) key(f *frame, s []uint64, changed []int32, create bool) (key uint64,
+	ok bool) {
 	sh := f.sh
 	f.latest = nil
 	l := sh.layout.Load()
@@ -474,7 +478,8 @@ func (x *treeSession) key(f *frame, s []uint64, changed []int32, create bool) (k
 
 // join returns the key of the state whose numbers are in base, which are f.now or the
 // base's own; ok is false if a merge has no number.
-func (x *treeSession) join(f *frame, l *layout, base *[maxSlots]uint32, create bool) (key uint64, ok bool) {
+func (x *treeSession) join(f *frame, l *layout, base *[maxSlots]uint32, create bool) (key uint64,
+	ok bool) {
 	sh := f.sh
 	k, done := len(sh.parts), 0
 	var have uint64 // lengths of the numbers in use after so many merges:
@@ -591,7 +596,8 @@ func (x *treeSession) climb(f *frame, ok, create bool) bool {
 			v := int32(w<<6 | bits.TrailingZeros64(f.dirty[w]))
 			f.dirty[w] &= f.dirty[w] - 1
 			vx := &f.sh.vertex[v]
-			ok = x.set(f, v, vx, uint64(f.codes[vx.left])<<32|uint64(f.codes[vx.right]), false, create)
+			ok = x.set(f, v, vx, uint64(f.codes[vx.left])<<32|uint64(f.codes[vx.right]), false,
+				create)
 		}
 	}
 	if ok {
@@ -884,10 +890,12 @@ func (x *treeSession) Find(s []uint64) (Ref, bool) {
 
 // insertYoung is Insert for a shape that is young. It returns 0 and no error if
 // the shape is mature by now.
-func (x *treeSession) insertYoung(f *frame, s []uint64, parent Ref) (ref Ref, added bool, err error) {
+func (x *treeSession) insertYoung(f *frame, s []uint64, parent Ref) (ref Ref, added bool,
+	err error) {
 	sh := f.sh
 	if sh.n > maxLength {
-		return 0, false, fmt.Errorf("statestore: a state of %d words, more than %d", sh.n, maxLength)
+		return 0, false, fmt.Errorf("statestore: a state of %d words, more than %d", sh.n,
+			maxLength)
 	}
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -1042,7 +1050,8 @@ func (x *treeSession) Load(ref Ref, dst []uint64) []uint64 {
 
 // unpack takes a key apart: it returns the frame for the state's length and the
 // numbers of its parts. If the class is direct, word is the state instead.
-func (x *treeSession) unpack(key uint64) (f *frame, ids [maxSlots]uint32, word uint64, direct bool) {
+func (x *treeSession) unpack(key uint64) (f *frame, ids [maxSlots]uint32, word uint64,
+	direct bool) {
 	c := key >> idsBits
 	rest := key & idsMask
 	if c == classWhole {

@@ -78,7 +78,8 @@ func fill(t *testing.T, st Store, states [][]uint64) {
 		}
 		ref, added, err := x.Insert(s, parent)
 		if err != nil || !added || ref == 0 || seen[ref] {
-			t.Fatalf("Insert of state %d, %x: %#x (seen: %v), %v, %v", i, s, ref, seen[ref], added, err)
+			t.Fatalf("Insert of state %d, %x: %#x (seen: %v), %v, %v", i, s, ref, seen[ref], added,
+				err)
 		}
 		refs[i] = ref
 		seen[ref] = true
@@ -90,7 +91,8 @@ func fill(t *testing.T, st Store, states [][]uint64) {
 			t.Fatalf("Load of state %d: %x, want %x", i, buf, s)
 		}
 		if ref, added, err := x.Insert(s, 0); ref != refs[i] || added || err != nil {
-			t.Fatalf("second Insert of state %d: %#x, %v, %v; want %#x", i, ref, added, err, refs[i])
+			t.Fatalf("second Insert of state %d: %#x, %v, %v; want %#x", i, ref, added, err,
+				refs[i])
 		}
 		if ref, ok := x.Find(s); !ok || ref != refs[i] {
 			t.Fatalf("Find of state %d: %#x, %v; want %#x", i, ref, ok, refs[i])
@@ -180,7 +182,8 @@ func TestLearn(t *testing.T) {
 		examples = append(examples, []uint64{0, values[a] | values[b]<<8, 0, values[c], 7})
 	}
 	cuts, distinct := learn(5, examples, func(int) int { return -1 })
-	if cuts[0] != 0 || cuts[len(cuts)-1] != 5*64 || !slices.IsSorted(cuts) || len(cuts) > maxParts+1 {
+	if cuts[0] != 0 || cuts[len(cuts)-1] != 5*64 || !slices.IsSorted(cuts) ||
+		len(cuts) > maxParts+1 {
 		t.Fatalf("cuts %v", cuts)
 	}
 	for _, cut := range []int{64 + 8, 3 * 64} {
@@ -200,7 +203,9 @@ func TestLearnAnything(t *testing.T) {
 		n := rapid.IntRange(1, 40).Draw(t, "n")
 		var examples [][]uint64
 		for range rapid.IntRange(0, 30).Draw(t, "examples") {
-			examples = append(examples, rapid.SliceOfN(rapid.OneOf(rapid.Just(uint64(0)), rapid.Uint64()), n, n).Draw(t, "s"))
+			examples = append(examples,
+				rapid.SliceOfN(rapid.OneOf(rapid.Just(uint64(0)), rapid.Uint64()), n, n).Draw(t,
+					"s"))
 		}
 		cuts, distinct := learn(n, examples, func(i int) int { return i - 1 - i%3 })
 		for a := range distinct {
@@ -214,7 +219,8 @@ func TestLearnAnything(t *testing.T) {
 					values[string(v)] = true
 				}
 				if distinct[a][b] != float64(len(values)) {
-					t.Fatalf("%v different values from bit %d to %d, want %d", distinct[a][b], cuts[a], cuts[b], len(values))
+					t.Fatalf("%v different values from bit %d to %d, want %d", distinct[a][b],
+						cuts[a], cuts[b], len(values))
 				}
 			}
 		}
@@ -234,7 +240,8 @@ func TestLearnAnything(t *testing.T) {
 					t.Fatalf("leaf %d of word %d: leafOf is %v", v, vx.word, sh.leafOf)
 				}
 			}
-			if vx.parent >= 0 && int(vx.parent) <= v || vx.parent < 0 && int(sh.parts[vx.part].top) != v {
+			if vx.parent >= 0 && int(vx.parent) <= v || vx.parent < 0 &&
+				int(sh.parts[vx.part].top) != v {
 				t.Fatalf("vertex %d: %+v", v, vx)
 			}
 		}

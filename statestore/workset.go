@@ -80,7 +80,8 @@ func (b *Batch) Trail(i int) *Trail {
 
 func (b *Batch) reset() {
 	clear(b.trails)
-	b.Depth, b.Refs, b.words, b.ends, b.trails = 0, b.Refs[:0], b.words[:0], b.ends[:0], b.trails[:0]
+	b.Depth, b.Refs, b.words, b.ends, b.trails = 0, b.Refs[:0], b.words[:0], b.ends[:0],
+		b.trails[:0]
 }
 
 // WorkSet is the work set of a search: a queue of batches for each worker. A

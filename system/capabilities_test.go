@@ -16,7 +16,8 @@ import (
 // fieldsOf returns the names of the fields of the two kinds of capabilities.
 func fieldsOf() map[string][]string {
 	all := map[string][]string{}
-	for _, t := range []reflect.Type{reflect.TypeFor[Capabilities](), reflect.TypeFor[MachineCapabilities]()} {
+	for _, t := range []reflect.Type{reflect.TypeFor[Capabilities](),
+		reflect.TypeFor[MachineCapabilities]()} {
 		for i := range t.NumField() {
 			all[t.Name()] = append(all[t.Name()], t.Field(i).Name)
 		}
@@ -40,7 +41,8 @@ func TestCapabilities(t *testing.T) {
 		}
 		name := d.Name()
 		if d.IsDir() {
-			if name == "testdata" || name == "node_modules" || strings.HasPrefix(name, ".") && name != ".." {
+			if name == "testdata" || name == "node_modules" || strings.HasPrefix(name, ".") &&
+				name != ".." {
 				return fs.SkipDir
 			}
 			return nil
@@ -57,7 +59,8 @@ func TestCapabilities(t *testing.T) {
 			return err
 		}
 		folder := filepath.Dir(path)
-		test := strings.HasSuffix(name, "_test.go") || strings.Contains(filepath.ToSlash(path), "/testkit/")
+		test := strings.HasSuffix(name, "_test.go") || strings.Contains(filepath.ToSlash(path),
+			"/testkit/")
 		for _, d := range f.Decls {
 			switch d := d.(type) {
 			case *ast.GenDecl:
@@ -73,7 +76,8 @@ func TestCapabilities(t *testing.T) {
 					switch n := n.(type) {
 					case *ast.StructType:
 						if embedsCore(n) {
-							t.Errorf("%v: a type in a function embeds a system or a machine: it cannot say what it offers", set.Position(n.Pos()))
+							t.Errorf("%v: a type in a function embeds a system or a machine: it "+
+								"cannot say what it offers", set.Position(n.Pos()))
 						}
 					case *ast.CompositeLit:
 						kind := inSystem(n.Type)
@@ -91,7 +95,8 @@ func TestCapabilities(t *testing.T) {
 						}
 						for _, w := range want {
 							if !slices.Contains(have, w) {
-								t.Errorf("%v: the system.%s do not say what becomes of %s; if it is not offered, write nil", set.Position(n.Pos()), kind, w)
+								t.Errorf("%v: the system.%s do not say what becomes of %s; if it "+
+									"is not offered, write nil", set.Position(n.Pos()), kind, w)
 							}
 						}
 					}
@@ -102,7 +107,8 @@ func TestCapabilities(t *testing.T) {
 				}
 				says[[2]string{folder, receiver(d.Recv.List[0].Type)}] = true
 				if !whole && !test {
-					t.Errorf("%v: the method must name each capability in one literal", set.Position(d.Pos()))
+					t.Errorf("%v: the method must name each capability in one literal",
+						set.Position(d.Pos()))
 				}
 			}
 		}
@@ -113,7 +119,9 @@ func TestCapabilities(t *testing.T) {
 	}
 	for k, at := range embeds {
 		if !says[k] {
-			t.Errorf("%v: %s embeds a system or a machine and has no method Capabilities of its own", at, k[1])
+			t.Errorf(
+				"%v: %s embeds a system or a machine and has no method Capabilities of its own", at,
+				k[1])
 		}
 	}
 	if wrappers < 10 || all < 10 {

@@ -20,21 +20,21 @@ import "math"
 //   - More: if up to Room further such operations came before T, T would do the same.
 //
 // To do the same is to move or to be blocked as before, with the same violations, the same local
-// part behind it, the same values written elsewhere, and the same accesses, but for Room, which shrinks
-// by at most one with each operation that comes before T. If Write is set, T executes the operation and the
-// result is that of the operation on the value before; if not, T only looks, and leaves the
-// location as it is.
+// part behind it, the same values written elsewhere, and the same accesses, but for Room, which
+// shrinks by at most one with each operation that comes before T. If Write is set, T executes
+// the operation and the result is that of the operation on the value before; if not, T only
+// looks, and leaves the location as it is.
 //
-// So the number of a waitgroup may be lowered by two done in either order while it is at least 2.
-// At 1 the second would fail, and Room, which is 0, says so: there the two are dependent, like a
-// write and a write. A failing done is an ordinary read of the number, as everything that goes wrong is.
-// An addition that can fail nowhere, because it wraps around or nobody looks whether the value is in
-// range, has room for an [Unlimited] number.
+// So the number of a waitgroup may be lowered by two done in either order while it is at least
+// 2. At 1 the second would fail, and Room, which is 0, says so: there the two are dependent,
+// like a write and a write. A failing done is an ordinary read of the number, as everything that
+// goes wrong is. An addition that can fail nowhere, because it wraps around or nobody looks
+// whether the value is in range, has room for an [Unlimited] number.
 //
 // # What follows
 //
-// Two accesses of one location are independent if both only read, or if they have the same operation
-// and room. It depends on the question how much room is needed:
+// Two accesses of one location are independent if both only read, or if they have the same
+// operation and room. It depends on the question how much room is needed:
 //
 //   - Transitions of one state ([Access.Conflicts]): each has room for the other. Then by
 //     More they are enabled in both orders, do the same, and lead to the same state, since equal
@@ -51,8 +51,9 @@ import "math"
 // saved. [Plain] makes ordinary accesses of a list, for whoever puts several transitions together
 // or adds up what they did.
 //
-// Stoller ("Model-Checking Multi-Threaded Distributed Java Programs", 2000, sections 7 and 11) calls this conditional
-// dependence; that room can be counted for many at once is the idea of the escrow method (O'Neil, ACM TODS 11 (4), 1986).
+// Stoller ("Model-Checking Multi-Threaded Distributed Java Programs", 2000, sections 7 and 11)
+// calls this conditional dependence; that room can be counted for many at once is the idea of
+// the escrow method (O'Neil, ACM TODS 11 (4), 1986).
 type Op uint8
 
 // Unlimited is the room of an operation that is never refused. Nobody has to count down from it.
@@ -63,7 +64,8 @@ const (
 	largest  = 127
 )
 
-// Addition returns the operation that adds d, or 0 if there is none for so large a number, or for 0.
+// Addition returns the operation that adds d, or 0 if there is none for so large a number, or
+// for 0.
 func Addition(d int64) Op {
 	if d == 0 || d < smallest || d > largest {
 		return 0
@@ -79,11 +81,12 @@ func Room(n int64) uint16 {
 // Conflicts tells whether two accesses make their transitions dependent, which are of different
 // threads and of the same state.
 func (a Access) Conflicts(b Access) bool {
-	return a.Orders(b) || a.Loc == b.Loc && (b.Write && a.Room == 0 || a.Write && b.Room == 0) && (a.Write || b.Write)
+	return a.Orders(b) || a.Loc == b.Loc && (b.Write && a.Room == 0 || a.Write && b.Room == 0) &&
+		(a.Write || b.Write)
 }
 
-// Orders tells whether two accesses make their transitions dependent, which are of different threads
-// and were executed one after the other, in either order.
+// Orders tells whether two accesses make their transitions dependent, which are of different
+// threads and were executed one after the other, in either order.
 func (a Access) Orders(b Access) bool {
 	return a.Loc == b.Loc && (a.Write || b.Write) && (a.Op == 0 || a.Op != b.Op)
 }

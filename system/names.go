@@ -73,7 +73,8 @@ func (n *Names[N]) Len() int {
 }
 
 func newNamesTable[N comparable](seed maphash.Seed, slots int) *namesTable[N] {
-	return &namesTable[N]{seed: seed, slots: make([]atomic.Uint32, slots), names: make([]N, slots/2)}
+	return &namesTable[N]{seed: seed, slots: make([]atomic.Uint32, slots),
+		names: make([]N, slots/2)}
 }
 
 // find returns the number of a name, or the free slot where it belongs.

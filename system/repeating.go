@@ -13,7 +13,8 @@ type Bits struct {
 // the same way in these bits, have the same values of the bits in Writes, and have those of
 // Copies from where they stood. Everything else stays as it was.
 type Scope struct {
-	// At is bits that tell where the thread stood, and Own is some that tell more of what is its own.
+	// At is bits that tell where the thread stood, and Own is some that tell more of what is its
+	// own.
 	At, Own Bits
 	// Reads and Writes can have a word several times.
 	Reads  []Bits
@@ -45,9 +46,9 @@ type Repeating interface {
 	Regime(s State) int
 	// Learn switches on and off that steps note what Scope tells of them.
 	Learn(on bool)
-	// Scope tells what the last step depended on and what it changed in the loaded state, in
-	// which it was taken with learning on. ok is false if it depended on more, or must be
-	// executed each time for another reason; sc.At and sc.Own are told of every thread that is there.
+	// Scope tells what the last step depended on and what it changed in the loaded state, in which
+	// it was taken with learning on. ok is false if it depended on more, or must be executed each
+	// time for another reason; sc.At and sc.Own are told of every thread that is there.
 	Scope(t int, sc *Scope) (ok bool)
 	// Tally returns the number of what the last step has counted, if the system is
 	// [Counting]. ok is false if it cannot be counted again.

@@ -282,9 +282,9 @@ type Portable interface {
 	// Numbers returns what the numbers in states mean by now, as JSON, for states that are
 	// kept as they are. No machine may step.
 	Numbers() ([]byte, error)
-	// Foreign returns what exports and imports the states of another process, which has
-	// returned b from Numbers; nil if all its numbers mean the same in this one. The error says that b
-	// is not of the same system.
+	// Foreign returns what exports and imports the states of another process, which has returned b
+	// from Numbers; nil if all its numbers mean the same in this one. The error says that b is not
+	// of the same system.
 	Foreign(b []byte) (Portable, error)
 	// Translator returns what appends to dst the state that s is in a process that Foreign has
 	// returned, or the other way round. It is for one goroutine.

@@ -75,7 +75,8 @@ func (r *Record) WriteChart(w io.Writer) error {
 	}
 	height := y[len(r.Events)] + 2*chartRow
 	width := 2*chartMargin + max(1, len(threads))*chartLane
-	c.Start(width, height, fmt.Sprintf(`viewBox="0 0 %d %d"`, width, height), `font-family="sans-serif"`, `font-size="13"`)
+	c.Start(width, height, fmt.Sprintf(`viewBox="0 0 %d %d"`, width, height),
+		`font-family="sans-serif"`, `font-size="13"`)
 	c.Title("message-sequence chart")
 	c.Def()
 	c.Marker("arrow", 9, 4, 10, 8, `orient="auto"`)
@@ -97,16 +98,21 @@ func (r *Record) WriteChart(w io.Writer) error {
 					from, to = to, from
 				}
 				c.Group(`class="message"`)
-				c.Title(fmt.Sprintf("%s: %s, from one thread to the other in step %d", m.Channel, m.Value, i+1))
-				c.Line(from, y[i], to, y[i], `stroke="#1f6feb"`, `stroke-width="1.5"`, `marker-end="url(#arrow)"`)
+				c.Title(fmt.Sprintf("%s: %s, from one thread to the other in step %d", m.Channel,
+					m.Value, i+1))
+				c.Line(from, y[i], to, y[i], `stroke="#1f6feb"`, `stroke-width="1.5"`,
+					`marker-end="url(#arrow)"`)
 				c.Gend()
 			case m.Other < 0:
-				c.Line(x[e.Step.Thread], y[i], x[e.Step.Thread]+24, y[i]+8, `class="lost"`, `stroke="#1f6feb"`, `stroke-dasharray="3 2"`)
+				c.Line(x[e.Step.Thread], y[i], x[e.Step.Thread]+24, y[i]+8, `class="lost"`,
+					`stroke="#1f6feb"`, `stroke-dasharray="3 2"`)
 				c.Circle(x[e.Step.Thread]+26, y[i]+9, 3, `fill="none"`, `stroke="#1f6feb"`)
 			default:
 				c.Group(`class="message"`)
-				c.Title(fmt.Sprintf("%s by %s: %s, step %d to step %d", m.Channel, e.Thread, m.Value, i+1, m.Other+1))
-				c.Line(x[e.Step.Thread], y[i], x[r.Events[m.Other].Step.Thread], y[m.Other], `stroke="#1f6feb"`, `stroke-width="1.5"`, `marker-end="url(#arrow)"`)
+				c.Title(fmt.Sprintf("%s by %s: %s, step %d to step %d", m.Channel, e.Thread,
+					m.Value, i+1, m.Other+1))
+				c.Line(x[e.Step.Thread], y[i], x[r.Events[m.Other].Step.Thread], y[m.Other],
+					`stroke="#1f6feb"`, `stroke-width="1.5"`, `marker-end="url(#arrow)"`)
 				c.Gend()
 			}
 		}

@@ -19,7 +19,8 @@ func TestHeadline(t *testing.T) {
 		{system.Deadlock, "deadlock: A is blocked", "deadlock: A is blocked"},
 		{system.Deadlock, "deadlocked", "deadlock: deadlocked"},
 	} {
-		if got := trace.Headline(&system.Violation{Kind: tt.kind, Message: tt.message}); got != tt.want {
+		if got := trace.Headline(&system.Violation{
+			Kind: tt.kind, Message: tt.message}); got != tt.want {
 			t.Errorf("%s, %q: got %q, want %q", tt.kind, tt.message, got, tt.want)
 		}
 	}
@@ -32,14 +33,16 @@ func TestObserverColumn(t *testing.T) {
 			{Step: trace.Step{Thread: 1}, Thread: "Worker[0]", Text: "x = 1"},
 			{Step: trace.Step{Thread: 0}, Thread: "invariant small", Text: "x < 1", Observer: true},
 		},
-		Violation: &system.Violation{Kind: system.Invariant, Message: "invariant small does not hold"},
+		Violation: &system.Violation{Kind: system.Invariant,
+			Message: "invariant small does not hold"},
 	}
 	for _, width := range []int{40, 100} {
 		var b strings.Builder
 		if err := r.WriteTable(&b, trace.TableOptions{Width: width}); err != nil {
 			t.Fatal(err)
 		}
-		if s := b.String(); !strings.Contains(s, "Worker[0]") || strings.Contains(s, "x < 1") || strings.Count(s, "invariant small") != 1 {
+		if s := b.String(); !strings.Contains(s, "Worker[0]") || strings.Contains(s, "x < 1") ||
+			strings.Count(s, "invariant small") != 1 {
 			t.Errorf("width %d:\n%s", width, s)
 		}
 	}

@@ -51,7 +51,8 @@ func (r *Record) WriteITF(w io.Writer) error {
 			}
 		}
 	}
-	meta := map[string]any{"format": "ITF", "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html"}
+	meta := map[string]any{"format": "ITF",
+		"format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html"}
 	if v := r.Violation; v != nil {
 		meta["source"], meta["description"] = v.Pos.File, Headline(v)
 	}

@@ -108,7 +108,8 @@ func (e *Event) form() EventJSON {
 		if m.Sent {
 			kind = "send"
 		}
-		j.Messages = append(j.Messages, MessageJSON{kind, m.Channel, m.Value, m.Other + 1, m.WithName})
+		j.Messages = append(j.Messages, MessageJSON{kind, m.Channel, m.Value, m.Other + 1,
+			m.WithName})
 	}
 	for _, b := range e.Changed {
 		j.Changed = append(j.Changed, b.Name)
@@ -125,7 +126,8 @@ func (s *State) form() StateJSON {
 }
 
 func (t *Thread) form() ThreadJSON {
-	j := ThreadJSON{Thread: t.Name, State: t.Kind.String(), Stopped: t.Stopped, AtEnd: t.AtEnd, Pos: PosString(t.Pos), Text: t.Text, WaitsFor: t.WaitsFor,
+	j := ThreadJSON{Thread: t.Name, State: t.Kind.String(), Stopped: t.Stopped, AtEnd: t.AtEnd,
+		Pos: PosString(t.Pos), Text: t.Text, WaitsFor: t.WaitsFor,
 		Locals: localsJSON(t.Locals)}
 	if t.Kind == system.Moved {
 		j.State = "enabled"
@@ -138,7 +140,8 @@ func (t *Thread) form() ThreadJSON {
 
 // MarshalJSON returns the record as it stands in the command's JSON: [RecordJSON].
 func (r *Record) MarshalJSON() ([]byte, error) {
-	j := RecordJSON{Initial: r.Initial, Choices: r.Choices, Trace: make([]EventJSON, len(r.Events)), Final: make([]ThreadJSON, len(r.Final))}
+	j := RecordJSON{Initial: r.Initial, Choices: r.Choices, Trace: make([]EventJSON, len(r.Events)),
+		Final: make([]ThreadJSON, len(r.Final))}
 	for i := range r.Events {
 		j.Trace[i] = r.Events[i].form()
 	}

@@ -14,7 +14,8 @@ func TestClipNames(t *testing.T) {
 	}{
 		{"short", []string{"P[0]", "Q"}, "P[0]|Q"},
 		{"an index", []string{"Philosopher[0]", "Philosopher[1]"}, "Philoso~[0]|Philoso~[1]"},
-		{"a number", []string{"handleConnection #2", "handleConversation #2.1"}, "handleC~ #2|handl~ #2.1"},
+		{"a number", []string{"handleConnection #2", "handleConversation #2.1"},
+			"handleC~ #2|handl~ #2.1"},
 		{"the same beginning", []string{"TestServer/first", "TestServer/second", "TestServer"},
 			"TestServer/\nfirst|TestServer/\nsecond|TestServer"},
 	} {

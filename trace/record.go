@@ -100,7 +100,8 @@ type NotEnabledError struct {
 }
 
 func (e *NotEnabledError) Error() string {
-	s := fmt.Sprintf("step %d of the trace is not enabled: thread %d, alternative %d", e.Index+1, e.Step.Thread, e.Step.Alt)
+	s := fmt.Sprintf("step %d of the trace is not enabled: thread %d, alternative %d", e.Index+1,
+		e.Step.Thread, e.Step.Alt)
 	if e.Reason != "" {
 		return s + ": " + e.Reason
 	}
@@ -118,7 +119,8 @@ func (e *MismatchError) Error() string {
 	if e.Got != nil {
 		got = fmt.Sprintf("%s: %s", e.Got.Kind, e.Got.Message)
 	}
-	return fmt.Sprintf("the trace does not show what it claims (%s: %s) but %s", e.Want.Kind, e.Want.Message, got)
+	return fmt.Sprintf("the trace does not show what it claims (%s: %s) but %s", e.Want.Kind,
+		e.Want.Message, got)
 }
 
 // Replay runs the trace through the plain semantics on a machine of its own.
@@ -159,7 +161,8 @@ func (p *player) step(i int, s Step) (system.Outcome, error) {
 		return system.Outcome{}, errExpired
 	}
 	if s.Thread < 0 || s.Thread >= p.m.NumThreads() {
-		return system.Outcome{}, &NotEnabledError{Index: i, Step: s, Reason: "there is no such thread yet"}
+		return system.Outcome{}, &NotEnabledError{Index: i, Step: s,
+			Reason: "there is no such thread yet"}
 	}
 	out := p.m.Step(s.Thread, s.Alt)
 	if out.Kind != system.Moved {
@@ -259,7 +262,9 @@ func (t *Trace) record(sys system.System, states bool) (*Record, error) {
 					ev.Deeds = append(ev.Deeds, d.Text)
 				}
 				if d.Direct {
-					ev.Messages = append(ev.Messages, Message{Sent: d.Kind == system.Send, Channel: d.Channel, Value: d.Value, Other: i, Direct: true, With: d.With, WithName: p.m.ThreadName(d.With)})
+					ev.Messages = append(ev.Messages, Message{Sent: d.Kind == system.Send,
+						Channel: d.Channel, Value: d.Value, Other: i, Direct: true, With: d.With,
+						WithName: p.m.ThreadName(d.With)})
 					continue
 				}
 				mail.carry(r.Events, &ev, i, d)
@@ -400,7 +405,8 @@ func (m *mail) carry(earlier []Event, ev *Event, i int, d system.Deed) {
 	switch d.Kind {
 	case system.Send:
 		l := letter{i, ev.Step.Thread, len(ev.Messages)}
-		ev.Messages = append(ev.Messages, Message{Sent: true, Channel: d.Channel, Value: d.Value, Other: -1})
+		ev.Messages = append(ev.Messages, Message{Sent: true, Channel: d.Channel, Value: d.Value,
+			Other: -1})
 		m.sent[from] = slices.Insert(letters, min(max(d.Place, 0), len(letters)), l)
 	case system.Receive:
 		msg := Message{Channel: d.Channel, Value: d.Value, Other: -1}
@@ -416,7 +422,9 @@ func (m *mail) carry(earlier []Event, ev *Event, i int, d system.Deed) {
 		}
 		ev.Messages = append(ev.Messages, msg)
 	case system.Withdraw:
-		m.sent[from] = slices.DeleteFunc(letters, func(l letter) bool { return l.thread == ev.Step.Thread })
+		m.sent[from] = slices.DeleteFunc(letters, func(l letter) bool {
+			return l.thread == ev.Step.Thread
+		})
 	}
 }
 
@@ -428,7 +436,8 @@ func (p *player) accesses() []Access {
 	as := make([]Access, 0, len(acc))
 	for _, a := range acc {
 		if name := p.m.LocName(a.Loc); name != "" {
-			as = append(as, Access{Loc: name, Write: a.Write, Value: p.m.ValueString(a.Loc), Internal: p.tells != nil && p.tells.Internal(a.Loc)})
+			as = append(as, Access{Loc: name, Write: a.Write, Value: p.m.ValueString(a.Loc),
+				Internal: p.tells != nil && p.tells.Internal(a.Loc)})
 		}
 	}
 	return as

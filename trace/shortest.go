@@ -86,7 +86,8 @@ type Short struct {
 // where Minimal is Shortest or FewestSwitches; else on the traces, too.
 func Shorten(sys system.System, ts []*Trace, o Shortening) []Short {
 	out := make([]Short, len(ts))
-	z := &shortener{sys: sys, o: o, obs: system.ObserversOf(sys), m: sys.NewMachine(), scale: max(1, o.Scale)}
+	z := &shortener{sys: sys, o: o, obs: system.ObserversOf(sys), m: sys.NewMachine(),
+		scale: max(1, o.Scale)}
 	z.fixed = z.m.NumThreads()
 	for i, t := range ts {
 		z.goals = append(z.goals, z.goal(t))
@@ -105,9 +106,11 @@ func Shorten(sys system.System, ts []*Trace, o Shortening) []Short {
 		}
 		t := ts[i].minimise(sys, DefaultBudget/z.scale/len(ts), z.expired)
 		out[i] = Short{t, Local}
-		near := &shortener{sys: sys, o: o, obs: z.obs, m: z.m, fixed: z.fixed, scale: z.scale, goals: []goal{z.goal(t)}}
+		near := &shortener{sys: sys, o: o, obs: z.obs, m: z.m, fixed: z.fixed, scale: z.scale,
+			goals: []goal{z.goal(t)}}
 		near.breadthFirst(nearStates/z.scale, t)
-		if f := near.goals[0].found; f != nil && (len(f.Steps) < len(t.Steps) || len(f.Steps) == len(t.Steps) && f.Switches() < t.Switches()) {
+		if f := near.goals[0].found; f != nil && (len(f.Steps) < len(t.Steps) ||
+			len(f.Steps) == len(t.Steps) && f.Switches() < t.Switches()) {
 			out[i].Trace = f
 		}
 		if z.o.Expired != nil && z.o.Expired() {
@@ -128,7 +131,8 @@ func (t *Trace) Compare(u *Trace) int {
 	case u == nil:
 		return 1
 	}
-	return cmp.Or(cmp.Compare(len(t.Steps), len(u.Steps)), cmp.Compare(t.Switches(), u.Switches()), cmp.Compare(t.Initial, u.Initial),
+	return cmp.Or(cmp.Compare(len(t.Steps), len(u.Steps)), cmp.Compare(t.Switches(), u.Switches()),
+		cmp.Compare(t.Initial, u.Initial),
 		slices.CompareFunc(t.Steps, u.Steps, func(a, b Step) int {
 			return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Alt, b.Alt))
 		}))
@@ -260,7 +264,8 @@ func (z *shortener) threads() []int {
 		if a < z.fixed || b < z.fixed {
 			return cmp.Compare(a, b)
 		}
-		return cmp.Or(cmp.Compare(len(z.names[a]), len(z.names[b])), cmp.Compare(z.names[a], z.names[b]), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(len(z.names[a]), len(z.names[b])),
+			cmp.Compare(z.names[a], z.names[b]), cmp.Compare(a, b))
 	})
 	for i, t := range z.order {
 		z.place[t] = i
@@ -297,7 +302,8 @@ func (z *shortener) steps(f func(t int, alt uint64, out *system.Outcome)) (deadl
 		for alt := uint64(0); ; {
 			// A thread can have any number of alternatives, and a state hundreds of threads;
 			// each step can take long.
-			if alt > 0 && z.transitions > searchTransitions/z.scale || z.transitions&15 == 0 && z.expired() {
+			if alt > 0 && z.transitions > searchTransitions/z.scale || z.transitions&15 == 0 &&
+				z.expired() {
 				return false, false
 			}
 			out := z.m.Step(t, alt)
@@ -387,12 +393,14 @@ func (z *shortener) breadthFirst(states int, near *Trace) {
 				place = z.place[thread] - z.place[c.thread]
 			}
 			sw := switched(n, thread)
-			return cmp.Or(cmp.Compare(sw, c.switches), cmp.Compare(n.rank, nodes[c.node].rank), place, cmp.Compare(alt, c.alt)) < 0
+			return cmp.Or(cmp.Compare(sw, c.switches), cmp.Compare(n.rank, nodes[c.node].rank),
+				place, cmp.Compare(alt, c.alt)) < 0
 		}
 		bounded := false
 		for at := range cur {
 			s := &cur[at]
-			if bounded = len(seen) > states || z.transitions > searchTransitions/z.scale || len(nextWords) > searchWords/z.scale; bounded {
+			if bounded = len(seen) > states || z.transitions > searchTransitions/z.scale ||
+				len(nextWords) > searchWords/z.scale; bounded {
 				break
 			}
 			ws := curWords[s.from:s.to]
@@ -411,7 +419,8 @@ func (z *shortener) breadthFirst(states int, near *Trace) {
 				best := s.nodes[0]
 				for _, k := range s.nodes[1:] {
 					a, b := &nodes[k], &nodes[best]
-					if cmp.Or(cmp.Compare(switched(a, thread), switched(b, thread)), cmp.Compare(a.rank, b.rank)) < 0 {
+					if cmp.Or(cmp.Compare(switched(a, thread), switched(b, thread)),
+						cmp.Compare(a.rank, b.rank)) < 0 {
 						best = k
 					}
 				}
@@ -439,7 +448,9 @@ func (z *shortener) breadthFirst(states int, near *Trace) {
 				n := node{parent: best, thread: thread, alt: alt, switches: switched(from, thread)}
 				for _, o := range next[j].nodes {
 					if old := &nodes[o]; old.thread == thread {
-						if cmp.Or(cmp.Compare(n.switches, old.switches), cmp.Compare(from.rank, nodes[old.parent].rank), cmp.Compare(n.alt, old.alt)) < 0 {
+						if cmp.Or(cmp.Compare(n.switches, old.switches),
+							cmp.Compare(from.rank, nodes[old.parent].rank),
+							cmp.Compare(n.alt, old.alt)) < 0 {
 							*old = n
 						}
 						return
@@ -489,7 +500,8 @@ func (z *shortener) breadthFirst(states int, near *Trace) {
 		}
 		slices.SortFunc(sorted, func(a, b int32) int {
 			x, y := &nodes[a], &nodes[b]
-			return cmp.Or(cmp.Compare(nodes[x.parent].rank, nodes[y.parent].rank), cmp.Compare(z.place[x.thread], z.place[y.thread]), cmp.Compare(x.alt, y.alt))
+			return cmp.Or(cmp.Compare(nodes[x.parent].rank, nodes[y.parent].rank),
+				cmp.Compare(z.place[x.thread], z.place[y.thread]), cmp.Compare(x.alt, y.alt))
 		})
 		for r, k := range sorted {
 			nodes[k].rank = int32(r)
@@ -589,7 +601,8 @@ func (z *shortener) bySwitches() {
 				z.goals[g].found, z.goals[g].minimal = execution(nodes, &best[g]), FewestSwitches
 			}
 		}
-		if !z.missing() || len(cost) > searchStates/z.scale || z.transitions > searchTransitions/z.scale || waiting > searchWords/z.scale {
+		if !z.missing() || len(cost) > searchStates/z.scale ||
+			z.transitions > searchTransitions/z.scale || waiting > searchWords/z.scale {
 			return
 		}
 		at := nodes[a.node]

@@ -22,7 +22,8 @@ type enumerated struct {
 // which wanted is true, with the fewest switches among them; deadlocks count if dead
 // is true for their state. It walks through all executions, one length after the
 // other; ok is false if there are too many, or the longest is reached.
-func enumerate(sys system.System, wanted func(v *system.Violation) bool, dead func(m system.Machine) bool) (best *enumerated, ok bool) {
+func enumerate(sys system.System, wanted func(v *system.Violation) bool,
+	dead func(m system.Machine) bool) (best *enumerated, ok bool) {
 	m := sys.NewMachine()
 	obs := system.ObserversOf(sys)
 	layer := []enumerated{{}}
@@ -56,7 +57,8 @@ func enumerate(sys system.System, wanted func(v *system.Violation) bool, dead fu
 					out := m.Step(t, alt)
 					m.Rewind(mark)
 					if out.Kind == system.Moved {
-						y := enumerated{append(slices.Clone(x.steps), Step{Thread: t, Alt: alt}), x.switches}
+						y := enumerated{append(slices.Clone(x.steps), Step{Thread: t, Alt: alt}),
+							x.switches}
 						if n := len(x.steps); n > 0 && x.steps[n-1].Thread != t {
 							y.switches++
 						}
@@ -145,7 +147,10 @@ func TestShortest(t *testing.T) {
 				final = z.goal(tr).final
 			}
 			want, ok := enumerate(sys,
-				func(v *system.Violation) bool { return anyOne || final == "" && v.Same(tr.Violation) },
+				func(v *system.Violation) bool {
+					return anyOne || final == "" &&
+						v.Same(tr.Violation)
+				},
 				func(m system.Machine) bool {
 					z.m = m
 					return anyOne || final != "" && z.final() == final
@@ -158,7 +163,8 @@ func TestShortest(t *testing.T) {
 				t.Fatalf("seed %d: %v\n%v", seed, err, p)
 			}
 			if got.Minimal != Shortest || !slices.Equal(got.Steps, want.steps) {
-				t.Fatalf("seed %d, any %v: %v, %v, not %v\n%v", seed, anyOne, got.Minimal, got.Steps, want.steps, p)
+				t.Fatalf("seed %d, any %v: %v, %v, not %v\n%v", seed, anyOne, got.Minimal,
+					got.Steps, want.steps, p)
 			}
 			compared++
 			if got.Violation.Kind == system.Deadlock {
@@ -204,7 +210,8 @@ func TestFewestSwitchesOfAll(t *testing.T) {
 			t.Fatalf("seed %d: %v\n%v", seed, err, p)
 		}
 		if got.Switches() != switches || len(got.Steps) != steps {
-			t.Fatalf("seed %d: %d switches, %d steps; the best has %d, %d\n%v", seed, got.Switches(), len(got.Steps), switches, steps, p)
+			t.Fatalf("seed %d: %d switches, %d steps; the best has %d, %d\n%v", seed,
+				got.Switches(), len(got.Steps), switches, steps, p)
 		}
 		compared++
 	}
@@ -240,7 +247,8 @@ func relax(z *shortener) (switches, steps int, ok bool) {
 		changed = false
 		for from, c := range costs {
 			m.Load(words[from.state])
-			if enabled, blocked := z.obs.Deadlock(m); enabled < 0 && len(blocked) > 0 && z.goals[0].final != "" && z.final() == z.goals[0].final && less(c, best) {
+			if enabled, blocked := z.obs.Deadlock(m); enabled < 0 && len(blocked) > 0 &&
+				z.goals[0].final != "" && z.final() == z.goals[0].final && less(c, best) {
 				best = c
 			}
 			for t := range m.NumThreads() {
@@ -255,7 +263,8 @@ func relax(z *shortener) (switches, steps int, ok bool) {
 					if from.thread >= 0 && from.thread != t {
 						d.switches++
 					}
-					if out.Violation.Find(z.goals[0].want) != nil && z.goals[0].final == "" && less(d, best) {
+					if out.Violation.Find(z.goals[0].want) != nil && z.goals[0].final == "" &&
+						less(d, best) {
 						best = d
 					}
 					to := at{name(), t}
@@ -297,7 +306,8 @@ func TestShortenBounds(t *testing.T) {
 		}
 		alone := tr.Minimise(sys, DefaultBudget)
 		if got.Minimal == Local && len(got.Steps) > len(alone.Steps) {
-			t.Errorf("seed %d: %d steps, by leaving out alone %d", seed, len(got.Steps), len(alone.Steps))
+			t.Errorf("seed %d: %d steps, by leaving out alone %d", seed, len(got.Steps),
+				len(alone.Steps))
 		}
 	}
 }
@@ -346,12 +356,13 @@ func TestShortenInTime(t *testing.T) {
 		tried++
 		for at := 1; ; at += 1 + at/3 {
 			steps, asked, since := 0, 0, -1
-			got := Shorten(counting{inner, &steps}, []*Trace{tr}, Shortening{Scale: searchStates / 2, Expired: func() bool {
-				if asked++; asked == at {
-					since = steps
-				}
-				return asked >= at
-			}})[0]
+			got := Shorten(counting{inner, &steps}, []*Trace{tr},
+				Shortening{Scale: searchStates / 2, Expired: func() bool {
+					if asked++; asked == at {
+						since = steps
+					}
+					return asked >= at
+				}})[0]
 			if err := got.Replay(inner); err != nil {
 				t.Fatalf("seed %d, over at question %d: %v", seed, at, err)
 			}
@@ -370,11 +381,13 @@ func TestShortenInTime(t *testing.T) {
 func TestShortenEndless(t *testing.T) {
 	found := 0
 	for seed := uint64(0); found < 3; seed++ {
-		inner, err := toy.New(toy.Random(rand.New(rand.NewPCG(seed, 3)), toy.Config{NoLoops: true, Threads: 2, Nodes: 3}))
+		inner, err := toy.New(toy.Random(rand.New(rand.NewPCG(seed, 3)),
+			toy.Config{NoLoops: true, Threads: 2, Nodes: 3}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		best, ok := enumerate(inner, func(*system.Violation) bool { return true }, func(system.Machine) bool { return false })
+		best, ok := enumerate(inner, func(*system.Violation) bool { return true },
+			func(system.Machine) bool { return false })
 		if !ok || best == nil || len(best.steps) < 2 {
 			continue
 		}
@@ -386,10 +399,19 @@ func TestShortenEndless(t *testing.T) {
 			out = m.Step(s.Thread, 0)
 		}
 		tr := &Trace{Steps: best.steps, Violation: out.Violation}
-		for _, expired := range []func() bool{nil, func() func() bool { n := 0; return func() bool { n++; return n > 100 } }()} {
-			got := Shorten(toy.Endless{System: inner}, []*Trace{tr}, Shortening{Expired: expired, Scale: 100})[0]
-			if len(got.Steps) != len(tr.Steps) || got.Minimal != Local && expired == nil || got.Minimal != Cut && expired != nil {
-				t.Errorf("seed %d: %v %v, want %d steps", seed, got.Steps, got.Minimal, len(tr.Steps))
+		for _, expired := range []func() bool{nil, func() func() bool {
+			n := 0
+			return func() bool {
+				n++
+				return n > 100
+			}
+		}()} {
+			got := Shorten(toy.Endless{System: inner}, []*Trace{tr}, Shortening{Expired: expired,
+				Scale: 100})[0]
+			if len(got.Steps) != len(tr.Steps) || got.Minimal != Local && expired == nil ||
+				got.Minimal != Cut && expired != nil {
+				t.Errorf("seed %d: %v %v, want %d steps", seed, got.Steps, got.Minimal,
+					len(tr.Steps))
 			}
 		}
 	}

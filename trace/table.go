@@ -52,7 +52,8 @@ func (r *Record) WriteTable(w io.Writer, o TableOptions) error {
 	file := r.file()
 	switch {
 	case len(r.Choices) > 0:
-		fmt.Fprintln(b, wrap(fmt.Sprintf("from initial state %d: %s", r.Initial+1, strings.Join(r.Choices, ", ")), o.Width, ""))
+		fmt.Fprintln(b, wrap(fmt.Sprintf("from initial state %d: %s", r.Initial+1,
+			strings.Join(r.Choices, ", ")), o.Width, ""))
 	case r.Initial > 0:
 		fmt.Fprintf(b, "from initial state %d\n", r.Initial+1)
 	}
@@ -77,7 +78,8 @@ func (r *Record) WriteTable(w io.Writer, o TableOptions) error {
 // without saying the kind twice.
 func Headline(v *system.Violation) string {
 	kind := string(v.Kind)
-	if rest, ok := strings.CutPrefix(v.Message, kind); ok && (rest == "" || rest[0] == ':' || rest[0] == ' ') {
+	if rest, ok := strings.CutPrefix(v.Message, kind); ok && (rest == "" || rest[0] == ':' ||
+		rest[0] == ' ') {
 		return v.Message
 	}
 	return kind + ": " + v.Message
@@ -156,12 +158,14 @@ func (r *Record) rows(o TableOptions, file string) []row {
 		calls[e.Step.Thread] = e.Calls
 		switch {
 		case i == from:
-			rows = append(rows, row{index: -1, lines: []line{{text: fmt.Sprintf("(%d steps)", to-from)}}})
+			rows = append(rows,
+				row{index: -1, lines: []line{{text: fmt.Sprintf("(%d steps)", to-from)}}})
 			fallthrough
 		case i > from && i < to, e.Observer:
 			continue
 		}
-		rows = append(rows, row{i, e.Step.Thread, e.Thread, e.lines(file, !slices.Equal(around, e.Calls))})
+		rows = append(rows, row{i, e.Step.Thread, e.Thread,
+			e.lines(file, !slices.Equal(around, e.Calls))})
 	}
 	return rows
 }
@@ -195,7 +199,8 @@ func (r *Record) writeSteps(b *bufio.Writer, o TableOptions, file string) {
 	t := newTable()
 	head := table.Row{"#"}
 	// The cells are wrapped already: go-pretty's own wrapping drops indents.
-	t.SetColumnConfigs([]table.ColumnConfig{{Number: 1, Align: text.AlignRight, AlignHeader: text.AlignRight}})
+	t.SetColumnConfigs([]table.ColumnConfig{
+		{Number: 1, Align: text.AlignRight, AlignHeader: text.AlignRight}})
 	if columns {
 		for _, n := range threads {
 			head = append(head, names[n])
@@ -394,7 +399,8 @@ func (r *Record) writeFinal(b *bufio.Writer, o TableOptions, file string) {
 	}
 	t.AppendHeader(table.Row{"thread", second, "locals"})
 	for _, th := range shown {
-		t.AppendRow(table.Row{labels[th.Number], th.next(file, next), wrap(bindings(th.Locals), rest-next, "")})
+		t.AppendRow(table.Row{labels[th.Number], th.next(file, next),
+			wrap(bindings(th.Locals), rest-next, "")})
 	}
 	fmt.Fprintln(b, t.Render())
 	if more > 0 {
@@ -457,10 +463,10 @@ func bindings(bs []system.Binding) string {
 	return strings.Join(ls, ", ")
 }
 
-// wrap breaks s into lines of at most width columns, each with an indent; spaces
-// within s are made one. It breaks at spaces, and words that are too long after
-// commas and opening brackets; a name is broken only if it is wider than a line. It is our own because
-// go-pretty's wrapping breaks words, and drops the indent.
+// wrap breaks s into lines of at most width columns, each with an indent; spaces within s are
+// made one. It breaks at spaces, and words that are too long after commas and opening brackets;
+// a name is broken only if it is wider than a line. It is our own because go-pretty's wrapping
+// breaks words, and drops the indent.
 func wrap(s string, width int, indent string) string {
 	width = max(1, width-len(indent))
 	var lines []string

@@ -70,7 +70,8 @@ func ring(n int) *toy.Program {
 	p := toy.NewProgram()
 	fork := p.Array("fork", make([]int64, n)...)
 	never := p.Scalar("never", 0)
-	left, right := toy.Reg(0), toy.Bin("%", toy.Bin("+", toy.Reg(0), toy.Const(1)), toy.Const(int64(n)))
+	left, right := toy.Reg(0), toy.Bin("%", toy.Bin("+", toy.Reg(0), toy.Const(1)),
+		toy.Const(int64(n)))
 	p.Thread("Philosopher", 1,
 		toy.Lock(fork, left), toy.Lock(fork, right), toy.Unlock(fork, right),
 		toy.Atomic(toy.Store(fork, left, toy.Const(0)), toy.Goto(0)))
@@ -88,7 +89,8 @@ func crowd(n int) *toy.Program {
 	p := toy.NewProgram()
 	sum := p.Scalar("sum", 0)
 	p.Thread("WorkerWithALongName", 1, add(sum, nil, 1))
-	p.Thread("Check", 0, toy.AwaitDo(toy.Bin("==", toy.Load(sum, nil), toy.Const(int64(n))), toy.Assert(toy.Const(0), "everybody was there")))
+	p.Thread("Check", 0, toy.AwaitDo(toy.Bin("==", toy.Load(sum, nil), toy.Const(int64(n))),
+		toy.Assert(toy.Const(0), "everybody was there")))
 	for i := range n {
 		p.Start("WorkerWithALongName", int64(i))
 	}
@@ -99,7 +101,8 @@ func crowd(n int) *toy.Program {
 // find returns the first violation's trace as the search found it.
 func find(t testing.TB, sys system.System) *trace.Trace {
 	t.Helper()
-	r, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Options: engine.Options{Workers: 1, KeepTraces: true}})
+	r, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{
+		Options: engine.Options{Workers: 1, KeepTraces: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +246,8 @@ func TestJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, e := range events {
-			if e.Thread != rec.Events[i].Thread || e.Text != rec.Events[i].Text || e.Locals == nil || e.Pos == "" {
+			if e.Thread != rec.Events[i].Thread || e.Text != rec.Events[i].Text ||
+				e.Locals == nil || e.Pos == "" {
 				t.Errorf("event %d: %+v", i, e)
 			}
 		}
@@ -257,13 +261,15 @@ func TestWriteFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for name, start := range map[string]string{"t.json": "{\n", "t.txt": "Philosopher\n", "t": "Philosopher\n"} {
+	for name, start := range map[string]string{"t.json": "{\n", "t.txt": "Philosopher\n",
+		"t": "Philosopher\n"} {
 		file := filepath.Join(dir, name)
 		if err := rec.WriteFile(file); err != nil {
 			t.Fatal(err)
 		}
 		got, err := os.ReadFile(file)
-		if err != nil || !(strings.HasPrefix(string(got), start) || name != "t.json" && strings.Contains(string(got), "blocked")) {
+		if err != nil || !(strings.HasPrefix(string(got), start) || name != "t.json" &&
+			strings.Contains(string(got), "blocked")) {
 			t.Errorf("%s: %v\n%s", name, err, got)
 		}
 	}
@@ -293,10 +299,12 @@ func TestReplayErrors(t *testing.T) {
 		{"no such thread", trace.Trace{Steps: []trace.Step{{Thread: 4}}}, &ne},
 		{"negative thread", trace.Trace{Steps: []trace.Step{{Thread: -1}}}, &ne},
 		{"blocked thread", trace.Trace{Steps: []trace.Step{{Thread: 3}}}, &ne},
-		{"ended thread", trace.Trace{Steps: []trace.Step{{Thread: 1}, {Thread: 1}, {Thread: 1}, {Thread: 1}}}, &ne},
+		{"ended thread", trace.Trace{Steps: []trace.Step{{Thread: 1}, {Thread: 1}, {Thread: 1},
+			{Thread: 1}}}, &ne},
 		{"no violation", trace.Trace{Steps: steps[:len(steps)-1], Violation: good.Violation}, &mm},
 		{"another place", trace.Trace{Steps: steps, Violation: &other}, &mm},
-		{"no deadlock", trace.Trace{Steps: steps[:1], Violation: &system.Violation{Kind: system.Deadlock}}, &mm},
+		{"no deadlock", trace.Trace{Steps: steps[:1], Violation: &system.Violation{
+			Kind: system.Deadlock}}, &mm},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -324,8 +332,10 @@ func minimal(t *testing.T, sys system.System, before *trace.Trace, p *toy.Progra
 	if err := after.Replay(sys); err != nil {
 		t.Fatalf("the minimised trace: %v\n%v", err, p)
 	}
-	if len(after.Steps) > len(before.Steps) || len(after.Steps) == len(before.Steps) && after.Switches() > before.Switches() {
-		t.Fatalf("%d steps with %d switches became %d with %d\n%v", len(before.Steps), before.Switches(), len(after.Steps), after.Switches(), p)
+	if len(after.Steps) > len(before.Steps) || len(after.Steps) == len(before.Steps) &&
+		after.Switches() > before.Switches() {
+		t.Fatalf("%d steps with %d switches became %d with %d\n%v", len(before.Steps),
+			before.Switches(), len(after.Steps), after.Switches(), p)
 	}
 	if before.Violation == nil || before.Violation.Kind == system.Deadlock {
 		if a, b := last(sys, before), last(sys, after); !slices.Equal(a, b) {
@@ -396,9 +406,11 @@ func TestMinimise(t *testing.T) {
 				len(got.Steps), got.Switches(), len(again.Steps), again.Switches())
 		}
 	}
-	t.Logf("%d walks, %d violations; %d became shorter, %d have fewer switches", programs, violations, shorter, fewer)
+	t.Logf("%d walks, %d violations; %d became shorter, %d have fewer switches", programs,
+		violations, shorter, fewer)
 	if violations < programs/20 || shorter < programs/4 || fewer < programs/4 {
-		t.Errorf("%d walks, but only %d violations, %d shorter, %d with fewer switches", programs, violations, shorter, fewer)
+		t.Errorf("%d walks, but only %d violations, %d shorter, %d with fewer switches", programs,
+			violations, shorter, fewer)
 	}
 }
 
@@ -423,7 +435,8 @@ func TestFewestSwitches(t *testing.T) {
 			sys := mustNew(t, tt.p)
 			got := minimal(t, sys, find(t, sys), tt.p)
 			if len(got.Steps) != tt.steps || got.Switches() != tt.switches {
-				t.Errorf("%d steps with %d switches, want %d with %d: %v", len(got.Steps), got.Switches(), tt.steps, tt.switches, got.Steps)
+				t.Errorf("%d steps with %d switches, want %d with %d: %v", len(got.Steps),
+					got.Switches(), tt.steps, tt.switches, got.Steps)
 			}
 		})
 	}
@@ -442,7 +455,8 @@ func TestLongTrace(t *testing.T) {
 	}
 	code = append(code, add(barrier, nil, 1))
 	p.Thread("T", 1, code...)
-	p.Thread("Check", 0, toy.AwaitDo(toy.Bin("==", toy.Load(barrier, nil), toy.Const(threads)), toy.Assert(toy.Const(0), "end")))
+	p.Thread("Check", 0, toy.AwaitDo(toy.Bin("==", toy.Load(barrier, nil), toy.Const(threads)),
+		toy.Assert(toy.Const(0), "end")))
 	for i := range threads {
 		p.Start("T", int64(i))
 	}

@@ -29,8 +29,11 @@ func TestPause(t *testing.T) {
 		var items atomic.Int64
 		for {
 			pause := make(chan struct{})
-			timer := time.AfterFunc(time.Duration(r.IntN(400))*time.Microsecond, func() { close(pause) })
-			_, err := Run(context.Background(), ws, Options{Workers: n, CPUs: 1 + r.IntN(n), Pause: pause, DepthFirst: r.IntN(2) == 0},
+			timer := time.AfterFunc(time.Duration(r.IntN(400))*time.Microsecond, func() {
+				close(pause)
+			})
+			_, err := Run(context.Background(), ws, Options{Workers: n, CPUs: 1 + r.IntN(n),
+				Pause: pause, DepthFirst: r.IntN(2) == 0},
 				func(int) Worker { return &dagWorker{d: d, items: &items} })
 			timer.Stop()
 			if err == nil {
@@ -42,7 +45,8 @@ func TestPause(t *testing.T) {
 			paused++
 		}
 		if got := int(items.Load()); got != len(d.children) || ws.Len() != 0 {
-			t.Fatalf("seed %d: %d of %d items processed, %d left in the work set", seed, got, len(d.children), ws.Len())
+			t.Fatalf("seed %d: %d of %d items processed, %d left in the work set", seed, got,
+				len(d.children), ws.Len())
 		}
 	}
 	if paused == 0 {
@@ -96,8 +100,12 @@ func TestGate(t *testing.T) {
 		gate := NewGate()
 		ended := make(chan error)
 		go func() {
-			_, err := Run(context.Background(), ws, Options{Workers: n, CPUs: 1 + r.IntN(n), Gate: gate},
-				func(int) Worker { return &idler{dagWorker: dagWorker{d: d, items: &items}, out: out} })
+			_, err := Run(context.Background(), ws, Options{Workers: n, CPUs: 1 + r.IntN(n),
+				Gate: gate},
+				func(int) Worker {
+					return &idler{dagWorker: dagWorker{d: d, items: &items},
+						out: out}
+				})
 			ended <- err
 		}()
 		<-gate.Ready()

@@ -185,7 +185,8 @@ func (s *Stats) Add(t Stats) {
 	s.Shares += t.Shares
 	s.Sleeps += t.Sleeps
 	if both := s.Duration + t.Duration; both > 0 {
-		s.IdleShare = (s.IdleShare*float64(s.Duration) + t.IdleShare*float64(t.Duration)) / float64(both)
+		s.IdleShare = (s.IdleShare*float64(s.Duration) + t.IdleShare*float64(t.Duration)) / float64(
+			both)
 		s.Duration = both
 	}
 }
@@ -230,7 +231,8 @@ const cacheLine = 128
 // work set holds every item that was not done, so that it could be resumed.
 //
 // newWorker is called for each worker from 0 to Workers-1, before any starts.
-func Run(ctx context.Context, ws *statestore.WorkSet, o Options, newWorker func(id int) Worker) (Stats, error) {
+func Run(ctx context.Context, ws *statestore.WorkSet, o Options,
+	newWorker func(id int) Worker) (Stats, error) {
 	if o.Workers < 1 {
 		return Stats{}, fmt.Errorf("workers: a pool of %d workers", o.Workers)
 	}

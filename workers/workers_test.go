@@ -67,13 +67,15 @@ func (d *dag) run(t *testing.T, workers, cpus int, depthFirst bool) Stats {
 	seed.Add(0)
 	ws.Push(0, seed)
 	var items atomic.Int64
-	stats, err := Run(context.Background(), ws, Options{Workers: workers, CPUs: cpus, DepthFirst: depthFirst},
+	stats, err := Run(context.Background(), ws, Options{Workers: workers, CPUs: cpus,
+		DepthFirst: depthFirst},
 		func(int) Worker { return &dagWorker{d: d, items: &items} })
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := int(items.Load()); got != len(d.children) || ws.Len() != 0 {
-		t.Fatalf("%d workers: %d of %d items processed, %d left in the work set", workers, got, len(d.children), ws.Len())
+		t.Fatalf("%d workers: %d of %d items processed, %d left in the work set", workers, got,
+			len(d.children), ws.Len())
 	}
 	if stats.Items != uint64(len(d.children)) {
 		t.Fatalf("stats count %d items of %d", stats.Items, len(d.children))
@@ -147,7 +149,8 @@ func (c *counter) Process(b *statestore.Batch, i int, out *Out) error {
 	return nil
 }
 
-func endless(ctx context.Context, o Options, process func(n int) error) (*statestore.WorkSet, int, error) {
+func endless(ctx context.Context, o Options, process func(n int) error) (*statestore.WorkSet, int,
+	error) {
 	ws := statestore.NewWorkSet(o.Workers)
 	b := ws.Get(0)
 	b.Add(1)
@@ -161,12 +164,13 @@ func TestErrors(t *testing.T) {
 	boom := errors.New("boom")
 	for _, workers := range []int{1, 2, 8} {
 		t.Run(fmt.Sprint(workers), func(t *testing.T) {
-			ws, n, err := endless(context.Background(), Options{Workers: workers, DepthFirst: true}, func(n int) error {
-				if n == 1000 {
-					return boom
-				}
-				return nil
-			})
+			ws, n, err := endless(context.Background(), Options{Workers: workers, DepthFirst: true},
+				func(n int) error {
+					if n == 1000 {
+						return boom
+					}
+					return nil
+				})
 			if err != boom {
 				t.Errorf("error %v, want boom", err)
 			}
@@ -183,11 +187,15 @@ func TestErrors(t *testing.T) {
 				return nil
 			})
 			var pe *PanicError
-			if !errors.As(err, &pe) || !strings.Contains(pe.Error(), "out of range") || len(pe.Stack) == 0 {
+			if !errors.As(err, &pe) || !strings.Contains(pe.Error(), "out of range") ||
+				len(pe.Stack) == 0 {
 				t.Errorf("error %v, want a PanicError", err)
 			}
 
-			_, _, err = endless(context.Background(), Options{Workers: workers, CheckEvery: time.Millisecond, Check: func() error { return boom }},
+			_, _, err = endless(context.Background(),
+				Options{Workers: workers, CheckEvery: time.Millisecond, Check: func() error {
+					return boom
+				}},
 				func(int) error { return nil })
 			if err != boom {
 				t.Errorf("error of Check: %v, want boom", err)
@@ -254,27 +262,30 @@ func TestDepthFirst(t *testing.T) {
 			b.Add(1)
 			ws.Push(0, b)
 			var queued, highest atomic.Int64
-			_, err := Run(context.Background(), ws, Options{Workers: workers, DepthFirst: depthFirst}, func(int) Worker {
-				return workerFunc(func(b *statestore.Batch, i int, out *Out) error {
-					n := queued.Add(-1)
-					if b.Depth < 6 {
-						for range 8 {
-							out.Add(b.Depth+1, 1)
+			_, err := Run(context.Background(), ws,
+				Options{Workers: workers, DepthFirst: depthFirst}, func(int) Worker {
+					return workerFunc(func(b *statestore.Batch, i int, out *Out) error {
+						n := queued.Add(-1)
+						if b.Depth < 6 {
+							for range 8 {
+								out.Add(b.Depth+1, 1)
+							}
+							n = queued.Add(8)
 						}
-						n = queued.Add(8)
-					}
-					for m := highest.Load(); n > m && !highest.CompareAndSwap(m, n); m = highest.Load() {
-					}
-					return nil
+						for m := highest.Load(); n > m && !highest.CompareAndSwap(m, n); m =
+							highest.Load() {
+						}
+						return nil
+					})
 				})
-			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			most[i] = highest.Load()
 		}
 		if most[1]*int64(max(2, 8/workers)) > most[0] {
-			t.Errorf("%d workers: at most %d items were queued depth-first, %d breadth-first", workers, most[1], most[0])
+			t.Errorf("%d workers: at most %d items were queued depth-first, %d breadth-first",
+				workers, most[1], most[0])
 		}
 	}
 }
@@ -286,20 +297,23 @@ func TestShare(t *testing.T) {
 	ws := statestore.NewWorkSet(workers)
 	b := ws.Get(0)
 	for i := range 64 {
-		b.AddState(statestore.Ref(i), []uint64{uint64(i), 7}, &statestore.Trail{Ref: statestore.Ref(i)})
+		b.AddState(statestore.Ref(i), []uint64{uint64(i), 7}, &statestore.Trail{
+			Ref: statestore.Ref(i)})
 	}
 	ws.Push(0, b)
 	var by [workers]atomic.Int64
-	stats, err := Run(context.Background(), ws, Options{Workers: workers, CPUs: workers}, func(id int) Worker {
-		return workerFunc(func(b *statestore.Batch, i int, out *Out) error {
-			if s := b.State(i); len(s) != 2 || s[0] != uint64(b.Refs[i]) || b.Trail(i).Ref != b.Refs[i] {
-				return fmt.Errorf("item %d came with state %v", b.Refs[i], s)
-			}
-			by[id].Add(1)
-			time.Sleep(time.Millisecond)
-			return nil
+	stats, err := Run(context.Background(), ws, Options{Workers: workers, CPUs: workers},
+		func(id int) Worker {
+			return workerFunc(func(b *statestore.Batch, i int, out *Out) error {
+				if s := b.State(i); len(s) != 2 || s[0] != uint64(b.Refs[i]) ||
+					b.Trail(i).Ref != b.Refs[i] {
+					return fmt.Errorf("item %d came with state %v", b.Refs[i], s)
+				}
+				by[id].Add(1)
+				time.Sleep(time.Millisecond)
+				return nil
+			})
 		})
-	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,19 +332,20 @@ func TestShare(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	var reports, checks atomic.Int64
-	_, _, err := endless(context.Background(), Options{Workers: 2, ReportEvery: 2 * time.Millisecond, CheckEvery: time.Millisecond,
-		Report: func(queued int) {
-			if queued < 0 {
-				panic("fewer than no items are queued")
-			}
-			reports.Add(1)
-		},
-		Check: func() error {
-			if checks.Add(1); reports.Load() >= 3 {
-				return errors.New("enough")
-			}
-			return nil
-		}}, func(int) error { time.Sleep(10 * time.Microsecond); return nil })
+	_, _, err := endless(context.Background(),
+		Options{Workers: 2, ReportEvery: 2 * time.Millisecond, CheckEvery: time.Millisecond,
+			Report: func(queued int) {
+				if queued < 0 {
+					panic("fewer than no items are queued")
+				}
+				reports.Add(1)
+			},
+			Check: func() error {
+				if checks.Add(1); reports.Load() >= 3 {
+					return errors.New("enough")
+				}
+				return nil
+			}}, func(int) error { time.Sleep(10 * time.Microsecond); return nil })
 	if err == nil || reports.Load() < 3 || checks.Load() < 3 {
 		t.Errorf("%d reports, %d checks, error %v", reports.Load(), checks.Load(), err)
 	}
@@ -344,7 +359,8 @@ func BenchmarkShape(b *testing.B) {
 	for _, shape := range []string{"chain", "bush"} {
 		for _, workers := range []int{1, 2, 64} {
 			b.Run(fmt.Sprintf("%s/workers=%d", shape, workers), func(b *testing.B) {
-				d := &dag{children: make([][]statestore.Ref, b.N), done: make([]atomic.Int32, b.N), spin: 100}
+				d := &dag{children: make([][]statestore.Ref, b.N), done: make([]atomic.Int32, b.N),
+					spin: 100}
 				for n := 1; n < b.N; n++ {
 					p := n - 1
 					if shape == "bush" {
@@ -357,19 +373,20 @@ func BenchmarkShape(b *testing.B) {
 				seed.Add(0)
 				ws.Push(0, seed)
 				b.ResetTimer()
-				_, err := Run(context.Background(), ws, Options{Workers: workers}, func(int) Worker {
-					return workerFunc(func(b *statestore.Batch, i int, out *Out) error {
-						s := 0
-						for range d.spin {
-							s = s*31 + 1
-						}
-						d.done[b.Refs[i]].Store(int32(s))
-						for _, c := range d.children[b.Refs[i]] {
-							out.Add(b.Depth+1, c)
-						}
-						return nil
+				_, err := Run(context.Background(), ws, Options{Workers: workers},
+					func(int) Worker {
+						return workerFunc(func(b *statestore.Batch, i int, out *Out) error {
+							s := 0
+							for range d.spin {
+								s = s*31 + 1
+							}
+							d.done[b.Refs[i]].Store(int32(s))
+							for _, c := range d.children[b.Refs[i]] {
+								out.Add(b.Depth+1, c)
+							}
+							return nil
+						})
 					})
-				})
 				if err != nil {
 					b.Fatal(err)
 				}

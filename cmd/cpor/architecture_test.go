@@ -255,7 +255,8 @@ func TestImportsRunDownwards(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatalf("%s shows other imports; go test ./cmd/cpor -run Downwards -update draws these:\n%s",
+		t.Fatalf("%s shows other imports; go test ./cmd/cpor -run Downwards -update draws "+
+			"these:\n%s",
 			name, want)
 	}
 	if err := os.WriteFile(name, []byte(before+begin+want+end+after), 0o666); err != nil {

@@ -27,7 +27,8 @@ import (
 )
 
 // screenshots are the pictures of docs/explore.md, which the test of the page makes.
-var screenshots = flag.String("screenshots", "", "put the browser's pictures of the page into this `directory` (the documentation's: ../../docs/explore)")
+var screenshots = flag.String("screenshots", "", "put the browser's pictures of the page into "+
+	"this `directory` (the documentation's: ../../docs/explore)")
 
 // browsers are the names under which there may be a browser that chromedp drives.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
@@ -73,12 +74,14 @@ func startPage(t *testing.T, dir string, args ...string) string {
 		}
 		c.Process.Signal(os.Interrupt)
 		if err := c.Wait(); err != nil {
-			t.Errorf("cpor %s: after the interruption: %v\n%s", strings.Join(args, " "), err, stderr.String())
+			t.Errorf("cpor %s: after the interruption: %v\n%s", strings.Join(args, " "), err,
+				stderr.String())
 		}
 	})
 	var address string
 	if _, err := fmt.Fscanln(out, &address); err != nil {
-		t.Fatalf("cpor %s printed no address: %v\n%s", strings.Join(args, " "), err, stderr.String())
+		t.Fatalf("cpor %s printed no address: %v\n%s", strings.Join(args, " "), err,
+			stderr.String())
 	}
 	return address
 }
@@ -125,7 +128,8 @@ func openTab(t *testing.T, browser context.Context, address string) *tab {
 
 func startBrowser(t *testing.T) context.Context {
 	path := findBrowser(t)
-	opts := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox,
+	opts := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path),
+		chromedp.NoSandbox,
 		chromedp.Flag("force-color-profile", "srgb"), chromedp.WSURLReadTimeout(patience))
 	alloc, cancel := chromedp.NewExecAllocator(context.Background(), opts...)
 	t.Cleanup(cancel)
@@ -167,7 +171,8 @@ func (b *tab) waitText(selector, text string) {
 	b.Helper()
 	q, _ := json.Marshal(selector)
 	s, _ := json.Marshal(text)
-	b.wait(fmt.Sprintf("[...document.querySelectorAll(%s)].some(e => e.checkVisibility() && e.innerText.includes(%s))", q, s), fmt.Sprintf("%s shows %q", selector, text))
+	b.wait(fmt.Sprintf("[...document.querySelectorAll(%s)].some(e => e.checkVisibility() && "+
+		"e.innerText.includes(%s))", q, s), fmt.Sprintf("%s shows %q", selector, text))
 }
 
 // wait waits until an expression is true.
@@ -193,7 +198,8 @@ func (b *tab) click(selector string) {
 			return
 		}
 		// The page may have been drawn anew since the node was found.
-		if gone := new(cdproto.Error); !errors.As(err, &gone) || !strings.Contains(gone.Message, "Could not find node") {
+		if gone := new(cdproto.Error); !errors.As(err, &gone) || !strings.Contains(gone.Message,
+			"Could not find node") {
 			b.Fatalf("the browser: %v\nthe page shows: %s", err, b.page())
 		}
 	}
@@ -246,12 +252,14 @@ func (b *tab) enter(selector, text string) {
 	b.Helper()
 	q, _ := json.Marshal(selector)
 	v, _ := json.Marshal(text)
-	b.run(fmt.Sprintf(`{ const f = document.querySelector(%s); f.value = %s; f.dispatchEvent(new Event("input")); }`, q, v))
+	b.run(fmt.Sprintf(
+		`{ const f = document.querySelector(%s); f.value = %s; f.dispatchEvent(new Event("input")); }`, q, v))
 }
 
 // theme sets the theme that the system prefers.
 func (b *tab) theme(name string) {
-	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -264,7 +272,8 @@ const maxPicture = 150_000
 // wider than the page.
 func (b *tab) picture(name string) {
 	b.Helper()
-	b.wait("document.documentElement.scrollWidth <= window.innerWidth", name+" is not wider than the page")
+	b.wait("document.documentElement.scrollWidth <= window.innerWidth",
+		name+" is not wider than the page")
 	b.run("document.activeElement.blur()")
 	b.wait("document.getAnimations().length === 0", "transitions are over")
 	raw, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
@@ -289,7 +298,8 @@ func (b *tab) picture(name string) {
 		return
 	}
 	var small bytes.Buffer
-	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, img); err != nil {
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small,
+		img); err != nil {
 		b.Fatal(err)
 	}
 	if small.Len() > maxPicture {
@@ -298,7 +308,8 @@ func (b *tab) picture(name string) {
 	if err := os.MkdirAll(*screenshots, 0o777); err != nil {
 		b.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(*screenshots, name+".png"), small.Bytes(), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(*screenshots, name+".png"), small.Bytes(),
+		0o666); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -319,7 +330,8 @@ func TestBrowser(t *testing.T) {
 	}
 	t.Run("trace", func(t *testing.T) {
 		file := filepath.Join(work, "peterson.json")
-		runCpor(t, dir, []string{"run", "-workers", "1", "-q", "-trace", file, "docs/tutorial/peterson-wrong.model"})
+		runCpor(t, dir, []string{"run", "-workers", "1", "-q", "-trace", file,
+			"docs/tutorial/peterson-wrong.model"})
 		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
 		b.theme("light")
 		b.waitText(".headline", "invariant mutual_exclusion does not hold")
@@ -339,7 +351,8 @@ func TestBrowser(t *testing.T) {
 		b.waitText("#where", "step 0 of 6")
 		b.press("/")
 		b.wait("document.activeElement.id === 'filter'", "/ leads to the search field")
-		b.enter("#filter", "") // the driver sends the character beside the key, which browsers do not
+		// the driver sends the character beside the key, which browsers do not
+		b.enter("#filter", "")
 		b.do(chromedp.KeyEvent("flag"))
 		b.do(chromedp.KeyEvent(kb.Enter))
 		b.waitText("#where", "step 3 of 6")
@@ -348,8 +361,10 @@ func TestBrowser(t *testing.T) {
 		b.enter("#filter", "")
 		b.picture("trace")
 		// Dependencies are shown for the row under the pointer.
-		b.run("document.querySelector('[data-row=\"3\"]').dispatchEvent(new MouseEvent('mouseenter'))")
-		b.wait("document.querySelectorAll('.depends').length > 0 && document.querySelector('.row.past')", "dependencies are drawn")
+		b.run("document.querySelector('[data-row=\"3\"]').dispatchEvent(new " +
+			"MouseEvent('mouseenter'))")
+		b.wait("document.querySelectorAll('.depends').length > 0 && "+
+			"document.querySelector('.row.past')", "dependencies are drawn")
 		b.press(kb.Escape)
 		b.enter("#slider", "3")
 		b.waitText("#where", "step 3 of 6")
@@ -368,7 +383,8 @@ func TestBrowser(t *testing.T) {
 		b.picture("trace-narrow")
 	})
 	t.Run("by hand", func(t *testing.T) {
-		b := openTab(t, browser, startPage(t, dir, "explore", "-no-browser", "docs/tutorial/counter.model"))
+		b := openTab(t, browser, startPage(t, dir, "explore", "-no-browser",
+			"docs/tutorial/counter.model"))
 		b.waitText("#moves", "Counter[0]")
 		b.waitText("#where", "the beginning")
 		b.click(`.move[data-thread="Counter[0]"]`)
@@ -414,23 +430,29 @@ func TestBrowser(t *testing.T) {
 		b.waitText("#status", "violation found")
 		b.click(".found")
 		b.waitText(".headline", "an update was lost")
-		b.wait("document.querySelector('#where').innerText.startsWith('step 6')", "the way there stands in front")
+		b.wait("document.querySelector('#where').innerText.startsWith('step 6')",
+			"the way there stands in front")
 	})
 	t.Run("search", func(t *testing.T) {
 		// It takes long enough to be stopped, on any machine.
-		b := openTab(t, browser, startPage(t, dir, "explore", "-no-browser", "-D", "N=14", "benchmarks/philosophers.model"))
+		b := openTab(t, browser, startPage(t, dir, "explore", "-no-browser", "-D", "N=14",
+			"benchmarks/philosophers.model"))
 		b.click("#tab-search")
 		b.waitText("#status", "No search was started yet")
 		b.pick("#kind", "none")
 		b.enter("#flags", "-workers 1 -checkpoint kept")
 		b.click("#start")
-		b.wait("document.querySelectorAll('.chart .curve').length === 6 && (document.querySelector('.chart .curve').getAttribute('d').match(/L/g) ?? []).length > 3", "curves are drawn")
-		b.wait("Number(document.querySelector('#covered .count:not(:empty)')?.innerText.replace(/\\D/g, '')) > 0", "the source fills in")
+		b.wait("document.querySelectorAll('.chart .curve').length === 6 && "+
+			"(document.querySelector('.chart .curve').getAttribute('d').match(/L/g) ?? "+
+			"[]).length > 3", "curves are drawn")
+		b.wait("Number(document.querySelector('#covered "+
+			".count:not(:empty)')?.innerText.replace(/\\D/g, '')) > 0", "the source fills in")
 		b.waitText("#forecast", "forecast") // of so many states there is none yet
 		b.picture("search")
 		b.click("#stop")
 		b.waitText("#status", "incomplete: stopped by hand; no violation so far")
-		b.wait("document.querySelector('#covered h2').textContent.startsWith('Executed: ')", "what was executed stays there")
+		b.wait("document.querySelector('#covered h2').textContent.startsWith('Executed: ')",
+			"what was executed stays there")
 		if _, err := os.Stat(filepath.Join(dir, "kept", "checkpoint")); err != nil {
 			t.Errorf("there is no checkpoint: %v", err)
 		}
@@ -441,7 +463,8 @@ func TestBrowser(t *testing.T) {
 		b.click("#start")
 		b.waitText("#message", "-json has no effect in a search of the page")
 		// With so large an N the robots meet where they should not.
-		b = openTab(t, browser, startPage(t, dir, "explore", "-no-browser", "-D", "R=3", "-D", "N=28", "benchmarks/robots.model"))
+		b = openTab(t, browser, startPage(t, dir, "explore", "-no-browser", "-D", "R=3", "-D",
+			"N=28", "benchmarks/robots.model"))
 		b.click("#tab-search")
 		b.pick("#kind", "cartesian")
 		b.click("#start")
@@ -451,7 +474,8 @@ func TestBrowser(t *testing.T) {
 		b.picture("search-narrow")
 	})
 	t.Run("graph", func(t *testing.T) {
-		b := openTab(t, browser, startPage(t, dir, "explore", "-no-browser", "docs/tutorial/peterson.model"))
+		b := openTab(t, browser, startPage(t, dir, "explore", "-no-browser",
+			"docs/tutorial/peterson.model"))
 		b.click("#tab-graph")
 		b.waitText("#stats", "cartesian covers 13 of")
 		b.click(`#canvas [data-node="3"]`)
@@ -461,7 +485,8 @@ func TestBrowser(t *testing.T) {
 		b.picture("graph-dark")
 		b.pick("#por", "all states")
 		b.waitText("#stats", "transitions.")
-		b.wait("!document.querySelector('.node.left:not(.legend *)')", "nothing is left out of all states")
+		b.wait("!document.querySelector('.node.left:not(.legend *)')",
+			"nothing is left out of all states")
 		b.click(`#canvas [data-node="5"]`)
 		b.click("#opennode")
 		b.waitText("#where", "step")
@@ -470,15 +495,24 @@ func TestBrowser(t *testing.T) {
 		b.waitText("#status", "auto: ✓ no violation; everything was covered")
 	})
 	t.Run("unfolding", func(t *testing.T) {
-		b := openTab(t, browser, startPage(t, dir, "explore", "-no-browser", "docs/tutorial/counter.model"))
+		b := openTab(t, browser, startPage(t, dir, "explore", "-no-browser",
+			"docs/tutorial/counter.model"))
 		b.theme("light")
 		b.click("#tab-prefix")
-		b.waitText("#prefixstats", "The complete prefix: 22 events, 3 of them cut-off, 38 conditions.")
-		b.wait("document.querySelectorAll('#prefixcanvas .event').length === 22 && document.querySelectorAll('#prefixcanvas .event.cutoff').length === 3 && document.querySelectorAll('#prefixcanvas .event.bad').length === 2", "events are drawn")
-		b.wait("document.querySelectorAll('#prefixcanvas .cond').length === 38 && document.querySelector('#prefixcanvas .arc.read') && document.querySelector('#prefixcanvas .arc.after')", "conditions and lines are drawn")
+		b.waitText("#prefixstats", "The complete prefix: 22 events, 3 of them cut-off, 38 "+
+			"conditions.")
+		b.wait("document.querySelectorAll('#prefixcanvas .event').length === 22 && "+
+			"document.querySelectorAll('#prefixcanvas .event.cutoff').length === 3 && "+
+			"document.querySelectorAll('#prefixcanvas .event.bad').length === 2",
+			"events are drawn")
+		b.wait("document.querySelectorAll('#prefixcanvas .cond').length === 38 && "+
+			"document.querySelector('#prefixcanvas .arc.read') && "+
+			"document.querySelector('#prefixcanvas .arc.after')", "conditions and lines are drawn")
 		b.click("#prefixcanvas [data-event='20']")
 		b.waitText("#prefixdetail", "an update was lost")
-		b.wait("document.querySelectorAll('.event.past').length === 5 && document.querySelectorAll('.event.apart').length === 16", "what happened before stands out")
+		b.wait("document.querySelectorAll('.event.past').length === 5 && "+
+			"document.querySelectorAll('.event.apart').length === 16",
+			"what happened before stands out")
 		b.size(940, 520)
 		b.picture("unfolding")
 		b.theme("dark")
@@ -486,19 +520,23 @@ func TestBrowser(t *testing.T) {
 		box := value[string](b, "document.querySelector('#prefixcanvas').getAttribute('viewBox')")
 		b.press("+")
 		b.press(kb.ArrowRight)
-		b.wait(fmt.Sprintf("document.querySelector('#prefixcanvas').getAttribute('viewBox') !== %q", box), "the keys move the picture")
+		b.wait(fmt.Sprintf("document.querySelector('#prefixcanvas').getAttribute('viewBox') !== %q",
+			box), "the keys move the picture")
 		b.press("0")
 		b.click("#openevent")
 		b.waitText("#where", "step 6 of 6")
 		b.waitText(".row.violation", "an update was lost")
 		// What a model says is text, also here; and Promela has no unfolding.
-		b = openTab(t, browser, startPage(t, dir, "explore", "-no-browser", "benchmarks/promela/indexer.pml"))
+		b = openTab(t, browser, startPage(t, dir, "explore", "-no-browser",
+			"benchmarks/promela/indexer.pml"))
 		b.waitText("#tabs", "State graph")
 		b.wait("!document.querySelector('#tab-prefix')", "no unfolding is offered")
 	})
 	t.Run("print", func(t *testing.T) {
 		model := filepath.Join(work, "print.model")
-		text := "var x int\nthread T(i int) {\n\tprint(\"<b>T\", i, \"saw\", x)\n\tx = i + 1\n\tassert(x != 2, \"<script>document.title='bad'</script>\")\n}\ninit { go T(0); go T(1) }\n"
+		text := "var x int\nthread T(i int) {\n\tprint(\"<b>T\", i, \"saw\", x)\n\tx = i + " +
+			"1\n\tassert(x != 2, \"<script>document.title='bad'</script>\")\n}\ninit { go T(0); " +
+			"go T(1) }\n"
 		if err := os.WriteFile(model, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -517,10 +555,12 @@ func TestBrowser(t *testing.T) {
 		b = openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
 		b.waitText(".headline .note", "Showing only the contents of the file")
 		b.waitText("#steps .effect", "<b>T 1 saw 0")
-		b.wait("document.title !== 'bad' && !document.querySelector('#steps b, #steps script')", "nothing of the model is markup")
+		b.wait("document.title !== 'bad' && !document.querySelector('#steps b, #steps script')",
+			"nothing of the model is markup")
 	})
 	t.Run("lasso", func(t *testing.T) {
-		file := keep("lasso.json", "run", "-json", "-workers", "1", "-ltl", "all", "-D", "WAVES=1", "benchmarks/mattern.model")
+		file := keep("lasso.json", "run", "-json", "-workers", "1", "-ltl", "all", "-D", "WAVES=1",
+			"benchmarks/mattern.model")
 		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
 		b.waitText(".headline", "does not hold")
 		b.wait("document.querySelector('.loop, .looptext')", "the loop is drawn")
@@ -530,7 +570,8 @@ func TestBrowser(t *testing.T) {
 	})
 	t.Run("messages", func(t *testing.T) {
 		file := filepath.Join(work, "mailbox.json")
-		runCpor(t, dir, []string{"run", "-workers", "1", "-q", "-D", "REUSE=true", "-trace", file, "docs/explore/mailbox.model"})
+		runCpor(t, dir, []string{"run", "-workers", "1", "-q", "-D", "REUSE=true", "-trace", file,
+			"docs/explore/mailbox.model"})
 		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", "-D", "REUSE=true", file))
 		b.waitText(".headline", "both have the same ticket")
 		b.wait("document.querySelectorAll('.message').length >= 4", "each message is an arrow")
@@ -545,7 +586,8 @@ func TestBrowser(t *testing.T) {
 	})
 	t.Run("go", func(t *testing.T) {
 		file := filepath.Join(work, "pubsub.json")
-		dir := filepath.Join("..", "..", "examples", "go") // where it is, so that the places have short names
+		// where it is, so that the places have short names
+		dir := filepath.Join("..", "..", "examples", "go")
 		runCpor(t, dir, []string{"test", "-workers", "1", "-trace", file, "./pubsub/bug"})
 		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
 		b.theme("light")
@@ -559,7 +601,8 @@ func TestBrowser(t *testing.T) {
 		b.run("document.querySelector('#filter').focus()")
 		b.do(chromedp.KeyEvent(kb.Enter))
 		b.waitText(".row.current", "send \"one\" to Sub.C")
-		b.wait("document.querySelector('.messagetext').textContent === '\"one\"'", "the message stands at its arrow")
+		b.wait("document.querySelector('.messagetext').textContent === '\"one\"'",
+			"the message stands at its arrow")
 		b.waitText("#source .srcline.done", "s.C <- msg")
 		b.enter("#filter", "")
 		b.size(1200, 640)
@@ -568,7 +611,8 @@ func TestBrowser(t *testing.T) {
 		b.wait("location.hash.includes('path=')", "it goes on by hand")
 	})
 	t.Run("recorded", func(t *testing.T) {
-		file := keep("detect.json", "detect", "-json", "-quiet", "-poss", "exists i < j: i.crit && j.crit", "detect/benchmarks/mutex/testdata/majority.log")
+		file := keep("detect.json", "detect", "-json", "-quiet", "-poss",
+			"exists i < j: i.crit && j.crit", "detect/benchmarks/mutex/testdata/majority.log")
 		b := openTab(t, browser, startPage(t, dir, "view", "-no-browser", file))
 		b.wait("document.querySelector('.row')", "events are shown")
 		b.wait("document.querySelectorAll('.message').length > 0", "messages are drawn")

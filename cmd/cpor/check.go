@@ -26,7 +26,9 @@ func (c *checkConfig) define() *cliflag.Set {
 	f.BoolVar(&c.quiet, "q", false, "print nothing if there is no mistake")
 	f.Group("Flags:", "D", "U", "lang", "q")
 	c.own = map[string]string{}
-	defineFrontEndFlags(f, c.own, "replay", "claim", "lossy", "empty-channels", "inner-escapes", "semantics") // of no use to check
+	// of no use to check
+	defineFrontEndFlags(f, c.own, "replay", "claim", "lossy", "empty-channels", "inner-escapes",
+		"semantics")
 	return f
 }
 

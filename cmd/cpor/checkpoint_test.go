@@ -26,7 +26,9 @@ func TestKill(t *testing.T) {
 	bin := buildCommand(t)
 	robots := filepath.Join("..", "..", "benchmarks", "robots.model")
 	writers := filepath.Join(t.TempDir(), "writers.model")
-	if err := os.WriteFile(writers, []byte("var x uint8\nthread T() { for range 5 { x = 1 } }\ninit { go T(); go T(); go T() }\n"), 0o666); err != nil {
+	if err := os.WriteFile(writers,
+		[]byte("var x uint8\nthread T() { for range 5 { x = 1 } }\ninit { go T(); go T(); go T() "+
+			"}\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	counters := filepath.Join(t.TempDir(), "counters.model")
@@ -54,14 +56,23 @@ ltl recurrence { []<> (x == 1) -> []<> (y == 2) }
 		every string // the interval of checkpoints
 		want  killedResult
 	}{
-		{"stored on a disk", []string{"-por", "none", "-D", "R=3", "-disk", filepath.Join(t.TempDir(), "states"), "-max-memory", "200MB", robots}, "300ms", killedResult{"pass", true, 326759, 980277, 0}},
+		{"stored on a disk", []string{"-por", "none", "-D", "R=3", "-disk",
+			filepath.Join(t.TempDir(), "states"), "-max-memory", "200MB", robots}, "300ms",
+			killedResult{"pass", true, 326759, 980277, 0}},
 		{"temporal", []string{"-ltl", "all", "-por", "none", counters}, "20ms", whole},
-		{"temporal, reduced", []string{"-ltl", "all", counters}, "20ms", killedResult{Verdict: "pass", Exhaustive: true}},
-		{"temporal, weakly fair", []string{"-ltl", "all", "-por", "none", "-fair", counters}, "20ms", whole},
-		{"temporal, strongly fair", []string{"-ltl", "all", "-por", "none", "-strong-fair", counters}, "300ms", whole},
-		{"stored states", []string{"-por", "none", "-D", "R=3", robots}, "20ms", killedResult{"pass", true, 326759, 980277, 0}},
-		{"stored states, plain", []string{"-por", "none", "-store", "plain", "-D", "R=3", robots}, "20ms", killedResult{"pass", true, 326759, 980277, 0}},
-		{"executions", []string{"-search", "stateless", writers}, "20ms", killedResult{"pass", true, 0, 0, 15 * 14 * 13 * 12 * 11 * 10 * 9 * 8 * 7 * 6 / (120 * 120)}},
+		{"temporal, reduced", []string{"-ltl", "all", counters}, "20ms",
+			killedResult{Verdict: "pass", Exhaustive: true}},
+		{"temporal, weakly fair", []string{"-ltl", "all", "-por", "none", "-fair", counters},
+			"20ms", whole},
+		{"temporal, strongly fair", []string{"-ltl", "all", "-por", "none", "-strong-fair",
+			counters}, "300ms", whole},
+		{"stored states", []string{"-por", "none", "-D", "R=3", robots}, "20ms",
+			killedResult{"pass", true, 326759, 980277, 0}},
+		{"stored states, plain", []string{"-por", "none", "-store", "plain", "-D", "R=3", robots},
+			"20ms", killedResult{"pass", true, 326759, 980277, 0}},
+		{"executions", []string{"-search", "stateless", writers}, "20ms",
+			killedResult{"pass", true, 0, 0,
+				15 * 14 * 13 * 12 * 11 * 10 * 9 * 8 * 7 * 6 / (120 * 120)}},
 	} {
 		t.Run(tt.name, func(t *testing.T) { killAndResume(t, bin, tt.args, tt.every, tt.want) })
 	}
@@ -77,7 +88,8 @@ type killedResult struct {
 
 func killAndResume(t *testing.T, bin string, args []string, every string, want killedResult) {
 	dir := filepath.Join(t.TempDir(), "checkpoints")
-	first := append([]string{"run", "-json", "-q", "-checkpoint", dir, "-checkpoint-interval", every}, args...)
+	first := append([]string{"run", "-json", "-q", "-checkpoint", dir, "-checkpoint-interval",
+		every}, args...)
 	again := []string{"resume", "-json", "-q", "-checkpoint-interval", every, dir}
 	if i := slices.Index(args, "-max-memory"); i >= 0 {
 		again = slices.Insert(again, 1, args[i], args[i+1])
@@ -86,7 +98,8 @@ func killAndResume(t *testing.T, bin string, args []string, every string, want k
 	for killed < *kills {
 		os.RemoveAll(dir)
 		for args := first; ; {
-			cmd := exec.Command(bin, slices.Concat(args, []string{"-workers", []string{"1", "2", "5"}[rand.IntN(3)]})...)
+			cmd := exec.Command(bin,
+				slices.Concat(args, []string{"-workers", []string{"1", "2", "5"}[rand.IntN(3)]})...)
 			var stdout, stderr bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr
 			if err := cmd.Start(); err != nil {
@@ -94,7 +107,9 @@ func killAndResume(t *testing.T, bin string, args []string, every string, want k
 			}
 			stop := func() bool { return true }
 			if killed < *kills {
-				stop = time.AfterFunc(time.Duration(20+rand.IntN(500))*time.Millisecond, func() { cmd.Process.Kill() }).Stop
+				stop = time.AfterFunc(time.Duration(20+rand.IntN(500))*time.Millisecond, func() {
+					cmd.Process.Kill()
+				}).Stop
 			}
 			err := cmd.Wait()
 			stop()
@@ -114,7 +129,8 @@ func killAndResume(t *testing.T, bin string, args []string, every string, want k
 					t.Fatalf("after %d kills: %+v, want %+v", killed, got, want)
 				}
 				// The log of the last checkpoint, and of one that was killed behind it.
-				if logs, err := filepath.Glob(filepath.Join(dir, "states-*")); err != nil || len(logs) > 2 {
+				if logs, err := filepath.Glob(filepath.Join(dir, "states-*")); err != nil ||
+					len(logs) > 2 {
 					t.Fatalf("after %d kills: %d logs are left, %v", killed, len(logs), err)
 				}
 				break
@@ -141,7 +157,9 @@ func TestCheckpointFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip(err)
 	}
-	stdout, stderr, code := inProcess(t, "run", "-por", "none", "-max-states", "2000", "-checkpoint", dir, "-workers", "1", filepath.Join("..", "..", "benchmarks", "robots.model"))
+	stdout, stderr, code := inProcess(t, "run", "-por", "none", "-max-states", "2000",
+		"-checkpoint", dir, "-workers", "1", filepath.Join("..", "..", "benchmarks",
+			"robots.model"))
 	got := stdout + stderr
 	if code != exitIncomplete || strings.Contains(got, "cpor resume") {
 		t.Errorf("exit code %d\n%s", code, got)
@@ -153,14 +171,16 @@ func TestCheckpointFullDisk(t *testing.T) {
 	}
 }
 
-// TestCheckpointFiles has the files of a checkpoint in other places than they were written, without
-// what belongs to them, and damaged: who goes on with all of them comes to the end, the others are told which file it is.
+// TestCheckpointFiles has the files of a checkpoint in other places than they were written,
+// without what belongs to them, and damaged: who goes on with all of them comes to the end, the
+// others are told which file it is.
 func TestCheckpointFiles(t *testing.T) {
 	robots := filepath.Join("..", "..", "benchmarks", "robots.model")
 	begin := func(states string, flags ...string) (dir, log string) {
 		t.Helper()
 		dir = filepath.Join(t.TempDir(), "checkpoints")
-		args := slices.Concat([]string{"run", "-por", "none", "-workers", "1", "-max-states", states, "-checkpoint", dir}, flags, []string{robots})
+		args := slices.Concat([]string{"run", "-por", "none", "-workers", "1", "-max-states",
+			states, "-checkpoint", dir}, flags, []string{robots})
 		if stdout, stderr, code := inProcess(t, args...); code != exitIncomplete {
 			t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 		}
@@ -219,7 +239,8 @@ func TestCheckpointFiles(t *testing.T) {
 		if err := os.CopyFS(elsewhere, os.DirFS(dir)); err != nil {
 			t.Fatal(err)
 		}
-		if stdout, stderr, code := inProcess(t, "resume", "-max-states", "4000", dir); code != exitIncomplete {
+		if stdout, stderr, code := inProcess(t, "resume", "-max-states", "4000",
+			dir); code != exitIncomplete {
 			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 		}
 		for _, d := range []string{dir, elsewhere, other} {
@@ -228,7 +249,8 @@ func TestCheckpointFiles(t *testing.T) {
 				code = exitIncomplete // it is not exact
 			}
 			resume(d, code, "states 4,877")
-			if logs, err := filepath.Glob(filepath.Join(d, "states-*")); err != nil || len(logs) != 1 {
+			if logs, err := filepath.Glob(filepath.Join(d, "states-*")); err != nil ||
+				len(logs) != 1 {
 				t.Error(logs, err)
 			}
 		}

@@ -52,7 +52,8 @@ func launch(launcher string, n int, bin string, args ...string) *exec.Cmd {
 }
 
 // mpirun runs cpor on n ranks and returns what it prints and its exit code.
-func mpirun(t *testing.T, launcher string, n int, bin string, args ...string) (stdout, stderr string, code int) {
+func mpirun(t *testing.T, launcher string, n int, bin string, args ...string) (stdout,
+	stderr string, code int) {
 	t.Helper()
 	cmd := launch(launcher, n, bin, args...)
 	var out, errs bytes.Buffer
@@ -70,7 +71,8 @@ func eachLauncher(t *testing.T, test func(t *testing.T, launcher string)) {
 	for launcher := range launchers {
 		t.Run(launcher, func(t *testing.T) {
 			if _, err := exec.LookPath(launcher); err != nil {
-				t.Skipf("LEFT OUT: %s is not installed (apt-get install openmpi-bin mpich)", launcher)
+				t.Skipf("LEFT OUT: %s is not installed (apt-get install openmpi-bin mpich)",
+					launcher)
 			}
 			test(t, launcher)
 		})
@@ -129,7 +131,8 @@ func clusterCounts(t *testing.T, out string) string {
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	s := fmt.Sprintf("%s %v: %d states, %d transitions, %d ended loops, %d more", r.Verdict, r.Exhaustive, r.States, r.Transitions, r.Ended, r.More)
+	s := fmt.Sprintf("%s %v: %d states, %d transitions, %d ended loops, %d more", r.Verdict,
+		r.Exhaustive, r.States, r.Transitions, r.Ended, r.More)
 	for _, v := range r.Violations {
 		s += fmt.Sprintf("; %s at %s", v.Kind, filepath.Base(v.Pos))
 		if len(v.Trace) == 0 {
@@ -140,7 +143,8 @@ func clusterCounts(t *testing.T, out string) string {
 }
 
 var (
-	clusterStates  = flag.Uint64("clusterstates", 0, "also compare the rows of table 1 with at most so many states on ranks")
+	clusterStates = flag.Uint64("clusterstates", 0,
+		"also compare the rows of table 1 with at most so many states on ranks")
 	clusterFigures = flag.Bool("clusterfigures", false, "measure what ranks cost")
 )
 
@@ -151,7 +155,8 @@ func TestCluster(t *testing.T) {
 	bin := buildCommand(t)
 	rows := clusterRows
 	for _, ref := range benchmarks.Reference() {
-		for por, c := range map[string]*benchmarks.Counts{"none": ref.Full, "cartesian": ref.Cartesian} {
+		for por, c := range map[string]*benchmarks.Counts{"none": ref.Full,
+			"cartesian": ref.Cartesian} {
 			if c == nil || c.States > *clusterStates {
 				continue
 			}
@@ -197,18 +202,21 @@ func TestClusterMistakes(t *testing.T) {
 			{"-store compact " + robots, "-cluster requires -store tree"},
 			{"-checkpoint " + robots + " " + robots, "not a directory"},
 		} {
-			_, errs, code := mpirun(t, launcher, 2, bin, append([]string{"run", "-cluster"}, strings.Fields(c.args)...)...)
+			_, errs, code := mpirun(t, launcher, 2, bin, append([]string{"run", "-cluster"},
+				strings.Fields(c.args)...)...)
 			if code != exitMistake || strings.Count(errs, c.want) != 1 {
 				t.Errorf("%s: exit code %d\n%s", c.args, code, errs)
 			}
 		}
 		// What was begun in one process goes on in one.
 		dir := filepath.Join(t.TempDir(), "one")
-		if _, _, code := inProcess(t, "run", "-por", "none", "-max-states", "100", "-checkpoint", dir, robots); code != exitIncomplete {
+		if _, _, code := inProcess(t, "run", "-por", "none", "-max-states", "100", "-checkpoint",
+			dir, robots); code != exitIncomplete {
 			t.Fatal(code)
 		}
 		out, errs, code := mpirun(t, launcher, 2, bin, "resume", dir)
-		if code != exitMistake || strings.Count(errs, "started without -cluster") != 1 || out != "" {
+		if code != exitMistake || strings.Count(errs, "started without -cluster") != 1 ||
+			out != "" {
 			t.Errorf("on ranks: exit code %d\n%s%s", code, out, errs)
 		}
 	})
@@ -221,13 +229,16 @@ func TestClusterLimits(t *testing.T) {
 	eachLauncher(t, func(t *testing.T, launcher string) {
 		clusterDisk(t, launcher, bin)
 		// Some 10^10 states, which no machine covers in that time.
-		big := []string{"run", "-cluster", "-json", "-por", "none", "-workers", "1", "-deadlock=false", "-D", "N=20", filepath.Join("..", "..", "benchmarks", "philosophers.model")}
+		big := []string{"run", "-cluster", "-json", "-por", "none", "-workers", "1",
+			"-deadlock=false", "-D", "N=20", filepath.Join("..", "..", "benchmarks",
+				"philosophers.model")}
 		for _, c := range []struct{ flag, value, reason string }{
 			{"-timeout", "300ms", "time-out after 300ms"},
 			{"-max-states", "5000", "limit of 5,000 states"},
 		} {
 			out, errs, code := mpirun(t, launcher, 2, bin, append(big, c.flag, c.value)...)
-			if code != exitIncomplete || !strings.Contains(out, c.reason) || !strings.Contains(out, `"verdict": "incomplete"`) {
+			if code != exitIncomplete || !strings.Contains(out, c.reason) ||
+				!strings.Contains(out, `"verdict": "incomplete"`) {
 				t.Errorf("%s %s: exit code %d\n%s%s", c.flag, c.value, code, out, errs)
 			}
 		}
@@ -238,12 +249,14 @@ func TestClusterLimits(t *testing.T) {
 // nothing is left behind.
 func clusterDisk(t *testing.T, launcher, bin string) {
 	t.Helper()
-	args := []string{"run", "-json", "-all", "-workers", "2", "-por", "none", filepath.Join("..", "..", "benchmarks", "philosophers.model")}
+	args := []string{"run", "-json", "-all", "-workers", "2", "-por", "none",
+		filepath.Join("..", "..", "benchmarks", "philosophers.model")}
 	out, _, _ := inProcess(t, args...)
 	want := clusterCounts(t, out)
 	dir := filepath.Join(t.TempDir(), "spilled")
 	for _, n := range []int{1, 2, 4} {
-		out, errs, _ := mpirun(t, launcher, n, bin, append(args, "-cluster", "-disk", dir, "-max-memory", "2GB")...)
+		out, errs, _ := mpirun(t, launcher, n, bin, append(args, "-cluster", "-disk", dir,
+			"-max-memory", "2GB")...)
 		if out == "" {
 			t.Fatalf("on %d ranks: %s", n, errs)
 		}
@@ -289,25 +302,32 @@ func TestClusterFigures(t *testing.T) {
 		} {
 			args := slices.Concat([]string{"run", "-json"}, row.args, []string{row.path()})
 			for _, n := range []int{1, 2, 4, 8, 16} {
-				f := measure(t, launch(launcher, n, bin, append(args, "-cluster", "-workers", "1")...))
+				f := measure(t, launch(launcher, n, bin, append(args, "-cluster", "-workers",
+					"1")...))
 				tr := f.Traffic
-				t.Logf("%s, %2d ranks: %7.0f ms, %d states, %d sent, %d spared, %.1f bytes a state, %.0f bytes a message, speaking %.1f %% of the time",
-					row.model, n, f.Milliseconds, f.States, tr.States, tr.Spared, float64(tr.Bytes)/float64(max(tr.States, 1)), float64(tr.Bytes)/float64(max(tr.Messages, 1)),
+				t.Logf("%s, %2d ranks: %7.0f ms, %d states, %d sent, %d spared, %.1f bytes a "+
+					"state, %.0f bytes a message, speaking %.1f %% of the time",
+					row.model, n, f.Milliseconds, f.States, tr.States, tr.Spared,
+					float64(tr.Bytes)/float64(max(tr.States, 1)),
+					float64(tr.Bytes)/float64(max(tr.Messages, 1)),
 					float64(tr.Speaking.Milliseconds())/f.Milliseconds/float64(n)*100)
 			}
 			var ratios []float64
 			for range 5 {
 				alone := measure(t, exec.Command(bin, append(args, "-workers", "2")...))
-				ranks := measure(t, launch(launcher, 2, bin, append(args, "-cluster", "-workers", "1")...))
+				ranks := measure(t, launch(launcher, 2, bin, append(args, "-cluster", "-workers",
+					"1")...))
 				ratios = append(ratios, alone.Milliseconds/ranks.Milliseconds)
 			}
 			slices.Sort(ratios)
-			t.Logf("%s: 2 ranks of 1 worker have %.2f of the speed of 2 workers (%.2f to %.2f)", row.model, ratios[2], ratios[0], ratios[4])
+			t.Logf("%s: 2 ranks of 1 worker have %.2f of the speed of 2 workers (%.2f to %.2f)",
+				row.model, ratios[2], ratios[0], ratios[4])
 		}
 	})
 }
 
-var rankKills = flag.Int("rankkills", 2, "how often a rank of a search with checkpoints is killed, for each MPI")
+var rankKills = flag.Int("rankkills", 2, "how often a rank of a search with checkpoints is "+
+	"killed, for each MPI")
 
 // TestClusterKill kills a random rank of a search that keeps checkpoints at a random
 // moment, and goes on with the last checkpoint on another number of ranks, or in one
@@ -316,15 +336,22 @@ var rankKills = flag.Int("rankkills", 2, "how often a rank of a search with chec
 func TestClusterKill(t *testing.T) {
 	sample.Skip(t)
 	bin := buildCommand(t)
-	benchmark := func(name string) string { return filepath.Join("..", "..", "benchmarks", name+".model") }
+	benchmark := func(name string) string {
+		return filepath.Join("..", "..", "benchmarks",
+			name+".model")
+	}
 	for _, c := range []struct {
 		name string
 		args []string
 		want killedResult
 	}{
-		{"states", []string{"-por", "none", "-D", "R=3", benchmark("robots")}, killedResult{"pass", true, 326759, 980277, 0}},
-		{"states on disks", []string{"-por", "none", "-D", "R=3", "-disk", filepath.Join(t.TempDir(), "states"), "-max-memory", "800MB", benchmark("robots")}, killedResult{"pass", true, 326759, 980277, 0}},
-		{"races", []string{"-por", "none", "-races", "ld", "-D", "N=6", benchmark("filesystem")}, killedResult{"pass", true, 531441, 2834352, 0}},
+		{"states", []string{"-por", "none", "-D", "R=3", benchmark("robots")},
+			killedResult{"pass", true, 326759, 980277, 0}},
+		{"states on disks", []string{"-por", "none", "-D", "R=3", "-disk",
+			filepath.Join(t.TempDir(), "states"), "-max-memory", "800MB", benchmark("robots")},
+			killedResult{"pass", true, 326759, 980277, 0}},
+		{"races", []string{"-por", "none", "-races", "ld", "-D", "N=6", benchmark("filesystem")},
+			killedResult{"pass", true, 531441, 2834352, 0}},
 	} {
 		t.Run(c.name, func(t *testing.T) { killRanks(t, bin, c.args, c.want) })
 	}
@@ -333,8 +360,10 @@ func TestClusterKill(t *testing.T) {
 func killRanks(t *testing.T, bin string, what []string, want killedResult) {
 	eachLauncher(t, func(t *testing.T, launcher string) {
 		dir := filepath.Join(t.TempDir(), "checkpoints")
-		first := slices.Concat([]string{"run", "-cluster", "-json", "-q", "-workers", "1", "-checkpoint", dir, "-checkpoint-interval", "20ms"}, what)
-		again := []string{"resume", "-json", "-q", "-workers", "1", "-checkpoint-interval", "20ms", dir}
+		first := slices.Concat([]string{"run", "-cluster", "-json", "-q", "-workers", "1",
+			"-checkpoint", dir, "-checkpoint-interval", "20ms"}, what)
+		again := []string{"resume", "-json", "-q", "-workers", "1", "-checkpoint-interval", "20ms",
+			dir}
 		if i := slices.Index(what, "-max-memory"); i >= 0 {
 			again = slices.Insert(again, 1, what[i:i+2]...)
 		}
@@ -353,11 +382,13 @@ func killRanks(t *testing.T, bin string, what []string, want killedResult) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			// A chain of kills comes to its end although each of its runs goes on for a moment only.
+			// A chain of kills comes to its end although each of its runs goes on for a moment
+			// only.
 			killed, over := make(chan bool, 1), make(chan bool, 1)
 			ctx, ended := context.WithCancel(t.Context())
 			if kills < *rankKills && chain < 6 {
-				saved := rand.IntN(4) > 0 // of the others some are killed before there is a checkpoint
+				// of the others some are killed before there is a checkpoint
+				saved := rand.IntN(4) > 0
 				go func() {
 					for saved && ctx.Err() == nil {
 						if _, err := os.Stat(filepath.Join(dir, "checkpoint")); err == nil {
@@ -383,7 +414,8 @@ func killRanks(t *testing.T, bin string, what []string, want killedResult) {
 					t.Fatalf("%v\n%s%s", err, stdout.Bytes(), stderr.Bytes())
 				}
 				if got != want {
-					t.Fatalf("after %d kills, the last time on %d ranks: %+v, want %+v", chain, n, got, want)
+					t.Fatalf("after %d kills, the last time on %d ranks: %+v, want %+v", chain, n,
+						got, want)
 				}
 				<-killed
 				os.RemoveAll(dir)
@@ -391,7 +423,8 @@ func killRanks(t *testing.T, bin string, what []string, want killedResult) {
 				continue
 			}
 			if !<-killed {
-				t.Fatalf("nobody was killed, and a search on %d ranks ended with %v\n%s%s", n, err, stdout.Bytes(), stderr.Bytes())
+				t.Fatalf("nobody was killed, and a search on %d ranks ended with %v\n%s%s", n, err,
+					stdout.Bytes(), stderr.Bytes())
 			}
 			if n > 1 && <-over {
 				stuck++
@@ -399,14 +432,16 @@ func killRanks(t *testing.T, bin string, what []string, want killedResult) {
 			kills++
 			chain++
 			if _, err := os.Stat(filepath.Join(dir, "checkpoint")); err == nil {
-				if told := stderr.String(); n > 1 && args[0] == "run" && (!strings.Contains(told, "cpor resume ") || !strings.Contains(told, dir)) {
+				if told := stderr.String(); n > 1 && args[0] == "run" &&
+					(!strings.Contains(told, "cpor resume ") || !strings.Contains(told, dir)) {
 					t.Errorf("nothing says how to go on:\n%s", stderr.Bytes())
 				}
 				args = again
 				resumed++
 			}
 		}
-		t.Logf("%d kills, %d times resumed; the launcher did not end by itself %d times", kills, resumed, stuck)
+		t.Logf("%d kills, %d times resumed; the launcher did not end by itself %d times", kills,
+			resumed, stuck)
 	})
 }
 

@@ -25,20 +25,28 @@ type command struct {
 func commands() []*command {
 	return append([]*command{
 		{name: "run", summary: "search a model for violations", run: runCommand, help: runHelp},
-		{name: "resume", summary: "resume a search from its checkpoint", run: resumeCommand, help: resumeHelp},
-		{name: "check", summary: "report mistakes in a model without searching it", run: checkCommand, help: checkHelp},
-		{name: "fmt", summary: "format models as gofmt does Go programs", run: fmtCommand, help: fmtHelp},
-		{name: "simulate", summary: "run one execution, at random or step by step", run: simulateCommand, help: simulateHelp},
-		{name: "explore", summary: "explore a model by hand in the browser", run: exploreCommand, help: exploreHelp},
-		{name: "view", summary: "show a trace or a result in the browser", run: viewCommand, help: viewHelp},
+		{name: "resume", summary: "resume a search from its checkpoint", run: resumeCommand,
+			help: resumeHelp},
+		{name: "check", summary: "report mistakes in a model without searching it",
+			run: checkCommand, help: checkHelp},
+		{name: "fmt", summary: "format models as gofmt does Go programs", run: fmtCommand,
+			help: fmtHelp},
+		{name: "simulate", summary: "run one execution, at random or step by step",
+			run: simulateCommand, help: simulateHelp},
+		{name: "explore", summary: "explore a model by hand in the browser", run: exploreCommand,
+			help: exploreHelp},
+		{name: "view", summary: "show a trace or a result in the browser", run: viewCommand,
+			help: viewHelp},
 	}, append(elsewhere,
-		&command{name: "completion", summary: "print a shell completion script", run: completionCommand, help: completionHelp},
+		&command{name: "completion", summary: "print a shell completion script",
+			run: completionCommand, help: completionHelp},
 		&command{name: "man", summary: "print the manual page", run: manCommand, help: manHelp},
 		&command{name: "help", summary: "print help", run: helpCommand, help: overview},
-		&command{name: "version", summary: "print the version of cpor", run: versionCommand, help: func(w io.Writer) {
-			fmt.Fprintln(w, "usage: cpor version")
-			fmt.Fprintln(w, "\nPrints the version of cpor, of Go, and the platform.")
-		}},
+		&command{name: "version", summary: "print the version of cpor", run: versionCommand,
+			help: func(w io.Writer) {
+				fmt.Fprintln(w, "usage: cpor version")
+				fmt.Fprintln(w, "\nPrints the version of cpor, of Go, and the platform.")
+			}},
 	)...)
 }
 
@@ -60,13 +68,16 @@ func dispatch(e *env, args []string) int {
 	}
 	if strings.HasSuffix(name, ".model") {
 		if _, err := os.Stat(name); err == nil {
-			return e.mistake("", "%s is a file and not a command; did you mean \"cpor run %s\"?", name, name)
+			return e.mistake("", "%s is a file and not a command; did you mean \"cpor run %s\"?",
+				name, name)
 		}
 	}
 	if strings.HasPrefix(name, "-") {
-		return e.mistake("", "the command comes first: cpor run %s; \"cpor help\" lists the commands", commandLine(args))
+		return e.mistake("", "the command comes first: cpor run %s; \"cpor help\" lists the "+
+			"commands", commandLine(args))
 	}
-	return e.mistake("", "unknown command %q%s; \"cpor help\" lists the commands", name, spell.DidYouMean(name, commandNames(), ""))
+	return e.mistake("", "unknown command %q%s; \"cpor help\" lists the commands", name,
+		spell.DidYouMean(name, commandNames(), ""))
 }
 
 func lookup(name string) *command {
@@ -115,7 +126,8 @@ func helpCommand(e *env, args []string) int {
 	}
 	c := lookup(args[0])
 	if c == nil {
-		return e.mistake("help", "unknown command %q%s", args[0], spell.DidYouMean(args[0], commandNames(), ""))
+		return e.mistake("help", "unknown command %q%s", args[0],
+			spell.DidYouMean(args[0], commandNames(), ""))
 	}
 	if c.help == nil {
 		return c.run(e, []string{"-h"})
@@ -131,7 +143,8 @@ func versionCommand(e *env, args []string) int {
 		}
 		return e.mistake("version", "version takes no arguments")
 	}
-	fmt.Fprintf(e.stdout, "cpor %s (%s, %s/%s, %d CPUs)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	fmt.Fprintf(e.stdout, "cpor %s (%s, %s/%s, %d CPUs)\n", version(), runtime.Version(),
+		runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	return exitPass
 }
 

@@ -87,7 +87,8 @@ func completionCommand(e *env, args []string) int {
 		}
 		return exitPass
 	case len(args) != 1:
-		return e.mistake("completion", "completion takes the name of a shell: %s", strings.Join(shellNames(), ", "))
+		return e.mistake("completion", "completion takes the name of a shell: %s",
+			strings.Join(shellNames(), ", "))
 	}
 	for _, s := range shells {
 		if s.name == args[0] {
@@ -95,7 +96,8 @@ func completionCommand(e *env, args []string) int {
 			return exitPass
 		}
 	}
-	return e.mistake("completion", "there is no script for %q; want %s%s", args[0], strings.Join(shellNames(), ", "), spell.DidYouMean(args[0], shellNames(), ""))
+	return e.mistake("completion", "there is no script for %q; want %s%s", args[0],
+		strings.Join(shellNames(), ", "), spell.DidYouMean(args[0], shellNames(), ""))
 }
 
 // completions returns what the last word could become; nothing where a file stands.
@@ -199,7 +201,8 @@ func helpText(e *env, c *command) string {
 	if c.help != nil {
 		c.help(&b)
 	} else {
-		c.run(&env{ctx: e.ctx, stdin: strings.NewReader(""), stdout: &b, stderr: io.Discard}, []string{"-h"})
+		c.run(&env{ctx: e.ctx, stdin: strings.NewReader(""), stdout: &b, stderr: io.Discard},
+			[]string{"-h"})
 	}
 	return b.String()
 }

@@ -31,7 +31,8 @@ func (c *runConfig) whyNotAll() string {
 	if c.values.Given("invisible") {
 		return "with -invisible, accesses that the locking discipline makes redundant are skipped"
 	}
-	return fmt.Sprintf("%s%s need not execute everything; use -por cartesian, -search stateless or -search unfolding", c.mode.Prefix, c.entry.Name)
+	return fmt.Sprintf("%s%s need not execute everything; use -por cartesian, -search stateless "+
+		"or -search unfolding", c.mode.Prefix, c.entry.Name)
 }
 
 // vacuous says, behind the verdict that there is no violation, which properties say
@@ -59,7 +60,8 @@ func (r *report) vacuous() string {
 	case labels == 1:
 		parts = append(parts, "1 label that a property names was never reached")
 	case labels > 1:
-		parts = append(parts, fmt.Sprintf("%d labels that properties name were never reached", labels))
+		parts = append(parts, fmt.Sprintf("%d labels that properties name were never reached",
+			labels))
 	}
 	switch {
 	case rest == 1:
@@ -133,7 +135,8 @@ func (r *report) annotate(b *bytes.Buffer) {
 	case r.res.Exhaustive:
 		zero = "never means: not by this search, which need not execute everything"
 	}
-	fmt.Fprintf(b, "# A count says how often %s, by %s%s.\n# %s.\n", r.coverage.Means, r.c.mode.Prefix, r.c.entry.Name, zero)
+	fmt.Fprintf(b, "# A count says how often %s, by %s%s.\n# %s.\n", r.coverage.Means,
+		r.c.mode.Prefix, r.c.entry.Name, zero)
 	type line struct {
 		col     int
 		n       uint64
@@ -174,7 +177,8 @@ func (r *report) annotate(b *bytes.Buffer) {
 					partial = true
 				}
 			}
-			fmt.Fprintf(b, "%s\n", strings.TrimRight(fmt.Sprintf("%14s  %4d  %s", count, k, strings.TrimRight(text, "\r\n")), " \t"))
+			fmt.Fprintf(b, "%s\n", strings.TrimRight(fmt.Sprintf("%14s  %4d  %s", count, k,
+				strings.TrimRight(text, "\r\n")), " \t"))
 		}
 	}
 	if partial {
@@ -196,7 +200,8 @@ func (c *runConfig) checkCoverage(given bool) error {
 	case c.coverage == "":
 		return errors.New("-coverage needs a file name, or - for the terminal")
 	case c.coverage == "-" && c.json:
-		return errors.New("-coverage - and -json both write to standard output: give -coverage a file")
+		return errors.New("-coverage - and -json both write to standard output: give -coverage a " +
+			"file")
 	case c.coverage == c.trace && c.coverage != "-":
 		return fmt.Errorf("-coverage and -trace would both write to %s", c.coverage)
 	}

@@ -39,7 +39,8 @@ import (
 // With -update the outputs that differ are rewritten, those with "..." excepted.
 func TestDocs(t *testing.T) {
 	var files []string
-	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, d fs.DirEntry,
+		err error) error {
 		if err == nil && filepath.Ext(path) == ".md" {
 			files = append(files, path)
 		}
@@ -88,12 +89,14 @@ func mirror(t *testing.T) string {
 	dir := t.TempDir()
 	for _, e := range entries {
 		if e.Name() == "examples" {
-			if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS(filepath.Join(from, "examples"))); err != nil {
+			if err := os.CopyFS(filepath.Join(dir, "examples"),
+				os.DirFS(filepath.Join(from, "examples"))); err != nil {
 				t.Fatal(err)
 			}
 			continue
 		}
-		if err := os.Symlink(filepath.Join(from, e.Name()), filepath.Join(dir, e.Name())); err != nil {
+		if err := os.Symlink(filepath.Join(from, e.Name()),
+			filepath.Join(dir, e.Name())); err != nil {
 			t.Logf("no links here: %v", err)
 			return from
 		}
@@ -185,7 +188,8 @@ func runBlock(t *testing.T, dir string, line int, block string) string {
 		out.WriteString(want)
 		if !same {
 			t.Errorf("line %d: $ %s\n(- documented, + printed)\n%s\nprinted:\n%s", at, command,
-				cmp.Diff(strings.Split(normalise(want), "\n"), strings.Split(normalise(got), "\n")), got)
+				cmp.Diff(strings.Split(normalise(want), "\n"), strings.Split(normalise(got), "\n")),
+				got)
 		}
 	}
 	return out.String()
@@ -234,7 +238,8 @@ var volatile = []struct {
 	{regexp.MustCompile(`\b(\d+h)?(\d+m)?[\d.,]+ ?(ns|µs|us|ms|s)\b`), "TIME"},
 	{regexp.MustCompile(`\b[\d.,]+ ?([KMGT]i?)?B\b`), "SIZE"},
 	{regexp.MustCompile(`\b[\d.,]+ bytes a state`), "SIZE a state"},
-	{regexp.MustCompile(`"(duration_ms|[a-z_]+_per_second|store_bytes|bytes_per_state|peak_rss_bytes|idle_share|steals|failed_cas)": [\d.e+-]+`), `"$1": NUMBER`},
+	{regexp.MustCompile(
+		`"(duration_ms|[a-z_]+_per_second|store_bytes|bytes_per_state|peak_rss_bytes|idle_share|steals|failed_cas)": [\d.e+-]+`), `"$1": NUMBER`},
 	{regexp.MustCompile(`cpor \S+ \(go[\d.]+, [^)]*\)`), "cpor VERSION"},
 	{regexp.MustCompile(`[ \t]+`), " "},
 	{regexp.MustCompile(` \n`), "\n"},
@@ -257,7 +262,8 @@ func TestPackageTable(t *testing.T) {
 	}
 	want := slices.Sorted(maps.Keys(imports(t)))
 	var got []string
-	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]*)` \\| .+ \\| (`.*`) \\|$").FindAllStringSubmatch(string(text), -1) {
+	for _, row := range regexp.MustCompile(
+		"(?m)^\\| `([^`]*)` \\| .+ \\| (`.*`) \\|$").FindAllStringSubmatch(string(text), -1) {
 		got = append(got, row[1])
 		for file := range strings.SplitSeq(strings.ReplaceAll(row[2], "`", ""), ", ") {
 			if _, err := os.Stat(filepath.Join(root, row[1], file)); err != nil {
@@ -285,13 +291,16 @@ func TestRacePackages(t *testing.T) {
 		if strings.HasPrefix(pkg, "#") {
 			continue
 		}
-		if files, _ := filepath.Glob(filepath.Join(root, strings.TrimSuffix(pkg, "/..."), "*")); len(files) == 0 || listed[pkg] || flags != "" && flags != "-short" {
+		if files, _ := filepath.Glob(filepath.Join(root, strings.TrimSuffix(pkg, "/..."),
+			"*")); len(files) == 0 || listed[pkg] || flags != "" && flags != "-short" {
 			t.Errorf("%q: no package, or a second line, or a flag that is not -short", line)
 		}
 		listed[pkg] = true
 	}
-	concurrent := regexp.MustCompile(`(?m)^\s*go (func\b|[\w.]+\()|^\s*"(sync/atomic|golang.org/x/sync/errgroup)"`)
-	list := exec.Command("go", "list", "-f", "{{.Name}} {{.Module.Path}} {{.ImportPath}} {{join .GoFiles \" \"}}", "./...")
+	concurrent := regexp.MustCompile(
+		`(?m)^\s*go (func\b|[\w.]+\()|^\s*"(sync/atomic|golang.org/x/sync/errgroup)"`)
+	list := exec.Command("go", "list", "-f", "{{.Name}} {{.Module.Path}} {{.ImportPath}} {{join "+
+		".GoFiles \" \"}}", "./...")
 	list.Dir = root
 	out, err := list.Output()
 	if err != nil {
@@ -314,7 +323,8 @@ func TestRacePackages(t *testing.T) {
 				t.Fatal(err)
 			}
 			if m := concurrent.Find(src); m != nil {
-				t.Errorf("%s is concurrent (%s: %s) and not in .ci/race-packages", pkg, name, bytes.TrimSpace(m))
+				t.Errorf("%s is concurrent (%s: %s) and not in .ci/race-packages", pkg, name,
+					bytes.TrimSpace(m))
 			}
 		}
 	}
@@ -342,7 +352,8 @@ func TestEnginesAreDocumented(t *testing.T) {
 		if m := engine.LookupMode(e.Mode); !m.Default && !strings.Contains(features, m.Asked) {
 			t.Errorf("docs/features.md does not name %s", m.Asked)
 		}
-		if !strings.Contains(features, "`"+e.Name+"`") && !strings.Contains(features, "-por "+e.Name) {
+		if !strings.Contains(features, "`"+e.Name+"`") && !strings.Contains(features,
+			"-por "+e.Name) {
 			t.Errorf("docs/features.md does not name %s (%s)", e.Name, e.Mode)
 		}
 		for _, f := range e.Flags {

@@ -44,10 +44,12 @@ func (c *pageConfig) define() *cliflag.Set {
 	c.params, c.own = map[string]string{}, map[string]string{}
 	defineParams(f, c.params)
 	f.BoolVar(&c.noBrowser, "no-browser", false, "print the address without opening a browser")
-	f.IntVar(&c.port, "port", 0, "serve the page on this `port` of 127.0.0.1 (default: any that is free)")
+	f.IntVar(&c.port, "port", 0, "serve the page on this `port` of 127.0.0.1 (default: any that "+
+		"is free)")
 	f.Group("Flags:", "D", "U", "no-browser", "port")
 	if c.command == "explore" {
-		f.StringVar(&c.test, "test", "", "explore this `test` of a Go package; the default is a main package")
+		f.StringVar(&c.test, "test", "", "explore this `test` of a Go package; the default is a "+
+			"main package")
 		f.Group("Go packages:", "test")
 		defineLanguage(f, &c.lang)
 		f.Group("The standard input:", "lang")
@@ -188,10 +190,12 @@ func goProgram(ctx context.Context, dir, test string, x gosrc.Explore) (*gosrc.P
 		names = append(names, t.Name)
 	}
 	if test != "" && !slices.Contains(names, test) {
-		return nil, fmt.Errorf("%s has no test %s%s", p.Path, test, spell.DidYouMean(test, names, ""))
+		return nil, fmt.Errorf("%s has no test %s%s", p.Path, test, spell.DidYouMean(test, names,
+			""))
 	}
 	if test == "" && p.Name != "main" {
-		return nil, fmt.Errorf("%s is package %s: which of its tests? Name one with -test", p.Path, p.Name)
+		return nil, fmt.Errorf("%s is package %s: which of its tests? Name one with -test", p.Path,
+			p.Name)
 	}
 	compiled, err := p.Compile()
 	if err != nil {
@@ -206,7 +210,8 @@ func goProgram(ctx context.Context, dir, test string, x gosrc.Explore) (*gosrc.P
 // viewCommand is `cpor view`.
 func viewCommand(e *env, args []string) int {
 	c := &pageConfig{command: "view"}
-	files, err := c.parse(args, 2, "which trace? Name a file written by -trace FILE.json of cpor run or cpor test")
+	files, err := c.parse(args, 2, "which trace? Name a file written by -trace FILE.json of cpor "+
+		"run or cpor test")
 	if errors.Is(err, flag.ErrHelp) {
 		viewHelp(e.stdout)
 		return exitPass
@@ -241,7 +246,8 @@ func viewCommand(e *env, args []string) int {
 		// The file tells what happened all the same.
 		for _, d := range kept.Documents {
 			first, _, _ := strings.Cut(err.Error(), "\n")
-			d.Notes = append(d.Notes, "Showing only the contents of the file, because the model cannot be loaded: "+first)
+			d.Notes = append(d.Notes, "Showing only the contents of the file, because the model "+
+				"cannot be loaded: "+first)
 		}
 	default:
 		e.explorable(c, s, kept.Model, m)
@@ -262,7 +268,8 @@ func (e *env) viewGo(c *pageConfig, s *page.Server, files []string) int {
 	}
 	// The places in the file are relative to where the search ran.
 	s.ReadSource = func(name string) (string, error) {
-		if text, err := readSource(filepath.Join(doc.Base, name)); err == nil && !filepath.IsAbs(name) {
+		if text, err := readSource(filepath.Join(doc.Base, name)); err == nil &&
+			!filepath.IsAbs(name) {
 			return text, nil
 		}
 		return readSource(name)
@@ -292,7 +299,8 @@ func (e *env) viewGo(c *pageConfig, s *page.Server, files []string) int {
 
 // restoredGo executes the execution of a file. The explorer that goes on from there does not
 // look for data races: what happened before is in no state that one could go back to.
-func (e *env) restoredGo(kept *explore.Kept, doc *testcmd.Saved, dir string) (x *explore.Explorer, goOn bool, err error) {
+func (e *env) restoredGo(kept *explore.Kept, doc *testcmd.Saved, dir string) (x *explore.Explorer,
+	goOn bool, err error) {
 	own, err := doc.Program(e.ctx, dir)
 	if err != nil {
 		return nil, false, err
@@ -304,7 +312,8 @@ func (e *env) restoredGo(kept *explore.Kept, doc *testcmd.Saved, dir string) (x 
 	if err != nil {
 		return nil, false, err
 	}
-	x = &explore.Explorer{Program: &frontend.Program{System: plain}, File: doc.Package, Refused: refusedBy(plain)}
+	x = &explore.Explorer{Program: &frontend.Program{System: plain}, File: doc.Package,
+		Refused: refusedBy(plain)}
 	goOn, err = kept.RestoreSchedule(x, own, doc.Trace())
 	if err != nil {
 		err = fmt.Errorf("the program has changed since: %w", err)
@@ -341,12 +350,14 @@ func (e *env) explorable(c *pageConfig, s *page.Server, file string, m *frontend
 				files[f.Name] = f.Text
 			}
 			files[file] = text
-			return frontend.Load(file, frontend.Options{Params: c.params, Flags: c.own, Files: files})
+			return frontend.Load(file, frontend.Options{Params: c.params, Flags: c.own,
+				Files: files})
 		}
 	}
 	s.Searches = searchKinds(m)
 	for _, r := range engine.Entries(reduction.Mode) {
-		if _, err := reduction.Expanders(r.Name, &engine.Task{System: m.System}); err == nil && r.Unmet(m.System) == nil {
+		if _, err := reduction.Expanders(r.Name, &engine.Task{System: m.System}); err == nil &&
+			r.Unmet(m.System) == nil {
 			s.Reductions = append(s.Reductions, r.Name)
 		}
 	}
@@ -360,7 +371,8 @@ func searchKinds(m *frontend.Program) []page.SearchKind {
 	var kinds []page.SearchKind
 	for _, mode := range engine.Modes() {
 		for _, r := range engine.Entries(mode.Name) {
-			k := page.SearchKind{Name: mode.Prefix + r.Name, Summary: r.Summary, Flags: []string{"-por=" + r.Name}}
+			k := page.SearchKind{Name: mode.Prefix + r.Name, Summary: r.Summary, Flags: []string{
+				"-por=" + r.Name}}
 			switch {
 			case mode.Temporal && len(propertyNames(m)) == 0, r.Unmet(m.System) != nil:
 				continue
@@ -380,7 +392,8 @@ func searchKinds(m *frontend.Program) []page.SearchKind {
 var elsewhereOnly = []string{"D", "json", "trace", "trace-states", "q", "profile", "cluster"}
 
 // planned prepares a search with the flags of `cpor run`.
-func (e *env) planned(c *pageConfig, x *explore.Explorer, flags []string, at *explore.Path) (*explore.Plan, error) {
+func (e *env) planned(c *pageConfig, x *explore.Explorer, flags []string,
+	at *explore.Path) (*explore.Plan, error) {
 	var r runConfig
 	for _, a := range flags {
 		name, _, _ := strings.Cut(strings.TrimLeft(a, "-"), "=")
@@ -417,9 +430,11 @@ func (e *env) planned(c *pageConfig, x *explore.Explorer, flags []string, at *ex
 	if at != nil {
 		switch {
 		case r.mode.Temporal:
-			return nil, errors.New("temporal properties are about whole executions: they can only be checked from the initial state")
+			return nil, errors.New("temporal properties are about whole executions: they can " +
+				"only be checked from the initial state")
 		case r.checkpoint != "":
-			return nil, errors.New("a search from this state cannot write checkpoints: \"cpor resume\" continues only searches from the initial state")
+			return nil, errors.New("a search from this state cannot write checkpoints: \"cpor " +
+				"resume\" continues only searches from the initial state")
 		}
 		if t.System, err = own.From(*at); err != nil {
 			return nil, err
@@ -463,7 +478,8 @@ func (e *env) serve(c *pageConfig, s *page.Server) int {
 		}
 		browser.Stdout, browser.Stderr = io.Discard, io.Discard
 		if err := browser.OpenURL(address); err != nil {
-			fmt.Fprintf(e.stderr, "cpor %s: cannot open a browser (%v): open the address yourself\n", c.command, err)
+			fmt.Fprintf(e.stderr,
+				"cpor %s: cannot open a browser (%v): open the address yourself\n", c.command, err)
 		}
 	})
 	if err != nil && !errors.Is(err, context.Canceled) {

@@ -54,8 +54,10 @@ func TestPage(t *testing.T) {
 		}
 		port := l.Addr().(*net.TCPAddr).Port
 		l.Close()
-		address := startPage(t, dir, "explore", "-no-browser", "-port", strconv.Itoa(port), "-D", "ATOMIC=true", "docs/tutorial/counter.model")
-		if want := "http://127.0.0.1:" + strconv.Itoa(port) + "/?token="; !strings.HasPrefix(address, want) {
+		address := startPage(t, dir, "explore", "-no-browser", "-port", strconv.Itoa(port), "-D",
+			"ATOMIC=true", "docs/tutorial/counter.model")
+		if want := "http://127.0.0.1:" + strconv.Itoa(port) + "/?token="; !strings.HasPrefix(
+			address, want) {
 			t.Errorf("the page is at %s, not %s", address, want)
 		}
 		var info struct {
@@ -65,7 +67,8 @@ func TestPage(t *testing.T) {
 			Reductions []string
 		}
 		fetch(t, address, "GET", "/api/info", "", &info)
-		if !info.Explore || info.File != "docs/tutorial/counter.model" || len(info.Searches) < 5 || strings.Join(info.Reductions, " ") != "auto cartesian none" {
+		if !info.Explore || info.File != "docs/tutorial/counter.model" || len(info.Searches) < 5 ||
+			strings.Join(info.Reductions, " ") != "auto cartesian none" {
 			t.Errorf("%+v", info)
 		}
 		// With -D ATOMIC=true a thread adds in one step.
@@ -89,18 +92,25 @@ func TestPage(t *testing.T) {
 			`["-checkpoint-interval=1s"]`:           "needs -checkpoint DIR",
 			`["-search=stateless", "-store=plain"]`: "-store has no meaning",
 		} {
-			if status, text := fetch(t, address, "POST", "/api/search", `{"flags": `+flags+`}`, nil); status != http.StatusBadRequest || !strings.Contains(text, want) {
+			if status, text := fetch(t, address, "POST", "/api/search", `{"flags": `+flags+`}`,
+				nil); status != http.StatusBadRequest || !strings.Contains(text, want) {
 				t.Errorf("%s: %d %s, want %s", flags, status, text, want)
 			}
 		}
-		if status, text := fetch(t, address, "POST", "/api/search", `{"flags": ["-checkpoint=x"], "here": true, "initial": 0, "steps": []}`, nil); status != http.StatusBadRequest || !strings.Contains(text, "cannot write checkpoints") {
+		if status, text := fetch(t, address, "POST", "/api/search",
+			`{"flags": ["-checkpoint=x"], "here": true, "initial": 0, "steps": []}`,
+			nil); status != http.StatusBadRequest ||
+			!strings.Contains(text, "cannot write checkpoints") {
 			t.Errorf("a checkpoint from here: %d %s", status, text)
 		}
 	})
 	t.Run("checkpoint", func(t *testing.T) {
 		kept := filepath.Join(t.TempDir(), "kept")
-		address := startPage(t, dir, "explore", "-no-browser", "-D", "R=3", "benchmarks/robots.model")
-		if status, text := fetch(t, address, "POST", "/api/search", `{"flags": ["-por=none", "-max-states=1000", "-checkpoint=`+filepath.ToSlash(kept)+`"]}`, nil); status != http.StatusOK {
+		address := startPage(t, dir, "explore", "-no-browser", "-D", "R=3",
+			"benchmarks/robots.model")
+		if status, text := fetch(t, address, "POST", "/api/search",
+			`{"flags": ["-por=none", "-max-states=1000", "-checkpoint=`+filepath.ToSlash(kept)+
+				`"]}`, nil); status != http.StatusOK {
 			t.Fatalf("%d %s", status, text)
 		}
 		var st struct{ Running bool }
@@ -115,7 +125,8 @@ func TestPage(t *testing.T) {
 	})
 	t.Run("view", func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "trace.json")
-		runCpor(t, dir, []string{"run", "-workers", "1", "-q", "-trace", file, "-D", "REUSE=true", "docs/explore/mailbox.model"})
+		runCpor(t, dir, []string{"run", "-workers", "1", "-q", "-trace", file, "-D", "REUSE=true",
+			"docs/explore/mailbox.model"})
 		var d struct {
 			Notes  []string
 			Rows   []struct{}
@@ -123,7 +134,8 @@ func TestPage(t *testing.T) {
 			Arrows []struct{}
 			Path   *struct{}
 		}
-		fetch(t, startPage(t, dir, "view", "-no-browser", "-D", "REUSE=true", file), "GET", "/api/document?n=0", "", &d)
+		fetch(t, startPage(t, dir, "view", "-no-browser", "-D", "REUSE=true", file), "GET",
+			"/api/document?n=0", "", &d)
 		if len(d.Notes) != 0 || d.Path == nil || len(d.Next) != 3 || len(d.Arrows) != 4 {
 			t.Errorf("with the constant: %+v", d)
 		}
@@ -153,35 +165,44 @@ func TestPage(t *testing.T) {
 			Path *struct{ Steps [][2]int }
 		}
 		for _, c := range []struct{ pkg, title string }{
-			{"./pubsub/bug", "deadlock: TestUnsubscribe, TestUnsubscribe.func1 #1 (made hub_test.go:9) wait forever"},
+			{"./pubsub/bug", "deadlock: TestUnsubscribe, TestUnsubscribe.func1 #1 (made " +
+				"hub_test.go:9) wait forever"},
 			{"./racymap/bug", "data race on Counter.hits"},
 		} {
 			file := filepath.Join(work, path.Base(path.Dir(c.pkg))+".json")
-			if out, code := runCpor(t, dir, []string{"test", "-C", "examples/go", "-trace", file, c.pkg}); code != exitViolation {
+			if out, code := runCpor(t, dir, []string{"test", "-C", "examples/go", "-trace", file,
+				c.pkg}); code != exitViolation {
 				t.Fatalf("exit code %d: %s", code, out)
 			}
 			var d document
 			address := startPage(t, work, "view", "-no-browser", file)
 			fetch(t, address, "GET", "/api/document?n=0", "", &d)
 			last := len(d.Rows) - 1
-			if !strings.HasPrefix(d.Title, c.title) || len(d.Columns) != 2 || last < 2 || !strings.HasPrefix(d.Rows[last].Violation, c.title) || d.Path == nil || len(d.Path.Steps) != last+1 || len(d.Vars) == 0 {
+			if !strings.HasPrefix(d.Title, c.title) || len(d.Columns) != 2 || last < 2 ||
+				!strings.HasPrefix(d.Rows[last].Violation, c.title) || d.Path == nil ||
+				len(d.Path.Steps) != last+1 || len(d.Vars) == 0 {
 				t.Errorf("%s: %+v", c.pkg, d)
 			}
 			var src struct{ Text string }
-			if fetch(t, address, "GET", "/api/source?name="+d.Rows[last].Pos.File, "", &src); !strings.Contains(src.Text, "package h") {
+			if fetch(t, address, "GET", "/api/source?name="+d.Rows[last].Pos.File, "",
+				&src); !strings.Contains(src.Text, "package h") {
 				t.Errorf("%s: the source %s: %q", c.pkg, d.Rows[last].Pos.File, src.Text)
 			}
 			var moves []struct{ Name string }
-			if fetch(t, address, "POST", "/api/moves", `{"initial": 0, "steps": [[0, 0], [0, 0]]}`, &moves); len(moves) == 0 {
+			if fetch(t, address, "POST", "/api/moves", `{"initial": 0, "steps": [[0, 0], [0, 0]]}`,
+				&moves); len(moves) == 0 {
 				t.Errorf("%s: nothing can be done after two steps", c.pkg)
 			}
 		}
 		// Another package than the one that the trace is of, and none at all.
 		file := filepath.Join(work, "pubsub.json")
-		if out, code := runCpor(t, work, []string{"view", "-no-browser", file, filepath.Join(dir, "bench")}); code != exitMistake || !strings.Contains(out, "pubsub.json does not fit the package") {
+		if out, code := runCpor(t, work, []string{"view", "-no-browser", file,
+			filepath.Join(dir, "bench")}); code != exitMistake ||
+			!strings.Contains(out, "pubsub.json does not fit the package") {
 			t.Errorf("exit code %d: %s", code, out)
 		}
-		if out, code := runCpor(t, work, []string{"view", "-no-browser", "-D", "N=1", file}); code != exitMistake || !strings.Contains(out, "-D is for models") {
+		if out, code := runCpor(t, work, []string{"view", "-no-browser", "-D", "N=1",
+			file}); code != exitMistake || !strings.Contains(out, "-D is for models") {
 			t.Errorf("exit code %d: %s", code, out)
 		}
 		text, err := os.ReadFile(file)
@@ -189,18 +210,23 @@ func TestPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		gone := filepath.Join(work, "gone.json")
-		if err := os.WriteFile(gone, bytes.ReplaceAll(text, []byte("classic/pubsub/bug"), []byte("classic/gone/bug")), 0o666); err != nil {
+		if err := os.WriteFile(gone, bytes.ReplaceAll(text, []byte("classic/pubsub/bug"),
+			[]byte("classic/gone/bug")), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		var d document
 		address := startPage(t, work, "view", "-no-browser", gone)
 		fetch(t, address, "GET", "/api/document?n=0", "", &d)
-		if d.Path != nil || len(d.Rows) < 3 || !slices.ContainsFunc(d.Notes, func(n string) bool { return strings.HasPrefix(n, "Showing only the contents of the file: ") }) {
+		if d.Path != nil || len(d.Rows) < 3 || !slices.ContainsFunc(d.Notes, func(n string) bool {
+			return strings.HasPrefix(n, "Showing only the contents of the file: ")
+		}) {
 			t.Errorf("without the package: %+v", d)
 		}
 		var src struct{ Text string }
-		if fetch(t, address, "GET", "/api/source?name="+d.Rows[len(d.Rows)-1].Pos.File, "", &src); !strings.Contains(src.Text, "package h") {
-			t.Errorf("without the package: the source %s: %q", d.Rows[len(d.Rows)-1].Pos.File, src.Text)
+		if fetch(t, address, "GET", "/api/source?name="+d.Rows[len(d.Rows)-1].Pos.File, "",
+			&src); !strings.Contains(src.Text, "package h") {
+			t.Errorf("without the package: the source %s: %q", d.Rows[len(d.Rows)-1].Pos.File,
+				src.Text)
 		}
 	})
 	t.Run("go", func(t *testing.T) {
@@ -211,16 +237,21 @@ func TestPage(t *testing.T) {
 			{[]string{"-D", "N=1", "./examples/go/abba/bug"}, "-D is for models"},
 			{[]string{"-lossy", "./examples/go/abba/bug"}, "-lossy is for models"},
 			{[]string{"./examples/go/abba/bug"}, "which of its tests? Name one with -test"},
-			{[]string{"-test", "TestTransfr", "./examples/go/abba/bug"}, "did you mean TestTransfer?"},
-			{[]string{"-test", "TestTransfer", "docs/tutorial/counter.model"}, "-test is for Go packages"},
+			{[]string{"-test", "TestTransfr", "./examples/go/abba/bug"},
+				"did you mean TestTransfer?"},
+			{[]string{"-test", "TestTransfer", "docs/tutorial/counter.model"},
+				"-test is for Go packages"},
 		} {
-			if out, code := runCpor(t, dir, append([]string{"explore", "-no-browser"}, c.args...)); code != exitMistake || !strings.Contains(out, c.want) {
+			if out, code := runCpor(t, dir, append([]string{"explore", "-no-browser"},
+				c.args...)); code != exitMistake || !strings.Contains(out, c.want) {
 				t.Errorf("%v: exit code %d, %s, want %s", c.args, code, out, c.want)
 			}
 		}
-		address := startPage(t, dir, "explore", "-no-browser", "-test", "TestTransfer", "./examples/go/abba/bug")
+		address := startPage(t, dir, "explore", "-no-browser", "-test", "TestTransfer",
+			"./examples/go/abba/bug")
 		var moves []struct{ Name, Text, State string }
-		fetch(t, address, "POST", "/api/moves", `{"initial": 0, "steps": [[0, 0], [0, 0], [0, 0]]}`, &moves)
+		fetch(t, address, "POST", "/api/moves", `{"initial": 0, "steps": [[0, 0], [0, 0], [0, 0]]}`,
+			&moves)
 		if len(moves) != 2 || moves[0].Text != "WaitGroup.Add wg 1" || moves[1].State != "enabled" {
 			t.Errorf("what can be done after three steps: %+v", moves)
 		}
@@ -233,7 +264,8 @@ func TestPage(t *testing.T) {
 		for st.Running = true; st.Running; {
 			fetch(t, address, "GET", "/api/search", "", &st)
 		}
-		if st.Verdict != "violation" || len(st.Found) != 1 || !strings.Contains(st.Found[0], "deadlock") {
+		if st.Verdict != "violation" || len(st.Found) != 1 || !strings.Contains(st.Found[0],
+			"deadlock") {
 			t.Errorf("the search: %+v", st)
 		}
 		var d struct {
@@ -242,7 +274,8 @@ func TestPage(t *testing.T) {
 		fetch(t, address, "GET", "/api/found?n=0", "", &d)
 		file := d.Rows[len(d.Rows)-1].Pos.File
 		var src struct{ Text string }
-		if fetch(t, address, "GET", "/api/source?name="+file, "", &src); !strings.Contains(src.Text, "package") {
+		if fetch(t, address, "GET", "/api/source?name="+file, "", &src); !strings.Contains(src.Text,
+			"package") {
 			t.Errorf("the source %s: %q", file, src.Text)
 		}
 	})

@@ -22,8 +22,10 @@ type fmtConfig struct {
 
 func (c *fmtConfig) define() *cliflag.Set {
 	f := cliflag.New("fmt")
-	f.BoolVar(&c.write, "w", false, "rewrite files that are not formatted, instead of printing them")
-	f.BoolVar(&c.list, "l", false, "print the names of files that are not formatted; exit code 1 if there are any")
+	f.BoolVar(&c.write, "w", false,
+		"rewrite files that are not formatted, instead of printing them")
+	f.BoolVar(&c.list, "l", false, "print the names of files that are not formatted; exit code 1 "+
+		"if there are any")
 	f.BoolVar(&c.diff, "d", false, "print a diff of what would change; exit code 1 if there is any")
 	f.Group("Flags:", "w", "l", "d")
 	return f
@@ -114,7 +116,8 @@ func (e *env) format(c *fmtConfig, name string) (changed bool, err error) {
 		fmt.Fprintln(e.stdout, f.Name)
 	}
 	if changed && c.diff {
-		_, err = e.stdout.Write(diff.Diff(f.Name, []byte(f.Text), f.Name+" (formatted)", []byte(text)))
+		_, err = e.stdout.Write(diff.Diff(f.Name, []byte(f.Text), f.Name+" (formatted)",
+			[]byte(text)))
 	}
 	if changed && c.write {
 		err = overwrite(name, text)

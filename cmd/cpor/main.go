@@ -59,7 +59,8 @@ type env struct {
 
 func main() {
 	memory.Start()
-	os.Exit(runMain(&env{ctx: interrupt.Context, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}, os.Args[1:]))
+	os.Exit(runMain(&env{ctx: interrupt.Context, stdin: os.Stdin, stdout: os.Stdout,
+		stderr: os.Stderr}, os.Args[1:]))
 }
 
 // runMain runs the command line and returns the exit code. A panic on the way

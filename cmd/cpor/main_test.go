@@ -117,7 +117,8 @@ func cmdInterrupt(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		select {
 		case err := <-end:
-			ts.Fatalf("the program ended before it could be interrupted: %v\n%s", err, ts.ReadFile("err"))
+			ts.Fatalf("the program ended before it could be interrupted: %v\n%s", err,
+				ts.ReadFile("err"))
 		case <-time.After(10 * time.Millisecond):
 		}
 		if waited > 30*time.Second {
@@ -214,7 +215,8 @@ func matchJSON(want, got any) any {
 		n, isNumber := got.(float64)
 		s, isString := got.(string)
 		switch {
-		case w == "ANY", w == "STRING" && isString && s != "", w == "NUMBER" && isNumber && n >= 0, w == "POSITIVE" && isNumber && n > 0:
+		case w == "ANY", w == "STRING" && isString && s != "", w == "NUMBER" && isNumber && n >= 0,
+			w == "POSITIVE" && isNumber && n > 0:
 			return w
 		}
 	case map[string]any:

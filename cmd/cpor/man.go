@@ -25,7 +25,8 @@ func manCommand(e *env, args []string) int {
 	}
 	w := e.stdout
 	fmt.Fprintf(w, ".TH CPOR 1 \"\" \"cpor %s\" \"User Commands\"\n", roff(version()))
-	fmt.Fprint(w, ".SH NAME\ncpor \\- explores every interleaving of a concurrent system that matters\n.SH SYNOPSIS\n.B cpor\n.I COMMAND\n[flags] [arguments]\n")
+	fmt.Fprint(w, ".SH NAME\ncpor \\- explores every interleaving of a concurrent system that "+
+		"matters\n.SH SYNOPSIS\n.B cpor\n.I COMMAND\n[flags] [arguments]\n")
 	section := func(title, text string) {
 		// The help is laid out for a terminal already.
 		fmt.Fprintf(w, ".SH %s\n.nf\n%s.fi\n", title, roff(text))
@@ -45,7 +46,8 @@ func manCommand(e *env, args []string) int {
 func roff(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	for i, l := range lines {
-		l = strings.NewReplacer(`\`, `\e`, `-`, `\-`, "`", "\\(ga", `'`, `\(aq`, `^`, `\(ha`, `~`, `\(ti`).Replace(l)
+		l = strings.NewReplacer(`\`, `\e`, `-`, `\-`, "`", "\\(ga", `'`, `\(aq`, `^`, `\(ha`, `~`,
+			`\(ti`).Replace(l)
 		if strings.HasPrefix(l, ".") {
 			l = `\&` + l
 		}

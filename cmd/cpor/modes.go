@@ -14,7 +14,8 @@ import (
 )
 
 // anywhere are the flags of `cpor run` that mean something to every engine.
-var anywhere = []string{"D", "U", "lang", "por", "workers", "timeout", "max-memory", "json", "trace", "trace-states", "minimise", "coverage", "q", "profile", "search"}
+var anywhere = []string{"D", "U", "lang", "por", "workers", "timeout", "max-memory", "json",
+	"trace", "trace-states", "minimise", "coverage", "q", "profile", "search"}
 
 // takes are the flags that mean something to the engines that take the option.
 var takes = map[string]engine.OptionSet{
@@ -75,7 +76,8 @@ func (c *runConfig) defineEngineFlags(f *cliflag.Set) {
 		flags []string
 	}{
 		{"What is searched:", []string{"D", "U", "lang", "ltl", "por", "deadlock", "all"}},
-		{"How, and how far:", []string{"workers", "cluster", "timeout", "max-states", "max-memory", "disk", "checkpoint", "checkpoint-interval", "validate"}},
+		{"How, and how far:", []string{"workers", "cluster", "timeout", "max-states", "max-memory",
+			"disk", "checkpoint", "checkpoint-interval", "validate"}},
 		{"Search without stored states:", []string{"search", "max-depth", "max-transitions"}},
 	}
 	for _, e := range engine.Entries("") {
@@ -108,7 +110,8 @@ func (c *runConfig) defineEngineFlags(f *cliflag.Set) {
 	for _, g := range groups {
 		f.Group(g.title, g.flags...)
 	}
-	f.Group("What is printed:", "json", "trace", "trace-states", "minimise", "coverage", "q", "profile")
+	f.Group("What is printed:", "json", "trace", "trace-states", "minimise", "coverage", "q",
+		"profile")
 }
 
 // searchNames returns the values of -search.
@@ -215,7 +218,8 @@ func (c *runConfig) choose(f *cliflag.Set) (err error) {
 	case c.cluster && c.profile != "":
 		return errors.New("-profile profiles a single process and cannot be combined with -cluster")
 	case c.Disk != "" && c.MaxMemory == 0:
-		return errors.New("-disk needs -max-memory SIZE: the search continues on disk beyond that memory")
+		return errors.New("-disk needs -max-memory SIZE: the search continues on disk beyond " +
+			"that memory")
 	case c.cluster && c.Validate:
 		return errors.New("-validate checks a single process and cannot be combined with -cluster")
 	}
@@ -226,7 +230,8 @@ func (c *runConfig) choose(f *cliflag.Set) (err error) {
 	}
 	f.Visit(func(fl *flag.Flag) {
 		if !uses(c.entry, fl.Name) && err == nil {
-			err = fmt.Errorf("-%s is an option of -por %s, not of -por %s", fl.Name, strings.Join(users(c.mode, fl.Name), " and "), c.entry.Name)
+			err = fmt.Errorf("-%s is an option of -por %s, not of -por %s", fl.Name,
+				strings.Join(users(c.mode, fl.Name), " and "), c.entry.Name)
 		}
 	})
 	return err
@@ -237,9 +242,11 @@ func (c *runConfig) otherMode() error {
 	other := modesWith(c.por)[0]
 	switch {
 	case !c.mode.Default && c.mode.Temporal:
-		return fmt.Errorf("-por %s %s; with %s use %s", c.por, c.mode.Lacks, c.mode.Asked, either(engine.Names(c.mode.Name)))
+		return fmt.Errorf("-por %s %s; with %s use %s", c.por, c.mode.Lacks, c.mode.Asked,
+			either(engine.Names(c.mode.Name)))
 	case !c.mode.Default:
-		return fmt.Errorf("-por %s %s; with %s use %s", c.por, c.mode.Lacks, c.mode.Asked, strings.Join(engine.Names(c.mode.Name), ", "))
+		return fmt.Errorf("-por %s %s; with %s use %s", c.por, c.mode.Lacks, c.mode.Asked,
+			strings.Join(engine.Names(c.mode.Name), ", "))
 	case c.search != "":
 		return fmt.Errorf("-por %s is a reduction of %s", c.por, other.Asked)
 	}
@@ -266,9 +273,11 @@ func (c *runConfig) checkMode(f *cliflag.Set) (err error) {
 		case c.mode.Default:
 			err = fmt.Errorf("-%s is an option of %s", fl.Name, strings.Join(of, " and "))
 		case c.mode.Temporal && c.ltl == "":
-			err = fmt.Errorf("-%s has no meaning with -por %s, which checks ltl properties; it is an option of %s", fl.Name, c.por, strings.Join(of, " and "))
+			err = fmt.Errorf("-%s has no meaning with -por %s, which checks ltl properties; it "+
+				"is an option of %s", fl.Name, c.por, strings.Join(of, " and "))
 		default:
-			err = fmt.Errorf("-%s has no meaning with %s; it is an option of %s", fl.Name, c.mode.Asked, strings.Join(of, " and "))
+			err = fmt.Errorf("-%s has no meaning with %s; it is an option of %s", fl.Name,
+				c.mode.Asked, strings.Join(of, " and "))
 		}
 	})
 	return err
@@ -277,7 +286,8 @@ func (c *runConfig) checkMode(f *cliflag.Set) (err error) {
 // properties returns the temporal properties that are to be checked.
 func (c *runConfig) properties(m *frontend.Program) ([]engine.Property, error) {
 	if len(propertyNames(m)) == 0 && (c.ltl == "" || c.ltl == "all" || len(m.Properties) == 0) {
-		return nil, errors.New("the model has no ltl property; declare one: ltl name { [] (request -> <> reply) }")
+		return nil, errors.New("the model has no ltl property; declare one: ltl name { [] " +
+			"(request -> <> reply) }")
 	}
 	if m.Untimed != "" {
 		return nil, errors.New(m.Untimed)
@@ -296,14 +306,16 @@ func (c *runConfig) properties(m *frontend.Program) ([]engine.Property, error) {
 		for _, p := range m.Properties {
 			names = append(names, p.Name)
 		}
-		return nil, fmt.Errorf("-ltl %s: the model has no such property%s; it has %s", c.ltl, spell.DidYouMean(c.ltl, names, ""), strings.Join(names, ", "))
+		return nil, fmt.Errorf("-ltl %s: the model has no such property%s; it has %s", c.ltl,
+			spell.DidYouMean(c.ltl, names, ""), strings.Join(names, ", "))
 	}
 	return ps, nil
 }
 
 // engineProperty returns a property as the engines take it.
 func engineProperty(p *frontend.Property) engine.Property {
-	q := engine.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text, Kind: p.Kind, System: p.System}
+	q := engine.Property{Name: p.Name, Formula: p.Formula, Pos: p.Pos, Text: p.Text, Kind: p.Kind,
+		System: p.System}
 	for _, x := range p.Predicates {
 		q.Predicates = append(q.Predicates, engine.Predicate(x))
 	}

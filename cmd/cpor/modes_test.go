@@ -90,43 +90,47 @@ func TestFlagUse(t *testing.T) {
 	// What each flag is tried with. One of the arguments must show in one of
 	// the models.
 	tries := map[string][]string{
-		"D":                   {"N=1"},
-		"por":                 nil, // below: a mode
-		"workers":             {"3"},
-		"timeout":             {"1ns"},
-		"max-memory":          {"1kB"},
-		"max-states":          {"3"},
-		"json":                {""},
-		"trace":               {"trace.json"},
-		"trace-states":        {""}, // refused without JSON; testdata/script/trace.txtar has the rest
-		"minimise":            {"0"},
-		"coverage":            {"coverage.txt"},
-		"q":                   {""},
-		"profile":             {"mem"},
-		"search":              nil, // below: a mode
-		"all":                 {""},
-		"deadlock":            {"false"},
-		"validate":            {""},
-		"store":               {"plain", "compact"},
-		"cv-order":            {"reverse"},
-		"choose":              {"early", "mixed"},
-		"symmetry":            {"off"}, // shows in twins.model; testdata/script/symmetry.txtar has the rest
-		"races":               {"none", "ld'", "ld", "hb"},
-		"init-thread":         {"x=Main[0]"},
-		"max-invisible":       {"2"},
-		"select":              {"persistent", "persistent+sleep"},
-		"invisible":           {"first", "composed"},
-		"max-depth":           {"4"},
-		"deepen":              {""},
-		"U":                   nil, // takes back an earlier -D; testdata/script/promela.txtar
-		"lang":                nil, // refused with a file; testdata/script/promela.txtar has the rest
-		"undo":                {"replay"},
-		"max-transitions":     {"3"},
-		"ltl":                 {"p"},
-		"fair":                {""},
-		"strong-fair":         {""},
-		"prefix":              {"prefix.svg"},
-		"disk":                {"spilled"}, // refused without -max-memory; testdata/script/disk.txtar has the rest
+		"D":          {"N=1"},
+		"por":        nil, // below: a mode
+		"workers":    {"3"},
+		"timeout":    {"1ns"},
+		"max-memory": {"1kB"},
+		"max-states": {"3"},
+		"json":       {""},
+		"trace":      {"trace.json"},
+		// refused without JSON; testdata/script/trace.txtar has the rest
+		"trace-states": {""},
+		"minimise":     {"0"},
+		"coverage":     {"coverage.txt"},
+		"q":            {""},
+		"profile":      {"mem"},
+		"search":       nil, // below: a mode
+		"all":          {""},
+		"deadlock":     {"false"},
+		"validate":     {""},
+		"store":        {"plain", "compact"},
+		"cv-order":     {"reverse"},
+		"choose":       {"early", "mixed"},
+		// shows in twins.model; testdata/script/symmetry.txtar has the rest
+		"symmetry":      {"off"},
+		"races":         {"none", "ld'", "ld", "hb"},
+		"init-thread":   {"x=Main[0]"},
+		"max-invisible": {"2"},
+		"select":        {"persistent", "persistent+sleep"},
+		"invisible":     {"first", "composed"},
+		"max-depth":     {"4"},
+		"deepen":        {""},
+		"U":             nil, // takes back an earlier -D; testdata/script/promela.txtar
+		// refused with a file; testdata/script/promela.txtar has the rest
+		"lang":            nil,
+		"undo":            {"replay"},
+		"max-transitions": {"3"},
+		"ltl":             {"p"},
+		"fair":            {""},
+		"strong-fair":     {""},
+		"prefix":          {"prefix.svg"},
+		// refused without -max-memory; testdata/script/disk.txtar has the rest
+		"disk":                {"spilled"},
 		"checkpoint":          {"checkpoints"},
 		"checkpoint-interval": {"1m"}, // refused without -checkpoint
 		"cluster":             {""},   // where no launcher is, refused; TestCluster has the rest
@@ -134,7 +138,9 @@ func TestFlagUse(t *testing.T) {
 	var names []string
 	new(runConfig).define().VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
 	for _, name := range names {
-		if !slices.ContainsFunc(engine.Entries(""), func(e *engine.Entry) bool { return uses(e, name) }) {
+		if !slices.ContainsFunc(engine.Entries(""), func(e *engine.Entry) bool {
+			return uses(e, name)
+		}) {
 			t.Errorf("no engine has a use for -%s", name)
 		}
 		if _, ok := tries[name]; !ok && !ofFrontEnd(name) { // those: testdata/script/promela.txtar
@@ -159,11 +165,14 @@ func TestFlagUse(t *testing.T) {
 	}
 	bases = append(bases,
 		[]string{"-ltl", "all", "-por", "none", "-fair"},
-		[]string{"-por", "none", "-races", "hb"}, []string{"-por", "none", "-races", "ld"}, []string{"-por", "none", "-races", "ld'"},
+		[]string{"-por", "none", "-races", "hb"}, []string{"-por", "none", "-races", "ld"},
+		[]string{"-por", "none", "-races", "ld'"},
 		[]string{"-por", "locks", "-races", "none"},
 		[]string{"-por", "none", "-store", "plain"}, []string{"-store", "compact"},
-		[]string{"-search", "stateless", "-deepen"}, []string{"-search", "stateless", "-undo", "replay"},
-		[]string{"-search", "stateless", "-invisible", "first"}, []string{"-search", "stateless", "-invisible", "composed"},
+		[]string{"-search", "stateless", "-deepen"}, []string{"-search", "stateless", "-undo",
+			"replay"},
+		[]string{"-search", "stateless", "-invisible", "first"}, []string{"-search", "stateless",
+			"-invisible", "composed"},
 		[]string{"-search", "stateless", "-max-depth", "20"},
 	)
 	if testing.Short() {
@@ -177,7 +186,8 @@ func TestFlagUse(t *testing.T) {
 			without := map[string]string{}
 			models := slices.Sorted(maps.Keys(everyFlag))
 			if slices.Contains(base, "stateless") {
-				models = slices.DeleteFunc(models, func(m string) bool { return m == "spin.model" }) // its executions have no end
+				// its executions have no end
+				models = slices.DeleteFunc(models, func(m string) bool { return m == "spin.model" })
 			}
 			for _, model := range models {
 				without[model], _ = shown(t, append(slices.Clone(base), "-workers", "1", model))
@@ -201,10 +211,14 @@ func TestFlagUse(t *testing.T) {
 							used = used || cmp.Diff(without[model], got) != ""
 						} else if strings.Contains(got, "internal error") {
 							t.Errorf("%v: %s", args, got)
-						} else if !namesBoth(got, name, base) && !strings.Contains(got, "is not a thread of the initial state") && !strings.Contains(got, "too small") {
-							t.Errorf("%v: refused with %q, which does not name both flags", args, got)
+						} else if !namesBoth(got, name, base) && !strings.Contains(got,
+							"is not a thread of the initial state") && !strings.Contains(got,
+							"too small") {
+							t.Errorf("%v: refused with %q, which does not name both flags", args,
+								got)
 						} else {
-							used = used || strings.Contains(got, "too small") || strings.Contains(got, "is not a thread of the initial state")
+							used = used || strings.Contains(got, "too small") ||
+								strings.Contains(got, "is not a thread of the initial state")
 						}
 					}
 				}
@@ -231,7 +245,8 @@ func namesBoth(message, name string, base []string) bool {
 
 // changing matches what differs from run to run, and what only repeats the
 // flags.
-var changing = regexp.MustCompile(`(?m)^  (time|memory|store|deadlocks) .*$|\s+[0-9.,]+[a-zA-Z]*/s$|, [0-9.]+(ms|µs|s)$| +$`)
+var changing = regexp.MustCompile(
+	`(?m)^  (time|memory|store|deadlocks) .*$|\s+[0-9.,]+[a-zA-Z]*/s$|, [0-9.]+(ms|µs|s)$| +$`)
 
 // shown runs a command line and returns all that a user sees of it, without
 // times and rates.

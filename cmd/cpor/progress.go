@@ -104,7 +104,8 @@ func (p *progress) text(s engine.Progress, width int) string {
 	}
 	parts := []string{human.Clock(s.Elapsed)}
 	count := func(now, before uint64, what string) {
-		parts = append(parts, fmt.Sprintf("%s %s (%s/s)", human.Short(now), what, rate(now, before)))
+		parts = append(parts, fmt.Sprintf("%s %s (%s/s)", human.Short(now), what,
+			rate(now, before)))
 	}
 	if p.counts&engine.CountStates != 0 {
 		count(s.States, p.last.States, "states")

@@ -36,7 +36,8 @@ func (e *env) runRank(c *runConfig) int {
 	w, err := mpi.Init()
 	switch {
 	case errors.Is(err, mpi.ErrNone):
-		return e.mistake("run", "-cluster: %v: start it with `%s` (docs/cluster.md)", err, commandLine(append(mpi.Command(4), "cpor", "run", "-cluster", c.file)))
+		return e.mistake("run", "-cluster: %v: start it with `%s` (docs/cluster.md)", err,
+			commandLine(append(mpi.Command(4), "cpor", "run", "-cluster", c.file)))
 	case err != nil:
 		return e.mistake("run", "-cluster: %v", err)
 	}
@@ -45,7 +46,8 @@ func (e *env) runRank(c *runConfig) int {
 
 // onRank does what a rank of a job has to do; the error is one of the connection, and
 // ends all ranks.
-func (e *env) onRank(w *mpi.World, c *runConfig, command string, do func(*runConfig) (int, error)) int {
+func (e *env) onRank(w *mpi.World, c *runConfig, command string,
+	do func(*runConfig) (int, error)) int {
 	defer func() {
 		if v := recover(); v != nil {
 			// The others wait for this rank.
@@ -62,8 +64,10 @@ func (e *env) onRank(w *mpi.World, c *runConfig, command string, do func(*runCon
 	code, err := do(c)
 	if err = cmp.Or(err, c.left); err != nil {
 		fmt.Fprintf(stderr, "cpor: rank %d: %v\n", w.Rank(), err)
-		if _, serr := os.Stat(filepath.Join(c.checkpoint, "checkpoint")); c.checkpoint != "" && serr == nil {
-			fmt.Fprintf(stderr, "cpor: rank %d: %s\n", w.Rank(), printable(c.goOn("resume from the last checkpoint with: ")))
+		if _, serr := os.Stat(filepath.Join(c.checkpoint, "checkpoint")); c.checkpoint != "" &&
+			serr == nil {
+			fmt.Fprintf(stderr, "cpor: rank %d: %s\n", w.Rank(),
+				printable(c.goOn("resume from the last checkpoint with: ")))
 		}
 		w.Abort(exitMistake)
 		return exitMistake
@@ -117,7 +121,8 @@ func (e *env) resumeRank(c *runConfig, load func() (*frontend.Program, int)) int
 		if !first {
 			c.trace, c.coverage = "", ""
 			if m, code = load(); m == nil {
-				return code, errors.New("the model of the checkpoint cannot be read here: do all ranks run the same cpor, with the same files?")
+				return code, errors.New("the model of the checkpoint cannot be read here: do all " +
+					"ranks run the same cpor, with the same files?")
 			}
 		}
 		return e.run(c, m), nil
@@ -132,7 +137,8 @@ func (e *env) rank(c *runConfig) (code int, err error) {
 	var files modelFiles
 	var merr error
 	if first {
-		if m, merr = e.load(&c.file, frontend.Options{Params: c.params, Flags: c.own}); merr == nil {
+		if m, merr = e.load(&c.file, frontend.Options{Params: c.params,
+			Flags: c.own}); merr == nil {
 			files = modelFiles{c.file, int(time.Now().UnixMilli()), map[string]string{}}
 			for _, f := range m.Sources {
 				files.Files[f.Name] = f.Text
@@ -157,7 +163,8 @@ func (e *env) rank(c *runConfig) (code int, err error) {
 			return exitMistake, nil
 		}
 		c.file, c.trace, c.coverage = files.File, "", ""
-		if m, err = frontend.Load(c.file, frontend.Options{Params: c.params, Flags: c.own, Files: files.Files}); err != nil {
+		if m, err = frontend.Load(c.file, frontend.Options{Params: c.params, Flags: c.own,
+			Files: files.Files}); err != nil {
 			return 0, fmt.Errorf("the model that rank 0 sent: %w", err)
 		}
 	}

@@ -51,9 +51,11 @@ func (e *env) replay(c *runConfig, m *frontend.Program) int {
 		case f.Account != nil:
 			p.err = f.Account.WriteText(b, p.width)
 		case why != "":
-			p.printf("%s\n", p.wrap(fmt.Sprintf("%s: the trail shows no violation: %s", c.file, why), 2))
+			p.printf("%s\n", p.wrap(fmt.Sprintf("%s: the trail shows no violation: %s", c.file,
+				why), 2))
 		case r.Violation == nil:
-			p.printf("%s: the trail ends after %s, without a violation\n", c.file, human.Plural(len(r.Steps), "step"))
+			p.printf("%s: the trail ends after %s, without a violation\n", c.file,
+				human.Plural(len(r.Steps), "step"))
 		default:
 			p.printf("%s\n", rep.excerpt(f, trace.Headline(r.Violation)))
 		}
@@ -62,7 +64,8 @@ func (e *env) replay(c *runConfig, m *frontend.Program) int {
 			if shown != nil {
 				p.err = shown.WriteTable(b, p.width)
 			} else {
-				p.err = f.record.WriteTable(b, trace.TableOptions{Width: p.width, OmitViolation: true})
+				p.err = f.record.WriteTable(b, trace.TableOptions{Width: p.width,
+					OmitViolation: true})
 			}
 		}
 		if r.Note != "" && !c.quiet {
@@ -72,10 +75,12 @@ func (e *env) replay(c *runConfig, m *frontend.Program) int {
 	}, traceErr, code)
 }
 
-// judged returns what the execution violates, as a finding: its own violation, or the first of the temporal
-// properties that it does not satisfy, which is executed and evaluated for that. If it violates none,
-// shown is the execution beside the property, unless it has no loop, and why says what is missing.
-func (c *runConfig) judged(m *frontend.Program) (f finding, shown *temporal.Counterexample, why string, err error) {
+// judged returns what the execution violates, as a finding: its own violation, or the first of
+// the temporal properties that it does not satisfy, which is executed and evaluated for that. If
+// it violates none, shown is the execution beside the property, unless it has no loop, and why
+// says what is missing.
+func (c *runConfig) judged(m *frontend.Program) (f finding, shown *temporal.Counterexample,
+	why string, err error) {
 	r := m.Replay
 	sys := r.System
 	f = finding{Finding: engine.Finding{Violation: r.Violation, Trace: r.Trace}, system: sys}
@@ -85,7 +90,8 @@ func (c *runConfig) judged(m *frontend.Program) (f finding, shown *temporal.Coun
 	f.record.Violation = r.Violation
 	for i := range r.Properties {
 		p := engineProperty(&r.Properties[i])
-		t := &engine.Task{System: sys, Properties: []engine.Property{p}, Options: c.Options, Flags: &c.values}
+		t := &engine.Task{System: sys, Properties: []engine.Property{p}, Options: c.Options,
+			Flags: &c.values}
 		x, no, fault, err := temporal.Judge(t, r.Trace, r.Loop)
 		if err != nil {
 			return f, nil, "", err
@@ -96,7 +102,8 @@ func (c *runConfig) judged(m *frontend.Program) (f finding, shown *temporal.Coun
 		}
 		if no == "" {
 			f.Account = x
-			f.Violation = &system.Violation{Kind: "ltl", Pos: p.Pos, Object: p.Name, Message: p.Called() + " does not hold"}
+			f.Violation = &system.Violation{Kind: "ltl", Pos: p.Pos, Object: p.Name,
+				Message: p.Called() + " does not hold"}
 			return f, nil, "", nil
 		}
 		if why == "" {
@@ -139,7 +146,8 @@ func newTrail(m *frontend.Program, f *finding) *trailWriter {
 	}
 	for _, p := range m.Properties {
 		// What is found beside a property is an execution of the property's system.
-		if about != nil && p.Name == about.Name || about == nil && p.System != nil && p.System == x.System {
+		if about != nil && p.Name == about.Name || about == nil && p.System != nil &&
+			p.System == x.System {
 			x.Properties = []frontend.Property{p}
 			break
 		}

@@ -148,8 +148,9 @@ func (r *report) lengths() string {
 		return ""
 	}
 	s := map[trace.Minimality]string{
-		trace.AsFound:        "as found, not minimized",
-		trace.Cut:            fmt.Sprintf("not fully minimized in %v: raise -minimise", r.c.MinimiseTime),
+		trace.AsFound: "as found, not minimized",
+		trace.Cut: fmt.Sprintf("not fully minimized in %v: raise -minimise",
+			r.c.MinimiseTime),
 		trace.Local:          "irreducible; there may be shorter ones, and other runs may show them",
 		trace.FewestSwitches: "with the fewest context switches",
 		trace.Shortest:       "as short as possible",
@@ -392,7 +393,9 @@ func (r *report) writeViolation(p *printer, i int, f finding) {
 	}
 	p.printf("\n")
 	if n := len(f.record.Events); n > maxSteps && r.c.trace == "" {
-		p.printf("%s\n\n", p.wrap(fmt.Sprintf("This is only part of the trace; -trace FILE writes all %d steps.", n), 0))
+		p.printf("%s\n\n",
+			p.wrap(fmt.Sprintf("This is only part of the trace; -trace FILE writes all %d steps.",
+				n), 0))
 	}
 }
 
@@ -463,7 +466,8 @@ func (r *report) writeVerdict(p *printer) {
 // next says what to try after an incomplete result, and why. It is empty if there is nothing to
 // say, or a checkpoint that says how to go on.
 func (r *report) next() string {
-	if r.verdict() != engine.Incomplete || r.c.mode.Temporal || r.c.cluster || r.c.checkpoint != "" {
+	if r.verdict() != engine.Incomplete || r.c.mode.Temporal || r.c.cluster ||
+		r.c.checkpoint != "" {
 		return ""
 	}
 	inMemory := strings.Contains(r.res.Reason, "memory")
@@ -475,11 +479,15 @@ func (r *report) next() string {
 	case r.c.mode.Name == reduction.Mode && store.Inexact() && !inMemory:
 		return "-store tree, which omits no state"
 	case r.c.mode.Name == reduction.Mode && inMemory && !store.Inexact() && r.c.Disk == "":
-		return "-store compact, which takes a few bytes a state but can omit states, or -disk DIR, which is slower but exact"
-	case r.c.mode.Name == reduction.Mode && r.c.por == "" && r.c.Disk == "" && system.WhyIrreducible(r.program.System, false) == "":
-		return "-search auto, which also unfolds: exponentially smaller where threads rarely interact"
+		return "-store compact, which takes a few bytes a state but can omit states, or -disk " +
+			"DIR, which is slower but exact"
+	case r.c.mode.Name == reduction.Mode && r.c.por == "" && r.c.Disk == "" &&
+		system.WhyIrreducible(r.program.System, false) == "":
+		return "-search auto, which also unfolds: exponentially smaller where threads rarely " +
+			"interact"
 	}
-	return "smaller constants (-D NAME=VALUE), because most bugs show in small instances, or a higher limit"
+	return "smaller constants (-D NAME=VALUE), because most bugs show in small instances, or a " +
+		"higher limit"
 }
 
 // writeProperties prints the verdict on each temporal property.
@@ -527,7 +535,9 @@ func (r *report) writeScope(p *printer) {
 	if r.c.Validate {
 		p.printf("The reduction was checked while it ran: no difference found.\n")
 	}
-	p.printf("%s\n", p.wrap("Only ltl properties were checked; run without -ltl to check assertions, invariants and deadlocks.", 0))
+	p.printf("%s\n",
+		p.wrap("Only ltl properties were checked; run without -ltl to check assertions, "+
+			"invariants and deadlocks.", 0))
 	for _, f := range r.res.Figures {
 		if f.Label != "" && f.Text != "" {
 			p.printf("%s %s\n", strings.ToUpper(f.Label[:1])+f.Label[1:], f.Text)
@@ -572,7 +582,8 @@ func (r *report) writeFigures(p *printer) {
 			p.figure("", human.Count(res.BlockedExecutions)+" more that a sleep set blocked", "")
 		}
 		if res.CutExecutions > 0 {
-			p.figure("", fmt.Sprintf("%s more cut off after %d transitions", human.Count(res.CutExecutions), res.Bound), "")
+			p.figure("", fmt.Sprintf("%s more cut off after %d transitions",
+				human.Count(res.CutExecutions), res.Bound), "")
 		}
 	}
 	if r.counts(engine.CountTransitions) {

@@ -22,7 +22,8 @@ import (
 
 // session are the flags of `cpor run` that may change when a search goes on: they do
 // not say what is explored.
-var session = []string{"workers", "timeout", "max-states", "max-transitions", "max-memory", "json", "trace", "trace-states", "minimise", "coverage", "q", "profile", "checkpoint-interval"}
+var session = []string{"workers", "timeout", "max-states", "max-transitions", "max-memory", "json",
+	"trace", "trace-states", "minimise", "coverage", "q", "profile", "checkpoint-interval"}
 
 // checkpointHeader is what stands in front of a checkpoint.
 type checkpointHeader struct {
@@ -72,7 +73,8 @@ func split(args []string) (kept, changing []string) {
 			continue
 		}
 		this := []string{a}
-		if b, ok := fl.Value.(interface{ IsBoolFlag() bool }); !whole && !(ok && b.IsBoolFlag()) && i+1 < len(args) {
+		if b, ok := fl.Value.(interface{ IsBoolFlag() bool }); !whole && !(ok && b.IsBoolFlag()) &&
+			i+1 < len(args) {
 			i++
 			this = append(this, args[i])
 		}
@@ -95,12 +97,13 @@ func (e *env) keepCheckpoints(c *runConfig, m *frontend.Program, t *engine.Task)
 	for _, f := range m.Sources {
 		h.Files[f.Name] = f.Text
 	}
-	t.Checkpoint = &engine.Checkpoint{Every: c.checkpointEvery, Dir: c.checkpoint, Open: func() (err error) {
-		if dir, err = checkpoint.OpenDir(c.checkpoint); err != nil {
-			return &engine.OptionError{Message: pathError(err).Error()}
-		}
-		return nil
-	}}
+	t.Checkpoint = &engine.Checkpoint{Every: c.checkpointEvery, Dir: c.checkpoint,
+		Open: func() (err error) {
+			if dir, err = checkpoint.OpenDir(c.checkpoint); err != nil {
+				return &engine.OptionError{Message: pathError(err).Error()}
+			}
+			return nil
+		}}
 	if c.from != nil {
 		t.Checkpoint.From = c.from
 	}
@@ -110,7 +113,8 @@ func (e *env) keepCheckpoints(c *runConfig, m *frontend.Program, t *engine.Task)
 		}
 	}
 	warn := func(err error) {
-		fmt.Fprintf(e.stderr, "cpor run: -checkpoint: %v; the search goes on\n", printable(err.Error()))
+		fmt.Fprintf(e.stderr, "cpor run: -checkpoint: %v; the search goes on\n",
+			printable(err.Error()))
 	}
 	if c.cluster {
 		h.Number = c.number
@@ -150,7 +154,8 @@ func (e *env) keepCheckpoints(c *runConfig, m *frontend.Program, t *engine.Task)
 // keepParts is keepCheckpoints for a search that is divided among ranks, all of which
 // see the directory. A checkpoint has a number of its own, so that what is written of
 // the next one does not touch the one that counts.
-func (e *env) keepParts(c *runConfig, h checkpointHeader, dir func() *checkpoint.Dir, warn func(error)) *engine.Parts {
+func (e *env) keepParts(c *runConfig, h checkpointHeader, dir func() *checkpoint.Dir,
+	warn func(error)) *engine.Parts {
 	from, counts, told := h.Number, h.Number, false
 	return &engine.Parts{
 		From: c.parts,
@@ -171,7 +176,9 @@ func (e *env) keepParts(c *runConfig, h checkpointHeader, dir func() *checkpoint
 				if p, err = dir().Begin(h, func(io.Writer) error { return nil }); err == nil {
 					if !told && c.Ranks != nil && c.Ranks.Size() > 1 {
 						told = true // before this rank can die
-						fmt.Fprintln(e.stderr, "cpor run:", printable(c.goOn("if a rank dies, resume from the last checkpoint with: ")))
+						fmt.Fprintln(e.stderr, "cpor run:",
+							printable(c.goOn("if a rank dies, resume from the last checkpoint "+
+								"with: ")))
 					}
 					err = p.Commit()
 				}
@@ -189,7 +196,8 @@ func (e *env) keepParts(c *runConfig, h checkpointHeader, dir func() *checkpoint
 				case c.Ranks != nil:
 					ranks = c.Ranks.Size()
 				}
-				kerr = errors.Join(kerr, spill.KeepOnly(c.checkpoint, nil), spill.KeepRanks(c.checkpoint, ranks))
+				kerr = errors.Join(kerr, spill.KeepOnly(c.checkpoint, nil),
+					spill.KeepRanks(c.checkpoint, ranks))
 			}
 			if kerr != nil {
 				warn(kerr)
@@ -251,22 +259,27 @@ func resumeCommand(e *env, args []string) int {
 	defer r.Close()
 	again, changing := split(args) // again has the directory of -disk, if that is another one now
 	var c runConfig
-	perr := c.parse(slices.Concat(h.Flags, again, changing, []string{"-checkpoint=" + dirs[0], "--", h.File}))
+	perr := c.parse(slices.Concat(h.Flags, again, changing, []string{"-checkpoint=" + dirs[0], "--",
+		h.File}))
 	load := func() (*frontend.Program, int) {
 		if b := build(); h.Build != b {
-			return nil, e.mistake("resume", "%s was written by another build of cpor, %s; this one is %s", r.Path(), h.Build, b)
+			return nil, e.mistake("resume", "%s was written by another build of cpor, %s; this "+
+				"one is %s", r.Path(), h.Build, b)
 		}
 		if changed := changes(h.Files); changed != "" {
 			fmt.Fprint(e.stderr, printable(changed))
-			return nil, e.mistake("resume", "the model has changed since the search began, so its checkpoint does not apply")
+			return nil, e.mistake("resume", "the model has changed since the search began, so "+
+				"its checkpoint does not apply")
 		}
 		if perr != nil {
 			return nil, e.mistake("resume", "%v", perr)
 		}
 		if was, _ := split(h.Flags); c.Disk != "" && !slices.ContainsFunc(was, isDisk) {
-			return nil, e.mistake("resume", "this search was started without -disk and can only continue in memory")
+			return nil, e.mistake("resume", "this search was started without -disk and can only "+
+				"continue in memory")
 		}
-		m, err := frontend.Load(c.file, frontend.Options{Params: c.params, Flags: c.own, Files: h.Files})
+		m, err := frontend.Load(c.file, frontend.Options{Params: c.params, Flags: c.own,
+			Files: h.Files})
 		if err != nil {
 			return nil, e.modelError(err)
 		}
@@ -282,7 +295,9 @@ func resumeCommand(e *env, args []string) int {
 			return e.mistake("resume", "-cluster: %v", err)
 		}
 		return e.onRank(w, &c, "resume", func(*runConfig) (int, error) {
-			return e.mistake("resume", "this search was started without -cluster, so it can only continue in one process: use \"cpor resume %s\" and without mpirun or srun", printable(dirs[0])), nil
+			return e.mistake("resume", "this search was started without -cluster, so it can only "+
+				"continue in one process: use \"cpor resume %s\" and without mpirun or srun",
+				printable(dirs[0])), nil
 		})
 	}
 	m, code := load()

@@ -75,34 +75,59 @@ func (c *runConfig) define() *cliflag.Set {
 		c.search = s
 		return nil
 	})
-	f.Func("por", "the `reduction`, see below (default "+engine.Names("")[0]+")", func(s string) error {
-		if !slices.Contains(engine.Names(""), s) {
-			return engine.Unknown("", s)
-		}
-		c.por = s // the last -por counts
-		return nil
-	})
-	f.StringVar(&c.ltl, "ltl", "", "check the ltl property of this `name`, or all; instead of searching for assertions, invariants and deadlocks")
-	f.IntVar(&c.Workers, "workers", runtime.GOMAXPROCS(0), "the `number` of concurrent workers (default: the number of CPUs)")
+	f.Func("por", "the `reduction`, see below (default "+engine.Names("")[0]+")",
+		func(s string) error {
+			if !slices.Contains(engine.Names(""), s) {
+				return engine.Unknown("", s)
+			}
+			c.por = s // the last -por counts
+			return nil
+		})
+	f.StringVar(&c.ltl, "ltl", "", "check the ltl property of this `name`, or all; instead of "+
+		"searching for assertions, invariants and deadlocks")
+	f.IntVar(&c.Workers, "workers", runtime.GOMAXPROCS(0),
+		"the `number` of concurrent workers (default: the number of CPUs)")
 	c.deadlock = f.Bool("deadlock", true, "report deadlocks; -deadlock=false ignores them")
-	f.BoolVar(&c.All, "all", false, "report all distinct violations instead of stopping at the first")
-	f.BoolVar(&c.Validate, "validate", false, "check the reduction and the machine during the search: execute each claimed independence in both orders, reload and rehash every state; slow; a difference is an internal error")
-	f.DurationVar(&c.Timeout, "timeout", 0, "end the search after this `time`, such as 90s or 1h30m")
+	f.BoolVar(&c.All, "all", false, "report all distinct violations instead of stopping at the "+
+		"first")
+	f.BoolVar(&c.Validate, "validate", false, "check the reduction and the machine during the "+
+		"search: execute each claimed independence in both orders, reload and rehash every "+
+		"state; slow; a difference is an internal error")
+	f.DurationVar(&c.Timeout, "timeout", 0,
+		"end the search after this `time`, such as 90s or 1h30m")
 	f.Uint64Var(&c.MaxStates, "max-states", 0, "end the search after this `number` of states")
-	f.IntVar(&c.MaxDepth, "max-depth", 0, "with "+takers("max-depth")+": cut executions off after this `number` of transitions; finds every violation within the bound, and the result is incomplete if an execution was cut off; with -por none or sleep (the default with a bound)")
-	f.Uint64Var(&c.MaxTransitions, "max-transitions", 0, "with "+takers("max-transitions")+": end the search after this `number` of transitions")
-	f.Var((*cliflag.Size)(&c.MaxMemory), "max-memory", "end the search before the process takes more memory than this `size`, such as 500MB or 2GiB")
-	f.StringVar(&c.Disk, "disk", "", "with -max-memory: continue beyond that memory with states in this `directory` on a local disk; exact, but slower")
-	f.BoolVar(&c.cluster, "cluster", false, "search together with the other processes started by mpirun, mpiexec or srun (docs/cluster.md)")
-	f.StringVar(&c.checkpoint, "checkpoint", "", "write checkpoints to this `directory`, so that \"cpor resume\" can continue after a power cut, a limit or an interruption")
-	f.DurationVar(&c.checkpointEvery, "checkpoint-interval", 10*time.Minute, "with -checkpoint: the `time` between checkpoints (default 10m)")
+	f.IntVar(&c.MaxDepth, "max-depth", 0, "with "+takers("max-depth")+
+		": cut executions off after this `number` of transitions; finds every violation within "+
+		"the bound, and the result is incomplete if an execution was cut off; with -por none or "+
+		"sleep (the default with a bound)")
+	f.Uint64Var(&c.MaxTransitions, "max-transitions", 0, "with "+takers("max-transitions")+
+		": end the search after this `number` of transitions")
+	f.Var((*cliflag.Size)(&c.MaxMemory), "max-memory",
+		"end the search before the process takes more memory than this `size`, such as 500MB or "+
+			"2GiB")
+	f.StringVar(&c.Disk, "disk", "", "with -max-memory: continue beyond that memory with states "+
+		"in this `directory` on a local disk; exact, but slower")
+	f.BoolVar(&c.cluster, "cluster", false, "search together with the other processes started by "+
+		"mpirun, mpiexec or srun (docs/cluster.md)")
+	f.StringVar(&c.checkpoint, "checkpoint", "", "write checkpoints to this `directory`, so that "+
+		"\"cpor resume\" can continue after a power cut, a limit or an interruption")
+	f.DurationVar(&c.checkpointEvery, "checkpoint-interval", 10*time.Minute,
+		"with -checkpoint: the `time` between checkpoints (default 10m)")
 	f.BoolVar(&c.json, "json", false, "print the result as one JSON object")
-	f.StringVar(&c.trace, "trace", "", "write the trace of a violation to this `file`: as a table, or by its ending as JSON (.json), JSON with whole states (.states.json), ITF (.itf.json), a message-sequence chart (.svg), or for Promela a trail that spin -t replays (.trail); with -all, further traces go to file-2, file-3, ...")
-	f.BoolVar(&c.traceStates, "trace-states", false, "include the initial state and the state after each step in the JSON of -json and -trace x.json")
-	f.DurationVar(&c.MinimiseTime, "minimise", engine.DefaultMinimiseTime, "spend at most this `time` on shortening traces (default 30s); 0 shows them as found")
-	f.StringVar(&c.coverage, "coverage", "", "write the source with the number of executions of each line to this `file`, or - for the terminal")
+	f.StringVar(&c.trace, "trace", "", "write the trace of a violation to this `file`: as a "+
+		"table, or by its ending as JSON (.json), JSON with whole states (.states.json), ITF "+
+		"(.itf.json), a message-sequence chart (.svg), or for Promela a trail that spin -t "+
+		"replays (.trail); with -all, further traces go to file-2, file-3, ...")
+	f.BoolVar(&c.traceStates, "trace-states", false,
+		"include the initial state and the state after each step in the JSON of -json and -trace "+
+			"x.json")
+	f.DurationVar(&c.MinimiseTime, "minimise", engine.DefaultMinimiseTime,
+		"spend at most this `time` on shortening traces (default 30s); 0 shows them as found")
+	f.StringVar(&c.coverage, "coverage", "", "write the source with the number of executions of "+
+		"each line to this `file`, or - for the terminal")
 	f.BoolVar(&c.quiet, "q", false, "print only the verdict and the violations, and no progress")
-	f.Func("profile", "write a profile of the search to the working directory; `what`: "+strings.Join(profileNames(), ", "), func(s string) error {
+	f.Func("profile", "write a profile of the search to the working directory; `what`: "+
+		strings.Join(profileNames(), ", "), func(s string) error {
 		c.profile = s
 		return checkProfile(s)
 	})
@@ -118,7 +143,8 @@ func defineFrontEndFlags(f *cliflag.Set, own map[string]string, without ...strin
 	for _, fe := range frontend.FrontEnds() {
 		var names []string
 		for _, g := range fe.Flags {
-			if slices.Contains(without, g.Name) || f.Lookup(g.Name) != nil { // another one has it, too
+			// another one has it, too
+			if slices.Contains(without, g.Name) || f.Lookup(g.Name) != nil {
 				continue
 			}
 			set := func(s string) error {
@@ -153,9 +179,11 @@ func defineFrontEndFlags(f *cliflag.Set, own map[string]string, without ...strin
 	}
 }
 
-// defineParams defines -D, which collects NAME=VALUE. NAME alone is 1, as for a C compiler and SPIN.
+// defineParams defines -D, which collects NAME=VALUE. NAME alone is 1, as for a C compiler and
+// SPIN.
 func defineParams(f *cliflag.Set, params map[string]string) {
-	f.Func("D", "`NAME=VALUE` sets a constant of the model; NAME alone sets it to 1; may be repeated", func(s string) error {
+	f.Func("D", "`NAME=VALUE` sets a constant of the model; NAME alone sets it to 1; may be "+
+		"repeated", func(s string) error {
 		if s != "" && !strings.Contains(s, "=") {
 			s += "=1"
 		}
@@ -176,7 +204,8 @@ func defineParams(f *cliflag.Set, params map[string]string) {
 
 // defineLanguage defines -lang, which says what the standard input holds.
 func defineLanguage(f *cliflag.Set, lang *string) {
-	f.Func("lang", "the `language` of standard input: promela, or a file name ending (default model)", func(s string) error {
+	f.Func("lang", "the `language` of standard input: promela, or a file name ending (default "+
+		"model)", func(s string) error {
 		ending := "." + strings.TrimPrefix(strings.ToLower(s), ".")
 		for _, fe := range frontend.FrontEnds() {
 			if strings.EqualFold(fe.Name, s) {
@@ -197,7 +226,8 @@ func inLanguage(file, lang string) (string, error) {
 	case lang == "":
 		return file, nil
 	case file != "-":
-		return "", fmt.Errorf("-lang applies to standard input only; the language of %s follows from its ending", file)
+		return "", fmt.Errorf("-lang applies to standard input only; the language of %s follows "+
+			"from its ending", file)
 	}
 	return stdin + lang, nil
 }
@@ -234,7 +264,8 @@ func (c *runConfig) parse(args []string) error {
 	case f.Given("trace") && c.trace == "":
 		return errors.New("-trace needs a file name")
 	case c.traceStates && !c.json && !strings.EqualFold(filepath.Ext(c.trace), ".json"):
-		return errors.New("-trace-states adds states to JSON: add -json, or -trace with a name ending in .json")
+		return errors.New("-trace-states adds states to JSON: add -json, or -trace with a name " +
+			"ending in .json")
 	case c.MinimiseTime < 0:
 		return fmt.Errorf("-minimise %v: the time must not be below 0", c.MinimiseTime)
 	case f.Given("checkpoint") && c.checkpoint == "":
@@ -284,7 +315,8 @@ func (c *runConfig) parse(args []string) error {
 func oneFile(files []string) (string, error) {
 	for _, f := range files {
 		if len(files) > 1 && (f == "true" || f == "false") {
-			return "", fmt.Errorf("a Boolean flag takes its value with an equals sign, as in -deadlock=%s", f)
+			return "", fmt.Errorf("a Boolean flag takes its value with an equals sign, as in "+
+				"-deadlock=%s", f)
 		}
 	}
 	switch {
@@ -377,7 +409,8 @@ func (e *env) run(c *runConfig, m *frontend.Program) int {
 		defer func() {
 			name := stop()
 			if !c.quiet {
-				fmt.Fprintf(e.stderr, "profile: %s; look at it with: %s\n", name, profileViewer(c.profile, name))
+				fmt.Fprintf(e.stderr, "profile: %s; look at it with: %s\n", name,
+					profileViewer(c.profile, name))
 			}
 		}()
 	}
@@ -397,7 +430,8 @@ func goPackage(args []string) bool {
 			return false
 		case strings.HasSuffix(a, ".go"):
 			return true
-		case a == "." || a == ".." || strings.HasPrefix(path, "./") || strings.HasPrefix(path, "../") || filepath.IsAbs(a):
+		case a == "." || a == ".." || strings.HasPrefix(path, "./") ||
+			strings.HasPrefix(path, "../") || filepath.IsAbs(a):
 			return hasGo(a)
 		}
 		return false
@@ -442,13 +476,15 @@ func (c *runConfig) whole(props []engine.Property) error {
 			why = system.WhyIrreducible(p.System, true)
 		}
 		if why == "" && !p.Formula.StutterInvariant() && (c.por == "" || c.por == "auto") {
-			why = "there is a next operator in the formula" // the engine refuses it otherwise, and says where
+			// the engine refuses it otherwise, and says where
+			why = "there is a next operator in the formula"
 		}
 		if why == "" || !c.entry.Reduces {
 			continue
 		}
 		if c.por != "" && c.por != "auto" {
-			return fmt.Errorf("-por %s: no reduction is sound for %s: %s; use -por none", c.por, p.Called(), why)
+			return fmt.Errorf("-por %s: no reduction is sound for %s: %s; use -por none", c.por,
+				p.Called(), why)
 		}
 		p.Whole = true
 	}
@@ -497,13 +533,16 @@ func (e *env) explore(c *runConfig, m *frontend.Program, t *engine.Task, out *tr
 		e.internalError(strings.TrimPrefix(err.Error(), "internal error: "))
 		return exitMistake
 	}
-	if m.Edges && !c.entry.Reduces && c.entry.Counts&engine.CountLoops != 0 && c.entry.Counts&engine.CountStates != 0 {
+	if m.Edges && !c.entry.Reduces && c.entry.Counts&engine.CountLoops != 0 &&
+		c.entry.Counts&engine.CountStates != 0 {
 		more := 1 - res.BlockedLoops - res.EndedLoops
 		res.Transitions, res.Attempts = res.Transitions+more, res.Attempts+more
 	}
 	if c.checkpoint != "" {
-		res.How = append(res.How, engine.Figure{Key: "checkpoint", Value: c.checkpoint, Text: "checkpoints in " + c.checkpoint})
-		if _, err := os.Stat(filepath.Join(c.checkpoint, "checkpoint")); err == nil && unfinished(res) {
+		res.How = append(res.How, engine.Figure{Key: "checkpoint", Value: c.checkpoint,
+			Text: "checkpoints in " + c.checkpoint})
+		if _, err := os.Stat(filepath.Join(c.checkpoint, "checkpoint")); err == nil &&
+			unfinished(res) {
 			res.Figures = append(res.Figures, engine.Figure{Label: "resume with", Text: c.goOn("")})
 		}
 	}
@@ -533,7 +572,8 @@ func (e *env) explore(c *runConfig, m *frontend.Program, t *engine.Task, out *tr
 
 // unfinished tells whether there is more to find out, of the whole or of a property.
 func unfinished(res *engine.Result) bool {
-	return res.Verdict == engine.Incomplete || slices.ContainsFunc(res.Properties, func(p engine.PropertyResult) bool { return p.Verdict == engine.Incomplete })
+	return res.Verdict == engine.Incomplete || slices.ContainsFunc(res.Properties,
+		func(p engine.PropertyResult) bool { return p.Verdict == engine.Incomplete })
 }
 
 // load reads a model. The file - is the standard input, and gets another name.
@@ -577,7 +617,10 @@ func (e *env) print(asJSON bool, write func(b *bytes.Buffer) error, traceErr err
 // printable quotes the characters that would do something to a terminal: a
 // model's messages and comments are anybody's.
 func printable(s string) string {
-	harmless := func(r rune) bool { return r == '\n' || r == '\t' || strconv.IsPrint(r) && r != utf8.RuneError }
+	harmless := func(r rune) bool {
+		return r == '\n' || r == '\t' || strconv.IsPrint(r) &&
+			r != utf8.RuneError
+	}
 	if strings.IndexFunc(s, func(r rune) bool { return !harmless(r) }) < 0 {
 		return s
 	}

@@ -48,7 +48,8 @@ func TestShells(t *testing.T) {
 	shell := func(t *testing.T, name string, args ...string) string {
 		c := exec.Command(name, args...)
 		c.Dir = dir
-		c.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir, "XDG_CACHE_HOME="+dir)
+		c.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir,
+			"XDG_CACHE_HOME="+dir)
 		out, err := c.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", name, err, out)
@@ -64,12 +65,14 @@ func TestShells(t *testing.T) {
 			if code != exitPass {
 				t.Fatal(script)
 			}
-			if err := os.WriteFile(filepath.Join(dir, "complete."+name), []byte(script), 0o666); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, "complete."+name), []byte(script),
+				0o666); err != nil {
 				t.Fatal(err)
 			}
 			var got []string
 			if name == "zsh" {
-				if err := os.WriteFile(filepath.Join(dir, "tabs.zsh"), []byte(zshTabs), 0o666); err != nil {
+				if err := os.WriteFile(filepath.Join(dir, "tabs.zsh"), []byte(zshTabs),
+					0o666); err != nil {
 					t.Fatal(err)
 				}
 				args := []string{"-f", "tabs.zsh"}
@@ -82,13 +85,15 @@ func TestShells(t *testing.T) {
 			} else {
 				for _, tab := range tabs {
 					// fish says what the last word becomes.
-					words := strings.TrimSpace(shell(t, "fish", "--no-config", "-c", "source complete.fish; complete -C '"+tab[0]+"'"))
+					words := strings.TrimSpace(shell(t, "fish", "--no-config", "-c",
+						"source complete.fish; complete -C '"+tab[0]+"'"))
 					got = append(got, tab[0][:strings.LastIndexByte(tab[0], ' ')+1]+words)
 				}
 			}
 			for i, tab := range tabs {
 				if i >= len(got) || got[i] != tab[1] {
-					t.Errorf("%s: %q becomes %q, want %q", name, tab[0], got[min(i, len(got)-1):], tab[1])
+					t.Errorf("%s: %q becomes %q, want %q", name, tab[0], got[min(i, len(got)-1):],
+						tab[1])
 				}
 			}
 		})

@@ -90,7 +90,8 @@ func simulateCommand(e *env, args []string) int {
 	if err != nil {
 		return e.mistake("simulate", "%v (\"cpor help simulate\" tells more)", err)
 	}
-	s := &simulation{c: c, e: e, in: bufio.NewScanner(e.stdin), rand: rand.New(rand.NewPCG(c.seed, 0))}
+	s := &simulation{c: c, e: e, in: bufio.NewScanner(e.stdin),
+		rand: rand.New(rand.NewPCG(c.seed, 0))}
 	if goPackage(files) {
 		wrong := ""
 		c.set.Visit(func(f *flag.Flag) {

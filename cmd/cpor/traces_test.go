@@ -80,7 +80,11 @@ func TestSameTrace(t *testing.T) {
 			if i == 0 {
 				want = out
 				for line := range strings.Lines(out) {
-					if n := text.StringWidthWithoutEscSequences(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "    ")); n > 80 && line[0] != '\t' && !strings.Contains(line, ".pml:") && !strings.Contains(line, ".model:") { // not the source and messages
+					// not the source and messages
+					if n := text.StringWidthWithoutEscSequences(
+						strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "    ")); n > 80 &&
+						line[0] != '\t' && !strings.Contains(line, ".pml:") &&
+						!strings.Contains(line, ".model:") {
 						t.Errorf("%v: %d columns: %s", args, n, line)
 					}
 				}
@@ -90,13 +94,16 @@ func TestSameTrace(t *testing.T) {
 				break
 			}
 		}
-		if out, _, _ := inProcess(t, append(args, "-workers", "1")...); strings.Contains(out, "there may be shorter ones") {
+		if out, _, _ := inProcess(t, append(args, "-workers", "1")...); strings.Contains(out,
+			"there may be shorter ones") {
 			local++
 			t.Logf("%v: not known to be the shortest", args)
 		}
 	}
-	t.Logf("%d command lines, %d of them with traces that are not known to be the shortest", len(all), local)
+	t.Logf("%d command lines, %d of them with traces that are not known to be the shortest",
+		len(all), local)
 	if local > len(all)/5 {
-		t.Errorf("of %d traces %d are not known to be the shortest, or those with the fewest context switches", len(all), local)
+		t.Errorf("of %d traces %d are not known to be the shortest, or those with the fewest "+
+			"context switches", len(all), local)
 	}
 }

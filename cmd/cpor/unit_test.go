@@ -25,7 +25,8 @@ import (
 func inProcess(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, err bytes.Buffer
-	code = runMain(&env{ctx: context.Background(), stdin: strings.NewReader(""), stdout: &out, stderr: &err}, args)
+	code = runMain(&env{ctx: context.Background(), stdin: strings.NewReader(""), stdout: &out,
+		stderr: &err}, args)
 	return out.String(), err.String(), code
 }
 
@@ -55,7 +56,8 @@ func TestHelpIsComplete(t *testing.T) {
 			t.Errorf("help %s: exit code %d", tt.command, code)
 		}
 		tt.flags.VisitAll(func(f *flag.Flag) {
-			if !strings.Contains(out, "\n  -"+f.Name+" ") && !strings.Contains(out, "\n  -"+f.Name+"\n") {
+			if !strings.Contains(out, "\n  -"+f.Name+" ") && !strings.Contains(out,
+				"\n  -"+f.Name+"\n") {
 				t.Errorf("help %s does not show -%s", tt.command, f.Name)
 			}
 		})
@@ -84,19 +86,24 @@ type faulty struct {
 }
 
 func init() {
-	frontend.Register(frontend.FrontEnd{Name: "faulty", Extensions: []string{".faulty"}, Load: func(f *source.File, _ frontend.Options) (*frontend.Program, error) {
-		p := toysystem.NewProgram()
-		x := p.Scalar("x", 0)
-		p.Thread("T", 0, toysystem.Atomic(toysystem.Store(x, nil, toysystem.Bin("+", toysystem.Load(x, nil), toysystem.Const(1)))), toysystem.Atomic())
-		p.Thread("U", 0, toysystem.Atomic(toysystem.Store(x, nil, toysystem.Bin("*", toysystem.Load(x, nil), toysystem.Const(2)))), toysystem.Atomic())
-		p.Start("T")
-		p.Start("U")
-		sys, err := toysystem.New(p)
-		if err != nil {
-			return nil, err
-		}
-		return &frontend.Program{System: &faulty{sys, strings.TrimSpace(f.Text)}}, nil
-	}})
+	frontend.Register(frontend.FrontEnd{Name: "faulty", Extensions: []string{".faulty"},
+		Load: func(f *source.File, _ frontend.Options) (*frontend.Program, error) {
+			p := toysystem.NewProgram()
+			x := p.Scalar("x", 0)
+			p.Thread("T", 0,
+				toysystem.Atomic(toysystem.Store(x, nil, toysystem.Bin("+", toysystem.Load(x, nil),
+					toysystem.Const(1)))), toysystem.Atomic())
+			p.Thread("U", 0,
+				toysystem.Atomic(toysystem.Store(x, nil, toysystem.Bin("*", toysystem.Load(x, nil),
+					toysystem.Const(2)))), toysystem.Atomic())
+			p.Start("T")
+			p.Start("U")
+			sys, err := toysystem.New(p)
+			if err != nil {
+				return nil, err
+			}
+			return &frontend.Program{System: &faulty{sys, strings.TrimSpace(f.Text)}}, nil
+		}})
 }
 
 // Capabilities implements system.System: there are none.
@@ -145,7 +152,9 @@ func (m *faultyMachine) Accesses() []system.Access {
 func TestPanics(t *testing.T) {
 	savedCommands := elsewhere
 	defer func() { elsewhere = savedCommands }()
-	elsewhere = append(elsewhere, &command{name: "panic", run: func(*env, []string) int { panic("command") }})
+	elsewhere = append(elsewhere, &command{name: "panic", run: func(*env, []string) int {
+		panic("command")
+	}})
 	for _, tt := range []struct {
 		args  []string
 		fault string
@@ -166,7 +175,8 @@ func TestPanics(t *testing.T) {
 		if code != exitMistake || stdout != "" {
 			t.Errorf("%v: exit code %d, stdout %q", tt.args, code, stdout)
 		}
-		if !strings.Contains(stderr, "internal error: ") || !strings.Contains(stderr, tt.want) || !strings.Contains(stderr, "Please report it") {
+		if !strings.Contains(stderr, "internal error: ") || !strings.Contains(stderr, tt.want) ||
+			!strings.Contains(stderr, "Please report it") {
 			t.Errorf("%v: %s", tt.args, stderr)
 		}
 	}
@@ -188,7 +198,8 @@ func TestValidation(t *testing.T) {
 		if code != exitMistake || !strings.Contains(stderr, "internal error: validation: ") {
 			t.Errorf("%s: exit code %d: %s", por, code, stderr)
 		}
-		if _, _, code := inProcess(t, "run", "-validate", "-por", por, faultyModel(t, "none")); code != exitPass {
+		if _, _, code := inProcess(t, "run", "-validate", "-por", por,
+			faultyModel(t, "none")); code != exitPass {
 			t.Errorf("%s without a fault: exit code %d", por, code)
 		}
 	}
@@ -203,8 +214,10 @@ func TestFullDisk(t *testing.T) {
 	model := writeModel(t, small)
 	for _, args := range [][]string{{"run", model}, {"run", "-json", model}} {
 		var stderr bytes.Buffer
-		code := runMain(&env{ctx: context.Background(), stdout: brokenWriter{}, stderr: &stderr}, args)
-		if code != exitMistake || !strings.Contains(stderr.String(), "cannot write the result: no space left on device") {
+		code := runMain(&env{ctx: context.Background(), stdout: brokenWriter{}, stderr: &stderr},
+			args)
+		if code != exitMistake || !strings.Contains(stderr.String(),
+			"cannot write the result: no space left on device") {
 			t.Errorf("%v: exit code %d: %s", args, code, stderr.String())
 		}
 	}
@@ -226,17 +239,23 @@ func TestVerdict(t *testing.T) {
 	} {
 		r := &report{res: &engine.Result{Verdict: tt.verdict, Exhaustive: tt.exhaustive}}
 		if got := r.exitCode(); got != tt.want {
-			t.Errorf("%s, exhaustive %v: exit code %d, want %d", tt.verdict, tt.exhaustive, got, tt.want)
+			t.Errorf("%s, exhaustive %v: exit code %d, want %d", tt.verdict, tt.exhaustive, got,
+				tt.want)
 		}
 	}
 }
 
 func TestProgress(t *testing.T) {
-	first := engine.Progress{Elapsed: 9 * time.Second, Counters: engine.Counters{States: 900, Transitions: 4000}, Queued: 12, MaxDepth: 7, Memory: 64 << 20}
-	second := engine.Progress{Elapsed: 3665 * time.Second, Counters: engine.Counters{States: 12_000_900, Transitions: 40_004_000}, Queued: 123_456, MaxDepth: 70, Memory: 3 << 30, Violations: 1}
+	first := engine.Progress{Elapsed: 9 * time.Second, Counters: engine.Counters{
+		States: 900, Transitions: 4000}, Queued: 12, MaxDepth: 7, Memory: 64 << 20}
+	second := engine.Progress{Elapsed: 3665 * time.Second, Counters: engine.Counters{
+		States: 12_000_900, Transitions: 40_004_000}, Queued: 123_456, MaxDepth: 70,
+		Memory: 3 << 30, Violations: 1}
 	want := []string{
-		"0:09  900 states (100/s)  4,000 transitions (444/s)  12 queued  depth 7  64 MiB  no forecast yet",
-		"1:01:05  1 violation  12.0M states (3,282/s)  40.0M transitions (10.9k/s)  123k queued  depth 70  3.0 GiB  no forecast yet",
+		"0:09  900 states (100/s)  4,000 transitions (444/s)  12 queued  depth 7  64 MiB  no " +
+			"forecast yet",
+		"1:01:05  1 violation  12.0M states (3,282/s)  40.0M transitions (10.9k/s)  123k queued  " +
+			"depth 70  3.0 GiB  no forecast yet",
 	}
 	stored := engine.Entries("stateful")[0]
 	p := &progress{counts: stored.Counts}

@@ -42,7 +42,8 @@ func (l *IssueList) Add(p Pos, format string, args ...any) {
 // sort brings the issues into the order of the sources and lines.
 func (l *IssueList) sort(sources []string) {
 	slices.SortStableFunc(l.Issues, func(x, y Issue) int {
-		return cmp.Or(cmp.Compare(slices.Index(sources, x.Pos.Source), slices.Index(sources, y.Pos.Source)), cmp.Compare(x.Pos.Line, y.Pos.Line))
+		return cmp.Or(cmp.Compare(slices.Index(sources, x.Pos.Source),
+			slices.Index(sources, y.Pos.Source)), cmp.Compare(x.Pos.Line, y.Pos.Line))
 	})
 }
 
@@ -114,7 +115,8 @@ type Builder struct {
 
 // NewBuilder returns an empty builder for the execution of that label.
 func NewBuilder(label string) *Builder {
-	return &Builder{label: label, hostID: map[string]int{}, nameID: map[string]int{}, fieldID: map[string]int{}, values: NewValues(), sources: []string{""}}
+	return &Builder{label: label, hostID: map[string]int{}, nameID: map[string]int{},
+		fieldID: map[string]int{}, values: NewValues(), sources: []string{""}}
 }
 
 // Label returns the label that the builder was made with.
@@ -192,12 +194,14 @@ func (b *Builder) NameBytes(name []byte) int {
 // it stands, 0 if nowhere.
 func (b *Builder) Init(host, name int, v Value, line int) {
 	b.declared[host] = true
-	b.inits[host] = append(b.inits[host], initial{assignment{name, b.values.ID(v)}, pos{uint32(line), b.source}})
+	b.inits[host] = append(b.inits[host], initial{assignment{name, b.values.ID(v)},
+		pos{uint32(line), b.source}})
 }
 
 // Event starts the next event, one of the host, which stands at the line.
 func (b *Builder) Event(host, line int) {
-	ev := rawEvent{clock: uint64(len(b.clocks)), assign: uint32(len(b.assigns)), field: uint32(len(b.fields)), pos: pos{uint32(line), b.source}}
+	ev := rawEvent{clock: uint64(len(b.clocks)), assign: uint32(len(b.assigns)),
+		field: uint32(len(b.fields)), pos: pos{uint32(line), b.source}}
 	b.events[host] = append(b.events[host], ev)
 	b.cur = &b.events[host][len(b.events[host])-1]
 }
@@ -271,7 +275,8 @@ func (b *Builder) Build(lenient bool) (c *Computation, repairs *IssueList, err e
 		return nil, nil, ErrEmpty
 	}
 	n := len(hosts)
-	c = &Computation{label: b.label, n: n, values: b.values, texts: b.texts, sources: b.sources, index: map[string]int{}}
+	c = &Computation{label: b.label, n: n, values: b.values, texts: b.texts, sources: b.sources,
+		index: map[string]int{}}
 	c.fieldNames = make([]string, len(b.fieldID))
 	for name, id := range b.fieldID {
 		c.fieldNames[id] = name
@@ -294,7 +299,10 @@ func (b *Builder) Build(lenient bool) (c *Computation, repairs *IssueList, err e
 		validate(c, issues)
 		if issues.Len() > 0 {
 			if b.restarts > 1 || b.restarts > 0 && len(hosts) == 1 {
-				issues.Issues = append([]Issue{{b.restart, "the hosts begin again with event 1 here: perhaps the log has several executions, and the delimiter between them is missing"}}, issues.Issues...)
+				issues.Issues = append(
+					[]Issue{{b.restart, "the hosts begin again with event 1 here: perhaps the " +
+						"log has several executions, and the delimiter between them is missing"}},
+					issues.Issues...)
 			}
 			issues.sort(b.sources)
 			return nil, nil, issues
@@ -317,7 +325,9 @@ func (b *Builder) knownHosts(issues *IssueList) (hosts, hostOf []int) {
 			hosts = append(hosts, h)
 		}
 	}
-	sort.SliceStable(hosts, func(x, y int) bool { return naturalLess(b.hosts[hosts[x]], b.hosts[hosts[y]]) })
+	sort.SliceStable(hosts, func(x, y int) bool {
+		return naturalLess(b.hosts[hosts[x]], b.hosts[hosts[y]])
+	})
 	hostOf = make([]int, len(b.hosts))
 	for h := range hostOf {
 		hostOf[h] = -1
@@ -396,13 +406,15 @@ func (b *Builder) order(h int, issues *IssueList) []int32 {
 		e := ev[k]
 		switch {
 		case e.own == last && len(kept) > 0:
-			issues.Add(b.at(e.pos), "event %d of host %s appears twice, first at %v", e.own, name, b.at(kept[len(kept)-1].pos))
+			issues.Add(b.at(e.pos), "event %d of host %s appears twice, first at %v", e.own, name,
+				b.at(kept[len(kept)-1].pos))
 			issues.Dropped++
 			continue
 		case len(kept) == 0 && e.own != 1:
 			issues.Add(b.at(e.pos), "the first event of host %s has number %d, not 1", name, e.own)
 		case e.own != last+1:
-			issues.Add(b.at(e.pos), "event %d of host %s follows event %d: %s missing", e.own, name, last, span(last+1, e.own-1))
+			issues.Add(b.at(e.pos), "event %d of host %s follows event %d: %s missing", e.own, name,
+				last, span(last+1, e.own-1))
 		}
 		last = e.own
 		kept = append(kept, e)
@@ -420,7 +432,8 @@ func span(from, to int32) string {
 }
 
 // fill makes the clocks of process i from the host's events, renumbered.
-func (b *Builder) fill(c *Computation, i, h int, numbers [][]int32, hostOf []int, issues *IssueList) {
+func (b *Builder) fill(c *Computation, i, h int, numbers [][]int32, hostOf []int,
+	issues *IssueList) {
 	p := &c.procs[i]
 	ev := b.events[h]
 	n := c.n
@@ -445,15 +458,18 @@ func (b *Builder) fill(c *Computation, i, h int, numbers [][]int32, hostOf []int
 			j := hostOf[g]
 			switch {
 			case j < 0:
-				issues.Add(b.at(e.pos), "unknown host %s in the clock: the log has no event of it", b.hosts[g])
+				issues.Add(b.at(e.pos), "unknown host %s in the clock: the log has no event of it",
+					b.hosts[g])
 				continue
 			case m < 0:
-				issues.Add(b.at(e.pos), "the clock's entry for host %s is negative: %d", b.hosts[g], m)
+				issues.Add(b.at(e.pos), "the clock's entry for host %s is negative: %d", b.hosts[g],
+					m)
 				continue
 			}
 			nums := numbers[j]
 			if r := len(nums); r == 0 || m > nums[r-1] {
-				issues.Add(b.at(e.pos), "the clock contains event %d of host %s, which has %s", m, b.hosts[g], lastEvent(nums))
+				issues.Add(b.at(e.pos), "the clock contains event %d of host %s, which has %s", m,
+					b.hosts[g], lastEvent(nums))
 				row[j] = int32(r)
 			} else if int(m) <= r && nums[m-1] == m { // numbers 1 to m are all there
 				row[j] = m
@@ -484,7 +500,8 @@ func validate(c *Computation, issues *IssueList) {
 					continue
 				}
 				if m < before[j] {
-					issues.Add(c.Pos(i, k), "the clock's entry for host %s falls from %d to %d", c.Name(j), before[j], m)
+					issues.Add(c.Pos(i, k), "the clock's entry for host %s falls from %d to %d",
+						c.Name(j), before[j], m)
 					continue
 				}
 				sender := c.Clock(j, m)
@@ -493,12 +510,14 @@ func validate(c *Computation, issues *IssueList) {
 				}
 				for l, x := range sender {
 					if l == i && x >= k {
-						issues.Add(c.Pos(i, k), "cyclic: event %d of host %s contains event %d of host %s, which contains it (%v)",
+						issues.Add(c.Pos(i, k), "cyclic: event %d of host %s contains event %d "+
+							"of host %s, which contains it (%v)",
 							k, c.Name(i), m, c.Name(j), c.Pos(j, m))
 						break
 					}
 					if x > now[l] {
-						issues.Add(c.Pos(i, k), "not transitive: the clock contains event %d of host %s (%v), whose clock has %d for host %s, but its own entry is %d",
+						issues.Add(c.Pos(i, k), "not transitive: the clock contains event %d of "+
+							"host %s (%v), whose clock has %d for host %s, but its own entry is %d",
 							m, c.Name(j), c.Pos(j, m), x, c.Name(l), now[l])
 						break
 					}
@@ -552,7 +571,8 @@ func cyclic(c *Computation, done Cut) error {
 	l := &IssueList{}
 	for i := range c.procs {
 		if k := done[i] + 1; k <= c.procs[i].events {
-			l.Add(c.Pos(i, k), "cyclic: event %d of host %s depends on events that depend on it; this cannot be repaired", k, c.Name(i))
+			l.Add(c.Pos(i, k), "cyclic: event %d of host %s depends on events that depend on it; "+
+				"this cannot be repaired", k, c.Name(i))
 		}
 	}
 	return l

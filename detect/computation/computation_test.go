@@ -31,14 +31,16 @@ type vc = map[string]int32
 
 func TestValidation(t *testing.T) {
 	tests := []struct {
-		name   string
-		evs    []ev
-		errs   []string         // in strict mode
-		repair map[string][]Cut // in lenient mode, the clocks of each host; nil: it cannot be repaired
+		name string
+		evs  []ev
+		errs []string // in strict mode
+		// in lenient mode, the clocks of each host; nil: it cannot be repaired
+		repair map[string][]Cut
 	}{
 		{"fine", []ev{{"a", vc{"a": 1}}, {"b", vc{"b": 1, "a": 1}}}, nil,
 			map[string][]Cut{"a": {{1, 0}}, "b": {{1, 1}}}},
-		{"any order in the file", []ev{{"b", vc{"b": 1, "a": 2}}, {"a", vc{"a": 2}}, {"a", vc{"a": 1}}}, nil,
+		{"any order in the file", []ev{{"b", vc{"b": 1, "a": 2}}, {"a", vc{"a": 2}},
+			{"a", vc{"a": 1}}}, nil,
 			map[string][]Cut{"a": {{1, 0}, {2, 0}}, "b": {{2, 1}}}},
 		{"starts at 3", []ev{{"a", vc{"a": 3}}, {"b", vc{"b": 1, "a": 3}}},
 			[]string{"log:1: the first event of host a has number 3, not 1"},
@@ -61,8 +63,10 @@ func TestValidation(t *testing.T) {
 		{"falls", []ev{{"b", vc{"b": 1}}, {"a", vc{"a": 1, "b": 1}}, {"a", vc{"a": 2}}},
 			[]string{"log:3: the clock's entry for host b falls from 1 to 0"},
 			map[string][]Cut{"a": {{1, 1}, {2, 1}}, "b": {{0, 1}}}},
-		{"not transitive", []ev{{"a", vc{"a": 1}}, {"b", vc{"b": 1, "a": 1}}, {"c", vc{"c": 1, "b": 1}}},
-			[]string{"log:3: not transitive: the clock contains event 1 of host b (log:2), whose clock has 1 for host a, but its own entry is 0"},
+		{"not transitive", []ev{{"a", vc{"a": 1}}, {"b", vc{"b": 1, "a": 1}},
+			{"c", vc{"c": 1, "b": 1}}},
+			[]string{"log:3: not transitive: the clock contains event 1 of host b (log:2), whose " +
+				"clock has 1 for host a, but its own entry is 0"},
 			map[string][]Cut{"a": {{1, 0, 0}}, "b": {{1, 1, 0}}, "c": {{1, 1, 1}}}},
 		{"cyclic", []ev{{"a", vc{"a": 1, "b": 1}}, {"b", vc{"b": 1, "a": 1}}},
 			[]string{"log:1: cyclic", "log:2: cyclic"}, nil},
@@ -150,7 +154,8 @@ func TestRepairedIsValid(t *testing.T) {
 			case 1:
 				evs = append(evs, evs[k])
 			case 2:
-				evs[k].clock[rapid.SampledFrom(append(names, "z")).Draw(t, "entry")] += rapid.Int32Range(-2, 2).Draw(t, "by")
+				evs[k].clock[rapid.SampledFrom(append(names, "z")).Draw(t,
+					"entry")] += rapid.Int32Range(-2, 2).Draw(t, "by")
 			case 3:
 				evs[k], evs[0] = evs[0], evs[k]
 			}
@@ -169,7 +174,8 @@ func TestRepairedIsValid(t *testing.T) {
 		if err != nil {
 			return // empty or cyclic
 		}
-		if _, _, strict := mk().Build(false); damage == 0 && strict != nil || (strict == nil) != (repairs.Len() == 0) {
+		if _, _, strict := mk().Build(false); damage == 0 && strict != nil ||
+			(strict == nil) != (repairs.Len() == 0) {
 			t.Fatalf("strict says %v, lenient repaired %v", strict, repairs)
 		}
 		b := NewBuilder("")
@@ -230,7 +236,8 @@ func TestVariablesAndCuts(t *testing.T) {
 	if d := cmp.Diff([]Message{{Event{p, 2}, Event{q, 1}}}, c.Messages(q, 1)); d != "" {
 		t.Error(d)
 	}
-	if c.Label() != "run" || c.MaxStates() != 4 || c.TotalEvents() != 4 || c.Describe(Cut{2, 1}) != "p:2 q:1" {
+	if c.Label() != "run" || c.MaxStates() != 4 || c.TotalEvents() != 4 ||
+		c.Describe(Cut{2, 1}) != "p:2 q:1" {
 		t.Error("the rest")
 	}
 }
@@ -256,25 +263,31 @@ func TestValues(t *testing.T) {
 	for _, tt := range []struct {
 		json, text string
 	}{
-		{"3", "3"}, {"3.0", "3"}, {"-0.5", "-0.5"}, {"1e400", "+Inf"}, {"9223372036854775807", "9223372036854775807"}, {`"a\"b"`, `"a\"b"`},
-		{"true", "true"}, {"null", "undefined"}, {`[1, "x", [true]]`, `[1, "x", [true]]`}, {`{"b":1,"a":2}`, `[["a", 2], ["b", 1]]`},
+		{"3", "3"}, {"3.0", "3"}, {"-0.5", "-0.5"}, {"1e400", "+Inf"},
+		{"9223372036854775807", "9223372036854775807"}, {`"a\"b"`, `"a\"b"`},
+		{"true", "true"}, {"null", "undefined"}, {`[1, "x", [true]]`, `[1, "x", [true]]`},
+		{`{"b":1,"a":2}`, `[["a", 2], ["b", 1]]`},
 	} {
 		v, err := ParseJSON([]byte(tt.json))
 		if err != nil || v.String() != tt.text {
 			t.Errorf("ParseJSON(%s) = %v, %v; want %s", tt.json, v, err, tt.text)
 		}
 	}
-	for text, want := range map[string]Value{"7": IntValue(7), "-7": IntValue(-7), "1.5": FloatValue(1.5), "true": BoolValue(true), "x7": StringValue("x7"),
-		"": StringValue(""), "0x10": StringValue("0x10"), "-": StringValue("-"), "1e3": IntValue(1000), "inf": StringValue("inf")} {
+	for text, want := range map[string]Value{"7": IntValue(7), "-7": IntValue(-7),
+		"1.5": FloatValue(1.5), "true": BoolValue(true), "x7": StringValue("x7"),
+		"": StringValue(""), "0x10": StringValue("0x10"), "-": StringValue("-"),
+		"1e3": IntValue(1000), "inf": StringValue("inf")} {
 		if got := ParseToken(text); !got.Equal(want) {
 			t.Errorf("ParseToken(%q) = %v, want %v", text, got, want)
 		}
 	}
-	if !SetValue([]Value{IntValue(2), IntValue(1), IntValue(2)}).Equal(SetValue([]Value{IntValue(1), IntValue(2)})) {
+	if !SetValue([]Value{IntValue(2), IntValue(1), IntValue(2)}).Equal(
+		SetValue([]Value{IntValue(1), IntValue(2)})) {
 		t.Error("sets")
 	}
 	values := NewValues()
-	if a := values.ID(FloatValue(2)); a != values.ID(IntValue(2)) || a == 0 || values.ID(Value{}) != 0 || values.Len() != 2 {
+	if a := values.ID(FloatValue(2)); a != values.ID(IntValue(2)) || a == 0 ||
+		values.ID(Value{}) != 0 || values.Len() != 2 {
 		t.Error("ids")
 	}
 }

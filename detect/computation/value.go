@@ -24,7 +24,8 @@ const (
 	Set
 )
 
-var kindNames = [...]string{"undefined", "a boolean", "an integer", "a number", "a string", "a list", "a set"}
+var kindNames = [...]string{"undefined", "a boolean", "an integer", "a number", "a string",
+	"a list", "a set"}
 
 // String names the kind with its article, for messages.
 func (k Kind) String() string { return kindNames[k] }

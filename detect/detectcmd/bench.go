@@ -152,12 +152,15 @@ func bench(ctx context.Context, cfg *experiments.Config, res *benchResult, growt
 func (b *benchResult) String() string {
 	var out strings.Builder
 	count := func(x float64) string { return humanize.CommafWithDigits(x, 1) }
-	fmt.Fprintf(&out, "explored transitions N_T and states N_S, averages over %d computations\n", b.Runs)
+	fmt.Fprintf(&out, "explored transitions N_T and states N_S, averages over %d computations\n",
+		b.Runs)
 	t := table.NewWriter()
 	t.SetStyle(plain)
-	t.AppendHeader(table.Row{"example", "N", "S", "level", "N_T", "N_S", "paper N_T", "paper N_S", "violations", "transitions/s"})
+	t.AppendHeader(table.Row{"example", "N", "S", "level", "N_T", "N_S", "paper N_T", "paper N_S",
+		"violations", "transitions/s"})
 	for _, c := range b.Table {
-		row := table.Row{c.Example, c.N, c.S, c.Level, count(c.Transitions), count(c.States), "", "", c.Violations, human.Count(int64(c.PerSecond))}
+		row := table.Row{c.Example, c.N, c.S, c.Level, count(c.Transitions), count(c.States), "",
+			"", c.Violations, human.Count(int64(c.PerSecond))}
 		if p, ok := experiments.PaperTable[c.Example][c.Level]; ok {
 			row[6], row[7] = human.Count(p.Transitions), human.Count(p.States)
 		}
@@ -172,10 +175,13 @@ func (b *benchResult) String() string {
 	fmt.Fprintln(&out, "\ngrowth of N_T with N, fitted")
 	t = table.NewWriter()
 	t.SetStyle(plain)
-	t.AppendHeader(table.Row{"example", "level", "S", "N", "N_T", "residual", "paper N_T", "polynomial", "residual", "paper"})
+	t.AppendHeader(table.Row{"example", "level", "S", "N", "N_T", "residual", "paper N_T",
+		"polynomial", "residual", "paper"})
 	for _, s := range b.Growth {
-		row := table.Row{experiments.Examples[s.Example].Name, s.Level, s.S, fmt.Sprintf("%d..%d", s.From, s.To),
-			s.Exp.String(), fmt.Sprintf("%.3f", s.Exp.Residual), "", s.Power.String(), fmt.Sprintf("%.3f", s.Power.Residual), ""}
+		row := table.Row{experiments.Examples[s.Example].Name, s.Level, s.S,
+			fmt.Sprintf("%d..%d", s.From, s.To),
+			s.Exp.String(), fmt.Sprintf("%.3f", s.Exp.Residual), "", s.Power.String(),
+			fmt.Sprintf("%.3f", s.Power.Residual), ""}
 		if s.Paper.A != 0 {
 			row[6] = s.Paper.String()
 		}

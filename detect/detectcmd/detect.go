@@ -66,31 +66,45 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	var maxBytes cliflag.Size
 	f.StringVar(&poss, "poss", "", "the `predicate` that could have held")
 	f.StringVar(&def, "def", "", "the `predicate` that must have held")
-	f.StringVar(&f.logs.Format, "format", "", "of the log, "+strings.Join(logs.Formats, ", ")+" (default: detected)")
-	f.StringVar(&f.logs.Regexp, "regexp", "", "the parser of a ShiViz log: a `regexp` with groups host, clock, event, and perhaps more for variables")
-	f.StringVar(&f.logs.Delimiter, "delimiter", "", "the `regexp` between several executions in a file; its group trace is their name")
-	f.StringVar(&f.assign, "assign", "", "finds the assignments in an event's text: a `regexp` with groups name and value (default: name=value and JSON)")
+	f.StringVar(&f.logs.Format, "format", "", "of the log, "+strings.Join(logs.Formats, ", ")+
+		" (default: detected)")
+	f.StringVar(&f.logs.Regexp, "regexp", "", "the parser of a ShiViz log: a `regexp` with "+
+		"groups host, clock, event, and perhaps more for variables")
+	f.StringVar(&f.logs.Delimiter, "delimiter", "", "the `regexp` between several executions in "+
+		"a file; its group trace is their name")
+	f.StringVar(&f.assign, "assign", "", "finds the assignments in an event's text: a `regexp` "+
+		"with groups name and value (default: name=value and JSON)")
 	f.BoolVar(&f.logs.Lenient, "lenient", false, "repair vector clocks where possible, and say so")
-	f.BoolVar(&f.force, "force", false, fmt.Sprintf("with -lenient, answer even if more than %d events had to be dropped", maxDropped))
+	f.BoolVar(&f.force, "force", false,
+		fmt.Sprintf("with -lenient, answer even if more than %d events had to be dropped",
+			maxDropped))
 	f.StringVar(&f.trace, "trace", "", "analyze only the execution with that `name` or number")
-	f.StringVar(&f.opt.Algorithm, "algorithm", detect.Auto, "of -poss: "+strings.Join(detect.Algorithms(detect.Poss), ", ")+"; of -def: "+strings.Join(detect.Algorithms(detect.Def), ", "))
-	f.BoolVar(&f.weak, "weak", true, "search only the events that can change the predicate (weak vector clocks)")
+	f.StringVar(&f.opt.Algorithm, "algorithm", detect.Auto,
+		"of -poss: "+strings.Join(detect.Algorithms(detect.Poss), ", ")+"; of -def: "+
+			strings.Join(detect.Algorithms(detect.Def), ", "))
+	f.BoolVar(&f.weak, "weak", true, "search only the events that can change the predicate (weak "+
+		"vector clocks)")
 	f.BoolVar(&f.split, "split", true, "search the parts of a disjunction separately (-poss)")
-	f.BoolVar(&f.persistent, "persistent", true, "explore persistent sets, not all enabled transitions (psposs, psdef)")
+	f.BoolVar(&f.persistent, "persistent", true,
+		"explore persistent sets, not all enabled transitions (psposs, psdef)")
 	f.BoolVar(&f.sleep, "sleep", true, "use sleep sets, else store the visited states (psposs)")
-	f.BoolVar(&f.sequences, "sequences", true, "explore sequences of transitions in one step (psposs)")
+	f.BoolVar(&f.sequences, "sequences", true, "explore sequences of transitions in one step "+
+		"(psposs)")
 	f.BoolVar(&f.dominance, "dominance", true, "explore a run that dominates alone (psdef)")
 	f.IntVar(&f.opt.Workers, "workers", 0, "goroutines (default: the number of processors)")
 	f.DurationVar(&f.timeout, "timeout", 0, "stop after that `time`")
 	f.Int64Var(&f.opt.MaxStates, "max-states", 0, "stop after this many explored states")
 	f.Var(&maxBytes, "max-memory", "stop when the visited states take more than that `size`")
-	f.BoolVar(&f.explain, "explain", false, "show the conjuncts of the predicate and their supports")
+	f.BoolVar(&f.explain, "explain", false,
+		"show the conjuncts of the predicate and their supports")
 	f.BoolVar(&f.json, "json", false, "print one JSON object")
 	f.BoolVar(&f.quiet, "quiet", false, "no progress on stderr")
 	f.StringVar(&f.svg, "svg", "", "write a space-time diagram with the cut to `FILE`")
 	f.StringVar(&f.shiviz, "shiviz", "", "write the log with the cut marked to `FILE`, for ShiViz")
-	f.IntVar(&f.steps, "steps", 20, "print the last `n` events of the linearisation or observation; 0 is all of them")
-	f.Int64Var(&f.count, "count", 100_000, "count the consistent global states if they are at most `n`")
+	f.IntVar(&f.steps, "steps", 20, "print the last `n` events of the linearisation or "+
+		"observation; 0 is all of them")
+	f.Int64Var(&f.count, "count", 100_000, "count the consistent global states if they are at "+
+		"most `n`")
 	files, code, ok := f.parse(args, detectUsage, stdout)
 	if !ok {
 		return code
@@ -114,18 +128,21 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	}
 	f.opt.MaxBytes = int64(maxBytes)
 	f.opt.Full, f.opt.Whole = !f.weak, !f.split
-	f.opt.NoPersistent, f.opt.NoSleep, f.opt.NoSequences, f.opt.NoDominance = !f.persistent, !f.sleep, !f.sequences, !f.dominance
+	f.opt.NoPersistent, f.opt.NoSleep, f.opt.NoSequences, f.opt.NoDominance = !f.persistent,
+		!f.sleep, !f.sequences, !f.dominance
 	if f.assign != "" {
 		re, err := regexp.Compile(f.assign)
 		if err != nil || re.SubexpIndex("name") < 0 || re.SubexpIndex("value") < 0 {
-			return f.mistake("-assign %s: want a regular expression with groups (?<name>...) and (?<value>...)", f.assign)
+			return f.mistake("-assign %s: want a regular expression with groups (?<name>...) and "+
+				"(?<value>...)", f.assign)
 		}
 		f.logs.Assign = re
 	}
 	return f.run(ctx, files, stdin, stdout)
 }
 
-func (f *detectFlags) run(ctx context.Context, files []string, stdin io.Reader, stdout io.Writer) int {
+func (f *detectFlags) run(ctx context.Context, files []string, stdin io.Reader,
+	stdout io.Writer) int {
 	p, err := predicate.Parse(f.predicate)
 	if err != nil {
 		return f.mistake("%v", err)
@@ -147,7 +164,8 @@ func (f *detectFlags) run(ctx context.Context, files []string, stdin io.Reader, 
 	}
 	ignored := execs[0].Ignored
 	if ig := ignored; ig != nil && !f.quiet {
-		fmt.Fprintf(f.stderr, "ignored: %s that no event is in, the first at %v: %s\n", human.Plural(ig.Lines, "line"), ig.First, ig.Text)
+		fmt.Fprintf(f.stderr, "ignored: %s that no event is in, the first at %v: %s\n",
+			human.Plural(ig.Lines, "line"), ig.First, ig.Text)
 	}
 	for _, n := range execs[0].Notes {
 		fmt.Fprintf(f.stderr, "note: %s\n", n)
@@ -185,8 +203,10 @@ func (f *detectFlags) run(ctx context.Context, files []string, stdin io.Reader, 
 		}
 		if nodes[k] == nil {
 			_, err := p.Expand(predicate.NamesOf(x.Computation))
-			reports = append(reports, &report{Log: strings.Join(files, " "), Trace: x.Label(), Hosts: x.Names(), Events: x.TotalEvents(),
-				Modality: f.modality.String(), Predicate: f.predicate, Verdict: "does not apply", Reason: err.Error()})
+			reports = append(reports, &report{Log: strings.Join(files, " "), Trace: x.Label(),
+				Hosts: x.Names(), Events: x.TotalEvents(),
+				Modality: f.modality.String(), Predicate: f.predicate, Verdict: "does not apply",
+				Reason: err.Error()})
 			continue
 		}
 		r, err := f.detect(ctx, nodes[k], x.Computation)
@@ -255,7 +275,8 @@ func (f *detectFlags) repaired(x logs.Execution) error {
 		fmt.Fprintf(f.stderr, "repaired: and %d more\n", x.Repairs.More)
 	}
 	if n := x.Repairs.Dropped; n > maxDropped && !f.force {
-		return fmt.Errorf("the repair dropped %d events, so the rest may be a different run; -force answers anyway", n)
+		return fmt.Errorf("the repair dropped %d events, so the rest may be a different run; "+
+			"-force answers anyway", n)
 	}
 	return nil
 }
@@ -269,7 +290,8 @@ func chooseTrace(execs []logs.Execution, name string) []logs.Execution {
 	return nil
 }
 
-func (f *detectFlags) detect(ctx context.Context, n *predicate.Node, c *computation.Computation) (*report, error) {
+func (f *detectFlags) detect(ctx context.Context, n *predicate.Node,
+	c *computation.Computation) (*report, error) {
 	opt := f.opt
 	stop := f.progress(&opt)
 	start := time.Now()
@@ -278,7 +300,8 @@ func (f *detectFlags) detect(ctx context.Context, n *predicate.Node, c *computat
 	stop()
 	if err != nil {
 		if errors.Is(err, detect.ErrNotLocal) {
-			return nil, fmt.Errorf("-algorithm gw: %w; with -explain, another algorithm shows its conjuncts", err)
+			return nil, fmt.Errorf("-algorithm gw: %w; with -explain, another algorithm shows "+
+				"its conjuncts", err)
 		}
 		return nil, err
 	}
@@ -311,7 +334,8 @@ func (f *detectFlags) progress(opt *detect.Options) (stop func()) {
 		opt.Every = 200 * time.Millisecond
 	}
 	opt.Progress = func(s detect.Stats) {
-		line := fmt.Sprintf("%s  %s states  %s transitions  %s", time.Since(start).Round(time.Second),
+		line := fmt.Sprintf("%s  %s states  %s transitions  %s",
+			time.Since(start).Round(time.Second),
 			human.Count(s.States), human.Count(s.Transitions), human.Size(uint64(s.StoreBytes)))
 		if live {
 			fmt.Fprintf(f.stderr, "\r\x1b[K%s", line)
@@ -333,7 +357,9 @@ func (f *detectFlags) draw(r *report) error {
 		if r.res.Observation != nil {
 			opt.Order = r.res.Observation
 		}
-		if err := writeFile(f.svg, func(w io.Writer) error { return diagram.Write(w, r.c, opt) }); err != nil {
+		if err := writeFile(f.svg, func(w io.Writer) error {
+			return diagram.Write(w, r.c, opt)
+		}); err != nil {
 			return err
 		}
 	}

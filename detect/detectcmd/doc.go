@@ -37,7 +37,8 @@ func newFlagSet(name string, stderr io.Writer) *flagSet {
 
 // parse returns the arguments that are no flags. Unless ok, the command has to
 // return the code: help was printed, or a mistake.
-func (f *flagSet) parse(args []string, usage string, stdout io.Writer) (rest []string, code int, ok bool) {
+func (f *flagSet) parse(args []string, usage string, stdout io.Writer) (rest []string, code int,
+	ok bool) {
 	rest, err := f.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):

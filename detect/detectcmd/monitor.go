@@ -67,21 +67,29 @@ func Monitor(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		httpAddr     = f.String("http", "", "serve HTTP on that `address`")
 		journal      = f.String("journal", "", "keep the events in `FILE`, and continue from there")
 		keep         = f.Bool("keep", false, "continue after the detection")
-		maxKept      = f.Int("max-states", 0, "keep at most `n` local states and branches in memory")
-		public       = f.Bool("public", false, "listen on addresses beyond the loopback interface, too; needs -token-file")
-		token        = f.String("token-file", "", "clients must know the first line of `FILE`, at least 16 characters")
-		tlsCert      = f.String("tls-cert", "", "serve TLS with the certificate in the PEM `FILE`")
-		tlsKey       = f.String("tls-key", "", "and its key in the PEM `FILE`")
-		conns        = f.Int("max-connections", monitor.DefaultConnections, "serve at most `n` connections at a time")
-		idle         = f.Duration("idle-timeout", monitor.DefaultIdle, "close a connection that sends nothing for that `time`")
-		memory       = cliflag.Size(1 << 30)
-		format       = f.String("format", "", "of the events, shiviz or jsonl (default: detected)")
-		assign       = f.String("assign", "", "finds the assignments in an event's text, see cpor detect")
-		asJSON       = f.Bool("json", false, "print JSON objects")
-		limit        = cliflag.Size(monitor.DefaultLimit)
+		maxKept      = f.Int("max-states", 0,
+			"keep at most `n` local states and branches in memory")
+		public = f.Bool("public", false,
+			"listen on addresses beyond the loopback interface, too; needs -token-file")
+		token = f.String("token-file", "", "clients must know the first line of `FILE`, "+
+			"at least 16 characters")
+		tlsCert = f.String("tls-cert", "", "serve TLS with the certificate in the PEM `FILE`")
+		tlsKey  = f.String("tls-key", "", "and its key in the PEM `FILE`")
+		conns   = f.Int("max-connections", monitor.DefaultConnections,
+			"serve at most `n` connections at a time")
+		idle = f.Duration("idle-timeout", monitor.DefaultIdle,
+			"close a connection that sends nothing for that `time`")
+		memory = cliflag.Size(1 << 30)
+		format = f.String("format", "", "of the events, shiviz or jsonl (default: detected)")
+		assign = f.String("assign", "", "finds the assignments in an event's text, see "+
+			"cpor detect")
+		asJSON = f.Bool("json", false, "print JSON objects")
+		limit  = cliflag.Size(monitor.DefaultLimit)
 	)
-	f.Var(&hosts, "hosts", "all hosts, as a `list` with commas (default: those in the predicate, or in the first line {\"hosts\": [...]})")
-	f.Var(&names, "server-names", "host names that HTTP clients may use for this server, as a `list` with commas (default: localhost)")
+	f.Var(&hosts, "hosts", "all hosts, as a `list` with commas (default: those in the predicate, "+
+		"or in the first line {\"hosts\": [...]})")
+	f.Var(&names, "server-names", "host names that HTTP clients may use for this server, as a "+
+		"`list` with commas (default: localhost)")
 	f.Var(&memory, "max-memory", "keep at most about that `size` in memory")
 	f.Var(&limit, "journal-limit", "replace the journal by a checkpoint when it has that `size`")
 	rest, code, ok := f.parse(args, monitorUsage, stdout)
@@ -92,7 +100,8 @@ func Monitor(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		return f.mistake("unexpected argument %s: events come from stdin or from clients", rest[0])
 	}
 	if *tcp == "" && *httpAddr == "" {
-		for _, name := range []string{"public", "token-file", "tls-cert", "tls-key", "max-connections", "idle-timeout"} {
+		for _, name := range []string{"public", "token-file", "tls-cert", "tls-key",
+			"max-connections", "idle-timeout"} {
 			if f.Given(name) {
 				return f.mistake("-%s needs -tcp or -http", name)
 			}
@@ -126,7 +135,8 @@ func Monitor(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	if *assign != "" {
 		re, err := regexp.Compile(*assign)
 		if err != nil || re.SubexpIndex("name") < 0 || re.SubexpIndex("value") < 0 {
-			return f.mistake("-assign %s: want a regular expression with groups (?<name>...) and (?<value>...)", *assign)
+			return f.mistake("-assign %s: want a regular expression with groups (?<name>...) and "+
+				"(?<value>...)", *assign)
 		}
 		opt.Assign = re
 	}
@@ -135,7 +145,8 @@ func Monitor(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		return f.mistake("%v", err)
 	}
 	cfg.Hosts = hosts
-	c := &monitorCommand{flagSet: f, stdout: stdout, json: *asJSON, keep: *keep, predicate: text, modality: cfg.Modality}
+	c := &monitorCommand{flagSet: f, stdout: stdout, json: *asJSON, keep: *keep, predicate: text,
+		modality: cfg.Modality}
 	c.server = &monitor.Server{MaxConnections: *conns, Idle: *idle, Log: c.log}
 	c.server.Names = names
 	if *token != "" {
@@ -206,7 +217,8 @@ func readToken(path string) (string, error) {
 	line, _, _ := strings.Cut(string(data), "\n")
 	token := strings.TrimSpace(line)
 	if len(token) < minToken || strings.ContainsAny(token, " \t") {
-		return "", fmt.Errorf("%s: the first line must be one word of at least %d characters", path, minToken)
+		return "", fmt.Errorf("%s: the first line must be one word of at least %d characters", path,
+			minToken)
 	}
 	return token, nil
 }
@@ -219,7 +231,8 @@ func listen(addr string, public bool) (net.Listener, error) {
 		return nil, err
 	}
 	if !public && !resolved.IP.IsLoopback() {
-		return nil, fmt.Errorf("%s is not on the loopback interface: anyone who reaches it could send events; use 127.0.0.1:%d, or -public with -token-file", addr, resolved.Port)
+		return nil, fmt.Errorf("%s is not on the loopback interface: anyone who reaches it could "+
+			"send events; use 127.0.0.1:%d, or -public with -token-file", addr, resolved.Port)
 	}
 	return net.ListenTCP("tcp", resolved)
 }
@@ -238,7 +251,8 @@ type monitorCommand struct {
 
 // run feeds the service until the input ends, the predicate is detected or ctx
 // ends.
-func (c *monitorCommand) run(ctx context.Context, stdin io.Reader, tcp, httpListener net.Listener) int {
+func (c *monitorCommand) run(ctx context.Context, stdin io.Reader, tcp,
+	httpListener net.Listener) int {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	g, gctx := errgroup.WithContext(inner)
@@ -338,7 +352,8 @@ func (c *monitorCommand) run(ctx context.Context, stdin io.Reader, tcp, httpList
 	for _, v := range slices.Sorted(maps.Keys(unassigned)) {
 		c.log("note: %s", undefinedOn(v, unassigned[v]))
 	}
-	verdict := map[detect.Modality]string{detect.Poss: "possibly", detect.Def: "definitely"}[c.modality]
+	verdict := map[detect.Modality]string{detect.Poss: "possibly",
+		detect.Def: "definitely"}[c.modality]
 	answer := "no"
 	if holds {
 		answer = "yes"
@@ -369,7 +384,8 @@ func (c *monitorCommand) print(event, text string) {
 		c.encode(map[string]any{"event": event, "answer": text, "status": st})
 		return
 	}
-	fmt.Fprintf(c.stdout, "%s\n%d events, at most %d local states and branches in memory\n", text, st.Events, st.PeakKept)
+	fmt.Fprintf(c.stdout, "%s\n%d events, at most %d local states and branches in memory\n", text,
+		st.Events, st.PeakKept)
 }
 
 func (c *monitorCommand) encode(x any) error {
@@ -383,7 +399,8 @@ func (c *monitorCommand) announce() error {
 	st := c.s.Status()
 	d := st.Detected
 	if c.json {
-		return c.encode(map[string]any{"event": "detected", "predicate": c.predicate, "detection": d, "status": st})
+		return c.encode(map[string]any{"event": "detected", "predicate": c.predicate,
+			"detection": d, "status": st})
 	}
 	if c.modality == detect.Def {
 		_, err := fmt.Fprintf(c.stdout, "definitely: yes, after %d events\n", d.Events)

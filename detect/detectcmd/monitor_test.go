@@ -32,11 +32,13 @@ func listening(t *testing.T, stderr io.Reader, n int) []string {
 // and an interruption.
 func TestMonitorServes(t *testing.T) {
 	journal := filepath.Join(t.TempDir(), "journal")
-	start := func(ctx context.Context, args ...string) (addrs []string, stdout *bytes.Buffer, code chan int) {
+	start := func(ctx context.Context, args ...string) (addrs []string, stdout *bytes.Buffer,
+		code chan int) {
 		r, w := io.Pipe()
 		stdout = &bytes.Buffer{}
 		code = make(chan int, 1)
-		args = append(args, "-poss", "p1.x && p2.x", "-tcp", "127.0.0.1:0", "-http", "127.0.0.1:0", "-journal", journal)
+		args = append(args, "-poss", "p1.x && p2.x", "-tcp", "127.0.0.1:0", "-http", "127.0.0.1:0",
+			"-journal", journal)
 		go func() { code <- Monitor(ctx, args, strings.NewReader(""), stdout, w); w.Close() }()
 		return listening(t, r, 2), stdout, code
 	}
@@ -55,11 +57,13 @@ func TestMonitorServes(t *testing.T) {
 	addrs, stdout, code := start(ctx)
 	send(addrs[0], `{"host":"p1","clock":{"p1":1},"vars":{"x":true}}`)
 	cancel()
-	if c := <-code; c != exitIncomplete || !strings.Contains(stdout.String(), "not detected so far\n1 events") {
+	if c := <-code; c != exitIncomplete || !strings.Contains(stdout.String(),
+		"not detected so far\n1 events") {
 		t.Errorf("interrupted: code %d, %s", c, stdout)
 	}
 	addrs, stdout, code = start(context.Background())
-	resp, err := http.Post("http://"+addrs[1]+"/events", "", strings.NewReader(`{"host":"p2","clock":{"p2":1},"vars":{"x":true}}`))
+	resp, err := http.Post("http://"+addrs[1]+"/events", "",
+		strings.NewReader(`{"host":"p2","clock":{"p2":1},"vars":{"x":true}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +72,8 @@ func TestMonitorServes(t *testing.T) {
 	if !strings.Contains(string(body), `"accepted":1`) {
 		t.Errorf("%s", body)
 	}
-	if c := <-code; c != exitAlarm || !strings.HasPrefix(stdout.String(), "possibly: yes, after 2 events") {
+	if c := <-code; c != exitAlarm || !strings.HasPrefix(stdout.String(),
+		"possibly: yes, after 2 events") {
 		t.Errorf("code %d, %s", c, stdout)
 	}
 }
@@ -80,7 +85,8 @@ func TestKilled(t *testing.T) {
 	const events = 12_000
 	acknowledged := 0
 	for round := 0; acknowledged < events; round++ {
-		cmd := exec.Command(os.Args[0], "monitor", "-poss", "p1.x && p2.x", "-tcp", "127.0.0.1:0", "-journal", journal, "-journal-limit", "20KiB")
+		cmd := exec.Command(os.Args[0], "monitor", "-poss", "p1.x && p2.x", "-tcp", "127.0.0.1:0",
+			"-journal", journal, "-journal-limit", "20KiB")
 		cmd.Env = append(os.Environ(), "CPOR_CHILD=1")
 		stderr, err := cmd.StderrPipe()
 		if err != nil {
@@ -104,7 +110,9 @@ func TestKilled(t *testing.T) {
 		from := acknowledged + 1
 		go func() {
 			for k := from; k <= events; k++ {
-				if _, err := fmt.Fprintf(conn, `{"host":"p1","clock":{"p1":%d},"event":"e%d","vars":{"x":%v}}`+"\n", k, k, k%2 == 0); err != nil {
+				if _, err := fmt.Fprintf(conn,
+					`{"host":"p1","clock":{"p1":%d},"event":"e%d","vars":{"x":%v}}`+"\n", k, k,
+					k%2 == 0); err != nil {
 					return
 				}
 			}
@@ -132,8 +140,10 @@ func TestKilled(t *testing.T) {
 		}
 	}
 	var out, errs bytes.Buffer
-	code := Monitor(context.Background(), []string{"-poss", "p1.x && p2.x", "-journal", journal}, strings.NewReader(`{"host":"p2","clock":{"p2":1},"vars":{"x":false}}`), &out, &errs)
-	if code != exitFine || !strings.Contains(out.String(), fmt.Sprint(events+1, " events")) || errs.Len() > 0 {
+	code := Monitor(context.Background(), []string{"-poss", "p1.x && p2.x", "-journal", journal},
+		strings.NewReader(`{"host":"p2","clock":{"p2":1},"vars":{"x":false}}`), &out, &errs)
+	if code != exitFine || !strings.Contains(out.String(), fmt.Sprint(events+1, " events")) ||
+		errs.Len() > 0 {
 		t.Errorf("code %d, %s %s", code, &out, &errs)
 	}
 }

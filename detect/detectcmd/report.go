@@ -32,14 +32,15 @@ type report struct {
 	// variable: it is undefined there.
 	Unassigned map[string][]string `json:"unassigned,omitempty"`
 	// NoValue says which operands of the predicate have no value in some state.
-	NoValue    []string   `json:"no_value,omitempty"`
-	Modality   string     `json:"modality"`
-	Predicate  string     `json:"predicate"`
-	Conjuncts  []conjunct `json:"conjuncts,omitempty"`
-	Algorithm  string     `json:"algorithm"`
-	Verdict    string     `json:"verdict"` // possible, impossible, definite, not definite, incomplete, does not apply
-	Exhaustive bool       `json:"exhaustive"`
-	Reason     string     `json:"reason"`
+	NoValue   []string   `json:"no_value,omitempty"`
+	Modality  string     `json:"modality"`
+	Predicate string     `json:"predicate"`
+	Conjuncts []conjunct `json:"conjuncts,omitempty"`
+	Algorithm string     `json:"algorithm"`
+	// possible, impossible, definite, not definite, incomplete, does not apply
+	Verdict    string `json:"verdict"`
+	Exhaustive bool   `json:"exhaustive"`
+	Reason     string `json:"reason"`
 
 	States      int64   `json:"states"`
 	Transitions int64   `json:"transitions"`
@@ -89,11 +90,14 @@ type step struct {
 	Pos   string `json:"pos"`
 }
 
-func newReport(f *detectFlags, c *computation.Computation, n *predicate.Node, res *detect.Result, elapsed time.Duration) *report {
+func newReport(f *detectFlags, c *computation.Computation, n *predicate.Node, res *detect.Result,
+	elapsed time.Duration) *report {
 	r := &report{
-		Trace: c.Label(), Hosts: c.Names(), Events: c.TotalEvents(), Modality: f.modality.String(), Predicate: f.predicate,
+		Trace: c.Label(), Hosts: c.Names(), Events: c.TotalEvents(), Modality: f.modality.String(),
+		Predicate: f.predicate,
 		Algorithm: res.Algorithm, Exhaustive: res.Exhaustive, Reason: res.Reason,
-		States: res.Stats.States, Transitions: res.Stats.Transitions, Single: res.Stats.Events, StoreBytes: res.Stats.StoreBytes,
+		States: res.Stats.States, Transitions: res.Stats.Transitions, Single: res.Stats.Events,
+		StoreBytes: res.Stats.StoreBytes,
 		DurationMS: ms(elapsed), LatticeBound: res.LatticeBound, c: c, n: n, res: res,
 	}
 	r.unassigned()
@@ -153,7 +157,8 @@ func newReport(f *detectFlags, c *computation.Computation, n *predicate.Node, re
 func (r *report) unassigned() {
 	var walk func(n *predicate.Node)
 	walk = func(n *predicate.Node) {
-		if n.Op == predicate.Var && r.c.Variable(n.Process, n.Name) == nil && !slices.Contains(r.Unassigned[n.Name], n.Host) {
+		if n.Op == predicate.Var && r.c.Variable(n.Process, n.Name) == nil &&
+			!slices.Contains(r.Unassigned[n.Name], n.Host) {
 			if r.Unassigned == nil {
 				r.Unassigned = map[string][]string{}
 			}
@@ -174,7 +179,8 @@ func (r *report) stepsOf(n int) []step {
 	}
 	steps := make([]step, len(order))
 	for x, e := range order {
-		steps[x] = step{r.c.Name(e.Process), e.Index, r.c.Text(e.Process, e.Index), r.c.Pos(e.Process, e.Index).String()}
+		steps[x] = step{r.c.Name(e.Process), e.Index, r.c.Text(e.Process, e.Index),
+			r.c.Pos(e.Process, e.Index).String()}
 	}
 	return steps
 }
@@ -266,8 +272,10 @@ func (r *report) print(w io.Writer, f *detectFlags) error {
 	if r.Observation != nil {
 		r.printSteps(out, "observation that avoids the predicate", r.Observation)
 	}
-	fmt.Fprintf(out, "\nexplored   %s states, %s transitions (%s single ones) by %s in %s\n", human.Count(r.States), human.Count(r.Transitions),
-		human.Count(r.Single), r.Algorithm, time.Duration(r.DurationMS*1e6).Round(10*time.Microsecond))
+	fmt.Fprintf(out, "\nexplored   %s states, %s transitions (%s single ones) by %s in %s\n",
+		human.Count(r.States), human.Count(r.Transitions),
+		human.Count(r.Single), r.Algorithm, time.Duration(r.DurationMS*1e6).Round(
+			10*time.Microsecond))
 	fmt.Fprintf(out, "lattice    %s\n", r.lattice())
 	_, err := io.WriteString(w, out.String())
 	return err
@@ -282,7 +290,8 @@ func undefinedOn(name string, hosts []string) string {
 func listed(hosts []string) string {
 	const most = 8
 	if len(hosts) > most {
-		return fmt.Sprintf("%s and %d more hosts", strings.Join(hosts[:most], ", "), len(hosts)-most)
+		return fmt.Sprintf("%s and %d more hosts", strings.Join(hosts[:most], ", "),
+			len(hosts)-most)
 	}
 	return strings.Join(hosts, ", ")
 }
@@ -290,10 +299,13 @@ func listed(hosts []string) string {
 func (r *report) lattice() string {
 	switch {
 	case r.LatticeStates > 0 && r.LatticeExact:
-		return fmt.Sprintf("%s consistent global states, of which %s were avoided", human.Count(r.LatticeStates), human.Count(max(0, r.LatticeStates-r.States)))
+		return fmt.Sprintf("%s consistent global states, of which %s were avoided",
+			human.Count(r.LatticeStates), human.Count(max(0, r.LatticeStates-r.States)))
 	case r.LatticeStates > 0:
-		return fmt.Sprintf("more than %s consistent global states, of which more than %s were avoided (at most %.3g)",
-			human.Count(r.LatticeStates), human.Count(max(0, r.LatticeStates-r.States)), r.LatticeBound)
+		return fmt.Sprintf("more than %s consistent global states, of which more than %s were "+
+			"avoided (at most %.3g)",
+			human.Count(r.LatticeStates), human.Count(max(0, r.LatticeStates-r.States)),
+			r.LatticeBound)
 	}
 	return fmt.Sprintf("at most %.3g consistent global states", r.LatticeBound)
 }
@@ -373,7 +385,8 @@ func (r *report) shiviz(w io.Writer) error {
 func alignRight(t table.Writer, columns ...int) {
 	var cfg []table.ColumnConfig
 	for _, c := range columns {
-		cfg = append(cfg, table.ColumnConfig{Number: c, Align: text.AlignRight, AlignHeader: text.AlignRight})
+		cfg = append(cfg, table.ColumnConfig{Number: c, Align: text.AlignRight,
+			AlignHeader: text.AlignRight})
 	}
 	t.SetColumnConfigs(cfg)
 }

@@ -255,7 +255,8 @@ func (d *drawing) draw(w io.Writer) error {
 			for _, m := range c.Messages(i, k) {
 				from := d.col[m.From.Process][m.From.Index-1]
 				if d.shown(from) {
-					s.Line(d.x(from), d.y(m.From.Process), d.x(d.col[i][k-1]), d.y(i), `class="message"`, `marker-end="url(#arrow)"`)
+					s.Line(d.x(from), d.y(m.From.Process), d.x(d.col[i][k-1]), d.y(i),
+						`class="message"`, `marker-end="url(#arrow)"`)
 				}
 			}
 		}
@@ -271,7 +272,8 @@ func (d *drawing) draw(w io.Writer) error {
 				class = `class="event after"`
 			}
 			s.Group()
-			s.Title(fmt.Sprintf("%s:%d %s\n%v at %v", c.Name(i), k, c.Text(i, k), []int32(c.Clock(i, k)), c.Pos(i, k)))
+			s.Title(fmt.Sprintf("%s:%d %s\n%v at %v", c.Name(i), k, c.Text(i, k),
+				[]int32(c.Clock(i, k)), c.Pos(i, k)))
 			s.Circle(d.x(col), d.y(i), 4, class)
 			s.Gend()
 		}

@@ -35,7 +35,8 @@ func TestGolden(t *testing.T) {
 	c := example()
 	for name, opt := range map[string]Options{
 		"plain": {},
-		"cut":   {Title: "possibly: yes   p1.x && p2.x", Cut: computation.Cut{2, 2, 0}, Labels: []string{"x=1", "x=<2>", ""}},
+		"cut": {Title: "possibly: yes   p1.x && p2.x", Cut: computation.Cut{2, 2, 0},
+			Labels: []string{"x=1", "x=<2>", ""}},
 		"order": {Title: "an observation", Order: c.Linearise(c.Initial(), c.Final())},
 		"part":  {Cut: computation.Cut{2, 2, 0}, Columns: 1},
 	} {
@@ -80,7 +81,8 @@ func TestCutSeparates(t *testing.T) {
 		for k := int32(1); k <= c.Events(i); k++ {
 			col := d.col[i][k-1]
 			if (k <= cut[i]) != (col < d.cutAt) {
-				t.Errorf("event %d of %s is in column %d, the cut before %d", k, c.Name(i), col, d.cutAt)
+				t.Errorf("event %d of %s is in column %d, the cut before %d", k, c.Name(i), col,
+					d.cutAt)
 			}
 			for _, m := range c.Messages(i, k) {
 				if d.col[m.From.Process][m.From.Index-1] >= col {
@@ -115,7 +117,8 @@ func TestLarge(t *testing.T) {
 		}
 		at := strings.Index(buf.String(), `class="cut"`)
 		start := strings.LastIndex(buf.String()[:at], "<line")
-		if _, err := fmt.Sscanf(buf.String()[start:], `<line x1="%d"`, &line); err != nil || line < x || line > x+w {
+		if _, err := fmt.Sscanf(buf.String()[start:], `<line x1="%d"`, &line); err != nil ||
+			line < x || line > x+w {
 			t.Errorf("the cut is at %d, shown is %d to %d (%v)", line, x, x+w, err)
 		}
 	}
@@ -128,7 +131,8 @@ func TestInjection(t *testing.T) {
 		r := simulate.NewRecorder([]string{text, text + "2"})
 		r.Receive(1, r.Send(0, text), text)
 		var buf bytes.Buffer
-		if err := Write(&buf, r.Computation(), Options{Title: text, Cut: computation.Cut{1, 0}, Labels: []string{text, text}}); err != nil {
+		if err := Write(&buf, r.Computation(), Options{Title: text, Cut: computation.Cut{1, 0},
+			Labels: []string{text, text}}); err != nil {
 			t.Fatal(err)
 		}
 		var sb strings.Builder
@@ -160,7 +164,9 @@ func TestInjection(t *testing.T) {
 		}
 	}
 	want := shape("harmless")
-	for _, text := range []string{"</title><script>alert(1)</script>", `" onload="alert(1)`, "]]></script><script>", "<!--", "&lt;&#60;script&#62;", "\x00\x1b\u2028", "<?xml?>", "\xff<"} {
+	for _, text := range []string{"</title><script>alert(1)</script>", `" onload="alert(1)`,
+		"]]></script><script>", "<!--", "&lt;&#60;script&#62;", "\x00\x1b\u2028", "<?xml?>",
+		"\xff<"} {
 		if d := cmp.Diff(want, shape(text)); d != "" {
 			t.Errorf("%q: %s", text, d)
 		}
@@ -176,7 +182,8 @@ func TestErrors(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	var buf bytes.Buffer
-	if err := Write(&buf, simulate.NewRecorder([]string{"p"}).Computation(), Options{Cut: computation.Cut{0}}); err != nil || !strings.Contains(buf.String(), "</svg>") {
+	if err := Write(&buf, simulate.NewRecorder([]string{"p"}).Computation(),
+		Options{Cut: computation.Cut{0}}); err != nil || !strings.Contains(buf.String(), "</svg>") {
 		t.Errorf("a computation without events: %v", err)
 	}
 }

@@ -23,7 +23,9 @@ func TestLevelsAgree(t *testing.T) {
 		for i := 1; i <= n; i++ {
 			for j := 1; j <= n; j++ {
 				if i != j && (i*7+j*3+int(seed))%11 > int(seed%3) {
-					pairs = append(pairs, fmt.Sprintf("p%[1]d.isPrimary && p%[2]d.isSecondary && p%[1]d.secondary == p%[2]d && p%[2]d.primary == p%[1]d", i, j))
+					pairs = append(pairs,
+						fmt.Sprintf("p%[1]d.isPrimary && p%[2]d.isSecondary && p%[1]d.secondary "+
+							"== p%[2]d && p%[2]d.primary == p%[1]d", i, j))
 				}
 			}
 		}

@@ -32,14 +32,16 @@ type Example struct {
 // Examples are the paper's examples with the sizes of its table.
 var Examples = []Example{
 	{"database partition", simulate.DatabasePartition, simulate.NotIdb, 5, 80},
-	{"primary-secondary", simulate.PrimarySecondary, func(int) string { return simulate.NotIpr }, 9, 60},
+	{"primary-secondary", simulate.PrimarySecondary, func(int) string { return simulate.NotIpr }, 9,
+		60},
 }
 
 // Levels are the paper's four levels of optimization, and ours beyond them:
 // sequences in one step (section 5), and the interval search on the part of the
 // computation that matters.
 var Levels = append(append([]detect.Level(nil), detect.Levels...),
-	detect.Level{Name: "sequences", Options: detect.Options{Algorithm: detect.PSPoss, Full: true, Whole: true}},
+	detect.Level{Name: "sequences", Options: detect.Options{Algorithm: detect.PSPoss, Full: true,
+		Whole: true}},
 	detect.Level{Name: "interval", Options: detect.Options{Algorithm: detect.Interval}},
 )
 
@@ -67,8 +69,10 @@ type PaperCounts struct{ Transitions, States int64 }
 
 // PaperTable is the paper's table, by example and level.
 var PaperTable = map[string]map[string]PaperCounts{
-	"database partition": {"none": {343170, 88281}, "sleep": {88280, 88281}, "persistent": {640, 545}, "both": {443, 444}},
-	"primary-secondary":  {"none": {3878663, 752035}, "sleep": {752034, 752035}, "persistent": {91874, 61773}, "both": {53585, 53586}},
+	"database partition": {"none": {343170, 88281}, "sleep": {88280, 88281}, "persistent": {
+		640, 545}, "both": {443, 444}},
+	"primary-secondary": {"none": {3878663, 752035}, "sleep": {752034, 752035}, "persistent": {
+		91874, 61773}, "both": {53585, 53586}},
 }
 
 // PaperGrowth holds the paper's fits with the sizes that they were made from.
@@ -155,7 +159,8 @@ func Run(ctx context.Context, cfg *Config, ex Example, level detect.Level, n, s 
 			}
 			if !opt.NoSleep {
 				if err := checkSleep(ctx, c, node, opt, res); err != nil {
-					return fmt.Errorf("%s, %s, N=%d S=%d, seed %d: %w", ex.Name, level.Name, n, s, cfg.Seed+uint64(run), err)
+					return fmt.Errorf("%s, %s, N=%d S=%d, seed %d: %w", ex.Name, level.Name, n, s,
+						cfg.Seed+uint64(run), err)
 				}
 			}
 			mu.Lock()
@@ -186,14 +191,16 @@ func Run(ctx context.Context, cfg *Config, ex Example, level detect.Level, n, s 
 
 // checkSleep repeats a run with the visited states stored, so that the states
 // are counted, and not inferred from the transitions.
-func checkSleep(ctx context.Context, c *computation.Computation, node *predicate.Node, opt detect.Options, res *detect.Result) error {
+func checkSleep(ctx context.Context, c *computation.Computation, node *predicate.Node,
+	opt detect.Options, res *detect.Result) error {
 	opt.Check = true
 	checked, err := detect.Detect(ctx, c, node, detect.Poss, opt)
 	if err != nil {
 		return err
 	}
 	if s := checked.Stats; s.Transitions != s.States-1 || s.Transitions != res.Stats.Transitions {
-		return fmt.Errorf("N_T = %d (%d when checked), N_S = %d", res.Stats.Transitions, s.Transitions, s.States)
+		return fmt.Errorf("N_T = %d (%d when checked), N_S = %d", res.Stats.Transitions,
+			s.Transitions, s.States)
 	}
 	return nil
 }

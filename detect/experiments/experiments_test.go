@@ -26,14 +26,18 @@ func TestBelowThePaper(t *testing.T) {
 			cells[l.Name] = cell
 			t.Logf("%+v", cell)
 		}
-		if best := float64(paper["both"].Transitions); cells["interval"].Transitions >= best || cells["sequences"].Transitions >= best {
-			t.Errorf("%s: intervals %.1f, sequences %.1f, the paper's best %.0f", ex.Name, cells["interval"].Transitions, cells["sequences"].Transitions, best)
+		if best := float64(paper["both"].Transitions); cells["interval"].Transitions >= best ||
+			cells["sequences"].Transitions >= best {
+			t.Errorf("%s: intervals %.1f, sequences %.1f, the paper's best %.0f", ex.Name,
+				cells["interval"].Transitions, cells["sequences"].Transitions, best)
 		}
-		if ratio := cells["none"].Transitions / float64(paper["none"].Transitions); ratio < 1./3 || ratio > 3 {
+		if ratio := cells["none"].Transitions / float64(paper["none"].Transitions); ratio < 1./3 ||
+			ratio > 3 {
 			t.Errorf("%s: without optimisation %.2f times the paper's transitions", ex.Name, ratio)
 		}
 		if cells["none"].States != cells["sleep"].States {
-			t.Errorf("%s: %.1f states without and %.1f with sleep sets", ex.Name, cells["none"].States, cells["sleep"].States)
+			t.Errorf("%s: %.1f states without and %.1f with sleep sets", ex.Name,
+				cells["none"].States, cells["sleep"].States)
 		}
 		for _, level := range []string{"sleep", "both", "sequences"} {
 			if c := cells[level]; math.Abs(c.Transitions-(c.States-1)) > 1e-6 {
@@ -53,7 +57,8 @@ func TestFitLine(t *testing.T) {
 		fit  Fit
 		a, b float64
 	}{{FitLine(exp, false), 0.7, 1.5}, {FitLine(power, true), 2.5, 0.5}} {
-		if math.Abs(tt.fit.A-tt.a) > 1e-9 || math.Abs(tt.fit.B-tt.b) > 1e-9 || tt.fit.Residual > 1e-12 {
+		if math.Abs(tt.fit.A-tt.a) > 1e-9 || math.Abs(tt.fit.B-tt.b) > 1e-9 ||
+			tt.fit.Residual > 1e-12 {
 			t.Errorf("%+v", tt.fit)
 		}
 	}
@@ -71,7 +76,8 @@ func TestFitLine(t *testing.T) {
 func TestPlots(t *testing.T) {
 	cfg := &Config{Runs: 1, Seed: 1, Workers: 2}
 	var series []Series
-	for _, g := range []Growth{{Example: 0, Level: "both", S: 10, From: 3, To: 5, Paper: PaperGrowth[3].Paper}, {Example: 1, Level: "interval", S: 10, From: 3, To: 5}} {
+	for _, g := range []Growth{{Example: 0, Level: "both", S: 10, From: 3, To: 5,
+		Paper: PaperGrowth[3].Paper}, {Example: 1, Level: "interval", S: 10, From: 3, To: 5}} {
 		s, err := Grow(context.Background(), cfg, g)
 		if err != nil {
 			t.Fatal(err)

@@ -80,7 +80,8 @@ func PlotFigures(dir, extension string, series []Series) ([]string, error) {
 			}
 			k++
 		}
-		if err := save(p, fmt.Sprintf("figure6-%s", map[int]string{0: "database", 1: "primary"}[e])); err != nil {
+		if err := save(p,
+			fmt.Sprintf("figure6-%s", map[int]string{0: "database", 1: "primary"}[e])); err != nil {
 			return files, err
 		}
 	}
@@ -89,7 +90,8 @@ func PlotFigures(dir, extension string, series []Series) ([]string, error) {
 			continue
 		}
 		p := plot.New()
-		p.Title.Text = fmt.Sprintf("Figure 7: %s, persistent and sleep sets, S = %d", Examples[0].Name, s.S)
+		p.Title.Text = fmt.Sprintf("Figure 7: %s, persistent and sleep sets, S = %d",
+			Examples[0].Name, s.S)
 		p.X.Label.Text, p.Y.Label.Text = "ln N", "ln N_T"
 		p.Legend.Top, p.Legend.Left = true, true
 		if err := draw(p, s, s.Power, PaperFigure7, 0, "both"); err != nil {

@@ -155,7 +155,8 @@ func endOfScalar(text []byte, i int) int {
 		for i < len(text) && text[i] >= '0' && text[i] <= '9' {
 			i++
 		}
-		if i == first || text[first] == '0' && i > first+1 || i < len(text) && (text[i] == '.' || text[i] == 'e' || text[i] == 'E') {
+		if i == first || text[first] == '0' && i > first+1 || i < len(text) &&
+			(text[i] == '.' || text[i] == 'e' || text[i] == 'E') {
 			return -1
 		}
 		return i

@@ -88,7 +88,9 @@ func readJSONLines(b *builders, data []byte) error {
 		for h, vars := range l.Init {
 			id := x.Host(h)
 			x.Declare(id)
-			flattened("", vars, func(name string, v computation.Value) { x.Init(id, x.Name(name), v, line) })
+			flattened("", vars, func(name string, v computation.Value) {
+				x.Init(id, x.Name(name), v, line)
+			})
 		}
 		if l.Host == "" {
 			continue
@@ -100,7 +102,8 @@ func readJSONLines(b *builders, data []byte) error {
 				continue
 			}
 			if len(array) != len(order) {
-				b.lost(line, "the clock has %d entries for the %d declared hosts", len(array), len(order))
+				b.lost(line, "the clock has %d entries for the %d declared hosts", len(array),
+					len(order))
 				continue
 			}
 			x.Event(x.Host(l.Host), line)

@@ -52,7 +52,9 @@ func dump(c *computation.Computation) string {
 func TestRoundTrip(t *testing.T) {
 	for seed := range 200 {
 		rng := rand.New(rand.NewPCG(uint64(seed), 3))
-		c := simulate.Random(rng, simulate.RandomConfig{Processes: rng.IntN(5) + 1, Events: rng.IntN(40), Messages: 0.5, Variables: 3, Values: 4, Assign: 0.5, Undefined: true})
+		c := simulate.Random(rng, simulate.RandomConfig{Processes: rng.IntN(5) + 1,
+			Events: rng.IntN(40), Messages: 0.5, Variables: 3, Values: 4, Assign: 0.5,
+			Undefined: true})
 		var buf bytes.Buffer
 		if err := WriteJSONLines(&buf, c); err != nil {
 			t.Fatal(err)
@@ -136,19 +138,33 @@ b:1 [0 1] "y=2" y=2
 		log string
 		opt Options
 	}{
-		"GoVector":         {"a {\"a\":1}\nx=1\nb {\"b\":1}\ny=2\na {\"a\":2, \"b\":1}\ngot it\n", Options{}},
-		"ShiViz":           {"x=1\na {\"a\":1}\ny=2\nb {\"b\":1}\ngot it\na {\"a\":2,\"b\":1}\n", Options{}},
-		"header":           {"(?<event>.*)\\n(?<host>\\S*) (?<clock>{.*})\n\nx=1\na {\"a\":1}\ny=2\nb {\"b\":1}\ngot it\na {\"a\":2,\"b\":1}\n", Options{}},
-		"no second line":   {"(?<host>\\S*) (?<clock>{.*})\\n(?<event>.*)\na {\"a\":1}\nx=1\nb {\"b\":1}\ny=2\na {\"a\":2, \"b\":1}\ngot it\n", Options{}},
-		"carriage returns": {"a {\"a\":1}\r\nx=1\r\nb {\"b\":1}\r\ny=2\r\na {\"a\":2, \"b\":1}\r\ngot it\r\n", Options{}},
-		"blank lines":      {"\na {\"a\":1}\nx=1\n\n\nb { \"b\" : 1 }\ny=2\na {\"a\":2,\"b\":1}\ngot it", Options{}},
-		"zero entries":     {"a {\"a\":1,\"b\":0,\"c\":0}\nx=1\nb {\"b\":1}\ny=2\na {\"b\":1,\"a\":2}\ngot it", Options{}},
-		"escaped host":     {"a {\"\\u0061\":1}\nx=1\nb {\"b\":1}\ny=2\na {\"b\":1,\"a\":2}\ngot it", Options{}},
-		"one line":         {"[a] x=1 {\"a\":1}\n[b] y=2 {\"b\":1}\nnoise\n[a] got it {\"b\":1,\"a\":2}\n", Options{Regexp: `\[(?<host>\w+)\] (?<event>.*) (?<clock>\{.*\})`}},
+		"GoVector": {"a {\"a\":1}\nx=1\nb {\"b\":1}\ny=2\na {\"a\":2, \"b\":1}\ngot it\n",
+			Options{}},
+		"ShiViz": {"x=1\na {\"a\":1}\ny=2\nb {\"b\":1}\ngot it\na {\"a\":2,\"b\":1}\n",
+			Options{}},
+		"header": {
+			"(?<event>.*)\\n(?<host>\\S*) (?<clock>{.*})\n\nx=1\na {\"a\":1}\ny=2\nb " +
+				"{\"b\":1}\ngot it\na {\"a\":2,\"b\":1}\n", Options{}},
+		"no second line": {"(?<host>\\S*) (?<clock>{.*})\\n(?<event>.*)\na {\"a\":1}\nx=1\nb " +
+			"{\"b\":1}\ny=2\na {\"a\":2, \"b\":1}\ngot it\n", Options{}},
+		"carriage returns": {
+			"a {\"a\":1}\r\nx=1\r\nb {\"b\":1}\r\ny=2\r\na {\"a\":2, \"b\":1}\r\ngot it\r\n",
+			Options{}},
+		"blank lines": {
+			"\na {\"a\":1}\nx=1\n\n\nb { \"b\" : 1 }\ny=2\na {\"a\":2,\"b\":1}\ngot it", Options{}},
+		"zero entries": {
+			"a {\"a\":1,\"b\":0,\"c\":0}\nx=1\nb {\"b\":1}\ny=2\na {\"b\":1,\"a\":2}\ngot it",
+			Options{}},
+		"escaped host": {
+			"a {\"\\u0061\":1}\nx=1\nb {\"b\":1}\ny=2\na {\"b\":1,\"a\":2}\ngot it", Options{}},
+		"one line": {
+			"[a] x=1 {\"a\":1}\n[b] y=2 {\"b\":1}\nnoise\n[a] got it {\"b\":1,\"a\":2}\n",
+			Options{Regexp: `\[(?<host>\w+)\] (?<event>.*) (?<clock>\{.*\})`}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if d := cmp.Diff(want, strings.TrimPrefix(dump(read(t, tt.log, tt.opt)[0].Computation), " ")); d != "" {
+			if d := cmp.Diff(want, strings.TrimPrefix(dump(read(t, tt.log, tt.opt)[0].Computation),
+				" ")); d != "" {
 				t.Error(d)
 			}
 		})
@@ -161,22 +177,35 @@ func TestMistakes(t *testing.T) {
 		opt  Options
 		want string
 	}{
-		"empty":           {"", Options{}, "log: the log has no events"},
-		"no layout":       {"hello\nworld\n", Options{}, "log: the layout of the log is not one of the two default ones"},
-		"repeated key":    {"a {\"a\":2,\"a\":1}\nx\n", Options{}, "log:1: the clock names host a twice, with different counts"},
-		"twice the label": {"== t\na {\"a\":1}\nx\n== t\nb {\"b\":1}\nx\n", Options{Delimiter: `== (?<trace>.*)`}, "log:4: execution t begins a second time"},
-		"no delimiter": {"a {\"a\":1}\nx\na {\"a\":2}\ny\n=== next ===\na {\"a\":1}\nx\n", Options{},
+		"empty": {"", Options{}, "log: the log has no events"},
+		"no layout": {"hello\nworld\n", Options{},
+			"log: the layout of the log is not one of the two default ones"},
+		"repeated key": {"a {\"a\":2,\"a\":1}\nx\n", Options{},
+			"log:1: the clock names host a twice, with different counts"},
+		"twice the label": {"== t\na {\"a\":1}\nx\n== t\nb {\"b\":1}\nx\n",
+			Options{Delimiter: `== (?<trace>.*)`}, "log:4: execution t begins a second time"},
+		"no delimiter": {"a {\"a\":1}\nx\na {\"a\":2}\ny\n=== next ===\na {\"a\":1}\nx\n",
+			Options{},
 			"log:6: the hosts begin again with event 1 here: perhaps the log has several executions"},
-		"bad clock":        {"a {\"a\":one}\nx\n", Options{}, "log:1: the clock's entry for host a is no count: one"},
-		"clock of strings": {"a {\"a\":\"1\"}\nx\n", Options{}, "log:1: the clock's entry for host a is no count"},
-		"too large":        {"a {\"a\":99999999999}\nx\n", Options{}, "log:1: the clock's entry for host a is no count: 99999999999"},
-		"half a clock":     {"a {\"a\":1 \"b\":2}\nx\n", Options{}, "log:1: the clock is no JSON object"},
-		"bad delimiter":    {"a {\"a\":1}\nx\n", Options{Delimiter: "("}, "log: regular expression"},
-		"nothing matches":  {"a {\"a\":1}\nx\n", Options{Regexp: `(?<host>\d) (?<event>.) (?<clock>.)`}, "log: the regular expression"},
-		"unknown format":   {"", Options{Format: "xml"}, "there is no log format"},
-		"json: no host":    {`{"clock":{"a":1}}`, Options{}, "log:1: neither an event with a host nor a declaration"},
-		"json: array":      {`{"hosts":["a","b"]}` + "\n" + `{"host":"a","clock":[1]}`, Options{}, "log:2: the clock has 1 entries for the 2 declared hosts"},
-		"json: garbage":    {`{"host":"a","clock":{"a":1}} x`, Options{Format: "jsonl"}, "log:1: unexpected text after the object: x"},
+		"bad clock": {"a {\"a\":one}\nx\n", Options{},
+			"log:1: the clock's entry for host a is no count: one"},
+		"clock of strings": {"a {\"a\":\"1\"}\nx\n", Options{},
+			"log:1: the clock's entry for host a is no count"},
+		"too large": {"a {\"a\":99999999999}\nx\n", Options{},
+			"log:1: the clock's entry for host a is no count: 99999999999"},
+		"half a clock": {"a {\"a\":1 \"b\":2}\nx\n", Options{},
+			"log:1: the clock is no JSON object"},
+		"bad delimiter": {"a {\"a\":1}\nx\n", Options{Delimiter: "("},
+			"log: regular expression"},
+		"nothing matches": {"a {\"a\":1}\nx\n",
+			Options{Regexp: `(?<host>\d) (?<event>.) (?<clock>.)`}, "log: the regular expression"},
+		"unknown format": {"", Options{Format: "xml"}, "there is no log format"},
+		"json: no host": {`{"clock":{"a":1}}`, Options{},
+			"log:1: neither an event with a host nor a declaration"},
+		"json: array": {`{"hosts":["a","b"]}` + "\n" + `{"host":"a","clock":[1]}`, Options{},
+			"log:2: the clock has 1 entries for the 2 declared hosts"},
+		"json: garbage": {`{"host":"a","clock":{"a":1}} x`, Options{Format: "jsonl"},
+			"log:1: unexpected text after the object: x"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -206,7 +235,8 @@ func TestSeveralExecutions(t *testing.T) {
 	}
 	// With an expression of one's own, too.
 	opt.Regexp = `(?<host>\w) (?<clock>{.*})\n(?<event>x.*)`
-	if execs := read(t, log, opt); len(execs) != 2 || execs[1].Label() != "two" || execs[1].TotalEvents() != 2 {
+	if execs := read(t, log, opt); len(execs) != 2 || execs[1].Label() != "two" ||
+		execs[1].TotalEvents() != 2 {
 		t.Fatalf("%d executions", len(execs))
 	}
 }
@@ -230,20 +260,33 @@ b:1 [0 1] "y=2" y=2
 		"byte order mark":            {"\xef\xbb\xbf" + text, Options{}, 0},
 		"byte order mark and header": {"\xef\xbb\xbf" + ShiVizRegexp + "\n\n" + text, Options{}, 0},
 		"blanks after the clock":     {strings.ReplaceAll(text, "}", "} "), Options{}, 0},
-		"blanks, GoVector":           {"a {\"a\":1}  \nx=1\nb {\"b\":1}\t\ny=2\na {\"a\":2, \"b\":1} \ngot it\n", Options{}, 0},
-		"the site's default, given":  {strings.ReplaceAll(text, "}", "} "), Options{Regexp: ShiVizRegexp}, 0},
-		"carriage returns":           {ShiVizRegexp + "\r\n\r\n" + strings.ReplaceAll(text, "\n", "\r\n"), Options{}, 0},
-		"carriage returns, own":      {strings.ReplaceAll(text, "\n", "\r\n"), Options{Regexp: `(?<event>.*)\n(?<host>\w+) (?<clock>\{.*\})$`}, 0},
-		"only carriage returns":      {strings.ReplaceAll(text, "\n", "\r"), Options{}, 0},
-		"noise before":               {"# made by hand\n# on a Sunday\n\n" + text, Options{}, 2},
-		"noise between":              {strings.ReplaceAll(text, "y=2", "(pause)\n\n(pause)\ny=2"), Options{}, 2},
-		"noise after":                {text + "bye\n", Options{}, 1},
-		"escaped clocks":             {strings.ReplaceAll(text, `"`, `\"`), Options{}, 0},
-		"equal repeated keys":        {strings.ReplaceAll(text, `{"b":1}`, `{"b":1,"b":1}`), Options{}, 0},
-		"other order, of a model checker": {"State 1: <Init>\nHost = a\nClock = \"{\\\"a\\\":1}\"\nx=1\n\nState 2: <Next>\nHost = b\nClock = \"{\\\"b\\\":1}\"\ny=2\n\n" +
-			"State 3: <Next>\nHost = a\nClock = \"{\\\"a\\\":2,\\\"b\\\":1}\"\ngot it\n\nFinished.\n",
-			Options{Regexp: `^State (\d+): .*\nHost = (?<host>.*)\nClock = "(?<clock>.*)"\n(?<event>.*)`}, 1},
-		"text before the host": {strings.ReplaceAll("a {\"a\":1}\nx=1\nb {\"b\":1}\ny=2\na {\"a\":2,\"b\":1}\ngot it\n", " {", " {"), Options{Regexp: GoVectorRegexp}, 0},
+		"blanks, GoVector": {
+			"a {\"a\":1}  \nx=1\nb {\"b\":1}\t\ny=2\na {\"a\":2, \"b\":1} \ngot it\n", Options{},
+			0},
+		"the site's default, given": {strings.ReplaceAll(text, "}", "} "),
+			Options{Regexp: ShiVizRegexp}, 0},
+		"carriage returns": {ShiVizRegexp + "\r\n\r\n" + strings.ReplaceAll(text, "\n",
+			"\r\n"), Options{}, 0},
+		"carriage returns, own": {strings.ReplaceAll(text, "\n", "\r\n"),
+			Options{Regexp: `(?<event>.*)\n(?<host>\w+) (?<clock>\{.*\})$`}, 0},
+		"only carriage returns": {strings.ReplaceAll(text, "\n", "\r"), Options{}, 0},
+		"noise before":          {"# made by hand\n# on a Sunday\n\n" + text, Options{}, 2},
+		"noise between": {strings.ReplaceAll(text, "y=2", "(pause)\n\n(pause)\ny=2"),
+			Options{}, 2},
+		"noise after":    {text + "bye\n", Options{}, 1},
+		"escaped clocks": {strings.ReplaceAll(text, `"`, `\"`), Options{}, 0},
+		"equal repeated keys": {strings.ReplaceAll(text, `{"b":1}`, `{"b":1,"b":1}`),
+			Options{}, 0},
+		"other order, of a model checker": {
+			"State 1: <Init>\nHost = a\nClock = \"{\\\"a\\\":1}\"\nx=1\n\nState 2: <Next>\nHost " +
+				"= b\nClock = \"{\\\"b\\\":1}\"\ny=2\n\n" +
+				"State 3: <Next>\nHost = a\nClock = \"{\\\"a\\\":2,\\\"b\\\":1}\"\ngot " +
+				"it\n\nFinished.\n",
+			Options{
+				Regexp: `^State (\d+): .*\nHost = (?<host>.*)\nClock = "(?<clock>.*)"\n(?<event>.*)`}, 1},
+		"text before the host": {
+			strings.ReplaceAll("a {\"a\":1}\nx=1\nb {\"b\":1}\ny=2\na {\"a\":2,\"b\":1}\ngot it\n",
+				" {", " {"), Options{Regexp: GoVectorRegexp}, 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -262,11 +305,13 @@ b:1 [0 1] "y=2" y=2
 	}
 	// Where the first ignored line stands.
 	x := read(t, "a {\"a\":1}\nx=1\nnoise\na {\"a\":2}\nx=2\n", Options{})[0]
-	if x.TotalEvents() != 2 || x.Ignored == nil || x.Ignored.First.String() != "log:3" || x.Ignored.Text != "noise" {
+	if x.TotalEvents() != 2 || x.Ignored == nil || x.Ignored.First.String() != "log:3" ||
+		x.Ignored.Text != "noise" {
 		t.Errorf("%+v", x.Ignored)
 	}
 	// What a repair drops is counted.
-	x = read(t, strings.Repeat("a {\"a\":1}\nx=1\n", 5)+"a {\"a\":one}\nx=1\n", Options{Lenient: true})[0]
+	x = read(t, strings.Repeat("a {\"a\":1}\nx=1\n", 5)+"a {\"a\":one}\nx=1\n",
+		Options{Lenient: true})[0]
 	if x.TotalEvents() != 1 || x.Repairs.Dropped != 5 {
 		t.Errorf("%d events, %d dropped", x.TotalEvents(), x.Repairs.Dropped)
 	}
@@ -274,10 +319,13 @@ b:1 [0 1] "y=2" y=2
 
 // TestFields: the groups of the parser stay in a log that is written.
 func TestFields(t *testing.T) {
-	opt := Options{Regexp: `(?<date>\S+)(?: (?<path>/\S+))? (?<host>\w+) (?<clock>{.*}) (?<event>.*)`}
-	first := read(t, "07:30 /a/b n1 {\"n1\":1} x=1\n007 n2 {\"n2\":1,\"n1\":1} y=2\n", opt)[0].Computation
+	opt := Options{
+		Regexp: `(?<date>\S+)(?: (?<path>/\S+))? (?<host>\w+) (?<clock>{.*}) (?<event>.*)`}
+	first := read(t, "07:30 /a/b n1 {\"n1\":1} x=1\n007 n2 {\"n2\":1,\"n1\":1} y=2\n",
+		opt)[0].Computation
 	var buf bytes.Buffer
-	if err := WriteShiViz(&buf, first, first.Linearise(first.Initial(), first.Final()), func(computation.Event) string { return "[cut] " }); err != nil {
+	if err := WriteShiViz(&buf, first, first.Linearise(first.Initial(), first.Final()),
+		func(computation.Event) string { return "[cut] " }); err != nil {
 		t.Fatal(err)
 	}
 	second := read(t, buf.String(), Options{})[0].Computation
@@ -307,7 +355,8 @@ func matches(expr string, data []byte) [][]int {
 // FuzzMatchers: the scanners of the default layouts find what their regular
 // expressions find.
 func FuzzMatchers(f *testing.F) {
-	for _, text := range []string{"x\na {\"a\":1}\ny\nb {} \n", "a {1} {2}\n\n a { {\n{}\n", "a b {} {}}\nx {}\ny {}", " {}\n {}\n {}", "a\t{}\n\f {}\r\n", "\xff {\xff}\n\xff"} {
+	for _, text := range []string{"x\na {\"a\":1}\ny\nb {} \n", "a {1} {2}\n\n a { {\n{}\n",
+		"a b {} {}}\nx {}\ny {}", " {}\n {}\n {}", "a\t{}\n\f {}\r\n", "\xff {\xff}\n\xff"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) { compareMatchers(t, data) })
@@ -346,7 +395,9 @@ func TestMatchers(t *testing.T) {
 // FuzzFastLine: a line that is read fast is one that encoding/json reads, with
 // the same content.
 func FuzzFastLine(f *testing.F) {
-	f.Add([]byte(`{"host":"a","clock":{"a":1,"b":0},"event":"x","vars":{"x":1,"y":[1,{"z":null}],"w":{"v":true}}}`))
+	f.Add(
+		[]byte(
+			`{"host":"a","clock":{"a":1,"b":0},"event":"x","vars":{"x":1,"y":[1,{"z":null}],"w":{"v":true}}}`))
 	f.Add([]byte(`{"clock": {"a": 01}, "host" : "a\u0062" , "vars":{"s":"\"", "f":-1.5e3}}`))
 	f.Add([]byte(`{"host":"a","clock":{"a":1},"vars":{"x":1},"vars":{"y":2}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -356,7 +407,9 @@ func FuzzFastLine(f *testing.F) {
 			return
 		}
 		got := map[string]computation.Value{}
-		a := assignments{opt: &Options{}, set: func(name []byte, v computation.Value) { got[string(name)] = v }}
+		a := assignments{opt: &Options{}, set: func(name []byte, v computation.Value) {
+			got[string(name)] = v
+		}}
 		if err := a.assignVars(&fast); err != nil {
 			t.Fatal(err)
 		}
@@ -393,11 +446,14 @@ func FuzzFastLine(f *testing.F) {
 func TestDecoder(t *testing.T) {
 	logs := []string{
 		"a {\"a\":1}\nx=1\nb {\"b\":1}\ny=[2]\na {\"a\":2, \"b\":1}\ngot it\n",
-		"(?<event>.*)\\n(?<host>\\S*) (?<clock>{.*})\n\nx=1\na {\"a\":1}\ny=[2]\nb {\"b\":1}\ngot it\na {\"a\":2,\"b\":1}\n",
-		`{"host":"a","clock":{"a":1},"event":"x=1","vars":{"x":1}}` + "\n" + `{"hosts":["a","b"]}` + "\n" + `{"host":"b","clock":[0,1],"event":"y=[2]","vars":{"y":[2]}}` + "\n\n" +
+		"(?<event>.*)\\n(?<host>\\S*) (?<clock>{.*})\n\nx=1\na {\"a\":1}\ny=[2]\nb " +
+			"{\"b\":1}\ngot it\na {\"a\":2,\"b\":1}\n",
+		`{"host":"a","clock":{"a":1},"event":"x=1","vars":{"x":1}}` + "\n" + `{"hosts":["a","b"]}` +
+			"\n" + `{"host":"b","clock":[0,1],"event":"y=[2]","vars":{"y":[2]}}` + "\n\n" +
 			`{"host":"a","clock":[2,1],"event":"got it"}` + "\n",
 	}
-	want := []string{"a map[a:1] map[x:1] x=1", "b map[b:1] map[y:[2]] y=[2]", "a map[a:2 b:1] map[] got it"}
+	want := []string{"a map[a:1] map[x:1] x=1", "b map[b:1] map[y:[2]] y=[2]",
+		"a map[a:2 b:1] map[] got it"}
 	for _, log := range logs {
 		var got []string
 		d := NewDecoder(strings.NewReader(log), Options{})
@@ -433,7 +489,8 @@ func TestDecoder(t *testing.T) {
 		"{\"host\":\"a\",\"clock\":[1]}\n": "line 1: the clock is no array of 0 counts",
 		"{}\n":                             "line 1: neither an event",
 	} {
-		if _, err := NewDecoder(strings.NewReader(log), Options{}).Next(); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := NewDecoder(strings.NewReader(log), Options{}).Next(); err == nil ||
+			!strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", log, err, want)
 		}
 	}
@@ -450,7 +507,8 @@ func TestScanClock(t *testing.T) {
 			if n > 0 {
 				sb.WriteString(rapid.SampledFrom([]string{",", ", ", " ,"}).Draw(rt, "sep"))
 			}
-			fmt.Fprintf(&sb, "%s%s%d", jsonString(h), rapid.SampledFrom([]string{":", ": ", " : "}).Draw(rt, "colon"), x)
+			fmt.Fprintf(&sb, "%s%s%d", jsonString(h),
+				rapid.SampledFrom([]string{":", ": ", " : "}).Draw(rt, "colon"), x)
 			n++
 		}
 		sb.WriteString("}")
@@ -482,16 +540,21 @@ func jsonString(s string) string {
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("a {\"a\":1}\nx=1\nb {\"b\":1,\"a\":1}\ny={\"z\":[1,2]}\n"), "", "", false)
 	f.Add([]byte("x=\"1\na {\"a\":1}\n"), "", "", true)
-	f.Add([]byte("{\"hosts\":[\"a\"]}\n{\"host\":\"a\",\"clock\":[1],\"vars\":{\"x\":{\"y\":null}}}\n{\"trace\":\"t\"}"), "", "", true)
-	f.Add([]byte("1 a {\"a\":1} x\n--\n"), `(?<t>\d) (?<host>\w) (?<clock>{.*}) (?<event>.*)`, "^-(?<trace>-)", true)
+	f.Add(
+		[]byte(
+			"{\"hosts\":[\"a\"]}\n{\"host\":\"a\",\"clock\":[1],\"vars\":{\"x\":{\"y\":null}}}\n{\"trace\":\"t\"}"), "", "", true)
+	f.Add([]byte("1 a {\"a\":1} x\n--\n"), `(?<t>\d) (?<host>\w) (?<clock>{.*}) (?<event>.*)`,
+		"^-(?<trace>-)", true)
 	f.Fuzz(func(t *testing.T, data []byte, re, delim string, lenient bool) {
-		execs, err := Read([]Input{{"log", data}}, Options{Regexp: re, Delimiter: delim, Lenient: lenient})
+		execs, err := Read([]Input{{"log", data}}, Options{Regexp: re, Delimiter: delim,
+			Lenient: lenient})
 		if err != nil {
 			_ = err.Error()
 			return
 		}
 		for _, x := range execs {
-			if !x.Consistent(x.Final()) || len(x.Linearise(x.Initial(), x.Final())) != x.TotalEvents() {
+			if !x.Consistent(x.Final()) ||
+				len(x.Linearise(x.Initial(), x.Final())) != x.TotalEvents() {
 				t.Fatal("an inconsistent computation was accepted")
 			}
 		}

@@ -16,11 +16,12 @@ import (
 
 // Options say how to read a log.
 type Options struct {
-	Format    string         // one of Formats; "" recognises it
-	Regexp    string         // the parser of a ShiViz log; "" recognises the layout
-	Delimiter string         // between executions; "" is what the file says
-	Assign    *regexp.Regexp // finds assignments in event texts, with groups name and value; nil is the default
-	Lenient   bool           // repair what can be repaired
+	Format    string // one of Formats; "" recognises it
+	Regexp    string // the parser of a ShiViz log; "" recognises the layout
+	Delimiter string // between executions; "" is what the file says
+	// finds assignments in event texts, with groups name and value; nil is the default
+	Assign  *regexp.Regexp
+	Lenient bool // repair what can be repaired
 	// Ended is for a Decoder of a connection, which may break off: a last line
 	// without its end is refused unless it is JSON, which has an end of its own.
 	Ended bool
@@ -33,8 +34,10 @@ var Formats = []string{"shiviz", "jsonl", "otlp", "jaeger", "gotrace"}
 type Execution struct {
 	*computation.Computation
 	Repairs *computation.IssueList // what was repaired; never nil
-	Ignored *Ignored               // lines that are no part of an event, of all executions; only with the first
-	Notes   []string               // what else is to be known of all executions; only with the first
+	// lines that are no part of an event, of all executions; only with the first
+	Ignored *Ignored
+	// what else is to be known of all executions; only with the first
+	Notes []string
 }
 
 // Ignored counts the lines that are no part of an event, as the ShiViz site
@@ -89,8 +92,10 @@ func Read(inputs []Input, opt Options) ([]Execution, error) {
 		}
 		var err error
 		var notes []string
-		if format != "shiviz" && (opt.Regexp != "" || opt.Delimiter != "") && slices.Contains(Formats, format) {
-			return nil, fmt.Errorf("%s: a regular expression and a delimiter are for logs of ShiViz, and its format is %s", in.Name, format)
+		if format != "shiviz" && (opt.Regexp != "" || opt.Delimiter != "") &&
+			slices.Contains(Formats, format) {
+			return nil, fmt.Errorf("%s: a regular expression and a delimiter are for logs of "+
+				"ShiViz, and its format is %s", in.Name, format)
 		}
 		switch format {
 		case "shiviz":
@@ -104,7 +109,8 @@ func Read(inputs []Input, opt Options) ([]Execution, error) {
 		case "gotrace":
 			err = traces.ReadGoTrace(in.Data, b.builder())
 		default:
-			return nil, fmt.Errorf("there is no log format %q; there are %s", format, strings.Join(Formats, ", "))
+			return nil, fmt.Errorf("there is no log format %q; there are %s", format,
+				strings.Join(Formats, ", "))
 		}
 		for _, n := range notes {
 			b.notes = append(b.notes, in.Name+": "+n)
@@ -216,19 +222,25 @@ func (b *builders) start(label string, line int) {
 func recognise(data []byte) string {
 	begin := data[:min(len(data), 64<<10)]
 	switch {
-	case bytes.HasPrefix(data, []byte("go 1.")) && bytes.Contains(begin[:min(len(begin), 16)], []byte(" trace\x00")):
+	case bytes.HasPrefix(data, []byte("go 1.")) && bytes.Contains(begin[:min(len(begin), 16)],
+		[]byte(" trace\x00")):
 		return "gotrace"
-	case len(bytes.TrimSpace(begin)) > 0 && bytes.TrimSpace(begin)[0] == '{' && bytes.Contains(begin, []byte(`"resourceSpans"`)):
+	case len(bytes.TrimSpace(begin)) > 0 && bytes.TrimSpace(begin)[0] == '{' &&
+		bytes.Contains(begin, []byte(`"resourceSpans"`)):
 		return "otlp"
-	case len(bytes.TrimSpace(begin)) > 0 && bytes.TrimSpace(begin)[0] == '{' && bytes.Contains(begin, []byte(`"traceID"`)) && bytes.Contains(begin, []byte(`"data"`)):
+	case len(bytes.TrimSpace(begin)) > 0 && bytes.TrimSpace(begin)[0] == '{' &&
+		bytes.Contains(begin, []byte(`"traceID"`)) && bytes.Contains(begin, []byte(`"data"`)):
 		return "jaeger"
 	}
 	for len(data) > 0 {
 		line, rest := cutLine(data)
 		line = bytes.TrimSpace(line)
 		if len(line) > 0 {
-			if line[0] == '{' && line[len(line)-1] == '}' && (bytes.Contains(line, []byte(`"clock"`)) || bytes.Contains(line, []byte(`"hosts"`)) ||
-				bytes.Contains(line, []byte(`"init"`)) || bytes.Contains(line, []byte(`"trace"`))) {
+			if line[0] == '{' && line[len(line)-1] == '}' &&
+				(bytes.Contains(line, []byte(`"clock"`)) ||
+					bytes.Contains(line, []byte(`"hosts"`)) ||
+					bytes.Contains(line, []byte(`"init"`)) ||
+					bytes.Contains(line, []byte(`"trace"`))) {
 				return "jsonl"
 			}
 			return "shiviz"
@@ -256,7 +268,8 @@ func compile(expr string) (*regexp.Regexp, error) {
 	re, err := regexp.Compile("(?m)" + expr)
 	if err != nil {
 		msg := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
-		if strings.Contains(expr, "(?=") || strings.Contains(expr, "(?!") || strings.Contains(expr, "(?<=") || strings.Contains(expr, "(?<!") {
+		if strings.Contains(expr, "(?=") || strings.Contains(expr, "(?!") ||
+			strings.Contains(expr, "(?<=") || strings.Contains(expr, "(?<!") {
 			msg += " (look-around is not supported)"
 		}
 		return nil, fmt.Errorf("regular expression %q: %s", expr, msg)

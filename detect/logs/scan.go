@@ -109,7 +109,8 @@ func (c *clockScanner) scanAt(text []byte, i int) (end int, err error) {
 			for end < len(text) && text[end] != ',' && text[end] != '}' && text[end] != ' ' {
 				end++
 			}
-			return 0, fmt.Errorf("the clock's entry for host %s is no count: %s", c.b.HostName(id), shorten(text[start:end]))
+			return 0, fmt.Errorf("the clock's entry for host %s is no count: %s", c.b.HostName(id),
+				shorten(text[start:end]))
 		}
 		c.hosts, c.vals = append(c.hosts, id), append(c.vals, int32(v))
 		i = after
@@ -220,7 +221,8 @@ type assignments struct {
 }
 
 func isNameByte(c byte) bool {
-	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= utf8.RuneSelf
+	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' ||
+		c >= utf8.RuneSelf
 }
 
 func (a *assignments) token(s []byte) computation.Value {
@@ -262,7 +264,8 @@ func (a *assignments) find(text []byte) {
 			} else {
 				i++
 			}
-		case c == '=' && i > 0 && isNameByte(text[i-1]) && i+1 < len(text) && text[i+1] != '=' && text[i+1] != '>' && text[i+1] != '~':
+		case c == '=' && i > 0 && isNameByte(text[i-1]) && i+1 < len(text) && text[i+1] != '=' &&
+			text[i+1] != '>' && text[i+1] != '~':
 			start := i
 			for start > 0 && (isNameByte(text[start-1]) || text[start-1] == '.') {
 				start--

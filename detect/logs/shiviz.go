@@ -53,7 +53,8 @@ func readShiViz(b *builders, data []byte) error {
 	r := &shivizReader{eventReader: newEventReader(b), data: data, line: line}
 	if expr == "" {
 		if expr = layout(data, delim); expr == "" {
-			return errors.New("the layout of the log is not one of the two default ones; give its regular expression")
+			return errors.New("the layout of the log is not one of the two default ones; give " +
+				"its regular expression")
 		}
 		r.blanks = true // there is no expression to be true to
 	}
@@ -120,7 +121,8 @@ func (r *shivizReader) parser(expr string) error {
 		r.next = nextShiViz
 	}
 	r.re, r.names = re, re.SubexpNames()
-	r.host, r.clockG, r.event = re.SubexpIndex("host"), re.SubexpIndex("clock"), re.SubexpIndex("event")
+	r.host, r.clockG, r.event = re.SubexpIndex("host"), re.SubexpIndex("clock"),
+		re.SubexpIndex("event")
 	for g, name := range r.names {
 		if name != "" && g != r.host && g != r.clockG && g != r.event {
 			r.fields = append(r.fields, g)
@@ -250,7 +252,8 @@ func nextShiViz(data []byte, at int) []int {
 		}
 		if q+1 < len(line) && line[q] == ' ' && line[q+1] == '{' {
 			if z := bytes.LastIndexByte(line, '}'); z > q+1 {
-				return []int{at, from + z + 1, at, at + n, from, from + q, from + q + 1, from + z + 1}
+				return []int{at, from + z + 1, at, at + n, from, from + q, from + q + 1,
+					from + z + 1}
 			}
 		}
 		at = from
@@ -262,14 +265,16 @@ func nextShiViz(data []byte, at int) []int {
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\f' || c == '\r' || c == '\n' }
 
 func isHeader(line []byte) bool {
-	return bytes.Contains(line, []byte("(?<")) && bytes.Contains(line, []byte("clock>")) || bytes.Contains(line, []byte("(?P<clock>"))
+	return bytes.Contains(line, []byte("(?<")) && bytes.Contains(line, []byte("clock>")) ||
+		bytes.Contains(line, []byte("(?P<clock>"))
 }
 
 // isDelimiter tells the second line of a file with a header, if it is not
 // empty, from a first event: a delimiter has the syntax of a regular expression
 // or no clock.
 func isDelimiter(line []byte) bool {
-	return bytes.Contains(line, []byte("(?<")) || bytes.Contains(line, []byte("(?P<")) || line[0] == '^' || !bytes.Contains(line, []byte(`{"`)) && bytes.ContainsAny(line, `\^$*+(`)
+	return bytes.Contains(line, []byte("(?<")) || bytes.Contains(line, []byte("(?P<")) ||
+		line[0] == '^' || !bytes.Contains(line, []byte(`{"`)) && bytes.ContainsAny(line, `\^$*+(`)
 }
 
 // isClockLine reports whether the line is a host and its clock.
@@ -358,6 +363,7 @@ func (r *eventReader) add(line int, host, clock, text []byte) bool {
 // twice reports a host that the clock names twice with different counts.
 func (r *eventReader) twice(line int) {
 	if id := r.clock.twice; id >= 0 {
-		r.b.issues.add(r.b.source, line, "the clock names host %s twice, with different counts", r.clock.b.HostName(id))
+		r.b.issues.add(r.b.source, line, "the clock names host %s twice, with different counts",
+			r.clock.b.HostName(id))
 	}
 }

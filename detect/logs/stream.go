@@ -230,7 +230,8 @@ func (d *Decoder) Next() (*Record, error) {
 		case isClockLine(second):
 			d.format = "shiviz"
 		default:
-			return fail(fmt.Errorf("neither JSON nor an event with a host and its clock: %s", shorten(first)))
+			return fail(fmt.Errorf("neither JSON nor an event with a host and its clock: %s",
+				shorten(first)))
 		}
 	}
 	clock, event := first, second
@@ -260,7 +261,8 @@ func (d *Decoder) Next() (*Record, error) {
 // twice reports a host that the last clock names twice with different counts.
 func (d *Decoder) twice() error {
 	if d.scan.twice >= 0 {
-		return fmt.Errorf("the clock names host %s twice, with different counts", d.names.HostName(d.scan.twice))
+		return fmt.Errorf("the clock names host %s twice, with different counts",
+			d.names.HostName(d.scan.twice))
 	}
 	return nil
 }
@@ -317,7 +319,8 @@ func (d *Decoder) jsonLine(text []byte) (*Record, error) {
 	if len(clock) > 0 && clock[0] == '[' {
 		var array []int32
 		if err := json.Unmarshal(clock, &array); err != nil || len(array) != len(d.order) {
-			return nil, fmt.Errorf("the clock is no array of %d counts: %s", len(d.order), shorten(clock))
+			return nil, fmt.Errorf("the clock is no array of %d counts: %s", len(d.order),
+				shorten(clock))
 		}
 		for i, x := range array {
 			r.Clock = append(r.Clock, Entry{d.order[i], x})

@@ -19,10 +19,13 @@ import (
 // of the log that was read) stand before the text, with the groups that read
 // them again in the header. Line breaks in texts become spaces, and tabs in
 // fields.
-func WriteShiViz(w io.Writer, c *computation.Computation, order []computation.Event, prefix func(computation.Event) string) error {
+func WriteShiViz(w io.Writer, c *computation.Computation, order []computation.Event,
+	prefix func(computation.Event) string) error {
 	out := bufio.NewWriter(w)
 	fields := c.FieldNames()
-	if len(fields) == 0 && !slices.ContainsFunc(c.Names(), func(name string) bool { return strings.ContainsAny(name, " \t\r\n\f") }) {
+	if len(fields) == 0 && !slices.ContainsFunc(c.Names(), func(name string) bool {
+		return strings.ContainsAny(name, " \t\r\n\f")
+	}) {
 		fmt.Fprintf(out, "%s\n\n", GoVectorRegexp)
 	} else {
 		out.WriteString(`^(?<host>.*?) (?<clock>{".*})\n`)
@@ -126,7 +129,8 @@ func WriteJSONLines(w io.Writer, c *computation.Computation) error {
 		Vars  map[string]computation.Value `json:"vars,omitempty"`
 	}
 	for _, e := range c.Linearise(c.Initial(), c.Final()) {
-		l := line{c.Name(e.Process), appendClock(nil, c, e), c.Text(e.Process, e.Index), changes[e.Process][e.Index]}
+		l := line{c.Name(e.Process), appendClock(nil, c, e), c.Text(e.Process, e.Index),
+			changes[e.Process][e.Index]}
 		if err := enc.Encode(l); err != nil {
 			return err
 		}

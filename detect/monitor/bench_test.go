@@ -48,7 +48,8 @@ func benchLog(events int) (jsonl, shiviz []byte, hosts []string) {
 		}
 		clock.WriteByte('}')
 		x := rng.IntN(1001)
-		fmt.Fprintf(&a, `{"host":%q,"clock":%s,"event":"step","vars":{"x":%d}}`+"\n", hosts[i], &clock, x)
+		fmt.Fprintf(&a, `{"host":%q,"clock":%s,"event":"step","vars":{"x":%d}}`+"\n", hosts[i],
+			&clock, x)
 		fmt.Fprintf(&b, "%s %s\nstep x=%d\n", hosts[i], &clock, x)
 	}
 	return a.Bytes(), b.Bytes(), hosts
@@ -65,7 +66,8 @@ func BenchmarkStream(b *testing.B) {
 	for name, log := range map[string][]byte{"jsonl": jsonl, "shiviz": shiviz} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				s, err := NewService(Config{Predicate: p, Modality: detect.Poss, Hosts: hosts}, "", 0, logs.Options{})
+				s, err := NewService(Config{Predicate: p, Modality: detect.Poss, Hosts: hosts}, "",
+					0, logs.Options{})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -53,14 +53,17 @@ func (m *Monitor) fits(e *event) error {
 	lower := h.rows[r]
 	for j, x := range e.clock {
 		if j != i && x < lower.clock[j] {
-			return fmt.Errorf("the clock's entry for host %s falls from %d to %d", m.hosts[j].name, lower.clock[j], x)
+			return fmt.Errorf("the clock's entry for host %s falls from %d to %d", m.hosts[j].name,
+				lower.clock[j], x)
 		}
 	}
 	if r+1 < len(h.rows) {
 		upper := h.rows[r+1]
 		for j, x := range e.clock {
 			if j != i && x > upper.clock[j] {
-				return fmt.Errorf("the clock's entry for host %s is %d, but event %d of host %s, which has arrived, has %d", m.hosts[j].name, x, upper.at, h.name, upper.clock[j])
+				return fmt.Errorf("the clock's entry for host %s is %d, but event %d of host %s, "+
+					"which has arrived, has %d", m.hosts[j].name, x, upper.at, h.name,
+					upper.clock[j])
 			}
 		}
 	}
@@ -73,20 +76,28 @@ func (m *Monitor) fits(e *event) error {
 			for l, y := range f.clock {
 				switch {
 				case l == i && y >= k:
-					return fmt.Errorf("cyclic: the clock contains event %d of host %s, which contains event %d of host %s", f.at, g.name, y, h.name)
+					return fmt.Errorf("cyclic: the clock contains event %d of host %s, which "+
+						"contains event %d of host %s", f.at, g.name, y, h.name)
 				case l != j && l != i && y > e.clock[l]:
-					return fmt.Errorf("not transitive: the clock contains event %d of host %s, whose clock has %d for host %s, but its own entry is %d", f.at, g.name, y, m.hosts[l].name, e.clock[l])
+					return fmt.Errorf("not transitive: the clock contains event %d of host %s, "+
+						"whose clock has %d for host %s, but its own entry is %d", f.at, g.name, y,
+						m.hosts[l].name, e.clock[l])
 				}
 			}
 		}
 		if top := g.rows[len(g.rows)-1]; top.clock[i] >= k {
-			f := g.rows[sort.Search(len(g.rows), func(x int) bool { return g.rows[x].clock[i] >= k })]
+			f := g.rows[sort.Search(len(g.rows), func(x int) bool {
+				return g.rows[x].clock[i] >= k
+			})]
 			for l, x := range e.clock {
 				switch {
 				case l == j && x >= f.at:
-					return fmt.Errorf("cyclic: event %d of host %s contains this event, whose clock contains event %d of host %s", f.at, g.name, x, g.name)
+					return fmt.Errorf("cyclic: event %d of host %s contains this event, whose "+
+						"clock contains event %d of host %s", f.at, g.name, x, g.name)
 				case l != j && l != i && x > f.clock[l]:
-					return fmt.Errorf("not transitive: event %d of host %s, which has arrived, contains this event, whose clock has %d for host %s, but its own entry is %d", f.at, g.name, x, m.hosts[l].name, f.clock[l])
+					return fmt.Errorf("not transitive: event %d of host %s, which has arrived, "+
+						"contains this event, whose clock has %d for host %s, but its own entry "+
+						"is %d", f.at, g.name, x, m.hosts[l].name, f.clock[l])
 				}
 			}
 		}

@@ -3,10 +3,10 @@
 // and the answer is announced as soon as the events that prove it have arrived
 // (Stoller, Unnikrishnan and Liu 2000, end of sections 4 and 6).
 //
-// A Service feeds a Monitor from any number of sources. Poss is the interval search of package detect whose
-// branches wait for events; Def of a conjunction of 1-local predicates is Garg
-// and Waldecker's algorithm with the same patience; Def of any other predicate
-// explores the reachable global states that do not satisfy it.
+// A Service feeds a Monitor from any number of sources. Poss is the interval search of package
+// detect whose branches wait for events; Def of a conjunction of 1-local predicates is Garg and
+// Waldecker's algorithm with the same patience; Def of any other predicate explores the
+// reachable global states that do not satisfy it.
 //
 // # What is announced
 //

@@ -42,7 +42,9 @@ func (p *part) truth(m *Monitor, i int, tuple int32) []bool {
 		mask = make([]bool, len(p.conj.Clauses))
 		for y, cl := range p.conj.Clauses {
 			if l := cl.Local[i]; l != nil {
-				mask[y] = l.Eval(func(n *predicate.Node) computation.Value { return m.value(n, tuple) }).IsTrue()
+				mask[y] = l.Eval(func(n *predicate.Node) computation.Value {
+					return m.value(n, tuple)
+				}).IsTrue()
 			}
 		}
 		p.masks[i][tuple] = mask
@@ -59,7 +61,9 @@ func (p *part) holds(m *Monitor, x int, tuples []int32) bool {
 		}
 	}
 	for _, l := range cl.Joint {
-		if l.Eval(func(n *predicate.Node) computation.Value { return m.value(n, tuples[n.Process]) }).IsTrue() {
+		if l.Eval(func(n *predicate.Node) computation.Value {
+			return m.value(n, tuples[n.Process])
+		}).IsTrue() {
 			return true
 		}
 	}
@@ -102,11 +106,13 @@ type pending struct {
 }
 
 func newSeeker(m *Monitor, conj *predicate.Conjunction) *seeker {
-	k := &seeker{part: newPart(m, conj), nodes: map[*seekNode]struct{}{}, waiting: make([]map[*seekNode]struct{}, len(m.hosts))}
+	k := &seeker{part: newPart(m, conj), nodes: map[*seekNode]struct{}{},
+		waiting: make([]map[*seekNode]struct{}, len(m.hosts))}
 	for i := range k.waiting {
 		k.waiting[i] = map[*seekNode]struct{}{}
 	}
-	n := &seekNode{S: make(computation.Cut, len(m.hosts)), UB: make(computation.Cut, len(m.hosts)), Clause: -1}
+	n := &seekNode{S: make(computation.Cut, len(m.hosts)), UB: make(computation.Cut, len(m.hosts)),
+		Clause: -1}
 	for i := range n.UB {
 		n.UB[i] = never
 	}
@@ -161,7 +167,8 @@ func (k *seeker) process(m *Monitor, n *seekNode) bool {
 		}
 		k.tuples = m.tuplesAt(n.S, k.tuples)
 		for x, cl := range k.conj.Clauses {
-			if (n.Clause < 0 || len(cl.Support) < len(k.conj.Clauses[n.Clause].Support)) && !k.holds(m, x, k.tuples) {
+			if (n.Clause < 0 || len(cl.Support) < len(k.conj.Clauses[n.Clause].Support)) &&
+				!k.holds(m, x, k.tuples) {
 				n.Clause = x
 			}
 		}
@@ -262,7 +269,8 @@ type strong struct {
 }
 
 func newStrong(m *Monitor, conj *predicate.Conjunction) *strong {
-	g := &strong{part: newPart(m, conj), S: make(computation.Cut, len(m.hosts)), clause: make([]int, len(m.hosts))}
+	g := &strong{part: newPart(m, conj), S: make(computation.Cut, len(m.hosts)),
+		clause: make([]int, len(m.hosts))}
 	for i := range g.clause {
 		g.clause[i] = -1
 	}
@@ -413,7 +421,8 @@ type avoidState struct {
 }
 
 func newAvoider(m *Monitor, conj *predicate.Conjunction) *avoider {
-	a := &avoider{part: newPart(m, conj), open: map[string]*avoidState{}, levels: map[int]map[string]bool{}, seen: make([]int32, len(m.hosts))}
+	a := &avoider{part: newPart(m, conj), open: map[string]*avoidState{},
+		levels: map[int]map[string]bool{}, seen: make([]int32, len(m.hosts))}
 	for i := range a.seen {
 		a.seen[i] = -1
 	}

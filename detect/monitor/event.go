@@ -98,7 +98,8 @@ func (m *Monitor) fromEvent(x *Event) (*event, error) {
 	if !ok {
 		return nil, nil
 	}
-	e := &event{host: int32(i), clock: make(computation.Cut, len(m.hosts)), text: x.Text, mine: true}
+	e := &event{host: int32(i), clock: make(computation.Cut, len(m.hosts)), text: x.Text,
+		mine: true}
 	for h, n := range x.Clock {
 		j, ok := m.index[h]
 		if !ok {

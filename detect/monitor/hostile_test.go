@@ -56,7 +56,8 @@ func contradicts(e, f *Event) bool {
 	if contains(e, f) && contains(f, e) {
 		return true
 	}
-	return contains(e, f) && (!leq(f, e) || f.Clock[e.Host] >= own(e)) || contains(f, e) && (!leq(e, f) || e.Clock[f.Host] >= own(f))
+	return contains(e, f) && (!leq(f, e) || f.Clock[e.Host] >= own(e)) || contains(f, e) &&
+		(!leq(e, f) || e.Clock[f.Host] >= own(f))
 }
 
 // TestNothingInvalid: events of random runs, some of them altered, in any order:
@@ -113,7 +114,8 @@ func TestNothingInvalid(t *testing.T) {
 				}
 				fresh, err := m.Check(x)
 				if ok != (err == nil) || err == nil && fresh != (old == nil) {
-					t.Fatalf("seed %d: %+v after %d events: fresh %v, %v, want %v", seed, x, len(taken), fresh, err, ok)
+					t.Fatalf("seed %d: %+v after %d events: fresh %v, %v, want %v", seed, x,
+						len(taken), fresh, err, ok)
 				}
 				if err != nil {
 					refused++
@@ -136,7 +138,8 @@ func TestNothingInvalid(t *testing.T) {
 						if err := j.Close(); err != nil {
 							t.Fatal(err)
 						}
-						if j, m, err = OpenJournal(path, cfg, 500); err != nil || j.Damage() != nil {
+						if j, m, err = OpenJournal(path, cfg, 500); err != nil ||
+							j.Damage() != nil {
 							t.Fatalf("seed %d: %v %v", seed, err, j.Damage())
 						}
 					}
@@ -180,7 +183,8 @@ func altered(rng *rand.Rand, e *Event, hosts []string) *Event {
 	if rng.IntN(3) > 0 {
 		return nil
 	}
-	x := &Event{Host: e.Host, Clock: map[string]int32{}, Vars: map[string]computation.Value{}, Text: e.Text}
+	x := &Event{Host: e.Host, Clock: map[string]int32{}, Vars: map[string]computation.Value{},
+		Text: e.Text}
 	for h, n := range e.Clock {
 		x.Clock[h] = n
 	}
@@ -247,7 +251,10 @@ func TestDamagedJournal(t *testing.T) {
 	path := filepath.Join(dir, "journal")
 	s := newService(t, "p1.x && p2.y", path)
 	for k := 1; k <= 5; k++ {
-		if err := s.Stream(context.Background(), strings.NewReader(fmt.Sprintf(`{"host":"p1","clock":{"p1":%d},"event":"e%d","vars":{"x":false}}`, k, k)), nil); err != nil {
+		if err := s.Stream(context.Background(),
+			strings.NewReader(
+				fmt.Sprintf(`{"host":"p1","clock":{"p1":%d},"event":"e%d","vars":{"x":false}}`, k,
+					k)), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -293,7 +300,8 @@ func TestDamagedJournal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(append(now, rest...), hurt) || int(st.Events) < whole || d.Line != bytes.Count(now, []byte("\n"))+1 {
+		if !bytes.Equal(append(now, rest...), hurt) || int(st.Events) < whole ||
+			d.Line != bytes.Count(now, []byte("\n"))+1 {
 			t.Fatalf("%q: %d events, %v, rest %q", hurt, st.Events, d, rest)
 		}
 		os.Remove(d.Rest)
@@ -314,7 +322,8 @@ func TestOneWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	before, _ := os.ReadFile(path)
-	if _, err := NewService(Config{Predicate: p, Hosts: []string{"p1", "p2", "p3"}}, path, 0, logs.Options{}); !errors.Is(err, ErrLocked) {
+	if _, err := NewService(Config{Predicate: p, Hosts: []string{"p1", "p2", "p3"}}, path, 0,
+		logs.Options{}); !errors.Is(err, ErrLocked) {
 		t.Errorf("a second monitor: %v", err)
 	}
 	if now, _ := os.ReadFile(path); !bytes.Equal(before, now) {
@@ -348,10 +357,11 @@ func TestMore(t *testing.T) {
 		if got := int(s.Status().Events); got < acknowledged {
 			t.Errorf("%d events, but %d were acknowledged", got, acknowledged)
 		}
-		err = s.Stream(context.Background(), strings.NewReader(in.String()), func(a Accepted, line int) error {
-			acknowledged = max(acknowledged, line)
-			return nil
-		})
+		err = s.Stream(context.Background(), strings.NewReader(in.String()),
+			func(a Accepted, line int) error {
+				acknowledged = max(acknowledged, line)
+				return nil
+			})
 		if most > 0 {
 			if !errors.Is(err, ErrFull) || !errors.Is(s.Err(), ErrFull) || !s.Status().Full {
 				t.Errorf("limit %d: %v", most, err)
@@ -391,7 +401,9 @@ func TestFullDisk(t *testing.T) {
 		acknowledged := 0
 		var err error
 		for k := 1; k <= 60 && err == nil; k++ {
-			err = s.Stream(context.Background(), strings.NewReader(fmt.Sprintf(`{"host":"p1","clock":{"p1":%d}}`, k)), func(Accepted, int) error { acknowledged = k; return nil })
+			err = s.Stream(context.Background(),
+				strings.NewReader(fmt.Sprintf(`{"host":"p1","clock":{"p1":%d}}`, k)),
+				func(Accepted, int) error { acknowledged = k; return nil })
 		}
 		if err == nil || s.Err() == nil || !errors.Is(err, syscall.ENOSPC) {
 			t.Fatalf("room %d: %v", room, err)
@@ -459,7 +471,8 @@ func TestMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	svc, err := NewService(Config{Predicate: p, Hosts: []string{"p1", "p2", "p3"}, MaxBytes: 16 << 20}, "", 0, logs.Options{})
+	svc, err := NewService(Config{Predicate: p, Hosts: []string{"p1", "p2", "p3"},
+		MaxBytes: 16 << 20}, "", 0, logs.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -500,19 +513,23 @@ func TestMemory(t *testing.T) {
 	for c := range 3 {
 		host := fmt.Sprint("p", c+1)
 		post(&patternReader{n: size, make: func(k int) string {
-			return fmt.Sprintf(`{"host":"%s","clock":{"%s":%d},"event":"%s","vars":{"x":0}}`+"\n", host, host, k, text)
+			return fmt.Sprintf(`{"host":"%s","clock":{"%s":%d},"event":"%s","vars":{"x":0}}`+"\n",
+				host, host, k, text)
 		}})
 	}
 	post(&patternReader{n: size, make: func(k int) string { // names without end
-		return fmt.Sprintf(`{"host":"q%d","clock":{"q%d":1,"%s%d":1},"vars":{"%s%d":1}}`+"\n", k, k, text[:500], k, text[:500], k)
+		return fmt.Sprintf(`{"host":"q%d","clock":{"q%d":1,"%s%d":1},"vars":{"%s%d":1}}`+"\n", k, k,
+			text[:500], k, text[:500], k)
 	}})
-	post(&patternReader{n: 40, make: func(int) string { return long }})        // a line that does not end
+	// a line that does not end
+	post(&patternReader{n: 40, make: func(int) string { return long }})
 	post(&patternReader{n: size, make: func(int) string { return "{\"host" }}) // the same
 	posts.Wait()
 	// Values that are all different, of a variable of the predicate, by a host that
 	// the others do not hear of.
 	post(&patternReader{n: 2 * size, make: func(k int) string {
-		return fmt.Sprintf(`{"host":"p1","clock":{"p1":%d},"vars":{"x":"%s%d"}}`+"\n", size+k, text, k)
+		return fmt.Sprintf(`{"host":"p1","clock":{"p1":%d},"vars":{"x":"%s%d"}}`+"\n", size+k, text,
+			k)
 	}})
 	post(&patternReader{n: size, make: func(k int) string { // events without their predecessors
 		return fmt.Sprintf(`{"host":"p2","clock":{"p2":%d},"event":"%s"}`+"\n", size+2+k, text)
@@ -557,7 +574,8 @@ func TestManyConnections(t *testing.T) {
 		}
 		if k%(dials/50) == 0 {
 			fmt.Fprintf(good, `{"host":"p1","clock":{"p1":%d}}`+"\n", k/(dials/50)+1)
-			if want := fmt.Sprintf("ok %d", k/(dials/50)+1); !replies.Scan() || replies.Text() != want {
+			if want := fmt.Sprintf("ok %d", k/(dials/50)+1); !replies.Scan() ||
+				replies.Text() != want {
 				t.Fatalf("%q, want %s", replies.Text(), want)
 			}
 		}
@@ -645,11 +663,13 @@ func TestSlowClients(t *testing.T) {
 	}
 	fmt.Fprint(half, "p3 {\"p3\":1}\nthe beginning of a te")
 	half.(*net.TCPConn).CloseWrite()
-	if reply, err := io.ReadAll(half); err != nil || string(reply) != "error line 1: the last line does not end\n" || s.Status().Arrived["p3"] != 0 {
+	if reply, err := io.ReadAll(half); err != nil || string(reply) != "error line 1: the last "+
+		"line does not end\n" || s.Status().Arrived["p3"] != 0 {
 		t.Errorf("%q %v", reply, err)
 	}
 	half.Close()
-	if reply, err := io.ReadAll(deaf); err != nil || !strings.HasPrefix(string(reply), "error the connection was idle") {
+	if reply, err := io.ReadAll(deaf); err != nil || !strings.HasPrefix(string(reply),
+		"error the connection was idle") {
 		t.Errorf("%q %v", reply, err)
 	}
 }
@@ -657,7 +677,8 @@ func TestSlowClients(t *testing.T) {
 // TestForeign: pages of other sites, other hosts and clients without the token
 // are refused.
 func TestForeign(t *testing.T) {
-	s := &Server{Service: newService(t, "p1.x && p2.x", ""), Token: "0123456789abcdef", Names: []string{"monitor.example"}}
+	s := &Server{Service: newService(t, "p1.x && p2.x", ""), Token: "0123456789abcdef",
+		Names: []string{"monitor.example"}}
 	for _, tt := range []struct {
 		host, header, value string
 		token               bool
@@ -747,7 +768,9 @@ func TestClients(t *testing.T) {
 				clients.Go(func() {
 					in := io.Reader(bytes.NewReader(lines.Bytes()[:length]))
 					if wrong {
-						in = io.MultiReader(in, strings.NewReader("\n"+`{"host":"`+host+`","clock":{"`+host+`":1},"event":"a lie"}`+"\n"))
+						in = io.MultiReader(in,
+							strings.NewReader("\n"+`{"host":"`+host+`","clock":{"`+host+
+								`":1},"event":"a lie"}`+"\n"))
 					}
 					err := s.Stream(context.Background(), in, func(_ Accepted, line int) error {
 						mu.Lock()
@@ -779,8 +802,10 @@ func TestClients(t *testing.T) {
 // FuzzJournal: whatever is in the file, opening it does not fail but for
 // reasons, and what it leaves is a journal.
 func FuzzJournal(f *testing.F) {
-	f.Add([]byte(`{"journal":{"version":2,"modality":"poss","predicate":"p1.x","hosts":["p1"]}}` + "\n" + `{"e":{"Host":"p1","Clock":{"p1":1},"Vars":{},"Text":""},"sum":1}` + "\n"))
-	f.Add([]byte(`{"journal":{"version":2,"modality":"poss","predicate":"p1.x","hosts":["p1"]}}` + "\n" + `{"checkpoint":{"events":1,"hosts":[{}],"parts":[[]]},"sum":2}` + "\n"))
+	f.Add([]byte(`{"journal":{"version":2,"modality":"poss","predicate":"p1.x","hosts":["p1"]}}` +
+		"\n" + `{"e":{"Host":"p1","Clock":{"p1":1},"Vars":{},"Text":""},"sum":1}` + "\n"))
+	f.Add([]byte(`{"journal":{"version":2,"modality":"poss","predicate":"p1.x","hosts":["p1"]}}` +
+		"\n" + `{"checkpoint":{"events":1,"hosts":[{}],"parts":[[]]},"sum":2}` + "\n"))
 	p, err := predicate.Parse("p1.x")
 	if err != nil {
 		f.Fatal(err)

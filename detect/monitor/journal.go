@@ -53,7 +53,8 @@ type Damage struct {
 
 // String is a message for people.
 func (d *Damage) String() string {
-	return fmt.Sprintf("line %d is damaged (%v): the monitor continues from the line before; %d lines were skipped and moved to %s", d.Line, d.Err, d.Lines, d.Rest)
+	return fmt.Sprintf("line %d is damaged (%v): the monitor continues from the line before; %d "+
+		"lines were skipped and moved to %s", d.Line, d.Err, d.Lines, d.Rest)
 }
 
 // ErrLocked is returned by OpenJournal when another monitor has the journal.
@@ -175,7 +176,8 @@ func isJournal(path string) error {
 }
 
 func (j *Journal) header() *header {
-	return &header{version, j.m.cfg.Modality.String(), j.m.cfg.Predicate.Text(), j.m.cfg.Hosts, j.m.cfg.Init}
+	return &header{version, j.m.cfg.Modality.String(), j.m.cfg.Predicate.Text(), j.m.cfg.Hosts,
+		j.m.cfg.Init}
 }
 
 func (j *Journal) create(cfg Config) (*Monitor, error) {
@@ -252,7 +254,8 @@ func (j *Journal) replayLine(n int, text []byte, cfg Config) error {
 		return j.begin(l.Journal, cfg)
 	case n == 2 && l.Checkpoint != nil:
 		var cp checkpoint
-		if err := json.Unmarshal(l.Checkpoint, &cp); err != nil || xxhash.Sum64(l.Checkpoint) != l.Sum {
+		if err := json.Unmarshal(l.Checkpoint, &cp); err != nil ||
+			xxhash.Sum64(l.Checkpoint) != l.Sum {
 			return errors.New("the checkpoint is damaged; everything before it is lost")
 		}
 		return j.m.restore(&cp)
@@ -471,7 +474,8 @@ func (m *Monitor) checkpoint() (*checkpoint, error) {
 			hc.Seen = h.seen
 			hc.Current = values(h.cur)
 			for _, s := range h.states {
-				hc.States = append(hc.States, stateCheckpoint{s.at, s.clock, values(h.tuples[s.tuple]), s.text, s.later})
+				hc.States = append(hc.States, stateCheckpoint{
+					s.at, s.clock, values(h.tuples[s.tuple]), s.text, s.later})
 			}
 		}
 		for _, r := range h.rows {
@@ -505,7 +509,8 @@ func (m *Monitor) restore(cp *checkpoint) error {
 	m.rows = 0
 	for i, hc := range cp.Hosts {
 		h := m.hosts[i]
-		if len(hc.Last) != len(m.hosts) || len(hc.Rows) == 0 || len(hc.Sums)%8 != 0 || len(hc.Sums)/8 > int(hc.Arrived) || hc.Rows[0].At > hc.Arrived {
+		if len(hc.Last) != len(m.hosts) || len(hc.Rows) == 0 || len(hc.Sums)%8 != 0 ||
+			len(hc.Sums)/8 > int(hc.Arrived) || hc.Rows[0].At > hc.Arrived {
 			return errCheckpoint
 		}
 		h.arrived, h.last, h.rows, h.sums = hc.Arrived, hc.Last, nil, nil

@@ -117,12 +117,14 @@ type host struct {
 	states  []state // ascending by at; the first one may begin before what is needed
 	early   map[int32]*event
 	tuples  [][]computation.ValueID
-	tupleID map[string]int32       // by their values
-	ofValue []int32                // instead of tupleID for one variable: the tuple plus 1, by value
+	tupleID map[string]int32 // by their values
+	// instead of tupleID for one variable: the tuple plus 1, by value
+	ofValue []int32
 	seen    [][]predicate.Sighting // by variable: a value of each type that it had
-	joint   []int                  // the variables, as indices in vars, that stand in joint literals
-	class   []int32                // by tuple, -1 if it is not known yet
-	classID map[string]int32       // by truth of the literals and values of the joint variables
+	// the variables, as indices in vars, that stand in joint literals
+	joint   []int
+	class   []int32          // by tuple, -1 if it is not known yet
+	classID map[string]int32 // by truth of the literals and values of the joint variables
 }
 
 // state is a local state that the monitor keeps.
@@ -155,7 +157,8 @@ func New(cfg Config) (*Monitor, error) {
 			return nil, fmt.Errorf("host %s is listed twice", name)
 		}
 		m.index[name] = i
-		m.hosts = append(m.hosts, &host{name: name, last: make(computation.Cut, len(cfg.Hosts)), early: map[int32]*event{}, tupleID: map[string]int32{}, classID: map[string]int32{}})
+		m.hosts = append(m.hosts, &host{name: name, last: make(computation.Cut, len(cfg.Hosts)),
+			early: map[int32]*event{}, tupleID: map[string]int32{}, classID: map[string]int32{}})
 	}
 	var collect func(n *predicate.Node)
 	collect = func(n *predicate.Node) {
@@ -284,7 +287,8 @@ type Status struct {
 
 // Status returns how the monitor is doing.
 func (m *Monitor) Status() Status {
-	s := Status{Events: m.events, Arrived: map[string]int32{}, Kept: m.kept, Bytes: m.bytes(), Full: m.full, PeakKept: m.peak, Detected: m.detected}
+	s := Status{Events: m.events, Arrived: map[string]int32{}, Kept: m.kept, Bytes: m.bytes(),
+		Full: m.full, PeakKept: m.peak, Detected: m.detected}
 	for _, h := range m.hosts {
 		s.Arrived[h.name] = h.arrived
 		s.Early += len(h.early)
@@ -304,7 +308,8 @@ func (m *Monitor) check(e *event) (fresh bool, err error) {
 		return false, ErrFull
 	}
 	if e.own > h.arrived+1 && len(h.early) >= maxEarly {
-		return false, fmt.Errorf("event %d of host %s arrived, but event %d is missing", e.own, h.name, h.arrived+1)
+		return false, fmt.Errorf("event %d of host %s arrived, but event %d is missing", e.own,
+			h.name, h.arrived+1)
 	}
 	if err := m.fits(e); err != nil {
 		return false, err
@@ -321,7 +326,8 @@ func (h *host) repeated(e *event) error {
 	if old := h.early[e.own]; old != nil {
 		sum = old.sum
 	} else if at := int(e.own) - 1 - (int(h.arrived) - len(h.sums)); at < 0 {
-		return fmt.Errorf("event %d of host %s came long ago, and its content is no longer known: send only events from %d on", e.own, h.name, int(h.arrived)-len(h.sums)+1)
+		return fmt.Errorf("event %d of host %s came long ago, and its content is no longer "+
+			"known: send only events from %d on", e.own, h.name, int(h.arrived)-len(h.sums)+1)
 	} else {
 		sum = h.sums[at]
 	}
@@ -534,7 +540,8 @@ func (m *Monitor) bounded() error {
 }
 
 func (m *Monitor) beyond() bool {
-	return m.cfg.MaxStates > 0 && m.kept > m.cfg.MaxStates || m.cfg.MaxBytes > 0 && m.bytes() > m.cfg.MaxBytes
+	return m.cfg.MaxStates > 0 && m.kept > m.cfg.MaxStates || m.cfg.MaxBytes > 0 &&
+		m.bytes() > m.cfg.MaxBytes
 }
 
 // release drops what only the search needed; events are still checked and
@@ -547,7 +554,8 @@ func (m *Monitor) release() {
 		h.states = append([]state(nil), h.states[len(h.states)-1])
 		h.states[0].tuple = 0
 		h.states[0].text = ""
-		h.tuples, h.tupleID, h.class, h.classID = [][]computation.ValueID{make([]computation.ValueID, len(h.vars))}, nil, nil, nil
+		h.tuples, h.tupleID, h.class, h.classID = [][]computation.ValueID{
+			make([]computation.ValueID, len(h.vars))}, nil, nil, nil
 		h.ofValue = nil
 	}
 	m.values = computation.NewValues()
@@ -644,11 +652,14 @@ func (m *Monitor) End() (bool, error) {
 	}
 	for _, h := range m.hosts {
 		if len(h.early) > 0 {
-			return false, fmt.Errorf("%d events of host %s arrived, but event %d never did", len(h.early), h.name, h.arrived+1)
+			return false, fmt.Errorf("%d events of host %s arrived, but event %d never did",
+				len(h.early), h.name, h.arrived+1)
 		}
 		for j, x := range h.last {
 			if x > m.hosts[j].arrived {
-				return false, fmt.Errorf("host %s knows of event %d of host %s, which never arrived", h.name, x, m.hosts[j].name)
+				return false, fmt.Errorf(
+					"host %s knows of event %d of host %s, which never arrived", h.name, x,
+					m.hosts[j].name)
 			}
 		}
 	}
@@ -669,7 +680,8 @@ func (m *Monitor) value(n *predicate.Node, tuple int32) computation.Value {
 
 // detection describes a witness.
 func (m *Monitor) detection(cut computation.Cut) *Detection {
-	d := &Detection{Cut: map[string]int32{}, Where: map[string]map[string]computation.Value{}, Texts: map[string]string{}}
+	d := &Detection{Cut: map[string]int32{}, Where: map[string]map[string]computation.Value{},
+		Texts: map[string]string{}}
 	for i, h := range m.hosts {
 		d.Cut[h.name] = cut[i]
 		s := h.states[h.find(cut[i])]

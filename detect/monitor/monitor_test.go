@@ -17,7 +17,8 @@ import (
 
 func randomComputation(rng *rand.Rand) *computation.Computation {
 	n := rng.IntN(4) + 1
-	return simulate.Random(rng, simulate.RandomConfig{Processes: n, Events: rng.IntN(6*n + 1), Messages: []float64{0, 0.4, 0.9}[rng.IntN(3)],
+	return simulate.Random(rng, simulate.RandomConfig{Processes: n, Events: rng.IntN(6*n + 1),
+		Messages:  []float64{0, 0.4, 0.9}[rng.IntN(3)],
 		Variables: 2, Values: 3, Assign: 0.5, Undefined: rng.IntN(3) == 0})
 }
 
@@ -53,9 +54,12 @@ func (m *Monitor) Add(x *Event) error {
 }
 
 var predicates = []string{
-	"forall i: i.x", "forall i: !i.x", "exists i: i.x", "exists i < j: i.x && j.x", "forall i != j: i.x || j.y != i.y",
-	"p1.x && p1.y == 1", "forall i: i.y == 2", "count(i: i.x) == 1", "(forall i: i.x) || (forall i: i.y == 0)",
-	"exists i < j: i.y > j.y && i.x", "sum(i: i.y) >= 3", "len(set(i: i.y)) == 1", "forall i: i.x => i.y > 0",
+	"forall i: i.x", "forall i: !i.x", "exists i: i.x", "exists i < j: i.x && j.x",
+	"forall i != j: i.x || j.y != i.y",
+	"p1.x && p1.y == 1", "forall i: i.y == 2", "count(i: i.x) == 1",
+	"(forall i: i.x) || (forall i: i.y == 0)",
+	"exists i < j: i.y > j.y && i.x", "sum(i: i.y) >= 3", "len(set(i: i.y)) == 1",
+	"forall i: i.x => i.y > 0",
 	"false", "true", "p1.x <=> p1.y == 0",
 }
 
@@ -149,7 +153,8 @@ func journalled(t *testing.T, j *Journal, x *Event) {
 	}
 }
 
-func offline(t *testing.T, c *computation.Computation, p *predicate.Predicate, m detect.Modality) bool {
+func offline(t *testing.T, c *computation.Computation, p *predicate.Predicate,
+	m detect.Modality) bool {
 	n, err := p.Expand(predicate.Names{Hosts: c.Names()})
 	if err != nil {
 		t.Fatal(err)
@@ -256,7 +261,8 @@ func TestOnline(t *testing.T) {
 // TestBounded: as long as every process goes on and its predicate becomes true
 // now and then, the memory does not grow with the run.
 func TestBounded(t *testing.T) {
-	for _, text := range []string{"forall i: i.x", "exists i < j: i.x && j.x && i.n == j.n + 1000", "forall i: i.x && i.n < 0"} {
+	for _, text := range []string{"forall i: i.x", "exists i < j: i.x && j.x && i.n == j.n + 1000",
+		"forall i: i.x && i.n < 0"} {
 		for _, mod := range []detect.Modality{detect.Poss, detect.Def} {
 			p, err := predicate.Parse(text)
 			if err != nil {
@@ -274,8 +280,10 @@ func TestBounded(t *testing.T) {
 				for _, h := range m.Hosts() {
 					for step := range 2 {
 						clock[h]++
-						e := &Event{Host: h, Clock: map[string]int32{}, Vars: map[string]computation.Value{
-							"x": computation.BoolValue(step == 0), "n": computation.IntValue(int64(round))}}
+						e := &Event{Host: h, Clock: map[string]int32{},
+							Vars: map[string]computation.Value{
+								"x": computation.BoolValue(step == 0),
+								"n": computation.IntValue(int64(round))}}
 						for g, x := range clock {
 							e.Clock[g] = x
 						}
@@ -296,7 +304,8 @@ func TestBounded(t *testing.T) {
 				t.Errorf("%v %s: %d kept at first, %d in the end", mod, text, kept[0], st.PeakKept)
 			}
 			for _, h := range m.hosts {
-				if n := m.values.Len(); n > 10_000 || len(h.tuples) > 10_000 || len(h.tupleID) > 10_000 || len(h.class) > 10_000 {
+				if n := m.values.Len(); n > 10_000 || len(h.tuples) > 10_000 ||
+					len(h.tupleID) > 10_000 || len(h.class) > 10_000 {
 					t.Errorf("%v %s: %d values, %d tuples", mod, text, n, len(h.tuples))
 				}
 			}
@@ -315,11 +324,13 @@ func TestAfterwards(t *testing.T) {
 		t.Fatal(err)
 	}
 	for k := int32(1); k < 1000; k++ {
-		if err := m.Add(&Event{Host: "p1", Clock: map[string]int32{"p1": k}, Vars: map[string]computation.Value{"x": computation.IntValue(int64(k))}}); err != nil {
+		if err := m.Add(&Event{Host: "p1", Clock: map[string]int32{"p1": k},
+			Vars: map[string]computation.Value{"x": computation.IntValue(int64(k))}}); err != nil {
 			t.Fatal(err)
 		}
 		if k == 500 {
-			err := m.Add(&Event{Host: "p1", Clock: map[string]int32{"p1": 501}, Vars: map[string]computation.Value{"x": computation.IntValue(-1)}})
+			err := m.Add(&Event{Host: "p1", Clock: map[string]int32{"p1": 501},
+				Vars: map[string]computation.Value{"x": computation.IntValue(-1)}})
 			if err != nil || m.Detected() == nil {
 				t.Fatal(err)
 			}
@@ -343,7 +354,8 @@ func TestFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	for k := int32(1); k < 10_000; k++ {
-		err = m.Add(&Event{Host: "p1", Clock: map[string]int32{"p1": k}, Vars: map[string]computation.Value{"x": computation.BoolValue(k%2 == 1)}})
+		err = m.Add(&Event{Host: "p1", Clock: map[string]int32{"p1": k},
+			Vars: map[string]computation.Value{"x": computation.BoolValue(k%2 == 1)}})
 		if err != nil {
 			break
 		}
@@ -362,7 +374,9 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	add := func(host string, clock map[string]int32) error { return m.Add(&Event{Host: host, Clock: clock}) }
+	add := func(host string, clock map[string]int32) error {
+		return m.Add(&Event{Host: host, Clock: clock})
+	}
 	if err := add("p1", map[string]int32{"p1": 1, "p2": 2}); err != nil {
 		t.Fatal(err)
 	}
@@ -379,13 +393,15 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%v: %v, want %s", tt.clock, err, tt.want)
 		}
 	}
-	if _, err := m.End(); err == nil || err.Error() != "host p1 knows of event 2 of host p2, which never arrived" {
+	if _, err := m.End(); err == nil || err.Error() != "host p1 knows of event 2 of host p2, "+
+		"which never arrived" {
 		t.Error(err)
 	}
 	if st := m.Status(); st.Events != 1 {
 		t.Errorf("%d events were taken", st.Events)
 	}
-	if err := add("stranger", map[string]int32{"stranger": 7}); err != nil || m.Relevant("stranger") {
+	if err := add("stranger", map[string]int32{"stranger": 7}); err != nil ||
+		m.Relevant("stranger") {
 		t.Error("an event of a host that does not matter")
 	}
 	if _, err := New(Config{Predicate: p, Hosts: []string{"p1", "p2", "p1"}}); err == nil {

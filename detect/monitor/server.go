@@ -101,7 +101,8 @@ func (g *gate) Accept() (net.Conn, error) {
 		}
 		if g.s.open.Add(1) > most {
 			g.s.open.Add(-1)
-			conn.SetWriteDeadline(time.Now().Add(10 * time.Millisecond)) // it fits the socket's buffer
+			// it fits the socket's buffer
+			conn.SetWriteDeadline(time.Now().Add(10 * time.Millisecond))
 			io.WriteString(conn, g.refuse)
 			conn.Close()
 			continue
@@ -142,10 +143,9 @@ func (c *patientConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// ServeTCP accepts connections until ctx ends. A client sends events; the
-// service answers "ok LINE" when everything up to that line of the connection
-// (not counting the token's) is safe, and "error MESSAGE" before it closes a connection on which it refused
-// something.
+// ServeTCP accepts connections until ctx ends. A client sends events; the service answers "ok
+// LINE" when everything up to that line of the connection (not counting the token's) is safe,
+// and "error MESSAGE" before it closes a connection on which it refused something.
 func (s *Server) ServeTCP(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
@@ -221,10 +221,12 @@ func (s *Server) isToken(token string) bool {
 // their way then are finished, for a client should learn that its events were
 // taken.
 func (s *Server) ServeHTTP(ctx context.Context, l net.Listener) error {
-	g := &gate{Listener: l, s: s, refuse: "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", done: ctx.Done()}
+	g := &gate{Listener: l, s: s, refuse: "HTTP/1.1 503 Service Unavailable\r\nConnection: " +
+		"close\r\nContent-Length: 0\r\n\r\n", done: ctx.Done()}
 	srv := &http.Server{
-		Handler: s.Handler(), ReadHeaderTimeout: firstTimeout, IdleTimeout: s.idle(), MaxHeaderBytes: 16 << 10,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		Handler: s.Handler(), ReadHeaderTimeout: firstTimeout, IdleTimeout: s.idle(),
+		MaxHeaderBytes: 16 << 10,
+		BaseContext:    func(net.Listener) context.Context { return ctx },
 	}
 	closed := make(chan error, 1)
 	stop := context.AfterFunc(ctx, func() {
@@ -307,7 +309,9 @@ func (s *Server) Handler() http.Handler {
 			answer(w, http.StatusBadRequest, refusal{total, err.Error()})
 		}
 	})
-	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) { answer(w, http.StatusOK, s.Service.Status()) })
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) {
+		answer(w, http.StatusOK, s.Service.Status())
+	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := s.foreign(r); err != nil {
 			answer(w, http.StatusForbidden, refusal{Error: err.Error()})
@@ -317,7 +321,8 @@ func (s *Server) Handler() http.Handler {
 			token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 			if !ok || !s.isToken(token) {
 				w.Header().Set("WWW-Authenticate", "Bearer")
-				answer(w, http.StatusUnauthorized, refusal{Error: "the request needs the header Authorization: Bearer TOKEN"})
+				answer(w, http.StatusUnauthorized,
+					refusal{Error: "the request needs the header Authorization: Bearer TOKEN"})
 				return
 			}
 		}
@@ -337,7 +342,8 @@ func (s *Server) foreign(r *http.Request) error {
 			return fmt.Errorf("the request comes from a page of %q", origin)
 		}
 	}
-	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" &&
+		site != "none" {
 		return fmt.Errorf("the request comes from a page of another site (%s)", site)
 	}
 	return nil

@@ -34,7 +34,8 @@ type Service struct {
 // NewService returns a service. The journal is at path, "" for none; limit is
 // that of OpenJournal. The options are those of the decoder of the events.
 func NewService(cfg Config, path string, limit int64, opt logs.Options) (*Service, error) {
-	s := &Service{cfg: cfg, path: path, limit: limit, opt: opt, detected: make(chan struct{}), stopped: make(chan struct{}), fixed: len(cfg.Hosts) > 0}
+	s := &Service{cfg: cfg, path: path, limit: limit, opt: opt, detected: make(chan struct{}),
+		stopped: make(chan struct{}), fixed: len(cfg.Hosts) > 0}
 	err := s.start()
 	if errors.Is(err, ErrNeedHosts) {
 		return s, nil // a declaration may come
@@ -216,7 +217,8 @@ func (s *Service) record(rd *reader, r *logs.Record, a *Accepted) error {
 		}
 	}
 	a.Accepted++
-	if err := s.m.add(e); err != nil && !errors.Is(err, ErrFull) { // this event is taken; the next one will not be
+	// this event is taken; the next one will not be
+	if err := s.m.add(e); err != nil && !errors.Is(err, ErrFull) {
 		return err
 	}
 	return nil
@@ -282,7 +284,8 @@ type queue struct {
 func (q *queue) put(r *logs.Record) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.records) > 0 && (len(q.records) >= maxBatch || q.bytes+r.Size > maxBatchBytes) && !q.closed {
+	for len(q.records) > 0 && (len(q.records) >= maxBatch || q.bytes+r.Size > maxBatchBytes) &&
+		!q.closed {
 		q.cond.Wait()
 	}
 	q.records = append(q.records, r)
@@ -333,11 +336,13 @@ func (q *queue) get(buf []*logs.Record) ([]*logs.Record, error) {
 //
 // Of the source no more is kept in memory than a few lines, or one if it is
 // long.
-func (s *Service) Stream(ctx context.Context, r io.Reader, ack func(a Accepted, line int) error) error {
+func (s *Service) Stream(ctx context.Context, r io.Reader,
+	ack func(a Accepted, line int) error) error {
 	return s.stream(ctx, r, s.opt, ack)
 }
 
-func (s *Service) stream(ctx context.Context, r io.Reader, opt logs.Options, ack func(a Accepted, line int) error) error {
+func (s *Service) stream(ctx context.Context, r io.Reader, opt logs.Options,
+	ack func(a Accepted, line int) error) error {
 	q := &queue{}
 	q.cond.L = &q.mu
 	stop := context.AfterFunc(ctx, q.close)

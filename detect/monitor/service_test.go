@@ -25,7 +25,8 @@ import (
 
 func line(t *testing.T, e *Event) string {
 	t.Helper()
-	text, err := json.Marshal(map[string]any{"host": e.Host, "clock": e.Clock, "vars": e.Vars, "event": e.Text})
+	text, err := json.Marshal(map[string]any{"host": e.Host, "clock": e.Clock, "vars": e.Vars,
+		"event": e.Text})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,8 @@ func newService(t *testing.T, text, path string) *Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := NewService(Config{Predicate: p, Hosts: []string{"p1", "p2", "p3"}}, path, 2000, logs.Options{})
+	s, err := NewService(Config{Predicate: p, Hosts: []string{"p1", "p2", "p3"}}, path, 2000,
+		logs.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +63,8 @@ func newService(t *testing.T, text, path string) *Service {
 // acknowledged is in the journal.
 func TestTCP(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	c := simulate.Random(rng, simulate.RandomConfig{Processes: 3, Events: 300, Messages: 0.5, Variables: 2, Values: 3, Assign: 0.5})
+	c := simulate.Random(rng, simulate.RandomConfig{Processes: 3, Events: 300, Messages: 0.5,
+		Variables: 2, Values: 3, Assign: 0.5})
 	path := filepath.Join(t.TempDir(), "journal")
 	s := newService(t, "forall i: i.y == 7", path)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -103,7 +106,8 @@ func TestTCP(t *testing.T) {
 		t.Fatal(err)
 	}
 	fmt.Fprintln(conn, `{"host":"p1","clock":{"p1":0}}`)
-	if reply, _ := io.ReadAll(conn); !strings.HasPrefix(string(reply), "error line 1: the clock has no entry") {
+	if reply, _ := io.ReadAll(conn); !strings.HasPrefix(string(reply),
+		"error line 1: the clock has no entry") {
 		t.Errorf("reply %q", reply)
 	}
 	cancel()
@@ -136,13 +140,18 @@ func TestHTTP(t *testing.T) {
 		}
 		return resp.StatusCode, x
 	}
-	if code, x := post(`{"host":"p1","clock":{"p1":1},"vars":{"x":true}}` + "\n" + `{"host":"q","clock":{"q":1}}` + "\n"); code != 200 || x["accepted"] != 1.0 || x["ignored"] != 1.0 {
+	if code, x := post(`{"host":"p1","clock":{"p1":1},"vars":{"x":true}}` + "\n" +
+		`{"host":"q","clock":{"q":1}}` + "\n"); code != 200 || x["accepted"] != 1.0 ||
+		x["ignored"] != 1.0 {
 		t.Errorf("%d %v", code, x)
 	}
-	if code, x := post(`{"host":"p1","clock":{"p1":1},"vars":{"x":true}}`); code != 200 || x["duplicates"] != 1.0 {
+	if code, x := post(`{"host":"p1","clock":{"p1":1},"vars":{"x":true}}`); code != 200 ||
+		x["duplicates"] != 1.0 {
 		t.Errorf("%d %v", code, x)
 	}
-	if code, x := post(`{"host":"p1","clock":{"p1":2}}` + "\nnonsense\n"); code != 400 || x["accepted"] != 1.0 || !strings.HasPrefix(x["error"].(string), "line 2: not a line of a log") {
+	if code, x := post(`{"host":"p1","clock":{"p1":2}}` + "\nnonsense\n"); code != 400 ||
+		x["accepted"] != 1.0 || !strings.HasPrefix(x["error"].(string),
+		"line 2: not a line of a log") {
 		t.Errorf("%d %v", code, x)
 	}
 	select {
@@ -172,7 +181,9 @@ func TestTornJournal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	s := newService(t, "p1.x && p2.y", path)
 	for k := 1; k <= 5; k++ {
-		if err := s.Stream(context.Background(), strings.NewReader(fmt.Sprintf(`{"host":"p1","clock":{"p1":%d},"vars":{"x":false}}`, k)), nil); err != nil {
+		if err := s.Stream(context.Background(),
+			strings.NewReader(fmt.Sprintf(`{"host":"p1","clock":{"p1":%d},"vars":{"x":false}}`, k)),
+			nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -187,12 +198,15 @@ func TestTornJournal(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := newService(t, "p1.x && p2.y", path)
-		if got, want := s.Status().Events, int64(bytes.Count(data[header:cut], []byte("\n"))); got != want {
+		if got, want := s.Status().Events,
+			int64(bytes.Count(data[header:cut], []byte("\n"))); got != want {
 			t.Fatalf("cut at %d: %d events, want %d", cut, got, want)
 		}
 		// It goes on where it was.
 		next := s.Status().Events + 1
-		if err := s.Stream(context.Background(), strings.NewReader(fmt.Sprintf(`{"host":"p1","clock":{"p1":%d},"vars":{"x":true}}`, next)), nil); err != nil {
+		if err := s.Stream(context.Background(),
+			strings.NewReader(fmt.Sprintf(`{"host":"p1","clock":{"p1":%d},"vars":{"x":true}}`,
+				next)), nil); err != nil {
 			t.Fatal(err)
 		}
 		s.Close()
@@ -209,13 +223,15 @@ func TestTornJournal(t *testing.T) {
 		"my only copy":        "line 1: not a monitor journal",
 		"{\"journal\":":       "line 1: not a monitor journal",
 		strings.Replace(string(data), `"version":2`, `"version":3`, 1): "version 3 is not known",
-		strings.Replace(string(data), `"p3"`, `"p4"`, 1):               "it is about the hosts [p1 p2 p4]",
+		strings.Replace(string(data), `"p3"`, `"p4"`, 1): "it is about the hosts " +
+			"[p1 p2 p4]",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		p, _ := predicate.Parse("p1.x && p2.y")
-		if _, _, err := OpenJournal(path, Config{Predicate: p, Hosts: []string{"p1", "p2", "p3"}}, 0); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := OpenJournal(path, Config{Predicate: p, Hosts: []string{"p1", "p2", "p3"}},
+			0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 		if now, err := os.ReadFile(path); err != nil || string(now) != text {
@@ -238,8 +254,10 @@ func TestCompaction(t *testing.T) {
 		}
 		var in strings.Builder
 		for k := 1; k <= 2000; k++ {
-			fmt.Fprintf(&in, `{"host":"p1","clock":{"p1":%d,"p2":%d},"vars":{"x":%v,"n":%d}}`+"\n", k, k-1, k%2 == 0, k)
-			fmt.Fprintf(&in, `{"host":"p2","clock":{"p1":%d,"p2":%d},"vars":{"x":%v,"n":%d}}`+"\n", k, k, k%2 == 1, k)
+			fmt.Fprintf(&in, `{"host":"p1","clock":{"p1":%d,"p2":%d},"vars":{"x":%v,"n":%d}}`+"\n",
+				k, k-1, k%2 == 0, k)
+			fmt.Fprintf(&in, `{"host":"p2","clock":{"p1":%d,"p2":%d},"vars":{"x":%v,"n":%d}}`+"\n",
+				k, k, k%2 == 1, k)
 		}
 		if err := s.Stream(context.Background(), strings.NewReader(in.String()), nil); err != nil {
 			t.Fatal(err)

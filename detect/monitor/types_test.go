@@ -140,7 +140,8 @@ func (x *term) value(get func(name string) any) (any, error) {
 	case "&&", "||", "=>", "<=>":
 		if both && kind == "bool" {
 			a, b := v[0].(bool), v[1].(bool)
-			return map[string]bool{"&&": a && b, "||": a || b, "=>": !a || b, "<=>": a == b}[x.op], nil
+			return map[string]bool{"&&": a && b, "||": a || b, "=>": !a || b, "<=>": a == b}[x.op],
+				nil
 		}
 	case "==", "!=":
 		if both && (kind != "list" || share(v[0].([]any), v[1].([]any))) {
@@ -258,7 +259,8 @@ func drawLog(rng *rand.Rand) (text string, h history, events []*Event) {
 		}
 		return "{" + strings.Join(parts, ",") + "}"
 	}
-	lines = append(lines, fmt.Sprintf(`{"hosts":["p1","p2"],"init":{"p1":%s,"p2":%s}}`, object(init["p1"]), object(init["p2"])))
+	lines = append(lines, fmt.Sprintf(`{"hosts":["p1","p2"],"init":{"p1":%s,"p2":%s}}`,
+		object(init["p1"]), object(init["p2"])))
 	for _, p := range []string{"p1", "p2"} {
 		for k := range rng.IntN(4) {
 			vars := map[string]any{}
@@ -271,7 +273,8 @@ func drawLog(rng *rand.Rand) (text string, h history, events []*Event) {
 				}
 				h[p+"."+name] = append(all, v)
 			}
-			e := &Event{Host: p, Clock: map[string]int32{p: int32(k + 1)}, Vars: map[string]computation.Value{}}
+			e := &Event{Host: p, Clock: map[string]int32{p: int32(k + 1)},
+				Vars: map[string]computation.Value{}}
 			for name, v := range vars {
 				x, err := computation.ParseJSON([]byte(literal(v)))
 				if err != nil {
@@ -280,7 +283,8 @@ func drawLog(rng *rand.Rand) (text string, h history, events []*Event) {
 				e.Vars[name] = x
 			}
 			events = append(events, e)
-			lines = append(lines, fmt.Sprintf(`{"host":%q,"clock":{%q:%d},"vars":%s}`, p, p, k+1, object(vars)))
+			lines = append(lines, fmt.Sprintf(`{"host":%q,"clock":{%q:%d},"vars":%s}`, p, p, k+1,
+				object(vars)))
 		}
 	}
 	return strings.Join(lines, "\n") + "\n", h, events
@@ -330,11 +334,14 @@ func TestTypesGenerated(t *testing.T) {
 		if !wrong {
 			for k1 := range len(h["p1.b"]) {
 				for k2 := range len(h["p2.b"]) {
-					v, err := x.value(func(name string) any { return h[name][map[bool]int{true: k1, false: k2}[name[:2] == "p1"]] })
+					v, err := x.value(func(name string) any {
+						return h[name][map[bool]int{true: k1, false: k2}[name[:2] == "p1"]]
+					})
 					poss = poss || err == nil && v.(bool)
 				}
 			}
-			res, err := detect.Detect(context.Background(), c, n, detect.Poss, detect.Options{Workers: 1})
+			res, err := detect.Detect(context.Background(), c, n, detect.Poss, detect.Options{
+				Workers: 1})
 			if err != nil || res.Holds != poss {
 				t.Fatalf("%s: possibly %v (%v), want %v", name, res.Holds, err, poss)
 			}
@@ -347,7 +354,8 @@ func TestTypesGenerated(t *testing.T) {
 				init[c.Name(i)][v.Name] = c.Values().Value(v.At(0))
 			}
 		}
-		m, err := New(Config{Predicate: p, Hosts: []string{"p1", "p2"}, Modality: detect.Poss, Init: init})
+		m, err := New(Config{Predicate: p, Hosts: []string{"p1", "p2"}, Modality: detect.Poss,
+			Init: init})
 		slices.SortStableFunc(events, func(a, b *Event) int {
 			if a.Host == b.Host {
 				return 0
@@ -384,7 +392,9 @@ func checkEvidence(t *testing.T, name string, err error, text string) {
 	for _, m := range evidence.FindAllStringSubmatch(msg, -1) {
 		line, _ := strconv.Atoi(m[3])
 		host, variable, _ := strings.Cut(m[1], ".")
-		if line < 1 || line > len(lines) || !strings.Contains(lines[line-1], strconv.Quote(variable)+":"+m[2]) || !strings.Contains(lines[line-1], strconv.Quote(host)) {
+		if line < 1 || line > len(lines) || !strings.Contains(lines[line-1],
+			strconv.Quote(variable)+":"+m[2]) || !strings.Contains(lines[line-1],
+			strconv.Quote(host)) {
 			t.Fatalf("%s: %v\nis not in the log", name, err)
 		}
 	}
@@ -405,7 +415,8 @@ func TestTypesKept(t *testing.T) {
 	}
 	long := "a" + strings.Repeat("b", 1000)
 	for k, v := range []computation.Value{computation.StringValue(long), {}} {
-		if err := m.Add(&Event{Host: "p1", Clock: map[string]int32{"p1": int32(k + 1)}, Vars: map[string]computation.Value{"x": v}}); err != nil {
+		if err := m.Add(&Event{Host: "p1", Clock: map[string]int32{"p1": int32(k + 1)},
+			Vars: map[string]computation.Value{"x": v}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -417,8 +428,10 @@ func TestTypesKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	err = m.Add(&Event{Host: "p2", Clock: map[string]int32{"p2": 1}, Vars: map[string]computation.Value{"x": computation.IntValue(1)}})
-	if err == nil || !strings.Contains(err.Error(), "in event 1 of host p1, and p2.x is 1 in event 1 of host p2") || len(err.Error()) > 400 {
+	err = m.Add(&Event{Host: "p2", Clock: map[string]int32{"p2": 1},
+		Vars: map[string]computation.Value{"x": computation.IntValue(1)}})
+	if err == nil || !strings.Contains(err.Error(),
+		"in event 1 of host p1, and p2.x is 1 in event 1 of host p2") || len(err.Error()) > 400 {
 		t.Fatalf("the error is %v", err)
 	}
 	if m.Status().Events != 2 {
@@ -441,10 +454,12 @@ func TestBadDeclaration(t *testing.T) {
 	send := func(text string) error {
 		return s.Stream(context.Background(), io.Reader(strings.NewReader(text)), nil)
 	}
-	if err := send(`{"hosts":["p1"],"init":{"p1":{"x":1}}}`); err == nil || !strings.Contains(err.Error(), "p1.x is 1 in the initial state") {
+	if err := send(`{"hosts":["p1"],"init":{"p1":{"x":1}}}`); err == nil ||
+		!strings.Contains(err.Error(), "p1.x is 1 in the initial state") {
 		t.Errorf("the error is %v", err)
 	}
-	if err := send(`{"hosts":["p1"],"init":{"p1":{"x":false}}}` + "\n" + `{"host":"p1","clock":{"p1":1},"vars":{"x":true}}`); err != nil {
+	if err := send(`{"hosts":["p1"],"init":{"p1":{"x":false}}}` + "\n" +
+		`{"host":"p1","clock":{"p1":1},"vars":{"x":true}}`); err != nil {
 		t.Error(err)
 	}
 	if s.Status().Detected == nil {

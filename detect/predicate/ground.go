@@ -59,18 +59,22 @@ const (
 )
 
 var opText = map[Op]string{
-	And: "&&", Or: "||", Iff: "<=>", Eq: "==", Ne: "!=", Lt: "<", Le: "<=", Gt: ">", Ge: ">=", In: "in", NotIn: "not in",
+	And: "&&", Or: "||", Iff: "<=>", Eq: "==", Ne: "!=", Lt: "<", Le: "<=", Gt: ">", Ge: ">=",
+	In: "in", NotIn: "not in",
 	Subset: "subset", Match: "=~", NoMatch: "!~", Add: "+", Sub: "-", Mul: "*", Div: "/", Mod: "%",
-	Len: "len", Abs: "abs", Min: "min", Max: "max", Sum: "sum", Count: "count", Union: "union", Intersection: "intersection",
-	Defined: "defined", IsTrue: "istrue", Text: "string",
+	Len: "len", Abs: "abs", Min: "min", Max: "max", Sum: "sum", Count: "count", Union: "union",
+	Intersection: "intersection",
+	Defined:      "defined", IsTrue: "istrue", Text: "string",
 }
 
 var binaryOps = map[string]Op{
-	"<=>": Iff, "==": Eq, "!=": Ne, "<": Lt, "<=": Le, ">": Gt, ">=": Ge, "in": In, "not in": NotIn, "subset": Subset,
-	"=~": Match, "!~": NoMatch, "+": Add, "-": Sub, "*": Mul, "/": Div, "%": Mod,
+	"<=>": Iff, "==": Eq, "!=": Ne, "<": Lt, "<=": Le, ">": Gt, ">=": Ge, "in": In, "not in": NotIn,
+	"subset": Subset,
+	"=~":     Match, "!~": NoMatch, "+": Add, "-": Sub, "*": Mul, "/": Div, "%": Mod,
 }
 
-var callOps = map[string]Op{"len": Len, "abs": Abs, "defined": Defined, "string": Text, "min": Min, "max": Max, "union": Union,
+var callOps = map[string]Op{"len": Len, "abs": Abs, "defined": Defined, "string": Text, "min": Min,
+	"max": Max, "union": Union,
 	"intersection": Intersection, "count": Count, "sum": Sum, "set": MakeSet}
 
 // Node is a predicate or a part of it for the processes of one computation:
@@ -196,7 +200,8 @@ func (n *Node) operand() string {
 			return "(" + n.text + ")"
 		}
 		return n.text
-	case Var, MakeSet, MakeList, MakeRange, Len, Abs, Min, Max, Sum, Count, Union, Intersection, Defined, IsTrue, Text:
+	case Var, MakeSet, MakeList, MakeRange, Len, Abs, Min, Max, Sum, Count, Union, Intersection,
+		Defined, IsTrue, Text:
 		return n.text
 	case Not:
 		return n.text
@@ -284,7 +289,8 @@ func (n *Node) apply(v []computation.Value) computation.Value {
 		if !ok {
 			return none
 		}
-		return computation.BoolValue(n.Op == Lt && c < 0 || n.Op == Le && c <= 0 || n.Op == Gt && c > 0 || n.Op == Ge && c >= 0)
+		return computation.BoolValue(n.Op == Lt && c < 0 || n.Op == Le && c <= 0 || n.Op == Gt &&
+			c > 0 || n.Op == Ge && c >= 0)
 	case In, NotIn:
 		if !isCollection(v[1]) {
 			return none
@@ -391,7 +397,8 @@ func (n *Node) apply(v []computation.Value) computation.Value {
 const maxRange = 1 << 16
 
 func makeRange(a, b computation.Value) computation.Value {
-	if a.Kind() != computation.Int || b.Kind() != computation.Int || b.Int()-a.Int() >= maxRange || (a.Int() < 0) != (b.Int() < 0) && b.Int() > maxRange {
+	if a.Kind() != computation.Int || b.Kind() != computation.Int || b.Int()-a.Int() >= maxRange ||
+		(a.Int() < 0) != (b.Int() < 0) && b.Int() > maxRange {
 		return computation.Value{}
 	}
 	var out []computation.Value
@@ -458,7 +465,8 @@ func arith(op Op, a, b computation.Value) computation.Value {
 			return computation.StringValue(a.Text() + b.Text())
 		}
 		if a.Kind() == computation.List && b.Kind() == computation.List {
-			return computation.ListValue(append(append([]computation.Value(nil), a.Elems()...), b.Elems()...))
+			return computation.ListValue(append(append([]computation.Value(nil), a.Elems()...),
+				b.Elems()...))
 		}
 	}
 	if !a.IsNumber() || !b.IsNumber() {
@@ -479,7 +487,8 @@ func arith(op Op, a, b computation.Value) computation.Value {
 			if x == 0 || y == 0 {
 				return computation.IntValue(0)
 			}
-			if p := x * y; p/y == x && !(x == -1 && y == math.MinInt64) && !(y == -1 && x == math.MinInt64) {
+			if p := x * y; p/y == x && !(x == -1 && y == math.MinInt64) &&
+				!(y == -1 && x == math.MinInt64) {
 				return computation.IntValue(p)
 			}
 		case Div, Mod:
@@ -539,7 +548,9 @@ func NamesOf(c *computation.Computation) Names {
 		}
 		return names
 	}
-	return Names{c.Names(), variables, func(i int, name string) []Sighting { return sightings(c, i, name) }}
+	return Names{c.Names(), variables, func(i int, name string) []Sighting {
+		return sightings(c, i, name)
+	}}
 }
 
 // MaxNodes bounds the size of an expanded predicate.
@@ -562,7 +573,8 @@ type expander struct {
 // value of the wrong type (see Check), a constant expression without a value, or
 // a result of more than MaxNodes nodes.
 func (p *Predicate) Expand(names Names) (*Node, error) {
-	e := &expander{p: p, names: names, index: map[string]int{}, bound: map[string]int{}, vars: map[string]*Node{}, checked: map[*expr]bool{}}
+	e := &expander{p: p, names: names, index: map[string]int{}, bound: map[string]int{},
+		vars: map[string]*Node{}, checked: map[*expr]bool{}}
 	for i, h := range names.Hosts {
 		e.index[h] = i
 		if names.Variables != nil {
@@ -666,7 +678,8 @@ func (e *expander) expand(x *expr) (*Node, error) {
 		if err != nil {
 			return nil, err
 		}
-		return newNode(Node{Op: Const, Val: computation.StringValue(e.names.Hosts[i]), off: x.off}), nil
+		return newNode(Node{Op: Const, Val: computation.StringValue(e.names.Hosts[i]), off: x.off}),
+			nil
 	case "var":
 		return e.variable(x)
 	case "forall", "exists", "agg":
@@ -702,7 +715,8 @@ func (e *expander) expand(x *expr) (*Node, error) {
 		return newNode(Node{Op: callOps[x.name], Kids: kids, off: x.off}), nil
 	case "=~", "!~":
 		if kids[1].Op != Const || kids[1].Val.Kind() != computation.String {
-			return nil, e.errorf(x.kids[1].off, "the pattern of %s has to be a constant string", x.op)
+			return nil, e.errorf(x.kids[1].off, "the pattern of %s has to be a constant string",
+				x.op)
 		}
 		re, err := regexp.Compile(kids[1].Val.Text())
 		if err != nil {
@@ -750,7 +764,8 @@ func (e *expander) variable(x *expr) (*Node, error) {
 			if isBound {
 				who = "no host assigns"
 			}
-			return nil, e.errorf(x.off, "%s a variable %s%s", who, x.name, spell.DidYouMean(x.name, names, ""))
+			return nil, e.errorf(x.off, "%s a variable %s%s", who, x.name,
+				spell.DidYouMean(x.name, names, ""))
 		}
 		e.checked[x] = true
 	}

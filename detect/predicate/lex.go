@@ -58,7 +58,8 @@ type token struct {
 // The words that are operators, with the operator that they stand for.
 var words = map[string]string{
 	"and": "&&", "or": "||", "not": "!", "implies": "=>", "iff": "<=>",
-	"in": "in", "subset": "subset", "forall": "forall", "exists": "exists", "true": "true", "false": "false",
+	"in": "in", "subset": "subset", "forall": "forall", "exists": "exists", "true": "true",
+	"false": "false",
 }
 
 var operators = []string{

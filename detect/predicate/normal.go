@@ -212,7 +212,8 @@ func (n *Node) operandOf(op Op) string {
 	return n.text
 }
 
-var complement = map[Op]Op{Eq: Ne, Ne: Eq, Lt: Ge, Ge: Lt, Le: Gt, Gt: Le, In: NotIn, NotIn: In, Match: NoMatch, NoMatch: Match}
+var complement = map[Op]Op{Eq: Ne, Ne: Eq, Lt: Ge, Ge: Lt, Le: Gt, Gt: Le, In: NotIn, NotIn: In,
+	Match: NoMatch, NoMatch: Match}
 
 // nnf pushes negations inwards, down to the comparisons (each has an opposite
 // that is undefined where it is) and the boolean variables.

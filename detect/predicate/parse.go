@@ -53,7 +53,8 @@ type headVar struct {
 // The operators of binary expressions with their precedence, 1 the lowest.
 var precedence = map[string]int{
 	"<=>": 1, "=>": 2, "||": 3, "&&": 4,
-	"==": 6, "=": 6, "!=": 6, "<": 6, "<=": 6, ">": 6, ">=": 6, "in": 6, "not in": 6, "subset": 6, "=~": 6, "!~": 6,
+	"==": 6, "=": 6, "!=": 6, "<": 6, "<=": 6, ">": 6, ">=": 6, "in": 6, "not in": 6, "subset": 6,
+	"=~": 6, "!~": 6,
 	"+": 7, "-": 7, "*": 8, "/": 8, "%": 8,
 }
 
@@ -64,7 +65,8 @@ const maxDepth = 1000
 
 // The functions with their least and greatest number of arguments, -1 for any.
 var functions = map[string][2]int{
-	"len": {1, 1}, "abs": {1, 1}, "defined": {1, 1}, "string": {1, 1}, "min": {1, -1}, "max": {1, -1},
+	"len": {1, 1}, "abs": {1, 1}, "defined": {1, 1}, "string": {1, 1}, "min": {1, -1},
+	"max":   {1, -1},
 	"union": {1, -1}, "intersection": {1, -1},
 }
 
@@ -240,7 +242,8 @@ func (p *parser) head() (*head, error) {
 			if p.accept("~") {
 				s := p.next()
 				if s.kind != tokString {
-					return nil, p.errorf(s.off, "expected a regular expression in quotes after ~, found %s", s.describe())
+					return nil, p.errorf(s.off, "expected a regular expression in quotes after "+
+						"~, found %s", s.describe())
 				}
 				re, err := regexp.Compile(s.text)
 				if err != nil {
@@ -254,7 +257,8 @@ func (p *parser) head() (*head, error) {
 				for {
 					n := p.next()
 					if n.kind != tokIdent && n.kind != tokString {
-						return nil, p.errorf(n.off, "expected the name of a host, found %s", n.describe())
+						return nil, p.errorf(n.off, "expected the name of a host, found %s",
+							n.describe())
 					}
 					v.set = append(v.set, hostRef{n.text, true, n.off})
 					if !p.accept(",") {
@@ -361,7 +365,8 @@ func (p *parser) set(t token) (*expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &expr{op: "range", off: t.off, kids: []*expr{first, last}}, p.expect("}", "to close the range")
+		return &expr{op: "range", off: t.off, kids: []*expr{first, last}},
+			p.expect("}", "to close the range")
 	}
 	if p.accept("}") {
 		return &expr{op: "set", off: t.off, kids: []*expr{first}}, nil
@@ -379,7 +384,8 @@ func (p *parser) variable(h hostRef) (*expr, error) {
 	for p.accept(".") {
 		t := p.next()
 		if t.kind != tokIdent && t.kind != tokString {
-			return nil, p.errorf(t.off, "expected the name of a variable after %s., found %s", h.name, t.describe())
+			return nil, p.errorf(t.off, "expected the name of a variable after %s., found %s",
+				h.name, t.describe())
 		}
 		names = append(names, t.text)
 	}
@@ -396,7 +402,8 @@ func (p *parser) call(t token) (*expr, error) {
 			if err != nil {
 				return nil, err
 			}
-			return &expr{op: "agg", off: t.off, name: t.text, head: h, kids: []*expr{body}}, p.expect(")", "to close "+t.text)
+			return &expr{op: "agg", off: t.off, name: t.text, head: h, kids: []*expr{body}},
+				p.expect(")", "to close "+t.text)
 		}
 		if _, fn := functions[t.text]; !fn {
 			return nil, err
@@ -405,7 +412,8 @@ func (p *parser) call(t token) (*expr, error) {
 	}
 	arity, ok := functions[t.text]
 	if !ok {
-		return nil, p.errorf(t.off, "unknown function %s%s", t.text, spell.DidYouMean(t.text, functionNames(), ""))
+		return nil, p.errorf(t.off, "unknown function %s%s", t.text,
+			spell.DidYouMean(t.text, functionNames(), ""))
 	}
 	args, err := p.args(")")
 	if err != nil {

@@ -31,10 +31,12 @@ func (v values) get(n *Node) computation.Value { return v[n.String()] }
 
 func TestEval(t *testing.T) {
 	env := values{
-		"p1.x": computation.IntValue(3), "p2.x": computation.IntValue(4), `"q-3".x`: computation.FloatValue(4.5),
-		"p1.s": computation.StringValue("abc"), "p2.s": computation.StringValue("p1"),
+		"p1.x": computation.IntValue(3), "p2.x": computation.IntValue(4),
+		`"q-3".x`: computation.FloatValue(4.5),
+		"p1.s":    computation.StringValue("abc"), "p2.s": computation.StringValue("p1"),
 		"p1.b": computation.BoolValue(true), "p2.b": computation.BoolValue(false),
-		"p1.l":   computation.ListValue([]computation.Value{computation.IntValue(2), computation.IntValue(1)}),
+		"p1.l": computation.ListValue([]computation.Value{computation.IntValue(2),
+			computation.IntValue(1)}),
 		"p1.r.t": computation.IntValue(7),
 	}
 	tests := map[string]string{
@@ -120,7 +122,8 @@ func TestEval(t *testing.T) {
 			}
 			continue
 		}
-		e := &expander{p: p, names: hosts, index: map[string]int{"p1": 0, "p2": 1, "q-3": 2}, bound: map[string]int{}, vars: map[string]*Node{}, checked: map[*expr]bool{}}
+		e := &expander{p: p, names: hosts, index: map[string]int{"p1": 0, "p2": 1, "q-3": 2},
+			bound: map[string]int{}, vars: map[string]*Node{}, checked: map[*expr]bool{}}
 		n, err := e.expand(p.root)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
@@ -133,7 +136,9 @@ func TestEval(t *testing.T) {
 }
 
 func TestMistakes(t *testing.T) {
-	known := Names{Hosts: []string{"p1", "p2"}, Variables: func(i int) []string { return [][]string{{"crit", "round"}, {"crit"}}[i] }}
+	known := Names{Hosts: []string{"p1", "p2"}, Variables: func(i int) []string {
+		return [][]string{{"crit", "round"}, {"crit"}}[i]
+	}}
 	tests := map[string]string{
 		"":                        "1: expected an expression, found end",
 		"p1.crit &&":              "11: expected an expression, found end",
@@ -182,7 +187,8 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 	_, err := Parse("p1.x &&\n\t $")
-	if err == nil || !strings.HasPrefix(err.Error(), "predicate:2:3: ") || !strings.HasSuffix(err.Error(), "\n\t\t $\n\t\t ^") {
+	if err == nil || !strings.HasPrefix(err.Error(), "predicate:2:3: ") ||
+		!strings.HasSuffix(err.Error(), "\n\t\t $\n\t\t ^") {
 		t.Errorf("two lines: %q", err)
 	}
 	// A variable that only some hosts have is no mistake under a quantifier.
@@ -206,13 +212,17 @@ func TestNormalise(t *testing.T) {
 		// Agreement of three hosts: a pair is compared once.
 		{"forall i != j: i.v == j.v", `(p1.v == p2.v) && ("q-3".v == p1.v) && ("q-3".v == p2.v)`},
 		// The invariant I_db of the paper, negated.
-		{"!((forall i: !i.chg) => (forall i != j: i.p == j.p))", `!p1.chg && !p2.chg && !"q-3".chg && (p1.p != p2.p || "q-3".p != p1.p || "q-3".p != p2.p)`},
+		{"!((forall i: !i.chg) => (forall i != j: i.p == j.p))",
+			`!p1.chg && !p2.chg && !"q-3".chg && (p1.p != p2.p || "q-3".p != p1.p || "q-3".p != p2.p)`},
 		// At most one of three: no two.
-		{"count(i: i.c) <= 1", `(!istrue(p1.c) || !istrue(p2.c)) && (!istrue(p1.c) || !istrue("q-3".c)) && (!istrue(p2.c) || !istrue("q-3".c))`},
-		{"count(i: i.c) >= 2", `(istrue(p1.c) || istrue(p2.c)) && (istrue(p1.c) || istrue("q-3".c)) && (istrue(p2.c) || istrue("q-3".c))`},
+		{"count(i: i.c) <= 1",
+			`(!istrue(p1.c) || !istrue(p2.c)) && (!istrue(p1.c) || !istrue("q-3".c)) && (!istrue(p2.c) || !istrue("q-3".c))`},
+		{"count(i: i.c) >= 2",
+			`(istrue(p1.c) || istrue(p2.c)) && (istrue(p1.c) || istrue("q-3".c)) && (istrue(p2.c) || istrue("q-3".c))`},
 		{"count(i: i.c) >= 0", "true"},
 		{"count(i: i.c) > 3", "false"},
-		{"2 > count(i: i.c) && true", `(!istrue(p1.c) || !istrue(p2.c)) && (!istrue(p1.c) || !istrue("q-3".c)) && (!istrue(p2.c) || !istrue("q-3".c))`},
+		{"2 > count(i: i.c) && true",
+			`(!istrue(p1.c) || !istrue(p2.c)) && (!istrue(p1.c) || !istrue("q-3".c)) && (!istrue(p2.c) || !istrue("q-3".c))`},
 		{"p1.x && 1 > 2", "false"},
 		{"true", "true"},
 	}
@@ -226,7 +236,8 @@ func TestNormalise(t *testing.T) {
 	if len(parts) != 3 || parts[0].String() != "p1.crit && p2.crit" || !parts[0].IsLocal() {
 		t.Errorf("parts %v", parts)
 	}
-	if parts := Disjuncts(mustExpand(t, "p1.x || p2.x || p1.a != p2.a")); len(parts) != 2 || parts[0].String() != "(p1.x || p2.x)" {
+	if parts := Disjuncts(mustExpand(t, "p1.x || p2.x || p1.a != p2.a")); len(parts) != 2 ||
+		parts[0].String() != "(p1.x || p2.x)" {
 		t.Errorf("parts %v", parts)
 	}
 }
@@ -234,18 +245,23 @@ func TestNormalise(t *testing.T) {
 // drawExpr draws the text of a boolean expression.
 func drawExpr(t *rapid.T, depth int) string {
 	v := func() string {
-		return rapid.SampledFrom([]string{"p1", "p2", "'q-3'"}).Draw(t, "host") + "." + rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "var")
+		return rapid.SampledFrom([]string{"p1", "p2", "'q-3'"}).Draw(t, "host") + "." +
+			rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "var")
 	}
 	if depth == 0 || rapid.IntRange(0, 4).Draw(t, "leaf") == 0 {
 		switch rapid.IntRange(0, 4).Draw(t, "kind") {
 		case 0, 1:
 			return v()
 		case 2:
-			return v() + rapid.SampledFrom([]string{" == ", " != ", " < ", " >= "}).Draw(t, "op") + v()
+			return v() + rapid.SampledFrom([]string{" == ", " != ", " < ", " >= "}).Draw(t,
+				"op") + v()
 		case 3:
-			return "count(i: i.a)" + rapid.SampledFrom([]string{" == ", " != ", " < ", " >= "}).Draw(t, "op") + rapid.SampledFrom([]string{"0", "1", "2", "3"}).Draw(t, "k")
+			return "count(i: i.a)" + rapid.SampledFrom([]string{" == ", " != ", " < ",
+				" >= "}).Draw(t, "op") + rapid.SampledFrom([]string{"0", "1", "2", "3"}).Draw(t,
+				"k")
 		}
-		return "count(i: i.a && p1.b)" + rapid.SampledFrom([]string{" <= ", " > "}).Draw(t, "op") + "1"
+		return "count(i: i.a && p1.b)" + rapid.SampledFrom([]string{" <= ", " > "}).Draw(t, "op") +
+			"1"
 	}
 	sub := func() string { return "(" + drawExpr(t, depth-1) + ")" }
 	switch rapid.IntRange(0, 5).Draw(t, "connective") {
@@ -287,19 +303,23 @@ func TestNormalFormMeansTheSame(t *testing.T) {
 			env := values{}
 			for _, h := range []string{"p1", "p2", `"q-3"`} {
 				for _, v := range []string{"a", "b", "c"} {
-					env[h+"."+v] = rapid.SampledFrom([]computation.Value{{}, computation.BoolValue(true), computation.BoolValue(false), computation.IntValue(1)}).Draw(rt, "value")
+					env[h+"."+v] = rapid.SampledFrom([]computation.Value{
+						{}, computation.BoolValue(true), computation.BoolValue(false),
+						computation.IntValue(1)}).Draw(rt, "value")
 				}
 			}
 			want := n.Eval(env.get).IsTrue()
 			if got := holds(conj, env); got != want {
-				rt.Fatalf("%s with %v is %v, but its normal form\n%v\nis %v", text, env, want, conj, got)
+				rt.Fatalf("%s with %v is %v, but its normal form\n%v\nis %v", text, env, want, conj,
+					got)
 			}
 			some := false
 			for _, part := range parts {
 				some = some || holds(part, env)
 			}
 			if some != want {
-				rt.Fatalf("%s with %v is %v, but its disjuncts\n%v\nare %v", text, env, want, parts, some)
+				rt.Fatalf("%s with %v is %v, but its disjuncts\n%v\nare %v", text, env, want, parts,
+					some)
 			}
 		}
 	})
@@ -340,7 +360,9 @@ func TestHosts(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"forall i != j: !(i.primary && j.primary)", "count(i: i.x) <= 1 || p1.s in {\"a\", 'b'}", "max(i: i.x) - 3.5 > {1..2}", "a.\"b c\".d =~ 'x'", "((", "1e9.x"} {
+	for _, s := range []string{"forall i != j: !(i.primary && j.primary)",
+		"count(i: i.x) <= 1 || p1.s in {\"a\", 'b'}", "max(i: i.x) - 3.5 > {1..2}",
+		"a.\"b c\".d =~ 'x'", "((", "1e9.x"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

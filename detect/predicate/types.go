@@ -105,7 +105,8 @@ func sample(v computation.Value) computation.Value {
 	var kept []computation.Value
 	switch v.Kind() {
 	case computation.String:
-		return computation.StringValue(strings.ToValidUTF8(v.Text()[:min(most*4, len(v.Text()))], ""))
+		return computation.StringValue(strings.ToValidUTF8(v.Text()[:min(most*4, len(v.Text()))],
+			""))
 	case computation.List, computation.Set:
 		have := class(0)
 		for x, e := range v.Elems() {
@@ -410,7 +411,8 @@ func compared(n *Node, kids [][]operandType) *wrong {
 		for _, t := range types {
 			if t.of&(number|text) == 0 {
 				kind := strings.TrimPrefix(classNames[t.of], "a ")
-				return &wrong{at: n, msg: fmt.Sprintf("%ss have no order for %s: %v", kind, opText[n.Op], t)}
+				return &wrong{at: n, msg: fmt.Sprintf("%ss have no order for %s: %v", kind,
+					opText[n.Op], t)}
 			}
 		}
 	}

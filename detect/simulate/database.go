@@ -26,7 +26,8 @@ func DatabasePartition(n, s int, seed uint64) *computation.Computation {
 	type state struct{ version, proposer, acks int }
 	procs := make([]state, n)
 	partition := func(x *state) Assign {
-		return Assign{"partn", computation.StringValue(fmt.Sprintf("%d.%d", x.version, x.proposer+1))}
+		return Assign{"partn",
+			computation.StringValue(fmt.Sprintf("%d.%d", x.version, x.proposer+1))}
 	}
 	chg := func(b bool) Assign { return Assign{"chg", computation.BoolValue(b)} }
 	for i := range procs {
@@ -62,7 +63,8 @@ func DatabasePartition(n, s int, seed uint64) *computation.Computation {
 	worker := 1
 	var assign func()
 	assign = func() {
-		w.event(0, "assign a task", send(func(j int, m Message) { w.receive(j, m, "task", nil) }, worker))
+		w.event(0, "assign a task", send(func(j int, m Message) { w.receive(j, m, "task", nil) },
+			worker))
 		worker = worker%(n-1) + 1
 		w.after(assign)
 	}
@@ -90,5 +92,6 @@ next:
 // computations of DatabasePartition with n processes: no process is changing the
 // partition, but two of them disagree on it.
 func NotIdb(n int) string {
-	return fmt.Sprintf("!((forall i in {%s}: !i.chg) => (forall i != j: i.partn == j.partn))", strings.Join(Names("p", n)[1:], ", "))
+	return fmt.Sprintf("!((forall i in {%s}: !i.chg) => (forall i != j: i.partn == j.partn))",
+		strings.Join(Names("p", n)[1:], ", "))
 }

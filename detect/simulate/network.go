@@ -17,7 +17,8 @@ type network struct {
 }
 
 func newNetwork(n, s int, seed uint64) *network {
-	return &network{rng: rand.New(rand.NewPCG(seed, 2000)), rec: NewRecorder(Names("p", n)), limit: s - 1, last: map[[2]int]float64{}}
+	return &network{rng: rand.New(rand.NewPCG(seed, 2000)), rec: NewRecorder(Names("p", n)),
+		limit: s - 1, last: map[[2]int]float64{}}
 }
 
 // delay draws from 1 + exp(1), the paper's distribution of all delays.

@@ -25,12 +25,14 @@ import (
 // between two processes arrive in order. A multicast is one event, and so is a
 // receipt with its answer.
 func PrimarySecondary(n, s int, seed uint64) *computation.Computation {
-	p := &primarySecondary{network: newNetwork(n, s, seed), procs: make([]roles, n), names: Names("p", n)}
+	p := &primarySecondary{network: newNetwork(n, s, seed), procs: make([]roles, n),
+		names: Names("p", n)}
 	p.procs[0].isPrimary, p.procs[0].secondary = true, 1
 	p.procs[1].isSecondary = true
 	for i := range p.procs {
 		x := &p.procs[i]
-		p.rec.Init(i, Assign{"isPrimary", computation.BoolValue(x.isPrimary)}, Assign{"isSecondary", computation.BoolValue(x.isSecondary)},
+		p.rec.Init(i, Assign{"isPrimary", computation.BoolValue(x.isPrimary)},
+			Assign{"isSecondary", computation.BoolValue(x.isSecondary)},
 			Assign{"primary", p.host(x.primary)}, Assign{"secondary", p.host(x.secondary)})
 	}
 	p.wait(0, true)
@@ -63,7 +65,10 @@ type ask struct {
 	epoch   int
 }
 
-func (p *primarySecondary) host(i int) computation.Value { return computation.StringValue(p.names[i]) }
+func (p *primarySecondary) host(i int) computation.Value {
+	return computation.StringValue(
+		p.names[i])
+}
 
 // other returns the secondary of a primary and the primary of a secondary.
 func (p *primarySecondary) other(i int, primary bool) int {
@@ -122,7 +127,9 @@ func (p *primarySecondary) search(i int, primary bool) {
 			p.receive(i, m, "go ahead, too late", nil)
 			return
 		}
-		p.receive(i, m, "go ahead, ask for volunteers", send(func(j int, m Message) { p.request(j, m, ask{i, primary, epoch}) },
+		p.receive(i, m, "go ahead, ask for volunteers", send(func(j int, m Message) {
+			p.request(j, m, ask{i, primary, epoch})
+		},
 			others(p.rec.n, i, p.other(i, primary))...))
 	}
 	p.event(i, "search", send(func(other int, m Message) {
@@ -157,7 +164,9 @@ func (p *primarySecondary) volunteer(j int, a ask) []message {
 		}
 		x.chosen = true
 		other := p.other(i, a.primary)
-		p.receive(i, m, "choose "+p.names[j], send(func(j int, m Message) { p.become(j, m, i, other, a.primary) }, j))
+		p.receive(i, m, "choose "+p.names[j], send(func(j int, m Message) {
+			p.become(j, m, i, other, a.primary)
+		}, j))
 	}, a.i)
 }
 
@@ -167,7 +176,9 @@ func (p *primarySecondary) become(j int, m Message, i, other int, primary bool) 
 	x.searching, x.yielded, x.chosen = false, false, false
 	p.receive(j, m, "become "+role(primary), send(func(other int, m Message) {
 		p.procs[other].yielded = false
-		p.receive(other, m, "new "+role(primary), send(func(i int, m Message) { p.stop(i, m, primary) }, i), p.knows(other, primary, j))
+		p.receive(other, m, "new "+role(primary), send(func(i int, m Message) {
+			p.stop(i, m, primary)
+		}, i), p.knows(other, primary, j))
 		p.wait(other, !primary)
 	}, other), p.is(j, primary, true), p.knows(j, !primary, other))
 	p.wait(j, primary)
@@ -189,4 +200,5 @@ func (p *primarySecondary) stop(i int, m Message, primary bool) {
 // NotIpr is the negation of the invariant I_pr of the paper's formula (7), for
 // computations of PrimarySecondary: no two processes are each other's primary
 // and secondary.
-const NotIpr = "!(exists i != j: i.isPrimary && j.isSecondary && i.secondary == j && j.primary == i)"
+const NotIpr = "!(exists i != j: i.isPrimary && j.isSecondary && i.secondary == j && j.primary " +
+	"== i)"

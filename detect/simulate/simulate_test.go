@@ -64,7 +64,8 @@ func TestSeeds(t *testing.T) {
 	text := func(c *computation.Computation) string {
 		s := ""
 		for _, e := range c.Linearise(c.Initial(), c.Final()) {
-			s += c.Name(e.Process) + c.Text(e.Process, e.Index) + c.Describe(c.Clock(e.Process, e.Index)) + "\n"
+			s += c.Name(e.Process) + c.Text(e.Process, e.Index) + c.Describe(
+				c.Clock(e.Process, e.Index)) + "\n"
 		}
 		return s
 	}
@@ -72,7 +73,8 @@ func TestSeeds(t *testing.T) {
 		func(seed uint64) *computation.Computation { return DatabasePartition(4, 40, seed) },
 		func(seed uint64) *computation.Computation { return PrimarySecondary(4, 40, seed) },
 		func(seed uint64) *computation.Computation {
-			return Random(rand.New(rand.NewPCG(seed, 1)), RandomConfig{Processes: 3, Events: 30, Messages: 0.5, Variables: 2, Values: 2, Assign: 0.5})
+			return Random(rand.New(rand.NewPCG(seed, 1)), RandomConfig{Processes: 3, Events: 30,
+				Messages: 0.5, Variables: 2, Values: 2, Assign: 0.5})
 		},
 	} {
 		if first, again := text(gen(1)), text(gen(1)); first != again || first == text(gen(2)) {

@@ -43,7 +43,8 @@ func ReadGoTrace(data []byte, b *computation.Builder) (err error) {
 	if err != nil {
 		return err
 	}
-	t := &goroutines{g: newGraph(), system: map[trace.GoID]bool{}, host: map[trace.GoID]int{}, wake: map[trace.GoID]int{}, last: map[trace.GoID]int{}, wait: map[trace.GoID]bool{}}
+	t := &goroutines{g: newGraph(), system: map[trace.GoID]bool{}, host: map[trace.GoID]int{},
+		wake: map[trace.GoID]int{}, last: map[trace.GoID]int{}, wait: map[trace.GoID]bool{}}
 	for n := 0; ; n++ {
 		ev, err := r.ReadEvent()
 		if err == io.EOF {
@@ -124,7 +125,8 @@ func (t *goroutines) transition(st trace.StateTransition, by trace.GoID, known b
 	case from == trace.GoNotExist && to == trace.GoRunnable:
 		for frame := range st.Stack.Frames() {
 			// The function that it begins with comes last.
-			t.system[id] = strings.HasPrefix(frame.Func, "runtime.") && frame.Func != "runtime.main" ||
+			t.system[id] = strings.HasPrefix(frame.Func, "runtime.") &&
+				frame.Func != "runtime.main" ||
 				strings.HasPrefix(frame.Func, "runtime/trace.")
 		}
 		if t.system[id] {

@@ -58,7 +58,9 @@ func (g *graph) order() [][]int {
 		of[g.events[x].host] = append(of[g.events[x].host], x)
 	}
 	for _, events := range of {
-		slices.SortStableFunc(events, func(a, b int) int { return cmp.Compare(g.events[a].time, g.events[b].time) })
+		slices.SortStableFunc(events, func(a, b int) int {
+			return cmp.Compare(g.events[a].time, g.events[b].time)
+		})
 	}
 	return of
 }
@@ -68,7 +70,8 @@ func (g *graph) order() [][]int {
 func (g *graph) build(b *computation.Builder) error {
 	n := len(g.hosts)
 	if int64(n)*int64(len(g.events)) > maxClocks {
-		return fmt.Errorf("%d events of %d hosts would need vector clocks of %d entries, more than %d", len(g.events), n, int64(n)*int64(len(g.events)), maxClocks)
+		return fmt.Errorf("%d events of %d hosts would need vector clocks of %d entries, more "+
+			"than %d", len(g.events), n, int64(n)*int64(len(g.events)), maxClocks)
 	}
 	ids := make([]int, n)
 	for i, name := range g.hosts {
@@ -119,16 +122,19 @@ func (g *graph) cycle(of [][]int, next []int) error {
 	var parts []string
 	for i := range of {
 		if next[i] < len(of[i]) && len(parts) < 4 {
-			parts = append(parts, fmt.Sprintf("%s of %s", g.events[of[i][next[i]]].text, g.hosts[i]))
+			parts = append(parts, fmt.Sprintf("%s of %s", g.events[of[i][next[i]]].text,
+				g.hosts[i]))
 		}
 	}
-	return fmt.Errorf("the order of the times contradicts that of the spans: these wait for one another: %s", strings.Join(parts, "; "))
+	return fmt.Errorf("the order of the times contradicts that of the spans: these wait for one "+
+		"another: %s", strings.Join(parts, "; "))
 }
 
 // name makes a name of a variable.
 func name(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '.' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= 0x80 {
+		if r == '.' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' &&
+			r <= 'Z' || r >= 0x80 {
 			return r
 		}
 		return '_'

@@ -111,10 +111,14 @@ func (s *spans) build(b *computation.Builder) (notes []string, err error) {
 		}
 	}
 	if missing > 0 {
-		notes = append(notes, fmt.Sprintf("%d parents and links are not in the recording, and nothing is known of their order; the first is %s", missing, first))
+		notes = append(notes,
+			fmt.Sprintf("%d parents and links are not in the recording, and nothing is known of "+
+				"their order; the first is %s", missing, first))
 	}
 	if skewed := g.agree(); skewed > 0 {
-		notes = append(notes, fmt.Sprintf("%d spans start, by the clock of their own process, before their parent in it; their time was taken for the parent's", skewed))
+		notes = append(notes,
+			fmt.Sprintf("%d spans start, by the clock of their own process, before their parent "+
+				"in it; their time was taken for the parent's", skewed))
 	}
 	s.counters(g)
 	return notes, g.build(b)
@@ -156,7 +160,8 @@ func (s *spans) counters(g *graph) {
 			}
 			total += step
 			open[what] += step
-			e.vars = append(e.vars, variable{"open", computation.IntValue(total)}, variable{"open." + name(what), computation.IntValue(open[what])})
+			e.vars = append(e.vars, variable{"open", computation.IntValue(total)},
+				variable{"open." + name(what), computation.IntValue(open[what])})
 		}
 	}
 }
@@ -288,9 +293,11 @@ func ReadOTLP(data []byte, b *computation.Builder) (notes []string, err error) {
 			for _, ss := range rs.ScopeSpans {
 				for _, x := range ss.Spans {
 					if x.SpanID == "" || x.Start <= 0 {
-						return nil, fmt.Errorf("a span (%q) has no spanId or no startTimeUnixNano", x.Name)
+						return nil, fmt.Errorf("a span (%q) has no spanId or no startTimeUnixNano",
+							x.Name)
 					}
-					sp := &span{id: x.TraceID + ":" + x.SpanID, process: p, name: x.Name, start: int64(x.Start), end: int64(x.End), vars: otlpVars(x.Attributes)}
+					sp := &span{id: x.TraceID + ":" + x.SpanID, process: p, name: x.Name,
+						start: int64(x.Start), end: int64(x.End), vars: otlpVars(x.Attributes)}
 					if x.ParentID != "" {
 						sp.parents = append(sp.parents, x.TraceID+":"+x.ParentID)
 					}
@@ -298,7 +305,8 @@ func ReadOTLP(data []byte, b *computation.Builder) (notes []string, err error) {
 						sp.parents = append(sp.parents, l.TraceID+":"+l.SpanID)
 					}
 					for _, e := range x.Events {
-						sp.events = append(sp.events, spanEvent{int64(e.Time), e.Name, otlpVars(e.Attributes)})
+						sp.events = append(sp.events, spanEvent{int64(e.Time), e.Name,
+							otlpVars(e.Attributes)})
 					}
 					s.list = append(s.list, sp)
 				}
@@ -364,18 +372,22 @@ func ReadJaeger(data []byte, b *computation.Builder) (notes []string, err error)
 		for _, x := range d.Spans {
 			proc, ok := d.Processes[x.ProcessID]
 			if !ok || x.SpanID == "" || x.Start <= 0 {
-				return nil, fmt.Errorf("a span (%q) has no spanID, no startTime or no process %q", x.Name, x.ProcessID)
+				return nil, fmt.Errorf("a span (%q) has no spanID, no startTime or no process %q",
+					x.Name, x.ProcessID)
 			}
 			instance := ""
-			for _, want := range []string{"client-uuid", "service.instance.id", "hostname", "host.name", "ip"} {
+			for _, want := range []string{"client-uuid", "service.instance.id", "hostname",
+				"host.name", "ip"} {
 				for _, t := range proc.Tags {
 					if v, ok := t.Value.(string); ok && t.Key == want && instance == "" {
 						instance = v
 					}
 				}
 			}
-			sp := &span{id: x.TraceID + ":" + x.SpanID, process: s.process(proc.Service+"\x00"+instance, proc.Service, instance), name: x.Name,
-				start: int64(x.Start), end: int64(x.Start + x.Duration), vars: jaegerVars(x.Tags)}
+			sp := &span{id: x.TraceID + ":" + x.SpanID,
+				process: s.process(proc.Service+"\x00"+instance, proc.Service, instance),
+				name:    x.Name,
+				start:   int64(x.Start), end: int64(x.Start + x.Duration), vars: jaegerVars(x.Tags)}
 			if x.ParentID != "" {
 				sp.parents = append(sp.parents, x.TraceID+":"+x.ParentID)
 			}

@@ -46,10 +46,13 @@ func build(t *testing.T, b *computation.Builder) *computation.Computation {
 }
 
 func TestOTLP(t *testing.T) {
-	a := otlpLine("a", "", `{"traceId":"t","spanId":"1","name":"call","startTimeUnixNano":"1000","endTimeUnixNano":"5000","attributes":[{"key":"http.method","value":{"stringValue":"GET"}}],
+	a := otlpLine("a", "",
+		`{"traceId":"t","spanId":"1","name":"call","startTimeUnixNano":"1000","endTimeUnixNano":"5000","attributes":[{"key":"http.method","value":{"stringValue":"GET"}}],
 		"events":[{"timeUnixNano":"2000","name":"sent","attributes":[{"key":"n-bytes","value":{"intValue":"7"}}]}]}`)
-	b := otlpLine("b", "x", `{"traceId":"t","spanId":"2","parentSpanId":"1","name":"serve","startTimeUnixNano":"100","endTimeUnixNano":"200"}`) +
-		otlpLine("b", "y", `{"traceId":"u","spanId":"3","name":"later","startTimeUnixNano":50,"links":[{"traceId":"t","spanId":"2"},{"traceId":"t","spanId":"9"}]}`)
+	b := otlpLine("b", "x",
+		`{"traceId":"t","spanId":"2","parentSpanId":"1","name":"serve","startTimeUnixNano":"100","endTimeUnixNano":"200"}`) +
+		otlpLine("b", "y",
+			`{"traceId":"u","spanId":"3","name":"later","startTimeUnixNano":50,"links":[{"traceId":"t","spanId":"2"},{"traceId":"t","spanId":"9"}]}`)
 	builder := computation.NewBuilder("")
 	notes, err := ReadOTLP([]byte(a+b), builder)
 	if err != nil {
@@ -65,22 +68,29 @@ b@y [1 1 1] start later open=1 open.later=1
 	if d := cmp.Diff(want, dump(build(t, builder))); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]string{"1 parents and links are not in the recording, and nothing is known of their order; the first is t:9 of span u:3 (later)"}, notes); d != "" {
+	if d := cmp.Diff([]string{"1 parents and links are not in the recording, and nothing is " +
+		"known of their order; the first is t:9 of span u:3 (later)"}, notes); d != "" {
 		t.Error(d)
 	}
 	span := func(id, more string) string {
-		return `{"traceId":"t","spanId":"` + id + `","name":"s` + id + `","startTimeUnixNano":"1","endTimeUnixNano":"2"` + more + `}`
+		return `{"traceId":"t","spanId":"` + id + `","name":"s` + id +
+			`","startTimeUnixNano":"1","endTimeUnixNano":"2"` + more + `}`
 	}
 	for text, want := range map[string]string{
 		"":                                "the recording has no spans",
 		"{\n":                             "line 2: unexpected EOF",
 		`{"resourceSpans":7}`:             "line 1: json: cannot unmarshal number",
 		otlpLine("a", "", `{"name":"x"}`): `a span ("x") has no spanId or no startTimeUnixNano`,
-		otlpLine("a", "", span("1", "")+","+span("1", "")):                                                        "span t:1 (s1) appears twice",
-		otlpLine("a", "", strings.Replace(span("1", ""), `"2"`, `"0.5"`, 1)):                                      "line 1: \"0.5\" is no time or count",
-		otlpLine("a", "", span("1", `,"parentSpanId":"2"`)) + otlpLine("b", "", span("2", `,"parentSpanId":"1"`)): "the order of the times contradicts that of the spans",
+		otlpLine("a", "", span("1", "")+","+
+			span("1", "")): "span t:1 (s1) appears twice",
+		otlpLine("a", "", strings.Replace(span("1", ""), `"2"`, `"0.5"`,
+			1)): "line 1: \"0.5\" is no time or count",
+		otlpLine("a", "", span("1", `,"parentSpanId":"2"`)) + otlpLine("b", "",
+			span("2", `,"parentSpanId":"1"`)): "the order of the times contradicts that of the " +
+			"spans",
 	} {
-		if _, err := ReadOTLP([]byte(text), computation.NewBuilder("")); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := ReadOTLP([]byte(text), computation.NewBuilder("")); err == nil ||
+			!strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
@@ -105,7 +115,9 @@ b [1 2] end serve open=0 open.serve=0
 	if d := cmp.Diff(want, dump(build(t, builder))); d != "" {
 		t.Error(d)
 	}
-	if _, err := ReadJaeger([]byte(strings.Replace(text, `"processID":"p2"`, `"processID":"p3"`, 1)), computation.NewBuilder("")); err == nil || !strings.Contains(err.Error(), `no process "p3"`) {
+	if _, err := ReadJaeger([]byte(strings.Replace(text, `"processID":"p2"`, `"processID":"p3"`,
+		1)), computation.NewBuilder("")); err == nil || !strings.Contains(err.Error(),
+		`no process "p3"`) {
 		t.Error(err)
 	}
 }
@@ -115,7 +127,8 @@ b [1 2] end serve open=0 open.serve=0
 func TestClocks(t *testing.T) {
 	for seed := range 300 {
 		rng := rand.New(rand.NewPCG(uint64(seed), 11))
-		c := simulate.Random(rng, simulate.RandomConfig{Processes: rng.IntN(5) + 1, Events: rng.IntN(40), Messages: 0.5, Variables: 1, Values: 2, Assign: 0.5})
+		c := simulate.Random(rng, simulate.RandomConfig{Processes: rng.IntN(5) + 1,
+			Events: rng.IntN(40), Messages: 0.5, Variables: 1, Values: 2, Assign: 0.5})
 		g := newGraph()
 		number := map[computation.Event]int{}
 		for i := range c.N() {
@@ -148,7 +161,8 @@ func TestClocks(t *testing.T) {
 }
 
 func FuzzOTLP(f *testing.F) {
-	f.Add([]byte(otlpLine("a", "", `{"traceId":"t","spanId":"1","name":"x","startTimeUnixNano":"1","parentSpanId":"1"}`)))
+	f.Add([]byte(otlpLine("a", "",
+		`{"traceId":"t","spanId":"1","name":"x","startTimeUnixNano":"1","parentSpanId":"1"}`)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b := computation.NewBuilder("")
 		if _, err := ReadOTLP(data, b); err == nil {
@@ -158,7 +172,9 @@ func FuzzOTLP(f *testing.F) {
 }
 
 func FuzzJaeger(f *testing.F) {
-	f.Add([]byte(`{"data":[{"spans":[{"traceID":"t","spanID":"1","startTime":1,"duration":-5,"processID":"p"}],"processes":{"p":{"serviceName":""}}}]}`))
+	f.Add(
+		[]byte(
+			`{"data":[{"spans":[{"traceID":"t","spanID":"1","startTime":1,"duration":-5,"processID":"p"}],"processes":{"p":{"serviceName":""}}}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b := computation.NewBuilder("")
 		if _, err := ReadJaeger(data, b); err == nil {

@@ -78,8 +78,11 @@ func TestModes(t *testing.T) {
 
 func TestUnknown(t *testing.T) {
 	for _, tt := range []struct{ mode, name, want string }{
-		{"", "cartesain", "unknown reduction; want auto, cartesian, none, locks, invisible-first, dpor, sleep, persistent, persistent+sleep, transparent, invisible, events, portfolio; did you mean cartesian?"},
-		{"stateless", "sleeep", "unknown reduction; want dpor, none, sleep, persistent, persistent+sleep; did you mean sleep?"},
+		{"", "cartesain", "unknown reduction; want auto, cartesian, none, locks, " +
+			"invisible-first, dpor, sleep, persistent, persistent+sleep, transparent, invisible, " +
+			"events, portfolio; did you mean cartesian?"},
+		{"stateless", "sleeep", "unknown reduction; want dpor, none, sleep, persistent, " +
+			"persistent+sleep; did you mean sleep?"},
 	} {
 		if got := engine.Unknown(tt.mode, tt.name).Error(); got != tt.want {
 			t.Errorf("%s %s: %s", tt.mode, tt.name, got)

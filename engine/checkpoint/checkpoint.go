@@ -6,9 +6,9 @@
 // mark of its log. A new file is written beside the old one, synced, and
 // renamed over it: whenever the power fails, the one or the other is there.
 //
-// What only grows in a search, its states, stands in a file of its own beside that, a log, to which each
-// checkpoint adds what is new (see [Mark]): so the old and the new checkpoint have most of what they take
-// in common.
+// What only grows in a search, its states, stands in a file of its own beside that, a log, to
+// which each checkpoint adds what is new (see [Mark]): so the old and the new checkpoint have
+// most of what they take in common.
 //
 // The format is our own because it must be written at the speed of memory,
 // with a search waiting for it, and read back as a stream: what the archive
@@ -50,8 +50,8 @@ type Dir struct {
 	lock *flock.Flock
 }
 
-// OpenDir takes a directory, which it makes if it is not there, and removes logs there that no checkpoint has. The
-// error says that another process has it, or what the system said.
+// OpenDir takes a directory, which it makes if it is not there, and removes logs there that no
+// checkpoint has. The error says that another process has it, or what the system said.
 func OpenDir(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		return nil, fmt.Errorf("checkpoint directory: %w", err)
@@ -72,8 +72,8 @@ func OpenDir(path string) (*Dir, error) {
 	return d, nil
 }
 
-// sweepUnnamed removes the logs of searches that were killed before their checkpoint was complete. It removes none
-// if it cannot be told which ones the files have that are there.
+// sweepUnnamed removes the logs of searches that were killed before their checkpoint was
+// complete. It removes none if it cannot be told which ones the files have that are there.
 func (d *Dir) sweepUnnamed() error {
 	files, err := os.ReadDir(d.path)
 	if err != nil {
@@ -109,8 +109,8 @@ type Pending struct {
 	mark Mark
 }
 
-// Begin writes a checkpoint: the header as JSON, then what fill writes, to which it can [Append]. It counts from
-// Commit on; until then the one before it does.
+// Begin writes a checkpoint: the header as JSON, then what fill writes, to which it can
+// [Append]. It counts from Commit on; until then the one before it does.
 func (d *Dir) Begin(header any, fill func(w io.Writer) error) (*Pending, error) {
 	p, err := begin(d.File()+".new", header, fill)
 	if err != nil {
@@ -126,7 +126,8 @@ func begin(path string, header any, fill func(w io.Writer) error) (*Pending, err
 	if err != nil {
 		return nil, failed(err)
 	}
-	w := &writer{w: f, buf: make([]byte, headerBytes, headerBytes+blockBytes), dir: filepath.Dir(path)}
+	w := &writer{w: f, buf: make([]byte, headerBytes, headerBytes+blockBytes),
+		dir: filepath.Dir(path)}
 	err = w.all(header, fill)
 	p := &Pending{file: f, log: w.log, mark: w.has}
 	if err != nil {
@@ -251,7 +252,8 @@ func markOf(path string) (Mark, error) {
 	if _, err := f.ReadAt(b, max(at, 0)); err != nil {
 		return Mark{}, cut(err)
 	}
-	if binary.LittleEndian.Uint32(b) != lastBlock|markBytes || sum(b) != binary.LittleEndian.Uint64(b[8:]) {
+	if binary.LittleEndian.Uint32(b) != lastBlock|markBytes || sum(b) != binary.LittleEndian.Uint64(
+		b[8:]) {
 		return Mark{}, &Damaged{path, at, "the checksum of a block is wrong"}
 	}
 	return parseMark(b[headerBytes:]), nil
@@ -272,8 +274,8 @@ func (p *Pending) Commit() error {
 	return nil
 }
 
-// Sweep removes the logs that a checkpoint which counts does not have, and the parts of others. It is not for
-// one that has parts: see Keep.
+// Sweep removes the logs that a checkpoint which counts does not have, and the parts of others.
+// It is not for one that has parts: see Keep.
 func (p *Pending) Sweep() error {
 	files, err := os.ReadDir(p.dir.path)
 	for _, f := range files {
@@ -285,8 +287,8 @@ func (p *Pending) Sweep() error {
 	return errors.Join(err, sweepLogs(p.dir.path, p.mark))
 }
 
-// GiveUp removes a checkpoint that is not to count. What it has added to a log stays, for the next one, unless the log
-// is new.
+// GiveUp removes a checkpoint that is not to count. What it has added to a log stays, for the
+// next one, unless the log is new.
 func (p *Pending) GiveUp() {
 	switch {
 	case p.log == nil:
@@ -309,7 +311,8 @@ func SyncDir(path string) error {
 		return err
 	}
 	defer f.Close()
-	if err := f.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) && !os.IsPermission(err) {
+	if err := f.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) &&
+		!errors.Is(err, syscall.EINVAL) && !os.IsPermission(err) {
 		return err
 	}
 	return nil
@@ -437,7 +440,8 @@ func (r *Reader) begin(header any) error {
 	const kind = "cpor checkpoint, format "
 	if string(got[:n]) != magic {
 		if n >= len(kind) && string(got[:len(kind)]) == kind {
-			return fmt.Errorf("%s was written by another version of cpor, in another format", r.path)
+			return fmt.Errorf("%s was written by another version of cpor, in another format",
+				r.path)
 		}
 		return fmt.Errorf("%s is not a cpor checkpoint", r.path)
 	}
@@ -455,7 +459,8 @@ func (r *Reader) begin(header any) error {
 		return r.early(err)
 	}
 	if err := json.Unmarshal(head, header); err != nil {
-		return fmt.Errorf("%s: its header cannot be read (%w): was it written by another version of cpor?", r.path, err)
+		return fmt.Errorf("%s: its header cannot be read (%w): was it written by another version "+
+			"of cpor?", r.path, err)
 	}
 	return nil
 }

@@ -185,7 +185,9 @@ func TestParts(t *testing.T) {
 			}
 		}
 	}
-	if err := WritePart(dir, 1, 2, func(w io.Writer) error { return errors.New("broken") }); err == nil {
+	if err := WritePart(dir, 1, 2, func(w io.Writer) error {
+		return errors.New("broken")
+	}); err == nil {
 		t.Error("a part that could not be written is one")
 	}
 	if err := d.Keep(1); err != nil {
@@ -208,7 +210,8 @@ func TestParts(t *testing.T) {
 	if err := os.Rename(partFile(dir, 1, 0), partFile(dir, 1, 1)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenPart(dir, 1, 1); err == nil || !strings.Contains(err.Error(), "has part 0 of checkpoint 1") {
+	if _, err := OpenPart(dir, 1, 1); err == nil || !strings.Contains(err.Error(),
+		"has part 0 of checkpoint 1") {
 		t.Error(err)
 	}
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// A log has what later checkpoints of a search have in common with earlier ones. It is a file beside them
-// that only grows: a checkpoint adds what is new, and names the file, how far it goes, and a sum of that. What
-// stands behind that is of a checkpoint that does not count, or of a later one, and nobody reads it; the next
-// one writes over it.
+// A log has what later checkpoints of a search have in common with earlier ones. It is a file
+// beside them that only grows: a checkpoint adds what is new, and names the file, how far it
+// goes, and a sum of that. What stands behind that is of a checkpoint that does not count, or of
+// a later one, and nobody reads it; the next one writes over it.
 //
-// The file begins with a line and its number, which nobody else gives, and is then a sequence of blocks like those
-// of a checkpoint.
+// The file begins with a line and its number, which nobody else gives, and is then a sequence of
+// blocks like those of a checkpoint.
 
 const (
 	logMagic  = "cpor states, format 1\n"
@@ -66,8 +66,9 @@ func (m *Mark) add(size int, sum uint64) {
 // Appender is what a checkpoint is written to if there can be a log beside it.
 type Appender interface {
 	// Append adds to the log that goes as far as last what fill writes. If there is no such log any
-	// more, or last is the zero value, it begins a new one, and anew says so. It returns how far the log goes then;
-	// what it has comes to be on the disk with the checkpoint. After an error the log goes as far as before.
+	// more, or last is the zero value, it begins a new one, and anew says so. It returns how far
+	// the log goes then; what it has comes to be on the disk with the checkpoint. After an error
+	// the log goes as far as before.
 	Append(last Mark, fill func(w io.Writer, anew bool) error) (Mark, error)
 }
 
@@ -83,8 +84,8 @@ const (
 	outside = 1 // a mark
 )
 
-// Append adds to the log of a checkpoint what fill writes; see [Appender]. If w is none, all stands in
-// the checkpoint itself, and the mark is the zero value.
+// Append adds to the log of a checkpoint what fill writes; see [Appender]. If w is none, all
+// stands in the checkpoint itself, and the mark is the zero value.
 func Append(w io.Writer, last Mark, fill func(w io.Writer, anew bool) error) (Mark, error) {
 	a, ok := w.(Appender)
 	if !ok {
@@ -122,7 +123,8 @@ func (p pieces) Write(b []byte) (int, error) {
 	return p.w.Write(b)
 }
 
-// Appended calls f with what the log of a checkpoint has, which r gives, and returns how far it goes.
+// Appended calls f with what the log of a checkpoint has, which r gives, and returns how far it
+// goes.
 func Appended(r io.Reader, f func(r io.Reader) error) (Mark, error) {
 	var b [1 + markBytes]byte
 	if _, err := io.ReadFull(r, b[:1]); err != nil {
@@ -203,7 +205,9 @@ func logFile(dir string, id uint64) string {
 	return filepath.Join(dir, fmt.Sprintf("states-%016x", id))
 }
 
-var logName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^states-[0-9a-f]{16}$`) })
+var logName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^states-[0-9a-f]{16}$`)
+})
 
 // sweepLogs removes the logs of a directory but for some.
 func sweepLogs(dir string, marks ...Mark) error {
@@ -232,7 +236,8 @@ type logWriter struct {
 func openLog(dir string, last Mark) (*logWriter, error) {
 	if last != (Mark{}) {
 		if f, err := os.OpenFile(logFile(dir, last.ID), os.O_RDWR, 0); err == nil {
-			if st, err := f.Stat(); err == nil && st.Size() >= last.Length && checkLog(f, last.ID) == nil && f.Truncate(last.Length) == nil {
+			if st, err := f.Stat(); err == nil && st.Size() >= last.Length &&
+				checkLog(f, last.ID) == nil && f.Truncate(last.Length) == nil {
 				if _, err := f.Seek(last.Length, io.SeekStart); err == nil {
 					return &logWriter{f: f, last: last, now: last}, nil
 				}
@@ -259,7 +264,8 @@ func checkLog(r io.Reader, id uint64) error {
 	if _, err := io.ReadFull(r, head); err != nil {
 		return cut(err)
 	}
-	if string(head[:len(logMagic)]) != logMagic || binary.LittleEndian.Uint64(head[len(logMagic):]) != id {
+	if string(head[:len(logMagic)]) != logMagic ||
+		binary.LittleEndian.Uint64(head[len(logMagic):]) != id {
 		return errors.New("it is no log of this checkpoint")
 	}
 	return nil
@@ -276,8 +282,8 @@ func (l *logWriter) undo() {
 	l.f.Close()
 }
 
-// sync waits until the log is on the disk. If it cannot be told that it is, the log does not go as far as its
-// mark says afterwards, so that nobody adds to it.
+// sync waits until the log is on the disk. If it cannot be told that it is, the log does not go
+// as far as its mark says afterwards, so that nobody adds to it.
 func (l *logWriter) sync() error {
 	err := l.f.Sync()
 	if err != nil {
@@ -296,7 +302,8 @@ func (w *writer) Append(last Mark, fill func(w io.Writer, anew bool) error) (Mar
 	if err != nil {
 		return Mark{}, err
 	}
-	blocks := &writer{w: l.f, buf: make([]byte, headerBytes, headerBytes+blockBytes), number: l.now.Blocks, mark: &l.now}
+	blocks := &writer{w: l.f, buf: make([]byte, headerBytes, headerBytes+blockBytes),
+		number: l.now.Blocks, mark: &l.now}
 	err = fill(blocks, l.made)
 	if err == nil && len(blocks.buf) > headerBytes {
 		err = blocks.flush()
@@ -316,7 +323,8 @@ func (r *Reader) OpenLog(m Mark) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Reader{path: path, f: f, r: bufio.NewReaderSize(f, 1<<16), at: int64(logHeader), log: &m, seen: Mark{ID: m.ID, Length: int64(logHeader), Sum: m.ID}}
+	l := &Reader{path: path, f: f, r: bufio.NewReaderSize(f, 1<<16), at: int64(logHeader), log: &m,
+		seen: Mark{ID: m.ID, Length: int64(logHeader), Sum: m.ID}}
 	st, err := f.Stat()
 	switch {
 	case err != nil:

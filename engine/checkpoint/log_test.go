@@ -125,8 +125,9 @@ func logsIn(t *testing.T, dir string) []string {
 	return all
 }
 
-// TestLogGrows keeps one checkpoint after the other: each writes what is new to one log; some fail, and the one before
-// stays good, as does what stands before it in the log; who goes on adds to the same log.
+// TestLogGrows keeps one checkpoint after the other: each writes what is new to one log; some
+// fail, and the one before stays good, as does what stands before it in the log; who goes on
+// adds to the same log.
 func TestLogGrows(t *testing.T) {
 	dir := t.TempDir()
 	l := newLogged(t, dir)
@@ -207,8 +208,8 @@ func TestLogGrows(t *testing.T) {
 	d.wantRead(d.dir.path, c.noted)
 }
 
-// TestLogOfOther begins a search where the checkpoint of another one is: that one stays good until there is
-// a new one, and its log goes with it.
+// TestLogOfOther begins a search where the checkpoint of another one is: that one stays good
+// until there is a new one, and its log goes with it.
 func TestLogOfOther(t *testing.T) {
 	dir := t.TempDir()
 	a := newLogged(t, dir)
@@ -238,7 +239,8 @@ func TestLogOfOther(t *testing.T) {
 	if n := len(logsIn(t, dir)); n != 1 {
 		t.Errorf("%d logs", n)
 	}
-	// What a search has left that was killed is removed by the next one, but not when it is not known what is needed.
+	// What a search has left that was killed is removed by the next one, but not when it is not
+	// known what is needed.
 	stray := logFile(dir, 1)
 	for _, damaged := range []bool{true, false} {
 		if err := os.WriteFile(stray, []byte("x"), 0o666); err != nil {
@@ -278,8 +280,8 @@ func TestLogOfOther(t *testing.T) {
 	}
 }
 
-// TestLogUnsynced has a log of which the system does not say that it is on the disk: the next checkpoint begins
-// a new one.
+// TestLogUnsynced has a log of which the system does not say that it is on the disk: the next
+// checkpoint begins a new one.
 func TestLogUnsynced(t *testing.T) {
 	dir := t.TempDir()
 	l := newLogged(t, dir)
@@ -313,8 +315,8 @@ func TestLogUnsynced(t *testing.T) {
 	}
 }
 
-// TestLogDamage damages logs in every way: it is told by the file's name, and nothing that was not written is
-// given out.
+// TestLogDamage damages logs in every way: it is told by the file's name, and nothing that was
+// not written is given out.
 func TestLogDamage(t *testing.T) {
 	dir := t.TempDir()
 	l := newLogged(t, dir)
@@ -363,13 +365,15 @@ func TestLogDamage(t *testing.T) {
 	check("a missing log", nil)
 	check("an empty log", []byte{})
 	check("the log of another search", foreign)
-	check("what another search has written", append(bytes.Clone(whole[:logHeader]), foreign[logHeader:]...))
+	check("what another search has written", append(bytes.Clone(whole[:logHeader]),
+		foreign[logHeader:]...))
 	// A block of which all sums are right stands elsewhere in the log of the same search.
 	second := logHeader + headerBytes + blockBytes
 	third := second + headerBytes + blockBytes
 	if len(whole) > third {
 		b := bytes.Clone(whole[:logHeader])
-		b = append(append(append(b, whole[second:third]...), whole[logHeader:second]...), whole[third:]...)
+		b = append(append(append(b, whole[second:third]...), whole[logHeader:second]...),
+			whole[third:]...)
 		check("exchanged blocks", b)
 		check("a block less", append(bytes.Clone(whole[:logHeader]), whole[second:]...))
 	}
@@ -379,7 +383,8 @@ func TestLogDamage(t *testing.T) {
 	l.wantRead(dir, l.noted) // what stands behind it is of nobody
 }
 
-// TestLogOfOlder reads an older log of the same search under the new one's name, with the same length.
+// TestLogOfOlder reads an older log of the same search under the new one's name, with the same
+// length.
 func TestLogOfOlder(t *testing.T) {
 	dir := t.TempDir()
 	l := newLogged(t, dir)
@@ -395,7 +400,8 @@ func TestLogOfOlder(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.GiveUp()
-	if _, _, err := readLogged(dir); err == nil || !strings.Contains(err.Error(), "is not what the checkpoint names") {
+	if _, _, err := readLogged(dir); err == nil || !strings.Contains(err.Error(),
+		"is not what the checkpoint names") {
 		t.Error(err)
 	}
 }
@@ -441,7 +447,8 @@ func TestLogParts(t *testing.T) {
 		write(n, 0, false)
 		write(n, 1, n == 2)
 	}
-	if got := read(2, 0) + read(2, 1) + read(1, 1); got != "0 of 0;0 of 1;0 of 2;1 of 2;1 of 0;1 of 1;" {
+	if got := read(2, 0) + read(2, 1) + read(1, 1); got != "0 of 0;0 of 1;0 of 2;1 of 2;1 of 0;1 "+
+		"of 1;" {
 		t.Errorf("%q", got)
 	}
 	// The third one does not count.
@@ -504,7 +511,8 @@ func TestLogInside(t *testing.T) {
 			got, err = io.ReadAll(r)
 			return err
 		}
-		if m, err := Appended(&b, readIt); err != nil || m != (Mark{}) || !bytes.Equal(got, content) || b.String() != "rest" {
+		if m, err := Appended(&b, readIt); err != nil || m != (Mark{}) ||
+			!bytes.Equal(got, content) || b.String() != "rest" {
 			t.Errorf("%d bytes: %v, %v, %d bytes, %q", size, m, err, len(got), b.String())
 		}
 		cut := rand.IntN(len(whole) - 4)

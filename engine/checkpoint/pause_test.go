@@ -46,8 +46,8 @@ func filled(b *testing.B, kind statestore.Kind) (s statestore.Store, add func(n 
 	return s, add
 }
 
-// BenchmarkPause is how long a search waits for a checkpoint: until its store of a
-// quarter of a gigabyte is written into the file, but not until it is on the disk. Of the states, the given
+// BenchmarkPause is how long a search waits for a checkpoint: until its store of a quarter of a
+// gigabyte is written into the file, but not until it is on the disk. Of the states, the given
 // share is new since the last one.
 func BenchmarkPause(b *testing.B) {
 	for _, kind := range []statestore.Kind{statestore.Tree, statestore.Plain, statestore.Compact} {
@@ -67,7 +67,9 @@ func BenchmarkPause(b *testing.B) {
 						if err := statestore.Save(s, w); err != nil {
 							return err
 						}
-						mark, err = Append(w, mark, func(w io.Writer, anew bool) error { return statestore.SaveStates(s, w, anew) })
+						mark, err = Append(w, mark, func(w io.Writer, anew bool) error {
+							return statestore.SaveStates(s, w, anew)
+						})
 						statestore.Keep(s)
 						return err
 					})
@@ -118,7 +120,8 @@ func room(t testing.TB, dir string) (bytes int64) {
 	return bytes
 }
 
-// BenchmarkResume is how long it takes to build a store of a quarter of a gigabyte from a checkpoint.
+// BenchmarkResume is how long it takes to build a store of a quarter of a gigabyte from a
+// checkpoint.
 func BenchmarkResume(b *testing.B) {
 	for _, kind := range []statestore.Kind{statestore.Tree, statestore.Plain, statestore.Compact} {
 		b.Run(kind.String(), func(b *testing.B) {
@@ -132,7 +135,9 @@ func BenchmarkResume(b *testing.B) {
 				if err := statestore.Save(s, w); err != nil {
 					return err
 				}
-				_, err := Append(w, Mark{}, func(w io.Writer, anew bool) error { return statestore.SaveStates(s, w, anew) })
+				_, err := Append(w, Mark{}, func(w io.Writer, anew bool) error {
+					return statestore.SaveStates(s, w, anew)
+				})
 				return err
 			})
 			if err == nil {
@@ -150,7 +155,9 @@ func BenchmarkResume(b *testing.B) {
 				}
 				back, err := statestore.Restore(r, statestore.Options{Kind: kind})
 				if err == nil {
-					_, err = Appended(r, func(r io.Reader) error { return statestore.RestoreStates(back, r) })
+					_, err = Appended(r, func(r io.Reader) error {
+						return statestore.RestoreStates(back, r)
+					})
 				}
 				r.Close()
 				if err != nil || back.Len() != s.Len() {

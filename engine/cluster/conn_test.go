@@ -41,7 +41,8 @@ func TestConn(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				got[i], _, err = searchRank(g, conns[i], i, 2, 0, cluster.Options{BufferBytes: 32, ReportEvery: time.Millisecond})
+				got[i], _, err = searchRank(g, conns[i], i, 2, 0, cluster.Options{BufferBytes: 32,
+					ReportEvery: time.Millisecond})
 				return err
 			})
 		}

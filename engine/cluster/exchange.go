@@ -194,7 +194,8 @@ func NewExchange(c Comm, o Options) *Exchange {
 	}
 	words := x.o.Division.Words(x.o.Parts)
 	for range o.Workers {
-		b := &Outbox{x: x, open: make([]*buffer, c.Size()), full: make([]int, c.Size()), words: words}
+		b := &Outbox{x: x, open: make([]*buffer, c.Size()), full: make([]int, c.Size()),
+			words: words}
 		for i := range b.full {
 			b.full[i] = min(firstBuffer, o.BufferBytes)
 		}
@@ -428,7 +429,8 @@ func (x *Exchange) receive() (did bool, err error) {
 	case kindData:
 		x.data = append(x.data, data{from, append([]byte(nil), body...)})
 	default:
-		err = fmt.Errorf("rank %d sent a message of the unknown kind %d: do all ranks run the same cpor?", from, kind)
+		err = fmt.Errorf("rank %d sent a message of the unknown kind %d: do all ranks run the "+
+			"same cpor?", from, kind)
 	}
 	return true, err
 }
@@ -465,13 +467,15 @@ func (x *Exchange) arrive(from int, m []byte) error {
 }
 
 func damaged(from int) error {
-	return fmt.Errorf("a message of states from rank %d is damaged: do all ranks run the same cpor?", from)
+	return fmt.Errorf(
+		"a message of states from rank %d is damaged: do all ranks run the same cpor?", from)
 }
 
 // report returns what this rank says of itself. Workers that are passive have
 // put what they had for others into out, and only this goroutine takes from there.
 func (x *Exchange) report(wave uint64) report {
-	return report{wave: wave, passive: x.passive(), sent: x.sent, received: x.recv, progress: x.part.Progress()}
+	return report{wave: wave, passive: x.passive(), sent: x.sent, received: x.recv,
+		progress: x.part.Progress()}
 }
 
 // passive tells whether this rank becomes active only through a message.
@@ -530,7 +534,8 @@ func (x *Exchange) decide() (did bool, err error) {
 		return false, nil
 	}
 	// Two waves first: a search that has ended shows that before the next pause.
-	if x.o.PauseAfter > 0 && !x.pausing && x.det.wave >= 2 && x.det.complete() && time.Since(x.began) >= x.o.PauseAfter {
+	if x.o.PauseAfter > 0 && !x.pausing && x.det.wave >= 2 && x.det.complete() &&
+		time.Since(x.began) >= x.o.PauseAfter {
 		return true, x.pauseAll()
 	}
 	// No wave begins behind kindPause: its answers would come behind kindLast, in the
@@ -620,7 +625,8 @@ func (t *Traffic) Add(u Traffic) {
 
 // Traffic returns what this rank has sent, when Run has returned.
 func (x *Exchange) Traffic() Traffic {
-	t := Traffic{States: x.states, Bytes: x.bytes, Messages: x.sent, Speaking: x.ended.Sub(x.began) - x.slept}
+	t := Traffic{States: x.states, Bytes: x.bytes, Messages: x.sent,
+		Speaking: x.ended.Sub(x.began) - x.slept}
 	for _, o := range x.boxes {
 		t.Spared += o.spared
 		t.ByNumbers += o.byNumbers

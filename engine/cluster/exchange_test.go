@@ -117,17 +117,21 @@ func (r *rank) Means(from, length, part int, number uint32, value []uint64) erro
 	panic("nothing is sent by numbers")
 }
 
-func (r *rank) Arrived()                   {}
-func (r *rank) Passive() bool              { return r.gate.Passive() }
-func (r *rank) Progress() cluster.Progress { return cluster.Progress{States: uint64(r.states.Load())} }
-func (r *rank) End()                       { r.gate.Close() }
-func (r *rank) Stop()                      { r.cancel(fmt.Errorf("stopped")) }
-func (r *rank) Pause()                     { close(r.pause) }
-func (r *rank) Done() <-chan struct{}      { return r.done }
+func (r *rank) Arrived()      {}
+func (r *rank) Passive() bool { return r.gate.Passive() }
+func (r *rank) Progress() cluster.Progress {
+	return cluster.Progress{
+		States: uint64(r.states.Load())}
+}
+func (r *rank) End()                  { r.gate.Close() }
+func (r *rank) Stop()                 { r.cancel(fmt.Errorf("stopped")) }
+func (r *rank) Pause()                { close(r.pause) }
+func (r *rank) Done() <-chan struct{} { return r.done }
 
 // search searches g on the ranks of comms and returns the number of states and
 // the outcome, which has to be the same on all.
-func search(t *testing.T, g graph, comms []cluster.Comm, perRank int, stopAt int64, o cluster.Options) (states int, outcome cluster.Outcome) {
+func search(t *testing.T, g graph, comms []cluster.Comm, perRank int, stopAt int64,
+	o cluster.Options) (states int, outcome cluster.Outcome) {
 	t.Helper()
 	var eg errgroup.Group
 	outcomes := make([]cluster.Outcome, len(comms))
@@ -158,10 +162,12 @@ var pauses atomic.Int64
 func (r *rank) round(perRank, i int) (cluster.Outcome, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	r.cancel, r.gate, r.done, r.pause = cancel, workers.NewGate(), make(chan struct{}), make(chan struct{})
+	r.cancel, r.gate, r.done, r.pause = cancel, workers.NewGate(), make(chan struct{}),
+		make(chan struct{})
 	go func() {
 		defer close(r.done)
-		_, err := workers.Run(ctx, r.ws, workers.Options{Workers: perRank, CPUs: 2, Gate: r.gate, Pause: r.pause}, func(id int) workers.Worker {
+		_, err := workers.Run(ctx, r.ws, workers.Options{Workers: perRank, CPUs: 2, Gate: r.gate,
+			Pause: r.pause}, func(id int) workers.Worker {
 			return &worker{r: r, box: r.x.Outbox(id), me: i}
 		})
 		if err != nil && ctx.Err() == nil && !errors.Is(err, workers.ErrPaused) {
@@ -173,7 +179,8 @@ func (r *rank) round(perRank, i int) (cluster.Outcome, error) {
 }
 
 // searchRank is search for one rank; it returns the rank's own number of states.
-func searchRank(g graph, c cluster.Comm, i, perRank int, stopAt int64, o cluster.Options) (int, cluster.Outcome, error) {
+func searchRank(g graph, c cluster.Comm, i, perRank int, stopAt int64, o cluster.Options) (int,
+	cluster.Outcome, error) {
 	o.Workers = perRank
 	r := &rank{g: g, x: cluster.NewExchange(c, o), ws: statestore.NewWorkSet(perRank + 1)}
 	if i == 0 {
@@ -222,11 +229,13 @@ func TestExchange(t *testing.T) {
 	n := sample.Of(12, 15, 60)
 	for seed := range uint64(n) {
 		g := graph{nodes: 20 << (seed % 8), seed: seed}
-		comms := fakeranks.New(1+int(seed%5), fakeranks.Options{Seed: seed, MaxDelay: time.Duration(seed%4) * 300 * time.Microsecond})
+		comms := fakeranks.New(1+int(seed%5), fakeranks.Options{
+			Seed: seed, MaxDelay: time.Duration(seed%4) * 300 * time.Microsecond})
 		o := cluster.Options{BufferBytes: 1 + int(seed%3)*100, ReportEvery: time.Millisecond}
 		got, out := search(t, g, comms, 1+int(seed%3), 0, o)
 		if want := g.reachable(); got != want || !out.Ended {
-			t.Errorf("seed %d: %d states on %d ranks, want %d; %+v", seed, got, len(comms), want, out)
+			t.Errorf("seed %d: %d states on %d ranks, want %d; %+v", seed, got, len(comms), want,
+				out)
 		}
 	}
 }
@@ -239,11 +248,13 @@ func TestPause(t *testing.T) {
 	pauses.Store(0)
 	for seed := range uint64(n) {
 		g := graph{nodes: 200 << (seed % 6), seed: seed + 5000}
-		comms := fakeranks.New(1+int(seed%5), fakeranks.Options{Seed: seed, MaxDelay: time.Duration(seed%4) * 300 * time.Microsecond})
+		comms := fakeranks.New(1+int(seed%5), fakeranks.Options{
+			Seed: seed, MaxDelay: time.Duration(seed%4) * 300 * time.Microsecond})
 		for i := range comms {
 			comms[i] = cluster.Connect(comms[i])
 		}
-		o := cluster.Options{BufferBytes: 1 + int(seed%3)*100, ReportEvery: time.Millisecond, PauseAfter: time.Duration(1+seed%7*100) * time.Microsecond}
+		o := cluster.Options{BufferBytes: 1 + int(seed%3)*100, ReportEvery: time.Millisecond,
+			PauseAfter: time.Duration(1+seed%7*100) * time.Microsecond}
 		if seed%4 == 3 {
 			o.Parts = 2*len(comms) + 1
 		}
@@ -272,7 +283,8 @@ func TestStop(t *testing.T) {
 		if g.atLeast(2000) < 2000 {
 			continue
 		}
-		comms := fakeranks.New(2+int(seed%3), fakeranks.Options{Seed: seed, MaxDelay: 200 * time.Microsecond})
+		comms := fakeranks.New(2+int(seed%3), fakeranks.Options{
+			Seed: seed, MaxDelay: 200 * time.Microsecond})
 		_, out := search(t, g, comms, 2, 50, cluster.Options{BufferBytes: 64})
 		if out.Ended || out.Reason != "enough" {
 			t.Errorf("seed %d: %+v", seed, out)

@@ -38,9 +38,9 @@ type told [statestore.MaxNumbers][]uint64
 // numbered is a state by the numbers of its parts, two in each word, and its length.
 type numbered [statestore.MaxNumbers/2 + 1]uint64
 
-// MostNumbers is how many numbers of a part can be told: the tables that say what they mean have room for all
-// below the largest one, on each worker for each other rank. Nor is a part with so many values told
-// often by the same one.
+// MostNumbers is how many numbers of a part can be told: the tables that say what they mean have
+// room for all below the largest one, on each worker for each other rank. Nor is a part with so
+// many values told often by the same one.
 const MostNumbers = 1 << 20
 
 // Parts is what an outbox asks for the parts of states; it is a [statestore.Sharing].
@@ -62,8 +62,8 @@ func (o *Outbox) Owner(s []uint64) int {
 	return o.x.o.Division.Part(s, o.x.o.Parts) % o.x.comm.Size()
 }
 
-// OwnerOf is Owner for a state by the sum of the terms of the division's fields, if there are as many
-// parts as ranks and that tells.
+// OwnerOf is Owner for a state by the sum of the terms of the division's fields, if there are as
+// many parts as ranks and that tells.
 func (o *Outbox) OwnerOf(sum uint64) int { return o.x.o.Division.PartOf(sum) }
 
 // Stays tells whether a state has the owner of another one from which it differs in
@@ -117,7 +117,8 @@ func (o *Outbox) added(b *buffer) {
 
 // SendNumbers is Send for a state of a length that is told by the numbers of its k parts,
 // numbers[:k], all below MostNumbers. from knows what they mean.
-func (o *Outbox) SendNumbers(to int, depth int, parent uint64, length, k int, numbers *[statestore.MaxNumbers]uint32, from Parts) {
+func (o *Outbox) SendNumbers(to int, depth int, parent uint64, length, k int,
+	numbers *[statestore.MaxNumbers]uint32, from Parts) {
 	if length != o.length {
 		if o.told == nil {
 			o.told, o.numbered = map[int][]told{}, make([]numbered, cacheSize)
@@ -259,7 +260,8 @@ func (p *sent) appendHead(m []byte, head byte, depth int, parent uint64) []byte 
 }
 
 // appendNumbers is append for a state that is told by numbers.
-func (p *sent) appendNumbers(m []byte, depth int, parent uint64, length int, numbers *[statestore.MaxNumbers]uint32) []byte {
+func (p *sent) appendNumbers(m []byte, depth int, parent uint64, length int,
+	numbers *[statestore.MaxNumbers]uint32) []byte {
 	head := len(m)
 	m = p.appendHead(m, byNumbers, depth, parent)
 	if length != p.length {
@@ -282,7 +284,8 @@ func (p *sent) appendNumbers(m []byte, depth int, parent uint64, length int, num
 // appendPart appends what a number of a part of states of a length means.
 func appendPart(m []byte, length, part int, number uint32, value []uint64) []byte {
 	m = append(m, byPart)
-	for _, n := range [...]uint64{uint64(length), uint64(part), uint64(number), uint64(len(value))} {
+	for _, n := range [...]uint64{uint64(length), uint64(part), uint64(number),
+		uint64(len(value))} {
 		m = binary.AppendUvarint(m, n)
 	}
 	for _, x := range value {

@@ -44,7 +44,8 @@ func TestSent(t *testing.T) {
 			if cut, ok = reader.next(cut); !ok {
 				break
 			}
-			if n == len(all) || reader.depth != all[n].depth || !slices.Equal(reader.state, all[n].state) {
+			if n == len(all) || reader.depth != all[n].depth || !slices.Equal(reader.state,
+				all[n].state) {
 				t.Fatalf("seed %d: state %d of a message that was cut off is another one", seed, n)
 			}
 		}
@@ -52,9 +53,11 @@ func TestSent(t *testing.T) {
 		for i, s := range all {
 			var ok bool
 			if rest, ok = from.next(rest); !ok || len(m)-len(rest) != ends[i] {
-				t.Fatalf("seed %d: state %d ends at byte %d, not %d: %v", seed, i, len(m)-len(rest), ends[i], ok)
+				t.Fatalf("seed %d: state %d ends at byte %d, not %d: %v", seed, i, len(m)-len(rest),
+					ends[i], ok)
 			}
-			if from.depth != s.depth || from.parent != s.parent || !slices.Equal(from.state, s.state) {
+			if from.depth != s.depth || from.parent != s.parent || !slices.Equal(from.state,
+				s.state) {
 				t.Fatalf("seed %d: state %d: %+v, want %+v", seed, i, from, s)
 			}
 		}
@@ -112,7 +115,8 @@ func TestSentNumbers(t *testing.T) {
 			case byNumbers:
 				same = same && from.numbers == x.numbers && from.length == x.length
 			default:
-				same = from.of == x.of && from.part == x.part && from.number == x.number && slices.Equal(from.value, x.value)
+				same = from.of == x.of && from.part == x.part && from.number == x.number &&
+					slices.Equal(from.value, x.value)
 			}
 			if !same {
 				t.Fatalf("seed %d: record %d: %+v, want %+v", seed, i, from, x)
@@ -126,7 +130,8 @@ func TestSentNumbers(t *testing.T) {
 
 // TestSentTooMany has a number for which a table would be too large.
 func TestSentTooMany(t *testing.T) {
-	for number, want := range map[uint32]bool{MostNumbers - 1: true, MostNumbers: false, 1 << 31: false} {
+	for number, want := range map[uint32]bool{MostNumbers - 1: true, MostNumbers: false,
+		1 << 31: false} {
 		var s sent
 		if _, ok := s.next(appendPart(nil, 3, 0, number, []uint64{1})); ok != want {
 			t.Errorf("the number %d is read: %v", number, ok)

@@ -83,7 +83,8 @@ func (r report) encode() []byte {
 		passive = 1
 	}
 	var b []byte
-	for _, v := range append([]uint64{r.wave, passive, r.sent, r.received}, values(r.progress.fields())...) {
+	for _, v := range append([]uint64{r.wave, passive, r.sent, r.received},
+		values(r.progress.fields())...) {
 		b = binary.AppendUvarint(b, v)
 	}
 	return b
@@ -107,10 +108,12 @@ func values(ps []*uint64) []uint64 {
 func decodeReport(b []byte) (report, error) {
 	var r report
 	var passive uint64
-	for _, p := range append([]*uint64{&r.wave, &passive, &r.sent, &r.received}, r.progress.fields()...) {
+	for _, p := range append([]*uint64{&r.wave, &passive, &r.sent, &r.received},
+		r.progress.fields()...) {
 		v, n := binary.Uvarint(b)
 		if n <= 0 {
-			return r, errors.New("a report of another rank is damaged: do all ranks run the same cpor?")
+			return r, errors.New("a report of another rank is damaged: do all ranks run the same " +
+				"cpor?")
 		}
 		*p, b = v, b[n:]
 	}

@@ -158,7 +158,8 @@ func TestBesideSearch(t *testing.T) {
 	}
 	run := func(sys system.System, o engine.Options) *engine.Result {
 		t.Helper()
-		res, err := entry.Run(context.Background(), &engine.Task{System: sys, Options: o, Flags: new(engine.Values)})
+		res, err := entry.Run(context.Background(), &engine.Task{System: sys, Options: o,
+			Flags: new(engine.Values)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,20 +167,25 @@ func TestBesideSearch(t *testing.T) {
 	}
 	right := load(t, "m.model", strings.Replace("const LOCKED = 8\n"+forgot, "N = 8", "N = 6", 1))
 	for _, workers := range []int{1, 3} {
-		with, without := run(right, engine.Options{Workers: workers, Dive: true}), run(right, engine.Options{Workers: workers})
-		if with.Verdict != engine.Pass || with.Counters != without.Counters || with.States < 50_000 {
-			t.Errorf("%d workers: %s with %+v, without dives %+v", workers, with.Verdict, with.Counters, without.Counters)
+		with, without := run(right, engine.Options{Workers: workers, Dive: true}),
+			run(right, engine.Options{Workers: workers})
+		if with.Verdict != engine.Pass || with.Counters != without.Counters ||
+			with.States < 50_000 {
+			t.Errorf("%d workers: %s with %+v, without dives %+v", workers, with.Verdict,
+				with.Counters, without.Counters)
 		}
 	}
 	wrong := load(t, "m.model", "const LOCKED = 3\n"+forgot)
 	const states = 200_000 // breadth first, the assertion is millions away
-	if res := run(wrong, engine.Options{Workers: 1, MaxStates: states}); res.Verdict != engine.Incomplete {
+	if res := run(wrong, engine.Options{
+		Workers: 1, MaxStates: states}); res.Verdict != engine.Incomplete {
 		t.Fatalf("the violation is no longer deep: %s", res.Verdict)
 	}
 	for _, workers := range []int{1, 3} {
 		res := run(wrong, engine.Options{Workers: workers, MaxStates: states, Dive: true})
 		if res.Verdict != engine.Violated || len(res.Violations) != 1 || res.Exhaustive {
-			t.Fatalf("%d workers: %s, %d violations, exhaustive %v", workers, res.Verdict, len(res.Violations), res.Exhaustive)
+			t.Fatalf("%d workers: %s, %d violations, exhaustive %v", workers, res.Verdict,
+				len(res.Violations), res.Exhaustive)
 		}
 		v := res.Violations[0]
 		if v.Kind != system.Assertion || v.Trace == nil || v.Trace.Replay(wrong) != nil {

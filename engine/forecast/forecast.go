@@ -19,9 +19,9 @@ import (
 // of states that there will be. The parabola is fitted by least squares to the last three
 // quarters of the way.
 //
-// It is a guess, and none is made before the growth has slowed down so far that two fifths of the way
-// are done by it: earlier ones were wrong by up to a factor of four. docs/performance.md says how
-// good they were behind that, and TestMeasure measures it.
+// It is a guess, and none is made before the growth has slowed down so far that two fifths of
+// the way are done by it: earlier ones were wrong by up to a factor of four. docs/performance.md
+// says how good they were behind that, and TestMeasure measures it.
 //
 // The zero value is ready for use.
 type Forecast struct {
@@ -63,7 +63,8 @@ func (f *Forecast) add(s engine.Progress) (part float64, ok bool) {
 		return 0, false
 	}
 	var c mat.VecDense
-	if err := c.SolveVec(mat.NewDense(len(values), 3, rows), mat.NewVecDense(len(values), values)); err != nil {
+	if err := c.SolveVec(mat.NewDense(len(values), 3, rows), mat.NewVecDense(len(values),
+		values)); err != nil {
 		return 0, false
 	}
 	// Where c0 + c1 x + c2 x² comes down to 0; x is 1 now.

@@ -19,7 +19,8 @@ import (
 	"cpor/internal/human"
 )
 
-var measure = flag.Bool("measure", false, "measure how good the forecasts are: reductions, workers, with and without a disk; takes minutes")
+var measure = flag.Bool("measure", false, "measure how good the forecasts are: reductions, "+
+	"workers, with and without a disk; takes minutes")
 
 // TestForecast has the work sets of searches as they were: the forecast is refused at
 // the beginning and good in the second half. A work set that grows without end has none.
@@ -46,7 +47,9 @@ func TestForecast(t *testing.T) {
 			for k := range steps {
 				at := func(v []float64) float64 { return v[i-1] + (v[i]-v[i-1])*float64(k)/steps }
 				done := at(c.states)
-				part, ok := f.add(engine.Progress{Counters: engine.Counters{States: uint64(done * c.total)}, Queued: uint64(at(c.queued))})
+				part, ok := f.add(engine.Progress{
+					Counters: engine.Counters{States: uint64(done * c.total)},
+					Queued:   uint64(at(c.queued))})
 				if ok && done < 0.25 || !ok && done > 0.6 {
 					t.Errorf("%s: at %.2f a forecast: %v", name, done, ok)
 				}
@@ -64,7 +67,8 @@ func TestForecast(t *testing.T) {
 	}
 	var f Forecast
 	for n := uint64(100); n < 1_000_000; n += 100 {
-		if _, ok := f.add(engine.Progress{Counters: engine.Counters{States: n}, Queued: n / 3}); ok {
+		if _, ok := f.add(engine.Progress{Counters: engine.Counters{States: n},
+			Queued: n / 3}); ok {
 			t.Fatalf("a forecast at %d states, and as many are queued as ever", n)
 		}
 	}
@@ -77,7 +81,8 @@ func TestForecast(t *testing.T) {
 func TestTell(t *testing.T) {
 	var f Forecast
 	half := func(n uint64, counts engine.CounterSet) (string, bool) {
-		return f.Tell(engine.Progress{Counters: engine.Counters{States: n}, Queued: n * (1000 - n) / 1000, Elapsed: time.Duration(n) * time.Second}, counts)
+		return f.Tell(engine.Progress{Counters: engine.Counters{States: n},
+			Queued: n * (1000 - n) / 1000, Elapsed: time.Duration(n) * time.Second}, counts)
 	}
 	if text, ok := half(5, engine.CountStates); ok || text != "no forecast yet" {
 		t.Errorf("at the beginning: %q", text)
@@ -122,13 +127,17 @@ func TestMeasure(t *testing.T) {
 		}
 	}
 	// With so little memory these are mostly on the disk.
-	fmt.Fprintln(w, measured(t, "../../benchmarks/philosophers.model", "none", map[string]string{"N": "12"}, 2, true))
-	fmt.Fprintln(w, measured(t, "../../benchmarks/philosophers.model", "auto", map[string]string{"N": "12"}, 2, true))
-	fmt.Fprintln(w, measured(t, "../../examples/raft.model", "none", map[string]string{"TERMS": "2", "N": "3", "CRASHES": "2"}, 2, true))
+	fmt.Fprintln(w, measured(t, "../../benchmarks/philosophers.model", "none", map[string]string{
+		"N": "12"}, 2, true))
+	fmt.Fprintln(w, measured(t, "../../benchmarks/philosophers.model", "auto", map[string]string{
+		"N": "12"}, 2, true))
+	fmt.Fprintln(w, measured(t, "../../examples/raft.model", "none", map[string]string{
+		"TERMS": "2", "N": "3", "CRASHES": "2"}, 2, true))
 }
 
 // measured is a row of TestMeasure.
-func measured(t *testing.T, file, por string, params map[string]string, workers int, disk bool) string {
+func measured(t *testing.T, file, por string, params map[string]string, workers int,
+	disk bool) string {
 	p, err := frontend.Load(file, frontend.Options{Params: params})
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +146,8 @@ func measured(t *testing.T, file, por string, params map[string]string, workers 
 	if err != nil {
 		t.Fatal(err)
 	}
-	task := &engine.Task{System: p.System, Options: engine.Options{Workers: workers, IgnoreDeadlocks: true, ProgressInterval: 20 * time.Millisecond}}
+	task := &engine.Task{System: p.System, Options: engine.Options{Workers: workers,
+		IgnoreDeadlocks: true, ProgressInterval: 20 * time.Millisecond}}
 	if disk {
 		task.Disk, task.MaxMemory = t.TempDir(), 45_000_000
 	}
@@ -152,7 +162,8 @@ func measured(t *testing.T, file, por string, params map[string]string, workers 
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := fmt.Sprintf("%s\t%s\t%d\t%s\t%s\t", strings.TrimSuffix(filepath.Base(file), ".model"), por, workers, onDisk(disk, res), human.Count(res.States))
+	row := fmt.Sprintf("%s\t%s\t%d\t%s\t%s\t", strings.TrimSuffix(filepath.Base(file), ".model"),
+		por, workers, onDisk(disk, res), human.Count(res.States))
 	if len(told) == 0 {
 		return row + "never\t\t\t"
 	}

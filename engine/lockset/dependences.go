@@ -114,7 +114,9 @@ func has(accesses []system.Access, l system.Loc) bool {
 func (m *Machine) add(guard, others []system.Access) {
 	for _, a := range guard {
 		write := !has(others, a.Loc)
-		if i := slices.IndexFunc(m.acc, func(b system.Access) bool { return a.Loc == b.Loc }); i >= 0 {
+		if i := slices.IndexFunc(m.acc, func(b system.Access) bool {
+			return a.Loc == b.Loc
+		}); i >= 0 {
 			m.acc[i].Write = m.acc[i].Write || write
 			continue
 		}

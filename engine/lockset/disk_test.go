@@ -33,13 +33,15 @@ func TestDisk(t *testing.T) {
 				}
 				return res
 			}
-			o := engine.Options{Workers: 2, All: true, MaxViolations: 1000, KeepTraces: true, MaxStates: 20_000}
+			o := engine.Options{Workers: 2, All: true, MaxViolations: 1000, KeepTraces: true,
+				MaxStates: 20_000}
 			want := explore(search.Options{Options: o})
 			if want.Reason != "" {
 				continue // too large
 			}
 			o.MaxStates, o.Disk = 0, filepath.Join(t.TempDir(), "disk")
-			got := explore(search.Options{Options: o}.With(search.Sizes{SpillEvery: max(want.States/8, 1)}))
+			got := explore(search.Options{Options: o}.With(search.Sizes{
+				SpillEvery: max(want.States/8, 1)}))
 			if got, want := told(&got.Result, w.counts), told(&want.Result, w.counts); got != want {
 				t.Errorf("seed %d, %s:\n%s\nin memory\n%s", seed, w.name, got, want)
 			}
@@ -52,6 +54,7 @@ func TestDisk(t *testing.T) {
 	}
 	t.Logf("%d compared, %d with violations, %d times out of memory", compared, found, drops)
 	if compared < 3*int(seeds) || found < int(seeds)/2 || drops < compared {
-		t.Errorf("only %d compared, %d with violations, %d times out of memory", compared, found, drops)
+		t.Errorf("only %d compared, %d with violations, %d times out of memory", compared, found,
+			drops)
 	}
 }

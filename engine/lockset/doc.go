@@ -87,11 +87,12 @@
 // # Checkpoints
 //
 // A checkpoint of one process has what the numbers mean, the merged histories, and how far [Run]
-// is (save.go). On ranks each part has that: what the numbers in its states mean is the search's to
-// keep ([system.Portable]), which translates the states of a part with other numbers than those of
-// the process; the histories of all parts are joined when they are read, so that together the ranks know
-// what they knew. An attempt that was to end is ended at once by whoever reads a part that
-// says so. As the attempts are searches of their own, their checkpoints are numbered together.
+// is (save.go). On ranks each part has that: what the numbers in its states mean is the search's
+// to keep ([system.Portable]), which translates the states of a part with other numbers than
+// those of the process; the histories of all parts are joined when they are read, so that
+// together the ranks know what they knew. An attempt that was to end is ended at once by whoever
+// reads a part that says so. As the attempts are searches of their own, their checkpoints are
+// numbered together.
 //
 // # Searches without stored states
 //

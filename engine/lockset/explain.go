@@ -26,7 +26,8 @@ func Explain(s *System, t *trace.Trace) string {
 		return ""
 	}
 	message := t.Violation.Message
-	if t.Violation.Kind != Discipline && t.Violation.Kind != Race || len(t.Steps) == 0 || t.Initial >= len(s.initial) {
+	if t.Violation.Kind != Discipline && t.Violation.Kind != Race || len(t.Steps) == 0 ||
+		t.Initial >= len(s.initial) {
 		return message
 	}
 	// The location is known when the trace has been replayed.
@@ -49,7 +50,8 @@ func Explain(s *System, t *trace.Trace) string {
 	// has no lock in common, as late as possible.
 	best, score := -1, 0
 	for i, p := range seen {
-		if p.loc != f.loc || p.step == len(t.Steps)-1 && p.thread == f.thread && p.guard == f.guard {
+		if p.loc != f.loc || p.step == len(t.Steps)-1 && p.thread == f.thread &&
+			p.guard == f.guard {
 			continue
 		}
 		n := 1
@@ -77,7 +79,8 @@ func Explain(s *System, t *trace.Trace) string {
 	if f.problem == unordered {
 		// What is known of the access needs not be said in general.
 		if what, ok := strings.CutSuffix(message, anyOther); ok {
-			return fmt.Sprintf("%s%s, which %s it at %s, %s", what, m.inner.ThreadName(p.thread), verb, place(p.pos), m.lockNames(p.held))
+			return fmt.Sprintf("%s%s, which %s it at %s, %s", what, m.inner.ThreadName(p.thread),
+				verb, place(p.pos), m.lockNames(p.held))
 		}
 	}
 	return fmt.Sprintf("%s; before, %s %s it at %s, %s", message, m.inner.ThreadName(p.thread),
@@ -141,7 +144,8 @@ func (m *Machine) unordered(t *trace.Trace, f *finding) []past {
 	})
 	var seen []past
 	for _, p := range m.hb.pasts {
-		if p.step < len(t.Steps)-1 && m.hb.apply(p.o, op{kind: test, a: uint32(f.how), b: uint32(f.thread)}) == raced {
+		if p.step < len(t.Steps)-1 && m.hb.apply(p.o, op{kind: test, a: uint32(f.how),
+			b: uint32(f.thread)}) == raced {
 			seen = append(seen, p.past)
 		}
 	}

@@ -15,13 +15,20 @@ const flagGroup = "Locks and races:"
 
 // Races is the flag that chooses the rule.
 var Races = &engine.FlagOf[Rule]{
-	FlagInfo: engine.FlagInfo{Name: "races", Group: flagGroup, Usage: "the `rule` for races: ld' (a lock protects what several threads write; the default of -por locks), ld (Eraser's, which lets the first thread initialize), hb (happens-before: no synchronization orders two accesses) or none (the default otherwise). With stored states ld and hb need -por none, the default then; with -search stateless every reduction checks every rule"},
-	Parse:    func(_ Rule, s string) (Rule, error) { return ParseRule(s) },
+	FlagInfo: engine.FlagInfo{Name: "races", Group: flagGroup,
+		Usage: "the `rule` for races: ld' (a lock protects what several threads write; the " +
+			"default of -por locks), ld (Eraser's, which lets the first thread initialize), hb " +
+			"(happens-before: no synchronization orders two accesses) or none (the default " +
+			"otherwise). With stored states ld and hb need -por none, the default then; with " +
+			"-search stateless every reduction checks every rule"},
+	Parse: func(_ Rule, s string) (Rule, error) { return ParseRule(s) },
 }
 
 // InitThread is the flag that names the threads that initialize variables.
 var InitThread = &engine.FlagOf[map[string]string]{
-	FlagInfo: engine.FlagInfo{Name: "init-thread", Group: flagGroup, Usage: "`VAR=THREAD` exempts the first access to each location of a variable, which must be that thread's, from -races ld' or ld; may be repeated"},
+	FlagInfo: engine.FlagInfo{Name: "init-thread", Group: flagGroup,
+		Usage: "`VAR=THREAD` exempts the first access to each location of a variable, which must " +
+			"be that thread's, from -races ld' or ld; may be repeated"},
 	Parse: func(old map[string]string, s string) (map[string]string, error) {
 		v, t, ok := strings.Cut(s, "=")
 		if !ok || v == "" || t == "" {
@@ -57,7 +64,8 @@ func Report(res *engine.Result, v *engine.Values, s *System) {
 	if rule != None {
 		text = "checked by " + rule.String()
 	}
-	res.How = append(res.How, engine.Figure{Key: "races", Value: rule.String(), Label: "races", Text: text})
+	res.How = append(res.How, engine.Figure{Key: "races", Value: rule.String(), Label: "races",
+		Text: text})
 	if s == nil {
 		return
 	}
@@ -76,9 +84,13 @@ func Report(res *engine.Result, v *engine.Values, s *System) {
 func Doubt(res *engine.Result, v *engine.Values, rests string) {
 	switch {
 	case Races.Of(v) == None:
-		res.Doubt(fmt.Sprintf("the locking discipline, on which %s rests, was assumed and not checked (-races none)", rests))
-	case slices.ContainsFunc(res.Violations, func(f engine.Finding) bool { return f.Kind == Discipline }):
-		res.Doubt(fmt.Sprintf("the locking discipline is violated, so %s may have missed other violations", rests))
+		res.Doubt(fmt.Sprintf("the locking discipline, on which %s rests, was assumed and not "+
+			"checked (-races none)", rests))
+	case slices.ContainsFunc(res.Violations, func(f engine.Finding) bool {
+		return f.Kind == Discipline
+	}):
+		res.Doubt(fmt.Sprintf("the locking discipline is violated, so %s may have missed other "+
+			"violations", rests))
 	}
 }
 

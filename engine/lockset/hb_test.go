@@ -44,13 +44,17 @@ func engines(t *testing.T, sys system.System, o lockset.Options, report func(nam
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := search.Run(context.Background(), wrapped, full.Factory(wrapped), search.Options{Options: engine.Options{Workers: workers, All: true, IgnoreDeadlocks: true, KeepTraces: true, MaxViolations: 1 << 20}})
+		res, err := search.Run(context.Background(), wrapped, full.Factory(wrapped), search.Options{
+			Options: engine.Options{Workers: workers, All: true, IgnoreDeadlocks: true,
+				KeepTraces: true, MaxViolations: 1 << 20}})
 		if err != nil || !res.Exhaustive {
 			t.Fatalf("full search: %v %+v", err, res)
 		}
 		report(fmt.Sprintf("full search, %d workers", workers), racy(res.Violations))
 		for _, red := range statelessReductions {
-			res, err := stateless.Run(context.Background(), wrapped, stateless.Options{Options: engine.Options{Workers: workers, All: true, IgnoreDeadlocks: true, KeepTraces: true, MaxViolations: 1 << 20}, Reduction: red})
+			res, err := stateless.Run(context.Background(), wrapped, stateless.Options{
+				Options: engine.Options{Workers: workers, All: true, IgnoreDeadlocks: true,
+					KeepTraces: true, MaxViolations: 1 << 20}, Reduction: red})
 			if err != nil || !res.Exhaustive {
 				t.Fatalf("%v: %v %+v", red, err, res)
 			}
@@ -91,7 +95,8 @@ func TestVectorClocks(t *testing.T) {
 		}
 		engines(t, m.System(), lockset.Options{Rule: lockset.HB}, func(name, found string) {
 			if found != names {
-				t.Errorf("seed %d: %s: races on %q, vector clocks on %q\n%s", seed, name, found, names, p.Text())
+				t.Errorf("seed %d: %s: races on %q, vector clocks on %q\n%s", seed, name, found,
+					names, p.Text())
 			}
 		})
 		if t.Failed() {

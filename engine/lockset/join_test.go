@@ -33,12 +33,14 @@ func TestJoin(t *testing.T) {
 		threads := 1 + r.IntN(3)
 		writes, least := r.IntN(3), r.IntN(len(sets))
 		for range r.IntN(8) {
-			accesses = append(accesses, one{r.IntN(threads), r.IntN(3) < writes, sets[least+r.IntN(len(sets)-least)]})
+			accesses = append(accesses, one{r.IntN(threads), r.IntN(3) < writes,
+				sets[least+r.IntN(len(sets)-least)]})
 		}
 		history := func(s *System, as []one) word {
 			c, w := newCache(s.table), virgin
 			for _, a := range as {
-				w, _ = c.next(LDPrime, class, noInitThread, w, access{thread: a.thread, write: a.write, held: s.table.Of(a.locks)})
+				w, _ = c.next(LDPrime, class, noInitThread, w,
+					access{thread: a.thread, write: a.write, held: s.table.Of(a.locks)})
 			}
 			return w
 		}
@@ -50,9 +52,11 @@ func TestJoin(t *testing.T) {
 		}
 		got, problem := newCache(here.table).join(class, a, b)
 		if want := history(here, accesses); got != want {
-			t.Fatalf("seed %d: %v, cut at %d: %#x and %#x are %#x, want %#x", seed, accesses, cut, a, b, got, want)
+			t.Fatalf("seed %d: %v, cut at %d: %#x and %#x are %#x, want %#x", seed, accesses, cut,
+				a, b, got, want)
 		}
-		if alone := a == reported || b == reported; (problem != fine) != (got == reported && !alone) {
+		if alone := a == reported || b == reported; (problem != fine) != (got == reported &&
+			!alone) {
 			t.Fatalf("seed %d: %v, cut at %d: problem %d", seed, accesses, cut, problem)
 		}
 		if class == system.Unshared {
@@ -60,7 +64,9 @@ func TestJoin(t *testing.T) {
 		}
 		common, some, write := sets[len(sets)-1], map[int]bool{}, false
 		for _, a := range accesses {
-			common = slices.DeleteFunc(slices.Clone(common), func(l system.Loc) bool { return !slices.Contains(a.locks, l) })
+			common = slices.DeleteFunc(slices.Clone(common), func(l system.Loc) bool {
+				return !slices.Contains(a.locks, l)
+			})
 			some[a.thread] = true
 			write = write || a.write
 		}

@@ -56,7 +56,8 @@ func run(t *testing.T, text string, o lockset.Options, how int) []string {
 			t.Fatal(err)
 		}
 	}
-	r, err := search.Run(context.Background(), sys, f, search.Options{Options: engine.Options{Workers: 2, All: true, IgnoreDeadlocks: true}})
+	r, err := search.Run(context.Background(), sys, f, search.Options{
+		Options: engine.Options{Workers: 2, All: true, IgnoreDeadlocks: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,17 +66,19 @@ func run(t *testing.T, text string, o lockset.Options, how int) []string {
 		return vs
 	}
 	// Run, which merges histories first, must find the same out.
-	searched, merged, err := lockset.Run(context.Background(), m.System(), o, func(sys system.System) (search.Factory, error) {
-		if how == byComposed {
-			return composed.Factory(sys, composed.Options{})
-		}
-		return full.Factory(sys), nil
-	}, search.Options{Options: engine.Options{Workers: 2, All: true, IgnoreDeadlocks: true}})
+	searched, merged, err := lockset.Run(context.Background(), m.System(), o,
+		func(sys system.System) (search.Factory, error) {
+			if how == byComposed {
+				return composed.Factory(sys, composed.Options{})
+			}
+			return full.Factory(sys), nil
+		}, search.Options{Options: engine.Options{Workers: 2, All: true, IgnoreDeadlocks: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !merged.Exhaustive || merged.States > r.States {
-		t.Errorf("exhaustive: %v, with %d states, and %d if all histories are in the state", merged.Exhaustive, merged.States, r.States)
+		t.Errorf("exhaustive: %v, with %d states, and %d if all histories are in the state",
+			merged.Exhaustive, merged.States, r.States)
 	}
 	if got := messages(t, searched, merged); len(got) != len(vs) {
 		t.Errorf("merged: %q, otherwise %q", got, vs)
@@ -136,7 +139,8 @@ func TestPaperExample(t *testing.T) {
 
 func TestMessages(t *testing.T) {
 	got := run(t, eraserMisses, lockset.Options{Rule: lockset.LDPrime}, byComposed)
-	want := "locking discipline v is written by T2[0], holding o: no lock protects it; before, T1[0] wrote it at 8:2, holding no lock"
+	want := "locking discipline v is written by T2[0], holding o: no lock protects it; before, " +
+		"T1[0] wrote it at 8:2, holding no lock"
 	if !slices.Contains(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -165,10 +169,13 @@ func TestRules(t *testing.T) {
 		one, two    string
 		ld, ldp, hb string
 	}{
-		{"both under one monitor", "synchronized (m) { x++ }", "synchronized (m) { x++ }", ok, ok, ok},
+		{"both under one monitor", "synchronized (m) { x++ }", "synchronized (m) { x++ }", ok, ok,
+			ok},
 		{"both under one mutex", "lock(q); x++; unlock(q)", "lock(q); x++; unlock(q)", ok, ok, ok},
-		{"two of two locks, one in common", "synchronized (m) { synchronized (k) { x++ } }", "synchronized (k) { x++ }", ok, ok, ok},
-		{"different locks", "synchronized (m) { x++ }", "synchronized (k) { x++ }", disc, disc, race},
+		{"two of two locks, one in common", "synchronized (m) { synchronized (k) { x++ } }",
+			"synchronized (k) { x++ }", ok, ok, ok},
+		{"different locks", "synchronized (m) { x++ }", "synchronized (k) { x++ }", disc, disc,
+			race},
 		{"one without a lock", "synchronized (m) { x++ }", "x = 1", disc, disc, race},
 		{"only read", "c = x", "c = x", ok, ok, ok},
 		{"one writes, one reads", "x = 1", "c = x", disc, disc, race},
@@ -176,50 +183,78 @@ func TestRules(t *testing.T) {
 		{"ordered by a channel", "x = 1; ch <- 1", "c = <-ch; x = 2", disc, disc, ok},
 		{"ordered by a semaphore", "x = 1; up(go1)", "down(go1); x = 2", disc, disc, ok},
 		{"a semaphore as a lock", "down(s); x++; up(s)", "down(s); x++; up(s)", disc, disc, ok},
-		{"a rwmutex, and both write", "lock(rw); x++; unlock(rw)", "lock(rw); x++; unlock(rw)", disc, disc, ok},
-		{"a rwmutex, and one reads", "lock(rw); x++; unlock(rw)", "rlock(rw); c = x; runlock(rw)", disc, disc, ok},
-		{"a rwmutex, and both who read write", "rlock(rw); x++; runlock(rw)", "rlock(rw); x++; runlock(rw)", disc, disc, race},
-		{"readers of a rwmutex order nothing", "x = 1; rlock(rw); runlock(rw)", "rlock(rw); runlock(rw); x = 2", disc, disc, race},
-		{"a reader before the writer", "x = 1; rlock(rw); c = 1; runlock(rw)", "lock(rw); g = c == 1; unlock(rw); if g { x = 2 }", disc, disc, ok},
-		{"ordered by a waitgroup", "add(wg, 1); c = 1; x = 1; done(wg)", "await(c == 1); wait(wg); x = 2", disc, disc, ok},
-		{"a waitgroup that nobody waits for", "add(wg, 1); c = 1; x = 1; done(wg)", "await(c == 1); x = 2", disc, disc, race},
-		{"ordered by a signal", "await(c == 1); x = 1; signal(cv)", "lock(q); c = 1; wait(cv, q); unlock(q); x = 2", disc, disc, ok},
-		{"a signal that comes before the access", "await(c == 1); signal(cv); x = 1", "lock(q); c = 1; wait(cv, q); unlock(q); x = 2", disc, disc, race},
-		{"a trylock that succeeds", "lock(q); x = 1; unlock(q)", "if trylock(q) { x = 2; unlock(q) }", ok, ok, ok},
-		{"a trylock that fails orders nothing", "x = 1; trylock(q)", "if !trylock(q) { x = 2 }", disc, disc, race},
+		{"a rwmutex, and both write", "lock(rw); x++; unlock(rw)", "lock(rw); x++; unlock(rw)",
+			disc, disc, ok},
+		{"a rwmutex, and one reads", "lock(rw); x++; unlock(rw)", "rlock(rw); c = x; runlock(rw)",
+			disc, disc, ok},
+		{"a rwmutex, and both who read write", "rlock(rw); x++; runlock(rw)",
+			"rlock(rw); x++; runlock(rw)", disc, disc, race},
+		{"readers of a rwmutex order nothing", "x = 1; rlock(rw); runlock(rw)",
+			"rlock(rw); runlock(rw); x = 2", disc, disc, race},
+		{"a reader before the writer", "x = 1; rlock(rw); c = 1; runlock(rw)",
+			"lock(rw); g = c == 1; unlock(rw); if g { x = 2 }", disc, disc, ok},
+		{"ordered by a waitgroup", "add(wg, 1); c = 1; x = 1; done(wg)",
+			"await(c == 1); wait(wg); x = 2", disc, disc, ok},
+		{"a waitgroup that nobody waits for", "add(wg, 1); c = 1; x = 1; done(wg)",
+			"await(c == 1); x = 2", disc, disc, race},
+		{"ordered by a signal", "await(c == 1); x = 1; signal(cv)",
+			"lock(q); c = 1; wait(cv, q); unlock(q); x = 2", disc, disc, ok},
+		{"a signal that comes before the access", "await(c == 1); signal(cv); x = 1",
+			"lock(q); c = 1; wait(cv, q); unlock(q); x = 2", disc, disc, race},
+		{"a trylock that succeeds", "lock(q); x = 1; unlock(q)",
+			"if trylock(q) { x = 2; unlock(q) }", ok, ok, ok},
+		{"a trylock that fails orders nothing", "x = 1; trylock(q)", "if !trylock(q) { x = 2 }",
+			disc, disc, race},
 		{"a communication variable", "c = 1; c = 2", "c = 3", ok, ok, ok},
 		{"unshared, and it is", "u = 1", "c = 1", ok, ok, ok},
-		{"unshared, and it is not", "synchronized (m) { u = 1 }", "synchronized (m) { u = 2 }", disc, disc, ok},
+		{"unshared, and it is not", "synchronized (m) { u = 1 }", "synchronized (m) { u = 2 }",
+			disc, disc, ok},
 		{"unshared, and two read it", "c = u", "c = u", disc, disc, ok},
-		{"a lock released in between", "synchronized (m) { x = 1 }; x = 2", "synchronized (m) { c = x }", disc, disc, race},
+		{"a lock released in between", "synchronized (m) { x = 1 }; x = 2",
+			"synchronized (m) { c = x }", disc, disc, race},
 		{"a guard", "await(x == 1)", "synchronized (m) { x = 1 }", disc, disc, race},
-		{"a guard of a communication variable", "x = 1; c = 1", "await(c == 1); x = 2", disc, disc, ok},
+		{"a guard of a communication variable", "x = 1; c = 1", "await(c == 1); x = 2", disc, disc,
+			ok},
 		{"an atomic block holds no lock", "atomic { x++ }", "atomic { x++ }", disc, disc, ok},
 		{"an atomic block and a plain access", "atomic { x++ }", "x = 2", disc, disc, race},
-		{"atomic blocks order each other", "x = 1; atomic { y = 1 }", "atomic { if y == 1 { g = true } }; if g { x = 2 }", disc, disc, ok},
-		{"an atomic block takes a lock", "atomic { lock(q); x++; unlock(q) }", "lock(q); x++; unlock(q)", ok, ok, ok},
-		{"two atomic blocks take a lock", "atomic { lock(q); x++; unlock(q) }", "atomic { lock(q); x++; unlock(q) }", ok, ok, ok},
-		{"an atomic block releases a lock", "lock(q); atomic { unlock(q); x++ }", "lock(q); x++; unlock(q)", ok, ok, ok},
-		{"an atomic block with a semaphore", "atomic { down(s); x++; up(s) }", "atomic { down(s); x++; up(s) }", disc, disc, ok},
-		{"one thread, inside and outside a lock", "lock(q); x++; unlock(q); x++", "c = 1", ok, ok, ok},
-		{"another one reads what one used without a lock", "lock(q); x++; unlock(q); x++", "lock(q); c = x; unlock(q)", disc, disc, race},
-		{"a release in between", "x = 1; synchronized (m) { c = 1 }", "synchronized (m) { g = c == 1 }; if g { x = 2 }", disc, disc, ok},
+		{"atomic blocks order each other", "x = 1; atomic { y = 1 }",
+			"atomic { if y == 1 { g = true } }; if g { x = 2 }", disc, disc, ok},
+		{"an atomic block takes a lock", "atomic { lock(q); x++; unlock(q) }",
+			"lock(q); x++; unlock(q)", ok, ok, ok},
+		{"two atomic blocks take a lock", "atomic { lock(q); x++; unlock(q) }",
+			"atomic { lock(q); x++; unlock(q) }", ok, ok, ok},
+		{"an atomic block releases a lock", "lock(q); atomic { unlock(q); x++ }",
+			"lock(q); x++; unlock(q)", ok, ok, ok},
+		{"an atomic block with a semaphore", "atomic { down(s); x++; up(s) }",
+			"atomic { down(s); x++; up(s) }", disc, disc, ok},
+		{"one thread, inside and outside a lock", "lock(q); x++; unlock(q); x++", "c = 1", ok, ok,
+			ok},
+		{"another one reads what one used without a lock", "lock(q); x++; unlock(q); x++",
+			"lock(q); c = x; unlock(q)", disc, disc, race},
+		{"a release in between", "x = 1; synchronized (m) { c = 1 }",
+			"synchronized (m) { g = c == 1 }; if g { x = 2 }", disc, disc, ok},
 		{"a race behind a race", "x = 1; y = 1", "g = y == 1; if g { x = 2 }", disc, disc, race},
-		{"a compare-and-swap of data", "if cas(y, 0, 1) { x = 1; y = 0 }", "if cas(y, 0, 1) { x = 2; y = 0 }", disc, disc, race},
-		{"a compare-and-swap of a communication variable", "if cas(c, 0, 1) { x = 1; c = 0 }", "if cas(c, 0, 1) { x = 2; c = 0 }", disc, disc, ok},
+		{"a compare-and-swap of data", "if cas(y, 0, 1) { x = 1; y = 0 }",
+			"if cas(y, 0, 1) { x = 2; y = 0 }", disc, disc, race},
+		{"a compare-and-swap of a communication variable", "if cas(c, 0, 1) { x = 1; c = 0 }",
+			"if cas(c, 0, 1) { x = 2; c = 0 }", disc, disc, ok},
 
-		{"entered twice", "synchronized (m) { synchronized (m) { x++ }; x++ }", "synchronized (m) { x++ }", ok, ok, ok},
+		{"entered twice", "synchronized (m) { synchronized (m) { x++ }; x++ }",
+			"synchronized (m) { x++ }", ok, ok, ok},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			text := header + "thread T1() {\ng := false\n" + tt.one + "\n}\nthread T2() {\ng := false\n" + tt.two + "\n}\ninit { go T1(); go T2() }\n"
+			text := header + "thread T1() {\ng := false\n" + tt.one +
+				"\n}\nthread T2() {\ng := false\n" + tt.two + "\n}\ninit { go T1(); go T2() }\n"
 			check := func(what string, got []string, want string) {
-				if want == ok && len(got) > 0 || want != ok && (len(got) == 0 || !strings.HasPrefix(got[0], want)) {
+				if want == ok && len(got) > 0 || want != ok &&
+					(len(got) == 0 || !strings.HasPrefix(got[0], want)) {
 					t.Errorf("%s: got %q, want %q", what, got, want)
 				}
 			}
 			check("ld, full", run(t, text, lockset.Options{Rule: lockset.LD}, byFull), tt.ld)
 			check("ld', full", run(t, text, lockset.Options{Rule: lockset.LDPrime}, byFull), tt.ldp)
-			check("ld', composed", run(t, text, lockset.Options{Rule: lockset.LDPrime}, byComposed), tt.ldp)
+			check("ld', composed", run(t, text, lockset.Options{Rule: lockset.LDPrime}, byComposed),
+				tt.ldp)
 			check("hb", run(t, text, lockset.Options{Rule: lockset.HB}, byFull), tt.hb)
 			check("none", run(t, text, lockset.Options{Rule: lockset.None}, byFull), ok)
 		})
@@ -271,7 +306,8 @@ init { go T1(); go T2() }
 		if got := run(t, text, with(map[string]string{"x": "T1[0]"}), how); len(got) > 0 {
 			t.Errorf("T1 initialises x: %q", got)
 		}
-		if got := run(t, text, with(map[string]string{"x": "T2[0]"}), how); len(got) == 0 || !strings.Contains(got[0], "before T2[0], which should initialize it") {
+		if got := run(t, text, with(map[string]string{"x": "T2[0]"}), how); len(got) == 0 ||
+			!strings.Contains(got[0], "before T2[0], which should initialize it") {
 			t.Errorf("T2 does not initialise x: %q", got)
 		}
 	}
@@ -288,14 +324,20 @@ func TestOptions(t *testing.T) {
 		thread   string
 		want     string
 	}{
-		{lockset.LDPrime, "x", "U[0]", "U[0], which should initialize x, is not a thread of the initial state; there are T[0]"},
-		{lockset.LDPrime, "nix", "T[0]", "nix, which T[0] should initialize, is not a variable that locks protect"},
-		{lockset.LDPrime, "m", "T[0]", "m, which T[0] should initialize, is not a variable that locks protect"},
-		{lockset.LDPrime, "c", "T[0]", "c, which T[0] should initialize, is not a variable that locks protect"},
-		{lockset.LDPrime, "u", "T[0]", "u is declared unshared: an initializing thread contradicts that"},
+		{lockset.LDPrime, "x", "U[0]", "U[0], which should initialize x, is not a thread of the " +
+			"initial state; there are T[0]"},
+		{lockset.LDPrime, "nix", "T[0]", "nix, which T[0] should initialize, is not a variable " +
+			"that locks protect"},
+		{lockset.LDPrime, "m", "T[0]", "m, which T[0] should initialize, is not a variable that " +
+			"locks protect"},
+		{lockset.LDPrime, "c", "T[0]", "c, which T[0] should initialize, is not a variable that " +
+			"locks protect"},
+		{lockset.LDPrime, "u", "T[0]", "u is declared unshared: an initializing thread " +
+			"contradicts that"},
 		{lockset.HB, "x", "T[0]", "matters only for the rules ld and ld', not for hb"},
 	} {
-		_, err := lockset.New(m.System(), lockset.Options{Rule: tt.rule, InitThread: map[string]string{tt.variable: tt.thread}})
+		_, err := lockset.New(m.System(), lockset.Options{
+			Rule: tt.rule, InitThread: map[string]string{tt.variable: tt.thread}})
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s by %s: %v", tt.variable, tt.thread, err)
 		}
@@ -315,7 +357,8 @@ func TestOptions(t *testing.T) {
 
 // What the reduction does not preserve, or cannot know, is refused.
 func TestRefusals(t *testing.T) {
-	m, err := model.Parse("t.model", header+"thread T() { x = 1 }\ninit { go T() }\ninvariant i { x < 2 }", model.Options{})
+	m, err := model.Parse("t.model", header+"thread T() { x = 1 }\ninit { go T() }\ninvariant i "+
+		"{ x < 2 }", model.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -405,7 +448,8 @@ init { go A(); go B() }
 		t.Fatal(err)
 	}
 	count := func(sys system.System) (n int, states uint64) {
-		r, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Options: engine.Options{Workers: 1, All: true}})
+		r, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{
+			Options: engine.Options{Workers: 1, All: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -444,7 +488,8 @@ init { go T1(); go T2() }
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Options: engine.Options{Workers: 2, All: true}})
+		r, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{
+			Options: engine.Options{Workers: 2, All: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -471,10 +516,12 @@ func TestFailingLeavesMonitors(t *testing.T) {
 		{"a monitor", "synchronized (m) { c = 1 / c }", false},
 		{"entered twice", "synchronized (m) { synchronized (m) { assert(c == 1) } }", false},
 		{"two monitors", "synchronized (k) { synchronized (m) { for { c = 1 / c } } }", false},
-		{"in an atomic block", "synchronized (k) { atomic { synchronized (m) { c = 1 / c } } }", false},
+		{"in an atomic block", "synchronized (k) { atomic { synchronized (m) { c = 1 / c } } }",
+			false},
 		{"a mutex", "lock(q); c = 1 / c; unlock(q)", true},
 	} {
-		text := header + "thread T1() { " + tt.body + " }\nthread T2() { synchronized (k) { synchronized (m) { lock(q); unlock(q) } } }\ninit { go T1(); go T2() }\n"
+		text := header + "thread T1() { " + tt.body + " }\nthread T2() { synchronized (k) { " +
+			"synchronized (m) { lock(q); unlock(q) } } }\ninit { go T1(); go T2() }\n"
 		m, err := model.Parse("t.model", text, model.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -482,11 +529,14 @@ func TestFailingLeavesMonitors(t *testing.T) {
 		sys := m.System()
 		for name, run := range map[string]func() ([]engine.Finding, error){
 			"full": func() ([]engine.Finding, error) {
-				r, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Options: engine.Options{Workers: 1, All: true}})
+				r, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{
+					Options: engine.Options{Workers: 1, All: true}})
 				return r.Violations, err
 			},
 			"persistent": func() ([]engine.Finding, error) {
-				r, err := stateless.Run(context.Background(), sys, stateless.Options{Options: engine.Options{Workers: 1, All: true}, Reduction: stateless.Persistent})
+				r, err := stateless.Run(context.Background(), sys, stateless.Options{
+					Options:   engine.Options{Workers: 1, All: true},
+					Reduction: stateless.Persistent})
 				return r.Violations, err
 			},
 		} {

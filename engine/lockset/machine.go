@@ -59,7 +59,8 @@ func (s *System) newMachine() *Machine {
 	m.locks, m.futures, m.shaped, m.narrating = can.Locking, can.Futures, can.Shaped, can.Narrating
 	m.inner.Track(s.rule != None)
 	if s.rule == HB {
-		m.hb = &ordering{orders: orders{s.histories, map[memoKey]order{}}, shifts: map[system.Loc][]int{}}
+		m.hb = &ordering{orders: orders{s.histories, map[memoKey]order{}},
+			shifts: map[system.Loc][]int{}}
 		m.hb.syncs = can.Synchronising
 		m.hb.syncs.RecordSyncs(true)
 	}
@@ -292,7 +293,8 @@ func (m *Machine) pending() {
 
 // violations describes m.findings, which step (t, alt) from mark on made, and
 // puts before what else the step violated.
-func (m *Machine) violations(t int, alt uint64, mark system.Mark, also *system.Violation) *system.Violation {
+func (m *Machine) violations(t int, alt uint64, mark system.Mark,
+	also *system.Violation) *system.Violation {
 	if !m.copy {
 		m.keepAccesses()
 	}
@@ -303,7 +305,8 @@ func (m *Machine) violations(t int, alt uint64, mark system.Mark, also *system.V
 	last := &first
 	for i := range m.findings {
 		f := &m.findings[i]
-		v := &system.Violation{Kind: Discipline, Pos: pos, Message: m.describe(f), Object: variable(m.inner.LocName(f.loc))}
+		v := &system.Violation{Kind: Discipline, Pos: pos, Message: m.describe(f),
+			Object: variable(m.inner.LocName(f.loc))}
 		if f.problem == unordered {
 			v.Kind = Race
 		}
@@ -355,7 +358,8 @@ func (m *Machine) describe(f *finding) string {
 	case notUnshared:
 		return what + ", although it is declared unshared and another thread has used it"
 	case wrongInit:
-		return what + fmt.Sprintf(", before %s, which should initialize it", m.inner.ThreadName(s.init[s.slot[f.loc]]))
+		return what + fmt.Sprintf(", before %s, which should initialize it",
+			m.inner.ThreadName(s.init[s.slot[f.loc]]))
 	case unordered:
 		return what + ", and nothing orders that with " + anyOther
 	}

@@ -105,7 +105,9 @@ func (h *histories) of(ks []known) order {
 		}
 		return slices.Compare(a.by, b.by)
 	})
-	ks = slices.CompactFunc(ks, func(a, b known) bool { return a.how == b.how && slices.Equal(a.by, b.by) })
+	ks = slices.CompactFunc(ks, func(a, b known) bool {
+		return a.how == b.how && slices.Equal(a.by, b.by)
+	})
 	var key []byte
 	for _, k := range ks {
 		key = append(key, byte(k.how))
@@ -208,7 +210,9 @@ func (c *orders) compute(o order, p op) order {
 		}
 	case forget:
 		for _, k := range from {
-			by := slices.DeleteFunc(slices.Clone(k.by), func(x knower) bool { return x == threadKnower(int(p.a)) })
+			by := slices.DeleteFunc(slices.Clone(k.by), func(x knower) bool {
+				return x == threadKnower(int(p.a))
+			})
 			to = append(to, known{k.how, by})
 		}
 	case settle:
@@ -249,7 +253,8 @@ type ordering struct {
 	orders
 	syncs         system.Synchronising
 	before, after []op
-	shifts        map[system.Loc][]int // by object with shifts: which slot a slot was when the step began
+	// by object with shifts: which slot a slot was when the step began
+	shifts map[system.Loc][]int
 	// pasts holds the accesses to one location, each with a history of its
 	// own, while a trace is explained.
 	pasts    []pastOrder
@@ -393,7 +398,8 @@ func (m *Machine) inOrder(t int) {
 		}
 		if race {
 			m.findings = append(m.findings, finding{
-				access: access{thread: t, loc: a.Loc, write: a.Write, held: m.heldIn(t)}, problem: unordered, how: way})
+				access:  access{thread: t, loc: a.Loc, write: a.Write, held: m.heldIn(t)},
+				problem: unordered, how: way})
 		}
 		if m.record != nil {
 			m.record(access{thread: t, loc: a.Loc, write: a.Write, held: m.heldIn(t)}, false)

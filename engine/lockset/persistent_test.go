@@ -40,7 +40,8 @@ func pendInvisOps(m *Machine, t int, next []system.Access) []system.Access {
 			// needed: after all have been released.
 			for _, held := range []Set{m.cache.of(locks), m.cache.of(nil)} {
 				a := access{thread: t, loc: l, write: write, held: held}
-				if _, p := m.cache.next(m.sys.rule, m.sys.class[l], m.sys.init[slot], m.get(int32(slot)), a); p == fine {
+				if _, p := m.cache.next(m.sys.rule, m.sys.class[l], m.sys.init[slot],
+					m.get(int32(slot)), a); p == fine {
 					ops = append(ops, system.Access{Loc: l, Write: write})
 					break
 				}
@@ -90,7 +91,8 @@ init { go Main(); go Worker() }
 	}{
 		{"philosophers: P(0) has its first fork", philosophers, nil, []int{0}, 3, "[0 1]", "[0 1]"},
 		{"semaphore: v = 1 has been executed", semaphore, nil, []int{0, 0, 1}, 3, "[1 2]", "[1]"},
-		{"initialisation: nothing has been executed", initial, map[string]string{"v": "Main[0]"}, nil, 2, "[0 1]", "[1]"},
+		{"initialisation: nothing has been executed", initial, map[string]string{"v": "Main[0]"},
+			nil, 2, "[0 1]", "[1]"},
 	}
 	for _, tt := range tests {
 		m, err := model.Parse("test.model", tt.text, model.Options{})

@@ -11,7 +11,8 @@ import (
 )
 
 // errForeign says that words are no exported ones.
-var errForeign = errors.New("the memory of locks in it cannot be read: do all ranks run the same cpor?")
+var errForeign = errors.New("the memory of locks in it cannot be read: do all ranks run the same " +
+	"cpor?")
 
 // A word of LD or LDPrime is exported as its state, the number of locks and the
 // thread, and behind that the locks. One of HB is exported as untouched, raced, or two
@@ -95,7 +96,8 @@ func (s *System) exportWord(dst []uint64, w word) []uint64 {
 		held = Set(w & payload)
 	}
 	locks := s.table.Locks(held)
-	dst = append(dst, uint64(state)>>29|uint64(len(locks))<<exportedLocks|uint64(thread)<<exportedThread)
+	dst = append(dst, uint64(state)>>29|uint64(len(locks))<<exportedLocks|uint64(
+		thread)<<exportedThread)
 	for _, l := range locks {
 		dst = append(dst, uint64(l))
 	}
@@ -108,7 +110,8 @@ func (s *System) importWord(from []uint64) (w word, rest []uint64, err error) {
 		return 0, nil, errForeign
 	}
 	head, rest := from[0], from[1:]
-	state, n, thread := word(head&7)<<29, head>>exportedLocks&(1<<(exportedThread-exportedLocks)-1), head>>exportedThread
+	state, n, thread := word(head&7)<<29, head>>exportedLocks&(1<<(exportedThread-exportedLocks)-1),
+		head>>exportedThread
 	if state > reported || n > uint64(len(rest)) {
 		return 0, nil, errForeign
 	}
@@ -183,13 +186,15 @@ func (c *cache) join(class system.Class, a, b word) (word, problem) {
 	case state(b) == exclusiveR || state(b) == exclusiveW:
 		// It is the history of one access.
 		o := c.ownerOf(b)
-		return c.next(LDPrime, class, noInitThread, a, access{thread: o.thread, write: state(b) == exclusiveW, held: o.held})
+		return c.next(LDPrime, class, noInitThread, a,
+			access{thread: o.thread, write: state(b) == exclusiveW, held: o.held})
 	case state(a) == exclusiveR || state(a) == exclusiveW:
 		return c.join(class, b, a)
 	case state(b) == reported:
 		return b, fine
 	}
-	return c.shared(c.intersect(Set(a&payload), Set(b&payload)), state(a) == sharedW || state(b) == sharedW)
+	return c.shared(c.intersect(Set(a&payload), Set(b&payload)), state(a) == sharedW ||
+		state(b) == sharedW)
 }
 
 // learned is what a rank has learned in an attempt.
@@ -231,7 +236,8 @@ func (x *learning) Join(all [][]byte, over bool) ([]byte, error) {
 	for rank, m := range all {
 		var l learned
 		if err := json.Unmarshal(m, &l); err != nil {
-			return nil, fmt.Errorf("what rank %d has learned of locks cannot be read: %w", rank, err)
+			return nil, fmt.Errorf("what rank %d has learned of locks cannot be read: %w", rank,
+				err)
 		}
 		sum.Suspects = append(sum.Suspects, l.Suspects...)
 		sum.Over = sum.Over || l.Over

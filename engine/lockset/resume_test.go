@@ -38,9 +38,12 @@ var ways = []way{
 	{name: "ld'", o: lockset.Options{Rule: lockset.LDPrime}},
 	{name: "hb", o: lockset.Options{Rule: lockset.HB}, counts: true},
 	{name: "locks", o: lockset.Options{Rule: lockset.LDPrime}, c: &composed.Options{}},
-	{name: "invisible first", o: lockset.Options{Rule: lockset.LDPrime}, c: &composed.Options{InvisibleFirst: true}},
-	{name: "persistent+sleep", o: lockset.Options{Rule: lockset.LDPrime, Dependences: true}, c: &composed.Options{Persistent: true, Sleep: true}},
-	{name: "sleep", o: lockset.Options{Rule: lockset.None}, c: &composed.Options{Sleep: true}, states: true},
+	{name: "invisible first", o: lockset.Options{Rule: lockset.LDPrime}, c: &composed.Options{
+		InvisibleFirst: true}},
+	{name: "persistent+sleep", o: lockset.Options{Rule: lockset.LDPrime, Dependences: true},
+		c: &composed.Options{Persistent: true, Sleep: true}},
+	{name: "sleep", o: lockset.Options{Rule: lockset.None}, c: &composed.Options{Sleep: true},
+		states: true},
 }
 
 func (w way) factory(sys system.System) (search.Factory, error) {
@@ -55,12 +58,14 @@ func (w way) factory(sys system.System) (search.Factory, error) {
 func told(r *engine.Result, counts bool) string {
 	var lines []string
 	for _, v := range r.Violations {
-		lines = append(lines, fmt.Sprintf("%s of %s; with a trace: %v", v.Kind, v.Object, v.Trace != nil))
+		lines = append(lines, fmt.Sprintf("%s of %s; with a trace: %v", v.Kind, v.Object,
+			v.Trace != nil))
 	}
 	slices.Sort(lines)
 	head := fmt.Sprintf("%v %v\n", r.Verdict, r.Exhaustive)
 	if counts {
-		head += fmt.Sprintf("%d states, %d transitions, %d executions\n", r.States, r.Transitions, r.Executions)
+		head += fmt.Sprintf("%d states, %d transitions, %d executions\n", r.States, r.Transitions,
+			r.Executions)
 	}
 	return head + strings.Join(slices.Compact(lines), "\n")
 }
@@ -70,7 +75,8 @@ func randomProgram(t *testing.T, seed uint64) system.System {
 	t.Helper()
 	text := racetest.Generate(seed, 2+int(seed%2), 4).Text()
 	if seed%2 == 1 {
-		text = oracle.GenerateLocks(seed, oracle.LockConfig{Threads: 3, Statements: 4, Awaits: true, Choices: true, Breach: 10})
+		text = oracle.GenerateLocks(seed, oracle.LockConfig{Threads: 3, Statements: 4, Awaits: true,
+			Choices: true, Breach: 10})
 	}
 	m, err := model.Parse("random.model", text, model.Options{})
 	if err != nil {
@@ -98,7 +104,8 @@ func TestResume(t *testing.T) {
 				}
 				return &res.Result, nil
 			}
-			o := engine.Options{Workers: 2, All: true, MaxViolations: 1000, KeepTraces: true, MaxStates: 20_000}
+			o := engine.Options{Workers: 2, All: true, MaxViolations: 1000, KeepTraces: true,
+				MaxStates: 20_000}
 			want, err := explore(context.Background(), o)
 			if err != nil {
 				t.Fatal(err)
@@ -125,10 +132,12 @@ func TestResume(t *testing.T) {
 				again++
 			}
 			if w.states && got.States != want.States {
-				t.Errorf("seed %d, %s, interrupted %d times: %d states, want %d", seed, w.name, n, got.States, want.States)
+				t.Errorf("seed %d, %s, interrupted %d times: %d states, want %d", seed, w.name, n,
+					got.States, want.States)
 			}
 			if got, want := told(got, w.counts), told(want, w.counts); got != want {
-				t.Errorf("seed %d, %s, interrupted %d times:\n%s\nwant\n%s", seed, w.name, n, got, want)
+				t.Errorf("seed %d, %s, interrupted %d times:\n%s\nwant\n%s", seed, w.name, n, got,
+					want)
 			}
 		}
 	}
@@ -163,7 +172,8 @@ func TestResumeUnstored(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		so.Options = engine.Options{Workers: 1, All: true, MaxViolations: 1000, KeepTraces: true, MaxTransitions: 20_000}
+		so.Options = engine.Options{Workers: 1, All: true, MaxViolations: 1000, KeepTraces: true,
+			MaxTransitions: 20_000}
 		want, err := stateless.Run(context.Background(), sys, so)
 		if err != nil {
 			t.Fatal(err)
@@ -211,7 +221,8 @@ func TestResumeDamage(t *testing.T) {
 	o := search.Options{Options: engine.Options{Workers: 1, MaxStates: 5, All: true}}
 	o.Checkpoint = resumetest.Last(t, &file)
 	explore := func() error {
-		_, _, err := lockset.Run(t.Context(), sys, lockset.Options{Rule: lockset.HB}, func(sys system.System) (search.Factory, error) { return full.Factory(sys), nil }, o)
+		_, _, err := lockset.Run(t.Context(), sys, lockset.Options{Rule: lockset.HB},
+			func(sys system.System) (search.Factory, error) { return full.Factory(sys), nil }, o)
 		return err
 	}
 	if err := explore(); err != nil || file == nil {

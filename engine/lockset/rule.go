@@ -39,7 +39,8 @@ func ParseRule(s string) (Rule, error) {
 			return Rule(i), nil
 		}
 	}
-	return None, fmt.Errorf("unknown race check; want %s (or ldprime, which is ld')", strings.Join(ruleNames, " or "))
+	return None, fmt.Errorf("unknown race check; want %s (or ldprime, which is ld')",
+		strings.Join(ruleNames, " or "))
 }
 
 // The kinds of violations that the rules report.

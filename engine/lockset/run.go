@@ -30,7 +30,9 @@ import (
 // On several ranks each merges the histories of what it explores; when an attempt has
 // ended, rank 0 joins them, and all begin anew or none does. See the package
 // documentation.
-func Run(ctx context.Context, sys system.System, o Options, newFactory func(system.System) (search.Factory, error), so search.Options) (*System, *search.Result, error) {
+func Run(ctx context.Context, sys system.System, o Options,
+	newFactory func(system.System) (search.Factory, error), so search.Options) (*System,
+	*search.Result, error) {
 	begun := time.Now()
 	start := begun
 	inState := map[system.Loc]bool{}
@@ -92,14 +94,18 @@ func Run(ctx context.Context, sys system.System, o Options, newFactory func(syst
 		}
 		if c := so.Checkpoint; c != nil {
 			now := func() progress {
-				return progress{attempt, slices.Sorted(maps.Keys(inState)), suspects.all(), time.Since(start)}
+				return progress{attempt, slices.Sorted(maps.Keys(inState)), suspects.all(),
+					time.Since(start)}
 			}
 			var own *engine.Checkpoint
 			if c.Parts == nil {
 				own = keeping(c, func() *kept { return s.keep(now()) })
 			} else {
-				own = keepingParts(c, attempt > first, &saves, func() *keptPart { return &keptPart{now(), s.learned()} }, func(k *keptPart) error {
-					if k.Attempt != attempt || !slices.Equal(k.InState, slices.Sorted(maps.Keys(inState))) {
+				own = keepingParts(c, attempt > first, &saves, func() *keptPart {
+					return &keptPart{now(), s.learned()}
+				}, func(k *keptPart) error {
+					if k.Attempt != attempt || !slices.Equal(k.InState,
+						slices.Sorted(maps.Keys(inState))) {
 						return engine.Unreadable(errors.New("its parts are of different searches"))
 					}
 					// If that attempt was over, it is so at once, on all ranks.
@@ -138,14 +144,17 @@ func Run(ctx context.Context, sys system.System, o Options, newFactory func(syst
 			cancel()
 			return nil, nil, err
 		}
-		all := &learning{s: s, suspects: suspects.all, over: func() bool { return ctx.Err() != nil }}
+		all := &learning{s: s, suspects: suspects.all, over: func() bool {
+			return ctx.Err() != nil
+		}}
 		if ranks {
 			limits.Learning = all
 		}
 		res, err := search.Run(run, s, factory, limits)
 		cancel()
 		if !ranks {
-			all.told = told{suspects.all(), ctx.Err() != nil || res != nil && len(res.Violations) > 0 && !so.All}
+			all.told = told{suspects.all(), ctx.Err() != nil || res != nil &&
+				len(res.Violations) > 0 && !so.All}
 		}
 		again := len(all.told.Suspects) > 0
 		for _, l := range all.told.Suspects {

@@ -121,7 +121,8 @@ func (s *System) speaking(n *numbers) (*System, error) {
 // includes tells whether all numbers of another system mean the same in this one.
 func (s *System) includes(o *System) bool {
 	a, b := s.table, o.table
-	if len(b.sets) > len(a.sets) || len(b.owners) > len(a.owners) || !slices.Equal(a.owners[:len(b.owners)], b.owners) {
+	if len(b.sets) > len(a.sets) || len(b.owners) > len(a.owners) ||
+		!slices.Equal(a.owners[:len(b.owners)], b.owners) {
 		return false
 	}
 	for i, locks := range b.sets {
@@ -291,10 +292,11 @@ func firstPart(from *engine.Parts, rank int) (*keptPart, *numbers, error) {
 	return &k, &n, nil
 }
 
-// keepingParts is keeping for a search that is divided among ranks: each part begins with
-// what state returns, and take is given that of each part that is read, unless the attempt is a new one.
-// The checkpoints of all attempts are numbered together, by last.
-func keepingParts(c *engine.Checkpoint, anew bool, last *int, state func() *keptPart, take func(*keptPart) error) *engine.Checkpoint {
+// keepingParts is keeping for a search that is divided among ranks: each part begins with what
+// state returns, and take is given that of each part that is read, unless the attempt is a new
+// one. The checkpoints of all attempts are numbered together, by last.
+func keepingParts(c *engine.Checkpoint, anew bool, last *int, state func() *keptPart,
+	take func(*keptPart) error) *engine.Checkpoint {
 	own, parts := *c, *c.Parts
 	own.Interned, own.Parts = true, &parts
 	if anew {
@@ -325,6 +327,8 @@ func keepingParts(c *engine.Checkpoint, anew bool, last *int, state func() *kept
 			return save(w)
 		})
 	}
-	parts.Commit = func(n, count int, err error) bool { return c.Parts.Commit(before+n, count, err) }
+	parts.Commit = func(n, count int, err error) bool {
+		return c.Parts.Commit(before+n, count, err)
+	}
 	return &own
 }

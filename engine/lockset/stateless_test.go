@@ -31,13 +31,16 @@ func breaking(vs []engine.Finding) string {
 }
 
 // inState searches all interleavings with the histories in the states.
-func inState(t *testing.T, sys system.System, o lockset.Options, most uint64) (found string, ok bool) {
+func inState(t *testing.T, sys system.System, o lockset.Options, most uint64) (found string,
+	ok bool) {
 	t.Helper()
 	wrapped, err := lockset.New(sys, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := search.Run(context.Background(), wrapped, full.Factory(wrapped), search.Options{Options: engine.Options{Workers: 1, All: true, IgnoreDeadlocks: true, KeepTraces: true, MaxViolations: 1 << 20, MaxStates: most}})
+	res, err := search.Run(context.Background(), wrapped, full.Factory(wrapped), search.Options{
+		Options: engine.Options{Workers: 1, All: true, IgnoreDeadlocks: true, KeepTraces: true,
+			MaxViolations: 1 << 20, MaxStates: most}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +63,8 @@ init { go Setter(); go Waiter(); go Writer() }
 // reduction, to all interleavings: the same variables break them.
 func TestStatelessDisciplines(t *testing.T) {
 	configs := []oracle.LockConfig{
-		{Threads: 3, Statements: 3, Conditions: true, Semaphores: true, Awaits: true, Choices: true, Creation: true, Atomic: true, Breach: 4},
+		{Threads: 3, Statements: 3, Conditions: true, Semaphores: true, Awaits: true, Choices: true,
+			Creation: true, Atomic: true, Breach: 4},
 		{Threads: 3, Statements: 3, Awaits: true, Breach: 5},
 		{Threads: 2, Statements: 4, Awaits: true, Atomic: true, Breach: 5},
 	}
@@ -99,7 +103,10 @@ func TestStatelessDisciplines(t *testing.T) {
 			}
 			for _, red := range statelessReductions {
 				for _, workers := range []int{1, 3} {
-					res, err := stateless.Run(context.Background(), sys, stateless.Options{Options: engine.Options{Workers: workers, All: true, IgnoreDeadlocks: true, KeepTraces: true, MaxViolations: 1 << 20, MaxTransitions: 20_000}, Reduction: red})
+					res, err := stateless.Run(context.Background(), sys, stateless.Options{
+						Options: engine.Options{Workers: workers, All: true, IgnoreDeadlocks: true,
+							KeepTraces: true, MaxViolations: 1 << 20, MaxTransitions: 20_000},
+						Reduction: red})
 					if err != nil {
 						t.Fatalf("seed %d, %v, %v: %v\n%s", seed, rule, red, err, text)
 					}
@@ -107,7 +114,8 @@ func TestStatelessDisciplines(t *testing.T) {
 						continue // cyclic, or too large
 					}
 					if got := breaking(res.Violations); got != want {
-						t.Fatalf("seed %d: %v, %v, %d workers: %q break the rule, want %q\n%s", seed, rule, red, workers, got, want, text)
+						t.Fatalf("seed %d: %v, %v, %d workers: %q break the rule, want %q\n%s",
+							seed, rule, red, workers, got, want, text)
 					}
 				}
 			}

@@ -33,8 +33,8 @@ type Options struct {
 	Dependences bool
 }
 
-// System behaves as the system that it wraps, and reports where its threads
-// break a rule. It offers nearly all that the system offers beyond the core ([System.Capabilities]).
+// System behaves as the system that it wraps, and reports where its threads break a rule. It
+// offers nearly all that the system offers beyond the core ([System.Capabilities]).
 type System struct {
 	inner       system.System
 	obs         system.Observers
@@ -60,17 +60,20 @@ func New(sys system.System, o Options) (*System, error) {
 	can := m.Capabilities()
 	inner := can.Locking
 	if inner == nil {
-		return nil, fmt.Errorf("races cannot be checked here: the system does not report which locations its locks protect")
+		return nil, fmt.Errorf("races cannot be checked here: the system does not report which " +
+			"locations its locks protect")
 	}
 	if inner.NumClassified() < 0 {
 		// What is known of a location would have to follow its object.
 		return nil, fmt.Errorf("races cannot be checked here: the system's locations come and go")
 	}
-	s := &System{inner: sys, obs: system.ObserversOf(sys), rule: o.Rule, table: NewTable(), suspect: o.Suspect, dependences: o.Dependences}
+	s := &System{inner: sys, obs: system.ObserversOf(sys), rule: o.Rule, table: NewTable(),
+		suspect: o.Suspect, dependences: o.Dependences}
 	s.guards = inner.HasGuards()
 	if s.rule == HB {
 		if can.Synchronising == nil {
-			return nil, fmt.Errorf("-races hb cannot be checked here: the system does not report how its transitions synchronize")
+			return nil, fmt.Errorf("-races hb cannot be checked here: the system does not report " +
+				"how its transitions synchronize")
 		}
 		s.histories = newHistories()
 	}
@@ -82,7 +85,8 @@ func New(sys system.System, o Options) (*System, error) {
 		case !c.Data() || s.rule == None:
 			s.slot = append(s.slot, untracked)
 			continue
-		case s.rule == LDPrime && o.Merge != nil && o.Merge(l) && !named(m.LocName(l), o.InitThread):
+		case s.rule == LDPrime && o.Merge != nil && o.Merge(l) && !named(m.LocName(l),
+			o.InitThread):
 			s.slot = append(s.slot, inMerged)
 			continue
 		}
@@ -138,7 +142,8 @@ func (s *System) initThreads(names map[string]string) error {
 		return nil
 	}
 	if s.rule != LD && s.rule != LDPrime {
-		return fmt.Errorf("an initializing thread matters only for the rules ld and ld', not for %s", s.rule)
+		return fmt.Errorf(
+			"an initializing thread matters only for the rules ld and ld', not for %s", s.rule)
 	}
 	m := s.inner.NewMachine()
 	var threads []string
@@ -148,7 +153,8 @@ func (s *System) initThreads(names map[string]string) error {
 	for variable, thread := range names {
 		t := slices.Index(threads, thread)
 		if t < 0 {
-			return fmt.Errorf("%s, which should initialize %s, is not a thread of the initial state; there are %s", thread, variable, strings.Join(threads, ", "))
+			return fmt.Errorf("%s, which should initialize %s, is not a thread of the initial "+
+				"state; there are %s", thread, variable, strings.Join(threads, ", "))
 		}
 		found := false
 		for i, l := range s.slots {
@@ -158,12 +164,15 @@ func (s *System) initThreads(names map[string]string) error {
 			}
 			found = true
 			if s.class[l] == system.Unshared {
-				return fmt.Errorf("%s is declared unshared: an initializing thread contradicts that", name)
+				return fmt.Errorf(
+					"%s is declared unshared: an initializing thread contradicts that", name)
 			}
 			s.init[i] = t
 		}
 		if !found {
-			return fmt.Errorf("%s, which %s should initialize, is not a variable that locks protect", variable, thread)
+			return fmt.Errorf(
+				"%s, which %s should initialize, is not a variable that locks protect", variable,
+				thread)
 		}
 	}
 	return nil

@@ -39,7 +39,8 @@ type owner struct {
 
 // NewTable returns a table with the empty set.
 func NewTable() *Table {
-	t := &Table{sets: [][]system.Loc{nil}, index: map[string]Set{"": 0}, meets: map[[2]Set]Set{}, owned: map[owner]uint32{}}
+	t := &Table{sets: [][]system.Loc{nil}, index: map[string]Set{"": 0}, meets: map[[2]Set]Set{},
+		owned: map[owner]uint32{}}
 	t.giveSets()
 	return t
 }
@@ -148,7 +149,8 @@ type cache struct {
 }
 
 func newCache(t *Table) *cache {
-	return &cache{table: t, index: map[string]Set{}, meets: map[[2]Set]Set{}, owned: map[owner]uint32{}}
+	return &cache{table: t, index: map[string]Set{}, meets: map[[2]Set]Set{},
+		owned: map[owner]uint32{}}
 }
 
 // owner returns the number of an owner.

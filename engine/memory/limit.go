@@ -167,7 +167,8 @@ func New(limit uint64) (*Limit, error) {
 		base = Resident()
 	}
 	if limit < base+leastRoom {
-		return nil, fmt.Errorf("a memory limit of %s is too small: the process needs %s before the search",
+		return nil, fmt.Errorf("a memory limit of %s is too small: the process needs %s before "+
+			"the search",
 			human.Size(limit), human.Size(base+leastRoom))
 	}
 	// The runtime knows nothing of the program's code and the like.

@@ -29,7 +29,8 @@ func TestNested(t *testing.T) {
 		}
 		ms[order[0]].Release()
 		if now := debug.SetMemoryLimit(-1); now != limits[1] {
-			t.Errorf("order %v: the limit is %d after the first has ended, want %d", order, now, limits[1])
+			t.Errorf("order %v: the limit is %d after the first has ended, want %d", order, now,
+				limits[1])
 		}
 		ms[order[1]].Release()
 		if now := debug.SetMemoryLimit(-1); now != before {

@@ -42,7 +42,8 @@ func procHWM() uint64 {
 		return 0
 	}
 	line, _, _ := strings.Cut(rest, "\n")
-	kb, err := strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), "kB")), 10, 64)
+	kb, err := strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line),
+		"kB")), 10, 64)
 	if err != nil {
 		return 0
 	}

@@ -32,14 +32,18 @@ const Mode = "auto"
 func init() {
 	engine.RegisterMode(engine.Mode{
 		Name: Mode, Asked: "-search " + Mode, Rank: 4,
-		Summary: "alternates between an unfolding and a search with stored states until one has the answer",
-		Of:      "a portfolio", Lacks: "is not for -search auto, which chooses itself", Without: "need not store states",
-		Unkept: "half of it is an unfolding, which cannot be saved; use -search stateful, which can",
-		Label:  "search", Prefix: "auto, ",
+		Summary: "alternates between an unfolding and a search with stored states until one has " +
+			"the answer",
+		Of: "a portfolio", Lacks: "is not for -search auto, which chooses itself",
+		Without: "need not store states",
+		Unkept: "half of it is an unfolding, which cannot be saved; use -search stateful, which " +
+			"can",
+		Label: "search", Prefix: "auto, ",
 	})
 	engine.Register(engine.Entry{
 		Name: "portfolio", Mode: Mode, Default: true,
-		Summary:   "with -search auto: an unfolding and a search with stored states in turns; the first answer counts",
+		Summary: "with -search auto: an unfolding and a search with stored states in turns; " +
+			"the first answer counts",
 		Preserves: engine.Violations | engine.Deadlocks,
 		Counts:    engine.CountTransitions | engine.CountStore,
 		Takes:     engine.TakesAll | engine.TakesDeadlocks,
@@ -96,7 +100,8 @@ func run(ctx context.Context, t *engine.Task) (*engine.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &progress{tell: t.Progress, every: cmp.Or(o.ProgressInterval, time.Second), last: make([]engine.Progress, len(ws)), at: time.Now()}
+	p := &progress{tell: t.Progress, every: cmp.Or(o.ProgressInterval, time.Second),
+		last: make([]engine.Progress, len(ws)), at: time.Now()}
 	running, cancel := context.WithCancel(watch.Context())
 	defer cancel()
 	answers := make(chan answer, len(ws))
@@ -172,9 +177,11 @@ func result(ws []way, got []answer, won *answer, watch *engine.Watch) (*engine.R
 	case len(ws) == 1:
 		answered = "only by " + w.name
 	}
-	res.How = append([]engine.Figure{{Key: "answered_by", Value: w.entry.Mode, Text: answered}}, res.How...)
+	res.How = append([]engine.Figure{{Key: "answered_by", Value: w.entry.Mode, Text: answered}},
+		res.How...)
 	if w.entry.Counts&engine.CountStates != 0 {
-		res.Figures = append(res.Figures, engine.Figure{Key: "states", Value: res.States, Label: "states", Text: human.Count(res.States)})
+		res.Figures = append(res.Figures, engine.Figure{Key: "states", Value: res.States,
+			Label: "states", Text: human.Count(res.States)})
 	}
 	return res, nil
 }

@@ -62,11 +62,13 @@ func TestAnswers(t *testing.T) {
 		verdict engine.Verdict
 		by      any
 	}{
-		{"linear in threads", parse(string(filesystem), map[string]string{"N": "26"}), engine.Options{}, engine.Pass, "unfolding"},
+		{"linear in threads", parse(string(filesystem), map[string]string{"N": "26"}),
+			engine.Options{}, engine.Pass, "unfolding"},
 		{"violation", parse(`var x int
 			thread T() { x = 1; assert(x == 2, "two") }
 			init { go T() }`, nil), engine.Options{Workers: 3}, engine.Violated, nil},
-		{"time", parse(readers, nil), engine.Options{Timeout: time.Nanosecond}, engine.Incomplete, nil},
+		{"time", parse(readers, nil), engine.Options{Timeout: time.Nanosecond}, engine.Incomplete,
+			nil},
 		{"no pieces", heap(t), engine.Options{Workers: 1, All: true}, "", "stateful"},
 	} {
 		res, err := explore(t, c.sys, c.o)
@@ -74,10 +76,13 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if c.verdict != "" && res.Verdict != c.verdict || c.by != nil && figure(res, "answered_by") != c.by {
-			t.Errorf("%s: %s (%s) by %v, want %s by %v", c.name, res.Verdict, res.Reason, figure(res, "answered_by"), c.verdict, c.by)
+		if c.verdict != "" && res.Verdict != c.verdict || c.by != nil &&
+			figure(res, "answered_by") != c.by {
+			t.Errorf("%s: %s (%s) by %v, want %s by %v", c.name, res.Verdict, res.Reason,
+				figure(res, "answered_by"), c.verdict, c.by)
 		}
-		if c.verdict == engine.Incomplete && (res.Exhaustive || !strings.Contains(res.Reason, "time-out")) {
+		if c.verdict == engine.Incomplete && (res.Exhaustive || !strings.Contains(res.Reason,
+			"time-out")) {
 			t.Errorf("%s: exhaustive %v, because of %q", c.name, res.Exhaustive, res.Reason)
 		}
 	}
@@ -101,7 +106,8 @@ func TestToys(t *testing.T) {
 	n := sample.Of[uint64](15, 37, 150)
 	o := engine.Options{All: true, MaxViolations: 1 << 20, KeepTraces: true}
 	for seed := range n {
-		sys, err := toysystem.New(toysystem.Random(rand.New(rand.NewPCG(seed, 1)), toysystem.Config{Observer: seed%3 == 0}))
+		sys, err := toysystem.New(toysystem.Random(rand.New(rand.NewPCG(seed, 1)), toysystem.Config{
+			Observer: seed%3 == 0}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,8 +120,10 @@ func TestToys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Verdict != want.Verdict || !got.Exhaustive || len(got.Violations) != len(want.Violations) {
-			t.Errorf("seed %d: %s with %d violations, want %s with %d", seed, got.Verdict, len(got.Violations), want.Verdict, len(want.Violations))
+		if got.Verdict != want.Verdict || !got.Exhaustive ||
+			len(got.Violations) != len(want.Violations) {
+			t.Errorf("seed %d: %s with %d violations, want %s with %d", seed, got.Verdict,
+				len(got.Violations), want.Verdict, len(want.Violations))
 		}
 	}
 }

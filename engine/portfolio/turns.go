@@ -27,19 +27,19 @@ const (
 	maxLead = 8
 )
 
-// turns lets the ways explore in turns, each with all workers. The next is the one that
-// will at least have used less time when it ends: what it has used, and for each state or
-// event that waits what one took lately. Where a frontier explodes from the beginning, that is
-// many times what it has used, and the other way has nearly all of the time. What has to be done is no more than
-// what will have been done, so that the other one has used no more when a way ends than that way,
-// as long as what waits is not cheaper than what was done; and it never gets more than
+// turns lets the ways explore in turns, each with all workers. The next is the one that will at
+// least have used less time when it ends: what it has used, and for each state or event that
+// waits what one took lately. Where a frontier explodes from the beginning, that is many times
+// what it has used, and the other way has nearly all of the time. What has to be done is no more
+// than what will have been done, so that the other one has used no more when a way ends than
+// that way, as long as what waits is not cheaper than what was done; and it never gets more than
 // maxLead times as much on that ground.
 //
-// When one of them can be seen to end soon, it goes on alone: its frontier shrinks, so that what is left is
-// a sum of a geometric series; it has done half of it or more by that forecast; and the
-// other one can not be seen to end in twice that time. It does for
-// the time that was forecast and half as much again. Has it not ended by then, or is no longer
-// seen to end, the other one catches up before there is another such turn.
+// When one of them can be seen to end soon, it goes on alone: its frontier shrinks, so that what
+// is left is a sum of a geometric series; it has done half of it or more by that forecast; and
+// the other one can not be seen to end in twice that time. It does for the time that was
+// forecast and half as much again. Has it not ended by then, or is no longer seen to end, the
+// other one catches up before there is another such turn.
 type turns struct {
 	mu   sync.Mutex
 	cond *sync.Cond
@@ -131,7 +131,8 @@ func (t *turns) run(ctx context.Context) {
 }
 
 // next chooses the next way, and whether it goes on alone.
-func (t *turns) next(slice time.Duration, alone int, until time.Duration) (int, int, time.Duration) {
+func (t *turns) next(slice time.Duration, alone int, until time.Duration) (int, int,
+	time.Duration) {
 	a, b := t.ways[0], t.ways[1]
 	if alone >= 0 {
 		c := t.ways[alone]

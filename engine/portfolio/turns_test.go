@@ -42,14 +42,16 @@ func TestNext(t *testing.T) {
 		{"goes on alone", shrinks(150), grows(100), 0, 0, 0},
 		{"has had what was forecast", shrinks(300), grows(100), 0, 1, -1},
 		{"is no longer seen to end", grows(150), grows(100), 0, 1, -1},
-		{"what waits will take longer than the other one so far", explodes(10), grows(30), -1, 1, -1},
+		{"what waits will take longer than the other one so far", explodes(10), grows(30), -1, 1,
+			-1},
 		{"but for so long only", explodes(10), grows(50), -1, 0, -1},
 		{"nothing is known", &course{}, &course{}, -1, 0, -1},
 	} {
 		u := &turns{ways: []*course{c.a, c.b}}
 		way, alone, until := u.next(slice, c.alone, 200*time.Millisecond)
 		if way != c.way || alone != c.then {
-			t.Errorf("%s: way %d, alone %d until %v; want %d and %d", c.name, way, alone, until, c.way, c.then)
+			t.Errorf("%s: way %d, alone %d until %v; want %d and %d", c.name, way, alone, until,
+				c.way, c.then)
 		}
 		if alone >= 0 && until <= u.ways[alone].used {
 			t.Errorf("%s: alone until %v, which is over", c.name, until)

@@ -9,8 +9,8 @@ import (
 	"cpor/system"
 )
 
-// abroad is the destination of a worker of a search on ranks: it sends the end of a move to the rank that
-// owns it, and asks another destination if that is this one.
+// abroad is the destination of a worker of a search on ranks: it sends the end of a move to the
+// rank that owns it, and asks another destination if that is this one.
 type abroad struct {
 	destination // of the states of this rank
 	w           *worker
@@ -36,7 +36,8 @@ func (k *ranks) join(w *worker) destination {
 		a.numbered = d
 		// A rank that has several parts has several stores, and none of them takes numbers.
 		if sharing, ok := d.numbering.(statestore.Sharing); ok && k.x.Parts() == k.run.o.Ranks.Size() {
-			a.homes = &homes{sharing: sharing, division: k.run.division, parts: k.x.Parts(), most: cmp.Or(k.run.o.sizes.MostNumbers, cluster.MostNumbers)}
+			a.homes = &homes{sharing: sharing, division: k.run.division, parts: k.x.Parts(),
+				most: cmp.Or(k.run.o.sizes.MostNumbers, cluster.MostNumbers)}
 		}
 	}
 	k.sides = append(k.sides, a)
@@ -63,7 +64,8 @@ func (a *abroad) Cover(m *Move) (statestore.Ref, outcome, error) {
 
 // CoverNow implements [destination].
 func (a *abroad) CoverNow(*Move) (statestore.Ref, outcome, error) {
-	return 0, isFull, errors.New("search: an expander that remembers states by their references cannot search on ranks")
+	return 0, isFull, errors.New("search: an expander that remembers states by their references " +
+		"cannot search on ranks")
 }
 
 // Initial implements [destination].
@@ -107,7 +109,8 @@ func (a *abroad) export(s system.State) system.State {
 func (a *abroad) ownerOf(m *Move) (rank int, end system.State) {
 	// The state that is expanded can be of another rank: whoever resumes a checkpoint
 	// shares out what is to be expanded.
-	if m.Changed != nil && len(m.End) == len(a.w.state) && a.k.portable == nil && a.box.Stays(m.Changed) {
+	if m.Changed != nil && len(m.End) == len(a.w.state) && a.k.portable == nil &&
+		a.box.Stays(m.Changed) {
 		return a.homeOf(), m.End
 	}
 	end = a.export(m.End)

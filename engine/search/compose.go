@@ -34,7 +34,8 @@ type setup struct {
 // an *engine.OptionError, and the result is nil, or it means that the tool itself
 // went wrong: a panic, or a trace that does not replay. The result then is what
 // was known by then. On several ranks, a [cluster.Left] is what the other ranks do not know of.
-func Run(ctx context.Context, sys system.System, newExpander Factory, o Options) (res *Result, err error) {
+func Run(ctx context.Context, sys system.System, newExpander Factory, o Options) (res *Result,
+	err error) {
 	many := o.Ranks != nil && o.Ranks.Size() > 1
 	defer func() {
 		if v := recover(); v != nil {
@@ -71,7 +72,8 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 	if many {
 		c.rank, c.ranks = o.Ranks.Rank(), o.Ranks.Size()
 	}
-	c.so = statestore.Options{Kind: o.Store, MaxBytes: watch.Memory().ForStores(), Workers: o.Workers, Young: o.sizes.Young}
+	c.so = statestore.Options{Kind: o.Store, MaxBytes: watch.Memory().ForStores(),
+		Workers: o.Workers, Young: o.sizes.Young}
 	if o.sizes.StoreBytes > 0 {
 		c.so.MaxBytes = o.sizes.StoreBytes
 	}
@@ -131,14 +133,19 @@ func Run(ctx context.Context, sys system.System, newExpander Factory, o Options)
 // forRanks changes the options to those of one of several ranks.
 func forRanks(sys system.System, o *Options) error {
 	if o.Store != statestore.Tree {
-		return &engine.OptionError{Message: fmt.Sprintf("-cluster requires -store tree; the %v store cannot link to parents on other ranks", o.Store)}
+		return &engine.OptionError{
+			Message: fmt.Sprintf("-cluster requires -store tree; the %v store cannot link to "+
+				"parents on other ranks", o.Store)}
 	}
 	if o.Hook != nil {
-		return &engine.OptionError{Message: "-validate checks a single process and cannot be combined with -cluster"}
+		return &engine.OptionError{
+			Message: "-validate checks a single process and cannot be combined with -cluster"}
 	}
 	can := sys.Capabilities()
 	if what := can.Unportable(); what != "" {
-		return &engine.OptionError{Message: fmt.Sprintf("states cannot be sent to other ranks, because they name %s by numbers local to a process", what)}
+		return &engine.OptionError{
+			Message: fmt.Sprintf("states cannot be sent to other ranks, because they name %s by "+
+				"numbers local to a process", what)}
 	}
 	o.MaxMemory /= uint64(o.Ranks.Size())
 	if _, ok := o.Ranks.(*cluster.Conn); !ok {
@@ -237,7 +244,8 @@ func (f *fromFile) open(c *composing) (statestore.Store, error) {
 	}
 	store, mark, err := engine.RestoreStore(f.c.From, c.so)
 	if errors.Is(err, statestore.ErrFull) {
-		return nil, &engine.OptionError{Message: "the checkpoint needs more memory than -max-memory allows"}
+		return nil, &engine.OptionError{
+			Message: "the checkpoint needs more memory than -max-memory allows"}
 	}
 	if err != nil {
 		return nil, err
@@ -300,7 +308,8 @@ func (f *fromDisk) open(c *composing) (statestore.Store, error) {
 	}
 	err = c.disk.restore(c.watch, f.c.Dir, &f.disk)
 	if f.over = err != nil; f.over && c.watch.Err() == nil {
-		return nil, &engine.OptionError{Message: fmt.Sprintf("the checkpoint cannot be resumed: -disk: %v", err)}
+		return nil, &engine.OptionError{
+			Message: fmt.Sprintf("the checkpoint cannot be resumed: -disk: %v", err)}
 	}
 	return store, nil
 }

@@ -123,10 +123,13 @@ func depthOf(e spill.Entry) int { return int(e.From & (1<<depthBits - 1)) }
 // openDisk takes the directory and divides the memory.
 func openDisk(o *Options, room uint64) (*disk, error) {
 	if room == 0 && o.sizes.SpillEvery == 0 {
-		return nil, &engine.OptionError{Message: "-disk needs -max-memory SIZE: the search continues on disk beyond that memory"}
+		return nil, &engine.OptionError{
+			Message: "-disk needs -max-memory SIZE: the search continues on disk beyond that memory"}
 	}
 	if o.Store != statestore.Tree && o.Store != statestore.Plain {
-		return nil, &engine.OptionError{Message: fmt.Sprintf("-disk requires -store tree or plain, from which states can be recovered; -store %v cannot be combined with it", o.Store)}
+		return nil, &engine.OptionError{
+			Message: fmt.Sprintf("-disk requires -store tree or plain, from which states can be "+
+				"recovered; -store %v cannot be combined with it", o.Store)}
 	}
 	path, above := o.Disk, ""
 	if o.Ranks != nil && o.Ranks.Size() > 1 {
@@ -147,7 +150,8 @@ func openDisk(o *Options, room uint64) (*disk, error) {
 	perSession := uint64(sessionBytes * (o.Workers + 2*runtime.GOMAXPROCS(0)))
 	room -= min(room/2, perSession)
 	d := &disk{dir: dir, above: above, set: spill.NewSet(dir), asked: true}
-	d.so = statestore.Options{Kind: o.Store, MaxBytes: uint64(storeOfRoom * float64(room)), Workers: o.Workers}
+	d.so = statestore.Options{Kind: o.Store, MaxBytes: uint64(storeOfRoom * float64(room)),
+		Workers: o.Workers}
 	d.most = max(int(entriesShare*float64(room))/entryBytes, leastEntries)
 	d.chunk = max(int(chunkShare*float64(room))/8, 1<<12)
 	if room == 0 {
@@ -252,7 +256,8 @@ func (x *onDisk) cover(s system.State, out *workers.Out) (statestore.Ref, outcom
 
 // CoverNow implements [destination].
 func (x *onDisk) CoverNow(*Move) (statestore.Ref, outcome, error) {
-	return 0, isFull, errors.New("search: an expander that remembers states by their references cannot search with a disk")
+	return 0, isFull, errors.New("search: an expander that remembers states by their references " +
+		"cannot search with a disk")
 }
 
 // Initial implements [destination].
@@ -464,7 +469,9 @@ func (d *disk) look() error {
 	err := d.shards(func(i int, load func(spill.Entry) []uint64) error {
 		spill.Sort(open[i])
 		gone := make([]bool, len(open[i]))
-		if err := d.set.Sift(r.watch.Context(), i, open[i], load, func(k int) { gone[k] = true }); err != nil {
+		if err := d.set.Sift(r.watch.Context(), i, open[i], load, func(k int) {
+			gone[k] = true
+		}); err != nil {
 			return err
 		}
 		left := open[i][:0]
@@ -518,7 +525,8 @@ func (d *disk) queue(open *[spill.Shards][]spill.Entry) error {
 			for ; at[i] < len(l) && depthOf(l[at[i]]) == depth; at[i]++ {
 				if n := len(d.queues); n > 0 {
 					// Others are before it.
-					if err := d.queues[n-1].Push(depth, d.sessions[0].Load(l[at[i]].Ref, nil)); err != nil {
+					if err := d.queues[n-1].Push(depth, d.sessions[0].Load(l[at[i]].Ref,
+						nil)); err != nil {
 						return d.stop(err)
 					}
 				} else {
@@ -597,7 +605,9 @@ func (d *disk) drop() error {
 			all = append(all, b)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *statestore.Batch) int { return cmp.Compare(a.Depth, b.Depth) })
+	slices.SortStableFunc(all, func(a, b *statestore.Batch) int {
+		return cmp.Compare(a.Depth, b.Depth)
+	})
 	var buf []uint64
 	for _, b := range all {
 		for i, ref := range b.Refs {

@@ -13,13 +13,13 @@ import (
 	"cpor/system"
 )
 
-// With a disk, the parts of a rank have the same files: what each rank has covered is
-// one set, since states there know their parents by hashes that mean the same everywhere. So the parts that a
-// rank writes all name all its files, and the states that it has to expand or to look for stand in each.
-// Who takes up a part takes the files as they are, also if other states are in them, about which it is
-// never asked, and of what is to be done what belongs to the part. A queue of states
-// that wait is sifted when the states are shared otherwise than before, so that what waits on a rank
-// is its own.
+// With a disk, the parts of a rank have the same files: what each rank has covered is one set,
+// since states there know their parents by hashes that mean the same everywhere. So the parts
+// that a rank writes all name all its files, and the states that it has to expand or to look for
+// stand in each. Who takes up a part takes the files as they are, also if other states are in
+// them, about which it is never asked, and of what is to be done what belongs to the part. A
+// queue of states that wait is sifted when the states are shared otherwise than before, so that
+// what waits on a rank is its own.
 
 // candidateOf is a state that was to be looked for.
 type candidateOf struct {
@@ -102,7 +102,8 @@ type taken struct {
 }
 
 // takeDisk takes up the own parts of a search with a disk.
-func (p *parts) takeDisk(from *engine.Parts, t *taken) (kept []*saved, work []*statestore.Batch, err error) {
+func (p *parts) takeDisk(from *engine.Parts, t *taken) (kept []*saved, work []*statestore.Batch,
+	err error) {
 	d := t.disk
 	d.there = map[spill.Kept]bool{}
 	for slot := range p.own {
@@ -115,7 +116,8 @@ func (p *parts) takeDisk(from *engine.Parts, t *taken) (kept []*saved, work []*s
 		}
 	}
 	if t.over != nil && t.watch.Err() == nil {
-		return nil, nil, &engine.OptionError{Message: fmt.Sprintf("the checkpoint cannot be resumed: -disk: %v", t.over)}
+		return nil, nil, &engine.OptionError{
+			Message: fmt.Sprintf("the checkpoint cannot be resumed: -disk: %v", t.over)}
 	}
 	// It goes on as if memory had been full just now.
 	d.dropped, d.since = true, d.states
@@ -139,7 +141,8 @@ func (d *disk) resume(t *taken) error {
 }
 
 // loadDisk is load for a search with a disk.
-func (p *parts) loadDisk(from *engine.Parts, slot int, t *taken) (kept *saved, work []*statestore.Batch, err error) {
+func (p *parts) loadDisk(from *engine.Parts, slot int, t *taken) (kept *saved,
+	work []*statestore.Batch, err error) {
 	o := &p.own[slot]
 	f, err := from.Open(o.number % from.From)
 	if err != nil {
@@ -155,7 +158,10 @@ func (p *parts) loadDisk(from *engine.Parts, slot int, t *taken) (kept *saved, w
 	case s == nil:
 		return nil, nil, engine.Unreadable(fmt.Errorf("part %d has no files of -disk", part.Part))
 	case o.foreign != nil:
-		return nil, nil, &engine.OptionError{Message: fmt.Sprintf("the states on the disks name locks by numbers of each rank, and this one would have states of several: go on with %d ranks, or a multiple of that", from.From)}
+		return nil, nil, &engine.OptionError{
+			Message: fmt.Sprintf("the states on the disks name locks by numbers of each rank, "+
+				"and this one would have states of several: go on with %d ranks, or a multiple "+
+				"of that", from.From)}
 	}
 	d := t.disk
 	if len(t.writers) == 0 {
@@ -198,7 +204,8 @@ func (p *parts) loadDisk(from *engine.Parts, slot int, t *taken) (kept *saved, w
 	if work = append(work, mine); err == nil {
 		err = readStates(in, s.Open, func(from uint64, state system.State) error {
 			if owned(state) {
-				t.candidates = append(t.candidates, candidateOf{from, append(system.State(nil), state...)})
+				t.candidates = append(t.candidates,
+					candidateOf{from, append(system.State(nil), state...)})
 			}
 			return nil
 		})

@@ -40,7 +40,8 @@ func TestRanksResumeDisk(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 23))
 		sys := randomSystem(t, seed, r)
 		for reduction, factory := range factories(sys) {
-			o := search.Options{Options: engine.Options{Workers: 2, All: true, MaxViolations: 1000, KeepTraces: true}}
+			o := search.Options{Options: engine.Options{Workers: 2, All: true, MaxViolations: 1000,
+				KeepTraces: true}}
 			want, err := search.Run(t.Context(), sys, factory, o)
 			if err != nil {
 				t.Fatal(err)
@@ -48,7 +49,8 @@ func TestRanksResumeDisk(t *testing.T) {
 			s, limit, times := keepsFiles(t), uint64(0), 0
 			for {
 				o := o
-				o.Workers, o.Disk, o.Sizes().SpillEvery = 1+r.IntN(3), spilled(t), 1+r.Uint64N(1+want.States)
+				o.Workers, o.Disk, o.Sizes().SpillEvery = 1+r.IntN(3), spilled(t),
+					1+r.Uint64N(1+want.States)
 				n := r.IntN(6)
 				switch {
 				case s.Parts > 0 && n > s.Parts:
@@ -62,28 +64,35 @@ func TestRanksResumeDisk(t *testing.T) {
 				} else {
 					o.Timeout = time.Duration(1+r.IntN(5000)) * time.Microsecond
 				}
-				got, err := searchOn(n, s, time.Duration(r.IntN(3))*time.Millisecond, sys, func() search.Factory { return factories(sys)[reduction] }, o)
+				got, err := searchOn(n, s, time.Duration(r.IntN(3))*time.Millisecond, sys,
+					func() search.Factory { return factories(sys)[reduction] }, o)
 				if err != nil {
-					t.Fatalf("seed %d, %s, %d ranks, interrupted %d times: %v", seed, reduction, n, times, err)
+					t.Fatalf("seed %d, %s, %d ranks, interrupted %d times: %v", seed, reduction, n,
+						times, err)
 				}
 				if got.Reason != want.Reason {
 					if times++; got.Verdict == engine.Pass || s.Said != nil || times > 1000 {
-						t.Fatalf("seed %d, %s, %d ranks, interrupted %d times: %v, %s, %v", seed, reduction, n, times, got.Verdict, got.Reason, s.Said)
+						t.Fatalf("seed %d, %s, %d ranks, interrupted %d times: %v, %s, %v", seed,
+							reduction, n, times, got.Verdict, got.Reason, s.Said)
 					}
 					continue
 				}
 				drops += got.Disk.Drops
 				if shown(got) != shown(want) {
-					t.Errorf("seed %d, %s, at last on %d ranks, interrupted %d times:\n%swant\n%s", seed, reduction, n, times, shown(got), shown(want))
+					t.Errorf("seed %d, %s, at last on %d ranks, interrupted %d times:\n%swant\n%s",
+						seed, reduction, n, times, shown(got), shown(want))
 				}
 				break
 			}
 			interrupted += times
 		}
 	}
-	t.Logf("%d interruptions, %d went on on more ranks than there were parts, %d on fewer; %d drops", interrupted, split, joined, drops)
+	t.Logf(
+		"%d interruptions, %d went on on more ranks than there were parts, %d on fewer; %d drops",
+		interrupted, split, joined, drops)
 	if interrupted < int(seeds) || split == 0 || joined == 0 || drops < int(seeds) {
-		t.Errorf("%d interruptions, %d on more ranks, %d on fewer, and %d drops test too little", interrupted, split, joined, drops)
+		t.Errorf("%d interruptions, %d on more ranks, %d on fewer, and %d drops test too little",
+			interrupted, split, joined, drops)
 	}
 }
 
@@ -93,7 +102,8 @@ func TestRanksResumeDiskDamage(t *testing.T) {
 	sys := mustNew(t, counters(4, 5))
 	factory := func() search.Factory { return full.Factory(sys) }
 	s := keepsFiles(t)
-	o := search.Options{Options: engine.Options{Workers: 1, MaxStates: 600, Disk: spilled(t)}}.With(search.Sizes{SpillEvery: 100})
+	o := search.Options{Options: engine.Options{Workers: 1, MaxStates: 600, Disk: spilled(t)}}.With(
+		search.Sizes{SpillEvery: 100})
 	if _, err := searchOn(3, s, 0, sys, factory, o); err != nil || s.Parts != 3 {
 		t.Fatal(err, s.Parts)
 	}
@@ -123,7 +133,8 @@ func TestRanksResumeDiskDamage(t *testing.T) {
 			for _, n := range []int{0, 2, 3, 4} {
 				var wrong *engine.OptionError
 				o.Disk = spilled(t)
-				if _, err := searchOn(n, s, 0, sys, factory, o); !errors.As(err, &wrong) || !strings.Contains(err.Error(), filepath.Base(name)) {
+				if _, err := searchOn(n, s, 0, sys, factory, o); !errors.As(err, &wrong) ||
+					!strings.Contains(err.Error(), filepath.Base(name)) {
 					t.Errorf("rank %d, %s, %d ranks: %v", rank, what, n, err)
 				}
 			}

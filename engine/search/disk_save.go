@@ -35,11 +35,14 @@ func (d *disk) freeze() (s *savedDisk, files []spill.Kept, err error) {
 		return nil, nil, err
 	}
 	if d.run.watch.Err() == nil { // else the search is to end
-		if err := d.shards(func(i int, _ func(spill.Entry) []uint64) error { return d.set.Merge(i) }); err != nil {
+		if err := d.shards(func(i int, _ func(spill.Entry) []uint64) error {
+			return d.set.Merge(i)
+		}); err != nil {
 			return nil, nil, d.stop(err)
 		}
 	}
-	s = &savedDisk{States: d.states, Drops: d.drops, Looks: d.looked, Set: d.set.Kept(), Session: d.session}
+	s = &savedDisk{States: d.states, Drops: d.drops, Looks: d.looked, Set: d.set.Kept(),
+		Session: d.session}
 	for _, runs := range s.Set {
 		files = append(files, runs...)
 	}
@@ -267,7 +270,8 @@ func readStates(in *bufio.Reader, n int, f func(number uint64, state system.Stat
 func (d *disk) candidate(from uint64, state system.State) error {
 	ref, added, err := d.sessions[0].Insert(state, 0)
 	if errors.Is(err, statestore.ErrFull) {
-		return &engine.OptionError{Message: "the checkpoint needs more memory than -max-memory allows"}
+		return &engine.OptionError{Message: "the checkpoint needs more memory than -max-memory " +
+			"allows"}
 	}
 	if err != nil {
 		return err

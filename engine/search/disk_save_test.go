@@ -21,8 +21,8 @@ import (
 )
 
 // TestResumeDisk interrupts searches with a disk again and again, while they keep checkpoints
-// every few microseconds and are short of memory all the time, and goes on in another directory with
-// other numbers of workers: the result is that of a search in memory.
+// every few microseconds and are short of memory all the time, and goes on in another directory
+// with other numbers of workers: the result is that of a search in memory.
 func TestResumeDisk(t *testing.T) {
 	seeds := sample.Of[uint64](2, 5, 50)
 	interrupted, drops := 0, 0
@@ -30,7 +30,8 @@ func TestResumeDisk(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 14))
 		sys := randomSystem(t, seed, r)
 		for reduction, factory := range factories(sys) {
-			o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1000, KeepTraces: true}}
+			o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1000,
+				KeepTraces: true}}
 			want, err := search.Run(t.Context(), sys, factory, o)
 			if err != nil {
 				t.Fatal(err)
@@ -42,7 +43,8 @@ func TestResumeDisk(t *testing.T) {
 				t.Cleanup(func() { os.RemoveAll(mem) })
 				dir = mem
 			}
-			c := resumetest.Chain{R: r, Options: o.Options, Reason: want.Reason, Workers: 4, Dir: dir}
+			c := resumetest.Chain{R: r, Options: o.Options, Reason: want.Reason, Workers: 4,
+				Dir: dir}
 			limit := uint64(0)
 			c.Limit = func(e *engine.Options) {
 				limit += 1 + r.Uint64N(1+want.States/2)
@@ -63,7 +65,8 @@ func TestResumeDisk(t *testing.T) {
 			interrupted += c.Explore(t)
 			drops += got.Disk.Drops
 			if shown(got) != shown(want) {
-				t.Errorf("seed %d, %s, %v: interrupted:\n%swant\n%s", seed, reduction, o.Store, shown(got), shown(want))
+				t.Errorf("seed %d, %s, %v: interrupted:\n%swant\n%s", seed, reduction, o.Store,
+					shown(got), shown(want))
 			}
 		}
 	}
@@ -79,7 +82,8 @@ func TestResumeDiskDamage(t *testing.T) {
 	sys := mustNew(t, counters(4, 5))
 	dir := t.TempDir()
 	var file []byte
-	o := search.Options{Options: engine.Options{Workers: 1, MaxStates: 600, Disk: spilled(t)}}.With(search.Sizes{SpillEvery: 100})
+	o := search.Options{Options: engine.Options{Workers: 1, MaxStates: 600, Disk: spilled(t)}}.With(
+		search.Sizes{SpillEvery: 100})
 	interrupt := func(dir string) (kept []string) {
 		o := o
 		o.Checkpoint = resumetest.Last(t, &file)
@@ -124,7 +128,8 @@ func TestResumeDiskDamage(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := resume(bytes.NewReader(file)); !errors.As(err, &wrong) || !strings.Contains(err.Error(), filepath.Base(name)) {
+			if err := resume(bytes.NewReader(file)); !errors.As(err, &wrong) ||
+				!strings.Contains(err.Error(), filepath.Base(name)) {
 				t.Errorf("%s: %v", what, err)
 			}
 			if err := os.WriteFile(name, whole, 0o666); err != nil {
@@ -138,7 +143,8 @@ func TestResumeDiskDamage(t *testing.T) {
 	other := interrupt(t.TempDir())
 	for _, name := range other {
 		number, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(name), "cpor-"), "-")
-		if same, _ := filepath.Glob(filepath.Join(dir, "cpor-"+number+"-*")); len(same) == 1 && filepath.Base(same[0]) != filepath.Base(name) {
+		if same, _ := filepath.Glob(filepath.Join(dir, "cpor-"+number+"-*")); len(same) == 1 &&
+			filepath.Base(same[0]) != filepath.Base(name) {
 			whole, err := os.ReadFile(same[0])
 			if err != nil {
 				t.Fatal(err)
@@ -150,7 +156,8 @@ func TestResumeDiskDamage(t *testing.T) {
 			if err := os.WriteFile(same[0], foreign, 0o666); err != nil {
 				t.Fatal(err)
 			}
-			if err := resume(bytes.NewReader(before)); !errors.As(err, &wrong) || !strings.Contains(err.Error(), filepath.Base(same[0])) {
+			if err := resume(bytes.NewReader(before)); !errors.As(err, &wrong) ||
+				!strings.Contains(err.Error(), filepath.Base(same[0])) {
 				t.Errorf("a foreign file: %v", err)
 			}
 			if err := os.WriteFile(same[0], whole, 0o666); err != nil {

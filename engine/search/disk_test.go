@@ -41,7 +41,8 @@ func TestDisk(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 13))
 		sys := randomSystem(t, seed, r)
 		for reduction, factory := range factories(sys) {
-			o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1000, KeepTraces: true}}
+			o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1000,
+				KeepTraces: true}}
 			want, err := search.Run(t.Context(), sys, factory, o)
 			if err != nil {
 				t.Fatal(err)
@@ -56,7 +57,9 @@ func TestDisk(t *testing.T) {
 					t.Fatalf("seed %d, %s: %v", seed, reduction, err)
 				}
 				if shown(got) != shown(want) {
-					t.Errorf("seed %d, %s, %v, %d workers, dropped after %d: on disk:\n%swant\n%s", seed, reduction, kind, o.Workers, o.Sizes().SpillEvery, shown(got), shown(want))
+					t.Errorf("seed %d, %s, %v, %d workers, dropped after %d: on disk:\n%swant\n%s",
+						seed, reduction, kind, o.Workers, o.Sizes().SpillEvery, shown(got),
+						shown(want))
 				}
 				drops, looks = drops+got.Disk.Drops, looks+got.Disk.Looks
 			}
@@ -84,14 +87,16 @@ func TestDiskLimits(t *testing.T) {
 		},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
-		o := search.Options{Options: engine.Options{Workers: 1, Disk: spilled(t)}}.With(search.Sizes{SpillEvery: 100})
+		o := search.Options{Options: engine.Options{Workers: 1, Disk: spilled(t)}}.With(
+			search.Sizes{SpillEvery: 100})
 		set(&o, cancel)
 		r, err := search.Run(ctx, sys, full.Factory(sys), o)
 		cancel()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Verdict != engine.Incomplete || !strings.Contains(r.Reason, name) || r.States < 300 || r.States > 1500 || r.Disk.Drops == 0 {
+		if r.Verdict != engine.Incomplete || !strings.Contains(r.Reason, name) || r.States < 300 ||
+			r.States > 1500 || r.Disk.Drops == 0 {
 			t.Errorf("%s: %s, %s, %d states, %+v", name, r.Verdict, r.Reason, r.States, r.Disk)
 		}
 	}
@@ -113,7 +118,8 @@ func TestDiskFails(t *testing.T) {
 		sys := mustNew(t, counters(3, 6)) // 343 states
 		dir := filepath.Join(t.TempDir(), "spilled")
 		after, seen := 50+r.IntN(200), 0
-		o := search.Options{Options: engine.Options{Workers: 1, Disk: dir}}.With(search.Sizes{SpillEvery: 30})
+		o := search.Options{Options: engine.Options{Workers: 1, Disk: dir}}.With(search.Sizes{
+			SpillEvery: 30})
 		o.Hook = func(int) search.Hook {
 			return watching(func(system.State) {
 				if seen++; seen < after {
@@ -150,7 +156,8 @@ func TestDiskFails(t *testing.T) {
 		switch {
 		case res.Verdict == engine.Pass && i%2 == 1 && res.States == 343:
 			// No block with a damage was needed.
-		case res.Verdict != engine.Incomplete || !strings.Contains(res.Reason, filepath.Join(dir, "cpor-")):
+		case res.Verdict != engine.Incomplete || !strings.Contains(res.Reason,
+			filepath.Join(dir, "cpor-")):
 			t.Errorf("%d: %s, %d states, %s", i, res.Verdict, res.States, res.Reason)
 		default:
 			found++
@@ -165,8 +172,9 @@ func TestDiskFails(t *testing.T) {
 func TestDiskRefusals(t *testing.T) {
 	sys := mustNew(t, counters(2, 2))
 	for want, o := range map[string]search.Options{
-		"-max-memory":           {},
-		"-store compact":        search.Options{Store: statestore.Compact}.With(search.Sizes{SpillEvery: 1}),
+		"-max-memory": {},
+		"-store compact": search.Options{Store: statestore.Compact}.With(search.Sizes{
+			SpillEvery: 1}),
 		"another search has it": search.Options{}.With(search.Sizes{SpillEvery: 1}),
 	} {
 		o.Disk = spilled(t)
@@ -195,8 +203,10 @@ func TestDiskMemory(t *testing.T) {
 		if _, err := fmt.Sscan(v, &limit, &workers, &dir); err != nil {
 			t.Fatal(err)
 		}
-		r := run(t, mustNew(t, counters(6, 8)), search.Options{Store: statestore.Plain, Options: engine.Options{Workers: workers, MaxMemory: limit, Disk: dir}})
-		fmt.Printf("result: %s %d %d %d %.1f %d %d\n", r.Verdict, r.States, r.PeakRSS, r.Disk.Drops, r.Duration.Seconds(), r.Disk.Most, r.Disk.Read)
+		r := run(t, mustNew(t, counters(6, 8)), search.Options{Store: statestore.Plain,
+			Options: engine.Options{Workers: workers, MaxMemory: limit, Disk: dir}})
+		fmt.Printf("result: %s %d %d %d %.1f %d %d\n", r.Verdict, r.States, r.PeakRSS, r.Disk.Drops,
+			r.Duration.Seconds(), r.Disk.Most, r.Disk.Read)
 		return
 	}
 	if testing.Short() || sample.Race {
@@ -217,10 +227,12 @@ func TestDiskMemory(t *testing.T) {
 		var verdict string
 		var states, peak, drops, most, read uint64
 		var seconds float64
-		if _, err := fmt.Sscan(line, &verdict, &states, &peak, &drops, &seconds, &most, &read); err != nil {
+		if _, err := fmt.Sscan(line, &verdict, &states, &peak, &drops, &seconds, &most,
+			&read); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		t.Logf("%d MB: peak %d kB, %d drops, %.1f s, %d kB on disk, %d kB read", limit/1e6, peak/1000, drops, seconds, most/1000, read/1000)
+		t.Logf("%d MB: peak %d kB, %d drops, %.1f s, %d kB on disk, %d kB read", limit/1e6,
+			peak/1000, drops, seconds, most/1000, read/1000)
 		if verdict != "pass" || states != 531441 || drops == 0 && limit <= 60e6 {
 			t.Errorf("%d MB: %s", limit/1e6, line)
 		}
@@ -239,7 +251,8 @@ func BenchmarkDisk(b *testing.B) {
 		most uint64
 	}{{"memory", 0}, {"kept", 1 << 40}, {"half", 50_000}, {"tenth", 10_000}} {
 		b.Run(tt.name, func(b *testing.B) {
-			o := search.Options{Options: engine.Options{Workers: 1}}.With(search.Sizes{SpillEvery: tt.most})
+			o := search.Options{Options: engine.Options{Workers: 1}}.With(search.Sizes{
+				SpillEvery: tt.most})
 			if tt.most > 0 {
 				o.Disk = spilled(b)
 			}

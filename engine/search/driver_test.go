@@ -41,7 +41,9 @@ func counters(k, n int) *toy.Program {
 	x := p.Array("x", make([]int64, k)...)
 	var code []toy.Node
 	for range n {
-		code = append(code, toy.Atomic(toy.Store(x, toy.Reg(0), toy.Bin("+", toy.Load(x, toy.Reg(0)), toy.Const(1)))))
+		code = append(code,
+			toy.Atomic(toy.Store(x, toy.Reg(0), toy.Bin("+", toy.Load(x, toy.Reg(0)),
+				toy.Const(1)))))
 	}
 	p.Thread("Counter", 1, code...)
 	for i := range k {
@@ -55,7 +57,8 @@ func counters(k, n int) *toy.Program {
 func philosophers(n int) *toy.Program {
 	p := toy.NewProgram()
 	fork := p.Array("fork", make([]int64, n)...)
-	left, right := toy.Reg(0), toy.Bin("%", toy.Bin("+", toy.Reg(0), toy.Const(1)), toy.Const(int64(n)))
+	left, right := toy.Reg(0), toy.Bin("%", toy.Bin("+", toy.Reg(0), toy.Const(1)),
+		toy.Const(int64(n)))
 	take := func(f toy.Expr) toy.Node {
 		return toy.AwaitDo(toy.Not(toy.Load(fork, f)), toy.Store(fork, f, toy.Const(1)))
 	}
@@ -115,8 +118,10 @@ func TestCounts(t *testing.T) {
 		deadlocks int
 	}{
 		{"counters 1,1", counters(1, 1), counts{2, 1, 1}, 1, 0},
-		{"counters 3,4", counters(3, 4), counts{pow(5, 3), 3 * 4 * pow(5, 2), 3 * pow(5, 2)}, 12, 0},
-		{"counters 5,3", counters(5, 3), counts{pow(4, 5), 5 * 3 * pow(4, 4), 5 * pow(4, 4)}, 15, 0},
+		{"counters 3,4", counters(3, 4), counts{pow(5, 3), 3 * 4 * pow(5, 2), 3 * pow(5, 2)}, 12,
+			0},
+		{"counters 5,3", counters(5, 3), counts{pow(4, 5), 5 * 3 * pow(4, 4), 5 * pow(4, 4)}, 15,
+			0},
 		{"philosophers 2", philosophers(2), counts{10, 20, 0}, -1, 1},
 		{"philosophers 3", philosophers(3), counts{35, 105, 0}, -1, 1},
 		{"philosophers 5", philosophers(5), counts{392, 1960, 0}, -1, 1},
@@ -128,7 +133,8 @@ func TestCounts(t *testing.T) {
 				if sample.Race && tt.want.states > 10_000 {
 					t.Skip("too slow with the race detector")
 				}
-				r := run(t, mustNew(t, tt.p), search.Options{Options: engine.Options{Workers: n, All: true}})
+				r := run(t, mustNew(t, tt.p), search.Options{
+					Options: engine.Options{Workers: n, All: true}})
 				if got := (counts{r.States, r.Transitions, r.EndedLoops}); got != tt.want {
 					t.Errorf("got %+v, want %+v", got, tt.want)
 				}
@@ -136,12 +142,14 @@ func TestCounts(t *testing.T) {
 					t.Errorf("%d attempts, %d transitions", r.Attempts, r.Transitions)
 				}
 				if !r.Exhaustive || r.Reason != "" || len(r.Violations) != tt.deadlocks {
-					t.Errorf("exhaustive %v %q, %d violations", r.Exhaustive, r.Reason, len(r.Violations))
+					t.Errorf("exhaustive %v %q, %d violations", r.Exhaustive, r.Reason,
+						len(r.Violations))
 				}
 				if tt.depth >= 0 && (n == 1 && r.MaxDepth != tt.depth || r.MaxDepth < tt.depth) {
 					t.Errorf("depth %d, want %d", r.MaxDepth, tt.depth)
 				}
-				if r.Workers != n || r.Pool.Items != r.States || r.StoreBytes == 0 || r.PeakRSS == 0 || r.BytesPerState <= 0 ||
+				if r.Workers != n || r.Pool.Items != r.States || r.StoreBytes == 0 ||
+					r.PeakRSS == 0 || r.BytesPerState <= 0 ||
 					r.StatesPerSecond() <= 0 || r.TransitionsPerSecond() <= 0 {
 					t.Errorf("figures of %+v", r)
 				}
@@ -179,7 +187,8 @@ type reference struct {
 func key(s system.State) string { return fmt.Sprint(s) }
 
 func refer(sys system.System) *reference {
-	r := &reference{states: map[string]bool{}, violations: map[string]bool{}, deadlocks: map[string]bool{}}
+	r := &reference{states: map[string]bool{}, violations: map[string]bool{},
+		deadlocks: map[string]bool{}}
 	obs := system.ObserversOf(sys)
 	m := sys.NewMachine()
 	var work []system.State
@@ -242,10 +251,14 @@ func TestAgainstReference(t *testing.T) {
 		sys := mustNew(t, p)
 		ref := refer(sys)
 		for _, n := range []int{1, 3, 16} {
-			res := run(t, sys, search.Options{Options: engine.Options{Workers: n, All: true, MaxViolations: 1 << 20, KeepTraces: n > 1}})
-			if res.States != uint64(len(ref.states)) || res.Transitions != ref.transitions || res.EndedLoops != ref.ended {
-				t.Fatalf("seed %d, %d workers: %d states, %d transitions, %d ended loops, want %d, %d, %d\n%v", seed, n,
-					res.States, res.Transitions, res.EndedLoops, len(ref.states), ref.transitions, ref.ended, p)
+			res := run(t, sys, search.Options{Options: engine.Options{Workers: n, All: true,
+				MaxViolations: 1 << 20, KeepTraces: n > 1}})
+			if res.States != uint64(len(ref.states)) || res.Transitions != ref.transitions ||
+				res.EndedLoops != ref.ended {
+				t.Fatalf("seed %d, %d workers: %d states, %d transitions, %d ended loops, want "+
+					"%d, %d, %d\n%v", seed, n,
+					res.States, res.Transitions, res.EndedLoops, len(ref.states), ref.transitions,
+					ref.ended, p)
 			}
 			var violations, deadlocks int
 			for _, v := range res.Violations {
@@ -261,10 +274,12 @@ func TestAgainstReference(t *testing.T) {
 				checkTrace(t, sys, v, ref)
 			}
 			if violations != len(ref.violations) || deadlocks != len(ref.deadlocks) {
-				t.Fatalf("seed %d, %d workers: %d violations and %d deadlocks, want %d and %d\n%v", seed, n,
+				t.Fatalf("seed %d, %d workers: %d violations and %d deadlocks, want %d and %d\n%v",
+					seed, n,
 					violations, deadlocks, len(ref.violations), len(ref.deadlocks), p)
 			}
-			first := run(t, sys, search.Options{Options: engine.Options{Workers: n, IgnoreDeadlocks: seed%2 == 0}})
+			first := run(t, sys, search.Options{
+				Options: engine.Options{Workers: n, IgnoreDeadlocks: seed%2 == 0}})
 			want := engine.Pass
 			if len(ref.violations) > 0 || len(ref.deadlocks) > 0 && seed%2 == 1 {
 				want = engine.Violated
@@ -323,8 +338,11 @@ func TestCartesianTraces(t *testing.T) {
 		p := toy.Random(r, toy.Config{Observer: r.IntN(2) == 0})
 		sys := mustNew(t, p)
 		ref := refer(sys)
-		res, err := search.Run(context.Background(), sys, func() search.Expander { return cartesian.New(sys, cartesian.Options{}) },
-			search.Options{Options: engine.Options{Workers: 1 + seed%3, All: true, MaxViolations: 1 << 20, KeepTraces: seed%2 == 0}})
+		res, err := search.Run(context.Background(), sys, func() search.Expander {
+			return cartesian.New(sys, cartesian.Options{})
+		},
+			search.Options{Options: engine.Options{Workers: 1 + seed%3, All: true,
+				MaxViolations: 1 << 20, KeepTraces: seed%2 == 0}})
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%v", seed, err, p)
 		}
@@ -337,17 +355,20 @@ func TestCartesianTraces(t *testing.T) {
 		}
 		if len(res.Violations)-deadlocks != len(ref.violations) || deadlocks != len(ref.deadlocks) {
 			t.Fatalf("seed %d: %d violations and %d deadlocks, want %d and %d\n%v", seed,
-				len(res.Violations)-deadlocks, deadlocks, len(ref.violations), len(ref.deadlocks), p)
+				len(res.Violations)-deadlocks, deadlocks, len(ref.violations), len(ref.deadlocks),
+				p)
 		}
 	}
 }
 
 func TestFirstViolation(t *testing.T) {
-	for _, kind := range []statestore.Kind{statestore.Tree, statestore.Plain, statestore.Compact, statestore.Bitstate} {
+	for _, kind := range []statestore.Kind{statestore.Tree, statestore.Plain, statestore.Compact,
+		statestore.Bitstate} {
 		t.Run(kind.String(), func(t *testing.T) {
 			sys := mustNew(t, racy())
 			r := run(t, sys, search.Options{Options: engine.Options{Workers: 2}, Store: kind})
-			if r.Verdict != engine.Violated || r.Exhaustive || len(r.Violations) != 1 || r.Reason == "" {
+			if r.Verdict != engine.Violated || r.Exhaustive || len(r.Violations) != 1 ||
+				r.Reason == "" {
 				t.Fatalf("got %+v", r)
 			}
 			v := r.Violations[0]
@@ -369,12 +390,15 @@ func TestFirstViolation(t *testing.T) {
 func TestInexactStores(t *testing.T) {
 	for _, kind := range []statestore.Kind{statestore.Compact, statestore.Bitstate} {
 		t.Run(kind.String(), func(t *testing.T) {
-			if s, err := statestore.New(statestore.Options{Kind: kind, MaxBytes: 1 << 20}); err != nil || s.Loadable() {
+			if s, err := statestore.New(statestore.Options{
+				Kind: kind, MaxBytes: 1 << 20}); err != nil || s.Loadable() {
 				t.Skip("the store is an exact one")
 			}
 			sys := mustNew(t, philosophers(7))
-			r := run(t, sys, search.Options{Options: engine.Options{Workers: 3, IgnoreDeadlocks: true}, Store: kind})
-			if r.Verdict != engine.Incomplete || r.Exhaustive || r.Reason == "" || r.States > 4286 || r.States < 4200 {
+			r := run(t, sys, search.Options{
+				Options: engine.Options{Workers: 3, IgnoreDeadlocks: true}, Store: kind})
+			if r.Verdict != engine.Incomplete || r.Exhaustive || r.Reason == "" ||
+				r.States > 4286 || r.States < 4200 {
 				t.Errorf("got %+v", r)
 			}
 			r = run(t, sys, search.Options{Options: engine.Options{Workers: 3}, Store: kind})
@@ -398,8 +422,10 @@ func TestLimits(t *testing.T) {
 		o      search.Options
 		reason string
 	}{
-		{"states", context.Background(), search.Options{Options: engine.Options{MaxStates: 1000}}, "limit of 1,000 states"},
-		{"time", context.Background(), search.Options{Options: engine.Options{Timeout: 10 * time.Millisecond}}, "time-out after 10ms"},
+		{"states", context.Background(), search.Options{Options: engine.Options{MaxStates: 1000}},
+			"limit of 1,000 states"},
+		{"time", context.Background(), search.Options{
+			Options: engine.Options{Timeout: 10 * time.Millisecond}}, "time-out after 10ms"},
 		{"interrupt", cancelled, search.Options{}, "interrupted"},
 	}
 	for _, tt := range tests {
@@ -421,13 +447,16 @@ func TestLimits(t *testing.T) {
 	}
 	// A limit that is not reached does not matter.
 	small := mustNew(t, counters(3, 4))
-	r := run(t, small, search.Options{Options: engine.Options{Workers: 4, MaxStates: 125, Timeout: time.Hour, MaxMemory: 1 << 40}})
+	r := run(t, small, search.Options{Options: engine.Options{Workers: 4, MaxStates: 125,
+		Timeout: time.Hour, MaxMemory: 1 << 40}})
 	if r.Verdict != engine.Pass || !r.Exhaustive {
 		t.Errorf("limits that were not reached: %+v", r)
 	}
 	var oe *engine.OptionError
-	for _, o := range []search.Options{{Options: engine.Options{Workers: -1}}, {Options: engine.Options{MaxMemory: 1000}}, {Store: 99}} {
-		if _, err := search.Run(context.Background(), small, full.Factory(small), o); !errors.As(err, &oe) {
+	for _, o := range []search.Options{{Options: engine.Options{Workers: -1}},
+		{Options: engine.Options{MaxMemory: 1000}}, {Store: 99}} {
+		if _, err := search.Run(context.Background(), small, full.Factory(small), o); !errors.As(
+			err, &oe) {
 			t.Errorf("options %+v: error %v", o, err)
 		}
 	}
@@ -441,8 +470,10 @@ func TestMoreViolations(t *testing.T) {
 	p.Start("T")
 	p.Start("T")
 	sys := mustNew(t, p)
-	r := run(t, sys, search.Options{Options: engine.Options{Workers: 2, All: true, MaxViolations: 30}})
-	if len(r.Violations) != 30 || r.MoreViolations != 370 || !r.Exhaustive || r.Verdict != engine.Violated {
+	r := run(t, sys, search.Options{Options: engine.Options{Workers: 2, All: true,
+		MaxViolations: 30}})
+	if len(r.Violations) != 30 || r.MoreViolations != 370 || !r.Exhaustive ||
+		r.Verdict != engine.Violated {
 		t.Errorf("%d violations and %d more, %+v", len(r.Violations), r.MoreViolations, r)
 	}
 }
@@ -453,16 +484,20 @@ func TestProgress(t *testing.T) {
 	defer cancel()
 	var calls int
 	var last engine.Progress
-	r, err := search.Run(ctx, sys, full.Factory(sys), search.Options{Options: engine.Options{Workers: 2, ProgressInterval: time.Millisecond, Progress: func(p engine.Progress) {
-		if p.States < last.States || p.Transitions < last.Transitions || p.Elapsed <= last.Elapsed || p.Memory == 0 {
-			t.Errorf("progress went from %+v to %+v", last, p)
-		}
-		last = p
-		if calls++; calls == 20 {
-			cancel()
-		}
-	}}})
-	if err != nil || calls < 20 || last.States > r.States || last.Transitions > r.Transitions || r.Verdict != engine.Incomplete {
+	r, err := search.Run(ctx, sys, full.Factory(sys), search.Options{
+		Options: engine.Options{Workers: 2, ProgressInterval: time.Millisecond,
+			Progress: func(p engine.Progress) {
+				if p.States < last.States || p.Transitions < last.Transitions ||
+					p.Elapsed <= last.Elapsed || p.Memory == 0 {
+					t.Errorf("progress went from %+v to %+v", last, p)
+				}
+				last = p
+				if calls++; calls == 20 {
+					cancel()
+				}
+			}}})
+	if err != nil || calls < 20 || last.States > r.States || last.Transitions > r.Transitions ||
+		r.Verdict != engine.Incomplete {
 		t.Errorf("%d calls, last %+v, result %+v, error %v", calls, last, r, err)
 	}
 }
@@ -487,16 +522,19 @@ func TestHook(t *testing.T) {
 	var mu sync.Mutex
 	var moves, found atomic.Int64
 	states := map[string]int{}
-	r := run(t, sys, search.Options{Options: engine.Options{Workers: 4, IgnoreDeadlocks: true}, Hook: func(int) search.Hook {
-		return hook{&mu, states, &moves, &found}
-	}})
+	r := run(t, sys, search.Options{Options: engine.Options{Workers: 4, IgnoreDeadlocks: true},
+		Hook: func(int) search.Hook {
+			return hook{&mu, states, &moves, &found}
+		}})
 	for s, n := range states {
 		if n != 1 {
 			t.Errorf("state %s was expanded %d times", s, n)
 		}
 	}
-	if uint64(len(states)) != r.States || found.Load() != 1 || uint64(moves.Load()) >= r.Transitions || moves.Load() == 0 {
-		t.Errorf("%d states, %d moves, %d violations: %+v", len(states), moves.Load(), found.Load(), r)
+	if uint64(len(states)) != r.States || found.Load() != 1 ||
+		uint64(moves.Load()) >= r.Transitions || moves.Load() == 0 {
+		t.Errorf("%d states, %d moves, %d violations: %+v", len(states), moves.Load(), found.Load(),
+			r)
 	}
 }
 
@@ -511,19 +549,25 @@ func (f *faulty) Expand(s system.State, v search.Visitor) {
 		panic("faulty")
 	}
 	f.Expander.Expand(s, v)
-	v.Violation(&system.Violation{Kind: system.Assertion, Message: "invented"}, []search.Step{{Thread: 0}})
+	v.Violation(&system.Violation{Kind: system.Assertion, Message: "invented"}, []search.Step{
+		{Thread: 0}})
 }
 
 func TestInternalErrors(t *testing.T) {
 	sys := mustNew(t, counters(2, 2))
 	for _, n := range []int{1, 4} {
-		_, err := search.Run(context.Background(), sys, func() search.Expander { return &faulty{full.New(sys), false} }, search.Options{Options: engine.Options{Workers: n}})
+		_, err := search.Run(context.Background(), sys, func() search.Expander {
+			return &faulty{full.New(sys), false}
+		}, search.Options{Options: engine.Options{Workers: n}})
 		var pe *workers.PanicError
 		if !errors.As(err, &pe) {
 			t.Errorf("a panic in an expander: error %v", err)
 		}
-		r, err := search.Run(context.Background(), sys, func() search.Expander { return &faulty{full.New(sys), true} }, search.Options{Options: engine.Options{Workers: n}})
-		if !trace.IsReplayError(err) || r == nil || r.Verdict != engine.Violated || r.Violations[0].Trace != nil {
+		r, err := search.Run(context.Background(), sys, func() search.Expander {
+			return &faulty{full.New(sys), true}
+		}, search.Options{Options: engine.Options{Workers: n}})
+		if !trace.IsReplayError(err) || r == nil || r.Verdict != engine.Violated ||
+			r.Violations[0].Trace != nil {
 			t.Errorf("an invented violation: error %v, result %+v", err, r)
 		}
 	}
@@ -540,7 +584,9 @@ func (endless) Expand(_ system.State, v search.Visitor) {
 // TestStopper ends searches while an expander is busy with a single state.
 func TestStopper(t *testing.T) {
 	sys := mustNew(t, counters(2, 2))
-	r, err := search.Run(context.Background(), sys, func() search.Expander { return endless{full.New(sys)} },
+	r, err := search.Run(context.Background(), sys, func() search.Expander {
+		return endless{full.New(sys)}
+	},
 		search.Options{Options: engine.Options{Workers: 2, Timeout: 20 * time.Millisecond}})
 	if err != nil || r.Verdict != engine.Incomplete || r.Pool.Items != 0 {
 		t.Errorf("error %v, result %+v", err, r)
@@ -606,7 +652,8 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	r, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Options: engine.Options{Workers: 2}})
+	r, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{
+		Options: engine.Options{Workers: 2}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -642,7 +689,8 @@ func BenchmarkFull(b *testing.B) {
 		b.Run(fmt.Sprintf("workers=%d", n), func(b *testing.B) {
 			var transitions uint64
 			for range b.N {
-				transitions += run(b, sys, search.Options{Options: engine.Options{Workers: n}}).Transitions
+				transitions += run(b, sys, search.Options{
+					Options: engine.Options{Workers: n}}).Transitions
 			}
 			b.ReportMetric(float64(transitions)/b.Elapsed().Seconds(), "transitions/s")
 		})

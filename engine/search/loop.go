@@ -55,7 +55,8 @@ func newRun(
 ) *run {
 	return &run{
 		sys: sys, obs: system.ObserversOf(sys), o: o, newExpander: newExpander, watch: watch,
-		store: store, ws: statestore.NewWorkSet(o.Workers + 1), // the last queue is for what comes from elsewhere
+		// the last queue is for what comes from elsewhere
+		store: store, ws: statestore.NewWorkSet(o.Workers + 1),
 		found: engine.NewCollector[*finding](&o.Options),
 	}
 }
@@ -137,7 +138,8 @@ func (r *run) work(ctx context.Context, po workers.Options) error {
 // pools runs the pool and adds its figures up.
 func (r *run) pools(ctx context.Context, po workers.Options) error {
 	// Where the work items carry their states, the frontier must be small.
-	po.Workers, po.ReportEvery, po.DepthFirst = r.o.Workers, r.o.ProgressInterval, !r.store.Loadable()
+	po.Workers, po.ReportEvery, po.DepthFirst = r.o.Workers, r.o.ProgressInterval,
+		!r.store.Loadable()
 	pool, err := workers.Run(ctx, r.ws, po, func(id int) workers.Worker { return r.workers[id] })
 	r.pool.Add(pool)
 	return err

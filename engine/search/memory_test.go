@@ -32,7 +32,8 @@ func TestMemoryLimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := run(t, mustNew(t, counters(8, 9)), search.Options{Options: engine.Options{Workers: workers, MaxMemory: limit}, Store: k})
+		r := run(t, mustNew(t, counters(8, 9)), search.Options{
+			Options: engine.Options{Workers: workers, MaxMemory: limit}, Store: k})
 		js, err := json.Marshal(r)
 		if err != nil {
 			t.Fatal(err)
@@ -48,7 +49,8 @@ func TestMemoryLimit(t *testing.T) {
 		workers int
 		kind    statestore.Kind
 	}
-	kinds := []statestore.Kind{statestore.Tree, statestore.Plain, statestore.Compact, statestore.Bitstate}
+	kinds := []statestore.Kind{statestore.Tree, statestore.Plain, statestore.Compact,
+		statestore.Bitstate}
 	var tests []test
 	for _, kind := range kinds {
 		if !sample.Long() && kind != statestore.Tree && kind != statestore.Bitstate {
@@ -70,30 +72,33 @@ func TestMemoryLimit(t *testing.T) {
 		}
 	}
 	for _, tt := range tests {
-		t.Run(fmt.Sprintf("%dMB/workers=%d/%v", tt.limit/1e6, tt.workers, tt.kind), func(t *testing.T) {
-			cmd := exec.Command(os.Args[0], "-test.run", "^TestMemoryLimit$")
-			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %v", env, tt.limit, tt.workers, tt.kind))
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-			_, js, ok := strings.Cut(string(out), "result: ")
-			js, _, _ = strings.Cut(js, "\n")
-			var r search.Result
-			if err := json.Unmarshal([]byte(js), &r); err != nil || !ok {
-				t.Fatalf("%v\n%s", err, out)
-			}
-			t.Logf("%d states, store %d MiB, peak %d MiB (%.0f %% of the limit): %s, %.1f s", r.States, r.StoreBytes>>20, r.PeakRSS>>20,
-				100*float64(r.PeakRSS)/float64(tt.limit), r.Reason, r.Duration.Seconds())
-			if r.Verdict != engine.Incomplete || !strings.Contains(r.Reason, "of memory") {
-				t.Errorf("verdict %s: %s", r.Verdict, r.Reason)
-			}
-			if float64(r.PeakRSS) > 1.05*float64(tt.limit) {
-				t.Errorf("peak %d at a limit of %d", r.PeakRSS, tt.limit)
-			}
-			if r.PeakRSS < tt.limit*4/5 {
-				t.Errorf("peak of only %d at a limit of %d", r.PeakRSS, tt.limit)
-			}
-		})
+		t.Run(fmt.Sprintf("%dMB/workers=%d/%v", tt.limit/1e6, tt.workers, tt.kind),
+			func(t *testing.T) {
+				cmd := exec.Command(os.Args[0], "-test.run", "^TestMemoryLimit$")
+				cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %v", env, tt.limit, tt.workers,
+					tt.kind))
+				out, err := cmd.CombinedOutput()
+				if err != nil {
+					t.Fatalf("%v\n%s", err, out)
+				}
+				_, js, ok := strings.Cut(string(out), "result: ")
+				js, _, _ = strings.Cut(js, "\n")
+				var r search.Result
+				if err := json.Unmarshal([]byte(js), &r); err != nil || !ok {
+					t.Fatalf("%v\n%s", err, out)
+				}
+				t.Logf("%d states, store %d MiB, peak %d MiB (%.0f %% of the limit): %s, %.1f s",
+					r.States, r.StoreBytes>>20, r.PeakRSS>>20,
+					100*float64(r.PeakRSS)/float64(tt.limit), r.Reason, r.Duration.Seconds())
+				if r.Verdict != engine.Incomplete || !strings.Contains(r.Reason, "of memory") {
+					t.Errorf("verdict %s: %s", r.Verdict, r.Reason)
+				}
+				if float64(r.PeakRSS) > 1.05*float64(tt.limit) {
+					t.Errorf("peak %d at a limit of %d", r.PeakRSS, tt.limit)
+				}
+				if r.PeakRSS < tt.limit*4/5 {
+					t.Errorf("peak of only %d at a limit of %d", r.PeakRSS, tt.limit)
+				}
+			})
 	}
 }

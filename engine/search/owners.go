@@ -8,8 +8,8 @@ import (
 	"cpor/statestore"
 )
 
-// homes tells who owns a state by the numbers of its parts. It remembers what each part adds to the sum
-// of the terms of a division's fields, so that no state has to be taken apart.
+// homes tells who owns a state by the numbers of its parts. It remembers what each part adds to
+// the sum of the terms of a division's fields, so that no state has to be taken apart.
 type homes struct {
 	sharing  statestore.Sharing
 	division *division.Division
@@ -27,8 +27,9 @@ type owners struct {
 	parts  int    // of a state
 	which  uint32 // parts with fields
 	fields [statestore.MaxNumbers][]field
-	terms  [statestore.MaxNumbers][]uint64 // by number: the sum of the part's terms and 1, 0 if it is not known
-	value  []uint64
+	// by number: the sum of the part's terms and 1, 0 if it is not known
+	terms [statestore.MaxNumbers][]uint64
+	value []uint64
 }
 
 // tellable tells whether a state can be told by its numbers.
@@ -118,8 +119,8 @@ func (o *owners) sum(numbers *[statestore.MaxNumbers]uint32) (sum uint64) {
 	return sum
 }
 
-// leaves sends the end of a move that is told by numbers to its owner, and tells whether it is another
-// rank than this one.
+// leaves sends the end of a move that is told by numbers to its owner, and tells whether it is
+// another rank than this one.
 func (a *abroad) leaves(parts uint32, numbers *[statestore.MaxNumbers]uint32) bool {
 	o, to := a.owners, a.homeOf()
 	if deciding := parts & o.which; deciding != 0 {

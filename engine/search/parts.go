@@ -19,13 +19,12 @@ import (
 	"cpor/system"
 )
 
-// parts is how the covered set of a search is divided: a state belongs to the part that its division
-// says ([division.Division]), and part i is on the rank that is the remainder of i. A
-// search begins with as many parts as ranks. It goes on with the same parts on fewer
-// ranks, each of which then has several of them ([statestore.Join]). For more ranks each
-// part is split into several that begin as copies of it: all have its states, which
-// does no harm, since each is asked only about those that belong to it; the items of the
-// work set are shared out.
+// parts is how the covered set of a search is divided: a state belongs to the part that its
+// division says ([division.Division]), and part i is on the rank that is the remainder of i. A
+// search begins with as many parts as ranks. It goes on with the same parts on fewer ranks, each
+// of which then has several of them ([statestore.Join]). For more ranks each part is split into
+// several that begin as copies of it: all have its states, which does no harm, since each is
+// asked only about those that belong to it; the items of the work set are shared out.
 //
 // To send the states to other ranks instead would lose their parents: these are known by
 // some bits of their Refs, which mean something only in the stores that they are of.
@@ -85,8 +84,11 @@ func divide(sys system.System, from, rank, ranks int) (*parts, error) {
 	}
 	p.count *= (ranks + p.count - 1) / p.count
 	if most := (p.count + ranks - 1) / ranks; most > statestore.MaxJoined {
-		return nil, &engine.OptionError{Message: fmt.Sprintf("the checkpoint has %d parts and a rank can take %d: use %d ranks or more",
-			p.count, statestore.MaxJoined, (p.count+statestore.MaxJoined-1)/statestore.MaxJoined)}
+		return nil, &engine.OptionError{
+			Message: fmt.Sprintf("the checkpoint has %d parts and a rank can take %d: use %d "+
+				"ranks or more",
+				p.count, statestore.MaxJoined,
+				(p.count+statestore.MaxJoined-1)/statestore.MaxJoined)}
 	}
 	for i := rank; i < p.count; i += ranks {
 		p.own = append(p.own, part{number: i})
@@ -99,7 +101,8 @@ func divide(sys system.System, from, rank, ranks int) (*parts, error) {
 type placing struct {
 	*parts
 	exported, there system.State
-	to, from        []func(dst, s system.State) system.State // by slot; nil: states are the same there
+	// by slot; nil: states are the same there
+	to, from []func(dst, s system.State) system.State
 }
 
 func (p *parts) placing() statestore.Placing {
@@ -156,7 +159,8 @@ func (p *parts) export(dst, s system.State) system.State {
 
 // store makes the store of this rank of its parts.
 func (p *parts) store() (statestore.Store, error) {
-	if p.own[0].store != nil && (len(p.own) == 1 || p.own[1].store == nil) && p.own[0].foreign == nil {
+	if p.own[0].store != nil && (len(p.own) == 1 || p.own[1].store == nil) &&
+		p.own[0].foreign == nil {
 		return p.own[0].store, nil // all of it, with a disk
 	}
 	var all []statestore.Store
@@ -167,7 +171,8 @@ func (p *parts) store() (statestore.Store, error) {
 }
 
 // open returns the parts of a rank, with what a checkpoint has of them.
-func open(sys system.System, c *engine.Checkpoint, rank, ranks int, so statestore.Options, t *taken) (p *parts, kept []*saved, work []*statestore.Batch, err error) {
+func open(sys system.System, c *engine.Checkpoint, rank, ranks int, so statestore.Options,
+	t *taken) (p *parts, kept []*saved, work []*statestore.Batch, err error) {
 	if p, err = divide(sys, c.Parts.From, rank, ranks); err != nil {
 		return nil, nil, nil, err
 	}
@@ -185,7 +190,8 @@ func open(sys system.System, c *engine.Checkpoint, rank, ranks int, so statestor
 		for slot := range p.own {
 			k, w, err := p.load(c.Parts, slot, so)
 			if errors.Is(err, statestore.ErrFull) {
-				err = &engine.OptionError{Message: "the checkpoint needs more memory than -max-memory allows"}
+				err = &engine.OptionError{
+					Message: "the checkpoint needs more memory than -max-memory allows"}
 			}
 			if err != nil {
 				return nil, nil, nil, err
@@ -210,13 +216,18 @@ func (p *parts) head(f io.Reader, slot, from int) (*savedPart, error) {
 		return nil, err
 	}
 	if s.Part != p.own[slot].number%from || s.Count != from {
-		return nil, engine.Unreadable(fmt.Errorf("part %d of %d is where part %d of %d was to be", s.Part, s.Count, p.own[slot].number%from, from))
+		return nil, engine.Unreadable(fmt.Errorf("part %d of %d is where part %d of %d was to be",
+			s.Part, s.Count, p.own[slot].number%from, from))
 	}
 	switch d := s.Division; {
 	case d == nil:
-		return nil, engine.Unreadable(fmt.Errorf("part %d of %d does not say which states it has: was it written by another version of cpor?", s.Part, s.Count))
+		return nil, engine.Unreadable(
+			fmt.Errorf("part %d of %d does not say which states it has: was it written by "+
+				"another version of cpor?", s.Part, s.Count))
 	case !d.Good(from), p.division != nil && !reflect.DeepEqual(d, p.division):
-		return nil, engine.Unreadable(fmt.Errorf("part %d of %d is not of a search that is divided as the other parts say", s.Part, s.Count))
+		return nil, engine.Unreadable(
+			fmt.Errorf("part %d of %d is not of a search that is divided as the other parts say",
+				s.Part, s.Count))
 	}
 	p.division = s.Division
 	if p.portable != nil {
@@ -229,7 +240,8 @@ func (p *parts) head(f io.Reader, slot, from int) (*savedPart, error) {
 
 // load reads a part; what it returns are what the rank that wrote it has kept, if that
 // stands in it and is not for a copy, and the items of the work set.
-func (p *parts) load(from *engine.Parts, slot int, so statestore.Options) (kept *saved, work []*statestore.Batch, err error) {
+func (p *parts) load(from *engine.Parts, slot int, so statestore.Options) (kept *saved,
+	work []*statestore.Batch, err error) {
 	o := &p.own[slot]
 	old, copied, copies := o.number%from.From, o.number/from.From, p.count/from.From
 	f, err := from.Open(old)
@@ -275,7 +287,8 @@ func (p *parts) load(from *engine.Parts, slot int, so statestore.Options) (kept 
 		for i, ref := range b.Refs {
 			if state := b.State(i); state != nil {
 				local = here.Here(slot, local, state)
-				if exported = p.export(exported, local); p.division.Part(exported, p.count) == o.number {
+				if exported = p.export(exported, local); p.division.Part(exported,
+					p.count) == o.number {
 					mine.AddState(ref, local, nil)
 				}
 				continue
@@ -310,9 +323,11 @@ func (r *run) goOn(kept []*saved, work []*statestore.Batch) {
 
 // savedPart returns what stands in front of one of the own parts, without findings, and what
 // writes the part.
-func (r *run) savedPart(slot int) (s *savedPart, write func(func(io.Writer) error) error, err error) {
+func (r *run) savedPart(slot int) (s *savedPart, write func(func(io.Writer) error) error,
+	err error) {
 	o := r.parts.own[slot]
-	s = &savedPart{Part: o.number, Count: r.parts.count, Ranks: r.parts.ranks, Extra: o.extra, Division: r.parts.division}
+	s = &savedPart{Part: o.number, Count: r.parts.count, Ranks: r.parts.ranks, Extra: o.extra,
+		Division: r.parts.division}
 	if p := cmp.Or(o.foreign, r.parts.portable); p != nil {
 		if s.Numbers, err = p.Numbers(); err != nil {
 			return nil, nil, err
@@ -351,7 +366,8 @@ func (r *run) saveParts() error {
 		}
 		for f := range r.found.All() {
 			if at, ref := statestore.Apart(f.ref); at == slot {
-				s.Findings = append(s.Findings, savedFinding{f.violation, ref, r.parts.at(slot, f.state), f.tail})
+				s.Findings = append(s.Findings, savedFinding{f.violation, ref,
+					r.parts.at(slot, f.state), f.tail})
 			}
 		}
 		ws := statestore.NewWorkSet(1)

@@ -25,14 +25,16 @@ import (
 
 // searchOn searches on n ranks, or in a process of its own if n is 0, and returns what
 // rank 0 does.
-func searchOn(n int, s *resumetest.Shelf, every time.Duration, sys system.System, factory func() search.Factory, o search.Options) (*search.Result, error) {
+func searchOn(n int, s *resumetest.Shelf, every time.Duration, sys system.System,
+	factory func() search.Factory, o search.Options) (*search.Result, error) {
 	if n == 0 {
 		o.Checkpoint = s.Checkpoint(every)
 		return search.Run(context.Background(), sys, factory(), o)
 	}
 	var g errgroup.Group
 	results, errs := make([]*search.Result, n), make([]error, n)
-	for i, c := range fakeranks.New(n, fakeranks.Options{Seed: uint64(n), MaxDelay: 100 * time.Microsecond}) {
+	for i, c := range fakeranks.New(n, fakeranks.Options{Seed: uint64(n),
+		MaxDelay: 100 * time.Microsecond}) {
 		o := o
 		o.Ranks, o.Checkpoint = c, s.Checkpoint(every)
 		g.Go(func() error {
@@ -98,7 +100,8 @@ func TestRanksResume(t *testing.T) {
 				} else {
 					o.Timeout = time.Duration(1+r.IntN(3000)) * time.Microsecond
 				}
-				got, err := searchOn(n, s, time.Duration(r.IntN(3))*time.Millisecond, sys, factory, o)
+				got, err := searchOn(n, s, time.Duration(r.IntN(3))*time.Millisecond, sys, factory,
+					o)
 				if err != nil {
 					t.Fatalf("seed %d, %s, %d ranks: %v", seed, name, n, err)
 				}
@@ -108,7 +111,8 @@ func TestRanksResume(t *testing.T) {
 						t.Fatalf("an interrupted search passed: %s", got.Reason)
 					}
 					if s.Parts == 0 && got.Transitions > 0 || s.Said != nil {
-						t.Fatalf("seed %d, %s, %d ranks: no checkpoint of a search that was interrupted: %v", seed, name, n, s.Said)
+						t.Fatalf("seed %d, %s, %d ranks: no checkpoint of a search that was "+
+							"interrupted: %v", seed, name, n, s.Said)
 					}
 					continue
 				}
@@ -119,9 +123,11 @@ func TestRanksResume(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d searches were interrupted, %d went on on more ranks than there were parts, %d on fewer", interrupted, split, joined)
+	t.Logf("%d searches were interrupted, %d went on on more ranks than there were parts, %d on "+
+		"fewer", interrupted, split, joined)
 	if interrupted < int(seeds) || split == 0 || joined == 0 {
-		t.Errorf("only %d searches were interrupted, %d went on on more ranks than there were parts, %d on fewer", interrupted, split, joined)
+		t.Errorf("only %d searches were interrupted, %d went on on more ranks than there were "+
+			"parts, %d on fewer", interrupted, split, joined)
 	}
 }
 
@@ -143,7 +149,8 @@ func TestRanksDamage(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := searchOn(3, s, 0, sys, factory, o); err != nil || s.Said == nil || fmt.Sprint(s.Said) != "rank 1: no space left" {
+	if _, err := searchOn(3, s, 0, sys, factory, o); err != nil || s.Said == nil ||
+		fmt.Sprint(s.Said) != "rank 1: no space left" {
 		t.Errorf("%v, %v", err, s.Said)
 	}
 	for part, b := range before {
@@ -152,7 +159,8 @@ func TestRanksDamage(t *testing.T) {
 		}
 	}
 	var wrong *engine.OptionError
-	for name, damage := range map[string][]byte{"cut off": before[1][:len(before[1])/2], "of another rank": before[2], "too long": append(bytes.Clone(before[1]), 0)} {
+	for name, damage := range map[string][]byte{"cut off": before[1][:len(before[1])/2],
+		"of another rank": before[2], "too long": append(bytes.Clone(before[1]), 0)} {
 		s.Now = map[int][]byte{0: before[0], 1: damage, 2: before[2]}
 		for _, n := range []int{0, 2, 3, 4} {
 			if _, err := searchOn(n, s, 0, sys, factory, o); !errors.As(err, &wrong) {
@@ -165,7 +173,9 @@ func TestRanksDamage(t *testing.T) {
 		t.Errorf("a missing part: %v", err)
 	}
 	s.Parts = 40
-	if _, err := searchOn(2, s, 0, sys, factory, o); !errors.As(err, &wrong) || fmt.Sprint(err) != "the checkpoint has 40 parts and a rank can take 16: use 3 ranks or more" {
+	if _, err := searchOn(2, s, 0, sys, factory, o); !errors.As(err, &wrong) ||
+		fmt.Sprint(
+			err) != "the checkpoint has 40 parts and a rank can take 16: use 3 ranks or more" {
 		t.Errorf("too many parts: %v", err)
 	}
 }

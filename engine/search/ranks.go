@@ -95,8 +95,10 @@ func newRanks(r *run) *ranks {
 		o.ReportEvery = r.o.ProgressInterval
 		o.Report = func(p cluster.Progress) {
 			r.watch.Report(engine.Progress{
-				Counters: engine.Counters{States: p.States, Transitions: p.Transitions, Attempts: p.Attempts},
-				Queued:   p.Queued, StoreBytes: p.StoreBytes, MaxDepth: int(p.MaxDepth), Violations: int(p.Violations),
+				Counters: engine.Counters{States: p.States, Transitions: p.Transitions,
+					Attempts: p.Attempts},
+				Queued: p.Queued, StoreBytes: p.StoreBytes, MaxDepth: int(p.MaxDepth),
+				Violations: int(p.Violations),
 			})
 		}
 	}
@@ -192,7 +194,8 @@ func (k *ranks) search(res *Result, fresh bool) (_ *Result, err error) {
 func (k *ranks) round() (cluster.Outcome, error) {
 	ctx, stop := context.WithCancel(k.run.watch.Context())
 	defer stop()
-	k.stop, k.gate, k.pause, k.done = stop, workers.NewGate(), make(chan struct{}), make(chan struct{})
+	k.stop, k.gate, k.pause, k.done = stop, workers.NewGate(), make(chan struct{}),
+		make(chan struct{})
 	go func() {
 		defer close(k.done)
 		po := workers.Options{Gate: k.gate, Pause: k.pause}
@@ -481,7 +484,8 @@ func (k *ranks) Arrive(a *cluster.Arrival) error {
 // Means implements [cluster.Part].
 func (k *ranks) Means(from, length, part int, number uint32, value []uint64) error {
 	if k.sharing == nil || k.sharing.Shared(length) == nil {
-		return fmt.Errorf("states of %d words cannot be sent by numbers: do all ranks run the same cpor?", length)
+		return fmt.Errorf("states of %d words cannot be sent by numbers: do all ranks run the "+
+			"same cpor?", length)
 	}
 	own, err := k.sharing.PartNumber(length, part, value)
 	if err != nil && !errors.Is(err, statestore.ErrFull) {
@@ -512,7 +516,8 @@ func (k *ranks) Means(from, length, part int, number uint32, value []uint64) err
 func (k *ranks) arriveNumbers(a *cluster.Arrival, parent statestore.Ref) error {
 	n := k.names[a.From][a.Length]
 	if n == nil {
-		return fmt.Errorf("a state from rank %d has unknown numbers: do all ranks run the same cpor?", a.From)
+		return fmt.Errorf("a state from rank %d has unknown numbers: do all ranks run the same "+
+			"cpor?", a.From)
 	}
 	var own [statestore.MaxNumbers]uint32
 	numbers, all := k.sharing.PartsOf(a.Length), true
@@ -554,7 +559,8 @@ func (k *ranks) arriveNumbers(a *cluster.Arrival, parent statestore.Ref) error {
 		if own[p] != 0 {
 			value = k.sharing.Part(nil, a.Length, p, own[p])
 		} else if !known {
-			return fmt.Errorf("a state from rank %d has an unknown number: do all ranks run the same cpor?", a.From)
+			return fmt.Errorf("a state from rank %d has an unknown number: do all ranks run the "+
+				"same cpor?", a.From)
 		}
 		k.sharing.Put(state, p, value)
 	}
@@ -722,11 +728,13 @@ func (k *ranks) merge(res *Result, fault, stopped error) error {
 		mine.Fault = fmt.Sprintf("rank %d: %v", k.rank, fault)
 	}
 	from, find, _ := k.past()
-	rb := &rebuilder{sys: k.run.sys, expander: k.run.newExpander(), session: from, machine: k.run.sys.NewMachine()}
+	rb := &rebuilder{sys: k.run.sys, expander: k.run.newExpander(), session: from,
+		machine: k.run.sys.NewMachine()}
 	for f := range k.run.found.All() {
 		find(f)
 		mine.Findings = append(mine.Findings, sharedFinding{
-			f.violation, k.rank, k.export(nil, f.state), f.ref, rb.session.(statestore.Parted).Hint(f.ref), f.tail,
+			f.violation, k.rank, k.export(nil, f.state), f.ref, rb.session.(statestore.Parted).Hint(
+				f.ref), f.tail,
 		})
 	}
 	mine.Failed = k.diskFailed()
@@ -804,14 +812,16 @@ func (k *ranks) merge(res *Result, fault, stopped error) error {
 		raws = append(raws, engine.Raw{Violation: f.Violation, Trace: t, Missing: err})
 	}
 	var terr error
-	if res.Violations, terr = engine.Finish(k.run.watch.From(), plain(k.run.sys), raws, &k.run.o.Options); terr != nil {
+	if res.Violations, terr = engine.Finish(k.run.watch.From(), plain(k.run.sys), raws,
+		&k.run.o.Options); terr != nil {
 		fault = errors.Join(fault, terr)
 	}
 	final := *res
 	final.Violations = nil
 	end := question{Result: &final, Counts: counted}
 	if l := k.run.o.Learning; l != nil {
-		if end.Told, err = l.Join(learned, len(res.Violations) > 0 && !k.run.o.All || fault != nil); err != nil {
+		if end.Told, err = l.Join(learned, len(res.Violations) > 0 && !k.run.o.All ||
+			fault != nil); err != nil {
 			return err
 		}
 	}
@@ -916,7 +926,8 @@ func (k *ranks) predecessors(rb *rebuilder, q *question) []predecessor {
 				if initials == nil {
 					initials = rb.initials()
 				}
-				p := predecessor{State: slices.Clone(state), Ref: ref, Thread: m.Thread, Alt: m.Alt, Len: m.Len, Initial: -1}
+				p := predecessor{State: slices.Clone(state), Ref: ref, Thread: m.Thread, Alt: m.Alt,
+					Len: m.Len, Initial: -1}
 				if i, ok := initials[engine.StateString(state)]; ok {
 					p.Initial = i
 				}

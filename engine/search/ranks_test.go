@@ -27,21 +27,25 @@ import (
 
 // onRanks runs a search on n ranks over an unkind network, and returns the
 // result of rank 0. The others have to come to the same verdict and counts.
-func onRanks(t *testing.T, n int, sys system.System, newExpander func() search.Factory, o search.Options) *search.Result {
+func onRanks(t *testing.T, n int, sys system.System, newExpander func() search.Factory,
+	o search.Options) *search.Result {
 	t.Helper()
 	results := make([]*search.Result, n)
-	err := fakeranks.Run(n, fakeranks.Options{Seed: uint64(n), MaxDelay: 100 * time.Microsecond}, func(rank int, c cluster.Comm) (err error) {
-		o := o
-		o.Ranks = c
-		results[rank], err = search.Run(context.Background(), sys, newExpander(), o)
-		return err
-	})
+	err := fakeranks.Run(n, fakeranks.Options{Seed: uint64(n), MaxDelay: 100 * time.Microsecond},
+		func(rank int, c cluster.Comm) (err error) {
+			o := o
+			o.Ranks = c
+			results[rank], err = search.Run(context.Background(), sys, newExpander(), o)
+			return err
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, r := range results {
-		if r.Verdict != results[0].Verdict || r.Reason != results[0].Reason || r.States != results[0].States || r.Transitions != results[0].Transitions {
-			t.Errorf("rank %d: %v, %d states, %d transitions (%s); rank 0: %v, %d, %d (%s)", i, r.Verdict, r.States, r.Transitions, r.Reason,
+		if r.Verdict != results[0].Verdict || r.Reason != results[0].Reason ||
+			r.States != results[0].States || r.Transitions != results[0].Transitions {
+			t.Errorf("rank %d: %v, %d states, %d transitions (%s); rank 0: %v, %d, %d (%s)", i,
+				r.Verdict, r.States, r.Transitions, r.Reason,
 				results[0].Verdict, results[0].States, results[0].Transitions, results[0].Reason)
 		}
 	}
@@ -59,7 +63,8 @@ func TestRanks(t *testing.T) {
 	seeds := sample.Of[uint64](2, 6, 60)
 	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 11))
-		systems[fmt.Sprintf("random %d", seed)] = mustNew(t, toy.Random(r, toy.Config{Observer: seed%2 == 0}))
+		systems[fmt.Sprintf("random %d", seed)] = mustNew(t,
+			toy.Random(r, toy.Config{Observer: seed%2 == 0}))
 		// States of several lengths.
 		heap, err := toy.NewHeap(toy.RandomHeap(r, seed%2 == 0))
 		if err != nil {
@@ -86,16 +91,23 @@ func TestRanks(t *testing.T) {
 					}
 					got := onRanks(t, n, sys, factory, o)
 					byNumbers += got.Traffic.ByNumbers
-					if got.Verdict != want.Verdict || got.Exhaustive != want.Exhaustive || got.States != want.States || got.Transitions != want.Transitions || got.EndedLoops != want.EndedLoops {
-						t.Errorf("%v, %d states, %d transitions, %d loops of ended threads; in one process %v, %d, %d, %d",
-							got.Verdict, got.States, got.Transitions, got.EndedLoops, want.Verdict, want.States, want.Transitions, want.EndedLoops)
+					if got.Verdict != want.Verdict || got.Exhaustive != want.Exhaustive ||
+						got.States != want.States || got.Transitions != want.Transitions ||
+						got.EndedLoops != want.EndedLoops {
+						t.Errorf("%v, %d states, %d transitions, %d loops of ended threads; in "+
+							"one process %v, %d, %d, %d",
+							got.Verdict, got.States, got.Transitions, got.EndedLoops, want.Verdict,
+							want.States, want.Transitions, want.EndedLoops)
 					}
 					if len(got.Violations) != len(want.Violations) {
-						t.Fatalf("%d violations, want %d", len(got.Violations), len(want.Violations))
+						t.Fatalf("%d violations, want %d", len(got.Violations),
+							len(want.Violations))
 					}
 					for i, v := range got.Violations {
-						if w := want.Violations[i]; v.Kind != w.Kind || v.Pos != w.Pos || v.Object != w.Object {
-							t.Errorf("violation %d: %v at %v, want %v at %v", i, v.Kind, v.Pos, w.Kind, w.Pos)
+						if w := want.Violations[i]; v.Kind != w.Kind || v.Pos != w.Pos ||
+							v.Object != w.Object {
+							t.Errorf("violation %d: %v at %v, want %v at %v", i, v.Kind, v.Pos,
+								w.Kind, w.Pos)
 						}
 						if v.Trace == nil {
 							t.Errorf("violation %d has no trace: %s", i, v.TraceMissing)
@@ -111,15 +123,16 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestRanksMemory gives ranks hardly any memory, so that there is none for what other ranks tell them,
-// goes on with the last checkpoint and a little more, until it is enough: nothing is lost.
+// TestRanksMemory gives ranks hardly any memory, so that there is none for what other ranks tell
+// them, goes on with the last checkpoint and a little more, until it is enough: nothing is lost.
 func TestRanksMemory(t *testing.T) {
 	ended, out := 0, 0
 	for seed := range uint64(12) {
 		r := rand.New(rand.NewPCG(seed, 35))
 		sys := mustNew(t, counters(3+r.IntN(2), 4+r.IntN(4)))
 		factory := func() search.Factory { return full.Factory(sys) }
-		o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1000}}.With(search.Sizes{Young: 4})
+		o := search.Options{Options: engine.Options{Workers: 1, All: true,
+			MaxViolations: 1000}}.With(search.Sizes{Young: 4})
 		want, err := search.Run(t.Context(), sys, factory(), o)
 		if err != nil {
 			t.Fatal(err)
@@ -152,16 +165,20 @@ func TestRanksMemory(t *testing.T) {
 }
 
 // TestRanksStay has the states of a search that stay where they are: most of them, where with a
-// hash of the whole state half of the ends of moves would be another rank's; and both ranks have about
-// the same number.
+// hash of the whole state half of the ends of moves would be another rank's; and both ranks have
+// about the same number.
 func TestRanksStay(t *testing.T) {
-	for name, sys := range map[string]system.System{"philosophers": mustNew(t, philosophers(7)), "counters": mustNew(t, counters(4, 9))} {
+	for name, sys := range map[string]system.System{"philosophers": mustNew(t, philosophers(7)),
+		"counters": mustNew(t, counters(4, 9))} {
 		o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1000}}
 		r := onRanks(t, 2, sys, func() search.Factory { return full.Factory(sys) }, o)
 		tr := r.Traffic
-		t.Logf("%s: %d states, %d transitions, %d sent, %d spared, largest %.3f", name, r.States, r.Transitions, tr.States, tr.Spared, tr.Largest)
-		if tr.States == 0 || tr.States+tr.Spared > r.Transitions/4 || tr.Largest < 1 || tr.Largest > 1.3 {
-			t.Errorf("%s: %d of %d transitions lead to another rank; the larger one has %.3f times the mean", name, tr.States+tr.Spared, r.Transitions, tr.Largest)
+		t.Logf("%s: %d states, %d transitions, %d sent, %d spared, largest %.3f", name, r.States,
+			r.Transitions, tr.States, tr.Spared, tr.Largest)
+		if tr.States == 0 || tr.States+tr.Spared > r.Transitions/4 || tr.Largest < 1 ||
+			tr.Largest > 1.3 {
+			t.Errorf("%s: %d of %d transitions lead to another rank; the larger one has %.3f "+
+				"times the mean", name, tr.States+tr.Spared, r.Transitions, tr.Largest)
 		}
 	}
 }
@@ -172,19 +189,22 @@ func TestRanksStop(t *testing.T) {
 	sys := mustNew(t, counters(6, 6))
 	factory := func() search.Factory { return full.Factory(sys) }
 	o := search.Options{Options: engine.Options{Workers: 2, MaxStates: 1000}}
-	if r := onRanks(t, 3, sys, factory, o); r.Verdict != engine.Incomplete || r.Reason != "limit of 1,000 states" {
+	if r := onRanks(t, 3, sys, factory, o); r.Verdict != engine.Incomplete ||
+		r.Reason != "limit of 1,000 states" {
 		t.Errorf("%v: %s", r.Verdict, r.Reason)
 	}
 	big := mustNew(t, counters(8, 12))
 	factory = func() search.Factory { return full.Factory(big) }
 	o = search.Options{Options: engine.Options{Workers: 2, Timeout: 200 * time.Millisecond}}
-	if r := onRanks(t, 3, big, factory, o); r.Verdict != engine.Incomplete || r.Reason != "time-out after 200ms" {
+	if r := onRanks(t, 3, big, factory, o); r.Verdict != engine.Incomplete ||
+		r.Reason != "time-out after 200ms" {
 		t.Errorf("%v: %s", r.Verdict, r.Reason)
 	}
 	bad := mustNew(t, philosophers(7))
 	factory = func() search.Factory { return full.Factory(bad) }
 	o = search.Options{Options: engine.Options{Workers: 2}}
-	if r := onRanks(t, 3, bad, factory, o); r.Verdict != engine.Violated || len(r.Violations) != 1 || r.Violations[0].Trace == nil {
+	if r := onRanks(t, 3, bad, factory, o); r.Verdict != engine.Violated ||
+		len(r.Violations) != 1 || r.Violations[0].Trace == nil {
 		t.Errorf("%v: %s: %v", r.Verdict, r.Reason, r.Violations)
 	}
 }
@@ -197,7 +217,8 @@ func TestRanksDisk(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 17))
 		sys := randomSystem(t, seed, r)
 		for reduction, factory := range factories(sys) {
-			o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1000, KeepTraces: true}}
+			o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1000,
+				KeepTraces: true}}
 			want, err := search.Run(t.Context(), sys, factory, o)
 			if err != nil {
 				t.Fatal(err)
@@ -207,7 +228,9 @@ func TestRanksDisk(t *testing.T) {
 			o.Sizes().SpillEvery = 1 + r.Uint64N(1+want.States/uint64(n))
 			got := onRanks(t, n, sys, func() search.Factory { return factories(sys)[reduction] }, o)
 			if shown(got) != shown(want) {
-				t.Errorf("seed %d, %s, %d ranks of %d workers, dropped after %d: on disk:\n%swant\n%s", seed, reduction, n, o.Workers, o.Sizes().SpillEvery, shown(got), shown(want))
+				t.Errorf("seed %d, %s, %d ranks of %d workers, dropped after %d: on "+
+					"disk:\n%swant\n%s", seed, reduction, n, o.Workers, o.Sizes().SpillEvery,
+					shown(got), shown(want))
 			}
 			drops, looks = drops+got.Disk.Drops, looks+got.Disk.Looks
 			if len(got.Violations) > 0 {
@@ -241,7 +264,8 @@ func TestRanksDiskFails(t *testing.T) {
 	// Rank 1 still has to look for most of its states when its directory goes.
 	sys := mustNew(t, counters(4, 7))
 	dir := filepath.Join(t.TempDir(), "spilled")
-	o := search.Options{Options: engine.Options{Workers: 1, Disk: dir}}.With(search.Sizes{SpillEvery: 20})
+	o := search.Options{Options: engine.Options{Workers: 1, Disk: dir}}.With(search.Sizes{
+		SpillEvery: 20})
 	var made atomic.Int32
 	r := onRanks(t, 3, sys, func() search.Factory {
 		mine := full.Factory(sys)
@@ -257,7 +281,8 @@ func TestRanksDiskFails(t *testing.T) {
 			return b
 		}
 	}, o)
-	if r.Verdict != engine.Incomplete || !strings.Contains(r.Reason, filepath.Join(dir, "rank-1", "cpor-")) {
+	if r.Verdict != engine.Incomplete || !strings.Contains(r.Reason, filepath.Join(dir, "rank-1",
+		"cpor-")) {
 		t.Errorf("%v: %s", r.Verdict, r.Reason)
 	}
 
@@ -272,7 +297,8 @@ func TestRanksDiskFails(t *testing.T) {
 		o := o
 		o.Ranks = c
 		_, err := search.Run(t.Context(), sys, full.Factory(sys), o)
-		if no := new(engine.OptionError); rank == 0 && errors.As(err, &no) && strings.Contains(err.Error(), "rank-1") {
+		if no := new(engine.OptionError); rank == 0 && errors.As(err, &no) &&
+			strings.Contains(err.Error(), "rank-1") {
 			wrong++
 		}
 		return nil
@@ -282,7 +308,8 @@ func TestRanksDiskFails(t *testing.T) {
 	}
 
 	o.Disk, o.MaxStates = spilled(t), 100
-	if r := onRanks(t, 3, sys, func() search.Factory { return full.Factory(sys) }, o); r.Verdict != engine.Incomplete || r.Reason != "limit of 100 states" {
+	if r := onRanks(t, 3, sys, func() search.Factory { return full.Factory(sys) },
+		o); r.Verdict != engine.Incomplete || r.Reason != "limit of 100 states" {
 		t.Errorf("%v: %s", r.Verdict, r.Reason)
 	}
 }
@@ -319,10 +346,12 @@ func TestRanksLeft(t *testing.T) {
 	for n := range 4 {
 		var aborted atomic.Bool
 		err := fakeranks.Run(2, fakeranks.Options{}, func(rank int, c cluster.Comm) error {
-			o := search.Options{Options: engine.Options{Workers: 2, Ranks: &broken{c, 1 + n, n%2 == 0, &aborted}}}
+			o := search.Options{
+				Options: engine.Options{Workers: 2, Ranks: &broken{c, 1 + n, n%2 == 0, &aborted}}}
 			_, err := search.Run(t.Context(), sys, full.Factory(sys), o)
 			aborted.Store(true)
-			if left := new(cluster.Left); !errors.As(err, &left) || !strings.Contains(err.Error(), "broken") {
+			if left := new(cluster.Left); !errors.As(err, &left) || !strings.Contains(err.Error(),
+				"broken") {
 				t.Errorf("after %d messages, rank %d: %v", n, rank, err)
 			}
 			return nil
@@ -342,7 +371,8 @@ func TestRanksMistake(t *testing.T) {
 			o.MaxMemory = 3 // a byte for each rank
 		}
 		_, err := search.Run(t.Context(), sys, full.Factory(sys), o)
-		if no := new(engine.OptionError); !errors.As(err, &no) || !strings.Contains(err.Error(), "too small") || !strings.Contains(err.Error(), "divided among 3 ranks") {
+		if no := new(engine.OptionError); !errors.As(err, &no) || !strings.Contains(err.Error(),
+			"too small") || !strings.Contains(err.Error(), "divided among 3 ranks") {
 			t.Errorf("rank %d: %v", rank, err)
 		}
 		return nil
@@ -360,7 +390,8 @@ func TestRanksInterrupted(t *testing.T) {
 		f := func() search.Expander {
 			return &breaking{full.Factory(sys)(), 1 + 10*rank, cancel}
 		}
-		r, err := search.Run(ctx, sys, f, search.Options{Options: engine.Options{Workers: 1, Ranks: c}})
+		r, err := search.Run(ctx, sys, f, search.Options{
+			Options: engine.Options{Workers: 1, Ranks: c}})
 		if err == nil && (r.Verdict != engine.Incomplete || r.Reason != "interrupted") {
 			t.Errorf("rank %d: %v: %s", rank, r.Verdict, r.Reason)
 		}
@@ -374,7 +405,8 @@ func TestRanksInterrupted(t *testing.T) {
 // TestRanksRefuse asks for what a search on several ranks cannot do.
 func TestRanksRefuse(t *testing.T) {
 	sys := mustNew(t, counters(2, 2))
-	for _, kind := range []statestore.Kind{statestore.Plain, statestore.Compact, statestore.Bitstate} {
+	for _, kind := range []statestore.Kind{statestore.Plain, statestore.Compact,
+		statestore.Bitstate} {
 		o := search.Options{Store: kind}
 		o.Ranks = fakeranks.New(2, fakeranks.Options{})[0]
 		_, err := search.Run(context.Background(), sys, full.Factory(sys), o)

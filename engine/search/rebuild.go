@@ -202,7 +202,8 @@ func (rb *rebuilder) forwards(f *finding) (initial int, moves []move, err error)
 		move  move
 	}
 	budget := 64*len(refs) + 1024 // expansions; wrong turns are very rare
-	var path [][]node             // for each step, the states still to try; the first is on the path
+	// for each step, the states still to try; the first is on the path
+	var path [][]node
 	for i, s := range rb.sys.Initial() {
 		if !is(s, refs[0]) {
 			continue
@@ -234,7 +235,9 @@ func (rb *rebuilder) forwards(f *finding) (initial int, moves []move, err error)
 			rb.expander.Expand(at.state, &finder{
 				want: func(end system.State) bool { return is(end, refs[last+1]) },
 				found: func(m *Move) {
-					if !slices.ContainsFunc(next, func(n node) bool { return slices.Equal(n.state, m.End) }) {
+					if !slices.ContainsFunc(next, func(n node) bool {
+						return slices.Equal(n.state, m.End)
+					}) {
 						next = append(next, node{slices.Clone(m.End), move{m.Thread, m.Alt, m.Len}})
 					}
 				},

@@ -59,7 +59,8 @@ func TestBackwards(t *testing.T) {
 	p := toy.NewProgram()
 	x := p.Array("x", 0, 0, 0)
 	p.Thread("Wheel", 1, toy.Atomic(
-		toy.Store(x, toy.Reg(0), toy.Bin("%", toy.Bin("+", toy.Load(x, toy.Reg(0)), toy.Const(1)), toy.Const(4))), toy.Goto(0)))
+		toy.Store(x, toy.Reg(0), toy.Bin("%", toy.Bin("+", toy.Load(x, toy.Reg(0)), toy.Const(1)),
+			toy.Const(4))), toy.Goto(0)))
 	for i := range 3 {
 		p.Start("Wheel", int64(i))
 	}

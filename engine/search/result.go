@@ -24,7 +24,8 @@ func (r *run) end(res *Result, err error) (*Result, error) {
 
 func (r *run) progress(queued int) engine.Progress {
 	p := engine.Progress{
-		Counters:   engine.Counters{States: r.place.covered(), Transitions: r.before.Counters.Transitions, Attempts: r.before.Counters.Attempts},
+		Counters: engine.Counters{States: r.place.covered(),
+			Transitions: r.before.Counters.Transitions, Attempts: r.before.Counters.Attempts},
 		MaxDepth:   r.before.MaxDepth,
 		Queued:     uint64(queued + r.place.waiting()),
 		StoreBytes: r.store.Bytes(),
@@ -42,7 +43,8 @@ func (r *run) progress(queued int) engine.Progress {
 func (r *run) fill(res *Result) {
 	res.Duration = r.before.Elapsed + r.watch.Elapsed()
 	c := r.counted()
-	res.Transitions, res.Attempts, res.EndedLoops, res.BlockedLoops = c.Transitions, c.Attempts, c.EndedLoops, c.BlockedLoops
+	res.Transitions, res.Attempts, res.EndedLoops, res.BlockedLoops = c.Transitions, c.Attempts,
+		c.EndedLoops, c.BlockedLoops
 	res.MaxDepth = r.maxDepth()
 	res.States = r.place.covered()
 	res.Store = r.store.Stats()
@@ -65,7 +67,8 @@ func (r *run) traces(res *Result) (err error) {
 		return nil
 	}
 	from, find, failed := r.place.past()
-	rb := &rebuilder{sys: r.sys, expander: r.newExpander(), session: from, machine: r.sys.NewMachine()}
+	rb := &rebuilder{sys: r.sys, expander: r.newExpander(), session: from,
+		machine: r.sys.NewMachine()}
 	var raws []engine.Raw
 	for f := range r.found.All() {
 		find(f)

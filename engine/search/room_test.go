@@ -54,38 +54,40 @@ func (d *watched) look() {
 
 // checkpoint returns where a search keeps its checkpoints.
 func (d *watched) checkpoint(every time.Duration) *engine.Checkpoint {
-	return &engine.Checkpoint{Every: every, Write: func(save func(io.Writer) error) func(error) bool {
-		d.mu.Lock()
-		d.peak = 0
-		d.mu.Unlock()
-		p, err := d.dir.Begin(struct{}{}, save)
-		if err != nil {
-			d.t.Error(err)
-			return func(error) bool { return false }
-		}
-		d.look()
-		return func(err error) bool {
-			if err == nil {
-				err = p.Commit()
-			}
-			d.look()
-			if err == nil {
-				err = p.Sweep()
-			}
+	return &engine.Checkpoint{
+		Every: every, Write: func(save func(io.Writer) error) func(error) bool {
+			d.mu.Lock()
+			d.peak = 0
+			d.mu.Unlock()
+			p, err := d.dir.Begin(struct{}{}, save)
 			if err != nil {
 				d.t.Error(err)
+				return func(error) bool { return false }
 			}
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			d.written++
-			return err == nil
-		}
-	}}
+			d.look()
+			return func(err error) bool {
+				if err == nil {
+					err = p.Commit()
+				}
+				d.look()
+				if err == nil {
+					err = p.Sweep()
+				}
+				if err != nil {
+					d.t.Error(err)
+				}
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				d.written++
+				return err == nil
+			}
+		}}
 }
 
-// TestRoom looks all the time at the directory of a search that writes one checkpoint after the other, is
-// interrupted in between, and goes on: it never takes more than 1.3 times the store in memory. Where the states that
-// wait to be expanded stand in each checkpoint, which is so if the store cannot give them back, that holds for the rest.
+// TestRoom looks all the time at the directory of a search that writes one checkpoint after the
+// other, is interrupted in between, and goes on: it never takes more than 1.3 times the store in
+// memory. Where the states that wait to be expanded stand in each checkpoint, which is so if the
+// store cannot give them back, that holds for the rest.
 func TestRoom(t *testing.T) {
 	n, every := 12, 20*time.Millisecond
 	switch {
@@ -134,7 +136,8 @@ func TestRoom(t *testing.T) {
 				if o.MaxStates = part * want.States / parts; part == parts {
 					o.MaxStates = 0
 				}
-				if got, err = search.Run(context.Background(), sys, full.Factory(sys), o); err != nil {
+				if got, err = search.Run(context.Background(), sys, full.Factory(sys),
+					o); err != nil {
 					t.Fatal(err)
 				}
 				d.dir.Close()
@@ -150,10 +153,12 @@ func TestRoom(t *testing.T) {
 				t.Errorf("with checkpoints:\n%swithout:\n%s", shown(got), shown(want))
 			}
 			times := func(n int64) float64 { return float64(n) / float64(got.StoreBytes) }
-			t.Logf("%d checkpoints; at most %.2f times the store in the end, %.2f times at its time; %.2f times in what they share",
+			t.Logf("%d checkpoints; at most %.2f times the store in the end, %.2f times at its "+
+				"time; %.2f times in what they share",
 				d.written, times(d.most), ratio, times(d.log))
 			if kind != statestore.Compact && max(times(d.most), ratio) > 1.3 || times(d.log) > 1 {
-				t.Errorf("at most %.2f times the store in the end, %.2f times at its time; %.2f times in what they share",
+				t.Errorf("at most %.2f times the store in the end, %.2f times at its time; %.2f "+
+					"times in what they share",
 					times(d.most), ratio, times(d.log))
 			}
 			if d.written < parts-1 || ratio == 0 && !sample.Race {

@@ -29,8 +29,8 @@ type Options struct {
 	sizes Sizes
 }
 
-// Sizes replace sizes that a search chooses by itself, so that the tests bring a small search to what only
-// large ones meet. Zero leaves the choice to the search.
+// Sizes replace sizes that a search chooses by itself, so that the tests bring a small search to
+// what only large ones meet. Zero leaves the choice to the search.
 type Sizes struct {
 	// Young is [statestore.Options.Young], and on ranks [division.Options.Examples].
 	Young int

@@ -38,7 +38,8 @@ func (c *Counters) add(d Counters) {
 }
 
 func (c Counters) minus(d Counters) Counters {
-	return Counters{c.Transitions - d.Transitions, c.Attempts - d.Attempts, c.EndedLoops - d.EndedLoops, c.BlockedLoops - d.BlockedLoops}
+	return Counters{c.Transitions - d.Transitions, c.Attempts - d.Attempts,
+		c.EndedLoops - d.EndedLoops, c.BlockedLoops - d.BlockedLoops}
 }
 
 // counted returns the counts so far. No worker may be at work.
@@ -134,7 +135,8 @@ func (r *run) withFindings() (s saved, trails []*statestore.Trail) {
 
 // keepsakes returns what the search keeps, without findings.
 func (r *run) keepsakes() saved {
-	s := saved{Counters: r.counted(), MaxDepth: r.maxDepth(), Elapsed: r.before.Elapsed + r.watch.Elapsed(), More: r.found.More}
+	s := saved{Counters: r.counted(), MaxDepth: r.maxDepth(),
+		Elapsed: r.before.Elapsed + r.watch.Elapsed(), More: r.found.More}
 	if c := r.sys.Capabilities().Counting; c != nil {
 		s.Executed = c.Executed()
 	}

@@ -26,7 +26,8 @@ import (
 // shown is what a search has to say of a system, however often it was interrupted.
 func shown(r *search.Result) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%v %v: %d states, %d transitions, %d attempts, %d and %d loops\n", r.Verdict, r.Exhaustive,
+	fmt.Fprintf(&b, "%v %v: %d states, %d transitions, %d attempts, %d and %d loops\n", r.Verdict,
+		r.Exhaustive,
 		r.States, r.Transitions, r.Attempts, r.EndedLoops, r.BlockedLoops)
 	for _, v := range r.Violations {
 		fmt.Fprintf(&b, "%s at %v, %s; with a trace: %v\n", v.Kind, v.Pos, v.Object, v.Trace != nil)
@@ -45,8 +46,10 @@ func TestResume(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 12))
 		sys := randomSystem(t, seed, r)
 		for reduction, factory := range factories(sys) {
-			for _, kind := range []statestore.Kind{statestore.Tree, statestore.Plain, statestore.Compact} {
-				o := search.Options{Store: kind, Options: engine.Options{Workers: 2, All: true, MaxViolations: 1000}}
+			for _, kind := range []statestore.Kind{statestore.Tree, statestore.Plain,
+				statestore.Compact} {
+				o := search.Options{Store: kind, Options: engine.Options{Workers: 2, All: true,
+					MaxViolations: 1000}}
 				res, err := search.Run(context.Background(), sys, factory, o)
 				if err != nil {
 					t.Fatal(err)
@@ -69,7 +72,8 @@ func TestResume(t *testing.T) {
 				}
 				interrupted += c.Explore(t)
 				if shown(got) != shown(res) {
-					t.Errorf("seed %d, %s, %v: interrupted:\n%swant\n%s", seed, reduction, kind, shown(got), shown(res))
+					t.Errorf("seed %d, %s, %v: interrupted:\n%swant\n%s", seed, reduction, kind,
+						shown(got), shown(res))
 				}
 			}
 		}
@@ -86,7 +90,8 @@ func TestResumeDamage(t *testing.T) {
 	var file []byte
 	o := search.Options{Options: engine.Options{Workers: 1, MaxStates: 50}}
 	o.Checkpoint = resumetest.Last(t, &file)
-	if _, err := search.Run(context.Background(), sys, full.Factory(sys), o); err != nil || file == nil {
+	if _, err := search.Run(context.Background(), sys, full.Factory(sys), o); err != nil ||
+		file == nil {
 		t.Fatal(err)
 	}
 	o.MaxStates = 0

@@ -34,7 +34,9 @@ func BenchmarkSearch(b *testing.B) {
 				b.ReportAllocs()
 				var transitions, executions uint64
 				for b.Loop() {
-					res, err := Run(context.Background(), sys, Options{Options: engine.Options{Workers: 1, MaxTransitions: 2_000_000}, Reduction: bb.red, Undo: undo})
+					res, err := Run(context.Background(), sys,
+						Options{Options: engine.Options{Workers: 1, MaxTransitions: 2_000_000},
+							Reduction: bb.red, Undo: undo})
 					if err != nil {
 						b.Fatal(err)
 					}

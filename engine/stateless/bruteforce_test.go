@@ -51,7 +51,8 @@ func depend(a, b []system.Access) bool {
 // On the way it checks what the contract of accesses promises: executions of
 // one trace end in one state, and dependence is symmetrical.
 func bruteForce(sys system.System, most int) (r *traces, ok bool, broken string) {
-	r = &traces{maximal: map[string][]trace.Step{}, violations: map[string]bool{}, deadlocks: map[string]bool{}}
+	r = &traces{maximal: map[string][]trace.Step{}, violations: map[string]bool{},
+		deadlocks: map[string]bool{}}
 	z := newMazurkiewicz(sys)
 	m := sys.NewMachine()
 	m.Track(true)
@@ -79,17 +80,21 @@ func bruteForce(sys system.System, most int) (r *traces, ok bool, broken string)
 						for v := m.Step(mv.thread, alt).Violation; v != nil; v = v.Also {
 							r.violations[fmt.Sprint(v.Kind, v.Pos, v.Object)] = true
 						}
-						if d := symmetrical(p.moves, moves(&obs, m), mv.thread, mv.accs[k]); d != "" {
-							return nil, true, fmt.Sprintf("%s, after %v %d:%d", d, p.steps, mv.thread, alt)
+						if d := symmetrical(p.moves, moves(&obs, m), mv.thread,
+							mv.accs[k]); d != "" {
+							return nil, true, fmt.Sprintf("%s, after %v %d:%d", d, p.steps,
+								mv.thread, alt)
 						}
 						state := fmt.Sprint(m.Encode(nil))
 						m.Rewind(mark)
-						steps := append(slices.Clone(p.steps), trace.Step{Thread: mv.thread, Alt: alt})
+						steps := append(slices.Clone(p.steps), trace.Step{Thread: mv.thread,
+							Alt: alt})
 						id := z.name(initial, steps)
 						if q := next[id]; q == nil {
 							next[id] = &prefix{steps: steps, state: state, ways: p.ways}
 						} else if q.ways += p.ways; q.state != state {
-							return nil, true, fmt.Sprintf("one trace and two states: %v and %v", q.steps, steps)
+							return nil, true, fmt.Sprintf("one trace and two states: %v and %v",
+								q.steps, steps)
 						}
 					}
 				}
@@ -146,10 +151,12 @@ func symmetrical(before, after []move, t int, acc []system.Access) string {
 			}
 			same := len(a.alts) == 0 && len(b.alts) == 0 && sameAccesses(a.accs[k], b.accs[k])
 			for j := range b.alts {
-				same = same || len(a.alts) > 0 && b.alts[j] == a.alts[k] && sameAccesses(a.accs[k], b.accs[j])
+				same = same || len(a.alts) > 0 && b.alts[j] == a.alts[k] && sameAccesses(a.accs[k],
+					b.accs[j])
 			}
 			if !same {
-				return fmt.Sprintf("thread %d does something else because of an independent transition: %+v and %+v", i, *a, *b)
+				return fmt.Sprintf("thread %d does something else because of an independent "+
+					"transition: %+v and %+v", i, *a, *b)
 			}
 		}
 		for k := range b.accs {
@@ -161,7 +168,8 @@ func symmetrical(before, after []move, t int, acc []system.Access) string {
 				same = same || len(b.alts) > 0 && a.alts[j] == b.alts[k]
 			}
 			if !same {
-				return fmt.Sprintf("what thread %d does after a transition does not depend on it, and was not there before: %+v and %+v", i, *a, *b)
+				return fmt.Sprintf("what thread %d does after a transition does not depend on "+
+					"it, and was not there before: %+v and %+v", i, *a, *b)
 			}
 		}
 	}
@@ -169,5 +177,7 @@ func symmetrical(before, after []move, t int, acc []system.Access) string {
 }
 
 func sameAccesses(a, b []system.Access) bool {
-	return len(a) == len(b) && !slices.ContainsFunc(a, func(x system.Access) bool { return !slices.Contains(b, x) })
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(x system.Access) bool {
+		return !slices.Contains(b, x)
+	})
 }

@@ -60,7 +60,8 @@ init { go Up(); go Down() }`, 2},
 				t.Fatalf("%s: %v", tt.name, err)
 			}
 			if res.Executions != tt.want || res.BlockedExecutions != 0 {
-				t.Errorf("%s: %d executions and %d in vain with %d workers, want %d", tt.name, res.Executions, res.BlockedExecutions, workers, tt.want)
+				t.Errorf("%s: %d executions and %d in vain with %d workers, want %d", tt.name,
+					res.Executions, res.BlockedExecutions, workers, tt.want)
 			}
 		}
 	}

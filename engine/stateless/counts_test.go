@@ -72,18 +72,23 @@ func TestKnownCounts(t *testing.T) {
 		sys := load(t, tt.name, tt.params)
 		for _, workers := range []int{1, 4} {
 			for _, red := range []Reduction{DPOR} {
-				t.Run(fmt.Sprintf("%s/%s/%v/workers=%d", tt.name, tt.params, red, workers), func(t *testing.T) {
-					res := explore(t, sys, Options{Options: engine.Options{Workers: workers}, Reduction: red})
-					if res.Executions != tt.want || res.Verdict != engine.Pass {
-						t.Errorf("%d executions, want %d; %s %s", res.Executions, tt.want, res.Verdict, res.Reason)
-					}
-					if res.BlockedExecutions != 0 {
-						if red == DPOR {
-							t.Errorf("%d executions blocked by their sleep set", res.BlockedExecutions)
+				t.Run(fmt.Sprintf("%s/%s/%v/workers=%d", tt.name, tt.params, red, workers),
+					func(t *testing.T) {
+						res := explore(t, sys, Options{Options: engine.Options{Workers: workers},
+							Reduction: red})
+						if res.Executions != tt.want || res.Verdict != engine.Pass {
+							t.Errorf("%d executions, want %d; %s %s", res.Executions, tt.want,
+								res.Verdict, res.Reason)
 						}
-						t.Logf("%d executions blocked by their sleep set", res.BlockedExecutions)
-					}
-				})
+						if res.BlockedExecutions != 0 {
+							if red == DPOR {
+								t.Errorf("%d executions blocked by their sleep set",
+									res.BlockedExecutions)
+							}
+							t.Logf("%d executions blocked by their sleep set",
+								res.BlockedExecutions)
+						}
+					})
 			}
 		}
 	}

@@ -19,7 +19,8 @@ func (w *worker) checkEndless() bool {
 		return true
 	}
 	if w.path.len() >= DefaultMaxDepth {
-		w.e.stop(stopped("an execution has more than %s transitions, and a stateless search cannot tell whether it ever ends; bound its length (-max-depth)",
+		w.e.stop(stopped("an execution has more than %s transitions, and a stateless search "+
+			"cannot tell whether it ever ends; bound its length (-max-depth)",
 			human.Count(DefaultMaxDepth)))
 		return false
 	}
@@ -34,7 +35,9 @@ func (w *worker) checkEndless() bool {
 		w.buf = m.Encode(w.buf)
 		key := unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(w.buf))), 8*len(w.buf))
 		if first, ok := seen[key]; ok {
-			w.e.stop(stopped("the system is cyclic: the state after %d transitions comes again after %d, so a stateless search never ends; bound the length of executions (-max-depth, or -deepen), or search with stored states",
+			w.e.stop(stopped("the system is cyclic: the state after %d transitions comes again "+
+				"after %d, so a stateless search never ends; bound the length of executions "+
+				"(-max-depth, or -deepen), or search with stored states",
 				first, i))
 			return false
 		}

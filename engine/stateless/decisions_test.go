@@ -58,7 +58,8 @@ func decisions(seed uint64) string {
 	choice := r.IntN(2) == 0
 	decide := func() string {
 		if choice {
-			return fmt.Sprintf("\tvar v int8\n\tatomic { choose {\n\tcase: %s\n\tcase: %s\n\t} }", alternative(), alternative())
+			return fmt.Sprintf("\tvar v int8\n\tatomic { choose {\n\tcase: %s\n\tcase: %s\n\t} }",
+				alternative(), alternative())
 		}
 		return fmt.Sprintf("\tvar v int8\n\tatomic { %s }", tree(2+r.IntN(2)))
 	}

@@ -130,38 +130,44 @@
 // workers that end with done(wg), and one that waits for them, are one trace. What that changes:
 //
 // Events of one execution are independent if they did equal operations, whatever room there was
-// ([system.Access.Orders]), and so is what blocked, and would have in spite of more of them. This is a
-// dependence of events, by which happens-before and races are computed; events that are neighbours and
-// independent can be exchanged. The last write of a location becomes a row: all events that did the equal operations
-// that came last, without another access between them. They are unordered, and each is "the event that wrote it
-// last" (path.candidates, worker.lastWrites). Where T(Z) itself has the operation of the last row, it depends on the
-// row before that.
+// ([system.Access.Orders]), and so is what blocked, and would have in spite of more of them.
+// This is a dependence of events, by which happens-before and races are computed; events that
+// are neighbours and independent can be exchanged. The last write of a location becomes a row:
+// all events that did the equal operations that came last, without another access between them.
+// They are unordered, and each is "the event that wrote it last" (path.candidates,
+// worker.lastWrites). Where T(Z) itself has the operation of the last row, it depends on the row
+// before that.
 //
-// L1 holds, with a conflict of T(Z) and p being one of the state behind Z ([system.Access.Conflicts]): if they conflict by what
-// they do, then as before, for an access that has looked in any other way is no operation. If they conflict for
-// want of room, T(Zp) is not T(Z), so by the promise of an operation it blocks or fails, which is an ordinary
-// read of what p wrote, or has the operation and no room.
+// L1 holds, with a conflict of T(Z) and p being one of the state behind Z
+// ([system.Access.Conflicts]): if they conflict by what they do, then as before, for an access
+// that has looked in any other way is no operation. If they conflict for want of room, T(Zp) is
+// not T(Z), so by the promise of an operation it blocks or fails, which is an ordinary read of
+// what p wrote, or has the operation and no room.
 //
-// L2 holds with rows. Let T(Z) and T(Z') differ, Z' part of Z, and suppose that all writes of the last row on which T(Z)
-// depends are in Z', for each location that T(Z) touches. What precedes the row, and depends on it, happens
-// before it and is in Z'. So at each location Z has more than Z' only of operations that are equal to that
-// of T(Z), and stand behind the row. By the promise Fewer T does the same without them.
+// L2 holds with rows. Let T(Z) and T(Z') differ, Z' part of Z, and suppose that all writes of
+// the last row on which T(Z) depends are in Z', for each location that T(Z) touches. What
+// precedes the row, and depends on it, happens before it and is in Z'. So at each location Z has
+// more than Z' only of operations that are equal to that of T(Z), and stand behind the row. By
+// the promise Fewer T does the same without them.
 //
-// The proof above speaks of what conflicts, and goes through with these words: "wrote last" is the last
-// row, "writes nothing in base" is no write that depends on base, and meet keeps of an operation and an ordinary access
-// the operation, because base may be too small and not too large: it only keeps events from being left
-// out. That a transition p which is in no part of w is a weak initial of it needs room: p has room for all operations of w,
-// and each of w for that of p (fits). That p, which is in w, is an initial needs none, because it did the same behind what
-// precedes it; but if that made another transition of it, one that failed say, it depends on it (dependsOn).
-// What sleeps loses room with each operation that passes by, and wakes when it has none (path.sleepOn). What is inserted has the
-// room that it has where it is inserted (measure), less what goes before it in the tree (spend).
+// The proof above speaks of what conflicts, and goes through with these words: "wrote last" is
+// the last row, "writes nothing in base" is no write that depends on base, and meet keeps of an
+// operation and an ordinary access the operation, because base may be too small and not too
+// large: it only keeps events from being left out. That a transition p which is in no part of w
+// is a weak initial of it needs room: p has room for all operations of w, and each of w for that
+// of p (fits). That p, which is in w, is an initial needs none, because it did the same behind
+// what precedes it; but if that made another transition of it, one that failed say, it depends
+// on it (dependsOn). What sleeps loses room with each operation that passes by, and wakes when
+// it has none (path.sleepOn). What is inserted has the room that it has where it is inserted
+// (measure), less what goes before it in the tree (spend).
 //
-// covers is the one place where more than a pair is asked for: that nothing behind an event can matter to T(Z). With
-// room that ends, equal operations there can, so that such a T(Z) is evaluated with them.
+// covers is the one place where more than a pair is asked for: that nothing behind an event can
+// matter to T(Z). With room that ends, equal operations there can, so that such a T(Z) is
+// evaluated with them.
 //
 // Persistent sets take operations for writes, because futures do not know them; a set that is
-// persistent with more dependence is so with less. Composed transitions and systems that a discipline is checked on have
-// ordinary accesses.
+// persistent with more dependence is so with less. Composed transitions and systems that a
+// discipline is checked on have ordinary accesses.
 //
 // Five parts are needed by this proof and not known to be needed in fact: going
 // on when T(Z) is enabled; that the base changes when T(Z) is blocked; the meet in

@@ -103,7 +103,8 @@ func (g *generator) cond() string {
 			return "!" + g.pick("f", "g")
 		case 2:
 			if len(g.chans) > 0 {
-				return fmt.Sprintf("%s(%s)", g.pick("empty", "full", "!empty", "!full"), g.pick(g.chans...))
+				return fmt.Sprintf("%s(%s)", g.pick("empty", "full", "!empty", "!full"),
+					g.pick(g.chans...))
 			}
 		case 3:
 			return fmt.Sprintf("%s == %s", g.pick("x", "y", "z"), g.pick("x", "y", "0", "1"))

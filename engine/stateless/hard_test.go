@@ -33,7 +33,8 @@ func hardModels(t *testing.T) (models []struct {
 			traces, violations, deadlocks int
 		}{text: text})
 		m := &models[len(models)-1]
-		if n, err := fmt.Sscan(head, &m.name, &m.traces, &m.violations, &m.deadlocks); !ok || n != 4 {
+		if n, err := fmt.Sscan(head, &m.name, &m.traces, &m.violations, &m.deadlocks); !ok ||
+			n != 4 {
 			t.Fatalf("%q: %v", head, err)
 		}
 	}
@@ -60,9 +61,11 @@ func TestHardModels(t *testing.T) {
 				if !ok || broken != "" {
 					t.Fatalf("%s\n%s", broken, text)
 				}
-				if len(want.maximal) != m.traces || len(want.violations) != m.violations || len(want.deadlocks) != m.deadlocks {
+				if len(want.maximal) != m.traces || len(want.violations) != m.violations ||
+					len(want.deadlocks) != m.deadlocks {
 					t.Errorf("%d traces, %d violations, %d deadlocks; want %d, %d, %d\n%s",
-						len(want.maximal), len(want.violations), len(want.deadlocks), m.traces, m.violations, m.deadlocks, text)
+						len(want.maximal), len(want.violations), len(want.deadlocks), m.traces,
+						m.violations, m.deadlocks, text)
 				}
 				if diff := compare(sys, want); diff != "" {
 					t.Errorf("%s\n%s", diff, text)
@@ -122,12 +125,17 @@ init { go T(0); go T(1); go T(2) }`, 0},
 					if sample.Race && workers == 1 {
 						continue
 					}
-					res := explore(t, sys, Options{Options: engine.Options{Workers: workers, IgnoreDeadlocks: true}, Reduction: red})
+					res := explore(t, sys,
+						Options{Options: engine.Options{Workers: workers, IgnoreDeadlocks: true},
+							Reduction: red})
 					if want == 0 {
 						want = res.Executions
 					}
-					if res.Executions != want && red != PersistentSleep || !res.Exhaustive || red == DPOR && res.BlockedExecutions > 0 {
-						t.Errorf("%s, %v, %d workers: %d executions, want %d; %d blocked; %s", m.name, red, workers, res.Executions, want, res.BlockedExecutions, res.Reason)
+					if res.Executions != want && red != PersistentSleep || !res.Exhaustive ||
+						red == DPOR && res.BlockedExecutions > 0 {
+						t.Errorf("%s, %v, %d workers: %d executions, want %d; %d blocked; %s",
+							m.name, red, workers, res.Executions, want, res.BlockedExecutions,
+							res.Reason)
 					}
 				}
 			}
@@ -194,7 +202,10 @@ func TestBounds(t *testing.T) {
 			visit(0)
 			for _, red := range []Reduction{None, Sleep} {
 				for _, deepen := range []bool{false, true} {
-					res := explore(t, sys, Options{Options: engine.Options{MaxDepth: bound, Workers: 1, All: true, MaxViolations: 1 << 20, KeepTraces: true}, Reduction: red, Deepen: deepen, FirstDepth: 1})
+					res := explore(t, sys,
+						Options{Options: engine.Options{MaxDepth: bound, Workers: 1, All: true,
+							MaxViolations: 1 << 20, KeepTraces: true}, Reduction: red,
+							Deepen: deepen, FirstDepth: 1})
 					got := map[string]bool{}
 					for _, v := range res.Violations {
 						if v.Kind != system.Deadlock {
@@ -221,10 +232,13 @@ func TestBounds(t *testing.T) {
 func TestBoundsRefused(t *testing.T) {
 	sys := load(t, "lastzero", "N=3")
 	for _, o := range []Options{
-		{Options: engine.Options{MaxDepth: 9}, Reduction: DPOR}, {Reduction: DPOR, Deepen: true}, {Options: engine.Options{MaxDepth: 9}, Reduction: Persistent},
-		{Reduction: PersistentSleep, Deepen: true}, {Options: engine.Options{MaxDepth: 9}, Reduction: Sleep, InvisibleFirst: true},
+		{Options: engine.Options{MaxDepth: 9}, Reduction: DPOR}, {Reduction: DPOR, Deepen: true},
+		{Options: engine.Options{MaxDepth: 9}, Reduction: Persistent},
+		{Reduction: PersistentSleep, Deepen: true}, {Options: engine.Options{MaxDepth: 9},
+			Reduction: Sleep, InvisibleFirst: true},
 	} {
-		if _, err := Run(t.Context(), sys, o); err == nil || !strings.Contains(err.Error(), "bound") {
+		if _, err := Run(t.Context(), sys, o); err == nil || !strings.Contains(err.Error(),
+			"bound") {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
@@ -236,7 +250,8 @@ func TestObserverAnywhere(t *testing.T) {
 	for place := range 3 {
 		p := toy.NewProgram()
 		x := p.Scalar("x", 0)
-		p.Thread("A", 0, toy.Atomic(toy.Store(x, nil, toy.Const(1))), toy.Atomic(toy.Store(x, nil, toy.Const(0))), toy.Await(toy.Load(x, nil)))
+		p.Thread("A", 0, toy.Atomic(toy.Store(x, nil, toy.Const(1))),
+			toy.Atomic(toy.Store(x, nil, toy.Const(0))), toy.Await(toy.Load(x, nil)))
 		p.Thread("B", 0, toy.Await(toy.Bin("==", toy.Load(x, nil), toy.Const(2))))
 		p.Invariant("inv", toy.Bin("!=", toy.Load(x, nil), toy.Const(1)))
 		for i, name := range []string{"A", "B"} {
@@ -253,12 +268,14 @@ func TestObserverAnywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		for red := range Reduction(len(reductionNames)) {
-			res := explore(t, sys, Options{Options: engine.Options{Workers: 1, All: true}, Reduction: red})
+			res := explore(t, sys, Options{Options: engine.Options{Workers: 1, All: true},
+				Reduction: red})
 			kinds := map[system.ViolationKind]int{}
 			for _, v := range res.Violations {
 				kinds[v.Kind]++
 			}
-			if len(res.Violations) != 2 || kinds[system.Deadlock] != 1 || kinds[system.Invariant] != 1 {
+			if len(res.Violations) != 2 || kinds[system.Deadlock] != 1 ||
+				kinds[system.Invariant] != 1 {
 				t.Errorf("observer at %d, %v: %+v", place, red, res.Violations)
 			}
 		}

@@ -17,8 +17,10 @@ import (
 )
 
 var lockConfigs = []oracle.LockConfig{
-	{Threads: 3, Statements: 3, Conditions: true, Semaphores: true, Awaits: true, Choices: true, Creation: true, Atomic: true},
-	{Threads: 3, Statements: 3, Conditions: true, Semaphores: true, Awaits: true, Choices: true, Creation: true, Atomic: true, Breach: 6},
+	{Threads: 3, Statements: 3, Conditions: true, Semaphores: true, Awaits: true, Choices: true,
+		Creation: true, Atomic: true},
+	{Threads: 3, Statements: 3, Conditions: true, Semaphores: true, Awaits: true, Choices: true,
+		Creation: true, Atomic: true, Breach: 6},
 	{Threads: 3, Statements: 3, Conditions: true},
 	{Threads: 3, Statements: 3, Breach: 6},
 	{Threads: 2, Statements: 5, Conditions: true, Semaphores: true},
@@ -31,13 +33,17 @@ func lockVariants() []variant {
 	vs := variants(&traces{})
 	for _, red := range []Reduction{None, Sleep, Persistent, PersistentSleep} {
 		for _, workers := range []int{1, 3} {
-			vs = append(vs, variant{Options{Options: engine.Options{Workers: workers, All: true, MaxViolations: 1 << 20, KeepTraces: true}, Reduction: red, InvisibleFirst: true},
+			vs = append(vs, variant{
+				Options{Options: engine.Options{Workers: workers, All: true, MaxViolations: 1 << 20,
+					KeepTraces: true}, Reduction: red, InvisibleFirst: true},
 				fmt.Sprintf("invisible first, %v, %d workers", red, workers)})
 		}
 	}
 	for _, red := range []Reduction{None, Sleep, Persistent, PersistentSleep, DPOR} {
 		for _, workers := range []int{1, 3} {
-			vs = append(vs, variant{Options{Options: engine.Options{Workers: workers, All: true, MaxViolations: 1 << 20, KeepTraces: true}, Reduction: red, Composed: true},
+			vs = append(vs, variant{
+				Options{Options: engine.Options{Workers: workers, All: true, MaxViolations: 1 << 20,
+					KeepTraces: true}, Reduction: red, Composed: true},
 				fmt.Sprintf("composed, %v, %d workers", red, workers)})
 		}
 	}
@@ -97,7 +103,8 @@ func agree(sys system.System) (diff string, ok bool) {
 		}
 		got := outcomeOf(sys, res)
 		if !res.Exhaustive || got.discipline != want.discipline {
-			return fmt.Sprintf("%s: exhaustive %v, the discipline is violated: %v, want %v", v.name, res.Exhaustive, got.discipline, want.discipline), true
+			return fmt.Sprintf("%s: exhaustive %v, the discipline is violated: %v, want %v", v.name,
+				res.Exhaustive, got.discipline, want.discipline), true
 		}
 		if want.discipline {
 			continue
@@ -174,7 +181,8 @@ init {
 			t.Fatal(err)
 		}
 		for _, red := range []Reduction{None, Sleep, Persistent, PersistentSleep} {
-			res := explore(t, sys, Options{Options: engine.Options{All: true}, Reduction: red, InvisibleFirst: true})
+			res := explore(t, sys, Options{Options: engine.Options{All: true}, Reduction: red,
+				InvisibleFirst: true})
 			if got := outcomeOf(sys, res).discipline; got != want {
 				t.Errorf("%v, %v: violated %v, want %v", rule, red, got, want)
 			}
@@ -204,22 +212,26 @@ init { for i := 0; i < N; i++ { go T(i) } }
 		t.Fatal(err)
 	}
 	every := explore(t, sys, Options{Options: engine.Options{Workers: 1}, Reduction: None})
-	first := explore(t, sys, Options{Options: engine.Options{Workers: 1}, Reduction: None, InvisibleFirst: true})
-	best := explore(t, sys, Options{Options: engine.Options{Workers: 1}, Reduction: PersistentSleep, InvisibleFirst: true})
+	first := explore(t, sys, Options{Options: engine.Options{Workers: 1}, Reduction: None,
+		InvisibleFirst: true})
+	best := explore(t, sys, Options{Options: engine.Options{Workers: 1}, Reduction: PersistentSleep,
+		InvisibleFirst: true})
 	if every.Verdict != engine.Pass || first.Verdict != engine.Pass || best.Verdict != engine.Pass {
 		t.Fatalf("%s %s %s", every.Verdict, first.Verdict, best.Verdict)
 	}
 	// Whole critical sections interleave: 3! orders; what matters is who of
 	// the two threads with the same lock comes first.
 	if first.Executions != 6 || every.Executions < 100*first.Executions || best.Executions != 2 {
-		t.Errorf("%d executions, invisible first %d, with persistent and sleep sets %d", every.Executions, first.Executions, best.Executions)
+		t.Errorf("%d executions, invisible first %d, with persistent and sleep sets %d",
+			every.Executions, first.Executions, best.Executions)
 	}
 }
 
 // TestOptionErrors tries options that make no sense.
 func TestOptionErrors(t *testing.T) {
 	sys := load(t, "increments", "N=2")
-	observed, err := model.Parse("test.model", "var x bool\nthread T() { x = true }\ninvariant i { !x || x }\ninit { go T() }", model.Options{})
+	observed, err := model.Parse("test.model", "var x bool\nthread T() { x = true }\ninvariant i "+
+		"{ !x || x }\ninit { go T() }", model.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +253,8 @@ func TestOptionErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		res, err := Run(context.Background(), tt.sys, tt.o)
-		if _, ok := err.(*engine.OptionError); !ok || res != nil || !strings.Contains(err.Error(), tt.want) {
+		if _, ok := err.(*engine.OptionError); !ok || res != nil || !strings.Contains(err.Error(),
+			tt.want) {
 			t.Errorf("%+v: %v, want %q", tt.o, err, tt.want)
 		}
 	}
@@ -281,22 +294,26 @@ thread W() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sys, err := lockset.New(m.System(), lockset.Options{Rule: lockset.LDPrime, Dependences: true})
+		sys, err := lockset.New(m.System(), lockset.Options{Rule: lockset.LDPrime,
+			Dependences: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, red := range []Reduction{Sleep, PersistentSleep, DPOR} {
 			for _, workers := range []int{1, 3} {
-				res := explore(t, sys, Options{Options: engine.Options{Workers: workers}, Reduction: red, Composed: true})
+				res := explore(t, sys, Options{Options: engine.Options{Workers: workers},
+					Reduction: red, Composed: true})
 				if res.Verdict != engine.Pass || res.Executions != tt.composed {
-					t.Errorf("%s, %v, %d workers: %s, %d executions, want %d", tt.init, red, workers, res.Verdict, res.Executions, tt.composed)
+					t.Errorf("%s, %v, %d workers: %s, %d executions, want %d", tt.init, red,
+						workers, res.Verdict, res.Executions, tt.composed)
 				}
 			}
 		}
 		for _, red := range []Reduction{Sleep, PersistentSleep} {
 			res := explore(t, sys, Options{Reduction: red, InvisibleFirst: true})
 			if res.Verdict != engine.Pass || res.Executions != tt.explored {
-				t.Errorf("%s, %v, invisible first: %s, %d executions, want %d", tt.init, red, res.Verdict, res.Executions, tt.explored)
+				t.Errorf("%s, %v, invisible first: %s, %d executions, want %d", tt.init, red,
+					res.Verdict, res.Executions, tt.explored)
 			}
 		}
 	}
@@ -324,7 +341,8 @@ init { go T(); go T() }
 	if err != nil {
 		t.Fatal(err)
 	}
-	res := explore(t, sys, Options{Options: engine.Options{All: true}, Reduction: DPOR, Composed: true})
+	res := explore(t, sys, Options{Options: engine.Options{All: true}, Reduction: DPOR,
+		Composed: true})
 	var kinds []system.ViolationKind
 	for _, v := range res.Violations {
 		kinds = append(kinds, v.Kind)
@@ -340,7 +358,8 @@ init { go T(); go T() }
 		t.Errorf("found %v", kinds)
 	}
 	// One that goes round invisibly is cyclic.
-	m, err = model.Parse("spin.model", "unshared var u bool\nthread T() { for { u = !u } }\ninit { go T() }", model.Options{})
+	m, err = model.Parse("spin.model", "unshared var u bool\nthread T() { for { u = !u } }\ninit "+
+		"{ go T() }", model.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

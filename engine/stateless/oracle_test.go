@@ -146,12 +146,16 @@ type variant struct {
 func variants(want *traces) []variant {
 	var vs []variant
 	add := func(red Reduction, workers int, undo Undo) {
-		vs = append(vs, variant{Options{Options: engine.Options{Workers: workers, All: true, MaxViolations: 1 << 20, KeepTraces: true}, Reduction: red, Undo: undo},
+		vs = append(vs, variant{
+			Options{Options: engine.Options{Workers: workers, All: true, MaxViolations: 1 << 20,
+				KeepTraces: true}, Reduction: red, Undo: undo},
 			fmt.Sprintf("%v, %d workers, undo by %v", red, workers, undo)})
 	}
 	for _, red := range []Reduction{DPOR, Sleep, Persistent, PersistentSleep, None} {
-		if red == None && want.interleavings > 3000 || red == Persistent && want.interleavings > 100_000 {
-			continue // None is there for the small ones, and persistent sets alone are hardly a reduction
+		if red == None && want.interleavings > 3000 || red == Persistent &&
+			want.interleavings > 100_000 {
+			// None is there for the small ones, and persistent sets alone are hardly a reduction
+			continue
 		}
 		add(red, 1, Log)
 		if len(want.maximal) < 300 {
@@ -172,7 +176,8 @@ func compare(sys system.System, want *traces) string {
 	if want.interleavings <= 250 {
 		names, n, _ := interleavings(sys, 1000)
 		if float64(n) != want.interleavings || len(names) != len(want.maximal) {
-			return fmt.Sprintf("brute force: %v interleavings of %d traces; one by one %d of %d", want.interleavings, len(want.maximal), n, len(names))
+			return fmt.Sprintf("brute force: %v interleavings of %d traces; one by one %d of %d",
+				want.interleavings, len(want.maximal), n, len(names))
 		}
 	}
 	var one *Result
@@ -192,7 +197,8 @@ func compare(sys system.System, want *traces) string {
 			return fmt.Sprintf("%s: %v", v.name, err)
 		}
 		if !res.Exhaustive || res.Executions != uint64(explored) {
-			return fmt.Sprintf("%s: %d executions of %d, exhaustive %v: %s", v.name, explored, res.Executions, res.Exhaustive, res.Reason)
+			return fmt.Sprintf("%s: %d executions of %d, exhaustive %v: %s", v.name, explored,
+				res.Executions, res.Exhaustive, res.Reason)
 		}
 		violations, deadlocks := map[string]bool{}, map[string]bool{}
 		for _, f := range res.Violations {
@@ -217,13 +223,15 @@ func compare(sys system.System, want *traces) string {
 			return fmt.Sprintf("%s: deadlocks: %s", v.name, d)
 		}
 		if v.Reduction == None && float64(res.Executions) != want.interleavings {
-			return fmt.Sprintf("%s: %d executions, want %v", v.name, res.Executions, want.interleavings)
+			return fmt.Sprintf("%s: %d executions, want %v", v.name, res.Executions,
+				want.interleavings)
 		}
 		switch {
 		case one == nil || one.Executions == 0 || v.Workers == 1 && v.Undo == Log:
 			one = res
 		case res.Executions != one.Executions || res.BlockedExecutions != one.BlockedExecutions,
-			(v.Workers == 1 || v.Reduction != DPOR) && (res.Transitions != one.Transitions || res.MaxDepth != one.MaxDepth):
+			(v.Workers == 1 || v.Reduction != DPOR) && (res.Transitions != one.Transitions ||
+				res.MaxDepth != one.MaxDepth):
 			return fmt.Sprintf("%s: %+v, with one worker and the log %+v", v.name, res, one)
 		}
 		for z := range seen {
@@ -236,15 +244,18 @@ func compare(sys system.System, want *traces) string {
 		}
 		for z, steps := range want.maximal {
 			if seen[z] == 0 {
-				return fmt.Sprintf("%s: %d of %d traces explored; not this one: %v", v.name, len(seen), len(want.maximal), steps)
+				return fmt.Sprintf("%s: %d of %d traces explored; not this one: %v", v.name,
+					len(seen), len(want.maximal), steps)
 			}
 		}
 		if v.Reduction != None {
 			if explored != len(want.maximal) {
-				return fmt.Sprintf("%s: %d executions explored for %d traces", v.name, explored, len(want.maximal))
+				return fmt.Sprintf("%s: %d executions explored for %d traces", v.name, explored,
+					len(want.maximal))
 			}
 			if v.Reduction == DPOR && res.BlockedExecutions > 0 {
-				return fmt.Sprintf("%s: %d executions blocked by their sleep set (%d traces)", v.name, res.BlockedExecutions, len(want.maximal))
+				return fmt.Sprintf("%s: %d executions blocked by their sleep set (%d traces)",
+					v.name, res.BlockedExecutions, len(want.maximal))
 			}
 		}
 	}
@@ -278,7 +289,8 @@ type figures struct {
 }
 
 // check makes programs from seeds, on all CPUs, until n of them were compared.
-func check(t *testing.T, n int, program func(seed uint64) (text string, sys system.System, err error)) {
+func check(t *testing.T, n int, program func(seed uint64) (text string, sys system.System,
+	err error)) {
 	most := sample.Of(4000, 4000, 10_000)
 	var f figures
 	one := func(number uint64) bool {
@@ -343,7 +355,8 @@ func check(t *testing.T, n int, program func(seed uint64) (text string, sys syst
 		})
 	}
 	wg.Wait()
-	t.Logf("%d programs agree, %d too large; %d with violations, %d with deadlocks; %d traces, %.3g interleavings, at most %.3g of one",
+	t.Logf("%d programs agree, %d too large; %d with violations, %d with deadlocks; %d traces, "+
+		"%.3g interleavings, at most %.3g of one",
 		f.programs, f.tooLarge, f.violated, f.deadlocked, f.traces, f.interleavings, f.most)
 	if f.tooLarge > f.programs {
 		t.Errorf("most programs are too large")
@@ -363,7 +376,8 @@ func programs(n int) int {
 func TestToyPrograms(t *testing.T) {
 	check(t, programs(200), func(s uint64) (string, system.System, error) {
 		r := rand.New(rand.NewPCG(s, 5))
-		p := toy.Random(r, toy.Config{NoLoops: true, Observer: r.IntN(3) == 0, Threads: 2 + r.IntN(3), Nodes: 2 + r.IntN(4)})
+		p := toy.Random(r, toy.Config{NoLoops: true, Observer: r.IntN(3) == 0,
+			Threads: 2 + r.IntN(3), Nodes: 2 + r.IntN(4)})
 		sys, err := toy.New(p)
 		return p.String(), sys, err
 	})
@@ -371,7 +385,8 @@ func TestToyPrograms(t *testing.T) {
 
 // configs are mixes of constructs without loops.
 var configs = []oracle.Config{
-	{Threads: 3, Statements: 4, Locks: true, Awaits: true, Atomic: true, Choices: true, Selects: true, Channels: true,
+	{Threads: 3, Statements: 4, Locks: true, Awaits: true, Atomic: true, Choices: true,
+		Selects: true, Channels: true,
 		Rendezvous: true, Creation: true, Pointers: true, Functions: true, Invariants: true},
 	{Threads: 3, Statements: 5, Locks: true, Awaits: true},
 	{Threads: 3, Statements: 4, Channels: true, Selects: true},

@@ -70,9 +70,10 @@ type path struct {
 	sleep   []*node // the sleep sets, one after the other
 	sleepAt []int32 // by depth: where the sleep set begins
 
-	hb       bool    // keep the happens-before order
-	stride   int     // threads that a clock has room for
-	clocks   []int32 // by event and thread: how many of the thread's events happen before (or are) it
+	hb     bool // keep the happens-before order
+	stride int  // threads that a clock has room for
+	// by event and thread: how many of the thread's events happen before (or are) it
+	clocks   []int32
 	lastOf   []int32 // by thread: its last event, -1
 	recs     []record
 	head     []int32 // by location: its newest record, -1
@@ -122,7 +123,8 @@ func (p *path) push(c *node, useSleep bool) {
 		}
 	}
 	p.serial++
-	p.events = append(p.events, event{node: c, thread: c.thread, serial: p.serial, recs: int32(len(p.recs)), races: int32(len(p.raceList))})
+	p.events = append(p.events, event{node: c, thread: c.thread, serial: p.serial,
+		recs: int32(len(p.recs)), races: int32(len(p.raceList))})
 	if p.hb {
 		p.order(c)
 	}
@@ -230,7 +232,8 @@ func (p *path) order(c *node) {
 		if a.Write {
 			lastWrite = r
 		}
-		p.recs = append(p.recs, record{loc: a.Loc, write: a.Write, op: a.Op, event: int32(e), prev: h, lastWrite: lastWrite, before: before})
+		p.recs = append(p.recs, record{loc: a.Loc, write: a.Write, op: a.Op, event: int32(e),
+			prev: h, lastWrite: lastWrite, before: before})
 		p.head[a.Loc] = r
 	}
 	for _, f := range p.cand {
@@ -261,10 +264,10 @@ func (p *path) addRace(f int32) {
 // is tells whether the record is of a certain operation that was executed.
 func (r *record) is(op system.Op) bool { return r.write && r.op == op }
 
-// candidates inserts into cand the events that an access depends on, from the record h on, but for those that
-// happen before another one of them anyway: the newest write of a location and what reads it
-// since. If that write is an operation, it is all equal ones of its row. What is equal to the
-// access itself is left out.
+// candidates inserts into cand the events that an access depends on, from the record h on, but
+// for those that happen before another one of them anyway: the newest write of a location and
+// what reads it since. If that write is an operation, it is all equal ones of its row. What is
+// equal to the access itself is left out.
 func (p *path) candidates(h int32, a system.Access) {
 	if a.Op != 0 && h >= 0 && p.recs[h].is(a.Op) {
 		h = p.recs[h].before

@@ -56,7 +56,8 @@ func (w *worker) races(end end) {
 func (w *worker) reverse(r *race, e int) {
 	ev := &w.events[e]
 	n := ev.node
-	w.rev = reversal{thread: int(ev.thread), event: e, acc: n.acc, all: n.shape&system.MayChoose != 0, open: r.open[:0]}
+	w.rev = reversal{thread: int(ev.thread), event: e, acc: n.acc,
+		all: n.shape&system.MayChoose != 0, open: r.open[:0]}
 	if r.state == undecided {
 		for i := range r.open {
 			w.insertWhole(&r.open[i])
@@ -67,7 +68,8 @@ func (w *worker) reverse(r *race, e int) {
 	created := ev.prev < 0 && int(ev.thread) >= w.threads
 	if n.shape == 0 && !created || !affects(w.events[r.event].node.acc, n.acc) {
 		// It does the same everywhere, or nothing that e read comes from there.
-		w.insert(w.root[:], step{thread: n.thread, alt: n.alt, acc: n.acc, multi: n.multi, shape: n.shape})
+		w.insert(w.root[:], step{thread: n.thread, alt: n.alt, acc: n.acc, multi: n.multi,
+			shape: n.shape})
 	} else if n.shape&^system.MayVary != 0 || created || !w.explored() {
 		clear(w.memo)
 		w.search(w.root[:], n.acc)
@@ -142,7 +144,8 @@ func (w *worker) search(roots []int32, base []system.Access) {
 		}
 	}
 	for _, a := range alts {
-		w.insert(roots, step{thread: int32(v.thread), alt: a.number, acc: a.acc, multi: len(alts) > 1, shape: shape})
+		w.insert(roots, step{thread: int32(v.thread), alt: a.number, acc: a.acc,
+			multi: len(alts) > 1, shape: shape})
 	}
 	w.without(roots, len(alts) == 0, touched, base)
 }
@@ -151,7 +154,8 @@ func (w *worker) search(roots []int32, base []system.Access) {
 // enabled alternatives of the thread there, none if it is blocked, and all that
 // they touch. ok is false if the thread does not exist, or the search is to end before all
 // of them were tried.
-func (w *worker) evaluate(first int) (alts []alternative, touched []system.Access, shape system.Shape, ok bool) {
+func (w *worker) evaluate(first int) (alts []alternative, touched []system.Access,
+	shape system.Shape, ok bool) {
 	w.lookAhead(first, w.v)
 	q := w.rev.thread
 	if q >= w.ahead.m.NumThreads() {
@@ -194,14 +198,17 @@ func (w *worker) without(roots []int32, blocked bool, touched, base []system.Acc
 		w.writes = w.lastWrites(roots, a, w.writes[:0])
 		for _, r := range w.writes {
 			g := w.recs[r].event
-			if int(w.events[g].thread) != v.thread && (prior < 0 || !w.before(int(g), prior)) && !slices.Contains(cand, g) &&
+			if int(w.events[g].thread) != v.thread && (prior < 0 || !w.before(int(g), prior)) &&
+				!slices.Contains(cand, g) &&
 				(blocked || v.all || !affects(w.events[g].node.acc, base)) {
 				cand = append(cand, g)
 			}
 		}
 	}
 	for _, g := range cand {
-		if slices.ContainsFunc(cand, func(h int32) bool { return h != g && w.before(int(g), int(h)) }) {
+		if slices.ContainsFunc(cand, func(h int32) bool {
+			return h != g && w.before(int(g), int(h))
+		}) {
 			continue
 		}
 		next := base
@@ -260,9 +267,10 @@ func (w *worker) removed(roots []int32, j int) bool {
 	return false
 }
 
-// lastWrite returns the record of the last write to a location that is not left out with the roots; -1
-// if there is none. What writes to it behind a root that touches it happens after that root, so the
-// search begins before the first of these: it would go through the whole execution otherwise.
+// lastWrite returns the record of the last write to a location that is not left out with the
+// roots; -1 if there is none. What writes to it behind a root that touches it happens after that
+// root, so the search begins before the first of these: it would go through the whole execution
+// otherwise.
 func (w *worker) lastWrite(roots []int32, l system.Loc) int32 {
 	r := w.headOf(l)
 	for _, f := range roots {
@@ -278,13 +286,14 @@ func (w *worker) lastWrite(roots []int32, l system.Loc) int32 {
 	return -1
 }
 
-// lastWrites appends to dst the records of the writes of a location that an access depends on and that
-// happen before no other such write, without what is left out with the roots: the last write, or all operations of
-// the last row of equal ones that are not equal to the access.
+// lastWrites appends to dst the records of the writes of a location that an access depends on
+// and that happen before no other such write, without what is left out with the roots: the last
+// write, or all operations of the last row of equal ones that are not equal to the access.
 func (w *worker) lastWrites(roots []int32, a system.Access, dst []int32) []int32 {
 	r := w.lastWrite(roots, a.Loc)
 	if a.Op != 0 {
-		for r >= 0 && (!w.recs[r].is(a.Op) && !w.recs[r].write || w.recs[r].is(a.Op) || w.removed(roots, int(w.recs[r].event))) {
+		for r >= 0 && (!w.recs[r].is(a.Op) && !w.recs[r].write || w.recs[r].is(a.Op) ||
+			w.removed(roots, int(w.recs[r].event))) {
 			r = w.recs[r].prev
 		}
 	}
@@ -317,7 +326,8 @@ func (w *worker) sequence(roots []int32, first int, cut bool) {
 	for j := first; j < limit; j++ {
 		if !w.removed(roots, j) {
 			n := w.events[j].node
-			w.v = append(w.v, step{thread: n.thread, alt: n.alt, acc: n.acc, multi: n.multi, shape: n.shape})
+			w.v = append(w.v, step{thread: n.thread, alt: n.alt, acc: n.acc, multi: n.multi,
+				shape: n.shape})
 		}
 	}
 }
@@ -349,8 +359,8 @@ func (w *worker) insertWhole(i *insertion) {
 	w.insertAt(first, i.last, false)
 }
 
-// insertAt inserts w.v and a last step, which it adds to it, at a depth. If more may come behind, the
-// result is false if that decides, and nothing has been inserted then.
+// insertAt inserts w.v and a last step, which it adds to it, at a depth. If more may come
+// behind, the result is false if that decides, and nothing has been inserted then.
 func (w *worker) insertAt(depth int, last step, more bool) bool {
 	w.v = append(w.v, last)
 	u := w.v
@@ -386,11 +396,13 @@ func (w *worker) insertAt(depth int, last step, more bool) bool {
 	return insert(cur.parent, cur, u, more, &w.pool)
 }
 
-// measure finds out how much room there is for the operations of a sequence that is to be inserted at a depth.
-// Where they come from, others may have come before them that are left out.
+// measure finds out how much room there is for the operations of a sequence that is to be
+// inserted at a depth. Where they come from, others may have come before them that are left out.
 func (w *worker) measure(depth int, v []step) {
 	last := len(v) - 1
-	for last >= 0 && !slices.ContainsFunc(v[last].acc, func(a system.Access) bool { return a.Op != 0 && a.Room != system.Unlimited }) {
+	for last >= 0 && !slices.ContainsFunc(v[last].acc, func(a system.Access) bool {
+		return a.Op != 0 && a.Room != system.Unlimited
+	}) {
 		last--
 	}
 	if last < 0 {
@@ -450,7 +462,9 @@ func affects(f, e []system.Access) bool {
 // the event rules out nothing: what conflicts with it may come between the two.
 func (w *worker) ruledOut(acc []system.Access, roots []int32) bool {
 	for _, a := range acc {
-		if covers(w.rev.acc, a) || slices.ContainsFunc(roots, func(f int32) bool { return int(f) <= w.rev.event && covers(w.events[f].node.acc, a) }) {
+		if covers(w.rev.acc, a) || slices.ContainsFunc(roots, func(f int32) bool {
+			return int(f) <= w.rev.event && covers(w.events[f].node.acc, a)
+		}) {
 			continue
 		}
 		return false
@@ -462,21 +476,23 @@ func (w *worker) ruledOut(acc []system.Access, roots []int32) bool {
 // an equal one only if there is room for any number of them.
 func covers(acc []system.Access, a system.Access) bool {
 	for i := range acc {
-		if acc[i].Loc == a.Loc && (acc[i].Write || !a.Write) && (acc[i].Op == 0 || acc[i].Op == a.Op && a.Room == system.Unlimited) {
+		if acc[i].Loc == a.Loc && (acc[i].Write || !a.Write) &&
+			(acc[i].Op == 0 || acc[i].Op == a.Op && a.Room == system.Unlimited) {
 			return true
 		}
 	}
 	return false
 }
 
-// meet returns the accesses that are in both: what depends on one of the result depends on both. Of an
-// operation and an ordinary access that is the operation, and of two operations nothing.
+// meet returns the accesses that are in both: what depends on one of the result depends on both.
+// Of an operation and an ordinary access that is the operation, and of two operations nothing.
 func meet(a, b []system.Access) []system.Access {
 	var c []system.Access
 	for _, x := range a {
 		for _, y := range b {
 			if x.Loc == y.Loc && (x.Op == 0 || y.Op == 0 || x.Op == y.Op) {
-				c = append(c, system.Access{Loc: x.Loc, Write: x.Write && y.Write, Op: max(x.Op, y.Op)})
+				c = append(c, system.Access{Loc: x.Loc, Write: x.Write && y.Write,
+					Op: max(x.Op, y.Op)})
 			}
 		}
 	}

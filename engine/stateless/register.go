@@ -24,7 +24,12 @@ const (
 
 var (
 	invisible = &engine.FlagOf[string]{
-		FlagInfo: engine.FlagInfo{Name: "invisible", Group: flagGroup, Usage: "with -search stateless: `how` to exploit that locks protect data, as -por locks does with stored states: first explores invisible transitions at once (with -por persistent+sleep, the default then, persistent, sleep or none), composed joins them with the preceding visible one (with any reduction); both check -races ld'"},
+		FlagInfo: engine.FlagInfo{Name: "invisible", Group: flagGroup,
+			Usage: "with -search stateless: `how` to exploit that locks protect data, as -por " +
+				"locks does with stored states: first explores invisible transitions at once " +
+				"(with -por persistent+sleep, the default then, persistent, sleep or none), " +
+				"composed joins them with the preceding visible one (with any reduction); both " +
+				"check -races ld'"},
 		Parse: func(_, s string) (string, error) {
 			if s != invisibleFirst && s != invisibleComposed {
 				return "", errors.New("want first or composed")
@@ -33,12 +38,16 @@ var (
 		},
 	}
 	deepen = &engine.FlagOf[bool]{
-		FlagInfo: engine.FlagInfo{Name: "deepen", Bool: true, Group: flagGroup, Usage: "with -search stateless: bound the length of executions, first by 8, and double the bound (up to -max-depth) until no execution is cut off"},
-		Parse:    engine.ParseBool,
+		FlagInfo: engine.FlagInfo{Name: "deepen", Bool: true, Group: flagGroup,
+			Usage: "with -search stateless: bound the length of executions, first by 8, and " +
+				"double the bound (up to -max-depth) until no execution is cut off"},
+		Parse: engine.ParseBool,
 	}
 	undo = &engine.FlagOf[Undo]{
-		FlagInfo: engine.FlagInfo{Name: "undo", Group: flagGroup, Usage: "with -search stateless: `how` to undo transitions: log (the default), or replay from the initial state", Try: []string{"replay"}},
-		Parse:    func(_ Undo, s string) (Undo, error) { return ParseUndo(s) },
+		FlagInfo: engine.FlagInfo{Name: "undo", Group: flagGroup,
+			Usage: "with -search stateless: `how` to undo transitions: log (the default), or " +
+				"replay from the initial state", Try: []string{"replay"}},
+		Parse: func(_ Undo, s string) (Undo, error) { return ParseUndo(s) },
 	}
 )
 
@@ -46,8 +55,9 @@ func init() {
 	engine.RegisterMode(engine.Mode{
 		Name: Mode, Asked: "-search " + Mode, Rank: 2,
 		Summary: "runs one execution after another, for acyclic models",
-		Of:      "a search without stored states", Lacks: "needs stored states", Without: "stores no states",
-		Label: "search", Prefix: "stateless, ",
+		Of:      "a search without stored states", Lacks: "needs stored states",
+		Without: "stores no states",
+		Label:   "search", Prefix: "stateless, ",
 		Choose: func(v *engine.Values, o *engine.Options) string {
 			switch {
 			case invisible.Of(v) == invisibleFirst:
@@ -63,9 +73,13 @@ func init() {
 		summary   string
 		preserves engine.Preserved
 	}{
-		{DPOR, "with -search stateless, the default there: optimal dynamic reduction, one execution of each Mazurkiewicz trace; like all of these, preserves every assertion, invariant and deadlock; not with a bound on the depth", engine.Traces},
-		{None, "with -search stateless: every execution", engine.Locals | engine.States | engine.Traces},
-		{Sleep, "with -search stateless: sleep sets", engine.Locals | engine.States | engine.Traces},
+		{DPOR, "with -search stateless, the default there: optimal dynamic reduction, one " +
+			"execution of each Mazurkiewicz trace; like all of these, preserves every assertion, " +
+			"invariant and deadlock; not with a bound on the depth", engine.Traces},
+		{None, "with -search stateless: every execution",
+			engine.Locals | engine.States | engine.Traces},
+		{Sleep, "with -search stateless: sleep sets",
+			engine.Locals | engine.States | engine.Traces},
 		{Persistent, "with -search stateless: persistent sets", 0},
 		{PersistentSleep, "with -search stateless: both", 0},
 	} {
@@ -99,13 +113,17 @@ func (r Reduction) check(v *engine.Values, o *engine.Options) error {
 	rule := lockset.Races.Of(v)
 	switch {
 	case how == invisibleFirst && r == DPOR:
-		return fmt.Errorf("-invisible first and -por %v cannot be combined: use -invisible composed, or -por persistent+sleep", r)
+		return fmt.Errorf("-invisible first and -por %v cannot be combined: use -invisible "+
+			"composed, or -por persistent+sleep", r)
 	case how == invisibleFirst && bounded(v, o):
-		return errors.New("-invisible first may miss violations within a bound on the depth: remove -max-depth and -deepen, or use -invisible composed")
+		return errors.New("-invisible first may miss violations within a bound on the depth: " +
+			"remove -max-depth and -deepen, or use -invisible composed")
 	case how != "" && (rule == lockset.LD || rule == lockset.HB):
-		return fmt.Errorf("-races %v cannot be checked with -invisible %s, which rests on ld': remove one of them", rule, how)
+		return fmt.Errorf("-races %v cannot be checked with -invisible %s, which rests on ld': "+
+			"remove one of them", rule, how)
 	case bounded(v, o) && !r.Bounded():
-		return fmt.Errorf("-por %v may miss violations within a bound on the depth; with -max-depth or -deepen use -por sleep (the default then) or none", r)
+		return fmt.Errorf("-por %v may miss violations within a bound on the depth; with "+
+			"-max-depth or -deepen use -por sleep (the default then) or none", r)
 	}
 	return lockset.CheckInitThread(v)
 }
@@ -133,9 +151,11 @@ func (r Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, err
 	out.How = append(out.How, undone)
 	switch how {
 	case invisibleFirst:
-		out.How = append(out.How, engine.Figure{Key: "invisible", Value: how, Text: "invisible transitions first"})
+		out.How = append(out.How, engine.Figure{Key: "invisible", Value: how,
+			Text: "invisible transitions first"})
 	case invisibleComposed:
-		out.How = append(out.How, engine.Figure{Key: "invisible", Value: how, Text: "composed transitions"})
+		out.How = append(out.How, engine.Figure{Key: "invisible", Value: how,
+			Text: "composed transitions"})
 	}
 	rounds := engine.Figure{Key: "rounds", Value: res.Rounds, Label: "rounds"}
 	if res.Rounds > 1 {

@@ -39,13 +39,16 @@ func Run(ctx context.Context, sys system.System, o Options) (*Result, error) {
 	case o.FirstDepth < 0:
 		return nil, optionError("a negative bound on the depth")
 	case (o.MaxDepth > 0 || o.Deepen) && !o.Reduction.Bounded():
-		return nil, optionError("a search with a bound on the depth has no reduction %v: it may miss violations within the bound; use sleep or none, which find them all", o.Reduction)
+		return nil, optionError("a search with a bound on the depth has no reduction %v: it may "+
+			"miss violations within the bound; use sleep or none, which find them all", o.Reduction)
 	case (o.MaxDepth > 0 || o.Deepen) && o.InvisibleFirst:
-		return nil, optionError("a search with a bound on the depth cannot explore invisible transitions first, because it may miss violations within the bound")
+		return nil, optionError("a search with a bound on the depth cannot explore invisible " +
+			"transitions first, because it may miss violations within the bound")
 	case o.Undo > Replay:
 		return nil, optionError("invalid undo mode %d", o.Undo)
 	case o.InvisibleFirst && o.Reduction.dynamic():
-		return nil, optionError("a search that explores invisible transitions first has no dynamic reduction: use none, sleep, persistent or persistent+sleep")
+		return nil, optionError("a search that explores invisible transitions first has no " +
+			"dynamic reduction: use none, sleep, persistent or persistent+sleep")
 	}
 	if o.InvisibleFirst {
 		if _, err := composed.NewVisibility(sys); err != nil {
@@ -56,7 +59,8 @@ func Run(ctx context.Context, sys system.System, o Options) (*Result, error) {
 	single := func(t *trace.Trace) (*trace.Trace, error) { return t, nil }
 	if o.Composed {
 		if o.InvisibleFirst {
-			return nil, optionError("invisible transitions are explored first, or composed with the one before; not both")
+			return nil, optionError("invisible transitions are explored first, or composed with " +
+				"the one before; not both")
 		}
 		c, err := composed.NewSystem(sys, composed.Options{})
 		if err != nil {
@@ -77,7 +81,8 @@ func Run(ctx context.Context, sys system.System, o Options) (*Result, error) {
 			return nil, err
 		}
 	}
-	e := &explorer{sys: sys, obs: system.ObserversOf(sys), o: o, initial: sys.Initial()[0], watch: watch, found: engine.NewCollector[engine.Raw](&o.Options)}
+	e := &explorer{sys: sys, obs: system.ObserversOf(sys), o: o, initial: sys.Initial()[0],
+		watch: watch, found: engine.NewCollector[engine.Raw](&o.Options)}
 	res := &Result{Result: engine.Result{Workers: o.Workers}}
 	err = e.search(res)
 	var wrong *engine.OptionError
@@ -183,7 +188,8 @@ func (e *explorer) search(res *Result) error {
 			}
 		}
 		e.fill(res)
-		if keep != nil && e.stopping.Load() && engine.Interrupted(context.Cause(e.watch.Context())) {
+		if keep != nil && e.stopping.Load() &&
+			engine.Interrupted(context.Cause(e.watch.Context())) {
 			e.tree.Load().unclaim()
 			keep.Write(e.save)
 		}
@@ -286,7 +292,8 @@ func (e *explorer) transitions() uint64 {
 }
 
 func (e *explorer) progress() engine.Progress {
-	p := engine.Progress{Counters: engine.Counters{Transitions: e.transitions()}, Violations: e.found.Len()}
+	p := engine.Progress{Counters: engine.Counters{Transitions: e.transitions()},
+		Violations: e.found.Len()}
 	for _, w := range e.workers {
 		p.Executions += w.public.executions.Load()
 		p.BlockedExecutions += w.public.blocked.Load()
@@ -300,7 +307,8 @@ func (e *explorer) progress() engine.Progress {
 func (e *explorer) violation(v *system.Violation, steps []trace.Step, state string) bool {
 	for ; v != nil; v = v.Also {
 		if !e.found.Add(v, state, func(v system.Violation) engine.Raw {
-			return engine.Raw{Violation: v, Trace: &trace.Trace{Initial: e.which, Steps: slices.Clone(steps)}}
+			return engine.Raw{Violation: v, Trace: &trace.Trace{Initial: e.which,
+				Steps: slices.Clone(steps)}}
 		}) {
 			e.stop(engine.AtViolation)
 			return false
@@ -335,14 +343,16 @@ func (e *explorer) judge(res *Result, err error) error {
 		if res.CutExecutions == 1 {
 			what = "execution was"
 		}
-		gap = fmt.Sprintf("%s %s cut off after %s transitions", human.Count(res.CutExecutions), what, human.Count(res.Bound))
+		gap = fmt.Sprintf("%s %s cut off after %s transitions", human.Count(res.CutExecutions),
+			what, human.Count(res.Bound))
 	}
 	return res.Judge(err, gap, e.found.Len() > 0)
 }
 
 // traces checks and minimises the traces of the violations, as traces of the
 // plain system; single makes them that.
-func (e *explorer) traces(res *Result, plain system.System, single func(*trace.Trace) (*trace.Trace, error)) (err error) {
+func (e *explorer) traces(res *Result, plain system.System, single func(*trace.Trace) (*trace.Trace,
+	error)) (err error) {
 	var raws []engine.Raw
 	for r := range e.found.All() {
 		r.Trace.Violation = &r.Violation

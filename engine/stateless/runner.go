@@ -63,7 +63,8 @@ func (r *runner) undo() { r.truncate(len(r.steps) - 1) }
 func (r *runner) step(t int, alt uint64) system.Outcome {
 	out := r.try(t, alt)
 	if out.Kind != system.Moved {
-		panic(fmt.Sprintf("stateless: thread %d, alternative %d, was enabled and is %v", t, alt, out.Kind))
+		panic(fmt.Sprintf("stateless: thread %d, alternative %d, was enabled and is %v", t, alt,
+			out.Kind))
 	}
 	return out
 }

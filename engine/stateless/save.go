@@ -20,12 +20,12 @@ import (
 // another process, also where locations are objects that get their numbers when they are
 // first met.
 //
-// A worker that is to pause, or that a limit stops, leaves nodes behind that are
-// running. They become pending, and whoever takes one goes on where it was: along its
-// pending children, or behind it if it has none, without counting its transition
-// again. That is what happens to a node that was done and gets a new child, too
-// (node.reopen). What is lost are the notes about races that a worker keeps with its path, as when it
-// takes another worker's node: they are found again, and what reverses them is in the tree.
+// A worker that is to pause, or that a limit stops, leaves nodes behind that are running. They
+// become pending, and whoever takes one goes on where it was: along its pending children, or
+// behind it if it has none, without counting its transition again. That is what happens to a
+// node that was done and gets a new child, too (node.reopen). What is lost are the notes about
+// races that a worker keeps with its path, as when it takes another worker's node: they are
+// found again, and what reverses them is in the tree.
 
 // saved is what a search keeps besides the tree.
 type saved struct {
@@ -82,7 +82,8 @@ func unclaim(x *node) {
 func (e *explorer) save(w io.Writer) error {
 	t := e.tree.Load()
 	s := saved{
-		Which: e.which, Rounds: e.rounds, Bound: e.bound, Shared: t.shared, Before: e.before.transitions,
+		Which: e.which, Rounds: e.rounds, Bound: e.bound, Shared: t.shared,
+		Before:  e.before.transitions,
 		Elapsed: e.elapsed + e.watch.Elapsed(), More: e.found.More,
 	}
 	for _, w := range e.workers {
@@ -166,10 +167,12 @@ func (e *explorer) restore(from io.Reader) error {
 	if s.Which < 0 || s.Which >= len(initial) {
 		return engine.Unreadable(errors.New("there is no such initial state"))
 	}
-	e.which, e.initial, e.rounds, e.bound, e.elapsed = s.Which, initial[s.Which], s.Rounds, s.Bound, s.Elapsed
+	e.which, e.initial, e.rounds, e.bound, e.elapsed = s.Which, initial[s.Which], s.Rounds, s.Bound,
+		s.Elapsed
 	e.before.transitions = s.Before
 	w := e.workers[0]
-	w.counts = counts{executions: s.Executions, blocked: s.Blocked, cut: s.Cut, transitions: s.Transitions, depth: s.Depth}
+	w.counts = counts{executions: s.Executions, blocked: s.Blocked, cut: s.Cut,
+		transitions: s.Transitions, depth: s.Depth}
 	w.publish()
 	for _, f := range s.Findings {
 		if err := e.refind(&f); err != nil {
@@ -179,7 +182,8 @@ func (e *explorer) restore(from io.Reader) error {
 	e.found.More += s.More
 	t := newTree(e.workers)
 	t.shared = t.shared || s.Shared
-	tr := &treeReader{in: bufio.NewReader(from), r: newRunner(e.sys, e.initial, e.o.Undo == Replay, e.tracks()), left: s.Nodes, shapes: e.o.Reduction.dynamic()}
+	tr := &treeReader{in: bufio.NewReader(from), r: newRunner(e.sys, e.initial, e.o.Undo == Replay,
+		e.tracks()), left: s.Nodes, shapes: e.o.Reduction.dynamic()}
 	if err := tr.node(t.root); err != nil {
 		return engine.Unreadable(err)
 	}
@@ -202,7 +206,8 @@ func (e *explorer) refind(f *savedFinding) error {
 	}
 	r := newRunner(e.sys, initial[f.Initial], false, e.tracks())
 	for _, s := range f.Steps {
-		if s.Thread < 0 || s.Thread >= r.m.NumThreads() || r.try(s.Thread, s.Alt).Kind != system.Moved {
+		if s.Thread < 0 || s.Thread >= r.m.NumThreads() ||
+			r.try(s.Thread, s.Alt).Kind != system.Moved {
 			return errors.New("the steps to a violation are none")
 		}
 	}

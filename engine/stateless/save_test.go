@@ -22,7 +22,8 @@ import (
 func told(r *Result, red Reduction, alone bool) string {
 	var lines []string
 	for _, v := range r.Violations {
-		lines = append(lines, fmt.Sprintf("%s at %v, %s; with a trace: %v", v.Kind, v.Pos, v.Object, v.Trace != nil))
+		lines = append(lines, fmt.Sprintf("%s at %v, %s; with a trace: %v", v.Kind, v.Pos, v.Object,
+			v.Trace != nil))
 	}
 	slices.Sort(lines)
 	head := fmt.Sprintf("%v %v, %d rounds", r.Verdict, r.Exhaustive, r.Rounds)
@@ -30,7 +31,8 @@ func told(r *Result, red Reduction, alone bool) string {
 		head += fmt.Sprintf(", %d executions", r.Executions)
 	}
 	if alone {
-		head += fmt.Sprintf(", %d blocked, %d cut, %d transitions, depth %d", r.BlockedExecutions, r.CutExecutions, r.Transitions, r.MaxDepth)
+		head += fmt.Sprintf(", %d blocked, %d cut, %d transitions, depth %d", r.BlockedExecutions,
+			r.CutExecutions, r.Transitions, r.MaxDepth)
 	}
 	return head + "\n" + strings.Join(lines, "\n")
 }
@@ -47,7 +49,8 @@ func TestResume(t *testing.T) {
 		var err error
 		switch seed % 3 {
 		case 0:
-			sys, err = toy.New(toy.Random(r, toy.Config{NoLoops: true, Observer: r.IntN(3) == 0, Threads: 2 + r.IntN(3), Nodes: 2 + r.IntN(4)}))
+			sys, err = toy.New(toy.Random(r, toy.Config{NoLoops: true, Observer: r.IntN(3) == 0,
+				Threads: 2 + r.IntN(3), Nodes: 2 + r.IntN(4)}))
 		case 1:
 			sys, err = toy.NewHeap(toy.RandomHeap(r, false))
 		default:
@@ -56,7 +59,8 @@ func TestResume(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1000, MaxTransitions: 20000}, Reduction: Reduction(r.IntN(len(reductionNames)))}
+		o := Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1000,
+			MaxTransitions: 20000}, Reduction: Reduction(r.IntN(len(reductionNames)))}
 		if o.Reduction.Bounded() && r.IntN(3) == 0 {
 			o.Deepen, o.FirstDepth = true, 2
 		}
@@ -94,7 +98,8 @@ func TestResume(t *testing.T) {
 		interrupted += c.Explore(t)
 		compared++
 		if got, want := told(got, o.Reduction, alone), told(res, o.Reduction, alone); got != want {
-			t.Errorf("seed %d, %v, alone %v, deepen %v: interrupted:\n%s\nwant\n%s", seed, o.Reduction, alone, o.Deepen, got, want)
+			t.Errorf("seed %d, %v, alone %v, deepen %v: interrupted:\n%s\nwant\n%s", seed,
+				o.Reduction, alone, o.Deepen, got, want)
 		}
 	}
 	t.Logf("%d searches were interrupted, %d results compared", interrupted, compared)
@@ -106,11 +111,13 @@ func TestResume(t *testing.T) {
 // TestResumeRound stops a search with growing bounds where each round begins, before
 // anything of it is explored: who goes on does not take the round for done.
 func TestResumeRound(t *testing.T) {
-	sys, err := toy.New(toy.Random(rand.New(rand.NewPCG(1, 5)), toy.Config{NoLoops: true, Threads: 4, Nodes: 5}))
+	sys, err := toy.New(toy.Random(rand.New(rand.NewPCG(1, 5)),
+		toy.Config{NoLoops: true, Threads: 4, Nodes: 5}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Options: engine.Options{Workers: 1, All: true}, Reduction: Sleep, Deepen: true, FirstDepth: 2}
+	o := Options{Options: engine.Options{Workers: 1, All: true}, Reduction: Sleep, Deepen: true,
+		FirstDepth: 2}
 	res, err := Run(t.Context(), sys, o)
 	if err != nil || res.Rounds < 3 || res.Reason != "" {
 		t.Fatal(res, err)
@@ -125,7 +132,8 @@ func TestResumeRound(t *testing.T) {
 				e.stop(context.Canceled)
 			}
 		}
-		if res, err := Run(t.Context(), sys, o); err != nil || res.Reason == "" || res.Rounds != round {
+		if res, err := Run(t.Context(), sys, o); err != nil || res.Reason == "" ||
+			res.Rounds != round {
 			t.Fatal(res, err)
 		}
 		o.onRound = nil
@@ -143,17 +151,20 @@ func TestResumeRound(t *testing.T) {
 // TestResumeDamage gives a search what was cut off, and the tree of another system: it
 // refuses both.
 func TestResumeDamage(t *testing.T) {
-	sys, err := toy.New(toy.Random(rand.New(rand.NewPCG(1, 5)), toy.Config{NoLoops: true, Threads: 4, Nodes: 5}))
+	sys, err := toy.New(toy.Random(rand.New(rand.NewPCG(1, 5)),
+		toy.Config{NoLoops: true, Threads: 4, Nodes: 5}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var file []byte
-	o := Options{Options: engine.Options{Workers: 1, All: true, MaxTransitions: 100}, Reduction: Sleep}
+	o := Options{Options: engine.Options{Workers: 1, All: true, MaxTransitions: 100},
+		Reduction: Sleep}
 	o.Checkpoint = resumetest.Last(t, &file)
 	if res, err := Run(context.Background(), sys, o); err != nil || file == nil {
 		t.Fatal(res, err)
 	}
-	other, err := toy.New(toy.Random(rand.New(rand.NewPCG(2, 5)), toy.Config{NoLoops: true, Threads: 2, Nodes: 2}))
+	other, err := toy.New(toy.Random(rand.New(rand.NewPCG(2, 5)),
+		toy.Config{NoLoops: true, Threads: 2, Nodes: 2}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,8 @@ func (w *worker) chooseStatic(c *node) (*node, end) {
 	}
 	for i := range s.options {
 		op := &s.options[i]
-		if w.e.o.Reduction.persistent() && !s.best[op.thread] || sleeping(sleep, op.thread, op.alt) != nil {
+		if w.e.o.Reduction.persistent() && !s.best[op.thread] || sleeping(sleep, op.thread,
+			op.alt) != nil {
 			continue
 		}
 		n := w.pool.get()
@@ -85,7 +86,8 @@ func (w *worker) survey() bool {
 			}
 			w.r.undo()
 			s.enabled[t]++
-			s.options = append(s.options, option{thread: t, alt: alt, acc0: at, acc1: len(s.acc), multi: alt != 0 || out.Next != 0})
+			s.options = append(s.options, option{thread: t, alt: alt, acc0: at, acc1: len(s.acc),
+				multi: alt != 0 || out.Next != 0})
 			if out.Next == 0 {
 				break
 			}
@@ -108,7 +110,8 @@ func (w *worker) persistentSet() {
 	}
 	s.next = s.next[:0]
 	for t, n := range s.enabled {
-		s.next = append(s.next, persistent.Thread{Accesses: s.acc[s.from[t]:s.from[t+1]], Weight: n})
+		s.next = append(s.next, persistent.Thread{Accesses: s.acc[s.from[t]:s.from[t+1]],
+			Weight: n})
 	}
 	s.best = s.chooser.Choose(w.r.m, s.next)
 }

@@ -221,8 +221,9 @@ type relation uint8
 
 const (
 	dependent relation = iota // neither of the others
-	initial                   // it is in the sequence, and nothing before it there conflicts with it
-	unrelated                 // it is not in the sequence and conflicts with nothing there
+	// it is in the sequence, and nothing before it there conflicts with it
+	initial
+	unrelated // it is not in the sequence and conflicts with nothing there
 )
 
 // relate tells how the transition of c stands to v. It is a weak initial of v,
@@ -254,8 +255,8 @@ func dependsOn(s *step, before []step) bool {
 	return slices.ContainsFunc(before, func(b step) bool { return !b.gone && orders(b.acc, s.acc) })
 }
 
-// fits tells whether there is room for the operations of v, all of them, before a transition, and for
-// its own before each step of v. Nothing else makes it dependent on one of them.
+// fits tells whether there is room for the operations of v, all of them, before a transition,
+// and for its own before each step of v. Nothing else makes it dependent on one of them.
 func fits(acc []system.Access, v []step) bool {
 	for _, a := range acc {
 		if a.Op == 0 {
@@ -309,7 +310,8 @@ func spent(acc, first []system.Access) []system.Access {
 			continue
 		}
 		for i := range acc {
-			if acc[i].Loc != f.Loc || acc[i].Op != f.Op || acc[i].Room == 0 || acc[i].Room == system.Unlimited {
+			if acc[i].Loc != f.Loc || acc[i].Op != f.Op || acc[i].Room == 0 ||
+				acc[i].Room == system.Unlimited {
 				continue
 			}
 			if !cloned {

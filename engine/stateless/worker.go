@@ -226,7 +226,9 @@ func (w *worker) foresee(n *node) {
 		w.coming = append(w.coming, trace.Step{Thread: int(n.thread), Alt: n.alt})
 	}
 	w.tree.unlock()
-	w.r.costly.Foresee(len(w.coming), func(i int) (int, uint64) { return w.coming[i].Thread, w.coming[i].Alt })
+	w.r.costly.Foresee(len(w.coming), func(i int) (int, uint64) {
+		return w.coming[i].Thread, w.coming[i].Alt
+	})
 }
 
 // advance executes the transition of c. It returns false if the search is to
@@ -248,7 +250,8 @@ func (w *worker) advance(c *node) bool {
 	if out.Violation != nil && !w.e.violation(out.Violation, w.r.steps, "") {
 		return false
 	}
-	return w.transitions%askEvery != 0 && (w.e.o.MaxTransitions == 0 || w.e.o.MaxTransitions > 16*askEvery) || w.e.goOn(w)
+	return w.transitions%askEvery != 0 && (w.e.o.MaxTransitions == 0 ||
+		w.e.o.MaxTransitions > 16*askEvery) || w.e.goOn(w)
 }
 
 // choose returns the node with which the execution goes on behind c: along the

@@ -116,9 +116,13 @@ type Fault struct {
 // *FormulaError, a *buchi.AtomsError, or an error of the tool itself. When ctx
 // ends, Run returns what it knows by then, with properties that were not checked
 // as Incomplete.
-func Run(ctx context.Context, sys system.System, props []engine.Property, o Options) ([]*Result, error) {
+func Run(ctx context.Context, sys system.System, props []engine.Property, o Options) ([]*Result,
+	error) {
 	if (o.Fair || o.Strong) && o.Reduction != None {
-		return nil, &engine.OptionError{Message: fmt.Sprintf("fairness and the reduction %s cannot be combined: reordering independent transitions can remove the state in which a thread was disabled and so change which executions are fair; check without a reduction", o.Reduction)}
+		return nil, &engine.OptionError{
+			Message: fmt.Sprintf("fairness and the reduction %s cannot be combined: reordering "+
+				"independent transitions can remove the state in which a thread was disabled and "+
+				"so change which executions are fair; check without a reduction", o.Reduction)}
 	}
 	m, labels, err := temporal(sys)
 	if err != nil {
@@ -133,7 +137,8 @@ func Run(ctx context.Context, sys system.System, props []engine.Property, o Opti
 	var current atomic.Pointer[exploration]
 	watch.Go(func() engine.Progress {
 		if s := current.Load(); s != nil {
-			return engine.Progress{Counters: engine.Counters{States: uint64(s.count.Load())}, StoreBytes: s.bytes()}
+			return engine.Progress{Counters: engine.Counters{States: uint64(s.count.Load())},
+				StoreBytes: s.bytes()}
 		}
 		return engine.Progress{}
 	})
@@ -163,7 +168,8 @@ func Run(ctx context.Context, sys system.System, props []engine.Property, o Opti
 		if p.Whole {
 			o.Reduction = None
 		}
-		c := &checker{sys: sys, m: m, labels: labels, o: o, p: p, r: &Result{Property: p}, watch: watch, current: &current, number: map[string]int{}, keeping: k}
+		c := &checker{sys: sys, m: m, labels: labels, o: o, p: p, r: &Result{Property: p},
+			watch: watch, current: &current, number: map[string]int{}, keeping: k}
 		if k != nil && k.from != nil {
 			kept := &k.from.Current
 			if i < k.from.Property {
@@ -196,7 +202,8 @@ func temporal(sys system.System) (system.Machine, system.Temporal, error) {
 	m := sys.NewMachine()
 	props := m.Capabilities().Temporal
 	if props == nil {
-		return nil, nil, &engine.OptionError{Message: "temporal properties cannot be checked here: the system has no propositions"}
+		return nil, nil, &engine.OptionError{
+			Message: "temporal properties cannot be checked here: the system has no propositions"}
 	}
 	return m, props, nil
 }
@@ -283,7 +290,8 @@ func (c *checker) passes() ([]pass, error) {
 	}
 	if len(ps) == 0 {
 		c.r.Trivial = 1
-	} else if a, err := buchi.Translate(c.p.Formula, buchi.Options{MaxStates: c.o.MaxAutomaton}); err == nil && a.Empty() {
+	} else if a, err := buchi.Translate(c.p.Formula, buchi.Options{
+		MaxStates: c.o.MaxAutomaton}); err == nil && a.Empty() {
 		c.r.Trivial = -1
 	}
 	both := map[string]bool{}
@@ -297,7 +305,8 @@ func (c *checker) passes() ([]pass, error) {
 	if len(ps) == 0 || len(both) > 0 {
 		// All reachable states, with a view to what cannot be evaluated. An
 		// automaton's search leaves out what its negated formula excludes.
-		ps = append(ps, pass{&buchi.Automaton{Accepting: []bool{false}, Out: [][]buchi.Transition{{{}}}}, nil, both})
+		ps = append(ps, pass{&buchi.Automaton{Accepting: []bool{false}, Out: [][]buchi.Transition{
+			{{}}}}, nil, both})
 	}
 	for _, p := range ps {
 		c.r.Automaton = max(c.r.Automaton, p.automaton.States())
@@ -307,7 +316,9 @@ func (c *checker) passes() ([]pass, error) {
 
 func (c *checker) check() error {
 	if c.o.Reduction != None && !c.p.Formula.StutterInvariant() {
-		return &FormulaError{c.p.Called(), c.p.Pos, "there is a next operator in the formula, which partial-order reduction does not preserve; use -por none"}
+		return &FormulaError{c.p.Called(), c.p.Pos,
+			"there is a next operator in the formula, which partial-order reduction does not " +
+				"preserve; use -por none"}
 	}
 	passes, err := c.passes()
 	if err != nil {
@@ -315,7 +326,8 @@ func (c *checker) check() error {
 	}
 	c.start, c.before = time.Now(), c.r.Time
 	defer func() { c.r.Time = c.spent() }()
-	so := statestore.Options{Kind: statestore.Tree, Workers: c.o.Workers, MaxBytes: c.watch.Memory().ForStores()}
+	so := statestore.Options{Kind: statestore.Tree, Workers: c.o.Workers,
+		MaxBytes: c.watch.Memory().ForStores()}
 	var from *saved
 	if c.keeping != nil {
 		from = c.keeping.from
@@ -324,7 +336,8 @@ func (c *checker) check() error {
 		if from.Pass < 0 || from.Pass >= len(passes) {
 			return engine.Unreadable(errors.New("there is no such conjunct"))
 		}
-		if c.store, c.mark, err = engine.RestoreStore(c.keeping.c.From, so); errors.Is(err, statestore.ErrFull) {
+		if c.store, c.mark, err = engine.RestoreStore(c.keeping.c.From, so); errors.Is(err,
+			statestore.ErrFull) {
 			return errNoRoom
 		} else if err != nil {
 			return err
@@ -402,7 +415,9 @@ func (c *checker) check() error {
 
 // newSearch prepares a pass.
 func (c *checker) newSearch(p pass, threads, workers int) (*exploration, error) {
-	s := &exploration{sys: c.sys, labels: c.labels, obs: system.ObserversOf(c.sys), o: &c.o, reduction: c.o.Reduction, threads: threads, store: c.store, budget: c.watch.Memory().ForStores()}
+	s := &exploration{sys: c.sys, labels: c.labels, obs: system.ObserversOf(c.sys), o: &c.o,
+		reduction: c.o.Reduction, threads: threads, store: c.store,
+		budget: c.watch.Memory().ForStores()}
 	if err := s.polarities(ltl.And(p.parts...), p.both); err != nil {
 		return nil, err
 	}

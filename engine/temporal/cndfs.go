@@ -12,9 +12,10 @@ import (
 // visit is a vertex on a worker's stack. Of its successors those that are left to
 // visit are the uppermost on the worker's pile of them.
 type visit struct {
-	ref  statestore.Ref
-	at   uint32
-	left uint32 // their number; leftUnsafe is set if one that was left out, or has been visited, is not safe
+	ref statestore.Ref
+	at  uint32
+	// their number; leftUnsafe is set if one that was left out, or has been visited, is not safe
+	left uint32
 }
 
 func (v *visit) vertex() vertex { return vertex{v.ref, v.at} }

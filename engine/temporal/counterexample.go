@@ -77,7 +77,8 @@ func (c *checker) counterexample(s *exploration, parts []ltl.Formula) (*Countere
 	}
 	x.trim()
 	if err := x.replay(c.sys, &c.o); err != nil {
-		return nil, fmt.Errorf("internal error: the counterexample of %s, shortened: %w", c.p.Name, err)
+		return nil, fmt.Errorf("internal error: the counterexample of %s, shortened: %w", c.p.Name,
+			err)
 	}
 	return x, nil
 }
@@ -261,12 +262,14 @@ func (x *Counterexample) excluded(word ltl.Lasso) error {
 	return nil
 }
 
-// Judge tells whether an execution of t's only property violates it. Loop is the index of the first step
-// of those that are repeated forever, the number of steps if the last state is, and -1 if the
-// execution is the beginning of all those that go on so. The account shows the execution in
-// any case; why says in words why it is no violation, and is empty if it is one. A fault is a part of the
-// formula that cannot be evaluated in a state that the execution comes to.
-func Judge(t *engine.Task, execution *trace.Trace, loop int) (account *Counterexample, why string, fault *system.Violation, err error) {
+// Judge tells whether an execution of t's only property violates it. Loop is the index of the
+// first step of those that are repeated forever, the number of steps if the last state is, and
+// -1 if the execution is the beginning of all those that go on so. The account shows the
+// execution in any case; why says in words why it is no violation, and is empty if it is one. A
+// fault is a part of the formula that cannot be evaluated in a state that the execution comes
+// to.
+func Judge(t *engine.Task, execution *trace.Trace, loop int) (account *Counterexample, why string,
+	fault *system.Violation, err error) {
 	p := t.Properties[0]
 	sys := t.System
 	if p.System != nil {
@@ -276,8 +279,10 @@ func Judge(t *engine.Task, execution *trace.Trace, loop int) (account *Counterex
 	if loop < 0 {
 		stem = len(execution.Steps)
 	}
-	x := &Counterexample{Property: p, Part: p.Formula, Initial: execution.Initial, Stem: execution.Steps[:stem], Loop: execution.Steps[stem:], Prefix: loop < 0}
-	err = x.replay(sys, &Options{Options: t.Options, Fair: fair.Of(t.Flags), Strong: strong.Of(t.Flags)})
+	x := &Counterexample{Property: p, Part: p.Formula, Initial: execution.Initial,
+		Stem: execution.Steps[:stem], Loop: execution.Steps[stem:], Prefix: loop < 0}
+	err = x.replay(sys, &Options{Options: t.Options, Fair: fair.Of(t.Flags),
+		Strong: strong.Of(t.Flags)})
 	var no unproven
 	switch {
 	case errors.As(err, &no):

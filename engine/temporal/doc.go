@@ -115,12 +115,12 @@
 //
 // Strong fairness is a Streett condition: for each thread, enabled infinitely often implies
 // moves infinitely often. A counter does not do for it, so strong.go builds the product as a
-// whole and decomposes it (Emerson, Lei, "Modalities for model checking", 1987; Lichtenstein, Pnueli,
-// 1985). In a strongly connected component with an accepting vertex and a cycle, either each thread
-// that is enabled anywhere moves on a transition inside: then a loop through all of the component is
-// accepting and fair. Or some thread does not: a fair loop inside of the component goes through none
-// of the vertices in which it is enabled, so these are taken away, and what is left is decomposed
-// anew. Each round takes vertices away or ends the search.
+// whole and decomposes it (Emerson, Lei, "Modalities for model checking", 1987; Lichtenstein,
+// Pnueli, 1985). In a strongly connected component with an accepting vertex and a cycle, either
+// each thread that is enabled anywhere moves on a transition inside: then a loop through all of
+// the component is accepting and fair. Or some thread does not: a fair loop inside of the
+// component goes through none of the vertices in which it is enabled, so these are taken away,
+// and what is left is decomposed anew. Each round takes vertices away or ends the search.
 //
 // # Emptiness
 //

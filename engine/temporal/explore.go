@@ -437,7 +437,8 @@ func (x *expander) keep(t int, alt uint64) {
 // decide executes all enabled transitions of the live state and chooses those that
 // belong to the graph: all, or the candidate that it returns as the value for
 // bitAmple. reports is called for the violations that the transitions run into.
-func (x *expander) decide(report func(t int, alt uint64, v *system.Violation)) (ample uint32, err error) {
+func (x *expander) decide(report func(t int, alt uint64, v *system.Violation)) (ample uint32,
+	err error) {
 	s, m := x.s, x.m
 	reduce := s.reduction != None
 	n := x.threads()
@@ -482,7 +483,8 @@ func (x *expander) decide(report func(t int, alt uint64, v *system.Violation)) (
 
 // alternatives executes the enabled transitions of a thread and finds out what
 // they change.
-func (x *expander) alternatives(t int, c *candidate, mark system.Mark, reduce bool, report func(t int, alt uint64, v *system.Violation)) {
+func (x *expander) alternatives(t int, c *candidate, mark system.Mark, reduce bool,
+	report func(t int, alt uint64, v *system.Violation)) {
 	s, m := x.s, x.m
 	c.possible, c.invisible, c.transparent = t < mostAmple, true, true
 	for alt := uint64(0); ; {

@@ -208,8 +208,13 @@ func TestKnownModels(t *testing.T) {
 			m := k.load(t)
 			sys := m.System()
 			for _, o := range []temporal.Options{
-				{Options: engine.Options{Workers: 1}}, {Options: engine.Options{Workers: 3}}, {Options: engine.Options{Workers: 1}, Reduction: temporal.Invisible}, {Options: engine.Options{Workers: 3}, Reduction: temporal.Invisible},
-				{Options: engine.Options{Workers: 1, Validate: true}, Reduction: temporal.Transparent}, {Options: engine.Options{Workers: 3}, Reduction: temporal.Transparent}, {Options: engine.Options{Workers: 1}, Fair: true}, {Options: engine.Options{Workers: 3}, Fair: true},
+				{Options: engine.Options{Workers: 1}}, {Options: engine.Options{Workers: 3}},
+				{Options: engine.Options{Workers: 1}, Reduction: temporal.Invisible},
+				{Options: engine.Options{Workers: 3}, Reduction: temporal.Invisible},
+				{Options: engine.Options{Workers: 1, Validate: true},
+					Reduction: temporal.Transparent}, {Options: engine.Options{Workers: 3},
+					Reduction: temporal.Transparent}, {Options: engine.Options{Workers: 1},
+					Fair: true}, {Options: engine.Options{Workers: 3}, Fair: true},
 			} {
 				rs, err := temporal.Run(context.Background(), sys, properties(m), o)
 				if err != nil {
@@ -221,7 +226,9 @@ func TestKnownModels(t *testing.T) {
 						want = k.props[i].fair
 					}
 					if (r.Verdict == engine.Pass) != want || r.Reason != "" {
-						t.Errorf("%s, %v, fair %v, %d workers: %s %s, want holds %v", k.props[i].name, o.Reduction, o.Fair, o.Workers, r.Verdict, r.Reason, want)
+						t.Errorf("%s, %v, fair %v, %d workers: %s %s, want holds %v",
+							k.props[i].name, o.Reduction, o.Fair, o.Workers, r.Verdict, r.Reason,
+							want)
 					}
 					if (r.Counterexample != nil) == want {
 						t.Errorf("%s: counterexample %v", k.props[i].name, r.Counterexample)
@@ -254,7 +261,8 @@ func TestSPIN(t *testing.T) {
 		text := k.promela
 		for _, p := range k.props {
 			// SPIN calls R V, and does not take full and empty in a formula.
-			f := strings.NewReplacer(" R ", " V ", "full(c)", "(len(c) == 2)", "empty(c)", "(len(c) == 0)").Replace(p.formula)
+			f := strings.NewReplacer(" R ", " V ", "full(c)", "(len(c) == 2)", "empty(c)",
+				"(len(c) == 0)").Replace(p.formula)
 			text += fmt.Sprintf("ltl %s_ { %s }\n", p.name, f)
 		}
 		if err := os.WriteFile(filepath.Join(dir, "m.pml"), []byte(text), 0o666); err != nil {
@@ -283,7 +291,8 @@ func TestSPIN(t *testing.T) {
 					t.Fatalf("%s %s: %s", k.name, p.name, out)
 				}
 				if got := strings.Contains(out, "errors: 0"); got != want {
-					t.Errorf("%s %s, fair %v: SPIN says %v, we say %v\n%s", k.name, p.name, fair, got, want, out)
+					t.Errorf("%s %s, fair %v: SPIN says %v, we say %v\n%s", k.name, p.name, fair,
+						got, want, out)
 				}
 			}
 		}
@@ -295,7 +304,8 @@ func TestOutputs(t *testing.T) {
 	k := knownModels[0]
 	m := k.load(t)
 	ps := properties(m)
-	rs, err := temporal.Run(context.Background(), m.System(), ps[1:2], temporal.Options{Options: engine.Options{Workers: 1}})
+	rs, err := temporal.Run(context.Background(), m.System(), ps[1:2], temporal.Options{
+		Options: engine.Options{Workers: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +317,8 @@ func TestOutputs(t *testing.T) {
 	if err := c.WriteText(&text, 80); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"ltl response_ { [] (want[0] -> <> cs[0]) } does not hold", "p1: cs[0]", "(repeated forever:)", "want[i] = true"} {
+	for _, want := range []string{"ltl response_ { [] (want[0] -> <> cs[0]) } does not hold",
+		"p1: cs[0]", "(repeated forever:)", "want[i] = true"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the text lacks %q:\n%s", want, text.String())
 		}
@@ -322,7 +333,8 @@ func TestOutputs(t *testing.T) {
 		Trace  []json.RawMessage
 		Values [][]bool
 	}
-	if err := json.Unmarshal(b, &j); err != nil || j.Kind != "ltl" || j.Loop != len(c.Stem) || len(j.Trace) != len(c.Stem)+len(c.Loop) || len(j.Values) != len(j.Trace)+1 {
+	if err := json.Unmarshal(b, &j); err != nil || j.Kind != "ltl" || j.Loop != len(c.Stem) ||
+		len(j.Trace) != len(c.Stem)+len(c.Loop) || len(j.Values) != len(j.Trace)+1 {
 		t.Errorf("JSON: %v %s", err, b)
 	}
 	name := filepath.Join(t.TempDir(), "x.itf.json")
@@ -338,7 +350,8 @@ func TestOutputs(t *testing.T) {
 		States []map[string]any
 		Loop   int
 	}
-	if err := json.Unmarshal(b, &itf); err != nil || itf.Loop != len(c.Stem) || len(itf.States) != len(c.Stem)+len(c.Loop) {
+	if err := json.Unmarshal(b, &itf); err != nil || itf.Loop != len(c.Stem) ||
+		len(itf.States) != len(c.Stem)+len(c.Loop) {
 		t.Errorf("ITF: %v %s", err, b)
 	}
 	for _, s := range itf.States {
@@ -357,13 +370,15 @@ func TestSiegelPrograms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := model.Parse(name+".model", string(text), model.Options{Params: map[string]string{"N": fmt.Sprint(n)}})
+		m, err := model.Parse(name+".model", string(text), model.Options{
+			Params: map[string]string{"N": fmt.Sprint(n)}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range properties(m) {
 			if p.Name == prop {
-				rs, err := temporal.Run(context.Background(), m.System(), []engine.Property{p}, temporal.Options{Options: engine.Options{Workers: 1}, Reduction: red})
+				rs, err := temporal.Run(context.Background(), m.System(), []engine.Property{p},
+					temporal.Options{Options: engine.Options{Workers: 1}, Reduction: red})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -377,9 +392,11 @@ func TestSiegelPrograms(t *testing.T) {
 		return 0
 	}
 	// Multiple producers: transparent is linear.
-	d := transitions("mpsc", "unblocked", 4, temporal.Transparent) - transitions("mpsc", "unblocked", 3, temporal.Transparent)
+	d := transitions("mpsc", "unblocked", 4, temporal.Transparent) - transitions("mpsc",
+		"unblocked", 3, temporal.Transparent)
 	for n := 5; n < 9; n++ {
-		if e := transitions("mpsc", "unblocked", n, temporal.Transparent) - transitions("mpsc", "unblocked", n-1, temporal.Transparent); e != d {
+		if e := transitions("mpsc", "unblocked", n, temporal.Transparent) - transitions("mpsc",
+			"unblocked", n-1, temporal.Transparent); e != d {
 			t.Errorf("mpsc, N=%d: %d more transitions, before %d", n, e, d)
 		}
 	}
@@ -387,16 +404,22 @@ func TestSiegelPrograms(t *testing.T) {
 	for _, c := range []struct {
 		name, prop string
 		n          int
-	}{{"coordbarrier", "p1", 4}, {"coordbarrier", "p2", 4}, {"coordbarrier", "p3", 4}, {"dissbarrier", "p3", 4}, {"mpsc", "unblocked", 3}, {"prodcons", "read", 2}} {
-		f, i, tr := transitions(c.name, c.prop, c.n, temporal.None), transitions(c.name, c.prop, c.n, temporal.Invisible), transitions(c.name, c.prop, c.n, temporal.Transparent)
+	}{{"coordbarrier", "p1", 4}, {"coordbarrier", "p2", 4}, {"coordbarrier", "p3", 4},
+		{"dissbarrier", "p3", 4}, {"mpsc", "unblocked", 3}, {"prodcons", "read", 2}} {
+		f, i, tr := transitions(c.name, c.prop, c.n, temporal.None),
+			transitions(c.name, c.prop, c.n, temporal.Invisible), transitions(c.name, c.prop, c.n,
+				temporal.Transparent)
 		if !(tr <= i && i < f) {
 			t.Errorf("%s %s: %d, %d, %d transitions", c.name, c.prop, f, i, tr)
 		}
 	}
 	// Coordinator barrier: transparent has the smaller exponent.
-	gi := float64(transitions("coordbarrier", "p1", 6, temporal.Invisible)) / float64(transitions("coordbarrier", "p1", 5, temporal.Invisible))
-	gt := float64(transitions("coordbarrier", "p1", 6, temporal.Transparent)) / float64(transitions("coordbarrier", "p1", 5, temporal.Transparent))
+	gi := float64(transitions("coordbarrier", "p1", 6, temporal.Invisible)) / float64(
+		transitions("coordbarrier", "p1", 5, temporal.Invisible))
+	gt := float64(transitions("coordbarrier", "p1", 6, temporal.Transparent)) / float64(
+		transitions("coordbarrier", "p1", 5, temporal.Transparent))
 	if gt >= gi {
-		t.Errorf("coordbarrier p1 grows by %.2f with transparent ample sets, by %.2f with invisible ones", gt, gi)
+		t.Errorf("coordbarrier p1 grows by %.2f with transparent ample sets, by %.2f with "+
+			"invisible ones", gt, gi)
 	}
 }

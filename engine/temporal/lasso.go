@@ -108,7 +108,8 @@ func (s *exploration) within(limit int) *region {
 				if mv < 0 {
 					out = append(out, arc{add(key{k.state, to}), -1, 0})
 				} else {
-					out = append(out, arc{add(key{ends[mv], to}), x.moves[mv].thread, x.moves[mv].alt})
+					out = append(out, arc{add(key{ends[mv], to}), x.moves[mv].thread,
+						x.moves[mv].alt})
 				}
 			})
 		}
@@ -135,7 +136,8 @@ func (s *exploration) induced(l *lasso) *region {
 	}
 	for i, st := range s.sys.Initial() {
 		if ref, ok := x.session.Find(st); ok {
-			if k, ok := index[vertex{ref, uint32(s.a.Init) * s.levels}]; ok && !slices.Contains(g.initial, k) {
+			if k, ok := index[vertex{ref, uint32(s.a.Init) * s.levels}]; ok &&
+				!slices.Contains(g.initial, k) {
 				g.initial, g.from = append(g.initial, k), append(g.from, i)
 			}
 		}
@@ -294,7 +296,9 @@ func (g *region) short() (initial int, stem, loop []trace.Step, ok bool) {
 		if tried == loops || best >= 0 && dist[v] >= best {
 			break
 		}
-		if size[comp[v]] == 1 && !slices.ContainsFunc(g.arcs[v], func(a arc) bool { return a.to == v }) {
+		if size[comp[v]] == 1 && !slices.ContainsFunc(g.arcs[v], func(a arc) bool {
+			return a.to == v
+		}) {
 			continue
 		}
 		tried++

@@ -56,7 +56,8 @@ func randomFormula(r *rand.Rand, atoms []string, depth int) string {
 func atomsFor(text string) []string {
 	atoms := []string{
 		"x == 1", "x < 2", "y >= 2", "x != y", "z > A[0]", "A[1] == 0", "z == 3", "A[0] >= 1",
-		"x < 0 || x > 1 || A[x] == 1", "y >= 0 && y < 2 -> A[y] != 1", "x >= 0 && x < 2 && (A[x] == 0 <-> y < 2)",
+		"x < 0 || x > 1 || A[x] == 1", "y >= 0 && y < 2 -> A[y] != 1",
+		"x >= 0 && x < 2 && (A[x] == 0 <-> y < 2)",
 	}
 	if len(text)%5 == 0 {
 		atoms = append(atoms, "A[x] == 1")
@@ -69,7 +70,8 @@ func atomsFor(text string) []string {
 	}
 	for _, c := range []string{"c0", "c1"} {
 		if strings.Contains(text, "var "+c+" ") {
-			atoms = append(atoms, "full("+c+")", "empty("+c+")", "len("+c+") < 1", "len("+c+") >= 1")
+			atoms = append(atoms, "full("+c+")", "empty("+c+")", "len("+c+") < 1",
+				"len("+c+") >= 1")
 		}
 	}
 	for _, th := range []string{"T0", "T1"} {
@@ -94,8 +96,10 @@ func atomsFor(text string) []string {
 var configs = []oracle.Config{
 	{Threads: 2, Statements: 4, Loops: true, Awaits: true, Atomic: true, Choices: true},
 	{Threads: 3, Statements: 3, Loops: true, Channels: true, Selects: true},
-	{Threads: 3, Statements: 2, Atomic: true, Channels: true, Selects: true, Choices: true, Awaits: true},
-	{Threads: 2, Statements: 4, Loops: true, Locks: true, Pointers: true, Functions: true, Invariants: true},
+	{Threads: 3, Statements: 2, Atomic: true, Channels: true, Selects: true, Choices: true,
+		Awaits: true},
+	{Threads: 2, Statements: 4, Loops: true, Locks: true, Pointers: true, Functions: true,
+		Invariants: true},
 	oracle.Everything,
 }
 
@@ -118,7 +122,9 @@ func TestRandomPrograms(t *testing.T) {
 		}
 		m, err := model.Parse("random.model", text, model.Options{})
 		if err != nil {
-			if strings.Contains(err.Error(), "init") || oracle.LabelRefused(err) || strings.Contains(err.Error(), "constant") || strings.Contains(err.Error(), "overflow") {
+			if strings.Contains(err.Error(), "init") || oracle.LabelRefused(err) ||
+				strings.Contains(err.Error(), "constant") || strings.Contains(err.Error(),
+				"overflow") {
 				continue
 			}
 			t.Fatalf("seed %d: %v\n%s", seed, err, text)
@@ -146,20 +152,27 @@ func TestRandomPrograms(t *testing.T) {
 				if want {
 					violations++
 				}
-				for _, red := range []temporal.Reduction{temporal.None, temporal.Invisible, temporal.Transparent} {
+				for _, red := range []temporal.Reduction{temporal.None, temporal.Invisible,
+					temporal.Transparent} {
 					if fair != "" && red != temporal.None {
 						continue
 					}
 					states, lasso := 0, ""
 					for _, workers := range []int{1, several} {
-						o := temporal.Options{Options: engine.Options{Workers: workers, Validate: g.States() < 100 && workers == 1}, Reduction: red, Fair: fair == "weakly", Strong: fair == "strongly"}
-						res, err := temporal.Run(context.Background(), sys, []engine.Property{prop}, o)
+						o := temporal.Options{
+							Options: engine.Options{Workers: workers, Validate: g.States() < 100 &&
+								workers == 1}, Reduction: red, Fair: fair == "weakly",
+							Strong: fair == "strongly"}
+						res, err := temporal.Run(context.Background(), sys, []engine.Property{prop},
+							o)
 						if err != nil {
-							t.Fatalf("seed %d, %s, %v, %d workers: %v\n%s", seed, prop.Name, red, workers, err, text)
+							t.Fatalf("seed %d, %s, %v, %d workers: %v\n%s", seed, prop.Name, red,
+								workers, err, text)
 						}
 						runs++
 						got := res[0]
-						here := fmt.Sprintf("seed %d, %s, %v, %s fair, %d workers: %s (%s)", seed, prop.Name, red, fair, workers, got.Verdict, got.Reason)
+						here := fmt.Sprintf("seed %d, %s, %v, %s fair, %d workers: %s (%s)", seed,
+							prop.Name, red, fair, workers, got.Verdict, got.Reason)
 						switch {
 						case bad && got.Verdict == engine.Pass:
 							t.Fatalf("%s; there is a state without a value\n%s", here, text)
@@ -174,14 +187,16 @@ func TestRandomPrograms(t *testing.T) {
 						// What is promised the same for any number of workers.
 						if got.Verdict == engine.Pass && red == temporal.None {
 							if states > 0 && states != got.States {
-								t.Fatalf("%s: %d states, with one worker %d\n%s", here, got.States, states, text)
+								t.Fatalf("%s: %d states, with one worker %d\n%s", here, got.States,
+									states, text)
 							}
 							states = got.States
 						}
 						if x := got.Counterexample; x != nil && !bad {
 							l := fmt.Sprint(x.Initial, x.Stem, x.Loop)
 							if lasso != "" && lasso != l {
-								t.Fatalf("%s: the counterexample %s, with one worker %s\n%s", here, l, lasso, text)
+								t.Fatalf("%s: the counterexample %s, with one worker %s\n%s", here,
+									l, lasso, text)
 							}
 							lasso = l
 						}
@@ -190,19 +205,24 @@ func TestRandomPrograms(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d programs, %d runs, %d violated, %d with states without a value, %d reduced graphs", checked, runs, violations, undefined, reduced)
-	if checked < int(n)/4 || violations < checked/4 || reduced < checked/4 || undefined == 0 && !testing.Short() {
+	t.Logf("%d programs, %d runs, %d violated, %d with states without a value, %d reduced graphs",
+		checked, runs, violations, undefined, reduced)
+	if checked < int(n)/4 || violations < checked/4 || reduced < checked/4 || undefined == 0 &&
+		!testing.Short() {
 		t.Errorf("the random programs test too little")
 	}
 }
 
 func TestOptionErrors(t *testing.T) {
-	m, err := model.Parse("m.model", "var x bool\nthread T() { x = true }\ninit { go T() }\nltl f { <> x }\n", model.Options{})
+	m, err := model.Parse("m.model", "var x bool\nthread T() { x = true }\ninit { go T() }\nltl "+
+		"f { <> x }\n", model.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := m.Properties()[0]
-	_, err = temporal.Run(context.Background(), m.System(), []engine.Property{{Name: p.Name, Formula: p.Formula}}, temporal.Options{Fair: true, Reduction: temporal.Transparent})
+	_, err = temporal.Run(context.Background(), m.System(), []engine.Property{
+		{Name: p.Name, Formula: p.Formula}}, temporal.Options{
+		Fair: true, Reduction: temporal.Transparent})
 	var oe *engine.OptionError
 	if !errors.As(err, &oe) || !strings.Contains(err.Error(), "cannot be combined") {
 		t.Errorf("fair with a reduction: %v", err)

@@ -133,17 +133,19 @@ func shortPos(p system.Pos) string { return fmt.Sprintf("%d:%d", p.Line, p.Col) 
 
 // jsonCounterexample is the object that stands in the command's JSON.
 type jsonCounterexample struct {
-	Kind         string        `json:"kind"`
-	Message      string        `json:"message"`
-	Pos          string        `json:"pos"`
-	Property     string        `json:"property"`
-	Formula      string        `json:"formula"`
-	Part         string        `json:"part"`
-	Initial      int           `json:"initial"`
-	Trace        []trace.Event `json:"trace"`
-	Loop         int           `json:"loop"` // index into trace of the loop's first step; len(trace) if it stutters, -1 if what comes does not matter
-	Propositions []string      `json:"propositions"`
-	Values       [][]bool      `json:"values"` // by state: one more than steps
+	Kind     string        `json:"kind"`
+	Message  string        `json:"message"`
+	Pos      string        `json:"pos"`
+	Property string        `json:"property"`
+	Formula  string        `json:"formula"`
+	Part     string        `json:"part"`
+	Initial  int           `json:"initial"`
+	Trace    []trace.Event `json:"trace"`
+	// index into trace of the loop's first step; len(trace) if it stutters, -1 if what comes does
+	// not matter
+	Loop         int      `json:"loop"`
+	Propositions []string `json:"propositions"`
+	Values       [][]bool `json:"values"` // by state: one more than steps
 }
 
 // MarshalJSON returns the counterexample as an object of the kind ltl with a trace
@@ -151,9 +153,11 @@ type jsonCounterexample struct {
 func (x *Counterexample) MarshalJSON() ([]byte, error) {
 	_, _, loop := x.Lasso()
 	j := jsonCounterexample{
-		Kind: "ltl", Message: x.Property.Called() + " does not hold", Pos: trace.PosString(x.Property.Pos),
-		Property: x.Property.Name, Formula: x.Property.Text, Part: x.Part.String(), Initial: x.Initial,
-		Trace: x.Record.Events, Loop: loop, Propositions: x.Props, Values: x.Values,
+		Kind: "ltl", Message: x.Property.Called() + " does not hold",
+		Pos:      trace.PosString(x.Property.Pos),
+		Property: x.Property.Name, Formula: x.Property.Text, Part: x.Part.String(),
+		Initial: x.Initial,
+		Trace:   x.Record.Events, Loop: loop, Propositions: x.Props, Values: x.Values,
 	}
 	if j.Trace == nil {
 		j.Trace = []trace.Event{}
@@ -231,8 +235,10 @@ func (x *Counterexample) WriteITF(w io.Writer) error {
 	enc.SetEscapeHTML(false)
 	out := map[string]any{
 		"#meta": map[string]any{
-			"format": "ITF", "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
-			"source": x.Property.Pos.File, "description": x.Property.Called() + " { " + x.Property.Text + " }",
+			"format":             "ITF",
+			"format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
+			"source":             x.Property.Pos.File, "description": x.Property.Called() + " { " +
+				x.Property.Text + " }",
 		},
 		"vars": names, "states": states,
 	}

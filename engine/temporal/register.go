@@ -19,13 +19,17 @@ import (
 const Mode = "ltl"
 
 var fair = &engine.FlagOf[bool]{
-	FlagInfo: engine.FlagInfo{Name: "fair", Bool: true, Group: "What is searched:", Usage: "with -ltl: only weakly fair executions count, in which no thread that stays enabled is ignored forever; needs -por none"},
-	Parse:    engine.ParseBool,
+	FlagInfo: engine.FlagInfo{Name: "fair", Bool: true, Group: "What is searched:",
+		Usage: "with -ltl: only weakly fair executions count, in which no thread that stays " +
+			"enabled is ignored forever; needs -por none"},
+	Parse: engine.ParseBool,
 }
 
 var strong = &engine.FlagOf[bool]{
-	FlagInfo: engine.FlagInfo{Name: "strong-fair", Bool: true, Group: "What is searched:", Usage: "with -ltl: only strongly fair executions count, in which no thread that is enabled infinitely often is ignored forever; needs -por none"},
-	Parse:    engine.ParseBool,
+	FlagInfo: engine.FlagInfo{Name: "strong-fair", Bool: true, Group: "What is searched:",
+		Usage: "with -ltl: only strongly fair executions count, in which no thread that is " +
+			"enabled infinitely often is ignored forever; needs -por none"},
+	Parse: engine.ParseBool,
 }
 
 func init() {
@@ -45,8 +49,10 @@ func init() {
 		summary   string
 		takes     engine.OptionSet
 	}{
-		{Transparent, "with -ltl, the default there: ample sets whose transitions change the formula's propositions in harmless directions only", engine.TakesValidate},
-		{Invisible, "with -ltl: ample sets whose transitions change no proposition of the formula", engine.TakesValidate},
+		{Transparent, "with -ltl, the default there: ample sets whose transitions change the " +
+			"formula's propositions in harmless directions only", engine.TakesValidate},
+		{Invisible, "with -ltl: ample sets whose transitions change no proposition of the formula",
+			engine.TakesValidate},
 		{None, "with -ltl: every transition", 0},
 	} {
 		engine.Register(engine.Entry{
@@ -59,13 +65,18 @@ func init() {
 			Flags:     []engine.Flag{fair, strong},
 			Check: func(v *engine.Values, _ *engine.Options) error {
 				if fair.Of(v) && strong.Of(v) {
-					return errors.New("-fair and -strong-fair cannot be combined: strongly fair executions are weakly fair; remove -fair")
+					return errors.New("-fair and -strong-fair cannot be combined: strongly fair " +
+						"executions are weakly fair; remove -fair")
 				}
 				if strong.Of(v) && r.reduction != None {
-					return fmt.Errorf("-strong-fair and -por %s cannot be combined: reordering independent transitions changes which executions are fair; use -por none", r.reduction)
+					return fmt.Errorf("-strong-fair and -por %s cannot be combined: reordering "+
+						"independent transitions changes which executions are fair; use -por none",
+						r.reduction)
 				}
 				if fair.Of(v) && r.reduction != None {
-					return fmt.Errorf("-fair and -por %s cannot be combined: reordering independent transitions changes which executions are fair; use -por none", r.reduction)
+					return fmt.Errorf("-fair and -por %s cannot be combined: reordering "+
+						"independent transitions changes which executions are fair; use -por none",
+						r.reduction)
 				}
 				return nil
 			},
@@ -78,7 +89,8 @@ func init() {
 func (r Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, error) {
 	start := time.Now()
 	var before time.Duration
-	o := Options{Options: t.Options, Reduction: r, Fair: fair.Of(t.Flags), Strong: strong.Of(t.Flags), before: &before}
+	o := Options{Options: t.Options, Reduction: r, Fair: fair.Of(t.Flags),
+		Strong: strong.Of(t.Flags), before: &before}
 	results, err := Run(ctx, t.System, t.Properties, o)
 	var fe *FormulaError
 	var ae *buchi.AtomsError
@@ -90,8 +102,10 @@ func (r Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, err
 	case err != nil:
 		return nil, err
 	}
-	out := &engine.Result{Verdict: engine.Pass, Exhaustive: true, Workers: cmp.Or(o.Workers, runtime.GOMAXPROCS(0)), Duration: before + time.Since(start)}
-	out.How = append(out.How, engine.Figure{Key: "fair", Value: o.Fair}, engine.Figure{Key: "strongly_fair", Value: o.Strong})
+	out := &engine.Result{Verdict: engine.Pass, Exhaustive: true,
+		Workers: cmp.Or(o.Workers, runtime.GOMAXPROCS(0)), Duration: before + time.Since(start)}
+	out.How = append(out.How, engine.Figure{Key: "fair", Value: o.Fair}, engine.Figure{
+		Key: "strongly_fair", Value: o.Strong})
 	among := ""
 	if o.Fair {
 		among = " on weakly fair executions"
@@ -104,7 +118,8 @@ func (r Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, err
 	var fault *Fault
 	told := false // the fault is that its property does not hold
 	for _, p := range results {
-		out.States, out.Transitions = max(out.States, uint64(p.States)), max(out.Transitions, uint64(p.Transitions))
+		out.States, out.Transitions = max(out.States, uint64(p.States)),
+			max(out.Transitions, uint64(p.Transitions))
 		out.StoreBytes = max(out.StoreBytes, p.StoreBytes)
 		if p.Reason != "" {
 			out.Exhaustive, out.Reason = false, p.Reason
@@ -115,8 +130,9 @@ func (r Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, err
 		if x := p.Counterexample; x != nil {
 			out.Verdict = engine.Violated
 			out.Violations = append(out.Violations, engine.Finding{
-				Violation: &system.Violation{Kind: "ltl", Pos: p.Property.Pos, Object: p.Property.Name, Message: p.Property.Name + " does not hold"},
-				Account:   x,
+				Violation: &system.Violation{Kind: "ltl", Pos: p.Property.Pos,
+					Object: p.Property.Name, Message: p.Property.Name + " does not hold"},
+				Account: x,
 			})
 		}
 		own := p.Fault != nil && p.Fault.Violation.Object == p.Property.Name
@@ -132,17 +148,20 @@ func (r Reduction) run(ctx context.Context, t *engine.Task) (*engine.Result, err
 			if p.Trivial < 0 {
 				what = "cannot hold whatever the model does: the formula is a contradiction"
 			}
-			out.Warnings = append(out.Warnings, fmt.Sprintf("%s: warning: %s %s", trace.PosString(p.Property.Pos), p.Property.Called(), what))
+			out.Warnings = append(out.Warnings, fmt.Sprintf("%s: warning: %s %s",
+				trace.PosString(p.Property.Pos), p.Property.Called(), what))
 		}
 		out.Properties = append(out.Properties, p.tell(r, among))
 	}
 	if fault != nil {
 		out.Verdict = engine.Violated
-		out.Violations = append(out.Violations, engine.Finding{Violation: &fault.Violation, Trace: fault.Trace})
+		out.Violations = append(out.Violations, engine.Finding{Violation: &fault.Violation,
+			Trace: fault.Trace})
 		note := "An execution runs into an error outside the formula, shown above."
 		if fault.Trace.Violation == nil {
 			note = "Part of the formula has no value in a reachable state, shown above. " +
-				"Each part without temporal operators is evaluated in every state, && and || from left to right, so guard it in place, as in <> (p != nil && p.v == 1)."
+				"Each part without temporal operators is evaluated in every state, && and || " +
+				"from left to right, so guard it in place, as in <> (p != nil && p.v == 1)."
 		}
 		if !told {
 			out.Notes = append(out.Notes, note)
@@ -158,13 +177,17 @@ func (r *Result) tell(reduction Reduction, among string) engine.PropertyResult {
 	}
 	fs := []engine.Figure{
 		{Key: "states", Value: r.States, Text: human.Plural(r.States, "state")},
-		{Key: "transitions", Value: r.Transitions, Text: fmt.Sprintf("%s (-por %s)", human.Plural(r.Transitions, "transition"), reduction)},
+		{Key: "transitions", Value: r.Transitions, Text: fmt.Sprintf("%s (-por %s)",
+			human.Plural(r.Transitions, "transition"), reduction)},
 		{Key: "reduced_states", Value: r.Reduced},
-		{Key: "automaton_states", Value: r.Automaton, Text: "automaton " + human.Plural(r.Automaton, "state")},
-		{Key: "search_ms", Value: float64(r.Time) / float64(time.Millisecond), Text: r.Time.Round(time.Millisecond).String()},
+		{Key: "automaton_states", Value: r.Automaton, Text: "automaton " + human.Plural(r.Automaton,
+			"state")},
+		{Key: "search_ms", Value: float64(r.Time) / float64(time.Millisecond),
+			Text: r.Time.Round(time.Millisecond).String()},
 	}
 	if r.Trivial != 0 {
 		fs = append([]engine.Figure{{Key: "trivial", Value: r.Trivial}}, fs...)
 	}
-	return engine.PropertyResult{Property: r.Property, Verdict: r.Verdict, Reason: r.Reason, Among: among, Figures: fs, Vacuous: r.Vacuous, Empty: r.Empty}
+	return engine.PropertyResult{Property: r.Property, Verdict: r.Verdict, Reason: r.Reason,
+		Among: among, Figures: fs, Vacuous: r.Vacuous, Empty: r.Empty}
 }

@@ -106,7 +106,8 @@ type keeping struct {
 	rest  time.Duration // of the searches that this one goes on with
 }
 
-func newKeeping(sys system.System, props []engine.Property, c *engine.Checkpoint, watch *engine.Watch) (*keeping, error) {
+func newKeeping(sys system.System, props []engine.Property, c *engine.Checkpoint,
+	watch *engine.Watch) (*keeping, error) {
 	k := &keeping{c: c, watch: watch, props: props, sys: []system.System{sys}}
 	for _, p := range props {
 		if p.System != nil && !slices.Contains(k.sys, p.System) {
@@ -126,7 +127,8 @@ func newKeeping(sys system.System, props []engine.Property, c *engine.Checkpoint
 	if err := engine.ReadRecord(c.From, k.from); err != nil {
 		return nil, err
 	}
-	if n := len(k.from.Done); n != k.from.Property || n >= len(props) || len(k.from.Executed) != len(k.sys) {
+	if n := len(k.from.Done); n != k.from.Property || n >= len(props) ||
+		len(k.from.Executed) != len(k.sys) {
 		return nil, engine.Unreadable(errors.New("it is of other properties"))
 	}
 	k.rest = k.from.Elapsed
@@ -151,7 +153,8 @@ func (k *keeping) start() error {
 func (r *Result) keep() savedResult {
 	s := savedResult{Result: *r}
 	if x := r.Counterexample; x != nil {
-		s.Example = &savedExample{slices.Index(conjuncts(r.Property.Formula), x.Part), x.Initial, x.Stem, x.Loop}
+		s.Example = &savedExample{slices.Index(conjuncts(r.Property.Formula), x.Part), x.Initial,
+			x.Stem, x.Loop}
 	}
 	if f := r.Fault; f != nil {
 		s.Fault = &savedFault{f.Violation, *f.Trace}
@@ -174,7 +177,8 @@ func (s *savedResult) recall(p engine.Property, sys system.System, o *Options) (
 		if x.Part < 0 || x.Part >= len(parts) {
 			return nil, engine.Unreadable(errors.New("there is no such conjunct"))
 		}
-		r.Counterexample = &Counterexample{Property: p, Part: parts[x.Part], Initial: x.Initial, Stem: x.Stem, Loop: x.Loop}
+		r.Counterexample = &Counterexample{Property: p, Part: parts[x.Part], Initial: x.Initial,
+			Stem: x.Stem, Loop: x.Loop}
 		if err := r.Counterexample.replay(sys, o); err != nil {
 			return nil, engine.Unreadable(err)
 		}
@@ -253,7 +257,8 @@ func (c *checker) save(w io.Writer, s *exploration, n int) error {
 	r := *c.r
 	r.Time = c.spent()
 	out := saved{
-		Property: len(k.done), Current: r.keep(), Pass: n, Elapsed: k.rest + k.watch.Elapsed(), Executed: make([][]uint64, len(k.sys)),
+		Property: len(k.done), Current: r.keep(), Pass: n, Elapsed: k.rest + k.watch.Elapsed(),
+		Executed:  make([][]uint64, len(k.sys)),
 		Automaton: automaton, Threads: s.threads, Count: s.count.Load() - s.undone,
 	}
 	for _, r := range k.done {
@@ -289,7 +294,8 @@ func (c *checker) save(w io.Writer, s *exploration, n int) error {
 		if err != nil {
 			return err
 		}
-		out.Workers = append(out.Workers, savedWorker{w.begun, w.opening, w.red, number(w.prefix), w.transitions, w.full, w.reduced, random})
+		out.Workers = append(out.Workers, savedWorker{w.begun, w.opening, w.red, number(w.prefix),
+			w.transitions, w.full, w.reduced, random})
 	}
 	for _, h := range s.pool.queue {
 		out.Queue = append(out.Queue, savedHanded{h.v.ref, h.v.at, h.entered, number(h.prefix)})
@@ -355,7 +361,8 @@ func (c *checker) resume(s *exploration) error {
 			return engine.Unreadable(err)
 		}
 		a.worker(w)
-		if a.err == nil && (w.red < -1 || w.red > w.stack.n || w.opening && s.whole == nil && w.stack.n == 0) {
+		if a.err == nil && (w.red < -1 || w.red > w.stack.n || w.opening && s.whole == nil &&
+			w.stack.n == 0) {
 			a.fail("a stack")
 		}
 	}
@@ -379,7 +386,8 @@ func (c *checker) resume(s *exploration) error {
 		s.workers[i].prefix = segment(f.Prefix)
 	}
 	for _, h := range from.Queue {
-		s.pool.queue = append(s.pool.queue, handed{vertex{h.Ref, h.At}, h.Entered, segment(h.Prefix)})
+		s.pool.queue = append(s.pool.queue, handed{vertex{h.Ref, h.At}, h.Entered,
+			segment(h.Prefix)})
 	}
 	if s.whole != nil {
 		for _, set := range from.Sets {
@@ -403,7 +411,8 @@ func (c *checker) resume(s *exploration) error {
 }
 
 // errNoRoom refuses a checkpoint that is too large.
-var errNoRoom = &engine.OptionError{Message: "the checkpoint needs more memory than -max-memory allows"}
+var errNoRoom = &engine.OptionError{Message: "the checkpoint needs more memory than -max-memory " +
+	"allows"}
 
 // recolour takes over the colors of a search with fewer workers, n.
 func (s *exploration) recolour(old *colours, n int) {
@@ -554,7 +563,8 @@ func (a *archive) worker(w *worker) {
 			return
 		}
 		if a.w == nil {
-			w.grown(w.stack.push(visit{statestore.Ref(uint64(words[0]) | uint64(words[1])<<32), words[2], words[3]}))
+			w.grown(w.stack.push(visit{statestore.Ref(uint64(words[0]) | uint64(words[1])<<32),
+				words[2], words[3]}))
 		}
 	}
 	for _, p := range []*pile[packed]{&w.succ, &w.pinks} {
@@ -651,7 +661,8 @@ func (a *archive) whole(g *whole) {
 			g.arcs = append(g.arcs, out)
 		}
 	}
-	if a.err == nil && (len(g.before) != len(g.vertices) || len(g.on) != len(g.arcs) || len(g.arcs) > len(g.vertices)) {
+	if a.err == nil && (len(g.before) != len(g.vertices) || len(g.on) != len(g.arcs) ||
+		len(g.arcs) > len(g.vertices)) {
 		a.fail("a product")
 	}
 }

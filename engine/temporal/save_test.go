@@ -29,7 +29,8 @@ func summary(rs []*temporal.Result, exact, counts bool) string {
 			fmt.Fprintf(&b, ", %v, %d: %v %v", x.Part, x.Initial, x.Stem, x.Loop)
 		}
 		if exact && (counts || r.Verdict == engine.Pass) {
-			fmt.Fprintf(&b, ", %d states, %d transitions, %d reduced, automaton %d", r.States, r.Transitions, r.Reduced, r.Automaton)
+			fmt.Fprintf(&b, ", %d states, %d transitions, %d reduced, automaton %d", r.States,
+				r.Transitions, r.Reduced, r.Automaton)
 			if f := r.Fault; f != nil {
 				fmt.Fprintf(&b, ", %v", f.Violation)
 			}
@@ -63,7 +64,8 @@ func TestResume(t *testing.T) {
 		}
 		checked++
 		for _, o := range []temporal.Options{
-			{}, {Reduction: temporal.Invisible}, {Reduction: temporal.Transparent}, {Fair: true}, {Strong: true},
+			{}, {Reduction: temporal.Invisible}, {Reduction: temporal.Transparent}, {Fair: true},
+			{Strong: true},
 		} {
 			for _, most := range []int{0, 4} {
 				limits := r.IntN(2) == 0
@@ -76,12 +78,13 @@ func TestResume(t *testing.T) {
 				for _, w := range want {
 					states = max(states, w.States)
 				}
-				c := resumetest.Chain{R: r, Options: o.Options, Workers: most, Limit: func(e *engine.Options) {
-					limit += 1 + r.Uint64N(1+uint64(states)/2)
-					if limits {
-						e.MaxStates = limit
-					}
-				}}
+				c := resumetest.Chain{R: r, Options: o.Options, Workers: most,
+					Limit: func(e *engine.Options) {
+						limit += 1 + r.Uint64N(1+uint64(states)/2)
+						if limits {
+							e.MaxStates = limit
+						}
+					}}
 				var got []*temporal.Result
 				c.Run = func(ctx context.Context, e engine.Options) (*engine.Result, error) {
 					o := o
@@ -91,7 +94,8 @@ func TestResume(t *testing.T) {
 					}
 					out := &engine.Result{Verdict: engine.Incomplete}
 					for _, g := range got {
-						if strings.Contains(g.Reason, "limit") || strings.Contains(g.Reason, "interrupted") || strings.Contains(g.Reason, "time-out") {
+						if strings.Contains(g.Reason, "limit") || strings.Contains(g.Reason,
+							"interrupted") || strings.Contains(g.Reason, "time-out") {
 							out.Reason = g.Reason
 						}
 					}
@@ -99,8 +103,10 @@ func TestResume(t *testing.T) {
 				}
 				interrupted += c.Explore(t)
 				exact := most == 0 || o.Reduction == temporal.None
-				if g, w := summary(got, exact, most == 0 && !limits), summary(want, exact, most == 0 && !limits); g != w {
-					t.Errorf("seed %d, %v, fair %v, strongly %v, %d workers: interrupted:\n%swant\n%s", seed, o.Reduction, o.Fair, o.Strong, most, g, w)
+				if g, w := summary(got, exact, most == 0 && !limits),
+					summary(want, exact, most == 0 && !limits); g != w {
+					t.Errorf("seed %d, %v, fair %v, strongly %v, %d workers: "+
+						"interrupted:\n%swant\n%s", seed, o.Reduction, o.Fair, o.Strong, most, g, w)
 				}
 			}
 		}
@@ -119,7 +125,8 @@ func TestResumeDamage(t *testing.T) {
 		var file []byte
 		o.Checkpoint = resumetest.Last(t, &file)
 		props := properties(m)[:1]
-		if _, err := temporal.Run(context.Background(), m.System(), props, o); err != nil || file == nil {
+		if _, err := temporal.Run(context.Background(), m.System(), props, o); err != nil ||
+			file == nil {
 			t.Fatal(err)
 		}
 		o.MaxStates = 0

@@ -140,7 +140,8 @@ func (g *whole) build(s *exploration) bool {
 			if mv < 0 {
 				out = append(out, arc{g.add(s, vertex{v.ref, to}, i), -1, 0})
 			} else {
-				out = append(out, arc{g.add(s, vertex{refs[mv], to}, i), x.moves[mv].thread, x.moves[mv].alt})
+				out = append(out, arc{g.add(s, vertex{refs[mv], to}, i), x.moves[mv].thread,
+					x.moves[mv].alt})
 			}
 		})
 		g.on = append(g.on, set)
@@ -205,7 +206,8 @@ func (g *whole) fair(s *exploration) *strongLasso {
 		}
 		best := -1
 		for c := range n {
-			if cycle[c] && accepts[c] && on[c].within(takes[c]) && (best < 0 || first[c] < first[best]) {
+			if cycle[c] && accepts[c] && on[c].within(takes[c]) &&
+				(best < 0 || first[c] < first[best]) {
 				best = c
 			}
 		}

@@ -151,7 +151,9 @@ func assume(f, p ltl.Formula) ltl.Formula {
 		if p.Op() == ltl.OpOr { // a part of the operands
 			rest := f.Operands()
 			n := len(rest)
-			rest = slices.DeleteFunc(rest, func(o ltl.Formula) bool { return slices.Contains(p.Operands(), o) })
+			rest = slices.DeleteFunc(rest, func(o ltl.Formula) bool {
+				return slices.Contains(p.Operands(), o)
+			})
 			if n-len(rest) == len(p.Operands()) {
 				return ltl.True()
 			}
@@ -205,7 +207,8 @@ func (c *checker) unchanging(open []constant) []constant {
 	}
 	var buf system.State
 	for n := 0; len(queue) > 0 && len(open) > 0; n++ {
-		if len(seen) > vacuityStates || words > vacuityWords || n&255 == 0 && ended(c.watch.Context()) {
+		if len(seen) > vacuityStates || words > vacuityWords || n&255 == 0 &&
+			ended(c.watch.Context()) {
 			return nil
 		}
 		s := queue[0]

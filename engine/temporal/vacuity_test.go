@@ -32,16 +32,21 @@ init { go P(0); go P(1); go Q() }
 		empty   bool
 		why     []string
 	}{
-		{"[] !(P[0]@crit && Q[0]@after)", true, []string{"Q[0]@after never holds, so the rest does not matter"}},
+		{"[] !(P[0]@crit && Q[0]@after)", true,
+			[]string{"Q[0]@after never holds, so the rest does not matter"}},
 		{"[] !(P[0]@crit && P[1]@crit)", false, nil},
-		{"[] (bad -> <> P[0]@crit)", true, []string{"bad never holds, so the rest does not matter"}},
-		{"[] (want[0] && turn == 1 -> <> P[0]@crit)", true, []string{"turn == 1 never holds, so the rest does not matter"}},
-		{"[] (want[0] && P[1]@crit && P[0]@crit -> <> bad)", true, []string{"never holds, so the rest does not matter"}},
+		{"[] (bad -> <> P[0]@crit)", true,
+			[]string{"bad never holds, so the rest does not matter"}},
+		{"[] (want[0] && turn == 1 -> <> P[0]@crit)", true,
+			[]string{"turn == 1 never holds, so the rest does not matter"}},
+		{"[] (want[0] && P[1]@crit && P[0]@crit -> <> bad)", true,
+			[]string{"never holds, so the rest does not matter"}},
 		{"[] (P[0]@crit -> want[0])", false, nil},
 		{"[] (P[0]@crit -> !bad)", false, nil},
 		{"[] !bad", false, nil},
 		{"[] turn == 0", false, nil},
-		{"[] !bad && [] (bad -> <> want[0])", false, []string{"[]((bad) -> <>want[0]): bad never holds"}},
+		{"[] !bad && [] (bad -> <> want[0])", false,
+			[]string{"[]((bad) -> <>want[0]): bad never holds"}},
 	}
 	for _, tt := range tests {
 		m, err := model.Parse("vacuous.model", text+"ltl p { "+tt.formula+" }\n", model.Options{})
@@ -49,7 +54,9 @@ init { go P(0); go P(1); go Q() }
 			t.Fatalf("%s: %v", tt.formula, err)
 		}
 		p := m.Properties()[0]
-		rs, err := temporal.Run(t.Context(), m.System(), []engine.Property{{Name: p.Name, Formula: p.Formula, Text: p.Text}}, temporal.Options{Options: engine.Options{Workers: 1}, Reduction: temporal.Transparent})
+		rs, err := temporal.Run(t.Context(), m.System(), []engine.Property{
+			{Name: p.Name, Formula: p.Formula, Text: p.Text}}, temporal.Options{
+			Options: engine.Options{Workers: 1}, Reduction: temporal.Transparent})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +67,8 @@ init { go P(0); go P(1); go Q() }
 		}
 		same := slices.EqualFunc(r.Vacuous, tt.why, func(got, want string) bool {
 			_, reason, _ := strings.Cut(want, ": ")
-			return strings.HasSuffix(got, want) || reason != "" && strings.Contains(got, reason) || strings.Contains(got, want)
+			return strings.HasSuffix(got, want) || reason != "" && strings.Contains(got, reason) ||
+				strings.Contains(got, want)
 		})
 		if r.Empty != tt.empty || !same {
 			t.Errorf("%s: %v, %q; want %v, %q", tt.formula, r.Empty, r.Vacuous, tt.empty, tt.why)

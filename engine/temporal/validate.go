@@ -41,7 +41,8 @@ func (v *validator) check(s system.State, t int) error {
 		at := queue[i]
 		mine := v.effect(at, t)
 		if len(mine.alts) != len(base.alts) {
-			return &C1Error{fmt.Sprintf("thread %d has %d alternatives, after steps of others %d", t, len(base.alts), len(mine.alts))}
+			return &C1Error{fmt.Sprintf("thread %d has %d alternatives, after steps of others %d",
+				t, len(base.alts), len(mine.alts))}
 		}
 		v.m.Load(at)
 		n := v.m.NumThreads()
@@ -54,13 +55,15 @@ func (v *validator) check(s system.State, t int) error {
 				// Both orders lead to the same states.
 				after := v.effect(end, t)
 				if len(after.ends) != len(mine.ends) {
-					return &C1Error{fmt.Sprintf("a step of thread %d changes what thread %d can do", u, t)}
+					return &C1Error{fmt.Sprintf("a step of thread %d changes what thread %d can do",
+						u, t)}
 				}
 				for j := range mine.ends {
 					v.m.Load(mine.ends[j])
 					out := v.m.Step(u, theirs.alts[k])
 					if out.Kind != system.Moved || !slices.Equal(v.m.Encode(nil), after.ends[j]) {
-						return &C1Error{fmt.Sprintf("steps of the threads %d and %d do not commute", u, t)}
+						return &C1Error{fmt.Sprintf("steps of the threads %d and %d do not commute",
+							u, t)}
 					}
 				}
 				if key := fmt.Sprint(end); !seen[key] {

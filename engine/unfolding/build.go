@@ -10,7 +10,8 @@ import (
 	"cpor/system"
 )
 
-var errNoPieces = errors.New("an unfolding needs states that split into pieces, which this system's do not: use -search stateful or -search stateless")
+var errNoPieces = errors.New("an unfolding needs states that split into pieces, which this " +
+	"system's do not: use -search stateful or -search stateless")
 
 // builder builds a prefix.
 type builder struct {

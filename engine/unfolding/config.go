@@ -137,7 +137,10 @@ func (c *config) slot(key uint32) *slot {
 	return s
 }
 
-func (c *config) mark() checkpoint { return checkpoint{c.base + uint32(len(c.log)), c.size, c.hash} }
+func (c *config) mark() checkpoint {
+	return checkpoint{c.base + uint32(len(c.log)), c.size,
+		c.hash}
+}
 
 func (c *config) rewind(m checkpoint) {
 	for i := len(c.log) - 1; i >= int(m.log-c.base); i-- {

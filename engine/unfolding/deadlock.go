@@ -50,7 +50,8 @@ func (w *worker) searchDeadlocks(obs *system.Observers, found func(c *config) bo
 func (d *deadlocks) next() (thread uint32, ok bool) {
 	p, c := d.w.p, d.w.c
 	open := func(t uint32) bool {
-		return p.cond(c.current(t)).value != nobody && !slices.Contains(d.stuck, t) && !d.obs.Has(int(p.comp(t).number))
+		return p.cond(c.current(t)).value != nobody && !slices.Contains(d.stuck, t) &&
+			!d.obs.Has(int(p.comp(t).number))
 	}
 	for _, b := range slices.Backward(d.blame) {
 		x := p.cond(b)

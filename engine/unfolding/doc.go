@@ -91,30 +91,27 @@
 // other, and between two of them how often each thread has read. Markings are compared whole; a
 // hash only finds them. Nothing is added behind a cut-off event.
 //
-// ≺ is adequate. It is well-founded, since finitely many histories have a size.
-// It is larger for more events. And it is kept by extensions: let C ≺ D have the same
-// marking, E be events that extend C and F the same transitions behind D. If C and
-// D differ in size or numbers of events, the same numbers are added to both. If
-// not, a thread's sequences are of equal length in C and D, so that the first
-// difference, in whatever thread, stays where it is; E and F have the same values, for they
-// begin in the same marking. If the sequences are the same, so are the locations that were touched
-// and how often, and the words of each location are of equal length but for the readings after the last
-// write, to whose counts the same is added. It is total, on histories that begin in
-// the same state: what each thread did and in which order it met the others at
-// each location is the trace.
+// ≺ is adequate. It is well-founded, since finitely many histories have a size. It is larger for
+// more events. And it is kept by extensions: let C ≺ D have the same marking, E be events that
+// extend C and F the same transitions behind D. If C and D differ in size or numbers of events,
+// the same numbers are added to both. If not, a thread's sequences are of equal length in C and
+// D, so that the first difference, in whatever thread, stays where it is; E and F have the same
+// values, for they begin in the same marking. If the sequences are the same, so are the
+// locations that were touched and how often, and the words of each location are of equal length
+// but for the readings after the last write, to whose counts the same is added. It is total, on
+// histories that begin in the same state: what each thread did and in which order it met the
+// others at each location is the trace.
 //
-// So each reachable state is the marking of a configuration without cut-off
-// events (Esparza, Römer, Vogler 2002): of the configurations that lead to it take the least,
-// C. Suppose a cut-off event e in it, because of f with the same marking and f's
-// history ≺ e's. What follows e's history in C can follow f's: what a
-// thread does is a function of its local part and of the values that it reads,
-// blocked or not, whatever its alternatives, and also which threads exist is
-// part of the marking. That configuration leads to the same state and is smaller;
-// a contradiction. Therefore each transition that is enabled in a reachable
-// state is that of an event of the prefix (maybe a cut-off one), and the local states, the violations of
-// transitions and the observers' are those of the full search. With finitely many
-// states the prefix is finite: of more events one above the other than there are
-// states, two have the same marking.
+// So each reachable state is the marking of a configuration without cut-off events (Esparza,
+// Römer, Vogler 2002): of the configurations that lead to it take the least, C. Suppose a
+// cut-off event e in it, because of f with the same marking and f's history ≺ e's. What follows
+// e's history in C can follow f's: what a thread does is a function of its local part and of the
+// values that it reads, blocked or not, whatever its alternatives, and also which threads exist
+// is part of the marking. That configuration leads to the same state and is smaller; a
+// contradiction. Therefore each transition that is enabled in a reachable state is that of an
+// event of the prefix (maybe a cut-off one), and the local states, the violations of transitions
+// and the observers' are those of the full search. With finitely many states the prefix is
+// finite: of more events one above the other than there are states, two have the same marking.
 //
 // # Deadlocks
 //

@@ -41,7 +41,8 @@ type worker struct {
 }
 
 func newWorker(p *prefix, h *histories, stop func() bool) *worker {
-	w := &worker{p: p, run: newRunner(p.program), c: newConfig(p), c2: newConfig(p), short: newConfig(p), kept: h, stop: stop}
+	w := &worker{p: p, run: newRunner(p.program), c: newConfig(p), c2: newConfig(p),
+		short: newConfig(p), kept: h, stop: stop}
 	w.end = w.extend
 	return w
 }
@@ -397,7 +398,8 @@ func (w *worker) emit(number uint32) {
 			return
 		}
 	}
-	c := &candidate{leaf: number, root: w.c.root, size: w.c.size + 1, hash: w.c.hash ^ l.delta, touched: slices.Clone(all), numPre: uint32(pre)}
+	c := &candidate{leaf: number, root: w.c.root, size: w.c.size + 1, hash: w.c.hash ^ l.delta,
+		touched: slices.Clone(all), numPre: uint32(pre)}
 	c.seen = p.events.n
 	c.twin = w.twin(c, w.c, 0)
 	w.found = append(w.found, c)

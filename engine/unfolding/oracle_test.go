@@ -32,10 +32,13 @@ const maxStates = 2500
 // configs are the mixes of constructs that are drawn from in turn.
 var configs = []oracle.Config{
 	oracle.Everything,
-	{Threads: 3, Statements: 5, Loops: true, Locks: true, Awaits: true, Choices: true, Selects: true},
+	{Threads: 3, Statements: 5, Loops: true, Locks: true, Awaits: true, Choices: true,
+		Selects: true},
 	{Threads: 3, Statements: 4, Loops: true, Channels: true, Selects: true},
-	{Threads: 2, Statements: 4, Loops: true, Channels: true, Rendezvous: true, Selects: true, Atomic: true},
-	{Threads: 3, Statements: 5, Atomic: true, Awaits: true, Choices: true, Pointers: true, Functions: true},
+	{Threads: 2, Statements: 4, Loops: true, Channels: true, Rendezvous: true, Selects: true,
+		Atomic: true},
+	{Threads: 3, Statements: 5, Atomic: true, Awaits: true, Choices: true, Pointers: true,
+		Functions: true},
 	{Threads: 2, Statements: 4, Creation: true, Awaits: true, Locks: true, Loops: true},
 	{Threads: 3, Statements: 4, Monitors: true, Data: true, Choices: true},
 	{Threads: 2, Statements: 5, Invariants: true, Loops: true, Awaits: true, Atomic: true},
@@ -58,7 +61,8 @@ func reach(sys system.System, workers int, keep string) (*oracle.Reach, *builder
 	case "one":
 		b.kept.short, b.kept.room = 0, 1
 	}
-	r := &oracle.Reach{Locals: map[string]bool{}, Violations: map[string]bool{}, Deadlocks: map[string]bool{}}
+	r := &oracle.Reach{Locals: map[string]bool{}, Violations: map[string]bool{},
+		Deadlocks: map[string]bool{}}
 	local := func(n uint32) {
 		l := b.local(n)
 		k := binary.AppendUvarint(nil, uint64(b.comp(l.thread).number))
@@ -103,10 +107,12 @@ func reach(sys system.System, workers int, keep string) (*oracle.Reach, *builder
 	m := sys.NewMachine()
 	w.searchDeadlocks(&obs, func(c *config) bool {
 		m.Load(b.roots[c.root])
-		tr := &trace.Trace{Initial: int(c.root), Steps: c.steps(nil), Violation: &system.Violation{Kind: system.Deadlock}}
+		tr := &trace.Trace{Initial: int(c.root), Steps: c.steps(nil), Violation: &system.Violation{
+			Kind: system.Deadlock}}
 		for _, s := range tr.Steps {
 			if out := m.Step(s.Thread, s.Alt); out.Kind != system.Moved {
-				err = fmt.Errorf("the trace of a deadlock has a step of a thread that is %v", out.Kind)
+				err = fmt.Errorf("the trace of a deadlock has a step of a thread that is %v",
+					out.Kind)
 				return false
 			}
 		}
@@ -163,7 +169,8 @@ func TestModels(t *testing.T) {
 // TestToys is the same on programs that are written down as data.
 func TestToys(t *testing.T) {
 	one := func(seed uint64) (string, bool, string) {
-		p := toysystem.Random(rand.New(rand.NewPCG(seed, 1)), toysystem.Config{Observer: seed%3 == 0})
+		p := toysystem.Random(rand.New(rand.NewPCG(seed, 1)), toysystem.Config{
+			Observer: seed%3 == 0})
 		sys, err := toysystem.New(p)
 		if err != nil {
 			return err.Error(), true, ""
@@ -212,7 +219,8 @@ func compare(t *testing.T, n uint64, one func(seed uint64) (diff string, ok bool
 		})
 	}
 	wg.Wait()
-	t.Logf("%d programs agree, %d were too large or not runnable; %.2f events a state", done.Load(), passed.Load(),
+	t.Logf("%d programs agree, %d were too large or not runnable; %.2f events a state", done.Load(),
+		passed.Load(),
 		float64(figures.events.Load())/float64(figures.states.Load()))
 	if failed.Load() == 0 && done.Load() < n {
 		t.Errorf("only %d programs were compared, want %d", done.Load(), n)

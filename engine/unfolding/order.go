@@ -190,7 +190,8 @@ func (c *config) leadsTo(l *leaf, marking []uint32) bool {
 
 // makes tells whether a transition makes a condition of a component.
 func (s shape) makes(comp uint32) bool {
-	return comp == s.thread() || slices.Contains(s.kids(), comp) || slices.Contains(s.acc(), accessOf(comp, true))
+	return comp == s.thread() || slices.Contains(s.kids(), comp) || slices.Contains(s.acc(),
+		accessOf(comp, true))
 }
 
 // marking writes the values of all components after a candidate over dst: for
@@ -326,7 +327,8 @@ func (p *program) compare(x, y move) int {
 		return 0
 	}
 	if x.before != y.before {
-		if d := slices.Compare(p.partOf(p.local(x.before), nil), p.partOf(p.local(y.before), nil)); d != 0 {
+		if d := slices.Compare(p.partOf(p.local(x.before), nil),
+			p.partOf(p.local(y.before), nil)); d != 0 {
 			return d
 		}
 	}

@@ -121,8 +121,11 @@ func (r *Result) Picture() *Picture {
 	b := r.b
 	first := uint32(len(b.roots))
 	n := min(b.events.n-first, MaxDrawn)
-	d := &drawing{b: b, first: first, m: b.sys.NewMachine(), roots: b.sys.NewMachine(), at: map[uint32]int{}, column: map[int]int{}, home: map[[2]int]*block{}, cuts: map[int]string{},
-		p: &Picture{Columns: []DrawnColumn{}, Events: []DrawnEvent{}, Conds: []DrawnCond{}, Arcs: []DrawnArc{}, Total: r.Events, Cutoffs: r.Cutoffs}}
+	d := &drawing{b: b, first: first, m: b.sys.NewMachine(), roots: b.sys.NewMachine(),
+		at: map[uint32]int{}, column: map[int]int{}, home: map[[2]int]*block{},
+		cuts: map[int]string{},
+		p: &Picture{Columns: []DrawnColumn{}, Events: []DrawnEvent{}, Conds: []DrawnCond{},
+			Arcs: []DrawnArc{}, Total: r.Events, Cutoffs: r.Cutoffs}}
 	d.m.Track(true)
 	var threads []int
 	for e := first; e < first+n; e++ {
@@ -190,7 +193,9 @@ func (d *drawing) event(c *config, e uint32, same map[string]uint32) {
 	}
 	name := d.m.ThreadName(t)
 	pos, text, _ := d.m.Next(t)
-	ev := DrawnEvent{History: []int{}, Column: d.column[t], Text: text, Line: pos.Line, Short: cutText(fmt.Sprintf("%d  %s", e-d.first+1, text)), Initial: int(cand.root), Steps: append(steps, trace.Step{Thread: t, Alt: more.alt})}
+	ev := DrawnEvent{History: []int{}, Column: d.column[t], Text: text, Line: pos.Line,
+		Short: cutText(fmt.Sprintf("%d  %s", e-d.first+1, text)), Initial: int(cand.root),
+		Steps: append(steps, trace.Step{Thread: t, Alt: more.alt})}
 	d.p.Columns[ev.Column].Name = name
 	for _, f := range c.events() {
 		if f != e && f >= d.first {
@@ -281,7 +286,8 @@ func (d *drawing) cond(k uint32, m system.Machine) int {
 	} else {
 		loc := system.Loc(comp.number)
 		x.Text = m.LocName(loc) + " = " + m.ValueString(loc)
-		if tells := m.Capabilities().Narrating; tells != nil && tells.Internal(loc) && !isObject(x.Text) {
+		if tells := m.Capabilities().Narrating; tells != nil && tells.Internal(loc) &&
+			!isObject(x.Text) {
 			x.W = dotWidth
 		} else {
 			x.Short = cutText(x.Text)
@@ -470,7 +476,8 @@ func (r *Result) Draw(file string) (note string, err error) {
 	}
 	note = "drew the prefix to " + file
 	if n := uint64(len(p.Events)); n < r.Events {
-		note = fmt.Sprintf("drew the first %s of %s events to %s", human.Count(n), human.Count(r.Events), file)
+		note = fmt.Sprintf("drew the first %s of %s events to %s", human.Count(n),
+			human.Count(r.Events), file)
 	}
 	return note, err
 }
@@ -499,7 +506,8 @@ func (p *Picture) WriteSVG(w io.Writer) error {
 	c := svg.New(&b)
 	const legend = 40
 	width := max(p.Width, 820)
-	c.Start(width, p.Height+legend, fmt.Sprintf(`viewBox="0 0 %d %d"`, width, p.Height+legend), `font-family="sans-serif"`, `font-size="12"`)
+	c.Start(width, p.Height+legend, fmt.Sprintf(`viewBox="0 0 %d %d"`, width, p.Height+legend),
+		`font-family="sans-serif"`, `font-size="12"`)
 	c.Title("prefix of the unfolding")
 	c.Style("text/css", style)
 	c.Def()
@@ -511,7 +519,8 @@ func (p *Picture) WriteSVG(w io.Writer) error {
 	for i, col := range p.Columns {
 		c.Text(col.X, margin+8, col.Name, `class="head"`)
 		if i > 0 {
-			c.Line(col.X-columnGap/2, margin-8, col.X-columnGap/2, p.Height-margin/2, `class="column"`)
+			c.Line(col.X-columnGap/2, margin-8, col.X-columnGap/2, p.Height-margin/2,
+				`class="column"`)
 		}
 	}
 	for _, a := range p.Arcs {
@@ -549,8 +558,11 @@ func (p *Picture) WriteSVG(w io.Writer) error {
 		}
 		c.Gend()
 	}
-	c.Text(margin, p.Height+12, "box: an event · circle: where a thread is · pill: a location with its value · dot: what a channel keeps · dashed box: cut-off, with where its state was met before", `class="note"`)
-	c.Text(margin, p.Height+28, "arrow: takes and makes · dotted: reads · dashed arrow: after who has read", `class="note"`)
+	c.Text(margin, p.Height+12, "box: an event · circle: where a thread is · pill: a location "+
+		"with its value · dot: what a channel keeps · dashed box: cut-off, with where its state "+
+		"was met before", `class="note"`)
+	c.Text(margin, p.Height+28, "arrow: takes and makes · dotted: reads · dashed arrow: after "+
+		"who has read", `class="note"`)
 	c.End()
 	_, err := w.Write(b.Bytes())
 	return err
@@ -578,7 +590,8 @@ func (a DrawnArc) path() string {
 		return fmt.Sprintf("M%d %d L%d %d", a.X1, a.Y1, a.X2, a.Y2)
 	}
 	bend := max(12, min(60, (a.Y2-a.Y1)/2))
-	return fmt.Sprintf("M%d %d C%d %d %d %d %d %d", a.X1, a.Y1, a.X1, a.Y1+bend, a.X2, a.Y2-bend, a.X2, a.Y2)
+	return fmt.Sprintf("M%d %d C%d %d %d %d %d %d", a.X1, a.Y1, a.X1, a.Y1+bend, a.X2, a.Y2-bend,
+		a.X2, a.Y2)
 }
 
 func (a DrawnArc) tip() string {

@@ -23,7 +23,8 @@ var update = flag.Bool("update", false, "draw the pictures of the documentation 
 // drawn builds a prefix and its picture.
 func drawn(t *testing.T, sys system.System) (*Result, *Picture) {
 	t.Helper()
-	res := run(t, sys, engine.Options{Workers: 1, All: true, KeepTraces: true, IgnoreDeadlocks: true, MaxTransitions: 2 * MaxDrawn})
+	res := run(t, sys, engine.Options{Workers: 1, All: true, KeepTraces: true,
+		IgnoreDeadlocks: true, MaxTransitions: 2 * MaxDrawn})
 	return res, res.Picture()
 }
 
@@ -67,7 +68,8 @@ func TestPicture(t *testing.T) {
 			init { go P(0); go P(1) }`),
 	}
 	for seed := range uint64(20) {
-		m, err := model.Parse("generated.model", oracle.Generate(seed, configs[seed%uint64(len(configs))]), model.Options{})
+		m, err := model.Parse("generated.model",
+			oracle.Generate(seed, configs[seed%uint64(len(configs))]), model.Options{})
 		if err != nil && oracle.LabelRefused(err) {
 			continue
 		}
@@ -92,7 +94,8 @@ func checkPicture(t *testing.T, sys system.System) {
 		for k, s := range e.Steps {
 			if k == len(e.Steps)-1 {
 				if name := p.Columns[e.Column].Name; m.ThreadName(s.Thread) != name {
-					t.Errorf("an event of %s stands in the column of %s", m.ThreadName(s.Thread), name)
+					t.Errorf("an event of %s stands in the column of %s", m.ThreadName(s.Thread),
+						name)
 				}
 			}
 			out := m.Step(s.Thread, s.Alt)
@@ -110,7 +113,8 @@ func checkPicture(t *testing.T, sys system.System) {
 		e := &p.Events[i]
 		now := after(e)
 		if len(e.History) != len(e.Steps)-1 {
-			t.Errorf("event %d has %d events before it and %d steps", i+1, len(e.History), len(e.Steps))
+			t.Errorf("event %d has %d events before it and %d steps", i+1, len(e.History),
+				len(e.Steps))
 		}
 		for _, f := range e.History {
 			if f >= i || p.Events[f].Y >= e.Y {
@@ -122,7 +126,9 @@ func checkPicture(t *testing.T, sys system.System) {
 		case e.Cut == "":
 			continue
 		case e.Cut == "as in the beginning":
-			if !slices.ContainsFunc(sys.Initial(), func(s system.State) bool { return engine.StateString(s) == now }) {
+			if !slices.ContainsFunc(sys.Initial(), func(s system.State) bool {
+				return engine.StateString(s) == now
+			}) {
 				t.Errorf("event %d does not lead back to the beginning", i+1)
 			}
 		case e.Cut == "as after another event":
@@ -196,7 +202,8 @@ func TestPictureEscapes(t *testing.T) {
 	if err := p.WriteSVG(&b); err != nil {
 		t.Fatal(err)
 	}
-	if text := well(t, b.Bytes()); !strings.Contains(text, "violation: </title><script>alert(1)</script>&") {
+	if text := well(t, b.Bytes()); !strings.Contains(text,
+		"violation: </title><script>alert(1)</script>&") {
 		t.Errorf("the message is not to be read: %s", text)
 	}
 }

@@ -36,8 +36,9 @@ type event struct {
 	sizes uint32
 	// Where the conditions that it touches stand, in words: its thread's, its children's,
 	// those of its accesses; then the readings that come before what it writes, if there are.
-	pre  uint32
-	post uint32 // its first condition, in the order of pre, but for what it only read; cut-off events have none
+	pre uint32
+	// its first condition, in the order of pre, but for what it only read; cut-off events have none
+	post uint32
 }
 
 func (e *event) size() uint32 { return e.sizes >> 1 }
@@ -206,7 +207,8 @@ func (p *prefix) add(c *candidate, cut bool) uint32 {
 
 // bytes returns what the events and conditions occupy, and what was learnt of the program.
 func (p *prefix) bytes() uint64 {
-	return uint64(p.events.n)*24 + uint64(p.conds.n)*20 + uint64(p.reads.n)*8 + uint64(p.words.n)*4 +
+	return uint64(p.events.n)*24 + uint64(p.conds.n)*20 + uint64(p.reads.n)*8 + uint64(
+		p.words.n)*4 +
 		uint64(p.cut.n)*8 + uint64(p.origins.n)*4 + uint64(len(p.markings.slots))*8 + p.learnt()
 }
 
@@ -215,5 +217,6 @@ const maxNumber = 1<<31 - 1<<16
 
 // full tells whether there are no more numbers for what there may be much of.
 func (p *prefix) full() bool {
-	return max(p.words.n, p.conds.n, p.reads.n, p.leaves.n, p.branches.n, p.locals.n, p.coded.n, p.uses.n) > maxNumber
+	return max(p.words.n, p.conds.n, p.reads.n, p.leaves.n, p.branches.n, p.locals.n, p.coded.n,
+		p.uses.n) > maxNumber
 }

@@ -129,13 +129,14 @@ func (p *program) answer(question, value uint32) *node {
 	return nil
 }
 
-// leaf is a transition of a thread in all that it depends on: its local state (which
-// is that of the conditions that it takes), the alternative, the values of the locations that it touches.
+// leaf is a transition of a thread in all that it depends on: its local state (which is that of
+// the conditions that it takes), the alternative, the values of the locations that it touches.
 type leaf struct {
 	after uint32 // the local state; nobody unless it moved
 	shape uint32 // see shape
 	// Where it stands in coded: the number of what few have, if it has it; the local states of the
-	// threads that it creates; the numbers of the values of each access before, and after if it writes.
+	// threads that it creates; the numbers of the values of each access before, and after if it
+	// writes.
 	values uint32
 	delta  uint32 // what it changes in the hash of a marking
 }
@@ -194,7 +195,8 @@ var nothing = &extra{}
 const nobody = ^uint32(0)
 
 func newProgram(sys system.System) (*program, error) {
-	p := &program{sys: sys, roots: sys.Initial(), m: sys.NewMachine(), numbers: map[comp]uint32{}, largeNums: map[uint64]uint32{}}
+	p := &program{sys: sys, roots: sys.Initial(), m: sys.NewMachine(), numbers: map[comp]uint32{},
+		largeNums: map[uint64]uint32{}}
 	pieces := p.m.Capabilities().Pieces
 	if pieces == nil {
 		return nil, errNoPieces
@@ -386,7 +388,8 @@ func newRunner(p *program) *runner {
 // run executes an alternative of a local state, and adds it to the tree whose
 // root is given. path are the values that are known, context those of the
 // alternatives before; value tells the numbers of all others.
-func (r *runner) run(local uint32, root *node, alt uint64, context, path []known, value func(loc uint32) uint32) {
+func (r *runner) run(local uint32, root *node, alt uint64, context, path []known,
+	value func(loc uint32) uint32) {
 	p := r.p
 	l := p.local(local)
 	thread := p.comp(l.thread)
@@ -522,7 +525,8 @@ func (p *program) grow(n *node, local uint32, thread int, a asked, context []kno
 	fixed := uint32(0)
 	if first != 0 {
 		if first >= atLeaf || p.branches.at(first).loc>>1 != a.loc {
-			panic(fmt.Sprintf("unfolding: thread %d asks for another location when the same values were read", thread))
+			panic(fmt.Sprintf("unfolding: thread %d asks for another location when the same "+
+				"values were read", thread))
 		}
 	} else {
 		if find(context, a.loc) >= 0 {
@@ -612,7 +616,9 @@ func (p *program) settle() bool {
 
 // include adds a thread to a list that is in the order of their numbers.
 func (p *program) include(list []uint32, thread uint32) []uint32 {
-	i, ok := slices.BinarySearchFunc(list, p.comp(thread).number, func(x, n uint32) int { return cmp.Compare(p.comp(x).number, n) })
+	i, ok := slices.BinarySearchFunc(list, p.comp(thread).number, func(x, n uint32) int {
+		return cmp.Compare(p.comp(x).number, n)
+	})
 	if ok {
 		return list
 	}
@@ -621,7 +627,8 @@ func (p *program) include(list []uint32, thread uint32) []uint32 {
 
 // learnt returns what all of this occupies.
 func (p *program) learnt() uint64 {
-	n := uint64(p.locals.n)*16 + uint64(p.coded.n) + uint64(len(p.localsAt.slots)+len(p.shapesAt.slots))*4 +
+	n := uint64(p.locals.n)*16 + uint64(p.coded.n) + uint64(
+		len(p.localsAt.slots)+len(p.shapesAt.slots))*4 +
 		uint64(p.leaves.n)*16 + uint64(p.shapes.n)*4 +
 		uint64(p.branches.n)*16 + uint64(p.extras.n)*64 + uint64(p.large.n)*32 + uint64(p.uses.n)*8
 	for _, c := range *p.comps.Load() {

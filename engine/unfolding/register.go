@@ -17,7 +17,8 @@ const Mode = "unfolding"
 const flagGroup = "Unfolding:"
 
 var picture = &engine.FlagOf[string]{
-	FlagInfo: engine.FlagInfo{Name: "prefix", Group: flagGroup, Usage: "with -search unfolding: draw the prefix to `FILE` in SVG"},
+	FlagInfo: engine.FlagInfo{Name: "prefix", Group: flagGroup,
+		Usage: "with -search unfolding: draw the prefix to `FILE` in SVG"},
 	Parse: func(_, s string) (string, error) {
 		if !strings.HasSuffix(s, ".svg") {
 			return "", errors.New("want a file name ending in .svg")
@@ -27,12 +28,13 @@ var picture = &engine.FlagOf[string]{
 }
 
 // Pieces are needed by engines that put states together.
-var Pieces = engine.Need{What: "states that come apart into pieces", Unmet: func(sys system.System) error {
-	if sys.NewMachine().Capabilities().Pieces == nil {
-		return &engine.Refusal{Err: errNoPieces}
-	}
-	return nil
-}}
+var Pieces = engine.Need{What: "states that come apart into pieces",
+	Unmet: func(sys system.System) error {
+		if sys.NewMachine().Capabilities().Pieces == nil {
+			return &engine.Refusal{Err: errNoPieces}
+		}
+		return nil
+	}}
 
 func init() {
 	engine.RegisterMode(engine.Mode{
@@ -44,7 +46,8 @@ func init() {
 	})
 	engine.Register(engine.Entry{
 		Name: "events", Mode: Mode, Default: true,
-		Summary:   "with -search unfolding: one event for each transition in each causal past; preserves every local state, assertion, invariant and deadlock",
+		Summary: "with -search unfolding: one event for each transition in each causal past; " +
+			"preserves every local state, assertion, invariant and deadlock",
 		Preserves: engine.Violations | engine.Deadlocks | engine.Locals | engine.Steps,
 		Reduces:   true,
 		Needs:     []engine.Need{Pieces},
@@ -70,7 +73,9 @@ func runEntry(ctx context.Context, t *engine.Task) (*engine.Result, error) {
 		per = res.StoreBytes / res.Events
 	}
 	res.Figures = append(res.Figures,
-		engine.Figure{Key: "events", Value: res.Events, Label: "events", Text: fmt.Sprintf("%s, %s of them cut-off, %s conditions", human.Count(res.Events), human.Count(res.Cutoffs), human.Count(res.Conditions))},
+		engine.Figure{Key: "events", Value: res.Events, Label: "events",
+			Text: fmt.Sprintf("%s, %s of them cut-off, %s conditions", human.Count(res.Events),
+				human.Count(res.Cutoffs), human.Count(res.Conditions))},
 		engine.Figure{Key: "cutoffs", Value: res.Cutoffs},
 		engine.Figure{Key: "conditions", Value: res.Conditions},
 		engine.Figure{Key: "bytes_per_event", Value: per},

@@ -41,7 +41,9 @@ func Run(ctx context.Context, sys system.System, o engine.Options) (*Result, err
 		return nil, &engine.OptionError{Message: fmt.Sprintf("%d workers", o.Workers)}
 	}
 	if n := len(sys.Initial()); n > maxInitial {
-		return nil, &engine.Refusal{Err: fmt.Errorf("there are %d initial states, and an unfolding can begin with at most %d: choose in a thread's first transition instead", n, maxInitial)}
+		return nil, &engine.Refusal{
+			Err: fmt.Errorf("there are %d initial states, and an unfolding can begin with at "+
+				"most %d: choose in a thread's first transition instead", n, maxInitial)}
 	}
 	watch, err := engine.NewWatch(ctx, &o)
 	if err != nil {
@@ -57,7 +59,8 @@ func Run(ctx context.Context, sys system.System, o engine.Options) (*Result, err
 	res := &Result{Result: engine.Result{Workers: o.Workers}, b: b}
 	err = u.run()
 	res.Duration, res.PeakRSS = watch.Elapsed(), watch.Memory().Peak()
-	res.Events, res.Cutoffs, res.Conditions = uint64(b.events.n)-uint64(len(b.roots)), uint64(b.cutoffs), uint64(b.conds.n-1)
+	res.Events, res.Cutoffs, res.Conditions = uint64(b.events.n)-uint64(len(b.roots)),
+		uint64(b.cutoffs), uint64(b.conds.n-1)
 	res.Leaves = uint64(b.leaves.n)
 	res.Transitions, res.MaxDepth = res.Events, int(u.size.Load())
 	res.StoreBytes = b.bytes()
@@ -100,7 +103,9 @@ func (u *unfolder) run() (err error) {
 	}()
 	defer context.AfterFunc(u.watch.Context(), func() { b.stopped.Store(true) })()
 	u.watch.Go(func() engine.Progress {
-		return engine.Progress{Counters: engine.Counters{Transitions: b.done.Load()}, Queued: uint64(max(0, b.waiting.Load())), MaxDepth: int(u.size.Load()), Violations: int(u.violations.Load())}
+		return engine.Progress{Counters: engine.Counters{Transitions: b.done.Load()},
+			Queued: uint64(max(0, b.waiting.Load())), MaxDepth: int(u.size.Load()),
+			Violations: int(u.violations.Load())}
 	})
 	if err := u.watch.Err(); err != nil {
 		return err
@@ -181,9 +186,10 @@ func (u *unfolder) deadlocks() {
 			m.Step(s.Thread, s.Alt)
 		}
 		v := &system.Violation{Kind: system.Deadlock, Message: "deadlock"}
-		goOn := u.found.Add(v, engine.StateKey(u.sys, &u.obs, m), func(v system.Violation) engine.Raw {
-			return engine.Raw{Violation: v, Trace: t}
-		})
+		goOn := u.found.Add(v, engine.StateKey(u.sys, &u.obs, m),
+			func(v system.Violation) engine.Raw {
+				return engine.Raw{Violation: v, Trace: t}
+			})
 		u.violations.Store(int64(u.found.Len()))
 		if !goOn {
 			u.watch.Stop(engine.AtViolation)

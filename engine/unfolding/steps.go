@@ -57,7 +57,8 @@ func (c *config) steps(last *leaf) []trace.Step {
 		}
 	}
 	if last != nil {
-		steps = append(steps, trace.Step{Thread: int(p.comp(p.shape(last).thread()).number), Alt: p.extra(last).alt})
+		steps = append(steps, trace.Step{Thread: int(p.comp(p.shape(last).thread()).number),
+			Alt: p.extra(last).alt})
 	}
 	return steps
 }

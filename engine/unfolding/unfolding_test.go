@@ -93,7 +93,8 @@ func TestCounts(t *testing.T) {
 		for _, workers := range []int{1, 2, 7} {
 			res := run(t, c.sys, engine.Options{Workers: workers, IgnoreDeadlocks: true, All: true})
 			if res.Events != c.events || res.Cutoffs != c.cutoffs {
-				t.Errorf("%s, %d workers: %d events, %d of them cut-off, want %d and %d", c.name, workers, res.Events, res.Cutoffs, c.events, c.cutoffs)
+				t.Errorf("%s, %d workers: %d events, %d of them cut-off, want %d and %d", c.name,
+					workers, res.Events, res.Cutoffs, c.events, c.cutoffs)
 			}
 		}
 	}
@@ -105,14 +106,16 @@ func TestWorkers(t *testing.T) {
 	for seed := range n {
 		var sys system.System
 		if seed%2 == 0 {
-			m, err := model.Parse("generated.model", oracle.Generate(seed, configs[seed/2%uint64(len(configs))]), model.Options{})
+			m, err := model.Parse("generated.model",
+				oracle.Generate(seed, configs[seed/2%uint64(len(configs))]), model.Options{})
 			if err != nil {
 				continue
 			}
 			sys = m.System()
 		} else {
 			var err error
-			if sys, err = toysystem.New(toysystem.Random(rand.New(rand.NewPCG(seed, 1)), toysystem.Config{Observer: seed%3 == 0})); err != nil {
+			if sys, err = toysystem.New(toysystem.Random(rand.New(rand.NewPCG(seed, 1)),
+				toysystem.Config{Observer: seed%3 == 0})); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -148,7 +151,9 @@ func dump(b *builder) string {
 	for e := uint32(len(b.roots)); e < b.events.n; e++ {
 		ev, l := b.events.at(e), b.leafOf(e)
 		form := b.shape(l)
-		fmt.Fprintf(&s, "%d: thread %d %x alternative %d, size %d, cut %v, after", e, b.comp(form.thread()).number, b.partOf(b.local(b.cond(b.words.from(ev.pre)[0]).value), nil), b.extra(l).alt, ev.size(), b.isCut(e))
+		fmt.Fprintf(&s, "%d: thread %d %x alternative %d, size %d, cut %v, after", e,
+			b.comp(form.thread()).number, b.partOf(b.local(b.cond(b.words.from(ev.pre)[0]).value),
+				nil), b.extra(l).alt, ev.size(), b.isCut(e))
 		for _, w := range b.words.from(ev.pre)[:form.numPre()] {
 			fmt.Fprintf(&s, " %d", b.cond(w).event)
 		}
@@ -168,9 +173,12 @@ func TestLimits(t *testing.T) {
 		o      engine.Options
 		reason string
 	}{
-		{"events", context.Background(), engine.Options{MaxTransitions: 100}, "limit of 100 events"},
-		{"events, found one after the other", context.Background(), engine.Options{MaxTransitions: 1}, "limit of 1 events"},
-		{"time", context.Background(), engine.Options{Timeout: time.Nanosecond}, "time-out after 1ns"},
+		{"events", context.Background(), engine.Options{MaxTransitions: 100},
+			"limit of 100 events"},
+		{"events, found one after the other", context.Background(), engine.Options{
+			MaxTransitions: 1}, "limit of 1 events"},
+		{"time", context.Background(), engine.Options{Timeout: time.Nanosecond},
+			"time-out after 1ns"},
 		{"interrupted", cancelled, engine.Options{}, "interrupted"},
 		{"memory", context.Background(), engine.Options{MaxMemory: 1 << 20}, "memory"},
 	} {
@@ -183,8 +191,10 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if res.Verdict != engine.Incomplete || res.Exhaustive || !strings.Contains(res.Reason, c.reason) {
-			t.Errorf("%s: %s, exhaustive %v, %q; want incomplete because of %q", c.name, res.Verdict, res.Exhaustive, res.Reason, c.reason)
+		if res.Verdict != engine.Incomplete || res.Exhaustive || !strings.Contains(res.Reason,
+			c.reason) {
+			t.Errorf("%s: %s, exhaustive %v, %q; want incomplete because of %q", c.name,
+				res.Verdict, res.Exhaustive, res.Reason, c.reason)
 		}
 	}
 	if _, err := Run(context.Background(), sys, engine.Options{Workers: -1}); err == nil {
@@ -212,7 +222,8 @@ func TestViolations(t *testing.T) {
 			t.Errorf("%s: no trace: %s", v.Message, v.TraceMissing)
 		}
 	}
-	if kinds[system.Assertion] != 1 || kinds[system.Runtime] != 1 || kinds[system.Invariant] != 1 || kinds[system.Deadlock] == 0 {
+	if kinds[system.Assertion] != 1 || kinds[system.Runtime] != 1 || kinds[system.Invariant] != 1 ||
+		kinds[system.Deadlock] == 0 {
 		t.Errorf("found %v", kinds)
 	}
 	if !res.Exhaustive || res.Verdict != engine.Violated {
@@ -232,7 +243,9 @@ func (s noPieces) Capabilities() system.Capabilities { return system.Capabilitie
 type wholeMachine struct{ system.Machine }
 
 // Capabilities implements system.Machine: there are none.
-func (wholeMachine) Capabilities() system.MachineCapabilities { return system.MachineCapabilities{} }
+func (wholeMachine) Capabilities() system.MachineCapabilities {
+	return system.MachineCapabilities{}
+}
 
 func (s noPieces) NewMachine() system.Machine { return wholeMachine{s.System.NewMachine()} }
 

@@ -88,7 +88,8 @@ func Listen(port int) (net.Listener, error) {
 // Serve serves the page on l until ctx ends. ready is called with the address to open.
 func (s *Server) Serve(ctx context.Context, l net.Listener, ready func(address string)) error {
 	address := s.prepare(ctx, l.Addr().String())
-	srv := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
+	srv := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout: time.Minute}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -127,7 +128,8 @@ func (s *Server) prepare(ctx context.Context, addr string) string {
 }
 
 // policy is the Content-Security-Policy of all answers.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; " +
+	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 func (s *Server) handler() http.Handler {
 	files, err := fs.Sub(static, "static")
@@ -137,7 +139,9 @@ func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /", http.FileServerFS(files))
 	api := func(pattern string, answer func(r *http.Request) (any, error)) {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, answer) })
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			s.answer(w, r, answer)
+		})
 	}
 	api("GET /api/info", s.info)
 	api("GET /api/document", s.document)
@@ -202,9 +206,12 @@ func (m mistake) Error() string { return m.err.Error() }
 func wrong(format string, args ...any) error { return mistake{fmt.Errorf(format, args...)} }
 
 // answer answers a request for data.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, f func(r *http.Request) (any, error)) {
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, f func(r *http.Request) (any,
+	error)) {
 	if subtle.ConstantTimeCompare([]byte(r.Header.Get("X-Cpor-Token")), []byte(s.token)) != 1 {
-		http.Error(w, "the token is missing or wrong: open the address that the command has printed", http.StatusForbidden)
+		http.Error(w,
+			"the token is missing or wrong: open the address that the command has printed",
+			http.StatusForbidden)
 		return
 	}
 	v, err := f(r)
@@ -263,14 +270,16 @@ type info struct {
 }
 
 func (s *Server) info(*http.Request) (any, error) {
-	i := info{Title: s.Title, Documents: []string{}, Searches: s.Searches, Reductions: s.Reductions, MaxGraph: explore.MaxGraph}
+	i := info{Title: s.Title, Documents: []string{}, Searches: s.Searches, Reductions: s.Reductions,
+		MaxGraph: explore.MaxGraph}
 	if s.Kept != nil {
 		for _, d := range s.Kept.Documents {
 			i.Documents = append(i.Documents, d.Title)
 		}
 	}
 	if x := s.Explorer; x != nil {
-		i.Explore, i.Initial, i.Jump, i.Unfolds = true, x.Initial(), x.Reload != nil, x.Unfolds() == nil
+		i.Explore, i.Initial, i.Jump, i.Unfolds = true, x.Initial(), x.Reload != nil,
+			x.Unfolds() == nil
 		if _, ok := x.Source(x.File); ok {
 			i.File = x.File
 			s.name(x.File)

@@ -61,7 +61,8 @@ func serve(t *testing.T) (base, token string) {
 }
 
 // ask sends a request. A header "Host" is the name under which the server is asked.
-func ask(t *testing.T, method, url, body string, header map[string]string) (int, string, http.Header) {
+func ask(t *testing.T, method, url, body string, header map[string]string) (int, string,
+	http.Header) {
 	t.Helper()
 	r, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
@@ -103,30 +104,44 @@ func TestWhoMayAsk(t *testing.T) {
 		status                   int
 	}{
 		{"the page", "GET", "/", "", nil, 200},
-		{"the page under the other name", "GET", "/", "", map[string]string{"Host": "localhost" + port}, 200},
+		{"the page under the other name", "GET", "/", "", map[string]string{
+			"Host": "localhost" + port}, 200},
 		{"data", "GET", "/api/info", "", good(), 200},
-		{"a request of the page's own", "POST", "/api/play", play, good("Origin", base, "Sec-Fetch-Site", "same-origin"), 200},
-		{"an address that was typed in", "GET", "/", "", map[string]string{"Sec-Fetch-Site": "none"}, 200},
+		{"a request of the page's own", "POST", "/api/play", play,
+			good("Origin", base, "Sec-Fetch-Site", "same-origin"), 200},
+		{"an address that was typed in", "GET", "/", "", map[string]string{
+			"Sec-Fetch-Site": "none"}, 200},
 
 		{"DNS rebinding", "GET", "/", "", map[string]string{"Host": "evil.example" + port}, 403},
-		{"DNS rebinding with the token", "GET", "/api/info", "", good("Host", "evil.example"+port), 403},
-		{"a name with ours in front", "GET", "/", "", map[string]string{"Host": "127.0.0.1" + port + ".evil.example"}, 403},
+		{"DNS rebinding with the token", "GET", "/api/info", "", good("Host", "evil.example"+port),
+			403},
+		{"a name with ours in front", "GET", "/", "", map[string]string{
+			"Host": "127.0.0.1" + port + ".evil.example"}, 403},
 		{"another port", "GET", "/", "", map[string]string{"Host": "127.0.0.1:1"}, 403},
 		{"no port", "GET", "/", "", map[string]string{"Host": "127.0.0.1"}, 403},
 		{"another origin", "POST", "/api/play", play, good("Origin", "http://evil.example"), 403},
-		{"another scheme", "POST", "/api/play", play, good("Origin", strings.Replace(base, "http", "https", 1)), 403},
-		{"another port's origin", "POST", "/api/play", play, good("Origin", "http://127.0.0.1:1"), 403},
-		{"the other name's origin", "POST", "/api/play", play, good("Origin", "http://localhost"+port), 403},
+		{"another scheme", "POST", "/api/play", play,
+			good("Origin", strings.Replace(base, "http", "https", 1)), 403},
+		{"another port's origin", "POST", "/api/play", play, good("Origin", "http://127.0.0.1:1"),
+			403},
+		{"the other name's origin", "POST", "/api/play", play,
+			good("Origin", "http://localhost"+port), 403},
 		{"a sandboxed page", "POST", "/api/play", play, good("Origin", "null"), 403},
-		{"another site's picture", "GET", "/icon.svg", "", map[string]string{"Sec-Fetch-Site": "cross-site"}, 403},
-		{"a neighbour's script", "GET", "/main.js", "", map[string]string{"Sec-Fetch-Site": "same-site"}, 403},
+		{"another site's picture", "GET", "/icon.svg", "", map[string]string{
+			"Sec-Fetch-Site": "cross-site"}, 403},
+		{"a neighbour's script", "GET", "/main.js", "", map[string]string{
+			"Sec-Fetch-Site": "same-site"}, 403},
 
 		{"data without the token", "GET", "/api/info", "", nil, 403},
-		{"data with a wrong token", "GET", "/api/info", "", good("X-Cpor-Token", strings.Repeat("0", 32)), 403},
-		{"data with a part of the token", "GET", "/api/info", "", good("X-Cpor-Token", token[:8]), 403},
+		{"data with a wrong token", "GET", "/api/info", "",
+			good("X-Cpor-Token", strings.Repeat("0", 32)), 403},
+		{"data with a part of the token", "GET", "/api/info", "", good("X-Cpor-Token", token[:8]),
+			403},
 		{"the token elsewhere", "GET", "/api/info?token=" + token, "", nil, 403},
-		{"a change without the token", "POST", "/api/search", `{"flags": ["cartesian"]}`, map[string]string{"Content-Type": "application/json"}, 403},
-		{"a form", "POST", "/api/play", play, good("Content-Type", "application/x-www-form-urlencoded"), 400},
+		{"a change without the token", "POST", "/api/search", `{"flags": ["cartesian"]}`,
+			map[string]string{"Content-Type": "application/json"}, 403},
+		{"a form", "POST", "/api/play", play,
+			good("Content-Type", "application/x-www-form-urlencoded"), 400},
 		{"no JSON", "POST", "/api/play", "steps", good(), 400},
 		{"too much", "POST", "/api/play", `"` + strings.Repeat("x", maxBody) + `"`, good(), 400},
 		{"a change by GET", "GET", "/api/stop", "", good(), 404},
@@ -136,9 +151,12 @@ func TestWhoMayAsk(t *testing.T) {
 		{"an execution that is not there", "GET", "/api/document?n=0", "", good(), 400},
 		{"no number", "GET", "/api/found?n=x", "", good(), 400},
 		{"a search that was not started", "POST", "/api/stop", "{}", good(), 400},
-		{"a path that cannot be taken", "POST", "/api/moves", `{"initial": 0, "steps": [[9, 0]]}`, good(), 400},
-		{"a path of nonsense", "POST", "/api/moves", `{"initial": 0, "steps": [[-1, 0]]}`, good(), 400},
-		{"a condition that cannot be evaluated", "POST", "/api/jump", `{"initial": 0, "steps": [], "predicate": "x == 1"}`, good(), 400},
+		{"a path that cannot be taken", "POST", "/api/moves", `{"initial": 0, "steps": [[9, 0]]}`,
+			good(), 400},
+		{"a path of nonsense", "POST", "/api/moves", `{"initial": 0, "steps": [[-1, 0]]}`, good(),
+			400},
+		{"a condition that cannot be evaluated", "POST", "/api/jump",
+			`{"initial": 0, "steps": [], "predicate": "x == 1"}`, good(), 400},
 		{"an unknown reduction", "POST", "/api/graph", `{"reduction": "magic"}`, good(), 400},
 		{"a method that is none", "DELETE", "/api/info", "", good(), 405},
 	} {
@@ -147,7 +165,8 @@ func TestWhoMayAsk(t *testing.T) {
 			t.Errorf("%s: status %d, want %d: %.200s", c.what, status, c.status, text)
 		}
 		for name, want := range map[string]string{
-			"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+			"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff",
+			"Referrer-Policy":              "no-referrer",
 			"Cross-Origin-Resource-Policy": "same-origin",
 		} {
 			if got := h.Get(name); got != want {
@@ -157,7 +176,8 @@ func TestWhoMayAsk(t *testing.T) {
 		if h.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s: others are let in", c.what)
 		}
-		if status == 200 && strings.HasPrefix(c.path, "/api/") && !strings.HasPrefix(h.Get("Content-Type"), "application/json") {
+		if status == 200 && strings.HasPrefix(c.path, "/api/") &&
+			!strings.HasPrefix(h.Get("Content-Type"), "application/json") {
 			t.Errorf("%s: data come as %s", c.what, h.Get("Content-Type"))
 		}
 	}
@@ -167,13 +187,16 @@ func TestWhoMayAsk(t *testing.T) {
 func TestSearches(t *testing.T) {
 	base, token := serve(t)
 	h := map[string]string{"X-Cpor-Token": token, "Content-Type": "application/json"}
-	if status, text, _ := ask(t, "GET", base+"/api/search", "", h); status != 200 || strings.TrimSpace(text) != "null" {
+	if status, text, _ := ask(t, "GET", base+"/api/search", "", h); status != 200 ||
+		strings.TrimSpace(text) != "null" {
 		t.Errorf("no search: %d %s", status, text)
 	}
-	if status, text, _ := ask(t, "POST", base+"/api/search", `{"flags": ["magic"]}`, h); status != 400 {
+	if status, text, _ := ask(t, "POST", base+"/api/search", `{"flags": ["magic"]}`,
+		h); status != 400 {
 		t.Errorf("an unknown search: %d %s", status, text)
 	}
-	if status, text, _ := ask(t, "POST", base+"/api/search", `{"flags": ["cartesian"]}`, h); status != 200 {
+	if status, text, _ := ask(t, "POST", base+"/api/search", `{"flags": ["cartesian"]}`,
+		h); status != 200 {
 		t.Fatalf("a search: %d %s", status, text)
 	}
 	var st explore.Status
@@ -198,7 +221,8 @@ func TestSearches(t *testing.T) {
 // TestStatic: no file of the page makes markup of texts, asks another server, or has
 // scripts or styles inside of HTML, which the policy forbids.
 func TestStatic(t *testing.T) {
-	bad := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|javascript:|setAttribute\("style"|https?://`)
+	bad := regexp.MustCompile(
+		`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|javascript:|setAttribute\("style"|https?://`)
 	allowed := regexp.MustCompile(`http://www\.w3\.org/2000/svg`)
 	inline := regexp.MustCompile(`(?i)<script(?:\s+[^>]*)?>[^<]|<style|\son\w+=|\sstyle=`)
 	err := fs.WalkDir(static, "static", func(name string, d fs.DirEntry, err error) error {

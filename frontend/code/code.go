@@ -19,11 +19,11 @@
 // # What code does not do
 //
 // It tells no story, explains no error, and need not know every construct of its language. Where
-// it meets a violated property, an error, or a place that it does not know, it takes
-// back what it did of the thread and leaves that to the reference machine ([system.Successor].Left).
-// So the code is right from the first construct on, and cannot trap: the emitters check
-// indices and divisors, memory is of a fixed size, and depth is bounded. Should a call fail
-// all the same, the instance is not used again, and the reference goes on alone.
+// it meets a violated property, an error, or a place that it does not know, it takes back what
+// it did of the thread and leaves that to the reference machine ([system.Successor].Left). So
+// the code is right from the first construct on, and cannot trap: the emitters check indices and
+// divisors, memory is of a fixed size, and depth is bounded. Should a call fail all the same,
+// the instance is not used again, and the reference goes on alone.
 //
 // Where wazero cannot compile (processors other than amd64 and arm64, systems that allow
 // no executable memory), [Program.Start] fails, and the reference serves.
@@ -119,7 +119,8 @@ func (c *Compiled) New(counts []uint64, begin func()) (*Instance, error) {
 	}
 	return &Instance{
 		compiled: c, expand: m.ExportedFunction("expand"), memory: memory,
-		words: unsafe.Slice((*uint64)(unsafe.Pointer(&memory[0])), len(memory)/8), counts: counts, begin: begin,
+		words: unsafe.Slice((*uint64)(unsafe.Pointer(&memory[0])), len(memory)/8), counts: counts,
+		begin: begin,
 	}, nil
 }
 

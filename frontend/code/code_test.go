@@ -10,9 +10,9 @@ import (
 	"cpor/system"
 )
 
-// counter makes a program of two threads over a state of some words: thread 0 adds 1 to the first word,
-// which is noted as number 1, up to limit, where it waits for good; thread 1 is left to the reference,
-// and notes what is to be taken back.
+// counter makes a program of two threads over a state of some words: thread 0 adds 1 to the
+// first word, which is noted as number 1, up to limit, where it waits for good; thread 1 is left
+// to the reference, and notes what is to be taken back.
 func counter(limit int64) *Program {
 	b := NewBuilder()
 	f := b.Func([]wasm.Type{wasm.I32}, nil)
@@ -81,7 +81,8 @@ func TestInstances(t *testing.T) {
 					return
 				}
 				want := system.State{i + 1, 7, ^uint64(0)}
-				if n.Left || n.Kind != system.Moved || n.Thread != 0 || n.Changed != 1 || !slices.Equal(n.End, want) {
+				if n.Left || n.Kind != system.Moved || n.Thread != 0 || n.Changed != 1 ||
+					!slices.Equal(n.End, want) {
 					t.Errorf("from %x: %+v", s, n)
 				}
 				s = slices.Clone(n.End)

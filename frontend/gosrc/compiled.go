@@ -38,8 +38,9 @@ func (c *Compiled) program(e Explore) *compile.Program {
 // largeTexts is how many bytes the strings of a program may have that nobody may need any more.
 const largeTexts = 32 << 20
 
-// Tidy frees what the tests so far have left behind, if it is much: strings that an execution has made are
-// kept, because other executions may make them again. No program that Test has returned may be in use.
+// Tidy frees what the tests so far have left behind, if it is much: strings that an execution
+// has made are kept, because other executions may make them again. No program that Test has
+// returned may be in use.
 func (c *Compiled) Tidy() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,7 +62,8 @@ func (p *Package) Compile() (*Compiled, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Compiled{loaded: l, dir: p.Dir, from: p.from, programs: map[compile.Mode]*compile.Program{}}, nil
+	return &Compiled{loaded: l, dir: p.Dir, from: p.from,
+		programs: map[compile.Mode]*compile.Program{}}, nil
 }
 
 // Program is one test, or a main package, as a system.
@@ -92,8 +94,8 @@ func (p *Program) WithoutRaces() (*Program, error) {
 	return p.again(e)
 }
 
-// Halt makes all computations of the program end soon, if it was made with [Explore.Halted]; false lets
-// new ones run.
+// Halt makes all computations of the program end soon, if it was made with [Explore.Halted];
+// false lets new ones run.
 func (p *Program) Halt(is bool) {
 	if p.how.Halted != nil {
 		p.how.Halted.Store(is)
@@ -227,7 +229,10 @@ func (e Explore) options() (machine.Options, error) {
 	if err != nil {
 		return machine.Options{}, err
 	}
-	return machine.Options{NoRaces: e.NoRaces, Stored: e.Stored, NoLeaks: e.NoLeaks, Outcomes: e.Outcomes, Idle: e.Time == IdleTime, Patient: e.Patient, Short: e.Short, Args: e.Args, Dir: e.Dir, NoFailed: e.NoFailed, Alarms: e.Alarms, Chosen: chosen, Halted: e.Halted, MaxMemory: e.MaxMemory}, nil
+	return machine.Options{NoRaces: e.NoRaces, Stored: e.Stored, NoLeaks: e.NoLeaks,
+		Outcomes: e.Outcomes, Idle: e.Time == IdleTime, Patient: e.Patient, Short: e.Short,
+		Args: e.Args, Dir: e.Dir, NoFailed: e.NoFailed, Alarms: e.Alarms, Chosen: chosen,
+		Halted: e.Halted, MaxMemory: e.MaxMemory}, nil
 }
 
 func unsupported(u *machine.Unsupported) *Unsupported {

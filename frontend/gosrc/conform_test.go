@@ -257,9 +257,11 @@ func compiled(t *testing.T, text string) *Compiled {
 func TestConform(t *testing.T) {
 	defer machine.CollectAfter(machine.CollectAfter(1))
 	c := compiled(t, programs)
-	for _, name := range []string{"TestLocks", "TestChannels", "TestMisc", "TestTime", "TestGlobals", "TestPanics", "TestRecover", "TestReflect", "TestNetwork"} {
+	for _, name := range []string{"TestLocks", "TestChannels", "TestMisc", "TestTime",
+		"TestGlobals", "TestPanics", "TestRecover", "TestReflect", "TestNetwork"} {
 		t.Run(name, func(t *testing.T) {
-			for _, e := range []Explore{{NoRaces: true}, {Stored: true}, {NoRaces: true, Granularity: MemoryAccesses}} {
+			for _, e := range []Explore{{NoRaces: true}, {Stored: true},
+				{NoRaces: true, Granularity: MemoryAccesses}} {
 				p, err := c.Test(name, e)
 				if err != nil {
 					t.Fatal(err)
@@ -334,13 +336,16 @@ func TestSenders(t *testing.T) { // 2! orders
 	<-c
 }
 `)
-	for name, want := range map[string]uint64{"TestMutex": 6, "TestReaders": 1, "TestPipe": 1, "TestSenders": 2} {
+	for name, want := range map[string]uint64{"TestMutex": 6, "TestReaders": 1, "TestPipe": 1,
+		"TestSenders": 2} {
 		p, err := c.Test(name, Explore{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := stateless.Run(t.Context(), p.System, stateless.Options{Reduction: stateless.DPOR})
-		if err != nil || res.Verdict != engine.Pass || res.Executions != want || res.BlockedExecutions != 0 {
+		res, err := stateless.Run(t.Context(), p.System, stateless.Options{
+			Reduction: stateless.DPOR})
+		if err != nil || res.Verdict != engine.Pass || res.Executions != want ||
+			res.BlockedExecutions != 0 {
 			t.Errorf("%s: %+v, %v; want %d executions", name, res, err, want)
 		}
 	}
@@ -356,7 +361,8 @@ func TestConformMain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := write(t, map[string]string{"go.mod": "module m\n\ngo 1.24\n",
-				"main.go": "package main\nimport \"os\"\nvar c, d = make(chan int, 1), make(chan int)\nfunc main() {\n" + body + "\n}\nvar _ = os.Exit\n"})
+				"main.go": "package main\nimport \"os\"\nvar c, d = make(chan int, 1), make(chan " +
+					"int)\nfunc main() {\n" + body + "\n}\nvar _ = os.Exit\n"})
 			pkgs, err := Load(t.Context(), []string{"."}, Options{Dir: dir})
 			if err != nil {
 				t.Fatal(err)

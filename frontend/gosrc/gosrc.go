@@ -56,7 +56,8 @@ type TestFunc struct {
 // error means that the go command could not be used, or that the patterns make no
 // sense to it.
 func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error) {
-	found, err := loader.Load(ctx, patterns, loader.Options{Dir: o.Dir, Tags: o.Tags, Flags: o.Flags, Tests: o.Tests, Overlay: o.Overlay})
+	found, err := loader.Load(ctx, patterns, loader.Options{Dir: o.Dir, Tags: o.Tags,
+		Flags: o.Flags, Tests: o.Tests, Overlay: o.Overlay})
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +67,8 @@ func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error)
 	}
 	var out []*Package
 	for _, l := range found {
-		out = append(out, &Package{Path: l.Path, Name: l.Name, Dir: l.Dir, Errors: l.Errors, loaded: l, tests: o.Tests, from: from})
+		out = append(out, &Package{Path: l.Path, Name: l.Name, Dir: l.Dir, Errors: l.Errors,
+			loaded: l, tests: o.Tests, from: from})
 	}
 	return out, nil
 }
@@ -80,14 +82,16 @@ func (p *Package) Tests() []TestFunc {
 	for _, external := range []bool{false, true} {
 		for _, name := range p.loaded.TestFiles(external) {
 			fset := token.NewFileSet()
-			f, err := parser.ParseFile(fset, name, p.loaded.Overlay(name), parser.SkipObjectResolution)
+			f, err := parser.ParseFile(fset, name, p.loaded.Overlay(name),
+				parser.SkipObjectResolution)
 			if err != nil {
 				continue // Compile says so
 			}
 			for _, d := range f.Decls {
 				if fn, ok := d.(*ast.FuncDecl); ok && isTest(fn) {
 					at := fset.Position(fn.Pos())
-					out = append(out, TestFunc{Name: fn.Name.Name, Pos: system.Pos{File: at.Filename, Line: at.Line, Col: at.Column}, External: external})
+					out = append(out, TestFunc{Name: fn.Name.Name, Pos: system.Pos{
+						File: at.Filename, Line: at.Line, Col: at.Column}, External: external})
 				}
 			}
 		}
@@ -98,7 +102,8 @@ func (p *Package) Tests() []TestFunc {
 // isTest tells whether go test takes a function for a test.
 func isTest(fn *ast.FuncDecl) bool {
 	rest, ok := strings.CutPrefix(fn.Name.Name, "Test")
-	if !ok || fn.Recv != nil || fn.Type.TypeParams != nil || fn.Type.Results != nil && len(fn.Type.Results.List) > 0 {
+	if !ok || fn.Recv != nil || fn.Type.TypeParams != nil || fn.Type.Results != nil &&
+		len(fn.Type.Results.List) > 0 {
 		return false
 	}
 	if r, _ := utf8.DecodeRuneInString(rest); rest != "" && unicode.IsLower(r) {

@@ -25,9 +25,11 @@ func write(t *testing.T, files map[string]string) string {
 
 func TestTests(t *testing.T) {
 	dir := write(t, map[string]string{
-		"go.mod":    "module m\n\ngo 1.22\n",
-		"a.go":      "package m\n",
-		"a_test.go": "package m\nimport \"testing\"\nfunc TestA(t *testing.T) {}\nfunc Testb(t *testing.T) {}\nfunc TestB(x int) {}\nfunc Test(*testing.T) {}\nfunc TestG[T any](t *testing.T) {}\nfunc BenchmarkA(b *testing.B) {}\nfunc TestMain(m *testing.M) {}\n",
+		"go.mod": "module m\n\ngo 1.22\n",
+		"a.go":   "package m\n",
+		"a_test.go": "package m\nimport \"testing\"\nfunc TestA(t *testing.T) {}\nfunc Testb(t " +
+			"*testing.T) {}\nfunc TestB(x int) {}\nfunc Test(*testing.T) {}\nfunc TestG[T any](t " +
+			"*testing.T) {}\nfunc BenchmarkA(b *testing.B) {}\nfunc TestMain(m *testing.M) {}\n",
 		"b_test.go": "package m_test\nimport \"testing\"\nfunc TestX(t *testing.T) {}\n",
 	})
 	pkgs, err := Load(t.Context(), []string{"./..."}, Options{Dir: dir, Tests: true})

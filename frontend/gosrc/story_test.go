@@ -65,7 +65,8 @@ func TestMessages(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
-	want := []string{"sent false 7 direct false", `sent true "hello" direct true`, "sent true 7 direct false"}
+	want := []string{"sent false 7 direct false", `sent true "hello" direct true`,
+		"sent true 7 direct false"}
 	if len(got) > 1 && got[1] != want[1] { // who came last
 		want[1] = `sent false "hello" direct true`
 		slices.Sort(want)
@@ -144,7 +145,8 @@ func TestContext(t *testing.T) {
 	if within == 0 {
 		t.Error("no call has several steps")
 	}
-	for text, want := range map[string][]int{"context.WithCancel(...)": {10}, "func of context.WithCancel": {11, 13}, "(*context.cancelCtx).Err(...)": {12}} {
+	for text, want := range map[string][]int{"context.WithCancel(...)": {10},
+		"func of context.WithCancel": {11, 13}, "(*context.cancelCtx).Err(...)": {12}} {
 		if got := lines[text]; !slices.Equal(got, want) {
 			t.Errorf("%s at lines %v, want %v", text, got, want)
 		}

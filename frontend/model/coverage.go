@@ -41,7 +41,8 @@ func (m *Model) coverage(cover *compile.Cover, counts []uint64) *frontend.Covera
 		}
 		return executed, fixed
 	}
-	group, behind := map[int]int{}, map[int]int{} // by region: the statement that the last ones stand behind
+	// by region: the statement that the last ones stand behind
+	group, behind := map[int]int{}, map[int]int{}
 	for _, i := range order {
 		s := &cover.Spots[i]
 		at := m.position(s)
@@ -69,7 +70,8 @@ func (m *Model) coverage(cover *compile.Cover, counts []uint64) *frontend.Covera
 		case compile.SpotStatement:
 			if k, ok := group[s.In]; ok {
 				behind[k]++
-				c.Never[k].What = fmt.Sprintf("is never executed, nor are the %d statements after it", behind[k])
+				c.Never[k].What = fmt.Sprintf("is never executed, nor are the %d statements "+
+					"after it", behind[k])
 				if behind[k] == 1 {
 					c.Never[k].What = "is never executed, nor is the statement after it"
 				}
@@ -81,9 +83,11 @@ func (m *Model) coverage(cover *compile.Cover, counts []uint64) *frontend.Covera
 			if !s.Named {
 				continue // what stands behind it is in the list
 			}
-			n.Text, n.What, n.Property, n.Label = "label "+s.Name, "is never reached, and a property names it", true, true
+			n.Text, n.What, n.Property, n.Label = "label "+s.Name,
+				"is never reached, and a property names it", true, true
 		case compile.SpotOperand:
-			n.What, n.Property, n.Waiting = "is never evaluated: the part before it always decides", true, true
+			n.What, n.Property, n.Waiting = "is never evaluated: the part before it always decides",
+				true, true
 		case compile.SpotThreadOf:
 			n.Text, n.What, n.Property, n.Waiting = s.Name, "never exists", true, true
 		default: // init and the invariants are always executed
@@ -106,7 +110,8 @@ func (m *Model) empty() []frontend.Never {
 		for _, inv := range m.resolved.Invariants {
 			if e.Pos() >= inv.Cond.Pos() && e.End() <= inv.Cond.End() {
 				s := &compile.Spot{Pos: e.Pos(), End: e.End()}
-				out = append(out, frontend.Never{Of: "invariant " + inv.Name, Pos: m.position(s), Text: m.text(s), What: "ranges over nothing", Property: true})
+				out = append(out, frontend.Never{Of: "invariant " + inv.Name, Pos: m.position(s),
+					Text: m.text(s), What: "ranges over nothing", Property: true})
 			}
 		}
 	}

@@ -40,11 +40,13 @@ func TestLanguageReference(t *testing.T) {
 			continue
 		}
 		sys := m.System()
-		for por, f := range map[string]search.Factory{"none": full.Factory(sys), "cartesian": cartesianFactory(sys)} {
+		for por, f := range map[string]search.Factory{"none": full.Factory(sys),
+			"cartesian": cartesianFactory(sys)} {
 			if por != "none" && system.WhyIrreducible(sys, false) != "" {
 				continue
 			}
-			res, err := search.Run(context.Background(), sys, f, search.Options{Options: engine.Options{All: true, MaxStates: 100_000}})
+			res, err := search.Run(context.Background(), sys, f, search.Options{
+				Options: engine.Options{All: true, MaxStates: 100_000}})
 			if err != nil {
 				t.Errorf("line %d: %s: %v", ex.Line, por, err)
 				continue
@@ -54,9 +56,11 @@ func TestLanguageReference(t *testing.T) {
 				got = string(res.Violations[0].Kind)
 			}
 			if ex.Kind == "model" && got != ex.Verdict {
-				t.Errorf("line %d: %s: %s, the fence says %s: %v", ex.Line, por, got, ex.Verdict, describe(res))
+				t.Errorf("line %d: %s: %s, the fence says %s: %v", ex.Line, por, got, ex.Verdict,
+					describe(res))
 			}
-			if ex.Kind == "model-fragment" && res.Verdict == engine.Incomplete && !strings.Contains(res.Reason, "state") {
+			if ex.Kind == "model-fragment" && res.Verdict == engine.Incomplete &&
+				!strings.Contains(res.Reason, "state") {
 				t.Errorf("line %d: %s: %s", ex.Line, por, res.Reason)
 			}
 		}

@@ -31,7 +31,8 @@ func tryModel(t *testing.T, text string) {
 		factories = append(factories, cartesianFactory(sys))
 	}
 	for _, f := range factories {
-		_, err = search.Run(context.Background(), sys, f, search.Options{Options: engine.Options{Workers: 1, MaxStates: 200, Timeout: 2 * time.Second}})
+		_, err = search.Run(context.Background(), sys, f, search.Options{
+			Options: engine.Options{Workers: 1, MaxStates: 200, Timeout: 2 * time.Second}})
 		if err != nil {
 			t.Errorf("%v\n%s", err, text)
 		}
@@ -64,5 +65,7 @@ func FuzzText(f *testing.F) {
 func FuzzGenerated(f *testing.F) {
 	f.Add(uint64(1))
 	f.Add(uint64(42))
-	f.Fuzz(func(t *testing.T, seed uint64) { tryModel(t, oracle.Generate(seed, oracle.Everything)) })
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		tryModel(t, oracle.Generate(seed, oracle.Everything))
+	})
 }

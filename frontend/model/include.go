@@ -10,7 +10,8 @@ import (
 
 // included returns a file and those that it includes, each once, in the order in which they
 // are mentioned. Names are relative to the file that includes.
-func included(f *source.File, read func(name string) (*source.File, error)) ([]*source.File, error) {
+func included(f *source.File, read func(name string) (*source.File, error)) ([]*source.File,
+	error) {
 	var all []*source.File
 	seen := map[string]bool{}
 	size := 0
@@ -41,7 +42,8 @@ func included(f *source.File, read func(name string) (*source.File, error)) ([]*
 			name = filepath.Clean(name)
 			for i, c := range chain {
 				if c == name {
-					return wrong("%s includes itself: %s", name, strings.Join(append(chain[i:], name), " -> "))
+					return wrong("%s includes itself: %s", name,
+						strings.Join(append(chain[i:], name), " -> "))
 				}
 			}
 			if seen[name] {

@@ -70,9 +70,11 @@ func (m *Model) System() system.System { return m.sys }
 func (m *Model) Properties() []frontend.Property {
 	var ps []frontend.Property
 	for i, p := range m.sys.Properties() {
-		q := frontend.Property{Name: p.Name, Pos: m.sys.PropertyPos(i), Text: p.Text, Formula: p.Formula}
+		q := frontend.Property{Name: p.Name, Pos: m.sys.PropertyPos(i), Text: p.Text,
+			Formula: p.Formula}
 		for k, x := range p.Predicates {
-			q.Predicates = append(q.Predicates, frontend.Predicate{Pos: m.sys.PredicatePos(i, k), Prop: x.Prop, Atoms: x.Atoms, Initial: x.Initial})
+			q.Predicates = append(q.Predicates, frontend.Predicate{Pos: m.sys.PredicatePos(i, k),
+				Prop: x.Prop, Atoms: x.Atoms, Initial: x.Initial})
 		}
 		ps = append(ps, q)
 	}
@@ -89,7 +91,9 @@ func init() {
 			if err != nil {
 				return nil, err
 			}
-			return &frontend.Program{System: m.System(), Params: m.Params(), Properties: m.Properties(), Coverage: m.Coverage, CoverageSoFar: m.CoverageSoFar, Sources: m.files}, nil
+			return &frontend.Program{System: m.System(), Params: m.Params(),
+				Properties: m.Properties(), Coverage: m.Coverage, CoverageSoFar: m.CoverageSoFar,
+				Sources: m.files}, nil
 		},
 	})
 }

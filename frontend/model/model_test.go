@@ -49,7 +49,8 @@ func chunks(t testing.TB, file string) []chunk {
 		if m == nil {
 			t.Fatalf("%s:%d: not a line // want: %q", file, line, first)
 		}
-		c := chunk{line: line, text: part, want: m[1], msg: m[3], at: m[4], counts: map[string]uint64{}}
+		c := chunk{line: line, text: part, want: m[1], msg: m[3], at: m[4],
+			counts: map[string]uint64{}}
 		for _, kv := range strings.Fields(m[2]) {
 			k, v, _ := strings.Cut(kv, "=")
 			c.counts[k], _ = strconv.ParseUint(v, 10, 64)
@@ -69,7 +70,9 @@ func TestModels(t *testing.T) {
 	}
 	for _, file := range files {
 		for _, c := range chunks(t, file) {
-			t.Run(fmt.Sprintf("%s:%d", filepath.Base(file), c.line), func(t *testing.T) { c.run(t) })
+			t.Run(fmt.Sprintf("%s:%d", filepath.Base(file), c.line), func(t *testing.T) {
+				c.run(t)
+			})
 		}
 	}
 }
@@ -98,7 +101,8 @@ func (c *chunk) run(t *testing.T) {
 			}
 			f = cartesianFactory(sys)
 		}
-		res, err := search.Run(context.Background(), sys, f, search.Options{Options: engine.Options{Workers: 2, All: true}})
+		res, err := search.Run(context.Background(), sys, f, search.Options{
+			Options: engine.Options{Workers: 2, All: true}})
 		if err != nil {
 			t.Fatalf("%s: %v", por, err)
 		}

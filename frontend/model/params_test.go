@@ -26,7 +26,8 @@ init { go T() }
 		want  map[string]any
 	}{
 		{nil, map[string]any{"First": "Green", "N": int64(3), "Fair": true, "Odd": int64(3)}},
-		{map[string]string{"First": "Red", "Odd": "1"}, map[string]any{"First": "Red", "N": int64(3), "Fair": true, "Odd": "Green"}},
+		{map[string]string{"First": "Red", "Odd": "1"}, map[string]any{"First": "Red",
+			"N": int64(3), "Fair": true, "Odd": "Green"}},
 	} {
 		m, err := model.Parse("test.model", text, model.Options{Params: test.given})
 		if err != nil {

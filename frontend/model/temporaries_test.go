@@ -23,7 +23,9 @@ func TestTemporaries(t *testing.T) {
 		{"x = (x & 1) + y", "u := x; v := y; x = (u & 1) + v"},
 		{"x = a[y & 1]", "v := y; w := a[v & 1]; x = w"},
 		{"if y > z { x = 1 }", "{ b := true; { v := y; w := z; b = v > w }; if b { x = 1 } }"},
-		{"switch y { case 1: x = 1; case 2: x = 3 }", "{ k := 0; { v := y; if v == 1 { k = 1 } else if v == 2 { k = 3 } }; if k > 0 { x = k } }"},
+		{"switch y { case 1: x = 1; case 2: x = 3 }",
+			"{ k := 0; { v := y; if v == 1 { k = 1 } else if v == 2 { k = 3 } }; if k > 0 { x = " +
+				"k } }"},
 	} {
 		count := func(body string) uint64 {
 			m, err := model.Parse("test.model", fmt.Sprintf(`
@@ -35,7 +37,8 @@ init { go T(); go T(); go T(); go W() }`, body), model.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			res, err := search.Run(context.Background(), m.System(), full.Factory(m.System()), search.Options{Options: engine.Options{Workers: 1, MaxStates: 1e6}})
+			res, err := search.Run(context.Background(), m.System(), full.Factory(m.System()),
+				search.Options{Options: engine.Options{Workers: 1, MaxStates: 1e6}})
 			if err != nil || res.Verdict != engine.Pass {
 				t.Fatal(res, err)
 			}

@@ -54,7 +54,8 @@ func TestTraces(t *testing.T) {
 					t.Errorf("a line of %d columns: %s", n, line)
 				}
 			}
-			for _, internal := range []string{".tail", ".head", ".slot", ".parked", "waiting of", "existence of", "filled"} {
+			for _, internal := range []string{".tail", ".head", ".slot", ".parked", "waiting of",
+				"existence of", "filled"} {
 				if strings.Contains(got, internal) {
 					t.Errorf("the table shows %q", internal)
 				}
@@ -80,7 +81,8 @@ func TestTraces(t *testing.T) {
 // record returns a trace of a system that the search finds.
 func record(t *testing.T, sys system.System) *trace.Record {
 	t.Helper()
-	res, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Options: engine.Options{Workers: 1}})
+	res, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{
+		Options: engine.Options{Workers: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,13 +104,15 @@ func checkForms(t *testing.T, rec *trace.Record) {
 		for _, m := range e.Messages {
 			if m.Other < 0 {
 				if open++; !m.Sent {
-					t.Errorf("step %d receives %s from %s, which nobody sent", i+1, m.Value, m.Channel)
+					t.Errorf("step %d receives %s from %s, which nobody sent", i+1, m.Value,
+						m.Channel)
 				}
 				continue
 			}
 			back := false
 			for _, o := range rec.Events[m.Other].Messages {
-				back = back || o.Other == i && o.Sent != m.Sent && o.Channel == m.Channel && o.Value == m.Value
+				back = back || o.Other == i && o.Sent != m.Sent && o.Channel == m.Channel &&
+					o.Value == m.Value
 			}
 			if !back {
 				t.Errorf("step %d: the other end of %v does not know of it", i+1, m)
@@ -153,7 +157,8 @@ func checkForms(t *testing.T, rec *trace.Record) {
 	}
 	for i, s := range itf.States {
 		if len(s) != len(itf.Vars)+1 {
-			t.Errorf("state %d of ITF has %d members, there are %d variables", i, len(s), len(itf.Vars))
+			t.Errorf("state %d of ITF has %d members, there are %d variables", i, len(s),
+				len(itf.Vars))
 		}
 	}
 	b.Reset()
@@ -176,12 +181,14 @@ func checkForms(t *testing.T, rec *trace.Record) {
 	for i, e := range rec.Events {
 		for _, a := range e.Accesses {
 			if a.Write && !a.Internal && j.States[i+1].Shared[a.Loc] != a.Value {
-				t.Errorf("after step %d, %s is %q in the state and %q in the step", i+1, a.Loc, j.States[i+1].Shared[a.Loc], a.Value)
+				t.Errorf("after step %d, %s is %q in the state and %q in the step", i+1, a.Loc,
+					j.States[i+1].Shared[a.Loc], a.Value)
 			}
 		}
 		for name, v := range j.Trace[i].Locals {
 			if got := j.States[i+1].Threads[e.Thread].Locals[name]; got != v {
-				t.Errorf("after step %d, %s of %s is %q in the state and %q in the step", i+1, name, e.Thread, got, v)
+				t.Errorf("after step %d, %s of %s is %q in the state and %q in the step", i+1, name,
+					e.Thread, got, v)
 			}
 		}
 	}

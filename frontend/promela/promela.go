@@ -35,19 +35,29 @@ func init() {
 		Extensions: []string{".pml", ".prom", ".promela", ".spin", ".pm", ".prm", ".pr", ".p"},
 		Load:       load,
 		Flags: []frontend.Flag{
-			{Name: "I", Many: true, Usage: "look in this `directory`, too, for files that are included; may be repeated"},
+			{Name: "I", Many: true, Usage: "look in this `directory`, too, for files that are " +
+				"included; may be repeated"},
 			frontend.FormulaFlag,
-			{Name: "claim", Usage: "a `file` with never claims, which -ltl checks like those of the model (spin -N)"},
-			{Name: "lossy", Bool: true, Usage: "a message that is sent to a full channel is lost, and the sender goes on (spin -m)"},
-			{Name: "empty-channels", Bool: true, Usage: "an end state is valid only if all channels are empty (pan -q)"},
-			{Name: "inner-escapes", Bool: true, Usage: "of unless statements around each other the inner ones are tried first (pan -J)"},
-			{Name: "replay", Usage: "show the execution of a trail `file`, SPIN's or one that -trace x.trail has written, with its cycle, check what it violates, and search nothing"},
-			{Name: "semantics", Usage: "the `way` in which statements become steps: pure, the default: those of spin -o1 -o2 -o3; merged: one with the steps behind it that touch only locals, and locals that are not needed any more are 0: fewer states", Check: func(s string) error {
-				if s != "pure" && s != "merged" {
-					return errors.New("want pure or merged")
-				}
-				return nil
-			}},
+			{Name: "claim", Usage: "a `file` with never claims, which -ltl checks like those of " +
+				"the model (spin -N)"},
+			{Name: "lossy", Bool: true, Usage: "a message that is sent to a full channel is " +
+				"lost, and the sender goes on (spin -m)"},
+			{Name: "empty-channels", Bool: true,
+				Usage: "an end state is valid only if all channels are empty (pan -q)"},
+			{Name: "inner-escapes", Bool: true, Usage: "of unless statements around each other " +
+				"the inner ones are tried first (pan -J)"},
+			{Name: "replay", Usage: "show the execution of a trail `file`, SPIN's or one that " +
+				"-trace x.trail has written, with its cycle, check what it violates, and search " +
+				"nothing"},
+			{Name: "semantics", Usage: "the `way` in which statements become steps: pure, the " +
+				"default: those of spin -o1 -o2 -o3; merged: one with the steps behind it that " +
+				"touch only locals, and locals that are not needed any more are 0: fewer states",
+				Check: func(s string) error {
+					if s != "pure" && s != "merged" {
+						return errors.New("want pure or merged")
+					}
+					return nil
+				}},
 		},
 	})
 }
@@ -64,7 +74,9 @@ func load(f *source.File, o frontend.Options) (*frontend.Program, error) {
 	if f := o.Formula(); f != nil {
 		more = append(more, f)
 	}
-	m, err := syntax.ParseWith(f, o.Params, strings.FieldsFunc(o.Flags["I"], func(r rune) bool { return r == '\n' }), o.ReadFile, more...)
+	m, err := syntax.ParseWith(f, o.Params, strings.FieldsFunc(o.Flags["I"], func(r rune) bool {
+		return r == '\n'
+	}), o.ReadFile, more...)
 	if err != nil {
 		return nil, err
 	}
@@ -76,12 +88,14 @@ func load(f *source.File, o frontend.Options) (*frontend.Program, error) {
 		return nil, err
 	}
 	opts := machine.Options{
-		Lossy: o.Flags["lossy"] != "", EmptyChannels: o.Flags["empty-channels"] != "", InnerFirst: o.Flags["inner-escapes"] != "",
+		Lossy: o.Flags["lossy"] != "", EmptyChannels: o.Flags["empty-channels"] != "",
+		InnerFirst: o.Flags["inner-escapes"] != "",
 	}
 	search := opts
 	search.Merged = o.Flags["semantics"] == "merged"
 	if search.Merged && o.Flags["replay"] != "" {
-		return nil, errors.New("-semantics merged has no meaning with -replay: a trail has the steps of pure semantics")
+		return nil, errors.New("-semantics merged has no meaning with -replay: a trail has the " +
+			"steps of pure semantics")
 	}
 	s, props, err := build(p, search, opts)
 	if err != nil {
@@ -90,20 +104,28 @@ func load(f *source.File, o frontend.Options) (*frontend.Program, error) {
 	const means = "a process came to the first statement of the line"
 	soFar := func() *frontend.Coverage {
 		c := &frontend.Coverage{Means: means}
-		s.ArrivalsSoFar(func(at system.Pos, n uint64) { c.Counts = append(c.Counts, frontend.Count{Pos: at, N: n}) })
+		s.ArrivalsSoFar(func(at system.Pos, n uint64) {
+			c.Counts = append(c.Counts, frontend.Count{Pos: at, N: n})
+		})
 		return c
 	}
 	coverage := func() *frontend.Coverage {
 		c := &frontend.Coverage{Means: means}
 		for _, u := range s.Unreached() {
-			c.Never = append(c.Never, frontend.Never{Of: "proctype " + u.Proc, Pos: u.Pos, Text: u.Text, Property: u.Assertion})
+			c.Never = append(c.Never, frontend.Never{Of: "proctype " + u.Proc, Pos: u.Pos,
+				Text: u.Text, Property: u.Assertion})
 		}
-		s.Arrivals(func(at system.Pos, n uint64) { c.Counts = append(c.Counts, frontend.Count{Pos: at, N: n}) })
+		s.Arrivals(func(at system.Pos, n uint64) {
+			c.Counts = append(c.Counts, frontend.Count{Pos: at, N: n})
+		})
 		return c
 	}
-	out := &frontend.Program{System: s, Properties: props, Params: map[string]any{}, Edges: true, Coverage: coverage, CoverageSoFar: soFar, WriteTrail: trails{p, s, props}.write, Sources: m.Files}
+	out := &frontend.Program{System: s, Properties: props, Params: map[string]any{}, Edges: true,
+		Coverage: coverage, CoverageSoFar: soFar, WriteTrail: trails{p, s, props}.write,
+		Sources: m.Files}
 	if search.Merged {
-		out.Untimed = "-semantics merged leaves states out that a property over time can tell apart; take -semantics pure with -ltl"
+		out.Untimed = "-semantics merged leaves states out that a property over time can tell " +
+			"apart; take -semantics pure with -ltl"
 	}
 	if name := o.Flags["replay"]; name != "" {
 		trail, err := o.ReadFile(name)
@@ -118,7 +140,8 @@ func load(f *source.File, o frontend.Options) (*frontend.Program, error) {
 }
 
 // build makes the system that is searched, and the properties.
-func build(p *program.Program, search, opts machine.Options) (*machine.System, []frontend.Property, error) {
+func build(p *program.Program, search, opts machine.Options) (*machine.System, []frontend.Property,
+	error) {
 	s, err := machine.New(p, search)
 	if err != nil {
 		return nil, nil, err
@@ -129,7 +152,8 @@ func build(p *program.Program, search, opts machine.Options) (*machine.System, [
 
 // properties returns what is checked over time: ltl blocks, never claims, and the cycles
 // that labels speak of.
-func properties(p *program.Program, s *machine.System, opts machine.Options) ([]frontend.Property, error) {
+func properties(p *program.Program, s *machine.System, opts machine.Options) ([]frontend.Property,
+	error) {
 	var props []frontend.Property
 	place := func(pos syntax.Pos) system.Pos {
 		line, col := pos.Line()
@@ -137,7 +161,8 @@ func properties(p *program.Program, s *machine.System, opts machine.Options) ([]
 	}
 	taken := map[string]bool{}
 	for _, l := range p.LTLs {
-		q := frontend.Property{Name: l.Name, Text: l.Text, Formula: l.Formula, Pos: place(l.Pos), Refused: l.Refused}
+		q := frontend.Property{Name: l.Name, Text: l.Text, Formula: l.Formula, Pos: place(l.Pos),
+			Refused: l.Refused}
 		if p.UsesNumber {
 			// To SPIN, a formula is a claim, and so one more that runs.
 			o := opts
@@ -155,7 +180,9 @@ func properties(p *program.Program, s *machine.System, opts machine.Options) ([]
 	}
 	for _, c := range p.Claims {
 		if taken[c.Name] {
-			return nil, syntax.Errors{{Pos: c.Decl.Name.Pos, Len: len(c.Name), Text: "a never claim and an ltl property are both called " + c.Name}}
+			return nil, syntax.Errors{
+				{Pos: c.Decl.Name.Pos, Len: len(c.Name),
+					Text: "a never claim and an ltl property are both called " + c.Name}}
 		}
 		o := opts
 		o.Claim = c
@@ -164,12 +191,16 @@ func properties(p *program.Program, s *machine.System, opts machine.Options) ([]
 			return nil, err
 		}
 		taken[c.Name] = true
-		props = append(props, frontend.Property{Name: c.Name, Kind: "never claim", Text: "the claim does not come to its end, and no accept label is visited again and again", Formula: never(claimed), Pos: place(c.Decl.Pos), System: claimed})
+		props = append(props, frontend.Property{Name: c.Name, Kind: "never claim",
+			Text: "the claim does not come to its end, and no accept label is visited again and " +
+				"again", Formula: never(claimed), Pos: place(c.Decl.Pos), System: claimed})
 	}
 	accept, progress := labels(p)
 	at := place(p.Procs[0].Decl.Pos)
 	if !taken["no-acceptance"] {
-		props = append(props, frontend.Property{Name: "no-acceptance", Kind: "property", Text: "no accept label is visited again and again", Formula: never(s), Pos: at, Asked: !accept || len(props) > 0})
+		props = append(props, frontend.Property{Name: "no-acceptance", Kind: "property",
+			Text: "no accept label is visited again and again", Formula: never(s), Pos: at,
+			Asked: !accept || len(props) > 0})
 	}
 	if !taken["progress"] {
 		o := opts
@@ -178,7 +209,9 @@ func properties(p *program.Program, s *machine.System, opts machine.Options) ([]
 		if err != nil {
 			return nil, err
 		}
-		props = append(props, frontend.Property{Name: "progress", Kind: "property", Text: "progress labels are visited again and again", Formula: never(np), Pos: at, System: np, Asked: !progress})
+		props = append(props, frontend.Property{Name: "progress", Kind: "property",
+			Text: "progress labels are visited again and again", Formula: never(np), Pos: at,
+			System: np, Asked: !progress})
 	}
 	return props, nil
 }

@@ -72,13 +72,17 @@ func (t trails) write(w io.Writer, x *frontend.Execution) error {
 }
 
 // read reads a trail of a program. The error names the line.
-func read(p *program.Program, o machine.Options, of *frontend.Program, text string) (*frontend.Execution, error) {
+func read(p *program.Program, o machine.Options, of *frontend.Program,
+	text string) (*frontend.Execution, error) {
 	trail, err := machine.ParseTrail(strings.NewReader(text))
 	if err != nil {
 		return nil, err
 	}
 	if !trail.Reversed {
-		x, err := trails{p, of.System.(*machine.System), slices.DeleteFunc(slices.Clone(of.Properties), func(q frontend.Property) bool { return q.Refused != nil })}.read(trail)
+		x, err := trails{p, of.System.(*machine.System),
+			slices.DeleteFunc(slices.Clone(of.Properties), func(q frontend.Property) bool {
+				return q.Refused != nil
+			})}.read(trail)
 		if err == nil {
 			return x, nil
 		}
@@ -91,9 +95,10 @@ func read(p *program.Program, o machine.Options, of *frontend.Program, text stri
 	return readReversed(p, o, of, trail)
 }
 
-// readReversed reads a trail of a verifier that makes the processes of the initial state from the last
-// to the first. It is one of another system then, which of has from now on.
-func readReversed(p *program.Program, o machine.Options, of *frontend.Program, trail *machine.Trail) (*frontend.Execution, error) {
+// readReversed reads a trail of a verifier that makes the processes of the initial state from
+// the last to the first. It is one of another system then, which of has from now on.
+func readReversed(p *program.Program, o machine.Options, of *frontend.Program,
+	trail *machine.Trail) (*frontend.Execution, error) {
 	back := *p
 	back.Actives = slices.Clone(p.Actives)
 	slices.Reverse(back.Actives)
@@ -107,13 +112,15 @@ func readReversed(p *program.Program, o machine.Options, of *frontend.Program, t
 		return nil, err
 	}
 	of.System, of.Properties, of.WriteTrail = s, props, t.writeReversed
-	x.Note = "The processes of the initial state have the numbers of pan -p_... or -i_reverse: from the last to the first."
+	x.Note = "The processes of the initial state have the numbers of pan -p_... or -i_reverse: " +
+		"from the last to the first."
 	return x, nil
 }
 
 // writeReversed refuses to write a trail.
 func (t trails) writeReversed(io.Writer, *frontend.Execution) error {
-	return errors.New("a trail in which the processes of the initial state are made from the last to the first is not written: spin -t refuses it")
+	return errors.New("a trail in which the processes of the initial state are made from the " +
+		"last to the first is not written: spin -t refuses it")
 }
 
 // read reads a trail.
@@ -188,5 +195,6 @@ func (t trails) claim(trail *machine.Trail) (*frontend.Property, error) {
 	if len(have) > 0 {
 		why += "; there are " + strings.Join(have, ", ")
 	}
-	return nil, fmt.Errorf("%s; the trail is one of another model, or of a claim in another file, which -claim FILE adds", why)
+	return nil, fmt.Errorf("%s; the trail is one of another model, or of a claim in another "+
+		"file, which -claim FILE adds", why)
 }

@@ -44,8 +44,8 @@ type File struct {
 	ends  []Pos // of the parts, each with the newline that Join has put behind it
 }
 
-// Join returns a file that consists of these, the first of which gives it its name: its
-// text is theirs, one after the other, and the places in it are places in them. A single file is itself.
+// Join returns a file that consists of these, the first of which gives it its name: its text is
+// theirs, one after the other, and the places in it are places in them. A single file is itself.
 func Join(files []*File) *File {
 	if len(files) == 1 {
 		return files[0]
@@ -124,7 +124,8 @@ func ReadFrom(name string, r io.Reader) (*File, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if len(text) > MaxSize {
-		return nil, fmt.Errorf("%s: is larger than %d MiB, the limit for model files", name, MaxSize>>20)
+		return nil, fmt.Errorf("%s: is larger than %d MiB, the limit for model files", name,
+			MaxSize>>20)
 	}
 	return New(name, string(text)), nil
 }
@@ -297,7 +298,8 @@ func (f *File) excerpt(b *strings.Builder, pos, end Pos) {
 	if end > pos {
 		to = min(at+int(end-pos), len(line))
 	}
-	before, mark, after := []rune(clean(line[:at])), []rune(clean(line[at:to])), []rune(clean(line[to:]))
+	before, mark, after := []rune(clean(line[:at])), []rune(clean(line[at:to])),
+		[]rune(clean(line[to:]))
 	if len(before)+len(mark)+len(after) > window {
 		if len(mark) > window/3 {
 			mark, after = append(slices.Clip(mark[:window/3]), '…'), nil

@@ -13,7 +13,8 @@ func TestPosition(t *testing.T) {
 		pos       Pos
 		line, col int
 	}{
-		{0, 1, 1}, {1, 1, 2}, {2, 1, 3}, {3, 2, 1}, {4, 3, 1}, {6, 3, 3}, {8, 3, 5}, {10, 4, 1}, {14, 4, 5},
+		{0, 1, 1}, {1, 1, 2}, {2, 1, 3}, {3, 2, 1}, {4, 3, 1}, {6, 3, 3}, {8, 3, 5}, {10, 4, 1},
+		{14, 4, 5},
 		{99, 4, 5}, {NoPos, 0, 0},
 	}
 	for _, test := range tests {
@@ -89,7 +90,8 @@ func TestRead(t *testing.T) {
 		write("huge.model", strings.Repeat(" ", MaxSize+1)): "is larger than 16 MiB",
 	} {
 		_, err := Read(name)
-		if err == nil || !strings.HasPrefix(err.Error(), name+": ") || !strings.Contains(err.Error(), want) {
+		if err == nil || !strings.HasPrefix(err.Error(), name+": ") ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("Read(%s): %v, want %q", name, err, want)
 		}
 	}
@@ -109,7 +111,8 @@ func TestJoin(t *testing.T) {
 		for p := from; p <= to; p++ {
 			name, line, col := f.Place(p)
 			if wl, wc := part.Position(p - from); name != part.Name || line != wl || col != wc {
-				t.Errorf("place of %d: %s:%d:%d, want %s:%d:%d", p, name, line, col, part.Name, wl, wc)
+				t.Errorf("place of %d: %s:%d:%d, want %s:%d:%d", p, name, line, col, part.Name, wl,
+					wc)
 			}
 			if got, begin := f.Part(p); got != part || begin != from {
 				t.Errorf("part of %d: %s from %d", p, got.Name, begin)
@@ -128,7 +131,8 @@ func TestJoin(t *testing.T) {
 		t.Errorf("the place of nothing is %s:%d:%d", name, line, col)
 	}
 	want := "c:3:1: wrong\n\ty\n\t^"
-	if got := f.Render(&Message{Pos: bounds[4] + 3, End: bounds[4] + 4, Text: "wrong"}); got != want {
+	if got := f.Render(&Message{Pos: bounds[4] + 3, End: bounds[4] + 4,
+		Text: "wrong"}); got != want {
 		t.Errorf("rendered %q, want %q", got, want)
 	}
 }

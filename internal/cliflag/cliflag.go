@@ -71,7 +71,8 @@ func (f *Set) definitions(args []string) []string {
 		if a == "--" {
 			return append(out, args[i:]...)
 		}
-		if len(a) > 2 && a[0] == '-' && a[2] != '=' && strings.Contains("DUI", a[1:2]) && f.Lookup(a[1:2]) != nil {
+		if len(a) > 2 && a[0] == '-' && a[2] != '=' && strings.Contains("DUI", a[1:2]) &&
+			f.Lookup(a[1:2]) != nil {
 			if name, _, _ := strings.Cut(a[1:], "="); f.Lookup(name) == nil {
 				out = append(out, a[:2], a[2:])
 				continue
@@ -106,7 +107,8 @@ func (f *Set) explain(err error) error {
 	if rest, ok := strings.CutPrefix(text, "invalid boolean value "); ok {
 		if value, rest, ok := strings.Cut(rest, " for -"); ok {
 			name, _, _ := strings.Cut(rest, ":")
-			return fmt.Errorf("-%s=%s: want -%s=true or -%s=false", name, unquoted(value), name, name)
+			return fmt.Errorf("-%s=%s: want -%s=true or -%s=false", name, unquoted(value), name,
+				name)
 		}
 	}
 	return err

@@ -39,14 +39,16 @@ func newSet() (*Set, *values) {
 
 func TestParse(t *testing.T) {
 	f, v := newSet()
-	rest, err := f.Parse([]string{"a", "-all", "b", "-workers=7", "-D", " N = 4=5", "-", "-max-memory", "2GiB", "-hosts", "p, q", "--timeout", "90s", "--", "-workers", "8"})
+	rest, err := f.Parse([]string{"a", "-all", "b", "-workers=7", "-D", " N = 4=5", "-",
+		"-max-memory", "2GiB", "-hosts", "p, q", "--timeout", "90s", "--", "-workers", "8"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"a", "b", "-", "-workers", "8"}; !slices.Equal(rest, want) {
 		t.Errorf("arguments %q, want %q", rest, want)
 	}
-	if !v.on || v.n != 7 || v.time != 90*time.Second || v.size != 2<<30 || v.params["N"] != "4=5" || !slices.Equal(v.names, List{"p", "q"}) {
+	if !v.on || v.n != 7 || v.time != 90*time.Second || v.size != 2<<30 || v.params["N"] != "4=5" ||
+		!slices.Equal(v.names, List{"p", "q"}) {
 		t.Errorf("values %+v", v)
 	}
 	for name, want := range map[string]bool{"all": true, "D": true, "nothing": false} {
@@ -92,7 +94,8 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestSize(t *testing.T) {
-	for text, want := range map[string]Size{"500MB": 500e6, "2GiB": 2 << 30, "1024": 1024, "1.5k": 1500} {
+	for text, want := range map[string]Size{"500MB": 500e6, "2GiB": 2 << 30, "1024": 1024,
+		"1.5k": 1500} {
 		var s Size
 		if err := s.Set(text); err != nil || s != want {
 			t.Errorf("%s: %d, %v", text, s, err)

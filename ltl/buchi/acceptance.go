@@ -161,8 +161,8 @@ func (g *graph) moveMarks(mode markMode) {
 	}
 }
 
-// setFinals gives the states in accepting components as many (most) or as few
-// final marks as the language allows. A state may be final if all cycles through it have a final state.
+// setFinals gives the states in accepting components as many (most) or as few final marks as the
+// language allows. A state may be final if all cycles through it have a final state.
 func (g *graph) setFinals(most bool) {
 	s := g.structure()
 	if !most {
@@ -233,7 +233,8 @@ func (g *graph) onRejectingCycle(q int, s structure) bool {
 	return false
 }
 
-// markTransientStates sets final on the states that no cycle contains, to which it makes no difference.
+// markTransientStates sets final on the states that no cycle contains, to which it makes no
+// difference.
 func (g *graph) markTransientStates(final bool) {
 	s := g.structure()
 	for q := range g.out {

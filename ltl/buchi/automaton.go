@@ -44,8 +44,8 @@ type Transition struct {
 	Dst   int
 }
 
-// Automaton is a nondeterministic Büchi automaton with state-based acceptance:
-// it accepts an infinite word if one of its runs visits accepting states infinitely often. States are 0 to
+// Automaton is a nondeterministic Büchi automaton with state-based acceptance: it accepts an
+// infinite word if one of its runs visits accepting states infinitely often. States are 0 to
 // len(Out)-1. A state may have no transition for a letter; such a run dies.
 //
 // Every state of an automaton from Translate is reachable and has an accepting
@@ -129,26 +129,30 @@ func Disjoint(a, b *Automaton) (bool, error) {
 		position[i] = j
 	}
 	if len(atoms) > MaxAtoms {
-		return false, fmt.Errorf("buchi: the two automata have %d atoms, at most %d are possible", len(atoms), MaxAtoms)
+		return false, fmt.Errorf("buchi: the two automata have %d atoms, at most %d are possible",
+			len(atoms), MaxAtoms)
 	}
 	out := make([][]Transition, len(b.Out))
 	for q, ts := range b.Out {
 		for _, t := range ts {
-			out[q] = append(out[q], Transition{Label{permute(t.Label.Pos, position), permute(t.Label.Neg, position)}, t.Dst})
+			out[q] = append(out[q],
+				Transition{Label{permute(t.Label.Pos, position), permute(t.Label.Neg, position)},
+					t.Dst})
 		}
 	}
 	n := len(b.Out)
-	found := acceptingCycle(len(a.Out)*n, []int{a.Init*n + b.Init}, 3, func(v int, yield func(int, uint64)) {
-		p, q := v/n, v%n
-		marks := mark(a.Accepting[p], 1) | mark(b.Accepting[q], 2)
-		for _, t := range a.Out[p] {
-			for _, u := range out[q] {
-				if (t.Label.Pos|u.Label.Pos)&(t.Label.Neg|u.Label.Neg) == 0 {
-					yield(t.Dst*n+u.Dst, marks)
+	found := acceptingCycle(len(a.Out)*n, []int{a.Init*n + b.Init}, 3,
+		func(v int, yield func(int, uint64)) {
+			p, q := v/n, v%n
+			marks := mark(a.Accepting[p], 1) | mark(b.Accepting[q], 2)
+			for _, t := range a.Out[p] {
+				for _, u := range out[q] {
+					if (t.Label.Pos|u.Label.Pos)&(t.Label.Neg|u.Label.Neg) == 0 {
+						yield(t.Dst*n+u.Dst, marks)
+					}
 				}
 			}
-		}
-	})
+		})
 	return !found, nil
 }
 
@@ -200,14 +204,15 @@ func (g *Generalised) Accepts(w ltl.Lasso) (bool, error) {
 		return false, err
 	}
 	n := len(letters)
-	return acceptingCycle(len(g.Out)*n, []int{g.Init * n}, allSets(g.Sets), func(v int, yield func(int, uint64)) {
-		q, i := v/n, v%n
-		for _, t := range g.Out[q] {
-			if t.Label.Matches(letters[i]) {
-				yield(t.Dst*n+lassoSuccessor(i, w), t.Sets)
+	return acceptingCycle(len(g.Out)*n, []int{g.Init * n}, allSets(g.Sets),
+		func(v int, yield func(int, uint64)) {
+			q, i := v/n, v%n
+			for _, t := range g.Out[q] {
+				if t.Label.Matches(letters[i]) {
+					yield(t.Dst*n+lassoSuccessor(i, w), t.Sets)
+				}
 			}
-		}
-	}), nil
+		}), nil
 }
 
 func allSets(n int) uint64 { return 1<<n - 1 }

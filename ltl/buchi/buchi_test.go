@@ -33,11 +33,13 @@ func randomFormula(r *rand.Rand, size, atoms int, next bool) ltl.Formula {
 	if size > 5 {
 		k-- // <-> doubles the formula
 	}
-	return binary[r.IntN(k)](randomFormula(r, left, atoms, next), randomFormula(r, size-1-left, atoms, next))
+	return binary[r.IntN(k)](randomFormula(r, left, atoms, next), randomFormula(r, size-1-left,
+		atoms, next))
 }
 
 func randomWord(r *rand.Rand, atoms int) ltl.Lasso {
-	w := ltl.Lasso{Atoms: atomNames[:atoms], Stem: make([]uint64, r.IntN(6)), Loop: make([]uint64, 1+r.IntN(5))}
+	w := ltl.Lasso{Atoms: atomNames[:atoms], Stem: make([]uint64, r.IntN(6)),
+		Loop: make([]uint64, 1+r.IntN(5))}
 	// Rarely changing letters reach states that random ones do not.
 	letter, calm := r.Uint64N(1<<atoms), r.IntN(3)
 	for _, part := range [][]uint64{w.Stem, w.Loop} {
@@ -85,17 +87,21 @@ func TestRandomFormulas(t *testing.T) {
 				"automaton": a.Accepts, "generalised automaton": g.Accepts,
 			} {
 				if got, err := accepts(w); got != want || err != nil {
-					t.Fatalf("%s is %v on %v, the %s says %v, %v\n%s", f, want, w, name, got, err, a)
+					t.Fatalf("%s is %v on %v, the %s says %v, %v\n%s", f, want, w, name, got, err,
+						a)
 				}
 			}
 			if got, err := b.Accepts(w); got == want || err != nil {
-				t.Fatalf("!(%s) is %v on %v, the automaton says %v, %v\n%s", f, !want, w, got, err, b)
+				t.Fatalf("!(%s) is %v on %v, the automaton says %v, %v\n%s", f, !want, w, got, err,
+					b)
 			}
 		}
 	}
-	t.Logf("%d formulas, %d states, %d words, %d of them satisfy their formula", n, states, words, accepted)
+	t.Logf("%d formulas, %d states, %d words, %d of them satisfy their formula", n, states, words,
+		accepted)
 	if accepted < words/10 || accepted > words*9/10 {
-		t.Errorf("%d of %d words satisfy their formula: too one-sided to be a test", accepted, words)
+		t.Errorf("%d of %d words satisfy their formula: too one-sided to be a test", accepted,
+			words)
 	}
 }
 

@@ -6,17 +6,18 @@ import "cpor/ltl/buchi/internal/bdd"
 // orders are tried (24 for 4).
 const maxOrders = 4
 
-// degeneralise returns an automaton with state-based acceptance for the words of g in which
-// also each of the conditions, Boolean functions of the atoms, is true infinitely often. A condition is an acceptance
-// set of its own. As a set of g it would cost twice the edges.
+// degeneralise returns an automaton with state-based acceptance for the words of g in which also
+// each of the conditions, Boolean functions of the atoms, is true infinitely often. A condition
+// is an acceptance set of its own. As a set of g it would cost twice the edges.
 //
-// In a component with k acceptance sets a state becomes pairs (state, level): level l waits
-// for a mark of the set order[l], and level k is final and counts as level 0 afterwards. An edge may
+// In a component with k acceptance sets a state becomes pairs (state, level): level l waits for
+// a mark of the set order[l], and level k is final and counts as level 0 afterwards. An edge may
 // climb several levels (Giannakopoulou and Lerda 2002). This is done for one strongly connected
-// component at a time (Babiak, Badie, Duret-Lutz, Kretinsky and Strejcek 2013): a word's fate is decided in
-// the component where its run stays, so that every component has its own number and order of sets, and a run
-// may enter it at any level. Of the pairs only a bottom component is needed, since that contains
-// each state of the original one at some level. We take the smallest of all bottom components for all orders.
+// component at a time (Babiak, Badie, Duret-Lutz, Kretinsky and Strejcek 2013): a word's fate is
+// decided in the component where its run stays, so that every component has its own number and
+// order of sets, and a run may enter it at any level. Of the pairs only a bottom component is
+// needed, since that contains each state of the original one at some level. We take the smallest
+// of all bottom components for all orders.
 func (g *graph) degeneralise(conditions []bdd.Node) *graph {
 	s := g.structure()
 	// place[q] is a new state for q; expanded components have more.
@@ -83,7 +84,8 @@ func (g *graph) degeneralise(conditions []bdd.Node) *graph {
 					continue
 				}
 				for _, up := range l.climb(level, e, chosen.order) {
-					r.out[from] = append(r.out[from], edge{up.label, 0, number[pair{e.dst, up.level}]})
+					r.out[from] = append(r.out[from],
+						edge{up.label, 0, number[pair{e.dst, up.level}]})
 				}
 			}
 		}

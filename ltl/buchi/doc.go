@@ -9,8 +9,9 @@
 //		}
 //	}
 //
-// A program violates f if some of its runs, read as a word of letters, is accepted by the automaton of !f. The
-// formula is a contradiction if the automaton of f is Empty, a tautology if that of !f is.
+// A program violates f if some of its runs, read as a word of letters, is accepted by the
+// automaton of !f. The formula is a contradiction if the automaton of f is Empty, a tautology if
+// that of !f is.
 //
 // # The pipeline
 //
@@ -34,14 +35,16 @@
 //  6. Pairs of states are merged where the result has no word in common with the automaton of the negation, so that
 //     the language stays the same.
 //
-// The smallest automaton wins, by states, then by nondeterministic states, then by edges. Steps 4 to 6 try all of their
-// alternatives on small automata only. Five and more conjuncts []<>p, the form of fairness assumptions, bypass steps 2 and
-// 3, where n of them make 2^n transitions; they are acceptance sets that step 4 adds.
+// The smallest automaton wins, by states, then by nondeterministic states, then by edges. Steps
+// 4 to 6 try all of their alternatives on small automata only. Five and more conjuncts []<>p,
+// the form of fairness assumptions, bypass steps 2 and 3, where n of them make 2^n transitions;
+// they are acceptance sets that step 4 adds.
 //
 // # Size
 //
-// TestSizesBesideSpot compares with Spot on the formulas of Dwyer, Avrunin and Corbett (55), Etessami
-// and Holzmann (12) and Somenzi and Bloem (26), and their negations. Büchi states (go test -run Sizes -v):
+// TestSizesBesideSpot compares with Spot on the formulas of Dwyer, Avrunin and Corbett (55),
+// Etessami and Holzmann (12) and Somenzi and Bloem (26), and their negations. Büchi states (go
+// test -run Sizes -v):
 //
 //	       formulas   states     Spot
 //	dac          55      205      214
@@ -53,12 +56,14 @@
 //
 // # Limits
 //
-// An automaton has at most 64 atoms, since a letter is a machine word. Options.MaxStates bounds the
-// states and, through the nodes of the diagrams, time and memory; TooLargeError says where a translation stopped.
+// An automaton has at most 64 atoms, since a letter is a machine word. Options.MaxStates bounds
+// the states and, through the nodes of the diagrams, time and memory; TooLargeError says where a
+// translation stopped.
 //
 // # Why our own
 //
-// There is no maintained Go library that translates LTL. Spot (C++), LTL3BA (C++) and Owl (Java) do, but
-// would have to be installed beside a tool that is one static binary, and would be called through a process.
-// WriteHOA gives their common format, so that each can check the other.
+// There is no maintained Go library that translates LTL. Spot (C++), LTL3BA (C++) and Owl (Java)
+// do, but would have to be installed beside a tool that is one static binary, and would be
+// called through a process. WriteHOA gives their common format, so that each can check the
+// other.
 package buchi

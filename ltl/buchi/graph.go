@@ -57,12 +57,14 @@ func (g *graph) components() (comp []int, count int) {
 	})
 }
 
-// mergeEdges joins the edges of a state that have the same target: those with equal
-// marks become one, and what an edge with more marks reads is taken from one with fewer. The result is sorted.
+// mergeEdges joins the edges of a state that have the same target: those with equal marks become
+// one, and what an edge with more marks reads is taken from one with fewer. The result is
+// sorted.
 func (g *graph) mergeEdges() {
 	for q, es := range g.out {
 		slices.SortFunc(es, func(a, b edge) int {
-			return cmp.Or(cmp.Compare(a.dst, b.dst), cmp.Compare(a.acc, b.acc), cmp.Compare(a.label, b.label))
+			return cmp.Or(cmp.Compare(a.dst, b.dst), cmp.Compare(a.acc, b.acc),
+				cmp.Compare(a.label, b.label))
 		})
 		var merged []edge
 		for _, e := range es {

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// WriteHOA writes a in the Hanoi omega-automata format, version 1 (Babiak et al., CAV 2015), which Spot,
-// Owl and others read. The name, usually the formula, goes into the header; it may be empty. The error is that of w.
+// WriteHOA writes a in the Hanoi omega-automata format, version 1 (Babiak et al., CAV 2015),
+// which Spot, Owl and others read. The name, usually the formula, goes into the header; it may
+// be empty. The error is that of w.
 func (a *Automaton) WriteHOA(w io.Writer, name string) error {
 	b := bufio.NewWriter(w)
 	writeHOAHeader(b, name, len(a.Out), a.Init, a.Atoms)
@@ -44,7 +45,8 @@ func (g *Generalised) WriteHOA(w io.Writer, name string) error {
 	if g.Sets == 0 {
 		acceptance = "t"
 	}
-	fmt.Fprintf(b, "acc-name: generalized-Buchi %d\nAcceptance: %d %s\n", g.Sets, g.Sets, acceptance)
+	fmt.Fprintf(b, "acc-name: generalized-Buchi %d\nAcceptance: %d %s\n", g.Sets, g.Sets,
+		acceptance)
 	fmt.Fprint(b, "properties: trans-labels explicit-labels trans-acc\n--BODY--\n")
 	for q, ts := range g.Out {
 		fmt.Fprintf(b, "State: %d\n", q)

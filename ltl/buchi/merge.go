@@ -7,9 +7,9 @@ import "cpor/ltl/buchi/internal/bdd"
 const maxMerge = 2000
 
 // mergeStates makes one state of two as long as the language stays the same. Simulation sees
-// only states with much the same future. But, for instance, the initial state of
-// <>[]a || []<>b may be that of []<>b, too. Merging adds words and removes none, so the language is the same
-// if the result has no word in common with negation, an automaton for the rest of the words.
+// only states with much the same future. But, for instance, the initial state of <>[]a || []<>b
+// may be that of []<>b, too. Merging adds words and removes none, so the language is the same if
+// the result has no word in common with negation, an automaton for the rest of the words.
 //
 // Fewer states that need more guessing are no gain for a search of the product
 // with a model, so neither the nondeterministic states nor the edges may become more.
@@ -23,7 +23,8 @@ func (g *graph) mergeStates(negation *graph) *graph {
 		for p := range g.out {
 			for q := range p {
 				h := g.merged(p, q)
-				if h.edges() > g.edges() || h.nondeterministic() > g.nondeterministic() || !h.disjoint(negation) {
+				if h.edges() > g.edges() || h.nondeterministic() > g.nondeterministic() ||
+					!h.disjoint(negation) {
 					continue
 				}
 				g, again = h, true

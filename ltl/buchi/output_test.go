@@ -19,11 +19,13 @@ import (
 	"cpor/testkit/ltltest"
 )
 
-// Each formula of the golden file with its automaton as text and in HOA, state-based and generalised.
+// Each formula of the golden file with its automaton as text and in HOA, state-based and
+// generalised.
 func TestGolden(t *testing.T) {
 	var out strings.Builder
 	for _, s := range []string{
-		"true", "false", "p", "[]p", "<>p", "p U q", "[]<>p", "<>[]p", "[](p -> <>q)", "!([](p -> <>q))",
+		"true", "false", "p", "[]p", "<>p", "p U q", "[]<>p", "<>[]p", "[](p -> <>q)",
+		"!([](p -> <>q))",
 		"[]<>p && []<>q", "<>[]p || []<>q", "p R q", "X p", "odd names", "p && ((q U r) U []p)",
 		"[]<>a && []<>b && []<>c && []<>d && []<>e && <>[]f",
 	} {
@@ -42,7 +44,9 @@ func TestGolden(t *testing.T) {
 		}
 		fmt.Fprintf(&out, "# %s\n%s(%s)\n", f, a, strings.Join(strengths, ", "))
 		for _, write := range []func() error{
-			func() error { return a.WriteHOA(&out, f.String()) }, func() error { return g.WriteHOA(&out, f.String()) },
+			func() error { return a.WriteHOA(&out, f.String()) }, func() error {
+				return g.WriteHOA(&out, f.String())
+			},
 		} {
 			if err := write(); err != nil {
 				t.Fatal(err)
@@ -61,7 +65,8 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out.String() != string(want) {
-		t.Errorf("automata differ from %s (go test -update writes it anew):\n%s", path, out.String())
+		t.Errorf("automata differ from %s (go test -update writes it anew):\n%s", path,
+			out.String())
 	}
 }
 
@@ -115,7 +120,8 @@ func readHOA(text string) (*Generalised, []uint64, error) {
 			tr := GeneralisedTransition{Sets: sets(marks)}
 			tr.Dst, _ = strconv.Atoi(dst)
 			for _, lit := range strings.Split(label, "&") {
-				if i, err := strconv.Atoi(strings.TrimPrefix(lit, "!")); err == nil && lit[0] == '!' {
+				if i, err := strconv.Atoi(strings.TrimPrefix(lit, "!")); err == nil &&
+					lit[0] == '!' {
 					tr.Label.Neg |= 1 << i
 				} else if err == nil {
 					tr.Label.Pos |= 1 << i
@@ -236,12 +242,16 @@ func TestErrors(t *testing.T) {
 		msg  string
 	}{
 		{"65 atoms", disjunction(65), Options{}, new(*AtomsError), "65 atoms, at most 64"},
-		{"65 atoms listed", disjunction(2), Options{Atoms: many(65)}, new(*AtomsError), "65 atoms, at most 64"},
-		{"atom twice", ltl.Atom("a"), Options{Atoms: []string{"a", "a"}}, new(*AtomsError), `"a" is listed twice`},
-		{"atom missing", ltl.Atom("a"), Options{Atoms: []string{"b"}}, new(*AtomsError), `"a" of the formula is not listed`},
+		{"65 atoms listed", disjunction(2), Options{Atoms: many(65)}, new(*AtomsError),
+			"65 atoms, at most 64"},
+		{"atom twice", ltl.Atom("a"), Options{Atoms: []string{"a", "a"}}, new(*AtomsError),
+			`"a" is listed twice`},
+		{"atom missing", ltl.Atom("a"), Options{Atoms: []string{"b"}}, new(*AtomsError),
+			`"a" of the formula is not listed`},
 		{"states", response(3), Options{MaxStates: 5}, new(*TooLargeError), "more than 5"},
 		{"transitions", response(8), Options{}, new(*TooLargeError), "grows too large"},
-		{"transitions", response(8), Options{MaxStates: 200}, new(*TooLargeError), "grows too large"},
+		{"transitions", response(8), Options{MaxStates: 200}, new(*TooLargeError),
+			"grows too large"},
 		{"diagram", response(14), Options{}, new(*TooLargeError), "grows too large"},
 	} {
 		if testing.Short() && c.f.Size() > 60 {
@@ -261,7 +271,8 @@ func TestErrors(t *testing.T) {
 	if _, err := Disjoint(a, b); err == nil {
 		t.Error("65 atoms together: no error")
 	}
-	for _, w := range []ltl.Lasso{{Atoms: []string{"z"}}, {Atoms: []string{"y"}, Loop: []uint64{0}}} {
+	for _, w := range []ltl.Lasso{{Atoms: []string{"z"}},
+		{Atoms: []string{"y"}, Loop: []uint64{0}}} {
 		if _, err := b.Accepts(w); err == nil {
 			t.Errorf("%v: no error", w)
 		}
@@ -293,7 +304,8 @@ func TestLimitIsRespected(t *testing.T) {
 
 func TestEmptyAndUniversal(t *testing.T) {
 	for _, s := range []string{
-		"false", "a && !a", "[]a && <>!a", "(X p0 U p1) <-> !(X p0 U p1)", "[](a -> X a) && a && <>!a", "a U b && []!b",
+		"false", "a && !a", "[]a && <>!a", "(X p0 U p1) <-> !(X p0 U p1)",
+		"[](a -> X a) && a && <>!a", "a U b && []!b",
 		"[]<>a && <>[]!a", "(a U (b U c)) && !((a || b) U c)",
 	} {
 		f := ltltest.MustParse(t, s)
@@ -301,7 +313,8 @@ func TestEmptyAndUniversal(t *testing.T) {
 		if !a.Empty() || a.States() != 1 || a.Transitions() != 0 {
 			t.Errorf("%s: not the empty automaton:\n%s", s, a)
 		}
-		if b := mustTranslate(t, ltl.Not(f), Options{}); b.States() != 1 || b.Transitions() != 1 || !b.Accepting[0] ||
+		if b := mustTranslate(t, ltl.Not(f), Options{}); b.States() != 1 || b.Transitions() != 1 ||
+			!b.Accepting[0] ||
 			b.Strengths()[0] != Terminal {
 			t.Errorf("!(%s): not the universal automaton:\n%s", s, b)
 		}
@@ -351,7 +364,8 @@ func TestFairnessAssumptions(t *testing.T) {
 				}
 			}
 			for range 50 {
-				w := ltl.Lasso{Atoms: names, Stem: make([]uint64, r.IntN(4)), Loop: make([]uint64, 4+r.IntN(2))}
+				w := ltl.Lasso{Atoms: names, Stem: make([]uint64, r.IntN(4)),
+					Loop: make([]uint64, 4+r.IntN(2))}
 				for _, part := range [][]uint64{w.Stem, w.Loop} {
 					for i := range part {
 						part[i] = r.Uint64()
@@ -382,7 +396,8 @@ func TestFairnessAssumptions(t *testing.T) {
 }
 
 func FuzzTranslate(f *testing.F) {
-	for _, s := range []string{"[](a -> <>b)", "a U b R a", "!(a W X b)", "[]<>a && <>[]b", "a <-> <>b"} {
+	for _, s := range []string{"[](a -> <>b)", "a U b R a", "!(a W X b)", "[]<>a && <>[]b",
+		"a <-> <>b"} {
 		f.Add(s, uint64(1))
 	}
 	f.Fuzz(func(t *testing.T, s string, seed uint64) {
@@ -408,7 +423,8 @@ func FuzzTranslate(f *testing.F) {
 				t.Fatal(err)
 			}
 			if got, err := a.Accepts(w); got != want || err != nil {
-				t.Fatalf("%s is %v on %v, the automaton says %v, %v\n%s", formula, want, w, got, err, a)
+				t.Fatalf("%s is %v on %v, the automaton says %v, %v\n%s", formula, want, w, got,
+					err, a)
 			}
 		}
 	})
@@ -425,7 +441,8 @@ func BenchmarkTranslate(b *testing.B) {
 		{"dac44", formulas["dac"][43]},
 		{"eh10", formulas["eh"][9]},
 		{"notDac55", ltl.Not(formulas["dac"][54])},
-		{"fairness8", ltltest.MustParse(b, "[]<>a && []<>b && []<>c && []<>d && []<>e && []<>f && []<>g && []<>h && <>(p && []!q)")},
+		{"fairness8", ltltest.MustParse(b, "[]<>a && []<>b && []<>c && []<>d && []<>e && []<>f "+
+			"&& []<>g && []<>h && <>(p && []!q)")},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -67,7 +67,8 @@ func components(n int, roots []int, successors func(v int) []int) (comp []int, c
 
 // acceptingCycle reports whether a cycle whose edges carry all the marks in want can
 // be reached from the roots. edges calls yield for each edge of a vertex.
-func acceptingCycle(n int, roots []int, want uint64, edges func(v int, yield func(w int, marks uint64))) bool {
+func acceptingCycle(n int, roots []int, want uint64,
+	edges func(v int, yield func(w int, marks uint64))) bool {
 	comp, count := components(n, roots, func(v int) []int {
 		var list []int
 		edges(v, func(w int, _ uint64) { list = append(list, w) })

@@ -106,7 +106,8 @@ func (g *graph) reduceBySimulation(reverse bool) *graph {
 	for p := range n {
 		best := p
 		for q := range n {
-			if rel[p][q] && rel[q][p] && (degree[q] < degree[best] || degree[q] == degree[best] && q < best) {
+			if rel[p][q] && rel[q][p] && (degree[q] < degree[best] || degree[q] == degree[best] &&
+				q < best) {
 				best = q
 			}
 		}

@@ -76,10 +76,12 @@ func shape(t testing.TB, f ltl.Formula) ltl.Formula {
 			}
 			return names[f.Name()]
 		case 1:
-			return map[ltl.Op]string{ltl.OpNot: "!", ltl.OpNext: "X ", ltl.OpEventually: "<>", ltl.OpAlways: "[]"}[f.Op()] +
+			return map[ltl.Op]string{ltl.OpNot: "!", ltl.OpNext: "X ", ltl.OpEventually: "<>",
+				ltl.OpAlways: "[]"}[f.Op()] +
 				"(" + rename(ops[0]) + ")"
 		}
-		symbol := map[ltl.Op]string{ltl.OpAnd: " && ", ltl.OpOr: " || ", ltl.OpUntil: " U ", ltl.OpRelease: " R ",
+		symbol := map[ltl.Op]string{ltl.OpAnd: " && ", ltl.OpOr: " || ", ltl.OpUntil: " U ",
+			ltl.OpRelease:   " R ",
 			ltl.OpWeakUntil: " W ", ltl.OpImplies: " -> ", ltl.OpIff: " <-> "}[f.Op()]
 		var parts []string
 		for _, g := range ops {
@@ -93,10 +95,12 @@ func shape(t testing.TB, f ltl.Formula) ltl.Formula {
 func TestSizesBesideSpot(t *testing.T) {
 	_, formulas := patterns(t)
 	if len(formulas["dac"]) != 55 || len(formulas["eh"]) != 12 || len(formulas["sb"]) != 27 {
-		t.Fatalf("%d, %d and %d formulas", len(formulas["dac"]), len(formulas["eh"]), len(formulas["sb"]))
+		t.Fatalf("%d, %d and %d formulas", len(formulas["dac"]), len(formulas["eh"]),
+			len(formulas["sb"]))
 	}
 	var table strings.Builder
-	fmt.Fprintf(&table, "%-6s%9s%9s%9s%9s%13s%16s\n", "", "formulas", "states", "Spot", "ratio", "transitions", "deterministic")
+	fmt.Fprintf(&table, "%-6s%9s%9s%9s%9s%13s%16s\n", "", "formulas", "states", "Spot", "ratio",
+		"transitions", "deterministic")
 	seen := map[ltl.Formula]bool{}
 	for _, spot := range spotTotals {
 		count, states, transitions, deterministic := 0, 0, 0, 0
@@ -119,7 +123,8 @@ func TestSizesBesideSpot(t *testing.T) {
 				deterministic++
 			}
 			if *each {
-				t.Logf("%s %d: %d states, %d transitions, %v: %s", name, i+1, a.States(), a.Transitions(),
+				t.Logf("%s %d: %d states, %d transitions, %v: %s", name, i+1, a.States(),
+					a.Transitions(),
 					time.Since(start).Round(time.Millisecond), f)
 			}
 		}

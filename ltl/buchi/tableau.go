@@ -21,7 +21,8 @@ import (
 // expansion is a transition: its atoms are the label, its Next variables the
 // target, and it belongs to the acceptance set of g unless it has promise[g].
 //
-// Next and promise variables occur without negation only, since the formula is in negation normal form.
+// Next and promise variables occur without negation only, since the formula is in negation
+// normal form.
 type tableau struct {
 	m       *bdd.Manager
 	vars    *variables
@@ -102,7 +103,8 @@ func (v *variables) atomBit(x int) (bit int, ok bool) {
 	return v.bit[x/gap], true
 }
 
-// afterAtoms is smaller than the variables that come after all atoms, and larger than those of atoms.
+// afterAtoms is smaller than the variables that come after all atoms, and larger than those of
+// atoms.
 func (v *variables) afterAtoms() int { return len(v.bit) * gap }
 
 func newTableau(m *bdd.Manager, vars *variables, st style) *tableau {
@@ -347,7 +349,8 @@ func (t *tableau) parts(e bdd.Node) []part {
 	if !t.style.split {
 		return []part{{bdd.True, e}}
 	}
-	// The residuals are the nodes just below the atoms. A node's letters are complete when all nodes above it are done.
+	// The residuals are the nodes just below the atoms. A node's letters are complete when all
+	// nodes above it are done.
 	labels := map[bdd.Node]bdd.Node{e: bdd.True}
 	nodes := []bdd.Node{e}
 	var out []part

@@ -33,9 +33,11 @@ type TooLargeError struct {
 // Error says which limit was exceeded.
 func (e *TooLargeError) Error() string {
 	if e.Err != nil {
-		return fmt.Sprintf("buchi: the automaton of the formula grows too large (%s: %v)", e.Stage, e.Err)
+		return fmt.Sprintf("buchi: the automaton of the formula grows too large (%s: %v)", e.Stage,
+			e.Err)
 	}
-	return fmt.Sprintf("buchi: the automaton of the formula grows too large (%s: more than %d)", e.Stage, e.Limit)
+	return fmt.Sprintf("buchi: the automaton of the formula grows too large (%s: more than %d)",
+		e.Stage, e.Limit)
 }
 
 // Unwrap returns Err.
@@ -107,7 +109,8 @@ func newTranslation(f ltl.Formula, o Options) (*translation, error) {
 		t.atoms = used
 	}
 	if len(t.atoms) > MaxAtoms {
-		return nil, &AtomsError{fmt.Sprintf("%d atoms, at most %d are possible", len(t.atoms), MaxAtoms)}
+		return nil, &AtomsError{fmt.Sprintf("%d atoms, at most %d are possible", len(t.atoms),
+			MaxAtoms)}
 	}
 	known := map[string]bool{}
 	for _, a := range t.atoms {
@@ -186,7 +189,8 @@ func (t *translation) full(stage string) error {
 
 // smaller orders by states, then states with a choice, then edges.
 func smaller(g, h *graph) bool {
-	return cmp.Or(cmp.Compare(len(g.out), len(h.out)), cmp.Compare(g.nondeterministic(), h.nondeterministic()),
+	return cmp.Or(cmp.Compare(len(g.out), len(h.out)), cmp.Compare(g.nondeterministic(),
+		h.nondeterministic()),
 		cmp.Compare(g.edges(), h.edges())) < 0
 }
 
@@ -226,7 +230,8 @@ func (t *translation) stateBased() (*graph, error) {
 	}
 	for _, g := range gs {
 		if g.edges() <= small {
-			try(g, []markMode{marksAsTheyAre, marksSaturated, marksPulled, marksPushed}, []bool{true, false})
+			try(g, []markMode{marksAsTheyAre, marksSaturated, marksPulled, marksPushed},
+				[]bool{true, false})
 		} else {
 			try(g, []markMode{marksPulled}, []bool{true})
 		}
@@ -270,8 +275,9 @@ func (g *graph) reduceFinal(most, transient bool) *graph {
 	}
 }
 
-// minSuspended is the number of recurring conditions from which on they are kept out of
-// the tableau, which needs 2^n edges for n of them. With fewer the automata are smaller if they are not.
+// minSuspended is the number of recurring conditions from which on they are kept out of the
+// tableau, which needs 2^n edges for n of them. With fewer the automata are smaller if they are
+// not.
 const minSuspended = 5
 
 // suspend takes from f = g && []<>p1 && []<>p2 && ... the Boolean formulas p1, p2, ... , as many
@@ -351,7 +357,8 @@ func (t *translation) negation() *graph {
 
 // automaton converts to the exported form.
 func (t *translation) automaton(g *graph) (*Automaton, error) {
-	a := &Automaton{Atoms: t.atoms, Init: g.init, Accepting: g.final, Out: make([][]Transition, len(g.out))}
+	a := &Automaton{Atoms: t.atoms, Init: g.init, Accepting: g.final,
+		Out: make([][]Transition, len(g.out))}
 	t.allow()
 	for q, es := range g.out {
 		for _, e := range es {
@@ -364,7 +371,8 @@ func (t *translation) automaton(g *graph) (*Automaton, error) {
 }
 
 func (t *translation) export(g *graph) (*Generalised, error) {
-	a := &Generalised{Atoms: t.atoms, Init: g.init, Sets: g.sets, Out: make([][]GeneralisedTransition, len(g.out))}
+	a := &Generalised{Atoms: t.atoms, Init: g.init, Sets: g.sets,
+		Out: make([][]GeneralisedTransition, len(g.out))}
 	t.allow()
 	for q, es := range g.out {
 		for _, e := range es {

@@ -8,11 +8,12 @@ import (
 	"cpor/ltl/buchi/internal/bdd"
 )
 
-// A weak deterministic automaton exists exactly for the obligation properties, and the
-// minimal one is unique (Löding 2001). Dax, Eisinger and Klaedtke (ATVA 2007) get it from a nondeterministic
-// automaton: determinise by subsets as if the words were finite, decide for each component whether its words
-// are accepted by testing one cycle, and minimize as a finite automaton. The result is right if
-// the language is an obligation; else it must be compared with the original.
+// A weak deterministic automaton exists exactly for the obligation properties, and the minimal
+// one is unique (Löding 2001). Dax, Eisinger and Klaedtke (ATVA 2007) get it from a
+// nondeterministic automaton: determinise by subsets as if the words were finite, decide for
+// each component whether its words are accepted by testing one cycle, and minimize as a finite
+// automaton. The result is right if the language is an obligation; else it must be compared with
+// the original.
 
 // subsets is the deterministic automaton of sets of states. It is complete: the
 // empty set is a state.
@@ -23,8 +24,8 @@ type subsets struct {
 	index map[string]int
 }
 
-// maxBlocks bounds the work of determinise, in pairs of an edge and a block of letters. It is reached
-// within tenths of a second.
+// maxBlocks bounds the work of determinise, in pairs of an edge and a block of letters. It is
+// reached within tenths of a second.
 const maxBlocks = 50000
 
 // maxSubsets bounds the states of a deterministic automaton: minimize takes the
@@ -136,7 +137,8 @@ func (g *graph) minimalWeak(limit int) *graph {
 	return r.minimise()
 }
 
-// acceptsCycle reports whether g accepts the word that repeats some cycle from the subset i to itself.
+// acceptsCycle reports whether g accepts the word that repeats some cycle from the subset i to
+// itself.
 func (d *subsets) acceptsCycle(i int, comp []int) bool {
 	// Breadth first from i inside the component, back to i.
 	type step struct{ from, edge int }
@@ -221,7 +223,8 @@ func (g *graph) minimise() *graph {
 		}
 		classes = len(index)
 	}
-	r := &graph{m: g.m, init: class[g.init], out: make([][]edge, classes), final: make([]bool, classes)}
+	r := &graph{m: g.m, init: class[g.init], out: make([][]edge, classes),
+		final: make([]bool, classes)}
 	for q, es := range g.out {
 		c := class[q]
 		if r.out[c] != nil {
@@ -253,16 +256,18 @@ func (g *graph) disjoint(h *graph) bool {
 	if shift > 32 || h.sets > 32 {
 		return false
 	}
-	found := acceptingCycle(len(g.out)*n, []int{g.init*n + h.init}, full(g)|full(h)<<shift, func(v int, yield func(int, uint64)) {
-		p, q := v/n, v%n
-		for _, e := range g.out[p] {
-			for _, f := range h.out[q] {
-				if g.m.And(e.label, f.label) != bdd.False {
-					yield(e.dst*n+f.dst, e.acc|mark(g.isFinal(p), 1)|(f.acc|mark(h.isFinal(q), 1))<<shift)
+	found := acceptingCycle(len(g.out)*n, []int{g.init*n + h.init}, full(g)|full(h)<<shift,
+		func(v int, yield func(int, uint64)) {
+			p, q := v/n, v%n
+			for _, e := range g.out[p] {
+				for _, f := range h.out[q] {
+					if g.m.And(e.label, f.label) != bdd.False {
+						yield(e.dst*n+f.dst,
+							e.acc|mark(g.isFinal(p), 1)|(f.acc|mark(h.isFinal(q), 1))<<shift)
+					}
 				}
 			}
-		}
-	})
+		})
 	return !found && g.m.Err() == nil
 }
 

@@ -42,7 +42,8 @@ func Open(path string) (*Dir, error) {
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		return nil, err
 	}
-	d := &Dir{path: path, lock: flock.New(filepath.Join(path, "cpor.lock")), made: made, write: (*os.File).Write}
+	d := &Dir{path: path, lock: flock.New(filepath.Join(path, "cpor.lock")), made: made,
+		write: (*os.File).Write}
 	ok, err := d.lock.TryLock()
 	if err != nil {
 		return nil, err
@@ -141,5 +142,6 @@ type Stats struct {
 
 // Stats returns figures.
 func (d *Dir) Stats() Stats {
-	return Stats{uint64(d.size.Load()), uint64(d.most.Load()), uint64(d.written.Load()), uint64(d.read.Load())}
+	return Stats{uint64(d.size.Load()), uint64(d.most.Load()), uint64(d.written.Load()),
+		uint64(d.read.Load())}
 }

@@ -34,17 +34,18 @@
 //
 // # Checkpoints
 //
-// Since files do not change any more once they are complete, a checkpoint of a set or a queue is a
-// list of them, and the files under a second name beside the checkpoint ([Dir.Keep]), where they
-// outlive the process, and are synced. They take no space of their own until the search has
-// merged or read them. Where the checkpoint is on another file system they are
-// copied, each once. What is taken up again is read as a whole before: [Set.Restore]. The processes of a
-// search on several ranks give their files different numbers ([Dir.Number]), so that one can take up those of many.
+// Since files do not change any more once they are complete, a checkpoint of a set or a queue is
+// a list of them, and the files under a second name beside the checkpoint ([Dir.Keep]), where
+// they outlive the process, and are synced. They take no space of their own until the search has
+// merged or read them. Where the checkpoint is on another file system they are copied, each
+// once. What is taken up again is read as a whole before: [Set.Restore]. The processes of a
+// search on several ranks give their files different numbers ([Dir.Number]), so that one can
+// take up those of many.
 //
 // # Why not a library
 //
-// An embedded store (cockroachdb/pebble) was measured for the same questions and the
-// same additions; docs/design/memory.md has the figures. It was slower, since it is made to keep what
-// is written when the power fails and to answer single questions, and it would
-// have brought some thirty modules along.
+// An embedded store (cockroachdb/pebble) was measured for the same questions and the same
+// additions; docs/design/memory.md has the figures. It was slower, since it is made to keep what
+// is written when the power fails and to answer single questions, and it would have brought some
+// thirty modules along.
 package spill

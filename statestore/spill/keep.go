@@ -96,14 +96,18 @@ func KeepOnly(dir string, files []Kept) error {
 
 // RankDir is where a rank brings its files to: its own part of a directory that all
 // ranks see. It is made when there is something to bring.
-func RankDir(dir string, rank int) string { return filepath.Join(dir, fmt.Sprintf("rank-%d", rank)) }
+func RankDir(dir string, rank int) string {
+	return filepath.Join(dir,
+		fmt.Sprintf("rank-%d", rank))
+}
 
 // KeepRanks removes from a directory what ranks with these and higher numbers have brought there.
 func KeepRanks(dir string, from int) error {
 	all, err := os.ReadDir(dir)
 	for _, f := range all {
 		var rank int
-		if n, _ := fmt.Sscanf(f.Name(), "rank-%d", &rank); n != 1 || rank < from || !f.IsDir() || RankDir(dir, rank) != filepath.Join(dir, f.Name()) {
+		if n, _ := fmt.Sscanf(f.Name(), "rank-%d", &rank); n != 1 || rank < from || !f.IsDir() ||
+			RankDir(dir, rank) != filepath.Join(dir, f.Name()) {
 			continue
 		}
 		if kerr := KeepOnly(RankDir(dir, rank), nil); kerr != nil {
@@ -143,7 +147,8 @@ type held struct {
 
 // fetch brings a file back that Keep has brought to a directory, and reads all of it: what is
 // damaged, or another file than the checkpoint names, is refused. block is called for each block.
-func (d *Dir) fetch(ctx context.Context, k Kept, from string, block func(at int64, b []byte) error) (*file, error) {
+func (d *Dir) fetch(ctx context.Context, k Kept, from string,
+	block func(at int64, b []byte) error) (*file, error) {
 	path := filepath.Join(from, k.name())
 	in, err := os.Open(path)
 	if err != nil {
@@ -155,7 +160,8 @@ func (d *Dir) fetch(ctx context.Context, k Kept, from string, block func(at int6
 		return nil, err
 	}
 	if st.Size() != k.Size {
-		return nil, &Damaged{path, min(st.Size(), k.Size), fmt.Sprintf("it has %d bytes and not %d", st.Size(), k.Size)}
+		return nil, &Damaged{path, min(st.Size(), k.Size), fmt.Sprintf("it has %d bytes and not %d",
+			st.Size(), k.Size)}
 	}
 	f := &file{File: in, id: k.ID, size: k.Size, write: d.write}
 	var buf []byte
@@ -184,7 +190,8 @@ func (d *Dir) fetch(ctx context.Context, k Kept, from string, block func(at int6
 	}
 	d.wrote(f)
 	d.written.Add(-f.size)
-	for last := d.numbers.Load(); k.ID > last && k.ID>>fileBits == last>>fileBits && !d.numbers.CompareAndSwap(last, k.ID); {
+	for last := d.numbers.Load(); k.ID > last && k.ID>>fileBits == last>>fileBits &&
+		!d.numbers.CompareAndSwap(last, k.ID); {
 		last = d.numbers.Load()
 	}
 	return f, nil
@@ -201,8 +208,9 @@ func (s *Set) Kept() (files [Shards][]Kept) {
 	return files
 }
 
-// Restore adds to a set files that Keep has brought to a directory, those that it has not yet. The error
-// is a *Damaged one, ctx's cause, or what the system said. A state may be in several of them.
+// Restore adds to a set files that Keep has brought to a directory, those that it has not yet.
+// The error is a *Damaged one, ctx's cause, or what the system said. A state may be in several
+// of them.
 func (s *Set) Restore(ctx context.Context, from string, files [Shards][]Kept) error {
 	for i := range files {
 		for _, k := range files[i] {
@@ -213,7 +221,8 @@ func (s *Set) Restore(ctx context.Context, from string, files [Shards][]Kept) er
 			f, err := s.dir.fetch(ctx, k, from, func(at int64, b []byte) error {
 				hash, n := binary.Uvarint(b)
 				if n <= 0 || Shard(hash) != i {
-					return &Damaged{filepath.Join(from, k.name()), at, "its states belong elsewhere"}
+					return &Damaged{filepath.Join(from, k.name()), at,
+						"its states belong elsewhere"}
 				}
 				r.first, r.at = append(r.first, hash), append(r.at, at)
 				return nil

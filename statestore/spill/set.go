@@ -40,7 +40,8 @@ func Shard(hash uint64) int { return int(hash >> (64 - shardBits)) }
 type Entry struct {
 	Hash uint64
 	Ref  statestore.Ref
-	From uint64 // the highest FromBits bits: of the hash of the state before it; the others are the caller's
+	// the highest FromBits bits: of the hash of the state before it; the others are the caller's
+	From uint64
 }
 
 // FromBits is how many bits of an Entry's From are kept.
@@ -98,7 +99,8 @@ type run struct {
 // Sift calls covered for the entries, sorted and all of one shard, whose states are in
 // the set. state gives the state of an entry, valid until it is called again. The
 // error is ctx's cause once that has ended.
-func (s *Set) Sift(ctx context.Context, shard int, entries []Entry, state func(Entry) []uint64, covered func(i int)) error {
+func (s *Set) Sift(ctx context.Context, shard int, entries []Entry, state func(Entry) []uint64,
+	covered func(i int)) error {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -187,7 +189,9 @@ func (s *Set) Merge(shard int) error {
 		return nil
 	}
 	r, err := s.write(func(w *runWriter) error {
-		return s.merge(h.runs[from:], func(c *cursor) error { return w.add(c.hash, c.from, c.state) })
+		return s.merge(h.runs[from:], func(c *cursor) error {
+			return w.add(c.hash, c.from, c.state)
+		})
 	})
 	if err != nil {
 		return err
@@ -361,7 +365,8 @@ func (c *cursor) next() error {
 	}
 	c.hash += d
 	b := c.rest[n:]
-	c.from = (uint64(b[0])<<32 | uint64(b[1])<<24 | uint64(b[2])<<16 | uint64(b[3])<<8 | uint64(b[4])) << (64 - 8*fromBytes)
+	c.from = (uint64(b[0])<<32 | uint64(b[1])<<24 | uint64(b[2])<<16 | uint64(b[3])<<8 | uint64(
+		b[4])) << (64 - 8*fromBytes)
 	var ok bool
 	if c.state, c.rest, ok = cutState(b[fromBytes:]); !ok {
 		return c.strange()

@@ -79,7 +79,8 @@ func TestSet(t *testing.T) {
 				}
 				asked[fmt.Sprint(x)] = true
 				h := hash(x)
-				shards[Shard(h)] = append(shards[Shard(h)], Entry{Hash: h, Ref: statestore.Ref(len(states)), From: r.Uint64()})
+				shards[Shard(h)] = append(shards[Shard(h)],
+					Entry{Hash: h, Ref: statestore.Ref(len(states)), From: r.Uint64()})
 				states = append(states, x)
 			}
 			state := func(e Entry) []uint64 { return states[e.Ref] }
@@ -97,7 +98,8 @@ func TestSet(t *testing.T) {
 				}
 				for k, e := range es {
 					if _, ok := want[fmt.Sprint(state(e))]; ok != gone[k] {
-						t.Fatalf("seed %d: state %v: covered %v, want %v", seed, state(e), gone[k], ok)
+						t.Fatalf("seed %d: state %v: covered %v, want %v", seed, state(e), gone[k],
+							ok)
 					}
 					if !gone[k] {
 						left = append(left, e)
@@ -122,7 +124,8 @@ func TestSet(t *testing.T) {
 			}
 		}
 		if merges == 0 || s.numRuns() > 12 || s.memory() == 0 {
-			t.Errorf("seed %d: %d merges, %d runs, %d bytes of memory", seed, merges, s.numRuns(), s.memory())
+			t.Errorf("seed %d: %d merges, %d runs, %d bytes of memory", seed, merges, s.numRuns(),
+				s.memory())
 		}
 		all := 0
 		const fromMask = ^uint64(1<<(64-8*fromBytes) - 1)
@@ -269,7 +272,8 @@ func TestDamage(t *testing.T) {
 			_, _, more, err = q.Pop(nil)
 		}
 		var damaged *Damaged
-		if !errors.As(err, &damaged) || damaged.Path != name || !strings.Contains(err.Error(), name) {
+		if !errors.As(err, &damaged) || damaged.Path != name || !strings.Contains(err.Error(),
+			name) {
 			t.Errorf("%s of %s: %v", what, name, err)
 		}
 		s.Close()
@@ -331,7 +335,8 @@ func TestDir(t *testing.T) {
 		t.Fatal(err)
 	}
 	files, err := os.ReadDir(path)
-	if err != nil || len(files) != 2 || files[0].Name() != "cpor-x.spill" || files[1].Name() != "mine.spill" {
+	if err != nil || len(files) != 2 || files[0].Name() != "cpor-x.spill" ||
+		files[1].Name() != "mine.spill" {
 		t.Errorf("left: %v, %v", files, err)
 	}
 	if _, err := Open(filepath.Join(path, "mine.spill")); err == nil {
@@ -349,7 +354,8 @@ func TestSiftEnds(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("no more")
 	cancel(reason)
-	if err := s.Sift(ctx, 0, []Entry{{Hash: 4000}}, func(Entry) []uint64 { return nil }, func(int) {}); err != reason {
+	if err := s.Sift(ctx, 0, []Entry{{Hash: 4000}}, func(Entry) []uint64 { return nil }, func(int) {
+	}); err != reason {
 		t.Errorf("%v", err)
 	}
 	s.Close()
@@ -383,12 +389,16 @@ func BenchmarkSet(b *testing.B) {
 		}
 		for i := range shards {
 			Sort(shards[i])
-			shards[i] = slices.CompactFunc(shards[i], func(a, b Entry) bool { return a.Ref == b.Ref })
+			shards[i] = slices.CompactFunc(shards[i], func(a, b Entry) bool {
+				return a.Ref == b.Ref
+			})
 		}
 		b.StartTimer()
 		for i, es := range shards {
 			gone := make([]bool, len(es))
-			if err := s.Sift(context.Background(), i, es, state, func(k int) { gone[k] = true }); err != nil {
+			if err := s.Sift(context.Background(), i, es, state, func(k int) {
+				gone[k] = true
+			}); err != nil {
 				b.Fatal(err)
 			}
 			left := es[:0]

@@ -130,7 +130,9 @@ func (ch *Chunk) Check(t *testing.T, f *source.File, err error) {
 		}
 		for _, m := range list.Messages {
 			line, _ := f.Position(m.Pos)
-			i := slices.IndexFunc(want[line], func(re *regexp.Regexp) bool { return re.MatchString(m.Text) })
+			i := slices.IndexFunc(want[line], func(re *regexp.Regexp) bool {
+				return re.MatchString(m.Text)
+			})
 			if i < 0 {
 				t.Errorf("%s: unexpected message:\n%s", ch.Name, f.Render(m))
 				continue

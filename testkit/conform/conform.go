@@ -27,8 +27,10 @@ type Program struct {
 
 // Load compiles main packages, by name, of one language version; dir is an empty
 // directory. A name that ends in .go is that of the file.
-func Load(ctx context.Context, dir, goVersion string, sources map[string]string) (map[string]*Program, error) {
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module programs\n\ngo "+goVersion+"\n"), 0o666); err != nil {
+func Load(ctx context.Context, dir, goVersion string,
+	sources map[string]string) (map[string]*Program, error) {
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"),
+		[]byte("module programs\n\ngo "+goVersion+"\n"), 0o666); err != nil {
 		return nil, err
 	}
 	names := map[string]string{}
@@ -97,9 +99,11 @@ func (p *Program) Outcomes(ctx context.Context, r Run) (*Found, error) {
 		return nil, err
 	}
 	rec := &recorder{System: prog, found: map[gotable.Outcome]bool{}}
-	res, err := e.Run(ctx, &engine.Task{System: rec, Flags: &engine.Values{}, Options: engine.Options{
-		Workers: max(1, r.Workers), All: true, MaxViolations: 1000, KeepTraces: true, Timeout: r.Timeout,
-	}})
+	res, err := e.Run(ctx, &engine.Task{System: rec, Flags: &engine.Values{},
+		Options: engine.Options{
+			Workers: max(1, r.Workers), All: true, MaxViolations: 1000, KeepTraces: true,
+			Timeout: r.Timeout,
+		}})
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +189,8 @@ func (p *Program) adjacentRace(limit int) (race, complete bool, err error) {
 			for k, y := range next[:i] {
 				for _, a := range x {
 					for _, b := range y {
-						race = race || (plain[i] || plain[k]) && a.Loc == b.Loc && (a.Write || b.Write)
+						race = race || (plain[i] || plain[k]) && a.Loc == b.Loc &&
+							(a.Write || b.Write)
 					}
 				}
 			}

@@ -18,7 +18,8 @@ import (
 )
 
 var (
-	goroot     = flag.Int("goroot", 0, "take every n-th of the programs in GOROOT/test that run by themselves")
+	goroot = flag.Int("goroot", 0, "take every n-th of the programs in GOROOT/test that run "+
+		"by themselves")
 	gorootPart = flag.Int("part", 0, "with -goroot n: which of the n parts")
 )
 
@@ -48,7 +49,8 @@ func TestGoroot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasPrefix(string(text), "// run\n") && !strings.Contains(string(text), "\n// run\n") || strings.Contains(string(text), "\n//go:build") {
+		if !strings.HasPrefix(string(text), "// run\n") && !strings.Contains(string(text),
+			"\n// run\n") || strings.Contains(string(text), "\n//go:build") {
 			continue
 		}
 		if n++; n%every != *gorootPart {
@@ -65,7 +67,8 @@ func TestGoroot(t *testing.T) {
 		}
 	}
 	count := map[string]int{}
-	for names := range slices.Chunk(slices.Sorted(maps.Keys(sources)), 20) { // more would take much memory
+	// more would take much memory
+	for names := range slices.Chunk(slices.Sorted(maps.Keys(sources)), 20) {
 		part := map[string]string{}
 		for _, name := range names {
 			part[name] = sources[name]

@@ -35,7 +35,8 @@ func TestSequential(t *testing.T) {
 		sources := map[string]string{}
 		for i := from; i < min(n, from+batch); i++ {
 			seed := *first + uint64(i)
-			sources[fmt.Sprint("seed ", seed)] = gogen.Sequential(rand.New(rand.NewPCG(seed, 2)), seed%4 == 0)
+			sources[fmt.Sprint("seed ", seed)] = gogen.Sequential(rand.New(rand.NewPCG(seed, 2)),
+				seed%4 == 0)
 		}
 		same(t, sources)
 		t.Logf("%d programs", min(n, from+batch))
@@ -62,7 +63,8 @@ func TestRecursive(t *testing.T) {
 func same(t *testing.T, sources map[string]string) {
 	const each = 20
 	dir := t.TempDir()
-	bin, err := gotable.Build(dir, gotable.DefaultGoVersion, sources, "-gcflags=-N -l") // which takes less time
+	// which takes less time
+	bin, err := gotable.Build(dir, gotable.DefaultGoVersion, sources, "-gcflags=-N -l")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +107,8 @@ func difference(got, want gotable.Outcome) string {
 			return fmt.Sprintf("line %d: the machine has %q, real Go %q", i+1, g[i], w[i])
 		}
 	}
-	return fmt.Sprintf("the machine prints %d lines, real Go %d: %q", len(g), len(w), append(g[min(len(g), len(w)):], w[min(len(g), len(w)):]...))
+	return fmt.Sprintf("the machine prints %d lines, real Go %d: %q", len(g), len(w),
+		append(g[min(len(g), len(w)):], w[min(len(g), len(w)):]...))
 }
 
 // engines are the searches that must agree.
@@ -123,7 +126,8 @@ var engines = []Run{
 // two conflicting accesses next to each other.
 func TestConcurrent(t *testing.T) {
 	sources, brutes, loaded := concurrentPrograms(t, 1, 50_000, func(seed uint64) gogen.Shape {
-		return gogen.Shape{Goroutines: 1 + int(seed%3)/2, Steps: 4, Vars: seed%2 == 0, Polls: seed%3 == 0, RW: seed%4 < 2, Groups: true}
+		return gogen.Shape{Goroutines: 1 + int(seed%3)/2, Steps: 4, Vars: seed%2 == 0,
+			Polls: seed%3 == 0, RW: seed%4 < 2, Groups: true}
 	})
 	count := map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
@@ -140,7 +144,9 @@ func TestConcurrent(t *testing.T) {
 // concurrentPrograms generates programs whose interleavings the brute force can all
 // try, at most so many of them for each, and returns their sources, what it found, and
 // the programs, by name.
-func concurrentPrograms(t *testing.T, stream uint64, most int, shape func(seed uint64) gogen.Shape) (map[string]string, map[string]gogen.Brute, map[string]*Program) {
+func concurrentPrograms(t *testing.T, stream uint64, most int,
+	shape func(seed uint64) gogen.Shape) (map[string]string, map[string]gogen.Brute,
+	map[string]*Program) {
 	n := cmp.Or(*concurrent, sample.Of(5, 6, 30))
 	sources := map[string]string{}
 	brutes := map[string]gogen.Brute{}
@@ -167,7 +173,8 @@ func concurrentPrograms(t *testing.T, stream uint64, most int, shape func(seed u
 // goroutines are about to access the same, one of them writing.
 func TestMemory(t *testing.T) {
 	sources, brutes, loaded := concurrentPrograms(t, 6, 20_000, func(seed uint64) gogen.Shape {
-		return gogen.Shape{Goroutines: 1 + int(seed%3)/2, Steps: 3, Vars: true, Plain: seed%4 > 0, Polls: seed%3 == 0, RW: seed%4 < 2}
+		return gogen.Shape{Goroutines: 1 + int(seed%3)/2, Steps: 3, Vars: true, Plain: seed%4 > 0,
+			Polls: seed%3 == 0, RW: seed%4 < 2}
 	})
 	count := map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
@@ -179,19 +186,22 @@ func TestMemory(t *testing.T) {
 		case !complete && !race:
 			count["adjacent: incomplete"]++
 		case race != b.Race:
-			t.Errorf("%s: the machine has two accesses next to each other that race: %v, the brute force: %v\n%s", name, race, b.Race, sources[name])
+			t.Errorf("%s: the machine has two accesses next to each other that race: %v, the "+
+				"brute force: %v\n%s", name, race, b.Race, sources[name])
 		default:
 			count[fmt.Sprint("race ", race)]++
 			e := engines[0]
 			e.Timeout = *limit
-			if verdict := agree(t, name, sources[name], loaded[name], b, e); verdict != "race" == race {
+			if verdict := agree(t, name, sources[name], loaded[name], b,
+				e); verdict != "race" == race {
 				t.Errorf("%s: %s\n%s", name, verdict, sources[name])
 			}
 		}
 		b.Race = false // is no failure
 		for _, e := range engines {
 			e.Timeout = *limit
-			e.Explore = gosrc.Explore{Granularity: gosrc.MemoryAccesses, NoRaces: e.Mode == "stateful"}
+			e.Explore = gosrc.Explore{Granularity: gosrc.MemoryAccesses,
+				NoRaces: e.Mode == "stateful"}
 			what := e.Mode + " " + e.Entry
 			verdict := agree(t, name, sources[name], loaded[name], b, e)
 			count[what+": "+verdict]++
@@ -219,7 +229,8 @@ func agree(t *testing.T, name, source string, p *Program, b gogen.Brute, e Run) 
 	race := slices.Contains(f.Outcomes, gotable.Outcome{Ending: "race"})
 	switch {
 	case race && !b.Race:
-		t.Errorf("%s, %s: a race is reported that there is not: %v\n%s", name, what, f.Violations[0].Violation, source)
+		t.Errorf("%s, %s: a race is reported that there is not: %v\n%s", name, what,
+			f.Violations[0].Violation, source)
 		return "wrong"
 	case race:
 		return "race"

@@ -23,7 +23,8 @@ import (
 func lockFree(r *rand.Rand, name string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("func %s(*testing.T) {\n\tvar a, b atomic.Int64\n\tvar mu sync.Mutex\n\tvar m sync.Map\n\tc, d := make(chan int), make(chan int, 1)\n\tv, s := 0, []int{1, 2}", name)
+	line("func %s(*testing.T) {\n\tvar a, b atomic.Int64\n\tvar mu sync.Mutex\n\tvar m "+
+		"sync.Map\n\tc, d := make(chan int), make(chan int, 1)\n\tv, s := 0, []int{1, 2}", name)
 	line("\t_, _, _, _, _, _, _, _ = &a, &b, &mu, &m, c, d, &v, s")
 	var body func(in string, depth, n int)
 	body = func(in string, depth, n int) {
@@ -71,7 +72,9 @@ func lockFree(r *rand.Rand, name string) string {
 func TestShapes(t *testing.T) {
 	n := 4 * cmp.Or(*concurrent, sample.Of(5, 6, 30))
 	var src strings.Builder
-	src.WriteString("package m\n\nimport (\n\t\"sync\"\n\t\"sync/atomic\"\n\t\"testing\"\n)\n\nvar _ atomic.Int64\nvar _ sync.Mutex\n\n")
+	src.WriteString(
+		"package m\n\nimport (\n\t\"sync\"\n\t\"sync/atomic\"\n\t\"testing\"\n)\n\nvar _ " +
+			"atomic.Int64\nvar _ sync.Mutex\n\n")
 	var names []string
 	for i := range uint64(n) {
 		name := fmt.Sprint("Test", *first+i)
@@ -79,7 +82,8 @@ func TestShapes(t *testing.T) {
 		src.WriteString(lockFree(rand.New(rand.NewPCG(*first+i, 7)), name) + "\n")
 	}
 	dir := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.24\n", "a_test.go": src.String()} {
+	for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.24\n",
+		"a_test.go": src.String()} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -108,16 +112,19 @@ func TestShapes(t *testing.T) {
 		if !ok {
 			continue
 		}
-		res, err := stateless.Run(t.Context(), sys.System, stateless.Options{Options: engine.Options{All: true, MaxViolations: 1000}, Reduction: stateless.DPOR})
+		res, err := stateless.Run(t.Context(), sys.System, stateless.Options{
+			Options: engine.Options{All: true, MaxViolations: 1000}, Reduction: stateless.DPOR})
 		if err != nil {
 			t.Fatal(err)
 		}
 		compared++
 		if res.Executions != uint64(traces) || res.BlockedExecutions != 0 {
-			t.Errorf("%s: %d executions and %d in vain, of %d Mazurkiewicz traces\n%s", name, res.Executions, res.BlockedExecutions, traces, text())
+			t.Errorf("%s: %d executions and %d in vain, of %d Mazurkiewicz traces\n%s", name,
+				res.Executions, res.BlockedExecutions, traces, text())
 		}
 	}
-	t.Logf("%d programs, %d compared; %d transitions were said to be the same everywhere", len(names), compared, same)
+	t.Logf("%d programs, %d compared; %d transitions were said to be the same everywhere",
+		len(names), compared, same)
 	if same == 0 {
 		t.Error("no transition was said to be the same everywhere")
 	}
@@ -145,7 +152,9 @@ func shapes(sys system.System, limit int) (compared int, err error) {
 					for i := range acc {
 						acc[i].Write = acc[i].Write && promise == 0
 					}
-					slices.SortFunc(acc, func(a, b system.Access) int { return int(a.Loc) - int(b.Loc) })
+					slices.SortFunc(acc, func(a, b system.Access) int {
+						return int(a.Loc) - int(b.Loc)
+					})
 					is := fmt.Sprint(out.Kind, " ", out.Next, " ", acc)
 					key := fmt.Sprint(t, " ", pos, " ", what)
 					if was, ok := seen[key]; !ok {

@@ -131,14 +131,17 @@ func compare(t *testing.T, p *gotable.Program, prog *Program) (what string) {
 			what = fmt.Sprint("panic: ", r)
 		}
 	}()
-	f, err := prog.Outcomes(t.Context(), Run{Mode: "stateless", Entry: "dpor", Explore: explore(p), Timeout: *limit})
+	f, err := prog.Outcomes(t.Context(), Run{Mode: "stateless", Entry: "dpor", Explore: explore(p),
+		Timeout: *limit})
 	if err != nil {
 		if no := new(gosrc.Unsupported); errors.As(err, &no) {
 			return "refused: " + err.Error()
 		}
 		return "error: " + err.Error()
 	}
-	races := slices.ContainsFunc(p.Outcomes, func(o gotable.Outcome) bool { return o.Ending == "race" })
+	races := slices.ContainsFunc(p.Outcomes, func(o gotable.Outcome) bool {
+		return o.Ending == "race"
+	})
 	// Behind a race anything may happen: of a program with one, the race counts.
 	if races && slices.Contains(f.Outcomes, gotable.Outcome{Ending: "race"}) {
 		return "ok"
@@ -146,7 +149,8 @@ func compare(t *testing.T, p *gotable.Program, prog *Program) (what string) {
 	if !f.Exhaustive { // stored states find the end of executions that have none
 		e := explore(p)
 		e.NoRaces = true
-		if f, err = prog.Outcomes(t.Context(), Run{Mode: "stateful", Entry: "none", Explore: e, Timeout: *limit}); err != nil {
+		if f, err = prog.Outcomes(t.Context(), Run{Mode: "stateful", Entry: "none", Explore: e,
+			Timeout: *limit}); err != nil {
 			return "error: " + err.Error()
 		}
 	}
@@ -190,7 +194,9 @@ func TestMapOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	programs = slices.DeleteFunc(programs, func(p gotable.Program) bool { return !strings.HasPrefix(p.Name, "maporder/") })
+	programs = slices.DeleteFunc(programs, func(p gotable.Program) bool {
+		return !strings.HasPrefix(p.Name, "maporder/")
+	})
 	sources := map[string]string{}
 	for _, p := range programs {
 		sources[p.Name] = p.Source
@@ -210,7 +216,8 @@ func TestMapOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !f.Exhaustive || !slices.Equal(f.Outcomes, p.Outcomes) {
-				t.Errorf("%s, %s %s: %q (%s), want %q", p.Name, e.Mode, e.Entry, f.Outcomes, f.Reason, p.Outcomes)
+				t.Errorf("%s, %s %s: %q (%s), want %q", p.Name, e.Mode, e.Entry, f.Outcomes,
+					f.Reason, p.Outcomes)
 			}
 		}
 	}

@@ -139,7 +139,8 @@ func TestExecutionsAreTraces(t *testing.T) {
 	for i := range uint64(n) {
 		seed := *first + i
 		r := rand.New(rand.NewPCG(seed, 3))
-		p := gogen.NewConcurrent(r, gogen.Shape{Goroutines: 1 + int(seed%3)/2, Steps: 3, Polls: seed%3 == 0, RW: seed%4 < 2})
+		p := gogen.NewConcurrent(r, gogen.Shape{Goroutines: 1 + int(seed%3)/2, Steps: 3,
+			Polls: seed%3 == 0, RW: seed%4 < 2})
 		sources[fmt.Sprint("seed ", seed)] = p.Source()
 	}
 	loaded, err := Load(t.Context(), t.TempDir(), gotable.DefaultGoVersion, sources)
@@ -170,7 +171,8 @@ func TestExecutionsAreTraces(t *testing.T) {
 		compared++
 		sum += traces
 		if f.Executions != uint64(traces) || f.BlockedExecutions != 0 {
-			t.Errorf("%s: %d executions and %d in vain, of %d Mazurkiewicz traces\n%s", name, f.Executions, f.BlockedExecutions, traces, sources[name])
+			t.Errorf("%s: %d executions and %d in vain, of %d Mazurkiewicz traces\n%s", name,
+				f.Executions, f.BlockedExecutions, traces, sources[name])
 		}
 	}
 	t.Logf("%d programs with %d traces", compared, sum)

@@ -44,7 +44,8 @@ func clone[T any](xs []T) []T { return append([]T(nil), xs...) }
 func (s *state) clone() *state {
 	c := *s
 	c.pc, c.phase, c.closed, c.mutex = clone(s.pc), clone(s.phase), clone(s.closed), clone(s.mutex)
-	c.writer, c.held, c.reader, c.atomic = clone(s.writer), clone(s.held), clone(s.reader), clone(s.atomic)
+	c.writer, c.held, c.reader, c.atomic = clone(s.writer), clone(s.held), clone(s.reader),
+		clone(s.atomic)
 	c.vars, c.groups, c.regs = clone(s.vars), clone(s.groups), clone(s.regs)
 	c.chans = make([][]int, len(s.chans))
 	for i := range c.chans {
@@ -94,9 +95,12 @@ func (s *state) key() string {
 func (p *Concurrent) BruteForce(limit int) (res Brute, ok bool) {
 	n := len(p.Goroutines)
 	start := &state{
-		pc: make([]int, n), phase: make([]int, n), chans: make([][]int, len(p.Caps)), closed: make([]bool, len(p.Caps)),
-		mutex: make([]bool, p.Mutexes), writer: make([]int, p.RWMutexes), held: make([]bool, p.RWMutexes), reader: make([]int, p.RWMutexes),
-		atomic: make([]int, p.Atomics), vars: make([]int, p.Vars), groups: clone(p.Groups), regs: make([]int, max(1, p.regs)), alive: n - 1,
+		pc: make([]int, n), phase: make([]int, n), chans: make([][]int, len(p.Caps)),
+		closed: make([]bool, len(p.Caps)),
+		mutex:  make([]bool, p.Mutexes), writer: make([]int, p.RWMutexes),
+		held: make([]bool, p.RWMutexes), reader: make([]int, p.RWMutexes),
+		atomic: make([]int, p.Atomics), vars: make([]int, p.Vars), groups: clone(p.Groups),
+		regs: make([]int, max(1, p.regs)), alive: n - 1,
 	}
 	res.Outcomes = map[gotable.Outcome]bool{}
 	seen := map[string]bool{start.key(): true}
@@ -149,7 +153,8 @@ func (p *Concurrent) racing(s *state) bool {
 		}
 		for h := range g {
 			b := p.next(s, h)
-			if b != nil && (b.Op == Read || b.Op == Write) && a.Obj == b.Obj && (a.Op == Write || b.Op == Write) {
+			if b != nil && (b.Op == Read || b.Op == Write) && a.Obj == b.Obj &&
+				(a.Op == Write || b.Op == Write) {
 				return true
 			}
 		}
@@ -265,7 +270,8 @@ func (p *Concurrent) successors(s *state) (next []*state, ended []gotable.Outcom
 			}
 		case Unlock:
 			if !s.mutex[st.Obj] {
-				ended = append(ended, gotable.NewOutcome("", "fatal: sync: unlock of unlocked mutex"))
+				ended = append(ended,
+					gotable.NewOutcome("", "fatal: sync: unlock of unlocked mutex"))
 				continue
 			}
 			step(func(t *state) { t.mutex[st.Obj] = false })
@@ -343,7 +349,8 @@ func (p *Concurrent) successors(s *state) (next []*state, ended []gotable.Outcom
 // nobody, so it might as well have come only now.
 func (p *Concurrent) settle(t *state) {
 	for h := range p.Goroutines {
-		if o := p.next(t, h); t.phase[h] == 1 && o != nil && (o.Op == Send || o.Op == Recv || o.Op == Select) {
+		if o := p.next(t, h); t.phase[h] == 1 && o != nil && (o.Op == Send || o.Op == Recv ||
+			o.Op == Select) {
 			t.phase[h] = 0
 		}
 	}

@@ -103,7 +103,8 @@ func NewConcurrent(r *rand.Rand, s Shape) *Concurrent {
 		}
 		for i, n := range p.Groups {
 			if 0 < g && g <= n { // one of those that main has added
-				steps = slices.Insert(steps, r.IntN(len(steps)+1), Step{Op: GroupDone, Obj: i, Reg: -1})
+				steps = slices.Insert(steps, r.IntN(len(steps)+1),
+					Step{Op: GroupDone, Obj: i, Reg: -1})
 			}
 		}
 		last := Done
@@ -175,7 +176,8 @@ func (p *Concurrent) random(r *rand.Rand, s Shape, g int) []Step {
 	case k < 9:
 		st := Step{Op: Select, Reg: p.reg(), Default: s.Polls && r.IntN(2) == 0}
 		for i := range 1 + r.IntN(2) {
-			st.Cases = append(st.Cases, Case{Send: r.IntN(2) == 0, Chan: r.IntN(len(p.Caps)), Val: val*10 + i})
+			st.Cases = append(st.Cases, Case{Send: r.IntN(2) == 0, Chan: r.IntN(len(p.Caps)),
+				Val: val*10 + i})
 		}
 		return []Step{st}
 	case k < 11:
@@ -189,9 +191,11 @@ func (p *Concurrent) random(r *rand.Rand, s Shape, g int) []Step {
 		return []Step{{Op: WLock, Reg: -1}, inner(), {Op: WUnlock, Reg: -1}}
 	case k < 15 && s.RW:
 		if s.Vars {
-			return []Step{{Op: RLock, Reg: -1}, {Op: Read, Obj: r.IntN(p.Vars), Reg: p.reg()}, {Op: RUnlock, Reg: -1}}
+			return []Step{{Op: RLock, Reg: -1}, {Op: Read, Obj: r.IntN(p.Vars), Reg: p.reg()},
+				{Op: RUnlock, Reg: -1}}
 		}
-		return []Step{{Op: RLock, Reg: -1}, {Op: AtomicLoad, Obj: at, Reg: p.reg()}, {Op: RUnlock, Reg: -1}}
+		return []Step{{Op: RLock, Reg: -1}, {Op: AtomicLoad, Obj: at, Reg: p.reg()},
+			{Op: RUnlock, Reg: -1}}
 	case k < 16 && s.Vars:
 		return []Step{plain()}
 	case k < 17:
@@ -287,7 +291,8 @@ func (p *Concurrent) body(line func(string, ...any), in string, steps []Step) {
 		case Unlock:
 			line(in+"m%d.Unlock()", s.Obj)
 		case TryLock:
-			line(in+"if m%d.TryLock() {\n"+in+"\tr[%d] = 1\n"+in+"\tm%d.Unlock()\n"+in+"}", s.Obj, s.Reg, s.Obj)
+			line(in+"if m%d.TryLock() {\n"+in+"\tr[%d] = 1\n"+in+"\tm%d.Unlock()\n"+in+"}", s.Obj,
+				s.Reg, s.Obj)
 		case WLock:
 			line(in+"w%d.Lock()", s.Obj)
 		case WUnlock:
@@ -301,7 +306,8 @@ func (p *Concurrent) body(line func(string, ...any), in string, steps []Step) {
 		case AtomicLoad:
 			line(in+"r[%d] = int(a%d.Load())", s.Reg, s.Obj)
 		case AtomicCAS:
-			line(in+"if a%d.CompareAndSwap(%d, %d) {\n"+in+"\tr[%d] = 1\n"+in+"}", s.Obj, s.Val, s.Val+1, s.Reg)
+			line(in+"if a%d.CompareAndSwap(%d, %d) {\n"+in+"\tr[%d] = 1\n"+in+"}", s.Obj, s.Val,
+				s.Val+1, s.Reg)
 		case Read:
 			line(in+"r[%d] = v%d", s.Reg, s.Obj)
 		case Write:

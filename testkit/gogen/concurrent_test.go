@@ -29,7 +29,8 @@ func TestBruteForceContainsReality(t *testing.T) {
 	kinds := map[string]int{}
 	for seed := range uint64(cmp.Or(*concurrent, sample.Of(20, 20, 200))) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		p := NewConcurrent(r, Shape{Goroutines: 1 + int(seed%2), Steps: 4, Vars: seed%5 == 0, Polls: seed%3 == 0, RW: seed%2 == 0})
+		p := NewConcurrent(r, Shape{Goroutines: 1 + int(seed%2), Steps: 4, Vars: seed%5 == 0,
+			Polls: seed%3 == 0, RW: seed%2 == 0})
 		b, ok := p.BruteForce(300_000)
 		if !ok {
 			continue
@@ -61,7 +62,8 @@ func TestBruteForceContainsReality(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !b.Outcomes[got] {
-				t.Errorf("program %s ended with %q; the model says %v\n%s", name, got, b.Outcomes, sources[name])
+				t.Errorf("program %s ended with %q; the model says %v\n%s", name, got, b.Outcomes,
+					sources[name])
 				break
 			}
 		}

@@ -235,7 +235,8 @@ func (g *recursive) exercise(i int) {
 	default:
 		g.line("%s := []*%s{new(%s), {}}", xs, t.name, t.name)
 	}
-	g.line("println(unsafe.Sizeof(%s[0]), unsafe.Sizeof(%s{}), unsafe.Alignof(%s{}))", xs, t.name, t.name)
+	g.line("println(unsafe.Sizeof(%s[0]), unsafe.Sizeof(%s{}), unsafe.Alignof(%s{}))", xs, t.name,
+		t.name)
 	for _, f := range t.fields {
 		g.line("println(unsafe.Offsetof(%s[0].%s))", xs, f.name)
 	}
@@ -262,11 +263,13 @@ func (g *recursive) exercise(i int) {
 			case strings.HasPrefix(l.typ, "box["):
 				g.line("println(%s.v, %s.p == nil, len(%s.next))", l.path, l.path, l.path)
 			case strings.HasPrefix(l.typ, "[2]"):
-				g.line("println(%s[0] != nil, %s[1] != nil, %s[0] == %s[1])", l.path, l.path, l.path, l.path)
+				g.line("println(%s[0] != nil, %s[1] != nil, %s[0] == %s[1])", l.path, l.path,
+					l.path, l.path)
 			default:
 				g.line("println(%s != nil)", l.path)
 			}
-			if l.kind == recReference && strings.HasPrefix(l.typ, "*") && !strings.HasPrefix(l.typ, "**") {
+			if l.kind == recReference && strings.HasPrefix(l.typ, "*") && !strings.HasPrefix(l.typ,
+				"**") {
 				// What it points to has a layout of its own.
 				for _, far := range g.leaves(l.of, l.path) {
 					if far.kind == recInt {

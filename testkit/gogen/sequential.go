@@ -16,7 +16,8 @@ func Sequential(r *rand.Rand, useFmt bool) string {
 }
 
 var (
-	intTypes   = []string{"int", "int8", "int16", "int32", "int64", "uint", "uint8", "uint16", "uint32", "uint64"}
+	intTypes = []string{"int", "int8", "int16", "int32", "int64", "uint", "uint8", "uint16",
+		"uint32", "uint64"}
 	floatTypes = []string{"float64", "float32"}
 	basicTypes = append(append([]string{"bool", "string"}, intTypes...), floatTypes...)
 )
@@ -60,7 +61,8 @@ func isInt(t string) bool   { return strings.HasPrefix(t, "int") || strings.HasP
 func isFloat(t string) bool { return strings.HasPrefix(t, "float") }
 
 // composite types that every program declares; see prelude.
-var composites = []string{"[]int", "[]string", "[4]int16", "map[string]int", "map[int8]string", "point", "*point", "shape", "any", "func(int) int", "[]point", "stack[int]", "node"}
+var composites = []string{"[]int", "[]string", "[4]int16", "map[string]int", "map[int8]string",
+	"point", "*point", "shape", "any", "func(int) int", "[]point", "stack[int]", "node"}
 
 func (g *gen) typ() string {
 	if g.chance(60) {
@@ -223,7 +225,8 @@ func (g *gen) program() string {
 }
 
 func (g *gen) function() {
-	f := function{name: g.name("f"), result: pick(g, []string{"int", "string", "uint8", "float64", "[]int", "bool", "int64"})}
+	f := function{name: g.name("f"), result: pick(g, []string{"int", "string", "uint8", "float64",
+		"[]int", "bool", "int64"})}
 	var params []string
 	g.vars, g.fixed, g.loops, g.size = nil, nil, nil, 0
 	for i := range g.r.IntN(4) {
@@ -261,7 +264,8 @@ func (g *gen) call(f function) {
 	}
 	g.line("func() {")
 	g.indent++
-	g.line("defer func() {\n\t\tif r := recover(); r != nil {\n\t\t\tprintln(\"failed:\", failure(r))\n\t\t}\n\t}()")
+	g.line("defer func() {\n\t\tif r := recover(); r != nil {\n\t\t\tprintln(\"failed:\", " +
+		"failure(r))\n\t\t}\n\t}()")
 	v := g.name("v")
 	g.line("%s := %s(%s)", v, f.name, strings.Join(args, ", "))
 	g.show(v, f.result)
@@ -305,7 +309,8 @@ func (g *gen) declare() variable {
 // typed returns an expression that has the type even where nothing asks for it.
 func (g *gen) typed(t string) string {
 	switch {
-	case strings.HasPrefix(t, "*"), strings.HasPrefix(t, "func"), strings.HasPrefix(t, "["), strings.HasPrefix(t, "map"):
+	case strings.HasPrefix(t, "*"), strings.HasPrefix(t, "func"), strings.HasPrefix(t, "["),
+		strings.HasPrefix(t, "map"):
 		return "(" + t + ")(" + g.expr(t, 2) + ")"
 	}
 	return t + "(" + g.expr(t, 2) + ")"
@@ -429,7 +434,8 @@ func (g *gen) statement() {
 		g.scoped(func() { g.show(v, "int"); g.line("goto %s", label) })
 		g.line("}")
 	case k < 33 && len(g.loops) > 0:
-		g.line("if %s {\n%s %s\n}", g.expr("bool", 2), pick(g, []string{"break", "continue"}), pick(g, g.loops))
+		g.line("if %s {\n%s %s\n}", g.expr("bool", 2), pick(g, []string{"break", "continue"}),
+			pick(g, g.loops))
 	case k < 34 && g.result != "":
 		g.line("if %s {\nreturn %s\n}", g.expr("bool", 3), g.expr(g.result, 2))
 	default:
@@ -483,7 +489,8 @@ func (g *gen) loop() {
 		body(i, x)
 	case 3:
 		x.typ = "int32"
-		g.line("%s:\nfor %s, %s := range %q {", label, i.name, x.name, pick(g, []string{"héy", "a\xffb", "", "日本"}))
+		g.line("%s:\nfor %s, %s := range %q {", label, i.name, x.name,
+			pick(g, []string{"héy", "a\xffb", "", "日本"}))
 		body(i, x)
 	case 4:
 		g.line("%s:\nfor %s := range upto(%d) {", label, i.name, n)
@@ -527,7 +534,11 @@ func (g *gen) switching() {
 		v := g.name("v")
 		g.line("switch %s := any(%s).(type) {", v, g.atom("any"))
 		g.line("case int:")
-		g.scoped(func() { g.vars = append(g.vars, variable{v, "int"}); g.show(v, "int"); g.statement() })
+		g.scoped(func() {
+			g.vars = append(g.vars, variable{v, "int"})
+			g.show(v, "int")
+			g.statement()
+		})
 		g.line("case string, nil:\n\tprintln(\"string or nil\", %s == nil)", v)
 		g.line("case shape:\n\tprintln(%s.name(), %s.area())", v, v)
 		g.line("default:\n\tprintln(kind(%s))", v)
@@ -634,7 +645,8 @@ func (g *gen) containers() {
 	case 3:
 		m := g.assignable("map[string]int")
 		g.line("if %s == nil {\n\t%s = map[string]int{}\n}", m, m)
-		g.line("%s[%s] %s= %s", m, g.expr("string", 1), pick(g, []string{"", "+", "-", "^"}), g.expr("int", 1))
+		g.line("%s[%s] %s= %s", m, g.expr("string", 1), pick(g, []string{"", "+", "-", "^"}),
+			g.expr("int", 1))
 		g.show(m, "map[string]int")
 	case 4:
 		m, k := g.mustVar("map[string]int"), g.mustVar("string")
@@ -647,7 +659,8 @@ func (g *gen) containers() {
 		a := g.assignable("[4]int16")
 		b := g.name("v")
 		g.line("%s := %s", b, a)
-		g.line("%s[%s&3] %s= %s", a, g.expr("int", 1), pick(g, []string{"", "+", "*"}), g.expr("int16", 1))
+		g.line("%s[%s&3] %s= %s", a, g.expr("int", 1), pick(g, []string{"", "+", "*"}),
+			g.expr("int16", 1))
 		g.line("println(%s == %s, len(%s))", a, b, b)
 		g.vars = append(g.vars, variable{b, "[4]int16"})
 	case 6:
@@ -668,9 +681,11 @@ func (g *gen) containers() {
 		g.line("%s := func(x int) string { return kind(any(x)) + %s }", f, g.atom("string"))
 		g.line("println(len(mapTo(%s, %s)))", g.atom("[]int"), f)
 	case 9:
-		g.line("println(fold(%s, %s, func(a int, x int) int { return a*3 + x }))", g.atom("[]int"), g.atom("int"))
+		g.line("println(fold(%s, %s, func(a int, x int) int { return a*3 + x }))", g.atom("[]int"),
+			g.atom("int"))
 	case 10:
-		g.line("println(largest(%s, %s), largest(%s, %s))", g.expr("int8", 2), g.atom("int8"), g.atom("string"), g.expr("string", 1))
+		g.line("println(largest(%s, %s), largest(%s, %s))", g.expr("int8", 2), g.atom("int8"),
+			g.atom("string"), g.expr("string", 1))
 	case 11:
 		s := g.assignable("[]int")
 		b := g.name("v")
@@ -692,7 +707,8 @@ func (g *gen) showAll() {
 // nothing that depends on the order in maps).
 func (g *gen) show(v, t string) {
 	switch {
-	case g.fmt && (t == "point" || t == "[4]int16" || t == "[]string" || t == "map[int8]string" || t == "[]point" || t == "stack[int]" || isFloat(t)):
+	case g.fmt && (t == "point" || t == "[4]int16" || t == "[]string" || t == "map[int8]string" ||
+		t == "[]point" || t == "stack[int]" || isFloat(t)):
 		g.line("fmt.Println(%q, %s)", t, v)
 	case g.fmt && t != "bool" && (isInt(t) || t == "string") && g.chance(30):
 		g.line("fmt.Printf(\"%%v %%T %%x %%5v|%%-6v|\\n\", %s, %s, %s, %s, %s)", v, v, v, v, v)
@@ -783,7 +799,8 @@ func (g *gen) bare(t string) string {
 	case "uint32":
 		return pick(g, []string{"0", "4294967295", "11", "1 << 31"})
 	case "int", "int64":
-		return pick(g, []string{"0", "1", "-1", "7", "-9223372036854775808", "9223372036854775807", "1 << 33", "100"})
+		return pick(g, []string{"0", "1", "-1", "7", "-9223372036854775808", "9223372036854775807",
+			"1 << 33", "100"})
 	case "uint", "uint64":
 		return pick(g, []string{"0", "1", "18446744073709551615", "1 << 63", "6"})
 	case "float64":
@@ -791,7 +808,8 @@ func (g *gen) bare(t string) string {
 	case "float32":
 		return pick(g, []string{"0", "0.5", "-7.25", "1e30", "0.1"})
 	case "[]int":
-		return pick(g, []string{"nil", "[]int{}", "[]int{1, 2, 3}", "[]int{5, 4: 9}", "make([]int, 2, 4)"})
+		return pick(g, []string{"nil", "[]int{}", "[]int{1, 2, 3}", "[]int{5, 4: 9}",
+			"make([]int, 2, 4)"})
 	case "[]string":
 		return pick(g, []string{"nil", `[]string{"p", "q"}`, `[]string{2: "z"}`})
 	case "[4]int16":
@@ -801,15 +819,19 @@ func (g *gen) bare(t string) string {
 	case "map[int8]string":
 		return pick(g, []string{"nil", `map[int8]string{-1: "m", 7: "s"}`})
 	case "point":
-		return pick(g, []string{"point{}", fmt.Sprintf(`point{%d, %d, "p"}`, n-3, n), `point{s: "only"}`})
+		return pick(g, []string{"point{}", fmt.Sprintf(`point{%d, %d, "p"}`, n-3, n),
+			`point{s: "only"}`})
 	case "*point":
 		return pick(g, []string{"nil", "new(point)", fmt.Sprintf("&point{x: %d}", n)})
 	case "shape":
-		return pick(g, []string{"nil", fmt.Sprintf("square(%d)", n-3), fmt.Sprintf(`&rect{point{s: "r"}, %d, 2}`, n)})
+		return pick(g, []string{"nil", fmt.Sprintf("square(%d)", n-3),
+			fmt.Sprintf(`&rect{point{s: "r"}, %d, 2}`, n)})
 	case "any":
-		return pick(g, []string{"nil", "1", `"s"`, "1.5", "point{x: 1}", "square(2)", "[]int{1}", "uint8(3)"})
+		return pick(g, []string{"nil", "1", `"s"`, "1.5", "point{x: 1}", "square(2)", "[]int{1}",
+			"uint8(3)"})
 	case "func(int) int":
-		return pick(g, []string{"nil", "func(a int) int { return a + 1 }", "func(int) int { return -5 }"})
+		return pick(g, []string{"nil", "func(a int) int { return a + 1 }",
+			"func(int) int { return -5 }"})
 	case "[]point":
 		return pick(g, []string{"nil", `[]point{{x: 1}, {2, 3, "k"}}`})
 	case "stack[int]":
@@ -831,15 +853,18 @@ func (g *gen) expr(t string, depth int) string {
 	case isInt(t):
 		switch g.r.IntN(12) {
 		case 0, 1, 2, 3:
-			return fmt.Sprintf("(%s(%s) %s %s)", t, sub(t), pick(g, []string{"+", "-", "*", "&", "|", "^", "&^"}), g.operand(t, d))
+			return fmt.Sprintf("(%s(%s) %s %s)", t, sub(t),
+				pick(g, []string{"+", "-", "*", "&", "|", "^", "&^"}), g.operand(t, d))
 		case 4:
-			return fmt.Sprintf("(%s(%s) %s (%s & 15))", t, g.operand(t, d), pick(g, []string{"<<", ">>"}), g.operand("uint8", d))
+			return fmt.Sprintf("(%s(%s) %s (%s & 15))", t, g.operand(t, d),
+				pick(g, []string{"<<", ">>"}), g.operand("uint8", d))
 		case 5:
 			return fmt.Sprintf("%s(%s)", t, g.operand(pick(g, intTypes), d))
 		case 6:
 			return fmt.Sprintf("(%s%s)", pick(g, []string{"-", "^", "+"}), g.operand(t, d))
 		case 7:
-			if s, ok := g.of(pick(g, []string{"[]int", "string", "[]string", "map[string]int", "[]point"})); ok {
+			if s, ok := g.of(pick(g, []string{"[]int", "string", "[]string", "map[string]int",
+				"[]point"})); ok {
 				return fmt.Sprintf("%s(len(%s))", t, s)
 			}
 		case 8:
@@ -855,21 +880,25 @@ func (g *gen) expr(t string, depth int) string {
 				return fmt.Sprintf("%s(%s.%s)", t, p, pick(g, []string{"x", "y", "sum()"}))
 			}
 		case 11:
-			return fmt.Sprintf("%s(%s, %s(%s))", pick(g, []string{"min", "max"}), g.operand(t, d), t, g.operand(t, d))
+			return fmt.Sprintf("%s(%s, %s(%s))", pick(g, []string{"min", "max"}), g.operand(t, d),
+				t, g.operand(t, d))
 		}
 	case isFloat(t):
 		switch g.r.IntN(5) {
 		case 0, 1, 2:
 			// The conversion keeps the compiler from fusing a product with a sum.
-			return fmt.Sprintf("%s(%s(%s) %s %s)", t, t, sub(t), pick(g, []string{"+", "-", "*", "/"}), g.operand(t, d))
+			return fmt.Sprintf("%s(%s(%s) %s %s)", t, t, sub(t),
+				pick(g, []string{"+", "-", "*", "/"}), g.operand(t, d))
 		case 3:
-			return fmt.Sprintf("%s(%s)", t, g.operand(pick(g, []string{"int8", "uint16", "int32", "float32", "float64"}), d))
+			return fmt.Sprintf("%s(%s)", t,
+				g.operand(pick(g, []string{"int8", "uint16", "int32", "float32", "float64"}), d))
 		}
 	case t == "bool":
 		switch g.r.IntN(8) {
 		case 0, 1, 2:
 			u := pick(g, []string{"int", "uint8", "int16", "float64", "string", "uint64"})
-			return fmt.Sprintf("(%s(%s) %s %s)", u, sub(u), pick(g, []string{"==", "!=", "<", "<=", ">", ">="}), g.operand(u, d))
+			return fmt.Sprintf("(%s(%s) %s %s)", u, sub(u),
+				pick(g, []string{"==", "!=", "<", "<=", ">", ">="}), g.operand(u, d))
 		case 3:
 			return fmt.Sprintf("(%s && %s)", sub("bool"), sub("bool"))
 		case 4:
@@ -903,7 +932,8 @@ func (g *gen) expr(t string, depth int) string {
 			return fmt.Sprintf("string([]rune(%s))", g.atom("string"))
 		}
 	case t == "point" && g.chance(50):
-		return fmt.Sprintf("(point{x: %s, y: %s, s: %s})", g.expr("int32", d), g.expr("uint8", d), g.atom("string"))
+		return fmt.Sprintf("(point{x: %s, y: %s, s: %s})", g.expr("int32", d), g.expr("uint8", d),
+			g.atom("string"))
 	case t == "[]int" && g.chance(60):
 		return fmt.Sprintf("([]int{%s, %s})", g.expr("int", d), g.atom("int"))
 	case t == "any" && g.chance(60):

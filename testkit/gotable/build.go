@@ -31,7 +31,8 @@ var mainFunc = regexp.MustCompile(`(?m)^func main\(\)`)
 // another package; Run undoes that.
 func Build(dir, goVersion string, programs map[string]string, flags ...string) (*Binary, error) {
 	b := &Binary{dir: dir, path: filepath.Join(dir, "programs.exe"), names: map[string]int{}}
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module programs\n\ngo "+goVersion+"\n"), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"),
+		[]byte("module programs\n\ngo "+goVersion+"\n"), 0o666); err != nil {
 		return nil, err
 	}
 	var head, table strings.Builder
@@ -51,7 +52,8 @@ func Build(dir, goVersion string, programs map[string]string, flags ...string) (
 		fmt.Fprintf(&head, "\t%q\n", "programs/"+pkg)
 		fmt.Fprintf(&table, "\t%q: %s.Main,\n", strconv.Itoa(n), pkg)
 	}
-	main := head.String() + ")\n\nvar mains = map[string]func(){\n" + table.String() + "}\n\nfunc main() { f := mains[os.Args[1]]; f() }\n"
+	main := head.String() + ")\n\nvar mains = map[string]func(){\n" + table.String() +
+		"}\n\nfunc main() { f := mains[os.Args[1]]; f() }\n"
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(main), 0o666); err != nil {
 		return nil, err
 	}
@@ -109,7 +111,9 @@ const (
 // into folders of the directory that Build was given, and returns their patterns. They
 // are for those who compile much with each main package.
 func (b *Binary) Rows(each int) ([]string, error) {
-	names := slices.SortedFunc(maps.Keys(b.names), func(x, y string) int { return b.names[x] - b.names[y] })
+	names := slices.SortedFunc(maps.Keys(b.names), func(x, y string) int {
+		return b.names[x] - b.names[y]
+	})
 	var folders []string
 	for row := range slices.Chunk(names, each) {
 		var head, body strings.Builder
@@ -117,14 +121,19 @@ func (b *Binary) Rows(each int) ([]string, error) {
 			fmt.Fprintf(&head, "import \"programs/prog%dx\"\n", b.names[name])
 			fmt.Fprintf(&body, "\trun(%q, prog%dx.Main)\n", name, b.names[name])
 		}
-		src := "package main\n\n" + head.String() + "\nfunc run(name string, f func()) {\n\tprintln(\"" + rowMark + "\" + name)\n" +
-			"\tdefer func() {\n\t\tswitch r := recover().(type) {\n\t\tcase nil:\n\t\tcase error:\n\t\t\tprintln(\"" + rowPanic + "\", r.Error())\n" +
-			"\t\tcase string:\n\t\t\tprintln(\"" + rowPanic + "\", r)\n\t\tdefault:\n\t\t\tprintln(\"" + rowPanic + "\", r)\n\t\t}\n\t}()\n\tf()\n}\n\nfunc main() {\n" + body.String() + "}\n"
+		src := "package main\n\n" + head.String() + "\nfunc run(name string, f func()) " +
+			"{\n\tprintln(\"" + rowMark + "\" + name)\n" +
+			"\tdefer func() {\n\t\tswitch r := recover().(type) {\n\t\tcase nil:\n\t\tcase " +
+			"error:\n\t\t\tprintln(\"" + rowPanic + "\", r.Error())\n" +
+			"\t\tcase string:\n\t\t\tprintln(\"" + rowPanic +
+			"\", r)\n\t\tdefault:\n\t\t\tprintln(\"" + rowPanic +
+			"\", r)\n\t\t}\n\t}()\n\tf()\n}\n\nfunc main() {\n" + body.String() + "}\n"
 		folder := fmt.Sprintf("row%d", len(folders))
 		if err := os.MkdirAll(filepath.Join(b.dir, folder), 0o777); err != nil {
 			return nil, err
 		}
-		if err := os.WriteFile(filepath.Join(b.dir, folder, "main.go"), []byte(src), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(b.dir, folder, "main.go"), []byte(src),
+			0o666); err != nil {
 			return nil, err
 		}
 		folders = append(folders, "./"+folder)
@@ -163,7 +172,8 @@ func failure(out string) (text, ending string, ok bool) {
 		}
 		line, _, _ := strings.Cut(out[i+len(mark):], "\n")
 		line, _, _ = strings.Cut(line, " [recovered")
-		if rest, ok := strings.CutSuffix(line, "goroutine running on other thread; stack unavailable"); ok {
+		if rest, ok := strings.CutSuffix(line,
+			"goroutine running on other thread; stack unavailable"); ok {
 			line = rest
 		}
 		switch {
@@ -173,7 +183,8 @@ func failure(out string) (text, ending string, ok bool) {
 				text = text[:max(0, strings.LastIndex("\n"+text, "\n"+mark))]
 			}
 			return text, mark + line, true
-		case strings.HasPrefix(line, "all goroutines are asleep"), strings.HasPrefix(line, "no goroutines (main called runtime.Goexit)"):
+		case strings.HasPrefix(line, "all goroutines are asleep"),
+			strings.HasPrefix(line, "no goroutines (main called runtime.Goexit)"):
 			return out[:i], "deadlock", true
 		}
 		return out[:i], "fatal: " + line, true

@@ -79,7 +79,8 @@ func NewOutcome(output, ending string) Outcome {
 }
 
 // endings is how the text of an ending begins, in a table.
-var endings = regexp.MustCompile(`(?:^| )! (deadlock|panic: .*|fatal: .*|race|livelock|exit [0-9]+)$`)
+var endings = regexp.MustCompile(
+	`(?:^| )! (deadlock|panic: .*|fatal: .*|race|livelock|exit [0-9]+)$`)
 
 // ParseOutcome parses what String returns.
 func ParseOutcome(line string) Outcome {
@@ -114,7 +115,8 @@ func Read(dir string) ([]Program, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", f, s.Name, err)
 			}
-			p.Name = strings.TrimSuffix(filepath.Base(f), ".txtar") + "/" + strings.TrimSuffix(s.Name, ".go")
+			p.Name = strings.TrimSuffix(filepath.Base(f), ".txtar") + "/" + strings.TrimSuffix(
+				s.Name, ".go")
 			all = append(all, p)
 		}
 	}
@@ -167,7 +169,8 @@ func parse(s txtar.File) (Program, error) {
 var imports = map[string]string{}
 
 func init() {
-	for _, path := range strings.Fields(`archive/zip bufio bytes cmp compress/gzip container/heap container/list container/ring context
+	for _, path := range strings.Fields(
+		`archive/zip bufio bytes cmp compress/gzip container/heap container/list container/ring context
 		crypto/hmac crypto/md5 crypto/sha1 crypto/sha256 crypto/sha512 crypto/subtle encoding/binary encoding/gob encoding/hex encoding/json encoding/xml errors flag fmt go/format hash/maphash image image/color image/png io io/fs iter log maps math math/big math/bits math/cmplx math/rand math/rand/v2
 		log/slog net net/http net/http/httptest net/rpc net/textproto net/url os os/signal path/filepath reflect regexp runtime runtime/pprof slices sort strconv strings sync sync/atomic syscall testing/quick text/scanner text/tabwriter text/template time unicode unicode/utf8
 		unique unsafe weak`) {

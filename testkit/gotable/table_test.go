@@ -82,7 +82,8 @@ func check(t *testing.T, p Program, b *Binary) {
 			return
 		}
 		if !slices.Contains(p.Outcomes, got) {
-			t.Errorf("%s: real Go ended with %q, which is not in the table: %q", p.Name, got, p.Outcomes)
+			t.Errorf("%s: real Go ended with %q, which is not in the table: %q", p.Name, got,
+				p.Outcomes)
 			return
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"cpor/ltl"
 )
 
-// Parse reads a formula in the syntax of SPIN, the binary temporal operators associate to the right.
-// The atoms are the names of variables. R is read as V, its name in SPIN. Errors say where the
-// text is wrong, or that an atom is no name.
+// Parse reads a formula in the syntax of SPIN, the binary temporal operators associate to the
+// right. The atoms are the names of variables. R is read as V, its name in SPIN. Errors say
+// where the text is wrong, or that an atom is no name.
 func Parse(text string) (f ltl.Formula, err error) {
 	text = strings.ReplaceAll(text, " R ", " V ")
 	m, err := syntax.Parse(source.New("formula", "ltl {"+text+"}\n"), nil)

@@ -56,7 +56,8 @@ func (c *tally) String() string {
 	for _, n := range c.over {
 		skipped += n
 	}
-	fmt.Fprintf(&b, "%d models compared, %d differ, %d passed over", c.compared, c.differed, skipped)
+	fmt.Fprintf(&b, "%d models compared, %d differ, %d passed over", c.compared, c.differed,
+		skipped)
 	list := func(m map[string]uint64) {
 		keys := slices.SortedFunc(maps.Keys(m), func(a, b string) int {
 			return cmp.Or(cmp.Compare(m[b], m[a]), strings.Compare(a, b))
@@ -148,7 +149,8 @@ func campaign(t *testing.T, n uint64, c *tally, check func(seed uint64) (diff, o
 		}
 	}
 	close(stop)
-	t.Logf("seeds %d to %d, %s: %v", *first, *first+started-1, time.Since(begin).Round(time.Millisecond), c)
+	t.Logf("seeds %d to %d, %s: %v", *first, *first+started-1,
+		time.Since(begin).Round(time.Millisecond), c)
 	if c.compared < n {
 		t.Errorf("only %d models were compared, want %d", c.compared, n)
 	}

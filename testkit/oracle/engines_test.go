@@ -82,9 +82,11 @@ func (p *subjectProgram) numTraces() int {
 // why it is not known.
 func (p *subjectProgram) discipline() string {
 	if p.rule == "" {
-		_, res, err := lockset.Run(context.Background(), p.sys, lockset.Options{Rule: lockset.LDPrime}, func(sys system.System) (search.Factory, error) {
+		_, res, err := lockset.Run(context.Background(), p.sys, lockset.Options{
+			Rule: lockset.LDPrime}, func(sys system.System) (search.Factory, error) {
 			return full.Factory(sys), nil
-		}, search.Options{Options: engine.Options{Workers: 1, All: true, KeepTraces: true, MaxViolations: 1 << 20, MaxStates: 2 * maxReference}})
+		}, search.Options{Options: engine.Options{Workers: 1, All: true, KeepTraces: true,
+			MaxViolations: 1 << 20, MaxStates: 2 * maxReference}})
 		switch {
 		case err != nil:
 			p.rule = err.Error()
@@ -116,34 +118,61 @@ var always = math.Inf(1)
 var engines = []subject{
 	stateful("full, 1 worker", full.Factory, search.Options{Options: engine.Options{Workers: 1}}),
 	stateful("full, 4 workers", full.Factory, search.Options{Options: engine.Options{Workers: 4}}),
-	stateful("full, plain store", full.Factory, search.Options{Options: engine.Options{Workers: 2}, Store: statestore.Plain}),
-	stateful("full, on disk", full.Factory, search.Options{Options: engine.Options{Workers: 2}}.With(search.Sizes{SpillEvery: 400})),
-	stateful("cartesian, on disk", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 1}}.With(search.Sizes{SpillEvery: 150})),
-	stateful("mixed, on disk", chosen(7), search.Options{Options: engine.Options{Workers: 3}}.With(search.Sizes{SpillEvery: 300})),
-	stateful("full, compact store", full.Factory, search.Options{Options: engine.Options{Workers: 1}, Store: statestore.Compact}),
-	stateful("cartesian, 1 worker", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 1}}),
-	stateful("cartesian, 4 workers", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 4}}),
-	stateful("cartesian, short prefixes", reduced(cartesian.Options{MaxLength: 2}), search.Options{Options: engine.Options{Workers: 1}}),
-	stateful("cartesian, reverse", reduced(cartesian.Options{Order: cartesian.Reverse}), search.Options{Options: engine.Options{Workers: 1}}),
-	stateful("cartesian, depth first", reduced(cartesian.Options{Order: cartesian.DepthFirst}), search.Options{Options: engine.Options{Workers: 1}}),
-	stateful("cartesian, reverse depth first", reduced(cartesian.Options{Order: cartesian.ReverseDepthFirst}), search.Options{Options: engine.Options{Workers: 1}}),
-	stateful("cartesian, random", reduced(cartesian.Options{Order: cartesian.Random, Seed: 7}), search.Options{Options: engine.Options{Workers: 2}}),
-	stateful("cartesian, plain store", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 1}, Store: statestore.Plain}),
+	stateful("full, plain store", full.Factory, search.Options{Options: engine.Options{Workers: 2},
+		Store: statestore.Plain}),
+	stateful("full, on disk", full.Factory, search.Options{
+		Options: engine.Options{Workers: 2}}.With(search.Sizes{SpillEvery: 400})),
+	stateful("cartesian, on disk", reduced(cartesian.Options{}), search.Options{
+		Options: engine.Options{Workers: 1}}.With(search.Sizes{SpillEvery: 150})),
+	stateful("mixed, on disk", chosen(7), search.Options{Options: engine.Options{Workers: 3}}.With(
+		search.Sizes{SpillEvery: 300})),
+	stateful("full, compact store", full.Factory, search.Options{
+		Options: engine.Options{Workers: 1}, Store: statestore.Compact}),
+	stateful("cartesian, 1 worker", reduced(cartesian.Options{}), search.Options{
+		Options: engine.Options{Workers: 1}}),
+	stateful("cartesian, 4 workers", reduced(cartesian.Options{}), search.Options{
+		Options: engine.Options{Workers: 4}}),
+	stateful("cartesian, short prefixes", reduced(cartesian.Options{MaxLength: 2}), search.Options{
+		Options: engine.Options{Workers: 1}}),
+	stateful("cartesian, reverse", reduced(cartesian.Options{Order: cartesian.Reverse}),
+		search.Options{Options: engine.Options{Workers: 1}}),
+	stateful("cartesian, depth first", reduced(cartesian.Options{Order: cartesian.DepthFirst}),
+		search.Options{Options: engine.Options{Workers: 1}}),
+	stateful("cartesian, reverse depth first",
+		reduced(cartesian.Options{Order: cartesian.ReverseDepthFirst}), search.Options{
+			Options: engine.Options{Workers: 1}}),
+	stateful("cartesian, random", reduced(cartesian.Options{Order: cartesian.Random, Seed: 7}),
+		search.Options{Options: engine.Options{Workers: 2}}),
+	stateful("cartesian, plain store", reduced(cartesian.Options{}), search.Options{
+		Options: engine.Options{Workers: 1}, Store: statestore.Plain}),
 	stateful("mixed, 1 worker", chosen(3), search.Options{Options: engine.Options{Workers: 1}}),
 	stateful("mixed, 4 workers", chosen(4), search.Options{Options: engine.Options{Workers: 4}}),
-	stateful("mixed, plain store", chosen(5), search.Options{Options: engine.Options{Workers: 1}, Store: statestore.Plain}),
-	stateful("early choice, 1 worker", chosen(auto.Early), search.Options{Options: engine.Options{Workers: 1}}),
-	stateful("early choice, 4 workers", chosen(auto.Early), search.Options{Options: engine.Options{Workers: 4}}),
-	stateful("early choice, plain store", chosen(auto.Early), search.Options{Options: engine.Options{Workers: 1}, Store: statestore.Plain}),
-	stateful("mixed, bits", chosen(6), search.Options{Options: engine.Options{Workers: 1}, Store: statestore.Bitstate}),
-	stateful("full, bits", full.Factory, search.Options{Options: engine.Options{Workers: 2}, Store: statestore.Bitstate}),
-	stateful("cartesian, bits", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 1}, Store: statestore.Bitstate}),
-	symmetric("symmetric full, 1 worker", full.Factory, search.Options{Options: engine.Options{Workers: 1}}),
-	symmetric("symmetric full, 4 workers", full.Factory, search.Options{Options: engine.Options{Workers: 4}}),
-	symmetric("symmetric full, on disk", full.Factory, search.Options{Options: engine.Options{Workers: 2}}.With(search.Sizes{SpillEvery: 100})),
-	symmetric("symmetric full, compact store", full.Factory, search.Options{Options: engine.Options{Workers: 1}, Store: statestore.Compact}),
-	symmetric("symmetric cartesian, 1 worker", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 1}}),
-	symmetric("symmetric cartesian, 4 workers", reduced(cartesian.Options{}), search.Options{Options: engine.Options{Workers: 4}}),
+	stateful("mixed, plain store", chosen(5), search.Options{Options: engine.Options{Workers: 1},
+		Store: statestore.Plain}),
+	stateful("early choice, 1 worker", chosen(auto.Early), search.Options{
+		Options: engine.Options{Workers: 1}}),
+	stateful("early choice, 4 workers", chosen(auto.Early), search.Options{
+		Options: engine.Options{Workers: 4}}),
+	stateful("early choice, plain store", chosen(auto.Early), search.Options{
+		Options: engine.Options{Workers: 1}, Store: statestore.Plain}),
+	stateful("mixed, bits", chosen(6), search.Options{Options: engine.Options{Workers: 1},
+		Store: statestore.Bitstate}),
+	stateful("full, bits", full.Factory, search.Options{Options: engine.Options{Workers: 2},
+		Store: statestore.Bitstate}),
+	stateful("cartesian, bits", reduced(cartesian.Options{}), search.Options{
+		Options: engine.Options{Workers: 1}, Store: statestore.Bitstate}),
+	symmetric("symmetric full, 1 worker", full.Factory, search.Options{
+		Options: engine.Options{Workers: 1}}),
+	symmetric("symmetric full, 4 workers", full.Factory, search.Options{
+		Options: engine.Options{Workers: 4}}),
+	symmetric("symmetric full, on disk", full.Factory, search.Options{
+		Options: engine.Options{Workers: 2}}.With(search.Sizes{SpillEvery: 100})),
+	symmetric("symmetric full, compact store", full.Factory, search.Options{
+		Options: engine.Options{Workers: 1}, Store: statestore.Compact}),
+	symmetric("symmetric cartesian, 1 worker", reduced(cartesian.Options{}), search.Options{
+		Options: engine.Options{Workers: 1}}),
+	symmetric("symmetric cartesian, 4 workers", reduced(cartesian.Options{}), search.Options{
+		Options: engine.Options{Workers: 4}}),
 	symmetric("symmetric mixed", chosen(3), search.Options{Options: engine.Options{Workers: 2}}),
 	locked("locks", composed.Options{}, 1),
 	locked("locks, 4 workers", composed.Options{}, 4),
@@ -151,45 +180,73 @@ var engines = []subject{
 	locked("locks, persistent", composed.Options{Persistent: true}, 1),
 	locked("locks, sleep", composed.Options{Sleep: true}, 1),
 	locked("locks, persistent+sleep", composed.Options{Persistent: true, Sleep: true}, 1),
-	locked("locks, persistent+sleep, 4 workers", composed.Options{Persistent: true, Sleep: true}, 4),
-	lockedUnstored("stateless composed sleep", stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.Sleep, Composed: true}),
-	lockedUnstored("stateless composed persistent+sleep", stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.PersistentSleep, Composed: true}),
-	lockedUnstored("stateless composed dpor", stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.DPOR, Composed: true}),
-	lockedUnstored("stateless composed dpor, 3 workers", stateless.Options{Options: engine.Options{Workers: 3}, Reduction: stateless.DPOR, Composed: true}),
-	lockedUnstored("stateless invisible first, sleep", stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.Sleep, InvisibleFirst: true}),
-	lockedUnstored("stateless invisible first, persistent+sleep", stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.PersistentSleep, InvisibleFirst: true}),
-	unstored("stateless none", 2e3, stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.None}),
-	unstored("stateless sleep", 1e6, stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.Sleep}),
-	unstored("stateless sleep, 3 workers", 1e6, stateless.Options{Options: engine.Options{Workers: 3}, Reduction: stateless.Sleep}),
-	unstored("stateless sleep by replay", 1e4, stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.Sleep, Undo: stateless.Replay}),
-	unstored("stateless dpor", 1e6, stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.DPOR}),
-	unstored("stateless dpor, 3 workers", 1e6, stateless.Options{Options: engine.Options{Workers: 3}, Reduction: stateless.DPOR}),
-	unstored("stateless dpor, 16 workers", 1e4, stateless.Options{Options: engine.Options{Workers: 16}, Reduction: stateless.DPOR}),
-	unstored("stateless persistent", 2e3, stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.Persistent}),
-	unstored("stateless persistent+sleep", 1e6, stateless.Options{Options: engine.Options{Workers: 1}, Reduction: stateless.PersistentSleep}),
+	locked("locks, persistent+sleep, 4 workers", composed.Options{Persistent: true, Sleep: true},
+		4),
+	lockedUnstored("stateless composed sleep", stateless.Options{
+		Options: engine.Options{Workers: 1}, Reduction: stateless.Sleep, Composed: true}),
+	lockedUnstored("stateless composed persistent+sleep", stateless.Options{
+		Options: engine.Options{Workers: 1}, Reduction: stateless.PersistentSleep, Composed: true}),
+	lockedUnstored("stateless composed dpor", stateless.Options{Options: engine.Options{Workers: 1},
+		Reduction: stateless.DPOR, Composed: true}),
+	lockedUnstored("stateless composed dpor, 3 workers", stateless.Options{
+		Options: engine.Options{Workers: 3}, Reduction: stateless.DPOR, Composed: true}),
+	lockedUnstored("stateless invisible first, sleep", stateless.Options{
+		Options: engine.Options{Workers: 1}, Reduction: stateless.Sleep, InvisibleFirst: true}),
+	lockedUnstored("stateless invisible first, persistent+sleep", stateless.Options{
+		Options: engine.Options{Workers: 1}, Reduction: stateless.PersistentSleep,
+		InvisibleFirst: true}),
+	unstored("stateless none", 2e3, stateless.Options{Options: engine.Options{Workers: 1},
+		Reduction: stateless.None}),
+	unstored("stateless sleep", 1e6, stateless.Options{Options: engine.Options{Workers: 1},
+		Reduction: stateless.Sleep}),
+	unstored("stateless sleep, 3 workers", 1e6, stateless.Options{
+		Options: engine.Options{Workers: 3}, Reduction: stateless.Sleep}),
+	unstored("stateless sleep by replay", 1e4, stateless.Options{
+		Options: engine.Options{Workers: 1}, Reduction: stateless.Sleep, Undo: stateless.Replay}),
+	unstored("stateless dpor", 1e6, stateless.Options{Options: engine.Options{Workers: 1},
+		Reduction: stateless.DPOR}),
+	unstored("stateless dpor, 3 workers", 1e6, stateless.Options{
+		Options: engine.Options{Workers: 3}, Reduction: stateless.DPOR}),
+	unstored("stateless dpor, 16 workers", 1e4, stateless.Options{
+		Options: engine.Options{Workers: 16}, Reduction: stateless.DPOR}),
+	unstored("stateless persistent", 2e3, stateless.Options{Options: engine.Options{Workers: 1},
+		Reduction: stateless.Persistent}),
+	unstored("stateless persistent+sleep", 1e6, stateless.Options{
+		Options: engine.Options{Workers: 1}, Reduction: stateless.PersistentSleep}),
 }
 
 func init() {
-	for _, red := range []temporal.Reduction{temporal.None, temporal.Invisible, temporal.Transparent} {
+	for _, red := range []temporal.Reduction{temporal.None, temporal.Invisible,
+		temporal.Transparent} {
 		name := fmt.Sprintf("temporal %v", red)
 		engines = append(engines,
-			live(name+", 1 worker", temporal.Options{Options: engine.Options{Workers: 1}, Reduction: red}),
-			live(name+", 3 workers", temporal.Options{Options: engine.Options{Workers: 3}, Reduction: red}))
+			live(name+", 1 worker", temporal.Options{Options: engine.Options{Workers: 1},
+				Reduction: red}),
+			live(name+", 3 workers", temporal.Options{Options: engine.Options{Workers: 3},
+				Reduction: red}))
 	}
 	engines = append(engines,
-		live("temporal fair, 1 worker", temporal.Options{Options: engine.Options{Workers: 1}, Fair: true}),
-		live("temporal fair, 3 workers", temporal.Options{Options: engine.Options{Workers: 3}, Fair: true}),
+		live("temporal fair, 1 worker", temporal.Options{Options: engine.Options{Workers: 1},
+			Fair: true}),
+		live("temporal fair, 3 workers", temporal.Options{Options: engine.Options{Workers: 3},
+			Fair: true}),
 		racing("races hb by full", func(sys system.System) ([]engine.Finding, bool, error) {
-			res, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Options: engine.Options{Workers: crowd(3), All: true, IgnoreDeadlocks: true, KeepTraces: true, MaxViolations: 1 << 20}})
+			res, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{
+				Options: engine.Options{Workers: crowd(3), All: true, IgnoreDeadlocks: true,
+					KeepTraces: true, MaxViolations: 1 << 20}})
 			return res.Violations, res.Exhaustive, err
 		}))
 	inTable := []string{"stateful none", "stateful cartesian"}
 	for red := stateless.None; red <= stateless.DPOR; red++ {
 		inTable = append(inTable, fmt.Sprintf("stateless %v", red))
-		engines = append(engines, racing(fmt.Sprintf("races hb by %v", red), func(sys system.System) ([]engine.Finding, bool, error) {
-			res, err := stateless.Run(context.Background(), sys, stateless.Options{Options: engine.Options{Workers: crowd(3), All: true, IgnoreDeadlocks: true, KeepTraces: true, MaxViolations: 1 << 20, MaxTransitions: *maxWork}, Reduction: red})
-			return res.Violations, res.Exhaustive, err
-		}))
+		engines = append(engines, racing(fmt.Sprintf("races hb by %v", red),
+			func(sys system.System) ([]engine.Finding, bool, error) {
+				res, err := stateless.Run(context.Background(), sys, stateless.Options{
+					Options: engine.Options{Workers: crowd(3), All: true, IgnoreDeadlocks: true,
+						KeepTraces: true, MaxViolations: 1 << 20, MaxTransitions: *maxWork},
+					Reduction: red})
+				return res.Violations, res.Exhaustive, err
+			}))
 	}
 	for _, e := range engine.Entries("") {
 		finds := engine.Violations | engine.Deadlocks
@@ -202,8 +259,10 @@ func init() {
 // configurations are what the name of a subject ends with if it is an engine that
 // stands in the table more than once.
 var configurations = []string{
-	", on disk", ", 1 worker", ", 3 workers", ", 4 workers", ", 16 workers", ", plain store", ", compact store", ", bits",
-	", short prefixes", ", reverse", ", depth first", ", reverse depth first", ", random", " by replay",
+	", on disk", ", 1 worker", ", 3 workers", ", 4 workers", ", 16 workers", ", plain store",
+	", compact store", ", bits",
+	", short prefixes", ", reverse", ", depth first", ", reverse depth first", ", random",
+	" by replay",
 	" by full", " by none", " by sleep", " by persistent", " by persistent+sleep", " by dpor",
 }
 
@@ -235,7 +294,8 @@ func registered(e *engine.Entry) subject {
 		if err := e.Unmet(p.sys); err != nil {
 			return "", err.Error()
 		}
-		o := engine.Options{Workers: 1, All: true, KeepTraces: true, MaxViolations: 1 << 20, MaxStates: p.most, MaxTransitions: p.most}
+		o := engine.Options{Workers: 1, All: true, KeepTraces: true, MaxViolations: 1 << 20,
+			MaxStates: p.most, MaxTransitions: p.most}
 		t := &engine.Task{System: p.sys, Options: o, Flags: new(engine.Values)}
 		if slices.Contains(e.Flags, engine.Flag(reduction.Symmetry)) {
 			reduction.Symmetry.Put(t.Flags, reduction.Off) // "symmetric" has it on
@@ -345,7 +405,8 @@ func symmetric(name string, factory func(system.System) search.Factory, o search
 		if !res.Exhaustive && o.Store != statestore.Compact {
 			return "", res.Reason
 		}
-		if p.orbits > 0 && strings.Contains(name, "full") && res.States != uint64(p.orbits) && o.Store != statestore.Compact {
+		if p.orbits > 0 && strings.Contains(name, "full") && res.States != uint64(p.orbits) &&
+			o.Store != statestore.Compact {
 			return fmt.Sprintf("%d states, and there are %d orbits", res.States, p.orbits), ""
 		}
 		got := oracle.Violated(p.sys, res.Violations)
@@ -364,9 +425,12 @@ func locked(name string, c composed.Options, workers int) subject {
 		if want != "kept" && want != "broken" {
 			return "", want
 		}
-		_, res, err := lockset.Run(context.Background(), p.sys, lockset.Options{Rule: lockset.LDPrime, Dependences: c.Persistent || c.Sleep}, func(sys system.System) (search.Factory, error) {
-			return composed.Factory(sys, c)
-		}, search.Options{Options: engine.Options{Workers: crowd(workers), All: true, KeepTraces: true, MaxViolations: 1 << 20}})
+		_, res, err := lockset.Run(context.Background(), p.sys, lockset.Options{
+			Rule: lockset.LDPrime, Dependences: c.Persistent || c.Sleep},
+			func(sys system.System) (search.Factory, error) {
+				return composed.Factory(sys, c)
+			}, search.Options{Options: engine.Options{Workers: crowd(workers), All: true,
+				KeepTraces: true, MaxViolations: 1 << 20}})
 		switch {
 		case err != nil:
 			return err.Error(), ""
@@ -446,7 +510,8 @@ func live(name string, o temporal.Options) subject {
 			case undefined && got.Verdict == engine.Pass:
 				return prop.Name + " passes; there is a state without a value", ""
 			case !undefined && (got.Reason != "" || (got.Verdict == engine.Violated) != want):
-				return fmt.Sprintf("%s is %s (%s), want violated %v", prop.Name, got.Verdict, got.Reason, want), ""
+				return fmt.Sprintf("%s is %s (%s), want violated %v", prop.Name, got.Verdict,
+					got.Reason, want), ""
 			case got.Verdict == engine.Violated && got.Counterexample == nil && !undefined:
 				return prop.Name + " is violated without a counterexample", ""
 			}
@@ -487,7 +552,8 @@ func racing(name string, run func(system.System) ([]engine.Finding, bool, error)
 			}
 		}
 		if !maps.Equal(found, p.races) {
-			return fmt.Sprintf("races on %v, vector clocks on %v", slices.Sorted(maps.Keys(found)), slices.Sorted(maps.Keys(p.races))), ""
+			return fmt.Sprintf("races on %v, vector clocks on %v", slices.Sorted(maps.Keys(found)),
+				slices.Sorted(maps.Keys(p.races))), ""
 		}
 		return "", ""
 	}}
@@ -522,9 +588,12 @@ func unstored(name string, most float64, o stateless.Options) subject {
 		case n < 0:
 		case o.Reduction == stateless.None && float64(res.Executions) != p.interleavings:
 			return fmt.Sprintf("%d executions of %g", res.Executions, p.interleavings), ""
-		case o.Reduction == stateless.DPOR && (res.Executions != uint64(n) || res.BlockedExecutions > 0):
-			return fmt.Sprintf("%d executions and %d in vain for %d traces", res.Executions, res.BlockedExecutions, n), ""
-		case o.Reduction == stateless.Sleep && res.Executions != uint64(n): // those in vain are counted apart
+		case o.Reduction == stateless.DPOR && (res.Executions != uint64(n) ||
+			res.BlockedExecutions > 0):
+			return fmt.Sprintf("%d executions and %d in vain for %d traces", res.Executions,
+				res.BlockedExecutions, n), ""
+		// those in vain are counted apart
+		case o.Reduction == stateless.Sleep && res.Executions != uint64(n):
 			return fmt.Sprintf("%d executions for %d traces", res.Executions, n), ""
 		}
 		return oracle.Diff(p.reach, oracle.Violated(p.sys, res.Violations)), ""
@@ -553,7 +622,8 @@ func hold(engines []subject, text string, c *tally) (diff, over string) {
 }
 
 // unreduced is how the names of the engines begin that leave nothing out.
-var unreduced = []string{"full", "stateful none", "stateless none", "temporal none", "temporal fair"}
+var unreduced = []string{"full", "stateful none", "stateless none", "temporal none",
+	"temporal fair"}
 
 // against compares engines with what brute force says of a model. If that was
 // too much, the plain full search is what they are held to.
@@ -575,10 +645,13 @@ func against(engines []subject, want *oracle.Semantics, c *tally) (diff, over st
 		c.note("brute force incomplete, the full search in its place")
 		reach, work = r, min(maxWorkUnknown, *maxWork)
 	}
-	p := &subjectProgram{sys: want.System, reach: reach, most: work, interleavings: want.Interleavings, properties: want.Properties}
+	p := &subjectProgram{sys: want.System, reach: reach, most: work,
+		interleavings: want.Interleavings, properties: want.Properties}
 	irreducible := system.WhyIrreducible(want.System, false)
 	for _, e := range engines {
-		if irreducible != "" && !slices.ContainsFunc(unreduced, func(begin string) bool { return strings.HasPrefix(e.name, begin) }) {
+		if irreducible != "" && !slices.ContainsFunc(unreduced, func(begin string) bool {
+			return strings.HasPrefix(e.name, begin)
+		}) {
 			c.note("%s: %s", e.name, irreducible)
 			continue
 		}
@@ -601,7 +674,8 @@ func against(engines []subject, want *oracle.Semantics, c *tally) (diff, over st
 // which programs over the whole grammar rarely do, or nearly so.
 var lockConfigs = []oracle.LockConfig{
 	{Threads: 2, Statements: 4, Conditions: true, Semaphores: true, Awaits: true},
-	{Threads: 3, Statements: 3, Conditions: true, Choices: true, Creation: true, Atomic: true, Loops: true},
+	{Threads: 3, Statements: 3, Conditions: true, Choices: true, Creation: true, Atomic: true,
+		Loops: true},
 	{Threads: 3, Statements: 3, Awaits: true, Semaphores: true, Breach: 6},
 }
 
@@ -637,10 +711,11 @@ func TestEngines(t *testing.T) {
 		}
 		d, over := hold(list, text, c)
 		if d != "" && c.room() {
-			d += "\n" + oracle.Report(*failures, fmt.Sprintf("engines-%d.model", seed), text, func(text string) bool {
-				d, _ := hold(list, text, &tally{})
-				return d != ""
-			})
+			d += "\n" + oracle.Report(*failures, fmt.Sprintf("engines-%d.model", seed), text,
+				func(text string) bool {
+					d, _ := hold(list, text, &tally{})
+					return d != ""
+				})
 		}
 		return d, over
 	})

@@ -16,7 +16,8 @@ import (
 // neverExecuted is what a complete search by an engine has not executed of a model: all
 // of it, or what is known without engine.Waits. The second result says why there is no
 // such search.
-func neverExecuted(e *engine.Entry, text string, waits bool) (never []string, over string, err error) {
+func neverExecuted(e *engine.Entry, text string, waits bool) (never []string, over string,
+	err error) {
 	m, err := model.Parse("generated.model", text, model.Options{})
 	if err != nil {
 		return nil, "", err
@@ -25,9 +26,10 @@ func neverExecuted(e *engine.Entry, text string, waits bool) (never []string, ov
 		return nil, err.Error(), nil
 	}
 	t := &engine.Task{
-		System:  m.System(),
-		Options: engine.Options{Workers: 2, All: true, KeepTraces: true, MaxViolations: 1 << 20, MaxTransitions: maxWorkUnknown, MaxStates: maxWorkUnknown},
-		Flags:   new(engine.Values),
+		System: m.System(),
+		Options: engine.Options{Workers: 2, All: true, KeepTraces: true, MaxViolations: 1 << 20,
+			MaxTransitions: maxWorkUnknown, MaxStates: maxWorkUnknown},
+		Flags: new(engine.Values),
 	}
 	if e.Check != nil {
 		if err := e.Check(t.Flags, &t.Options); err != nil {
@@ -99,7 +101,8 @@ func TestExecuted(t *testing.T) {
 				t.Fatalf("seed %d, %s %s: %v", seed, e.Mode, e.Name, err)
 			case over != "":
 			case !slices.Equal(got, want[waits]):
-				t.Fatalf("seed %d: %s %s has never executed\n%q\nthe full search\n%q\n%s", seed, e.Mode, e.Name, got, want[waits], text)
+				t.Fatalf("seed %d: %s %s has never executed\n%q\nthe full search\n%q\n%s", seed,
+					e.Mode, e.Name, got, want[waits], text)
 			default:
 				compared[i]++
 			}

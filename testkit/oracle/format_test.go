@@ -24,7 +24,8 @@ func TestFormatGenerated(t *testing.T) {
 		if after := nodes(t, once); !slices.Equal(before, after) {
 			t.Errorf("seed %d: another tree\n%s\nformatted:\n%s", seed, text, once)
 		}
-		if twice, err := syntax.Format(source.New("generated.model", once)); err != nil || twice != once {
+		if twice, err := syntax.Format(source.New("generated.model", once)); err != nil ||
+			twice != once {
 			t.Errorf("seed %d: formatted again it differs: %v\n%s\n%s", seed, err, once, twice)
 		}
 	}

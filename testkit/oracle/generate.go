@@ -42,7 +42,8 @@ type Config struct {
 // Everything has every construct.
 var Everything = Config{
 	Threads: 3, Statements: 5, Loops: true, Locks: true, Awaits: true, Atomic: true, Choices: true,
-	Selects: true, Channels: true, Rendezvous: true, Creation: true, Pointers: true, Functions: true, Invariants: true,
+	Selects: true, Channels: true, Rendezvous: true, Creation: true, Pointers: true,
+	Functions: true, Invariants: true,
 	Monitors: true, Data: true,
 }
 
@@ -66,7 +67,8 @@ type generator struct {
 // LabelRefused tells whether a generated model is refused for the label that its
 // invariant names: no transition is the label's, or local values decide which is.
 func LabelRefused(err error) bool {
-	return strings.Contains(err.Error(), "is ever at") || strings.Contains(err.Error(), "whether a thread is at")
+	return strings.Contains(err.Error(), "is ever at") || strings.Contains(err.Error(),
+		"whether a thread is at")
 }
 
 // Generate returns the text of a random model. The same seed and configuration
@@ -564,7 +566,8 @@ func (g *generator) dataStatement() {
 		g.line("%s[%s & 1] = %s", v, g.simple(), g.expr(1))
 		g.line("%s = %s[1]", pick(g, g.shared), v)
 	case 3:
-		g.line("%s, %s = %s, %s", pick(g, g.shared), pick(g, g.shared), pick(g, g.shared), pick(g, g.shared))
+		g.line("%s, %s = %s, %s", pick(g, g.shared), pick(g, g.shared), pick(g, g.shared),
+			pick(g, g.shared))
 	case 4:
 		g.line("%s := min(%s, %s)", v, pick(g, g.shared), g.expr(0))
 		g.locals = append(g.locals, v)

@@ -18,7 +18,8 @@ type Size struct {
 // Sizes are sizes from tiny to a million interleavings, and by name: tiny ones,
 // of which a million is soon compared, and large ones, whose searches take long.
 var (
-	Sizes      = []Size{{2, 2, 1}, {2, 3, 2}, {3, 2, 1}, {2, 5, 2}, {2, 4, 3}, {3, 3, 2}, {3, 4, 3}, {2, 3, 4}, {1, 6, 3}}
+	Sizes = []Size{{2, 2, 1}, {2, 3, 2}, {3, 2, 1}, {2, 5, 2}, {2, 4, 3}, {3, 3, 2}, {3, 4, 3},
+		{2, 3, 4}, {1, 6, 3}}
 	SizesNamed = map[string][]Size{
 		"tiny":  {{1, 2, 1}, {2, 1, 2}, {1, 3, 2}, {2, 1, 3}, {1, 2, 3}, {2, 2, 1}},
 		"mixed": Sizes,
@@ -36,7 +37,8 @@ var (
 // that create threads without bound, and loops in one transition without end,
 // which take millions of iterations to be found.
 func Program(seed uint64, size Size) string {
-	g := &writer{r: rand.New(rand.NewPCG(seed, 0xda942042e4dd58b5)), size: size, timeouts: seed%16 == 5, symmetric: seed%4 == 3, named: seed%16 == 11 || seed%32 == 20}
+	g := &writer{r: rand.New(rand.NewPCG(seed, 0xda942042e4dd58b5)), size: size,
+		timeouts: seed%16 == 5, symmetric: seed%4 == 3, named: seed%16 == 11 || seed%32 == 20}
 	return g.program()
 }
 
@@ -129,7 +131,8 @@ var declarations = []struct {
 	{"Nx", []string{"var Nx [Pid]uint2"}},
 	{"Nf", []string{"var Nf [Pid]Pid"}},
 	{"Nr", []string{"var Nr [Pid][Pid]bool"}},
-	{"Nc", []string{"var Nc [Pid]chan(1) Pid", "var Nc [Pid]chan(0) Pid", "var Nc [Pid]bag(2) Pid"}},
+	{"Nc", []string{"var Nc [Pid]chan(1) Pid", "var Nc [Pid]chan(0) Pid",
+		"var Nc [Pid]bag(2) Pid"}},
 	{"cn", []string{"var cn chan(2) Pid", "var cn bag(2) Pid", "var cn bag(3) Pid"}},
 	{"np", []string{"var np *uint2"}},
 	{"nf", []string{"var nf *Pid = &op"}},
@@ -164,7 +167,8 @@ func (g *writer) program() string {
 	kinds := 1 + g.n(2)
 	for i := range kinds {
 		part(func() {
-			fmt.Fprintf(&g.b, "%sthread T%d(n uint2%s) {\n", map[bool]string{true: "symmetric "}[g.symmetric], i, map[bool]string{true: ", me Pid"}[g.named])
+			fmt.Fprintf(&g.b, "%sthread T%d(n uint2%s) {\n", map[bool]string{
+				true: "symmetric "}[g.symmetric], i, map[bool]string{true: ", me Pid"}[g.named])
 			g.c.ints, g.c.meets = []string{"n"}, true
 			if g.named {
 				g.c.pids = []string{"me"}
@@ -173,7 +177,9 @@ func (g *writer) program() string {
 			g.b.WriteString("}\n")
 		})
 	}
-	calls := slices.ContainsFunc([]string{"meet", "act", "two", "f"}, func(f string) bool { return words(parts[0])[f] })
+	calls := slices.ContainsFunc([]string{"meet", "act", "two", "f"}, func(f string) bool {
+		return words(parts[0])[f]
+	})
 	part(func() {
 		g.b.WriteString("init {\n")
 		g.c.init = true
@@ -208,7 +214,8 @@ func (g *writer) program() string {
 		g.here = true
 		at := "!T0[0]@here"
 		if g.symmetric {
-			at = of(g, "count k in T0 { T0[k]@here } <= 1", "forall k in T0 { forall l in T0 { k == l || !(T0[k]@here && T0[l]@here) } }")
+			at = of(g, "count k in T0 { T0[k]@here } <= 1",
+				"forall k in T0 { forall l in T0 { k == l || !(T0[k]@here && T0[l]@here) } }")
 		}
 		part(func() { fmt.Fprintf(&g.b, "invariant at { %s || %s }\n", at, g.property()) })
 	}
@@ -312,7 +319,8 @@ func (g *writer) integer(depth int, effects bool) string {
 	case k == 8:
 		return fmt.Sprintf("(%s %s %s)", e(), of(g, "&", "|", "^", "&^"), e())
 	case k == 9:
-		return fmt.Sprintf("(%s %s %s)", g.reading(), of(g, "+", "-", "*", "/", "%"), of(g, e(), g.reading()))
+		return fmt.Sprintf("(%s %s %s)", g.reading(), of(g, "+", "-", "*", "/", "%"),
+			of(g, e(), g.reading()))
 	case k == 10:
 		return fmt.Sprintf("(%s %s %s)", g.reading(), of(g, "<<", ">>"), e())
 	case k == 11:
@@ -324,7 +332,8 @@ func (g *writer) integer(depth int, effects bool) string {
 	case k == 14:
 		return fmt.Sprintf("%s(%s, %s)", of(g, "min", "max"), e(), e())
 	case k == 15:
-		return fmt.Sprintf("uint2(%s)", of(g, "z", "z", "len(c)", "cap(c)", "cap(c)", "len(c)", "len(c)", "int(x) + 1", "-z", "-z", "-z", "K", "-z", "+z", "^z", "len(C[0])"))
+		return fmt.Sprintf("uint2(%s)", of(g, "z", "z", "len(c)", "cap(c)", "cap(c)", "len(c)",
+			"len(c)", "int(x) + 1", "-z", "-z", "-z", "K", "-z", "+z", "^z", "len(C[0])"))
 	case k == 16:
 		return "^" + g.reading()
 	case k == 17 && effects:
@@ -384,8 +393,10 @@ func (g *writer) part(c, pattern string) string {
 // pairs returns a channel of pairs, a value to send to it, and a pattern.
 func (g *writer) pairs(effects bool) (c, value, pattern string) {
 	c = of(g, "cp", "cp", "bp[0]", fmt.Sprintf("bp[%s & 1]", g.integer(0, false)))
-	value = of(g, "s", "S[1]", fmt.Sprintf("pair{%s & 3, %s}", g.integer(0, effects), g.condition(2, effects)), "pair{a: x}")
-	pattern = of(g, "s", "S[0]", fmt.Sprintf("pair{a: %s & 3}", g.integer(1, effects)), fmt.Sprintf("pair{_, %s}", g.condition(2, effects)),
+	value = of(g, "s", "S[1]", fmt.Sprintf("pair{%s & 3, %s}", g.integer(0, effects),
+		g.condition(2, effects)), "pair{a: x}")
+	pattern = of(g, "s", "S[0]", fmt.Sprintf("pair{a: %s & 3}", g.integer(1, effects)),
+		fmt.Sprintf("pair{_, %s}", g.condition(2, effects)),
 		fmt.Sprintf("pair{%s & 3, _}", g.integer(0, effects)), "pair{f: b, a: x}", "pair{}", "_")
 	if effects && g.one(8) {
 		value = fmt.Sprintf("pair{f: %s}", of(g, "trylock(m[1])", "tryrlock(rw)"))
@@ -403,7 +414,8 @@ func (g *writer) polled() string {
 		return fmt.Sprintf("poll(%s)", of(g, c, g.part(c, pattern), g.part(c, pattern)))
 	}
 	c := of(g, "c", "bg", "C[1]", "C[x & 1]")
-	return fmt.Sprintf("poll(%s)", of(g, c, g.part(c, g.integer(1, false)), g.part(c, g.integer(0, false))))
+	return fmt.Sprintf("poll(%s)", of(g, c, g.part(c, g.integer(1, false)),
+		g.part(c, g.integer(0, false))))
 }
 
 func (g *writer) condition(depth int, effects bool) string {
@@ -427,9 +439,11 @@ func (g *writer) condition(depth int, effects bool) string {
 	case k <= 7:
 		return fmt.Sprintf("%s %s %s", e(), of(g, "==", "!=", "<"), e())
 	case k == 8:
-		return fmt.Sprintf("(%s && %s)", g.condition(depth-1, effects), g.condition(depth-1, effects))
+		return fmt.Sprintf("(%s && %s)", g.condition(depth-1, effects),
+			g.condition(depth-1, effects))
 	case k == 9:
-		return fmt.Sprintf("(%s || %s)", g.condition(depth-1, effects), g.condition(depth-1, effects))
+		return fmt.Sprintf("(%s || %s)", g.condition(depth-1, effects),
+			g.condition(depth-1, effects))
 	case k == 10:
 		return fmt.Sprintf("!(%s)", g.condition(depth-1, effects))
 	case k == 11:
@@ -439,14 +453,18 @@ func (g *writer) condition(depth int, effects bool) string {
 	case k == 13:
 		return g.quantified()
 	case k == 14:
-		return of(g, "p == nil", "q != nil", "p != &x", "q == &S[0]", "pa == nil || pa[0] == 1", "p != nil && *p == 1")
+		return of(g, "p == nil", "q != nil", "p != &x", "q == &S[0]", "pa == nil || pa[0] == 1",
+			"p != nil && *p == 1")
 	case k == 15:
 		return fmt.Sprintf("z %s %d", of(g, "<", "==", "!="), g.n(3)-1)
 	case k == 16 && effects:
 		if g.one(3) {
-			return fmt.Sprintf("cas(%s)", of(g, "s, S[1], pair{a: x}", "S[y & 1], s, *q", "A, D, [2]uint2{1, x}", "*pa, A, D", fmt.Sprintf("s, pair{a: %s & 3}, S[0]", g.integer(depth-1, effects))))
+			return fmt.Sprintf("cas(%s)", of(g, "s, S[1], pair{a: x}", "S[y & 1], s, *q",
+				"A, D, [2]uint2{1, x}", "*pa, A, D", fmt.Sprintf("s, pair{a: %s & 3}, S[0]",
+					g.integer(depth-1, effects))))
 		}
-		return fmt.Sprintf("cas(%s, %s, %s)", of(g, "x", "A[0]", "*p", "s.a"), g.integer(0, effects), g.integer(0, effects))
+		return fmt.Sprintf("cas(%s, %s, %s)", of(g, "x", "A[0]", "*p", "s.a"),
+			g.integer(0, effects), g.integer(0, effects))
 	case k == 17:
 		return fmt.Sprintf("b == (%s)", g.condition(depth-1, effects))
 	case k == 18:
@@ -454,7 +472,8 @@ func (g *writer) condition(depth int, effects bool) string {
 	case k == 19 && g.c.function != "see":
 		return fmt.Sprintf("see(%s)", g.integer(depth-1, effects))
 	case k == 20 && effects:
-		return of(g, "trylock(m[0])", "trylock(rw)", "tryrlock(rw)", fmt.Sprintf("trylock(m[%s & 1])", g.integer(depth-1, effects)))
+		return of(g, "trylock(m[0])", "trylock(rw)", "tryrlock(rw)",
+			fmt.Sprintf("trylock(m[%s & 1])", g.integer(depth-1, effects)))
 	}
 	return fmt.Sprintf("%s != %d", of(g, "x", "y", "A[1]"), g.n(4))
 }
@@ -491,7 +510,8 @@ func (g *writer) naming() {
 		g.f("%s[%s] = %s", v, p, g.integer(0, true))
 		g.f("x = %s[%s]", v, g.pid())
 	case k == 9:
-		g.f("atomic { %s }", of(g, "Nx = [Pid]uint2{}", "Nf = [Pid]Pid{}", "Nr["+p+"] = Nr["+g.pid()+"]"))
+		g.f("atomic { %s }", of(g, "Nx = [Pid]uint2{}", "Nf = [Pid]Pid{}", "Nr["+p+"] = Nr["+
+			g.pid()+"]"))
 	case k == 10:
 		g.f("assert(%s != %s || Nx[%s] == %s)", p, g.pid(), g.pid(), g.integer(0, true))
 	case k == 11:
@@ -505,7 +525,8 @@ func (g *writer) naming() {
 		g.f("%s := %s", v, of(g, "nf == nil", p+" == "+g.pid(), "Nr["+p+"]["+g.pid()+"]"))
 		g.c.bools = append(g.c.bools, v)
 	case k == 16 && g.c.meets && !g.c.init && !g.c.atomic:
-		g.f("select { case Nc[%s] <- %s: op = nil; case %s <-Nc[%s]: skip; case await(%s): x = 1 }", p, g.pid(), of(g, "", "op ="), g.pid(), g.ofNames())
+		g.f("select { case Nc[%s] <- %s: op = nil; case %s <-Nc[%s]: skip; case await(%s): x = 1 }",
+			p, g.pid(), of(g, "", "op ="), g.pid(), g.ofNames())
 	default:
 		g.f("atomic { b = %s }", g.ofNames())
 	}
@@ -519,17 +540,22 @@ func (g *writer) ofNames() string {
 	case 0:
 		return fmt.Sprintf("(%s{ Nf[%s] == op || Nx[%s] == %d })", over(v), v, v, g.n(3))
 	case 1:
-		return fmt.Sprintf("(%s{ %s{ %s == %s || Nr[%s][%s] || !Nr[%s][%s] && b } })", over(v), over(w), v, w, v, w, w, v)
+		return fmt.Sprintf("(%s{ %s{ %s == %s || Nr[%s][%s] || !Nr[%s][%s] && b } })", over(v),
+			over(w), v, w, v, w, w, v)
 	case 2:
-		return fmt.Sprintf("(count %s in Pid { Nx[%s] != %d && %s != op }) %s 1", v, v, g.n(3), v, of(g, "==", "<", ">"))
+		return fmt.Sprintf("(count %s in Pid { Nx[%s] != %d && %s != op }) %s 1", v, v, g.n(3), v,
+			of(g, "==", "<", ">"))
 	case 3:
-		return fmt.Sprintf("(%s %s in Pid { Nx[%s] }) %s %d", of(g, "min", "max"), v, v, of(g, "==", "<"), g.n(3))
+		return fmt.Sprintf("(%s %s in Pid { Nx[%s] }) %s %d", of(g, "min", "max"), v, v,
+			of(g, "==", "<"), g.n(3))
 	case 4, 5: // an index that is evaluated before
 		p := of(g, append([]string{"op"}, g.c.pids...)...)
 		guard := of(g, p+" == nil ||", p+" != nil &&", "b &&")
 		cond := of(g, "("+over(v)+"{ Nr[%[2]s][%[1]s] || Nx[%[2]s] == 1 })",
-			"("+over(v)+"{ %[1]s == %[2]s || "+over(w)+"{ Nr[%[2]s][%[3]s] && Nf[%[1]s] != Nf[%[2]s] } })",
-			"(count %[1]s in Pid { Nr[%[2]s][%[1]s] || Nr[op][%[2]s] }) < 2", "(max %[1]s in Pid { Nx[%[2]s] }) != 1")
+			"("+over(v)+"{ %[1]s == %[2]s || "+over(w)+"{ Nr[%[2]s][%[3]s] && Nf[%[1]s] != "+
+				"Nf[%[2]s] } })",
+			"(count %[1]s in Pid { Nr[%[2]s][%[1]s] || Nr[op][%[2]s] }) < 2",
+			"(max %[1]s in Pid { Nx[%[2]s] }) != 1")
 		return fmt.Sprintf("(%s %s)", guard, fmt.Sprintf(cond, v, p, w))
 	}
 	return fmt.Sprintf("(%s{ len(cn) > 0 || Nf[%s] != nil && op != %s })", over(v), v, v)
@@ -544,17 +570,21 @@ func (g *writer) awaited(depth int) string {
 	if !g.timeouts || g.c.init || !g.one(2) {
 		return cond
 	}
-	return of(g, "timeout()", "timeout()", "timeout() && "+cond, "timeout() || "+cond, "!timeout()", "("+cond+") == timeout()")
+	return of(g, "timeout()", "timeout()", "timeout() && "+cond, "timeout() || "+cond, "!timeout()",
+		"("+cond+") == timeout()")
 }
 
 // quantified is a condition with a quantifier.
 func (g *writer) quantified() string {
 	head := of(g, "forall", "exists")
 	if g.one(2) {
-		return fmt.Sprintf("(%s i in 0..1 { A[i] %s %s })", head, of(g, "==", "!="), g.integer(0, false))
+		return fmt.Sprintf("(%s i in 0..1 { A[i] %s %s })", head, of(g, "==", "!="),
+			g.integer(0, false))
 	}
 	v, over := g.over()
-	return fmt.Sprintf("(%s %s { %s })", head, over, g.with(v, func() string { return g.condition(1, false) }))
+	return fmt.Sprintf("(%s %s { %s })", head, over, g.with(v, func() string {
+		return g.condition(1, false)
+	}))
 }
 
 // over is the variable of a quantifier, as an expression of type uint2, and what it
@@ -581,13 +611,17 @@ func (g *writer) with(v string, write func() string) string {
 func (g *writer) fold() string {
 	v, over := g.over()
 	if g.one(3) {
-		return fmt.Sprintf("uint2(count %s { %s })", over, g.with(v, func() string { return g.condition(1, false) }))
+		return fmt.Sprintf("uint2(count %s { %s })", over, g.with(v, func() string {
+			return g.condition(1, false)
+		}))
 	}
 	op := of(g, "sum", "min", "max")
 	if op != "sum" {
 		over = strings.ReplaceAll(over, "2..1", "0..0")
 	}
-	return fmt.Sprintf("(%s %s { uint2(%s) & 3 })", op, over, g.with(v, func() string { return g.integer(1, false) }))
+	return fmt.Sprintf("(%s %s { uint2(%s) & 3 })", op, over, g.with(v, func() string {
+		return g.integer(1, false)
+	}))
 }
 
 // property is a condition of an invariant.
@@ -603,22 +637,27 @@ func (g *writer) property() string {
 	switch g.n(kinds) {
 	case 7: // how many there are is known in the state only
 		v := g.fresh("i")
-		return fmt.Sprintf("count %s in child { child[%s].n %s %d } %s %d", v, v, of(g, "==", "!=", "<"), g.n(3), of(g, "<=", "!="), g.n(3))
+		return fmt.Sprintf("count %s in child { child[%s].n %s %d } %s %d", v, v,
+			of(g, "==", "!=", "<"), g.n(3), of(g, "<=", "!="), g.n(3))
 	case 6:
 		v := g.fresh("i")
-		return fmt.Sprintf("(%s %s in child { child[%s].n != x || %s })", of(g, "forall", "exists"), v, v, of(g, "b", "s.f", "y == 1"))
+		return fmt.Sprintf("(%s %s in child { child[%s].n != x || %s })", of(g, "forall", "exists"),
+			v, v, of(g, "b", "s.f", "y == 1"))
 	case 5:
 		v := g.fresh("i")
-		return fmt.Sprintf("count %s in T0 { T0[%s].n %s %d } %s %d", v, v, of(g, "==", "!=", "<"), g.n(3), of(g, "<=", "!="), g.n(3))
+		return fmt.Sprintf("count %s in T0 { T0[%s].n %s %d } %s %d", v, v, of(g, "==", "!=", "<"),
+			g.n(3), of(g, "<=", "!="), g.n(3))
 	case 0:
 		if g.symmetric {
 			v := g.fresh("i")
-			return fmt.Sprintf("(%s %s in T0 { T0[%s].n != %d || b || x == T0[%s].n }) || %s", of(g, "forall", "exists"), v, v, g.n(3), v, g.condition(0, false))
+			return fmt.Sprintf("(%s %s in T0 { T0[%s].n != %d || b || x == T0[%s].n }) || %s",
+				of(g, "forall", "exists"), v, v, g.n(3), v, g.condition(0, false))
 		}
 		return fmt.Sprintf("T0[0].n != %d || %s", g.n(3), g.condition(0, false))
 	case 1:
 		if g.symmetric {
-			return fmt.Sprintf("%s i in T0 { T0[i].n } %s %d || b", of(g, "sum", "min", "max"), of(g, "<=", "!="), g.n(3))
+			return fmt.Sprintf("%s i in T0 { T0[i].n } %s %d || b", of(g, "sum", "min", "max"),
+				of(g, "<=", "!="), g.n(3))
 		}
 		return "forall i in 0..1 { T0[0].n + A[i & 1] <= 3 || b }"
 	}
@@ -636,7 +675,8 @@ func (g *writer) formula(depth int) string {
 	case 1:
 		return "<> " + g.formula(depth-1)
 	case 2:
-		return fmt.Sprintf("(%s %s %s)", g.formula(depth-1), of(g, "U", "W", "R", "->", "<->"), g.formula(depth-1))
+		return fmt.Sprintf("(%s %s %s)", g.formula(depth-1), of(g, "U", "W", "R", "->", "<->"),
+			g.formula(depth-1))
 	case 3:
 		return fmt.Sprintf("(%s %s %s)", g.formula(depth-1), of(g, "&&", "||"), g.formula(depth-1))
 	case 4:
@@ -685,7 +725,9 @@ func (g *writer) giveBack() {
 			g.f("return %s", g.condition(2, true))
 			return
 		case "mk":
-			g.f("return %s", of(g, append([]string{"s", "S[1]", "*q", fmt.Sprintf("pair{%s & 3, %s}", g.integer(1, true), g.condition(1, true))}, g.c.structs...)...))
+			g.f("return %s",
+				of(g, append([]string{"s", "S[1]", "*q", fmt.Sprintf("pair{%s & 3, %s}",
+					g.integer(1, true), g.condition(1, true))}, g.c.structs...)...))
 			return
 		}
 		g.f("return %s & 3", g.integer(2, true))
@@ -728,7 +770,9 @@ func init() {
 		constructs = append(constructs, construct{allowed: allowed, write: write})
 	}
 	still := func() { constructs[len(constructs)-1].still = true } // the last one
-	nests := func(write func(g *writer)) { constructs = append(constructs, construct{nests: true, write: write}) }
+	nests := func(write func(g *writer)) {
+		constructs = append(constructs, construct{nests: true, write: write})
+	}
 	thread := func(c *surroundings) bool { return c.meets && !c.atomic && !c.init }
 	loop := func(c *surroundings) bool { return c.loops > 0 }
 
@@ -737,19 +781,27 @@ func init() {
 	still()
 	add(func(g *writer) { g.f("%s = %s", g.place(), g.integer(1, true)) })
 	still()
-	add(func(g *writer) { g.f("%s, %s = %s, %s", g.place(), g.place(), g.integer(1, true), g.integer(1, true)) })
+	add(func(g *writer) {
+		g.f("%s, %s = %s, %s", g.place(), g.place(), g.integer(1, true),
+			g.integer(1, true))
+	})
 	still()
-	add(func(g *writer) { g.f("%s %s= %s", g.place(), of(g, "+", "-", "^", "|", "&", "<<"), g.integer(1, true)) })
+	add(func(g *writer) {
+		g.f("%s %s= %s", g.place(), of(g, "+", "-", "^", "|", "&", "<<"),
+			g.integer(1, true))
+	})
 	still()
 	add(func(g *writer) { g.f("%s%s", g.place(), of(g, "++", "--")) })
 	still()
 	add(func(g *writer) { g.f("%s = %s", of(g, "b", "s.f", "S[0].f"), g.condition(1, true)) })
 	add(func(g *writer) { g.f("z = int2(%s)", g.integer(1, true)) })
 	add(func(g *writer) {
-		g.f("%s", of(g, "p = &x", "p = &A[y & 1]", "q = &s", "q = &S[x & 1]", "pa = &D", "p = nil", "q, p = &S[0], &s.a"))
+		g.f("%s", of(g, "p = &x", "p = &A[y & 1]", "q = &s", "q = &S[x & 1]", "pa = &D", "p = nil",
+			"q, p = &S[0], &s.a"))
 	})
 	add(func(g *writer) {
-		g.f("%s", of(g, "A = D", "s = S[1]", "S[0] = s", "D = [2]uint2{x, 1}", "s = pair{f: b}", "s = *q", "A = *pa"))
+		g.f("%s", of(g, "A = D", "s = S[1]", "S[0] = s", "D = [2]uint2{x, 1}", "s = pair{f: b}",
+			"s = *q", "A = *pa"))
 	})
 	add(func(g *writer) { g.f("_ = %s", g.integer(1, true)) })
 	still()
@@ -792,23 +844,26 @@ func init() {
 		g.c.ints = append(g.c.ints, v)
 	})
 	still()
-	when(func(c *surroundings) bool { return c.function != "two" && c.function != "f" }, func(g *writer) {
-		v, w := g.fresh("v"), g.fresh("v")
-		g.f("%s, %s := two(%s)", v, w, g.integer(0, true))
-		g.c.ints, g.c.bools = append(g.c.ints, v), append(g.c.bools, w)
-	})
+	when(func(c *surroundings) bool { return c.function != "two" && c.function != "f" },
+		func(g *writer) {
+			v, w := g.fresh("v"), g.fresh("v")
+			g.f("%s, %s := two(%s)", v, w, g.integer(0, true))
+			g.c.ints, g.c.bools = append(g.c.ints, v), append(g.c.bools, w)
+		})
 	makes := func(c *surroundings) bool {
 		return c.function == "" || c.function == "meet" || c.function == "act"
 	}
 	when(makes, func(g *writer) {
-		g.f("%s = mk(%s)", of(g, append([]string{"s", "S[0]", "S[x & 1]"}, g.c.structs...)...), g.integer(1, true))
+		g.f("%s = mk(%s)", of(g, append([]string{"s", "S[0]", "S[x & 1]"}, g.c.structs...)...),
+			g.integer(1, true))
 	})
 	when(makes, func(g *writer) {
 		v := g.fresh("v")
 		g.f("%s := mk(%s)", v, g.integer(1, true))
 		g.c.structs = append(g.c.structs, v)
 	})
-	when(func(c *surroundings) bool { return c.function == "" || c.function == "meet" }, func(g *writer) { g.f("act(%s)", g.integer(1, true)) })
+	when(func(c *surroundings) bool { return c.function == "" || c.function == "meet" },
+		func(g *writer) { g.f("act(%s)", g.integer(1, true)) })
 	// Control.
 	nests(func(g *writer) {
 		if g.one(2) {
@@ -877,7 +932,9 @@ func init() {
 		when(loop, func(g *writer) { g.f("%s", of(g, "break", "continue")) })
 		still()
 	}
-	when(loop, func(g *writer) { g.f("if %s { %s }", g.condition(0, true), of(g, "break", "continue")) })
+	when(loop, func(g *writer) {
+		g.f("if %s { %s }", g.condition(0, true), of(g, "break", "continue"))
+	})
 	still()
 	when(func(c *surroundings) bool { return c.breakable }, func(g *writer) { g.f("break") })
 	still()
@@ -907,20 +964,24 @@ func init() {
 	still()
 	when(func(c *surroundings) bool { return !c.each && !c.atomic && !c.init }, func(g *writer) {
 		g.f("%s:", g.fresh(of(g, "end_", "l")))
-		g.f("%s", of(g, "await("+g.awaited(1)+")", "lock(m[0])", "c <- 1", "<-c", "skip", "down(sem)"))
+		g.f("%s", of(g, "await("+g.awaited(1)+")", "lock(m[0])", "c <- 1", "<-c", "skip",
+			"down(sem)"))
 	})
-	when(func(c *surroundings) bool { return !c.each && !c.atomic && !c.init && !c.endless }, func(g *writer) {
-		l := g.fresh("l")
-		v := g.fresh("v")
-		g.f("var %s uint2", v)
-		g.f("%s:", l)
-		g.f("%s++", v)
-		g.plain()
-		g.f("if %s < 2 && %s { goto %s }", v, g.condition(0, true), l)
-	})
+	when(func(c *surroundings) bool { return !c.each && !c.atomic && !c.init && !c.endless },
+		func(g *writer) {
+			l := g.fresh("l")
+			v := g.fresh("v")
+			g.f("var %s uint2", v)
+			g.f("%s:", l)
+			g.f("%s++", v)
+			g.plain()
+			g.f("if %s < 2 && %s { goto %s }", v, g.condition(0, true), l)
+		})
 	still()
 	// Synchronisation.
-	when(func(c *surroundings) bool { return !c.init }, func(g *writer) { g.f("await(%s)", g.awaited(2)) })
+	when(func(c *surroundings) bool { return !c.init }, func(g *writer) {
+		g.f("await(%s)", g.awaited(2))
+	})
 	add(func(g *writer) { g.f("await(%s)", of(g, "x == x", "y <= 3", "b || !b")) })
 	add(func(g *writer) { g.f("assert(%s)", g.condition(2, true)) })
 	still()
@@ -928,13 +989,16 @@ func init() {
 	still()
 	for range 5 {
 		when(func(c *surroundings) bool { return c.init }, func(g *writer) {
-			g.f("assume(%s)", of(g, g.condition(2, false), g.condition(1, false), fmt.Sprintf("%s(x, %s) != 3", of(g, "min", "max"), g.integer(1, false))))
+			g.f("assume(%s)", of(g, g.condition(2, false), g.condition(1, false),
+				fmt.Sprintf("%s(x, %s) != 3", of(g, "min", "max"), g.integer(1, false))))
 		})
 	}
 	add(func(g *writer) { g.f("skip") })
 	for range 2 {
 		add(func(g *writer) {
-			g.f("print(%s)", of(g, "\"said\"", "\"x is\", x", g.integer(1, true)+", "+g.integer(1, true), "A, s", "q, \"and\", p", "trylock(m[1]), tryrlock(rw)", g.condition(1, true)+", "+g.integer(1, true), g.quantified()))
+			g.f("print(%s)", of(g, "\"said\"", "\"x is\", x", g.integer(1, true)+", "+
+				g.integer(1, true), "A, s", "q, \"and\", p", "trylock(m[1]), tryrlock(rw)",
+				g.condition(1, true)+", "+g.integer(1, true), g.quantified()))
 		})
 		still()
 	}
@@ -949,7 +1013,9 @@ func init() {
 		})
 	}
 	add(func(g *writer) { g.f("unlock(m[%s & 1])", g.integer(0, false)) })
-	when(func(c *surroundings) bool { return c.init }, func(g *writer) { g.f("lock(m[%d])", g.n(2)) })
+	when(func(c *surroundings) bool { return c.init }, func(g *writer) {
+		g.f("lock(m[%d])", g.n(2))
+	})
 	for range 2 {
 		add(func(g *writer) { g.f("%s(sem)", of(g, "up", "down")) })
 	}
@@ -965,9 +1031,12 @@ func init() {
 		})
 	}
 	add(func(g *writer) {
-		g.f("%s(%s)", of(g, "lock", "rlock", "unlock", "runlock", "runlock"), of(g, "rw", "rw", "&rw"))
+		g.f("%s(%s)", of(g, "lock", "rlock", "unlock", "runlock", "runlock"),
+			of(g, "rw", "rw", "&rw"))
 	})
-	add(func(g *writer) { g.f("add(wg, %s)", of(g, "1", "1", "2", fmt.Sprintf("int(%s)", g.integer(1, true)))) })
+	add(func(g *writer) {
+		g.f("add(wg, %s)", of(g, "1", "1", "2", fmt.Sprintf("int(%s)", g.integer(1, true))))
+	})
 	add(func(g *writer) { g.f("done(wg)") })
 	add(func(g *writer) { g.f("wait(wg)") })
 	for range 2 {
@@ -985,17 +1054,27 @@ func init() {
 		g.f("wait(%s, %s)", of(g, "cv", "cv", "&cv"), of(g, m, "&"+m))
 	})
 	for range 2 {
-		add(func(g *writer) { g.f("%s(%s)", of(g, "signal", "broadcast"), of(g, "cv", "cv", "&cv")) })
+		add(func(g *writer) {
+			g.f("%s(%s)", of(g, "signal", "broadcast"), of(g, "cv", "cv", "&cv"))
+		})
 		when(func(c *surroundings) bool { return !c.init }, func(g *writer) {
 			m := g.n(2)
-			g.f("if %s { unlock(m[%d]) }", of(g, fmt.Sprintf("trylock(m[%d])", m), fmt.Sprintf("trylock(m[%s & 1])", g.integer(0, false))), m)
-			g.f("if %s { %sunlock(rw) }", of(g, "trylock(rw)", "tryrlock(rw)", "tryrlock(&rw)"), of(g, "", "r", "r"))
+			g.f("if %s { unlock(m[%d]) }", of(g, fmt.Sprintf("trylock(m[%d])", m),
+				fmt.Sprintf("trylock(m[%s & 1])", g.integer(0, false))), m)
+			g.f("if %s { %sunlock(rw) }", of(g, "trylock(rw)", "tryrlock(rw)", "tryrlock(&rw)"),
+				of(g, "", "r", "r"))
 		})
 	}
 	add(func(g *writer) { g.f("%s", of(g, "trylock(m[1])", "trylock(rw)", "tryrlock(rw)")) })
-	when(func(c *surroundings) bool { return c.held }, func(g *writer) { g.f("%s(mo)", of(g, "notify", "notifyAll")) })
-	when(func(c *surroundings) bool { return thread(c) && c.held }, func(g *writer) { g.f("wait(mo)") })
-	when(func(c *surroundings) bool { return thread(c) && c.held }, func(g *writer) { g.f("if %s { wait(mo) }", g.condition(0, false)) })
+	when(func(c *surroundings) bool { return c.held }, func(g *writer) {
+		g.f("%s(mo)", of(g, "notify", "notifyAll"))
+	})
+	when(func(c *surroundings) bool { return thread(c) && c.held }, func(g *writer) {
+		g.f("wait(mo)")
+	})
+	when(func(c *surroundings) bool { return thread(c) && c.held }, func(g *writer) {
+		g.f("if %s { wait(mo) }", g.condition(0, false))
+	})
 	add(func(g *writer) { g.f("%s(mo)", of(g, "notify", "notifyAll")) })
 	when(thread, func(g *writer) { g.f("wait(mo)") })
 	// Channels.
@@ -1029,14 +1108,18 @@ func init() {
 		if g.one(2) {
 			g.f("%s = %s", v, g.channel())
 		}
-		g.f("%s", of(g, v+" <- x", "<-"+v, "y = <-"+v, "<-"+g.part(v, "x"), fmt.Sprintf("if poll(%s) { y = 1 }", of(g, v, g.part(v, "1")))))
+		g.f("%s", of(g, v+" <- x", "<-"+v, "y = <-"+v, "<-"+g.part(v, "x"),
+			fmt.Sprintf("if poll(%s) { y = 1 }", of(g, v, g.part(v, "1")))))
 	})
-	when(func(c *surroundings) bool { return !c.endless && c.function == "" }, func(g *writer) { g.f("go child(%s)", g.integer(1, true)) })
+	when(func(c *surroundings) bool { return !c.endless && c.function == "" }, func(g *writer) {
+		g.f("go child(%s)", g.integer(1, true))
+	})
 	add(func(g *writer) {
 		g.f("cas(%s, %s, %s)", of(g, "x", "A[0]", "*p"), g.integer(0, true), g.integer(0, true))
 	})
 	add(func(g *writer) {
-		g.f("cas(%s)", of(g, "s, S[1], pair{a: x}", "S[y & 1], s, *q", "A, D, [2]uint2{1, x}", "*pa, A, D"))
+		g.f("cas(%s)", of(g, "s, S[1], pair{a: x}", "S[y & 1], s, *q", "A, D, [2]uint2{1, x}",
+			"*pa, A, D"))
 	})
 }
 
@@ -1157,7 +1240,8 @@ func (g *writer) switches() {
 	g.f("%s{", head)
 	for i := range 1 + g.n(2) {
 		if tag {
-			g.f("case %s:", of(g, fmt.Sprint(i), fmt.Sprintf("%d, %d", 2*i, 2*i+1), "x & 1", g.integer(2, true)+" & 3", g.integer(1, true)+" & 3"))
+			g.f("case %s:", of(g, fmt.Sprint(i), fmt.Sprintf("%d, %d", 2*i, 2*i+1), "x & 1",
+				g.integer(2, true)+" & 3", g.integer(1, true)+" & 3"))
 		} else {
 			g.f("case %s:", g.condition(1, true))
 		}
@@ -1197,9 +1281,15 @@ func (g *writer) selects() {
 			g.inside(enter)
 		case 4:
 			g.f("case %s, %s := <-%s:", v, ok, g.view())
-			g.inside(func(c *surroundings) { enter(c); c.ints = append(c.ints, v); c.bools = append(c.bools, ok) })
+			g.inside(func(c *surroundings) {
+				enter(c)
+				c.ints = append(c.ints, v)
+				c.bools = append(c.bools, ok)
+			})
 		case 5:
-			g.f("case exists %s in 0..1 { %s }:", g.fresh("e"), of(g, "x = <-C[e]", "C[e] <- x", "await(A[e] == 1)", "<-C[e]", "x = <-match(C[e], A[e])", "<-match(bp[e], pair{a: x})"))
+			g.f("case exists %s in 0..1 { %s }:", g.fresh("e"), of(g, "x = <-C[e]", "C[e] <- x",
+				"await(A[e] == 1)", "<-C[e]", "x = <-match(C[e], A[e])",
+				"<-match(bp[e], pair{a: x})"))
 			s := g.b.String() // the variable's name
 			e := fmt.Sprintf("e%d", g.names)
 			g.b.Reset()

@@ -70,5 +70,6 @@ func TestPairs(t *testing.T) {
 	}
 	check(oracle.Statements, oracle.Contexts)
 	check(oracle.Expressions, oracle.ExpressionContexts)
-	t.Logf("%d pairs, %d of them never occurred; %d programs of %d were refused", want, missing, refused, n)
+	t.Logf("%d pairs, %d of them never occurred; %d programs of %d were refused", want, missing,
+		refused, n)
 }

@@ -165,11 +165,11 @@ const maxUntils = 5
 // States is how many states the graph has.
 func (g *Graph) States() int { return len(g.states) }
 
-// Violated tells whether an infinite execution violates a formula; one that ends
-// stays in its last state forever. fair leaves out executions in which a thread is
-// enabled forever and never moves (weak fairness). It decides by strongly connected components of the product with the
-// tableau of the negated formula, fairness as marks on components. ok is false if the
-// formula is too large.
+// Violated tells whether an infinite execution violates a formula; one that ends stays in its
+// last state forever. fair leaves out executions in which a thread is enabled forever and never
+// moves (weak fairness). It decides by strongly connected components of the product with the
+// tableau of the negated formula, fairness as marks on components. ok is false if the formula is
+// too large.
 func (g *Graph) Violated(f ltl.Formula, fair bool) (violated, ok bool) {
 	p, ok := g.product(f)
 	if !ok {

@@ -32,7 +32,8 @@ import (
 )
 
 var (
-	inputs   = flag.Uint64("inputs", 0, "how many mutated inputs to feed to the scanners and parsers, all together")
+	inputs = flag.Uint64("inputs", 0, "how many mutated inputs to feed to the scanners and "+
+		"parsers, all together")
 	scanners = flag.String("scanner", "", "only the scanners and parsers whose names begin so")
 )
 
@@ -66,7 +67,8 @@ func pieces(t *testing.T, patterns ...string) []string {
 }
 
 func modelSeeds(t *testing.T) []string {
-	return pieces(t, "../../docs/language.md", "../../benchmarks/*.model", "../../frontend/model/testdata/*.models", "../../frontend/model/*/testdata/*.model")
+	return pieces(t, "../../docs/language.md", "../../benchmarks/*.model",
+		"../../frontend/model/testdata/*.models", "../../frontend/model/*/testdata/*.model")
 }
 
 func message(err error, text []byte) string {
@@ -121,16 +123,19 @@ var allScanners = []scanner{
 		return message(err, text)
 	}},
 	{"parameters", 2, func(*testing.T) []string {
-		return []string{"N=0", "N=3", "B=-1", "S=0x1f", "N=0b1", "N=0o17", "S=1_000", "B=true", "B=false", "N= 7 ", "N=99999999999999999999", "S=1e3", "D=", "N='a'", "N=--1", "n=1"}
+		return []string{"N=0", "N=3", "B=-1", "S=0x1f", "N=0b1", "N=0o17", "S=1_000", "B=true",
+			"B=false", "N= 7 ", "N=99999999999999999999", "S=1e3", "D=", "N='a'", "N=--1", "n=1"}
 	}, func(text []byte) string {
 		name, value, _ := strings.Cut(string(text), "=")
-		prog, err := resolve.Check(parameterised, resolve.Options{Params: map[string]string{name: value}})
+		prog, err := resolve.Check(parameterised, resolve.Options{
+			Params: map[string]string{name: value}})
 		if (prog == nil) != (err != nil) {
 			return "a program and an error, or neither"
 		}
 		if prog != nil {
 			for _, c := range prog.Consts {
-				if c.Name == "S" && (c.Value < 0 || c.Value > 15) || c.Name == "B" && c.Value&^1 != 0 {
+				if c.Name == "S" && (c.Value < 0 || c.Value > 15) || c.Name == "B" &&
+					c.Value&^1 != 0 {
 					return fmt.Sprintf("%s is %d", c.Name, c.Value)
 				}
 			}
@@ -138,10 +143,14 @@ var allScanners = []scanner{
 		return message(err, text)
 	}},
 	{"promela", 12, func(t *testing.T) []string {
-		return append(pieces(t, "../../docs/promela.md", "../../frontend/promela/machine/testdata/micro/*.pml"),
-			"#define N 3\n#if N > 2 && defined(N)\n#ifdef X\n#else\nbyte a[N];\n#endif\n#elif 0\n#endif\n",
-			"bool a, b, c\nltl p {[](a -> <>b) <-> (a U b V c) || X !c W 1}\n", "ltl {[]<>}", "ltl {((((", "ltl {世 U a\xffb}",
-			"#define f(a, b) (a + b)\n#define g f(1,\n#undef g\nint x = f(f(1, 2), 3) /* c */ // d\n")
+		return append(pieces(t, "../../docs/promela.md",
+			"../../frontend/promela/machine/testdata/micro/*.pml"),
+			"#define N 3\n#if N > 2 && defined(N)\n#ifdef X\n#else\nbyte a[N];\n#endif\n#elif "+
+				"0\n#endif\n",
+			"bool a, b, c\nltl p {[](a -> <>b) <-> (a U b V c) || X !c W 1}\n", "ltl {[]<>}",
+			"ltl {((((", "ltl {世 U a\xffb}",
+			"#define f(a, b) (a + b)\n#define g f(1,\n#undef g\nint x = f(f(1, 2), 3) /* c */ // "+
+				"d\n")
 	}, func(text []byte) string {
 		if bytes.Contains(text, []byte("include")) {
 			return "" // would read files
@@ -153,7 +162,8 @@ var allScanners = []scanner{
 		return message(err, text)
 	}},
 	{"predicates", 25, func(t *testing.T) []string {
-		return append(pieces(t, "../../docs/detect.md"), "forall i != j: !(i.primary && j.primary)", "count(i: i.x) <= 1 || p1.s in {\"a\", 'b'}",
+		return append(pieces(t, "../../docs/detect.md"), "forall i != j: !(i.primary && j.primary)",
+			"count(i: i.x) <= 1 || p1.s in {\"a\", 'b'}",
 			"max(i: i.x) - 3.5 > {1..2}", "a.\"b c\".d =~ 'x'", "((", "1e9.x")
 	}, func(text []byte) string {
 		_, err := predicate.Parse(string(text))
@@ -167,7 +177,8 @@ var allScanners = []scanner{
 			`{"clock": {"a": 01}, "host" : "a\u0062" , "vars":{"s":"\"", "f":-1.5e3}}`,
 		}
 	}, func(text []byte) string {
-		execs, err := logs.Read([]logs.Input{{Name: "log", Data: text}}, logs.Options{Lenient: len(text)%2 == 0})
+		execs, err := logs.Read([]logs.Input{{Name: "log", Data: text}},
+			logs.Options{Lenient: len(text)%2 == 0})
 		for _, x := range execs {
 			if err == nil && !x.Consistent(x.Final()) {
 				return "an inconsistent computation was accepted"
@@ -192,7 +203,9 @@ var allScanners = []scanner{
 	}},
 }
 
-var parameterised = source.New("params.model", "const N = 2\nconst S uint4 = 3\nconst B = true\nconst D = N * 2\nvar A [N]int\nthread T() { assert(B || S < 15) }\ninit { go T() }\n")
+var parameterised = source.New("params.model",
+	"const N = 2\nconst S uint4 = 3\nconst B = true\nconst D = N * 2\nvar A [N]int\nthread T() { "+
+		"assert(B || S < 15) }\ninit { go T() }\n")
 
 // mutator makes inputs out of seeds: of a few lines, with a few changes of
 // bytes, of tokens, and pieces of other seeds.
@@ -203,7 +216,8 @@ type mutator struct {
 	buf    []byte
 }
 
-var token = regexp.MustCompile(`[A-Za-z_][A-Za-z_0-9]*|[0-9]+|"[^"\n]*"|[-+*/%&|^<>=!:.]+|[(){}\[\],;#@'?~\\]`)
+var token = regexp.MustCompile(
+	`[A-Za-z_][A-Za-z_0-9]*|[0-9]+|"[^"\n]*"|[-+*/%&|^<>=!:.]+|[(){}\[\],;#@'?~\\]`)
 
 // tokensOf returns the tokens of seeds, and some that are trouble everywhere.
 func tokensOf(seeds []string) (tokens []string) {
@@ -216,7 +230,8 @@ func tokensOf(seeds []string) (tokens []string) {
 			}
 		}
 	}
-	return append(tokens, "", " ", "\n", "\x00", "\xff", "世", "99999999999999999999", "-1", "/*", "//", "\"", "'", "((((((((", "1e999", "\r\n", "\ufeff")
+	return append(tokens, "", " ", "\n", "\x00", "\xff", "世", "99999999999999999999", "-1", "/*",
+		"//", "\"", "'", "((((((((", "1e999", "\r\n", "\ufeff")
 }
 
 // window returns a seed, or some lines of a long one.
@@ -294,7 +309,10 @@ func (m *mutator) next() []byte {
 	return b
 }
 
-func letter(b byte) bool { return b == '_' || b|0x20 >= 'a' && b|0x20 <= 'z' || b >= '0' && b <= '9' }
+func letter(b byte) bool {
+	return b == '_' || b|0x20 >= 'a' && b|0x20 <= 'z' || b >= '0' &&
+		b <= '9'
+}
 
 // tried is try, where a panic is a fault, too.
 func (s *scanner) tried(text []byte) (fault string) {
@@ -365,7 +383,8 @@ func feed(t *testing.T, s *scanner, n uint64) {
 				return
 			case <-tick.C:
 			}
-			fmt.Printf("%s: %d of %d inputs, %d faults, %.0f a second\n", s.name, done.Load(), n, bad.Load(), float64(done.Load())/time.Since(begin).Seconds())
+			fmt.Printf("%s: %d of %d inputs, %d faults, %.0f a second\n", s.name, done.Load(), n,
+				bad.Load(), float64(done.Load())/time.Since(begin).Seconds())
 			for w := range now {
 				if p := now[w].Load(); p != nil && p == before[w] {
 					fmt.Printf("%s: for a minute at %q\n", s.name, *p)
@@ -377,5 +396,6 @@ func feed(t *testing.T, s *scanner, n uint64) {
 	}()
 	wg.Wait()
 	close(stop)
-	t.Logf("%s: %d inputs from %d seeds, %d faults, %.0f a second", s.name, done.Load(), len(seeds), bad.Load(), float64(done.Load())/time.Since(begin).Seconds())
+	t.Logf("%s: %d inputs from %d seeds, %d faults, %.0f a second", s.name, done.Load(), len(seeds),
+		bad.Load(), float64(done.Load())/time.Since(begin).Seconds())
 }

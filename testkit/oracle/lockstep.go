@@ -64,7 +64,9 @@ func Lockstep(name, text string, most int) (sem *Semantics, diff string, err err
 			panic(end)
 		}
 	}()
-	l := &lockstep{sem: &Semantics{Violations: map[string]bool{}, Deadlocks: map[string]bool{}, Complete: true, Reach: newReach()}, seen: map[string]bool{}, states: map[string]string{}, shapes: map[string]*shaped{}}
+	l := &lockstep{sem: &Semantics{Violations: map[string]bool{}, Deadlocks: map[string]bool{},
+		Complete: true, Reach: newReach()}, seen: map[string]bool{}, states: map[string]string{},
+		shapes: map[string]*shaped{}}
 	m, err := model.Parse(name, text, model.Options{})
 	var refused *source.List
 	if errors.As(err, &refused) { // also what only the compiler knows of
@@ -76,7 +78,8 @@ func Lockstep(name, text string, most int) (sem *Semantics, diff string, err err
 			return nil, "", err
 		}
 		if (err == nil) != (walkErr == nil) {
-			return nil, fmt.Sprintf("the machine says of init: %v; the walker: %v", err, walkErr), nil
+			return nil, fmt.Sprintf("the machine says of init: %v; the walker: %v", err, walkErr),
+				nil
 		}
 		return nil, "", err
 	}
@@ -356,7 +359,8 @@ func (l *lockstep) compare(p pair) {
 			b.Value = l.plain(b.Value)
 			// The machine may keep a variable for a while behind its scope.
 			if _, _, more := l.m.Next(t); more && !p.w.MayHave(t, b.Name, b.Value) {
-				l.differ("%s: %s = %s, for the walker not: %s", l.m.ThreadName(t), b.Name, b.Value, l.walk.Local(p.w, t))
+				l.differ("%s: %s = %s, for the walker not: %s", l.m.ThreadName(t), b.Name, b.Value,
+					l.walk.Local(p.w, t))
 			}
 		}
 	}
@@ -368,7 +372,8 @@ func (l *lockstep) compare(p pair) {
 		got, gv := temporal.Eval(i)
 		want, wv := l.walk.Holds(p.w, inv.Cond, nil)
 		if got != want || (gv == nil) != (wv == nil) {
-			l.differ("proposition %s is %v (%v), for the walker %v (%v)", temporal.PropName(i), got, gv, want, wv)
+			l.differ("proposition %s is %v (%v), for the walker %v (%v)", temporal.PropName(i), got,
+				gv, want, wv)
 		}
 	}
 }
@@ -412,8 +417,10 @@ func (l *lockstep) expand(p pair) {
 					delete(acc, n) // a read that decides on the alternatives
 				}
 			}
-			if got.Kind != want.Kind || got.Kind == system.Blocked && got.AtEnd != want.AtEnd && !l.obs.Has(t) {
-				l.differ("%s, %s: %v (may end: %v), for the walker %v (%v)\n%s", name, stmt, got.Kind, got.AtEnd, want.Kind, want.AtEnd, l.walk.Local(p.w, t))
+			if got.Kind != want.Kind || got.Kind == system.Blocked && got.AtEnd != want.AtEnd &&
+				!l.obs.Has(t) {
+				l.differ("%s, %s: %v (may end: %v), for the walker %v (%v)\n%s", name, stmt,
+					got.Kind, got.AtEnd, want.Kind, want.AtEnd, l.walk.Local(p.w, t))
 				return
 			}
 			if g, w := violation(got.Violation), violation(want.Violation); g != w {

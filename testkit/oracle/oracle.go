@@ -28,13 +28,16 @@ func newReach() *Reach {
 // Explore searches a system with an expander and collects what it reached: in
 // the states that the moves pass through, by executing the moves once more.
 // The error is the driver's.
-func Explore(sys system.System, f search.Factory, workers int, maxStates uint64) (*Reach, *search.Result, error) {
-	return ExploreWith(sys, f, search.Options{Options: engine.Options{Workers: workers, MaxStates: maxStates}})
+func Explore(sys system.System, f search.Factory, workers int, maxStates uint64) (*Reach,
+	*search.Result, error) {
+	return ExploreWith(sys, f, search.Options{
+		Options: engine.Options{Workers: workers, MaxStates: maxStates}})
 }
 
 // ExploreWith is Explore with further options of the search. All violations are
 // collected, and the hook is its own.
-func ExploreWith(sys system.System, f search.Factory, o search.Options) (*Reach, *search.Result, error) {
+func ExploreWith(sys system.System, f search.Factory, o search.Options) (*Reach, *search.Result,
+	error) {
 	r := newReach()
 	var mu sync.Mutex
 	obs := system.ObserversOf(sys)
@@ -148,7 +151,8 @@ func Invented(want, got *Reach) string {
 		maps.DeleteFunc(c, func(k string, _ bool) bool { return !b[k] })
 		return c
 	}
-	return Diff(&Reach{both(want.Locals, got.Locals), both(want.Violations, got.Violations), both(want.Deadlocks, got.Deadlocks)}, got)
+	return Diff(&Reach{both(want.Locals, got.Locals), both(want.Violations, got.Violations),
+		both(want.Deadlocks, got.Deadlocks)}, got)
 }
 
 // Diff describes what two searches reached differently; empty if nothing.
@@ -169,7 +173,8 @@ func Diff(want, got *Reach) string {
 		slices.Sort(missing)
 		slices.Sort(extra)
 		if len(missing)+len(extra) > 0 {
-			fmt.Fprintf(&b, "%s: %d of %d missing %v, %d too many %v\n", what, len(missing), len(want),
+			fmt.Fprintf(&b, "%s: %d of %d missing %v, %d too many %v\n", what, len(missing),
+				len(want),
 				missing[:min(3, len(missing))], len(extra), extra[:min(3, len(extra))])
 		}
 	}

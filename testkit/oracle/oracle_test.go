@@ -20,15 +20,21 @@ import (
 )
 
 var (
-	count    = flag.Uint64("models", 0, "how many models a test takes; 0: as -short and -long say")
-	first    = flag.Uint64("first", 1, "the seed of the first model")
-	many     = flag.Int("workers", 0, "how many workers the engines with more than one have; 0: as the table says")
-	turns    = flag.Bool("turns", false, "let the configurations of an engine (its workers, stores and orders) take turns over the models, for a run over very many")
-	only     = flag.String("engine", "", "hold this engine of the table to brute force, and no other")
-	maxWork  = flag.Uint64("transitions", 200_000, "how many transitions a stateless search may need; a program that needs more is passed over by that engine")
-	failures = flag.String("failures", filepath.Join(os.TempDir(), "cpor-oracle"), "the directory where shrunk models that fail are written")
-	size     = flag.String("size", "mixed", "how large the programs over the whole grammar are: tiny, mixed or large")
-	seed     = flag.Uint64("seed", 0, "check the model of this seed only, and print it")
+	count = flag.Uint64("models", 0, "how many models a test takes; 0: as -short and -long say")
+	first = flag.Uint64("first", 1, "the seed of the first model")
+	many  = flag.Int("workers", 0, "how many workers the engines with more than one have; 0: "+
+		"as the table says")
+	turns = flag.Bool("turns", false, "let the configurations of an engine (its workers, "+
+		"stores and orders) take turns over the models, for a run over very many")
+	only = flag.String("engine", "", "hold this engine of the table to brute force, and no "+
+		"other")
+	maxWork = flag.Uint64("transitions", 200_000, "how many transitions a stateless search may "+
+		"need; a program that needs more is passed over by that engine")
+	failures = flag.String("failures", filepath.Join(os.TempDir(), "cpor-oracle"),
+		"the directory where shrunk models that fail are written")
+	size = flag.String("size", "mixed", "how large the programs over the whole grammar are: "+
+		"tiny, mixed or large")
+	seed = flag.Uint64("seed", 0, "check the model of this seed only, and print it")
 )
 
 // maxStates bounds a model's full search; larger models are passed over.
@@ -38,10 +44,13 @@ const maxStates = 4000
 // at once, and each group on its own, where programs can be longer.
 var configs = []oracle.Config{
 	oracle.Everything,
-	{Threads: 3, Statements: 5, Loops: true, Locks: true, Awaits: true, Choices: true, Selects: true},
+	{Threads: 3, Statements: 5, Loops: true, Locks: true, Awaits: true, Choices: true,
+		Selects: true},
 	{Threads: 3, Statements: 4, Loops: true, Channels: true, Selects: true},
-	{Threads: 2, Statements: 4, Loops: true, Channels: true, Rendezvous: true, Selects: true, Atomic: true},
-	{Threads: 3, Statements: 5, Atomic: true, Awaits: true, Choices: true, Pointers: true, Functions: true},
+	{Threads: 2, Statements: 4, Loops: true, Channels: true, Rendezvous: true, Selects: true,
+		Atomic: true},
+	{Threads: 3, Statements: 5, Atomic: true, Awaits: true, Choices: true, Pointers: true,
+		Functions: true},
 	{Threads: 2, Statements: 4, Creation: true, Awaits: true, Locks: true, Loops: true},
 	{Threads: 3, Statements: 4, Monitors: true, Data: true, Choices: true},
 	{Threads: 2, Statements: 5, Invariants: true, Loops: true, Awaits: true, Atomic: true},
@@ -50,7 +59,9 @@ var configs = []oracle.Config{
 // cartesianFactory returns cartesian expanders; a bound on prefixes must not
 // matter either.
 func cartesianFactory(sys system.System, maxLength int) search.Factory {
-	return func() search.Expander { return cartesian.New(sys, cartesian.Options{MaxLength: maxLength}) }
+	return func() search.Expander {
+		return cartesian.New(sys, cartesian.Options{MaxLength: maxLength})
+	}
 }
 
 // models returns how many models a test takes.
@@ -94,7 +105,8 @@ func check(text string) (diff, over string) {
 	if err != nil {
 		return "full search, 4 workers: " + err.Error(), ""
 	}
-	if d := oracle.Diff(want, par); d != "" || pr.States != res.States || pr.Transitions != res.Transitions {
+	if d := oracle.Diff(want, par); d != "" || pr.States != res.States ||
+		pr.Transitions != res.Transitions {
 		return fmt.Sprintf("full search, 4 workers: %d states, %d transitions, with one %d, %d\n%s",
 			pr.States, pr.Transitions, res.States, res.Transitions, d), ""
 	}
@@ -128,7 +140,8 @@ func TestTheorem1(t *testing.T) {
 // for give the same outcome, accesses and effect as the whole state.
 func TestPieces(t *testing.T) {
 	for s := uint64(1); s <= 400; s++ {
-		m, err := model.Parse("generated.model", oracle.Generate(s, configs[s%uint64(len(configs))]), model.Options{})
+		m, err := model.Parse("generated.model",
+			oracle.Generate(s, configs[s%uint64(len(configs))]), model.Options{})
 		if err != nil {
 			continue
 		}
@@ -168,18 +181,24 @@ func checkPieces(t *testing.T, seed uint64, sys system.System) {
 					asked[l] = true
 					return before.Value(l)
 				})
-				if fmt.Sprint(out.Kind, out.Next, out.Created) != fmt.Sprint(got.Kind, got.Next, got.Created) {
-					t.Fatalf("seed %d, depth %d, thread %d: outcome %+v on pieces, %+v on the state", seed, depth, th, got, out)
+				if fmt.Sprint(out.Kind, out.Next, out.Created) != fmt.Sprint(got.Kind, got.Next,
+					got.Created) {
+					t.Fatalf(
+						"seed %d, depth %d, thread %d: outcome %+v on pieces, %+v on the state",
+						seed, depth, th, got, out)
 				}
 				if fmt.Sprint(a.Accesses()) != fmt.Sprint(b.Accesses()) {
-					t.Fatalf("seed %d, depth %d, thread %d: accesses %v on pieces, %v on the state", seed, depth, th, b.Accesses(), a.Accesses())
+					t.Fatalf("seed %d, depth %d, thread %d: accesses %v on pieces, %v on the state",
+						seed, depth, th, b.Accesses(), a.Accesses())
 				}
 				if fmt.Sprint(a.Local(th, nil)) != fmt.Sprint(b.Local(th, nil)) {
-					t.Fatalf("seed %d, depth %d, thread %d: another local part on pieces", seed, depth, th)
+					t.Fatalf("seed %d, depth %d, thread %d: another local part on pieces", seed,
+						depth, th)
 				}
 				for _, acc := range a.Accesses() {
 					if acc.Write && a.Value(acc.Loc) != b.Value(acc.Loc) {
-						t.Fatalf("seed %d, depth %d, thread %d: %s = %d on pieces, %d on the state", seed, depth, th, a.LocName(acc.Loc), b.Value(acc.Loc), a.Value(acc.Loc))
+						t.Fatalf("seed %d, depth %d, thread %d: %s = %d on pieces, %d on the state",
+							seed, depth, th, a.LocName(acc.Loc), b.Value(acc.Loc), a.Value(acc.Loc))
 					}
 				}
 				if out.Kind == system.Moved {

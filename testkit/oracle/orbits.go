@@ -56,7 +56,8 @@ func OrbitsOf(sys system.System, most int) (n int, wrong string) {
 			words[key] = inWords(other)
 		}
 		if words[key] != own {
-			wrong = fmt.Sprintf("the representative of a state is another one in words:\n%s\n%s", own, words[key])
+			wrong = fmt.Sprintf("the representative of a state is another one in words:\n%s\n%s",
+				own, words[key])
 		}
 		mark := m.Mark()
 		for t := range m.NumThreads() {
@@ -147,7 +148,8 @@ func describe(m system.Machine, rename func(string) string) string {
 			slices.Sort(all)
 			return strings.Join(all, " ")
 		}
-		if owner, waiting, ok := strings.Cut(text, ", waited for by "); ok { // a set, too: whoever is woken is a choice
+		// a set, too: whoever is woken is a choice
+		if owner, waiting, ok := strings.Cut(text, ", waited for by "); ok {
 			all := strings.Split(waiting, " and ")
 			slices.Sort(all)
 			return owner + ", waited for by " + strings.Join(all, " and ")
@@ -200,7 +202,8 @@ func describe(m system.Machine, rename func(string) string) string {
 	}
 	for _, v := range vars {
 		line := rename(v.Name + "=" + anonymous(v.Value, ""))
-		if strings.Contains(v.Value, ", ") { // it may be a bag: the names decide on the order that is shown
+		// it may be a bag: the names decide on the order that is shown
+		if strings.Contains(v.Value, ", ") {
 			all := strings.Fields(strings.NewReplacer(",", " ", "=", "= ").Replace(line))
 			slices.Sort(all)
 			line = strings.Join(all, " ")

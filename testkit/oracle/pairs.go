@@ -15,34 +15,48 @@ type Pair struct{ Construct, Context string }
 // Contexts are where statements stand: the innermost block, and of the blocks
 // further out those that change what a statement means.
 var Contexts = []string{
-	"thread", "function", "init", "if", "else", "for", "range", "switch case", "select case", "choose case", "block",
+	"thread", "function", "init", "if", "else", "for", "range", "switch case", "select case",
+	"choose case", "block",
 	"atomic", "synchronized", "within atomic", "within synchronized", "within a loop",
 }
 
 // Statements are the constructs that are statements, as [Pairs] names them.
 var Statements = []string{
-	"assignment", "several assignments", "op=", ":=", "++ or --", "var", "const", "type", "send", "receive", "v, ok := <-c", "call",
-	"if", "if with init", "for", "for cond", "for clauses", "range number", "range array", "range pointer", "range channel",
-	"switch", "switch tag", "switch with init", "fallthrough", "default", "select", "select send", "select receive",
-	"select await", "select default", "select exists", "choose", "atomic", "synchronized", "go", "return", "break", "continue",
-	"break label", "continue label", "goto", "label", "end label", "await", "assert", "skip", "block",
+	"assignment", "several assignments", "op=", ":=", "++ or --", "var", "const", "type", "send",
+	"receive", "v, ok := <-c", "call",
+	"if", "if with init", "for", "for cond", "for clauses", "range number", "range array",
+	"range pointer", "range channel",
+	"switch", "switch tag", "switch with init", "fallthrough", "default", "select", "select send",
+	"select receive",
+	"select await", "select default", "select exists", "choose", "atomic", "synchronized", "go",
+	"return", "break", "continue",
+	"break label", "continue label", "goto", "label", "end label", "await", "assert", "skip",
+	"block",
 	"lock", "unlock", "wait", "notify", "notifyAll", "up", "down", "close", "cas",
-	"meeting send", "meeting receive", "assume", "lock rwmutex", "unlock rwmutex", "rlock", "runlock", "add", "done", "wait for group",
-	"struct result", "wait for cond", "signal", "broadcast", "print", "cas of parts", "trylock", "tryrlock",
-	"matching receive", "peeking receive", "send to bag", "receive from bag", "select match", "select peek",
+	"meeting send", "meeting receive", "assume", "lock rwmutex", "unlock rwmutex", "rlock",
+	"runlock", "add", "done", "wait for group",
+	"struct result", "wait for cond", "signal", "broadcast", "print", "cas of parts", "trylock",
+	"tryrlock",
+	"matching receive", "peeking receive", "send to bag", "receive from bag", "select match",
+	"select peek",
 }
 
 // Expressions are the constructs that are expressions, and ExpressionContexts
 // where they stand.
 var (
 	Expressions = []string{
-		"<-c", "<-match()", "<-peek()", "poll()", "choose(lo, hi)", "f()", "timeout()", "cas()", "trylock()", "tryrlock()", "len", "cap", "empty", "full", "min", "max", "conversion", "forall", "exists",
+		"<-c", "<-match()", "<-peek()", "poll()", "choose(lo, hi)", "f()", "timeout()", "cas()",
+		"trylock()", "tryrlock()", "len", "cap", "empty", "full", "min", "max", "conversion",
+		"forall", "exists",
 		"count in", "sum in", "min in", "max in",
-		"*p", "p.f", "nil", "[]", "&&", "||", "!", "-x", "^x", "arithmetic", "/ or %", "shift", "comparison",
+		"*p", "p.f", "nil", "[]", "&&", "||", "!", "-x", "^x", "arithmetic", "/ or %", "shift",
+		"comparison",
 	}
 	ExpressionContexts = []string{
-		"condition of if", "condition of for", "condition of await", "condition of assert", "condition of assume", "operand of print", "value", "place", "value sent",
-		"argument", "pattern", "tag", "case", "result", "guard of select", "quantifier", "invariant", "ltl", "within atomic",
+		"condition of if", "condition of for", "condition of await", "condition of assert",
+		"condition of assume", "operand of print", "value", "place", "value sent",
+		"argument", "pattern", "tag", "case", "result", "guard of select", "quantifier",
+		"invariant", "ltl", "within atomic",
 	}
 )
 
@@ -57,10 +71,12 @@ func Refused(p Pair) string {
 		}
 		return false
 	}
-	if in("fallthrough") && p.Context != "switch case" && (len(p.Context) < 6 || p.Context[:6] != "within") {
+	if in("fallthrough") && p.Context != "switch case" &&
+		(len(p.Context) < 6 || p.Context[:6] != "within") {
 		return "stands in a case of a switch"
 	}
-	if in("timeout()") && p.Context != "condition of await" && p.Context != "guard of select" && p.Context != "within atomic" {
+	if in("timeout()") && p.Context != "condition of await" && p.Context != "guard of select" &&
+		p.Context != "within atomic" {
 		return "stands in the condition of an await"
 	}
 	switch p.Context {
@@ -94,16 +110,20 @@ func Refused(p Pair) string {
 		if in("go") && p.Context == "function" {
 			return "creation without bound is left out"
 		}
-	case "invariant", "ltl", "condition of await", "condition of assume", "guard of select", "quantifier":
-		if in("<-c", "<-match()", "<-peek()", "choose(lo, hi)", "cas()", "trylock()", "tryrlock()") {
+	case "invariant", "ltl", "condition of await", "condition of assume", "guard of select",
+		"quantifier":
+		if in("<-c", "<-match()", "<-peek()", "choose(lo, hi)", "cas()", "trylock()",
+			"tryrlock()") {
 			return "has effects"
 		}
 	case "place":
-		if in("&&", "||", "!", "comparison", "forall", "exists", "empty", "full", "poll()", "nil", "cas()", "trylock()", "tryrlock()") {
+		if in("&&", "||", "!", "comparison", "forall", "exists", "empty", "full", "poll()", "nil",
+			"cas()", "trylock()", "tryrlock()") {
 			return "is no integer"
 		}
 	case "tag", "case", "argument":
-		if in("&&", "||", "!", "comparison", "forall", "exists", "empty", "full", "poll()", "nil", "cas()", "trylock()", "tryrlock()") {
+		if in("&&", "||", "!", "comparison", "forall", "exists", "empty", "full", "poll()", "nil",
+			"cas()", "trylock()", "tryrlock()") {
 			return "is no integer; bools as values stand elsewhere"
 		}
 	}
@@ -238,7 +258,8 @@ func (c *collector) stmt(in []string, s syntax.Stmt) {
 			c.receives(s.Rhs[0], add)
 		}
 		for _, e := range s.Rhs {
-			if call, ok := e.(*syntax.CallExpr); ok && c.r.Calls[call] == resolve.CallFunc && c.typeOf(call).Kind == resolve.Struct {
+			if call, ok := e.(*syntax.CallExpr); ok && c.r.Calls[call] == resolve.CallFunc &&
+				c.typeOf(call).Kind == resolve.Struct {
 				add("struct result")
 			}
 		}
@@ -398,7 +419,8 @@ func (c *collector) views(e syntax.Expr) []string {
 		return nil
 	}
 	var names []string
-	for call, ok := u.X.(*syntax.CallExpr); ok && c.r.Calls[call] == resolve.CallBuiltin; call, ok = call.Args[0].(*syntax.CallExpr) {
+	for call, ok := u.X.(*syntax.CallExpr); ok && c.r.Calls[call] == resolve.CallBuiltin; call,
+		ok = call.Args[0].(*syntax.CallExpr) {
 		names = append(names, call.Fun.(*syntax.Ident).Name)
 	}
 	return names
@@ -406,7 +428,8 @@ func (c *collector) views(e syntax.Expr) []string {
 
 // receives adds what a receive as a statement is.
 func (c *collector) receives(e syntax.Expr, add func(name string)) {
-	if u, ok := syntax.Unparen(e).(*syntax.UnaryExpr); ok && u.Op == syntax.Arrow && c.typeOf(u.X).Bag {
+	if u, ok := syntax.Unparen(e).(*syntax.UnaryExpr); ok && u.Op == syntax.Arrow &&
+		c.typeOf(u.X).Bag {
 		add("receive from bag")
 	}
 	for _, name := range c.views(e) {
@@ -446,7 +469,8 @@ func (c *collector) exprStmt(in []string, s *syntax.ExprStmt, x func(syntax.Expr
 			name = "wait for group"
 		case kind == resolve.Cond && name == "wait":
 			name = "wait for cond"
-		case name == "cas" && (c.typeOf(e.Args[0]).Kind == resolve.Struct || c.typeOf(e.Args[0]).Kind == resolve.Array):
+		case name == "cas" && (c.typeOf(e.Args[0]).Kind == resolve.Struct ||
+			c.typeOf(e.Args[0]).Kind == resolve.Array):
 			name = "cas of parts"
 		}
 		c.add(name, in)
@@ -473,7 +497,8 @@ func (c *collector) expr(e syntax.Expr, in []string) {
 	case *syntax.ParenExpr:
 		c.expr(e.X, in)
 	case *syntax.UnaryExpr:
-		if name := map[syntax.Op]string{syntax.Arrow: "<-c", syntax.Mul: "*p", syntax.Not: "!", syntax.Sub: "-x", syntax.Xor: "^x"}[e.Op]; name != "" {
+		if name := map[syntax.Op]string{syntax.Arrow: "<-c", syntax.Mul: "*p", syntax.Not: "!",
+			syntax.Sub: "-x", syntax.Xor: "^x"}[e.Op]; name != "" {
 			c.add(name, in)
 		}
 		for _, name := range c.views(e) {
@@ -544,7 +569,8 @@ func (c *collector) expr(e syntax.Expr, in []string) {
 		c.add(e.Op.String()+" in", in)
 		if e.Op == syntax.Count { // a condition stands where none could
 			in = slices.DeleteFunc(slices.Clone(in), func(context string) bool {
-				return slices.Contains([]string{"place", "tag", "case", "value sent", "argument"}, context)
+				return slices.Contains([]string{"place", "tag", "case", "value sent", "argument"},
+					context)
 			})
 		}
 		c.expr(e.X, append(slices.Clip(in), "quantifier"))

@@ -11,12 +11,12 @@ import (
 
 var index = regexp.MustCompile(`\[\d+\]`)
 
-// Races returns the names of the variables (indices left out) on which executions of a system have a
-// data race: two accesses of different threads, at least one a write and at least
-// one not indivisible, that nothing orders. It executes every interleaving with a
-// vector clock for each thread and object (Mattern 1989), so it is for few of them;
-// ok is false if there are more than most, or they have more than a hundred times as
-// many transitions, or one is longer than 1000, or the machine does not tell how its transitions synchronise.
+// Races returns the names of the variables (indices left out) on which executions of a system
+// have a data race: two accesses of different threads, at least one a write and at least one not
+// indivisible, that nothing orders. It executes every interleaving with a vector clock for each
+// thread and object (Mattern 1989), so it is for few of them; ok is false if there are more than
+// most, or they have more than a hundred times as many transitions, or one is longer than 1000,
+// or the machine does not tell how its transitions synchronise.
 func Races(sys system.System, most int) (racy map[string]bool, ok bool) {
 	m := sys.NewMachine()
 	m.Track(true)
@@ -25,10 +25,12 @@ func Races(sys system.System, most int) (racy map[string]bool, ok bool) {
 		return nil, false
 	}
 	syncs.RecordSyncs(true)
-	r := &racer{m: m, syncs: syncs, obs: system.ObserversOf(sys), most: most, steps: 100 * most, racy: map[string]bool{}}
+	r := &racer{m: m, syncs: syncs, obs: system.ObserversOf(sys), most: most, steps: 100 * most,
+		racy: map[string]bool{}}
 	for _, s := range sys.Initial() {
 		m.Load(s)
-		if !r.explore(&ordered{threads: map[int]vector{}, objects: map[string]vector{}, past: map[system.Loc][]pastAccess{}}, 0) {
+		if !r.explore(&ordered{threads: map[int]vector{}, objects: map[string]vector{},
+			past: map[system.Loc][]pastAccess{}}, 0) {
 			return nil, false
 		}
 	}
@@ -160,7 +162,8 @@ func (r *racer) step(o *ordered, t int) {
 			continue
 		}
 		for _, p := range o.past[a.Loc] {
-			if p.thread != t && (p.write || a.Write) && !(p.indivisible && indivisible) && me[p.thread] < p.at {
+			if p.thread != t && (p.write || a.Write) && !(p.indivisible && indivisible) &&
+				me[p.thread] < p.at {
 				r.racy[index.ReplaceAllString(r.m.LocName(a.Loc), "[]")] = true
 			}
 		}

@@ -44,7 +44,8 @@ type catcher struct {
 func catchers(t *testing.T) []catcher {
 	// Brute force is the same for all sabotages: it is done without any.
 	known := map[string]*oracle.Semantics{}
-	engine := func(prefix string, text func(seed uint64) string) func(seed uint64) (string, string) {
+	engine := func(prefix string, text func(seed uint64) string) func(seed uint64) (string,
+		string) {
 		var list []subject
 		for _, e := range engines {
 			if strings.HasPrefix(e.name, prefix) {
@@ -80,42 +81,50 @@ func catchers(t *testing.T) []catcher {
 		t.Fatal(err)
 	}
 	return []catcher{
-		{"TestLockstepExamples", uint64(len(written)), []string{"eval/", "sync/", "select/", "encode/"}, func(seed uint64) (string, string) {
+		{"TestLockstepExamples", uint64(len(written)), []string{"eval/", "sync/", "select/",
+			"encode/"}, func(seed uint64) (string, string) {
 			_, diff, _ := oracle.Lockstep("example.model", written[seed-1], 2000)
 			return diff, ""
 		}},
 		{"TestEngines (full)", 700, []string{"full/", "search/", "store/"}, engine("full", drawn)},
-		{"TestEngines (cartesian)", 700, []string{"cartesian/", "access/"}, engine("cartesian", drawn)},
-		{"TestEngines (stateless)", 700, []string{"persistent/", "sleep/", "commuting/"}, engine("stateless", drawn)},
-		{"TestEnginesExamples", uint64(len(written)), nil, engine("", func(seed uint64) string { return written[seed-1] })},
-		{"TestProgramLockstep", 1500, []string{"eval/", "sync/", "select/", "undo/", "encode/"}, func(seed uint64) (string, string) {
-			return walk(program(seed, oracle.Sizes), &tally{})
-		}},
+		{"TestEngines (cartesian)", 700, []string{"cartesian/", "access/"},
+			engine("cartesian", drawn)},
+		{"TestEngines (stateless)", 700, []string{"persistent/", "sleep/", "commuting/"},
+			engine("stateless", drawn)},
+		{"TestEnginesExamples", uint64(len(written)), nil, engine("", func(seed uint64) string {
+			return written[seed-1]
+		})},
+		{"TestProgramLockstep", 1500, []string{"eval/", "sync/", "select/", "undo/", "encode/"},
+			func(seed uint64) (string, string) {
+				return walk(program(seed, oracle.Sizes), &tally{})
+			}},
 		{"TestVectorClocks", 1500, []string{"order/"}, func(seed uint64) (string, string) {
 			return ordered(t, racetest.Generate(seed-1, 3, 4))
 		}},
-		{"TestIsomorphism", uint64(len(structures.Files)), []string{"names/"}, func(seed uint64) (string, string) {
-			file := structures.Files[seed-1]
-			_, counts, _ := strings.Cut(file.Name, " ")
-			for _, c := range strings.Fields(counts) {
-				var n, orbits int
-				if _, err := fmt.Sscanf(c, "%d:%d", &n, &orbits); err != nil {
-					t.Fatal(file.Name, err)
+		{"TestIsomorphism", uint64(len(structures.Files)), []string{"names/"},
+			func(seed uint64) (string, string) {
+				file := structures.Files[seed-1]
+				_, counts, _ := strings.Cut(file.Name, " ")
+				for _, c := range strings.Fields(counts) {
+					var n, orbits int
+					if _, err := fmt.Sscanf(c, "%d:%d", &n, &orbits); err != nil {
+						t.Fatal(file.Name, err)
+					}
+					m, err := model.Parse("structures.model", fmt.Sprintf("const N = %d\n%s", n,
+						file.Data), model.Options{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					q, err := quotient.New(m.System())
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got := len(q.Initial()); got != orbits {
+						return fmt.Sprintf("%d representatives, want %d", got, orbits), ""
+					}
 				}
-				m, err := model.Parse("structures.model", fmt.Sprintf("const N = %d\n%s", n, file.Data), model.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				q, err := quotient.New(m.System())
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got := len(q.Initial()); got != orbits {
-					return fmt.Sprintf("%d representatives, want %d", got, orbits), ""
-				}
-			}
-			return "", ""
-		}},
+				return "", ""
+			}},
 		{"TestTheorem1", 10_000, nil, func(seed uint64) (string, string) {
 			return check(oracle.Generate(seed, configs[seed%uint64(len(configs))]))
 		}},
@@ -137,7 +146,9 @@ func ordered(t *testing.T, p *racetest.Program) (diff, over string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Options: engine.Options{Workers: 1, All: true, IgnoreDeadlocks: true, KeepTraces: true, MaxViolations: 1 << 20}})
+	res, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{
+		Options: engine.Options{Workers: 1, All: true, IgnoreDeadlocks: true, KeepTraces: true,
+			MaxViolations: 1 << 20}})
 	if err != nil {
 		return err.Error(), ""
 	}
@@ -168,7 +179,9 @@ func TestSabotage(t *testing.T) {
 			continue
 		}
 		knows := func(c catcher) bool {
-			return slices.ContainsFunc(c.first, func(p string) bool { return strings.HasPrefix(s.Name, p) })
+			return slices.ContainsFunc(c.first, func(p string) bool {
+				return strings.HasPrefix(s.Name, p)
+			})
 		}
 		order := slices.Clone(all)
 		slices.SortStableFunc(order, func(a, b catcher) int {
@@ -226,7 +239,8 @@ func TestSabotage(t *testing.T) {
 	if !ok1 || !ok2 {
 		t.Fatalf("%s has no place for the table", file)
 	}
-	text := head + begin + "| sabotage | what is broken | caught by | at program |\n|---|---|---|---|\n" + table + end + tail
+	text := head + begin + "| sabotage | what is broken | caught by | at program " +
+		"|\n|---|---|---|---|\n" + table + end + tail
 	if *update {
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 			t.Fatal(err)

@@ -72,7 +72,8 @@ func (c *tracer) explore() bool {
 
 // event returns the event of the step that was just taken.
 func (c *tracer) event(t int, alt uint64) event {
-	e := event{thread: t, alt: alt, acc: slices.Clone(c.m.Accesses()), clock: make([]int, c.m.NumThreads())}
+	e := event{thread: t, alt: alt, acc: slices.Clone(c.m.Accesses()),
+		clock: make([]int, c.m.NumThreads())}
 	for i := range c.path {
 		p := &c.path[i]
 		if p.thread != t && !conflict(p.acc, e.acc) {

@@ -16,7 +16,8 @@ import (
 
 // tables returns the tables of the traces that a search by an engine has found, and how
 // many of them depend on what it met. The second result says why there is no search.
-func tables(t *testing.T, e *engine.Entry, text string, o engine.Options) (tables []string, local int, over string) {
+func tables(t *testing.T, e *engine.Entry, text string, o engine.Options) (tables []string,
+	local int, over string) {
 	m, err := model.Parse("generated.model", text, model.Options{})
 	if err != nil {
 		return nil, 0, err.Error()
@@ -46,7 +47,8 @@ func tables(t *testing.T, e *engine.Entry, text string, o engine.Options) (table
 			return nil, 0, "no trace of its own"
 		}
 		if v.Kind == lockset.Discipline {
-			return nil, 0, "the other engines do not look for it, and several workers may meet it before what they do"
+			return nil, 0, "the other engines do not look for it, and several workers may meet " +
+				"it before what they do"
 		}
 		rec, err := v.Trace.Record(sys)
 		if err != nil {
@@ -71,7 +73,8 @@ func TestSameTraces(t *testing.T) {
 	n := sample.Of[uint64](5, 5, 20)
 	var es []*engine.Entry
 	for _, e := range engine.Entries("") {
-		if e.Preserves&engine.Violations != 0 && e.Preserves&engine.Deadlocks != 0 && e.Takes&engine.TakesAll != 0 {
+		if e.Preserves&engine.Violations != 0 && e.Preserves&engine.Deadlocks != 0 &&
+			e.Takes&engine.TakesAll != 0 {
 			es = append(es, e)
 		}
 	}
@@ -86,7 +89,8 @@ func TestSameTraces(t *testing.T) {
 			first := ""
 			for i, e := range es {
 				for _, workers := range []int{1, 2, 8, 64}[:1+3*int((seed+uint64(i))%2)] {
-					o := engine.Options{Workers: workers, All: all, MaxStates: 3000, MaxTransitions: 30_000}
+					o := engine.Options{Workers: workers, All: all, MaxStates: 3000,
+						MaxTransitions: 30_000}
 					got, local, over := tables(t, e, text, o)
 					if over != "" || local > 0 || !all && len(got) == 0 {
 						continue
@@ -97,7 +101,8 @@ func TestSameTraces(t *testing.T) {
 						continue
 					}
 					if a, b := strings.Join(want, "\n"), strings.Join(got, "\n"); a != b {
-						t.Fatalf("seed %d, all %v: %s:\n%s\n%s %s with %d workers:\n%s\n%s", seed, all, first, a, e.Mode, e.Name, workers, b, text)
+						t.Fatalf("seed %d, all %v: %s:\n%s\n%s %s with %d workers:\n%s\n%s", seed,
+							all, first, a, e.Mode, e.Name, workers, b, text)
 					}
 					compared++
 				}

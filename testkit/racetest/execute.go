@@ -206,7 +206,8 @@ func (w *world) commit(e *explorer, t int, r *result) {
 	th.clock = c
 	for _, a := range r.access {
 		for _, old := range w.past[a.thread] {
-			if old.thread != t && (old.write || a.write) && !(old.indivisible && a.indivisible) && old.time > c[old.thread] {
+			if old.thread != t && (old.write || a.write) && !(old.indivisible && a.indivisible) &&
+				old.time > c[old.thread] {
 				e.racy["x"+string(rune('0'+a.thread))] = true
 			}
 		}
@@ -288,7 +289,9 @@ func (e *explorer) step(w *world, t int, s pending, inAtomic bool) []result {
 			return
 		}
 		if write {
-			r.release = append(r.release, func(w *world, c clock) { w.dataClock[a] = join(w.dataClock[a], c) })
+			r.release = append(r.release, func(w *world, c clock) {
+				w.dataClock[a] = join(w.dataClock[a], c)
+			})
 		}
 	}
 	acquire := func(c clock) {
@@ -545,7 +548,8 @@ func (e *explorer) sends(w *world, t, q int) []result {
 	}
 	if capacity[q] == 0 {
 		return e.meet(w, t, q, func(s stmt) bool {
-			return s.kind == receive && s.arg == q || s.kind == selecting && (s.arg == q || s.other == q)
+			return s.kind == receive && s.arg == q || s.kind == selecting &&
+				(s.arg == q || s.other == q)
 		}, false)
 	}
 	if len(n.queue[q]) == capacity[q] {

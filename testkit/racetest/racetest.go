@@ -102,8 +102,10 @@ func Generate(seed uint64, threads, statements int) *Program {
 	}
 	n := 2 + g.r.IntN(max(1, threads-1))
 	// A program is about a few things, so that threads meet.
-	all := []kind{load, store, swap, swapData, lock, enter, up, down, send, receive, closing, await, awaitData, atomic, ifLocal,
-		selecting, selectSend, tryReceive, tryLock, wlock, rlock, tryWLock, tryRLock, addGroup, waitGroup, waitCond}
+	all := []kind{load, store, swap, swapData, lock, enter, up, down, send, receive, closing, await,
+		awaitData, atomic, ifLocal,
+		selecting, selectSend, tryReceive, tryLock, wlock, rlock, tryWLock, tryRLock, addGroup,
+		waitGroup, waitCond}
 	g.r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	g.kinds = all[:2+g.r.IntN(3)]
 	if slices.Contains(g.kinds, up) || slices.Contains(g.kinds, down) {
@@ -114,7 +116,8 @@ func Generate(seed uint64, threads, statements int) *Program {
 	}) {
 		g.kinds = append(g.kinds, send, receive)
 	}
-	for _, with := range [][]kind{{tryLock, lock}, {addGroup, doneGroup, waitGroup}, {waitGroup, addGroup, doneGroup},
+	for _, with := range [][]kind{{tryLock, lock}, {addGroup, doneGroup, waitGroup},
+		{waitGroup, addGroup, doneGroup},
 		{waitCond, lock, signal, broadcast}, {rlock, wlock}, {tryWLock, rlock}, {tryRLock, wlock}} {
 		if slices.Contains(g.kinds, with[0]) {
 			g.kinds = append(g.kinds, with[1:]...)
@@ -212,7 +215,8 @@ func (g *generator) pass(p *Program) {
 		return b
 	}
 	x0 := func() stmt { return stmt{kind: read + kind(g.r.IntN(2))} }
-	before, between, after := times(1+g.r.IntN(2), send, q), times(1, send, q), times(1+g.r.IntN(2), receive, q)
+	before, between, after := times(1+g.r.IntN(2), send, q), times(1, send, q),
+		times(1+g.r.IntN(2), receive, q)
 	switch g.r.IntN(6) {
 	case 0, 1:
 		// One step takes messages out and puts one in.
@@ -223,7 +227,8 @@ func (g *generator) pass(p *Program) {
 		before, between = nil, times(1, closing, 1+g.r.IntN(2))
 		after = times(1+g.r.IntN(2), receive, between[0].arg)
 	case 4:
-		before, between, after = times(g.r.IntN(2), up, s), times(1, []kind{up, down}[g.r.IntN(2)], s), times(1, down, s)
+		before, between, after = times(g.r.IntN(2), up, s), times(1, []kind{up, down}[g.r.IntN(2)],
+			s), times(1, down, s)
 		p.initial[s] = 1 + g.r.IntN(2)
 	}
 	first := append(append(append(before, x0()), between...), stmt{kind: write, arg: y})
@@ -288,7 +293,9 @@ func (g *generator) family() func() []stmt {
 			return pair(k, 0)
 		}
 	case 10:
-		return func() []stmt { return pair([]kind{wlock, rlock, rlock, tryWLock, tryRLock}[g.r.IntN(5)], 0) }
+		return func() []stmt {
+			return pair([]kind{wlock, rlock, rlock, tryWLock, tryRLock}[g.r.IntN(5)], 0)
+		}
 	case 11:
 		return some(0, 0, addGroup, addGroup, doneGroup, waitGroup)
 	}
@@ -298,7 +305,8 @@ func (g *generator) family() func() []stmt {
 
 // pair locks and unlocks again, with these statements between.
 func pair(k kind, arg int, body ...stmt) []stmt {
-	unlocks := map[kind]kind{lock: unlock, tryLock: unlock, wlock: wunlock, tryWLock: wunlock, rlock: runlock, tryRLock: runlock}
+	unlocks := map[kind]kind{lock: unlock, tryLock: unlock, wlock: wunlock, tryWLock: wunlock,
+		rlock: runlock, tryRLock: runlock}
 	body = append(body, stmt{kind: unlocks[k], arg: arg})
 	if k == tryLock || k == tryWLock || k == tryRLock {
 		body = []stmt{{kind: ifLocal, body: body}}
@@ -372,7 +380,8 @@ func (g *generator) block(n, depth int, inAtomic bool, in int) []stmt {
 			}
 			s.body = g.block(few, depth+1, inAtomic || s.kind == atomic, in)
 		}
-		if inAtomic && (s.kind == waitFor || s.kind == selecting || s.kind == selectSend || s.kind == tryReceive) {
+		if inAtomic && (s.kind == waitFor || s.kind == selecting || s.kind == selectSend ||
+			s.kind == tryReceive) {
 			continue
 		}
 		b = append(b, s)
@@ -383,9 +392,11 @@ func (g *generator) block(n, depth int, inAtomic bool, in int) []stmt {
 // Text returns the program in the model language.
 func (p *Program) Text() string {
 	var b strings.Builder
-	b.WriteString("var x0, x1, x2 uint1\ncomm var c0, c1 uint1\nmutex l0, l1\nrwmutex r0\nwaitgroup g0\ncond k0\nmonitor m0\n")
+	b.WriteString("var x0, x1, x2 uint1\ncomm var c0, c1 uint1\nmutex l0, l1\nrwmutex " +
+		"r0\nwaitgroup g0\ncond k0\nmonitor m0\n")
 	fmt.Fprintf(&b, "semaphore s0 = %d\nsemaphore s1 = %d\n", p.initial[0], p.initial[1])
-	b.WriteString("var q0 = make(chan uint1)\nvar q1 = make(chan uint1, 1)\nvar q2 = make(chan uint1, 2)\n")
+	b.WriteString("var q0 = make(chan uint1)\nvar q1 = make(chan uint1, 1)\nvar q2 = make(chan " +
+		"uint1, 2)\n")
 	for i, t := range p.threads {
 		fmt.Fprintf(&b, "thread T%d() {\n\tv := uint1(0)\n\tok := false\n", i)
 		printBlock(&b, t, "\t")
@@ -425,7 +436,8 @@ func printBlock(b *strings.Builder, stmts []stmt, indent string) {
 			line("ok = cas(%s%d, 0, 1)", name, s.arg)
 			line("if ok { v = 1 } else { v = 0 }")
 		case tryLock, tryWLock, tryRLock:
-			line("ok = %s", map[kind]string{tryLock: fmt.Sprintf("trylock(l%d)", s.arg), tryWLock: "trylock(r0)", tryRLock: "tryrlock(r0)"}[s.kind])
+			line("ok = %s", map[kind]string{tryLock: fmt.Sprintf("trylock(l%d)", s.arg),
+				tryWLock: "trylock(r0)", tryRLock: "tryrlock(r0)"}[s.kind])
 			line("if ok { v = 1 } else { v = 0 }")
 		case wlock:
 			line("lock(r0)")
@@ -488,7 +500,8 @@ func printBlock(b *strings.Builder, stmts []stmt, indent string) {
 			printBlock(b, s.body, indent+"\t")
 			line("}")
 		case selecting:
-			line("select {\n%[1]scase v = <-q%[2]d:\n%[1]scase v = <-q%[3]d:\n%[1]s}", indent, s.arg, s.other)
+			line("select {\n%[1]scase v = <-q%[2]d:\n%[1]scase v = <-q%[3]d:\n%[1]s}", indent,
+				s.arg, s.other)
 		case selectSend:
 			line("select {\n%[1]scase q%[2]d <- 1:\n%[1]sdefault:\n%[1]s}", indent, s.arg)
 		case tryReceive:

@@ -31,7 +31,8 @@ type paper struct {
 }
 
 // Append implements [checkpoint.Appender].
-func (p *paper) Append(last checkpoint.Mark, fill func(w io.Writer, anew bool) error) (checkpoint.Mark, error) {
+func (p *paper) Append(last checkpoint.Mark,
+	fill func(w io.Writer, anew bool) error) (checkpoint.Mark, error) {
 	l := p.logs
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,7 +90,8 @@ func (s sheet) OpenLog(m checkpoint.Mark) (io.ReadCloser, error) {
 	defer l.mu.Unlock()
 	log := l.all[m.ID]
 	if len(log) < int(m.Length) || xxhash.Sum64(log[:m.Length]) != m.Sum {
-		return nil, fmt.Errorf("log %d has %d bytes, not the %d with the sum %x", m.ID, len(log), m.Length, m.Sum)
+		return nil, fmt.Errorf("log %d has %d bytes, not the %d with the sum %x", m.ID, len(log),
+			m.Length, m.Sum)
 	}
 	return io.NopCloser(bytes.NewReader(log[:m.Length])), nil
 }

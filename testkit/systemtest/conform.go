@@ -121,7 +121,9 @@ func validated(sys system.System, states uint64) error {
 		}
 		cancel()
 	})
-	_, err := search.Run(ctx, sys, full.Factory(sys), search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1 << 20, MaxStates: states, KeepTraces: true}, Hook: hook})
+	_, err := search.Run(ctx, sys, full.Factory(sys), search.Options{
+		Options: engine.Options{Workers: 1, All: true, MaxViolations: 1 << 20, MaxStates: states,
+			KeepTraces: true}, Hook: hook})
 	return errors.Join(first, err)
 }
 
@@ -174,10 +176,12 @@ func (w *walk) check(steps int) error {
 		}
 		got, err := w.replay(events)
 		if err != nil {
-			return fmt.Errorf("%w\nexecution %v\nin the order %v", err, pointers(w.events), pointers(events))
+			return fmt.Errorf("%w\nexecution %v\nin the order %v", err, pointers(w.events),
+				pointers(events))
 		}
 		if !slices.Equal(got, end) {
-			return fmt.Errorf("the state depends on the order of independent transitions: %x or %x\nexecution %v\nin the order %v", end, got, pointers(w.events), pointers(events))
+			return fmt.Errorf("the state depends on the order of independent transitions: %x or "+
+				"%x\nexecution %v\nin the order %v", end, got, pointers(w.events), pointers(events))
 		}
 	}
 	return nil
@@ -261,25 +265,32 @@ func (w *walk) replay(events []event) (system.State, error) {
 		want := &events[i]
 		all = append(all, want.violates...)
 		if want.thread >= m.NumThreads() {
-			return nil, fmt.Errorf("there is no thread %d (%s) when independent transitions are exchanged", want.thread, want.name)
+			return nil, fmt.Errorf("there is no thread %d (%s) when independent transitions are "+
+				"exchanged", want.thread, want.name)
 		}
 		got := event{thread: want.thread, alt: want.alt}
 		if kind := got.take(m); kind != system.Moved {
-			return nil, fmt.Errorf("%v is %v when independent transitions are exchanged", want, kind)
+			return nil, fmt.Errorf("%v is %v when independent transitions are exchanged", want,
+				kind)
 		}
 		found = append(found, got.violates...)
-		if got.name != want.name || got.created != want.created || !slices.Equal(got.placed, want.placed) || !w.remembers() && !slices.Equal(got.violates, want.violates) {
-			return nil, fmt.Errorf("%v is another transition when independent ones are exchanged: %v", want, &got)
+		if got.name != want.name || got.created != want.created || !slices.Equal(got.placed,
+			want.placed) || !w.remembers() && !slices.Equal(got.violates, want.violates) {
+			return nil, fmt.Errorf("%v is another transition when independent ones are "+
+				"exchanged: %v", want, &got)
 		}
 		if !same(got.accesses, want.accesses) {
-			return nil, fmt.Errorf("%v accesses %v, and %v when independent transitions are exchanged", want, want.accesses, got.accesses)
+			return nil, fmt.Errorf("%v accesses %v, and %v when independent transitions are "+
+				"exchanged", want, want.accesses, got.accesses)
 		}
 		if slices.Sort(got.locs); !slices.Equal(got.locs, sorted(want.locs)) {
-			return nil, fmt.Errorf("%v accesses %v, and %v when independent transitions are exchanged", want, want.locs, got.locs)
+			return nil, fmt.Errorf("%v accesses %v, and %v when independent transitions are "+
+				"exchanged", want, want.locs, got.locs)
 		}
 	}
 	if all, found := distinct(all), distinct(found); !slices.Equal(all, found) {
-		return nil, fmt.Errorf("the violations are %v, and %v when independent transitions are exchanged", all, found)
+		return nil, fmt.Errorf("the violations are %v, and %v when independent transitions are "+
+			"exchanged", all, found)
 	}
 	return m.Encode(nil), nil
 }
@@ -325,7 +336,8 @@ func names(m system.Machine, loaded system.State) error {
 	}
 	for i := range end {
 		if end[i] != loaded[i] && !slices.Contains(changed, int32(i)) {
-			return fmt.Errorf("word %d of a state was %x when it was loaded and is %x, and is not among the words that have changed: %v", i, loaded[i], end[i], changed)
+			return fmt.Errorf("word %d of a state was %x when it was loaded and is %x, and is "+
+				"not among the words that have changed: %v", i, loaded[i], end[i], changed)
 		}
 	}
 	return nil
@@ -338,7 +350,8 @@ func (w *walk) afterLoad(m system.Machine) error {
 	loaded := m.Encode(nil)
 	fresh.Load(loaded)
 	if m.NumThreads() != fresh.NumThreads() {
-		return fmt.Errorf("a state has %d threads, and %d when it is loaded", m.NumThreads(), fresh.NumThreads())
+		return fmt.Errorf("a state has %d threads, and %d when it is loaded", m.NumThreads(),
+			fresh.NumThreads())
 	}
 	renaming := m.Capabilities().Renaming
 	mark, freshMark := m.Mark(), fresh.Mark()
@@ -354,8 +367,10 @@ func (w *walk) afterLoad(m system.Machine) error {
 			if err := names(fresh, loaded); err != nil {
 				return err
 			}
-			if out.Kind != other.Kind || out.Next != other.Next || out.Created != other.Created || out.AtEnd != other.AtEnd {
-				return fmt.Errorf("a transition of %s is %+v, and %+v when the state is loaded", m.ThreadName(t), out, other)
+			if out.Kind != other.Kind || out.Next != other.Next || out.Created != other.Created ||
+				out.AtEnd != other.AtEnd {
+				return fmt.Errorf("a transition of %s is %+v, and %+v when the state is loaded",
+					m.ThreadName(t), out, other)
 			}
 			var want []system.Access
 			known := true
@@ -369,7 +384,8 @@ func (w *walk) afterLoad(m system.Machine) error {
 				want = append(want, a)
 			}
 			if known && !same(want, fresh.Accesses()) {
-				return fmt.Errorf("a transition of %s accesses %v, and %v when the state is loaded", m.ThreadName(t), want, fresh.Accesses())
+				return fmt.Errorf("a transition of %s accesses %v, and %v when the state is loaded",
+					m.ThreadName(t), want, fresh.Accesses())
 			}
 			fresh.Rewind(freshMark)
 			alt, more = out.Next, out.Next != 0

@@ -66,32 +66,34 @@ func tried(e *engine.Entry, f engine.Flag, s string) Engine {
 	if f != nil {
 		name += " -" + f.About().Name + " " + s
 	}
-	return Engine{Name: name, Finite: e.Needed(engine.FiniteExecutions), Run: func(sys system.System, workers int, limit uint64) (*Outcome, error) {
-		if e.Reduces && system.WhyIrreducible(sys, false) != "" || e.Unmet(sys) != nil {
-			return nil, errors.ErrUnsupported
-		}
-		t := &engine.Task{System: sys, Flags: new(engine.Values)}
-		t.Options = engine.Options{Workers: workers, All: true, MaxViolations: 1 << 20, MaxStates: limit, MaxTransitions: 100 * limit}
-		if f != nil {
-			if err := t.Flags.Set(f, s); err != nil {
+	return Engine{Name: name, Finite: e.Needed(engine.FiniteExecutions),
+		Run: func(sys system.System, workers int, limit uint64) (*Outcome, error) {
+			if e.Reduces && system.WhyIrreducible(sys, false) != "" || e.Unmet(sys) != nil {
+				return nil, errors.ErrUnsupported
+			}
+			t := &engine.Task{System: sys, Flags: new(engine.Values)}
+			t.Options = engine.Options{Workers: workers, All: true, MaxViolations: 1 << 20,
+				MaxStates: limit, MaxTransitions: 100 * limit}
+			if f != nil {
+				if err := t.Flags.Set(f, s); err != nil {
+					return nil, err
+				}
+			}
+			if e.Check != nil {
+				if err := e.Check(t.Flags, &t.Options); err != nil {
+					return nil, err
+				}
+			}
+			res, err := e.Run(context.Background(), t)
+			var no *engine.Refusal
+			if errors.As(err, &no) {
+				return nil, errors.ErrUnsupported
+			}
+			if err != nil {
 				return nil, err
 			}
-		}
-		if e.Check != nil {
-			if err := e.Check(t.Flags, &t.Options); err != nil {
-				return nil, err
-			}
-		}
-		res, err := e.Run(context.Background(), t)
-		var no *engine.Refusal
-		if errors.As(err, &no) {
-			return nil, errors.ErrUnsupported
-		}
-		if err != nil {
-			return nil, err
-		}
-		return outcome(e, res), nil
-	}}
+			return outcome(e, res), nil
+		}}
 }
 
 func outcome(e *engine.Entry, res *engine.Result) *Outcome {
@@ -105,7 +107,8 @@ func outcome(e *engine.Entry, res *engine.Result) *Outcome {
 			out.Deadlocks++
 			continue
 		}
-		out.Violations = append(out.Violations, fmt.Sprintf("%s %s:%d:%d", v.Kind, v.Pos.File, v.Pos.Line, v.Pos.Col))
+		out.Violations = append(out.Violations, fmt.Sprintf("%s %s:%d:%d", v.Kind, v.Pos.File,
+			v.Pos.Line, v.Pos.Col))
 	}
 	slices.Sort(out.Violations)
 	for _, c := range []struct {
@@ -132,7 +135,8 @@ func outcome(e *engine.Entry, res *engine.Result) *Outcome {
 // each engine its counts. limit bounds the states of one run; a run that meets
 // it is compared with nothing. finite says that the system's executions end.
 // It returns how many runs were compared with the first engine's.
-func Agree(t testing.TB, sys system.System, engines []Engine, finite bool, limit uint64, workers ...int) int {
+func Agree(t testing.TB, sys system.System, engines []Engine, finite bool, limit uint64,
+	workers ...int) int {
 	t.Helper()
 	var want *Outcome
 	compared := 0
@@ -159,9 +163,12 @@ func Agree(t testing.TB, sys system.System, engines []Engine, finite bool, limit
 				want = got
 			}
 			compared++
-			if got.Verdict != want.Verdict || !slices.Equal(got.Violations, want.Violations) || got.Deadlocks != want.Deadlocks {
-				t.Errorf("%s with %d workers: %v, violations %v, %d deadlocks; %s: %v, violations %v, %d deadlocks",
-					e.Name, n, got.Verdict, got.Violations, got.Deadlocks, engines[0].Name, want.Verdict, want.Violations, want.Deadlocks)
+			if got.Verdict != want.Verdict || !slices.Equal(got.Violations, want.Violations) ||
+				got.Deadlocks != want.Deadlocks {
+				t.Errorf("%s with %d workers: %v, violations %v, %d deadlocks; %s: %v, "+
+					"violations %v, %d deadlocks",
+					e.Name, n, got.Verdict, got.Violations, got.Deadlocks, engines[0].Name,
+					want.Verdict, want.Violations, want.Deadlocks)
 			}
 			if counts == nil {
 				counts = got.Counts

@@ -55,7 +55,8 @@ func repeating(sys system.System, states int) error {
 		regime := r.Regime(s)
 		m.Load(s)
 		if n, ok := threads[[2]int{len(s), regime}]; ok && n != m.NumThreads() {
-			return fmt.Errorf("states of one length and regime have %d threads and %d", n, m.NumThreads())
+			return fmt.Errorf("states of one length and regime have %d threads and %d", n,
+				m.NumThreads())
 		}
 		threads[[2]int{len(s), regime}] = m.NumThreads()
 		mark := m.Mark()
@@ -64,7 +65,8 @@ func repeating(sys system.System, states int) error {
 				now := scoped{out: m.Step(t, alt), state: s}
 				ok := r.Scope(t, &now.scope)
 				if now.scope.At.Mask == 0 && ok {
-					return fmt.Errorf("%s: the scope does not tell where the thread stood", m.ThreadName(t))
+					return fmt.Errorf("%s: the scope does not tell where the thread stood",
+						m.ThreadName(t))
 				}
 				if ok {
 					now.tally, ok = r.Tally()
@@ -77,7 +79,8 @@ func repeating(sys system.System, states int) error {
 					add(end)
 				}
 				if ok && now.out.Violation != nil {
-					return fmt.Errorf("%s: a step that violates a property has a scope", m.ThreadName(t))
+					return fmt.Errorf("%s: a step that violates a property has a scope",
+						m.ThreadName(t))
 				}
 				if err := now.compare(m, t, s, end, ok, known[at]); err != nil {
 					return err
@@ -102,13 +105,17 @@ func repeating(sys system.System, states int) error {
 func (k *scoped) changed() []system.Bits { return slices.Concat(k.scope.Reads, k.scope.Writes) }
 
 // compare compares a step in state s with all that were known of it elsewhere.
-func (now *scoped) compare(m system.Machine, t int, s, end system.State, ok bool, known []scoped) error {
+func (now *scoped) compare(m system.Machine, t int, s, end system.State, ok bool,
+	known []scoped) error {
 	differs := func(k *scoped, what string) error {
-		return fmt.Errorf("%s: %s, though the bits of its scope %+v are the same\nin %x\nand %x", m.ThreadName(t), what, k.scope, k.state, s)
+		return fmt.Errorf("%s: %s, though the bits of its scope %+v are the same\nin %x\nand %x",
+			m.ThreadName(t), what, k.scope, k.state, s)
 	}
 	for i := range known {
 		k := &known[i]
-		if !slices.EqualFunc(k.scope.Reads, k.values, func(b system.Bits, v uint64) bool { return s[b.Word]&b.Mask == v }) {
+		if !slices.EqualFunc(k.scope.Reads, k.values, func(b system.Bits, v uint64) bool {
+			return s[b.Word]&b.Mask == v
+		}) {
 			continue
 		}
 		a, b := &k.out, &now.out
@@ -152,14 +159,17 @@ func (m executingMachine) Capabilities() system.MachineCapabilities {
 // Capabilities implements [system.System].
 func (s executing) Capabilities() system.Capabilities { return s.System.Capabilities() }
 
-// Remember holds that a full search which remembers steps finds what one finds that
-// executes all of them, in one process and on several ranks, and so does one in which scopes have hardly any room: it compares the states, what is counted and what is violated, where
-// the covered set takes states apart from early on. newSystem returns a system, the same one each time.
-// It returns how many states were compared, 0 if there are more than limit.
+// Remember holds that a full search which remembers steps finds what one finds that executes all
+// of them, in one process and on several ranks, and so does one in which scopes have hardly any
+// room: it compares the states, what is counted and what is violated, where the covered set
+// takes states apart from early on. newSystem returns a system, the same one each time. It
+// returns how many states were compared, 0 if there are more than limit.
 func Remember(t testing.TB, newSystem func() system.System, limit uint64) (states uint64) {
 	t.Helper()
-	o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1 << 20, MaxStates: limit, KeepTraces: true}}.With(search.Sizes{Young: 16})
-	searched := func(sys, made system.System, factory func(system.System) search.Factory, ranks cluster.Comm) (*search.Result, []uint64, error) {
+	o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1 << 20,
+		MaxStates: limit, KeepTraces: true}}.With(search.Sizes{Young: 16})
+	searched := func(sys, made system.System, factory func(system.System) search.Factory,
+		ranks cluster.Comm) (*search.Result, []uint64, error) {
 		o := o
 		o.Ranks = ranks
 		r, err := search.Run(context.Background(), made, factory(made), o)
@@ -182,13 +192,18 @@ func Remember(t testing.TB, newSystem func() system.System, limit uint64) (state
 		switch {
 		case err != nil:
 			t.Errorf("%s: %v", how, err)
-		case r.States != want.States || r.Transitions != want.Transitions || r.EndedLoops != want.EndedLoops || r.BlockedLoops != want.BlockedLoops || len(r.Violations) != len(want.Violations):
-			t.Errorf("executed: %+v, %d violations; remembered%s: %+v, %d violations", want.Counters, len(want.Violations), how, r.Counters, len(r.Violations))
+		case r.States != want.States || r.Transitions != want.Transitions ||
+			r.EndedLoops != want.EndedLoops || r.BlockedLoops != want.BlockedLoops ||
+			len(r.Violations) != len(want.Violations):
+			t.Errorf("executed: %+v, %d violations; remembered%s: %+v, %d violations",
+				want.Counters, len(want.Violations), how, r.Counters, len(r.Violations))
 		case !slices.Equal(counts, executed):
-			t.Errorf("what was executed is counted as %d when steps are executed and as %d when they are remembered%s", executed, counts, how)
+			t.Errorf("what was executed is counted as %d when steps are executed and as %d when "+
+				"they are remembered%s", executed, counts, how)
 		}
 	}
-	for how, factory := range map[string]func(system.System) search.Factory{"": full.Factory, " in narrow scopes": full.Narrow, ", and as machine code": full.Coded} {
+	for how, factory := range map[string]func(system.System) search.Factory{"": full.Factory,
+		" in narrow scopes": full.Narrow, ", and as machine code": full.Coded} {
 		sys := newSystem()
 		r, counts, err := searched(sys, sys, factory, nil)
 		check(how, r, counts, err)
@@ -200,17 +215,18 @@ func Remember(t testing.TB, newSystem func() system.System, limit uint64) (state
 	if want.States%2 == 0 {
 		o.Sizes().MostNumbers = 8 // other states go to the other rank as words
 	}
-	err = fakeranks.Run(2, fakeranks.Options{Seed: want.States}, func(rank int, c cluster.Comm) error {
-		sys := newSystem()
-		r, counts, err := searched(sys, sys, full.Factory, c)
-		if rank == 0 {
-			if len(want.Violations) > 0 {
-				counts = executed // traces are rebuilt by other steps, which count, too
+	err = fakeranks.Run(2, fakeranks.Options{Seed: want.States},
+		func(rank int, c cluster.Comm) error {
+			sys := newSystem()
+			r, counts, err := searched(sys, sys, full.Factory, c)
+			if rank == 0 {
+				if len(want.Violations) > 0 {
+					counts = executed // traces are rebuilt by other steps, which count, too
+				}
+				check(" on ranks", r, counts, err)
 			}
-			check(" on ranks", r, counts, err)
-		}
-		return err
-	})
+			return err
+		})
 	if err != nil {
 		t.Error(err)
 	}

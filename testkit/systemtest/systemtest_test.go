@@ -44,7 +44,8 @@ func TestConformHeap(t *testing.T) {
 // TestConformToy checks the contract on systems of a fixed size.
 func TestConformToy(t *testing.T) {
 	for seed := range rounds(200) {
-		p := toysystem.Random(rand.New(rand.NewPCG(seed, 1)), toysystem.Config{Observer: seed%3 == 0})
+		p := toysystem.Random(rand.New(rand.NewPCG(seed, 1)), toysystem.Config{
+			Observer: seed%3 == 0})
 		sys, err := toysystem.New(p)
 		if err != nil {
 			t.Fatal(err)
@@ -72,7 +73,8 @@ func TestAgreeHeap(t *testing.T) {
 		finite := seed%3 > 0
 		sys, p := heap(t, seed, !finite)
 		compared += systemtest.Agree(t, sys, stateful, finite, 3000, 1, 8)
-		compared += systemtest.Agree(t, sys, append(stateful[:1:1], stateless...), finite, 3000, 1, 8)
+		compared += systemtest.Agree(t, sys, append(stateful[:1:1], stateless...), finite, 3000, 1,
+			8)
 		if t.Failed() {
 			t.Fatalf("seed %d\n%v", seed, p)
 		}
@@ -271,7 +273,8 @@ func (m *liarPieces) Value(l system.Loc) uint64 {
 	return m.Pieces.Value(l)
 }
 
-func (m *liarPieces) StepOn(t int, alt uint64, local []uint64, ask func(system.Loc) uint64) system.Outcome {
+func (m *liarPieces) StepOn(t int, alt uint64, local []uint64,
+	ask func(system.Loc) uint64) system.Outcome {
 	return m.Pieces.StepOn(t, alt, local, func(l system.Loc) uint64 {
 		if m.ask != nil {
 			return m.ask(ask(l))
@@ -282,7 +285,9 @@ func (m *liarPieces) StepOn(t int, alt uint64, local []uint64, ask func(system.L
 
 // filtered returns the accesses of m that keep says yes to.
 func filtered(m system.Machine, keep func(system.Access) bool) []system.Access {
-	return slices.DeleteFunc(slices.Clone(m.Accesses()), func(a system.Access) bool { return !keep(a) })
+	return slices.DeleteFunc(slices.Clone(m.Accesses()), func(a system.Access) bool {
+		return !keep(a)
+	})
 }
 
 // wrongSystem is a system that breaks a rule about initial states or observers.
@@ -371,13 +376,19 @@ func TestConformBites(t *testing.T) {
 			return wrongSystem{System: s, initial: func() []system.State { return nil }}
 		}, "no initial state"},
 		{"initial states differ", toys, func(s system.System) system.System {
-			return wrongSystem{System: s, initial: func() []system.State { return append(s.Initial(), s.Initial()[0]) }}
+			return wrongSystem{System: s, initial: func() []system.State {
+				return append(s.Initial(), s.Initial()[0])
+			}}
 		}, "two initial states are equal"},
-		{"a new machine is in the first", toys, machines(func(m system.Machine) system.Machine { moves(m); return m }), "a new machine is not in the first initial state"},
+		{"a new machine is in the first", toys, machines(func(m system.Machine) system.Machine {
+			moves(m)
+			return m
+		}), "a new machine is not in the first initial state"},
 		{"load and encode", toys, simple(func(m system.Machine, l *liar) {
 			l.load = func(s system.State) { m.Load(s); moves(m) }
 		}), "not the same after it was loaded"},
-		{"undo", toys, simple(func(_ system.Machine, l *liar) { l.rewind = func(system.Mark) {} }), "the undo log does not lead back"},
+		{"undo", toys, simple(func(_ system.Machine, l *liar) { l.rewind = func(system.Mark) {} }),
+			"the undo log does not lead back"},
 		{"undo of the hash", toys, simple(func(m system.Machine, l *liar) {
 			rewound := uint64(0)
 			l.load = func(s system.State) { rewound = 0; m.Load(s) }
@@ -419,10 +430,18 @@ func TestConformBites(t *testing.T) {
 			}
 		}), "without tracking"},
 		{"writes are accesses", toys, simple(func(m system.Machine, l *liar) {
-			l.accesses = func() []system.Access { return filtered(m, func(a system.Access) bool { return !a.Write }) }
+			l.accesses = func() []system.Access {
+				return filtered(m, func(a system.Access) bool {
+					return !a.Write
+				})
+			}
 		}), "did not say so"},
 		{"reads are accesses", toys, simple(func(m system.Machine, l *liar) {
-			l.accesses = func() []system.Access { return filtered(m, func(a system.Access) bool { return a.Write }) }
+			l.accesses = func() []system.Access {
+				return filtered(m, func(a system.Access) bool {
+					return a.Write
+				})
+			}
 		}), "independent"},
 		{"a write is no read", toys, simple(func(m system.Machine, l *liar) {
 			l.accesses = func() []system.Access {
@@ -433,19 +452,20 @@ func TestConformBites(t *testing.T) {
 				return as
 			}
 		}), "did not say so"},
-		{"independent transitions have the same hash", toys, simple(func(m system.Machine, l *liar) {
-			last := 0
-			l.load = func(s system.State) { last = 0; m.Load(s) }
-			l.step = func(t int, alt uint64) system.Outcome {
-				out := m.Step(t, alt)
-				if out.Kind == system.Moved {
-					last = t + 1
+		{"independent transitions have the same hash", toys,
+			simple(func(m system.Machine, l *liar) {
+				last := 0
+				l.load = func(s system.State) { last = 0; m.Load(s) }
+				l.step = func(t int, alt uint64) system.Outcome {
+					out := m.Step(t, alt)
+					if out.Kind == system.Moved {
+						last = t + 1
+					}
+					return out
 				}
-				return out
-			}
-			l.rewind = func(k system.Mark) { last = 0; m.Rewind(k) }
-			l.hash = func() uint64 { return m.Hash() + uint64(last) }
-		}), "leads to the same state with the hash"},
+				l.rewind = func(k system.Mark) { last = 0; m.Rewind(k) }
+				l.hash = func() uint64 { return m.Hash() + uint64(last) }
+			}), "leads to the same state with the hash"},
 		{"other local parts stay", toys, simple(func(m system.Machine, l *liar) {
 			l.step = func(t int, alt uint64) system.Outcome {
 				out := m.Step(t, alt)
@@ -456,7 +476,9 @@ func TestConformBites(t *testing.T) {
 				return out
 			}
 		}), "changed the local part"},
-		{"pieces: what is asked for", toys, pieces(func(_ system.Pieces, l *liarPieces) { l.ask = func(v uint64) uint64 { return v ^ 1 } }), "on pieces"},
+		{"pieces: what is asked for", toys, pieces(func(_ system.Pieces, l *liarPieces) {
+			l.ask = func(v uint64) uint64 { return v ^ 1 }
+		}), "on pieces"},
 		{"pieces: local parts", toys, pieces(func(m system.Pieces, l *liarPieces) {
 			asked := uint64(0)
 			l.local = func(t int) []uint64 { asked++; return append(m.Local(t, nil), asked) }
@@ -465,12 +487,19 @@ func TestConformBites(t *testing.T) {
 			asked := uint64(0)
 			l.value = func(l system.Loc) uint64 { asked++; return m.Value(l) + asked }
 		}), " from "},
-		{"locations mean the same in every order", heaps, machines(func(m system.Machine) system.Machine {
-			return &byTouch{m, map[system.Loc]system.Loc{}}
-		}), "accesses"},
-		{"names mean the same in every order", heaps, machines(func(m system.Machine) system.Machine { return namesByMark{m} }), "when the state is loaded"},
-		{"locations mean the same after a load", heaps, machines(func(m system.Machine) system.Machine { return forgetsRenaming{m} }), "when the state is loaded"},
-		{"changes are named", heaps, machines(func(m system.Machine) system.Machine { return forgetsChanges{m} }), "is not among the words that have changed"},
+		{"locations mean the same in every order", heaps,
+			machines(func(m system.Machine) system.Machine {
+				return &byTouch{m, map[system.Loc]system.Loc{}}
+			}), "accesses"},
+		{"names mean the same in every order", heaps,
+			machines(func(m system.Machine) system.Machine { return namesByMark{m} }),
+			"when the state is loaded"},
+		{"locations mean the same after a load", heaps,
+			machines(func(m system.Machine) system.Machine { return forgetsRenaming{m} }),
+			"when the state is loaded"},
+		{"changes are named", heaps, machines(func(m system.Machine) system.Machine {
+			return forgetsChanges{m}
+		}), "is not among the words that have changed"},
 		{"threads stay after a load", heaps, simple(func(m system.Machine, l *liar) {
 			steps := 0
 			l.load = func(s system.State) { steps = 0; m.Load(s) }
@@ -507,7 +536,9 @@ func TestConformBites(t *testing.T) {
 			return observing{wrongSystem{System: s, observer: func(t int) bool { return true }}}
 		}, "takes a step and violates nothing"},
 		{"observers want pieces", toys, func(s system.System) system.System {
-			return observing{wrongSystem{System: faulty{s, func(m system.Machine) system.Machine { return noPieces{m} }}, observer: func(t int) bool { return true }}}
+			return observing{wrongSystem{System: faulty{s, func(m system.Machine) system.Machine {
+				return noPieces{m}
+			}}, observer: func(t int) bool { return true }}}
 		}, "offers no pieces"},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {
@@ -518,7 +549,8 @@ func TestConformBites(t *testing.T) {
 					sys, _ = heap(t, seed, false)
 				} else {
 					var err error
-					if sys, err = toysystem.New(toysystem.Random(rand.New(rand.NewPCG(seed, 1)), toysystem.Config{})); err != nil {
+					if sys, err = toysystem.New(toysystem.Random(rand.New(rand.NewPCG(seed, 1)),
+						toysystem.Config{})); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -570,6 +602,7 @@ func TestHeapForms(t *testing.T) {
 		}
 	}
 	if gaps == 0 || renamed == 0 || garbage == 0 {
-		t.Errorf("%d threads that do not exist yet, %d renamed locations, %d that are garbage", gaps, renamed, garbage)
+		t.Errorf("%d threads that do not exist yet, %d renamed locations, %d that are garbage",
+			gaps, renamed, garbage)
 	}
 }

@@ -102,7 +102,8 @@ func (p *Heap) String() string {
 			fmt.Fprintf(&b, "  %d: %v\n", k, o)
 		}
 	}
-	fmt.Fprintf(&b, "start %v, %d globals, %d fields, %d registers, at most %d children\n", p.Start, len(p.Globals), p.Fields, p.Regs, p.MaxChildren)
+	fmt.Fprintf(&b, "start %v, %d globals, %d fields, %d registers, at most %d children\n", p.Start,
+		len(p.Globals), p.Fields, p.Regs, p.MaxChildren)
 	return b.String()
 }
 
@@ -158,7 +159,8 @@ func NewHeap(p *Heap) (system.System, error) {
 				bad(c, i, "global", o.A, len(p.Globals))
 			case HeapGo:
 				bad(c, i, "code", o.A, len(p.Codes))
-			case HeapNew, HeapSet, HeapMove, HeapGet, HeapLoad, HeapStore, HeapChoose, HeapIfZero, HeapAssert:
+			case HeapNew, HeapSet, HeapMove, HeapGet, HeapLoad, HeapStore, HeapChoose, HeapIfZero,
+				HeapAssert:
 				bad(c, i, "register", o.A, p.Regs)
 			default:
 				errs = append(errs, fmt.Errorf("%s:%d: no operation %d", c.Name, i+1, o.Kind))
@@ -194,7 +196,9 @@ func NewHeap(p *Heap) (system.System, error) {
 	}
 	m := s.newMachine()
 	for i, code := range p.Start {
-		m.cur.create(s.threads.Number(threadName{noParent, int32(i)}), heapThread{name: threadName{noParent, int32(i)}, code: code, regs: make([]word, p.Regs)})
+		m.cur.create(s.threads.Number(threadName{noParent, int32(i)}),
+			heapThread{name: threadName{noParent, int32(i)}, code: code,
+				regs: make([]word, p.Regs)})
 	}
 	s.initial = m.Encode(nil)
 	return s, nil
@@ -255,7 +259,8 @@ func (s *heapState) create(number uint32, t heapThread) {
 }
 
 func (s *heapState) clone() heapState {
-	c := heapState{globals: slices.Clone(s.globals), threads: slices.Clone(s.threads), objects: make(map[uint32][]word, len(s.objects))}
+	c := heapState{globals: slices.Clone(s.globals), threads: slices.Clone(s.threads),
+		objects: make(map[uint32][]word, len(s.objects))}
 	for i := range c.threads {
 		c.threads[i].regs = slices.Clone(c.threads[i].regs)
 	}
@@ -295,7 +300,9 @@ func (m *heapMachine) layOut() *layout {
 				mine = append(mine, uint32(i))
 			}
 		}
-		slices.SortFunc(mine, func(a, b uint32) int { return int(m.cur.threads[a].name.n - m.cur.threads[b].name.n) })
+		slices.SortFunc(mine, func(a, b uint32) int {
+			return int(m.cur.threads[a].name.n - m.cur.threads[b].name.n)
+		})
 		for _, n := range mine {
 			l.position[n] = int32(len(l.threads))
 			l.threads = append(l.threads, n)
@@ -350,7 +357,8 @@ func (m *heapMachine) Encode(dst system.State) system.State {
 		if t.unstarted {
 			unstarted = 1
 		}
-		dst = append(dst, parent, uint64(t.name.n), uint64(t.code), uint64(t.pc), unstarted, uint64(t.children))
+		dst = append(dst, parent, uint64(t.name.n), uint64(t.code), uint64(t.pc), unstarted,
+			uint64(t.children))
 		words(t.regs)
 	}
 	dst = append(dst, uint64(len(l.objects)))
@@ -386,7 +394,8 @@ func (m *heapMachine) Load(s system.State) {
 		if p := next(); p > 0 {
 			t.name.parent = int32(numbers[p-1])
 		}
-		t.name.n, t.code, t.pc, t.unstarted, t.children = int32(next()), next(), next(), next() == 1, next()
+		t.name.n, t.code, t.pc, t.unstarted, t.children = int32(next()), next(), next(),
+			next() == 1, next()
 		t.regs = words(m.Regs)
 		numbers[i] = m.threads.Number(t.name)
 		m.cur.create(numbers[i], t)
@@ -556,7 +565,8 @@ func (m *heapMachine) Step(t int, alt uint64) system.Outcome {
 	}
 	if message != "" {
 		th.pc = len(code.Ops) + 1 + pc
-		out.Violation = &system.Violation{Kind: kind, Message: message, Pos: system.Pos{File: code.Name, Line: pc + 1}}
+		out.Violation = &system.Violation{Kind: kind, Message: message, Pos: system.Pos{
+			File: code.Name, Line: pc + 1}}
 	}
 	if th.pc >= len(code.Ops) {
 		clear(th.regs) // what they refer to may be garbage now

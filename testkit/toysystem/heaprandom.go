@@ -7,7 +7,8 @@ import "math/rand/v2"
 // linked and dropped, locks that are taken and perhaps not given back. With loops
 // its executions need not end, though its states are few.
 func RandomHeap(r *rand.Rand, loops bool) *Heap {
-	p := &Heap{Globals: []string{"g0", "g1"}, Fields: 1 + r.IntN(2), Regs: 2, MaxChildren: 1 + r.IntN(2)}
+	p := &Heap{Globals: []string{"g0", "g1"}, Fields: 1 + r.IntN(2), Regs: 2,
+		MaxChildren: 1 + r.IntN(2)}
 	reg := func() int { return r.IntN(p.Regs) }
 	global := func() int { return r.IntN(len(p.Globals)) }
 	code := func(name string, n int, creates []int) {

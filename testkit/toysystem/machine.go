@@ -191,7 +191,8 @@ func (m *machine) Step(t int, alt uint64) system.Outcome {
 func (m *machine) fail(t int, code *thread) system.Outcome {
 	rec := m.record(t)
 	m.set(rec+1, m.w[rec+1]>>codeShift<<codeShift|uint64(len(code.code)+1+m.failure))
-	return system.Outcome{Kind: system.Moved, Created: m.created, Violation: code.failures[m.failure]}
+	return system.Outcome{Kind: system.Moved, Created: m.created,
+		Violation: code.failures[m.failure]}
 }
 
 // fault notes a run-time failure; the first one counts.
@@ -337,7 +338,8 @@ func (m *machine) SetValue(l system.Loc, v uint64) { m.set(m.word(l), v) }
 
 // StepOn is [system.Pieces]'s. If the transition creates a thread, Local of
 // the child holds afterwards, too.
-func (m *machine) StepOn(t int, alt uint64, local []uint64, ask func(system.Loc) uint64) system.Outcome {
+func (m *machine) StepOn(t int, alt uint64, local []uint64,
+	ask func(system.Loc) uint64) system.Outcome {
 	m.SetLocal(t, local)
 	m.ask, m.known = ask, map[system.Loc]bool{}
 	defer func() { m.ask, m.known = nil, nil }()
@@ -356,7 +358,8 @@ func (m *machine) Next(t int) (pos system.Pos, text string, ok bool) {
 func (m *machine) Locals(t int) []system.Binding {
 	var b []system.Binding
 	for i := range m.code(t).regs {
-		b = append(b, system.Binding{Name: regExpr(i).String(), Value: fmt.Sprint(regExpr(i).eval(m, t))})
+		b = append(b, system.Binding{Name: regExpr(i).String(),
+			Value: fmt.Sprint(regExpr(i).eval(m, t))})
 	}
 	return b
 }

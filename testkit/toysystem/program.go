@@ -65,7 +65,8 @@ func (p *Program) Thread(name string, regs int, code ...Node) {
 // must still be started.
 func (p *Program) Invariant(name string, holds Expr) {
 	p.threads = append(p.threads, &thread{name: name, observer: true, code: []Node{
-		AwaitDo(Not(holds), &assertStmt{cond: Const(0), message: "invariant " + name, kind: system.Invariant}),
+		AwaitDo(Not(holds), &assertStmt{cond: Const(0), message: "invariant " + name,
+			kind: system.Invariant}),
 	}})
 }
 
@@ -110,7 +111,8 @@ func Lock(v *Var, idx Expr) Node {
 // Unlock releases a lock; it is a violation if the thread does not hold it.
 func Unlock(v *Var, idx Expr) Node {
 	return Atomic(
-		&assertStmt{cond: Bin("==", Load(v, idx), Bin("+", Self(), Const(1))), message: "unlock of a lock that is not held", kind: system.Runtime},
+		&assertStmt{cond: Bin("==", Load(v, idx), Bin("+", Self(), Const(1))),
+			message: "unlock of a lock that is not held", kind: system.Runtime},
 		Store(v, idx, Const(0)))
 }
 
@@ -265,8 +267,11 @@ func cellString(v *Var, idx Expr) string {
 
 func (s *setStmt) String() string   { return fmt.Sprintf("r%d = %v", s.reg, s.e) }
 func (s *storeStmt) String() string { return fmt.Sprintf("%s = %v", cellString(s.v, s.idx), s.e) }
-func (s *ifStmt) String() string    { return fmt.Sprintf("if %v { %s }", s.cond, bodyString(s.then)) }
-func (s *gotoStmt) String() string  { return fmt.Sprintf("goto %d", s.node) }
+func (s *ifStmt) String() string {
+	return fmt.Sprintf("if %v { %s }", s.cond,
+		bodyString(s.then))
+}
+func (s *gotoStmt) String() string { return fmt.Sprintf("goto %d", s.node) }
 func (s *assertStmt) String() string {
 	return fmt.Sprintf("assert(%v, %q)", s.cond, s.message)
 }

@@ -150,7 +150,8 @@ func (g *generator) group() []Stmt {
 			body = append(body, If(g.cond(), g.store(g.expr())))
 		case 3:
 			v, idx := g.cell()
-			body = append(body, Store(v, idx, Bin("%", Bin("+", Load(v, idx), Const(1)), Const(int64(g.c.Values)))))
+			body = append(body, Store(v, idx, Bin("%", Bin("+", Load(v, idx), Const(1)),
+				Const(int64(g.c.Values)))))
 		default:
 			body = append(body, g.store(g.expr()))
 		}

@@ -76,7 +76,9 @@ func New(p *Program) (system.System, error) {
 				switch part := part.(type) {
 				case *assertStmt:
 					part.failure = len(t.failures)
-					t.failures = append(t.failures, &system.Violation{Kind: part.kind, Message: part.message, Pos: system.Pos{File: t.name, Line: n + 1, Col: col}})
+					t.failures = append(t.failures, &system.Violation{Kind: part.kind,
+						Message: part.message, Pos: system.Pos{File: t.name, Line: n + 1,
+							Col: col}})
 					col++
 				case *setStmt:
 					if part.reg < 0 || part.reg >= t.regs {
@@ -117,7 +119,8 @@ func New(p *Program) (system.System, error) {
 		}
 		for n := range t.code {
 			for f := range numFaults {
-				t.failures = append(t.failures, &system.Violation{Kind: system.Runtime, Message: faultMessages[f], Pos: system.Pos{File: t.name, Line: n + 1}})
+				t.failures = append(t.failures, &system.Violation{Kind: system.Runtime,
+					Message: faultMessages[f], Pos: system.Pos{File: t.name, Line: n + 1}})
 			}
 		}
 	}

@@ -57,7 +57,8 @@ func TestMachine(t *testing.T) {
 					kinds[out.Kind]++
 					after := m.Encode(nil)
 					accesses := slices.Clone(m.Accesses())
-					if out.Kind != system.Moved && (!slices.Equal(before, after) || m.Mark() != mark) {
+					if out.Kind != system.Moved && (!slices.Equal(before, after) ||
+						m.Mark() != mark) {
 						t.Errorf("a self-loop (%v) changed the state", out.Kind)
 					}
 					if out.Kind == system.Ended && len(accesses) > 0 {
@@ -92,14 +93,17 @@ func TestMachine(t *testing.T) {
 			}
 		})
 	}
-	if kinds[0] == 0 || kinds[1] == 0 || kinds[2] == 0 || violations == 0 || choices == 0 || created == 0 {
-		t.Errorf("the programs lack something: kinds %v, %d violations, %d choices, %d creations", kinds, violations, choices, created)
+	if kinds[0] == 0 || kinds[1] == 0 || kinds[2] == 0 || violations == 0 || choices == 0 ||
+		created == 0 {
+		t.Errorf("the programs lack something: kinds %v, %d violations, %d choices, %d creations",
+			kinds, violations, choices, created)
 	}
 }
 
 // checkPieces rebuilds the effect of the last step of m from pieces: the
 // thread's local part and the values of the accessed locations.
-func checkPieces(t *testing.T, m, other *machine, before system.State, th int, alt uint64, out system.Outcome, accesses []system.Access) {
+func checkPieces(t *testing.T, m, other *machine, before system.State, th int, alt uint64,
+	out system.Outcome, accesses []system.Access) {
 	t.Helper()
 	after := m.Encode(nil)
 	local := m.Local(th, nil)
@@ -140,7 +144,8 @@ func checkPieces(t *testing.T, m, other *machine, before system.State, th int, a
 		asked[l] = true
 		return v
 	})
-	if got != out || !slices.Equal(other.Accesses(), accesses) || !slices.Equal(other.Local(th, nil), local) {
+	if got != out || !slices.Equal(other.Accesses(), accesses) ||
+		!slices.Equal(other.Local(th, nil), local) {
 		t.Errorf("StepOn gives %v %v, Step %v %v", got, other.Accesses(), out, accesses)
 	}
 	for _, a := range accesses {
@@ -170,7 +175,8 @@ func TestAccessesAreComplete(t *testing.T) {
 			}
 			changed++
 			m.SetValue(l, m.Value(l)+1)
-			if got := m.Step(th, 0); got != out || !slices.Equal(m.Accesses(), accesses) || !slices.Equal(m.Local(th, nil), local) {
+			if got := m.Step(th, 0); got != out || !slices.Equal(m.Accesses(), accesses) ||
+				!slices.Equal(m.Local(th, nil), local) {
 				t.Errorf("location %d is not among the accesses %v, but matters", l, accesses)
 			}
 			m.Rewind(mark)
@@ -193,7 +199,8 @@ func TestRandomIsDeterministic(t *testing.T) {
 func TestNoAllocations(t *testing.T) {
 	p := NewProgram()
 	x := p.Array("x", 0, 0)
-	p.Thread("T", 1, Atomic(Store(x, Reg(0), Const(1)), Set(0, Bin("%", Bin("+", Reg(0), Const(1)), Const(2))), Goto(0)))
+	p.Thread("T", 1, Atomic(Store(x, Reg(0), Const(1)),
+		Set(0, Bin("%", Bin("+", Reg(0), Const(1)), Const(2))), Goto(0)))
 	p.Start("T")
 	s, err := New(p)
 	if err != nil {
@@ -227,7 +234,9 @@ func TestNewRejects(t *testing.T) {
 		{"no thread U", func(p *Program) { p.Thread("T", 1, Atomic(Spawn("U"))) }},
 		{"too many arguments", func(p *Program) { p.Thread("T", 0, Atomic(Spawn("T", Const(1)))) }},
 		{"too many arguments", func(p *Program) { p.Thread("T", 0); p.Start("T", 1) }},
-		{"no operator ^", func(p *Program) { p.Thread("T", 0, Await(Bin("^", Const(1), Const(1)))) }},
+		{"no operator ^", func(p *Program) {
+			p.Thread("T", 0, Await(Bin("^", Const(1), Const(1))))
+		}},
 	} {
 		p := NewProgram()
 		tt.make(p)
@@ -254,7 +263,9 @@ func TestFailures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"runtime: index out of range", "runtime: remainder by zero", "runtime: too many threads", "runtime: unlock of a lock that is not held", "assertion: x is 0"}
+	want := []string{"runtime: index out of range", "runtime: remainder by zero",
+		"runtime: too many threads", "runtime: unlock of a lock that is not held",
+		"assertion: x is 0"}
 	m := s.NewMachine()
 	for th := range want {
 		if _, _, ok := m.Next(th); !ok {
@@ -289,8 +300,10 @@ func TestNames(t *testing.T) {
 	}
 	m := s.NewMachine()
 	pos, text, _ := m.Next(0)
-	got := []string{m.ThreadName(0), m.ThreadName(1), m.LocName(0), m.LocName(2), m.LocName(3), m.LocName(4), m.ValueString(2), pos.File, text, m.Locals(0)[0].Value}
-	want := []string{"T[0]", "T[1]", "x", "a[1]", "threads", "thread 0", "2", "T", "{ a[r0] = x }", "1"}
+	got := []string{m.ThreadName(0), m.ThreadName(1), m.LocName(0), m.LocName(2), m.LocName(3),
+		m.LocName(4), m.ValueString(2), pos.File, text, m.Locals(0)[0].Value}
+	want := []string{"T[0]", "T[1]", "x", "a[1]", "threads", "thread 0", "2", "T", "{ a[r0] = x }",
+		"1"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -46,11 +46,12 @@ func flags(fair bool) (*engine.Values, error) {
 }
 
 func property(q *frontend.Property) engine.Property {
-	return engine.Property{Name: q.Name, Formula: q.Formula, Text: q.Text, Kind: q.Kind, System: q.System, Pos: q.Pos}
+	return engine.Property{Name: q.Name, Formula: q.Formula, Text: q.Text, Kind: q.Kind,
+		System: q.System, Pos: q.Pos}
 }
 
-// Shown is what a trail shows: a violation of an assertion and its like, or a property that does not
-// hold; or why neither.
+// Shown is what a trail shows: a violation of an assertion and its like, or a property that does
+// not hold; or why neither.
 type Shown struct {
 	Kind     system.ViolationKind
 	Property *frontend.Property
@@ -80,7 +81,8 @@ func Show(p *frontend.Program, fair bool) (Shown, error) {
 	s := Shown{Why: x.Open}
 	for i := range x.Properties {
 		q := &x.Properties[i]
-		_, no, fault, err := temporal.Judge(&engine.Task{System: x.System, Properties: []engine.Property{property(q)}, Flags: v}, x.Trace, x.Loop)
+		_, no, fault, err := temporal.Judge(&engine.Task{System: x.System,
+			Properties: []engine.Property{property(q)}, Flags: v}, x.Trace, x.Loop)
 		if err != nil {
 			return Shown{}, err
 		}
@@ -97,7 +99,8 @@ func Show(p *frontend.Program, fair bool) (Shown, error) {
 	return s, nil
 }
 
-// Agrees tells whether a trail shows what SPIN's verifier says, in the first line that it prints of an error.
+// Agrees tells whether a trail shows what SPIN's verifier says, in the first line that it prints
+// of an error.
 func Agrees(pan string, s Shown) bool {
 	formula := s.Property != nil && s.Property.Kind == ""
 	claim := s.Property != nil && s.Property.Kind == "never claim"
@@ -117,7 +120,8 @@ func Agrees(pan string, s Shown) bool {
 	return s.Kind != "" && s.Kind != system.Deadlock || formula
 }
 
-// FirstError returns the line in which SPIN's verifier names its first error; empty if there is none.
+// FirstError returns the line in which SPIN's verifier names its first error; empty if there is
+// none.
 func FirstError(out string) string {
 	for line := range strings.Lines(out) {
 		if rest, ok := strings.CutPrefix(line, "pan:1: "); ok {
@@ -127,8 +131,8 @@ func FirstError(out string) string {
 	return ""
 }
 
-// Find searches a program for a violation of the named property, or of assertions and end states if the name is
-// empty; nil if none was found.
+// Find searches a program for a violation of the named property, or of assertions and end states
+// if the name is empty; nil if none was found.
 func Find(p *frontend.Program, name string, fair bool) (*frontend.Execution, error) {
 	v, err := flags(fair)
 	if err != nil {
@@ -188,16 +192,21 @@ var (
 )
 
 // lost is what spin -t says where it cannot follow a trail.
-var lost = []string{"transition failed", "invalid statement", "no matching stmnt", "stop error", "(?)"}
+var lost = []string{"transition failed", "invalid statement", "no matching stmnt", "stop error",
+	"(?)"}
 
-// Endless is what Replay returns where spin -t does not come to the end of a d_step that its verifier leaves.
+// Endless is what Replay returns where spin -t does not come to the end of a d_step that its
+// verifier leaves.
 const Endless = "spin -t does not end"
 
-// Replay lets spin -t replay a trail of a model, both files in a directory, and returns in which way
-// that is not the execution that was written; empty if it is. Variables are compared if values.
-func Replay(dir, options, model, file string, trail []byte, x *frontend.Execution, values bool) string {
+// Replay lets spin -t replay a trail of a model, both files in a directory, and returns in which
+// way that is not the execution that was written; empty if it is. Variables are compared if
+// values.
+func Replay(dir, options, model, file string, trail []byte, x *frontend.Execution,
+	values bool) string {
 	const most = 1 << 20
-	out := Shell(dir, fmt.Sprintf("timeout 10 spin %s -t -k %s -p %s | head -c %d", options, file, filepath.Base(model), most))
+	out := Shell(dir, fmt.Sprintf("timeout 10 spin %s -t -k %s -p %s | head -c %d", options, file,
+		filepath.Base(model), most))
 	if len(out) >= most {
 		return Endless
 	}
@@ -214,7 +223,8 @@ func Replay(dir, options, model, file string, trail []byte, x *frontend.Executio
 	if bytes.Contains(trail, []byte("-1:-1:-1")) != strings.Contains(out, "START OF CYCLE") {
 		return "the cycle is not there"
 	}
-	if x.Violation != nil && x.Violation.Kind == system.Assertion && !strings.Contains(out, "assertion violated") {
+	if x.Violation != nil && x.Violation.Kind == system.Assertion && !strings.Contains(out,
+		"assertion violated") {
 		return "no assertion is violated"
 	}
 	// Where a claim has come to its end, the trail is over before the last step's process.

@@ -267,11 +267,15 @@ func (r *run) storeShared(e syntax.Expr, k known, value func() Value) {
 		switch t.Kind {
 		case resolve.Array:
 			for i := range t.Len {
-				store(t.Elem, fmt.Sprintf("%s[%d]", suffix, i), func(v Value) Value { return get(v).(aggregate)[i] })
+				store(t.Elem, fmt.Sprintf("%s[%d]", suffix, i), func(v Value) Value {
+					return get(v).(aggregate)[i]
+				})
 			}
 		case resolve.Struct:
 			for i, f := range t.Fields {
-				store(f.Type, suffix+"."+f.Name, func(v Value) Value { return get(v).(aggregate)[i] })
+				store(f.Type, suffix+"."+f.Name, func(v Value) Value {
+					return get(v).(aggregate)[i]
+				})
 			}
 		default:
 			r.point(e, -1-part)
@@ -294,7 +298,9 @@ func (r *run) localPath(e syntax.Expr, k known) (*variable, []int) {
 		return r.local(r.p.r.Uses[e]), nil
 	case *syntax.SelectorExpr:
 		v, path := r.localPath(e.X, k)
-		i := slices.IndexFunc(r.typeOf(e.X).Fields, func(f resolve.Field) bool { return f.Name == e.Sel.Name })
+		i := slices.IndexFunc(r.typeOf(e.X).Fields, func(f resolve.Field) bool {
+			return f.Name == e.Sel.Name
+		})
 		return v, append(path, i)
 	case *syntax.IndexExpr:
 		v, path := r.localPath(e.X, k)
@@ -647,7 +653,9 @@ func (r *run) field(e syntax.Expr, v Value) Value {
 	s := e.(*syntax.SelectorExpr)
 	v = r.field(s.X, v)
 	t := r.typeOf(s.X)
-	return v.(aggregate)[slices.IndexFunc(t.Fields, func(f resolve.Field) bool { return f.Name == s.Sel.Name })]
+	return v.(aggregate)[slices.IndexFunc(t.Fields, func(f resolve.Field) bool {
+		return f.Name == s.Sel.Name
+	})]
 }
 
 // maxChoice is the language's limit.

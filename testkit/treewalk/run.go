@@ -221,7 +221,8 @@ func (r *run) lap(loop syntax.Node) {
 
 // ErrPatience is what Initial and Step panic with if a transition has more passes
 // of loops than [Program.Patience].
-var ErrPatience = errors.New("more passes of loops in one transition than the walker has patience for")
+var ErrPatience = errors.New("more passes of loops in one transition than the walker has " +
+	"patience for")
 
 const (
 	maxPasses  = 4_194_304 // is the language's limit

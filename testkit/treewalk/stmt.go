@@ -42,7 +42,9 @@ func (r *run) statements(list []syntax.Stmt) control {
 	for i := 0; i < len(list); i++ {
 		c := r.statement(list[i], "")
 		if c.jump == gotos {
-			if at := slices.IndexFunc(list, func(s syntax.Stmt) bool { return hasLabel(s, c.label) }); at >= 0 {
+			if at := slices.IndexFunc(list, func(s syntax.Stmt) bool {
+				return hasLabel(s, c.label)
+			}); at >= 0 {
 				r.outOfScope(list[at:])
 				i = at - 1
 				continue
@@ -95,7 +97,8 @@ func (r *run) execute(s syntax.Stmt, name string) control {
 		r.operand(k, s.Chan)
 		r.operand(k, s.Value)
 		r.point(s, 0)
-		r.communicate(s, []offer{{send: true, channel: r.use(k, s.Chan), value: r.use(k, s.Value), at: s}}, -1)
+		r.communicate(s, []offer{{send: true, channel: r.use(k, s.Chan), value: r.use(k, s.Value),
+			at: s}}, -1)
 	case *syntax.AssignStmt:
 		r.assign(s)
 	case *syntax.IncDecStmt:
@@ -139,7 +142,8 @@ func (r *run) execute(s syntax.Stmt, name string) control {
 	case *syntax.ReturnStmt:
 		c := control{jump: returns, from: strings.Join(r.held, ",")}
 		if len(s.Results) == 1 {
-			if call, ok := syntax.Unparen(s.Results[0]).(*syntax.CallExpr); ok && r.p.r.Calls[call] == resolve.CallFunc {
+			if call, ok := syntax.Unparen(s.Results[0]).(*syntax.CallExpr); ok &&
+				r.p.r.Calls[call] == resolve.CallFunc {
 				c.results = r.function(call)
 				return c
 			}
@@ -152,7 +156,8 @@ func (r *run) execute(s syntax.Stmt, name string) control {
 		return c
 	case *syntax.BranchStmt:
 		c := control{jump: map[syntax.BranchToken]jump{
-			syntax.Break: breaks, syntax.Continue: continues, syntax.Goto: gotos, syntax.Fallthrough: throughs,
+			syntax.Break: breaks, syntax.Continue: continues, syntax.Goto: gotos,
+			syntax.Fallthrough: throughs,
 		}[s.Tok], from: strings.Join(r.held, ",")}
 		if s.Label != nil {
 			c.label = s.Label.Name
@@ -337,7 +342,8 @@ func (r *run) exprStmt(e syntax.Expr) {
 		return
 	case resolve.CallBuiltin:
 		switch name := r.builtin(c); name {
-		case "lock", "unlock", "rlock", "runlock", "up", "down", "add", "done", "notify", "notifyAll", "wait", "signal", "broadcast":
+		case "lock", "unlock", "rlock", "runlock", "up", "down", "add", "done", "notify",
+			"notifyAll", "wait", "signal", "broadcast":
 			r.lockOp(name, c)
 			return
 		case "assume":
@@ -604,7 +610,8 @@ func (r *run) selectStmt(s *syntax.SelectStmt, name string) control {
 		}
 		lo, hi := r.eval(c.Each.Lo).(*big.Int).Int64(), r.eval(c.Each.Hi).(*big.Int).Int64()
 		for i := lo; i <= hi; i++ {
-			arms = append(arms, &arm{c: c, each: []variable{{r.p.r.Uses[c.Each.Var], big.NewInt(i)}}, k: known{}})
+			arms = append(arms,
+				&arm{c: c, each: []variable{{r.p.r.Uses[c.Each.Var], big.NewInt(i)}}, k: known{}})
 		}
 	}
 	in := func(a *arm, f func()) {

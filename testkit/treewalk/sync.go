@@ -334,7 +334,9 @@ func (r *run) wanted(e syntax.Expr, t *resolve.Type, value func(syntax.Expr) Val
 		for i := range a {
 			a[i] = anything{}
 		}
-		r.p.elements(e, t, func(i int, v syntax.Expr) { a[i] = r.wanted(v, t.Fields[i].Type, value) })
+		r.p.elements(e, t, func(i int, v syntax.Expr) {
+			a[i] = r.wanted(v, t.Fields[i].Type, value)
+		})
 		return a
 	}
 	return value(e)
@@ -472,7 +474,9 @@ func (r *run) communicate(n syntax.Node, offers []offer, def int) communicated {
 	if meets && r.quiet > 0 { // the other side cannot take a step
 		r.fault(n)
 	}
-	if r.live && slices.ContainsFunc(offers, func(o offer) bool { return r.meets(&o) && (o.keep || o.pattern != nil) }) {
+	if r.live && slices.ContainsFunc(offers, func(o offer) bool {
+		return r.meets(&o) && (o.keep || o.pattern != nil)
+	}) {
 		r.fault(n)
 	}
 	woken := r.world(func() any {

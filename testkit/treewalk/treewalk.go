@@ -196,7 +196,9 @@ func (p *Program) elements(e *syntax.CompositeLit, t *resolve.Type, f func(i int
 	at := 0
 	for i, v := range e.Values {
 		if k := e.Keys[i]; k != nil && t.Kind == resolve.Struct {
-			at = slices.IndexFunc(t.Fields, func(f resolve.Field) bool { return f.Name == k.(*syntax.Ident).Name })
+			at = slices.IndexFunc(t.Fields, func(f resolve.Field) bool {
+				return f.Name == k.(*syntax.Ident).Name
+			})
 		} else if k != nil {
 			at = int(p.r.Const[k])
 		}
@@ -286,7 +288,8 @@ func Text(v Value) string {
 		}
 		return "[" + strings.Join(parts, " ") + "]"
 	case channel:
-		return fmt.Sprintf("%s closed=%v parked=%d,%d,%d %s", Text(aggregate(v.buffer)), v.closed, v.parked, v.who, v.k, Text(v.value))
+		return fmt.Sprintf("%s closed=%v parked=%d,%d,%d %s", Text(aggregate(v.buffer)), v.closed,
+			v.parked, v.who, v.k, Text(v.value))
 	case nil:
 		return ""
 	}
@@ -466,7 +469,8 @@ func (p *Program) Step(s *State, t int) []Outcome { return p.step(s, t, true) }
 // moves tells whether any thread has a step while all timeouts are false.
 func (p *Program) moves(s *State) bool {
 	for t := range s.threads {
-		if s.threads[t].kind != nil && slices.ContainsFunc(p.step(s, t, false), func(o Outcome) bool { return o.Kind == system.Moved }) {
+		if s.threads[t].kind != nil && slices.ContainsFunc(p.step(s, t, false),
+			func(o Outcome) bool { return o.Kind == system.Moved }) {
 			return true
 		}
 	}
@@ -486,7 +490,8 @@ func (p *Program) step(s *State, t int, timeouts bool) []Outcome {
 	var prefix []choice
 	atEnd := th.atEnd
 	for passes := 0; ; {
-		r := &run{p: p, self: t, skip: th.points, history: th.history, choices: prefix, access: Access{}}
+		r := &run{p: p, self: t, skip: th.points, history: th.history, choices: prefix,
+			access: Access{}}
 		r.timeout = func() bool { return timeouts && !p.moves(s) }
 		r.s = &State{maps.Clone(s.shared), slices.Clone(s.threads)}
 		switch end := r.body(th).(type) {
@@ -497,7 +502,8 @@ func (p *Program) step(s *State, t int, timeouts bool) []Outcome {
 		case nil, suspended, stays:
 			all = append(all, Outcome{Kind: system.Moved, Next: r.s, Access: r.access})
 		case failure:
-			all = append(all, Outcome{Kind: system.Moved, Next: r.s, Access: r.access, Violation: &end.v})
+			all = append(all, Outcome{Kind: system.Moved, Next: r.s, Access: r.access,
+				Violation: &end.v})
 		default:
 			panic(end)
 		}
@@ -566,7 +572,9 @@ func (r *run) body(th *thread) (end any) {
 		next.labels, next.atEnd = nil, false
 		for _, l := range r.labels {
 			next.atEnd = next.atEnd || l.name == "end" || strings.HasPrefix(l.name, "end_")
-			hidden := !l.own && slices.ContainsFunc(th.kind.Labels, func(o *resolve.Object) bool { return o.Name == l.name })
+			hidden := !l.own && slices.ContainsFunc(th.kind.Labels, func(o *resolve.Object) bool {
+				return o.Name == l.name
+			})
 			if !hidden {
 				next.labels = append(next.labels, l.name)
 			}
@@ -612,7 +620,8 @@ func (r *run) holds(cond syntax.Expr) (value bool, v *system.Violation) {
 
 // Holds evaluates an expression of type bool of a property in a state, with
 // values for the variables of the quantifiers around it.
-func (p *Program) Holds(s *State, cond syntax.Expr, quantified map[*resolve.Object]int64) (bool, *system.Violation) {
+func (p *Program) Holds(s *State, cond syntax.Expr, quantified map[*resolve.Object]int64) (bool,
+	*system.Violation) {
 	r := &run{p: p, s: s, self: -1, live: true, quiet: 1}
 	for obj, v := range quantified {
 		r.vars = append(r.vars, variable{obj, big.NewInt(v)})

@@ -17,7 +17,8 @@ func TestTrace(t *testing.T) {
 	if err := run(&buf, 3, 6, false); err != nil {
 		t.Skip("another trace is being taken: ", err)
 	}
-	execs, err := logs.Read([]logs.Input{{Name: "run.trace", Data: buf.Bytes()}}, logs.Options{}) // recognized
+	// recognized
+	execs, err := logs.Read([]logs.Input{{Name: "run.trace", Data: buf.Bytes()}}, logs.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

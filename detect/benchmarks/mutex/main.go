@@ -39,7 +39,8 @@ func main() {
 	flag.IntVar(&cfg.rounds, "rounds", 3, "critical sections of each node")
 	flag.BoolVar(&cfg.broken, "broken", false, "enter with the replies of a majority")
 	flag.Uint64Var(&cfg.seed, "seed", 1, "of the pauses")
-	flag.DurationVar(&cfg.pause, "pause", 2*time.Millisecond, "mean pause between critical sections, and in them")
+	flag.DurationVar(&cfg.pause, "pause", 2*time.Millisecond,
+		"mean pause between critical sections, and in them")
 	path := flag.String("log", "", "the log `file` (default: stdout)")
 	flag.Parse()
 	if cfg.nodes < 1 || cfg.rounds < 0 || flag.NArg() > 0 {
@@ -228,7 +229,8 @@ func run(ctx context.Context, cfg config, out io.Writer) error {
 		}
 		defer ln.Close()
 		listeners[i] = ln
-		n := &node{id: i, name: fmt.Sprintf("node%d", i+1), cfg: &cfg, log: l, clock: map[string]int{}, peer: make([]*json.Encoder, cfg.nodes)}
+		n := &node{id: i, name: fmt.Sprintf("node%d", i+1), cfg: &cfg, log: l,
+			clock: map[string]int{}, peer: make([]*json.Encoder, cfg.nodes)}
 		n.entered = sync.NewCond(&n.mu)
 		nodes[i] = n
 		n.event("starts crit=false wants=false round=0")

@@ -16,7 +16,8 @@ import (
 // package logs accepts.
 func TestRun(t *testing.T) {
 	for _, cfg := range []config{
-		{nodes: 1, rounds: 2}, {nodes: 2, rounds: 2}, {nodes: 4, rounds: 3}, {nodes: 4, rounds: 3, broken: true},
+		{nodes: 1, rounds: 2}, {nodes: 2, rounds: 2}, {nodes: 4, rounds: 3},
+		{nodes: 4, rounds: 3, broken: true},
 	} {
 		t.Run(fmt.Sprintf("%+v", cfg), func(t *testing.T) {
 			cfg.pause = 200 * time.Microsecond
@@ -24,7 +25,8 @@ func TestRun(t *testing.T) {
 			if err := run(context.Background(), cfg, &out); err != nil {
 				t.Fatal(err)
 			}
-			execs, err := logs.Read([]logs.Input{{Name: "run.log", Data: out.Bytes()}}, logs.Options{})
+			execs, err := logs.Read([]logs.Input{{Name: "run.log", Data: out.Bytes()}},
+				logs.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

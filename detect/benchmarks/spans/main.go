@@ -24,13 +24,15 @@ func main() {
 	var cfg config
 	flag.IntVar(&cfg.orders, "orders", 5, "number of orders")
 	flag.IntVar(&cfg.shops, "shops", 2, "number of shop processes")
-	flag.Int64Var(&cfg.skew, "skew", 50_000, "the largest difference of two clocks, in microseconds")
+	flag.Int64Var(&cfg.skew, "skew", 50_000,
+		"the largest difference of two clocks, in microseconds")
 	flag.Uint64Var(&cfg.seed, "seed", 1, "of the random numbers")
 	otlp := flag.String("otlp", "", "write OTLP as JSON to `FILE`")
 	jaeger := flag.String("jaeger", "", "write Jaeger's JSON to `FILE`")
 	flag.Parse()
 	spans := simulate(cfg)
-	for path, write := range map[string]func(io.Writer, []span) error{*otlp: writeOTLP, *jaeger: writeJaeger} {
+	for path, write := range map[string]func(io.Writer, []span) error{*otlp: writeOTLP,
+		*jaeger: writeJaeger} {
 		if path == "" {
 			continue
 		}
@@ -83,24 +85,32 @@ func simulate(cfg config) []span {
 		t := epoch + rng.Int64N(int64(cfg.orders)*2000)
 		trace := fmt.Sprintf("%032x", k+1)
 		shop := strconv.Itoa(rng.IntN(cfg.shops) + 1)
-		client := add(span{trace: trace, service: "client", name: "order", start: t, end: t + 9000, order: k})
-		in := add(span{trace: trace, parent: client.id, service: "shop", instance: shop, name: "order", start: t + 500, end: t + 8000, order: k})
-		add(span{trace: trace, parent: in.id, service: "warehouse", name: "reserve", start: t + 1000, end: t + 3000 + rng.Int64N(4000), order: k})
+		client := add(span{trace: trace, service: "client", name: "order", start: t, end: t + 9000,
+			order: k})
+		in := add(span{trace: trace, parent: client.id, service: "shop", instance: shop,
+			name: "order", start: t + 500, end: t + 8000, order: k})
+		add(span{trace: trace, parent: in.id, service: "warehouse", name: "reserve",
+			start: t + 1000, end: t + 3000 + rng.Int64N(4000), order: k})
 		late := t + 9000 + rng.Int64N(5000)
-		add(span{trace: fmt.Sprintf("%032x", cfg.orders+k+1), link: trace + ":" + in.id, service: "mailer", name: "mail", start: late, end: late + 1000, order: k})
+		add(span{trace: fmt.Sprintf("%032x", cfg.orders+k+1), link: trace + ":" + in.id,
+			service: "mailer", name: "mail", start: late, end: late + 1000, order: k})
 	}
 	return out
 }
 
 func writeOTLP(w io.Writer, spans []span) error {
 	type object = map[string]any
-	attribute := func(key, value string) object { return object{"key": key, "value": object{"stringValue": value}} }
+	attribute := func(key, value string) object {
+		return object{"key": key, "value": object{"stringValue": value}}
+	}
 	enc := json.NewEncoder(w)
 	for _, s := range spans { // one line each, as the collector may export them
 		x := object{
 			"traceId": s.trace, "spanId": s.id, "name": s.name, "kind": 1,
-			"startTimeUnixNano": strconv.FormatInt(s.start*1000, 10), "endTimeUnixNano": strconv.FormatInt(s.end*1000, 10),
-			"attributes": []object{{"key": "order", "value": object{"intValue": strconv.Itoa(s.order)}}},
+			"startTimeUnixNano": strconv.FormatInt(s.start*1000, 10),
+			"endTimeUnixNano":   strconv.FormatInt(s.end*1000, 10),
+			"attributes": []object{
+				{"key": "order", "value": object{"intValue": strconv.Itoa(s.order)}}},
 		}
 		if s.parent != "" {
 			x["parentSpanId"] = s.parent
@@ -112,7 +122,9 @@ func writeOTLP(w io.Writer, spans []span) error {
 		if s.instance != "" {
 			resource = append(resource, attribute("service.instance.id", s.instance))
 		}
-		err := enc.Encode(object{"resourceSpans": []object{{"resource": object{"attributes": resource}, "scopeSpans": []object{{"spans": []object{x}}}}}})
+		err := enc.Encode(
+			object{"resourceSpans": []object{{"resource": object{"attributes": resource},
+				"scopeSpans": []object{{"spans": []object{x}}}}}})
 		if err != nil {
 			return err
 		}
@@ -125,13 +137,17 @@ func writeJaeger(w io.Writer, spans []span) error {
 	var data []object
 	at := map[string]int{}
 	for _, s := range spans {
-		x := object{"traceID": s.trace, "spanID": s.id, "operationName": s.name, "startTime": s.start, "duration": s.end - s.start,
-			"tags": []object{{"key": "order", "type": "int64", "value": s.order}}, "processID": s.service + s.instance, "logs": []object{}}
+		x := object{"traceID": s.trace, "spanID": s.id, "operationName": s.name,
+			"startTime": s.start, "duration": s.end - s.start,
+			"tags":      []object{{"key": "order", "type": "int64", "value": s.order}},
+			"processID": s.service + s.instance, "logs": []object{}}
 		switch {
 		case s.parent != "":
-			x["references"] = []object{{"refType": "CHILD_OF", "traceID": s.trace, "spanID": s.parent}}
+			x["references"] = []object{{"refType": "CHILD_OF", "traceID": s.trace,
+				"spanID": s.parent}}
 		case s.link != "":
-			x["references"] = []object{{"refType": "FOLLOWS_FROM", "traceID": s.link[:32], "spanID": s.link[33:]}}
+			x["references"] = []object{{"refType": "FOLLOWS_FROM", "traceID": s.link[:32],
+				"spanID": s.link[33:]}}
 		}
 		k, ok := at[s.trace]
 		if !ok {
@@ -142,9 +158,11 @@ func writeJaeger(w io.Writer, spans []span) error {
 		data[k]["spans"] = append(data[k]["spans"].([]object), x)
 		tags := []object{}
 		if s.instance != "" {
-			tags = append(tags, object{"key": "service.instance.id", "type": "string", "value": s.instance})
+			tags = append(tags, object{"key": "service.instance.id", "type": "string",
+				"value": s.instance})
 		}
-		data[k]["processes"].(object)[s.service+s.instance] = object{"serviceName": s.service, "tags": tags}
+		data[k]["processes"].(object)[s.service+s.instance] = object{"serviceName": s.service,
+			"tags": tags}
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", " ")

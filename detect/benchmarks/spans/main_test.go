@@ -14,18 +14,21 @@ import (
 // TestSpans: both formats say the same, and what is known of the run.
 func TestSpans(t *testing.T) {
 	spans := simulate(config{orders: 8, shops: 2, skew: 50_000, seed: 3})
-	for name, write := range map[string]func(io.Writer, []span) error{"otlp": writeOTLP, "jaeger": writeJaeger} {
+	for name, write := range map[string]func(io.Writer, []span) error{"otlp": writeOTLP,
+		"jaeger": writeJaeger} {
 		var buf bytes.Buffer
 		if err := write(&buf, spans); err != nil {
 			t.Fatal(err)
 		}
-		execs, err := logs.Read([]logs.Input{{Name: name, Data: buf.Bytes()}}, logs.Options{}) // recognized
+		// recognized
+		execs, err := logs.Read([]logs.Input{{Name: name, Data: buf.Bytes()}}, logs.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		c := execs[0].Computation
 		if c.N() != 5 || c.TotalEvents() != 2*len(spans) || len(execs[0].Notes) > 0 {
-			t.Errorf("%s: hosts %v, %d events, %v", name, c.Names(), c.TotalEvents(), execs[0].Notes)
+			t.Errorf("%s: hosts %v, %d events, %v", name, c.Names(), c.TotalEvents(),
+				execs[0].Notes)
 		}
 		for text, want := range map[string]bool{
 			"exists i, j: i.open.reserve > 0 && j.open.mail > 0":                                   true,

@@ -50,8 +50,9 @@ const tries = 3
 
 // Chosen says what the sample says of a division.
 type Chosen struct {
-	Leave   float64 // the part of the transitions that lead to another part
-	Largest float64 // the largest part in terms of the mean, in the mean of some phases of the search
+	Leave float64 // the part of the transitions that lead to another part
+	// the largest part in terms of the mean, in the mean of some phases of the search
+	Largest float64
 }
 
 // Options say how Choose takes its sample. Export and Stopped are called by several goroutines at a
@@ -108,14 +109,18 @@ func Choose(sys system.System, n int, o Options) (*Division, Chosen) {
 	if n > mostParts {
 		return best, Chosen{Leave: 1 - 1/float64(n), Largest: 1}
 	}
-	chosen := judge.judge(n, judge.each(func(s system.State) int32 { return int32(best.Part(s, n)) }))
+	chosen := judge.judge(n, judge.each(func(s system.State) int32 {
+		return int32(best.Part(s, n))
+	}))
 	cost := chosen.cost() * worth
 	for fields := range train.parts(n) {
 		fields = split(fields, cuts)
 		empty := newDivision(fields, n)
 		place := func(s system.State) int32 { return int32(empty.place(empty.sum(s))) }
 		var places, judged values
-		together([]func(){func() { places = train.each(place) }, func() { judged = judge.each(place) }})
+		together([]func(){func() { places = train.each(place) }, func() {
+			judged = judge.each(place)
+		}})
 		among := train.graph(n, places)
 		var ds [tries]*Division
 		var cs [tries]Chosen
@@ -141,8 +146,9 @@ func Choose(sys system.System, n int, o Options) (*Division, Chosen) {
 	return best, chosen
 }
 
-// byAll returns the division into n parts that goes by all bits of states of at most so many words, so
-// that it is known from the numbers of their parts, in place of the hash of the whole state.
+// byAll returns the division into n parts that goes by all bits of states of at most so many
+// words, so that it is known from the numbers of their parts, in place of the hash of the whole
+// state.
 func byAll(words, n int, shapes []statestore.Shape) *Division {
 	var all []Field
 	for i := range words {
@@ -151,8 +157,8 @@ func byAll(words, n int, shapes []statestore.Shape) *Division {
 	return &Division{Fields: split(all, shapes), Parts: n, Shapes: shapes}
 }
 
-// leastExamples is how many states of a length there must be in a sample for a shape, and mostExamples
-// from how many it is learnt.
+// leastExamples is how many states of a length there must be in a sample for a shape, and
+// mostExamples from how many it is learnt.
 const leastExamples, mostExamples = 512, 1 << 11
 
 // shapes returns the shapes of those lengths of states of which the sample has enough.
@@ -248,9 +254,10 @@ type walk struct {
 	hashes []uint64       // of these
 	places []int32        // into met, from 1: an open table by hashes
 	states []int32        // the sample: numbers among met
-	before []int          // by state of the sample: one of those from which it was reached, -1 if there is none
-	level  []int          // the first state of each level
-	moves  []move         // from these states
+	// by state of the sample: one of those from which it was reached, -1 if there is none
+	before []int
+	level  []int  // the first state of each level
+	moves  []move // from these states
 	slab   []uint64
 }
 
@@ -265,7 +272,8 @@ type move struct {
 func (w *walk) from(m *move) system.State { return w.met[w.states[m.at]] }
 
 func newWalk(sys system.System, export func(dst, s system.State) system.State, seed uint64) *walk {
-	return &walk{sys: sys, export: export, machine: sys.NewMachine(), random: rand.New(rand.NewPCG(seed, 1997))}
+	return &walk{sys: sys, export: export, machine: sys.NewMachine(),
+		random: rand.New(rand.NewPCG(seed, 1997))}
 }
 
 // keep returns a copy of s.
@@ -441,7 +449,9 @@ func (w *walk) atoms() []*atom {
 	}
 	if len(all) > mostAtoms {
 		// Those that few moves change are the ones that are wanted.
-		slices.SortStableFunc(all, func(a, b *atom) int { return cmp.Compare(len(a.moves), len(b.moves)) })
+		slices.SortStableFunc(all, func(a, b *atom) int {
+			return cmp.Compare(len(a.moves), len(b.moves))
+		})
 		all = all[:mostAtoms]
 	}
 	for _, a := range all {
@@ -504,8 +514,8 @@ func (w *walk) equal(h []uint64, c *counter) float64 {
 	return float64(same) / float64(pairs)
 }
 
-// parts yields what could be hashed for n parts: the atoms are taken one after the
-// other, the next one being that which tells the most states apart for the moves that change it, until
+// parts yields what could be hashed for n parts: the atoms are taken one after the other, the
+// next one being that which tells the most states apart for the moves that change it, until
 // there are values enough for each of the equals.
 func (w *walk) parts(n int) func(yield func([]Field) bool) {
 	return func(yield func([]Field) bool) {
@@ -533,7 +543,8 @@ func (w *walk) parts(n int) func(yield func([]Field) bool) {
 						sum[j] = h[j] + a.value[j]
 					}
 					e := w.equal(sum, &c)
-					gain := math.Log(equal/max(e, most/2)) / (float64(more)/float64(len(leaves)) + 0.001)
+					gain := math.Log(equal/max(e, most/2)) / (float64(more)/float64(
+						len(leaves)) + 0.001)
 					if gain > bestGain {
 						best, bestGain, bestEqual = i, gain, e
 					}
@@ -714,7 +725,8 @@ func (g *graph) anneal(d *Division, random *rand.Rand) *Division {
 		for i, load := range &x.load {
 			if load != 0 {
 				a, b := has[i][from]-mean[i], has[i][to]-mean[i]
-				delta += 2 * load * (load - a + b) * uneven / (mean[i] * mean[i] * phases * float64(n))
+				delta += 2 * load * (load - a + b) * uneven / (mean[i] * mean[i] * phases * float64(
+					n))
 			}
 		}
 		if delta > 0 && delta > heat*random.ExpFloat64() {

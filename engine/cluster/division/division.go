@@ -24,8 +24,9 @@ import (
 	"cpor/statestore"
 )
 
-// Division says to which part a state belongs. The zero Division goes by a hash of the
-// whole state; one whose fields are all bits does so, too, but is known from the numbers of parts. A Division must not be changed when it is in use.
+// Division says to which part a state belongs. The zero Division goes by a hash of the whole
+// state; one whose fields are all bits does so, too, but is known from the numbers of parts. A
+// Division must not be changed when it is in use.
 type Division struct {
 	// Fields are the bits that are hashed, each bit at most once. In states of a length that
 	// has a shape, each field is in one part.
@@ -130,7 +131,8 @@ func (d *Division) Good(n int) bool {
 	if d.Parts == 0 {
 		return len(d.Fields) == 0 && len(d.Table) == 0
 	}
-	if d.Parts < 0 || n%d.Parts != 0 || len(d.Fields) == 0 && len(d.Table) == 0 || len(d.Table)&(len(d.Table)-1) != 0 {
+	if d.Parts < 0 || n%d.Parts != 0 || len(d.Fields) == 0 && len(d.Table) == 0 ||
+		len(d.Table)&(len(d.Table)-1) != 0 {
 		return false
 	}
 	for _, p := range d.Table {

@@ -40,9 +40,9 @@ func random(r *rand.Rand, n int) (*Division, func() []uint64) {
 	}
 }
 
-// TestPart holds random divisions to what checkpoints and ranks rest on: the part is one of those there
-// are, a part is divided further when there are more, the words that are named decide alone, and a
-// division that was written and read is the same one.
+// TestPart holds random divisions to what checkpoints and ranks rest on: the part is one of
+// those there are, a part is divided further when there are more, the words that are named
+// decide alone, and a division that was written and read is the same one.
 func TestPart(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 31))
@@ -53,7 +53,8 @@ func TestPart(t *testing.T) {
 			t.Fatal(err)
 		}
 		var again Division
-		if err := json.Unmarshal(text, &again); err != nil || !reflect.DeepEqual(&again, d) || !again.Good(n) || !again.Good(3*n) {
+		if err := json.Unmarshal(text, &again); err != nil || !reflect.DeepEqual(&again, d) ||
+			!again.Good(n) || !again.Good(3*n) {
 			t.Fatalf("seed %d: %s: %v, %+v", seed, text, err, again)
 		}
 		if d.ByFields(n) != (d.Parts > 0) || d.ByFields(2*n) {
@@ -119,11 +120,12 @@ func TestGood(t *testing.T) {
 	}
 }
 
-// TestByAll holds the division that goes by all bits to what it is for: it knows by the numbers of parts who
-// has a state, also among more ranks than a sample can say anything about, and the parts have about the size
-// that a hash of the whole state gives them.
+// TestByAll holds the division that goes by all bits to what it is for: it knows by the numbers
+// of parts who has a state, also among more ranks than a sample can say anything about, and the
+// parts have about the size that a hash of the whole state gives them.
 func TestByAll(t *testing.T) {
-	for _, m := range [][2]string{{"robots.model", "R=2"}, {"indexer.model", "N=4"}, {"filesystem.model", "N=3"}, {"philosophers.model", "N=7"}} {
+	for _, m := range [][2]string{{"robots.model", "R=2"}, {"indexer.model", "N=4"},
+		{"filesystem.model", "N=3"}, {"philosophers.model", "N=7"}} {
 		sys := load(t, m[0], m[1])
 		const n = 300
 		d, c := Choose(sys, n, Options{Examples: 64})
@@ -139,15 +141,16 @@ func TestByAll(t *testing.T) {
 			hashed[Hash(s)%32]++
 		}, func(s, end system.State) {})
 		if got, want := slices.Max(has[:]), slices.Max(hashed[:]); got > want+want/4 {
-			t.Errorf("%v: the largest of 32 parts of %d states has %d, with a hash of the whole state %d", m, states, got, want)
+			t.Errorf("%v: the largest of 32 parts of %d states has %d, with a hash of the whole "+
+				"state %d", m, states, got, want)
 		}
 	}
 }
 
 func never() bool { return false }
 
-// TestSplit cuts fields where shapes have cuts: they have the same bits together, and none has bits of
-// two parts.
+// TestSplit cuts fields where shapes have cuts: they have the same bits together, and none has
+// bits of two parts.
 func TestSplit(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 33))
@@ -177,7 +180,8 @@ func TestSplit(t *testing.T) {
 			together[f.Word] |= f.Bits
 			for _, sh := range shapes {
 				for _, cut := range sh.Cuts {
-					lowest, highest := 64*f.Word+bits.TrailingZeros64(f.Bits), 64*f.Word+bits.Len64(f.Bits)-1
+					lowest, highest := 64*f.Word+bits.TrailingZeros64(f.Bits),
+						64*f.Word+bits.Len64(f.Bits)-1
 					if f.Word < sh.Length && lowest < cut && highest >= cut {
 						t.Fatalf("seed %d: %+v has bits of both sides of %d", seed, f, cut)
 					}
@@ -239,9 +243,11 @@ func TestChoose(t *testing.T) {
 			}
 		})
 		leave, uneven := float64(left)/float64(moves), float64(slices.Max(has)*tt.n)/float64(states)
-		t.Logf("%s %s, %d parts, %d states: leave %.3f (said %.3f), largest %.3f (said %.3f)", tt.file, tt.params, tt.n, states, leave, said.Leave, uneven, said.Largest)
+		t.Logf("%s %s, %d parts, %d states: leave %.3f (said %.3f), largest %.3f (said %.3f)",
+			tt.file, tt.params, tt.n, states, leave, said.Leave, uneven, said.Largest)
 		if leave > tt.leave || uneven > tt.uneven {
-			t.Errorf("%s: %.3f of the transitions leave, the largest part is %.3f times the mean", tt.file, leave, uneven)
+			t.Errorf("%s: %.3f of the transitions leave, the largest part is %.3f times the mean",
+				tt.file, leave, uneven)
 		}
 	}
 }
@@ -284,7 +290,9 @@ func TestChooseNothing(t *testing.T) {
 	x := p.Array("x", 0)
 	var code []toy.Node
 	for range 30 {
-		code = append(code, toy.Atomic(toy.Store(x, toy.Const(0), toy.Bin("+", toy.Load(x, toy.Const(0)), toy.Const(1)))))
+		code = append(code,
+			toy.Atomic(toy.Store(x, toy.Const(0), toy.Bin("+", toy.Load(x, toy.Const(0)),
+				toy.Const(1)))))
 	}
 	p.Thread("Counter", 0, code...)
 	p.Start("Counter")
@@ -303,7 +311,8 @@ func TestChooseNothing(t *testing.T) {
 
 // BenchmarkChoose says how long it takes to choose a division.
 func BenchmarkChoose(b *testing.B) {
-	for _, m := range [][2]string{{"robots.model", "R=3"}, {"indexer.model", "N=8"}, {"filesystem.model", "N=7"}, {"philosophers.model", "N=12"}} {
+	for _, m := range [][2]string{{"robots.model", "R=3"}, {"indexer.model", "N=8"},
+		{"filesystem.model", "N=7"}, {"philosophers.model", "N=12"}} {
 		sys := load(b, m[0], m[1])
 		b.Run(m[0], func(b *testing.B) {
 			for b.Loop() {

@@ -83,13 +83,15 @@ func explore(sys system.System, state func(s system.State), moved func(s, end sy
 }
 
 // TestFigures prints, for samples of several seeds, what they say of the division that is chosen
-// and what is so: the part of the transitions that lead to another part, and the largest part in terms of the mean.
+// and what is so: the part of the transitions that lead to another part, and the largest part in
+// terms of the mean.
 func TestFigures(t *testing.T) {
 	if !*figures {
 		t.Skip("measures only with -figures")
 	}
 	for _, m := range [][2]string{
-		{"robots.model", "R=3"}, {"indexer.model", "N=8"}, {"filesystem.model", "N=6"}, {"philosophers.model", "N=10"},
+		{"robots.model", "R=3"}, {"indexer.model", "N=8"}, {"filesystem.model", "N=6"},
+		{"philosophers.model", "N=10"},
 		{"cmis.model", ""}, {"sharedptr.model", ""}, {"indexer.pml", ""}, {"filesystem.pml", ""},
 	} {
 		sys := load(t, m[0], m[1])
@@ -122,8 +124,11 @@ func TestFigures(t *testing.T) {
 			}
 		})
 		for _, o := range all {
-			t.Logf("%s %s: %2d parts by %2d words: leave %.3f (said %.3f), largest %.3f (said %.3f)", m[0], m[1], o.n, len(o.d.Fields),
-				float64(o.left)/float64(o.moves), o.said.Leave, float64(slices.Max(o.has)*o.n)/float64(states), o.said.Largest)
+			t.Logf(
+				"%s %s: %2d parts by %2d words: leave %.3f (said %.3f), largest %.3f (said %.3f)",
+				m[0], m[1], o.n, len(o.d.Fields),
+				float64(o.left)/float64(o.moves), o.said.Leave,
+				float64(slices.Max(o.has)*o.n)/float64(states), o.said.Largest)
 		}
 	}
 }

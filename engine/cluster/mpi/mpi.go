@@ -99,7 +99,8 @@ func launched(env func(string) string) (launcher, bool) {
 		}
 		found := launcher{name: l.name, size: n, open: l.open, with: []string{"mpirun"}}
 		// With --mpi=pmi2 srun sets what MPICH's mpirun sets, but for MPI_LOCALNRANKS.
-		if kind := env("SLURM_MPI_TYPE"); l.srun && kind != "" && s == env("SLURM_STEP_NUM_TASKS") && env("MPI_LOCALNRANKS") == "" {
+		if kind := env("SLURM_MPI_TYPE"); l.srun && kind != "" &&
+			s == env("SLURM_STEP_NUM_TASKS") && env("MPI_LOCALNRANKS") == "" {
 			found.name, found.with = "srun", []string{"srun", "--mpi=" + kind}
 		} else if l.name == "srun" {
 			found.with = []string{"srun"} // of a Slurm that does not tell the kind
@@ -115,7 +116,8 @@ func (l launcher) candidates(env func(string) string) []string {
 		return []string{name}
 	}
 	open := []string{"libmpi.so.40", "libmpi.so.80", "libmpi.so.20"}
-	mpich := []string{"libmpich.so.12", "libmpi.so.12", "libmpi_cray.so.12", "libmpi_gnu.so.12", "libmpich.so.10"}
+	mpich := []string{"libmpich.so.12", "libmpi.so.12", "libmpi_cray.so.12", "libmpi_gnu.so.12",
+		"libmpich.so.10"}
 	if l.open {
 		return append(append(open, mpich...), "libmpi.so")
 	}

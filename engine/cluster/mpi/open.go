@@ -32,14 +32,16 @@ const (
 
 // mpich is the family of MPICH: the constants of its binary interface, which
 // Intel MPI, MVAPICH and Cray MPICH keep. A status begins with two counts.
-var mpich = family{name: "MPICH", world: 0x44000000, bytes: 0x4c00010d, returns: 0x54000001, anySource: -2, source: 8}
+var mpich = family{name: "MPICH", world: 0x44000000, bytes: 0x4c00010d, returns: 0x54000001,
+	anySource: -2, source: 8}
 
 // openMPI returns the family of Open MPI, whose handles are the addresses of
 // the library's variables. A status begins with the source.
 func openMPI(lib uintptr) (family, error) {
 	f := family{name: "Open MPI", anySource: -1}
 	for name, to := range map[string]*uintptr{
-		"ompi_mpi_comm_world": &f.world, "ompi_mpi_byte": &f.bytes, "ompi_mpi_errors_return": &f.returns,
+		"ompi_mpi_comm_world": &f.world, "ompi_mpi_byte": &f.bytes,
+		"ompi_mpi_errors_return": &f.returns,
 	} {
 		var err error
 		if *to, err = purego.Dlsym(lib, name); err != nil {
@@ -95,7 +97,8 @@ func Init() (*World, error) {
 		tried = append(tried, name)
 	}
 	if lib == 0 {
-		return nil, fmt.Errorf("%s started this process, but no MPI library can be opened (tried %s): load the MPI module, or name the library in %s",
+		return nil, fmt.Errorf("%s started this process, but no MPI library can be opened (tried "+
+			"%s): load the MPI module, or name the library in %s",
 			l.name, strings.Join(tried, ", "), Library)
 	}
 	var err error
@@ -108,8 +111,10 @@ func Init() (*World, error) {
 		return nil, fmt.Errorf("%s: %w", w.path, err)
 	}
 	for name, to := range map[string]*uintptr{
-		"MPI_Init_thread": &w.fn.initThread, "MPI_Comm_rank": &w.fn.rank, "MPI_Comm_size": &w.fn.size,
-		"MPI_Comm_set_errhandler": &w.fn.errhandler, "MPI_Isend": &w.fn.isend, "MPI_Test": &w.fn.test,
+		"MPI_Init_thread": &w.fn.initThread, "MPI_Comm_rank": &w.fn.rank,
+		"MPI_Comm_size":           &w.fn.size,
+		"MPI_Comm_set_errhandler": &w.fn.errhandler, "MPI_Isend": &w.fn.isend,
+		"MPI_Test":   &w.fn.test,
 		"MPI_Iprobe": &w.fn.iprobe, "MPI_Get_count": &w.fn.getCount, "MPI_Recv": &w.fn.recv,
 		"MPI_Abort": &w.fn.abort, "MPI_Finalize": &w.fn.finalize,
 	} {
@@ -121,20 +126,23 @@ func Init() (*World, error) {
 		return nil, fmt.Errorf("%s: %w", w.path, err)
 	}
 	if l.size > 0 && w.size != l.size {
-		return nil, fmt.Errorf("%s started %d ranks, and %s (%s) sees %d: this is another MPI's library; name the right one in %s",
+		return nil, fmt.Errorf("%s started %d ranks, and %s (%s) sees %d: this is another MPI's "+
+			"library; name the right one in %s",
 			l.name, l.size, w.path, w.family.name, w.size, Library)
 	}
 	return w, nil
 }
 
 func (w *World) start() error {
-	if err := call("MPI_Init_thread", w.fn.initThread, 0, 0, threadFunneled, addr(&w.provided)); err != nil {
+	if err := call("MPI_Init_thread", w.fn.initThread, 0, 0, threadFunneled,
+		addr(&w.provided)); err != nil {
 		return err
 	}
 	if w.provided < threadFunneled {
 		return fmt.Errorf("this MPI was built without threads (level %d)", w.provided)
 	}
-	if err := call("MPI_Comm_set_errhandler", w.fn.errhandler, w.family.world, w.family.returns); err != nil {
+	if err := call("MPI_Comm_set_errhandler", w.fn.errhandler, w.family.world,
+		w.family.returns); err != nil {
 		return err
 	}
 	if err := call("MPI_Comm_rank", w.fn.rank, w.family.world, addr(&w.count)); err != nil {
@@ -185,7 +193,8 @@ func (w *World) Send(to int, m []byte) (*Sending, error) {
 	if len(m) > 0 {
 		data = addr(&m[0])
 	}
-	err := call("MPI_Isend", w.fn.isend, data, uintptr(len(m)), w.family.bytes, uintptr(to), 0, w.family.world, addr(&s.request))
+	err := call("MPI_Isend", w.fn.isend, data, uintptr(len(m)), w.family.bytes, uintptr(to), 0,
+		w.family.world, addr(&s.request))
 	runtime.KeepAlive(s)
 	return s, err
 }
@@ -209,21 +218,24 @@ func (s *Sending) Done() (bool, error) {
 // there is none. The message is valid until the next call.
 func (w *World) Receive() (from int, m []byte, err error) {
 	w.flag = 0
-	if err := call("MPI_Iprobe", w.fn.iprobe, intArg(w.family.anySource), intArg(anyTag), w.family.world, addr(&w.flag), addr(&w.status[0])); err != nil {
+	if err := call("MPI_Iprobe", w.fn.iprobe, intArg(w.family.anySource), intArg(anyTag),
+		w.family.world, addr(&w.flag), addr(&w.status[0])); err != nil {
 		return 0, nil, err
 	}
 	if w.flag == 0 {
 		return 0, nil, nil
 	}
 	from = int(int32(binary.NativeEndian.Uint32(w.status[w.family.source:])))
-	if err := call("MPI_Get_count", w.fn.getCount, addr(&w.status[0]), w.family.bytes, addr(&w.count)); err != nil {
+	if err := call("MPI_Get_count", w.fn.getCount, addr(&w.status[0]), w.family.bytes,
+		addr(&w.count)); err != nil {
 		return 0, nil, err
 	}
 	if n := int(w.count); cap(w.buf) < n || w.buf == nil {
 		w.buf = make([]byte, max(n, 1<<16))
 	}
 	w.buf = w.buf[:cap(w.buf)]
-	err = call("MPI_Recv", w.fn.recv, addr(&w.buf[0]), uintptr(w.count), w.family.bytes, uintptr(from), 0, w.family.world, addr(&w.status[0]))
+	err = call("MPI_Recv", w.fn.recv, addr(&w.buf[0]), uintptr(w.count), w.family.bytes,
+		uintptr(from), 0, w.family.world, addr(&w.status[0]))
 	return from, w.buf[:w.count], err
 }
 

@@ -49,11 +49,12 @@
 //	(cost of the vectors) / (of plain expansions of the same states)
 //	  * (plain cost of the sample's covered states) / (of all of the sample)
 //
-// estimates how the two sums are to each other. Small samples make it too large where
-// vectors save much, for the vicinity of a state is where they save least; so it
-// counts only when it falls no more. If it is then above 1, three times in succession, the search
-// goes on with plain expansions; if it is far below 1, sampling rests for a while. A sample that is large enough is replaced by another, from a
-// state that was expanded in the meantime, so that phases of a system are seen.
+// estimates how the two sums are to each other. Small samples make it too large where vectors
+// save much, for the vicinity of a state is where they save least; so it counts only when it
+// falls no more. If it is then above 1, three times in succession, the search goes on with plain
+// expansions; if it is far below 1, sampling rests for a while. A sample that is large enough is
+// replaced by another, from a state that was expanded in the meantime, so that phases of a
+// system are seen.
 //
 // A search by plain expansions asks again, each time the work has doubled, with a
 // sample of vectors and one of plain expansions from the state that is expanded then;

@@ -103,7 +103,8 @@ func parse(t *testing.T, name, text string, params map[string]string) system.Sys
 
 func run(t *testing.T, sys system.System, f search.Factory, workers int) *search.Result {
 	t.Helper()
-	res, err := search.Run(context.Background(), sys, f, search.Options{Options: engine.Options{Workers: workers, All: true, MaxStates: 3_000_000}})
+	res, err := search.Run(context.Background(), sys, f, search.Options{
+		Options: engine.Options{Workers: workers, All: true, MaxStates: 3_000_000}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,20 +136,27 @@ func TestMeasured(t *testing.T) {
 				res := run(t, c.sys, f, 1)
 				r := report()
 				if r.CartesianStates+r.FullStates != res.States {
-					t.Errorf("%d and %d states were expanded, %d are covered", r.CartesianStates, r.FullStates, res.States)
+					t.Errorf("%d and %d states were expanded, %d are covered", r.CartesianStates,
+						r.FullStates, res.States)
 				}
 				if (len(r.Changes) > 0) != c.plain {
 					t.Errorf("changes: %+v, ratio %.2f", r.Changes, r.Ratio)
 				}
-				if first != nil && (first.States != res.States || first.Transitions != res.Transitions || first.Attempts != res.Attempts || first.MaxDepth != res.MaxDepth) {
-					t.Errorf("%d states, %d transitions; before %d, %d", res.States, res.Transitions, first.States, first.Transitions)
+				if first != nil && (first.States != res.States ||
+					first.Transitions != res.Transitions || first.Attempts != res.Attempts ||
+					first.MaxDepth != res.MaxDepth) {
+					t.Errorf("%d states, %d transitions; before %d, %d", res.States,
+						res.Transitions, first.States, first.Transitions)
 				}
 				first = res
 			}
-			vectors := run(t, c.sys, func() search.Expander { return cartesian.New(c.sys, cartesian.Options{}) }, 1)
+			vectors := run(t, c.sys, func() search.Expander {
+				return cartesian.New(c.sys, cartesian.Options{})
+			}, 1)
 			whole := run(t, c.sys, full.Factory(c.sys), 2)
 			if first.States < vectors.States || first.States > whole.States {
-				t.Errorf("%d states, by vectors %d, plainly %d", first.States, vectors.States, whole.States)
+				t.Errorf("%d states, by vectors %d, plainly %d", first.States, vectors.States,
+					whole.States)
 			}
 		})
 	}
@@ -161,7 +169,8 @@ func TestPhases(t *testing.T) {
 		t.Run(fmt.Sprint(workers), func(t *testing.T) {
 			f, report := auto.Factory(sys, auto.Options{Choice: auto.Early})
 			res := run(t, sys, f, workers)
-			if r := report(); r.CartesianStates == 0 || workers == 1 && (r.FullStates == 0 || len(r.Changes) < 2) {
+			if r := report(); r.CartesianStates == 0 || workers == 1 &&
+				(r.FullStates == 0 || len(r.Changes) < 2) {
 				t.Errorf("%+v, %d states", r, res.States)
 			}
 		})
@@ -180,13 +189,17 @@ func TestMixtures(t *testing.T) {
 		var err error
 		switch seed % 4 {
 		case 0:
-			sys, err = toy.New(toy.Random(r, toy.Config{Threads: 2 + r.IntN(3), Nodes: 3 + r.IntN(3), Observer: seed%8 == 0}))
+			sys, err = toy.New(
+				toy.Random(r, toy.Config{Threads: 2 + r.IntN(3), Nodes: 3 + r.IntN(3),
+					Observer: seed%8 == 0}))
 		case 1:
-			sys, err = toy.New(toy.Random(r, toy.Config{Threads: 4, Nodes: 3, Cells: 2, Values: 2, NoSpawns: true}))
+			sys, err = toy.New(toy.Random(r, toy.Config{Threads: 4, Nodes: 3, Cells: 2, Values: 2,
+				NoSpawns: true}))
 		case 2:
 			sys, err = toy.New(toy.Random(r, toy.Config{Observer: true}))
 		default:
-			m, err := model.Parse("random.model", oracle.Generate(seed, oracle.Everything), model.Options{})
+			m, err := model.Parse("random.model", oracle.Generate(seed, oracle.Everything),
+				model.Options{})
 			if err != nil {
 				refused++ // such as an invariant about a thread that is never created
 				continue
@@ -209,9 +222,12 @@ func TestMixtures(t *testing.T) {
 			choice  auto.Choice
 			workers int
 			store   statestore.Kind
-		}{{auto.Choice(seed%97 + 1), 1, statestore.Tree}, {auto.Choice(seed%89 + 1), 1 + r.IntN(3), statestore.Plain}, {auto.Early, 1, statestore.Tree}, {auto.Early, 1 + r.IntN(3), statestore.Plain}} {
+		}{{auto.Choice(seed%97 + 1), 1, statestore.Tree}, {auto.Choice(seed%89 + 1), 1 + r.IntN(3),
+			statestore.Plain}, {auto.Early, 1, statestore.Tree},
+			{auto.Early, 1 + r.IntN(3), statestore.Plain}} {
 			f, report := auto.Factory(sys, auto.Options{Choice: c.choice})
-			got, res, err := oracle.ExploreWith(sys, f, search.Options{Options: engine.Options{Workers: c.workers}, Store: c.store})
+			got, res, err := oracle.ExploreWith(sys, f, search.Options{
+				Options: engine.Options{Workers: c.workers}, Store: c.store})
 			if err != nil {
 				t.Fatalf("%d: %v", seed, err)
 			}
@@ -229,5 +245,7 @@ func TestMixtures(t *testing.T) {
 	if mixed < n/4 {
 		t.Errorf("only %d of %d searches were mixtures, %d plain", mixed, 4*n, plain)
 	}
-	t.Logf("%d mixtures among searches of %d systems; %d were refused by the language, %d too large", mixed, n-refused-large, refused, large)
+	t.Logf(
+		"%d mixtures among searches of %d systems; %d were refused by the language, %d too large",
+		mixed, n-refused-large, refused, large)
 }

@@ -35,7 +35,8 @@ func costsOf(sys system.System) costs {
 
 // ofVector returns the costs of a vector and of the plain expansion of its state.
 func (c *costs) ofVector(e cartesian.Effort) (vector, plain uint64) {
-	return costState + uint64(costStep*e.Steps+costCopy*e.Copies+costEnd*e.Ends+costAccess*e.Accesses),
+	return costState + uint64(
+			costStep*e.Steps+costCopy*e.Copies+costEnd*e.Ends+costAccess*e.Accesses),
 		c.state + c.step*uint64(e.FullSteps) + costEnd*uint64(e.FullEnds)
 }
 
@@ -72,7 +73,8 @@ func (s *spent) vector(costs *costs, e cartesian.Effort) {
 func (s *spent) plain(costs *costs, after, before search.Counters) {
 	s.states[plainly]++
 	s.work += costs.ofPlain(search.Counters{
-		Transitions: after.Transitions - before.Transitions, EndedLoops: after.EndedLoops - before.EndedLoops,
+		Transitions:  after.Transitions - before.Transitions,
+		EndedLoops:   after.EndedLoops - before.EndedLoops,
 		BlockedLoops: after.BlockedLoops - before.BlockedLoops,
 	})
 }

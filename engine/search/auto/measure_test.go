@@ -14,15 +14,19 @@ import (
 )
 
 var (
-	measure = flag.Bool("measure", false, "measure none, cartesian and auto beside each other; takes minutes")
-	rounds  = flag.Int("rounds", 5, "how `often` each is run")
+	measure = flag.Bool("measure", false, "measure none, cartesian and auto beside each other; "+
+		"takes minutes")
+	rounds = flag.Int("rounds", 5, "how `often` each is run")
 )
 
 // measured are the rows of the table in docs/performance.md.
 var measured = []string{
-	"cmis.model", "filesystem.model -D N=5", "indexer.model -D N=8", "philosophers.model -D N=9", "robots.model -D R=3",
-	"sharedarray.model", "sharedptr.model", "dpor/increments.model -D N=6", "dpor/lastzero.model -D N=9", "dpor/readers.model -D N=15",
-	"locks/haltexception.model", "locks/philosophers.model -D N=5", "siegel/coordbarrier.model -D N=7", "siegel/dissbarrier.model -D N=5",
+	"cmis.model", "filesystem.model -D N=5", "indexer.model -D N=8", "philosophers.model -D N=9",
+	"robots.model -D R=3",
+	"sharedarray.model", "sharedptr.model", "dpor/increments.model -D N=6",
+	"dpor/lastzero.model -D N=9", "dpor/readers.model -D N=15",
+	"locks/haltexception.model", "locks/philosophers.model -D N=5",
+	"siegel/coordbarrier.model -D N=7", "siegel/dissbarrier.model -D N=5",
 }
 
 // TestMeasure prints the rows of the table in docs/performance.md: the command runs with each
@@ -35,7 +39,8 @@ func TestMeasure(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", cpor, "cpor/cmd/cpor").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	fmt.Println("| model | states, none | cartesian | auto | ms, none | cartesian | auto | auto / the better |\n|---|---|---|---|---|---|---|---|")
+	fmt.Println("| model | states, none | cartesian | auto | ms, none | cartesian | auto | auto " +
+		"/ the better |\n|---|---|---|---|---|---|---|---|")
 	for _, row := range measured {
 		args := strings.Fields(row)
 		args[0] = "../../../benchmarks/" + args[0]
@@ -47,7 +52,8 @@ func TestMeasure(t *testing.T) {
 		var ratios []float64
 		for range *rounds {
 			for _, por := range []string{"none", "cartesian", "auto"} {
-				c := exec.Command(cpor, append([]string{"run", "-json", "-q", "-all", "-workers", "1", "-minimise", "0", "-por", por}, args...)...)
+				c := exec.Command(cpor, append([]string{"run", "-json", "-q", "-all", "-workers",
+					"1", "-minimise", "0", "-por", por}, args...)...)
 				out, err := c.Output()
 				var res struct{ States uint64 }
 				if jerr := json.Unmarshal(out, &res); jerr != nil {
@@ -57,14 +63,17 @@ func TestMeasure(t *testing.T) {
 				states[por] = res.States
 			}
 			last := len(times["auto"]) - 1
-			ratios = append(ratios, float64(times["auto"][last])/float64(min(times["none"][last], times["cartesian"][last])))
+			ratios = append(ratios, float64(times["auto"][last])/float64(min(times["none"][last],
+				times["cartesian"][last])))
 		}
 		ms := func(por string) int64 {
 			slices.Sort(times[por])
 			return times[por][len(times[por])/2].Milliseconds()
 		}
 		slices.Sort(ratios)
-		fmt.Printf("| %s | %d | %d | %d | %d | %d | %d | %.2f (%.2f–%.2f) |\n", row, states["none"], states["cartesian"], states["auto"],
-			ms("none"), ms("cartesian"), ms("auto"), ratios[len(ratios)/2], ratios[0], ratios[len(ratios)-1])
+		fmt.Printf("| %s | %d | %d | %d | %d | %d | %d | %.2f (%.2f–%.2f) |\n", row, states["none"],
+			states["cartesian"], states["auto"],
+			ms("none"), ms("cartesian"), ms("auto"), ratios[len(ratios)/2], ratios[0],
+			ratios[len(ratios)-1])
 	}
 }

@@ -148,7 +148,8 @@ func (p *policy) lookAhead(s system.State, v search.Visitor, stopped func() bool
 		}
 		if c, ok := v.(search.Covers); ok {
 			if instead := p.spent.instead - p.begun.instead; instead > 0 {
-				ratio = float64(p.spent.vectors-p.begun.vectors) / float64(instead) * p.sample.share(c.Covered)
+				ratio = float64(p.spent.vectors-p.begun.vectors) / float64(
+					instead) * p.sample.share(c.Covered)
 			}
 		}
 	}
@@ -236,7 +237,8 @@ func (p *policy) compare(s system.State, stopped func() bool) float64 {
 	}
 	plain.grow(min(limit, largest), stopped)
 	p.cost += vectors.work + plain.work
-	if stopped() || vectors.instead == 0 || vectors.done() && plain.done() && vectors.work < p.first {
+	if stopped() || vectors.instead == 0 || vectors.done() && plain.done() &&
+		vectors.work < p.first {
 		return 0
 	}
 	return float64(vectors.work) / float64(vectors.instead) * plain.share(vectors.covers)
@@ -244,7 +246,8 @@ func (p *policy) compare(s system.State, stopped func() bool) float64 {
 
 // change changes the way.
 func (p *policy) change(to way, ratio float64) {
-	p.changes = append(p.changes, Change{Cartesian: to == byVectors, States: p.spent.states[byVectors] + p.spent.states[plainly], Ratio: ratio})
+	p.changes = append(p.changes, Change{Cartesian: to == byVectors,
+		States: p.spent.states[byVectors] + p.spent.states[plainly], Ratio: ratio})
 	p.sample, p.last, p.former, p.steady = nil, 0, 0, false
 	p.next.Store(4 * p.spent.work)
 	p.now.Store(int32(to))
@@ -258,7 +261,8 @@ func (p *policy) report() Report {
 	for _, e := range p.expanders {
 		all.add(&e.spent)
 	}
-	r := Report{CartesianStates: all.states[byVectors], FullStates: all.states[plainly], Ratio: p.last, Changes: p.changes}
+	r := Report{CartesianStates: all.states[byVectors], FullStates: all.states[plainly],
+		Ratio: p.last, Changes: p.changes}
 	if n := len(p.changes); p.last == 0 && n > 0 {
 		r.Ratio = p.changes[n-1].Ratio
 	}
@@ -276,13 +280,16 @@ func (r Report) figure() engine.Figure {
 		f.Text = "cartesian vectors for all states"
 		return f
 	case len(r.Changes) == 0:
-		f.Text = fmt.Sprintf("cartesian vectors for %s states, plain expansion for %s", human.Count(r.CartesianStates), human.Count(r.FullStates))
+		f.Text = fmt.Sprintf("cartesian vectors for %s states, plain expansion for %s",
+			human.Count(r.CartesianStates), human.Count(r.FullStates))
 		return f
 	}
 	c := r.Changes[len(r.Changes)-1]
-	what := fmt.Sprintf("plain expansion from state %s on: vectors cost %.2f times as much", human.Count(c.States), c.Ratio)
+	what := fmt.Sprintf("plain expansion from state %s on: vectors cost %.2f times as much",
+		human.Count(c.States), c.Ratio)
 	if c.Cartesian {
-		what = fmt.Sprintf("cartesian vectors from state %s on again: they cost %.2f of plain expansion", human.Count(c.States), c.Ratio)
+		what = fmt.Sprintf("cartesian vectors from state %s on again: they cost %.2f of plain "+
+			"expansion", human.Count(c.States), c.Ratio)
 	}
 	f.Text = what
 	return f

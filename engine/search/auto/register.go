@@ -12,7 +12,9 @@ import (
 var choose = &engine.FlagOf[Choice]{
 	FlagInfo: engine.FlagInfo{
 		Name: "choose", Group: "What is searched:",
-		Usage:  "`how` -por auto chooses between Cartesian vectors and plain expansion: measured (default); to check that every choice finds the same, early (too soon), mixed or mixed:N (for each state by its hash)",
+		Usage: "`how` -por auto chooses between Cartesian vectors and plain expansion: measured " +
+			"(default); to check that every choice finds the same, early (too soon), mixed or " +
+			"mixed:N (for each state by its hash)",
 		Values: []string{"measured", "early", "mixed"},
 		Try:    []string{"early", "mixed", "mixed:2"},
 	},
@@ -23,7 +25,8 @@ func init() {
 	reduction.Register(reduction.Reduction{
 		Entry: engine.Entry{
 			Name: "auto", Default: true,
-			Summary:   "Cartesian reduction or none, whichever takes less time, measured during the search; preserves what cartesian preserves",
+			Summary: "Cartesian reduction or none, whichever takes less time, measured during " +
+				"the search; preserves what cartesian preserves",
 			Preserves: engine.Violations | engine.Deadlocks | engine.Locals | engine.Steps | engine.Waits,
 			Reduces:   true,
 			Flags:     []engine.Flag{cartesian.OrderFlag, choose},

@@ -10,7 +10,8 @@ import (
 
 // TestSampleStops: a sample of either kind ends when the search is to end, also within a state.
 func TestSampleStops(t *testing.T) {
-	inner, err := toy.New(toy.Random(rand.New(rand.NewPCG(1, 5)), toy.Config{NoLoops: true, Threads: 3, Nodes: 4}))
+	inner, err := toy.New(toy.Random(rand.New(rand.NewPCG(1, 5)),
+		toy.Config{NoLoops: true, Threads: 3, Nodes: 4}))
 	if err != nil {
 		t.Fatal(err)
 	}

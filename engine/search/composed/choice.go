@@ -16,10 +16,12 @@ import (
 
 // ErrDependences refuses a selective search that checks a rule on a system
 // that does not show what the rule depends on.
-var ErrDependences = errors.New("persistent and sleep sets leave orders of independent transitions out: a rule is checked on a system with lockset.Options.Dependences only")
+var ErrDependences = errors.New("persistent and sleep sets leave orders of independent " +
+	"transitions out: a rule is checked on a system with lockset.Options.Dependences only")
 
 // ErrSingle refuses to choose among single transitions.
-var ErrSingle = errors.New("persistent and sleep sets choose among composed transitions, not among single ones with invisible transitions first")
+var ErrSingle = errors.New("persistent and sleep sets choose among composed transitions, not " +
+	"among single ones with invisible transitions first")
 
 // maxAsleep is how many threads a sleep set has room for. The threads behind
 // these never sleep.
@@ -87,7 +89,8 @@ func (m *memory) arrive(ref statestore.Ref, asleep threads) (expand, fresh bool)
 // begin notes that a state is expanded. It returns its sleep set, those who were
 // woken since the last expansion, whether this is the first one, and what was known
 // before for forget.
-func (m *memory) begin(ref statestore.Ref, initial bool) (asleep, woken threads, first bool, before visited) {
+func (m *memory) begin(ref statestore.Ref, initial bool) (asleep, woken threads, first bool,
+	before visited) {
 	s := m.shard(ref)
 	s.Lock()
 	defer s.Unlock()
@@ -164,7 +167,8 @@ func (x *Expander) RestoreMemory(r io.Reader) error {
 			return err
 		}
 		ref := statestore.Ref(word(0))
-		x.choice.memory.shard(ref).states[ref] = visited{asleep: threads(word(1)), taken: threads(word(2)), begun: word(3) != 0}
+		x.choice.memory.shard(ref).states[ref] = visited{asleep: threads(word(1)),
+			taken: threads(word(2)), begun: word(3) != 0}
 	}
 	return nil
 }
@@ -228,7 +232,8 @@ func (c *choice) survey(x *Expander, v search.Visitor, first bool) (deadlock, wh
 	m := x.m
 	stopper, _ := v.(search.Stopper)
 	start := m.Mark()
-	c.options, c.steps, c.ends, c.accesses, c.flaws = c.options[:0], c.steps[:0], c.ends[:0], c.accesses[:0], c.flaws[:0]
+	c.options, c.steps, c.ends, c.accesses, c.flaws = c.options[:0], c.steps[:0], c.ends[:0],
+		c.accesses[:0], c.flaws[:0]
 	c.first, c.next = c.first[:0], c.next[:0]
 	stuck := false
 	for t, n := 0, m.NumThreads(); t < n; t++ {
@@ -253,10 +258,12 @@ func (c *choice) survey(x *Expander, v search.Visitor, first bool) (deadlock, wh
 			}
 			alt = out.Next
 		}
-		c.next = append(c.next, persistent.Thread{Accesses: c.accesses[at:len(c.accesses):len(c.accesses)]})
+		c.next = append(c.next, persistent.Thread{
+			Accesses: c.accesses[at:len(c.accesses):len(c.accesses)]})
 	}
 	c.first = append(c.first, len(c.options))
-	c.options = append(c.options, option{steps: len(c.steps), end: len(c.ends), violations: len(c.flaws)})
+	c.options = append(c.options, option{steps: len(c.steps), end: len(c.ends),
+		violations: len(c.flaws)})
 	return stuck && len(c.options) == 1, true
 }
 
@@ -277,7 +284,8 @@ func (x *Expander) countLoop(out system.Outcome, first bool) {
 // and enters it as an option. The machine is back at start then.
 func (c *choice) take(x *Expander, t int, alt uint64, out system.Outcome, start system.Mark) {
 	m := x.m
-	o := option{thread: t, alt: alt, steps: len(c.steps), end: len(c.ends), accesses: len(c.accesses), violations: len(c.flaws)}
+	o := option{thread: t, alt: alt, steps: len(c.steps), end: len(c.ends),
+		accesses: len(c.accesses), violations: len(c.flaws)}
 	x.follow(t, alt, out,
 		func(v *system.Violation) { c.flaws = append(c.flaws, flaw{*v, len(x.tail)}) },
 		func(a []system.Access) { c.accesses = merge(c.accesses, o.accesses, a) })
@@ -402,7 +410,8 @@ func (c *choice) expand(x *Expander, v search.Visitor, cover search.Coverer) {
 // explore sends the composed transitions of a thread, and puts the thread among
 // those that sleep behind the transitions that follow. It tells whether one of
 // them leads to a state whose expansion has not begun.
-func (c *choice) explore(x *Expander, v search.Visitor, cover search.Coverer, t int, asleep threads) (fresh bool) {
+func (c *choice) explore(x *Expander, v search.Visitor, cover search.Coverer, t int,
+	asleep threads) (fresh bool) {
 	for i := c.first[t]; i < c.first[t+1]; i++ {
 		o, behind := &c.options[i], &c.options[i+1]
 		x.counters.Transitions += uint64(o.length)
@@ -411,7 +420,8 @@ func (c *choice) explore(x *Expander, v search.Visitor, cover search.Coverer, t 
 			v.Violation(&c.flaws[k].violation, steps[:c.flaws[k].length])
 		}
 		sleep := c.sleepBehind(x, i, asleep|c.earlier)
-		x.move = search.Move{Thread: o.thread, Alt: o.alt, Len: o.length, End: c.ends[o.end:behind.end]}
+		x.move = search.Move{Thread: o.thread, Alt: o.alt, Len: o.length,
+			End: c.ends[o.end:behind.end]}
 		cover.Cover(&x.move, func(ref statestore.Ref) bool {
 			expand, begins := c.memory.arrive(ref, sleep)
 			fresh = fresh || begins

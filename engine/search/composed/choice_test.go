@@ -82,7 +82,8 @@ func TestSelections(t *testing.T) {
 			t.Fatal(err)
 		}
 		var every *search.Result
-		for i, o := range []composed.Options{{}, {Sleep: true}, {Persistent: true}, {Persistent: true, Sleep: true}} {
+		for i, o := range []composed.Options{{}, {Sleep: true}, {Persistent: true},
+			{Persistent: true, Sleep: true}} {
 			f, err := composed.Factory(sys, o)
 			if err != nil {
 				t.Fatal(err)
@@ -98,7 +99,8 @@ func TestSelections(t *testing.T) {
 				every = r
 			}
 			if r.States > all.States || !o.Persistent && r.States != every.States {
-				t.Errorf("seed %d, %+v: %d states of %d; %d in the full search", seed, o, r.States, every.States, all.States)
+				t.Errorf("seed %d, %+v: %d states of %d; %d in the full search", seed, o, r.States,
+					every.States, all.States)
 			}
 			if r.Transitions < every.Transitions {
 				fewer[o]++
@@ -181,7 +183,10 @@ init { go W(); for range 5 { go T() } }
 				t.Fatal(err)
 			}
 			var got counts
-			r, err := search.Run(t.Context(), m.System(), f, search.Options{Options: engine.Options{Workers: 1, All: true}, Hook: func(int) search.Hook { return (*moves)(&got.transitions) }})
+			r, err := search.Run(t.Context(), m.System(), f, search.Options{
+				Options: engine.Options{Workers: 1, All: true}, Hook: func(int) search.Hook {
+					return (*moves)(&got.transitions)
+				}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -202,7 +207,8 @@ func (c *moves) Violation(*system.Violation, []search.Step) {}
 
 // TestSelectionRefusals tries what cannot be.
 func TestSelectionRefusals(t *testing.T) {
-	waits, err := model.Parse("waits.model", "var x bool\nthread T() { await(x) }\ninit { go T() }", model.Options{})
+	waits, err := model.Parse("waits.model", "var x bool\nthread T() { await(x) }\ninit { go T() }",
+		model.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,9 +242,12 @@ init { go Main(); go Other() }
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range []composed.Options{{}, {Sleep: true}, {Persistent: true}, {Persistent: true, Sleep: true}} {
-		_, r, err := lockset.Run(t.Context(), m.System(), lockset.Options{Rule: lockset.LDPrime, InitThread: map[string]string{"x": "Main[0]"}, Dependences: true},
-			func(sys system.System) (search.Factory, error) { return composed.Factory(sys, o) }, search.Options{Options: engine.Options{Workers: 1}})
+	for _, o := range []composed.Options{{}, {Sleep: true}, {Persistent: true},
+		{Persistent: true, Sleep: true}} {
+		_, r, err := lockset.Run(t.Context(), m.System(), lockset.Options{Rule: lockset.LDPrime,
+			InitThread: map[string]string{"x": "Main[0]"}, Dependences: true},
+			func(sys system.System) (search.Factory, error) { return composed.Factory(sys, o) },
+			search.Options{Options: engine.Options{Workers: 1}})
 		if err != nil || r.Verdict != engine.Violated {
 			t.Errorf("%+v: %v %v", o, r.Verdict, err)
 		}
@@ -263,7 +272,8 @@ func TestSelectionModels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sys, err := lockset.New(m.System(), lockset.Options{Rule: lockset.LDPrime, Merge: func(system.Loc) bool { return true }, Dependences: true})
+		sys, err := lockset.New(m.System(), lockset.Options{Rule: lockset.LDPrime,
+			Merge: func(system.Loc) bool { return true }, Dependences: true})
 		if err != nil {
 			t.Fatal(err)
 		}

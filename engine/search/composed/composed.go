@@ -135,17 +135,21 @@ type Options struct {
 }
 
 // ErrObservers refuses systems with invariants.
-var ErrObservers = errors.New("the lock-based reduction preserves deadlocks, assertions and run-time errors, but not invariants, because it skips states between the visible ones; use -por cartesian or -por none")
+var ErrObservers = errors.New("the lock-based reduction preserves deadlocks, assertions and " +
+	"run-time errors, but not invariants, because it skips states between the visible ones; use " +
+	"-por cartesian or -por none")
 
 // ErrNoLocks refuses systems that do not implement [system.Locking].
-var ErrNoLocks = errors.New("the lock-based reduction needs a system that reports what its locks protect")
+var ErrNoLocks = errors.New("the lock-based reduction needs a system that reports what its locks " +
+	"protect")
 
 // Expander composes transitions. It implements [search.Expander].
 type Expander struct {
-	o        Options
-	m        system.Machine
-	locks    system.Locking // what m knows about locks
-	pieces   system.Pieces  // of m, to see what composed transitions write in the end; nil if there are none
+	o     Options
+	m     system.Machine
+	locks system.Locking // what m knows about locks
+	// of m, to see what composed transitions write in the end; nil if there are none
+	pieces   system.Pieces
 	adding   system.Adding  // of m; nil if it adds nothing to what transitions access
 	class    []system.Class // of the classified locations
 	end      system.State
@@ -323,7 +327,8 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 // path follows the invisible transitions behind the first transition of thread
 // t, which has been taken, and sends v the move.
 func (x *Expander) path(t int, alt uint64, out system.Outcome, v search.Visitor) {
-	x.follow(t, alt, out, func(v0 *system.Violation) { v.Violation(v0, x.tail) }, func([]system.Access) {})
+	x.follow(t, alt, out, func(v0 *system.Violation) { v.Violation(v0, x.tail) },
+		func([]system.Access) {})
 	x.counters.Transitions += uint64(len(x.tail))
 	x.end = x.m.Encode(x.end)
 	x.move = search.Move{Thread: t, Alt: alt, Len: len(x.tail), End: x.end}
@@ -335,7 +340,8 @@ func (x *Expander) path(t int, alt uint64, out system.Outcome, v search.Visitor)
 // accesses of each when the machine has just taken it, and at the end with those that the
 // end of the composed transition depends on; and violation if a transition violated a
 // property.
-func (x *Expander) follow(t int, alt uint64, out system.Outcome, violation func(*system.Violation), step func([]system.Access)) {
+func (x *Expander) follow(t int, alt uint64, out system.Outcome, violation func(*system.Violation),
+	step func([]system.Access)) {
 	m := x.m
 	x.tail = append(x.tail[:0], search.Step{Thread: t, Alt: alt})
 	x.counters.Attempts++

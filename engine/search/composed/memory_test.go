@@ -12,13 +12,15 @@ func TestMemory(t *testing.T) {
 	arrive := func(want arrival) {
 		t.Helper()
 		if expand, fresh := m.arrive(7, want.asleep); expand != want.expand || fresh != want.fresh {
-			t.Errorf("arriving with %b: expand %v, fresh %v; want %v, %v", want.asleep, expand, fresh, want.expand, want.fresh)
+			t.Errorf("arriving with %b: expand %v, fresh %v; want %v, %v", want.asleep, expand,
+				fresh, want.expand, want.fresh)
 		}
 	}
 	begin := func(initial bool, asleep, woken threads, first bool) {
 		t.Helper()
 		if a, w, f, _ := m.begin(7, initial); a != asleep || w != woken || f != first {
-			t.Errorf("asleep %b, woken %b, first %v; want %b, %b, %v", a, w, f, asleep, woken, first)
+			t.Errorf("asleep %b, woken %b, first %v; want %b, %b, %v", a, w, f, asleep, woken,
+				first)
 		}
 	}
 	arrive(arrival{0b0111, true, true})

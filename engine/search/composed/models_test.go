@@ -56,7 +56,9 @@ func TestModels(t *testing.T) {
 			}
 			plain := m.System()
 			checked, err := lockset.New(plain, lockset.Options{Rule: lockset.LDPrime,
-				Merge: func(system.Loc) bool { return true }, Suspect: func(l system.Loc) { t.Errorf("%s is not protected", plain.NewMachine().LocName(l)) }})
+				Merge: func(system.Loc) bool { return true }, Suspect: func(l system.Loc) {
+					t.Errorf("%s is not protected", plain.NewMachine().LocName(l))
+				}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,11 +78,14 @@ func TestModels(t *testing.T) {
 			if d := oracle.Diff(want, got); d != "" {
 				t.Errorf("composed:\n%s", d)
 			}
-			cart, c := explore(plain, func() search.Expander { return cartesian.New(plain, cartesian.Options{}) })
+			cart, c := explore(plain, func() search.Expander {
+				return cartesian.New(plain, cartesian.Options{})
+			})
 			if d := oracle.Diff(cart, got); d != "" {
 				t.Errorf("cartesian and composed:\n%s", d)
 			}
-			t.Logf("states: full %d, composed %d, cartesian %d", fullResult.States, r.States, c.States)
+			t.Logf("states: full %d, composed %d, cartesian %d", fullResult.States, r.States,
+				c.States)
 			if tt.states != 0 && r.States != tt.states {
 				t.Errorf("%d states, want %d", r.States, tt.states)
 			}
@@ -88,7 +93,8 @@ func TestModels(t *testing.T) {
 				t.Errorf("%d states in the full search, want %d", fullResult.States, tt.full)
 			}
 			if fullResult.States < tt.times*r.States {
-				t.Errorf("%d states, and %d in the full search: less than %d times fewer", r.States, fullResult.States, tt.times)
+				t.Errorf("%d states, and %d in the full search: less than %d times fewer", r.States,
+					fullResult.States, tt.times)
 			}
 		})
 	}

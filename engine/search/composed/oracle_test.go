@@ -28,7 +28,8 @@ var (
 const maxStates = 20_000
 
 var everything = oracle.LockConfig{
-	Threads: 3, Statements: 5, Loops: true, Conditions: true, Semaphores: true, Awaits: true, Choices: true, Creation: true, Atomic: true,
+	Threads: 3, Statements: 5, Loops: true, Conditions: true, Semaphores: true, Awaits: true,
+	Choices: true, Creation: true, Atomic: true,
 }
 
 func breach(c oracle.LockConfig, n int) oracle.LockConfig {
@@ -81,7 +82,8 @@ func (o *outcome) check(text string) string {
 	if err != nil {
 		return err.Error()
 	}
-	dependent, err := lockset.New(m.System(), lockset.Options{Rule: lockset.LDPrime, Dependences: true})
+	dependent, err := lockset.New(m.System(), lockset.Options{Rule: lockset.LDPrime,
+		Dependences: true})
 	if err != nil {
 		return err.Error()
 	}
@@ -140,7 +142,8 @@ func (o *outcome) check(text string) string {
 		}
 	}
 	// Merged histories first must come to the same judgement.
-	_, r, err := lockset.Run(context.Background(), m.System(), lockset.Options{Rule: lockset.LDPrime}, func(sys system.System) (search.Factory, error) {
+	_, r, err := lockset.Run(context.Background(), m.System(), lockset.Options{
+		Rule: lockset.LDPrime}, func(sys system.System) (search.Factory, error) {
 		return composed.Factory(sys, composed.Options{})
 	}, search.Options{Options: engine.Options{Workers: 2, All: true, KeepTraces: true}})
 	if err != nil {
@@ -151,7 +154,8 @@ func (o *outcome) check(text string) string {
 		found = found || v.Kind == lockset.Discipline
 	}
 	if !r.Exhaustive || found != broken(want) {
-		return fmt.Sprintf("with merged histories: exhaustive %v, violates the discipline: %v; otherwise %v", r.Exhaustive, found, broken(want))
+		return fmt.Sprintf("with merged histories: exhaustive %v, violates the discipline: %v; "+
+			"otherwise %v", r.Exhaustive, found, broken(want))
 	}
 	return ""
 }
@@ -201,7 +205,8 @@ func TestTheorems(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	t.Logf("%d models keep the discipline, with %d states in the full search and %d in the composed one; %d searches of models that do not; %d models passed over",
+	t.Logf("%d models keep the discipline, with %d states in the full search and %d in the "+
+		"composed one; %d searches of models that do not; %d models passed over",
 		all.clean, all.full, all.composed, all.broken, all.passed)
 	if !t.Failed() && (all.clean < n/5 || all.broken < n/10) {
 		t.Error("the generator does not test much")

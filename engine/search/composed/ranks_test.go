@@ -39,8 +39,10 @@ func TestRanks(t *testing.T) {
 				if err != nil {
 					return nil, 0, err
 				}
-				o := engine.Options{Workers: 2, All: true, MaxViolations: 1000, KeepTraces: true, MaxStates: most, Ranks: ranks}
-				res, err := search.Run(context.Background(), m.System(), f, search.Options{Options: o, Counts: []*atomic.Uint64{opts.Cuts}})
+				o := engine.Options{Workers: 2, All: true, MaxViolations: 1000, KeepTraces: true,
+					MaxStates: most, Ranks: ranks}
+				res, err := search.Run(context.Background(), m.System(), f, search.Options{
+					Options: o, Counts: []*atomic.Uint64{opts.Cuts}})
 				return res, opts.Cuts.Load(), err
 			}
 			want, cuts, err := explore(nil, maxStates)
@@ -52,25 +54,32 @@ func TestRanks(t *testing.T) {
 			}
 			for _, n := range []int{2, 5} {
 				results, all := make([]*search.Result, n), make([]uint64, n)
-				err := fakeranks.Run(n, fakeranks.Options{Seed: seed, MaxDelay: 100 * time.Microsecond}, func(rank int, c cluster.Comm) (err error) {
-					results[rank], all[rank], err = explore(c, 0)
-					return err
-				})
+				err := fakeranks.Run(n, fakeranks.Options{
+					Seed: seed, MaxDelay: 100 * time.Microsecond},
+					func(rank int, c cluster.Comm) (err error) {
+						results[rank], all[rank], err = explore(c, 0)
+						return err
+					})
 				if err != nil {
 					t.Fatal(err)
 				}
 				for rank, got := range results {
-					if got.Verdict != want.Verdict || !got.Exhaustive || got.States != want.States || got.Transitions != want.Transitions {
-						t.Errorf("seed %d, %+v, rank %d of %d: %v %v, %d states, %d transitions; in one process %v, %d, %d", seed, opts, rank, n,
-							got.Verdict, got.Exhaustive, got.States, got.Transitions, want.Verdict, want.States, want.Transitions)
+					if got.Verdict != want.Verdict || !got.Exhaustive ||
+						got.States != want.States || got.Transitions != want.Transitions {
+						t.Errorf("seed %d, %+v, rank %d of %d: %v %v, %d states, %d transitions; "+
+							"in one process %v, %d, %d", seed, opts, rank, n,
+							got.Verdict, got.Exhaustive, got.States, got.Transitions, want.Verdict,
+							want.States, want.Transitions)
 					}
 					// With violations, one process has executed moves again for their traces.
 					if len(want.Violations) == 0 && all[rank] != cuts {
-						t.Errorf("seed %d, %+v, rank %d of %d: %d moves cut, in one process %d", seed, opts, rank, n, all[rank], cuts)
+						t.Errorf("seed %d, %+v, rank %d of %d: %d moves cut, in one process %d",
+							seed, opts, rank, n, all[rank], cuts)
 					}
 				}
 				if len(results[0].Violations) != len(want.Violations) {
-					t.Errorf("seed %d, %+v, %d ranks: %d violations, in one process %d", seed, opts, n, len(results[0].Violations), len(want.Violations))
+					t.Errorf("seed %d, %+v, %d ranks: %d violations, in one process %d", seed, opts,
+						n, len(results[0].Violations), len(want.Violations))
 				}
 			}
 			compared++

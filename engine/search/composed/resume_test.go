@@ -48,12 +48,14 @@ init { go T() }
 	check := func(name string, res *search.Result, got uint64) {
 		t.Helper()
 		if !res.Exhaustive || res.States != whole.States || got != cuts {
-			t.Errorf("%s: %s, %d states, %d moves cut off; without an interruption %d, %d", name, res.Reason, res.States, got, whole.States, cuts)
+			t.Errorf("%s: %s, %d states, %d moves cut off; without an interruption %d, %d", name,
+				res.Reason, res.States, got, whole.States, cuts)
 		}
 	}
 	for _, disk := range []string{"", filepath.Join(t.TempDir(), "disk")} {
 		var file []byte
-		o := search.Options{Options: engine.Options{MaxStates: whole.States / 2, Disk: disk}}.With(search.Sizes{SpillEvery: whole.States / 8})
+		o := search.Options{Options: engine.Options{MaxStates: whole.States / 2, Disk: disk}}.With(
+			search.Sizes{SpillEvery: whole.States / 8})
 		o.Checkpoint = resumetest.Last(t, &file)
 		o.Checkpoint.Dir = t.TempDir()
 		if res, _, err := explore(o); err != nil || res.Exhaustive || file == nil {
@@ -76,10 +78,13 @@ init { go T() }
 		for i := range kept {
 			kept[i] = s.Checkpoint(0)
 		}
-		err := fakeranks.Run(c.ranks, fakeranks.Options{}, func(rank int, comm cluster.Comm) (err error) {
-			results[rank], all[rank], err = explore(search.Options{Options: engine.Options{MaxStates: c.most, Ranks: comm, Checkpoint: kept[rank]}})
-			return err
-		})
+		err := fakeranks.Run(c.ranks, fakeranks.Options{},
+			func(rank int, comm cluster.Comm) (err error) {
+				results[rank], all[rank], err = explore(search.Options{
+					Options: engine.Options{MaxStates: c.most, Ranks: comm,
+						Checkpoint: kept[rank]}})
+				return err
+			})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -81,7 +81,8 @@ func (s *System) Single(t *trace.Trace) (*trace.Trace, error) {
 		m.Rewind(mark)
 		for _, last := range steps {
 			single.Steps = append(single.Steps, last)
-			if out := m.Machine.Step(last.Thread, last.Alt); out.Violation.Find(t.Violation) != nil {
+			if out := m.Machine.Step(last.Thread, last.Alt); out.Violation.Find(
+				t.Violation) != nil {
 				break
 			}
 		}

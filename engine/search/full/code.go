@@ -13,12 +13,12 @@ import (
 )
 
 // A state can be expanded in three ways, and all tell the visitor the same: the machine executes
-// every step; it executes only those that are not remembered; or machine code executes all of them
-// in one call ([system.Expanding]), and the machine only what the code leaves to it. Which of the last two
-// is faster depends on the model, by a factor of three either way: what is remembered is found by a few
-// words and comes with the numbers of the stored parts; code executes what is never found
-// again, such as steps that read arrays. So it is measured. The first of the ways only
-// serves where neither memory nor code can.
+// every step; it executes only those that are not remembered; or machine code executes all of
+// them in one call ([system.Expanding]), and the machine only what the code leaves to it. Which
+// of the last two is faster depends on the model, by a factor of three either way: what is
+// remembered is found by a few words and comes with the numbers of the stored parts; code
+// executes what is never found again, such as steps that read arrays. So it is measured. The
+// first of the ways only serves where neither memory nor code can.
 
 // way is how a state is expanded.
 type way uint8

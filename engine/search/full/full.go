@@ -83,7 +83,8 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 	stopper, _ := v.(search.Stopper)
 	stopped := false
 	how := x.choose()
-	measured, began, steps := x.code.measuring && x.code.code != nil, time.Time{}, x.counters.Transitions
+	measured, began, steps := x.code.measuring && x.code.code != nil, time.Time{},
+		x.counters.Transitions
 	if measured {
 		began = time.Now()
 	}

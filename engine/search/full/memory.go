@@ -94,7 +94,8 @@ type place struct {
 // listed is a scope in the list of a place.
 type listed struct{ scope, next int32 }
 
-// few is for so many alternatives of a place scopes are kept apart; the last has those of all others, too.
+// few is for so many alternatives of a place scopes are kept apart; the last has those of all
+// others, too.
 const few = 3
 
 // scope is bits of a state. Their values are packed: of each word what is from the lowest
@@ -139,8 +140,9 @@ const (
 
 // result is what an effect changes.
 type result struct {
-	first, n, room int32                        // which of the ops; there is room for some
-	other          [statestore.MaxNumbers]uint8 // by part: the one from which bits are copied to it, from 1; 0 if none are
+	first, n, room int32 // which of the ops; there is room for some
+	// by part: the one from which bits are copied to it, from 1; 0 if none are
+	other [statestore.MaxNumbers]uint8
 }
 
 // op is a change of some bits of a word.
@@ -197,8 +199,10 @@ const (
 func newMemory(most int) *memory {
 	return &memory{
 		most: most, contexts: map[context]*layout{}, credit: maxCredit,
-		places: make([]place, 1), index: make([]int32, minIndex), lists: make([]listed, 1), scopes: make([]scope, 1),
-		effects: make([]effect, minEffects), results: make([]result, minEffects), ends: make([]made, minEnds),
+		places: make([]place, 1), index: make([]int32, minIndex), lists: make([]listed, 1),
+		scopes:  make([]scope, 1),
+		effects: make([]effect, minEffects), results: make([]result, minEffects),
+		ends: make([]made, minEnds),
 	}
 }
 
@@ -232,7 +236,8 @@ func (y *memory) forget() {
 			l.threads[t].place, l.threads[t].scope = 0, 0
 		}
 	}
-	y.places, y.lists, y.scopes, y.ops, y.serial = y.places[:1], y.lists[:1], y.scopes[:1], y.ops[:0], 0
+	y.places, y.lists, y.scopes, y.ops, y.serial = y.places[:1], y.lists[:1], y.scopes[:1],
+		y.ops[:0], 0
 	clear(y.index)
 	clear(y.effects)
 	clear(y.results)
@@ -409,7 +414,8 @@ func (y *memory) moreEffects() {
 			continue
 		}
 		h := y.hash(e.thread, e.alt, e.scope, y.scopes[e.scope].values, &e.values)
-		for k := range maxProbes { // of those for whom there is no place, which are very few, one is lost
+		// of those for whom there is no place, which are very few, one is lost
+		for k := range maxProbes {
 			if at := (h + k) & mask; y.effects[at].thread == 0 || k == maxProbes-1 {
 				y.effects[at], y.results[at] = *e, results[i]
 				break
@@ -522,7 +528,8 @@ func (y *memory) other(effect int, p uint32) uint32 {
 // forWords makes scratch for states of so many words.
 func (y *memory) forWords(words int) {
 	if len(y.masks) < words {
-		y.masks, y.known, y.copied = make([]uint64, words), make([]uint64, words), make([]uint64, words)
+		y.masks, y.known, y.copied = make([]uint64, words), make([]uint64, words),
+			make([]uint64, words)
 	}
 }
 
@@ -572,7 +579,8 @@ func (y *memory) compare(s, end system.State) bool {
 		is := bits.RotateLeft64(known[from.Word]&from.Mask, c.Left)
 		masks[c.To.Word] |= is
 		if is = c.To.Mask &^ is; is != 0 {
-			y.doing = append(y.doing, op{mask: is, value: uint64(c.Left & 63), word: c.To.Word, from: c.From})
+			y.doing = append(y.doing, op{mask: is, value: uint64(c.Left & 63), word: c.To.Word,
+				from: c.From})
 			copied[c.To.Word] |= is
 		}
 	}

@@ -85,7 +85,8 @@ func (x *Expander) expandRemembering(v search.Visitor, stopper search.Stopper) (
 }
 
 // repeat sends v a transition whose effect is known.
-func (x *Expander) repeat(effect, t int, alt uint64, v search.Visitor, numbered search.Numbered, numbers []uint32) {
+func (x *Expander) repeat(effect, t int, alt uint64, v search.Visitor, numbered search.Numbered,
+	numbers []uint32) {
 	y := x.memory
 	e := &y.effects[effect]
 	if len(numbers) > 0 && (e.how == single || e.how == crossing) {
@@ -182,7 +183,8 @@ func (x *Expander) spread(effect int, numbered search.Numbered) how {
 		if o.from < 0 {
 			continue
 		}
-		if from := numbered.Parts(o.from, bits.RotateLeft64(o.mask, -int(o.value))); from == to && to&(to-1) == 0 {
+		if from := numbered.Parts(o.from, bits.RotateLeft64(o.mask, -int(o.value))); from == to &&
+			to&(to-1) == 0 {
 			continue
 		}
 		for m := o.mask; m != 0; m &= m - 1 {
@@ -218,7 +220,8 @@ func (x *Expander) execute(t int, alt uint64, v search.Visitor) (kind system.Kin
 
 // track takes a step with its scope, which is in y.step, and its tally; ok is false if it may not
 // be remembered.
-func (x *Expander) track(t int, alt uint64, v search.Visitor) (out system.Outcome, tally int, ok bool) {
+func (x *Expander) track(t int, alt uint64, v search.Visitor) (out system.Outcome, tally int,
+	ok bool) {
 	if !x.loaded {
 		x.load()
 	}
@@ -240,14 +243,16 @@ func (x *Expander) track(t int, alt uint64, v search.Visitor) (out system.Outcom
 }
 
 // learn executes a step and remembers it if it can be.
-func (x *Expander) learn(st *standing, thread uint32, t int, alt uint64, v search.Visitor, numbered search.Numbered, numbers []uint32) (kind system.Kind, next uint64) {
+func (x *Expander) learn(st *standing, thread uint32, t int, alt uint64, v search.Visitor,
+	numbered search.Numbered, numbers []uint32) (kind system.Kind, next uint64) {
 	y := x.memory
 	out, tally, ok := x.track(t, alt, v)
 	kind, next = out.Kind, out.Next
 	if y.step.At.Mask == 0 || thread == 0 || alt>>32 != 0 || next>>32 != 0 || out.Violation != nil {
 		return kind, next
 	}
-	if len(y.lists) == maxLists || len(y.scopes) == maxScopes || y.serial == maxSerial || len(y.ops) > maxOps {
+	if len(y.lists) == maxLists || len(y.scopes) == maxScopes || y.serial == maxSerial ||
+		len(y.ops) > maxOps {
 		y.forget()
 	}
 	st.leads[0], st.leads[1] = y.step.At, y.step.Own

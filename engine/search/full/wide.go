@@ -35,7 +35,8 @@ const (
 )
 
 // wideAt returns the place for a step of a thread that touches some parts.
-func (y *memory) wideAt(thread, alt uint32, parts uint8, from *[statestore.MaxNumbers]uint32) *wideStep {
+func (y *memory) wideAt(thread, alt uint32, parts uint8,
+	from *[statestore.MaxNumbers]uint32) *wideStep {
 	h := (uint64(thread) ^ uint64(alt)<<32 ^ uint64(parts)<<56) * mixer
 	for i := 0; i < len(from); i += 2 {
 		hi, lo := bits.Mul64(h^(uint64(from[i])|uint64(from[i+1])<<32), mixer)
@@ -66,7 +67,8 @@ func parted(numbers []uint32, parts uint8) (from [statestore.MaxNumbers]uint32) 
 }
 
 // stepWide takes a step that has no effect, from a place with wide steps.
-func (x *Expander) stepWide(st *standing, thread uint32, t int, alt uint64, v search.Visitor, numbered search.Numbered, numbers []uint32) (kind system.Kind, next uint64) {
+func (x *Expander) stepWide(st *standing, thread uint32, t int, alt uint64, v search.Visitor,
+	numbered search.Numbered, numbers []uint32) (kind system.Kind, next uint64) {
 	y := x.memory
 	pl := y.whole(st.place)
 	if pl.luck < 0 || alt>>32 != 0 {
@@ -90,7 +92,8 @@ func (x *Expander) stepWide(st *standing, thread uint32, t int, alt uint64, v se
 }
 
 // learnWide remembers the step that was taken last, an alternative of a thread from a place.
-func (x *Expander) learnWide(pl *place, thread uint32, alt uint64, out system.Outcome, tally int, numbered search.Numbered, numbers []uint32) {
+func (x *Expander) learnWide(pl *place, thread uint32, alt uint64, out system.Outcome, tally int,
+	numbered search.Numbered, numbers []uint32) {
 	y := x.memory
 	if len(numbers) == 0 {
 		return

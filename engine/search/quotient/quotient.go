@@ -64,7 +64,10 @@ func New(sys system.System) (*System, error) {
 	can := sys.Capabilities()
 	sym := can.Symmetric
 	if can.Symmetry() == "" {
-		return nil, &engine.OptionError{Message: "-symmetry on needs a symmetry that can be used: a model declares one with symmetric thread, or with type Pid symmetric(N); if it has monitors or conditions, no thread may create threads"}
+		return nil, &engine.OptionError{
+			Message: "-symmetry on needs a symmetry that can be used: a model declares one with " +
+				"symmetric thread, or with type Pid symmetric(N); if it has monitors or " +
+				"conditions, no thread may create threads"}
 	}
 	q := &System{plain: sys, sym: sym}
 	known := map[string]bool{}
@@ -144,7 +147,8 @@ func (m *machine) Encode(dst system.State) system.State {
 }
 
 // Lift implements [search.Quotient].
-func (q *System) Lift(initial int, parts [][]search.Step, wanted *system.Violation) (*trace.Trace, *system.Violation, error) {
+func (q *System) Lift(initial int, parts [][]search.Step, wanted *system.Violation) (*trace.Trace,
+	*system.Violation, error) {
 	t := &trace.Trace{Initial: q.from[initial]}
 	orbits, m := q.NewMachine(), q.NewMachine()
 	orbits.Load(q.initial[initial])
@@ -154,7 +158,8 @@ func (q *System) Lift(initial int, parts [][]search.Step, wanted *system.Violati
 	for i, part := range parts {
 		for j, st := range part {
 			// The self-loops of blocked and ended threads are no steps of an execution.
-			if st.Thread >= orbits.NumThreads() || orbits.Step(st.Thread, st.Alt).Kind != system.Moved {
+			if st.Thread >= orbits.NumThreads() ||
+				orbits.Step(st.Thread, st.Alt).Kind != system.Moved {
 				continue
 			}
 			end = orbits.Encode(end)
@@ -179,7 +184,8 @@ func (q *System) Lift(initial int, parts [][]search.Step, wanted *system.Violati
 
 // find takes a transition that leads into the orbit of which end is the
 // representative, with a violation like the wanted one if that is not nil.
-func find(m system.Machine, end system.State, wanted *system.Violation, got *system.State) (step search.Step, v *system.Violation, ok bool) {
+func find(m system.Machine, end system.State, wanted *system.Violation,
+	got *system.State) (step search.Step, v *system.Violation, ok bool) {
 	mark := m.Mark()
 	for t := range m.NumThreads() {
 		for alt, more := uint64(0), true; more; {

@@ -37,15 +37,22 @@ const Mode = "stateful"
 
 // Store is the flag that chooses the store.
 var Store = &engine.FlagOf[statestore.Kind]{
-	FlagInfo: engine.FlagInfo{Name: "store", Group: "How, and how far:", Usage: "how the covered states are stored: the exact `store`s tree (compressed, the default) and plain, or compact (hash compaction) and bitstate, which can omit states, so a search with them is never exhaustive", Values: []string{"tree", "plain", "compact", "bitstate"}, Try: []string{"plain"}},
-	Parse:    func(_ statestore.Kind, s string) (statestore.Kind, error) { return statestore.ParseKind(s) },
+	FlagInfo: engine.FlagInfo{Name: "store", Group: "How, and how far:",
+		Usage: "how the covered states are stored: the exact `store`s tree (compressed, the " +
+			"default) and plain, or compact (hash compaction) and bitstate, which can omit " +
+			"states, so a search with them is never exhaustive", Values: []string{"tree", "plain",
+			"compact", "bitstate"}, Try: []string{"plain"}},
+	Parse: func(_ statestore.Kind, s string) (statestore.Kind, error) {
+		return statestore.ParseKind(s)
+	},
 }
 
 // Symmetry is the flag that says whether declared symmetries are used.
 var Symmetry = &engine.FlagOf[Use]{
 	FlagInfo: engine.FlagInfo{
 		Name: "symmetry", Group: "What is searched:",
-		Usage:  "`whether` states that differ only by a declared symmetry count as one: on (the default if the model declares any, without -races and -validate) or off",
+		Usage: "`whether` states that differ only by a declared symmetry count as one: on (the " +
+			"default if the model declares any, without -races and -validate) or off",
 		Values: []string{"on", "off"},
 		Try:    []string{"off"},
 	},
@@ -135,7 +142,9 @@ func Expanders(name string, t *engine.Task) (search.Factory, error) {
 		return nil, engine.Unknown(Mode, name)
 	}
 	if r.OnLocks {
-		return nil, &engine.OptionError{Message: "-por " + name + " rests on the locking discipline, which is checked only with the whole search around it"}
+		return nil, &engine.OptionError{
+			Message: "-por " + name + " rests on the locking discipline, which is checked only " +
+				"with the whole search around it"}
 	}
 	return r.Plan(t, nil).Factory(t.System)
 }
@@ -143,8 +152,10 @@ func Expanders(name string, t *engine.Task) (search.Factory, error) {
 func (r Reduction) entry() engine.Entry {
 	e := r.Entry
 	e.Mode = Mode
-	e.Counts = engine.CountStates | engine.CountTransitions | engine.CountAttempts | engine.CountDepth | engine.CountStore | engine.CountLoops
-	e.Takes = engine.TakesAll | engine.TakesDeadlocks | engine.TakesValidate | engine.TakesMaxStates | engine.TakesDisk | engine.TakesCheckpoint | engine.TakesRanks
+	e.Counts =
+		engine.CountStates | engine.CountTransitions | engine.CountAttempts | engine.CountDepth | engine.CountStore | engine.CountLoops
+	e.Takes =
+		engine.TakesAll | engine.TakesDeadlocks | engine.TakesValidate | engine.TakesMaxStates | engine.TakesDisk | engine.TakesCheckpoint | engine.TakesRanks
 	e.Flags = append([]engine.Flag{Store, lockset.Races}, e.Flags...)
 	if r.everyRule() || r.OnLocks {
 		e.Flags = append(e.Flags, lockset.InitThread)
@@ -174,17 +185,24 @@ func (r *Reduction) check(v *engine.Values, o *engine.Options) error {
 	store := Store.Of(v)
 	switch {
 	case o.Disk != "" && store != statestore.Tree && store != statestore.Plain:
-		return fmt.Errorf("-disk requires -store tree or plain, from which states can be recovered; -store %v cannot be combined with it", store)
+		return fmt.Errorf("-disk requires -store tree or plain, from which states can be "+
+			"recovered; -store %v cannot be combined with it", store)
 	case r.OnLocks && (rule == lockset.LD || rule == lockset.HB):
-		return fmt.Errorf("-races %v needs every interleaving, because it depends on the order of the accesses: -por %s checks ld'; -por none checks %v, and so does -search stateless with every reduction", rule, r.Name, rule)
+		return fmt.Errorf("-races %v needs every interleaving, because it depends on the order "+
+			"of the accesses: -por %s checks ld'; -por none checks %v, and so does -search "+
+			"stateless with every reduction", rule, r.Name, rule)
 	case !r.OnLocks && !r.everyRule() && rule != lockset.None:
-		return fmt.Errorf("-races %v cannot be checked with -por %s, which skips the accesses it looks for: use -por none, or -search stateless, or -por locks for ld'", rule, r.Name)
+		return fmt.Errorf("-races %v cannot be checked with -por %s, which skips the accesses it "+
+			"looks for: use -por none, or -search stateless, or -por locks for ld'", rule, r.Name)
 	case Symmetry.Of(v) != WhereItCan && rule != lockset.None && !r.OnLocks:
-		return fmt.Errorf("-symmetry cannot be combined with -races %v, which records which thread did what", rule)
+		return fmt.Errorf("-symmetry cannot be combined with -races %v, which records which "+
+			"thread did what", rule)
 	case Symmetry.Of(v) != WhereItCan && o.Validate:
-		return errors.New("-symmetry cannot be combined with -validate, which repeats the search's steps on the original states")
+		return errors.New("-symmetry cannot be combined with -validate, which repeats the " +
+			"search's steps on the original states")
 	case rule != lockset.None && o.Validate:
-		return fmt.Errorf("-validate runs transitions on pieces of states, without the data of -races %v: use -races none with it", rule)
+		return fmt.Errorf("-validate runs transitions on pieces of states, without the data of "+
+			"-races %v: use -races none with it", rule)
 	case r.OnLocks || r.everyRule():
 		return lockset.CheckInitThread(v)
 	}
@@ -263,20 +281,23 @@ func (r *Reduction) dives(t *engine.Task) bool {
 // surface makes the violation that a dive has found that of the search, which it has ended.
 func surface(ctx context.Context, t *engine.Task, res *engine.Result, f *dive.Found) (err error) {
 	o := t.Options
-	res.Violations, err = engine.Finish(ctx, t.System, []engine.Raw{{Violation: *f.Trace.Violation, Trace: f.Trace}}, &o)
+	res.Violations, err = engine.Finish(ctx, t.System,
+		[]engine.Raw{{Violation: *f.Trace.Violation, Trace: f.Trace}}, &o)
 	if err != nil {
 		return err
 	}
 	fault := res.Judge(engine.AtViolation, "", true)
 	res.Figures = append(res.Figures, engine.Figure{
-		Key: "dive", Value: f.Number, Label: "found by", Text: "random execution " + human.Count(f.Number) + " beside the search",
+		Key: "dive", Value: f.Number, Label: "found by", Text: "random execution " +
+			human.Count(f.Number) + " beside the search",
 	})
 	return fault
 }
 
 // search runs the search, with races checked if they are to be. It returns the
 // system that knows the traces then.
-func (r *Reduction) search(ctx context.Context, t *engine.Task, plan *Plan, o search.Options) (*search.Result, *lockset.System, error) {
+func (r *Reduction) search(ctx context.Context, t *engine.Task, plan *Plan,
+	o search.Options) (*search.Result, *lockset.System, error) {
 	factory := func(sys system.System) (search.Factory, error) {
 		f, err := plan.Factory(sys)
 		if err != nil {
@@ -323,7 +344,8 @@ func (r *Reduction) symmetric(t *engine.Task) bool {
 	case Off:
 		return false
 	}
-	return !r.OnLocks && !t.Validate && lockset.Races.Of(t.Flags) == lockset.None && system.SymmetryOf(t.System) != ""
+	return !r.OnLocks && !t.Validate && lockset.Races.Of(t.Flags) == lockset.None &&
+		system.SymmetryOf(t.System) != ""
 }
 
 // fewStates is the number of states below which the store's bytes for each
@@ -340,12 +362,16 @@ func (r *Reduction) tell(out *engine.Result, res *search.Result, t *engine.Task,
 	out.How = append(out.How, store)
 	if t.Ranks != nil {
 		n := t.Ranks.Size()
-		out.How = append(out.How, engine.Figure{Key: "ranks", Value: n, Text: fmt.Sprintf("on each of %d ranks", n)})
+		out.How = append(out.How, engine.Figure{Key: "ranks", Value: n,
+			Text: fmt.Sprintf("on each of %d ranks", n)})
 		sent := engine.Figure{Key: "traffic", Value: res.Traffic}
 		if tr := res.Traffic; tr.States > 0 {
 			sent.Label = "traffic"
-			sent.Text = fmt.Sprintf("%s states in %s messages, %.1f bytes a state", human.Count(tr.States), human.Count(tr.Messages), float64(tr.Bytes)/float64(tr.States))
-			sent.Text += fmt.Sprintf("; the largest rank has %.2f times the mean of the states", tr.Largest)
+			sent.Text = fmt.Sprintf("%s states in %s messages, %.1f bytes a state",
+				human.Count(tr.States), human.Count(tr.Messages),
+				float64(tr.Bytes)/float64(tr.States))
+			sent.Text += fmt.Sprintf("; the largest rank has %.2f times the mean of the states",
+				tr.Largest)
 		}
 		out.Figures = append(out.Figures, sent)
 	}
@@ -353,19 +379,23 @@ func (r *Reduction) tell(out *engine.Result, res *search.Result, t *engine.Task,
 		out.How = append(out.How, plan.How()...)
 	}
 	if what := system.SymmetryOf(t.System); what != "" {
-		used := engine.Figure{Key: "symmetry", Label: "symmetry", Value: r.symmetric(t), Text: "not used"}
+		used := engine.Figure{Key: "symmetry", Label: "symmetry", Value: r.symmetric(t),
+			Text: "not used"}
 		if r.symmetric(t) {
 			used.Text = "one state for all that differ only by " + what
 		}
 		out.Figures = append(out.Figures, used)
 	}
 	if d := res.Disk; d != nil {
-		out.How = append(out.How, engine.Figure{Key: "disk", Value: t.Disk, Text: "beyond memory, on disk in " + t.Disk})
-		disk := human.Size(d.Most) + " at most, " + human.Size(d.Written) + " written, " + human.Size(d.Read) + " read"
+		out.How = append(out.How, engine.Figure{Key: "disk", Value: t.Disk,
+			Text: "beyond memory, on disk in " + t.Disk})
+		disk := human.Size(d.Most) + " at most, " + human.Size(d.Written) + " written, " +
+			human.Size(d.Read) + " read"
 		if d.Drops == 0 {
 			disk += "; all was in memory, too"
 		}
-		out.Figures = append(out.Figures, engine.Figure{Key: "spilled", Value: d, Label: "disk", Text: disk})
+		out.Figures = append(out.Figures, engine.Figure{Key: "spilled", Value: d, Label: "disk",
+			Text: disk})
 	}
 	if plan.Figures != nil {
 		out.Figures = append(out.Figures, plan.Figures()...)
@@ -379,12 +409,14 @@ func (r *Reduction) tell(out *engine.Result, res *search.Result, t *engine.Task,
 		memory = human.Size(res.PeakRSS)
 	}
 	if res.OmissionProbability > 0 {
-		omissions = fmt.Sprintf("a reachable state was omitted with probability %.2g", res.OmissionProbability)
+		omissions = fmt.Sprintf("a reachable state was omitted with probability %.2g",
+			res.OmissionProbability)
 	}
 	out.Figures = append(out.Figures,
 		engine.Figure{Key: "bytes_per_state", Value: res.BytesPerState, Label: "store", Text: size},
 		engine.Figure{Label: "memory", Text: memory},
-		engine.Figure{Key: "omission_probability", Value: res.OmissionProbability, Label: "omissions", Text: omissions},
+		engine.Figure{Key: "omission_probability", Value: res.OmissionProbability,
+			Label: "omissions", Text: omissions},
 		engine.Figure{Key: "steals", Value: res.Steals},
 		engine.Figure{Key: "failed_cas", Value: res.FailedCAS},
 		engine.Figure{Key: "idle_share", Value: res.IdleShare})

@@ -24,7 +24,8 @@ func TestModels(t *testing.T) {
 		text := oracle.Generate(seed, oracle.Everything)
 		m, err := model.Parse("random.model", text, model.Options{})
 		if err != nil {
-			refused++ // what init does has no end, or a property names a thread that it does not create
+			// what init does has no end, or a property names a thread that it does not create
+			refused++
 			continue
 		}
 		sys := m.System()
@@ -41,7 +42,9 @@ func TestModels(t *testing.T) {
 				return cartesian.New(sys, o)
 			},
 		} {
-			_, err := search.Run(context.Background(), sys, f, search.Options{Options: engine.Options{Workers: 2, All: true, KeepTraces: true, MaxStates: 300}, Hook: validate.Hook(sys, c.report)})
+			_, err := search.Run(context.Background(), sys, f, search.Options{
+				Options: engine.Options{Workers: 2, All: true, KeepTraces: true, MaxStates: 300},
+				Hook:    validate.Hook(sys, c.report)})
 			if c.first != nil {
 				t.Fatalf("seed %d, %s: %v\n%s", seed, name, c.first, text)
 			}

@@ -46,8 +46,10 @@ type Difference struct {
 }
 
 // NewDifference returns a difference after some steps from a state of a system.
-func NewDifference(sys system.System, s system.State, steps []search.Step, format string, args ...any) *Difference {
-	d := &Difference{Message: fmt.Sprintf(format, args...), State: slices.Clone(s), Steps: slices.Clone(steps)}
+func NewDifference(sys system.System, s system.State, steps []search.Step, format string,
+	args ...any) *Difference {
+	d := &Difference{Message: fmt.Sprintf(format, args...), State: slices.Clone(s),
+		Steps: slices.Clone(steps)}
 	m := sys.NewMachine()
 	m.Load(s)
 	for _, s := range d.Steps {
@@ -83,7 +85,8 @@ func (d *Difference) Error() string {
 // from the goroutines of all workers.
 func Hook(sys system.System, report func(error)) func(worker int) search.Hook {
 	return func(int) search.Hook {
-		h := &hook{sys: sys, obs: system.ObserversOf(sys), report: report, m: sys.NewMachine(), fresh: sys.NewMachine(), plain: sys.NewMachine()}
+		h := &hook{sys: sys, obs: system.ObserversOf(sys), report: report, m: sys.NewMachine(),
+			fresh: sys.NewMachine(), plain: sys.NewMachine()}
 		// What a check remembers of the way to a state is in no piece of it.
 		first := sys.Initial()[0]
 		h.remembers = len(system.Bare(sys, first)) < len(first)
@@ -179,7 +182,8 @@ func (h *hook) transitions() {
 		for alt, more := uint64(0), true; more && !h.bad; {
 			step := []search.Step{{Thread: t, Alt: alt}}
 			out := m.Step(t, alt)
-			tr := transition{step: step[0], out: out, accesses: slices.Clone(m.Accesses()), end: m.Encode(nil)}
+			tr := transition{step: step[0], out: out, accesses: slices.Clone(m.Accesses()),
+				end: m.Encode(nil)}
 			hash := m.Hash()
 			h.fresh.Load(tr.end)
 			if h.buf[0] = h.fresh.Encode(h.buf[0]); !slices.Equal(h.buf[0], tr.end) {
@@ -189,11 +193,13 @@ func (h *hook) transitions() {
 			if h.buf[0] = m.Encode(h.buf[0]); !slices.Equal(h.buf[0], h.state) {
 				h.fail(step, "the undo log does not lead back")
 			} else if m.Hash() != start {
-				h.fail(step, "the hash is %#x and not %#x after the undo log led back", m.Hash(), start)
+				h.fail(step, "the hash is %#x and not %#x after the undo log led back", m.Hash(),
+					start)
 			}
 			h.plain.Load(h.state)
 			plain := h.plain.Step(t, alt)
-			if h.buf[0] = h.plain.Encode(h.buf[0]); !slices.Equal(h.buf[0], tr.end) || !Same(plain, out) || plain.Next != out.Next {
+			if h.buf[0] = h.plain.Encode(h.buf[0]); !slices.Equal(h.buf[0], tr.end) ||
+				!Same(plain, out) || plain.Next != out.Next {
 				h.fail(step, "the transition is another one without tracking")
 			}
 			if out.Kind != system.Moved {
@@ -204,7 +210,8 @@ func (h *hook) transitions() {
 				}
 				for _, a := range tr.accesses {
 					if a.Write {
-						h.fail(step, "the self-loop of a thread that is %v writes %s", out.Kind, h.m.LocName(a.Loc))
+						h.fail(step, "the self-loop of a thread that is %v writes %s", out.Kind,
+							h.m.LocName(a.Loc))
 					}
 				}
 			}
@@ -223,7 +230,8 @@ func Same(a, b system.Outcome) bool {
 	if a != b || (va == nil) != (vb == nil) {
 		return false
 	}
-	return va == nil || va.Kind == vb.Kind && va.Pos == vb.Pos && va.Object == vb.Object && va.Message == vb.Message
+	return va == nil || va.Kind == vb.Kind && va.Pos == vb.Pos && va.Object == vb.Object &&
+		va.Message == vb.Message
 }
 
 // effects checks that the transitions changed nothing but what they said.
@@ -247,8 +255,10 @@ func (h *hook) effects() {
 		h.m.Load(h.state)
 		h.m.Step(t.step.Thread, t.step.Alt)
 		for l, before := range h.values {
-			if now := h.whole.Value(l); now != before && !slices.ContainsFunc(t.accesses, func(a system.Access) bool { return a.Loc == l && a.Write }) {
-				h.fail(steps, "the transition changed %s from %d to %d and did not say so", h.m.LocName(l), before, now)
+			if now := h.whole.Value(l); now != before && !slices.ContainsFunc(t.accesses,
+				func(a system.Access) bool { return a.Loc == l && a.Write }) {
+				h.fail(steps, "the transition changed %s from %d to %d and did not say so",
+					h.m.LocName(l), before, now)
 			}
 		}
 		for u, before := range h.locals {
@@ -268,15 +278,17 @@ func (h *hook) pieces(t *transition) {
 	steps := []search.Step{t.step}
 	h.m.Load(h.state)
 	values := map[system.Loc]uint64{}
-	out := h.whole.StepOn(t.step.Thread, t.step.Alt, h.locals[t.step.Thread], func(l system.Loc) uint64 {
-		if _, ok := values[l]; ok {
-			h.fail(steps, "the transition asked twice for %s", h.m.LocName(l))
-		}
-		h.fresh.Load(h.state)
-		values[l] = h.other.Value(l)
-		return values[l]
-	})
-	if !Same(out, t.out) || out.Next != t.out.Next || !SameAccesses(h.whole.Accesses(), t.accesses) {
+	out := h.whole.StepOn(t.step.Thread, t.step.Alt, h.locals[t.step.Thread],
+		func(l system.Loc) uint64 {
+			if _, ok := values[l]; ok {
+				h.fail(steps, "the transition asked twice for %s", h.m.LocName(l))
+			}
+			h.fresh.Load(h.state)
+			values[l] = h.other.Value(l)
+			return values[l]
+		})
+	if !Same(out, t.out) || out.Next != t.out.Next || !SameAccesses(h.whole.Accesses(),
+		t.accesses) {
 		h.fail(steps, "the transition is another one when it is run on pieces")
 		return
 	}
@@ -289,7 +301,8 @@ func (h *hook) pieces(t *transition) {
 	}
 	for _, a := range t.accesses {
 		if one, two := h.whole.Value(a.Loc), h.other.Value(a.Loc); one != two {
-			h.fail(steps, "%s is %d after the transition, and %d when it is run on pieces", h.m.LocName(a.Loc), two, one)
+			h.fail(steps, "%s is %d after the transition, and %d when it is run on pieces",
+				h.m.LocName(a.Loc), two, one)
 		}
 	}
 }
@@ -307,7 +320,8 @@ func SameAccesses(a, b []system.Access) bool {
 	return true
 }
 
-// spent tells whether an access has at most one operation less room than another one of the same location.
+// spent tells whether an access has at most one operation less room than another one of the same
+// location.
 func spent(before, after []system.Access) bool {
 	for _, x := range before {
 		for _, y := range after {
@@ -355,7 +369,8 @@ func (h *hook) commute(a, b *transition) {
 	if h.dependentOnAny(a, b.step.Thread) || h.dependentOnAny(b, a.step.Thread) {
 		return
 	}
-	run := func(first, second *transition, buf system.State) (system.State, uint64, map[finding]bool) {
+	run := func(first, second *transition, buf system.State) (system.State, uint64,
+		map[finding]bool) {
 		steps := []search.Step{first.step, second.step}
 		h.m.Load(h.state)
 		before := h.m.Step(first.step.Thread, first.step.Alt)
@@ -368,11 +383,14 @@ func (h *hook) commute(a, b *transition) {
 			out.Violation, want.Violation = placed(out.Violation), placed(want.Violation)
 		}
 		if !Same(out, want) || out.Next != want.Next {
-			h.fail(steps, "the second transition is independent of the first one and yet another one after it")
+			h.fail(steps, "the second transition is independent of the first one and yet another "+
+				"one after it")
 		} else if !SameAccesses(h.m.Accesses(), second.accesses) {
-			h.fail(steps, "the second transition is independent of the first one and yet has other accesses after it")
+			h.fail(steps, "the second transition is independent of the first one and yet has "+
+				"other accesses after it")
 		} else if !spent(second.accesses, h.m.Accesses()) {
-			h.fail(steps, "the second transition has room for %v, and after the first one for %v", second.accesses, h.m.Accesses())
+			h.fail(steps, "the second transition has room for %v, and after the first one for %v",
+				second.accesses, h.m.Accesses())
 		}
 		return h.m.Encode(buf), h.m.Hash(), found
 	}
@@ -382,12 +400,15 @@ func (h *hook) commute(a, b *transition) {
 	h.buf[1], two, ba = run(b, a, h.buf[1])
 	steps := []search.Step{a.step, b.step}
 	if !slices.Equal(h.buf[0], h.buf[1]) {
-		h.fail(steps, "the two transitions are independent, and yet another order of them leads to another state")
+		h.fail(steps, "the two transitions are independent, and yet another order of them leads "+
+			"to another state")
 	} else if one != two && !h.heap {
-		h.fail(steps, "another order of the two transitions leads to the same state with the hash %#x instead of %#x", two, one)
+		h.fail(steps, "another order of the two transitions leads to the same state with the "+
+			"hash %#x instead of %#x", two, one)
 	}
 	if !maps.Equal(ab, ba) {
-		h.fail(steps, "the two transitions are independent, and yet what a check finds in them depends on their order: %v or %v", ab, ba)
+		h.fail(steps, "the two transitions are independent, and yet what a check finds in them "+
+			"depends on their order: %v or %v", ab, ba)
 	}
 }
 

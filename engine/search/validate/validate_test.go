@@ -34,7 +34,9 @@ func (c *collect) report(err error) {
 func run(t *testing.T, sys system.System, f search.Factory) error {
 	t.Helper()
 	var c collect
-	_, err := search.Run(context.Background(), sys, f, search.Options{Options: engine.Options{Workers: 2, All: true, KeepTraces: true, MaxStates: 3000}, Hook: validate.Hook(sys, c.report)})
+	_, err := search.Run(context.Background(), sys, f, search.Options{
+		Options: engine.Options{Workers: 2, All: true, KeepTraces: true, MaxStates: 3000},
+		Hook:    validate.Hook(sys, c.report)})
 	if err != nil && c.first == nil {
 		t.Fatal(err)
 	}
@@ -131,7 +133,8 @@ func (m *noUndo) Rewind(system.Mark) {}
 
 func (m *wrongPieces) Accesses() []system.Access { return m.Machine.Accesses() }
 
-func (m *wrongPieces) StepOn(t int, alt uint64, local []uint64, ask func(system.Loc) uint64) system.Outcome {
+func (m *wrongPieces) StepOn(t int, alt uint64, local []uint64,
+	ask func(system.Loc) uint64) system.Outcome {
 	return m.Pieces.StepOn(t, alt, local, func(l system.Loc) uint64 { return ask(l) ^ 1 })
 }
 
@@ -201,8 +204,11 @@ func TestBites(t *testing.T) {
 		{"reads", func(m system.Machine) system.Machine { return &forgetsReads{m} }, "independent"},
 		{"hash", func(m system.Machine) system.Machine { return &wrongHash{Machine: m} }, "hash"},
 		{"undo", func(m system.Machine) system.Machine { return &noUndo{m} }, "undo log"},
-		{"pieces", func(m system.Machine) system.Machine { return &wrongPieces{m, m.Capabilities().Pieces} }, "on pieces"},
-		{"tracking", func(m system.Machine) system.Machine { return &untrackedIsIdle{Machine: m} }, "without tracking"},
+		{"pieces", func(m system.Machine) system.Machine {
+			return &wrongPieces{m, m.Capabilities().Pieces}
+		}, "on pieces"},
+		{"tracking", func(m system.Machine) system.Machine { return &untrackedIsIdle{Machine: m} },
+			"without tracking"},
 		{"locals", func(m system.Machine) system.Machine { return &movesOthers{m} }, "local part"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -213,7 +219,9 @@ func TestBites(t *testing.T) {
 				lying := &faulty{System: sys, fault: tt.fault}
 				// The search itself runs on the true machine.
 				var c collect
-				_, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{Options: engine.Options{Workers: 1, All: true, KeepTraces: true, MaxStates: 1000}, Hook: validate.Hook(lying, c.report)})
+				_, err := search.Run(context.Background(), sys, full.Factory(sys), search.Options{
+					Options: engine.Options{Workers: 1, All: true, KeepTraces: true,
+						MaxStates: 1000}, Hook: validate.Hook(lying, c.report)})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -264,7 +272,8 @@ func TestMoves(t *testing.T) {
 				// The search may stumble over the lies, too.
 				_, _ = search.Run(context.Background(), sys, func() search.Expander {
 					return &lies{Expander: full.New(sys), how: how}
-				}, search.Options{Options: engine.Options{Workers: 1, All: true, KeepTraces: true, MaxStates: 1000}, Hook: validate.Hook(sys, c.report)})
+				}, search.Options{Options: engine.Options{Workers: 1, All: true, KeepTraces: true,
+					MaxStates: 1000}, Hook: validate.Hook(sys, c.report)})
 				if c.first != nil && strings.Contains(c.first.Error(), want) {
 					return
 				}

@@ -38,7 +38,8 @@ func (p *Program) Ready(f *Func) {
 
 func (p *Program) make(f *Func) {
 	f.once.Do(func() {
-		c := &compiler{p: p, f: f, ssa: f.SSA, slot: map[ssa.Value]int32{}, constant: map[string]int32{}}
+		c := &compiler{p: p, f: f, ssa: f.SSA, slot: map[ssa.Value]int32{},
+			constant: map[string]int32{}}
 		if f.emit != nil {
 			c.synthesise()
 		} else {
@@ -79,13 +80,15 @@ func (c *compiler) emit(i Instr) int32 {
 	if c.current != nil && !c.f.Untracked {
 		// The operation is the first one of its SSA instruction, or all that the instruction
 		// has computed before stands in registers that are live.
-		if a, b := i.accesses(); a >= 0 && (c.p.Memory && (i.Op != ToString || c.f.Types[i.N].Kind == Slice) || c.movesLocks(i)) {
+		if a, b := i.accesses(); a >= 0 &&
+			(c.p.Memory && (i.Op != ToString || c.f.Types[i.N].Kind == Slice) || c.movesLocks(i)) {
 			c.pause(a, b)
 		}
 	}
 	c.f.Code = append(c.f.Code, i)
 	c.f.Pos = append(c.f.Pos, c.pos)
-	if c.current != nil && (i.Op.Synchronises() || i.Op >= CallF && i.Op <= CallM || i.Op == RunDefers || i.Op == Panic) {
+	if c.current != nil && (i.Op.Synchronises() || i.Op >= CallF && i.Op <= CallM ||
+		i.Op == RunDefers || i.Op == Panic) {
 		c.f.points[int32(len(c.f.Code)-1)] = c.current
 	}
 	switch i.Op {
@@ -156,7 +159,8 @@ func (c *compiler) function() {
 	if linked != "" {
 		name = linked
 	}
-	if pkg := packageOf(fn); pkg != nil && (c.p.Standard(pkg) || c.p.Replaced(pkg) || linked != "") {
+	if pkg := packageOf(fn); pkg != nil && (c.p.Standard(pkg) || c.p.Replaced(pkg) ||
+		linked != "") {
 		if n, sync, ok := c.p.native(name); ok {
 			c.next = int32(f.Params + f.Results)
 			op := Native
@@ -184,7 +188,8 @@ func (c *compiler) function() {
 		c.finish()
 		return
 	}
-	if pkg := packageOf(fn); len(fn.Blocks) == 0 && pkg != nil && std.NoFeatures(pkg.Path(), fn.Name()) {
+	if pkg := packageOf(fn); len(fn.Blocks) == 0 && pkg != nil && std.NoFeatures(pkg.Path(),
+		fn.Name()) {
 		c.next = int32(f.Params + f.Results)
 		c.retWords(c.words(make([]uint64, f.Results)...), f.Results)
 		c.finish()
@@ -277,7 +282,9 @@ func (c *compiler) valueType(v ssa.Value) *Type {
 			return c.typ(types.NewArray(types.Typ[types.Int], 2)) // refers to nothing
 		}
 		if c.anyOrder(v) { // the keys that are left, and how many these are
-			return c.typ(types.NewStruct([]*types.Var{types.NewField(token.NoPos, nil, "keys", types.Typ[types.UnsafePointer], false), types.NewField(token.NoPos, nil, "left", types.Typ[types.Int], false)}, nil))
+			return c.typ(types.NewStruct([]*types.Var{
+				types.NewField(token.NoPos, nil, "keys", types.Typ[types.UnsafePointer], false),
+				types.NewField(token.NoPos, nil, "left", types.Typ[types.Int], false)}, nil))
 		}
 		return c.p.iterator
 	}
@@ -298,10 +305,13 @@ func (c *compiler) anyOrder(r *ssa.Range) bool {
 // real types.
 func (c *compiler) nextType(n *ssa.Next) *Type {
 	if n.IsString {
-		return c.typ(types.NewTuple(types.NewVar(0, nil, "ok", types.Typ[types.Bool]), types.NewVar(0, nil, "k", types.Typ[types.Int]), types.NewVar(0, nil, "v", types.Typ[types.Rune])))
+		return c.typ(types.NewTuple(types.NewVar(0, nil, "ok", types.Typ[types.Bool]),
+			types.NewVar(0, nil, "k", types.Typ[types.Int]),
+			types.NewVar(0, nil, "v", types.Typ[types.Rune])))
 	}
 	m := n.Iter.(*ssa.Range).X.Type().Underlying().(*types.Map)
-	return c.typ(types.NewTuple(types.NewVar(0, nil, "ok", types.Typ[types.Bool]), types.NewVar(0, nil, "k", m.Key()), types.NewVar(0, nil, "v", m.Elem())))
+	return c.typ(types.NewTuple(types.NewVar(0, nil, "ok", types.Typ[types.Bool]),
+		types.NewVar(0, nil, "k", m.Key()), types.NewVar(0, nil, "v", m.Elem())))
 }
 
 // finish gives the constants their registers.
@@ -428,7 +438,8 @@ func (c *compiler) constWords(v *ssa.Const) []uint64 {
 		return []uint64{math.Float64bits(v.Float64())}
 	case t.Kind == Complex64:
 		x := v.Complex128()
-		return []uint64{uint64(math.Float32bits(float32(real(x)))), uint64(math.Float32bits(float32(imag(x))))}
+		return []uint64{uint64(math.Float32bits(float32(real(x)))),
+			uint64(math.Float32bits(float32(imag(x))))}
 	case t.Kind == Complex128:
 		x := v.Complex128()
 		return []uint64{math.Float64bits(real(x)), math.Float64bits(imag(x))}
@@ -553,29 +564,36 @@ func (c *compiler) instruction(i ssa.Instruction) {
 	case *ssa.IndexAddr:
 		switch t := c.typ(i.X.Type()); t.Kind {
 		case Slice:
-			c.emit(Instr{Op: SliceAddr, A: c.slot[i], B: c.reg(i.X), C: c.reg(i.Index), N: int32(t.Elem.Size), K: c.sign(i.Index)})
+			c.emit(Instr{Op: SliceAddr, A: c.slot[i], B: c.reg(i.X), C: c.reg(i.Index),
+				N: int32(t.Elem.Size), K: c.sign(i.Index)})
 		default:
-			c.emit(Instr{Op: ElemAddr, A: c.slot[i], B: c.reg(i.X), C: c.reg(i.Index), N: c.typeIndex(t.Elem), K: c.sign(i.Index)})
+			c.emit(Instr{Op: ElemAddr, A: c.slot[i], B: c.reg(i.X), C: c.reg(i.Index),
+				N: c.typeIndex(t.Elem), K: c.sign(i.Index)})
 		}
 	case *ssa.Index:
 		if t := c.typ(i.X.Type()); t.Kind == String {
-			c.emit(Instr{Op: StrIndex, A: c.slot[i], B: c.reg(i.X), C: c.reg(i.Index), K: c.sign(i.Index)})
+			c.emit(Instr{Op: StrIndex, A: c.slot[i], B: c.reg(i.X), C: c.reg(i.Index),
+				K: c.sign(i.Index)})
 		} else {
-			c.emit(Instr{Op: ElemOf, A: c.slot[i], B: c.reg(i.X), C: c.reg(i.Index), N: c.typeIndex(t), K: c.sign(i.Index)})
+			c.emit(Instr{Op: ElemOf, A: c.slot[i], B: c.reg(i.X), C: c.reg(i.Index),
+				N: c.typeIndex(t), K: c.sign(i.Index)})
 		}
 	case *ssa.Lookup:
 		t := c.typ(i.X.Type())
 		if t.Kind == String {
-			c.emit(Instr{Op: StrIndex, A: c.slot[i], B: c.reg(i.X), C: c.reg(i.Index), K: c.sign(i.Index)})
+			c.emit(Instr{Op: StrIndex, A: c.slot[i], B: c.reg(i.X), C: c.reg(i.Index),
+				K: c.sign(i.Index)})
 			return
 		}
 		k := Kind(0)
 		if i.CommaOk {
 			k = 1
 		}
-		c.emit(Instr{Op: MapGet, A: c.slot[i], B: c.reg(i.X), C: c.reg(i.Index), N: c.typeIndex(t), K: k})
+		c.emit(Instr{Op: MapGet, A: c.slot[i], B: c.reg(i.X), C: c.reg(i.Index), N: c.typeIndex(t),
+			K: k})
 	case *ssa.MapUpdate:
-		c.emit(Instr{Op: MapSet, A: c.reg(i.Map), B: c.reg(i.Key), C: c.reg(i.Value), N: c.typeIndex(c.typ(i.Map.Type()))})
+		c.emit(Instr{Op: MapSet, A: c.reg(i.Map), B: c.reg(i.Key), C: c.reg(i.Value),
+			N: c.typeIndex(c.typ(i.Map.Type()))})
 	case *ssa.Range:
 		op := RangeOf
 		if c.anyOrder(i) {
@@ -590,14 +608,16 @@ func (c *compiler) instruction(i ssa.Instruction) {
 			if c.anyOrder(i.Iter.(*ssa.Range)) {
 				op = PickMap
 			}
-			c.emit(Instr{Op: op, A: c.slot[i], B: c.reg(i.Iter), N: c.typeIndex(c.typ(i.Iter.(*ssa.Range).X.Type()))})
+			c.emit(Instr{Op: op, A: c.slot[i], B: c.reg(i.Iter),
+				N: c.typeIndex(c.typ(i.Iter.(*ssa.Range).X.Type()))})
 		}
 	case *ssa.TypeAssert:
 		ok := int32(0)
 		if i.CommaOk {
 			ok = 1
 		}
-		c.emit(Instr{Op: Assert, A: c.slot[i], B: c.reg(i.X), C: ok | c.typeIndex(c.typ(i.X.Type()))<<1, N: c.typeIndex(c.typ(i.AssertedType))})
+		c.emit(Instr{Op: Assert, A: c.slot[i], B: c.reg(i.X),
+			C: ok | c.typeIndex(c.typ(i.X.Type()))<<1, N: c.typeIndex(c.typ(i.AssertedType))})
 	case *ssa.MakeClosure:
 		fn := c.p.FuncOf(i.Fn.(*ssa.Function))
 		call := Call{Func: fn}
@@ -610,7 +630,8 @@ func (c *compiler) instruction(i ssa.Instruction) {
 		call.Words = int(at)
 		c.emit(Instr{Op: MakeFunc, A: c.slot[i], N: c.addCall(call)})
 	case *ssa.MakeSlice:
-		c.emit(Instr{Op: MakeSlice, A: c.slot[i], B: c.reg(i.Len), C: c.reg(i.Cap), N: c.typeIndex(c.typ(i.Type()))})
+		c.emit(Instr{Op: MakeSlice, A: c.slot[i], B: c.reg(i.Len), C: c.reg(i.Cap),
+			N: c.typeIndex(c.typ(i.Type()))})
 	case *ssa.MakeMap:
 		c.emit(Instr{Op: MakeMap, A: c.slot[i], N: c.typeIndex(c.typ(i.Type()))})
 	case *ssa.MakeChan:
@@ -639,7 +660,9 @@ func (c *compiler) instruction(i ssa.Instruction) {
 		c.emit(Instr{Op: RunDefers})
 	case *ssa.Panic:
 		if m, ok := i.X.(*ssa.MakeInterface); ok {
-			if k, ok := m.X.(*ssa.Const); ok && k.Value != nil && k.Value.Kind() == constant.String && rangePanics[constant.StringVal(k.Value)] != "" && !c.fromSource(i) {
+			if k, ok := m.X.(*ssa.Const); ok && k.Value != nil &&
+				k.Value.Kind() == constant.String &&
+				rangePanics[constant.StringVal(k.Value)] != "" && !c.fromSource(i) {
 				c.f.Texts = append(c.f.Texts, rangePanics[constant.StringVal(k.Value)])
 				c.emit(Instr{Op: Throw, N: int32(len(c.f.Texts) - 1)})
 				return
@@ -680,12 +703,17 @@ func (c *compiler) instruction(i ssa.Instruction) {
 // rangePanics are the run-time errors that the builder's panics in ranges over
 // functions stand for.
 var rangePanics = map[string]string{
-	"yield function called after range loop exit": "range function continued iteration after function for loop body returned false",
-	"iterator call did not preserve panic":        "range function recovered a loop body panic and did not resume panicking",
+	"yield function called after range loop exit": "range function continued iteration after " +
+		"function for loop body returned false",
+	"iterator call did not preserve panic": "range function recovered a loop body panic " +
+		"and did not resume panicking",
 }
 
 // fromSource tells whether a panic stands in the program.
-func (c *compiler) fromSource(i *ssa.Panic) bool { return i.Pos().IsValid() && c.ssa.Synthetic == "" }
+func (c *compiler) fromSource(i *ssa.Panic) bool {
+	return i.Pos().IsValid() &&
+		c.ssa.Synthetic == ""
+}
 
 // resultLoad returns the load of a result's variable.
 func resultLoad(v ssa.Value) *ssa.UnOp {
@@ -815,9 +843,11 @@ func (c *compiler) common(cc *ssa.CallCommon) (call int32, sort Kind) {
 // function is made of it, for that operands are evaluated now.
 func (c *compiler) builtinCall(cc *ssa.CallCommon, b *ssa.Builtin) int32 {
 	x := Call{Name: b.Name(), Result: c.typ(cc.Signature().Results()).Size}
-	f := &Func{SSA: c.ssa, Name: b.Name(), Recover: -1, Defers: -1, Hidden: true, points: map[int32]ssa.Instruction{}}
+	f := &Func{SSA: c.ssa, Name: b.Name(), Recover: -1, Defers: -1, Hidden: true,
+		points: map[int32]ssa.Instruction{}}
 	at := int32(0)
-	inner := &compiler{p: c.p, f: f, ssa: c.ssa, slot: map[ssa.Value]int32{}, constant: map[string]int32{}, pos: c.pos}
+	inner := &compiler{p: c.p, f: f, ssa: c.ssa, slot: map[ssa.Value]int32{},
+		constant: map[string]int32{}, pos: c.pos}
 	for _, a := range cc.Args {
 		t := c.typ(a.Type())
 		if _, done := inner.slot[a]; !done {
@@ -958,7 +988,8 @@ func (c *compiler) builtin(cc *ssa.CallCommon, b *ssa.Builtin, to int32) {
 		c.move(to, arg(0), 1)
 	case "StringData":
 		bytes := c.alloc(3)
-		c.emit(Instr{Op: FromStr, A: bytes, B: arg(0), N: c.typeIndex(c.typ(types.NewSlice(types.Typ[types.Uint8])))})
+		c.emit(Instr{Op: FromStr, A: bytes, B: arg(0),
+			N: c.typeIndex(c.typ(types.NewSlice(types.Typ[types.Uint8])))})
 		c.move(to, bytes, 1)
 	case "Slice":
 		c.emit(Instr{Op: SliceOf, A: to, B: arg(0), C: arg(1), N: c.typeIndex(typ(0).Elem)})
@@ -1021,7 +1052,8 @@ func (c *compiler) print(cc *ssa.CallCommon, line bool) {
 	n := len(cc.Args)
 	slice := c.alloc(3)
 	length := c.words(uint64(n))
-	c.emit(Instr{Op: MakeSlice, A: slice, B: length, C: length, N: c.typeIndex(c.typ(types.NewSlice(any.T)))})
+	c.emit(Instr{Op: MakeSlice, A: slice, B: length, C: length,
+		N: c.typeIndex(c.typ(types.NewSlice(any.T)))})
 	iface, addr := c.alloc(2), c.alloc(1)
 	for i, a := range cc.Args {
 		if _, ok := a.Type().Underlying().(*types.Interface); ok {
@@ -1186,7 +1218,8 @@ func (c *compiler) convert(i *ssa.Convert) {
 				return
 			}
 		}
-		if to.Kind == Pointer && from.Kind == Pointer && to.Elem != nil && from.Elem == nil && !c.p.Ours(c.ssa.Pos()) && c.headerCast(i) == nil {
+		if to.Kind == Pointer && from.Kind == Pointer && to.Elem != nil && from.Elem == nil &&
+			!c.p.Ours(c.ssa.Pos()) && c.headerCast(i) == nil {
 			c.emit(Instr{Op: CheckCast, A: b, N: c.typeIndex(to.Elem)})
 		}
 		c.move(a, b, to.Size)
@@ -1227,13 +1260,14 @@ func (c *compiler) cast(x ssa.Value, to *Type) string {
 	return ""
 }
 
-// castable tells whether a value of one type can be taken for one of another: its words mean the same.
-// Every pointer can be taken for an unsafe.Pointer, as for atomic.LoadPointer.
+// castable tells whether a value of one type can be taken for one of another: its words mean the
+// same. Every pointer can be taken for an unsafe.Pointer, as for atomic.LoadPointer.
 func castable(from, to *Type) bool {
 	if from.Kind == Pointer && to.Kind == Pointer && to.Elem == nil {
 		return true
 	}
-	return from == to || types.Identical(from.T.Underlying(), to.T.Underlying()) || sameWord[from.Kind] != 0 && sameWord[from.Kind] == sameWord[to.Kind]
+	return from == to || types.Identical(from.T.Underlying(), to.T.Underlying()) ||
+		sameWord[from.Kind] != 0 && sameWord[from.Kind] == sameWord[to.Kind]
 }
 
 // Holds tells whether a value of type to begins at the word w of n words that hold values of the
@@ -1285,7 +1319,8 @@ func (c *compiler) headerCast(v ssa.Value) *Type {
 		return nil
 	}
 	bytes := func(t *Type) bool { return t.Kind == Slice && t.Elem.Kind == Uint8 }
-	header := from.Kind == Struct && len(from.Fields) == 2 && from.Fields[0].Type.Kind == String && from.Fields[1].Type.Kind == Int64
+	header := from.Kind == Struct && len(from.Fields) == 2 && from.Fields[0].Type.Kind == String &&
+		from.Fields[1].Type.Kind == Int64
 	if !(header && bytes(to) || bytes(from) && to.Kind == String) {
 		return nil
 	}
@@ -1303,9 +1338,9 @@ func (c *compiler) headerCast(v ssa.Value) *Type {
 	return from
 }
 
-// ifaceCast tells whether v is a pointer to an interface that is taken for one to the words that it
-// has in Go, and whether more is done with that than to load the first of them, which stands for the
-// type:
+// ifaceCast tells whether v is a pointer to an interface that is taken for one to the words that
+// it has in Go, and whether more is done with that than to load the first of them, which stands
+// for the type:
 //
 //	(*struct{ Type, Data unsafe.Pointer })(unsafe.Pointer(&x)).Type
 //
@@ -1343,8 +1378,8 @@ func (c *compiler) ifaceCast(i *ssa.Convert) (whole, ok bool) {
 	return false, true
 }
 
-// private tells whether nobody but a cast knows the interface that it takes apart, whose variable was
-// made for it: func f(x any) *words { return (*words)(unsafe.Pointer(&x)) }.
+// private tells whether nobody but a cast knows the interface that it takes apart, whose
+// variable was made for it: func f(x any) *words { return (*words)(unsafe.Pointer(&x)) }.
 func private(i *ssa.Convert) bool {
 	to, ok := i.X.(*ssa.Convert)
 	if !ok {
@@ -1378,8 +1413,8 @@ func private(i *ssa.Convert) bool {
 	return stores == 1
 }
 
-// castOf returns the conversion of the address of a local variable by unsafe.Pointer, if there is one
-// and only one.
+// castOf returns the conversion of the address of a local variable by unsafe.Pointer, if there
+// is one and only one.
 func castOf(v ssa.Value) (cast *ssa.Convert) {
 	a, ok := v.(*ssa.Alloc)
 	if !ok {
@@ -1502,7 +1537,8 @@ func (c *compiler) loadHeader(a, addr int32, from, to *Type) {
 }
 
 // sameWord are the numbers whose words are their bits, by how many these are.
-var sameWord = map[Kind]int{Int64: 64, Uint64: 64, Uintptr: 64, Float64: 64, Uint32: 32, Float32: 32}
+var sameWord = map[Kind]int{Int64: 64, Uint64: 64, Uintptr: 64, Float64: 64, Uint32: 32,
+	Float32: 32}
 
 // slice compiles x[low:high:max]. The operands stand in three registers in a
 // row behind the result: B is what is sliced; the moves say which bounds there are, and, in To,
@@ -1516,7 +1552,8 @@ func (c *compiler) slice(i *ssa.Slice) {
 		return Move{c.reg(v), int32(c.sign(v)), 1}
 	}
 	c.f.Moves = append(c.f.Moves, []Move{bound(i.Low), bound(i.High), bound(i.Max)})
-	c.emit(Instr{Op: SliceOp, A: c.slot[i], B: c.reg(i.X), C: c.typeIndex(t), N: int32(len(c.f.Moves) - 1)})
+	c.emit(Instr{Op: SliceOp, A: c.slot[i], B: c.reg(i.X), C: c.typeIndex(t),
+		N: int32(len(c.f.Moves) - 1)})
 }
 
 func (c *compiler) selectStmt(i *ssa.Select) {
@@ -1550,7 +1587,8 @@ func linkname(fn *ssa.Function) string {
 		return ""
 	}
 	for _, line := range d.Doc.List {
-		if f := strings.Fields(line.Text); len(f) == 3 && f[0] == "//go:linkname" && f[1] == fn.Name() {
+		if f := strings.Fields(line.Text); len(f) == 3 && f[0] == "//go:linkname" &&
+			f[1] == fn.Name() {
 			return f[2]
 		}
 	}
@@ -1560,7 +1598,8 @@ func linkname(fn *ssa.Function) string {
 // why says why a function without a body cannot be explored.
 func why(pkg *types.Package, name string, standard bool) string {
 	if !standard {
-		return fmt.Sprintf("calls %s, which needs C (cgo) or assembly, or is linked to the runtime: that cannot be explored", name)
+		return fmt.Sprintf("calls %s, which needs C (cgo) or assembly, or is linked to the "+
+			"runtime: that cannot be explored", name)
 	}
 	path := ""
 	if pkg != nil {
@@ -1581,7 +1620,8 @@ func why(pkg *types.Package, name string, standard bool) string {
 		}
 	}
 	if path != "" && std.ModeOf(path) == std.Stub {
-		return fmt.Sprintf("calls %s: this package of the standard library cannot be explored", name)
+		return fmt.Sprintf("calls %s: this package of the standard library cannot be explored",
+			name)
 	}
 	return fmt.Sprintf("calls %s, which has no body in Go", name)
 }
@@ -1618,7 +1658,8 @@ func returnsItself(s *ssa.Store) bool {
 	}
 	same := false
 	ast.Inspect(body, func(n ast.Node) bool {
-		if r, ok := n.(*ast.ReturnStmt); ok && r.Return == s.Pos() && len(r.Results) == len(results) {
+		if r, ok := n.(*ast.ReturnStmt); ok && r.Return == s.Pos() &&
+			len(r.Results) == len(results) {
 			same = true
 			for i, x := range r.Results {
 				id, ok := x.(*ast.Ident)

@@ -10,13 +10,14 @@ import (
 
 // What an initializer that is given up would still have done.
 //
-// It is told too much rather than too little. A function may be called if its name stands somewhere in what
-// may be executed, or if it exists as a value by now: it is in Program.funcOf then, since the function that made the
-// value was compiled. The same holds for methods and the types whose values stand in interfaces. A
-// variable may be changed if something is stored in it, or in what it refers to, and also if what it
-// refers to goes somewhere else: into a result, another variable, a call of what may change it. Of the variables of the
-// standard library only those count that are changed in so many words, or by one of the
-// functions that are there to change them ([registers]): the others are caches.
+// It is told too much rather than too little. A function may be called if its name stands
+// somewhere in what may be executed, or if it exists as a value by now: it is in Program.funcOf
+// then, since the function that made the value was compiled. The same holds for methods and the
+// types whose values stand in interfaces. A variable may be changed if something is stored in
+// it, or in what it refers to, and also if what it refers to goes somewhere else: into a result,
+// another variable, a call of what may change it. Of the variables of the standard library only
+// those count that are changed in so many words, or by one of the functions that are there to
+// change them ([registers]): the others are caches.
 
 // registers are the functions of the standard library that change the state of a package.
 var registers = strings.Fields(`
@@ -29,10 +30,13 @@ var registers = strings.Fields(`
 	math/rand.Seed mime.AddExtensionType net/http.Handle net/http.HandleFunc net/rpc.Register net/rpc.RegisterName net/rpc.HandleHTTP
 	os.Setenv os.Unsetenv os.Clearenv os.Chdir`)
 
-// Effects returns the variables that the instructions behind one of a function may change, and that
-// functions as a whole may, with all that they call. Without an instruction the function counts as a whole, too.
+// Effects returns the variables that the instructions behind one of a function may change, and
+// that functions as a whole may, with all that they call. Without an instruction the function
+// counts as a whole, too.
 func (p *Program) Effects(rest *Func, behind int32, whole []*Func) []*ssa.Global {
-	e := &effects{p: p, seen: map[*ssa.Function]bool{}, found: map[*ssa.Global]bool{}, methods: map[string][]*ssa.Function{}, changing: map[parameter]bool{}, within: map[*types.Package]bool{}}
+	e := &effects{p: p, seen: map[*ssa.Function]bool{}, found: map[*ssa.Global]bool{},
+		methods: map[string][]*ssa.Function{}, changing: map[parameter]bool{},
+		within: map[*types.Package]bool{}}
 	for _, f := range whole {
 		e.call(f.SSA)
 	}
@@ -55,7 +59,9 @@ func (p *Program) Effects(rest *Func, behind int32, whole []*Func) []*ssa.Global
 	for g := range e.found {
 		out = append(out, g)
 	}
-	slices.SortFunc(out, func(a, b *ssa.Global) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(out, func(a, b *ssa.Global) int {
+		return strings.Compare(a.String(), b.String())
+	})
 	return out
 }
 
@@ -75,7 +81,8 @@ type effects struct {
 	methods map[string][]*ssa.Function // by name
 	// What is known of parameters.
 	changing map[parameter]bool
-	// Packages of the standard library that are looked through, because a function of theirs registers something.
+	// Packages of the standard library that are looked through, because a function of theirs
+	// registers something.
 	within map[*types.Package]bool
 }
 
@@ -131,15 +138,17 @@ func (e *effects) call(f *ssa.Function) {
 	e.todo = append(e.todo, f)
 }
 
-// unknown notes that a function without a body may be called: it calls C, or is not written in Go. It may change
-// the variables of its package and of those that this imports; of the standard library, what is registered.
+// unknown notes that a function without a body may be called: it calls C, or is not written in
+// Go. It may change the variables of its package and of those that this imports; of the standard
+// library, what is registered.
 func (e *effects) unknown(f *ssa.Function) {
 	pkg := packageOf(f)
 	if pkg == nil || e.p.Standard(pkg) {
 		return
 	}
 	for _, x := range append(pkg.Imports(), pkg) {
-		if e.p.Standard(x) && !slices.Contains([]string{"crypto", "database/sql", "encoding/gob", "expvar", "image", "net/http"}, x.Path()) {
+		if e.p.Standard(x) && !slices.Contains([]string{"crypto", "database/sql", "encoding/gob",
+			"expvar", "image", "net/http"}, x.Path()) {
 			continue
 		}
 		if s := e.p.SSA.Package(x); s != nil {
@@ -213,7 +222,9 @@ func (e *effects) common(c *ssa.CallCommon) {
 
 // passed notes that a value is an argument of a call of one of some functions.
 func (e *effects) passed(v ssa.Value, callees []*ssa.Function, k int) {
-	if refers(v.Type(), 0) && slices.ContainsFunc(callees, func(f *ssa.Function) bool { return e.changes(parameter{f, k}) }) {
+	if refers(v.Type(), 0) && slices.ContainsFunc(callees, func(f *ssa.Function) bool {
+		return e.changes(parameter{f, k})
+	}) {
 		e.escapes(v)
 	}
 }
@@ -224,14 +235,16 @@ type parameter struct {
 	k int
 }
 
-// changes tells whether a function may change what a parameter refers to, or let it go where it is not
-// followed.
+// changes tells whether a function may change what a parameter refers to, or let it go where it
+// is not followed.
 func (e *effects) changes(p parameter) bool {
 	if c, ok := e.changing[p]; ok {
 		return c
 	}
-	e.changing[p] = false // as long as nothing else is known: calls in a circle change nothing by themselves
-	c := len(e.blocks(p.f)) == 0 || p.k >= len(p.f.Params) || e.used(p.f.Params[p.k], map[ssa.Value]bool{})
+	// as long as nothing else is known: calls in a circle change nothing by themselves
+	e.changing[p] = false
+	c := len(e.blocks(p.f)) == 0 || p.k >= len(p.f.Params) ||
+		e.used(p.f.Params[p.k], map[ssa.Value]bool{})
 	e.changing[p] = c
 	return c
 }
@@ -271,7 +284,9 @@ func (e *effects) used(v ssa.Value, seen map[ssa.Value]bool) bool {
 			switch f := c.StaticCallee(); {
 			case c.IsInvoke():
 				callees, first = e.named(c.Method.Name()), 1
-				if c.Value == v && slices.ContainsFunc(callees, func(f *ssa.Function) bool { return e.changes(parameter{f, 0}) }) {
+				if c.Value == v && slices.ContainsFunc(callees, func(f *ssa.Function) bool {
+					return e.changes(parameter{f, 0})
+				}) {
 					return true
 				}
 			case f == nil:
@@ -280,13 +295,16 @@ func (e *effects) used(v ssa.Value, seen map[ssa.Value]bool) bool {
 				callees = []*ssa.Function{f}
 			}
 			for k, a := range c.Args {
-				if a == v && slices.ContainsFunc(callees, func(f *ssa.Function) bool { return e.changes(parameter{f, first + k}) }) {
+				if a == v && slices.ContainsFunc(callees, func(f *ssa.Function) bool {
+					return e.changes(parameter{f, first + k})
+				}) {
 					return true
 				}
 			}
 		case *ssa.DebugRef, *ssa.If, *ssa.BinOp, *ssa.Panic:
 		case ssa.Value: // something that comes from it
-			if _, address := i.Type().Underlying().(*types.Pointer); (address || refers(i.Type(), 0)) && e.used(i, seen) {
+			if _, address := i.Type().Underlying().(*types.Pointer); (address ||
+				refers(i.Type(), 0)) && e.used(i, seen) {
 				return true
 			}
 			if t, ok := i.(*ssa.Next); ok && e.used(t, seen) {
@@ -337,7 +355,8 @@ func (e *effects) value(sig *types.Signature) []*ssa.Function {
 	e.p.mu.Lock()
 	var fs []*ssa.Function
 	for f := range e.p.funcOf {
-		if f != nil && f.Signature.Recv() == nil && !strings.HasPrefix(f.Name(), "init#") && types.Identical(f.Signature, sig) {
+		if f != nil && f.Signature.Recv() == nil && !strings.HasPrefix(f.Name(), "init#") &&
+			types.Identical(f.Signature, sig) {
 			fs = append(fs, f)
 		}
 	}

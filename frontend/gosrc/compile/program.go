@@ -64,7 +64,8 @@ type Global struct {
 }
 
 // New prepares a program; native finds the functions that are the machine's.
-func New(l *loader.Program, mode Mode, native func(name string) (number int, sync, ok bool)) *Program {
+func New(l *loader.Program, mode Mode, native func(name string) (number int, sync,
+	ok bool)) *Program {
 	p := &Program{
 		Program: l, native: native, Mode: mode,
 		globals:    map[*ssa.Global]int{},
@@ -75,7 +76,8 @@ func New(l *loader.Program, mode Mode, native func(name string) (number int, syn
 		shown:      xsync.NewMapOf[uint32, []*types.Func](),
 		calm:       xsync.NewMapOf[calmKey, Calm](),
 	}
-	p.iterator = &Type{T: types.Typ[types.Invalid], Kind: Iterator, Size: 2, Refs: []Ref{{0, RefPointer}}}
+	p.iterator = &Type{T: types.Typ[types.Invalid], Kind: Iterator, Size: 2,
+		Refs: []Ref{{0, RefPointer}}}
 	p.types.SetHasher(typeutil.MakeHasher())
 	p.typeList.Store(&[]*Type{nil})
 	p.funcs.Store(&[]*Func{})
@@ -86,13 +88,15 @@ func New(l *loader.Program, mode Mode, native func(name string) (number int, syn
 			if !ok {
 				continue
 			}
-			missing := l.Mode(pkg.Pkg) == std.Stub && !l.Ours(g.Pos()) && g.Name() != "init$guard" && !std.Zero(pkg.Pkg.Path())
+			missing := l.Mode(pkg.Pkg) == std.Stub && !l.Ours(g.Pos()) &&
+				g.Name() != "init$guard" && !std.Zero(pkg.Pkg.Path())
 			if missing {
 				p.globals[g] = -1
 				continue
 			}
 			p.globals[g] = len(p.Globals)
-			p.Globals = append(p.Globals, Global{SSA: g, Type: p.TypeOf(g.Type().(*types.Pointer).Elem())})
+			p.Globals = append(p.Globals,
+				Global{SSA: g, Type: p.TypeOf(g.Type().(*types.Pointer).Elem())})
 		}
 	}
 	return p
@@ -208,7 +212,9 @@ func (p *Program) funcLocked(f *ssa.Function) *Func {
 	if pkg := packageOf(f); pkg != nil {
 		x.Hidden = p.Standard(pkg)
 		switch pkg.Path() {
-		case "sync", "sync/atomic", "internal/cpor", "testing", "testing/synctest", std.Check, "fmt", "time", "log", "runtime", "math/rand", "math/rand/v2", "os", "iter", "unique", "net":
+		case "sync", "sync/atomic", "internal/cpor", "testing", "testing/synctest", std.Check,
+			"fmt", "time", "log", "runtime", "math/rand", "math/rand/v2", "os", "iter", "unique",
+			"net":
 			x.Untracked = p.Ours(f.Pos()) || f.Syntax() == nil
 		}
 	}
@@ -288,7 +294,8 @@ func (f *Func) runtimeName() string {
 // not show it.
 func (f *Func) Wraps() bool {
 	s := f.SSA.Synthetic
-	return strings.HasPrefix(s, "wrapper") || strings.HasPrefix(s, "bound") || strings.HasPrefix(s, "thunk")
+	return strings.HasPrefix(s, "wrapper") || strings.HasPrefix(s, "bound") ||
+		strings.HasPrefix(s, "thunk")
 }
 
 // CodeOf returns the function that stands for the code of f: of a method value, of which
@@ -318,7 +325,8 @@ func (f *Func) Helps() bool {
 			if m := c.Common().Method; m != nil && m.Name() == "Helper" {
 				return true
 			}
-			if x := c.Common().StaticCallee(); x != nil && x.Name() == "Helper" && x.Pkg != nil && x.Pkg.Pkg.Path() == "testing" {
+			if x := c.Common().StaticCallee(); x != nil && x.Name() == "Helper" && x.Pkg != nil &&
+				x.Pkg.Pkg.Path() == "testing" {
 				return true
 			}
 		}

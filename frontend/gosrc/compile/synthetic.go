@@ -16,13 +16,15 @@ type Operation struct {
 // synthetic returns the function of that key, which stands in no source: package reflect
 // asks for operations whose types are not known before. All its registers have types, and
 // are zero from its first instruction on, so that they count as live from then on.
-func (p *Program) synthetic(key string, sig *types.Signature, captured []types.Type, emit func(*compiler)) *Func {
+func (p *Program) synthetic(key string, sig *types.Signature, captured []types.Type,
+	emit func(*compiler)) *Func {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if f := p.synthetics[key]; f != nil {
 		return f
 	}
-	f := p.funcLocked(p.SSA.NewFunction("reflect."+strings.SplitN(key, " ", 2)[0], sig, "made for package reflect"))
+	f := p.funcLocked(p.SSA.NewFunction("reflect."+strings.SplitN(key, " ", 2)[0], sig,
+		"made for package reflect"))
 	for _, t := range captured {
 		f.Captured = append(f.Captured, p.typeOf(t))
 	}
@@ -70,12 +72,14 @@ func (p *Program) SelectFunc(ops []Operation, def bool) *Func {
 			key.WriteString(">")
 		}
 		key.WriteString(strconv.Itoa(int(o.Elem.ID)))
-		params = append(params, types.NewParam(token.NoPos, nil, "", types.NewChan(types.SendRecv, o.Elem.T)), types.NewParam(token.NoPos, nil, "", x))
+		params = append(params, types.NewParam(token.NoPos, nil, "", types.NewChan(types.SendRecv,
+			o.Elem.T)), types.NewParam(token.NoPos, nil, "", x))
 	}
 	if def {
 		key.WriteString(" default")
 	}
-	results := types.NewTuple(types.NewParam(token.NoPos, nil, "", types.Typ[types.Int]), types.NewParam(token.NoPos, nil, "", types.Typ[types.Bool]))
+	results := types.NewTuple(types.NewParam(token.NoPos, nil, "", types.Typ[types.Int]),
+		types.NewParam(token.NoPos, nil, "", types.Typ[types.Bool]))
 	sig := types.NewSignatureType(nil, nil, nil, types.NewTuple(params...), results, false)
 	return p.synthetic("select"+key.String(), sig, nil, func(c *compiler) {
 		var at []int32 // of channels; what belongs to them stands behind
@@ -131,13 +135,16 @@ func (p *Program) SelectFunc(ops []Operation, def bool) *Func {
 func (p *Program) MadeFunc(t *Type) *Func {
 	run := p.Lookup("reflect", "runMade")
 	s := t.T.Underlying().(*types.Signature)
-	return p.synthetic("MakeFunc "+strconv.Itoa(int(t.ID)), s, []types.Type{types.Typ[types.Int], run.ParamTypes[1].T}, func(c *compiler) {
+	return p.synthetic("MakeFunc "+strconv.Itoa(int(t.ID)), s, []types.Type{types.Typ[types.Int],
+		run.ParamTypes[1].T}, func(c *compiler) {
 		pointer := c.typ(types.Typ[types.UnsafePointer])
 		number, fn := int32(c.f.Params), int32(c.f.Params)+1
 		n := len(c.f.ParamTypes) + len(c.f.ResultTypes)
 		// The arguments of runMade: a slice of pointers is the last one.
-		list, length, room := c.local(pointer), c.local(c.typ(types.Typ[types.Int])), c.local(c.typ(types.Typ[types.Int]))
-		c.emit(Instr{Op: Alloc, A: list, N: c.typeIndex(c.typ(types.NewArray(types.Typ[types.UnsafePointer], int64(n))))})
+		list, length, room := c.local(pointer), c.local(c.typ(types.Typ[types.Int])),
+			c.local(c.typ(types.Typ[types.Int]))
+		c.emit(Instr{Op: Alloc, A: list,
+			N: c.typeIndex(c.typ(types.NewArray(types.Typ[types.UnsafePointer], int64(n))))})
 		c.move(length, c.words(uint64(n)), 1)
 		c.move(room, length, 1)
 		cell := c.local(pointer)
@@ -157,7 +164,8 @@ func (p *Program) MadeFunc(t *Type) *Func {
 		for i, t := range c.f.ResultTypes {
 			at = append(at, place(len(c.f.ParamTypes)+i, t))
 		}
-		c.emit(Instr{Op: CallF, A: -1, N: c.addCall(Call{Func: run, Args: []Move{{number, 0, 1}, {fn, 1, 1}, {list, 2, 3}}})})
+		c.emit(Instr{Op: CallF, A: -1,
+			N: c.addCall(Call{Func: run, Args: []Move{{number, 0, 1}, {fn, 1, 1}, {list, 2, 3}}})})
 		from := c.next
 		for _, t := range c.f.ResultTypes {
 			c.local(t)

@@ -112,7 +112,8 @@ type Lock struct {
 }
 
 // counters says where in the types of package sync their counters are.
-var counters = map[string]int{"sync.Mutex": -1, "sync.RWMutex": 2, "sync.WaitGroup": 0, "sync.Once": -1, "sync.Cond": -1}
+var counters = map[string]int{"sync.Mutex": -1, "sync.RWMutex": 2, "sync.WaitGroup": 0,
+	"sync.Once": -1, "sync.Cond": -1}
 
 // Ref is a word that refers to an object.
 type Ref struct {
@@ -523,9 +524,10 @@ func (t *Type) IsInt() bool {
 	return ok && (b.Kind() == types.Int || b.Kind() == types.Uint)
 }
 
-// IsAddress tells whether the second word of an interface with a value of the type is an address, as it is
-// in Go: that of the value, or the value itself if it is a pointer. That of a reflect.Type is its number,
-// which nobody can follow, but compare.
+// IsAddress tells whether the second word of an interface with a value of the type is an
+// address, as it is in Go: that of the value, or the value itself if it is a pointer. That of a
+// reflect.Type is its number, which nobody can follow, but compare.
 func (t *Type) IsAddress() bool {
-	return t.Size > 1 || t.Size == 1 && len(t.Refs) == 1 && t.Refs[0].Kind == RefPointer || t.T.String() == "reflect.rtype"
+	return t.Size > 1 || t.Size == 1 && len(t.Refs) == 1 && t.Refs[0].Kind == RefPointer ||
+		t.T.String() == "reflect.rtype"
 }

@@ -17,12 +17,12 @@ import (
 // the rest of the program ends, and what has been covered can be said. When no timer
 // was kept from going off the search has covered everything.
 
-// alarmShare is how much of the time that is left the search with a bound on timers gets before that
-// with a bound on preemptions, in percent.
+// alarmShare is how much of the time that is left the search with a bound on timers gets before
+// that with a bound on preemptions, in percent.
 const alarmShare = 60
 
-// alarms explores with growing bounds on how many timers go off until its part of the time is over, or
-// until a bound keeps no timer from going off.
+// alarms explores with growing bounds on how many timers go off until its part of the time is
+// over, or until a bound keeps no timer from going off.
 func (r *run) alarms(ctx context.Context, percent time.Duration) error {
 	r.alarmed = true
 	if _, ok := ctx.Deadline(); !ok || !r.p.Timed() || r.p.Outcomes() {
@@ -48,13 +48,14 @@ func (r *run) alarms(ctx context.Context, percent time.Duration) error {
 	case 1:
 		r.covered = "every schedule in which at most 1 timer goes off was covered"
 	default:
-		r.covered = fmt.Sprintf("every schedule in which at most %d timers go off was covered", covered)
+		r.covered = fmt.Sprintf("every schedule in which at most %d timers go off was covered",
+			covered)
 	}
 	return nil
 }
 
-// upTo explores the executions in which at most n timers go off. It tells whether it covered them; the
-// verdict is Pass only if there are no others.
+// upTo explores the executions in which at most n timers go off. It tells whether it covered
+// them; the verdict is Pass only if there are no others.
 func (r *run) upTo(ctx context.Context, n int) (done bool, err error) {
 	p, err := r.p.WithAlarms(n)
 	if err != nil {

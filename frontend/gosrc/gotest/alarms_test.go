@@ -25,7 +25,8 @@ func timed(name string, r *rand.Rand) string {
 	said := 0
 	say := func() string { said++; return fmt.Sprintf("println(%d)", said) }
 	d := func() string { return fmt.Sprintf("%d*time.Millisecond", 1+r.IntN(2)) }
-	fmt.Fprintf(&b, "\nfunc %s(t *testing.T) {\n\tc := make(chan int, 8)\n\t_ = c\n\tvar wg sync.WaitGroup\n", name)
+	fmt.Fprintf(&b, "\nfunc %s(t *testing.T) {\n\tc := make(chan int, 8)\n\t_ = c\n\tvar wg "+
+		"sync.WaitGroup\n", name)
 	for range 1 + r.IntN(2) {
 		b.WriteString("\twg.Add(1)\n\tgo func() {\n\t\tdefer wg.Done()\n")
 		for range 1 + r.IntN(2) {
@@ -35,13 +36,16 @@ func timed(name string, r *rand.Rand) string {
 			case 1:
 				line("time.Sleep(%s)\n\t\t%s", d(), say())
 			case 2:
-				line("select {\n\t\tcase <-c:\n\t\t\t%s\n\t\tcase <-time.After(%s):\n\t\t\t%s\n\t\t}", say(), d(), say())
+				line("select {\n\t\tcase <-c:\n\t\t\t%s\n\t\tcase "+
+					"<-time.After(%s):\n\t\t\t%s\n\t\t}", say(), d(), say())
 			case 3:
 				line("c <- 1")
 			case 4:
-				line("{\n\t\ttm := time.AfterFunc(%s, func() { %s })\n\t\tif tm.Stop() {\n\t\t\t%s\n\t\t}\n\t\t}", d(), say(), say())
+				line("{\n\t\ttm := time.AfterFunc(%s, func() { %s })\n\t\tif tm.Stop() "+
+					"{\n\t\t\t%s\n\t\t}\n\t\t}", d(), say(), say())
 			case 5:
-				line("{\n\t\ttk := time.NewTicker(%s)\n\t\t<-tk.C\n\t\ttk.Stop()\n\t\t%s\n\t\t}", d(), say())
+				line("{\n\t\ttk := time.NewTicker(%s)\n\t\t<-tk.C\n\t\ttk.Stop()\n\t\t%s\n\t\t}",
+					d(), say())
 			}
 		}
 		b.WriteString("\t}()\n")
@@ -128,8 +132,10 @@ func TestAlarms(t *testing.T) {
 				cut++
 				continue
 			}
-			if got := res.Outcomes; len(got) != len(all) || slices.ContainsFunc(got, func(o string) bool { return !all[o] }) {
-				t.Errorf("%s: %d timers are enough, but the ends are %q, not %v", name, bound, got, all)
+			if got := res.Outcomes; len(got) != len(all) || slices.ContainsFunc(got,
+				func(o string) bool { return !all[o] }) {
+				t.Errorf("%s: %d timers are enough, but the ends are %q, not %v", name, bound, got,
+					all)
 			}
 			break
 		}
@@ -210,7 +216,8 @@ func TestTicking(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &run{p: p, o: Options{Workers: 1, Timeout: time.Minute}, start: time.Now(), res: &Result{}}
+		r := &run{p: p, o: Options{Workers: 1, Timeout: time.Minute}, start: time.Now(),
+			res: &Result{}}
 		if r.comesAgain(t.Context()) == again {
 			t.Errorf("%s: a state comes again", name)
 		}
@@ -225,7 +232,8 @@ func TestTicking(t *testing.T) {
 		return r
 	}
 	r := search("TestBug", 2)
-	if _, err := r.upTo(t.Context(), 3); err != nil || r.res.Failure == nil || r.res.Failure.Kind != Panic || r.res.Program == nil {
+	if _, err := r.upTo(t.Context(), 3); err != nil || r.res.Failure == nil ||
+		r.res.Failure.Kind != Panic || r.res.Program == nil {
 		t.Errorf("%+v, %v", r.res, err)
 	}
 	if r := search("TestFixed", 5); r.res.Verdict != engine.Incomplete {
@@ -245,10 +253,13 @@ func TestTicking(t *testing.T) {
 		t.Fatal(err)
 	}
 	newSampler(p, 1).run(t.Context(), p, 0)
-	r = &run{p: p, o: Options{Workers: 1}, start: time.Now(), res: &Result{Verdict: engine.Incomplete, Reason: "because"}}
+	r = &run{p: p, o: Options{Workers: 1}, start: time.Now(),
+		res: &Result{Verdict: engine.Incomplete, Reason: "because"}}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	if err := r.alarms(ctx, 100); err != nil || r.res.Verdict != engine.Incomplete || r.res.Reason != "because" || !strings.Contains(r.covered, "goes off was covered") && !strings.Contains(r.covered, "go off was covered") {
+	if err := r.alarms(ctx, 100); err != nil || r.res.Verdict != engine.Incomplete ||
+		r.res.Reason != "because" || !strings.Contains(r.covered, "goes off was covered") &&
+		!strings.Contains(r.covered, "go off was covered") {
 		t.Errorf("%+v, %q, %v", r.res, r.covered, err)
 	}
 }

@@ -39,7 +39,8 @@ func TestFive(t *testing.T) {
 func load(t testing.TB, text string) *gosrc.Compiled {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.24\n", "a_test.go": text} {
+	for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.24\n",
+		"a_test.go": text} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

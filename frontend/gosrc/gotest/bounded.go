@@ -32,7 +32,8 @@ func (b *bounded) explore(preemptions int) bool {
 	return !b.stop && !b.found
 }
 
-// upward explores with growing bounds until the time is over. It returns the largest bound that was covered, -1 if none.
+// upward explores with growing bounds until the time is over. It returns the largest bound that
+// was covered, -1 if none.
 func (b *bounded) upward() (covered int) {
 	covered = -1
 	for n := 0; b.ctx.Err() == nil; n++ {

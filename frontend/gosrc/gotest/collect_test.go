@@ -19,8 +19,8 @@ func TestCollect(t *testing.T) {
 	t.Run("lost", TestLostNeverMove)
 }
 
-// TestGarbage: an execution may allocate more than there is memory, in one step and in many, and an initializer
-// may; what is in use is kept.
+// TestGarbage: an execution may allocate more than there is memory, in one step and in many, and
+// an initializer may; what is in use is kept.
 func TestGarbage(t *testing.T) {
 	defer machine.CollectAfter(machine.CollectAfter(1 << 12))
 	const limit = 300 << 20 // each program allocates about 700 MB, shadows included
@@ -87,7 +87,8 @@ func TestMany(t *testing.T) {
 	}
 }
 `)
-	for name, verdict := range map[string]engine.Verdict{"TestOne": engine.Pass, "TestMany": engine.Incomplete} {
+	for name, verdict := range map[string]engine.Verdict{"TestOne": engine.Pass,
+		"TestMany": engine.Incomplete} {
 		p, err := c.Test(name, gosrc.Explore{MaxMemory: limit})
 		if err != nil {
 			t.Fatal(err)

@@ -137,7 +137,8 @@ const lostEvery = 32
 
 // explore explores all states that can be reached from one. It returns a failing execution
 // from there, or why it did not come to an end; if it was stopped it can go on.
-func (g *graph) explore(ctx context.Context, from system.State, limit uint64) (failing []trace.Step, reason string) {
+func (g *graph) explore(ctx context.Context, from system.State, limit uint64) (failing []trace.Step,
+	reason string) {
 	if len(g.keys) == 0 {
 		g.m.Load(from)
 		g.add(-1, trace.Step{})
@@ -174,7 +175,8 @@ func (g *graph) explore(ctx context.Context, from system.State, limit uint64) (f
 				if o.Violation != nil {
 					return append(g.path(id), step), ""
 				}
-				out = append(out, edge{to: g.add(id, step), thread: int32(t), alt: alt, action: g.m.Action()})
+				out = append(out, edge{to: g.add(id, step), thread: int32(t), alt: alt,
+					action: g.m.Action()})
 				g.bytes += 24
 				g.m.Rewind(mark)
 				if o.Next == 0 {
@@ -301,7 +303,8 @@ func (g *graph) forever() *lasting {
 			note(scc, Leak, "leak: the test has ended, and other goroutines run forever")
 		case g.alive[v]:
 			if cycle := g.fair(scc); cycle != nil {
-				note(cycle, Livelock, "livelock: the test need not end, even if every goroutine gets its turn")
+				note(cycle, Livelock, "livelock: the test need not end, even if every goroutine "+
+					"gets its turn")
 			}
 		}
 		for _, v := range scc {
@@ -345,7 +348,8 @@ func (g *graph) cycle(at int32, scc []int32) []trace.Step {
 				if wanted(e) {
 					way := []trace.Step{{Thread: int(e.thread), Alt: e.alt}}
 					for ; seen[x].from >= 0; x = seen[x].from {
-						way = append(way, trace.Step{Thread: int(seen[x].via.thread), Alt: seen[x].via.alt})
+						way = append(way, trace.Step{Thread: int(seen[x].via.thread),
+							Alt: seen[x].via.alt})
 					}
 					slices.Reverse(way)
 					steps = append(steps, way...)
@@ -449,7 +453,8 @@ func (r *run) endless(ctx context.Context) error {
 			return err
 		}
 		if g == nil {
-			r.res.Reason = fmt.Sprintf("executions need not end: every state was covered (%s), but data races were checked in random schedules only: with happens-before %s",
+			r.res.Reason = fmt.Sprintf("executions need not end: every state was covered (%s), "+
+				"but data races were checked in random schedules only: with happens-before %s",
 				humanize.Comma(int64(without)), r.res.Reason)
 			return nil
 		}
@@ -592,7 +597,8 @@ func (r *run) states(ctx context.Context, p *gosrc.Program) (*graph, error) {
 
 // ExplainCycle says what goes on forever behind an execution; the message names the
 // goroutines. The error says that the cycle does not lead back to where it begins.
-func ExplainCycle(p *gosrc.Program, t *trace.Trace, cycle []trace.Step, kind FailureKind) (*Failure, error) {
+func ExplainCycle(p *gosrc.Program, t *trace.Trace, cycle []trace.Step, kind FailureKind) (*Failure,
+	error) {
 	m := p.NewMachine()
 	walk := func(steps []trace.Step) (system.State, error) {
 		for i, s := range steps {

@@ -151,7 +151,8 @@ func TestLivelock(t *testing.T) { // each gives way to the other
 func TestEndless(t *testing.T) {
 	c := load(t, endless)
 	for name, want := range map[string]FailureKind{
-		"TestPolls": "", "TestPollsRace": Race, "TestTicker": "", "TestTickerRace": Race, "TestReaders": "", "TestReadersRace": Race, "TestLivelock": Livelock,
+		"TestPolls": "", "TestPollsRace": Race, "TestTicker": "", "TestTickerRace": Race,
+		"TestReaders": "", "TestReadersRace": Race, "TestLivelock": Livelock,
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := c.Test(name, gosrc.Explore{})
@@ -159,22 +160,26 @@ func TestEndless(t *testing.T) {
 				t.Fatal(err)
 			}
 			// Without random schedules beside it.
-			r := &run{p: p, o: Options{Workers: 1, Timeout: time.Minute}, start: time.Now(), res: &Result{}}
+			r := &run{p: p, o: Options{Workers: 1, Timeout: time.Minute}, start: time.Now(),
+				res: &Result{}}
 			if err := r.endless(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if want == "" && r.res.Verdict != engine.Pass || want != "" && (r.res.Failure == nil || r.res.Failure.Kind != want || r.res.Program == nil) {
+			if want == "" && r.res.Verdict != engine.Pass || want != "" && (r.res.Failure == nil ||
+				r.res.Failure.Kind != want || r.res.Program == nil) {
 				t.Errorf("%+v, %+v; want %q", r.res, r.res.Failure, want)
 			}
 			if want == Livelock {
 				f := r.res.Failure
-				if _, err := ExplainCycle(r.res.Program, f.Trace, f.Cycle, Livelock); err != nil || len(f.Cycle) < 6 {
+				if _, err := ExplainCycle(r.res.Program, f.Trace, f.Cycle, Livelock); err != nil ||
+					len(f.Cycle) < 6 {
 					t.Errorf("the cycle has %d steps: %v", len(f.Cycle), err)
 				}
 				return
 			}
 			res, err := Run(t.Context(), p, Options{Engine: Full, Timeout: time.Minute})
-			if err != nil || want == "" && res.Verdict != engine.Pass || want != "" && (res.Failure == nil || res.Failure.Kind != want) {
+			if err != nil || want == "" && res.Verdict != engine.Pass || want != "" &&
+				(res.Failure == nil || res.Failure.Kind != want) {
 				t.Errorf("full: %+v, %v; want %q", res, err, want)
 			}
 		})

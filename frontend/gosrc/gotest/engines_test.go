@@ -29,13 +29,16 @@ var (
 func TestEnginesAgree(t *testing.T) {
 	n := cmp.Or(*generated, sample.Of(10, 20, 120))
 	var src strings.Builder
-	src.WriteString("package m\n\nimport (\n\t\"sync\"\n\t\"sync/atomic\"\n\t\"testing\"\n)\n\nvar _ atomic.Int64\n")
+	src.WriteString(
+		"package m\n\nimport (\n\t\"sync\"\n\t\"sync/atomic\"\n\t\"testing\"\n)\n\nvar _ " +
+			"atomic.Int64\n")
 	brutes := map[string]gogen.Brute{}
 	var names []string
 	for i := range uint64(n) {
 		s := *seed + i
 		r := rand.New(rand.NewPCG(s, 5))
-		p := gogen.NewConcurrent(r, gogen.Shape{Goroutines: 1 + int(s%3)/2, Steps: 4, Vars: s%5 == 0, Polls: s%3 == 0, RW: s%4 < 2})
+		p := gogen.NewConcurrent(r, gogen.Shape{Goroutines: 1 + int(s%3)/2, Steps: 4,
+			Vars: s%5 == 0, Polls: s%3 == 0, RW: s%4 < 2})
 		b, ok := p.BruteForce(20_000)
 		if !ok {
 			continue
@@ -47,7 +50,8 @@ func TestEnginesAgree(t *testing.T) {
 		fmt.Fprintf(&src, "\nfunc %s(*testing.T)%s", name, body)
 	}
 	dir := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.24\n", "a_test.go": src.String()} {
+	for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.24\n",
+		"a_test.go": src.String()} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

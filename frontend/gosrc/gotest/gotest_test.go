@@ -161,7 +161,8 @@ func TestRun(t *testing.T) {
 				return
 			}
 			f := res.Failure
-			if res.Verdict != engine.Violated || f == nil || f.Kind != x.kind || x.message != "" && f.Message != x.message {
+			if res.Verdict != engine.Violated || f == nil || f.Kind != x.kind || x.message != "" &&
+				f.Message != x.message {
 				t.Fatalf("%+v, %+v", res, f)
 			}
 			if len(f.Stacks) == 0 || len(f.Stacks[0].Frames) == 0 || f.Pos.Line == 0 {

@@ -19,7 +19,8 @@ import (
 
 var (
 	everyKernel = flag.Int("every", 0, "take every n-th kernel only")
-	kernelFiles = flag.String("kernels", "*.txtar", "take the kernels of the files that match `pattern` only")
+	kernelFiles = flag.String("kernels", "*.txtar",
+		"take the kernels of the files that match `pattern` only")
 )
 
 // version returns the lines of a kernel that are in one of its two versions.
@@ -38,7 +39,8 @@ func version(text, with, without string) string {
 // writeModule writes what makes a folder of kernels a module; some of them use golang.org/x/sync,
 // in the version of this module.
 func writeModule(t *testing.T, write func(name, text string)) {
-	of, err := exec.Command("go", "list", "-m", "-f", "{{.GoVersion}} {{.Path}} {{.Version}}", "golang.org/x/sync").Output()
+	of, err := exec.Command("go", "list", "-m", "-f", "{{.GoVersion}} {{.Path}} {{.Version}}",
+		"golang.org/x/sync").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +135,8 @@ func TestKernels(t *testing.T) {
 					t.Error("the failure's trace belongs to no program")
 				}
 			}
-			t.Logf("%s after %.2f s, %d executions: %s %s", res.Verdict, res.Duration.Seconds(), res.Executions, got, message)
+			t.Logf("%s after %.2f s, %d executions: %s %s", res.Verdict, res.Duration.Seconds(),
+				res.Executions, got, message)
 			if !slices.Contains(want[p.Path], got) {
 				t.Errorf("%s: %q (%s), want %q", res.Verdict, got, message, want[p.Path])
 			}

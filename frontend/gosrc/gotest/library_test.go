@@ -186,7 +186,8 @@ func TestLibrary(t *testing.T) {
 	if res := run("TestStack"); res.Verdict != engine.Pass {
 		t.Errorf("%+v, %+v", res, res.Failure)
 	}
-	if res := run("TestTimeout"); res.Verdict != engine.Pass || res.Slow == nil || res.Slow.Kind != Panic {
+	if res := run("TestTimeout"); res.Verdict != engine.Pass || res.Slow == nil ||
+		res.Slow.Kind != Panic {
 		t.Errorf("%+v, %+v", res, res.Failure)
 	}
 	if f := run("TestOther").Failure; f == nil || f.Kind != Panic {

@@ -18,20 +18,24 @@ import (
 )
 
 // TestLostNeverMove takes random steps of random concurrent programs: who is said to wait for
-// ever must not take a step any more, whatever the others do. The goroutines of these programs share
-// all they have, so that finer ways to reach something are for TestTails.
+// ever must not take a step any more, whatever the others do. The goroutines of these programs
+// share all they have, so that finer ways to reach something are for TestTails.
 func TestLostNeverMove(t *testing.T) {
 	n, walks := cmp.Or(*generated, sample.Of(15, 20, 120)), 20
 	var src strings.Builder
-	src.WriteString("package m\n\nimport (\n\t\"sync\"\n\t\"sync/atomic\"\n\t\"testing\"\n)\n\nvar _ sync.Mutex\nvar _ atomic.Int64\n")
+	src.WriteString(
+		"package m\n\nimport (\n\t\"sync\"\n\t\"sync/atomic\"\n\t\"testing\"\n)\n\nvar _ " +
+			"sync.Mutex\nvar _ atomic.Int64\n")
 	for i := range uint64(n) {
 		s := *seed + i
-		p := gogen.NewConcurrent(rand.New(rand.NewPCG(s, 9)), gogen.Shape{Goroutines: 2 + int(s%2), Steps: 4, Vars: s%5 == 0, Polls: s%3 == 0, RW: s%4 < 2})
+		p := gogen.NewConcurrent(rand.New(rand.NewPCG(s, 9)), gogen.Shape{Goroutines: 2 + int(s%2),
+			Steps: 4, Vars: s%5 == 0, Polls: s%3 == 0, RW: s%4 < 2})
 		_, body, _ := strings.Cut(p.Source(), "func main()")
 		fmt.Fprintf(&src, "\nfunc Test%d(*testing.T)%s", s, body)
 	}
 	dir := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.24\n", "a_test.go": src.String()} {
+	for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.24\n",
+		"a_test.go": src.String()} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,8 @@ func kernels(t testing.TB) []string {
 			t.Fatal(err)
 		}
 		for _, f := range a.Files {
-			out = append(out, version(string(f.Data), "bug", "fix"), version(string(f.Data), "fix", "bug"))
+			out = append(out, version(string(f.Data), "bug", "fix"), version(string(f.Data), "fix",
+				"bug"))
 		}
 	}
 	return out
@@ -68,7 +69,10 @@ func mutate(r *rand.Rand, text string) (string, error) {
 			}
 			return true
 		})
-		span := func(n ast.Node) (from, to int) { return fset.Position(n.Pos()).Offset, fset.Position(n.End()).Offset }
+		span := func(n ast.Node) (from, to int) {
+			return fset.Position(n.Pos()).Offset,
+				fset.Position(n.End()).Offset
+		}
 		put := func(from, to int, with string) { text = text[:from] + with + text[to:] }
 		if r.IntN(5) == 0 {
 			from, to := span(exprs[r.IntN(len(exprs))])

@@ -52,13 +52,14 @@ type NeedsInterpreter struct{ Why string }
 
 func (e *NeedsInterpreter) Error() string { return e.Why }
 
-// RunNative explores a test that runs natively, as [Run] does one that is interpreted: optimal dynamic
-// reduction, and random schedules and by PCT beside it; growing bounds on timers and on preemptions
-// for what is too large. The result is a pass only if the search has come to its end, all
-// executions with equal choices were equal, and nothing was used that is not under control.
+// RunNative explores a test that runs natively, as [Run] does one that is interpreted: optimal
+// dynamic reduction, and random schedules and by PCT beside it; growing bounds on timers and on
+// preemptions for what is too large. The result is a pass only if the search has come to its
+// end, all executions with equal choices were equal, and nothing was used that is not under
+// control.
 //
-// With gosrc.AutoTime failures are judged as Run does. The error is a *[NeedsInterpreter], an *engine.OptionError, or that of
-// a process.
+// With gosrc.AutoTime failures are judged as Run does. The error is a *[NeedsInterpreter], an
+// *engine.OptionError, or that of a process.
 func RunNative(ctx context.Context, n Native, o Options) (res *Result, err error) {
 	r := &nativeRun{n: n, o: o, start: o.Start, res: &Result{}}
 	if r.start.IsZero() {
@@ -86,7 +87,8 @@ func RunNative(ctx context.Context, n Native, o Options) (res *Result, err error
 			}
 		})
 	})()
-	sys, err := replay.New(processes, n.Open, n.Names, replay.Options{Processes: max(1, o.Workers) + 1, MaxSteps: nativeSteps})
+	sys, err := replay.New(processes, n.Open, n.Names, replay.Options{
+		Processes: max(1, o.Workers) + 1, MaxSteps: nativeSteps})
 	if err != nil {
 		stop()
 		return r.ended(ctx, err)
@@ -137,10 +139,12 @@ func (r *nativeRun) ended(ctx context.Context, err error) (*Result, error) {
 		return res, nil
 	case errors.As(err, &diverged):
 		res.Verdict = engine.Incomplete
-		res.Reason = fmt.Sprintf("sampled only, because equal choices do not lead to equal executions (step %d: %s)", diverged.At+1, diverged.What)
+		res.Reason = fmt.Sprintf("sampled only, because equal choices do not lead to equal "+
+			"executions (step %d: %s)", diverged.At+1, diverged.What)
 		return res, nil
 	case errors.Is(err, replay.ErrEndless):
-		return nil, &NeedsInterpreter{fmt.Sprintf("an execution takes more than %d steps", nativeSteps)}
+		return nil, &NeedsInterpreter{fmt.Sprintf("an execution takes more than %d steps",
+			nativeSteps)}
 	case ctx.Err() != nil && (err != nil || res.Verdict != engine.Pass):
 		res.Verdict = engine.Incomplete
 		if res.Reason == "" {
@@ -154,9 +158,11 @@ func (r *nativeRun) ended(ctx context.Context, err error) (*Result, error) {
 		switch out := r.sys.Outside(); {
 		case len(out) > 0:
 			res.Verdict = engine.Incomplete
-			res.Reason = "sampled, with the outside world: what it does with " + strings.Join(out, ", ") + " is not under control"
+			res.Reason = "sampled, with the outside world: what it does with " + strings.Join(out,
+				", ") + " is not under control"
 		case r.sys.Cut():
-			res.Verdict, res.Reason = engine.Incomplete, "an execution takes too much memory or time"
+			res.Verdict, res.Reason = engine.Incomplete,
+				"an execution takes too much memory or time"
 		}
 	}
 	return res, nil
@@ -176,7 +182,8 @@ func (r *nativeRun) over(ctx context.Context) string {
 	return "interrupted"
 }
 
-// judge explores, and decides whether a failure that needs time to pass early is one, as [Run] does.
+// judge explores, and decides whether a failure that needs time to pass early is one, as [Run]
+// does.
 func (r *nativeRun) judge(ctx context.Context) error {
 	v := replay.View{NoLeaks: r.n.NoLeaks}
 	if r.n.Time == gosrc.IdleTime {
@@ -188,7 +195,8 @@ func (r *nativeRun) judge(ctx context.Context) error {
 		return err
 	}
 	if f.Slept.Func != "" {
-		if err := r.again(ctx, replay.View{Time: replay.Patient, NoLeaks: r.n.NoLeaks}, f); err != nil || r.res.Failure == nil {
+		if err := r.again(ctx, replay.View{Time: replay.Patient, NoLeaks: r.n.NoLeaks},
+			f); err != nil || r.res.Failure == nil {
 			return err
 		}
 		if f = r.res.Failure; f.Slept.Func != "" {
@@ -200,7 +208,8 @@ func (r *nativeRun) judge(ctx context.Context) error {
 	}
 	idle, cancel := part(ctx, 40)
 	defer cancel()
-	if err := r.again(idle, replay.View{Time: replay.Idle, NoLeaks: r.n.NoLeaks}, f); err != nil || r.res.Failure != nil {
+	if err := r.again(idle, replay.View{Time: replay.Idle, NoLeaks: r.n.NoLeaks}, f); err != nil ||
+		r.res.Failure != nil {
 		return err
 	}
 	return r.again(ctx, replay.View{NoFailed: true, NoLeaks: r.n.NoLeaks}, f)
@@ -256,7 +265,8 @@ func (r *nativeRun) explore(ctx context.Context, v replay.View) error {
 }
 
 // beside runs a search, and random schedules beside it.
-func (r *nativeRun) beside(ctx context.Context, sys *replay.System, v replay.View, search func(context.Context) error) error {
+func (r *nativeRun) beside(ctx context.Context, sys *replay.System, v replay.View,
+	search func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var g sync.WaitGroup
@@ -274,22 +284,25 @@ func (r *nativeRun) beside(ctx context.Context, sys *replay.System, v replay.Vie
 		r.res.Verdict, r.res.Reason = engine.Violated, ""
 		return nil
 	}
-	if err == nil && !errors.Is(sampled, context.Canceled) && !errors.Is(sampled, context.DeadlineExceeded) {
+	if err == nil && !errors.Is(sampled, context.Canceled) &&
+		!errors.Is(sampled, context.DeadlineExceeded) {
 		err = sampled
 	}
 	return err
 }
 
-// sampling runs random schedules and by PCT until one fails, or until the time is over; a number bounds
-// them, and how long they may take. Views that leave executions out are not sampled.
-func (r *nativeRun) sampling(ctx context.Context, sys *replay.System, v replay.View, most int) (stop bool, err error) {
+// sampling runs random schedules and by PCT until one fails, or until the time is over; a number
+// bounds them, and how long they may take. Views that leave executions out are not sampled.
+func (r *nativeRun) sampling(ctx context.Context, sys *replay.System, v replay.View,
+	most int) (stop bool, err error) {
 	if v.Time != replay.Any || v.NoFailed || v.Alarms > 0 {
 		return false, nil
 	}
 	until := time.Now().Add(20 * time.Millisecond)
 	length := 10
 	for i := 0; ctx.Err() == nil && (most == 0 || i < most && time.Now().Before(until)); i++ {
-		p := native.Policy{Kind: native.Random, Seed: r.o.Seed + uint64(i) + 1, Brief: true, MaxSteps: nativeSteps}
+		p := native.Policy{Kind: native.Random, Seed: r.o.Seed + uint64(i) + 1, Brief: true,
+			MaxSteps: nativeSteps}
 		if i%2 == 1 {
 			p.Kind, p.Depth, p.Length = native.PCT, 1+i/2%3, length
 		}
@@ -319,7 +332,8 @@ func (r *nativeRun) dpor(ctx context.Context, sys *replay.System) error {
 	var out *stateless.Result
 	var err error
 	if stopped := caught(func() {
-		out, err = stateless.Run(ctx, sys, stateless.Options{Options: o, Reduction: stateless.DPOR, Executed: func(m system.Machine) { m.(*replay.Machine).Verify() }})
+		out, err = stateless.Run(ctx, sys, stateless.Options{Options: o, Reduction: stateless.DPOR,
+			Executed: func(m system.Machine) { m.(*replay.Machine).Verify() }})
 	}); stopped != nil {
 		return stopped
 	}
@@ -451,8 +465,10 @@ func (s *NativeSystem) ThreadNames(n int) [][2]int32 {
 	return nil
 }
 
-// RepeatNative repeats a failing execution of a test, and says what happened. The system has to be closed.
-func RepeatNative(ctx context.Context, n Native, t *trace.Trace, kind string) (*NativeSystem, *Failure, error) {
+// RepeatNative repeats a failing execution of a test, and says what happened. The system has to
+// be closed.
+func RepeatNative(ctx context.Context, n Native, t *trace.Trace, kind string) (*NativeSystem,
+	*Failure, error) {
 	sys, err := replay.New(ctx, n.Open, n.Names, replay.Options{})
 	if err != nil {
 		return nil, nil, err
@@ -469,7 +485,8 @@ func RepeatNative(ctx context.Context, n Native, t *trace.Trace, kind string) (*
 	return s, f, nil
 }
 
-// Record writes down what people want to see of an execution of a program that is interpreted or runs natively.
+// Record writes down what people want to see of an execution of a program that is interpreted or
+// runs natively.
 func Record(sys system.System, t *trace.Trace) (rec *trace.Record, err error) {
 	stopped := caught(func() { rec, err = t.Record(sys) })
 	return rec, errors.Join(stopped, err)
@@ -481,13 +498,16 @@ func (s *NativeSystem) explain(t *trace.Trace, until time.Time) (f *Failure, err
 		if t.Violation == nil {
 			t.Violation = violationOf(s, t)
 		}
-		short := trace.Shorten(s, []*trace.Trace{t}, trace.Shortening{Scale: nativeScale, Expired: over(until)})[0].Trace
+		short := trace.Shorten(s, []*trace.Trace{t}, trace.Shortening{Scale: nativeScale,
+			Expired: over(until)})[0].Trace
 		t = &trace.Trace{Initial: short.Initial, Steps: short.Steps, Violation: short.Violation}
 		f, err = s.Repeat(t)
 	})
 	if found := (*replay.Found)(nil); errors.As(stopped, &found) {
 		// On the way there is a data race.
-		stopped = caught(func() { f, err = s.Repeat(&trace.Trace{Steps: found.Steps, Violation: found.Violation}) })
+		stopped = caught(func() {
+			f, err = s.Repeat(&trace.Trace{Steps: found.Steps, Violation: found.Violation})
+		})
 	}
 	if err = errors.Join(err, stopped); errors.As(err, new(*native.Diverged)) {
 		if g := s.told(t); g != nil {
@@ -497,8 +517,8 @@ func (s *NativeSystem) explain(t *trace.Trace, until time.Time) (f *Failure, err
 	return f, err
 }
 
-// told repeats a failing execution of a test that depends on more than its schedule, and returns what the
-// process tells of it; nil if nothing fails now.
+// told repeats a failing execution of a test that depends on more than its schedule, and returns
+// what the process tells of it; nil if nothing fails now.
 func (s *NativeSystem) told(t *trace.Trace) *Failure {
 	f := &Failure{Trace: t}
 	err := s.System.Repeat(t.Steps, 1, func(x *native.Execution) {
@@ -555,8 +575,8 @@ func (f *Failure) waits() {
 // an execution.
 const nativeScale = 256
 
-// Repeat repeats a failing execution as it is, and says what happened. It is an error if a step cannot
-// be taken, or if nothing fails.
+// Repeat repeats a failing execution as it is, and says what happened. It is an error if a step
+// cannot be taken, or if nothing fails.
 func (s *NativeSystem) Repeat(t *trace.Trace) (*Failure, error) {
 	f := &Failure{Trace: t}
 	late := map[int]bool{}

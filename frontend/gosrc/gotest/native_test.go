@@ -17,10 +17,12 @@ import (
 
 // runToy runs a small system as if it were a test that is compiled.
 func runToy(ctx context.Context, sys system.System, o Options) (*Result, error) {
-	return RunNative(ctx, Native{Test: "T", Names: replaytest.Numbers{}, Open: func() (native.Process, error) { return replaytest.New(sys), nil }}, o)
+	return RunNative(ctx, Native{Test: "T", Names: replaytest.Numbers{},
+		Open: func() (native.Process, error) { return replaytest.New(sys), nil }}, o)
 }
 
-// A test that runs natively passes if and only if nothing of what is explored fails, and a failure is reported.
+// A test that runs natively passes if and only if nothing of what is explored fails, and a
+// failure is reported.
 func TestNativeVerdicts(t *testing.T) {
 	verdicts := map[engine.Verdict]int{}
 	for seed := range uint64(150) {
@@ -29,7 +31,8 @@ func TestNativeVerdicts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := stateless.Run(t.Context(), sys, stateless.Options{Options: engine.Options{Workers: 1, MaxTransitions: 3000}, Reduction: stateless.DPOR})
+		want, err := stateless.Run(t.Context(), sys, stateless.Options{
+			Options: engine.Options{Workers: 1, MaxTransitions: 3000}, Reduction: stateless.DPOR})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,11 +43,14 @@ func TestNativeVerdicts(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%v", seed, err, p)
 		}
-		if got.Verdict != want.Verdict || got.Verdict == engine.Pass && got.Executions != want.Executions {
-			t.Fatalf("seed %d: %v, %d executions (%s), want %v, %d\n%v", seed, got.Verdict, got.Executions, got.Reason, want.Verdict, want.Executions, p)
+		if got.Verdict != want.Verdict || got.Verdict == engine.Pass &&
+			got.Executions != want.Executions {
+			t.Fatalf("seed %d: %v, %d executions (%s), want %v, %d\n%v", seed, got.Verdict,
+				got.Executions, got.Reason, want.Verdict, want.Executions, p)
 		}
 		verdicts[got.Verdict]++
-		if f := got.Failure; (f != nil) != (got.Verdict == engine.Violated) || f != nil && (f.Kind == "" || f.Message == "") {
+		if f := got.Failure; (f != nil) != (got.Verdict == engine.Violated) || f != nil &&
+			(f.Kind == "" || f.Message == "") {
 			t.Fatalf("seed %d: %+v", seed, f)
 		} else if f != nil {
 			if _, err := f.Trace.Record(got.Native); err != nil {
@@ -90,7 +96,8 @@ func TestNativeLimits(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(200*time.Millisecond, cancel)
-	if res, err = runToy(ctx, large, Options{}); err != nil || res.Verdict != engine.Incomplete || res.Reason != "interrupted" {
+	if res, err = runToy(ctx, large, Options{}); err != nil || res.Verdict != engine.Incomplete ||
+		res.Reason != "interrupted" {
 		t.Errorf("%+v, %v", res, err)
 	}
 	endless := toy(t, func(p *toysystem.Program) {
@@ -98,7 +105,8 @@ func TestNativeLimits(t *testing.T) {
 		p.Start("a")
 	})
 	var needs *NeedsInterpreter
-	if _, err := runToy(t.Context(), endless, Options{Timeout: 20 * time.Second}); !errors.As(err, &needs) {
+	if _, err := runToy(t.Context(), endless, Options{Timeout: 20 * time.Second}); !errors.As(err,
+		&needs) {
 		t.Error(err)
 	}
 	if _, err := runToy(t.Context(), endless, Options{Engine: Full}); !errors.As(err, &needs) {

@@ -108,8 +108,11 @@ func TestFlag(t *testing.T)   { t.Log(flag.Lookup("stat")) }
 
 func TestPoison(t *testing.T) {
 	for text, tests := range map[string]map[string]string{
-		variableRefused: {"TestBefore": "", "TestSize": "m.size", "TestAfter": "m.after", "TestNames": "m.names", "TestMutex": "m.mu", "TestLate": "m.late", "TestWrite": "m.late", "TestConstant": "m.constant"},
-		functionRefused: {"TestFirst": "", "TestAll": "m.all", "TestOthers": "m.others", "TestHooked": "m.hooked", "TestFlag": "flag."},
+		variableRefused: {"TestBefore": "", "TestSize": "m.size", "TestAfter": "m.after",
+			"TestNames": "m.names", "TestMutex": "m.mu", "TestLate": "m.late",
+			"TestWrite": "m.late", "TestConstant": "m.constant"},
+		functionRefused: {"TestFirst": "", "TestAll": "m.all", "TestOthers": "m.others",
+			"TestHooked": "m.hooked", "TestFlag": "flag."},
 	} {
 		c := load(t, text)
 		for name, variable := range tests {
@@ -126,7 +129,8 @@ func TestPoison(t *testing.T) {
 				}
 			case !errors.As(err, &no):
 				t.Errorf("%s: %+v, %v", name, res, err)
-			case !strings.HasPrefix(no.What, "uses "+variable) || !strings.Contains(no.What, "the initializer of package m calls syscall.Statfs"):
+			case !strings.HasPrefix(no.What, "uses "+variable) || !strings.Contains(no.What,
+				"the initializer of package m calls syscall.Statfs"):
 				t.Errorf("%s: %s", name, no.What)
 			case len(no.Path) == 0 || no.Path[len(no.Path)-1].Func != "m."+name:
 				t.Errorf("%s: %+v", name, no.Path)

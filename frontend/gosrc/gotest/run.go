@@ -25,8 +25,8 @@ import (
 	"cpor/workers"
 )
 
-// Run explores a program. With [gosrc.AutoTime] three kinds of failures that need time to pass while
-// somebody could run may be the fault of a test that does not wait long enough:
+// Run explores a program. With [gosrc.AutoTime] three kinds of failures that need time to pass
+// while somebody could run may be the fault of a test that does not wait long enough:
 //
 //   - any failure that needs a time.Sleep of the test itself to end early. It counts if it is found
 //     as well when those sleeps, and only those, end when nobody else can run;
@@ -98,7 +98,8 @@ func union(a, b []machine.TestRun) []machine.TestRun {
 			out = append(out, t)
 			continue
 		}
-		out[i].Ended, out[i].Skipped, out[i].Why = out[i].Ended || t.Ended, out[i].Skipped || t.Skipped, cmp.Or(out[i].Why, t.Why)
+		out[i].Ended, out[i].Skipped, out[i].Why = out[i].Ended || t.Ended, out[i].Skipped ||
+			t.Skipped, cmp.Or(out[i].Why, t.Why)
 	}
 	return out
 }
@@ -175,7 +176,8 @@ func explore(ctx context.Context, p *gosrc.Program, o Options) (*Result, error) 
 	return r.res, err
 }
 
-// halting ends the computations of a program when the time is over, unless a failure is being explained.
+// halting ends the computations of a program when the time is over, unless a failure is being
+// explained.
 type halting struct {
 	mu      sync.Mutex
 	over    bool // nothing is to be halted any more
@@ -203,7 +205,8 @@ func (h *halting) stop(p *gosrc.Program) {
 
 // watch ends the exploration when the program did what cannot be explored, or when the process has
 // reached its limit of memory; full tells of the latter.
-func watch(ctx context.Context, p *gosrc.Program, limit *memory.Limit, cancel context.CancelFunc) (full bool) {
+func watch(ctx context.Context, p *gosrc.Program, limit *memory.Limit,
+	cancel context.CancelFunc) (full bool) {
 	t := time.NewTicker(memory.CheckEvery)
 	defer t.Stop()
 	for {
@@ -253,7 +256,8 @@ func (r *run) options(ctx context.Context) engine.Options {
 func (r *run) auto(ctx context.Context) error {
 	if !r.p.Outcomes() {
 		s := newSampler(r.p, r.o.Seed)
-		for i, until := 0, time.Now().Add(20*time.Millisecond); i < 100 && time.Now().Before(until); i++ {
+		for i, until := 0, time.Now().Add(20*time.Millisecond); i < 100 &&
+			time.Now().Before(until); i++ {
 			if stop, err := r.sample(ctx, s, i); stop || err != nil {
 				return err
 			}
@@ -290,7 +294,8 @@ func (r *run) auto(ctx context.Context) error {
 		return err
 	})
 	switch {
-	case err != nil || r.res.Verdict == engine.Violated || r.p.Unsupported() != nil || r.p.GaveUp() != "":
+	case err != nil || r.res.Verdict == engine.Violated || r.p.Unsupported() != nil ||
+		r.p.GaveUp() != "":
 		return err
 	case hit != nil:
 		return r.fail(hit)
@@ -385,7 +390,8 @@ func (r *run) comesAgain(ctx context.Context) repeats {
 
 // beside runs a search, and random schedules beside it until it is done; one that
 // fails ends the search and is returned.
-func (r *run) beside(ctx context.Context, seed uint64, search func(context.Context) error) (*trace.Trace, error) {
+func (r *run) beside(ctx context.Context, seed uint64,
+	search func(context.Context) error) (*trace.Trace, error) {
 	if r.p.Outcomes() {
 		return nil, search(ctx)
 	}
@@ -464,7 +470,9 @@ func (r *run) fail(t *trace.Trace) error {
 	// What ends when computations are halted may have failed for no other reason.
 	doubtful := r.p.Halted()
 	r.stop(r.p)
-	if doubtful && !breaksOff(r.p, time.Now().Add(overtime), func() { t.Violation = violationOf(r.p, t) }) {
+	if doubtful && !breaksOff(r.p, time.Now().Add(overtime), func() {
+		t.Violation = violationOf(r.p, t)
+	}) {
 		r.brokenOff = true
 		return nil
 	}
@@ -634,27 +642,30 @@ func explain(p *gosrc.Program, t *trace.Trace, until time.Time) (*Failure, error
 	if len(t.Steps) < maxSteps {
 		short := t
 		whole := breaksOff(p, until, func() {
-			short = trace.Shorten(p.System, []*trace.Trace{t}, trace.Shortening{Scale: minimiseScale, Expired: over(until)})[0].Trace
+			short = trace.Shorten(p.System, []*trace.Trace{t}, trace.Shortening{
+				Scale: minimiseScale, Expired: over(until)})[0].Trace
 		})
 		// States that were stored do not know what the clock shows and what happened
 		// before: only what fails from the beginning counts.
 		short = &trace.Trace{Initial: short.Initial, Steps: short.Steps, Violation: short.Violation}
-		if v := violationOf(p, short); whole && v.Kind == t.Violation.Kind && (v.Kind == system.Deadlock || v.Message == t.Violation.Message) {
+		if v := violationOf(p, short); whole && v.Kind == t.Violation.Kind &&
+			(v.Kind == system.Deadlock || v.Message == t.Violation.Message) {
 			t = short
 		}
 	}
 	f, err := Repeat(p, t)
 	if err == nil && f.Note != "" {
 		// This decides whether the failure counts, so it gets time of its own.
-		if g, err := Repeat(p, unhurried(p, t, over(time.Now().Add(overtime)))); err == nil && g.Note == "" && g.Kind == f.Kind && g.Message == f.Message {
+		if g, err := Repeat(p, unhurried(p, t, over(time.Now().Add(overtime)))); err == nil &&
+			g.Note == "" && g.Kind == f.Kind && g.Message == f.Message {
 			return g, nil
 		}
 	}
 	return f, err
 }
 
-// breaksOff runs f, which is to end by itself when a moment has passed. Computations of p that still
-// run a little later are halted; the result tells whether none was.
+// breaksOff runs f, which is to end by itself when a moment has passed. Computations of p that
+// still run a little later are halted; the result tells whether none was.
 func breaksOff(p *gosrc.Program, until time.Time, f func()) (whole bool) {
 	halted := make(chan struct{})
 	alarm := time.AfterFunc(time.Until(until)+breakOff, func() {

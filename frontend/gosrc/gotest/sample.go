@@ -52,7 +52,8 @@ type sampler struct {
 }
 
 func newSampler(p *gosrc.Program, seed uint64) *sampler {
-	return &sampler{m: p.NewMachine(), rand: rand.New(rand.NewPCG(seed, 1)), length: 10, limit: shortSample}
+	return &sampler{m: p.NewMachine(), rand: rand.New(rand.NewPCG(seed, 1)), length: 10,
+		limit: shortSample}
 }
 
 // begin makes the initial state the live one.
@@ -92,7 +93,8 @@ func (s *sampler) run(ctx context.Context, p *gosrc.Program, number int) (failed
 			s.noteEnd()
 			return false, true
 		}
-		if len(s.steps)%16 == 15 && (ctx.Err() != nil || s.m.(*machine.Machine).Bytes() > maxGraph) {
+		if len(s.steps)%16 == 15 &&
+			(ctx.Err() != nil || s.m.(*machine.Machine).Bytes() > maxGraph) {
 			return false, false
 		}
 		lower := pct && len(s.steps) < pctSteps && slices.Contains(changes, len(s.steps))
@@ -144,7 +146,10 @@ func (s *sampler) step(pct, lower bool) system.Outcome {
 	if pct {
 		slices.SortStableFunc(s.order, func(a, b int) int { return s.prio[b] - s.prio[a] })
 	} else {
-		s.rand.Shuffle(len(s.order), func(i, j int) { s.order[i], s.order[j] = s.order[j], s.order[i] })
+		s.rand.Shuffle(len(s.order), func(i, j int) {
+			s.order[i], s.order[j] = s.order[j],
+				s.order[i]
+		})
 	}
 	mark := s.m.Mark()
 	out := system.Outcome{Kind: system.Ended}

@@ -15,8 +15,10 @@ import (
 )
 
 var (
-	standard      = flag.String("standard", "container/ring", "explore the tests of these `packages` of the standard library, with commas between")
-	standardLimit = flag.Duration("standard-limit", time.Second, "for each test of the standard library")
+	standard = flag.String("standard", "container/ring",
+		"explore the tests of these `packages` of the standard library, with commas between")
+	standardLimit = flag.Duration("standard-limit", time.Second,
+		"for each test of the standard library")
 )
 
 // TestStandard explores tests of the standard library itself and logs a row of the table
@@ -59,7 +61,8 @@ func TestStandard(t *testing.T) {
 				count["incomplete"]++
 			}
 		}
-		t.Logf("| %s | %d | %d | %d | %d |", p.Path, count["pass"], count["incomplete"], count["refused"], count["differ"])
+		t.Logf("| %s | %d | %d | %d | %d |", p.Path, count["pass"], count["incomplete"],
+			count["refused"], count["differ"])
 		for _, r := range slices.Sorted(maps.Keys(reasons)) {
 			t.Logf("%d refused: %s", reasons[r], r)
 		}

@@ -92,12 +92,15 @@ func shortenLost(p *gosrc.Program, steps []trace.Step, expired func() bool) []tr
 		m.Step(s.Thread, s.Alt)
 	}
 	who, over := lost(m), !m.Alive(0)
-	return leaveOut(p, m, steps, expired, func() bool { return !m.Alive(0) == over && slices.Equal(lost(m), who) })
+	return leaveOut(p, m, steps, expired, func() bool {
+		return !m.Alive(0) == over && slices.Equal(lost(m), who)
+	})
 }
 
 // shorten leaves out steps of an execution that ends in a component, and returns where what
 // is left ends.
-func (g *graph) shorten(steps []trace.Step, l *lasting, expired func() bool) (short []trace.Step, at int32) {
+func (g *graph) shorten(steps []trace.Step, l *lasting, expired func() bool) (short []trace.Step,
+	at int32) {
 	at = l.at
 	short = leaveOut(g.p, g.m, steps, expired, func() bool {
 		g.buf = g.m.Encode(g.buf)
@@ -113,7 +116,8 @@ func (g *graph) shorten(steps []trace.Step, l *lasting, expired func() bool) (sh
 
 // leaveOut leaves out steps of an execution as long as what is left ends well, for which
 // m is its end, and until the time has expired.
-func leaveOut(p *gosrc.Program, m *machine.Machine, steps []trace.Step, expired, well func() bool) []trace.Step {
+func leaveOut(p *gosrc.Program, m *machine.Machine, steps []trace.Step, expired,
+	well func() bool) []trace.Step {
 	for size := len(steps) / 2; size > 0; size /= 2 {
 		for i := 0; i+size <= len(steps) && !expired(); {
 			kept := without(p, m, steps, i, i+size)
@@ -132,7 +136,8 @@ func leaveOut(p *gosrc.Program, m *machine.Machine, steps []trace.Step, expired,
 			continue
 		}
 		drawn := slices.Concat(steps[:i+1], steps[k:k+1], steps[i+1:k], steps[k+1:])
-		if switches(drawn) < switches(steps) && len(without(p, m, drawn, 0, 0)) == len(steps) && well() {
+		if switches(drawn) < switches(steps) && len(without(p, m, drawn, 0, 0)) == len(steps) &&
+			well() {
 			steps = drawn
 		}
 	}

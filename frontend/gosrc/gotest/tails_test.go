@@ -171,7 +171,9 @@ func TestMock(t *testing.T) {
 func TestTails(t *testing.T) {
 	c := load(t, tailPrograms)
 	for name, want := range map[string]FailureKind{
-		"TestPass": "", "TestLeak": Leak, "TestDeadlock": Deadlock, "TestTicker": Deadlock, "TestCond": Leak, "TestGlobal": "", "TestTimer": "", "TestContext": "", "TestChain": "", "TestLock": "", "TestMock": "",
+		"TestPass": "", "TestLeak": Leak, "TestDeadlock": Deadlock, "TestTicker": Deadlock,
+		"TestCond": Leak, "TestGlobal": "", "TestTimer": "", "TestContext": "", "TestChain": "",
+		"TestLock": "", "TestMock": "",
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := c.Test(name, gosrc.Explore{})

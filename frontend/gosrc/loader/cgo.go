@@ -14,29 +14,34 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// Packages are found as with CGO_ENABLED=0, so that those that have a version in Go are taken in it.
-// One that has none is loaded with the files that import "C", in which a function that names C has no
-// body: it is refused where it is called. Variables and constants whose values C computes are not there,
-// and what names one has no body either.
+// Packages are found as with CGO_ENABLED=0, so that those that have a version in Go are taken in
+// it. One that has none is loaded with the files that import "C", in which a function that names
+// C has no body: it is refused where it is called. Variables and constants whose values C
+// computes are not there, and what names one has no body either.
 
 // onlyC returns the packages that have no files without cgo, but those of their tests.
 func onlyC(found []*packages.Package) (only []*packages.Package) {
-	isOwn := func(name string) bool { return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") }
+	isOwn := func(name string) bool {
+		return strings.HasSuffix(name, ".go") &&
+			!strings.HasSuffix(name, "_test.go")
+	}
 	packages.Visit(found, nil, func(p *packages.Package) {
 		external := p.ForTest != "" && p.PkgPath != p.ForTest
-		if !external && !slices.ContainsFunc(p.GoFiles, isOwn) && slices.ContainsFunc(p.IgnoredFiles, isOwn) {
+		if !external && !slices.ContainsFunc(p.GoFiles, isOwn) &&
+			slices.ContainsFunc(p.IgnoredFiles, isOwn) {
 			only = append(only, p)
 		}
 	})
 	return only
 }
 
-// retake gives packages that do not compile, or of which something is missing elsewhere, the files that
-// they have with cgo; it tells whether there were such files.
+// retake gives packages that do not compile, or of which something is missing elsewhere, the
+// files that they have with cgo; it tells whether there were such files.
 func (p *Package) retake(u *universe) bool {
 	var todo []*packages.Package
 	add := func(x *unit) {
-		if x.found != nil && !x.cgo && slices.ContainsFunc(x.found.IgnoredFiles, isC) && !slices.Contains(todo, x.found) {
+		if x.found != nil && !x.cgo && slices.ContainsFunc(x.found.IgnoredFiles, isC) &&
+			!slices.Contains(todo, x.found) {
 			todo = append(todo, x.found)
 		}
 	}
@@ -44,7 +49,8 @@ func (p *Package) retake(u *universe) bool {
 		for _, err := range x.errs {
 			add(x)
 			for _, y := range x.imports {
-				if y.types != nil && strings.Contains(err.Error(), "undefined: "+y.types.Name()+".") {
+				if y.types != nil && strings.Contains(err.Error(), "undefined: "+y.types.Name()+
+					".") {
 					add(y)
 				}
 			}
@@ -75,8 +81,8 @@ func isC(name string) bool {
 	return err == nil && importsC(f)
 }
 
-// takeC gives packages the files that they have with cgo, as with has found them. What they import is
-// taken from found where it is there. It tells whether there were such files.
+// takeC gives packages the files that they have with cgo, as with has found them. What they
+// import is taken from found where it is there. It tells whether there were such files.
 func takeC(only, found, with []*packages.Package) (some bool) {
 	plain, byID := map[string]*packages.Package{}, map[string]*packages.Package{}
 	packages.Visit(found, nil, func(p *packages.Package) { plain[p.ID] = p })
@@ -99,18 +105,23 @@ func takeC(only, found, with []*packages.Package) (some bool) {
 	return some
 }
 
-// goTypeOf are the types of C that a declaration may name, as cgo has them in Go. All others have no
-// fields here, since nobody in Go sees those of a value that C has made.
+// goTypeOf are the types of C that a declaration may name, as cgo has them in Go. All others
+// have no fields here, since nobody in Go sees those of a value that C has made.
 var goTypeOf = map[string]string{
-	"char": "int8", "schar": "int8", "uchar": "uint8", "short": "int16", "ushort": "uint16", "int": "int32", "uint": "uint32",
-	"long": "int64", "ulong": "uint64", "longlong": "int64", "ulonglong": "uint64", "float": "float32", "double": "float64",
+	"char": "int8", "schar": "int8", "uchar": "uint8", "short": "int16", "ushort": "uint16",
+	"int": "int32", "uint": "uint32",
+	"long": "int64", "ulong": "uint64", "longlong": "int64", "ulonglong": "uint64",
+	"float": "float32", "double": "float64",
 	"size_t": "uint64", "ssize_t": "int64", "uintptr_t": "uint64", "intptr_t": "int64",
-	"int8_t": "int8", "uint8_t": "uint8", "int16_t": "int16", "uint16_t": "uint16", "int32_t": "int32", "uint32_t": "uint32", "int64_t": "int64", "uint64_t": "uint64",
+	"int8_t": "int8", "uint8_t": "uint8", "int16_t": "int16", "uint16_t": "uint16",
+	"int32_t": "int32", "uint32_t": "uint32", "int64_t": "int64", "uint64_t": "uint64",
 }
 
 // importsC tells whether a file uses cgo.
 func importsC(f *ast.File) bool {
-	return slices.ContainsFunc(f.Imports, func(s *ast.ImportSpec) bool { return s.Path.Value == `"C"` })
+	return slices.ContainsFunc(f.Imports, func(s *ast.ImportSpec) bool {
+		return s.Path.Value == `"C"`
+	})
 }
 
 // namesC returns where C is named in n; no position if it is not.
@@ -126,9 +137,12 @@ func namesC(n ast.Node) (at token.Pos) {
 	return at
 }
 
-// withoutC takes C out of a file that imports it, but not out of the values of variables and constants.
+// withoutC takes C out of a file that imports it, but not out of the values of variables and
+// constants.
 func withoutC(f *ast.File) {
-	f.Imports = slices.DeleteFunc(f.Imports, func(s *ast.ImportSpec) bool { return s.Path.Value == `"C"` })
+	f.Imports = slices.DeleteFunc(f.Imports, func(s *ast.ImportSpec) bool {
+		return s.Path.Value == `"C"`
+	})
 	var decls []ast.Decl
 	for _, d := range f.Decls {
 		switch d := d.(type) {
@@ -142,12 +156,16 @@ func withoutC(f *ast.File) {
 			}
 			// An init needs a body: it calls one that has none.
 			name := fmt.Sprintf("_cgo_init_%d", d.Pos())
-			decls = append(decls, &ast.FuncDecl{Name: &ast.Ident{NamePos: d.Name.Pos(), Name: name}, Type: &ast.FuncType{Func: d.Pos(), Params: &ast.FieldList{}}})
-			call := &ast.CallExpr{Fun: &ast.Ident{NamePos: d.Body.Pos(), Name: name}, Lparen: d.Body.Pos(), Rparen: d.Body.Pos()}
+			decls = append(decls, &ast.FuncDecl{Name: &ast.Ident{NamePos: d.Name.Pos(), Name: name},
+				Type: &ast.FuncType{Func: d.Pos(), Params: &ast.FieldList{}}})
+			call := &ast.CallExpr{Fun: &ast.Ident{NamePos: d.Body.Pos(), Name: name},
+				Lparen: d.Body.Pos(), Rparen: d.Body.Pos()}
 			d.Body.List = []ast.Stmt{&ast.ExprStmt{X: call}}
 		case *ast.GenDecl:
 			if d.Tok == token.IMPORT {
-				d.Specs = slices.DeleteFunc(d.Specs, func(s ast.Spec) bool { return s.(*ast.ImportSpec).Path.Value == `"C"` })
+				d.Specs = slices.DeleteFunc(d.Specs, func(s ast.Spec) bool {
+					return s.(*ast.ImportSpec).Path.Value == `"C"`
+				})
 				if len(d.Specs) == 0 {
 					continue
 				}
@@ -170,7 +188,8 @@ func withoutC(f *ast.File) {
 		if name, ok := goTypeOf[s.Sel.Name]; ok {
 			c.Replace(&ast.Ident{NamePos: s.Pos(), Name: name})
 		} else {
-			c.Replace(&ast.StructType{Struct: s.Pos(), Fields: &ast.FieldList{Opening: s.Pos(), Closing: s.Pos()}})
+			c.Replace(&ast.StructType{Struct: s.Pos(), Fields: &ast.FieldList{Opening: s.Pos(),
+				Closing: s.Pos()}})
 		}
 		return false
 	}, nil)
@@ -204,7 +223,9 @@ func (x *unit) loseC() {
 				for _, s := range g.Specs {
 					v := s.(*ast.ValueSpec)
 					if len(v.Values) > 0 || g.Tok == token.VAR {
-						repeats = slices.ContainsFunc(v.Values, func(e ast.Expr) bool { return lost(e) })
+						repeats = slices.ContainsFunc(v.Values, func(e ast.Expr) bool {
+							return lost(e)
+						})
 					}
 					if !repeats || v.Names[0].Name == "_" {
 						continue
@@ -214,7 +235,8 @@ func (x *unit) loseC() {
 					for _, n := range v.Names {
 						x.lost[n.Name] = true
 						n.Name = "_"
-						v.Values = append(v.Values, &ast.BasicLit{ValuePos: n.Pos(), Kind: token.INT, Value: "0"})
+						v.Values = append(v.Values, &ast.BasicLit{ValuePos: n.Pos(),
+							Kind: token.INT, Value: "0"})
 					}
 				}
 			}
@@ -222,9 +244,9 @@ func (x *unit) loseC() {
 	}
 }
 
-// dropC takes the bodies off functions that do not compile without C, and forgets their errors: what is
-// left are those of declarations. In packages that import one with C those are functions that name what
-// is not there.
+// dropC takes the bodies off functions that do not compile without C, and forgets their errors:
+// what is left are those of declarations. In packages that import one with C those are functions
+// that name what is not there.
 func (x *unit) dropC() {
 	missing := map[string]bool{}
 	for _, y := range x.imports {

@@ -52,18 +52,23 @@ func embed(f *ast.File, dir string) error {
 				return err
 			}
 			text := func(s string) ast.Expr {
-				return &ast.BasicLit{ValuePos: v.Type.Pos(), Kind: token.STRING, Value: strconv.Quote(s)}
+				return &ast.BasicLit{ValuePos: v.Type.Pos(), Kind: token.STRING,
+					Value: strconv.Quote(s)}
 			}
 			call := &ast.CallExpr{Fun: v.Type, Lparen: v.Type.End(), Rparen: v.Type.End()}
 			if x, ok := v.Type.(*ast.SelectorExpr); ok && x.Sel.Name == "FS" {
-				call.Fun = &ast.SelectorExpr{X: x.X, Sel: &ast.Ident{NamePos: x.Sel.NamePos, Name: "Embedded"}}
+				call.Fun = &ast.SelectorExpr{X: x.X, Sel: &ast.Ident{NamePos: x.Sel.NamePos,
+					Name: "Embedded"}}
 				for _, f := range files {
 					call.Args = append(call.Args, text(f.name), text(f.data))
 				}
 			} else {
-				files = slices.DeleteFunc(files, func(f embeddedFile) bool { return strings.HasSuffix(f.name, "/") })
+				files = slices.DeleteFunc(files, func(f embeddedFile) bool {
+					return strings.HasSuffix(f.name, "/")
+				})
 				if len(files) != 1 {
-					return fmt.Errorf("%s: go:embed finds %d files for one variable", v.Names[0].Name, len(files))
+					return fmt.Errorf("%s: go:embed finds %d files for one variable",
+						v.Names[0].Name, len(files))
 				}
 				call.Args = []ast.Expr{text(files[0].data)}
 			}
@@ -139,7 +144,8 @@ func embedded(dir string, patterns []string) ([]embeddedFile, error) {
 					}
 					return nil
 				case d.IsDir():
-					if _, err := fs.Stat(root, path.Join(name, "go.mod")); err == nil && name != top {
+					if _, err := fs.Stat(root, path.Join(name, "go.mod")); err == nil &&
+						name != top {
 						return fs.SkipDir
 					}
 					return nil

@@ -71,7 +71,9 @@ func (p *Package) TestFiles(external bool) []string {
 	if f == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(f.GoFiles), func(n string) bool { return !strings.HasSuffix(n, "_test.go") })
+	return slices.DeleteFunc(slices.Clone(f.GoFiles), func(n string) bool {
+		return !strings.HasSuffix(n, "_test.go")
+	})
 }
 
 // Overlay returns the text that replaces a file, nil if none does. Its type is
@@ -109,7 +111,8 @@ func Load(ctx context.Context, patterns []string, o Options) ([]*Package, error)
 		Env:     append(os.Environ(), "CGO_ENABLED=0"),
 		Overlay: o.Overlay,
 	}
-	cfg.BuildFlags = []string{"-tags=" + strings.Join(append(slices.Clone(std.UserTags), o.Tags...), ",")}
+	cfg.BuildFlags = []string{"-tags=" + strings.Join(append(slices.Clone(std.UserTags), o.Tags...),
+		",")}
 	cfg.BuildFlags = append(cfg.BuildFlags, o.Flags...)
 	found, err := packages.Load(cfg, patterns...)
 	if err != nil {
@@ -278,7 +281,8 @@ func (p *Package) compile(tests bool) (*universe, *Program, error) {
 	if len(p.Errors) > 0 {
 		return nil, nil, errors.Join(p.Errors...)
 	}
-	u := &universe{fset: token.NewFileSet(), build: build.Default, units: map[string]*unit{}, overlay: p.overlay}
+	u := &universe{fset: token.NewFileSet(), build: build.Default, units: map[string]*unit{},
+		overlay: p.overlay}
 	u.build.CgoEnabled = false
 	u.build.GOROOT = p.goroot
 	u.build.BuildTags = std.Tags
@@ -317,7 +321,9 @@ func (p *Package) compile(tests bool) (*universe, *Program, error) {
 // user returns the unit of a package that go/packages has found.
 func (u *universe) user(f *packages.Package) *unit {
 	own := f.ForTest != "" && (!u.twin || f.PkgPath == f.ForTest || f.PkgPath == f.ForTest+"_test")
-	if len(f.GoFiles) > 0 && strings.HasPrefix(f.GoFiles[0], filepath.Join(u.build.GOROOT, "src")+string(filepath.Separator)) && !own || f.PkgPath == "unsafe" || f.PkgPath == std.Check {
+	if len(f.GoFiles) > 0 && strings.HasPrefix(f.GoFiles[0], filepath.Join(u.build.GOROOT,
+		"src")+string(filepath.Separator)) && !own || f.PkgPath == "unsafe" ||
+		f.PkgPath == std.Check {
 		return u.std(f.PkgPath)
 	}
 	if x := u.units[f.ID]; x != nil {
@@ -333,7 +339,8 @@ func (u *universe) user(f *packages.Package) *unit {
 	if own && std.Testable(f.ForTest) {
 		x.tested = true
 		x.replaced = slices.ContainsFunc(f.GoFiles, func(n string) bool {
-			return strings.HasPrefix(n, filepath.Join(u.build.GOROOT, "src")+string(filepath.Separator)) && !strings.HasSuffix(n, "_test.go")
+			return strings.HasPrefix(n, filepath.Join(u.build.GOROOT, "src")+string(
+				filepath.Separator)) && !strings.HasSuffix(n, "_test.go")
 		})
 		if x.replaced {
 			x.mode = std.ModeOf(f.PkgPath)
@@ -352,7 +359,8 @@ func (u *universe) std(path string) *unit {
 	if x := u.units[path]; x != nil {
 		return x
 	}
-	x := &unit{id: path, path: path, standard: true, mode: std.ModeOf(path), imports: map[string]*unit{}}
+	x := &unit{id: path, path: path, standard: true, mode: std.ModeOf(path),
+		imports: map[string]*unit{}}
 	u.units[path] = x
 	return x
 }
@@ -395,7 +403,8 @@ func (u *universe) parse(roots []*unit) error {
 					path := strings.Trim(s.Path.Value, "`\"")
 					if x.imports[path] == nil {
 						real := path
-						if _, err := os.Stat(filepath.Join(u.build.GOROOT, "src", "vendor", path)); err == nil && strings.Contains(path, ".") {
+						if _, err := os.Stat(filepath.Join(u.build.GOROOT, "src", "vendor",
+							path)); err == nil && strings.Contains(path, ".") {
 							real = "vendor/" + path
 						}
 						x.imports[path] = u.std(real)
@@ -430,7 +439,9 @@ func (x *unit) parse(u *universe) {
 		if t, ok := u.overlay[name]; ok {
 			text = t
 		}
-		f, err := parser.ParseFile(u.fset, name, text, parser.SkipObjectResolution|parser.ParseComments) // with //go:linkname
+		// with //go:linkname
+		f, err := parser.ParseFile(u.fset, name, text,
+			parser.SkipObjectResolution|parser.ParseComments)
 		if err != nil {
 			x.parseErr = err
 			return
@@ -453,7 +464,9 @@ func (x *unit) parse(u *universe) {
 func (x *unit) parseStd(u *universe) {
 	var ours []*ast.File
 	for _, s := range std.Files(x.path) {
-		f, err := parser.ParseFile(u.fset, std.Prefix+s.Name, s.Text, parser.SkipObjectResolution|parser.ParseComments) // with //go:linkname
+		// with //go:linkname
+		f, err := parser.ParseFile(u.fset, std.Prefix+s.Name, s.Text,
+			parser.SkipObjectResolution|parser.ParseComments)
 		if err != nil {
 			x.parseErr = fmt.Errorf("internal error: %w", err)
 			return
@@ -469,7 +482,8 @@ func (x *unit) parseStd(u *universe) {
 		}
 	}
 	if x.mode != std.Whole {
-		p, err := u.build.ImportDir(filepath.Join(u.build.GOROOT, "src", filepath.FromSlash(x.path)), 0)
+		p, err := u.build.ImportDir(filepath.Join(u.build.GOROOT, "src",
+			filepath.FromSlash(x.path)), 0)
 		if err != nil && p == nil || p != nil && len(p.GoFiles) == 0 {
 			x.parseErr = fmt.Errorf("package %s of the standard library: %w", x.path, err)
 			return
@@ -478,7 +492,8 @@ func (x *unit) parseStd(u *universe) {
 			if std.Dropped(x.path, name) {
 				continue
 			}
-			f, err := parser.ParseFile(u.fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			f, err := parser.ParseFile(u.fset, filepath.Join(p.Dir, name), nil,
+				parser.SkipObjectResolution)
 			if err != nil {
 				x.parseErr = err
 				return
@@ -597,10 +612,14 @@ func (x *unit) change(f *ast.File) {
 		return
 	}
 	out := func(path string) bool { return std.Unimported(x.path, strings.Trim(path, "`\"")) }
-	f.Imports = slices.DeleteFunc(f.Imports, func(s *ast.ImportSpec) bool { return out(s.Path.Value) })
+	f.Imports = slices.DeleteFunc(f.Imports, func(s *ast.ImportSpec) bool {
+		return out(s.Path.Value)
+	})
 	for _, d := range f.Decls {
 		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
-			g.Specs = slices.DeleteFunc(g.Specs, func(s ast.Spec) bool { return out(s.(*ast.ImportSpec).Path.Value) })
+			g.Specs = slices.DeleteFunc(g.Specs, func(s ast.Spec) bool {
+				return out(s.(*ast.ImportSpec).Path.Value)
+			})
 		}
 	}
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -724,7 +743,9 @@ func (x *unit) dropUntyped() {
 		})
 		return found
 	}
-	x.info.InitOrder = slices.DeleteFunc(x.info.InitOrder, func(i *types.Initializer) bool { return untyped(i.Rhs) })
+	x.info.InitOrder = slices.DeleteFunc(x.info.InitOrder, func(i *types.Initializer) bool {
+		return untyped(i.Rhs)
+	})
 	for _, f := range x.files {
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil && untyped(fn.Body) {
@@ -803,7 +824,8 @@ func (p *Program) Links(name string) bool {
 			for _, d := range f.Decls {
 				if fn, ok := d.(*ast.FuncDecl); ok && fn.Body == nil && fn.Doc != nil {
 					for _, c := range fn.Doc.List {
-						if w := strings.Fields(c.Text); len(w) == 3 && w[0] == "//go:linkname" && w[2] == name {
+						if w := strings.Fields(c.Text); len(w) == 3 && w[0] == "//go:linkname" &&
+							w[2] == name {
 							return true
 						}
 					}
@@ -817,7 +839,8 @@ func (p *Program) Links(name string) bool {
 // Polls tells whether some package that is not of the standard library has a select
 // with a default, or may have one by package reflect.
 func (p *Program) Polls() bool {
-	found := p.Uses("reflect", "Select") || p.Uses("reflect", "TrySend") || p.Uses("reflect", "TryRecv")
+	found := p.Uses("reflect", "Select") || p.Uses("reflect", "TrySend") ||
+		p.Uses("reflect", "TryRecv")
 	for _, u := range p.units {
 		if u.standard {
 			continue

@@ -15,8 +15,12 @@ import (
 // nobody can tell that they have not run. Benchmarks like to have long inputs, which
 // would take longer to make than the tests to run.
 func (x *unit) dropUnneeded(fset *token.FileSet) {
-	testFile := func(pos token.Pos) bool { return strings.HasSuffix(fset.Position(pos).Filename, "_test.go") }
-	r := &reach{info: x.info, pkg: x.types, decls: map[types.Object]ast.Node{}, seen: map[types.Object]bool{}}
+	testFile := func(pos token.Pos) bool {
+		return strings.HasSuffix(fset.Position(pos).Filename,
+			"_test.go")
+	}
+	r := &reach{info: x.info, pkg: x.types, decls: map[types.Object]ast.Node{},
+		seen: map[types.Object]bool{}}
 	var roots []ast.Node
 	for _, f := range x.files {
 		if !testFile(f.Pos()) {
@@ -53,10 +57,14 @@ func (x *unit) dropUnneeded(fset *token.FileSet) {
 	computes := map[*types.Initializer]bool{}
 	for _, i := range x.info.InitOrder {
 		p := &purity{x: x, decls: r.decls, seen: map[types.Object]bool{}}
-		computes[i] = !slices.ContainsFunc(i.Lhs, func(v *types.Var) bool { return r.decls[v] == nil }) && p.computes(i.Rhs)
+		computes[i] = !slices.ContainsFunc(i.Lhs, func(v *types.Var) bool {
+			return r.decls[v] == nil
+		}) && p.computes(i.Rhs)
 	}
 	unneeded := func(i *types.Initializer) bool {
-		return computes[i] && !slices.ContainsFunc(i.Lhs, func(v *types.Var) bool { return r.seen[v] })
+		return computes[i] && !slices.ContainsFunc(i.Lhs, func(v *types.Var) bool {
+			return r.seen[v]
+		})
 	}
 	for more := true; more; { // what stays needs others
 		more = false
@@ -79,7 +87,8 @@ func neverRun(d *ast.FuncDecl) bool {
 		if r, _ := utf8.DecodeRuneInString(rest); !ok || rest != "" && unicode.IsLower(r) {
 			continue
 		}
-		if n := d.Type.Params.NumFields(); prefix == "Example" && n == 0 || prefix != "Example" && n == 1 {
+		if n := d.Type.Params.NumFields(); prefix == "Example" && n == 0 || prefix != "Example" &&
+			n == 1 {
 			return true
 		}
 	}
@@ -114,14 +123,16 @@ func (r *reach) from(n ast.Node) {
 
 // computing are packages whose functions and methods only compute, if what they are given
 // does.
-var computing = strings.Fields("bytes math math/big math/bits math/rand math/rand/v2 slices sort strconv strings unicode unicode/utf16 unicode/utf8")
+var computing = strings.Fields("bytes math math/big math/bits math/rand math/rand/v2 slices sort " +
+	"strconv strings unicode unicode/utf16 unicode/utf8")
 
 // purity finds out whether an expression only computes: it changes no variable of a package,
 // looks at none that can be changed by way of it, and neither waits nor panics by itself.
 type purity struct {
 	x     *unit
 	decls map[types.Object]ast.Node
-	seen  map[types.Object]bool // functions, and variables that hold them, that were looked at, or are being
+	// functions, and variables that hold them, that were looked at, or are being
+	seen map[types.Object]bool
 }
 
 func (p *purity) computes(n ast.Node) bool {
@@ -229,7 +240,9 @@ func (p *purity) harmless(o types.Object) bool {
 				return true
 			}
 			p.seen[o] = true
-			return p.computes(s.Values[slices.IndexFunc(s.Names, func(n *ast.Ident) bool { return p.x.info.Defs[n] == o })])
+			return p.computes(s.Values[slices.IndexFunc(s.Names, func(n *ast.Ident) bool {
+				return p.x.info.Defs[n] == o
+			})])
 		}
 		return false
 	case *types.Func:

@@ -14,8 +14,12 @@ import (
 
 // keysType returns the type of a map with n keys.
 func (m *Machine) keysType(t *compile.Type, n int) *compile.Type {
-	field := func(name string, t types.Type) *types.Var { return types.NewField(gotoken.NoPos, nil, name, t, false) }
-	return m.p.TypeOf(types.NewStruct([]*types.Var{field("m", t.T), field("keys", types.NewArray(t.Key.T, int64(n)))}, nil))
+	field := func(name string, t types.Type) *types.Var {
+		return types.NewField(gotoken.NoPos, nil, name, t, false)
+	}
+	return m.p.TypeOf(
+		types.NewStruct([]*types.Var{field("m", t.T),
+			field("keys", types.NewArray(t.Key.T, int64(n)))}, nil))
 }
 
 // rangeAny begins a loop.

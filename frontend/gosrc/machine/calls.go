@@ -21,7 +21,8 @@ type panicRec struct {
 
 // callValue calls a function value or an interface's method. It returns false if it
 // panicked instead.
-func (m *Machine) callValue(g *goroutine, sort compile.Kind, c *compile.Call, v []uint64, args []uint64, dst int32) bool {
+func (m *Machine) callValue(g *goroutine, sort compile.Kind, c *compile.Call, v []uint64,
+	args []uint64, dst int32) bool {
 	if sort == compile.Kind(compile.CallM-compile.CallF) {
 		if v[0] == 0 {
 			m.throw(g, nilDereference)
@@ -201,7 +202,8 @@ func (m *Machine) unwind(g *goroutine) bool {
 					a := m.addr(rec)
 					m.set(m.addr(cell), m.mem[a+deferNext])
 					c := m.deferSite(a)
-					args := m.mem[a+deferArgs : a+deferArgs+uint32(c.Words)] // a call changes no memory
+					// a call changes no memory
+					args := m.mem[a+deferArgs : a+deferArgs+uint32(c.Words)]
 					v := m.mem[a+deferValue : a+deferValue+2]
 					sort := compile.Kind(m.mem[a+deferSort])
 					n := len(g.frames)
@@ -317,9 +319,11 @@ func (m *Machine) throwAssert(g *goroutine, from, t *compile.Type, id uint64) {
 	if id != 0 {
 		have = typeString(m.p.TypeByID(id))
 	}
-	msg := fmt.Sprintf("interface conversion: %s is %s, not %s", typeString(from), have, typeString(t))
+	msg := fmt.Sprintf("interface conversion: %s is %s, not %s", typeString(from), have,
+		typeString(t))
 	if t.Kind == compile.Interface && id != 0 {
-		msg = fmt.Sprintf("interface conversion: %s is not %v: missing method %s", have, t, m.p.MissingMethod(m.p.TypeByID(id), t))
+		msg = fmt.Sprintf("interface conversion: %s is not %v: missing method %s", have, t,
+			m.p.MissingMethod(m.p.TypeByID(id), t))
 	} else if t.Kind == compile.Interface {
 		msg = fmt.Sprintf("interface conversion: interface is nil, not %v", t)
 	}
@@ -339,7 +343,8 @@ func (m *Machine) recoverPanic(g *goroutine) (t, w uint64) {
 	for i > 0 && !g.frames[i].deferred && g.frames[i-1].fn.SSA.Synthetic != "" {
 		i-- // called by a wrapper
 	}
-	if p == nil || p.recovered || p.goexit || i < 1 || !g.frames[i].deferred || p.frame != i-1 || g.frames[i-1].mode != panicking {
+	if p == nil || p.recovered || p.goexit || i < 1 || !g.frames[i].deferred || p.frame != i-1 ||
+		g.frames[i-1].mode != panicking {
 		return 0, 0
 	}
 	q := *p
@@ -466,7 +471,8 @@ func (m *Machine) fatal(g *goroutine, msg string) {
 	m.violate(g, Fatal, "fatal error: "+msg, m.stackOf(g))
 }
 
-// race reports, or with a transition for each access notes, a race of what g does at p with an earlier access.
+// race reports, or with a transition for each access notes, a race of what g does at p with an
+// earlier access.
 func (m *Machine) race(g *goroutine, p uint64, earlier uint64, wrote, writes bool) {
 	if m.p.Memory { // a race on purpose
 		if l := m.word(p); m.report == nil {
@@ -483,7 +489,10 @@ func (m *Machine) race(g *goroutine, p uint64, earlier uint64, wrote, writes boo
 	}
 	stack := m.stackOf(g)
 	v := &system.Violation{Kind: Raced, Pos: m.userPos(stack), Object: what,
-		Message: fmt.Sprintf("data race on %s: nothing orders the %s by %s and the earlier %s by %s", what, verb(writes), m.ThreadName(int(g.number)), verb(wrote), m.ThreadName(int(earlier>>32)-1))}
+		Message: fmt.Sprintf(
+			"data race on %s: nothing orders the %s by %s and the earlier %s by %s", what,
+			verb(writes), m.ThreadName(int(g.number)), verb(wrote),
+			m.ThreadName(int(earlier>>32)-1))}
 	for w := m.out.Violation; w != nil; w = w.Also {
 		if w.Same(v) {
 			return
@@ -503,14 +512,18 @@ func (m *Machine) exhausted(g *goroutine) {
 		g.failure = &system.Violation{Kind: "halted", Pos: pos}
 		return
 	}
-	what := fmt.Sprintf("computes for more than %d million instructions without synchronizing", m.stepBudget()/1_000_000)
+	what := fmt.Sprintf("computes for more than %d million instructions without synchronizing",
+		m.stepBudget()/1_000_000)
 	if m.budget < outOfMemory/2 {
-		what = fmt.Sprintf("takes more than %d million words of memory, of which an execution frees none,", maxWords/1_000_000)
+		what = fmt.Sprintf("takes more than %d million words of memory, of which an execution "+
+			"frees none,", maxWords/1_000_000)
 	}
 	if m.sys.full.Load() {
-		what = fmt.Sprintf("wants more memory than the limit of %s allows (-max-memory)", human.Size(m.sys.o.MaxMemory))
+		what = fmt.Sprintf("wants more memory than the limit of %s allows (-max-memory)",
+			human.Size(m.sys.o.MaxMemory))
 	}
-	m.sys.giveUp(fmt.Sprintf("%s %s at %s:%d", m.ThreadName(int(g.number)), what, pos.File, pos.Line))
+	m.sys.giveUp(fmt.Sprintf("%s %s at %s:%d", m.ThreadName(int(g.number)), what, pos.File,
+		pos.Line))
 	g.status = failed
 	g.failure = &system.Violation{Kind: "endless", Pos: pos}
 }

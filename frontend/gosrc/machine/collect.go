@@ -8,31 +8,33 @@ import (
 
 // Garbage of a long execution.
 //
-// An execution that allocates in a loop would need memory in proportion to its length, so a machine
-// frees what nobody can refer to any more: not the goroutines, and not the undo log, which may bring
-// back any state since the last [Machine.Forget]. A word that could be a reference counts as one,
-// wherever it stands, as in Boehm and Weiser, "Garbage collection in an uncooperative environment",
-// Software: Practice and Experience 18 (9), 1988. So nothing needs to be known about the types of
-// registers and of old values, and an integer that looks like a reference keeps an object, which
-// does no harm.
+// An execution that allocates in a loop would need memory in proportion to its length, so a
+// machine frees what nobody can refer to any more: not the goroutines, and not the undo log,
+// which may bring back any state since the last [Machine.Forget]. A word that could be a
+// reference counts as one, wherever it stands, as in Boehm and Weiser, "Garbage collection in an
+// uncooperative environment", Software: Practice and Experience 18 (9), 1988. So nothing needs
+// to be known about the types of registers and of old values, and an integer that looks like a
+// reference keeps an object, which does no harm.
 //
-// The roots are all registers (those above the frames, too: taking a step back may bring their frames
-// back), the values of panics, the changed pages of the memory of the beginning, and the old values in
-// the undo log. That is enough to go back: an object that an earlier state refers to is referred to by a
-// word of that state, which is there still, or whose old value is in the log, and so on along the
-// way to the object.
+// The roots are all registers (those above the frames, too: taking a step back may bring their
+// frames back), the values of panics, the changed pages of the memory of the beginning, and the
+// old values in the undo log. That is enough to go back: an object that an earlier state refers
+// to is referred to by a word of that state, which is there still, or whose old value is in the
+// log, and so on along the way to the object.
 //
-// A reference is an object's number and an offset, so memory can move: what is left slides together, in
-// its order, and the addresses in the log follow. Numbers stay as they are. Those of freed objects are used
-// again, by objects with names (creator and count) of their own; taking back the step that did so frees
-// the number again. Where memory is, and which number an object has, is no part of encoded states and of the
-// names of locations, so whether garbage was collected makes no difference to what is explored.
+// A reference is an object's number and an offset, so memory can move: what is left slides
+// together, in its order, and the addresses in the log follow. Numbers stay as they are. Those
+// of freed objects are used again, by objects with names (creator and count) of their own;
+// taking back the step that did so frees the number again. Where memory is, and which number an
+// object has, is no part of encoded states and of the names of locations, so whether garbage was
+// collected makes no difference to what is explored.
 
 // leastGarbage is after how many new words it is looked for garbage.
 var leastGarbage = 1 << 20
 
-// CollectAfter sets after how many new words it is looked for garbage, and returns how many it was before: a
-// test that sets few sees that it makes no difference. No machine may run meanwhile.
+// CollectAfter sets after how many new words it is looked for garbage, and returns how many it
+// was before: a test that sets few sees that it makes no difference. No machine may run
+// meanwhile.
 func CollectAfter(words int) (before int) {
 	before, leastGarbage = leastGarbage, words
 	return before
@@ -203,7 +205,9 @@ func (m *Machine) compact(first int) {
 		if a < start {
 			return a, true
 		}
-		i, exact := slices.BinarySearchFunc(live, a, func(b block, a uint32) int { return int(b.from) - int(a) })
+		i, exact := slices.BinarySearchFunc(live, a, func(b block, a uint32) int {
+			return int(b.from) - int(a)
+		})
 		if !exact && i > 0 && !edge {
 			i--
 		}
@@ -267,8 +271,8 @@ func (c *collector) forget(objs int) {
 	c.free = slices.DeleteFunc(c.free, func(id uint32) bool { return int(id) >= objs })
 }
 
-// aborted is what a computation panics with that can get no memory, or has to end in the middle of an
-// operation; see [Machine.finish].
+// aborted is what a computation panics with that can get no memory, or has to end in the middle
+// of an operation; see [Machine.finish].
 type aborted struct{}
 
 // chunk is how many words are copied until it is asked whether to go on.

@@ -86,7 +86,9 @@ func (d *disk) read(path string) text {
 
 // diskNatives enters what package os asks of the disk.
 func diskNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))) {
-	plain("internal/cpor.Dir", func(m *Machine, g *goroutine, r []uint64) { r[0] = m.str(m.sys.o.Dir) })
+	plain("internal/cpor.Dir", func(m *Machine, g *goroutine, r []uint64) {
+		r[0] = m.str(m.sys.o.Dir)
+	})
 	plain("internal/cpor.DiskStat", func(m *Machine, g *goroutine, r []uint64) {
 		s := m.sys.disk.stat(m.text(r[0]), r[1] == 1)
 		r[2], r[3], r[4] = uint64(s.mode), uint64(s.size), flag(s.ok)
@@ -99,7 +101,9 @@ func diskNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64)))
 		t := m.sys.disk.read(m.text(r[0]))
 		r[1], r[2] = m.str(t.text), uint64(t.errno)
 	})
-	plain("internal/cpor.DiskList", func(m *Machine, g *goroutine, r []uint64) { r[1] = m.str(m.sys.disk.list(m.text(r[0]))) })
+	plain("internal/cpor.DiskList", func(m *Machine, g *goroutine, r []uint64) {
+		r[1] = m.str(m.sys.disk.list(m.text(r[0])))
+	})
 	plain("internal/cpor.DiskLink", func(m *Machine, g *goroutine, r []uint64) {
 		to, err := os.Readlink(m.text(r[0]))
 		if err != nil {

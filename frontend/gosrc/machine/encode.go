@@ -57,7 +57,8 @@ func (e *encoder) ref(p uint64) uint64 {
 func (e *encoder) value(t *compile.Type, v []uint64) {
 	if t.Kind == compile.Iterator {
 		pos := v[1]
-		if id := uint32(v[0] >> 32); id != 0 && (int(id) >= e.first || e.m.sys.first != nil && touched(e.m, e.m.sys.first, id)) {
+		if id := uint32(v[0] >> 32); id != 0 && (int(id) >= e.first || e.m.sys.first != nil &&
+			touched(e.m, e.m.sys.first, id)) {
 			pos = e.m.rank(v[0], pos)
 		}
 		e.word(e.ref(v[0]), pos)
@@ -85,7 +86,8 @@ func (e *encoder) value(t *compile.Type, v []uint64) {
 
 // iface translates the word of an interface.
 func (e *encoder) iface(t *compile.Type, w uint64) uint64 {
-	if t.Size > 1 || t.Size == 1 && len(t.Refs) == 1 && (t.Refs[0].Kind != compile.RefFunc || w&compile.StaticFunc == 0) {
+	if t.Size > 1 || t.Size == 1 && len(t.Refs) == 1 && (t.Refs[0].Kind != compile.RefFunc ||
+		w&compile.StaticFunc == 0) {
 		return e.ref(w)
 	}
 	return w
@@ -106,7 +108,8 @@ func (m *Machine) rank(mp, seq uint64) (n uint64) {
 
 // Encode implements [system.Machine].
 func (m *Machine) Encode(dst system.State) system.State {
-	e := &encoder{m: m, dst: dst[:0], first: len(m.objs), at: map[uint32]int32{}, place: map[int32]int32{}}
+	e := &encoder{m: m, dst: dst[:0], first: len(m.objs), at: map[uint32]int32{},
+		place: map[int32]int32{}}
 	if f := m.sys.first; f != nil {
 		e.first = len(f.objs)
 	}
@@ -203,7 +206,9 @@ func (e *encoder) goroutine(g *goroutine) {
 	if name.parent >= 0 {
 		parent = uint64(e.place[name.parent] + 1)
 	}
-	flags := flag(g.unstarted) | flag(g.daemon)<<1 | flag(g.delivered)<<2 | flag(g.armed)<<3 | flag(g.parked)<<4 | flag(g.timeout)<<5 | flag(g.late)<<6 | flag(g.behind)<<7 | uint64(g.status)<<8 | flag(g.bubble)<<16
+	flags := flag(g.unstarted) | flag(g.daemon)<<1 | flag(g.delivered)<<2 | flag(g.armed)<<3 | flag(
+		g.parked)<<4 | flag(g.timeout)<<5 | flag(g.late)<<6 | flag(g.behind)<<7 | uint64(
+		g.status)<<8 | flag(g.bubble)<<16
 	left := uint64(0)
 	if g.armed {
 		left = uint64(m.deadlineOf(g) - m.now)
@@ -213,7 +218,8 @@ func (e *encoder) goroutine(g *goroutine) {
 		failure = m.sys.failureNumber(g.failure)
 	}
 	children := uint64(g.children)
-	e.word(parent, uint64(name.n), flags, children, uint64(g.rands), uint64(uint32(g.which)), left, failure, madeWord(g.made), uint64(g.reads), madeWord(g.clockAt))
+	e.word(parent, uint64(name.n), flags, children, uint64(g.rands), uint64(uint32(g.which)), left,
+		failure, madeWord(g.made), uint64(g.reads), madeWord(g.clockAt))
 	n := 0
 	for p := g.panics; p != nil; p = p.next {
 		n++
@@ -224,7 +230,8 @@ func (e *encoder) goroutine(g *goroutine) {
 		if p.value[0] != 0 {
 			w = e.iface(m.p.TypeByID(p.value[0]), w)
 		}
-		e.word(p.value[0], w, flag(p.goexit)|flag(p.recovered)<<1, uint64(p.frame), uint64(len(p.stack)))
+		e.word(p.value[0], w, flag(p.goexit)|flag(p.recovered)<<1, uint64(p.frame),
+			uint64(len(p.stack)))
 		for _, t := range p.stack { // programs may ask for it
 			e.word(madeWord(t))
 		}
@@ -232,7 +239,8 @@ func (e *encoder) goroutine(g *goroutine) {
 	e.word(uint64(len(g.frames)))
 	for i := range g.frames {
 		f := &g.frames[i]
-		e.word(uint64(f.fn.Index), uint64(uint32(f.pc))<<32|uint64(uint32(f.dst)), uint64(f.mode)<<1|flag(f.deferred))
+		e.word(uint64(f.fn.Index), uint64(uint32(f.pc))<<32|uint64(uint32(f.dst)),
+			uint64(f.mode)<<1|flag(f.deferred))
 		r := g.stack[f.base:]
 		for _, s := range liveIn(g, i) {
 			e.value(s.Type, r[s.Reg:])
@@ -394,13 +402,15 @@ func (m *Machine) Load(s system.State) {
 	if m.sys.history() {
 		d.history(numbers)
 	}
-	m.log, m.words, m.frames, m.states, m.tops = m.log[:0], m.words[:0], m.frames[:0], m.states[:0], m.tops[:0]
+	m.log, m.words, m.frames, m.states, m.tops = m.log[:0], m.words[:0], m.frames[:0], m.states[:0],
+		m.tops[:0]
 }
 
 // part makes a part of a map.
 func (m *Machine) part(size int) uint64 {
 	base := m.load(size)
-	m.objs = append(m.objs, object{base: uint32(base), size: uint32(size), kind: mapObj, creator: loadedBy, seq: -1})
+	m.objs = append(m.objs, object{base: uint32(base), size: uint32(size), kind: mapObj,
+		creator: loadedBy, seq: -1})
 	return uint64(len(m.objs)-1) << 32
 }
 
@@ -433,7 +443,9 @@ func (d *decoder) goroutine(numbers []int32) int32 {
 	name.n = int32(d.next())
 	g := m.goroutine(int(m.sys.threads.Number(name)))
 	flags := d.next()
-	st := gstate{unstarted: flags&1 != 0, daemon: flags&2 != 0, delivered: flags&4 != 0, armed: flags&8 != 0, parked: flags&16 != 0, timeout: flags&32 != 0, late: flags&64 != 0, behind: flags&128 != 0, status: status(flags >> 8 & 0xff), bubble: flags>>16&1 != 0}
+	st := gstate{unstarted: flags&1 != 0, daemon: flags&2 != 0, delivered: flags&4 != 0,
+		armed: flags&8 != 0, parked: flags&16 != 0, timeout: flags&32 != 0, late: flags&64 != 0,
+		behind: flags&128 != 0, status: status(flags >> 8 & 0xff), bubble: flags>>16&1 != 0}
 	st.children, st.rands, st.which = int32(d.next()), int32(d.next()), int32(uint32(d.next()))
 	st.deadline = int64(d.next())
 	if st.armed {
@@ -565,7 +577,8 @@ func (d *decoder) object(id uint32) {
 		}
 		base := m.objs[id].base
 		h := m.mem[base : base+mapHeader]
-		h[mapLen], h[mapUsed], h[mapEntries], h[mapIndex], h[mapSeq] = uint64(n), uint64(n), entries, index, uint64(n)
+		h[mapLen], h[mapUsed], h[mapEntries], h[mapIndex], h[mapSeq] = uint64(n), uint64(n),
+			entries, index, uint64(n)
 		if index != 0 {
 			d.hashed = append(d.hashed, id)
 		}

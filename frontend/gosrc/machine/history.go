@@ -82,7 +82,8 @@ func (e *encoder) pastWords() []pastWord {
 	m := e.m
 	var words []pastWord
 	add := func(id, as, off uint32) {
-		words = append(words, pastWord{uint64(as)<<32 | uint64(m.rotated(id, off, false)), m.objs[id].base + off})
+		words = append(words, pastWord{uint64(as)<<32 | uint64(m.rotated(id, off, false)),
+			m.objs[id].base + off})
 	}
 	for _, a := range m.marked {
 		id, _ := slices.BinarySearchFunc(m.objs[1:e.first], a, func(o object, a uint32) int {

@@ -86,7 +86,8 @@ func (m *Machine) waitsOn(g *goroutine) (on []uint64, ok bool) {
 		}
 	case compile.Sync:
 		switch natives[i.N].name {
-		case "(*sync.Mutex).Lock", "(*sync.RWMutex).RLock", "sync.rwAnnounce", "sync.rwLock", "sync.condWait", "(*sync.WaitGroup).Wait", "internal/cpor.WaitBits":
+		case "(*sync.Mutex).Lock", "(*sync.RWMutex).RLock", "sync.rwAnnounce", "sync.rwLock",
+			"sync.condWait", "(*sync.WaitGroup).Wait", "internal/cpor.WaitBits":
 			on = append(on, r[0])
 		default:
 			return nil, false

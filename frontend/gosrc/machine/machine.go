@@ -2,22 +2,20 @@
 //
 // # Transitions
 //
-// A transition is one synchronisation operation with the computation that follows
-// it, up to the next one. That is enough for programs without data races, which
-// the memory model promises sequential consistency: between two synchronisation
-// operations a goroutine reads only what it wrote itself or what happened before, so
-// that nobody can tell at which moment in between it computed. Every execution is
-// checked for races on the way ([clocks.go], for stored states [history.go]); a program with one gets no verdict
-// but that race. Why the first race is found though nobody steps in the middle of
-// a computation: take an execution with as few transitions as possible whose last
-// one, B, makes a race with an earlier one, A. Without B nothing races, so
-// exchanging independent transitions changes nothing before it, and some explored
-// execution has the same transitions before B, in an order that is equivalent.
-// There B computes the same up to its first access that races, and the clocks, which
-// depend on the equivalence class alone, say so. Accesses to memory that several
-// goroutines can reach are also shown as accesses of the transition. In a program
-// without races that adds no dependence: two that conflict are ordered by
-// synchronisation already. With races it keeps the contract of package system.
+// A transition is one synchronisation operation with the computation that follows it, up to the
+// next one. That is enough for programs without data races, which the memory model promises
+// sequential consistency: between two synchronisation operations a goroutine reads only what it
+// wrote itself or what happened before, so that nobody can tell at which moment in between it
+// computed. Every execution is checked for races on the way ([clocks.go], for stored states
+// [history.go]); a program with one gets no verdict but that race. Why the first race is found
+// though nobody steps in the middle of a computation: take an execution with as few transitions
+// as possible whose last one, B, makes a race with an earlier one, A. Without B nothing races,
+// so exchanging independent transitions changes nothing before it, and some explored execution
+// has the same transitions before B, in an order that is equivalent. There B computes the same
+// up to its first access that races, and the clocks, which depend on the equivalence class
+// alone, say so. Accesses to memory that several goroutines can reach are also shown as accesses
+// of the transition. In a program without races that adds no dependence: two that conflict are
+// ordered by synchronisation already. With races it keeps the contract of package system.
 //
 // # Transitions for each access
 //
@@ -142,7 +140,8 @@ type gstate struct {
 	status    status
 	unstarted bool
 	daemon    bool // a timer: may wait forever
-	behind    bool // an initialiser has started it, or one that did: the end of the test does not wait for it
+	// an initialiser has started it, or one that did: the end of the test does not wait for it
+	behind    bool
 	parked    bool // it waits where polls can see it
 	delivered bool // a partner has completed what it waits for
 	timeout   bool // of a timer: it is a time-out that a test has set for itself
@@ -285,12 +284,14 @@ func (m *Machine) Mark() system.Mark { return system.Mark(len(m.log)) }
 // Bytes returns about how much memory the live state takes, which grows with an
 // execution's length.
 func (m *Machine) Bytes() uint64 {
-	return uint64(len(m.mem))*8 + uint64(len(m.shadow))*24 + uint64(len(m.clocks))*4 + uint64(len(m.objs))*56
+	return uint64(len(m.mem))*8 + uint64(len(m.shadow))*24 + uint64(len(m.clocks))*4 + uint64(
+		len(m.objs))*56
 }
 
 // Forget drops the undo log: no step before is taken back.
 func (m *Machine) Forget() {
-	m.log, m.words, m.frames, m.states, m.tops = m.log[:0], m.words[:0], m.frames[:0], m.states[:0], m.tops[:0]
+	m.log, m.words, m.frames, m.states, m.tops = m.log[:0], m.words[:0], m.frames[:0], m.states[:0],
+		m.tops[:0]
 	for _, g := range m.gors {
 		g.saved = len(g.frames)
 	}
@@ -345,7 +346,8 @@ func (m *Machine) Rewind(mark system.Mark) {
 			if len(m.free) > 0 && t.objs < len(m.objs) {
 				m.forget(t.objs)
 			}
-			m.objs, m.mem, m.shadow, m.clocks = m.objs[:t.objs], m.mem[:t.mem], m.shadow[:t.mem], m.clocks[:t.clocks]
+			m.objs, m.mem, m.shadow, m.clocks = m.objs[:t.objs], m.mem[:t.mem], m.shadow[:t.mem],
+				m.clocks[:t.clocks]
 			m.fired = t.fired
 			m.now, m.exited, m.clockWasRead, m.outText = t.now, t.exited, t.clockRead, t.outText
 			m.output = m.output[:t.out]
@@ -361,7 +363,8 @@ func (m *Machine) Rewind(mark system.Mark) {
 
 // begin puts into the undo log what a step of a goroutine may change.
 func (m *Machine) begin(g *goroutine) {
-	m.tops = append(m.tops, top{len(m.objs), len(m.mem), len(m.clocks), len(m.output), len(m.marked), m.outText, m.now, m.fired, m.exited, m.clockWasRead})
+	m.tops = append(m.tops, top{len(m.objs), len(m.mem), len(m.clocks), len(m.output),
+		len(m.marked), m.outText, m.now, m.fired, m.exited, m.clockWasRead})
 	m.log = append(m.log, undo{kind: undoTop})
 	m.fresh, m.freshObj, m.began = uint32(len(m.mem)), len(m.objs), len(m.log)
 	m.saveState(g)
@@ -457,7 +460,8 @@ func (g *goroutine) initialises() (*compile.Func, int32) {
 func (m *Machine) newObject(g *goroutine, kind objKind, typ *compile.Type, size int) uint64 {
 	words := max(1, size)
 	base := m.extend(words)
-	o := object{base: uint32(base), size: uint32(words), typ: typ, kind: kind, creator: loadedBy, seq: int32(len(m.objs))}
+	o := object{base: uint32(base), size: uint32(words), typ: typ, kind: kind, creator: loadedBy,
+		seq: int32(len(m.objs))}
 	if g != nil && !m.setup {
 		o.creator, o.seq = g.number, g.allocs
 		g.allocs++
@@ -505,8 +509,8 @@ func (m *Machine) load(words int) int {
 // wordBytes is what a word of memory takes, its shadow included.
 const wordBytes = 8 + int(unsafe.Sizeof(shadow{}))
 
-// mayGrow tells whether the memory may grow by so many words: the program is not to take more than it
-// may have, nor the process more than its limit.
+// mayGrow tells whether the memory may grow by so many words: the program is not to take more
+// than it may have, nor the process more than its limit.
 func (m *Machine) mayGrow(words int) bool {
 	n := len(m.mem) + words
 	if n < 1<<20 {

@@ -159,9 +159,11 @@ func (m *Machine) equal(t *compile.Type, a, b []uint64) (eq bool, bad *compile.T
 	case compile.Float64:
 		return math.Float64frombits(a[0]) == math.Float64frombits(b[0]), nil
 	case compile.Complex64:
-		return math.Float32frombits(uint32(a[0])) == math.Float32frombits(uint32(b[0])) && math.Float32frombits(uint32(a[1])) == math.Float32frombits(uint32(b[1])), nil
+		return math.Float32frombits(uint32(a[0])) == math.Float32frombits(uint32(b[0])) &&
+			math.Float32frombits(uint32(a[1])) == math.Float32frombits(uint32(b[1])), nil
 	case compile.Complex128:
-		return math.Float64frombits(a[0]) == math.Float64frombits(b[0]) && math.Float64frombits(a[1]) == math.Float64frombits(b[1]), nil
+		return math.Float64frombits(a[0]) == math.Float64frombits(b[0]) &&
+			math.Float64frombits(a[1]) == math.Float64frombits(b[1]), nil
 	case compile.Interface:
 		if a[0] != b[0] {
 			return false, nil
@@ -394,7 +396,8 @@ func (m *Machine) nextEntry(mp uint64, seq uint64) []uint64 {
 	// Entries are in the order of their numbers; holes have none, so look from
 	// the place where seq would be if there were none.
 	lo := 0
-	if first := m.mem[a]; first != 0 && seq >= first && h[mapUsed] == h[mapLen] && int(h[mapSeq]-first)+1 == used {
+	if first := m.mem[a]; first != 0 && seq >= first && h[mapUsed] == h[mapLen] &&
+		int(h[mapSeq]-first)+1 == used {
 		lo = int(seq - first)
 	}
 	for i := lo; i < used; i++ {

@@ -46,7 +46,8 @@ func enter(n native) {
 	}
 	n.oneWord = strings.HasPrefix(n.name, "sync/atomic.") || n.name == "internal/cpor.Point"
 	n.varies = strings.Contains(n.name, "CompareAndSwap")
-	n.memory = n.oneWord || strings.HasPrefix(n.name, "(*sync.") || strings.HasPrefix(n.name, "sync.")
+	n.memory = n.oneWord || strings.HasPrefix(n.name, "(*sync.") || strings.HasPrefix(n.name,
+		"sync.")
 	nativeByName[n.name] = len(natives)
 	natives = append(natives, n)
 }
@@ -64,7 +65,8 @@ func lookupNative(name string) (number int, sync, ok bool) {
 // draws are the natives that draw a random number: ours, and functions of package
 // runtime that packages link to, by the number of words before their result.
 var draws = map[string]int{
-	"internal/cpor.Rand": 0, "runtime.fastrand": 0, "runtime.fastrand64": 0, "runtime.cheaprand": 0, "runtime.rand": 0,
+	"internal/cpor.Rand": 0, "runtime.fastrand": 0, "runtime.fastrand64": 0, "runtime.cheaprand": 0,
+	"runtime.rand":      0,
 	"runtime.fastrandn": 1, "runtime.cheaprandn": 1,
 }
 
@@ -82,7 +84,9 @@ func always(m *Machine, g *goroutine, r []uint64) int { return 1 }
 // enterNatives fills in natives when the first of them is looked up: those who check models in
 // other languages need not wait for it.
 var enterNatives = sync.OnceFunc(func() {
-	plain := func(name string, run func(m *Machine, g *goroutine, r []uint64)) { enter(native{name: name, run: run}) }
+	plain := func(name string, run func(m *Machine, g *goroutine, r []uint64)) {
+		enter(native{name: name, run: run})
+	}
 
 	// Locks. The first word of a mutex is the number of its holder plus one.
 	enter(native{name: "(*sync.Mutex).Lock",
@@ -144,7 +148,9 @@ var enterNatives = sync.OnceFunc(func() {
 			m.acquire(g, r[0])
 		}})
 	enter(native{name: "sync.rwLock",
-		alts: func(m *Machine, g *goroutine, r []uint64) int { return int(flag(m.noShares(g, r[0]+rwReaders))) },
+		alts: func(m *Machine, g *goroutine, r []uint64) int {
+			return int(flag(m.noShares(g, r[0]+rwReaders)))
+		},
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
 			m.put(r[0]+rwHeld, 1)
 			m.acquire(g, r[0]+rwReaders)
@@ -232,7 +238,8 @@ var enterNatives = sync.OnceFunc(func() {
 			}
 			for ; n > 0; n-- {
 				if !m.addShare(g, r[0]) {
-					m.refuse(g, "has more than 1024 in a WaitGroup that one goroutine added: that cannot be explored yet")
+					m.refuse(g, "has more than 1024 in a WaitGroup that one goroutine added: "+
+						"that cannot be explored yet")
 					return
 				}
 			}
@@ -375,19 +382,30 @@ var enterNatives = sync.OnceFunc(func() {
 		}})
 	// The library accesses bytes that it was given.
 	plain("internal/cpor.Accesses", func(m *Machine, g *goroutine, r []uint64) {
-		if n := int(r[1]); n > 0 && (m.objs[r[0]>>32].poisoned || m.objs[r[0]>>32].shared && !m.setup) {
+		if n := int(r[1]); n > 0 && (m.objs[r[0]>>32].poisoned || m.objs[r[0]>>32].shared &&
+			!m.setup) {
 			m.access(g, r[0], n, r[3] == 1)
 		}
 	})
-	plain("syscall.errnoText", func(m *Machine, g *goroutine, r []uint64) { r[1] = m.str(syscall.Errno(r[0]).Error()) })
+	plain("syscall.errnoText", func(m *Machine, g *goroutine, r []uint64) {
+		r[1] = m.str(syscall.Errno(r[0]).Error())
+	})
 	diskNatives(plain)
 	atomics()
 	clockNatives()
 
-	plain("internal/cpor.Self", func(m *Machine, g *goroutine, r []uint64) { r[0] = uint64(g.number) })
-	plain("internal/cpor.Short", func(m *Machine, g *goroutine, r []uint64) { r[0] = flag(m.sys.o.Short) })
-	plain("internal/cpor.Testing", func(m *Machine, g *goroutine, r []uint64) { r[0] = flag(!m.sys.ends) })
-	plain("internal/cpor.Args", func(m *Machine, g *goroutine, r []uint64) { r[0] = uint64(1 + len(m.sys.o.Args)) })
+	plain("internal/cpor.Self", func(m *Machine, g *goroutine, r []uint64) {
+		r[0] = uint64(g.number)
+	})
+	plain("internal/cpor.Short", func(m *Machine, g *goroutine, r []uint64) {
+		r[0] = flag(m.sys.o.Short)
+	})
+	plain("internal/cpor.Testing", func(m *Machine, g *goroutine, r []uint64) {
+		r[0] = flag(!m.sys.ends)
+	})
+	plain("internal/cpor.Args", func(m *Machine, g *goroutine, r []uint64) {
+		r[0] = uint64(1 + len(m.sys.o.Args))
+	})
 	plain("internal/cpor.Arg", func(m *Machine, g *goroutine, r []uint64) {
 		if i := int(r[0]); i > 0 {
 			r[1] = m.str(m.sys.o.Args[i-1])
@@ -403,31 +421,53 @@ var enterNatives = sync.OnceFunc(func() {
 	plain("internal/cpor.Chosen", func(m *Machine, g *goroutine, r []uint64) {
 		r[1] = flag(m.sys.o.Chosen == nil || m.sys.o.Chosen(m.text(r[0])))
 	})
-	plain("internal/cpor.Began", func(m *Machine, g *goroutine, r []uint64) { m.sys.tests.began(m.text(r[0]), g.number) })
-	plain("internal/cpor.Ended", func(m *Machine, g *goroutine, r []uint64) { m.sys.tests.ended(m.text(r[0])) })
-	plain("internal/cpor.Skipped", func(m *Machine, g *goroutine, r []uint64) { m.sys.tests.skipped(m.text(r[0]), m.text(r[1])) })
-	plain("internal/cpor.Parallel", func(m *Machine, g *goroutine, r []uint64) { m.sys.tests.parallel.Store(true) })
+	plain("internal/cpor.Began", func(m *Machine, g *goroutine, r []uint64) {
+		m.sys.tests.began(m.text(r[0]), g.number)
+	})
+	plain("internal/cpor.Ended", func(m *Machine, g *goroutine, r []uint64) {
+		m.sys.tests.ended(m.text(r[0]))
+	})
+	plain("internal/cpor.Skipped", func(m *Machine, g *goroutine, r []uint64) {
+		m.sys.tests.skipped(m.text(r[0]), m.text(r[1]))
+	})
+	plain("internal/cpor.Parallel", func(m *Machine, g *goroutine, r []uint64) {
+		m.sys.tests.parallel.Store(true)
+	})
 	// Peek and Mark order nothing: package testing uses them where Go has a lock that
 	// programs may not rely on.
-	enter(native{name: "internal/cpor.Peek", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+	enter(native{name: "internal/cpor.Peek", alts: always, sync: func(m *Machine, g *goroutine,
+		r []uint64, _ int) {
 		m.touchWord(r[0], false)
 		r[1] = m.mem[m.addr(r[0])]
 	}})
-	enter(native{name: "internal/cpor.Mark", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) { m.put(r[0], 1) }})
+	enter(native{name: "internal/cpor.Mark", alts: always, sync: func(m *Machine, g *goroutine,
+		r []uint64, _ int) {
+		m.put(r[0], 1)
+	}})
 	plain("internal/cpor.End", func(m *Machine, g *goroutine, r []uint64) {
 		g.status = ended
 		g.frames = g.frames[:0]
 	})
-	enter(native{name: "testing/synctest.Wait", alts: func(m *Machine, g *goroutine, r []uint64) int { return int(flag(m.settled(g))) },
+	enter(native{name: "testing/synctest.Wait", alts: func(m *Machine, g *goroutine,
+		r []uint64) int {
+		return int(flag(m.settled(g)))
+	},
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) { m.joinAll(g) }})
-	plain("testing/synctest.bubble", func(m *Machine, g *goroutine, r []uint64) { g.bubble = r[0] != 0 })
-	plain("internal/cpor.Print", func(m *Machine, g *goroutine, r []uint64) { m.print(m.text(r[0])) })
-	enter(native{name: "internal/cpor.Write", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+	plain("testing/synctest.bubble", func(m *Machine, g *goroutine, r []uint64) {
+		g.bubble = r[0] != 0
+	})
+	plain("internal/cpor.Print", func(m *Machine, g *goroutine, r []uint64) {
+		m.print(m.text(r[0]))
+	})
+	enter(native{name: "internal/cpor.Write", alts: always, sync: func(m *Machine, g *goroutine,
+		r []uint64, _ int) {
 		m.touch(m.loc(locName{kind: stdoutLoc}), true)
 		m.outText = m.str(m.text(m.outText) + m.text(r[0]))
 		m.print(m.text(r[0]))
 	}})
-	plain("internal/cpor.Ordered", func(m *Machine, g *goroutine, r []uint64) { r[0] = flag(m.sys.o.Outcomes && !m.setup) })
+	plain("internal/cpor.Ordered", func(m *Machine, g *goroutine, r []uint64) {
+		r[0] = flag(m.sys.o.Outcomes && !m.setup)
+	})
 	plain("internal/cpor.Fail", func(m *Machine, g *goroutine, r []uint64) {
 		if m.sys.o.NoFailed {
 			m.giveIn(g)
@@ -446,8 +486,11 @@ var enterNatives = sync.OnceFunc(func() {
 		}
 		m.violate(g, Panicked, "panic: "+m.text(r[0]), stack)
 	})
-	plain("internal/cpor.Fatal", func(m *Machine, g *goroutine, r []uint64) { m.fatal(g, m.text(r[0])) })
-	enter(native{name: "internal/cpor.Exit", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+	plain("internal/cpor.Fatal", func(m *Machine, g *goroutine, r []uint64) {
+		m.fatal(g, m.text(r[0]))
+	})
+	enter(native{name: "internal/cpor.Exit", alts: always, sync: func(m *Machine, g *goroutine,
+		r []uint64, _ int) {
 		m.exited = true
 		m.touch(m.loc(locName{kind: aliveLoc}), true)
 		if m.sys.ends && r[0] == 0 {
@@ -457,16 +500,24 @@ var enterNatives = sync.OnceFunc(func() {
 		}
 		m.violate(g, Exited, fmt.Sprintf("exit %d", int64(r[0])), m.stackOf(g))
 	}})
-	enter(native{name: "internal/cpor.Forever", alts: func(*Machine, *goroutine, []uint64) int { return 0 }, sync: func(*Machine, *goroutine, []uint64, int) {}})
-	plain("internal/cpor.Goexiting", func(m *Machine, g *goroutine, r []uint64) { r[0] = flag(g.panics != nil && g.panics.goexit) })
-	plain("internal/cpor.Refuse", func(m *Machine, g *goroutine, r []uint64) { m.refuse(g, m.text(r[0])) })
+	enter(native{name: "internal/cpor.Forever", alts: func(*Machine, *goroutine, []uint64) int {
+		return 0
+	}, sync: func(*Machine, *goroutine, []uint64, int) {}})
+	plain("internal/cpor.Goexiting", func(m *Machine, g *goroutine, r []uint64) {
+		r[0] = flag(g.panics != nil && g.panics.goexit)
+	})
+	plain("internal/cpor.Refuse", func(m *Machine, g *goroutine, r []uint64) {
+		m.refuse(g, m.text(r[0]))
+	})
 	plain("runtime.Goexit", func(m *Machine, g *goroutine, r []uint64) {
 		g.frames = g.frames[:len(g.frames)-1] // its own
 		m.saveFrame(g)
 		m.start(g, &panicRec{goexit: true})
 	})
 	nothing := func(m *Machine, g *goroutine, r []uint64) {}
-	for _, n := range []string{"runtime.Gosched", "runtime.GC", "runtime.KeepAlive", "runtime.LockOSThread", "runtime.UnlockOSThread", "runtime/debug.FreeOSMemory", "runtime.SetFinalizer"} {
+	for _, n := range []string{"runtime.Gosched", "runtime.GC", "runtime.KeepAlive",
+		"runtime.LockOSThread", "runtime.UnlockOSThread", "runtime/debug.FreeOSMemory",
+		"runtime.SetFinalizer"} {
 		plain(n, nothing)
 	}
 	plain("runtime.callerPC", func(m *Machine, g *goroutine, r []uint64) {
@@ -504,7 +555,8 @@ var enterNatives = sync.OnceFunc(func() {
 	})
 	plain("runtime.NumCPU", func(m *Machine, g *goroutine, r []uint64) { r[0] = 4 })
 	plain("runtime.GOMAXPROCS", func(m *Machine, g *goroutine, r []uint64) { r[1] = 4 })
-	enter(native{name: "runtime.NumGoroutine", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+	enter(native{name: "runtime.NumGoroutine", alts: always, sync: func(m *Machine, g *goroutine,
+		r []uint64, _ int) {
 		m.touch(m.loc(locName{kind: countLoc}), false)
 		n := 0
 		for _, x := range m.gors {
@@ -522,7 +574,8 @@ var enterNatives = sync.OnceFunc(func() {
 	// A random number is a choice. The systematic search takes one value, that of
 	// alternative 0; random schedules take others.
 	for _, name := range slices.Sorted(maps.Keys(draws)) {
-		enter(native{name: name, alts: always, sync: func(m *Machine, g *goroutine, r []uint64, which int) {
+		enter(native{name: name, alts: always, sync: func(m *Machine, g *goroutine, r []uint64,
+			which int) {
 			m.sys.drawn.Store(true)
 			g.rands++
 			h := mix(uint64(g.rands), uint64(which))
@@ -600,13 +653,13 @@ func (m *Machine) mark(g *goroutine, p uint64) {
 // of it, though nothing orders it and an earlier Wait.
 //
 // Whether an Add finds zero depends on the order of it and other Adds and Dones, which are
-// independent otherwise (see shares.go). It matters only behind a Wait that is not ordered
-// with the Add. Then the Add reads what says so: one token, or that there is none. So it
-// depends on who put or takes that token, and in some explored order it finds zero if it
-// does in any. An Add and a Wait always depend on each other, so that equivalent
-// executions agree on which Waits are earlier, and clocks depend on the class alone. A Wait that comes later needs no
-// such thing: another class has it before the Add, whose zero lets it go on, unless
-// it can only go on by a Done for which there is no Add then, which is a panic.
+// independent otherwise (see shares.go). It matters only behind a Wait that is not ordered with
+// the Add. Then the Add reads what says so: one token, or that there is none. So it depends on
+// who put or takes that token, and in some explored order it finds zero if it does in any. An
+// Add and a Wait always depend on each other, so that equivalent executions agree on which Waits
+// are earlier, and clocks depend on the class alone. A Wait that comes later needs no such
+// thing: another class has it before the Add, whose zero lets it go on, unless it can only go on
+// by a Done for which there is no Add then, which is a panic.
 func (m *Machine) begins(g *goroutine, p uint64) {
 	zero := false
 	if m.unordered(m.shadow[m.addr(p+wgWaits)].r, g) != 0 {
@@ -629,9 +682,11 @@ func (m *Machine) ordered(g *goroutine, p uint64, what, other string) {
 	}
 	stack := m.stackOf(g)
 	m.addViolation(&system.Violation{Kind: Raced, Pos: m.userPos(stack), Object: "WaitGroup",
-		Message: fmt.Sprintf("data race: nothing orders the %s by %s and the earlier %s by %s", what, m.ThreadName(int(g.number)), other, m.ThreadName(int(earlier>>32)-1))})
+		Message: fmt.Sprintf("data race: nothing orders the %s by %s and the earlier %s by %s",
+			what, m.ThreadName(int(g.number)), other, m.ThreadName(int(earlier>>32)-1))})
 	if m.report != nil {
-		m.report.stacks = []Stack{{Goroutine: m.Describe(int(g.number)), What: what, Frames: m.places(stack)},
+		m.report.stacks = []Stack{{Goroutine: m.Describe(int(g.number)), What: what,
+			Frames: m.places(stack)},
 			{Goroutine: m.Describe(int(earlier>>32) - 1), What: "earlier " + other}}
 	}
 }
@@ -639,7 +694,9 @@ func (m *Machine) ordered(g *goroutine, p uint64, what, other string) {
 // withoutHelpers leaves out the calls of functions that say that they are helpers of
 // tests, if others are left.
 func withoutHelpers(stack []token) []token {
-	left := slices.DeleteFunc(slices.Clone(stack), func(t token) bool { return !t.fn.Hidden && t.fn.Helps() })
+	left := slices.DeleteFunc(slices.Clone(stack), func(t token) bool {
+		return !t.fn.Hidden && t.fn.Helps()
+	})
 	if !slices.ContainsFunc(left, func(t token) bool { return !t.fn.Hidden }) {
 		return stack
 	}
@@ -699,33 +756,47 @@ func atomics() {
 		suffix string
 		kind   compile.Kind
 	}
-	for _, s := range []size{{"Int32", compile.Int32}, {"Int64", compile.Int64}, {"Uint32", compile.Uint32}, {"Uint64", compile.Uint64}, {"Uintptr", compile.Uintptr}, {"Pointer", compile.Pointer}} {
+	for _, s := range []size{{"Int32", compile.Int32}, {"Int64", compile.Int64},
+		{"Uint32", compile.Uint32}, {"Uint64", compile.Uint64}, {"Uintptr", compile.Uintptr},
+		{"Pointer", compile.Pointer}} {
 		k := s.kind
-		op := func(name string, params int, f func(m *Machine, g *goroutine, r []uint64, old uint64) (v uint64, write bool, result uint64)) {
-			enter(native{name: "sync/atomic." + name + s.suffix, alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
-				if m.nilSync(g, r[0]) {
-					return
-				}
-				a := m.addr(r[0])
-				v, write, result := f(m, g, r, m.mem[a])
-				m.atomicAccess(g, r[0], write)
-				m.acquire(g, r[0])
-				if write {
-					m.set(a, norm(k, v))
-					if k == compile.Pointer && m.objs[r[0]>>32].shared {
-						m.publish(v)
+		op := func(name string, params int, f func(m *Machine, g *goroutine, r []uint64,
+			old uint64) (v uint64, write bool, result uint64)) {
+			enter(native{name: "sync/atomic." + name + s.suffix, alts: always,
+				sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+					if m.nilSync(g, r[0]) {
+						return
 					}
-					m.release(g, r[0])
-				}
-				if params < len(r) {
-					r[params] = norm(k, result)
-				}
-			}})
+					a := m.addr(r[0])
+					v, write, result := f(m, g, r, m.mem[a])
+					m.atomicAccess(g, r[0], write)
+					m.acquire(g, r[0])
+					if write {
+						m.set(a, norm(k, v))
+						if k == compile.Pointer && m.objs[r[0]>>32].shared {
+							m.publish(v)
+						}
+						m.release(g, r[0])
+					}
+					if params < len(r) {
+						r[params] = norm(k, result)
+					}
+				}})
 		}
-		op("Load", 1, func(m *Machine, g *goroutine, r []uint64, old uint64) (uint64, bool, uint64) { return 0, false, old })
-		op("Store", 1<<30, func(m *Machine, g *goroutine, r []uint64, old uint64) (uint64, bool, uint64) { return r[1], true, 0 })
-		op("Swap", 2, func(m *Machine, g *goroutine, r []uint64, old uint64) (uint64, bool, uint64) { return r[1], true, old })
-		op("CompareAndSwap", 3, func(m *Machine, g *goroutine, r []uint64, old uint64) (uint64, bool, uint64) {
+		op("Load", 1, func(m *Machine, g *goroutine, r []uint64, old uint64) (uint64, bool,
+			uint64) {
+			return 0, false, old
+		})
+		op("Store", 1<<30, func(m *Machine, g *goroutine, r []uint64, old uint64) (uint64, bool,
+			uint64) {
+			return r[1], true, 0
+		})
+		op("Swap", 2, func(m *Machine, g *goroutine, r []uint64, old uint64) (uint64, bool,
+			uint64) {
+			return r[1], true, old
+		})
+		op("CompareAndSwap", 3, func(m *Machine, g *goroutine, r []uint64, old uint64) (uint64,
+			bool, uint64) {
 			return r[2], old == r[1], flag(old == r[1])
 		})
 		if k == compile.Pointer {
@@ -957,7 +1028,8 @@ func (m *Machine) ready(x *goroutine) bool {
 		return false
 	}
 	if i.Op == compile.Sync {
-		if n := natives[i.N].name; n == "internal/cpor.Await" || n == "time.awaitTimer" || n == "testing/synctest.Wait" {
+		if n := natives[i.N].name; n == "internal/cpor.Await" || n == "time.awaitTimer" ||
+			n == "testing/synctest.Wait" {
 			return false
 		}
 	}
@@ -1008,11 +1080,12 @@ func (m *Machine) ownerOf(g *goroutine) *goroutine {
 	return m.gors[m.sys.threads.Name(uint32(g.number)).parent]
 }
 
-// testSleeps tells whether a goroutine is a test that sleeps: it runs the test function or that of a
-// subtest, and waits in a time.Sleep that a _test.go file calls.
+// testSleeps tells whether a goroutine is a test that sleeps: it runs the test function or that
+// of a subtest, and waits in a time.Sleep that a _test.go file calls.
 func (m *Machine) testSleeps(g *goroutine) bool {
 	i := g.pending()
-	if i == nil || g.unstarted || i.Op != compile.Sync || natives[i.N].name != "internal/cpor.Await" {
+	if i == nil || g.unstarted || i.Op != compile.Sync ||
+		natives[i.N].name != "internal/cpor.Await" {
 		return false
 	}
 	for k := range g.frames {
@@ -1024,14 +1097,15 @@ func (m *Machine) testSleeps(g *goroutine) bool {
 }
 
 // setsTimeout tells whether a goroutine that starts a timer runs a test, and the timer is a
-// time-out: a context's, a connection's deadline, or one with a channel. A function that is called when time is
-// over is none.
+// time-out: a context's, a connection's deadline, or one with a channel. A function that is
+// called when time is over is none.
 func (g *goroutine) setsTimeout() bool {
 	tests, timeout := false, false
 	for i := range g.frames {
 		name := g.frames[i].fn.Name
 		tests = tests || name == "testing.tRunner"
-		timeout = timeout || name == "time.NewTimer" || name == "(*net.netFD).setDeadline" || strings.HasPrefix(name, "context.")
+		timeout = timeout || name == "time.NewTimer" || name == "(*net.netFD).setDeadline" ||
+			strings.HasPrefix(name, "context.")
 	}
 	return tests && timeout
 }
@@ -1065,7 +1139,8 @@ func (m *Machine) waitsForClock(g *goroutine) {
 
 func clockNatives() {
 	for _, name := range []string{"internal/cpor.Now", nanotime} {
-		enter(native{name: name, alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+		enter(native{name: name, alts: always, sync: func(m *Machine, g *goroutine, r []uint64,
+			_ int) {
 			m.clockRead()
 			m.clockWasRead = true
 			m.waitsForClock(g)
@@ -1075,11 +1150,18 @@ func clockNatives() {
 			}
 		}})
 	}
-	enter(native{name: "internal/cpor.Arm", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) { m.arm(g, int64(r[0])) }})
+	enter(native{name: "internal/cpor.Arm", alts: always, sync: func(m *Machine, g *goroutine,
+		r []uint64, _ int) {
+		m.arm(g, int64(r[0]))
+	}})
 	due := func(m *Machine, g *goroutine, r []uint64) int { return int(flag(m.due(g))) }
-	enter(native{name: "internal/cpor.Await", alts: due, sync: func(m *Machine, g *goroutine, r []uint64, _ int) { m.fire(g) }})
+	enter(native{name: "internal/cpor.Await", alts: due, sync: func(m *Machine, g *goroutine,
+		r []uint64, _ int) {
+		m.fire(g)
+	}})
 	// AwaitTimer(c chan Time, period int64): a timer's goroutine lets it go off.
-	enter(native{name: "time.awaitTimer", alts: due, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+	enter(native{name: "time.awaitTimer", alts: due, sync: func(m *Machine, g *goroutine,
+		r []uint64, _ int) {
 		m.fire(g)
 		if c := r[0]; c != 0 {
 			at := m.chanWord(c, chanTail)
@@ -1095,7 +1177,8 @@ func clockNatives() {
 		}
 	}})
 	// startTimer(loop func(), d int64) int
-	enter(native{name: "time.startTimer", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+	enter(native{name: "time.startTimer", alts: always, sync: func(m *Machine, g *goroutine,
+		r []uint64, _ int) {
 		if r[0]&compile.StaticFunc == 0 {
 			m.publish(r[0])
 		}
@@ -1111,7 +1194,8 @@ func clockNatives() {
 		r[2] = uint64(x.number) + 1
 	}})
 	// stopTimer(t int, c chan Time, d int64, arm bool) bool
-	enter(native{name: "time.setTimer", alts: always, sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+	enter(native{name: "time.setTimer", alts: always, sync: func(m *Machine, g *goroutine,
+		r []uint64, _ int) {
 		if r[0] == 0 {
 			m.panicText(g, "time: Stop called on uninitialized Timer")
 			return
@@ -1162,25 +1246,41 @@ func (m *Machine) timeValue() []uint64 {
 
 func mathNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))) {
 	for name, f := range map[string]func(float64) float64{
-		"Sqrt": math.Sqrt, "Floor": math.Floor, "Ceil": math.Ceil, "Trunc": math.Trunc, "Round": math.Round, "Abs": math.Abs,
-		"Exp": math.Exp, "Exp2": math.Exp2, "Log": math.Log, "Log2": math.Log2, "Log10": math.Log10, "Log1p": math.Log1p, "Expm1": math.Expm1,
-		"Sin": math.Sin, "Cos": math.Cos, "Tan": math.Tan, "Asin": math.Asin, "Acos": math.Acos, "Atan": math.Atan,
-		"Sinh": math.Sinh, "Cosh": math.Cosh, "Tanh": math.Tanh, "Cbrt": math.Cbrt, "RoundToEven": math.RoundToEven,
+		"Sqrt": math.Sqrt, "Floor": math.Floor, "Ceil": math.Ceil, "Trunc": math.Trunc,
+		"Round": math.Round, "Abs": math.Abs,
+		"Exp": math.Exp, "Exp2": math.Exp2, "Log": math.Log, "Log2": math.Log2, "Log10": math.Log10,
+		"Log1p": math.Log1p, "Expm1": math.Expm1,
+		"Sin": math.Sin, "Cos": math.Cos, "Tan": math.Tan, "Asin": math.Asin, "Acos": math.Acos,
+		"Atan": math.Atan,
+		"Sinh": math.Sinh, "Cosh": math.Cosh, "Tanh": math.Tanh, "Cbrt": math.Cbrt,
+		"RoundToEven": math.RoundToEven,
 	} {
 		plain("math."+name, func(m *Machine, g *goroutine, r []uint64) { r[1] = w64(f(f64(r[0]))) })
 	}
 	for name, f := range map[string]func(x, y float64) float64{
-		"Pow": math.Pow, "Mod": math.Mod, "Max": math.Max, "Min": math.Min, "Hypot": math.Hypot, "Atan2": math.Atan2, "Dim": math.Dim, "Copysign": math.Copysign, "Remainder": math.Remainder,
+		"Pow": math.Pow, "Mod": math.Mod, "Max": math.Max, "Min": math.Min, "Hypot": math.Hypot,
+		"Atan2": math.Atan2, "Dim": math.Dim, "Copysign": math.Copysign,
+		"Remainder": math.Remainder,
 	} {
-		plain("math."+name, func(m *Machine, g *goroutine, r []uint64) { r[2] = w64(f(f64(r[0]), f64(r[1]))) })
+		plain("math."+name, func(m *Machine, g *goroutine, r []uint64) {
+			r[2] = w64(f(f64(r[0]), f64(r[1])))
+		})
 	}
 	for _, n := range []string{"Float64bits", "Float64frombits", "Float32bits", "Float32frombits"} {
 		plain("math."+n, func(m *Machine, g *goroutine, r []uint64) { r[1] = r[0] })
 	}
-	plain("math.FMA", func(m *Machine, g *goroutine, r []uint64) { r[3] = w64(math.FMA(f64(r[0]), f64(r[1]), f64(r[2]))) })
-	plain("math/bits.Mul64", func(m *Machine, g *goroutine, r []uint64) { r[2], r[3] = bits.Mul64(r[0], r[1]) })
-	plain("math/bits.TrailingZeros64", func(m *Machine, g *goroutine, r []uint64) { r[1] = uint64(bits.TrailingZeros64(r[0])) })
-	plain("math/bits.Len64", func(m *Machine, g *goroutine, r []uint64) { r[1] = uint64(bits.Len64(r[0])) })
+	plain("math.FMA", func(m *Machine, g *goroutine, r []uint64) {
+		r[3] = w64(math.FMA(f64(r[0]), f64(r[1]), f64(r[2])))
+	})
+	plain("math/bits.Mul64", func(m *Machine, g *goroutine, r []uint64) {
+		r[2], r[3] = bits.Mul64(r[0], r[1])
+	})
+	plain("math/bits.TrailingZeros64", func(m *Machine, g *goroutine, r []uint64) {
+		r[1] = uint64(bits.TrailingZeros64(r[0]))
+	})
+	plain("math/bits.Len64", func(m *Machine, g *goroutine, r []uint64) {
+		r[1] = uint64(bits.Len64(r[0]))
+	})
 }
 
 // nanotime is the clock of package runtime, which packages link to.
@@ -1189,10 +1289,12 @@ const nanotime = "runtime.nanotime"
 // linkedNatives enters functions of the run-time that packages link to, besides nanotime
 // and those in [draws]. A goroutine is never bound to a processor, there is but one.
 func linkedNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))) {
-	for _, n := range []string{"runtime.procUnpin", "sync.runtime_procUnpin", "sync/atomic.runtime_procUnpin", "runtime.procyield", "sync.runtime_doSpin"} {
+	for _, n := range []string{"runtime.procUnpin", "sync.runtime_procUnpin",
+		"sync/atomic.runtime_procUnpin", "runtime.procyield", "sync.runtime_doSpin"} {
 		plain(n, func(m *Machine, g *goroutine, r []uint64) {})
 	}
-	for _, n := range []string{"runtime.procPin", "sync.runtime_procPin", "sync/atomic.runtime_procPin"} {
+	for _, n := range []string{"runtime.procPin", "sync.runtime_procPin",
+		"sync/atomic.runtime_procPin"} {
 		plain(n, func(m *Machine, g *goroutine, r []uint64) { r[0] = 0 })
 	}
 	plain("sync.runtime_canSpin", func(m *Machine, g *goroutine, r []uint64) { r[1] = 0 })
@@ -1214,14 +1316,17 @@ func linkedNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64)
 		})
 	}
 	// int64Hash(i uint64, seed uintptr) uintptr
-	plain("runtime.int64Hash", func(m *Machine, g *goroutine, r []uint64) { r[2] = mix(r[1], r[0]) })
+	plain("runtime.int64Hash", func(m *Machine, g *goroutine, r []uint64) {
+		r[2] = mix(r[1], r[0])
+	})
 	// memhash(p unsafe.Pointer, seed, n uintptr) uintptr
 	plain("runtime.memhash", func(m *Machine, g *goroutine, r []uint64) {
 		if r[2] == 0 {
 			r[3] = hash(r[1], "")
 			return
 		}
-		if o := m.objs[r[0]>>32]; r[0]>>32 == 0 || o.kind != plainObj || !holdsBytes(o.typ) || uint64(uint32(r[0]))+r[2] > uint64(o.size) {
+		if o := m.objs[r[0]>>32]; r[0]>>32 == 0 || o.kind != plainObj || !holdsBytes(o.typ) ||
+			uint64(uint32(r[0]))+r[2] > uint64(o.size) {
 			m.refuse(g, "hashes memory that is no bytes by a function of the runtime")
 			return
 		}
@@ -1240,24 +1345,40 @@ func holdsBytes(t *compile.Type) bool {
 
 // digest returns the digest of a text; package digest of the library numbers the kinds.
 func digest(kind uint64, text string) string {
-	h := []func() hash.Hash{md5.New, sha1.New, sha256.New224, sha256.New, sha512.New384, sha512.New, sha512.New512_224, sha512.New512_256}[kind]()
+	h := []func() hash.Hash{md5.New, sha1.New, sha256.New224, sha256.New, sha512.New384, sha512.New,
+		sha512.New512_224, sha512.New512_256}[kind]()
 	h.Write([]byte(text))
 	return string(h.Sum(nil))
 }
 
 // stringNatives enters functions of the library on strings that are called often.
 func stringNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))) {
-	for name, f := range map[string]func(s, t string) bool{"Contains": strings.Contains, "HasPrefix": strings.HasPrefix, "HasSuffix": strings.HasSuffix, "EqualFold": strings.EqualFold, "ContainsAny": strings.ContainsAny} {
-		plain("strings."+name, func(m *Machine, g *goroutine, r []uint64) { r[2] = flag(f(m.text(r[0]), m.text(r[1]))) })
+	for name, f := range map[string]func(s, t string) bool{"Contains": strings.Contains,
+		"HasPrefix": strings.HasPrefix, "HasSuffix": strings.HasSuffix,
+		"EqualFold": strings.EqualFold, "ContainsAny": strings.ContainsAny} {
+		plain("strings."+name, func(m *Machine, g *goroutine, r []uint64) {
+			r[2] = flag(f(m.text(r[0]), m.text(r[1])))
+		})
 	}
-	for name, f := range map[string]func(s, t string) int{"Index": strings.Index, "LastIndex": strings.LastIndex, "Count": strings.Count, "Compare": strings.Compare, "IndexAny": strings.IndexAny} {
-		plain("strings."+name, func(m *Machine, g *goroutine, r []uint64) { r[2] = uint64(int64(f(m.text(r[0]), m.text(r[1])))) })
+	for name, f := range map[string]func(s, t string) int{"Index": strings.Index,
+		"LastIndex": strings.LastIndex, "Count": strings.Count, "Compare": strings.Compare,
+		"IndexAny": strings.IndexAny} {
+		plain("strings."+name, func(m *Machine, g *goroutine, r []uint64) {
+			r[2] = uint64(int64(f(m.text(r[0]), m.text(r[1]))))
+		})
 	}
-	for name, f := range map[string]func(s, t string) string{"TrimPrefix": strings.TrimPrefix, "TrimSuffix": strings.TrimSuffix, "Trim": strings.Trim, "TrimLeft": strings.TrimLeft, "TrimRight": strings.TrimRight} {
-		plain("strings."+name, func(m *Machine, g *goroutine, r []uint64) { r[2] = m.str(f(m.text(r[0]), m.text(r[1]))) })
+	for name, f := range map[string]func(s, t string) string{"TrimPrefix": strings.TrimPrefix,
+		"TrimSuffix": strings.TrimSuffix, "Trim": strings.Trim, "TrimLeft": strings.TrimLeft,
+		"TrimRight": strings.TrimRight} {
+		plain("strings."+name, func(m *Machine, g *goroutine, r []uint64) {
+			r[2] = m.str(f(m.text(r[0]), m.text(r[1])))
+		})
 	}
-	for name, f := range map[string]func(s string) string{"ToUpper": strings.ToUpper, "ToLower": strings.ToLower, "TrimSpace": strings.TrimSpace} {
-		plain("strings."+name, func(m *Machine, g *goroutine, r []uint64) { r[1] = m.str(f(m.text(r[0]))) })
+	for name, f := range map[string]func(s string) string{"ToUpper": strings.ToUpper,
+		"ToLower": strings.ToLower, "TrimSpace": strings.TrimSpace} {
+		plain("strings."+name, func(m *Machine, g *goroutine, r []uint64) {
+			r[1] = m.str(f(m.text(r[0])))
+		})
 	}
 	plain("strings.IndexByte", func(m *Machine, g *goroutine, r []uint64) {
 		r[2] = uint64(int64(strings.IndexByte(m.text(r[0]), byte(r[1]))))
@@ -1281,8 +1402,12 @@ func stringNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64)
 	plain("strings.Replace", func(m *Machine, g *goroutine, r []uint64) {
 		r[4] = m.str(strings.Replace(m.text(r[0]), m.text(r[1]), m.text(r[2]), int(int64(r[3]))))
 	})
-	plain("internal/cpor/digest.sum", func(m *Machine, g *goroutine, r []uint64) { r[2] = m.str(digest(r[0], m.text(r[1]))) })
-	plain("strconv.Itoa", func(m *Machine, g *goroutine, r []uint64) { r[1] = m.str(strconv.Itoa(int(int64(r[0])))) })
+	plain("internal/cpor/digest.sum", func(m *Machine, g *goroutine, r []uint64) {
+		r[2] = m.str(digest(r[0], m.text(r[1])))
+	})
+	plain("strconv.Itoa", func(m *Machine, g *goroutine, r []uint64) {
+		r[1] = m.str(strconv.Itoa(int(int64(r[0]))))
+	})
 	wrongBase := func(m *Machine, g *goroutine, base uint64) bool {
 		if 2 <= base && base <= 36 {
 			return false
@@ -1303,7 +1428,9 @@ func stringNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64)
 		}
 		r[2] = m.str(strconv.FormatUint(r[0], int(r[1])))
 	})
-	plain("strconv.Quote", func(m *Machine, g *goroutine, r []uint64) { r[1] = m.str(strconv.Quote(m.text(r[0]))) })
+	plain("strconv.Quote", func(m *Machine, g *goroutine, r []uint64) {
+		r[1] = m.str(strconv.Quote(m.text(r[0])))
+	})
 	plain("strconv.FormatFloat", func(m *Machine, g *goroutine, r []uint64) {
 		if r[3] != 32 && r[3] != 64 {
 			m.leave(g)
@@ -1312,5 +1439,7 @@ func stringNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64)
 		}
 		r[4] = m.str(strconv.FormatFloat(f64(r[0]), byte(r[1]), int(int64(r[2])), int(r[3])))
 	})
-	plain("strconv.FormatBool", func(m *Machine, g *goroutine, r []uint64) { r[1] = m.str(strconv.FormatBool(r[0] == 1)) })
+	plain("strconv.FormatBool", func(m *Machine, g *goroutine, r []uint64) {
+		r[1] = m.str(strconv.FormatBool(r[0] == 1))
+	})
 }

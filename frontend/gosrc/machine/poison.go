@@ -9,15 +9,17 @@ import (
 
 // Initializers that cannot be explored.
 //
-// Most tests of a package need little of what all the packages that it imports set up. So where an
-// initializer does what cannot be explored, it is given up there, what it would have set is poisoned, and
-// the program goes on: the test that touches what is poisoned is refused, and so is an initializer, which
-// poisons what it would have set in turn. If a function called init is given up, the package goes on with
-// the next one; if the value of a variable is, all is given up that the package initializes behind it.
+// Most tests of a package need little of what all the packages that it imports set up. So where
+// an initializer does what cannot be explored, it is given up there, what it would have set is
+// poisoned, and the program goes on: the test that touches what is poisoned is refused, and so
+// is an initializer, which poisons what it would have set in turn. If a function called init is
+// given up, the package goes on with the next one; if the value of a variable is, all is given
+// up that the package initializes behind it.
 //
-// What is poisoned are the variables that may be changed by what was left out and by the functions that were
-// given up in the middle ([compile.Program.Effects]), and what these variables refer to already. A goroutine
-// that was to be started does not run; it would change nothing else.
+// What is poisoned are the variables that may be changed by what was left out and by the
+// functions that were given up in the middle ([compile.Program.Effects]), and what these
+// variables refer to already. A goroutine that was to be started does not run; it would change
+// nothing else.
 
 // poison is why something was not set.
 type poison struct {
@@ -26,7 +28,8 @@ type poison struct {
 	what     string // why it could not
 }
 
-// giveUp gives up the initializer that was refused, whose goroutine is g. It returns false if that is not possible.
+// giveUp gives up the initializer that was refused, whose goroutine is g. It returns false if
+// that is not possible.
 func (m *Machine) giveUp(g *goroutine, u *Unsupported) bool {
 	frames := m.refused
 	m.refused = nil
@@ -49,7 +52,8 @@ func (m *Machine) giveUp(g *goroutine, u *Unsupported) bool {
 	}
 	why := poison{pkg: f.fn.SSA.Pkg.Pkg.Path(), what: u.What}
 	if len(u.Path) > 0 {
-		why.what += fmt.Sprintf(" in %s (%s:%d)", u.Path[0].Func, filepath.Base(u.Path[0].Pos.File), u.Path[0].Pos.Line)
+		why.what += fmt.Sprintf(" in %s (%s:%d)", u.Path[0].Func, filepath.Base(u.Path[0].Pos.File),
+			u.Path[0].Pos.Line)
 	}
 	for _, v := range m.p.Effects(rest, f.pc, whole) {
 		n, ok := m.p.Number(v)
@@ -90,7 +94,8 @@ func (m *Machine) spoil(id uint32, why poison) {
 // touchesPoison refuses a computation that touches what an initializer would have set.
 func (m *Machine) touchesPoison(g *goroutine, p uint64) {
 	why := m.sys.poison[uint32(p>>32)]
-	m.refuse(g, fmt.Sprintf("uses %s, which is not set: the initializer of package %s %s", why.variable, why.pkg, why.what))
+	m.refuse(g, fmt.Sprintf("uses %s, which is not set: the initializer of package %s %s",
+		why.variable, why.pkg, why.what))
 	panic(aborted{})
 }
 

@@ -34,7 +34,8 @@ func (m *Machine) reflected(v []uint64) (w [5]uint64) {
 	}
 	t := m.p.TypeByID(v[0])
 	o := &m.objs[v[1]>>32]
-	if t.Kind == compile.Uint8 && v[2]&reflectBoxed != 0 && o.typ == m.sys.wordType && o.size == 3 { // see charAt
+	// see charAt
+	if t.Kind == compile.Uint8 && v[2]&reflectBoxed != 0 && o.typ == m.sys.wordType && o.size == 3 {
 		w[1], w[4] = m.mem[o.base+1], m.mem[o.base+2]+2
 		return w
 	}
@@ -69,7 +70,9 @@ func pointerShaped(t *compile.Type) bool {
 // a value a pointer to where it stands.
 func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))) {
 	enterType := func(name string, f func(m *Machine, t *compile.Type, r []uint64)) {
-		plain("reflect."+name, func(m *Machine, _ *goroutine, r []uint64) { f(m, m.p.TypeByID(r[0]), r) })
+		plain("reflect."+name, func(m *Machine, _ *goroutine, r []uint64) {
+			f(m, m.p.TypeByID(r[0]), r)
+		})
 	}
 	id := func(t *compile.Type) uint64 {
 		if t == nil {
@@ -77,7 +80,9 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 		}
 		return uint64(t.ID)
 	}
-	enterType("tString", func(m *Machine, t *compile.Type, r []uint64) { r[1] = m.str(typeString(t)) })
+	enterType("tString", func(m *Machine, t *compile.Type, r []uint64) {
+		r[1] = m.str(typeString(t))
+	})
 	enterType("tName", func(m *Machine, t *compile.Type, r []uint64) { r[1] = m.str(typeName(t)) })
 	enterType("tPkgPath", func(m *Machine, t *compile.Type, r []uint64) {
 		r[1] = 0
@@ -85,7 +90,9 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 			r[1] = m.str(n.Obj().Pkg().Path())
 		}
 	})
-	enterType("tKind", func(m *Machine, t *compile.Type, r []uint64) { r[1] = uint64(reflectKind(t)) })
+	enterType("tKind", func(m *Machine, t *compile.Type, r []uint64) {
+		r[1] = uint64(reflectKind(t))
+	})
 	enterType("tElem", func(m *Machine, t *compile.Type, r []uint64) { r[1] = id(t.Elem) })
 	enterType("tKey", func(m *Machine, t *compile.Type, r []uint64) { r[1] = id(t.Key) })
 	enterType("tLen", func(m *Machine, t *compile.Type, r []uint64) { r[1] = uint64(t.Len) })
@@ -96,8 +103,12 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 		r[1], r[2] = uint64(t.Bytes()), uint64(t.Align())
 	})
 	enterType("tWords", func(m *Machine, t *compile.Type, r []uint64) { r[1] = uint64(t.Size) })
-	enterType("tComparable", func(m *Machine, t *compile.Type, r []uint64) { r[1] = flag(types.Comparable(t.T)) })
-	enterType("tNumField", func(m *Machine, t *compile.Type, r []uint64) { r[1] = uint64(len(t.Fields)) })
+	enterType("tComparable", func(m *Machine, t *compile.Type, r []uint64) {
+		r[1] = flag(types.Comparable(t.T))
+	})
+	enterType("tNumField", func(m *Machine, t *compile.Type, r []uint64) {
+		r[1] = uint64(len(t.Fields))
+	})
 	// tField(t, i int) (name, pkg string, typ int, tag string, offset, word int, embedded bool)
 	enterType("tField", func(m *Machine, t *compile.Type, r []uint64) {
 		s := t.T.Underlying().(*types.Struct)
@@ -110,7 +121,9 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 		r[2], r[3], r[4], r[5] = m.str(v.Name()), m.str(pkg), uint64(f.Type.ID), m.str(s.Tag(i))
 		r[6], r[7], r[8] = uint64(t.FieldOffset(i)), uint64(f.Off), flag(v.Embedded())
 	})
-	enterType("tNumMethod", func(m *Machine, t *compile.Type, r []uint64) { r[1] = uint64(len(m.p.MethodsOf(t))) })
+	enterType("tNumMethod", func(m *Machine, t *compile.Type, r []uint64) {
+		r[1] = uint64(len(m.p.MethodsOf(t)))
+	})
 	// tMethod(t, i int) (name, pkg string, bound, whole int)
 	enterType("tMethod", func(m *Machine, t *compile.Type, r []uint64) {
 		fn := m.p.MethodsOf(t)[r[1]]
@@ -120,23 +133,31 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 			pkg = fn.Pkg().Path()
 		}
 		r[2], r[3] = m.str(fn.Name()), m.str(pkg)
-		r[4] = uint64(m.p.TypeOf(types.NewSignatureType(nil, nil, nil, sig.Params(), sig.Results(), sig.Variadic())).ID)
+		r[4] = uint64(m.p.TypeOf(types.NewSignatureType(nil, nil, nil, sig.Params(), sig.Results(),
+			sig.Variadic())).ID)
 		params := []*types.Var{types.NewParam(gotoken.NoPos, nil, "", t.T)}
 		for i := range sig.Params().Len() {
 			params = append(params, sig.Params().At(i))
 		}
-		r[5] = uint64(m.p.TypeOf(types.NewSignatureType(nil, nil, nil, types.NewTuple(params...), sig.Results(), sig.Variadic())).ID)
+		r[5] = uint64(m.p.TypeOf(types.NewSignatureType(nil, nil, nil, types.NewTuple(params...),
+			sig.Results(), sig.Variadic())).ID)
 	})
 	sig := func(t *compile.Type) *types.Signature { return t.T.Underlying().(*types.Signature) }
-	enterType("tNumIn", func(m *Machine, t *compile.Type, r []uint64) { r[1] = uint64(sig(t).Params().Len()) })
+	enterType("tNumIn", func(m *Machine, t *compile.Type, r []uint64) {
+		r[1] = uint64(sig(t).Params().Len())
+	})
 	enterType("tIn", func(m *Machine, t *compile.Type, r []uint64) {
 		r[2] = uint64(m.p.TypeOf(sig(t).Params().At(int(r[1])).Type()).ID)
 	})
-	enterType("tNumOut", func(m *Machine, t *compile.Type, r []uint64) { r[1] = uint64(sig(t).Results().Len()) })
+	enterType("tNumOut", func(m *Machine, t *compile.Type, r []uint64) {
+		r[1] = uint64(sig(t).Results().Len())
+	})
 	enterType("tOut", func(m *Machine, t *compile.Type, r []uint64) {
 		r[2] = uint64(m.p.TypeOf(sig(t).Results().At(int(r[1])).Type()).ID)
 	})
-	enterType("tVariadic", func(m *Machine, t *compile.Type, r []uint64) { r[1] = flag(sig(t).Variadic()) })
+	enterType("tVariadic", func(m *Machine, t *compile.Type, r []uint64) {
+		r[1] = flag(sig(t).Variadic())
+	})
 	enterType("tImplements", func(m *Machine, t *compile.Type, r []uint64) {
 		r[2] = flag(m.p.Implements(t, m.p.TypeByID(r[1])))
 	})
@@ -175,7 +196,8 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 		}
 		for _, t := range parts {
 			if nests(t, maxNesting) {
-				m.refuse(g, fmt.Sprintf("makes a type by package reflect that is nested deeper than %d", maxNesting))
+				m.refuse(g, fmt.Sprintf("makes a type by package reflect that is nested deeper "+
+					"than %d", maxNesting))
 				return true
 			}
 		}
@@ -192,7 +214,8 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 		case 17:
 			t = types.NewArray(elem, int64(r[3]))
 		case 18:
-			t = types.NewChan([...]types.ChanDir{1: types.RecvOnly, 2: types.SendOnly, 3: types.SendRecv}[r[3]], elem)
+			t = types.NewChan([...]types.ChanDir{1: types.RecvOnly, 2: types.SendOnly,
+				3: types.SendRecv}[r[3]], elem)
 		case 21:
 			t = types.NewMap(m.p.TypeByID(r[1]).T, elem)
 		case 22:
@@ -207,11 +230,13 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 		vars := func(s []uint64) *types.Tuple {
 			var vs []*types.Var
 			for i := range int(s[1]) {
-				vs = append(vs, types.NewParam(gotoken.NoPos, nil, "", m.p.TypeByID(m.mem[int(m.addr(s[0]))+i]).T))
+				vs = append(vs, types.NewParam(gotoken.NoPos, nil, "",
+					m.p.TypeByID(m.mem[int(m.addr(s[0]))+i]).T))
 			}
 			return types.NewTuple(vs...)
 		}
-		r[7] = uint64(m.p.TypeOf(types.NewSignatureType(nil, nil, nil, vars(r[0:]), vars(r[3:]), r[6] == 1)).ID)
+		r[7] = uint64(m.p.TypeOf(types.NewSignatureType(nil, nil, nil, vars(r[0:]), vars(r[3:]),
+			r[6] == 1)).ID)
 	})
 
 	// tStruct(names, pkgs, tags []string, types []int, embedded []bool) int
@@ -228,7 +253,8 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 					}
 				}
 			}
-			fields = append(fields, types.NewField(gotoken.NoPos, pkg, m.text(at(0, i)), m.p.TypeByID(at(3, i)).T, at(4, i) == 1))
+			fields = append(fields, types.NewField(gotoken.NoPos, pkg, m.text(at(0, i)),
+				m.p.TypeByID(at(3, i)).T, at(4, i) == 1))
 			tags = append(tags, m.text(at(2, i)))
 			if deep(m, g, fields[i].Type()) {
 				return
@@ -286,10 +312,14 @@ func reflectNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64
 		t := m.p.TypeByID(r[0])
 		m.readAny(g, r[1], t.Size)
 		a := m.addr(r[1])
-		r[2] = flag(!slices.ContainsFunc(m.mem[a:a+uint32(t.Size)], func(w uint64) bool { return w != 0 }))
+		r[2] = flag(!slices.ContainsFunc(m.mem[a:a+uint32(t.Size)], func(w uint64) bool {
+			return w != 0
+		}))
 	})
 	plain("reflect.shift", func(m *Machine, g *goroutine, r []uint64) { r[2] = r[0] + r[1] })
-	plain("reflect.makeMap", func(m *Machine, g *goroutine, r []uint64) { r[1] = m.newMap(g, m.p.TypeByID(r[0])) })
+	plain("reflect.makeMap", func(m *Machine, g *goroutine, r []uint64) {
+		r[1] = m.newMap(g, m.p.TypeByID(r[0]))
+	})
 	plain("reflect.makeChan", func(m *Machine, g *goroutine, r []uint64) {
 		r[2] = m.newChan(g, m.p.TypeByID(r[0]).Elem, int(r[1]))
 	})

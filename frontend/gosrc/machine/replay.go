@@ -75,7 +75,8 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 	m.Track(true)
 	m.collect = true
 	e := &Ending{}
-	rep := &Report{accesses: map[wordAccess]access{}, locked: map[lockKey]token{}, missed: map[uint64]token{}}
+	rep := &Report{accesses: map[wordAccess]access{}, locked: map[lockKey]token{},
+		missed: map[uint64]token{}}
 	m.report = rep
 	late := map[int32]bool{}
 	for k, st := range steps {
@@ -116,9 +117,11 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 		switch {
 		case g.daemon:
 		case out.Kind != system.Blocked:
-			e.Running = append(e.Running, Stack{Goroutine: m.Describe(int(g.number)), What: "goes on forever", Frames: m.places(m.stackOf(g))})
+			e.Running = append(e.Running, Stack{Goroutine: m.Describe(int(g.number)),
+				What: "goes on forever", Frames: m.places(m.stackOf(g))})
 		case !out.AtEnd || g.behind && !e.MainEnded:
-			e.Stacks = append(e.Stacks, Stack{Goroutine: m.Describe(int(g.number)), What: m.waitsFor(g, rep), Frames: m.places(m.stackOf(g))})
+			e.Stacks = append(e.Stacks, Stack{Goroutine: m.Describe(int(g.number)),
+				What: m.waitsFor(g, rep), Frames: m.places(m.stackOf(g))})
 			if slices.Contains(lost, int(g.number)) {
 				e.Lost = append(e.Lost, e.Stacks[len(e.Stacks)-1])
 			}
@@ -127,7 +130,8 @@ func (s *System) Replay(steps []TraceStep) (*Ending, error) {
 	return e, nil
 }
 
-// Early tells whether the next step of a goroutine lets an alarm go off while somebody else could run.
+// Early tells whether the next step of a goroutine lets an alarm go off while somebody else
+// could run.
 func (m *Machine) Early(t int) bool {
 	if t >= len(m.gors) {
 		return false
@@ -193,7 +197,9 @@ func (m *Machine) waitsFor(g *goroutine, rep *Report) string {
 		name := natives[i.N].name
 		switch name {
 		case "(*sync.Mutex).Lock", "(*sync.RWMutex).RLock", "sync.rwAnnounce":
-			verb := map[string]string{"(*sync.Mutex).Lock": "lock", "(*sync.RWMutex).RLock": "lock for reading", "sync.rwAnnounce": "lock for writing"}[name]
+			verb := map[string]string{"(*sync.Mutex).Lock": "lock",
+				"(*sync.RWMutex).RLock": "lock for reading",
+				"sync.rwAnnounce":       "lock for writing"}[name]
 			s := "waits to " + verb + " " + m.pointee(r[0])
 			h := int32(m.mem[m.addr(r[0])]) - 1
 			switch {
@@ -204,9 +210,11 @@ func (m *Machine) waitsFor(g *goroutine, rep *Report) string {
 					s += " at " + m.at(t)
 				}
 			case int(h) < len(m.gors) && m.gors[h].status == ended:
-				s += ": it is the copy of a lock that " + m.ThreadName(int(h)) + " waited to lock for writing, which keeps new readers out"
+				s += ": it is the copy of a lock that " + m.ThreadName(int(h)) +
+					" waited to lock for writing, which keeps new readers out"
 			default:
-				s += ": " + m.holder(g, h) + " waits to lock it for writing, which keeps new readers out" + m.readers(r[0], rep)
+				s += ": " + m.holder(g, h) + " waits to lock it for writing, which keeps new " +
+					"readers out" + m.readers(r[0], rep)
 			}
 			return s
 		case "sync.rwLock":
@@ -221,7 +229,8 @@ func (m *Machine) waitsFor(g *goroutine, rep *Report) string {
 			what, by := g.waitsInNet()
 			return "waits to " + what + wakers(r[0], by)
 		case "(*sync.WaitGroup).Wait":
-			return fmt.Sprintf("waits for %s, whose counter is %d", m.pointee(r[0]), m.tokens(r[0])) + wakers(r[0], "call Done")
+			return fmt.Sprintf("waits for %s, whose counter is %d", m.pointee(r[0]),
+				m.tokens(r[0])) + wakers(r[0], "call Done")
 		case "sync.onceBegin":
 			return "waits for " + m.doing(g) + ", which is running"
 		case "internal/cpor.Forever":
@@ -238,7 +247,8 @@ func (g *goroutine) waitsInNet() (what, by string) {
 		case "(*net.netFD).Read":
 			return "read from a connection", "write to the other end or close one"
 		case "(*net.netFD).Write":
-			return "write to a connection whose buffer is full", "read from the other end or close one"
+			return "write to a connection whose buffer is full",
+				"read from the other end or close one"
 		case "(*net.netFD).accept":
 			return "accept a connection", "dial or close the listener"
 		}
@@ -397,7 +407,8 @@ func (r *Report) failed(m *Machine, g *goroutine) {
 	if n := len(stack); g.panics != nil && n > 0 && stack[n-1].fn == m.sys.crash {
 		stack = g.panics.stack // the frames are gone
 	}
-	r.stacks = []Stack{{Goroutine: m.Describe(int(g.number)), What: "failed here", Frames: m.places(stack)}}
+	r.stacks = []Stack{{Goroutine: m.Describe(int(g.number)), What: "failed here",
+		Frames: m.places(stack)}}
 }
 
 // raced notes the two accesses of a race.
@@ -411,8 +422,10 @@ func (r *Report) raced(m *Machine, g *goroutine, p, earlier uint64, wrote, write
 	what := m.describeWord(p)
 	t := int32(earlier>>32) - 1
 	r.stacks = []Stack{
-		{Goroutine: m.Describe(int(g.number)), What: verb(writes) + what, Frames: m.places(m.stackOf(g))},
-		{Goroutine: m.Describe(int(t)), What: "earlier " + verb(wrote) + what, Frames: m.places(r.accesses[wordAccess{p, t, wrote}].stack)},
+		{Goroutine: m.Describe(int(g.number)), What: verb(writes) + what,
+			Frames: m.places(m.stackOf(g))},
+		{Goroutine: m.Describe(int(t)), What: "earlier " + verb(wrote) + what,
+			Frames: m.places(r.accesses[wordAccess{p, t, wrote}].stack)},
 	}
 }
 

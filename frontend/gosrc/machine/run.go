@@ -418,14 +418,16 @@ func (m *Machine) run(g *goroutine) stop {
 				if s := m.text(r[i.B]); uint64(len(s)) == r[i.C] {
 					m.fromString(g, fn.Types[i.N], s, r[i.A:])
 				} else {
-					m.refuse(g, "takes a string for bytes by unsafe.Pointer, with a capacity that is not its length")
+					m.refuse(g, "takes a string for bytes by unsafe.Pointer, with a capacity "+
+						"that is not its length")
 					return atFault
 				}
 			case compile.StrFrom:
 				f.pc = pc
 				if n := int(r[i.C]); n > 0 {
 					if int64(uint32(r[i.B]))+int64(n) > int64(m.objs[r[i.B]>>32].size) {
-						m.refuse(g, "makes a string that is longer than the variable by unsafe.String")
+						m.refuse(g, "makes a string that is longer than the variable by "+
+							"unsafe.String")
 						return atFault
 					}
 					m.read(g, r[i.B], n)
@@ -443,7 +445,8 @@ func (m *Machine) run(g *goroutine) stop {
 				p, ok := m.pointerAt(r[i.B])
 				if !ok {
 					f.pc = pc
-					m.refuse(g, "makes a pointer of a number that is no address of a variable here by unsafe.Pointer")
+					m.refuse(g, "makes a pointer of a number that is no address of a variable "+
+						"here by unsafe.Pointer")
 					return atFault
 				}
 				r[i.A] = p
@@ -451,27 +454,32 @@ func (m *Machine) run(g *goroutine) stop {
 				b, ok := m.numberOf(r[i.B])
 				if !ok {
 					f.pc = pc
-					m.refuse(g, "takes the address of a part of what is no plain variable by unsafe.Pointer")
+					m.refuse(g, "takes the address of a part of what is no plain variable by "+
+						"unsafe.Pointer")
 					return atFault
 				}
 				r[i.A] = b
 			case compile.CheckCast:
 				if p := r[i.A]; p>>32 == 0 && p != 0 {
 					f.pc = pc
-					m.refuse(g, "takes what stands for a type in an interface for a *"+fn.Types[i.N].String()+" by unsafe.Pointer")
+					m.refuse(g, "takes what stands for a type in an interface for a *"+
+						fn.Types[i.N].String()+" by unsafe.Pointer")
 					return atFault
 				} else if p != 0 {
 					o := &m.objs[p>>32]
-					if t := fn.Types[i.N]; t.Size > 0 && (o.kind != plainObj || !o.typ.Holds(int(uint32(p)), int(o.size), t)) {
+					if t := fn.Types[i.N]; t.Size > 0 &&
+						(o.kind != plainObj || !o.typ.Holds(int(uint32(p)), int(o.size), t)) {
 						f.pc = pc
-						m.refuse(g, "takes a pointer for a *"+t.String()+" by unsafe.Pointer, and points to something else")
+						m.refuse(g, "takes a pointer for a *"+t.String()+
+							" by unsafe.Pointer, and points to something else")
 						return atFault
 					}
 				}
 			case compile.CheckIface:
 				if v, ok := m.ifaceAt(r[i.A]); ok && v[0] != 0 && !m.p.TypeByID(v[0]).IsAddress() {
 					f.pc = pc
-					m.refuse(g, "takes an interface that holds a "+m.p.TypeByID(v[0]).String()+" apart by unsafe.Pointer")
+					m.refuse(g, "takes an interface that holds a "+m.p.TypeByID(v[0]).String()+
+						" apart by unsafe.Pointer")
 					return atFault
 				}
 			case compile.IfaceWords:
@@ -492,7 +500,8 @@ func (m *Machine) run(g *goroutine) stop {
 				v, ok := m.ifaceFrom(r[i.B])
 				if !ok {
 					f.pc = pc
-					m.refuse(g, "puts an interface together by unsafe.Pointer, of what is no type or no value of it")
+					m.refuse(g, "puts an interface together by unsafe.Pointer, of what is no "+
+						"type or no value of it")
 					return atFault
 				}
 				r[i.A], r[i.A+1] = v[0], v[1]
@@ -517,7 +526,8 @@ func (m *Machine) run(g *goroutine) stop {
 			case compile.ToArrPtr:
 				if r[i.B+1] < uint64(i.N) {
 					f.pc = pc
-					m.throw(g, fmt.Sprintf("cannot convert slice with length %d to array or pointer to array with length %d", r[i.B+1], i.N))
+					m.throw(g, fmt.Sprintf("cannot convert slice with length %d to array or "+
+						"pointer to array with length %d", r[i.B+1], i.N))
 					break frame
 				}
 				r[i.A] = r[i.B]
@@ -796,7 +806,8 @@ func (m *Machine) run(g *goroutine) stop {
 				m.panic(g, r[i.A], r[i.A+1])
 				break frame
 			case compile.Pause:
-				if (m.objs[r[i.A]>>32].shared || i.B >= 0 && m.objs[r[i.B]>>32].shared) && !m.setup {
+				if (m.objs[r[i.A]>>32].shared || i.B >= 0 && m.objs[r[i.B]>>32].shared) &&
+					!m.setup {
 					f.pc = pc + 1
 					return atTurn
 				}

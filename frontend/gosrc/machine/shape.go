@@ -7,21 +7,22 @@ import (
 
 var _ system.Shaped = (*Machine)(nil)
 
-// Shape implements [system.Shaped] for operations on one word that nothing can block:
-// atomic operations, and the points where the library synchronises. Such a transition has
-// the same accesses everywhere (CompareAndSwap writes only if it swaps), and one alternative, if what it computes behind the
-// operation touches nothing on any way (package compile looks at all of them), does not
-// come to a channel where others see it waiting, and runs no deferred call because of a
-// run-time error. A goroutine that ends where the program asks how many there are, time
-// that passes only when nobody can run, and programs that can end meanwhile are left to
-// the general case.
+// Shape implements [system.Shaped] for operations on one word that nothing can block: atomic
+// operations, and the points where the library synchronises. Such a transition has the same
+// accesses everywhere (CompareAndSwap writes only if it swaps), and one alternative, if what it
+// computes behind the operation touches nothing on any way (package compile looks at all of
+// them), does not come to a channel where others see it waiting, and runs no deferred call
+// because of a run-time error. A goroutine that ends where the program asks how many there are,
+// time that passes only when nobody can run, and programs that can end meanwhile are left to the
+// general case.
 func (m *Machine) Shape(t int) system.Shape {
 	if t >= len(m.gors) {
 		return system.AnyShape
 	}
 	g := m.gors[t]
 	i := g.pending()
-	if i == nil || i.Op != compile.Sync || g.unstarted || m.sys.o.Idle || m.sys.o.Patient || m.sys.bubbles || m.sys.ends || m.sys.o.NoFailed || !natives[i.N].oneWord {
+	if i == nil || i.Op != compile.Sync || g.unstarted || m.sys.o.Idle || m.sys.o.Patient ||
+		m.sys.bubbles || m.sys.ends || m.sys.o.NoFailed || !natives[i.N].oneWord {
 		return system.AnyShape
 	}
 	if r := g.regs(); r[0]>>32 == 0 {

@@ -32,7 +32,8 @@ const (
 
 func (m *Machine) shareLoc(kind locKind, g int32, p uint64, place int) system.Loc {
 	o := &m.objs[p>>32]
-	return m.loc(locName{kind: kind, a: g, b: o.creator, c: o.seq, d: int32(uint32(p))<<10 | int32(place)})
+	return m.loc(locName{kind: kind, a: g, b: o.creator, c: o.seq,
+		d: int32(uint32(p))<<10 | int32(place)})
 }
 
 // entry returns where in memory the shares of a goroutine are; ok is false if it
@@ -129,7 +130,8 @@ func (m *Machine) takeShare(g *goroutine, p uint64, own bool) bool {
 		}
 		return false
 	}
-	if own && try(g.number, int(g.children)) || try(name.parent, int(name.n)) || !own && try(g.number, int(g.children)) {
+	if own && try(g.number, int(g.children)) || try(name.parent, int(name.n)) || !own &&
+		try(g.number, int(g.children)) {
 		return true
 	}
 	for _, x := range m.gors {

@@ -174,7 +174,8 @@ func (m *Machine) Describe(t int) string {
 
 // objectNamed returns the object with a creator and a number.
 func (m *Machine) objectNamed(creator, seq int32) (id uint64, ok bool) {
-	if creator == loadedBy && int(seq) < len(m.objs) && seq > 0 && m.objs[seq].creator == loadedBy && m.objs[seq].seq == seq {
+	if creator == loadedBy && int(seq) < len(m.objs) && seq > 0 &&
+		m.objs[seq].creator == loadedBy && m.objs[seq].seq == seq {
 		return uint64(seq), true
 	}
 	for i := len(m.objs) - 1; i > 0; i-- {
@@ -245,7 +246,8 @@ func (m *Machine) foreign(o *object) bool {
 		return false
 	}
 	n, ok := types.Unalias(o.typ.T).(*types.Named)
-	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() != "sync/atomic" && m.p.Standard(n.Obj().Pkg())
+	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() != "sync/atomic" &&
+		m.p.Standard(n.Obj().Pkg())
 }
 
 // inLibrary returns the function of the standard library that the user has called, and
@@ -300,7 +302,8 @@ func (m *Machine) fileOf(f *frame, g *goroutine) string {
 	}
 	w := g.stack[f.base]
 	t := f.fn.ParamTypes[0]
-	if t.Kind == compile.Pointer && t.Elem.Kind == compile.Struct && len(t.Elem.Fields) > 1 && t.Elem.Fields[1].Name == "name" && w>>32 != 0 {
+	if t.Kind == compile.Pointer && t.Elem.Kind == compile.Struct && len(t.Elem.Fields) > 1 &&
+		t.Elem.Fields[1].Name == "name" && w>>32 != 0 {
 		t = t.Elem.Fields[1].Type
 		w = m.mem[m.addr(w)+1]
 	}
@@ -320,7 +323,8 @@ const (
 // path returns the fields and indices that lead to a word of an object, its type, what
 // it is a part of, and whether it is the first word of a value. The path ends at
 // the types of packages sync and sync/atomic.
-func (m *Machine) path(id uint64, off int) (path string, leaf *compile.Type, inner int, first bool) {
+func (m *Machine) path(id uint64, off int) (path string, leaf *compile.Type, inner int,
+	first bool) {
 	o := &m.objs[id]
 	t := o.typ
 	if g := m.global(o); g != nil {
@@ -412,7 +416,8 @@ func (m *Machine) rootName(id uint64) string {
 	// Of several the first ones made are numbered.
 	before, after := 0, 0
 	for i := range m.objs {
-		if x := &m.objs[i]; x.typ == o.typ && x.kind == o.kind && x.size == o.size && uint64(i) != id {
+		if x := &m.objs[i]; x.typ == o.typ && x.kind == o.kind && x.size == o.size &&
+			uint64(i) != id {
 			if uint64(i) < id {
 				before++
 			} else {
@@ -482,7 +487,8 @@ func (m *Machine) cases(g *goroutine, i *compile.Instr) []string {
 	var cases []string
 	for _, c := range s.Cases {
 		if c.Send {
-			cases = append(cases, "send "+m.valueText(c.Type, r[c.Value:])+" to "+m.chanName(r[c.Chan]))
+			cases = append(cases, "send "+m.valueText(c.Type, r[c.Value:])+" to "+
+				m.chanName(r[c.Chan]))
 		} else {
 			cases = append(cases, "receive from "+m.chanName(r[c.Chan]))
 		}
@@ -624,7 +630,8 @@ func (m *Machine) doing(g *goroutine) string {
 			}
 			return "Cond.Signal " + object + m.nobody(r[0])
 		}
-		name := strings.NewReplacer("(*sync.", "", "sync/atomic.", "atomic.", "internal/cpor.", "", ")", "").Replace(full)
+		name := strings.NewReplacer("(*sync.", "", "sync/atomic.", "atomic.", "internal/cpor.", "",
+			")", "").Replace(full)
 		if name == "WaitGroup.Add" && int64(r[1]) < 0 {
 			return "WaitGroup.Done " + object
 		} else if name == "WaitGroup.Add" {

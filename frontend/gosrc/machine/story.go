@@ -90,7 +90,8 @@ func (m *Machine) tellTransfer(c uint64, send bool, v []uint64, a alternative) {
 		return
 	}
 	o := &m.objs[c>>32]
-	d := system.Deed{Kind: system.Receive, Channel: m.chanName(c), Object: uint64(uint32(o.creator))<<32 | uint64(uint32(o.seq))}
+	d := system.Deed{Kind: system.Receive, Channel: m.chanName(c),
+		Object: uint64(uint32(o.creator))<<32 | uint64(uint32(o.seq))}
 	n := m.chanWord(c, chanCap)
 	switch {
 	case a.partner >= 0:
@@ -147,7 +148,8 @@ func (m *Machine) Story() system.Story {
 			m.story.deeds[i].Text = ""
 		}
 		if m.told.child > 0 && m.out.Kind == system.Moved {
-			m.story.deeds = append(m.story.deeds, system.Deed{Text: "go " + m.ThreadName(m.told.child)})
+			m.story.deeds = append(m.story.deeds,
+				system.Deed{Text: "go " + m.ThreadName(m.told.child)})
 		}
 	}
 	s := system.Story{Deeds: m.story.deeds, Within: m.told.within}

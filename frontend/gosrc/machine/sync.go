@@ -137,7 +137,8 @@ type alternative struct {
 }
 
 // partners appends the goroutines that wait at c for what send is the opposite of.
-func (m *Machine) partners(g *goroutine, c uint64, send bool, which int, alts []alternative) []alternative {
+func (m *Machine) partners(g *goroutine, c uint64, send bool, which int,
+	alts []alternative) []alternative {
 	m.scan(g, c, !send)
 	for _, x := range m.gors {
 		if x == g || x.status != alive || x.delivered {
@@ -175,7 +176,8 @@ func (m *Machine) sendAlts(g *goroutine, c uint64, which int, alts []alternative
 
 // recvAlts appends the ways to receive on c; active tells whether to look for
 // senders that wait.
-func (m *Machine) recvAlts(g *goroutine, c uint64, which int, active bool, alts []alternative) []alternative {
+func (m *Machine) recvAlts(g *goroutine, c uint64, which int, active bool,
+	alts []alternative) []alternative {
 	if c == 0 {
 		return alts
 	}
@@ -319,12 +321,14 @@ func (m *Machine) Step(t int, alt uint64) (out system.Outcome) {
 	}
 	if alt >= uint64(len(alts)) {
 		m.story.waits = g
-		return system.Outcome{Kind: system.Blocked, AtEnd: g.daemon || g.behind || m.sys.noLeaks && m.gors[0].status == ended && t != 0 || m.cutShort()}
+		return system.Outcome{Kind: system.Blocked, AtEnd: g.daemon || g.behind || m.sys.noLeaks &&
+			m.gors[0].status == ended && t != 0 || m.cutShort()}
 	}
 	if m.report != nil {
 		m.report.synchronises(m, g, i, r)
 	}
-	m.action |= uint64(g.top().fn.Index)<<28 | uint64(g.top().pc)<<8 | uint64(alts[alt].which+1)&0xff
+	m.action |= uint64(g.top().fn.Index)<<28 | uint64(g.top().pc)<<8 | uint64(
+		alts[alt].which+1)&0xff
 	m.told.which, m.told.partner = alts[alt].which, alts[alt].partner
 	m.tellMessage(g, i, r, alts[alt])
 	m.arrive(g) // it leaves
@@ -436,7 +440,8 @@ func (m *Machine) execute(g *goroutine, i *compile.Instr, r []uint64, a alternat
 			return
 		}
 	}
-	if g.status == alive && len(g.frames) > 0 && &g.top().fn.Code[g.top().pc] == i && g.top().mode == running {
+	if g.status == alive && len(g.frames) > 0 && &g.top().fn.Code[g.top().pc] == i &&
+		g.top().mode == running {
 		g.top().pc++
 	}
 }

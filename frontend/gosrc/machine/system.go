@@ -157,7 +157,8 @@ func Main(l *compile.Program, fn *compile.Func, o Options) (*System, error) {
 		return nil, err
 	}
 	s.ends, s.title = true, "main"
-	return s, s.begin(l.Lookup("internal/cpor", "runMain"), []uint64{compile.StaticFunc | uint64(fn.Index)})
+	return s, s.begin(l.Lookup("internal/cpor", "runMain"),
+		[]uint64{compile.StaticFunc | uint64(fn.Index)})
 }
 
 // Compile makes the program that systems are made of.
@@ -166,18 +167,23 @@ func Compile(l *loader.Program, mode compile.Mode) *compile.Program {
 }
 
 func newSystem(p *compile.Program, o Options) (*System, error) {
-	s := &System{p: p, o: o, races: !o.NoRaces, noLeaks: o.NoLeaks, raced: xsync.NewMapOf[system.Loc, string]()}
+	s := &System{p: p, o: o, races: !o.NoRaces, noLeaks: o.NoLeaks,
+		raced: xsync.NewMapOf[system.Loc, string]()}
 	s.bubbles = p.Uses("testing/synctest", "Test") || p.Uses("testing/synctest", "Run")
 	s.crash = p.Lookup("internal/cpor", "crash")
 	s.gopanic, s.goexit = p.Lookup("runtime", "gopanic"), p.Lookup("runtime", "Goexit")
 	for _, pkg := range p.All {
 		if pkg.Pkg.Path() == "runtime" {
 			s.nilPanic = p.TypeOf(types.NewPointer(pkg.Pkg.Scope().Lookup("PanicNilError").Type()))
-			named := func(n string) *compile.Type { return p.TypeOf(pkg.Pkg.Scope().Lookup(n).Type()) }
-			s.runtimeError, s.plainError, s.assertError = named("runtimeError"), named("plainError"), named("assertError")
+			named := func(n string) *compile.Type {
+				return p.TypeOf(pkg.Pkg.Scope().Lookup(n).Type())
+			}
+			s.runtimeError, s.plainError, s.assertError = named("runtimeError"),
+				named("plainError"), named("assertError")
 		}
 	}
-	for _, n := range []string{"time.Now", "time.Since", "time.Until", "context.WithTimeout", "context.WithDeadline", "context.WithTimeoutCause", "context.WithDeadlineCause"} {
+	for _, n := range []string{"time.Now", "time.Since", "time.Until", "context.WithTimeout",
+		"context.WithDeadline", "context.WithTimeoutCause", "context.WithDeadlineCause"} {
 		pkg, name, _ := strings.Cut(n, ".")
 		s.readsClock = s.readsClock || p.Uses(pkg, name)
 	}
@@ -291,7 +297,8 @@ func (m *Machine) initialise(g *goroutine, fn *compile.Func) error {
 			return nil
 		}
 		if !moved {
-			return fmt.Errorf("%s: the package initializers wait forever", m.userPos(m.stackOf(g)).File)
+			return fmt.Errorf("%s: the package initializers wait forever",
+				m.userPos(m.stackOf(g)).File)
 		}
 	}
 }
@@ -313,8 +320,10 @@ func (m *Machine) restore() {
 	m.free, m.since, m.overdue = m.free[:0], 0, false
 	m.clocks = append(m.clocks[:0], f.clocks...)
 	m.marked = m.marked[:0]
-	m.log, m.words, m.frames, m.states, m.tops = m.log[:0], m.words[:0], m.frames[:0], m.states[:0], m.tops[:0]
-	m.now, m.fired, m.exited, m.clockWasRead, m.outText = f.now, f.fired, f.exited, f.clockWasRead, f.outText
+	m.log, m.words, m.frames, m.states, m.tops = m.log[:0], m.words[:0], m.frames[:0], m.states[:0],
+		m.tops[:0]
+	m.now, m.fired, m.exited, m.clockWasRead, m.outText = f.now, f.fired, f.exited, f.clockWasRead,
+		f.outText
 	m.output = m.output[:0]
 	for _, g := range m.gors {
 		g.gstate = gstate{}

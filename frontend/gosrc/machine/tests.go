@@ -49,7 +49,9 @@ func (t *tests) at(name string, known func(r *TestRun) bool, change func(r *Test
 
 // began notes that a goroutine runs a test.
 func (t *tests) began(name string, thread int32) {
-	t.at(name, func(*TestRun) bool { return t.threads[thread] == name }, func(*TestRun) { t.threads[thread] = name })
+	t.at(name, func(*TestRun) bool { return t.threads[thread] == name }, func(*TestRun) {
+		t.threads[thread] = name
+	})
 }
 
 func (t *tests) ended(name string) {
@@ -57,7 +59,9 @@ func (t *tests) ended(name string) {
 }
 
 func (t *tests) skipped(name, why string) {
-	t.at(name, func(r *TestRun) bool { return r.Skipped }, func(r *TestRun) { r.Skipped, r.Why = true, why })
+	t.at(name, func(r *TestRun) bool { return r.Skipped }, func(r *TestRun) {
+		r.Skipped, r.Why = true, why
+	})
 }
 
 // of returns the name of the subtest that a goroutine runs; empty if it is none.

@@ -16,7 +16,8 @@ import (
 // valueNatives enters what formatting and reflection need of values whose type is
 // known only at run-time. A value is an interface, r[0] and r[1].
 func valueNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))) {
-	enterValue := func(name string, f func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64)) {
+	enterValue := func(name string, f func(m *Machine, g *goroutine, t *compile.Type, v []uint64,
+		r []uint64)) {
 		plain("internal/cpor."+name, func(m *Machine, g *goroutine, r []uint64) {
 			t := m.p.TypeByID(r[0])
 			w := r[1]
@@ -30,7 +31,10 @@ func valueNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))
 		}
 		r[2] = uint64(reflectKind(m.p.TypeByID(r[0])))
 	})
-	enterValue("TypeString", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) { r[2] = m.str(typeString(t)) })
+	enterValue("TypeString", func(m *Machine, g *goroutine, t *compile.Type, v []uint64,
+		r []uint64) {
+		r[2] = m.str(typeString(t))
+	})
 	// PartType(v any, i int) string: the type of a field, or of the elements.
 	enterValue("PartType", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) {
 		part := t.Elem
@@ -39,8 +43,11 @@ func valueNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))
 		}
 		r[3] = m.str(typeString(part))
 	})
-	enterValue("TypeID", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) { r[2] = uint64(t.ID) })
-	enterValue("Comparable", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) {
+	enterValue("TypeID", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) {
+		r[2] = uint64(t.ID)
+	})
+	enterValue("Comparable", func(m *Machine, g *goroutine, t *compile.Type, v []uint64,
+		r []uint64) {
 		_, bad := m.hash(t, v)
 		r[2] = flag(bad == nil && !incomparable(t))
 	})
@@ -50,7 +57,9 @@ func valueNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))
 		w := r[2]
 		r[3] = m.str(fmt.Sprintf(m.text(r[0]), m.basic(t, m.unboxed(t, &w))))
 	})
-	enterValue("NumField", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) { r[2] = uint64(len(t.Fields)) })
+	enterValue("NumField", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) {
+		r[2] = uint64(len(t.Fields))
+	})
 	// Field(v any, i int) (name string, value any, exported bool)
 	enterValue("Field", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) {
 		f := t.Fields[r[2]]
@@ -78,11 +87,15 @@ func valueNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))
 			r[2] = uint64(len(t.Fields))
 		}
 	})
-	enterValue("Cap", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) { r[2] = v[2] }) // of a slice
+	// of a slice
+	enterValue("Cap", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) {
+		r[2] = v[2]
+	})
 	// Bytes(v any) (b []byte, ok bool): a copy of a slice or an array of what bytes are
 	enterValue("Bytes", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) {
 		clear(r[2:6])
-		if t.Elem == nil || t.Elem.Kind != compile.Uint8 || t.Kind != compile.Slice && t.Kind != compile.Array {
+		if t.Elem == nil || t.Elem.Kind != compile.Uint8 || t.Kind != compile.Slice &&
+			t.Kind != compile.Array {
 			return
 		}
 		if t.Kind == compile.Slice {
@@ -131,8 +144,12 @@ func valueNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))
 		m.readAny(g, v[0], n)
 		r[2], r[3] = m.iface(g, t.Elem, m.mem[m.addr(v[0]):])
 	})
-	enterValue("IsNil", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) { r[2] = flag(v[0] == 0) })
-	enterValue("Address", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) { r[2] = m.address(v[0]) })
+	enterValue("IsNil", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) {
+		r[2] = flag(v[0] == 0)
+	})
+	enterValue("Address", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) {
+		r[2] = m.address(v[0])
+	})
 	// Entry(v any, i int) (key, value any): entries are sorted by key as fmt does.
 	enterValue("Entry", func(m *Machine, g *goroutine, t *compile.Type, v []uint64, r []uint64) {
 		m.readAny(g, v[0], 1)

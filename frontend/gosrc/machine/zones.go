@@ -17,7 +17,8 @@ type zones struct {
 }
 
 // systemZones are where systems keep time zones, as in package time.
-var systemZones = []string{"/usr/share/zoneinfo", "/usr/share/lib/zoneinfo", "/usr/lib/locale/TZ", "/etc/zoneinfo"}
+var systemZones = []string{"/usr/share/zoneinfo", "/usr/share/lib/zoneinfo", "/usr/lib/locale/TZ",
+	"/etc/zoneinfo"}
 
 // data returns the text that a zone is read from. Installed tells whether there are any.
 // What stands in the Go installation comes first, so that a program is the same on all

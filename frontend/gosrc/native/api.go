@@ -82,8 +82,9 @@ type Pending struct {
 // computation that follows it up to the next one.
 type Step struct {
 	Choice
-	Op       Op
-	Accesses []system.Access // each location once; the computation's accesses to memory are left out
+	Op Op
+	// each location once; the computation's accesses to memory are left out
+	Accesses []system.Access
 	// Values has a word for each access: what somebody who reads the location to find out
 	// whether it can run sees behind the step. Nil: not known.
 	Values []uint64
@@ -122,23 +123,25 @@ type End uint8
 
 // The ends of executions.
 const (
-	Passed   End = iota // the test ended, and nobody waits
-	Failed              // the test ended and failed, or a step has a Failure after which the others went on
-	Deadlock            // nobody can run, and the test has not ended
-	Leak                // the test has ended, and goroutines wait for what nobody can give
-	Crashed             // the last step ended the process: a panic, a fatal error, a data race
-	Exited              // os.Exit, or the end of main
-	Cut                 // Policy.MaxSteps was reached
-	TooLarge            // the limit of memory or of time for one step was reached
-	Skipped             // the test skipped itself
+	Passed End = iota // the test ended, and nobody waits
+	// the test ended and failed, or a step has a Failure after which the others went on
+	Failed
+	Deadlock // nobody can run, and the test has not ended
+	Leak     // the test has ended, and goroutines wait for what nobody can give
+	Crashed  // the last step ended the process: a panic, a fatal error, a data race
+	Exited   // os.Exit, or the end of main
+	Cut      // Policy.MaxSteps was reached
+	TooLarge // the limit of memory or of time for one step was reached
+	Skipped  // the test skipped itself
 )
 
 // Execution is one execution of a test.
 type Execution struct {
-	First   []Pending // the threads before the first step
-	Steps   []Step
-	End     End
-	Failure *Failure // of a deadlock or leak, with a stack for each thread that waits; else that of a step
+	First []Pending // the threads before the first step
+	Steps []Step
+	End   End
+	// of a deadlock or leak, with a stack for each thread that waits; else that of a step
+	Failure *Failure
 	Output  []byte
 	// Outside names what was used that is not under control, such as real sockets.
 	Outside []string
@@ -182,7 +185,8 @@ type Diverged struct {
 }
 
 func (d *Diverged) Error() string {
-	return fmt.Sprintf("step %d: %s: the execution does not depend on the choices alone", d.At+1, d.What)
+	return fmt.Sprintf("step %d: %s: the execution does not depend on the choices alone", d.At+1,
+		d.What)
 }
 
 // Mode is how executions begin equal.

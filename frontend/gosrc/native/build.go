@@ -18,9 +18,10 @@ type BuildOptions struct {
 	Dir     string   // of the module; empty: the working directory
 	Package string   // as the go command names it: ./pool
 	Tags    []string // of the build, besides ours
-	Cache   string   // where overlays and binaries are kept; empty: below the user's cache directory
-	Env     []string // further environment, of the build and of the tests
-	Args    []string // of the test binary, such as -test.short
+	// where overlays and binaries are kept; empty: below the user's cache directory
+	Cache string
+	Env   []string // further environment, of the build and of the tests
+	Args  []string // of the test binary, such as -test.short
 	// Main: the tests stand for main functions. The end of one ends its goroutines.
 	Main bool
 }
@@ -41,7 +42,8 @@ type Binary struct {
 
 // uninstrumented packages are not looked at for data races: their own locks are no
 // synchronization of the program.
-var uninstrumented = []string{"testing", "internal/poll", "os", "internal/godebug", "internal/testlog", "syscall", "flag", "sync", "internal/sync"}
+var uninstrumented = []string{"testing", "internal/poll", "os", "internal/godebug",
+	"internal/testlog", "syscall", "flag", "sync", "internal/sync"}
 
 // Build compiles the tests of a package. It is an [Unsupported] error if there is no native
 // machine for the platform, or for the version of Go; other errors are those of the go command.
@@ -55,7 +57,8 @@ func Build(ctx context.Context, o BuildOptions) (*Binary, error) {
 		return nil, fmt.Errorf("go env says %q", out)
 	}
 	if env[2] != "linux" || env[3] != "amd64" {
-		return nil, &Unsupported{"there is none for " + env[2] + "/" + env[3] + ", only for linux/amd64"}
+		return nil, &Unsupported{"there is none for " + env[2] + "/" + env[3] +
+			", only for linux/amd64"}
 	}
 	if o.Cache == "" {
 		dir, err := os.UserCacheDir()
@@ -74,7 +77,8 @@ func Build(ctx context.Context, o BuildOptions) (*Binary, error) {
 	}
 	b := &Binary{o: o, goroot: env[0], temp: temp, file: filepath.Join(temp, "tests")}
 	tags := append([]string{"race", "faketime"}, o.Tags...)
-	args := []string{"test", "-c", "-vet=off", "-overlay", overlay, "-tags", strings.Join(tags, ","), "-o", b.file, "-gcflags=all=-race -d=checkptr=0"}
+	args := []string{"test", "-c", "-vet=off", "-overlay", overlay, "-tags",
+		strings.Join(tags, ","), "-o", b.file, "-gcflags=all=-race -d=checkptr=0"}
 	for _, p := range uninstrumented {
 		flags := ""
 		if p == "testing" {

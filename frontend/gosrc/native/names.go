@@ -126,10 +126,12 @@ func (b *Binary) ThreadName(t int32) string {
 // LocName returns what a location is, for people; it may be empty.
 func (b *Binary) LocName(l system.Loc) string {
 	n := b.locs.Name(uint32(l))
-	return fmt.Sprintf("%s of %s", locKinds[min(int(n.kind), len(locKinds)-1)], b.objectName(n.creator, n.seq, n.offset))
+	return fmt.Sprintf("%s of %s", locKinds[min(int(n.kind), len(locKinds)-1)],
+		b.objectName(n.creator, n.seq, n.offset))
 }
 
-var locKinds = []string{"state", "head", "tail", "closing", "slot", "receivers", "senders", "meeting", "existence", "clock", "alarm", "adds", "share", "shares", "share"}
+var locKinds = []string{"state", "head", "tail", "closing", "slot", "receivers", "senders",
+	"meeting", "existence", "clock", "alarm", "adds", "share", "shares", "share"}
 
 func (b *Binary) objectName(creator int32, seq uint32, offset uint64) string {
 	if creator < 0 {

@@ -21,7 +21,8 @@ import (
 
 var (
 	most = flag.Duration("most", 5*time.Minute, "how long to run programs")
-	only = flag.String("only", "", "run only the programs whose name matches this regular expression")
+	only = flag.String("only", "", "run only the programs whose name matches this regular "+
+		"expression")
 )
 
 func needLong(t *testing.T) {
@@ -125,13 +126,15 @@ func all(t *testing.T, p native.Process, max int, f func(x *native.Execution)) (
 func outcome(x *native.Execution, pkg string) gotable.Outcome {
 	ending := ""
 	switch {
-	case x.Failure != nil && x.Failure.Kind == "panic", x.Failure != nil && x.Failure.Kind == "fatal":
+	case x.Failure != nil && x.Failure.Kind == "panic", x.Failure != nil &&
+		x.Failure.Kind == "fatal":
 		line, _, _ := strings.Cut(x.Failure.Message, "\n")
 		ending = string(x.Failure.Kind) + ": " + line
 	case x.Failure != nil && x.Failure.Kind == "race":
 		ending = "race"
 	case x.End == native.Exited && x.Failure != nil:
-		ending = "exit " + strings.TrimSuffix(strings.TrimPrefix(x.Failure.Message, "os.Exit("), ")")
+		ending = "exit " + strings.TrimSuffix(strings.TrimPrefix(x.Failure.Message, "os.Exit("),
+			")")
 	case x.End == native.Deadlock:
 		ending = "deadlock"
 	case x.End == native.Cut:
@@ -147,16 +150,20 @@ func outcome(x *native.Execution, pkg string) gotable.Outcome {
 	return gotable.NewOutcome(r.Replace(string(x.Output)), r.Replace(ending))
 }
 
-// outside are programs that use real files, sockets or signals here, or what differs in a test binary.
-var outside = []string{"files/", "net/", "library/signals", "library/command_line", "library/log_places"}
+// outside are programs that use real files, sockets or signals here, or what differs in a test
+// binary.
+var outside = []string{"files/", "net/", "library/signals", "library/command_line",
+	"library/log_places"}
 
 // copies are programs in which a lock is copied or overwritten while others use it: here a plain
 // access to a lock is no point of its own.
-var copies = []string{"sync/copied_while_locked", "sync/copied_while_appended", "sync/overwritten_lock", "sync/overwritten_counter"}
+var copies = []string{"sync/copied_while_locked", "sync/copied_while_appended",
+	"sync/overwritten_lock", "sync/overwritten_counter"}
 
 // texts are programs in which it matters when something is printed, which is no point here,
 // which read the clock without time passing, or in which main calls Goexit.
-var texts = []string{"panics/panic_in_goroutine", "time/after_func_after_main", "time/clock_ticks", "panics/goexit_in_main"}
+var texts = []string{"panics/panic_in_goroutine", "time/after_func_after_main", "time/clock_ticks",
+	"panics/goexit_in_main"}
 
 // TestOutcomes: the outcomes of the programs of the tables, under all schedules or many of them,
 // are those that stand there.
@@ -171,10 +178,13 @@ func TestOutcomes(t *testing.T) {
 	var imports strings.Builder
 	var run []gotable.Program
 	for _, p := range programs {
-		if p.GoVersion != gotable.DefaultGoVersion || len(p.Flags) > 0 || !regexp.MustCompile(*only).MatchString(p.Name) {
+		if p.GoVersion != gotable.DefaultGoVersion || len(p.Flags) > 0 ||
+			!regexp.MustCompile(*only).MatchString(p.Name) {
 			continue
 		}
-		if slices.ContainsFunc(slices.Concat(outside, copies, texts), func(s string) bool { return p.Name == s || strings.HasSuffix(s, "/") && strings.HasPrefix(p.Name, s) }) {
+		if slices.ContainsFunc(slices.Concat(outside, copies, texts), func(s string) bool {
+			return p.Name == s || strings.HasSuffix(s, "/") && strings.HasPrefix(p.Name, s)
+		}) {
 			continue
 		}
 		pkg := fmt.Sprintf("p%d", len(run))
@@ -182,11 +192,14 @@ func TestOutcomes(t *testing.T) {
 		src = strings.Replace(src, "func main()", "func Main()", 1)
 		files[pkg+"/p.go"] = src
 		fmt.Fprintf(&imports, "import %q\n", "m/"+pkg)
-		fmt.Fprintf(&tests, "func Test_%s(t *testing.T) { %s.Main(); runtime.Gosched() }\n", pkg, pkg)
+		fmt.Fprintf(&tests, "func Test_%s(t *testing.T) { %s.Main(); runtime.Gosched() }\n", pkg,
+			pkg)
 		run = append(run, p)
 	}
-	files["all_test.go"] = "package m\n\nimport (\n\"runtime\"\n\"testing\"\n)\n" + imports.String() + tests.String()
-	b := build(t, native.BuildOptions{Dir: module(t, gotable.DefaultGoVersion, files), Package: ".", Main: true})
+	files["all_test.go"] = "package m\n\nimport (\n\"runtime\"\n\"testing\"\n)\n" +
+		imports.String() + tests.String()
+	b := build(t, native.BuildOptions{Dir: module(t, gotable.DefaultGoVersion, files), Package: ".",
+		Main: true})
 	found, expected, complete := 0, 0, 0
 	begun := time.Now()
 	for i, prog := range run {
@@ -199,7 +212,8 @@ func TestOutcomes(t *testing.T) {
 			see := func(x *native.Execution) {
 				o := outcome(x, fmt.Sprintf("p%d", i))
 				// Of a program that races a table tells nothing else, and a bound is no outcome.
-				if !slices.Contains(prog.Outcomes, o) && (o.Ending == "livelock" || slices.Contains(prog.Outcomes, gotable.Outcome{Ending: "race"})) {
+				if !slices.Contains(prog.Outcomes, o) && (o.Ending == "livelock" ||
+					slices.Contains(prog.Outcomes, gotable.Outcome{Ending: "race"})) {
 					return
 				}
 				if !got[o] && !slices.Contains(prog.Outcomes, o) {
@@ -212,7 +226,8 @@ func TestOutcomes(t *testing.T) {
 				got[o] = true
 			}
 			for seed := range uint64(50) {
-				x, err := p.Run(t.Context(), nil, native.Policy{Kind: native.Random, Seed: seed, MaxSteps: 2000})
+				x, err := p.Run(t.Context(), nil, native.Policy{Kind: native.Random, Seed: seed,
+					MaxSteps: 2000})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -235,7 +250,8 @@ func TestOutcomes(t *testing.T) {
 			}
 		})
 	}
-	t.Logf("%d of %d outcomes of %d programs found, %d programs covered", found, expected, len(run), complete)
+	t.Logf("%d of %d outcomes of %d programs found, %d programs covered", found, expected, len(run),
+		complete)
 }
 
 // TestDiverged: choices that cannot be followed.
@@ -250,7 +266,8 @@ func TestDiverged(t *testing.T) {
 			t.Errorf("%v: %v", prefix, err)
 		}
 	}
-	if x, err := p.Run(context.Background(), []native.Choice{{}}, native.Policy{}); err != nil || x.End != native.Passed {
+	if x, err := p.Run(context.Background(), []native.Choice{{}}, native.Policy{}); err != nil ||
+		x.End != native.Passed {
 		t.Errorf("%v, %v", x, err)
 	}
 }
@@ -339,7 +356,8 @@ func TestFatal(t *testing.T) { new(sync.Mutex).Unlock() }
 // TestEnds: how executions end, in every mode.
 func TestEnds(t *testing.T) {
 	needLong(t)
-	b := build(t, native.BuildOptions{Package: ".", Dir: module(t, "1.26", map[string]string{"a_test.go": various})})
+	b := build(t, native.BuildOptions{
+		Package: ".", Dir: module(t, "1.26", map[string]string{"a_test.go": various})})
 	for _, c := range []struct {
 		test    string
 		end     native.End
@@ -377,7 +395,8 @@ func TestEnds(t *testing.T) {
 					if x.End != c.end || c.message == "" && x.Failure != nil {
 						t.Fatalf("mode %d: end %d, %+v", mode, x.End, x.Failure)
 					}
-					if x.Failure != nil && (!strings.Contains(x.Failure.Message, c.message) || len(x.Failure.Stacks) != c.stacks) {
+					if x.Failure != nil && (!strings.Contains(x.Failure.Message, c.message) ||
+						len(x.Failure.Stacks) != c.stacks) {
 						t.Errorf("mode %d: %+v", mode, x.Failure)
 					}
 					if c.outside != (x.Outside != nil) {
@@ -409,7 +428,8 @@ func TestEnds(t *testing.T) {
 				}
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			if _, err := p.Run(ctx, nil, native.Policy{}); !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := p.Run(ctx, nil, native.Policy{}); !errors.Is(err,
+				context.DeadlineExceeded) {
 				t.Errorf("cancelled: %v", err)
 			}
 			cancel()
@@ -427,7 +447,8 @@ func BenchmarkFive(b *testing.B) {
 		b.Skip("compiles Go's library once: -long")
 	}
 	dir := b.TempDir()
-	for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.26\n", "a_test.go": various} {
+	for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.26\n",
+		"a_test.go": various} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			b.Fatal(err)
 		}
@@ -441,7 +462,8 @@ func BenchmarkFive(b *testing.B) {
 		name  string
 		mode  native.Mode
 		brief bool
-	}{{"repeat", native.Repeat, false}, {"repeat-brief", native.Repeat, true}, {"fork", native.Fork, false}} {
+	}{{"repeat", native.Repeat, false}, {"repeat-brief", native.Repeat, true},
+		{"fork", native.Fork, false}} {
 		b.Run(c.name, func(b *testing.B) {
 			p, err := bin.Start("TestFive", c.mode, native.Limits{})
 			if err != nil {
@@ -451,7 +473,8 @@ func BenchmarkFive(b *testing.B) {
 			seed := uint64(0)
 			for b.Loop() {
 				seed++
-				if x, err := p.Run(b.Context(), nil, native.Policy{Kind: native.Random, Seed: seed, Brief: c.brief}); err != nil || x.End != native.Passed {
+				if x, err := p.Run(b.Context(), nil, native.Policy{Kind: native.Random, Seed: seed,
+					Brief: c.brief}); err != nil || x.End != native.Passed {
 					b.Fatal(x, err)
 				}
 			}

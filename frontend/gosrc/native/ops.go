@@ -1,8 +1,11 @@
 package native
 
-var opNames = [...]string{"", "starts", "go", "send", "receive", "select", "close", "len", "goes on", "Lock", "TryLock", "Unlock",
-	"RLock", "TryRLock", "RUnlock", "WaitGroup.Add", "WaitGroup.Wait", "Once.Do", "Once.Do", "Cond.Wait", "Cond.Wait", "Cond.Signal",
-	"Cond.Broadcast", "atomic load", "atomic store", "atomic update", "sync.Map", "Sleep", "timer", "timer", "Gosched", "synctest.Wait", "outside"}
+var opNames = [...]string{"", "starts", "go", "send", "receive", "select", "close", "len",
+	"goes on", "Lock", "TryLock", "Unlock",
+	"RLock", "TryRLock", "RUnlock", "WaitGroup.Add", "WaitGroup.Wait", "Once.Do", "Once.Do",
+	"Cond.Wait", "Cond.Wait", "Cond.Signal",
+	"Cond.Broadcast", "atomic load", "atomic store", "atomic update", "sync.Map", "Sleep", "timer",
+	"timer", "Gosched", "synctest.Wait", "outside"}
 
 // String returns the name of the operation.
 func (o Op) String() string {

@@ -95,7 +95,9 @@ func patched(src, goarch string) (map[string][]byte, error) {
 	}
 	for file, rs := range byFile {
 		text, err := os.ReadFile(filepath.Join(src, filepath.FromSlash(file)))
-		if errors.Is(err, os.ErrNotExist) && !slices.ContainsFunc(rs, func(r rule) bool { return !r.optional }) {
+		if errors.Is(err, os.ErrNotExist) && !slices.ContainsFunc(rs, func(r rule) bool {
+			return !r.optional
+		}) {
 			continue
 		}
 		if err != nil {
@@ -152,24 +154,30 @@ func apply(file string, text []byte, rs []rule) ([]byte, error) {
 			case *ast.FuncDecl:
 				if r.kind == atHead && funcName(d) == r.name && d.Body != nil {
 					found = true
-					all = append(all, splice{at(d.Body.Lbrace) + 1, at(d.Body.Lbrace) + 1, " " + r.code + "; "})
+					all = append(all, splice{at(d.Body.Lbrace) + 1, at(d.Body.Lbrace) + 1,
+						" " + r.code + "; "})
 				}
 			case *ast.GenDecl:
 				for _, s := range d.Specs {
-					if v, ok := s.(*ast.ValueSpec); ok && r.kind == toValue && len(v.Values) == 1 && v.Names[0].Name == r.name {
+					if v, ok := s.(*ast.ValueSpec); ok && r.kind == toValue && len(v.Values) == 1 &&
+						v.Names[0].Name == r.name {
 						found = true
-						all = append(all, splice{at(v.Values[0].Pos()), at(v.Values[0].End()), r.code})
+						all = append(all, splice{at(v.Values[0].Pos()), at(v.Values[0].End()),
+							r.code})
 					}
 				}
 			}
 		}
 		if !found && !r.optional {
-			return nil, &Unsupported{fmt.Sprintf("this version of Go has no %s in %s", r.name, file)}
+			return nil, &Unsupported{fmt.Sprintf("this version of Go has no %s in %s", r.name,
+				file)}
 		}
 	}
 	text = splices(text, all)
 	// What needs package unsafe has it.
-	if !slices.ContainsFunc(f.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == `"unsafe"` }) &&
+	if !slices.ContainsFunc(f.Imports, func(i *ast.ImportSpec) bool {
+		return i.Path.Value == `"unsafe"`
+	}) &&
 		slices.ContainsFunc(rs, func(r rule) bool { return strings.Contains(r.code, "unsafe.") }) {
 		i := at(f.Name.End())
 		text = slices.Concat(text[:i], []byte(`; import "unsafe"`), text[i:])
@@ -274,19 +282,24 @@ func atomics(src string, files map[string][]byte) error {
 			if d.Type.Results == nil {
 				ret = ""
 			}
-			all = append(all, splice{at(d.End()), at(d.End()), fmt.Sprintf(" { cporAtomic(%s, unsafe.Pointer(%s), %s, %s); %scpor%s(%s) }",
-				op, params[0], size, old, ret, d.Name.Name, strings.Join(params, ", "))})
-			fmt.Fprintf(&also, "\n%sfunc cpor%s%s\n", directive, d.Name.Name, text[at(d.Type.Params.Pos()):at(d.Type.End())])
+			all = append(all, splice{at(d.End()), at(d.End()),
+				fmt.Sprintf(" { cporAtomic(%s, unsafe.Pointer(%s), %s, %s); %scpor%s(%s) }",
+					op, params[0], size, old, ret, d.Name.Name, strings.Join(params, ", "))})
+			fmt.Fprintf(&also, "\n%sfunc cpor%s%s\n", directive, d.Name.Name,
+				text[at(d.Type.Params.Pos()):at(d.Type.End())])
 		}
 		text = splices(text, all)
-		if !slices.ContainsFunc(f.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == `"unsafe"` }) {
+		if !slices.ContainsFunc(f.Imports, func(i *ast.ImportSpec) bool {
+			return i.Path.Value == `"unsafe"`
+		}) {
 			i := at(f.Name.End())
 			text = slices.Concat(text[:i], []byte(`; import "unsafe"`), text[i:])
 		}
 		files[dir+name] = slices.Concat(text, []byte(also.String()))
 	}
 	for n := range names {
-		if strings.HasPrefix(n, "Load") || strings.HasPrefix(n, "Store") || strings.HasPrefix(n, "Add") {
+		if strings.HasPrefix(n, "Load") || strings.HasPrefix(n, "Store") ||
+			strings.HasPrefix(n, "Add") {
 			return &Unsupported{"this version of Go has no declaration of sync/atomic." + n}
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-var goroots = flag.String("goroots", "", "further Go distributions whose files the rules are tried on, with a comma between them")
+var goroots = flag.String("goroots", "", "further Go distributions whose files the rules are "+
+	"tried on, with a comma between them")
 
 // TestRules: every rule finds what it changes in the installed Go.
 func TestRules(t *testing.T) {
@@ -47,9 +48,11 @@ func TestMissing(t *testing.T) {
 		}
 	}
 	text, err := apply("a.go", []byte("package a\n\nconst c = 1\n\nfunc here() {\n}\n"), []rule{
-		{file: "a.go", name: "here", code: "_ = unsafe.Pointer(nil)"}, {file: "a.go", name: "c", kind: toValue, code: "2"},
+		{file: "a.go", name: "here", code: "_ = unsafe.Pointer(nil)"},
+		{file: "a.go", name: "c", kind: toValue, code: "2"},
 		{file: "a.go", name: "gone", code: "return", optional: true}})
-	if want := "package a; import \"unsafe\"\n\nconst c = 2\n\nfunc here() { _ = unsafe.Pointer(nil); \n}\n"; err != nil || string(text) != want {
+	if want := "package a; import \"unsafe\"\n\nconst c = 2\n\nfunc here() { _ = " +
+		"unsafe.Pointer(nil); \n}\n"; err != nil || string(text) != want {
 		t.Errorf("%q, %v, want %q", text, err, want)
 	}
 }

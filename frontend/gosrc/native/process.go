@@ -68,7 +68,8 @@ func (p *process) start() error {
 	c := exec.Command(p.b.file, p.b.o.Args...)
 	c.Dir = p.b.pkgDir
 	c.Env = append(os.Environ(), p.b.o.Env...)
-	c.Env = append(c.Env, "CPOR_TEST="+p.test, "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1", "GOGC=off", "GOMEMLIMIT=off", "GOTRACEBACK=single", "PWD="+p.b.pkgDir)
+	c.Env = append(c.Env, "CPOR_TEST="+p.test, "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1",
+		"GOGC=off", "GOMEMLIMIT=off", "GOTRACEBACK=single", "PWD="+p.b.pkgDir)
 	c.ExtraFiles = []*os.File{inR, outW}
 	ownGroup(c)
 	var stderr tail
@@ -186,7 +187,8 @@ func (p *process) Run(ctx context.Context, prefix []Choice, pol Policy) (*Execut
 	return x, nil
 }
 
-func (p *process) run(ctx context.Context, prefix []Choice, pol Policy, fork bool, w *watch) (*Execution, *watch, error) {
+func (p *process) run(ctx context.Context, prefix []Choice, pol Policy, fork bool,
+	w *watch) (*Execution, *watch, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
@@ -261,7 +263,9 @@ func (p *process) died(ctx context.Context, err error) (*Execution, *watch, erro
 		return nil, nil, ctx.Err()
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		p.x = Execution{End: TooLarge, Failure: &Failure{Kind: "limit", Message: fmt.Sprintf("the execution ran for more than %v", p.limits.Step)}}
+		p.x = Execution{End: TooLarge, Failure: &Failure{
+			Kind: "limit", Message: fmt.Sprintf("the execution ran for more than %v",
+				p.limits.Step)}}
 		return &p.x, nil, nil
 	}
 	if text != "" {
@@ -299,7 +303,8 @@ const (
 	failWatched = 99
 )
 
-var failKinds = map[uint32]system.ViolationKind{failRace: "race", failPanic: "panic", failFatal: "fatal", failTest: "failed", failExit: "exit", failLimit: "limit"}
+var failKinds = map[uint32]system.ViolationKind{failRace: "race", failPanic: "panic",
+	failFatal: "fatal", failTest: "failed", failExit: "exit", failLimit: "limit"}
 
 // next reads a record.
 func (p *process) next() (kind uint32, rec []uint32, err error) {
@@ -384,7 +389,8 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 				}
 				if made != 0 {
 					at := p.b.symbols.frame(made)
-					return fmt.Sprintf("%s (made %s:%d)", name, filepath.Base(at.Pos.File), at.Pos.Line)
+					return fmt.Sprintf("%s (made %s:%d)", name, filepath.Base(at.Pos.File),
+						at.Pos.Line)
 				}
 				return name
 			})
@@ -408,7 +414,8 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 			if err != nil {
 				return nil, nil, err
 			}
-			x.Steps = append(x.Steps, Step{Choice: Choice{p.threads[r[0]], int32(r[1])}, Op: Op(r[2]), Created: r[2]>>8&1 == 1,
+			x.Steps = append(x.Steps, Step{Choice: Choice{p.threads[r[0]], int32(r[1])},
+				Op: Op(r[2]), Created: r[2]>>8&1 == 1,
 				Now: int64(word(r[4:])), Accesses: as, Pos: p.b.symbols.pos(p.stacks[r[3]])})
 		case recPending:
 			list := &x.First
@@ -429,8 +436,10 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 				break
 			}
 			q := Pending{Thread: p.threads[r[0]], Op: Op(r[1]), Enabled: int32(r[2]), Accesses: as,
-				AtEnd: r[1]>>17&1 == 1, Early: r[1]>>18&1 == 1, Deadline: int64(word(r[4:])), Pos: p.b.symbols.pos(p.stacks[r[3]])}
-			q.Sleeps = q.Op == OpSleep && strings.HasSuffix(q.Pos.File, "_test.go") && p.b.symbols.inTest(p.stacks[r[3]])
+				AtEnd: r[1]>>17&1 == 1, Early: r[1]>>18&1 == 1, Deadline: int64(word(r[4:])),
+				Pos: p.b.symbols.pos(p.stacks[r[3]])}
+			q.Sleeps = q.Op == OpSleep && strings.HasSuffix(q.Pos.File, "_test.go") &&
+				p.b.symbols.inTest(p.stacks[r[3]])
 			*list = append(*list, q)
 		case recFailure:
 			msg, rest := text(r[9:])
@@ -450,7 +459,8 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 			case failDiverged:
 				diverged = msg
 			default:
-				failure = &Failure{Kind: failKinds[r[0]], Message: msg, Pos: p.b.symbols.pos(pcs), Stacks: []Stack{st}}
+				failure = &Failure{Kind: failKinds[r[0]], Message: msg, Pos: p.b.symbols.pos(pcs),
+					Stacks: []Stack{st}}
 				if r[0] == failExit {
 					failure.Message = "os.Exit(" + msg + ")"
 				}
@@ -464,7 +474,8 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 					verb := map[bool]string{false: "reads", true: "writes"}
 					failure.Stacks[0].What = verb[r[7]&2 != 0]
 					if msg == "" {
-						failure.Message = fmt.Sprintf("data race: one goroutine %s what another %s", verb[r[7]&2 != 0], verb[r[7]&1 != 0])
+						failure.Message = fmt.Sprintf("data race: one goroutine %s what another %s",
+							verb[r[7]&2 != 0], verb[r[7]&1 != 0])
 						watched = &watch{word(r[1:]), o, off}
 					} else {
 						failure.Message = "data race: " + msg + " are not ordered"
@@ -499,7 +510,8 @@ func (p *process) read(ctx context.Context, prefix int) (*Execution, *watch, err
 	}
 	switch x.End {
 	case Deadlock, Leak:
-		x.Failure = &Failure{Kind: system.Deadlock, Message: fmt.Sprintf("%d goroutines wait forever", len(waiting)), Stacks: waiting}
+		x.Failure = &Failure{Kind: system.Deadlock,
+			Message: fmt.Sprintf("%d goroutines wait forever", len(waiting)), Stacks: waiting}
 		if len(waiting) == 1 {
 			x.Failure.Message = "1 goroutine waits forever"
 		}

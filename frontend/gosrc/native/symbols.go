@@ -42,7 +42,8 @@ func readSymbols(file, goroot string) (*symbols, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &symbols{table: table, goroot: filepath.Join(goroot, "src") + "/", frames: map[uint64]Frame{}}, nil
+	return &symbols{table: table, goroot: filepath.Join(goroot, "src") + "/",
+		frames: map[uint64]Frame{}}, nil
 }
 
 // frame returns the call that returns to pc.
@@ -70,7 +71,9 @@ func (s *symbols) users(f Frame) bool {
 
 // inTest tells whether a stack is that of a test function.
 func (s *symbols) inTest(pcs []uint64) bool {
-	return slices.ContainsFunc(pcs, func(pc uint64) bool { return s.frame(pc).Func == "testing.tRunner" })
+	return slices.ContainsFunc(pcs, func(pc uint64) bool {
+		return s.frame(pc).Func == "testing.tRunner"
+	})
 }
 
 // pos returns the innermost place of a stack that is not of Go's own library.
@@ -92,7 +95,8 @@ func (s *symbols) stack(pcs []uint64) []Frame {
 		switch {
 		case s.users(f):
 			own = append(own, f)
-		case f.Pos.Line > 0 && !strings.HasPrefix(f.Func, "runtime.") && !strings.Contains(f.Func, ".cpor"):
+		case f.Pos.Line > 0 && !strings.HasPrefix(f.Func, "runtime.") && !strings.Contains(f.Func,
+			".cpor"):
 			others = append(others, f)
 		}
 	}
@@ -116,7 +120,8 @@ func polls(ctx context.Context, o BuildOptions) (bool, error) {
 		if !ok || filepath.IsAbs(file) { // the main package of the tests
 			continue
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, file), nil, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, file), nil,
+			parser.SkipObjectResolution)
 		if err != nil {
 			return false, err
 		}

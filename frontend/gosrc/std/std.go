@@ -63,23 +63,33 @@ var full = sync.OnceValue(func() map[string]bool {
 })
 
 var whole = map[string]bool{
-	"internal/cpor": true, "internal/cpor/digest": true, "internal/cpor/data": true, "runtime": true, "internal/godebug": true, "internal/bytealg": true, "log": true, "sync/atomic": true,
-	"testing": true, "testing/synctest": true, "unique": true, "os/signal": true, "os/user": true, Check: true, "internal/reflectlite": true, "sync": true,
-	"crypto/rand": true, "crypto/md5": true, "crypto/sha1": true, "crypto/sha256": true, "crypto/sha512": true, "crypto/hmac": true, "crypto/subtle": true, "hash/maphash": true, "weak": true,
+	"internal/cpor": true, "internal/cpor/digest": true, "internal/cpor/data": true,
+	"runtime": true, "internal/godebug": true, "internal/bytealg": true, "log": true,
+	"sync/atomic": true,
+	"testing":     true, "testing/synctest": true, "unique": true, "os/signal": true,
+	"os/user": true,
+	Check:     true, "internal/reflectlite": true, "sync": true,
+	"crypto/rand": true, "crypto/md5": true, "crypto/sha1": true, "crypto/sha256": true,
+	"crypto/sha512": true, "crypto/hmac": true, "crypto/subtle": true, "hash/maphash": true,
+	"weak": true,
 }
 
-// NoFeatures tells whether a function in assembly asks the processor what it is able to do. It has no
-// special features here, which is a processor that Go supports, too.
+// NoFeatures tells whether a function in assembly asks the processor what it is able to do. It
+// has no special features here, which is a processor that Go supports, too.
 func NoFeatures(path, name string) bool {
 	return slices.Contains(features[path], name)
 }
 
 var features = map[string][]string{
-	"golang.org/x/sys/cpu":                           {"cpuid", "xgetbv", "getisar0", "getisar1", "getmmfr1", "getpfr0", "getzfr0"},
+	"golang.org/x/sys/cpu": {"cpuid", "xgetbv", "getisar0", "getisar1",
+		"getmmfr1", "getpfr0", "getzfr0"},
 	"github.com/klauspost/compress/internal/cpuinfo": {"x86extensions"},
-	"github.com/klauspost/cpuid":                     {"asmCpuid", "asmCpuidex", "asmXgetbv", "asmRdtscpAsm", "asmDarwinHasAVX512"},
-	"github.com/klauspost/cpuid/v2":                  {"asmCpuid", "asmCpuidex", "asmXgetbv", "asmRdtscpAsm", "asmDarwinHasAVX512", "getMidr", "getProcFeatures", "getInstAttributes", "getVectorLength"},
-	"github.com/minio/sha256-simd":                   {"cpuid"},
+	"github.com/klauspost/cpuid": {"asmCpuid", "asmCpuidex", "asmXgetbv",
+		"asmRdtscpAsm", "asmDarwinHasAVX512"},
+	"github.com/klauspost/cpuid/v2": {"asmCpuid", "asmCpuidex", "asmXgetbv",
+		"asmRdtscpAsm", "asmDarwinHasAVX512", "getMidr", "getProcFeatures", "getInstAttributes",
+		"getVectorLength"},
+	"github.com/minio/sha256-simd": {"cpuid"},
 }
 
 // ModeOf returns how the package of that import path is treated.
@@ -95,9 +105,11 @@ func ModeOf(path string) Mode {
 
 // dropped are the files that are not read: what they do is not there, or ours.
 var dropped = map[string]bool{
-	"time/sleep.go": true, "time/tick.go": true, "time/sys_unix.go": true, "time/sys_windows.go": true,
-	"time/zoneinfo_unix.go": true, "time/zoneinfo_windows.go": true, "time/zoneinfo_goroot.go": true,
-	"time/embed.go": true,
+	"time/sleep.go": true, "time/tick.go": true, "time/sys_unix.go": true,
+	"time/sys_windows.go":   true,
+	"time/zoneinfo_unix.go": true, "time/zoneinfo_windows.go": true,
+	"time/zoneinfo_goroot.go": true,
+	"time/embed.go":           true,
 }
 
 // only are the files that are read of packages which are ours for the most part.
@@ -150,7 +162,9 @@ func Testable(pkg string) bool {
 // bodies are the files of packages of which only a part is interpreted: the functions of
 // the others lose their bodies.
 var bodies = map[string]string{
-	"net":           "pipe.go net.go ip.go ipsock.go ipsock_posix.go parse.go mac.go port.go dial.go error_posix.go error_unix.go error_windows.go lookup.go tcpsock.go tcpsock_posix.go udpsock.go udpsock_posix.go unixsock.go unixsock_posix.go",
+	"net": "pipe.go net.go ip.go ipsock.go ipsock_posix.go parse.go mac.go port.go " +
+		"dial.go error_posix.go error_unix.go error_windows.go lookup.go tcpsock.go " +
+		"tcpsock_posix.go udpsock.go udpsock_posix.go unixsock.go unixsock_posix.go",
 	"internal/poll": "fd.go",
 }
 
@@ -191,7 +205,8 @@ func Files(pkg string) []File {
 		}
 		// The files end in .go.txt, so that the go command does not take them
 		// for packages of this module.
-		out = append(out, File{Name: path.Join(pkg, strings.TrimSuffix(e.Name(), ".txt")), Text: string(text)})
+		out = append(out, File{Name: path.Join(pkg, strings.TrimSuffix(e.Name(), ".txt")),
+			Text: string(text)})
 	}
 	return out
 }

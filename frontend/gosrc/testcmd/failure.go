@@ -24,7 +24,8 @@ func Headline(f *gotest.Failure) string {
 // said returns kind and message of a failure. Messages of assertions may begin with empty lines.
 func said(f *gotest.Failure) string {
 	message := strings.TrimLeft(f.Message, " \t\r\n")
-	if kind := string(f.Kind); !strings.HasPrefix(message, kind) && f.Kind != gotest.Race && f.Kind != gotest.Fatal && f.Kind != gotest.Exit {
+	if kind := string(f.Kind); !strings.HasPrefix(message, kind) && f.Kind != gotest.Race &&
+		f.Kind != gotest.Fatal && f.Kind != gotest.Exit {
 		return kind + ": " + message
 	}
 	return message
@@ -39,7 +40,8 @@ func notes(f *gotest.Failure) []string {
 	for _, s := range f.Stacks {
 		line := s.Goroutine + " " + s.What
 		for i, fr := range s.Frames {
-			line += []string{", in ", ", called from "}[min(i, 1)] + fmt.Sprintf("%s (%s:%d)", fr.Func, fr.Pos.File, fr.Pos.Line)
+			line += []string{", in ", ", called from "}[min(i, 1)] + fmt.Sprintf("%s (%s:%d)",
+				fr.Func, fr.Pos.File, fr.Pos.Line)
 		}
 		out = append(out, line)
 	}
@@ -67,7 +69,8 @@ func Describe(p system.System, f *gotest.Failure, width int) string {
 			if len(f.Cycle) == 0 {
 				rec.Events = fold(rec.Events)
 			}
-			err = rec.WriteTable(&b, trace.TableOptions{Width: width, OmitViolation: true, MaxSteps: 60})
+			err = rec.WriteTable(&b, trace.TableOptions{Width: width, OmitViolation: true,
+				MaxSteps: 60})
 			if n := len(rec.Events); len(f.Cycle) > 0 {
 				steps := fmt.Sprintf("steps %d to %d lead", first+1, n)
 				if first+1 == n {
@@ -104,7 +107,9 @@ func shorten(rec *trace.Record, n int) (left int) {
 		if i == n {
 			left = len(events)
 		}
-		e.Accesses = slices.DeleteFunc(e.Accesses, func(a trace.Access) bool { return !a.Write && !telling(a.Value) })
+		e.Accesses = slices.DeleteFunc(e.Accesses, func(a trace.Access) bool {
+			return !a.Write && !telling(a.Value)
+		})
 		if k := len(events); k > left && events[k-1].Step.Thread == e.Step.Thread {
 			last := &events[k-1]
 			again := e.Within && last.Pos == e.Pos
@@ -159,7 +164,8 @@ func join(a, b string) string {
 	return a + ", " + b
 }
 
-// How long a part of an execution may be whose repetitions are folded, and how often it has to come.
+// How long a part of an execution may be whose repetitions are folded, and how often it has to
+// come.
 const (
 	foldedPart  = 12
 	foldedTimes = 4
@@ -199,7 +205,8 @@ func fold(events []trace.Event) []trace.Event {
 			steps = fmt.Sprintf("steps %d to %d", first, first+part-1)
 		}
 		e := events[i+part]
-		out = append(out, trace.Event{Step: e.Step, Thread: e.Thread, Text: fmt.Sprintf("... %s again, %d times", steps, times-2)})
+		out = append(out, trace.Event{Step: e.Step, Thread: e.Thread,
+			Text: fmt.Sprintf("... %s again, %d times", steps, times-2)})
 		out = append(out, events[end-part:end]...)
 		i = end
 	}
@@ -237,5 +244,6 @@ func shortNames(rec *trace.Record) {
 
 // telling tells whether a value that was read says something: references do not.
 func telling(value string) bool {
-	return value != "" && (strings.ContainsRune("-0123456789\"", rune(value[0])) || value == "true" || value == "false" || value == "nil" || strings.HasPrefix(value, "map of"))
+	return value != "" && (strings.ContainsRune("-0123456789\"", rune(value[0])) ||
+		value == "true" || value == "false" || value == "nil" || strings.HasPrefix(value, "map of"))
 }

@@ -95,43 +95,66 @@ func (c *config) define() {
 	f := cliflag.New(c.command)
 	c.Set = f
 	if c.command == "test" {
-		f.StringVar(&c.run, "run", "", "explore the tests and subtests whose names match this `regexp`, A/b as with go test")
+		f.StringVar(&c.run, "run", "", "explore the tests and subtests whose names match this "+
+			"`regexp`, A/b as with go test")
 		f.StringVar(&c.skip, "skip", "", "skip the tests and subtests that match this `regexp`")
 		f.StringVar(&c.list, "list", "", "only list the tests that match this `regexp`")
 		f.BoolVar(&c.short, "short", false, "testing.Short() returns true")
 		f.BoolVar(&c.failFast, "failfast", false, "explore no further test after a failure")
-		f.IntVar(&c.count, "count", 1, "ignored: tests are explored once, whatever the `number`, because that covers every schedule")
-		f.BoolVar(&c.leaks, "leaks", true, "goroutines that wait forever after the end of the test are a failure; -leaks=false accepts them")
+		f.IntVar(&c.count, "count", 1, "ignored: tests are explored once, whatever the `number`, "+
+			"because that covers every schedule")
+		f.BoolVar(&c.leaks, "leaks", true, "goroutines that wait forever after the end of the "+
+			"test are a failure; -leaks=false accepts them")
 	}
 	f.BoolVar(&c.verbose, "v", false, "report each test, including those that pass")
 	f.BoolVar(&c.json, "json", false, "print events as go test -json does, with further fields")
 	f.StringVar(&c.dir, "C", "", "change to this `dir` first")
 	f.StringVar(&c.tags, "tags", "", "build tags: a comma-separated `list`")
-	f.StringVar(&c.mod, "mod", "", "how modules are loaded, as for the go command: the `mode` readonly, vendor or mod")
-	f.StringVar(&c.modFile, "modfile", "", "use this `file` instead of go.mod, as the go command does")
-	f.DurationVar(&c.timeout, "timeout", 30*time.Second, "report a test as incomplete if it is not covered after this `time`; 0 is no limit")
-	f.IntVar(&c.workers, "workers", runtime.GOMAXPROCS(0), "the `number` of concurrent workers (default: the number of CPUs)")
-	f.Var((*cliflag.Size)(&c.maxMemory), "max-memory", "end the search before the process takes more memory than this `size`, such as 500MB or 2GiB (default: a quarter of the machine's memory, 4GiB at most)")
-	f.StringVar(&c.time, "time", "auto", "`when` timers fire: any: time may pass at any point, as on a slow machine; idle: only when no goroutine can run; auto: as any, but it is not a failure if the test itself sleeps or waits too briefly (TIMING, or a note)")
-	f.StringVar(&c.grain, "granularity", "sync", "`where` a goroutine may be interrupted: sync: before synchronization, and a data race is a failure; memory: also before each access to shared memory, and data races are not failures (for code that races on purpose)")
-	f.StringVar(&c.choices, "choices", "", "`what` is explored besides schedules: map, every order in which loops range over maps")
-	f.StringVar(&c.search, "search", "auto", "`how`: "+searches()+"; full and cartesian store states")
+	f.StringVar(&c.mod, "mod", "", "how modules are loaded, as for the go command: the `mode` "+
+		"readonly, vendor or mod")
+	f.StringVar(&c.modFile, "modfile", "", "use this `file` instead of go.mod, as the go command "+
+		"does")
+	f.DurationVar(&c.timeout, "timeout", 30*time.Second,
+		"report a test as incomplete if it is not covered after this `time`; 0 is no limit")
+	f.IntVar(&c.workers, "workers", runtime.GOMAXPROCS(0),
+		"the `number` of concurrent workers (default: the number of CPUs)")
+	f.Var((*cliflag.Size)(&c.maxMemory), "max-memory",
+		"end the search before the process takes more memory than this `size`, such as 500MB or "+
+			"2GiB (default: a quarter of the machine's memory, 4GiB at most)")
+	f.StringVar(&c.time, "time", "auto", "`when` timers fire: any: time may pass at any point, "+
+		"as on a slow machine; idle: only when no goroutine can run; auto: as any, but it is not "+
+		"a failure if the test itself sleeps or waits too briefly (TIMING, or a note)")
+	f.StringVar(&c.grain, "granularity", "sync", "`where` a goroutine may be interrupted: sync: "+
+		"before synchronization, and a data race is a failure; memory: also before each access "+
+		"to shared memory, and data races are not failures (for code that races on purpose)")
+	f.StringVar(&c.choices, "choices", "", "`what` is explored besides schedules: map, every "+
+		"order in which loops range over maps")
+	f.StringVar(&c.search, "search", "auto", "`how`: "+searches()+
+		"; full and cartesian store states")
 	f.Uint64Var(&c.seed, "seed", 0, "the `number` that seeds the random schedules")
 	if c.command == "test" {
-		f.StringVar(&c.machine, "machine", interpreted, "what runs the tests: the `machine` interpreted, or native, which compiles the test and controls its schedule (linux/amd64)")
+		f.StringVar(&c.machine, "machine", interpreted,
+			"what runs the tests: the `machine` interpreted, or native, which compiles the test "+
+				"and controls its schedule (linux/amd64)")
 	}
-	f.StringVar(&c.trace, "trace", "", "write the failing execution to this `file`, as a table; as JSON for -replay and \"cpor view\" if its name ends in .json, as a chart if in .svg; further ones to file-2, ...")
-	f.StringVar(&c.replay, "replay", "", "show the execution in this `file`, written by -trace, again")
+	f.StringVar(&c.trace, "trace", "", "write the failing execution to this `file`, as a table; "+
+		"as JSON for -replay and \"cpor view\" if its name ends in .json, as a chart if in .svg; "+
+		"further ones to file-2, ...")
+	f.StringVar(&c.replay, "replay", "", "show the execution in this `file`, written by -trace, "+
+		"again")
 
 	if c.command == "test" {
-		f.Group("What is explored:", "run", "skip", "list", "short", "failfast", "count", "leaks", "C", "tags", "mod", "modfile")
+		f.Group("What is explored:", "run", "skip", "list", "short", "failfast", "count", "leaks",
+			"C", "tags", "mod", "modfile")
 	} else {
 		f.Group("What is explored:", "C", "tags", "mod", "modfile")
 	}
 	if c.command == "test" {
-		f.Group("How it is explored:", "machine", "search", "time", "granularity", "choices", "seed", "workers")
+		f.Group("How it is explored:", "machine", "search", "time", "granularity", "choices",
+			"seed", "workers")
 	} else {
-		f.Group("How it is explored:", "search", "time", "granularity", "choices", "seed", "workers")
+		f.Group("How it is explored:", "search", "time", "granularity", "choices", "seed",
+			"workers")
 	}
 	f.Group("Limits:", "timeout", "max-memory")
 	f.Group("What is shown:", "v", "json", "trace", "replay")
@@ -187,7 +210,8 @@ func (c *config) parse(args []string) error {
 	rest := len(args) // where the arguments of the program begin
 	c.explore.Args = nil
 	if i := slices.IndexFunc(args, func(a string) bool {
-		return c.command != "test" && a == "--" || c.command == "test" && (a == "-args" || a == "--args")
+		return c.command != "test" && a == "--" || c.command == "test" &&
+			(a == "-args" || a == "--args")
 	}); i >= 0 {
 		rest, c.explore.Args = i, args[i+1:]
 	}
@@ -237,13 +261,16 @@ func (c *config) parse(args []string) error {
 	case c.machine != nativeMachine:
 		return fmt.Errorf("-machine %s: want interpreted or native", c.machine)
 	case c.choices != "":
-		return errors.New("-choices is for -machine interpreted: natively, loops range over maps in one order")
+		return errors.New("-choices is for -machine interpreted: natively, loops range over maps " +
+			"in one order")
 	case c.explore.Granularity != gosrc.Synchronisation:
-		return errors.New("-granularity memory is for -machine interpreted: natively, goroutines are interrupted before what synchronizes")
+		return errors.New("-granularity memory is for -machine interpreted: natively, goroutines " +
+			"are interrupted before what synchronizes")
 	case c.search == string(gotest.Full) || c.search == string(gotest.Cartesian):
 		return fmt.Errorf("-search %s stores states, which -machine native cannot", c.search)
 	case strings.Contains(c.run, "/") || strings.Contains(c.skip, "/"):
-		return errors.New("-run and -skip of subtests are for -machine interpreted: natively, a test runs with all its subtests")
+		return errors.New("-run and -skip of subtests are for -machine interpreted: natively, a " +
+			"test runs with all its subtests")
 	}
 	if !slices.Contains(gotest.Engines, gotest.Engine(c.search)) {
 		return fmt.Errorf("-search %s: want %s", c.search, searches())

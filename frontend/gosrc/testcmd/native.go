@@ -63,7 +63,8 @@ func (s *session) build(p *gosrc.Package) (*native.Binary, error) {
 func (s *session) buildOptions(dir string, e gosrc.Explore) native.BuildOptions {
 	o := native.BuildOptions{Dir: dir, Package: ".", Tags: tagList(s.tags)}
 	if flags := s.goFlags(); len(flags) > 0 {
-		o.Env = append(o.Env, "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" "+strings.Join(flags, " ")))
+		o.Env = append(o.Env, "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" "+
+			strings.Join(flags, " ")))
 	}
 	if e.Short {
 		o.Args = append(o.Args, "-test.short")
@@ -88,10 +89,12 @@ func (s *session) native(p *gosrc.Package, test string, begin time.Time) (*gotes
 	}
 	o := s.options()
 	o.Start = time.Now() // building is no exploring
-	res, err := gotest.RunNative(s.ctx, gotest.Native{Test: test, Open: s.open(b, test), Names: b, Time: s.explore.Time, NoLeaks: s.explore.NoLeaks}, o)
+	res, err := gotest.RunNative(s.ctx, gotest.Native{Test: test, Open: s.open(b, test), Names: b,
+		Time: s.explore.Time, NoLeaks: s.explore.NoLeaks}, o)
 	var needs *gotest.NeedsInterpreter
 	if errors.As(err, &needs) {
-		return &gotest.Result{Verdict: engine.Incomplete, Reason: needs.Why + " (-machine interpreted can store states)"}, nil
+		return &gotest.Result{Verdict: engine.Incomplete, Reason: needs.Why +
+			" (-machine interpreted can store states)"}, nil
 	}
 	return res, err
 }
@@ -108,7 +111,8 @@ func natively(r *gotest.Result) string {
 		return ""
 	}
 	how := map[native.Mode]string{
-		native.Repeat: "in one process", native.Fork: "each in a child of its own", native.Fresh: "each in a process of its own",
+		native.Repeat: "in one process", native.Fork: "each in a child of its own",
+		native.Fresh: "each in a process of its own",
 	}[r.Mode]
 	if how != "" {
 		how = ", " + how
@@ -118,12 +122,14 @@ func natively(r *gotest.Result) string {
 
 // replayNative shows the execution of a file that ran natively.
 func (s *session) replayNative(w io.Writer, doc *Saved) error {
-	pkgs, err := gosrc.Load(s.ctx, []string{doc.Package}, gosrc.Options{Dir: s.dir, Tags: tagList(doc.Tags), Flags: doc.GoFlags, Tests: true})
+	pkgs, err := gosrc.Load(s.ctx, []string{doc.Package}, gosrc.Options{
+		Dir: s.dir, Tags: tagList(doc.Tags), Flags: doc.GoFlags, Tests: true})
 	if err != nil {
 		return err
 	}
 	if len(pkgs) != 1 || len(pkgs[0].Errors) > 0 {
-		return fmt.Errorf("package %s cannot be loaded from here; name its directory (-C DIR)", doc.Package)
+		return fmt.Errorf("package %s cannot be loaded from here; name its directory (-C DIR)",
+			doc.Package)
 	}
 	s.tags = doc.Tags
 	b, err := native.Build(s.ctx, s.buildOptions(pkgs[0].Dir, doc.Explore))
@@ -136,9 +142,12 @@ func (s *session) replayNative(w io.Writer, doc *Saved) error {
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	sys, f, err := gotest.RepeatNative(ctx, gotest.Native{Test: doc.Test, Open: s.open(b, doc.Test), Names: b, Time: doc.Explore.Time, NoLeaks: doc.Explore.NoLeaks}, doc.Trace(), doc.Failed.Kind)
+	sys, f, err := gotest.RepeatNative(ctx, gotest.Native{Test: doc.Test, Open: s.open(b, doc.Test),
+		Names: b, Time: doc.Explore.Time, NoLeaks: doc.Explore.NoLeaks}, doc.Trace(),
+		doc.Failed.Kind)
 	if err != nil {
-		return fmt.Errorf("%s: the program has changed since, or other flags were given: %w", s.replay, err)
+		return fmt.Errorf("%s: the program has changed since, or other flags were given: %w",
+			s.replay, err)
 	}
 	defer sys.Close()
 	return s.again(w, doc, sys, f)

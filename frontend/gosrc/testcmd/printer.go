@@ -194,7 +194,8 @@ func sum(all []outcome, left int) outcome {
 	if left > 0 {
 		worst.verdict = unfinished
 	}
-	rank := map[verdict]int{passed: 0, skipped: 0, timing: 1, unfinished: 2, unexplored: 3, failing: 4}
+	rank := map[verdict]int{passed: 0, skipped: 0, timing: 1, unfinished: 2, unexplored: 3,
+		failing: 4}
 	var executions, states uint64
 	for _, o := range all {
 		if rank[o.verdict] > rank[worst.verdict] {
@@ -227,17 +228,18 @@ type event struct {
 	Output  string   `json:",omitempty"`
 
 	// The fields below are cpor's own, in the events that end a test.
-	Verdict    string       `json:",omitempty"` // pass, skip, timing, fail, incomplete, refused
-	Exhaustive *bool        `json:",omitempty"`
-	Reason     string       `json:",omitempty"` // why it is incomplete or refused
-	Executions uint64       `json:",omitempty"`
-	Machine    string       `json:",omitempty"` // native, if the test ran natively
-	Runs       uint64       `json:",omitempty"` // how often it ran natively
-	States     uint64       `json:",omitempty"`
-	Samples    uint64       `json:",omitempty"`
-	Fixed      []string     `json:",omitempty"` // choices of the run time that were not explored
-	Raced      []string     `json:",omitempty"` // what there were data races on that are no failures
-	Failure    *failureJSON `json:",omitempty"`
+	Verdict    string   `json:",omitempty"` // pass, skip, timing, fail, incomplete, refused
+	Exhaustive *bool    `json:",omitempty"`
+	Reason     string   `json:",omitempty"` // why it is incomplete or refused
+	Executions uint64   `json:",omitempty"`
+	Machine    string   `json:",omitempty"` // native, if the test ran natively
+	Runs       uint64   `json:",omitempty"` // how often it ran natively
+	States     uint64   `json:",omitempty"`
+	Samples    uint64   `json:",omitempty"`
+	Fixed      []string `json:",omitempty"` // choices of the run time that were not explored
+	// what there were data races on that are no failures
+	Raced   []string     `json:",omitempty"`
+	Failure *failureJSON `json:",omitempty"`
 }
 
 type failureJSON struct {
@@ -299,7 +301,8 @@ func (e *events) broken(pkg string, errs []error) {
 	}
 	e.output(pkg, "", b.String())
 	e.output(pkg, "", fmt.Sprintf("FAIL\t%s [build failed]\n", pkg))
-	e.put(event{Action: "fail", Package: pkg, Elapsed: new(float64), Verdict: "refused", Reason: strings.TrimSpace(b.String())})
+	e.put(event{Action: "fail", Package: pkg, Elapsed: new(float64), Verdict: "refused",
+		Reason: strings.TrimSpace(b.String())})
 }
 
 func (e *events) begin(pkg string) { e.put(event{Action: "start", Package: pkg}) }
@@ -313,7 +316,8 @@ func (e *events) run(pkg, test string) {
 
 func (e *events) done(o outcome) {
 	e.output(o.pkg, o.test, report(o))
-	ev := event{Action: action(o.verdict), Package: o.pkg, Test: o.test, Verdict: strings.ToLower(string(o.verdict))}
+	ev := event{Action: action(o.verdict), Package: o.pkg, Test: o.test,
+		Verdict: strings.ToLower(string(o.verdict))}
 	s := o.elapsed.Seconds()
 	ev.Elapsed = &s
 	if o.verdict == unfinished || o.verdict == unexplored {
@@ -321,12 +325,14 @@ func (e *events) done(o outcome) {
 	}
 	if r := o.result; r != nil {
 		exhaustive := o.verdict == passed || o.verdict == skipped
-		ev.Exhaustive, ev.Executions, ev.States, ev.Samples, ev.Fixed, ev.Raced = &exhaustive, r.Executions, r.States, r.Samples, r.Fixed, r.Raced
+		ev.Exhaustive, ev.Executions, ev.States, ev.Samples, ev.Fixed, ev.Raced = &exhaustive,
+			r.Executions, r.States, r.Samples, r.Fixed, r.Raced
 		if ev.Runs = r.Runs; r.Runs > 0 {
 			ev.Machine = nativeMachine
 		}
 		if f := r.Failure; f != nil {
-			ev.Failure = &failureJSON{Kind: string(f.Kind), Message: f.Message, Pos: trace.PosString(f.Pos), Note: f.Note, Output: f.Output}
+			ev.Failure = &failureJSON{Kind: string(f.Kind), Message: f.Message,
+				Pos: trace.PosString(f.Pos), Note: f.Note, Output: f.Output}
 			for _, st := range f.Stacks {
 				ev.Failure.Stacks = append(ev.Failure.Stacks, stackOf(st))
 			}
@@ -336,7 +342,8 @@ func (e *events) done(o outcome) {
 		e.put(event{Action: "run", Package: o.pkg, Test: s.name})
 		e.output(o.pkg, s.name, "=== RUN   "+s.name+"\n")
 		e.output(o.pkg, s.name, s.line(o.test))
-		e.put(event{Action: action(s.verdict), Package: o.pkg, Test: s.name, Elapsed: new(float64), Verdict: strings.ToLower(string(s.verdict))})
+		e.put(event{Action: action(s.verdict), Package: o.pkg, Test: s.name, Elapsed: new(float64),
+			Verdict: strings.ToLower(string(s.verdict))})
 	}
 	if o.test != "" {
 		e.put(ev)
@@ -358,11 +365,13 @@ func action(v verdict) string {
 func (e *events) end(pkg string, all []outcome, left int, elapsed time.Duration) {
 	worst := sum(all, left)
 	s := elapsed.Seconds()
-	e.output(pkg, "", fmt.Sprintf("%s\t%s\t%.3fs\n", map[bool]string{true: "ok  ", false: string(worst.verdict)}[worst.verdict == passed], pkg, s))
+	e.output(pkg, "", fmt.Sprintf("%s\t%s\t%.3fs\n", map[bool]string{
+		true: "ok  ", false: string(worst.verdict)}[worst.verdict == passed], pkg, s))
 	if s := alone(all); s != "" {
 		e.output(pkg, "", s+"\n")
 	}
-	ev := event{Action: action(worst.verdict), Package: pkg, Elapsed: &s, Verdict: strings.ToLower(string(worst.verdict))}
+	ev := event{Action: action(worst.verdict), Package: pkg, Elapsed: &s,
+		Verdict: strings.ToLower(string(worst.verdict))}
 	if left > 0 {
 		ev.Reason = interrupted(left)
 	}

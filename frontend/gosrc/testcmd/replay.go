@@ -84,7 +84,8 @@ func (s *session) writeTrace(p *gosrc.Package, test string, res *gotest.Result) 
 	}
 }
 
-func (s *session) save(name string, p *gosrc.Package, prog program, test string, f *gotest.Failure) error {
+func (s *session) save(name string, p *gosrc.Package, prog program, test string,
+	f *gotest.Failure) error {
 	lower := strings.ToLower(name)
 	switch {
 	case strings.HasSuffix(lower, ".svg"), trace.NeedsStates(name):
@@ -112,8 +113,10 @@ func (s *session) save(name string, p *gosrc.Package, prog program, test string,
 		return err
 	}
 	doc := Saved{
-		Package: p.Path, Test: test, Dir: p.Dir, Base: here, Tags: s.tags, GoFlags: s.goFlags(), Explore: s.how(prog), Initial: f.Trace.Initial, Record: record,
-		Failed: savedFailure{Kind: string(f.Kind), Headline: said(f), Pos: trace.PosString(f.Pos), Notes: notes(f), Message: f.Message},
+		Package: p.Path, Test: test, Dir: p.Dir, Base: here, Tags: s.tags, GoFlags: s.goFlags(),
+		Explore: s.how(prog), Initial: f.Trace.Initial, Record: record,
+		Failed: savedFailure{Kind: string(f.Kind), Headline: said(f), Pos: trace.PosString(f.Pos),
+			Notes: notes(f), Message: f.Message},
 	}
 	threads := 0
 	keep := func(steps []trace.Step) (out []savedStep) {
@@ -164,14 +167,17 @@ func stepsOf(saved []savedStep) (steps []trace.Step) {
 // within its module. Its goroutines have the numbers that the schedule needs.
 func (d *Saved) Program(ctx context.Context, dir string) (*gosrc.Program, error) {
 	if d.Machine == nativeMachine {
-		return nil, errors.New("the test ran natively, and cannot be gone through step by step (cpor test -replay shows it once more)")
+		return nil, errors.New("the test ran natively, and cannot be gone through step by step " +
+			"(cpor test -replay shows it once more)")
 	}
-	pkgs, err := gosrc.Load(ctx, []string{d.Package}, gosrc.Options{Dir: dir, Tags: tagList(d.Tags), Flags: d.GoFlags, Tests: d.Test != ""})
+	pkgs, err := gosrc.Load(ctx, []string{d.Package}, gosrc.Options{Dir: dir, Tags: tagList(d.Tags),
+		Flags: d.GoFlags, Tests: d.Test != ""})
 	if err != nil {
 		return nil, err
 	}
 	if len(pkgs) != 1 || len(pkgs[0].Errors) > 0 {
-		return nil, fmt.Errorf("package %s cannot be loaded from here; name its directory (-C DIR; for cpor view, after the file)", d.Package)
+		return nil, fmt.Errorf("package %s cannot be loaded from here; name its directory (-C "+
+			"DIR; for cpor view, after the file)", d.Package)
 	}
 	compiled, err := pkgs[0].Compile()
 	if err != nil {
@@ -209,11 +215,13 @@ func (s *session) replayFile(w io.Writer) error {
 	var f *gotest.Failure
 	if len(doc.Cycle) == 0 {
 		f, err = gotest.Repeat(prog, doc.Trace())
-	} else if f, err = gotest.ExplainCycle(prog, doc.Trace(), stepsOf(doc.Cycle), gotest.FailureKind(doc.Failed.Kind)); err == nil {
+	} else if f, err = gotest.ExplainCycle(prog, doc.Trace(), stepsOf(doc.Cycle),
+		gotest.FailureKind(doc.Failed.Kind)); err == nil {
 		f.Message = doc.Failed.Message
 	}
 	if err != nil {
-		return fmt.Errorf("%s: the program has changed since, or other flags were given: %w", s.replay, err)
+		return fmt.Errorf("%s: the program has changed since, or other flags were given: %w",
+			s.replay, err)
 	}
 	return s.again(w, doc, prog, f)
 }
@@ -224,6 +232,7 @@ func (s *session) again(w io.Writer, doc *Saved, prog program, f *gotest.Failure
 	if name == "" {
 		name = doc.Package
 	}
-	_, err := fmt.Fprintf(w, "%s\n%s", wrap(name+": "+s.relative(Headline(f))), s.relative(Describe(prog, f, textWidth)))
+	_, err := fmt.Fprintf(w, "%s\n%s", wrap(name+": "+s.relative(Headline(f))),
+		s.relative(Describe(prog, f, textWidth)))
 	return err
 }

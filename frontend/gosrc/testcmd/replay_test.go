@@ -17,7 +17,8 @@ import (
 // of second, while the failing one makes them in the other order.
 func TestReplayNumbers(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.24\n", "m_test.go": `package m
+	for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.24\n",
+		"m_test.go": `package m
 
 import (
 	"sync"
@@ -102,7 +103,8 @@ func TestOrder(t *testing.T) {
 	}
 
 	file := filepath.Join(dir, "f.json")
-	if err := (&session{config: &config{}}).save(file, pkgs[0], res.Program, "TestOrder", res.Failure); err != nil {
+	if err := (&session{config: &config{}}).save(file, pkgs[0], res.Program, "TestOrder",
+		res.Failure); err != nil {
 		t.Fatal(err)
 	}
 	doc, err := ReadSaved(file)
@@ -130,7 +132,8 @@ func TestOrder(t *testing.T) {
 func TestReplayAsItIs(t *testing.T) {
 	dir := t.TempDir()
 	write := func(op string) {
-		for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.24\n", "m_test.go": `package m
+		for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.24\n",
+			"m_test.go": `package m
 
 import (
 	"sync/atomic"
@@ -206,7 +209,8 @@ func TestLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := strings.ReplaceAll(Describe(prog, f, textWidth), dir+string(filepath.Separator), ""); !strings.Contains(got, want) {
+	if want := strings.ReplaceAll(Describe(prog, f, textWidth), dir+string(filepath.Separator),
+		""); !strings.Contains(got, want) {
 		t.Errorf("the replay shows\n%s\nwant\n%s", got, want)
 	}
 	short, err := gotest.Explain(prog, tr)

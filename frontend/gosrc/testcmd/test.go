@@ -53,7 +53,8 @@ func start(ctx context.Context, command string, args []string, stdout, stderr io
 		return mistake("%v (see \"cpor help %s\")", err, command)
 	}
 	if len(c.unused) > 0 {
-		fmt.Fprintf(stderr, "cpor %s: ignored, because every schedule is explored once (\"cpor help %[1]s\" has the reasons): %s\n", command, strings.Join(c.unused, " "))
+		fmt.Fprintf(stderr, "cpor %s: ignored, because every schedule is explored once (\"cpor "+
+			"help %[1]s\" has the reasons): %s\n", command, strings.Join(c.unused, " "))
 	}
 	s := &session{config: c, ctx: ctx, out: newPrinter(stdout, c)}
 	if c.replay != "" {
@@ -62,9 +63,11 @@ func start(ctx context.Context, command string, args []string, stdout, stderr io
 		}
 		return exitFailure // what was shown is a failure
 	}
-	pkgs, err := gosrc.Load(ctx, c.patterns, gosrc.Options{Dir: c.dir, Tags: tagList(c.tags), Flags: c.goFlags(), Tests: command == "test"})
+	pkgs, err := gosrc.Load(ctx, c.patterns, gosrc.Options{Dir: c.dir, Tags: tagList(c.tags),
+		Flags: c.goFlags(), Tests: command == "test"})
 	if ctx.Err() != nil {
-		fmt.Fprintf(stderr, "cpor %s: interrupted while loading packages; nothing was explored\n", command)
+		fmt.Fprintf(stderr, "cpor %s: interrupted while loading packages; nothing was explored\n",
+			command)
 		return exitIncomplete
 	}
 	if err != nil {
@@ -78,7 +81,8 @@ func start(ctx context.Context, command string, args []string, stdout, stderr io
 			return mistake("one main package at a time, not %d", len(pkgs))
 		}
 		if p := pkgs[0]; p.Name != "main" && len(p.Errors) == 0 {
-			return mistake("%s is package %s; want a package main (cpor test explores the tests of others)", p.Path, p.Name)
+			return mistake("%s is package %s; want a package main (cpor test explores the tests "+
+				"of others)", p.Path, p.Name)
 		}
 	}
 	for _, p := range pkgs {
@@ -244,8 +248,8 @@ func interrupted(left int) string {
 	return fmt.Sprintf("interrupted, %s not begun", human.Plural(uint64(left), "test"))
 }
 
-// alone says of the tests that may run beside each other that they did not; empty if there are fewer
-// than two.
+// alone says of the tests that may run beside each other that they did not; empty if there are
+// fewer than two.
 func alone(all []outcome) string {
 	n := 0
 	for _, o := range all {
@@ -256,7 +260,8 @@ func alone(all []outcome) string {
 	if n < 2 {
 		return ""
 	}
-	return fmt.Sprintf("%d tests that call t.Parallel were explored one by one, not concurrently", n)
+	return fmt.Sprintf("%d tests that call t.Parallel were explored one by one, not concurrently",
+		n)
 }
 
 // one explores one test, or the main package if it has no name.
@@ -272,7 +277,8 @@ func (s *session) one(c *gosrc.Compiled, p *gosrc.Package, test string) outcome 
 	var res *gotest.Result
 	switch {
 	case over != "":
-		res, err = &gotest.Result{Verdict: engine.Incomplete, Reason: over + " in the initialization of the program"}, nil
+		res, err = &gotest.Result{Verdict: engine.Incomplete,
+			Reason: over + " in the initialization of the program"}, nil
 	case err == nil:
 		opts := s.options()
 		opts.Start = begin
@@ -282,7 +288,8 @@ func (s *session) one(c *gosrc.Compiled, p *gosrc.Package, test string) outcome 
 }
 
 // judge tells what became of a test.
-func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err error, begin time.Time) outcome {
+func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err error,
+	begin time.Time) outcome {
 	test := o.test
 	if res != nil && res.Release != nil {
 		defer res.Release()
@@ -307,13 +314,16 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 			o.verdict, o.summary = skipped, cmp.Or(strings.TrimSpace(t[0].Why), "skipped")
 		}
 	default:
-		o.verdict, o.summary = unfinished, explored(res)+", no failure; "+res.Reason+fixed(res)+natively(res)
+		o.verdict, o.summary = unfinished, explored(res)+", no failure; "+
+			res.Reason+fixed(res)+natively(res)
 	}
 	switch {
 	case err != nil || res.Slow == nil:
 	case res.Slow.Slept.Func != "":
 		f := res.Slow
-		note := s.relative(fmt.Sprintf("the test sleeps at %s where it should synchronize: if that is not long enough, %s", trace.PosString(f.Slept.Pos), lines.ReplaceAllString(Headline(f), " ")))
+		note := s.relative(fmt.Sprintf("the test sleeps at %s where it should synchronize: if "+
+			"that is not long enough, %s", trace.PosString(f.Slept.Pos),
+			lines.ReplaceAllString(Headline(f), " ")))
 		if o.verdict != passed {
 			o.summary += "; " + note
 			break
@@ -322,7 +332,11 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 		o.summary = note + " (-time any makes it a failure; without it, " + o.summary + ")"
 		o.details = s.relative(Describe(slowProgramOf(res), f, textWidth))
 	default:
-		o.summary += "; " + s.relative(fmt.Sprintf("on a slow machine the test itself may say %q (%s:%d): it needs time to pass while a goroutine could run (-time any shows it)", lines.ReplaceAllString(strings.TrimSpace(res.Slow.Message), " "), res.Slow.Pos.File, res.Slow.Pos.Line))
+		o.summary += "; " +
+			s.relative(fmt.Sprintf("on a slow machine the test itself may say %q (%s:%d): it "+
+				"needs time to pass while a goroutine could run (-time any shows it)",
+				lines.ReplaceAllString(strings.TrimSpace(res.Slow.Message), " "), res.Slow.Pos.File,
+				res.Slow.Pos.Line))
 	}
 	o.subtests = subtests(o)
 	switch o.verdict {
@@ -337,8 +351,8 @@ func (s *session) judge(p *gosrc.Package, o outcome, res *gotest.Result, err err
 	return o
 }
 
-// subtests says what became of the subtests of a test. That a test has failed ends its exploration, so
-// that of a failed test those that did not fail are incomplete.
+// subtests says what became of the subtests of a test. That a test has failed ends its
+// exploration, so that of a failed test those that did not fail are incomplete.
 func subtests(o outcome) (out []subtest) {
 	r := o.result
 	if r == nil || len(r.Tests) == 0 || o.verdict == unexplored {
@@ -364,12 +378,14 @@ func subtests(o outcome) (out []subtest) {
 // inside tells whether a failure is that of a subtest or of one within it.
 func inside(f *gotest.Failure, name string) bool {
 	rest, ok := strings.CutPrefix(f.Message, name)
-	return ok && f.Kind == gotest.Failed && (strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, "/") || strings.HasPrefix(rest, " failed"))
+	return ok && f.Kind == gotest.Failed && (strings.HasPrefix(rest, ":") ||
+		strings.HasPrefix(rest, "/") || strings.HasPrefix(rest, " failed"))
 }
 
 // prepare makes the program of a test, which executes its initializers; over says why it had to end
 // before they did, and is empty if they have ended.
-func (s *session) prepare(c *gosrc.Compiled, test string) (prog *gosrc.Program, over string, err error) {
+func (s *session) prepare(c *gosrc.Compiled, test string) (prog *gosrc.Program, over string,
+	err error) {
 	e := s.explore
 	e.Halted, e.MaxMemory = new(atomic.Bool), s.options().MaxMemory
 	limit, err := memory.New(e.MaxMemory)
@@ -405,7 +421,8 @@ func (s *session) prepare(c *gosrc.Compiled, test string) (prog *gosrc.Program, 
 			}
 		}
 	}
-	// Initializers end soon, but a large package may be about to be compiled: nobody waits for that.
+	// Initializers end soon, but a large package may be about to be compiled: nobody waits for
+	// that.
 	e.Halted.Store(true)
 	select {
 	case <-done:
@@ -441,7 +458,8 @@ func made(c *gosrc.Compiled, test string, e gosrc.Explore) (*gosrc.Program, erro
 
 func (s *session) options() gotest.Options {
 	return gotest.Options{
-		Engine: gotest.Engine(s.search), Timeout: s.timeout, Workers: s.workers, Seed: s.seed, MaxMemory: cmp.Or(s.maxMemory, memory.Default()),
+		Engine: gotest.Engine(s.search), Timeout: s.timeout, Workers: s.workers, Seed: s.seed,
+		MaxMemory: cmp.Or(s.maxMemory, memory.Default()),
 	}
 }
 

@@ -50,9 +50,12 @@ func (p *Program) shape(pt *Point, code []int) system.Shape {
 			if p.Monitors {
 				others++
 			}
-			named = named && !p.Monitors && !slices.ContainsFunc(p.next(at, nil), func(next int) bool {
-				return slices.ContainsFunc(p.reach(next, false), func(r int) bool { return accesses(p.Code[r].Op) })
-			})
+			named = named && !p.Monitors && !slices.ContainsFunc(p.next(at, nil),
+				func(next int) bool {
+					return slices.ContainsFunc(p.reach(next, false), func(r int) bool {
+						return accesses(p.Code[r].Op)
+					})
+				})
 		}
 		e := &effects[in.Op]
 		named = named && e.Flow != BranchFlow && e.Flow != TableFlow
@@ -88,7 +91,8 @@ func (p *Program) shape(pt *Point, code []int) system.Shape {
 // accesses tells whether an operation touches shared locations.
 func accesses(op Op) bool {
 	e := &effects[op]
-	return e.Locs > 0 || e.Chan == LookChan || e.Chan == CloseChan || e.Chan == CaseChan || e.Creates || e.Peeks
+	return e.Locs > 0 || e.Chan == LookChan || e.Chan == CloseChan || e.Chan == CaseChan ||
+		e.Creates || e.Peeks
 }
 
 // decidesLate tells whether in a segment of these instructions something may

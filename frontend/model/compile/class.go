@@ -40,8 +40,10 @@ func (g *gen) class(obj *resolve.Object, first int) {
 	switch {
 	case object == "" || obj.Class == syntax.LockProtected:
 	case obj.Class == syntax.Unshared:
-		g.errs.Add(obj.Pos, end, "unshared contradicts the type of %s: %s is meant for several threads; remove unshared", obj.Name, object)
+		g.errs.Add(obj.Pos, end, "unshared contradicts the type of %s: %s is meant for several "+
+			"threads; remove unshared", obj.Name, object)
 	case data == "":
-		g.errs.Add(obj.Pos, end, "comm says nothing about %s: %s is a synchronization object by its type, not a variable that a lock would protect; remove comm", obj.Name, object)
+		g.errs.Add(obj.Pos, end, "comm says nothing about %s: %s is a synchronization object by "+
+			"its type, not a variable that a lock would protect; remove comm", obj.Name, object)
 	}
 }

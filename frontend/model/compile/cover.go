@@ -88,7 +88,8 @@ func (g *gen) spot(kind SpotKind, n syntax.Node, name string, pos, end source.Po
 
 // inBranch notes that the code from here on is executed only in a branch, until the
 // function that it returns is called. constant tells whether constants decide on that.
-func (g *gen) inBranch(n syntax.Node, name string, pos, end source.Pos, constant bool) (leave func()) {
+func (g *gen) inBranch(n syntax.Node, name string, pos, end source.Pos,
+	constant bool) (leave func()) {
 	s := g.spot(SpotBranch, n, name, pos, end)
 	s.Fixed = s.Fixed || constant
 	s.code = append(s.code, len(g.p.Code))
@@ -188,13 +189,15 @@ func (c *Cover) finish(p *Program, unused []*resolve.Object) {
 	}
 	for i := range p.Threads {
 		for k := range c.Spots {
-			if s := &c.Spots[k]; s.Kind == SpotThread && !p.Threads[i].Observer && s.Name == p.Threads[i].Name {
+			if s := &c.Spots[k]; s.Kind == SpotThread && !p.Threads[i].Observer &&
+				s.Name == p.Threads[i].Name {
 				s.counts = []int{c.Starts + i}
 			}
 		}
 	}
 	for _, f := range unused {
-		c.Spots = append(c.Spots, Spot{Kind: SpotFunc, Name: f.Name, Pos: f.Pos, End: f.Pos + source.Pos(len(f.Name)), In: -1})
+		c.Spots = append(c.Spots, Spot{Kind: SpotFunc, Name: f.Name, Pos: f.Pos,
+			End: f.Pos + source.Pos(len(f.Name)), In: -1})
 	}
 	c.index = nil
 }

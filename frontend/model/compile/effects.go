@@ -54,9 +54,11 @@ const (
 // that it does not know for one without effect would be unsound and nobody would
 // notice, so that a missing entry ends the program at its start.
 var effects = [numOps]Effect{
-	OpMov: {Regs: "wr-"}, OpAdd: {Regs: "wrr"}, OpSub: {Regs: "wrr"}, OpMul: {Regs: "wrr"}, OpArith: {Regs: "wrr"},
-	OpNeg: {Regs: "wr-"}, OpCom: {Regs: "wr-"}, OpConv: {Regs: "wr-"},
-	OpEq: {Regs: "wrr"}, OpNe: {Regs: "wrr"}, OpLt: {Regs: "wrr"}, OpLe: {Regs: "wrr"}, OpLtU: {Regs: "wrr"}, OpLeU: {Regs: "wrr"},
+	OpMov: {Regs: "wr-"}, OpAdd: {Regs: "wrr"}, OpSub: {Regs: "wrr"}, OpMul: {Regs: "wrr"},
+	OpArith: {Regs: "wrr"},
+	OpNeg:   {Regs: "wr-"}, OpCom: {Regs: "wr-"}, OpConv: {Regs: "wr-"},
+	OpEq: {Regs: "wrr"}, OpNe: {Regs: "wrr"}, OpLt: {Regs: "wrr"}, OpLe: {Regs: "wrr"},
+	OpLtU: {Regs: "wrr"}, OpLeU: {Regs: "wrr"},
 	OpNot: {Regs: "wr-"},
 	OpJmp: {Regs: "---", Flow: JumpFlow},
 	OpJt:  {Regs: "-r-", Flow: BranchFlow}, OpJf: {Regs: "-r-", Flow: BranchFlow},
@@ -77,12 +79,14 @@ var effects = [numOps]Effect{
 	OpSelect:  {Regs: "w--", Chan: CaseChan},
 	OpPoll:    {Regs: "w--", Chan: CaseChan},
 	OpClose:   {Regs: "-r-", Chan: CloseChan},
-	OpChanLen: {Regs: "wr-", Chan: LookChan}, OpChanFull: {Regs: "wr-", Chan: LookChan}, OpChanCap: {Regs: "wr-", Chan: CapChan},
-	OpChoose: {Regs: "wrr"}, OpChoice: {Regs: "w--"},
+	OpChanLen: {Regs: "wr-", Chan: LookChan}, OpChanFull: {Regs: "wr-", Chan: LookChan},
+	OpChanCap: {Regs: "wr-", Chan: CapChan},
+	OpChoose:  {Regs: "wrr"}, OpChoice: {Regs: "w--"},
 	OpGo:     {Regs: "---", Creates: true},
 	OpPeek:   {Regs: "w--", Peeks: true},
 	OpPeekAt: {Regs: "wr-", Peeks: true}, OpThreads: {Regs: "w--", Peeks: true},
-	OpBlock: {Regs: "---", Flow: EndFlow}, OpDrop: {Regs: "---", Flow: EndFlow}, OpFail: {Regs: "---", Flow: EndFlow}, OpBound: {Regs: "---", Flow: EndFlow},
+	OpBlock: {Regs: "---", Flow: EndFlow}, OpDrop: {Regs: "---", Flow: EndFlow},
+	OpFail: {Regs: "---", Flow: EndFlow}, OpBound: {Regs: "---", Flow: EndFlow},
 	// The owner, the depth and the waiters of a monitor.
 	OpEnter: {Regs: "-r-", Loc: 'B', Locs: 3, Read: true, Write: true},
 	OpExit:  {Regs: "-r-", Loc: 'B', Locs: 3, Read: true, Write: true},

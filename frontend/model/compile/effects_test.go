@@ -12,7 +12,8 @@ func TestEffects(t *testing.T) {
 			}
 		}
 		if (e.Loc != 0) != (e.Locs > 0) || (e.Loc != 0) != (e.Read || e.Write) {
-			t.Errorf("operation %d: %d locations in operand %q, read %v, write %v", op, e.Locs, e.Loc, e.Read, e.Write)
+			t.Errorf("operation %d: %d locations in operand %q, read %v, write %v", op, e.Locs,
+				e.Loc, e.Read, e.Write)
 		}
 		if e.Loc != 0 && e.Regs[e.Loc-'A'] != 'r' {
 			t.Errorf("operation %d: the location is not in a register that is read", op)

@@ -292,7 +292,8 @@ func (g *gen) addr(pl *place, e syntax.Expr) (reg value, dynamic bool, off int) 
 			iv = value{k.Reg, k}
 		}
 		t := g.temp(g.intVar())
-		g.emit(Instr{Op: OpIndex, A: t.Reg, B: base.reg, C: iv.reg, T: g.strideIndex(at, st), Site: g.fault(e.Index)})
+		g.emit(Instr{Op: OpIndex, A: t.Reg, B: base.reg, C: iv.reg, T: g.strideIndex(at, st),
+			Site: g.fault(e.Index)})
 		g.free(iv, base)
 		return value{t.Reg, t}, true, o
 	case *syntax.UnaryExpr: // *p
@@ -446,7 +447,8 @@ const (
 
 // ArithOps are the operators of OpArith by their numbers.
 var ArithOps = [...]syntax.Op{
-	ArithAdd: syntax.Add, ArithSub: syntax.Sub, ArithMul: syntax.Mul, ArithDiv: syntax.Div, ArithRem: syntax.Rem,
+	ArithAdd: syntax.Add, ArithSub: syntax.Sub, ArithMul: syntax.Mul, ArithDiv: syntax.Div,
+	ArithRem: syntax.Rem,
 	ArithAnd: syntax.And, ArithOr: syntax.Or, ArithXor: syntax.Xor, ArithAndNot: syntax.AndNot,
 	ArithShl: syntax.Shl, ArithShr: syntax.Shr,
 }
@@ -713,7 +715,8 @@ func (g *gen) before(inside syntax.Expr) {
 			i = value{k.Reg, k}
 		}
 		t := g.temp(g.intVar())
-		g.emit(Instr{Op: OpIndex, A: t.Reg, B: g.constReg(0), C: i.reg, T: g.strideIndex(at, 1), Site: g.fault(e.Index)})
+		g.emit(Instr{Op: OpIndex, A: t.Reg, B: g.constReg(0), C: i.reg, T: g.strideIndex(at, 1),
+			Site: g.fault(e.Index)})
 		g.free(i)
 		g.drop(t)
 	}
@@ -728,7 +731,8 @@ func (g *gen) each(e syntax.Expr, v *syntax.Ident, d *syntax.Domain, f func(i in
 	}
 	alive := len(g.alive)
 	n := g.temp(intType32)
-	g.emit(Instr{Op: OpThreads, A: n.Reg, T: int32(slices.Index(g.p.Threads, g.ttypes[g.r.Uses[d.Of]])), Site: -1})
+	g.emit(Instr{Op: OpThreads, A: n.Reg,
+		T: int32(slices.Index(g.p.Threads, g.ttypes[g.r.Uses[d.Of]])), Site: -1})
 	i := g.declare(g.r.Uses[v])
 	g.setLeaves(i, []value{{reg: g.constReg(0)}})
 	top, end := g.label(), g.label()
@@ -866,7 +870,8 @@ func (g *gen) refPath(e syntax.Expr) string {
 		}
 		return g.refPath(e.X) + "." + e.Sel.Name
 	}
-	g.errorf(e, "an invariant can name scalar variables of a thread and their fields, not elements of its arrays; make the array shared")
+	g.errorf(e, "an invariant can name scalar variables of a thread and their fields, not "+
+		"elements of its arrays; make the array shared")
 	return ""
 }
 
@@ -891,7 +896,8 @@ func (g *gen) peek(e syntax.Expr, ref *resolve.ThreadRef, dst int32) {
 		return
 	}
 	if g.tt != nil && g.tt.Observer {
-		s := g.spot(SpotThreadOf, ref.Index, fmt.Sprintf("%s[%d]", ref.Thread.Name, i), e.Pos(), e.End())
+		s := g.spot(SpotThreadOf, ref.Index, fmt.Sprintf("%s[%d]", ref.Thread.Name, i), e.Pos(),
+			e.End())
 		s.counts = append(s.counts, len(g.p.Peeks)-1)
 	}
 	g.emit(Instr{Op: OpPeek, A: dst, T: at, Site: -1})
@@ -1013,7 +1019,9 @@ func (g *gen) builtinTo(e *syntax.CallExpr, dst int32) {
 	case "choose":
 		if len(e.Args) == 1 { // any name
 			g.point()
-			g.emit(Instr{Op: OpChoose, A: dst, B: g.constReg(1), C: g.constReg(int64(g.typeOf(e).Len)), D: int32(g.set(g.typeOf(e)) + 1), Site: g.fault(e)})
+			g.emit(Instr{Op: OpChoose, A: dst, B: g.constReg(1),
+				C: g.constReg(int64(g.typeOf(e).Len)), D: int32(g.set(g.typeOf(e)) + 1),
+				Site: g.fault(e)})
 			return
 		}
 		lo := g.valueUnlessPure(e.Args[0])
@@ -1128,7 +1136,8 @@ func (g *gen) selectOp(n syntax.Node, cases []SelectCase) *Var {
 
 func (g *gen) noRendezvousInAtomic(n syntax.Node, c syntax.Expr) {
 	if t := g.typeOf(c); g.quiet > 0 && t != nil && t.Kind == resolve.Chan && t.Cap == 0 {
-		g.errorf(n, "an operation on a channel without a buffer is not allowed in an atomic block or in init: it needs the other side to take a step")
+		g.errorf(n, "an operation on a channel without a buffer is not allowed in an atomic "+
+			"block or in init: it needs the other side to take a step")
 	}
 }
 

@@ -276,7 +276,8 @@ func (p *Program) reach(entry int, across bool) []int {
 	work := []int{entry}
 	for i := 0; i < len(work); i++ {
 		var succ []int
-		if in := &p.Code[work[i]]; across && in.Op == OpBound && in.A >= 0 && !p.Points[in.A].Ended {
+		if in := &p.Code[work[i]]; across && in.Op == OpBound && in.A >= 0 &&
+			!p.Points[in.A].Ended {
 			succ = append(succ, p.Points[in.A].Entry)
 		} else {
 			succ = p.next(work[i], nil)
@@ -386,7 +387,9 @@ func (p *Program) analyse(pt *Point, entry int, vars map[int32]*Var, start bool)
 	sort.Slice(pt.Loads, func(i, j int) bool { return pt.Loads[i].Reg < pt.Loads[j].Reg })
 	for _, at := range code {
 		in := p.Code[at]
-		if in.Op != OpBound || in.A < 0 || slices.ContainsFunc(pt.Exits, func(e Exit) bool { return e.To == in.A }) {
+		if in.Op != OpBound || in.A < 0 || slices.ContainsFunc(pt.Exits, func(e Exit) bool {
+			return e.To == in.A
+		}) {
 			continue
 		}
 		pt.Exits = append(pt.Exits, p.exit(pt, alive, written, in.A))
@@ -405,7 +408,8 @@ func (p *Program) eachRegister(in Instr, f func(reg int32, write bool)) {
 }
 
 func (v *Var) move() Move {
-	return Move{Reg: v.Reg, Word: v.Field.Word, Shift: v.Field.Shift, Bits: v.Field.Bits, Signed: v.Field.Signed}
+	return Move{Reg: v.Reg, Word: v.Field.Word, Shift: v.Field.Shift, Bits: v.Field.Bits,
+		Signed: v.Field.Signed}
 }
 
 // exit computes how a segment that starts at from stores its variables before

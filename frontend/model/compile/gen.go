@@ -204,7 +204,8 @@ func (g *gen) initial(loc int, t *resolve.Type, e syntax.Expr) {
 
 // eachElem calls f for each value of a composite literal with its offset,
 // where size measures types.
-func (g *gen) eachElem(e *syntax.CompositeLit, t *resolve.Type, size func(*resolve.Type) int, f func(int, *resolve.Type, syntax.Expr)) {
+func (g *gen) eachElem(e *syntax.CompositeLit, t *resolve.Type, size func(*resolve.Type) int,
+	f func(int, *resolve.Type, syntax.Expr)) {
 	at := 0
 	for i, v := range e.Values {
 		if t.Kind == resolve.Struct {
@@ -382,7 +383,8 @@ func (g *gen) emit(in Instr) {
 			if g.stmt != nil {
 				pos, end = g.stmt.Pos(), g.stmt.End()
 			}
-			g.errs.Add(pos, end, "the model is too large: with its functions inlined it has more than %d instructions", MaxCode)
+			g.errs.Add(pos, end, "the model is too large: with its functions inlined it has more "+
+				"than %d instructions", MaxCode)
 			g.p.Code = append(g.p.Code, in)
 		}
 		return
@@ -464,7 +466,8 @@ func (g *gen) point() {
 }
 
 func (g *gen) newPoint() int32 {
-	pt := Point{Thread: g.tt, Text: g.text, alive: append([]*Var(nil), g.alive...), Calls: slices.Clone(g.calls)}
+	pt := Point{Thread: g.tt, Text: g.text, alive: append([]*Var(nil), g.alive...),
+		Calls: slices.Clone(g.calls)}
 	if g.stmt != nil {
 		pt.Pos = g.stmt.Pos()
 	}
@@ -504,7 +507,8 @@ func Shorten(s string) string {
 		}
 		if t := b.String(); t != "" {
 			// A line's end ends a statement, but not within brackets.
-			open := strings.ContainsRune("{(,:|&+-*/=<>", rune(t[len(t)-1])) && !strings.HasSuffix(t, "++") && !strings.HasSuffix(t, "--")
+			open := strings.ContainsRune("{(,:|&+-*/=<>", rune(t[len(t)-1])) &&
+				!strings.HasSuffix(t, "++") && !strings.HasSuffix(t, "--")
 			if !open && !strings.ContainsRune("})", rune(line[0])) {
 				b.WriteByte(';')
 			}
@@ -541,7 +545,8 @@ func (g *gen) observer(tt *ThreadType, inv *resolve.Invariant) {
 	g.quiet++
 	holds := g.label()
 	g.condJump(inv.Cond, holds, true)
-	g.emit(Instr{Op: OpFail, Site: g.site(inv.Pos, system.Invariant, "invariant "+inv.Name+" does not hold")})
+	g.emit(Instr{Op: OpFail, Site: g.site(inv.Pos, system.Invariant, "invariant "+inv.Name+
+		" does not hold")})
 	g.here(holds)
 	g.op(OpBlock, 0, 0, 0)
 	g.quiet--
@@ -589,7 +594,9 @@ func (g *gen) thread(tt *ThreadType, obj *resolve.Object) {
 	}
 	for _, lr := range g.ends {
 		// A label of the thread hides those of functions.
-		own := slices.ContainsFunc(obj.Labels, func(l *resolve.Object) bool { return l.Name == lr.name.Name })
+		own := slices.ContainsFunc(obj.Labels, func(l *resolve.Object) bool {
+			return l.Name == lr.name.Name
+		})
 		used := (!lr.inlined || !own) && obj.Used["@"+lr.name.Name]
 		g.mark(lr, used)
 		s := &g.p.Cover.Spots[lr.spot]
@@ -699,7 +706,9 @@ func (g *gen) unclear(label *syntax.Ident) {
 		return
 	}
 	g.refused[label] = true
-	g.errorf(label, "which transition of the statement is the first one depends on local values here, so that no state tells whether a thread is at %s; label the statement that it is about, or make it one transition by atomic { }", label.Name)
+	g.errorf(label, "which transition of the statement is the first one depends on local values "+
+		"here, so that no state tells whether a thread is at %s; label the statement that it is "+
+		"about, or make it one transition by atomic { }", label.Name)
 }
 
 // watch makes locations of the local variables and labels that properties name.
@@ -756,7 +765,8 @@ func (g *gen) init() {
 	g.quiet = 1
 	g.p.Init = tt.Entry
 	g.fn = &inlined{end: g.label()}
-	g.spot(SpotInit, g.r.Init, "init", g.r.Init.Pos(), g.r.Init.Pos()+source.Pos(len("init"))).code = []int{len(g.p.Code)}
+	g.spot(SpotInit, g.r.Init, "init", g.r.Init.Pos(),
+		g.r.Init.Pos()+source.Pos(len("init"))).code = []int{len(g.p.Code)}
 	defer g.within()()
 	for _, s := range g.r.Init.Body.Stmts {
 		g.statement(s)

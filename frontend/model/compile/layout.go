@@ -154,7 +154,8 @@ func (g *gen) addShared(name string, t *resolve.Type) {
 			g.addShared(fmt.Sprintf("%s[%d]", name, i), t.Elem)
 			if t.Index != nil {
 				for l := range g.p.Locs[first:] {
-					g.p.Locs[first+l].Named = append(g.p.Locs[first+l].Named, Named{g.set(t.Index), i, len(g.p.Locs) - first})
+					g.p.Locs[first+l].Named = append(g.p.Locs[first+l].Named,
+						Named{g.set(t.Index), i, len(g.p.Locs) - first})
 				}
 			}
 		}
@@ -177,7 +178,8 @@ func (g *gen) addShared(name string, t *resolve.Type) {
 			LocInfo{Name: name + ".depth", Role: MonitorDepth, Bits: 8},
 			LocInfo{Name: name + ".waiters", Role: MonitorWaiters})
 	case resolve.RWMutex:
-		g.p.Locs = append(g.p.Locs, LocInfo{Name: name, Role: RWWriter}, LocInfo{Name: name + ".readers", Role: RWReaders, Bits: 10})
+		g.p.Locs = append(g.p.Locs, LocInfo{Name: name, Role: RWWriter},
+			LocInfo{Name: name + ".readers", Role: RWReaders, Bits: 10})
 	case resolve.WaitGroup:
 		g.p.Locs = append(g.p.Locs, LocInfo{Name: name, Role: GroupCount, Bits: 16})
 	case resolve.Cond:
@@ -196,7 +198,8 @@ func (g *gen) addShared(name string, t *resolve.Type) {
 
 func (g *gen) addChan(name string, t *resolve.Type) {
 	p := g.p
-	c := Chan{Name: name, Elem: t.Elem, First: len(p.Locs), Cap: t.Cap, Bag: t.Bag, Leaves: leafCount(t.Elem), Closed: -1}
+	c := Chan{Name: name, Elem: t.Elem, First: len(p.Locs), Cap: t.Cap, Bag: t.Bag,
+		Leaves: leafCount(t.Elem), Closed: -1}
 	add := func(suffix string, role Role, bits int, lt *resolve.Type) int {
 		l := LocInfo{Name: name + suffix, Role: role, Bits: bits, Type: lt}
 		if lt != nil {
@@ -306,7 +309,8 @@ func (g *gen) layoutFrame(vars []*Var, tt *ThreadType, reserved int) int {
 		}
 		for _, t := range leafTypes(nil, v.Type) {
 			at := freeBits(g.bitsOf(t), end, func(int) bool { return false })
-			tt.Fields = append(tt.Fields, Field{Word: uint16(at / 64), Shift: uint8(at % 64), Bits: uint8(g.bitsOf(t)), Signed: t.Signed})
+			tt.Fields = append(tt.Fields, Field{Word: uint16(at / 64), Shift: uint8(at % 64),
+				Bits: uint8(g.bitsOf(t)), Signed: t.Signed})
 			end = at + g.bitsOf(t)
 		}
 	}
@@ -326,7 +330,8 @@ func (g *gen) layoutFrame(vars []*Var, tt *ThreadType, reserved int) int {
 			}
 		}
 		at := freeBits(v.Bits, base, func(b int) bool { return taken[b] })
-		v.Field = Field{Word: uint16(at / 64), Shift: uint8(at % 64), Bits: uint8(v.Bits), Signed: v.Signed}
+		v.Field = Field{Word: uint16(at / 64), Shift: uint8(at % 64), Bits: uint8(v.Bits),
+			Signed: v.Signed}
 		placed = append(placed, v)
 		end = max(end, at+v.Bits)
 	}

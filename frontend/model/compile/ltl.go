@@ -84,7 +84,8 @@ func (g *gen) props() {
 		in := &formulaPart{under: -1}
 		f := g.formula(p.Formula, in)
 		text := g.p.Source.Text[p.Formula.Pos():p.Formula.End()]
-		g.p.LTL = append(g.p.LTL, LTL{Name: p.Name, Pos: p.Pos, Text: oneLine(text), Formula: f, Predicates: in.predicates})
+		g.p.LTL = append(g.p.LTL, LTL{Name: p.Name, Pos: p.Pos, Text: oneLine(text), Formula: f,
+			Predicates: in.predicates})
 	}
 }
 
@@ -169,14 +170,18 @@ func (g *gen) formula(e syntax.Expr, in *formulaPart) ltl.Formula {
 
 // temporal tells whether there is a temporal operator in a formula.
 func temporal(e syntax.Expr) bool {
-	_, ok := syntax.Find(e, func(x *syntax.TemporalExpr) bool { return x.Op != syntax.Implies && x.Op != syntax.Iff })
+	_, ok := syntax.Find(e, func(x *syntax.TemporalExpr) bool {
+		return x.Op != syntax.Implies && x.Op != syntax.Iff
+	})
 	return ok
 }
 
 // predicate notes a state predicate, whose propositions are in in.atoms, if one
 // of them may fail: those that are sums of numbers cannot.
 func (g *gen) predicate(e syntax.Expr, in *formulaPart) {
-	if !slices.ContainsFunc(in.atoms, func(name string) bool { return g.p.Props[g.prop(name)].Linear == nil }) {
+	if !slices.ContainsFunc(in.atoms, func(name string) bool {
+		return g.p.Props[g.prop(name)].Linear == nil
+	}) {
 		return
 	}
 	for {
@@ -194,7 +199,9 @@ func (g *gen) predicate(e syntax.Expr, in *formulaPart) {
 	}
 	slices.Sort(in.atoms)
 	p := Predicate{e.Pos(), name, slices.Compact(in.atoms), in.under < 0}
-	if !slices.ContainsFunc(in.predicates, func(q Predicate) bool { return q.Prop == p.Prop && q.Initial == p.Initial }) {
+	if !slices.ContainsFunc(in.predicates, func(q Predicate) bool {
+		return q.Prop == p.Prop && q.Initial == p.Initial
+	}) {
 		in.predicates = append(in.predicates, p)
 	}
 }
@@ -292,7 +299,9 @@ func (g *gen) stateJump(e syntax.Expr, to int32, when bool) {
 func (g *gen) plain(e syntax.Expr) syntax.Expr {
 	truth := func(v bool) syntax.Expr { return &syntax.Ident{Name: fmt.Sprint(v)} }
 	not := func(e syntax.Expr) syntax.Expr { return &syntax.UnaryExpr{Op: syntax.Not, X: e} }
-	join := func(op syntax.Op, x, y syntax.Expr) syntax.Expr { return &syntax.BinaryExpr{Op: op, X: x, Y: y} }
+	join := func(op syntax.Op, x, y syntax.Expr) syntax.Expr {
+		return &syntax.BinaryExpr{Op: op, X: x, Y: y}
+	}
 	if v, ok := g.constant(e); ok {
 		return truth(v != 0)
 	}
@@ -364,7 +373,8 @@ func (g *gen) instance(e syntax.Expr) syntax.Expr {
 	case *syntax.AtExpr:
 		return &syntax.AtExpr{X: g.instance(x.X), Label: x.Label}
 	case *syntax.QuantExpr:
-		return &syntax.QuantExpr{Exists: x.Exists, Var: x.Var, Domain: x.Domain, Cond: g.instance(x.Cond)}
+		return &syntax.QuantExpr{Exists: x.Exists, Var: x.Var, Domain: x.Domain,
+			Cond: g.instance(x.Cond)}
 	case *syntax.FoldExpr:
 		return &syntax.FoldExpr{Op: x.Op, Var: x.Var, Domain: x.Domain, X: g.instance(x.X)}
 	case *syntax.CallExpr:
@@ -619,7 +629,8 @@ func (g *gen) newPeek(e syntax.Expr, ref *resolve.ThreadRef) int {
 		name = g.refPath(e)
 	}
 	for k := range g.peeks {
-		if g.peeks[k].name == name && g.p.Peeks[k].Thread == g.ttypes[ref.Thread] && g.p.Peeks[k].Index == int(i) {
+		if g.peeks[k].name == name && g.p.Peeks[k].Thread == g.ttypes[ref.Thread] &&
+			g.p.Peeks[k].Index == int(i) {
 			return k
 		}
 	}

@@ -156,7 +156,8 @@ func (g *gen) localVar(d *syntax.VarDecl) {
 // declared already (as := allows) is assigned, and _ is dropped.
 func (g *gen) define(names []*syntax.Ident, values []syntax.Expr) {
 	if len(names) == 1 && len(values) == 1 && g.isDef(names[0]) {
-		if obj := g.r.Uses[names[0]]; obj.Type.Kind != resolve.Struct && obj.Type.Kind != resolve.Array {
+		if obj := g.r.Uses[names[0]]; obj.Type.Kind != resolve.Struct &&
+			obj.Type.Kind != resolve.Array {
 			// The common case needs no temporary value. The variable comes
 			// to life with its value: it is not alive at the points before.
 			n := len(g.alive)
@@ -364,7 +365,8 @@ func (g *gen) update(s syntax.Node, lhs syntax.Expr, op syntax.Op, rhs syntax.Ex
 		g.free(v)
 		return
 	}
-	if pl.shared && g.quiet > 0 && (op == syntax.Add || op == syntax.Sub) && g.bitsOf(t) <= 32 && (rhs == nil || g.ready(rhs)) {
+	if pl.shared && g.quiet > 0 && (op == syntax.Add || op == syntax.Sub) && g.bitsOf(t) <= 32 &&
+		(rhs == nil || g.ready(rhs)) {
 		a := g.address(pl, 0)
 		v := operand()
 		in := Instr{Op: OpBump, B: a.reg, C: v.reg, T: g.typeIndex(t), Site: g.fault(s)}
@@ -385,8 +387,8 @@ func (g *gen) update(s syntax.Node, lhs syntax.Expr, op syntax.Op, rhs syntax.Ex
 	g.release(pl)
 }
 
-// ready tells whether an expression is a constant or a local variable in a register: its value is there, and
-// nothing happens when it is taken.
+// ready tells whether an expression is a constant or a local variable in a register: its value
+// is there, and nothing happens when it is taken.
 func (g *gen) ready(e syntax.Expr) bool {
 	if _, ok := g.constant(e); ok {
 		return true
@@ -415,7 +417,8 @@ func (g *gen) exprStmt(e syntax.Expr) {
 			return
 		case resolve.CallBuiltin:
 			switch name := g.builtin(e); name {
-			case "lock", "unlock", "rlock", "runlock", "up", "down", "add", "done", "notify", "notifyAll", "wait", "signal", "broadcast":
+			case "lock", "unlock", "rlock", "runlock", "up", "down", "add", "done", "notify",
+				"notifyAll", "wait", "signal", "broadcast":
 				g.lockOp(name, e)
 				return
 			case "assume":
@@ -557,7 +560,8 @@ func (g *gen) lockOp(name string, e *syntax.CallExpr) {
 			break
 		}
 		if g.quiet > 0 {
-			g.errorf(e, "wait is not allowed in an atomic block or in init: it gives the monitor up until another thread notifies")
+			g.errorf(e, "wait is not allowed in an atomic block or in init: it gives the monitor "+
+				"up until another thread notifies")
 		}
 		depth := g.temp(depthType)
 		in.Op, in.A = OpWait, depth.Reg
@@ -578,7 +582,8 @@ func (g *gen) lockOp(name string, e *syntax.CallExpr) {
 // and in the next one, once signaled, it locks m again.
 func (g *gen) condWait(e *syntax.CallExpr, c *object) {
 	if g.quiet > 0 {
-		g.errorf(e, "wait is not allowed in an atomic block or in init: it gives the mutex up until another thread signals")
+		g.errorf(e, "wait is not allowed in an atomic block or in init: it gives the mutex up "+
+			"until another thread signals")
 	}
 	m := g.object(e.Args[1])
 	for _, ops := range [][2]Op{{OpCondWait, OpUnlock}, {OpCondWoken, OpLock}} {
@@ -656,7 +661,8 @@ func (g *gen) send(s *syntax.SendStmt) {
 		vs = g.leaves(s.Value)
 	}
 	g.canWait()
-	g.selectOp(s, []SelectCase{{Kind: SelSend, Chan: c.reg, OK: -1, Vals: regs(vs), Site: g.fault(s)}})
+	g.selectOp(s, []SelectCase{{Kind: SelSend, Chan: c.reg, OK: -1, Vals: regs(vs),
+		Site: g.fault(s)}})
 	g.free(vs...)
 	g.free(c)
 }
@@ -775,7 +781,8 @@ func (g *gen) rangeStmt(s *syntax.RangeStmt, label string) {
 			g.noRendezvousInAtomic(s.X, s.X)
 		}
 		g.point()
-		g.selectOp(s, []SelectCase{{Kind: SelRecv, Chan: c.reg, OK: ok.Reg, Vals: rs, Bag: g.maybeBag(xt)}})
+		g.selectOp(s, []SelectCase{{Kind: SelRecv, Chan: c.reg, OK: ok.Reg, Vals: rs,
+			Bag: g.maybeBag(xt)}})
 		g.op(OpJf, t.brk, ok.Reg, 0)
 		g.drop(ok)
 		set(s.Key, vs)
@@ -804,7 +811,8 @@ func (g *gen) rangeStmt(s *syntax.RangeStmt, label string) {
 			if s.Key != nil {
 				if k := g.typeOf(s.Key); k != nil && k.Kind == resolve.Int {
 					kt = k
-				} else if id, ok := s.Key.(*syntax.Ident); ok && g.r.Uses[id] != nil && g.r.Uses[id].Type != nil && g.r.Uses[id].Type.Kind == resolve.Int {
+				} else if id, ok := s.Key.(*syntax.Ident); ok && g.r.Uses[id] != nil &&
+					g.r.Uses[id].Type != nil && g.r.Uses[id].Type.Kind == resolve.Int {
 					kt = g.r.Uses[id].Type
 				}
 			}
@@ -877,7 +885,8 @@ func (g *gen) element(array *object, i *Var) []value {
 		}
 		base := g.location(array)
 		a := g.temp(addressType)
-		g.emit(Instr{Op: OpIndex, A: a.Reg, B: base.reg, C: i.Reg, T: g.strideIndex(at, size(at.Elem)), Site: g.fault(array.e)})
+		g.emit(Instr{Op: OpIndex, A: a.Reg, B: base.reg, C: i.Reg,
+			T: g.strideIndex(at, size(at.Elem)), Site: g.fault(array.e)})
 		g.free(base)
 		addr := g.plus(value{a.Reg, a}, true, k)
 		if shared {
@@ -1009,7 +1018,8 @@ func (g *gen) selectStmt(s *syntax.SelectStmt, label string) {
 			if a.later {
 				a.vals = g.leaves(a.send)
 			}
-			cases[i].Kind, cases[i].Vals, cases[i].Site = SelSend, regs(a.vals), g.fault(list[i].Comm)
+			cases[i].Kind, cases[i].Vals, cases[i].Site = SelSend, regs(a.vals),
+				g.fault(list[i].Comm)
 		case a.recv != nil:
 			cases[i].Kind = SelRecv
 			cases[i] = g.viewed(a.view, cases[i])
@@ -1129,7 +1139,8 @@ func (g *gen) chooseStmt(s *syntax.ChooseStmt) {
 		}
 	}
 	g.p.Choices = append(g.p.Choices, texts)
-	g.emit(Instr{Op: OpChoice, A: which.Reg, C: int32(len(s.Cases)), T: int32(len(g.p.Choices) - 1), Site: g.fault(s)})
+	g.emit(Instr{Op: OpChoice, A: which.Reg, C: int32(len(s.Cases)), T: int32(len(g.p.Choices) - 1),
+		Site: g.fault(s)})
 	var table []int32
 	for range s.Cases {
 		table = append(table, g.label())
@@ -1320,11 +1331,15 @@ func (g *gen) resolvePeeks() {
 				p.Watch = k
 			}
 		}
-		if p.Watch >= 0 && p.Thread.Watched[p.Watch].Var == nil && !slices.Contains(p.Thread.Watched[p.Watch].Points, true) {
-			g.errorf(pk.e, "no thread %s is ever at %s: its statement has no transition; label a statement that accesses what is shared", p.Thread.Name, strings.TrimPrefix(pk.name, "@"))
+		if p.Watch >= 0 && p.Thread.Watched[p.Watch].Var == nil &&
+			!slices.Contains(p.Thread.Watched[p.Watch].Points, true) {
+			g.errorf(pk.e, "no thread %s is ever at %s: its statement has no transition; label a "+
+				"statement that accesses what is shared", p.Thread.Name,
+				strings.TrimPrefix(pk.name, "@"))
 		}
 		if p.Watch < 0 {
-			g.errorf(pk.e, "a property cannot name %s of %s: it is not a scalar variable that lives at any of its transitions", pk.name, p.Thread.Name)
+			g.errorf(pk.e, "a property cannot name %s of %s: it is not a scalar variable that "+
+				"lives at any of its transitions", pk.name, p.Thread.Name)
 		}
 	}
 }

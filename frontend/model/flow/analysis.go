@@ -60,7 +60,8 @@ type task struct{ at, env int }
 
 // New prepares the analysis of a program for questions about local states.
 func New(p *compile.Program) *Analysis {
-	a := &Analysis{p: p, leader: make([]bool, len(p.Code)+1), at: make([]*leader, len(p.Code)+1), maxEnvs: 1, most: mostKept}
+	a := &Analysis{p: p, leader: make([]bool, len(p.Code)+1), at: make([]*leader, len(p.Code)+1),
+		maxEnvs: 1, most: mostKept}
 	for at := range p.Code {
 		in := &p.Code[at]
 		if f := in.Op.Effect().Flow; f == compile.JumpFlow || f == compile.BranchFlow {
@@ -476,13 +477,19 @@ func (a *Analysis) step(in *compile.Instr, env []value) bool {
 		v = env[in.B]
 	case compile.OpAdd:
 		x, y := env[in.B], env[in.C]
-		v = each(x, y, func(x, y int64) (int64, bool) { return inType(x + y) }, func() value { return inRange(x.plus(y)) })
+		v = each(x, y, func(x, y int64) (int64, bool) { return inType(x + y) }, func() value {
+			return inRange(x.plus(y))
+		})
 	case compile.OpSub:
 		x, y := env[in.B], env[in.C]
-		v = each(x, y, func(x, y int64) (int64, bool) { return inType(x - y) }, func() value { return inRange(x.minus(y)) })
+		v = each(x, y, func(x, y int64) (int64, bool) { return inType(x - y) }, func() value {
+			return inRange(x.minus(y))
+		})
 	case compile.OpMul:
 		x, y := env[in.B], env[in.C]
-		v = each(x, y, func(x, y int64) (int64, bool) { return inType(x * y) }, func() value { return inRange(x.times(y)) })
+		v = each(x, y, func(x, y int64) (int64, bool) { return inType(x * y) }, func() value {
+			return inRange(x.times(y))
+		})
 	case compile.OpArith:
 		v = a.arith(in, env[in.B], env[in.C])
 	case compile.OpNeg:
@@ -535,7 +542,8 @@ func (a *Analysis) step(in *compile.Instr, env []value) bool {
 		v = moved(env[in.B], 1)
 	case compile.OpLoad:
 		v = a.content(env[in.B])
-	case compile.OpTimeout, compile.OpPoll, compile.OpCas, compile.OpTryLock, compile.OpTryWLock, compile.OpTryRLock:
+	case compile.OpTimeout, compile.OpPoll, compile.OpCas, compile.OpTryLock, compile.OpTryWLock,
+		compile.OpTryRLock:
 		v = a.among(0, 1)
 	case compile.OpChanRef:
 		v = a.chanRefs(env[in.B])
@@ -575,7 +583,8 @@ func (a *Analysis) step(in *compile.Instr, env []value) bool {
 
 // moved adds a number to addresses.
 func moved(x value, by int64) value {
-	return each(x, exactly(by), func(x, y int64) (int64, bool) { return x + y, true }, func() value { return x.plus(exactly(by)) })
+	return each(x, exactly(by), func(x, y int64) (int64, bool) { return x + y, true },
+		func() value { return x.plus(exactly(by)) })
 }
 
 // arith bounds the result of an operation of any integer type.

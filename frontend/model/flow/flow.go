@@ -103,7 +103,9 @@ func Simple(p *compile.Program, point int) bool {
 func looks(c compile.SelectCase) bool { return c.Keep || c.Bag || c.Pattern != "" }
 
 func hasDefault(p *compile.Program, in *compile.Instr) bool {
-	return slices.ContainsFunc(p.Selects[in.T], func(c compile.SelectCase) bool { return c.Kind == compile.SelDefault })
+	return slices.ContainsFunc(p.Selects[in.T], func(c compile.SelectCase) bool {
+		return c.Kind == compile.SelDefault
+	})
 }
 
 // next returns the addresses that may follow an instruction in its segment.

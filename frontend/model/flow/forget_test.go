@@ -46,7 +46,8 @@ func TestForget(t *testing.T) {
 				before := newOps(p)
 				before.join(got)
 				if got.join(want) {
-					t.Errorf("%s, point %d, most %d: what is forgotten hides an operation", name, pt, most)
+					t.Errorf("%s, point %d, most %d: what is forgotten hides an operation", name,
+						pt, most)
 				} else if !want.join(before) {
 					same++
 				}

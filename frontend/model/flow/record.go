@@ -179,13 +179,15 @@ func (s *Ops) Ranges(p *compile.Program) (reads, writes []system.LocRange) {
 		c := &p.Chans[i]
 		read := func(first, n int) {
 			if n > 0 {
-				reads = append(reads, system.LocRange{First: system.Loc(first), Last: system.Loc(first + n - 1)})
+				reads = append(reads, system.LocRange{First: system.Loc(first),
+					Last: system.Loc(first + n - 1)})
 			}
 		}
 		update := func(first, n int) {
 			read(first, n)
 			if n > 0 {
-				writes = append(writes, system.LocRange{First: system.Loc(first), Last: system.Loc(first + n - 1)})
+				writes = append(writes, system.LocRange{First: system.Loc(first),
+					Last: system.Loc(first + n - 1)})
 			}
 		}
 		slots, n := c.Slots, c.Cap*(1+c.Leaves)

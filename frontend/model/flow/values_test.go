@@ -43,12 +43,14 @@ func TestValues(t *testing.T) {
 					t.Fatalf("%s of %v and %v misses %d: %v", what, xs, ys, w, v)
 				}
 			}
-			if got, ok := v.numbers(); ok && len(got) <= len(slices.Compact(slices.Sorted(slices.Values(want)))) {
+			if got, ok := v.numbers(); ok &&
+				len(got) <= len(slices.Compact(slices.Sorted(slices.Values(want)))) {
 				exact++
 			}
 		}
 		covered("join", x.join(y), append(slices.Clone(xs), ys...))
-		if len(xs) > 0 && len(ys) > 0 && x.covers(y) != !slices.ContainsFunc(ys, func(v int64) bool { return !slices.Contains(xs, v) }) {
+		if len(xs) > 0 && len(ys) > 0 && x.covers(y) != !slices.ContainsFunc(ys,
+			func(v int64) bool { return !slices.Contains(xs, v) }) {
 			t.Fatalf("%v covers %v: %v", xs, ys, x.covers(y))
 		}
 		for _, op := range []struct {
@@ -57,8 +59,12 @@ func TestValues(t *testing.T) {
 			f     func(a, b int64) int64
 		}{
 			{"sum", func() value { return x.plus(y) }, func(a, b int64) int64 { return a + b }},
-			{"difference", func() value { return x.minus(y) }, func(a, b int64) int64 { return a - b }},
-			{"product", func() value { return x.times(y) }, func(a, b int64) int64 { return a * b }},
+			{"difference", func() value { return x.minus(y) }, func(a, b int64) int64 {
+				return a - b
+			}},
+			{"product", func() value { return x.times(y) }, func(a, b int64) int64 {
+				return a * b
+			}},
 		} {
 			if x.empty() || y.empty() {
 				continue
@@ -70,7 +76,8 @@ func TestValues(t *testing.T) {
 				}
 			}
 			covered(op.name, op.value(), want)
-			covered(op.name, each(x, y, func(a, b int64) (int64, bool) { return op.f(a, b), true }, op.value), want)
+			covered(op.name, each(x, y, func(a, b int64) (int64, bool) { return op.f(a, b), true },
+				op.value), want)
 		}
 		for _, rel := range []struct {
 			name   string
@@ -108,7 +115,8 @@ func TestValues(t *testing.T) {
 func TestLimits(t *testing.T) {
 	most, least := exactly(math.MaxInt64), exactly(math.MinInt64)
 	for what, v := range map[string]value{
-		"max + 1": most.plus(exactly(1)), "min - 1": least.minus(exactly(1)), "0 - min": exactly(0).minus(least),
+		"max + 1": most.plus(exactly(1)), "min - 1": least.minus(exactly(1)),
+		"0 - min": exactly(0).minus(least),
 		"max * 2": most.times(exactly(2)), "min * -1": least.times(exactly(-1)),
 	} {
 		if v != top {

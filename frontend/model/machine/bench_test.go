@@ -13,7 +13,8 @@ import (
 //
 //	go test -run - -bench Steps ./model/machine
 func BenchmarkSteps(b *testing.B) {
-	for _, name := range []string{"robots", "indexer", "filesystem", "philosophers", "sharedptr", "cmis"} {
+	for _, name := range []string{"robots", "indexer", "filesystem", "philosophers", "sharedptr",
+		"cmis"} {
 		b.Run(name, func(b *testing.B) { benchmarkSteps(b, name, false) })
 	}
 }

@@ -75,7 +75,8 @@ func (m *Machine) equalMessages(ch *compile.Chan, a, b int) bool {
 // messages calls f for the places of the messages that a receive may take: the
 // oldest one that matches, or each one in a bag that matches and is another one than
 // those before it.
-func (m *Machine) messages(c *compile.SelectCase, ch *compile.Chan, regs []int64, f func(place int)) {
+func (m *Machine) messages(c *compile.SelectCase, ch *compile.Chan, regs []int64,
+	f func(place int)) {
 	last := -1
 	for i := range ch.Cap {
 		slot := m.place(ch, i)
@@ -356,7 +357,8 @@ func (m *Machine) selectCase(in *compile.Instr, regs []int64) (status, int) {
 			if ch := m.rendezvous(&cases[i], regs); ch != nil {
 				rendezvous = true
 				if c := &cases[i]; c.Keep || c.Pattern != "" {
-					return m.fault(in, "match and peek need a channel with a buffer: %s never holds a message", ch.Name)
+					return m.fault(in, "match and peek need a channel with a buffer: %s never "+
+						"holds a message", ch.Name)
 				}
 			}
 		}
@@ -364,7 +366,8 @@ func (m *Machine) selectCase(in *compile.Instr, regs []int64) (status, int) {
 	wait := 0
 	if rendezvous {
 		if in.D != 0 {
-			return m.fault(in, "a channel without a buffer cannot be used in an atomic block or in init: it needs the other side to take a step")
+			return m.fault(in, "a channel without a buffer cannot be used in an atomic block or "+
+				"in init: it needs the other side to take a step")
 		}
 		wait = m.wait(m.thread)
 		if wait > parked {
@@ -475,12 +478,14 @@ func (m *Machine) retract(cases []compile.SelectCase, regs []int64) {
 			continue
 		}
 		state, who, _ := unmark(m.read(ch.Slots))
-		if who != m.thread || state != sender && state != receiver || sabotage.Is("select/retract") {
+		if who != m.thread || state != sender && state != receiver ||
+			sabotage.Is("select/retract") {
 			continue
 		}
 		if state == sender {
 			if m.story.on {
-				m.story.deeds = append(m.story.deeds, system.Deed{Kind: system.Withdraw, Channel: ch.Name, Value: m.message(ch, ch.Values)})
+				m.story.deeds = append(m.story.deeds, system.Deed{Kind: system.Withdraw,
+					Channel: ch.Name, Value: m.message(ch, ch.Values)})
 			}
 			for i := range ch.Leaves {
 				m.write(ch.Values+i, 0)

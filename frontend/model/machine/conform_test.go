@@ -23,7 +23,8 @@ func TestConform(t *testing.T) {
 	for seed := range seeds {
 		config := oracle.Everything
 		if seed%2 == 1 {
-			config = oracle.Config{Threads: 3, Statements: 5, Loops: true, Locks: true, Awaits: true, Choices: true, Selects: true}
+			config = oracle.Config{Threads: 3, Statements: 5, Loops: true, Locks: true,
+				Awaits: true, Choices: true, Selects: true}
 		}
 		text := oracle.Generate(seed, config)
 		m, err := model.Parse("generated.model", text, model.Options{})
@@ -35,7 +36,8 @@ func TestConform(t *testing.T) {
 		}
 		check(m.System())
 		for _, o := range []lockset.Options{
-			{Rule: lockset.None}, {Rule: lockset.LD, Dependences: true}, {Rule: lockset.LDPrime, Dependences: true},
+			{Rule: lockset.None}, {Rule: lockset.LD, Dependences: true},
+			{Rule: lockset.LDPrime, Dependences: true},
 			{Rule: lockset.HB}, {Rule: lockset.HB, Dependences: true},
 		} {
 			sys, err := lockset.New(m.System(), o)
@@ -53,7 +55,8 @@ func TestConform(t *testing.T) {
 	}
 }
 
-var remembered = flag.Int("remembered", 0, "how many generated models are searched with steps remembered and executed")
+var remembered = flag.Int("remembered", 0, "how many generated models are searched with steps "+
+	"remembered and executed")
 
 // TestRemember holds on generated models, with every construct and with the shapes that the
 // oracles are fed with, that a search which remembers steps finds what one finds that

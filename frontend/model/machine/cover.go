@@ -93,10 +93,15 @@ func (m *Machine) failedAt(site int) {
 	for range len(m.p.Code) {
 		in := &m.p.Code[at]
 		switch {
-		case in.Op == compile.OpFail || in.Op == compile.OpBound || in.Op == compile.OpBlock || in.Op == compile.OpDrop || in.Op == compile.OpTable:
+		case in.Op == compile.OpFail || in.Op == compile.OpBound || in.Op == compile.OpBlock ||
+			in.Op == compile.OpDrop || in.Op == compile.OpTable:
 			return
-		case in.Site == int32(site) || in.Op == compile.OpSelect && slices.ContainsFunc(m.p.Selects[in.T], func(c compile.SelectCase) bool { return c.Site == int32(site) }),
-			in.Op == compile.OpJmp && in.T >= 0: // a loop that does not end is the outer one's fault
+		case in.Site == int32(site) || in.Op == compile.OpSelect &&
+			slices.ContainsFunc(m.p.Selects[in.T], func(c compile.SelectCase) bool {
+				return c.Site == int32(site)
+			}),
+			// a loop that does not end is the outer one's fault
+			in.Op == compile.OpJmp && in.T >= 0:
 			m.took(int32(m.p.Cover.Faults[at]))
 			return
 		case in.Op == compile.OpJmp:
@@ -113,7 +118,8 @@ func (s *System) target(counter int32) int {
 		s.targets = map[int32]int{}
 		for at := range s.p.Code {
 			switch in := &s.p.Code[at]; in.Op {
-			case compile.OpJt, compile.OpJf, compile.OpJeq, compile.OpJne, compile.OpJlt, compile.OpJle, compile.OpJmp:
+			case compile.OpJt, compile.OpJf, compile.OpJeq, compile.OpJne, compile.OpJlt,
+				compile.OpJle, compile.OpJmp:
 				if in.T >= 0 {
 					s.targets[in.T] = int(in.A)
 				}

@@ -54,7 +54,8 @@ func (m *Machine) Future(t int) *system.Footprint {
 // it fails, even if its code does not come to the end of their blocks.
 func (m *Machine) withMonitors(t int, fp *system.Footprint) *system.Footprint {
 	for _, l := range m.sys.monitors {
-		if m.sys.locs[l].load(m.words) != int64(t+1) || fp.MayWrite(l) && fp.MayWrite(l+monitorDepth) {
+		if m.sys.locs[l].load(m.words) != int64(t+1) || fp.MayWrite(l) &&
+			fp.MayWrite(l+monitorDepth) {
 			continue
 		}
 		writes := append(slices.Clone(fp.Writes), system.LocRange{First: l, Last: l + monitorDepth})
@@ -70,9 +71,13 @@ func (m *Machine) computeFuture(t int) *system.Footprint {
 		return &system.Footprint{}
 	}
 	w, sh := m.sys.slot(t)
-	b := m.futures.analysis.From(pc-1, func(v *compile.Var) int64 { return fieldValue(m.words[w:], v.Field, sh) })
+	b := m.futures.analysis.From(pc-1, func(v *compile.Var) int64 {
+		return fieldValue(m.words[w:], v.Field, sh)
+	})
 	reads, writes := b.Ranges(p)
-	perThread := func(t, k int) system.LocRange { return system.LocRange{First: p.Loc(t, k), Last: p.Loc(t, k)} }
+	perThread := func(t, k int) system.LocRange {
+		return system.LocRange{First: p.Loc(t, k), Last: p.Loc(t, k)}
+	}
 	threads := m.n
 	if b.Creates || b.Peeks && m.sys.dynamic {
 		threads = m.sys.maxThreads

@@ -20,9 +20,11 @@ import (
 func TestFuturesBound(t *testing.T) {
 	configs := []oracle.Config{
 		oracle.Everything,
-		{Threads: 3, Statements: 5, Loops: true, Locks: true, Awaits: true, Choices: true, Selects: true},
+		{Threads: 3, Statements: 5, Loops: true, Locks: true, Awaits: true, Choices: true,
+			Selects: true},
 		{Threads: 3, Statements: 5, Loops: true, Channels: true, Rendezvous: true, Selects: true},
-		{Threads: 2, Statements: 6, Creation: true, Awaits: true, Locks: true, Functions: true, Pointers: true},
+		{Threads: 2, Statements: 6, Creation: true, Awaits: true, Locks: true, Functions: true,
+			Pointers: true},
 		{Threads: 3, Statements: 5, Invariants: true, Loops: true, Atomic: true, Pointers: true},
 	}
 	steps, bounded := 0, 0
@@ -65,8 +67,11 @@ func TestFuturesBound(t *testing.T) {
 					for v >= len(fps) {
 						v = parent[v]
 					}
-					if a.Write && !fps[v].MayWrite(a.Loc) || !a.Write && !fps[v].MayRead(a.Loc) && !fps[v].MayWrite(a.Loc) {
-						t.Fatalf("seed %d: thread %d accesses %s (write %v), which was not in the future of thread %d\n%s", seed, u, mc.LocName(a.Loc), a.Write, v, text)
+					if a.Write && !fps[v].MayWrite(a.Loc) || !a.Write && !fps[v].MayRead(a.Loc) &&
+						!fps[v].MayWrite(a.Loc) {
+						t.Fatalf("seed %d: thread %d accesses %s (write %v), which was not in "+
+							"the future of thread %d\n%s", seed, u, mc.LocName(a.Loc), a.Write, v,
+							text)
 					}
 					if !fps[v].MayWrite(0) || !fps[v].MayRead(1) {
 						bounded++
@@ -117,7 +122,8 @@ init { go T() }`, "reads x; writes a[1] a[2] a[3]"},
 var c = make(chan uint8, 2)
 var d = make(chan uint8, 2)
 thread T() { c <- 1 }
-init { go T(); go T() }`, "reads c.slot[0] c.slot[0] c.slot[1] c.slot[1] c.tail; writes c.slot[0] c.slot[0] c.slot[1] c.slot[1] c.tail"},
+init { go T(); go T() }`, "reads c.slot[0] c.slot[0] c.slot[1] c.slot[1] c.tail; writes " +
+			"c.slot[0] c.slot[0] c.slot[1] c.slot[1] c.tail"},
 		{"created", `
 var x, y uint8
 thread C(p *uint8) { *p = 1 }

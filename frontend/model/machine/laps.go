@@ -47,8 +47,10 @@ func (l *laps) keep(m *Machine, at int, regs []int64) {
 // same tells whether a pass is the one remembered over again.
 func (l *laps) same(m *Machine, at int, regs []int64) bool {
 	n := len(m.words)
-	return at == l.at && m.n == l.threads && len(m.choices) == l.choices && slices.Equal(regs, l.regs) &&
-		len(l.words) == n+len(m.scratch) && slices.Equal(m.words, l.words[:n]) && slices.Equal(m.scratch, l.words[n:])
+	return at == l.at && m.n == l.threads && len(m.choices) == l.choices &&
+		slices.Equal(regs, l.regs) &&
+		len(l.words) == n+len(m.scratch) && slices.Equal(m.words, l.words[:n]) &&
+		slices.Equal(m.scratch, l.words[n:])
 }
 
 // lap is called at the beginning of some passes of loops, by the jump in to at.
@@ -69,14 +71,17 @@ func (m *Machine) lap(in *compile.Instr, at int, regs []int64) (status, int) {
 		}
 		return reached, 0
 	}
-	if l.outer == nil || in.D < l.outer.D || in.D == l.outer.D && m.p.Sites[in.Site].Pos < m.p.Sites[l.outer.Site].Pos {
+	if l.outer == nil || in.D < l.outer.D || in.D == l.outer.D &&
+		m.p.Sites[in.Site].Pos < m.p.Sites[l.outer.Site].Pos {
 		l.outer = in
 	}
 	if l.circle && l.same(m, at, regs) {
-		return m.fault(l.outer, "an endless loop: the state repeats, and no other thread can run in between")
+		return m.fault(l.outer, "an endless loop: the state repeats, and no other thread can run "+
+			"in between")
 	}
 	if m.budget < 0 {
-		return m.fault(l.outer, "more than %d loop iterations in one transition: an endless loop, or too much computation for one transition", Budget)
+		return m.fault(l.outer, "more than %d loop iterations in one transition: an endless "+
+			"loop, or too much computation for one transition", Budget)
 	}
 	return reached, 0
 }

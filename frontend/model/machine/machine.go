@@ -231,8 +231,9 @@ func (m *Machine) value(l int) int64 {
 	return m.sys.locs[l].load(m.words)
 }
 
-// operate records that the step does an operation to a location, or looks at what the operation changes:
-// it would do the same if it were executed so many more times before. If op is 0, it is an ordinary access.
+// operate records that the step does an operation to a location, or looks at what the operation
+// changes: it would do the same if it were executed so many more times before. If op is 0, it is
+// an ordinary access.
 func (m *Machine) operate(l int, write bool, op system.Op, room int64) {
 	if !m.track {
 		return
@@ -309,7 +310,8 @@ func (m *Machine) Step(t int, alt uint64) system.Outcome {
 	// Field by field: copying an outcome as a whole waits for the stores of its parts.
 	x := &m.result
 	m.attempt(t, pt, alt, x)
-	return system.Outcome{Kind: x.Kind, AtEnd: x.AtEnd, Created: x.Created, Next: x.Next, Violation: x.Violation}
+	return system.Outcome{Kind: x.Kind, AtEnd: x.AtEnd, Created: x.Created, Next: x.Next,
+		Violation: x.Violation}
 }
 
 // attempt executes one alternative. It returns the number of the alternative to try
@@ -343,7 +345,8 @@ func (m *Machine) attempt(t int, pt *compile.Point, alt uint64, out *system.Outc
 		m.access(s.p.Loc(t, 0), false) // the child reads its existence
 	}
 	st, to := m.run(pt.Entry, m.regs, pt.Thread, w, sh)
-	out.Kind, out.AtEnd, out.Created = system.Moved, false, m.created && !sabotage.Is("access/created")
+	out.Kind, out.AtEnd, out.Created = system.Moved, false, m.created &&
+		!sabotage.Is("access/created")
 	out.Next, out.Violation = 0, nil
 	switch st {
 	case blocked:
@@ -592,9 +595,11 @@ func (m *Machine) create(in *compile.Instr, regs []int64) (status, int) {
 	}
 	if m.n >= s.maxThreads {
 		if n := s.observers; n > 0 {
-			return m.fault(in, "more than %d threads: a model can create at most %d, and each of its %d invariants counts as one", s.maxThreads-n, s.maxThreads, n)
+			return m.fault(in, "more than %d threads: a model can create at most %d, and each of "+
+				"its %d invariants counts as one", s.maxThreads-n, s.maxThreads, n)
 		}
-		return m.fault(in, "more than %d threads: a model can create at most that many", s.maxThreads)
+		return m.fault(in, "more than %d threads: a model can create at most that many",
+			s.maxThreads)
 	}
 	t := m.n
 	m.n++

@@ -88,7 +88,8 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 		}
 		n := m.read(l + rwReaders)
 		if n == maxReaders {
-			return m.fault(in, "rlock of %s, which has %d readers, as many as there can be", name, maxReaders)
+			return m.fault(in, "rlock of %s, which has %d readers, as many as there can be", name,
+				maxReaders)
 		}
 		m.write(l+rwReaders, n+1)
 		m.syncs.add(system.Acquire, l)
@@ -150,7 +151,8 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 		n := old + regs[in.C]
 		if n < 0 || n > maxGroup {
 			m.read(l)
-			return m.fault(in, "the counter of %s is %d, and %d is added: it is from 0 to %d", name, n-regs[in.C], regs[in.C], maxGroup)
+			return m.fault(in, "the counter of %s is %d, and %d is added: it is from 0 to %d", name,
+				n-regs[in.C], regs[in.C], maxGroup)
 		}
 		m.bump(l, old, regs[in.C], 0, maxGroup)
 		m.syncs.add(system.Release, l)
@@ -194,7 +196,8 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 		}
 		return reached, 0
 	case compile.OpWake:
-		if !sabotage.Is("sync/wake") && uint64(m.read(l+monitorWaiters))>>m.thread&1 != 0 || m.read(l) != 0 {
+		if !sabotage.Is("sync/wake") && uint64(m.read(l+monitorWaiters))>>m.thread&1 != 0 ||
+			m.read(l) != 0 {
 			m.waitsFor(l)
 			return blocked, 0
 		}
@@ -205,8 +208,10 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 		return reached, 0
 	}
 	if m.read(l) != self {
-		what := map[compile.Op]string{compile.OpExit: "leaving", compile.OpWait: "wait", compile.OpNotify: "notify"}[in.Op]
-		return m.fault(in, "illegal monitor state: %s on %s by a thread that is not in it", what, name)
+		what := map[compile.Op]string{compile.OpExit: "leaving", compile.OpWait: "wait",
+			compile.OpNotify: "notify"}[in.Op]
+		return m.fault(in, "illegal monitor state: %s on %s by a thread that is not in it", what,
+			name)
 	}
 	switch in.Op {
 	case compile.OpExit:
@@ -276,7 +281,8 @@ func (m *Machine) tryLock(in *compile.Instr, l int, regs []int64) (status, int) 
 			value = m.read(at) + 1
 		}
 		if value > maxReaders {
-			return m.fault(in, "tryrlock of %s, which has %d readers, as many as there can be", m.p.Locs[l].Name, maxReaders)
+			return m.fault(in, "tryrlock of %s, which has %d readers, as many as there can be",
+				m.p.Locs[l].Name, maxReaders)
 		}
 	}
 	free = free || sabotage.Is("sync/trylock")

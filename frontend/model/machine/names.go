@@ -22,16 +22,16 @@ import (
 //
 // The representative of a state is the least one of some states of its orbit, of which the
 // threads are sorted. Which ones is found out by colors, as by the programs for graph
-// isomorphism (McKay, Practical graph isomorphism, Congressus Numerantium 30, 1981). Names and symmetric
-// threads are vertices; each thread and each location is an edge with a label, which
+// isomorphism (McKay, Practical graph isomorphism, Congressus Numerantium 30, 1981). Names and
+// symmetric threads are vertices; each thread and each location is an edge with a label, which
 // joins the names and threads in it. Vertices have ranks, which are refined by those of their
-// neighbours until that makes no difference. If names of one rank are left, each of
-// them in turn is made the first one. Nothing of this depends on which name is which, so all
-// states of an orbit come to the same ones. Two names are twins if exchanging
-// them gives the same state, but for the order of threads; then one of them is enough.
-// So there is no bound, and the states need not be compared with all that the permutations make.
-// Where neither colors nor twins help, as with names in a ring, there are as many
-// as names; only graphs that are hard for the programs above are hard here.
+// neighbours until that makes no difference. If names of one rank are left, each of them in turn
+// is made the first one. Nothing of this depends on which name is which, so all states of an
+// orbit come to the same ones. Two names are twins if exchanging them gives the same state, but
+// for the order of threads; then one of them is enough. So there is no bound, and the states
+// need not be compared with all that the permutations make. Where neither colors nor twins help,
+// as with names in a ring, there are as many as names; only graphs that are hard for the
+// programs above are hard here.
 
 // cellKind says what a permutation of names does to a value.
 type cellKind uint8
@@ -186,14 +186,16 @@ func (r *renamer) slotCells(pt *compile.Point) []slotCell {
 }
 
 // leafNames appends the names that lead to each scalar in a value of a type.
-func (r *renamer) leafNames(dst [][]compile.Named, named []compile.Named, t *resolve.Type) [][]compile.Named {
+func (r *renamer) leafNames(dst [][]compile.Named, named []compile.Named,
+	t *resolve.Type) [][]compile.Named {
 	switch t.Kind {
 	case resolve.Array:
 		stride := len(compile.Leaves(t.Elem))
 		for i := range t.Len {
 			in := named
 			if t.Index != nil {
-				in = append(slices.Clone(named), compile.Named{Set: slices.Index(r.s.p.Sets, t.Index.Underlying()), Index: i, Stride: stride})
+				in = append(slices.Clone(named), compile.Named{
+					Set: slices.Index(r.s.p.Sets, t.Index.Underlying()), Index: i, Stride: stride})
 			}
 			dst = r.leafNames(dst, in, t.Elem)
 		}
@@ -290,16 +292,18 @@ func (r *renamer) choose(l *level) {
 		l.class = append(l.class, r.order[at])
 	}
 	for _, v := range l.class {
-		if !slices.ContainsFunc(l.kinds, func(u int32) bool { return !r.tied[u] && !r.tied[v] || r.twins(u, v) || sabotage.Is("names/twins") }) {
+		if !slices.ContainsFunc(l.kinds, func(u int32) bool {
+			return !r.tied[u] && !r.tied[v] || r.twins(u, v) || sabotage.Is("names/twins")
+		}) {
 			l.kinds = append(l.kinds, v)
 		}
 	}
 }
 
-// alone finds out which names are tied to others: an edge joins both, or edges join one thread with each.
-// What has a rank of its own ties nothing. Two names of one rank that are not
-// tied are twins, since the threads that go with one can change places with those that
-// go with the other: the ranks say that their edges are the same. It tells whether no name is tied.
+// alone finds out which names are tied to others: an edge joins both, or edges join one thread
+// with each. What has a rank of its own ties nothing. Two names of one rank that are not tied
+// are twins, since the threads that go with one can change places with those that go with the
+// other: the ranks say that their edges are the same. It tells whether no name is tied.
 func (r *renamer) alone(rank []int32) bool {
 	r.loose = append(r.loose[:0], make([]bool, len(rank))...)
 	for i, v := range r.order[1:] {
@@ -392,9 +396,13 @@ func (r *renamer) refine(rank []int32) bool {
 				to++
 			}
 			class := r.order[from:to]
-			if slices.ContainsFunc(class, func(v int32) bool { return r.hash[v] != r.hash[class[0]] }) {
+			if slices.ContainsFunc(class, func(v int32) bool {
+				return r.hash[v] != r.hash[class[0]]
+			}) {
 				split = true
-				slices.SortStableFunc(class, func(u, v int32) int { return cmp.Compare(r.hash[u], r.hash[v]) })
+				slices.SortStableFunc(class, func(u, v int32) int {
+					return cmp.Compare(r.hash[u], r.hash[v])
+				})
 				at := int32(from)
 				for i, v := range class {
 					if i > 0 && r.hash[v] != r.hash[class[i-1]] {

@@ -28,7 +28,8 @@ func (s *System) findPeeks() error {
 			}
 		}
 		if s.peeks[i] < 0 && !s.dynamic {
-			return &InitError{s.pos(pk.Pos), fmt.Sprintf("%s[%d] never exists: %s", pk.Thread.Name, pk.Index, created(pk.Thread.Name, k))}
+			return &InitError{s.pos(pk.Pos), fmt.Sprintf("%s[%d] never exists: %s", pk.Thread.Name,
+				pk.Index, created(pk.Thread.Name, k))}
 		}
 	}
 	return nil
@@ -235,7 +236,8 @@ func (m *Machine) SetValue(l system.Loc, v uint64) {
 }
 
 // StepOn implements system.Pieces.
-func (m *Machine) StepOn(t int, alt uint64, local []uint64, ask func(system.Loc) uint64) system.Outcome {
+func (m *Machine) StepOn(t int, alt uint64, local []uint64,
+	ask func(system.Loc) uint64) system.Outcome {
 	m.SetLocal(t, local)
 	m.ask = ask
 	if m.asked == nil {

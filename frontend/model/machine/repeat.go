@@ -54,7 +54,8 @@ func (m *Machine) Scope(t int, sc *system.Scope) bool {
 func (s *System) slotBits(t int, dst []system.Bits) []system.Bits {
 	w, sh := s.slot(t)
 	for i := range s.slotWords {
-		dst = append(dst, system.Bits{Word: int32(w + i), Mask: maskOf(min(64, s.p.SlotBits-64*i)) << sh})
+		dst = append(dst, system.Bits{Word: int32(w + i),
+			Mask: maskOf(min(64, s.p.SlotBits-64*i)) << sh})
 	}
 	return dst
 }

@@ -126,7 +126,8 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 		case compile.OpIndex:
 			s := &m.p.Strides[in.T]
 			i := regs[in.C]
-			if uint64(i) >= uint64(s.Len) && !(sabotage.Is("eval/index") && i == s.Len && s.Len > 1) {
+			if uint64(i) >= uint64(s.Len) && !(sabotage.Is("eval/index") && i == s.Len &&
+				s.Len > 1) {
 				if s.Named {
 					return m.fault(in, "the index is nil")
 				}
@@ -179,7 +180,8 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 			m.syncs.indivisible = true
 			if m.read(l) == regs[in.C] {
 				m.write(l, regs[in.D])
-				if sabotage.Is("access/cas") && m.track && m.acc[len(m.acc)-1].Loc == system.Loc(l) {
+				if sabotage.Is("access/cas") && m.track && m.acc[len(m.acc)-1].Loc == system.Loc(
+					l) {
 					m.acc[len(m.acc)-1].Write = false
 				}
 				regs[in.A] = 1
@@ -204,7 +206,8 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 			case owner == 0:
 				return m.fault(in, "unlock of %s, which is not locked", m.p.Locs[l].Name)
 			case owner != int64(m.thread+1) && !sabotage.Is("sync/unlock"):
-				return m.fault(in, "unlock of %s, which %s holds", m.p.Locs[l].Name, m.holder(int(owner-1)))
+				return m.fault(in, "unlock of %s, which %s holds", m.p.Locs[l].Name,
+					m.holder(int(owner-1)))
 			}
 			m.write(l, 0)
 			m.syncs.add(system.Release, l)
@@ -231,7 +234,8 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 				return m.fault(in, "choose(%d, %d): there is nothing to choose from", lo, hi)
 			}
 			if uint64(hi-lo) >= MaxChoice {
-				return m.fault(in, "choose(%d, %d): more than %d values to choose from; choose a smaller number and compute", lo, hi, MaxChoice)
+				return m.fault(in, "choose(%d, %d): more than %d values to choose from; choose a "+
+					"smaller number and compute", lo, hi, MaxChoice)
 			}
 			d, ok := m.choose(uint64(hi-lo) + 1)
 			if !ok {
@@ -282,9 +286,12 @@ func (m *Machine) run(at int, regs []int64, tt *compile.ThreadType, w int, sh ui
 			return m.fault(in, "")
 		case compile.OpBound:
 			return reached, int(in.A)
-		case compile.OpEnter, compile.OpExit, compile.OpWait, compile.OpWake, compile.OpNotify, compile.OpUp, compile.OpDown,
-			compile.OpWLock, compile.OpWUnlock, compile.OpRLock, compile.OpRUnlock, compile.OpGroupAdd, compile.OpGroupWait,
-			compile.OpTryLock, compile.OpTryWLock, compile.OpTryRLock, compile.OpCondWait, compile.OpCondWoken, compile.OpSignal:
+		case compile.OpEnter, compile.OpExit, compile.OpWait, compile.OpWake, compile.OpNotify,
+			compile.OpUp, compile.OpDown,
+			compile.OpWLock, compile.OpWUnlock, compile.OpRLock, compile.OpRUnlock,
+			compile.OpGroupAdd, compile.OpGroupWait,
+			compile.OpTryLock, compile.OpTryWLock, compile.OpTryRLock, compile.OpCondWait,
+			compile.OpCondWoken, compile.OpSignal:
 			if st, site := m.monitor(in, regs); st != reached {
 				return st, site
 			}

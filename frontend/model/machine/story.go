@@ -96,7 +96,8 @@ func (m *Machine) print(in *compile.Instr, regs []int64) {
 		m.chose(in, what)
 		return
 	}
-	m.story.deeds = append(m.story.deeds, system.Deed{Kind: system.Print, Text: what, Value: strings.Join(parts, " ") + "\n"})
+	m.story.deeds = append(m.story.deeds, system.Deed{Kind: system.Print, Text: what,
+		Value: strings.Join(parts, " ") + "\n"})
 }
 
 func (m *Machine) wait1(what string) {
@@ -177,7 +178,9 @@ func (m *Machine) tellStart(t int, g *compile.GoSite, regs []int64) {
 				with = append(with, v.Name+" = "+m.format(v.Type, regs[g.Args[k]]))
 			} else {
 				from := k
-				with = append(with, v.Name+" = "+m.show(v.Type, func(i int) int64 { return regs[g.Args[from+i]] }))
+				with = append(with, v.Name+" = "+m.show(v.Type, func(i int) int64 {
+					return regs[g.Args[from+i]]
+				}))
 			}
 		}
 		k += n
@@ -365,7 +368,8 @@ func (m *Machine) tellParked(c *compile.SelectCase, ch *compile.Chan, regs []int
 	}
 	v := m.sent(c, ch, regs)
 	m.story.deeds = append(m.story.deeds, system.Deed{
-		Kind: system.Send, Text: fmt.Sprintf("wait to send %s to %s", v, ch.Name), Channel: ch.Name, Value: v})
+		Kind: system.Send, Text: fmt.Sprintf("wait to send %s to %s", v, ch.Name), Channel: ch.Name,
+		Value: v})
 }
 
 // tellWoken tells which case another thread has completed for this one.
@@ -379,7 +383,8 @@ func (m *Machine) tellWoken(cases []compile.SelectCase, k int, regs []int64) {
 	}
 	v := m.message(ch, ch.Values)
 	m.story.deeds = append(m.story.deeds, system.Deed{
-		Kind: system.Receive, Text: fmt.Sprintf("receive %s from %s", v, ch.Name), Channel: ch.Name, Value: v})
+		Kind: system.Receive, Text: fmt.Sprintf("receive %s from %s", v, ch.Name), Channel: ch.Name,
+		Value: v})
 }
 
 // tellNotReady tells that the default of a select is taken, or if it has none what

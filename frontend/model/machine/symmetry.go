@@ -96,7 +96,8 @@ func (s *System) named() bool {
 
 // relates tells whether a location names threads.
 func relates(info *compile.LocInfo) bool {
-	return info.Mutex || info.Role == compile.MonitorOwner || info.Role == compile.RWWriter || waiting(info) || parking(info)
+	return info.Mutex || info.Role == compile.MonitorOwner || info.Role == compile.RWWriter ||
+		waiting(info) || parking(info)
 }
 
 func waiting(info *compile.LocInfo) bool {

@@ -24,7 +24,10 @@ func (m *Machine) RecordSyncs(on bool) { m.syncs.on = on }
 func (m *Machine) Syncs() []system.Sync { return m.syncs.list }
 
 // DataAccesses implements system.Synchronising.
-func (m *Machine) DataAccesses() ([]system.Access, bool) { return m.syncs.data, m.syncs.indivisible }
+func (m *Machine) DataAccesses() ([]system.Access, bool) {
+	return m.syncs.data,
+		m.syncs.indivisible
+}
 
 func (s *syncs) begin(indivisible bool) {
 	s.list, s.data, s.indivisible = s.list[:0], s.data[:0], indivisible
@@ -56,13 +59,15 @@ func (s *syncs) slot(c *compile.Chan, i int) {
 // seen records that the message in a slot was looked at.
 func (s *syncs) seen(c *compile.Chan, i int) {
 	if s.on {
-		s.list = append(s.list, system.Sync{Kind: system.Acquire, Object: system.Loc(c.Slots), Slot: i, Slots: c.Cap})
+		s.list = append(s.list, system.Sync{Kind: system.Acquire, Object: system.Loc(c.Slots),
+			Slot: i, Slots: c.Cap})
 	}
 }
 
 func (s *syncs) shift(c *compile.Chan, from, to int) {
 	if s.on {
-		s.list = append(s.list, system.Sync{Kind: system.Shift, Object: system.Loc(c.Slots), Slot: from, To: to, Slots: c.Cap})
+		s.list = append(s.list, system.Sync{Kind: system.Shift, Object: system.Loc(c.Slots),
+			Slot: from, To: to, Slots: c.Cap})
 	}
 }
 

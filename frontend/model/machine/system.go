@@ -126,13 +126,16 @@ func (e *InitError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.Pos.File, e.Pos.Line, e.Pos.Col, e.Message)
 }
 
-// New lays out the state of a compiled model and executes its init. The error
-// is an *InitError, also for a property that names a thread that never exists, or says that the state would be too large.
+// New lays out the state of a compiled model and executes its init. The error is an *InitError,
+// also for a property that names a thread that never exists, or says that the state would be too
+// large.
 func New(p *compile.Program) (*System, error) {
 	// How wide a thread number is depends on how many threads init creates,
 	// so init runs twice.
 	if n := len(p.Properties); n >= compile.MaxThreads {
-		return nil, fmt.Errorf("%s: %d invariants: at most %d are possible, and fewer beside threads, because each counts as a thread; join some of them with &&", p.Source.Name, n, compile.MaxThreads-1)
+		return nil, fmt.Errorf("%s: %d invariants: at most %d are possible, and fewer beside "+
+			"threads, because each counts as a thread; join some of them with &&", p.Source.Name, n,
+			compile.MaxThreads-1)
 	}
 	s := &System{p: p}
 	if err := s.layout(compile.MaxThreads, true); err != nil {
@@ -201,7 +204,8 @@ func (s *System) layout(n int, dynamic bool) error {
 		s.perWord = 64 / p.SlotBits
 	}
 	if total := s.length(n); !dynamic && total > MaxWords || s.base > MaxWords {
-		return fmt.Errorf("%s: the state is too large: %d bytes, the limit is %d; make arrays smaller or use smaller integer types", p.Source.Name, 8*max(total, s.base), 8*MaxWords)
+		return fmt.Errorf("%s: the state is too large: %d bytes, the limit is %d; make arrays "+
+			"smaller or use smaller integer types", p.Source.Name, 8*max(total, s.base), 8*MaxWords)
 	}
 	s.placeSlots(n)
 	s.typeIndex = map[*compile.ThreadType]int{}
@@ -263,7 +267,8 @@ func (s *System) placeSlots(n int) {
 	s.slots = make([]slotPlace, n)
 	for t := range s.slots {
 		if s.perWord > 0 {
-			s.slots[t] = slotPlace{int32(s.base + t/s.perWord), uint32(t % s.perWord * s.p.SlotBits)}
+			s.slots[t] = slotPlace{int32(s.base + t/s.perWord),
+				uint32(t % s.perWord * s.p.SlotBits)}
 		} else {
 			s.slots[t] = slotPlace{int32(s.base + t*s.slotWords), 0}
 		}
@@ -302,12 +307,14 @@ func (s *System) runInit() error {
 	runs, passes := 0, 0
 	for alt, more := uint64(0), true; more; {
 		if runs++; runs > maxInitRuns {
-			return fmt.Errorf("%s: init has more than %d combinations of choices; make them in a thread", s.p.Source.Name, maxInitRuns)
+			return fmt.Errorf("%s: init has more than %d combinations of choices; make them in a "+
+				"thread", s.p.Source.Name, maxInitRuns)
 		}
 		tried := alt
 		st := s.initialise(m, alt)
 		if passes += Budget - m.budget + m.childPasses; passes > maxInitPasses {
-			return fmt.Errorf("%s: init has more than %d loop iterations over all combinations of its choices; make them in a thread", s.p.Source.Name, maxInitPasses)
+			return fmt.Errorf("%s: init has more than %d loop iterations over all combinations "+
+				"of its choices; make them in a thread", s.p.Source.Name, maxInitPasses)
 		}
 		alt = m.nextAlt()
 		more = alt != 0
@@ -315,17 +322,21 @@ func (s *System) runInit() error {
 		case dropped:
 			continue
 		case blocked, stay:
-			return &InitError{s.pos(s.p.Resolved.Init.Pos()), "init blocks: it runs before the threads, so nothing can ever unblock it"}
+			return &InitError{s.pos(s.p.Resolved.Init.Pos()),
+				"init blocks: it runs before the threads, so nothing can ever unblock it"}
 		case failed:
 			return &InitError{m.viol.Pos, "init fails: " + m.viol.Message}
 		}
 		for l := range s.p.Locs {
-			if info := &s.p.Locs[l]; (info.Mutex || info.Role == compile.MonitorOwner || info.Role == compile.RWWriter || info.Role == compile.RWReaders) && m.read(l) != 0 {
-				return &InitError{s.pos(s.p.Resolved.Init.Pos()), "init ends while it holds " + info.Name + ": no thread could ever unlock it"}
+			if info := &s.p.Locs[l]; (info.Mutex || info.Role == compile.MonitorOwner ||
+				info.Role == compile.RWWriter || info.Role == compile.RWReaders) && m.read(l) != 0 {
+				return &InitError{s.pos(s.p.Resolved.Init.Pos()), "init ends while it holds " +
+					info.Name + ": no thread could ever unlock it"}
 			}
 		}
 		if m.n == s.observers {
-			return &InitError{Message: s.p.Source.Name + ": init starts no thread: there is nothing to explore; start one with go"}
+			return &InitError{Message: s.p.Source.Name + ": init starts no thread: there is " +
+				"nothing to explore; start one with go"}
 		}
 		m.commit(s.p.Cover.Init)
 		if !s.dynamic {
@@ -342,11 +353,13 @@ func (s *System) runInit() error {
 			s.chosen = append(s.chosen, tried)
 		}
 		if len(s.initial) > MaxInitial {
-			return fmt.Errorf("%s: init has more than %d outcomes; make the choice in a thread", s.p.Source.Name, MaxInitial)
+			return fmt.Errorf("%s: init has more than %d outcomes; make the choice in a thread",
+				s.p.Source.Name, MaxInitial)
 		}
 	}
 	if len(s.initial) == 0 {
-		return &InitError{s.pos(s.p.Resolved.Init.Pos()), "no outcome of init satisfies the assumptions: there is nothing to explore"}
+		return &InitError{s.pos(s.p.Resolved.Init.Pos()),
+			"no outcome of init satisfies the assumptions: there is nothing to explore"}
 	}
 	return nil
 }
@@ -513,7 +526,8 @@ func (m *Machine) Locals(t int) []system.Binding {
 			types := compile.Leaves(v.Type)
 			parts := make([]string, v.N)
 			for i := range v.N {
-				parts[i] = m.format(types[i], fieldValue(m.words[w:], m.p.Points[pc-1].Thread.Fields[v.Base+i], sh))
+				parts[i] = m.format(types[i],
+					fieldValue(m.words[w:], m.p.Points[pc-1].Thread.Fields[v.Base+i], sh))
 			}
 			value = "[" + strings.Join(parts, " ") + "]"
 		} else {

@@ -12,7 +12,8 @@ var _ system.Irreducible = (*System)(nil)
 func (s *System) Irreducible(bool) string {
 	if s.p.Timeout != 0 {
 		at := s.pos(s.p.Timeout)
-		return fmt.Sprintf("%s:%d: ", at.File, at.Line) + "timeout() is true only if no thread can move, so it depends on all of them"
+		return fmt.Sprintf("%s:%d: ", at.File, at.Line) + "timeout() is true only if no thread " +
+			"can move, so it depends on all of them"
 	}
 	return ""
 }

@@ -29,7 +29,8 @@ func (c *checker) insteadOf(s *syntax.SelectorExpr, args []syntax.Expr) string {
 	}
 	kind := Invalid
 	if id, ok := syntax.Unparen(s.X).(*syntax.Ident); ok {
-		if obj := c.scope.find(id.Name); obj != nil && (obj.Kind == SharedObj || obj.Kind == LocalObj) && c.complete(obj) && obj.Type != nil {
+		if obj := c.scope.find(id.Name); obj != nil && (obj.Kind == SharedObj ||
+			obj.Kind == LocalObj) && c.complete(obj) && obj.Type != nil {
 			kind = obj.Type.Kind
 		}
 	}
@@ -61,9 +62,11 @@ func (c *checker) insteadOf(s *syntax.SelectorExpr, args []syntax.Expr) string {
 		case WaitGroup:
 			return fmt.Sprintf("write add(%s, %s)", x, first)
 		case Int:
-			return fmt.Sprintf("write atomic { %s += %s }, with its result as atomic { %[1]s += %[2]s; y = %[1]s }", x, first)
+			return fmt.Sprintf("write atomic { %s += %s }, with its result as atomic { %[1]s += "+
+				"%[2]s; y = %[1]s }", x, first)
 		}
-		return fmt.Sprintf("write add(%s, %s), with var %[1]s waitgroup; or atomic { %[1]s += %[2]s }, with var %[1]s atomic int", x, first)
+		return fmt.Sprintf("write add(%s, %s), with var %[1]s waitgroup; or atomic { %[1]s += "+
+			"%[2]s }, with var %[1]s atomic int", x, first)
 	case "Done":
 		return with(fmt.Sprintf("write done(%s)", x), WaitGroup, "waitgroup")
 	case "Wait":
@@ -73,7 +76,8 @@ func (c *checker) insteadOf(s *syntax.SelectorExpr, args []syntax.Expr) string {
 		case Cond:
 			return fmt.Sprintf("write wait(%s, m), with the mutex m", x)
 		}
-		return fmt.Sprintf("write wait(%s), with var %[1]s waitgroup; wait(%[1]s, m), with var %[1]s cond and the mutex m", x)
+		return fmt.Sprintf("write wait(%s), with var %[1]s waitgroup; wait(%[1]s, m), with var "+
+			"%[1]s cond and the mutex m", x)
 	case "Signal":
 		return with(fmt.Sprintf("write signal(%s)", x), Cond, "cond")
 	case "Broadcast":
@@ -81,7 +85,8 @@ func (c *checker) insteadOf(s *syntax.SelectorExpr, args []syntax.Expr) string {
 	case "Load":
 		return fmt.Sprintf("write %s, with var %[1]s atomic T: reading it is one step", x)
 	case "Store":
-		return fmt.Sprintf("write %s = %s, with var %[1]s atomic T: writing it is one step", x, first)
+		return fmt.Sprintf("write %s = %s, with var %[1]s atomic T: writing it is one step", x,
+			first)
 	case "CompareAndSwap":
 		return fmt.Sprintf("write cas(%s, old, new)", x)
 	case "Swap":
@@ -96,7 +101,8 @@ func (c *checker) call(e *syntax.CallExpr) operand {
 	id, ok := syntax.Unparen(e.Fun).(*syntax.Ident)
 	if !ok {
 		if s, ok := e.Fun.(*syntax.SelectorExpr); ok {
-			if x, ok := s.X.(*syntax.Ident); ok && c.scope.find(x.Name) == nil && advice[x.Name] != "" {
+			if x, ok := s.X.(*syntax.Ident); ok && c.scope.find(x.Name) == nil &&
+				advice[x.Name] != "" {
 				c.errorf(e, "undefined: %s; %s", x.Name, advice[x.Name])
 				return bad()
 			}
@@ -109,7 +115,8 @@ func (c *checker) call(e *syntax.CallExpr) operand {
 	obj := c.scope.find(id.Name)
 	if obj == nil {
 		c.undefined(id, "function", func(o *Object) bool {
-			return o.Kind == FuncObj || o.Kind == BuiltinObj || o.Kind == TypeObj && !sizedOdd(o.Name)
+			return o.Kind == FuncObj || o.Kind == BuiltinObj || o.Kind == TypeObj &&
+				!sizedOdd(o.Name)
 		})
 		c.arguments(e)
 		return bad()
@@ -142,7 +149,8 @@ func (c *checker) call(e *syntax.CallExpr) operand {
 // arguments checks the arguments of a call that is wrong anyway.
 func (c *checker) arguments(e *syntax.CallExpr) {
 	for _, a := range e.Args {
-		if _, ok := a.(*syntax.StringLit); !ok { // whoever writes printf("...") means something else
+		// whoever writes printf("...") means something else
+		if _, ok := a.(*syntax.StringLit); !ok {
 			c.any(a, nil)
 		}
 	}
@@ -154,14 +162,17 @@ func (c *checker) function(e *syntax.CallExpr, obj *Object) operand {
 	}
 	if c.body == nil && !c.invariant {
 		c.arguments(e)
-		c.errorf(e, "the function %s cannot be called here: only threads, init and functions run", obj.Name)
+		c.errorf(e, "the function %s cannot be called here: only threads, init and functions run",
+			obj.Name)
 		return bad()
 	}
 	if c.body != nil {
 		atomic := c.body.atomic > 0 || c.body == c.init
-		c.body.calls = append(c.body.calls, call{obj, e.Pos(), e.End(), atomic, atomic || c.noEffects != ""})
+		c.body.calls = append(c.body.calls, call{obj, e.Pos(), e.End(), atomic, atomic ||
+			c.noEffects != ""})
 	}
-	if c.broken(obj) && !c.file.Partial[obj.Decl.(syntax.Decl)] { // its signature may not be all of it
+	// its signature may not be all of it
+	if c.broken(obj) && !c.file.Partial[obj.Decl.(syntax.Decl)] {
 		c.arguments(e)
 		return bad()
 	}
@@ -181,7 +192,8 @@ func (c *checker) function(e *syntax.CallExpr, obj *Object) operand {
 // passed checks the arguments for a function or a thread.
 func (c *checker) passed(n syntax.Node, args []syntax.Expr, obj *Object) {
 	if !c.broken(obj) && len(args) != len(obj.Params) {
-		m := c.errorf(n, "%s has %s, but got %d", obj.Name, human.Plural(len(obj.Params), "parameter"), len(args))
+		m := c.errorf(n, "%s has %s, but got %d", obj.Name, human.Plural(len(obj.Params),
+			"parameter"), len(args))
 		m.Note(obj.Pos, "the declaration of %s", obj.Name)
 	}
 	for i, a := range args {
@@ -234,7 +246,8 @@ func (c *checker) conversion(e *syntax.CallExpr, obj *Object) operand {
 		ok = t.Kind == Pointer || t.Kind == Scalarset
 	default:
 		ok = from.Underlying() == t.Underlying() ||
-			from.Kind == Pointer && t.Kind == Pointer && from.Elem.Underlying() == t.Elem.Underlying()
+			from.Kind == Pointer && t.Kind == Pointer &&
+				from.Elem.Underlying() == t.Elem.Underlying()
 	}
 	if !ok {
 		hint := ""
@@ -275,7 +288,8 @@ func (c *checker) builtin(e *syntax.CallExpr, name string) operand {
 		return c.poll(e)
 	case "match", "peek":
 		c.arguments(e)
-		c.errorf(e, "%s says which message is received: it is allowed only in a receive, <-%s, and in poll(%[2]s)", name, text(e))
+		c.errorf(e, "%s says which message is received: it is allowed only in a receive, <-%s, "+
+			"and in poll(%[2]s)", name, text(e))
 		return bad()
 	case "empty", "full":
 		if c.channel(e.Args[0], name) == nil {
@@ -294,7 +308,8 @@ func (c *checker) builtin(e *syntax.CallExpr, name string) operand {
 		return c.print(e)
 	case "timeout":
 		if c.noEffects != awaited || c.body == nil {
-			c.errorf(e, "timeout() is allowed only in the condition of an await, which can be a case of a select")
+			c.errorf(e, "timeout() is allowed only in the condition of an await, which can be a "+
+				"case of a select")
 		} else if c.body == c.init {
 			c.errorf(e, "timeout() is never true in init: no thread can move before it has ended")
 		}
@@ -407,10 +422,12 @@ func (c *checker) cas(e *syntax.CallExpr) operand {
 		if t.Kind == Pointer {
 			hint = "; for what it points to write *" + text(e.Args[0])
 		}
-		c.errorf(e.Args[0], "the first operand of cas must be a shared variable; %s is not%s", text(e.Args[0]), hint)
+		c.errorf(e.Args[0], "the first operand of cas must be a shared variable; %s is not%s",
+			text(e.Args[0]), hint)
 		t = nil
 	case t.object() != "":
-		c.errorf(e.Args[0], "cas compares and assigns values; %s is %s, which has none", text(e.Args[0]), t.object())
+		c.errorf(e.Args[0], "cas compares and assigns values; %s is %s, which has none",
+			text(e.Args[0]), t.object())
 		t = nil
 	}
 	for _, a := range e.Args[1:] {
@@ -429,7 +446,8 @@ func (c *checker) choose(e *syntax.CallExpr) operand {
 			return value(t)
 		}
 		c.arguments(e)
-		c.errorf(e, "choose has 2 operands, but got 1 that is not a type; any name of a symmetric type is choose(Pid)")
+		c.errorf(e, "choose has 2 operands, but got 1 that is not a type; any name of a "+
+			"symmetric type is choose(Pid)")
 		return bad()
 	}
 	var bound [2]operand
@@ -442,7 +460,8 @@ func (c *checker) choose(e *syntax.CallExpr) operand {
 		c.assign(&x, intType, "choose")
 		bound[i] = x
 	}
-	if lo, hi := bound[0], bound[1]; lo.mode == mConst && hi.mode == mConst && lo.val.Cmp(hi.val) > 0 {
+	if lo, hi := bound[0], bound[1]; lo.mode == mConst && hi.mode == mConst &&
+		lo.val.Cmp(hi.val) > 0 {
 		c.errorf(e, "choose(%s, %s) has nothing to choose from", lo.val, hi.val)
 		return bad()
 	}
@@ -456,7 +475,8 @@ func (c *checker) assume(e *syntax.CallExpr) operand {
 	case c.body == nil:
 		c.errorf(e, "assume is allowed only in init")
 	case c.body.obj != nil && c.body.obj.Kind == ThreadObj:
-		c.errorf(e, "assume is allowed only in init, where it drops outcomes of choices; a thread waits with await(%s)", text(e.Args[0]))
+		c.errorf(e, "assume is allowed only in init, where it drops outcomes of choices; a "+
+			"thread waits with await(%s)", text(e.Args[0]))
 	case c.body.assumes == nil:
 		c.body.assumes = e
 	}
@@ -488,10 +508,14 @@ func (c *checker) print(e *syntax.CallExpr) operand {
 
 // lockTypes are what the operations on locks are for.
 var lockTypes = map[string][]*Type{
-	"lock": {mutexType, rwType}, "unlock": {mutexType, rwType}, "rlock": {rwType}, "runlock": {rwType},
-	"trylock": {mutexType, rwType}, "tryrlock": {rwType}, "signal": {condType}, "broadcast": {condType},
-	"synchronized": {monitorType}, "wait": {monitorType, groupType, condType}, "notify": {monitorType}, "notifyAll": {monitorType},
-	"wait for a cond": {mutexType}, "up": {semaType}, "down": {semaType}, "add": {groupType}, "done": {groupType},
+	"lock": {mutexType, rwType}, "unlock": {mutexType, rwType}, "rlock": {rwType},
+	"runlock": {rwType},
+	"trylock": {mutexType, rwType}, "tryrlock": {rwType}, "signal": {condType}, "broadcast": {
+		condType},
+	"synchronized": {monitorType}, "wait": {monitorType, groupType, condType},
+	"notify": {monitorType}, "notifyAll": {monitorType},
+	"wait for a cond": {mutexType}, "up": {semaType}, "down": {semaType}, "add": {groupType},
+	"done": {groupType},
 }
 
 // lock checks the operations on mutexes, monitors, semaphores, waitgroups and conditions.
@@ -517,8 +541,10 @@ func (c *checker) lock(e *syntax.CallExpr, name string) operand {
 	if name == "wait" {
 		c.waitMutex(e, t)
 	}
-	if ok && name == "wait" && (t == monitorType || t == condType) && c.body != nil && c.body.atomic > 0 {
-		c.errorf(e, "wait is not allowed in an atomic block: it gives the %s up until another thread %s", map[bool]string{true: "monitor", false: "mutex"}[t == monitorType],
+	if ok && name == "wait" && (t == monitorType || t == condType) && c.body != nil &&
+		c.body.atomic > 0 {
+		c.errorf(e, "wait is not allowed in an atomic block: it gives the %s up until another "+
+			"thread %s", map[bool]string{true: "monitor", false: "mutex"}[t == monitorType],
 			map[bool]string{true: "notifies", false: "signals"}[t == monitorType])
 	}
 	return result
@@ -539,7 +565,8 @@ func (c *checker) waitMutex(e *syntax.CallExpr, t *Type) {
 		}
 		c.lockOperand(&m, "wait for a cond")
 	case t == condType:
-		c.errorf(e, "wait for a cond needs the mutex too, which it gives up: wait(%s, m)", text(e.Args[0]))
+		c.errorf(e, "wait for a cond needs the mutex too, which it gives up: wait(%s, m)",
+			text(e.Args[0]))
 	}
 }
 

@@ -17,13 +17,15 @@ import (
 
 var mutants = flag.Int("mutants", 30, "how `often` each model is broken by TestNoCascades")
 
-var tokens = regexp.MustCompile(`//[^\n]*|"[^"\n]*"|[A-Za-z_]\w*|\d+|:=|<-|&&|\|\||[-+=!<>]=|\+\+|--|[^\s\w]`)
+var tokens = regexp.MustCompile(
+	`//[^\n]*|"[^"\n]*"|[A-Za-z_]\w*|\d+|:=|<-|&&|\|\||[-+=!<>]=|\+\+|--|[^\s\w]`)
 
 // broken returns a model with a mistake at a token: it is left out, doubled or exchanged.
 func broken(text string, rnd *rand.Rand) string {
 	all := tokens.FindAllStringIndex(text, -1)
 	at := all[rnd.IntN(len(all))]
-	strange := []string{")", "(", "=", ":=", "==", "]", ",", "func", "else", "2x", "+", ";", "let", "'"}
+	strange := []string{")", "(", "=", ":=", "==", "]", ",", "func", "else", "2x", "+", ";", "let",
+		"'"}
 	with := ""
 	switch rnd.IntN(4) {
 	case 0: // left out
@@ -40,7 +42,8 @@ func broken(text string, rnd *rand.Rand) string {
 // that is broken can mean something else, so that few are allowed.
 func TestNoCascades(t *testing.T) {
 	var files []string
-	for _, pattern := range []string{"examples", "benchmarks", "benchmarks/locks", "docs/tutorial"} {
+	for _, pattern := range []string{"examples", "benchmarks", "benchmarks/locks",
+		"docs/tutorial"} {
 		found, err := filepath.Glob("../../../" + pattern + "/*.model")
 		if err != nil || len(found) == 0 {
 			t.Fatal(pattern, err)

@@ -32,7 +32,8 @@ func (c *checker) checkGuarded() {
 	found := map[*Object]*effect{}
 	for _, g := range c.guarded {
 		if e := c.effectOf(g.callee, found); e != nil {
-			m := c.list.Add(g.from, g.to, "%s has an effect: it cannot be called in %s", g.callee.Name, g.where)
+			m := c.list.Add(g.from, g.to, "%s has an effect: it cannot be called in %s",
+				g.callee.Name, g.where)
 			m.Note(e.from, "it %s here", e.what)
 		}
 	}
@@ -84,8 +85,10 @@ func (c *checker) does(n syntax.Node, found map[*Object]*effect) string {
 			return ""
 		}
 		return writes(n.Key, n.Value)
-	case *syntax.Block, *syntax.DeclStmt, *syntax.EmptyStmt, *syntax.ExprStmt, *syntax.IfStmt, *syntax.ForStmt, *syntax.SwitchStmt,
-		*syntax.AtomicStmt, *syntax.ReturnStmt, *syntax.BranchStmt, *syntax.LabeledStmt, *syntax.AssertStmt, *syntax.SkipStmt, *syntax.BadStmt:
+	case *syntax.Block, *syntax.DeclStmt, *syntax.EmptyStmt, *syntax.ExprStmt, *syntax.IfStmt,
+		*syntax.ForStmt, *syntax.SwitchStmt,
+		*syntax.AtomicStmt, *syntax.ReturnStmt, *syntax.BranchStmt, *syntax.LabeledStmt,
+		*syntax.AssertStmt, *syntax.SkipStmt, *syntax.BadStmt:
 		return ""
 	case *syntax.SendStmt:
 		return "sends"

@@ -54,7 +54,8 @@ func (c *checker) expr(e syntax.Expr, hint *Type) operand {
 	case mBuiltin, mFunc:
 		c.errorf(e, "%s is a function: it must be called, %s(...)", x.obj.Name, x.obj.Name)
 	case mThread:
-		c.errorf(e, "%s is a thread: start it with go %s(...), or name a local variable or a label of it in an invariant, as in %s[0]@label", x.obj.Name, x.obj.Name, x.obj.Name)
+		c.errorf(e, "%s is a thread: start it with go %s(...), or name a local variable or a "+
+			"label of it in an invariant, as in %s[0]@label", x.obj.Name, x.obj.Name, x.obj.Name)
 	default:
 		return x
 	}
@@ -101,7 +102,8 @@ func (c *checker) check(e syntax.Expr, hint *Type) operand {
 	case *syntax.IntLit:
 		return c.intLit(e)
 	case *syntax.StringLit:
-		c.errorf(e, "there are no strings: a string is allowed only as the message of an assert, or in a print")
+		c.errorf(e, "there are no strings: a string is allowed only as the message of an assert, "+
+			"or in a print")
 		return bad()
 	case *syntax.ParenExpr:
 		return c.any(e.X, hint)
@@ -127,7 +129,8 @@ func (c *checker) check(e syntax.Expr, hint *Type) operand {
 	case *syntax.CompositeLit:
 		return c.literal(e, hint)
 	case *syntax.MakeExpr:
-		c.errorf(e, "make is allowed only as the initial value of a shared variable: var c = make(chan T, n)")
+		c.errorf(e, "make is allowed only as the initial value of a shared variable: var c = "+
+			"make(chan T, n)")
 		return bad()
 	case *syntax.QuantExpr:
 		return c.quantifier(e)
@@ -143,7 +146,8 @@ func (c *checker) ident(e *syntax.Ident) operand {
 	obj := c.scope.find(e.Name)
 	if obj == nil {
 		c.undefined(e, "", func(o *Object) bool {
-			return o.Kind != TypeObj && o.Kind != ThreadObj && o.Kind != InvariantObj && o.Kind != LTLObj
+			return o.Kind != TypeObj && o.Kind != ThreadObj && o.Kind != InvariantObj &&
+				o.Kind != LTLObj
 		})
 		return bad()
 	}
@@ -397,9 +401,11 @@ func (c *checker) copies(x *operand) {
 	c.wholeArray(x.expr, x.typ)
 	if o := x.typ.object(); o != "" {
 		if x.typ.isLock() {
-			c.errorf(x.expr, "a %s cannot be assigned or copied; use a pointer, &%s", x.typ, text(x.expr))
+			c.errorf(x.expr, "a %s cannot be assigned or copied; use a pointer, &%s", x.typ,
+				text(x.expr))
 		} else {
-			c.errorf(x.expr, "%s contains %s, which cannot be assigned or copied; use a pointer, &%s", x.typ, o, text(x.expr))
+			c.errorf(x.expr, "%s contains %s, which cannot be assigned or copied; use a pointer, "+
+				"&%s", x.typ, o, text(x.expr))
 		}
 		*x = operand{expr: x.expr, typ: invalidType}
 	}
@@ -489,13 +495,15 @@ func (c *checker) address(e *syntax.UnaryExpr) operand {
 		c.errorf(e, "a thread's local variable has no address")
 		return bad()
 	case x.mode == mVar && !x.shared:
-		c.errorf(e, "the local variable %s has no address: only shared variables have one", text(e.X))
+		c.errorf(e, "the local variable %s has no address: only shared variables have one",
+			text(e.X))
 		return bad()
 	case x.mode != mVar:
 		c.errorf(e, "%s is no variable and has no address", text(e.X))
 		return bad()
 	case x.typ.Kind == Chan:
-		c.errorf(e, "there are no pointers to channels: pass %s itself, as chan %s", text(e.X), x.typ.Elem)
+		c.errorf(e, "there are no pointers to channels: pass %s itself, as chan %s", text(e.X),
+			x.typ.Elem)
 		return bad()
 	}
 	return value(c.canonical(Type{Kind: Pointer, Elem: x.typ}))
@@ -591,11 +599,13 @@ func (c *checker) binary(x, y *operand, op syntax.Op, e syntax.Node) operand {
 func (c *checker) operands(x, y *operand, op syntax.Op, want string, e syntax.Node) {
 	hint := ""
 	if x.typ.isInt() && want == "bools" {
-		hint = map[syntax.Op]string{syntax.LAnd: "; for the bits use &", syntax.LOr: "; for the bits use |"}[op]
+		hint = map[syntax.Op]string{syntax.LAnd: "; for the bits use &",
+			syntax.LOr: "; for the bits use |"}[op]
 	}
 	if x.typ.isBool() {
 		hint = map[syntax.Op]string{
-			syntax.And: "; for bools use &&", syntax.Or: "; for bools use ||", syntax.Xor: "; for bools use !=",
+			syntax.And: "; for bools use &&", syntax.Or: "; for bools use ||",
+			syntax.Xor: "; for bools use !=",
 		}[op]
 	}
 	c.errorf(e, "%s needs %s; %s and %s are not%s", op, want, c.show(x), c.show(y), hint)
@@ -753,7 +763,8 @@ func (c *checker) threadIndex(e syntax.Expr) (*Object, *syntax.IndexExpr) {
 // threadRef checks Thread[i].x and Thread[i]@label up to the index.
 func (c *checker) threadRef(e syntax.Expr, obj *Object, ix *syntax.IndexExpr) *ThreadRef {
 	if !c.invariant {
-		c.errorf(e, "only an invariant can look into a thread; share the variable, or write an invariant")
+		c.errorf(e, "only an invariant can look into a thread; share the variable, or write an "+
+			"invariant")
 		return nil
 	}
 	x := c.expr(ix.Index, nil)
@@ -765,7 +776,8 @@ func (c *checker) threadRef(e syntax.Expr, obj *Object, ix *syntax.IndexExpr) *T
 		return nil
 	}
 	if !c.quantConst(ix.Index) {
-		c.errorf(ix.Index, "the number of a thread must be constant, or made of constants and the variables of quantifiers")
+		c.errorf(ix.Index, "the number of a thread must be constant, or made of constants and "+
+			"the variables of quantifiers")
 		return nil
 	}
 	if x.mode == mConst && x.val.Sign() < 0 {
@@ -802,7 +814,8 @@ func (c *checker) index(e *syntax.IndexExpr) operand {
 	if obj, ix := c.threadIndex(e); obj != nil {
 		c.threadRef(e, obj, ix)
 		if c.invariant {
-			c.errorf(e, "a thread is no value: name a local variable or a label of it, as in %s.x or %s@label", text(e), text(e))
+			c.errorf(e, "a thread is no value: name a local variable or a label of it, as in "+
+				"%s.x or %s@label", text(e), text(e))
 		}
 		return bad()
 	}
@@ -826,7 +839,8 @@ func (c *checker) index(e *syntax.IndexExpr) operand {
 		return bad()
 	}
 	if x.ref {
-		c.errorf(e, "an invariant can name scalar local variables of a thread and their fields, not elements of its arrays; make the array shared")
+		c.errorf(e, "an invariant can name scalar local variables of a thread and their fields, "+
+			"not elements of its arrays; make the array shared")
 		return bad()
 	}
 	if t.Index != nil {
@@ -841,7 +855,8 @@ func (c *checker) index(e *syntax.IndexExpr) operand {
 		return operand{mode: mVar, typ: t.Elem, shared: shared}
 	}
 	if i.typ.Kind == Scalarset {
-		c.errorf(e.Index, "%s is no number: an array that it indexes is declared with it, [%s]%s", c.show(&i), i.typ, t.Elem)
+		c.errorf(e.Index, "%s is no number: an array that it indexes is declared with it, [%s]%s",
+			c.show(&i), i.typ, t.Elem)
 		return bad()
 	}
 	if !i.typ.isInt() {
@@ -849,7 +864,8 @@ func (c *checker) index(e *syntax.IndexExpr) operand {
 		return bad()
 	}
 	if i.mode == mConst && (i.val.Sign() < 0 || i.val.Cmp(big.NewInt(int64(t.Len))) >= 0) {
-		c.errorf(e.Index, "the index %s is out of bounds: %s has %d elements, 0 to %d", short(i.val), text(e.X), t.Len, t.Len-1)
+		c.errorf(e.Index, "the index %s is out of bounds: %s has %d elements, 0 to %d",
+			short(i.val), text(e.X), t.Len, t.Len-1)
 		return bad()
 	}
 	c.defaultType(&i)
@@ -874,7 +890,8 @@ func (c *checker) selector(e *syntax.SelectorExpr) operand {
 		obj := c.scope.find(id.Name)
 		if obj == nil && advice[id.Name] != "" || obj != nil && obj.Kind == ThreadObj {
 			if obj != nil {
-				c.errorf(e, "%s has any number of instances: write %s[0].%s for the first one", id.Name, id.Name, e.Sel.Name)
+				c.errorf(e, "%s has any number of instances: write %s[0].%s for the first one",
+					id.Name, id.Name, e.Sel.Name)
 			} else {
 				c.errorf(e, "undefined: %s; %s", id.Name, advice[id.Name])
 			}
@@ -888,7 +905,8 @@ func (c *checker) selector(e *syntax.SelectorExpr) operand {
 	t, shared := x.typ, x.shared
 	if t.Kind == Pointer && t.Elem.Kind == Struct {
 		if x.ref {
-			c.errorf(e, "an invariant cannot follow a thread's pointer this way: write (*%s).%s", text(e.X), e.Sel.Name)
+			c.errorf(e, "an invariant cannot follow a thread's pointer this way: write (*%s).%s",
+				text(e.X), e.Sel.Name)
 			return bad()
 		}
 		t, shared = t.Elem, true
@@ -938,7 +956,8 @@ func (c *checker) threadLocal(e *syntax.SelectorExpr, obj *Object, ix *syntax.In
 		c.errorf(e.Sel, "%s", m)
 		return bad()
 	case len(found) > 1:
-		m := c.errorf(e.Sel, "the thread %s declares %s more than once: rename one of them", obj.Name, e.Sel.Name)
+		m := c.errorf(e.Sel, "the thread %s declares %s more than once: rename one of them",
+			obj.Name, e.Sel.Name)
 		for _, l := range found {
 			m.Note(l.Pos, "a declaration of %s", l.Name)
 		}
@@ -971,7 +990,8 @@ func (c *checker) at(e *syntax.AtExpr) operand {
 	if obj == nil {
 		if id, ok := syntax.Unparen(e.X).(*syntax.Ident); ok {
 			if t := c.scope.find(id.Name); t != nil && t.Kind == ThreadObj {
-				c.errorf(e, "%s has any number of instances: write %s[0]@%s for the first one", id.Name, id.Name, e.Label.Name)
+				c.errorf(e, "%s has any number of instances: write %s[0]@%s for the first one",
+					id.Name, id.Name, e.Label.Name)
 				return bad()
 			}
 		}
@@ -997,26 +1017,32 @@ func (c *checker) at(e *syntax.AtExpr) operand {
 	}
 	if ref.Label == nil {
 		var quiet *Object
-		if ref.Label, quiet = c.calledLabel(obj, e.Label.Name, &names); ref.Label == nil && quiet != nil {
-			c.errorf(e.Label, "%s is a label of the function %s, which %s calls only in atomic blocks and conditions: no transition begins there", e.Label.Name, quiet.Owner.Name, obj.Name).
+		if ref.Label, quiet = c.calledLabel(obj, e.Label.Name, &names); ref.Label == nil &&
+			quiet != nil {
+			c.errorf(e.Label, "%s is a label of the function %s, which %s calls only in atomic "+
+				"blocks and conditions: no transition begins there", e.Label.Name, quiet.Owner.Name,
+				obj.Name).
 				Note(quiet.Pos, "the label")
 			return bad()
 		}
 	}
 	if ref.Label == nil {
 		if s := spell.Nearest(e.Label.Name, names); s != "" {
-			c.errorf(e.Label, "the thread %s has no label %s; did you mean %s?", obj.Name, e.Label.Name, s)
+			c.errorf(e.Label, "the thread %s has no label %s; did you mean %s?", obj.Name,
+				e.Label.Name, s)
 		} else {
 			hint := ""
 			if f := c.scope.find(e.Label.Name); f != nil && f.Kind == FuncObj {
-				hint = fmt.Sprintf("; %s is a function, and its labels stand there without it, as in %s@label", f.Name, text(e.X))
+				hint = fmt.Sprintf("; %s is a function, and its labels stand there without it, "+
+					"as in %s@label", f.Name, text(e.X))
 			}
 			c.errorf(e.Label, "the thread %s has no label %s%s", obj.Name, e.Label.Name, hint)
 		}
 		return bad()
 	}
 	if c.atomics[ref.Label] {
-		c.errorf(e.Label, "%s stands in an atomic block, where no transition begins: put the label before the block", e.Label.Name).
+		c.errorf(e.Label, "%s stands in an atomic block, where no transition begins: put the "+
+			"label before the block", e.Label.Name).
 			Note(ref.Label.Pos, "the label")
 		return bad()
 	}
@@ -1089,7 +1115,8 @@ func (c *checker) fold(e *syntax.FoldExpr) operand {
 		if x.mode != mInvalid && !x.typ.isInt() {
 			hint := ""
 			if x.typ.isBool() {
-				hint = "; count " + e.Var.Name + " in ... { " + text(e.X) + " } counts how often it is true"
+				hint = "; count " + e.Var.Name + " in ... { " + text(e.X) +
+					" } counts how often it is true"
 			}
 			c.errorf(e.X, "%s needs an integer; %s is not%s", word, c.show(&x), hint)
 			x.mode = mInvalid
@@ -1110,7 +1137,8 @@ func (c *checker) fold(e *syntax.FoldExpr) operand {
 }
 
 // over checks what a quantifier's variable stands for, and what is said of it.
-func (c *checker) over(e syntax.Expr, word, where string, id *syntax.Ident, d *syntax.Domain, inside func()) {
+func (c *checker) over(e syntax.Expr, word, where string, id *syntax.Ident, d *syntax.Domain,
+	inside func()) {
 	var b Bounds
 	ok := false
 	var names *Type
@@ -1151,7 +1179,8 @@ func (c *checker) over(e syntax.Expr, word, where string, id *syntax.Ident, d *s
 		n := max(b.Hi-b.Lo+1, 0)
 		c.unrolled = max(unrolled, 1) * int(n)
 		if c.unrolled > maxUnrolled {
-			c.errorf(e, "this %s is too large: its condition would be checked for %d values, at most %d are possible", word, c.unrolled, maxUnrolled)
+			c.errorf(e, "this %s is too large: its condition would be checked for %d values, at "+
+				"most %d are possible", word, c.unrolled, maxUnrolled)
 			c.unrolled = 1
 		}
 		c.prog.Bounds[e] = b
@@ -1182,7 +1211,8 @@ func (c *checker) literal(e *syntax.CompositeLit, hint *Type) operand {
 				return bad()
 			}
 			if n > maxCells || n*elem.cells() > maxCells {
-				c.errorf(e, "the state is too large: this array has more than %d elements", maxCells)
+				c.errorf(e, "the state is too large: this array has more than %d elements",
+					maxCells)
 				return bad()
 			}
 			t = c.canonical(Type{Kind: Array, Elem: elem, Len: n})
@@ -1195,7 +1225,8 @@ func (c *checker) literal(e *syntax.CompositeLit, hint *Type) operand {
 		return bad()
 	}
 	if o := t.object(); o != "" && !c.sharedInit {
-		c.errorf(e, "%s contains %s: a literal of it is allowed only as the initial value of a shared variable", t, o)
+		c.errorf(e, "%s contains %s: a literal of it is allowed only as the initial value of a "+
+			"shared variable", t, o)
 		return bad()
 	}
 	switch t.Kind {
@@ -1206,7 +1237,8 @@ func (c *checker) literal(e *syntax.CompositeLit, hint *Type) operand {
 		return bad()
 	case Array:
 		if t.Index != nil && len(e.Values) > 0 {
-			c.errorf(e, "a literal of %s would distinguish the names: assign the elements in init, for p := range %s { ... }", t, t.Index)
+			c.errorf(e, "a literal of %s would distinguish the names: assign the elements in "+
+				"init, for p := range %s { ... }", t, t.Index)
 			return bad()
 		}
 		if !open && c.elements(e, t.Elem, t.Len) < 0 {
@@ -1292,7 +1324,9 @@ func (c *checker) fields(e *syntax.CompositeLit, t *Type) {
 			c.assign(&x, t.Fields[i].Type, "the field "+t.Fields[i].Name)
 		}
 		if n := len(e.Values); n < len(t.Fields) {
-			c.list.Add(e.End()-1, e.End(), "too few values: %s has %s; name the fields to omit some", t, human.Plural(len(t.Fields), "field"))
+			c.list.Add(e.End()-1, e.End(),
+				"too few values: %s has %s; name the fields to omit some", t,
+				human.Plural(len(t.Fields), "field"))
 		}
 		return
 	}
@@ -1329,9 +1363,11 @@ func (c *checker) meet(n syntax.Node, t *Type) {
 	}
 	switch {
 	case c.body == c.init:
-		c.errorf(n, "an operation on an unbuffered channel cannot stand in init, which runs before the threads: there is no other side")
+		c.errorf(n, "an operation on an unbuffered channel cannot stand in init, which runs "+
+			"before the threads: there is no other side")
 	case c.body.atomic > 0:
-		c.errorf(n, "an operation on an unbuffered channel is not allowed in an atomic block: it needs a step of another thread")
+		c.errorf(n, "an operation on an unbuffered channel is not allowed in an atomic block: it "+
+			"needs a step of another thread")
 	case c.body.meets == source.NoPos:
 		c.body.meets = n.Pos()
 	}

@@ -42,13 +42,15 @@ func FuzzCheck(f *testing.F) {
 // FuzzParams looks for values of -D that make Check panic, or that it takes and
 // then has a constant which its type cannot hold.
 func FuzzParams(f *testing.F) {
-	for _, v := range []string{"0", "3", "-1", "0x1f", "0b1", "0o17", "1_000", "true", "false", " 7 ", "99999999999999999999", "1e3", "", "'a'", "--1"} {
+	for _, v := range []string{"0", "3", "-1", "0x1f", "0b1", "0o17", "1_000", "true", "false",
+		" 7 ", "99999999999999999999", "1e3", "", "'a'", "--1"} {
 		f.Add("N", v)
 		f.Add("B", v)
 		f.Add("S", v)
 		f.Add("n", v)
 	}
-	src := source.New("params.model", "const N = 2\nconst S uint4 = 3\nconst B = true\nconst D = N * 2\nvar A [N]int\nthread T() { assert(B || S < 15) }\ninit { go T() }\n")
+	src := source.New("params.model", "const N = 2\nconst S uint4 = 3\nconst B = true\nconst D = "+
+		"N * 2\nvar A [N]int\nthread T() { assert(B || S < 15) }\ninit { go T() }\n")
 	f.Fuzz(func(t *testing.T, name, value string) {
 		prog, err := resolve.Check(src, resolve.Options{Params: map[string]string{name: value}})
 		if (prog == nil) != (err != nil) {
@@ -70,10 +72,11 @@ func FuzzParams(f *testing.F) {
 func TestDeep(t *testing.T) {
 	const n = 9_000
 	for name, text := range map[string]string{
-		"sum":      "const A = 1" + strings.Repeat("+1", n),
-		"sum2":     "var x int\nfunc f() { x = x" + strings.Repeat("+x", n) + " }",
-		"and":      "var x bool\nfunc f() { x = x" + strings.Repeat("&&x", n) + " }",
-		"fields":   "type N struct { p *N }\nvar x N\nfunc f() { x.p" + strings.Repeat(".p", n) + " = nil }",
+		"sum":  "const A = 1" + strings.Repeat("+1", n),
+		"sum2": "var x int\nfunc f() { x = x" + strings.Repeat("+x", n) + " }",
+		"and":  "var x bool\nfunc f() { x = x" + strings.Repeat("&&x", n) + " }",
+		"fields": "type N struct { p *N }\nvar x N\nfunc f() { x.p" + strings.Repeat(".p", n) +
+			" = nil }",
 		"nested":   "const A = " + strings.Repeat("(", 400) + "1" + strings.Repeat(")", 400),
 		"blocks":   "func f() " + strings.Repeat("{", 400) + strings.Repeat("}", 400),
 		"types":    "var x " + strings.Repeat("*", 400) + "int",
@@ -93,7 +96,8 @@ func TestDeep(t *testing.T) {
 		"structs":  "type T0 [1024]int\n",
 	}
 	for i := 1; i < 60; i++ {
-		p, q := string(rune('0'+i/10))+string(rune('0'+i%10)), string(rune('0'+(i-1)/10))+string(rune('0'+(i-1)%10))
+		p, q := string(rune('0'+i/10))+string(rune('0'+i%10)), string(rune('0'+(i-1)/10))+string(
+			rune('0'+(i-1)%10))
 		if i == 1 {
 			q = "0"
 		}

@@ -49,18 +49,21 @@ thread T(i int) { go T(); switch i { case 1: case 2, 1: } }
 init { go T(1) }
 invariant x { true }
 `, nil},
-		{"tabs and wide characters", "\nvar größe int\nthread T() {\n\tif größe > 0\t{\tgröße =\tgrösse\t}\n}\ninit { go T() }\n", nil},
+		{"tabs and wide characters", "\nvar größe int\nthread T() {\n\tif größe > 0\t{\tgröße " +
+			"=\tgrösse\t}\n}\ninit { go T() }\n", nil},
 		{"parameters", "\nconst Robots, Size = 1, true\nthread T() { skip }\ninit { go T() }\n",
 			map[string]string{"robots": "3", "Size": "7", "Robots": "x", "T": "1", "Speed": "2"}},
 		{"an empty file", "", nil},
 		{"only a comment", "// nothing\n", nil},
 		{"a binary file", "\x7fELF\x02\x01\x01\x00", nil},
-		{"a long expression", "var x int\nthread T() {\n\tx = " + strings.Repeat("(x + x) * ", 50) + "x + true\n}\ninit { go T() }\n", nil},
+		{"a long expression", "var x int\nthread T() {\n\tx = " + strings.Repeat("(x + x) * ", 50) +
+			"x + true\n}\ninit { go T() }\n", nil},
 	}
 	var b strings.Builder
 	for _, test := range tests {
 		b.WriteString("--- " + test.name + "\n")
-		_, err := resolve.Check(source.New("f.model", test.text), resolve.Options{Params: test.params})
+		_, err := resolve.Check(source.New("f.model", test.text), resolve.Options{
+			Params: test.params})
 		if err == nil {
 			t.Errorf("%s: no error", test.name)
 			continue
@@ -84,10 +87,12 @@ invariant x { true }
 
 // TestSameMessages checks that the messages do not depend on the order of maps.
 func TestSameMessages(t *testing.T) {
-	text := "var a, b, c, d int\nthread T() {\n\te = 1\n\tgoto m\nl: skip\nk: skip\n}\ninit { go T() }\n"
+	text := "var a, b, c, d int\nthread T() {\n\te = 1\n\tgoto m\nl: skip\nk: skip\n}\ninit { go " +
+		"T() }\n"
 	first := ""
 	for range 50 {
-		_, err := resolve.Check(source.New("f.model", text), resolve.Options{Params: map[string]string{"X": "1", "Y": "2", "Z": "3"}})
+		_, err := resolve.Check(source.New("f.model", text), resolve.Options{
+			Params: map[string]string{"X": "1", "Y": "2", "Z": "3"}})
 		if first == "" {
 			first = err.Error()
 		}

@@ -16,7 +16,8 @@ func TestGrammarKnowsNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	var known []*regexp.Regexp
-	for _, m := range regexp.MustCompile(`"match": "(\\\\b\(.*\)\\\\b)"`).FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile(`"match": "(\\\\b\(.*\)\\\\b)"`).FindAllStringSubmatch(
+		string(text), -1) {
 		known = append(known, regexp.MustCompile("^"+strings.ReplaceAll(m[1], `\\`, `\`)+"$"))
 	}
 	n := 0

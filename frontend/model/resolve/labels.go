@@ -78,7 +78,8 @@ func (c *checker) declareLabel(s *syntax.LabeledStmt, in *blockScope) {
 	b := c.body
 	id := s.Label
 	if old := b.labels[id.Name]; old != nil {
-		c.errorf(id, "the label %s is declared twice", id.Name).Note(old.obj.Pos, "the other declaration")
+		c.errorf(id, "the label %s is declared twice", id.Name).Note(old.obj.Pos,
+			"the other declaration")
 		return
 	}
 	obj := &Object{Kind: LabelObj, Name: id.Name, Pos: id.Pos(), Decl: s, Owner: b.obj}
@@ -90,7 +91,8 @@ func (c *checker) declareLabel(s *syntax.LabeledStmt, in *blockScope) {
 	if in.atomic {
 		c.atomics[obj] = true
 		if isEnd(id.Name) {
-			c.errorf(id, "an end label stands before the atomic block: a thread that blocks inside waits in front of it")
+			c.errorf(id, "an end label stands before the atomic block: a thread that blocks "+
+				"inside waits in front of it")
 		}
 	}
 }
@@ -112,7 +114,8 @@ func (c *checker) gotoStmt(s *syntax.BranchStmt, in *blockScope) {
 		return
 	}
 	if leaves {
-		c.errorf(s, "goto %s leaves a synchronized block; leave it with break, continue or return", s.Label.Name).Note(l.obj.Pos, "the label")
+		c.errorf(s, "goto %s leaves a synchronized block; leave it with break, continue or return",
+			s.Label.Name).Note(l.obj.Pos, "the label")
 		return
 	}
 	if l.obj.Pos < s.Pos() {
@@ -120,7 +123,8 @@ func (c *checker) gotoStmt(s *syntax.BranchStmt, in *blockScope) {
 	}
 	for _, v := range l.block.vars {
 		if v.Pos() > s.Pos() && v.Pos() < l.obj.Pos {
-			c.errorf(s, "goto %s jumps over the declaration of %s", s.Label.Name, v.Name).Note(v.Pos(), "the declaration")
+			c.errorf(s, "goto %s jumps over the declaration of %s", s.Label.Name, v.Name).Note(
+				v.Pos(), "the declaration")
 			return
 		}
 	}

@@ -43,7 +43,8 @@ func (c *checker) structure(e syntax.Expr) {
 	case *syntax.CallExpr:
 		for _, a := range e.Args {
 			if t, ok := syntax.Find(a, func(*syntax.TemporalExpr) bool { return true }); ok {
-				c.errorf(t, "%s is a formula and no value that can be passed to %s", text(t), text(e.Fun))
+				c.errorf(t, "%s is a formula and no value that can be passed to %s", text(t),
+					text(e.Fun))
 			}
 		}
 	case *syntax.UnaryExpr:
@@ -68,7 +69,8 @@ func (c *checker) noTemporal(e syntax.Expr, op syntax.Op) {
 	syntax.Walk(e, func(n syntax.Node) bool {
 		t, ok := n.(*syntax.TemporalExpr)
 		if ok {
-			c.errorf(t, "%s is a formula and no operand of %s: temporal operators combine with ! && || -> <-> and each other", text(t), op)
+			c.errorf(t, "%s is a formula and no operand of %s: temporal operators combine with ! "+
+				"&& || -> <-> and each other", text(t), op)
 		}
 		return !ok
 	})
@@ -96,7 +98,8 @@ func (c *checker) eachCase(k *syntax.SelectCase) {
 	}
 	for _, s := range k.Body {
 		if l := firstLabel(s); l != nil {
-			c.errorf(l.Label, "a label cannot stand in a case that is there once for each %s: it would be there as often", e.Var.Name)
+			c.errorf(l.Label, "a label cannot stand in a case that is there once for each %s: it "+
+				"would be there as often", e.Var.Name)
 		}
 	}
 }

@@ -59,7 +59,9 @@ func TestLTLErrors(t *testing.T) {
 		{"thread V() { select { case forall i in 0..1 { <-c[i] }: } }", "case exists i"},
 		{"thread V() { select { case exists i in 0..x { <-c[i] }: } }", "must be constant"},
 		{"thread V() { select { case exists i in 0..999 { <-c[0] }: } }", "at most 250"},
-		{"thread V() { select { case exists i in 0..1 { <-c[i] }: if x == 1 { a: skip; goto a } } }", "a label cannot stand"},
+		{
+			"thread V() { select { case exists i in 0..1 { <-c[i] }: if x == 1 { a: skip; goto a " +
+				"} } }", "a label cannot stand"},
 		{"thread V() { select { case exists i in 0..1 { x = 1 }: } }", "a case of a select is"},
 		{"thread V() { select { case exists i in 0..2 { <-c[j] }: } }", "undefined: j"},
 		{"thread V() { select { case exists i in 0..1 { <-c[i] }: i = 2 } }", "i"},
@@ -90,7 +92,8 @@ func TestLTLPrecedence(t *testing.T) {
 		{"!U[0] W W[0]", "!U[0] W W[0]"},
 		{"U[0] <-> W[0] -> U[1]", "U[0] <-> (W[0] -> U[1])"},
 		{"U[0] -> W[0] -> U[1]", "U[0] -> (W[0] -> U[1])"},
-		{"forall i in 0..N-1 { []<> U[i] -> <> full(c[i]) }", "forall i in 0..N-1 { [] <> U[i] -> <> full(c[i]) }"},
+		{"forall i in 0..N-1 { []<> U[i] -> <> full(c[i]) }",
+			"forall i in 0..N-1 { [] <> U[i] -> <> full(c[i]) }"},
 		{"bool(f) U U[0]", "bool(f) U U[0]"},
 	} {
 		text := ltlPrelude + "ltl p {\n" + c.formula + "\n}\n"
@@ -104,7 +107,8 @@ func TestLTLPrecedence(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.formula, got, c.want)
 		}
 		// What is printed reads as the same.
-		q, err := resolve.Check(source.New("m.model", ltlPrelude+"ltl p { "+got+" }\n"), resolve.Options{})
+		q, err := resolve.Check(source.New("m.model", ltlPrelude+"ltl p { "+got+" }\n"),
+			resolve.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", got, err)
 		} else if again := syntax.String(q.LTL[0].Formula); again != got {

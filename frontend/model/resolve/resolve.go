@@ -306,10 +306,12 @@ func (c *checker) complete(obj *Object) bool {
 	in.state = pending
 	defer func() { in.state = known }()
 	// The object may be needed in the middle of a body: its own context is the top level's.
-	scope, iota, noEffects, sharedInit, unrolled, body := c.scope, c.iota, c.noEffects, c.sharedInit, c.unrolled, c.body
+	scope, iota, noEffects, sharedInit, unrolled, body := c.scope, c.iota, c.noEffects,
+		c.sharedInit, c.unrolled, c.body
 	c.scope, c.iota, c.noEffects, c.sharedInit, c.unrolled, c.body = c.top, nil, "", false, 0, nil
 	defer func() {
-		c.scope, c.iota, c.noEffects, c.sharedInit, c.unrolled, c.body = scope, iota, noEffects, sharedInit, unrolled, body
+		c.scope, c.iota, c.noEffects, c.sharedInit, c.unrolled, c.body = scope, iota, noEffects,
+			sharedInit, unrolled, body
 	}()
 	switch d := in.decl.(type) {
 	case *syntax.ConstDecl:
@@ -329,7 +331,8 @@ func (c *checker) constant(obj *Object, d *syntax.ConstDecl, top bool) {
 	if d.Type != nil {
 		t = c.typ(d.Type, localPlace)
 		if t.Kind != Int && t.Kind != Bool && t.Kind != Invalid {
-			c.errorf(d.Type, "a constant cannot have the type %s: constants are integers and bools", t)
+			c.errorf(d.Type, "a constant cannot have the type %s: constants are integers and bools",
+				t)
 			t = invalidType
 		}
 	}
@@ -378,7 +381,8 @@ func (c *checker) override(obj *Object, v *big.Int) *big.Int {
 	if obj.Type.isBool() {
 		b, err := strconv.ParseBool(val)
 		if err != nil || val != "true" && val != "false" {
-			c.list.Add(source.NoPos, source.NoPos, "%s: %s is a bool: its value is true or false", what, obj.Name)
+			c.list.Add(source.NoPos, source.NoPos, "%s: %s is a bool: its value is true or false",
+				what, obj.Name)
 			return v
 		}
 		if b {
@@ -405,13 +409,17 @@ func (c *checker) override(obj *Object, v *big.Int) *big.Int {
 		if len(names) > 0 {
 			of = "one of " + strings.Join(names, ", ")
 		}
-		c.list.Add(source.NoPos, source.NoPos, "%s: %s is a %s: its value is a number, or %s", what, obj.Name, obj.Type, of)
+		c.list.Add(source.NoPos, source.NoPos, "%s: %s is a %s: its value is a number, or %s", what,
+			obj.Name, obj.Type, of)
 	case n == nil:
-		c.list.Add(source.NoPos, source.NoPos, "%s: %s is an integer: its value is a number such as 12, -3 or 0x1f", what, obj.Name)
+		c.list.Add(source.NoPos, source.NoPos, "%s: %s is an integer: its value is a number such "+
+			"as 12, -3 or 0x1f", what, obj.Name)
 	case obj.Type.Kind == Int && !obj.Type.fits(n):
-		c.list.Add(source.NoPos, source.NoPos, "%s: the value is out of range of %s", what, obj.Type.limits())
+		c.list.Add(source.NoPos, source.NoPos, "%s: the value is out of range of %s", what,
+			obj.Type.limits())
 	case n.BitLen() > 64:
-		c.list.Add(source.NoPos, source.NoPos, "%s: the value is out of range: no type holds it", what)
+		c.list.Add(source.NoPos, source.NoPos, "%s: the value is out of range: no type holds it",
+			what)
 	default:
 		return n
 	}
@@ -436,13 +444,17 @@ func (c *checker) nameValues() {
 	var group []*Object
 	end := func() {
 		counts := slices.ContainsFunc(group, func(o *Object) bool {
-			_, ok := syntax.Find(o.Decl.(*syntax.ConstDecl).Value, func(id *syntax.Ident) bool { return id.Name == "iota" })
+			_, ok := syntax.Find(o.Decl.(*syntax.ConstDecl).Value, func(id *syntax.Ident) bool {
+				return id.Name == "iota"
+			})
 			return ok
 		})
 		for i, obj := range group {
 			obj.Enum = counts && len(group) > 1
 			t := obj.Type
-			several := slices.ContainsFunc(group[:i], func(o *Object) bool { return o.Type == t }) ||
+			several := slices.ContainsFunc(group[:i], func(o *Object) bool {
+				return o.Type == t
+			}) ||
 				slices.ContainsFunc(group[i+1:], func(o *Object) bool { return o.Type == t })
 			if t.Kind != Int || t.under == nil || !several {
 				continue
@@ -491,7 +503,8 @@ func (c *checker) checkParams() {
 		m := fmt.Sprintf("-D %s=%s: ", p, c.opts.Params[p])
 		switch obj := c.top.names[p]; {
 		case enums[p] != nil && enums[p].Type.under != nil:
-			m += fmt.Sprintf("%s is a value of the enumeration %s and no parameter", p, enums[p].Type)
+			m += fmt.Sprintf("%s is a value of the enumeration %s and no parameter", p,
+				enums[p].Type)
 		case enums[p] != nil:
 			m += fmt.Sprintf("%s is one of the constants of an enumeration and no parameter", p)
 		case obj != nil:
@@ -582,7 +595,8 @@ func (c *checker) signatures() {
 					c.localType(r, t, "a result")
 				default:
 					if !t.IsScalar() {
-						c.errorf(r, "a function cannot return %s: results are bools, integers, pointers, structs and arrays", c.describe(t))
+						c.errorf(r, "a function cannot return %s: results are bools, integers, "+
+							"pointers, structs and arrays", c.describe(t))
 						t = invalidType
 					}
 				}
@@ -612,7 +626,8 @@ func (c *checker) params(owner *Object, list []*syntax.Param) []*Object {
 		obj.Type = c.typ(p.Type, localPlace)
 		c.localType(p.Type, obj.Type, "a parameter")
 		if old := seen[obj.Name]; old != nil && obj.Name != "_" {
-			c.errorf(p.Name, "the parameter %s is declared twice", obj.Name).Note(old.Pos, "the other declaration")
+			c.errorf(p.Name, "the parameter %s is declared twice", obj.Name).Note(old.Pos,
+				"the other declaration")
 		}
 		seen[obj.Name] = obj
 		c.prog.Uses[p.Name] = obj
@@ -634,7 +649,8 @@ func (c *checker) sharedSize() {
 		}
 		if n += k; n > maxCells {
 			c.list.Add(obj.Pos, obj.Pos+source.Pos(len(obj.Name)),
-				"the state is too large: with %s the shared variables have more than %d elements", obj.Name, maxCells)
+				"the state is too large: with %s the shared variables have more than %d elements",
+				obj.Name, maxCells)
 			return
 		}
 	}
@@ -646,12 +662,16 @@ func (c *checker) checkStarted() {
 	switch {
 	case c.file.Lost || init != nil && c.file.Broken[init]:
 	case init == nil && len(c.prog.Threads) == 0:
-		c.list.Add(source.NoPos, source.NoPos, "no thread is ever started: the file declares no thread and no init")
+		c.list.Add(source.NoPos, source.NoPos, "no thread is ever started: the file declares no "+
+			"thread and no init")
 	case init == nil:
 		t := c.prog.Threads[0].Name
-		c.list.Add(source.NoPos, source.NoPos, "no thread is ever started: there is no init; add init { go %s(...) }", t)
+		c.list.Add(source.NoPos, source.NoPos, "no thread is ever started: there is no init; add "+
+			"init { go %s(...) }", t)
 	case !c.starts(c.init, map[*body]bool{}):
-		c.list.Add(init.Pos(), init.Pos()+4, "no thread is ever started: there is no go statement in init or in a function that it calls")
+		c.list.Add(init.Pos(), init.Pos()+4,
+			"no thread is ever started: there is no go statement in init or in a function that "+
+				"it calls")
 	}
 }
 
@@ -688,7 +708,8 @@ func (c *checker) checkCalls() {
 				for _, o := range append(slices.Clone(path[i:]), call.callee) {
 					names = append(names, o.Name)
 				}
-				c.list.Add(call.from, call.to, "recursion %s: a thread's state has a fixed layout; use a loop", strings.Join(names, " -> "))
+				c.list.Add(call.from, call.to, "recursion %s: a thread's state has a fixed "+
+					"layout; use a loop", strings.Join(names, " -> "))
 				continue
 			}
 			visit(call.callee)
@@ -730,7 +751,8 @@ func (c *checker) checkCalls() {
 		seen[b] = true
 		if b.assumes != nil && !told[b.assumes] {
 			told[b.assumes] = true
-			c.errorf(b.assumes, "assume is allowed only in init, and the thread %s calls %s: a thread waits with await", thread.Name, b.obj.Name)
+			c.errorf(b.assumes, "assume is allowed only in init, and the thread %s calls %s: a "+
+				"thread waits with await", thread.Name, b.obj.Name)
 		}
 		for _, call := range b.calls {
 			assumes(thread, c.bodies[call.callee], seen)
@@ -754,7 +776,8 @@ func (c *checker) checkCalls() {
 				if b == c.init {
 					where = "in init, which runs before the threads"
 				}
-				c.list.Add(call.from, call.to, "%s uses an unbuffered channel: it cannot be called %s", call.callee.Name, where).
+				c.list.Add(call.from, call.to, "%s uses an unbuffered channel: it cannot be "+
+					"called %s", call.callee.Name, where).
 					Note(p, "the use")
 			}
 		}

@@ -44,7 +44,8 @@ type target struct {
 
 // checkBody checks the statements of a function or thread, or of init (obj nil).
 func (c *checker) checkBody(obj *Object, block *syntax.Block) {
-	b := &body{obj: obj, meets: source.NoPos, bad: obj != nil && c.broken(obj) || obj == nil && c.file.Broken[c.prog.Init]}
+	b := &body{obj: obj, meets: source.NoPos, bad: obj != nil && c.broken(obj) || obj == nil &&
+		c.file.Broken[c.prog.Init]}
 	c.body = b
 	c.scope = newScope(c.top)
 	if obj == nil {
@@ -61,7 +62,8 @@ func (c *checker) checkBody(obj *Object, block *syntax.Block) {
 	}
 	c.collectLabels(block)
 	c.stmts(block.Stmts)
-	if obj != nil && obj.Kind == FuncObj && obj.Result.Kind != Void && !b.bad && !terminates(block) {
+	if obj != nil && obj.Kind == FuncObj && obj.Result.Kind != Void && !b.bad &&
+		!terminates(block) {
 		c.list.Add(block.End()-1, block.End(), "missing return at the end of %s", obj.Name)
 	}
 	if obj == nil {
@@ -83,7 +85,8 @@ func (c *checker) grow(t *Type) {
 func (c *checker) tooLarge(n syntax.Node) {
 	b := c.body
 	if b.cells > maxCells && b.cells < math.MaxInt/2 {
-		c.list.Add(n.Pos(), n.Pos(), "the state is too large: the local variables have more than %d elements", maxCells)
+		c.list.Add(n.Pos(), n.Pos(), "the state is too large: the local variables have more than "+
+			"%d elements", maxCells)
 		b.cells = math.MaxInt / 2 // once is enough
 	}
 }
@@ -93,7 +96,8 @@ func (c *checker) local(id *syntax.Ident, t *Type, d syntax.Node) *Object {
 	if id.Name == "_" {
 		return nil
 	}
-	obj := &Object{Kind: LocalObj, Name: id.Name, Pos: id.Pos(), Type: t, Decl: d, Owner: c.body.obj}
+	obj := &Object{Kind: LocalObj, Name: id.Name, Pos: id.Pos(), Type: t, Decl: d,
+		Owner: c.body.obj}
 	c.declare(id, obj)
 	c.body.locals = append(c.body.locals, obj)
 	c.grow(t)
@@ -108,7 +112,8 @@ func (c *checker) declare(id *syntax.Ident, obj *Object) {
 		return
 	}
 	if old := c.scope.names[id.Name]; old != nil && old.Kind != LostObj {
-		c.errorf(id, "%s is declared twice in this block", id.Name).Note(old.Pos, "the other declaration")
+		c.errorf(id, "%s is declared twice in this block", id.Name).Note(old.Pos,
+			"the other declaration")
 	}
 	c.scope.names[id.Name] = obj
 }
@@ -243,7 +248,8 @@ func (c *checker) badStmt(s *syntax.BadStmt) {
 	mayDeclare := func() {
 		for _, name := range s.Names {
 			if c.scope.find(name) == nil || slices.Contains(s.Declared, name) {
-				c.scope.names[name] = &Object{Kind: LostObj, Name: name, Pos: s.Pos(), Type: invalidType, Decl: s, Owner: c.body.obj}
+				c.scope.names[name] = &Object{Kind: LostObj, Name: name, Pos: s.Pos(),
+					Type: invalidType, Decl: s, Owner: c.body.obj}
 			}
 		}
 	}
@@ -384,7 +390,8 @@ func (c *checker) values(list []syntax.Expr, n int, hint *Type) []operand {
 		for _, e := range list {
 			c.any(e, hint)
 		}
-		c.list.Add(list[0].Pos(), list[len(list)-1].End(), "%s for %s", human.Plural(len(list), "value"), human.Plural(n, "variable"))
+		c.list.Add(list[0].Pos(), list[len(list)-1].End(), "%s for %s",
+			human.Plural(len(list), "value"), human.Plural(n, "variable"))
 		return make([]operand, n)
 	}
 	xs := make([]operand, n)
@@ -404,7 +411,8 @@ func (c *checker) exprStmt(s *syntax.ExprStmt) {
 		if c.prog.Calls[e] == CallFunc || x.mode == mInvalid || x.mode == mNone {
 			return
 		}
-		if id, ok := syntax.Unparen(e.Fun).(*syntax.Ident); ok && (id.Name == "cas" || id.Name == "trylock" || id.Name == "tryrlock") {
+		if id, ok := syntax.Unparen(e.Fun).(*syntax.Ident); ok &&
+			(id.Name == "cas" || id.Name == "trylock" || id.Name == "tryrlock") {
 			return
 		}
 	case *syntax.UnaryExpr:
@@ -458,7 +466,8 @@ func (c *checker) lvalue(e syntax.Expr) operand {
 	case x.mode == mConst:
 		c.errorf(e, "%s is constant: it cannot be assigned", name)
 	case x.mode == mVar && x.typ.Kind == Chan && x.typ.Cap >= 0:
-		c.errorf(e, "the channel %s cannot be assigned: it is one for the whole run; a local variable of type chan %s can refer to different channels", name, x.typ.Elem)
+		c.errorf(e, "the channel %s cannot be assigned: it is one for the whole run; a local "+
+			"variable of type chan %s can refer to different channels", name, x.typ.Elem)
 	case x.mode == mVar && x.typ.isLock():
 		c.errorf(e, "the %s %s cannot be assigned", x.typ, name)
 	case x.mode == mVar && x.typ.object() != "":
@@ -578,7 +587,9 @@ func (c *checker) rangeClause(s *syntax.RangeStmt) {
 			c.errorf(s.Value, "a range over %s has one variable", names)
 		}
 		if c.body != c.init {
-			c.errorf(s.X, "a range over %s would distinguish the names by its order: it is allowed only in init; a thread takes any of them with choose(%[1]s), or all in await(forall p in %[1]s { ... })", names)
+			c.errorf(s.X, "a range over %s would distinguish the names by its order: it is "+
+				"allowed only in init; a thread takes any of them with choose(%[1]s), or all in "+
+				"await(forall p in %[1]s { ... })", names)
 		}
 		over := operand{mode: mType, typ: names, expr: s.X}
 		c.rangeVar(s, s.Key, names, &over)
@@ -613,7 +624,8 @@ func (c *checker) rangeClause(s *syntax.RangeStmt) {
 			break
 		}
 		if t.Index != nil {
-			c.errorf(s.X, "the indices of %s are names in no order: in init, range over these, for p := range %s", text(s.X), t.Index)
+			c.errorf(s.X, "the indices of %s are names in no order: in init, range over these, "+
+				"for p := range %s", text(s.X), t.Index)
 			break
 		}
 		key, val = intType, t.Elem
@@ -622,7 +634,8 @@ func (c *checker) rangeClause(s *syntax.RangeStmt) {
 		key = t.Elem
 		c.meet(s.X, t)
 	default:
-		c.errorf(s.X, "cannot range over %s: only over an integer, an array or a channel", c.show(&x))
+		c.errorf(s.X, "cannot range over %s: only over an integer, an array or a channel",
+			c.show(&x))
 	}
 	c.rangeVar(s, s.Key, key, &x)
 	if s.Value != nil {
@@ -662,7 +675,8 @@ func (c *checker) rangeVar(s *syntax.RangeStmt, e syntax.Expr, t *Type, over *op
 			return // the parser refuses it
 		}
 		if o := t.object(); o != "" && t.Kind != Chan {
-			c.errorf(e, "the elements of %s are or contain %s, which cannot be copied: range over the indices, for i := range %s", text(s.X), o, text(s.X))
+			c.errorf(e, "the elements of %s are or contain %s, which cannot be copied: range "+
+				"over the indices, for i := range %s", text(s.X), o, text(s.X))
 			x.mode, x.typ = mInvalid, invalidType
 		}
 		c.local(id, c.newVarType(&x), s)
@@ -702,7 +716,8 @@ func (c *checker) switchStmt(s *syntax.SwitchStmt) {
 				continue
 			}
 			if old := seen[y.val.String()]; old != nil {
-				c.errorf(v, "the case %s appears twice in this switch", text(v)).Note(old.Pos(), "the other one")
+				c.errorf(v, "the case %s appears twice in this switch", text(v)).Note(old.Pos(),
+					"the other one")
 			} else {
 				seen[y.val.String()] = v
 			}
@@ -729,7 +744,8 @@ func (c *checker) goStmt(s *syntax.GoStmt) {
 		}
 		if obj != nil {
 			c.prog.Uses[s.Thread] = obj
-			c.errorf(s.Thread, "%s is %s, not a thread: declare thread %s(...) { ... }", obj.Name, kindName(obj.Kind), obj.Name)
+			c.errorf(s.Thread, "%s is %s, not a thread: declare thread %s(...) { ... }", obj.Name,
+				kindName(obj.Kind), obj.Name)
 			return
 		}
 		if a := advice[s.Thread.Name]; a != "" {
@@ -786,7 +802,8 @@ func (c *checker) returnStmt(s *syntax.ReturnStmt) {
 		}
 	}
 	if len(s.Results) != len(want) {
-		c.errorf(s, "%s returns %s, and this return has %d", obj.Name, human.Plural(len(want), "value"), len(s.Results)).
+		c.errorf(s, "%s returns %s, and this return has %d", obj.Name,
+			human.Plural(len(want), "value"), len(s.Results)).
 			Note(obj.Pos, "the declaration of %s", obj.Name)
 	}
 }
@@ -823,7 +840,8 @@ func (c *checker) branch(s *syntax.BranchStmt) {
 	case c.body.labels[s.Label.Name] == nil:
 		c.noLabel(s.Label)
 	case s.Tok == syntax.Break:
-		c.errorf(s, "%s is not the label of a for, switch or select around this break", s.Label.Name)
+		c.errorf(s, "%s is not the label of a for, switch or select around this break",
+			s.Label.Name)
 	default:
 		c.errorf(s, "%s is not the label of a for around this continue", s.Label.Name)
 	}
@@ -883,7 +901,8 @@ func terminatesLabeled(s syntax.Stmt, label string) bool {
 			}
 		}
 		return true
-	case *syntax.Block, *syntax.AtomicStmt, *syntax.SyncStmt, *syntax.LabeledStmt, *syntax.ReturnStmt, *syntax.BranchStmt:
+	case *syntax.Block, *syntax.AtomicStmt, *syntax.SyncStmt, *syntax.LabeledStmt,
+		*syntax.ReturnStmt, *syntax.BranchStmt:
 		return terminates(s)
 	}
 	return false

@@ -72,23 +72,28 @@ func (c *checker) symmetric(e syntax.Node, inside bool) {
 		}
 		if r := c.prog.Refs[x]; r != nil {
 			if r.Thread.Symmetric && c.numbered(r.Index) != r.Thread {
-				c.errorf(x, "%s is symmetric: an invariant speaks of all its threads alike, as in forall i in %[1]s { ... %[1]s[i] ... }", r.Thread.Name)
+				c.errorf(x, "%s is symmetric: an invariant speaks of all its threads alike, as "+
+					"in forall i in %[1]s { ... %[1]s[i] ... }", r.Thread.Name)
 			} else if !r.Thread.Symmetric {
 				c.symmetric(r.Index, inside)
 			}
 			return false
 		}
 		if why := c.mayFail(x); inside && why != "" {
-			c.errorf(x, "%s can fail: in a quantifier over symmetric threads nothing can, because it would depend on their order whether it does", why)
+			c.errorf(x, "%s can fail: in a quantifier over symmetric threads nothing can, "+
+				"because it would depend on their order whether it does", why)
 			return false
 		}
 		switch x := x.(type) {
 		case *syntax.Ident:
 			if t := c.numbered(x); t != nil {
-				c.errorf(x, "%s is the number of a thread of %s, which is symmetric: it is allowed only in %[2]s[%[1]s], and in comparisons with another such number, %[1]s == j", x.Name, t.Name)
+				c.errorf(x, "%s is the number of a thread of %s, which is symmetric: it is "+
+					"allowed only in %[2]s[%[1]s], and in comparisons with another such number, "+
+					"%[1]s == j", x.Name, t.Name)
 			}
 		case *syntax.BinaryExpr:
-			if t := c.numbered(x.X); t != nil && (x.Op == syntax.Eq || x.Op == syntax.Ne) && c.numbered(x.Y) == t {
+			if t := c.numbered(x.X); t != nil && (x.Op == syntax.Eq || x.Op == syntax.Ne) &&
+				c.numbered(x.Y) == t {
 				return false
 			}
 		case *syntax.QuantExpr:
@@ -99,7 +104,9 @@ func (c *checker) symmetric(e syntax.Node, inside bool) {
 		case *syntax.FoldExpr:
 			if c.exchanged(&x.Domain) != nil {
 				if t := c.prog.Types[x]; x.Op == syntax.Sum && t != nil && t.Signed {
-					c.errorf(x, "whether a sum of numbers that can be negative gets too large depends on the order of the threads, which are symmetric: convert to an unsigned type")
+					c.errorf(x, "whether a sum of numbers that can be negative gets too large "+
+						"depends on the order of the threads, which are symmetric: convert to an "+
+						"unsigned type")
 				}
 				c.symmetric(x.X, true)
 				return false
@@ -152,7 +159,8 @@ func (c *checker) inSteps(n syntax.Node, what string) {
 	if c.body == nil || c.body == c.init || c.body.atomic > 0 || c.noEffects == awaited {
 		return
 	}
-	c.errorf(n, "%s takes several steps, and their order would distinguish the names; put it into an atomic block", what)
+	c.errorf(n, "%s takes several steps, and their order would distinguish the names; put it "+
+		"into an atomic block", what)
 }
 
 // alike checks what is said of each name of a type: it is evaluated in some order, so
@@ -164,8 +172,10 @@ func (c *checker) alike(e syntax.Expr, t *Type) {
 		inside = e.Cond
 	case *syntax.FoldExpr:
 		inside = e.X
-		if t := c.prog.Types[e.X]; e.Op == syntax.Sum && t != nil && (t.Signed || t.Kind == UntypedInt) {
-			c.errorf(e, "whether a sum of numbers that can be negative gets too large depends on the order of the names, which are symmetric: convert to an unsigned type")
+		if t := c.prog.Types[e.X]; e.Op == syntax.Sum && t != nil &&
+			(t.Signed || t.Kind == UntypedInt) {
+			c.errorf(e, "whether a sum of numbers that can be negative gets too large depends on "+
+				"the order of the names, which are symmetric: convert to an unsigned type")
 		}
 	}
 	syntax.Walk(inside, func(n syntax.Node) bool {
@@ -177,7 +187,8 @@ func (c *checker) alike(e syntax.Expr, t *Type) {
 			return false
 		}
 		if why := c.mayFail(x); why != "" {
-			c.errorf(x, "%s can fail: in a quantifier over %s nothing can, because it would depend on the order of the names whether it does", why, t)
+			c.errorf(x, "%s can fail: in a quantifier over %s nothing can, because it would "+
+				"depend on the order of the names whether it does", why, t)
 			return false
 		}
 		return true
@@ -283,7 +294,8 @@ func (c *checker) mayFail(e syntax.Expr) string {
 		if t != nil && t.Kind == Pointer {
 			return "following a pointer"
 		}
-		if c.big[e.Index] == nil && !c.anyName(e.Index) && (t == nil || t.Kind != Array || !c.prog.steady(e.Index)) {
+		if c.big[e.Index] == nil && !c.anyName(e.Index) && (t == nil || t.Kind != Array ||
+			!c.prog.steady(e.Index)) {
 			return "an index that is neither constant nor a variable"
 		}
 	case *syntax.FoldExpr:

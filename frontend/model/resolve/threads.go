@@ -20,7 +20,8 @@ func (c *checker) threadsOf(id *syntax.Ident, word string) (Bounds, bool) {
 		return Bounds{}, false
 	case obj.Kind != ThreadObj:
 		c.prog.Uses[id] = obj
-		c.errorf(id, "%s is %s: a quantifier goes over the threads of a kind, or over the numbers of a range, as in %s i in 0..N-1 { ... }", id.Name, kindName(obj.Kind), word)
+		c.errorf(id, "%s is %s: a quantifier goes over the threads of a kind, or over the "+
+			"numbers of a range, as in %s i in 0..N-1 { ... }", id.Name, kindName(obj.Kind), word)
 		return Bounds{}, false
 	}
 	c.prog.Uses[id] = obj
@@ -40,7 +41,8 @@ func (c *checker) threadsOf(id *syntax.Ident, word string) (Bounds, bool) {
 		if c.noEffects == anInvariant {
 			why += ", and there may be none"
 		}
-		m := c.errorf(id, "how many threads of %s there are is not known before the run: %s; write a range, as in %s i in 0..2 { ... }", id.Name, why, word)
+		m := c.errorf(id, "how many threads of %s there are is not known before the run: %s; "+
+			"write a range, as in %s i in 0..2 { ... }", id.Name, why, word)
 		if k.at != nil {
 			m.Note(k.at.Pos(), "here")
 		}
@@ -181,7 +183,8 @@ func (k *census) stmt(s syntax.Stmt) (n int, why string) {
 		if call, ok := syntax.Unparen(s.X).(*syntax.CallExpr); ok {
 			for _, a := range call.Args {
 				if k.any(a) {
-					return k.unknown(s, "a function that starts some is called within an expression")
+					return k.unknown(s,
+						"a function that starts some is called within an expression")
 				}
 			}
 			if f := k.callee(call); f != nil {
@@ -204,7 +207,8 @@ func (k *census) stmt(s syntax.Stmt) (n int, why string) {
 			break
 		}
 		passes := int64(-1)
-		if id, ok := syntax.Unparen(s.X).(*syntax.Ident); ok && k.c.prog.Uses[id] != nil && k.c.prog.Uses[id].Kind == TypeObj && k.c.prog.Uses[id].Type.Kind == Scalarset {
+		if id, ok := syntax.Unparen(s.X).(*syntax.Ident); ok && k.c.prog.Uses[id] != nil &&
+			k.c.prog.Uses[id].Kind == TypeObj && k.c.prog.Uses[id].Type.Kind == Scalarset {
 			passes = int64(k.c.prog.Uses[id].Type.Len)
 		} else if t := k.c.prog.Types[s.X]; t != nil && t.Kind == Array {
 			passes = int64(t.Len)
@@ -246,7 +250,8 @@ func (k *census) passes(s *syntax.ForStmt) int64 {
 	}
 	cond, ok1 := s.Cond.(*syntax.BinaryExpr)
 	post, ok2 := s.Post.(*syntax.IncDecStmt)
-	if !ok1 || !ok2 || post.Dec || !is(post.X) || !is(cond.X) || cond.Op != syntax.Lt && cond.Op != syntax.Le {
+	if !ok1 || !ok2 || post.Dec || !is(post.X) || !is(cond.X) || cond.Op != syntax.Lt &&
+		cond.Op != syntax.Le {
 		return -1
 	}
 	from, to := k.c.big[def.Rhs[0]], k.c.big[cond.Y]

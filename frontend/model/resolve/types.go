@@ -107,20 +107,22 @@ const (
 
 // Object is what a name stands for. Each declaration makes one.
 type Object struct {
-	Kind      ObjKind
-	Name      string
-	Pos       source.Pos
-	Type      *Type
-	Value     int64           // ConstObj (a bool is 0 or 1)
-	Enum      bool            // ConstObj: one of an enumeration, and no parameter
-	Class     syntax.Class    // SharedObj
-	Decl      syntax.Node     // *VarDecl, *FuncDecl, *ThreadDecl, *Param, ... or nil
-	Init      syntax.Expr     // SharedObj: the initial value, or nil
-	Owner     *Object         // LocalObj, LabelObj: the FuncObj or ThreadObj it belongs to, nil for init
-	Params    []*Object       // FuncObj, ThreadObj
-	Result    *Type           // FuncObj: Void, a type or a Tuple
-	Body      *syntax.Block   // FuncObj, ThreadObj
-	Locals    []*Object       // FuncObj, ThreadObj: all local variables but the parameters, in order of declaration
+	Kind  ObjKind
+	Name  string
+	Pos   source.Pos
+	Type  *Type
+	Value int64        // ConstObj (a bool is 0 or 1)
+	Enum  bool         // ConstObj: one of an enumeration, and no parameter
+	Class syntax.Class // SharedObj
+	Decl  syntax.Node  // *VarDecl, *FuncDecl, *ThreadDecl, *Param, ... or nil
+	Init  syntax.Expr  // SharedObj: the initial value, or nil
+	// LocalObj, LabelObj: the FuncObj or ThreadObj it belongs to, nil for init
+	Owner  *Object
+	Params []*Object     // FuncObj, ThreadObj
+	Result *Type         // FuncObj: Void, a type or a Tuple
+	Body   *syntax.Block // FuncObj, ThreadObj
+	// FuncObj, ThreadObj: all local variables but the parameters, in order of declaration
+	Locals    []*Object
 	Labels    []*Object       // FuncObj, ThreadObj
 	Symmetric bool            // ThreadObj: its threads can be exchanged
 	Used      map[string]bool // ThreadObj: locals and labels (as "@name") that properties name
@@ -139,9 +141,10 @@ type Program struct {
 	Invariants []*Invariant
 	LTL        []*LTL
 
-	Uses   map[*syntax.Ident]*Object // every identifier that is a use or a definition
-	Types  map[syntax.Expr]*Type     // every expression's type, constants converted to the type they take on
-	Const  map[syntax.Expr]int64     // the value of every constant expression
+	Uses map[*syntax.Ident]*Object // every identifier that is a use or a definition
+	// every expression's type, constants converted to the type they take on
+	Types  map[syntax.Expr]*Type
+	Const  map[syntax.Expr]int64 // the value of every constant expression
 	TypeOf map[syntax.TypeExpr]*Type
 	Calls  map[*syntax.CallExpr]CallKind
 	Refs   map[syntax.Expr]*ThreadRef // SelectorExpr and AtExpr that name a thread's local or label

@@ -247,7 +247,8 @@ thread W(id int, r chan int) {
 invariant inv { forall i in 0..1 { W[i]@top || W[i].n == W[1].id } }
 init { x := 1; go W(x, c) }
 `
-	prog, err := resolve.Check(source.New("p.model", text), resolve.Options{Params: map[string]string{"N": "3"}})
+	prog, err := resolve.Check(source.New("p.model", text), resolve.Options{
+		Params: map[string]string{"N": "3"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +271,8 @@ init { x := 1; go W(x, c) }
 	for _, test := range []struct{ what, got, want string }{
 		{"constants", fmt.Sprint(prog.Consts[0].Name, prog.Consts[0].Value), "N3"},
 		{"shared", names(prog.Shared), "s [3]P, c chan int, q chan(4) P"},
-		{"capacity", fmt.Sprint(prog.Shared[1].Type.Cap, prog.Shared[2].Type.Cap, w.Params[1].Type.Cap), "0 4 -1"},
+		{"capacity", fmt.Sprint(prog.Shared[1].Type.Cap, prog.Shared[2].Type.Cap,
+			w.Params[1].Type.Cap), "0 4 -1"},
 		{"parameters", names(w.Params), "id int, r chan int"},
 		{"locals", names(w.Locals), "n int, ok bool, i int, k int"},
 		{"function's locals", names(fn.Locals), "b int"},
@@ -285,7 +287,8 @@ init { x := 1; go W(x, c) }
 			t.Errorf("%s: got %s, want %s", test.what, test.got, test.want)
 		}
 	}
-	if s := prog.Shared[0].Type; s.Elem.Underlying() == s.Elem || s.Elem.Underlying().String() != "struct{ x int; y bool }" {
+	if s := prog.Shared[0].Type; s.Elem.Underlying() == s.Elem ||
+		s.Elem.Underlying().String() != "struct{ x int; y bool }" {
 		t.Errorf("underlying type of P: %s", s.Elem.Underlying())
 	}
 }

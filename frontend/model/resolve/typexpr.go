@@ -112,7 +112,8 @@ func (c *checker) typeExpr(e syntax.TypeExpr, at typePlace) *Type {
 		t := c.canonical(Type{Kind: Array, Elem: elem, Len: int(n), Index: index})
 		c.whenKnown(func() {
 			if elem.cells() <= maxCells && t.cells() > maxCells {
-				c.errorf(e, "the state is too large: this array has more than %d elements", maxCells)
+				c.errorf(e, "the state is too large: this array has more than %d elements",
+					maxCells)
 			}
 		})
 		return t
@@ -129,7 +130,8 @@ func (c *checker) typeExpr(e syntax.TypeExpr, at typePlace) *Type {
 				continue
 			}
 			if old := seen[f.Name.Name]; old != nil {
-				c.errorf(f.Name, "the field %s is declared twice", f.Name.Name).Note(old.Pos(), "the other declaration")
+				c.errorf(f.Name, "the field %s is declared twice", f.Name.Name).Note(old.Pos(),
+					"the other declaration")
 				ok = false
 				continue
 			}
@@ -147,7 +149,8 @@ func (c *checker) typeExpr(e syntax.TypeExpr, at typePlace) *Type {
 				}
 			}
 			if t.cells() > maxCells {
-				c.errorf(e, "the state is too large: this struct has more than %d elements", maxCells)
+				c.errorf(e, "the state is too large: this struct has more than %d elements",
+					maxCells)
 			}
 		})
 		return t
@@ -157,7 +160,9 @@ func (c *checker) typeExpr(e syntax.TypeExpr, at typePlace) *Type {
 
 	case *syntax.SymmetricType:
 		c.constInt(e.Len, "the number of names")
-		c.errorf(e, "symmetric(%s) is allowed only in a type declaration, type Pid symmetric(%[1]s)", text(e.Len))
+		c.errorf(e,
+			"symmetric(%s) is allowed only in a type declaration, type Pid symmetric(%[1]s)",
+			text(e.Len))
 		return invalidType
 
 	case *syntax.AtomicType:
@@ -166,7 +171,8 @@ func (c *checker) typeExpr(e syntax.TypeExpr, at typePlace) *Type {
 		if at == localPlace {
 			hint = "; only its thread accesses a local variable"
 		}
-		c.errorf(e, "atomic stands before the whole type of a shared variable or of a field%s", hint)
+		c.errorf(e, "atomic stands before the whole type of a shared variable or of a field%s",
+			hint)
 	}
 	return invalidType
 }
@@ -212,14 +218,17 @@ func (c *checker) chanType(e *syntax.ChanType, at typePlace) *Type {
 		size = n
 		switch at {
 		case localPlace:
-			c.errorf(e, "a local variable or parameter is a reference to a channel of any capacity: write chan %s", elem)
+			c.errorf(e, "a local variable or parameter is a reference to a channel of any "+
+				"capacity: write chan %s", elem)
 			return invalidType
 		case elemPlace:
-			c.errorf(e, "a channel carries references to channels of any capacity: write chan %s", elem)
+			c.errorf(e, "a channel carries references to channels of any capacity: write chan %s",
+				elem)
 			return invalidType
 		}
 	} else if at == declPlace {
-		c.errorf(e, "in a declared type a channel has a capacity: write chan(0) %s for an unbuffered one", elem)
+		c.errorf(e, "in a declared type a channel has a capacity: write chan(0) %s for an "+
+			"unbuffered one", elem)
 		return invalidType
 	}
 	t := c.canonical(Type{Kind: Chan, Elem: elem, Cap: int(size), Bag: e.Bag})
@@ -258,7 +267,8 @@ func (c *checker) element(e syntax.TypeExpr, t *Type) {
 		return nil
 	}
 	if b := bad(t); b != nil {
-		c.errorf(e, "a channel cannot carry %s: its elements are bools, integers, pointers, references to channels, and structs of these", c.describe(b))
+		c.errorf(e, "a channel cannot carry %s: its elements are bools, integers, pointers, "+
+			"references to channels, and structs of these", c.describe(b))
 	}
 }
 
@@ -301,12 +311,17 @@ func (c *checker) namedType(id *syntax.Ident, at typePlace) *Type {
 // badIntType reports an unknown type.
 func (c *checker) badIntType(id *syntax.Ident) {
 	for _, base := range []string{"uint", "int"} {
-		if n := strings.TrimPrefix(id.Name, base); n != id.Name && strings.Trim(n, "0123456789") == "" {
-			c.errorf(id, "undefined: %s; the integer types are int2 to int64 and uint1 to uint64", id.Name)
+		if n := strings.TrimPrefix(id.Name, base); n != id.Name &&
+			strings.Trim(n, "0123456789") == "" {
+			c.errorf(id, "undefined: %s; the integer types are int2 to int64 and uint1 to uint64",
+				id.Name)
 			return
 		}
 	}
-	c.undefined(id, "type", func(o *Object) bool { return o.Kind == TypeObj && len(o.Name) > 1 && !sizedOdd(o.Name) })
+	c.undefined(id, "type", func(o *Object) bool {
+		return o.Kind == TypeObj && len(o.Name) > 1 &&
+			!sizedOdd(o.Name)
+	})
 }
 
 // sizedOdd tells whether a name is one of the many integer types that would
@@ -324,7 +339,8 @@ func (c *checker) declaredType(obj *Object, d *syntax.TypeDecl) {
 	at := declPlace
 	if _, ok := d.Type.(*syntax.ChanType); ok {
 		c.typ(d.Type, fieldPlace)
-		c.errorf(d.Type, "a declared type cannot be a channel: write the channel type where it is used")
+		c.errorf(d.Type, "a declared type cannot be a channel: write the channel type where it "+
+			"is used")
 		return
 	}
 	var t *Type
@@ -356,7 +372,8 @@ func (c *checker) localType(n syntax.Node, t *Type, what string) {
 				hint = o + " is passed as *" + strings.TrimPrefix(o, "a ")
 			}
 			if !t.isLock() && t.Kind != Chan {
-				c.errorf(n, "%s cannot have the type %s, which contains %s: declare it as a shared variable and use a pointer to it", what, t, o)
+				c.errorf(n, "%s cannot have the type %s, which contains %s: declare it as a "+
+					"shared variable and use a pointer to it", what, t, o)
 			} else {
 				c.errorf(n, "%s cannot be %s: declare it as a shared variable; %s", what, o, hint)
 			}
@@ -382,7 +399,8 @@ func (c *checker) shared(obj *Object, d *syntax.VarDecl, i int) {
 		var atomic bool
 		if obj.Type, atomic = c.atomic(d.Type, sharedPlace); atomic {
 			if obj.Class == syntax.Unshared {
-				c.errorf(d.Type, "unshared contradicts atomic: several threads access what is atomic; leave one of them out")
+				c.errorf(d.Type, "unshared contradicts atomic: several threads access what is "+
+					"atomic; leave one of them out")
 			}
 			obj.Class = syntax.Communication
 		}
@@ -417,7 +435,9 @@ func (c *checker) shared(obj *Object, d *syntax.VarDecl, i int) {
 	c.whenKnown(func() {
 		if path, ok := obj.Type.reference(); ok {
 			id := d.Names[i]
-			c.errorf(id, "%s%s is a reference to a channel, which only local variables and messages can hold; for a channel of its own write its capacity, chan(0) T if it has no buffer", obj.Name, path)
+			c.errorf(id, "%s%s is a reference to a channel, which only local variables and "+
+				"messages can hold; for a channel of its own write its capacity, chan(0) T if it "+
+				"has no buffer", obj.Name, path)
 		}
 	})
 }
@@ -472,7 +492,8 @@ func (c *checker) makeChan(obj *Object, d *syntax.VarDecl, m *syntax.MakeExpr) {
 		return
 	}
 	declared, isChan := d.Type.(*syntax.ChanType)
-	if !isChan || dt.Kind != Chan || dt.Elem != t.Elem || declared.Cap != nil && dt.Cap != t.Cap || dt.Bag {
+	if !isChan || dt.Kind != Chan || dt.Elem != t.Elem || declared.Cap != nil && dt.Cap != t.Cap ||
+		dt.Bag {
 		c.errorf(m, "%s makes a %s, not a %s", text(m), t, dt)
 		return
 	}
@@ -480,7 +501,8 @@ func (c *checker) makeChan(obj *Object, d *syntax.VarDecl, m *syntax.MakeExpr) {
 }
 
 func (c *checker) badInitial(e syntax.Expr) {
-	c.errorf(e, "the initial value of a shared variable is a constant, &x of a shared variable, nil, or a literal of these; assign %s in init", text(e))
+	c.errorf(e, "the initial value of a shared variable is a constant, &x of a shared variable, "+
+		"nil, or a literal of these; assign %s in init", text(e))
 }
 
 // constantInit checks that a shared variable can begin with a value.

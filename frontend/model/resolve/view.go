@@ -34,7 +34,8 @@ func (c *checker) view(e syntax.Expr, what string) *Type {
 		c.prog.Types[e] = t
 	}
 	if t.Cap == 0 {
-		c.errorf(call, "%s needs a channel with a buffer: %s never holds a message", name, text(call.Args[0]))
+		c.errorf(call, "%s needs a channel with a buffer: %s never holds a message", name,
+			text(call.Args[0]))
 		return nil
 	}
 	if name == "match" {
@@ -78,7 +79,8 @@ func (c *checker) pattern(e syntax.Expr, t *Type) {
 		}
 		c.assign(&x, t, "the pattern")
 		if _, ref := t.reference(); ref && x.mode != mInvalid {
-			c.errorf(e, "references to channels cannot be compared: write a literal of %s that leaves them out", t)
+			c.errorf(e, "references to channels cannot be compared: write a literal of %s that "+
+				"leaves them out", t)
 		}
 		return
 	}
@@ -99,7 +101,8 @@ func (c *checker) pattern(e syntax.Expr, t *Type) {
 	}
 	switch {
 	case keyed == 0 && len(lit.Values) > 0 && len(lit.Values) != len(t.Fields):
-		c.errorf(lit, "%s has %s, and the pattern has %d; name the fields that matter, or write _ for any", t, human.Plural(len(t.Fields), "field"), len(lit.Values))
+		c.errorf(lit, "%s has %s, and the pattern has %d; name the fields that matter, or write "+
+			"_ for any", t, human.Plural(len(t.Fields), "field"), len(lit.Values))
 		return
 	case keyed > 0 && keyed < len(lit.Values):
 		c.errorf(lit, "either all fields of a pattern have names or none")

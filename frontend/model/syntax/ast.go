@@ -83,10 +83,11 @@ type (
 	// monitor m, n stands for var m, n monitor; so with mutex and semaphore.
 	VarDecl struct {
 		Span
-		Class  Class
-		Names  []*Ident
-		Type   TypeExpr // or nil
-		Values []Expr   // none, or as many as Names, or one: a call with several results or a receive for two
+		Class Class
+		Names []*Ident
+		Type  TypeExpr // or nil
+		// none, or as many as Names, or one: a call with several results or a receive for two
+		Values []Expr
 	}
 
 	// FuncDecl is a function.

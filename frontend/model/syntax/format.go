@@ -68,8 +68,14 @@ type item struct {
 }
 
 func (it *item) comment() bool { return it.tok == tBad }
-func (it *item) opens() bool   { return it.tok == tLparen || it.tok == tLbrack || it.tok == tLbrace }
-func (it *item) closes() bool  { return it.tok == tRparen || it.tok == tRbrack || it.tok == tRbrace }
+func (it *item) opens() bool {
+	return it.tok == tLparen || it.tok == tLbrack ||
+		it.tok == tLbrace
+}
+func (it *item) closes() bool {
+	return it.tok == tRparen || it.tok == tRbrack ||
+		it.tok == tRbrace
+}
 
 type formatter struct {
 	text  string
@@ -99,7 +105,8 @@ func (f *formatter) scan(file *File) {
 			f.items[last].ends = true
 		default:
 			last = len(f.items)
-			f.items = append(f.items, item{tok: s.tok, from: s.from, to: s.to, pair: -1, within: -1})
+			f.items = append(f.items, item{tok: s.tok, from: s.from, to: s.to, pair: -1,
+				within: -1})
 		}
 	}
 }
@@ -127,7 +134,9 @@ func (f *formatter) comments(from, to int) {
 
 // at returns the index of the first item at or behind a place.
 func (f *formatter) at(pos source.Pos) int {
-	i, _ := slices.BinarySearchFunc(f.items, int(pos), func(it item, pos int) int { return it.from - pos })
+	i, _ := slices.BinarySearchFunc(f.items, int(pos), func(it item, pos int) int {
+		return it.from - pos
+	})
 	return i
 }
 
@@ -259,7 +268,8 @@ func (f *formatter) groups() {
 		if c, ok := of[it.within]; ok {
 			it.clauseOf = c
 		}
-		if it.tok == tLbrace && !it.literal || it.tok == tLparen && (before == tConst || before == tType || before == tVar) {
+		if it.tok == tLbrace && !it.literal || it.tok == tLparen &&
+			(before == tConst || before == tType || before == tVar) {
 			it.group, f.items[it.pair].group = true, true
 		}
 		if it.pair > i {
@@ -317,7 +327,8 @@ func (f *formatter) breakLines(file *File) {
 	}
 	for i := range f.items {
 		it := &f.items[i]
-		if begins, _ := f.statement(i); it.tok == tLbrace && it.group && it.breaks > 0 && !begins && !f.items[i-1].comment() {
+		if begins, _ := f.statement(i); it.tok == tLbrace && it.group && it.breaks > 0 && !begins &&
+			!f.items[i-1].comment() {
 			it.breaks = 0 // the body of an else, say
 		}
 	}
@@ -351,7 +362,8 @@ func (f *formatter) breakLines(file *File) {
 		if f.oneLine(first, last) {
 			continue
 		}
-		for first > 0 && f.items[first].breaks == 1 && f.items[first-1].comment() && f.items[first-1].breaks > 0 {
+		for first > 0 && f.items[first].breaks == 1 && f.items[first-1].comment() &&
+			f.items[first-1].breaks > 0 {
 			first--
 		}
 		f.items[first].breaks = 2
@@ -373,7 +385,8 @@ func (f *formatter) semicolon(i int, own bool) {
 	for before >= 0 && (f.items[before].comment() || f.items[before].skip) {
 		before--
 	}
-	empty := before < 0 || f.items[before].opens() || f.items[before].tok == tSemi || f.items[before].clause
+	empty := before < 0 || f.items[before].opens() || f.items[before].tok == tSemi ||
+		f.items[before].clause
 	label := before >= 0 && f.items[before].label // the semicolon is what is labeled
 	next := i + 1
 	for next < len(f.items) && f.items[next].tok == tSemi {
@@ -417,7 +430,8 @@ func (f *formatter) oneLineClause(colon int) bool {
 	if end == colon {
 		return true // nothing to break
 	}
-	return f.oneLine(colon, end) && strings.IndexByte(f.text[f.items[end].from:f.items[end].to], '\n') < 0
+	return f.oneLine(colon, end) && strings.IndexByte(f.text[f.items[end].from:f.items[end].to],
+		'\n') < 0
 }
 
 // blank tells whether there is one between two items on a line, by their numbers.
@@ -428,9 +442,11 @@ func (f *formatter) blank(i, j int) bool {
 		return true
 	case b.tok == tSemi:
 		return a.tok == tFor || a.tok == tSemi
-	case b.tok == tComma || b.tok == tColon || b.tok == tDot || b.tok == tAt || b.tok == tDotDot || b.tok == tInc || b.tok == tDec,
+	case b.tok == tComma || b.tok == tColon || b.tok == tDot || b.tok == tAt || b.tok == tDotDot ||
+		b.tok == tInc || b.tok == tDec,
 		b.tok == tRparen || b.tok == tRbrack,
-		a.tok == tLparen || a.tok == tLbrack || a.tok == tDot || a.tok == tAt || a.tok == tDotDot || a.tok == tEllipsis:
+		a.tok == tLparen || a.tok == tLbrack || a.tok == tDot || a.tok == tAt || a.tok == tDotDot ||
+			a.tok == tEllipsis:
 		return false
 	case a.prefix:
 		return !b.prefix && b.tok != tLbrack
@@ -479,7 +495,8 @@ func (f *formatter) print() string {
 			continue
 		}
 		if len(lines) == 0 || it.breaks > 0 {
-			lines = append(lines, line{from: i, row: -1, whole: true, empty: len(lines) > 0 && it.breaks > 1})
+			lines = append(lines, line{from: i, row: -1, whole: true, empty: len(lines) > 0 &&
+				it.breaks > 1})
 		}
 		lines[len(lines)-1].to = i + 1
 	}
@@ -552,7 +569,8 @@ func (f *formatter) measure(lines []line, of []int, n int) {
 		inside--
 	case !begins && !element:
 		inside++
-	case l.from+1 < l.to && f.items[l.from+1].label && (l.from+2 == l.to || f.items[l.from+2].comment() && l.from+3 == l.to):
+	case l.from+1 < l.to && f.items[l.from+1].label &&
+		(l.from+2 == l.to || f.items[l.from+2].comment() && l.from+3 == l.to):
 		inside-- // a label on a line of its own
 	}
 	l.indent = max(l.indent+inside, 0)
@@ -598,7 +616,8 @@ func (f *formatter) leadsCase(i int) bool {
 		if it.comment() || it.skip {
 			continue
 		}
-		return (it.tok == tCase || it.tok == tDefault) && (it.clauseOf < 0 || column(i) <= column(k))
+		return (it.tok == tCase || it.tok == tDefault) &&
+			(it.clauseOf < 0 || column(i) <= column(k))
 	}
 	return false
 }

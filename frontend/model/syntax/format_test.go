@@ -74,7 +74,8 @@ func checkFormat(t *testing.T, name, text string) string {
 		t.Errorf("%s: what was formatted has errors: %v\n%s", name, err, got)
 		return ""
 	}
-	if diff := cmp.Diff(withoutEmpty(before), withoutEmpty(after), cmpopts.IgnoreTypes(syntax.Span{}, source.Pos(0)), cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(withoutEmpty(before), withoutEmpty(after),
+		cmpopts.IgnoreTypes(syntax.Span{}, source.Pos(0)), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("%s: another tree (- before, + formatted)\n%s\n%s", name, diff, got)
 	}
 	if a, b := squeezed(text), squeezed(got); a != b {
@@ -106,7 +107,10 @@ func withoutEmpty(f *syntax.File) []syntax.Decl {
 			default:
 				return true
 			}
-			*list = slices.DeleteFunc(*list, func(s syntax.Stmt) bool { _, ok := s.(*syntax.EmptyStmt); return ok })
+			*list = slices.DeleteFunc(*list, func(s syntax.Stmt) bool {
+				_, ok := s.(*syntax.EmptyStmt)
+				return ok
+			})
 			return true
 		})
 	}
@@ -133,7 +137,8 @@ func TestFormatUntidy(t *testing.T) {
 				return strings.ReplaceAll(l, " ", "  \t ")
 			},
 			"with semicolons": func(l string) string {
-				if strings.HasSuffix(l, ")") && !strings.Contains(l, "//") || strings.HasSuffix(l, "++") {
+				if strings.HasSuffix(l, ")") && !strings.Contains(l, "//") ||
+					strings.HasSuffix(l, "++") {
 					return l + " ; "
 				}
 				return l
@@ -145,7 +150,8 @@ func TestFormatUntidy(t *testing.T) {
 			}
 			got, err := syntax.Format(source.New(name, strings.Join(lines, "\n")))
 			if err != nil || got != string(text) {
-				t.Errorf("%s %s: %v (- the file, + formatted)\n%s", name, what, err, cmp.Diff(strings.Split(string(text), "\n"), strings.Split(got, "\n")))
+				t.Errorf("%s %s: %v (- the file, + formatted)\n%s", name, what, err,
+					cmp.Diff(strings.Split(string(text), "\n"), strings.Split(got, "\n")))
 			}
 		}
 	}
@@ -191,7 +197,8 @@ func squeezed(text string) string {
 // of the documentation, which are formatted already. With -update those that are not are.
 func TestFormatExamples(t *testing.T) {
 	n := 0
-	for _, pattern := range []string{"../testdata/*.models", "../resolve/testdata/*.model", "testdata/*.model"} {
+	for _, pattern := range []string{"../testdata/*.models", "../resolve/testdata/*.model",
+		"testdata/*.model"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatal(pattern, err)
@@ -233,7 +240,8 @@ func TestFormatExamples(t *testing.T) {
 			n++
 			now = strings.Replace(now, text, got, 1)
 			if got != text && !*update {
-				t.Errorf("%s:%d is not formatted (- is, + should be)\n%s", page, ex.Line, cmp.Diff(strings.Split(text, "\n"), strings.Split(got, "\n")))
+				t.Errorf("%s:%d is not formatted (- is, + should be)\n%s", page, ex.Line,
+					cmp.Diff(strings.Split(text, "\n"), strings.Split(got, "\n")))
 			}
 		}
 		if *update && now != string(data) {

@@ -53,7 +53,8 @@ func (g *grammar) flat(t *testing.T, list []*rule) []*rule {
 		case ok && name != "formula":
 			all = append(all, g.flat(t, g.Repository[name].Patterns)...)
 		case ok:
-			all = append(all, g.flat(t, g.Repository[name].Patterns[1:])...) // its braces stand in themselves
+			// its braces stand in themselves
+			all = append(all, g.flat(t, g.Repository[name].Patterns[1:])...)
 			all = append(all, g.Repository[name].Patterns[0])
 		default:
 			all = append(all, r)
@@ -78,7 +79,8 @@ func (g *grammar) scopes(t *testing.T, text string) []string {
 			best, begin := []int(nil), (*rule)(nil)
 			try := func(r *rule, expr string) {
 				// An expression sees the line from its begin on, for ^ and \b.
-				for _, m := range regexp.MustCompile("(?m)"+expr).FindAllStringSubmatchIndex(line, -1) {
+				for _, m := range regexp.MustCompile("(?m)"+expr).FindAllStringSubmatchIndex(line,
+					-1) {
 					if m[0] >= i && m[1] > m[0] && (best == nil || m[0] < best[0]) {
 						best, begin = m, r
 					}
@@ -135,10 +137,12 @@ func (g *grammar) scopes(t *testing.T, text string) []string {
 func TestGrammarKeywords(t *testing.T) {
 	g := readGrammar(t)
 	words := slices.Sorted(maps.Keys(keywords))
-	words = append(words, "comm", "unshared", "symmetric", "mutex", "rwmutex", "monitor", "semaphore", "waitgroup", "cond")
+	words = append(words, "comm", "unshared", "symmetric", "mutex", "rwmutex", "monitor",
+		"semaphore", "waitgroup", "cond")
 	for _, w := range words {
 		scope := g.scopes(t, w+" ")
-		if !strings.HasPrefix(scope[0], "keyword.") && !strings.HasPrefix(scope[0], "invalid.") && !strings.HasPrefix(scope[0], "storage.") || scope[len(w)-1] != scope[0] {
+		if !strings.HasPrefix(scope[0], "keyword.") && !strings.HasPrefix(scope[0], "invalid.") &&
+			!strings.HasPrefix(scope[0], "storage.") || scope[len(w)-1] != scope[0] {
 			t.Errorf("%s has the scope %q", w, scope[0])
 		}
 	}
@@ -180,11 +184,14 @@ func TestGrammarSample(t *testing.T) {
 	}
 	want, err := os.ReadFile("testdata/highlight.golden")
 	if err != nil || string(want) != b.String() {
-		t.Errorf("%v: testdata/highlight.golden differs (go test -update rewrites it); got:\n%s", err, b.String())
+		t.Errorf("%v: testdata/highlight.golden differs (go test -update rewrites it); got:\n%s",
+			err, b.String())
 	}
 }
 
-var textmate = flag.String("textmate", "", "compare the grammar with the engine of Visual Studio Code; the `directory` has the npm packages vscode-textmate and vscode-oniguruma (.ci/run editors installs them)")
+var textmate = flag.String("textmate", "", "compare the grammar with the engine of Visual Studio "+
+	"Code; the `directory` has the npm packages vscode-textmate and vscode-oniguruma (.ci/run "+
+	"editors installs them)")
 
 // TestGrammarInEngine: the engine of Visual Studio Code, with Oniguruma, finds the scopes in the
 // sample and in all models that this test's own reading of the grammar finds.
@@ -193,14 +200,17 @@ func TestGrammarInEngine(t *testing.T) {
 		t.Skip("THE GRAMMAR IS NOT TRIED IN AN EDITOR'S ENGINE: -textmate names it")
 	}
 	files := []string{"testdata/highlight.model"}
-	for _, pattern := range []string{"examples/*.model", "benchmarks/*.model", "benchmarks/locks/*.model", "docs/*/*.model"} {
+	for _, pattern := range []string{"examples/*.model", "benchmarks/*.model",
+		"benchmarks/locks/*.model", "docs/*/*.model"} {
 		found, err := filepath.Glob("../../../" + pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatal(pattern, err)
 		}
 		files = append(files, found...)
 	}
-	c := exec.Command("node", append([]string{"testdata/textmate.cjs", "../../../editors/vscode/syntaxes/cpor.tmLanguage.json"}, files...)...)
+	c := exec.Command("node",
+		append([]string{"testdata/textmate.cjs",
+			"../../../editors/vscode/syntaxes/cpor.tmLanguage.json"}, files...)...)
 	c.Env = append(os.Environ(), "NODE_PATH="+*textmate)
 	c.Stderr = os.Stderr
 	out, err := c.Output()
@@ -240,9 +250,11 @@ func TestGrammarInEngine(t *testing.T) {
 			units := 0
 			for i, r := range line {
 				// White space has no colour.
-				if got := scope[units]; !unicode.IsSpace(r) && coloured(got) != coloured(own[at+i]) && differ < 3 {
+				if got := scope[units]; !unicode.IsSpace(r) && coloured(got) != coloured(
+					own[at+i]) && differ < 3 {
 					differ++
-					t.Errorf("%s:%d:%d: %q has the scope %q in the engine, and %q here", file, k+1, i+1, line[i:], got, own[at+i])
+					t.Errorf("%s:%d:%d: %q has the scope %q in the engine, and %q here", file, k+1,
+						i+1, line[i:], got, own[at+i])
 				}
 				if scope[units] != "" {
 					scoped++

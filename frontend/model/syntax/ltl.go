@@ -54,7 +54,8 @@ func (p *parser) eachCase(c *SelectCase) {
 	p.next()
 	e := &EachCase{Var: p.ident("a variable after " + word)}
 	if p.s.tok != tName || p.s.lit != "in" {
-		p.expected("'in' (as in case exists " + e.Var.Name + " in 0..N-1 { v := <-c[" + e.Var.Name + "] }:)")
+		p.expected("'in' (as in case exists " + e.Var.Name + " in 0..N-1 { v := <-c[" + e.Var.Name +
+			"] }:)")
 	}
 	p.next()
 	lev := p.exprLev
@@ -209,7 +210,9 @@ func (p *parser) temporalWord(name *Ident) {
 	at := name.Span
 	switch name.Name {
 	case "X", "next", "Next":
-		p.errorAt(at.From, at.To, "there is no next operator: what holds one transition later depends on how finely the statements are split into transitions, and no partial-order reduction preserves it")
+		p.errorAt(at.From, at.To, "there is no next operator: what holds one transition later "+
+			"depends on how finely the statements are split into transitions, and no "+
+			"partial-order reduction preserves it")
 	case "G", "always":
 		p.errorAt(at.From, at.To, "the operator always is written []")
 	case "F", "eventually":

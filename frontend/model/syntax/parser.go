@@ -35,7 +35,8 @@ func Parse(f *source.File) (*File, error) {
 		p.errorAt(source.Pos(from), source.Pos(to), format, args...)
 	}
 	f.Parts(func(from, to source.Pos) {
-		p.s = scanner{errorf: p.s.errorf, text: f.Text[:to], off: int(from), begin: int(from), lineStart: int(from)}
+		p.s = scanner{errorf: p.s.errorf, text: f.Text[:to], off: int(from), begin: int(from),
+			lineStart: int(from)}
 		p.prevEnd, p.lastLine = from, -1
 		p.parseFile()
 	})
@@ -162,7 +163,8 @@ func (p *parser) leave() { p.nesting-- }
 func (p *parser) grow(h int) {
 	p.height = h + 1
 	if p.height > maxHeight {
-		p.errorAt(p.pos(), source.Pos(p.s.to), "this expression is too long: more than %d operators in a row", maxHeight)
+		p.errorAt(p.pos(), source.Pos(p.s.to),
+			"this expression is too long: more than %d operators in a row", maxHeight)
 		panic(bailParse{})
 	}
 }
@@ -176,7 +178,8 @@ func declStart(t token) bool {
 }
 
 // declNames begin declarations, too, and are no keywords.
-var declNames = []string{"unshared", "comm", "mutex", "rwmutex", "monitor", "semaphore", "waitgroup", "cond", "include", "ltl", "symmetric"}
+var declNames = []string{"unshared", "comm", "mutex", "rwmutex", "monitor", "semaphore",
+	"waitgroup", "cond", "include", "ltl", "symmetric"}
 
 func ownDecl(t token) bool {
 	return t == tFunc || t == tThread || t == tInit || t == tInvariant
@@ -230,7 +233,8 @@ func (p *parser) topDecl() {
 			if p.s.from == begin {
 				p.next()
 			}
-			for p.s.tok != tEOF && !(p.s.newLine && p.s.from == p.s.lineStart && (declStart(p.s.tok) || p.s.tok == tName && slices.Contains(declNames, p.s.lit))) {
+			for p.s.tok != tEOF && !(p.s.newLine && p.s.from == p.s.lineStart &&
+				(declStart(p.s.tok) || p.s.tok == tName && slices.Contains(declNames, p.s.lit))) {
 				p.next()
 			}
 			if p.cur == nil {
@@ -323,7 +327,8 @@ func (p *parser) topDecl() {
 		if p.s.newLine && p.s.from != p.s.lineStart {
 			p.endedEarly()
 		}
-		p.fail("expected a declaration (const, type, var, func, thread, init or invariant), found %s", p.s.describe())
+		p.fail("expected a declaration (const, type, var, func, thread, init or invariant), "+
+			"found %s", p.s.describe())
 	}
 	switch d := p.cur.(type) {
 	case *FuncDecl, *ThreadDecl, *InitDecl, *InvariantDecl:
@@ -390,14 +395,16 @@ func (p *parser) objectDecl() {
 	pos := p.pos()
 	t := &Ident{Span{pos, source.Pos(p.s.to)}, p.s.lit}
 	p.next()
-	d := &VarDecl{Span: Span{pos, pos}, Names: p.idents("the " + t.Name + "'s name"), Type: &NamedType{t.Span, t}}
+	d := &VarDecl{Span: Span{pos, pos}, Names: p.idents("the " + t.Name + "'s name"),
+		Type: &NamedType{t.Span, t}}
 	if p.s.tok == tLbrack {
 		p.fail("an array is declared with var: var %s [n]%s", d.Names[len(d.Names)-1].Name, t.Name)
 	}
 	if p.got(tAssign) {
 		d.Values = p.exprs()
 		if len(d.Values) != len(d.Names) {
-			p.failAt(d.Names[0].Pos(), p.prevEnd, "%s for %s", human.Plural(len(d.Values), "value"), human.Plural(len(d.Names), "variable"))
+			p.failAt(d.Names[0].Pos(), p.prevEnd, "%s for %s", human.Plural(len(d.Values), "value"),
+				human.Plural(len(d.Names), "variable"))
 		}
 	}
 	d.Span = p.span(pos)
@@ -497,13 +504,16 @@ func (p *parser) constSpec(g *constGroup, pos source.Pos, add func(Decl)) {
 	if p.got(tAssign) {
 		g.typ, g.values = typ, p.exprs()
 	} else if typ != nil || g.values == nil {
-		p.failAt(names[0].Pos(), names[len(names)-1].End(), "the constant %s has no value", names[0].Name)
+		p.failAt(names[0].Pos(), names[len(names)-1].End(), "the constant %s has no value",
+			names[0].Name)
 	}
 	switch {
 	case len(g.values) < len(names):
-		p.failAt(names[0].Pos(), p.prevEnd, "%d constants, but only %s", len(names), human.Plural(len(g.values), "value"))
+		p.failAt(names[0].Pos(), p.prevEnd, "%d constants, but only %s", len(names),
+			human.Plural(len(g.values), "value"))
 	case len(g.values) > len(names):
-		p.failAt(names[0].Pos(), p.prevEnd, "%d values for %s", len(g.values), human.Plural(len(names), "constant"))
+		p.failAt(names[0].Pos(), p.prevEnd, "%d values for %s", len(g.values),
+			human.Plural(len(names), "constant"))
 	}
 	for i, n := range names {
 		add(&ConstDecl{Span: p.span(pos), Name: n, Type: g.typ, Value: g.values[i], Iota: g.iota})
@@ -515,7 +525,8 @@ func (p *parser) typeOrVar(key token, pos source.Pos, add func(Decl)) {
 	if key == tType {
 		d := &TypeDecl{Span: Span{pos, pos}, Name: p.ident("the type's name")}
 		if p.s.tok == tAssign {
-			p.fail("there are no type aliases: type %s ... without '=' declares a new type", d.Name.Name)
+			p.fail("there are no type aliases: type %s ... without '=' declares a new type",
+				d.Name.Name)
 		}
 		d.Type = p.typ()
 		d.Span = p.span(pos)
@@ -537,7 +548,8 @@ func (p *parser) typeOrVar(key token, pos source.Pos, add func(Decl)) {
 		u, ok := Unparen(d.Values[0]).(*UnaryExpr)
 		recv := ok && u.Op == Arrow && len(d.Names) == 2
 		if n > 1 || !call && !recv {
-			p.failAt(d.Names[0].Pos(), p.prevEnd, "%s for %s", human.Plural(n, "value"), human.Plural(len(d.Names), "variable"))
+			p.failAt(d.Names[0].Pos(), p.prevEnd, "%s for %s", human.Plural(n, "value"),
+				human.Plural(len(d.Names), "variable"))
 		}
 	}
 	d.Span = p.span(pos)
@@ -562,7 +574,8 @@ func (p *parser) fieldList(end, sep token) []*Param {
 		switch {
 		case p.s.tok == end || p.s.tok == tSemi || p.s.tok == tComma:
 			last := names[len(names)-1]
-			p.failAt(last.Pos(), last.End(), "%s has no type: write name and type, as in %s int", last.Name, last.Name)
+			p.failAt(last.Pos(), last.End(), "%s has no type: write name and type, as in %s int",
+				last.Name, last.Name)
 		case p.s.tok == tEllipsis:
 			p.fail("there are no variable numbers of parameters: use an array")
 		case p.s.tok == tDot:
@@ -593,7 +606,8 @@ func (p *parser) ident(what string) *Ident {
 	}
 	n := &Ident{Span{p.pos(), source.Pos(p.s.to)}, p.s.lit}
 	if reserved[n.Name] {
-		p.errorAt(n.From, n.To, "%s is a reserved word: it is kept for a later construct; choose another name", n.Name)
+		p.errorAt(n.From, n.To, "%s is a reserved word: it is kept for a later construct; choose "+
+			"another name", n.Name)
 	}
 	p.next()
 	return n
@@ -633,13 +647,17 @@ func (p *parser) typ() TypeExpr {
 				p.next()
 				switch p.ident("a type").Name {
 				case "RWMutex":
-					p.failAt(from, to, "there are no packages: a lock for many readers is a variable of type rwmutex")
+					p.failAt(from, to, "there are no packages: a lock for many readers is a "+
+						"variable of type rwmutex")
 				case "WaitGroup":
-					p.failAt(from, to, "there are no packages: what counts threads is a variable of type waitgroup")
+					p.failAt(from, to, "there are no packages: what counts threads is a variable "+
+						"of type waitgroup")
 				case "Cond":
-					p.failAt(from, to, "there are no packages: a condition is a variable of type cond; or just await(cond)")
+					p.failAt(from, to, "there are no packages: a condition is a variable of type "+
+						"cond; or just await(cond)")
 				case "Once":
-					p.failAt(from, to, "there are no packages: what is done once has a variable: if cas(done, false, true) { ... }")
+					p.failAt(from, to, "there are no packages: what is done once has a variable: "+
+						"if cas(done, false, true) { ... }")
 				}
 				p.failAt(from, to, "there are no packages: a lock is a variable of type mutex")
 			}
@@ -714,7 +732,8 @@ func (p *parser) typ() TypeExpr {
 func (p *parser) arrayType(pos source.Pos) TypeExpr {
 	var n Expr
 	if p.s.tok == tRbrack {
-		p.failAt(pos, source.Pos(p.s.to), "there are no slices: use an array, [N]T with a constant N")
+		p.failAt(pos, source.Pos(p.s.to), "there are no slices: use an array, [N]T with a "+
+			"constant N")
 	}
 	if !p.got(tEllipsis) {
 		n = p.inner(p.expr)
@@ -751,7 +770,8 @@ func (p *parser) block(what string) *Block {
 func (p *parser) noBrace(what string) {
 	if p.s.autoSemi {
 		line, _ := p.file.Source.Position(p.pos())
-		if part, _ := p.file.Source.Part(p.pos()); strings.HasPrefix(strings.TrimSpace(part.Line(line+1)), "{") {
+		if part, _ := p.file.Source.Part(p.pos()); strings.HasPrefix(
+			strings.TrimSpace(part.Line(line+1)), "{") {
 			p.fail("the '{' of %s must stand on this line, not on the next one", what)
 		}
 	}
@@ -775,7 +795,8 @@ func (p *parser) closeBrace(open source.Pos) {
 // stmts parses statements up to a closing brace or the next case.
 func (p *parser) stmts() []Stmt {
 	var list []Stmt
-	for p.s.tok != tRbrace && p.s.tok != tEOF && p.s.tok != tCase && p.s.tok != tDefault && !p.atMargin() {
+	for p.s.tok != tRbrace && p.s.tok != tEOF && p.s.tok != tCase && p.s.tok != tDefault &&
+		!p.atMargin() {
 		p.tryStmt(func(s Stmt) { list = append(list, s) })
 	}
 	return list
@@ -813,7 +834,8 @@ func (p *parser) tryStmt(add func(Stmt)) {
 	from := begin
 	for _, s := range list { // the error is behind it
 		switch s.(type) {
-		case *IfStmt, *ForStmt, *RangeStmt, *SwitchStmt, *SelectStmt, *ChooseStmt, *AtomicStmt, *SyncStmt, *Block:
+		case *IfStmt, *ForStmt, *RangeStmt, *SwitchStmt, *SelectStmt, *ChooseStmt, *AtomicStmt,
+			*SyncStmt, *Block:
 			add(s)
 			from = int(s.End())
 		}
@@ -851,7 +873,8 @@ func (p *parser) attempt(f func()) (ended bool) {
 func (p *parser) bodies(braces int) []*Block {
 	var list []*Block
 	for p.braces == braces {
-		for p.s.tok != tEOF && p.s.tok != tRbrace && !p.s.autoSemi && !p.atMargin() && !p.opensLine() {
+		for p.s.tok != tEOF && p.s.tok != tRbrace && !p.s.autoSemi && !p.atMargin() &&
+			!p.opensLine() {
 			if p.s.tok == tLbrace {
 				return list
 			}
@@ -895,7 +918,8 @@ func (p *parser) mentioned(bad *BadStmt, from, to int) {
 			}
 		}
 	}
-	s := scanner{errorf: func(int, int, string, ...any) {}, text: p.s.text[:to], off: from, begin: from, lineStart: from}
+	s := scanner{errorf: func(int, int, string, ...any) {}, text: p.s.text[:to], off: from,
+		begin: from, lineStart: from}
 	var row []string // a, b, c
 	all, clean := false, true
 	before := tEOF
@@ -918,7 +942,8 @@ func (p *parser) mentioned(bad *BadStmt, from, to int) {
 		case tVar, tConst, tType:
 			all = true
 		}
-		bad.Unnamed = bad.Unnamed || all && before == tComma || before == tVar || before == tConst || before == tType
+		bad.Unnamed = bad.Unnamed || all && before == tComma || before == tVar ||
+			before == tConst || before == tType
 		row = nil
 		switch s.tok {
 		case tSemi, tLbrace, tFor, tIf, tSwitch, tCase, tColon:
@@ -1052,7 +1077,8 @@ func (p *parser) stmt() Stmt {
 	case tImport, tPackage:
 		p.fail("there are no packages")
 	case tFunc:
-		p.fail("there are no closures and no functions inside of others: declare the function at the top level")
+		p.fail("there are no closures and no functions inside of others: declare the function at " +
+			"the top level")
 	case tThread, tInit, tInvariant:
 		p.fail("%s stands at the top level of a file only", p.s.lit)
 	case tChoose:
@@ -1151,7 +1177,8 @@ func (p *parser) defineNames(s *AssignStmt) {
 	}
 	for _, x := range s.Lhs {
 		if _, ok := x.(*Ident); !ok {
-			p.failAt(x.Pos(), x.End(), "':=' declares variables, and %s is no name: use '='", String(x))
+			p.failAt(x.Pos(), x.End(), "':=' declares variables, and %s is no name: use '='",
+				String(x))
 		}
 	}
 }
@@ -1188,7 +1215,8 @@ func (p *parser) condition(s Stmt) Expr {
 		return s.X
 	case *AssignStmt:
 		if s.Op == Assign && len(s.Lhs) == 1 {
-			p.failAt(s.From, s.To, "expected a condition, found the assignment %s: use '==' to compare", String(s))
+			p.failAt(s.From, s.To, "expected a condition, found the assignment %s: use '==' to "+
+				"compare", String(s))
 		}
 	}
 	p.failAt(s.Pos(), s.End(), "expected a condition, found the statement %s", String(s))
@@ -1314,7 +1342,8 @@ func (p *parser) switchStmt() Stmt {
 		c := &SwitchCase{Default: isDefault}
 		if isDefault {
 			if dflt != nil {
-				p.errorAt(pos, p.prevEnd, "a second default in this switch").Note(dflt.From, "the first one")
+				p.errorAt(pos, p.prevEnd, "a second default in this switch").Note(dflt.From,
+					"the first one")
 			}
 			dflt = c
 			c.From = pos
@@ -1338,7 +1367,8 @@ func (p *parser) selectStmt() Stmt {
 		c := &SelectCase{}
 		if isDefault {
 			if dflt != nil {
-				p.errorAt(pos, p.prevEnd, "a second default in this select").Note(dflt.From, "the first one")
+				p.errorAt(pos, p.prevEnd, "a second default in this select").Note(dflt.From,
+					"the first one")
 			}
 			dflt = c
 			c.From = pos
@@ -1379,7 +1409,8 @@ func (p *parser) comm() Stmt {
 		}
 	}
 	if u, ok := Unparen(x).(*UnaryExpr); !ok || u.Op != Arrow {
-		p.failAt(s.Pos(), s.End(), "a case of a select is a send, a receive or await(condition), not %s", String(s))
+		p.failAt(s.Pos(), s.End(), "a case of a select is a send, a receive or await(condition), "+
+			"not %s", String(s))
 	}
 	return s
 }
@@ -1396,7 +1427,8 @@ func (p *parser) chooseStmt() Stmt {
 			p.failAt(pos, p.prevEnd, "choose has no default: each of its cases is always possible")
 		}
 		if p.s.tok != tColon {
-			p.fail("a case of a choose has no condition: write case: and, to restrict it, begin it with await(condition), or use select")
+			p.fail("a case of a choose has no condition: write case: and, to restrict it, begin " +
+				"it with await(condition), or use select")
 		}
 		c := &ChooseCase{Body: p.caseEnd("the case"), Span: Span{pos, pos}}
 		c.Span = p.span(pos)
@@ -1443,7 +1475,8 @@ func (p *parser) atomicPackage() {
 	case strings.HasPrefix(name, "Store"):
 		write = "write " + x + " = " + v + ", with var " + x + " atomic T: writing it is one step"
 	case strings.HasPrefix(name, "Add"):
-		write = "write the statement as atomic { " + x + " += " + v + " }, with its result as atomic { " + x + " += " + v + "; y = " + x + " }"
+		write = "write the statement as atomic { " + x + " += " + v +
+			" }, with its result as atomic { " + x + " += " + v + "; y = " + x + " }"
 	case strings.HasPrefix(name, "Swap"):
 		write = "write atomic { y = " + x + "; " + x + " = " + v + " }"
 	case strings.HasPrefix(name, "CompareAndSwap"):
@@ -1462,7 +1495,8 @@ func (p *parser) goStmt() Stmt {
 	pos := p.pos()
 	p.next()
 	if p.s.tok == tFunc {
-		p.fail("there are no closures: declare a thread at the top level and start it with go Name(arguments)")
+		p.fail("there are no closures: declare a thread at the top level and start it with go " +
+			"Name(arguments)")
 	}
 	s := &GoStmt{Thread: p.ident("the name of a thread")}
 	if p.s.tok != tLparen {
@@ -1727,7 +1761,8 @@ func (p *parser) operand() Expr {
 	switch p.s.tok {
 	case tName:
 		n := p.ident("a name")
-		if op := slices.Index(foldNames[:], n.Name); op >= 0 && p.s.tok == tName && inFollows(p.s.text[p.s.to:]) {
+		if op := slices.Index(foldNames[:], n.Name); op >= 0 && p.s.tok == tName &&
+			inFollows(p.s.text[p.s.to:]) {
 			return p.fold(n, FoldOp(op))
 		}
 		return n
@@ -1773,7 +1808,8 @@ func (p *parser) operand() Expr {
 	case tInterface:
 		p.fail("there are no interfaces: use a struct with a field that tells the kinds apart")
 	case tChan:
-		p.fail("a channel type is no value: make(chan T, n) is one, as a shared variable's initial value")
+		p.fail("a channel type is no value: make(chan T, n) is one, as a shared variable's " +
+			"initial value")
 	case tAwait, tAssert:
 		p.fail("%s is a statement, not an expression", p.s.lit)
 	case tAtomic:

@@ -26,7 +26,8 @@ func TestErrors(t *testing.T) {
 
 // TestRendering compares the whole text that the user sees.
 func TestRendering(t *testing.T) {
-	long := "const A = " + strings.Repeat("1 + ", 100) + "# + " + strings.Repeat("2 + ", 100) + "3\n"
+	long := "const A = " + strings.Repeat("1 + ", 100) + "# + " + strings.Repeat("2 + ", 100) +
+		"3\n"
 	tests := []struct{ name, text string }{
 		{"simple", "var x []int\n"},
 		{"tabs", "thread T() {\n\tif x {\n\t\ty\t=\t= 3\n\t}\n}\n"},
@@ -95,29 +96,40 @@ var deep = map[string]func(n int) string{
 	"nestcall":  func(n int) string { return "const A = " + strings.Repeat("f(", n) },
 	"literal":   func(n int) string { return "const A = T" + strings.Repeat("{", n) },
 	"literals":  func(n int) string { return "const A = T" + strings.Repeat("{}", n) },
-	"quant":     func(n int) string { return "const A = " + strings.Repeat("forall i in 0..1 {", n) },
-	"types":     func(n int) string { return "var a " + strings.Repeat("*", n) + "int" },
-	"arrays":    func(n int) string { return "var a " + strings.Repeat("[1]", n) + "int" },
-	"chans":     func(n int) string { return "var a " + strings.Repeat("chan ", n) + "int" },
-	"structs":   func(n int) string { return "var a " + strings.Repeat("struct { a ", n) },
-	"blocks":    func(n int) string { return "thread T() " + strings.Repeat("{", n) },
-	"ifs":       func(n int) string { return "thread T() {" + strings.Repeat("if x {", n) },
-	"elseifs":   func(n int) string { return "thread T() { if x {}" + strings.Repeat(" else if x {}", n) + "}" },
-	"fors":      func(n int) string { return "thread T() {" + strings.Repeat("for {", n) },
-	"labels":    func(n int) string { return "thread T() {" + strings.Repeat("a: ", n) + "}" },
-	"switches":  func(n int) string { return "thread T() {" + strings.Repeat("switch { case x: ", n) },
-	"chooses":   func(n int) string { return "thread T() {" + strings.Repeat("choose { case: ", n) },
-	"atomics":   func(n int) string { return "thread T() {" + strings.Repeat("atomic { ", n) },
-	"errors":    func(n int) string { return strings.Repeat("var x = = \n", n) },
-	"stmts":     func(n int) string { return "thread T() {" + strings.Repeat("x = = \n", n) },
-	"braces":    func(n int) string { return strings.Repeat("}\n", n) },
-	"comments":  func(n int) string { return strings.Repeat("/* */", n) },
-	"opens":     func(n int) string { return strings.Repeat("/*", n) },
-	"digits":    func(n int) string { return "const A = " + strings.Repeat("1", n) },
-	"name":      func(n int) string { return "const " + strings.Repeat("a", n) + " = 1" },
-	"quotes":    func(n int) string { return strings.Repeat("'", n) },
-	"semis":     func(n int) string { return "thread T() {" + strings.Repeat(";", n) + "}" },
-	"group":     func(n int) string { return "const (" + strings.Repeat("a, ", n) },
+	"quant": func(n int) string {
+		return "const A = " + strings.Repeat("forall i in 0..1 {",
+			n)
+	},
+	"types":   func(n int) string { return "var a " + strings.Repeat("*", n) + "int" },
+	"arrays":  func(n int) string { return "var a " + strings.Repeat("[1]", n) + "int" },
+	"chans":   func(n int) string { return "var a " + strings.Repeat("chan ", n) + "int" },
+	"structs": func(n int) string { return "var a " + strings.Repeat("struct { a ", n) },
+	"blocks":  func(n int) string { return "thread T() " + strings.Repeat("{", n) },
+	"ifs":     func(n int) string { return "thread T() {" + strings.Repeat("if x {", n) },
+	"elseifs": func(n int) string {
+		return "thread T() { if x {}" + strings.Repeat(" else if x {}", n) + "}"
+	},
+	"fors":   func(n int) string { return "thread T() {" + strings.Repeat("for {", n) },
+	"labels": func(n int) string { return "thread T() {" + strings.Repeat("a: ", n) + "}" },
+	"switches": func(n int) string {
+		return "thread T() {" + strings.Repeat("switch { case x: ",
+			n)
+	},
+	"chooses": func(n int) string {
+		return "thread T() {" + strings.Repeat("choose { case: ",
+			n)
+	},
+	"atomics":  func(n int) string { return "thread T() {" + strings.Repeat("atomic { ", n) },
+	"errors":   func(n int) string { return strings.Repeat("var x = = \n", n) },
+	"stmts":    func(n int) string { return "thread T() {" + strings.Repeat("x = = \n", n) },
+	"braces":   func(n int) string { return strings.Repeat("}\n", n) },
+	"comments": func(n int) string { return strings.Repeat("/* */", n) },
+	"opens":    func(n int) string { return strings.Repeat("/*", n) },
+	"digits":   func(n int) string { return "const A = " + strings.Repeat("1", n) },
+	"name":     func(n int) string { return "const " + strings.Repeat("a", n) + " = 1" },
+	"quotes":   func(n int) string { return strings.Repeat("'", n) },
+	"semis":    func(n int) string { return "thread T() {" + strings.Repeat(";", n) + "}" },
+	"group":    func(n int) string { return "const (" + strings.Repeat("a, ", n) },
 }
 
 func TestDeep(t *testing.T) {

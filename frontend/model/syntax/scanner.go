@@ -40,7 +40,8 @@ const (
 	tDec
 	tOp // a binary or unary operator; which one is in scanner.op
 	tArrow
-	tTemporal // an operator of formulas that expressions do not have; which one is in scanner.temporal
+	// an operator of formulas that expressions do not have; which one is in scanner.temporal
+	tTemporal
 
 	// Keywords.
 	tAssert
@@ -88,7 +89,8 @@ var keywords = map[string]token{
 	"forall": tForall, "func": tFunc, "go": tGo, "goto": tGoto, "if": tIf, "import": tImport,
 	"init": tInit, "interface": tInterface, "invariant": tInvariant, "map": tMap,
 	"package": tPackage, "range": tRange, "return": tReturn, "select": tSelect, "skip": tSkip,
-	"struct": tStruct, "switch": tSwitch, "synchronized": tSynchronized, "thread": tThread, "type": tType, "var": tVar,
+	"struct": tStruct, "switch": tSwitch, "synchronized": tSynchronized, "thread": tThread,
+	"type": tType, "var": tVar,
 }
 
 // reserved are words that begin a declaration and are no names.
@@ -237,7 +239,8 @@ var punctuation = []struct {
 	tok  token
 	op   Op
 }{
-	{"<<=", tOpAssign, Shl}, {">>=", tOpAssign, Shr}, {"&^=", tOpAssign, AndNot}, {"...", tEllipsis, 0},
+	{"<<=", tOpAssign, Shl}, {">>=", tOpAssign, Shr}, {"&^=", tOpAssign, AndNot},
+	{"...", tEllipsis, 0},
 	{"..", tDotDot, 0}, {"+=", tOpAssign, Add}, {"-=", tOpAssign, Sub}, {"*=", tOpAssign, Mul},
 	{"/=", tOpAssign, Div}, {"%=", tOpAssign, Rem}, {"&=", tOpAssign, And}, {"|=", tOpAssign, Or},
 	{"^=", tOpAssign, Xor}, {":=", tDefine, 0}, {"==", tOp, Eq}, {"!=", tOp, Ne}, {"<=", tOp, Le},
@@ -298,7 +301,8 @@ done:
 	s.tok, s.lit = tInt, t[s.from:s.off]
 	if float {
 		s.tok = tBad
-		s.errorf(s.from, s.off, "there are no floating-point numbers: use integers, scaled if need be")
+		s.errorf(s.from, s.off, "there are no floating-point numbers: use integers, scaled if "+
+			"need be")
 		return
 	}
 	if why := badInt(s.lit); why != "" {
@@ -365,7 +369,8 @@ func (s *scanner) char() {
 				break
 			}
 		}
-		s.errorf(s.from, s.off, "invalid character literal: it is one character between single quotes")
+		s.errorf(s.from, s.off, "invalid character literal: it is one character between single "+
+			"quotes")
 		return
 	}
 	s.off = end + 1
@@ -376,7 +381,8 @@ func (s *scanner) char() {
 func (s *scanner) string(quote byte) {
 	s.off++
 	for s.off < len(s.text) && s.text[s.off] != quote && (quote == '`' || s.text[s.off] != '\n') {
-		if quote == '"' && s.text[s.off] == '\\' && s.off+1 < len(s.text) && s.text[s.off+1] != '\n' {
+		if quote == '"' && s.text[s.off] == '\\' && s.off+1 < len(s.text) &&
+			s.text[s.off+1] != '\n' {
 			s.off++
 		}
 		s.off++
@@ -419,7 +425,8 @@ func (s *scanner) describe() string {
 func checkText(text string) *source.Message {
 	if len(text) > source.MaxSize {
 		return &source.Message{Pos: source.NoPos, End: source.NoPos,
-			Text: "the file is larger than " + strconv.Itoa(source.MaxSize>>20) + " MiB, which no model file should be"}
+			Text: "the file is larger than " + strconv.Itoa(source.MaxSize>>20) +
+				" MiB, which no model file should be"}
 	}
 	if i := strings.IndexByte(text, 0); i >= 0 {
 		return &source.Message{Pos: source.NoPos, End: source.NoPos,
@@ -429,7 +436,8 @@ func checkText(text string) *source.Message {
 		if r == utf8.RuneError {
 			if _, size := utf8.DecodeRuneInString(text[i:]); size == 1 {
 				return &source.Message{Pos: source.NoPos, End: source.NoPos,
-					Text: "is this a binary file? Byte " + strconv.Itoa(i) + " is not part of valid UTF-8 text"}
+					Text: "is this a binary file? Byte " + strconv.Itoa(i) +
+						" is not part of valid UTF-8 text"}
 			}
 		}
 	}

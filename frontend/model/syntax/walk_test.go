@@ -14,11 +14,16 @@ import (
 // nodes has every type of node.
 var nodes = []Node{
 	&ConstDecl{}, &TypeDecl{}, &VarDecl{}, &FuncDecl{}, &ThreadDecl{}, &InitDecl{}, &InvariantDecl{}, &IncludeDecl{}, &LTLDecl{}, &Param{},
-	&NamedType{}, &ArrayType{}, &StructType{}, &PointerType{}, &AtomicType{}, &ChanType{}, &SymmetricType{},
-	&Block{}, &DeclStmt{}, &EmptyStmt{}, &ExprStmt{}, &SendStmt{}, &AssignStmt{}, &IncDecStmt{}, &IfStmt{}, &ForStmt{}, &RangeStmt{},
-	&SwitchStmt{}, &SwitchCase{}, &SelectStmt{}, &SelectCase{}, &ChooseStmt{}, &ChooseCase{}, &AtomicStmt{}, &SyncStmt{}, &GoStmt{},
-	&ReturnStmt{}, &BranchStmt{}, &LabeledStmt{}, &AwaitStmt{}, &AssertStmt{}, &SkipStmt{}, &BadStmt{},
-	&Ident{}, &IntLit{}, &StringLit{}, &ParenExpr{}, &UnaryExpr{}, &BinaryExpr{}, &IndexExpr{}, &SelectorExpr{}, &AtExpr{},
+	&NamedType{}, &ArrayType{}, &StructType{}, &PointerType{}, &AtomicType{}, &ChanType{},
+	&SymmetricType{},
+	&Block{}, &DeclStmt{}, &EmptyStmt{}, &ExprStmt{}, &SendStmt{}, &AssignStmt{}, &IncDecStmt{},
+	&IfStmt{}, &ForStmt{}, &RangeStmt{},
+	&SwitchStmt{}, &SwitchCase{}, &SelectStmt{}, &SelectCase{}, &ChooseStmt{}, &ChooseCase{},
+	&AtomicStmt{}, &SyncStmt{}, &GoStmt{},
+	&ReturnStmt{}, &BranchStmt{}, &LabeledStmt{}, &AwaitStmt{}, &AssertStmt{}, &SkipStmt{},
+	&BadStmt{},
+	&Ident{}, &IntLit{}, &StringLit{}, &ParenExpr{}, &UnaryExpr{}, &BinaryExpr{}, &IndexExpr{},
+	&SelectorExpr{}, &AtExpr{},
 	&CallExpr{}, &CompositeLit{}, &MakeExpr{}, &QuantExpr{}, &FoldExpr{}, &TemporalExpr{},
 }
 
@@ -39,10 +44,11 @@ func TestNodes(t *testing.T) {
 			if !ok {
 				return true
 			}
-			if s, ok := spec.Type.(*ast.StructType); ok && slices.ContainsFunc(s.Fields.List, func(f *ast.Field) bool {
-				id, ok := f.Type.(*ast.Ident)
-				return ok && id.Name == "Span" && f.Names == nil
-			}) {
+			if s, ok := spec.Type.(*ast.StructType); ok && slices.ContainsFunc(s.Fields.List,
+				func(f *ast.Field) bool {
+					id, ok := f.Type.(*ast.Ident)
+					return ok && id.Name == "Span" && f.Names == nil
+				}) {
 				want = append(want, spec.Name.Name)
 			}
 			return true
@@ -83,7 +89,8 @@ func TestChildren(t *testing.T) {
 				}
 				child := func() reflect.Value {
 					for _, o := range nodes {
-						if o := reflect.TypeOf(o); o.AssignableTo(typ) && o.Elem().Size() > reflect.TypeFor[Span]().Size() {
+						if o := reflect.TypeOf(o); o.AssignableTo(typ) &&
+							o.Elem().Size() > reflect.TypeFor[Span]().Size() {
 							c := reflect.New(o.Elem())
 							want[c.Interface().(Node)] = true
 							return c
@@ -158,7 +165,8 @@ init { go T(1) }`))
 	if _, ok := Find(f.Decls[1], func(x *IndexExpr) bool { return true }); ok {
 		t.Error("found an index where there is none")
 	}
-	if x, ok := Find(f.Decls[1], func(x *CompositeLit) bool { return x.Keys[0] != nil }); !ok || len(x.Values) != 1 {
+	if x, ok := Find(f.Decls[1], func(x *CompositeLit) bool { return x.Keys[0] != nil }); !ok ||
+		len(x.Values) != 1 {
 		t.Errorf("found %v", x)
 	}
 }

@@ -27,8 +27,8 @@ type claimed struct {
 	viol *system.Violation
 }
 
-// steps is how many steps there are to move along with: those of the execution, and one in which the
-// last state stays as it is, or of which nothing but the move of the claim counts.
+// steps is how many steps there are to move along with: those of the execution, and one in which
+// the last state stays as it is, or of which nothing but the move of the claim counts.
 func (a *along) steps() int {
 	if n := len(a.x.Steps); a.x.Loop >= 0 && a.x.Loop < n {
 		return n
@@ -125,7 +125,8 @@ type hop struct {
 	by   claimed
 }
 
-// ways finds the nodes behind each step from one to the one before to, from a place of the claim on.
+// ways finds the nodes behind each step from one to the one before to, from a place of the claim
+// on.
 func (a *along) ways(from, to int, start int32) []map[node]hop {
 	layers := []map[node]hop{{node{q: start}: {}}}
 	for i := from; i < to; i++ {
@@ -267,7 +268,8 @@ func (a *along) any() trace.Step {
 	return found
 }
 
-// lasso adds the moves to an execution that goes on forever: the claim goes round until it is where it was.
+// lasso adds the moves to an execution that goes on forever: the claim goes round until it is
+// where it was.
 func (a *along) lasso(start int32) (*Followed, error) {
 	loop, n := a.x.Loop, a.steps()
 	type edge struct {
@@ -382,9 +384,11 @@ func (a *along) join(x *Followed, steps []trace.Step, moves []claimed) error {
 	for i, s := range steps {
 		hi, alt := bits.Mul64(s.Alt&^deep, uint64(moves[i].c))
 		if hi != 0 || alt >= 1<<62 {
-			return fmt.Errorf("so many choices lead through step %d that it has no number beside the claim", i+1)
+			return fmt.Errorf("so many choices lead through step %d that it has no number beside "+
+				"the claim", i+1)
 		}
-		x.Steps = append(x.Steps, trace.Step{Thread: s.Thread, Alt: s.Alt&deep | (alt + uint64(moves[i].k))})
+		x.Steps = append(x.Steps, trace.Step{Thread: s.Thread,
+			Alt: s.Alt&deep | (alt + uint64(moves[i].k))})
 	}
 	return nil
 }

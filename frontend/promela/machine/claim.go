@@ -36,15 +36,19 @@ func (s *System) Accepting() string {
 // NonProgress returns the claim that SPIN adds for non-progress cycles: from some state
 // on, no process is at a progress label.
 func NonProgress(p *program.Program) *program.Proc {
-	first, cycle, end := &program.State{ID: 0}, &program.State{ID: 1, Accept: true}, &program.State{ID: 2}
+	first, cycle, end := &program.State{ID: 0}, &program.State{ID: 1, Accept: true}, &program.State{
+		ID: 2}
 	// SPIN's numbers of the moves, which follow each other, are used in trails.
 	np := func(seq int) *program.Edge {
-		return &program.Edge{Kind: program.Cond, X: &program.Special{Name: "np_"}, To: cycle, Text: "np_", Seq: seq}
+		return &program.Edge{Kind: program.Cond, X: &program.Special{Name: "np_"}, To: cycle,
+			Text: "np_", Seq: seq}
 	}
-	first.Edges = []*program.Edge{np(1), {Kind: program.Cond, X: &program.Const{Value: 1}, To: first, Text: "true", Seq: 2}}
+	first.Edges = []*program.Edge{np(1), {Kind: program.Cond, X: &program.Const{Value: 1},
+		To: first, Text: "true", Seq: 2}}
 	cycle.Edges = []*program.Edge{np(3)}
 	return &program.Proc{
-		Name: "np_", Index: len(p.Procs), First: 9997, Elements: 3, Type: p.Types(), States: []*program.State{first, cycle, end}, End: 2,
+		Name: "np_", Index: len(p.Procs), First: 9997, Elements: 3, Type: p.Types(),
+		States: []*program.State{first, cycle, end}, End: 2,
 		Decl: &syntax.Proctype{Name: syntax.Name{Text: "np_"}},
 	}
 }
@@ -84,7 +88,8 @@ const claimDepth = 1000
 
 // claimFrom appends the moves that go on at a state of the claim; begin is where they began
 // in the undo log.
-func (m *Machine) claimFrom(at int32, viol *system.Violation, failed, depth int, begin system.Mark) {
+func (m *Machine) claimFrom(at int32, viol *system.Violation, failed, depth int,
+	begin system.Mark) {
 	s := &m.proc.states[at]
 	if depth > claimDepth {
 		m.at = nil
@@ -115,7 +120,8 @@ func (m *Machine) claimFrom(at int32, viol *system.Violation, failed, depth int,
 			n++
 			if v == nil {
 				m.viol = nil
-				m.fail(system.Invariant, o.e.src.Pos, false, "the claim %s has come to its end: what it describes has happened", m.proc.Name)
+				m.fail(system.Invariant, o.e.src.Pos, false,
+					"the claim %s has come to its end: what it describes has happened", m.proc.Name)
 				v = m.viol
 				v.Object = m.proc.Name
 			}
@@ -310,13 +316,19 @@ func (m *Machine) accepting() bool {
 func (s *System) addClaim(c *coder, claim *program.Proc) error {
 	if len(claim.Syms) > 0 {
 		v := claim.Syms[0]
-		return syntax.Errors{{Pos: v.Name.Pos, Len: len(v.Name.Text), Text: fmt.Sprintf("the claim %s declares a variable, which SPIN refuses; declare it outside of the claim", claim.Name)}}
+		return syntax.Errors{
+			{Pos: v.Name.Pos, Len: len(v.Name.Text),
+				Text: fmt.Sprintf("the claim %s declares a variable, which SPIN refuses; declare "+
+					"it outside of the claim", claim.Name)}}
 	}
 	for _, st := range claim.States {
 		for _, e := range st.Edges {
 			switch e.Kind {
 			case program.Send, program.Recv:
-				return syntax.Errors{{Pos: e.Pos, Len: max(1, len(e.Text)), Text: fmt.Sprintf("the claim %s sends or receives a message here, which SPIN refuses; it can ask for one, as in q?[x]", claim.Name)}}
+				return syntax.Errors{
+					{Pos: e.Pos, Len: max(1, len(e.Text)),
+						Text: fmt.Sprintf("the claim %s sends or receives a message here, which "+
+							"SPIN refuses; it can ask for one, as in q?[x]", claim.Name)}}
 			case program.Assign, program.SetPrio:
 				s.claimChanges = true
 			}

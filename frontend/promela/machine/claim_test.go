@@ -22,7 +22,9 @@ import (
 func cycles(t *testing.T, s *System, fair bool) (is, ends bool) {
 	t.Helper()
 	f := ltl.Not(ltl.Always(ltl.Eventually(ltl.Atom(s.Accepting()))))
-	rs, err := temporal.Run(context.Background(), s, []engine.Property{{Name: "acceptance", Formula: f}}, temporal.Options{Options: engine.Options{Workers: 2}, Reduction: temporal.None, Fair: fair})
+	rs, err := temporal.Run(context.Background(), s, []engine.Property{
+		{Name: "acceptance", Formula: f}}, temporal.Options{Options: engine.Options{Workers: 2},
+		Reduction: temporal.None, Fair: fair})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,11 +112,18 @@ func TestClaimChanges(t *testing.T) {
 		text   string
 		stored int
 	}{
-		{"byte x; active proctype P() { do :: x < 3 -> x++ :: x == 3 -> x = 0 od } byte y; never { do :: y < 2 -> y++ :: x == 2 -> y = 0 od }", 11},
-		{"byte x, y; active proctype P() { do :: x < 3 -> x++ :: y > 2 -> x = y :: else -> x = 0 od } never { T0: do :: x < 2 -> y = x + 1 :: x == 2 -> y++; goto T1 :: atomic { y == 1 -> y = 9; y = 2 } :: d_step { x == 3; y = 0 } od; T1: do :: y > 0 -> y-- :: else -> goto T0 od }", 31},
-		{"byte x; active proctype P() { do :: x = 1 - x od } proctype Q(byte k) { x = k; x == 7 } byte y; never { do :: true :: x == 1 -> y = run Q(0); break od; do :: true od }", 7},
-		{"byte x; active proctype P() { do :: x = 1 - x od } proctype Q() { x = 2; x = 3 } never { do :: true :: x == 1 -> run Q(); break od; do :: true od }", 11},
-		{"byte x, y; active [2] proctype P() { do :: x < 2 -> x++ :: y > 0 -> y--; x = 0 :: else od } never { do :: x == 2 && y < 2 -> y++ :: else od }", 14352},
+		{"byte x; active proctype P() { do :: x < 3 -> x++ :: x == 3 -> x = 0 od } byte y; never " +
+			"{ do :: y < 2 -> y++ :: x == 2 -> y = 0 od }", 11},
+		{"byte x, y; active proctype P() { do :: x < 3 -> x++ :: y > 2 -> x = y :: else -> x = 0 " +
+			"od } never { T0: do :: x < 2 -> y = x + 1 :: x == 2 -> y++; goto T1 :: atomic { y " +
+			"== 1 -> y = 9; y = 2 } :: d_step { x == 3; y = 0 } od; T1: do :: y > 0 -> y-- :: " +
+			"else -> goto T0 od }", 31},
+		{"byte x; active proctype P() { do :: x = 1 - x od } proctype Q(byte k) { x = k; x == 7 " +
+			"} byte y; never { do :: true :: x == 1 -> y = run Q(0); break od; do :: true od }", 7},
+		{"byte x; active proctype P() { do :: x = 1 - x od } proctype Q() { x = 2; x = 3 } never " +
+			"{ do :: true :: x == 1 -> run Q(); break od; do :: true od }", 11},
+		{"byte x, y; active [2] proctype P() { do :: x < 2 -> x++ :: y > 0 -> y--; x = 0 :: else " +
+			"od } never { do :: x == 2 && y < 2 -> y++ :: else od }", 14352},
 	} {
 		m, err := syntax.Parse(source.New("m.pml", c.text), nil)
 		if err != nil {

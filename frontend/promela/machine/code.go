@@ -56,7 +56,8 @@ func (c *coder) expr(x program.Expr) eval {
 				return 0
 			}
 			if q.c.Cap == 0 {
-				m.fail(system.Runtime, pos, false, "%s is a rendezvous channel and cannot be polled", q.c.Name)
+				m.fail(system.Runtime, pos, false,
+					"%s is a rendezvous channel and cannot be polled", q.c.Name)
 				return 0
 			}
 			return b2i(m.match(q, r) >= 0)
@@ -68,7 +69,8 @@ func (c *coder) expr(x program.Expr) eval {
 			return func(m *Machine) int32 {
 				u := int(y(m))
 				if process && u == m.t && m.depth == 0 {
-					m.fail(system.Runtime, pos, true, "enabled(%d) asks about the process that asks, %s", u, m.proc.Name)
+					m.fail(system.Runtime, pos, true,
+						"enabled(%d) asks about the process that asks, %s", u, m.proc.Name)
 					return 0
 				}
 				return m.askEnabled(u)
@@ -298,7 +300,8 @@ func (c *coder) index(pl *program.Place) func(m *Machine) int32 {
 }
 
 func (m *Machine) outOfRange(pos syntax.Pos, name string, v, n int32) {
-	m.fail(system.Assertion, pos, false, "invalid array index: %s has %d elements, the index is %d", name, n, v)
+	m.fail(system.Assertion, pos, false, "invalid array index: %s has %d elements, the index is %d",
+		name, n, v)
 }
 
 func (c *coder) load(pl *program.Place) eval {
@@ -508,7 +511,8 @@ func (m *Machine) mustChannel(id int32, pos syntax.Pos, fatal bool) *inst {
 	}
 	q := m.channel(id)
 	if q == nil {
-		m.fail(system.Runtime, pos, true, "this channel is gone: the process that it belonged to has ended")
+		m.fail(system.Runtime, pos, true, "this channel is gone: the process that it belonged to "+
+			"has ended")
 	}
 	return q
 }
@@ -634,7 +638,8 @@ func (c *coder) edge(e *program.Edge) *edge {
 				}
 			}
 			if m.story.on {
-				m.story.deeds = append(m.story.deeds, system.Deed{Kind: system.Print, Value: m.printed(format, values)})
+				m.story.deeds = append(m.story.deeds, system.Deed{Kind: system.Print,
+					Value: m.printed(format, values)})
 			}
 		}
 	case program.Send:
@@ -644,7 +649,8 @@ func (c *coder) edge(e *program.Edge) *edge {
 		}
 		out.send = s
 	case program.Recv:
-		out.recv = &receiver{ch: c.chanExpr(e.Ch), args: c.recvArgs(e.Recv), random: e.Random, peek: e.Peek}
+		out.recv = &receiver{ch: c.chanExpr(e.Ch), args: c.recvArgs(e.Recv), random: e.Random,
+			peek: e.Peek}
 	case program.SetPrio:
 		x, y := c.expr(e.X), c.expr(e.Y)
 		own := e.Stmt.(*syntax.SetPriority).Own
@@ -652,7 +658,8 @@ func (c *coder) edge(e *program.Edge) *edge {
 			if t := int(x(m)); t >= 0 && t < m.n {
 				v := y(m)
 				if !own && (v < 1 || v > 255) {
-					m.fail(system.Runtime, e.Pos, true, "priority %d is out of range, it can be from 1 to 255", v)
+					m.fail(system.Runtime, e.Pos, true,
+						"priority %d is out of range, it can be from 1 to 255", v)
 				}
 				m.setBits(m.base[t], prioShift, 8, uint64(uint32(v))&0xff)
 			}
@@ -719,7 +726,8 @@ func (c *coder) receives(e *program.Edge) bool {
 
 // rendezvous tells whether an expression may be a channel without capacity.
 func (c *coder) rendezvous(ch program.Expr) bool {
-	if l, ok := ch.(*program.Load); ok && l.Place.Global && l.Place.Sym.Chans != nil && !c.sys.stored[l.Place.Sym] {
+	if l, ok := ch.(*program.Load); ok && l.Place.Global && l.Place.Sym.Chans != nil &&
+		!c.sys.stored[l.Place.Sym] {
 		return c.sys.prog.Globals.Chans[l.Place.Sym.Chans[0]].Cap == 0
 	}
 	return c.sys.meets

@@ -14,10 +14,14 @@ func TestCommuting(t *testing.T) {
 		want       uint64
 	}{
 		{"equal numbers", "byte n; active [5] proctype A() { n++; n++ }", 1},
-		{"a number and its opposite", "byte n; active proctype A() { n++ } active proctype B() { n-- }", 2},
-		{"who reads", "byte n, m; active [2] proctype A() { n = n + 2 } active proctype B() { m = n }", 4},
-		{"what reads the value beside", "byte n; active [2] proctype A() { atomic { n++; n == 1 || n == 2 } }", 2},
-		{"another number", "byte n; active proctype A() { n = n + 1 } active proctype B() { n = n + 2 }", 2},
+		{"a number and its opposite", "byte n; active proctype A() { n++ } active proctype B() { " +
+			"n-- }", 2},
+		{"who reads", "byte n, m; active [2] proctype A() { n = n + 2 } active proctype B() { m " +
+			"= n }", 4},
+		{"what reads the value beside", "byte n; active [2] proctype A() { atomic { n++; n == 1 " +
+			"|| n == 2 } }", 2},
+		{"another number", "byte n; active proctype A() { n = n + 1 } active proctype B() { n = " +
+			"n + 2 }", 2},
 		{"wrapping around", "bit n; active [3] proctype A() { n++ }", 1},
 	} {
 		o := stateless.Options{Reduction: stateless.DPOR}

@@ -33,7 +33,8 @@ func reference(m *Machine, s system.State) [][]outcome {
 		for alt := uint64(0); ; {
 			mark := m.Mark()
 			out := m.Step(t, alt)
-			o := outcome{thread: t, kind: out.Kind, atEnd: out.AtEnd && out.Kind == system.Blocked, alt: alt, failing: out.Violation != nil}
+			o := outcome{thread: t, kind: out.Kind, atEnd: out.AtEnd && out.Kind == system.Blocked,
+				alt: alt, failing: out.Violation != nil}
 			if out.Kind == system.Moved {
 				o.end = m.Encode(nil)
 			} else {
@@ -112,7 +113,8 @@ func compare(t *testing.T, name string, sys *System, limit int) (steps, lefts in
 				if len(s) <= 64 && len(n.End) == len(s) && n.Changed != 0 {
 					for w := range s {
 						if s[w] != n.End[w] && n.Changed>>w&1 == 0 {
-							t.Fatalf("%s: thread %d alternative %d: word %d has changed in secret", name, n.Thread, n.Alt, w)
+							t.Fatalf("%s: thread %d alternative %d: word %d has changed in secret",
+								name, n.Thread, n.Alt, w)
 						}
 					}
 				}
@@ -132,9 +134,11 @@ func compare(t *testing.T, name string, sys *System, limit int) (steps, lefts in
 				continue // left to the machine
 			}
 			if !slices.EqualFunc(got[u], want[u], func(a, b outcome) bool {
-				return a.thread == b.thread && a.kind == b.kind && a.atEnd == b.atEnd && a.alt == b.alt && a.failing == b.failing && slices.Equal(a.end, b.end)
+				return a.thread == b.thread && a.kind == b.kind && a.atEnd == b.atEnd &&
+					a.alt == b.alt && a.failing == b.failing && slices.Equal(a.end, b.end)
 			}) {
-				t.Fatalf("%s: thread %d in %x:\ncode      %v\nreference %v", name, u, s, got[u], want[u])
+				t.Fatalf("%s: thread %d in %x:\ncode      %v\nreference %v", name, u, s, got[u],
+					want[u])
 			}
 		}
 		if !lost && !slices.Equal(counts, ref.seen) {
@@ -154,7 +158,8 @@ func bytesOf(s []uint64) []byte {
 	return b
 }
 
-var compiledModels = flag.Int("compiled", 150, "how many generated models the machine code is compared on")
+var compiledModels = flag.Int("compiled", 150, "how many generated models the machine code is "+
+	"compared on")
 
 // TestCompiled compares machine code and machine on generated models.
 func TestCompiled(t *testing.T) {
@@ -192,6 +197,7 @@ func TestCompiled(t *testing.T) {
 	}
 	t.Logf("%d models, %d outcomes, %d threads left to the machine", models, steps, lefts)
 	if models < n/4 || lefts > steps/2 {
-		t.Errorf("the code has executed too little: %d models of %d, %d of %d threads left", models, n, lefts, steps)
+		t.Errorf("the code has executed too little: %d models of %d, %d of %d threads left", models,
+			n, lefts, steps)
 	}
 }

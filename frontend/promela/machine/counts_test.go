@@ -122,16 +122,18 @@ const micro = "testdata/micro"
 
 // other says why a run of SPIN's is not compared.
 var other = map[string]string{
-	"rv_poll.pml":    "a fault in a guard that never holds is one error here, and one more, the invalid end state, there",
+	"rv_poll.pml": "a fault in a guard that never holds is one error here, and one more, the " +
+		"invalid end state, there",
 	"q_dangling.pml": "fatal: SPIN's search stops, and its counts depend on the order",
 	"runmax.pml":     "SPIN runs out of its state vector first",
 	"runmax2.pml":    "SPIN runs out of its state vector first",
 	"runmax3.pml":    "SPIN runs out of its state vector first",
 	"assertstop.pml": "-c1: SPIN stops at the first error",
-	"atominf.pml":    "an atomic sequence without end is a violation here, and SPIN's bound on the depth there",
-	"xs_por.pml":     "with partial-order reduction",
-	"xs_xusafe.pml":  "with partial-order reduction",
-	"nestelse2.pml":  "SPIN's verifier refuses it, and so do we",
+	"atominf.pml": "an atomic sequence without end is a violation here, and SPIN's bound on " +
+		"the depth there",
+	"xs_por.pml":    "with partial-order reduction",
+	"xs_xusafe.pml": "with partial-order reduction",
+	"nestelse2.pml": "SPIN's verifier refuses it, and so do we",
 }
 
 func load(t *testing.T, path string, o Options) (*System, error) {
@@ -168,10 +170,12 @@ func TestSpinCounts(t *testing.T) {
 			refused++
 			continue
 		}
-		if spin != "-o1 -o2 -o3" && spin != "-m -o1 -o2 -o3" || !strings.Contains(cc, "SAFETY") || status != "ok" || other[name] != "" {
+		if spin != "-o1 -o2 -o3" && spin != "-m -o1 -o2 -o3" || !strings.Contains(cc, "SAFETY") ||
+			status != "ok" || other[name] != "" {
 			continue
 		}
-		s, err := load(t, path, Options{Lossy: strings.Contains(spin, "-m"), EmptyChannels: strings.Contains(r[3], "-q"), InnerFirst: strings.Contains(r[3], "-J")})
+		s, err := load(t, path, Options{Lossy: strings.Contains(spin, "-m"),
+			EmptyChannels: strings.Contains(r[3], "-q"), InnerFirst: strings.Contains(r[3], "-J")})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -30,15 +30,19 @@ func spinCycles(t *testing.T, dir, text string, np, fair bool) (stored, errors i
 		cc += " -DNFAIR=3"
 		run += " -f"
 	}
-	script := fmt.Sprintf("rm -f pan pan.*; spin -o1 -o2 -o3 -a m.pml >/dev/null && { tcc %s -DMEMLIM=500 -w -o pan pan.c || cc %s -DMEMLIM=500 -w -o pan pan.c; } >/dev/null 2>&1 && timeout %g ./pan %s -E -n -m50000 -w18", cc, cc, spinTime.Seconds(), run)
+	script := fmt.Sprintf("rm -f pan pan.*; spin -o1 -o2 -o3 -a m.pml >/dev/null && { tcc %s "+
+		"-DMEMLIM=500 -w -o pan pan.c || cc %s -DMEMLIM=500 -w -o pan pan.c; } >/dev/null 2>&1 "+
+		"&& timeout %g ./pan %s -E -n -m50000 -w18", cc, cc, spinTime.Seconds(), run)
 	cmd := exec.Command("sh", "-c", script)
 	cmd.Dir = dir
 	out, _ := cmd.CombinedOutput()
 	n, s := reErrors.FindStringSubmatch(string(out)), reStored.FindStringSubmatch(string(out))
-	if n == nil || s == nil || strings.Contains(string(out), "max search depth") || strings.Contains(string(out), "depth reached 49999") {
+	if n == nil || s == nil || strings.Contains(string(out), "max search depth") ||
+		strings.Contains(string(out), "depth reached 49999") {
 		return 0, 0, false
 	}
-	for _, fatal := range []string{"d_step", "bad queue", "rv-attempt", "too many", "out of memory", "blocking sel", "event-trace", "event_trace"} {
+	for _, fatal := range []string{"d_step", "bad queue", "rv-attempt", "too many", "out of memory",
+		"blocking sel", "event-trace", "event_trace"} {
 		if strings.Contains(string(out), fatal) {
 			return 0, 0, false
 		}
@@ -92,7 +96,8 @@ func TestSpinCycles(t *testing.T) {
 	if _, err := exec.LookPath("spin"); err != nil {
 		t.Skip("LEFT OUT: spin is not installed, so nothing is compared with it here")
 	}
-	kinds, compared, wrong, states := []string{"claim", "acceptance", "progress"}, map[string]int{}, map[string]int{}, 0
+	kinds, compared, wrong, states := []string{"claim", "acceptance", "progress"}, map[string]int{},
+		map[string]int{}, 0
 	dir := t.TempDir()
 	bad, left := 0, map[string]int{}
 	for i := range uint64(*spinModels) {
@@ -178,7 +183,8 @@ func TestSpinCycles(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("compared %v, of which wrong %v; states compared of %d; left out: %v", compared, wrong, states, left)
+	t.Logf("compared %v, of which wrong %v; states compared of %d; left out: %v", compared, wrong,
+		states, left)
 	if len(compared) < 3 && *spinModels > 50 {
 		t.Errorf("not everything could be compared: %v", compared)
 	}

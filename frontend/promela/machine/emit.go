@@ -58,7 +58,8 @@ type beyond struct{}
 // emit returns the system as a module, nil if it is nothing that code can execute.
 func emit(s *System) *code.Program {
 	p := s.prog
-	if s.claim != nil || s.trace != nil || s.strict || p.UsesPriority || p.UsesProvided || p.UsesEnabled {
+	if s.claim != nil || s.trace != nil || s.strict || p.UsesPriority || p.UsesProvided ||
+		p.UsesEnabled {
 		return nil
 	}
 	if len(s.procs) == 0 || s.globals.words > code.MaxWords/2 {
@@ -69,11 +70,12 @@ func emit(s *System) *code.Program {
 		left: map[*state]bool{}, tables: map[*scalar]int{},
 	}
 	i32 := func(n int) []wasm.Type { return slices.Repeat([]wasm.Type{wasm.I32}, n) }
-	e.gathers = e.Sig(i32(4), i32(1))   // state, process, its address, list: how many options; -1
-	e.receivers = e.Sig(i32(6), i32(1)) // state, process, its address, channel, list, sender: list; 0
-	e.executes = e.Sig(i32(4), i32(1))  // state, process, its address, partner: see stepDone
-	e.takes = e.Sig(i32(3), i32(1))     // state, process, its address: the same
-	e.expands = e.Sig(i32(3), i32(1))   // state, process, its address: how many outcomes; -1
+	e.gathers = e.Sig(i32(4), i32(1)) // state, process, its address, list: how many options; -1
+	// state, process, its address, channel, list, sender: list; 0
+	e.receivers = e.Sig(i32(6), i32(1))
+	e.executes = e.Sig(i32(4), i32(1)) // state, process, its address, partner: see stepDone
+	e.takes = e.Sig(i32(3), i32(1))    // state, process, its address: the same
+	e.expands = e.Sig(i32(3), i32(1))  // state, process, its address: how many outcomes; -1
 	e.branch = e.Func(slices.Concat(i32(4), []wasm.Type{wasm.I64, wasm.I64}, i32(2)), i32(1))
 
 	var first, words []int32
@@ -380,7 +382,8 @@ func (x *fn) element(base wasm.Local, list []scalar, k wasm.Local, numbers []int
 	place := func(k int) int { return int(list[k].word)*64 + int(list[k].shift) }
 	if len(numbers) > 1 {
 		span := numbers[1] - numbers[0]
-		if d.by = (place(numbers[1]) - place(numbers[0])) / span; d.by*span != place(numbers[1])-place(numbers[0]) {
+		if d.by = (place(numbers[1]) - place(numbers[0])) / span; d.by*span != place(
+			numbers[1])-place(numbers[0]) {
 			d.affine = false
 		}
 	}
@@ -633,8 +636,10 @@ func (x *fn) write(w where, v wasm.Local) {
 func (x *fn) assign(pl *program.Place, v wasm.Local) { x.write(x.place(pl), v) }
 
 var binaries = map[string]wasm.Op{
-	"+": wasm.I32Add, "-": wasm.I32Sub, "*": wasm.I32Mul, "&": wasm.I32And, "|": wasm.I32Or, "^": wasm.I32Xor,
-	"==": wasm.I32Eq, "!=": wasm.I32Ne, "<": wasm.I32LtS, ">": wasm.I32GtS, "<=": wasm.I32LeS, ">=": wasm.I32GeS,
+	"+": wasm.I32Add, "-": wasm.I32Sub, "*": wasm.I32Mul, "&": wasm.I32And, "|": wasm.I32Or,
+	"^":  wasm.I32Xor,
+	"==": wasm.I32Eq, "!=": wasm.I32Ne, "<": wasm.I32LtS, ">": wasm.I32GtS, "<=": wasm.I32LeS,
+	">=": wasm.I32GeS,
 	"<<": wasm.I32Shl, ">>": wasm.I32ShrS,
 }
 
@@ -1142,7 +1147,9 @@ func (e *emitter) emitGather(f *wasm.Func, p *proctype, s *state) {
 				panic(beyond{})
 			}
 			if i > 0 && y.from != s.escapes[i-1].from {
-				if slices.ContainsFunc(s.escapes[:i], func(z escape) bool { return z.from == y.from }) {
+				if slices.ContainsFunc(s.escapes[:i], func(z escape) bool {
+					return z.from == y.from
+				}) {
 					panic(beyond{})
 				}
 				x.settle(end, list, count)
@@ -1223,7 +1230,8 @@ func (e *emitter) emitReceivers(f *wasm.Func, p *proctype, s *state) {
 		x.Get(list)
 		x.Set(end)
 		for _, y := range s.edges {
-			if y.kind == program.DStep && y.src.Inner != nil && slices.ContainsFunc(y.src.Inner.Edges, (&coder{sys: e.sys}).receives) {
+			if y.kind == program.DStep && y.src.Inner != nil &&
+				slices.ContainsFunc(y.src.Inner.Edges, (&coder{sys: e.sys}).receives) {
 				panic(beyond{})
 			}
 			if y.kind != program.Recv || !x.e.mayMeet(y.src.Ch) {
@@ -1769,7 +1777,8 @@ func (e *emitter) controlState(f *wasm.Func, at wasm.Local) {
 // end of the list; 0 in trouble.
 func (e *emitter) emitMeet() *wasm.Func {
 	f := e.Func(slices.Repeat([]wasm.Type{wasm.I32}, 5), []wasm.Type{wasm.I32})
-	const state, t, id, list, sender = wasm.Local(0), wasm.Local(1), wasm.Local(2), wasm.Local(3), wasm.Local(4)
+	const state, t, id, list, sender = wasm.Local(0), wasm.Local(1), wasm.Local(2), wasm.Local(3),
+		wasm.Local(4)
 	u, at, n := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32)
 	f.Get(state)
 	f.Mem(wasm.I32Load8U, nprocShift/8)
@@ -1819,7 +1828,8 @@ const maxDepth = 64
 // depth. It returns how many outcomes there are; 0 in trouble.
 func (e *emitter) emitBranch(chain *wasm.Func) {
 	f := e.branch
-	const state, t, at, count, alt, weight, list, depth = wasm.Local(0), wasm.Local(1), wasm.Local(2), wasm.Local(3), wasm.Local(4), wasm.Local(5), wasm.Local(6), wasm.Local(7)
+	const state, t, at, count, alt, weight, list, depth = wasm.Local(0), wasm.Local(1),
+		wasm.Local(2), wasm.Local(3), wasm.Local(4), wasm.Local(5), wasm.Local(6), wasm.Local(7)
 	k, to, r, item := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32)
 	number := f.Local(wasm.I64)
 	ends, note := f.Local(wasm.I32), f.Local(wasm.I32)
@@ -1944,8 +1954,10 @@ const atThread = code.Scratch + 4
 // depth, the first note of that step. It returns how many outcomes there are; 0 in trouble. A step
 // counts once for each outcome behind it, as where the machine executes each way from the start.
 func (e *emitter) emitChain(most int) *wasm.Func {
-	f := e.Func([]wasm.Type{wasm.I32, wasm.I32, wasm.I64, wasm.I64, wasm.I32, wasm.I32, wasm.I32}, []wasm.Type{wasm.I32})
-	const state, r, alt, weight, list, depth, note = wasm.Local(0), wasm.Local(1), wasm.Local(2), wasm.Local(3), wasm.Local(4), wasm.Local(5), wasm.Local(6)
+	f := e.Func([]wasm.Type{wasm.I32, wasm.I32, wasm.I64, wasm.I64, wasm.I32, wasm.I32, wasm.I32},
+		[]wasm.Type{wasm.I32})
+	const state, r, alt, weight, list, depth, note = wasm.Local(0), wasm.Local(1), wasm.Local(2),
+		wasm.Local(3), wasm.Local(4), wasm.Local(5), wasm.Local(6)
 	noted := f.Local(wasm.I32)
 	t, at, count := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32)
 	trouble := f.Block()
@@ -2035,7 +2047,8 @@ func (e *emitter) emitChain(most int) *wasm.Func {
 func (e *emitter) emitExpand() *wasm.Func {
 	f := e.Func([]wasm.Type{wasm.I32}, nil)
 	const words = wasm.Local(0)
-	state, t, at, n, count := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32)
+	state, t, at, n, count := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32),
+		f.Local(wasm.I32), f.Local(wasm.I32)
 	mark, note, place := f.Local(wasm.I32), f.Local(wasm.I32), f.Local(wasm.I32)
 	f.I32(code.Source)
 	f.Set(state)
@@ -2142,7 +2155,9 @@ func (e *emitter) direct(p *proctype, s *state) bool {
 	if s.final || len(s.escapes) > 0 || p.Decl.Deterministic {
 		return false
 	}
-	return !slices.ContainsFunc(s.edges, func(y *edge) bool { return y.atomic || y.kind == program.Send && e.mayMeet(y.src.Ch) })
+	return !slices.ContainsFunc(s.edges, func(y *edge) bool {
+		return y.atomic || y.kind == program.Send && e.mayMeet(y.src.Ch)
+	})
 }
 
 // direct makes the body of the function that expands a process in a control state.

@@ -56,12 +56,14 @@ func (m *Machine) event(kind program.Kind, id int32, field fields, pos syntax.Po
 	case taken != nil:
 		m.setBits(0, traceShift, 16, uint64(taken.to))
 		if t.not && int(taken.to) == t.proc.End {
-			m.fail(system.Invariant, pos, false, "the notrace assertion is violated: all its events have happened")
+			m.fail(system.Invariant, pos, false, "the notrace assertion is violated: all its "+
+				"events have happened")
 		}
 	case t.not:
 		m.setBits(0, traceShift, 16, uint64(t.proc.End)) // it cannot match any more
 	default:
-		m.fail(system.Invariant, pos, false, "the trace assertion is violated: it has no matching event here")
+		m.fail(system.Invariant, pos, false, "the trace assertion is violated: it has no "+
+			"matching event here")
 	}
 }
 
@@ -107,7 +109,8 @@ func (s *System) addTrace(c *coder, p *program.Proc, not bool) error {
 	}
 	if len(p.Syms) > 0 {
 		v := p.Syms[0]
-		return syntax.Errors{{Pos: v.Name.Pos, Len: len(v.Name.Text), Text: "a " + name + " assertion has no variables"}}
+		return syntax.Errors{{Pos: v.Name.Pos, Len: len(v.Name.Text), Text: "a " + name +
+			" assertion has no variables"}}
 	}
 	s.trace = &events{proc: &proctype{Proc: p, states: make([]state, len(p.States))}, not: not}
 	for _, st := range p.States {
@@ -115,8 +118,12 @@ func (s *System) addTrace(c *coder, p *program.Proc, not bool) error {
 			if e.Kind == program.Skip && e.Stmt == nil {
 				continue // a jump
 			}
-			if e.Kind != program.Send && e.Kind != program.Recv || e.Sorted || e.Random || e.Peek || e.Escapes != nil || e.Atomic {
-				return syntax.Errors{{Pos: e.Pos, Len: max(1, len(e.Text)), Text: fmt.Sprintf("this is no event: a %s assertion is made of sends and receives (! and ?), if, do and goto", name)}}
+			if e.Kind != program.Send && e.Kind != program.Recv || e.Sorted || e.Random || e.Peek ||
+				e.Escapes != nil || e.Atomic {
+				return syntax.Errors{
+					{Pos: e.Pos, Len: max(1, len(e.Text)),
+						Text: fmt.Sprintf("this is no event: a %s assertion is made of sends and "+
+							"receives (! and ?), if, do and goto", name)}}
 			}
 		}
 	}

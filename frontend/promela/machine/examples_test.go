@@ -27,7 +27,8 @@ var examples = []struct {
 // example loads a model of examples/promela.
 func example(t testing.TB, name string, defines map[string]string) *System {
 	t.Helper()
-	m, err := parseFile(filepath.Join("..", "..", "..", "examples", "promela", name+".pml"), defines)
+	m, err := parseFile(filepath.Join("..", "..", "..", "examples", "promela", name+".pml"),
+		defines)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +48,8 @@ func TestExamples(t *testing.T) {
 		s := example(t, x.name, x.defines)
 		for _, track := range []bool{false, true} {
 			if got, _ := countFailed(s, track); got != x.want {
-				t.Errorf("%s %v: %+v, SPIN %+v (tracking: %v)", x.name, x.defines, got, x.want, track)
+				t.Errorf("%s %v: %+v, SPIN %+v (tracking: %v)", x.name, x.defines, got, x.want,
+					track)
 			}
 		}
 	}

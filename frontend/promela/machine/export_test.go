@@ -8,9 +8,11 @@ var (
 	Keep                            = keep
 )
 
-// Generated writes a random model for one kind of check: safety, claim, acceptance, progress or ltl.
+// Generated writes a random model for one kind of check: safety, claim, acceptance, progress or
+// ltl.
 func Generated(seed uint64, kind string) string {
-	g := &generator{r: rand.New(rand.NewPCG(seed, 7)), whole: seed%3 == 0, calm: kind != "safety" && seed%2 == 0}
+	g := &generator{r: rand.New(rand.NewPCG(seed, 7)), whole: seed%3 == 0, calm: kind != "safety" &&
+		seed%2 == 0}
 	text := g.model()
 	switch kind {
 	case "claim":

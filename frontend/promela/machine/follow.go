@@ -25,18 +25,20 @@ type Followed struct {
 	Aside bool
 }
 
-// Follow finds the execution of a trail. A trail ends where its verifier has stopped, which can be
-// inside of an atomic sequence: that is executed to its end. With a claim, the processes are
-// followed, and the claim takes those moves of its own with which the execution is one that must not
-// be, if there are any: what a claim did to SPIN's verifier is not asked for, which executes merged
-// statements in one step, in which the claim moves once.
+// Follow finds the execution of a trail. A trail ends where its verifier has stopped, which can
+// be inside of an atomic sequence: that is executed to its end. With a claim, the processes are
+// followed, and the claim takes those moves of its own with which the execution is one that must
+// not be, if there are any: what a claim did to SPIN's verifier is not asked for, which executes
+// merged statements in one step, in which the claim moves once.
 func (s *System) Follow(t *Trail) (*Followed, error) {
 	if s.claimChanges {
-		return nil, fmt.Errorf("the claim %s changes variables or starts processes, and a trail with such a claim cannot be read", s.claim.Name)
+		return nil, fmt.Errorf("the claim %s changes variables or starts processes, and a trail "+
+			"with such a claim cannot be read", s.claim.Name)
 	}
 	for _, l := range t.lines {
 		if !slices.ContainsFunc(s.procs, func(p *proctype) bool { return p.has(l.element) }) {
-			return nil, fmt.Errorf("line %d: the model has no statement with the number %d; the trail is one of another model", l.number, l.element)
+			return nil, fmt.Errorf("line %d: the model has no statement with the number %d; the "+
+				"trail is one of another model", l.number, l.element)
 		}
 	}
 	x, err := s.followLines(t)
@@ -45,7 +47,8 @@ func (s *System) Follow(t *Trail) (*Followed, error) {
 		// that something else was wrong.
 		short := *t
 		short.lines = t.lines[:n-1]
-		if y, err := s.followLines(&short); err == nil && y.Violation != nil && y.Violation.Kind != system.Deadlock {
+		if y, err := s.followLines(&short); err == nil && y.Violation != nil &&
+			y.Violation.Kind != system.Deadlock {
 			return y, nil
 		}
 	}
@@ -54,7 +57,8 @@ func (s *System) Follow(t *Trail) (*Followed, error) {
 
 // followLines is Follow for all lines.
 func (s *System) followLines(t *Trail) (*Followed, error) {
-	f := &follower{m: s.newMachine(), Trail: t, steps: s.elements(), of: map[int][]int{}, seen: map[spot]bool{}, closed: map[string]int{}}
+	f := &follower{m: s.newMachine(), Trail: t, steps: s.elements(), of: map[int][]int{},
+		seen: map[spot]bool{}, closed: map[string]int{}}
 	f.m.Track(true)
 	f.findLines()
 	x, err := f.follow()
@@ -116,8 +120,8 @@ type way struct {
 	at   int // the line behind it
 }
 
-// Bounds on what is tried: steps, steps until a cycle comes back, alternatives of a transition, those of
-// them that fit, and statements on the way through alternatives that do not.
+// Bounds on what is tried: steps, steps until a cycle comes back, alternatives of a transition,
+// those of them that fit, and statements on the way through alternatives that do not.
 const (
 	maxTaken    = 1 << 20
 	maxCycling  = 1 << 18
@@ -136,8 +140,8 @@ func (f *follower) findLines() {
 	}
 }
 
-// from returns the first line of a process from a line on, -1 if there is none. Behind the last line
-// of a cycle comes its first one.
+// from returns the first line of a process from a line on, -1 if there is none. Behind the last
+// line of a cycle comes its first one.
 func (f *follower) from(at, t int) int {
 	list := f.of[t]
 	k, _ := slices.BinarySearch(list, at)
@@ -211,7 +215,8 @@ func (f *follower) follow() (*Followed, error) {
 			continue
 		}
 		if f.taken++; f.taken > maxTaken+16*len(f.lines) {
-			return nil, fmt.Errorf("line %d: no way to it was found within %d steps", f.lines[f.far].number, f.taken)
+			return nil, fmt.Errorf("line %d: no way to it was found within %d steps",
+				f.lines[f.far].number, f.taken)
 		}
 		w := top.ways[top.tried]
 		top.tried++
@@ -219,7 +224,8 @@ func (f *follower) follow() (*Followed, error) {
 		out := f.m.follow(w.t, 0, w.path)
 		alt, ok := f.m.number(w.t, top.mark)
 		if !ok {
-			return nil, fmt.Errorf("line %d: so many choices lead through this atomic sequence that its step has no number here", f.lines[top.at].number)
+			return nil, fmt.Errorf("line %d: so many choices lead through this atomic sequence "+
+				"that its step has no number here", f.lines[top.at].number)
 		}
 		n := stop{last: w.t, viol: out.Violation, step: trace.Step{Thread: w.t, Alt: alt}}
 		n.at = f.begin(w.at)
@@ -262,7 +268,8 @@ func (f *follower) lost() error {
 	if f.m.edges >= maxAllEdges {
 		return fmt.Errorf("line %d: there are too many ways to it to try them all", l.number)
 	}
-	return fmt.Errorf("line %d: step %d of the trail, statement %d of process %d, cannot be taken, so it is of another model: %s", l.number, l.depth, l.element, l.process, f.why)
+	return fmt.Errorf("line %d: step %d of the trail, statement %d of process %d, cannot be "+
+		"taken, so it is of another model: %s", l.number, l.depth, l.element, l.process, f.why)
 }
 
 // trace returns the steps of the stack up to a stop.
@@ -292,7 +299,8 @@ func (f *follower) unclosed() *Followed {
 		all := f.m.Variables()
 		for t := range f.m.n {
 			for _, b := range f.m.Locals(t) {
-				all = append(all, system.Binding{Name: f.m.ThreadName(t) + ":" + b.Name, Value: b.Value})
+				all = append(all, system.Binding{Name: f.m.ThreadName(t) + ":" + b.Name,
+					Value: b.Value})
 			}
 		}
 		return all
@@ -301,7 +309,8 @@ func (f *follower) unclosed() *Followed {
 	var differ []string
 	for i, b := range before {
 		if i < len(after) && after[i] != b {
-			differ = append(differ, fmt.Sprintf("%s is %s where it begins and %s behind one round", b.Name, b.Value, after[i].Value))
+			differ = append(differ, fmt.Sprintf("%s is %s where it begins and %s behind one round",
+				b.Name, b.Value, after[i].Value))
 		}
 	}
 	why := "the cycle does not come back to a state in which it began"
@@ -400,7 +409,8 @@ func (f *follower) silent(t int) bool {
 	eachExpr(e, func(x program.Expr) {
 		program.Each(x, func(x program.Expr) {
 			switch x := x.(type) {
-			case *program.Const, *program.Unary, *program.If, *program.Binary, *program.Run, *program.ChanOp, *program.Poll:
+			case *program.Const, *program.Unary, *program.If, *program.Binary, *program.Run,
+				*program.ChanOp, *program.Poll:
 			case *program.Load:
 				local = local && !x.Place.Global
 			case *program.Special:
@@ -422,8 +432,8 @@ func joins(k program.Kind) bool {
 	return false
 }
 
-// ways finds the steps with which the trail goes on from a line, the most likely first. last is the process of
-// the line before.
+// ways finds the steps with which the trail goes on from a line, the most likely first. last is
+// the process of the line before.
 func (f *follower) ways(at, last int) []way {
 	m, l := f.m, f.lines[at]
 	var out []way
@@ -444,8 +454,8 @@ func (f *follower) ways(at, last int) []way {
 	return out
 }
 
-// isNext tells whether the next line of a process, from a line on, is the only step that it can take. So is none:
-// then it need not move any more.
+// isNext tells whether the next line of a process, from a line on, is the only step that it can
+// take. So is none: then it need not move any more.
 func (f *follower) isNext(at, t int) bool {
 	k := f.from(at, t)
 	if k < 0 {
@@ -483,7 +493,8 @@ func (f *follower) fitting(t, at int) []way {
 	var out []way
 	var failed *way
 	start := m.edges
-	for path, tries := []choice{}, 0; path != nil && tries < maxTries && m.edges-start < maxEdges && m.edges < maxAllEdges && len(out) < maxWays; tries++ {
+	for path, tries := []choice{}, 0; path != nil && tries < maxTries && m.edges-start < maxEdges &&
+		m.edges < maxAllEdges && len(out) < maxWays; tries++ {
 		*g = guide{f: f, at: at, bad: -1, ended: -1}
 		o := m.follow(t, 0, path)
 		told := len(m.told)
@@ -582,7 +593,8 @@ func (g *guide) goesOn() bool {
 		case g.at == len(g.f.lines) && g.n > 0:
 			// The trail of a violation ends inside of an atomic sequence.
 			g.ended = g.known
-		case g.at < len(g.f.lines) && g.f.lines[g.at].process == d.t && g.f.lines[g.at].element == d.element():
+		case g.at < len(g.f.lines) && g.f.lines[g.at].process == d.t &&
+			g.f.lines[g.at].element == d.element():
 			g.at++
 		case g.f.merged && g.n > 0 && !chosen && d.e != death && joins(d.e.src.Kind):
 		default:
@@ -594,8 +606,8 @@ func (g *guide) goesOn() bool {
 	return true
 }
 
-// number returns the number of the alternative of a process that the last step, from a mark on, has taken. Those
-// that are counted are found by counting.
+// number returns the number of the alternative of a process that the last step, from a mark on,
+// has taken. Those that are counted are found by counting.
 func (m *Machine) number(t int, mark system.Mark) (uint64, bool) {
 	alt, weight := uint64(0), uint64(1)
 	for _, c := range m.path {

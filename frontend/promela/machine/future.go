@@ -22,11 +22,13 @@ type reach struct{ reads, writes []uint64 }
 
 // The bits behind the number of processes.
 const (
-	bitMeets    = iota + 1 // it attempts to send by rendezvous: it looks who is ready, and moves who is
-	bitReady               // it comes to or leaves a state in which it is ready for one itself
-	bitChannels            // it may touch a channel that belongs to a process
-	bitRuns                // it starts processes
-	bitLooks               // and behind it, for each process type: it looks where such a process is, or at its locals
+	// it attempts to send by rendezvous: it looks who is ready, and moves who is
+	bitMeets    = iota + 1
+	bitReady    // it comes to or leaves a state in which it is ready for one itself
+	bitChannels // it may touch a channel that belongs to a process
+	bitRuns     // it starts processes
+	// and behind it, for each process type: it looks where such a process is, or at its locals
+	bitLooks
 )
 
 type futures struct {
@@ -60,7 +62,10 @@ func (r *reach) write(bit int)      { r.writes[bit/64] |= 1 << (bit % 64) }
 func (r *reach) reading(b int) bool { return r.reads[b/64]>>(b%64)&1 != 0 }
 func (r *reach) writing(b int) bool { return r.writes[b/64]>>(b%64)&1 != 0 }
 
-func (r *reach) touches(bit int, write bool) bool { return r.writing(bit) || write && r.reading(bit) }
+func (r *reach) touches(bit int, write bool) bool {
+	return r.writing(bit) || write &&
+		r.reading(bit)
+}
 
 // futuresOf returns the analysis, which is made when it is first asked for.
 func (s *System) futuresOf() *futures {
@@ -222,7 +227,8 @@ func (a *accessor) channel(ch program.Expr, write bool) {
 // whether it may be one of a process.
 func (c *coder) channelsOf(ch program.Expr) (locs []int, other bool) {
 	list := c.sys.prog.Globals.Chans
-	if l, ok := ch.(*program.Load); ok && l.Place.Global && l.Place.Sym.Chans != nil && !c.sys.stored[l.Place.Sym] {
+	if l, ok := ch.(*program.Load); ok && l.Place.Global && l.Place.Sym.Chans != nil &&
+		!c.sys.stored[l.Place.Sym] {
 		for _, k := range l.Place.Sym.Chans {
 			if list[k].Cap > 0 {
 				locs = append(locs, list[k].Base)
@@ -332,7 +338,8 @@ func (m *Machine) Future(t int) *system.Footprint {
 	if r.writing(a.first+bitMeets) || r.writing(a.first+bitChannels) || r.writing(a.first+bitRuns) {
 		own = others
 	}
-	f.Reads, f.Writes = system.JoinRanges(append(f.Reads, own)), system.JoinRanges(append(f.Writes, own))
+	f.Reads, f.Writes = system.JoinRanges(append(f.Reads, own)),
+		system.JoinRanges(append(f.Writes, own))
 	if m.footprints == nil {
 		m.footprints = map[[3]int]*system.Footprint{}
 	}
@@ -444,7 +451,8 @@ func (s *System) dependence(c *coder, x program.Expr) dependence {
 // all of that, the proposition has the same value before it, and the same behind it, in each
 // state in which the transition does the same. That a process is there which the proposition
 // asks for is known where the transition moves it.
-func (m *Machine) effect(d *dependence, acc []system.Access, before, after int64) (rise, fall bool) {
+func (m *Machine) effect(d *dependence, acc []system.Access, before, after int64) (rise,
+	fall bool) {
 	first := m.sys.locProcesses()
 	written, found, moved := false, 0, false
 	for _, x := range acc {

@@ -76,8 +76,11 @@ func TestFutureBounds(t *testing.T) {
 						for _, a := range m.Accesses() {
 							accesses++
 							for _, f := range bounds[u] {
-								if a.Write && !f.MayWrite(a.Loc) || !a.Write && !f.MayRead(a.Loc) && !f.MayWrite(a.Loc) {
-									t.Fatalf("%s: process %d accesses location %d (%s), write %v, which is not among its future\n%v", name, u, a.Loc, m.LocName(a.Loc), a.Write, f)
+								if a.Write && !f.MayWrite(a.Loc) || !a.Write && !f.MayRead(a.Loc) &&
+									!f.MayWrite(a.Loc) {
+									t.Fatalf("%s: process %d accesses location %d (%s), write "+
+										"%v, which is not among its future\n%v", name, u, a.Loc,
+										m.LocName(a.Loc), a.Write, f)
 								}
 							}
 						}
@@ -118,13 +121,17 @@ func TestFormulasReduced(t *testing.T) {
 			continue
 		}
 		check := func(r temporal.Reduction, f ltl.Formula, validate bool) *temporal.Result {
-			rs, err := temporal.Run(context.Background(), s, []engine.Property{{Name: "p", Formula: f, Text: l.Text}}, temporal.Options{Options: engine.Options{Workers: 1, MaxStates: 1000, Validate: validate}, Reduction: r})
+			rs, err := temporal.Run(context.Background(), s, []engine.Property{
+				{Name: "p", Formula: f, Text: l.Text}}, temporal.Options{
+				Options:   engine.Options{Workers: 1, MaxStates: 1000, Validate: validate},
+				Reduction: r})
 			if err != nil {
 				t.Fatalf("seed %d: %v: %v\n%s", seed, r, err, text)
 			}
 			return rs[0]
 		}
-		for _, f := range []ltl.Formula{l.Formula, ltl.Not(ltl.Always(ltl.Eventually(ltl.Atom(s.Accepting()))))} {
+		for _, f := range []ltl.Formula{
+			l.Formula, ltl.Not(ltl.Always(ltl.Eventually(ltl.Atom(s.Accepting()))))} {
 			if !f.StutterInvariant() {
 				continue
 			}
@@ -137,7 +144,8 @@ func TestFormulasReduced(t *testing.T) {
 				got := check(r, f, want.States < 60)
 				compared++
 				if got.Verdict != want.Verdict {
-					t.Errorf("seed %d: %v: %v, without a reduction %v: %v\n%s", seed, r, got.Verdict, want.Verdict, f, text)
+					t.Errorf("seed %d: %v: %v, without a reduction %v: %v\n%s", seed, r,
+						got.Verdict, want.Verdict, f, text)
 				}
 				if want.Verdict == engine.Pass {
 					held++
@@ -149,9 +157,11 @@ func TestFormulasReduced(t *testing.T) {
 		}
 	}
 	if compared < int(n)/4 || smaller == 0 || held == 0 {
-		t.Errorf("only %d runs compared, of which %d pass, %d with fewer states", compared, held, smaller)
+		t.Errorf("only %d runs compared, of which %d pass, %d with fewer states", compared, held,
+			smaller)
 	}
-	t.Logf("%d runs compared, %d pass, %d of these with fewer states; %d models left out", compared, held, smaller, refused)
+	t.Logf("%d runs compared, %d pass, %d of these with fewer states; %d models left out", compared,
+		held, smaller, refused)
 }
 
 // TestCorpusReduced compares the verdicts on the formulas of the larger examples.
@@ -173,7 +183,10 @@ func TestCorpusReduced(t *testing.T) {
 			}
 			var rs [3]*temporal.Result
 			for r := range rs {
-				list, err := temporal.Run(context.Background(), s, []engine.Property{{Name: l.Name, Formula: l.Formula, Text: l.Text}}, temporal.Options{Options: engine.Options{Workers: 2, MaxStates: limit}, Reduction: temporal.Reduction(r)})
+				list, err := temporal.Run(context.Background(), s, []engine.Property{
+					{Name: l.Name, Formula: l.Formula, Text: l.Text}}, temporal.Options{
+					Options:   engine.Options{Workers: 2, MaxStates: limit},
+					Reduction: temporal.Reduction(r)})
 				if err != nil {
 					t.Fatalf("%s: %v", f, err)
 				}
@@ -181,7 +194,8 @@ func TestCorpusReduced(t *testing.T) {
 					break
 				}
 				if rs[r].Verdict != rs[0].Verdict {
-					t.Errorf("%s: %s: %v is %v, without a reduction %v", filepath.Base(f), l.Name, temporal.Reduction(r), rs[r].Verdict, rs[0].Verdict)
+					t.Errorf("%s: %s: %v is %v, without a reduction %v", filepath.Base(f), l.Name,
+						temporal.Reduction(r), rs[r].Verdict, rs[0].Verdict)
 				}
 				compared++
 				if rs[r].States < rs[0].States {
@@ -189,7 +203,8 @@ func TestCorpusReduced(t *testing.T) {
 				}
 			}
 			if rs[2] != nil {
-				t.Logf("%s: %s: %d states, invisible %d, transparent %d: %v", filepath.Base(f), l.Name, rs[0].States, rs[1].States, rs[2].States, rs[0].Verdict)
+				t.Logf("%s: %s: %d states, invisible %d, transparent %d: %v", filepath.Base(f),
+					l.Name, rs[0].States, rs[1].States, rs[2].States, rs[0].Verdict)
 			}
 		}
 	}

@@ -45,9 +45,11 @@ func whole(seed uint64) string {
 func (g *generator) claim() string {
 	cond := func() string {
 		if g.whole && g.n(12) == 0 {
-			return g.pick("np_", "_last == 1", "P1[1]@S1", "_nr_pr > 2", "enabled(0)", "P0[0]:a > 0")
+			return g.pick("np_", "_last == 1", "P1[1]@S1", "_nr_pr > 2", "enabled(0)",
+				"P0[0]:a > 0")
 		}
-		return g.pick("x == 1", "x < 2", "y", "m == red", "arr[1] > 0", "len(q) == 0", "z >= x", "t.a != 1", "true", "!y", "q?[1]", "arr[0] == arr[1]")
+		return g.pick("x == 1", "x < 2", "y", "m == red", "arr[1] > 0", "len(q) == 0", "z >= x",
+			"t.a != 1", "true", "!y", "q?[1]", "arr[0] == arr[1]")
 	}
 	if g.whole && g.n(5) == 0 {
 		// It changes what it looks at, which SPIN only warns of. When np_ is asked then is
@@ -61,28 +63,37 @@ func (g *generator) claim() string {
 			return c
 		}
 		act := func() string {
-			return g.pick("x = 1", "y = 1 - y", "arr[y] = x", "t.a++", "z = len(q)", "m = blue", "u = x", "run C(1)", "a0 = 1; skip")
+			return g.pick("x = 1", "y = 1 - y", "arr[y] = x", "t.a++", "z = len(q)", "m = blue",
+				"u = x", "run C(1)", "a0 = 1; skip")
 		}
 		text := fmt.Sprintf([]string{
 			"never { do :: %s -> %s :: %s -> %s; break od; accept: do :: %s od }\n",
-			"never { T0: if :: %s -> %s; goto T0 :: atomic { %s -> %s; y = x } :: else fi; accept_1: do :: %s od }\n",
+			"never { T0: if :: %s -> %s; goto T0 :: atomic { %s -> %s; y = x } :: else fi; " +
+				"accept_1: do :: %s od }\n",
 			"never { do :: %s; %s :: d_step { %s -> %s } :: %s -> progress1: skip od }\n",
 		}[g.n(3)], cond(), act(), cond(), act(), cond())
 		return "byte a0;\n" + text
 	}
 	switch g.n(6) {
 	case 0:
-		return fmt.Sprintf("never { do :: true :: %s -> break od; accept: do :: %s od }\n", cond(), cond())
+		return fmt.Sprintf("never { do :: true :: %s -> break od; accept: do :: %s od }\n", cond(),
+			cond())
 	case 1:
 		return fmt.Sprintf("never { do :: %s :: %s -> break od }\n", cond(), cond())
 	case 2:
-		return fmt.Sprintf("never c { T0: if :: %s -> goto T0 :: %s -> goto accept_1 :: else -> %s fi; accept_1: if :: %s -> goto T0 :: atomic { %s -> assert(%s) } fi }\n", cond(), cond(), cond(), cond(), cond(), cond())
+		return fmt.Sprintf("never c { T0: if :: %s -> goto T0 :: %s -> goto accept_1 :: else -> "+
+			"%s fi; accept_1: if :: %s -> goto T0 :: atomic { %s -> assert(%s) } fi }\n", cond(),
+			cond(), cond(), cond(), cond(), cond())
 	case 3:
-		return fmt.Sprintf("never { do :: %s od unless { %s }; accept_all: skip }\n", cond(), cond())
+		return fmt.Sprintf("never { do :: %s od unless { %s }; accept_all: skip }\n", cond(),
+			cond())
 	case 4:
-		return fmt.Sprintf("never { do :: skip :: %s -> if :: %s -> break :: else fi od; accept2: do :: d_step { %s; skip } :: %s -> progress1: skip od }\n", cond(), cond(), cond(), cond())
+		return fmt.Sprintf("never { do :: skip :: %s -> if :: %s -> break :: else fi od; "+
+			"accept2: do :: d_step { %s; skip } :: %s -> progress1: skip od }\n", cond(), cond(),
+			cond(), cond())
 	}
-	return fmt.Sprintf("never { T0: do :: (%s) -> accept_x: (%s) :: (%s) -> end1: (%s) :: true od }\n", cond(), cond(), cond(), cond())
+	return fmt.Sprintf("never { T0: do :: (%s) -> accept_x: (%s) :: (%s) -> end1: (%s) :: true "+
+		"od }\n", cond(), cond(), cond(), cond())
 }
 
 func generate(seed uint64) string {
@@ -99,7 +110,8 @@ func (g *generator) f(format string, args ...any) { fmt.Fprintf(&g.b, format, ar
 func (g *generator) model() string {
 	g.f("mtype = { red, green, blue };\n")
 	g.f("typedef T { byte a; bit b[2] };\n")
-	g.f("byte x = %d; bit y; int z; byte arr[3]; mtype m = green; T t; short s; unsigned u : 3;\n", g.n(3))
+	g.f("byte x = %d; bit y; int z; byte arr[3]; mtype m = green; T t; short s; unsigned u : 3;\n",
+		g.n(3))
 	g.f("chan q = [%d] of { byte };\n", 1+g.n(2))
 	g.stored = g.whole && g.n(4) == 0
 	if g.stored {
@@ -110,19 +122,27 @@ func (g *generator) model() string {
 	g.f("chan qm = [%d] of { mtype, byte };\n", 1+g.n(2))
 	g.f("chan qa[2] = [1] of { byte };\n")
 	if g.whole {
-		g.f("mtype:fruit = { apple, pear }; mtype:fruit fr = apple; chan qt = [1] of { T }; T tt; chan cc = [1] of { chan }; chan ch; local byte lo; show byte sh; byte w_x;\n")
-		// Globals are initialized in an order of types, so that one can be 0 when another asks for it.
+		g.f("mtype:fruit = { apple, pear }; mtype:fruit fr = apple; chan qt = [1] of { T }; T " +
+			"tt; chan cc = [1] of { chan }; chan ch; local byte lo; show byte sh; byte w_x;\n")
+		// Globals are initialized in an order of types, so that one can be 0 when another asks for
+		// it.
 		known := []string{"x", "u", "fr", "s", "arr[1]"}
 		for i, k := range g.r.Perm(5) {
-			g.f("%s g%d = %s + %d; ", []string{"byte", "int", "short", "bit", "mtype"}[k], i, g.pick(known...), g.n(4))
+			g.f("%s g%d = %s + %d; ", []string{"byte", "int", "short", "bit", "mtype"}[k], i,
+				g.pick(known...), g.n(4))
 			known = append(known, fmt.Sprintf("g%d", i))
 		}
-		g.f("\ntypedef E { byte e = 7; T t; short f }; typedef F { byte e = 7; mtype m; short f }; F ff; E ee; E es[2] = 3;\n")
+		g.f("\ntypedef E { byte e = 7; T t; short f }; typedef F { byte e = 7; mtype m; short f " +
+			"}; F ff; E ee; E es[2] = 3;\n")
 	}
 	if g.whole && g.n(3) == 0 {
-		g.f("inline inc(v) { v++; %s: v = v + 1; if :: %s :: %s fi }\n", g.pick("LI", "LI", "endx: LI", "acceptx: LI"), g.pick("v < 4 -> goto LI", "{ v < 4; v = v; goto LI }"), g.pick("else", "v > 2 -> LJ: v = 0", "else -> skip"))
+		g.f("inline inc(v) { v++; %s: v = v + 1; if :: %s :: %s fi }\n",
+			g.pick("LI", "LI", "endx: LI", "acceptx: LI"),
+			g.pick("v < 4 -> goto LI", "{ v < 4; v = v; goto LI }"),
+			g.pick("else", "v > 2 -> LJ: v = 0", "else -> skip"))
 	} else if g.n(2) == 0 {
-		g.f("inline inc(v) { v++; %s }\n", g.pick("skip", "y = 1 - y", "if :: v > 2 -> v = 0 :: else fi"))
+		g.f("inline inc(v) { v++; %s }\n",
+			g.pick("skip", "y = 1 - y", "if :: v > 2 -> v = 0 :: else fi"))
 	} else {
 		g.f("inline inc(v) { byte tmp = 1; v = v + tmp }\n")
 	}
@@ -186,13 +206,16 @@ func (g *generator) model() string {
 		case 1:
 			g.f("notrace { qm!red,_ ; end: do :: qm?_,0 :: qm?_,1 ; qm!green,0 od }\n")
 		case 2:
-			g.f("trace { if :: qm!red,_ :: qm!green,1; end: do :: qm?_,1 :: qm!_,_ od fi; qm?red,_ }\n")
+			g.f("trace { if :: qm!red,_ :: qm!green,1; end: do :: qm?_,1 :: qm!_,_ od fi; " +
+				"qm?red,_ }\n")
 		}
 	}
 	if g.whole {
-		g.f("proctype D(F p; byte k) { byte a = p.e + g1; %s }\n", g.pick("z = p.f + k", "p.e++; y = p.e", "ff.m = p.m; a = k", "assert(p.f < 3)"))
+		g.f("proctype D(F p; byte k) { byte a = p.e + g1; %s }\n",
+			g.pick("z = p.f + k", "p.e++; y = p.e", "ff.m = p.m; a = k", "assert(p.f < 3)"))
 	}
-	g.f("proctype C(byte k) { byte a; %s }\n", g.pick("x = k", "a = k; y = 1", "q!k", "atomic { a = k; arr[1] = a }", "skip"))
+	g.f("proctype C(byte k) { byte a; %s }\n", g.pick("x = k", "a = k; y = 1", "q!k",
+		"atomic { a = k; arr[1] = a }", "skip"))
 	return g.b.String()
 }
 
@@ -200,7 +223,8 @@ func (g *generator) v() string {
 	if g.whole && g.n(12) == 0 {
 		return g.pick("g0", "g1", "g2", "g3", "g4", "ff.f", "es[1].t.b[y]")
 	}
-	return g.pick("x", "y", "z", "arr[0]", "arr[1]", "arr[y]", "m", "t.a", "t.b[1]", "a", "a", "s", "u")
+	return g.pick("x", "y", "z", "arr[0]", "arr[1]", "arr[y]", "m", "t.a", "t.b[1]", "a", "a", "s",
+		"u")
 }
 
 func (g *generator) lhs() string {
@@ -220,7 +244,8 @@ func (g *generator) expr() string {
 	case 6:
 		return fmt.Sprintf("(%s -> %s : %s)", g.compare(), g.v(), g.expr())
 	case 7:
-		return g.pick("len(q)", "_pid", "red", "_nr_pr", "(x & 3)", "(x | 1)", "(z << 1)", "(~y & 1)", "-y", "(x % 3)", "(x / 2)", "len(qa[y])")
+		return g.pick("len(q)", "_pid", "red", "_nr_pr", "(x & 3)", "(x | 1)", "(z << 1)",
+			"(~y & 1)", "-y", "(x % 3)", "(x / 2)", "len(qa[y])")
 	}
 	return g.v()
 }
@@ -241,11 +266,13 @@ func (g *generator) cond() string {
 		case k == 4 && g.prio:
 			return "get_priority(_pid) > 1"
 		}
-		return g.pick("fr == pear", "tt.a == 1", "len(cc) == 0", "lo == sh", "qt?[1,0,0]", "(x == 1 -> y : lo)")
+		return g.pick("fr == pear", "tt.a == 1", "len(cc) == 0", "lo == sh", "qt?[1,0,0]",
+			"(x == 1 -> y : lo)")
 	}
 	switch g.n(12) {
 	case 0:
-		return g.pick("empty(q)", "nempty(q)", "full(q)", "nfull(q)", "q?[1]", "qm?[red,_]", "qm??[green,1]", "empty(qa[1])")
+		return g.pick("empty(q)", "nempty(q)", "full(q)", "nfull(q)", "q?[1]", "qm?[red,_]",
+			"qm??[green,1]", "empty(qa[1])")
 	case 1:
 		return "!(" + g.compare() + ")"
 	case 2:
@@ -296,7 +323,8 @@ func (g *generator) simple() {
 			g.f("if :: lo < 2 -> lo++; goto %s :: else fi", g.marks[g.n(len(g.marks))])
 		case k == 8 && g.loops == 0:
 			g.loops++
-			g.f("for (%s) { %s }", g.pick("a in arr", "a in arr", "w_x in arr", "tt in qt"), g.pick("skip", "arr[a] = 1", "x = arr[a]", "x = w_x"))
+			g.f("for (%s) { %s }", g.pick("a in arr", "a in arr", "w_x in arr", "tt in qt"),
+				g.pick("skip", "arr[a] = 1", "x = arr[a]", "x = w_x"))
 			g.loops--
 		case k == 9 && g.inDStep:
 			g.f("if :: x = 1 :: y = 1 :: x > 0 -> sh = 2 fi")
@@ -327,10 +355,12 @@ func (g *generator) simple() {
 	case 10:
 		g.f("%s", g.pick("qm!red,x", "qm!green(1)", "qm!!m,y", "qm!blue,a", "qa[y]!x", "qa[0]!1"))
 	case 11:
-		g.f("%s", g.pick("qm?red,a", "qm?m,x", "qm??green,a", "qm?<m,a>", "qm??<red,a>", "qm?eval(m),_", "qa[y]?a", "qa[0]?x", "q?<a>", "q??1"))
+		g.f("%s", g.pick("qm?red,a", "qm?m,x", "qm??green,a", "qm?<m,a>", "qm??<red,a>",
+			"qm?eval(m),_", "qa[y]?a", "qa[0]?x", "q?<a>", "q??1"))
 	case 12:
 		if !g.inDStep {
-			g.f("%s", g.pick("rv!1,0", "rv!x,y", "rv?a,y", "rv?1,_", "rv?x,0", "rv!2,1", "rv?eval(x),y"))
+			g.f("%s", g.pick("rv!1,0", "rv!x,y", "rv?a,y", "rv?1,_", "rv?x,0", "rv!2,1",
+				"rv?eval(x),y"))
 			return
 		}
 		g.f("x = 1")
@@ -403,7 +433,8 @@ func (g *generator) stmt(ind string) {
 		g.inDStep = false
 		g.open = open
 	case 7:
-		if g.inDStep && !g.whole || g.unless > 0 && !(g.whole && g.unless < 2) || guard || g.inDStep && first {
+		if g.inDStep && !g.whole || g.unless > 0 && !(g.whole && g.unless < 2) || guard ||
+			g.inDStep && first {
 			g.simple()
 			return
 		}
@@ -490,7 +521,10 @@ func (g *generator) stmt(ind string) {
 			// One that is used behind its declaration.
 			d := fmt.Sprintf("d%d", g.labels)
 			g.labels++
-			g.f("%s", strings.ReplaceAll(g.pick("byte D[2]; D[1] = x; y = D[0]; D[0] = 1", "T D; x = D.a; D.a = a; D.b[1] = 1", "mtype D = m; m = D", "short D = x - 1; D--; z = D", "E D; D.e++; x = D.e + D.t.a", "unsigned D : 2 = x; D++; y = D"), "D", d))
+			g.f("%s", strings.ReplaceAll(g.pick("byte D[2]; D[1] = x; y = D[0]; D[0] = 1",
+				"T D; x = D.a; D.a = a; D.b[1] = 1", "mtype D = m; m = D",
+				"short D = x - 1; D--; z = D", "E D; D.e++; x = D.e + D.t.a",
+				"unsigned D : 2 = x; D++; y = D"), "D", d))
 			return
 		}
 		g.f("byte d%d", g.labels)
@@ -551,11 +585,18 @@ func (g *generator) options(ind string, loop bool) {
 
 // constructs are what the generator has to write, each in some model.
 var constructs = []string{
-	`trace \{`, `notrace \{`, `priority \d`, `set_priority`, `get_priority`, `D_proctype`, `provided`, `P\d\[\d\]@S\d`, `P\d\[\d\]:a`,
-	`enabled\(`, `_last`, `\n\t\t+\} unless`, `accept`, `progress`, `endK`, `goto .*K`, `for \(a in arr\)`, `for \(a :`, `K\d+: for`, `goto K`, `inline.*goto LI`, `\bK: `, `\{\n\t*\w*K\d+: for`, `select`,
-	`cc!q`, `qt!tt`, `qa\[y\]`, `d_step \{`, `atomic \{`, `timeout`, `run C\(`, `run D\(ff`, `run D\(x`, `E es\[2\] = 3`, `int g\d = g`, `\?\?`, `!!`, `\?<`, `\?\[`, `eval\(`, `mtype:fruit`,
-	`in qt`, `goto D\d`, `select\(w_x`, `T d\d+;`, `rv = \[1\]`, `d_step \{ else`, `d_step \{[^}]*\{[^}]*\} unless`, `d_step \{[^}]*atomic`,
-	`inline`, `printm`, `printf`, `else`, `_ = x`, `rv!`, `rv\?`, `unsigned`, `short`, `_pid`, `_nr_pr`, `active \[2\]`, `->.*:.*\)`,
+	`trace \{`, `notrace \{`, `priority \d`, `set_priority`, `get_priority`, `D_proctype`,
+	`provided`, `P\d\[\d\]@S\d`, `P\d\[\d\]:a`,
+	`enabled\(`, `_last`, `\n\t\t+\} unless`, `accept`, `progress`, `endK`, `goto .*K`,
+	`for \(a in arr\)`, `for \(a :`, `K\d+: for`, `goto K`, `inline.*goto LI`, `\bK: `,
+	`\{\n\t*\w*K\d+: for`, `select`,
+	`cc!q`, `qt!tt`, `qa\[y\]`, `d_step \{`, `atomic \{`, `timeout`, `run C\(`, `run D\(ff`,
+	`run D\(x`, `E es\[2\] = 3`, `int g\d = g`, `\?\?`, `!!`, `\?<`, `\?\[`, `eval\(`,
+	`mtype:fruit`,
+	`in qt`, `goto D\d`, `select\(w_x`, `T d\d+;`, `rv = \[1\]`, `d_step \{ else`,
+	`d_step \{[^}]*\{[^}]*\} unless`, `d_step \{[^}]*atomic`,
+	`inline`, `printm`, `printf`, `else`, `_ = x`, `rv!`, `rv\?`, `unsigned`, `short`, `_pid`,
+	`_nr_pr`, `active \[2\]`, `->.*:.*\)`,
 	`do\n`, `break`, `byte d\d+ =`, `nempty|nfull`, `full|empty`, `len\(`,
 }
 
@@ -575,7 +616,9 @@ func TestGeneratorWritesEverything(t *testing.T) {
 	for range 500 {
 		claims.WriteString(g.claim())
 	}
-	for _, c := range []string{"never c", "never \\{", "accept_", "assert", "atomic", "d_step", "unless", "end1", "np_", "_last", "@S1", ":a > 0", "enabled", "break", "goto", "else", "x = 1", "run C", "arr\\[y\\] = x"} {
+	for _, c := range []string{"never c", "never \\{", "accept_", "assert", "atomic", "d_step",
+		"unless", "end1", "np_", "_last", "@S1", ":a > 0", "enabled", "break", "goto", "else",
+		"x = 1", "run C", "arr\\[y\\] = x"} {
 		if !regexp.MustCompile(c).MatchString(claims.String()) {
 			t.Errorf("no claim has %s", c)
 		}

@@ -40,7 +40,9 @@ func passes(p *program.Program, v *program.Sym) bool {
 	}
 	for _, pr := range watchers {
 		for _, s := range pr.States {
-			if slices.ContainsFunc(s.Edges, func(e *program.Edge) bool { return f.reads(e) || f.writes(e) }) {
+			if slices.ContainsFunc(s.Edges, func(e *program.Edge) bool {
+				return f.reads(e) || f.writes(e)
+			}) {
 				return false
 			}
 		}
@@ -86,7 +88,8 @@ func rests(p *program.Program, pr *program.Proc) map[*program.State]bool {
 		// An atomic sequence that blocks is interrupted.
 		never := slices.ContainsFunc(s.Edges, func(e *program.Edge) bool {
 			switch e.Kind {
-			case program.Skip, program.Else, program.Assign, program.Clear, program.Assert, program.Print:
+			case program.Skip, program.Else, program.Assign, program.Clear, program.Assert,
+				program.Print:
 				return true
 			}
 			return false
@@ -218,7 +221,9 @@ func (f *flow) writes(e *program.Edge) bool {
 		return pl != nil && pl.Sym == f.v && f.v.Len == 0 && !f.v.Type.IsStruct()
 	}
 	return e.Kind == program.Assign && is(e.Place) && !f.in(e.X) ||
-		e.Kind == program.Recv && slices.ContainsFunc(e.Recv, func(a program.RecvArg) bool { return is(a.Place) })
+		e.Kind == program.Recv && slices.ContainsFunc(e.Recv, func(a program.RecvArg) bool {
+			return is(a.Place)
+		})
 }
 
 // forget sets what passes to 0.

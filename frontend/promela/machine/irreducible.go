@@ -36,7 +36,8 @@ func (s *System) unlocated(timeout bool) string {
 	}
 	for _, pr := range p.Procs {
 		if pr.Priority != nil {
-			return fmt.Sprintf("%s has a priority, and whether a process may move then depends on all the others", pr.Name)
+			return fmt.Sprintf("%s has a priority, and whether a process may move then depends "+
+				"on all the others", pr.Name)
 		}
 		why := global(pr.Provided, timeout)
 		at := pr.Decl.Pos
@@ -46,7 +47,8 @@ func (s *System) unlocated(timeout bool) string {
 					at = e.Pos
 					eachExpr(e, func(x program.Expr) { why = first(why, global(x, timeout)) })
 					if e.Kind == program.SetPrio {
-						why = "set_priority, and whether a process may move then depends on all the others"
+						why = "set_priority, and whether a process may move then depends on all " +
+							"the others"
 					}
 				}
 			}
@@ -91,7 +93,8 @@ func global(x program.Expr, timeout bool) (why string) {
 			}
 		case *program.Run:
 			if x.Priority != nil {
-				why = "a process with a priority, and whether a process may move then depends on all the others"
+				why = "a process with a priority, and whether a process may move then depends on " +
+					"all the others"
 			}
 		}
 	})

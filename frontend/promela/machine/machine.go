@@ -381,11 +381,13 @@ func (m *Machine) come(place int32) {
 
 // fail records a violation of the step that is being executed. A fatal one ends
 // SPIN's search.
-func (m *Machine) fail(kind system.ViolationKind, pos syntax.Pos, fatal bool, format string, args ...any) {
+func (m *Machine) fail(kind system.ViolationKind, pos syntax.Pos, fatal bool, format string,
+	args ...any) {
 	m.failed++
 	m.fatal = m.fatal || fatal
 	if m.viol == nil {
-		m.viol = &system.Violation{Kind: kind, Message: fmt.Sprintf(format, args...), Pos: position(pos)}
+		m.viol = &system.Violation{Kind: kind, Message: fmt.Sprintf(format, args...),
+			Pos: position(pos)}
 	}
 }
 
@@ -451,7 +453,8 @@ func (m *Machine) stepProcess(t int, alt uint64) system.Outcome {
 		m.all.t, m.all.log = t, int(mark)
 		out = m.step(t, alt)
 	}
-	m.acc = system.Plain(append(m.acc[:0], m.all.acc...)) // what one alternative does, another one may look at
+	// what one alternative does, another one may look at
+	m.acc = system.Plain(append(m.acc[:0], m.all.acc...))
 	return out
 }
 
@@ -564,7 +567,8 @@ func (m *Machine) follow(t int, alt uint64, path []choice) system.Outcome {
 			return system.Outcome{Kind: system.Moved, Violation: m.viol}
 		}
 		s := &m.proc.states[m.pc(t)]
-		return system.Outcome{Kind: system.Blocked, AtEnd: (s.final || s.end) && (!m.sys.strict || m.notEmpty() == nil) && m.traced()}
+		return system.Outcome{Kind: system.Blocked, AtEnd: (s.final || s.end) &&
+			(!m.sys.strict || m.notEmpty() == nil) && m.traced()}
 	}
 	n := m.n
 	weight, next := uint64(1), uint64(0)
@@ -608,7 +612,9 @@ func (m *Machine) follow(t int, alt uint64, path []choice) system.Outcome {
 		}
 		o := m.opts[k]
 		if k > 0 && m.proc.Decl.Deterministic && o.e != m.opts[k-1].e && o.e.looked() {
-			m.fail(system.Runtime, o.e.src.Pos, false, "non-determinism in D_proctype %s: this is enabled, and what stands before it, too", m.proc.Name)
+			m.fail(system.Runtime, o.e.src.Pos, false,
+				"non-determinism in D_proctype %s: this is enabled, and what stands before it, too",
+				m.proc.Name)
 		}
 		last := m.t // the receiver of a rendezvous, as in SPIN
 		if o.re != nil {
@@ -1092,7 +1098,8 @@ func (m *Machine) execute(o option) {
 		m.touch(m.sys.locControl(m.t), true) // also if a fault keeps it where it is
 		m.told = append(m.told, told{e: e, t: m.t, proc: m.proc})
 		if o.re != nil {
-			m.told = append(m.told, told{e: o.re, t: int(o.other), proc: m.sys.procs[m.words[m.base[o.other]]&0xff]})
+			m.told = append(m.told, told{e: o.re, t: int(o.other),
+				proc: m.sys.procs[m.words[m.base[o.other]]&0xff]})
 		}
 	}
 	if e == death {
@@ -1107,7 +1114,9 @@ func (m *Machine) execute(o option) {
 		m.rebuild()
 		if m.sys.strict && m.n == 0 {
 			if q := m.notEmpty(); q != nil {
-				m.fail(system.Runtime, m.proc.Decl.End, false, "invalid end state: all processes have ended, and channel %s is not empty", q.c.Name)
+				m.fail(system.Runtime, m.proc.Decl.End, false,
+					"invalid end state: all processes have ended, and channel %s is not empty",
+					q.c.Name)
 			}
 		}
 		return
@@ -1150,7 +1159,8 @@ func (m *Machine) send(e *edge) {
 	m.say(c, 1)
 	n := m.length(c)
 	if len(e.send.args) != len(c.c.Fields) {
-		m.fail(system.Runtime, e.src.Pos, false, "this send has %d fields, the messages of %s have %d", len(e.send.args), c.c.Name, len(c.c.Fields))
+		m.fail(system.Runtime, e.src.Pos, false, "this send has %d fields, the messages of %s "+
+			"have %d", len(e.send.args), c.c.Name, len(c.c.Fields))
 	}
 	if n >= c.c.Cap {
 		m.tellLost(c)
@@ -1170,7 +1180,8 @@ func (m *Machine) send(e *edge) {
 	m.put(c.base, &c.c.scalars[0], int32(n+1))
 	m.tellSent(c, slot)
 	if m.sys.trace != nil {
-		m.event(program.Send, e.send.ch(m), func(f int) int32 { return m.field(c, n, f) }, e.src.Pos)
+		m.event(program.Send, e.send.ch(m), func(f int) int32 { return m.field(c, n, f) },
+			e.src.Pos)
 	}
 }
 
@@ -1203,7 +1214,8 @@ func (m *Machine) receive(e *edge) {
 	m.say(c, 1)
 	m.tellReceived(c, slot, r.peek)
 	if len(r.args) != len(c.c.Fields) && !r.peek {
-		m.fail(system.Runtime, e.src.Pos, false, "this receive has %d fields, the messages of %s have %d", len(r.args), c.c.Name, len(c.c.Fields))
+		m.fail(system.Runtime, e.src.Pos, false, "this receive has %d fields, the messages of %s "+
+			"have %d", len(r.args), c.c.Name, len(c.c.Fields))
 	}
 	if !r.peek {
 		if m.sys.trace != nil {
@@ -1237,10 +1249,12 @@ func (m *Machine) handshake(o option) {
 	m.say(c, 2)
 	m.tellHandshake(c, int(o.other))
 	if len(o.e.send.args) != len(c.c.Fields) {
-		m.fail(system.Runtime, o.e.src.Pos, false, "this send has %d fields, the messages of %s have %d", len(o.e.send.args), c.c.Name, len(c.c.Fields))
+		m.fail(system.Runtime, o.e.src.Pos, false, "this send has %d fields, the messages of %s "+
+			"have %d", len(o.e.send.args), c.c.Name, len(c.c.Fields))
 	}
 	if r := o.re.recv; r != nil && len(r.args) != len(c.c.Fields) {
-		m.fail(system.Runtime, o.re.src.Pos, false, "this receive has %d fields, the messages of %s have %d", len(r.args), c.c.Name, len(c.c.Fields))
+		m.fail(system.Runtime, o.re.src.Pos, false, "this receive has %d fields, the messages of "+
+			"%s have %d", len(r.args), c.c.Name, len(c.c.Fields))
 	}
 	id := o.e.send.ch(m)
 	if m.sys.trace != nil {
@@ -1287,7 +1301,8 @@ func (m *Machine) dstep(e, done *edge) {
 		if f == nil {
 			f = m.firstOf(s)
 			if f == nil {
-				m.fail(system.Runtime, e.src.Pos, true, "block in d_step: nothing in it is executable here")
+				m.fail(system.Runtime, e.src.Pos, true,
+					"block in d_step: nothing in it is executable here")
 				return
 			}
 			if f.kind == program.Send && m.isRendezvous(f) {
@@ -1310,7 +1325,8 @@ func (m *Machine) dstep(e, done *edge) {
 // create starts a process and returns its number.
 func (m *Machine) create(p *proctype, args []int32, priority int32, pos syntax.Pos) int32 {
 	if m.n >= program.MaxProcesses {
-		m.fail(system.Runtime, pos, true, "too many processes: there can be at most %d", program.MaxProcesses)
+		m.fail(system.Runtime, pos, true, "too many processes: there can be at most %d",
+			program.MaxProcesses)
 		return 0
 	}
 	t, fb, proc, at := m.t, m.fb, m.proc, m.at

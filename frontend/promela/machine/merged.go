@@ -35,7 +35,8 @@ import (
 
 // merge finds what is merged and what is dead.
 func (s *System) merge() {
-	s.chain, s.dead, s.unused = map[*program.State]bool{}, map[*program.Edge][]int{}, map[*program.Proc][]int{}
+	s.chain, s.dead, s.unused = map[*program.State]bool{}, map[*program.Edge][]int{},
+		map[*program.Proc][]int{}
 	for _, pr := range s.prog.Procs {
 		inner := insides(pr)
 		if mergeable(s.prog) && pr.Provided == nil {
@@ -237,7 +238,9 @@ func (s *System) findDead(pr *program.Proc, inner map[*program.State]bool) {
 }
 
 func hasChannel(t *program.Type) bool {
-	return slices.ContainsFunc(t.Fields, func(f *program.Sym) bool { return f.Type.Name == "chan" || hasChannel(f.Type) })
+	return slices.ContainsFunc(t.Fields, func(f *program.Sym) bool {
+		return f.Type.Name == "chan" || hasChannel(f.Type)
+	})
 }
 
 // set has a truth value for each local that may die.

@@ -172,20 +172,33 @@ func TestMergedStates(t *testing.T) {
 		{"locals", "byte g; init { byte x, y; x = 1; x = 2; y = x; g = y }", 6, 4},
 		{"globals", "byte g, h; init { g = 1; h = 2; g = 3 }", 5, 5},
 		{"a label", "byte g; init { byte x, y; g = 1; x = 1; L: y = x; g = y }", 6, 5},
-		{"a remote reference", "byte g; active proctype P() { byte x; g = 1; x = 1; x = 2 } active proctype Q() { P[0]:x == 1 }", 9, 9},
-		{"control is asked for", "byte g; active proctype P() { byte x; g = 1; x = 1; x = 2 } active proctype Q() { enabled(0) }", 13, 13},
-		{"provided", "byte g; active proctype P() provided (g < 2) { byte x; g = 1; x = 1; g = x }", 5, 5},
+		{"a remote reference", "byte g; active proctype P() { byte x; g = 1; x = 1; x = 2 } " +
+			"active proctype Q() { P[0]:x == 1 }", 9, 9},
+		{"control is asked for", "byte g; active proctype P() { byte x; g = 1; x = 1; x = 2 } " +
+			"active proctype Q() { enabled(0) }", 13, 13},
+		{"provided", "byte g; active proctype P() provided (g < 2) { byte x; g = 1; x = 1; g = x }",
+			5, 5},
 		{"a cycle", "init { byte x; do :: x = 1 - x od }", 2, 2},
-		{"dead values", "byte g; init { byte x; if :: x = 1 :: x = 2 fi; x > 0; g = 0; g = 1 }", 10, 7},
-		{"a dead array", "byte g; init { byte a[3]; if :: a[1] = 1 :: a[2] = 2 fi; g = a[1]; g = 0 }", 8, 7},
-		{"an element is written", "byte g; init { byte a[2]; if :: a[0] = 1 :: a[0] = 2 fi; g = 1; a[1] = 5; g = a[0] }", 11, 9},
-		{"used in the loop", "byte g; init { byte x; do :: g < 3 -> g++; x = g :: x == 2 -> break od }", 12, 12},
-		{"an argument of a receive", "chan q = [1] of { byte }; init { byte x; if :: x = 1 :: x = 2 fi; q!x; q?eval(x); x = 0 }", 9, 7},
-		{"a d_step reads it", "byte g; init { byte x; if :: x = 1 :: x = 2 fi; g = 1; d_step { g = x; x = 0 } ; g = 0}", 9, 9},
-		{"the escape reads it", "byte g; init { byte x; if :: x = 1 :: x = 2 fi; { g = 1; g = 2; g = 3 } unless { g == 2; assert(x > 0) } }", 12, 11},
-		{"back at the start", "chan q = [1] of { byte }; proctype P(byte a) { S: if :: q!1; goto S :: q?1; goto S fi } init { run P(3) }", 3, 3},
-		{"atomics stay apart", "byte g; init { byte x; do :: atomic { x = 1; if :: g = 1 :: g = 2 fi; x = 0 } od }", 3, 3},
-		{"two faults in a row", "byte g; init { byte x, a[2]; g = 1; x = 1; assert(x > 1); x = 2; a[x] = 1; x = 1 / a[0] }", 8, 6},
+		{"dead values", "byte g; init { byte x; if :: x = 1 :: x = 2 fi; x > 0; g = 0; g = 1 }", 10,
+			7},
+		{"a dead array", "byte g; init { byte a[3]; if :: a[1] = 1 :: a[2] = 2 fi; g = a[1]; g = " +
+			"0 }", 8, 7},
+		{"an element is written", "byte g; init { byte a[2]; if :: a[0] = 1 :: a[0] = 2 fi; g = " +
+			"1; a[1] = 5; g = a[0] }", 11, 9},
+		{"used in the loop", "byte g; init { byte x; do :: g < 3 -> g++; x = g :: x == 2 -> " +
+			"break od }", 12, 12},
+		{"an argument of a receive", "chan q = [1] of { byte }; init { byte x; if :: x = 1 :: x " +
+			"= 2 fi; q!x; q?eval(x); x = 0 }", 9, 7},
+		{"a d_step reads it", "byte g; init { byte x; if :: x = 1 :: x = 2 fi; g = 1; d_step { g " +
+			"= x; x = 0 } ; g = 0}", 9, 9},
+		{"the escape reads it", "byte g; init { byte x; if :: x = 1 :: x = 2 fi; { g = 1; g = 2; " +
+			"g = 3 } unless { g == 2; assert(x > 0) } }", 12, 11},
+		{"back at the start", "chan q = [1] of { byte }; proctype P(byte a) { S: if :: q!1; goto " +
+			"S :: q?1; goto S fi } init { run P(3) }", 3, 3},
+		{"atomics stay apart", "byte g; init { byte x; do :: atomic { x = 1; if :: g = 1 :: g = " +
+			"2 fi; x = 0 } od }", 3, 3},
+		{"two faults in a row", "byte g; init { byte x, a[2]; g = 1; x = 1; assert(x > 1); x = " +
+			"2; a[x] = 1; x = 1 / a[0] }", 8, 6},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m, err := syntax.Parse(source.New("t.pml", test.text), nil)
@@ -221,7 +234,8 @@ func TestMergedReductions(t *testing.T) {
 			continue
 		}
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
-			systemtest.Conform(t, s, systemtest.Options{MaxStates: 20, Walks: 2, Steps: 20, Seed: seed})
+			systemtest.Conform(t, s, systemtest.Options{MaxStates: 20, Walks: 2, Steps: 20,
+				Seed: seed})
 			compared += systemtest.Agree(t, s, systemtest.Engines(), acyclic(s, 150), 150, 1)
 		})
 	}

@@ -168,7 +168,8 @@ func (m *Machine) chosen(d told) string {
 	sign := ""
 	if src.Kind == program.Send && slices.ContainsFunc(src.Args, open) {
 		sign = " → "
-	} else if src.Kind == program.Recv && slices.ContainsFunc(src.Recv, func(a program.RecvArg) bool { return a.Match == nil || open(a.Match) }) {
+	} else if src.Kind == program.Recv && slices.ContainsFunc(src.Recv,
+		func(a program.RecvArg) bool { return a.Match == nil || open(a.Match) }) {
 		sign = " ← "
 	}
 	if sign == "" {
@@ -198,11 +199,13 @@ func (m *Machine) value(t *program.Type, v int32) string {
 }
 
 // symbol prints a variable whose region begins at base.
-func (m *Machine) symbol(s *program.Sym, list []scalar, names []program.Scalar, base int32) []system.Binding {
+func (m *Machine) symbol(s *program.Sym, list []scalar, names []program.Scalar,
+	base int32) []system.Binding {
 	var out []system.Binding
 	for i := range s.Scalars() {
 		l := &list[s.Base+i]
-		out = append(out, system.Binding{Name: names[s.Base+i].Name, Value: m.value(names[s.Base+i].Type, l.get(m.words[base+l.word]))})
+		out = append(out, system.Binding{Name: names[s.Base+i].Name,
+			Value: m.value(names[s.Base+i].Type, l.get(m.words[base+l.word]))})
 	}
 	return out
 }

@@ -34,7 +34,8 @@ func loaded(text, trail string) (*frontend.Program, error) {
 	if trail != "" {
 		flags["replay"] = "m.trail"
 	}
-	return frontend.Load("m.pml", frontend.Options{Flags: flags, Files: map[string]string{"m.pml": text, "m.trail": trail}})
+	return frontend.Load("m.pml", frontend.Options{Flags: flags, Files: map[string]string{
+		"m.pml": text, "m.trail": trail}})
 }
 
 // remote is a claim's look at a process.
@@ -72,13 +73,18 @@ func TestSpinTrails(t *testing.T) {
 			spin, cc, run string
 			fair          bool
 		}{
-			{spin: "-o1 -o2 -o3"}, {}, {spin: "-o3", cc: "-DNOREDUCE", run: "-f", fair: true}, {cc: "-DPERMUTED", run: "-p_reverse"}, {spin: "-o1"},
+			{spin: "-o1 -o2 -o3"}, {}, {spin: "-o3", cc: "-DNOREDUCE", run: "-f", fair: true},
+			{cc: "-DPERMUTED", run: "-p_reverse"}, {spin: "-o1"},
 		} {
 			if v.fair && k.name == "safety" {
 				continue
 			}
 			cc := fmt.Sprintf("%s %s -DMEMLIM=500 -w -o pan pan.c", k.cc, v.cc)
-			out := trailtest.Shell(dir, fmt.Sprintf("rm -f pan *.trail; timeout 5 spin %s -a m.pml >/dev/null && { timeout 10 tcc %s || timeout 20 cc %s; } >/dev/null 2>&1 && timeout %g ./pan %s %s -m50000 -w18", v.spin, cc, cc, machine.SpinTime.Seconds(), k.run, v.run))
+			out := trailtest.Shell(dir,
+				fmt.Sprintf("rm -f pan *.trail; timeout 5 spin %s -a m.pml >/dev/null && { "+
+					"timeout 10 tcc %s || timeout 20 cc %s; } >/dev/null 2>&1 && timeout %g "+
+					"./pan %s %s -m50000 -w18", v.spin, cc, cc, machine.SpinTime.Seconds(), k.run,
+					v.run))
 			pan := trailtest.FirstError(out)
 			trail, err := os.ReadFile(filepath.Join(dir, "m.pml.trail"))
 			if err != nil || pan == "" {
@@ -102,15 +108,18 @@ func TestSpinTrails(t *testing.T) {
 				left["an atomic sequence with more choices than numbers"]++
 				continue
 			case strings.Contains(pan, "event_trace error") && strings.Contains(text, "rv!"):
-				// SPIN's verifier asks a trace assertion about a rendezvous send that nobody receives.
+				// SPIN's verifier asks a trace assertion about a rendezvous send that nobody
+				// receives.
 				left["a send that nobody receives"]++
 				continue
 			case strings.Contains(pan, "block in d_step") && strings.Contains(text, "rv!"):
 				// SPIN's verifier lets some d_steps go off in the middle of a rendezvous.
 				left["a d_step in the middle of a rendezvous"]++
 				continue
-			case v.cc == "-DPERMUTED" && remote.MatchString(text[max(0, strings.LastIndex(text, "never")):]):
-				// SPIN's verifier takes the process with the number for one of the type that is named.
+			case v.cc == "-DPERMUTED" &&
+				remote.MatchString(text[max(0, strings.LastIndex(text, "never")):]):
+				// SPIN's verifier takes the process with the number for one of the type that is
+				// named.
 				left["a look at a process that has another type in this order"]++
 				continue
 			default:
@@ -127,7 +136,8 @@ func TestSpinTrails(t *testing.T) {
 	for name := range read {
 		n, m = n+read[name], m+right[name]
 	}
-	t.Logf("%d of %d trails shown as what SPIN has found; read %v, right %v, left out %v", m, n, read, right, left)
+	t.Logf("%d of %d trails shown as what SPIN has found; read %v, right %v, left out %v", m, n,
+		read, right, left)
 	if n < *machine.SpinModels/3 {
 		t.Errorf("only %d trails of %d models", n, *machine.SpinModels)
 	}
@@ -173,7 +183,8 @@ func TestSpinReplays(t *testing.T) {
 		if out := trailtest.Shell(dir, "timeout 5 spin -a m.pml"); strings.Contains(out, "Error") {
 			continue // SPIN does not take the model
 		}
-		// Globals that are initialized with others have other values in spin -t than in SPIN's verifier.
+		// Globals that are initialized with others have other values in spin -t than in SPIN's
+		// verifier.
 		values := !strings.Contains(text, " g0 = ")
 		switch wrong := trailtest.Replay(dir, "", "m.pml", "x.trail", b.Bytes(), x, values); wrong {
 		case "":
@@ -195,9 +206,11 @@ func TestSpinReplays(t *testing.T) {
 			continue
 		}
 		shown, err := trailtest.Show(q, false)
-		if err != nil || shown.Kind == "" && shown.Property == nil || x.Loop >= 0 && (shown.Property == nil || shown.Property.Name != name) {
+		if err != nil || shown.Kind == "" && shown.Property == nil || x.Loop >= 0 &&
+			(shown.Property == nil || shown.Property.Name != name) {
 			t.Errorf("seed %d: it is read as %v, %v", seed, shown, err)
 		}
 	}
-	t.Logf("written %v, of which SPIN replays %v, and does not end with %d more", written, replayed, endless)
+	t.Logf("written %v, of which SPIN replays %v, and does not end with %d more", written, replayed,
+		endless)
 }

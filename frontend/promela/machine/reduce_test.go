@@ -52,7 +52,8 @@ func TestConform(t *testing.T) {
 	}
 	for name, s := range systems {
 		t.Run(name, func(t *testing.T) {
-			systemtest.Conform(t, s, systemtest.Options{MaxStates: sample.Of[uint64](20, 40, 400), Walks: sample.Of(2, 3, 20), Steps: 20})
+			systemtest.Conform(t, s, systemtest.Options{MaxStates: sample.Of[uint64](20, 40, 400),
+				Walks: sample.Of(2, 3, 20), Steps: 20})
 		})
 	}
 }
@@ -69,7 +70,8 @@ func TestReductions(t *testing.T) {
 		}
 		s := systems[name]
 		t.Run(name, func(t *testing.T) {
-			compared += systemtest.Agree(t, s, systemtest.Engines(), acyclic(s, int(limit)), limit, 1)
+			compared += systemtest.Agree(t, s, systemtest.Engines(), acyclic(s, int(limit)), limit,
+				1)
 		})
 	}
 	if compared < 300 {
@@ -88,11 +90,14 @@ func TestReductions(t *testing.T) {
 			continue
 		}
 		ok := t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
-			systemtest.Conform(t, s, systemtest.Options{MaxStates: 30, Walks: 3, Steps: 20, Seed: seed})
-			compared += systemtest.Agree(t, s, systemtest.Engines(), acyclic(s, int(limit)), limit, 1)
+			systemtest.Conform(t, s, systemtest.Options{MaxStates: 30, Walks: 3, Steps: 20,
+				Seed: seed})
+			compared += systemtest.Agree(t, s, systemtest.Engines(), acyclic(s, int(limit)), limit,
+				1)
 		})
 		if !ok && *spinKeep != "" {
-			_ = os.WriteFile(filepath.Join(*spinKeep, fmt.Sprintf("reduce-%d.pml", seed)), []byte(generate(seed)), 0o666)
+			_ = os.WriteFile(filepath.Join(*spinKeep, fmt.Sprintf("reduce-%d.pml", seed)),
+				[]byte(generate(seed)), 0o666)
 		}
 	}
 	t.Logf("%d runs compared, %d of %d generated models refused or too large", compared, refused, n)
@@ -211,7 +216,9 @@ active proctype B() { g = 1 }`)
 		acc := slices.Clone(m.Accesses())
 		if n == 0 {
 			want = acc
-			if !slices.ContainsFunc(acc, func(a system.Access) bool { return m.LocName(a.Loc) == "g" }) {
+			if !slices.ContainsFunc(acc, func(a system.Access) bool {
+				return m.LocName(a.Loc) == "g"
+			}) {
 				t.Errorf("the first alternative does not show g: %v", acc)
 			}
 		} else if !slices.Equal(acc, want) {
@@ -227,8 +234,8 @@ active proctype B() { g = 1 }`)
 	systemtest.Agree(t, s, systemtest.Engines(), true, 1000, 1)
 }
 
-// TestChannelAccesses: a step that changes a channel writes its location, and one that only asks about
-// it or waits for it reads that.
+// TestChannelAccesses: a step that changes a channel writes its location, and one that only asks
+// about it or waits for it reads that.
 func TestChannelAccesses(t *testing.T) {
 	const none, read, write = "none", "read", "write"
 	for _, x := range []struct {
@@ -254,7 +261,8 @@ func TestChannelAccesses(t *testing.T) {
 		{"xs q; skip", none, none},
 		{"x = 1", none, none},
 	} {
-		s := parse(t, "chan q = [1] of { byte }; byte x;\nactive proctype I() { q!1 }\nactive proctype A() { "+x.stmt+" }")
+		s := parse(t, "chan q = [1] of { byte }; byte x;\nactive proctype I() { q!1 }\nactive "+
+			"proctype A() { "+x.stmt+" }")
 		m := s.newMachine()
 		m.Track(true)
 		for _, want := range []string{x.empty, x.full} {
@@ -268,7 +276,8 @@ func TestChannelAccesses(t *testing.T) {
 				}
 			}
 			if got != want {
-				t.Errorf("%s with %d messages: %s, want %s", x.stmt, m.length(&m.chans[0]), got, want)
+				t.Errorf("%s with %d messages: %s, want %s", x.stmt, m.length(&m.chans[0]), got,
+					want)
 			}
 			m.Rewind(mark)
 			m.Step(0, 0)
@@ -302,15 +311,18 @@ func TestIrreducible(t *testing.T) {
 		{"byte x; active proctype A() provided (x < 2) { x++ }", ""},
 	} {
 		s := parse(t, x.text)
-		if got := s.Irreducible(false); (x.want == "") != (got == "") || !strings.HasPrefix(got, x.want) {
+		if got := s.Irreducible(false); (x.want == "") != (got == "") ||
+			!strings.HasPrefix(got, x.want) {
 			t.Errorf("%s: %q, want %q", x.text, got, x.want)
 		}
-		if got := s.Irreducible(true); (x.want == "") != (got == "") || !strings.HasPrefix(got, x.want) {
+		if got := s.Irreducible(true); (x.want == "") != (got == "") ||
+			!strings.HasPrefix(got, x.want) {
 			t.Errorf("%s, with a formula: %q, want %q", x.text, got, x.want)
 		}
 	}
 	s := parse(t, "byte x; active proctype A() { x = 1 } ltl p { [] (x < 2 || timeout) }")
-	if got := s.Irreducible(true); s.Irreducible(false) != "" || !strings.Contains(got, "timeout is true only if no process can move") {
+	if got := s.Irreducible(true); s.Irreducible(false) != "" ||
+		!strings.Contains(got, "timeout is true only if no process can move") {
 		t.Errorf("a formula that asks for timeout: %q", got)
 	}
 	for _, c := range []Options{{Claim: NonProgress(s.prog)}, {EmptyChannels: true}} {

@@ -125,7 +125,8 @@ func (m *Machine) wrote(word int32, mask uint64) {
 // type, which it does not look at.
 func (m *Machine) moved(base int32, to, from *scalar) {
 	n := &m.notes
-	c := system.Copy{To: system.Bits{Word: base + to.word, Mask: to.mask}, From: base + from.word, Left: int(to.shift) - int(from.shift)}
+	c := system.Copy{To: system.Bits{Word: base + to.word, Mask: to.mask}, From: base + from.word,
+		Left: int(to.shift) - int(from.shift)}
 	switch w := n.of(c.From); {
 	case w.moved&from.mask != 0: // it has come from elsewhere itself
 		for i := range n.copies {
@@ -178,7 +179,8 @@ func (m *Machine) Scope(t int, sc *system.Scope) bool {
 			continue // it was written afterwards
 		}
 		c.Left &= 63
-		if k := len(sc.Copies) - 1; k >= 0 && sc.Copies[k].To.Word == c.To.Word && sc.Copies[k].From == c.From && sc.Copies[k].Left == c.Left {
+		if k := len(sc.Copies) - 1; k >= 0 && sc.Copies[k].To.Word == c.To.Word &&
+			sc.Copies[k].From == c.From && sc.Copies[k].Left == c.Left {
 			sc.Copies[k].To.Mask |= c.To.Mask
 			continue
 		}

@@ -12,8 +12,8 @@ import (
 	"cpor/testkit/systemtest"
 )
 
-// moving are models whose steps write what they have not looked at, and move what they do not look at
-// either: what is remembered of such a step has to be right in states that differ in it.
+// moving are models whose steps write what they have not looked at, and move what they do not
+// look at either: what is remembered of such a step has to be right in states that differ in it.
 var moving = map[string]string{
 	"queues": `chan q = [4] of { byte, short, byte }; chan r = [2] of { byte }; byte sum;
 		active [2] proctype Send() { byte i; do :: i < 2 -> q!i,i*300+_pid,_pid; i++ :: i < 1 && len(q) > 2 -> i = i + 2 :: else -> break od }
@@ -57,8 +57,8 @@ var moving = map[string]string{
 		active proctype C() provided (g < 3) { byte k; do :: k < 2 -> k++ :: g > 1 -> g = 0; k = 0 od }`,
 }
 
-// TestMoving holds what the machine tells of such steps, and the search that remembers them, to what
-// executing them comes to.
+// TestMoving holds what the machine tells of such steps, and the search that remembers them, to
+// what executing them comes to.
 func TestMoving(t *testing.T) {
 	for name, text := range moving {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +84,8 @@ func TestMoving(t *testing.T) {
 					return s
 				}
 				n := sample.Of[uint64](200, 250, 1000)
-				systemtest.Conform(t, newSystem(), systemtest.Options{MaxStates: n, Walks: 5, Steps: 50})
+				systemtest.Conform(t, newSystem(), systemtest.Options{MaxStates: n, Walks: 5,
+					Steps: 50})
 				states := systemtest.Remember(t, newSystem, 100_000)
 				t.Logf("%d states", states)
 				if states < 500 && !t.Failed() {

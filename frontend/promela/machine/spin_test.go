@@ -24,8 +24,9 @@ import (
 var (
 	spinModels = flag.Int("spin", 3, "how many generated models are compared with SPIN's verifier")
 	spinFirst  = flag.Uint64("first", 1, "the first seed")
-	spinTime   = flag.Duration("spintime", 5*time.Second, "how long SPIN's verifier may take for a model")
-	spinKeep   = flag.String("keep", "", "a folder for the models that differ")
+	spinTime   = flag.Duration("spintime", 5*time.Second,
+		"how long SPIN's verifier may take for a model")
+	spinKeep = flag.String("keep", "", "a folder for the models that differ")
 )
 
 var (
@@ -58,7 +59,8 @@ func spin(t *testing.T, dir, text string) (c counts, fatal string) {
 	if _, err := exec.LookPath("tcc"); err == nil {
 		cc = "tcc"
 	}
-	if out, err := run(cc, "-O0", "-DSAFETY", "-DNOREDUCE", "-DMEMLIM=500", "-w", "-o", "pan", "pan.c"); err != nil {
+	if out, err := run(cc, "-O0", "-DSAFETY", "-DNOREDUCE", "-DMEMLIM=500", "-w", "-o", "pan",
+		"pan.c"); err != nil {
 		return c, cc + ": " + out
 	}
 	out, err := run("./pan", "-n", "-c0", "-m20000", "-w18")
@@ -73,7 +75,8 @@ func spin(t *testing.T, dir, text string) (c counts, fatal string) {
 		return -1
 	}
 	c = counts{get(reStored), get(reMatched), get(reErrors)}
-	for _, bad := range []string{"aborting", "max search depth", "block in d_step", "blocking sel", "too many", "bad queue", "rv-attempt", "out of memory", "memory limit", "pan: reached"} {
+	for _, bad := range []string{"aborting", "max search depth", "block in d_step", "blocking sel",
+		"too many", "bad queue", "rv-attempt", "out of memory", "memory limit", "pan: reached"} {
 		if strings.Contains(out, bad) {
 			return c, bad
 		}
@@ -154,7 +157,8 @@ func TestSpinGenerated(t *testing.T) {
 		}
 		want, fatal := spin(t, dir, text)
 		if err != nil {
-			if !strings.HasPrefix(fatal, "spin:") && !strings.HasPrefix(fatal, "tcc:") && !strings.HasPrefix(fatal, "gcc:") && !strings.Contains(fatal, "pan: error") {
+			if !strings.HasPrefix(fatal, "spin:") && !strings.HasPrefix(fatal, "tcc:") &&
+				!strings.HasPrefix(fatal, "gcc:") && !strings.Contains(fatal, "pan: error") {
 				t.Errorf("seed %d: %v, but spin takes it (%+v %s)", seed, err, want, fatal)
 				keep(seed, text)
 				bad++
@@ -179,7 +183,8 @@ func TestSpinGenerated(t *testing.T) {
 		}
 		compared++
 		c := count(s)
-		if strings.Contains(text, "D_proctype") && ((c.errors > 0) == (want.errors > 0) || c.errors == 0 && strings.Contains(text, "rv!")) {
+		if strings.Contains(text, "D_proctype") && ((c.errors > 0) == (want.errors > 0) ||
+			c.errors == 0 && strings.Contains(text, "rv!")) {
 			// SPIN's verifier takes a rendezvous that nobody answers for a step, too, and so
 			// for a choice.
 			c.errors = want.errors
@@ -190,7 +195,8 @@ func TestSpinGenerated(t *testing.T) {
 			keep(seed, text)
 		}
 		if i%1000 == 999 {
-			t.Logf("%d models so far, up to seed %d: %d compared, %d differ", i+1, seed, compared, bad)
+			t.Logf("%d models so far, up to seed %d: %d compared, %d differ", i+1, seed, compared,
+				bad)
 		}
 		if bad > 15 {
 			break
@@ -231,7 +237,8 @@ func TestSpinFile(t *testing.T) {
 // formula writes a random formula over a generated model.
 func (g *generator) formula(depth int) string {
 	if depth == 0 || g.n(4) == 0 {
-		return "(" + g.pick("x == 1", "x < 2", "y", "m == red", "arr[1] > 0", "len(q) == 0", "z >= x", "t.a != 1", "arr[0] == arr[1]") + ")"
+		return "(" + g.pick("x == 1", "x < 2", "y", "m == red", "arr[1] > 0", "len(q) == 0",
+			"z >= x", "t.a != 1", "arr[0] == arr[1]") + ")"
 	}
 	switch g.n(9) {
 	case 0, 1:
@@ -289,7 +296,10 @@ func TestSpinFormulas(t *testing.T) {
 			continue
 		}
 		l := p.LTLs[0]
-		rs, err := temporal.Run(context.Background(), s, []engine.Property{{Name: "p", Formula: l.Formula, Text: l.Text}}, temporal.Options{Options: engine.Options{Workers: 2, MaxStates: 200000}, Reduction: temporal.None, Fair: fair})
+		rs, err := temporal.Run(context.Background(), s, []engine.Property{
+			{Name: "p", Formula: l.Formula, Text: l.Text}}, temporal.Options{
+			Options: engine.Options{Workers: 2, MaxStates: 200000}, Reduction: temporal.None,
+			Fair: fair})
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, text)
 		}
@@ -313,7 +323,8 @@ func TestSpinFormulas(t *testing.T) {
 			holds++
 		}
 		if got != want {
-			t.Errorf("seed %d: fair %v: holds %v, SPIN %v: %s\n%s", seed, fair, got, want, l.Text, text)
+			t.Errorf("seed %d: fair %v: holds %v, SPIN %v: %s\n%s", seed, fair, got, want, l.Text,
+				text)
 			if bad++; bad > 3 {
 				break
 			}
@@ -322,7 +333,8 @@ func TestSpinFormulas(t *testing.T) {
 	if compared < *spinModels/10 {
 		t.Errorf("only %d of %d formulas could be compared", compared, *spinModels)
 	}
-	t.Logf("%d formulas compared, %d hold; of %d more SPIN misses the end; left out: %v", compared, holds, ends, left)
+	t.Logf("%d formulas compared, %d hold; of %d more SPIN misses the end; left out: %v", compared,
+		holds, ends, left)
 }
 
 // spinFormula tells whether SPIN finds that the property holds; ok is false if it
@@ -332,19 +344,23 @@ func spinFormula(t *testing.T, dir, text string, fair bool) (holds, ok bool) {
 	if err := os.WriteFile(filepath.Join(dir, "m.pml"), []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	flags, run := "-DNOREDUCE -DMEMLIM=500 -w -o pan pan.c", fmt.Sprintf("timeout %g ./pan -a -E -n -m50000 -w18", spinTime.Seconds())
+	flags, run := "-DNOREDUCE -DMEMLIM=500 -w -o pan pan.c",
+		fmt.Sprintf("timeout %g ./pan -a -E -n -m50000 -w18", spinTime.Seconds())
 	if fair {
 		flags, run = "-DNFAIR=3 "+flags, run+" -f"
 	}
-	script := "rm -f pan; spin -o1 -o2 -o3 -a m.pml >/dev/null && { tcc " + flags + " || cc " + flags + "; } >/dev/null 2>&1 && " + run
+	script := "rm -f pan; spin -o1 -o2 -o3 -a m.pml >/dev/null && { tcc " + flags + " || cc " +
+		flags + "; } >/dev/null 2>&1 && " + run
 	cmd := exec.Command("sh", "-c", script)
 	cmd.Dir = dir
 	out, _ := cmd.CombinedOutput()
 	n := reErrors.FindStringSubmatch(string(out))
-	if n == nil || strings.Contains(string(out), "max search depth") || strings.Contains(string(out), "depth reached 49999") {
+	if n == nil || strings.Contains(string(out), "max search depth") ||
+		strings.Contains(string(out), "depth reached 49999") {
 		return false, false
 	}
-	for _, fatal := range []string{"d_step", "bad queue", "rv-attempt", "too many", "out of memory", "invalid array index"} {
+	for _, fatal := range []string{"d_step", "bad queue", "rv-attempt", "too many", "out of memory",
+		"invalid array index"} {
 		if strings.Contains(string(out), fatal) {
 			return false, false
 		}

@@ -114,7 +114,8 @@ func (m *Machine) tellSent(c *inst, slot int) {
 		return
 	}
 	v := m.spoken(c)
-	m.story.deeds = append(m.story.deeds, system.Deed{Kind: system.Send, Channel: c.c.Name, Value: v, Place: slot,
+	m.story.deeds = append(m.story.deeds, system.Deed{Kind: system.Send, Channel: c.c.Name,
+		Value: v, Place: slot,
 		Text: fmt.Sprintf("send %s to %s (%d of %d)", v, c.c.Name, m.length(c), c.c.Cap)})
 }
 
@@ -139,7 +140,8 @@ func (m *Machine) tellReceived(c *inst, slot int, peek bool) {
 	if slot > 0 {
 		text += fmt.Sprintf(", behind %d others", slot)
 	}
-	m.story.deeds = append(m.story.deeds, system.Deed{Kind: system.Receive, Channel: c.c.Name, Value: v, Place: slot, Text: text})
+	m.story.deeds = append(m.story.deeds, system.Deed{Kind: system.Receive, Channel: c.c.Name,
+		Value: v, Place: slot, Text: text})
 }
 
 // tellHandshake tells of a message that goes to another process without a buffer.
@@ -148,7 +150,8 @@ func (m *Machine) tellHandshake(c *inst, to int) {
 		return
 	}
 	v := m.spoken(c)
-	m.story.deeds = append(m.story.deeds, system.Deed{Kind: system.Send, Channel: c.c.Name, Value: v, Direct: true, With: to,
+	m.story.deeds = append(m.story.deeds, system.Deed{Kind: system.Send, Channel: c.c.Name,
+		Value: v, Direct: true, With: to,
 		Text: fmt.Sprintf("send %s to %s, received by %s", v, c.c.Name, m.ThreadName(to))})
 }
 
@@ -183,7 +186,8 @@ func (m *Machine) Story() system.Story {
 		}
 	}
 	if at.final {
-		wait("the end of %s: processes end in the reverse order of their creation", m.ThreadName(m.n-1))
+		wait("the end of %s: processes end in the reverse order of their creation",
+			m.ThreadName(m.n-1))
 		return s
 	}
 	for _, e := range at.edges {

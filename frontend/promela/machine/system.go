@@ -64,12 +64,13 @@
 //
 // # Sends and receives
 //
-// A channel with a capacity is one location, its number of messages and all that they hold. Whatever
-// asks about it asks first how many messages it has, which reads the location
+// A channel with a capacity is one location, its number of messages and all that they hold.
+// Whatever asks about it asks first how many messages it has, which reads the location
 // (Machine.length): a send, a receive, a poll, len, full, empty and their negations, executed or
-// waiting. Only two things change it, a send that puts a message in and a receive that takes one out, and
-// both store fields on the way, which writes the location (Machine.setField). A send to a full
-// channel that waits, or with -lossy loses its message, and a receive that leaves the message only read. So
+// waiting. Only two things change it, a send that puts a message in and a receive that takes one
+// out, and both store fields on the way, which writes the location (Machine.setField). A send to
+// a full channel that waits, or with -lossy loses its message, and a receive that leaves the
+// message only read. So
 //
 //   - two steps that change one channel are dependent. Two sends are because the order of the messages is
 //     kept, two receives because each takes another message;
@@ -77,20 +78,22 @@
 //     enables, on a waiting send that a receive does, and on conditions that become true or false;
 //   - two steps that only look are independent, as two reads of a variable are.
 //
-// A send to the tail and a receive from the head of a channel that is neither empty nor full commute, and are
-// taken for dependent all the same. The verdicts do not depend on that, it costs reduction. To have them
-// independent a channel needs a location for each end; a send into an empty channel, a receive out of a full
-// one, one that empties it, sorted sends, receives from anywhere and every question would have to touch both.
-// xr and xs, which are how SPIN learns that ends belong to one process, would add nothing: who
-// touches a location is known of each transition. They are no steps, and nothing rests on what they claim.
+// A send to the tail and a receive from the head of a channel that is neither empty nor full
+// commute, and are taken for dependent all the same. The verdicts do not depend on that, it
+// costs reduction. To have them independent a channel needs a location for each end; a send into
+// an empty channel, a receive out of a full one, one that empties it, sorted sends, receives
+// from anywhere and every question would have to touch both. xr and xs, which are how SPIN
+// learns that ends belong to one process, would add nothing: who touches a location is known of
+// each transition. They are no steps, and nothing rests on what they claim.
 //
-// Which channel is meant is part of it. A channel variable that something is assigned to is read as a
-// variable; one that nothing is assigned to keeps the channels of its declaration, and its index is read. The
-// number of a channel that belongs to a process depends on which processes there are, so whoever uses
-// it reads the number of processes, too, and its location is one of the process's locals. Arguments and what
-// fields are compared with are read as far as they are evaluated: a receive that stops at a field that
-// does not match depends on no later one. A channel without capacity has no location, since it never holds
-// anything: len is 0 in every state, and what a rendezvous touches is said above.
+// Which channel is meant is part of it. A channel variable that something is assigned to is read
+// as a variable; one that nothing is assigned to keeps the channels of its declaration, and its
+// index is read. The number of a channel that belongs to a process depends on which processes
+// there are, so whoever uses it reads the number of processes, too, and its location is one of
+// the process's locals. Arguments and what fields are compared with are read as far as they are
+// evaluated: a receive that stops at a field that does not match depends on no later one. A
+// channel without capacity has no location, since it never holds anything: len is 0 in every
+// state, and what a rendezvous touches is said above.
 //
 // # What is refused
 //
@@ -182,7 +185,8 @@ type Options struct {
 // New makes the system of a resolved model. The error says what the initial
 // state violates.
 func New(p *program.Program, o Options) (*System, error) {
-	s := &System{prog: p, passing: passing(p), lossy: o.Lossy, strict: o.EmptyChannels, stored: stored(p)}
+	s := &System{prog: p, passing: passing(p), lossy: o.Lossy, strict: o.EmptyChannels,
+		stored: stored(p)}
 	p.OrderEscapes(o.InnerFirst)
 	s.globals = layOut(&p.Globals, globalBits)
 	for _, c := range channels(&s.globals) {
@@ -314,7 +318,9 @@ func (s *System) findWaits() {
 	s.waits = everywhere
 	for _, p := range s.procs {
 		for i, st := range p.States {
-			p.states[i].waits = everywhere || asks(func(in func(program.Expr)) { edges(st, in, false) })
+			p.states[i].waits = everywhere || asks(func(in func(program.Expr)) {
+				edges(st, in, false)
+			})
 			s.waits = s.waits || p.states[i].waits
 		}
 	}

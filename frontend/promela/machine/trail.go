@@ -39,8 +39,8 @@ type Trail struct {
 	// Follows tells whether there are moves of the claim, and Moved is the first one's statement.
 	Follows bool
 	Moved   int
-	// Reversed tells whether the processes of the initial state are those of the model from the last
-	// to the first, as the verifier's -p_... makes them.
+	// Reversed tells whether the processes of the initial state are those of the model from the
+	// last to the first, as the verifier's -p_... makes them.
 	Reversed bool
 	merged   bool
 	lines    []line // of processes, the claim aside
@@ -70,7 +70,8 @@ func ParseTrail(r io.Reader) (*Trail, error) {
 				return nil, fmt.Errorf("line %d: %w", n, wrong)
 			}
 			if err != nil {
-				return nil, fmt.Errorf("line %d: there is no end of line behind %q: the trail is cut off", n, trimmed)
+				return nil, fmt.Errorf("line %d: there is no end of line behind %q: the trail is "+
+					"cut off", n, trimmed)
 			}
 		}
 		if err != nil {
@@ -122,7 +123,8 @@ func (t *Trail) add(n int, text string) error {
 			l.process--
 		}
 		if l.process >= program.MaxProcesses {
-			return fmt.Errorf("there is no process with the number %d: a model has at most %d", l.process, program.MaxProcesses)
+			return fmt.Errorf("there is no process with the number %d: a model has at most %d",
+				l.process, program.MaxProcesses)
 		}
 		t.lines = append(t.lines, l)
 	}
@@ -137,7 +139,8 @@ func (t *Trail) HasCycle() bool { return t.loop >= 0 }
 // negative, the execution is finite. claim is the number of the claim's process type that the trail
 // names, -1 for none; its moves are written if it is a part of the system. v is what the execution
 // violates, nil for nothing. The error says why that cannot be, or is the writer's.
-func (s *System) WriteTrail(w io.Writer, steps []trace.Step, loop, claim int, v *system.Violation) error {
+func (s *System) WriteTrail(w io.Writer, steps []trace.Step, loop, claim int,
+	v *system.Violation) error {
 	out := bufio.NewWriter(w)
 	shift := 0
 	if claim >= 0 {

@@ -84,7 +84,8 @@ func TestElements(t *testing.T) {
 		}
 		for _, q := range p.Procs {
 			if end := q.First + q.Elements - 1; !ends[end] {
-				t.Errorf("%s: the end of %s is element %d, SPIN has %v", filepath.Base(f), q.Name, end, ends)
+				t.Errorf("%s: the end of %s is element %d, SPIN has %v", filepath.Base(f), q.Name,
+					end, ends)
 			}
 			compared++
 		}
@@ -96,22 +97,32 @@ func TestElements(t *testing.T) {
 
 // violations are models with a way to a violation, and what spin -t says of it.
 var violations = []struct{ name, text, says string }{
-	{"assert", `byte x; active [2] proctype A() { byte t; t = x; t++; x = t; if :: _pid == 0 -> assert(x != 1 || _nr_pr < 2) :: else fi }
+	{
+		"assert",
+		`byte x; active [2] proctype A() { byte t; t = x; t++; x = t; if :: _pid == 0 -> assert(x != 1 || _nr_pr < 2) :: else fi }
 active proctype W() { x == 2; assert(false) }`, "assertion violated"},
-	{"atomic", `byte x; chan c = [2] of { byte }; proctype P(byte n) { do :: n > 0 -> atomic { x++; if :: c!x :: skip fi; n-- } :: else -> break od; goto done; x = 9; done: skip }
-init { byte i; for (i : 1 .. 2) { run P(2) } ; _nr_pr == 1; assert(len(c) != 2) }`, "assertion violated"},
+	{
+		"atomic",
+		`byte x; chan c = [2] of { byte }; proctype P(byte n) { do :: n > 0 -> atomic { x++; if :: c!x :: skip fi; n-- } :: else -> break od; goto done; x = 9; done: skip }
+init { byte i; for (i : 1 .. 2) { run P(2) } ; _nr_pr == 1; assert(len(c) != 2) }`,
+		"assertion violated"},
 	{"meet", `mtype = { ping, pong }; chan a = [0] of { mtype, byte }; chan b = [0] of { mtype };
 active proctype A() { a!ping(3); b?pong; a!ping(4) }
 active proctype B() { byte n; atomic { a?ping(n) -> n++ } d_step { n++; n-- } b!pong; assert(n == 3) }`, "assertion violated"},
-	{"stuck", `chan c = [1] of { byte }; byte y; active proctype A() { c!1; { c!2; y = 1 } unless { y == 7 } } active proctype B() { byte i; select (i : 1 .. 3); c?eval(i); c?3 }`, "trail ends"},
-	{"unless", `byte x; active proctype P() { d_step { x = 0; { x = 1 } unless { x = 2 } }; x = x + 2; assert(x != 3) }`, "assertion violated"},
+	{
+		"stuck",
+		`chan c = [1] of { byte }; byte y; active proctype A() { c!1; { c!2; y = 1 } unless { y == 7 } } active proctype B() { byte i; select (i : 1 .. 3); c?eval(i); c?3 }`, "trail ends"},
+	{
+		"unless",
+		`byte x; active proctype P() { d_step { x = 0; { x = 1 } unless { x = 2 } }; x = x + 2; assert(x != 3) }`, "assertion violated"},
 	{"inline", `byte x; inline twice(v) { v++; if :: v > 1 -> v++ :: else fi; v-- }
 active proctype A() { twice(x); twice(x); assert(x == 1) }`, "assertion violated"},
 }
 
 func shortest(t *testing.T, s *System) *search.Result {
 	t.Helper()
-	res, err := search.Run(context.Background(), s, full.Factory(s), search.Options{Options: engine.Options{Workers: 1}})
+	res, err := search.Run(context.Background(), s, full.Factory(s), search.Options{
+		Options: engine.Options{Workers: 1}})
 	if err != nil || len(res.Violations) == 0 {
 		t.Fatalf("%v, %+v", err, res)
 	}
@@ -142,8 +153,10 @@ func TestWriteTrail(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, b.String())
 			}
-			if fmt.Sprint(back.Steps) != fmt.Sprint(v.Trace.Steps) || back.Violation == nil || back.Violation.Kind != v.Kind || back.Violation.Pos != v.Violation.Pos {
-				t.Errorf("read %v %+v, written %v %+v", back.Steps, back.Violation, v.Trace.Steps, v.Violation)
+			if fmt.Sprint(back.Steps) != fmt.Sprint(v.Trace.Steps) || back.Violation == nil ||
+				back.Violation.Kind != v.Kind || back.Violation.Pos != v.Violation.Pos {
+				t.Errorf("read %v %+v, written %v %+v", back.Steps, back.Violation, v.Trace.Steps,
+					v.Violation)
 			}
 			needSpin(t)
 			dir := t.TempDir()
@@ -154,7 +167,8 @@ func TestWriteTrail(t *testing.T) {
 				t.Fatal(err)
 			}
 			out := command(t, dir, "spin", "-t", "-k", "x.trail", "-p", "m.pml")
-			if !strings.Contains(out, x.says) || strings.Contains(out, "transition failed") || strings.Contains(out, "error: invalid statement") {
+			if !strings.Contains(out, x.says) || strings.Contains(out, "transition failed") ||
+				strings.Contains(out, "error: invalid statement") {
 				t.Errorf("SPIN replays it so:\n%s\ntrail:\n%s", out, b.String())
 			}
 		})
@@ -170,7 +184,8 @@ func TestReadTrail(t *testing.T) {
 				s := parse(t, x.text)
 				want := shortest(t, s).Violations[0]
 				dir := t.TempDir()
-				if err := os.WriteFile(filepath.Join(dir, "m.pml"), []byte(x.text), 0o666); err != nil {
+				if err := os.WriteFile(filepath.Join(dir, "m.pml"), []byte(x.text),
+					0o666); err != nil {
 					t.Fatal(err)
 				}
 				out := command(t, dir, "spin", args...)
@@ -184,7 +199,8 @@ func TestReadTrail(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%v\n%s", err, f)
 				}
-				if got.Violation == nil || got.Violation.Kind != want.Kind || want.Kind != system.Deadlock && len(shortestPlaces(t, s, got.Violation)) == 0 {
+				if got.Violation == nil || got.Violation.Kind != want.Kind ||
+					want.Kind != system.Deadlock && len(shortestPlaces(t, s, got.Violation)) == 0 {
 					t.Errorf("%+v, want %+v", got.Violation, want.Violation)
 				}
 				if err := got.Replay(s); err != nil {
@@ -197,7 +213,8 @@ func TestReadTrail(t *testing.T) {
 
 // shortestPlaces returns the violations of a system at a violation's place.
 func shortestPlaces(t *testing.T, s *System, v *system.Violation) (at []system.Pos) {
-	res, err := search.Run(context.Background(), s, full.Factory(s), search.Options{Options: engine.Options{Workers: 1, All: true}})
+	res, err := search.Run(context.Background(), s, full.Factory(s), search.Options{
+		Options: engine.Options{Workers: 1, All: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,9 +241,12 @@ func TestBadTrails(t *testing.T) {
 		{"1:0:0\n-2:1:-2\n", "line 2: the claim is named behind the first step"},
 		{"-2:300:-2\n", "line 1: there is no process type with the number 300"},
 		{"-3:0:0\n", "line 1: a mark with the number -3 is not known"},
-		{"1:7:0\n", "line 1: step 1 of the trail, statement 0 of process 7, cannot be taken, so it is of another model: there is no such process"},
-		{"1:0:1\n", "line 1: step 1 of the trail, statement 1 of process 0, cannot be taken, so it is of another model: A[0] is at: t = x"},
-		{"1:0:0\n2:0:0\n", "line 2: step 2 of the trail, statement 0 of process 0, cannot be taken"},
+		{"1:7:0\n", "line 1: step 1 of the trail, statement 0 of process 7, cannot be taken, so " +
+			"it is of another model: there is no such process"},
+		{"1:0:1\n", "line 1: step 1 of the trail, statement 1 of process 0, cannot be taken, so " +
+			"it is of another model: A[0] is at: t = x"},
+		{"1:0:0\n2:0:0\n",
+			"line 2: step 2 of the trail, statement 0 of process 0, cannot be taken"},
 		{"1:-3:1\n", "line 1: processes and statements have numbers from 0 on"},
 		{"1:0:-3\n", "line 1: processes and statements have numbers from 0 on"},
 		{"1:255:0\n", "line 1: there is no process with the number 255"},
@@ -242,7 +262,9 @@ func TestBadTrails(t *testing.T) {
 func FuzzTrails(f *testing.F) {
 	texts := []string{
 		violations[1].text,
-		"byte x; short n; active [2] proctype A() { do :: x = 1 - x :: atomic { x++; if :: n++ :: n-- fi; x-- } :: d_step { x == 1; x = 0 } od }\nnever { do :: true :: x == 1 -> break od; accept: do :: x < 3 od }",
+		"byte x; short n; active [2] proctype A() { do :: x = 1 - x :: atomic { x++; if :: n++ " +
+			":: n-- fi; x-- } :: d_step { x == 1; x = 0 } od }\nnever { do :: true :: x == 1 -> " +
+			"break od; accept: do :: x < 3 od }",
 		violations[2].text,
 	}
 	var systems []*System
@@ -301,7 +323,8 @@ active proctype B() { byte n; mtype m; a?m,n; b?m; b?ping }`)
 		want    string
 	}{
 		{0, "select (x : 4 .. 5) = 5"},
-		{0, "a!ping(x) → (ping,5); B[1]: a?m,n ← (ping,5)"}, {0, "b!what → pong"}, {0, "b!ping"}, {1, "b?m ← pong"}, {1, "b?ping"},
+		{0, "a!ping(x) → (ping,5); B[1]: a?m,n ← (ping,5)"}, {0, "b!what → pong"}, {0, "b!ping"},
+		{1, "b?m ← pong"}, {1, "b?ping"},
 	} {
 		alt := uint64(0)
 		if strings.HasPrefix(x.want, "select") {

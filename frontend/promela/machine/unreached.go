@@ -85,7 +85,8 @@ func (s *System) Unreached() []Statement {
 					continue // skip
 				}
 				reached[e] = true // once
-				out = append(out, Statement{p.Name, position(e.Pos), e.Text, e.Kind == program.Assert})
+				out = append(out, Statement{p.Name, position(e.Pos), e.Text,
+					e.Kind == program.Assert})
 			}
 		}
 		for _, st := range p.States {

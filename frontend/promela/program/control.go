@@ -22,7 +22,8 @@ type node struct {
 	region int       // the outermost atomic that it stands in; 0: none
 	last   bool      // it is the last of that atomic
 	name   string    // of a label
-	seq    int       // of a jump: the number that its state has if it is a step; 0: the next one then
+	// of a jump: the number that its state has if it is a step; 0: the next one then
+	seq int
 	// escapes are looked at in the jump, if it is a step: outermost first.
 	escapes []*node
 }
@@ -60,9 +61,9 @@ type builder struct {
 	end     *node
 }
 
-// label is what a name of labels means in a block and those in it. As in SPIN, it belongs to the block in
-// which it is first mentioned, and blocks beside each other, such as the calls of an inline,
-// have labels of their own. A goto goes to its last definition.
+// label is what a name of labels means in a block and those in it. As in SPIN, it belongs to the
+// block in which it is first mentioned, and blocks beside each other, such as the calls of an
+// inline, have labels of their own. A goto goes to its last definition.
 type label struct {
 	in     *block
 	at     *node // the last definition
@@ -122,7 +123,8 @@ func (r *resolver) process(p *Proc) {
 		}
 		r.scopes[0][s.Name.Text] = s
 	}
-	b := &builder{resolver: r, p: p, labels: []*block{{labels: map[string]*label{}}}, falls: map[*State]*node{}, first: map[syntax.Stmt]*Edge{}, drafts: map[*State][]*draft{}}
+	b := &builder{resolver: r, p: p, labels: []*block{{labels: map[string]*label{}}},
+		falls: map[*State]*node{}, first: map[syntax.Stmt]*Edge{}, drafts: map[*State][]*draft{}}
 	b.end = b.node(p.Decl.End, context{})
 	for _, s := range p.Params {
 		b.shadows(s.Name)
@@ -140,7 +142,9 @@ func (r *resolver) process(p *Proc) {
 				Each(i.X, func(x Expr) { indices[x] = true })
 			}
 			if !l.Place.Global && !indices[x] {
-				r.fail(l.Place.Pos, len(l.Place.Name), "provided can look at global variables and at _pid, as in SPIN, and at %s of %s in an index only", l.Place.Name, p.Name)
+				r.fail(l.Place.Pos, len(l.Place.Name),
+					"provided can look at global variables and at _pid, as in SPIN, and at %s of "+
+						"%s in an index only", l.Place.Name, p.Name)
 			}
 		})
 	}
@@ -160,7 +164,8 @@ func (r *resolver) process(p *Proc) {
 			for _, d := range b.defined {
 				names = append(names, d.name)
 			}
-			r.fail(u.Pos, len(u.Text), "there is no label %s in %s%s", u.Text, p.Name, spell.DidYouMean(u.Text, names, ""))
+			r.fail(u.Pos, len(u.Text), "there is no label %s in %s%s", u.Text, p.Name,
+				spell.DidYouMean(u.Text, names, ""))
 			return
 		}
 		u.l.at.jump, u.l.at.region = d.at, d.at.region
@@ -192,9 +197,9 @@ func (b *builder) join(to *node, c context) *node {
 	return &node{jump: to, join: true, region: c.region, last: c.last}
 }
 
-// elsewhere finds the label of a goto in whose block it is not defined. As in SPIN, that is the first of those in
-// the blocks around, or if there is none the last one in the process type, even in a block that the
-// goto does not stand in.
+// elsewhere finds the label of a goto in whose block it is not defined. As in SPIN, that is the
+// first of those in the blocks around, or if there is none the last one in the process type,
+// even in a block that the goto does not stand in.
 func (b *builder) elsewhere(u use) *definition {
 	var last *definition
 	for i := range b.defined {
@@ -228,7 +233,8 @@ func (b *builder) define(s *syntax.Labeled) *node {
 	if n := len(l.defs); n > 0 {
 		if l.inline == s.Inline {
 			line, _ := l.defs[n-1].pos.Line()
-			b.fail(s.Label.Pos, len(s.Label.Text), "label %s is defined again; it was in line %d", s.Label.Text, line)
+			b.fail(s.Label.Pos, len(s.Label.Text), "label %s is defined again; it was in line %d",
+				s.Label.Text, line)
 		}
 		l.at = &node{name: s.Label.Text}
 		for _, g := range l.gotos {
@@ -280,7 +286,8 @@ func (b *builder) exclusive(s *syntax.Exclusive) {
 	for _, ref := range s.Refs {
 		b.chanExpr(ref)
 		if v := b.lookup(ref); v != nil && (ref.Index != nil || v.Len > 0) {
-			b.fail(ref.Pos, len(ref.Name), "xr and xs are about a channel, as in SPIN, and not about an array of channels or one of its elements")
+			b.fail(ref.Pos, len(ref.Name), "xr and xs are about a channel, as in SPIN, and not "+
+				"about an array of channels or one of its elements")
 		}
 	}
 }
@@ -290,7 +297,8 @@ func (b *builder) local(d *syntax.VarDecl, v *syntax.Var, first bool) *Sym {
 	for _, sc := range b.scopes {
 		if old := sc[name]; old != nil {
 			line, _ := old.Name.Pos.Line()
-			b.fail(v.Name.Pos, len(name), "redeclaration of %s; it was declared in line %d", name, line)
+			b.fail(v.Name.Pos, len(name), "redeclaration of %s; it was declared in line %d", name,
+				line)
 			return nil
 		}
 	}
@@ -322,7 +330,8 @@ func (b *builder) shadows(n syntax.Name) bool {
 		return false
 	}
 	line, _ := g.Name.Pos.Line()
-	b.fail(n.Pos, len(n.Text), "redeclaration of %s; it is a global variable, declared in line %d", n.Text, line)
+	b.fail(n.Pos, len(n.Text), "redeclaration of %s; it is a global variable, declared in line %d",
+		n.Text, line)
 	return true
 }
 
@@ -365,8 +374,8 @@ func (b *builder) seq(stmts []syntax.Stmt, next *node, c context) *node {
 	return first
 }
 
-// block builds statements with a scope of their own, and labels of their own. An option has no braces, and so
-// neither.
+// block builds statements with a scope of their own, and labels of their own. An option has no
+// braces, and so neither.
 func (b *builder) block(stmts []syntax.Stmt, next *node, c context) *node {
 	b.labels = append(b.labels, &block{around: b.labels[len(b.labels)-1], labels: map[string]*label{}})
 	b.scopes = append(b.scopes, map[string]*Sym{})
@@ -394,7 +403,8 @@ func single(s syntax.Stmt) bool {
 	switch s := s.(type) {
 	case *syntax.Labeled:
 		return single(s.Stmt)
-	case *syntax.Block, plain, *syntax.If, *syntax.Atomic, *syntax.Goto, *syntax.Break, *syntax.Exclusive:
+	case *syntax.Block, plain, *syntax.If, *syntax.Atomic, *syntax.Goto, *syntax.Break,
+		*syntax.Exclusive:
 		return false
 	}
 	return true
@@ -404,7 +414,8 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 	if b.p.Decl == b.resolver.p.Model.Trace {
 		switch s.(type) {
 		case *syntax.Block, *syntax.Atomic, *syntax.Unless:
-			b.fail(s.At(), 1, "this is no event: a trace assertion is made of sends and receives, if, do and goto")
+			b.fail(s.At(), 1, "this is no event: a trace assertion is made of sends and "+
+				"receives, if, do and goto")
 		}
 	}
 	switch s := s.(type) {
@@ -420,7 +431,8 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		return b.declSteps(s, next, c)
 	case *syntax.Labeled:
 		if b.variable(s.Label.Text) {
-			b.fail(s.Label.Pos, len(s.Label.Text), "%s is a variable and cannot be a label, too", s.Label.Text)
+			b.fail(s.Label.Pos, len(s.Label.Text), "%s is a variable and cannot be a label, too",
+				s.Label.Text)
 		}
 		l := b.define(s)
 		l.region = c.region
@@ -446,7 +458,8 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		return l
 	case *syntax.Goto:
 		if b.variable(s.Label.Text) {
-			b.fail(s.Label.Pos, len(s.Label.Text), "%s is a variable and cannot be a label, too", s.Label.Text)
+			b.fail(s.Label.Pos, len(s.Label.Text), "%s is a variable and cannot be a label, too",
+				s.Label.Text)
 		}
 		l := b.label(s.Label.Text)
 		b.used = append(b.used, use{s.Label, l})
@@ -492,7 +505,8 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 			return next
 		}
 		if constant(s.X) && pl.Type.Name == "chan" && s.Ref.Field == nil {
-			b.fail(s.X.At(), 1, "a number cannot be assigned to the channel %s; another channel can", s.Ref.Name)
+			b.fail(s.X.At(), 1,
+				"a number cannot be assigned to the channel %s; another channel can", s.Ref.Name)
 		}
 		b.selfIndexed(pl)
 		b.noChannel(pl.Sym, s.X, true)
@@ -515,7 +529,8 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 	case *syntax.Send:
 		e := &Edge{Kind: Send, Stmt: s, Ch: b.chanExpr(s.Ch), Sorted: s.Sorted}
 		for _, x := range s.Args {
-			if ref, ok := x.(*syntax.Ref); ok && ref.Name == "_" && b.p.Decl == b.resolver.p.Model.Trace {
+			if ref, ok := x.(*syntax.Ref); ok && ref.Name == "_" &&
+				b.p.Decl == b.resolver.p.Model.Trace {
 				e.Args = append(e.Args, &Special{Name: "_"}) // any value
 				continue
 			}
@@ -531,21 +546,25 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 		}
 		for _, x := range e.Args {
 			if Runs(x) > 0 {
-				b.fail(s.Pos, 1, "run cannot stand in a send, as in SPIN; assign the number of the process to a variable first")
+				b.fail(s.Pos, 1, "run cannot stand in a send, as in SPIN; assign the number of "+
+					"the process to a variable first")
 			}
 		}
 		b.late = append(b.late, func() {
 			if len(e.Args) > b.widest {
-				b.fail(s.Pos, len(s.Ch.Name), "this send has %d fields, and no channel of the model has messages of more than %d", len(e.Args), b.widest)
+				b.fail(s.Pos, len(s.Ch.Name), "this send has %d fields, and no channel of the "+
+					"model has messages of more than %d", len(e.Args), b.widest)
 			}
 		})
 		return b.simple(e, next, c)
 	case *syntax.Recv:
-		e := &Edge{Kind: Recv, Stmt: s, Ch: b.chanExpr(s.Ch), Random: s.Random, Peek: s.Peek, Recv: b.recvArgs(s.Args, false)}
+		e := &Edge{Kind: Recv, Stmt: s, Ch: b.chanExpr(s.Ch), Random: s.Random, Peek: s.Peek,
+			Recv: b.recvArgs(s.Args, false)}
 		seen := map[string]bool{}
 		for _, a := range s.Args {
 			ref, ok := a.X.(*syntax.Ref)
-			if !ok || a.Eval || ref.Index != nil || ref.Field != nil || ref.Name == "_" || b.lookup(ref) == nil {
+			if !ok || a.Eval || ref.Index != nil || ref.Field != nil || ref.Name == "_" ||
+				b.lookup(ref) == nil {
 				continue
 			}
 			if seen[ref.Name] {
@@ -607,7 +626,8 @@ func (b *builder) stmt(s syntax.Stmt, next *node, c context) *node {
 	panic("promela: statement")
 }
 
-// constant tells whether an expression is a number or a symbolic constant, and not computed of such.
+// constant tells whether an expression is a number or a symbolic constant, and not computed of
+// such.
 func constant(x syntax.Expr) bool {
 	switch x := x.(type) {
 	case *syntax.Const:
@@ -623,16 +643,18 @@ func constant(x syntax.Expr) bool {
 func (b *builder) starts(x Expr, pos syntax.Pos) {
 	n := Runs(x)
 	if _, alone := x.(*Run); n > 1 || n == 1 && !alone {
-		b.fail(pos, 1, "run is a part of a condition here, which SPIN refuses; assign the number of the process to a variable first")
+		b.fail(pos, 1, "run is a part of a condition here, which SPIN refuses; assign the number "+
+			"of the process to a variable first")
 	}
 }
 
-// looks refuses in a d_step a condition, an assertion or a printf that looks at a variable of another
-// process, as SPIN does.
+// looks refuses in a d_step a condition, an assertion or a printf that looks at a variable of
+// another process, as SPIN does.
 func (b *builder) looks(x Expr, pos syntax.Pos) {
 	Each(x, func(x Expr) {
 		if _, ok := x.(*RemoteLoad); ok && b.inDStep > 0 {
-			b.fail(pos, 1, "a d_step cannot look at a variable of another process here, as in SPIN; assign it to a variable, or write atomic")
+			b.fail(pos, 1, "a d_step cannot look at a variable of another process here, as in "+
+				"SPIN; assign it to a variable, or write atomic")
 		}
 	})
 }
@@ -646,7 +668,8 @@ func (b *builder) selfIndexed(pl *Place) {
 	last := pl.Index[len(pl.Index)-1]
 	Each(last.X, func(x Expr) {
 		if l, ok := x.(*Load); ok && l.Place.Sym == pl.Sym && l.Place.Name == pl.Name {
-			b.fail(l.Place.Pos, len(pl.Name), "%s is indexed with one of its own elements in an assignment to it, which SPIN refuses; use a variable for the index", pl.Name)
+			b.fail(l.Place.Pos, len(pl.Name), "%s is indexed with one of its own elements in an "+
+				"assignment to it, which SPIN refuses; use a variable for the index", pl.Name)
 		}
 	})
 }
@@ -680,7 +703,8 @@ func (b *builder) declSteps(s *syntax.DeclStmt, next *node, c context) *node {
 			x = zero
 		}
 		sym.Init = nil
-		pl := &Place{Sym: sym, Pos: v.Name.Pos, Base: sym.Base, Name: v.Name.Text, Type: sym.Type, Count: 1}
+		pl := &Place{Sym: sym, Pos: v.Name.Pos, Base: sym.Base, Name: v.Name.Text, Type: sym.Type,
+			Count: 1}
 		stmts = append(stmts, &Edge{Kind: Assign, Stmt: s, Place: pl, X: x})
 	}
 	first := next
@@ -817,7 +841,8 @@ func (b *builder) chain(s *syntax.If, next *node, c context) *node {
 // SPIN's verifier takes it.
 func (b *builder) either(s *syntax.Unless, next *node, c context) *node {
 	if c.guard {
-		b.fail(s.Pos, len("unless"), "an unless cannot be the first of an option in a d_step, where SPIN ignores a part of it; nothing interrupts a d_step")
+		b.fail(s.Pos, len("unless"), "an unless cannot be the first of an option in a d_step, "+
+			"where SPIN ignores a part of it; nothing interrupts a d_step")
 	}
 	side := func(s syntax.Stmt) *syntax.Block {
 		if block, ok := s.(*syntax.Block); ok {
@@ -825,7 +850,8 @@ func (b *builder) either(s *syntax.Unless, next *node, c context) *node {
 		}
 		return &syntax.Block{Pos: s.At(), Stmts: []syntax.Stmt{s}}
 	}
-	n := b.chain(&syntax.If{Pos: s.Pos, Options: []*syntax.Block{side(s.Main), side(s.Escape)}}, next, c)
+	n := b.chain(&syntax.If{Pos: s.Pos, Options: []*syntax.Block{side(s.Main), side(s.Escape)}},
+		next, c)
 	b.element() // of the unless, and of where it ends
 	b.element()
 	return n
@@ -876,7 +902,8 @@ func (b *builder) blockGuards(e *Edge, s *syntax.Block, option bool) {
 
 // special tells whether a label has a meaning of its own.
 func special(label string) bool {
-	return strings.HasPrefix(label, "end") || strings.HasPrefix(label, "accept") || strings.HasPrefix(label, "progress")
+	return strings.HasPrefix(label, "end") || strings.HasPrefix(label, "accept") ||
+		strings.HasPrefix(label, "progress")
 }
 
 // sides builds one side of an unless: a block there has no entry of its own.
@@ -909,7 +936,8 @@ func (b *builder) option(head, at *node, o *syntax.Block, c context) {
 			b.edge(head, &Edge{Kind: Skip, Stmt: o.Stmts[0]}, at, c)
 			return
 		case at.via != nil: // goto or break as a guard is a step
-			b.edge(head, &Edge{Kind: Skip, Stmt: o.Stmts[0], Pos: at.via.pos, Seq: at.via.seq}, at, c)
+			b.edge(head, &Edge{Kind: Skip, Stmt: o.Stmts[0], Pos: at.via.pos, Seq: at.via.seq}, at,
+				c)
 			return
 		case at.jump == nil:
 			// A label that is defined around: nothing but labels here.
@@ -930,7 +958,8 @@ func (b *builder) option(head, at *node, o *syntax.Block, c context) {
 // field.
 func (b *builder) counts(ref *syntax.Ref, what string) {
 	if ref.Index != nil || ref.Field != nil {
-		b.fail(ref.Pos, len(ref.Name), "%s needs a plain variable here, no element and no field of %s", what, ref.Name)
+		b.fail(ref.Pos, len(ref.Name), "%s needs a plain variable here, no element and no field "+
+			"of %s", what, ref.Name)
 	}
 }
 
@@ -992,22 +1021,29 @@ func (b *builder) loop(s *syntax.For) (start, again syntax.Stmt) {
 			if ref = b.messages(s, pl, v); ref == nil {
 				return nil, nil
 			}
-			to = &syntax.Binary{Pos: s.Pos, Op: "-", X: &syntax.ChanOp{Pos: s.Pos, Op: "len", Ch: s.In}, Y: &syntax.Const{Pos: s.Pos, Value: 1}}
+			to = &syntax.Binary{Pos: s.Pos, Op: "-", X: &syntax.ChanOp{Pos: s.Pos, Op: "len",
+				Ch: s.In}, Y: &syntax.Const{Pos: s.Pos, Value: 1}}
 			// The messages go round: each is taken, looked at, and put back.
 			args := []syntax.RecvArg{{X: s.Var}}
-			rest = []syntax.Stmt{&syntax.Recv{Pos: s.Pos, Ch: s.In, Args: args}, &syntax.Send{Pos: s.Pos, Ch: s.In, Args: []syntax.Expr{s.Var}}}
+			rest = []syntax.Stmt{&syntax.Recv{Pos: s.Pos, Ch: s.In, Args: args},
+				&syntax.Send{Pos: s.Pos, Ch: s.In, Args: []syntax.Expr{s.Var}}}
 		case b.arrayOf(s.In) > 0:
 			to = &syntax.Const{Pos: s.Pos, Value: int32(b.arrayOf(s.In) - 1)}
 		default:
-			b.fail(s.In.Pos, len(s.In.Name), "for wants an array after in, or a channel of structures and a structure before it; %s is neither", s.In.Name)
+			b.fail(s.In.Pos, len(s.In.Name), "for wants an array after in, or a channel of "+
+				"structures and a structure before it; %s is neither", s.In.Name)
 			return nil, nil
 		}
 	}
-	body.Stmts = append(body.Stmts, &syntax.ExprStmt{Pos: s.Pos, X: &syntax.Binary{Pos: s.Var.Pos, Op: "<=", X: ref, Y: to}})
+	body.Stmts = append(body.Stmts, &syntax.ExprStmt{Pos: s.Pos, X: &syntax.Binary{Pos: s.Var.Pos,
+		Op: "<=", X: ref, Y: to}})
 	body.Stmts = append(append(body.Stmts, rest...), plain{s.Body},
-		&syntax.Assign{Pos: s.Var.Pos, Ref: ref, X: &syntax.Binary{Pos: s.Var.Pos, Op: "+", X: ref, Y: &syntax.Const{Pos: s.Pos, Value: 1}}})
-	done := &syntax.Block{Pos: s.Pos, Stmts: []syntax.Stmt{&syntax.Else{Pos: s.Pos}, &syntax.Break{Pos: s.Pos}}}
-	return &syntax.Assign{Pos: s.Pos, Ref: ref, X: from}, &syntax.If{Pos: s.Pos, Loop: true, Options: []*syntax.Block{body, done}}
+		&syntax.Assign{Pos: s.Var.Pos, Ref: ref, X: &syntax.Binary{Pos: s.Var.Pos, Op: "+", X: ref,
+			Y: &syntax.Const{Pos: s.Pos, Value: 1}}})
+	done := &syntax.Block{Pos: s.Pos, Stmts: []syntax.Stmt{&syntax.Else{Pos: s.Pos}, &syntax.Break{
+		Pos: s.Pos}}}
+	return &syntax.Assign{Pos: s.Pos, Ref: ref, X: from}, &syntax.If{Pos: s.Pos, Loop: true,
+		Options: []*syntax.Block{body, done}}
 }
 
 // arrayOf returns the length of the array that a for goes through, as SPIN finds it: an
@@ -1027,7 +1063,8 @@ const counter = "for.count"
 // all in the same block, as in SPIN. It is nil if the channel cannot be gone through.
 func (b *builder) messages(s *syntax.For, ch, v *Place) *syntax.Ref {
 	if len(ch.Sym.Chans) == 0 {
-		b.fail(s.In.Pos, len(s.In.Name), "for goes through a channel that is declared with its messages, and %s is not", s.In.Name)
+		b.fail(s.In.Pos, len(s.In.Name), "for goes through a channel that is declared with its "+
+			"messages, and %s is not", s.In.Name)
 		return nil
 	}
 	reg := &b.p.Region
@@ -1036,14 +1073,17 @@ func (b *builder) messages(s *syntax.For, ch, v *Place) *syntax.Ref {
 	}
 	c := reg.Chans[ch.Sym.Chans[0]]
 	if c.Struct != v.Type {
-		b.fail(s.Var.Pos, len(s.Var.Name), "for needs a variable here of the type of the messages of %s, which must be a typedef alone", s.In.Name)
+		b.fail(s.Var.Pos, len(s.Var.Name), "for needs a variable here of the type of the "+
+			"messages of %s, which must be a typedef alone", s.In.Name)
 		return nil
 	}
 	scope := b.scopes[len(b.scopes)-1]
 	if scope[counter] == nil {
 		t := basic["byte"]
-		scope[counter] = &Sym{Name: syntax.Name{Pos: s.Pos, Text: counter}, Type: t, Base: len(b.p.Scalars)}
-		b.p.Scalars = append(b.p.Scalars, Scalar{Name: "messages of " + c.Name + " so far", Type: t})
+		scope[counter] = &Sym{Name: syntax.Name{Pos: s.Pos, Text: counter}, Type: t,
+			Base: len(b.p.Scalars)}
+		b.p.Scalars = append(b.p.Scalars, Scalar{Name: "messages of " + c.Name + " so far",
+			Type: t})
 		b.p.Syms = append(b.p.Syms, scope[counter])
 	}
 	return &syntax.Ref{Pos: s.Pos, Name: counter}
@@ -1111,10 +1151,12 @@ func (b *builder) climb(s *syntax.Select) (start, rest syntax.Stmt) {
 	}
 	up := &syntax.Block{Pos: s.Pos, Stmts: []syntax.Stmt{
 		&syntax.ExprStmt{Pos: s.Pos, X: &syntax.Binary{Pos: s.Var.Pos, Op: "<", X: s.Var, Y: s.To}},
-		&syntax.Assign{Pos: s.Var.Pos, Ref: s.Var, X: &syntax.Binary{Pos: s.Var.Pos, Op: "+", X: s.Var, Y: &syntax.Const{Pos: s.Pos, Value: 1}}},
+		&syntax.Assign{Pos: s.Var.Pos, Ref: s.Var, X: &syntax.Binary{Pos: s.Var.Pos, Op: "+",
+			X: s.Var, Y: &syntax.Const{Pos: s.Pos, Value: 1}}},
 	}}
 	stop := &syntax.Block{Pos: s.Pos, Stmts: []syntax.Stmt{&syntax.Break{Pos: s.Pos}}}
-	return &syntax.Assign{Pos: s.Pos, Ref: s.Var, X: s.From}, &syntax.If{Pos: s.Pos, Loop: true, Options: []*syntax.Block{up, stop}, Climbs: true}
+	return &syntax.Assign{Pos: s.Pos, Ref: s.Var, X: s.From}, &syntax.If{Pos: s.Pos, Loop: true,
+		Options: []*syntax.Block{up, stop}, Climbs: true}
 }
 
 // dstep builds a sequence that is one edge.
@@ -1128,7 +1170,8 @@ func (b *builder) dstep(s *syntax.Atomic, next *node, c context) *node {
 	first := s.Body.Stmts
 	for len(first) > 0 {
 		if u, ok := first[0].(*syntax.Unless); ok {
-			b.fail(u.Pos, len("unless"), "a d_step cannot begin with an unless, as in SPIN; nothing interrupts a d_step")
+			b.fail(u.Pos, len("unless"), "a d_step cannot begin with an unless, as in SPIN; "+
+				"nothing interrupts a d_step")
 		}
 		inner, ok := first[0].(*syntax.Block)
 		if !ok {
@@ -1290,7 +1333,8 @@ func (b *builder) finish(start *node) {
 		}
 	}
 	for _, g := range b.gotos {
-		if to := element(g.jump); to != nil && to.region != g.region && (to.region < 0 || g.region < 0) {
+		if to := element(g.jump); to != nil && to.region != g.region &&
+			(to.region < 0 || g.region < 0) {
 			b.fail(g.via.pos, 4, "a goto cannot lead into a d_step or out of one")
 		}
 	}
@@ -1327,9 +1371,11 @@ func (b *builder) leads(jump, to *node, n int) {
 		return
 	}
 	d := b.drafts[to.state][0]
-	if s, ok := d.Stmt.(*syntax.Atomic); ok && d.Kind == DStep && d.From == to.state && !s.Inlined() {
+	if s, ok := d.Stmt.(*syntax.Atomic); ok && d.Kind == DStep && d.From == to.state &&
+		!s.Inlined() {
 		line, _ := s.Pos.Line()
-		b.fail(jump.via.pos, n, "this jump leads to the d_step in line %d, which SPIN refuses; put skip before the d_step", line)
+		b.fail(jump.via.pos, n, "this jump leads to the d_step in line %d, which SPIN refuses; "+
+			"put skip before the d_step", line)
 	}
 }
 
@@ -1364,7 +1410,8 @@ func (b *builder) number(first *State) {
 			}
 		}
 		if len(elses) > 1 {
-			b.fail(elses[1].Pos, 4, "two else in one state: the selection at the beginning of this option has an else, and the selection around it, too")
+			b.fail(elses[1].Pos, 4, "two else in one state: the selection at the beginning of "+
+				"this option has an else, and the selection around it, too")
 			return
 		}
 		if len(order) > maxStates {
@@ -1410,7 +1457,8 @@ func (b *builder) inherit(k skipped) {
 	}
 	for _, d := range b.drafts[k.at] {
 		if to := d.Edge.To; to != nil {
-			to.End, to.Accept, to.Progress = to.End || k.at.End, to.Accept || k.at.Accept, to.Progress || k.at.Progress
+			to.End, to.Accept, to.Progress = to.End || k.at.End, to.Accept || k.at.Accept,
+				to.Progress || k.at.Progress
 		}
 	}
 }
@@ -1420,7 +1468,8 @@ func (b *builder) inherit(k skipped) {
 func (b *builder) contract() {
 	passes := func(e *Edge) bool {
 		to := e.To
-		return to != nil && e.Atomic && e.Kind != Send && len(to.Edges) == 1 && to.Edges[0].Kind == Skip &&
+		return to != nil && e.Atomic && e.Kind != Send && len(to.Edges) == 1 &&
+			to.Edges[0].Kind == Skip &&
 			to.Edges[0].Escapes == nil && to.Edges[0].To != nil && to.Labels == nil
 	}
 	if b.p.Provided != nil || b.resolver.p.UsesPriority {

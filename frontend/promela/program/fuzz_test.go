@@ -41,7 +41,8 @@ func FuzzResolve(f *testing.F) {
 					t.Fatalf("state %d of %s has the number %d", i, pr.Name, s.ID)
 				}
 				for _, e := range s.Edges {
-					if e.To != nil && (e.To.ID < 0 || e.To.ID >= len(pr.States) || pr.States[e.To.ID] != e.To) {
+					if e.To != nil && (e.To.ID < 0 || e.To.ID >= len(pr.States) ||
+						pr.States[e.To.ID] != e.To) {
 						t.Fatalf("an edge of %s leads nowhere: %s", pr.Name, e.Text)
 					}
 				}

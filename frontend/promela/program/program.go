@@ -118,7 +118,8 @@ type Proc struct {
 	Type int
 
 	bySeq []*State
-	moved map[string]bool // labels of gotos whose numbers are given where the label is referred to first
+	// labels of gotos whose numbers are given where the label is referred to first
+	moved map[string]bool
 }
 
 // Types returns how many process types SPIN makes of the model: those of the text, claims and the

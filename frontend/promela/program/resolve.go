@@ -53,7 +53,8 @@ type resolver struct {
 func Resolve(m *syntax.Model) (*Program, error) {
 	r := &resolver{
 		p:     &Program{Model: m, Mtypes: map[string]int{}, Names: map[string]map[int]string{}},
-		types: map[string]*Type{}, globals: map[string]*Sym{}, procs: map[string]*Proc{}, kinds: map[string]map[string]int{},
+		types: map[string]*Type{}, globals: map[string]*Sym{}, procs: map[string]*Proc{},
+		kinds: map[string]map[string]int{},
 	}
 	r.model(m)
 	if len(r.errs) > 0 {
@@ -64,7 +65,8 @@ func Resolve(m *syntax.Model) (*Program, error) {
 
 func (r *resolver) fail(pos syntax.Pos, n int, format string, args ...any) {
 	e := &syntax.Error{Pos: pos, Len: max(1, n), Text: fmt.Sprintf(format, args...)}
-	if !slices.ContainsFunc(r.errs, func(o *syntax.Error) bool { return *o == *e }) { // a label before a for has it looked at twice
+	// a label before a for has it looked at twice
+	if !slices.ContainsFunc(r.errs, func(o *syntax.Error) bool { return *o == *e }) {
 		r.errs = append(r.errs, e)
 	}
 }
@@ -81,7 +83,8 @@ func (r *resolver) model(m *syntax.Model) {
 		if d, ok := d.(*syntax.Proctype); ok {
 			if old := r.procs[d.Name.Text]; old != nil {
 				line, _ := old.Decl.Name.Pos.Line()
-				r.fail(d.Name.Pos, len(d.Name.Text), "%s is declared again; it was in line %d", d.Name.Text, line)
+				r.fail(d.Name.Pos, len(d.Name.Text), "%s is declared again; it was in line %d",
+					d.Name.Text, line)
 				continue
 			}
 			p := &Proc{Name: d.Name.Text, Index: len(r.p.Procs), Decl: d, Labels: map[string]*State{}}
@@ -100,7 +103,8 @@ func (r *resolver) model(m *syntax.Model) {
 					s.Global, s.Order = true, i
 					if old := r.globals[s.Name.Text]; old != nil {
 						line, _ := old.Name.Pos.Line()
-						r.fail(s.Name.Pos, len(s.Name.Text), "%s is declared again; it was in line %d", s.Name.Text, line)
+						r.fail(s.Name.Pos, len(s.Name.Text),
+							"%s is declared again; it was in line %d", s.Name.Text, line)
 					}
 					r.globals[s.Name.Text] = s
 					r.p.Globals.Syms = append(r.p.Globals.Syms, s)
@@ -112,7 +116,8 @@ func (r *resolver) model(m *syntax.Model) {
 	for _, p := range r.p.Procs {
 		if g := r.globals[p.Name]; g != nil && g.Order < p.Decl.Known {
 			line, _ := g.Name.Pos.Line()
-			r.fail(p.Decl.Name.Pos, len(p.Name), "%s is declared again; it is a variable in line %d", p.Name, line)
+			r.fail(p.Decl.Name.Pos, len(p.Name),
+				"%s is declared again; it is a variable in line %d", p.Name, line)
 		}
 		r.params(p)
 	}
@@ -122,18 +127,21 @@ func (r *resolver) model(m *syntax.Model) {
 	for _, d := range m.Nevers {
 		for _, c := range r.p.Claims {
 			if c.Name == d.Name.Text {
-				r.fail(d.Name.Pos, len(d.Name.Text), "a second never claim with the name %s", c.Name)
+				r.fail(d.Name.Pos, len(d.Name.Text), "a second never claim with the name %s",
+					c.Name)
 			}
 		}
 		if r.procs[d.Name.Text] != nil {
-			r.fail(d.Name.Pos, len(d.Name.Text), "%s is a process type and cannot be a claim, too", d.Name.Text)
+			r.fail(d.Name.Pos, len(d.Name.Text), "%s is a process type and cannot be a claim, too",
+				d.Name.Text)
 		}
 		c := &Proc{Name: d.Name.Text, Index: len(r.p.Procs), Decl: d, Labels: map[string]*State{}}
 		r.p.Claims = append(r.p.Claims, c)
 		r.process(c)
 	}
 	if m.Trace != nil {
-		r.p.Trace = &Proc{Name: m.Trace.Name.Text, Index: len(r.p.Procs) + 1, Decl: m.Trace, Labels: map[string]*State{}}
+		r.p.Trace = &Proc{Name: m.Trace.Name.Text, Index: len(r.p.Procs) + 1, Decl: m.Trace,
+			Labels: map[string]*State{}}
 		r.process(r.p.Trace)
 	}
 	r.proc, r.scopes = nil, nil
@@ -145,7 +153,8 @@ func (r *resolver) model(m *syntax.Model) {
 		f()
 	}
 	if r.enabled.IsValid() && r.meets {
-		r.fail(r.enabled, len("enabled"), "enabled cannot be asked in a model with rendezvous channels, as in SPIN")
+		r.fail(r.enabled, len("enabled"), "enabled cannot be asked in a model with rendezvous "+
+			"channels, as in SPIN")
 	}
 	for _, p := range r.p.Procs {
 		if p.Decl.Active == nil && !p.Decl.Init {
@@ -159,7 +168,8 @@ func (r *resolver) model(m *syntax.Model) {
 			}
 			n = v
 			if n < 0 || n > MaxProcesses {
-				r.fail(p.Decl.Active.At(), 1, "%d active processes: there can be at most %d", n, MaxProcesses)
+				r.fail(p.Decl.Active.At(), 1, "%d active processes: there can be at most %d", n,
+					MaxProcesses)
 				n = 0
 			}
 		}
@@ -168,10 +178,12 @@ func (r *resolver) model(m *syntax.Model) {
 		}
 	}
 	if len(r.p.Actives) == 0 && len(r.errs) == 0 {
-		r.fail(syntax.Pos{}, 0, "%s: nothing runs: there is no init and no active proctype", m.Files[0].Name)
+		r.fail(syntax.Pos{}, 0, "%s: nothing runs: there is no init and no active proctype",
+			m.Files[0].Name)
 	}
 	if len(r.p.Actives) > MaxProcesses {
-		r.fail(syntax.Pos{}, 0, "%s: %d active processes: there can be at most %d", m.Files[0].Name, len(r.p.Actives), MaxProcesses)
+		r.fail(syntax.Pos{}, 0, "%s: %d active processes: there can be at most %d", m.Files[0].Name,
+			len(r.p.Actives), MaxProcesses)
 	}
 }
 
@@ -211,7 +223,8 @@ func (r *resolver) typedef(d *syntax.Typedef) {
 	for _, f := range d.Fields {
 		for _, v := range f.Vars {
 			if seen[v.Name.Text] {
-				r.fail(v.Name.Pos, len(v.Name.Text), "field %s is declared twice in %s", v.Name.Text, d.Name.Text)
+				r.fail(v.Name.Pos, len(v.Name.Text), "field %s is declared twice in %s",
+					v.Name.Text, d.Name.Text)
 			}
 			seen[v.Name.Text] = true
 			ft := r.typ(f.Type, f.Kind, v.Width, f.Pos)
@@ -230,7 +243,9 @@ func (r *resolver) typedef(d *syntax.Typedef) {
 				s.Init = r.expr(v.Init)
 				Each(s.Init, func(x Expr) {
 					if l, ok := x.(*Load); ok {
-						r.fail(l.Place.Pos, len(l.Place.Name), "a field is initialized with constants, as in SPIN, and %s is a variable", l.Place.Name)
+						r.fail(l.Place.Pos, len(l.Place.Name),
+							"a field is initialized with constants, as in SPIN, and %s is a "+
+								"variable", l.Place.Name)
 					}
 				})
 			}
@@ -287,7 +302,8 @@ func (r *resolver) length(v *syntax.Var) int {
 		r.fail(v.Array.At(), 1, "an unsigned cannot be an array; use byte, short or int")
 	}
 	if n < 1 || n > maxArray {
-		r.fail(v.Array.At(), 1, "array %s has length %d; it can be from 1 to %d", v.Name.Text, n, maxArray)
+		r.fail(v.Array.At(), 1, "array %s has length %d; it can be from 1 to %d", v.Name.Text, n,
+			maxArray)
 		return 1
 	}
 	return int(n)
@@ -301,7 +317,8 @@ func (r *resolver) declare(reg *Region, d *syntax.VarDecl, v *syntax.Var, first 
 		return nil
 	}
 	if _, ok := r.p.Mtypes[v.Name.Text]; ok && reg == &r.p.Globals {
-		r.fail(v.Name.Pos, len(v.Name.Text), "%s is a symbolic constant and cannot be a variable, too", v.Name.Text)
+		r.fail(v.Name.Pos, len(v.Name.Text),
+			"%s is a symbolic constant and cannot be a variable, too", v.Name.Text)
 	}
 	s := &Sym{Name: v.Name, Type: t, Len: r.length(v), Base: len(reg.Scalars), Hidden: d.Hidden}
 	if s.Len > 0 {
@@ -325,7 +342,8 @@ func (r *resolver) declare(reg *Region, d *syntax.VarDecl, v *syntax.Var, first 
 	switch {
 	case v.Chan != nil:
 		if !first {
-			r.fail(v.Chan.Pos, 1, "a channel with an initializer must be declared at the start of the proctype")
+			r.fail(v.Chan.Pos, 1, "a channel with an initializer must be declared at the start "+
+				"of the proctype")
 			return s
 		}
 		c := r.channel(v.Chan, v.Name.Text)
@@ -345,7 +363,8 @@ func (r *resolver) declare(reg *Region, d *syntax.VarDecl, v *syntax.Var, first 
 		}
 	case v.List != nil:
 		if !first {
-			r.fail(v.Name.Pos, len(v.Name.Text), "a list of values cannot initialize an array here, only at the start of the proctype")
+			r.fail(v.Name.Pos, len(v.Name.Text), "a list of values cannot initialize an array "+
+				"here, only at the start of the proctype")
 			return s
 		}
 		r.list(s, v)
@@ -386,7 +405,8 @@ func (r *resolver) sameKind(x syntax.Expr, v *Sym) {
 	}
 	for kind, names := range r.kinds {
 		if _, is := names[n.Name]; is {
-			r.fail(n.Pos, len(n.Name), "%s is of type %s, and %s is a constant of %s", v.Name.Text, called(v.Type.Kind), n.Name, called(kind))
+			r.fail(n.Pos, len(n.Name), "%s is of type %s, and %s is a constant of %s", v.Name.Text,
+				called(v.Type.Kind), n.Name, called(kind))
 		}
 	}
 }
@@ -400,7 +420,8 @@ func (r *resolver) noChannel(to *Sym, x syntax.Expr, whole bool) {
 	switch x := x.(type) {
 	case *syntax.Ref:
 		if s := r.lookup(x); s != nil && s.Type.Name == "chan" && !whole {
-			r.fail(x.Pos, len(x.Name), "%s is a channel, whose number cannot be a part of what is assigned; len(%s) is how many messages it has", x.Name, x.Name)
+			r.fail(x.Pos, len(x.Name), "%s is a channel, whose number cannot be a part of what "+
+				"is assigned; len(%s) is how many messages it has", x.Name, x.Name)
 		}
 		if x.Index != nil {
 			r.noChannel(to, x.Index, true)
@@ -429,7 +450,9 @@ func (r *resolver) early(d *syntax.VarDecl, v *syntax.Var, x Expr) {
 				return
 			}
 			if w.Name.Pos == l.Place.Sym.Name.Pos {
-				r.fail(l.Place.Pos, len(w.Name.Text), "%s is declared in the same declaration, and known only behind it; make two declarations of this one", w.Name.Text)
+				r.fail(l.Place.Pos, len(w.Name.Text),
+					"%s is declared in the same declaration, and known only behind it; make two "+
+						"declarations of this one", w.Name.Text)
 			}
 		}
 	})
@@ -466,7 +489,8 @@ func (r *resolver) addChannel(reg *Region, c *Channel, name string) (int, bool) 
 		reg.Scalars = append(reg.Scalars, Scalar{Name: "len(" + name + ")", Type: count})
 		for k := range cc.Cap {
 			for f, ft := range cc.Fields {
-				reg.Scalars = append(reg.Scalars, Scalar{Name: fmt.Sprintf("%s[%d].%d", name, k, f), Type: ft})
+				reg.Scalars = append(reg.Scalars, Scalar{Name: fmt.Sprintf("%s[%d].%d", name, k, f),
+					Type: ft})
 			}
 		}
 	}
@@ -530,7 +554,8 @@ func appendScalars(list []Scalar, name string, t *Type, hidden bool) []Scalar {
 func (r *resolver) channel(c *syntax.ChanInit, name string) *Channel {
 	n, ok := r.constant(c.Cap)
 	if !ok || n < 0 || n > maxCap {
-		r.fail(c.Cap.At(), 1, "the capacity of channel %s has to be a constant from 0 to %d", name, maxCap)
+		r.fail(c.Cap.At(), 1, "the capacity of channel %s has to be a constant from 0 to %d", name,
+			maxCap)
 		return nil
 	}
 	ch := &Channel{Name: name, Pos: c.Pos, Cap: int(n)}
@@ -565,9 +590,11 @@ func (r *resolver) unsendable(t *Type, name string, pos syntax.Pos) bool {
 	for _, f := range t.Fields {
 		switch {
 		case f.Len > 0 && f.Type.IsStruct():
-			r.fail(pos, len(t.Name), "the messages of channel %s cannot have the array of structures %s in %s", name, f.Name.Text, t.Name)
+			r.fail(pos, len(t.Name), "the messages of channel %s cannot have the array of "+
+				"structures %s in %s", name, f.Name.Text, t.Name)
 		case f.Type.Name == "unsigned":
-			r.fail(pos, len(t.Name), "the messages of channel %s cannot have the unsigned %s in %s; a byte or a short can be sent", name, f.Name.Text, t.Name)
+			r.fail(pos, len(t.Name), "the messages of channel %s cannot have the unsigned %s in "+
+				"%s; a byte or a short can be sent", name, f.Name.Text, t.Name)
 		case !r.unsendable(f.Type, name, pos):
 			continue
 		}
@@ -621,7 +648,8 @@ func (r *resolver) order() {
 		case s.Type.Name == "unsigned":
 			return 0
 		}
-		return map[string]int{"bit": 1, "bool": 1, "byte": 2, "pid": 2, "chan": 3, "mtype": 4, "short": 5, "int": 6}[s.Type.Name]
+		return map[string]int{"bit": 1, "bool": 1, "byte": 2, "pid": 2, "chan": 3, "mtype": 4,
+			"short": 5, "int": 6}[s.Type.Name]
 	}
 	slices.SortStableFunc(g.Syms, func(a, b *Sym) int { return rank(a) - rank(b) })
 	var chans []*Channel
@@ -649,7 +677,9 @@ func (r *resolver) params(p *Proc) {
 				continue
 			}
 			if f := arrayIn(s.Type); f != nil {
-				r.fail(v.Name.Pos, len(v.Name.Text), "the parameter %s has an array, %s, which cannot be handed over", v.Name.Text, f.Name.Text)
+				r.fail(v.Name.Pos, len(v.Name.Text),
+					"the parameter %s has an array, %s, which cannot be handed over", v.Name.Text,
+					f.Name.Text)
 			}
 			p.Params = append(p.Params, s)
 			p.Syms = append(p.Syms, s)
@@ -719,16 +749,21 @@ func (r *resolver) place(ref *syntax.Ref) *Place {
 		more := spell.DidYouMean(ref.Name, r.visible(), "")
 		_, constant := r.p.Mtypes[ref.Name]
 		if ref.Symbolic {
-			r.fail(ref.Pos, len(ref.Name), "%s is a symbolic constant, and a variable should be here", ref.Name)
+			r.fail(ref.Pos, len(ref.Name), "%s is a symbolic constant, and a variable should be "+
+				"here", ref.Name)
 			return nil
 		}
 		if g := r.globals[ref.Name]; g != nil && g.Order == ref.Known && r.proc == nil {
-			more = "; it is declared in the same declaration, and known only behind it; make two declarations of this one"
-		} else if g != nil || constant || r.procs[ref.Name] != nil || r.p.Model.Inlines[ref.Name] != nil {
-			more = "; it is declared only below, and a name is known behind its declaration, as in SPIN; move that up"
+			more = "; it is declared in the same declaration, and known only behind it; make two " +
+				"declarations of this one"
+		} else if g != nil || constant || r.procs[ref.Name] != nil ||
+			r.p.Model.Inlines[ref.Name] != nil {
+			more = "; it is declared only below, and a name is known behind its declaration, as " +
+				"in SPIN; move that up"
 		}
 		if ref.Name == "_pid" {
-			r.fail(ref.Pos, len(ref.Name), "_pid cannot be assigned, and nothing received into it; to receive what is the same write eval(_pid)")
+			r.fail(ref.Pos, len(ref.Name), "_pid cannot be assigned, and nothing received into "+
+				"it; to receive what is the same write eval(_pid)")
 			return nil
 		}
 		r.fail(ref.Pos, len(ref.Name), "undeclared variable: %s%s", ref.Name, more)
@@ -757,7 +792,8 @@ func (r *resolver) placeOf(s *Sym, ref *syntax.Ref) *Place {
 				pl.Index = append(pl.Index, Index{x, s.Len, stride, ref.Index.At()})
 			}
 		case s.Len > 0 && !r.whole:
-			r.fail(ref.Pos, len(ref.Name), "%s is an array, which wants an index here: %s[0] is its first element", ref.Name, ref.Name)
+			r.fail(ref.Pos, len(ref.Name), "%s is an array, which wants an index here: %s[0] is "+
+				"its first element", ref.Name, ref.Name)
 			return nil
 		}
 		pl.Type, pl.Count = s.Type, s.Type.Size
@@ -765,7 +801,8 @@ func (r *resolver) placeOf(s *Sym, ref *syntax.Ref) *Place {
 			return pl
 		}
 		if !s.Type.IsStruct() {
-			r.fail(ref.Field.Pos, len(ref.Field.Name), "%s is no structure, it has no field %s", ref.Name, ref.Field.Name)
+			r.fail(ref.Field.Pos, len(ref.Field.Name), "%s is no structure, it has no field %s",
+				ref.Name, ref.Field.Name)
 			return nil
 		}
 		ref = ref.Field
@@ -778,7 +815,8 @@ func (r *resolver) placeOf(s *Sym, ref *syntax.Ref) *Place {
 			}
 		}
 		if f == nil {
-			r.fail(ref.Pos, len(ref.Name), "%s has no field %s%s", s.Type.Name, ref.Name, spell.DidYouMean(ref.Name, names, ""))
+			r.fail(ref.Pos, len(ref.Name), "%s has no field %s%s", s.Type.Name, ref.Name,
+				spell.DidYouMean(ref.Name, names, ""))
 			return nil
 		}
 		pl.Base += f.Base
@@ -816,7 +854,8 @@ func (r *resolver) full(x syntax.Expr) Expr {
 }
 
 // negated has what to write for the negation of a question about a channel.
-var negated = map[string]string{"empty": "nempty", "nempty": "empty", "full": "nfull", "nfull": "full"}
+var negated = map[string]string{"empty": "nempty", "nempty": "empty", "full": "nfull",
+	"nfull": "full"}
 
 // expr resolves an expression, and folds constants.
 func (r *resolver) expr(x syntax.Expr) Expr {
@@ -867,7 +906,8 @@ func (r *resolver) expr(x syntax.Expr) Expr {
 			for n := range r.procs {
 				names = append(names, n)
 			}
-			r.fail(x.Name.Pos, len(x.Name.Text), "there is no process type %s%s", x.Name.Text, spell.DidYouMean(x.Name.Text, names, ""))
+			r.fail(x.Name.Pos, len(x.Name.Text), "there is no process type %s%s", x.Name.Text,
+				spell.DidYouMean(x.Name.Text, names, ""))
 			return zero
 		}
 		if p.Decl.Init {
@@ -897,7 +937,8 @@ func (r *resolver) expr(x syntax.Expr) Expr {
 			if p.Arity != len(p.Params) || len(y.Args) != len(x.Args) {
 				fields = ", the fields of structures counted"
 			}
-			r.fail(x.Name.Pos, len(x.Name.Text), "%s has %d parameters, and here %d arguments%s", p.Name, p.Arity, len(y.Args), fields)
+			r.fail(x.Name.Pos, len(x.Name.Text), "%s has %d parameters, and here %d arguments%s",
+				p.Name, p.Arity, len(y.Args), fields)
 		}
 		if x.Priority != nil {
 			y.Priority = r.expr(x.Priority)
@@ -906,7 +947,9 @@ func (r *resolver) expr(x syntax.Expr) Expr {
 		return y
 	case *syntax.ChanOp:
 		if x.Op != "len" && polls == nowhere {
-			r.fail(x.Pos, len(x.Op), "%s cannot be a part of this expression, as in SPIN, only a condition or a side of && and ||; its negation is %s(%s)", x.Op, negated[x.Op], x.Ch.Name)
+			r.fail(x.Pos, len(x.Op), "%s cannot be a part of this expression, as in SPIN, only a "+
+				"condition or a side of && and ||; its negation is %s(%s)", x.Op, negated[x.Op],
+				x.Ch.Name)
 		}
 		return &ChanOp{x.Op, r.chanExpr(x.Ch), x.Pos}
 	case *syntax.Poll:
@@ -921,7 +964,9 @@ func (r *resolver) expr(x syntax.Expr) Expr {
 		case "get_priority":
 			r.p.UsesPriority = true
 		case "pc_value":
-			r.fail(x.Pos, len("pc_value"), "pc_value gives the number that SPIN's verifier has for a control state, which cpor does not know; put a label at the place and ask for it: P[0]@label")
+			r.fail(x.Pos, len("pc_value"), "pc_value gives the number that SPIN's verifier has "+
+				"for a control state, which cpor does not know; put a label at the place and ask "+
+				"for it: P[0]@label")
 		}
 		return &Call{x.Name, r.expr(x.X), x.Pos}
 	case *syntax.Special:
@@ -960,7 +1005,8 @@ func (r *resolver) number() {
 		return 1
 	}
 	slices.SortStableFunc(all, func(a, b *Proc) int {
-		if a.Decl.Known != b.Decl.Known || later(a) != later(b) || a.Decl.Pos.File != b.Decl.Pos.File {
+		if a.Decl.Known != b.Decl.Known || later(a) != later(b) ||
+			a.Decl.Pos.File != b.Decl.Pos.File {
 			return cmp.Or(cmp.Compare(a.Decl.Known, b.Decl.Known), cmp.Compare(later(a), later(b)))
 		}
 		return cmp.Compare(a.Decl.Pos.Off, b.Decl.Pos.Off)
@@ -978,7 +1024,8 @@ func (r *resolver) chanExpr(ref *syntax.Ref) Expr {
 		return zero
 	}
 	if pl.Type.Name != "chan" {
-		r.fail(ref.Pos, len(ref.Name), "%s is no channel, it is declared as %s", ref.Name, pl.Type.Name)
+		r.fail(ref.Pos, len(ref.Name), "%s is no channel, it is declared as %s", ref.Name,
+			pl.Type.Name)
 	}
 	return &Load{pl}
 }
@@ -996,7 +1043,8 @@ func (r *resolver) remoteRef(x *syntax.Remote) Expr {
 		for n := range r.procs {
 			names = append(names, n)
 		}
-		r.fail(x.Proc.Pos, len(x.Proc.Text), "there is no process type %s%s", x.Proc.Text, spell.DidYouMean(x.Proc.Text, names, ""))
+		r.fail(x.Proc.Pos, len(x.Proc.Text), "there is no process type %s%s", x.Proc.Text,
+			spell.DidYouMean(x.Proc.Text, names, ""))
 		return zero
 	}
 	var pid Expr
@@ -1005,7 +1053,8 @@ func (r *resolver) remoteRef(x *syntax.Remote) Expr {
 	}
 	if x.Label != "" {
 		if r.inDStep > 0 {
-			r.fail(x.Pos, len(x.Proc.Text), "a d_step cannot ask where another process is, as in SPIN; write atomic")
+			r.fail(x.Pos, len(x.Proc.Text), "a d_step cannot ask where another process is, as in "+
+				"SPIN; write atomic")
 		}
 		if p.moved[x.Label] && r.proc != nil {
 			delete(p.moved, x.Label)
@@ -1019,7 +1068,8 @@ func (r *resolver) remoteRef(x *syntax.Remote) Expr {
 				for n := range p.Labels {
 					names = append(names, n)
 				}
-				r.fail(x.Pos, len(x.Proc.Text), "%s has no label %s%s", p.Name, x.Label, spell.DidYouMean(x.Label, names, ""))
+				r.fail(x.Pos, len(x.Proc.Text), "%s has no label %s%s", p.Name, x.Label,
+					spell.DidYouMean(x.Label, names, ""))
 			}
 		})
 		return y
@@ -1036,7 +1086,8 @@ func (r *resolver) remoteRef(x *syntax.Remote) Expr {
 			}
 		}
 		if s == nil {
-			r.fail(x.Var.Pos, len(x.Var.Name), "%s has no variable %s%s", p.Name, x.Var.Name, spell.DidYouMean(x.Var.Name, names, ""))
+			r.fail(x.Var.Pos, len(x.Var.Name), "%s has no variable %s%s", p.Name, x.Var.Name,
+				spell.DidYouMean(x.Var.Name, names, ""))
 			return
 		}
 		s.Remote = true

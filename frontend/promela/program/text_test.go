@@ -8,8 +8,9 @@ import (
 	"cpor/frontend/source"
 )
 
-// TestText: steps are named by the text of the model. Macros that are wholly in a step keep their names, of
-// the others that part is shown that the step has, and inlines are shown with their arguments.
+// TestText: steps are named by the text of the model. Macros that are wholly in a step keep
+// their names, of the others that part is shown that the step has, and inlines are shown with
+// their arguments.
 func TestText(t *testing.T) {
 	const text = `#define N 3
 #define LAST (N - 1)
@@ -47,7 +48,8 @@ init {
 		}
 	}
 	for _, want := range []string{
-		"y[0] = LAST", "x != N", "x = LAST", "else", "skip", "x = MAX(y[0], N) + 1", "x = y[1]", "y[1] = N",
+		"y[0] = LAST", "x != N", "x = LAST", "else", "skip", "x = MAX(y[0], N) + 1", "x = y[1]",
+		"y[1] = N",
 		"c!MAX(x, 2) + N", "x = MAX(x, 2) + N", "x = 2",
 	} {
 		if !slices.Contains(got, want) {

@@ -22,8 +22,8 @@ type Model struct {
 	texts map[Stmt]string    // of those that have parts of a macro or of the arguments of an inline
 }
 
-// Text returns the text of a statement that begins at a place, on one line. If only a part of a macro is
-// in it, that is expanded, and so are the parameters of an inline.
+// Text returns the text of a statement that begins at a place, on one line. If only a part of a
+// macro is in it, that is expanded, and so are the parameters of an inline.
 func (m *Model) Text(s Stmt, pos Pos) string {
 	if t, ok := m.texts[s]; ok {
 		return t
@@ -216,8 +216,8 @@ type (
 		Pos      Pos
 		Var      *Ref
 		From, To Expr
-		// Literal tells that both bounds are written as numbers, without a sign or parentheses, and all in
-		// the form that SPIN's scanner writes out.
+		// Literal tells that both bounds are written as numbers, without a sign or parentheses, and
+		// all in the form that SPIN's scanner writes out.
 		Literal bool
 		inline  bool
 	}
@@ -308,8 +308,9 @@ type (
 		Index    Expr // nil if there is none
 		Field    *Ref // nil if there is none
 		Symbolic bool // it is a symbolic constant
-		Number   bool // it is one that was given to an inline, and so a number without a kind to SPIN
-		Known    int  // how many declarations of the model stand above
+		// it is one that was given to an inline, and so a number without a kind to SPIN
+		Number bool
+		Known  int // how many declarations of the model stand above
 	}
 	// Unary is Op X, Op one of ! - ~.
 	Unary struct {

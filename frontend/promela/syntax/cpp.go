@@ -257,7 +257,8 @@ func (p *preprocessor) define(name Token, rest []Token) {
 				return
 			}
 			m.params = append(m.params, t.Text)
-			if len(rest) > 0 && rest[0].is("..") { // and this one is the rest of the arguments, as GNU C has it
+			// and this one is the rest of the arguments, as GNU C has it
+			if len(rest) > 0 && rest[0].is("..") {
 				m.more = true
 				for rest = rest[1:]; len(rest) > 0 && rest[0].is("."); rest = rest[1:] {
 				}
@@ -351,11 +352,13 @@ func (p *preprocessor) expand(in []Token, active []string) []Token {
 			}
 			written = joined(in[i : j+1])
 			if len(args) != len(m.params) {
-				p.fail(t, "macro %s has %d parameters, and here %d arguments", m.name, len(m.params), len(args))
+				p.fail(t, "macro %s has %d parameters, and here %d arguments", m.name,
+					len(m.params), len(args))
 				i = j
 				continue
 			}
-			if len(active) == 0 && j+1 < len(in) && slices.ContainsFunc(in[i+1:j+1], func(x Token) bool { return x.Newline }) {
+			if len(active) == 0 && j+1 < len(in) && slices.ContainsFunc(in[i+1:j+1],
+				func(x Token) bool { return x.Newline }) {
 				in[j+1].Newline = true // as the C preprocessor writes it
 			}
 			i = j
@@ -379,7 +382,8 @@ func (p *preprocessor) expand(in []Token, active []string) []Token {
 		}
 		if last := len(body) - 1; last >= 0 && i+1 < len(in) && in[i+1].is("(") {
 			// What is left of the body may take its arguments from behind it.
-			if n := p.macros[body[last].Text]; n != nil && n.fn && body[last].Kind == Ident && !body[last].noMacro {
+			if n := p.macros[body[last].Text]; n != nil && n.fn && body[last].Kind == Ident &&
+				!body[last].noMacro {
 				held, body = &body[last], body[:last]
 				i--
 			}
@@ -699,7 +703,8 @@ func (e *ifExpr) unary() int64 {
 // expandFile returns the tokens of a model with the preprocessor's work done, and
 // the files that they came from. defines are those of the command line, NAME to
 // VALUE, dirs the directories where included files are looked for beside that of the file.
-func expandFile(f *source.File, defines map[string]string, dirs []string, read func(string) (*source.File, error), more []*source.File) ([]Token, []*source.File, error) {
+func expandFile(f *source.File, defines map[string]string, dirs []string,
+	read func(string) (*source.File, error), more []*source.File) ([]Token, []*source.File, error) {
 	var errs Errors
 	p := &preprocessor{read: read, dirs: dirs, errs: &errs, macros: map[string]*macro{}}
 	for name, value := range defines {

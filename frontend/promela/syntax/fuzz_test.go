@@ -18,8 +18,10 @@ func seeds(f *testing.F) {
 	}
 	for _, s := range []string{
 		"#define f(a, b) a##b #a\n#if f(1,2) > 3\nx\n#elif defined(Y) && !Z\n#else\n#endif\nf(x,)",
-		"#define A B\n#define B A\nA B\n#undef A\nA", "/* */ // \\\n x\n'a' '\\n' \"s\\\"t\" 12 ..", "#include \"nothing.h\"\n#ifdef\n#endif",
-		"ltl p { [] (x -> <> y) U ! z }", "inline f(a) { a = a } init { f(x) f(y); f() }", "never { T0: if :: x -> goto T0 fi }",
+		"#define A B\n#define B A\nA B\n#undef A\nA", "/* */ // \\\n x\n'a' '\\n' \"s\\\"t\" 12 ..",
+		"#include \"nothing.h\"\n#ifdef\n#endif",
+		"ltl p { [] (x -> <> y) U ! z }", "inline f(a) { a = a } init { f(x) f(y); f() }",
+		"never { T0: if :: x -> goto T0 fi }",
 	} {
 		f.Add(s)
 	}
@@ -38,7 +40,8 @@ func FuzzScanner(f *testing.F) {
 				return
 			}
 			at := int(tok.Pos.Off)
-			if at <= last || tok.Text == "" || at+len(tok.Text) > len(text) || text[at:at+len(tok.Text)] != tok.Text {
+			if at <= last || tok.Text == "" || at+len(tok.Text) > len(text) ||
+				text[at:at+len(tok.Text)] != tok.Text {
 				t.Fatalf("token %q at %d after %d", tok.Text, at, last)
 			}
 			last = at
@@ -54,7 +57,8 @@ func FuzzPreprocessor(f *testing.F) {
 		if len(text) > 1<<13 {
 			return
 		}
-		out, files, err := expandFile(source.New("fuzz.pml", text), map[string]string{"N": "3", "F": "f(x)"}, nil, source.Read, nil)
+		out, files, err := expandFile(source.New("fuzz.pml", text), map[string]string{
+			"N": "3", "F": "f(x)"}, nil, source.Read, nil)
 		if err != nil && err.Error() == "" {
 			t.Error("refused without a message")
 		}

@@ -8,8 +8,9 @@ var temporal = map[string]int{"->": 1, "<->": 1, "||": 2, "&&": 3, "U": 4, "W": 
 
 var temporalWords = map[string]string{
 	"always": "[]", "eventually": "<>", "next": "X", "X": "X",
-	"until": "U", "stronguntil": "U", "weakuntil": "W", "release": "V", "implies": "->", "equivalent": "<->",
-	"U": "U", "W": "W", "V": "V",
+	"until": "U", "stronguntil": "U", "weakuntil": "W", "release": "V", "implies": "->",
+	"equivalent": "<->",
+	"U":          "U", "W": "W", "V": "V",
 }
 
 // temporalOp returns the operator that stands here and how many tokens it has.
@@ -70,7 +71,8 @@ func (p *parser) formula(min int) *Formula {
 	}
 }
 
-// value returns a formula without temporal operators as an expression that an operator computes with.
+// value returns a formula without temporal operators as an expression that an operator computes
+// with.
 func (p *parser) value(f *Formula, op string) Expr {
 	switch f.Op {
 	case "":
@@ -83,7 +85,10 @@ func (p *parser) value(f *Formula, op string) Expr {
 		return &Binary{f.Pos, "||", &Unary{f.Pos, "!", p.value(f.X, op)}, p.value(f.Y, op)}
 	}
 	if p.noValue == nil {
-		p.noValue = &Error{f.Pos, len(f.Op), fmt.Sprintf("%s binds more tightly than %s, as in SPIN, and a formula has no value to compute with; put the operand in parentheses: %s (... %s ...)", f.Op, op, f.Op, op)}
+		p.noValue = &Error{f.Pos, len(f.Op),
+			fmt.Sprintf("%s binds more tightly than %s, as in SPIN, and a formula has no value "+
+				"to compute with; put the operand in parentheses: %s (... %s ...)", f.Op, op, f.Op,
+				op)}
 	}
 	return &Const{Pos: f.Pos}
 }

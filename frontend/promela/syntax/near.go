@@ -8,7 +8,8 @@ import (
 )
 
 func nearUnit(s string, types map[string]bool) string {
-	return spell.DidYouMean(s, slices.Concat(typeNames(types), slices.Collect(maps.Keys(unitWords))), "")
+	return spell.DidYouMean(s, slices.Concat(typeNames(types),
+		slices.Collect(maps.Keys(unitWords))), "")
 }
 
 func nearType(s string, types map[string]bool) string {

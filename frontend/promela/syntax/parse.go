@@ -67,21 +67,24 @@ func Parse(f *source.File, defines map[string]string, more ...*source.File) (*Mo
 	return ParseWith(f, defines, nil, source.Read, more...)
 }
 
-// ParseWith is Parse with a way to read the files that the model includes, and directories where they
-// are looked for if they are not beside the one that includes them.
-func ParseWith(f *source.File, defines map[string]string, dirs []string, read func(name string) (*source.File, error), more ...*source.File) (m *Model, err error) {
+// ParseWith is Parse with a way to read the files that the model includes, and directories where
+// they are looked for if they are not beside the one that includes them.
+func ParseWith(f *source.File, defines map[string]string, dirs []string,
+	read func(name string) (*source.File, error), more ...*source.File) (m *Model, err error) {
 	in, files, err := expandFile(f, defines, dirs, read, more)
 	if err != nil {
 		return nil, err
 	}
 	in = separated(in)
-	p := &parser{in: in, types: map[string]bool{}, procs: map[string]bool{}, named: map[string]named{}, eof: Pos{f, source.Pos(len(f.Text))}}
+	p := &parser{in: in, types: map[string]bool{}, procs: map[string]bool{},
+		named: map[string]named{}, eof: Pos{f, source.Pos(len(f.Text))}}
 	for i := range len(in) - 1 {
 		if in[i].isIdent("proctype") || in[i].isIdent("D_proctype") {
 			p.procs[in[i+1].Text] = true
 		}
 	}
-	p.model = &Model{Files: files, Inlines: map[string]*Inline{}, Watched: map[string]bool{}, ends: map[Pos]source.Pos{}, texts: map[Stmt]string{}}
+	p.model = &Model{Files: files, Inlines: map[string]*Inline{}, Watched: map[string]bool{},
+		ends: map[Pos]source.Pos{}, texts: map[Stmt]string{}}
 	defer func() {
 		if r := recover(); r != nil {
 			if _, ok := r.(giveUp); !ok {
@@ -130,7 +133,8 @@ func (p *parser) broken() string {
 	if p.i == 0 || p.i > len(p.in) || !p.in[p.i-1].implied && !p.tok().implied {
 		return ""
 	}
-	return "; the end of a line ends a statement, as in SPIN, unless it is in parentheses or an operator or a comma is the last of the line"
+	return "; the end of a line ends a statement, as in SPIN, unless it is in parentheses or an " +
+		"operator or a comma is the last of the line"
 }
 
 func (p *parser) errorAt(pos Pos, n int, format string, args ...any) {
@@ -185,7 +189,8 @@ func (p *parser) name(what string) Name {
 		p.fail(t, "%s is a word of the language and cannot be the name of %s", t.Text, what)
 	}
 	if p.property && temporalWords[t.Text] != "" {
-		p.fail(t, "%s is an operator in an ltl block, as in SPIN, and cannot be the name of %s there", t.Text, what)
+		p.fail(t, "%s is an operator in an ltl block, as in SPIN, and cannot be the name of %s "+
+			"there", t.Text, what)
 	}
 	p.plain(t, what)
 	p.i++
@@ -220,12 +225,14 @@ func (p *parser) meaning(name string) string {
 }
 
 // predefined are the names that are there already.
-var predefined = map[string]bool{"_": true, "_p": true, "_pid": true, "_nr_pr": true, "_last": true, "_priority": true}
+var predefined = map[string]bool{"_": true, "_p": true, "_pid": true, "_nr_pr": true, "_last": true,
+	"_priority": true}
 
 var keywords = map[string]bool{}
 
 func init() {
-	for _, w := range strings.Fields(`active assert atomic bit bool break byte chan d_step D_proctype do
+	for _, w := range strings.Fields(
+		`active assert atomic bit bool break byte chan d_step D_proctype do
 		else empty enabled fi full hidden if inline init int len mtype nempty never nfull notrace od of
 		pc_value pid printf printm priority proctype provided run short show skip timeout trace typedef
 		unless unsigned xr xs goto eval select for true false ltl c_code c_expr c_decl c_track c_state
@@ -234,7 +241,8 @@ func init() {
 	}
 }
 
-var basicTypes = map[string]bool{"bit": true, "bool": true, "byte": true, "short": true, "int": true, "unsigned": true, "pid": true, "chan": true, "mtype": true}
+var basicTypes = map[string]bool{"bit": true, "bool": true, "byte": true, "short": true,
+	"int": true, "unsigned": true, "pid": true, "chan": true, "mtype": true}
 
 // file parses all top-level units; after a mistake it goes on with the next.
 func (p *parser) file() {
@@ -272,7 +280,9 @@ func (p *parser) file() {
 	}
 }
 
-var unitWords = map[string]bool{"proctype": true, "active": true, "init": true, "never": true, "ltl": true, "inline": true, "typedef": true, "D_proctype": true, "trace": true, "notrace": true}
+var unitWords = map[string]bool{"proctype": true, "active": true, "init": true, "never": true,
+	"ltl": true, "inline": true, "typedef": true, "D_proctype": true, "trace": true,
+	"notrace": true}
 
 // guarded calls a function that may give up, and tells whether it did not.
 func (p *parser) guarded(f func()) (ok bool) {
@@ -307,7 +317,8 @@ func (p *parser) unit() {
 		p.model.Decls = append(p.model.Decls, x)
 	case "never":
 		p.i++
-		x := &Proctype{Pos: t.Pos, Name: Name{t.Pos, fmt.Sprintf("never_%d", len(p.model.Nevers))}, Never: true, Known: p.declared()}
+		x := &Proctype{Pos: t.Pos, Name: Name{t.Pos, fmt.Sprintf("never_%d", len(p.model.Nevers))},
+			Never: true, Known: p.declared()}
 		if p.tok().Kind == Ident {
 			x.Name = p.name("a claim")
 		}
@@ -318,7 +329,8 @@ func (p *parser) unit() {
 		x := &Proctype{Pos: t.Pos, Name: Name{t.Pos, t.Text}, Known: p.declared()}
 		p.body(x)
 		if p.model.Trace != nil {
-			p.errorAt(t.Pos, len(t.Text), "a second event trace; a model has at most one trace or notrace")
+			p.errorAt(t.Pos, len(t.Text), "a second event trace; a model has at most one trace "+
+				"or notrace")
 		}
 		p.model.Trace, p.model.NotTrace = x, t.Text == "notrace"
 	case "inline":
@@ -340,14 +352,16 @@ func (p *parser) unit() {
 			}
 			td.Fields = append(td.Fields, f)
 			if t := p.tok(); !t.is("}") && !p.accept(";") && !p.in[p.i-1].is("}") {
-				p.fail(t, "found %s where a \";\" or a new line should separate two fields", t.describe())
+				p.fail(t, "found %s where a \";\" or a new line should separate two fields",
+					t.describe())
 			}
 		}
 		p.types[td.Name.Text] = true
 		p.named[td.Name.Text] = named{aType, td.Name.Pos}
 		p.model.Decls = append(p.model.Decls, td)
 	case "c_code", "c_expr", "c_decl", "c_track", "c_state":
-		p.fail(t, "%s: C code in a model is not supported, because a model is explored without a C compiler; write it in Promela", t.Text)
+		p.fail(t, "%s: C code in a model is not supported, because a model is explored without a "+
+			"C compiler; write it in Promela", t.Text)
 	case "mtype":
 		// A declaration of constants, or of variables.
 		save := p.i
@@ -381,7 +395,8 @@ func (p *parser) unit() {
 			p.model.Decls = append(p.model.Decls, p.varDecl())
 			return
 		}
-		p.fail(t, "found %s where a declaration should begin%s", t.describe(), nearUnit(t.Text, p.types))
+		p.fail(t, "found %s where a declaration should begin%s", t.describe(),
+			nearUnit(t.Text, p.types))
 	}
 }
 
@@ -470,13 +485,15 @@ func (p *parser) proctype() {
 		case !first && !t.is(";") && !t.is(","):
 			p.fail(t, "found %s where a \";\" should separate two parameters", t.describe())
 		case first && t.is(";"), !first && p.tok().is(")"):
-			p.errorAt(t.Pos, 1, "nothing stands on one side of this \";\", which SPIN refuses; leave it out")
+			p.errorAt(t.Pos, 1, "nothing stands on one side of this \";\", which SPIN refuses; "+
+				"leave it out")
 			if p.accept(")") {
 				p.i--
 				continue
 			}
 		case t.is(","):
-			p.errorAt(t.Pos, 1, "parameters of several types are separated by \";\", as in (byte a; int b)")
+			p.errorAt(t.Pos, 1, "parameters of several types are separated by \";\", as in (byte "+
+				"a; int b)")
 			p.i++
 		}
 		x.Params = append(x.Params, p.params())
@@ -530,7 +547,8 @@ func (p *parser) typeName(s string) bool {
 
 func (p *parser) body(x *Proctype) {
 	if !p.tok().is("{") {
-		p.fail(p.tok(), "found %s where the body of %s wants \"{\"", p.tok().describe(), x.Name.Text)
+		p.fail(p.tok(), "found %s where the body of %s wants \"{\"", p.tok().describe(),
+			x.Name.Text)
 	}
 	x.Body = p.block()
 	x.End = p.in[p.i-1].Pos
@@ -607,12 +625,15 @@ func (p *parser) size() Expr {
 	x := p.expr()
 	for _, t := range p.in[first:p.i] {
 		switch {
-		case t.Kind == Num, t.Kind == Char, t.isIdent("true"), t.isIdent("false"), t.isIdent("skip"), p.meaning(t.Text) == aConstant:
+		case t.Kind == Num, t.Kind == Char, t.isIdent("true"), t.isIdent("false"),
+			t.isIdent("skip"), p.meaning(t.Text) == aConstant:
 		case t.Kind == Op && strings.Contains("()+-*/%", t.Text):
 		case t.Kind == Ident:
-			p.fail(&t, "%s stands in the computation of a size, which SPIN makes of numbers alone; use a #define", t.Text)
+			p.fail(&t, "%s stands in the computation of a size, which SPIN makes of numbers "+
+				"alone; use a #define", t.Text)
 		default:
-			p.fail(&t, "%s stands in the computation of a size, where SPIN has + - * / %% alone; use a #define with the value", t.Text)
+			p.fail(&t, "%s stands in the computation of a size, where SPIN has + - * / %% alone; "+
+				"use a #define with the value", t.Text)
 		}
 	}
 	return x
@@ -624,7 +645,8 @@ func (p *parser) varDecl() *VarDecl {
 	for {
 		v := &Var{Name: p.name("a variable")}
 		if predefined[v.Name.Text] {
-			p.errorAt(v.Name.Pos, len(v.Name.Text), "%s is there already and cannot be declared", v.Name.Text)
+			p.errorAt(v.Name.Pos, len(v.Name.Text), "%s is there already and cannot be declared",
+				v.Name.Text)
 		}
 		if p.accept(":") {
 			if d.Type != "unsigned" {
@@ -642,19 +664,24 @@ func (p *parser) varDecl() *VarDecl {
 				v.Chan = p.chanInit()
 			case p.tok().is("{"):
 				if v.Array == nil {
-					p.errorAt(v.Name.Pos, len(v.Name.Text), "%s is no array, so that { ... } cannot initialize it", v.Name.Text)
+					p.errorAt(v.Name.Pos, len(v.Name.Text),
+						"%s is no array, so that { ... } cannot initialize it", v.Name.Text)
 				}
 				v.List = p.constants()
 			default:
 				n := p.runs
 				v.Init = p.expr()
 				if p.runs > n {
-					p.errorAt(v.Name.Pos, len(v.Name.Text), "run is not allowed in the initializer of %s, as in SPIN; assign it in a statement after the declaration", v.Name.Text)
+					p.errorAt(v.Name.Pos, len(v.Name.Text),
+						"run is not allowed in the initializer of %s, as in SPIN; assign it in a "+
+							"statement after the declaration", v.Name.Text)
 				}
 			}
 		}
 		if d.Type == "unsigned" && v.Width == 0 {
-			p.errorAt(v.Name.Pos, len(v.Name.Text), "unsigned %s wants its width in bits, such as unsigned %s : 4", v.Name.Text, v.Name.Text)
+			p.errorAt(v.Name.Pos, len(v.Name.Text),
+				"unsigned %s wants its width in bits, such as unsigned %s : 4", v.Name.Text,
+				v.Name.Text)
 			v.Width = 8
 		}
 		d.Vars = append(d.Vars, v)
@@ -662,7 +689,8 @@ func (p *parser) varDecl() *VarDecl {
 			return d
 		} else if v.Chan != nil || v.List != nil {
 			// To SPIN, the closing brace ends the declaration.
-			p.errorAt(t.Pos, 1, "nothing can follow the { ... } of %s in its declaration, as in SPIN; make two declarations of this one", v.Name.Text)
+			p.errorAt(t.Pos, 1, "nothing can follow the { ... } of %s in its declaration, as in "+
+				"SPIN; make two declarations of this one", v.Name.Text)
 		}
 	}
 }
@@ -676,14 +704,18 @@ func (p *parser) constants() []Expr {
 		t := p.tok()
 		n := p.peek(1)
 		switch {
-		case t.Kind == Num, t.Kind == Char, t.Kind == Ident && !keywords[t.Text], t.isIdent("true"), t.isIdent("false"), t.isIdent("skip"):
+		case t.Kind == Num, t.Kind == Char, t.Kind == Ident && !keywords[t.Text], t.isIdent("true"),
+			t.isIdent("false"), t.isIdent("skip"):
 			list = append(list, p.primary())
 		default:
-			p.fail(t, "found %s where a list of values wants a constant; SPIN computes nothing here, so assign the value in a statement", t.describe())
+			p.fail(t, "found %s where a list of values wants a constant; SPIN computes nothing "+
+				"here, so assign the value in a statement", t.describe())
 		}
 		if !p.accept(",") {
 			if !p.tok().is("}") {
-				p.fail(n, "found %s where a \",\" or the \"}\" of a list of values should be: it has constants only, and what is to be computed is assigned in a statement", n.describe())
+				p.fail(n, "found %s where a \",\" or the \"}\" of a list of values should be: it "+
+					"has constants only, and what is to be computed is assigned in a statement",
+					n.describe())
 			}
 			p.i++
 			return list
@@ -697,7 +729,8 @@ func (p *parser) chanInit() *ChanInit {
 	c.Cap = p.size()
 	p.want("]", "the capacity of a channel")
 	if !p.acceptWord("of") {
-		p.fail(p.tok(), "found %s where a channel wants: of { types of the message }", p.tok().describe())
+		p.fail(p.tok(), "found %s where a channel wants: of { types of the message }",
+			p.tok().describe())
 	}
 	p.want("{", "the types of a message")
 	for !p.accept("}") {
@@ -737,7 +770,8 @@ func (p *parser) block() *Block {
 func (p *parser) sequence(end string) []Stmt {
 	var list []Stmt
 	if t := p.tok(); t.is(";") || t.is("->") {
-		p.errorAt(t.Pos, len(t.Text), "there is no statement before this %q, which SPIN refuses; leave it out or write skip", t.Text)
+		p.errorAt(t.Pos, len(t.Text), "there is no statement before this %q, which SPIN refuses; "+
+			"leave it out or write skip", t.Text)
 	}
 	for {
 		for p.accept(";") || p.accept("->") {
@@ -750,7 +784,8 @@ func (p *parser) sequence(end string) []Stmt {
 			p.fail(t, "found the end of the file where %q should be", end)
 		}
 		if len(list) > 0 && !p.separated() {
-			p.fail(t, "found %s where a \";\" or a new line should separate two statements", t.describe())
+			p.fail(t, "found %s where a \";\" or a new line should separate two statements",
+				t.describe())
 		}
 		list = append(list, p.statement())
 	}
@@ -782,15 +817,19 @@ func (p *parser) statement() Stmt {
 			return s
 		}
 		if n > 0 {
-			p.fail(t, "a second unless; put braces around one of the two: { ... unless ... } unless ...")
+			p.fail(t, "a second unless; put braces around one of the two: { ... unless ... } "+
+				"unless ...")
 		}
 		p.i++
 		if l, ok := s.(*Labeled); ok && !labelled(l.Stmt) {
-			p.errorAt(l.Label.Pos, len(l.Label.Text), "this label would stand within the unless, which SPIN refuses; write %s: { ... unless ... }", l.Label.Text)
+			p.errorAt(l.Label.Pos, len(l.Label.Text),
+				"this label would stand within the unless, which SPIN refuses; write %s: { ... "+
+					"unless ... }", l.Label.Text)
 		}
 		escape := p.simple()
 		if l, ok := escape.(*Labeled); ok {
-			p.errorAt(l.Label.Pos, len(l.Label.Text), "a label cannot stand before what unless goes on with")
+			p.errorAt(l.Label.Pos, len(l.Label.Text),
+				"a label cannot stand before what unless goes on with")
 		}
 		s = &Unless{t.Pos, s, escape}
 	}
@@ -817,7 +856,9 @@ func (p *parser) ends(from int, s Stmt) {
 	in := p.in[from:p.i]
 	switch s.(type) {
 	case *Assign, *ExprStmt, *Send, *Recv, *Assert, *Print, *SetPriority:
-		if _, ok := p.model.texts[s]; !ok && slices.ContainsFunc(in, func(t Token) bool { return t.use != nil || t.given }) {
+		if _, ok := p.model.texts[s]; !ok && slices.ContainsFunc(in, func(t Token) bool {
+			return t.use != nil || t.given
+		}) {
 			p.model.texts[s] = written(in)
 			return
 		}
@@ -836,7 +877,9 @@ func written(in []Token) string {
 		n := 1
 		for u := t.use; u != nil; u = u.outer {
 			end := i + u.tokens
-			if end <= len(in) && !slices.ContainsFunc(in[i:end], func(t Token) bool { return !t.from(u) }) {
+			if end <= len(in) && !slices.ContainsFunc(in[i:end], func(t Token) bool {
+				return !t.from(u)
+			}) {
 				t.Text, n = u.text, u.tokens
 			}
 		}
@@ -869,7 +912,8 @@ func (p *parser) simple() Stmt {
 			end = "od"
 		}
 		if !p.tok().is("::") {
-			p.fail(p.tok(), "found %s where the first option (::) of %s should begin", p.tok().describe(), t.Text)
+			p.fail(p.tok(), "found %s where the first option (::) of %s should begin",
+				p.tok().describe(), t.Text)
 		}
 		for p.accept("::") {
 			b := &Block{Pos: p.tok().Pos}
@@ -917,7 +961,8 @@ func (p *parser) simple() Stmt {
 		if !p.tok().is("{") {
 			p.fail(p.tok(), "found %s where %s wants \"{\"", p.tok().describe(), t.Text)
 		}
-		return &Atomic{t.Pos, t.Text == "d_step", p.unlabeled(p.block(), t.Text), len(p.inlines) > 0}
+		return &Atomic{t.Pos, t.Text == "d_step", p.unlabeled(p.block(), t.Text),
+			len(p.inlines) > 0}
 	case "assert":
 		p.i++
 		return &Assert{t.Pos, p.expr()}
@@ -933,7 +978,8 @@ func (p *parser) simple() Stmt {
 		case x.Kind == Ident && p.meaning(x.Text) == "":
 			s.Args = []Expr{p.ref()}
 		default:
-			p.fail(x, "found %s where printm wants a variable, or a symbolic constant that is written there, as in SPIN", x.describe())
+			p.fail(x, "found %s where printm wants a variable, or a symbolic constant that is "+
+				"written there, as in SPIN", x.describe())
 		}
 		p.want(")", "printm")
 		return s
@@ -960,19 +1006,23 @@ func (p *parser) simple() Stmt {
 			return &SetPriority{Pos: t.Pos, Pid: me, X: p.expr(), Own: true}
 		case op.is("++"), op.is("--"):
 			p.i += 2
-			return &SetPriority{Pos: t.Pos, Pid: me, X: &Binary{op.Pos, op.Text[:1], &Call{t.Pos, "get_priority", me}, &Const{op.Pos, 1}}, Own: true}
+			return &SetPriority{Pos: t.Pos, Pid: me, X: &Binary{op.Pos, op.Text[:1],
+				&Call{t.Pos, "get_priority", me}, &Const{op.Pos, 1}}, Own: true}
 		}
 	case "c_code", "c_expr", "c_decl", "c_track", "c_state":
-		p.fail(t, "%s: C code in a model is not supported, because a model is explored without a C compiler; write it in Promela", t.Text)
+		p.fail(t, "%s: C code in a model is not supported, because a model is explored without a "+
+			"C compiler; write it in Promela", t.Text)
 	case "return":
 		n := len(p.results)
 		if n == 0 || p.results[n-1] == nil {
-			p.fail(t, "return gives the value of an inline that is called on the right of an assignment, as in x = f(a), and cannot stand elsewhere")
+			p.fail(t, "return gives the value of an inline that is called on the right of an "+
+				"assignment, as in x = f(a), and cannot stand elsewhere")
 		}
 		p.i++
 		return &Assign{t.Pos, p.results[n-1], p.expr()}
 	case "unless":
-		p.fail(t, "there is no statement before this unless on the same line; only behind a } it may begin a line, as in SPIN")
+		p.fail(t, "there is no statement before this unless on the same line; only behind a } it "+
+			"may begin a line, as in SPIN")
 	case "inline", "proctype", "init", "active", "never", "typedef":
 		p.fail(t, "%s cannot stand here; is a \"}\" missing above?", t.Text)
 	}
@@ -993,7 +1043,9 @@ func (p *parser) simple() Stmt {
 func (p *parser) unlabeled(b *Block, what string) *Block {
 	if len(b.Stmts) > 0 {
 		if l, ok := b.Stmts[0].(*Labeled); ok && !beginsFor(l) {
-			p.errorAt(l.Label.Pos, len(l.Label.Text), "a label cannot stand before the first statement of %s; put it before the whole", what)
+			p.errorAt(l.Label.Pos, len(l.Label.Text),
+				"a label cannot stand before the first statement of %s; put it before the whole",
+				what)
 		}
 	}
 	return b
@@ -1107,13 +1159,15 @@ func (p *parser) expandInline(d *Inline, result *Ref) Stmt {
 		from := p.i
 		p.expr() // that it is one is all that matters: what is put in are its tokens
 		if x := p.tok(); !x.is(",") && !x.is(")") {
-			p.fail(x, "found %s behind an argument of inline %s; arguments are expressions, and a #define takes statements, too", x.describe(), d.Name.Text)
+			p.fail(x, "found %s behind an argument of inline %s; arguments are expressions, and "+
+				"a #define takes statements, too", x.describe(), d.Name.Text)
 		}
 		p.argument(d, p.in[from:p.i])
 		args = append(args, p.in[from:p.i])
 	}
 	if len(args) != len(d.Params) {
-		p.fail(&t, "inline %s has %d parameters, and here %d arguments", d.Name.Text, len(d.Params), len(args))
+		p.fail(&t, "inline %s has %d parameters, and here %d arguments", d.Name.Text, len(d.Params),
+			len(args))
 	}
 	for k, name := range d.Params {
 		if slices.ContainsFunc(d.Body, func(b Token) bool { return b.isIdent(name) }) {
@@ -1149,7 +1203,8 @@ func (p *parser) expandInline(d *Inline, result *Ref) Stmt {
 	p.calls = append(p.calls, p.count)
 	p.inlines, p.results = append(p.inlines, d.Name.Text), append(p.results, result)
 	b := p.unlabeled(p.block(), "the inline "+d.Name.Text)
-	p.inlines, p.results, p.calls = p.inlines[:len(p.inlines)-1], p.results[:len(p.results)-1], p.calls[:len(p.calls)-1]
+	p.inlines, p.results, p.calls = p.inlines[:len(p.inlines)-1], p.results[:len(p.results)-1],
+		p.calls[:len(p.calls)-1]
 	p.in, p.i = in, i
 	p.called = &in[i-1]
 	return b
@@ -1165,17 +1220,20 @@ func (p *parser) argument(d *Inline, arg []Token) {
 		}
 		switch {
 		case t.isIdent("run"):
-			p.fail(&t, "run cannot stand in an argument of inline %s, as in SPIN; assign the number of the process to a variable first", d.Name.Text)
+			p.fail(&t, "run cannot stand in an argument of inline %s, as in SPIN; assign the "+
+				"number of the process to a variable first", d.Name.Text)
 		case t.is(","):
-			p.fail(&t, "an argument of inline %s cannot have a comma in it, as in SPIN; assign the value to a variable first", d.Name.Text)
+			p.fail(&t, "an argument of inline %s cannot have a comma in it, as in SPIN; assign "+
+				"the value to a variable first", d.Name.Text)
 		case t.is("!") && n.is("!"), t.is("-") && n.is("-"):
-			p.fail(&t, "%s %s is %s%s to SPIN in an argument of inline %s; put the operand in parentheses", t.Text, t.Text, t.Text, t.Text, d.Name.Text)
+			p.fail(&t, "%s %s is %s%s to SPIN in an argument of inline %s; put the operand in "+
+				"parentheses", t.Text, t.Text, t.Text, t.Text, d.Name.Text)
 		}
 	}
 }
 
-// replaces refuses an argument that SPIN does not put in for the k-th parameter: the name of another parameter, and
-// what has the name of its own in front of a dot or behind one.
+// replaces refuses an argument that SPIN does not put in for the k-th parameter: the name of
+// another parameter, and what has the name of its own in front of a dot or behind one.
 func (p *parser) replaces(d *Inline, k int, arg []Token) {
 	var b strings.Builder
 	for _, t := range arg {
@@ -1186,12 +1244,15 @@ func (p *parser) replaces(d *Inline, k int, arg []Token) {
 		return
 	}
 	if slices.Contains(d.Params, text) {
-		p.fail(&arg[0], "%s is the name of another parameter of inline %s, for which SPIN would take it; give one of the two another name", text, d.Name.Text)
+		p.fail(&arg[0], "%s is the name of another parameter of inline %s, for which SPIN would "+
+			"take it; give one of the two another name", text, d.Name.Text)
 	}
 	for i := range text {
 		rest, found := strings.CutPrefix(text[i:], name)
 		if found && (i > 0 && text[i-1] == '.' || strings.HasPrefix(rest, ".")) {
-			p.fail(&arg[0], "%s has %s beside a dot, the name of the parameter of inline %s that it stands for, which SPIN refuses; give the parameter another name", text, name, d.Name.Text)
+			p.fail(&arg[0], "%s has %s beside a dot, the name of the parameter of inline %s that "+
+				"it stands for, which SPIN refuses; give the parameter another name", text, name,
+				d.Name.Text)
 		}
 	}
 }
@@ -1212,7 +1273,8 @@ func (p *parser) exprStmt() Stmt {
 		switch {
 		case op.is("="):
 			p.i++
-			if d := p.model.Inlines[p.tok().Text]; d != nil && p.tok().Kind == Ident && p.peek(1).is("(") {
+			if d := p.model.Inlines[p.tok().Text]; d != nil && p.tok().Kind == Ident &&
+				p.peek(1).is("(") {
 				return p.expandInline(d, ref)
 			}
 			return &Assign{pos, ref, p.expr()}
@@ -1320,7 +1382,8 @@ func (p *parser) ref() *Ref {
 	defer func() { p.depth-- }()
 	switch t := p.tok(); p.meaning(t.Text) {
 	case aProcess:
-		p.fail(t, "%s is a process type: a process is looked at with %s[pid]@label or %s[pid]:variable", t.Text, t.Text, t.Text)
+		p.fail(t, "%s is a process type: a process is looked at with %s[pid]@label or "+
+			"%s[pid]:variable", t.Text, t.Text, t.Text)
 	case anInline:
 		p.fail(t, "%s is an inline, and a call of it is a statement", t.Text)
 	}
@@ -1446,7 +1509,8 @@ func (p *parser) primary() Expr {
 			p.i++
 			return &Call{t.Pos, "get_priority", &Special{t.Pos, "_pid"}}
 		case "c_expr":
-			p.fail(t, "c_expr: C code in a model is not supported, because a model is explored without a C compiler; write it in Promela")
+			p.fail(t, "c_expr: C code in a model is not supported, because a model is explored "+
+				"without a C compiler; write it in Promela")
 		}
 		if keywords[t.Text] {
 			break
@@ -1491,12 +1555,14 @@ func (p *parser) remote() Expr {
 		}
 	}
 	sep := p.peek(i)
-	if !sep.is("@") && !(sep.is(":") && p.peek(i+1).Kind == Ident && !keywords[p.peek(i+1).Text] && p.isProc(t.Text)) {
+	if !sep.is("@") && !(sep.is(":") && p.peek(i+1).Kind == Ident && !keywords[p.peek(i+1).Text] &&
+		p.isProc(t.Text)) {
 		return nil
 	}
 	r := &Remote{Pos: t.Pos, Proc: p.processName()}
 	if p.isProc(t.Text) && p.meaning(t.Text) != aProcess {
-		p.errorAt(t.Pos, len(t.Text), "%s is declared only below, and a process can be looked at only behind its declaration, as in SPIN; move that up", t.Text)
+		p.errorAt(t.Pos, len(t.Text), "%s is declared only below, and a process can be looked at "+
+			"only behind its declaration, as in SPIN; move that up", t.Text)
 	}
 	if p.accept("[") {
 		r.Pid = p.expr()

@@ -7,10 +7,11 @@ import (
 	"cpor/frontend/source"
 )
 
-// separated puts in the semicolons that SPIN's scanner takes the ends of lines for, and takes out
-// those that it overlooks. Both are known from the tokens alone: the end of a line counts in the body of a
-// process type, a claim, an inline or a typedef, outside of parentheses, and behind what can end a
-// statement. A semicolon or an arrow is overlooked before a closing brace and before another one.
+// separated puts in the semicolons that SPIN's scanner takes the ends of lines for, and takes
+// out those that it overlooks. Both are known from the tokens alone: the end of a line counts in
+// the body of a process type, a claim, an inline or a typedef, outside of parentheses, and
+// behind what can end a statement. A semicolon or an arrow is overlooked before a closing brace
+// and before another one.
 func separated(in []Token) []Token {
 	var out []Token
 	names := map[string]bool{} // of types, process types and inlines, which end no statement
@@ -18,7 +19,8 @@ func separated(in []Token) []Token {
 	body, inBody := false, false
 	for i := 0; i < len(in); i++ {
 		t := in[i]
-		if inBody && parens == 0 && t.Newline && i > 0 && endsStatement(in, i-1, names) && !(in[i-1].is("}") && strings.HasPrefix(t.Text, "u")) {
+		if inBody && parens == 0 && t.Newline && i > 0 && endsStatement(in, i-1, names) &&
+			!(in[i-1].is("}") && strings.HasPrefix(t.Text, "u")) {
 			at := in[i-1].Pos
 			at.Off += source.Pos(len(in[i-1].Text))
 			out = append(out, Token{Kind: Op, Text: ";", Pos: at, implied: true})

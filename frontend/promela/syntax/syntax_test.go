@@ -15,7 +15,8 @@ func TestPreprocessor(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"plain", "a b\nc", "a b/c"},
 		{"object", "#define N 3\nx = N + N", "x = 3 + 3"},
-		{"function", "#define max(a,b) ((a) > (b) -> (a) : (b))\nmax(x, y+1)", "( ( x ) > ( y + 1 ) -> ( x ) : ( y + 1 ) )"},
+		{"function", "#define max(a,b) ((a) > (b) -> (a) : (b))\nmax(x, y+1)",
+			"( ( x ) > ( y + 1 ) -> ( x ) : ( y + 1 ) )"},
 		{"not called", "#define f(a) a\nf + f (2)", "f + 2"},
 		{"nested", "#define a b\n#define b c\na", "c"},
 		{"itself", "#define a a + 1\na", "a + 1"},
@@ -23,7 +24,8 @@ func TestPreprocessor(t *testing.T) {
 		{"paste", "#define l(n) lab ## n\nl(3)", "lab3"},
 		{"string", "#define s(x) printf(#x)\ns(a b)", `printf ( "a b" )`},
 		{"several lines", "#define two x = 1; \\\n\ty = 2\ntwo\nz", "x = 1 ; y = 2/z"},
-		{"white space behind a backslash", "#define two x = 1; \\ \t\n\ty = 2 \\\r\n;\ntwo\nz", "x = 1 ; y = 2 ;/z"},
+		{"white space behind a backslash", "#define two x = 1; \\ \t\n\ty = 2 \\\r\n;\ntwo\nz",
+			"x = 1 ; y = 2 ;/z"},
 		{"a comment and a string that go on", "// a \\\r\n b\nc \"d\\ \ne\"", "c \"d\\ \ne\""},
 		{"if", "#define N 2\n#if N > 1 && defined(N)\na\n#else\nb\n#endif", "a"},
 		{"elif", "#if 0\na\n#elif 1\nb\n#elif 1\nc\n#else\nd\n#endif", "b"},
@@ -35,14 +37,20 @@ func TestPreprocessor(t *testing.T) {
 		{"comments", "a /* x\n y */ b // c\nd", "a/b/d"},
 		{"empty", "#define nothing\nnothing a", "a"},
 		{"arguments over lines", "#define f(a,b) a b\nf(1,\n2)\nc", "1 2/c"},
-		{"called behind its body", "#define F(x) (x+1)\n#define G F\nG(3) G (4) G", "( 3 + 1 ) ( 4 + 1 ) F"},
+		{"called behind its body", "#define F(x) (x+1)\n#define G F\nG(3) G (4) G",
+			"( 3 + 1 ) ( 4 + 1 ) F"},
 		{"a name that calls", "#define call(f, x) f(x)\n#define inc(v) v++\ncall(inc, a)", "a ++"},
-		{"an argument that is called", "#define q(x) x\n#define e() skip\nq(e)() q(q(e()))", "skip skip"},
-		{"the rest has a name", "#define L(f, args...) p(f, ##args)\nL(a) L(a, b, c)", "p ( a ) p ( a , b , c )"},
-		{"the rest may be missing", "#define L(f, ...) p(f, ##__VA_ARGS__)\nL(a) L(a, b)", "p ( a ) p ( a , b )"},
-		{"a comment goes on in a directive", "#define two x = 1; /* a\nb */ y = 2\ntwo\n#if 1 /* a\n b */ == 1\nz\n#endif", "x = 1 ; y = 2/z"},
+		{"an argument that is called", "#define q(x) x\n#define e() skip\nq(e)() q(q(e()))",
+			"skip skip"},
+		{"the rest has a name", "#define L(f, args...) p(f, ##args)\nL(a) L(a, b, c)",
+			"p ( a ) p ( a , b , c )"},
+		{"the rest may be missing", "#define L(f, ...) p(f, ##__VA_ARGS__)\nL(a) L(a, b)",
+			"p ( a ) p ( a , b )"},
+		{"a comment goes on in a directive", "#define two x = 1; /* a\nb */ y = 2\ntwo\n#if 1 /* " +
+			"a\n b */ == 1\nz\n#endif", "x = 1 ; y = 2/z"},
 		{"a comment before a directive", "/* a\n b */ #define N 1\nN", "1"},
-		{"numbers as in C", "#if 0x10 == 16 && 10UL == 10 && 010 == 8 && 'a' == 97 && (0 ? 0 : 1)\na\n#endif", "a"},
+		{"numbers as in C", "#if 0x10 == 16 && 10UL == 10 && 010 == 8 && 'a' == 97 && (0 ? 0 : " +
+			"1)\na\n#endif", "a"},
 		{"the file", "__FILE__", "\"t.pml\""},
 		{"division", "#if 7/2 == 3 && 7%2 == 1\na\n#endif", "a"},
 	} {
@@ -91,7 +99,8 @@ func TestInclude(t *testing.T) {
 	if m, err := parse("m.pml"); err != nil || len(m.Files) != 3 {
 		t.Errorf("%v", err)
 	}
-	if _, err := parse("bad.pml"); err == nil || !strings.Contains(err.Error(), "include each other") {
+	if _, err := parse("bad.pml"); err == nil || !strings.Contains(err.Error(),
+		"include each other") {
 		t.Errorf("%v", err)
 	}
 }
@@ -99,22 +108,26 @@ func TestInclude(t *testing.T) {
 // TestMistakes compares the first line of the message.
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
-		"init { x = }":                         `t.pml:1:12: found "}" where an expression should be`,
-		"init { x = 1 y = 2 }":                 `t.pml:1:14: found "y" where a ";" or a new line should separate two statements`,
-		"init { if fi }":                       `t.pml:1:11: found "fi" where the first option (::) of if should begin`,
-		"init { if :: fi }":                    "t.pml:1:14: this option of if is empty; write skip",
-		"init { do :: skip fi }":               `t.pml:1:19: found "fi" where od should end this do`,
-		"init { skip":                          `t.pml:1:12: found the end of the file where "}" should be`,
-		"bite x;\ninit { skip }":               `t.pml:1:1: found "bite" where a declaration should begin; did you mean bit?`,
-		"unsigned u; init { skip }":            "t.pml:1:10: unsigned u wants its width in bits, such as unsigned u : 4",
-		"inline f() { f() } init { f() }":      "t.pml:1:14: inline f calls itself",
-		"inline f(a) { a } init { f(1, 2) }":   "t.pml:1:26: inline f has 1 parameters, and here 2 arguments",
-		"init { c_code { } }":                  "t.pml:1:8: c_code: C code in a model is not supported, because a model is explored without a C compiler; write it in Promela",
-		"#if 1\ninit { skip }":                 "t.pml:1:1: this #if has no #endif",
-		"#if 1/0\n#endif":                      "t.pml:1:6: division by zero",
-		"#foo\ninit { skip }":                  "t.pml:1:2: unknown preprocessor directive #foo",
-		"/* init":                              "t.pml:1:1: this comment does not end",
-		"init { " + strings.Repeat("(", 2000):  "t.pml:1:1006: statements or expressions are nested more than 1000 deep",
+		"init { x = }":           `t.pml:1:12: found "}" where an expression should be`,
+		"init { x = 1 y = 2 }":   `t.pml:1:14: found "y" where a ";" or a new line should separate two statements`,
+		"init { if fi }":         `t.pml:1:11: found "fi" where the first option (::) of if should begin`,
+		"init { if :: fi }":      "t.pml:1:14: this option of if is empty; write skip",
+		"init { do :: skip fi }": `t.pml:1:19: found "fi" where od should end this do`,
+		"init { skip":            `t.pml:1:12: found the end of the file where "}" should be`,
+		"bite x;\ninit { skip }": `t.pml:1:1: found "bite" where a declaration should begin; did you mean bit?`,
+		"unsigned u; init { skip }": "t.pml:1:10: unsigned u wants its width in bits, " +
+			"such as unsigned u : 4",
+		"inline f() { f() } init { f() }": "t.pml:1:14: inline f calls itself",
+		"inline f(a) { a } init { f(1, 2) }": "t.pml:1:26: inline f has 1 parameters, and here " +
+			"2 arguments",
+		"init { c_code { } }": "t.pml:1:8: c_code: C code in a model is not " +
+			"supported, because a model is explored without a C compiler; write it in Promela",
+		"#if 1\ninit { skip }": "t.pml:1:1: this #if has no #endif",
+		"#if 1/0\n#endif":      "t.pml:1:6: division by zero",
+		"#foo\ninit { skip }":  "t.pml:1:2: unknown preprocessor directive #foo",
+		"/* init":              "t.pml:1:1: this comment does not end",
+		"init { " + strings.Repeat("(", 2000): "t.pml:1:1006: statements or expressions are " +
+			"nested more than 1000 deep",
 		"proctype A(byte x[3]) { skip }":       "t.pml:1:18: a parameter cannot be an array",
 		"chan c = [1] { byte }; init { skip }": `t.pml:1:14: found "{" where a channel wants: of { types of the message }`,
 	} {
@@ -132,7 +145,8 @@ func TestMistakes(t *testing.T) {
 // An operator of formulas ends an expression, <-> too, though an expression may have a < there.
 func TestFormulaOperators(t *testing.T) {
 	for text, want := range map[string]string{
-		"a <-> b": "<->", "a < 1 <-> b": "<->", "(a <-> b) && c": "&&", "a -> b <-> c": "<->", "a < -1": "", "a U b -> c": "->",
+		"a <-> b": "<->", "a < 1 <-> b": "<->", "(a <-> b) && c": "&&", "a -> b <-> c": "<->",
+		"a < -1": "", "a U b -> c": "->",
 	} {
 		m, err := Parse(source.New("t.pml", "ltl {"+text+"}\n"), nil)
 		if err != nil {
@@ -147,7 +161,8 @@ func TestFormulaOperators(t *testing.T) {
 // tried again at each level.
 func TestNestedParentheses(t *testing.T) {
 	const n = 300
-	text := "byte x; init { skip } ltl p { " + strings.Repeat("(", n) + "x" + strings.Repeat("+1)", n) + " > 0 }"
+	text := "byte x; init { skip } ltl p { " + strings.Repeat("(", n) + "x" + strings.Repeat("+1)",
+		n) + " > 0 }"
 	if _, err := Parse(source.New("m.pml", text), nil); err != nil {
 		t.Fatal(err)
 	}

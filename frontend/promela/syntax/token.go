@@ -60,7 +60,8 @@ func (l Errors) Error() string {
 		}
 		s := e.Text
 		if e.Pos.File != nil {
-			s = e.Pos.File.Render(&source.Message{Pos: e.Pos.Off, End: e.Pos.Off + source.Pos(e.Len), Text: e.Text})
+			s = e.Pos.File.Render(&source.Message{Pos: e.Pos.Off,
+				End: e.Pos.Off + source.Pos(e.Len), Text: e.Text})
 		}
 		if !seen[s] {
 			seen[s] = true
@@ -151,8 +152,9 @@ func (s *scanner) fail(off, n int, format string, args ...any) {
 func isLetter(c byte) bool { return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' }
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 
-// splice returns the length of what joins a line with the next one if text begins with it: a backslash at the end of
-// the line, with white space behind it at most, as the C preprocessor has it. Otherwise it is 0.
+// splice returns the length of what joins a line with the next one if text begins with it: a
+// backslash at the end of the line, with white space behind it at most, as the C preprocessor
+// has it. Otherwise it is 0.
 func splice(text string) int {
 	if text == "" || text[0] != '\\' {
 		return 0
@@ -209,7 +211,8 @@ func (s *scanner) next() Token {
 		}
 		break
 	}
-	t := Token{Newline: s.newline, fresh: s.fresh, Space: s.space, Pos: Pos{s.file, source.Pos(s.off)}}
+	t := Token{Newline: s.newline, fresh: s.fresh, Space: s.space,
+		Pos: Pos{s.file, source.Pos(s.off)}}
 	s.newline, s.fresh, s.space = false, false, false
 	start := s.off
 	if start >= len(text) {

@@ -11,8 +11,10 @@ func BenchmarkSearch(b *testing.B) {
 	p := toysystem.NewProgram()
 	lock, x := p.Scalar("lock", 0), p.Scalar("x", 0)
 	for _, n := range []string{"a", "b", "c", "d", "e", "f"} {
-		p.Thread(n, 1, toysystem.Lock(lock, nil), toysystem.Atomic(toysystem.Set(0, toysystem.Load(x, nil))),
-			toysystem.Atomic(toysystem.Store(x, nil, toysystem.Reg(0))), toysystem.Unlock(lock, nil))
+		p.Thread(n, 1, toysystem.Lock(lock, nil),
+			toysystem.Atomic(toysystem.Set(0, toysystem.Load(x, nil))),
+			toysystem.Atomic(toysystem.Store(x, nil, toysystem.Reg(0))),
+			toysystem.Unlock(lock, nil))
 		p.Start(n)
 	}
 	sys, err := toysystem.New(p)

@@ -17,30 +17,31 @@
 // seen to be about to do, with the versions of the locations that this depends on.
 //
 // A step that was seen before, in whatever execution, is answered from the events. Only a step
-// that is new runs the program: with the choices that led here, that step, and the steps that the
-// engine has announced ([system.Costly]) as a prefix. From there the program goes on freely to
-// its end, and all that it does on the way becomes known. So a search usually runs the program no
-// more often than it explores executions, and less often where parts of the program are independent.
+// that is new runs the program: with the choices that led here, that step, and the steps that
+// the engine has announced ([system.Costly]) as a prefix. From there the program goes on freely
+// to its end, and all that it does on the way becomes known. So a search usually runs the
+// program no more often than it explores executions, and less often where parts of the program
+// are independent.
 //
 // # Why the answers are right
 //
 // Package system promises, and the engines rely on it, that what a thread does next is a
-// function of its local part and of the values of the locations that it shows as
-// accessed. By induction along the causal past, the local part of a thread behind an event, and the value
+// function of its local part and of the values of the locations that it shows as accessed. By
+// induction along the causal past, the local part of a thread behind an event, and the value
 // that an event writes, are functions of the event: the local part behind the event before and
 // the values read are. So in every execution in which a thread's last event is p and the
-// locations that event e touches were last written by those that wrote them for e, the thread takes e
-// next if it takes that alternative. Likewise for what it is about to do; there a version is the
-// writing event, or, if the process tells values, the value, which is all that a guard sees.
-// The argument needs that memory which is not shown as accessed is ordered by what is shown. In a
-// program without data races it is. The process looks for races by happens-before in each
-// execution, and a program with one gets no verdict but that race; why an execution is
+// locations that event e touches were last written by those that wrote them for e, the thread
+// takes e next if it takes that alternative. Likewise for what it is about to do; there a
+// version is the writing event, or, if the process tells values, the value, which is all that a
+// guard sees. The argument needs that memory which is not shown as accessed is ordered by what
+// is shown. In a program without data races it is. The process looks for races by happens-before
+// in each execution, and a program with one gets no verdict but that race; why an execution is
 // run in which the first race shows is described in package machine.
 //
-// So a machine of this package conforms to package system if the process does, two of its states are
-// equal if they hold the same events, and the proof of package stateless holds for it
-// without a change: same dependence, same traces, same number of them. The tests hold
-// this to machines that are stepped, on generated programs.
+// So a machine of this package conforms to package system if the process does, two of its states
+// are equal if they hold the same events, and the proof of package stateless holds for it
+// without a change: same dependence, same traces, same number of them. The tests hold this to
+// machines that are stepped, on generated programs.
 //
 // # Determinism
 //
@@ -52,6 +53,6 @@
 //
 // # Errors
 //
-// Machines have no way to return an error, so a step that cannot be answered panics with a *[Stop]. Searches make
-// it the error that they return.
+// Machines have no way to return an error, so a step that cannot be answered panics with a
+// *[Stop]. Searches make it the error that they return.
 package replay

@@ -72,11 +72,11 @@ type graph struct {
 	values  map[uint64]*version // by value, for processes that tell values
 	threads atomic.Pointer[[]*known]
 	places  map[string]*place // by encoded state
-	// races are the data races of executions, by the encoded state behind the second access. Whether there is
-	// one there is no function of that access's past.
+	// races are the data races of executions, by the encoded state behind the second access.
+	// Whether there is one there is no function of that access's past.
 	races map[string]*system.Violation
-	// complete are the encoded states at the end of executions that were run not long ago; recent are
-	// their keys in the order in which they came.
+	// complete are the encoded states at the end of executions that were run not long ago; recent
+	// are their keys in the order in which they came.
 	complete map[string]bool
 	recent   []string
 }

@@ -27,7 +27,9 @@ func TestInterpreterAsProcess(t *testing.T) {
 	write("go.mod", "module k\n\ngo 1.25\n")
 	n := max(8, *many/20)
 	for seed := range uint64(n) {
-		p := gogen.NewConcurrent(rand.New(rand.NewPCG(seed, 27)), gogen.Shape{Goroutines: 1 + int(seed%3)/2, Steps: 3, Polls: seed%3 == 0, RW: seed%4 < 2})
+		p := gogen.NewConcurrent(rand.New(rand.NewPCG(seed, 27)),
+			gogen.Shape{Goroutines: 1 + int(seed%3)/2, Steps: 3, Polls: seed%3 == 0,
+				RW: seed%4 < 2})
 		write(fmt.Sprintf("p%d/main.go", seed), p.Source())
 	}
 	pkgs, err := gosrc.Load(t.Context(), []string{"./..."}, gosrc.Options{Dir: dir})

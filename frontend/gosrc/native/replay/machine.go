@@ -88,8 +88,8 @@ func (m *Machine) Load(s system.State) {
 	}
 }
 
-// Encode implements [system.Machine]: a state is which event is the last of each thread. Executions that
-// differ in the order of independent events lead to the same state.
+// Encode implements [system.Machine]: a state is which event is the last of each thread.
+// Executions that differ in the order of independent events lead to the same state.
 func (m *Machine) Encode(dst system.State) system.State {
 	dst = m.state(dst)
 	m.s.remember(dst, m.at)
@@ -195,7 +195,8 @@ func (m *Machine) known(t int) *known {
 
 // exists tells whether a thread exists.
 func (m *Machine) exists(t int) bool {
-	return m.lastOf(t) != nil || t < len(m.s.first) && m.s.first[t] || m.writerOf(exists(int32(t))) != nil
+	return m.lastOf(t) != nil || t < len(m.s.first) && m.s.first[t] ||
+		m.writerOf(exists(int32(t))) != nil
 }
 
 // find returns what a thread is known to be about to do, nil if that is not known.
@@ -242,7 +243,8 @@ func (m *Machine) apply(ev *event, c native.Choice) {
 	for t >= len(m.last) {
 		m.last = append(m.last, nil)
 	}
-	m.log = append(m.log, undo{kind: undoPlace, at: m.at}, undo{kind: undoLast, n: t, ev: m.last[t]})
+	m.log = append(m.log, undo{kind: undoPlace, at: m.at},
+		undo{kind: undoLast, n: t, ev: m.last[t]})
 	m.at = &place{depth: m.at.depth + 1, choice: c, before: m.at, ev: ev}
 	m.last[t] = ev
 	for i, a := range ev.acc {
@@ -420,8 +422,8 @@ func (m *Machine) steps(n int) []trace.Step {
 	return out
 }
 
-// Verify runs the execution that led here, which has come to its end, unless it was run not long ago. All its events are
-// known, but a data race shows only where both accesses happen.
+// Verify runs the execution that led here, which has come to its end, unless it was run not long
+// ago. All its events are known, but a data race shows only where both accesses happen.
 func (m *Machine) Verify() {
 	k := key(m.state(nil))
 	g := &m.s.graph
@@ -451,7 +453,8 @@ func (m *Machine) found(n int, f *native.Failure) *Found {
 	found := &Found{m.steps(n), violation(f)}
 	c := &Machine{s: m.s, at: beginning, threads: len(m.s.first)}
 	for _, st := range found.Steps {
-		c.apply(c.event(st.Thread, int32(st.Alt)), native.Choice{Thread: int32(st.Thread), Alt: int32(st.Alt)})
+		c.apply(c.event(st.Thread, int32(st.Alt)), native.Choice{Thread: int32(st.Thread),
+			Alt: int32(st.Alt)})
 	}
 	c.noteRace(found.Violation)
 	return found
@@ -495,9 +498,9 @@ func violation(f *native.Failure) *system.Violation {
 
 // viewed adds what the view lets an enabled step access, and tells whether the view lets it happen.
 //
-// Time that passes only when nobody can run makes an alarm depend on whether others can. That changes only by
-// transitions: those of the others, and those of threads that are awake for them. So each transition
-// writes that its thread is awake, and an alarm reads it of all.
+// Time that passes only when nobody can run makes an alarm depend on whether others can. That
+// changes only by transitions: those of the others, and those of threads that are awake for
+// them. So each transition writes that its thread is awake, and an alarm reads it of all.
 func (m *Machine) viewed(t int, p *pending) bool {
 	v := m.s.view
 	if v.NoFailed {
@@ -556,8 +559,8 @@ func (m *Machine) mayWait(t int, p *pending) bool {
 	return false
 }
 
-// Early tells whether the next step of a thread lets time pass while somebody else can run, and whether
-// it is a sleep of the test itself.
+// Early tells whether the next step of a thread lets time pass while somebody else can run, and
+// whether it is a sleep of the test itself.
 func (m *Machine) Early(t int) (early, sleeps bool) {
 	if !m.exists(t) {
 		return false, false
@@ -630,25 +633,30 @@ func (m *Machine) choices() []native.Choice {
 // policy is how the program goes on.
 func (m *Machine) policy() native.Policy { return native.Policy{Quiet: m.s.view.Time == Idle} }
 
-// run runs the program up to the live state and on: by the choice c, if it is not nil, and then as the
-// engine is foreseen to go on. What happens becomes known.
+// run runs the program up to the live state and on: by the choice c, if it is not nil, and then
+// as the engine is foreseen to go on. What happens becomes known.
 func (m *Machine) run(c *native.Choice) {
 	prefix := m.choices()
 	here := len(prefix)
 	if c != nil {
 		prefix = append(prefix, *c)
 	}
-	if k := len(prefix) - m.hintAt; k >= 0 && k < len(m.hint) && m.hintAt <= here && slices.Equal(prefix[m.hintAt:], m.hint[:k]) {
+	if k := len(prefix) - m.hintAt; k >= 0 && k < len(m.hint) && m.hintAt <= here &&
+		slices.Equal(prefix[m.hintAt:], m.hint[:k]) {
 		prefix = append(prefix, m.hint[k:]...)
 	}
 	// What was foreseen need not be possible: then only what is asked for is done.
-	err := m.s.execute(prefix, m.policy(), func(x *native.Execution) error { return m.absorb(x, here) })
+	err := m.s.execute(prefix, m.policy(), func(x *native.Execution) error {
+		return m.absorb(x, here)
+	})
 	if errors.As(err, new(*native.Diverged)) && len(prefix) > here+1 {
 		prefix = prefix[:here]
 		if c != nil {
 			prefix = append(prefix, *c)
 		}
-		err = m.s.execute(prefix, m.policy(), func(x *native.Execution) error { return m.absorb(x, here) })
+		err = m.s.execute(prefix, m.policy(), func(x *native.Execution) error {
+			return m.absorb(x, here)
+		})
 	}
 	if err != nil {
 		panic(&Stop{err})
@@ -723,7 +731,8 @@ func (m *Machine) absorb(x *native.Execution, here int) error {
 
 // otherwise says that a thread does something else than it did with the same past.
 func (m *Machine) otherwise(t int32, st *native.Step) string {
-	what := m.ThreadName(int(t)) + " does something else than in another execution with the same past"
+	what := m.ThreadName(int(t)) + " does something else than in another execution with the same " +
+		"past"
 	if st.Pos.Line > 0 {
 		what += fmt.Sprintf(" (%s at %s:%d)", st.Op, st.Pos.File, st.Pos.Line)
 	}
@@ -738,11 +747,13 @@ func (m *Machine) learn(t int32, p *native.Pending, at int) error {
 	q := m.find(int(t))
 	if q != nil {
 		if q.enabled != p.Enabled || q.ended != p.Ended {
-			return &native.Diverged{At: at, What: m.ThreadName(int(t)) + " can do something else than in another execution with the same past"}
+			return &native.Diverged{At: at, What: m.ThreadName(int(t)) +
+				" can do something else than in another execution with the same past"}
 		}
 		return nil
 	}
-	q = &pending{enabled: p.Enabled, atEnd: p.AtEnd, ended: p.Ended, op: p.Op, pos: p.Pos, text: p.Text,
+	q = &pending{enabled: p.Enabled, atEnd: p.AtEnd, ended: p.Ended, op: p.Op, pos: p.Pos,
+		text:  p.Text,
 		alarm: alarm(p.Op), sleeps: p.Sleeps, due: p.Deadline}
 	first := m.lastOf(int(t)) == nil && !(int(t) < len(m.s.first) && m.s.first[t])
 	alternative := func(acc []system.Access) {
@@ -785,7 +796,8 @@ func (m *Machine) intern(st *native.Step, at int, last bool) (*event, error) {
 		}
 		return ev, nil
 	}
-	ev = &event{thread: st.Thread, alt: st.Alt, op: st.Op, prev: m.lastOf(t), pos: st.Pos, now: st.Now, acc: relocated(st.Accesses)}
+	ev = &event{thread: st.Thread, alt: st.Alt, op: st.Op, prev: m.lastOf(t), pos: st.Pos,
+		now: st.Now, acc: relocated(st.Accesses)}
 	if ev.prev == nil && !(t < len(m.s.first) && m.s.first[t]) {
 		ev.acc = append(ev.acc, system.Access{Loc: exists(st.Thread)})
 	}
@@ -831,8 +843,8 @@ func (m *Machine) intern(st *native.Step, at int, last bool) (*event, error) {
 // ThreadName implements [system.Machine].
 func (m *Machine) ThreadName(t int) string { return m.s.Title(int32(t)) }
 
-// LocName implements [system.Machine]. Locations are parts of what the text of a step is about, which people need
-// not see.
+// LocName implements [system.Machine]. Locations are parts of what the text of a step is about,
+// which people need not see.
 func (m *Machine) LocName(system.Loc) string { return "" }
 
 // Next implements [system.Machine].

@@ -18,7 +18,8 @@ import (
 
 // record makes the system of a system that is run as a process.
 func record(t testing.TB, sys system.System, processes int) *System {
-	s, err := New(t.Context(), func() (native.Process, error) { return replaytest.New(sys), nil }, replaytest.Numbers{}, Options{Processes: processes})
+	s, err := New(t.Context(), func() (native.Process, error) { return replaytest.New(sys), nil },
+		replaytest.Numbers{}, Options{Processes: processes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,12 +38,14 @@ func found(res *stateless.Result) string {
 		}
 	}
 	slices.Sort(vs)
-	return fmt.Sprintf("%d executions, %d blocked, deadlock %v, %v", res.Executions, res.BlockedExecutions, deadlock, vs)
+	return fmt.Sprintf("%d executions, %d blocked, deadlock %v, %v", res.Executions,
+		res.BlockedExecutions, deadlock, vs)
 }
 
 func explore(t testing.TB, sys system.System, workers int) (*stateless.Result, error) {
 	return stateless.Run(t.Context(), sys, stateless.Options{
-		Options: engine.Options{Workers: workers, All: true, MaxTransitions: 50_000}, Reduction: stateless.DPOR,
+		Options:   engine.Options{Workers: workers, All: true, MaxTransitions: 50_000},
+		Reduction: stateless.DPOR,
 		Executed: func(m system.Machine) {
 			if m, ok := m.(*Machine); ok {
 				m.Verify()
@@ -51,13 +54,14 @@ func explore(t testing.TB, sys system.System, workers int) (*stateless.Result, e
 	})
 }
 
-// A program that is run from its beginning for each execution has the same executions, violations and
-// deadlocks as one that is stepped and taken back.
+// A program that is run from its beginning for each execution has the same executions,
+// violations and deadlocks as one that is stepped and taken back.
 func TestToys(t *testing.T) {
 	programs := *many
 	var runs, executions uint64
 	for seed := range uint64(programs) {
-		p := toysystem.Random(rand.New(rand.NewPCG(seed, 27)), toysystem.Config{NoLoops: true, Threads: 4, Nodes: 4})
+		p := toysystem.Random(rand.New(rand.NewPCG(seed, 27)), toysystem.Config{
+			NoLoops: true, Threads: 4, Nodes: 4})
 		sys, err := toysystem.New(p)
 		if err != nil {
 			t.Fatal(err)
@@ -92,14 +96,17 @@ func TestDiverging(t *testing.T) {
 	x := p.Scalar("x", 0)
 	p.Scalar("y", 0)
 	for _, name := range []string{"a", "b"} {
-		p.Thread(name, 1, toysystem.Atomic(toysystem.Set(0, toysystem.Load(x, nil))), toysystem.Atomic(toysystem.Store(x, nil, toysystem.Const(1))))
+		p.Thread(name, 1, toysystem.Atomic(toysystem.Set(0, toysystem.Load(x, nil))),
+			toysystem.Atomic(toysystem.Store(x, nil, toysystem.Const(1))))
 		p.Start(name)
 	}
 	sys, err := toysystem.New(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(t.Context(), func() (native.Process, error) { return &fickle{Process: replaytest.New(sys)}, nil }, replaytest.Numbers{}, Options{})
+	s, err := New(t.Context(), func() (native.Process, error) {
+		return &fickle{Process: replaytest.New(sys)}, nil
+	}, replaytest.Numbers{}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +120,8 @@ func TestDiverging(t *testing.T) {
 // fickle is a process in which the second step touches more from the third execution on.
 type fickle struct{ *replaytest.Process }
 
-func (p *fickle) Run(ctx context.Context, prefix []native.Choice, pol native.Policy) (*native.Execution, error) {
+func (p *fickle) Run(ctx context.Context, prefix []native.Choice,
+	pol native.Policy) (*native.Execution, error) {
 	x, err := p.Process.Run(ctx, prefix, pol)
 	if err == nil && p.Runs > 2 {
 		x.Steps[1].Accesses = append(x.Steps[1].Accesses, system.Access{Loc: 1})

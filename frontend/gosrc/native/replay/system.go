@@ -18,7 +18,8 @@ import (
 // Names says what threads are called.
 type Names interface{ ThreadName(t int32) string }
 
-// System is a program that is run again and again. Its methods may be called from many goroutines at once.
+// System is a program that is run again and again. Its methods may be called from many
+// goroutines at once.
 type System struct {
 	*program
 	view View
@@ -90,8 +91,10 @@ var ErrEndless = errors.New("an execution takes so many steps that it may have n
 
 // New returns the system of a program of which open makes processes. It runs it once. Close ends
 // the processes. When ctx is cancelled, a step that needs an execution panics with a *[Stop].
-func New(ctx context.Context, open func() (native.Process, error), names Names, o Options) (*System, error) {
-	s := &System{program: &program{ctx: ctx, open: open, names: names, o: o, idle: make(chan struct{}, max(1, o.Processes))}}
+func New(ctx context.Context, open func() (native.Process, error), names Names, o Options) (*System,
+	error) {
+	s := &System{program: &program{ctx: ctx, open: open, names: names, o: o,
+		idle: make(chan struct{}, max(1, o.Processes))}}
 	s.exact.Store(true)
 	for range cap(s.idle) {
 		s.idle <- struct{}{}
@@ -138,7 +141,8 @@ func (s *System) NewMachine() system.Machine {
 }
 
 // execute runs the program once, and gives f what happened.
-func (s *program) execute(prefix []native.Choice, p native.Policy, f func(*native.Execution) error) error {
+func (s *program) execute(prefix []native.Choice, p native.Policy,
+	f func(*native.Execution) error) error {
 	select {
 	case <-s.idle:
 	case <-s.ctx.Done():
@@ -216,7 +220,8 @@ func (s *program) note(x *native.Execution) {
 
 // same tells whether a step is an event.
 func (s *program) same(ev *event, st *native.Step) bool {
-	if ev.thread != st.Thread || ev.alt != st.Alt || (ev.fault != nil) != (st.Failure != nil && st.Failure.Kind != raced) {
+	if ev.thread != st.Thread || ev.alt != st.Alt || (ev.fault != nil) != (st.Failure != nil &&
+		st.Failure.Kind != raced) {
 		return false
 	}
 	for i, a := range st.Accesses {
@@ -257,7 +262,8 @@ type Counts struct {
 
 // Counts returns what it has cost so far.
 func (s *program) Counts() Counts {
-	return Counts{Runs: s.runs.Load(), Looked: s.looked.Load(), Verified: s.verified.Load(), Events: s.events.Load()}
+	return Counts{Runs: s.runs.Load(), Looked: s.looked.Load(), Verified: s.verified.Load(),
+		Events: s.events.Load()}
 }
 
 // Outside names what executions used that is not under control.
@@ -271,7 +277,8 @@ func (s *program) Outside() []string {
 // Cut tells whether an execution was cut off because it takes too much memory or time.
 func (s *program) Cut() bool { return s.cut.Load() }
 
-// Title returns the name of a thread, with a number among those of the same name: worker #2 (made pool.go:18).
+// Title returns the name of a thread, with a number among those of the same name: worker #2
+// (made pool.go:18).
 func (s *program) Title(t int32) string {
 	name := s.names.ThreadName(t)
 	what, where, ok := strings.Cut(name, " (made ")
@@ -304,8 +311,8 @@ func (s *program) Skipped() (why string, ok bool) {
 	return "", false
 }
 
-// Sample runs the program once by a policy. It returns the steps, up to the first failure, and whether
-// there was one.
+// Sample runs the program once by a policy. It returns the steps, up to the first failure, and
+// whether there was one.
 func (s *program) Sample(p native.Policy) (steps []trace.Step, failed, ended bool, err error) {
 	err = s.execute(nil, p, func(x *native.Execution) error {
 		for i := range x.Steps {
@@ -322,17 +329,18 @@ func (s *program) Sample(p native.Policy) (steps []trace.Step, failed, ended boo
 	return steps, failed, ended, err
 }
 
-// Repeat runs the program once, with these steps and so many further ones, and gives f what happened. That is valid until f
-// returns.
+// Repeat runs the program once, with these steps and so many further ones, and gives f what
+// happened. That is valid until f returns.
 func (s *program) Repeat(steps []trace.Step, further int, f func(*native.Execution)) error {
 	prefix := make([]native.Choice, len(steps))
 	for i, st := range steps {
 		prefix[i] = native.Choice{Thread: int32(st.Thread), Alt: int32(st.Alt)}
 	}
-	return s.execute(prefix, native.Policy{MaxSteps: max(1, len(steps)+further)}, func(x *native.Execution) error {
-		f(x)
-		return nil
-	})
+	return s.execute(prefix, native.Policy{MaxSteps: max(1, len(steps)+further)},
+		func(x *native.Execution) error {
+			f(x)
+			return nil
+		})
 }
 
 // lines are the lines of source files.

@@ -1,11 +1,11 @@
-// Package bdd has reduced ordered binary decision diagrams (Bryant 1986), as many
-// as the translation of formulas to automata needs and no more: Boolean operations, comparison of functions
-// by ==, and irredundant sums of products (Minato 1992).
+// Package bdd has reduced ordered binary decision diagrams (Bryant 1986), as many as the
+// translation of formulas to automata needs and no more: Boolean operations, comparison of
+// functions by ==, and irredundant sums of products (Minato 1992).
 //
-// It is our own because the diagrams here are tiny, and what matters is elsewhere: node
-// numbers that depend on nothing but the sequence of operations, so that a
-// translation is reproducible; variables that are added at any time; and a limit that turns a blow-up into
-// an error. Go's BDD libraries have none of the three and collect garbage that we do not produce.
+// It is our own because the diagrams here are tiny, and what matters is elsewhere: node numbers
+// that depend on nothing but the sequence of operations, so that a translation is reproducible;
+// variables that are added at any time; and a limit that turns a blow-up into an error. Go's BDD
+// libraries have none of the three and collect garbage that we do not produce.
 package bdd
 
 import "errors"

@@ -114,7 +114,8 @@ func TestLimit(t *testing.T) {
 	m.SumOfProducts(f)
 	m.Allow(1000000)
 	f = m.Or(m.And(m.Var(0), m.Var(1)), m.Var(2))
-	if m.Err() != nil || m.And(f, m.Not(m.Var(2))) != m.And(m.And(m.Var(0), m.Var(1)), m.Not(m.Var(2))) {
+	if m.Err() != nil || m.And(f, m.Not(m.Var(2))) != m.And(m.And(m.Var(0), m.Var(1)),
+		m.Not(m.Var(2))) {
 		t.Fatal("wrong after Allow")
 	}
 	for v := range 100 { // what failed before must not be remembered wrongly

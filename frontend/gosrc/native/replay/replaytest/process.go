@@ -1,5 +1,5 @@
-// Package replaytest runs systems as if they were programs that can only be run from their beginning, for tests of
-// what runs such programs.
+// Package replaytest runs systems as if they were programs that can only be run from their
+// beginning, for tests of what runs such programs.
 package replaytest
 
 import (
@@ -74,7 +74,8 @@ func (p *Process) alternative(t int, n int32) uint64 {
 }
 
 // Run implements [native.Process].
-func (p *Process) Run(ctx context.Context, prefix []native.Choice, pol native.Policy) (*native.Execution, error) {
+func (p *Process) Run(ctx context.Context, prefix []native.Choice,
+	pol native.Policy) (*native.Execution, error) {
 	p.Runs++
 	p.m.Load(p.sys.Initial()[0])
 	x := &native.Execution{}
@@ -123,19 +124,23 @@ func (p *Process) Run(ctx context.Context, prefix []native.Choice, pol native.Po
 			}
 		} else if last >= 0 && now[last].Enabled > 0 {
 			c.Thread = last
-		} else if k := slices.IndexFunc(now, func(q native.Pending) bool { return q.Enabled > 0 }); k >= 0 {
+		} else if k := slices.IndexFunc(now, func(q native.Pending) bool {
+			return q.Enabled > 0
+		}); k >= 0 {
 			c.Thread = int32(k)
 		}
 		if c.Thread < 0 {
 			for _, q := range now {
 				if !q.Ended && !q.AtEnd {
 					if x.Failure == nil {
-						x.End, x.Failure = native.Leak, &native.Failure{Kind: system.Deadlock, Message: "deadlock"}
+						x.End, x.Failure = native.Leak, &native.Failure{Kind: system.Deadlock,
+							Message: "deadlock"}
 					}
 					if q.Thread == 0 {
 						x.End = native.Deadlock
 					}
-					x.Failure.Stacks = append(x.Failure.Stacks, native.Stack{Thread: q.Thread, What: "waits"})
+					x.Failure.Stacks = append(x.Failure.Stacks, native.Stack{Thread: q.Thread,
+						What: "waits"})
 				}
 			}
 			return x, nil
@@ -144,7 +149,8 @@ func (p *Process) Run(ctx context.Context, prefix []native.Choice, pol native.Po
 		out := p.m.Step(int(c.Thread), p.alternative(int(c.Thread), c.Alt))
 		st := native.Step{Choice: c, Accesses: slices.Clone(p.m.Accesses()), Created: out.Created}
 		if v := out.Violation; v != nil {
-			st.Failure = &native.Failure{Kind: v.Kind, Message: v.Message, Pos: v.Pos, Object: v.Object}
+			st.Failure = &native.Failure{Kind: v.Kind, Message: v.Message, Pos: v.Pos,
+				Object: v.Object}
 		}
 		st.After = look()
 		x.Steps = append(x.Steps, st)
