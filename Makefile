@@ -8,6 +8,7 @@
 # make fuzz    each fuzz target for FUZZTIME
 # make profile a CPU profile of a large search: MODE=cpu|mem|mutex|block|trace
 # make release stripped binaries without cgo in dist, for PLATFORMS, with VERSION in them
+# make generate  the methods of syntax trees, from the declarations of their nodes
 # make module  renames the module to MODULE, everywhere
 # make ci      all that the continuous integration does
 
@@ -23,7 +24,7 @@ MEASURE := $(GO) test -run '^$$' -bench . -benchmem -benchtime 100ms -count 5 -p
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
-.PHONY: build test lint race bench benchstat baseline fuzz profile release module ci clean
+.PHONY: build test lint race bench benchstat baseline fuzz profile release generate module ci clean
 
 build:
 	$(GO) build -o bin/cpor ./cmd/cpor
@@ -67,6 +68,9 @@ release:
 		out=dist/cpor-$(VERSION)-$$os-$$arch$$ext; echo $$out; \
 		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -trimpath -ldflags '-s -w -X main.release=$(VERSION)' -o $$out ./cmd/cpor || exit 1; \
 	done
+
+generate:
+	$(GO) generate ./frontend/...
 
 module:
 	.ci/module $(MODULE)

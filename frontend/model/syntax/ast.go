@@ -21,6 +21,12 @@ package syntax
 
 import "cpor/frontend/source"
 
+// The methods that all nodes have follow from their declarations here and in ltl.go: which nodes
+// are below one, and how String prints it. Command nodegen explains the lines that begin with
+// node.
+//
+//go:generate go run ../../../internal/nodegen nodes.go ast.go ltl.go
+
 // File is a parsed model file.
 type File struct {
 	Source *source.File
@@ -43,6 +49,9 @@ type File struct {
 type Node interface {
 	Pos() source.Pos // the node's first byte
 	End() source.Pos // the byte after its last one
+
+	each(f func(Node)) // calls f for the nodes directly below, in the order of the text
+	print(p *printer)  // as String does
 }
 
 // Span is the extent of a node, embedded in every node.
@@ -63,6 +72,8 @@ type Decl interface {
 type (
 	// ConstDecl is one constant: const N = 12. A group is a sequence of them;
 	// Iota is the index in its group, and a Value left out repeats the one before.
+	//
+	//node:decl "const " Name [" " Type] " = " Value
 	ConstDecl struct {
 		Span
 		Name  *Ident
@@ -72,6 +83,8 @@ type (
 	}
 
 	// TypeDecl is type Name T.
+	//
+	//node:decl "type " Name " " Type
 	TypeDecl struct {
 		Span
 		Name *Ident
@@ -81,6 +94,8 @@ type (
 	// VarDecl is var a, b T = v, w. At the top level it declares shared
 	// variables, perhaps after a class: comm var x int. What is written
 	// monitor m, n stands for var m, n monitor; so with mutex and semaphore.
+	//
+	//node:decl "var " Names [" " Type] [" = " Values]
 	VarDecl struct {
 		Span
 		Class Class
@@ -91,6 +106,8 @@ type (
 	}
 
 	// FuncDecl is a function.
+	//
+	//node:decl "func " Name "(" Params ")" @results
 	FuncDecl struct {
 		Span
 		Name    *Ident
@@ -100,6 +117,8 @@ type (
 	}
 
 	// ThreadDecl is a type of threads: thread Robot(x, y int) { ... }.
+	//
+	//node:decl [Symmetric "symmetric "] "thread " Name "(" Params ")"
 	ThreadDecl struct {
 		Span
 		Symmetric bool
@@ -109,6 +128,8 @@ type (
 	}
 
 	// InitDecl is init { ... }; a file has one.
+	//
+	//node:decl "init"
 	InitDecl struct {
 		Span
 		Body *Block
@@ -116,11 +137,15 @@ type (
 
 	// IncludeDecl is include "file": what the file declares is declared here. Whoever
 	// loads a model sees to it (source.Join).
+	//
+	//node:decl "include " Path
 	IncludeDecl struct {
 		Span
 		Path *StringLit
 	}
 	// InvariantDecl is invariant name { expr }.
+	//
+	//node:decl "invariant " Name " { " Cond " }"
 	InvariantDecl struct {
 		Span
 		Name *Ident
@@ -140,6 +165,8 @@ const (
 )
 
 // Param is one parameter; in x, y int there are two.
+//
+//node:node Name " " Type
 type Param struct {
 	Span
 	Name *Ident
@@ -154,33 +181,45 @@ type TypeExpr interface {
 
 type (
 	// NamedType is int, mutex, or a declared type's name.
+	//
+	//node:typeexpr Name
 	NamedType struct {
 		Span
 		Name *Ident
 	}
 	// ArrayType is [N]T.
+	//
+	//node:typeexpr "[" [Len | "..."] "]" Elem
 	ArrayType struct {
 		Span
 		Len  Expr
 		Elem TypeExpr
 	}
 	// StructType is struct { a, b T; ... }.
+	//
+	//node:typeexpr "struct{" [" " Fields/"; " " "] "}"
 	StructType struct {
 		Span
 		Fields []*Param
 	}
 	// PointerType is *T.
+	//
+	//node:typeexpr "*" Elem
 	PointerType struct {
 		Span
 		Elem TypeExpr
 	}
 	// AtomicType is atomic T: each access to such a variable or field synchronises.
+	//
+	//node:typeexpr "atomic " Elem
 	AtomicType struct {
 		Span
 		Elem TypeExpr
 	}
 	// ChanType is chan T (Cap nil), or chan(n) T with a buffer of n; bag(n) T if
 	// its messages are in no order.
+	//
+	//node:typeexpr [Bag "bag" | "chan"] ["(" Cap ")"] " " Elem
 	ChanType struct {
 		Span
 		Cap  Expr // or nil
@@ -188,6 +227,8 @@ type (
 		Bag  bool
 	}
 	// SymmetricType is symmetric(n): n names that can be exchanged.
+	//
+	//node:typeexpr "symmetric(" Len ")"
 	SymmetricType struct {
 		Span
 		Len Expr
@@ -202,28 +243,40 @@ type Stmt interface {
 
 type (
 	// Block is { ... }.
+	//
+	//node:stmt "{ ... }"
 	Block struct {
 		Span
 		Stmts []Stmt
 	}
 	// DeclStmt is a const, type or var declaration in a block.
+	//
+	//node:stmt Decl
 	DeclStmt struct {
 		Span
 		Decl Decl
 	}
 	// EmptyStmt is nothing between two semicolons.
+	//
+	//node:stmt ""
 	EmptyStmt struct{ Span }
 	// ExprStmt is a call or a receive that stands alone.
+	//
+	//node:stmt X
 	ExprStmt struct {
 		Span
 		X Expr
 	}
 	// SendStmt is c <- v.
+	//
+	//node:stmt Chan " <- " Value
 	SendStmt struct {
 		Span
 		Chan, Value Expr
 	}
 	// AssignStmt is lhs = rhs, lhs := rhs, or lhs op= rhs.
+	//
+	//node:stmt @assignment
 	AssignStmt struct {
 		Span
 		Lhs []Expr
@@ -231,12 +284,16 @@ type (
 		Rhs []Expr
 	}
 	// IncDecStmt is x++ or x--.
+	//
+	//node:stmt X [Dec "--" | "++"]
 	IncDecStmt struct {
 		Span
 		X   Expr
 		Dec bool
 	}
 	// IfStmt is if init; cond { } else ... .
+	//
+	//node:stmt "if " [Init "; "] Cond
 	IfStmt struct {
 		Span
 		Init Stmt // or nil
@@ -245,6 +302,8 @@ type (
 		Else Stmt // *Block, *IfStmt or nil
 	}
 	// ForStmt is for init; cond; post { }.
+	//
+	//node:stmt "for" @clauses
 	ForStmt struct {
 		Span
 		Init Stmt // or nil
@@ -253,6 +312,8 @@ type (
 		Body *Block
 	}
 	// RangeStmt is for k, v := range x { }. X is an integer, an array or a channel.
+	//
+	//node:stmt "for " [Key [", " Value] [Define " := " | " = "]] "range " X
 	RangeStmt struct {
 		Span
 		Key, Value Expr // or nil; identifiers if Define
@@ -261,6 +322,8 @@ type (
 		Body       *Block
 	}
 	// SwitchStmt is switch init; tag { case ... }.
+	//
+	//node:stmt "switch" [" " Init ";"] [" " Tag]
 	SwitchStmt struct {
 		Span
 		Init  Stmt // or nil
@@ -268,64 +331,88 @@ type (
 		Cases []*SwitchCase
 	}
 	// SelectStmt is select { case ... }.
+	//
+	//node:stmt "select"
 	SelectStmt struct {
 		Span
 		Cases []*SelectCase
 	}
 	// ChooseStmt is choose { case: ... }.
+	//
+	//node:stmt "choose"
 	ChooseStmt struct {
 		Span
 		Cases []*ChooseCase
 	}
 	// AtomicStmt is atomic { ... }.
+	//
+	//node:stmt "atomic"
 	AtomicStmt struct {
 		Span
 		Body *Block
 	}
 	// SyncStmt is synchronized (m) { ... }.
+	//
+	//node:stmt "synchronized (" Monitor ")"
 	SyncStmt struct {
 		Span
 		Monitor Expr
 		Body    *Block
 	}
 	// GoStmt is go Thread(args).
+	//
+	//node:stmt "go " Thread "(" @arguments ")"
 	GoStmt struct {
 		Span
 		Thread *Ident
 		Args   []Expr
 	}
 	// ReturnStmt is return values. In a thread it ends the thread.
+	//
+	//node:stmt "return" [" " Results]
 	ReturnStmt struct {
 		Span
 		Results []Expr
 	}
 	// BranchStmt is break, continue, goto or fallthrough.
+	//
+	//node:stmt Tok [" " Label]
 	BranchStmt struct {
 		Span
 		Tok   BranchToken
 		Label *Ident // or nil
 	}
 	// LabeledStmt is label: stmt.
+	//
+	//node:stmt Label ": " Stmt
 	LabeledStmt struct {
 		Span
 		Label *Ident
 		Stmt  Stmt
 	}
 	// AwaitStmt is await(cond).
+	//
+	//node:stmt "await(" Cond ")"
 	AwaitStmt struct {
 		Span
 		Cond Expr
 	}
 	// AssertStmt is assert(cond, "message").
+	//
+	//node:stmt "assert(" Cond [", " Message/q] ")"
 	AssertStmt struct {
 		Span
 		Cond    Expr
 		Message string // "" if none
 	}
 	// SkipStmt is skip.
+	//
+	//node:stmt "skip"
 	SkipStmt struct{ Span }
 	// BadStmt stands for a statement with a syntax error. It occurs in declarations of
 	// [File.Broken] only.
+	//
+	//node:stmt ""
 	BadStmt struct {
 		Span
 		Names    []string // those that occur in it
@@ -337,6 +424,8 @@ type (
 )
 
 // SwitchCase is case a, b: or default: (Values nil and Default true).
+//
+//node:node ""
 type SwitchCase struct {
 	Span
 	Values  []Expr
@@ -347,6 +436,8 @@ type SwitchCase struct {
 // SelectCase is one alternative of a select: a *SendStmt, a receive (an
 // *ExprStmt or *AssignStmt whose right side is a receive), an *AwaitStmt, or
 // nil for default.
+//
+//node:node ""
 type SelectCase struct {
 	Span
 	Each *EachCase // or nil
@@ -355,6 +446,8 @@ type SelectCase struct {
 }
 
 // ChooseCase is one alternative of a choose.
+//
+//node:node ""
 type ChooseCase struct {
 	Span
 	Body []Stmt
@@ -371,7 +464,10 @@ const (
 	Fallthrough
 )
 
-// Expr is an expression.
+// Expr is an expression. The blanks around its operators depend on what is around it, so that
+// its printer is written by hand.
+//
+//node:print @whole
 type Expr interface {
 	Node
 	exprNode()
@@ -379,32 +475,44 @@ type Expr interface {
 
 type (
 	// Ident is a name.
+	//
+	//node:expr
 	Ident struct {
 		Span
 		Name string
 	}
 	// IntLit is an integer literal, as written (decimal, hex, octal, binary, _, 'c').
+	//
+	//node:expr
 	IntLit struct {
 		Span
 		Text string
 	}
 	// StringLit is a string literal, which stands only in messages; Value is unquoted.
+	//
+	//node:expr
 	StringLit struct {
 		Span
 		Value string
 	}
 	// ParenExpr is (x).
+	//
+	//node:expr
 	ParenExpr struct {
 		Span
 		X Expr
 	}
 	// UnaryExpr is op x, with Op one of Sub, Add, Not, Xor, And (&x), Mul (*p), Arrow (<-c).
+	//
+	//node:expr
 	UnaryExpr struct {
 		Span
 		Op Op
 		X  Expr
 	}
 	// BinaryExpr is x op y.
+	//
+	//node:expr
 	BinaryExpr struct {
 		Span
 		Op    Op
@@ -412,29 +520,39 @@ type (
 		X, Y  Expr
 	}
 	// IndexExpr is x[i].
+	//
+	//node:expr
 	IndexExpr struct {
 		Span
 		X, Index Expr
 	}
 	// SelectorExpr is x.name: a field, or a thread's local variable in a property.
+	//
+	//node:expr
 	SelectorExpr struct {
 		Span
 		X   Expr
 		Sel *Ident
 	}
 	// AtExpr is x@label, in a property.
+	//
+	//node:expr
 	AtExpr struct {
 		Span
 		X     Expr
 		Label *Ident
 	}
 	// CallExpr is f(args): a function, a conversion, or a built-in function.
+	//
+	//node:expr
 	CallExpr struct {
 		Span
 		Fun  Expr
 		Args []Expr
 	}
 	// CompositeLit is T{...}; Keys[i] is nil, a field name or an index.
+	//
+	//node:expr zip=Keys,Values
 	CompositeLit struct {
 		Span
 		Type   TypeExpr // nil inside another literal, where the type follows
@@ -442,31 +560,39 @@ type (
 		Values []Expr
 	}
 	// MakeExpr is make(chan T, n), as a shared variable's initial value.
+	//
+	//node:expr
 	MakeExpr struct {
 		Span
 		Type TypeExpr
 		Cap  Expr // or nil
 	}
 	// QuantExpr is forall i in lo..hi { cond } or exists i in lo..hi { cond }.
+	//
+	//node:expr
 	QuantExpr struct {
 		Span
-		Domain
 		Exists bool
 		Var    *Ident
-		Cond   Expr
+		Domain
+		Cond Expr
 	}
 	// FoldExpr is count i in lo..hi { cond }, or the sum, the minimum or the maximum of X.
+	//
+	//node:expr
 	FoldExpr struct {
 		Span
-		Domain
 		Op  FoldOp
 		Var *Ident
-		X   Expr
+		Domain
+		X Expr
 	}
 )
 
 // Domain is what the variable of a quantifier stands for: the numbers from Lo to Hi,
 // both included, or the numbers of the threads Of a kind (Lo and Hi are nil).
+//
+//node:part
 type Domain struct {
 	Lo, Hi Expr
 	Of     *Ident
@@ -519,59 +645,3 @@ const (
 	Not
 	Arrow
 )
-
-func (*ConstDecl) declNode()     {}
-func (*TypeDecl) declNode()      {}
-func (*VarDecl) declNode()       {}
-func (*FuncDecl) declNode()      {}
-func (*ThreadDecl) declNode()    {}
-func (*InitDecl) declNode()      {}
-func (*InvariantDecl) declNode() {}
-func (*IncludeDecl) declNode()   {}
-
-func (*NamedType) typeNode()     {}
-func (*ArrayType) typeNode()     {}
-func (*StructType) typeNode()    {}
-func (*PointerType) typeNode()   {}
-func (*AtomicType) typeNode()    {}
-func (*ChanType) typeNode()      {}
-func (*SymmetricType) typeNode() {}
-
-func (*Block) stmtNode()       {}
-func (*DeclStmt) stmtNode()    {}
-func (*EmptyStmt) stmtNode()   {}
-func (*ExprStmt) stmtNode()    {}
-func (*SendStmt) stmtNode()    {}
-func (*AssignStmt) stmtNode()  {}
-func (*IncDecStmt) stmtNode()  {}
-func (*IfStmt) stmtNode()      {}
-func (*ForStmt) stmtNode()     {}
-func (*RangeStmt) stmtNode()   {}
-func (*SwitchStmt) stmtNode()  {}
-func (*SelectStmt) stmtNode()  {}
-func (*ChooseStmt) stmtNode()  {}
-func (*AtomicStmt) stmtNode()  {}
-func (*GoStmt) stmtNode()      {}
-func (*SyncStmt) stmtNode()    {}
-func (*ReturnStmt) stmtNode()  {}
-func (*BranchStmt) stmtNode()  {}
-func (*LabeledStmt) stmtNode() {}
-func (*AwaitStmt) stmtNode()   {}
-func (*AssertStmt) stmtNode()  {}
-func (*SkipStmt) stmtNode()    {}
-func (*BadStmt) stmtNode()     {}
-
-func (*Ident) exprNode()        {}
-func (*IntLit) exprNode()       {}
-func (*StringLit) exprNode()    {}
-func (*ParenExpr) exprNode()    {}
-func (*UnaryExpr) exprNode()    {}
-func (*BinaryExpr) exprNode()   {}
-func (*IndexExpr) exprNode()    {}
-func (*SelectorExpr) exprNode() {}
-func (*AtExpr) exprNode()       {}
-func (*CallExpr) exprNode()     {}
-func (*CompositeLit) exprNode() {}
-func (*MakeExpr) exprNode()     {}
-func (*QuantExpr) exprNode()    {}
-func (*FoldExpr) exprNode()     {}

@@ -180,13 +180,13 @@ func (f *formatter) learn(file *File) {
 	visit := func(n Node) bool {
 		switch n := n.(type) {
 		case Decl:
-			p.decl(n)
+			p.node(n)
 			if d, ok := n.(*FuncDecl); ok && len(d.Results) > 0 {
 				it := &f.items[f.at(d.Results[0].Pos())-1]
 				it.results = it.tok == tLparen
 			}
 		case Stmt:
-			p.stmt(n)
+			p.node(n)
 			switch n := n.(type) {
 			case *LabeledStmt:
 				f.find(tColon, n.Label.End()).label = true

@@ -4,6 +4,8 @@ import "cpor/frontend/source"
 
 type (
 	// LTLDecl is ltl name { formula }: a property of the executions.
+	//
+	//node:decl "ltl " Name " { " Formula " }"
 	LTLDecl struct {
 		Span
 		Name    *Ident
@@ -12,6 +14,8 @@ type (
 
 	// TemporalExpr is an operator that stands in formulas of linear temporal
 	// logic only: [] x, <> x, or x op y.
+	//
+	//node:expr
 	TemporalExpr struct {
 		Span
 		Op   TemporalOp
@@ -40,6 +44,8 @@ func (op TemporalOp) String() string {
 
 // EachCase makes a case of a select stand for one case for each value of a
 // variable: case exists i in 0..N-1 { v := <-c[i] }: ...
+//
+//node:part
 type EachCase struct {
 	Var    *Ident
 	Lo, Hi Expr
@@ -69,9 +75,6 @@ func (p *parser) eachCase(c *SelectCase) {
 	p.got(tSemi)
 	p.expect(tRbrace, "'}' after the channel operation")
 }
-
-func (*LTLDecl) declNode()      {}
-func (*TemporalExpr) exprNode() {}
 
 // ltlDecl parses ltl name { formula }. The formula is an expression with
 // further operators; from the weakest to the strongest:

@@ -12,17 +12,7 @@ import (
 // Messages and traces use it.
 func String(n Node) string {
 	var p printer
-	switch n := n.(type) {
-	case nil:
-	case Expr:
-		p.expr(n, 0, 1)
-	case TypeExpr:
-		p.typ(n)
-	case Stmt:
-		p.stmt(n)
-	case Decl:
-		p.decl(n)
-	}
+	p.node(n)
 	return p.String()
 }
 
@@ -111,7 +101,7 @@ func (p *printer) expr(x Expr, prec, depth int) {
 		p.WriteByte(')')
 	case *CompositeLit:
 		if x.Type != nil {
-			p.typ(x.Type)
+			p.node(x.Type)
 		}
 		p.WriteByte('{')
 		for i, v := range x.Values {
@@ -127,7 +117,7 @@ func (p *printer) expr(x Expr, prec, depth int) {
 		p.WriteByte('}')
 	case *MakeExpr:
 		p.WriteString("make(")
-		p.typ(x.Type)
+		p.node(x.Type)
 		if x.Cap != nil {
 			p.WriteString(", ")
 			p.expr(x.Cap, 0, 2)
@@ -273,288 +263,83 @@ func cutoff(x *BinaryExpr, depth int) int {
 	return 4
 }
 
-func (p *printer) typ(t TypeExpr) {
-	switch t := t.(type) {
-	case *NamedType:
-		p.WriteString(t.Name.Name)
-	case *ArrayType:
-		p.WriteByte('[')
-		if t.Len == nil {
-			p.WriteString("...")
-		} else {
-			p.expr(t.Len, 0, 1)
-		}
-		p.WriteByte(']')
-		p.typ(t.Elem)
-	case *StructType:
-		p.WriteString("struct{")
-		for i, f := range t.Fields {
-			if i > 0 {
-				p.WriteByte(';')
-			}
-			p.WriteByte(' ')
-			p.WriteString(f.Name.Name)
-			p.WriteByte(' ')
-			p.typ(f.Type)
-		}
-		if len(t.Fields) > 0 {
-			p.WriteByte(' ')
-		}
-		p.WriteByte('}')
-	case *PointerType:
-		p.WriteByte('*')
-		p.typ(t.Elem)
-	case *AtomicType:
-		p.WriteString("atomic ")
-		p.typ(t.Elem)
-	case *ChanType:
-		if t.Bag {
-			p.WriteString("bag")
-		} else {
-			p.WriteString("chan")
-		}
-		if t.Cap != nil {
-			p.WriteByte('(')
-			p.expr(t.Cap, 0, 1)
-			p.WriteByte(')')
-		}
-		p.WriteByte(' ')
-		p.typ(t.Elem)
-	case *SymmetricType:
-		p.WriteString("symmetric(")
-		p.expr(t.Len, 0, 1)
-		p.WriteByte(')')
+// node prints a node, if there is one.
+func (p *printer) node(n Node) {
+	if n != nil {
+		n.print(p)
 	}
 }
 
-func (p *printer) stmt(s Stmt) {
-	switch s := s.(type) {
-	case *Block:
-		p.WriteString("{ ... }")
-	case *DeclStmt:
-		p.decl(s.Decl)
-	case *ExprStmt:
-		p.expr(s.X, 0, 1)
-	case *SendStmt:
-		p.expr(s.Chan, 0, 1)
-		p.WriteString(" <- ")
-		p.expr(s.Value, 0, 1)
-	case *AssignStmt:
-		depth := 1
-		if len(s.Lhs) > 1 && len(s.Rhs) > 1 {
-			depth = 2
-		}
-		p.exprs(s.Lhs, depth)
-		p.WriteByte(' ')
-		p.WriteString(s.Op.String())
-		if s.Op != Assign && s.Op != Define {
-			p.WriteByte('=')
-		}
-		p.WriteByte(' ')
-		p.exprs(s.Rhs, depth)
-	case *IncDecStmt:
-		p.expr(s.X, 0, 1)
-		if s.Dec {
-			p.WriteString("--")
-		} else {
-			p.WriteString("++")
-		}
-	case *IfStmt:
-		p.WriteString("if ")
-		if s.Init != nil {
-			p.stmt(s.Init)
-			p.WriteString("; ")
-		}
-		p.expr(s.Cond, 0, 1)
-	case *ForStmt:
-		p.WriteString("for")
-		if s.Init == nil && s.Post == nil {
-			if s.Cond != nil {
-				p.WriteByte(' ')
-				p.expr(s.Cond, 0, 1)
-			}
-			return
-		}
-		p.WriteByte(' ')
-		if s.Init != nil {
-			p.stmt(s.Init)
-		}
-		p.WriteString("; ")
-		if s.Cond != nil {
-			p.expr(s.Cond, 0, 1)
-		}
-		p.WriteString(";")
-		if s.Post != nil {
-			p.WriteByte(' ')
-			p.stmt(s.Post)
-		}
-	case *RangeStmt:
-		p.WriteString("for ")
-		if s.Key != nil {
-			p.expr(s.Key, 0, 1)
-			if s.Value != nil {
-				p.WriteString(", ")
-				p.expr(s.Value, 0, 1)
-			}
-			if s.Define {
-				p.WriteString(" := ")
-			} else {
-				p.WriteString(" = ")
-			}
-		}
-		p.WriteString("range ")
-		p.expr(s.X, 0, 1)
-	case *SwitchStmt:
-		p.WriteString("switch")
-		if s.Init != nil {
-			p.WriteByte(' ')
-			p.stmt(s.Init)
-			p.WriteByte(';')
-		}
-		if s.Tag != nil {
-			p.WriteByte(' ')
-			p.expr(s.Tag, 0, 1)
-		}
-	case *SelectStmt:
-		p.WriteString("select")
-	case *ChooseStmt:
-		p.WriteString("choose")
-	case *AtomicStmt:
-		p.WriteString("atomic")
-	case *SyncStmt:
-		p.WriteString("synchronized (")
-		p.expr(s.Monitor, 0, 1)
-		p.WriteByte(')')
-	case *GoStmt:
-		p.WriteString("go ")
-		p.WriteString(s.Thread.Name)
-		p.WriteByte('(')
-		depth := 1
-		if len(s.Args) > 1 {
-			depth = 2
-		}
-		p.exprs(s.Args, depth)
-		p.WriteByte(')')
-	case *ReturnStmt:
-		p.WriteString("return")
-		if len(s.Results) > 0 {
-			p.WriteByte(' ')
-			p.exprs(s.Results, 1)
-		}
-	case *BranchStmt:
-		p.WriteString(s.Tok.String())
-		if s.Label != nil {
-			p.WriteByte(' ')
-			p.WriteString(s.Label.Name)
-		}
-	case *LabeledStmt:
-		p.WriteString(s.Label.Name)
-		p.WriteString(": ")
-		p.stmt(s.Stmt)
-	case *AwaitStmt:
-		p.WriteString("await(")
-		p.expr(s.Cond, 0, 1)
-		p.WriteByte(')')
-	case *AssertStmt:
-		p.WriteString("assert(")
-		p.expr(s.Cond, 0, 1)
-		if s.Message != "" {
-			fmt.Fprintf(p, ", %q", s.Message)
-		}
-		p.WriteByte(')')
-	case *SkipStmt:
-		p.WriteString("skip")
-	}
-}
+// whole prints an expression that stands alone.
+func (p *printer) whole(x Expr) { p.expr(x, 0, 1) }
 
-func (p *printer) params(list []*Param) {
-	p.WriteByte('(')
-	for i, f := range list {
+func (p *printer) quote(s string) { fmt.Fprintf(p, "%q", s) }
+
+// printList prints nodes with a separator between them.
+func printList[T Node](p *printer, list []T, separator string) {
+	for i, n := range list {
 		if i > 0 {
-			p.WriteString(", ")
+			p.WriteString(separator)
 		}
-		p.WriteString(f.Name.Name)
-		p.WriteByte(' ')
-		p.typ(f.Type)
+		n.print(p)
 	}
-	p.WriteByte(')')
 }
 
-func (p *printer) decl(d Decl) {
-	switch d := d.(type) {
-	case *ConstDecl:
-		p.WriteString("const ")
-		p.WriteString(d.Name.Name)
-		if d.Type != nil {
+func (p *printer) assignment(s *AssignStmt) {
+	depth := 1
+	if len(s.Lhs) > 1 && len(s.Rhs) > 1 {
+		depth = 2
+	}
+	p.exprs(s.Lhs, depth)
+	p.WriteByte(' ')
+	p.WriteString(s.Op.String())
+	if s.Op != Assign && s.Op != Define {
+		p.WriteByte('=')
+	}
+	p.WriteByte(' ')
+	p.exprs(s.Rhs, depth)
+}
+
+// clauses prints what stands between for and the body.
+func (p *printer) clauses(s *ForStmt) {
+	if s.Init == nil && s.Post == nil {
+		if s.Cond != nil {
 			p.WriteByte(' ')
-			p.typ(d.Type)
+			p.node(s.Cond)
 		}
-		p.WriteString(" = ")
-		p.expr(d.Value, 0, 1)
-	case *TypeDecl:
-		p.WriteString("type ")
-		p.WriteString(d.Name.Name)
+		return
+	}
+	p.WriteByte(' ')
+	p.node(s.Init)
+	p.WriteString("; ")
+	p.node(s.Cond)
+	p.WriteString(";")
+	if s.Post != nil {
 		p.WriteByte(' ')
-		p.typ(d.Type)
-	case *VarDecl:
-		p.WriteString("var ")
-		for i, n := range d.Names {
-			if i > 0 {
-				p.WriteString(", ")
-			}
-			p.WriteString(n.Name)
-		}
-		if d.Type != nil {
-			p.WriteByte(' ')
-			p.typ(d.Type)
-		}
-		if len(d.Values) > 0 {
-			p.WriteString(" = ")
-			p.exprs(d.Values, 1)
-		}
-	case *FuncDecl:
-		p.WriteString("func ")
-		p.WriteString(d.Name.Name)
-		p.params(d.Params)
-		switch len(d.Results) {
-		case 0:
-		case 1:
-			p.WriteByte(' ')
-			p.typ(d.Results[0])
-		default:
-			p.WriteString(" (")
-			for i, t := range d.Results {
-				if i > 0 {
-					p.WriteString(", ")
-				}
-				p.typ(t)
-			}
-			p.WriteByte(')')
-		}
-	case *ThreadDecl:
-		if d.Symmetric {
-			p.WriteString("symmetric ")
-		}
-		p.WriteString("thread ")
-		p.WriteString(d.Name.Name)
-		p.params(d.Params)
-	case *InitDecl:
-		p.WriteString("init")
-	case *LTLDecl:
-		p.WriteString("ltl ")
-		p.WriteString(d.Name.Name)
-		p.WriteString(" { ")
-		p.expr(d.Formula, 0, 1)
-		p.WriteString(" }")
-	case *IncludeDecl:
-		p.WriteString("include ")
-		p.expr(d.Path, 0, 1)
-	case *InvariantDecl:
-		p.WriteString("invariant ")
-		p.WriteString(d.Name.Name)
-		p.WriteString(" { ")
-		p.expr(d.Cond, 0, 1)
-		p.WriteString(" }")
+		p.node(s.Post)
+	}
+}
+
+// arguments prints those of a thread that starts.
+func (p *printer) arguments(s *GoStmt) {
+	depth := 1
+	if len(s.Args) > 1 {
+		depth = 2
+	}
+	p.exprs(s.Args, depth)
+}
+
+// results prints the types of the results of a function, in parentheses if there are several.
+func (p *printer) results(d *FuncDecl) {
+	switch len(d.Results) {
+	case 0:
+	case 1:
+		p.WriteByte(' ')
+		p.node(d.Results[0])
+	default:
+		p.WriteString(" (")
+		printList(p, d.Results, ", ")
+		p.WriteByte(')')
 	}
 }
 

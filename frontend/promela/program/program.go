@@ -13,6 +13,10 @@ import (
 	"cpor/ltl"
 )
 
+// The methods of expressions follow from their declarations here (command nodegen).
+//
+//go:generate go run ../../../internal/nodegen nodes.go program.go
+
 // Type is the type of a scalar.
 type Type struct {
 	Name   string // bit, bool, byte, short, int, unsigned, pid, chan, mtype
@@ -210,6 +214,8 @@ type Edge struct {
 
 // RecvArg is one scalar that a receive takes: stored in Place, compared with
 // Match, or thrown away.
+//
+//node:part
 type RecvArg struct {
 	Place *Place
 	Match Expr
@@ -217,6 +223,8 @@ type RecvArg struct {
 
 // Place is a scalar, or the first of some: Base plus the indices times their
 // strides.
+//
+//node:part
 type Place struct {
 	Sym    *Sym
 	Pos    syntax.Pos
@@ -229,6 +237,8 @@ type Place struct {
 }
 
 // Index is one index of a place.
+//
+//node:part
 type Index struct {
 	X      Expr
 	Len    int
@@ -237,28 +247,43 @@ type Index struct {
 }
 
 // Expr is a resolved expression over C's ints.
-type Expr interface{ expr() }
+type Expr interface {
+	expr()
+	each(f func(Expr)) // calls f for the expressions directly below
+}
 
 // The expressions.
 type (
 	// Const is a number.
+	//
+	//node:expr
 	Const struct{ Value int32 }
 	// Load is the value of a scalar.
+	//
+	//node:expr
 	Load struct{ Place *Place }
 	// Unary is Op X: ! - ~.
+	//
+	//node:expr
 	Unary struct {
 		Op string
 		X  Expr
 	}
 	// Binary is X Op Y.
+	//
+	//node:expr
 	Binary struct {
 		Op   string
 		X, Y Expr
 		Pos  syntax.Pos
 	}
 	// If is (C -> X : Y).
+	//
+	//node:expr
 	If struct{ C, X, Y Expr }
 	// Run creates a process and is its number.
+	//
+	//node:expr
 	Run struct {
 		Proc     *Proc
 		Args     []Expr
@@ -266,12 +291,16 @@ type (
 		Pos      syntax.Pos
 	}
 	// ChanOp is len, empty, nempty, full or nfull.
+	//
+	//node:expr
 	ChanOp struct {
 		Op  string
 		Ch  Expr
 		Pos syntax.Pos
 	}
 	// Poll tells whether a receive would be possible.
+	//
+	//node:expr
 	Poll struct {
 		Ch     Expr
 		Args   []RecvArg
@@ -279,12 +308,16 @@ type (
 		Pos    syntax.Pos
 	}
 	// Call is enabled or get_priority of a process.
+	//
+	//node:expr
 	Call struct {
 		Name string
 		X    Expr
 		Pos  syntax.Pos
 	}
 	// At tells whether a process is in the state of a label.
+	//
+	//node:expr
 	At struct {
 		Proc  *Proc
 		Pid   Expr // nil: the only process of its type
@@ -292,27 +325,18 @@ type (
 		Label string
 	}
 	// RemoteLoad is a local variable of another process.
+	//
+	//node:expr
 	RemoteLoad struct {
 		Proc  *Proc
 		Pid   Expr
 		Place *Place
 	}
 	// Special is timeout, np_, _last, _pid or _nr_pr, or in an event trace _.
+	//
+	//node:expr
 	Special struct{ Name string }
 )
-
-func (*Const) expr()      {}
-func (*Load) expr()       {}
-func (*Unary) expr()      {}
-func (*Binary) expr()     {}
-func (*If) expr()         {}
-func (*Run) expr()        {}
-func (*ChanOp) expr()     {}
-func (*Poll) expr()       {}
-func (*Call) expr()       {}
-func (*At) expr()         {}
-func (*RemoteLoad) expr() {}
-func (*Special) expr()    {}
 
 // LTL is a property of the model. The atoms of its formula are the texts of the
 // program's propositions.

@@ -6,6 +6,10 @@ import (
 	"cpor/frontend/source"
 )
 
+// The methods of nodes follow from their declarations here (command nodegen).
+//
+//go:generate go run ../../../internal/nodegen nodes.go ast.go
+
 // Model is a parsed model.
 type Model struct {
 	Files    []*source.File // the first is the model's own
@@ -39,6 +43,8 @@ func (m *Model) Text(s Stmt, pos Pos) string {
 type Decl interface{ decl() }
 
 // Mtype declares symbolic constants.
+//
+//node:decl
 type Mtype struct {
 	Pos   Pos
 	Kind  string // mtype:Kind; empty for plain ones
@@ -52,12 +58,16 @@ type Name struct {
 }
 
 // Typedef declares a structure.
+//
+//node:decl
 type Typedef struct {
 	Name   Name
 	Fields []*VarDecl
 }
 
 // VarDecl declares variables of one type.
+//
+//node:decl
 type VarDecl struct {
 	Pos    Pos
 	Type   string // bit, bool, byte, short, int, unsigned, pid, chan, mtype, or a typedef
@@ -91,6 +101,8 @@ type Field struct {
 }
 
 // Proctype is a process type, init, a never claim or a trace automaton.
+//
+//node:decl
 type Proctype struct {
 	Pos           Pos
 	Name          Name
@@ -133,15 +145,12 @@ type Formula struct {
 	Text string // of the formula
 }
 
-func (*VarDecl) decl()  {}
-func (*Mtype) decl()    {}
-func (*Typedef) decl()  {}
-func (*Proctype) decl() {}
-
 // Stmt is a statement.
 type Stmt interface{ At() Pos }
 
 // Block is { ... }, and the body of everything that has one.
+//
+//node:stmt
 type Block struct {
 	Pos   Pos
 	Stmts []Stmt
@@ -150,30 +159,42 @@ type Block struct {
 // The statements.
 type (
 	// DeclStmt is a declaration among statements.
+	//
+	//node:stmt
 	DeclStmt struct{ *VarDecl }
 	// Labeled is Name: Stmt.
+	//
+	//node:stmt at=Label.Pos
 	Labeled struct {
 		Inline int // the number of the call of an inline that it stands in; 0 if in none
 		Label  Name
 		Stmt   Stmt
 	}
 	// Assign is Ref = X.
+	//
+	//node:stmt
 	Assign struct {
 		Pos Pos
 		Ref *Ref
 		X   Expr
 	}
 	// ExprStmt is an expression that waits until it is true.
+	//
+	//node:stmt
 	ExprStmt struct {
 		Pos Pos
 		X   Expr
 	}
 	// Assert is assert(X).
+	//
+	//node:stmt
 	Assert struct {
 		Pos Pos
 		X   Expr
 	}
 	// Print is printf(Format, Args) or printm(Args).
+	//
+	//node:stmt
 	Print struct {
 		Pos    Pos
 		Format string
@@ -181,6 +202,8 @@ type (
 		Args   []Expr
 	}
 	// Send is Ch!Args or, sorted, Ch!!Args.
+	//
+	//node:stmt
 	Send struct {
 		Pos    Pos
 		Ch     *Ref
@@ -188,6 +211,8 @@ type (
 		Sorted bool
 	}
 	// Recv is Ch?Args, with Random Ch??Args, with Peek Ch?<Args>.
+	//
+	//node:stmt
 	Recv struct {
 		Pos    Pos
 		Ch     *Ref
@@ -196,6 +221,8 @@ type (
 		Peek   bool
 	}
 	// If is if or, with Loop, do.
+	//
+	//node:stmt
 	If struct {
 		Pos     Pos
 		Loop    bool
@@ -204,6 +231,8 @@ type (
 		Climbs bool
 	}
 	// For is for (Var : From .. To) or, with In, for (Var in In).
+	//
+	//node:stmt
 	For struct {
 		Pos      Pos
 		Var      *Ref
@@ -212,6 +241,8 @@ type (
 		Body     *Block
 	}
 	// Select is select (Var : From .. To).
+	//
+	//node:stmt
 	Select struct {
 		Pos      Pos
 		Var      *Ref
@@ -222,15 +253,23 @@ type (
 		inline  bool
 	}
 	// Goto is goto Label.
+	//
+	//node:stmt
 	Goto struct {
 		Pos   Pos
 		Label Name
 	}
 	// Break is break.
+	//
+	//node:stmt
 	Break struct{ Pos Pos }
 	// Else is else.
+	//
+	//node:stmt
 	Else struct{ Pos Pos }
 	// Atomic is atomic or, with DStep, d_step.
+	//
+	//node:stmt
 	Atomic struct {
 		Pos    Pos
 		DStep  bool
@@ -238,17 +277,23 @@ type (
 		inline bool
 	}
 	// Unless is Main unless Escape.
+	//
+	//node:stmt
 	Unless struct {
 		Pos          Pos
 		Main, Escape Stmt
 	}
 	// Exclusive is xr or, with Send, xs.
+	//
+	//node:stmt
 	Exclusive struct {
 		Pos  Pos
 		Send bool
 		Refs []*Ref
 	}
 	// SetPriority is set_priority(Pid, X) or, with Own, an assignment to _priority.
+	//
+	//node:stmt
 	SetPriority struct {
 		Pos    Pos
 		Pid, X Expr
@@ -269,39 +314,22 @@ type RecvArg struct {
 	Eval bool // eval(X)
 }
 
-// At returns the place of the statement.
-func (s *Block) At() Pos       { return s.Pos }
-func (s *DeclStmt) At() Pos    { return s.Pos }
-func (s *Labeled) At() Pos     { return s.Label.Pos }
-func (s *Assign) At() Pos      { return s.Pos }
-func (s *ExprStmt) At() Pos    { return s.Pos }
-func (s *Assert) At() Pos      { return s.Pos }
-func (s *Print) At() Pos       { return s.Pos }
-func (s *Send) At() Pos        { return s.Pos }
-func (s *Recv) At() Pos        { return s.Pos }
-func (s *If) At() Pos          { return s.Pos }
-func (s *For) At() Pos         { return s.Pos }
-func (s *Select) At() Pos      { return s.Pos }
-func (s *Goto) At() Pos        { return s.Pos }
-func (s *Break) At() Pos       { return s.Pos }
-func (s *Else) At() Pos        { return s.Pos }
-func (s *Atomic) At() Pos      { return s.Pos }
-func (s *Unless) At() Pos      { return s.Pos }
-func (s *Exclusive) At() Pos   { return s.Pos }
-func (s *SetPriority) At() Pos { return s.Pos }
-
 // Expr is an expression.
 type Expr interface{ At() Pos }
 
 // The expressions.
 type (
 	// Const is a number; true, false and skip are numbers, too.
+	//
+	//node:expr
 	Const struct {
 		Pos   Pos
 		Value int32
 	}
 	// Ref is a variable, an element or a field: Name[Index].Field. A symbolic constant
 	// is a Ref, too.
+	//
+	//node:expr
 	Ref struct {
 		Pos      Pos
 		Name     string
@@ -313,23 +341,31 @@ type (
 		Known  int // how many declarations of the model stand above
 	}
 	// Unary is Op X, Op one of ! - ~.
+	//
+	//node:expr
 	Unary struct {
 		Pos Pos
 		Op  string
 		X   Expr
 	}
 	// Binary is X Op Y.
+	//
+	//node:expr at=X.At()
 	Binary struct {
 		Pos  Pos // of the operator
 		Op   string
 		X, Y Expr
 	}
 	// Cond is (If -> Then : Else).
+	//
+	//node:expr
 	Cond struct {
 		Pos            Pos
 		If, Then, Else Expr
 	}
 	// Run is run Name(Args).
+	//
+	//node:expr
 	Run struct {
 		Pos      Pos
 		Name     Name
@@ -337,12 +373,16 @@ type (
 		Priority Expr
 	}
 	// ChanOp is len, empty, nempty, full or nfull of a channel.
+	//
+	//node:expr
 	ChanOp struct {
 		Pos Pos
 		Op  string
 		Ch  *Ref
 	}
 	// Poll is Ch?[Args] or, with Random, Ch??[Args].
+	//
+	//node:expr
 	Poll struct {
 		Pos    Pos
 		Ch     *Ref
@@ -350,12 +390,16 @@ type (
 		Random bool
 	}
 	// Call is enabled(X), pc_value(X) or get_priority(X).
+	//
+	//node:expr
 	Call struct {
 		Pos  Pos
 		Name string
 		X    Expr
 	}
 	// Remote is Proc[Pid]@Label, or Proc[Pid]:Var. Pid is nil if it is left out.
+	//
+	//node:expr
 	Remote struct {
 		Pos   Pos
 		Proc  Name
@@ -364,21 +408,10 @@ type (
 		Var   *Ref
 	}
 	// Special is timeout, np_, _last, _pid or _nr_pr.
+	//
+	//node:expr
 	Special struct {
 		Pos  Pos
 		Name string
 	}
 )
-
-// At returns the place of the expression.
-func (x *Const) At() Pos   { return x.Pos }
-func (x *Ref) At() Pos     { return x.Pos }
-func (x *Unary) At() Pos   { return x.Pos }
-func (x *Binary) At() Pos  { return x.X.At() }
-func (x *Cond) At() Pos    { return x.Pos }
-func (x *Run) At() Pos     { return x.Pos }
-func (x *ChanOp) At() Pos  { return x.Pos }
-func (x *Poll) At() Pos    { return x.Pos }
-func (x *Call) At() Pos    { return x.Pos }
-func (x *Remote) At() Pos  { return x.Pos }
-func (x *Special) At() Pos { return x.Pos }
