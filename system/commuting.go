@@ -3,7 +3,7 @@ package system
 import "math"
 
 // Op names what a transition does to a location if that commutes with the same operation of
-// other transitions: it adds a certain number. The zero value stands
+// other transitions: it adds a certain number, or any ([Sum]). The zero value stands
 // for an ordinary read or write, which commutes with nothing but reads.
 //
 // # What a system promises
@@ -63,6 +63,10 @@ const (
 	smallest = -127 // of the numbers that an operation can add
 	largest  = 127
 )
+
+// Sum is the operation that adds any number and wraps around. It is never refused, and so
+// commutes with all of its kind, whatever they add.
+const Sum Op = 1 - smallest
 
 // Addition returns the operation that adds d, or 0 if there is none for so large a number, or
 // for 0.

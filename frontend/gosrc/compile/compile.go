@@ -647,10 +647,10 @@ func (c *compiler) instruction(i ssa.Instruction) {
 	case *ssa.Select:
 		c.selectStmt(i)
 	case *ssa.Go:
-		call, kind := c.common(&i.Call)
+		call, kind := c.common(&i.Call, false)
 		c.emit(Instr{Op: Go, K: kind, N: call})
 	case *ssa.Defer:
-		call, kind := c.common(&i.Call)
+		call, kind := c.common(&i.Call, false)
 		stack := int32(-1)
 		if i.DeferStack != nil {
 			stack = c.reg(i.DeferStack)
@@ -802,9 +802,9 @@ func (c *compiler) addCall(call Call) int32 {
 	return int32(len(c.f.Calls) - 1)
 }
 
-// common compiles the operands of a call, go or defer. The sort of call is CallF,
-// CallV or CallM, less CallF.
-func (c *compiler) common(cc *ssa.CallCommon) (call int32, sort Kind) {
+// common compiles the operands of a call, go or defer; used tells whether somebody may look
+// at the result. The sort of call is CallF, CallV or CallM, less CallF.
+func (c *compiler) common(cc *ssa.CallCommon, used bool) (call int32, sort Kind) {
 	x := Call{Result: c.typ(cc.Signature().Results()).Size}
 	at := int32(0)
 	arg := func(v ssa.Value) {
@@ -819,6 +819,9 @@ func (c *compiler) common(cc *ssa.CallCommon) (call int32, sort Kind) {
 	case *ssa.Builtin:
 		return c.builtinCall(cc, v), 0
 	case *ssa.Function:
+		if blind := c.blindAdd(v); blind != nil && !used {
+			v, x.Result = blind, 0
+		}
 		x.Func = c.p.FuncOf(v)
 		x.Name = x.Func.Name
 		sort = 0
@@ -837,6 +840,36 @@ func (c *compiler) common(cc *ssa.CallCommon) (call int32, sort Kind) {
 	}
 	x.Words = int(at)
 	return c.addCall(x), sort
+}
+
+// blindAdd returns the function that does what a function or method Add of package
+// sync/atomic does, but for the result; nil if fn is none. The receiver of a method has the
+// address of its only field.
+func (c *compiler) blindAdd(fn *ssa.Function) *ssa.Function {
+	pkg := fn.Pkg
+	if pkg == nil || pkg.Pkg.Path() != "sync/atomic" || !c.p.Standard(pkg.Pkg) {
+		return nil
+	}
+	name := strings.TrimPrefix(fn.Name(), "Add")
+	if recv := fn.Signature.Recv(); recv != nil && name == "" {
+		if p, ok := recv.Type().(*types.Pointer); ok {
+			if n, ok := p.Elem().(*types.Named); ok {
+				return pkg.Func("add" + n.Obj().Name())
+			}
+		}
+	}
+	if name == fn.Name() {
+		return nil
+	}
+	return pkg.Func("add" + name)
+}
+
+// lookedAt tells whether somebody may look at a value.
+func lookedAt(v ssa.Value) bool {
+	return slices.ContainsFunc(*v.Referrers(), func(i ssa.Instruction) bool {
+		_, debug := i.(*ssa.DebugRef)
+		return !debug
+	})
 }
 
 // builtinCall makes the call of a built-in function that go or defer asks for: a
@@ -883,7 +916,7 @@ func (c *compiler) call(i *ssa.Call) {
 		c.builtin(&i.Call, b, c.slot[i])
 		return
 	}
-	call, sort := c.common(&i.Call)
+	call, sort := c.common(&i.Call, lookedAt(i))
 	c.emit(Instr{Op: CallF + Op(sort), A: c.slot[i], N: call})
 }
 

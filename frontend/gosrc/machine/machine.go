@@ -673,14 +673,14 @@ func (m *Machine) touch(l system.Loc, write bool) {
 	if n <= fewAccesses {
 		for i := range m.accesses {
 			if a := &m.accesses[i]; a.Loc == l {
-				a.Write = a.Write || write
+				*a = system.Access{Loc: l, Write: a.Write || write}
 				return
 			}
 		}
 	} else if int(l) < len(m.touched) {
 		// What stands there may be of an earlier step.
 		if i := int(m.touched[l]); i < n && m.accesses[i].Loc == l {
-			m.accesses[i].Write = m.accesses[i].Write || write
+			m.accesses[i] = system.Access{Loc: l, Write: m.accesses[i].Write || write}
 			return
 		}
 	}

@@ -805,6 +805,13 @@ func atomics() {
 		op("Add", 2, func(m *Machine, g *goroutine, r []uint64, old uint64) (uint64, bool, uint64) {
 			return old + r[1], true, old + r[1]
 		})
+		enter(native{name: "sync/atomic.add" + s.suffix, alts: always,
+			sync: func(m *Machine, g *goroutine, r []uint64, _ int) {
+				if m.nilSync(g, r[0]) {
+					return
+				}
+				m.blindAdd(g, r[0], k, r[1])
+			}})
 		op("And", 2, func(m *Machine, g *goroutine, r []uint64, old uint64) (uint64, bool, uint64) {
 			return old & r[1], true, old
 		})
@@ -812,6 +819,46 @@ func atomics() {
 			return old | r[1], true, old
 		})
 	}
+}
+
+// blindAdd adds to a word a number when nobody looks at the sum. Additions commute, so that of
+// goroutines that only count, one order is explored ([system.Sum]).
+//
+// For the clocks to commute as well, such an addition orders what g has done before what later
+// loads, stores and swaps order behind it, as Go's memory model has it, but not what earlier
+// operations on the word released before what g does next. With less order there are more
+// races, and each of them is one of the program as well:
+//
+//	go func() { x = 1; n.Add(1) }()
+//	go func() { n.Add(1); print(x) }()
+//
+// An execution in which the second addition comes later orders the write before the read by
+// Go's memory model, and we report a race. The additions might have come the other way round,
+// though. In general, let b be the first event of an execution that races in our order, with a
+// before it, and let A and B be what is before a and b in our order, without a and b.
+//
+//   - Both sets are closed, and so is their union: with an operation on an atomic word that is
+//     no blind addition they contain all earlier ones on the word, because it acquires what
+//     these released; a blind addition needs none of them. What an event reads of plain memory
+//     was written by one before it in our order, or there would be an earlier race. Everything
+//     else that an event depends on is before it in both orders alike.
+//   - So the events of the union, in the order of the execution, are an execution: each reads
+//     what it read. Neither a nor b is in it: b is the later one, and a is not before b.
+//   - Behind it a and b are next, and conflict. Taken one right after the other, neither is
+//     before the other in Go's order either: there is no release between them.
+//
+// So a program has a race in our order exactly if it has one in Go's, though the execution that
+// shows it may be another one. Package conform holds this to programs whose goroutines add
+// blindly beside plain variables, with all interleavings by brute force.
+func (m *Machine) blindAdd(g *goroutine, p uint64, k compile.Kind, delta uint64) {
+	n := len(m.accesses)
+	m.atomicAccess(g, p, true)
+	if n < len(m.accesses) { // what touches it later in this step makes it an ordinary access
+		m.accesses[n].Op, m.accesses[n].Room = system.Sum, system.Unlimited
+	}
+	a := m.addr(p)
+	m.set(a, norm(k, m.mem[a]+delta))
+	m.release(g, p)
 }
 
 // atomicAccess records an atomic access, which races with plain ones. Of the two

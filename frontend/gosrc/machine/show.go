@@ -641,6 +641,7 @@ func (m *Machine) doing(g *goroutine) string {
 			for _, k := range []string{"Int32", "Int64", "Uint32", "Uint64", "Uintptr", "Pointer"} {
 				name = strings.TrimSuffix(name, k)
 			}
+			name = strings.Replace(name, ".add", ".Add", 1)
 		}
 		if object != "" {
 			return name + " " + object
