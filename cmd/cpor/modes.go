@@ -134,7 +134,7 @@ func takers(name string) string {
 			searches = append(searches, mode)
 		}
 	}
-	return "-search " + either(searches)
+	return "-search " + inWords(searches, "or")
 }
 
 // searchUsage is the help of -search.
@@ -148,10 +148,10 @@ func searchUsage() string {
 	return "`how` to search: " + strings.Join(ways, "; ")
 }
 
-// either returns names as people list them: a, b or c.
-func either(names []string) string {
+// inWords returns names as people list them: "a, b or c" for the word "or".
+func inWords(names []string, word string) string {
 	if n := len(names); n > 1 {
-		return strings.Join(names[:n-1], ", ") + " or " + names[n-1]
+		return strings.Join(names[:n-1], ", ") + " " + word + " " + names[n-1]
 	}
 	return strings.Join(names, "")
 }
@@ -231,7 +231,7 @@ func (c *runConfig) choose(f *cliflag.Set) (err error) {
 	f.Visit(func(fl *flag.Flag) {
 		if !uses(c.entry, fl.Name) && err == nil {
 			err = fmt.Errorf("-%s is an option of -por %s, not of -por %s", fl.Name,
-				strings.Join(users(c.mode, fl.Name), " and "), c.entry.Name)
+				inWords(users(c.mode, fl.Name), "and"), c.entry.Name)
 		}
 	})
 	return err
@@ -243,10 +243,10 @@ func (c *runConfig) otherMode() error {
 	switch {
 	case !c.mode.Default && c.mode.Temporal:
 		return fmt.Errorf("-por %s %s; with %s use %s", c.por, c.mode.Lacks, c.mode.Asked,
-			either(engine.Names(c.mode.Name)))
+			inWords(engine.Names(c.mode.Name), "or"))
 	case !c.mode.Default:
 		return fmt.Errorf("-por %s %s; with %s use %s", c.por, c.mode.Lacks, c.mode.Asked,
-			strings.Join(engine.Names(c.mode.Name), ", "))
+			inWords(engine.Names(c.mode.Name), "or"))
 	case c.search != "":
 		return fmt.Errorf("-por %s is a reduction of %s", c.por, other.Asked)
 	}
@@ -271,13 +271,13 @@ func (c *runConfig) checkMode(f *cliflag.Set) (err error) {
 		case fl.Name == "ltl":
 			err = fmt.Errorf("-ltl has no meaning with %s, which %s", c.mode.Asked, c.mode.Without)
 		case c.mode.Default:
-			err = fmt.Errorf("-%s is an option of %s", fl.Name, strings.Join(of, " and "))
+			err = fmt.Errorf("-%s is an option of %s", fl.Name, inWords(of, "and"))
 		case c.mode.Temporal && c.ltl == "":
 			err = fmt.Errorf("-%s has no meaning with -por %s, which checks ltl properties; it "+
-				"is an option of %s", fl.Name, c.por, strings.Join(of, " and "))
+				"is an option of %s", fl.Name, c.por, inWords(of, "and"))
 		default:
 			err = fmt.Errorf("-%s has no meaning with %s; it is an option of %s", fl.Name,
-				c.mode.Asked, strings.Join(of, " and "))
+				c.mode.Asked, inWords(of, "and"))
 		}
 	})
 	return err

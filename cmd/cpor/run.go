@@ -70,7 +70,7 @@ func (c *runConfig) define() *cliflag.Set {
 	defineLanguage(f, &c.lang)
 	f.Func("search", searchUsage(), func(s string) error {
 		if m := engine.LookupMode(s); m == nil || m.Summary == "" {
-			return errors.New("want " + either(searchNames()))
+			return errors.New("want " + inWords(searchNames(), "or"))
 		}
 		c.search = s
 		return nil

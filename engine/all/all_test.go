@@ -77,15 +77,19 @@ func TestModes(t *testing.T) {
 }
 
 func TestUnknown(t *testing.T) {
-	for _, tt := range []struct{ mode, name, want string }{
-		{"", "cartesain", "unknown reduction; want auto, cartesian, none, locks, " +
-			"invisible-first, dpor, sleep, persistent, persistent+sleep, transparent, invisible, " +
-			"events, portfolio; did you mean cartesian?"},
-		{"stateless", "sleeep", "unknown reduction; want dpor, none, sleep, persistent, " +
-			"persistent+sleep; did you mean sleep?"},
+	for _, tt := range []struct{ mode, name, meant string }{
+		{"", "cartesain", "cartesian"},
+		{"stateless", "sleeep", "sleep"},
 	} {
-		if got := engine.Unknown(tt.mode, tt.name).Error(); got != tt.want {
+		got := engine.Unknown(tt.mode, tt.name).Error()
+		if !strings.HasPrefix(got, "unknown reduction; want ") ||
+			!strings.HasSuffix(got, "; did you mean "+tt.meant+"?") {
 			t.Errorf("%s %s: %s", tt.mode, tt.name, got)
+		}
+		for _, e := range engine.Entries(tt.mode) {
+			if !strings.Contains(got, " "+e.Name+",") && !strings.Contains(got, " "+e.Name+";") {
+				t.Errorf("%s %s: %s does not name %s", tt.mode, tt.name, got, e.Name)
+			}
 		}
 		if _, err := engine.Lookup(tt.mode, tt.name); err == nil {
 			t.Errorf("%s is found", tt.name)
