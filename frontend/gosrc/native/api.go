@@ -169,10 +169,9 @@ const (
 type Policy struct {
 	Kind     PolicyKind
 	Seed     uint64
-	Depth    int  // of PCT
-	Length   int  // of PCT: about how many steps an execution has
-	MaxSteps int  // after which the execution is cut off; 0: a million
-	Quiet    bool // Straight only: timers go off only when nobody else can run
+	Depth    int // of PCT
+	Length   int // of PCT: about how many steps an execution has
+	MaxSteps int // after which the execution is cut off; 0: a million
 	// Brief leaves out the accesses and what changes with each step: Steps have only
 	// Choice, Op and Failure. It is for sampling.
 	Brief bool

@@ -122,7 +122,6 @@ func (p *process) Mode() Mode {
 const (
 	cmdFork = 1 << iota
 	cmdBrief
-	cmdQuiet
 	cmdPolls
 	cmdWatch
 	cmdProbe
@@ -198,9 +197,6 @@ func (p *process) run(ctx context.Context, prefix []Choice, pol Policy, fork boo
 	}
 	if pol.Brief {
 		c[0] |= cmdBrief
-	}
-	if pol.Quiet {
-		c[0] |= cmdQuiet
 	}
 	if p.b.polls {
 		c[0] |= cmdPolls

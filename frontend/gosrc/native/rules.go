@@ -99,7 +99,7 @@ var rules = []rule{
 	{file: "sync/waitgroup.go", name: "(*WaitGroup).Wait",
 		code: `if cporDo(cporOpWait, unsafe.Pointer(wg), 0) >= 0 { return }`},
 	{file: "sync/once.go", name: "(*Once).Do",
-		code: `if r := cporDo(cporOpOnce, unsafe.Pointer(o), 0); r >= 0 { if r == 2 { defer cporDo(cporOpOnceDone, unsafe.Pointer(o), 0); f() }; return }`},
+		code: `if r := cporDo(cporOpOnce, unsafe.Pointer(o), 0); r >= 0 { if r == 2 { defer cporDo(cporOpOnceDone, unsafe.Pointer(o), 0); f() }; return } else if r == cporCalmOnce { cporCalm(1); defer cporCalm(-1) }`},
 	{file: "sync/cond.go", name: "(*Cond).Wait",
 		code: `if cporOn() { c.checker.check(); if t := cporDo(cporOpCondWait, unsafe.Pointer(&c.notify), 0); t >= 0 { c.L.Unlock(); cporDo(cporOpCondWoken, unsafe.Pointer(&c.notify), uintptr(t)); c.L.Lock(); return } }`},
 	{file: "sync/cond.go", name: "(*Cond).Signal",

@@ -59,10 +59,14 @@ type pending struct {
 	alarm   bool  // it goes on when time has passed
 	sleeps  bool  // the test itself sleeps
 	due     int64 // of an alarm: when
-	op      native.Op
-	pos     system.Pos
-	text    string
-	more    *pending
+	// alarms is Machine.alarms: whether an alarm may go off depends on which others there are.
+	// A step that sets one and a step that lets one go off both access the clock, so none of this is
+	// a further access.
+	alarms uint64
+	op     native.Op
+	pos    system.Pos
+	text   string
+	more   *pending
 }
 
 // graph is what all executions so far have shown. An event is made under the lock.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"cpor/frontend/gosrc/native"
 	"cpor/system"
@@ -18,6 +19,7 @@ type Machine struct {
 	writer   []*event   // by location: who wrote it last
 	version  []*version // by location; nil: zero
 	now      int64      // what the clock shows
+	alarms   uint64     // a hash of the set of events that have set an alarm or let one go off
 	fired    int        // how many alarms have gone off
 	dead     bool       // the process would have ended
 	over     bool       // the execution has ended quietly
@@ -47,6 +49,7 @@ type undo struct {
 	version *version
 	at      *place
 	now     int64
+	alarms  uint64
 }
 
 type undoKind uint8
@@ -60,6 +63,7 @@ const (
 	undoOver
 	undoFired
 	undoDead
+	undoAlarms
 )
 
 // Stop is the value of a panic that ends a search: an execution could not be made.
@@ -159,6 +163,8 @@ func (m *Machine) Rewind(mark system.Mark) {
 			m.fired--
 		case undoDead:
 			m.dead = false
+		case undoAlarms:
+			m.alarms = u.alarms
 		}
 	}
 	m.log = m.log[:mark]
@@ -210,6 +216,9 @@ func (m *Machine) find(t int) *pending {
 }
 
 func (m *Machine) fits(p *pending) bool {
+	if p.alarm && p.alarms != m.alarms {
+		return false
+	}
 	for i := range p.acc {
 		if m.versionOf(p.acc[i].Loc) != p.seen[i] {
 			return false
@@ -261,6 +270,10 @@ func (m *Machine) apply(ev *event, c native.Choice) {
 	if ev.now != m.now {
 		m.log = append(m.log, undo{kind: undoNow, now: m.now})
 		m.now = ev.now
+	}
+	if alarm(ev.op) || ev.op == native.OpTimerSet {
+		m.log = append(m.log, undo{kind: undoAlarms, alarms: m.alarms})
+		m.alarms ^= mixed(ev.id) // the order does not matter
 	}
 	if m.s.view.Alarms > 0 && alarm(ev.op) {
 		m.log = append(m.log, undo{kind: undoFired})
@@ -436,7 +449,7 @@ func (m *Machine) Verify() {
 	m.s.verified.Add(1)
 	m.hint = m.hint[:0]
 	prefix := m.choices()
-	err := m.s.execute(prefix, m.policy(), func(x *native.Execution) error {
+	err := m.s.execute(prefix, native.Policy{}, func(x *native.Execution) error {
 		if n := len(x.Steps); n > len(prefix) {
 			return &native.Diverged{At: len(prefix), What: "the execution goes on"}
 		}
@@ -630,9 +643,6 @@ func (m *Machine) choices() []native.Choice {
 	return cs
 }
 
-// policy is how the program goes on.
-func (m *Machine) policy() native.Policy { return native.Policy{Quiet: m.s.view.Time == Idle} }
-
 // run runs the program up to the live state and on: by the choice c, if it is not nil, and then
 // as the engine is foreseen to go on. What happens becomes known.
 func (m *Machine) run(c *native.Choice) {
@@ -646,7 +656,7 @@ func (m *Machine) run(c *native.Choice) {
 		prefix = append(prefix, m.hint[k:]...)
 	}
 	// What was foreseen need not be possible: then only what is asked for is done.
-	err := m.s.execute(prefix, m.policy(), func(x *native.Execution) error {
+	err := m.s.execute(prefix, native.Policy{}, func(x *native.Execution) error {
 		return m.absorb(x, here)
 	})
 	if errors.As(err, new(*native.Diverged)) && len(prefix) > here+1 {
@@ -654,7 +664,7 @@ func (m *Machine) run(c *native.Choice) {
 		if c != nil {
 			prefix = append(prefix, *c)
 		}
-		err = m.s.execute(prefix, m.policy(), func(x *native.Execution) error {
+		err = m.s.execute(prefix, native.Policy{}, func(x *native.Execution) error {
 			return m.absorb(x, here)
 		})
 	}
@@ -680,7 +690,7 @@ func (m *Machine) absorb(x *native.Execution, here int) error {
 		i--
 		st := &x.Steps[i]
 		if st.Choice != p.choice || !m.s.same(p.ev, st) {
-			return &native.Diverged{At: i, What: m.otherwise(p.choice.Thread, st)}
+			return &native.Diverged{At: i, What: m.otherwise(p.ev, st)}
 		}
 	}
 	if x.End == native.Cut {
@@ -729,14 +739,27 @@ func (m *Machine) absorb(x *native.Execution, here int) error {
 	return nil
 }
 
-// otherwise says that a thread does something else than it did with the same past.
-func (m *Machine) otherwise(t int32, st *native.Step) string {
-	what := m.ThreadName(int(t)) + " does something else than in another execution with the same " +
-		"past"
+// otherwise says that a step is not the event that was seen with the same past.
+func (m *Machine) otherwise(ev *event, st *native.Step) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s does something else than in another execution with the same past",
+		m.ThreadName(int(ev.thread)))
 	if st.Pos.Line > 0 {
-		what += fmt.Sprintf(" (%s at %s:%d)", st.Op, st.Pos.File, st.Pos.Line)
+		fmt.Fprintf(&b, " (%s at %s:%d)", st.Op, st.Pos.File, st.Pos.Line)
 	}
-	return what
+	if n, ok := m.s.names.(interface{ LocName(l system.Loc) string }); ok {
+		list := func(what string, a, b []system.Access) (s string) {
+			for _, x := range a {
+				if l, ok := told(x.Loc); ok && !slices.Contains(b, x) {
+					s += ", " + what + " " + n.LocName(l)
+				}
+			}
+			return s
+		}
+		now := relocated(st.Accesses)
+		b.WriteString(list("now accesses", now, ev.acc) + list("accessed", ev.acc, now))
+	}
+	return b.String()
 }
 
 // ended tells whether the process has ended with the last step of an execution.
@@ -754,7 +777,7 @@ func (m *Machine) learn(t int32, p *native.Pending, at int) error {
 	}
 	q = &pending{enabled: p.Enabled, atEnd: p.AtEnd, ended: p.Ended, op: p.Op, pos: p.Pos,
 		text:  p.Text,
-		alarm: alarm(p.Op), sleeps: p.Sleeps, due: p.Deadline}
+		alarm: alarm(p.Op), sleeps: p.Sleeps, due: p.Deadline, alarms: m.alarms}
 	first := m.lastOf(int(t)) == nil && !(int(t) < len(m.s.first) && m.s.first[t])
 	alternative := func(acc []system.Access) {
 		a := relocated(acc)
@@ -792,7 +815,7 @@ func (m *Machine) intern(st *native.Step, at int, last bool) (*event, error) {
 	ev := m.event(t, st.Alt)
 	if ev != nil {
 		if !m.s.same(ev, st) {
-			return nil, &native.Diverged{At: at, What: m.otherwise(st.Thread, st)}
+			return nil, &native.Diverged{At: at, What: m.otherwise(ev, st)}
 		}
 		return ev, nil
 	}
@@ -871,6 +894,15 @@ func (m *Machine) Locals(int) []system.Binding { return nil }
 
 // ValueString implements [system.Machine].
 func (m *Machine) ValueString(system.Loc) string { return "" }
+
+// mixed is a hash of a number (Steele, Lea and Flood, "Fast splittable pseudorandom number
+// generators", OOPSLA 2014).
+func mixed(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
 
 // key is an encoded state as a key of a map.
 func key(s system.State) string {

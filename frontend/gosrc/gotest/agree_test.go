@@ -1,0 +1,229 @@
+package gotest
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"cpor/engine"
+	"cpor/frontend/gosrc"
+	"cpor/frontend/gosrc/native"
+	"cpor/testkit/gogen"
+	"cpor/testkit/sample"
+)
+
+var (
+	agreeOnly  = flag.String("agree", "", "compare the machines only on programs whose name matches this `regexp`")
+	agreeFirst = flag.Uint64("agree-first", 0, "the first seed of generated programs on which the machines are compared")
+	agreeLimit = flag.Duration("agree-limit", 3*time.Second, "how long each machine explores a program on which they are compared")
+)
+
+// agreeOn explores programs on both machines. They must come to the same verdict and, if it is a
+// pass, to the same number of executions. Programs are source files that declare TestK, by name.
+func agreeOn(t *testing.T, names []string, texts map[string]string) {
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		t.Skip("there is no native machine here")
+	}
+	plain, compiled := t.TempDir(), t.TempDir()
+	write := func(dir string) func(name, text string) {
+		return func(name, text string) {
+			name = filepath.Join(dir, filepath.FromSlash(name))
+			if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	writeModule(t, write(plain))
+	writeModule(t, write(compiled))
+	only := regexp.MustCompile(*agreeOnly)
+	named := map[string]string{} // by package
+	for i, name := range names {
+		if only.MatchString(name) {
+			pkg := fmt.Sprintf("p%d", i)
+			named[pkg] = name
+			write(plain)(pkg+"/k_test.go", texts[name])
+		}
+	}
+	pkgs, err := gosrc.Load(t.Context(), []string{"./..."}, gosrc.Options{Dir: plain, Tests: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// One binary has many of them: linking takes longer than exploring. Programs that look
+	// whether somebody waits are apart, because then that matters in the whole binary.
+	packageClause := regexp.MustCompile(`(?m)^package \w+`)
+	polling := regexp.MustCompile(`(?m)^\s*default:|x/sync/(errgroup|semaphore)`)
+	var good []*gosrc.Package
+	imports, tests := map[bool]string{}, map[bool]string{}
+	polls := map[string]bool{}
+	for _, p := range pkgs {
+		pkg := strings.TrimPrefix(p.Path, "k/")
+		if len(p.Errors) > 0 {
+			continue // a mutant
+		}
+		good = append(good, p)
+		text := texts[named[pkg]]
+		is := polling.MatchString(text)
+		polls[pkg] = is
+		write(compiled)(pkg+"/k.go", packageClause.ReplaceAllString(text, "package "+pkg))
+		imports[is] += fmt.Sprintf("\t%q\n", "k/"+pkg)
+		tests[is] += fmt.Sprintf("func Test_%s(t *testing.T) { %s.TestK(t) }\n", pkg, pkg)
+	}
+	binaries := map[bool]*native.Binary{}
+	for is := range tests {
+		dir := fmt.Sprintf("all%v", is)
+		write(compiled)(dir+"/all_test.go", "package all\n\nimport (\n\t\"testing\"\n"+imports[is]+")\n"+tests[is])
+		b, err := native.Build(t.Context(), native.BuildOptions{Dir: compiled, Package: "./" + dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		binaries[is] = b
+	}
+	seen, covered := map[string]int{}, 0
+	for _, p := range good {
+		pkg := strings.TrimPrefix(p.Path, "k/")
+		t.Run(named[pkg], func(t *testing.T) {
+			what, same := agree(t, p, binaries[polls[pkg]], "Test_"+pkg)
+			seen[what]++
+			if same > 0 {
+				covered++
+			}
+		})
+	}
+	t.Logf("%d programs, %d covered by both: %v", len(good), covered, seen)
+}
+
+// agree explores a program on both machines. It returns what became of it, and how many
+// executions it has if both covered it.
+func agree(t *testing.T, p *gosrc.Package, b *native.Binary, test string) (string, uint64) {
+	c, err := p.Compile()
+	if err != nil {
+		return "refused", 0
+	}
+	o := Options{Engine: DPOR, Timeout: *agreeLimit, Workers: 1, MaxMemory: 2 << 30}
+	var no *gosrc.Unsupported
+	prog, err := c.Test("TestK", gosrc.Explore{Time: gosrc.AnyTime})
+	var want *Result
+	if err == nil {
+		want, err = Run(t.Context(), prog, o)
+	}
+	if errors.As(err, &no) {
+		return "refused", 0
+	}
+	if err != nil {
+		return "error", 0
+	}
+	got, err := RunNative(t.Context(), Native{Test: test, Names: b, Time: gosrc.AnyTime,
+		Open: func() (native.Process, error) { return b.Start(test, native.Auto, native.Limits{Memory: 1 << 30}) }}, o)
+	if errors.As(err, new(*NeedsInterpreter)) {
+		return "endless", 0
+	}
+	if err != nil {
+		t.Errorf("natively: %v", err)
+		return "error", 0
+	}
+	if got.Release != nil {
+		defer got.Release()
+	}
+	kind := func(r *Result) string {
+		if r.Failure == nil {
+			return fmt.Sprint(r.Verdict)
+		}
+		return string(r.Failure.Kind)
+	}
+	detail := func(r *Result) string {
+		s := fmt.Sprintf("%s, %d executions, %s", kind(r), r.Executions, r.Reason)
+		if r.Failure != nil {
+			s += ": " + r.Failure.Message
+		}
+		return s
+	}
+	diverged := strings.Contains(got.Reason, "equal choices")
+	switch {
+	case diverged:
+		t.Errorf("natively %s; interpreted %s", detail(got), detail(want))
+		return "diverged", 0
+	case want.Verdict == engine.Incomplete || got.Verdict == engine.Incomplete:
+		if want.Verdict == engine.Pass && got.Verdict == engine.Incomplete {
+			t.Logf("natively %s; interpreted %s", detail(got), detail(want))
+		}
+		return fmt.Sprintf("%s/%s", kind(got), kind(want)), 0
+	case got.Verdict != want.Verdict || got.Verdict == engine.Pass && got.Executions != want.Executions:
+		t.Errorf("natively %s; interpreted %s", detail(got), detail(want))
+		return "different", 0
+	case kind(got) != kind(want):
+		t.Logf("natively %s; interpreted %s", detail(got), detail(want))
+	}
+	if got.Verdict == engine.Pass {
+		return "pass", got.Executions
+	}
+	return "failure", 0
+}
+
+// TestAgreeOnKernels: the native machine and the interpreter agree on the kernels, faulty and
+// mended.
+func TestAgreeOnKernels(t *testing.T) {
+	if !sample.Long() {
+		t.Skip("compiles Go's library once: -long")
+	}
+	step := cmp.Or(*everyKernel, 10)
+	texts, names := map[string]string{}, []string{}
+	for i, text := range kernels(t) {
+		if i/2%step == 0 {
+			name := fmt.Sprintf("%d-%s", i/2, []string{"bug", "fix"}[i%2])
+			texts[name] = text
+			names = append(names, name)
+		}
+	}
+	agreeOn(t, names, texts)
+}
+
+// TestAgreeOnMutants: and on mutants of them.
+func TestAgreeOnMutants(t *testing.T) {
+	if !sample.Long() {
+		t.Skip("compiles Go's library once: -long")
+	}
+	all := kernels(t)
+	texts, names := map[string]string{}, []string{}
+	for i := range cmp.Or(*mutants, 100) {
+		seed := *firstMutant + uint64(i)
+		r := rand.New(rand.NewPCG(seed, 8))
+		text, err := mutate(r, all[r.IntN(len(all))])
+		if err != nil || !strings.Contains(text, "func TestK(") {
+			continue
+		}
+		name := fmt.Sprint(seed)
+		texts[name] = text
+		names = append(names, name)
+	}
+	agreeOn(t, names, texts)
+}
+
+// TestAgreeOnGenerated: and on generated concurrent programs.
+func TestAgreeOnGenerated(t *testing.T) {
+	if !sample.Long() {
+		t.Skip("compiles Go's library once: -long")
+	}
+	texts, names := map[string]string{}, []string{}
+	for i := range sample.Of(uint64(1), 1, 200) {
+		seed := *agreeFirst + i
+		p := gogen.NewConcurrent(rand.New(rand.NewPCG(seed, 271)), gogen.Shape{Goroutines: 1 + int(seed%3)/2, Steps: 3, Vars: seed%5 == 0, Polls: seed%3 == 0, RW: seed%4 < 2})
+		name := fmt.Sprint(seed)
+		text := strings.Replace(p.Source(), "func main() {", "func TestK(t *testing.T) {", 1)
+		texts[name] = strings.Replace(strings.Replace(text, "package main", "package k", 1), "import (", "import (\n\t\"testing\"", 1)
+		names = append(names, name)
+	}
+	agreeOn(t, names, texts)
+}
