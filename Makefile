@@ -27,7 +27,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 .PHONY: build test lint race bench benchstat baseline fuzz profile release generate module ci clean
 
 build:
-	$(GO) build -o bin/cpor ./cmd/cpor
+	$(GO) build -o bin/ ./cmd/...
 
 test:
 	$(GO) test ./...
@@ -65,8 +65,10 @@ profile: build
 release:
 	@for p in $(PLATFORMS); do \
 		os=$${p%/*}; arch=$${p#*/}; ext=; [ $$os != windows ] || ext=.exe; \
-		out=dist/cpor-$(VERSION)-$$os-$$arch$$ext; echo $$out; \
-		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -trimpath -ldflags '-s -w -X main.release=$(VERSION)' -o $$out ./cmd/cpor || exit 1; \
+		for name in cpor cpor-bench; do \
+			out=dist/$$name-$(VERSION)-$$os-$$arch$$ext; echo $$out; \
+			CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -trimpath -ldflags '-s -w -X main.release=$(VERSION)' -o $$out ./cmd/$$name || exit 1; \
+		done; \
 	done
 
 generate:

@@ -1,11 +1,12 @@
 // Package bench measures: it runs the tables of the papers, sweeps over worker
 // counts, and comparisons with other checkers, and reports what it found as
-// text, as data and as a page with plots. It is the sub-command `cpor bench`.
+// text, as data and as a page with plots. It is the sub-command `cpor bench`, which runs the
+// program cpor-bench, so that cpor itself carries neither this package nor the libraries that
+// draw plots.
 //
 // # How a run is measured
 //
-// Every measured run is a process of its own: the same binary, called as
-// `cpor run -json`. That costs some milliseconds for each run (they show in the
+// Every measured run is a process of its own: `cpor run -json`. That costs some milliseconds for each run (they show in the
 // wall time, and not in the search time), and in return the peak memory is the
 // run's own, no garbage or heap size carries over from one run to the next, a
 // run that dies takes nothing with it, and another checker, which is a process

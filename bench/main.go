@@ -19,6 +19,7 @@ import (
 	"cpor/benchmarks"
 	"cpor/engine"
 	"cpor/internal/cliflag"
+	"cpor/internal/sibling"
 )
 
 // The exit codes of the command.
@@ -53,7 +54,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return run(ctx, args, stdout, stderr, nil)
 }
 
-// run is Main with a runner; nil means processes of this binary.
+// run is Main with a runner; nil means processes of the installed cpor.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer, runner Runner) int {
 	complain := func(format string, a ...any) int {
 		fmt.Fprintf(stderr, "cpor bench: %s\n", fmt.Sprintf(format, a...))
@@ -75,7 +76,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, runner Ru
 		return exitMistake
 	}
 	if runner == nil {
-		p, err := newProcessRunner()
+		exe, err := sibling.Path("cpor")
+		if err != nil {
+			return complain("%v", err)
+		}
+		p, err := newProcessRunner(exe)
 		if err != nil {
 			return complain("%v", err)
 		}

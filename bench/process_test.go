@@ -52,7 +52,11 @@ func fakeCommand(how string) {
 }
 
 func TestProcessRunner(t *testing.T) {
-	p, err := newProcessRunner()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newProcessRunner(exe)
 	if err != nil {
 		t.Fatal(err)
 	}

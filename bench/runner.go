@@ -100,12 +100,8 @@ type processRunner struct {
 }
 
 // newProcessRunner writes the embedded models to a new directory, so that a
-// process can read them.
-func newProcessRunner() (*processRunner, error) {
-	exe, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("cannot find the command itself: %w", err)
-	}
+// process can read them. exe is the command.
+func newProcessRunner(exe string) (*processRunner, error) {
 	dir, err := os.MkdirTemp("", "cpor-bench-")
 	if err != nil {
 		return nil, err

@@ -21,7 +21,6 @@ import (
 	"io"
 	"time"
 
-	"cpor/engine/cluster"
 	"cpor/ltl"
 	"cpor/system"
 	"cpor/trace"
@@ -107,7 +106,7 @@ type Options struct {
 	// the goroutine that may use the connection. Rank 0 returns the whole
 	// result; the others return its verdict and counts, without findings.
 	// MaxMemory is for all ranks together.
-	Ranks cluster.Comm
+	Ranks Comm
 
 	// Checkpoint, if not nil, keeps from time to time what is needed to go on, and
 	// when the exploration ends as incomplete.

@@ -9,8 +9,6 @@ import (
 	"math"
 	"time"
 
-	"cpor/engine/checkpoint"
-	"cpor/statestore"
 	"cpor/system"
 )
 
@@ -22,7 +20,7 @@ type Checkpoint struct {
 	// Open, if not nil, is called once, before the exploration starts and after it has
 	// refused what it cannot keep: it takes the place where checkpoints are kept.
 	Open func() error
-	// Write keeps what save writes, to what may be a [checkpoint.Appender]; the exploration waits
+	// Write keeps what save writes, to what may have a log beside it; the exploration waits
 	// meanwhile. finish, which is called once and may take long, completes it while the exploration
 	// goes on, or gives it up if err, which is what went wrong besides, is not nil; it tells
 	// whether the checkpoint is the one that counts now. What goes wrong is Write's matter: it does
@@ -121,44 +119,6 @@ func Interrupted(err error) bool {
 	}
 	_, _, _, fault := Judge(err, "", false)
 	return fault == nil
-}
-
-// SaveStore writes a store. The states that the checkpoint with the mark m has not are added to its
-// log; m becomes the mark of this one.
-func SaveStore(w io.Writer, s statestore.Store, m *checkpoint.Mark) error {
-	if err := statestore.Save(s, w); err != nil {
-		return err
-	}
-	next, err := checkpoint.Append(w, *m, func(w io.Writer, anew bool) error {
-		return statestore.SaveStates(s, w, anew)
-	})
-	if err != nil {
-		return err
-	}
-	if next != *m {
-		statestore.Keep(s)
-	}
-	*m = next
-	return nil
-}
-
-// RestoreStore reads what SaveStore has written, and returns the mark. The error is
-// [statestore.ErrFull] or of type [*OptionError].
-func RestoreStore(r io.Reader, o statestore.Options) (statestore.Store, checkpoint.Mark, error) {
-	s, err := statestore.Restore(r, o)
-	if err == nil {
-		var m checkpoint.Mark
-		m, err = checkpoint.Appended(r, func(r io.Reader) error {
-			return statestore.RestoreStates(s, r)
-		})
-		if err == nil {
-			return s, m, nil
-		}
-	}
-	if !errors.Is(err, statestore.ErrFull) {
-		err = Unreadable(err)
-	}
-	return nil, checkpoint.Mark{}, err
 }
 
 // WriteRecord writes a value as JSON, with its length before it.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -706,8 +705,6 @@ func TestReadBad(t *testing.T) {
 		`{"trace": [], "loop": 2}`:  "returns to step 2 of 0",
 		`{"model": "m.model", "verdict": "pass", "violations": []}`: "m.model: pass: there is no " +
 			"execution",
-		`{"modality": "poss", "hosts": [], "log": "nowhere.log"}`: "nowhere.log, which the " +
-			"result is about, is not there",
 		`{"model": "m.model", "violations": [{"kind": 1}]}`: "damaged",
 		`{"trace": [{"thread": 7}]}`:                        "damaged",
 	} {
@@ -718,46 +715,6 @@ func TestReadBad(t *testing.T) {
 	if _, err := explore.Read(filepath.Join(t.TempDir(), "none.json")); !errors.Is(err,
 		os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
-	}
-}
-
-// TestRecorded: the events of a cut stand before it, each after what it depends on.
-func TestRecorded(t *testing.T) {
-	log, err := filepath.Abs("../detect/benchmarks/mutex/testdata/majority.log")
-	if err != nil {
-		t.Fatal(err)
-	}
-	result :=
-		`{"log": %q, "hosts": [], "modality": "poss", "predicate": "p", "verdict": "possible", "witness": {"cut": [
-		{"host": "node1", "state": %d}, {"host": "node2", "state": 7}, {"host": "node3", "state": 11}, {"host": "node4", "state": 7}]}}`
-	k, err := kept(t, fmt.Sprintf(result, log, 10))
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := k.Documents[0]
-	if d.Cut != 35 || len(d.Rows) != d.Total || len(d.Arrows) == 0 || d.Title != "possible: p" {
-		t.Errorf("cut %d, %d rows of %d, %d messages, %s", d.Cut, len(d.Rows), d.Total,
-			len(d.Arrows), d.Title)
-	}
-	before := map[int]int{}
-	for i, r := range d.Rows {
-		if i < d.Cut {
-			before[r.Column]++
-		}
-		for _, f := range r.Depends {
-			if f >= i {
-				t.Errorf("event %d depends on %d", i, f)
-			}
-		}
-	}
-	if diff := cmp.Diff(map[int]int{0: 10, 1: 7, 2: 11, 3: 7}, before); diff != "" {
-		t.Errorf("events before the cut (- want):\n%s", diff)
-	}
-	for _, state := range []int{99, 1} { // there is no such event; the cut is not consistent
-		if _, err := kept(t, fmt.Sprintf(result, log, state)); err == nil ||
-			!strings.Contains(err.Error(), "another one than the result is about") {
-			t.Errorf("state %d: %v", state, err)
-		}
 	}
 }
 

@@ -46,8 +46,8 @@ func (p Path) trace() *trace.Trace {
 	return t
 }
 
-// maxRows bounds the steps of an execution that are shown.
-const maxRows = 5_000
+// MaxRows bounds the steps of an execution that are shown.
+const MaxRows = 5_000
 
 // Explorer explores a program by hand. Its methods may be called from many goroutines
 // at once.
@@ -119,9 +119,9 @@ func play(sys system.System, obs *system.Observers, t *trace.Trace) (*Document, 
 	})
 	d.Total = len(t.Steps)
 	t.Violation = nil
-	if len(t.Steps) > maxRows {
-		t.Steps = t.Steps[:maxRows]
-		d.Notes = append(d.Notes, fmt.Sprintf("Only the first %d of %d steps are shown.", maxRows,
+	if len(t.Steps) > MaxRows {
+		t.Steps = t.Steps[:MaxRows]
+		d.Notes = append(d.Notes, fmt.Sprintf("Only the first %d of %d steps are shown.", MaxRows,
 			d.Total))
 	}
 	rec, err := t.RecordStates(sys)

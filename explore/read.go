@@ -13,8 +13,6 @@ import (
 	"strconv"
 	"strings"
 
-	"cpor/detect/computation"
-	"cpor/detect/logs"
 	"cpor/system"
 	"cpor/trace"
 )
@@ -83,22 +81,16 @@ type goJSON struct {
 	} `json:"failure"`
 }
 
-// detectJSON is what `cpor detect -json` prints.
-type detectJSON struct {
-	Log       string   `json:"log"`
-	Trace     string   `json:"trace"`
-	Hosts     []string `json:"hosts"`
-	Modality  string   `json:"modality"`
-	Predicate string   `json:"predicate"`
-	Verdict   string   `json:"verdict"`
-	Repairs   int      `json:"repairs"`
-	Witness   *struct {
-		Cut []struct {
-			Host  string `json:"host"`
-			State int32  `json:"state"`
-		} `json:"cut"`
-	} `json:"witness"`
+// A Reader reads what another command than `cpor run` and `cpor test` has written.
+type Reader struct {
+	// Keys are those of its JSON object by which it is known.
+	Keys []string
+	// Read reads the object, which stands in the directory dir.
+	Read func(text []byte, dir string) (*Kept, error)
 }
+
+// Readers are tried in their order. A package enters its own in its initialization.
+var Readers []Reader
 
 // Read reads a file that -trace FILE.json of `cpor run` or `cpor test`, -json of `cpor run`
 // or -json of `cpor detect` has written. The error says what is wrong with it.
@@ -136,9 +128,12 @@ func parse(text []byte, dir string) (*Kept, error) {
 		return nil, notJSON(err)
 	}
 	has := func(name string) bool { return keys[name] != nil }
+	for _, r := range Readers {
+		if !slices.ContainsFunc(r.Keys, func(key string) bool { return !has(key) }) {
+			return r.Read(trimmed, dir)
+		}
+	}
 	switch {
-	case has("modality") && has("hosts"):
-		return parseDetect(trimmed, dir)
 	case has("violations"):
 		return parseResult(trimmed)
 	case has("record") && has("package"):
@@ -223,7 +218,8 @@ func printed(v any) string {
 	return fmt.Sprint(v)
 }
 
-func empty() *Document {
+// NewDocument returns a document without steps.
+func NewDocument() *Document {
 	return &Document{Loop: -1, Cut: -1, Rows: []Row{}, Vars: []Var{}, Arrows: []Arrow{},
 		Notes: []string{}, Columns: []string{}}
 }
@@ -251,7 +247,7 @@ func parseTrace(text []byte) (*Document, error) {
 	if err := json.Unmarshal(text, &j); err != nil {
 		return nil, fmt.Errorf("the trace is damaged: %v", err)
 	}
-	d := empty()
+	d := NewDocument()
 	d.Kind, d.Message, d.Pos, d.Total = j.Kind, j.Message, parsePlace(j.Pos), len(j.Trace)
 	d.initial = j.Initial
 	d.Title = j.Message
@@ -264,10 +260,10 @@ func parseTrace(text []byte) (*Document, error) {
 	if j.Missing != "" {
 		d.Notes = append(d.Notes, "There is no trace: "+j.Missing)
 	}
-	if len(j.Trace) > maxRows {
-		d.Notes = append(d.Notes, fmt.Sprintf("Only the first %d of %d steps are shown.", maxRows,
+	if len(j.Trace) > MaxRows {
+		d.Notes = append(d.Notes, fmt.Sprintf("Only the first %d of %d steps are shown.", MaxRows,
 			len(j.Trace)))
-		j.Trace, j.Final, j.Values, j.States = j.Trace[:maxRows], nil, nil, nil
+		j.Trace, j.Final, j.Values, j.States = j.Trace[:MaxRows], nil, nil, nil
 	}
 	for _, c := range j.Choices {
 		d.Notes = append(d.Notes, "It begins where "+c+".")
@@ -428,133 +424,6 @@ func (r *reader) set(row *Row, i int, value string) {
 		r.now[i] = value
 		row.Set = append(row.Set, Value{i, value})
 	}
-}
-
-// parseDetect reads a result of `cpor detect`, and the log that it is about.
-func parseDetect(text []byte, dir string) (*Kept, error) {
-	var j detectJSON
-	if err := json.Unmarshal(text, &j); err != nil {
-		return nil, fmt.Errorf("the result is damaged: %v", err)
-	}
-	files, err := logFiles(j.Log, dir)
-	if err != nil {
-		return nil, err
-	}
-	execs, err := logs.ReadFiles(files, strings.NewReader(""), logs.Options{Lenient: j.Repairs > 0})
-	if err != nil {
-		return nil, fmt.Errorf("the log that the result is about: %v", err)
-	}
-	at := slices.IndexFunc(execs, func(x logs.Execution) bool { return x.Label() == j.Trace })
-	if at < 0 {
-		return nil, fmt.Errorf("the log %s has no execution %q any more", j.Log, j.Trace)
-	}
-	c := execs[at].Computation
-	var cut computation.Cut
-	if j.Witness != nil {
-		cut = c.Initial().Clone()
-		for _, w := range j.Witness.Cut {
-			i, ok := c.Process(w.Host)
-			if !ok || w.State < 0 || w.State > c.Events(i) {
-				return nil, fmt.Errorf("the log %s is another one than the result is about: "+
-					"there is no state %d of %s in it", j.Log, w.State, w.Host)
-			}
-			cut[i] = w.State
-		}
-		if !c.Consistent(cut) {
-			return nil, fmt.Errorf("the log %s is another one than the result is about: its cut "+
-				"is not consistent", j.Log)
-		}
-	}
-	d := recorded(c, cut)
-	d.Title = j.Verdict + ": " + j.Predicate
-	d.Kind, d.Message = "detect", d.Title
-	return &Kept{Documents: []*Document{d}, Summary: j.Log}, nil
-}
-
-// logFiles returns the files that a log was read from: the names stand one behind the
-// other, and may be relative to where the result stands.
-func logFiles(log, dir string) ([]string, error) {
-	for _, names := range [][]string{{log}, strings.Fields(log)} {
-		for _, base := range []string{"", dir} {
-			var files []string
-			for _, n := range names {
-				if base != "" && !filepath.IsAbs(n) {
-					n = filepath.Join(base, n)
-				}
-				if _, err := os.Stat(n); err == nil {
-					files = append(files, n)
-				}
-			}
-			if len(files) == len(names) && len(files) > 0 {
-				return files, nil
-			}
-		}
-	}
-	return nil, fmt.Errorf("the log %s, which the result is about, is not there; begin in the "+
-		"directory where cpor detect ran", log)
-}
-
-// recorded returns the document of a recorded run: the events in an order in which
-// they could have happened, those of the cut first, if there is one, so that the cut
-// is a straight line.
-func recorded(c *computation.Computation, cut computation.Cut) *Document {
-	d := empty()
-	d.Columns = append(d.Columns, c.Names()...)
-	var events []computation.Event
-	if cut != nil {
-		events = append(events, c.Linearise(c.Initial(), cut)...)
-		d.Cut = len(events)
-		events = append(events, c.Linearise(cut, c.Final())...)
-	} else {
-		events = c.Linearise(c.Initial(), c.Final())
-	}
-	d.Total = len(events)
-	if len(events) > maxRows {
-		d.Notes = append(d.Notes, fmt.Sprintf("Only the first %d of %d events are shown.", maxRows,
-			len(events)))
-		events = events[:maxRows]
-		if d.Cut > maxRows {
-			d.Cut = -1
-			d.Notes = append(d.Notes, "The cut lies behind them.")
-		}
-	}
-	r := &reader{d: d, index: map[string]int{}}
-	for i := range c.N() {
-		for _, v := range c.Variables(i) {
-			r.enter(Var{Name: v.Name, Group: c.Name(i), Value: valueAt(c, v, 0)})
-		}
-	}
-	rowOf := map[computation.Event]int{}
-	for k, e := range events {
-		rowOf[e] = k
-		at := c.Pos(e.Process, e.Index)
-		row := Row{Column: e.Process, Pos: Place{File: at.Source, Line: at.Line},
-			Text: c.Text(e.Process, e.Index), Accesses: []Access{}, Depends: []int{},
-			Set: []Value{}}
-		if e.Index > 1 {
-			row.Depends = append(row.Depends,
-				rowOf[computation.Event{Process: e.Process, Index: e.Index - 1}])
-		}
-		for _, m := range c.Messages(e.Process, e.Index) {
-			if from := rowOf[m.From]; m.From.Process != e.Process {
-				d.Arrows = append(d.Arrows, Arrow{From: from, To: k})
-				row.Depends = append(row.Depends, from)
-			}
-		}
-		for _, v := range c.Variables(e.Process) {
-			r.set(&row, r.enter(Var{Name: v.Name, Group: c.Name(e.Process)}),
-				valueAt(c, v, e.Index))
-		}
-		d.Rows = append(d.Rows, row)
-	}
-	return d
-}
-
-func valueAt(c *computation.Computation, v computation.Variable, k int32) string {
-	if x := c.Values().Value(v.At(k)); x.Defined() {
-		return x.String()
-	}
-	return ""
 }
 
 // Restore executes the executions of a file on its program, so that everything is to

@@ -266,7 +266,7 @@ func finding(x *Explorer, sys system.System, at *Path, f *engine.Finding) (*Docu
 		return parseTrace(text)
 	}
 	if f.Trace == nil {
-		d := empty()
+		d := NewDocument()
 		d.Kind, d.Message, d.Pos, d.Title = string(f.Kind), f.Message, placeOf(f.Pos),
 			trace.Headline(f.Violation)
 		d.Notes = append(d.Notes, "There is no trace: "+f.TraceMissing)

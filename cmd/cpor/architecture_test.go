@@ -42,6 +42,7 @@ var layers = []layer{
 		{"testkit/gotable", "Go programs with their outcomes"},
 	}},
 	{"what users start and import", [][2]string{
+		{"cmd/cpor-bench", "what cpor bench runs"},
 		{"cmd/cpor", "flags, printing, exit codes"},
 		{"bench", "tables, peers, plots"},
 		{"benchmarks", "what is measured"},
@@ -49,6 +50,11 @@ var layers = []layer{
 		{"check", "a Go test under every schedule"},
 		{"frontend/gosrc/testcmd", "cpor test"},
 		{"frontend/gosrc/gotest", "one Go test, with all engines"},
+	}},
+	{"recorded runs", [][2]string{
+		{"detect", "Poss and Def of computations"},
+	}},
+	{"what people look at", [][2]string{
 		{"explore", "the page in the browser"},
 	}},
 	{"how to explore", [][2]string{
@@ -65,7 +71,6 @@ var layers = []layer{
 		{"engine/lockset", "disciplines and races, by wrapping a system"},
 		{"engine/search", "the driver of stateful searches"},
 		{"engine/forecast", "how long a search takes"},
-		{"engine", "options, results, the rules of honesty"},
 	}},
 	{"machinery", [][2]string{
 		{"engine/cluster", "traffic between ranks"},
@@ -73,6 +78,7 @@ var layers = []layer{
 		{"workers", "work-sharing pool"},
 		{"statestore", "covered set, work set"},
 		{"engine/lockset/persistent", "persistent sets"},
+		{"engine", "options, results, the rules of honesty"},
 	}},
 	{"what is explored", [][2]string{
 		{"frontend/gosrc", "Go"},
@@ -82,9 +88,6 @@ var layers = []layer{
 		{"frontend/code", "models as machine code"},
 		{"frontend/source", "texts and places"},
 	}},
-	{"recorded runs", [][2]string{
-		{"detect", "Poss and Def of computations"},
-	}},
 	{"the ground", [][2]string{
 		{"trace", "replay, shorten, print"},
 		{"system", "the concurrent system as everybody sees it"},
@@ -93,6 +96,50 @@ var layers = []layer{
 		{"engine/memory", "a limit of memory"},
 		{"internal", "flags, words, numbers for people"},
 	}},
+}
+
+// part is a room that is kept apart from the others, more than the layers say.
+type part struct {
+	room string
+	// imports are the other rooms that it may import.
+	imports []string
+	// doors are the packages of it that others may import, by the room that may; nil if any may
+	// import all of it.
+	doors map[string]string
+}
+
+var parts = []part{
+	// The vocabulary: neither ranks nor stores nor checkpoints.
+	{"engine", []string{"engine/memory", "trace", "system", "ltl", "internal"}, nil},
+	// A product of its own that shares the page, the flags and the words.
+	{"detect", []string{"explore", "internal"}, map[string]string{
+		"cmd/cpor": "detect/detectcmd", "cmd/cpor-bench": "detect/experiments"}},
+	// What measures is in a program of its own.
+	{"bench", []string{"benchmarks", "engine", "engine/all", "engine/search/reduction",
+		"engine/stateless", "engine/temporal", "engine/unfolding", "examples", "internal"},
+		map[string]string{"cmd/cpor-bench": "bench"}},
+}
+
+// apart returns the imports that a part is not to have, or others of it.
+func apart(parts []part, layers []layer, imports map[string][]string) []string {
+	_, place := rooms(layers)
+	var wrong []string
+	for _, from := range slices.Sorted(maps.Keys(imports)) {
+		for _, to := range imports[from] {
+			a, b := roomOf(place, from), roomOf(place, to)
+			for _, p := range parts {
+				if a == p.room && b != a && !slices.Contains(p.imports, b) {
+					wrong = append(wrong, fmt.Sprintf("%s imports %s, but of other rooms %s "+
+						"imports only %s", from, to, p.room, strings.Join(p.imports, ", ")))
+				}
+				if b == p.room && a != b && p.doors != nil && p.doors[a] != to {
+					wrong = append(wrong, fmt.Sprintf("%s imports %s, which is no door of %s for it",
+						from, to, p.room))
+				}
+			}
+		}
+	}
+	return wrong
 }
 
 // rooms are all folders of the layers, from the top, with their places.
@@ -232,7 +279,7 @@ func mermaid(layers []layer, imports map[string][]string) string {
 // below it, and docs/architecture.md shows these imports (-update writes them).
 func TestImportsRunDownwards(t *testing.T) {
 	found := imports(t)
-	for _, w := range upward(layers, found) {
+	for _, w := range append(upward(layers, found), apart(parts, layers, found)...) {
 		t.Error(w)
 	}
 	if t.Failed() {
@@ -290,6 +337,39 @@ func TestUpward(t *testing.T) {
 			if got := fmt.Sprint(arrows(house, tt.imports)); got != tt.arrows {
 				t.Errorf("%v: arrows %s, want %s", tt.imports, got, tt.arrows)
 			}
+		}
+	}
+}
+
+func TestApart(t *testing.T) {
+	house := []layer{{"house", [][2]string{{"a", ""}, {"b", ""}, {"c", ""}, {"d", ""}}}}
+	parts := []part{{"b", []string{"c"}, map[string]string{"a": "b/door"}}}
+	for imports, want := range map[[2]string]string{
+		{"a", "b/door"}:   "[]",
+		{"a/x", "b/door"}: "[]",
+		{"a", "b/x"}:      "[a imports b/x, which is no door of b for it]",
+		{"d", "b/door"}:   "[d imports b/door, which is no door of b for it]",
+		{"b/x", "b/door"}: "[]",
+		{"b", "c/x"}:      "[]",
+		{"b", "d"}:        "[b imports d, but of other rooms b imports only c]",
+	} {
+		found := map[string][]string{imports[0]: {imports[1]}}
+		if got := fmt.Sprint(apart(parts, house, found)); got != want {
+			t.Errorf("%v: %s, want %s", imports, got, want)
+		}
+	}
+}
+
+// TestUsersPay: what users start and import is linked with nothing that only measurements
+// need.
+func TestUsersPay(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "cpor/cmd/cpor", "cpor/check").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p := range strings.Lines(string(out)) {
+		if p = strings.TrimSpace(p); strings.HasPrefix(p, "gonum.org/") || p == "cpor/bench" {
+			t.Errorf("cpor or check is linked with %s", p)
 		}
 	}
 }

@@ -1,9 +1,13 @@
 package main
 
 import (
-	"cpor/bench"
+	"os"
+	"os/exec"
+	"syscall"
+
 	"cpor/detect/detectcmd"
 	"cpor/frontend/gosrc/testcmd"
+	"cpor/internal/sibling"
 )
 
 // elsewhere are the commands that live in packages of their own. They parse
@@ -17,13 +21,7 @@ var elsewhere = []*command{
 	},
 	{
 		name: "bench", summary: "run the papers' benchmarks, and compare with other checkers",
-		run: func(e *env, args []string) int {
-			// The measurements of package detect have flags of their own.
-			if len(args) > 0 && args[0] == "detect" {
-				return detectcmd.Bench(e.ctx, args[1:], e.stdout, e.stderr)
-			}
-			return bench.Main(e.ctx, args, e.stdout, e.stderr)
-		},
+		run: benchCommand,
 	},
 	{
 		name: "detect", summary: "report what could have happened in a recorded run",
@@ -37,4 +35,23 @@ var elsewhere = []*command{
 			return detectcmd.Monitor(e.ctx, args, e.stdin, e.stdout, e.stderr)
 		},
 	},
+}
+
+// benchCommand is `cpor bench`: the program cpor-bench, in which the measurements and the
+// libraries that draw their plots are.
+func benchCommand(e *env, args []string) int {
+	program, err := sibling.Path("cpor-bench")
+	if err != nil {
+		return e.mistake("bench", "%v", err)
+	}
+	if e.stdout == os.Stdout {
+		// The program takes the place of this one. Where the system cannot do that, this returns.
+		syscall.Exec(program, append([]string{program}, args...), os.Environ())
+	}
+	c := exec.Command(program, args...)
+	c.Stdin, c.Stdout, c.Stderr = e.stdin, e.stdout, e.stderr
+	if err := c.Run(); c.ProcessState == nil {
+		return e.mistake("bench", "%v", err)
+	}
+	return c.ProcessState.ExitCode()
 }

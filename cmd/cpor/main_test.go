@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"cpor/bench"
+	"cpor/cmd/cpor/interrupt"
 	"cpor/testkit/sample"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,9 +25,11 @@ var (
 	update = flag.Bool("update", false, "rewrite the expected outputs")
 )
 
-// TestMain makes the test binary stand in for cpor when a test runs cpor.
+// TestMain makes the test binary stand in for cpor when a test runs cpor, and for cpor-bench.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"cpor": main})
+	testscript.Main(m, map[string]func(){"cpor": main, "cpor-bench": func() {
+		os.Exit(bench.Main(interrupt.Context, os.Args[1:], os.Stdout, os.Stderr))
+	}})
 }
 
 // root is the root of the repository.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"cpor/engine"
 	"cpor/engine/cluster"
 	"cpor/engine/cluster/mpi"
 	"cpor/frontend"
@@ -26,8 +27,8 @@ type modelFiles struct {
 // world is the connection of a rank that MPI has started.
 type world struct{ *mpi.World }
 
-// Send implements [cluster.Comm].
-func (w world) Send(to int, m []byte) (cluster.Sending, error) { return w.World.Send(to, m) }
+// Send implements [engine.Comm].
+func (w world) Send(to int, m []byte) (engine.Sending, error) { return w.World.Send(to, m) }
 
 // runRank is `cpor run -cluster`: it runs as one rank of a job. Rank 0 reads the
 // model and prints; the others are silent, unless something is wrong with their

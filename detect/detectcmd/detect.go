@@ -16,6 +16,7 @@ import (
 	"cpor/detect/diagram"
 	"cpor/detect/logs"
 	"cpor/detect/predicate"
+	_ "cpor/detect/view" // enters itself
 	"cpor/internal/cliflag"
 	"cpor/internal/human"
 

@@ -16,7 +16,6 @@ import (
 	"cpor/internal/human"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 )
 
 // report is the answer for one execution, as -json prints it.
@@ -260,8 +259,7 @@ func (r *report) print(w io.Writer, f *detectFlags) error {
 	labels := r.labels()
 	if r.Witness != nil {
 		fmt.Fprintln(out, "\nwitness cut")
-		t := table.NewWriter()
-		t.SetStyle(plain)
+		t := human.NewTable()
 		t.AppendHeader(table.Row{"host", "events", "where", "event just before", "at"})
 		for i, ls := range r.Witness.Cut {
 			t.AppendRow(table.Row{ls.Host, ls.State, labels[i], ls.Event, ls.Pos})
@@ -312,8 +310,7 @@ func (r *report) lattice() string {
 
 func (r *report) explain(out io.Writer) {
 	parts := len(r.res.Conjunctions)
-	t := table.NewWriter()
-	t.SetStyle(plain)
+	t := human.NewTable()
 	header := table.Row{"conjunct", "support"}
 	if parts > 1 {
 		fmt.Fprintf(out, "a disjunction of %d parts, each a conjunction:\n", parts)
@@ -338,8 +335,7 @@ func (r *report) printSteps(out io.Writer, what string, steps []step) {
 		fmt.Fprintf(out, ", the last %d", len(steps))
 	}
 	fmt.Fprintln(out)
-	t := table.NewWriter()
-	t.SetStyle(plain)
+	t := human.NewTable()
 	for _, s := range steps {
 		t.AppendRow(table.Row{s.Host, s.Index, s.Text, s.Pos})
 	}
@@ -347,16 +343,6 @@ func (r *report) printSteps(out io.Writer, what string, steps []step) {
 		fmt.Fprintln(out, t.Render())
 	}
 }
-
-// plain is a table of columns with two spaces between them.
-var plain = func() table.Style {
-	s := table.StyleDefault
-	s.Name = "plain"
-	s.Options = table.OptionsNoBordersAndSeparators
-	s.Box.PaddingLeft, s.Box.PaddingRight = "  ", ""
-	s.Format.Header = 0
-	return s
-}()
 
 // shiviz writes the log with the cut marked: each event says whether it is
 // before the cut, the last before it, or after it.
@@ -379,14 +365,4 @@ func (r *report) shiviz(w io.Writer) error {
 		order = r.c.Linearise(r.c.Initial(), r.c.Final())
 	}
 	return logs.WriteShiViz(w, r.c, order, prefix)
-}
-
-// alignRight aligns columns, counted from 1, to the right.
-func alignRight(t table.Writer, columns ...int) {
-	var cfg []table.ColumnConfig
-	for _, c := range columns {
-		cfg = append(cfg, table.ColumnConfig{Number: c, Align: text.AlignRight,
-			AlignHeader: text.AlignRight})
-	}
-	t.SetColumnConfigs(cfg)
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"cpor/detect/experiments"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -24,7 +26,7 @@ func cpor() {
 	case args[0] == "monitor":
 		os.Exit(Monitor(ctx, os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	case args[0] == "bench" && args[1] == "detect":
-		os.Exit(Bench(ctx, os.Args[3:], os.Stdout, os.Stderr))
+		os.Exit(experiments.Main(ctx, os.Args[3:], os.Stdout, os.Stderr))
 	}
 	os.Exit(2)
 }

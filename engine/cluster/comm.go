@@ -3,8 +3,8 @@
 //
 // # Parts
 //
-// Comm is what is needed of a message-passing system; package cluster/mpi has
-// it from MPI, and package cluster/fake from channels, with delays, for tests.
+// An [engine.Comm] is what is needed of a message-passing system; package cluster/mpi has
+// it from MPI, and package testkit/fakeranks from channels, with delays, for tests.
 // Who owns a state is for package cluster/division to say.
 // Exchange is one rank's side of the traffic: outgoing states are collected in
 // a buffer for each worker and destination, handed over when full, received
@@ -52,6 +52,8 @@
 // that goes on is a new one, with counters that begin at 0.
 package cluster
 
+import "cpor/engine"
+
 // Left is the error of a rank that has left what all ranks do together, while the others
 // may still wait for it: the job has to be aborted.
 type Left struct{ Err error }
@@ -61,34 +63,19 @@ func (e *Left) Error() string { return e.Err.Error() }
 // Unwrap returns what went wrong.
 func (e *Left) Unwrap() error { return e.Err }
 
-// Comm is a rank's connection to the others. Messages between two ranks arrive
-// in the order in which they were sent; there is no order between messages of
-// different senders. Its methods are called from one goroutine.
-type Comm interface {
-	// Rank returns this rank's number, from 0, and Size how many there are.
-	Rank() int
-	Size() int
-	// Send starts to send m to a rank. m must not change until the sending
-	// is done.
-	Send(to int, m []byte) (Sending, error)
-	// Receive returns the next message that has arrived and who sent it, nil if
-	// there is none. The message is valid until the next call.
-	Receive() (from int, m []byte, err error)
-}
-
 // Conn is a connection that several exchanges use one after the other. A rank may
 // begin the next one while another rank is in the one before: what comes too early
 // is kept for it.
 type Conn struct {
-	Comm
+	engine.Comm
 	early []data // for the next exchange
 	ready []data // for this one
 }
 
 // Connect returns a connection for several exchanges.
-func Connect(c Comm) *Conn { return &Conn{Comm: c} }
+func Connect(c engine.Comm) *Conn { return &Conn{Comm: c} }
 
-// Receive implements [Comm].
+// Receive implements [engine.Comm].
 func (c *Conn) Receive() (from int, m []byte, err error) {
 	if len(c.ready) > 0 {
 		d := c.ready[0]
@@ -106,10 +93,4 @@ func (c *Conn) keep(from int, m []byte) {
 // next begins the next exchange.
 func (c *Conn) next() {
 	c.ready, c.early = append(c.ready, c.early...), nil
-}
-
-// Sending is a message that is under way.
-type Sending interface {
-	// Done tells whether the message's memory may be used again.
-	Done() (bool, error)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"cpor/engine"
 	"cpor/testkit/sample"
 
 	"golang.org/x/sync/errgroup"
@@ -22,7 +23,7 @@ func TestConn(t *testing.T) {
 		const ranks = 5
 		g := graph{nodes: 200, seed: seed}
 		comms := fakeranks.New(ranks, fakeranks.Options{Seed: seed, MaxDelay: 2 * time.Millisecond})
-		conns := make([]cluster.Comm, ranks)
+		conns := make([]engine.Comm, ranks)
 		for i := range comms {
 			conns[i] = cluster.Connect(comms[i])
 		}

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"cpor/engine"
 	"cpor/engine/cluster/division"
 	"cpor/statestore"
 )
@@ -109,7 +110,7 @@ const (
 
 // Exchange is one rank's side of the traffic of a search.
 type Exchange struct {
-	comm  Comm
+	comm  engine.Comm
 	o     Options
 	out   chan *buffer // full buffers, on their way to the speaking goroutine
 	free  chan *buffer
@@ -151,7 +152,7 @@ type data struct {
 
 // flight is a message under way.
 type flight struct {
-	sending Sending
+	sending engine.Sending
 	b       *buffer // to be used again, nil if it is none of those
 }
 
@@ -165,7 +166,7 @@ type buffer struct {
 
 // NewExchange returns a rank's side of the traffic. Where several exchanges follow
 // each other, c has to be a [Conn].
-func NewExchange(c Comm, o Options) *Exchange {
+func NewExchange(c engine.Comm, o Options) *Exchange {
 	o.Workers = max(o.Workers, 1)
 	others := max(c.Size()-1, 1)
 	if o.BufferBytes <= 0 {

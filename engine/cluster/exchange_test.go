@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"cpor/engine"
 	"cpor/testkit/sample"
 
 	"golang.org/x/sync/errgroup"
@@ -130,7 +131,7 @@ func (r *rank) Done() <-chan struct{} { return r.done }
 
 // search searches g on the ranks of comms and returns the number of states and
 // the outcome, which has to be the same on all.
-func search(t *testing.T, g graph, comms []cluster.Comm, perRank int, stopAt int64,
+func search(t *testing.T, g graph, comms []engine.Comm, perRank int, stopAt int64,
 	o cluster.Options) (states int, outcome cluster.Outcome) {
 	t.Helper()
 	var eg errgroup.Group
@@ -179,7 +180,7 @@ func (r *rank) round(perRank, i int) (cluster.Outcome, error) {
 }
 
 // searchRank is search for one rank; it returns the rank's own number of states.
-func searchRank(g graph, c cluster.Comm, i, perRank int, stopAt int64, o cluster.Options) (int,
+func searchRank(g graph, c engine.Comm, i, perRank int, stopAt int64, o cluster.Options) (int,
 	cluster.Outcome, error) {
 	o.Workers = perRank
 	r := &rank{g: g, x: cluster.NewExchange(c, o), ws: statestore.NewWorkSet(perRank + 1)}

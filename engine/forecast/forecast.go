@@ -7,8 +7,6 @@ import (
 	"math"
 	"time"
 
-	"gonum.org/v1/gonum/mat"
-
 	"cpor/engine"
 	"cpor/internal/human"
 )
@@ -51,24 +49,18 @@ func (f *Forecast) add(s engine.Progress) (part float64, ok bool) {
 		f.every = 2*f.every + 1
 	}
 	now := float64(s.States)
-	var rows, values []float64
+	var xs, ys []float64
 	for _, p := range f.points {
 		if x := p.states / now; x > 0.25 {
-			rows = append(rows, 1, x, x*x)
-			values = append(values, p.queued)
+			xs, ys = append(xs, x), append(ys, p.queued)
 		}
 	}
 	const fewest = 8
-	if len(values) < fewest {
-		return 0, false
-	}
-	var c mat.VecDense
-	if err := c.SolveVec(mat.NewDense(len(values), 3, rows), mat.NewVecDense(len(values),
-		values)); err != nil {
+	if len(xs) < fewest {
 		return 0, false
 	}
 	// Where c0 + c1 x + c2 x² comes down to 0; x is 1 now.
-	end, ok := zero(c.AtVec(0), c.AtVec(1), c.AtVec(2))
+	end, ok := zero(parabola(xs, ys))
 	if !ok || end <= 1 || end > 2.5 {
 		return 0, false
 	}
@@ -95,4 +87,30 @@ func zero(c0, c1, c2 float64) (x float64, ok bool) {
 		return (-c1 - math.Sqrt(d)) / (2 * c2), true
 	}
 	return 0, false
+}
+
+// parabola fits c0 + c1 x + c2 x² to points by least squares. It projects the values on the
+// polynomials 1, p and q of degree 0, 1 and 2 that are orthogonal on the points (Forsythe 1957),
+// so that there is no system of equations to solve: a library for that would be the largest
+// one in the program. If fewer than three points differ, the result is no number.
+func parabola(xs, ys []float64) (c0, c1, c2 float64) {
+	var sx, sy float64
+	for i, x := range xs {
+		sx, sy = sx+x, sy+ys[i]
+	}
+	n := float64(len(xs))
+	mean := sx / n // p(x) = x - mean
+	var pp, ppx, py float64
+	for i, x := range xs {
+		p := x - mean
+		pp, ppx, py = pp+p*p, ppx+p*p*x, py+p*ys[i]
+	}
+	a, b := ppx/pp, pp/n // q(x) = (x - a) p(x) - b
+	var qq, qy float64
+	for i, x := range xs {
+		q := (x-a)*(x-mean) - b
+		qq, qy = qq+q*q, qy+q*ys[i]
+	}
+	u, v, w := sy/n, py/pp, qy/qq
+	return u - v*mean + w*(a*mean-b), v - w*(a+mean), w
 }

@@ -77,6 +77,20 @@ func TestForecast(t *testing.T) {
 	}
 }
 
+func TestParabola(t *testing.T) {
+	var xs, ys []float64
+	for x := 0.25; x <= 1; x += 0.0625 {
+		xs, ys = append(xs, x), append(ys, 7+x*(30-31*x))
+	}
+	c0, c1, c2 := parabola(xs, ys)
+	if math.Abs(c0-7)+math.Abs(c1-30)+math.Abs(c2+31) > 1e-9 {
+		t.Errorf("%v + %v x + %v x²", c0, c1, c2)
+	}
+	if _, ok := zero(parabola([]float64{1, 1, 1}, []float64{2, 3, 4})); ok {
+		t.Error("a parabola through one point")
+	}
+}
+
 // TestTell: the words.
 func TestTell(t *testing.T) {
 	var f Forecast

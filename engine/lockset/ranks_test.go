@@ -14,7 +14,6 @@ import (
 	"cpor/testkit/sample"
 
 	"cpor/engine"
-	"cpor/engine/cluster"
 	"cpor/engine/lockset"
 	"cpor/engine/search"
 	"cpor/frontend/model"
@@ -36,7 +35,7 @@ func onRanks(t *testing.T, n int, sys system.System, w way, o search.Options,
 		}
 	}
 	err := fakeranks.Run(n, fakeranks.Options{Seed: uint64(n), MaxDelay: 100 * time.Microsecond},
-		func(rank int, c cluster.Comm) (err error) {
+		func(rank int, c engine.Comm) (err error) {
 			o := o
 			o.Ranks, o.Checkpoint = c, kept[rank]
 			_, results[rank], err = lockset.Run(context.Background(), systems[rank], w.o, w.factory,
@@ -338,7 +337,7 @@ func TestRanksResumeDamage(t *testing.T) {
 							systems[rank] = randomProgram(t, seed)
 						}
 						err := fakeranks.Run(n, fakeranks.Options{Seed: uint64(n)},
-							func(rank int, c cluster.Comm) error {
+							func(rank int, c engine.Comm) error {
 								o := search.Options{Options: engine.Options{Workers: 1, All: true,
 									Ranks: c, Checkpoint: s.Checkpoint(0)}}
 								_, _, err := lockset.Run(context.Background(), systems[rank], w.o,

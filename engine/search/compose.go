@@ -242,7 +242,7 @@ func (f *fromFile) open(c *composing) (statestore.Store, error) {
 	if err := engine.ReadRecord(f.c.From, &f.all); err != nil {
 		return nil, err
 	}
-	store, mark, err := engine.RestoreStore(f.c.From, c.so)
+	store, mark, err := checkpoint.RestoreStore(f.c.From, c.so)
 	if errors.Is(err, statestore.ErrFull) {
 		return nil, &engine.OptionError{
 			Message: "the checkpoint needs more memory than -max-memory allows"}

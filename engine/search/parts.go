@@ -254,7 +254,7 @@ func (p *parts) load(from *engine.Parts, slot int, so statestore.Options) (kept 
 		return nil, nil, err
 	}
 	here := p.placing()
-	if o.store, o.mark, err = engine.RestoreStore(f, so); err != nil {
+	if o.store, o.mark, err = checkpoint.RestoreStore(f, so); err != nil {
 		return nil, nil, err
 	}
 	if err := statestore.Share(o.store, p.division.Shapes); err != nil {
@@ -389,7 +389,7 @@ func (r *run) saveParts() error {
 			if err := engine.WriteRecord(w, s); err != nil {
 				return err
 			}
-			if err := engine.SaveStore(w, o.store, &o.mark); err != nil {
+			if err := checkpoint.SaveStore(w, o.store, &o.mark); err != nil {
 				return err
 			}
 			return statestore.SaveWork(ws, nil, w)
@@ -400,7 +400,7 @@ func (r *run) saveParts() error {
 }
 
 // agree returns on every rank the errors of all that have one.
-func agree(c cluster.Comm, err error) error {
+func agree(c engine.Comm, err error) error {
 	x := cluster.NewExchange(c, cluster.Options{})
 	said := ""
 	if err != nil {

@@ -32,7 +32,7 @@ func onRanks(t *testing.T, n int, sys system.System, newExpander func() search.F
 	t.Helper()
 	results := make([]*search.Result, n)
 	err := fakeranks.Run(n, fakeranks.Options{Seed: uint64(n), MaxDelay: 100 * time.Microsecond},
-		func(rank int, c cluster.Comm) (err error) {
+		func(rank int, c engine.Comm) (err error) {
 			o := o
 			o.Ranks = c
 			results[rank], err = search.Run(context.Background(), sys, newExpander(), o)
@@ -293,7 +293,7 @@ func TestRanksDiskFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	wrong := 0
-	err := fakeranks.Run(3, fakeranks.Options{}, func(rank int, c cluster.Comm) error {
+	err := fakeranks.Run(3, fakeranks.Options{}, func(rank int, c engine.Comm) error {
 		o := o
 		o.Ranks = c
 		_, err := search.Run(t.Context(), sys, full.Factory(sys), o)
@@ -317,7 +317,7 @@ func TestRanksDiskFails(t *testing.T) {
 // broken is a connection that fails, or panics, at its n-th message, or when the job is
 // aborted.
 type broken struct {
-	cluster.Comm
+	engine.Comm
 	n       int
 	panic   bool
 	aborted *atomic.Bool
@@ -345,7 +345,7 @@ func TestRanksLeft(t *testing.T) {
 	sys := mustNew(t, counters(3, 6))
 	for n := range 4 {
 		var aborted atomic.Bool
-		err := fakeranks.Run(2, fakeranks.Options{}, func(rank int, c cluster.Comm) error {
+		err := fakeranks.Run(2, fakeranks.Options{}, func(rank int, c engine.Comm) error {
 			o := search.Options{
 				Options: engine.Options{Workers: 2, Ranks: &broken{c, 1 + n, n%2 == 0, &aborted}}}
 			_, err := search.Run(t.Context(), sys, full.Factory(sys), o)
@@ -365,7 +365,7 @@ func TestRanksLeft(t *testing.T) {
 // TestRanksMistake has a mistake on one rank that the others do not see: all hear of it.
 func TestRanksMistake(t *testing.T) {
 	sys := mustNew(t, counters(2, 2))
-	err := fakeranks.Run(3, fakeranks.Options{}, func(rank int, c cluster.Comm) error {
+	err := fakeranks.Run(3, fakeranks.Options{}, func(rank int, c engine.Comm) error {
 		o := search.Options{Options: engine.Options{Workers: 1, Ranks: c}}
 		if rank == 1 {
 			o.MaxMemory = 3 // a byte for each rank
@@ -385,7 +385,7 @@ func TestRanksMistake(t *testing.T) {
 // TestRanksInterrupted has a user who wants no more.
 func TestRanksInterrupted(t *testing.T) {
 	sys := mustNew(t, counters(3, 6))
-	err := fakeranks.Run(2, fakeranks.Options{}, func(rank int, c cluster.Comm) error {
+	err := fakeranks.Run(2, fakeranks.Options{}, func(rank int, c engine.Comm) error {
 		ctx, cancel := context.WithCancel(t.Context())
 		f := func() search.Expander {
 			return &breaking{full.Factory(sys)(), 1 + 10*rank, cancel}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cpor/engine"
+	"cpor/engine/checkpoint"
 	"cpor/statestore"
 	"cpor/system"
 	"cpor/workers"
@@ -111,7 +112,7 @@ func (r *run) save(w io.Writer) error {
 	if err := engine.WriteRecord(w, &s); err != nil {
 		return err
 	}
-	if err := engine.SaveStore(w, r.store, &r.mark); err != nil {
+	if err := checkpoint.SaveStore(w, r.store, &r.mark); err != nil {
 		return err
 	}
 	if err := statestore.SaveWork(r.ws, trails, w); err != nil {

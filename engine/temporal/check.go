@@ -336,7 +336,7 @@ func (c *checker) check() error {
 		if from.Pass < 0 || from.Pass >= len(passes) {
 			return engine.Unreadable(errors.New("there is no such conjunct"))
 		}
-		if c.store, c.mark, err = engine.RestoreStore(c.keeping.c.From, so); errors.Is(err,
+		if c.store, c.mark, err = checkpoint.RestoreStore(c.keeping.c.From, so); errors.Is(err,
 			statestore.ErrFull) {
 			return errNoRoom
 		} else if err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cpor/engine"
+	"cpor/engine/checkpoint"
 	"cpor/statestore"
 	"cpor/system"
 	"cpor/trace"
@@ -309,7 +310,7 @@ func (c *checker) save(w io.Writer, s *exploration, n int) error {
 	if err := engine.WriteRecord(w, &out); err != nil {
 		return err
 	}
-	if err := engine.SaveStore(w, c.store, &c.mark); err != nil {
+	if err := checkpoint.SaveStore(w, c.store, &c.mark); err != nil {
 		return err
 	}
 	a := &archive{w: bufio.NewWriter(w)}

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
+	"cpor/engine"
 
-	"cpor/engine/cluster"
+	"golang.org/x/sync/errgroup"
 )
 
 // Options say how unkind the system is.
@@ -23,9 +23,9 @@ type Options struct {
 }
 
 // New returns the connections of n ranks.
-func New(n int, o Options) []cluster.Comm {
+func New(n int, o Options) []engine.Comm {
 	net := &network{queues: make([][][]*message, n)}
-	comms := make([]cluster.Comm, n)
+	comms := make([]engine.Comm, n)
 	for r := range n {
 		net.queues[r] = make([][]*message, n)
 		comms[r] = &comm{net: net, rank: r, o: o, rnd: rand.New(rand.NewPCG(o.Seed, uint64(r)))}
@@ -34,7 +34,7 @@ func New(n int, o Options) []cluster.Comm {
 }
 
 // Run calls do on n ranks at once, and returns the first error.
-func Run(n int, o Options, do func(rank int, c cluster.Comm) error) error {
+func Run(n int, o Options, do func(rank int, c engine.Comm) error) error {
 	var g errgroup.Group
 	for rank, c := range New(n, o) {
 		g.Go(func() error { return do(rank, c) })
@@ -67,7 +67,7 @@ type comm struct {
 func (c *comm) Rank() int { return c.rank }
 func (c *comm) Size() int { return len(c.net.queues) }
 
-func (c *comm) Send(to int, m []byte) (cluster.Sending, error) {
+func (c *comm) Send(to int, m []byte) (engine.Sending, error) {
 	msg := &message{net: c.net, m: m, due: time.Now()}
 	if c.o.MaxDelay > 0 {
 		msg.due = msg.due.Add(time.Duration(c.rnd.Int64N(int64(c.o.MaxDelay))))
@@ -78,7 +78,7 @@ func (c *comm) Send(to int, m []byte) (cluster.Sending, error) {
 	return msg, nil
 }
 
-// Done implements cluster.Sending.
+// Done implements engine.Sending.
 func (m *message) Done() (bool, error) {
 	m.net.mu.Lock()
 	defer m.net.mu.Unlock()

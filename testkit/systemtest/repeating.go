@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"cpor/engine"
-	"cpor/engine/cluster"
 	"cpor/engine/search"
 	"cpor/engine/search/full"
 	"cpor/system"
@@ -169,7 +168,7 @@ func Remember(t testing.TB, newSystem func() system.System, limit uint64) (state
 	o := search.Options{Options: engine.Options{Workers: 1, All: true, MaxViolations: 1 << 20,
 		MaxStates: limit, KeepTraces: true}}.With(search.Sizes{Young: 16})
 	searched := func(sys, made system.System, factory func(system.System) search.Factory,
-		ranks cluster.Comm) (*search.Result, []uint64, error) {
+		ranks engine.Comm) (*search.Result, []uint64, error) {
 		o := o
 		o.Ranks = ranks
 		r, err := search.Run(context.Background(), made, factory(made), o)
@@ -216,7 +215,7 @@ func Remember(t testing.TB, newSystem func() system.System, limit uint64) (state
 		o.Sizes().MostNumbers = 8 // other states go to the other rank as words
 	}
 	err = fakeranks.Run(2, fakeranks.Options{Seed: want.States},
-		func(rank int, c cluster.Comm) error {
+		func(rank int, c engine.Comm) error {
 			sys := newSystem()
 			r, counts, err := searched(sys, sys, full.Factory, c)
 			if rank == 0 {

@@ -2,8 +2,8 @@
 //
 // It takes the signals over in its initialization and imports as little as it
 // can: Go initializes the packages that are ready in the order of their paths
-// once what they import is, so that this one comes long before those of the
-// plots and the profiles. An interruption while these are made ready, some
+// once what they import is, so that this one comes long before that of the
+// profiles. An interruption while these are made ready, some
 // milliseconds, ends the search that has not begun, with a result, and does not
 // kill the process without one.
 package interrupt

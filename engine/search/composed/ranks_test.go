@@ -10,7 +10,6 @@ import (
 	"cpor/testkit/sample"
 
 	"cpor/engine"
-	"cpor/engine/cluster"
 	"cpor/engine/search"
 	"cpor/engine/search/composed"
 	"cpor/frontend/model"
@@ -32,7 +31,7 @@ func TestRanks(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, opts := range variants {
-			explore := func(ranks cluster.Comm, most uint64) (*search.Result, uint64, error) {
+			explore := func(ranks engine.Comm, most uint64) (*search.Result, uint64, error) {
 				opts := opts
 				opts.Cuts = new(atomic.Uint64)
 				f, err := composed.Factory(m.System(), opts)
@@ -56,7 +55,7 @@ func TestRanks(t *testing.T) {
 				results, all := make([]*search.Result, n), make([]uint64, n)
 				err := fakeranks.Run(n, fakeranks.Options{
 					Seed: seed, MaxDelay: 100 * time.Microsecond},
-					func(rank int, c cluster.Comm) (err error) {
+					func(rank int, c engine.Comm) (err error) {
 						results[rank], all[rank], err = explore(c, 0)
 						return err
 					})

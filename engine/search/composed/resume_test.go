@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"cpor/engine"
-	"cpor/engine/cluster"
 	"cpor/engine/search"
 	"cpor/engine/search/composed"
 	"cpor/frontend/model"
@@ -79,7 +78,7 @@ init { go T() }
 			kept[i] = s.Checkpoint(0)
 		}
 		err := fakeranks.Run(c.ranks, fakeranks.Options{},
-			func(rank int, comm cluster.Comm) (err error) {
+			func(rank int, comm engine.Comm) (err error) {
 				results[rank], all[rank], err = explore(search.Options{
 					Options: engine.Options{MaxStates: c.most, Ranks: comm,
 						Checkpoint: kept[rank]}})

@@ -1,9 +1,10 @@
-package detectcmd
+package experiments
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math"
@@ -12,14 +13,15 @@ import (
 	"strings"
 	"time"
 
-	"cpor/detect/experiments"
+	"cpor/internal/cliflag"
 	"cpor/internal/human"
 
 	"github.com/dustin/go-humanize"
 	"github.com/jedib0t/go-pretty/v6/table"
+	"golang.org/x/term"
 )
 
-const benchUsage = `usage: cpor bench detect [flags]
+const usage = `usage: cpor bench detect [flags]
 
 Repeats the measurements of Stoller, Unnikrishnan and Liu (2000), section 7: the
 explored transitions and states of the two examples for the four levels of
@@ -31,17 +33,21 @@ checks that N_T = N_S - 1.
 
 // benchResult is what -json prints.
 type benchResult struct {
-	Runs   int                  `json:"runs"`
-	Table  []experiments.Cell   `json:"table"`
-	Growth []experiments.Series `json:"growth"`
-	Plots  []string             `json:"plots,omitempty"`
+	Runs   int      `json:"runs"`
+	Table  []Cell   `json:"table"`
+	Growth []Series `json:"growth"`
+	Plots  []string `json:"plots,omitempty"`
 }
 
-// Bench is `cpor bench detect`; args are those after the name. It returns the
+// Main is `cpor bench detect`; args are those after the name. It returns the
 // exit code: 0, 2 for a mistake or a failed check, 3 when it was interrupted.
-func Bench(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	f := newFlagSet("bench detect", stderr)
-	cfg := &experiments.Config{}
+func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	f := cliflag.New("bench detect")
+	mistake := func(format string, args ...any) int {
+		fmt.Fprintf(stderr, "cpor bench detect: %s\n", fmt.Sprintf(format, args...))
+		return 2
+	}
+	cfg := &Config{}
 	f.IntVar(&cfg.Runs, "runs", 100, "computations for each figure")
 	f.Uint64Var(&cfg.Seed, "seed", 1, "of the first computation")
 	f.IntVar(&cfg.Workers, "workers", runtime.GOMAXPROCS(0), "computations at the same time")
@@ -50,45 +56,49 @@ func Bench(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	growth := f.Bool("growth", true, "measure the growth with N")
 	asJSON := f.Bool("json", false, "print one JSON object")
 	quiet := f.Bool("quiet", false, "no progress on stderr")
-	rest, code, ok := f.parse(args, benchUsage, stdout)
+	rest, err := f.Parse(args)
 	switch {
-	case !ok:
-		return code
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(stdout, usage)
+		f.Defaults(stdout)
+		return 0
+	case err != nil:
+		return mistake("%v", err)
 	case len(rest) > 0:
-		return f.mistake("unexpected argument %s", rest[0])
+		return mistake("unexpected argument %s", rest[0])
 	case cfg.Runs < 1:
-		return f.mistake("-runs %d: want at least one", cfg.Runs)
+		return mistake("-runs %d: want at least one", cfg.Runs)
 	case *extension != "svg" && *extension != "png" && *extension != "pdf":
-		return f.mistake("-plot-format %s: want svg, png or pdf", *extension)
+		return mistake("-plot-format %s: want svg, png or pdf", *extension)
 	case *plots != "" && !*growth:
-		return f.mistake("-plots needs -growth")
+		return mistake("-plots needs -growth")
 	}
 	if !*quiet {
 		cfg.Progress = progressLine(stderr)
 	}
 	res := &benchResult{Runs: cfg.Runs}
-	err := bench(ctx, cfg, res, *growth)
+	err = bench(ctx, cfg, res, *growth)
 	if err == nil && *plots != "" {
 		if err = os.MkdirAll(*plots, 0o777); err == nil {
-			res.Plots, err = experiments.PlotFigures(*plots, "."+*extension, res.Growth)
+			res.Plots, err = PlotFigures(*plots, "."+*extension, res.Growth)
 		}
 	}
 	if !*quiet {
 		cfg.Progress("")
 	}
 	if ctx.Err() != nil {
-		f.mistake("interrupted")
-		return exitIncomplete
+		mistake("interrupted")
+		return 3
 	}
 	if err != nil {
-		return f.mistake("%v", err)
+		return mistake("%v", err)
 	}
 	if *asJSON {
 		for i := range res.Growth { // JSON knows no NaN
 			s := &res.Growth[i]
-			for _, fit := range []*experiments.Fit{&s.Exp, &s.Power} {
+			for _, fit := range []*Fit{&s.Exp, &s.Power} {
 				if math.IsNaN(fit.A) {
-					*fit = experiments.Fit{Log: fit.Log}
+					*fit = Fit{Log: fit.Log}
 				}
 			}
 		}
@@ -99,30 +109,30 @@ func Bench(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		_, err = io.WriteString(stdout, res.String())
 	}
 	if err != nil && !errors.Is(err, os.ErrClosed) {
-		return f.mistake("%v", err)
+		return mistake("%v", err)
 	}
-	return exitFine
+	return 0
 }
 
 // progressLine shows what is being done: on a terminal in one line that is
 // overwritten, and removed by "", else in a line every ten seconds.
 func progressLine(w io.Writer) func(what string) {
-	if isTerminal(w) {
+	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		return func(what string) { fmt.Fprintf(w, "\r\x1b[K%s", what) }
 	}
 	last := time.Now()
 	return func(what string) {
-		if what != "" && time.Since(last) >= lineEvery {
+		if what != "" && time.Since(last) >= 10*time.Second {
 			last = time.Now()
 			fmt.Fprintln(w, what)
 		}
 	}
 }
 
-func bench(ctx context.Context, cfg *experiments.Config, res *benchResult, growth bool) error {
-	for _, ex := range experiments.Examples {
-		for _, level := range experiments.Levels {
-			cell, err := experiments.Run(ctx, cfg, ex, level, ex.N, ex.S)
+func bench(ctx context.Context, cfg *Config, res *benchResult, growth bool) error {
+	for _, ex := range Examples {
+		for _, level := range Levels {
+			cell, err := Run(ctx, cfg, ex, level, ex.N, ex.S)
 			if err != nil {
 				return err
 			}
@@ -132,14 +142,14 @@ func bench(ctx context.Context, cfg *experiments.Config, res *benchResult, growt
 	if !growth {
 		return nil
 	}
-	list := experiments.PaperGrowth
+	list := PaperGrowth
 	for _, level := range []string{"sequences", "interval"} {
 		list = append(list,
-			experiments.Growth{Example: 0, Level: level, S: 50, From: 3, To: 8},
-			experiments.Growth{Example: 1, Level: level, S: 60, From: 4, To: 9})
+			Growth{Example: 0, Level: level, S: 50, From: 3, To: 8},
+			Growth{Example: 1, Level: level, S: 60, From: 4, To: 9})
 	}
 	for _, g := range list {
-		s, err := experiments.Grow(ctx, cfg, g)
+		s, err := Grow(ctx, cfg, g)
 		if err != nil {
 			return err
 		}
@@ -154,31 +164,28 @@ func (b *benchResult) String() string {
 	count := func(x float64) string { return humanize.CommafWithDigits(x, 1) }
 	fmt.Fprintf(&out, "explored transitions N_T and states N_S, averages over %d computations\n",
 		b.Runs)
-	t := table.NewWriter()
-	t.SetStyle(plain)
+	t := human.NewTable(2, 3, 5, 6, 7, 8, 9, 10)
 	t.AppendHeader(table.Row{"example", "N", "S", "level", "N_T", "N_S", "paper N_T", "paper N_S",
 		"violations", "transitions/s"})
 	for _, c := range b.Table {
 		row := table.Row{c.Example, c.N, c.S, c.Level, count(c.Transitions), count(c.States), "",
 			"", c.Violations, human.Count(int64(c.PerSecond))}
-		if p, ok := experiments.PaperTable[c.Example][c.Level]; ok {
+		if p, ok := PaperTable[c.Example][c.Level]; ok {
 			row[6], row[7] = human.Count(p.Transitions), human.Count(p.States)
 		}
 		t.AppendRow(row)
 	}
-	alignRight(t, 2, 3, 5, 6, 7, 8, 9, 10)
 	fmt.Fprintln(&out, t.Render())
 	fmt.Fprintln(&out, "In every run with sleep sets, N_T = N_S - 1.")
 	if len(b.Growth) == 0 {
 		return out.String()
 	}
 	fmt.Fprintln(&out, "\ngrowth of N_T with N, fitted")
-	t = table.NewWriter()
-	t.SetStyle(plain)
+	t = human.NewTable(3, 6, 9)
 	t.AppendHeader(table.Row{"example", "level", "S", "N", "N_T", "residual", "paper N_T",
 		"polynomial", "residual", "paper"})
 	for _, s := range b.Growth {
-		row := table.Row{experiments.Examples[s.Example].Name, s.Level, s.S,
+		row := table.Row{Examples[s.Example].Name, s.Level, s.S,
 			fmt.Sprintf("%d..%d", s.From, s.To),
 			s.Exp.String(), fmt.Sprintf("%.3f", s.Exp.Residual), "", s.Power.String(),
 			fmt.Sprintf("%.3f", s.Power.Residual), ""}
@@ -186,11 +193,10 @@ func (b *benchResult) String() string {
 			row[6] = s.Paper.String()
 		}
 		if s.Example == 0 && s.Level == "both" {
-			row[9] = experiments.PaperFigure7.String()
+			row[9] = PaperFigure7.String()
 		}
 		t.AppendRow(row)
 	}
-	alignRight(t, 3, 6, 9)
 	fmt.Fprintln(&out, t.Render())
 	for _, p := range b.Plots {
 		fmt.Fprintln(&out, "plot", p)
