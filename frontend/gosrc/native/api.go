@@ -39,7 +39,7 @@ const (
 	OpLoad         // of an atomic
 	OpStore        // of an atomic
 	OpUpdate       // of an atomic: Add, Swap, CompareAndSwap, And, Or
-	OpMap          // an operation on a sync.Map
+	OpMap          // an operation on a sync.Map or a sync.Pool
 	OpSleep        // time.Sleep: goes on when time has passed
 	OpTimer        // a timer fires
 	OpTimerSet     // a timer is made, reset or stopped

@@ -22,7 +22,7 @@ const (
 var rules = []rule{
 	// Goroutines: who is made, who has ended, who runs next.
 	{file: "runtime/proc.go", name: "newproc",
-		code: `if cporOn && cporNewproc(fn, sys.GetCallerPC()) { return }`},
+		code: `if cporNewproc(fn, sys.GetCallerPC()) { return }`},
 	{file: "runtime/proc.go", name: "goexit0", code: `if cporOn { cporGoexit(gp) }`},
 	{file: "runtime/proc.go", name: "schedule", code: `if cporOn { cporHookSchedule() }`},
 	{file: "runtime/proc.go", name: "execute", code: `if cporOn { cporHookResumed(gp) }`},
@@ -107,9 +107,8 @@ var rules = []rule{
 	{file: "sync/cond.go", name: "(*Cond).Broadcast",
 		code: `if cporOn() { c.checker.check(); if cporDo(cporOpBroadcast, unsafe.Pointer(&c.notify), 0) >= 0 { return } }`},
 	{file: "sync/cond.go", name: "(*copyChecker).check", code: `cporCalm(1); defer cporCalm(-1)`},
-	{file: "sync/pool.go", name: "(*Pool).Put", code: `if cporOn() { return }`},
-	{file: "sync/pool.go", name: "(*Pool).Get",
-		code: `if cporOn() { if p.New != nil { return p.New() }; return nil }`},
+	{file: "sync/pool.go", name: "(*Pool).Put", code: `if true { p.cporPut(x); return }`},
+	{file: "sync/pool.go", name: "(*Pool).Get", code: `if true { return p.cporGet() }`},
 	{file: "sync/map.go", name: "(*Map).Load",
 		code: `defer cporWhole(cporOpMap, unsafe.Pointer(m), 0)()`},
 	{file: "sync/map.go", name: "(*Map).Store",
@@ -129,6 +128,16 @@ var rules = []rule{
 	{file: "sync/map.go", name: "(*Map).CompareAndDelete",
 		code: `defer cporWhole(cporOpMap, unsafe.Pointer(m), 1)()`},
 	{file: "sync/map.go", name: "(*Map).Range", code: `if cporOn() { cporRange(m, f); return }`},
+
+	// An atomic.Value consists of two words.
+	{file: "sync/atomic/value.go", name: "(*Value).Load",
+		code: `defer cporWhole(cporOpLoad, unsafe.Pointer(v), 0)()`},
+	{file: "sync/atomic/value.go", name: "(*Value).Store",
+		code: `defer cporWhole(cporOpStore, unsafe.Pointer(v), 0)()`},
+	{file: "sync/atomic/value.go", name: "(*Value).Swap",
+		code: `defer cporWhole(cporOpStore, unsafe.Pointer(v), 0)()`},
+	{file: "sync/atomic/value.go", name: "(*Value).CompareAndSwap",
+		code: `defer cporWhole(cporOpStore, unsafe.Pointer(v), 0)()`},
 
 	// Package testing.
 	{file: "testing/testing.go", name: "(*M).Run", code: `if m.cporMain() { return 0 }`},
@@ -155,6 +164,7 @@ var added = [][2]string{
 	{"internal/sync/cpor.go", "sync_cpor.go.txt"},
 	{"sync/cpor.go", "sync_cpor.go.txt"},
 	{"sync/cpor_map.go", "sync_map.go.txt"},
+	{"sync/cpor_pool.go", "sync_pool.go.txt"},
 	{"sync/atomic/cpor.go", "sync_cpor.go.txt"},
 	{"testing/cpor.go", "testing_cpor.go.txt"},
 }
