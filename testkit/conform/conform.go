@@ -22,6 +22,7 @@ import (
 type Program struct {
 	Name     string
 	compiled *gosrc.Compiled
+	test     string // empty: main is explored
 	broken   error
 }
 
@@ -90,7 +91,11 @@ func (p *Program) Outcomes(ctx context.Context, r Run) (*Found, error) {
 		return nil, p.broken
 	}
 	r.Explore.Outcomes = true
-	prog, err := p.compiled.Main(r.Explore)
+	explore := p.compiled.Main
+	if p.test != "" {
+		explore = func(x gosrc.Explore) (*gosrc.Program, error) { return p.compiled.Test(p.test, x) }
+	}
+	prog, err := explore(r.Explore)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +103,7 @@ func (p *Program) Outcomes(ctx context.Context, r Run) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec := &recorder{System: prog, found: map[gotable.Outcome]bool{}}
+	rec := &recorder{System: prog, found: map[gotable.Outcome]bool{}, test: p.test != ""}
 	res, err := e.Run(ctx, &engine.Task{System: rec, Flags: &engine.Values{},
 		Options: engine.Options{
 			Workers: max(1, r.Workers), All: true, MaxViolations: 1000, KeepTraces: true,
@@ -268,6 +273,7 @@ type recorder struct {
 	system.System
 	mu    sync.Mutex
 	found map[gotable.Outcome]bool
+	test  bool // timers may go off behind the end, which nobody sees
 }
 
 // Capabilities implements [system.System].
@@ -316,6 +322,11 @@ func (m *recording) Accesses() []system.Access { return m.accesses }
 
 func (m *recording) look() {
 	mark := m.Mark()
+	if m.r.test && m.Machine.Step(0, 0).Kind == system.Ended {
+		m.r.note(outcomes(m.Machine.(*machine.Machine))...)
+		return
+	}
+	m.Rewind(mark)
 	for t := range m.NumThreads() {
 		if m.Machine.Step(t, 0).Kind == system.Moved {
 			m.Rewind(mark)

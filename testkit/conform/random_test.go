@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +24,7 @@ import (
 var (
 	sequential = flag.Int("sequential", 0, "number of random sequential programs")
 	recursive  = flag.Int("recursive", 0, "number of random programs with recursive types")
+	timed      = flag.Int("timed", 0, "number of random tests with timers")
 	concurrent = flag.Int("concurrent", 0, "number of random concurrent programs")
 	first      = flag.Uint64("first", 0, "the first seed")
 )
@@ -205,6 +208,54 @@ func TestMemory(t *testing.T) {
 			what := e.Mode + " " + e.Entry
 			verdict := agree(t, name, sources[name], loaded[name], b, e)
 			count[what+": "+verdict]++
+		}
+	}
+	t.Log(count)
+}
+
+// TestTimed does the same with tests that sleep, start timers and wait with time-outs: every
+// other one in a bubble of testing/synctest, and the others beside it in the same package.
+func TestTimed(t *testing.T) {
+	n := cmp.Or(*timed, sample.Of(10, 20, 100))
+	var src strings.Builder
+	src.WriteString("package m\n\nimport (\n\t\"sync\"\n\t\"sync/atomic\"\n\t\"testing\"\n" +
+		"\t\"testing/synctest\"\n\t\"time\"\n)\n\nvar _ = synctest.Wait\n")
+	sources, brutes := map[string]string{}, map[string]gogen.Brute{}
+	for i := range uint64(n) {
+		seed := *first + i
+		r := rand.New(rand.NewPCG(seed, 8))
+		p := gogen.NewTimed(r, seed%2 == 0, 1+int(seed%5)/2, 3)
+		b, ok := p.BruteForce(30_000)
+		if !ok {
+			continue
+		}
+		name := fmt.Sprint("Test", seed)
+		sources[name], brutes[name] = p.Source(name), b
+		src.WriteString("\n" + sources[name])
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module m\n\ngo 1.25\n", "a_test.go": src.String(),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pkgs, err := gosrc.Load(t.Context(), []string{"."}, gosrc.Options{Dir: dir, Tests: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := pkgs[0].Compile()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, src.String())
+	}
+	count := map[string]int{}
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		for _, e := range engines {
+			e.Timeout, e.Explore.Time, e.Explore.NoLeaks = *limit, gosrc.AnyTime, true
+			p := &Program{Name: name, compiled: c, test: name}
+			verdict := agree(t, name, sources[name], p, brutes[name], e)
+			count[e.Mode+" "+e.Entry+": "+verdict]++
 		}
 	}
 	t.Log(count)

@@ -743,6 +743,7 @@ const (
 	countLoc                  // how many goroutines there are
 	metLoc                    // goroutine a has met a partner
 	awakeLoc                  // goroutine a has done something, see quiet
+	bubbleLoc                 // goroutine a is in a bubble
 	shareEntry                // see shares.go
 	shareAdds                 //
 	sharePlace                //

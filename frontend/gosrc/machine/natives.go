@@ -454,6 +454,7 @@ var enterNatives = sync.OnceFunc(func() {
 	},
 		sync: func(m *Machine, g *goroutine, r []uint64, _ int) { m.joinAll(g) }})
 	plain("testing/synctest.bubble", func(m *Machine, g *goroutine, r []uint64) {
+		m.touch(m.loc(locName{kind: bubbleLoc, a: g.number}), true)
 		g.bubble = r[0] != 0
 	})
 	plain("internal/cpor.Print", func(m *Machine, g *goroutine, r []uint64) {
@@ -1047,7 +1048,11 @@ func (m *Machine) deadlineOf(g *goroutine) int64 {
 func (m *Machine) quiet(g *goroutine, passes bool) bool {
 	quiet := true
 	for _, x := range m.gors {
-		if x == g || x.status == absent || g.bubble && !x.bubble {
+		if x == g || x.status == absent {
+			continue
+		}
+		if g.bubble && !x.bubble {
+			m.touch(m.loc(locName{kind: bubbleLoc, a: x.number}), false)
 			continue
 		}
 		m.touch(m.loc(locName{kind: awakeLoc, a: x.number}), false)
