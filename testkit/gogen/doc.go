@@ -9,4 +9,7 @@
 // known by [Concurrent.BruteForce], which explores a model of the operations that
 // is written from the language's specification and shares nothing with the
 // machine: the set of outcomes, and whether there is a data race.
+//
+// [NewTimed] does the same for tests with sleeps, timers and time-outs, in a bubble of
+// testing/synctest or not.
 package gogen

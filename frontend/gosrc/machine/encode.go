@@ -124,7 +124,7 @@ func (m *Machine) encode(e *encoder) {
 	f := m.sys.first
 	clock := uint64(0)
 	if m.clockWasRead {
-		clock = uint64(m.now)
+		clock = uint64(m.now - m.clockBegan)
 	}
 	e.word(flag(m.exited)|flag(m.clockWasRead)<<1|uint64(m.fired)<<2, clock, m.outText)
 	// The goroutines, parents first.
@@ -370,7 +370,7 @@ func (m *Machine) Load(s system.State) {
 	d := &decoder{m: m, s: s}
 	bits := d.next()
 	m.exited, m.clockWasRead, m.fired = bits&1 == 1, bits&2 == 2, int32(bits>>2)
-	m.now, m.outText = int64(d.next()), d.next()
+	m.now, m.clockBegan, m.outText = int64(d.next()), 0, d.next()
 	for _, g := range m.gors {
 		g.gstate = gstate{}
 		g.frames = g.frames[:0]

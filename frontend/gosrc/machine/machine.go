@@ -221,6 +221,7 @@ type top struct {
 	now                    int64
 	fired                  int32
 	exited, clockRead      bool
+	clockBegan             int64
 }
 
 // Machine is a live state.
@@ -236,9 +237,11 @@ type Machine struct {
 	now    int64 // nanoseconds
 	fired  int32 // alarms that have gone off, if that is bounded
 	exited bool  // main has returned, or os.Exit
-	// clockWasRead: the program has read the clock, so that what it is belongs to the
-	// state. Before that nobody can tell.
+	// clockWasRead: the program has read the clock, so that what it shows belongs to the
+	// state. Before that nobody can tell, and so it begins where it is read first, at the
+	// time clockBegan.
 	clockWasRead bool
+	clockBegan   int64
 
 	log    []undo
 	words  []uint64 // saved registers
@@ -350,6 +353,7 @@ func (m *Machine) Rewind(mark system.Mark) {
 				m.clocks[:t.clocks]
 			m.fired = t.fired
 			m.now, m.exited, m.clockWasRead, m.outText = t.now, t.exited, t.clockRead, t.outText
+			m.clockBegan = t.clockBegan
 			m.output = m.output[:t.out]
 			m.marked = m.marked[:t.marked]
 		case undoReuse:
@@ -364,7 +368,7 @@ func (m *Machine) Rewind(mark system.Mark) {
 // begin puts into the undo log what a step of a goroutine may change.
 func (m *Machine) begin(g *goroutine) {
 	m.tops = append(m.tops, top{len(m.objs), len(m.mem), len(m.clocks), len(m.output),
-		len(m.marked), m.outText, m.now, m.fired, m.exited, m.clockWasRead})
+		len(m.marked), m.outText, m.now, m.fired, m.exited, m.clockWasRead, m.clockBegan})
 	m.log = append(m.log, undo{kind: undoTop})
 	m.fresh, m.freshObj, m.began = uint32(len(m.mem)), len(m.objs), len(m.log)
 	m.saveState(g)

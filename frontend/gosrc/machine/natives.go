@@ -456,6 +456,7 @@ var enterNatives = sync.OnceFunc(func() {
 	plain("testing/synctest.bubble", func(m *Machine, g *goroutine, r []uint64) {
 		m.touch(m.loc(locName{kind: bubbleLoc, a: g.number}), true)
 		g.bubble = r[0] != 0
+		m.clockShows() // it begins with the bubble
 	})
 	plain("internal/cpor.Print", func(m *Machine, g *goroutine, r []uint64) {
 		m.print(m.text(r[0]))
@@ -1165,6 +1166,14 @@ func (g *goroutine) setsTimeout() bool {
 // patience is how often a goroutine reads the clock at one place before time passes for it.
 const patience = 16
 
+// clockShows returns what the program sees on the clock.
+func (m *Machine) clockShows() int64 {
+	if !m.clockWasRead {
+		m.clockWasRead, m.clockBegan = true, m.now
+	}
+	return m.now - m.clockBegan
+}
+
 // waitsForClock lets time pass where a goroutine reads the clock again and again at one place:
 //
 //	for time.Since(start) < time.Millisecond {
@@ -1194,9 +1203,8 @@ func clockNatives() {
 		enter(native{name: name, alts: always, sync: func(m *Machine, g *goroutine, r []uint64,
 			_ int) {
 			m.clockRead()
-			m.clockWasRead = true
 			m.waitsForClock(g)
-			r[0] = uint64(m.now)
+			r[0] = uint64(m.clockShows())
 			if m.ticks(g) {
 				r[0] += m.steps(g)
 			}
@@ -1293,7 +1301,8 @@ func (m *Machine) timeValue() []uint64 {
 	if !m.sys.readsClock {
 		return []uint64{0, timeEpoch, 0} // one time more would be one state more
 	}
-	return []uint64{uint64(m.now % 1e9), uint64(timeEpoch + m.now/1e9), 0}
+	now := m.clockShows()
+	return []uint64{uint64(now % 1e9), uint64(timeEpoch + now/1e9), 0}
 }
 
 func mathNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64))) {

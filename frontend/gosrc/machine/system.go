@@ -324,6 +324,7 @@ func (m *Machine) restore() {
 		m.tops[:0]
 	m.now, m.fired, m.exited, m.clockWasRead, m.outText = f.now, f.fired, f.exited, f.clockWasRead,
 		f.outText
+	m.clockBegan = f.clockBegan
 	m.output = m.output[:0]
 	for _, g := range m.gors {
 		g.gstate = gstate{}
