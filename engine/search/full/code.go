@@ -13,19 +13,19 @@ import (
 )
 
 // A state can be expanded in three ways, and all tell the visitor the same: the machine executes
-// every step; it executes only those that are not remembered; or machine code executes all of
+// every step; it executes only those that are not cached; or machine code executes all of
 // them in one call ([system.Expanding]), and the machine only what the code leaves to it. Which
 // of the last two is faster depends on the model, by a factor of three either way: what is
-// remembered is found by a few words and comes with the numbers of the stored parts; code
+// cached is found by a few words and comes with the numbers of the stored parts; code
 // executes what is never found again, such as steps that read arrays. So it is measured. The
-// first of the ways only serves where neither memory nor code can.
+// first of the ways only serves where neither cache nor code can.
 
 // way is how a state is expanded.
 type way uint8
 
 const (
 	byStep way = iota
-	byMemory
+	byCache
 	byCode
 	ways
 )
@@ -72,7 +72,7 @@ func Coded(sys system.System) search.Factory {
 // otherwise is the way without code.
 func (x *Expander) otherwise() way {
 	if x.repeating != nil {
-		return byMemory
+		return byCache
 	}
 	return byStep
 }
@@ -98,7 +98,7 @@ func (x *Expander) choose() way {
 	}
 	c.left--
 	if c.now != byCode {
-		return x.otherwise() // nothing may be remembered any more
+		return x.otherwise() // nothing may be cached any more
 	}
 	return byCode
 }

@@ -23,8 +23,8 @@ type Expander struct {
 	m         system.Machine
 	changing  system.Changing  // m, if it knows what has changed
 	repeating system.Repeating // m, if it knows what its steps depend on
-	memory    *memory          // nil if there is no use for it, or none yet
-	words     int              // how many a scope may have there
+	cache     *stepCache       // nil if it is of no use, or not yet
+	words     int              // limit of the words of a read set there
 	changed   []int32
 	obs       system.Observers
 	end       system.State
@@ -39,6 +39,8 @@ type Expander struct {
 	loaded         bool // into m
 	mark           system.Mark
 	enabled, stuck bool // a thread that counts can move, and one may not stay
+	numbered       search.Numbered
+	numbers        []uint32 // of its parts, if numbered is not nil
 }
 
 // New returns an expander for one worker.
@@ -59,7 +61,7 @@ func Factory(sys system.System) search.Factory {
 	return func() search.Expander { return New(sys) }
 }
 
-// Narrow is Factory for tests: nearly every step touches more than may be in a scope.
+// Narrow is Factory for tests: nearly every step reads more than fits into a read set.
 func Narrow(sys system.System) search.Factory {
 	return func() search.Expander {
 		x := New(sys)
@@ -91,8 +93,8 @@ func (x *Expander) Expand(s system.State, v search.Visitor) {
 	switch how {
 	case byCode:
 		stopped = x.expandByCode(v, stopper)
-	case byMemory:
-		stopped = x.expandRemembering(v, stopper)
+	case byCache:
+		stopped = x.expandCached(v, stopper)
 	default:
 		stopped = x.expand(v, stopper)
 	}
