@@ -35,30 +35,28 @@ func counters(threads, n int64) *toy.Program {
 	return p
 }
 
-// TestNoAllocations: no allocation in the steady state, in no order.
+// TestNoAllocations: no allocation in the steady state.
 func TestNoAllocations(t *testing.T) {
 	for name, p := range map[string]*toy.Program{
 		"counters": counters(3, 100), "philosophers": philosophers(5), "indexer": indexer(12),
 		"robots": robots(3),
 	} {
 		sys := build(t, p)
-		for o := range numOrders {
-			e := New(sys, Options{Order: o})
-			var states []system.State
-			x := &explorer{limit: 20, onMove: func(s system.State, _ *search.Move) {
-				states = append(states, s)
-			}}
-			x.run(sys, e)
-			var v null
-			all := func() {
-				for _, s := range states {
-					e.Expand(s, &v)
-				}
+		e := New(sys, Options{})
+		var states []system.State
+		x := &explorer{limit: 20, onMove: func(s system.State, _ *search.Move) {
+			states = append(states, s)
+		}}
+		x.run(sys, e)
+		var v null
+		all := func() {
+			for _, s := range states {
+				e.Expand(s, &v)
 			}
-			all() // the buffers have their lengths now
-			if n := testing.AllocsPerRun(3, all); n > 0 {
-				t.Errorf("%s, %v: %v allocations for %d states", name, o, n, len(states))
-			}
+		}
+		all() // the buffers have their lengths now
+		if n := testing.AllocsPerRun(3, all); n > 0 {
+			t.Errorf("%s: %v allocations for %d states", name, n, len(states))
 		}
 	}
 }
@@ -113,22 +111,20 @@ func TestLinearSteps(t *testing.T) {
 //
 //	go test ./cartesian -run - -bench Vector
 func BenchmarkVector(b *testing.B) {
-	for _, order := range []Order{RoundRobin, DepthFirst} {
-		for _, threads := range []int64{2, 16} {
-			for n := int64(10); n <= 100_000; n *= 10 {
-				b.Run(fmt.Sprintf("order=%v/threads=%d/length=%d", order, threads, threads*n),
-					func(b *testing.B) {
-						sys := build(b, counters(threads, n))
-						e := New(sys, Options{Order: order})
-						s := sys.Initial()[0]
-						var v null
-						for b.Loop() {
-							e.Expand(s, &v)
-						}
-						b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(
-							e.counters.Transitions), "ns/transition")
-					})
-			}
+	for _, threads := range []int64{2, 16} {
+		for n := int64(10); n <= 100_000; n *= 10 {
+			b.Run(fmt.Sprintf("threads=%d/length=%d", threads, threads*n),
+				func(b *testing.B) {
+					sys := build(b, counters(threads, n))
+					e := New(sys, Options{})
+					s := sys.Initial()[0]
+					var v null
+					for b.Loop() {
+						e.Expand(s, &v)
+					}
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(
+						e.counters.Transitions), "ns/transition")
+				})
 		}
 	}
 }

@@ -23,8 +23,8 @@
 //     transitions are dependent are not extendable any more. A prefix whose
 //     first transition leaves s unchanged and that is still extendable is
 //     marked infinite and is done.
-//   - Then the extendable prefixes are extended, in an order that [Order]
-//     names; t is the thread's next transition in its own run. If t has several
+//   - Then the extendable prefixes are extended, by one transition each in
+//     turn; t is the thread's next transition in its own run. If t has several
 //     alternatives the prefix ends before it. If t is dependent with a
 //     transition of another prefix that is not that prefix's last, t is not
 //     added and the prefix ends. Otherwise t is added; if it is dependent with

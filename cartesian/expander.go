@@ -1,7 +1,6 @@
 package cartesian
 
 import (
-	"math/rand/v2"
 	"slices"
 
 	"cpor/engine/search"
@@ -12,11 +11,6 @@ import (
 // Options say how vectors are computed. The zero value is CalcCV as the
 // reference counts have it.
 type Options struct {
-	// Order is the order in which prefixes are extended.
-	Order Order
-	// Seed chooses among the orders that Random stands for. Equal seeds give
-	// equal vectors, whatever worker computes them.
-	Seed uint64
 	// IgnoreDeadlocks switches the search for deadlocks off.
 	IgnoreDeadlocks bool
 	// MaxDeadlocks bounds the deadlocks reported from one state; 0 means no
@@ -54,9 +48,7 @@ type Expander struct {
 	prefixes []*prefix // the vector, in the order of the threads
 	spare    []*prefix
 	table    table
-	active   []int32 // the order's working space
-	rng      *rand.Rand
-	pcg      *rand.PCG
+	active   []int32 // the prefixes that are extendable
 
 	visitor   search.Visitor // nil while Vector computes
 	stopper   search.Stopper // the visitor, if it can say that the search is to end
@@ -93,9 +85,6 @@ type prefix struct {
 	mark     system.Mark    // of the machine, after the last transition
 	accesses []system.Access
 	states   hashSet // of the states before the last one, the start included
-
-	next    system.Outcome // of the transition that the machine took last
-	waiting bool           // that transition waits for others (order Patient)
 
 	transitions []Transition // if recording
 
@@ -137,8 +126,6 @@ func New(sys system.System, o Options) *Expander {
 	e := &Expander{sys: sys, o: o, obs: system.ObserversOf(sys), base: sys.NewMachine()}
 	e.base.Track(true)
 	e.same = e.isSame
-	e.pcg = rand.NewPCG(0, 0)
-	e.rng = rand.New(e.pcg)
 	return e
 }
 
@@ -296,7 +283,7 @@ func (e *Expander) newPrefix(t int32, alt uint64) *prefix {
 		p = new(prefix)
 	}
 	p.thread, p.alt, p.length = t, alt, 0
-	p.extendable, p.infinite, p.idle, p.waiting = true, false, false, false
+	p.extendable, p.infinite, p.idle = true, false, false
 	p.machine = nil
 	p.accesses = p.accesses[:0]
 	p.states.reset()
@@ -329,36 +316,30 @@ func (e *Expander) run(p *prefix, s system.State) system.Machine {
 // whether the search is to end: often enough to be prompt, too rarely to cost.
 const stopInterval = 1024
 
-// extend tries to extend prefix i from s by its next transition, and tells
-// whether anything came of it. If patient, a transition that would end another
-// prefix waits instead: nothing happens.
-func (e *Expander) extend(i int32, s system.State, patient bool) bool {
+// extend tries to extend prefix i from s by its next transition.
+func (e *Expander) extend(i int32, s system.State) {
 	p := e.prefixes[i]
 	if p.length%stopInterval == 0 && e.stopper != nil && e.stopper.Stopped() {
 		e.stopped = true
 	}
 	if e.stopped || int(p.length) >= e.o.MaxLength {
 		p.extendable = false
-		return true
+		return
 	}
 	m := e.run(p, s)
-	if !p.waiting {
-		p.next = m.Step(int(p.thread), 0)
-		e.effort.Steps++
-	}
-	p.waiting = false
-	out := p.next
+	out := m.Step(int(p.thread), 0)
+	e.effort.Steps++
 	if out.Kind == system.Ended && e.leavesEnded() {
 		p.infinite = true
 		p.extendable = false
-		return true
+		return
 	}
 	if out.Next != 0 && !sabotage.Is("cartesian/choice") {
 		// The prefix ends before a choice: each alternative will start a
 		// prefix of its own.
 		m.Rewind(p.mark)
 		p.extendable = false
-		return true
+		return
 	}
 	for _, a := range m.Accesses() {
 		if e.table.inside(p.thread, a) {
@@ -367,15 +348,7 @@ func (e *Expander) extend(i int32, s system.State, patient bool) bool {
 			if e.counted(p, out) {
 				e.counters.Attempts++
 			}
-			return true
-		}
-	}
-	if patient {
-		for _, a := range m.Accesses() {
-			if e.disturbs(p.thread, a) {
-				p.waiting = true
-				return false
-			}
+			return
 		}
 	}
 	for _, a := range p.accesses {
@@ -386,7 +359,6 @@ func (e *Expander) extend(i int32, s system.State, patient bool) bool {
 	}
 	e.add(i, out, m)
 	p.mark = m.Mark()
-	return true
 }
 
 // counted tells whether a transition counts.

@@ -230,28 +230,3 @@ func (e *Expander) enter(i int32, a system.Access) {
 	e.table.nodes = append(e.table.nodes, node{i, u.list})
 	u.list = int32(len(e.table.nodes) - 1)
 }
-
-// disturbs tells whether an access of the thread conflicts with the last
-// transition of another thread's prefix that could still be extended.
-func (e *Expander) disturbs(thread int32, a system.Access) bool {
-	loc := e.table.at(a.Loc)
-	for kind := range loc.uses {
-		if loc.conflicts(a, kind) > 0 && e.growing(&loc.uses[kind], thread) {
-			return true
-		}
-	}
-	return false
-}
-
-func (e *Expander) growing(u *uses, thread int32) bool {
-	if u.last.other(thread) {
-		for n := u.list; n != 0; n = e.table.nodes[n].next {
-			nd := e.table.nodes[n]
-			p := e.prefixes[nd.prefix]
-			if p.thread != thread && p.extendable {
-				return true
-			}
-		}
-	}
-	return false
-}

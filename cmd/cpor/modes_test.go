@@ -109,7 +109,6 @@ func TestFlagUse(t *testing.T) {
 		"deadlock":     {"false"},
 		"validate":     {""},
 		"store":        {"plain", "compact"},
-		"cv-order":     {"reverse"},
 		"choose":       {"early", "mixed"},
 		// shows in twins.model; testdata/script/symmetry.txtar has the rest
 		"symmetry":      {"off"},

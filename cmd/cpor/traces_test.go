@@ -10,6 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"cpor/examples/promela/corpus"
+	"cpor/testkit/sample"
 )
 
 // violating are command lines that find a violation: the models of the tutorial and
@@ -53,20 +54,20 @@ func violating(t *testing.T) [][]string {
 	if len(args) < 40 {
 		t.Fatalf("only %d command lines", len(args))
 	}
-	if testing.Short() {
-		args = append(args[:10:10], args[10:14]...)
+	every := sample.Of(len(args)/4, 3, 1) // of the corpus
+	for i := 10; i < len(args); i++ {
+		if (i-10)%every == 0 {
+			args[10+(i-10)/every] = args[i]
+		}
 	}
-	return args
+	return args[:10+(len(args)-10+every-1)/every]
 }
 
 // TestSameTrace runs searches with several numbers of workers, and again: what they
 // print of the violation must be the same, byte for byte, and no line of it is wider than
 // 80 columns.
 func TestSameTrace(t *testing.T) {
-	workers := []int{1, 2, 8, 64, 8}
-	if testing.Short() {
-		workers = []int{1, 8}
-	}
+	workers := []int{1, 8, 64, 2, 8}[:sample.Of(2, 3, 5)]
 	local := 0
 	all := violating(t)
 	for _, args := range all {

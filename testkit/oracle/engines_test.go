@@ -134,15 +134,6 @@ var engines = []subject{
 		Options: engine.Options{Workers: 4}}),
 	stateful("cartesian, short prefixes", reduced(cartesian.Options{MaxLength: 2}), search.Options{
 		Options: engine.Options{Workers: 1}}),
-	stateful("cartesian, reverse", reduced(cartesian.Options{Order: cartesian.Reverse}),
-		search.Options{Options: engine.Options{Workers: 1}}),
-	stateful("cartesian, depth first", reduced(cartesian.Options{Order: cartesian.DepthFirst}),
-		search.Options{Options: engine.Options{Workers: 1}}),
-	stateful("cartesian, reverse depth first",
-		reduced(cartesian.Options{Order: cartesian.ReverseDepthFirst}), search.Options{
-			Options: engine.Options{Workers: 1}}),
-	stateful("cartesian, random", reduced(cartesian.Options{Order: cartesian.Random, Seed: 7}),
-		search.Options{Options: engine.Options{Workers: 2}}),
 	stateful("cartesian, plain store", reduced(cartesian.Options{}), search.Options{
 		Options: engine.Options{Workers: 1}, Store: statestore.Plain}),
 	stateful("mixed, 1 worker", chosen(3), search.Options{Options: engine.Options{Workers: 1}}),

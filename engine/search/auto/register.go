@@ -29,7 +29,7 @@ func init() {
 				"the search; preserves what cartesian preserves",
 			Preserves: engine.Violations | engine.Deadlocks | engine.Locals | engine.Steps | engine.Waits,
 			Reduces:   true,
-			Flags:     []engine.Flag{cartesian.OrderFlag, choose},
+			Flags:     []engine.Flag{choose},
 		},
 		Plan: func(t *engine.Task, report func(error)) *reduction.Plan {
 			o := Options{Vectors: cartesian.OptionsOf(t, report), Choice: choose.Of(t.Flags)}
@@ -40,7 +40,7 @@ func init() {
 					f, chosen = Factory(sys, o)
 					return f, nil
 				},
-				How: func() []engine.Figure { return append(cartesian.How(t), chosen().figure()) },
+				How: func() []engine.Figure { return []engine.Figure{chosen().figure()} },
 			}
 		},
 	})
