@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -17,11 +18,34 @@ import (
 // corpusName is the argument that asks for the models of the Promela corpus only.
 const corpusName = "corpus"
 
-// corpusRows are runs of the corpus from tens of states to a million. All hold.
+// corpusRows are runs of the corpus from tens of states to millions.
 var corpusRows = []string{
 	"mutex_peterson", "condition_variable", "rw_monitor", "mutex_bakery", "ring_hs N=4", "paxos",
 	"raft_election", "window_selective", "mutex_mcs", "mutex_szymanski N=3", "lift FLOORS=7",
 	"seqlock R=2",
+	// Puzzles and plans: arrays, and many options in one process.
+	"puzzle_tiles W=3", "puzzle_frogs N=8", "puzzle_lights W=4 H=4", "puzzle_pancakes N=8",
+	"puzzle_solitaire", "puzzle_cube", "hanoi_stacks N=9", "plan_blocks N=7", "plan_logistics",
+	"scheduler_resources",
+	// Rendezvous and long buffers.
+	"rendezvous_relay N=7 V=3", "rendezvous_ports N=4", "buffer_spool CAP=10", "queue_urgent CAP=7",
+	"echo_wave N=4", "cache_directory N=4", "ring_election N=6",
+	// Large states.
+	"allocator_first_fit N=4", "cellular N=20", "routing_vectors N=5 F=6",
+	// Processes that share arrays.
+	"gridlock CARS=4 SIDE=5", "walkers N=4 CELLS=11", "mutex_levels N=4",
+	"mine_pump H=40 P=60", "philosophers_mixed N=9", "recursion_fibonacci",
+	// Many invalid end states.
+	"dice N=5 S=10", "transfer_locks N=4",
+}
+
+// temporalRows are runs of the corpus that check temporal properties.
+var temporalRows = []string{
+	"philosophers_mixed N=9, ltl safe", "philosophers_mixed N=9, ltl together",
+	"philosophers_mixed N=9, ltl fed", "mutex_levels N=4, ltl exclusive",
+	"mutex_levels N=4, ltl waits", "ring_election N=6, ltl once", "ring_election N=6, ltl found",
+	"mine_pump H=40 P=60, ltl dry", "mine_pump HIGH=40 PERIOD=60, ltl bounded",
+	"mine_pump H=40 P=60, ltl order",
 }
 
 // inCorpus tells measurements of the corpus from those of the benchmarks.
@@ -60,7 +84,7 @@ func runCorpus(ctx context.Context, s *Session, sp *spin) error {
 			s.Note("peers, %s: %v", name, err)
 		}
 	}
-	return nil
+	return runTemporal(ctx, s, sp, runs, rounds)
 }
 
 func runCorpusRow(ctx context.Context, s *Session, sp *spin, r *corpus.Run, rounds int) error {
@@ -77,12 +101,16 @@ func runCorpusRow(ctx context.Context, s *Session, sp *spin, r *corpus.Run, roun
 		return err
 	}
 	estimate := 50*time.Millisecond + time.Duration(r.Transitions)*time.Microsecond
+	var flags []string
+	if r.Violated { // both count everything there is
+		flags = []string{"-deadlock", "-all"}
+	}
 	own := func(por string, workers int) contender {
 		return contender{tool: "cpor", exact: por == "none", config: config(por, workers),
 			run: func(ctx context.Context) Outcome {
 				return s.runner.Run(ctx, Request{Model: file, Params: ps, POR: por,
 					Workers:   workers,
-					MaxMemory: s.MaxMemory, Limit: s.Limit})
+					MaxMemory: s.MaxMemory, Limit: s.Limit, Flags: flags})
 			}}
 	}
 	all := []contender{own("none", 1), own("auto", s.Workers)}
@@ -103,8 +131,11 @@ func runCorpusRow(ctx context.Context, s *Session, sp *spin, r *corpus.Run, roun
 			func(ctx context.Context) Outcome {
 				var err error
 				if v, compiled, err = sp.compile(ctx, r.Model, text, ps, options,
-					append([]string{"-DNOCLAIM"}, m.flags...)); err != nil {
+					append([]string{"-DSAFETY", "-DNOCLAIM"}, m.flags...)); err != nil {
 					return Outcome{Status: Failed, Reason: err.Error()}
+				}
+				if r.Violated {
+					v.check, v.errors = []string{"-c0"}, true
 				}
 				return within(ctx, s.Limit, v.calibrate)
 			})
@@ -201,6 +232,7 @@ func reportCorpus(ms []Measurement) []Section {
 		}
 		return median(xs)
 	}
+	speeds := map[string]float64{}
 	for _, row := range rows {
 		full := cell(ms, row, "cpor", config("none", 1).String())
 		plain := cell(ms, row, "spin", spinConfig(spinModes[0]).String())
@@ -261,6 +293,7 @@ func reportCorpus(ms []Measurement) []Section {
 		}
 		memory.Lines = append(memory.Lines, Line{Cells: cells})
 		if len(search) > 0 {
+			speeds[row] = median(search)
 			searches = append(searches, median(search))
 			bars.Labels = append(bars.Labels, strings.Replace(row, " ", "\n", 1))
 			bars.Parts[0].Values = append(bars.Parts[0].Values, median(search))
@@ -286,6 +319,13 @@ func reportCorpus(ms []Measurement) []Section {
 		if len(f.xs) > 0 {
 			sec.Facts = append(sec.Facts, Fact{f.name, spread(f.xs)})
 		}
+	}
+	if len(searches) > 0 {
+		slices.SortStableFunc(speed.Lines, func(a, b Line) int {
+			return cmp.Compare(speeds[a.Cells[0]], speeds[b.Cells[0]])
+		})
+		speed.Lines = append(speed.Lines, Line{Cells: []string{"geometric mean", "", "", "",
+			mean(searches), mean(totals)}})
 	}
 	sec.Grids = []Grid{speed, memory}
 	if len(clock.Lines) > 0 {

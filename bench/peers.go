@@ -306,15 +306,17 @@ func places(x float64) string {
 }
 
 func reportPeers(all []Measurement, machine Machine) []Section {
-	var ms, promela []Measurement
+	var ms, promela, temporal []Measurement
 	for _, m := range all {
-		if inCorpus(&m) {
+		if isTemporal(&m) {
+			temporal = append(temporal, m)
+		} else if inCorpus(&m) {
 			promela = append(promela, m)
 		} else {
 			ms = append(ms, m)
 		}
 	}
-	return append(reportTwins(ms), reportCorpus(promela)...)
+	return slices.Concat(reportTwins(ms), reportCorpus(promela), reportTemporal(temporal))
 }
 
 // peerWay is a way to check that was measured, besides those that have columns of their own.

@@ -135,7 +135,7 @@ func TestParsePan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := parsePan(b)
+		o, err := parsePan(b, false)
 		if err != nil || o.Status != c.status || !strings.Contains(o.Reason, c.reason) {
 			t.Errorf("%s: %+v, %v", c.file, o, err)
 			continue
@@ -147,7 +147,7 @@ func TestParsePan(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"", "Segmentation fault", "12 states, stored\n"} {
-		if o, err := parsePan([]byte(s)); err == nil {
+		if o, err := parsePan([]byte(s), false); err == nil {
 			t.Errorf("%q: %+v", s, o)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -270,6 +271,26 @@ func median(xs []float64) float64 {
 	s := slices.Sorted(slices.Values(xs))
 	n := len(s)
 	return (s[(n-1)/2] + s[n/2]) / 2
+}
+
+// geometric returns the geometric mean of some ratios, and 0 of none.
+func geometric(xs []float64) float64 {
+	if len(xs) == 0 {
+		return 0
+	}
+	sum := 0.0
+	for _, x := range xs {
+		sum += math.Log(x)
+	}
+	return math.Exp(sum / float64(len(xs)))
+}
+
+// mean formats the geometric mean of some ratios, or a dash if there are none.
+func mean(xs []float64) string {
+	if len(xs) == 0 {
+		return "–"
+	}
+	return places(geometric(xs))
 }
 
 // medianTime returns the median of a time over the finished rounds; ok is false
