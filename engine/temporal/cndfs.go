@@ -170,9 +170,7 @@ func (w *worker) vertices() []vertex {
 func (w *worker) successors(v vertex) bool {
 	x := w.x
 	w.next, w.refs = w.next[:0], w.refs[:0]
-	matches := false
-	x.arcs(v.at, func(uint32, int) { matches = true })
-	if !matches {
+	if !x.follows(v.at) {
 		return true
 	}
 	for i := range x.moves {
@@ -276,7 +274,7 @@ func (w *worker) open(v vertex) bool {
 // expand expands the vertex on top of the stack.
 func (w *worker) expand() bool {
 	v, x := w.stack.top().vertex(), w.x
-	if !x.claim(v.ref, w.path) {
+	if !x.claim(v, w.path) {
 		return false
 	}
 	if x.mine {

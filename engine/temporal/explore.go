@@ -13,6 +13,7 @@ import (
 	"cpor/ltl/buchi"
 	"cpor/statestore"
 	"cpor/system"
+	"cpor/testkit/sabotage"
 )
 
 var (
@@ -321,6 +322,12 @@ type expander struct {
 	session statestore.Session
 	val     *validator
 
+	machine  system.Expanding // nil if there is no machine code, and will be none
+	code     *system.Code     // nil if it is not ready
+	next     system.Successor
+	executed uint64 // transitions, by the machine
+	trial    trial
+
 	state         system.State
 	letter        uint64 // of the state, for the automaton
 	mine          bool   // this worker has expanded the state first
@@ -337,6 +344,9 @@ type expander struct {
 func newExpander(s *exploration) *expander {
 	m, labels, _ := temporal(s.sys)
 	x := &expander{s: s, m: m, labels: labels, session: s.store.NewSession()}
+	if !sabotage.On { // what is broken on purpose is not to be hidden
+		x.machine = m.Capabilities().Expanding
+	}
 	if s.o.Validate {
 		x.val = &validator{obs: &s.obs, m: s.sys.NewMachine()}
 	}
@@ -426,6 +436,78 @@ func (x *expander) all(only int, done func() bool) {
 	}
 }
 
+// patience is how many transitions are executed before code is compiled. Small searches end
+// before.
+const patience = 1 << 13
+
+// compiled tells whether there is machine code.
+func (x *expander) compiled() bool {
+	if x.code == nil && x.machine != nil && x.executed >= patience {
+		code, gone := x.machine.Compiled()
+		if x.code = code; gone {
+			x.machine = nil
+		}
+	}
+	return x.code != nil
+}
+
+// everything executes the enabled transitions of all threads of x.state, which is the live
+// state, with machine code if there is any. path is called for the violations that the
+// transitions run into. It is incomplete if the search has given up.
+func (x *expander) everything(path func() []statestore.Ref) {
+	m := x.m
+	m.Track(false)
+	mark := m.Mark()
+	x.words, x.moves = x.words[:0], x.moves[:0]
+	n := x.threads()
+	clear(x.enabled)
+	if !x.compiled() || !x.code.Expand(x.state) {
+		for t := range n {
+			x.steps(t, mark, path)
+		}
+		return
+	}
+	next := &x.next
+	for x.code.Next(next) {
+		switch {
+		case next.Left:
+			x.steps(next.Thread, mark, path)
+		case next.Kind == system.Moved && !x.s.obs.Has(next.Thread):
+			x.enabled[next.Thread] = true
+			from := len(x.words)
+			x.words = append(x.words, next.End...)
+			x.moves = append(x.moves, move{next.Thread, next.Alt, from, len(x.words)})
+		}
+		if x.s.gaveUp.Load() {
+			return
+		}
+	}
+}
+
+// steps executes the enabled transitions of one thread for everything.
+func (x *expander) steps(t int, mark system.Mark, path func() []statestore.Ref) {
+	if x.s.obs.Has(t) {
+		return
+	}
+	for alt := uint64(0); ; {
+		out := x.m.Step(t, alt)
+		if out.Kind != system.Moved {
+			return
+		}
+		if out.Violation != nil {
+			x.s.report(path, t, alt, out.Violation)
+		}
+		x.executed++
+		x.enabled[t] = true
+		x.keep(t, alt)
+		x.m.Rewind(mark)
+		if out.Next == 0 || x.s.gaveUp.Load() {
+			return
+		}
+		alt = out.Next
+	}
+}
+
 // keep notes a transition, which has been executed.
 func (x *expander) keep(t int, alt uint64) {
 	from := len(x.words)
@@ -436,24 +518,24 @@ func (x *expander) keep(t int, alt uint64) {
 
 // decide executes all enabled transitions of the live state and chooses those that
 // belong to the graph: all, or the candidate that it returns as the value for
-// bitAmple. reports is called for the violations that the transitions run into.
-func (x *expander) decide(report func(t int, alt uint64, v *system.Violation)) (ample uint32,
-	err error) {
+// bitAmple. path is called for the violations that the transitions run into.
+func (x *expander) decide(path func() []statestore.Ref) (ample uint32, err error) {
 	s, m := x.s, x.m
-	reduce := s.reduction != None
+	if s.reduction == None || !x.trial.next() {
+		x.everything(path)
+		return ampleFull, nil
+	}
 	n := x.threads()
 	mark := m.Mark()
-	m.Track(reduce)
-	if reduce {
-		x.before = x.labels.Terms(x.before)
-	}
+	m.Track(true)
+	x.before = x.labels.Terms(x.before)
 	x.words, x.moves = x.words[:0], x.moves[:0]
 	enabled := 0
 	for t := range n {
 		c := &x.cands[t]
 		*c = candidate{first: len(x.moves), acc: c.acc[:0]}
 		if !s.obs.Has(t) {
-			x.alternatives(t, c, mark, reduce, report)
+			x.alternatives(t, c, mark, path)
 		}
 		c.last = len(x.moves)
 		x.enabled[t] = c.last > c.first
@@ -464,10 +546,12 @@ func (x *expander) decide(report func(t int, alt uint64, v *system.Violation)) (
 	for t := n; t < len(x.enabled); t++ {
 		x.enabled[t] = false
 	}
-	if !reduce || enabled <= 1 {
+	x.executed += uint64(len(x.moves))
+	if enabled <= 1 {
 		return ampleFull, nil
 	}
 	c := x.choose(n)
+	x.trial.told(c != nil)
 	if c == nil {
 		return ampleFull, nil
 	}
@@ -483,8 +567,8 @@ func (x *expander) decide(report func(t int, alt uint64, v *system.Violation)) (
 
 // alternatives executes the enabled transitions of a thread and finds out what
 // they change.
-func (x *expander) alternatives(t int, c *candidate, mark system.Mark, reduce bool,
-	report func(t int, alt uint64, v *system.Violation)) {
+func (x *expander) alternatives(t int, c *candidate, mark system.Mark,
+	path func() []statestore.Ref) {
 	s, m := x.s, x.m
 	c.possible, c.invisible, c.transparent = t < mostAmple, true, true
 	for alt := uint64(0); ; {
@@ -493,27 +577,25 @@ func (x *expander) alternatives(t int, c *candidate, mark system.Mark, reduce bo
 			return
 		}
 		if out.Violation != nil {
-			report(t, alt, out.Violation)
+			x.s.report(path, t, alt, out.Violation)
 			c.possible = false
 		}
 		x.keep(t, alt)
-		if reduce {
-			if out.Created {
-				c.possible = false
-			}
-			acc := m.Accesses()
-			c.acc = append(c.acc, acc...)
-			c.late = c.late || x.labels.Late(t, acc)
-			if c.possible && c.transparent {
-				x.after = x.labels.Terms(x.after)
-				for _, p := range s.props {
-					rise, fall := x.labels.Change(p, acc, x.before, x.after)
-					if rise || fall {
-						c.invisible = false
-					}
-					if rise && s.pos[p] || fall && s.neg[p] {
-						c.transparent = false
-					}
+		if out.Created {
+			c.possible = false
+		}
+		acc := m.Accesses()
+		c.acc = append(c.acc, acc...)
+		c.late = c.late || x.labels.Late(t, acc)
+		if c.possible && c.transparent {
+			x.after = x.labels.Terms(x.after)
+			for _, p := range s.props {
+				rise, fall := x.labels.Change(p, acc, x.before, x.after)
+				if rise || fall {
+					c.invisible = false
+				}
+				if rise && s.pos[p] || fall && s.neg[p] {
+					c.transparent = false
 				}
 			}
 		}
@@ -628,10 +710,11 @@ func (s *exploration) accepting(at uint32) bool {
 
 // claim expands a program state: the first worker that comes to it decides which
 // of its transitions belong to the graph, and all others take the same. It leaves
-// the transitions in x.moves and the letter in x.letter. path is called if an
+// the transitions in x.moves and the letter in x.letter. Transitions that the automaton cannot
+// follow from the vertex need not be executed, and are missing then. path is called if an
 // error is found. It returns false if the search has to stop.
-func (x *expander) claim(ref statestore.Ref, path func() []statestore.Ref) bool {
-	s := x.s
+func (x *expander) claim(v vertex, path func() []statestore.Ref) bool {
+	s, ref := x.s, v.ref
 	reduce := s.reduction != None
 	e := s.colours.lock(ref)
 	mine := !e.has(bitClaimed)
@@ -666,20 +749,28 @@ func (x *expander) claim(ref statestore.Ref, path func() []statestore.Ref) bool 
 		s.fail(errFault)
 		return false
 	}
-	if !mine {
-		only := -1
-		if ample >= ampleFirst {
-			only = int(ample - ampleFirst)
+	switch {
+	case (!mine || !reduce || x.trial.sampling) && !x.follows(v.at):
+		// Where ample sets are looked for, whoever claims a state has to decide.
+		x.moves = x.moves[:0]
+		if mine {
+			x.settle(ref, ampleFull)
 		}
-		x.all(only, s.gaveUp.Load)
+		x.ample, x.undecided = max(ample, ampleFull), false
+		return true
+	case !mine && ample == ampleFull:
+		x.everything(path)
 		if s.gaveUp.Load() {
 			return false // some may be missing
 		}
-	} else {
+	case !mine:
+		x.all(int(ample-ampleFirst), s.gaveUp.Load)
+		if s.gaveUp.Load() {
+			return false
+		}
+	default:
 		var err error
-		ample, err = x.decide(func(t int, alt uint64, v *system.Violation) {
-			s.report(path, t, alt, v)
-		})
+		ample, err = x.decide(path)
 		if err != nil {
 			s.fail(err)
 			return false
@@ -687,14 +778,7 @@ func (x *expander) claim(ref statestore.Ref, path func() []statestore.Ref) bool 
 		if s.gaveUp.Load() {
 			return false
 		}
-		if reduce {
-			e := s.colours.lock(ref)
-			e.set(bitAmple, ampleWidth, ample)
-			if ample == ampleFull {
-				e.mark(bitSafe)
-			}
-			e.unlock()
-		}
+		x.settle(ref, ample)
 	}
 	if s.threads > 0 && x.enabledFrom(s.threads) >= 0 {
 		s.fail(errThreads)
@@ -702,6 +786,30 @@ func (x *expander) claim(ref statestore.Ref, path func() []statestore.Ref) bool 
 	}
 	x.ample, x.undecided = ample, false
 	return true
+}
+
+// settle writes down which of a state's transitions belong to the graph.
+func (x *expander) settle(ref statestore.Ref, ample uint32) {
+	if x.s.reduction == None {
+		return
+	}
+	e := x.s.colours.lock(ref)
+	e.set(bitAmple, ampleWidth, ample)
+	if ample == ampleFull {
+		e.mark(bitSafe)
+	}
+	e.unlock()
+}
+
+// follows tells whether the automaton has a transition from a vertex of the live state, whose
+// letter has been read.
+func (x *expander) follows(at uint32) bool {
+	for _, t := range x.s.a.Out[at/x.s.levels] {
+		if t.Label.Matches(x.letter) {
+			return true
+		}
+	}
+	return false
 }
 
 // report keeps the first fault. path returns the states on the way to it.

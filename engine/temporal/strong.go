@@ -119,7 +119,7 @@ func (g *whole) build(s *exploration) bool {
 			return false
 		}
 		w.opening = true
-		if !x.claim(v.ref, func() []statestore.Ref { return g.path(i) }) {
+		if !x.claim(v, func() []statestore.Ref { return g.path(i) }) {
 			return false
 		}
 		if x.mine {
