@@ -277,7 +277,7 @@ func reportCorpus(ms []Measurement) []Section {
 		}
 		speed.Lines = append(speed.Lines,
 			Line{Cells: []string{row, count(uint64(states)), rate(full), rate(plain),
-				spread(search), spread(total)}})
+				spread(search), middle(total)}})
 		bytes := func(m *Measurement) float64 { return m.BytesPerState() }
 		b, bc := mid(full, bytes), mid(collapse, bytes)
 		quotient := "–"

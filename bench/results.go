@@ -285,6 +285,14 @@ func geometric(xs []float64) float64 {
 	return math.Exp(sum / float64(len(xs)))
 }
 
+// middle formats the median of some ratios, or a dash if there are none.
+func middle(xs []float64) string {
+	if len(xs) == 0 {
+		return "–"
+	}
+	return places(median(xs))
+}
+
 // mean formats the geometric mean of some ratios, or a dash if there are none.
 func mean(xs []float64) string {
 	if len(xs) == 0 {

@@ -175,12 +175,6 @@ func reportTemporal(ms []Measurement) []Section {
 			return count(uint64(median(xs)))
 		}
 		rs := ratios(sp, own, corpusCPU)
-		middle := func(xs []float64) string {
-			if len(xs) == 0 {
-				return "–"
-			}
-			return places(median(xs))
-		}
 		l := line{Line{Cells: []string{c.row + ", " + c.property, states(own), states(sp), took(own),
 			took(sp), middle(rs)}}, median(rs)}
 		if most > 1 {
