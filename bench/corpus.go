@@ -44,7 +44,7 @@ var temporalRows = []string{
 	"philosophers_mixed N=9, ltl safe", "philosophers_mixed N=9, ltl together",
 	"philosophers_mixed N=9, ltl fed", "mutex_levels N=4, ltl exclusive",
 	"mutex_levels N=4, ltl waits", "ring_election N=6, ltl once", "ring_election N=6, ltl found",
-	"mine_pump H=40 P=60, ltl dry", "mine_pump HIGH=40 PERIOD=60, ltl bounded",
+	"mine_pump H=40 P=60, ltl dry", "mine_pump H=40 P=60, ltl bounded",
 	"mine_pump H=40 P=60, ltl order",
 }
 
@@ -190,14 +190,14 @@ func reportCorpus(ms []Measurement) []Section {
 			"Models of examples/promela/corpus as they are, in cpor and in SPIN (spin -o1 -o2 " +
 				"-o3 -a, -O3 -DSAFETY -DNOREDUCE -DNOCLAIM), one worker, with the same number of " +
 				"states, which is checked. All take turns, round by round. Times are processor " +
-				"time of the whole process, user and system; to the verdict means with spin and " +
+				"time of the whole process, user and system; verdict means with spin and " +
 				"the C compiler, which are measured once a row. Ratios are medians over the " +
 				"rounds, with the smallest and the largest; above 1 cpor is faster or smaller. " +
 				"Rates are transitions that SPIN counts a second of processor time.",
 		},
 	}
 	speed := Grid{Caption: "Processor time, one worker", Header: []string{"", "states", "cpor t/s",
-		"SPIN t/s", "search", "to the verdict"}}
+		"SPIN t/s", "search", "verdict"}}
 	memory := Grid{Caption: "Bytes a state against -DCOLLAPSE, and processor time against it",
 		Header: []string{"", "cpor", "COLLAPSE", "ratio", "search, COLLAPSE"}}
 	most := slices.Max(append(workerCounts(ms), 1)) // none yet while the first row is compiled
@@ -269,7 +269,7 @@ func reportCorpus(ms []Measurement) []Section {
 			clock.Lines = append(clock.Lines, Line{Cells: []string{
 				row, count(uint64(mid(auto, stored))), count(uint64(mid(people, stored))),
 				took(mid(auto, corpusWall)), took(built), took(mid(people, corpusWall)),
-				spread(verdict),
+				middle(verdict),
 			}})
 			if len(verdict) > 0 {
 				clocks = append(clocks, median(verdict))
