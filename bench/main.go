@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, runner Ru
 		return exitDone
 	}
 	if err != nil {
-		return complain("%v (\"cpor bench -h\" tells more)", err)
+		return complain("%v (see \"cpor bench -h\")", err)
 	}
 	chosen, names, unknown := o.choose()
 	code := exitDone

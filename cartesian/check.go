@@ -118,7 +118,7 @@ func (c *checker) alone(p *Prefix) {
 		}
 		c.n.Load(after)
 		if !slices.Equal(c.n.Encode(nil), after) {
-			c.fail(p, k+1, nil, 0, "the state loaded anew has another encoding")
+			c.fail(p, k+1, nil, 0, "the state has a different encoding after it was reloaded")
 		}
 		if k == last {
 			if !slices.Equal(after, p.End) {
@@ -202,6 +202,6 @@ func (e *Expander) checkDeadlock(s system.State, tail []search.Step) {
 	}
 	if enabled, blocked := e.obs.Deadlock(m); enabled >= 0 || len(blocked) == 0 {
 		e.o.Check(validate.NewDifference(e.sys, s, tail,
-			"cartesian: the composed state is no deadlock"))
+			"cartesian: the composed state is not a deadlock"))
 	}
 }

@@ -90,7 +90,7 @@ func (c Config) every(t *testing.T) {
 	t.Helper()
 	_, file, _, ok := runtime.Caller(2)
 	if !ok || !filepath.IsAbs(file) {
-		t.Fatal("check.Every: the sources of the test are not known; do not use -trimpath")
+		t.Fatal("check.Every: the test's source files cannot be found; do not use -trimpath")
 	}
 	name, _, _ := strings.Cut(t.Name(), "/")
 	k := key{filepath.Dir(file), name, c}

@@ -129,8 +129,8 @@ type Result struct {
 
 // ErrNotLocal is returned when Garg and Waldecker's algorithm is asked for a
 // predicate that is no conjunction of 1-local predicates.
-var ErrNotLocal = errors.New("the predicate is no conjunction of 1-local predicates, which Garg " +
-	"and Waldecker's algorithm needs")
+var ErrNotLocal = errors.New("the predicate is not a conjunction of 1-local predicates, which " +
+	"Garg and Waldecker's algorithm needs")
 
 // Detect answers the question for the predicate, which must have been expanded
 // for the computation. The error is about the options (ErrNotLocal among them);

@@ -20,7 +20,7 @@ import (
 // relevant events can be read off the full clocks. It is sound for Poss and for
 // Def, because the cuts of the restricted partial order are exactly the
 // restrictions of the cuts, its linearizations exactly those of the
-// linearisations, and a global state satisfies the predicate or does not
+// linearizations, and a global state satisfies the predicate or does not
 // according to its relevant events alone.
 type problem struct {
 	c     *computation.Computation

@@ -89,7 +89,7 @@ func TestWatch(t *testing.T) {
 		want string
 	}{
 		{engine.Options{Workers: -1}, "-1 workers"},
-		{engine.Options{MaxDepth: -1}, "negative bound"},
+		{engine.Options{MaxDepth: -1}, "bound on the depth is negative"},
 		{engine.Options{MaxMemory: 1000}, "too small"},
 	} {
 		var oe *engine.OptionError

@@ -33,7 +33,7 @@ func NewWatch(ctx context.Context, o *Options) (*Watch, error) {
 	case o.Workers < 0:
 		return nil, &OptionError{fmt.Sprintf("%d workers", o.Workers)}
 	case o.MaxDepth < 0:
-		return nil, &OptionError{"a negative bound on the depth"}
+		return nil, &OptionError{"the bound on the depth is negative"}
 	case o.Workers == 0:
 		o.Workers = runtime.GOMAXPROCS(0)
 	}

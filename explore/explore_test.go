@@ -293,19 +293,19 @@ func TestJump(t *testing.T) {
 		{x: counter, predicate: "counter == 0", steps: 0},
 		{x: counter, predicate: "counter == 1 && done == 2", steps: 6},
 		{x: counter, from: []explore.Step{{0, 0}, {0, 0}}, predicate: "counter == 2", steps: 4},
-		{x: counter, predicate: "counter == 3", err: "no state that can be reached from here"},
+		{x: counter, predicate: "counter == 3", err: "no state reachable from here"},
 		{x: counter, predicate: "10 / counter == 4",
-			err: "no state that can be reached from here satisfies it; in 4 states it cannot be " +
+			err: "no state reachable from here satisfies it; in 4 states it cannot be " +
 				"evaluated: division by zero"},
 		{x: counter, predicate: "10 / counter == 5", steps: 4},
 		{x: peterson, predicate: "!flag[turn + 7]",
 			err: "it cannot be evaluated: index out of range [7] with length 2"},
 		{x: counter, predicate: "countr == 3", err: "did you mean counter?"},
 		{x: counter, predicate: "counter", err: "the condition counter:"},
-		{x: counter, predicate: " ", err: "which states?"},
+		{x: counter, predicate: " ", err: "no condition given"},
 		{x: counter, predicate: "<> (counter == 1)", err: "no temporal operators"},
-		{x: counter, predicate: "true } ltl q { true", err: "one expression"},
-		{x: counter, predicate: "true // or not", err: "one expression"},
+		{x: counter, predicate: "true } ltl q { true", err: "a single expression"},
+		{x: counter, predicate: "true // or not", err: "a single expression"},
 		{x: peterson, predicate: "Process[0]@critical", steps: 3},
 		{x: peterson, predicate: "Process[0]@critical && flag[1]", steps: 4},
 		{x: peterson, predicate: "Process[0]@critical && Process[1]@critical", err: "no state"},
@@ -438,7 +438,7 @@ func TestStop(t *testing.T) {
 	s.Stop()
 	s.Wait()
 	st := s.Status()
-	if st.Verdict != "incomplete" || st.Reason != "stopped by hand" || st.Running {
+	if st.Verdict != "incomplete" || st.Reason != "stopped by the user" || st.Running {
 		t.Errorf("verdict %q, reason %q", st.Verdict, st.Reason)
 	}
 	for i := 1; i < len(st.Samples); i++ {
@@ -675,7 +675,7 @@ func TestRestoreOther(t *testing.T) {
 		[]byte(
 			`"kind":"invariant","message":"invariant mutual_exclusion does not hold","pos":"x.model:1:1"`), 1)
 	for file, want := range map[string]string{
-		tutorial + "peterson.model":       "are others than they were then",
+		tutorial + "peterson.model":       "its constants have changed since",
 		tutorial + "counter.model":        "has no thread Process[0]",
 		tutorial + "peterson-wrong.model": "",
 	} {
@@ -694,12 +694,12 @@ func TestRestoreOther(t *testing.T) {
 
 func TestReadBad(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                          "no JSON",
-		"thread T() {}":             "no JSON",
+		"":                          "not JSON",
+		"thread T() {}":             "not JSON",
 		"[]":                        "no execution",
-		"[3]":                       "no JSON",
+		"[3]":                       "not JSON",
 		"{}":                        "neither a trace",
-		"3":                         "no JSON",
+		"3":                         "not JSON",
 		`{"trace": 3}`:              "damaged",
 		`{"vars": [], "states":[]}`: "ITF",
 		`{"trace": [], "loop": 2}`:  "returns to step 2 of 0",

@@ -79,7 +79,7 @@ func (x *Explorer) Jump(ctx context.Context, p Path, predicate string, limit int
 // predicate compiles a predicate.
 func (x *Explorer) predicate(text string) (*predicate, error) {
 	if strings.TrimSpace(text) == "" {
-		return nil, errors.New("which states? Write a condition, such as counter == 2 && Lock@held")
+		return nil, errors.New("no condition given: write one, such as counter == 2 && Lock@held")
 	}
 	if x.Reload == nil {
 		return nil, errors.New("conditions on states cannot be evaluated for this program: its " +
@@ -87,12 +87,12 @@ func (x *Explorer) predicate(text string) (*predicate, error) {
 	}
 	if strings.ContainsAny(text, "{};\n\r\\") || strings.Contains(text, "//") ||
 		strings.Contains(text, "/*") {
-		return nil, errors.New("a condition is one expression, without braces, semicolons, " +
-			"comments and further lines")
+		return nil, errors.New("a condition is a single expression on one line, without " +
+			"braces, semicolons and comments")
 	}
 	file, ok := x.Source(x.File)
 	if !ok {
-		return nil, errors.New("the text of the program is not there any more")
+		return nil, errors.New("the program's source is no longer available")
 	}
 	prog, err := x.Reload(file + "\nltl " + jumpName + " { " + text + " }\n")
 	if err != nil {
@@ -238,7 +238,7 @@ func (x *Explorer) nearest(ctx context.Context, p Path, pred *predicate, limit i
 		}
 		if len(nodes) > limit {
 			return Path{}, none("none of the first %d states from here satisfies it; \"search "+
-				"from here\" goes further, for an assertion", limit)
+				"from here\" with an assertion looks further", limit)
 		}
 		eachMove(m, &obs, false, func(s trace.Step, _ system.Outcome) {
 			if key := engine.StateKey(pred.sys, &obs, m); !seen[key] {
@@ -247,7 +247,7 @@ func (x *Explorer) nearest(ctx context.Context, p Path, pred *predicate, limit i
 			}
 		})
 	}
-	return Path{}, none("no state that can be reached from here satisfies it")
+	return Path{}, none("no state reachable from here satisfies it")
 }
 
 // eachMove calls visit after each transition of the live state, which stays as it is. With

@@ -90,7 +90,8 @@ func (x *Explorer) Play(p Path) (*Document, error) {
 	d, err := play(x.Program.System, x.observers(), p.trace())
 	if err == nil {
 		if no := x.refused(); no != nil {
-			d.Notes = append(d.Notes, "The program does what cannot be explored: "+no.Error())
+			d.Notes = append(d.Notes,
+				"The program does something that cannot be explored: "+no.Error())
 		}
 	}
 	return d, err

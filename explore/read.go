@@ -120,7 +120,7 @@ func parse(text []byte, dir string) (*Kept, error) {
 			all.Documents = append(all.Documents, k.Documents...)
 		}
 		if len(all.Documents) == 0 {
-			return nil, errors.New("there is no execution in it")
+			return nil, errors.New("it contains no execution")
 		}
 		return all, nil
 	}
@@ -149,15 +149,15 @@ func parse(text []byte, dir string) (*Kept, error) {
 		}
 		return k, nil
 	case has("states") && has("vars"):
-		return nil, errors.New("this is a trace in the format ITF, which has lost the steps; " +
-			"write it with -trace FILE.json, without .itf")
+		return nil, errors.New("ITF traces do not contain the steps; write the trace with " +
+			"-trace FILE.json instead of .itf.json")
 	}
 	return nil, errors.New("this is neither a trace (-trace FILE.json of cpor run and cpor test) " +
 		"nor a result (cpor run -json, cpor detect -json)")
 }
 
 func notJSON(err error) error {
-	return fmt.Errorf("this is no JSON (%v); want a trace (cpor run -trace FILE.json) or a "+
+	return fmt.Errorf("this is not JSON (%v); want a trace (cpor run -trace FILE.json) or a "+
 		"result (cpor run -json, cpor detect -json)", err)
 }
 
@@ -548,7 +548,7 @@ func (x *Explorer) restored(d *Document) (*Document, error) {
 }
 
 // otherModel is why an execution does not fit a program.
-const otherModel = "the model or its constants are others than they were then"
+const otherModel = "the model or its constants have changed since"
 
 // without returns the notes of a list that another one has not.
 func without(notes, others []string) []string {

@@ -94,8 +94,8 @@ const maxSamples = 600
 // reportEvery is the time between two reports of a search.
 const reportEvery = 250 * time.Millisecond
 
-// errStopped is why a search ended that was stopped by hand.
-var errStopped = &engine.Stop{Reason: "stopped by hand"}
+// errStopped is why a search ended that was stopped by the user.
+var errStopped = &engine.Stop{Reason: "stopped by the user"}
 
 // Start begins a search. From is the path to the state in which the plan's system
 // begins, nil if it is the program's own. The search ends with ctx at the latest.

@@ -145,7 +145,7 @@ type player struct {
 }
 
 // errExpired ends the replay of an execution when there is no time left.
-var errExpired = errors.New("the time is over")
+var errExpired = errors.New("out of time")
 
 func newPlayer(sys system.System, initial int) (*player, error) {
 	states := sys.Initial()

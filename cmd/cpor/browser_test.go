@@ -401,7 +401,7 @@ func TestBrowser(t *testing.T) {
 		b.wait("location.hash.includes('path=0:0,1')", "the browser's back button goes back")
 		b.enter("#predicate", "counter == 7")
 		b.click("#jump")
-		b.waitText("#message", "no state that can be reached from here satisfies it")
+		b.waitText("#message", "no state reachable from here satisfies it")
 		b.press(kb.Home)
 		b.waitText("#where", "step 0 of")
 		b.enter("#predicate", "counter == 1 && done == 2")
@@ -450,7 +450,7 @@ func TestBrowser(t *testing.T) {
 		b.waitText("#forecast", "forecast") // of so many states there is none yet
 		b.picture("search")
 		b.click("#stop")
-		b.waitText("#status", "incomplete: stopped by hand; no violation so far")
+		b.waitText("#status", "incomplete: stopped by the user; no violation so far")
 		b.wait("document.querySelector('#covered h2').textContent.startsWith('Executed: ')",
 			"what was executed stays there")
 		if _, err := os.Stat(filepath.Join(dir, "kept", "checkpoint")); err != nil {

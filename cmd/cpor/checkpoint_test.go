@@ -222,7 +222,7 @@ func TestCheckpointFiles(t *testing.T) {
 		}
 		name := filepath.Base(log)
 		put(theirs)
-		resume(dir, exitMistake, name, "is no log of this checkpoint")
+		resume(dir, exitMistake, name, "is not the log of this checkpoint")
 		put(whole[:len(whole)/2])
 		resume(dir, exitMistake, name, "is damaged")
 		changed := bytes.Clone(whole)

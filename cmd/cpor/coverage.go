@@ -31,8 +31,8 @@ func (c *runConfig) whyNotAll() string {
 	if c.values.Given("invisible") {
 		return "with -invisible, accesses that the locking discipline makes redundant are skipped"
 	}
-	return fmt.Sprintf("%s%s need not execute everything; use -por cartesian, -search stateless "+
-		"or -search unfolding", c.mode.Prefix, c.entry.Name)
+	return fmt.Sprintf("%s%s does not always execute everything; use -por cartesian, -search "+
+		"stateless or -search unfolding", c.mode.Prefix, c.entry.Name)
 }
 
 // vacuous says, behind the verdict that there is no violation, which properties say
@@ -103,7 +103,7 @@ func (r *report) writeUnreached(p *printer) {
 // written afterwards.
 func (c *runConfig) openCoverage(m *frontend.Program) error {
 	if m.Coverage == nil {
-		return fmt.Errorf("cannot tell what was executed of %s", c.file)
+		return fmt.Errorf("cannot record what was executed in %s", c.file)
 	}
 	if c.coverage == "-" {
 		return nil
@@ -133,7 +133,7 @@ func (r *report) annotate(b *bytes.Buffer) {
 	case r.unreached != nil:
 		zero = "never means: it cannot be, with these constants"
 	case r.res.Exhaustive:
-		zero = "never means: not by this search, which need not execute everything"
+		zero = "never means: not by this search, which does not always execute everything"
 	}
 	fmt.Fprintf(b, "# A count says how often %s, by %s%s.\n# %s.\n", r.coverage.Means,
 		r.c.mode.Prefix, r.c.entry.Name, zero)

@@ -103,7 +103,7 @@ func (c *pageConfig) parse(args []string, most int, what string) ([]string, erro
 // exploreCommand is `cpor explore`.
 func exploreCommand(e *env, args []string) int {
 	c := &pageConfig{command: "explore"}
-	files, err := c.parse(args, 1, "which model? Name a file, such as benchmarks/robots.model")
+	files, err := c.parse(args, 1, "no model given: name a file, such as benchmarks/robots.model")
 	if errors.Is(err, flag.ErrHelp) {
 		exploreHelp(e.stdout)
 		return exitPass
@@ -210,8 +210,8 @@ func goProgram(ctx context.Context, dir, test string, x gosrc.Explore) (*gosrc.P
 // viewCommand is `cpor view`.
 func viewCommand(e *env, args []string) int {
 	c := &pageConfig{command: "view"}
-	files, err := c.parse(args, 2, "which trace? Name a file written by -trace FILE.json of cpor "+
-		"run or cpor test")
+	files, err := c.parse(args, 2, "no trace given: name a file written by -trace FILE.json of "+
+		"cpor run or cpor test")
 	if errors.Is(err, flag.ErrHelp) {
 		viewHelp(e.stdout)
 		return exitPass
@@ -398,10 +398,10 @@ func (e *env) planned(c *pageConfig, x *explore.Explorer, flags []string,
 	for _, a := range flags {
 		name, _, _ := strings.Cut(strings.TrimLeft(a, "-"), "=")
 		if strings.HasPrefix(a, "-") && (slices.Contains(elsewhereOnly, name) || ofFrontEnd(name)) {
-			return nil, fmt.Errorf("-%s has no effect in a search of the page", name)
+			return nil, fmt.Errorf("-%s has no effect in a search started from the page", name)
 		}
 		if a == "--" {
-			return nil, errors.New("-- is no flag")
+			return nil, errors.New("-- is not a flag")
 		}
 	}
 	if err := r.parse(slices.Concat(flags, []string{"--", x.File})); errors.Is(err, flag.ErrHelp) {

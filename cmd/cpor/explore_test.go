@@ -80,11 +80,11 @@ func TestPage(t *testing.T) {
 			t.Errorf("the first step: %+v", d)
 		}
 		for flags, want := range map[string]string{
-			`["-json"]`:                             "-json has no effect in a search of the page",
+			`["-json"]`:                             "-json has no effect in a search started",
 			`["-D", "ATOMIC=false"]`:                "-D has no effect",
 			`["-lossy"]`:                            "-lossy has no effect",
 			`["other.model"]`:                       "one model at a time",
-			`["--", "x"]`:                           "-- is no flag",
+			`["--", "x"]`:                           "-- is not a flag",
 			`["-h"]`:                                "cpor help run",
 			`["-por=magic"]`:                        "magic",
 			`["-workers=0"]`:                        "a search needs at least one worker",

@@ -241,7 +241,7 @@ func resumeCommand(e *env, args []string) int {
 		return exitPass
 	}
 	if err == nil && len(dirs) != 1 {
-		err = errors.New("which search? Name the directory of its checkpoints")
+		err = errors.New("no search given: name the directory of its checkpoints")
 	}
 	f.Visit(func(fl *flag.Flag) {
 		if !slices.Contains(session, fl.Name) && fl.Name != "disk" && err == nil {

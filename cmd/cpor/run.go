@@ -321,7 +321,7 @@ func oneFile(files []string) (string, error) {
 	}
 	switch {
 	case len(files) == 0:
-		return "", errors.New("which model? Name a file, such as benchmarks/robots.model")
+		return "", errors.New("no model given: name a file, such as benchmarks/robots.model")
 	case len(files) > 1:
 		return "", fmt.Errorf("one model at a time, not %d: %s", len(files), commandLine(files))
 	}

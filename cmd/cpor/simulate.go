@@ -42,7 +42,8 @@ func (c *simulateConfig) define() *cliflag.Set {
 	f.BoolVar(&c.show, "p", false, "print each step, too")
 	f.BoolVar(&c.interactive, "i", false, "ask for each step, on the standard input")
 	f.Group("Flags:", "D", "U", "lang", "seed", "n", "p", "i")
-	f.StringVar(&c.test, "test", "", "run this `test` of a Go package; without it a main package")
+	f.StringVar(&c.test, "test", "",
+		"run this `test` of a Go package; the default is a main package")
 	f.Group("Go packages:", "test")
 	defineFrontEndFlags(f, c.own, "claim", frontend.FormulaFlag.Name)
 	c.set = f
@@ -54,11 +55,10 @@ func simulateHelp(w io.Writer) {
        cpor simulate [flags] FILE.pml
        cpor simulate -test NAME [flags] PACKAGE
 
-Runs one execution of a model, or of a Go program, and prints what it prints. In
-each state it draws one of the threads that can go on, and then one of their
-alternatives. With -i it asks which. With -replay it follows a trail that SPIN or
-cpor has written, and goes on at random behind it. What a process of Promela prints
-is indented by its number, as by SPIN.
+Runs one execution of a model or of a Go program, and shows what the program prints.
+In each state it chooses a thread that can move, and one of its alternatives, at
+random. With -i it asks you. With -replay it first follows a trail written by SPIN or
+cpor. The output of a Promela process is indented by its number, as in SPIN.
 
 A simulation proves nothing: "cpor run" searches all executions.`)
 	new(simulateConfig).define().Describe(w)
@@ -81,14 +81,14 @@ func simulateCommand(e *env, args []string) int {
 	switch {
 	case err != nil:
 	case c.steps < 1:
-		err = fmt.Errorf("-n %d: want a number of steps from 1 on", c.steps)
+		err = fmt.Errorf("-n %d: want at least 1 step", c.steps)
 	case c.interactive && c.set.Given("seed"):
-		err = errors.New("-seed draws steps, and -i asks for them; leave one of them out")
+		err = errors.New("-seed draws steps at random and -i asks for them; use only one of them")
 	case c.interactive && file == "-":
-		err = errors.New("-i reads the standard input, so the model has to stand in a file")
+		err = errors.New("-i reads the standard input, so the model must be in a file")
 	}
 	if err != nil {
-		return e.mistake("simulate", "%v (\"cpor help simulate\" tells more)", err)
+		return e.mistake("simulate", "%v (see \"cpor help simulate\")", err)
 	}
 	s := &simulation{c: c, e: e, in: bufio.NewScanner(e.stdin),
 		rand: rand.New(rand.NewPCG(c.seed, 0))}
@@ -171,7 +171,7 @@ func (s *simulation) run(sys system.System, t *trace.Trace) int {
 		} else if step, ok = s.choose(n); !ok {
 			return s.finish(n)
 		} else if n >= s.c.steps {
-			return s.end(n, "it could go on (-n)", exitPass)
+			return s.end(n, "stopped by -n", exitPass)
 		}
 		if v := s.take(n, step); v != nil {
 			return s.end(n+1, trace.Headline(v), exitViolation)
@@ -229,7 +229,7 @@ func (s *simulation) ask(n int, steps []trace.Step) (trace.Step, bool) {
 		fmt.Fprintf(s.e.stdout, "which? (1-%d, or q) ", len(steps))
 		if !s.in.Scan() {
 			fmt.Fprintln(s.e.stdout)
-			s.stopped = "the standard input has ended"
+			s.stopped = "end of standard input"
 			return trace.Step{}, false
 		}
 		answer := strings.TrimSpace(s.in.Text())
@@ -240,7 +240,7 @@ func (s *simulation) ask(n int, steps []trace.Step) (trace.Step, bool) {
 		if i, err := strconv.Atoi(answer); err == nil && i >= 1 && i <= len(steps) {
 			return steps[i-1], true
 		}
-		fmt.Fprintf(s.e.stdout, "%q is no number from 1 to %d\n", answer, len(steps))
+		fmt.Fprintf(s.e.stdout, "%q is not a number from 1 to %d\n", answer, len(steps))
 	}
 }
 
@@ -331,9 +331,9 @@ func (s *simulation) finish(n int) int {
 		for _, t := range blocked {
 			names = append(names, s.m.ThreadName(t))
 		}
-		return s.end(n, "deadlock: "+strings.Join(names, ", ")+" cannot go on", exitViolation)
+		return s.end(n, "deadlock: "+strings.Join(names, ", ")+" cannot move", exitViolation)
 	}
-	return s.end(n, "nobody can go on", exitPass)
+	return s.end(n, "no thread can move", exitPass)
 }
 
 func (s *simulation) end(n int, why string, code int) int {

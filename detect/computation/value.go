@@ -248,7 +248,7 @@ func FromJSON(x any) (Value, error) {
 		}
 		return ListValue(elems), nil
 	}
-	return Value{}, fmt.Errorf("no value can be made of a %T", x)
+	return Value{}, fmt.Errorf("a %T cannot be a value", x)
 }
 
 func number(s string) Value {

@@ -67,7 +67,8 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	var maxBytes cliflag.Size
 	f.StringVar(&poss, "poss", "", "the `predicate` that could have held")
 	f.StringVar(&def, "def", "", "the `predicate` that must have held")
-	f.StringVar(&f.logs.Format, "format", "", "of the log, "+strings.Join(logs.Formats, ", ")+
+	f.StringVar(&f.logs.Format, "format", "", "the `format` of the log: "+
+		strings.Join(logs.Formats, ", ")+
 		" (default: detected)")
 	f.StringVar(&f.logs.Regexp, "regexp", "", "the parser of a ShiViz log: a `regexp` with "+
 		"groups host, clock, event, and perhaps more for variables")
@@ -79,7 +80,7 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	f.BoolVar(&f.force, "force", false,
 		fmt.Sprintf("with -lenient, answer even if more than %d events had to be dropped",
 			maxDropped))
-	f.StringVar(&f.trace, "trace", "", "analyze only the execution with that `name` or number")
+	f.StringVar(&f.trace, "trace", "", "analyze only the execution with this `name` or number")
 	f.StringVar(&f.opt.Algorithm, "algorithm", detect.Auto,
 		"of -poss: "+strings.Join(detect.Algorithms(detect.Poss), ", ")+"; of -def: "+
 			strings.Join(detect.Algorithms(detect.Def), ", "))
@@ -92,17 +93,18 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	f.BoolVar(&f.sequences, "sequences", true, "explore sequences of transitions in one step "+
 		"(psposs)")
 	f.BoolVar(&f.dominance, "dominance", true, "explore a run that dominates alone (psdef)")
-	f.IntVar(&f.opt.Workers, "workers", 0, "goroutines (default: the number of processors)")
-	f.DurationVar(&f.timeout, "timeout", 0, "stop after that `time`")
+	f.IntVar(&f.opt.Workers, "workers", 0,
+		"the `number` of goroutines (default: the number of CPUs)")
+	f.DurationVar(&f.timeout, "timeout", 0, "stop after this `time`")
 	f.Int64Var(&f.opt.MaxStates, "max-states", 0, "stop after this many explored states")
-	f.Var(&maxBytes, "max-memory", "stop when the visited states take more than that `size`")
+	f.Var(&maxBytes, "max-memory", "stop when the visited states take more than this `size`")
 	f.BoolVar(&f.explain, "explain", false,
 		"show the conjuncts of the predicate and their supports")
 	f.BoolVar(&f.json, "json", false, "print one JSON object")
 	f.BoolVar(&f.quiet, "quiet", false, "no progress on stderr")
 	f.StringVar(&f.svg, "svg", "", "write a space-time diagram with the cut to `FILE`")
 	f.StringVar(&f.shiviz, "shiviz", "", "write the log with the cut marked to `FILE`, for ShiViz")
-	f.IntVar(&f.steps, "steps", 20, "print the last `n` events of the linearisation or "+
+	f.IntVar(&f.steps, "steps", 20, "print the last `n` events of the linearization or "+
 		"observation; 0 is all of them")
 	f.Int64Var(&f.count, "count", 100_000, "count the consistent global states if they are at "+
 		"most `n`")
@@ -112,14 +114,14 @@ func Detect(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	}
 	switch {
 	case f.Given("poss") == f.Given("def"):
-		return f.mistake("give one of -poss EXPR and -def EXPR")
+		return f.mistake("want either -poss EXPR or -def EXPR")
 	case f.Given("def"):
 		f.modality, f.predicate = detect.Def, def
 	default:
 		f.modality, f.predicate = detect.Poss, poss
 	}
 	if len(files) == 0 {
-		return f.mistake("give the log: cpor detect -%v EXPR LOG", f.modality)
+		return f.mistake("name the log: cpor detect -%v EXPR LOG", f.modality)
 	}
 	if f.logs.Format != "" && !slices.Contains(logs.Formats, f.logs.Format) {
 		return f.mistake("-format %s: want %s", f.logs.Format, strings.Join(logs.Formats, ", "))
@@ -165,7 +167,7 @@ func (f *detectFlags) run(ctx context.Context, files []string, stdin io.Reader,
 	}
 	ignored := execs[0].Ignored
 	if ig := ignored; ig != nil && !f.quiet {
-		fmt.Fprintf(f.stderr, "ignored: %s that no event is in, the first at %v: %s\n",
+		fmt.Fprintf(f.stderr, "ignored: %s without an event, the first at %v: %s\n",
 			human.Plural(ig.Lines, "line"), ig.First, ig.Text)
 	}
 	for _, n := range execs[0].Notes {

@@ -63,8 +63,8 @@ func Monitor(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		poss         = f.String("poss", "", "the `predicate` that could hold")
 		def          = f.String("def", "", "the `predicate` that must hold")
 		hosts, names cliflag.List
-		tcp          = f.String("tcp", "", "listen for clients on that `address`")
-		httpAddr     = f.String("http", "", "serve HTTP on that `address`")
+		tcp          = f.String("tcp", "", "listen for clients on this `address`")
+		httpAddr     = f.String("http", "", "serve HTTP on this `address`")
 		journal      = f.String("journal", "", "keep the events in `FILE`, and continue from there")
 		keep         = f.Bool("keep", false, "continue after the detection")
 		maxKept      = f.Int("max-states", 0,
@@ -74,13 +74,14 @@ func Monitor(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		token = f.String("token-file", "", "clients must know the first line of `FILE`, "+
 			"at least 16 characters")
 		tlsCert = f.String("tls-cert", "", "serve TLS with the certificate in the PEM `FILE`")
-		tlsKey  = f.String("tls-key", "", "and its key in the PEM `FILE`")
+		tlsKey  = f.String("tls-key", "", "the certificate's key, in this PEM `FILE`")
 		conns   = f.Int("max-connections", monitor.DefaultConnections,
 			"serve at most `n` connections at a time")
 		idle = f.Duration("idle-timeout", monitor.DefaultIdle,
-			"close a connection that sends nothing for that `time`")
+			"close a connection that sends nothing for this `time`")
 		memory = cliflag.Size(1 << 30)
-		format = f.String("format", "", "of the events, shiviz or jsonl (default: detected)")
+		format = f.String("format", "",
+			"the `format` of the events: shiviz or jsonl (default: detected)")
 		assign = f.String("assign", "", "finds the assignments in an event's text, see "+
 			"cpor detect")
 		asJSON = f.Bool("json", false, "print JSON objects")
@@ -90,8 +91,9 @@ func Monitor(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 		"or in the first line {\"hosts\": [...]})")
 	f.Var(&names, "server-names", "host names that HTTP clients may use for this server, as a "+
 		"`list` with commas (default: localhost)")
-	f.Var(&memory, "max-memory", "keep at most about that `size` in memory")
-	f.Var(&limit, "journal-limit", "replace the journal by a checkpoint when it has that `size`")
+	f.Var(&memory, "max-memory", "keep at most about this `size` in memory")
+	f.Var(&limit, "journal-limit",
+		"replace the journal by a checkpoint when it reaches this `size`")
 	rest, code, ok := f.parse(args, monitorUsage, stdout)
 	if !ok {
 		return code
@@ -123,7 +125,7 @@ func Monitor(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	text := *poss
 	switch {
 	case (*poss == "") == (*def == ""):
-		return f.mistake("give one of -poss EXPR and -def EXPR")
+		return f.mistake("want either -poss EXPR or -def EXPR")
 	case *def != "":
 		text = *def
 		cfg.Modality = detect.Def

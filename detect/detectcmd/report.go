@@ -265,7 +265,7 @@ func (r *report) print(w io.Writer, f *detectFlags) error {
 			t.AppendRow(table.Row{ls.Host, ls.State, labels[i], ls.Event, ls.Pos})
 		}
 		fmt.Fprintln(out, t.Render())
-		r.printSteps(out, "linearisation", r.Linearisation)
+		r.printSteps(out, "linearization", r.Linearisation)
 	}
 	if r.Observation != nil {
 		r.printSteps(out, "observation that avoids the predicate", r.Observation)

@@ -25,7 +25,7 @@ const usage = `usage: cpor bench detect [flags]
 
 Repeats the measurements of Stoller, Unnikrishnan and Liu (2000), section 7: the
 explored transitions and states of the two examples for the four levels of
-optimisation, averaged over simulated computations, and their growth with the
+optimization, averaged over simulated computations, and their growth with the
 number of processes, beside the paper's figures. In every run with sleep sets it
 checks that N_T = N_S - 1.
 
@@ -48,10 +48,10 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	cfg := &Config{}
-	f.IntVar(&cfg.Runs, "runs", 100, "computations for each figure")
-	f.Uint64Var(&cfg.Seed, "seed", 1, "of the first computation")
-	f.IntVar(&cfg.Workers, "workers", runtime.GOMAXPROCS(0), "computations at the same time")
-	plots := f.String("plots", "", "draw figures 6 and 7 into that `directory`")
+	f.IntVar(&cfg.Runs, "runs", 100, "the `number` of computations for each figure")
+	f.Uint64Var(&cfg.Seed, "seed", 1, "the `seed` of the first computation")
+	f.IntVar(&cfg.Workers, "workers", runtime.GOMAXPROCS(0), "the `number` of computations at the same time")
+	plots := f.String("plots", "", "draw figures 6 and 7 in this `directory`")
 	extension := f.String("plot-format", "svg", "svg, png or pdf")
 	growth := f.Bool("growth", true, "measure the growth with N")
 	asJSON := f.Bool("json", false, "print one JSON object")

@@ -98,7 +98,7 @@ func readJSONLines(b *builders, data []byte) error {
 		clock := bytes.TrimSpace(l.Clock)
 		if len(clock) > 0 && clock[0] == '[' {
 			if err := json.Unmarshal(clock, &array); err != nil {
-				b.lost(line, "the clock is no array of counts: %s", shorten(clock))
+				b.lost(line, "the clock is not an array of counts: %s", shorten(clock))
 				continue
 			}
 			if len(array) != len(order) {

@@ -197,7 +197,7 @@ func (b *builders) builder() *computation.Builder {
 // the line.
 func (b *builders) start(label string, line int) {
 	if label != "" && b.begun[label] {
-		b.issues.add(b.source, line, "execution %s begins a second time", label)
+		b.issues.add(b.source, line, "execution %s begins twice", label)
 	}
 	b.begun[label] = true
 	x := -1

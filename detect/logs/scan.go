@@ -49,7 +49,7 @@ func (c *clockScanner) scanAt(text []byte, i int) (end int, err error) {
 	c.hosts, c.vals, c.twice = c.hosts[:0], c.vals[:0], -1
 	from := i
 	noObject := func() (int, error) {
-		return 0, fmt.Errorf("the clock is no JSON object: %s", shorten(text[from:]))
+		return 0, fmt.Errorf("the clock is not a JSON object: %s", shorten(text[from:]))
 	}
 	if i = skipSpace(text, i); i >= len(text) || text[i] != '{' {
 		return noObject()
@@ -109,8 +109,8 @@ func (c *clockScanner) scanAt(text []byte, i int) (end int, err error) {
 			for end < len(text) && text[end] != ',' && text[end] != '}' && text[end] != ' ' {
 				end++
 			}
-			return 0, fmt.Errorf("the clock's entry for host %s is no count: %s", c.b.HostName(id),
-				shorten(text[start:end]))
+			return 0, fmt.Errorf("the clock's entry for host %s is not a count: %s",
+				c.b.HostName(id), shorten(text[start:end]))
 		}
 		c.hosts, c.vals = append(c.hosts, id), append(c.vals, int32(v))
 		i = after

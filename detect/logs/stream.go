@@ -239,7 +239,7 @@ func (d *Decoder) Next() (*Record, error) {
 		clock, event = second, first
 	}
 	if d.opt.Ended && d.unended {
-		return fail(errors.New("the last line does not end"))
+		return fail(errors.New("the last line is incomplete"))
 	}
 	if !isClockLine(clock) {
 		return fail(fmt.Errorf("expected a host and its clock, found %s", shorten(clock)))
@@ -319,7 +319,7 @@ func (d *Decoder) jsonLine(text []byte) (*Record, error) {
 	if len(clock) > 0 && clock[0] == '[' {
 		var array []int32
 		if err := json.Unmarshal(clock, &array); err != nil || len(array) != len(d.order) {
-			return nil, fmt.Errorf("the clock is no array of %d counts: %s", len(d.order),
+			return nil, fmt.Errorf("the clock is not an array of %d counts: %s", len(d.order),
 				shorten(clock))
 		}
 		for i, x := range array {

@@ -664,7 +664,7 @@ func TestSlowClients(t *testing.T) {
 	fmt.Fprint(half, "p3 {\"p3\":1}\nthe beginning of a te")
 	half.(*net.TCPConn).CloseWrite()
 	if reply, err := io.ReadAll(half); err != nil || string(reply) != "error line 1: the last "+
-		"line does not end\n" || s.Status().Arrived["p3"] != 0 {
+		"line is incomplete\n" || s.Status().Arrived["p3"] != 0 {
 		t.Errorf("%q %v", reply, err)
 	}
 	half.Close()

@@ -162,7 +162,7 @@ func isJournal(path string) error {
 	if info, err := file.Stat(); err != nil {
 		return err
 	} else if !info.Mode().IsRegular() {
-		return errors.New("it is no regular file")
+		return errors.New("it is not a regular file")
 	}
 	begin := make([]byte, len(`{"journal":`))
 	n, err := io.ReadFull(file, begin)

@@ -715,7 +715,7 @@ func (e *expander) expand(x *expr) (*Node, error) {
 		return newNode(Node{Op: callOps[x.name], Kids: kids, off: x.off}), nil
 	case "=~", "!~":
 		if kids[1].Op != Const || kids[1].Val.Kind() != computation.String {
-			return nil, e.errorf(x.kids[1].off, "the pattern of %s has to be a constant string",
+			return nil, e.errorf(x.kids[1].off, "the pattern of %s must be a constant string",
 				x.op)
 		}
 		re, err := regexp.Compile(kids[1].Val.Text())

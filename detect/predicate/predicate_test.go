@@ -156,7 +156,7 @@ func TestMistakes(t *testing.T) {
 		"forall i in ~p1: i.crit": "14: expected a regular expression in quotes",
 		"forall i in ~'(': true":  "14: error parsing regexp",
 		"p1.crit =~ '('":          "12: error parsing regexp",
-		"p1.crit =~ p2.crit":      "12: the pattern of =~ has to be a constant string",
+		"p1.crit =~ p2.crit":      "12: the pattern of =~ must be a constant string",
 		"length(p1.crit) > 0":     "1: unknown function length",
 		"lenn(p1.crit) > 0":       "1: unknown function lenn; did you mean len?",
 		"len(p1.crit, 2) > 0":     "1: len has 1 arguments, not 2",

@@ -177,7 +177,7 @@ func (n *number) UnmarshalJSON(text []byte) error {
 	}
 	v, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
-		return fmt.Errorf("%s is no time or count", text)
+		return fmt.Errorf("%s is not a time or count", text)
 	}
 	*n = number(v)
 	return nil

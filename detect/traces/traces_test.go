@@ -84,7 +84,7 @@ b@y [1 1 1] start later open=1 open.later=1
 		otlpLine("a", "", span("1", "")+","+
 			span("1", "")): "span t:1 (s1) appears twice",
 		otlpLine("a", "", strings.Replace(span("1", ""), `"2"`, `"0.5"`,
-			1)): "line 1: \"0.5\" is no time or count",
+			1)): "line 1: \"0.5\" is not a time or count",
 		otlpLine("a", "", span("1", `,"parentSpanId":"2"`)) + otlpLine("b", "",
 			span("2", `,"parentSpanId":"1"`)): "the order of the times contradicts that of the " +
 			"spans",

@@ -62,14 +62,14 @@ func read(text []byte, dir string) (*explore.Kept, error) {
 		for _, w := range j.Witness.Cut {
 			i, ok := c.Process(w.Host)
 			if !ok || w.State < 0 || w.State > c.Events(i) {
-				return nil, fmt.Errorf("the log %s is another one than the result is about: "+
-					"there is no state %d of %s in it", j.Log, w.State, w.Host)
+				return nil, fmt.Errorf("the log %s is not the one that was analyzed: "+
+					"it has no state %d of %s", j.Log, w.State, w.Host)
 			}
 			cut[i] = w.State
 		}
 		if !c.Consistent(cut) {
-			return nil, fmt.Errorf("the log %s is another one than the result is about: its cut "+
-				"is not consistent", j.Log)
+			return nil, fmt.Errorf("the log %s is not the one that was analyzed: the cut "+
+				"is not consistent in it", j.Log)
 		}
 	}
 	d := document(c, cut)
@@ -122,7 +122,7 @@ func document(c *computation.Computation, cut computation.Cut) *explore.Document
 		events = events[:explore.MaxRows]
 		if d.Cut > explore.MaxRows {
 			d.Cut = -1
-			d.Notes = append(d.Notes, "The cut lies behind them.")
+			d.Notes = append(d.Notes, "The cut comes after them.")
 		}
 	}
 	first := make([]int, c.N()) // index in d.Vars of the first variable of each process

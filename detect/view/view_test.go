@@ -43,7 +43,7 @@ func TestRecorded(t *testing.T) {
 	}
 	for _, state := range []int{99, 1} { // there is no such event; the cut is not consistent
 		if _, err := read([]byte(fmt.Sprintf(result, log, state)), ""); err == nil ||
-			!strings.Contains(err.Error(), "another one than the result is about") {
+			!strings.Contains(err.Error(), "not the one that was analyzed") {
 			t.Errorf("state %d: %v", state, err)
 		}
 	}

@@ -62,7 +62,7 @@ func OpenDir(path string) (*Dir, error) {
 		return nil, fmt.Errorf("checkpoint directory: %w", err)
 	}
 	if !ok {
-		return nil, fmt.Errorf("%s: another search writes its checkpoints there", path)
+		return nil, fmt.Errorf("%s: another search is writing its checkpoints there", path)
 	}
 	d := &Dir{path, l}
 	if err := d.sweepUnnamed(); err != nil {

@@ -161,7 +161,7 @@ func Appended(r io.Reader, f func(r io.Reader) error) (Mark, error) {
 		_, err = io.Copy(io.Discard, l) // all of it is to be whole
 		return m, err
 	}
-	return Mark{}, errors.New("a log that cannot be")
+	return Mark{}, errors.New("an impossible log")
 }
 
 // eof is an empty file.
@@ -266,7 +266,7 @@ func checkLog(r io.Reader, id uint64) error {
 	}
 	if string(head[:len(logMagic)]) != logMagic ||
 		binary.LittleEndian.Uint64(head[len(logMagic):]) != id {
-		return errors.New("it is no log of this checkpoint")
+		return errors.New("it is not the log of this checkpoint")
 	}
 	return nil
 }

@@ -106,7 +106,8 @@ func Run(ctx context.Context, sys system.System, o Options,
 				}, func(k *keptPart) error {
 					if k.Attempt != attempt || !slices.Equal(k.InState,
 						slices.Sorted(maps.Keys(inState))) {
-						return engine.Unreadable(errors.New("its parts are of different searches"))
+						return engine.Unreadable(
+							errors.New("its parts belong to different searches"))
 					}
 					// If that attempt was over, it is so at once, on all ranks.
 					for _, l := range k.Suspects {

@@ -89,16 +89,16 @@ func (s *System) speaking(n *numbers) (*System, error) {
 	t := NewTable()
 	for i, locks := range n.Sets {
 		if !slices.IsSorted(locks) || t.Of(locks) != Set(i) {
-			return nil, errors.New("sets of locks that cannot be")
+			return nil, errors.New("impossible sets of locks")
 		}
 	}
 	for i, o := range n.Owners {
 		if int(o.Held) >= len(t.sets) || t.ownerNumber(owner{o.Thread, o.Held}) != uint32(i) {
-			return nil, errors.New("owners of locations that cannot be")
+			return nil, errors.New("impossible owners of locations")
 		}
 	}
 	if s.histories == nil && len(n.Histories) > 0 {
-		return nil, errors.New("histories, of which there are none here")
+		return nil, errors.New("unexpected histories")
 	}
 	other := *s
 	other.table = t
@@ -110,7 +110,7 @@ func (s *System) speaking(n *numbers) (*System, error) {
 				l = append(l, known{x.How, x.By})
 			}
 			if h.of(l) != order(i)+raced+1 {
-				return nil, errors.New("histories that cannot be")
+				return nil, errors.New("impossible histories")
 			}
 		}
 		other.histories = h
@@ -151,7 +151,7 @@ func (s *System) adopt(n *numbers) error {
 	}
 	// The initial states name by numbers, too: these must be the ones that they had.
 	if !o.includes(s) {
-		return errors.New("other sets of locks, owners or histories than the initial states have")
+		return errors.New("sets of locks, owners or histories that the initial states do not have")
 	}
 	s.table, s.histories = o.table, o.histories
 	return nil

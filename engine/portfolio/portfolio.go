@@ -35,7 +35,7 @@ func init() {
 		Summary: "alternates between an unfolding and a search with stored states until one has " +
 			"the answer",
 		Of: "a portfolio", Lacks: "is not for -search auto, which chooses itself",
-		Without: "need not store states",
+		Without: "does not always store states",
 		Unkept: "half of it is an unfolding, which cannot be saved; use -search stateful, which " +
 			"can",
 		Label: "search", Prefix: "auto, ",

@@ -266,7 +266,7 @@ func (f *fromFile) goOn(r *run) (bool, error) {
 		return false, engine.Unreadable(err)
 	}
 	if len(trails) != len(f.all.Findings) {
-		return false, engine.Unreadable(errors.New("as many trails as violations are missing"))
+		return false, engine.Unreadable(errors.New("some violations have no trail"))
 	}
 	if x, ok := r.workers[0].expander.(Remembering); ok {
 		if err := x.RestoreMemory(f.c.From); err != nil {
@@ -289,7 +289,7 @@ type fromDisk struct {
 	c    *engine.Checkpoint
 	all  saved
 	disk savedDisk
-	over bool // not all of the disk was read
+	over bool // the disk was not read completely
 }
 
 func (f *fromDisk) open(c *composing) (statestore.Store, error) {
@@ -327,7 +327,7 @@ func (f *fromDisk) goOn(r *run) (bool, error) {
 	r.refind(&f.all, make([]*statestore.Trail, len(f.all.Findings)))
 	if f.over {
 		// It has to end before all is there: the last checkpoint stays the one that counts.
-		r.disk.failed = &engine.Stop{Reason: "not all of the disk was read"}
+		r.disk.failed = &engine.Stop{Reason: "the disk was not read completely"}
 	}
 	return f.over, nil
 }

@@ -135,7 +135,7 @@ func (d *disk) resume(t *taken) error {
 	}
 	if t.candidates = nil; t.over != nil {
 		// It has to end before all is there: the last checkpoint stays the one that counts.
-		d.failed = &engine.Stop{Reason: "not all of the disk was read"}
+		d.failed = &engine.Stop{Reason: "the disk was not read completely"}
 	}
 	return nil
 }
@@ -159,9 +159,9 @@ func (p *parts) loadDisk(from *engine.Parts, slot int, t *taken) (kept *saved,
 		return nil, nil, engine.Unreadable(fmt.Errorf("part %d has no files of -disk", part.Part))
 	case o.foreign != nil:
 		return nil, nil, &engine.OptionError{
-			Message: fmt.Sprintf("the states on the disks name locks by numbers of each rank, "+
-				"and this one would have states of several: go on with %d ranks, or a multiple "+
-				"of that", from.From)}
+			Message: fmt.Sprintf("the states on the disks name locks by each rank's own "+
+				"numbers, so a rank cannot take over several parts: resume on %d ranks, or a "+
+				"multiple of that", from.From)}
 	}
 	d := t.disk
 	if len(t.writers) == 0 {

@@ -216,7 +216,7 @@ func (p *parts) head(f io.Reader, slot, from int) (*savedPart, error) {
 		return nil, err
 	}
 	if s.Part != p.own[slot].number%from || s.Count != from {
-		return nil, engine.Unreadable(fmt.Errorf("part %d of %d is where part %d of %d was to be",
+		return nil, engine.Unreadable(fmt.Errorf("found part %d of %d instead of part %d of %d",
 			s.Part, s.Count, p.own[slot].number%from, from))
 	}
 	switch d := s.Division; {
@@ -226,7 +226,7 @@ func (p *parts) head(f io.Reader, slot, from int) (*savedPart, error) {
 				"another version of cpor?", s.Part, s.Count))
 	case !d.Good(from), p.division != nil && !reflect.DeepEqual(d, p.division):
 		return nil, engine.Unreadable(
-			fmt.Errorf("part %d of %d is not of a search that is divided as the other parts say",
+			fmt.Errorf("part %d of %d divides the states differently than the other parts",
 				s.Part, s.Count))
 	}
 	p.division = s.Division

@@ -12,7 +12,7 @@ func (r *run) end(res *Result, err error) (*Result, error) {
 	r.fill(res)
 	gap := ""
 	if !r.store.Exact() {
-		gap = fmt.Sprintf("the %v store can take a new state for a covered one", r.o.Store)
+		gap = fmt.Sprintf("the %v store can mistake a new state for a covered one", r.o.Store)
 	}
 	err = res.Judge(err, gap, r.found.Len() > 0)
 	if terr := r.traces(res); err == nil {

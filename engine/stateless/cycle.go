@@ -35,7 +35,7 @@ func (w *worker) checkEndless() bool {
 		w.buf = m.Encode(w.buf)
 		key := unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(w.buf))), 8*len(w.buf))
 		if first, ok := seen[key]; ok {
-			w.e.stop(stopped("the system is cyclic: the state after %d transitions comes again "+
+			w.e.stop(stopped("the system is cyclic: the state after %d transitions recurs "+
 				"after %d, so a stateless search never ends; bound the length of executions "+
 				"(-max-depth, or -deepen), or search with stored states",
 				first, i))

@@ -37,10 +37,11 @@ func Run(ctx context.Context, sys system.System, o Options) (*Result, error) {
 	case int(o.Reduction) >= len(reductionNames):
 		return nil, optionError("reduction %d", o.Reduction)
 	case o.FirstDepth < 0:
-		return nil, optionError("a negative bound on the depth")
+		return nil, optionError("the bound on the depth is negative")
 	case (o.MaxDepth > 0 || o.Deepen) && !o.Reduction.Bounded():
-		return nil, optionError("a search with a bound on the depth has no reduction %v: it may "+
-			"miss violations within the bound; use sleep or none, which find them all", o.Reduction)
+		return nil, optionError("a search with a bound on the depth cannot use reduction %v: it "+
+			"may miss violations within the bound; use sleep or none, which find them all",
+			o.Reduction)
 	case (o.MaxDepth > 0 || o.Deepen) && o.InvisibleFirst:
 		return nil, optionError("a search with a bound on the depth cannot explore invisible " +
 			"transitions first, because it may miss violations within the bound")
@@ -59,8 +60,8 @@ func Run(ctx context.Context, sys system.System, o Options) (*Result, error) {
 	single := func(t *trace.Trace) (*trace.Trace, error) { return t, nil }
 	if o.Composed {
 		if o.InvisibleFirst {
-			return nil, optionError("invisible transitions are explored first, or composed with " +
-				"the one before; not both")
+			return nil, optionError("invisible transitions can be explored first, or composed " +
+				"with the preceding one, but not both")
 		}
 		c, err := composed.NewSystem(sys, composed.Options{})
 		if err != nil {

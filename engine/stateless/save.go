@@ -202,13 +202,13 @@ func (e *explorer) restore(from io.Reader) error {
 func (e *explorer) refind(f *savedFinding) error {
 	initial := e.sys.Initial()
 	if f.Initial < 0 || f.Initial >= len(initial) {
-		return errors.New("a violation begins in no initial state")
+		return errors.New("a violation does not begin in an initial state")
 	}
 	r := newRunner(e.sys, initial[f.Initial], false, e.tracks())
 	for _, s := range f.Steps {
 		if s.Thread < 0 || s.Thread >= r.m.NumThreads() ||
 			r.try(s.Thread, s.Alt).Kind != system.Moved {
-			return errors.New("the steps to a violation are none")
+			return errors.New("the steps to a violation are impossible")
 		}
 	}
 	state := ""
@@ -233,7 +233,7 @@ type treeReader struct {
 // begins, and is there again afterwards.
 func (tr *treeReader) node(x *node) error {
 	if tr.left == 0 {
-		return errors.New("there are more nodes than it says")
+		return errors.New("there are too many nodes")
 	}
 	tr.left--
 	var v [4]uint64

@@ -130,7 +130,7 @@ func newKeeping(sys system.System, props []engine.Property, c *engine.Checkpoint
 	}
 	if n := len(k.from.Done); n != k.from.Property || n >= len(props) ||
 		len(k.from.Executed) != len(k.sys) {
-		return nil, engine.Unreadable(errors.New("it is of other properties"))
+		return nil, engine.Unreadable(errors.New("it belongs to other properties"))
 	}
 	k.rest = k.from.Elapsed
 	for i, s := range k.sys {
@@ -339,7 +339,7 @@ func (c *checker) resume(s *exploration) error {
 		return err
 	}
 	if !bytes.Equal(automaton, from.Automaton) {
-		return engine.Unreadable(errors.New("its automaton is another one"))
+		return engine.Unreadable(errors.New("its automaton differs"))
 	}
 	s.count.Store(from.Count)
 	if f := from.Fault; f != nil {
@@ -370,7 +370,7 @@ func (c *checker) resume(s *exploration) error {
 	segments := []*segment{nil}
 	for _, before := range from.Segments {
 		if before < 0 || before >= len(segments) {
-			return engine.Unreadable(errors.New("a way that cannot be"))
+			return engine.Unreadable(errors.New("an impossible path"))
 		}
 		g := &segment{before: segments[before]}
 		a.vertices(&g.path)
@@ -518,7 +518,7 @@ func (a *archive) colours(c *colours) {
 		a.length(&size)
 		a.length(&used)
 		if a.err == nil && used >= size {
-			a.fail("a number of colours")
+			a.fail("a number of colors")
 		}
 		if a.err != nil {
 			return

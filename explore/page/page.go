@@ -210,7 +210,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, f func(r *http.R
 	error)) {
 	if subtle.ConstantTimeCompare([]byte(r.Header.Get("X-Cpor-Token")), []byte(s.token)) != 1 {
 		http.Error(w,
-			"the token is missing or wrong: open the address that the command has printed",
+			"the token is missing or wrong: open the address that the command printed",
 			http.StatusForbidden)
 		return
 	}
@@ -243,7 +243,7 @@ func body(r *http.Request, v any) error {
 		return wrong("the request is too long")
 	}
 	if err := json.Unmarshal(text, v); err != nil {
-		return wrong("the request makes no sense: %v", err)
+		return wrong("invalid request: %v", err)
 	}
 	return nil
 }
@@ -251,7 +251,7 @@ func body(r *http.Request, v any) error {
 func number(r *http.Request) (int, error) {
 	n, err := strconv.Atoi(r.URL.Query().Get("n"))
 	if err != nil {
-		return 0, wrong("which one? n=%q is no number", r.URL.Query().Get("n"))
+		return 0, wrong("n=%q is not a number", r.URL.Query().Get("n"))
 	}
 	return n, nil
 }
@@ -333,7 +333,7 @@ func (s *Server) source(r *http.Request) (any, error) {
 	named := name != "" && s.sources[name]
 	s.mu.Unlock()
 	if !named {
-		return nil, wrong("no place is in %s", name)
+		return nil, wrong("%s is not a source file of this program", name)
 	}
 	if x := s.Explorer; x != nil {
 		if text, ok := x.Source(name); ok {
@@ -341,7 +341,7 @@ func (s *Server) source(r *http.Request) (any, error) {
 		}
 	}
 	if s.ReadSource == nil {
-		return nil, wrong("%s is not there", name)
+		return nil, wrong("%s does not exist", name)
 	}
 	text, err := s.ReadSource(name)
 	if err != nil {
@@ -361,7 +361,7 @@ type asked struct {
 
 func (s *Server) asked(r *http.Request) (*asked, error) {
 	if s.Explorer == nil {
-		return nil, wrong("there is no program here that could be explored")
+		return nil, wrong("there is no program to explore")
 	}
 	a := new(asked)
 	return a, body(r, a)

@@ -142,7 +142,7 @@ func TestWhoMayAsk(t *testing.T) {
 			map[string]string{"Content-Type": "application/json"}, 403},
 		{"a form", "POST", "/api/play", play,
 			good("Content-Type", "application/x-www-form-urlencoded"), 400},
-		{"no JSON", "POST", "/api/play", "steps", good(), 400},
+		{"not JSON", "POST", "/api/play", "steps", good(), 400},
 		{"too much", "POST", "/api/play", `"` + strings.Repeat("x", maxBody) + `"`, good(), 400},
 		{"a change by GET", "GET", "/api/stop", "", good(), 404},
 		{"a file of the machine", "GET", "/%2e%2e/%2e%2e/etc/passwd", "", nil, 404},

@@ -200,7 +200,7 @@ func (c *Compiled) Main(e Explore) (*Program, error) {
 			return q, nil
 		}
 	}
-	return nil, errors.New("this is no main package")
+	return nil, errors.New("this is not a main package")
 }
 
 func program(s *machine.System, name string, err error) (*Program, error) {

@@ -35,23 +35,23 @@ func init() {
 		Extensions: []string{".pml", ".prom", ".promela", ".spin", ".pm", ".prm", ".pr", ".p"},
 		Load:       load,
 		Flags: []frontend.Flag{
-			{Name: "I", Many: true, Usage: "look in this `directory`, too, for files that are " +
-				"included; may be repeated"},
+			{Name: "I", Many: true, Usage: "also look for included files in this " +
+				"`directory`; may be repeated"},
 			frontend.FormulaFlag,
 			{Name: "claim", Usage: "a `file` with never claims, which -ltl checks like those of " +
 				"the model (spin -N)"},
-			{Name: "lossy", Bool: true, Usage: "a message that is sent to a full channel is " +
-				"lost, and the sender goes on (spin -m)"},
+			{Name: "lossy", Bool: true, Usage: "a message sent to a full channel is " +
+				"lost, and the sender continues (spin -m)"},
 			{Name: "empty-channels", Bool: true,
 				Usage: "an end state is valid only if all channels are empty (pan -q)"},
-			{Name: "inner-escapes", Bool: true, Usage: "of unless statements around each other " +
-				"the inner ones are tried first (pan -J)"},
-			{Name: "replay", Usage: "show the execution of a trail `file`, SPIN's or one that " +
-				"-trace x.trail has written, with its cycle, check what it violates, and search " +
+			{Name: "inner-escapes", Bool: true, Usage: "try the inner one of nested unless " +
+				"statements first (pan -J)"},
+			{Name: "replay", Usage: "show the execution of a trail `file` written by SPIN or by " +
+				"-trace x.trail, with its cycle, check what it violates, and search " +
 				"nothing"},
-			{Name: "semantics", Usage: "the `way` in which statements become steps: pure, the " +
-				"default: those of spin -o1 -o2 -o3; merged: one with the steps behind it that " +
-				"touch only locals, and locals that are not needed any more are 0: fewer states",
+			{Name: "semantics", Usage: "the `way` statements become steps: pure, the default, as " +
+				"with spin -o1 -o2 -o3; merged joins a step with the following ones that touch " +
+				"only locals, and sets locals that are not needed any more to 0: fewer states",
 				Check: func(s string) error {
 					if s != "pure" && s != "merged" {
 						return errors.New("want pure or merged")

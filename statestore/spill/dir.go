@@ -49,7 +49,7 @@ func Open(path string) (*Dir, error) {
 		return nil, err
 	}
 	if !ok {
-		return nil, fmt.Errorf("%s: another search has its states there", path)
+		return nil, fmt.Errorf("%s: another search keeps its states there", path)
 	}
 	if err := d.sweep(); err != nil {
 		d.Close()

@@ -160,8 +160,8 @@ func (d *Dir) fetch(ctx context.Context, k Kept, from string,
 		return nil, err
 	}
 	if st.Size() != k.Size {
-		return nil, &Damaged{path, min(st.Size(), k.Size), fmt.Sprintf("it has %d bytes and not %d",
-			st.Size(), k.Size)}
+		return nil, &Damaged{path, min(st.Size(), k.Size),
+			fmt.Sprintf("it has %d bytes instead of %d", st.Size(), k.Size)}
 	}
 	f := &file{File: in, id: k.ID, size: k.Size, write: d.write}
 	var buf []byte

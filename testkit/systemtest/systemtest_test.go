@@ -386,15 +386,15 @@ func TestConformBites(t *testing.T) {
 		}), "a new machine is not in the first initial state"},
 		{"load and encode", toys, simple(func(m system.Machine, l *liar) {
 			l.load = func(s system.State) { m.Load(s); moves(m) }
-		}), "not the same after it was loaded"},
+		}), "changed when it was loaded"},
 		{"undo", toys, simple(func(_ system.Machine, l *liar) { l.rewind = func(system.Mark) {} }),
-			"the undo log does not lead back"},
+			"the undo log does not restore the state"},
 		{"undo of the hash", toys, simple(func(m system.Machine, l *liar) {
 			rewound := uint64(0)
 			l.load = func(s system.State) { rewound = 0; m.Load(s) }
 			l.rewind = func(k system.Mark) { rewound++; m.Rewind(k) }
 			l.hash = func() uint64 { return m.Hash() + rewound }
-		}), "after the undo log led back"},
+		}), "after undoing"},
 		{"self-loops change nothing", toys, simple(func(m system.Machine, l *liar) {
 			l.step = func(t int, alt uint64) system.Outcome {
 				out := m.Step(t, alt)
@@ -531,7 +531,7 @@ func TestConformBites(t *testing.T) {
 				}
 				return out
 			}
-		}), "yet another one after it"},
+		}), "but differs after it"},
 		{"observers are blocked or violate", toys, func(s system.System) system.System {
 			return observing{wrongSystem{System: s, observer: func(t int) bool { return true }}}
 		}, "takes a step and violates nothing"},

@@ -160,7 +160,7 @@ func (x *Expander) RestoreMemory(r io.Reader) error {
 	}
 	n := word(0)
 	if n > 0 && x.choice == nil {
-		return errors.New("a memory of sleep sets where there are none")
+		return errors.New("unexpected sleep sets")
 	}
 	for range n {
 		if err := get(4); err != nil {

@@ -65,9 +65,9 @@ func New(sys system.System) (*System, error) {
 	sym := can.Symmetric
 	if can.Symmetry() == "" {
 		return nil, &engine.OptionError{
-			Message: "-symmetry on needs a symmetry that can be used: a model declares one with " +
-				"symmetric thread, or with type Pid symmetric(N); if it has monitors or " +
-				"conditions, no thread may create threads"}
+			Message: "-symmetry on needs a usable symmetry: declare one with symmetric thread, " +
+				"or with type Pid symmetric(N); in a model with monitors or conditions, no " +
+				"thread may create threads"}
 	}
 	q := &System{plain: sys, sym: sym}
 	known := map[string]bool{}

@@ -146,7 +146,7 @@ func (h *hook) Expand(s system.State) {
 	h.bad = false
 	h.m.Load(h.state)
 	if h.buf[0] = h.m.Encode(h.buf[0]); !slices.Equal(h.buf[0], h.state) {
-		h.fail(nil, "a state is not the same after it was loaded: %x", h.buf[0])
+		h.fail(nil, "a state changed when it was loaded: %x", h.buf[0])
 		return
 	}
 	h.locals = h.locals[:0]
@@ -187,20 +187,20 @@ func (h *hook) transitions() {
 			hash := m.Hash()
 			h.fresh.Load(tr.end)
 			if h.buf[0] = h.fresh.Encode(h.buf[0]); !slices.Equal(h.buf[0], tr.end) {
-				h.fail(step, "the state is not the same after it was loaded: %x", h.buf[0])
+				h.fail(step, "the state changed when it was loaded: %x", h.buf[0])
 			}
 			m.Rewind(mark)
 			if h.buf[0] = m.Encode(h.buf[0]); !slices.Equal(h.buf[0], h.state) {
-				h.fail(step, "the undo log does not lead back")
+				h.fail(step, "the undo log does not restore the state")
 			} else if m.Hash() != start {
-				h.fail(step, "the hash is %#x and not %#x after the undo log led back", m.Hash(),
+				h.fail(step, "the hash is %#x instead of %#x after undoing", m.Hash(),
 					start)
 			}
 			h.plain.Load(h.state)
 			plain := h.plain.Step(t, alt)
 			if h.buf[0] = h.plain.Encode(h.buf[0]); !slices.Equal(h.buf[0], tr.end) ||
 				!Same(plain, out) || plain.Next != out.Next {
-				h.fail(step, "the transition is another one without tracking")
+				h.fail(step, "the transition differs without tracking")
 			}
 			if out.Kind != system.Moved {
 				if !slices.Equal(tr.end, h.state) {
@@ -289,7 +289,7 @@ func (h *hook) pieces(t *transition) {
 		})
 	if !Same(out, t.out) || out.Next != t.out.Next || !SameAccesses(h.whole.Accesses(),
 		t.accesses) {
-		h.fail(steps, "the transition is another one when it is run on pieces")
+		h.fail(steps, "the transition differs when it runs on pieces")
 		return
 	}
 	h.fresh.Load(h.state)
@@ -297,11 +297,11 @@ func (h *hook) pieces(t *transition) {
 	h.buf[0] = h.whole.Local(t.step.Thread, h.buf[0])
 	h.buf[1] = h.other.Local(t.step.Thread, h.buf[1])
 	if !slices.Equal(h.buf[0], h.buf[1]) {
-		h.fail(steps, "the transition leads to another local state when it is run on pieces")
+		h.fail(steps, "the transition leads to a different local state when it runs on pieces")
 	}
 	for _, a := range t.accesses {
 		if one, two := h.whole.Value(a.Loc), h.other.Value(a.Loc); one != two {
-			h.fail(steps, "%s is %d after the transition, and %d when it is run on pieces",
+			h.fail(steps, "%s is %d after the transition, and %d when it runs on pieces",
 				h.m.LocName(a.Loc), two, one)
 		}
 	}
@@ -383,11 +383,11 @@ func (h *hook) commute(a, b *transition) {
 			out.Violation, want.Violation = placed(out.Violation), placed(want.Violation)
 		}
 		if !Same(out, want) || out.Next != want.Next {
-			h.fail(steps, "the second transition is independent of the first one and yet another "+
-				"one after it")
+			h.fail(steps, "the second transition is independent of the first one, but differs "+
+				"after it")
 		} else if !SameAccesses(h.m.Accesses(), second.accesses) {
-			h.fail(steps, "the second transition is independent of the first one and yet has "+
-				"other accesses after it")
+			h.fail(steps, "the second transition is independent of the first one, but has "+
+				"different accesses after it")
 		} else if !spent(second.accesses, h.m.Accesses()) {
 			h.fail(steps, "the second transition has room for %v, and after the first one for %v",
 				second.accesses, h.m.Accesses())
@@ -400,15 +400,15 @@ func (h *hook) commute(a, b *transition) {
 	h.buf[1], two, ba = run(b, a, h.buf[1])
 	steps := []search.Step{a.step, b.step}
 	if !slices.Equal(h.buf[0], h.buf[1]) {
-		h.fail(steps, "the two transitions are independent, and yet another order of them leads "+
-			"to another state")
+		h.fail(steps, "the two transitions are independent, but the other order leads to a "+
+			"different state")
 	} else if one != two && !h.heap {
-		h.fail(steps, "another order of the two transitions leads to the same state with the "+
+		h.fail(steps, "the other order of the two transitions leads to the same state with the "+
 			"hash %#x instead of %#x", two, one)
 	}
 	if !maps.Equal(ab, ba) {
-		h.fail(steps, "the two transitions are independent, and yet what a check finds in them "+
-			"depends on their order: %v or %v", ab, ba)
+		h.fail(steps, "the two transitions are independent, but what a check finds depends on "+
+			"their order: %v or %v", ab, ba)
 	}
 }
 
@@ -448,7 +448,7 @@ func (h *hook) Move(m *search.Move) {
 		steps = append(steps, search.Step{Thread: m.Thread, Alt: alt})
 		out := h.m.Step(m.Thread, alt)
 		if out.Kind != system.Moved && m.Len > 1 {
-			h.fail(steps, "a move of %d transitions goes over one that is %v", m.Len, out.Kind)
+			h.fail(steps, "a move of %d transitions contains one that is %v", m.Len, out.Kind)
 			return
 		}
 	}
@@ -485,6 +485,6 @@ func (h *hook) Violation(v *system.Violation, tail []search.Step) {
 	if enabled >= 0 {
 		h.fail(tail, "a deadlock was reported in which %s is enabled", h.m.ThreadName(enabled))
 	} else if len(blocked) == 0 {
-		h.fail(tail, "a deadlock was reported in which no thread is blocked against its will")
+		h.fail(tail, "a deadlock was reported in which no thread is blocked where it must not stay")
 	}
 }

@@ -1,4 +1,4 @@
-// Requests to the server. The token stands in the address that the command has printed,
+// Requests to the server. The token stands in the address that the command printed,
 // and is kept for the tab when the address changes.
 
 const given = new URLSearchParams(location.search).get("token");

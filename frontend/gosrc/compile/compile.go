@@ -1015,7 +1015,7 @@ func (c *compiler) builtin(cc *ssa.CallCommon, b *ssa.Builtin, to int32) {
 		if off, ok := c.offsetof(cc); ok {
 			c.move(to, c.words(uint64(off)), 1)
 		} else {
-			c.refuse("uses unsafe.Offsetof of what is no field")
+			c.refuse("uses unsafe.Offsetof of something that is not a field")
 		}
 	case "SliceData":
 		c.move(to, arg(0), 1)
@@ -1237,7 +1237,7 @@ func (c *compiler) convert(i *ssa.Convert) {
 				c.emit(Instr{Op: IfaceWords, A: a, B: b, N: c.typeIndex(to.Elem)})
 				return
 			case whole && !read(i):
-				c.refuse("puts an interface together by unsafe.Pointer, which others see")
+				c.refuse("builds an interface with unsafe.Pointer where others can see it")
 				return
 			case whole:
 				c.emit(Instr{Op: CheckIface, A: b})
@@ -1287,7 +1287,7 @@ func (c *compiler) cast(x ssa.Value, to *Type) string {
 			if castable(c.typ(p.Elem()), to.Elem) {
 				return ""
 			}
-			return fmt.Sprintf("takes a *%v for a %v by unsafe.Pointer", p.Elem(), to)
+			return fmt.Sprintf("casts a *%v to a %v with unsafe.Pointer", p.Elem(), to)
 		}
 	}
 	return ""
@@ -1639,10 +1639,10 @@ func why(pkg *types.Package, name string, standard bool) string {
 		path = pkg.Path()
 	}
 	for _, w := range []struct{ prefix, reason string }{
-		{"net", "programs that use the network cannot be explored; put an interface there"},
-		{"os/exec", "programs that start others cannot be explored; put an interface there"},
+		{"net", "programs that use the network cannot be explored; hide it behind an interface"},
+		{"os/exec", "programs that start others cannot be explored; hide it behind an interface"},
 		{"os/signal", "signals cannot be explored"},
-		{"os", "this part of package os cannot be explored; put an interface there"},
+		{"os", "this part of package os cannot be explored; hide it behind an interface"},
 		{"syscall", "system calls cannot be explored"},
 		{"reflect", "this part of reflect cannot be explored"},
 		{"crypto", "cryptography cannot be explored"},

@@ -159,7 +159,7 @@ func (r *nativeRun) ended(ctx context.Context, err error) (*Result, error) {
 		case len(out) > 0:
 			res.Verdict = engine.Incomplete
 			res.Reason = "sampled, with the outside world: what it does with " + strings.Join(out,
-				", ") + " is not under control"
+				", ") + " is not controlled"
 		case r.sys.Cut():
 			res.Verdict, res.Reason = engine.Incomplete,
 				"an execution takes too much memory or time"
@@ -543,7 +543,7 @@ func (s *NativeSystem) told(t *trace.Trace) *Failure {
 	if f.Kind == Deadlock || f.Kind == Leak {
 		f.waits()
 	}
-	f.Note = "the test depends on more than its schedule, so that this may not come again"
+	f.Note = "the test depends on more than its schedule, so this may not happen again"
 	return f
 }
 

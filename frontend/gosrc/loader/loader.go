@@ -682,7 +682,7 @@ func (m importer) Import(path string) (*types.Package, error) {
 	if x := m[path]; x != nil && x.types != nil {
 		return x.types, nil
 	}
-	return nil, fmt.Errorf("package %s is not there", path)
+	return nil, fmt.Errorf("package %s does not exist", path)
 }
 
 func (x *unit) check(fset *token.FileSet, sizes types.Sizes) {

@@ -519,7 +519,7 @@ func (m *Machine) exhausted(g *goroutine) {
 			"frees none,", maxWords/1_000_000)
 	}
 	if m.sys.full.Load() {
-		what = fmt.Sprintf("wants more memory than the limit of %s allows (-max-memory)",
+		what = fmt.Sprintf("needs more memory than the limit of %s allows (-max-memory)",
 			human.Size(m.sys.o.MaxMemory))
 	}
 	m.sys.giveUp(fmt.Sprintf("%s %s at %s:%d", m.ThreadName(int(g.number)), what, pos.File,

@@ -1388,7 +1388,7 @@ func linkedNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64)
 		}
 		if o := m.objs[r[0]>>32]; r[0]>>32 == 0 || o.kind != plainObj || !holdsBytes(o.typ) ||
 			uint64(uint32(r[0]))+r[2] > uint64(o.size) {
-			m.refuse(g, "hashes memory that is no bytes by a function of the runtime")
+			m.refuse(g, "hashes memory other than bytes with a function of the runtime")
 			return
 		}
 		m.readAny(g, r[0], int(r[2]))
@@ -1452,7 +1452,7 @@ func stringNatives(plain func(string, func(m *Machine, g *goroutine, r []uint64)
 			return
 		}
 		if text := m.text(r[0]); n > 0 && int64(len(text)) > maxLen/n {
-			m.refuse(g, "makes a string of more than 67 million bytes by strings.Repeat")
+			m.refuse(g, "makes a string of more than 67 million bytes with strings.Repeat")
 		} else {
 			r[2] = m.str(strings.Repeat(text, int(n)))
 		}

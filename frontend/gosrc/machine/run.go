@@ -418,7 +418,7 @@ func (m *Machine) run(g *goroutine) stop {
 				if s := m.text(r[i.B]); uint64(len(s)) == r[i.C] {
 					m.fromString(g, fn.Types[i.N], s, r[i.A:])
 				} else {
-					m.refuse(g, "takes a string for bytes by unsafe.Pointer, with a capacity "+
+					m.refuse(g, "casts a string to bytes with unsafe.Pointer, with a capacity "+
 						"that is not its length")
 					return atFault
 				}
@@ -426,7 +426,7 @@ func (m *Machine) run(g *goroutine) stop {
 				f.pc = pc
 				if n := int(r[i.C]); n > 0 {
 					if int64(uint32(r[i.B]))+int64(n) > int64(m.objs[r[i.B]>>32].size) {
-						m.refuse(g, "makes a string that is longer than the variable by "+
+						m.refuse(g, "makes a string longer than the variable with "+
 							"unsafe.String")
 						return atFault
 					}
@@ -445,8 +445,8 @@ func (m *Machine) run(g *goroutine) stop {
 				p, ok := m.pointerAt(r[i.B])
 				if !ok {
 					f.pc = pc
-					m.refuse(g, "makes a pointer of a number that is no address of a variable "+
-						"here by unsafe.Pointer")
+					m.refuse(g, "converts a number that is not the address of a variable to "+
+						"an unsafe.Pointer")
 					return atFault
 				}
 				r[i.A] = p
@@ -454,32 +454,32 @@ func (m *Machine) run(g *goroutine) stop {
 				b, ok := m.numberOf(r[i.B])
 				if !ok {
 					f.pc = pc
-					m.refuse(g, "takes the address of a part of what is no plain variable by "+
-						"unsafe.Pointer")
+					m.refuse(g, "takes the address of a part of something that is not a plain "+
+						"variable, with unsafe.Pointer")
 					return atFault
 				}
 				r[i.A] = b
 			case compile.CheckCast:
 				if p := r[i.A]; p>>32 == 0 && p != 0 {
 					f.pc = pc
-					m.refuse(g, "takes what stands for a type in an interface for a *"+
-						fn.Types[i.N].String()+" by unsafe.Pointer")
+					m.refuse(g, "casts the type word of an interface to a *"+
+						fn.Types[i.N].String()+" with unsafe.Pointer")
 					return atFault
 				} else if p != 0 {
 					o := &m.objs[p>>32]
 					if t := fn.Types[i.N]; t.Size > 0 &&
 						(o.kind != plainObj || !o.typ.Holds(int(uint32(p)), int(o.size), t)) {
 						f.pc = pc
-						m.refuse(g, "takes a pointer for a *"+t.String()+
-							" by unsafe.Pointer, and points to something else")
+						m.refuse(g, "casts a pointer to a *"+t.String()+
+							" with unsafe.Pointer, but it points to something else")
 						return atFault
 					}
 				}
 			case compile.CheckIface:
 				if v, ok := m.ifaceAt(r[i.A]); ok && v[0] != 0 && !m.p.TypeByID(v[0]).IsAddress() {
 					f.pc = pc
-					m.refuse(g, "takes an interface that holds a "+m.p.TypeByID(v[0]).String()+
-						" apart by unsafe.Pointer")
+					m.refuse(g, "takes apart an interface that holds a "+
+						m.p.TypeByID(v[0]).String()+" with unsafe.Pointer")
 					return atFault
 				}
 			case compile.IfaceWords:
@@ -500,8 +500,8 @@ func (m *Machine) run(g *goroutine) stop {
 				v, ok := m.ifaceFrom(r[i.B])
 				if !ok {
 					f.pc = pc
-					m.refuse(g, "puts an interface together by unsafe.Pointer, of what is no "+
-						"type or no value of it")
+					m.refuse(g, "builds an interface with unsafe.Pointer from something that "+
+						"is not a type and a value of it")
 					return atFault
 				}
 				r[i.A], r[i.A+1] = v[0], v[1]
@@ -519,7 +519,7 @@ func (m *Machine) run(g *goroutine) stop {
 					break frame
 				case n > maxLen || int64(uint32(p))+n*int64(t.Size) > int64(o.size):
 					f.pc = pc
-					m.refuse(g, "makes a slice that is longer than the variable by unsafe.Slice")
+					m.refuse(g, "makes a slice longer than the variable with unsafe.Slice")
 					return atFault
 				}
 				r[i.A], r[i.A+1], r[i.A+2] = p, uint64(n), uint64(n)

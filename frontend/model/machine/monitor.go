@@ -115,14 +115,14 @@ func (m *Machine) monitor(in *compile.Instr, regs []int64) (status, int) {
 			return m.fault(in, "only the first %d threads can wait for a condition", maxWaiters)
 		}
 		m.write(l, m.read(l)|1<<m.thread)
-		m.tell("wait for a signal of ", l)
+		m.tell("wait for a signal on ", l)
 		return reached, 0
 	case compile.OpCondWoken:
 		if uint64(m.read(l))>>m.thread&1 != 0 && !sabotage.Is("sync/spurious") {
 			m.waitsFor(l)
 			return blocked, 0
 		}
-		m.tell("has had a signal of ", l)
+		m.tell("was signaled on ", l)
 		return reached, 0
 	case compile.OpSignal:
 		waiters := uint64(m.read(l))

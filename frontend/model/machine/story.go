@@ -148,7 +148,7 @@ func (m *Machine) tellCas(l int, done bool) {
 // tellNotified tells whom a notification or a signal woke.
 func (m *Machine) tellNotified(verb, name string, woken uint64) {
 	if woken == 0 {
-		m.act("%s nobody: no thread waits for %s", verb, name)
+		m.act("%s no thread: none waits for %s", verb, name)
 		return
 	}
 	m.act("%s %s, waiting for %s", verb, strings.Join(m.threadNames(woken), " and "), name)

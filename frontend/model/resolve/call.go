@@ -92,7 +92,7 @@ func (c *checker) insteadOf(s *syntax.SelectorExpr, args []syntax.Expr) string {
 	case "Swap":
 		return fmt.Sprintf("write atomic { y = %s; %[1]s = %s }", x, first)
 	case "Do":
-		return "what is done once has a variable: if cas(done, false, true) { ... }"
+		return "do something once with a variable: if cas(done, false, true) { ... }"
 	}
 	return fmt.Sprintf("write a function and call it with %s as an argument", x)
 }
@@ -109,7 +109,7 @@ func (c *checker) call(e *syntax.CallExpr) operand {
 			c.errorf(e, "there are no methods: %s", c.insteadOf(s, e.Args))
 			return bad()
 		}
-		c.errorf(e, "%s is no function", text(e.Fun))
+		c.errorf(e, "%s is not a function", text(e.Fun))
 		return bad()
 	}
 	obj := c.scope.find(id.Name)
@@ -327,7 +327,7 @@ func (c *checker) effect(e syntax.Node, name string) bool {
 	if c.noEffects == "" {
 		return true
 	}
-	c.errorf(e, "%s has an effect: it cannot stand in %s", name, c.noEffects)
+	c.errorf(e, "%s has an effect: it is not allowed in %s", name, c.noEffects)
 	return false
 }
 

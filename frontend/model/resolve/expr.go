@@ -444,7 +444,7 @@ func (c *checker) unary(e *syntax.UnaryExpr) operand {
 	switch e.Op {
 	case syntax.Mul:
 		if x.typ.Kind != Pointer {
-			c.errorf(e, "%s is no pointer", c.show(&x))
+			c.errorf(e, "%s is not a pointer", c.show(&x))
 			return bad()
 		}
 		return operand{mode: mVar, typ: x.typ.Elem, shared: true}
@@ -499,7 +499,7 @@ func (c *checker) address(e *syntax.UnaryExpr) operand {
 			text(e.X))
 		return bad()
 	case x.mode != mVar:
-		c.errorf(e, "%s is no variable and has no address", text(e.X))
+		c.errorf(e, "%s is not a variable and has no address", text(e.X))
 		return bad()
 	case x.typ.Kind == Chan:
 		c.errorf(e, "there are no pointers to channels: pass %s itself, as chan %s", text(e.X),
@@ -525,7 +525,7 @@ func (c *checker) channel(e syntax.Expr, what string) *Type {
 func (c *checker) receive(e *syntax.UnaryExpr) operand {
 	t := c.view(e.X, "<-")
 	if c.noEffects != "" {
-		c.errorf(e, "a receive has an effect: it cannot stand in %s", c.noEffects)
+		c.errorf(e, "a receive has an effect: it is not allowed in %s", c.noEffects)
 		return bad()
 	}
 	if t == nil {
@@ -814,7 +814,7 @@ func (c *checker) index(e *syntax.IndexExpr) operand {
 	if obj, ix := c.threadIndex(e); obj != nil {
 		c.threadRef(e, obj, ix)
 		if c.invariant {
-			c.errorf(e, "a thread is no value: name a local variable or a label of it, as in "+
+			c.errorf(e, "a thread is not a value: name a local variable or a label of it, as in "+
 				"%s.x or %s@label", text(e), text(e))
 		}
 		return bad()
@@ -835,7 +835,7 @@ func (c *checker) index(e *syntax.IndexExpr) operand {
 		if t.Kind == Int || t.Kind == UntypedInt {
 			hint = "; for bit i write x>>i&1"
 		}
-		c.errorf(e, "%s is no array%s", c.show(&x), hint)
+		c.errorf(e, "%s is not an array%s", c.show(&x), hint)
 		return bad()
 	}
 	if x.ref {
@@ -849,13 +849,13 @@ func (c *checker) index(e *syntax.IndexExpr) operand {
 			c.errorf(e.Index, "nil is not a valid index")
 			return bad()
 		case i.typ != t.Index:
-			c.errorf(e.Index, "%s is indexed by %s; %s is none", text(e.X), t.Index, c.show(&i))
+			c.errorf(e.Index, "%s is indexed by %s; %s is not one", text(e.X), t.Index, c.show(&i))
 			return bad()
 		}
 		return operand{mode: mVar, typ: t.Elem, shared: shared}
 	}
 	if i.typ.Kind == Scalarset {
-		c.errorf(e.Index, "%s is no number: an array that it indexes is declared with it, [%s]%s",
+		c.errorf(e.Index, "%s is not a number: declare an array that it indexes as [%s]%s",
 			c.show(&i), i.typ, t.Elem)
 		return bad()
 	}
@@ -914,7 +914,7 @@ func (c *checker) selector(e *syntax.SelectorExpr) operand {
 		return bad()
 	}
 	if t.Kind != Struct {
-		c.errorf(e, "%s is no struct: it has no field %s", c.show(&x), e.Sel.Name)
+		c.errorf(e, "%s is not a struct: it has no field %s", c.show(&x), e.Sel.Name)
 		return bad()
 	}
 	names := make([]string, len(t.Fields))
@@ -1033,7 +1033,7 @@ func (c *checker) at(e *syntax.AtExpr) operand {
 		} else {
 			hint := ""
 			if f := c.scope.find(e.Label.Name); f != nil && f.Kind == FuncObj {
-				hint = fmt.Sprintf("; %s is a function, and its labels stand there without it, "+
+				hint = fmt.Sprintf("; %s is a function, and its labels are written without it, "+
 					"as in %s@label", f.Name, text(e.X))
 			}
 			c.errorf(e.Label, "the thread %s has no label %s%s", obj.Name, e.Label.Name, hint)
@@ -1041,7 +1041,7 @@ func (c *checker) at(e *syntax.AtExpr) operand {
 		return bad()
 	}
 	if c.atomics[ref.Label] {
-		c.errorf(e.Label, "%s stands in an atomic block, where no transition begins: put the "+
+		c.errorf(e.Label, "%s is inside an atomic block, where no transition begins: put the "+
 			"label before the block", e.Label.Name).
 			Note(ref.Label.Pos, "the label")
 		return bad()
@@ -1363,7 +1363,7 @@ func (c *checker) meet(n syntax.Node, t *Type) {
 	}
 	switch {
 	case c.body == c.init:
-		c.errorf(n, "an operation on an unbuffered channel cannot stand in init, which runs "+
+		c.errorf(n, "an operation on an unbuffered channel is not allowed in init, which runs "+
 			"before the threads: there is no other side")
 	case c.body.atomic > 0:
 		c.errorf(n, "an operation on an unbuffered channel is not allowed in an atomic block: it "+

@@ -91,8 +91,8 @@ func (c *checker) declareLabel(s *syntax.LabeledStmt, in *blockScope) {
 	if in.atomic {
 		c.atomics[obj] = true
 		if isEnd(id.Name) {
-			c.errorf(id, "an end label stands before the atomic block: a thread that blocks "+
-				"inside waits in front of it")
+			c.errorf(id, "put an end label before the atomic block: a thread that blocks "+
+				"inside waits before the block")
 		}
 	}
 }

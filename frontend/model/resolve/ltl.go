@@ -43,7 +43,7 @@ func (c *checker) structure(e syntax.Expr) {
 	case *syntax.CallExpr:
 		for _, a := range e.Args {
 			if t, ok := syntax.Find(a, func(*syntax.TemporalExpr) bool { return true }); ok {
-				c.errorf(t, "%s is a formula and no value that can be passed to %s", text(t),
+				c.errorf(t, "%s is a formula, not a value that can be passed to %s", text(t),
 					text(e.Fun))
 			}
 		}
@@ -69,7 +69,7 @@ func (c *checker) noTemporal(e syntax.Expr, op syntax.Op) {
 	syntax.Walk(e, func(n syntax.Node) bool {
 		t, ok := n.(*syntax.TemporalExpr)
 		if ok {
-			c.errorf(t, "%s is a formula and no operand of %s: temporal operators combine with ! "+
+			c.errorf(t, "%s is a formula, not an operand of %s: temporal operators combine with ! "+
 				"&& || -> <-> and each other", text(t), op)
 		}
 		return !ok
@@ -89,7 +89,7 @@ func (c *checker) eachCase(k *syntax.SelectCase) {
 	lo, ok1 := c.constInt(e.Lo, "the bound of a case")
 	hi, ok2 := c.constInt(e.Hi, "the bound of a case")
 	if ok1 && ok2 && (hi-lo >= maxEach || lo < -1<<30 || hi > 1<<30) {
-		c.errorf(e.Hi, "this case stands for too many: a select has at most %d", maxEach)
+		c.errorf(e.Hi, "this case is repeated too often: a select has at most %d cases", maxEach)
 	}
 	obj := &Object{Kind: QuantObj, Name: e.Var.Name, Pos: e.Var.Pos(), Type: intType, Decl: k}
 	c.prog.Uses[e.Var] = obj
@@ -98,8 +98,8 @@ func (c *checker) eachCase(k *syntax.SelectCase) {
 	}
 	for _, s := range k.Body {
 		if l := firstLabel(s); l != nil {
-			c.errorf(l.Label, "a label cannot stand in a case that is there once for each %s: it "+
-				"would be there as often", e.Var.Name)
+			c.errorf(l.Label, "a label is not allowed in a case that is repeated for each %s",
+				e.Var.Name)
 		}
 	}
 }

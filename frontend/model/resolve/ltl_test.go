@@ -40,7 +40,7 @@ func TestLTLErrors(t *testing.T) {
 		{"ltl p { x == 1 M y == 1 }", "no strong release"},
 		{"ltl p { x == 1 until y == 1 }", "the binary temporal operators are"},
 		{"ltl p { x == 1 and y == 1 }", "the operators are"},
-		{"ltl p { ([] x == 1) == true }", "no operand of =="},
+		{"ltl p { ([] x == 1) == true }", "not an operand of =="},
 		{"ltl p { cas(x, 0, 1) }", "ltl property"},
 		{"ltl p { [] }", "expected an expression"},
 		{"ltl p { }", "expected an expression"},
@@ -61,7 +61,7 @@ func TestLTLErrors(t *testing.T) {
 		{"thread V() { select { case exists i in 0..999 { <-c[0] }: } }", "at most 250"},
 		{
 			"thread V() { select { case exists i in 0..1 { <-c[i] }: if x == 1 { a: skip; goto a " +
-				"} } }", "a label cannot stand"},
+				"} } }", "a label is not allowed"},
 		{"thread V() { select { case exists i in 0..1 { x = 1 }: } }", "a case of a select is"},
 		{"thread V() { select { case exists i in 0..2 { <-c[j] }: } }", "undefined: j"},
 		{"thread V() { select { case exists i in 0..1 { <-c[i] }: i = 2 } }", "i"},

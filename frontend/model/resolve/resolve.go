@@ -266,7 +266,7 @@ func (c *checker) collect() {
 			c.declareTop(LTLObj, d.Name, d, 0)
 		case *syntax.InitDecl:
 			if c.prog.Init != nil {
-				c.list.Add(d.Pos(), d.Pos()+4, "a second init: a file has one").
+				c.list.Add(d.Pos(), d.Pos()+4, "a second init: a model has one").
 					Note(c.prog.Init.Pos(), "the first one")
 				continue
 			}
@@ -279,7 +279,7 @@ func (c *checker) declareTop(k ObjKind, id *syntax.Ident, d syntax.Decl, i int) 
 	obj := &Object{Kind: k, Name: id.Name, Pos: id.Pos(), Decl: d}
 	if id.Name == "_" {
 		if k != ConstObj {
-			c.errorf(id, "_ is no name for a declaration at the top level")
+			c.errorf(id, "_ cannot be the name of a declaration at the top level")
 		}
 		return nil
 	}
@@ -503,10 +503,10 @@ func (c *checker) checkParams() {
 		m := fmt.Sprintf("-D %s=%s: ", p, c.opts.Params[p])
 		switch obj := c.top.names[p]; {
 		case enums[p] != nil && enums[p].Type.under != nil:
-			m += fmt.Sprintf("%s is a value of the enumeration %s and no parameter", p,
+			m += fmt.Sprintf("%s is a value of the enumeration %s, not a parameter", p,
 				enums[p].Type)
 		case enums[p] != nil:
-			m += fmt.Sprintf("%s is one of the constants of an enumeration and no parameter", p)
+			m += fmt.Sprintf("%s is one of the constants of an enumeration, not a parameter", p)
 		case obj != nil:
 			m += fmt.Sprintf("%s is %s; only constants have parameters", p, kindName(obj.Kind))
 		case len(names) == 0 && len(enums) == 0:
@@ -549,7 +549,7 @@ func kindName(k ObjKind) string {
 func (c *checker) undefined(id *syntax.Ident, what string, want func(*Object) bool) {
 	if c.file.Lost || c.body != nil && c.body.unnamed || id.Name == "_" {
 		if id.Name == "_" {
-			c.errorf(id, "_ has no value: it only drops one")
+			c.errorf(id, "_ has no value")
 		}
 		return // it may be what could not be read
 	}

@@ -156,7 +156,7 @@ func (c *checker) stmt(s syntax.Stmt) {
 		switch {
 		case x.mode == mInvalid:
 		case x.typ == nil:
-			c.errorf(s.X, "_ has no value: it only drops one")
+			c.errorf(s.X, "_ has no value")
 		case x.typ.Kind != Int:
 			c.errorf(s, "++ and -- need an integer; %s is not", c.show(&x))
 		}
@@ -481,7 +481,7 @@ func (c *checker) lvalue(e syntax.Expr) operand {
 				break
 			}
 		}
-		c.errorf(e, "%s is no variable: it cannot be assigned", name)
+		c.errorf(e, "%s is not a variable: it cannot be assigned", name)
 	}
 	return operand{expr: e, typ: invalidType}
 }
@@ -499,7 +499,7 @@ func (c *checker) assignStmt(s *syntax.AssignStmt) {
 			return
 		}
 		if x.typ == nil {
-			c.errorf(s.Lhs[0], "_ has no value: it only drops one")
+			c.errorf(s.Lhs[0], "_ has no value")
 			return
 		}
 		c.binary(&x, &y, s.Op, s)
@@ -727,7 +727,7 @@ func (c *checker) switchStmt(s *syntax.SwitchStmt) {
 			if b, ok := list[n-1].(*syntax.BranchStmt); ok && b.Tok == syntax.Fallthrough {
 				list = list[:n-1]
 				if i == len(s.Cases)-1 {
-					c.errorf(b, "the last case of a switch has none to fall through to")
+					c.errorf(b, "the last case of a switch has no case to fall through to")
 				}
 			}
 		}
@@ -824,7 +824,7 @@ func (c *checker) branch(s *syntax.BranchStmt) {
 			}
 			c.prog.Uses[s.Label] = c.body.labels[s.Label.Name].obj
 			if s.Tok == syntax.Continue && !t.loop {
-				c.errorf(s, "%s is no loop: continue goes on with a for", s.Label.Name)
+				c.errorf(s, "%s is not a loop: continue needs a for", s.Label.Name)
 			}
 			return
 		}

@@ -171,7 +171,7 @@ func (c *checker) typeExpr(e syntax.TypeExpr, at typePlace) *Type {
 		if at == localPlace {
 			hint = "; only its thread accesses a local variable"
 		}
-		c.errorf(e, "atomic stands before the whole type of a shared variable or of a field%s",
+		c.errorf(e, "atomic goes before the whole type of a shared variable or of a field%s",
 			hint)
 	}
 	return invalidType

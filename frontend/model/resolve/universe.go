@@ -321,7 +321,7 @@ var advice = map[string]string{
 	"ctx":     "a context is a channel that is closed when it ends: case <-ended",
 	"errors":  "there are no errors: use an integer or a bool",
 	"log":     "write print(...), which traces show",
-	"os":      "there are no packages: a model is closed in itself",
+	"os":      "there are no packages: a model has no environment",
 	"strings": "there are no strings: use constants",
 	"rand":    "use choose(lo, hi): every value is tried",
 	"bit":     "use bool or uint1",

@@ -21,7 +21,7 @@ func (c *checker) view(e syntax.Expr, what string) *Type {
 	}
 	inner, within := c.viewCall(call.Args[0])
 	if inner != nil && (name == within || name == "match") {
-		c.errorf(call, "%s stands within %s only as in <-peek(match(c, pattern))", within, name)
+		c.errorf(call, "%s is allowed within %s only as in <-peek(match(c, pattern))", within, name)
 		return nil
 	}
 	t := c.view(call.Args[0], name)

@@ -286,7 +286,7 @@ func (p *parser) topDecl() {
 		p.fail("there are no packages: leave the package clause out")
 	case tRbrace:
 		p.endedEarly()
-		p.fail("this '}' closes nothing")
+		p.fail("this '}' has no matching '{'")
 	case tName:
 		switch p.s.lit {
 		case "unshared", "comm":
@@ -606,8 +606,8 @@ func (p *parser) ident(what string) *Ident {
 	}
 	n := &Ident{Span{p.pos(), source.Pos(p.s.to)}, p.s.lit}
 	if reserved[n.Name] {
-		p.errorAt(n.From, n.To, "%s is a reserved word: it is kept for a later construct; choose "+
-			"another name", n.Name)
+		p.errorAt(n.From, n.To, "%s is reserved for future use; choose another name",
+			n.Name)
 	}
 	p.next()
 	return n
@@ -650,13 +650,13 @@ func (p *parser) typ() TypeExpr {
 					p.failAt(from, to, "there are no packages: a lock for many readers is a "+
 						"variable of type rwmutex")
 				case "WaitGroup":
-					p.failAt(from, to, "there are no packages: what counts threads is a variable "+
+					p.failAt(from, to, "there are no packages: a WaitGroup is a variable "+
 						"of type waitgroup")
 				case "Cond":
 					p.failAt(from, to, "there are no packages: a condition is a variable of type "+
 						"cond; or just await(cond)")
 				case "Once":
-					p.failAt(from, to, "there are no packages: what is done once has a variable: "+
+					p.failAt(from, to, "there are no packages: do something once with a variable: "+
 						"if cas(done, false, true) { ... }")
 				}
 				p.failAt(from, to, "there are no packages: a lock is a variable of type mutex")
@@ -772,7 +772,7 @@ func (p *parser) noBrace(what string) {
 		line, _ := p.file.Source.Position(p.pos())
 		if part, _ := p.file.Source.Part(p.pos()); strings.HasPrefix(
 			strings.TrimSpace(part.Line(line+1)), "{") {
-			p.fail("the '{' of %s must stand on this line, not on the next one", what)
+			p.fail("the '{' of %s must be on this line, not on the next one", what)
 		}
 	}
 	p.expected("'{' and " + what)
@@ -786,7 +786,7 @@ func (p *parser) closeBrace(open source.Pos) {
 	if p.s.tok == tEOF || p.atMargin() {
 		from, to := p.here()
 		p.errorAt(from, to, "expected '}', found %s", p.s.describe()).
-			Note(open, "the '{' that is not closed")
+			Note(open, "the '{' without a matching '}'")
 		panic(bailDecl{})
 	}
 	p.expected("'}'")
@@ -1065,22 +1065,22 @@ func (p *parser) stmt() Stmt {
 	case tSkip:
 		p.next()
 		if p.s.tok == tLparen {
-			p.fail("skip stands without parentheses")
+			p.fail("skip takes no parentheses")
 		}
 		return &SkipStmt{p.span(pos)}
 	case tElse:
-		p.fail("else must stand on the line of the '}' before it")
+		p.fail("else must be on the line of the '}' before it")
 	case tCase, tDefault:
-		p.fail("%s stands outside of switch, select and choose", p.s.lit)
+		p.fail("%s outside of switch, select and choose", p.s.lit)
 	case tDefer:
 		p.fail("there is no defer: write the statement where the function returns")
 	case tImport, tPackage:
 		p.fail("there are no packages")
 	case tFunc:
-		p.fail("there are no closures and no functions inside of others: declare the function at " +
+		p.fail("there are no closures and no nested functions: declare the function at " +
 			"the top level")
 	case tThread, tInit, tInvariant:
-		p.fail("%s stands at the top level of a file only", p.s.lit)
+		p.fail("%s is only allowed at the top level of a file", p.s.lit)
 	case tChoose:
 		return p.chooseStmt()
 	}
@@ -1151,7 +1151,7 @@ func (p *parser) simpleStmt(mode simpleMode) Stmt {
 			}
 			switch p.s.tok {
 			case tConst, tType, tVar:
-				p.fail("a label cannot stand before a declaration: put it before a statement")
+				p.fail("a label is not allowed before a declaration: put it before a statement")
 			case tCase, tDefault, tEOF:
 				return &LabeledStmt{Span{pos, n.To}, n, &EmptyStmt{Span{p.prevEnd, p.prevEnd}}}
 			}
@@ -1177,7 +1177,7 @@ func (p *parser) defineNames(s *AssignStmt) {
 	}
 	for _, x := range s.Lhs {
 		if _, ok := x.(*Ident); !ok {
-			p.failAt(x.Pos(), x.End(), "':=' declares variables, and %s is no name: use '='",
+			p.failAt(x.Pos(), x.End(), "':=' declares variables, and %s is not a name: use '='",
 				String(x))
 		}
 	}
@@ -1427,7 +1427,7 @@ func (p *parser) chooseStmt() Stmt {
 			p.failAt(pos, p.prevEnd, "choose has no default: each of its cases is always possible")
 		}
 		if p.s.tok != tColon {
-			p.fail("a case of a choose has no condition: write case: and, to restrict it, begin " +
+			p.fail("a case of a choose has no condition: write case: and begin " +
 				"it with await(condition), or use select")
 		}
 		c := &ChooseCase{Body: p.caseEnd("the case"), Span: Span{pos, pos}}
@@ -1529,7 +1529,7 @@ func (p *parser) assertStmt() Stmt {
 		s.Message = p.s.lit
 		p.next()
 		if p.s.tok == tComma {
-			p.fail("the message of an assertion is one string, without arguments")
+			p.fail("the message of an assertion is a single string, without arguments")
 		}
 	}
 	p.expect(tRparen, "')' after the assertion")
@@ -1808,7 +1808,7 @@ func (p *parser) operand() Expr {
 	case tInterface:
 		p.fail("there are no interfaces: use a struct with a field that tells the kinds apart")
 	case tChan:
-		p.fail("a channel type is no value: make(chan T, n) is one, as a shared variable's " +
+		p.fail("a channel type is not a value: make(chan T, n) is one, as a shared variable's " +
 			"initial value")
 	case tAwait, tAssert:
 		p.fail("%s is a statement, not an expression", p.s.lit)

@@ -151,7 +151,7 @@ func (s *scanner) next() {
 		case strings.HasPrefix(s.text[s.off:], "/*"):
 			i := strings.Index(s.text[s.off+2:], "*/")
 			if i < 0 {
-				s.errorf(s.off, s.off+2, "this comment has no end: */ is missing")
+				s.errorf(s.off, s.off+2, "this comment is not closed: */ is missing")
 				s.off = len(s.text)
 				continue
 			}
@@ -342,7 +342,7 @@ func badInt(lit string) string {
 		c := digits[i]
 		if c == '_' {
 			if prev == '_' || i == len(digits)-1 {
-				return "an underscore in a number stands between two digits"
+				return "an underscore in a number must be between two digits"
 			}
 		} else if v, err := strconv.ParseUint(string(c), base, 8); err != nil || int(v) >= base {
 			if c|0x20 >= 'a' && base == 10 {
@@ -390,7 +390,7 @@ func (s *scanner) string(quote byte) {
 	s.tok = tBad
 	if s.off >= len(s.text) || s.text[s.off] != quote {
 		s.off = min(s.off, len(s.text))
-		s.errorf(s.from, s.off, "this string has no end: %c is missing", quote)
+		s.errorf(s.from, s.off, "this string is not closed: %c is missing", quote)
 		return
 	}
 	s.off++
