@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"cpor/system"
+	"cpor/testkit/sabotage"
 )
 
 // reversal is the search for what has to be explored so that a thread takes
@@ -301,7 +302,7 @@ func (w *worker) lastWrites(roots []int32, a system.Access, dst []int32) []int32
 		return dst
 	}
 	dst = append(dst, r)
-	if op := w.recs[r].op; op != 0 {
+	if op := w.recs[r].op; op != 0 && !sabotage.Is("commuting/row") {
 		for r = w.recs[r].prev; r >= 0; r = w.recs[r].prev {
 			if w.removed(roots, int(w.recs[r].event)) {
 				continue

@@ -675,11 +675,18 @@ func enginesProgram(seed uint64, of []oracle.Size) string {
 	if seed%8 == 0 {
 		return oracle.GenerateLocks(seed, lockConfigs[seed/8%uint64(len(lockConfigs))])
 	}
+	switch seed % 16 {
+	case 2:
+		return oracle.GenerateCounts(seed)
+	case 10:
+		return oracle.GenerateFailures(seed)
+	}
 	return program(seed, of)
 }
 
 // TestEngines holds every engine to brute force over the tree walker, on
-// programs over the whole grammar, and one in eight that uses locks with discipline.
+// programs over the whole grammar, one in eight that uses locks with discipline, and one in
+// sixteen each whose threads count, and whose threads fail inside of monitors.
 func TestEngines(t *testing.T) {
 	list := engines
 	if *only != "" {

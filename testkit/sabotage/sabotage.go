@@ -77,6 +77,7 @@ var List = []struct{ Name, What string }{
 	{"order/down", "taking from a semaphore releases, too"},
 	{"order/shifted", "the slots of a channel are numbered anew within a step"},
 	{"commuting/bounds", "an addition that can fail commutes with any number of others"},
+	{"commuting/row", "of a row of equal additions only the last has written"},
 	{"commuting/room", "what commutes with each transition of a sequence is put before all of it"},
 	{"sleep/never woken", "a sleeping thread is not woken by what it depends on"},
 }
